@@ -1,0 +1,24 @@
+// Package checkpoint keeps trained weights and training state on disk.
+//
+// It knows tensors by name and nothing of models: a tensor is a name, a shape and a flat row-major slice.
+// Three layers, each usable alone:
+//
+//   - safetensors files: [WriteTensors] and [ReadTensors] write and read any file of that format;
+//   - model files: [WriteModel] and [ReadModel] add the model's configuration, a format version and a digest, so
+//     that one file is enough to rebuild a model and to notice damage;
+//   - step folders: [Save] and [Load] keep a model, its optimizer and the state of the run together; [Latest],
+//     [Best], [Prune] and [Resolve] find and thin them; [Lock] keeps two trainers out of one run folder.
+//
+// A run folder as this package sees it:
+//
+//	runs/NAME/.lock                                          held by the process that trains here
+//	runs/NAME/latest.json                                    the step folder to resume from
+//	runs/NAME/best.json                                      the step folder with the best validation loss
+//	runs/NAME/checkpoints/step-00000500/model.safetensors
+//	runs/NAME/checkpoints/step-00000500/optimizer.safetensors
+//	runs/NAME/checkpoints/step-00000500/state.json
+//
+// Every file is written under a temporary name in its own folder, flushed to the device and renamed, so a process
+// killed at any moment leaves the previous checkpoint usable. Readers copy everything into memory that they own:
+// no file stays open or mapped, and nothing needs closing.
+package checkpoint

@@ -1,0 +1,121 @@
+package checkpoint
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+const (
+	latestFile = "latest.json"
+	bestFile   = "best.json"
+)
+
+// ErrNone is what [Latest] and [Best] return, wrapped, when a run has no such checkpoint at all: it is safe to start
+// anew. A run whose checkpoints are all damaged gets another error.
+var ErrNone = errors.New("no checkpoint")
+
+// pointer is the content of latest.json and best.json, sealed as state.json is.
+type pointer struct {
+	Version int      `json:"version"`
+	Step    int      `json:"step"`
+	Folder  string   `json:"folder"`         // relative to the run folder, for people and scripts
+	Loss    *float64 `json:"loss,omitempty"` // best.json: the validation loss, nats a token
+}
+
+func (d disk) writePointer(runDir, name string, p pointer) error {
+	p.Version = FormatVersion
+	p.Folder = stepsFolder + "/" + stepName(p.Step)
+	return d.writeSealed(filepath.Join(runDir, name), p)
+}
+
+func readPointer(runDir, name string) (pointer, error) {
+	var p pointer
+	path := filepath.Join(runDir, name)
+	if err := readSealed(path, &p); err != nil {
+		return pointer{}, err
+	}
+	if p.Step < 0 || p.Folder != stepsFolder+"/"+stepName(p.Step) {
+		return pointer{}, errors.Errorf("%s: folder %q does not belong to step %d: damaged", path, p.Folder, p.Step)
+	}
+	return p, nil
+}
+
+// Latest returns the step folder to resume from: the one that latest.json names, or, if that is missing or damaged,
+// the newest whole one. warnings say what was passed over and why. Every file of the returned folder has been compared
+// with its checksum. The error wraps [ErrNone] when the run has no step folder.
+//
+// The folder may be one named ".old-step-…": a replacement of that step was cut short; the next [Save] tidies up.
+func Latest(runDir string) (dir string, warnings []string, err error) { return latest(runDir, Verify) }
+
+func latest(runDir string, check func(dir string) error) (dir string, warnings []string, err error) {
+	steps, err := listSteps(runDir)
+	if err != nil {
+		return "", nil, err
+	}
+	p, err := readPointer(runDir, latestFile)
+	switch {
+	case err == nil:
+		steps = append(candidates(runDir, p.Step), slices.DeleteFunc(steps, func(s stepFolder) bool { return s.step == p.Step })...)
+	case len(steps) == 0 && errors.Is(err, fs.ErrNotExist):
+		return "", nil, errors.Wrap(ErrNone, runDir)
+	default:
+		warnings = append(warnings, err.Error())
+	}
+	for _, s := range steps {
+		if s.aside && !exists(s.dir) {
+			continue
+		}
+		err := check(s.dir)
+		if err == nil {
+			return s.dir, warnings, nil
+		}
+		warnings = append(warnings, err.Error())
+	}
+	return "", warnings, errors.Errorf("%s: no usable checkpoint: %s", runDir, strings.Join(warnings, "; "))
+}
+
+// candidates are the places where the folder of a step may stand.
+func candidates(runDir string, step int) []stepFolder {
+	return []stepFolder{{step, stepPath(runDir, step), false}, {step, asidePath(runDir, step), true}}
+}
+
+// MarkBest makes best.json name the step folder of step, saved before, with its validation loss in nats a token.
+func MarkBest(runDir string, step int, loss float64) error {
+	if dir := stepPath(runDir, step); !exists(dir) {
+		return errors.Errorf("cannot mark step %d as best: there is no %s: save it first", step, dir)
+	}
+	if math.IsNaN(loss) || math.IsInf(loss, 0) {
+		return errors.Errorf("cannot mark step %d as best: its loss is %v", step, loss)
+	}
+	return disk{}.writePointer(runDir, bestFile, pointer{Step: step, Loss: &loss})
+}
+
+// Best returns the step folder that best.json names and its validation loss in nats a token, after comparing every
+// file with its checksum. There is no second best: a damaged one is an error. The error wraps [ErrNone] when no
+// step was marked.
+func Best(runDir string) (dir string, loss float64, err error) {
+	p, err := readPointer(runDir, bestFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", 0, errors.Wrap(ErrNone, filepath.Join(runDir, bestFile))
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	if p.Loss == nil {
+		return "", 0, errors.Errorf("%s: names no loss: damaged", filepath.Join(runDir, bestFile))
+	}
+	dir = stepPath(runDir, p.Step)
+	if aside := asidePath(runDir, p.Step); !exists(dir) && exists(aside) {
+		dir = aside
+	}
+	if err := Verify(dir); err != nil {
+		return "", 0, errors.Wrap(err, fmt.Sprintf("the best checkpoint of %s", runDir))
+	}
+	return dir, *p.Loss, nil
+}

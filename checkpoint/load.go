@@ -1,0 +1,70 @@
+package checkpoint
+
+import (
+	"path/filepath"
+
+	"github.com/pkg/errors"
+)
+
+// Load reads a step folder and compares every file with the checksum in state.json. Anything missing, cut, changed or
+// newer than this program is refused with the file and what is wrong.
+func Load(dir string) (*Checkpoint, error) {
+	state, err := readState(filepath.Join(dir, StateFile))
+	if err != nil {
+		return nil, err
+	}
+	model, sum, err := readModel(filepath.Join(dir, ModelFile))
+	if err != nil {
+		return nil, err
+	}
+	if err := state.checkSum(dir, ModelFile, sum); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, OptimizerFile)
+	optimizer, sum, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := state.checkSum(dir, OptimizerFile, sum); err != nil {
+		return nil, err
+	}
+	if err := checkMarked(optimizer, kindOptimizer); err != nil {
+		return nil, errors.Wrap(err, path)
+	}
+	return &Checkpoint{State: state, Model: model.Tensors, Optimizer: optimizer.Tensors, ModelMetadata: model.Metadata}, nil
+}
+
+// Verify says whether a step folder is whole: its state.json is undamaged and the other files have the checksums that
+// it names. It reads every byte but keeps none.
+func Verify(dir string) error { return verify(dir, ModelFile, OptimizerFile) }
+
+// verifyModel is Verify for one who needs only the model.
+func verifyModel(dir string) error { return verify(dir, ModelFile) }
+
+func verify(dir string, files ...string) error {
+	state, err := readState(filepath.Join(dir, StateFile))
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		sum, err := fileSum(filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		if err := state.checkSum(dir, name, sum); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s State) checkSum(dir, name, got string) error {
+	want, ok := s.Files[name]
+	if !ok {
+		return errors.Errorf("%s: names no checksum of %s: damaged, or another program's file", filepath.Join(dir, StateFile), name)
+	}
+	if got != want {
+		return errors.Errorf("%s: sha256 is %s, %s says %s: the file is damaged or was changed", filepath.Join(dir, name), got, StateFile, want)
+	}
+	return nil
+}

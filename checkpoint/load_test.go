@@ -1,0 +1,133 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// tamper replaces a file of a step folder.
+func tamper(t *testing.T, dir, name string, change func([]byte) []byte) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, change(data), 0o600))
+}
+
+func TestEveryFlippedBitOfAStateIsNoticed(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(mustSave(t, t.TempDir(), checkpointAt(500, 0)), StateFile))
+	require.NoError(t, err)
+	var s State
+	require.NoError(t, unseal(text, &s))
+	for bit := range 8 * len(text) {
+		text[bit/8] ^= 1 << (bit % 8)
+		require.Error(t, unseal(text, &s), "bit %d of byte %d (%q)", bit%8, bit/8, text[bit/8])
+		text[bit/8] ^= 1 << (bit % 8)
+	}
+	for n := range text {
+		require.Error(t, unseal(text[:n], &s), "first %d of %d bytes", n, len(text))
+	}
+	for _, tail := range []string{"\n", " ", "{}", string(text)} {
+		require.Error(t, unseal([]byte(string(text)+tail), &s), "with %q after it", tail)
+	}
+}
+
+// Every byte of every file, through the real readers.
+func TestLoadAndVerifyNoticeEveryDamagedByte(t *testing.T) {
+	dir := mustSave(t, t.TempDir(), checkpointAt(500, 0))
+	for _, name := range []string{ModelFile, OptimizerFile, StateFile} {
+		whole, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		for i := range whole {
+			tamper(t, dir, name, func(data []byte) []byte { data[i] ^= 0x10; return data })
+			_, err := Load(dir)
+			require.ErrorContains(t, err, dir, "byte %d of %s", i, name)
+			require.ErrorContains(t, Verify(dir), dir, "byte %d of %s", i, name)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), whole, 0o600))
+		}
+		require.NoError(t, os.Truncate(filepath.Join(dir, name), int64(len(whole)-1)))
+		_, err = Load(dir)
+		require.ErrorContains(t, err, filepath.Join(dir, name))
+		require.NoError(t, os.Remove(filepath.Join(dir, name)))
+		_, err = Load(dir)
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		require.ErrorContains(t, err, filepath.Join(dir, name))
+		require.ErrorIs(t, Verify(dir), fs.ErrNotExist)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), whole, 0o600))
+	}
+	_, err := Load(dir)
+	require.NoError(t, err)
+}
+
+// Whole files of another checkpoint are not this checkpoint's.
+func TestLoadRefusesFilesOfAnotherStep(t *testing.T) {
+	one, two := mustSave(t, t.TempDir(), checkpointAt(1, 1)), mustSave(t, t.TempDir(), checkpointAt(1, 2))
+	for _, name := range []string{ModelFile, OptimizerFile} {
+		mine, err := os.ReadFile(filepath.Join(one, name))
+		require.NoError(t, err)
+		other, err := os.ReadFile(filepath.Join(two, name))
+		require.NoError(t, err)
+		tamper(t, one, name, func([]byte) []byte { return other })
+		_, err = Load(one)
+		assert.ErrorContains(t, err, filepath.Join(one, name)+": sha256 is ")
+		assert.ErrorContains(t, err, "damaged or was changed")
+		tamper(t, one, name, func([]byte) []byte { return mine })
+	}
+}
+
+func TestStateRefusals(t *testing.T) {
+	dir := mustSave(t, t.TempDir(), checkpointAt(1, 0))
+	path := filepath.Join(dir, StateFile)
+	whole, err := readState(path)
+	require.NoError(t, err)
+	sealed := func(change func(s *State)) []byte {
+		s := whole
+		change(&s)
+		text, err := seal(s)
+		require.NoError(t, err)
+		return text
+	}
+	cases := []struct {
+		text []byte
+		want string
+	}{
+		{sealed(func(s *State) { s.Version = 2 }), "format version 2 is newer than this program knows (1): update"},
+		{[]byte(`{"version": 3, "new": {}}`), "format version 3 is newer"},
+		{sealed(func(s *State) { s.Version = 0 }), "format version 0: want 1 to 1"},
+		{sealed(func(s *State) { s.Files = nil }), "names no checksum of model.safetensors"},
+		{sealed(func(s *State) { s.Files = map[string]string{ModelFile: whole.Files[ModelFile]} }), "names no checksum of optimizer.safetensors"},
+		{[]byte(`{"version": 1, "step": 1}`), "checksum in its last line"},
+		{nil, "damaged or truncated"},
+		{[]byte("null"), "format version 0"},
+		{[]byte(strings.Repeat("[", 100000)), "damaged or truncated"},
+	}
+	for _, c := range cases {
+		tamper(t, dir, StateFile, func([]byte) []byte { return c.text })
+		_, err := Load(dir)
+		require.ErrorContains(t, err, c.want)
+		assert.True(t, strings.HasPrefix(err.Error(), path+": "), err.Error())
+		assert.ErrorContains(t, Verify(dir), c.want)
+	}
+}
+
+func TestHugeStateIsNotReadOrWritten(t *testing.T) {
+	dir := mustSave(t, t.TempDir(), checkpointAt(1, 0))
+	require.NoError(t, os.Truncate(filepath.Join(dir, StateFile), maxSealedBytes+1))
+	_, err := Load(dir)
+	assert.ErrorContains(t, err, "67108865 bytes: want at most 67108864")
+
+	if testing.Short() {
+		return // building 64 MiB of JSON takes a second
+	}
+	c := checkpointAt(1, 0)
+	c.State.Extra["big"] = json.RawMessage(`"` + strings.Repeat("x", maxSealedBytes) + `"`)
+	_, err = Save(t.TempDir(), c)
+	assert.ErrorContains(t, err, "want at most 67108864")
+}

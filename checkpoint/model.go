@@ -1,0 +1,154 @@
+package checkpoint
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"hash"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+// Keys of the metadata of a model file. [WriteModel] sets all but MetadataConfig.
+const (
+	MetadataVersion = "residua.version" // the format version, a decimal number
+	MetadataKind    = "residua.kind"    // "model" or "optimizer"
+	MetadataConfig  = "residua.config"  // the model's configuration as JSON: enough to rebuild the graph
+	MetadataDigest  = "residua.digest"  // sha256 over everything else, see [Digest]
+)
+
+// FormatVersion is the version of model files, step folders and pointer files that this package writes; it refuses
+// higher ones.
+const FormatVersion = 1
+
+const (
+	kindModel     = "model"
+	kindOptimizer = "optimizer"
+)
+
+// WriteModel writes a model file, atomically. metadata must hold the model's configuration as JSON under
+// [MetadataConfig] and may hold more; version, kind and digest are set here, whatever metadata says of them.
+func WriteModel(path string, tensors []Tensor, metadata map[string]string) error {
+	return WriteFileAtomic(path, func(w io.Writer) error { return encodeModel(w, tensors, metadata) })
+}
+
+// ReadModel reads a model file and returns its tensors and all of its metadata. A truncated, damaged, foreign or newer
+// file is refused with what is wrong.
+func ReadModel(path string) (*File, error) {
+	f, _, err := readModel(path)
+	return f, err
+}
+
+func readModel(path string) (*File, string, error) {
+	f, sum, err := readFile(path)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := checkMarked(f, kindModel); err != nil {
+		return nil, "", errors.Wrap(err, path)
+	}
+	return f, sum, nil
+}
+
+func encodeModel(w io.Writer, tensors []Tensor, metadata map[string]string) error {
+	if err := checkConfig(metadata); err != nil {
+		return err
+	}
+	return encodeMarked(w, tensors, metadata, kindModel)
+}
+
+func checkConfig(metadata map[string]string) error {
+	if config := metadata[MetadataConfig]; !json.Valid([]byte(config)) {
+		return errors.Errorf("metadata %s: want the model's configuration as JSON, got %q", MetadataConfig, config)
+	}
+	return nil
+}
+
+// encodeMarked adds version, kind and digest to the metadata.
+func encodeMarked(w io.Writer, tensors []Tensor, metadata map[string]string, kind string) error {
+	if err := checkTensors(tensors, metadata); err != nil {
+		return err
+	}
+	marked := maps.Clone(metadata)
+	if marked == nil {
+		marked = map[string]string{}
+	}
+	marked[MetadataVersion] = strconv.Itoa(FormatVersion)
+	marked[MetadataKind] = kind
+	marked[MetadataDigest] = Digest(tensors, marked)
+	return encode(w, tensors, marked)
+}
+
+// checkMarked says whether the file is one of ours, of the wanted kind, of a version we know, and undamaged.
+func checkMarked(f *File, kind string) error {
+	version, ours := f.Metadata[MetadataVersion]
+	if !ours {
+		return errors.Errorf("no %s in the metadata: another program's file, or a damaged one; convert a foreign checkpoint first", MetadataVersion)
+	}
+	n, err := strconv.Atoi(version)
+	if err != nil || n < 1 {
+		return errors.Errorf("metadata %s is %q: damaged", MetadataVersion, version)
+	}
+	if err := checkVersion(n); err != nil {
+		return err
+	}
+	if got := f.Metadata[MetadataKind]; got != kind {
+		return errors.Errorf("metadata %s: want %q, got %q: name the %s.safetensors file", MetadataKind, kind, got, kind)
+	}
+	want, got := f.Metadata[MetadataDigest], Digest(f.Tensors, f.Metadata)
+	if want != got {
+		return errors.Errorf("the content has digest %s, its metadata says %q: the file is damaged or was edited", got, want)
+	}
+	if kind == kindModel {
+		return checkConfig(f.Metadata)
+	}
+	return nil
+}
+
+func checkVersion(version int) error {
+	if version > FormatVersion {
+		return errors.Errorf("format version %d is newer than this program knows (%d): update the program", version, FormatVersion)
+	}
+	return nil
+}
+
+// Digest returns the sha256, as lower-case hex, of metadata (but its [MetadataDigest]) sorted by key, then of tensors
+// sorted by name. Metadata: the count, then key and value. A tensor: name, element type, the number of axes, the axes,
+// the little-endian data. Texts are preceded by their length; every number is a little-endian uint64. So it does not
+// depend on the order or the layout of the file: a tool that copies tensors and metadata keeps it.
+func Digest(tensors []Tensor, metadata map[string]string) string {
+	d := digester{sha256.New()}
+	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(metadata)), func(k string) bool { return k == MetadataDigest })
+	d.number(len(keys))
+	for _, key := range keys {
+		d.text(key)
+		d.text(metadata[key])
+	}
+	byName := slices.SortedFunc(slices.Values(tensors), func(a, b Tensor) int { return strings.Compare(a.Name, b.Name) })
+	buf := make([]byte, chunkBytes)
+	for _, t := range byName {
+		d.text(t.Name)
+		d.text(string(t.DType()))
+		d.number(len(t.Shape))
+		for _, axis := range t.Shape {
+			d.number(axis)
+		}
+		_ = writeData(d, t, buf) // a hash never fails to write
+	}
+	return hex.EncodeToString(d.Sum(nil))
+}
+
+type digester struct{ hash.Hash }
+
+func (d digester) number(n int) { d.Write(binary.LittleEndian.AppendUint64(nil, uint64(n))) }
+
+func (d digester) text(s string) {
+	d.number(len(s))
+	io.WriteString(d, s)
+}

@@ -1,0 +1,83 @@
+package checkpoint
+
+import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/pkg/errors"
+)
+
+// Prune removes old step folders and keeps the newest keep (at least 1), and always those that latest.json and
+// best.json name. Steps beyond the latest belong to a branch that was given up (the run was resumed from before them):
+// they count as older than all others. A best.json that cannot be read is an error, and nothing is removed: the best
+// could be among them. The caller holds the run's [Lock].
+func Prune(runDir string, keep int) error { return disk{}.prune(runDir, keep) }
+
+func (d disk) prune(runDir string, keep int) error {
+	if keep < 1 {
+		return errors.Errorf("%s: checkpoints to keep: want >= 1, got %d", runDir, keep)
+	}
+	steps, err := listSteps(runDir)
+	if err != nil || len(steps) == 0 {
+		return err
+	}
+	steps = slices.DeleteFunc(steps, func(s stepFolder) bool { return s.aside })
+	current, err := latestStep(runDir)
+	if err != nil {
+		return errors.Wrap(err, "removed no checkpoint")
+	}
+	best, err := readPointer(runDir, bestFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		best.Step = current
+	} else if err != nil {
+		return errors.Wrap(err, "removed no checkpoint")
+	}
+	kept := 0
+	for _, s := range branchFirst(steps, current) {
+		if kept < keep || s.step == current || s.step == best.Step {
+			kept++
+			continue
+		}
+		if err := d.discard(s.dir); err != nil {
+			return errors.Wrapf(err, "cannot remove %s", s.dir)
+		}
+	}
+	return nil
+}
+
+// latestStep returns the step of the folder that Latest would return; the checksums are only computed if latest.json
+// cannot tell.
+func latestStep(runDir string) (int, error) {
+	p, err := readPointer(runDir, latestFile)
+	if err == nil && exists(stepPath(runDir, p.Step)) {
+		return p.Step, nil
+	}
+	dir, _, err := Latest(runDir)
+	if err != nil {
+		return 0, err
+	}
+	state, err := readState(filepath.Join(dir, StateFile))
+	return state.Step, err
+}
+
+// branchFirst orders the steps, newest first: those up to the current one, then those beyond it.
+func branchFirst(steps []stepFolder, current int) []stepFolder {
+	beyond := slices.IndexFunc(steps, func(s stepFolder) bool { return s.step <= current })
+	if beyond < 0 {
+		return steps
+	}
+	return append(slices.Clone(steps[beyond:]), steps[:beyond]...)
+}
+
+// discard renames a step folder before removing it, so that no half-removed one ever has the name of a whole one.
+func (d disk) discard(dir string) error {
+	tmp := filepath.Join(filepath.Dir(dir), tmpPrefix+"prune-"+filepath.Base(dir))
+	if err := d.remove(tmp); err != nil {
+		return err
+	}
+	if err := d.rename(dir, tmp); err != nil {
+		return err
+	}
+	return d.remove(tmp)
+}

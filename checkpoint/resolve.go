@@ -1,0 +1,76 @@
+package checkpoint
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/pkg/errors"
+)
+
+// Kind is what a path given as a checkpoint turned out to be.
+type Kind string
+
+// The kinds of [Source].
+const (
+	KindRun  Kind = "run"  // a run folder
+	KindStep Kind = "step" // a step folder
+	KindFile Kind = "file" // one model file
+)
+
+// Source is where a model is to be read from.
+type Source struct {
+	Kind      Kind
+	ModelPath string   // the model file
+	StepDir   string   // the step folder around it, "" when it stands alone
+	RunDir    string   // the run folder around that, "" when there is none
+	Warnings  []string // damaged checkpoints that were passed over
+}
+
+// Resolve finds the model file behind a path that is a run folder (its latest whole checkpoint is taken), a step
+// folder or one .safetensors file. Only a run's choice among its checkpoints reads the model through; [ReadModel]
+// checks it in any case.
+func Resolve(path string) (Source, error) {
+	path = filepath.Clean(path)
+	info, err := os.Stat(path)
+	if err != nil {
+		return Source{}, errors.Wrap(err, "checkpoint")
+	}
+	switch {
+	case info.Mode().IsRegular():
+		return around(KindFile, path), nil
+	case !info.IsDir():
+		return Source{}, errors.Errorf("checkpoint %s: want a file or folder, got a %s", path, kindOf(info))
+	case exists(filepath.Join(path, StateFile)):
+		return around(KindStep, filepath.Join(path, ModelFile)), nil
+	case exists(stepsOf(path)) || exists(filepath.Join(path, latestFile)):
+		return resolveRun(path)
+	case exists(filepath.Join(path, ModelFile)):
+		return Source{}, errors.Errorf("checkpoint %s: has a %s but no %s: not a step folder, or a torn one; name the file itself, or convert a foreign checkpoint first", path, ModelFile, StateFile)
+	}
+	return Source{}, errors.Errorf("checkpoint %s: neither a run folder (with %s/) nor a step folder (with %s): want one of these or a .safetensors file", path, stepsFolder, StateFile)
+}
+
+func resolveRun(runDir string) (Source, error) {
+	dir, warnings, err := latest(runDir, verifyModel)
+	if err != nil {
+		return Source{}, err
+	}
+	s := around(KindRun, filepath.Join(dir, ModelFile))
+	s.Warnings = warnings
+	return s, nil
+}
+
+// around fills in the folders that a model file stands in, as far as they are ours.
+func around(kind Kind, modelPath string) Source {
+	s := Source{Kind: kind, ModelPath: modelPath}
+	step := filepath.Dir(modelPath)
+	if !exists(filepath.Join(step, StateFile)) {
+		return s
+	}
+	s.StepDir = step
+	absolute, err := filepath.Abs(step)
+	if steps := filepath.Dir(absolute); err == nil && filepath.Base(steps) == stepsFolder {
+		s.RunDir = filepath.Join(step, "..", "..")
+	}
+	return s
+}

@@ -1,0 +1,73 @@
+package checkpoint
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestResolve(t *testing.T) {
+	runDir := runWith(t, 100, 200)
+	step := stepPath(runDir, 100)
+	alone := filepath.Join(t.TempDir(), "alone.safetensors")
+	require.NoError(t, WriteModel(alone, smallModel(), map[string]string{MetadataConfig: smallConfig}))
+	moved := filepath.Join(t.TempDir(), "moved")
+	require.NoError(t, os.CopyFS(moved, os.DirFS(step)))
+	cases := []struct {
+		path string
+		want Source
+	}{
+		{runDir, Source{Kind: KindRun, ModelPath: filepath.Join(stepPath(runDir, 200), ModelFile), StepDir: stepPath(runDir, 200), RunDir: runDir}},
+		{runDir + "/", Source{Kind: KindRun, ModelPath: filepath.Join(stepPath(runDir, 200), ModelFile), StepDir: stepPath(runDir, 200), RunDir: runDir}},
+		{step, Source{Kind: KindStep, ModelPath: filepath.Join(step, ModelFile), StepDir: step, RunDir: runDir}},
+		{filepath.Join(step, ModelFile), Source{Kind: KindFile, ModelPath: filepath.Join(step, ModelFile), StepDir: step, RunDir: runDir}},
+		{moved, Source{Kind: KindStep, ModelPath: filepath.Join(moved, ModelFile), StepDir: moved}},
+		{alone, Source{Kind: KindFile, ModelPath: alone}},
+	}
+	for _, c := range cases {
+		got, err := Resolve(c.path)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, got, c.path)
+		_, err = ReadModel(got.ModelPath)
+		require.NoError(t, err)
+	}
+}
+
+func TestResolveFromInsideAStepFolder(t *testing.T) {
+	runDir := runWith(t, 100)
+	t.Chdir(stepPath(runDir, 100))
+	got, err := Resolve(".")
+	require.NoError(t, err)
+	assert.Equal(t, Source{Kind: KindStep, ModelPath: ModelFile, StepDir: ".", RunDir: filepath.Join("..", "..")}, got)
+	assert.FileExists(t, filepath.Join(got.RunDir, latestFile))
+}
+
+// A run whose newest model is damaged gives an older one and says so; damaged moments do not matter here.
+func TestResolvePassesOverDamagedModels(t *testing.T) {
+	runDir := runWith(t, 100, 200, 300)
+	tamper(t, stepPath(runDir, 300), ModelFile, flipLastByte)
+	tamper(t, stepPath(runDir, 200), OptimizerFile, flipLastByte)
+	got, err := Resolve(runDir)
+	require.NoError(t, err)
+	assert.Equal(t, stepPath(runDir, 200), got.StepDir)
+	require.Len(t, got.Warnings, 1)
+	assert.Contains(t, got.Warnings[0], filepath.Join(stepPath(runDir, 300), ModelFile))
+}
+
+func TestResolveRefuses(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Resolve(filepath.Join(dir, "missing"))
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	assert.ErrorContains(t, err, filepath.Join(dir, "missing"))
+	_, err = Resolve(dir)
+	assert.ErrorContains(t, err, "neither a run folder (with checkpoints/) nor a step folder (with state.json)")
+	_, err = Resolve("../testdata/reference/gpt2-hf")
+	assert.ErrorContains(t, err, "has a model.safetensors but no state.json")
+	require.NoError(t, os.Mkdir(stepsOf(dir), 0o700))
+	_, err = Resolve(dir)
+	assert.ErrorIs(t, err, ErrNone)
+}

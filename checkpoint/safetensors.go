@@ -1,0 +1,237 @@
+package checkpoint
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"io"
+	"math"
+	"os"
+
+	"github.com/pkg/errors"
+)
+
+// chunkBytes is how much is converted between values and bytes at a time; a multiple of every element's size.
+const chunkBytes = 1 << 16
+
+// File is the content of a safetensors file, wholly in memory. Tensors are in the order of their data.
+type File struct {
+	Tensors  []Tensor
+	Metadata map[string]string
+}
+
+// Tensor returns the tensor of that name.
+func (f *File) Tensor(name string) (Tensor, error) {
+	for _, t := range f.Tensors {
+		if t.Name == name {
+			return t, nil
+		}
+	}
+	return Tensor{}, errors.Errorf("there is no tensor %q among the %d in the file", name, len(f.Tensors))
+}
+
+// ReadTensors reads any safetensors file of the supported element types. The error names the file and what is wrong
+// with it. Nothing is allocated beyond what the file's own size justifies.
+func ReadTensors(path string) (*File, error) {
+	f, _, err := readFile(path)
+	return f, err
+}
+
+// readFile also returns the sha256 of the file's bytes, as lower-case hex.
+func readFile(path string) (*File, string, error) {
+	in, size, err := openRegular(path)
+	if err != nil {
+		return nil, "", err
+	}
+	defer in.Close()
+	sum := sha256.New()
+	f, err := decode(io.TeeReader(in, sum), size)
+	if err != nil {
+		return nil, "", errors.Wrap(err, path)
+	}
+	return f, hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// openRegular opens a file that has a size; folders, pipes and devices are refused.
+func openRegular(path string) (*os.File, int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, 0, errors.WithStack(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, errors.Errorf("%s: want a file, got a %s", path, kindOf(info))
+	}
+	f, err := os.Open(path)
+	return f, info.Size(), errors.WithStack(err)
+}
+
+func kindOf(info os.FileInfo) string {
+	switch {
+	case info.IsDir():
+		return "folder"
+	case info.Mode().IsRegular():
+		return "file"
+	}
+	return "special file (" + info.Mode().Type().String() + ")"
+}
+
+// decode reads a whole file of size bytes.
+func decode(r io.Reader, size int64) (*File, error) {
+	raw, err := readHeader(r, size)
+	if err != nil {
+		return nil, err
+	}
+	h, err := parseHeader(raw, size-lengthBytes-int64(len(raw)))
+	if err != nil {
+		return nil, err
+	}
+	f := &File{Metadata: h.metadata, Tensors: make([]Tensor, 0, len(h.entries))}
+	buf := make([]byte, chunkBytes)
+	for _, e := range h.entries {
+		t := Tensor{Name: e.name, Shape: e.shape, Data: newData(e.dtype, e.elements())}
+		if err := readData(r, t.Data, int(e.end-e.begin), buf); err != nil {
+			return nil, errors.Wrapf(err, "tensor %q", e.name)
+		}
+		f.Tensors = append(f.Tensors, t)
+	}
+	return f, nil
+}
+
+func readHeader(r io.Reader, size int64) ([]byte, error) {
+	var lead [lengthBytes]byte
+	if size < lengthBytes {
+		return nil, errors.Errorf("%d bytes are too few for a safetensors file: truncated, or another format", size)
+	}
+	if _, err := io.ReadFull(r, lead[:]); err != nil {
+		return nil, errors.Wrap(err, "header length")
+	}
+	length := binary.LittleEndian.Uint64(lead[:])
+	if length > maxHeaderBytes {
+		return nil, errors.Errorf("a header of %d bytes is announced, the format allows %d: damaged, or not a safetensors file", length, maxHeaderBytes)
+	}
+	if int64(length) > size-lengthBytes {
+		return nil, errors.Errorf("a header of %d bytes is announced, %d follow: the file is truncated or damaged", length, size-lengthBytes)
+	}
+	raw := make([]byte, length)
+	_, err := io.ReadFull(r, raw)
+	return raw, errors.Wrap(err, "header")
+}
+
+// WriteTensors writes any safetensors file, atomically as [WriteFileAtomic] does. Data is streamed, never copied
+// whole. Equal tensors and metadata give equal bytes, whatever the order of the tensors.
+func WriteTensors(path string, tensors []Tensor, metadata map[string]string) error {
+	return WriteFileAtomic(path, func(w io.Writer) error { return encode(w, tensors, metadata) })
+}
+
+// encode writes header and data to w.
+func encode(w io.Writer, tensors []Tensor, metadata map[string]string) error {
+	if err := checkTensors(tensors, metadata); err != nil {
+		return err
+	}
+	sorted := layout(tensors)
+	raw, err := formatHeader(sorted, metadata)
+	if err != nil {
+		return err
+	}
+	lead := binary.LittleEndian.AppendUint64(nil, uint64(len(raw)))
+	if _, err := io.Copy(w, bytes.NewReader(append(lead, raw...))); err != nil {
+		return errors.WithStack(err)
+	}
+	buf := make([]byte, chunkBytes)
+	for _, t := range sorted {
+		if err := writeData(w, t, buf); err != nil {
+			return errors.Wrapf(err, "tensor %q", t.Name)
+		}
+	}
+	return nil
+}
+
+func newData(d DType, elements int) any {
+	switch d {
+	case F32:
+		return make([]float32, elements)
+	case F64:
+		return make([]float64, elements)
+	case I32:
+		return make([]int32, elements)
+	case I64:
+		return make([]int64, elements)
+	}
+	return make([]uint8, elements)
+}
+
+// readData fills data, a slice of one of the element types, from the next total bytes of r.
+func readData(r io.Reader, data any, total int, buf []byte) error {
+	for at := 0; at < total; at += len(buf) {
+		chunk := buf[:min(len(buf), total-at)]
+		if _, err := io.ReadFull(r, chunk); err != nil {
+			return errors.Wrapf(err, "the data breaks off after byte %d of %d", at, total)
+		}
+		decodeChunk(data, at, chunk)
+	}
+	return nil
+}
+
+// writeData writes the elements of t, little-endian.
+func writeData(w io.Writer, t Tensor, buf []byte) error {
+	total := t.Len() * t.DType().Size()
+	for at := 0; at < total; at += len(buf) {
+		chunk := buf[:min(len(buf), total-at)]
+		encodeChunk(t.Data, at, chunk)
+		if _, err := w.Write(chunk); err != nil {
+			return errors.WithStack(err)
+		}
+	}
+	return nil
+}
+
+// decodeChunk turns chunk into the elements of data that start at byte at of its little-endian form.
+func decodeChunk(data any, at int, chunk []byte) {
+	le := binary.LittleEndian
+	switch data := data.(type) {
+	case []float32:
+		for i, out := 0, data[at/4:]; i < len(chunk)/4; i++ {
+			out[i] = math.Float32frombits(le.Uint32(chunk[4*i:]))
+		}
+	case []float64:
+		for i, out := 0, data[at/8:]; i < len(chunk)/8; i++ {
+			out[i] = math.Float64frombits(le.Uint64(chunk[8*i:]))
+		}
+	case []int32:
+		for i, out := 0, data[at/4:]; i < len(chunk)/4; i++ {
+			out[i] = int32(le.Uint32(chunk[4*i:]))
+		}
+	case []int64:
+		for i, out := 0, data[at/8:]; i < len(chunk)/8; i++ {
+			out[i] = int64(le.Uint64(chunk[8*i:]))
+		}
+	case []uint8:
+		copy(data[at:], chunk)
+	}
+}
+
+// encodeChunk fills chunk with the little-endian form of data from its byte at on.
+func encodeChunk(data any, at int, chunk []byte) {
+	le := binary.LittleEndian
+	switch data := data.(type) {
+	case []float32:
+		for i, v := range data[at/4 : (at+len(chunk))/4] {
+			le.PutUint32(chunk[4*i:], math.Float32bits(v))
+		}
+	case []float64:
+		for i, v := range data[at/8 : (at+len(chunk))/8] {
+			le.PutUint64(chunk[8*i:], math.Float64bits(v))
+		}
+	case []int32:
+		for i, v := range data[at/4 : (at+len(chunk))/4] {
+			le.PutUint32(chunk[4*i:], uint32(v))
+		}
+	case []int64:
+		for i, v := range data[at/8 : (at+len(chunk))/8] {
+			le.PutUint64(chunk[8*i:], uint64(v))
+		}
+	case []uint8:
+		copy(chunk, data[at:])
+	}
+}

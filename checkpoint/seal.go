@@ -1,0 +1,115 @@
+package checkpoint
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"os"
+
+	"github.com/pkg/errors"
+)
+
+// A sealed file is a JSON object whose last member is the sha256 of all the text before that member:
+//
+//	{
+//	  "version": 1,
+//	  ...,
+//	  "checksum": "9f86d0..."
+//	}
+//
+// so any flipped bit, cut or edit shows.
+const (
+	sealOpen       = ",\n  \"checksum\": \""
+	sealClose      = "\"\n}\n"
+	sealBytes      = len(sealOpen) + 2*sha256.Size + len(sealClose)
+	maxSealedBytes = 64 << 20 // far above any state; bounds what a wrong file makes us read
+)
+
+// seal returns the sealed text of v, a struct with at least one member.
+func seal(v any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(v); err != nil {
+		return nil, errors.WithStack(err)
+	}
+	body := bytes.TrimSuffix(text.Bytes(), []byte("\n}\n"))
+	sum := sha256.Sum256(body)
+	sealed := append(bytes.Clone(body), sealOpen+hex.EncodeToString(sum[:])+sealClose...)
+	if len(sealed) > maxSealedBytes {
+		return nil, errors.Errorf("%d bytes of JSON: want at most %d", len(sealed), maxSealedBytes)
+	}
+	return sealed, nil
+}
+
+// unseal checks the seal of text and decodes it into v. A newer version is reported as such, sealed or not.
+func unseal(text []byte, v any) error {
+	var front struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(text, &front); err != nil {
+		return errors.Errorf("not whole JSON (%v): damaged or truncated", err)
+	}
+	if err := checkVersion(front.Version); err != nil {
+		return err
+	}
+	if front.Version < 1 {
+		return errors.Errorf("format version %d: want 1 to %d: damaged, or another program's file", front.Version, FormatVersion)
+	}
+	body := text[:max(0, len(text)-sealBytes)]
+	sum := sha256.Sum256(body)
+	if want := sealOpen + hex.EncodeToString(sum[:]) + sealClose; string(text[len(body):]) != want {
+		return errors.New("the checksum in its last line does not fit its content: damaged or edited")
+	}
+	return errors.WithStack(json.Unmarshal(text, v))
+}
+
+func (d disk) writeSealed(path string, v any) error {
+	text, err := seal(v)
+	if err != nil {
+		return errors.Wrapf(err, "cannot write %s", path)
+	}
+	return d.replaceFile(path, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+func readSealed(path string, v any) error {
+	f, size, err := openRegular(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if size > maxSealedBytes {
+		return errors.Errorf("%s: %d bytes: want at most %d: not a file of this program", path, size, maxSealedBytes)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxSealedBytes))
+	if err != nil {
+		return errors.Wrap(err, path)
+	}
+	return errors.Wrap(unseal(text, v), path)
+}
+
+// fileSum returns the sha256 of a file as lower-case hex.
+func fileSum(path string) (string, error) {
+	f, _, err := openRegular(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.CopyBuffer(sum, struct{ io.Reader }{f}, make([]byte, chunkBytes)); err != nil {
+		return "", errors.Wrap(err, path)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// exists says whether something stands at path; a failing look-up counts as nothing.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

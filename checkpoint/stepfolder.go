@@ -1,0 +1,73 @@
+package checkpoint
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+const (
+	stepsFolder = "checkpoints"
+	stepPrefix  = "step-"
+	asidePrefix = ".old-" // a step folder that is being replaced by a newer one of the same step
+	stepDigits  = 8
+)
+
+func stepName(step int) string { return fmt.Sprintf("%s%0*d", stepPrefix, stepDigits, step) }
+
+func stepsOf(runDir string) string { return filepath.Join(runDir, stepsFolder) }
+
+func stepPath(runDir string, step int) string { return filepath.Join(stepsOf(runDir), stepName(step)) }
+
+func asidePath(runDir string, step int) string {
+	return filepath.Join(stepsOf(runDir), asidePrefix+stepName(step))
+}
+
+// stepFolder is one step folder on disk, under its own name or moved aside.
+type stepFolder struct {
+	step  int
+	dir   string
+	aside bool
+}
+
+// parseStepName reads "step-00000500"; other spellings of a number are not ours.
+func parseStepName(name string) (step int, ok bool) {
+	digits, ok := strings.CutPrefix(name, stepPrefix)
+	if !ok {
+		return 0, false
+	}
+	step, err := strconv.Atoi(digits)
+	return step, err == nil && step >= 0 && name == stepName(step)
+}
+
+// listSteps returns the step folders of a run, newest first; none when there is no such run.
+func listSteps(runDir string) ([]stepFolder, error) {
+	entries, err := os.ReadDir(stepsOf(runDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, errors.WithStack(err)
+	}
+	var steps []stepFolder
+	for _, entry := range entries {
+		name, aside := strings.CutPrefix(entry.Name(), asidePrefix)
+		if step, ok := parseStepName(name); ok {
+			steps = append(steps, stepFolder{step, filepath.Join(stepsOf(runDir), entry.Name()), aside})
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b stepFolder) int {
+		if a.step == b.step && a.aside != b.aside {
+			return strings.Compare(b.dir, a.dir) // "step-…" before ".old-step-…"
+		}
+		return cmp.Compare(b.step, a.step)
+	})
+	return steps, nil
+}

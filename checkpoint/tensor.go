@@ -1,0 +1,171 @@
+package checkpoint
+
+import (
+	"math"
+
+	"github.com/pkg/errors"
+)
+
+// DType is the element type of a tensor in a file, spelled as the safetensors format spells it.
+type DType string
+
+// The element types that this package reads and writes.
+const (
+	F32 DType = "F32" // []float32
+	F64 DType = "F64" // []float64
+	I32 DType = "I32" // []int32
+	I64 DType = "I64" // []int64
+	U8  DType = "U8"  // []uint8
+)
+
+const supportedDTypes = "F32, F64, I32, I64, U8"
+
+// Size returns the bytes of one element, 0 for a type that this package does not know.
+func (d DType) Size() int {
+	switch d {
+	case F32, I32:
+		return 4
+	case F64, I64:
+		return 8
+	case U8:
+		return 1
+	}
+	return 0
+}
+
+// Tensor is a named array. Data is flat and row-major (the last axis varies fastest) and its Go type is the element
+// type: []float32, []float64, []int32, []int64 or []uint8. An empty Shape is a scalar: one element.
+type Tensor struct {
+	Name  string
+	Shape []int
+	Data  any
+}
+
+// DType returns the element type that Data has, "" for a type that this package does not know.
+func (t Tensor) DType() DType {
+	switch t.Data.(type) {
+	case []float32:
+		return F32
+	case []float64:
+		return F64
+	case []int32:
+		return I32
+	case []int64:
+		return I64
+	case []uint8:
+		return U8
+	}
+	return ""
+}
+
+// Len returns the number of elements in Data.
+func (t Tensor) Len() int {
+	switch data := t.Data.(type) {
+	case []float32:
+		return len(data)
+	case []float64:
+		return len(data)
+	case []int32:
+		return len(data)
+	case []int64:
+		return len(data)
+	case []uint8:
+		return len(data)
+	}
+	return 0
+}
+
+// Float32s returns Data itself, not a copy; the tensor must be F32.
+func (t Tensor) Float32s() ([]float32, error) {
+	data, ok := t.Data.([]float32)
+	if !ok {
+		return nil, errors.Errorf("tensor %q: want F32 elements, got %s", t.Name, t.typeName())
+	}
+	return data, nil
+}
+
+// Float64s returns the elements as float64: Data itself when the tensor is F64, a copy when it is F32 (every float32
+// is a float64). Integers are refused: see [Tensor.Ints].
+func (t Tensor) Float64s() ([]float64, error) {
+	switch data := t.Data.(type) {
+	case []float64:
+		return data, nil
+	case []float32:
+		return convert[float64](data), nil
+	}
+	return nil, errors.Errorf("tensor %q: want F32 or F64 elements, got %s", t.Name, t.typeName())
+}
+
+// Ints returns a copy of the elements of an I32, I64 or U8 tensor as int. An element beyond the range of int (only
+// where int has 32 bits) is an error.
+func (t Tensor) Ints() ([]int, error) {
+	switch data := t.Data.(type) {
+	case []int32:
+		return convert[int](data), nil
+	case []uint8:
+		return convert[int](data), nil
+	case []int64:
+		for i, v := range data {
+			if v < math.MinInt || v > math.MaxInt {
+				return nil, errors.Errorf("tensor %q: element %d is %d, which does not fit an int here", t.Name, i, v)
+			}
+		}
+		return convert[int](data), nil
+	}
+	return nil, errors.Errorf("tensor %q: want I32, I64 or U8 elements, got %s", t.Name, t.typeName())
+}
+
+func convert[To, From float32 | float64 | int | int32 | int64 | uint8](from []From) []To {
+	to := make([]To, len(from))
+	for i, v := range from {
+		to[i] = To(v)
+	}
+	return to
+}
+
+func (t Tensor) typeName() string {
+	if d := t.DType(); d != "" {
+		return string(d)
+	}
+	return "data of an unsupported Go type"
+}
+
+// validate says whether the tensor can be written.
+func (t Tensor) validate() error {
+	switch {
+	case t.Name == "":
+		return errors.New("a tensor has no name: name it")
+	case t.Name == metadataKey:
+		return errors.Errorf("tensor name %q is reserved by the file format: choose another", t.Name)
+	case t.DType() == "":
+		return errors.Errorf("tensor %q: Data is a %T: want a slice of float32, float64, int32, int64 or uint8", t.Name, t.Data)
+	case len(t.Shape) > maxRank:
+		return errors.Errorf("tensor %q: %d axes: want at most %d", t.Name, len(t.Shape), maxRank)
+	}
+	if err := checkText("tensor name", t.Name); err != nil {
+		return err
+	}
+	elements, err := elementsOf(t.Shape)
+	if err != nil {
+		return errors.Wrapf(err, "tensor %q", t.Name)
+	}
+	if elements != t.Len() {
+		return errors.Errorf("tensor %q: shape %v has %d elements, Data has %d", t.Name, t.Shape, elements, t.Len())
+	}
+	return nil
+}
+
+// elementsOf returns the product of the axes, refusing negative axes and products beyond int.
+func elementsOf(shape []int) (int, error) {
+	elements := 1
+	for _, axis := range shape {
+		if axis < 0 {
+			return 0, errors.Errorf("shape %v: want axes >= 0", shape)
+		}
+		if axis > 0 && elements > math.MaxInt/axis {
+			return 0, errors.Errorf("shape %v: more than %d elements", shape, math.MaxInt)
+		}
+		elements *= axis
+	}
+	return elements, nil
+}

@@ -1,0 +1,227 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// decoder puts YAML trees into values. It writes into fresh memory only: the
+// lists, maps and pointees that the target held before stay as they were.
+type decoder struct {
+	schema   schema
+	root     reflect.Type
+	where    func(line int) string // the position of a line; 0 is the whole text
+	override bool                  // the text is an assignment's value, not a file
+	records  []record
+}
+
+// errorAt makes the error of a key at a line.
+func (d *decoder) errorAt(line int, key, format string, args ...any) error {
+	return &Error{Position: d.where(line), Key: key, Problem: fmt.Sprintf(format, args...)}
+}
+
+// given records that a key was given at a line.
+func (d *decoder) given(line int, key string, replaced bool) {
+	d.records = append(d.records, record{key: key, position: d.where(line), replaced: replaced})
+}
+
+// value stores a node in v, the value of key. line is that of the key.
+func (d *decoder) value(n ast.Node, line int, key string, v reflect.Value) error {
+	switch v.Kind() {
+	case reflect.Pointer:
+		return d.pointer(n, line, key, v)
+	case reflect.Struct:
+		return d.section(n, line, key, v)
+	case reflect.Slice:
+		return d.list(n, line, key, v)
+	case reflect.Map:
+		return d.mapping(n, line, key, v)
+	}
+	s, ok := scalarOf(n)
+	if !ok {
+		return d.mismatch(n, line, key, v.Type())
+	}
+	if problem := s.into(v); problem != "" {
+		return d.errorAt(lineOf(n, line), key, "%s", problem)
+	}
+	return nil
+}
+
+// pointer stores nil for null, else a new value that starts as a copy of the one
+// that the pointer had.
+func (d *decoder) pointer(n ast.Node, line int, key string, v reflect.Value) error {
+	if isNull(n) {
+		v.SetZero()
+		return nil
+	}
+	if v.Type().Elem().Kind() == reflect.Struct && isNothing(n) {
+		return d.mismatch(n, line, key, v.Type().Elem())
+	}
+	fresh := pointeeCopy(v)
+	if err := d.value(n, line, key, fresh.Elem()); err != nil {
+		return err
+	}
+	v.Set(fresh)
+	return nil
+}
+
+// pointeeCopy returns a new pointer to a copy of what v points to, or to a zero
+// value.
+func pointeeCopy(v reflect.Value) reflect.Value {
+	fresh := reflect.New(v.Type().Elem())
+	if !v.IsNil() {
+		fresh.Elem().Set(v.Elem())
+	}
+	return fresh
+}
+
+// section stores the entries of a map in the fields of a struct. A section with
+// no entries, as when all of them are commented out, changes nothing.
+func (d *decoder) section(n ast.Node, line int, key string, v reflect.Value) error {
+	entries, ok := entriesOf(n)
+	if !ok {
+		if isNothing(n) && !d.override {
+			return nil
+		}
+		return d.mismatch(n, line, key, v.Type())
+	}
+	return d.each(entries, key, func(name, full string, entry *ast.MappingValueNode) error {
+		at := lineOf(entry.Key, line)
+		f, known := d.schema.find(v.Type(), name)
+		if !known {
+			return d.unknown(at, v.Type(), key, name)
+		}
+		d.given(at, full, replaces(f.typ, entry.Value))
+		return d.value(entry.Value, at, full, v.FieldByIndex(f.index))
+	})
+}
+
+// replaces tells whether a node put into a field of type t leaves nothing of the
+// old value: sections are merged, everything else is replaced.
+func replaces(t reflect.Type, n ast.Node) bool {
+	return pointee(t).Kind() != reflect.Struct || isNull(n)
+}
+
+// each calls do for the entries of a map in their order, with the name of each
+// and its dotted key, and refuses names that are given twice.
+func (d *decoder) each(entries []*ast.MappingValueNode, key string, do func(name, full string, entry *ast.MappingValueNode) error) error {
+	lines := map[string]int{}
+	for _, entry := range entries {
+		at := lineOf(entry.Key, 0)
+		name, problem := nameOf(entry.Key)
+		if problem != "" {
+			return d.errorAt(at, key, "%s", problem)
+		}
+		full := joined(key, name)
+		if first, twice := lines[name]; twice && d.override {
+			return d.errorAt(at, full, "given twice")
+		} else if twice {
+			return d.errorAt(at, full, "given twice, first on line %d", first)
+		}
+		lines[name] = at
+		if err := do(name, full, entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list stores a sequence in a new slice; null makes it nil.
+func (d *decoder) list(n ast.Node, line int, key string, v reflect.Value) error {
+	if isNull(n) {
+		v.SetZero()
+		return nil
+	}
+	sequence, ok := n.(*ast.SequenceNode)
+	if !ok {
+		return d.mismatch(n, line, key, v.Type())
+	}
+	fresh := reflect.MakeSlice(v.Type(), len(sequence.Values), len(sequence.Values))
+	for i, item := range sequence.Values {
+		at := lineOf(item, line)
+		full := key + "[" + strconv.Itoa(i) + "]"
+		d.given(at, full, true)
+		if err := d.value(item, at, full, fresh.Index(i)); err != nil {
+			return err
+		}
+	}
+	v.Set(fresh)
+	return nil
+}
+
+// mapping stores the entries of a map in a new Go map; null makes it nil.
+func (d *decoder) mapping(n ast.Node, line int, key string, v reflect.Value) error {
+	if isNull(n) {
+		v.SetZero()
+		return nil
+	}
+	entries, ok := entriesOf(n)
+	if !ok {
+		return d.mismatch(n, line, key, v.Type())
+	}
+	fresh := reflect.MakeMap(v.Type())
+	err := d.each(entries, key, func(name, full string, entry *ast.MappingValueNode) error {
+		at := lineOf(entry.Key, line)
+		d.given(at, full, true)
+		item := reflect.New(v.Type().Elem()).Elem()
+		if err := d.value(entry.Value, at, full, item); err != nil {
+			return err
+		}
+		fresh.SetMapIndex(reflect.ValueOf(name).Convert(v.Type().Key()), item)
+		return nil
+	})
+	if err == nil {
+		v.Set(fresh)
+	}
+	return err
+}
+
+// entriesOf returns the entries of a node that is a map.
+func entriesOf(n ast.Node) ([]*ast.MappingValueNode, bool) {
+	if m, ok := n.(*ast.MappingNode); ok {
+		return m.Values, true
+	}
+	return nil, false
+}
+
+// nameOf returns the text of a map's key, or a problem.
+func nameOf(n ast.Node) (name, problem string) {
+	s, ok := scalarOf(n)
+	if !ok {
+		return "", "want a name before the colon"
+	}
+	if form := s.form(); form != formText {
+		return "", "want a name before the colon, got " + s.String() + "; write " + quoted(s.text) + " with the quotes"
+	}
+	return s.text, ""
+}
+
+// isNull tells whether null is written out.
+func isNull(n ast.Node) bool {
+	s, ok := scalarOf(n)
+	return ok && s.form() == formNull
+}
+
+// isNothing tells whether a key stands without a value.
+func isNothing(n ast.Node) bool {
+	s, ok := scalarOf(n)
+	return ok && s.form() == formNothing
+}
+
+// joined appends a name to a dotted key; a name that is not a plain word is put
+// in quotes, so that the key stays on one line.
+func joined(key, name string) string {
+	odd := func(r rune) bool { return r <= ' ' || strings.ContainsRune(`".[`, r) || !strconv.IsPrint(r) }
+	if name == "" || !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
+		name = strconv.Quote(name)
+	}
+	if key == "" {
+		return name
+	}
+	return key + "." + name
+}

@@ -1,0 +1,200 @@
+package config
+
+import (
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pkg/errors"
+)
+
+// Marshal writes the struct v, or the struct that v points to, as YAML: every
+// tagged field in the order of declaration, the entries of maps in the order of
+// their names, null for what is nil. Decode reads the same values back from it.
+// NaN, infinities and strings that are not UTF-8 are errors.
+func Marshal(v any) ([]byte, error) {
+	value := reflect.ValueOf(v)
+	if value.Kind() == reflect.Pointer {
+		value = value.Elem()
+	}
+	if value.Kind() != reflect.Struct {
+		return nil, errors.Errorf("config: want a struct or a pointer to one, got %T", v)
+	}
+	s, err := schemaOf(value.Type())
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{schema: s}
+	if len(s[value.Type()]) == 0 {
+		w.text.WriteString("{}\n")
+	}
+	if err := w.section(value, ""); err != nil {
+		return nil, err
+	}
+	return []byte(w.text.String()), nil
+}
+
+// writer writes YAML: sections as indented lines, lists and maps between
+// brackets.
+type writer struct {
+	schema schema
+	text   strings.Builder
+}
+
+// section writes the fields of a struct, a line or an indented section each. key
+// is the struct's own.
+func (w *writer) section(v reflect.Value, key string) error {
+	indent := ""
+	if key != "" {
+		indent = strings.Repeat("  ", strings.Count(key, ".")+1)
+	}
+	for _, f := range w.schema[v.Type()] {
+		value := v.FieldByIndex(f.index)
+		full := joined(key, f.name)
+		w.text.WriteString(indent + stringText(f.name) + ":")
+		if value.Kind() == reflect.Pointer && !value.IsNil() {
+			value = value.Elem()
+		}
+		var err error
+		if value.Kind() == reflect.Struct && len(w.schema[value.Type()]) > 0 {
+			w.text.WriteString("\n")
+			err = w.section(value, full)
+		} else {
+			w.text.WriteString(" ")
+			err = w.flow(value, full)
+			w.text.WriteString("\n")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flow writes a value within a line.
+func (w *writer) flow(v reflect.Value, key string) error {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return w.flow(v.Elem(), key)
+		}
+		w.text.WriteString("null")
+		return nil
+	case reflect.Slice:
+		return w.list(v, key)
+	case reflect.Map:
+		return w.mapping(v, key)
+	case reflect.Struct:
+		return w.braced(v, key)
+	}
+	text, problem := scalarText(v)
+	if problem != "" {
+		return &Error{Key: key, Problem: problem}
+	}
+	w.text.WriteString(text)
+	return nil
+}
+
+func (w *writer) list(v reflect.Value, key string) error {
+	if v.IsNil() {
+		w.text.WriteString("null")
+		return nil
+	}
+	w.text.WriteString("[")
+	for i := range v.Len() {
+		if i > 0 {
+			w.text.WriteString(", ")
+		}
+		if err := w.flow(v.Index(i), key+"["+strconv.Itoa(i)+"]"); err != nil {
+			return err
+		}
+	}
+	w.text.WriteString("]")
+	return nil
+}
+
+func (w *writer) mapping(v reflect.Value, key string) error {
+	if v.IsNil() {
+		w.text.WriteString("null")
+		return nil
+	}
+	names := v.MapKeys()
+	slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	w.text.WriteString("{")
+	for i, name := range names {
+		if err := w.entry(i, name.String(), v.MapIndex(name), key); err != nil {
+			return err
+		}
+	}
+	w.text.WriteString("}")
+	return nil
+}
+
+// braced writes a struct within a line.
+func (w *writer) braced(v reflect.Value, key string) error {
+	w.text.WriteString("{")
+	for i, f := range w.schema[v.Type()] {
+		if err := w.entry(i, f.name, v.FieldByIndex(f.index), key); err != nil {
+			return err
+		}
+	}
+	w.text.WriteString("}")
+	return nil
+}
+
+// entry writes the i-th entry of a map or struct within a line.
+func (w *writer) entry(i int, name string, v reflect.Value, key string) error {
+	if i > 0 {
+		w.text.WriteString(", ")
+	}
+	if !utf8.ValidString(name) {
+		return &Error{Key: joined(key, name), Problem: "the name is not UTF-8 text"}
+	}
+	w.text.WriteString(stringText(name) + ": ")
+	return w.flow(v, joined(key, name))
+}
+
+// scalarText is the YAML of a value that is neither list, map nor section, or a
+// problem.
+func scalarText(v reflect.Value) (text, problem string) {
+	k := v.Kind()
+	switch {
+	case k == reflect.Bool:
+		return strconv.FormatBool(v.Bool()), ""
+	case isInt(k):
+		return strconv.FormatInt(v.Int(), 10), ""
+	case isUint(k):
+		return strconv.FormatUint(v.Uint(), 10), ""
+	case k == reflect.String:
+		if !utf8.ValidString(v.String()) {
+			return "", "the string is not UTF-8 text: " + quoted(v.String())
+		}
+		return stringText(v.String()), ""
+	}
+	f := v.Float()
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return "", "want a finite number, got " + strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'g', -1, v.Type().Bits()), ""
+}
+
+var (
+	// Text that is the same string to every YAML reader without quotes.
+	barePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./+-]*$`)
+	// Words that YAML 1.1 reads as booleans.
+	switchPattern = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
+)
+
+// stringText is a string in YAML, in quotes unless it is surely read as a string
+// without. Go's escapes of valid UTF-8 are all escapes of YAML too.
+func stringText(s string) string {
+	bare := barePattern.MatchString(s) && !switchPattern.MatchString(s)
+	if bare && (scalar{text: s, plain: true}).form() == formText {
+		return s
+	}
+	return strconv.Quote(s)
+}

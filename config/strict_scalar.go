@@ -1,0 +1,240 @@
+package config
+
+import (
+	"math"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// form is what a scalar is by the way it is written.
+type form int
+
+const (
+	formText    form = iota // a string, bare, quoted or a block
+	formNothing             // no value at all
+	formNull                // null, ~
+	formBool                // true, false
+	formInt                 // 12, -3, 1_000, 0x1f, 0o17, 0b11
+	formOctal               // 010: ten or eight, depending on the YAML version
+	formFloat               // 1.5, 1e-8, .1
+	formSpecial             // .nan, .inf
+)
+
+var (
+	nullPattern    = regexp.MustCompile(`^(~|null|Null|NULL)$`)
+	boolPattern    = regexp.MustCompile(`^(true|True|TRUE|false|False|FALSE)$`)
+	octalPattern   = regexp.MustCompile(`^[-+]?0[0-9_]+$`)
+	intPattern     = regexp.MustCompile(`^[-+]?([0-9]+(_[0-9]+)*|0x[0-9a-fA-F]+(_[0-9a-fA-F]+)*|0o[0-7]+(_[0-7]+)*|0b[01]+(_[01]+)*)$`)
+	floatPattern   = regexp.MustCompile(`^[-+]?([0-9]+(_[0-9]+)*(\.([0-9]+(_[0-9]+)*)?)?|\.[0-9]+(_[0-9]+)*)([eE][-+]?[0-9]+)?$`)
+	specialPattern = regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+)
+
+// scalar is one value that is neither a list nor a map.
+type scalar struct {
+	text  string
+	plain bool // without quotes: its text decides what it is
+}
+
+// scalarOf reads a node as a scalar, by its text: the parser's own numbers are
+// not used.
+func scalarOf(n ast.Node) (scalar, bool) {
+	switch n := n.(type) {
+	case nil:
+		return scalar{plain: true}, true
+	case *ast.StringNode:
+		quoted := n.Token.Type == token.SingleQuoteType || n.Token.Type == token.DoubleQuoteType
+		return scalar{text: n.Value, plain: !quoted}, true
+	case *ast.LiteralNode:
+		return scalar{text: n.Value.Value}, true
+	case *ast.NullNode:
+		if n.Token.Type == token.ImplicitNullType {
+			return scalar{plain: true}, true
+		}
+		return scalar{text: n.Token.Value, plain: true}, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return scalar{text: n.GetToken().Value, plain: true}, true
+	}
+	return scalar{}, false
+}
+
+// form tells what the scalar is.
+func (s scalar) form() form {
+	switch {
+	case !s.plain:
+		return formText
+	case s.text == "":
+		return formNothing
+	case nullPattern.MatchString(s.text):
+		return formNull
+	case boolPattern.MatchString(s.text):
+		return formBool
+	case octalPattern.MatchString(s.text):
+		return formOctal
+	case intPattern.MatchString(s.text):
+		return formInt
+	case floatPattern.MatchString(s.text):
+		return formFloat
+	case specialPattern.MatchString(s.text):
+		return formSpecial
+	}
+	return formText
+}
+
+// String is the scalar as messages show it: strings in quotes, the rest bare.
+func (s scalar) String() string {
+	switch s.form() {
+	case formNothing:
+		return "nothing"
+	case formText:
+		return quoted(s.text)
+	}
+	return shortened(s.text, 60)
+}
+
+// into stores the scalar in v and returns "", or tells the problem: what was
+// got, and the likely fix, to follow "want …, ".
+func (s scalar) into(v reflect.Value) string {
+	k := v.Kind()
+	switch {
+	case k == reflect.String:
+		return s.intoString(v)
+	case k == reflect.Bool:
+		return s.intoBool(v)
+	case k == reflect.Float32 || k == reflect.Float64:
+		return s.intoFloat(v)
+	}
+	return s.intoInteger(v)
+}
+
+func (s scalar) intoString(v reflect.Value) string {
+	switch s.form() {
+	case formText:
+		v.SetString(s.text)
+		return ""
+	case formNothing, formNull:
+		return "want a string, got " + s.String() + `; write "" for an empty one`
+	}
+	return "want a string, got " + s.String() + "; write " + quoted(s.text) + " with the quotes"
+}
+
+func (s scalar) intoBool(v reflect.Value) string {
+	if s.plain && (s.text == "true" || s.text == "false") {
+		v.SetBool(s.text == "true")
+		return ""
+	}
+	problem := "want true or false, got " + s.String()
+	lower := strings.ToLower(s.text)
+	switch {
+	case lower == "true" || lower == "yes" || lower == "on":
+		problem += "; write true"
+	case lower == "false" || lower == "no" || lower == "off":
+		problem += "; write false"
+	}
+	return problem
+}
+
+// intoInteger stores an integer that is written as one and fits.
+func (s scalar) intoInteger(v reflect.Value) string {
+	unsigned := isUint(v.Kind())
+	want := wantKind(v.Type())
+	if s.form() != formInt {
+		return "want " + want + ", got " + s.String() + s.integerHint()
+	}
+	if unsigned && strings.HasPrefix(s.text, "-") {
+		return "want " + want + ", got " + s.String()
+	}
+	if unsigned {
+		n, err := strconv.ParseUint(strings.TrimPrefix(s.text, "+"), 0, v.Type().Bits())
+		if err == nil {
+			v.SetUint(n)
+			return ""
+		}
+	} else {
+		n, err := strconv.ParseInt(s.text, 0, v.Type().Bits())
+		if err == nil {
+			v.SetInt(n)
+			return ""
+		}
+	}
+	return "want " + integerRange(v.Type()) + ", got " + s.String()
+}
+
+// integerHint tells how to write the integer that was probably meant.
+func (s scalar) integerHint() string {
+	inner := scalar{text: s.text, plain: true}
+	switch {
+	case inner.form() == formOctal:
+		digits := strings.TrimLeft(s.text, "+-0_")
+		if digits == "" {
+			return "; write 0"
+		}
+		return "; write it without the leading 0, or with 0o for an octal number"
+	case !s.plain && inner.form() == formInt:
+		return "; remove the quotes"
+	case s.form() == formFloat:
+		f, err := parseFloat(s.text, 64)
+		if err == nil && f == math.Trunc(f) && math.Abs(f) <= 1<<53 {
+			return "; write " + strconv.FormatInt(int64(f), 10)
+		}
+	}
+	return ""
+}
+
+// intoFloat stores a finite number that v's type can hold.
+func (s scalar) intoFloat(v reflect.Value) string {
+	form := s.form()
+	switch {
+	case form == formSpecial:
+		return "want a finite number, got " + s.String()
+	case form == formOctal:
+		return "want a number, got " + s.String() + "; write it without the leading 0"
+	case !s.plain && floatPattern.MatchString(s.text):
+		return "want a number, got " + s.String() + "; remove the quotes"
+	case !s.plain || !floatPattern.MatchString(s.text):
+		return "want a number, got " + s.String()
+	}
+	f, err := parseFloat(s.text, v.Type().Bits())
+	mantissa, _, _ := strings.Cut(strings.ToLower(s.text), "e")
+	if err != nil || f == 0 && strings.ContainsAny(mantissa, "123456789") {
+		return "want a number that " + v.Kind().String() + " can hold, got " + s.String()
+	}
+	v.SetFloat(f)
+	return ""
+}
+
+// parseFloat reads a number that matches floatPattern.
+func parseFloat(text string, bits int) (float64, error) {
+	return strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), bits)
+}
+
+// integerRange names the integers that a type can hold.
+func integerRange(t reflect.Type) string {
+	bits := t.Bits()
+	if isUint(t.Kind()) {
+		return "an integer from 0 to " + strconv.FormatUint(math.MaxUint64>>(64-bits), 10)
+	}
+	return "an integer from " + strconv.FormatInt(math.MinInt64>>(64-bits), 10) +
+		" to " + strconv.FormatInt(math.MaxInt64>>(64-bits), 10)
+}
+
+// quoted shows a text as a string of one short line.
+func quoted(text string) string {
+	return strconv.Quote(shortened(text, 60))
+}
+
+// shortened cuts a text that is longer than n characters.
+func shortened(text string, n int) string {
+	count := 0
+	for i := range text {
+		if count == n {
+			return text[:i] + "…"
+		}
+		count++
+	}
+	return text
+}

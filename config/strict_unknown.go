@@ -1,0 +1,67 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// unknown is the error of a name that is no field of struct type t, the section
+// at key. It points to a near name in the same section, to the same name in
+// another one, to a near name in another one, or else lists what is known here.
+func (d *decoder) unknown(line int, t reflect.Type, key, name string) error {
+	full := joined(key, shortened(name, 60))
+	here := d.schema.names(t)
+	all := d.schema.paths(d.root)
+	if guesses := guessesFor(name, key, here, all); len(guesses) > 0 {
+		return d.errorAt(line, full, "unknown key; did you mean %s?", strings.Join(guesses, " or "))
+	}
+	if len(here) == 0 {
+		return d.errorAt(line, full, "unknown key; this section holds none")
+	}
+	return d.errorAt(line, full, "unknown key; known here: %s", strings.Join(here, ", "))
+}
+
+// guessesFor lists what may have been meant by a name in the section at key, best
+// first: names of that section are here, dotted keys of the whole config in all.
+func guessesFor(name, key string, here, all []string) []string {
+	path := name
+	if key != "" {
+		path = key + "." + name
+	}
+	if i := strings.LastIndex(name, "."); i >= 0 && slices.Contains(all, path) {
+		return []string{quoted(name[i+1:]) + " indented below " + quoted(name[:i])}
+	}
+	var guesses []string
+	if near := Nearest(name, here); near != "" {
+		guesses = append(guesses, quoted(near))
+	}
+	leaves := make([]string, len(all))
+	for i, path := range all {
+		leaves[i] = leafOf(path)
+		if leaves[i] == name && len(guesses) < 3 {
+			guesses = append(guesses, placed(path))
+		}
+	}
+	if len(guesses) > 0 {
+		return guesses
+	}
+	if near := Nearest(name, leaves); near != "" {
+		return []string{placed(all[slices.Index(leaves, near)])}
+	}
+	return nil
+}
+
+// leafOf is the last name of a dotted key.
+func leafOf(path string) string {
+	return path[strings.LastIndex(path, ".")+1:]
+}
+
+// placed shows a dotted key in a guess, so that one of the top level does not
+// look like a name of the section at hand.
+func placed(path string) string {
+	if strings.Contains(path, ".") {
+		return path
+	}
+	return path + " at the top level"
+}

@@ -1,0 +1,161 @@
+package config
+
+import (
+	"math"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/optim"
+)
+
+// validate returns the first value that no run can be made with.
+func (r *Run) validate(where *Positions) error {
+	if err := r.Model.Validate(); err != nil {
+		var field *models.FieldError
+		if !errors.As(err, &field) {
+			return err
+		}
+		key := "model." + field.Field
+		switch field.Field { // given in other sections
+		case "z_loss":
+			key = "train.z_loss"
+		case "mask_documents":
+			key = "data.mask_documents"
+		}
+		return where.Errorf(key, "%s", field.Problem)
+	}
+	for _, check := range []func(*Positions) error{r.checkData, r.checkTrainSizes, r.checkTrainNumbers, r.checkSchedule, r.checkRest} {
+		if err := check(where); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oneOf checks a named choice.
+func oneOf(where *Positions, key, value string, known ...string) error {
+	for _, k := range known {
+		if value == k {
+			return nil
+		}
+	}
+	return where.Errorf(key, "want one of %v, got %q", known, value)
+}
+
+func (r *Run) checkData(where *Positions) error {
+	if err := oneOf(where, "data.source", r.Data.Source, data.KindGoroot, data.KindFiles, data.KindShards); err != nil {
+		return err
+	}
+	if r.Data.Source != data.KindGoroot && len(r.Data.Path) == 0 {
+		return where.Errorf("data.path", "want files, folders or globs for source %s, got none", r.Data.Source)
+	}
+	return nil
+}
+
+func (r *Run) checkTrainSizes(where *Positions) error {
+	t := r.Train
+	for _, s := range []struct {
+		key       string
+		value     int
+		wantLeast int
+	}{{"batch", t.Batch, 1}, {"accumulate", t.Accumulate, 1}, {"steps", t.Steps, 0}, {"eval_every", t.EvalEvery, 0}, {"eval_tokens", t.EvalTokens, 0},
+		{"checkpoint_every", t.CheckpointEvery, 0}, {"keep", t.Keep, 1}, {"max_bad_steps", t.MaxBadSteps, 1}, {"log_every", t.LogEvery, 1}} {
+		if s.value < s.wantLeast {
+			return where.Errorf("train."+s.key, "want >= %d, got %d", s.wantLeast, s.value)
+		}
+	}
+	switch {
+	case t.Tokens < 0:
+		return where.Errorf("train.tokens", "want >= 1, got %d", t.Tokens)
+	case t.Steps == 0 && t.Tokens == 0:
+		return where.Errorf("train.steps", "want >= 1 (or train.tokens instead), got 0")
+	case t.Steps != 0 && t.Tokens != 0:
+		return where.Errorf("train.tokens", "want steps or tokens, got both (steps %d, tokens %d): remove one", t.Steps, t.Tokens)
+	}
+	return oneOf(where, "train.recompute", t.Recompute, "none", "block")
+}
+
+func (r *Run) checkTrainNumbers(where *Positions) error {
+	t := r.Train
+	for _, n := range []struct {
+		key   string
+		ok    bool
+		want  string
+		value float64
+	}{
+		{"lr", t.LR > 0, "> 0", t.LR},
+		{"min_lr", t.MinLR >= 0 && t.MinLR <= t.LR, "between 0 and train.lr", t.MinLR},
+		{"weight_decay", t.WeightDecay >= 0, ">= 0", t.WeightDecay},
+		{"beta1", t.Beta1 >= 0 && t.Beta1 < 1, "in [0, 1)", t.Beta1},
+		{"beta2", t.Beta2 >= 0 && t.Beta2 < 1, "in [0, 1)", t.Beta2},
+		{"adam_eps", t.AdamEps > 0, "> 0", t.AdamEps},
+		{"clip", t.Clip >= 0, ">= 0 (0: no clipping)", t.Clip},
+		{"warmup", validShare(t.Warmup), "a share below 1 or whole steps", t.Warmup},
+		{"decay", validShare(t.Decay), "a share below 1 or whole steps", t.Decay},
+	} {
+		if !n.ok {
+			return where.Errorf("train."+n.key, "want %s, got %g", n.want, n.value)
+		}
+	}
+	return oneOf(where, "train.weight_decay_mode", t.WeightDecayMode, string(optim.Coupled), string(optim.Independent))
+}
+
+func validShare(v float64) bool { return v >= 0 && (v < 1 || v == math.Trunc(v)) }
+
+func (r *Run) checkSchedule(where *Positions) error {
+	if err := oneOf(where, "train.schedule", r.Train.Schedule, optim.ScheduleWarmupCosine, optim.ScheduleWarmupStableDecay, optim.ScheduleConstant); err != nil {
+		return err
+	}
+	if _, err := r.Schedule(); err != nil {
+		return where.Errorf("train.warmup", "%v", err)
+	}
+	return nil
+}
+
+func (r *Run) checkRest(where *Positions) error {
+	switch {
+	case r.Sample.Tokens < 0:
+		return where.Errorf("sample.tokens", "want >= 0, got %d", r.Sample.Tokens)
+	case r.Sample.Temperature < 0:
+		return where.Errorf("sample.temperature", "want >= 0 (0: the likeliest token), got %g", r.Sample.Temperature)
+	case r.Device.Threads < 0:
+		return where.Errorf("device.threads", "want >= 0 (0: all cores), got %d", r.Device.Threads)
+	}
+	if err := oneOf(where, "device.kind", r.Device.Kind, "cpu"); err != nil {
+		return err
+	}
+	return oneOf(where, "device.precision", r.Device.Precision, "fp32")
+}
+
+// TotalSteps is the number of updates of the run.
+func (r *Run) TotalSteps() int {
+	if r.Train.Steps > 0 {
+		return r.Train.Steps
+	}
+	step := int64(r.StepTokens())
+	return int((r.Train.Tokens + step - 1) / step)
+}
+
+// StepTokens is the number of tokens of one update.
+func (r *Run) StepTokens() int { return r.Train.Batch * r.Train.Accumulate * r.Model.Seq }
+
+// Schedule returns the learning-rate schedule, as factors of train.lr. The first step's
+// factor is 1/warmup, not 0: a step at rate 0 learns nothing.
+func (r *Run) Schedule() (optim.Schedule, error) {
+	t, total := r.Train, r.TotalSteps()
+	o := optim.ScheduleOptions{Warmup: stepsOf(t.Warmup, total), Total: total, Min: t.MinLR / t.LR, WarmupFromOne: true}
+	if t.Schedule == optim.ScheduleWarmupStableDecay {
+		o.Decay = stepsOf(t.Decay, total)
+	}
+	return optim.NewSchedule(t.Schedule, o)
+}
+
+// stepsOf turns a share of the steps, or a number of steps, into steps.
+func stepsOf(v float64, total int) int {
+	if v < 1 {
+		return int(math.Round(v * float64(total)))
+	}
+	return int(v)
+}

@@ -1,0 +1,96 @@
+package data
+
+import (
+	"math/bits"
+
+	"github.com/pkg/errors"
+)
+
+// Batcher draws training batches: windows of seq + 1 tokens at offsets that
+// are uniform over the stream, with replacement. A window may begin inside a
+// document and run into the next.
+//
+// The offset of a row is a hash of (seed, step, row), so the step counter is
+// all the state there is: Seek(Position()) of another Batcher over the same
+// tokens continues exactly here. A Batcher serves one goroutine.
+type Batcher struct {
+	tokens     []uint16
+	batch, seq int
+	seed, step uint64
+}
+
+// NewBatcher returns a Batcher at step 0. It wants batch and seq of at least 1
+// and at least seq + 1 tokens (Corpus.Check asks for a whole batch).
+func NewBatcher(tokens []uint16, batch, seq int, seed uint64) (*Batcher, error) {
+	if err := checkWindowShape(tokens, batch, seq); err != nil {
+		return nil, errors.Wrap(err, "data: batcher")
+	}
+	return &Batcher{tokens: tokens, batch: batch, seq: seq, seed: seed}, nil
+}
+
+// Next fills inputs and targets, both [batch, seq] row-major, with the next
+// batch: targets[b, i] is the token after inputs[b, i]. It allocates nothing.
+// Slices of another length are an error, and the position stays.
+func (b *Batcher) Next(inputs, targets []int32) error {
+	if err := checkBatchLength(inputs, targets, b.batch, b.seq); err != nil {
+		return errors.Wrap(err, "data: batcher")
+	}
+	offsets := uint64(len(b.tokens) - b.seq) // of windows of seq + 1 tokens
+	for row := range b.batch {
+		// High word of a product: uniform to within offsets / 2^64.
+		offset, _ := bits.Mul64(counterHash(b.seed, b.step, uint64(row)), offsets)
+		copyWindow(inputs[row*b.seq:], targets[row*b.seq:], b.tokens[offset:][:b.seq+1])
+	}
+	b.step++
+	return nil
+}
+
+// Position is the number of batches drawn so far.
+func (b *Batcher) Position() uint64 { return b.step }
+
+// Seek makes the next batch the one at that position.
+func (b *Batcher) Seek(position uint64) { b.step = position }
+
+// counterHash is a counter-based generator: 64 bits that look independent for
+// different arguments. Each argument is added and mixed by the finalizer of
+// SplitMix64 (Steele, Lea and Flood 2014, figure 9: mix64variant13).
+func counterHash(seed, step, row uint64) uint64 {
+	const golden = 0x9e3779b97f4a7c15 // 2^64 / golden ratio
+	h := mix64(seed + golden)
+	h = mix64(h + golden*(step+1))
+	return mix64(h + golden*(row+1))
+}
+
+func mix64(z uint64) uint64 {
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// copyWindow widens a window of n+1 tokens to n inputs and n targets.
+func copyWindow(inputs, targets []int32, window []uint16) {
+	n := len(window) - 1
+	inputs, targets = inputs[:n], targets[:n]
+	for i := range inputs {
+		inputs[i] = int32(window[i])
+		targets[i] = int32(window[i+1])
+	}
+}
+
+func checkWindowShape(tokens []uint16, batch, seq int) error {
+	if batch < 1 || seq < 1 {
+		return errors.Errorf("want batch and seq of at least 1, got %d x %d", batch, seq)
+	}
+	if len(tokens) < seq+1 {
+		return errors.Errorf("want at least %d tokens (seq %d + 1), got %d", seq+1, seq, len(tokens))
+	}
+	return nil
+}
+
+func checkBatchLength(inputs, targets []int32, batch, seq int) error {
+	if want := batch * seq; len(inputs) != want || len(targets) != want {
+		return errors.Errorf("want inputs and targets of %d elements (batch %d x seq %d), got %d and %d",
+			want, batch, seq, len(inputs), len(targets))
+	}
+	return nil
+}

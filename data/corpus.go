@@ -1,0 +1,144 @@
+// Package data turns text into what training reads: sources of documents, the
+// tokenizers, token shards on disk, the corpus in memory with its training and
+// validation streams, and batches of windows from them.
+//
+// Everything here depends on the options and the text alone: the same corpus
+// gives the same streams, the same batches and the same fingerprint on every
+// machine and with any number of threads.
+package data
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+// Stream is documents in order, joined: each is BOS and the ids of its text.
+// A stream cut off the end of another (Options.Split tail) may begin inside a
+// document.
+type Stream struct {
+	Tokens    []uint16 // [tokens]
+	Documents int      // documents that begin in the stream
+	TextBytes int64    // bytes of the text the tokens stand for, BOS left out
+}
+
+// Corpus is a corpus in memory.
+type Corpus struct {
+	Tokenizer   Tokenizer
+	Train, Val  Stream
+	Fingerprint string // sha256, in hex, of the tokenizer's name and both streams
+
+	split splitRule
+}
+
+// Load reads a corpus. Documents are ordered by the names of their files and,
+// inside a file, as they stand there; Options.Split parts them into the two
+// streams. Memory: 2 bytes a token, and as much again while it loads.
+//
+// Errors name the file, and the line if there is one. A corpus without any
+// text is an error; whether a corpus is large enough is for Check and
+// CheckValidation to say.
+func Load(ctx context.Context, o Options) (*Corpus, error) {
+	split, err := parseSplit(o.Split)
+	if err != nil {
+		return nil, err
+	}
+	tokenizer, src, err := open(o)
+	if err != nil {
+		return nil, err
+	}
+	var trainDocuments, valDocuments [][]uint16
+	err = eachDocument(ctx, src, tokenizer, o.Threads, func(d document) error {
+		if split.validation(d.name) {
+			valDocuments = append(valDocuments, d.tokens)
+		} else {
+			trainDocuments = append(trainDocuments, d.tokens)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(trainDocuments)+len(valDocuments) == 0 {
+		return nil, errEmpty(o.Source)
+	}
+	train := slices.Concat(trainDocuments...)
+	cut := split.cut(len(train))
+	val := slices.Concat(append(valDocuments, train[cut:])...)
+	train = slices.Clip(train[:cut])
+	return &Corpus{
+		Tokenizer:   tokenizer,
+		Train:       newStream(tokenizer, train),
+		Val:         newStream(tokenizer, val),
+		Fingerprint: fingerprint(tokenizer, train, val),
+		split:       split,
+	}, nil
+}
+
+// open returns the tokenizer and the source that the options name.
+func open(o Options) (Tokenizer, source, error) {
+	name := o.Tokenizer
+	if name == "" {
+		name = tokenizerBytes
+	}
+	tokenizer, err := NewTokenizer(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	src, err := newSource(o, tokenizer)
+	return tokenizer, src, err
+}
+
+func errEmpty(s Source) error {
+	kind := s.Kind
+	if kind == "" {
+		kind = KindGoroot
+	}
+	return errors.Errorf("data.source %s: empty corpus: no text in any file of data.path [%s]", kind, strings.Join(s.Paths, ", "))
+}
+
+func newStream(t Tokenizer, tokens []uint16) Stream {
+	s := Stream{Tokens: tokens, TextBytes: TextBytes(t, tokens)}
+	bos := uint16(t.BOS())
+	for _, token := range tokens {
+		if token == bos {
+			s.Documents++
+		}
+	}
+	return s
+}
+
+// Check returns an error if the training stream is shorter than one batch and
+// its targets: batch * seq + 1 tokens.
+func (c *Corpus) Check(batch, seq int) error {
+	need := batch*seq + 1
+	if have := len(c.Train.Tokens); have < need {
+		return errors.Errorf("data: training split: want at least %d tokens (batch %d x seq %d + 1), got %d in %d documents: add text to data.path, or lower train.batch or model.seq",
+			need, batch, seq, have, c.Train.Documents)
+	}
+	return nil
+}
+
+// CheckValidation returns an error if the validation stream has no window to
+// evaluate on: seq + 1 tokens. Only a run that evaluates needs one.
+func (c *Corpus) CheckValidation(seq int) error {
+	need, have := seq+1, len(c.Val.Tokens)
+	if have >= need {
+		return nil
+	}
+	var why string
+	switch c.split.kind {
+	case splitNone:
+		why = "data.split is none: set it to hash or tail"
+	case splitTail:
+		why = fmt.Sprintf("data.split holds out 1/%d of %d tokens: add text, or set data.split: tail/2", c.split.parts, len(c.Train.Tokens)+have)
+	default:
+		why = fmt.Sprintf("data.split holds out about one document in %d by the hash of its name and the corpus has %d: set data.split: tail to hold out its end",
+			c.split.parts, c.Train.Documents+c.Val.Documents)
+	}
+	return errors.Errorf("data: validation split: want at least %d tokens (seq %d + 1), got %d in %d documents; %s",
+		need, seq, have, c.Val.Documents, why)
+}

@@ -1,0 +1,171 @@
+package data
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func gzipped(t *testing.T, text string) string {
+	t.Helper()
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, err := w.Write([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return out.String()
+}
+
+func zstded(t *testing.T, text string) string {
+	t.Helper()
+	w, err := zstd.NewWriter(nil)
+	require.NoError(t, err)
+	defer w.Close()
+	return string(w.EncodeAll([]byte(text), nil))
+}
+
+// loadTexts returns the documents of the files in these paths.
+func loadTexts(t *testing.T, paths ...string) []string {
+	t.Helper()
+	c := load(t, filesIn(paths...))
+	return texts(c.Tokenizer, c.Train)
+}
+
+func TestFolder(t *testing.T) {
+	root := writeFiles(t, map[string]string{
+		"a.txt": "a", "sub/deep/b.MD": "b", "c.go": "c", "d.jsonl": `{"text":"d"}`, "e.txt.gz": gzipped(t, "e"), "f.jsonl.zst": zstded(t, `{"text":"f"}`),
+		"image.png": "\x00", "noext": "x", "archive.gz": gzipped(t, "x"), ".hidden.txt": "x", ".git/config.txt": "x", "empty.txt": "",
+	})
+	assert.Equal(t, []string{"a", "c", "d", "e", "f", "b"}, loadTexts(t, root))
+}
+
+func TestFilesAndOrder(t *testing.T) {
+	root := writeFiles(t, map[string]string{"x/b.txt": "xb", "y/a.txt": "ya", "y/b.txt": "yb", "plain": "any extension"})
+	in := func(name string) string { return filepath.Join(root, name) }
+	assert.Equal(t, []string{"any extension"}, loadTexts(t, in("plain")))
+	assert.Equal(t, []string{"ya", "yb", "xb"}, loadTexts(t, in("y"), in("x")), "by name, then by entry")
+	assert.Equal(t, []string{"ya", "yb"}, loadTexts(t, in("y"), in("y/b.txt"), in("x/../y/a.txt")), "each once")
+}
+
+func TestGlob(t *testing.T) {
+	root := writeFiles(t, map[string]string{
+		"1.txt": "1", "2.txt": "2", "3.md": "3", "s/4.txt": "4", "s/t/5.txt": "5", "s/t/6.md": "6", "s/.h/7.txt": "7", ".8.txt": "8",
+	})
+	for pattern, want := range map[string][]string{
+		"*.txt":          {"1", "2"},
+		"[13].*":         {"1", "3"},
+		"?.md":           {"3"},
+		"**/*.txt":       {"1", "2", "4", "5"},
+		"**":             {"1", "2", "3", "4", "5", "6"},
+		"s/**/*.md":      {"6"},
+		"s/**/t/**/5.*":  {"5"},
+		"*/*/*.txt":      {"5"},
+		"s/*":            {"4"},
+		"s/.h/*":         {"7"},
+		"s/.*/*":         {"7"},
+		".*.txt":         {"8"},
+		"nothing*/1.txt": nil,
+	} {
+		full := filepath.ToSlash(filepath.Join(root, filepath.FromSlash(pattern)))
+		if want == nil {
+			assert.Equal(t, "data.source files: data.path entry 1: glob "+full+": matches no file", loadError(t, filesIn(full)))
+			continue
+		}
+		assert.Equal(t, want, loadTexts(t, full), pattern)
+	}
+	t.Chdir(root)
+	assert.Equal(t, []string{"1", "2"}, loadTexts(t, "*.txt"))
+	assert.Equal(t, []string{"4"}, loadTexts(t, "./s/*"))
+	assert.Equal(t, []string{"4", "5", "6"}, loadTexts(t, "s"))
+}
+
+// A file whose name looks like a pattern is that file.
+func TestWildcardInName(t *testing.T) {
+	root := writeFiles(t, map[string]string{"[1].txt": "brackets", "1.txt": "x"})
+	assert.Equal(t, []string{"brackets"}, loadTexts(t, filepath.Join(root, "[1].txt")))
+}
+
+// Names, and with them order and split, are relative to where a path points.
+func TestNamesAreRelative(t *testing.T) {
+	root := writeFiles(t, map[string]string{"corpus/a/b.txt": "text"})
+	for path, want := range map[string]string{"corpus": "a/b.txt", "corpus/a/b.txt": "b.txt", "corpus/*/*.txt": "a/b.txt", "corpus/a/*": "b.txt", "**/*.txt": "corpus/a/b.txt"} {
+		files, err := fileSource{paths: []string{root + "/" + path}}.files(t.Context())
+		require.NoError(t, err)
+		require.Len(t, files, 1)
+		assert.Equal(t, want, files[0].name, path)
+	}
+}
+
+func TestLinks(t *testing.T) {
+	root := writeFiles(t, map[string]string{"real/a.txt": "a", "blobs/b": "b"})
+	if err := os.Symlink(filepath.Join(root, "real"), filepath.Join(root, "link")); err != nil {
+		t.Skipf("wants symbolic links: %v", err)
+	}
+	require.NoError(t, os.Symlink(filepath.Join(root, "blobs", "b"), filepath.Join(root, "real", "b.txt")))
+	require.NoError(t, os.Symlink(filepath.Join(root, "real"), filepath.Join(root, "real", "loop")))
+	assert.Equal(t, []string{"a", "b"}, loadTexts(t, filepath.Join(root, "link")))
+	assert.Equal(t, []string{"a", "b"}, loadTexts(t, filepath.Join(root, "link", "*.txt")))
+}
+
+func TestTextIsTakenByteForByte(t *testing.T) {
+	text := "\ufeffcrlf\r\n caf\xe9 \ufffd"
+	root := writeFiles(t, map[string]string{"a.txt": text})
+	assert.Equal(t, []string{text}, loadTexts(t, root))
+}
+
+func TestCompressedFiles(t *testing.T) {
+	long := strings.Repeat("a long text ", 100_000)
+	root := writeFiles(t, map[string]string{"a.txt.gz": gzipped(t, long) + gzipped(t, "second member"), "b.txt.ZST": zstded(t, long)})
+	assert.Equal(t, []string{long + "second member", long}, loadTexts(t, root))
+}
+
+func TestFileErrors(t *testing.T) {
+	truncated := gzipped(t, strings.Repeat("text", 100))
+	root := writeFiles(t, map[string]string{
+		"binary.txt": "text\x00", "gz.txt": gzipped(t, strings.Repeat("x", 10)), "zst.txt": zstded(t, strings.Repeat("\x00", 10)),
+		"bad.gz": "plain text", "bad.zst": "plain text", "cut.gz": truncated[:len(truncated)-10],
+		"empty/a.txt": "", "none/a.png": "x",
+	})
+	for name, fragments := range map[string][]string{
+		"missing.txt": {"data.source files: data.path entry 1: ", "missing.txt: no such file or folder; a relative path counts from the folder the program runs in"},
+		"binary.txt":  {"binary.txt: want text in UTF-8, got a binary file (NUL at byte 4); UTF-16 has to be converted first"},
+		"gz.txt":      {"gz.txt: want text in UTF-8, got a binary file", "it looks compressed by gzip: name it .gz"},
+		"zst.txt":     {"zst.txt: want text in UTF-8, got a binary file", "it looks compressed by zstd: name it .zst"},
+		"bad.gz":      {"bad.gz: want a gzip file, as its extension says: gzip: invalid header"},
+		"bad.zst":     {"bad.zst: ", "magic number mismatch"},
+		"cut.gz":      {"cut.gz: unexpected EOF"},
+		"empty":       {"data.source files: empty corpus: no text in any file of data.path [", "empty]"},
+		"none":        {"none: no text file in this folder: want .txt .text .md", "each optionally with .gz or .zst; name other files by a glob"},
+		"[.txt":       {"[.txt: bad glob: syntax error in pattern in \"[.txt\""},
+		"no/such/*":   {"data.source files: data.path entry 1: glob ", "no such file or directory"},
+	} {
+		message := loadError(t, filesIn(filepath.Join(root, filepath.FromSlash(name))))
+		for _, fragment := range fragments {
+			assert.Contains(t, message, fragment, name)
+		}
+	}
+	assert.Equal(t, "data.source files: want at least one file, folder or glob in data.path, got none", loadError(t, filesIn()))
+	assert.Contains(t, loadError(t, filesIn(filepath.Join(root, "gz.txt"), filepath.Join(root, "missing"))), "data.path entry 2: ")
+}
+
+// Of several bad files, the error is that of the first by name, always.
+func TestFirstErrorIsReported(t *testing.T) {
+	files := map[string]string{}
+	for _, name := range []string{"m", "n", "o", "p", "q", "r"} {
+		files[name+".txt"] = "\x00"
+	}
+	files["a.txt"] = strings.Repeat("a", 1<<20)
+	root := writeFiles(t, files)
+	for range 20 {
+		o := filesIn(root)
+		o.Threads = 4
+		assert.Contains(t, loadError(t, o), "m.txt: want text")
+	}
+}

@@ -1,0 +1,125 @@
+package data
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+// gorootFileLimit is the size in bytes from which a file is left out: such
+// files are generated tables.
+const gorootFileLimit = 200_000
+
+// gorootSource is the Go standard library's own source text. Files are taken
+// as they are, without the checks that a user's files get.
+type gorootSource struct {
+	paths []string // at most one: the root of a Go installation
+}
+
+func (s gorootSource) files(ctx context.Context) ([]file, error) {
+	root, err := findGoroot(ctx, s.paths)
+	if err != nil {
+		return nil, err
+	}
+	// Some distributions make GOROOT or src a link; the walk follows none.
+	src, err := filepath.EvalSymlinks(filepath.Join(root, "src"))
+	if err != nil {
+		return nil, errors.Wrap(err, "data.source goroot")
+	}
+	var files []file
+	err = filepath.WalkDir(src, func(disk string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		name, err := slashRel(src, disk)
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if strings.Contains(name, "testdata") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		info, err := os.Stat(disk)
+		if err == nil && info.Mode().IsRegular() && info.Size() < gorootFileLimit {
+			files = append(files, file{name, disk})
+		}
+		return err
+	})
+	if err != nil {
+		return nil, errors.Wrapf(err, "data.source goroot: %s", src)
+	}
+	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })
+	return files, nil
+}
+
+func (gorootSource) read(f file, enc *encoder, emit func(document) error) error {
+	text, err := os.ReadFile(f.disk)
+	if err != nil {
+		return errors.Wrap(err, "data.source goroot")
+	}
+	return emit(enc.document(f.name, string(text)))
+}
+
+// findGoroot returns the root of a Go installation that has its sources: the
+// path given, else $GOROOT, else what `go env GOROOT` prints. runtime.GOROOT
+// is of no use here: it is empty in a program built with -trimpath.
+func findGoroot(ctx context.Context, paths []string) (string, error) {
+	if len(paths) > 1 {
+		return "", errors.Errorf("data.source goroot: want at most one path, the root of a Go installation, got %d: %s",
+			len(paths), strings.Join(paths, ", "))
+	}
+	if len(paths) == 1 {
+		if err := hasSrc(paths[0]); err != nil {
+			return "", errors.Errorf("data.source goroot: want a Go installation in data.path: %v; leave data.path out to use the one on this machine", err)
+		}
+		return paths[0], nil
+	}
+	var tried []string
+	try := func(what, root string) bool {
+		err := hasSrc(root)
+		if err != nil {
+			tried = append(tried, what+": "+err.Error())
+		}
+		return err == nil
+	}
+	if root := os.Getenv("GOROOT"); root == "" {
+		tried = append(tried, "$GOROOT: not set")
+	} else if try("$GOROOT", root) {
+		return root, nil
+	}
+	out, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	root := strings.TrimSpace(string(out))
+	if err != nil {
+		tried = append(tried, "go env GOROOT: "+err.Error())
+	} else if try("go env GOROOT", root) {
+		return root, nil
+	}
+	return "", errors.Errorf("data.source goroot: no Go installation with sources found; tried %s; install Go, set data.path to its root, or use data.source: files",
+		strings.Join(tried, "; "))
+}
+
+// hasSrc returns nil if root is a folder with a folder src.
+func hasSrc(root string) error {
+	info, err := os.Stat(filepath.Join(root, "src"))
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return errors.Errorf("%s is not a folder", filepath.Join(root, "src"))
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package data
+
+// mergePairs appends the BPE ids of one piece to dst (Sennrich et al. 2016,
+// algorithm 1, over bytes): the piece starts as single bytes, and the adjacent
+// pair whose union has the lowest rank in ids is merged, the leftmost of equal
+// ones, until no pair's union is a token. ids holds every single byte.
+//
+// Pairs wait in a heap, so a piece of n bytes costs O(n log n).
+func mergePairs(dst []int32, piece string, ids map[string]int32) []int32 {
+	if id, ok := ids[piece]; ok {
+		return append(dst, id)
+	}
+	parts := newPartList(len(piece))
+	var candidates pairHeap
+	offer := func(left int32) {
+		if end := parts.pairEnd(left); end > 0 {
+			if rank, ok := ids[piece[left:end]]; ok {
+				candidates.push(pair(rank)<<32 | pair(left))
+			}
+		}
+	}
+	for i := range len(piece) - 1 {
+		offer(int32(i))
+	}
+	for len(candidates) > 0 {
+		top := candidates.pop()
+		rank, left := int32(top>>32), int32(top&0xffffffff)
+		// A merge leaves the pairs that its parts stood in behind: drop those.
+		end := parts.pairEnd(left)
+		if end <= 0 {
+			continue
+		}
+		if now, ok := ids[piece[left:end]]; !ok || now != rank {
+			continue
+		}
+		parts.merge(left)
+		offer(left)
+		if before := parts.previous[left]; before >= 0 {
+			offer(before)
+		}
+	}
+	for start := int32(0); int(start) < len(piece); start = parts.next[start] {
+		dst = append(dst, ids[piece[start:parts.next[start]]])
+	}
+	return dst
+}
+
+// partList is a doubly linked list of the parts of a piece of n bytes. A part
+// is known by its first byte; n stands for the end.
+type partList struct {
+	next     []int32 // [n] first byte of the part after; 0 once merged away
+	previous []int32 // [n] first byte of the part before; -1 for the first
+}
+
+func newPartList(n int) partList {
+	links := make([]int32, 2*n)
+	list := partList{next: links[:n:n], previous: links[n:]}
+	for i := range n {
+		list.next[i], list.previous[i] = int32(i+1), int32(i-1)
+	}
+	return list
+}
+
+// pairEnd returns the end of the pair of the part left and the one after it;
+// 0 if left is gone or the last.
+func (l partList) pairEnd(left int32) int32 {
+	right := l.next[left]
+	if right == 0 || int(right) == len(l.next) {
+		return 0
+	}
+	return l.next[right]
+}
+
+// merge joins the part left with the one after it.
+func (l partList) merge(left int32) {
+	right := l.next[left]
+	end := l.next[right]
+	l.next[left], l.next[right] = end, 0
+	if int(end) < len(l.next) {
+		l.previous[end] = left
+	}
+}
+
+// pair is a candidate: rank in the high half, first byte in the low half, so
+// that their order is that in which they are merged.
+type pair uint64
+
+// pairHeap is a binary min-heap.
+type pairHeap []pair
+
+func (h *pairHeap) push(p pair) {
+	*h = append(*h, p)
+	heap := *h
+	for i := len(heap) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if heap[parent] <= heap[i] {
+			return
+		}
+		heap[parent], heap[i] = heap[i], heap[parent]
+		i = parent
+	}
+}
+
+func (h *pairHeap) pop() pair {
+	heap := *h
+	top, last := heap[0], len(heap)-1
+	heap[0] = heap[last]
+	heap = heap[:last]
+	*h = heap
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= last {
+			return top
+		}
+		if child+1 < last && heap[child+1] < heap[child] {
+			child++
+		}
+		if heap[i] <= heap[child] {
+			return top
+		}
+		heap[i], heap[child] = heap[child], heap[i]
+		i = child
+	}
+}

@@ -1,0 +1,156 @@
+package data
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+// expandPaths returns the files that the paths of a files or shards source
+// stand for, each once, ordered by name and then by entry. folder lists what
+// an entry that is a folder gives.
+func expandPaths(ctx context.Context, kind string, paths []string, folder func(context.Context, string) ([]file, error)) ([]file, error) {
+	if len(paths) == 0 {
+		return nil, errors.Errorf("data.source %s: want at least one file, folder or glob in data.path, got none", kind)
+	}
+	var all []file
+	for i, entry := range paths {
+		found, err := expandPath(ctx, entry, folder)
+		if err != nil {
+			return nil, errors.Wrapf(err, "data.source %s: data.path entry %d", kind, i+1)
+		}
+		all = append(all, found...)
+	}
+	all, err := withoutRepeats(all)
+	if err != nil {
+		return nil, errors.Wrapf(err, "data.source %s", kind)
+	}
+	slices.SortStableFunc(all, func(a, b file) int { return strings.Compare(a.name, b.name) })
+	return all, nil
+}
+
+func expandPath(ctx context.Context, entry string, folder func(context.Context, string) ([]file, error)) ([]file, error) {
+	info, err := os.Stat(entry)
+	switch {
+	case err == nil && info.IsDir():
+		return folder(ctx, entry)
+	case err == nil:
+		return []file{{name: filepath.Base(entry), disk: entry}}, nil
+	case errors.Is(err, fs.ErrNotExist) && hasWildcard(entry):
+		return glob(ctx, entry)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errors.Errorf("%s: no such file or folder; a relative path counts from the folder the program runs in", entry)
+	}
+	return nil, err
+}
+
+// withoutRepeats drops files that an earlier entry gave already.
+func withoutRepeats(files []file) ([]file, error) {
+	seen := make(map[string]bool, len(files))
+	kept := files[:0]
+	for _, f := range files {
+		where, err := filepath.Abs(f.disk)
+		if err != nil {
+			return nil, err
+		}
+		if !seen[where] {
+			seen[where] = true
+			kept = append(kept, f)
+		}
+	}
+	return kept, nil
+}
+
+// walkFiles returns the files below root, links to files included, whose
+// slash-separated path relative to root is wanted.
+func walkFiles(ctx context.Context, root string, wanted func(name string) bool) ([]file, error) {
+	// A trailing separator makes the walk enter a root that is itself a link.
+	var files []file
+	err := filepath.WalkDir(root+string(filepath.Separator), func(disk string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		name, err := slashRel(root, disk)
+		if err != nil || entry.IsDir() || !wanted(name) {
+			return err
+		}
+		info, err := os.Stat(disk)
+		if err == nil && info.Mode().IsRegular() {
+			files = append(files, file{name, disk})
+		}
+		return err
+	})
+	return files, err
+}
+
+// slashRel returns disk relative to root, separated by slashes.
+func slashRel(root, disk string) (string, error) {
+	name, err := filepath.Rel(root, disk)
+	return filepath.ToSlash(name), err
+}
+
+func hasWildcard(entry string) bool { return strings.ContainsAny(entry, "*?[") }
+
+// glob returns the files that match a pattern. Names that begin with a dot are
+// matched only by a part of the pattern that does so too.
+func glob(ctx context.Context, pattern string) ([]file, error) {
+	parts := strings.Split(filepath.ToSlash(pattern), "/")
+	fixed := slices.IndexFunc(parts, hasWildcard)
+	root, parts := strings.Join(parts[:fixed], "/"), parts[fixed:]
+	switch {
+	case fixed == 0:
+		root = "."
+	case root == "":
+		root = "/"
+	}
+	for _, part := range parts {
+		if _, err := path.Match(part, ""); err != nil {
+			return nil, errors.Errorf("%s: bad glob: %v in %q", pattern, err, part)
+		}
+	}
+	root = filepath.FromSlash(root)
+	if _, err := os.Stat(root); err != nil {
+		return nil, errors.Wrapf(err, "glob %s", pattern)
+	}
+	files, err := walkFiles(ctx, root, func(name string) bool {
+		return matchParts(parts, strings.Split(name, "/"))
+	})
+	if err != nil {
+		return nil, errors.Wrapf(err, "glob %s", pattern)
+	}
+	if len(files) == 0 {
+		return nil, errors.Errorf("glob %s: matches no file", pattern)
+	}
+	return files, nil
+}
+
+// matchParts reports whether the names of a path match the parts of a valid
+// pattern, ** standing for any number of names.
+func matchParts(parts, names []string) bool {
+	if len(parts) == 0 {
+		return len(names) == 0
+	}
+	if parts[0] == "**" {
+		if matchParts(parts[1:], names) {
+			return true
+		}
+		return len(names) > 0 && !hidden(names[0]) && matchParts(parts, names[1:])
+	}
+	if len(names) == 0 || hidden(names[0]) && !hidden(parts[0]) {
+		return false
+	}
+	// glob checked every part of the pattern.
+	matches, err := path.Match(parts[0], names[0])
+	return err == nil && matches && matchParts(parts[1:], names[1:])
+}
+
+func hidden(name string) bool { return strings.HasPrefix(name, ".") }

@@ -1,0 +1,121 @@
+package data
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// charClass is the class of a character in GPT-2's pattern for pieces.
+type charClass uint8
+
+const (
+	classOther  charClass = iota // neither of the below; an invalid byte too
+	classLetter                  // Unicode L
+	classNumber                  // Unicode N
+	classSpace                   // Unicode White_Space
+)
+
+// pieceEnd returns where the piece of text that starts at start ends; start
+// is below len(text). Pieces are those of GPT-2's pattern
+//
+//	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+//
+// whose alternatives are tried in order: a contraction; a run of one class
+// with at most one space before it; white space up to, but without, the last
+// character before a word.
+func pieceEnd(text string, start int) int {
+	if text[start] == '\'' {
+		if n := contraction(text[start+1:]); n > 0 {
+			return start + 1 + n
+		}
+	}
+	class, size := classAt(text, start)
+	if class != classSpace {
+		return runEnd(text, start+size, class)
+	}
+	if text[start] == ' ' && start+1 < len(text) {
+		if class, size := classAt(text, start+1); class != classSpace {
+			return runEnd(text, start+1+size, class)
+		}
+	}
+	return spaceEnd(text, start)
+}
+
+// contraction returns the length of the English contraction that rest, the
+// text after an apostrophe, starts with; 0 if with none.
+func contraction(rest string) int {
+	if rest == "" {
+		return 0
+	}
+	switch rest[0] {
+	case 's', 't', 'm', 'd':
+		return 1
+	}
+	if len(rest) >= 2 {
+		switch rest[:2] {
+		case "re", "ve", "ll":
+			return 2
+		}
+	}
+	return 0
+}
+
+// runEnd returns the end of the run of characters of that class at i.
+func runEnd(text string, i int, class charClass) int {
+	for i < len(text) {
+		c, size := classAt(text, i)
+		if c != class {
+			break
+		}
+		i += size
+	}
+	return i
+}
+
+// spaceEnd returns the end of the white-space piece at start: the whole run at
+// the end of the text or when it is one character, else all but its last
+// character.
+func spaceEnd(text string, start int) int {
+	last, i := start, start
+	for i < len(text) {
+		c, size := classAt(text, i)
+		if c != classSpace {
+			break
+		}
+		last = i
+		i += size
+	}
+	if i < len(text) && last > start {
+		return last
+	}
+	return i
+}
+
+// classAt returns the class and the size in bytes of the character at i.
+func classAt(text string, i int) (charClass, int) {
+	c := text[i]
+	switch {
+	case c >= utf8.RuneSelf:
+		r, size := utf8.DecodeRuneInString(text[i:])
+		return classOf(r), size
+	case c|0x20 >= 'a' && c|0x20 <= 'z':
+		return classLetter, 1
+	case c == ' ' || c >= '\t' && c <= '\r':
+		return classSpace, 1
+	case c >= '0' && c <= '9':
+		return classNumber, 1
+	}
+	return classOther, 1
+}
+
+func classOf(r rune) charClass {
+	switch {
+	case unicode.IsLetter(r):
+		return classLetter
+	case unicode.IsNumber(r):
+		return classNumber
+	case unicode.IsSpace(r):
+		return classSpace
+	}
+	return classOther
+}

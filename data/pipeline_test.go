@@ -1,0 +1,115 @@
+package data
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pkg/errors"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// countedSource has count files, each of documents documents of tokens tokens.
+type countedSource struct {
+	count, documents, tokens int
+	under                    *atomic.Int64 // documents emitted and not yet visited
+	most                     *atomic.Int64
+}
+
+func (s countedSource) files(context.Context) ([]file, error) {
+	files := make([]file, s.count)
+	for i := range files {
+		files[i].name = fmt.Sprint(i)
+	}
+	return files, nil
+}
+
+func (s countedSource) read(f file, _ *encoder, emit func(document) error) error {
+	for i := range s.documents {
+		for now, most := s.under.Add(1), s.most.Load(); now > most && !s.most.CompareAndSwap(most, now); {
+			most = s.most.Load()
+		}
+		if err := emit(document{fmt.Sprintf("%s#%d", f.name, i), make([]uint16, s.tokens)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newCountedSource(count, documents, tokens int) countedSource {
+	return countedSource{count, documents, tokens, new(atomic.Int64), new(atomic.Int64)}
+}
+
+func TestPipelineOrder(t *testing.T) {
+	for _, threads := range []int{1, 3, 16} {
+		src := newCountedSource(100, 7, chunkTokens/3)
+		file, index := 0, 0
+		require.NoError(t, eachDocument(t.Context(), src, byteTokenizer{}, threads, func(d document) error {
+			assert.Equal(t, fmt.Sprintf("%d#%d", file, index), d.name)
+			if index++; index == 7 {
+				file, index = file+1, 0
+			}
+			return nil
+		}))
+		assert.Equal(t, 100, file)
+	}
+}
+
+// A slow visitor holds readers back: what is under way doesn't grow with the
+// corpus.
+func TestPipelineIsBounded(t *testing.T) {
+	const threads = 2
+	src := newCountedSource(40, 20, chunkTokens)
+	visited := 0
+	require.NoError(t, eachDocument(t.Context(), src, byteTokenizer{}, threads, func(document) error {
+		visited++
+		src.under.Add(-1)
+		time.Sleep(100 * time.Microsecond)
+		return nil
+	}))
+	assert.Equal(t, 800, visited)
+	// A file under way: a chunk ready, and one being sent by each thread; one
+	// with the visitor.
+	assert.LessOrEqual(t, src.most.Load(), int64(threads*filesAhead+threads+1))
+}
+
+func TestPipelineStopsOnVisitorError(t *testing.T) {
+	before := runtime.NumGoroutine()
+	boom := errors.New("boom")
+	visited := 0
+	err := eachDocument(t.Context(), newCountedSource(1000, 10, chunkTokens), byteTokenizer{}, 4, func(document) error {
+		visited++
+		if visited == 5 {
+			return boom
+		}
+		return nil
+	})
+	assert.ErrorIs(t, err, boom)
+	assert.Equal(t, 5, visited)
+	assert.LessOrEqual(t, runtime.NumGoroutine(), before, "no reader is left")
+}
+
+func TestPipelineStopsOnCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	visited := 0
+	err := eachDocument(ctx, newCountedSource(1000, 10, chunkTokens), byteTokenizer{}, 4, func(document) error {
+		if visited++; visited == 5 {
+			cancel()
+		}
+		return nil
+	})
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Less(t, visited, 200)
+}
+
+func TestLoadIsCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Load(ctx, filesIn(writeFiles(t, map[string]string{"a.txt": "a"})))
+	assert.ErrorIs(t, err, context.Canceled)
+}

@@ -1,0 +1,235 @@
+package data
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// shardsIn returns options for the token shards in these paths.
+func shardsIn(paths ...string) Options {
+	return Options{Source: Source{Kind: KindShards, Paths: paths}, Split: "none"}
+}
+
+// twelveTexts returns options for a corpus of twelve texts of 4 tokens.
+func twelveTexts(t *testing.T) Options {
+	t.Helper()
+	files := map[string]string{}
+	for i := range 12 {
+		files[fmt.Sprintf("%02d.txt", i)] = fmt.Sprintf("t%02d", i)
+	}
+	return filesIn(writeFiles(t, files))
+}
+
+func namesIn(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+func TestShardsRoundTrip(t *testing.T) {
+	for _, tokenizer := range TokenizerNames() {
+		texts := twelveTexts(t)
+		texts.Tokenizer = tokenizer
+		dir := filepath.Join(t.TempDir(), "new", "shards")
+		written, err := WriteShards(t.Context(), dir, texts, 20)
+		require.NoError(t, err)
+		read, err := ReadShardIndex(dir)
+		require.NoError(t, err)
+		assert.Equal(t, written, read)
+		want := load(t, texts)
+		assert.EqualValues(t, len(want.Train.Tokens), written.Tokens)
+		assert.EqualValues(t, 12, written.Documents)
+
+		for _, path := range []string{dir, filepath.Join(dir, "*.bin")} {
+			o := shardsIn(path)
+			o.Tokenizer = tokenizer
+			got := load(t, o)
+			assert.Equal(t, want.Train, got.Train)
+			assert.Equal(t, want.Fingerprint, got.Fingerprint)
+		}
+	}
+}
+
+func TestShardsAreCutBetweenDocuments(t *testing.T) {
+	dir := t.TempDir()
+	w, err := NewShardWriter(dir, byteTokenizer{}, 5)
+	require.NoError(t, err)
+	for _, tokens := range [][]uint16{{256, 1, 2}, {256, 3}, {256, 4}, {256, 5, 6, 7, 8, 9, 10}, {256}} {
+		require.NoError(t, w.Append(tokens))
+	}
+	index, err := w.Close()
+	require.NoError(t, err)
+	require.Len(t, index.Shards, 4)
+	assert.Equal(t, []string{"shard-00000.bin", "shard-00001.bin", "shard-00002.bin", "shard-00003.bin", "shards.json"}, namesIn(t, dir))
+	for i, want := range []string{"\x00\x01\x01\x00\x02\x00\x00\x01\x03\x00", "\x00\x01\x04\x00", "\x00\x01\x05\x00\x06\x00\x07\x00\x08\x00\x09\x00\x0a\x00", "\x00\x01"} {
+		got, err := os.ReadFile(filepath.Join(dir, index.Shards[i].Name))
+		require.NoError(t, err)
+		assert.Equal(t, want, string(got))
+		assert.EqualValues(t, len(want)/2, index.Shards[i].Tokens)
+	}
+	assert.NoError(t, w.Abort(), "after Close it does nothing")
+	assert.Len(t, namesIn(t, dir), 5)
+	assert.ErrorContains(t, w.Append([]uint16{256}), "want documents before Close or Abort, got one after")
+}
+
+// Documents of shards are named "file#index" and split by that.
+func TestShardNamesAndSplit(t *testing.T) {
+	dir := t.TempDir()
+	_, err := WriteShards(t.Context(), dir, twelveTexts(t), 20)
+	require.NoError(t, err)
+	var names []string
+	require.NoError(t, eachDocument(t.Context(), newShardSource([]string{dir}, byteTokenizer{}), byteTokenizer{}, 2, func(d document) error {
+		names = append(names, d.name)
+		return nil
+	}))
+	assert.Equal(t, strings.Fields("shard-00000.bin#0 shard-00000.bin#1 shard-00000.bin#2 shard-00000.bin#3 shard-00000.bin#4 "+
+		"shard-00001.bin#0 shard-00001.bin#1 shard-00001.bin#2 shard-00001.bin#3 shard-00001.bin#4 shard-00002.bin#0 shard-00002.bin#1"), names)
+	o := shardsIn(dir)
+	o.Split = "hash/3"
+	c := load(t, o)
+	var val []string
+	for i, name := range names {
+		if (splitRule{splitHash, 3}).validation(name) {
+			val = append(val, fmt.Sprintf("t%02d", i))
+		}
+	}
+	require.NotEmpty(t, val)
+	assert.Equal(t, val, texts(c.Tokenizer, c.Val))
+	assert.Equal(t, 12-len(val), c.Train.Documents)
+}
+
+func TestShardErrors(t *testing.T) {
+	root := writeFiles(t, map[string]string{
+		"odd.bin": "\x00\x01x", "empty.bin": "", "noBOS.bin": "\x07\x00\x00\x01", "large.bin": "\x00\x01\x01\x00\x01\x01", "plain/a.bin": "\x00\x01",
+		"bad/shards.json": "{", "extra/shards.json": `{"tokenizer":"bytes","colour":1}`, "none/shards.json": `{"tokenizer":"bytes"}`,
+		"outside/shards.json": `{"tokenizer":"bytes","shards":[{"name":"../odd.bin"}]}`,
+		"gone/shards.json":    `{"tokenizer":"bytes","shards":[{"name":"a.bin"}]}`,
+	})
+	for name, fragment := range map[string]string{
+		"odd.bin":   "odd.bin: want uint16 tokens, two bytes each, got 3 bytes",
+		"empty.bin": "empty.bin: want uint16 tokens, two bytes each, got 0 bytes",
+		"noBOS.bin": `noBOS.bin: want the first token to be BOS (256) of tokenizer "bytes", got 7: shards are raw little-endian uint16 without a header, and every document begins with BOS`,
+		"large.bin": `large.bin: token 2: want ids below 257 (tokenizer "bytes"), got 257: was it made with another tokenizer?`,
+		"plain":     "plain: want shards.json in a folder of shards, found none: it is unfinished or was made by another program; name its files by a glob (",
+		"bad":       "shards.json: want an index of shards: unexpected EOF",
+		"extra":     `shards.json: want an index of shards: json: unknown field "colour"`,
+		"none":      "shards.json: want at least one shard, it lists none",
+		"outside":   `shards.json: want names of files in the same folder, got "../odd.bin"`,
+		"gone":      "a.bin: no such file or directory",
+		"missing":   "missing: no such file or folder",
+	} {
+		assert.Contains(t, loadError(t, shardsIn(filepath.Join(root, name))), fragment, name)
+	}
+}
+
+func TestShardsOfAnotherTokenizer(t *testing.T) {
+	dir := t.TempDir()
+	_, err := WriteShards(t.Context(), dir, twelveTexts(t), 0)
+	require.NoError(t, err)
+	o := shardsIn(dir)
+	o.Tokenizer = "gpt2"
+	assert.Contains(t, loadError(t, o), `want shards of tokenizer "gpt2", these were made with "bytes": set data.tokenizer: bytes, or prepare them anew`)
+	o = shardsIn(filepath.Join(dir, "*.bin"))
+	o.Tokenizer = "gpt2"
+	assert.Contains(t, loadError(t, o), `want the first token to be BOS (50256) of tokenizer "gpt2", got 256`)
+}
+
+func TestDamagedShards(t *testing.T) {
+	dir := t.TempDir()
+	_, err := WriteShards(t.Context(), dir, twelveTexts(t), 20)
+	require.NoError(t, err)
+	path := filepath.Join(dir, "shard-00001.bin")
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+
+	flipped := append([]byte{}, whole...)
+	flipped[4] ^= 1
+	require.NoError(t, os.WriteFile(path, flipped, 0o644))
+	message := loadError(t, shardsIn(dir))
+	assert.Contains(t, message, "shard-00001.bin: want sha256 ")
+	assert.Contains(t, message, "the file is damaged, prepare the shards anew")
+
+	require.NoError(t, os.WriteFile(path, whole[:len(whole)-2], 0o644))
+	assert.Contains(t, loadError(t, shardsIn(dir)), "shard-00001.bin: want 20 tokens, as shards.json says, got 19: the file is damaged")
+}
+
+func TestWriteShardsRefusesFullFolder(t *testing.T) {
+	dir := t.TempDir()
+	_, err := WriteShards(t.Context(), dir, twelveTexts(t), 0)
+	require.NoError(t, err)
+	_, err = WriteShards(t.Context(), dir, twelveTexts(t), 0)
+	assert.EqualError(t, err, "shards: "+dir+": want a folder without shards, it holds shard-00000.bin: remove it or write elsewhere")
+	_, err = NewShardWriter(t.TempDir(), byteTokenizer{}, -1)
+	assert.EqualError(t, err, "shards: want at least 1 token a shard, got -1")
+}
+
+// After an error the folder is as before.
+func TestWriteShardsLeavesNothingBehind(t *testing.T) {
+	files := writeFiles(t, map[string]string{"a.txt": strings.Repeat("a", 1<<17), "b.txt": strings.Repeat("b", 1<<17), "c.txt": "\x00"})
+	dir := t.TempDir()
+	_, err := WriteShards(t.Context(), dir, filesIn(files), 1000)
+	require.ErrorContains(t, err, "c.txt: want text in UTF-8")
+	assert.Empty(t, namesIn(t, dir))
+
+	_, err = WriteShards(t.Context(), dir, filesIn(writeFiles(t, map[string]string{"a.txt": ""})), 0)
+	require.ErrorContains(t, err, "data.source files: empty corpus: no text in any file of data.path [")
+	assert.Empty(t, namesIn(t, dir))
+
+	w, err := NewShardWriter(dir, byteTokenizer{}, 0)
+	require.NoError(t, err)
+	_, err = w.Close()
+	require.EqualError(t, err, "shards: want at least one document, got none")
+	assert.Empty(t, namesIn(t, dir))
+}
+
+// A shard has no name of its own before it is whole.
+func TestShardsAppearWhole(t *testing.T) {
+	dir := t.TempDir()
+	w, err := NewShardWriter(dir, byteTokenizer{}, 4)
+	require.NoError(t, err)
+	require.NoError(t, w.Append([]uint16{256, 1, 2}))
+	require.NoError(t, w.Append([]uint16{256, 3}))
+	var finished []string
+	for _, name := range namesIn(t, dir) {
+		if !strings.HasPrefix(name, ".unfinished-") {
+			finished = append(finished, name)
+		}
+	}
+	assert.Equal(t, []string{"shard-00000.bin"}, finished)
+	require.NoError(t, w.Abort())
+	assert.Empty(t, namesIn(t, dir))
+}
+
+func TestShardWriterReportsFailedWrites(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shards")
+	w, err := NewShardWriter(dir, byteTokenizer{}, 0)
+	require.NoError(t, err)
+	require.NoError(t, w.Append([]uint16{256, 1}))
+	if err := os.RemoveAll(dir); err != nil {
+		t.Skipf("wants a system that removes folders in use: %v", err)
+	}
+	_, err = w.Close()
+	assert.ErrorContains(t, err, "shards: writing "+filepath.Join(dir, "shard-00000.bin")+": rename ")
+}
+
+func TestShardWriterRefusesBadDocuments(t *testing.T) {
+	w, err := NewShardWriter(t.TempDir(), byteTokenizer{}, 0)
+	require.NoError(t, err)
+	require.NoError(t, w.Append([]uint16{256, 1}))
+	assert.EqualError(t, w.Append(nil), "shards: document 1: want BOS (256) and its ids, got no token")
+	for at, tokens := range [][]uint16{{1, 2}, {256, 256}, {256, 1, 257}} {
+		assert.EqualError(t, w.Append(tokens), fmt.Sprintf("shards: document 1: want BOS (256), then ids below 257 other than BOS, got %d at %d", tokens[at], at))
+	}
+	require.NoError(t, w.Abort())
+}

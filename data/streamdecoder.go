@@ -1,0 +1,45 @@
+package data
+
+import "unicode/utf8"
+
+// StreamDecoder turns ids that arrive one by one into text that is valid UTF-8
+// at every moment: bytes that may still become a character are held back until
+// it is whole. A byte that cannot become part of a character comes out as
+// U+FFFD. All the text that Next and Flush return for ids, joined, is
+// string([]rune(tokenizer.Decode(ids))).
+//
+// A StreamDecoder serves one goroutine.
+type StreamDecoder struct {
+	tokenizer Tokenizer
+	id        [1]int32
+	pending   []byte // the start of a character, at most 3 bytes
+}
+
+// NewStreamDecoder returns a decoder of ids of t with nothing held back.
+func NewStreamDecoder(t Tokenizer) *StreamDecoder {
+	return &StreamDecoder{tokenizer: t}
+}
+
+// Next takes one id and returns the characters that it completes, often none
+// or one, several for a long token.
+func (d *StreamDecoder) Next(id int32) string {
+	d.id[0] = id
+	d.pending = append(d.pending, d.tokenizer.Decode(d.id[:])...)
+	var text []byte
+	rest := d.pending
+	for utf8.FullRune(rest) {
+		r, size := utf8.DecodeRune(rest)
+		text = utf8.AppendRune(text, r)
+		rest = rest[size:]
+	}
+	d.pending = d.pending[:copy(d.pending, rest)]
+	return string(text)
+}
+
+// Flush ends the text: it returns U+FFFD for each byte held back and leaves
+// the decoder as new.
+func (d *StreamDecoder) Flush() string {
+	text := string([]rune(string(d.pending)))
+	d.pending = d.pending[:0]
+	return text
+}

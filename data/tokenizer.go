@@ -1,0 +1,72 @@
+package data
+
+import (
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+// Names that NewTokenizer knows.
+const (
+	tokenizerBytes = "bytes"
+	tokenizerGPT2  = "gpt2"
+)
+
+// Tokenizer turns text into token ids in [0, Vocab) and back. Implementations
+// are safe for concurrent use and give the same ids in every run.
+type Tokenizer interface {
+	// Name is the name that NewTokenizer knows the tokenizer by.
+	Name() string
+	// Vocab is the number of token ids, BOS included; below 65536.
+	Vocab() int
+	// BOS is the id that begins every document. Text never encodes to it.
+	BOS() int32
+	// Encode appends the ids of text to dst and returns the extended slice.
+	// It adds no BOS. Any string is accepted, invalid UTF-8 too: the bytes of
+	// the text are what is encoded.
+	Encode(dst []int32, text string) []int32
+	// Decode is the inverse of Encode, byte for byte: Decode(Encode(s)) == s.
+	// BOS contributes nothing; an id outside the vocabulary contributes
+	// U+FFFD. The result is cut where the ids end, which may be inside a
+	// UTF-8 sequence: use a StreamDecoder to print ids one by one.
+	Decode(ids []int32) string
+}
+
+// TokenizerNames lists the names that NewTokenizer knows.
+func TokenizerNames() []string { return []string{tokenizerBytes, tokenizerGPT2} }
+
+// NewTokenizer returns the tokenizer of that name:
+//
+//	bytes  256 byte values and BOS = 256: vocabulary 257
+//	gpt2   the byte-level BPE of GPT-2 (Radford et al. 2019, section 2.2),
+//	       50257 ids, BOS = 50256 (<|endoftext|>). "<|endoftext|>" written in
+//	       a text is plain text.
+//
+// Any other name is an error that lists the known ones.
+func NewTokenizer(name string) (Tokenizer, error) {
+	switch name {
+	case tokenizerBytes:
+		return byteTokenizer{}, nil
+	case tokenizerGPT2:
+		return newGPT2Tokenizer()
+	}
+	return nil, errors.Errorf("data.tokenizer: want one of %s, got %q",
+		strings.Join(TokenizerNames(), ", "), name)
+}
+
+// TextBytes counts the bytes of text that the tokens stand for; BOS and ids
+// outside the vocabulary count as none. Bits per byte of a token stream is its
+// summed cross-entropy in nats / (ln 2 * TextBytes).
+func TextBytes(t Tokenizer, tokens []uint16) int64 {
+	lengths := make([]int64, 1<<16) // [id] -> bytes
+	id := make([]int32, 1)
+	for i := range t.Vocab() {
+		id[0] = int32(i)
+		lengths[i] = int64(len(t.Decode(id)))
+	}
+	var total int64
+	for _, token := range tokens {
+		total += lengths[token]
+	}
+	return total
+}

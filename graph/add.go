@@ -1,0 +1,69 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// add sums its inputs.
+type add struct{}
+
+// Add sums any number of nodes of one shape, in order, in one pass.
+func (b *Builder) Add(inputs ...*gorgonia.Node) *gorgonia.Node {
+	if len(inputs) == 0 {
+		b.fail(errors.New("graph: Add: want at least one input, got none"))
+		return nil
+	}
+	return b.apply(add{}, inputs...)
+}
+
+func (add) String() string { return "Add" }
+
+func (add) signature(in []signature) (signature, error) {
+	if err := wantFloats(in); err != nil {
+		return signature{}, err
+	}
+	for i, s := range in {
+		if !s.shape.Eq(in[0].shape) {
+			return signature{}, errors.Errorf("input %d: want shape %v as input 0, got %v", i, in[0].shape, s.shape)
+		}
+	}
+	return in[0], nil
+}
+
+func (add) differentiable(int) bool { return true }
+
+func (add) inPlace(i int) bool { return i == 0 }
+
+func (add) accumulates() bool { return true }
+
+func (add) diff(d *derivative) {
+	for i := range d.op.in {
+		d.set(i, d.grad)
+	}
+}
+
+func (k add) run(c *call) error {
+	if c.double() {
+		return runAdd[float64](c)
+	}
+	return runAdd[float32](c)
+}
+
+// addState is the kernel with its list of inputs, kept so that a run allocates nothing.
+type addState[T kernel.Float] struct {
+	kernel.Add[T]
+	inputs [][]T
+}
+
+func runAdd[T kernel.Float](c *call) error {
+	s := state[addState[T]](c)
+	s.inputs = s.inputs[:0]
+	for i := range c.args {
+		s.inputs = append(s.inputs, in[T](c, i))
+	}
+	s.Run(c.pool(), out[T](c), s.inputs, c.accumulate())
+	return nil
+}

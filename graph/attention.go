@@ -1,0 +1,168 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// AttentionOptions describe one causal attention.
+type AttentionOptions struct {
+	Heads    int
+	Seq      int            // tokens a row; T = batch*Seq
+	Scale    float64        // of q.k, everything folded in: 1/sqrt(Dh), 1/(layer+1), muP
+	Slopes   []float64      // ALiBi: adds -Slopes[h]*(i-j); one a head, or nil
+	RopeBase float64        // rotary positions on q and k, half-split pairs; 0: none
+	Starts   *gorgonia.Node // Int32, T entries: first visible index in the row; nil: 0
+}
+
+// attention is causal attention over packed q, k, v.
+type attention struct {
+	heads, seq      int
+	scale, ropeBase float64
+	slopes          []float64
+	masked          bool // has document starts as an input
+	saved           *attentionSaved
+	cache           *attentionMemory
+}
+
+// attentionSaved holds the log-sum-exp of each row of logits, [batch, heads, seq].
+type attentionSaved struct{ lse any }
+
+// CausalAttention is multi-head attention in which token i sees the tokens from its
+// document's start to itself (Vaswani et al. 2017):
+//
+//	o_i = sum_j softmax_j(Scale q_i.k_j - Slopes (i-j)) v_j,  starts_i <= j <= i
+//
+// qkv [T, 3*H*Dh] in the order (q, k, v), head, entry; o [T, H, Dh]. It is computed in
+// blocks with an online softmax: no Seq x Seq matrix exists. With Options.Cache the
+// tokens stand behind those of earlier runs.
+func (b *Builder) CausalAttention(qkv *gorgonia.Node, o AttentionOptions) *gorgonia.Node {
+	if b.err != nil {
+		return nil
+	}
+	k := attention{heads: o.Heads, seq: o.Seq, scale: o.Scale, ropeBase: o.RopeBase, slopes: o.Slopes,
+		masked: o.Starts != nil, saved: &attentionSaved{}}
+	if b.options.Cache != nil && qkv != nil && o.Heads > 0 {
+		var err error
+		if k.cache, err = b.options.Cache.layer(b.options.DType, o.Heads, signatureOf(qkv).width()/3/o.Heads); err != nil {
+			b.fail(err)
+			return nil
+		}
+	}
+	if o.Starts != nil {
+		return b.apply(k, qkv, o.Starts)
+	}
+	return b.apply(k, qkv)
+}
+
+func (k attention) String() string {
+	return fmt.Sprintf("CausalAttention(heads=%d, seq=%d, scale=%g, slopes=%v, rope=%g, masked=%t)",
+		k.heads, k.seq, k.scale, k.slopes, k.ropeBase, k.masked)
+}
+
+func (k attention) signature(in []signature) (signature, error) {
+	if err := wantFloats(in[:1]); err != nil {
+		return signature{}, err
+	}
+	qkv := in[0]
+	switch {
+	case k.heads < 1 || qkv.shape.Dims() < 2 || qkv.width()%(3*k.heads) != 0:
+		return signature{}, errors.Errorf("qkv: want [tokens, 3*heads*Dh] with %d heads, got %v", k.heads, qkv.shape)
+	case k.seq < 1 || qkv.leading()%k.seq != 0:
+		return signature{}, errors.Errorf("qkv: want a multiple of seq %d tokens, got %v", k.seq, qkv.shape)
+	case k.slopes != nil && len(k.slopes) != k.heads:
+		return signature{}, errors.Errorf("slopes: want %d, one a head, got %d", k.heads, len(k.slopes))
+	case k.ropeBase != 0 && qkv.width()/3/k.heads%2 != 0:
+		return signature{}, errors.Errorf("RoPE: want an even head size, got %d", qkv.width()/3/k.heads)
+	}
+	if k.masked {
+		if err := wantInts(in, 1, "starts"); err != nil {
+			return signature{}, err
+		}
+		if in[1].size() != qkv.leading() {
+			return signature{}, errors.Errorf("starts: want %d entries, one a token, got shape %v", qkv.leading(), in[1].shape)
+		}
+	}
+	return signature{qkv.dtype, tensor.Shape{qkv.leading(), k.heads, qkv.width() / 3 / k.heads}}, nil
+}
+
+func (k attention) params(qkv signature) kernel.AttentionParams {
+	return kernel.AttentionParams{Batch: qkv.leading() / k.seq, Seq: k.seq, Heads: k.heads, HeadDim: qkv.width() / 3 / k.heads,
+		Scale: k.scale, Slopes: k.slopes, RopeBase: k.ropeBase}
+}
+
+func (k attention) differentiable(i int) bool { return i == 0 }
+
+func (k attention) diff(d *derivative) {
+	if k.cache != nil {
+		d.b.fail(errors.New("graph: CausalAttention: want no cache where a gradient is taken: build the training graph without Options.Cache"))
+		return
+	}
+	if !d.wanted[0] {
+		return
+	}
+	children := gorgonia.Nodes{d.inputs(0), d.output(), d.grad}
+	if k.masked {
+		children = append(children, d.inputs(1))
+	}
+	d.set(0, d.b.apply(attentionGrad{k}, children...))
+}
+
+func (k attention) run(c *call) error {
+	if c.double() {
+		return runAttention[float64](k, c)
+	}
+	return runAttention[float32](k, c)
+}
+
+// savedLSE returns the saved log-sum-exps, [batch, heads, seq].
+func savedLSE[T kernel.Float](s *attentionSaved, n int) []T {
+	lse, _ := s.lse.([]T)
+	if len(lse) != n {
+		lse = make([]T, n)
+		s.lse = lse
+	}
+	return lse
+}
+
+func runAttention[T kernel.Float](k attention, c *call) error {
+	p := k.params(c.op.in[0])
+	run := state[kernel.Attention[T]](c)
+	starts := optional[int32](c, 1)
+	if k.cache != nil {
+		return run.ForwardCached(c.pool(), out[T](c), in[T](c, 0), memory[T](k.cache), starts, p)
+	}
+	lse := savedLSE[T](k.saved, p.Batch*p.Heads*p.Seq)
+	run.Forward(c.pool(), out[T](c), lse, in[T](c, 0), starts, p)
+	return nil
+}
+
+// attentionGrad is d(qkv), packed as qkv. Inputs: qkv, o, do, and starts if masked.
+type attentionGrad struct{ attention }
+
+func (k attentionGrad) String() string { return "GradQKV of " + k.attention.String() }
+
+func (k attentionGrad) signature(in []signature) (signature, error) { return in[0], nil }
+
+func (k attentionGrad) differentiable(int) bool { return false }
+
+func (k attentionGrad) diff(*derivative) {}
+
+func (k attentionGrad) run(c *call) error {
+	if c.double() {
+		return runAttentionGrad[float64](k, c)
+	}
+	return runAttentionGrad[float32](k, c)
+}
+
+func runAttentionGrad[T kernel.Float](k attentionGrad, c *call) error {
+	p := k.params(c.op.in[0])
+	lse := savedLSE[T](k.saved, p.Batch*p.Heads*p.Seq)
+	state[kernel.Attention[T]](c).Backward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2), lse, optional[int32](c, 3), p)
+	return nil
+}

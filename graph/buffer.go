@@ -1,0 +1,212 @@
+package graph
+
+import (
+	"unsafe"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// buffer is the memory that an op's output lives in. Without a Program the op allocates
+// it at its first run; a Program binds it to a slot of its arena or to a Store's gradient.
+type buffer struct {
+	data  unsafe.Pointer
+	value gorgonia.Value // the *tensor.Dense or scalar around data
+}
+
+// bindTo makes the buffer live in t's memory.
+func (b *buffer) bindTo(t *tensor.Dense) {
+	b.value, b.data = t, dataOf(t)
+}
+
+// ensure allocates the buffer if need be and undoes what a stock node may have done to
+// the wrapper around it (reshaped or transposed it in place).
+func (b *buffer) ensure(s signature) {
+	if s.scalar() {
+		if b.value == nil {
+			b.value, b.data = newScalar(s.dtype)
+		}
+		return
+	}
+	dense, ok := b.value.(*tensor.Dense)
+	if ok && rowMajor(dense) && dense.Shape().Eq(s.shape) {
+		return
+	}
+	if b.data == nil {
+		dense = tensor.New(tensor.Of(s.dtype), tensor.WithShape(s.shape...))
+		b.value, b.data = dense, dataOf(dense)
+		return
+	}
+	b.value = denseAt(b.data, s)
+}
+
+// dataOf returns where a tensor's elements begin.
+func dataOf(t *tensor.Dense) unsafe.Pointer {
+	switch t.Dtype() {
+	case tensor.Float64:
+		return unsafe.Pointer(unsafe.SliceData(t.Float64s()))
+	case tensor.Int32:
+		return unsafe.Pointer(unsafe.SliceData(t.Int32s()))
+	default:
+		return unsafe.Pointer(unsafe.SliceData(t.Float32s()))
+	}
+}
+
+// denseAt wraps existing memory as a tensor.
+func denseAt(p unsafe.Pointer, s signature) *tensor.Dense {
+	var backing any
+	switch s.dtype {
+	case tensor.Float64:
+		backing = unsafe.Slice((*float64)(p), s.size())
+	case tensor.Int32:
+		backing = unsafe.Slice((*int32)(p), s.size())
+	default:
+		backing = unsafe.Slice((*float32)(p), s.size())
+	}
+	return tensor.New(tensor.WithShape(s.shape...), tensor.WithBacking(backing))
+}
+
+func newScalar(dt tensor.Dtype) (gorgonia.Value, unsafe.Pointer) {
+	if dt == tensor.Float64 {
+		v := gorgonia.NewF64(0)
+		return v, unsafe.Pointer(v)
+	}
+	v := gorgonia.NewF32(0)
+	return v, unsafe.Pointer(v)
+}
+
+// rowMajor tells whether a tensor's elements lie in memory in row-major order without
+// gaps, so that it can be read as one slice.
+func rowMajor(t *tensor.Dense) bool {
+	shape, strides := t.Shape(), t.Strides()
+	if shape.Dims() == 0 {
+		return true
+	}
+	if len(strides) != len(shape) {
+		return len(strides) == 1 && strides[0] == 1
+	}
+	want := 1
+	for i := len(shape) - 1; i >= 0; i-- {
+		if shape[i] != 1 && strides[i] != want {
+			return false
+		}
+		want *= shape[i]
+	}
+	return true
+}
+
+// argument is one input of a running op: its elements as they lie in memory. The
+// tensor is kept so that the memory stays alive.
+type argument struct {
+	data  unsafe.Pointer
+	n     int
+	value gorgonia.Value
+}
+
+// argumentOf reads a value that Gorgonia passes to an op. A view that is not contiguous
+// (a stock transpose or slice before us) is copied.
+func argumentOf(v gorgonia.Value, want signature) (argument, error) {
+	switch t := v.(type) {
+	case *tensor.Dense:
+		if t.Dtype() != want.dtype {
+			return argument{}, errors.Errorf("want %s, got a tensor of %v", want, t.Dtype())
+		}
+		if !rowMajor(t) {
+			dense, ok := t.Materialize().(*tensor.Dense)
+			if !ok {
+				return argument{}, errors.Errorf("want a dense tensor of %s, got one that cannot be made contiguous", want)
+			}
+			t = dense
+		}
+		if t.Shape().TotalSize() != want.size() {
+			return argument{}, errors.Errorf("want %s, got shape %v", want, t.Shape())
+		}
+		return argument{data: dataOf(t), n: want.size(), value: t}, nil
+	case *gorgonia.F32:
+		if want.dtype == tensor.Float32 && want.size() == 1 {
+			return argument{data: unsafe.Pointer(t), n: 1, value: t}, nil
+		}
+	case *gorgonia.F64:
+		if want.dtype == tensor.Float64 && want.size() == 1 {
+			return argument{data: unsafe.Pointer(t), n: 1, value: t}, nil
+		}
+	case nil:
+		return argument{}, errors.Errorf("want %s, got no value: bind one with gorgonia.Let", want)
+	}
+	return argument{}, errors.Errorf("want %s, got %T", want, v)
+}
+
+// call is one run of an op.
+type call struct {
+	op      *Op
+	args    []argument
+	result  gorgonia.Value
+	scratch any // the op's kernel, kept between runs
+}
+
+func (c *call) bind(values []gorgonia.Value) error {
+	if len(values) != len(c.args) {
+		return errors.Errorf("want %d inputs, got %d", len(c.args), len(values))
+	}
+	for i, v := range values {
+		arg, err := argumentOf(v, c.op.in[i])
+		if err != nil {
+			return errors.Wrapf(err, "input %d", i)
+		}
+		c.args[i] = arg
+	}
+	c.op.buffer.ensure(c.op.out)
+	c.result = c.op.buffer.value
+	return nil
+}
+
+func (c *call) pool() *kernel.Pool { return c.op.builder.runtime.workers() }
+
+// accumulate tells whether the output is to be added to rather than replaced.
+func (c *call) accumulate() bool { return c.op.accumulating() }
+
+func (op *Op) accumulating() bool { return op.isGradient && op.builder.runtime.accumulate }
+
+// in returns input i's elements.
+func in[T kernel.Float | int32](c *call, i int) []T {
+	return unsafe.Slice((*T)(c.args[i].data), c.args[i].n)
+}
+
+// optional returns input i's elements, or nil where the op has no such input.
+func optional[T kernel.Float | int32](c *call, i int) []T {
+	if i < 0 || i >= len(c.args) {
+		return nil
+	}
+	return in[T](c, i)
+}
+
+// out returns the output's elements.
+func out[T kernel.Float | int32](c *call) []T {
+	return unsafe.Slice((*T)(c.op.buffer.data), c.op.out.size())
+}
+
+// companionOut returns the elements of companion i's buffer, nil if it was not built.
+func companionOut[T kernel.Float](c *call, i int) (data []T, accumulate bool) {
+	if i >= len(c.op.companions) || c.op.companions[i] == nil {
+		return nil, false
+	}
+	other := c.op.companions[i]
+	other.buffer.ensure(other.out)
+	return unsafe.Slice((*T)(other.buffer.data), other.out.size()), other.accumulating()
+}
+
+// state returns the op's kernel of type K, made at the first run and kept.
+func state[K any](c *call) *K {
+	if k, ok := c.scratch.(*K); ok {
+		return k
+	}
+	k := new(K)
+	c.scratch = k
+	return k
+}
+
+// double tells whether the op works on float64.
+func (c *call) double() bool { return c.op.out.dtype == tensor.Float64 }

@@ -1,0 +1,255 @@
+package graph
+
+import (
+	"runtime"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// Device names what the ops run on.
+type Device string
+
+// CPU runs ops on the processor's cores, and is the default.
+const CPU Device = "cpu"
+
+// Options say how a Builder makes its nodes. The zero value is ready: float32 on the
+// CPU with all threads, parameters in a fresh Store, no hooks, no cache.
+type Options struct {
+	Threads  int          // workers an op; 0: runtime.GOMAXPROCS(0)
+	Device   Device       // where ops run; "": CPU
+	DType    tensor.Dtype // Float32 or Float64 (checks only); unset: Float32
+	Store    *Store       // where parameters live; nil: a new one
+	Hooks    Hooks        // named activations to watch or replace
+	Cache    *Cache       // keys and values of earlier tokens, for generation
+	Training bool         // dropout is active
+	Seed     uint64       // of the dropout masks
+
+	salt int // changes every op's hash; Program's answer to a hash collision
+}
+
+// Builder makes nodes in one Gorgonia graph. After the first error it makes nothing
+// more and returns nil nodes; Err tells what went wrong.
+type Builder struct {
+	g       *gorgonia.ExprGraph
+	options Options
+	runtime *runState
+	err     error
+	params  []*parameterNode
+	inputs  []*gorgonia.Node
+	sites   int           // dropout sites so far
+	blocks  map[int64]int // node id -> recomputation block
+	block   int           // current recomputation block, 0: none
+
+	blockCount int
+	names      map[string]bool  // names of inputs and parameters
+	hooked     []*gorgonia.Node // hook nodes, for Program to keep
+
+	// one stands for the gradient of the loss with respect to itself while Program
+	// differentiates. It is in no graph; an op that really reads it gets a unit node.
+	one, loss *gorgonia.Node
+}
+
+// parameterNode ties a node to the stored parameter behind it.
+type parameterNode struct {
+	node  *gorgonia.Node
+	param *Param
+}
+
+// runState is what ops need to know while they run. A Program sets it before a run.
+type runState struct {
+	pool       *kernel.Pool
+	threads    int
+	accumulate bool   // parameter gradients add to what is there
+	step       uint64 // training step, for dropout masks
+}
+
+func (r *runState) workers() *kernel.Pool {
+	if r.pool == nil {
+		r.pool = kernel.NewPool(r.threads)
+	}
+	return r.pool
+}
+
+// On returns a Builder on g. Several Builders may work on one graph.
+func On(g *gorgonia.ExprGraph, o Options) *Builder {
+	b := &Builder{g: g, options: o, blocks: map[int64]int{}, names: map[string]bool{}}
+	if o.Threads <= 0 {
+		b.options.Threads = runtime.GOMAXPROCS(0)
+	}
+	if o.DType == (tensor.Dtype{}) {
+		b.options.DType = tensor.Float32
+	}
+	if o.Device == "" {
+		b.options.Device = CPU
+	}
+	b.runtime = &runState{threads: b.options.Threads}
+	b.check()
+	if o.Store == nil && b.err == nil {
+		b.options.Store = NewStore(b.options.DType, o.Seed)
+	}
+	return b
+}
+
+func (b *Builder) check() {
+	switch {
+	case b.g == nil:
+		b.fail(errors.New("graph: want a graph to build on, got nil: make one with gorgonia.NewGraph()"))
+	case b.options.DType != tensor.Float32 && b.options.DType != tensor.Float64:
+		b.fail(errors.Errorf("graph: dtype: want float32 or float64, got %v", b.options.DType))
+	case b.options.Device != CPU:
+		b.fail(errors.Errorf("graph: device: want %q, got %q: this build has no other", CPU, b.options.Device))
+	case b.options.Store != nil && b.options.Store.dtype != b.options.DType:
+		b.fail(errors.Errorf("graph: dtype: the store holds %v, want %v as the graph", b.options.Store.dtype, b.options.DType))
+	}
+}
+
+// Err returns the first error, or nil.
+func (b *Builder) Err() error { return b.err }
+
+// Fail records an error of whoever builds with b, unless there is one already.
+func (b *Builder) Fail(err error) { b.fail(err) }
+
+func (b *Builder) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// Graph returns the graph that b builds on.
+func (b *Builder) Graph() *gorgonia.ExprGraph { return b.g }
+
+// Store returns where b's parameters live.
+func (b *Builder) Store() *Store { return b.options.Store }
+
+// DType returns the element type of parameters and activations.
+func (b *Builder) DType() tensor.Dtype { return b.options.DType }
+
+// Cache returns the cache of Options, nil without one.
+func (b *Builder) Cache() *Cache { return b.options.Cache }
+
+// Training tells whether dropout is active.
+func (b *Builder) Training() bool { return b.options.Training }
+
+// Block marks the nodes that body makes as one unit of recomputation: a Program that
+// recomputes keeps only what flows into and out of the block and rebuilds the rest in
+// the backward pass.
+func (b *Builder) Block(body func()) {
+	outer := b.block
+	b.blockCount++
+	b.block = b.blockCount
+	body()
+	b.block = outer
+}
+
+// apply makes a node of kind k over children.
+func (b *Builder) apply(k kind, children ...*gorgonia.Node) *gorgonia.Node {
+	if b.err != nil {
+		return nil
+	}
+	node, err := b.newNode(k, children)
+	if err != nil {
+		b.fail(errors.Wrapf(err, "graph: %s", k))
+		return nil
+	}
+	return node
+}
+
+func (b *Builder) newNode(k kind, children []*gorgonia.Node) (*gorgonia.Node, error) {
+	sigs := make([]signature, len(children))
+	for i, c := range children {
+		if c != nil && c == b.one {
+			c = b.unit(b.loss)
+			children[i] = c
+		}
+		switch {
+		case c == nil:
+			return nil, errors.Errorf("input %d: want a node, got nil", i)
+		case c.Graph() != b.g:
+			return nil, errors.Errorf("input %d: node %q belongs to another graph", i, c.Name())
+		}
+		sigs[i] = signatureOf(c)
+	}
+	op, err := newOp(b, k, sigs)
+	if err != nil {
+		return nil, err
+	}
+	node, err := gorgonia.ApplyOp(op, children...)
+	if err != nil {
+		return nil, err
+	}
+	if opOf(node) != op {
+		return nil, errors.Errorf("node hash collides with that of %q", node.Name())
+	}
+	if b.block > 0 {
+		b.blocks[node.ID()] = b.block
+	}
+	return node, nil
+}
+
+// Input makes an input node. Bind its value with gorgonia.Let, or by name through a
+// Program.
+func (b *Builder) Input(name string, dt tensor.Dtype, shape ...int) *gorgonia.Node {
+	if b.err != nil {
+		return nil
+	}
+	if !b.claim(name) {
+		return nil
+	}
+	for _, d := range shape {
+		if d < 1 {
+			b.fail(errors.Errorf("graph: input %q: want a positive shape, got %v", name, shape))
+			return nil
+		}
+	}
+	n := gorgonia.NewTensor(b.g, dt, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name))
+	b.inputs = append(b.inputs, n)
+	return n
+}
+
+// claim reserves a name: Gorgonia merges two inputs of one name, type and shape, and
+// silently drops the second one's value.
+func (b *Builder) claim(name string) bool {
+	if name == "" {
+		b.fail(errors.New("graph: want a name for the input, got an empty one"))
+		return false
+	}
+	if b.names[name] || len(b.g.ByName(name)) > 0 {
+		b.fail(errors.Errorf("graph: the name %q is taken: Gorgonia would merge the two nodes; give each model of a graph its own name prefix", name))
+		return false
+	}
+	b.names[name] = true
+	return true
+}
+
+// Param makes a node of the parameter that p describes. Its values live in the Store:
+// a parameter of that name is shared, a new one is initialised.
+func (b *Builder) Param(p ParamSpec) *gorgonia.Node {
+	if b.err != nil {
+		return nil
+	}
+	param, err := b.options.Store.ensure(p)
+	if err != nil {
+		b.fail(err)
+		return nil
+	}
+	if !b.claim(p.Name) {
+		return nil
+	}
+	node := gorgonia.NewTensor(b.g, b.options.DType, len(p.Shape), gorgonia.WithShape(p.Shape...),
+		gorgonia.WithName(p.Name), gorgonia.WithValue(param.Value))
+	b.params = append(b.params, &parameterNode{node: node, param: param})
+	return node
+}
+
+// Learnables returns the nodes of all parameters made so far, in order, each named.
+func (b *Builder) Learnables() gorgonia.Nodes {
+	nodes := make(gorgonia.Nodes, len(b.params))
+	for i, p := range b.params {
+		nodes[i] = p.node
+	}
+	return nodes
+}

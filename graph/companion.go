@@ -1,0 +1,73 @@
+package graph
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// companion emits a tensor that its leader has already computed in its own run. An op
+// has one output; a pass that makes several tensors at once (a gradient with respect to
+// the stream, the gain and the keys) is a leader with a companion for each further one.
+// The companion's buffer is alive from the leader's run on (see plan.go).
+//
+// Inputs: the leader's output and, when scaled, a scalar factor.
+type companion struct {
+	what   string
+	result signature
+	scaled bool
+}
+
+func (k companion) String() string { return fmt.Sprintf("%s %v", k.what, k.result.shape) }
+
+func (k companion) signature([]signature) (signature, error) { return k.result, nil }
+
+func (k companion) differentiable(int) bool { return false }
+
+func (k companion) diff(*derivative) {}
+
+func (k companion) accumulates() bool { return !k.scaled }
+
+func (k companion) run(c *call) error {
+	if !k.scaled {
+		return nil
+	}
+	if c.double() {
+		return scaleInPlace[float64](c)
+	}
+	return scaleInPlace[float32](c)
+}
+
+func scaleInPlace[T kernel.Float](c *call) error {
+	if factor := in[T](c, 1)[0]; factor != 1 {
+		state[kernel.Scale[T]](c).Run(c.pool(), out[T](c), out[T](c), float64(factor))
+	}
+	return nil
+}
+
+// companion makes the companion node number i of leader, with the given shape. factor
+// is a scalar node to multiply by, or nil.
+func (b *Builder) companion(leader *gorgonia.Node, i int, what string, shape tensor.Shape, factor *gorgonia.Node) *gorgonia.Node {
+	if b.err != nil {
+		return nil
+	}
+	main := opOf(leader)
+	k := companion{what: what, result: signature{main.in[0].dtype, shape.Clone()}, scaled: factor != nil}
+	children := gorgonia.Nodes{leader}
+	if factor != nil {
+		children = append(children, factor)
+	}
+	node := b.apply(k, children...)
+	if node == nil {
+		return nil
+	}
+	opOf(node).leader = main
+	for len(main.companions) <= i {
+		main.companions = append(main.companions, nil)
+	}
+	main.companions[i] = opOf(node)
+	return node
+}

@@ -1,0 +1,172 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// LossOptions vary the loss. The zero value is plain cross-entropy.
+type LossOptions struct {
+	Transposed bool    // W is stored [V, ...F], as a tied embedding is
+	Scale      float64 // of the logits (muP output multiplier); 0 means 1
+	ZLoss      float64 // coefficient of mean (log Z)^2
+}
+
+func (o LossOptions) kind() lossKind {
+	if o.Scale == 0 {
+		o.Scale = 1
+	}
+	return lossKind{o.Transposed, o.Scale, o.ZLoss}
+}
+
+// lossKind is what CrossEntropy and TokenLosses share.
+type lossKind struct {
+	transposed   bool
+	scale, zLoss float64
+}
+
+func (k lossKind) String() string {
+	return fmt.Sprintf("(transposed=%t, scale=%g, z=%g)", k.transposed, k.scale, k.zLoss)
+}
+
+func (k lossKind) check(in []signature) error {
+	if err := wantFloats(in[:2]); err != nil {
+		return err
+	}
+	if err := wantInts(in, 2, "targets"); err != nil {
+		return err
+	}
+	x, w := in[0], in[1]
+	f, _ := linear{transposed: k.transposed}.inOut(w)
+	switch {
+	case x.shape.Dims() < 2 || w.shape.Dims() < 2 || x.width() != f:
+		return errors.Errorf("features: want [tokens, %d] for an unembedding of shape %v, got %v", f, w.shape, x.shape)
+	case in[2].size() != x.leading():
+		return errors.Errorf("targets: want %d, one a token, got shape %v", x.leading(), in[2].shape)
+	}
+	return nil
+}
+
+func lossArgs[T kernel.Float](k lossKind, c *call) kernel.CrossEntropyArgs[T] {
+	x, w := c.op.in[0], c.op.in[1]
+	f, vocab := linear{transposed: k.transposed}.inOut(w)
+	return kernel.CrossEntropyArgs[T]{
+		Features: in[T](c, 0), Weight: in[T](c, 1), Transposed: k.transposed, Targets: in[int32](c, 2),
+		Tokens: x.leading(), F: f, Vocab: vocab, Scale: k.scale, ZLoss: k.zLoss,
+	}
+}
+
+// crossEntropy is the loss; it leads the companions that emit its gradients.
+type crossEntropy struct {
+	lossKind
+	parts *lossParts
+}
+
+// lossParts are the two terms of the last run's loss.
+type lossParts struct{ crossEntropy, zLoss float64 }
+
+// CrossEntropy is the mean loss of predicting targets from features, a scalar:
+//
+//	logits_t = scale * x_t W;  loss = mean_t(log Z_t - logits_t[target_t]) + z * mean_t (log Z_t)^2
+//
+// with Z_t = sum_v exp logits_t[v] (the z-loss is that of PaLM, Chowdhery et al. 2022).
+// x [T, ...F], W [F, V], targets Int32 with T entries; a negative target is not counted.
+// Logits exist for a chunk of tokens at a time only, and where a gradient is taken both
+// gradients are made in the same pass.
+func (b *Builder) CrossEntropy(x, w, targets *gorgonia.Node, o LossOptions) *gorgonia.Node {
+	return b.apply(crossEntropy{o.kind(), &lossParts{}}, x, w, targets)
+}
+
+func (k crossEntropy) String() string { return "CrossEntropy" + k.lossKind.String() }
+
+func (k crossEntropy) signature(in []signature) (signature, error) {
+	return signature{in[0].dtype, tensor.ScalarShape()}, k.check(in)
+}
+
+func (k crossEntropy) differentiable(i int) bool { return i < 2 }
+
+func (k crossEntropy) diff(d *derivative) {
+	loss := d.output()
+	if len(opOf(loss).companions) > 0 {
+		d.b.fail(errors.New("graph: CrossEntropy: want one differentiation of a loss, got a second: build the graph again"))
+		return
+	}
+	factor := d.grad
+	if factor == d.b.one {
+		factor = nil
+	}
+	for i, what := range [...]string{"GradFeatures of CrossEntropy", "GradW of CrossEntropy"} {
+		if d.wanted[i] {
+			d.set(i, d.b.companion(loss, i, what, d.op.in[i].shape, factor))
+		}
+	}
+}
+
+func (k crossEntropy) run(c *call) error {
+	if c.double() {
+		return runCrossEntropy[float64](k, c)
+	}
+	return runCrossEntropy[float32](k, c)
+}
+
+func runCrossEntropy[T kernel.Float](k crossEntropy, c *call) error {
+	args := lossArgs[T](k.lossKind, c)
+	args.DFeatures, _ = companionOut[T](c, 0)
+	args.DWeight, args.Accumulate = companionOut[T](c, 1)
+	ce, z, err := state[kernel.CrossEntropy[T]](c).Run(c.pool(), args)
+	if err != nil {
+		return err
+	}
+	k.parts.crossEntropy, k.parts.zLoss = ce, z
+	out[T](c)[0] = T(ce + z)
+	return nil
+}
+
+// LossParts returns the terms of a CrossEntropy node's last run: the cross-entropy alone
+// and the z-loss, both in nats a token, summed in float64.
+func LossParts(loss *gorgonia.Node) (crossEntropyTerm, zLoss float64, err error) {
+	if op := opOf(loss); op != nil {
+		if k, ok := op.kind.(crossEntropy); ok {
+			return k.parts.crossEntropy, k.parts.zLoss, nil
+		}
+	}
+	return 0, 0, errors.Errorf("graph: LossParts: want a CrossEntropy node, got %q", loss.Name())
+}
+
+// tokenLosses is the loss of each token by itself.
+type tokenLosses struct{ lossKind }
+
+// TokenLosses returns -log p(target) of each token in nats, [T], 0 for a negative target.
+// Inputs as CrossEntropy's.
+func (b *Builder) TokenLosses(x, w, targets *gorgonia.Node, o LossOptions) *gorgonia.Node {
+	return b.apply(tokenLosses{o.kind()}, x, w, targets)
+}
+
+func (k tokenLosses) String() string { return "TokenLosses" + k.lossKind.String() }
+
+func (k tokenLosses) signature(in []signature) (signature, error) {
+	return signature{in[0].dtype, withTokens(in[0].leading())}, k.check(in)
+}
+
+func (k tokenLosses) differentiable(int) bool { return false }
+
+func (k tokenLosses) diff(*derivative) {}
+
+func (k tokenLosses) run(c *call) error {
+	if c.double() {
+		return runTokenLosses[float64](k, c)
+	}
+	return runTokenLosses[float32](k, c)
+}
+
+func runTokenLosses[T kernel.Float](k tokenLosses, c *call) error {
+	args := lossArgs[T](k.lossKind, c)
+	args.Losses = out[T](c)
+	_, _, err := state[kernel.CrossEntropy[T]](c).Run(c.pool(), args)
+	return err
+}

@@ -1,0 +1,184 @@
+package graph
+
+import (
+	"sort"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+)
+
+// differentiator is Program's reverse walk over the graph of a loss. It differs from
+// gorgonia.Grad in three things: terms are summed by our own n-ary Add (stock adds
+// allocate, run on one core and overwrite our buffers), only what lies on a path to a
+// parameter is built, and blocks can be recomputed.
+type differentiator struct {
+	b       *Builder
+	order   gorgonia.Nodes // ancestors of the loss, children before parents
+	useful  map[*gorgonia.Node]bool
+	terms   map[*gorgonia.Node]gorgonia.Nodes
+	rebuild *rebuilder // nil: nothing is recomputed
+}
+
+// differentiate returns the gradient node of each of b's parameters.
+func differentiate(b *Builder, loss *gorgonia.Node, recompute Recompute) (gorgonia.Nodes, error) {
+	if !loss.IsScalar() {
+		return nil, errors.Errorf("graph: loss: want a scalar, got shape %v", loss.Shape())
+	}
+	d := &differentiator{b: b, order: ancestors(gorgonia.Nodes{loss}), terms: map[*gorgonia.Node]gorgonia.Nodes{}}
+	d.findUseful()
+	if recompute == RecomputeBlock {
+		d.rebuild = newRebuilder(b, d.order)
+	}
+	b.one, b.loss = new(gorgonia.Node), loss
+	defer func() { b.one, b.loss = nil, nil }()
+	d.terms[loss] = gorgonia.Nodes{b.one}
+	for i := len(d.order) - 1; i >= 0; i-- {
+		if err := d.visit(d.order[i]); err != nil {
+			return nil, err
+		}
+	}
+	return d.gradients()
+}
+
+// ancestors returns the roots and all nodes they are made from, children before parents.
+func ancestors(roots gorgonia.Nodes) gorgonia.Nodes {
+	seen := map[*gorgonia.Node]bool{}
+	var all gorgonia.Nodes
+	stack := append(gorgonia.Nodes(nil), roots...)
+	for len(stack) > 0 {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if seen[n] {
+			continue
+		}
+		seen[n] = true
+		all = append(all, n)
+		stack = append(stack, children(n)...)
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].ID() < all[j].ID() })
+	return all
+}
+
+// children returns a node's inputs in order.
+func children(n *gorgonia.Node) gorgonia.Nodes {
+	var nodes gorgonia.Nodes
+	for it := n.Graph().From(n.ID()); it.Next(); {
+		nodes = append(nodes, it.Node().(*gorgonia.Node))
+	}
+	return nodes
+}
+
+// findUseful marks the nodes through which a gradient reaches a parameter.
+func (d *differentiator) findUseful() {
+	d.useful = map[*gorgonia.Node]bool{}
+	for _, p := range d.b.params {
+		d.useful[p.node] = true
+	}
+	for _, n := range d.order {
+		wrt := differentiableInputs(n)
+		for i, c := range children(n) {
+			if i < len(wrt) && wrt[i] && d.useful[c] {
+				d.useful[n] = true
+			}
+		}
+	}
+}
+
+func differentiableInputs(n *gorgonia.Node) []bool {
+	if op, ok := n.Op().(gorgonia.SDOp); ok {
+		return op.DiffWRT(len(children(n)))
+	}
+	return nil
+}
+
+// visit sums the gradient terms of n and passes them on to its inputs.
+func (d *differentiator) visit(n *gorgonia.Node) error {
+	terms := d.terms[n]
+	if len(terms) == 0 || !d.useful[n] {
+		return nil
+	}
+	grad := terms[0]
+	if len(terms) > 1 {
+		grad = d.b.Add(terms...)
+	}
+	d.terms[n] = gorgonia.Nodes{grad}
+	if n.Op() == nil {
+		return d.b.err
+	}
+	grads, err := d.inputGradients(n, grad)
+	if err != nil {
+		return err
+	}
+	for i, c := range children(n) {
+		if d.useful[c] && grads[i] != nil {
+			d.terms[c] = append(d.terms[c], grads[i])
+		}
+	}
+	return nil
+}
+
+// inputGradients differentiates one node.
+func (d *differentiator) inputGradients(n, grad *gorgonia.Node) (gorgonia.Nodes, error) {
+	inputs := children(n)
+	op := opOf(n)
+	if op == nil {
+		return d.stockGradients(n, grad)
+	}
+	v := &derivative{b: d.b, op: op, grad: grad, wanted: op.DiffWRT(len(inputs)), grads: make(gorgonia.Nodes, len(inputs)),
+		inputs: func(i int) *gorgonia.Node { return d.rebuild.node(inputs[i], n) },
+		output: func() *gorgonia.Node { return d.rebuild.node(n, n) },
+	}
+	for i, c := range inputs {
+		v.wanted[i] = v.wanted[i] && d.useful[c]
+	}
+	op.diff(v)
+	return v.grads, errors.Wrapf(d.b.err, "gradient of %s", op.kind)
+}
+
+func (d *differentiator) stockGradients(n, grad *gorgonia.Node) (gorgonia.Nodes, error) {
+	op, ok := n.Op().(gorgonia.SDOp)
+	if !ok {
+		return nil, errors.Errorf("graph: node %q: its op has no symbolic derivative", n.Name())
+	}
+	if grad == d.b.one {
+		grad = d.b.unit(d.b.loss)
+	}
+	grads, err := op.SymDiff(children(n), n, grad)
+	return grads, errors.Wrapf(err, "gradient of %q", n.Name())
+}
+
+// gradients returns one node a parameter, each with a buffer that can accumulate and
+// that nothing else reads.
+func (d *differentiator) gradients() (gorgonia.Nodes, error) {
+	uses := map[*gorgonia.Node]int{}
+	for _, terms := range d.terms {
+		uses[terms[0]]++
+	}
+	for _, n := range d.b.g.AllNodes() {
+		for _, c := range children(n) {
+			uses[c]++
+		}
+	}
+	grads := make(gorgonia.Nodes, len(d.b.params))
+	for i, p := range d.b.params {
+		terms := d.terms[p.node]
+		if len(terms) == 0 {
+			return nil, errors.Errorf("graph: parameter %q: want a path to the loss, got none", p.param.Name)
+		}
+		grad := terms[0]
+		if op := opOf(grad); op == nil || uses[grad] > 1 || !canAccumulate(op) {
+			grad = d.b.Add(grad)
+		}
+		if d.b.err != nil {
+			return nil, d.b.err
+		}
+		opOf(grad).isGradient = true
+		grads[i] = grad
+	}
+	return grads, nil
+}
+
+func canAccumulate(op *Op) bool {
+	k, ok := op.kind.(accumulator)
+	return ok && k.accumulates() && !op.isGradient
+}

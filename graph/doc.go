@@ -1,0 +1,18 @@
+// Package graph is Residua's vocabulary of Gorgonia ops for language models built on
+// residual streams, and the machinery that runs graphs of them fast.
+//
+// An op (one a file) implements gorgonia.Op and gorgonia.SDOp: its nodes stand in any
+// Gorgonia graph, beside stock nodes, under gorgonia.Grad and the stock tape machine.
+//
+//	b := graph.On(g, graph.Options{})
+//	u := b.NormRead(x, gain, keys, graph.NormOptions{})
+//	if err := b.Err(); err != nil { … }
+//
+// A Builder makes nodes and remembers the first error, so that a forward pass reads as
+// its equations do. A Store holds parameters, gradients and optimizer moments by name,
+// outside any graph. A Program takes a build function through differentiation, buffer
+// planning and compilation into a tape machine, and runs it.
+//
+// Layout: T = batch*seq tokens, row-major; a vector stream is [T, D], a matrix stream
+// [T, Dk, Dv]; tokens, targets and document starts are Int32.
+package graph

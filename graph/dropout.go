@@ -1,0 +1,64 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// dropout zeroes entries by a mask that is a pure function of (seed, site, step, entry).
+type dropout struct {
+	rate float64
+	seed uint64
+	site uint32
+	step *runState
+}
+
+// Dropout zeroes each entry with probability rate and multiplies the others by
+// 1/(1-rate) (Srivastava et al. 2014). The mask depends on Options.Seed, on which
+// dropout of the graph this is, on the training step and on the entry, on nothing else:
+// the backward pass and a recomputation draw the same one. Without Options.Training, or
+// with rate 0, x itself is returned.
+func (b *Builder) Dropout(x *gorgonia.Node, rate float64) *gorgonia.Node {
+	if rate < 0 || rate >= 1 {
+		b.fail(errors.Errorf("graph: Dropout: want a rate in [0, 1), got %g", rate))
+		return nil
+	}
+	b.sites++
+	if !b.options.Training || rate == 0 {
+		return x
+	}
+	return b.apply(dropout{rate, b.options.Seed, uint32(b.sites), b.runtime}, x)
+}
+
+func (k dropout) String() string {
+	return fmt.Sprintf("Dropout(%g, seed=%d, site=%d)", k.rate, k.seed, k.site)
+}
+
+func (k dropout) signature(in []signature) (signature, error) { return in[0], wantFloats(in) }
+
+func (k dropout) differentiable(int) bool { return true }
+
+func (k dropout) inPlace(int) bool { return true }
+
+func (k dropout) diff(d *derivative) {
+	if d.wanted[0] {
+		d.set(0, d.b.apply(k, d.grad))
+	}
+}
+
+func (k dropout) run(c *call) error {
+	if c.double() {
+		return runDropout[float64](k, c)
+	}
+	return runDropout[float32](k, c)
+}
+
+func runDropout[T kernel.Float](k dropout, c *call) error {
+	key := kernel.DropoutKey{Seed: k.seed, Site: k.site, Step: k.step.step}
+	state[kernel.Dropout[T]](c).Run(c.pool(), out[T](c), in[T](c, 0), k.rate, key)
+	return nil
+}

@@ -1,0 +1,89 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// embedding gathers rows of a table.
+type embedding struct{ scale float64 }
+
+// Embedding gathers rows of a table (RMT paper eq. 18; GPT-2's wte and wpe):
+//
+//	y_t = scale * table[ids_t]
+//
+// table [V, ...], ids Int32 of any shape with T elements, y [T, ...]. The gradient of
+// the table scatter-adds in token order. An id outside [0, V) is an error of the run.
+func (b *Builder) Embedding(table, ids *gorgonia.Node, scale float64) *gorgonia.Node {
+	return b.apply(embedding{scale}, table, ids)
+}
+
+func (k embedding) String() string { return fmt.Sprintf("Embedding(scale=%g)", k.scale) }
+
+func (k embedding) signature(in []signature) (signature, error) {
+	if err := wantFloats(in[:1]); err != nil {
+		return signature{}, err
+	}
+	if err := wantInts(in, 1, "ids"); err != nil {
+		return signature{}, err
+	}
+	if in[0].shape.Dims() < 2 {
+		return signature{}, errors.Errorf("table: want shape [vocab, ...], got %v", in[0].shape)
+	}
+	return signature{in[0].dtype, withTokens(in[1].size(), in[0].shape[1:]...)}, nil
+}
+
+func (k embedding) differentiable(i int) bool { return i == 0 }
+
+func (k embedding) diff(d *derivative) {
+	if d.wanted[0] {
+		d.set(0, d.b.apply(embeddingGrad{k.scale, d.op.in[0]}, d.inputs(1), d.grad))
+	}
+}
+
+func (k embedding) run(c *call) error {
+	if c.double() {
+		return runEmbedding[float64](k, c)
+	}
+	return runEmbedding[float32](k, c)
+}
+
+func runEmbedding[T kernel.Float](k embedding, c *call) error {
+	table := c.op.in[0]
+	return state[kernel.Embedding[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[int32](c, 1),
+		table.leading(), table.width(), k.scale)
+}
+
+// embeddingGrad is the gradient of Embedding's table: inputs ids and dy.
+type embeddingGrad struct {
+	scale float64
+	table signature
+}
+
+func (k embeddingGrad) String() string {
+	return fmt.Sprintf("EmbeddingGrad(scale=%g, table=%v)", k.scale, k.table.shape)
+}
+
+func (k embeddingGrad) signature([]signature) (signature, error) { return k.table, nil }
+
+func (k embeddingGrad) differentiable(int) bool { return false }
+
+func (k embeddingGrad) diff(*derivative) {}
+
+func (k embeddingGrad) accumulates() bool { return true }
+
+func (k embeddingGrad) run(c *call) error {
+	if c.double() {
+		return runEmbeddingGrad[float64](k, c)
+	}
+	return runEmbeddingGrad[float32](k, c)
+}
+
+func runEmbeddingGrad[T kernel.Float](k embeddingGrad, c *call) error {
+	return state[kernel.Embedding[T]](c).Backward(c.pool(), out[T](c), in[T](c, 1), in[int32](c, 0),
+		k.table.leading(), k.table.width(), k.scale, c.accumulate())
+}

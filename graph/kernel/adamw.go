@@ -1,0 +1,61 @@
+package kernel
+
+import "math"
+
+// AdamWParams are the numbers of one AdamW step on one parameter.
+type AdamWParams struct {
+	LR           float64 // the step size
+	Beta1, Beta2 float64 // decay of the two moments, in [0, 1)
+	Eps          float64 // added to the root of the second moment
+	// Decay is the part of the weight that the step takes away. It is not multiplied by
+	// LR here: give LR * decay for the usual coupled form, decay for the independent one.
+	Decay     float64
+	Step      int     // 1 for the first; less counts as 1
+	GradScale float64 // the gradient is multiplied by it: clipping, accumulation
+}
+
+// AdamW updates parameters (Loshchilov & Hutter 2019, arXiv 1711.05101, algorithm 2).
+type AdamW[T Float] struct{ task adamWTask[T] }
+
+// Run does one step in one pass over a parameter w, its gradient g and its moments m
+// and v, all of the same length; m and v start at zero:
+//
+//	s = GradScale * g
+//	m = Beta1 m + (1-Beta1) s
+//	v = Beta2 v + (1-Beta2) s^2
+//	w = w - LR * (m/(1-Beta1^Step)) / (sqrt(v/(1-Beta2^Step)) + Eps) - Decay * w
+//
+// The moments are computed as m + (1-Beta1) (s - m), and v alike: in float32 a Beta
+// close to 1 is rounded by much of its distance from 1, which would bias them, 1-Beta is
+// not. g is not changed.
+func (k *AdamW[T]) Run(p *Pool, w, g, m, v []T, d AdamWParams) {
+	step := float64(max(1, d.Step))
+	k.task = adamWTask[T]{
+		w: w, g: g[:len(w)], m: m[:len(w)], v: v[:len(w)], d: d,
+		rate:    d.LR / (1 - math.Pow(d.Beta1, step)),
+		correct: 1 / (1 - math.Pow(d.Beta2, step)),
+	}
+	p.Do(len(w), &k.task)
+}
+
+type adamWTask[T Float] struct {
+	w, g, m, v    []T
+	d             AdamWParams
+	rate, correct float64 // LR / (1 - Beta1^Step), 1 / (1 - Beta2^Step)
+}
+
+func (t *adamWTask[T]) Part(_, lo, hi int) {
+	w := t.w[lo:hi]
+	g, m, v := t.g[lo:hi][:len(w)], t.m[lo:hi][:len(w)], t.v[lo:hi][:len(w)]
+	new1, new2 := T(1-t.d.Beta1), T(1-t.d.Beta2)
+	rate, correct := T(t.rate), T(t.correct)
+	eps, decay, scale := T(t.d.Eps), T(t.d.Decay), T(t.d.GradScale)
+	for i, gradient := range g {
+		s := scale * gradient
+		first := m[i] + new1*(s-m[i])
+		second := v[i] + new2*(s*s-v[i])
+		m[i], v[i] = first, second
+		root := T(math.Sqrt(float64(second * correct)))
+		w[i] -= rate*first/(root+eps) + decay*w[i]
+	}
+}

@@ -1,0 +1,36 @@
+package kernel
+
+import (
+	"fmt"
+	"testing"
+)
+
+// The speed counts what causal attention needs, half of the tiles: 2 products of
+// 2*Dh floating-point operations a visible score forward, 5 backward.
+func BenchmarkAttention(b *testing.B) {
+	for _, c := range []attentionCase{
+		newAttentionCase(4, 512, 12, 64, false, 0, false),
+		newAttentionCase(4, 512, 12, 64, true, 10000, false),
+		newAttentionCase(4, 512, 12, 32, false, 0, false),
+		newAttentionCase(1, 4096, 2, 64, false, 0, false),
+	} {
+		p := NewPool(2)
+		qkv, dout := castTo[float32](c.randomQKV(1)), castTo[float32](c.randomOut(2))
+		out, lse, dqkv := make([]float32, len(dout)), make([]float32, c.Batch*c.Heads*c.Seq), make([]float32, len(qkv))
+		var a Attention[float32]
+		product := float64(c.Batch*c.Heads) * float64(c.Seq*(c.Seq+1)) * float64(c.HeadDim)
+		b.Run(fmt.Sprintf("forward/%v", c), func(b *testing.B) {
+			for b.Loop() {
+				a.Forward(p, out, lse, qkv, c.starts, c.AttentionParams)
+			}
+			b.ReportMetric(2*product*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOPS")
+		})
+		b.Run(fmt.Sprintf("backward/%v", c), func(b *testing.B) {
+			for b.Loop() {
+				a.Backward(p, dqkv, qkv, out, dout, lse, c.starts, c.AttentionParams)
+			}
+			b.ReportMetric(5*product*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOPS")
+		})
+		p.Close()
+	}
+}

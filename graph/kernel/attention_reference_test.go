@@ -1,0 +1,242 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+)
+
+// attentionCase is one attention that the tests compare with the reference.
+type attentionCase struct {
+	AttentionParams
+	starts []int32
+}
+
+func (c attentionCase) String() string {
+	return fmt.Sprintf("batch%d_seq%d_heads%d_dim%d_alibi%t_rope%g_starts%t",
+		c.Batch, c.Seq, c.Heads, c.HeadDim, c.Slopes != nil, c.RopeBase, c.starts != nil)
+}
+
+// attentionCases are sizes below, at and beyond the block size, with every combination
+// of options on some of them.
+func attentionCases() []attentionCase {
+	cases := []attentionCase{
+		newAttentionCase(1, 1, 1, 1, false, 0, false),
+		newAttentionCase(1, 1, 1, 2, true, 10000, true),
+		newAttentionCase(2, 7, 3, 5, false, 0, false),
+		newAttentionCase(1, 64, 1, 8, true, 0, false),
+		newAttentionCase(1, 65, 2, 16, false, 10000, false),
+		newAttentionCase(2, 131, 3, 7, true, 0, true),
+		newAttentionCase(1, 211, 1, 32, false, 100, true),
+		newAttentionCase(1, 197, 5, 6, true, 500, true),
+		newAttentionCase(3, 128, 1, 64, false, 0, true),
+	}
+	behind := newAttentionCase(1, 150, 2, 4, false, 0, true)
+	for i := range behind.starts { // beyond the token itself, negative, not rising
+		behind.starts[i] = int32(i + 3 - 40*(i%5))
+	}
+	return append(cases, behind)
+}
+
+func newAttentionCase(batch, seq, heads, dim int, alibi bool, rope float64, starts bool) attentionCase {
+	c := attentionCase{AttentionParams: AttentionParams{
+		Batch: batch, Seq: seq, Heads: heads, HeadDim: dim, Scale: 0.7 / math.Sqrt(float64(dim)), RopeBase: rope,
+	}}
+	if alibi {
+		for h := range heads {
+			c.Slopes = append(c.Slopes, math.Exp2(-8*float64(h+1)/float64(heads)))
+		}
+	}
+	if starts {
+		for row := range batch {
+			for i := range seq {
+				length := 29 + 60*row // documents of one length a row
+				c.starts = append(c.starts, int32(i/length*length))
+			}
+		}
+	}
+	return c
+}
+
+// tokens is the number of tokens times the width of all heads.
+func (c attentionCase) width() int { return c.Heads * c.HeadDim }
+
+func (c attentionCase) randomQKV(seed uint64) []float64 {
+	return gaussians(seed, c.Batch*c.Seq*3*c.width())
+}
+
+func (c attentionCase) randomOut(seed uint64) []float64 {
+	return gaussians(seed, c.Batch*c.Seq*c.width())
+}
+
+func gaussians(seed uint64, n int) []float64 {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	return x
+}
+
+func castTo[T Float](x []float64) []T {
+	y := make([]T, len(x))
+	for i := range x {
+		y[i] = T(x[i])
+	}
+	return y
+}
+
+// vector copies part (0: q, 1: k, 2: v) of token i of a row, q and k turned by RoPE.
+func (c attentionCase) vector(qkv []float64, row, i, part, head int) []float64 {
+	at := (((row*c.Seq+i)*3+part)*c.Heads + head) * c.HeadDim
+	x := append([]float64(nil), qkv[at:at+c.HeadDim]...)
+	if part < 2 && c.RopeBase != 0 {
+		c.turn(x, float64(i))
+	}
+	return x
+}
+
+// turn applies the rotation matrix of a position.
+func (c attentionCase) turn(x []float64, pos float64) {
+	half := c.HeadDim / 2
+	for t := range half {
+		angle := pos / math.Pow(c.RopeBase, 2*float64(t)/float64(c.HeadDim))
+		z := complex(x[t], x[t+half]) * complex(math.Cos(angle), math.Sin(angle))
+		x[t], x[t+half] = real(z), imag(z)
+	}
+}
+
+func (c attentionCase) firstVisible(row, i int) int {
+	if c.starts == nil {
+		return 0
+	}
+	return max(0, min(i, int(c.starts[row*c.Seq+i])))
+}
+
+// attentionReference is what Forward should give, with whole matrices.
+type attentionReference struct {
+	out, lse, prob, dqkv []float64
+}
+
+// reference computes attention, and its gradient if dout is given, from the
+// definitions.
+func (c attentionCase) reference(qkv, dout []float64) attentionReference {
+	r := attentionReference{
+		out:  make([]float64, c.Batch*c.Seq*c.width()),
+		lse:  make([]float64, c.Batch*c.Heads*c.Seq),
+		prob: make([]float64, c.Batch*c.Heads*c.Seq*c.Seq),
+		dqkv: make([]float64, len(qkv)),
+	}
+	for row := range c.Batch {
+		for head := range c.Heads {
+			c.referencePair(r, qkv, dout, row, head)
+		}
+	}
+	return r
+}
+
+func (c attentionCase) referencePair(r attentionReference, qkv, dout []float64, row, head int) {
+	part := func(p int) [][]float64 {
+		rows := make([][]float64, c.Seq)
+		for i := range rows {
+			rows[i] = c.vector(qkv, row, i, p, head)
+		}
+		return rows
+	}
+	q, k, v := part(0), part(1), part(2)
+	dq, dk, dv := zeroRows(c.Seq, c.HeadDim), zeroRows(c.Seq, c.HeadDim), zeroRows(c.Seq, c.HeadDim)
+	for i := range c.Seq {
+		pair := row*c.Heads + head
+		prob := r.prob[(pair*c.Seq+i)*c.Seq:][:c.Seq]
+		r.lse[pair*c.Seq+i] = c.referenceRow(prob, q[i], k, row, head, i)
+		at := ((row*c.Seq+i)*c.Heads + head) * c.HeadDim
+		for j, p := range prob {
+			addRowTimes(r.out[at:at+c.HeadDim], p, v[j])
+		}
+		if dout == nil {
+			continue
+		}
+		g := dout[at : at+c.HeadDim]
+		mean := scalarProduct(g, r.out[at:at+c.HeadDim])
+		for j, p := range prob {
+			ds := c.Scale * p * (scalarProduct(g, v[j]) - mean)
+			addRowTimes(dv[j], p, g)
+			addRowTimes(dq[i], ds, k[j])
+			addRowTimes(dk[j], ds, q[i])
+		}
+	}
+	for i := range c.Seq {
+		if c.RopeBase != 0 {
+			c.turn(dq[i], -float64(i))
+			c.turn(dk[i], -float64(i))
+		}
+		for p, x := range [][]float64{dq[i], dk[i], dv[i]} {
+			copy(r.dqkv[(((row*c.Seq+i)*3+p)*c.Heads+head)*c.HeadDim:], x)
+		}
+	}
+}
+
+// referenceRow fills the probabilities of query i and returns log sum exp.
+func (c attentionCase) referenceRow(prob, q []float64, k [][]float64, row, head, i int) float64 {
+	largest := math.Inf(-1)
+	first := c.firstVisible(row, i)
+	for j := first; j <= i; j++ {
+		prob[j] = c.Scale * scalarProduct(q, k[j])
+		if c.Slopes != nil {
+			prob[j] -= c.Slopes[head] * float64(i-j)
+		}
+		largest = math.Max(largest, prob[j])
+	}
+	var sum float64
+	for j := first; j <= i; j++ {
+		sum += math.Exp(prob[j] - largest)
+	}
+	lse := largest + math.Log(sum)
+	for j := first; j <= i; j++ {
+		prob[j] = math.Exp(prob[j] - lse)
+	}
+	return lse
+}
+
+func zeroRows(n, width int) [][]float64 {
+	rows := make([][]float64, n)
+	for i := range rows {
+		rows[i] = make([]float64, width)
+	}
+	return rows
+}
+
+func addRowTimes(dst []float64, s float64, x []float64) {
+	for i := range x {
+		dst[i] += s * x[i]
+	}
+}
+
+func scalarProduct(x, y []float64) float64 {
+	var sum float64
+	for i := range x {
+		sum += x[i] * y[i]
+	}
+	return sum
+}
+
+// worstError is the largest difference between got and want, as a part of the largest
+// |want|; NaN counts as infinite.
+func worstError[T Float](got []T, want []float64) float64 {
+	if len(got) != len(want) {
+		return math.Inf(1)
+	}
+	var scale, worst float64
+	for i, w := range want {
+		scale = math.Max(scale, math.Abs(w))
+		diff := math.Abs(float64(got[i]) - w)
+		if math.IsNaN(diff) {
+			return math.Inf(1)
+		}
+		worst = math.Max(worst, diff)
+	}
+	if worst == 0 {
+		return 0
+	}
+	return worst / scale
+}

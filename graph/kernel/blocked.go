@@ -1,0 +1,135 @@
+package kernel
+
+// Sizes of the blocks that a product is cut into. A panel of B is blockK x width
+// (64 KiB of float32 with AVX-512) and is read from the first-level cache; a block of
+// A is blockM x blockK and stays in the second; a block of B is blockK x blockN.
+const (
+	blockM = 224
+	blockK = 512
+	blockN = 1024
+)
+
+// Operands of few panels or rows are read where they lie, as copying them would not
+// pay.
+const (
+	directPanels = 3  // A is read in place for up to this many panels of columns
+	directRows   = 28 // B is read in place for up to this many rows
+)
+
+// blocking is how a product is cut.
+type blocking struct {
+	m, n, k      int
+	packA, packB bool
+}
+
+// evenly is the size of the pieces when total is cut into as few as possible of at most
+// most, rounded up to a multiple of step.
+func evenly(total, most, step int) int {
+	pieces := (total + most - 1) / most
+	size := (total + pieces - 1) / pieces
+	return (size + step - 1) / step * step
+}
+
+// blocking chooses the cut. The cut of k depends on k alone, so that every element of
+// C is summed in the same order whatever rows and columns it is computed with.
+func (q *product[T]) blocking(kernels *microkernels) blocking {
+	width := kernels.width()
+	wide := q.n > directPanels*width
+	return blocking{
+		m:     evenly(q.m, blockM, 1),
+		n:     evenly(q.n, blockN, width),
+		k:     evenly(q.k, blockK, 1),
+		packA: wide,
+		packB: q.tb || wide && q.m > directRows,
+	}
+}
+
+// run computes the product with scratch memory from the arena.
+func (q *product[T]) run(kernels *microkernels, scratch *arena) {
+	if q.m == 0 || q.n == 0 {
+		return
+	}
+	if q.k == 0 {
+		q.scale()
+		return
+	}
+	if q.beta == 0 {
+		q.beta = 0 // of either sign: the assembly looks at the bits
+	}
+	cut := q.blocking(kernels)
+	sizeB, sizeA := 0, 0
+	if cut.packB {
+		sizeB = cut.n * cut.k
+	}
+	if cut.packA {
+		sizeA = cut.m * strideA(cut.k)
+	}
+	var spaceB, spaceA []T
+	if sizeA+sizeB > 0 {
+		spaceB, spaceA = carve[T](scratch, sizeB, sizeA)
+	}
+	x := block[T]{kernels: kernels}
+	x.tile.alpha, x.tile.cs = q.alpha, q.ldc
+	for j := 0; j < q.n; j += cut.n {
+		x.n = min(cut.n, q.n-j)
+		for p := 0; p < q.k; p += cut.k {
+			x.tile.k = min(cut.k, q.k-p)
+			x.tile.beta = q.beta
+			if p > 0 {
+				x.tile.beta = 1
+			}
+			q.placeB(&x, spaceB, p, j)
+			q.runRows(&x, &cut, spaceA, p, j)
+		}
+	}
+}
+
+// strideA is the distance between the rows of a packed block of A: not a power of two,
+// whose rows would compete for the same places of the cache.
+func strideA(k int) int { return k + 16 }
+
+// placeB points the block at B[p:, j:], packed into panels where asked.
+func (q *product[T]) placeB(x *block[T], space []T, p, j int) {
+	width := x.kernels.width()
+	if len(space) == 0 {
+		x.tile.b, x.tile.bs, x.panel = &q.b[p*q.ldb+j], q.ldb, width
+		return
+	}
+	k := x.tile.k
+	x.tile.b, x.tile.bs, x.panel = &space[0], width, width*k
+	for s := 0; s < x.n; s += width {
+		panel, columns := space[s*k:], min(width, x.n-s)
+		if q.tb {
+			transpose(x.kernels.path, panel, width, q.b[(j+s)*q.ldb+p:], q.ldb, columns, k)
+		} else {
+			copyRows(panel, width, q.b[p*q.ldb+j+s:], q.ldb, k, columns)
+		}
+	}
+}
+
+// runRows computes the block for all rows of C.
+func (q *product[T]) runRows(x *block[T], cut *blocking, space []T, p, j int) {
+	for i := 0; i < q.m; i += cut.m {
+		x.m = min(cut.m, q.m-i)
+		x.tile.c = &q.c[i*q.ldc+j]
+		x.tile.d = x.tile.c
+		q.placeA(x, space, i, p)
+		x.run()
+	}
+}
+
+// placeA points the block at A[i:, p:], packed where asked.
+func (q *product[T]) placeA(x *block[T], space []T, i, p int) {
+	first := choose(q.ta, p*q.lda+i, i*q.lda+p)
+	if len(space) == 0 {
+		x.tile.a, x.tile.as, x.transposed = &q.a[first], q.lda, q.ta
+		return
+	}
+	k := x.tile.k
+	x.tile.a, x.tile.as, x.transposed = &space[0], strideA(k), false
+	if q.ta {
+		transpose(x.kernels.path, space, strideA(k), q.a[first:], q.lda, k, x.m)
+	} else {
+		copyRows(space, strideA(k), q.a[first:], q.lda, x.m, k)
+	}
+}

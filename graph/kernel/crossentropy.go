@@ -1,0 +1,173 @@
+package kernel
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"unsafe"
+)
+
+// crossEntropyBytes bounds the logits that are in memory at one time (one token's are
+// always allowed).
+const crossEntropyBytes = 48 << 20
+
+// CrossEntropyArgs is what CrossEntropy.Run reads and writes.
+type CrossEntropyArgs[T Float] struct {
+	Features   []T     // [tokens, f]
+	Weight     []T     // [f, vocab], or [vocab, f] if Transposed
+	Transposed bool    // the unembedding is a tied embedding table
+	Targets    []int32 // [tokens]; a negative target's token is ignored
+	Tokens     int
+	F          int // features of a token
+	Vocab      int
+	Scale      float64 // logits = Scale * features x weight, exactly as given: 0 makes them all 0
+	ZLoss      float64 // coefficient of the mean of (log Z)^2
+
+	Losses     []T     // optional [tokens]: -log p(target) of each token, 0 for ignored ones
+	Hits       []int32 // optional [tokens]: 1 if the target has the largest logit (of equals the first)
+	DFeatures  []T     // optional [tokens, f]: gradient of the returned crossEntropy + zLoss
+	DWeight    []T     // optional, shape of Weight: likewise
+	Accumulate bool    // DWeight += its gradient, instead of =
+}
+
+// CrossEntropy computes the loss of a language model from the features that enter its
+// unembedding, without ever holding all logits [tokens, vocab]:
+//
+//	logits_t = Scale * features_t Weight     log Z_t = log sum_v exp(logits_tv)
+//	crossEntropy = mean_t (log Z_t - logits_t,target)     zLoss = ZLoss * mean_t (log Z_t)^2
+//
+// The z term is that of PaLM (Chowdhery et al. 2022, section 5), which Mak & Flanigan
+// 2025 (RMT) train with. Tokens are taken in chunks, and the gradients of a chunk,
+// dlogits_tv = p_tv (1 + 2 ZLoss log Z_t) - [v = target] over the number of tokens, are
+// made while its logits are in memory: three matrix products in all.
+type CrossEntropy[T Float] struct {
+	args    CrossEntropyArgs[T]
+	first   int     // first token of the chunk
+	inverse float64 // 1 / counted tokens
+	bytes   int     // bound on the logits in memory; 0 is crossEntropyBytes
+	gemm    Gemm[T]
+	logits  []T                 // [chunk, vocab], turned into dlogits
+	sums    []crossEntropyToken // [chunk]
+}
+
+// crossEntropyToken is the loss of one token of a chunk.
+type crossEntropyToken struct {
+	loss, logZ float64
+}
+
+// Run returns the mean cross-entropy in nats and the mean of ZLoss * (log Z)^2 over the
+// tokens whose target is not negative, and writes the optional outputs. Without any
+// such token losses and gradients are 0. It refuses targets beyond the vocabulary and
+// slices of the wrong length before anything is written. A NaN logit gives a NaN loss.
+func (k *CrossEntropy[T]) Run(p *Pool, a CrossEntropyArgs[T]) (crossEntropy, zLoss float64, err error) {
+	if err := a.check(); err != nil {
+		return 0, 0, err
+	}
+	counted := a.counted()
+	if counted == 0 {
+		a.clear()
+		return 0, 0, nil
+	}
+	k.args, k.inverse = a, 1/float64(counted)
+	chunk := k.chunk()
+	k.logits = grow(k.logits, chunk*a.Vocab)
+	k.sums = grow(k.sums, chunk)
+	var losses, squares float64
+	for k.first = 0; k.first < a.Tokens; k.first += chunk {
+		n := min(chunk, a.Tokens-k.first)
+		k.chunkLogits(p, n)
+		p.Do(n, (*crossEntropyRows[T])(k))
+		k.chunkGradients(p, n)
+		for _, t := range k.sums[:n] {
+			losses += t.loss
+			squares += t.logZ * t.logZ
+		}
+	}
+	k.args = CrossEntropyArgs[T]{}
+	return losses * k.inverse, a.ZLoss * squares * k.inverse, nil
+}
+
+// chunk is the number of tokens taken at a time: as many as their logits' bound
+// allows, spread evenly.
+func (k *CrossEntropy[T]) chunk() int {
+	row := k.args.Vocab * int(unsafe.Sizeof(T(0)))
+	most := max(1, cmp.Or(k.bytes, crossEntropyBytes)/row)
+	chunks := (k.args.Tokens + most - 1) / most
+	return (k.args.Tokens + chunks - 1) / chunks
+}
+
+// ScratchBytes is the memory that the kernel keeps between calls, that of its matrix
+// multiplications left out.
+func (k *CrossEntropy[T]) ScratchBytes() int { return capBytes(k.logits) + capBytes(k.sums) }
+
+// chunkLogits sets logits [n, vocab] = Scale * features [n, f] weight [f, vocab].
+func (k *CrossEntropy[T]) chunkLogits(p *Pool, n int) {
+	a := &k.args
+	ldw := a.Vocab
+	if a.Transposed {
+		ldw = a.F
+	}
+	k.gemm.Run(p, false, a.Transposed, n, a.Vocab, a.F, T(a.Scale), a.Features[k.first*a.F:], a.F, a.Weight, ldw, 0, k.logits, a.Vocab)
+}
+
+// chunkGradients adds the chunk's part to the gradients, whose logits' are in logits.
+func (k *CrossEntropy[T]) chunkGradients(p *Pool, n int) {
+	a := &k.args
+	if a.DFeatures != nil {
+		ldw := a.Vocab
+		if a.Transposed {
+			ldw = a.F
+		}
+		// dfeatures [n, f] = Scale * dlogits [n, vocab] weight^T [vocab, f]
+		k.gemm.Run(p, false, !a.Transposed, n, a.F, a.Vocab, T(a.Scale), k.logits, a.Vocab, a.Weight, ldw, 0, a.DFeatures[k.first*a.F:], a.F)
+	}
+	if a.DWeight == nil {
+		return
+	}
+	var beta T
+	if a.Accumulate || k.first > 0 {
+		beta = 1
+	}
+	features := a.Features[k.first*a.F:]
+	if a.Transposed {
+		// dweight [vocab, f] += Scale * dlogits^T [vocab, n] features [n, f]
+		k.gemm.Run(p, true, false, a.Vocab, a.F, n, T(a.Scale), k.logits, a.Vocab, features, a.F, beta, a.DWeight, a.F)
+	} else {
+		// dweight [f, vocab] += Scale * features^T [f, n] dlogits [n, vocab]
+		k.gemm.Run(p, true, false, a.F, a.Vocab, n, T(a.Scale), features, a.F, k.logits, a.Vocab, beta, a.DWeight, a.Vocab)
+	}
+}
+
+// crossEntropyRows computes the losses of a chunk's tokens and turns their logits into
+// dlogits.
+type crossEntropyRows[T Float] CrossEntropy[T]
+
+func (r *crossEntropyRows[T]) Part(_, lo, hi int) {
+	k := (*CrossEntropy[T])(r)
+	for i := lo; i < hi; i++ {
+		row := k.logits[i*k.args.Vocab:][:k.args.Vocab]
+		k.sums[i] = k.token(row, k.first+i)
+	}
+}
+
+// token handles the token t, whose logits are in row [vocab].
+func (k *CrossEntropy[T]) token(row []T, t int) crossEntropyToken {
+	a := &k.args
+	target := int(a.Targets[t])
+	if target < 0 {
+		clear(row)
+		a.report(t, 0, false)
+		return crossEntropyToken{}
+	}
+	logit, largest := row[target], softmaxMax(row)
+	leads := logit == largest && !slices.Contains(row[:target], largest)
+	sum := softmaxExp(row, largest)
+	logZ := float64(largest) + math.Log(sum)
+	loss := logZ - float64(logit)
+	a.report(t, loss, leads && loss == loss)
+	if a.DFeatures != nil || a.DWeight != nil {
+		scaleRow(row, T((1+2*a.ZLoss*logZ)*k.inverse/sum))
+		row[target] -= T(k.inverse)
+	}
+	return crossEntropyToken{loss: loss, logZ: logZ}
+}

@@ -1,0 +1,325 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// crossEntropyCase is one call; its arguments are made by args.
+type crossEntropyCase struct {
+	tokens, f, vocab int
+	transposed       bool
+	scale, zLoss     float64
+	ignore           int // every ignore-th token is ignored; 0 for none
+}
+
+func (c crossEntropyCase) String() string {
+	return fmt.Sprintf("tokens%d_f%d_vocab%d_transposed%t_z%g_ignore%d", c.tokens, c.f, c.vocab, c.transposed, c.zLoss, c.ignore)
+}
+
+func crossEntropyCases() []crossEntropyCase {
+	return []crossEntropyCase{
+		{1, 1, 1, false, 1, 0.1, 0},
+		{1, 3, 5, true, 1, 0, 0},
+		{7, 5, 11, false, 0.25, 1e-2, 3},
+		{13, 8, 257, true, 0.5, 1e-4, 4},
+		{67, 31, 101, false, 1, 0.1, 5},
+		{5, 2, 3, true, 0, 0.1, 2},
+	}
+}
+
+// args returns inputs from fixed seeds and outputs full of NaN.
+func crossEntropyInputs[T Float](c crossEntropyCase) CrossEntropyArgs[T] {
+	rng := rand.New(rand.NewPCG(21, 7))
+	targets := make([]int32, c.tokens)
+	for i := range targets {
+		targets[i] = int32(rng.IntN(c.vocab))
+		if c.ignore > 0 && i%c.ignore == 1 {
+			targets[i] = -1 - int32(i)
+		}
+	}
+	return CrossEntropyArgs[T]{
+		Features: castTo[T](gaussians(22, c.tokens*c.f)), Weight: castTo[T](gaussians(23, c.f*c.vocab)),
+		Transposed: c.transposed, Targets: targets, Tokens: c.tokens, F: c.f, Vocab: c.vocab,
+		Scale: c.scale, ZLoss: c.zLoss,
+		Losses: fullOfNaN[T](c.tokens), Hits: make([]int32, c.tokens),
+		DFeatures: fullOfNaN[T](c.tokens * c.f), DWeight: fullOfNaN[T](c.f * c.vocab),
+	}
+}
+
+// crossEntropyReference is the definition, with all logits in memory.
+type crossEntropyReference struct {
+	crossEntropy, zLoss        float64
+	losses, dfeatures, dweight []float64
+	hits                       []int32
+}
+
+func referenceCrossEntropy(a CrossEntropyArgs[float64]) crossEntropyReference {
+	r := crossEntropyReference{
+		losses: make([]float64, a.Tokens), hits: make([]int32, a.Tokens),
+		dfeatures: make([]float64, a.Tokens*a.F), dweight: make([]float64, a.F*a.Vocab),
+	}
+	at := func(f, v int) int {
+		if a.Transposed {
+			return v*a.F + f
+		}
+		return f*a.Vocab + v
+	}
+	n := float64(a.counted())
+	for t, target := range a.Targets {
+		if target < 0 {
+			continue
+		}
+		logits, z, best := make([]float64, a.Vocab), 0.0, 0
+		for v := range logits {
+			for f := range a.F {
+				logits[v] += a.Scale * a.Features[t*a.F+f] * a.Weight[at(f, v)]
+			}
+			if logits[v] > logits[best] {
+				best = v
+			}
+			z += math.Exp(logits[v])
+		}
+		r.losses[t] = math.Log(z) - logits[target]
+		r.crossEntropy += r.losses[t] / n
+		r.zLoss += a.ZLoss * math.Log(z) * math.Log(z) / n
+		if best == int(target) {
+			r.hits[t] = 1
+		}
+		for v, logit := range logits {
+			d := math.Exp(logit) / z * (1 + 2*a.ZLoss*math.Log(z))
+			if v == int(target) {
+				d--
+			}
+			for f := range a.F {
+				r.dfeatures[t*a.F+f] += a.Scale * d / n * a.Weight[at(f, v)]
+				r.dweight[at(f, v)] += a.Scale * d / n * a.Features[t*a.F+f]
+			}
+		}
+	}
+	return r
+}
+
+// runCrossEntropy runs with a bound on the logits of some tokens of float32.
+func runCrossEntropy[T Float](t *testing.T, threads, bytes int, a CrossEntropyArgs[T]) (crossEntropy, zLoss float64) {
+	t.Helper()
+	p := NewPool(threads)
+	defer p.Close()
+	k := CrossEntropy[T]{bytes: bytes}
+	crossEntropy, zLoss, err := k.Run(p, a)
+	require.NoError(t, err)
+	return crossEntropy, zLoss
+}
+
+func TestCrossEntropyEqualsReference(t *testing.T) {
+	for _, c := range crossEntropyCases() {
+		t.Run(c.String(), func(t *testing.T) {
+			want := referenceCrossEntropy(crossEntropyInputs[float64](c))
+			for _, chunk := range []int{1, 2, 5, 1000} {
+				compareCrossEntropy[float64](t, c, 8*chunk*c.vocab, want, 1e-12)
+				compareCrossEntropy[float32](t, c, 4*chunk*c.vocab, want, 2e-6)
+			}
+		})
+	}
+}
+
+func compareCrossEntropy[T Float](t *testing.T, c crossEntropyCase, bytes int, want crossEntropyReference, tolerance float64) {
+	t.Helper()
+	a := crossEntropyInputs[T](c)
+	crossEntropy, zLoss := runCrossEntropy(t, 2, bytes, a)
+	assert.InDelta(t, want.crossEntropy, crossEntropy, tolerance*(1+want.crossEntropy))
+	assert.InDelta(t, want.zLoss, zLoss, tolerance*(1+want.zLoss))
+	assert.Less(t, worstError(a.Losses, want.losses), tolerance, "losses")
+	assert.Less(t, worstError(a.DFeatures, want.dfeatures), tolerance, "dfeatures")
+	assert.Less(t, worstError(a.DWeight, want.dweight), tolerance, "dweight")
+	assert.Equal(t, want.hits, a.Hits)
+}
+
+// A vocabulary and token count that really need several chunks of the default size.
+func TestCrossEntropyOfALargeVocabulary(t *testing.T) {
+	c := crossEntropyCase{tokens: 260, f: 3, vocab: 50257, scale: 1, zLoss: 1e-2, ignore: 7}
+	want := referenceCrossEntropy(crossEntropyInputs[float64](c))
+	compareCrossEntropy[float32](t, c, 0, want, 3e-6)
+}
+
+func TestCrossEntropyGradientByFiniteDifferences(t *testing.T) {
+	c := crossEntropyCase{tokens: 7, f: 3, vocab: 11, scale: 0.7, zLoss: 0.05, ignore: 3}
+	for _, c.transposed = range []bool{false, true} {
+		a := crossEntropyInputs[float64](c)
+		runCrossEntropy(t, 1, 0, a)
+		checkGradient(t, a, a.Features, a.DFeatures)
+		checkGradient(t, a, a.Weight, a.DWeight)
+	}
+}
+
+// checkGradient moves every element of x, an input of a.
+func checkGradient(t *testing.T, a CrossEntropyArgs[float64], x, gradient []float64) {
+	t.Helper()
+	a.Losses, a.Hits, a.DFeatures, a.DWeight = nil, nil, nil, nil
+	const h = 1e-3
+	for i, old := range x {
+		value := func(step float64) float64 {
+			x[i] = old + step
+			crossEntropy, zLoss := runCrossEntropy(t, 1, 0, a)
+			x[i] = old
+			return crossEntropy + zLoss
+		}
+		want := (8*(value(h)-value(-h)) - (value(2*h) - value(-2*h))) / (12 * h)
+		require.InDelta(t, want, gradient[i], 1e-9, "element %d", i)
+	}
+}
+
+func TestCrossEntropyAccumulatesWeightGradients(t *testing.T) {
+	c := crossEntropyCase{tokens: 7, f: 5, vocab: 11, scale: 1, zLoss: 0.1}
+	a := crossEntropyInputs[float64](c)
+	runCrossEntropy(t, 2, 8*2*c.vocab, a)
+	twice := a
+	twice.Accumulate, twice.DWeight = true, append([]float64(nil), a.DWeight...)
+	runCrossEntropy(t, 2, 8*2*c.vocab, twice)
+	want := append([]float64(nil), a.DWeight...)
+	scaleRow(want, 2)
+	require.Less(t, worstError(twice.DWeight, want), 1e-14)
+}
+
+// Optional outputs left out change nothing of the others.
+func TestCrossEntropyOutputsAreOptional(t *testing.T) {
+	full := crossEntropyInputs[float32](crossEntropyCase{tokens: 7, f: 5, vocab: 11, scale: 1, zLoss: 0.1})
+	wantCE, wantZ := runCrossEntropy(t, 1, 0, full)
+	bare := full
+	bare.Losses, bare.Hits, bare.DFeatures, bare.DWeight = nil, nil, nil, nil
+	gotCE, gotZ := runCrossEntropy(t, 1, 0, bare)
+	require.Equal(t, []float64{wantCE, wantZ}, []float64{gotCE, gotZ})
+	half := bare
+	half.DFeatures = fullOfNaN[float32](len(full.DFeatures))
+	runCrossEntropy(t, 1, 0, half)
+	require.Equal(t, full.DFeatures, half.DFeatures)
+}
+
+func TestCrossEntropyOfNothingIsZero(t *testing.T) {
+	for _, accumulate := range []bool{false, true} {
+		a := crossEntropyInputs[float64](crossEntropyCase{tokens: 4, f: 2, vocab: 3, scale: 1, zLoss: 1})
+		a.Accumulate, a.Targets = accumulate, []int32{-1, -100, -1, -1}
+		a.DWeight = []float64{1, 2, 3, 4, 5, 6}
+		crossEntropy, zLoss := runCrossEntropy(t, 2, 0, a)
+		require.Equal(t, []float64{0, 0}, []float64{crossEntropy, zLoss})
+		require.Equal(t, make([]float64, 4), a.Losses)
+		require.Equal(t, make([]float64, 8), a.DFeatures)
+		want := make([]float64, 6)
+		if accumulate {
+			want = []float64{1, 2, 3, 4, 5, 6}
+		}
+		require.Equal(t, want, a.DWeight)
+	}
+	var k CrossEntropy[float32]
+	crossEntropy, zLoss, err := k.Run(nil, CrossEntropyArgs[float32]{F: 1, Vocab: 1, Weight: []float32{1}})
+	require.NoError(t, err)
+	require.Zero(t, crossEntropy+zLoss)
+}
+
+// Logits come straight from one-hot features.
+func TestCrossEntropyOfExtremeLogits(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	a := CrossEntropyArgs[float32]{
+		Features: []float32{1, 0, 0, 0, 1, 0, 0, 0, 1}, Tokens: 3, F: 3, Vocab: 3, Scale: 1,
+		Weight:  []float32{1e4, -1e4, 0, -1e4, -1e4, -1e4, 3, 3, 2},
+		Targets: []int32{1, 2, 1}, Losses: make([]float32, 3), Hits: make([]int32, 3),
+		DFeatures: make([]float32, 9), DWeight: make([]float32, 9),
+	}
+	crossEntropy, _ := runCrossEntropy(t, 1, 0, a)
+	third := math.Log(2 + math.Exp(-1))
+	require.InDelta(t, (2e4+math.Log(3)+third)/3, crossEntropy, 1e-3)
+	require.InDeltaSlice(t, []float32{2e4, float32(math.Log(3)), float32(third)}, a.Losses, 1e-3)
+	require.Equal(t, []int32{0, 0, 0}, a.Hits) // of equals the first counts
+	a.Targets = []int32{0, 0, 0}
+	runCrossEntropy(t, 1, 0, a)
+	require.Equal(t, []int32{1, 1, 1}, a.Hits)
+
+	for _, bad := range []float32{nan, inf} {
+		a.Features[4] = bad
+		crossEntropy, _ = runCrossEntropy(t, 1, 4*a.Vocab, a)
+		require.True(t, math.IsNaN(crossEntropy), "%v", bad)
+		require.True(t, math.IsNaN(float64(a.Losses[1])))
+		require.Zero(t, a.Losses[0])
+		require.Equal(t, []int32{1, 0, 1}, a.Hits)
+	}
+}
+
+func TestCrossEntropyRefusesBadArguments(t *testing.T) {
+	c := crossEntropyCase{tokens: 3, f: 2, vocab: 5, scale: 1}
+	for want, spoil := range map[string]func(a *CrossEntropyArgs[float32]){
+		"position 1: want less than the vocabulary of 5, got 5": func(a *CrossEntropyArgs[float32]) { a.Targets[1] = 5 },
+		"vocabulary >= 1, got 3, 2 and 0":                       func(a *CrossEntropyArgs[float32]) { a.Vocab = 0 },
+		"features [tokens, f]: want 6 elements":                 func(a *CrossEntropyArgs[float32]) { a.Features = a.Features[1:] },
+		"weight: want 10 elements":                              func(a *CrossEntropyArgs[float32]) { a.Weight = nil },
+		"targets [tokens]: want 3 elements":                     func(a *CrossEntropyArgs[float32]) { a.Targets = a.Targets[:2] },
+		"losses [tokens]: want 3 elements":                      func(a *CrossEntropyArgs[float32]) { a.Losses = a.Losses[:2] },
+		"hits [tokens]: want 3 elements":                        func(a *CrossEntropyArgs[float32]) { a.Hits = a.Hits[:2] },
+		"gradient of features [tokens, f]: want 6 elements":     func(a *CrossEntropyArgs[float32]) { a.DFeatures = a.DFeatures[:2] },
+		"gradient of weight: want 10 elements":                  func(a *CrossEntropyArgs[float32]) { a.DWeight = a.DWeight[:2] },
+	} {
+		a := crossEntropyInputs[float32](c)
+		a.DFeatures, a.DWeight, a.Losses = make([]float32, 6), make([]float32, 10), make([]float32, 3)
+		spoil(&a)
+		var k CrossEntropy[float32]
+		_, _, err := k.Run(nil, a)
+		require.ErrorContains(t, err, want)
+		for _, output := range [][]float32{a.DFeatures, a.DWeight, a.Losses} {
+			require.Equal(t, make([]float32, len(output)), output, "nothing is written")
+		}
+	}
+}
+
+func TestCrossEntropyIsDeterministic(t *testing.T) {
+	c := crossEntropyCase{tokens: 67, f: 31, vocab: 101, scale: 1, zLoss: 0.1, ignore: 5}
+	want := referenceCrossEntropy(crossEntropyInputs[float64](c))
+	for _, threads := range []int{1, 2, 3} {
+		first, second := crossEntropyInputs[float32](c), crossEntropyInputs[float32](c)
+		ce1, z1 := runCrossEntropy(t, threads, 4*20*c.vocab, first)
+		ce2, z2 := runCrossEntropy(t, threads, 4*20*c.vocab, second)
+		require.Equal(t, []float64{ce1, z1}, []float64{ce2, z2})
+		require.Equal(t, first, second)
+		require.Less(t, worstError(first.DWeight, want.dweight), 2e-6)
+	}
+}
+
+func TestCrossEntropyAllocatesNothingWarm(t *testing.T) {
+	for _, threads := range []int{1, 2, 3} {
+		p := NewPool(threads)
+		defer p.Close()
+		k := CrossEntropy[float32]{bytes: 4 * 20 * 101}
+		a := crossEntropyInputs[float32](crossEntropyCase{tokens: 67, f: 31, vocab: 101, scale: 1, zLoss: 0.1})
+		require.Zero(t, testing.AllocsPerRun(5, func() {
+			if _, _, err := k.Run(p, a); err != nil {
+				t.Error(err)
+			}
+		}), "%d threads", threads)
+	}
+}
+
+// All logits would take 412 MB.
+func TestCrossEntropyOfManyTokensTakesLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: 2048 tokens of a vocabulary of 50257")
+	}
+	c := crossEntropyCase{tokens: 2048, f: 4, vocab: 50257, scale: 1, zLoss: 1e-4}
+	a := crossEntropyInputs[float32](c)
+	p := NewPool(2)
+	defer p.Close()
+	var k CrossEntropy[float32]
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _, err := k.Run(p, a)
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	t.Logf("scratch %d bytes, allocated %d bytes", k.ScratchBytes(), after.TotalAlloc-before.TotalAlloc)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20))
+	require.InDelta(t, crossEntropyBytes, k.ScratchBytes(), 8<<20)
+	chunk := len(k.logits) / c.vocab
+	require.Equal(t, 228, chunk) // 9 even chunks
+}

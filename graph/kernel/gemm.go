@@ -1,0 +1,36 @@
+package kernel
+
+// Gemm computes C = alpha * op(A) op(B) + beta * C, row-major, in parallel over a Pool.
+type Gemm[T Float] struct {
+	task gemmTask[T]
+	own  arena // for calls without a Pool
+	path path
+}
+
+// Run computes C = alpha * op(A) op(B) + beta * C with op(A) [m, k], op(B) [k, n] and
+// C [m, n]. ta (tb) says that a (b) holds the transpose: A^T as [k, m] (B^T as [n, k]).
+// lda, ldb, ldc are the distances between the stored rows. beta == 0 means that C's
+// old content is not read (NaN in it does not spread). k == 0 gives beta * C. C must
+// not overlap A or B. Like an index out of range, a slice too short for its matrix
+// panics.
+func (g *Gemm[T]) Run(p *Pool, ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	t := &g.task
+	t.product = product[T]{ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}
+	t.product.check()
+	t.run(p, kernelsOf[T](g.path), &g.own)
+	t.product = product[T]{} // keeps nobody's memory alive
+}
+
+// GemmSerial is Gemm on the calling goroutine alone, for kernels that are already
+// inside a Pool's part; each worker keeps one of its own.
+type GemmSerial[T Float] struct {
+	scratch arena
+	path    path
+}
+
+// Run is Gemm.Run without a Pool.
+func (g *GemmSerial[T]) Run(ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	q := product[T]{ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}
+	q.check()
+	q.run(kernelsOf[T](g.path), &g.scratch)
+}

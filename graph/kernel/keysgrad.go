@@ -1,0 +1,86 @@
+package kernel
+
+// KeysGrad computes the gradient of the keys of a Read or a Write: for tokens t with
+// matrices X_t [dk, dv] and y_t [r, dv] (the gradient of what was read, or what was
+// written with X the gradient of the stream),
+//
+//	dkeys = sum_t y_t X_t^T
+//
+// Each worker sums its own tokens and the workers' sums are added in their order, so
+// the bits depend on the thread count alone.
+type KeysGrad[T Float] struct {
+	task keysGradTask[T]
+	path path
+}
+
+// keysGradTokens is the number of tokens that are summed before their sum is added to
+// the worker's: a sum of many terms in one go would lose digits.
+const keysGradTokens = 256
+
+// Run computes dkeys [r, dk] from y [tokens, r, dv] and x [tokens, dk, dv], all dense
+// and row-major; accumulate adds to what dkeys holds. dkeys must not overlap the others.
+// Like an index out of range, a slice that is too short panics.
+func (k *KeysGrad[T]) Run(p *Pool, dkeys, y, x []T, tokens, r, dk, dv int, accumulate bool) {
+	dkeys = dkeys[:r*dk]
+	if !accumulate {
+		clear(dkeys)
+	}
+	if tokens == 0 || len(dkeys) == 0 || dv == 0 {
+		return
+	}
+	t := &k.task
+	t.block = block[T]{
+		kernels: kernelsOf[T](k.path),
+		tile:    tile[T]{k: dv, as: dv, bs: dk, cs: dk, alpha: 1},
+		m:       r,
+		n:       dk,
+	}
+	t.block.panel = t.block.kernels.width()
+	t.y, t.x = y[:tokens*r*dv], x[:tokens*dk*dv]
+	t.workers = grow(t.workers, p.Threads())
+	p.Do(tokens, t)
+	for w := range t.workers {
+		for i, v := range t.workers[w].total {
+			dkeys[i] += v
+		}
+	}
+	t.block, t.y, t.x = block[T]{}, nil, nil // keeps nobody's memory alive
+}
+
+// keysGradTask is a KeysGrad split over tokens.
+type keysGradTask[T Float] struct {
+	block   block[T]
+	y, x    []T
+	workers []keysGradSums[T]
+}
+
+// keysGradSums is what one worker sums.
+type keysGradSums[T Float] struct {
+	total  []T // all tokens, [r, dk]
+	recent []T // the latest tokens, [r, dk]
+	x      []T // X_t^T, [dv, dk]
+	_      [cacheLine]byte
+}
+
+func (t *keysGradTask[T]) Part(worker, lo, hi int) {
+	b, sums := t.block, &t.workers[worker]
+	r, dk, dv := b.m, b.n, b.tile.k
+	sums.total, sums.recent, sums.x = grow(sums.total, r*dk), grow(sums.recent, r*dk), grow(sums.x, dv*dk)
+	clear(sums.total)
+	b.tile.b, b.tile.c, b.tile.d = &sums.x[0], &sums.recent[0], &sums.recent[0]
+	ahead := tokensAhead[T](dk * dv)
+	for i := lo; i < hi; i++ {
+		prefetchToken(t.x, i+ahead, dk*dv)
+		prefetchToken(t.y, i+ahead, r*dv)
+		transpose(b.kernels.path, sums.x, dk, t.x[i*dk*dv:(i+1)*dk*dv], dv, dk, dv)
+		b.tile.a = &t.y[i*r*dv]
+		b.run()
+		b.tile.beta = 1
+		if (i-lo)%keysGradTokens == keysGradTokens-1 || i == hi-1 {
+			for j, v := range sums.recent {
+				sums.total[j] += v
+			}
+			b.tile.beta = 0
+		}
+	}
+}

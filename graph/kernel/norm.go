@@ -1,0 +1,245 @@
+package kernel
+
+import "math"
+
+// NormParams are the sizes and the kind of a normalisation.
+type NormParams struct {
+	Rows  int     // normalised one by one
+	Width int     // elements in a row
+	RMS   bool    // RMSNorm instead of LayerNorm
+	Eps   float64 // added to the variance, or to the mean square
+}
+
+// Norm normalises rows. LayerNorm (Ba et al. 2016, arXiv 1607.06450, eq. 4, the biased
+// variance) and RMSNorm (Zhang & Sennrich 2019, arXiv 1910.07467, eq. 4) are
+//
+//	LayerNorm  y = (x - mean(x)) / sqrt(var(x) + eps) * gain + bias
+//	RMSNorm    y = x / sqrt(mean(x^2) + eps) * gain + bias
+//
+// The mean is subtracted before squares are summed, so a mean far larger than the
+// deviation costs no precision. Statistics are summed in float64.
+type Norm[T Float] struct {
+	forward  normForward[T]
+	backward normBackward[T]
+}
+
+// Forward computes y [rows, width] from x [rows, width], gain [width] and bias [width];
+// a nil bias is zero. It saves mean [rows] and rstd [rows], 1/sqrt(var + eps), for
+// Backward. RMSNorm does not use mean, which may be nil then. y may be x.
+func (k *Norm[T]) Forward(p *Pool, y, x, gain, bias, mean, rstd []T, d NormParams) {
+	k.forward = normForward[T]{y: y, x: x, gain: gain[:d.Width], bias: bias, mean: mean, rstd: rstd, d: d}
+	p.Do(d.Rows, &k.forward)
+}
+
+// Backward computes the gradients of Forward's x, gain and bias from dy, that of y:
+//
+//	n = (x - mean) * rstd,  h = dy * gain
+//	dx = (h - mean(h) - n * mean(h * n)) * rstd     (RMSNorm: without mean(h))
+//	dgain = sum over rows of dy * n,  dbias = sum over rows of dy
+//
+// Each of dx, dgain and dbias may be nil: not wanted. accumulate says that dgain and
+// dbias are added to what the slices hold; dx is always overwritten. dx may be dy or x.
+func (k *Norm[T]) Backward(p *Pool, dx, dgain, dbias, dy, x, gain, mean, rstd []T, accumulate bool, d NormParams) {
+	t := &k.backward
+	t.dx, t.dy, t.x, t.gain, t.mean, t.rstd, t.d = dx, dy, x, gain[:d.Width], mean, rstd, d
+	t.wantGain, t.wantBias = dgain != nil, dbias != nil
+	t.workers = growKept(t.workers, p.Threads())
+	t.dgain = growKept(t.dgain, p.Threads())
+	t.dbias = growKept(t.dbias, p.Threads())
+	p.Do(d.Rows, t)
+	if t.wantGain {
+		storeTotal(dgain[:d.Width], t.dgain, accumulate)
+	}
+	if t.wantBias {
+		storeTotal(dbias[:d.Width], t.dbias, accumulate)
+	}
+}
+
+type normForward[T Float] struct {
+	y, x, gain, bias, mean, rstd []T
+	d                            NormParams
+}
+
+func (t *normForward[T]) Part(_, lo, hi int) {
+	width := t.d.Width
+	for i := lo; i < hi; i++ {
+		x, y := t.x[i*width:(i+1)*width], t.y[i*width:(i+1)*width]
+		s := rowStatistics(x, t.d.RMS, t.d.Eps)
+		s.save(t.mean, t.rstd, i)
+		if t.bias == nil {
+			s.scale(y, x, t.gain)
+		} else {
+			s.scaleShift(y, x, t.gain, t.bias)
+		}
+	}
+}
+
+type normBackward[T Float] struct {
+	dx, dy, x, gain, mean, rstd []T
+	wantGain, wantBias          bool
+	d                           NormParams
+	workers                     [][]T           // one normalised row a worker
+	dgain, dbias                []blockedSum[T] // one a worker
+}
+
+func (t *normBackward[T]) Part(worker, lo, hi int) {
+	width := t.d.Width
+	n := grow(t.workers[worker], width)
+	t.workers[worker] = n
+	dgain, dbias := &t.dgain[worker], &t.dbias[worker]
+	dgain.reset(width)
+	dbias.reset(width)
+	for i := lo; i < hi; i++ {
+		x, dy := t.x[i*width:(i+1)*width], t.dy[i*width:(i+1)*width]
+		s := savedStatistics(x, t.mean, t.rstd, i, t.d.RMS)
+		s.normalize(n, x)
+		if t.wantGain {
+			addProducts(dgain.block, dy, n)
+			dgain.added()
+		}
+		if t.wantBias {
+			addTo(dbias.block, dy)
+			dbias.added()
+		}
+		if t.dx != nil {
+			normGradient(t.dx[i*width:(i+1)*width], dy, t.gain, n, s.rstd, t.d.RMS)
+		}
+	}
+}
+
+// statistics are those of one row. The mean is mean + rest: in float32 the mean alone
+// is off by up to half a unit in its last place, which is not small beside the
+// deviation when the mean is large.
+type statistics[T Float] struct{ mean, rest, rstd T }
+
+// rowStatistics computes the statistics of a row in two passes.
+func rowStatistics[T Float](x []T, rms bool, eps float64) statistics[T] {
+	var mean float64
+	if !rms {
+		mean = rowSum(x) / float64(len(x))
+	}
+	variance := squaresAbout(x, mean) / float64(len(x))
+	m := T(mean)
+	return statistics[T]{mean: m, rest: T(mean - float64(m)), rstd: T(1 / math.Sqrt(variance+eps))}
+}
+
+// savedStatistics reads back the statistics of row i, x, and finds the rest of the mean
+// again unless the mean is less than the deviation: then its rounding is no larger than
+// that of the normalised elements.
+func savedStatistics[T Float](x, mean, rstd []T, i int, rms bool) statistics[T] {
+	s := statistics[T]{rstd: rstd[i]}
+	if !rms {
+		s.mean = mean[i]
+		if s.mean*s.rstd < -1 || s.mean*s.rstd > 1 {
+			s.rest = T(rowSum(x)/float64(len(x)) - float64(s.mean))
+		}
+	}
+	return s
+}
+
+// save writes the statistics to element i of mean, which may be nil, and rstd.
+func (s statistics[T]) save(mean, rstd []T, i int) {
+	rstd[i] = s.rstd
+	if mean != nil {
+		mean[i] = s.mean
+	}
+}
+
+// normalize computes y = (x - mean) * rstd.
+func (s statistics[T]) normalize(y, x []T) {
+	y = y[:len(x)]
+	for j, v := range x {
+		y[j] = (v - s.mean - s.rest) * s.rstd
+	}
+}
+
+// scale computes y = (x - mean) * rstd * gain.
+func (s statistics[T]) scale(y, x, gain []T) {
+	y, gain = y[:len(x)], gain[:len(x)]
+	for j, v := range x {
+		y[j] = (v - s.mean - s.rest) * s.rstd * gain[j]
+	}
+}
+
+// scaleShift computes y = (x - mean) * rstd * gain + bias.
+func (s statistics[T]) scaleShift(y, x, gain, bias []T) {
+	y, gain, bias = y[:len(x)], gain[:len(x)], bias[:len(x)]
+	for j, v := range x {
+		y[j] = (v-s.mean-s.rest)*s.rstd*gain[j] + bias[j]
+	}
+}
+
+// normGradient computes dx = (h - mean(h) - n * mean(h * n)) * rstd with h = dy * gain,
+// n being the normalised row.
+func normGradient[T Float](dx, dy, gain, n []T, rstd T, rms bool) {
+	sumH, sumHN := gradientSums(dy, gain, n)
+	meanHN := T(sumHN / float64(len(n)))
+	var meanH T
+	if !rms {
+		meanH = T(sumH / float64(len(n)))
+	}
+	dx, dy, gain = dx[:len(n)], dy[:len(n)], gain[:len(n)]
+	for j, v := range n {
+		dx[j] = (dy[j]*gain[j] - meanH - v*meanHN) * rstd
+	}
+}
+
+// addProducts computes out += a * b, element by element.
+func addProducts[T Float](out, a, b []T) {
+	a, b = a[:len(out)], b[:len(out)]
+	for j, v := range a {
+		out[j] += v * b[j]
+	}
+}
+
+// The reductions below keep four sums, so that an addition need not wait for the last.
+
+// rowSum returns the sum of x.
+func rowSum[T Float](x []T) float64 {
+	var s0, s1, s2, s3 float64
+	for ; len(x) >= 4; x = x[4:] {
+		s0 += float64(x[0])
+		s1 += float64(x[1])
+		s2 += float64(x[2])
+		s3 += float64(x[3])
+	}
+	for _, v := range x {
+		s0 += float64(v)
+	}
+	return s0 + s1 + (s2 + s3)
+}
+
+// squaresAbout returns the sum of (x - mean)^2.
+func squaresAbout[T Float](x []T, mean float64) float64 {
+	var s0, s1, s2, s3 float64
+	for ; len(x) >= 4; x = x[4:] {
+		v0, v1, v2, v3 := float64(x[0])-mean, float64(x[1])-mean, float64(x[2])-mean, float64(x[3])-mean
+		s0 += v0 * v0
+		s1 += v1 * v1
+		s2 += v2 * v2
+		s3 += v3 * v3
+	}
+	for _, v := range x {
+		s0 += (float64(v) - mean) * (float64(v) - mean)
+	}
+	return s0 + s1 + (s2 + s3)
+}
+
+// gradientSums returns the sums of h and of h * n, h = dy * gain.
+func gradientSums[T Float](dy, gain, n []T) (sumH, sumHN float64) {
+	var h0, h1, n0, n1 float64
+	for len(n) >= 2 && len(dy) >= 2 && len(gain) >= 2 {
+		a, b := float64(dy[0]*gain[0]), float64(dy[1]*gain[1])
+		h0 += a
+		h1 += b
+		n0 += a * float64(n[0])
+		n1 += b * float64(n[1])
+		dy, gain, n = dy[2:], gain[2:], n[2:]
+	}
+	if len(n) > 0 {
+		a := float64(dy[0] * gain[0])
+		h0 += a
+		n0 += a * float64(n[0])
+	}
+	return h0 + h1, n0 + n1
+}

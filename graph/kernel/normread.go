@@ -1,0 +1,138 @@
+package kernel
+
+// NormReadParams are the sizes of a NormRead.
+type NormReadParams struct {
+	Tokens int     // T
+	R      int     // key vectors, each making one read
+	Dk, Dv int     // the matrix stream of a token is Dk x Dv
+	RMS    bool    // RMSNorm instead of LayerNorm
+	Eps    float64 // added to the variance, or to the mean square
+}
+
+// NormRead normalises the matrix of each token over all of its Dk*Dv entries jointly and
+// reads it with key vectors (Mak & Flanigan 2025, arXiv 2506.22696, eq. 22 and 23):
+//
+//	Xn_t = Norm(X_t) * gain                      [Dk, Dv], the norms are those of Norm
+//	out_t[r, dv] = sum over dk of keys[r, dk] Xn_t[dk, dv]
+//
+// The normalised matrices are never stored: a worker makes that of one token in its
+// scratch memory, in Backward again. There is no bias.
+type NormRead[T Float] struct {
+	forward  normReadForward[T]
+	backward normReadBackward[T]
+}
+
+// Forward computes out [tokens, R, Dv] from x [tokens, Dk, Dv], gain [Dk, Dv] and
+// keys [R, Dk], and saves mean and rstd [tokens] for Backward. RMSNorm does not use
+// mean, which may be nil then.
+func (k *NormRead[T]) Forward(p *Pool, out, x, gain, keys, mean, rstd []T, d NormReadParams) {
+	t := &k.forward
+	t.out, t.x, t.gain, t.keys, t.mean, t.rstd, t.d = out, x, gain[:d.Dk*d.Dv], keys, mean, rstd, d
+	t.workers = growKept(t.workers, p.Threads())
+	p.Do(d.Tokens, t)
+}
+
+// Backward computes the gradients of Forward's x, gain and keys from dout, that of out:
+//
+//	dXn_t = keys^T dout_t                              [Dk, Dv]
+//	dX_t, dgain: those of Norm with dy = dXn_t
+//	dkeys = sum over tokens of dout_t Xn_t^T           [R, Dk]
+//
+// Each of dx, dgain and dkeys may be nil: not wanted. accumulateGain (accumulateKeys)
+// says that dgain (dkeys) is added to what the slice holds; dx is always overwritten.
+// dx may be x.
+func (k *NormRead[T]) Backward(p *Pool, dx, dgain, dkeys, dout, x, gain, keys, mean, rstd []T, accumulateGain, accumulateKeys bool, d NormReadParams) {
+	t := &k.backward
+	t.dx, t.dout, t.x, t.gain, t.keys, t.mean, t.rstd, t.d = dx, dout, x, gain[:d.Dk*d.Dv], keys, mean, rstd, d
+	t.wantGain, t.wantKeys = dgain != nil, dkeys != nil
+	t.workers = growKept(t.workers, p.Threads())
+	t.dgain = growKept(t.dgain, p.Threads())
+	t.dkeys = growKept(t.dkeys, p.Threads())
+	p.Do(d.Tokens, t)
+	if t.wantGain {
+		storeTotal(dgain[:d.Dk*d.Dv], t.dgain, accumulateGain)
+	}
+	if t.wantKeys {
+		storeTotal(dkeys[:d.R*d.Dk], t.dkeys, accumulateKeys)
+	}
+}
+
+// normReadScratch is one worker's memory for the token that it works on.
+type normReadScratch[T Float] struct {
+	n    []T // [Dk, Dv], the normalised matrix without its gain
+	xn   []T // [Dk, Dv], with its gain
+	dxn  []T // [Dk, Dv]
+	gemm GemmSerial[T]
+}
+
+type normReadForward[T Float] struct {
+	out, x, gain, keys, mean, rstd []T
+	d                              NormReadParams
+	workers                        []normReadScratch[T]
+}
+
+func (t *normReadForward[T]) Part(worker, lo, hi int) {
+	d, w := t.d, &t.workers[worker]
+	size, outSize := d.Dk*d.Dv, d.R*d.Dv
+	w.xn = grow(w.xn, size)
+	for i := lo; i < hi; i++ {
+		x := t.x[i*size : (i+1)*size]           // [Dk, Dv]
+		out := t.out[i*outSize : (i+1)*outSize] // [R, Dv]
+		s := rowStatistics(x, d.RMS, d.Eps)
+		s.save(t.mean, t.rstd, i)
+		s.scale(w.xn, x, t.gain)
+		w.gemm.Run(false, false, d.R, d.Dv, d.Dk, 1, t.keys, d.Dk, w.xn, d.Dv, 0, out, d.Dv)
+	}
+}
+
+type normReadBackward[T Float] struct {
+	dx, dout, x, gain, keys, mean, rstd []T
+	wantGain, wantKeys                  bool
+	d                                   NormReadParams
+	workers                             []normReadScratch[T]
+	dgain, dkeys                        []blockedSum[T] // one a worker
+}
+
+func (t *normReadBackward[T]) Part(worker, lo, hi int) {
+	d, w := t.d, &t.workers[worker]
+	size, outSize := d.Dk*d.Dv, d.R*d.Dv
+	w.n, w.xn, w.dxn = grow(w.n, size), grow(w.xn, size), grow(w.dxn, size)
+	t.dgain[worker].reset(size)
+	t.dkeys[worker].reset(d.R * d.Dk)
+	for i := lo; i < hi; i++ {
+		dout := t.dout[i*outSize : (i+1)*outSize] // [R, Dv]
+		x := t.x[i*size : (i+1)*size]             // [Dk, Dv]
+		s := savedStatistics(x, t.mean, t.rstd, i, d.RMS)
+		s.normalize(w.n, x)
+		if t.wantKeys {
+			t.addKeys(w, &t.dkeys[worker], dout)
+		}
+		if t.dx == nil && !t.wantGain {
+			continue
+		}
+		w.gemm.Run(true, false, d.Dk, d.Dv, d.R, 1, t.keys, d.Dk, dout, d.Dv, 0, w.dxn, d.Dv)
+		if t.wantGain {
+			addProducts(t.dgain[worker].block, w.dxn, w.n)
+			t.dgain[worker].added()
+		}
+		if t.dx != nil {
+			normGradient(t.dx[i*size:(i+1)*size], w.dxn, t.gain, w.n, s.rstd, d.RMS)
+		}
+	}
+}
+
+// addKeys adds one token's dout Xn^T to the gradient of the keys.
+func (t *normReadBackward[T]) addKeys(w *normReadScratch[T], dkeys *blockedSum[T], dout []T) {
+	d := t.d
+	multiply(w.xn, w.n, t.gain)
+	w.gemm.Run(false, true, d.R, d.Dk, d.Dv, 1, dout, d.Dv, w.xn, d.Dv, 1, dkeys.block, d.Dk)
+	dkeys.added()
+}
+
+// multiply computes out = a * b, element by element.
+func multiply[T Float](out, a, b []T) {
+	a, b = a[:len(out)], b[:len(out)]
+	for j, v := range a {
+		out[j] = v * b[j]
+	}
+}

@@ -1,0 +1,49 @@
+package kernel
+
+import "unsafe"
+
+// path names a set of micro-kernels. The zero value stands for the fastest that the
+// machine has; tests force the others.
+type path uint8
+
+const (
+	fastest path = iota
+	portable
+	avx2
+	avx512
+)
+
+// microkernels says what the micro-kernels of a path can do. A tile is up to rows[v]
+// rows high and v vectors of lanes elements wide.
+type microkernels struct {
+	path  path
+	lanes int
+	vecs  int
+	rows  [3]int
+}
+
+var (
+	portableKernels = microkernels{path: portable, lanes: 2, vecs: 1, rows: [3]int{1: 3}}
+	avx2Kernels     = microkernels{path: avx2, lanes: 8, vecs: 2, rows: [3]int{1: 12, 2: 6}}
+	avx512Kernels   = microkernels{path: avx512, lanes: 16, vecs: 2, rows: [3]int{1: 14, 2: 14}}
+)
+
+// kernelsOf returns the micro-kernels of a path for elements of type T: only float32
+// has fast ones.
+func kernelsOf[T Float](p path) *microkernels {
+	if p == fastest {
+		p = machinePath
+	}
+	switch {
+	case unsafe.Sizeof(T(0)) != 4:
+		return &portableKernels
+	case p == avx512:
+		return &avx512Kernels
+	case p == avx2:
+		return &avx2Kernels
+	}
+	return &portableKernels
+}
+
+// width is the number of columns of the widest tile.
+func (m *microkernels) width() int { return m.lanes * m.vecs }

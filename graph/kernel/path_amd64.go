@@ -1,0 +1,58 @@
+package kernel
+
+//go:generate go run ./internal/asmgen
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+// machinePath is the fastest path that this processor has.
+var machinePath = detect()
+
+func detect() path {
+	switch {
+	case cpu.X86.HasAVX512F && cpu.X86.HasAVX2 && cpu.X86.HasFMA:
+		return avx512
+	case cpu.X86.HasAVX2 && cpu.X86.HasFMA:
+		return avx2
+	}
+	return portable
+}
+
+// runFast runs one tile on a fast path.
+func (t *tile[T]) runFast(p path, rows, vecs int, transposed, partial bool) {
+	if p == avx512 {
+		avx512Tile(rows, vecs, transposed, t.float32())
+	} else {
+		avx2Tile(rows, vecs, transposed, partial, t.float32())
+	}
+}
+
+// bit is 1 for true.
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// transposeFast transposes the whole squares of src and returns their side.
+func transposeFast[T Float](p path, dst []T, ds int, src []T, ss, rows, columns int) int {
+	side, squares := avx2Kernels.lanes, avx2Transpose
+	if p == avx512 {
+		side, squares = avx512Kernels.lanes, avx512Transpose
+	}
+	across := columns / side
+	if across == 0 {
+		return side
+	}
+	for r := 0; r+side <= rows; r += side {
+		squares(address(dst, r), ds, address(src, r*ss), ss, across)
+	}
+	return side
+}
+
+// address is the place of s[i], as float32.
+func address[T Float](s []T, i int) *float32 { return (*float32)(unsafe.Pointer(&s[i])) }

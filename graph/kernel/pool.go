@@ -1,0 +1,208 @@
+package kernel
+
+import (
+	"runtime"
+	"sync/atomic"
+)
+
+// Task is a piece of work that can be split over the items [0, n). Part works on
+// the items [lo, hi) as worker number worker (0 <= worker < Pool.Threads()), and may
+// run at the same time as other parts of the same task. A part may be empty
+// (lo == hi). It must not call runtime.Goexit.
+type Task interface {
+	Part(worker, lo, hi int)
+}
+
+// Pool is a fixed set of workers. The goroutine that calls Do is worker 0; the
+// others are started by NewPool and end with Close (or when the Pool is garbage).
+//
+// A pool serves one caller at a time: it lends kernels the scratch memory of its
+// workers. Calling Do from inside a part of the same pool is allowed; the inner call
+// runs its parts one after another on the goroutine that made it.
+type Pool struct {
+	threads int
+	crew    *crew // nil when threads is 1
+	arenas  []arena
+}
+
+// NewPool returns a pool of the given number of threads; less than 1 means one.
+func NewPool(threads int) *Pool {
+	p := &Pool{threads: max(1, threads)}
+	p.arenas = make([]arena, p.threads)
+	if p.threads > 1 {
+		p.crew = newCrew(p.threads)
+		runtime.AddCleanup(p, (*crew).close, p.crew)
+	}
+	return p
+}
+
+// Threads returns the number of workers, the calling goroutine included.
+func (p *Pool) Threads() int {
+	if p == nil {
+		return 1
+	}
+	return p.threads
+}
+
+// Do splits [0, n) into Threads contiguous parts, worker w getting
+// [w*n/P, (w+1)*n/P), runs them and returns when all are done. A nil Pool runs
+// everything on the caller. Do allocates nothing. A panic in a part is raised again
+// on the caller once all parts have ended; of several, that of the lowest worker.
+func (p *Pool) Do(n int, t Task) {
+	threads := p.Threads()
+	if n < 2 || threads == 1 || !p.crew.enter() {
+		for w := 0; w < threads; w++ {
+			t.Part(w, w*n/threads, (w+1)*n/threads)
+		}
+		return
+	}
+	failure := p.crew.run(n, t)
+	runtime.KeepAlive(p) // the clean-up would end the workers under way
+	if failure != nil {
+		panic(failure)
+	}
+}
+
+// Close ends the workers. A closed pool runs the same parts one after another on the
+// caller, so results keep their bits. Closing twice is allowed; closing while Do runs
+// is not.
+func (p *Pool) Close() {
+	if p != nil && p.crew != nil {
+		p.crew.close()
+	}
+}
+
+// crew is what a Pool shares with its worker goroutines. It never points to the
+// Pool, so that an unclosed Pool can become garbage.
+type crew struct {
+	task    Task
+	n       int
+	members []member // one for each worker; members[0] is the caller
+
+	busy    atomic.Bool // a Do is under way, or the crew is closed
+	closed  atomic.Bool
+	round   atomic.Uint64 // number of the current Do
+	pending atomic.Int64  // workers that have not finished it
+}
+
+// member is one worker's place to wait at and to leave its panic in.
+type member struct {
+	parked  atomic.Bool
+	wake    chan struct{} // holds one token at most: sent by whoever clears parked
+	failure any
+	_       [64]byte // keeps neighbours off one cache line
+}
+
+func newCrew(threads int) *crew {
+	c := &crew{members: make([]member, threads)}
+	for w := range c.members {
+		c.members[w].wake = make(chan struct{}, 1)
+	}
+	for w := 1; w < threads; w++ {
+		go c.work(w)
+	}
+	return c
+}
+
+// enter claims the crew for one Do; it fails inside another and after close.
+func (c *crew) enter() bool { return c.busy.CompareAndSwap(false, true) }
+
+// run does one round on the claimed crew and returns the first worker's panic value.
+func (c *crew) run(n int, t Task) any {
+	c.task, c.n = t, n
+	c.pending.Store(int64(len(c.members) - 1))
+	c.start()
+	c.part(0)
+	c.members[0].await(func() bool { return c.pending.Load() == 0 })
+	c.task = nil // a task may hold the Pool
+	var failure any
+	for w := range c.members {
+		if m := &c.members[w]; m.failure != nil {
+			if failure == nil {
+				failure = m.failure
+			}
+			m.failure = nil
+		}
+	}
+	c.busy.Store(false)
+	return failure
+}
+
+// start begins a round: spinning workers see it by themselves, parked ones are woken.
+func (c *crew) start() {
+	c.round.Add(1)
+	for w := 1; w < len(c.members); w++ {
+		c.members[w].unpark()
+	}
+}
+
+// part runs worker w's share and keeps its panic.
+func (c *crew) part(w int) {
+	defer func() { c.members[w].failure = recover() }()
+	threads := len(c.members)
+	c.task.Part(w, w*c.n/threads, (w+1)*c.n/threads)
+}
+
+// work is the life of worker w.
+func (c *crew) work(w int) {
+	for seen := uint64(0); ; seen++ {
+		c.members[w].await(func() bool { return c.round.Load() != seen })
+		if c.closed.Load() {
+			return
+		}
+		c.part(w)
+		if c.pending.Add(-1) == 0 {
+			c.members[0].unpark()
+		}
+	}
+}
+
+// close ends the worker goroutines. It runs once, outside any Do.
+func (c *crew) close() {
+	if c.closed.CompareAndSwap(false, true) {
+		c.busy.Store(true)
+		c.start()
+	}
+}
+
+// Waiting first looks spinLooks times in a row, spinRounds times over with a yield in
+// between (together some tens of microseconds, the pause between two kernels of a
+// step), then parks.
+const (
+	spinRounds = 64
+	spinLooks  = 64
+)
+
+// await returns when ready is true. Whoever makes it true must call unpark afterwards.
+func (m *member) await(ready func() bool) {
+	for range spinRounds {
+		for range spinLooks {
+			if ready() {
+				return
+			}
+		}
+		runtime.Gosched()
+	}
+	for !ready() {
+		m.parked.Store(true)
+		if ready() && m.parked.CompareAndSwap(true, false) {
+			return
+		}
+		<-m.wake // the one who cleared parked sends
+	}
+}
+
+// unpark wakes the member if it is parked.
+func (m *member) unpark() {
+	if m.parked.CompareAndSwap(true, false) {
+		m.wake <- struct{}{}
+	}
+}
+
+// arena is worker's scratch memory; a nil Pool has none and the kernel's own is used.
+func (p *Pool) arena(worker int, own *arena) *arena {
+	if p == nil {
+		return own
+	}
+	return &p.arenas[worker]
+}

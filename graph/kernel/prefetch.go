@@ -1,0 +1,21 @@
+package kernel
+
+import "unsafe"
+
+// prefetchDistance is how far ahead of the token at work the streams are loaded, in
+// bytes. A kernel that walks through tokens spends too little time on each for the
+// processor's own look-ahead: without this hint Read runs at a third of the speed once
+// the stream does not fit the caches.
+const prefetchDistance = 8 << 10
+
+// tokensAhead is the number of tokens of the given number of elements in that distance.
+func tokensAhead[T Float](elements int) int {
+	return max(1, prefetchDistance/max(1, elements*int(unsafe.Sizeof(T(0)))))
+}
+
+// prefetchToken starts loading token i of s, if there is one.
+func prefetchToken[T Float](s []T, i, elements int) {
+	if first := i * elements; first < len(s) {
+		prefetchBytes(unsafe.Pointer(&s[first]), elements*int(unsafe.Sizeof(T(0))))
+	}
+}

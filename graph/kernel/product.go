@@ -1,0 +1,76 @@
+package kernel
+
+// product is C = alpha op(A) op(B) + beta C on one goroutine; see Gemm.Run.
+type product[T Float] struct {
+	ta, tb  bool
+	m, n, k int
+	alpha   T
+	a       []T
+	lda     int
+	b       []T
+	ldb     int
+	beta    T
+	c       []T
+	ldc     int
+}
+
+// check panics, as an index out of range does, unless the matrices lie within their
+// slices: the micro-kernels check nothing.
+func (q *product[T]) check() {
+	if q.m < 0 || q.n < 0 || q.k < 0 {
+		panic("kernel: negative matrix size")
+	}
+	if q.m == 0 || q.n == 0 {
+		return
+	}
+	checkMatrix(q.c, q.m, q.n, q.ldc)
+	if q.k == 0 {
+		return
+	}
+	checkMatrix(q.a, choose(q.ta, q.k, q.m), choose(q.ta, q.m, q.k), q.lda)
+	checkMatrix(q.b, choose(q.tb, q.n, q.k), choose(q.tb, q.k, q.n), q.ldb)
+}
+
+// checkMatrix panics unless s holds rows x columns elements at distance ld.
+func checkMatrix[T Float](s []T, rows, columns, ld int) {
+	if rows > 1 && ld < columns {
+		panic("kernel: rows overlap")
+	}
+	_ = s[(rows-1)*ld+columns-1]
+}
+
+func choose(condition bool, yes, no int) int {
+	if condition {
+		return yes
+	}
+	return no
+}
+
+// part is the product restricted to the rows [i0, i1) and columns [j0, j1) of C.
+func (q *product[T]) part(i0, i1, j0, j1 int) product[T] {
+	r := *q
+	r.m, r.n = i1-i0, j1-j0
+	if r.m <= 0 || r.n <= 0 {
+		return product[T]{}
+	}
+	r.c = q.c[i0*q.ldc+j0:]
+	if q.k > 0 {
+		r.a = q.a[choose(q.ta, i0, i0*q.lda):]
+		r.b = q.b[choose(q.tb, j0*q.ldb, j0):]
+	}
+	return r
+}
+
+// scale does C = beta C.
+func (q *product[T]) scale() {
+	for i := range q.m {
+		row := q.c[i*q.ldc : i*q.ldc+q.n]
+		if q.beta == 0 {
+			clear(row)
+			continue
+		}
+		for j := range row {
+			row[j] *= q.beta
+		}
+	}
+}

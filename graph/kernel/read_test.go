@@ -1,0 +1,178 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// streamCase is a number of tokens and the sizes of their matrices.
+type streamCase struct{ tokens, r, dk, dv int }
+
+func (s streamCase) String() string {
+	return fmt.Sprintf("tokens=%d r=%d dk=%d dv=%d", s.tokens, s.r, s.dk, s.dv)
+}
+
+var streamCases = []streamCase{
+	{1, 1, 1, 1}, {2, 3, 1, 2}, {5, 12, 32, 32}, {7, 36, 32, 64}, {3, 14, 48, 64}, {4, 16, 64, 64},
+	{9, 13, 31, 33}, {6, 5, 17, 7}, {11, 48, 9, 100}, {600, 4, 6, 5},
+}
+
+// streamOperands are random operands of a case: x [tokens, dk, dv], keys [r, dk],
+// y [tokens, r, dv].
+func streamOperands[T Float](s streamCase) (x, keys, y []T) {
+	r := rand.New(rand.NewPCG(uint64(s.tokens), uint64(s.dk*s.dv)))
+	return uniformSlice[T](r, s.tokens*s.dk*s.dv), uniformSlice[T](r, s.r*s.dk), uniformSlice[T](r, s.tokens*s.r*s.dv)
+}
+
+// sums collects a result in float64, with the magnitude of its terms.
+type sums struct{ value, magnitude []float64 }
+
+func newSums(n int) sums { return sums{make([]float64, n), make([]float64, n)} }
+
+func (s sums) add(i int, v float64) {
+	s.value[i] += v
+	s.magnitude[i] += math.Abs(v)
+}
+
+// wantRead is out_t[i, v] = sum_d keys[i, d] X_t[d, v].
+func wantRead[T Float](s streamCase, x, keys []T) sums {
+	want := newSums(s.tokens * s.r * s.dv)
+	for t := range s.tokens {
+		for i := range s.r {
+			for d := range s.dk {
+				for v := range s.dv {
+					want.add((t*s.r+i)*s.dv+v, float64(keys[i*s.dk+d])*float64(x[(t*s.dk+d)*s.dv+v]))
+				}
+			}
+		}
+	}
+	return want
+}
+
+func testRead[T Float](t *testing.T) {
+	pool := NewPool(2)
+	defer pool.Close()
+	forEachPath[T](t, func(t *testing.T, p path) {
+		k := &Read[T]{path: p}
+		for _, s := range streamCases {
+			x, keys, _ := streamOperands[T](s)
+			want := wantRead(s, x, keys)
+			out := make([]T, len(want.value))
+			for i := range out {
+				out[i] = T(math.NaN())
+			}
+			k.Run(pool, out, keys, x, s.tokens, s.r, s.dk, s.dv)
+			requireClose(t, s, out, want.value, want.magnitude, s.dk)
+		}
+	})
+}
+
+func TestRead(t *testing.T) {
+	testRead[float32](t)
+	testRead[float64](t)
+}
+
+func TestReadEmpty(t *testing.T) {
+	k := &Read[float32]{}
+	k.Run(nil, nil, nil, nil, 0, 2, 3, 4)
+	k.Run(nil, nil, nil, make([]float32, 12), 1, 0, 3, 4)
+	out := []float32{1, 2, 3, 4}
+	k.Run(nil, out, nil, nil, 1, 2, 0, 2)
+	assert.Equal(t, []float32{0, 0, 0, 0}, out)
+}
+
+func TestReadRefusesShortSlices(t *testing.T) {
+	out, keys, x := make([]float32, 24), make([]float32, 15), make([]float32, 40)
+	k := &Read[float32]{}
+	k.Run(nil, out, keys, x, 2, 3, 5, 4)
+	assert.Panics(t, func() { k.Run(nil, out[:23:23], keys, x, 2, 3, 5, 4) })
+	assert.Panics(t, func() { k.Run(nil, out, keys[:14:14], x, 2, 3, 5, 4) })
+	assert.Panics(t, func() { k.Run(nil, out, keys, x[:39:39], 2, 3, 5, 4) })
+}
+
+// TestStreamBits wants the same bits of Read and Write for every thread count, and of
+// KeysGrad for repeated runs with one thread count.
+func TestStreamBits(t *testing.T) {
+	s := streamCase{tokens: 301, r: 12, dk: 32, dv: 48}
+	x, keys, y := streamOperands[float32](s)
+	var read, write []float32
+	for _, threads := range []int{1, 2, 3} {
+		pool := NewPool(threads)
+		defer pool.Close()
+		var grad []float32
+		for range 3 {
+			out := make([]float32, len(y))
+			new(Read[float32]).Run(pool, out, keys, x, s.tokens, s.r, s.dk, s.dv)
+			read = sameBits(t, read, out)
+			out = make([]float32, len(x))
+			new(Write[float32]).Run(pool, out, x, keys, y, s.tokens, s.r, s.dk, s.dv)
+			write = sameBits(t, write, out)
+			out = make([]float32, len(keys))
+			new(KeysGrad[float32]).Run(pool, out, y, x, s.tokens, s.r, s.dk, s.dv, false)
+			grad = sameBits(t, grad, out)
+		}
+	}
+}
+
+// sameBits wants got to equal first, unless this is the first, and returns the first.
+func sameBits(t *testing.T, first, got []float32) []float32 {
+	if first == nil {
+		return got
+	}
+	require.Equal(t, first, got)
+	return first
+}
+
+func TestStreamAllocatesNothingWarm(t *testing.T) {
+	pool := NewPool(2)
+	defer pool.Close()
+	forEachPath[float32](t, func(t *testing.T, p path) {
+		s := streamCase{tokens: 40, r: 12, dk: 32, dv: 48}
+		x, keys, y := streamOperands[float32](s)
+		read, write, grad := &Read[float32]{path: p}, &Write[float32]{path: p}, &KeysGrad[float32]{path: p}
+		assert.Zero(t, testing.AllocsPerRun(3, func() { read.Run(pool, y, keys, x, s.tokens, s.r, s.dk, s.dv) }))
+		assert.Zero(t, testing.AllocsPerRun(3, func() { write.Run(pool, x, x, keys, y, s.tokens, s.r, s.dk, s.dv) }))
+		assert.Zero(t, testing.AllocsPerRun(3, func() { grad.Run(pool, keys, y, x, s.tokens, s.r, s.dk, s.dv, true) }))
+	})
+}
+
+// BenchmarkStream times the three kernels at the sizes of the presets (r of a
+// feed-forward, and three times that for queries, keys and values).
+func BenchmarkStream(b *testing.B) {
+	for _, s := range []streamCase{{4096, 12, 32, 64}, {4096, 36, 32, 64}, {4096, 16, 64, 64}, {4096, 48, 64, 64}} {
+		benchmarkStream(b, s)
+	}
+}
+
+func benchmarkStream(b *testing.B, s streamCase) {
+	pool := NewPool(2)
+	defer pool.Close()
+	x, keys, y := streamOperands[float32](s)
+	speed := gemmCase{m: s.tokens * s.r, n: s.dv, k: s.dk}
+	b.Run(fmt.Sprintf("read/%v", s), func(b *testing.B) {
+		k := &Read[float32]{}
+		for b.Loop() {
+			k.Run(pool, y, keys, x, s.tokens, s.r, s.dk, s.dv)
+		}
+		reportSpeed(b, speed)
+	})
+	b.Run(fmt.Sprintf("write/%v", s), func(b *testing.B) {
+		k, out := &Write[float32]{}, make([]float32, len(x))
+		for b.Loop() {
+			k.Run(pool, out, x, keys, y, s.tokens, s.r, s.dk, s.dv)
+		}
+		reportSpeed(b, speed)
+	})
+	b.Run(fmt.Sprintf("keysgrad/%v", s), func(b *testing.B) {
+		k := &KeysGrad[float32]{}
+		for b.Loop() {
+			k.Run(pool, keys, y, x, s.tokens, s.r, s.dk, s.dv, false)
+		}
+		reportSpeed(b, speed)
+	})
+}

@@ -1,0 +1,52 @@
+package kernel
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Head size 4 and base 100 turn the pairs (0, 2) and (1, 3) by pos and pos/10.
+func TestRopeAgainstComputedTable(t *testing.T) {
+	const cos2, sin2 = -0.4161468365471424, 0.9092974268256817   // angle 2
+	const cos02, sin02 = 0.9800665778412416, 0.19866933079506122 // angle 0.2
+	const cos5, sin5 = 0.2836621854632263, -0.9589242746631385   // angle 5
+	const cos05, sin05 = 0.8775825618903728, 0.479425538604203   // angle 0.5
+	var table ropeTable[float64]
+	table.extend(100, 4, 6)
+	for _, x := range []struct {
+		pos      int
+		in, want []float64
+	}{
+		{0, []float64{1, 2, 3, 4}, []float64{1, 2, 3, 4}},
+		{2, []float64{1, 0, 0, 0}, []float64{cos2, 0, sin2, 0}},
+		{2, []float64{0, 1, 0, 0}, []float64{0, cos02, 0, sin02}},
+		{2, []float64{0, 0, 1, 0}, []float64{-sin2, 0, cos2, 0}},
+		{5, []float64{1, 2, 3, 4}, []float64{cos5 - 3*sin5, 2*cos05 - 4*sin05, 3*cos5 + sin5, 4*cos05 + 2*sin05}},
+	} {
+		got := make([]float64, 4)
+		table.rotate(got, x.in, x.pos)
+		require.InDeltaSlice(t, x.want, got, 1e-15)
+		table.rotateBack(got, x.pos)
+		require.InDeltaSlice(t, x.in, got, 1e-15)
+	}
+}
+
+func TestRopeTableFollowsItsArguments(t *testing.T) {
+	var table, fresh ropeTable[float32]
+	table.extend(100, 4, 8)
+	table.extend(100, 4, 3) // smaller: kept
+	require.Equal(t, 8, table.positions)
+	table.extend(500, 6, 3)
+	fresh.extend(500, 6, 3)
+	require.Equal(t, fresh.cos, table.cos)
+	require.Equal(t, fresh.sin, table.sin)
+}
+
+func TestRopeLeavesAnOddLastElement(t *testing.T) {
+	var table ropeTable[float64]
+	table.extend(100, 3, 2)
+	got := make([]float64, 3)
+	table.rotate(got, []float64{1, 2, 3}, 1)
+	require.Equal(t, 3.0, got[2])
+}

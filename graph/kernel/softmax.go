@@ -1,0 +1,83 @@
+package kernel
+
+import "math"
+
+// The rows of a softmax, shared by attention and cross-entropy. A row is made in two
+// passes: its largest value, then exp(x - largest) in place together with its sum.
+
+// softmaxExp replaces every x by exp(x - shift) and returns the sum of the results,
+// added in order in float64. In float32 the result is within 0.51 units in the last
+// place of exp of the float32 difference, subnormal numbers included; float64 is
+// math.Exp. A NaN gives NaN.
+func softmaxExp[T Float](x []T, shift T) float64 {
+	switch x := any(x).(type) {
+	case []float32:
+		return softmaxExp32(x, float32(shift))
+	case []float64:
+		return softmaxExp64(x, float64(shift))
+	}
+	return 0
+}
+
+func softmaxExp32(x []float32, shift float32) float64 {
+	const underflow, overflow = -104, 89 // exp rounds to 0 and to +Inf from here on
+	var sum float64
+	for i, v := range x {
+		v -= shift
+		if v < underflow {
+			v = underflow
+		}
+		if v > overflow {
+			v = overflow
+		}
+		scale, part := expSplit(float64(v))
+		e := float32(scale + part)
+		x[i] = e
+		sum += float64(e)
+	}
+	return sum
+}
+
+func softmaxExp64(x []float64, shift float64) float64 {
+	var sum float64
+	for i, v := range x {
+		e := math.Exp(v - shift)
+		x[i] = e
+		sum += e
+	}
+	return sum
+}
+
+// softmaxMax returns the largest value of x, -Inf if x is empty. If x holds a NaN, the
+// result is NaN or the largest of the rest: softmaxExp's sum is NaN with either.
+func softmaxMax[T Float](x []T) T {
+	if x, ok := any(x).([]float32); ok {
+		return T(softmaxMax32(x))
+	}
+	largest := T(math.Inf(-1))
+	for _, v := range x {
+		if v > largest {
+			largest = v
+		}
+	}
+	return largest
+}
+
+// softmaxMax32 compares integers in the order of the floats, which compiles to a
+// conditional move: the short rows of attention would mispredict a branch several times
+// each.
+func softmaxMax32(x []float32) float32 {
+	largest := orderedBits(math.Float32bits(float32(math.Inf(-1))))
+	for _, v := range x {
+		if o := orderedBits(math.Float32bits(v)); o > largest {
+			largest = o
+		}
+	}
+	return math.Float32frombits(uint32(orderedBits(uint32(largest))))
+}
+
+// orderedBits maps the bits of floats to integers in the same order: it turns the
+// magnitude bits of negative ones over. It is its own inverse.
+func orderedBits(bits uint32) int32 {
+	return int32(bits) ^ int32(uint32(int32(bits)>>31)>>1)
+}

@@ -1,0 +1,141 @@
+package kernel
+
+// SumRows sums the rows of a matrix: the gradient of a bias that was added to each.
+type SumRows[T Float] struct {
+	sum sumRowsTask[T]
+	add addBiasTask[T]
+}
+
+// Run computes out[j] (+)= sum over i of x[i, j], with x [rows, width] and out [width].
+// accumulate says that the sum is added to what out holds. The rows are summed in their
+// order, so the result does not depend on the thread count.
+func (k *SumRows[T]) Run(p *Pool, out, x []T, rows, width int, accumulate bool) {
+	t := &k.sum
+	t.out, t.x, t.rows, t.accumulate = out[:width], x[:rows*width], rows, accumulate
+	t.sums = growKept(t.sums, p.Threads())
+	p.Do(columnGroups(width), t)
+}
+
+// AddBias adds bias [width] to every row of y [rows, width], in place.
+func (k *SumRows[T]) AddBias(p *Pool, y, bias []T, rows, width int) {
+	k.add = addBiasTask[T]{y: y[:rows*width], bias: bias[:width]}
+	p.Do(rows, &k.add)
+}
+
+// columnGroup is the number of columns that stay together when columns are divided
+// among workers: 64 bytes of float32, a cache line.
+const columnGroup = 16
+
+func columnGroups(width int) int { return (width + columnGroup - 1) / columnGroup }
+
+// groupColumns returns the columns [first, end) of the groups [lo, hi).
+func groupColumns(lo, hi, width int) (first, end int) {
+	return min(lo*columnGroup, width), min(hi*columnGroup, width)
+}
+
+type sumRowsTask[T Float] struct {
+	out, x     []T
+	rows       int
+	accumulate bool
+	sums       []blockedSum[T] // one a worker
+}
+
+func (t *sumRowsTask[T]) Part(worker, lo, hi int) {
+	width := len(t.out)
+	first, end := groupColumns(lo, hi, width)
+	if first == end {
+		return
+	}
+	s := &t.sums[worker]
+	s.reset(end - first)
+	for i := range t.rows {
+		addTo(s.block, t.x[i*width+first:i*width+end])
+		s.added()
+	}
+	s.flush()
+	s.store(t.out[first:end], t.accumulate)
+}
+
+type addBiasTask[T Float] struct{ y, bias []T }
+
+func (t *addBiasTask[T]) Part(_, lo, hi int) {
+	width := len(t.bias)
+	for i := lo; i < hi; i++ {
+		addTo(t.y[i*width:(i+1)*width], t.bias)
+	}
+}
+
+// addTo computes out += x.
+func addTo[T Float](out, x []T) {
+	x = x[:len(out)]
+	for j, v := range x {
+		out[j] += v
+	}
+}
+
+// blockedSum adds many terms of the same length in T without the error that grows with
+// their number: blockTerms of them are added in T, then the block in float64.
+type blockedSum[T Float] struct {
+	block []T       // where the next term is added
+	total []float64 // the blocks before
+	terms int       // terms in block
+}
+
+const blockTerms = 32
+
+// reset starts a sum of terms of n elements.
+func (s *blockedSum[T]) reset(n int) {
+	s.block, s.total, s.terms = grow(s.block, n), grow(s.total, n), 0
+	clear(s.block)
+	clear(s.total)
+}
+
+// added says that one term has been added to block.
+func (s *blockedSum[T]) added() {
+	if s.terms++; s.terms == blockTerms {
+		s.flush()
+	}
+}
+
+// flush adds the block to the total.
+func (s *blockedSum[T]) flush() {
+	total := s.total[:len(s.block)]
+	for j, v := range s.block {
+		total[j] += float64(v)
+	}
+	clear(s.block)
+	s.terms = 0
+}
+
+// store writes the total to out, or adds it.
+func (s *blockedSum[T]) store(out []T, accumulate bool) {
+	total := s.total[:len(out)]
+	for j, v := range total {
+		if accumulate {
+			v += float64(out[j])
+		}
+		out[j] = T(v)
+	}
+}
+
+// storeTotal writes the sum of the workers' totals, in worker order, to out, or adds it.
+func storeTotal[T Float](out []T, workers []blockedSum[T], accumulate bool) {
+	first := &workers[0]
+	first.flush()
+	for w := 1; w < len(workers); w++ {
+		workers[w].flush()
+		for j, v := range workers[w].total {
+			first.total[j] += v
+		}
+	}
+	first.store(out, accumulate)
+}
+
+// growKept returns a slice of n elements that keeps the old ones with their buffers.
+func growKept[E any](s []E, n int) []E {
+	for len(s) < n {
+		var next E
+		s = append(s, next)
+	}
+	return s[:n]
+}

@@ -1,0 +1,163 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// linear is a matrix product over each token's flattened features.
+type linear struct {
+	transposed bool
+	scale      float64
+}
+
+// LinearOptions vary Linear. The zero value is y = x W.
+type LinearOptions struct {
+	Bias       *gorgonia.Node // [out], or nil
+	Transposed bool           // W is stored [out, ...in], as a tied embedding is
+	Scale      float64        // factor of x W (muP multiplier); 0 means 1
+}
+
+// Linear is an affine map of each token's features:
+//
+//	y_t = scale * x_t W + bias
+//
+// x [T, ...in] is read flattened over its last axes, W is [in, out], y is [T, out].
+func (b *Builder) Linear(x, w *gorgonia.Node, o LinearOptions) *gorgonia.Node {
+	if o.Scale == 0 {
+		o.Scale = 1
+	}
+	y := b.apply(linear{o.Transposed, o.Scale}, x, w)
+	if o.Bias != nil {
+		y = b.Bias(y, o.Bias)
+	}
+	return y
+}
+
+func (k linear) String() string {
+	return fmt.Sprintf("Linear(transposed=%t, scale=%g)", k.transposed, k.scale)
+}
+
+// inOut returns the weight's two sides.
+func (k linear) inOut(w signature) (inputs, outputs int) {
+	if k.transposed {
+		return w.width(), w.leading()
+	}
+	return w.leading(), w.width()
+}
+
+func (k linear) signature(in []signature) (signature, error) {
+	if err := wantFloats(in); err != nil {
+		return signature{}, err
+	}
+	inputs, outputs := k.inOut(in[1])
+	if in[1].shape.Dims() < 2 || in[0].shape.Dims() < 2 || in[0].width() != inputs {
+		return signature{}, errors.Errorf("want x [tokens, %d] for a weight of shape %v, got %v", inputs, in[1].shape, in[0].shape)
+	}
+	return signature{in[0].dtype, withTokens(in[0].leading(), outputs)}, nil
+}
+
+func (k linear) differentiable(int) bool { return true }
+
+func (k linear) diff(d *derivative) {
+	if d.wanted[0] {
+		d.set(0, d.b.apply(linearGradX{k, d.op.in[0]}, d.grad, d.inputs(1)))
+	}
+	if d.wanted[1] {
+		d.set(1, d.b.apply(linearGradW{k, d.op.in[1]}, d.inputs(0), d.grad))
+	}
+}
+
+func (k linear) run(c *call) error {
+	if c.double() {
+		return runLinear[float64](k, c)
+	}
+	return runLinear[float32](k, c)
+}
+
+func runLinear[T kernel.Float](k linear, c *call) error {
+	tokens := c.op.in[0].leading()
+	inputs, outputs := k.inOut(c.op.in[1])
+	ldw := outputs
+	if k.transposed {
+		ldw = inputs
+	}
+	state[kernel.Gemm[T]](c).Run(c.pool(), false, k.transposed, tokens, outputs, inputs, T(k.scale),
+		in[T](c, 0), inputs, in[T](c, 1), ldw, 0, out[T](c), outputs)
+	return nil
+}
+
+// linearGradX is dx = scale * dy W^T: inputs dy and W.
+type linearGradX struct {
+	linear
+	x signature
+}
+
+func (k linearGradX) String() string { return "GradX of " + k.linear.String() }
+
+func (k linearGradX) signature([]signature) (signature, error) { return k.x, nil }
+
+func (k linearGradX) differentiable(int) bool { return false }
+
+func (k linearGradX) diff(*derivative) {}
+
+func (k linearGradX) run(c *call) error {
+	if c.double() {
+		return runLinearGradX[float64](k, c)
+	}
+	return runLinearGradX[float32](k, c)
+}
+
+func runLinearGradX[T kernel.Float](k linearGradX, c *call) error {
+	inputs, outputs := k.inOut(c.op.in[1])
+	ldw := outputs
+	if k.transposed {
+		ldw = inputs
+	}
+	state[kernel.Gemm[T]](c).Run(c.pool(), false, !k.transposed, k.x.leading(), inputs, outputs, T(k.scale),
+		in[T](c, 0), outputs, in[T](c, 1), ldw, 0, out[T](c), inputs)
+	return nil
+}
+
+// linearGradW is dW = scale * x^T dy (or its transpose): inputs x and dy.
+type linearGradW struct {
+	linear
+	w signature
+}
+
+func (k linearGradW) String() string { return "GradW of " + k.linear.String() }
+
+func (k linearGradW) signature([]signature) (signature, error) { return k.w, nil }
+
+func (k linearGradW) differentiable(int) bool { return false }
+
+func (k linearGradW) diff(*derivative) {}
+
+func (k linearGradW) accumulates() bool { return true }
+
+func (k linearGradW) run(c *call) error {
+	if c.double() {
+		return runLinearGradW[float64](k, c)
+	}
+	return runLinearGradW[float32](k, c)
+}
+
+func runLinearGradW[T kernel.Float](k linearGradW, c *call) error {
+	inputs, outputs := k.inOut(k.w)
+	left, right := in[T](c, 0), in[T](c, 1) // x [tokens, inputs], dy [tokens, outputs]
+	rows, columns := inputs, outputs
+	if k.transposed {
+		left, right, rows, columns = right, left, outputs, inputs
+	}
+	var beta T
+	if c.accumulate() {
+		beta = 1
+	}
+	state[kernel.Gemm[T]](c).Run(c.pool(), true, false, rows, columns, c.op.in[0].leading(), T(k.scale),
+		left, rows, right, columns, beta, out[T](c), columns)
+	return nil
+}

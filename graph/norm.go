@@ -1,0 +1,159 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// NormOptions choose between LayerNorm and RMSNorm.
+type NormOptions struct {
+	RMS  bool           // RMSNorm: no mean
+	Eps  float64        // added to the variance; 0 means 1e-6
+	Bias *gorgonia.Node // shape of the gain, or nil (Norm only)
+}
+
+func (o NormOptions) kind() normKind {
+	if o.Eps == 0 {
+		o.Eps = 1e-6
+	}
+	return normKind{rms: o.RMS, eps: o.Eps}
+}
+
+// normKind is what Norm and NormRead share.
+type normKind struct {
+	rms bool
+	eps float64
+}
+
+func (k normKind) String() string {
+	if k.rms {
+		return fmt.Sprintf("RMSNorm(eps=%g)", k.eps)
+	}
+	return fmt.Sprintf("LayerNorm(eps=%g)", k.eps)
+}
+
+// stats are the statistics that a normalisation's forward pass leaves for its backward
+// pass. They are the op's own, no node's value.
+type stats struct{ mean, rstd any }
+
+// rows returns the saved statistics as slices of n elements.
+func savedRows[T kernel.Float](s *stats, n int) (mean, rstd []T) {
+	mean, _ = s.mean.([]T)
+	rstd, _ = s.rstd.([]T)
+	if len(mean) != n {
+		mean, rstd = make([]T, n), make([]T, n)
+		s.mean, s.rstd = mean, rstd
+	}
+	return mean, rstd
+}
+
+// norm normalises over the gain's axes jointly.
+type norm struct {
+	normKind
+	saved *stats
+}
+
+// Norm normalises jointly over the last axes of x, as many as the gain has:
+//
+//	LayerNorm: y = (x - mean(x)) / sqrt(var(x) + eps) * gain + bias
+//	RMSNorm:   y = x / sqrt(mean(x^2) + eps) * gain + bias
+//
+// The RMT normalises over all Dk*Dv entries of its matrix (paper section 3.2), a
+// transformer over D. x [..., gain's axes], variance biased. Defaults: LayerNorm, eps
+// 1e-6, no bias.
+func (b *Builder) Norm(x, gain *gorgonia.Node, o NormOptions) *gorgonia.Node {
+	k := norm{o.kind(), &stats{}}
+	if o.Bias != nil {
+		return b.apply(k, x, gain, o.Bias)
+	}
+	return b.apply(k, x, gain)
+}
+
+// LayerNorm is Norm with its defaults.
+func (b *Builder) LayerNorm(x, gain *gorgonia.Node) *gorgonia.Node {
+	return b.Norm(x, gain, NormOptions{})
+}
+
+// RMSNorm is Norm without the mean.
+func (b *Builder) RMSNorm(x, gain *gorgonia.Node) *gorgonia.Node {
+	return b.Norm(x, gain, NormOptions{RMS: true})
+}
+
+func (k norm) signature(in []signature) (signature, error) {
+	if err := wantFloats(in); err != nil {
+		return signature{}, err
+	}
+	x, gain := in[0].shape, in[1].shape
+	if gain.Dims() > x.Dims() || !x[x.Dims()-gain.Dims():].Eq(gain) {
+		return signature{}, errors.Errorf("gain: want the last axes of x %v, got shape %v", x, gain)
+	}
+	if len(in) > 2 && !in[2].shape.Eq(gain) {
+		return signature{}, errors.Errorf("bias: want shape %v as the gain, got %v", gain, in[2].shape)
+	}
+	return in[0], nil
+}
+
+func (k norm) params(x, gain signature) kernel.NormParams {
+	return kernel.NormParams{Rows: x.size() / gain.size(), Width: gain.size(), RMS: k.rms, Eps: k.eps}
+}
+
+func (k norm) differentiable(int) bool { return true }
+
+func (k norm) run(c *call) error {
+	if c.double() {
+		return runNorm[float64](k, c)
+	}
+	return runNorm[float32](k, c)
+}
+
+func runNorm[T kernel.Float](k norm, c *call) error {
+	p := k.params(c.op.in[0], c.op.in[1])
+	mean, rstd := savedRows[T](k.saved, p.Rows)
+	state[kernel.Norm[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), optional[T](c, 2), mean, rstd, p)
+	return nil
+}
+
+func (k norm) diff(d *derivative) {
+	x, gain := d.inputs(0), d.inputs(1)
+	bias := len(d.op.in) > 2 && d.wanted[2]
+	leader := d.b.apply(normGrad{k}, d.grad, x, gain)
+	d.set(0, leader)
+	if d.wanted[1] {
+		d.set(1, d.b.companion(leader, 0, "GradGain of "+k.String(), d.op.in[1].shape, nil))
+	}
+	if bias {
+		d.set(2, d.b.companion(leader, 1, "GradBias of "+k.String(), d.op.in[2].shape, nil))
+	}
+}
+
+// normGrad is dx; its companions are dgain and dbias. Inputs: dy, x, gain.
+type normGrad struct{ norm }
+
+func (k normGrad) String() string { return "GradX of " + k.norm.String() }
+
+func (k normGrad) signature(in []signature) (signature, error) { return in[1], nil }
+
+func (k normGrad) differentiable(int) bool { return false }
+
+func (k normGrad) diff(*derivative) {}
+
+func (k normGrad) run(c *call) error {
+	if c.double() {
+		return runNormGrad[float64](k, c)
+	}
+	return runNormGrad[float32](k, c)
+}
+
+func runNormGrad[T kernel.Float](k normGrad, c *call) error {
+	p := k.params(c.op.in[1], c.op.in[2])
+	mean, rstd := savedRows[T](k.saved, p.Rows)
+	dgain, accumulate := companionOut[T](c, 0)
+	dbias, accumulateBias := companionOut[T](c, 1)
+	state[kernel.Norm[T]](c).Backward(c.pool(), out[T](c), dgain, dbias, in[T](c, 0), in[T](c, 1), in[T](c, 2),
+		mean, rstd, accumulate || accumulateBias, p)
+	return nil
+}

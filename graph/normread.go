@@ -1,0 +1,100 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// normRead is Norm and Read in one pass over the stream.
+type normRead struct {
+	normKind
+	saved *stats
+}
+
+// NormRead reads from the normalised matrix stream without storing it (RMT paper eq.
+// 22-23 behind the norm of section 3.2):
+//
+//	y_t = keys Norm(X_t)
+//
+// x [T, Dk, Dv], gain [Dk, Dv], keys [m..., Dk], y [T, m..., Dv]. The norm is over all
+// Dk*Dv entries of a token jointly.
+func (b *Builder) NormRead(x, gain, keys *gorgonia.Node, o NormOptions) *gorgonia.Node {
+	if o.Bias != nil {
+		return b.Read(b.Norm(x, gain, o), keys)
+	}
+	return b.apply(normRead{o.kind(), &stats{}}, x, gain, keys)
+}
+
+func (k normRead) String() string { return "NormRead " + k.normKind.String() }
+
+func (k normRead) signature(in []signature) (signature, error) {
+	if err := wantFloats(in); err != nil {
+		return signature{}, err
+	}
+	if x := in[0].shape; x.Dims() == 3 && !x[1:].Eq(in[1].shape) {
+		return signature{}, errors.Errorf("gain: want shape %v for a stream %v, got %v", x[1:], x, in[1].shape)
+	}
+	return readSignature(in[0], in[2])
+}
+
+func (k normRead) differentiable(int) bool { return true }
+
+func (k normRead) params(x, keys signature) kernel.NormReadParams {
+	tokens, m, dk, dv := streamSizes(x, keys)
+	return kernel.NormReadParams{Tokens: tokens, R: m, Dk: dk, Dv: dv, RMS: k.rms, Eps: k.eps}
+}
+
+func (k normRead) diff(d *derivative) {
+	leader := d.b.apply(normReadGrad{k}, d.grad, d.inputs(0), d.inputs(1), d.inputs(2))
+	d.set(0, leader)
+	if d.wanted[1] {
+		d.set(1, d.b.companion(leader, 0, "GradGain of NormRead", d.op.in[1].shape, nil))
+	}
+	if d.wanted[2] {
+		d.set(2, d.b.companion(leader, 1, "GradKeys of NormRead", d.op.in[2].shape, nil))
+	}
+}
+
+func (k normRead) run(c *call) error {
+	if c.double() {
+		return runNormRead[float64](k, c)
+	}
+	return runNormRead[float32](k, c)
+}
+
+func runNormRead[T kernel.Float](k normRead, c *call) error {
+	p := k.params(c.op.in[0], c.op.in[2])
+	mean, rstd := savedRows[T](k.saved, p.Tokens)
+	state[kernel.NormRead[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2), mean, rstd, p)
+	return nil
+}
+
+// normReadGrad is dx; its companions are dgain and dkeys. Inputs: dy, x, gain, keys.
+type normReadGrad struct{ normRead }
+
+func (k normReadGrad) String() string { return "GradX of " + k.normRead.String() }
+
+func (k normReadGrad) signature(in []signature) (signature, error) { return in[1], nil }
+
+func (k normReadGrad) differentiable(int) bool { return false }
+
+func (k normReadGrad) diff(*derivative) {}
+
+func (k normReadGrad) run(c *call) error {
+	if c.double() {
+		return runNormReadGrad[float64](k, c)
+	}
+	return runNormReadGrad[float32](k, c)
+}
+
+func runNormReadGrad[T kernel.Float](k normReadGrad, c *call) error {
+	p := k.params(c.op.in[1], c.op.in[3])
+	mean, rstd := savedRows[T](k.saved, p.Tokens)
+	dgain, accumulateGain := companionOut[T](c, 0)
+	dkeys, accumulateKeys := companionOut[T](c, 1)
+	state[kernel.NormRead[T]](c).Backward(c.pool(), out[T](c), dgain, dkeys, in[T](c, 0), in[T](c, 1), in[T](c, 2), in[T](c, 3),
+		mean, rstd, accumulateGain, accumulateKeys, p)
+	return nil
+}

@@ -1,0 +1,186 @@
+package graph
+
+import (
+	"sort"
+	"unsafe"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+)
+
+// arenaAlignment is the alignment of every buffer in bytes: a cache line, which is also
+// the widest vector register.
+const arenaAlignment = 64
+
+// interval is a stretch of memory and the time that it is in use for: one node's
+// output, or several nodes' that follow each other in place.
+type interval struct {
+	start, end int // positions in the run order, both included
+	bytes      int
+	offset     int
+	nodes      gorgonia.Nodes
+}
+
+// plan decides where each op's output lives. Two outputs may share memory when they are
+// never alive at the same time.
+type plan struct {
+	order     gorgonia.Nodes
+	position  map[*gorgonia.Node]int
+	readers   map[*gorgonia.Node]gorgonia.Nodes
+	pinned    map[*gorgonia.Node]bool
+	of        map[*gorgonia.Node]*interval
+	intervals []*interval
+	bytes     int // of the arena
+	unshared  int // what the same buffers would take without sharing
+}
+
+// newPlan plans the buffers of every node of g. pinned nodes keep theirs to the end.
+func newPlan(g *gorgonia.ExprGraph, pinned gorgonia.Nodes) (*plan, error) {
+	sorted, err := gorgonia.Sort(g)
+	if err != nil {
+		return nil, errors.Wrap(err, "graph: plan")
+	}
+	p := &plan{position: map[*gorgonia.Node]int{}, readers: map[*gorgonia.Node]gorgonia.Nodes{},
+		pinned: map[*gorgonia.Node]bool{}, of: map[*gorgonia.Node]*interval{}}
+	for i := len(sorted) - 1; i >= 0; i-- { // the tape machine runs the sort backwards
+		p.position[sorted[i]] = len(p.order)
+		p.order = append(p.order, sorted[i])
+	}
+	for _, n := range pinned {
+		p.pinned[n] = true
+	}
+	for _, n := range p.order {
+		for _, c := range children(n) {
+			p.readers[c] = append(p.readers[c], n)
+		}
+	}
+	p.layOut()
+	p.place()
+	return p, nil
+}
+
+// planned tells whether a node's output belongs into the arena.
+func planned(n *gorgonia.Node) bool {
+	op := opOf(n)
+	return op != nil && !op.isGradient && !op.out.scalar()
+}
+
+// layOut makes the intervals, in run order.
+func (p *plan) layOut() {
+	for i, n := range p.order {
+		if !planned(n) {
+			continue
+		}
+		op := opOf(n)
+		p.unshared += aligned(op.out.bytes())
+		if host := p.host(n); host != nil {
+			host.nodes = append(host.nodes, n)
+			host.end = max(host.end, p.lastUse(n))
+			p.of[n] = host
+			continue
+		}
+		v := &interval{start: i, end: p.lastUse(n), bytes: aligned(op.out.bytes()), nodes: gorgonia.Nodes{n}}
+		if op.leader != nil {
+			v.start = p.leaderPosition(n)
+		}
+		p.of[n] = v
+		p.intervals = append(p.intervals, v)
+	}
+}
+
+func aligned(bytes int) int { return (bytes + arenaAlignment - 1) / arenaAlignment * arenaAlignment }
+
+// leaderPosition is when a companion's buffer is written: at its leader's run.
+func (p *plan) leaderPosition(n *gorgonia.Node) int {
+	for _, c := range children(n) {
+		if opOf(c) == opOf(n).leader {
+			return p.position[c]
+		}
+	}
+	return 0
+}
+
+// lastUse is the position of a node's last reader. A stock reader may return a view of
+// our buffer or write its own result into it, so that the buffer also lives as long as
+// the stock node's value does.
+func (p *plan) lastUse(n *gorgonia.Node) int {
+	if p.pinned[n] {
+		return len(p.order)
+	}
+	last := p.position[n]
+	for _, r := range p.readers[n] {
+		last = max(last, p.position[r])
+		if opOf(r) == nil {
+			last = max(last, p.lastUse(r))
+		}
+	}
+	return last
+}
+
+// host returns the interval of an input that n can overwrite, or nil.
+func (p *plan) host(n *gorgonia.Node) *interval {
+	k, ok := opOf(n).kind.(inPlacer)
+	if !ok || opOf(n).leader != nil {
+		return nil
+	}
+	inputs := children(n)
+	for i, c := range inputs {
+		v := p.of[c]
+		if v == nil || !k.inPlace(i) || opOf(c).out.bytes() != opOf(n).out.bytes() || v.end != p.position[n] {
+			continue
+		}
+		if timesRead(c, inputs) == 1 {
+			return v
+		}
+	}
+	return nil
+}
+
+func timesRead(c *gorgonia.Node, inputs gorgonia.Nodes) int {
+	n := 0
+	for _, other := range inputs {
+		if other == c {
+			n++
+		}
+	}
+	return n
+}
+
+// place gives every interval its offset: the largest first, each at the lowest place
+// that is free for its whole life.
+func (p *plan) place() {
+	bySize := append([]*interval(nil), p.intervals...)
+	sort.SliceStable(bySize, func(i, j int) bool { return bySize[i].bytes > bySize[j].bytes })
+	var placed []*interval // by offset
+	for _, v := range bySize {
+		offset := 0
+		for _, other := range placed {
+			if other.end < v.start || v.end < other.start {
+				continue
+			}
+			if offset+v.bytes <= other.offset {
+				break
+			}
+			offset = max(offset, other.offset+other.bytes)
+		}
+		v.offset = offset
+		p.bytes = max(p.bytes, offset+v.bytes)
+		at := sort.Search(len(placed), func(i int) bool { return placed[i].offset > offset })
+		placed = append(placed, nil)
+		copy(placed[at+1:], placed[at:])
+		placed[at] = v
+	}
+}
+
+// bind allocates the arena and puts every planned op's buffer into it.
+func (p *plan) bind() {
+	arena := make([]byte, p.bytes+arenaAlignment)
+	base := unsafe.Pointer(unsafe.SliceData(arena))
+	skip := (arenaAlignment - int(uintptr(base)%arenaAlignment)) % arenaAlignment
+	for _, v := range p.intervals {
+		for _, n := range v.nodes {
+			op := opOf(n)
+			op.buffer.bindTo(denseAt(unsafe.Add(base, skip+v.offset), op.out))
+		}
+	}
+}

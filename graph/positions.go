@@ -1,0 +1,90 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// positions numbers the tokens of each row.
+type positions struct{ cache *Cache }
+
+// Positions returns each token's index in its row, [batch, seq] Int32, counted from the
+// cache's length where there is one. tokens is [batch, seq] Int32.
+func (b *Builder) Positions(tokens *gorgonia.Node) *gorgonia.Node {
+	return b.apply(positions{b.options.Cache}, tokens)
+}
+
+func (positions) String() string { return "Positions" }
+
+func (positions) signature(in []signature) (signature, error) { return tokenRows(in[0]) }
+
+// tokenRows checks tokens [batch, seq] Int32.
+func tokenRows(s signature) (signature, error) {
+	if s.dtype != tensor.Int32 || s.shape.Dims() != 2 {
+		return signature{}, errors.Errorf("tokens: want int32 [batch, seq], got %s", s)
+	}
+	return s, nil
+}
+
+func (positions) differentiable(int) bool { return false }
+
+func (positions) diff(*derivative) {}
+
+func (k positions) run(c *call) error {
+	first := 0
+	if k.cache != nil {
+		first = k.cache.length
+	}
+	seq, result := c.op.in[0].shape[1], out[int32](c)
+	for i := range result {
+		result[i] = int32(first + i%seq)
+	}
+	return nil
+}
+
+// documentStarts finds the documents of each row.
+type documentStarts struct {
+	bos   int32
+	cache *Cache
+}
+
+// DocumentStarts returns for each token the index in its row of its document's first
+// token, [batch, seq] Int32. A document begins at a BOS whose previous token is not a
+// BOS, so that a run of BOS opens one document; a row may begin inside a document.
+// tokens is [batch, seq] Int32.
+func (b *Builder) DocumentStarts(tokens *gorgonia.Node, bos int) *gorgonia.Node {
+	return b.apply(documentStarts{int32(bos), b.options.Cache}, tokens)
+}
+
+func (k documentStarts) String() string { return fmt.Sprintf("DocumentStarts(bos=%d)", k.bos) }
+
+func (documentStarts) signature(in []signature) (signature, error) { return tokenRows(in[0]) }
+
+func (documentStarts) differentiable(int) bool { return false }
+
+func (documentStarts) diff(*derivative) {}
+
+func (k documentStarts) run(c *call) error {
+	tokens, starts := in[int32](c, 0), out[int32](c)
+	seq := c.op.in[0].shape[1]
+	for row := 0; row*seq < len(tokens); row++ {
+		first, start, previous := 0, int32(0), int32(-1)
+		if k.cache != nil {
+			first, start, previous = k.cache.length, k.cache.starts[row], k.cache.previous[row]
+		}
+		for i := 0; i < seq; i++ {
+			id := tokens[row*seq+i]
+			if id == k.bos && previous != k.bos {
+				start = int32(first + i)
+			}
+			starts[row*seq+i], previous = start, id
+		}
+		if k.cache != nil {
+			k.cache.starts[row], k.cache.previous[row] = start, previous
+		}
+	}
+	return nil
+}

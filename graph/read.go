@@ -1,0 +1,98 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// read retrieves from a matrix stream with key vectors.
+type read struct{}
+
+// Read retrieves vectors from a matrix stream (RMT paper eq. 22-23, 26):
+//
+//	y_t = keys X_t
+//
+// x [T, Dk, Dv], keys [m..., Dk], y [T, m..., Dv].
+func (b *Builder) Read(x, keys *gorgonia.Node) *gorgonia.Node {
+	return b.apply(read{}, x, keys)
+}
+
+func (read) String() string { return "Read" }
+
+// readSignature checks a stream [T, Dk, Dv] and keys [m..., Dk].
+func readSignature(x, keys signature) (signature, error) {
+	if err := wantDims(x, 3, "stream", "[tokens, Dk, Dv]"); err != nil {
+		return signature{}, err
+	}
+	if dims := keys.shape.Dims(); dims < 2 || keys.shape[dims-1] != x.shape[1] {
+		return signature{}, errors.Errorf("keys: want [..., %d] for a stream %v, got %v", x.shape[1], x.shape, keys.shape)
+	}
+	heads := keys.shape[:keys.shape.Dims()-1]
+	return signature{x.dtype, append(withTokens(x.shape[0], heads...), x.shape[2])}, nil
+}
+
+func (read) signature(in []signature) (signature, error) {
+	if err := wantFloats(in); err != nil {
+		return signature{}, err
+	}
+	return readSignature(in[0], in[1])
+}
+
+func (read) differentiable(int) bool { return true }
+
+func (k read) diff(d *derivative) {
+	if d.wanted[0] {
+		d.set(0, d.b.Write(nil, d.inputs(1), d.grad))
+	}
+	if d.wanted[1] {
+		d.set(1, d.b.apply(keysGrad{d.op.in[1]}, d.grad, d.inputs(0)))
+	}
+}
+
+// streamSizes returns the sizes of a stream and its keys: tokens, key vectors, Dk, Dv.
+func streamSizes(x, keys signature) (tokens, m, dk, dv int) {
+	dk = x.shape[1]
+	return x.shape[0], keys.size() / dk, dk, x.shape[2]
+}
+
+func (k read) run(c *call) error {
+	if c.double() {
+		return runRead[float64](c)
+	}
+	return runRead[float32](c)
+}
+
+func runRead[T kernel.Float](c *call) error {
+	tokens, m, dk, dv := streamSizes(c.op.in[0], c.op.in[1])
+	state[kernel.Read[T]](c).Run(c.pool(), out[T](c), in[T](c, 1), in[T](c, 0), tokens, m, dk, dv)
+	return nil
+}
+
+// keysGrad is the gradient of key vectors: dkeys = sum_t y_t X_t^T. Inputs: y
+// [T, m..., Dv] and the stream X [T, Dk, Dv] (or its gradient, for a write).
+type keysGrad struct{ keys signature }
+
+func (k keysGrad) String() string { return "KeysGrad" }
+
+func (k keysGrad) signature([]signature) (signature, error) { return k.keys, nil }
+
+func (k keysGrad) differentiable(int) bool { return false }
+
+func (k keysGrad) diff(*derivative) {}
+
+func (k keysGrad) accumulates() bool { return true }
+
+func (k keysGrad) run(c *call) error {
+	if c.double() {
+		return runKeysGrad[float64](k, c)
+	}
+	return runKeysGrad[float32](k, c)
+}
+
+func runKeysGrad[T kernel.Float](k keysGrad, c *call) error {
+	tokens, m, dk, dv := streamSizes(c.op.in[1], k.keys)
+	state[kernel.KeysGrad[T]](c).Run(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), tokens, m, dk, dv, c.accumulate())
+	return nil
+}

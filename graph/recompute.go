@@ -1,0 +1,60 @@
+package graph
+
+import "gorgonia.org/gorgonia"
+
+// Recompute says what a training Program keeps of the forward pass.
+type Recompute string
+
+const (
+	// RecomputeNone keeps every tensor that the backward pass reads.
+	RecomputeNone Recompute = "none"
+	// RecomputeBlock keeps what flows between blocks (Builder.Block) and computes the
+	// rest again in the backward pass, with the same bits.
+	RecomputeBlock Recompute = "block"
+)
+
+// rebuilder makes second copies of the nodes inside blocks, as the backward pass asks
+// for them. Nodes run in the order they are made, so a copy runs just before its reader.
+type rebuilder struct {
+	b      *Builder
+	kept   map[*gorgonia.Node]bool // read outside their block: not copied
+	copies map[*gorgonia.Node]*gorgonia.Node
+}
+
+func newRebuilder(b *Builder, order gorgonia.Nodes) *rebuilder {
+	r := &rebuilder{b: b, kept: map[*gorgonia.Node]bool{}, copies: map[*gorgonia.Node]*gorgonia.Node{}}
+	for _, n := range order {
+		for _, c := range children(n) {
+			if b.blocks[c.ID()] != b.blocks[n.ID()] {
+				r.kept[c] = true
+			}
+		}
+	}
+	return r
+}
+
+// node returns what the gradient of reader reads in x's place. A nil rebuilder
+// recomputes nothing.
+func (r *rebuilder) node(x, reader *gorgonia.Node) *gorgonia.Node {
+	if r == nil || r.kept[x] || r.b.blocks[x.ID()] == 0 || r.b.blocks[x.ID()] != r.b.blocks[reader.ID()] {
+		return x
+	}
+	return r.copy(x)
+}
+
+func (r *rebuilder) copy(x *gorgonia.Node) *gorgonia.Node {
+	if c, ok := r.copies[x]; ok {
+		return c
+	}
+	op := opOf(x)
+	if op == nil {
+		return x
+	}
+	inputs := children(x)
+	for i, c := range inputs {
+		inputs[i] = r.node(c, x)
+	}
+	c := r.b.apply(op.kind, inputs...)
+	r.copies[x] = c
+	return c
+}

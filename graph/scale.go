@@ -1,0 +1,43 @@
+package graph
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// scale multiplies by a fixed factor.
+type scale struct{ factor float64 }
+
+// Scale multiplies every entry by a factor that is fixed when the graph is built.
+func (b *Builder) Scale(x *gorgonia.Node, factor float64) *gorgonia.Node {
+	return b.apply(scale{factor}, x)
+}
+
+func (k scale) String() string { return fmt.Sprintf("Scale(%g)", k.factor) }
+
+func (k scale) signature(in []signature) (signature, error) { return in[0], wantFloats(in) }
+
+func (k scale) differentiable(int) bool { return true }
+
+func (k scale) inPlace(int) bool { return true }
+
+func (k scale) diff(d *derivative) {
+	if d.wanted[0] {
+		d.set(0, d.b.apply(k, d.grad))
+	}
+}
+
+func (k scale) run(c *call) error {
+	if c.double() {
+		return runScale[float64](k, c)
+	}
+	return runScale[float32](k, c)
+}
+
+func runScale[T kernel.Float](k scale, c *call) error {
+	state[kernel.Scale[T]](c).Run(c.pool(), out[T](c), in[T](c, 0), k.factor)
+	return nil
+}

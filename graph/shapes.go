@@ -1,0 +1,49 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/tensor"
+)
+
+// wantFloats checks that the inputs are float32 or float64, all of one type.
+func wantFloats(in []signature) error {
+	for i, s := range in {
+		if s.dtype != tensor.Float32 && s.dtype != tensor.Float64 {
+			return errors.Errorf("input %d: want float32 or float64, got %v", i, s.dtype)
+		}
+		if s.dtype != in[0].dtype {
+			return errors.Errorf("input %d: want %v as input 0, got %v", i, in[0].dtype, s.dtype)
+		}
+	}
+	return nil
+}
+
+// wantInts checks that input i holds Int32.
+func wantInts(in []signature, i int, what string) error {
+	if in[i].dtype != tensor.Int32 {
+		return errors.Errorf("%s: want int32, got %v", what, in[i].dtype)
+	}
+	return nil
+}
+
+// wantDims checks an input's number of axes; axes names them in the message.
+func wantDims(s signature, dims int, what, axes string) error {
+	if s.shape.Dims() != dims {
+		return errors.Errorf("%s: want shape %s, got %v", what, axes, s.shape)
+	}
+	return nil
+}
+
+// withTokens is the shape [tokens, rest...].
+func withTokens(tokens int, rest ...int) tensor.Shape {
+	return append(tensor.Shape{tokens}, rest...)
+}
+
+// product multiplies axes.
+func product(axes []int) int {
+	n := 1
+	for _, d := range axes {
+		n *= d
+	}
+	return n
+}

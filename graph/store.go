@@ -1,0 +1,190 @@
+package graph
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"unsafe"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// ParamSpec describes a parameter: what it is called, its shape, how it starts and how
+// an optimizer treats it.
+type ParamSpec struct {
+	Name  string
+	Shape []int
+	Init  Initializer
+	// Decay tells whether weight decay applies (not to norms, embeddings, biases).
+	Decay bool
+	// WidthRatio divides the learning rate (muP, hidden weights); 0 means 1.
+	WidthRatio float64
+}
+
+// Initializer says how a parameter starts: every entry Offset + Std*N(0, 1).
+type Initializer struct{ Offset, Std float64 }
+
+// Zeros starts every entry at 0.
+func Zeros() Initializer { return Initializer{} }
+
+// Ones starts every entry at 1.
+func Ones() Initializer { return Initializer{Offset: 1} }
+
+// Normal draws from N(0, std^2).
+func Normal(std float64) Initializer { return Initializer{Std: std} }
+
+// Param is a stored parameter with everything that training keeps for it. Grad and the
+// moments are nil until a Program or an optimizer asks for them.
+type Param struct {
+	ParamSpec
+	Value *tensor.Dense
+	Grad  *tensor.Dense
+	// Moment1 and Moment2 are Adam's running means of the gradient and its square.
+	Moment1, Moment2 *tensor.Dense
+}
+
+// Size returns the number of entries.
+func (p *Param) Size() int { return p.Value.Shape().TotalSize() }
+
+// Store holds parameters by name, outside any graph: Programs for training, evaluation
+// and generation bind the same Store. It is not safe for concurrent use.
+type Store struct {
+	dtype  tensor.Dtype
+	seed   uint64
+	params []*Param
+	byName map[string]*Param
+}
+
+// NewStore returns an empty Store of float32 or float64 parameters. Each parameter's
+// initial values depend on the seed and its name alone.
+func NewStore(dt tensor.Dtype, seed uint64) *Store {
+	return &Store{dtype: dt, seed: seed, byName: map[string]*Param{}}
+}
+
+// DType returns the element type.
+func (s *Store) DType() tensor.Dtype { return s.dtype }
+
+// Params returns all parameters in the order they were made.
+func (s *Store) Params() []*Param { return s.params }
+
+// Param returns the parameter of that name, nil if there is none.
+func (s *Store) Param(name string) *Param { return s.byName[name] }
+
+// Size returns the number of entries of all parameters together.
+func (s *Store) Size() int {
+	n := 0
+	for _, p := range s.params {
+		n += p.Size()
+	}
+	return n
+}
+
+// Bytes returns the memory that values, gradients and moments take now.
+func (s *Store) Bytes() int {
+	n := 0
+	for _, p := range s.params {
+		for _, t := range []*tensor.Dense{p.Value, p.Grad, p.Moment1, p.Moment2} {
+			if t != nil {
+				n += int(t.MemSize())
+			}
+		}
+	}
+	return n
+}
+
+// ensure returns the parameter that spec describes, making it if there is none.
+func (s *Store) ensure(spec ParamSpec) (*Param, error) {
+	for _, d := range spec.Shape {
+		if d < 1 {
+			return nil, errors.Errorf("parameter %q: want a positive shape, got %v", spec.Name, spec.Shape)
+		}
+	}
+	if p := s.byName[spec.Name]; p != nil {
+		if !p.Value.Shape().Eq(tensor.Shape(spec.Shape)) {
+			return nil, errors.Errorf("parameter %q: the store has shape %v, the graph wants %v", spec.Name, p.Value.Shape(), spec.Shape)
+		}
+		return p, nil
+	}
+	p := &Param{ParamSpec: spec, Value: s.zeros(spec.Shape)}
+	s.initialise(p)
+	s.params = append(s.params, p)
+	s.byName[spec.Name] = p
+	return p, nil
+}
+
+func (s *Store) zeros(shape []int) *tensor.Dense {
+	return tensor.New(tensor.Of(s.dtype), tensor.WithShape(shape...))
+}
+
+// initialise draws p's values from a generator of its own, seeded by (seed, name).
+func (s *Store) initialise(p *Param) {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(p.Name))
+	draw := rand.New(rand.NewPCG(s.seed, h.Sum64()))
+	next := func() float64 {
+		if p.Init.Std == 0 {
+			return p.Init.Offset
+		}
+		return p.Init.Offset + p.Init.Std*draw.NormFloat64()
+	}
+	if s.dtype == tensor.Float64 {
+		fill(elements[float64](p.Value), next)
+	} else {
+		fill(elements[float32](p.Value), next)
+	}
+}
+
+func fill[T kernel.Float](data []T, next func() float64) {
+	for i := range data {
+		data[i] = T(next())
+	}
+}
+
+// ensureGrad makes p's gradient buffer.
+func (s *Store) ensureGrad(p *Param) *tensor.Dense {
+	if p.Grad == nil {
+		p.Grad = s.zeros(p.Shape)
+	}
+	return p.Grad
+}
+
+// EnsureMoments makes p's moment buffers, zero at first.
+func (s *Store) EnsureMoments(p *Param) {
+	if p.Moment1 == nil {
+		p.Moment1, p.Moment2 = s.zeros(p.Shape), s.zeros(p.Shape)
+	}
+}
+
+// Float64s returns a copy of a float tensor's elements as float64.
+func Float64s(t *tensor.Dense) []float64 {
+	if t.Dtype() == tensor.Float64 {
+		return append([]float64(nil), elements[float64](t)...)
+	}
+	wide := make([]float64, t.DataSize())
+	for i, v := range elements[float32](t) {
+		wide[i] = float64(v)
+	}
+	return wide
+}
+
+// SetFloat64s writes values into a float tensor of the same number of elements.
+func SetFloat64s(t *tensor.Dense, values []float64) error {
+	if n := t.DataSize(); n != len(values) {
+		return errors.Errorf("tensor of shape %v: want %d values, got %d", t.Shape(), n, len(values))
+	}
+	if t.Dtype() == tensor.Float64 {
+		copy(elements[float64](t), values)
+		return nil
+	}
+	for i, v := range values {
+		elements[float32](t)[i] = float32(v)
+	}
+	return nil
+}
+
+// elements returns a row-major tensor's memory as a slice.
+func elements[T kernel.Float | int32](t *tensor.Dense) []T {
+	return unsafe.Slice((*T)(dataOf(t)), t.DataSize())
+}

@@ -1,0 +1,97 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// write stores vectors into a matrix stream with key vectors.
+type write struct{ into bool }
+
+// Write stores vectors into a matrix stream (RMT paper eq. 18-20, 25):
+//
+//	X'_t = X_t + keys^T y_t
+//
+// x [T, Dk, Dv] or nil for an empty stream, keys [m..., Dk], y T tokens of m*Dv
+// entries, X' [T, Dk, Dv].
+func (b *Builder) Write(x, keys, y *gorgonia.Node) *gorgonia.Node {
+	if x == nil {
+		return b.apply(write{}, keys, y)
+	}
+	return b.apply(write{into: true}, keys, y, x)
+}
+
+func (k write) String() string {
+	if k.into {
+		return "Write"
+	}
+	return "Store"
+}
+
+func (k write) signature(in []signature) (signature, error) {
+	if err := wantFloats(in); err != nil {
+		return signature{}, err
+	}
+	dims := in[0].shape.Dims()
+	if dims < 2 {
+		return signature{}, errors.Errorf("keys: want shape [..., Dk], got %v", in[0].shape)
+	}
+	dk := in[0].shape[dims-1]
+	m := in[0].size() / dk
+	if in[1].shape.Dims() < 2 || in[1].width()%m != 0 {
+		return signature{}, errors.Errorf("y: want [tokens, %d*Dv] for keys %v, got %v", m, in[0].shape, in[1].shape)
+	}
+	result := signature{in[0].dtype, withTokens(in[1].leading(), dk, in[1].width()/m)}
+	if k.into && !in[2].shape.Eq(result.shape) {
+		return signature{}, errors.Errorf("stream: want %v for keys %v and y %v, got %v", result.shape, in[0].shape, in[1].shape, in[2].shape)
+	}
+	return result, nil
+}
+
+func (k write) differentiable(int) bool { return true }
+
+func (k write) inPlace(i int) bool { return i == 2 }
+
+func (k write) diff(d *derivative) {
+	if k.into {
+		d.set(2, d.grad)
+	}
+	if d.wanted[1] {
+		d.set(1, d.b.apply(readAs{d.op.in[1]}, d.grad, d.inputs(0)))
+	}
+	if d.wanted[0] {
+		d.set(0, d.b.apply(keysGrad{d.op.in[0]}, d.inputs(1), d.grad))
+	}
+}
+
+func (k write) run(c *call) error {
+	if c.double() {
+		return runWrite[float64](k, c)
+	}
+	return runWrite[float32](k, c)
+}
+
+func runWrite[T kernel.Float](k write, c *call) error {
+	tokens, m, dk, dv := streamSizes(c.op.out, c.op.in[0])
+	var x []T
+	if k.into {
+		x = in[T](c, 2)
+	}
+	state[kernel.Write[T]](c).Run(c.pool(), out[T](c), x, in[T](c, 0), in[T](c, 1), tokens, m, dk, dv)
+	return nil
+}
+
+// readAs is Read with the shape of the y that a Write got: the gradient of y.
+type readAs struct{ y signature }
+
+func (k readAs) String() string { return "GradY of Write" }
+
+func (k readAs) signature([]signature) (signature, error) { return k.y, nil }
+
+func (k readAs) differentiable(int) bool { return false }
+
+func (k readAs) diff(*derivative) {}
+
+func (k readAs) run(c *call) error { return read{}.run(c) }

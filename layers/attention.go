@@ -1,0 +1,54 @@
+package layers
+
+import (
+	"math"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+)
+
+// Attention is the mixing of values between tokens: it takes packed queries, keys and
+// values and returns the heads' outputs. It has no parameters: how q, k and v come out
+// of the stream, and how o goes back into it, is the stream's business.
+type Attention struct {
+	b       *graph.Builder
+	name    string
+	options graph.AttentionOptions
+}
+
+// AttentionConfig describes one block's attention.
+type AttentionConfig struct {
+	Heads    int
+	Scale    float64 // of q.k, with 1/sqrt(Dh), 1/(layer+1) and muP multipliers folded in
+	ALiBi    bool    // bias by distance
+	RopeBase float64 // rotary positions; 0: none
+}
+
+// ALiBiSlopes returns the slopes 2^(-8h/H), h = 1..H (Press et al. 2022, as in the RMT
+// authors' code, for any H).
+func ALiBiSlopes(heads int) []float64 {
+	slopes := make([]float64, heads)
+	for h := range slopes {
+		slopes[h] = math.Pow(2, -8*float64(h+1)/float64(heads))
+	}
+	return slopes
+}
+
+// NewAttention makes the attention called name.
+func NewAttention(b *graph.Builder, name string, c AttentionConfig) *Attention {
+	a := &Attention{b: b, name: name, options: graph.AttentionOptions{Heads: c.Heads, Scale: c.Scale, RopeBase: c.RopeBase}}
+	if c.ALiBi {
+		a.options.Slopes = ALiBiSlopes(c.Heads)
+	}
+	return a
+}
+
+// Forward attends: qkv [T, 3*H*Dh] -> o [T, H, Dh]. seq is the number of tokens a row;
+// starts are the document starts, or nil.
+func (a *Attention) Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) *gorgonia.Node {
+	o := a.options
+	o.Seq, o.Starts = seq, starts
+	qkv = a.b.Hook(a.name+".qkv", qkv)                            // [T, 3*H*Dh]
+	return a.b.Hook(a.name+".heads", a.b.CausalAttention(qkv, o)) // [T, H, Dh]
+}

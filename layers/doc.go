@@ -1,0 +1,4 @@
+// Package layers holds the parameterised blocks of a language model over the ops of
+// package graph: attention, feed-forward, norm, embedding, unembedding. A block works on
+// features or heads; it never knows which residual stream it stands in.
+package layers

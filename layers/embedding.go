@@ -1,0 +1,29 @@
+package layers
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+)
+
+// Embedding is a table of one row a token id.
+type Embedding struct {
+	b     *graph.Builder
+	table *gorgonia.Node
+	scale float64
+}
+
+// NewEmbedding makes the table name [vocab, ...row]; scale multiplies what is looked up
+// (muP input multiplier).
+func NewEmbedding(b *graph.Builder, name string, init Init, scale float64, vocab int, row ...int) *Embedding {
+	shape := append([]int{vocab}, row...)
+	return &Embedding{b: b, table: b.Param(init.Input(name, shape...)), scale: scale}
+}
+
+// Forward gathers: ids Int32, T of them -> [T, ...row].
+func (e *Embedding) Forward(ids *gorgonia.Node) *gorgonia.Node {
+	return e.b.Embedding(e.table, ids, e.scale)
+}
+
+// Table returns the table's node, for a tied unembedding.
+func (e *Embedding) Table() *gorgonia.Node { return e.table }

@@ -1,0 +1,45 @@
+package layers
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+)
+
+// NormConfig chooses the norm of a whole model.
+type NormConfig struct {
+	RMS  bool    // RMSNorm instead of LayerNorm
+	Eps  float64 // added to the variance
+	Bias bool    // LayerNorm's bias
+}
+
+// Norm is a LayerNorm or RMSNorm over the axes of its gain jointly.
+type Norm struct {
+	b       *graph.Builder
+	name    string
+	gain    *gorgonia.Node
+	options graph.NormOptions
+}
+
+// NewNorm makes a norm whose gain is the parameter name, of the given shape.
+func NewNorm(b *graph.Builder, name string, c NormConfig, shape ...int) *Norm {
+	n := &Norm{b: b, name: name, gain: b.Param(Gain(name, shape...)), options: graph.NormOptions{RMS: c.RMS, Eps: c.Eps}}
+	if c.Bias {
+		n.options.Bias = b.Param(Zero(name+"_bias", shape...))
+	}
+	return n
+}
+
+// Forward normalises x [T, ...shape].
+func (n *Norm) Forward(x *gorgonia.Node) *gorgonia.Node {
+	return n.b.Hook(n.name+".out", n.b.Norm(x, n.gain, n.options))
+}
+
+// Read normalises a matrix stream [T, Dk, Dv] and reads it with keys [m..., Dk], in one
+// pass unless the normalised stream is hooked.
+func (n *Norm) Read(x, keys *gorgonia.Node) *gorgonia.Node {
+	if n.b.Hooked(n.name + ".out") {
+		return n.b.Read(n.Forward(x), keys)
+	}
+	return n.b.NormRead(x, n.gain, keys, n.options)
+}

@@ -1,0 +1,51 @@
+package layers
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+)
+
+// Unembedding turns features into logits or a loss: logits = scale * x W.
+type Unembedding struct {
+	b     *graph.Builder
+	w     *gorgonia.Node
+	tied  bool
+	scale float64
+}
+
+// UnembeddingConfig describes the way out of a model.
+type UnembeddingConfig struct {
+	Features, Vocab int
+	Tied            *gorgonia.Node // the embedding's table [Vocab, ...Features], or nil
+	Scale           float64        // muP output multiplier over the width ratio; 0 means 1
+}
+
+// NewUnembedding makes the parameter name [Features, Vocab], zero at first, unless the
+// table is tied.
+func NewUnembedding(b *graph.Builder, name string, c UnembeddingConfig) *Unembedding {
+	u := &Unembedding{b: b, w: c.Tied, tied: c.Tied != nil, scale: c.Scale}
+	if !u.tied {
+		u.w = b.Param(Zero(name, c.Features, c.Vocab))
+	}
+	return u
+}
+
+// Logits returns [T, Vocab] for features [T, ...Features].
+func (u *Unembedding) Logits(features *gorgonia.Node) *gorgonia.Node {
+	return u.b.Linear(features, u.w, graph.LinearOptions{Transposed: u.tied, Scale: u.scale})
+}
+
+// Loss is graph.Builder.CrossEntropy of features against targets.
+func (u *Unembedding) Loss(features, targets *gorgonia.Node, zLoss float64) *gorgonia.Node {
+	return u.b.CrossEntropy(features, u.w, targets, u.options(zLoss))
+}
+
+// TokenLosses is graph.Builder.TokenLosses of features against targets, [T].
+func (u *Unembedding) TokenLosses(features, targets *gorgonia.Node) *gorgonia.Node {
+	return u.b.TokenLosses(features, u.w, targets, u.options(0))
+}
+
+func (u *Unembedding) options(zLoss float64) graph.LossOptions {
+	return graph.LossOptions{Transposed: u.tied, Scale: u.scale, ZLoss: zLoss}
+}

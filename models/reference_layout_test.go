@@ -1,0 +1,252 @@
+package models_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/models"
+)
+
+// link says where the entries of one of their tensors lie in ours: entry (i, j, ...) of
+// theirs is entry base + i*strides[0] + j*strides[1] + ... of ours. When layers is set,
+// their first axis counts layers and ours is a pattern with the layer's number.
+type link struct {
+	theirs, ours string
+	layers       bool
+	base         int
+	strides      []int
+}
+
+// each calls f with our tensor's name and both flat indices of every entry.
+func (l link) each(t *testing.T, shape []int, f func(ours string, their, our int)) {
+	layers, name := 1, l.ours
+	if l.layers {
+		layers, shape = shape[0], shape[1:]
+	}
+	require.Len(t, l.strides, len(shape), l.theirs)
+	size := 1
+	for _, d := range shape {
+		size *= d
+	}
+	for layer := range layers {
+		if l.layers {
+			name = fmt.Sprintf(l.ours, layer)
+		}
+		for i := range size {
+			our, rest := l.base, i
+			for axis := len(shape) - 1; axis >= 0; axis-- {
+				our += rest % shape[axis] * l.strides[axis]
+				rest /= shape[axis]
+			}
+			f(name, layer*size+i, our)
+		}
+	}
+}
+
+// names lists our tensors behind a link, for up to maxLayers layers.
+func (l link) names() []string {
+	if !l.layers {
+		return []string{l.ours}
+	}
+	const maxLayers = 64
+	names := make([]string, maxLayers)
+	for i := range names {
+		names[i] = fmt.Sprintf(l.ours, i)
+	}
+	return names
+}
+
+func linked(links []link) []string {
+	names := []string{}
+	for _, l := range links {
+		names = append(names, l.theirs)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// same links tensors of one layout and one name.
+func same(name string, strides ...int) link { return link{theirs: name, ours: name, strides: strides} }
+
+// readRMT is the paper form: maths.md's names.
+func readRMT(t *testing.T, r *reference) {
+	var c struct {
+		Vocab, Seq, Layers, Dk, Dv, Rank, FF int
+		Inverse                              bool `json:"inverse_layer_scaling"`
+		Eps                                  float64
+		Gelu, Norm                           string
+		ZLoss                                float64 `json:"z_loss"`
+	}
+	require.NoError(t, json.Unmarshal(r.expected.Config, &c))
+	r.config = models.Config{Stream: models.StreamMatrix, Layers: c.Layers, Dk: c.Dk, Dv: c.Dv, Rank: c.Rank, FF: c.FF, Vocab: c.Vocab, Seq: c.Seq,
+		InverseLayerScaling: c.Inverse, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu, ZLoss: c.ZLoss}
+	keys := []int{c.Dk, 1}
+	r.weights = []link{same("embedding", c.Rank*c.Dv, c.Dv, 1), same("positions", c.Rank*c.Dv, c.Dv, 1), same("write_embedding", keys...),
+		same("write_positions", keys...), same("norm", c.Dv, 1), same("read_unembedding", keys...), same("unembedding", c.Vocab, 1)}
+	for l := range c.Layers {
+		a, f := fmt.Sprintf("blocks.%d.attention.", l), fmt.Sprintf("blocks.%d.feedforward.", l)
+		r.weights = append(r.weights, same(a+"norm", c.Dv, 1), same(a+"write", keys...), same(f+"norm", c.Dv, 1), same(f+"read", keys...),
+			same(f+"w1", c.FF, 1), same(f+"w2", c.Rank*c.Dv, 1), same(f+"write", keys...))
+		for i, name := range []string{"read_q", "read_k", "read_v"} {
+			r.weights = append(r.weights, link{theirs: a + name, ours: a + "read", base: i * c.Rank * c.Dk, strides: keys})
+		}
+	}
+}
+
+// readTransformer is the paper form of the transformer.
+func readTransformer(t *testing.T, r *reference) {
+	var c struct {
+		Vocab, Seq, Layers, D, Heads, FF int
+		Inverse                          bool `json:"inverse_layer_scaling"`
+		Eps                              float64
+		Gelu, Norm                       string
+		ZLoss                            float64 `json:"z_loss"`
+	}
+	require.NoError(t, json.Unmarshal(r.expected.Config, &c))
+	r.config = models.Config{Stream: models.StreamVector, Layers: c.Layers, DModel: c.D, Heads: c.Heads, FF: c.FF, Vocab: c.Vocab, Seq: c.Seq,
+		InverseLayerScaling: c.Inverse, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu, ZLoss: c.ZLoss}
+	r.weights = []link{same("embedding", c.D, 1), same("positions", c.D, 1), same("norm", 1), same("unembedding", c.Vocab, 1)}
+	for l := range c.Layers {
+		a, f := fmt.Sprintf("blocks.%d.attention.", l), fmt.Sprintf("blocks.%d.feedforward.", l)
+		r.weights = append(r.weights, same(a+"norm", 1), same(a+"o", c.D, 1), same(f+"norm", 1), same(f+"w1", c.FF, 1), same(f+"w2", c.D, 1))
+		for i, name := range []string{"q", "k", "v"} {
+			r.weights = append(r.weights, link{theirs: a + name, ours: a + "qkv", base: i * c.D, strides: []int{3 * c.D, 1}})
+		}
+	}
+}
+
+// normName reads "layernorm, gain only".
+func normName(text string) string { return strings.Split(text, ",")[0] }
+
+// readOfficialRMT is the RMT authors' layout: (ResVal, ResKey) streams, (ResVal, Rank)
+// features, layers stacked.
+func readOfficialRMT(t *testing.T, r *reference) {
+	var c struct {
+		Vocab     int `json:"vocab_size"`
+		Rank      int
+		Dk        int     `json:"reskey_dim"`
+		Dv        int     `json:"resval_dim"`
+		Layers    int     `json:"n_layers"`
+		FF        int     `json:"n_neurons"`
+		BaseRank  int     `json:"base_rank"`
+		BaseDk    int     `json:"base_reskey_dim"`
+		BaseDv    int     `json:"base_resval_dim"`
+		BaseFF    int     `json:"base_n_neurons"`
+		In        float64 `json:"input_multiplier"`
+		Out       float64 `json:"output_multiplier"`
+		Attention float64 `json:"attn_multiplier"`
+		Eps       float64 `json:"rmsnorm_eps"`
+	}
+	require.NoError(t, json.Unmarshal(r.expected.Config, &c))
+	r.config = officialConfig(r, models.Config{Stream: models.StreamMatrix, Layers: c.Layers, Dk: c.Dk, Dv: c.Dv, Rank: c.Rank, FF: c.FF, Vocab: c.Vocab, NormEps: c.Eps,
+		MuP: &models.MuP{BaseRank: c.BaseRank, BaseDk: c.BaseDk, BaseDv: c.BaseDv, BaseFF: c.BaseFF, InputMultiplier: c.In, OutputMultiplier: c.Out, AttnMultiplier: c.Attention}})
+	width := c.Rank * c.Dv
+	keys, stream := []int{c.Dk, 1}, []int{1, c.Dv}
+	layer := func(theirs, ours string, strides ...int) link {
+		return link{theirs: "rmt_stack.stacked." + theirs, ours: "blocks.%d." + ours, layers: true, strides: strides}
+	}
+	r.weights = []link{
+		{theirs: "embedding.param", ours: "embedding", strides: []int{width, 1, c.Dv}},
+		{theirs: "storage_linear.param", ours: "write_embedding", strides: keys},
+		{theirs: "norm.param", ours: "norm", strides: stream},
+		{theirs: "retrieval_linear.param", ours: "read_unembedding", strides: []int{1, c.Dk}},
+		{theirs: "unembedding.param", ours: "unembedding", strides: []int{c.Vocab, c.Dv * c.Vocab, 1}},
+		layer("attention.module.norm.param", "attention.norm", stream...),
+		layer("attention.module.qkv_linear.param", "attention.read", 1, c.Rank*c.Dk, c.Dk),
+		layer("attention.module.out_linear.param", "attention.write", keys...),
+		layer("mlp.module.norm.param", "feedforward.norm", stream...),
+		layer("mlp.module.retrieval_linear.param", "feedforward.read", 1, c.Dk),
+		layer("mlp.module.W1.param", "feedforward.w1", c.FF, c.Dv*c.FF, 1),
+		layer("mlp.module.W2.param", "feedforward.w2", width, 1, c.Dv),
+		layer("mlp.module.storage_linear.param", "feedforward.write", keys...),
+	}
+	n, x := r.expected.Seq, c.Dk*c.Dv
+	r.watched = append(watchedRMT(n, x, width, c.Dv), commonWatched(n, c.FF)...)
+}
+
+func watchedRMT(n, x, width, dv int) []link {
+	stream := []int{n * x, x, 1, dv}
+	var links []link
+	for i, name := range []string{"query", "key", "value"} {
+		links = append(links, link{theirs: name, ours: "blocks.%d.attention.qkv", layers: true, base: i * width, strides: []int{3 * n * width, 3 * width, 1, dv}})
+	}
+	return append(links,
+		link{theirs: "embedding", ours: "embedding.out", strides: stream},
+		link{theirs: "attn_in", ours: "blocks.%d.attention.norm.out", layers: true, strides: stream},
+		link{theirs: "attn_out", ours: "blocks.%d.attention.write", layers: true, strides: stream},
+		link{theirs: "MHA_residual", ours: "blocks.%d.attention.stream", layers: true, strides: stream},
+		link{theirs: "MLP_residual", ours: "blocks.%d.feedforward.stream", layers: true, strides: stream},
+		link{theirs: "mlp_in", ours: "blocks.%d.feedforward.in", layers: true, strides: []int{n * width, width, 1, dv}},
+		link{theirs: "mlp_out", ours: "blocks.%d.feedforward.out", layers: true, strides: []int{n * width, width, 1, dv}},
+	)
+}
+
+func commonWatched(n, ff int) []link {
+	return []link{
+		{theirs: "pre_activations", ours: "blocks.%d.feedforward.hidden", layers: true, strides: []int{n * ff, ff, 1}},
+		{theirs: "activations", ours: "blocks.%d.feedforward.activations", layers: true, strides: []int{n * ff, ff, 1}},
+	}
+}
+
+// officialConfig adds what both official models have in common.
+func officialConfig(r *reference, c models.Config) models.Config {
+	c.Seq, c.Norm, c.Positions, c.InverseLayerScaling = r.expected.Seq, models.NormRMS, models.PositionsALiBi, true
+	c.MaskDocuments, c.BOS, c.ZLoss = true, r.expected.BOS, r.expected.ZLoss
+	return c
+}
+
+// readOfficialTransformer is the same repository's transformer.
+func readOfficialTransformer(t *testing.T, r *reference) {
+	var c struct {
+		Vocab       int     `json:"vocab_size"`
+		D           int     `json:"embed_dim"`
+		Heads       int     `json:"n_heads"`
+		HeadDim     int     `json:"head_dim"`
+		Layers      int     `json:"n_layers"`
+		FF          int     `json:"n_neurons"`
+		BaseD       int     `json:"base_embed_dim"`
+		BaseHeads   int     `json:"base_n_heads"`
+		BaseHeadDim int     `json:"base_head_dim"`
+		BaseFF      int     `json:"base_n_neurons"`
+		In          float64 `json:"input_multiplier"`
+		Out         float64 `json:"output_multiplier"`
+		Attention   float64 `json:"attn_multiplier"`
+		Eps         float64 `json:"rmsnorm_eps"`
+	}
+	require.NoError(t, json.Unmarshal(r.expected.Config, &c))
+	if c.Heads*c.HeadDim != c.D {
+		t.Skipf("heads %d x %d != embed_dim %d: attention of another width than the stream is not built yet", c.Heads, c.HeadDim, c.D)
+	}
+	r.config = officialConfig(r, models.Config{Stream: models.StreamVector, Layers: c.Layers, DModel: c.D, Heads: c.Heads, FF: c.FF, Vocab: c.Vocab, NormEps: c.Eps,
+		MuP: &models.MuP{BaseDModel: c.BaseD, BaseHeads: c.BaseHeads, BaseHeadDim: c.BaseHeadDim, BaseFF: c.BaseFF, InputMultiplier: c.In, OutputMultiplier: c.Out, AttnMultiplier: c.Attention}})
+	layer := func(theirs, ours string, strides ...int) link {
+		return link{theirs: "transformer_stack.stacked." + theirs, ours: "blocks.%d." + ours, layers: true, strides: strides}
+	}
+	r.weights = []link{
+		{theirs: "embedding.param", ours: "embedding", strides: []int{c.D, 1}},
+		{theirs: "norm.param", ours: "norm", strides: []int{1}},
+		{theirs: "unembedding.param", ours: "unembedding", strides: []int{c.Vocab, 1}},
+		layer("attention.module.norm.param", "attention.norm", 1),
+		layer("attention.module.qkv_linear.param", "attention.qkv", 3*c.D, c.D, c.HeadDim, 1),
+		layer("attention.module.out_linear.param", "attention.o", c.HeadDim*c.D, c.D, 1),
+		layer("mlp.module.norm.param", "feedforward.norm", 1),
+		layer("mlp.module.W1.param", "feedforward.w1", c.FF, 1),
+		layer("mlp.module.W2.param", "feedforward.w2", c.D, 1),
+	}
+	n := r.expected.Seq
+	stream := []int{n * c.D, c.D, 1}
+	for i, name := range []string{"query", "key", "value"} {
+		r.watched = append(r.watched, link{theirs: name, ours: "blocks.%d.attention.qkv", layers: true, base: i * c.D, strides: []int{3 * n * c.D, 3 * c.D, c.HeadDim, 1}})
+	}
+	r.watched = append(r.watched, link{theirs: "embedding", ours: "embedding.out", strides: stream})
+	for theirs, ours := range map[string]string{"attn_in": "attention.norm.out", "attn_out": "attention.write", "MHA_residual": "attention.stream",
+		"MLP_residual": "feedforward.stream", "mlp_in": "feedforward.in", "mlp_out": "feedforward.out"} {
+		r.watched = append(r.watched, link{theirs: theirs, ours: "blocks.%d." + ours, layers: true, strides: stream})
+	}
+	r.watched = append(r.watched, commonWatched(n, c.FF)...)
+}

@@ -1,0 +1,137 @@
+package stream
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+)
+
+// MatrixConfig describes a matrix stream.
+type MatrixConfig struct {
+	Layers, Dk, Dv, Rank, Vocab int
+	Positions                   int // rows of the position table; 0: none
+	Norm                        layers.NormConfig
+	Init                        layers.Init
+	InputScale                  float64 // muP multiplier of the embedding
+	KeyRatio                    float64 // muP: Dk over its base
+	RankRatio                   float64 // muP: Rank over its base
+	Dropout                     float64
+}
+
+// Matrix is the residual stream of the Residual Matrix Transformer (Mak & Flanigan 2025,
+// arXiv 2506.22696): each token has an outer-product memory X, Dk x Dv, that sublayers
+// read and write with key vectors,
+//
+//	X_0 = sum_h w_E[h] (x) e_h + w_PE[h] (x) p_h                        (eq. 18-19)
+//	q, k, v = r_{Q,K,V} Norm(X);   X <- X + sum_h w_O[h] (x) o_h        (eq. 20, 22)
+//	u = r_FF Norm(X);              X <- X + sum_h w_FF[h] (x) y_h       (eq. 23-25)
+//	features = r_U Norm(X)                                              (eq. 26)
+//
+// The norm is over all Dk*Dv entries jointly.
+type Matrix struct {
+	b                        *graph.Builder
+	c                        MatrixConfig
+	embedding, positions     *layers.Embedding
+	writeEmbedding, writePos *gorgonia.Node // [R, Dk]
+	attention, features      []memory
+	norm                     *layers.Norm
+	readUnembedding          *gorgonia.Node // [R, Dk]
+}
+
+// memory is one site's way in and out of the stream.
+type memory struct {
+	norm        *layers.Norm
+	read, write *gorgonia.Node // keys: [3, R, Dk] or [R, Dk] to read, [R, Dk] to write
+}
+
+// MatrixState is the stream: X [T, Dk, Dv].
+type MatrixState struct{ X *gorgonia.Node }
+
+// Nodes returns X.
+func (s MatrixState) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.X} }
+
+// NewMatrix makes the parameters of a matrix stream.
+func NewMatrix(b *graph.Builder, c MatrixConfig) *Matrix {
+	m := &Matrix{b: b, c: c, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, c.Rank, c.Dv),
+		writeEmbedding: b.Param(c.Init.Hidden("write_embedding", c.Rank, c.RankRatio, c.Rank, c.Dk))}
+	if c.Positions > 0 {
+		m.positions = layers.NewEmbedding(b, "positions", c.Init, 1, c.Positions, c.Rank, c.Dv)
+		m.writePos = b.Param(c.Init.Hidden("write_positions", c.Rank, c.RankRatio, c.Rank, c.Dk))
+	}
+	for l := range c.Layers {
+		sites := twoSites(l)
+		m.attention = append(m.attention, m.newMemory(sites[0].Name(), 3, c.Rank, c.Dk))
+		m.features = append(m.features, m.newMemory(sites[1].Name(), c.Rank, c.Dk))
+	}
+	m.norm = layers.NewNorm(b, "norm", c.Norm, c.Dk, c.Dv)
+	m.readUnembedding = b.Param(c.Init.Hidden("read_unembedding", c.Dk, c.KeyRatio, c.Rank, c.Dk))
+	return m
+}
+
+func (m *Matrix) newMemory(name string, readShape ...int) memory {
+	c := m.c
+	return memory{
+		norm:  layers.NewNorm(m.b, name+".norm", c.Norm, c.Dk, c.Dv),
+		read:  m.b.Param(c.Init.Hidden(name+".read", c.Dk, c.KeyRatio, readShape...)),
+		write: m.b.Param(c.Init.Output(name+".write", c.Rank, c.RankRatio, c.Rank, c.Dk)),
+	}
+}
+
+// Embed stores the tokens' and the positions' rows (eq. 18-19).
+func (m *Matrix) Embed(t Tokens) State {
+	e := m.embedding.Forward(t.IDs)          // [T, R, Dv]
+	x := m.b.Write(nil, m.writeEmbedding, e) // [T, Dk, Dv]
+	if m.positions != nil {
+		p := m.positions.Forward(t.Positions) // [T, R, Dv]
+		x = m.b.Write(x, m.writePos, p)       // [T, Dk, Dv]
+	}
+	return MatrixState{m.b.Hook("embedding.out", m.b.Dropout(x, m.c.Dropout))}
+}
+
+// Sites are attention and feed-forward.
+func (m *Matrix) Sites(block int) []Site { return twoSites(block) }
+
+// ReadHeads reads queries, keys and values of R heads of Dv entries (eq. 22).
+func (m *Matrix) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
+	a := m.attention[at.Block]
+	return a.norm.Read(s.(MatrixState).X, a.read), nil // [T, 3, R, Dv]
+}
+
+// WriteHeads stores the heads' outputs (eq. 20).
+func (m *Matrix) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
+	return m.store(s, at, m.attention[at.Block].write, o)
+}
+
+// ReadFeatures reads R vectors of Dv entries (eq. 23).
+func (m *Matrix) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
+	f := m.features[at.Block]
+	return f.norm.Read(s.(MatrixState).X, f.read), nil // [T, R, Dv]
+}
+
+// WriteFeatures stores y, R vectors of Dv entries (eq. 25).
+func (m *Matrix) WriteFeatures(s State, at Site, _ Link, y *gorgonia.Node) State {
+	return m.store(s, at, m.features[at.Block].write, y)
+}
+
+func (m *Matrix) store(s State, at Site, keys, y *gorgonia.Node) State {
+	x := s.(MatrixState).X
+	y = m.b.Dropout(y, m.c.Dropout)
+	if name := at.Name() + ".write"; m.b.Hooked(name) {
+		x = m.b.Add(x, m.b.Hook(name, m.b.Write(nil, keys, y))) // [T, Dk, Dv]
+	} else {
+		x = m.b.Write(x, keys, y) // [T, Dk, Dv]
+	}
+	return MatrixState{m.b.Hook(at.Name()+".stream", x)}
+}
+
+// EndBlock does nothing.
+func (m *Matrix) EndBlock(s State, _ int) State { return s }
+
+// Features reads R vectors from the normalised stream (eq. 26).
+func (m *Matrix) Features(s State) *gorgonia.Node {
+	return m.norm.Read(s.(MatrixState).X, m.readUnembedding) // [T, R, Dv]
+}
+
+// Table is E [V, R, Dv].
+func (m *Matrix) Table() *gorgonia.Node { return m.embedding.Table() }

@@ -1,0 +1,72 @@
+// Package stream holds the residual streams: the ways in which a language model carries
+// information past its layers. A stream is embedded, read, written and read out; the
+// blocks between a read and a write (package layers) never know which stream it is.
+package stream
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+)
+
+// State is what a stream carries between layers: one vector, one matrix, n copies, a
+// pair. Each stream has a type of its own; Nodes lists what it is made of.
+type State interface {
+	Nodes() gorgonia.Nodes
+}
+
+// Link carries what a write needs from its read: the normalised input, coefficients
+// computed in one pass for both. Each stream has types of its own; nil where a write
+// needs nothing.
+type Link any
+
+// Kind is a sublayer's kind.
+type Kind string
+
+// The kinds of sublayer.
+const (
+	Attention   Kind = "attention"
+	FeedForward Kind = "feedforward"
+)
+
+// Site is one sublayer of one block.
+type Site struct {
+	Block int
+	Kind  Kind
+	Index int // counts the sublayers of the whole model
+}
+
+// Name is the prefix of the site's parameters, "blocks.3.attention".
+func (s Site) Name() string { return fmt.Sprintf("blocks.%d.%s", s.Block, s.Kind) }
+
+// Tokens are a model's input: token ids [batch, seq] Int32 and their positions in their
+// rows, the same shape (nil where the stream has no position table).
+type Tokens struct{ IDs, Positions *gorgonia.Node }
+
+// Stream is a residual stream. Methods make nodes through the graph.Builder that the
+// stream was made with; errors are the builder's.
+type Stream interface {
+	// Embed puts the tokens into a new stream.
+	Embed(t Tokens) State
+	// Sites lists the sublayers of a block, in order.
+	Sites(block int) []Site
+	// ReadHeads is attention's way in: packed q, k, v [T, 3, H, Dh].
+	ReadHeads(s State, at Site) (qkv *gorgonia.Node, link Link)
+	// WriteHeads is attention's way out: o [T, H, Dh].
+	WriteHeads(s State, at Site, link Link, o *gorgonia.Node) State
+	// ReadFeatures is the feed-forward's way in: u [T, ...F].
+	ReadFeatures(s State, at Site) (u *gorgonia.Node, link Link)
+	// WriteFeatures is the feed-forward's way out: y [T, F].
+	WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) State
+	// EndBlock is what happens between blocks.
+	EndBlock(s State, block int) State
+	// Features is the unembedding's input [T, ...F].
+	Features(s State) *gorgonia.Node
+	// Table is the embedding's table, for a tied unembedding.
+	Table() *gorgonia.Node
+}
+
+// twoSites are attention and feed-forward, the sublayers of most streams.
+func twoSites(block int) []Site {
+	return []Site{{block, Attention, 2 * block}, {block, FeedForward, 2*block + 1}}
+}

@@ -1,0 +1,124 @@
+package stream
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+)
+
+// VectorConfig describes a vector stream.
+type VectorConfig struct {
+	Layers, D, Vocab int
+	Positions        int // rows of the position table; 0: none
+	Norm             layers.NormConfig
+	Init             layers.Init
+	Bias             bool
+	InputScale       float64 // muP multiplier of the embedding
+	WidthRatio       float64 // muP: D over its base
+	HeadsRatio       float64 // muP: heads*headDim over their base
+	Dropout          float64
+}
+
+// Vector is the residual stream of GPT-2 (Radford et al. 2019): one vector a token,
+//
+//	h_0 = E[token] + P[position];  h <- h + Sub(Norm(h))
+type Vector struct {
+	b         *graph.Builder
+	c         VectorConfig
+	embedding *layers.Embedding
+	positions *layers.Embedding
+	attention []heads
+	features  []*layers.Norm
+	norm      *layers.Norm
+}
+
+// heads are the projections around one attention: Norm and W_QKV in, W_O out.
+type heads struct {
+	norm                *layers.Norm
+	qkv, qkvBias        *gorgonia.Node // [D, 3D]
+	output, outputsBias *gorgonia.Node // [D, D]
+}
+
+// VectorState is the stream: h [T, D].
+type VectorState struct{ H *gorgonia.Node }
+
+// Nodes returns h.
+func (s VectorState) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.H} }
+
+// NewVector makes the parameters of a vector stream.
+func NewVector(b *graph.Builder, c VectorConfig) *Vector {
+	v := &Vector{b: b, c: c, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, c.D)}
+	if c.Positions > 0 {
+		v.positions = layers.NewEmbedding(b, "positions", c.Init, 1, c.Positions, c.D)
+	}
+	for l := range c.Layers {
+		sites := twoSites(l)
+		v.attention = append(v.attention, v.newHeads(sites[0].Name()))
+		v.features = append(v.features, layers.NewNorm(b, sites[1].Name()+".norm", c.Norm, c.D))
+	}
+	v.norm = layers.NewNorm(b, "norm", c.Norm, c.D)
+	return v
+}
+
+func (v *Vector) newHeads(name string) heads {
+	h := heads{
+		norm:   layers.NewNorm(v.b, name+".norm", v.c.Norm, v.c.D),
+		qkv:    v.b.Param(v.c.Init.Hidden(name+".qkv", v.c.D, v.c.WidthRatio, v.c.D, 3*v.c.D)),
+		output: v.b.Param(v.c.Init.Output(name+".o", v.c.D, v.c.HeadsRatio, v.c.D, v.c.D)),
+	}
+	if v.c.Bias {
+		h.qkvBias = v.b.Param(layers.Zero(name+".qkv_bias", 3*v.c.D))
+		h.outputsBias = v.b.Param(layers.Zero(name+".o_bias", v.c.D))
+	}
+	return h
+}
+
+// Embed looks the tokens up and adds their positions.
+func (v *Vector) Embed(t Tokens) State {
+	h := v.embedding.Forward(t.IDs) // [T, D]
+	if v.positions != nil {
+		h = v.b.Add(h, v.positions.Forward(t.Positions))
+	}
+	return VectorState{v.b.Hook("embedding.out", v.b.Dropout(h, v.c.Dropout))}
+}
+
+// Sites are attention and feed-forward.
+func (v *Vector) Sites(block int) []Site { return twoSites(block) }
+
+// ReadHeads is Norm, then W_QKV; heads are contiguous columns.
+func (v *Vector) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
+	h := v.attention[at.Block]
+	u := h.norm.Forward(s.(VectorState).H)                                 // [T, D]
+	return v.b.Linear(u, h.qkv, graph.LinearOptions{Bias: h.qkvBias}), nil // [T, 3D]
+}
+
+// WriteHeads adds W_O o.
+func (v *Vector) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
+	h := v.attention[at.Block]
+	return v.add(s, at, v.b.Linear(o, h.output, graph.LinearOptions{Bias: h.outputsBias}))
+}
+
+// ReadFeatures is Norm.
+func (v *Vector) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
+	return v.features[at.Block].Forward(s.(VectorState).H), nil
+}
+
+// WriteFeatures adds y.
+func (v *Vector) WriteFeatures(s State, at Site, _ Link, y *gorgonia.Node) State {
+	return v.add(s, at, y)
+}
+
+func (v *Vector) add(s State, at Site, y *gorgonia.Node) State {
+	y = v.b.Hook(at.Name()+".write", v.b.Dropout(y, v.c.Dropout)) // [T, D]
+	return VectorState{v.b.Hook(at.Name()+".stream", v.b.Add(s.(VectorState).H, y))}
+}
+
+// EndBlock does nothing.
+func (v *Vector) EndBlock(s State, _ int) State { return s }
+
+// Features is the final norm.
+func (v *Vector) Features(s State) *gorgonia.Node { return v.norm.Forward(s.(VectorState).H) }
+
+// Table is E [V, D].
+func (v *Vector) Table() *gorgonia.Node { return v.embedding.Table() }

@@ -1,0 +1,63 @@
+package trainer
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/config"
+)
+
+// configFile is the resolved config in a run folder.
+const configFile = "config.yaml"
+
+// Resume says what to do with a folder that already holds a run.
+type Resume string
+
+// The values of Resume; any other is a step folder to go on from.
+const (
+	ResumeNone Resume = "none" // refuse it
+	ResumeAuto Resume = "auto" // go on from its newest whole checkpoint, if there is one
+)
+
+// openFolder makes the run's folder and locks it; with ResumeNone it refuses one that
+// holds a run. unlock gives it free again.
+func openFolder(run *config.Run, resume Resume) (unlock func() error, err error) {
+	dir := run.Out
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, errors.Wrap(err, "out: want a folder that can be written")
+	}
+	if unlock, err = checkpoint.Lock(dir); err != nil {
+		return nil, err
+	}
+	if resume == ResumeNone && holdsRun(dir) {
+		_ = unlock()
+		return nil, errors.Errorf("out: %s already holds a run: go on with -resume auto, or choose another folder with -out", dir)
+	}
+	return unlock, nil
+}
+
+// holdsRun tells whether a folder has anything of a run that a new one would overwrite.
+func holdsRun(dir string) bool {
+	for _, name := range []string{configFile, metricsFile, "checkpoints"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// writeConfig writes the resolved config.
+func writeConfig(run *config.Run) error {
+	text, err := config.Marshal(run)
+	if err != nil {
+		return err
+	}
+	return checkpoint.WriteFileAtomic(filepath.Join(run.Out, configFile), func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}

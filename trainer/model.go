@@ -1,0 +1,143 @@
+package trainer
+
+import (
+	"encoding/json"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// Description is what a model file says of itself: enough to rebuild the graph, to find
+// the tokenizer and, where the data is still there, the validation split.
+type Description struct {
+	Model models.Config `json:"model"`
+	Data  config.Data   `json:"data"`
+}
+
+// Pretrained is a model read from a file.
+type Pretrained struct {
+	Description
+	Store  *graph.Store
+	Source checkpoint.Source
+	State  *checkpoint.State // of the step folder around the file, nil when it stands alone
+}
+
+// OpenModel reads a model from a run folder, a step folder or one model file.
+func OpenModel(path string) (*Pretrained, error) {
+	source, err := checkpoint.Resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := checkpoint.ReadModel(source.ModelPath)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pretrained{Source: source}
+	if p.Description, err = describe(source.ModelPath, file.Metadata); err != nil {
+		return nil, err
+	}
+	if p.Store, err = NewStore(p.Model, 0); err != nil {
+		return nil, errors.Wrap(err, source.ModelPath)
+	}
+	return p, errors.Wrap(setValues(p.Store, file.Tensors), source.ModelPath)
+}
+
+func describe(path string, metadata map[string]string) (Description, error) {
+	var d Description
+	if err := json.Unmarshal([]byte(metadata[checkpoint.MetadataConfig]), &d); err != nil {
+		return d, errors.Wrapf(err, "%s: metadata %s: want a model description", path, checkpoint.MetadataConfig)
+	}
+	return d, errors.Wrap(d.Model.Validate(), path)
+}
+
+// NewStore returns a Store with the initial parameters of a model.
+func NewStore(c models.Config, seed uint64) (*graph.Store, error) {
+	store := graph.NewStore(tensor.Float32, seed)
+	_, err := models.New(gorgonia.NewGraph(), c, models.WithStore(store))
+	return store, err
+}
+
+// values returns the Store's parameters as tensors that share its memory.
+func values(s *graph.Store) []checkpoint.Tensor {
+	var tensors []checkpoint.Tensor
+	for _, p := range s.Params() {
+		tensors = append(tensors, checkpoint.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Value.Float32s()})
+	}
+	return tensors
+}
+
+// setValues copies tensors into the Store's parameters. Every parameter must be there,
+// in its shape, and nothing else; otherwise nothing is changed.
+func setValues(s *graph.Store, tensors []checkpoint.Tensor) error {
+	targets := map[string]target{}
+	for _, p := range s.Params() {
+		targets[p.Name] = target{p.Shape, p.Value}
+	}
+	return assign(targets, tensors)
+}
+
+// The optimizer file holds two tensors a parameter.
+const (
+	moment1Suffix = ".moment1"
+	moment2Suffix = ".moment2"
+)
+
+func moments(s *graph.Store) []checkpoint.Tensor {
+	var tensors []checkpoint.Tensor
+	for _, p := range s.Params() {
+		tensors = append(tensors,
+			checkpoint.Tensor{Name: p.Name + moment1Suffix, Shape: p.Shape, Data: p.Moment1.Float32s()},
+			checkpoint.Tensor{Name: p.Name + moment2Suffix, Shape: p.Shape, Data: p.Moment2.Float32s()})
+	}
+	return tensors
+}
+
+func setMoments(s *graph.Store, tensors []checkpoint.Tensor) error {
+	targets := map[string]target{}
+	for _, p := range s.Params() {
+		s.EnsureMoments(p)
+		targets[p.Name+moment1Suffix] = target{p.Shape, p.Moment1}
+		targets[p.Name+moment2Suffix] = target{p.Shape, p.Moment2}
+	}
+	return assign(targets, tensors)
+}
+
+// target is a tensor to be filled from a file.
+type target struct {
+	shape []int
+	value *tensor.Dense
+}
+
+// assign copies tensors to the targets of their names, after checking all of them.
+func assign(targets map[string]target, tensors []checkpoint.Tensor) error {
+	given := map[string][]float32{}
+	for _, t := range tensors {
+		to, ok := targets[t.Name]
+		if !ok {
+			return errors.Errorf("tensor %q: the model has none of that name: it is a checkpoint of another model", t.Name)
+		}
+		if !tensor.Shape(to.shape).Eq(tensor.Shape(t.Shape)) {
+			return errors.Errorf("tensor %q: want shape %v, got %v: it is a checkpoint of another model", t.Name, to.shape, t.Shape)
+		}
+		data, err := t.Float32s()
+		if err != nil {
+			return err
+		}
+		given[t.Name] = data
+	}
+	for name := range targets {
+		if _, ok := given[name]; !ok {
+			return errors.Errorf("tensor %q: want it for the model, the file has none: it is a checkpoint of another model", name)
+		}
+	}
+	for name, to := range targets {
+		copy(to.value.Float32s(), given[name])
+	}
+	return nil
+}

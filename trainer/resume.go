@@ -1,0 +1,106 @@
+package trainer
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
+)
+
+// save writes a checkpoint of this step, unless there is one, and drops old ones.
+func (t *Trainer) save() error {
+	if t.saved == t.step {
+		return nil
+	}
+	if err := t.metrics.sync(); err != nil {
+		return err
+	}
+	metadata, err := t.metadata()
+	if err != nil {
+		return err
+	}
+	state := checkpoint.State{
+		Step: t.step, Tokens: int64(t.step) * int64(t.run.StepTokens()), BatchPosition: t.batches.Position(),
+		CorpusFingerprint: t.corpus.Fingerprint, Seed: t.run.Seed, OptimizerSteps: t.optimize.Steps(), BadSteps: t.badTotal,
+	}
+	if !math.IsInf(t.best, 0) {
+		state.BestLoss = &t.best
+	}
+	_, err = checkpoint.Save(t.run.Out, &checkpoint.Checkpoint{State: state, Model: values(t.store), Optimizer: moments(t.store), ModelMetadata: metadata})
+	if err != nil {
+		return err
+	}
+	t.saved = t.step
+	return checkpoint.Prune(t.run.Out, t.run.Train.Keep)
+}
+
+// resume goes on from the checkpoint that mode names, if any.
+func (t *Trainer) resume(mode Resume) error {
+	dir := string(mode)
+	switch mode {
+	case ResumeNone, "":
+		return nil
+	case ResumeAuto:
+		latest, warnings, err := checkpoint.Latest(t.run.Out)
+		for _, w := range warnings {
+			t.report.Note("warning: " + w)
+		}
+		if errors.Is(err, checkpoint.ErrNone) {
+			return nil
+		}
+		if err != nil {
+			return errors.Wrap(err, "-resume auto")
+		}
+		dir = latest
+	}
+	return errors.Wrapf(t.restore(dir), "-resume: %s", dir)
+}
+
+// restore puts a checkpoint's weights, moments and positions back.
+func (t *Trainer) restore(dir string) error {
+	c, err := checkpoint.Load(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	if err := t.checkResume(c, dir); err != nil {
+		return err
+	}
+	if err := setValues(t.store, c.Model); err != nil {
+		return err
+	}
+	if err := setMoments(t.store, c.Optimizer); err != nil {
+		return err
+	}
+	t.step, t.badTotal = c.State.Step, c.State.BadSteps
+	t.optimize.SetSteps(c.State.OptimizerSteps)
+	t.batches.Seek(c.State.BatchPosition)
+	if c.State.BestLoss != nil {
+		t.best = *c.State.BestLoss
+	}
+	if filepath.Dir(filepath.Dir(filepath.Clean(dir))) == filepath.Clean(t.run.Out) {
+		t.saved = t.step
+	}
+	t.report.Note(fmt.Sprintf("resumed from %s at step %d", dir, t.step))
+	return nil
+}
+
+// checkResume refuses a checkpoint that this run cannot go on from.
+func (t *Trainer) checkResume(c *checkpoint.Checkpoint, dir string) error {
+	d, err := describe(dir, c.ModelMetadata)
+	if err != nil {
+		return err
+	}
+	if err := t.run.Model.SameModel(d.Model); err != nil {
+		return errors.Wrap(err, "the checkpoint is of another model")
+	}
+	if c.State.CorpusFingerprint != t.corpus.Fingerprint {
+		return errors.Errorf("the corpus has changed since the checkpoint: want fingerprint %.12s, got %.12s: restore the data, or start a new run with train.init_from", c.State.CorpusFingerprint, t.corpus.Fingerprint)
+	}
+	if c.State.Step > t.run.TotalSteps() {
+		return errors.Errorf("the checkpoint is of step %d, the run ends at %d: raise train.steps", c.State.Step, t.run.TotalSteps())
+	}
+	return nil
+}

@@ -1,0 +1,328 @@
+package trainer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/optim"
+)
+
+// Trainer is one run.
+type Trainer struct {
+	run      *config.Run
+	report   Reporter
+	unlock   func() error
+	corpus   *data.Corpus
+	batches  *data.Batcher
+	store    *graph.Store
+	program  *graph.Program
+	eval     *Evaluator
+	optimize *optim.Optimizer
+	metrics  *metricsLog
+	flops    float64 // of one token, forward and backward
+
+	step      int // steps done
+	badInRow  int
+	badTotal  int
+	best      float64 // validation loss, +Inf: none yet
+	lastScore *Score
+	saved     int // the step of the newest checkpoint, -1: none
+	started   time.Time
+	before    float64 // seconds of the run before it was resumed
+}
+
+// Options vary Open.
+type Options struct {
+	Resume Resume
+	Report Reporter // nil: none
+}
+
+// Result is how a run ended.
+type Result struct {
+	Steps       int
+	Interrupted bool
+	Final       *Score // validation at the end, nil when interrupted or without validation data
+	Checkpoint  string // the newest step folder
+}
+
+// Open prepares a run: folder, corpus, programs, weights. Whatever it complains about is
+// in the call, the config or what they name; nothing has been trained yet.
+func Open(ctx context.Context, run *config.Run, o Options) (t *Trainer, err error) {
+	t = &Trainer{run: run, report: o.Report, best: math.Inf(1), saved: -1}
+	if t.report == nil {
+		t.report = silent{}
+	}
+	if t.unlock, err = openFolder(run, o.Resume); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			t.Close()
+		}
+	}()
+	for _, prepare := range []func(context.Context) error{t.loadCorpus, t.compile, t.initialise, func(context.Context) error { return t.resume(o.Resume) }} {
+		if err := prepare(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := writeConfig(run); err != nil {
+		return nil, err
+	}
+	t.metrics, err = openMetrics(run.Out, t.step)
+	if err == nil && len(t.metrics.lines) > 0 {
+		t.before = t.metrics.lines[len(t.metrics.lines)-1].Seconds
+	}
+	return t, err
+}
+
+// silent reports nothing.
+type silent struct{}
+
+func (silent) Start(int, int) {}
+func (silent) Step(Metrics)   {}
+func (silent) Note(string)    {}
+func (silent) Finish()        {}
+
+// LoadCorpus loads the corpus that a data section names.
+func LoadCorpus(ctx context.Context, d config.Data) (*data.Corpus, error) {
+	return data.Load(ctx, data.Options{Source: data.Source{Kind: d.Source, Paths: d.Path}, Tokenizer: d.Tokenizer, Split: d.Split, TextField: d.TextField})
+}
+
+func (t *Trainer) loadCorpus(ctx context.Context) (err error) {
+	c := t.run
+	if t.corpus, err = LoadCorpus(ctx, c.Data); err != nil {
+		return err
+	}
+	if err := t.corpus.Check(c.Train.Batch, c.Model.Seq); err != nil {
+		return err
+	}
+	if c.Train.EvalEvery > 0 {
+		if err := t.corpus.CheckValidation(c.Model.Seq); err != nil {
+			return err
+		}
+	}
+	t.batches, err = data.NewBatcher(t.corpus.Train.Tokens, c.Train.Batch, c.Model.Seq, c.Seed)
+	return err
+}
+
+// compile builds the training and the evaluation program over one Store.
+func (t *Trainer) compile(context.Context) (err error) {
+	c := t.run
+	t.store = graph.NewStore(tensor.Float32, c.Seed)
+	o := graph.ProgramOptions{Gradients: true, Recompute: graph.Recompute(c.Train.Recompute),
+		Options: graph.Options{Store: t.store, Threads: c.Device.Threads, Training: true, Seed: c.Seed}}
+	t.program, err = graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
+		m, err := models.On(b, c.Model)
+		if err != nil {
+			return graph.Roots{}, err
+		}
+		tokens := b.Input(inputTokens, tensor.Int32, c.Train.Batch, c.Model.Seq)
+		targets := b.Input(inputTargets, tensor.Int32, c.Train.Batch, c.Model.Seq)
+		return graph.Roots{Loss: m.Loss(m.Forward(tokens), targets)}, m.Err()
+	})
+	if err != nil {
+		return err
+	}
+	t.flops = float64(c.Model.Cost().TrainFLOPs())
+	if t.corpus.CheckValidation(c.Model.Seq) == nil {
+		if t.eval, err = NewEvaluator(t.store, c.Model, c.Train.Batch, c.Model.Seq, c.Device.Threads); err != nil {
+			return err
+		}
+	}
+	t.optimize, err = newOptimizer(t.store, c)
+	return err
+}
+
+func newOptimizer(store *graph.Store, c *config.Run) (*optim.Optimizer, error) {
+	schedule, err := c.Schedule()
+	if err != nil {
+		return nil, err
+	}
+	return optim.New(store, c.Device.Threads,
+		optim.Clip(c.Train.Clip),
+		optim.Adam(c.Train.Beta1, c.Train.Beta2, c.Train.AdamEps),
+		optim.Rate(c.Train.LR, schedule),
+		optim.MuP(),
+		optim.Decay(c.Train.WeightDecay, optim.DecayMode(c.Train.WeightDecayMode), nil))
+}
+
+// initialise starts from another run's weights if the config says so.
+func (t *Trainer) initialise(context.Context) error {
+	path := t.run.Train.InitFrom
+	if path == "" {
+		return nil
+	}
+	source, err := checkpoint.Resolve(path)
+	if err != nil {
+		return errors.Wrap(err, "train.init_from")
+	}
+	file, err := checkpoint.ReadModel(source.ModelPath)
+	if err != nil {
+		return errors.Wrap(err, "train.init_from")
+	}
+	d, err := describe(source.ModelPath, file.Metadata)
+	if err == nil {
+		err = t.run.Model.SameModel(d.Model)
+	}
+	if err == nil {
+		err = setValues(t.store, file.Tensors)
+	}
+	return errors.Wrapf(err, "train.init_from: %s", source.ModelPath)
+}
+
+// Run trains to the end, or until ctx is cancelled: then it finishes the step, saves and
+// returns with Interrupted set.
+func (t *Trainer) Run(ctx context.Context) (*Result, error) {
+	total := t.run.TotalSteps()
+	t.started = time.Now()
+	t.report.Start(t.step, total)
+	defer t.report.Finish()
+	for t.step < total && ctx.Err() == nil {
+		if err := t.advance(ctx, total); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.save(); err != nil {
+		return nil, err
+	}
+	if err := t.draw(); err != nil {
+		return nil, err
+	}
+	r := &Result{Steps: t.step, Interrupted: t.step < total, Checkpoint: filepath.Join(t.run.Out, "checkpoints", fmt.Sprintf("step-%08d", t.step))}
+	if !r.Interrupted {
+		r.Final = t.lastScore
+	}
+	return r, nil
+}
+
+// advance makes one step and what is due after it.
+func (t *Trainer) advance(ctx context.Context, total int) error {
+	m, err := t.trainStep()
+	if err != nil {
+		return err
+	}
+	due := t.step == total || (t.run.Train.EvalEvery > 0 && t.step%t.run.Train.EvalEvery == 0)
+	improved := false
+	if due && t.eval != nil {
+		if improved, err = t.evaluate(ctx, &m); err != nil {
+			return err
+		}
+	}
+	if err := t.metrics.add(m); err != nil {
+		return err
+	}
+	t.report.Step(m)
+	if t.badInRow >= t.run.Train.MaxBadSteps {
+		return t.giveUp(m)
+	}
+	if improved || (t.run.Train.CheckpointEvery > 0 && t.step%t.run.Train.CheckpointEvery == 0) {
+		if err := t.save(); err != nil {
+			return err
+		}
+	}
+	if improved {
+		if err := checkpoint.MarkBest(t.run.Out, t.step, t.best); err != nil {
+			return err
+		}
+	}
+	if due {
+		return t.draw()
+	}
+	return nil
+}
+
+// giveUp ends a run that only makes numbers that are not finite.
+func (t *Trainer) giveUp(m Metrics) error {
+	last := "there is no checkpoint yet"
+	if t.saved >= 0 {
+		last = fmt.Sprintf("the checkpoint of step %d is kept", t.saved)
+	}
+	return errors.Errorf("step %d: loss %g, gradient norm %g: not finite for %d steps in a row (train.max_bad_steps); %s: lower train.lr, or lengthen train.warmup",
+		m.Step, float64(m.Loss), float64(m.GradNorm), t.badInRow, last)
+}
+
+// draw writes loss.svg.
+func (t *Trainer) draw() error { return drawLoss(t.run.Out, t.run.Name, t.metrics.lines) }
+
+// evaluate scores the validation split and tells whether it is the best so far.
+func (t *Trainer) evaluate(ctx context.Context, m *Metrics) (improved bool, err error) {
+	tokens := t.corpus.Val.Tokens
+	if n := t.run.Train.EvalTokens; n > 0 && n+1 < len(tokens) {
+		tokens = tokens[:n+1]
+	}
+	score, err := t.eval.Evaluate(context.WithoutCancel(ctx), t.corpus.Tokenizer, tokens, nil)
+	if err != nil {
+		return false, err
+	}
+	t.lastScore = &score
+	loss, bits := number(score.Loss), number(score.BitsPerByte)
+	m.ValLoss, m.ValBits = &loss, &bits
+	t.report.Note(fmt.Sprintf("step %d  validation loss %.4f, perplexity %.3f, %.4f bits per byte", t.step, score.Loss, score.Perplexity, score.BitsPerByte))
+	if score.Loss < t.best {
+		t.best = score.Loss
+		return true, nil
+	}
+	return false, nil
+}
+
+// Store returns where the parameters live.
+func (t *Trainer) Store() *graph.Store { return t.store }
+
+// Tokenizer returns the run's tokenizer.
+func (t *Trainer) Tokenizer() data.Tokenizer { return t.corpus.Tokenizer }
+
+// Memory reports the training program's buffers.
+func (t *Trainer) Memory() graph.Memory { return t.program.Memory() }
+
+// Corpus returns the run's corpus.
+func (t *Trainer) Corpus() *data.Corpus { return t.corpus }
+
+// Close frees the folder and ends all workers.
+func (t *Trainer) Close() {
+	if t.program != nil {
+		t.program.Close()
+	}
+	if t.eval != nil {
+		t.eval.Close()
+	}
+	if t.optimize != nil {
+		t.optimize.Close()
+	}
+	if t.metrics != nil {
+		_ = t.metrics.close()
+	}
+	if t.unlock != nil {
+		_ = t.unlock()
+		t.unlock = nil
+	}
+}
+
+// metadata is the description that a model file carries.
+func (t *Trainer) metadata() (map[string]string, error) {
+	text, err := json.Marshal(Description{Model: t.run.Model, Data: t.run.Data})
+	return map[string]string{checkpoint.MetadataConfig: string(text)}, errors.WithStack(err)
+}
+
+// files lists what a run leaves in its folder.
+func (t *Trainer) Files() []string {
+	var names []string
+	for _, name := range []string{configFile, metricsFile, plotFile, "latest.json", "best.json"} {
+		if _, err := os.Stat(filepath.Join(t.run.Out, name)); err == nil {
+			names = append(names, filepath.Join(t.run.Out, name))
+		}
+	}
+	return names
+}
