@@ -98,6 +98,10 @@ func TestLatestOfOnlyDamaged(t *testing.T) {
 	_, _, err = Latest(gone)
 	require.Error(t, err)
 	assert.NotErrorIs(t, err, ErrNone)
+	tamper(t, gone, latestFile, flipLastByte)
+	_, _, err = Latest(gone)
+	require.Error(t, err)
+	assert.NotErrorIs(t, err, ErrNone, "something was here")
 }
 
 func TestForeignNamesAreNoSteps(t *testing.T) {

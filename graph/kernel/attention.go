@@ -42,7 +42,7 @@ func (d *AttentionParams) slope(h int) float64 {
 //
 // The results have the same bits for any number of threads.
 type Attention[T Float] struct {
-	AttentionParams
+	d      AttentionParams
 	starts []int32
 	qkv    []T // [batch*seq, 3, heads, headDim]
 	out    []T // [batch*seq, heads, headDim]
@@ -75,7 +75,7 @@ type attentionWorker[T Float] struct {
 // starts[i] <= j <= i; starts [batch*seq] counts within the row, a start beyond i is
 // taken as i, and nil is 0 everywhere. lse may be nil if no Backward follows.
 func (a *Attention[T]) Forward(p *Pool, out, lse, qkv []T, starts []int32, d AttentionParams) {
-	a.AttentionParams, a.starts = d, starts
+	a.d, a.starts = d, starts
 	a.out, a.lse, a.qkv = out, lse, qkv
 	a.forward(p)
 	a.release()
@@ -83,7 +83,7 @@ func (a *Attention[T]) Forward(p *Pool, out, lse, qkv []T, starts []int32, d Att
 
 // forward runs the pairs that are one worker's each, then the split ones.
 func (a *Attention[T]) forward(p *Pool) {
-	pairs := a.Batch * a.Heads
+	pairs := a.d.Batch * a.d.Heads
 	a.plan(p, pairs-pairs%p.Threads())
 	p.Do(a.whole, (*attentionForwardPairs[T])(a))
 	if rest := (pairs - a.whole) * a.blocks(); rest > 0 {
@@ -98,7 +98,7 @@ func (a *Attention[T]) plan(p *Pool, whole int) {
 	a.whole = whole
 	slots := p.Threads()
 	if whole == 0 {
-		slots = a.Batch * a.Heads
+		slots = a.d.Batch * a.d.Heads
 	}
 	if len(a.workers) < p.Threads() {
 		a.workers = append(a.workers, make([]attentionWorker[T], p.Threads()-len(a.workers))...)
@@ -110,11 +110,11 @@ func (a *Attention[T]) plan(p *Pool, whole int) {
 		}
 	}
 	if a.dqkv != nil {
-		a.deltas = grow(a.deltas, slots*a.Seq)
+		a.deltas = grow(a.deltas, slots*a.d.Seq)
 	}
-	if a.RopeBase != 0 {
-		a.rotated = grow(a.rotated, slots*2*a.Seq*a.HeadDim)
-		a.rope.extend(a.RopeBase, a.HeadDim, a.positions())
+	if a.d.RopeBase != 0 {
+		a.rotated = grow(a.rotated, slots*2*a.d.Seq*a.d.HeadDim)
+		a.rope.extend(a.d.RopeBase, a.d.HeadDim, a.positions())
 	}
 }
 
@@ -123,12 +123,12 @@ func (a *Attention[T]) positions() int {
 	if a.cache != nil {
 		return a.cache.Capacity
 	}
-	return a.Seq
+	return a.d.Seq
 }
 
 // release lets go of the caller's slices.
 func (a *Attention[T]) release() {
-	a.Slopes, a.starts, a.cache, a.past = nil, nil, nil, 0
+	a.d.Slopes, a.starts, a.cache, a.past = nil, nil, nil, 0
 	a.qkv, a.out, a.lse, a.dout, a.dqkv, a.prob = nil, nil, nil, nil, nil, nil
 }
 
@@ -148,7 +148,7 @@ type attentionForwardPairs[T Float] Attention[T]
 func (t *attentionForwardPairs[T]) Part(worker, lo, hi int) {
 	a := (*Attention[T])(t)
 	for pair := lo; pair < hi; pair++ {
-		a.prepare(pair, worker, 0, a.Seq)
+		a.prepare(pair, worker, 0, a.d.Seq)
 		v := a.view(pair, worker)
 		for block := range a.blocks() {
 			a.attend(&a.workers[worker], v, block)
@@ -192,8 +192,8 @@ func balanced(item, n int) int {
 // attend computes one block of queries of one pair over all blocks of keys it sees.
 func (a *Attention[T]) attend(w *attentionWorker[T], v attentionView[T], block int) {
 	i0, i1 := a.block(block)
-	ld := a.Heads * a.HeadDim
-	out := a.out[(v.row*a.Seq+i0)*ld+v.head*a.HeadDim:]
+	ld := a.d.Heads * a.d.HeadDim
+	out := a.out[(v.row*a.d.Seq+i0)*ld+v.head*a.d.HeadDim:]
 	var beta T
 	for r := range i1 - i0 {
 		w.largest[r], w.sums[r] = T(math.Inf(-1)), 0
@@ -203,10 +203,10 @@ func (a *Attention[T]) attend(w *attentionWorker[T], v attentionView[T], block i
 		j1 := min(j0+attentionBlock, last)
 		a.scoreTile(w, v, i0, i1, j0, j1)
 		for r := range i1 - i0 {
-			a.softmaxTileRow(w, v, i0+r, r, j0, j1, out[r*ld:][:a.HeadDim])
+			a.softmaxTileRow(w, v, i0+r, r, j0, j1, out[r*ld:][:a.d.HeadDim])
 		}
 		// out [queries, Dh] = P [queries, keys] v [keys, Dh] + beta * out
-		w.gemm.Run(false, false, i1-i0, a.HeadDim, j1-j0, 1, w.scores, attentionBlock, v.v[j0*v.ldv:], v.ldv, beta, out, ld)
+		w.gemm.Run(false, false, i1-i0, a.d.HeadDim, j1-j0, 1, w.scores, attentionBlock, v.v[j0*v.ldv:], v.ldv, beta, out, ld)
 		beta = 1
 	}
 	a.finish(w, v, i0, i1, out, ld)
@@ -214,7 +214,7 @@ func (a *Attention[T]) attend(w *attentionWorker[T], v attentionView[T], block i
 
 // scoreTile sets scores [queries i0:i1, keys j0:j1] = Scale * q k^T.
 func (a *Attention[T]) scoreTile(w *attentionWorker[T], v attentionView[T], i0, i1, j0, j1 int) {
-	w.gemm.Run(false, true, i1-i0, j1-j0, a.HeadDim, T(a.Scale), v.q[i0*v.ldq:], v.ldq, v.k[j0*v.ldk:], v.ldk, 0, w.scores, attentionBlock)
+	w.gemm.Run(false, true, i1-i0, j1-j0, a.d.HeadDim, T(a.d.Scale), v.q[i0*v.ldq:], v.ldq, v.k[j0*v.ldk:], v.ldk, 0, w.scores, attentionBlock)
 }
 
 // softmaxTileRow turns row r of the scores into exp(logit - largest so far), 0 where
@@ -269,9 +269,9 @@ func scaleRow[T Float](row []T, s T) {
 // finish divides the output rows by their sums and writes lse.
 func (a *Attention[T]) finish(w *attentionWorker[T], v attentionView[T], i0, i1 int, out []T, ld int) {
 	for r := range i1 - i0 {
-		scaleRow(out[r*ld:][:a.HeadDim], T(1/w.sums[r]))
+		scaleRow(out[r*ld:][:a.d.HeadDim], T(1/w.sums[r]))
 		if a.lse != nil {
-			a.lse[v.pair*a.Seq+i0+r] = T(float64(w.largest[r]) + math.Log(w.sums[r]))
+			a.lse[v.pair*a.d.Seq+i0+r] = T(float64(w.largest[r]) + math.Log(w.sums[r]))
 		}
 	}
 }

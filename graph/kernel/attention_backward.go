@@ -9,7 +9,7 @@ package kernel
 //
 // With rotary positions q and k are the rotated ones, and dq, dk are rotated back.
 func (a *Attention[T]) Backward(p *Pool, dqkv, qkv, out, dout, lse []T, starts []int32, d AttentionParams) {
-	a.AttentionParams, a.starts = d, starts
+	a.d, a.starts = d, starts
 	a.dqkv, a.qkv, a.out, a.dout, a.lse = dqkv, qkv, out, dout, lse
 	pairs := d.Batch * d.Heads
 	a.plan(p, wholeBackwardPairs(pairs, p.Threads()))
@@ -41,9 +41,9 @@ func (t *attentionBackwardPairs[T]) Part(worker, lo, hi int) {
 	a := (*Attention[T])(t)
 	w := &a.workers[worker]
 	for pair := lo; pair < hi; pair++ {
-		a.prepare(pair, worker, 0, a.Seq)
+		a.prepare(pair, worker, 0, a.d.Seq)
 		v, g := a.view(pair, worker), a.gradients(pair)
-		a.clearQueries(g, 0, a.Seq)
+		a.clearQueries(g, 0, a.d.Seq)
 		for keys := range a.blocks() {
 			for queries := keys; queries < a.blocks(); queries++ {
 				if a.gradientTile(w, v, queries, keys) {
@@ -52,8 +52,8 @@ func (t *attentionBackwardPairs[T]) Part(worker, lo, hi int) {
 				}
 			}
 		}
-		a.rotateBackRows(g.q, g.ld, 0, a.Seq)
-		a.rotateBackRows(g.k, g.ld, 0, a.Seq)
+		a.rotateBackRows(g.q, g.ld, 0, a.d.Seq)
+		a.rotateBackRows(g.k, g.ld, 0, a.d.Seq)
 	}
 }
 
@@ -103,16 +103,16 @@ type attentionGradients[T Float] struct {
 }
 
 func (a *Attention[T]) gradients(pair int) attentionGradients[T] {
-	width := a.Heads * a.HeadDim
-	x := a.packed(a.dqkv, pair/a.Heads, pair%a.Heads)
+	width := a.d.Heads * a.d.HeadDim
+	x := a.packed(a.dqkv, pair/a.d.Heads, pair%a.d.Heads)
 	return attentionGradients[T]{q: x, k: x[width:], v: x[2*width:], ld: 3 * width}
 }
 
 // deltaPair sets the slot's deltas of the tokens i0:i1 to dout_i . out_i.
 func (a *Attention[T]) deltaPair(row, head, slot, i0, i1 int) {
 	for i := i0; i < i1; i++ {
-		at := ((row*a.Seq+i)*a.Heads + head) * a.HeadDim
-		a.deltas[slot*a.Seq+i] = rowDot(a.out[at:][:a.HeadDim], a.dout[at:][:a.HeadDim])
+		at := ((row*a.d.Seq+i)*a.d.Heads + head) * a.d.HeadDim
+		a.deltas[slot*a.d.Seq+i] = rowDot(a.out[at:][:a.d.HeadDim], a.dout[at:][:a.d.HeadDim])
 	}
 }
 
@@ -141,11 +141,11 @@ func (a *Attention[T]) gradientTile(w *attentionWorker[T], v attentionView[T], q
 	if a.firstBlock(v.row, i0, i1) > j0 {
 		return false
 	}
-	width := a.Heads * a.HeadDim
+	width := a.d.Heads * a.d.HeadDim
 	a.scoreTile(w, v, i0, i1, j0, j1)
 	// dP [queries, keys] = dout [queries, Dh] v^T [Dh, keys]
-	dout := a.dout[(v.row*a.Seq+i0)*width+v.head*a.HeadDim:]
-	w.gemm.Run(false, true, i1-i0, j1-j0, a.HeadDim, 1, dout, width, v.v[j0*v.ldv:], v.ldv, 0, w.dscores, attentionBlock)
+	dout := a.dout[(v.row*a.d.Seq+i0)*width+v.head*a.d.HeadDim:]
+	w.gemm.Run(false, true, i1-i0, j1-j0, a.d.HeadDim, 1, dout, width, v.v[j0*v.ldv:], v.ldv, 0, w.dscores, attentionBlock)
 	for r := range i1 - i0 {
 		a.gradientTileRow(w, v, i0+r, r, j0, j1)
 	}
@@ -161,10 +161,10 @@ func (a *Attention[T]) gradientTileRow(w *attentionWorker[T], v attentionView[T]
 		if v.slope != 0 {
 			addDistances(visible, v.slope, i-min(j1-1, i))
 		}
-		softmaxExp(visible, a.lse[v.pair*a.Seq+i])
+		softmaxExp(visible, a.lse[v.pair*a.d.Seq+i])
 	}
 	dvisible := a.visible(drow, v.row, i, j0, j1)
-	delta := a.deltas[v.slot*a.Seq+i]
+	delta := a.deltas[v.slot*a.d.Seq+i]
 	for c, d := range dvisible[:len(visible)] {
 		dvisible[c] = visible[c] * (d - delta)
 	}
@@ -174,16 +174,16 @@ func (a *Attention[T]) gradientTileRow(w *attentionWorker[T], v attentionView[T]
 func (a *Attention[T]) addKeys(w *attentionWorker[T], v attentionView[T], g attentionGradients[T], queries, keys int) {
 	i0, i1 := a.block(queries)
 	j0, j1 := a.block(keys)
-	width := a.Heads * a.HeadDim
+	width := a.d.Heads * a.d.HeadDim
 	var beta T
 	if queries != keys {
 		beta = 1
 	}
 	// dv [keys, Dh] += P^T [keys, queries] dout [queries, Dh]
-	dout := a.dout[(v.row*a.Seq+i0)*width+v.head*a.HeadDim:]
-	w.gemm.Run(true, false, j1-j0, a.HeadDim, i1-i0, 1, w.scores, attentionBlock, dout, width, beta, g.v[j0*g.ld:], g.ld)
+	dout := a.dout[(v.row*a.d.Seq+i0)*width+v.head*a.d.HeadDim:]
+	w.gemm.Run(true, false, j1-j0, a.d.HeadDim, i1-i0, 1, w.scores, attentionBlock, dout, width, beta, g.v[j0*g.ld:], g.ld)
 	// dk [keys, Dh] += Scale * dS^T [keys, queries] q [queries, Dh]
-	w.gemm.Run(true, false, j1-j0, a.HeadDim, i1-i0, T(a.Scale), w.dscores, attentionBlock, v.q[i0*v.ldq:], v.ldq, beta, g.k[j0*g.ld:], g.ld)
+	w.gemm.Run(true, false, j1-j0, a.d.HeadDim, i1-i0, T(a.d.Scale), w.dscores, attentionBlock, v.q[i0*v.ldq:], v.ldq, beta, g.k[j0*g.ld:], g.ld)
 }
 
 // addQueries adds a tile's part to dq.
@@ -191,19 +191,19 @@ func (a *Attention[T]) addQueries(w *attentionWorker[T], v attentionView[T], g a
 	i0, i1 := a.block(queries)
 	j0, j1 := a.block(keys)
 	// dq [queries, Dh] += Scale * dS [queries, keys] k [keys, Dh]
-	w.gemm.Run(false, false, i1-i0, a.HeadDim, j1-j0, T(a.Scale), w.dscores, attentionBlock, v.k[j0*v.ldk:], v.ldk, 1, g.q[i0*g.ld:], g.ld)
+	w.gemm.Run(false, false, i1-i0, a.d.HeadDim, j1-j0, T(a.d.Scale), w.dscores, attentionBlock, v.k[j0*v.ldk:], v.ldk, 1, g.q[i0*g.ld:], g.ld)
 }
 
 // clearQueries sets dq of the tokens i0:i1 to zero.
 func (a *Attention[T]) clearQueries(g attentionGradients[T], i0, i1 int) {
 	for i := i0; i < i1; i++ {
-		clear(g.q[i*g.ld:][:a.HeadDim])
+		clear(g.q[i*g.ld:][:a.d.HeadDim])
 	}
 }
 
 // rotateBackRows turns the rows i0:i1 of dq or dk back, with rotary positions.
 func (a *Attention[T]) rotateBackRows(x []T, ld, i0, i1 int) {
-	if a.RopeBase == 0 {
+	if a.d.RopeBase == 0 {
 		return
 	}
 	for i := i0; i < i1; i++ {

@@ -4,7 +4,7 @@ package kernel
 // seq] (query, then key), 0 where a query does not see a key. It is meant for looking
 // at attention: the whole matrix is in memory.
 func (a *Attention[T]) Pattern(p *Pool, prob, qkv []T, starts []int32, d AttentionParams) {
-	a.AttentionParams, a.starts = d, starts
+	a.d, a.starts = d, starts
 	a.prob, a.qkv = prob, qkv
 	pairs := d.Batch * d.Heads
 	a.plan(p, pairs)
@@ -18,20 +18,20 @@ type attentionPatternPairs[T Float] Attention[T]
 func (t *attentionPatternPairs[T]) Part(worker, lo, hi int) {
 	a := (*Attention[T])(t)
 	for pair := lo; pair < hi; pair++ {
-		a.prepare(pair, worker, 0, a.Seq)
+		a.prepare(pair, worker, 0, a.d.Seq)
 		v := a.view(pair, worker)
 		// logits [seq, seq] = Scale * q [seq, Dh] k^T [Dh, seq]
-		logits := a.prob[pair*a.Seq*a.Seq:][:a.Seq*a.Seq]
-		a.workers[worker].gemm.Run(false, true, a.Seq, a.Seq, a.HeadDim, T(a.Scale), v.q, v.ldq, v.k, v.ldk, 0, logits, a.Seq)
-		for i := range a.Seq {
-			a.patternRow(v, logits[i*a.Seq:][:a.Seq], i)
+		logits := a.prob[pair*a.d.Seq*a.d.Seq:][:a.d.Seq*a.d.Seq]
+		a.workers[worker].gemm.Run(false, true, a.d.Seq, a.d.Seq, a.d.HeadDim, T(a.d.Scale), v.q, v.ldq, v.k, v.ldk, 0, logits, a.d.Seq)
+		for i := range a.d.Seq {
+			a.patternRow(v, logits[i*a.d.Seq:][:a.d.Seq], i)
 		}
 	}
 }
 
 // patternRow turns the logits of query i into probabilities.
 func (a *Attention[T]) patternRow(v attentionView[T], row []T, i int) {
-	visible := a.visible(row, v.row, i, 0, a.Seq)
+	visible := a.visible(row, v.row, i, 0, a.d.Seq)
 	if v.slope != 0 {
 		addDistances(visible, v.slope, 0)
 	}

@@ -58,7 +58,7 @@ func newAttentionCase(batch, seq, heads, dim int, alibi bool, rope float64, star
 	return c
 }
 
-// tokens is the number of tokens times the width of all heads.
+// width is the number of elements of a token's output.
 func (c attentionCase) width() int { return c.Heads * c.HeadDim }
 
 func (c attentionCase) randomQKV(seed uint64) []float64 {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// crossEntropyCase is one call; its arguments are made by args.
+// crossEntropyCase is one call; crossEntropyInputs makes its arguments.
 type crossEntropyCase struct {
 	tokens, f, vocab int
 	transposed       bool
@@ -34,7 +34,7 @@ func crossEntropyCases() []crossEntropyCase {
 	}
 }
 
-// args returns inputs from fixed seeds and outputs full of NaN.
+// crossEntropyInputs returns inputs from fixed seeds and outputs full of NaN.
 func crossEntropyInputs[T Float](c crossEntropyCase) CrossEntropyArgs[T] {
 	rng := rand.New(rand.NewPCG(21, 7))
 	targets := make([]int32, c.tokens)
@@ -106,7 +106,7 @@ func referenceCrossEntropy(a CrossEntropyArgs[float64]) crossEntropyReference {
 	return r
 }
 
-// runCrossEntropy runs with a bound on the logits of some tokens of float32.
+// runCrossEntropy runs with a bound on the bytes of logits in memory, 0 for the usual one.
 func runCrossEntropy[T Float](t *testing.T, threads, bytes int, a CrossEntropyArgs[T]) (crossEntropy, zLoss float64) {
 	t.Helper()
 	p := NewPool(threads)

@@ -32,15 +32,22 @@ func TestRopeAgainstComputedTable(t *testing.T) {
 	}
 }
 
+// The table is made anew when the base, the head size or a larger number of positions
+// asks for it, and only then.
 func TestRopeTableFollowsItsArguments(t *testing.T) {
-	var table, fresh ropeTable[float32]
+	var table ropeTable[float32]
 	table.extend(100, 4, 8)
-	table.extend(100, 4, 3) // smaller: kept
+	table.extend(100, 4, 3)
 	require.Equal(t, 8, table.positions)
-	table.extend(500, 6, 3)
-	fresh.extend(500, 6, 3)
-	require.Equal(t, fresh.cos, table.cos)
-	require.Equal(t, fresh.sin, table.sin)
+	for _, x := range []struct {
+		base               float64
+		headDim, positions int
+	}{{500, 4, 8}, {500, 6, 5}, {500, 6, 9}} {
+		var fresh ropeTable[float32]
+		table.extend(x.base, x.headDim, x.positions)
+		fresh.extend(x.base, x.headDim, x.positions)
+		require.Equal(t, fresh, table)
+	}
 }
 
 func TestRopeLeavesAnOddLastElement(t *testing.T) {
