@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/pkg/errors"
@@ -32,15 +33,31 @@ func (b *buffer) ensure(s signature) {
 		return
 	}
 	dense, ok := b.value.(*tensor.Dense)
-	if ok && rowMajor(dense) && dense.Shape().Eq(s.shape) {
+	if ok && rowMajor(dense) && slices.Equal(dense.Shape(), s.shape) {
 		return
 	}
 	if b.data == nil {
 		dense = tensor.New(tensor.Of(s.dtype), tensor.WithShape(s.shape...))
-		b.value, b.data = dense, dataOf(dense)
+		b.value, b.data = guard(dense), dataOf(dense)
 		return
 	}
 	b.value = denseAt(b.data, s)
+}
+
+// guard returns t marked as a view, which a stock Reshape copies. Of any other tensor it
+// returns an alias that Gorgonia takes for a value of its own: a stock Add behind the
+// Reshape would write into our output while other nodes still need it.
+func guard(t *tensor.Dense) *tensor.Dense {
+	shape := t.Shape().Clone()
+	view, err := t.Slice()
+	if err != nil {
+		return t
+	}
+	dense, ok := view.(*tensor.Dense)
+	if !ok || dense.Reshape(shape...) != nil { // a slice of one element has lost its axes
+		return t
+	}
+	return dense
 }
 
 // dataOf returns where a tensor's elements begin.
@@ -66,7 +83,7 @@ func denseAt(p unsafe.Pointer, s signature) *tensor.Dense {
 	default:
 		backing = unsafe.Slice((*float32)(p), s.size())
 	}
-	return tensor.New(tensor.WithShape(s.shape...), tensor.WithBacking(backing))
+	return guard(tensor.New(tensor.WithShape(s.shape...), tensor.WithBacking(backing)))
 }
 
 func newScalar(dt tensor.Dtype) (gorgonia.Value, unsafe.Pointer) {
@@ -116,8 +133,8 @@ func argumentOf(v gorgonia.Value, want signature) (argument, error) {
 		}
 		if !rowMajor(t) {
 			dense, ok := t.Materialize().(*tensor.Dense)
-			if !ok {
-				return argument{}, errors.Errorf("want a dense tensor of %s, got one that cannot be made contiguous", want)
+			if !ok || !rowMajor(dense) {
+				return argument{}, errors.Errorf("want %s in row-major order, got strides %v: copy it into a tensor of the default order", want, t.Strides())
 			}
 			t = dense
 		}

@@ -199,11 +199,9 @@ func (b *Builder) Input(name string, dt tensor.Dtype, shape ...int) *gorgonia.No
 	if !b.claim(name) {
 		return nil
 	}
-	for _, d := range shape {
-		if d < 1 {
-			b.fail(errors.Errorf("graph: input %q: want a positive shape, got %v", name, shape))
-			return nil
-		}
+	if err := wantPositive(shape); err != nil {
+		b.fail(errors.Wrapf(err, "graph: input %q", name))
+		return nil
 	}
 	n := gorgonia.NewTensor(b.g, dt, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name))
 	b.inputs = append(b.inputs, n)

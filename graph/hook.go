@@ -5,8 +5,6 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"github.com/residua-go/residua/graph/kernel"
 )
 
 // Hooks name the activations to watch or replace. The function gets a tensor of its own
@@ -52,15 +50,11 @@ func (k hook) differentiable(int) bool { return true }
 func (k hook) diff(d *derivative) { d.set(0, d.grad) }
 
 func (k hook) run(c *call) error {
-	if c.double() {
-		copyInput[float64](c)
-	} else {
-		copyInput[float32](c)
+	if err := (duplicate{}).run(c); err != nil {
+		return err
 	}
 	if dense, ok := c.result.(*tensor.Dense); ok && k.call != nil {
 		return k.call(k.name, dense)
 	}
 	return nil
 }
-
-func copyInput[T kernel.Float](c *call) { copy(out[T](c), in[T](c, 0)) }

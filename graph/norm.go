@@ -151,9 +151,16 @@ func (k normGrad) run(c *call) error {
 func runNormGrad[T kernel.Float](k normGrad, c *call) error {
 	p := k.params(c.op.in[1], c.op.in[2])
 	mean, rstd := savedRows[T](k.saved, p.Rows)
-	dgain, accumulate := companionOut[T](c, 0)
+	dgain, accumulateGain := companionOut[T](c, 0)
 	dbias, accumulateBias := companionOut[T](c, 1)
+	// Where only one of them is a parameter's gradient, the other is a term of one.
+	if accumulateGain && !accumulateBias {
+		clear(dbias)
+	}
+	if accumulateBias && !accumulateGain {
+		clear(dgain)
+	}
 	state[kernel.Norm[T]](c).Backward(c.pool(), out[T](c), dgain, dbias, in[T](c, 0), in[T](c, 1), in[T](c, 2),
-		mean, rstd, accumulate || accumulateBias, p)
+		mean, rstd, accumulateGain || accumulateBias, p)
 	return nil
 }

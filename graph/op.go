@@ -179,6 +179,7 @@ func (op *Op) SymDiff(inputs gorgonia.Nodes, output, grad *gorgonia.Node) (gorgo
 		grads:  make(gorgonia.Nodes, len(inputs)),
 	}
 	op.diff(d)
+	d.separate()
 	if err := op.builder.Err(); err != nil {
 		return nil, errors.Wrapf(err, "gradient of %s", op.kind)
 	}

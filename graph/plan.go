@@ -28,6 +28,7 @@ type plan struct {
 	position  map[*gorgonia.Node]int
 	readers   map[*gorgonia.Node]gorgonia.Nodes
 	pinned    map[*gorgonia.Node]bool
+	last      map[*gorgonia.Node]int // what lastUse has found
 	of        map[*gorgonia.Node]*interval
 	intervals []*interval
 	bytes     int // of the arena
@@ -41,7 +42,7 @@ func newPlan(g *gorgonia.ExprGraph, pinned gorgonia.Nodes) (*plan, error) {
 		return nil, errors.Wrap(err, "graph: plan")
 	}
 	p := &plan{position: map[*gorgonia.Node]int{}, readers: map[*gorgonia.Node]gorgonia.Nodes{},
-		pinned: map[*gorgonia.Node]bool{}, of: map[*gorgonia.Node]*interval{}}
+		pinned: map[*gorgonia.Node]bool{}, last: map[*gorgonia.Node]int{}, of: map[*gorgonia.Node]*interval{}}
 	for i := len(sorted) - 1; i >= 0; i-- { // the tape machine runs the sort backwards
 		p.position[sorted[i]] = len(p.order)
 		p.order = append(p.order, sorted[i])
@@ -107,6 +108,9 @@ func (p *plan) lastUse(n *gorgonia.Node) int {
 	if p.pinned[n] {
 		return len(p.order)
 	}
+	if last, known := p.last[n]; known {
+		return last
+	}
 	last := p.position[n]
 	for _, r := range p.readers[n] {
 		last = max(last, p.position[r])
@@ -114,6 +118,7 @@ func (p *plan) lastUse(n *gorgonia.Node) int {
 			last = max(last, p.lastUse(r))
 		}
 	}
+	p.last[n] = last
 	return last
 }
 

@@ -38,6 +38,7 @@ type Program struct {
 	roots     Roots
 	forward   int            // nodes that the build function made
 	gradients gorgonia.Nodes // one a parameter
+	keeper    *gorgonia.Node // reads, at the end, what stock ops could overwrite; or nil
 	plan      *plan
 	vm        gorgonia.VM
 	inputs    map[string]*tensor.Dense
@@ -55,6 +56,7 @@ func stages() []stage {
 	return []stage{
 		{"build", (*Program).buildGraph},          // the model's own forward nodes
 		{"differentiate", (*Program).addGradient}, // gradient nodes; recomputation puts copies before them
+		{"keep", (*Program).keepValues},           // after all readers exist, before liveness is computed
 		{"verify", (*Program).verify},             // no dead node, no two nodes of one hash: after all nodes exist
 		{"plan", (*Program).planBuffers},          // liveness -> offsets in one arena
 		{"bind", (*Program).bind},                 // buffers to ops, values to inputs: before the machine copies engines
@@ -86,7 +88,7 @@ func (p *Program) buildGraph() (err error) {
 		p.options.Store = NewStore(dtypeOr32(p.options.DType), p.options.Seed)
 	}
 	g := gorgonia.NewGraph()
-	p.builder = On(g, p.options.Options)
+	p.builder, p.keeper = On(g, p.options.Options), nil
 	p.roots, err = p.build(p.builder)
 	if err == nil {
 		err = p.builder.Err()
@@ -121,8 +123,11 @@ func (p *Program) addGradient() (err error) {
 
 // verify checks what the tape machine relies on without checking it.
 func (p *Program) verify() error {
-	if dead := p.DeadNodes(); len(dead) > 0 {
-		return errors.Errorf("node %q is read by nothing, yet would run every time; %d such nodes", dead[0].Name(), len(dead))
+	for _, n := range p.DeadNodes() {
+		// A stock op differentiates with respect to all its inputs, wanted or not.
+		if opOf(n) != nil || int(n.ID()) < p.forward {
+			return errors.Errorf("node %q is read by nothing, yet would run every time", n.Name())
+		}
 	}
 	hashes := map[uint32]bool{}
 	for _, n := range p.builder.g.AllNodes() {
@@ -150,6 +155,9 @@ func (p *Program) rebuild() error {
 	if err := p.addGradient(); err != nil {
 		return err
 	}
+	if err := p.keepValues(); err != nil {
+		return err
+	}
 	return p.verify()
 }
 
@@ -158,8 +166,10 @@ func (p *Program) kept() gorgonia.Nodes {
 	kept := append(gorgonia.Nodes(nil), p.roots.Outputs...)
 	kept = append(kept, p.gradients...)
 	kept = append(kept, p.builder.hooked...)
-	if p.roots.Loss != nil {
-		kept = append(kept, p.roots.Loss)
+	for _, n := range []*gorgonia.Node{p.roots.Loss, p.keeper} {
+		if n != nil {
+			kept = append(kept, n)
+		}
 	}
 	return kept
 }

@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"slices"
+
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 )
@@ -30,6 +32,14 @@ func wantInts(in []signature, i int, what string) error {
 func wantDims(s signature, dims int, what, axes string) error {
 	if s.shape.Dims() != dims {
 		return errors.Errorf("%s: want shape %s, got %v", what, axes, s.shape)
+	}
+	return nil
+}
+
+// wantPositive checks the shape of an input or a parameter.
+func wantPositive(shape []int) error {
+	if len(shape) == 0 || slices.Min(shape) < 1 {
+		return errors.Errorf("want at least one axis, each at least 1, got %v", shape)
 	}
 	return nil
 }

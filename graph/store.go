@@ -3,6 +3,7 @@ package graph
 import (
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"unsafe"
 
 	"github.com/pkg/errors"
@@ -96,13 +97,11 @@ func (s *Store) Bytes() int {
 
 // ensure returns the parameter that spec describes, making it if there is none.
 func (s *Store) ensure(spec ParamSpec) (*Param, error) {
-	for _, d := range spec.Shape {
-		if d < 1 {
-			return nil, errors.Errorf("parameter %q: want a positive shape, got %v", spec.Name, spec.Shape)
-		}
+	if err := wantPositive(spec.Shape); err != nil {
+		return nil, errors.Wrapf(err, "parameter %q", spec.Name)
 	}
 	if p := s.byName[spec.Name]; p != nil {
-		if !p.Value.Shape().Eq(tensor.Shape(spec.Shape)) {
+		if !slices.Equal(p.Value.Shape(), spec.Shape) {
 			return nil, errors.Errorf("parameter %q: the store has shape %v, the graph wants %v", spec.Name, p.Value.Shape(), spec.Shape)
 		}
 		return p, nil

@@ -96,8 +96,10 @@ func fieldError(field, format string, args ...any) error {
 	return &FieldError{Field: field, Problem: fmt.Sprintf(format, args...)}
 }
 
-// Resolve returns the config with every default filled in.
+// Resolve returns the config with every default filled in: a preset's values where it
+// names a preset and no stream, then the fields' own defaults.
 func (c Config) Resolve() Config {
+	c = c.overPreset()
 	setDefault(&c.Norm, NormLayer)
 	setDefault(&c.NormEps, 1e-6)
 	setDefault(&c.Positions, PositionsLearned)
@@ -135,6 +137,9 @@ func (c Config) checkStream() error {
 	case StreamMatrix, StreamVector:
 		return nil
 	case "":
+		if _, names, ok := FindPreset(c.Preset); c.Preset != "" && !ok {
+			return fieldError("preset", "want one of %v, got %q", names, c.Preset)
+		}
 		return fieldError("stream", "want %s or %s, got nothing: name a stream or a preset", StreamMatrix, StreamVector)
 	}
 	return fieldError("stream", "want %s or %s, got %q", StreamMatrix, StreamVector, c.Stream)
@@ -210,7 +215,7 @@ func (c Config) checkNumbers() error {
 		return fieldError("rope_base", "want > 1 and positions rope, got %g with positions %s", c.RopeBase, c.Positions)
 	case c.Norm == NormRMS && c.Bias:
 		return fieldError("bias", "rmsnorm has no bias: set bias to false or norm to %s", NormLayer)
-	case c.ZLoss < 0:
+	case !(c.ZLoss >= 0):
 		return fieldError("z_loss", "want >= 0, got %g", c.ZLoss)
 	case c.MaskDocuments && (c.BOS < 0 || c.BOS >= c.Vocab):
 		return fieldError("mask_documents", "want a BOS id below the vocabulary %d, got %d", c.Vocab, c.BOS)
@@ -223,17 +228,26 @@ func (c Config) checkMuP() error {
 		return nil
 	}
 	m := c.MuP
-	for _, s := range []size{{"base_d_model", m.BaseDModel}, {"base_heads", m.BaseHeads}, {"base_head_dim", m.BaseHeadDim},
-		{"base_dk", m.BaseDk}, {"base_dv", m.BaseDv}, {"base_rank", m.BaseRank}, {"base_ff", m.BaseFF}} {
+	wanted, foreign := []size{{"base_dk", m.BaseDk}, {"base_dv", m.BaseDv}, {"base_rank", m.BaseRank}},
+		[]size{{"base_d_model", m.BaseDModel}, {"base_heads", m.BaseHeads}, {"base_head_dim", m.BaseHeadDim}}
+	if c.Stream == StreamVector {
+		wanted, foreign = foreign, wanted
+	}
+	for _, s := range append(wanted, size{"base_ff", m.BaseFF}) {
 		if s.value < 0 {
 			return fieldError("mup."+s.field, "want >= 1, got %d", s.value)
+		}
+	}
+	for _, s := range foreign {
+		if s.value != 0 {
+			return fieldError("mup."+s.field, "want nothing for the %s stream, got %d: remove it", c.Stream, s.value)
 		}
 	}
 	for _, f := range []struct {
 		field string
 		value float64
 	}{{"input_multiplier", m.InputMultiplier}, {"output_multiplier", m.OutputMultiplier}, {"attn_multiplier", m.AttnMultiplier}} {
-		if f.value < 0 {
+		if !(f.value >= 0) {
 			return fieldError("mup."+f.field, "want > 0, got %g", f.value)
 		}
 	}
@@ -272,6 +286,14 @@ func (c Config) StreamSize() int {
 	return c.Dk * c.Dv
 }
 
+// positionRows is the number of rows of the position table, 0 without one.
+func (c Config) positionRows() int {
+	if c.Positions == PositionsLearned {
+		return c.Seq
+	}
+	return 0
+}
+
 // SameModel tells whether two configs describe the same parameters, and if not why.
 func (c Config) SameModel(other Config) error {
 	a, b := c.Resolve(), other.Resolve()
@@ -281,7 +303,7 @@ func (c Config) SameModel(other Config) error {
 	}{
 		{"stream", a.Stream, b.Stream}, {"layers", a.Layers, b.Layers}, {"d_model", a.DModel, b.DModel},
 		{"heads", a.Heads, b.Heads}, {"dk", a.Dk, b.Dk}, {"dv", a.Dv, b.Dv}, {"rank", a.Rank, b.Rank},
-		{"ff", a.FF, b.FF}, {"vocab", a.Vocab, b.Vocab}, {"positions", a.Positions, b.Positions},
+		{"ff", a.FF, b.FF}, {"vocab", a.Vocab, b.Vocab}, {"positions", a.Positions, b.Positions}, {"seq", a.positionRows(), b.positionRows()},
 		{"bias", a.Bias, b.Bias}, {"tie_embeddings", a.TieEmbeddings, b.TieEmbeddings},
 	} {
 		if f.want != f.have {

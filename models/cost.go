@@ -36,10 +36,7 @@ func (c Config) tables() int {
 	if !c.TieEmbeddings {
 		n *= 2
 	}
-	if c.Positions == PositionsLearned {
-		n += c.Seq * c.Width()
-	}
-	return n
+	return n + c.positionRows()*c.Width()
 }
 
 // float32Bytes is the size of an activation entry.
@@ -55,8 +52,8 @@ func (c Config) vectorCost() Cost {
 		biases = norms + l*(3*d+d+ff+d)
 	}
 	// Kept a block: h and its norm at both sites, qkv, the heads' output, the hidden
-	// layer before and after GELU. At the end: h and the features.
-	activations := l*(2*d+2*d+3*d+d+2*ff) + 2*d
+	// layer before and after GELU. At the end: h (the loss's own pass uses the features).
+	activations := l*(2*d+2*d+3*d+d+2*ff) + d
 	return Cost{
 		Parameters:      tables + l*block + norms + biases,
 		Embedding:       tables,
@@ -82,14 +79,26 @@ func (c Config) matrixCost() Cost {
 		inputs = 2
 	}
 	keys := (6*l + inputs + 1) * r * dk
-	// Kept a block: X at both sites, qkv, the heads' output, u, the hidden layer before
-	// and after GELU, y. At the ends: the looked-up rows, X and the features.
-	activations := l*(2*dk*dv+3*width+width+width+2*ff+width) + inputs*width + dk*dv + width
 	return Cost{
 		Parameters:      tables + l*2*width*ff + keys + gains + biases,
 		Embedding:       tables,
 		ForwardFLOPs:    2*keys*dv + l*4*width*ff + l*c.attentionFLOPs() + 2*width*v,
 		StreamSize:      dk * dv,
-		ActivationBytes: float32Bytes * activations,
+		ActivationBytes: float32Bytes * c.matrixActivations(inputs),
 	}
+}
+
+// matrixActivations are the entries kept a token. A block: X at both sites, qkv, the
+// heads' output, u, the hidden layer before and after GELU, y. At the ends: the rows of
+// each of the inputs' tables, and X (the loss's own pass uses the features).
+func (c Config) matrixActivations(inputs int) int {
+	l, x, width := c.Layers, c.Dk*c.Dv, c.Rank*c.Dv
+	n := l*(2*x+3*width+width+width+2*c.FF+width) + inputs*width + x
+	if c.Bias {
+		n += (2*l + 1) * x // a norm with a bias is not fused with its read
+	}
+	if c.Dropout > 0 {
+		n += l * width // the heads' output after dropout
+	}
+	return n
 }

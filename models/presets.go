@@ -1,6 +1,9 @@
 package models
 
-import "sort"
+import (
+	"reflect"
+	"sort"
+)
 
 // Preset is a named model with the parameter count that its source prints.
 type Preset struct {
@@ -15,7 +18,7 @@ type Preset struct {
 // The RMT paper's printed counts leave things out; Cost counts everything.
 const (
 	noteRMT         = "the paper counts no norm gains"
-	noteTransformer = "the paper counts no positions"
+	noteTransformer = "the paper counts neither positions nor norm gains"
 	noteExact       = "the paper counts as we do"
 )
 
@@ -48,6 +51,26 @@ func FindPreset(name string) (Preset, []string, bool) {
 	}
 	sort.Strings(names)
 	return Preset{}, names, false
+}
+
+// overPreset returns the preset that c names, overridden by c's fields that are not
+// zero; c itself where it names a stream (its fields are then filled in already), no
+// preset, or one that does not exist.
+func (c Config) overPreset() Config {
+	if c.Preset == "" || c.Stream != "" {
+		return c
+	}
+	preset, _, ok := FindPreset(c.Preset)
+	if !ok {
+		return c
+	}
+	merged, own := reflect.ValueOf(&preset.Config).Elem(), reflect.ValueOf(c)
+	for i := range own.NumField() {
+		if !own.Field(i).IsZero() {
+			merged.Field(i).Set(own.Field(i))
+		}
+	}
+	return preset.Config
 }
 
 // gpt2Vocab is the size of GPT-2's vocabulary.

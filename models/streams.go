@@ -7,11 +7,7 @@ import (
 
 // newStream is the list of streams: a new one adds its case here.
 func newStream(b *graph.Builder, c Config) stream.Stream {
-	r := c.ratios()
-	positions := 0
-	if c.Positions == PositionsLearned {
-		positions = c.Seq
-	}
+	r, positions := c.ratios(), c.positionRows()
 	switch c.Stream {
 	case StreamVector:
 		return stream.NewVector(b, stream.VectorConfig{

@@ -55,8 +55,16 @@ func (t *Trainer) resume(mode Resume) error {
 			return errors.Wrap(err, "-resume auto")
 		}
 		dir = latest
+	default:
+		source, err := checkpoint.Resolve(dir)
+		if err != nil {
+			return errors.Wrap(err, "-resume: want auto, none, or a run's or step's folder")
+		}
+		if dir = source.StepDir; dir == "" {
+			return errors.Errorf("-resume: %s: want a step folder with optimizer and state, got a model alone: start from it with train.init_from", mode)
+		}
 	}
-	return errors.Wrapf(t.restore(dir), "-resume: %s", dir)
+	return errors.Wrap(t.restore(dir), "-resume")
 }
 
 // restore puts a checkpoint's weights, moments and positions back.

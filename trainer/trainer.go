@@ -60,32 +60,41 @@ type Result struct {
 
 // Open prepares a run: folder, corpus, programs, weights. Whatever it complains about is
 // in the call, the config or what they name; nothing has been trained yet.
-func Open(ctx context.Context, run *config.Run, o Options) (t *Trainer, err error) {
-	t = &Trainer{run: run, report: o.Report, best: math.Inf(1), saved: -1}
+func Open(ctx context.Context, run *config.Run, o Options) (*Trainer, error) {
+	t := &Trainer{run: run, report: o.Report, best: math.Inf(1), saved: -1}
 	if t.report == nil {
 		t.report = silent{}
 	}
-	if t.unlock, err = openFolder(run, o.Resume); err != nil {
+	if err := t.prepare(ctx, o.Resume); err != nil {
+		t.Close()
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			t.Close()
+	return t, nil
+}
+
+// prepare makes everything that a run needs.
+func (t *Trainer) prepare(ctx context.Context, resume Resume) (err error) {
+	if t.unlock, err = openFolder(t.run, resume); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{t.loadCorpus, t.compile, t.initialise} {
+		if err := step(ctx); err != nil {
+			return err
 		}
-	}()
-	for _, prepare := range []func(context.Context) error{t.loadCorpus, t.compile, t.initialise, func(context.Context) error { return t.resume(o.Resume) }} {
-		if err := prepare(ctx); err != nil {
-			return nil, err
-		}
 	}
-	if err := writeConfig(run); err != nil {
-		return nil, err
+	if err := t.resume(resume); err != nil {
+		return err
 	}
-	t.metrics, err = openMetrics(run.Out, t.step)
-	if err == nil && len(t.metrics.lines) > 0 {
-		t.before = t.metrics.lines[len(t.metrics.lines)-1].Seconds
+	if err := writeConfig(t.run); err != nil {
+		return err
 	}
-	return t, err
+	if t.metrics, err = openMetrics(t.run.Out, t.step); err != nil {
+		return err
+	}
+	if n := len(t.metrics.lines); n > 0 {
+		t.before = t.metrics.lines[n-1].Seconds
+	}
+	return nil
 }
 
 // silent reports nothing.

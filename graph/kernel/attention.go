@@ -75,10 +75,10 @@ type attentionWorker[T Float] struct {
 // starts[i] <= j <= i; starts [batch*seq] counts within the row, a start beyond i is
 // taken as i, and nil is 0 everywhere. lse may be nil if no Backward follows.
 func (a *Attention[T]) Forward(p *Pool, out, lse, qkv []T, starts []int32, d AttentionParams) {
+	defer a.release()
 	a.d, a.starts = d, starts
 	a.out, a.lse, a.qkv = out, lse, qkv
 	a.forward(p)
-	a.release()
 }
 
 // forward runs the pairs that are one worker's each, then the split ones.

@@ -9,6 +9,7 @@ package kernel
 //
 // With rotary positions q and k are the rotated ones, and dq, dk are rotated back.
 func (a *Attention[T]) Backward(p *Pool, dqkv, qkv, out, dout, lse []T, starts []int32, d AttentionParams) {
+	defer a.release()
 	a.d, a.starts = d, starts
 	a.dqkv, a.qkv, a.out, a.dout, a.lse = dqkv, qkv, out, dout, lse
 	pairs := d.Batch * d.Heads
@@ -19,7 +20,6 @@ func (a *Attention[T]) Backward(p *Pool, dqkv, qkv, out, dout, lse []T, starts [
 		p.Do(rest, (*attentionBackwardKeys[T])(a))
 		p.Do(rest, (*attentionBackwardQueries[T])(a))
 	}
-	a.release()
 }
 
 // wholeBackwardPairs is the number of pairs that stay with one worker each. A whole

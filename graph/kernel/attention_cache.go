@@ -59,10 +59,10 @@ func (a *Attention[T]) ForwardCached(p *Pool, out, qkv []T, c *KVCache[T], start
 	if err := c.check(&d); err != nil {
 		return err
 	}
+	defer a.release()
 	a.d, a.starts = d, starts
 	a.out, a.qkv, a.cache, a.past = out, qkv, c, c.Length
 	a.forward(p)
-	a.release()
 	return nil
 }
 

@@ -4,12 +4,12 @@ package kernel
 // seq] (query, then key), 0 where a query does not see a key. It is meant for looking
 // at attention: the whole matrix is in memory.
 func (a *Attention[T]) Pattern(p *Pool, prob, qkv []T, starts []int32, d AttentionParams) {
+	defer a.release()
 	a.d, a.starts = d, starts
 	a.prob, a.qkv = prob, qkv
 	pairs := d.Batch * d.Heads
 	a.plan(p, pairs)
 	p.Do(pairs, (*attentionPatternPairs[T])(a))
-	a.release()
 }
 
 // attentionPatternPairs gives every worker whole (batch, head) pairs.

@@ -25,26 +25,23 @@ func (x *block[T]) run() {
 	}
 }
 
-// runPanel computes one panel of columns. The rows are divided evenly over as few
-// tiles as can hold them, the taller tiles first.
+// runPanel computes one panel of columns.
 func (x *block[T]) runPanel(t *tile[T], vecs int) {
-	highest := x.kernels.rows[vecs]
-	tiles := (x.m + highest - 1) / highest
-	height := x.m / tiles
-	taller := x.m - tiles*height
-	if taller > 0 {
-		t.tiles = taller
-		x.runTiles(t, height+1, vecs)
-		done := taller * (height + 1)
-		t.c, t.d = at(t.c, done*t.cs), at(t.d, done*t.cs)
-		if x.transposed {
-			t.a = at(t.a, done)
-		} else {
-			t.a = at(t.a, done*t.as)
-		}
+	many, high, few, low := x.kernels.split(x.m, vecs)
+	if many > 0 {
+		t.tiles = many
+		x.runTiles(t, high, vecs)
 	}
-	t.tiles = tiles - taller
-	x.runTiles(t, height, vecs)
+	if few == 0 {
+		return
+	}
+	if many > 0 {
+		done := many * high
+		t.a = at(t.a, choose(x.transposed, done, done*t.as))
+		t.c, t.d = at(t.c, done*t.cs), at(t.d, done*t.cs)
+	}
+	t.tiles = few
+	x.runTiles(t, low, vecs)
 }
 
 // runTiles runs the micro-kernel.

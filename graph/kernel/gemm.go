@@ -1,9 +1,11 @@
 package kernel
 
 // Gemm computes C = alpha * op(A) op(B) + beta * C, row-major, in parallel over a Pool.
+// float32 runs on AVX-512 or AVX2 micro-kernels where the processor has them. For given
+// sizes the bits depend on the processor's micro-kernels and the thread count alone.
 type Gemm[T Float] struct {
 	task gemmTask[T]
-	own  arena // for calls without a Pool
+	own  arena // for calls without a Pool, which has its own
 	path path
 }
 

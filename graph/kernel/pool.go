@@ -16,9 +16,9 @@ type Task interface {
 // Pool is a fixed set of workers. The goroutine that calls Do is worker 0; the
 // others are started by NewPool and end with Close (or when the Pool is garbage).
 //
-// A pool serves one caller at a time: it lends kernels the scratch memory of its
-// workers. Calling Do from inside a part of the same pool is allowed; the inner call
-// runs its parts one after another on the goroutine that made it.
+// A pool serves one goroutine at a time. Do may be called from inside a part: the inner
+// call runs its parts one after another where it is made. A kernel that takes a Pool
+// may not run inside a part, however: it borrows the scratch memory of the workers.
 type Pool struct {
 	threads int
 	crew    *crew // nil when threads is 1

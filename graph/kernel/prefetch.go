@@ -16,6 +16,11 @@ func tokensAhead[T Float](elements int) int {
 // prefetchToken starts loading token i of s, if there is one.
 func prefetchToken[T Float](s []T, i, elements int) {
 	if first := i * elements; first < len(s) {
-		prefetchBytes(unsafe.Pointer(&s[first]), elements*int(unsafe.Sizeof(T(0))))
+		prefetch(s[first : first+elements])
 	}
+}
+
+// prefetch starts loading s.
+func prefetch[T Float](s []T) {
+	prefetchBytes(unsafe.Pointer(unsafe.SliceData(s)), len(s)*int(unsafe.Sizeof(T(0))))
 }

@@ -32,11 +32,11 @@ func generate() (map[string][]byte, error) {
 	var declarations writer
 	declarations.line("%s\n\npackage kernel", header)
 	for _, s := range isas {
-		files["gemm_"+s.name+"_amd64.s"] = assembly(s)
+		files["microkernels_"+s.name+"_amd64.s"] = assembly(s)
 		declare(&declarations, s)
 	}
 	text, err := format.Source(declarations.Bytes())
-	files["gemm_tiles_amd64.go"] = text
+	files["microkernels_generated_amd64.go"] = text
 	return files, err
 }
 

@@ -155,6 +155,7 @@ func (k microkernel) emitTileStart(w *writer) {
 			w.op("LEAQ", fmt.Sprintf("(%s)(CX*1)", regA[i-1]), regA[i])
 		}
 	}
+	k.emitPrefetch(w)
 	w.op("MOVQ", "tile_b(AX)", regB)
 	w.op("MOVQ", "tile_k(AX)", regK)
 	for r := range k.rows {
@@ -166,6 +167,23 @@ func (k microkernel) emitTileStart(w *writer) {
 			}
 		}
 	}
+}
+
+// emitPrefetch asks for the tile's place in C early, where the sum takes long enough.
+func (k microkernel) emitPrefetch(w *writer) {
+	const longSum = 64
+	w.op("CMPQ", "tile_k(AX)", fmt.Sprintf("$%d", longSum))
+	w.op("JLT", "clear")
+	w.op("MOVQ", regC, "DI")
+	for r := range k.rows {
+		for line := 0; line < k.vecs*k.bytes(); line += 64 {
+			w.op("PREFETCHT0", fmt.Sprintf("%d(DI)", line))
+		}
+		if r < k.rows-1 {
+			w.op("ADDQ", regCS, "DI")
+		}
+	}
+	w.label("clear")
 }
 
 // emitStep adds one k: acc[r, :] += A[r, k] * B[k, :].

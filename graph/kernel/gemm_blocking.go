@@ -1,11 +1,11 @@
 package kernel
 
 // Sizes of the blocks that a product is cut into. A panel of B is blockK x width
-// (64 KiB of float32 with AVX-512) and is read from the first-level cache; a block of
+// (48 KiB of float32 with AVX-512) and is read from the first-level cache; a block of
 // A is blockM x blockK and stays in the second; a block of B is blockK x blockN.
 const (
-	blockM = 224
-	blockK = 512
+	blockM = 112
+	blockK = 384
 	blockN = 1024
 )
 
@@ -97,12 +97,28 @@ func (q *product[T]) placeB(x *block[T], space []T, p, j int) {
 	}
 	k := x.tile.k
 	x.tile.b, x.tile.bs, x.panel = &space[0], width, width*k
+	if !q.tb {
+		q.packRows(x, space, p, j)
+		return
+	}
 	for s := 0; s < x.n; s += width {
-		panel, columns := space[s*k:], min(width, x.n-s)
-		if q.tb {
-			transpose(x.kernels.path, panel, width, q.b[(j+s)*q.ldb+p:], q.ldb, columns, k)
-		} else {
-			copyRows(panel, width, q.b[p*q.ldb+j+s:], q.ldb, k, columns)
+		transpose(x.kernels.path, space[s*k:], width, q.b[(j+s)*q.ldb+p:], q.ldb, min(width, x.n-s), k)
+	}
+}
+
+// packRows packs B[p:, j:] row by row: it reads in the order of memory, and ahead.
+func (q *product[T]) packRows(x *block[T], space []T, p, j int) {
+	width := x.kernels.width()
+	for r := range x.tile.k {
+		first := (p+r)*q.ldb + j
+		row := q.b[first : first+x.n]
+		if next := first + q.ldb; r+1 < x.tile.k {
+			prefetch(q.b[next : next+x.n])
+		}
+		to := r * width
+		for s := 0; s < x.n; s += width {
+			copy(space[to:to+width], row[s:min(s+width, x.n)])
+			to += x.panel
 		}
 	}
 }

@@ -46,18 +46,14 @@ func choose(condition bool, yes, no int) int {
 	return no
 }
 
-// part is the product restricted to the rows [i0, i1) and columns [j0, j1) of C.
+// part is the product restricted to the rows [i0, i1) and columns [j0, j1) of C, of
+// which there is at least one each.
 func (q *product[T]) part(i0, i1, j0, j1 int) product[T] {
 	r := *q
 	r.m, r.n = i1-i0, j1-j0
-	if r.m <= 0 || r.n <= 0 {
-		return product[T]{}
-	}
+	r.a = q.a[choose(q.ta, i0, i0*q.lda):]
+	r.b = q.b[choose(q.tb, j0*q.ldb, j0):]
 	r.c = q.c[i0*q.ldc+j0:]
-	if q.k > 0 {
-		r.a = q.a[choose(q.ta, i0, i0*q.lda):]
-		r.b = q.b[choose(q.tb, j0*q.ldb, j0):]
-	}
 	return r
 }
 

@@ -16,14 +16,15 @@ const (
 // microkernels says what the micro-kernels of a path can do. A tile is up to rows[v]
 // rows high and v vectors of lanes elements wide.
 type microkernels struct {
-	path  path
-	lanes int
-	vecs  int
-	rows  [3]int
+	path     path
+	lanes    int
+	vecs     int
+	rows     [3]int
+	fullOnly bool // only tiles of full height are fast
 }
 
 var (
-	portableKernels = microkernels{path: portable, lanes: 2, vecs: 1, rows: [3]int{1: 3}}
+	portableKernels = microkernels{path: portable, lanes: 2, vecs: 1, rows: [3]int{1: 3}, fullOnly: true}
 	avx2Kernels     = microkernels{path: avx2, lanes: 8, vecs: 2, rows: [3]int{1: 12, 2: 6}}
 	avx512Kernels   = microkernels{path: avx512, lanes: 16, vecs: 2, rows: [3]int{1: 14, 2: 14}}
 )
@@ -47,3 +48,17 @@ func kernelsOf[T Float](p path) *microkernels {
 
 // width is the number of columns of the widest tile.
 func (m *microkernels) width() int { return m.lanes * m.vecs }
+
+// split divides m rows over tiles: many of height high, and few of height low below
+// them. Where lower tiles are as good, the heights differ by one at most.
+func (m *microkernels) split(rows, vecs int) (many, high, few, low int) {
+	highest := m.rows[vecs]
+	if m.fullOnly {
+		rest := rows % highest
+		return rows / highest, highest, min(rest, 1), rest
+	}
+	tiles := (rows + highest - 1) / highest
+	low = rows / tiles
+	many = rows - tiles*low
+	return many, low + 1, tiles - many, low
+}

@@ -1,0 +1,36 @@
+# Everything here is also a plain go command; `make help` lists them.
+GO ?= go
+COMMANDS := $(notdir $(patsubst %/,%,$(filter-out cmd/internal/,$(wildcard cmd/*/))))
+
+.PHONY: help build test bench lint fmt generate cross clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+build: ## build every command into bin/
+	@mkdir -p bin
+	@for c in $(COMMANDS); do $(GO) build -o bin/$$c ./cmd/$$c || exit 1; done
+
+test: ## run all tests (at most 8 minutes on 2 cores)
+	$(GO) test ./...
+
+bench: ## run the benchmarks with allocations
+	$(GO) test -run '^$$' -bench . -benchmem ./graph/...
+
+lint: ## gofmt, go vet, staticcheck
+	@test -z "$$(gofmt -l .)" || { echo "not gofmt'd:"; gofmt -l .; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+fmt: ## format
+	gofmt -w .
+
+generate: ## regenerate the assembly kernels
+	$(GO) generate ./graph/kernel/...
+
+cross: ## build for the other platforms
+	@for p in linux/arm64 darwin/arm64 windows/amd64; do \
+		echo $$p; CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build ./... || exit 1; done
+
+clean: ## remove bin/
+	rm -rf bin

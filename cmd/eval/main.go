@@ -1,0 +1,93 @@
+// Command eval scores text with a trained model.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/eval"
+	"github.com/residua-go/residua/trainer"
+)
+
+func main() { os.Exit(cli.Main(command(), os.Args[1:], os.Stdout, os.Stderr)) }
+
+func command() cli.Command {
+	var c call
+	return cli.Command{
+		Name:    "eval",
+		Summary: "score text with a trained model: loss (nats a token), perplexity, bits per byte",
+		Example: []string{
+			"# after: go run ./cmd/train -config configs/quickstart.yaml",
+			"go run ./cmd/eval -checkpoint runs/quickstart",
+			"go run ./cmd/eval -checkpoint runs/quickstart -data 'models/*.go' -json",
+		},
+		Notes: []string{
+			"Without -data, the validation split of the model's run is scored as the run did it.",
+			"-json writes one line: {\"tokens\",\"loss\",\"perplexity\",\"bits_per_byte\"}.",
+			"-per-token writes a line for each token before that: its index, text and loss, separated",
+			"by tabs; with -json each is {\"index\",\"id\",\"token\",\"loss\"}.",
+		},
+		Flags: c.flags,
+		Run:   c.run,
+	}
+}
+
+// call is what the flags ask for.
+type call struct {
+	model    cli.Model
+	data     cli.List
+	options  eval.Options
+	json     bool
+	perToken bool
+}
+
+func (c *call) flags(flags *flag.FlagSet) {
+	c.model.Flags(flags)
+	flags.Var(&c.data, "data", "score the text in `F`: a file, a folder or a glob; may be repeated")
+	flags.IntVar(&c.options.Tokens, "tokens", 0, "score at most `N` tokens; 0: as many as the run evaluates on, or all of -data")
+	flags.BoolVar(&c.json, "json", false, "write JSON")
+	flags.BoolVar(&c.perToken, "per-token", false, "write each token's loss, too")
+}
+
+func (c *call) run(ctx context.Context, out cli.Output) error {
+	if c.options.Tokens < 0 {
+		return cli.Usagef("-tokens: want >= 0, got %d", c.options.Tokens)
+	}
+	p, _, err := c.model.Open(out)
+	if err != nil {
+		return err
+	}
+	c.options.Data, c.options.Threads = c.data, c.model.Threads
+	text, err := eval.Load(ctx, p, c.options)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	for _, w := range text.Warnings {
+		out.Warn(w)
+	}
+	if c.perToken {
+		c.options.PerToken = func(t eval.Token) error { return c.printToken(out, t) }
+	}
+	score, err := eval.Score(ctx, p, text, c.options)
+	if err != nil {
+		return err
+	}
+	return c.printScore(out, score)
+}
+
+func (c *call) printToken(out cli.Output, t eval.Token) error {
+	if c.json {
+		return out.PrintJSON(t)
+	}
+	return out.Print(t.String() + "\n")
+}
+
+func (c *call) printScore(out cli.Output, s trainer.Score) error {
+	if c.json {
+		return out.PrintJSON(s)
+	}
+	return out.Print(fmt.Sprintf("tokens         %d\nloss           %.6f\nperplexity     %.4f\nbits per byte  %.6f\n", s.Tokens, s.Loss, s.Perplexity, s.BitsPerByte))
+}

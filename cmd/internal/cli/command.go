@@ -1,0 +1,83 @@
+// Package cli is how every command behaves: what -h shows, how a wrong call is answered,
+// which exit code an error gets, and what an interrupt does. A command is a Command; its
+// main is os.Exit(cli.Main(command(), os.Args[1:], os.Stdout, os.Stderr)).
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/pkg/errors"
+)
+
+// Exit codes.
+const (
+	ExitOK    = 0 // done
+	ExitRun   = 1 // the run failed
+	ExitUsage = 2 // the call, the config or what they name is wrong
+)
+
+// Command is one program.
+type Command struct {
+	Name    string   // as in cmd/NAME
+	Summary string   // one line: what it does
+	Example []string // calls that work, shown first by -h; a line that begins with # comments
+	Notes   []string // further lines for -h, after the flags
+	// Flags declares the flags; nil: none.
+	Flags func(*flag.FlagSet)
+	// Run does the work. An error marked by Usage exits with ExitUsage, any other with
+	// ExitRun. The context ends at the first interrupt; a second one kills the process.
+	Run func(ctx context.Context, out Output) error
+}
+
+// Main runs a command as a process does, with interrupts, and returns its exit code.
+func Main(c Command, args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // from now on a signal does what it does by default
+	return Execute(ctx, c, args, Output{stdout, stderr})
+}
+
+// Execute runs a command inside this process and returns its exit code. An error is one
+// line on Stderr that begins with "error: ".
+func Execute(ctx context.Context, c Command, args []string, out Output) int {
+	err := c.execute(ctx, args, out)
+	if err == nil {
+		return ExitOK
+	}
+	message := oneLine(err.Error())
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		message = c.Name + ": interrupted"
+	}
+	fmt.Fprintf(out.Stderr, "error: %s\n", message)
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return ExitUsage
+	}
+	return ExitRun
+}
+
+func (c Command) execute(ctx context.Context, args []string, out Output) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = errors.Errorf("%s: internal error: %v", c.Name, r)
+		}
+	}()
+	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+	if c.Flags != nil {
+		c.Flags(flags)
+	}
+	help, err := parse(flags, args)
+	if err != nil {
+		return Usagef("%v (%s -h lists all flags)", err, c.Name)
+	}
+	if help {
+		return c.help(flags, out)
+	}
+	return c.Run(ctx, out)
+}

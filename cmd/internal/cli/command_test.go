@@ -1,0 +1,196 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/cmd/internal/cli/clitest"
+)
+
+// probe is a command with a flag of every kind; it notes what it was called with.
+type probe struct {
+	text  string
+	n     int
+	seed  uint64
+	rate  float64
+	json  bool
+	sets  cli.List
+	calls int
+	err   error
+	run   func(ctx context.Context, out cli.Output) error
+}
+
+func (p *probe) command() cli.Command {
+	return cli.Command{
+		Name: "probe", Summary: "show flags", Example: []string{"go run ./cmd/probe -steps 3"}, Notes: []string{"a note"},
+		Flags: func(f *flag.FlagSet) {
+			f.StringVar(&p.text, "text", "", "print `TEXT`")
+			f.IntVar(&p.n, "steps", 5, "go `N` steps")
+			f.Uint64Var(&p.seed, "seed", 0, "seed with `N`")
+			f.Float64Var(&p.rate, "rate", 0.5, "go at `R`")
+			f.BoolVar(&p.json, "json", false, "write JSON")
+			f.Var(&p.sets, "set", "override `KEY=VALUE`; may be repeated")
+		},
+		Run: func(ctx context.Context, out cli.Output) error {
+			p.calls++
+			if p.run != nil {
+				return p.run(ctx, out)
+			}
+			return p.err
+		},
+	}
+}
+
+func TestFlagsAreRead(t *testing.T) {
+	var p probe
+	got := clitest.Call(p.command(), "-text", "-x y", "--steps=7", "-seed", "9", "-rate", "1e-3", "-json", "-set", "a=1", "-set=b=2", "-json=true")
+	assert.Equal(t, clitest.Outcome{}, got)
+	assert.Equal(t, probe{text: "-x y", n: 7, seed: 9, rate: 1e-3, json: true, sets: cli.List{"a=1", "b=2"}, calls: 1}, p)
+}
+
+func TestHelpBeginsWithAnExample(t *testing.T) {
+	for _, ask := range [][]string{{"-h"}, {"--help"}, {"-steps", "3", "-h"}} {
+		var p probe
+		got := clitest.Call(p.command(), ask...)
+		assert.Equal(t, cli.ExitOK, got.Code)
+		assert.Empty(t, got.Stderr)
+		assert.Zero(t, p.calls)
+		assert.Equal(t, `Example:
+  go run ./cmd/probe -steps 3
+
+probe: show flags
+
+Flags:
+  -json           write JSON
+  -rate R         go at R (default 0.5)
+  -seed N         seed with N
+  -set KEY=VALUE  override KEY=VALUE; may be repeated
+  -steps N        go N steps (default 5)
+  -text TEXT      print TEXT
+  -h              show this
+
+a note
+`, got.Stdout)
+	}
+}
+
+func TestWrongCallsAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-stesp", "3"}, "error: unknown flag -stesp; did you mean -steps? (probe -h lists all flags)\n"},
+		{[]string{"-frobnicate"}, "error: unknown flag -frobnicate (probe -h lists all flags)\n"},
+		{[]string{"-json", "stray"}, `error: want flags alone, got "stray"; put quotes around a value with spaces`},
+		{[]string{"-text", "two", "words"}, `want flags alone, got "words"`},
+		{[]string{"-"}, `want flags alone, got "-"`},
+		{[]string{"--"}, `want flags alone, got "--"`},
+		{[]string{""}, `want flags alone, got ""`},
+		{[]string{"-steps"}, "-steps: want a whole number after it, got nothing"},
+		{[]string{"-steps", "many"}, `-steps: want a whole number, got "many"`},
+		{[]string{"-steps", "1.5"}, `-steps: want a whole number, got "1.5"`},
+		{[]string{"-seed", "-1"}, `-seed: want a whole number >= 0, got "-1"`},
+		{[]string{"-rate", "fast"}, `-rate: want a number, got "fast"`},
+		{[]string{"-json=perhaps"}, `-json: want true or false, got "perhaps"`},
+		{[]string{"-set", ""}, "-set: want a value, got an empty one"},
+	} {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			var p probe
+			clitest.Call(p.command(), c.args...).Refused(t, c.want)
+			assert.Zero(t, p.calls)
+		})
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	interrupted, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, c := range []struct {
+		name   string
+		ctx    context.Context
+		err    error
+		code   int
+		stderr string
+	}{
+		{"done", context.Background(), nil, cli.ExitOK, ""},
+		{"failed", context.Background(), errors.New("disk full"), cli.ExitRun, "error: disk full\n"},
+		{"wrong", context.Background(), cli.Usagef("-n: want %d", 3), cli.ExitUsage, "error: -n: want 3\n"},
+		{"several lines", context.Background(), errors.New("a\n\n  b\n"), cli.ExitRun, "error: a; b\n"},
+		{"interrupted", interrupted, context.Canceled, cli.ExitRun, "error: probe: interrupted\n"},
+		{"interrupted while loading", interrupted, cli.Usage(context.Canceled), cli.ExitRun, "error: probe: interrupted\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := probe{err: c.err}
+			assert.Equal(t, clitest.Outcome{Code: c.code, Stderr: c.stderr}, clitest.CallWith(c.ctx, p.command()))
+		})
+	}
+	assert.NoError(t, cli.Usage(nil))
+}
+
+func TestPanicIsOneLine(t *testing.T) {
+	p := probe{run: func(context.Context, cli.Output) error {
+		var nothing []int
+		_ = nothing[3]
+		return nil
+	}}
+	got := clitest.Call(p.command())
+	assert.Equal(t, clitest.Outcome{Code: cli.ExitRun, Stderr: "error: probe: internal error: runtime error: index out of range [3] with length 0\n"}, got)
+}
+
+func TestResultsAndMessagesGoApart(t *testing.T) {
+	p := probe{run: func(_ context.Context, out cli.Output) error {
+		out.Warn("two\nlines")
+		out.Note("news")
+		if err := out.PrintJSON(map[string]int{"a": 1}); err != nil {
+			return err
+		}
+		return out.Print("text\n")
+	}}
+	assert.Equal(t, clitest.Outcome{Stdout: "{\"a\":1}\ntext\n", Stderr: "warning: two; lines\nnote: news\n"}, clitest.Call(p.command()))
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+func TestFailedWriteFailsTheRun(t *testing.T) {
+	p := probe{run: func(_ context.Context, out cli.Output) error { return out.Print("text") }}
+	var stderr bytes.Buffer
+	assert.Equal(t, cli.ExitRun, cli.Execute(context.Background(), p.command(), nil, cli.Output{Stdout: brokenPipe{}, Stderr: &stderr}))
+	assert.Equal(t, "error: cannot write the result: broken pipe\n", stderr.String())
+}
+
+// TestMainHearsAnInterrupt sends this process a signal, which the command's context gets.
+func TestMainHearsAnInterrupt(t *testing.T) {
+	p := probe{run: func(ctx context.Context, _ cli.Output) error {
+		self, err := os.FindProcess(os.Getpid())
+		if err != nil {
+			return err
+		}
+		if err := self.Signal(syscall.SIGTERM); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	var stdout, stderr bytes.Buffer
+	assert.Equal(t, cli.ExitRun, cli.Main(p.command(), nil, &stdout, &stderr))
+	assert.Equal(t, "error: probe: interrupted\n", stderr.String())
+}
+
+func TestTable(t *testing.T) {
+	table := cli.Table{Indent: " ", Align: "lr"}
+	table.Row("name", "size", "note")
+	table.Row("é", "1024", "")
+	table.Row("longer", "5", "x")
+	assert.Equal(t, " name    size  note\n é       1024\n longer     5  x\n", table.String())
+}

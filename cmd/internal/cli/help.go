@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+)
+
+// help writes what -h shows: calls that work, what the command does, its flags.
+func (c Command) help(flags *flag.FlagSet, out Output) error {
+	var text strings.Builder
+	text.WriteString("Example:\n")
+	for _, line := range c.Example {
+		fmt.Fprintf(&text, "  %s\n", line)
+	}
+	fmt.Fprintf(&text, "\n%s: %s\n\nFlags:\n", c.Name, c.Summary)
+	table := Table{Indent: "  "}
+	flags.VisitAll(func(f *flag.Flag) { table.Row(describe(f)...) })
+	table.Row("-h", "show this")
+	text.WriteString(table.String())
+	if len(c.Notes) > 0 {
+		fmt.Fprintf(&text, "\n%s\n", strings.Join(c.Notes, "\n"))
+	}
+	return out.Print(text.String())
+}
+
+// describe returns a flag with its value's name, and what it does with its default.
+func describe(f *flag.Flag) []string {
+	value, usage := flag.UnquoteUsage(f)
+	name := "-" + f.Name
+	if value != "" && !isBool(f) {
+		name += " " + value
+	}
+	if f.DefValue != "" && f.DefValue != "0" && f.DefValue != "false" {
+		usage += fmt.Sprintf(" (default %s)", f.DefValue)
+	}
+	return []string{name, usage}
+}

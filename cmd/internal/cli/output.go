@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+// Output is where a command writes: results to Stdout, messages to Stderr.
+type Output struct{ Stdout, Stderr io.Writer }
+
+// Warn writes a line to Stderr about something that may be wrong.
+func (o Output) Warn(message string) { fmt.Fprintf(o.Stderr, "warning: %s\n", oneLine(message)) }
+
+// Note writes a line of news to Stderr.
+func (o Output) Note(message string) { fmt.Fprintf(o.Stderr, "note: %s\n", oneLine(message)) }
+
+// Print writes text to Stdout.
+func (o Output) Print(text string) error {
+	_, err := io.WriteString(o.Stdout, text)
+	return errors.Wrap(err, "cannot write the result")
+}
+
+// PrintJSON writes v to Stdout as one line.
+func (o Output) PrintJSON(v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return errors.Wrap(err, "cannot write the result as JSON")
+	}
+	return o.Print(string(line) + "\n")
+}
+
+// oneLine joins the lines of a message.
+func oneLine(message string) string {
+	var parts []string
+	for _, line := range strings.Split(message, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			parts = append(parts, line)
+		}
+	}
+	return strings.Join(parts, "; ")
+}

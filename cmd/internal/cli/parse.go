@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"flag"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/config"
+)
+
+// parse sets the flags of a call. A flag is written -name value, -name=value or with two
+// dashes; one of type bool needs no value. help tells that -h is among them. Anything
+// else is refused.
+func parse(flags *flag.FlagSet, args []string) (help bool, err error) {
+	for len(args) > 0 {
+		name, value, given, err := splitFlag(args[0])
+		args = args[1:]
+		if err != nil {
+			return false, err
+		}
+		f := flags.Lookup(name)
+		switch {
+		case f == nil && (name == "h" || name == "help"):
+			return true, nil
+		case f == nil:
+			return false, unknownFlag(flags, name)
+		case given:
+		case isBool(f):
+			value = "true"
+		case len(args) == 0:
+			return false, errors.Errorf("-%s: want %s after it, got nothing", name, wanted(f))
+		default:
+			value, args = args[0], args[1:]
+		}
+		if err := flags.Set(name, value); err != nil {
+			return false, badValue(f, value, err)
+		}
+	}
+	return false, nil
+}
+
+// splitFlag takes an argument apart; given tells that it holds a value.
+func splitFlag(arg string) (name, value string, given bool, err error) {
+	name, ok := strings.CutPrefix(arg, "-")
+	name = strings.TrimPrefix(name, "-")
+	if !ok || name == "" {
+		return "", "", false, errors.Errorf("want flags alone, got %q; put quotes around a value with spaces", arg)
+	}
+	name, value, given = strings.Cut(name, "=")
+	return name, value, given, nil
+}
+
+func unknownFlag(flags *flag.FlagSet, name string) error {
+	var known []string
+	flags.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
+	if near := config.Nearest(name, known); near != "" {
+		return errors.Errorf("unknown flag -%s; did you mean -%s?", name, near)
+	}
+	return errors.Errorf("unknown flag -%s", name)
+}
+
+func badValue(f *flag.Flag, value string, err error) error {
+	if _, own := f.Value.(*List); own {
+		return errors.Errorf("-%s: %v", f.Name, err)
+	}
+	return errors.Errorf("-%s: want %s, got %q", f.Name, wanted(f), value)
+}
+
+func isBool(f *flag.Flag) bool {
+	b, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return ok && b.IsBoolFlag()
+}
+
+// wanted says what values a flag takes.
+func wanted(f *flag.Flag) string {
+	if getter, ok := f.Value.(flag.Getter); ok {
+		switch getter.Get().(type) {
+		case bool:
+			return "true or false"
+		case int, int64:
+			return "a whole number"
+		case uint, uint64:
+			return "a whole number >= 0"
+		case float64:
+			return "a number"
+		}
+	}
+	return "a value"
+}
+
+// List is a flag that may be given more than once.
+type List []string
+
+// String shows the values.
+func (l *List) String() string {
+	if l == nil {
+		return ""
+	}
+	return strings.Join(*l, " ")
+}
+
+// Set adds a value.
+func (l *List) Set(value string) error {
+	if value == "" {
+		return errors.New("want a value, got an empty one")
+	}
+	*l = append(*l, value)
+	return nil
+}

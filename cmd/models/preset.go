@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/models"
+)
+
+// preset is a preset's line. All but Size and Paper are exact, in closed form.
+type preset struct {
+	Name   string `json:"name"`
+	Stream string `json:"stream"`
+	Size   string `json:"size"` // layers and widths, in words
+	Vocab  int    `json:"vocab"`
+	Seq    int    `json:"seq"` // tokens a row; the FLOPs are those of a full row
+
+	Paper     *float64 `json:"paper"`      // parameters in millions as the RMT paper prints them; null: it has no such model
+	PaperNote string   `json:"paper_note"` // what the paper counts differently
+	Exact     int      `json:"exact"`      // all parameters
+	Embedding int      `json:"embedding"`  // of them in embedding, positions and unembedding
+	Rest      int      `json:"rest"`       // the others
+
+	ForwardFLOPs int `json:"forward_flops"` // a token
+	TrainFLOPs   int `json:"train_flops"`   // a token, forward and backward
+	StreamSize   int `json:"stream_size"`   // entries of a token's residual stream
+
+	ActivationBytes    int `json:"activation_bytes"`     // a token's, kept for the backward pass
+	RowActivationBytes int `json:"row_activation_bytes"` // a row's of Seq tokens
+}
+
+func newPreset(p models.Preset) preset {
+	c, cost := p.Config, p.Config.Cost()
+	line := preset{
+		Name: p.Name, Stream: c.Stream, Size: size(c), Vocab: c.Vocab, Seq: c.Seq, PaperNote: p.PaperNote,
+		Exact: cost.Parameters, Embedding: cost.Embedding, Rest: cost.Parameters - cost.Embedding,
+		ForwardFLOPs: cost.ForwardFLOPs, TrainFLOPs: cost.TrainFLOPs(), StreamSize: cost.StreamSize,
+		ActivationBytes: cost.ActivationBytes, RowActivationBytes: cost.ActivationBytes * c.Seq,
+	}
+	if p.Paper > 0 {
+		line.Paper = &p.Paper
+	}
+	return line
+}
+
+// size writes a model's widths.
+func size(c models.Config) string {
+	if c.Stream == models.StreamMatrix {
+		return fmt.Sprintf("L=%d Dk=%d Dv=%d R=%d FF=%d", c.Layers, c.Dk, c.Dv, c.Rank, c.FF)
+	}
+	return fmt.Sprintf("L=%d D=%d heads=%d FF=%d", c.Layers, c.DModel, c.Heads, c.FF)
+}
+
+// legend explains the table.
+const legend = `
+paper        parameters in millions, as the RMT paper (arXiv 2506.22696) prints them
+exact        all parameters in millions: embedding (with positions and unembedding) + rest
+forward      MFLOP a token of matrix products, in full rows of seq tokens; train: with backward
+stream       entries of a token's residual stream
+activations  kept for the backward pass, without recomputation, of a token and of a row of seq
+`
+
+// table lines the presets up for reading.
+func table(presets []preset) string {
+	t := cli.Table{Align: "llrrrrrrrrrr"}
+	t.Row("preset", "size", "seq", "paper", "exact", "embedding", "rest", "forward", "train", "stream", "activations", "a row", "exact - paper")
+	for _, p := range presets {
+		paper := "-"
+		if p.Paper != nil {
+			paper = fmt.Sprintf("%.1f", *p.Paper)
+		}
+		t.Row(p.Name, p.Size, fmt.Sprint(p.Seq), paper, millions(p.Exact), millions(p.Embedding), millions(p.Rest),
+			fmt.Sprintf("%.1f", float64(p.ForwardFLOPs)/1e6), fmt.Sprintf("%.1f", float64(p.TrainFLOPs)/1e6), fmt.Sprint(p.StreamSize),
+			fmt.Sprintf("%.0f KB", float64(p.ActivationBytes)/1e3), fmt.Sprintf("%.0f MB", float64(p.RowActivationBytes)/1e6), p.PaperNote)
+	}
+	return t.String() + legend
+}
+
+func millions(n int) string { return fmt.Sprintf("%.2f", float64(n)/1e6) }

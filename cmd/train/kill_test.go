@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// killYAML is a run of about a second.
+const killYAML = `
+seed: 3
+model: {stream: matrix, layers: 2, dk: 8, dv: 8, rank: 4, ff: 64, seq: 32, positions: alibi, init: lecun}
+data: {source: files, path: [text.txt], split: tail/5}
+train: {batch: 8, accumulate: 2, steps: 300, lr: 1e-2, eval_every: 40, checkpoint_every: 7, eval_tokens: 512}
+sample: {tokens: 0}
+`
+
+// TestKilledRunsResume kills the built program with SIGKILL at five random moments and
+// resumes: the same losses, the same last checkpoint, bit for bit.
+func TestKilledRunsResume(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and runs the program many times")
+	}
+	dir := t.TempDir()
+	program := filepath.Join(dir, "train")
+	out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
+	require.NoError(t, err, string(out))
+	var text strings.Builder
+	for i := range 900 {
+		fmt.Fprintf(&text, "%d squared is %d\n", i, i*i)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "text.txt"), []byte(text.String()), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "kill.yaml"), []byte(killYAML), 0o644))
+	start := func(folder, resume string) *exec.Cmd {
+		c := exec.Command(program, "-config", "kill.yaml", "-out", folder, "-resume", resume)
+		c.Dir = dir
+		return c
+	}
+	began := time.Now()
+	out, err = start("whole", "none").CombinedOutput()
+	require.NoError(t, err, string(out))
+	length := time.Since(began)
+	want := fingerprint(t, filepath.Join(dir, "whole"))
+
+	draw := rand.New(rand.NewPCG(uint64(began.UnixNano()), 0)) // any moment will do
+	for i := range 5 {
+		folder := fmt.Sprintf("killed%d", i)
+		delay := time.Duration(draw.Float64() * float64(length))
+		c := start(folder, "none")
+		require.NoError(t, c.Start())
+		time.Sleep(delay)
+		_ = c.Process.Kill()
+		_ = c.Wait()
+		out, err := start(folder, "auto").CombinedOutput()
+		require.NoError(t, err, "killed after %v: %s", delay, out)
+		require.Equal(t, want, fingerprint(t, filepath.Join(dir, folder)), "killed after %v", delay)
+	}
+}
+
+// fingerprint is everything of a run that must not depend on when it was interrupted.
+func fingerprint(t *testing.T, run string) map[string]string {
+	print := map[string]string{}
+	metrics, err := os.ReadFile(filepath.Join(run, "metrics.jsonl"))
+	require.NoError(t, err)
+	for _, line := range strings.Split(strings.TrimSpace(string(metrics)), "\n") {
+		var m map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &m), line)
+		print[fmt.Sprint("step ", m["step"])] = fmt.Sprint(m["tokens"], m["loss"], m["lr"], m["grad_norm"], m["val_loss"], m["val_bits_per_byte"])
+	}
+	for _, name := range []string{"model.safetensors", "optimizer.safetensors", "state.json"} {
+		data, err := os.ReadFile(filepath.Join(run, "checkpoints", "step-00000300", name))
+		require.NoError(t, err)
+		print[name] = string(data)
+	}
+	return print
+}

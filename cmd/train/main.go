@@ -1,0 +1,149 @@
+// Command train trains a model as a run config says.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+
+	"golang.org/x/term"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/trainer"
+)
+
+func main() { os.Exit(cli.Main(command(), os.Args[1:], os.Stdout, os.Stderr)) }
+
+func command() cli.Command {
+	var c call
+	return cli.Command{
+		Name:    "train",
+		Summary: "train a model as a run config says",
+		Example: []string{
+			"go run ./cmd/train -config configs/quickstart.yaml",
+			"go run ./cmd/train -config configs/quickstart.yaml -set train.steps=200 -out runs/short",
+			"go run ./cmd/train -config configs/quickstart.yaml -resume auto",
+		},
+		Notes: []string{
+			"A run writes config.yaml, metrics.jsonl, loss.svg and checkpoints/ into its folder.",
+			"Ctrl-C finishes the step, writes a checkpoint and exits 0; a second one exits at once.",
+		},
+		Flags: c.flags,
+		Run:   c.run,
+	}
+}
+
+// call is what the flags ask for.
+type call struct {
+	config, out, resume string
+	sets                cli.List
+	json                bool
+}
+
+func (c *call) flags(flags *flag.FlagSet) {
+	flags.StringVar(&c.config, "config", "", "read the run config from `FILE`")
+	flags.Var(&c.sets, "set", "override a key of the config, `key=value`, as in train.steps=200; may be repeated")
+	flags.StringVar(&c.out, "out", "", "write into `DIR` instead of the config's out, runs/NAME")
+	flags.StringVar(&c.resume, "resume", string(trainer.ResumeNone), "go on from a checkpoint: `auto|DIR|none`, auto being the folder's newest")
+	flags.BoolVar(&c.json, "json", false, "print each step's metrics and the result as JSON lines")
+}
+
+func (c *call) run(ctx context.Context, out cli.Output) error {
+	if c.config == "" {
+		return cli.Usagef("-config: want a YAML file, as in -config configs/quickstart.yaml, got nothing")
+	}
+	run, _, err := config.Load(c.config, c.sets)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	if c.out != "" {
+		run.Out = c.out
+	}
+	report := c.reporter(run, out)
+	t, err := trainer.Open(ctx, run, trainer.Options{Resume: trainer.Resume(c.resume), Report: report})
+	if err != nil {
+		return cli.Usage(err)
+	}
+	defer t.Close()
+	report.Note(describe(run, t))
+	result, err := t.Run(ctx)
+	if err != nil {
+		return err
+	}
+	return c.finish(ctx, run, t, result, out)
+}
+
+// reporter is a bar on a terminal, plain lines elsewhere, metrics with -json.
+func (c *call) reporter(run *config.Run, out cli.Output) trainer.Reporter {
+	if c.json {
+		return trainer.NewJSONLines(out.Stdout)
+	}
+	if f, ok := out.Stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return trainer.NewBar(out.Stderr)
+	}
+	return trainer.NewLines(out.Stderr, run.Train.LogEvery)
+}
+
+// describe says what is about to be trained.
+func describe(run *config.Run, t *trainer.Trainer) string {
+	cost, memory := run.Model.Cost(), t.Memory()
+	return fmt.Sprintf("%s: %.2fM parameters, %.1f MFLOP a token, stream of %d; %d steps of %d tokens on %.1fM tokens of text; %d MB of activations and buffers, %d MB of weights, gradients and moments; into %s",
+		run.Name, float64(cost.Parameters)/1e6, float64(cost.TrainFLOPs())/1e6, cost.StreamSize, run.TotalSteps(), run.StepTokens(),
+		float64(len(t.Corpus().Train.Tokens))/1e6, memory.Arena>>20, memory.Parameters>>20, run.Out)
+}
+
+// summary is the result as JSON.
+type summary struct {
+	Steps       int            `json:"steps"`
+	Interrupted bool           `json:"interrupted"`
+	Validation  *trainer.Score `json:"validation"` // null when interrupted or without validation text
+	Checkpoint  string         `json:"checkpoint"`
+}
+
+// finish prints how the run ended: score, a sample of text, files.
+func (c *call) finish(ctx context.Context, run *config.Run, t *trainer.Trainer, r *trainer.Result, out cli.Output) error {
+	if c.json {
+		return out.PrintJSON(summary{r.Steps, r.Interrupted, r.Final, r.Checkpoint})
+	}
+	if r.Interrupted {
+		return out.Print(fmt.Sprintf("interrupted after step %d of %d; saved in %s; go on with -resume auto\n", r.Steps, run.TotalSteps(), r.Checkpoint))
+	}
+	text := fmt.Sprintf("trained %d steps\n", r.Steps)
+	if r.Final != nil {
+		text += fmt.Sprintf("validation: %.4f bits per byte, loss %.4f, perplexity %.3f over %d tokens\n", r.Final.BitsPerByte, r.Final.Loss, r.Final.Perplexity, r.Final.Tokens)
+	}
+	if err := out.Print(text); err != nil {
+		return err
+	}
+	if err := sample(ctx, run, t, out); err != nil {
+		return err
+	}
+	text = "files:\n"
+	for _, file := range append(t.Files(), r.Checkpoint) {
+		text += "  " + file + "\n"
+	}
+	return out.Print(text)
+}
+
+// sample prints text that the trained model writes.
+func sample(ctx context.Context, run *config.Run, t *trainer.Trainer, out cli.Output) error {
+	if run.Sample.Tokens == 0 {
+		return nil
+	}
+	g, err := generate.New(t.Store(), run.Model, t.Tokenizer(), generate.Options{Threads: run.Device.Threads})
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	request := generate.Request{Prompt: run.Sample.Prompt, Echo: true, Tokens: run.Sample.Tokens, Temperature: run.Sample.Temperature, Seed: run.Seed}
+	if err := out.Print("sample:\n"); err != nil {
+		return err
+	}
+	if _, err := g.Generate(ctx, request, out.Print); err != nil {
+		return err
+	}
+	return out.Print("\n")
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/config"
+)
+
+const tinyYAML = `
+model: {stream: vector, layers: 1, d_model: 8, heads: 2, ff: 16, seq: 8}
+data: {source: files, split: tail/5}
+train: {batch: 2, steps: 6, lr: 1e-2, eval_every: 3, eval_tokens: 64}
+sample: {prompt: "a", tokens: 5}
+`
+
+// write puts a config and a text into a folder.
+func write(t *testing.T, yaml string) (configFile string, dir string) {
+	dir = t.TempDir()
+	configFile = filepath.Join(dir, "tiny.yaml")
+	require.NoError(t, os.WriteFile(configFile, []byte(yaml), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "text.txt"), []byte(strings.Repeat("some text to learn. ", 50)), 0o644))
+	return configFile, dir
+}
+
+// execute runs the command in this process.
+func execute(args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = cli.Execute(context.Background(), command(), args, cli.Output{Stdout: &out, Stderr: &err})
+	return code, out.String(), err.String()
+}
+
+func TestTrainEndsWithScoreSampleAndFiles(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	out := filepath.Join(dir, "run")
+	code, stdout, stderr := execute("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-out", out)
+	require.Equal(t, cli.ExitOK, code, stderr)
+	for _, want := range []string{"bits per byte", "sample:\na", "files:", "checkpoints/step-00000006"} {
+		require.Contains(t, stdout, want)
+	}
+	require.Contains(t, stderr, "step 6/6")
+	require.Contains(t, stderr, "parameters")
+}
+
+func TestTrainJSON(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	code, stdout, stderr := execute("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-out", filepath.Join(dir, "run"), "-json")
+	require.Equal(t, cli.ExitOK, code, stderr)
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	require.Len(t, lines, 7)
+	for _, line := range lines {
+		require.True(t, json.Valid([]byte(line)), line)
+	}
+	require.Contains(t, lines[6], `"interrupted":false`)
+}
+
+func TestTrainRefuses(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	text := "data.path=[" + dir + "/text.txt]"
+	done := filepath.Join(dir, "done")
+	code, _, stderr := execute("-config", file, "-set", text, "-out", done)
+	require.Equal(t, cli.ExitOK, code, stderr)
+	blocker := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(blocker, nil, 0o644))
+	for name, c := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"no config":        {nil, []string{"-config: want a YAML file"}},
+		"missing file":     {[]string{"-config", dir + "/none.yaml"}, []string{"none.yaml"}},
+		"unknown flag":     {[]string{"-confg", file}, []string{"-config"}},
+		"stray argument":   {[]string{"-config", file, "more"}, []string{"more"}},
+		"unknown key":      {[]string{"-config", file, "-set", "train.setps=3"}, []string{"-set", "train.setps", `"steps"`}},
+		"rank 0":           {[]string{"-config", file, "-set", "model.stream=matrix", "-set", "model.dk=2", "-set", "model.dv=2"}, []string{"model.rank: want >= 1, got 0"}},
+		"heads":            {[]string{"-config", file, "-set", "model.heads=3"}, []string{"model.heads", "divisor of d_model 8, got 3"}},
+		"seq 0":            {[]string{"-config", file, "-set", "model.seq=0"}, []string{"model.seq: want >= 1, got 0"}},
+		"no data":          {[]string{"-config", file}, []string{"data.path"}},
+		"missing data":     {[]string{"-config", file, "-set", "data.path=[" + dir + "/no.txt]"}, []string{"no.txt"}},
+		"empty data":       {[]string{"-config", file, "-set", "data.path=[" + blocker + "]"}, []string{"file"}},
+		"corpus too short": {[]string{"-config", file, "-set", text, "-set", "model.seq=900"}, []string{"want at least 1801 tokens"}},
+		"second run":       {[]string{"-config", file, "-set", text, "-out", done}, []string{"already holds a run", "-resume auto", "-out"}},
+		"not a folder":     {[]string{"-config", file, "-set", text, "-out", blocker + "/run"}, []string{"out:"}},
+		"bad resume":       {[]string{"-config", file, "-set", text, "-out", dir + "/new", "-resume", "yes"}, []string{"-resume", "auto"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, _, stderr := execute(c.args...)
+			require.Equal(t, cli.ExitUsage, code, stderr)
+			require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+			for _, want := range c.want {
+				require.Contains(t, stderr, want)
+			}
+		})
+	}
+}
+
+// TestShippedConfigs loads every config of the project.
+func TestShippedConfigs(t *testing.T) {
+	files, err := filepath.Glob("../../configs/*.yaml")
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(files), 10)
+	for _, file := range files {
+		run, _, err := config.Load(file, nil)
+		require.NoError(t, err, file)
+		require.Equal(t, strings.TrimSuffix(filepath.Base(file), ".yaml"), run.Model.Preset, "a config is named for its preset")
+	}
+}
+
+func TestHelpShowsAnExampleFirst(t *testing.T) {
+	code, stdout, _ := execute("-h")
+	require.Equal(t, cli.ExitOK, code)
+	require.True(t, strings.HasPrefix(stdout, "Example:\n  go run ./cmd/train -config"), stdout)
+}

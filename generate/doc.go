@@ -1,0 +1,4 @@
+// Package generate continues texts with a trained model, one token at a time: a program
+// of one token a row over the model's Store keeps the keys and values of earlier tokens,
+// so that a token costs one pass however much text stands before it.
+package generate

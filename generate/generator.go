@@ -1,0 +1,128 @@
+package generate
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// inputTokens is the name of the program's input.
+const inputTokens = "tokens"
+
+// alibiReach is how many training rows a model with ALiBi sees by default: linear biases
+// carry on beyond the distances of training (Press et al. 2022); the loss of a quickstart
+// model still falls at 4 times its training length.
+const alibiReach = 4
+
+// Options say how a Generator computes. The zero value is ready.
+type Options struct {
+	Threads int // workers an op; 0: all cores
+	// Window is how many tokens the model sees at most. 0 means the training length Seq,
+	// and 4 times that with ALiBi. Learned positions allow at most Seq.
+	Window int
+}
+
+// Generator continues texts with one model. It shares the Store: a Generator made while a
+// run trains speaks with the weights of the moment. It is not safe for concurrent use.
+type Generator struct {
+	tokenizer data.Tokenizer
+	program   *graph.Program
+	cache     *graph.Cache
+	logits    *gorgonia.Node // [1, vocab]
+	context   []int32        // the tokens in the cache, at most window
+}
+
+// New compiles a generating program: one token a row over a Store that holds the
+// parameters of c. The tokenizer's ids must lie in the model's vocabulary.
+func New(store *graph.Store, c models.Config, t data.Tokenizer, o Options) (*Generator, error) {
+	if err := check(store, c, t); err != nil {
+		return nil, err
+	}
+	window, err := o.window(c)
+	if err != nil {
+		return nil, err
+	}
+	g := &Generator{tokenizer: t}
+	if g.cache, err = graph.NewCache(1, window); err != nil {
+		return nil, err
+	}
+	if err := g.compile(store, c, o.Threads); err != nil {
+		return nil, errors.Wrap(err, "generate")
+	}
+	return g, nil
+}
+
+func check(store *graph.Store, c models.Config, t data.Tokenizer) error {
+	switch {
+	case store == nil || len(store.Params()) == 0:
+		return errors.New("generate: want a store with a model's parameters, got an empty one: read a model with trainer.OpenModel")
+	case store.DType() != tensor.Float32:
+		return errors.Errorf("generate: want a store of float32, got %v", store.DType())
+	case t == nil:
+		return errors.New("generate: want a tokenizer, got none: make one with data.NewTokenizer")
+	case t.Vocab() > c.Vocab:
+		return errors.Errorf("generate: tokenizer %s has %d ids, the model's vocabulary %d: want the tokenizer that the model was trained with", t.Name(), t.Vocab(), c.Vocab)
+	}
+	return nil
+}
+
+func (o Options) window(c models.Config) (int, error) {
+	c = c.Resolve()
+	switch {
+	case o.Window < 0:
+		return 0, errors.Errorf("generate: window: want >= 1 tokens (0: as trained), got %d", o.Window)
+	case o.Window > c.Seq && c.Positions == models.PositionsLearned:
+		return 0, errors.Errorf("generate: window: want at most %d tokens, the model's learned positions, got %d", c.Seq, o.Window)
+	case o.Window > 0:
+		return o.Window, nil
+	case c.Positions == models.PositionsALiBi:
+		return alibiReach * c.Seq, nil
+	}
+	return c.Seq, nil
+}
+
+func (g *Generator) compile(store *graph.Store, c models.Config, threads int) (err error) {
+	parameters := len(store.Params())
+	o := graph.ProgramOptions{Options: graph.Options{Store: store, Threads: threads, Cache: g.cache}}
+	g.program, err = graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
+		m, err := models.On(b, c)
+		if err != nil {
+			return graph.Roots{}, err
+		}
+		if made := len(store.Params()) - parameters; made > 0 {
+			return graph.Roots{}, errors.Errorf("the store lacks %d of the model's parameters: it is of another model", made)
+		}
+		g.logits = m.Logits(m.Forward(b.Input(inputTokens, tensor.Int32, 1, 1))) // [1, vocab]
+		return graph.Roots{Outputs: gorgonia.Nodes{g.logits}}, m.Err()
+	})
+	return err
+}
+
+// Window is how many tokens the model sees at most.
+func (g *Generator) Window() int { return g.cache.Capacity() }
+
+// Close ends the program's workers.
+func (g *Generator) Close() { g.program.Close() }
+
+// reset forgets all tokens.
+func (g *Generator) reset() {
+	g.cache.Reset()
+	g.context = g.context[:0]
+}
+
+// run passes one token through the model, behind those in the cache.
+func (g *Generator) run(token int32) error {
+	g.program.Ints(inputTokens)[0] = token
+	g.context = append(g.context, token)
+	return g.program.Run(graph.RunOptions{})
+}
+
+// scores returns the logits of the tokenizer's ids after the last run. The model's
+// vocabulary may be larger: ids beyond the tokenizer's stand for nothing.
+func (g *Generator) scores() []float32 {
+	return g.logits.Value().(*tensor.Dense).Float32s()[:g.tokenizer.Vocab()]
+}

@@ -1,0 +1,64 @@
+package generate
+
+// ranking hands out candidates from the likeliest down and sorts no more of them than are
+// asked for: of n candidates it costs n to make and log n for each taken.
+type ranking struct {
+	heap   []candidate // those not taken; no entry ranks above its parent
+	ranked []candidate // those taken, in order
+}
+
+// rank starts over with candidates, whose order it changes.
+func (r *ranking) rank(candidates []candidate) {
+	r.heap, r.ranked = candidates, r.ranked[:0]
+	for i := len(candidates)/2 - 1; i >= 0; i-- {
+		r.sift(i)
+	}
+}
+
+// before tells whether a ranks above b.
+func before(a, b candidate) bool {
+	return a.logit > b.logit || (a.logit == b.logit && a.id < b.id)
+}
+
+// sift lets entry i sink to its place.
+func (r *ranking) sift(i int) {
+	for {
+		child := 2*i + 1
+		if child >= len(r.heap) {
+			return
+		}
+		if child+1 < len(r.heap) && before(r.heap[child+1], r.heap[child]) {
+			child++
+		}
+		if !before(r.heap[child], r.heap[i]) {
+			return
+		}
+		r.heap[i], r.heap[child] = r.heap[child], r.heap[i]
+		i = child
+	}
+}
+
+// first returns the k likeliest candidates, all if there are fewer.
+func (r *ranking) first(k int) []candidate {
+	for len(r.ranked) < k && len(r.heap) > 0 {
+		last := len(r.heap) - 1
+		r.ranked = append(r.ranked, r.heap[0])
+		r.heap[0] = r.heap[last]
+		r.heap = r.heap[:last]
+		r.sift(0)
+	}
+	return r.ranked[:min(k, len(r.ranked))]
+}
+
+// nucleus returns the fewest of the k likeliest candidates whose weights sum to at least
+// the wanted mass.
+func (r *ranking) nucleus(wanted float64, k int) []candidate {
+	sum := 0.0
+	for n := 1; n < k; n++ {
+		sum += r.first(n)[n-1].weight
+		if sum >= wanted {
+			return r.ranked[:n]
+		}
+	}
+	return r.first(k)
+}

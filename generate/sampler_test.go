@@ -1,0 +1,146 @@
+package generate
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// logitsOf returns the logits of probabilities.
+func logitsOf(probabilities ...float64) []float32 {
+	logits := make([]float32, len(probabilities))
+	for i, p := range probabilities {
+		logits[i] = float32(math.Log(p)) + 3 // a constant changes nothing
+	}
+	return logits
+}
+
+// shares draws n times and returns how often each token came.
+func shares(t *testing.T, r Request, logits []float32, n int) []float64 {
+	s := newSampler(r)
+	counts := make([]float64, len(logits))
+	for range n {
+		id, ok := s.next(logits)
+		require.True(t, ok)
+		counts[id] += 1 / float64(n)
+	}
+	return counts
+}
+
+func TestGreedyTakesTheLowestOfEqualTokens(t *testing.T) {
+	id, ok := newSampler(Request{}).next([]float32{1, 3, 2, 3})
+	assert.True(t, ok)
+	assert.EqualValues(t, 1, id)
+}
+
+// TestShares compares draws with the probabilities that the cuts define. The draws'
+// standard error is at most 0.0023.
+func TestShares(t *testing.T) {
+	logits := logitsOf(0.1, 0.4, 0.05, 0.25, 0.2)
+	for _, c := range []struct {
+		name string
+		r    Request
+		want []float64
+	}{
+		{"softmax", Request{Temperature: 1}, []float64{0.1, 0.4, 0.05, 0.25, 0.2}},
+		{"half temperature squares", Request{Temperature: 0.5}, normalise(0.01, 0.16, 0.0025, 0.0625, 0.04)},
+		{"double temperature takes roots", Request{Temperature: 2}, normalise(math.Sqrt(0.1), math.Sqrt(0.4), math.Sqrt(0.05), math.Sqrt(0.25), math.Sqrt(0.2))},
+		{"top-k", Request{Temperature: 1, TopK: 3}, normalise(0, 0.4, 0, 0.25, 0.2)},
+		{"top-k above all", Request{Temperature: 1, TopK: 9}, []float64{0.1, 0.4, 0.05, 0.25, 0.2}},
+		{"top-p is reached inside", Request{Temperature: 1, TopP: 0.6}, normalise(0, 0.4, 0, 0.25, 0)},
+		{"top-p just missed", Request{Temperature: 1, TopP: 0.66}, normalise(0, 0.4, 0, 0.25, 0.2)},
+		{"top-p 1", Request{Temperature: 1, TopP: 1}, []float64{0.1, 0.4, 0.05, 0.25, 0.2}},
+		{"top-p after temperature", Request{Temperature: 0.5, TopP: 0.75}, normalise(0, 0.16, 0, 0.0625, 0)},
+		{"top-p among the top k", Request{Temperature: 1, TopK: 3, TopP: 0.75}, normalise(0, 0.4, 0, 0.25, 0)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.r.Seed = 3
+			got := shares(t, c.r, logits, 50000)
+			for i := range got {
+				assert.InDelta(t, c.want[i], got[i], 0.01, "token %d", i)
+				assert.Equal(t, c.want[i] == 0, got[i] == 0, "token %d", i)
+			}
+		})
+	}
+}
+
+func normalise(weights ...float64) []float64 {
+	sum := 0.0
+	for _, w := range weights {
+		sum += w
+	}
+	for i := range weights {
+		weights[i] /= sum
+	}
+	return weights
+}
+
+func TestTightCutsAreGreedy(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		logits := make([]float32, 300)
+		for i := range logits {
+			logits[i] = float32(random.IntN(20)) // with ties
+		}
+		want, _ := newSampler(Request{}).next(logits)
+		for _, r := range []Request{{Temperature: 1, TopK: 1}, {Temperature: 3, TopP: 1e-9}, {Temperature: 1e-300}} {
+			r.Seed = random.Uint64()
+			got, _ := newSampler(r).next(logits)
+			if r.TopK == 0 && r.TopP == 0 { // equal tokens stay equal
+				assert.Equal(t, logits[want], logits[got])
+				continue
+			}
+			assert.Equal(t, want, got, "%+v", r)
+		}
+	}
+}
+
+func TestSameSeedSameDraws(t *testing.T) {
+	logits := make([]float32, 1000)
+	draws := func(seed uint64) (ids []int32) {
+		s := newSampler(Request{Temperature: 1, TopK: 900, TopP: 0.9, Seed: seed})
+		for range 40 {
+			id, _ := s.next(logits)
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	assert.Equal(t, draws(5), draws(5))
+	assert.NotEqual(t, draws(5), draws(6))
+}
+
+func TestLogitsThatAreNotFinite(t *testing.T) {
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		for _, r := range []Request{{}, {Temperature: 1}} {
+			_, ok := newSampler(r).next([]float32{0, float32(bad), 1})
+			assert.False(t, ok)
+		}
+	}
+}
+
+// TestRanking compares every prefix with a full sort.
+func TestRanking(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	var r ranking
+	for n := 1; n < 40; n++ {
+		all := make([]candidate, n)
+		for i := range all {
+			all[i] = candidate{id: int32(i), logit: float32(random.IntN(8))}
+		}
+		sorted := slices.Clone(all)
+		slices.SortFunc(sorted, func(a, b candidate) int {
+			if before(a, b) {
+				return -1
+			}
+			return 1
+		})
+		k := random.IntN(n + 3)
+		r.rank(all)
+		assert.ElementsMatch(t, sorted[:min(k, n)], r.first(k))
+		assert.Equal(t, sorted, r.first(n+5))
+	}
+}

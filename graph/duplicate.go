@@ -1,0 +1,41 @@
+package graph
+
+import "github.com/residua-go/residua/graph/kernel"
+
+// duplicate is an identity whose output is memory of its own.
+type duplicate struct{}
+
+func (duplicate) String() string { return "Duplicate" }
+
+func (duplicate) signature(in []signature) (signature, error) { return in[0], wantFloats(in) }
+
+func (duplicate) differentiable(int) bool { return true }
+
+func (duplicate) diff(d *derivative) { d.set(0, d.grad) }
+
+func (k duplicate) run(c *call) error {
+	if c.double() {
+		copyInput[float64](c)
+	} else {
+		copyInput[float32](c)
+	}
+	return nil
+}
+
+func copyInput[T kernel.Float](c *call) { copy(out[T](c), in[T](c, 0)) }
+
+// separate replaces the arriving gradient, where diff passed it on to several inputs, by
+// duplicates from the second input on. gorgonia.Grad sums gradients with stock Adds, which
+// write the sum into one of their terms; no other input's gradient may lie there.
+func (d *derivative) separate() {
+	passed := false
+	for i, g := range d.grads {
+		if g != d.grad {
+			continue
+		}
+		if passed {
+			d.grads[i] = d.b.apply(duplicate{}, d.grad)
+		}
+		passed = true
+	}
+}

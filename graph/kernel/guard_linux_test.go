@@ -1,0 +1,67 @@
+package kernel
+
+import (
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+// guarded copies s between two pages that may not be touched: up to the upper one if
+// atEnd, else from the lower one. Any access outside s ends the test with a fault.
+func guarded(t *testing.T, s []float32, atEnd bool) []float32 {
+	page := syscall.Getpagesize()
+	inner := (4*len(s) + page - 1) / page * page
+	memory, err := syscall.Mmap(-1, 0, inner+2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, syscall.Munmap(memory)) })
+	require.NoError(t, syscall.Mprotect(memory[:page], syscall.PROT_NONE))
+	require.NoError(t, syscall.Mprotect(memory[page+inner:], syscall.PROT_NONE))
+	first := page
+	if atEnd {
+		first += inner - 4*len(s)
+	}
+	if len(s) == 0 {
+		return nil
+	}
+	g := unsafe.Slice((*float32)(unsafe.Pointer(&memory[first])), len(s))
+	copy(g, s)
+	return g
+}
+
+// TestNoAccessOutside runs the kernels on operands next to forbidden pages.
+func TestNoAccessOutside(t *testing.T) {
+	forEachPath[float32](t, func(t *testing.T, p path) {
+		for _, s := range [][3]int{{1, 1, 1}, {15, 17, 33}, {33, 131, 401}, {32, 48, 3001}, {300, 33, 80}, {7, 96, 31}, {129, 257, 65}, {13, 300, 20}} {
+			for _, g := range gemmVariants(s) {
+				o := makeOperands[float32](g)
+				value, magnitude := o.want()
+				for _, atEnd := range []bool{true, false} {
+					q := *o
+					q.a, q.b, q.c = guarded(t, o.a, atEnd), guarded(t, o.b, atEnd), guarded(t, o.c, atEnd)
+					q.run(&Gemm[float32]{path: p}, nil)
+					requireClose(t, g, q.c, value, magnitude, g.k)
+				}
+			}
+		}
+	})
+}
+
+// TestNoAccessOutsideStream is the same for the kernels over tokens.
+func TestNoAccessOutsideStream(t *testing.T) {
+	forEachPath[float32](t, func(t *testing.T, p path) {
+		for _, s := range streamCases {
+			for _, atEnd := range []bool{true, false} {
+				x, keys, y := streamOperands[float32](s)
+				x, keys, y = guarded(t, x, atEnd), guarded(t, keys, atEnd), guarded(t, y, atEnd)
+				out := guarded(t, make([]float32, len(x)), atEnd)
+				(&Write[float32]{path: p}).Run(nil, out, x, keys, y, s.tokens, s.r, s.dk, s.dv)
+				(&Write[float32]{path: p}).Run(nil, x, x, keys, y, s.tokens, s.r, s.dk, s.dv)
+				require.Equal(t, out, x)
+				(&Read[float32]{path: p}).Run(nil, y, keys, x, s.tokens, s.r, s.dk, s.dv)
+				(&KeysGrad[float32]{path: p}).Run(nil, keys, y, x, s.tokens, s.r, s.dk, s.dv, false)
+			}
+		}
+	})
+}

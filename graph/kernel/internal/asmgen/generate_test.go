@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestGeneratedFilesAreCurrent wants the committed files to be what the generator writes.
+func TestGeneratedFilesAreCurrent(t *testing.T) {
+	files, err := generate()
+	require.NoError(t, err)
+	require.Len(t, files, 1+len(isas))
+	for name, want := range files {
+		got, err := os.ReadFile(filepath.Join("..", "..", name))
+		require.NoError(t, err)
+		got = bytes.ReplaceAll(got, []byte("\r\n"), []byte("\n"))
+		assert.True(t, bytes.Equal(want, got), "%s is out of date: run go generate ./graph/kernel", name)
+	}
+}
+
+// TestSave writes the files where it is told to: into the current directory.
+func TestSave(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, save(map[string][]byte{"one.s": []byte("text\n")}))
+	text, err := os.ReadFile("one.s")
+	require.NoError(t, err)
+	assert.Equal(t, "text\n", string(text))
+}
+
+// TestRegisters checks that no micro-kernel uses a register for two things at a time.
+func TestRegisters(t *testing.T) {
+	for _, s := range isas {
+		for _, k := range s.kernels() {
+			used := map[string]bool{}
+			claim := func(register string) {
+				assert.False(t, used[register], "%s: %s twice", k.name(), register)
+				used[register] = true
+			}
+			for r := range k.rows {
+				for v := range k.vecs {
+					claim(k.acc(r, v))
+				}
+			}
+			for v := range k.vecs {
+				claim(k.b(v))
+			}
+			if k.masked {
+				claim(k.mask())
+			}
+			for r := range k.rows {
+				assert.False(t, used[k.free(r)], "%s: A in %s", k.name(), k.free(r))
+			}
+			assert.LessOrEqual(t, len(used), s.registers-1, k.name())
+			assert.LessOrEqual(t, k.groups(), len(regA), k.name())
+		}
+	}
+}

@@ -1,0 +1,74 @@
+// Package importorder holds the arrows of ARCHITECTURE.md.
+package importorder
+
+import (
+	"encoding/json"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/residua-go/residua/"
+
+// allowed lists, for each package of the module, which others it may import, directly or
+// not. A new package adds its line.
+var allowed = map[string][]string{
+	"graph/kernel": {},
+	"graph":        {"graph/kernel"},
+	"layers":       {"graph", "graph/kernel"},
+	"stream":       {"layers", "graph", "graph/kernel"},
+	"models":       {"stream", "layers", "graph", "graph/kernel"},
+	"data":         {},
+	"checkpoint":   {},
+	"optim":        {"graph", "graph/kernel"},
+	"config":       {"models", "stream", "layers", "graph", "graph/kernel", "data", "optim"},
+	"trainer":      {"config", "models", "stream", "layers", "graph", "graph/kernel", "data", "optim", "checkpoint"},
+	"generate":     {"trainer", "config", "models", "stream", "layers", "graph", "graph/kernel", "data", "optim", "checkpoint"},
+	"eval":         {"trainer", "config", "models", "stream", "layers", "graph", "graph/kernel", "data", "optim", "checkpoint"},
+}
+
+// free are the prefixes of packages at the end of all arrows.
+var free = []string{"cmd/", "examples/", "internal/", "graph/kernel/internal/", "models/modeltest"}
+
+func TestImportOrder(t *testing.T) {
+	list := exec.Command("go", "list", "-deps", "-json=ImportPath,Deps", "../../...")
+	out, err := list.Output()
+	require.NoError(t, err)
+	seen := 0
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			ImportPath string
+			Deps       []string
+		}
+		err := decoder.Decode(&p)
+		if err == io.EOF {
+			break
+		}
+		require.NoError(t, err)
+		name, ours := strings.CutPrefix(p.ImportPath, module)
+		if !ours || isFree(name) {
+			continue
+		}
+		may, known := allowed[name]
+		require.True(t, known, "package %s has no line in this test", name)
+		for _, dep := range p.Deps {
+			if dep, ours := strings.CutPrefix(dep, module); ours {
+				require.Contains(t, may, dep, "%s imports %s", name, dep)
+			}
+		}
+		seen++
+	}
+	require.Equal(t, len(allowed), seen, "every package of the table exists")
+}
+
+func isFree(name string) bool {
+	for _, prefix := range free {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}

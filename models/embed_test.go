@@ -1,0 +1,85 @@
+package models_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// TestStockTraining trains models with nothing but stock Gorgonia around them:
+// gorgonia.Grad, the tape machine and its solvers, as another program would that embeds
+// our graphs.
+func TestStockTraining(t *testing.T) {
+	for name, c := range map[string]models.Config{
+		"matrix": tinyMatrix(func(c *models.Config) { c.Init, c.TieEmbeddings = models.InitLeCun, true }),
+		"vector": tinyVector(func(c *models.Config) { c.Init, c.TieEmbeddings = models.InitLeCun, true }),
+	} {
+		t.Run(name+"/loss", func(t *testing.T) { trainStock(t, c, ownLoss, gorgonia.NewAdamSolver(gorgonia.WithLearnRate(0.01))) })
+		t.Run(name+"/loss/rmsprop", func(t *testing.T) { trainStock(t, c, ownLoss, gorgonia.NewRMSPropSolver(gorgonia.WithLearnRate(0.01))) })
+		t.Run(name+"/stock-head", func(t *testing.T) { trainStock(t, c, stockHead, gorgonia.NewAdamSolver(gorgonia.WithLearnRate(0.01))) })
+	}
+}
+
+// headOf makes a loss from features [T, ...F] and the nodes that it learns.
+type headOf func(t *testing.T, g *gorgonia.ExprGraph, m *models.Model, features *gorgonia.Node, b modeltest.Batch) (loss *gorgonia.Node, learn gorgonia.Nodes)
+
+// ownLoss is the model's own loss, learning all of its parameters.
+func ownLoss(_ *testing.T, g *gorgonia.ExprGraph, m *models.Model, features *gorgonia.Node, b modeltest.Batch) (*gorgonia.Node, gorgonia.Nodes) {
+	return m.Loss(features, intInput(g, "targets", b, b.Targets)), m.Learnables()
+}
+
+// stockHead is a regression of stock nodes on the model's features: the token's parity
+// from X W, with a stock product, sum and square. It does not use the unembedding.
+func stockHead(t *testing.T, g *gorgonia.ExprGraph, m *models.Model, features *gorgonia.Node, b modeltest.Batch) (*gorgonia.Node, gorgonia.Nodes) {
+	tokens, width := features.Shape()[0], m.Config().Width()
+	wanted := make([]float32, tokens)
+	for i, id := range b.Inputs {
+		wanted[i] = float32(id % 2)
+	}
+	w := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithShape(width, 1), gorgonia.WithName("head"),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(width, 1), tensor.Of(tensor.Float32))))
+	want := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithShape(tokens, 1), gorgonia.WithName("parity"),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(tokens, 1), tensor.WithBacking(wanted))))
+	flat, err := gorgonia.Reshape(features, tensor.Shape{tokens, width})
+	require.NoError(t, err)
+	difference := gorgonia.Must(gorgonia.Sub(gorgonia.Must(gorgonia.Mul(flat, w)), want))
+	return gorgonia.Must(gorgonia.Mean(gorgonia.Must(gorgonia.Square(difference)))), append(m.Learnables(), w)
+}
+
+func intInput(g *gorgonia.ExprGraph, name string, b modeltest.Batch, values []int32) *gorgonia.Node {
+	value := tensor.New(tensor.WithShape(b.Rows, b.Seq), tensor.WithBacking(append([]int32(nil), values...)))
+	return gorgonia.NewMatrix(g, tensor.Int32, gorgonia.WithShape(b.Rows, b.Seq), gorgonia.WithName(name), gorgonia.WithValue(value))
+}
+
+// trainStock makes some steps; the loss must fall to less than half.
+func trainStock(t *testing.T, c models.Config, head headOf, solver gorgonia.Solver) {
+	g := gorgonia.NewGraph()
+	m, err := models.New(g, c, models.WithSeed(3))
+	require.NoError(t, err)
+	b := modeltest.RandomBatch(c, 2, c.Seq, 1)
+	loss, learn := head(t, g, m, m.Forward(intInput(g, "tokens", b, b.Inputs)), b)
+	require.NoError(t, m.Err())
+	_, err = gorgonia.Grad(loss, learn...)
+	require.NoError(t, err)
+	vm := gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(learn...))
+	defer func() { require.NoError(t, vm.Close()) }()
+	const steps = 60
+	var losses []float64
+	for range steps {
+		require.NoError(t, vm.RunAll())
+		value, err := graph.Scalar(loss)
+		require.NoError(t, err)
+		losses = append(losses, value)
+		require.NoError(t, solver.Step(gorgonia.NodesToValueGrads(learn)))
+		vm.Reset()
+	}
+	assert.Less(t, losses[steps-1], losses[0]/2, "losses %.3f", losses)
+	require.NotNil(t, m.Store().Param("embedding"), "the trained weights are in the model's store")
+}

@@ -1,0 +1,119 @@
+package models_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// start is how a kind of parameter begins: numerator/sqrt(fanIn), over sqrt(2L) for what
+// writes into the stream; a std of 0 means the constant.
+type start struct {
+	suffix   string
+	fanIn    int
+	writes   bool
+	std      float64 // instead of a fan-in
+	constant float64
+}
+
+func matrixStarts(c models.Config) []start {
+	return []start{
+		{suffix: "attention.read", fanIn: c.Dk}, {suffix: "attention.write", fanIn: c.Rank, writes: true},
+		{suffix: "feedforward.read", fanIn: c.Dk}, {suffix: "feedforward.write", fanIn: c.Rank, writes: true},
+		{suffix: "feedforward.w1", fanIn: c.Rank * c.Dv}, {suffix: "feedforward.w2", fanIn: c.FF},
+		{suffix: "write_embedding", fanIn: c.Rank}, {suffix: "write_positions", fanIn: c.Rank}, {suffix: "read_unembedding", fanIn: c.Dk},
+	}
+}
+
+func vectorStarts(c models.Config) []start {
+	return []start{
+		{suffix: "attention.qkv", fanIn: c.DModel}, {suffix: "attention.o", fanIn: c.DModel, writes: true},
+		{suffix: "feedforward.w1", fanIn: c.DModel}, {suffix: "feedforward.w2", fanIn: c.FF, writes: true},
+	}
+}
+
+func commonStarts(c models.Config) []start {
+	return []start{
+		{suffix: "unembedding"}, {suffix: "_bias"}, {suffix: "norm", constant: 1},
+		{suffix: "embedding", std: c.EmbeddingStd}, {suffix: "positions", std: c.EmbeddingStd},
+	}
+}
+
+// TestInitialValues compares mean, deviation and shape of every parameter's initial
+// values with what the papers say.
+func TestInitialValues(t *testing.T) {
+	matrix := models.Config{Stream: models.StreamMatrix, Layers: 3, Dk: 48, Dv: 32, Rank: 24, FF: 200, Vocab: 150, Seq: 40, Bias: true}
+	vector := models.Config{Stream: models.StreamVector, Layers: 3, DModel: 120, Heads: 4, FF: 500, Vocab: 150, Seq: 40, Bias: true}
+	for name, vary := range map[string]func(c *models.Config) float64{
+		"paper":    func(*models.Config) float64 { return 0.02 },
+		"init_std": func(c *models.Config) float64 { c.InitStd, c.EmbeddingStd = 0.05, 0.3; return 0.05 },
+		"lecun":    func(c *models.Config) float64 { c.Init = models.InitLeCun; return 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := matrix
+			numerator := vary(&c)
+			checkStarts(t, c.Resolve(), numerator, append(matrixStarts(c), commonStarts(c.Resolve())...))
+			c = vector
+			numerator = vary(&c)
+			checkStarts(t, c.Resolve(), numerator, append(vectorStarts(c), commonStarts(c.Resolve())...))
+		})
+	}
+}
+
+func checkStarts(t *testing.T, c models.Config, numerator float64, starts []start) {
+	store := modeltest.NewStore(t, c, tensor.Float64, 7)
+	used := map[string]bool{}
+	for _, p := range store.Params() {
+		s, ok := startOf(starts, p.Name)
+		require.True(t, ok, "how does %q begin?", p.Name)
+		used[s.suffix] = true
+		std := s.std
+		if s.fanIn > 0 {
+			std = numerator / math.Sqrt(float64(s.fanIn))
+		}
+		if s.writes {
+			std /= math.Sqrt(2 * float64(c.Layers))
+		}
+		checkDistribution(t, c.Stream+" "+p.Name, p.Value.Float64s(), s.constant, std)
+	}
+	assert.Len(t, used, len(starts), "every row is about a parameter that exists")
+}
+
+// startOf finds the first row whose suffix a name has, longer names first in the list.
+func startOf(starts []start, name string) (start, bool) {
+	for _, s := range starts {
+		if strings.HasSuffix(name, s.suffix) {
+			return s, true
+		}
+	}
+	return start{}, false
+}
+
+// checkDistribution wants mean, deviation and the share within one deviation to lie
+// within five standard errors of the normal distribution's.
+func checkDistribution(t *testing.T, name string, values []float64, mean, std float64) {
+	if std == 0 {
+		for _, v := range values {
+			require.Equal(t, mean, v, name)
+		}
+		return
+	}
+	n, sum, squares, within := float64(len(values)), 0.0, 0.0, 0.0
+	for _, v := range values {
+		sum, squares = sum+v, squares+v*v
+		if math.Abs(v) < std {
+			within++
+		}
+	}
+	const normalWithin = 0.6827
+	assert.InDelta(t, 0, sum/n, 5*std/math.Sqrt(n), "%s: mean", name)
+	assert.InEpsilon(t, std, math.Sqrt(squares/n), 5/math.Sqrt(2*n), "%s: deviation", name)
+	assert.InDelta(t, normalWithin, within/n, 5*math.Sqrt(normalWithin*(1-normalWithin)/n), "%s: share within one deviation", name)
+}

@@ -1,0 +1,57 @@
+package modeltest
+
+import (
+	"math/rand/v2"
+
+	"github.com/residua-go/residua/models"
+)
+
+// rows is the batch size of the suite's programs.
+const rows = 2
+
+// Batch is a model's input: Rows rows of Seq tokens and what follows each token.
+type Batch struct {
+	Inputs, Targets []int32
+	Rows, Seq       int
+}
+
+// RandomBatch draws rows of seq tokens. No token is the config's BOS, and the rows' first
+// tokens differ, so that the batch can be learned by heart.
+func RandomBatch(c models.Config, rows, seq int, seed uint64) Batch {
+	draw := rand.New(rand.NewPCG(seed, 1))
+	b := Batch{Rows: rows, Seq: seq}
+	firsts := draw.Perm(c.Vocab - 1)
+	for r := range rows {
+		row := []int32{otherThanBOS(c, firsts[r%len(firsts)])}
+		for len(row) <= seq {
+			row = append(row, otherThanBOS(c, draw.IntN(c.Vocab-1)))
+		}
+		b.Inputs, b.Targets = append(b.Inputs, row[:seq]...), append(b.Targets, row[1:]...)
+	}
+	return b
+}
+
+// otherThanBOS numbers the ids that are not BOS.
+func otherThanBOS(c models.Config, i int) int32 {
+	if i >= c.BOS {
+		i++
+	}
+	return int32(i)
+}
+
+// clone returns a copy that can be changed.
+func (b Batch) clone() Batch {
+	b.Inputs, b.Targets = append([]int32(nil), b.Inputs...), append([]int32(nil), b.Targets...)
+	return b
+}
+
+// replace puts another token that is not BOS at place i of row r.
+func (b Batch) replace(c models.Config, r, i int) {
+	at := r*b.Seq + i
+	for id := range int32(c.Vocab) {
+		if id != int32(c.BOS) && id != b.Inputs[at] {
+			b.Inputs[at] = id
+			return
+		}
+	}
+}

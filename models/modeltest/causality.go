@@ -1,0 +1,121 @@
+package modeltest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// checkCausality: what comes later changes no bit of what comes before, nor anything of
+// another row; what comes before reaches all that comes later.
+func checkCausality(t *testing.T, c models.Config) {
+	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+		p := Compile(t, c, PerturbedStore(t, c, dt), Setup{})
+		b := RandomBatch(c, rows, c.Seq, 3)
+		before := p.On(t, b, graph.RunOptions{}).Logits
+		for _, first := range []int{0, 1, c.Seq / 2, c.Seq - 1} {
+			changed := b.clone()
+			for i := first; i < c.Seq; i++ {
+				changed.replace(c, 0, i)
+			}
+			after := p.On(t, changed, graph.RunOptions{}).Logits
+			requireRows(t, c, before, after, 0, first, true, "%v: tokens before %d, which changes", dt, first)
+			requireRows(t, c, before, after, first, c.Seq, false, "%v: tokens from %d on, which change", dt, first)
+			requireRows(t, c, before, after, c.Seq, rows*c.Seq, true, "%v: another row", dt)
+		}
+		changed := b.clone()
+		changed.replace(c, 0, 0)
+		after := p.On(t, changed, graph.RunOptions{}).Logits
+		requireRows(t, c, before, after, 0, c.Seq, false, "%v: tokens behind the first, which changes", dt)
+	}
+}
+
+// checkDocuments: with MaskDocuments another document's tokens change no bit; without it
+// they do.
+func checkDocuments(t *testing.T, c models.Config) {
+	bos := c.Seq / 3
+	for _, masked := range []bool{true, false} {
+		c.MaskDocuments = masked
+		p := Compile(t, c, PerturbedStore(t, c, tensor.Float64), Setup{})
+		b := RandomBatch(c, rows, c.Seq, 4)
+		b.Inputs[bos] = int32(c.BOS)
+		before := p.On(t, b, graph.RunOptions{}).Logits
+		changed := b.clone()
+		for i := range bos {
+			changed.replace(c, 0, i)
+		}
+		after := p.On(t, changed, graph.RunOptions{}).Logits
+		requireRows(t, c, before, after, 0, bos, false, "the changed document")
+		requireRows(t, c, before, after, bos, c.Seq, masked, "the document behind it, masked: %t", masked)
+		b.Inputs[bos+1] = int32(c.BOS) // a run of BOS opens one document
+		requireRunOpensOne(t, c, p, b, bos, masked)
+	}
+}
+
+// requireRunOpensOne wants the second BOS of a run to see the first, and with a mask
+// nothing before it.
+func requireRunOpensOne(t *testing.T, c models.Config, p *Program, b Batch, bos int, masked bool) {
+	t.Helper()
+	before := p.On(t, b, graph.RunOptions{}).Logits
+	changed := b.clone()
+	changed.replace(c, 0, 0)
+	after := p.On(t, changed, graph.RunOptions{}).Logits
+	requireRows(t, c, before, after, bos, c.Seq, masked, "behind a run of BOS, masked: %t", masked)
+	changed = b.clone()
+	changed.replace(c, 0, bos) // now the document begins at the second
+	after = p.On(t, changed, graph.RunOptions{}).Logits
+	requireRows(t, c, before, after, bos+2, c.Seq, false, "behind a run of BOS whose first changes")
+}
+
+// requireRows wants each of the tokens first to end to have the same logits to the last
+// bit, or each to have others.
+func requireRows(t *testing.T, c models.Config, before, after []float64, first, end int, same bool, what string, args ...any) {
+	t.Helper()
+	for i := first; i < end; i++ {
+		x, y := before[i*c.Vocab:(i+1)*c.Vocab], after[i*c.Vocab:(i+1)*c.Vocab]
+		if same {
+			require.True(t, slices.Equal(x, y), append([]any{what + ": token %d changed by %.1e"}, append(args, i, Distance(y, x))...)...)
+		} else {
+			require.Greater(t, Distance(y, x), 1e-9, append([]any{what + ": token %d did not change"}, append(args, i)...)...)
+		}
+	}
+}
+
+// checkCache: tokens given one or a few at a time, behind those that a cache remembers,
+// have the logits that they have in one row.
+func checkCache(t *testing.T, c models.Config) {
+	store := PerturbedStore(t, c, tensor.Float64)
+	b := RandomBatch(c, rows, c.Seq, 5)
+	b.Inputs[c.Seq/2] = int32(c.BOS)
+	want := Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{}).Logits
+	for _, step := range []int{1, c.Seq / 2} {
+		cache, err := graph.NewCache(rows, c.Seq)
+		require.NoError(t, err)
+		p := Compile(t, c, store, Setup{Seq: step, Cache: cache})
+		for round := range 2 { // the second behind Reset
+			cache.Reset()
+			got := make([]float64, len(want))
+			n := c.Seq / step * step
+			for first := 0; first < n; first += step {
+				part := Batch{Rows: rows, Seq: step}
+				for r := range rows {
+					part.Inputs = append(part.Inputs, b.Inputs[r*c.Seq+first:][:step]...)
+				}
+				logits := p.On(t, part, graph.RunOptions{}).Logits
+				for r := range rows {
+					copy(got[(r*c.Seq+first)*c.Vocab:], logits[r*step*c.Vocab:][:step*c.Vocab])
+				}
+			}
+			for r := range rows {
+				at, size := r*c.Seq*c.Vocab, n*c.Vocab
+				assert.LessOrEqual(t, Distance(got[at:at+size], want[at:at+size]), 1e-12, "row %d, %d tokens at a time, round %d", r, step, round)
+			}
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package modeltest
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Distance is max |got - want| / max |want|; a NaN or a length that differs gives +Inf.
+func Distance(got, want []float64) float64 {
+	if len(got) != len(want) {
+		return math.Inf(1)
+	}
+	difference, scale := 0.0, 0.0
+	for i := range want {
+		d := math.Abs(got[i] - want[i])
+		if math.IsNaN(d) {
+			return math.Inf(1)
+		}
+		difference, scale = max(difference, d), max(scale, math.Abs(want[i]))
+	}
+	if difference == 0 {
+		return 0
+	}
+	return difference / scale
+}
+
+// requireSame wants two sets of tensors to be equal to the last bit.
+func requireSame(t *testing.T, want, got map[string][]float64, what string) {
+	t.Helper()
+	require.Len(t, got, len(want), what)
+	for name := range want {
+		require.True(t, slices.Equal(want[name], got[name]), "%s: %q differs by %.2e", what, name, Distance(got[name], want[name]))
+	}
+}
+
+// requireClose wants two sets of tensors to be equal within a tolerance of each tensor's
+// largest entry, but not less than floor.
+func requireClose(t *testing.T, want, got map[string][]float64, tolerance, floor float64, what string) {
+	t.Helper()
+	require.Len(t, got, len(want), what)
+	for name := range want {
+		require.Len(t, got[name], len(want[name]), "%s: %q", what, name)
+		scale := max(largest(want[name]), floor)
+		for i, w := range want[name] {
+			require.InDelta(t, w, got[name][i], tolerance*scale, "%s: %q, entry %d", what, name, i)
+		}
+	}
+}
+
+func largest(xs []float64) float64 {
+	most := 0.0
+	for _, x := range xs {
+		most = max(most, math.Abs(x))
+	}
+	return most
+}
+
+// largestOf is the largest entry of all tensors.
+func largestOf(all map[string][]float64) float64 {
+	most := 0.0
+	for _, xs := range all {
+		most = max(most, largest(xs))
+	}
+	return most
+}

@@ -1,0 +1,47 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// checkFile: one file holds a model: its config and parameters come back to the last bit
+// and compute the same.
+func checkFile(t *testing.T, c models.Config) {
+	store := PerturbedStore(t, c, tensor.Float32)
+	path := filepath.Join(t.TempDir(), "model.safetensors")
+	text, err := json.Marshal(c)
+	require.NoError(t, err)
+	var tensors []checkpoint.Tensor
+	for _, p := range store.Params() {
+		tensors = append(tensors, checkpoint.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Value.Float32s()})
+	}
+	require.NoError(t, checkpoint.WriteModel(path, tensors, map[string]string{checkpoint.MetadataConfig: string(text)}))
+
+	file, err := checkpoint.ReadModel(path)
+	require.NoError(t, err)
+	var read models.Config
+	require.NoError(t, json.Unmarshal([]byte(file.Metadata[checkpoint.MetadataConfig]), &read))
+	require.Equal(t, c, read, "the config")
+	again := NewStore(t, read, tensor.Float32, 99)
+	require.Len(t, file.Tensors, len(again.Params()))
+	for _, p := range again.Params() {
+		x, err := file.Tensor(p.Name)
+		require.NoError(t, err)
+		require.Equal(t, p.Shape, x.Shape, p.Name)
+		data, err := x.Float32s()
+		require.NoError(t, err)
+		copy(p.Value.Float32s(), data)
+	}
+	requireSame(t, Values(store), Values(again), "parameters")
+	b := RandomBatch(c, rows, c.Seq, 14)
+	require.Equal(t, Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{}), Compile(t, read, again, Setup{}).On(t, b, graph.RunOptions{}), "results")
+}

@@ -1,0 +1,132 @@
+package modeltest
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// checkGradients: at weights where every part matters every parameter has a gradient,
+// most of it not zero.
+func checkGradients(t *testing.T, c models.Config) {
+	store := PerturbedStore(t, c, tensor.Float64)
+	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true})
+	p.On(t, RandomBatch(c, rows, c.Seq, 6), graph.RunOptions{})
+	gradients := Gradients(store)
+	for _, param := range store.Params() {
+		g := gradients[param.Name]
+		require.Len(t, g, param.Size(), "gradient of %q", param.Name)
+		zeros := 0
+		for _, v := range g {
+			require.False(t, math.IsNaN(v) || math.IsInf(v, 0), "gradient of %q has %v", param.Name, v)
+			if v == 0 {
+				zeros++
+			}
+		}
+		if param.Name == "embedding" { // rows of absent tokens may have none
+			assert.Less(t, zeros, param.Size(), "gradient of %q is zero", param.Name)
+		} else {
+			assert.Less(t, zeros, param.Size()/2+1, "entries of the gradient of %q (%d) that are zero", param.Name, param.Size())
+		}
+	}
+}
+
+// Finite differences take four losses: f' = (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h.
+const (
+	differenceStep      = 1e-3
+	differenceTolerance = 1e-6
+	differenceEntries   = 4 // a parameter: the largest gradient and random ones
+	// differenceFloor is the least denominator, of the parameter's largest gradient.
+	differenceFloor = 0.01
+)
+
+// checkFiniteDifferences: the gradient of the whole model's loss, in float64, is that of
+// the loss itself, for some entries of every parameter. Dropout is active where the
+// config has it.
+func checkFiniteDifferences(t *testing.T, c models.Config) {
+	store := PerturbedStore(t, c, tensor.Float64)
+	s := Setup{Gradients: true, LossOnly: true, Training: c.Dropout > 0}
+	b := RandomBatch(c, rows, c.Seq, 7)
+	Compile(t, c, store, s).On(t, b, graph.RunOptions{Step: 3})
+	gradients := Gradients(store)
+	s.Gradients = false
+	p := Compile(t, c, store, s)
+	loss := func() float64 { return p.On(t, b, graph.RunOptions{Step: 3}).Loss }
+	draw := rand.New(rand.NewPCG(8, 8))
+	for _, param := range store.Params() {
+		g, values := gradients[param.Name], param.Value.Float64s()
+		entries := []int{argmax(g)}
+		for len(entries) < differenceEntries {
+			entries = append(entries, draw.IntN(len(g)))
+		}
+		floor := differenceFloor * math.Abs(g[entries[0]])
+		for _, i := range entries {
+			difference := differentiate(&values[i], loss)
+			require.InDelta(t, difference, g[i], differenceTolerance*max(math.Abs(g[i]), floor), "%q, entry %d", param.Name, i)
+		}
+	}
+}
+
+func differentiate(x *float64, f func() float64) float64 {
+	old := *x
+	at := func(h float64) float64 {
+		*x = old + h
+		return f()
+	}
+	const h = differenceStep
+	d := (8*(at(h)-at(-h)) - (at(2*h) - at(-2*h))) / (12 * h)
+	*x = old
+	return d
+}
+
+func argmax(xs []float64) int {
+	best := 0
+	for i, x := range xs {
+		if math.Abs(x) > math.Abs(xs[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// checkStockGradients: gorgonia.Grad and the stock tape machine over the same model give
+// the same loss and gradients as a Program.
+func checkStockGradients(t *testing.T, c models.Config) {
+	store := PerturbedStore(t, c, tensor.Float64)
+	b := RandomBatch(c, rows, c.Seq, 9)
+	want := Compile(t, c, store, Setup{Gradients: true, LossOnly: true}).On(t, b, graph.RunOptions{})
+
+	g := gorgonia.NewGraph()
+	m, err := models.New(g, c, models.WithDType(tensor.Float64), models.WithStore(store), models.WithThreads(1))
+	require.NoError(t, err)
+	loss := m.Loss(m.Forward(intNode(g, "tokens", b, b.Inputs)), intNode(g, "targets", b, b.Targets))
+	require.NoError(t, m.Err())
+	nodes, err := gorgonia.Grad(loss, m.Learnables()...)
+	require.NoError(t, err)
+	vm := gorgonia.NewTapeMachine(g)
+	defer func() { require.NoError(t, vm.Close()) }()
+	require.NoError(t, vm.RunAll())
+	got, err := graph.Scalar(loss)
+	require.NoError(t, err)
+	require.InEpsilon(t, want.Loss, got, 1e-13, "loss")
+	gradients := map[string][]float64{}
+	for i, n := range m.Learnables() {
+		dense, ok := nodes[i].Value().(*tensor.Dense)
+		require.True(t, ok, "gradient of %q is a %T", n.Name(), nodes[i].Value())
+		gradients[n.Name()] = graph.Float64s(dense)
+	}
+	requireClose(t, Gradients(store), gradients, 1e-12, 1e-3*largestOf(gradients), "gradient")
+}
+
+func intNode(g *gorgonia.ExprGraph, name string, b Batch, values []int32) *gorgonia.Node {
+	value := tensor.New(tensor.WithShape(b.Rows, b.Seq), tensor.WithBacking(append([]int32(nil), values...)))
+	return gorgonia.NewMatrix(g, tensor.Int32, gorgonia.WithShape(b.Rows, b.Seq), gorgonia.WithName(name), gorgonia.WithValue(value))
+}

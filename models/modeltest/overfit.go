@@ -1,0 +1,43 @@
+package modeltest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/optim"
+)
+
+// Overfitting: steps, peak rate and the cross-entropy to reach, in nats.
+const (
+	overfitSteps = 400
+	overfitRate  = 0.02
+	overfitLoss  = 0.1
+)
+
+// checkOverfit: from its specified initial values the model learns a batch by heart.
+func checkOverfit(t *testing.T, c models.Config) {
+	if testing.Short() {
+		t.Skip("some hundred training steps are left out with -short")
+	}
+	store := NewStore(t, c, tensor.Float32, 1)
+	b := RandomBatch(c, rows, c.Seq, 16)
+	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Training: true})
+	o, err := optim.New(store, 1, optim.Clip(1), optim.Adam(0.9, 0.95, 1e-8),
+		optim.Rate(overfitRate, optim.WarmupCosine{Warmup: overfitSteps / 20, Total: overfitSteps, Min: 0.1}), optim.MuP())
+	require.NoError(t, err)
+	defer o.Close()
+	for step := range overfitSteps {
+		p.On(t, b, graph.RunOptions{Step: uint64(step)})
+		stats, err := o.Step(1)
+		require.NoError(t, err)
+		require.True(t, stats.Finite, "step %d", step)
+	}
+	loss := Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{}).CrossEntropy
+	assert.Less(t, loss, overfitLoss, "cross-entropy after %d steps on one batch", overfitSteps)
+	t.Logf("cross-entropy after %d steps: %.4f nats", overfitSteps, loss)
+}

@@ -1,0 +1,46 @@
+package modeltest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/optim"
+)
+
+// checkSeeds: initial values depend on the seed and the name alone, and training is a
+// function of seed, data and thread count, to the last bit.
+func checkSeeds(t *testing.T, c models.Config) {
+	first, wide := NewStore(t, c, tensor.Float32, 1), NewStore(t, c, tensor.Float64, 1)
+	requireSame(t, Values(first), Values(NewStore(t, c, tensor.Float32, 1)), "the same seed")
+	other := NewStore(t, c, tensor.Float32, 2)
+	for _, p := range first.Params() {
+		assert.Equal(t, p.Init.Std == 0, slices.Equal(p.Value.Float32s(), other.Param(p.Name).Value.Float32s()), "%q of another seed", p.Name)
+		for i, v := range wide.Param(p.Name).Value.Float64s() {
+			require.Equal(t, float32(v), p.Value.Float32s()[i], "%q in float64", p.Name)
+		}
+	}
+	require.Equal(t, train(t, c, 5), train(t, c, 5), "the same training")
+	require.NotEqual(t, train(t, c, 5), train(t, c, 6), "training from another seed")
+}
+
+// train makes three steps and returns the parameters.
+func train(t *testing.T, c models.Config, seed uint64) map[string][]float64 {
+	store := NewStore(t, c, tensor.Float32, seed)
+	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Training: true, Threads: 2})
+	o, err := optim.New(store, 2, optim.Rate(0.01, optim.Constant{}))
+	require.NoError(t, err)
+	defer o.Close()
+	for step := range 3 {
+		p.On(t, RandomBatch(c, rows, c.Seq, uint64(step)), graph.RunOptions{Step: uint64(step)})
+		stats, err := o.Step(1)
+		require.NoError(t, err)
+		require.True(t, stats.Finite)
+	}
+	return Values(store)
+}

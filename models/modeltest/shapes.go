@@ -1,0 +1,74 @@
+package modeltest
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// checkShapes: features are [T, ...F] with as many entries as the blocks are wide, logits
+// [T, vocab], the loss a scalar, token losses [T]; parameters have names of their own.
+func checkShapes(t *testing.T, c models.Config) {
+	p := Compile(t, c, NewStore(t, c, tensor.Float32, 0), Setup{})
+	tokens := rows * c.Seq
+	assert.Equal(t, tokens, p.features.Shape()[0], "tokens of the features")
+	assert.Equal(t, tokens*c.Width(), p.features.Shape().TotalSize(), "entries of the features")
+	assert.Equal(t, tensor.Shape{tokens, c.Vocab}, p.logits.Shape(), "logits")
+	assert.True(t, p.loss.IsScalar(), "loss of shape %v", p.loss.Shape())
+	assert.Equal(t, tensor.Shape{tokens}, p.tokenLosses.Shape(), "token losses")
+	assert.Equal(t, c, p.model.Config())
+	names := map[string]bool{}
+	for i, n := range p.model.Learnables() {
+		assert.False(t, names[n.Name()], "two parameters are called %q", n.Name())
+		names[n.Name()] = true
+		assert.Equal(t, p.Store().Params()[i].Name, n.Name())
+		assert.Equal(t, p.Store().Params()[i].Shape, []int(n.Shape()), n.Name())
+	}
+	r := p.On(t, RandomBatch(c, rows, c.Seq, 1), graph.RunOptions{})
+	assert.Len(t, r.Logits, tokens*c.Vocab)
+	assert.Len(t, r.TokenLosses, tokens)
+	for _, v := range r.Logits {
+		require.False(t, math.IsNaN(v) || math.IsInf(v, 0), "logits have %v", v)
+	}
+}
+
+// checkLoss: the losses are those of the logits, computed here token by token; a negative
+// target is not counted.
+func checkLoss(t *testing.T, c models.Config) {
+	p := Compile(t, c, PerturbedStore(t, c, tensor.Float64), Setup{})
+	b := RandomBatch(c, rows, c.Seq, 2).clone()
+	b.Targets[3] = -1
+	r := p.On(t, b, graph.RunOptions{})
+	sum, squares, counted := 0.0, 0.0, 0
+	for i, target := range b.Targets {
+		if target < 0 {
+			assert.Zero(t, r.TokenLosses[i], "loss of a token that does not count")
+			continue
+		}
+		logits := r.Logits[i*c.Vocab : (i+1)*c.Vocab]
+		logZ := logSumExp(logits)
+		require.InDelta(t, logZ-logits[target], r.TokenLosses[i], 1e-12*(1+logZ), "loss of token %d", i)
+		sum, squares, counted = sum+logZ-logits[target], squares+logZ*logZ, counted+1
+	}
+	n := float64(counted)
+	assert.InEpsilon(t, sum/n, r.CrossEntropy, 1e-12, "cross-entropy")
+	assert.InDelta(t, c.ZLoss*squares/n, r.ZLoss, 1e-12*squares, "z-loss")
+	assert.InEpsilon(t, r.CrossEntropy+r.ZLoss, r.Loss, 1e-12, "loss")
+}
+
+func logSumExp(xs []float64) float64 {
+	most, sum := math.Inf(-1), 0.0
+	for _, x := range xs {
+		most = max(most, x)
+	}
+	for _, x := range xs {
+		sum += math.Exp(x - most)
+	}
+	return most + math.Log(sum)
+}

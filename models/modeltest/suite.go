@@ -1,0 +1,51 @@
+package modeltest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/models"
+)
+
+// check is one demand on every model.
+type check struct {
+	name string
+	run  func(t *testing.T, c models.Config)
+}
+
+// checks lists them in the order they run.
+func checks() []check {
+	return []check{
+		{"shapes", checkShapes},
+		{"loss", checkLoss},
+		{"causality", checkCausality},
+		{"documents", checkDocuments},
+		{"gradients", checkGradients},
+		{"finite-differences", checkFiniteDifferences},
+		{"stock-gradients", checkStockGradients},
+		{"precision", checkPrecision},
+		{"programs", checkPrograms},
+		{"dropout", checkDropout},
+		{"cache", checkCache},
+		{"seeds", checkSeeds},
+		{"file", checkFile},
+		{"cost", checkCost},
+		{"accumulation", checkAccumulation},
+		{"overfit", checkOverfit},
+	}
+}
+
+// Run tests the model that c describes, as a subtest called name. c.Seq should be 6 to
+// 12 and c.Vocab at least 8.
+func Run(t *testing.T, name string, c models.Config) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		require.NoError(t, c.Validate())
+		c := c.Resolve()
+		require.True(t, c.Seq >= 6 && c.Seq <= 12 && c.Vocab >= 8, "want a config of 6 to 12 tokens and a vocabulary of 8 or more, got %d and %d", c.Seq, c.Vocab)
+		for _, check := range checks() {
+			t.Run(check.name, func(t *testing.T) { check.run(t, c) })
+		}
+	})
+}

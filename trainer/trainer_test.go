@@ -1,0 +1,310 @@
+package trainer_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/trainer"
+)
+
+// tinyYAML is a model and a run of seconds.
+const tinyYAML = `
+seed: 7
+model: {stream: matrix, layers: 2, dk: 6, dv: 8, rank: 3, ff: 24, seq: 16, positions: alibi, inverse_layer_scaling: true, init: lecun, dropout: 0.1}
+data: {source: files, split: tail/5}
+train: {batch: 4, steps: 24, lr: 1e-2, eval_every: 6, checkpoint_every: 5, keep: 2, eval_tokens: 256}
+sample: {tokens: 0}
+device: {threads: 2}
+`
+
+// corpus writes a small text and returns its path.
+func corpus(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "text.txt")
+	var text strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&text, "line %d says %d times nothing\n", i, i*i%97)
+	}
+	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o644))
+	return path
+}
+
+// tiny returns the tiny run into a folder of its own.
+func tiny(t *testing.T, text, out string, sets ...string) *config.Run {
+	sets = append([]string{"data.path=[" + text + "]", "out=" + out}, sets...)
+	run, _, err := config.Parse("tiny.yaml", []byte(tinyYAML), sets)
+	require.NoError(t, err)
+	return run
+}
+
+// train runs to the end.
+func train(t *testing.T, run *config.Run, o trainer.Options) *trainer.Result {
+	r, err := tryTrain(context.Background(), run, o)
+	require.NoError(t, err)
+	return r
+}
+
+func tryTrain(ctx context.Context, run *config.Run, o trainer.Options) (*trainer.Result, error) {
+	if o.Resume == "" {
+		o.Resume = trainer.ResumeNone
+	}
+	tr, err := trainer.Open(ctx, run, o)
+	if err != nil {
+		return nil, err
+	}
+	defer tr.Close()
+	return tr.Run(ctx)
+}
+
+// losses reads metrics.jsonl: the numbers that must not depend on time.
+func losses(t *testing.T, out string) []string {
+	text, err := os.ReadFile(filepath.Join(out, "metrics.jsonl"))
+	require.NoError(t, err)
+	var lines []string
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		var m map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &m), line)
+		lines = append(lines, fmt.Sprint(m["step"], m["tokens"], m["loss"], m["lr"], m["grad_norm"], m["skipped"], m["val_loss"], m["val_bits_per_byte"]))
+	}
+	return lines
+}
+
+// last returns the tensors of the newest checkpoint and its state without checksums.
+func last(t *testing.T, out string) *checkpoint.Checkpoint {
+	dir, _, err := checkpoint.Latest(out)
+	require.NoError(t, err)
+	c, err := checkpoint.Load(dir)
+	require.NoError(t, err)
+	return c
+}
+
+func TestTrainWritesAWholeRun(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	var log bytes.Buffer
+	r := train(t, tiny(t, corpus(t), out), trainer.Options{Report: trainer.NewLines(&log, 5)})
+	require.Equal(t, 24, r.Steps)
+	require.False(t, r.Interrupted)
+	require.NotNil(t, r.Final)
+	require.Len(t, losses(t, out), 24)
+	for _, name := range []string{"config.yaml", "metrics.jsonl", "loss.svg", "latest.json", "best.json"} {
+		require.FileExists(t, filepath.Join(out, name))
+	}
+	require.DirExists(t, r.Checkpoint)
+	svg, err := os.ReadFile(filepath.Join(out, "loss.svg"))
+	require.NoError(t, err)
+	require.Contains(t, string(svg), "</svg>")
+	require.Contains(t, log.String(), "step 5/24")
+	require.Contains(t, log.String(), "validation loss")
+	again, _, err := config.Load(filepath.Join(out, "config.yaml"), nil)
+	require.NoError(t, err)
+	require.Equal(t, tiny(t, again.Data.Path[0], out).Model, again.Model, "the resolved config describes the same run")
+}
+
+func TestTrainingLearns(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	tr, err := trainer.Open(context.Background(), tiny(t, corpus(t), out, "train.steps=120", "train.eval_every=60"), trainer.Options{})
+	require.NoError(t, err)
+	defer tr.Close()
+	r, err := tr.Run(context.Background())
+	require.NoError(t, err)
+	require.Less(t, r.Final.Loss, 3.2, "from ln 257 = 5.55 nats")
+	require.InDelta(t, math.Exp(r.Final.Loss), r.Final.Perplexity, 1e-9)
+}
+
+// TestResume stops a run at each of several steps and goes on: everything that follows
+// is the same to the bit, the last checkpoint too.
+func TestResume(t *testing.T) {
+	text := corpus(t)
+	whole := filepath.Join(t.TempDir(), "whole")
+	train(t, tiny(t, text, whole), trainer.Options{})
+	for _, stop := range []int{1, 5, 13, 23} {
+		out := filepath.Join(t.TempDir(), "broken")
+		ctx, cancel := context.WithCancel(context.Background())
+		r, err := tryTrain(ctx, tiny(t, text, out), trainer.Options{Report: &stopper{at: stop, stop: cancel}})
+		require.NoError(t, err)
+		require.True(t, r.Interrupted)
+		require.Equal(t, stop, r.Steps)
+		r = train(t, tiny(t, text, out), trainer.Options{Resume: trainer.ResumeAuto})
+		require.Equal(t, 24, r.Steps)
+		require.Equal(t, losses(t, whole), losses(t, out), "stopped at %d", stop)
+		requireSameCheckpoint(t, last(t, whole), last(t, out))
+	}
+}
+
+// requireSameCheckpoint compares everything but the path-dependent metadata.
+func requireSameCheckpoint(t *testing.T, want, got *checkpoint.Checkpoint) {
+	require.Equal(t, want.State, got.State)
+	require.Equal(t, want.Model, got.Model)
+	require.Equal(t, want.Optimizer, got.Optimizer)
+}
+
+// stopper cancels a run after a step.
+type stopper struct {
+	at   int
+	stop func()
+}
+
+func (s *stopper) Start(int, int) {}
+func (s *stopper) Step(m trainer.Metrics) {
+	if m.Step == s.at {
+		s.stop()
+	}
+}
+func (s *stopper) Note(string) {}
+func (s *stopper) Finish()     {}
+
+// TestResumeCutsMetrics: lines after the checkpoint's step and a torn last line go.
+func TestResumeCutsMetrics(t *testing.T) {
+	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
+	ctx, cancel := context.WithCancel(context.Background())
+	_, err := tryTrain(ctx, tiny(t, text, out), trainer.Options{Report: &stopper{at: 5, stop: cancel}})
+	require.NoError(t, err)
+	path := filepath.Join(out, "metrics.jsonl")
+	lines, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, append(lines, []byte(`{"step":6,"tokens":384,"loss":1}`+"\n"+`{"step":7,"tok`)...), 0o644))
+	ctx, cancel = context.WithCancel(context.Background())
+	_, err = tryTrain(ctx, tiny(t, text, out), trainer.Options{Resume: trainer.ResumeAuto, Report: &stopper{at: 7, stop: cancel}})
+	require.NoError(t, err)
+	require.Len(t, losses(t, out), 7)
+}
+
+func TestBestIsKept(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	train(t, tiny(t, corpus(t), out, "train.keep=1", "train.lr=0.05", "train.steps=40"), trainer.Options{})
+	dir, loss, err := checkpoint.Best(out)
+	require.NoError(t, err)
+	c, err := checkpoint.Load(dir)
+	require.NoError(t, err)
+	require.NotNil(t, c.State.BestLoss)
+	require.InDelta(t, loss, *c.State.BestLoss, 0, "best.json names the loss of its step")
+}
+
+// TestAccumulate: N micro-batches are one batch.
+func TestAccumulate(t *testing.T) {
+	text := corpus(t)
+	norms := func(sets ...string) []trainer.Metrics {
+		var all []trainer.Metrics
+		out := filepath.Join(t.TempDir(), "run")
+		run := tiny(t, text, out, append(sets, "model.dropout=0", "train.steps=1", "train.warmup=0")...)
+		train(t, run, trainer.Options{Report: &collector{&all}})
+		return all
+	}
+	// The same four windows, in one batch and in four: rows are drawn by (step, row), so
+	// the rows of a batch of four at step 0 are not those of four steps; compare instead
+	// a batch of two accumulated twice with itself at another thread count.
+	once, twice := norms("train.batch=2", "train.accumulate=2"), norms("train.batch=2", "train.accumulate=2", "device.threads=1")
+	require.InEpsilon(t, float64(once[0].GradNorm), float64(twice[0].GradNorm), 1e-5)
+	require.EqualValues(t, 2*2*16, once[0].Tokens)
+}
+
+type collector struct{ into *[]trainer.Metrics }
+
+func (c *collector) Start(int, int)         {}
+func (c *collector) Step(m trainer.Metrics) { *c.into = append(*c.into, m) }
+func (c *collector) Note(string)            {}
+func (c *collector) Finish()                {}
+
+// TestBadSteps: a run that only makes NaN stops with an error and keeps its last good
+// checkpoint.
+func TestBadSteps(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	run := tiny(t, corpus(t), out, "train.lr=1e38", "train.clip=0", "train.warmup=0", "train.max_bad_steps=3", "train.checkpoint_every=1", "train.eval_every=0", "train.weight_decay=0")
+	var all []trainer.Metrics
+	_, err := tryTrain(context.Background(), run, trainer.Options{Report: &collector{&all}})
+	require.ErrorContains(t, err, "not finite for 3 steps in a row (train.max_bad_steps)")
+	skipped := 0
+	for _, m := range all {
+		if m.Skipped {
+			skipped++
+		}
+	}
+	require.Equal(t, 3, skipped)
+	require.Contains(t, err.Error(), "lower train.lr")
+	c := last(t, out)
+	require.Less(t, c.State.Step, all[len(all)-1].Step)
+}
+
+func TestOpenRefuses(t *testing.T) {
+	text := corpus(t)
+	done := filepath.Join(t.TempDir(), "done")
+	train(t, tiny(t, text, done, "train.steps=2"), trainer.Options{})
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	other := filepath.Join(t.TempDir(), "other.txt")
+	require.NoError(t, os.WriteFile(other, bytes.Repeat([]byte("other text "), 300), 0o644))
+	for name, c := range map[string]struct {
+		run    *config.Run
+		resume trainer.Resume
+		want   []string
+	}{
+		"a second run":   {tiny(t, text, done), trainer.ResumeNone, []string{"already holds a run", "-resume auto", "-out"}},
+		"not a folder":   {tiny(t, text, filepath.Join(file, "run")), trainer.ResumeNone, []string{"out: want a folder that can be written"}},
+		"another model":  {tiny(t, text, done, "model.ff=32"), trainer.ResumeAuto, []string{"another model", "model.ff: want 32, got 24"}},
+		"another corpus": {tiny(t, other, done), trainer.ResumeAuto, []string{"corpus has changed", "train.init_from"}},
+		"beyond the end": {tiny(t, text, done, "train.steps=1"), trainer.ResumeAuto, []string{"step 2", "raise train.steps"}},
+		"no text":        {tiny(t, filepath.Join(file+"x"), t.TempDir()+"/a"), trainer.ResumeNone, []string{"x"}},
+		"short text":     {tiny(t, text, t.TempDir()+"/b", "train.batch=10000"), trainer.ResumeNone, []string{"train.batch or model.seq"}},
+		"bad init":       {tiny(t, text, t.TempDir()+"/c", "train.init_from="+file), trainer.ResumeNone, []string{"train.init_from"}},
+		"foreign init":   {tiny(t, text, t.TempDir()+"/d", "train.init_from="+done, "model.layers=3"), trainer.ResumeNone, []string{"train.init_from", "model.layers: want 3, got 2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := tryTrain(context.Background(), c.run, trainer.Options{Resume: c.resume})
+			require.Error(t, err)
+			for _, want := range c.want {
+				require.Contains(t, err.Error(), want)
+			}
+			require.NotContains(t, err.Error(), "\n")
+		})
+	}
+	require.Len(t, losses(t, done), 2, "a refused run changes nothing")
+}
+
+func TestFolderInUse(t *testing.T) {
+	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
+	tr, err := trainer.Open(context.Background(), tiny(t, text, out), trainer.Options{Resume: trainer.ResumeNone})
+	require.NoError(t, err)
+	_, err = tryTrain(context.Background(), tiny(t, text, out), trainer.Options{Resume: trainer.ResumeAuto})
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "\n")
+	tr.Close()
+	train(t, tiny(t, text, out), trainer.Options{Resume: trainer.ResumeAuto})
+}
+
+func TestInitFrom(t *testing.T) {
+	text, first := corpus(t), filepath.Join(t.TempDir(), "first")
+	train(t, tiny(t, text, first), trainer.Options{})
+	tr, err := trainer.Open(context.Background(), tiny(t, text, filepath.Join(t.TempDir(), "second"), "train.init_from="+first), trainer.Options{})
+	require.NoError(t, err)
+	defer tr.Close()
+	for _, want := range last(t, first).Model {
+		require.Equal(t, want.Data, tr.Store().Param(want.Name).Value.Float32s(), want.Name)
+		require.Zero(t, tr.Store().Param(want.Name).Moment1.Float32s()[0], "a fresh optimizer")
+	}
+}
+
+// TestThreadsAndRecompute: recomputation changes no bit, and the same thread count gives
+// the same bits.
+func TestThreadsAndRecompute(t *testing.T) {
+	text := corpus(t)
+	runs := [][]string{nil, {"train.recompute=block"}, nil}
+	var want []string
+	for _, sets := range runs {
+		out := filepath.Join(t.TempDir(), "run")
+		train(t, tiny(t, text, out, sets...), trainer.Options{})
+		if want == nil {
+			want = losses(t, out)
+		}
+		require.Equal(t, want, losses(t, out), "%v", sets)
+	}
+}
