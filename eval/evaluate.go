@@ -19,7 +19,7 @@ type Options struct {
 	// Data names text instead: files, folders or globs, as data.Source.Paths.
 	Data    []string
 	Tokens  int // to score at most; 0: as many as the run evaluates on, or all of Data
-	Batch   int // windows at a time; 0: 8. It does not change the score.
+	Batch   int // windows at a time, which rounding alone can tell; 0: 8
 	Threads int // workers an op; 0: all cores
 	// PerToken, if not nil, gets every scored token in order.
 	PerToken func(Token) error

@@ -140,8 +140,13 @@ func (d *differentiator) stockGradients(n, grad *gorgonia.Node) (gorgonia.Nodes,
 	if !ok {
 		return nil, errors.Errorf("graph: node %q: its op has no symbolic derivative", n.Name())
 	}
-	if grad == d.b.one {
+	switch {
+	case grad == d.b.one:
 		grad = d.b.unit(d.b.loss)
+	case opOf(grad) == nil:
+		// A stock op may pass a gradient on as it is, share its memory or write into it, to
+		// the harm of the gradient's other readers: it gets one in a buffer of ours.
+		grad = d.b.Add(grad)
 	}
 	grads, err := op.SymDiff(children(n), n, grad)
 	return grads, errors.Wrapf(err, "gradient of %q", n.Name())

@@ -30,7 +30,7 @@ type caseGraph struct {
 }
 
 // graph builds the op with stock nodes on all sides: each float input passes an Add and two
-// Reshapes, the output a Reshape, an Add, a HadamardProd and a Sum.
+// Reshapes, the output a Reshape and an Add (in either order), a HadamardProd and a Sum.
 func (c opCase) graph(b *Builder) (caseGraph, error) {
 	var g caseGraph
 	var s stockGraph
@@ -48,9 +48,13 @@ func (c opCase) graph(b *Builder) (caseGraph, error) {
 		g.loss = s.node(gorgonia.Mul(s.node(gorgonia.Add(g.output, factor)), factor))
 	default:
 		flat := tensor.Shape{shape.TotalSize()}
-		weights, shift := b.Input("weights", b.DType(), flat...), b.Input("shift", b.DType(), flat...)
-		y := s.node(gorgonia.Add(s.node(gorgonia.Reshape(g.output, flat)), shift))
-		g.tail = s.node(gorgonia.HadamardProd(y, weights))
+		y := g.output
+		if c.addFirst {
+			y = s.node(gorgonia.Reshape(s.node(gorgonia.Add(y, b.Input("shift", b.DType(), shape...))), flat))
+		} else {
+			y = s.node(gorgonia.Add(s.node(gorgonia.Reshape(y, flat)), b.Input("shift", b.DType(), flat...)))
+		}
+		g.tail = s.node(gorgonia.HadamardProd(y, b.Input("weights", b.DType(), flat...)))
 		if !c.noGradient {
 			g.loss = s.node(gorgonia.Sum(g.tail))
 		}

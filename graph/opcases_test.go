@@ -20,6 +20,7 @@ type opCase struct {
 	want       func(x [][]float64, ids [][]int32) []float64
 	noGradient bool
 	training   bool
+	addFirst   bool // the output meets a stock Add before the stock Reshape
 }
 
 // intInput is an Int32 input: its shape and how entry i is drawn.

@@ -66,7 +66,7 @@ func trainStock(t *testing.T, c models.Config, head headOf, solver gorgonia.Solv
 	b := modeltest.RandomBatch(c, 2, c.Seq, 1)
 	loss, learn := head(t, g, m, m.Forward(intInput(g, "tokens", b, b.Inputs)), b)
 	require.NoError(t, m.Err())
-	_, err = gorgonia.Grad(loss, learn...)
+	gradients, err := gorgonia.Grad(loss, learn...)
 	require.NoError(t, err)
 	vm := gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(learn...))
 	defer func() { require.NoError(t, vm.Close()) }()
@@ -77,9 +77,17 @@ func trainStock(t *testing.T, c models.Config, head headOf, solver gorgonia.Solv
 		value, err := graph.Scalar(loss)
 		require.NoError(t, err)
 		losses = append(losses, value)
+		for i, n := range learn {
+			bound, err := n.Grad()
+			require.NoError(t, err)
+			require.Equal(t, gradients[i].Value().Data(), bound.Data(), "gradient of %q that the solver gets", n.Name())
+		}
 		require.NoError(t, solver.Step(gorgonia.NodesToValueGrads(learn)))
 		vm.Reset()
 	}
 	assert.Less(t, losses[steps-1], losses[0]/2, "losses %.3f", losses)
-	require.NotNil(t, m.Store().Param("embedding"), "the trained weights are in the model's store")
+	start := modeltest.NewStore(t, c, tensor.Float32, 3)
+	for _, p := range m.Store().Params() {
+		assert.NotEqual(t, start.Param(p.Name).Value.Float32s(), p.Value.Float32s(), "%q in the model's store has learned", p.Name)
+	}
 }

@@ -42,7 +42,7 @@ func NewSchedule(name string, o ScheduleOptions) (Schedule, error) {
 	case ScheduleWarmupCosine:
 		s = WarmupCosine{Warmup: o.Warmup, Total: o.Total, Min: o.Min, WarmupFromOne: o.WarmupFromOne}
 	case ScheduleWarmupStableDecay:
-		s = WarmupStableDecay{Warmup: o.Warmup, Total: o.Total, Decay: o.Decay, Min: o.Min, WarmupFromOne: o.WarmupFromOne}
+		s = WarmupStableDecay(o)
 	case ScheduleConstant:
 		s = Constant{Warmup: o.Warmup, WarmupFromOne: o.WarmupFromOne}
 	default:

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/cmd/internal/cli/clitest"
+	"github.com/residua-go/residua/trainer"
+)
+
+// call runs the command on one thread, as the runs do.
+func call(args ...string) clitest.Outcome {
+	return clitest.Call(command(), append(args, "-threads", "1")...)
+}
+
+func scoreOf(t *testing.T, o clitest.Outcome) (score trainer.Score) {
+	require.Equal(t, cli.ExitOK, o.Code, o.Stderr)
+	assert.Empty(t, o.Stderr)
+	require.NoError(t, json.Unmarshal([]byte(o.Stdout), &score), o.Stdout)
+	return score
+}
+
+func TestEvalOfARun(t *testing.T) {
+	run := clitest.Train(t)
+	for _, path := range []string{run.Dir, run.Step, run.Model} {
+		got := call("-checkpoint", path, "-json")
+		assert.Equal(t, *run.Result.Final, scoreOf(t, got), path)
+		assert.Equal(t, 1, strings.Count(got.Stdout, "\n"))
+		var keys map[string]float64
+		require.NoError(t, json.Unmarshal([]byte(got.Stdout), &keys))
+		assert.Len(t, keys, 4)
+		for _, key := range []string{"tokens", "loss", "perplexity", "bits_per_byte"} {
+			assert.Positive(t, keys[key], key)
+		}
+	}
+	plain := call("-checkpoint", run.Dir)
+	assert.Equal(t, cli.ExitOK, plain.Code)
+	assert.Equal(t, fmt.Sprintf("tokens         192\nloss           %.6f\nperplexity     %.4f\nbits per byte  %.6f\n",
+		run.Result.Final.Loss, run.Result.Final.Perplexity, run.Result.Final.BitsPerByte), plain.Stdout)
+	assert.Equal(t, 50, scoreOf(t, call("-checkpoint", run.Dir, "-tokens", "50", "-json")).Tokens)
+}
+
+func TestEvalOfText(t *testing.T) {
+	run := clitest.Train(t)
+	text := filepath.Join(t.TempDir(), "t.txt")
+	require.NoError(t, os.WriteFile(text, []byte("line 1 says\x00 ä"), 0o644))
+	whole := scoreOf(t, call("-checkpoint", run.Dir, "-data", text, "-json"))
+	assert.Equal(t, 15, whole.Tokens)
+
+	got := call("-checkpoint", run.Dir, "-data", text, "-per-token")
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	lines := strings.Split(got.Stdout, "\n")
+	assert.Regexp(t, `^1\t"l"\t[0-9.e+-]+$`, lines[0])
+	assert.Regexp(t, `^12\t"\\x00"\t`, lines[11])
+	assert.Regexp(t, `^14\t"\\xc3"\t`, lines[13])
+	assert.Equal(t, "tokens         15", lines[15])
+
+	got = call("-checkpoint", run.Dir, "-data", text, "-per-token", "-json")
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	lines = strings.Split(strings.TrimSpace(got.Stdout), "\n")
+	require.Len(t, lines, 16)
+	sum := 0.0
+	for i, line := range lines[:15] {
+		var token struct {
+			Index int
+			ID    int
+			Token string
+			Loss  float64
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &token), line)
+		assert.Equal(t, i+1, token.Index)
+		sum += token.Loss
+	}
+	assert.InEpsilon(t, whole.Loss, sum/15, 1e-6)
+	var last trainer.Score
+	require.NoError(t, json.Unmarshal([]byte(lines[15]), &last))
+	assert.Equal(t, whole, last)
+
+	twice := scoreOf(t, call("-checkpoint", run.Dir, "-data", text, "-data", run.Text, "-tokens", "40", "-json"))
+	assert.Equal(t, 40, twice.Tokens)
+}
+
+func TestEvalRefuses(t *testing.T) {
+	run := clitest.Train(t)
+	foreign := filepath.Join("..", "..", "testdata", "reference", "gpt2-hf", "model.safetensors")
+	empty := t.TempDir()
+	text := filepath.Join(empty, "text.bin")
+	require.NoError(t, os.WriteFile(text, []byte("no safetensors"), 0o644))
+	for _, c := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"no checkpoint", nil, "-checkpoint: want a run folder, a step folder or a .safetensors file, got nothing"},
+		{"missing", []string{"-checkpoint", filepath.Join(empty, "none")}, "no such file or directory"},
+		{"empty folder", []string{"-checkpoint", empty}, "neither a run folder"},
+		{"foreign", []string{"-checkpoint", foreign}, "convert a foreign checkpoint first"},
+		{"no model", []string{"-checkpoint", text}, "text.bin"},
+		{"damaged", []string{"-checkpoint", clitest.Damage(t, run.Model)}, "damaged"},
+		{"optimizer", []string{"-checkpoint", filepath.Join(run.Step, "optimizer.safetensors")}, "name the model.safetensors file"},
+		{"no text", []string{"-checkpoint", run.Dir, "-data", filepath.Join(empty, "*.txt")}, "matches no file"},
+		{"tokens", []string{"-checkpoint", run.Dir, "-tokens", "-3"}, "-tokens: want >= 0, got -3"},
+		{"threads", []string{"-checkpoint", run.Dir, "-threads", "-1"}, "-threads: want >= 0 (0: all cores), got -1"},
+		{"flag", []string{"-chekpoint", run.Dir}, "did you mean -checkpoint?"},
+	} {
+		t.Run(c.name, func(t *testing.T) { clitest.Call(command(), c.args...).Refused(t, c.want) })
+	}
+	require.NoError(t, os.Remove(run.Text))
+	call("-checkpoint", run.Dir).Refused(t, "validation split of the model's run")
+}
+
+func TestEvalInterrupted(t *testing.T) {
+	run := clitest.Train(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	got := clitest.CallWith(ctx, command(), "-checkpoint", run.Dir)
+	assert.Equal(t, clitest.Outcome{Code: cli.ExitRun, Stderr: "error: eval: interrupted\n"}, got)
+}
+
+func TestEvalHelp(t *testing.T) {
+	got := clitest.Call(command(), "-h")
+	assert.Equal(t, cli.ExitOK, got.Code)
+	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n"))
+	for _, name := range []string{"-checkpoint P", "-data F", "-json", "-per-token", "-tokens N", "-threads N"} {
+		assert.Contains(t, got.Stdout, "\n  "+name)
+	}
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/cmd/internal/cli/clitest"
+)
+
+// text runs the command and returns what it wrote.
+func text(t *testing.T, args ...string) string {
+	got := clitest.Call(command(), append(args, "-threads", "2")...)
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	assert.True(t, utf8.ValidString(got.Stdout), "%q", got.Stdout)
+	return got.Stdout
+}
+
+func TestGenerate(t *testing.T) {
+	run := clitest.Train(t, "train.steps=120")
+	greedy := text(t, "-checkpoint", run.Dir, "-prompt", "line 7 sa", "-tokens", "40", "-temperature", "0")
+	assert.True(t, strings.HasPrefix(greedy, "line 7 says "), "%q", greedy)
+	assert.True(t, strings.HasSuffix(greedy, "\n"))
+	for _, path := range []string{run.Step, run.Model} {
+		assert.Equal(t, greedy, text(t, "-checkpoint", path, "-prompt", "line 7 sa", "-tokens", "40", "-temperature", "0"), path)
+	}
+	assert.Equal(t, greedy, text(t, "-checkpoint", run.Dir, "-prompt", "line 7 sa", "-tokens", "40", "-top-k", "1", "-seed", "9"))
+	assert.Equal(t, greedy, text(t, "-checkpoint", run.Dir, "-prompt", "line 7 sa", "-tokens", "40", "-top-p", "1e-9", "-seed", "9"))
+
+	drawn := []string{"-checkpoint", run.Dir, "-prompt", "line", "-tokens", "60", "-temperature", "1.5", "-seed"}
+	assert.Equal(t, text(t, append(drawn, "4")...), text(t, append(drawn, "4")...))
+	assert.NotEqual(t, text(t, append(drawn, "4")...), text(t, append(drawn, "5")...))
+	assert.Equal(t, "ab\n", text(t, "-checkpoint", run.Dir, "-prompt", "ab", "-tokens", "0"))
+	assert.Equal(t, "", text(t, "-checkpoint", run.Dir, "-tokens", "0"))
+	assert.Len(t, text(t, "-checkpoint", run.Dir, "-prompt", strings.Repeat("x", 100), "-tokens", "0"), 101)
+}
+
+func TestGenerateSaysWhatItLeftOut(t *testing.T) {
+	run := clitest.Train(t)
+	got := clitest.Call(command(), "-checkpoint", run.Dir, "-prompt", "a long prompt", "-window", "4", "-tokens", "2")
+	assert.Equal(t, cli.ExitOK, got.Code)
+	assert.Equal(t, "note: the prompt has 14 tokens, the model saw the last 4 (-window)\n", got.Stderr)
+	for seed := range 40 { // at a temperature without preferences, BOS comes
+		got = clitest.Call(command(), "-checkpoint", run.Dir, "-temperature", "1e9", "-tokens", "2000", "-seed", strconv.Itoa(seed))
+		assert.Equal(t, cli.ExitOK, got.Code)
+		if strings.Contains(got.Stderr, "note: the model ended the document after ") {
+			return
+		}
+	}
+	t.Fatal("no document ended")
+}
+
+func TestGenerateRefuses(t *testing.T) {
+	run := clitest.Train(t)
+	for _, c := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"no checkpoint", []string{"-prompt", "x"}, "-checkpoint: want a run folder, a step folder or a .safetensors file, got nothing"},
+		{"empty checkpoint", []string{"-checkpoint", ""}, "-checkpoint: want a run folder"},
+		{"missing", []string{"-checkpoint", filepath.Join(run.Dir, "none")}, "no such file or directory"},
+		{"damaged", []string{"-checkpoint", clitest.Damage(t, run.Model)}, "damaged"},
+		{"foreign", []string{"-checkpoint", filepath.Join("..", "..", "testdata", "reference", "gpt2-hf", "model.safetensors")}, "another program's file"},
+		{"temperature", []string{"-temperature", "-0.5"}, "-temperature: want >= 0 (0: always the likeliest token), got -0.5"},
+		{"temperature, not a number", []string{"-temperature", "NaN"}, "-temperature: want >= 0"},
+		{"infinite temperature", []string{"-temperature", "inf"}, "-temperature: want >= 0"},
+		{"top-p 0", []string{"-top-p", "0"}, "-top-p: want above 0 and at most 1 (1: no limit), got 0"},
+		{"top-p above 1", []string{"-top-p", "1.01"}, "-top-p: want above 0 and at most 1 (1: no limit), got 1.01"},
+		{"top-k", []string{"-top-k", "-1"}, "-top-k: want >= 1, or 0 for no limit, got -1"},
+		{"tokens", []string{"-tokens", "-1"}, "-tokens: want >= 0, got -1"},
+		{"seed", []string{"-seed", "x"}, `-seed: want a whole number >= 0, got "x"`},
+		{"threads", []string{"-threads", "-1"}, "-threads: want >= 0"},
+		{"window", []string{"-checkpoint", run.Dir, "-window", "-1"}, "window: want >= 1"},
+		{"stray", []string{"-prompt", "two", "words"}, `want flags alone, got "words"`},
+		{"unknown", []string{"-topk", "3"}, "unknown flag -topk; did you mean -top-k?"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			args := c.args
+			if c.name != "no checkpoint" && args[0] != "-checkpoint" {
+				args = append([]string{"-checkpoint", run.Dir}, args...)
+			}
+			clitest.Call(command(), args...).Refused(t, c.want)
+		})
+	}
+}
+
+// interrupting cancels at its third write.
+type interrupting struct {
+	bytes.Buffer
+	writes int
+	cancel context.CancelFunc
+	err    error
+}
+
+func (w *interrupting) Write(text []byte) (int, error) {
+	if w.writes++; w.writes >= 3 {
+		if w.cancel == nil {
+			return 0, w.err
+		}
+		w.cancel()
+	}
+	return w.Buffer.Write(text)
+}
+
+// TestGenerateStreams interrupts in the middle: what is there by then has been written.
+func TestGenerateStreams(t *testing.T) {
+	run := clitest.Train(t, "train.steps=60")
+	ctx, cancel := context.WithCancel(context.Background())
+	var stderr bytes.Buffer
+	w := &interrupting{cancel: cancel}
+	args := []string{"-checkpoint", run.Dir, "-prompt", "line", "-tokens", "100000", "-temperature", "0"}
+	assert.Equal(t, cli.ExitRun, cli.Execute(ctx, command(), args, cli.Output{Stdout: w, Stderr: &stderr}))
+	assert.Equal(t, "error: generate: interrupted\n", stderr.String())
+	assert.True(t, strings.HasPrefix(w.String(), "line"), "%q", w.String())
+	assert.True(t, strings.HasSuffix(w.String(), "\n"))
+	assert.Less(t, w.Len(), 12)
+
+	stderr.Reset()
+	broken := &interrupting{err: errors.New("broken pipe")}
+	assert.Equal(t, cli.ExitRun, cli.Execute(context.Background(), command(), args, cli.Output{Stdout: broken, Stderr: &stderr}))
+	assert.Equal(t, "error: cannot write the result: broken pipe\n", stderr.String())
+}
+
+func TestGenerateHelp(t *testing.T) {
+	got := clitest.Call(command(), "-h")
+	assert.Equal(t, cli.ExitOK, got.Code)
+	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n"))
+	for _, name := range []string{"-checkpoint P", "-prompt TEXT", "-tokens N", "-temperature T", "-top-k K", "-top-p P", "-seed N", "-threads N", "-window N"} {
+		assert.Contains(t, got.Stdout, "\n  "+name)
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/cmd/internal/cli/clitest"
+	"github.com/residua-go/residua/models"
+)
+
+// counts are the parameters in millions of the RMT paper's models: as it prints them,
+// and all of them, rounded to 2 places.
+var counts = map[string][2]string{
+	"rmt-46m": {"45.9", "45.90"}, "rmt-134m": {"134.2", "134.29"}, "rmt-206m": {"206.2", "206.31"}, "rmt-305m": {"304.9", "305.13"},
+	"transformer-49m": {"49.2", "49.42"}, "transformer-162m": {"162.5", "162.54"}, "transformer-264m": {"263.5", "263.96"}, "transformer-405m": {"404.9", "405.49"},
+}
+
+func TestModelsAsJSON(t *testing.T) {
+	got := clitest.Call(command(), "-json")
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	var presets []preset
+	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &presets))
+	require.Len(t, presets, len(models.Presets()))
+	compared := 0
+	for i, p := range presets {
+		assert.Equal(t, models.Presets()[i].Name, p.Name)
+		assert.Equal(t, p.Exact, p.Embedding+p.Rest)
+		assert.Equal(t, 3*p.ForwardFLOPs, p.TrainFLOPs)
+		assert.Equal(t, p.Seq*p.ActivationBytes, p.RowActivationBytes)
+		assert.Positive(t, p.StreamSize)
+		want, known := counts[p.Name]
+		assert.Equal(t, known, p.Paper != nil, p.Name)
+		assert.Equal(t, known, p.PaperNote != "", p.Name)
+		if known {
+			compared++
+			assert.Equal(t, want[0], fmt.Sprintf("%.1f", *p.Paper), p.Name)
+			assert.Equal(t, want[1], millions(p.Exact), p.Name)
+		}
+	}
+	assert.Equal(t, len(counts), compared)
+}
+
+func TestModelsTable(t *testing.T) {
+	got := clitest.Call(command())
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	lines := strings.Split(got.Stdout, "\n")
+	assert.Regexp(t, `^preset +size +seq +paper +exact +embedding +rest +forward +train +stream +activations +a row`, lines[0])
+	end := strings.Index(lines[0], "exact") + len("exact")
+	for i, p := range models.Presets() {
+		line := lines[i+1]
+		assert.True(t, strings.HasPrefix(line, p.Name+" "), line)
+		assert.True(t, strings.HasSuffix(line[:end], " "+millions(p.Config.Cost().Parameters)), "the column ends under its name: %q", line)
+		if want, known := counts[p.Name]; known {
+			assert.Contains(t, line, " "+want[0]+" ")
+		} else {
+			assert.Contains(t, line, " - ")
+		}
+	}
+	assert.Contains(t, got.Stdout, "\nexact        all parameters in millions")
+}
+
+func TestModelsRefuses(t *testing.T) {
+	clitest.Call(command(), "-jsn").Refused(t, "unknown flag -jsn; did you mean -json?")
+	clitest.Call(command(), "quickstart").Refused(t, `want flags alone, got "quickstart"`)
+}
+
+func TestModelsHelp(t *testing.T) {
+	got := clitest.Call(command(), "-h")
+	assert.Equal(t, cli.ExitOK, got.Code)
+	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  go run ./cmd/models\n"))
+	assert.Contains(t, got.Stdout, "\n  -json")
+}

@@ -1,0 +1,235 @@
+package eval_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/eval"
+	"github.com/residua-go/residua/trainer"
+)
+
+const tinyYAML = `
+seed: 3
+model: {stream: matrix, layers: 1, dk: 5, dv: 6, rank: 3, ff: 20, seq: 16, positions: learned, init: lecun}
+data: {source: files, split: tail/4}
+train: {batch: 4, steps: 12, lr: 1e-2, eval_tokens: 200}
+device: {threads: 1}
+`
+
+// write puts text into a file of the test's own.
+func write(t *testing.T, name, text string) string {
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	return path
+}
+
+func lines(n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "line %d says %d times nothing\n", i, i*i%97)
+	}
+	return text.String()
+}
+
+// train trains a tiny model on a text file and opens it.
+func train(t *testing.T, text string, sets ...string) (*trainer.Pretrained, *trainer.Result) {
+	out := filepath.Join(t.TempDir(), "run")
+	run, _, err := config.Parse("tiny.yaml", []byte(tinyYAML), append([]string{"data.path=[" + text + "]", "out=" + out}, sets...))
+	require.NoError(t, err)
+	training, err := trainer.Open(context.Background(), run, trainer.Options{Resume: trainer.ResumeNone})
+	require.NoError(t, err)
+	defer training.Close()
+	result, err := training.Run(context.Background())
+	require.NoError(t, err)
+	p, err := trainer.OpenModel(out)
+	require.NoError(t, err)
+	return p, result
+}
+
+// evaluate scores on one thread, as the runs do.
+func evaluate(t *testing.T, p *trainer.Pretrained, o eval.Options) trainer.Score {
+	o.Threads = 1
+	score, err := eval.Evaluate(context.Background(), p, o)
+	require.NoError(t, err)
+	return score
+}
+
+func TestValidationSplitScoresAsTheRunDid(t *testing.T) {
+	text := write(t, "text.txt", lines(120))
+	p, result := train(t, text)
+	require.NotNil(t, result.Final)
+	assert.Equal(t, *result.Final, evaluate(t, p, eval.Options{Batch: 4}))
+	assert.Equal(t, 192, result.Final.Tokens, "12 windows of eval_tokens 200")
+
+	all, result := train(t, text, "train.eval_tokens=0")
+	assert.Equal(t, *result.Final, evaluate(t, all, eval.Options{Batch: 4}))
+	assert.Greater(t, result.Final.Tokens, 192)
+
+	require.NoError(t, os.Remove(filepath.Join(p.Source.RunDir, "config.yaml")))
+	assert.Equal(t, result.Final.Tokens, evaluate(t, p, eval.Options{}).Tokens, "without the config the default, which is more than there is")
+}
+
+func TestTextIsScoredWhole(t *testing.T) {
+	p, _ := train(t, write(t, "text.txt", lines(120)))
+	other := lines(9)[:133]
+	path := write(t, "other.txt", other)
+	var tokens []eval.Token
+	score := evaluate(t, p, eval.Options{Data: []string{path}, PerToken: func(token eval.Token) error {
+		tokens = append(tokens, token)
+		return nil
+	}})
+	require.Len(t, tokens, len(other))
+	assert.Equal(t, len(other), score.Tokens)
+	sum, spelt := 0.0, ""
+	for i, token := range tokens {
+		assert.Equal(t, i+1, token.Index)
+		assert.Equal(t, int(other[i]), token.ID)
+		assert.Positive(t, token.Loss)
+		sum += float64(token.Loss)
+		spelt += token.Text
+	}
+	assert.Equal(t, other, spelt)
+	assert.InEpsilon(t, sum/float64(len(other)), score.Loss, 1e-12)
+	assert.InEpsilon(t, math.Exp(score.Loss), score.Perplexity, 1e-12)
+	assert.InEpsilon(t, score.Loss/math.Ln2, score.BitsPerByte, 1e-12, "a byte a token")
+
+	assert.Equal(t, score, evaluate(t, p, eval.Options{Data: []string{path}, Batch: 1}), "the batch does not matter")
+	short := evaluate(t, p, eval.Options{Data: []string{path}, Tokens: 21})
+	assert.Equal(t, 21, short.Tokens)
+	assert.InEpsilon(t, mean(tokens[:16])*16+mean5(t, p, other)*5, short.Loss*21, 1e-5)
+	assert.Equal(t, 3, evaluate(t, p, eval.Options{Data: []string{write(t, "abc.txt", "abc")}}).Tokens, "shorter than a window")
+	assert.Equal(t, 7, evaluate(t, p, eval.Options{Tokens: 7}).Tokens, "of the validation split")
+}
+
+func mean(tokens []eval.Token) float64 {
+	sum := 0.0
+	for _, token := range tokens {
+		sum += float64(token.Loss)
+	}
+	return sum / float64(len(tokens))
+}
+
+// mean5 is the mean loss of the 5 tokens after the first window, in a row of their own.
+func mean5(t *testing.T, p *trainer.Pretrained, text string) float64 {
+	e, err := trainer.NewEvaluator(p.Store, p.Model, 1, 5, 1)
+	require.NoError(t, err)
+	defer e.Close()
+	row := []uint16{uint16(text[15])}
+	for _, b := range []byte(text[16:21]) {
+		row = append(row, uint16(b))
+	}
+	loaded, err := eval.Load(context.Background(), p, eval.Options{})
+	require.NoError(t, err)
+	score, err := e.Evaluate(context.Background(), loaded.Tokenizer, row, nil)
+	require.NoError(t, err)
+	return score.Loss
+}
+
+// TestDocumentsAreJoined scores a folder: BOS between documents is a token without text.
+func TestDocumentsAreJoined(t *testing.T) {
+	p, _ := train(t, write(t, "text.txt", lines(120)))
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.txt": "first", "b.md": "second one", "c.bin": "passed over"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	var ends []int
+	score := evaluate(t, p, eval.Options{Data: []string{dir}, PerToken: func(token eval.Token) error {
+		if token.Text == "" {
+			ends = append(ends, token.Index)
+		}
+		return nil
+	}})
+	assert.Equal(t, []int{6}, ends)
+	assert.Equal(t, 16, score.Tokens)
+	assert.InEpsilon(t, score.Loss*16/math.Ln2/15, score.BitsPerByte, 1e-12)
+}
+
+func TestChangedCorpusIsNoticed(t *testing.T) {
+	path := write(t, "text.txt", lines(120))
+	p, _ := train(t, path)
+	step, err := checkpoint.Load(p.Source.StepDir)
+	require.NoError(t, err)
+	p.State = &step.State
+	same, err := eval.Load(context.Background(), p, eval.Options{})
+	require.NoError(t, err)
+	assert.Empty(t, same.Warnings)
+
+	require.NoError(t, os.WriteFile(path, []byte(lines(121)), 0o644))
+	changed, err := eval.Load(context.Background(), p, eval.Options{})
+	require.NoError(t, err)
+	require.Len(t, changed.Warnings, 1)
+	assert.Contains(t, changed.Warnings[0], "the corpus has changed")
+}
+
+func TestTextsThatAreRefused(t *testing.T) {
+	path := write(t, "text.txt", lines(120))
+	p, _ := train(t, path)
+	nameless := *p
+	nameless.Data = config.Data{Tokenizer: "bytes"}
+	foreign := *p
+	foreign.Data.Tokenizer = "gpt2"
+	for _, c := range []struct {
+		name string
+		p    *trainer.Pretrained
+		o    eval.Options
+		want string
+	}{
+		{"no such file", p, eval.Options{Data: []string{"nowhere.txt"}}, "nowhere.txt: no such file or folder"},
+		{"empty file", p, eval.Options{Data: []string{write(t, "empty.txt", "")}}, "empty corpus"},
+		{"negative", p, eval.Options{Tokens: -1}, "tokens: want >= 0, got -1"},
+		{"negative batch", p, eval.Options{Batch: -1}, "batch: want >= 0"},
+		{"no corpus", &nameless, eval.Options{}, "names no corpus"},
+		{"other tokenizer", &foreign, eval.Options{Data: []string{path}}, "tokenizer gpt2 has 50257 ids, the model's vocabulary 257"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := eval.Evaluate(context.Background(), c.p, c.o)
+			assert.ErrorContains(t, err, c.want)
+		})
+	}
+	require.NoError(t, os.Remove(path))
+	_, err := eval.Evaluate(context.Background(), p, eval.Options{})
+	assert.ErrorContains(t, err, "validation split of the model's run")
+}
+
+func TestInterruptsAndFailures(t *testing.T) {
+	p, _ := train(t, write(t, "text.txt", lines(120)))
+	ctx, cancel := context.WithCancel(context.Background())
+	seen := 0
+	_, err := eval.Evaluate(ctx, p, eval.Options{Batch: 1, PerToken: func(eval.Token) error {
+		seen++
+		cancel()
+		return nil
+	}})
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, 16, seen, "the window under way is the last")
+
+	full := errors.New("disk full")
+	_, err = eval.Evaluate(context.Background(), p, eval.Options{PerToken: func(eval.Token) error { return full }})
+	assert.ErrorIs(t, err, full)
+
+	for _, param := range p.Store.Params() {
+		param.Value.Float32s()[0] = float32(math.NaN())
+	}
+	_, err = eval.Evaluate(context.Background(), p, eval.Options{})
+	assert.ErrorContains(t, err, "weights have diverged or were damaged")
+}
+
+func TestTokenForms(t *testing.T) {
+	token := eval.Token{Index: 3, ID: 226, Text: "\xe2", Loss: 0.25}
+	assert.Equal(t, "3\t\"\\xe2\"\t0.25", token.String())
+	text, err := json.Marshal(token)
+	require.NoError(t, err)
+	assert.Equal(t, `{"index":3,"id":226,"token":"\"\\xe2\"","loss":0.25}`, string(text))
+}

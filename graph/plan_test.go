@@ -1,0 +1,312 @@
+package graph
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// randomGraph draws graphs over streams [tokens, 2, 3] of our ops and stock ones.
+type randomGraph struct {
+	r       *rand.Rand
+	b       *Builder
+	stock   stockGraph
+	nodes   gorgonia.Nodes // all [tokens, 2, 3]
+	read    map[*gorgonia.Node]bool
+	outputs gorgonia.Nodes
+	params  int
+	ran     *[]int64 // the hooked nodes' numbers, in the order in which they run
+	hooks   int
+	reshape bool // stock Reshapes too
+}
+
+const randomTokens = 3
+
+// hookedNames ask for hooks "0", "1", ... that write down that they ran.
+func recordingHooks(n int, ran *[]int64) Hooks {
+	hooks := Hooks{}
+	for i := range n {
+		hooks[fmt.Sprint(i)] = func(string, *tensor.Dense) error {
+			*ran = append(*ran, int64(i))
+			return nil
+		}
+	}
+	return hooks
+}
+
+// build makes a graph of size steps, some of them in blocks, with a loss that every node
+// reaches.
+func (g *randomGraph) build(size int) (Roots, error) {
+	g.read = map[*gorgonia.Node]bool{}
+	g.nodes = gorgonia.Nodes{g.b.Input("x", g.b.DType(), randomTokens, 2, 3), g.b.Input("y", g.b.DType(), randomTokens, 2, 3)}
+	for size > 0 && g.b.Err() == nil && g.stock.err == nil {
+		steps := min(size, 1+g.r.IntN(6))
+		size -= steps
+		body := func() {
+			for range steps {
+				g.step()
+			}
+		}
+		if g.r.IntN(3) > 0 {
+			g.b.Block(body)
+		} else {
+			body()
+		}
+	}
+	if g.b.Err() != nil || g.stock.err != nil {
+		return Roots{}, fmt.Errorf("builder: %w, stock: %w", g.b.Err(), g.stock.err)
+	}
+	return g.roots()
+}
+
+func (g *randomGraph) roots() (Roots, error) {
+	var ends gorgonia.Nodes
+	for _, n := range g.nodes {
+		if !g.read[n] {
+			ends = append(ends, n)
+		}
+		if g.r.IntN(8) == 0 && n.Op() != nil {
+			g.outputs = append(g.outputs, n)
+		}
+	}
+	sum := g.b.Add(ends...)
+	var loss *gorgonia.Node
+	if g.r.IntN(2) == 0 {
+		loss = g.b.CrossEntropy(sum, g.param(2, 3, 5), g.b.Input("targets", tensor.Int32, randomTokens), LossOptions{ZLoss: 0.1})
+	} else {
+		w := g.b.Input("w", g.b.DType(), randomTokens, 2, 3)
+		loss = g.stock.node(gorgonia.Sum(g.stock.node(gorgonia.HadamardProd(sum, w))))
+	}
+	if err := g.b.Err(); err != nil {
+		return Roots{}, err
+	}
+	return Roots{Loss: loss, Outputs: g.outputs}, g.stock.err
+}
+
+// any returns a random node, recent ones more often.
+func (g *randomGraph) any() *gorgonia.Node {
+	i := len(g.nodes) - 1 - min(g.r.IntN(len(g.nodes)), g.r.IntN(len(g.nodes)))
+	g.read[g.nodes[i]] = true
+	return g.nodes[i]
+}
+
+// param returns a parameter of that shape: a new one or one that has a reader already.
+func (g *randomGraph) param(shape ...int) *gorgonia.Node {
+	if g.r.IntN(3) == 0 {
+		for _, p := range g.b.Learnables() {
+			if p.Shape().Eq(tensor.Shape(shape)) {
+				return p
+			}
+		}
+	}
+	g.params++
+	return g.b.Param(ParamSpec{Name: fmt.Sprintf("p%d", g.params), Shape: shape, Init: Initializer{Offset: 0.1, Std: 0.5}})
+}
+
+// step adds a node.
+func (g *randomGraph) step() {
+	b, s := g.b, &g.stock
+	kinds := 14
+	if g.reshape {
+		kinds = 17
+	}
+	var n *gorgonia.Node
+	switch g.r.IntN(kinds) {
+	case 0:
+		n = b.Add(g.any(), g.any(), g.any())
+	case 1:
+		n = b.Scale(g.any(), 0.9)
+	case 2:
+		n = b.Gelu(g.any(), g.r.IntN(2) == 0)
+	case 3:
+		n = b.Bias(g.any(), g.param(2, 3))
+	case 4:
+		n = b.Norm(g.any(), g.param(2, 3), NormOptions{Bias: g.param(2, 3)})
+	case 5:
+		n = b.NormRead(g.any(), g.param(2, 3), g.param(2, 2), NormOptions{RMS: true})
+	case 6:
+		n = b.Read(g.any(), g.param(2, 2))
+	case 7, 8:
+		n = b.Write(g.any(), g.param(2, 2), g.any())
+	case 9:
+		n = b.Dropout(g.any(), 0.2)
+	case 10:
+		n = b.Hook(fmt.Sprint(g.hooks), g.any())
+		g.hooks++
+	case 11:
+		n = s.node(gorgonia.Add(g.any(), g.any()))
+	case 12:
+		n = s.node(gorgonia.Tanh(g.any()))
+	case 13:
+		n = s.node(gorgonia.HadamardProd(g.any(), s.node(gorgonia.Tanh(g.any()))))
+	case 14, 15:
+		flat := b.Linear(g.any(), g.param(6, 6), LinearOptions{}) // [tokens, 6]
+		n = s.node(gorgonia.Reshape(flat, tensor.Shape{randomTokens, 2, 3}))
+	case 16:
+		o := b.CausalAttention(g.any(), AttentionOptions{Heads: 1, Seq: randomTokens, Scale: 1}) // [tokens, 1, 2]
+		n = s.node(gorgonia.Reshape(b.Linear(o, g.param(2, 6), LinearOptions{}), tensor.Shape{randomTokens, 2, 3}))
+	}
+	if b.Err() == nil && s.err == nil {
+		g.nodes = append(g.nodes, n)
+	}
+}
+
+const randomHooks = 40
+
+// randomProgram compiles the graph that seed stands for.
+func randomProgram(t *testing.T, seed uint64, dt tensor.Dtype, o ProgramOptions) (p *Program, ran *[]int64) {
+	t.Helper()
+	ran = new([]int64)
+	o.Options = Options{Threads: 1, DType: dt, Training: true, Seed: seed, Hooks: recordingHooks(randomHooks, ran)}
+	o.Gradients = true
+	p, err := Compile(o, func(b *Builder) (Roots, error) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		g := &randomGraph{r: r, b: b, reshape: seed%2 == 0}
+		return g.build(4 + r.IntN(30))
+	})
+	require.NoError(t, err, "seed %d", seed)
+	return p, ran
+}
+
+// runRandom runs a program a few times, the second time accumulating, and returns all
+// that comes out.
+func runRandom(t *testing.T, p *Program) []float64 {
+	t.Helper()
+	var all []float64
+	for run := range 3 {
+		r := rand.New(rand.NewPCG(uint64(run), 2))
+		for _, name := range []string{"x", "y", "w"} {
+			if in := p.Input(name); in != nil {
+				drawInto(in, r)
+			}
+		}
+		targets := p.Ints("targets")
+		for i := range targets {
+			targets[i] = int32(r.IntN(5))
+		}
+		require.NoError(t, p.Run(RunOptions{Accumulate: run == 1, Step: uint64(run)}))
+		all = append(all, scalarOf(t, p.roots.Loss))
+		for _, n := range p.roots.Outputs {
+			all = append(all, valuesOf(t, n.Value())...)
+		}
+		for _, param := range p.Store().Params() {
+			all = append(all, Float64s(param.Grad)...)
+		}
+	}
+	return all
+}
+
+// TestBufferPlanOnRandomGraphs compares shared buffers with separate ones, bit for bit,
+// with and without recomputation, and checks the plan itself.
+func TestBufferPlanOnRandomGraphs(t *testing.T) {
+	graphs := uint64(300)
+	if testing.Short() {
+		graphs = 60
+	}
+	for seed := range graphs {
+		var want []float64
+		for _, o := range []ProgramOptions{{Separate: true}, {}, {Recompute: RecomputeBlock}, {Recompute: RecomputeBlock, Separate: true}} {
+			p, ran := randomProgram(t, seed, tensor.Float32, o)
+			checkPlan(t, p)
+			got := runRandom(t, p)
+			if want == nil {
+				want = got
+			}
+			require.Equal(t, want, got, "seed %d, options %+v", seed, o)
+			checkOrder(t, p, *ran, o.Recompute == RecomputeBlock)
+			p.Close()
+		}
+	}
+}
+
+// checkPlan checks that no two intervals share memory at one time.
+func checkPlan(t *testing.T, p *Program) {
+	t.Helper()
+	for i, v := range p.plan.intervals {
+		require.LessOrEqual(t, v.start, v.end)
+		require.LessOrEqual(t, v.offset+v.bytes, p.plan.bytes)
+		require.Zero(t, v.offset%arenaAlignment)
+		for _, w := range p.plan.intervals[:i] {
+			apart := v.end < w.start || w.end < v.start || v.offset+v.bytes <= w.offset || w.offset+w.bytes <= v.offset
+			require.True(t, apart, "intervals %+v and %+v overlap", *v, *w)
+		}
+	}
+	require.LessOrEqual(t, p.plan.bytes, p.plan.unshared)
+}
+
+// checkOrder checks what the plan and recomputation rest on: that the tape machine runs
+// nodes in the order in which they were made.
+func checkOrder(t *testing.T, p *Program, ran []int64, recomputed bool) {
+	t.Helper()
+	for i, n := range p.plan.order {
+		require.EqualValues(t, i, n.ID())
+	}
+	if recomputed {
+		return // the copies run a second time
+	}
+	require.Len(t, ran, 3*len(p.builder.hooked))
+	for i := range ran {
+		require.EqualValues(t, i%len(p.builder.hooked), ran[i], "hooks ran in the order %v", ran)
+	}
+}
+
+// TestRandomGraphsUnderGrad compares Program's gradients with gorgonia.Grad's on random
+// graphs, in float64.
+func TestRandomGraphsUnderGrad(t *testing.T) {
+	for seed := uint64(1); seed < 60; seed += 2 { // odd: no stock Reshape
+		p, _ := randomProgram(t, seed, tensor.Float64, ProgramOptions{})
+		r := rand.New(rand.NewPCG(9, 9))
+		b := On(gorgonia.NewGraph(), Options{Threads: 1, DType: tensor.Float64, Training: true, Seed: seed, Store: p.Store(),
+			Hooks: recordingHooks(randomHooks, new([]int64))})
+		gr := rand.New(rand.NewPCG(seed, 1))
+		g := &randomGraph{r: gr, b: b}
+		roots, err := g.build(4 + gr.IntN(30))
+		require.NoError(t, err)
+		grads, err := gorgonia.Grad(roots.Loss, b.Learnables()...)
+		require.NoError(t, err)
+		for name, in := range letInputs(t, b) {
+			if in.Dtype() == tensor.Int32 {
+				copy(in.Int32s(), []int32{4, 0, 1})
+			} else {
+				drawInto(in, r)
+			}
+			copyInto(p.Input(name), in)
+		}
+		require.NoError(t, p.Run(RunOptions{}))
+		vm := gorgonia.NewTapeMachine(b.Graph())
+		require.NoError(t, vm.RunAll())
+		require.InDelta(t, scalarOf(t, roots.Loss), scalarOf(t, p.roots.Loss), 1e-12, "seed %d", seed)
+		for i, param := range b.params {
+			require.InDeltaSlice(t, valuesOf(t, grads[i].Value()), Float64s(param.param.Grad), 1e-9, "seed %d, %s", seed, param.param.Name)
+		}
+		require.NoError(t, vm.Close())
+		p.Close()
+	}
+}
+
+func copyInto(to, from *tensor.Dense) {
+	if to.Dtype() == tensor.Int32 {
+		copy(to.Int32s(), from.Int32s())
+		return
+	}
+	copy(to.Float64s(), from.Float64s())
+}
+
+// TestPlanOfManyStockNodes checks that planning stays quick where stock nodes read each
+// other twice over.
+func TestPlanOfManyStockNodes(t *testing.T) {
+	p, err := Compile(ProgramOptions{Options: Options{Threads: 1}}, func(b *Builder) (Roots, error) {
+		var s stockGraph
+		x := b.Scale(b.Input("x", tensor.Float32, 2), 1)
+		for range 64 {
+			x = s.node(gorgonia.HadamardProd(x, x))
+		}
+		return Roots{Outputs: gorgonia.Nodes{x}}, s.err
+	})
+	require.NoError(t, err)
+	p.Close()
+}
