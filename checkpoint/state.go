@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
+	"path/filepath"
 
 	"github.com/pkg/errors"
 )
@@ -50,6 +51,9 @@ func (s State) stored(files map[string]string) State {
 	}
 	return s
 }
+
+// ReadState reads the state.json of a step folder alone; Load compares the other files with it.
+func ReadState(dir string) (State, error) { return readState(filepath.Join(dir, StateFile)) }
 
 func readState(path string) (State, error) {
 	var s State

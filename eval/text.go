@@ -54,15 +54,15 @@ func Load(ctx context.Context, p *trainer.Pretrained, o Options) (*Text, error) 
 
 func load(ctx context.Context, p *trainer.Pretrained, o Options) (*Text, error) {
 	if len(o.Data) > 0 {
-		return files(ctx, p, o.Data)
+		return files(ctx, p, o)
 	}
-	return validation(ctx, p)
+	return validation(ctx, p, o.Threads)
 }
 
 // files reads text files with the model's tokenizer.
-func files(ctx context.Context, p *trainer.Pretrained, paths []string) (*Text, error) {
-	d := config.Data{Source: data.KindFiles, Path: paths, Tokenizer: p.Data.Tokenizer, Split: splitNone, TextField: p.Data.TextField}
-	corpus, err := trainer.LoadCorpus(ctx, d)
+func files(ctx context.Context, p *trainer.Pretrained, o Options) (*Text, error) {
+	d := config.Data{Source: data.KindFiles, Path: o.Data, Tokenizer: p.Data.Tokenizer, Split: splitNone, TextField: p.Data.TextField}
+	corpus, err := trainer.LoadCorpus(ctx, d, o.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func files(ctx context.Context, p *trainer.Pretrained, paths []string) (*Text, e
 }
 
 // validation loads the validation split of the model's run.
-func validation(ctx context.Context, p *trainer.Pretrained) (*Text, error) {
+func validation(ctx context.Context, p *trainer.Pretrained, threads int) (*Text, error) {
 	if p.Data.Source == "" {
 		return nil, errors.Errorf("%s: the model names no corpus whose validation split could be scored: name a text", p.Source.ModelPath)
 	}
@@ -78,7 +78,7 @@ func validation(ctx context.Context, p *trainer.Pretrained) (*Text, error) {
 	if err != nil {
 		return nil, err
 	}
-	corpus, err := trainer.LoadCorpus(ctx, p.Data)
+	corpus, err := trainer.LoadCorpus(ctx, p.Data, threads)
 	if err != nil {
 		return nil, errors.Wrap(err, "validation split of the model's run")
 	}

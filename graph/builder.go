@@ -65,6 +65,7 @@ type runState struct {
 	threads    int
 	accumulate bool   // parameter gradients add to what is there
 	step       uint64 // training step, for dropout masks
+	profile    bool   // ops time themselves
 }
 
 func (r *runState) workers() *kernel.Pool {

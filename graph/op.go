@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash"
 	"hash/fnv"
+	"time"
 
 	"github.com/chewxy/hm"
 	"github.com/pkg/errors"
@@ -93,6 +94,7 @@ type Op struct {
 	leader     *Op   // set on a companion: the op whose run fills this one's buffer
 	companions []*Op // set on a leader
 	isGradient bool  // its buffer is a parameter's gradient in a Store
+	runs       stopwatch
 }
 
 var (
@@ -194,6 +196,9 @@ func (op *Op) Do(values ...gorgonia.Value) (out gorgonia.Value, err error) {
 			out, err = nil, errors.Errorf("%s: %v", op.kind, r)
 		}
 	}()
+	if op.builder.runtime.profile {
+		defer op.runs.add(time.Now())
+	}
 	c := &op.call
 	if err := c.bind(values); err != nil {
 		return nil, errors.Wrapf(err, "%s", op.kind)

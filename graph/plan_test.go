@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -76,7 +77,7 @@ func (g *randomGraph) roots() (Roots, error) {
 	sum := g.b.Add(ends...)
 	var loss *gorgonia.Node
 	if g.r.IntN(2) == 0 {
-		loss = g.b.CrossEntropy(sum, g.param(2, 3, 5), g.b.Input("targets", tensor.Int32, randomTokens), LossOptions{ZLoss: 0.1})
+		loss = g.b.CrossEntropy(sum, g.param(6, 5), g.b.Input("targets", tensor.Int32, randomTokens), LossOptions{ZLoss: 0.1})
 	} else {
 		w := g.b.Input("w", g.b.DType(), randomTokens, 2, 3)
 		loss = g.stock.node(gorgonia.Sum(g.stock.node(gorgonia.HadamardProd(sum, w))))
@@ -140,7 +141,7 @@ func (g *randomGraph) step() {
 	case 11:
 		n = s.node(gorgonia.Add(g.any(), g.any()))
 	case 12:
-		n = s.node(gorgonia.Tanh(g.any()))
+		n = s.node(gorgonia.Abs(g.any()))
 	case 13:
 		n = s.node(gorgonia.HadamardProd(g.any(), s.node(gorgonia.Tanh(g.any()))))
 	case 14, 15:
@@ -216,7 +217,7 @@ func TestBufferPlanOnRandomGraphs(t *testing.T) {
 			if want == nil {
 				want = got
 			}
-			require.Equal(t, want, got, "seed %d, options %+v", seed, o)
+			require.Equal(t, want, got, "seed %d, separate %t, recompute %q", seed, o.Separate, o.Recompute)
 			checkOrder(t, p, *ran, o.Recompute == RecomputeBlock)
 			p.Close()
 		}
@@ -284,6 +285,28 @@ func TestRandomGraphsUnderGrad(t *testing.T) {
 			require.InDeltaSlice(t, valuesOf(t, grads[i].Value()), Float64s(param.param.Grad), 1e-9, "seed %d, %s", seed, param.param.Name)
 		}
 		require.NoError(t, vm.Close())
+		p.Close()
+	}
+}
+
+// TestRandomGraphsByQuotients compares Program's gradients with difference quotients on
+// random graphs, in float64.
+func TestRandomGraphsByQuotients(t *testing.T) {
+	for seed := range uint64(24) {
+		p, _ := randomProgram(t, seed, tensor.Float64, ProgramOptions{})
+		runRandom(t, p) // leaves values in the inputs
+		m := &machine{run: func() error { return p.Run(RunOptions{Step: 1}) }, loss: func() float64 { return scalarOf(t, p.roots.Loss) }}
+		require.NoError(t, m.run())
+		var grads [][]float64
+		for _, param := range p.Store().Params() {
+			grads = append(grads, Float64s(param.Grad))
+		}
+		for i, param := range p.Store().Params() {
+			want := quotients(t, m, param.Value.Float64s())
+			for j := range want {
+				require.InDelta(t, want[j], grads[i][j], 1e-6*max(1, math.Abs(want[j])), "seed %d, %s[%d]", seed, param.Name, j)
+			}
+		}
 		p.Close()
 	}
 }

@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"time"
+
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -43,6 +45,7 @@ type Program struct {
 	vm        gorgonia.VM
 	inputs    map[string]*tensor.Dense
 	tokens    int // that a cached program advances a row by
+	runs      stopwatch
 }
 
 // stage is one step from a build function to a running machine.
@@ -231,6 +234,7 @@ func (p *Program) compile() (err error) {
 type RunOptions struct {
 	Accumulate bool   // add to the parameter gradients instead of replacing them
 	Step       uint64 // training step, for dropout masks
+	Profile    bool   // time the run and each op in it, for Program.Profile
 }
 
 // Run executes the program once. With a Cache it then moves past the tokens it was given.
@@ -238,7 +242,11 @@ func (p *Program) Run(o RunOptions) error {
 	if p.vm == nil {
 		return errors.New("graph: want an open program, got a closed one")
 	}
-	p.builder.runtime.accumulate, p.builder.runtime.step = o.Accumulate, o.Step
+	runtime := p.builder.runtime
+	runtime.accumulate, runtime.step, runtime.profile = o.Accumulate, o.Step, o.Profile
+	if o.Profile {
+		defer p.runs.add(time.Now())
+	}
 	p.vm.Reset()
 	if err := p.vm.RunAll(); err != nil {
 		return errors.Wrap(err, "graph: run")

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -130,4 +131,30 @@ func TestColumnMajorInput(t *testing.T) {
 	vm := gorgonia.NewTapeMachine(b.Graph())
 	defer func() { require.NoError(t, vm.Close()) }()
 	require.ErrorContains(t, vm.RunAll(), "row-major")
+}
+
+// TestStockGradientsShareNothing checks gradients where a stock Add passes one gradient
+// on to a stock Reshape, which would share its memory, and to a stock op that would write
+// into it before the Reshape's result is read.
+func TestStockGradientsShareNothing(t *testing.T) {
+	var loss *gorgonia.Node
+	p, err := Compile(ProgramOptions{Options: Options{Threads: 1, DType: tensor.Float64}, Gradients: true}, func(b *Builder) (Roots, error) {
+		var s stockGraph
+		x := b.Param(ParamSpec{Name: "x", Shape: []int{3, 5}, Init: Normal(1)})
+		h := b.Scale(x, 2) // [3, 5]
+		y := b.Param(ParamSpec{Name: "y", Shape: []int{15}, Init: Normal(1)})
+		m := s.node(gorgonia.Abs(b.Scale(y, 1))) // [15]
+		flat := s.node(gorgonia.Reshape(h, tensor.Shape{15}))
+		sum := s.node(gorgonia.Add(flat, m))
+		loss = s.node(gorgonia.Sum(s.node(gorgonia.HadamardProd(sum, b.Input("weights", tensor.Float64, 15)))))
+		return Roots{Loss: loss}, s.err
+	})
+	require.NoError(t, err)
+	defer p.Close()
+	drawInto(p.Input("weights"), rand.New(rand.NewPCG(1, 1)))
+	m := &machine{run: func() error { return p.Run(RunOptions{}) }, loss: func() float64 { return scalarOf(t, loss) }}
+	require.NoError(t, m.run())
+	x := p.Store().Param("x")
+	got := Float64s(x.Grad)
+	require.InDeltaSlice(t, quotients(t, m, x.Value.Float64s()), got, 1e-7)
 }

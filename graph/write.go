@@ -58,10 +58,14 @@ func (k write) diff(d *derivative) {
 	if k.into {
 		d.set(2, d.grad)
 	}
-	if d.wanted[1] {
+	switch {
+	case d.wanted[0] && d.wanted[1]:
+		leader := d.b.apply(writeGrad{d.op.in[1]}, d.grad, d.inputs(0), d.inputs(1))
+		d.set(1, leader)
+		d.set(0, d.b.companion(leader, 0, "GradKeys of Write", d.op.in[0].shape, nil))
+	case d.wanted[1]:
 		d.set(1, d.b.apply(readAs{d.op.in[1]}, d.grad, d.inputs(0)))
-	}
-	if d.wanted[0] {
+	case d.wanted[0]:
 		d.set(0, d.b.apply(keysGrad{d.op.in[0]}, d.inputs(1), d.grad))
 	}
 }
@@ -95,3 +99,29 @@ func (k readAs) differentiable(int) bool { return false }
 func (k readAs) diff(*derivative) {}
 
 func (k readAs) run(c *call) error { return read{}.run(c) }
+
+// writeGrad is dy of a Write; its companion is dkeys, made in the same pass over the
+// stream's gradient. Inputs: the stream's gradient, keys, y.
+type writeGrad struct{ y signature }
+
+func (k writeGrad) String() string { return "GradY and GradKeys of Write" }
+
+func (k writeGrad) signature([]signature) (signature, error) { return k.y, nil }
+
+func (k writeGrad) differentiable(int) bool { return false }
+
+func (k writeGrad) diff(*derivative) {}
+
+func (k writeGrad) run(c *call) error {
+	if c.double() {
+		return runWriteGrad[float64](c)
+	}
+	return runWriteGrad[float32](c)
+}
+
+func runWriteGrad[T kernel.Float](c *call) error {
+	tokens, m, dk, dv := streamSizes(c.op.in[0], c.op.in[1])
+	dkeys, accumulate := companionOut[T](c, 0)
+	state[kernel.WriteGrad[T]](c).Run(c.pool(), out[T](c), dkeys, in[T](c, 0), in[T](c, 1), in[T](c, 2), tokens, m, dk, dv, accumulate)
+	return nil
+}

@@ -37,6 +37,7 @@ type Row struct {
 	Decay               float64 // times the schedule and the weight
 	Beta1, Beta2, Eps   float64
 	decays, independent bool
+	divisor             float64 // muP: of the rate; 0 means 1
 }
 
 type normKernels struct {
@@ -70,11 +71,19 @@ func New(store *graph.Store, threads int, parts ...Part) (*Optimizer, error) {
 		}
 	}
 	for i := range o.rows {
-		if r := &o.rows[i]; r.decays && !r.independent {
-			r.Decay *= r.Rate
-		}
+		o.rows[i].finish()
 	}
 	return o, nil
+}
+
+// finish computes what needs all parts, in whatever order they came.
+func (r *Row) finish() {
+	if r.divisor != 0 {
+		r.Rate /= r.divisor
+	}
+	if r.decays && !r.independent {
+		r.Decay *= r.Rate
+	}
 }
 
 // Table returns the rows in the order of the store's parameters.

@@ -48,13 +48,11 @@ func Rate(peak float64, schedule Schedule) Part {
 }
 
 // MuP divides each parameter's peak rate by its width ratio (Yang et al. 2022, Adam
-// column of table 8: hidden weights only, the others' ratio is 1). It follows Rate.
+// column of table 8: hidden weights only, the others' ratio is 1).
 func MuP() Part {
 	return func(o *Optimizer) error {
 		for i := range o.rows {
-			if ratio := o.rows[i].Param.WidthRatio; ratio != 0 {
-				o.rows[i].Rate /= ratio
-			}
+			o.rows[i].divisor = o.rows[i].Param.WidthRatio
 		}
 		return nil
 	}

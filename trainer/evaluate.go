@@ -48,7 +48,10 @@ func NewEvaluator(store *graph.Store, c models.Config, batch, seq, threads int) 
 		e.losses = m.TokenLosses(m.Forward(tokens), targets)
 		return graph.Roots{Outputs: gorgonia.Nodes{e.losses}}, m.Err()
 	})
-	return e, err
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // Evaluate scores consecutive windows of a token stream; each, if not nil, gets every

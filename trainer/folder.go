@@ -23,19 +23,26 @@ const (
 	ResumeAuto Resume = "auto" // go on from its newest whole checkpoint, if there is one
 )
 
-// openFolder makes the run's folder and locks it; with ResumeNone it refuses one that
-// holds a run. unlock gives it free again.
-func openFolder(run *config.Run, resume Resume) (unlock func() error, err error) {
-	dir := run.Out
+// refuseRun refuses a folder that already holds a run, unless that is to go on.
+func refuseRun(dir string, resume Resume) error {
+	if (resume == ResumeNone || resume == "") && holdsRun(dir) {
+		return errors.Errorf("out: %s already holds a run: go on with -resume auto, or choose another folder with -out", dir)
+	}
+	return nil
+}
+
+// openFolder makes the run's folder and locks it; unlock gives it free again. It looks
+// again whether the folder holds a run, now that nobody else can start one there.
+func openFolder(dir string, resume Resume) (unlock func() error, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, errors.Wrap(err, "out: want a folder that can be written")
 	}
 	if unlock, err = checkpoint.Lock(dir); err != nil {
 		return nil, err
 	}
-	if resume == ResumeNone && holdsRun(dir) {
+	if err := refuseRun(dir, resume); err != nil {
 		_ = unlock()
-		return nil, errors.Errorf("out: %s already holds a run: go on with -resume auto, or choose another folder with -out", dir)
+		return nil, err
 	}
 	return unlock, nil
 }

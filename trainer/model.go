@@ -45,7 +45,25 @@ func OpenModel(path string) (*Pretrained, error) {
 	if p.Store, err = NewStore(p.Model, 0); err != nil {
 		return nil, errors.Wrap(err, source.ModelPath)
 	}
-	return p, errors.Wrap(setValues(p.Store, file.Tensors), source.ModelPath)
+	if err := setValues(p.Store, file.Tensors); err != nil {
+		return nil, errors.Wrap(err, source.ModelPath)
+	}
+	p.readState()
+	return p, nil
+}
+
+// readState reads the state beside the model; a damaged one is a warning, since the model
+// itself is whole.
+func (p *Pretrained) readState() {
+	if p.Source.StepDir == "" {
+		return
+	}
+	state, err := checkpoint.ReadState(p.Source.StepDir)
+	if err != nil {
+		p.Source.Warnings = append(p.Source.Warnings, err.Error())
+		return
+	}
+	p.State = &state
 }
 
 func describe(path string, metadata map[string]string) (Description, error) {

@@ -74,10 +74,14 @@ func Open(ctx context.Context, run *config.Run, o Options) (*Trainer, error) {
 
 // prepare makes everything that a run needs.
 func (t *Trainer) prepare(ctx context.Context, resume Resume) (err error) {
-	if t.unlock, err = openFolder(t.run, resume); err != nil {
+	if err := refuseRun(t.run.Out, resume); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{t.loadCorpus, t.compile, t.initialise} {
+	lock := func(context.Context) (err error) {
+		t.unlock, err = openFolder(t.run.Out, resume)
+		return err
+	}
+	for _, step := range []func(context.Context) error{t.loadCorpus, lock, t.compile, t.initialise} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -105,14 +109,15 @@ func (silent) Step(Metrics)   {}
 func (silent) Note(string)    {}
 func (silent) Finish()        {}
 
-// LoadCorpus loads the corpus that a data section names.
-func LoadCorpus(ctx context.Context, d config.Data) (*data.Corpus, error) {
-	return data.Load(ctx, data.Options{Source: data.Source{Kind: d.Source, Paths: d.Path}, Tokenizer: d.Tokenizer, Split: d.Split, TextField: d.TextField})
+// LoadCorpus loads the corpus that a data section names, with threads workers (0: all
+// cores; it changes nothing else).
+func LoadCorpus(ctx context.Context, d config.Data, threads int) (*data.Corpus, error) {
+	return data.Load(ctx, data.Options{Source: data.Source{Kind: d.Source, Paths: d.Path}, Tokenizer: d.Tokenizer, Split: d.Split, TextField: d.TextField, Threads: threads})
 }
 
 func (t *Trainer) loadCorpus(ctx context.Context) (err error) {
 	c := t.run
-	if t.corpus, err = LoadCorpus(ctx, c.Data); err != nil {
+	if t.corpus, err = LoadCorpus(ctx, c.Data, c.Device.Threads); err != nil {
 		return err
 	}
 	if err := t.corpus.Check(c.Train.Batch, c.Model.Seq); err != nil {

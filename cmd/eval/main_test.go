@@ -17,8 +17,8 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// call runs the command on one thread, as the runs do.
-func call(args ...string) clitest.Outcome {
+// onOneThread runs the command as the runs were.
+func onOneThread(args ...string) clitest.Outcome {
 	return clitest.Call(command(), append(args, "-threads", "1")...)
 }
 
@@ -32,7 +32,7 @@ func scoreOf(t *testing.T, o clitest.Outcome) (score trainer.Score) {
 func TestEvalOfARun(t *testing.T) {
 	run := clitest.Train(t)
 	for _, path := range []string{run.Dir, run.Step, run.Model} {
-		got := call("-checkpoint", path, "-json")
+		got := onOneThread("-checkpoint", path, "-json")
 		assert.Equal(t, *run.Result.Final, scoreOf(t, got), path)
 		assert.Equal(t, 1, strings.Count(got.Stdout, "\n"))
 		var keys map[string]float64
@@ -42,29 +42,29 @@ func TestEvalOfARun(t *testing.T) {
 			assert.Positive(t, keys[key], key)
 		}
 	}
-	plain := call("-checkpoint", run.Dir)
+	plain := onOneThread("-checkpoint", run.Dir)
 	assert.Equal(t, cli.ExitOK, plain.Code)
 	assert.Equal(t, fmt.Sprintf("tokens         192\nloss           %.6f\nperplexity     %.4f\nbits per byte  %.6f\n",
 		run.Result.Final.Loss, run.Result.Final.Perplexity, run.Result.Final.BitsPerByte), plain.Stdout)
-	assert.Equal(t, 50, scoreOf(t, call("-checkpoint", run.Dir, "-tokens", "50", "-json")).Tokens)
+	assert.Equal(t, 50, scoreOf(t, onOneThread("-checkpoint", run.Dir, "-tokens", "50", "-json")).Tokens)
 }
 
 func TestEvalOfText(t *testing.T) {
 	run := clitest.Train(t)
 	text := filepath.Join(t.TempDir(), "t.txt")
-	require.NoError(t, os.WriteFile(text, []byte("line 1 says\x00 ä"), 0o644))
-	whole := scoreOf(t, call("-checkpoint", run.Dir, "-data", text, "-json"))
+	require.NoError(t, os.WriteFile(text, []byte("line 1 says\x01 ä"), 0o644))
+	whole := scoreOf(t, onOneThread("-checkpoint", run.Dir, "-data", text, "-json"))
 	assert.Equal(t, 15, whole.Tokens)
 
-	got := call("-checkpoint", run.Dir, "-data", text, "-per-token")
+	got := onOneThread("-checkpoint", run.Dir, "-data", text, "-per-token")
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	lines := strings.Split(got.Stdout, "\n")
 	assert.Regexp(t, `^1\t"l"\t[0-9.e+-]+$`, lines[0])
-	assert.Regexp(t, `^12\t"\\x00"\t`, lines[11])
+	assert.Regexp(t, `^12\t"\\x01"\t`, lines[11])
 	assert.Regexp(t, `^14\t"\\xc3"\t`, lines[13])
 	assert.Equal(t, "tokens         15", lines[15])
 
-	got = call("-checkpoint", run.Dir, "-data", text, "-per-token", "-json")
+	got = onOneThread("-checkpoint", run.Dir, "-data", text, "-per-token", "-json")
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	lines = strings.Split(strings.TrimSpace(got.Stdout), "\n")
 	require.Len(t, lines, 16)
@@ -85,7 +85,7 @@ func TestEvalOfText(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(lines[15]), &last))
 	assert.Equal(t, whole, last)
 
-	twice := scoreOf(t, call("-checkpoint", run.Dir, "-data", text, "-data", run.Text, "-tokens", "40", "-json"))
+	twice := scoreOf(t, onOneThread("-checkpoint", run.Dir, "-data", text, "-data", run.Text, "-tokens", "40", "-json"))
 	assert.Equal(t, 40, twice.Tokens)
 }
 
@@ -115,7 +115,7 @@ func TestEvalRefuses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) { clitest.Call(command(), c.args...).Refused(t, c.want) })
 	}
 	require.NoError(t, os.Remove(run.Text))
-	call("-checkpoint", run.Dir).Refused(t, "validation split of the model's run")
+	onOneThread("-checkpoint", run.Dir).Refused(t, "validation split of the model's run")
 }
 
 func TestEvalInterrupted(t *testing.T) {

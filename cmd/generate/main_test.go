@@ -48,7 +48,7 @@ func TestGenerateSaysWhatItLeftOut(t *testing.T) {
 	run := clitest.Train(t)
 	got := clitest.Call(command(), "-checkpoint", run.Dir, "-prompt", "a long prompt", "-window", "4", "-tokens", "2")
 	assert.Equal(t, cli.ExitOK, got.Code)
-	assert.Equal(t, "note: the prompt has 14 tokens, the model saw the last 4 (-window)\n", got.Stderr)
+	assert.Contains(t, got.Stderr, "note: the prompt has 14 tokens, the model saw the last 4 (-window)\n")
 	for seed := range 40 { // at a temperature without preferences, BOS comes
 		got = clitest.Call(command(), "-checkpoint", run.Dir, "-temperature", "1e9", "-tokens", "2000", "-seed", strconv.Itoa(seed))
 		assert.Equal(t, cli.ExitOK, got.Code)
@@ -96,7 +96,7 @@ func TestGenerateRefuses(t *testing.T) {
 
 // interrupting cancels at its third write.
 type interrupting struct {
-	bytes.Buffer
+	text   []byte
 	writes int
 	cancel context.CancelFunc
 	err    error
@@ -109,7 +109,8 @@ func (w *interrupting) Write(text []byte) (int, error) {
 		}
 		w.cancel()
 	}
-	return w.Buffer.Write(text)
+	w.text = append(w.text, text...)
+	return len(text), nil
 }
 
 // TestGenerateStreams interrupts in the middle: what is there by then has been written.
@@ -121,9 +122,9 @@ func TestGenerateStreams(t *testing.T) {
 	args := []string{"-checkpoint", run.Dir, "-prompt", "line", "-tokens", "100000", "-temperature", "0"}
 	assert.Equal(t, cli.ExitRun, cli.Execute(ctx, command(), args, cli.Output{Stdout: w, Stderr: &stderr}))
 	assert.Equal(t, "error: generate: interrupted\n", stderr.String())
-	assert.True(t, strings.HasPrefix(w.String(), "line"), "%q", w.String())
-	assert.True(t, strings.HasSuffix(w.String(), "\n"))
-	assert.Less(t, w.Len(), 12)
+	assert.True(t, strings.HasPrefix(string(w.text), "line"), "%q", string(w.text))
+	assert.True(t, strings.HasSuffix(string(w.text), "\n"))
+	assert.Less(t, len(w.text), 12)
 
 	stderr.Reset()
 	broken := &interrupting{err: errors.New("broken pipe")}

@@ -7,11 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/checkpoint"
 )
 
 // killYAML is a run of about a second.
@@ -30,22 +34,9 @@ func TestKilledRunsResume(t *testing.T) {
 		t.Skip("builds and runs the program many times")
 	}
 	dir := t.TempDir()
-	program := filepath.Join(dir, "train")
-	out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
-	require.NoError(t, err, string(out))
-	var text strings.Builder
-	for i := range 900 {
-		fmt.Fprintf(&text, "%d squared is %d\n", i, i*i)
-	}
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "text.txt"), []byte(text.String()), 0o644))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "kill.yaml"), []byte(killYAML), 0o644))
-	start := func(folder, resume string) *exec.Cmd {
-		c := exec.Command(program, "-config", "kill.yaml", "-out", folder, "-resume", resume)
-		c.Dir = dir
-		return c
-	}
+	start := built(t, dir)
 	began := time.Now()
-	out, err = start("whole", "none").CombinedOutput()
+	out, err := start("whole", "none").CombinedOutput()
 	require.NoError(t, err, string(out))
 	length := time.Since(began)
 	want := fingerprint(t, filepath.Join(dir, "whole"))
@@ -62,6 +53,47 @@ func TestKilledRunsResume(t *testing.T) {
 		out, err := start(folder, "auto").CombinedOutput()
 		require.NoError(t, err, "killed after %v: %s", delay, out)
 		require.Equal(t, want, fingerprint(t, filepath.Join(dir, folder)), "killed after %v", delay)
+	}
+}
+
+// built builds the program and a run for it; the function it returns makes a call.
+func built(t *testing.T, dir string) func(folder, resume string) *exec.Cmd {
+	program := filepath.Join(dir, "train")
+	out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
+	require.NoError(t, err, string(out))
+	var text strings.Builder
+	for i := range 900 {
+		fmt.Fprintf(&text, "%d squared is %d\n", i, i*i)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "text.txt"), []byte(text.String()), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "kill.yaml"), []byte(killYAML), 0o644))
+	return func(folder, resume string) *exec.Cmd {
+		c := exec.Command(program, "-config", "kill.yaml", "-out", folder, "-resume", resume)
+		c.Dir = dir
+		return c
+	}
+}
+
+// TestSignalsSave: SIGINT and SIGTERM finish the step, save and exit 0.
+func TestSignalsSave(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("builds and runs the program; sends unix signals")
+	}
+	dir := t.TempDir()
+	start := built(t, dir)
+	for i, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		folder := fmt.Sprintf("run%d", i)
+		c := start(folder, "none")
+		require.NoError(t, c.Start())
+		first := filepath.Join(dir, folder, "checkpoints", "step-00000007")
+		require.Eventually(t, func() bool { _, err := os.Stat(first); return err == nil }, 20*time.Second, time.Millisecond)
+		require.NoError(t, c.Process.Signal(signal))
+		require.NoError(t, c.Wait(), "exit code 0")
+		latest, _, err := checkpoint.Latest(filepath.Join(dir, folder))
+		require.NoError(t, err)
+		require.NotEqual(t, "step-00000300", filepath.Base(latest), "interrupted before the end")
+		out, err := start(folder, "auto").CombinedOutput()
+		require.NoError(t, err, string(out))
 	}
 }
 

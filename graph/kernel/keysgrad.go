@@ -29,22 +29,32 @@ func (k *KeysGrad[T]) Run(p *Pool, dkeys, y, x []T, tokens, r, dk, dv int, accum
 		return
 	}
 	t := &k.task
+	t.set(k.path, y[:tokens*r*dv], x[:tokens*dk*dv], r, dk, dv, p.Threads())
+	p.Do(tokens, t)
+	t.collect(dkeys)
+}
+
+// set readies the task for a run.
+func (t *keysGradTask[T]) set(path path, y, x []T, r, dk, dv, workers int) {
 	t.block = block[T]{
-		kernels: kernelsOf[T](k.path),
+		kernels: kernelsOf[T](path),
 		tile:    tile[T]{k: dv, as: dv, bs: dk, cs: dk, alpha: 1},
 		m:       r,
 		n:       dk,
 	}
 	t.block.panel = t.block.kernels.width()
-	t.y, t.x = y[:tokens*r*dv], x[:tokens*dk*dv]
-	t.workers = grow(t.workers, p.Threads())
-	p.Do(tokens, t)
+	t.y, t.x = y, x
+	t.workers = grow(t.workers, workers)
+}
+
+// collect adds the workers' sums to dkeys in their order and forgets the arguments.
+func (t *keysGradTask[T]) collect(dkeys []T) {
 	for w := range t.workers {
 		for i, v := range t.workers[w].total {
 			dkeys[i] += v
 		}
 	}
-	t.block, t.y, t.x = block[T]{}, nil, nil // keeps nobody's memory alive
+	t.block, t.y, t.x = block[T]{}, nil, nil
 }
 
 // keysGradTask is a KeysGrad split over tokens.
@@ -63,10 +73,22 @@ type keysGradSums[T Float] struct {
 }
 
 func (t *keysGradTask[T]) Part(worker, lo, hi int) {
-	b, sums := t.block, &t.workers[worker]
-	r, dk, dv := b.m, b.n, b.tile.k
+	t.begin(worker)
+	t.add(worker, lo, hi)
+}
+
+// begin makes a worker's sums zero.
+func (t *keysGradTask[T]) begin(worker int) {
+	sums := &t.workers[worker]
+	r, dk, dv := t.block.m, t.block.n, t.block.tile.k
 	sums.total, sums.recent, sums.x = grow(sums.total, r*dk), grow(sums.recent, r*dk), grow(sums.x, dv*dk)
 	clear(sums.total)
+}
+
+// add adds the tokens [lo, hi) to a worker's sums.
+func (t *keysGradTask[T]) add(worker, lo, hi int) {
+	b, sums := t.block, &t.workers[worker]
+	r, dk, dv := b.m, b.n, b.tile.k
 	b.tile.b, b.tile.c, b.tile.d = &sums.x[0], &sums.recent[0], &sums.recent[0]
 	ahead := tokensAhead[T](dk * dv)
 	for i := lo; i < hi; i++ {

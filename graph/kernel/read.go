@@ -23,19 +23,24 @@ func (k *Read[T]) Run(p *Pool, out, keys, x []T, tokens, r, dk, dv int) {
 		clear(out[:tokens*r*dv])
 		return
 	}
-	k.task = readTask[T]{
+	k.task = newReadTask(k.path, out[:tokens*r*dv], keys[:r*dk], x[:tokens*dk*dv], r, dk, dv)
+	p.Do(tokens, &k.task)
+	k.task = readTask[T]{} // keeps nobody's memory alive
+}
+
+func newReadTask[T Float](path path, out, keys, x []T, r, dk, dv int) readTask[T] {
+	t := readTask[T]{
 		block: block[T]{
-			kernels: kernelsOf[T](k.path),
-			tile:    tile[T]{a: &keys[:r*dk][0], k: dk, as: dk, bs: dv, cs: dv, alpha: 1},
+			kernels: kernelsOf[T](path),
+			tile:    tile[T]{a: &keys[0], k: dk, as: dk, bs: dv, cs: dv, alpha: 1},
 			m:       r,
 			n:       dv,
 		},
-		out: out[:tokens*r*dv],
-		x:   x[:tokens*dk*dv],
+		out: out,
+		x:   x,
 	}
-	k.task.block.panel = k.task.block.kernels.width()
-	p.Do(tokens, &k.task)
-	k.task = readTask[T]{} // keeps nobody's memory alive
+	t.block.panel = t.block.kernels.width()
+	return t
 }
 
 // readTask is a Read split over tokens.

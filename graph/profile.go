@@ -1,0 +1,123 @@
+package graph
+
+import (
+	"strings"
+	"time"
+
+	"gorgonia.org/gorgonia"
+)
+
+// OpProfile is what the profiled runs (RunOptions.Profile) of one op came to. FLOPs and
+// Bytes are those of all its calls together, so that FLOPs/Seconds is its speed.
+type OpProfile struct {
+	Kind    string  // what the op does, without its parameters: "GradX of Linear"
+	Node    string  // the node's name; "" for the tape machine's own row
+	Calls   int     // timed runs
+	Seconds float64 // wall time
+	FLOPs   int     // of matrix products, counted as ForwardFLOPs and TrainFLOPs count
+	Bytes   int     // inputs and outputs, each once
+}
+
+// TapeMachine is the Kind of Program.Profile's last row: what a run takes outside the
+// ops of this package, that is the machine itself and stock nodes.
+const TapeMachine = "tape machine"
+
+// Profile returns a row an op, in the order in which they run, and last the tape
+// machine's. Their Seconds sum to those of the profiled runs. A companion's time is in
+// its leader's row, and so are its FLOPs.
+func (p *Program) Profile() []OpProfile {
+	machine := OpProfile{Kind: TapeMachine, Calls: p.runs.calls, Seconds: p.runs.total.Seconds()}
+	var rows []OpProfile
+	for _, n := range p.plan.order {
+		op := opOf(n)
+		if op == nil {
+			continue
+		}
+		calls, seconds := op.runs.calls, op.runs.total.Seconds()
+		machine.Seconds -= seconds
+		rows = append(rows, OpProfile{
+			Kind: plainKind(op.kind), Node: n.Name(), Calls: calls, Seconds: seconds,
+			FLOPs: calls * runFLOPs(n), Bytes: calls * runBytes(op),
+		})
+	}
+	return append(rows, machine)
+}
+
+// plainKind is a kind's name without the parameters and shapes behind it.
+func plainKind(k kind) string {
+	name, _, _ := strings.Cut(k.String(), "(")
+	return strings.TrimSpace(name)
+}
+
+// stopwatch sums wall times.
+type stopwatch struct {
+	calls int
+	total time.Duration
+}
+
+// add counts a call that began at begin and ends now.
+func (s *stopwatch) add(begin time.Time) {
+	s.calls++
+	s.total += time.Since(begin)
+}
+
+// runFLOPs counts the matrix products of one run of a node, 2 per multiply-add, causal
+// attention at its true half. Products that a backward pass only repeats to have the
+// forward pass's numbers again (attention's logits) are not counted, so that without
+// recomputation a loss and its gradients come to three times ForwardFLOPs.
+func runFLOPs(n *gorgonia.Node) int {
+	op := opOf(n)
+	switch k := op.kind.(type) {
+	case linearGradX: // dy W^T
+		return 2 * op.in[0].size() * op.out.width()
+	case linearGradW: // x^T dy
+		return 2 * op.in[0].size() * op.in[1].width()
+	case keysGrad: // sum_t y_t X_t^T
+		return matrixFLOPs(op.in[1], k.keys)
+	case readAs:
+		return matrixFLOPs(op.in[0], op.in[1])
+	case normReadGrad: // dXn = keys^T dy, and dkeys
+		return (1 + op.companionAt(1)) * matrixFLOPs(op.in[1], op.in[3])
+	case attentionGrad: // dp and dv, dq and dk, for q.k and p.v
+		p := k.params(op.in[0])
+		return 8 * p.Batch * p.Heads * p.HeadDim * p.Seq * (p.Seq + 1) / 2
+	case crossEntropy: // logits, dx and dW
+		return (1 + op.companionAt(0) + op.companionAt(1)) * nodeFLOPs(n)
+	}
+	return nodeFLOPs(n)
+}
+
+// companionAt is 1 if the op has a companion of that number, else 0.
+func (op *Op) companionAt(i int) int {
+	if i < len(op.companions) && op.companions[i] != nil {
+		return 1
+	}
+	return 0
+}
+
+// runBytes is the size of what one run of an op reads and writes, each tensor once: its
+// inputs, its output and its companions'. Of an embedding's table only the rows of the
+// tokens are read.
+func runBytes(op *Op) int {
+	switch k := op.kind.(type) {
+	case keep:
+		return 0
+	case companion: // written by its leader; scaled in place
+		if k.scaled {
+			return 2 * op.out.bytes()
+		}
+		return 0
+	case embedding:
+		return op.in[1].bytes() + 2*op.out.bytes()
+	}
+	bytes := op.out.bytes()
+	for _, s := range op.in {
+		bytes += s.bytes()
+	}
+	for _, c := range op.companions {
+		if c != nil {
+			bytes += c.out.bytes()
+		}
+	}
+	return bytes
+}

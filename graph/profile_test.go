@@ -1,0 +1,157 @@
+package graph
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+const (
+	profileTokens, profileSeq = 12, 6
+	profileVocab              = 11
+	profileHeads              = 2
+)
+
+// profiled is a program with every kind that multiplies matrices.
+func profiled(t *testing.T, o ProgramOptions) *Program {
+	t.Helper()
+	o.Options, o.Gradients = Options{Threads: 1, Seed: 1}, true
+	p, err := Compile(o, func(b *Builder) (Roots, error) {
+		param := func(name string, shape ...int) *gorgonia.Node {
+			return b.Param(ParamSpec{Name: name, Shape: shape, Init: Normal(0.3)})
+		}
+		tokens := b.Input("tokens", tensor.Int32, profileTokens/profileSeq, profileSeq)
+		e := b.Embedding(param("table", profileVocab, profileHeads, 4), tokens, 1) // [T, 2, 4]
+		x := b.Write(nil, param("store", profileHeads, 3), e)                      // [T, 3, 4]
+		b.Block(func() {
+			qkv := b.NormRead(x, param("gain", 3, 4), param("heads", 3, profileHeads, 3), NormOptions{}) // [T, 3, 2, 4]
+			o := b.CausalAttention(qkv, AttentionOptions{Heads: profileHeads, Seq: profileSeq, Scale: 0.5})
+			x = b.Write(x, param("write", profileHeads, 3), o)
+		})
+		b.Block(func() {
+			u := b.Read(x, param("features", profileHeads, 3)) // [T, 2, 4]
+			h := b.Gelu(b.Linear(u, param("w1", 8, 5), LinearOptions{}), false)
+			x = b.Write(x, param("back", profileHeads, 3), b.Linear(h, param("w2", 8, 5), LinearOptions{Transposed: true}))
+		})
+		y := b.Read(x, param("out", profileHeads, 3))
+		loss := b.CrossEntropy(y, param("unembedding", 8, profileVocab), tokens, LossOptions{ZLoss: 0.1})
+		return Roots{Loss: loss}, b.Err()
+	})
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	for i, ids := 0, p.Ints("tokens"); i < len(ids); i++ {
+		ids[i] = int32(i * 7 % profileVocab)
+	}
+	return p
+}
+
+func totals(rows []OpProfile) (sum OpProfile) {
+	for _, r := range rows {
+		sum.Seconds += r.Seconds
+		sum.FLOPs += r.FLOPs
+		sum.Bytes += r.Bytes
+	}
+	return sum
+}
+
+func TestProfileSumsToTheRuns(t *testing.T) {
+	p := profiled(t, ProgramOptions{})
+	const runs = 3
+	for range runs {
+		require.NoError(t, p.Run(RunOptions{Profile: true}))
+	}
+	require.NoError(t, p.Run(RunOptions{}), "a run that is not profiled")
+	rows := p.Profile()
+	last := rows[len(rows)-1]
+	require.Equal(t, TapeMachine, last.Kind)
+	assert.Positive(t, last.Seconds)
+	assert.Equal(t, p.runs.calls, runs)
+	assert.InDelta(t, p.runs.total.Seconds(), totals(rows).Seconds, 1e-9)
+	for _, r := range rows {
+		assert.Equal(t, runs, r.Calls, r.Kind)
+		assert.NotContains(t, r.Kind, "(")
+		assert.GreaterOrEqual(t, r.Seconds, 0.0, r.Kind)
+	}
+}
+
+// TestProfileFLOPs: a loss and its gradients take three times the forward products, with
+// recomputation the blocks' a fourth time; each kind's are known by hand.
+func TestProfileFLOPs(t *testing.T) {
+	p := profiled(t, ProgramOptions{})
+	require.NoError(t, p.Run(RunOptions{Profile: true}))
+	assert.Equal(t, 3*p.ForwardFLOPs(), totals(p.Profile()).FLOPs)
+	flops := map[string]int{}
+	for _, r := range p.Profile() {
+		flops[r.Kind] += r.FLOPs
+	}
+	const key, pairs = 2 * profileTokens * profileHeads * 3 * 4, profileTokens * (profileSeq + 1) / 2 * profileHeads
+	for kind, want := range map[string]int{
+		"Linear":                      2 * 2 * profileTokens * 8 * 5,
+		"GradX of Linear":             2 * 2 * profileTokens * 8 * 5,
+		"GradW of Linear":             2 * 2 * profileTokens * 8 * 5,
+		"CausalAttention":             4 * pairs * 4,
+		"GradQKV of CausalAttention":  8 * pairs * 4,
+		"NormRead LayerNorm":          3 * key,
+		"GradX of NormRead LayerNorm": 6 * key,
+		"Write":                       2 * key,
+		"Store":                       3 * key, // the embedding's, and what two Reads pass back
+		"Read":                        2 * key,
+		"GradY of Write":              3 * key,
+		"KeysGrad":                    5 * key,
+		"CrossEntropy":                3 * 2 * profileTokens * 8 * profileVocab,
+	} {
+		assert.Equal(t, want, flops[kind], kind)
+	}
+	again := profiled(t, ProgramOptions{Recompute: RecomputeBlock})
+	require.NoError(t, again.Run(RunOptions{Profile: true}))
+	assert.Greater(t, totals(again.Profile()).FLOPs, 3*again.ForwardFLOPs())
+}
+
+func TestProfileBytes(t *testing.T) {
+	p := profiled(t, ProgramOptions{})
+	require.NoError(t, p.Run(RunOptions{Profile: true}))
+	const x, e = 4 * profileTokens * 3 * 4, 4 * profileTokens * profileHeads * 4
+	bytes := map[string]int{}
+	for _, r := range p.Profile() {
+		bytes[r.Kind] += r.Bytes
+	}
+	assert.Equal(t, 4*profileTokens+2*e, bytes["Embedding"], "the rows read, not the table")
+	assert.Equal(t, 2*(x+4*profileHeads*3+e), bytes["Read"])
+	assert.Equal(t, 2*(2*x+4*profileHeads*3+e), bytes["Write"])
+	w := 4 * 8 * profileVocab
+	assert.Equal(t, 4+2*e+2*w+4*profileTokens, bytes["CrossEntropy"], "features, weights, targets, loss and both gradients")
+	assert.Zero(t, bytes["GradW of CrossEntropy"], "its leader has written it")
+}
+
+// TestProfileCostsNothing: timing allocates nothing, neither off nor on.
+func TestProfileCostsNothing(t *testing.T) {
+	b := On(gorgonia.NewGraph(), Options{Threads: 1})
+	x := b.Input("x", tensor.Float32, 2, 3)
+	op := opOf(b.Scale(x, 2))
+	value := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(2, 3))
+	inputs := []gorgonia.Value{value}
+	for _, on := range []bool{false, true} {
+		b.runtime.profile = on
+		allocations := testing.AllocsPerRun(100, func() {
+			if _, err := op.Do(inputs...); err != nil {
+				t.Error(err)
+			}
+		})
+		assert.Zero(t, allocations, "profile %t", on)
+		assert.Equal(t, on, op.runs.calls > 0, "profile %t", on)
+	}
+}
+
+func TestPlainKind(t *testing.T) {
+	for want, k := range map[string]kind{
+		"GradX of Linear":       linearGradX{linear: linear{scale: 1}},
+		"GradGain of LayerNorm": companion{what: "GradGain of LayerNorm", result: signature{shape: tensor.Shape{3, 4}}},
+		"Dropout":               dropout{},
+		"Add":                   add{},
+	} {
+		assert.Equal(t, want, plainKind(k))
+	}
+}

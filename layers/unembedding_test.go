@@ -1,0 +1,93 @@
+package layers_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+)
+
+// unembedding is a way out of a model, for features of two axes.
+type unembedding struct {
+	tied                    bool
+	scale                   float64
+	tokens, rank, dv, vocab int
+}
+
+// TestUnembedding compares logits, loss and token losses of a weight of its own and of a
+// tied table with logits = scale * x W.
+func TestUnembedding(t *testing.T) {
+	targets := []int32{4, 0, 6}
+	for _, tied := range []bool{false, true} {
+		for _, scale := range []float64{0, 0.4} { // 0 means 1
+			unembedding{tied, scale, len(targets), 2, 3, 7}.check(t, targets)
+		}
+	}
+}
+
+// compile makes a program of what output does with an unembedding and features.
+func (u unembedding) compile(t *testing.T, output func(b *graph.Builder, out *layers.Unembedding, x *gorgonia.Node) *gorgonia.Node) *evaluation {
+	return compile(t, nil, func(b *graph.Builder) *gorgonia.Node {
+		c := layers.UnembeddingConfig{Features: u.rank * u.dv, Vocab: u.vocab, Scale: u.scale}
+		if u.tied {
+			c.Tied = layers.NewEmbedding(b, "table", layers.Init{Embedding: 1}, 1, u.vocab, u.rank, u.dv).Table()
+		}
+		return output(b, layers.NewUnembedding(b, "unembedding", c), b.Input("x", tensor.Float64, u.tokens, u.rank, u.dv))
+	})
+}
+
+func (u unembedding) check(t *testing.T, targets []int32) {
+	const z = 0.2
+	inputs := map[string][]float64{"x": noise(5, u.tokens*u.rank*u.dv)}
+	logits := u.compile(t, func(_ *graph.Builder, out *layers.Unembedding, x *gorgonia.Node) *gorgonia.Node { return out.Logits(x) })
+	want := u.logits(logits, inputs["x"])
+	require.InDeltaSlice(t, want, logits.on(inputs), tolerance, "logits of %+v", u)
+
+	var each []float64
+	sum, squares := 0.0, 0.0
+	for i, target := range targets {
+		row := want[i*u.vocab : (i+1)*u.vocab]
+		logZ := 0.0
+		for _, v := range row {
+			logZ += math.Exp(v)
+		}
+		logZ = math.Log(logZ)
+		each = append(each, logZ-row[target])
+		sum, squares = sum+logZ-row[target], squares+logZ*logZ
+	}
+	losses := u.compile(t, func(b *graph.Builder, out *layers.Unembedding, x *gorgonia.Node) *gorgonia.Node {
+		return out.TokenLosses(x, b.Input("targets", tensor.Int32, u.tokens))
+	})
+	copy(losses.Ints("targets"), targets)
+	require.InDeltaSlice(t, each, losses.on(inputs), tolerance, "token losses of %+v", u)
+	loss := u.compile(t, func(b *graph.Builder, out *layers.Unembedding, x *gorgonia.Node) *gorgonia.Node {
+		return out.Loss(x, b.Input("targets", tensor.Int32, u.tokens), z)
+	})
+	copy(loss.Ints("targets"), targets)
+	require.InDelta(t, (sum+z*squares)/float64(u.tokens), loss.on(inputs)[0], 10*tolerance, "loss of %+v", u)
+}
+
+// logits are scale * x W, with W [F, V] or the table [V, F] transposed.
+func (u unembedding) logits(e *evaluation, x []float64) []float64 {
+	f, scale := u.rank*u.dv, u.scale
+	if scale == 0 {
+		scale = 1
+	}
+	logits := make([]float64, u.tokens*u.vocab)
+	for i := range logits {
+		token, v := i/u.vocab, i%u.vocab
+		for k := range f {
+			if u.tied {
+				logits[i] += scale * x[token*f+k] * e.param("table")[v*f+k]
+			} else {
+				logits[i] += scale * x[token*f+k] * e.param("unembedding")[k*u.vocab+v]
+			}
+		}
+	}
+	return logits
+}

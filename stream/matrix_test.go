@@ -1,0 +1,152 @@
+package stream_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/stream"
+)
+
+const eps = 1e-5
+
+// matrixConfig is a small matrix stream, of 2 blocks.
+func matrixConfig() stream.MatrixConfig {
+	return stream.MatrixConfig{Layers: 2, Dk: 4, Dv: 3, Rank: 2, Vocab: 5, Positions: 6, Norm: layers.NormConfig{Eps: eps},
+		Init: layers.Init{Std: 1, Embedding: 1, Layers: 2}, InputScale: 1.5, KeyRatio: 2, RankRatio: 3}
+}
+
+// stored is sum_h keys[h] (x) y_h for each token, added to x: eq. 18-20, 25.
+func stored(c stream.MatrixConfig, x, keys, y []float64) []float64 {
+	out := append([]float64(nil), x...)
+	for token := range len(x) / (c.Dk * c.Dv) {
+		for h := range c.Rank {
+			for i := range c.Dk {
+				for j := range c.Dv {
+					out[(token*c.Dk+i)*c.Dv+j] += keys[h*c.Dk+i] * y[(token*c.Rank+h)*c.Dv+j]
+				}
+			}
+		}
+	}
+	return out
+}
+
+// retrieved is keys[h] . X for each token: eq. 22-23, 26.
+func retrieved(c stream.MatrixConfig, x, keys []float64) []float64 {
+	var out []float64
+	for token := range len(x) / (c.Dk * c.Dv) {
+		for h := range len(keys) / c.Dk {
+			for j := range c.Dv {
+				sum := 0.0
+				for i := range c.Dk {
+					sum += keys[h*c.Dk+i] * x[(token*c.Dk+i)*c.Dv+j]
+				}
+				out = append(out, sum)
+			}
+		}
+	}
+	return out
+}
+
+func TestMatrixEmbed(t *testing.T) {
+	for _, positions := range []int{6, 0} {
+		c := matrixConfig()
+		c.Positions = positions
+		ids, places := []int32{4, 0, 4}, []int32{0, 5, 2}
+		got, store := evaluate(t, func(b *graph.Builder) *gorgonia.Node {
+			tokens := stream.Tokens{IDs: b.Input("ids", tensor.Int32, 1, 3)}
+			if positions > 0 {
+				tokens.Positions = b.Input("places", tensor.Int32, 1, 3)
+			}
+			return stream.NewMatrix(b, c).Embed(tokens).(stream.MatrixState).X
+		}, nil, map[string][]int32{"ids": ids, "places": places})
+		width := c.Rank * c.Dv
+		var e, p []float64
+		for i := range ids {
+			for _, v := range value(t, store, "embedding")[int(ids[i])*width:][:width] {
+				e = append(e, 1.5*v) // the input scale
+			}
+			if positions > 0 {
+				p = append(p, value(t, store, "positions")[int(places[i])*width:][:width]...)
+			}
+		}
+		want := stored(c, make([]float64, 3*c.Dk*c.Dv), value(t, store, "write_embedding"), e)
+		if positions > 0 {
+			want = stored(c, want, value(t, store, "write_positions"), p)
+		}
+		assert.InDeltaSlice(t, want, got, tolerance, "%d positions", positions)
+	}
+}
+
+// TestMatrixSites reads from and writes to a known stream at block 1.
+func TestMatrixSites(t *testing.T) {
+	c := matrixConfig()
+	const tokens = 3
+	x, y := noise(1, tokens*c.Dk*c.Dv), noise(2, tokens*c.Rank*c.Dv)
+	run := func(f func(m *stream.Matrix, s stream.State, at []stream.Site, y func() *gorgonia.Node) *gorgonia.Node) ([]float64, *graph.Store) {
+		inputs := map[string][]float64{"x": x}
+		return evaluate(t, func(b *graph.Builder) *gorgonia.Node {
+			m := stream.NewMatrix(b, c)
+			state := stream.MatrixState{X: b.Input("x", tensor.Float64, tokens, c.Dk, c.Dv)}
+			return f(m, state, m.Sites(1), func() *gorgonia.Node {
+				inputs["y"] = y
+				return b.Input("y", tensor.Float64, tokens, c.Rank*c.Dv)
+			})
+		}, inputs, nil)
+	}
+	normed := func(s *graph.Store, name string) []float64 { return layerNorm(x, value(t, s, name), eps) }
+
+	got, s := run(func(m *stream.Matrix, s stream.State, at []stream.Site, _ func() *gorgonia.Node) *gorgonia.Node {
+		qkv, _ := m.ReadHeads(s, at[0])
+		return qkv
+	})
+	assert.InDeltaSlice(t, retrieved(c, normed(s, "blocks.1.attention.norm"), value(t, s, "blocks.1.attention.read")), got, tolerance, "q, k, v")
+	got, s = run(func(m *stream.Matrix, s stream.State, at []stream.Site, _ func() *gorgonia.Node) *gorgonia.Node {
+		u, _ := m.ReadFeatures(s, at[1])
+		return u
+	})
+	assert.InDeltaSlice(t, retrieved(c, normed(s, "blocks.1.feedforward.norm"), value(t, s, "blocks.1.feedforward.read")), got, tolerance, "u")
+	got, s = run(func(m *stream.Matrix, s stream.State, _ []stream.Site, _ func() *gorgonia.Node) *gorgonia.Node {
+		return m.Features(m.EndBlock(s, 1))
+	})
+	assert.InDeltaSlice(t, retrieved(c, normed(s, "norm"), value(t, s, "read_unembedding")), got, tolerance, "features")
+	got, s = run(func(m *stream.Matrix, s stream.State, at []stream.Site, y func() *gorgonia.Node) *gorgonia.Node {
+		return m.WriteHeads(s, at[0], nil, y()).(stream.MatrixState).X
+	})
+	assert.InDeltaSlice(t, stored(c, x, value(t, s, "blocks.1.attention.write"), y), got, tolerance, "written heads")
+	got, s = run(func(m *stream.Matrix, s stream.State, at []stream.Site, y func() *gorgonia.Node) *gorgonia.Node {
+		return m.WriteFeatures(s, at[1], nil, y()).Nodes()[0]
+	})
+	assert.InDeltaSlice(t, stored(c, x, value(t, s, "blocks.1.feedforward.write"), y), got, tolerance, "written features")
+}
+
+// TestMatrixParameters: names and shapes are what checkpoints hold.
+func TestMatrixParameters(t *testing.T) {
+	b := graph.On(gorgonia.NewGraph(), graph.Options{})
+	c := matrixConfig()
+	c.Layers = 1
+	m := stream.NewMatrix(b, c)
+	assert.NoError(t, b.Err())
+	assert.Equal(t, "embedding", m.Table().Name())
+	assert.Equal(t, map[string][]int{
+		"embedding": {5, 2, 3}, "write_embedding": {2, 4}, "positions": {6, 2, 3}, "write_positions": {2, 4},
+		"blocks.0.attention.norm": {4, 3}, "blocks.0.attention.read": {3, 2, 4}, "blocks.0.attention.write": {2, 4},
+		"blocks.0.feedforward.norm": {4, 3}, "blocks.0.feedforward.read": {2, 4}, "blocks.0.feedforward.write": {2, 4},
+		"norm": {4, 3}, "read_unembedding": {2, 4},
+	}, shapes(b.Store()))
+	ratios := map[string]float64{"write_embedding": 3, "write_positions": 3, "blocks.0.attention.read": 2, "blocks.0.attention.write": 3,
+		"blocks.0.feedforward.read": 2, "blocks.0.feedforward.write": 3, "read_unembedding": 2}
+	for _, p := range b.Store().Params() {
+		assert.Equal(t, ratios[p.Name], p.WidthRatio, "width ratio of %q", p.Name)
+		assert.Equal(t, ratios[p.Name] != 0, p.Decay, "decay of %q", p.Name)
+	}
+	c.Positions = 0
+	b = graph.On(gorgonia.NewGraph(), graph.Options{})
+	stream.NewMatrix(b, c)
+	assert.NotContains(t, shapes(b.Store()), "positions")
+	assert.NotContains(t, shapes(b.Store()), "write_positions")
+}
