@@ -49,7 +49,7 @@ func (b *Builder) CausalAttention(qkv *gorgonia.Node, o AttentionOptions) *gorgo
 		masked: o.Starts != nil, saved: &attentionSaved{}}
 	if b.options.Cache != nil && qkv != nil && o.Heads > 0 {
 		var err error
-		if k.cache, err = b.options.Cache.layer(b.options.DType, o.Heads, signatureOf(qkv).width()/3/o.Heads); err != nil {
+		if k.cache, err = b.options.Cache.layer(qkv.Dtype(), o.Heads, signatureOf(qkv).width()/3/o.Heads); err != nil {
 			b.fail(err)
 			return nil
 		}

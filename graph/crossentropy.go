@@ -135,7 +135,7 @@ func LossParts(loss *gorgonia.Node) (crossEntropyTerm, zLoss float64, err error)
 			return k.parts.crossEntropy, k.parts.zLoss, nil
 		}
 	}
-	return 0, 0, errors.Errorf("graph: LossParts: want a CrossEntropy node, got %q", loss.Name())
+	return 0, 0, errors.Errorf("graph: LossParts: want a CrossEntropy node, got %s", nameOf(loss))
 }
 
 // tokenLosses is the loss of each token by itself.

@@ -127,12 +127,26 @@ func (d *differentiator) inputGradients(n, grad *gorgonia.Node) (gorgonia.Nodes,
 	v := &derivative{b: d.b, op: op, grad: grad, wanted: op.DiffWRT(len(inputs)), grads: make(gorgonia.Nodes, len(inputs)),
 		inputs: func(i int) *gorgonia.Node { return d.rebuild.node(inputs[i], n) },
 		output: func() *gorgonia.Node { return d.rebuild.node(n, n) },
+		absorb: func(i int) *gorgonia.Node { return d.absorb(inputs[i]) },
 	}
 	for i, c := range inputs {
 		v.wanted[i] = v.wanted[i] && d.useful[c]
 	}
 	op.diff(v)
 	return v.grads, errors.Wrapf(d.b.err, "gradient of %s", op.kind)
+}
+
+// absorb returns the sum of n's gradient terms so far and forgets them.
+func (d *differentiator) absorb(n *gorgonia.Node) *gorgonia.Node {
+	terms := d.terms[n]
+	delete(d.terms, n)
+	switch len(terms) {
+	case 0:
+		return nil
+	case 1:
+		return terms[0]
+	}
+	return d.b.Add(terms...)
 }
 
 func (d *differentiator) stockGradients(n, grad *gorgonia.Node) (gorgonia.Nodes, error) {

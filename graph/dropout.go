@@ -23,7 +23,7 @@ type dropout struct {
 // the backward pass and a recomputation draw the same one. Without Options.Training, or
 // with rate 0, x itself is returned.
 func (b *Builder) Dropout(x *gorgonia.Node, rate float64) *gorgonia.Node {
-	if rate < 0 || rate >= 1 {
+	if !(rate >= 0 && rate < 1) {
 		b.fail(errors.Errorf("graph: Dropout: want a rate in [0, 1), got %g", rate))
 		return nil
 	}

@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 
+	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )
@@ -43,7 +44,12 @@ func (b *Builder) Hooked(name string) bool {
 
 func (k hook) String() string { return fmt.Sprintf("Hook(%s)", k.name) }
 
-func (k hook) signature(in []signature) (signature, error) { return in[0], wantFloats(in) }
+func (k hook) signature(in []signature) (signature, error) {
+	if in[0].scalar() {
+		return signature{}, errors.New("want a tensor, got a scalar: read it with Scalar after a run")
+	}
+	return in[0], wantFloats(in)
+}
 
 func (k hook) differentiable(int) bool { return true }
 

@@ -88,7 +88,7 @@ func (k norm) signature(in []signature) (signature, error) {
 		return signature{}, err
 	}
 	x, gain := in[0].shape, in[1].shape
-	if gain.Dims() > x.Dims() || !x[x.Dims()-gain.Dims():].Eq(gain) {
+	if gain.Dims() < 1 || gain.Dims() > x.Dims() || !x[x.Dims()-gain.Dims():].Eq(gain) {
 		return signature{}, errors.Errorf("gain: want the last axes of x %v, got shape %v", x, gain)
 	}
 	if len(in) > 2 && !in[2].shape.Eq(gain) {
@@ -120,7 +120,7 @@ func runNorm[T kernel.Float](k norm, c *call) error {
 func (k norm) diff(d *derivative) {
 	x, gain := d.inputs(0), d.inputs(1)
 	bias := len(d.op.in) > 2 && d.wanted[2]
-	leader := d.b.apply(normGrad{k}, d.grad, x, gain)
+	leader := d.b.applyAbsorbing(d, normGrad{k}, d.grad, x, gain)
 	d.set(0, leader)
 	if d.wanted[1] {
 		d.set(1, d.b.companion(leader, 0, "GradGain of "+k.String(), d.op.in[1].shape, nil))
@@ -130,8 +130,20 @@ func (k norm) diff(d *derivative) {
 	}
 }
 
-// normGrad is dx; its companions are dgain and dbias. Inputs: dy, x, gain.
+// applyAbsorbing makes the gradient node of input 0, with what that input's gradient has
+// from elsewhere as a last input to be added.
+func (b *Builder) applyAbsorbing(d *derivative, k kind, children ...*gorgonia.Node) *gorgonia.Node {
+	if addend := d.absorb(0); addend != nil {
+		children = append(children, addend)
+	}
+	return b.apply(k, children...)
+}
+
+// normGrad is dx; its companions are dgain and dbias. Inputs: dy, x, gain and, where dx
+// is to be added to it, the gradient that x has from elsewhere.
 type normGrad struct{ norm }
+
+func (k normGrad) inPlace(i int) bool { return i == 3 }
 
 func (k normGrad) String() string { return "GradX of " + k.norm.String() }
 
@@ -160,7 +172,9 @@ func runNormGrad[T kernel.Float](k normGrad, c *call) error {
 	if accumulateBias && !accumulateGain {
 		clear(dgain)
 	}
-	state[kernel.Norm[T]](c).Backward(c.pool(), out[T](c), dgain, dbias, in[T](c, 0), in[T](c, 1), in[T](c, 2),
+	run := state[kernel.Norm[T]](c)
+	run.Addend = optional[T](c, 3)
+	run.Backward(c.pool(), out[T](c), dgain, dbias, in[T](c, 0), in[T](c, 1), in[T](c, 2),
 		mean, rstd, accumulateGain || accumulateBias, p)
 	return nil
 }

@@ -47,7 +47,7 @@ func (k normRead) params(x, keys signature) kernel.NormReadParams {
 }
 
 func (k normRead) diff(d *derivative) {
-	leader := d.b.apply(normReadGrad{k}, d.grad, d.inputs(0), d.inputs(1), d.inputs(2))
+	leader := d.b.applyAbsorbing(d, normReadGrad{k}, d.grad, d.inputs(0), d.inputs(1), d.inputs(2))
 	d.set(0, leader)
 	if d.wanted[1] {
 		d.set(1, d.b.companion(leader, 0, "GradGain of NormRead", d.op.in[1].shape, nil))
@@ -71,8 +71,11 @@ func runNormRead[T kernel.Float](k normRead, c *call) error {
 	return nil
 }
 
-// normReadGrad is dx; its companions are dgain and dkeys. Inputs: dy, x, gain, keys.
+// normReadGrad is dx; its companions are dgain and dkeys. Inputs: dy, x, gain, keys and,
+// where dx is to be added to it, the gradient that x has from elsewhere.
 type normReadGrad struct{ normRead }
+
+func (k normReadGrad) inPlace(i int) bool { return i == 4 }
 
 func (k normReadGrad) String() string { return "GradX of " + k.normRead.String() }
 
@@ -94,7 +97,9 @@ func runNormReadGrad[T kernel.Float](k normReadGrad, c *call) error {
 	mean, rstd := savedRows[T](k.saved, p.Tokens)
 	dgain, accumulateGain := companionOut[T](c, 0)
 	dkeys, accumulateKeys := companionOut[T](c, 1)
-	state[kernel.NormRead[T]](c).Backward(c.pool(), out[T](c), dgain, dkeys, in[T](c, 0), in[T](c, 1), in[T](c, 2), in[T](c, 3),
+	run := state[kernel.NormRead[T]](c)
+	run.Addend = optional[T](c, 4)
+	run.Backward(c.pool(), out[T](c), dgain, dkeys, in[T](c, 0), in[T](c, 1), in[T](c, 2), in[T](c, 3),
 		mean, rstd, accumulateGain, accumulateKeys, p)
 	return nil
 }

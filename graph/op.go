@@ -113,12 +113,23 @@ func newOp(b *Builder, k kind, in []signature) (*Op, error) {
 	return op, nil
 }
 
-// opOf returns the Op of ours that a node runs, or nil for inputs and stock nodes.
+// opOf returns the Op of ours that a node runs, or nil for inputs, stock nodes and nil.
 func opOf(n *gorgonia.Node) *Op {
+	if n == nil {
+		return nil
+	}
 	if carrier, ok := n.Op().(interface{ residua() *Op }); ok {
 		return carrier.residua()
 	}
 	return nil
+}
+
+// nameOf quotes a node's name for a message.
+func nameOf(n *gorgonia.Node) string {
+	if n == nil {
+		return "nil"
+	}
+	return fmt.Sprintf("%q", n.Name())
 }
 
 // residua identifies an op of ours also behind a backend's wrapper.
@@ -178,6 +189,7 @@ func (op *Op) SymDiff(inputs gorgonia.Nodes, output, grad *gorgonia.Node) (gorgo
 		b: op.builder, op: op, grad: grad, wanted: op.DiffWRT(len(inputs)),
 		inputs: func(i int) *gorgonia.Node { return inputs[i] },
 		output: func() *gorgonia.Node { return output },
+		absorb: func(int) *gorgonia.Node { return nil },
 		grads:  make(gorgonia.Nodes, len(inputs)),
 	}
 	op.diff(d)
@@ -220,6 +232,9 @@ type derivative struct {
 	output func() *gorgonia.Node
 	wanted []bool
 	grads  gorgonia.Nodes
+	// absorb takes over the gradient that input i has from elsewhere so far, nil if none:
+	// a kind that can add it to its own in the same pass sets the sum.
+	absorb func(i int) *gorgonia.Node
 }
 
 // set stores the gradient of input i.

@@ -74,8 +74,8 @@ func runFLOPs(n *gorgonia.Node) int {
 		return 2 * op.in[0].size() * op.in[1].width()
 	case keysGrad: // sum_t y_t X_t^T
 		return matrixFLOPs(op.in[1], k.keys)
-	case readAs:
-		return matrixFLOPs(op.in[0], op.in[1])
+	case writeGrad: // dy, and dkeys
+		return (1 + op.companionAt(0)) * matrixFLOPs(op.in[0], op.in[1])
 	case normReadGrad: // dXn = keys^T dy, and dkeys
 		return (1 + op.companionAt(1)) * matrixFLOPs(op.in[1], op.in[3])
 	case attentionGrad: // dp and dv, dq and dk, for q.k and p.v

@@ -72,6 +72,9 @@ func Compile(o ProgramOptions, build BuildFunc) (*Program, error) {
 	if o.Recompute != "" && o.Recompute != RecomputeNone && o.Recompute != RecomputeBlock {
 		return nil, errors.Errorf("graph: recompute: want %q or %q, got %q", RecomputeNone, RecomputeBlock, o.Recompute)
 	}
+	if build == nil {
+		return nil, errors.New("graph: want a function that builds the graph, got nil")
+	}
 	p := &Program{options: o, build: build}
 	for _, s := range stages() {
 		if err := s.run(p); err != nil {
@@ -99,10 +102,23 @@ func (p *Program) buildGraph() (err error) {
 	if err != nil {
 		return err
 	}
-	if p.roots.Loss == nil && len(p.roots.Outputs) == 0 {
+	p.forward = len(g.AllNodes())
+	return p.checkRoots()
+}
+
+func (p *Program) checkRoots() error {
+	roots := append(gorgonia.Nodes(nil), p.roots.Outputs...)
+	if p.roots.Loss != nil {
+		roots = append(roots, p.roots.Loss)
+	}
+	if len(roots) == 0 {
 		return errors.New("want a loss or an output, got neither")
 	}
-	p.forward = len(g.AllNodes())
+	for _, n := range roots {
+		if n == nil || n.Graph() != p.builder.g {
+			return errors.Errorf("loss and outputs: want nodes of the builder's graph, got %s", nameOf(n))
+		}
+	}
 	return nil
 }
 
@@ -135,7 +151,7 @@ func (p *Program) verify() error {
 	hashes := map[uint32]bool{}
 	for _, n := range p.builder.g.AllNodes() {
 		if hashes[n.Hashcode()] {
-			return p.rebuild()
+			return p.rebuild(n)
 		}
 		hashes[n.Hashcode()] = true
 	}
@@ -143,11 +159,11 @@ func (p *Program) verify() error {
 }
 
 // rebuild starts again with other hashes: Gorgonia takes nodes of one 32-bit hash for
-// the same node.
-func (p *Program) rebuild() error {
+// the same node. n has another's hash.
+func (p *Program) rebuild(n *gorgonia.Node) error {
 	p.options.salt++
 	if p.options.salt >= hashTries {
-		return errors.Errorf("%d graphs in a row had two nodes of one hash", hashTries)
+		return errors.Errorf("node %q: want a hash of its own, got another node's in %d graphs in a row: change its name", n.Name(), hashTries)
 	}
 	if p.options.Cache != nil {
 		p.options.Cache.layers = nil
@@ -291,6 +307,9 @@ func (p *Program) Roots() Roots { return p.roots }
 
 // Scalar returns a scalar node's value after a run.
 func Scalar(n *gorgonia.Node) (float64, error) {
+	if n == nil {
+		return 0, errors.New("graph: want a scalar node, got nil")
+	}
 	switch v := n.Value().(type) {
 	case *gorgonia.F32:
 		return float64(*v), nil

@@ -17,12 +17,15 @@ const (
 // for them. Nodes run in the order they are made, so a copy runs just before its reader.
 type rebuilder struct {
 	b      *Builder
-	kept   map[*gorgonia.Node]bool // read outside their block: not copied
+	kept   map[*gorgonia.Node]bool // hooked, or read outside their block: not copied
 	copies map[*gorgonia.Node]*gorgonia.Node
 }
 
 func newRebuilder(b *Builder, order gorgonia.Nodes) *rebuilder {
 	r := &rebuilder{b: b, kept: map[*gorgonia.Node]bool{}, copies: map[*gorgonia.Node]*gorgonia.Node{}}
+	for _, n := range b.hooked { // a hook runs once, and its value is kept anyway
+		r.kept[n] = true
+	}
 	for _, n := range order {
 		for _, c := range children(n) {
 			if b.blocks[c.ID()] != b.blocks[n.ID()] {

@@ -40,7 +40,6 @@ func TestAttentionScratch(t *testing.T) {
 	loss := 4 * tokens * 2
 	t.Logf("%.1f MB beyond inputs and outputs", float64(taken-outputs-loss)/1e6)
 	require.Less(t, taken-outputs, 32_000_000)
-	require.Zero(t, allocatedBy(func() {})/1_000_000)
 }
 
 // TestCrossEntropyScratch bounds what the loss over GPT-2's vocabulary takes beyond inputs

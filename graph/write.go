@@ -59,12 +59,12 @@ func (k write) diff(d *derivative) {
 		d.set(2, d.grad)
 	}
 	switch {
-	case d.wanted[0] && d.wanted[1]:
+	case d.wanted[1]:
 		leader := d.b.apply(writeGrad{d.op.in[1]}, d.grad, d.inputs(0), d.inputs(1))
 		d.set(1, leader)
-		d.set(0, d.b.companion(leader, 0, "GradKeys of Write", d.op.in[0].shape, nil))
-	case d.wanted[1]:
-		d.set(1, d.b.apply(readAs{d.op.in[1]}, d.grad, d.inputs(0)))
+		if d.wanted[0] {
+			d.set(0, d.b.companion(leader, 0, "GradKeys of Write", d.op.in[0].shape, nil))
+		}
 	case d.wanted[0]:
 		d.set(0, d.b.apply(keysGrad{d.op.in[0]}, d.inputs(1), d.grad))
 	}
@@ -86,19 +86,6 @@ func runWrite[T kernel.Float](k write, c *call) error {
 	state[kernel.Write[T]](c).Run(c.pool(), out[T](c), x, in[T](c, 0), in[T](c, 1), tokens, m, dk, dv)
 	return nil
 }
-
-// readAs is Read with the shape of the y that a Write got: the gradient of y.
-type readAs struct{ y signature }
-
-func (k readAs) String() string { return "GradY of Write" }
-
-func (k readAs) signature([]signature) (signature, error) { return k.y, nil }
-
-func (k readAs) differentiable(int) bool { return false }
-
-func (k readAs) diff(*derivative) {}
-
-func (k readAs) run(c *call) error { return read{}.run(c) }
 
 // writeGrad is dy of a Write; its companion is dkeys, made in the same pass over the
 // stream's gradient. Inputs: the stream's gradient, keys, y.

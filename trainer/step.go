@@ -12,15 +12,18 @@ import (
 // A loss or gradient that is not finite is counted and changes nothing.
 func (t *Trainer) trainStep() (Metrics, error) {
 	begin := time.Now()
+	defer t.times.endStep(begin)
 	loss, err := t.gradient()
 	if err != nil {
 		return Metrics{}, err
 	}
 	stats := optim.Stats{GradNorm: math.NaN()}
 	if !math.IsNaN(loss) && !math.IsInf(loss, 0) {
+		update := time.Now()
 		if stats, err = t.optimize.Step(1 / float64(t.run.Train.Accumulate)); err != nil {
 			return Metrics{}, err
 		}
+		t.times.add(&t.times.optimizer, update)
 	}
 	t.step++
 	t.badInRow++
@@ -44,11 +47,13 @@ func (t *Trainer) gradient() (float64, error) {
 	n := t.run.Train.Accumulate
 	sum := 0.0
 	for micro := range n {
+		draw := time.Now()
 		if err := t.batches.Next(t.program.Ints(inputTokens), t.program.Ints(inputTargets)); err != nil {
 			return 0, err
 		}
+		t.times.add(&t.times.data, draw)
 		step := uint64(t.step)*uint64(n) + uint64(micro)
-		if err := t.program.Run(graph.RunOptions{Accumulate: micro > 0, Step: step}); err != nil {
+		if err := t.program.Run(graph.RunOptions{Accumulate: micro > 0, Step: step, Profile: t.times.on()}); err != nil {
 			return 0, err
 		}
 		crossEntropy, _, err := graph.LossParts(t.program.Roots().Loss)

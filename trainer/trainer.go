@@ -33,6 +33,7 @@ type Trainer struct {
 	optimize *optim.Optimizer
 	metrics  *metricsLog
 	flops    float64 // of one token, forward and backward
+	times    stepTimes
 
 	step      int // steps done
 	badInRow  int
@@ -46,8 +47,9 @@ type Trainer struct {
 
 // Options vary Open.
 type Options struct {
-	Resume Resume
-	Report Reporter // nil: none
+	Resume  Resume
+	Report  Reporter // nil: none
+	Profile bool     // time each op and part of a step, for Trainer.Profile
 }
 
 // Result is how a run ended.
@@ -61,7 +63,7 @@ type Result struct {
 // Open prepares a run: folder, corpus, programs, weights. Whatever it complains about is
 // in the call, the config or what they name; nothing has been trained yet.
 func Open(ctx context.Context, run *config.Run, o Options) (*Trainer, error) {
-	t := &Trainer{run: run, report: o.Report, best: math.Inf(1), saved: -1}
+	t := &Trainer{run: run, report: o.Report, best: math.Inf(1), saved: -1, times: stepTimes{wanted: o.Profile}}
 	if t.report == nil {
 		t.report = silent{}
 	}
@@ -333,7 +335,7 @@ func (t *Trainer) metadata() (map[string]string, error) {
 // files lists what a run leaves in its folder.
 func (t *Trainer) Files() []string {
 	var names []string
-	for _, name := range []string{configFile, metricsFile, plotFile, "latest.json", "best.json"} {
+	for _, name := range []string{configFile, metricsFile, plotFile, ProfileFile, "latest.json", "best.json"} {
 		if _, err := os.Stat(filepath.Join(t.run.Out, name)); err == nil {
 			names = append(names, filepath.Join(t.run.Out, name))
 		}

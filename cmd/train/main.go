@@ -40,7 +40,7 @@ func command() cli.Command {
 type call struct {
 	config, out, resume string
 	sets                cli.List
-	json                bool
+	json, profile       bool
 }
 
 func (c *call) flags(flags *flag.FlagSet) {
@@ -49,6 +49,7 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.StringVar(&c.out, "out", "", "write into `DIR` instead of the config's out, runs/NAME")
 	flags.StringVar(&c.resume, "resume", string(trainer.ResumeNone), "go on from a checkpoint: `auto|DIR|none`, auto being the folder's newest")
 	flags.BoolVar(&c.json, "json", false, "print each step's metrics and the result as JSON lines")
+	flags.BoolVar(&c.profile, "profile", false, "at the end show where the time of a step went, and draw it as profile.svg in the run's folder")
 }
 
 func (c *call) run(ctx context.Context, out cli.Output) error {
@@ -63,7 +64,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 		run.Out = c.out
 	}
 	report := c.reporter(run, out)
-	t, err := trainer.Open(ctx, run, trainer.Options{Resume: trainer.Resume(c.resume), Report: report})
+	t, err := trainer.Open(ctx, run, trainer.Options{Resume: trainer.Resume(c.resume), Report: report, Profile: c.profile})
 	if err != nil {
 		return cli.Usage(err)
 	}
@@ -72,6 +73,11 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	result, err := t.Run(ctx)
 	if err != nil {
 		return err
+	}
+	if c.profile {
+		if err := profile(t, run.Out, run.Name, out); err != nil {
+			return err
+		}
 	}
 	return c.finish(ctx, run, t, result, out)
 }

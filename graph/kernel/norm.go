@@ -19,6 +19,11 @@ type NormParams struct {
 // The mean is subtracted before squares are summed, so a mean far larger than the
 // deviation costs no precision. Statistics are summed in float64.
 type Norm[T Float] struct {
+	// Addend, where not nil, is added to Backward's dx; dx may be Addend itself. A
+	// residual stream's gradient arrives at its norm's input by two ways: this sums them
+	// while the row is in cache.
+	Addend []T
+
 	forward  normForward[T]
 	backward normBackward[T]
 }
@@ -42,6 +47,7 @@ func (k *Norm[T]) Forward(p *Pool, y, x, gain, bias, mean, rstd []T, d NormParam
 func (k *Norm[T]) Backward(p *Pool, dx, dgain, dbias, dy, x, gain, mean, rstd []T, accumulate bool, d NormParams) {
 	t := &k.backward
 	t.dx, t.dy, t.x, t.gain, t.mean, t.rstd, t.d = dx, dy, x, gain[:d.Width], mean, rstd, d
+	t.addend = k.Addend
 	t.wantGain, t.wantBias = dgain != nil, dbias != nil
 	t.workers = growKept(t.workers, p.Threads())
 	t.dgain = growKept(t.dgain, p.Threads())
@@ -76,6 +82,7 @@ func (t *normForward[T]) Part(_, lo, hi int) {
 
 type normBackward[T Float] struct {
 	dx, dy, x, gain, mean, rstd []T
+	addend                      []T
 	wantGain, wantBias          bool
 	d                           NormParams
 	workers                     [][]T           // one normalised row a worker
@@ -101,10 +108,23 @@ func (t *normBackward[T]) Part(worker, lo, hi int) {
 			addTo(dbias.block, dy)
 			dbias.added()
 		}
-		if t.dx != nil {
+		switch {
+		case t.dx == nil:
+		case t.addend == nil:
 			normGradient(t.dx[i*width:(i+1)*width], dy, t.gain, n, s.rstd, t.d.RMS)
+		default:
+			normGradient(n, dy, t.gain, n, s.rstd, t.d.RMS)
+			addRow(t.dx[i*width:(i+1)*width], t.addend[i*width:(i+1)*width], n)
 		}
 	}
+}
+
+// addRow computes dx = addend + row; dx may be addend.
+func addRow[T Float](dx, addend, row []T) {
+	if len(dx) > 0 && &dx[0] != &addend[0] {
+		copy(dx, addend)
+	}
+	addTo(dx, row)
 }
 
 // statistics are those of one row. The mean is mean + rest: in float32 the mean alone

@@ -18,6 +18,9 @@ type NormReadParams struct {
 // The normalised matrices are never stored: a worker makes that of one token in its
 // scratch memory, in Backward again. There is no bias.
 type NormRead[T Float] struct {
+	// Addend, where not nil, is added to Backward's dx; dx may be Addend itself (see Norm).
+	Addend []T
+
 	forward  normReadForward[T]
 	backward normReadBackward[T]
 }
@@ -44,6 +47,7 @@ func (k *NormRead[T]) Forward(p *Pool, out, x, gain, keys, mean, rstd []T, d Nor
 func (k *NormRead[T]) Backward(p *Pool, dx, dgain, dkeys, dout, x, gain, keys, mean, rstd []T, accumulateGain, accumulateKeys bool, d NormReadParams) {
 	t := &k.backward
 	t.dx, t.dout, t.x, t.gain, t.keys, t.mean, t.rstd, t.d = dx, dout, x, gain[:d.Dk*d.Dv], keys, mean, rstd, d
+	t.addend = k.Addend
 	t.wantGain, t.wantKeys = dgain != nil, dkeys != nil
 	t.workers = growKept(t.workers, p.Threads())
 	t.dgain = growKept(t.dgain, p.Threads())
@@ -87,6 +91,7 @@ func (t *normReadForward[T]) Part(worker, lo, hi int) {
 
 type normReadBackward[T Float] struct {
 	dx, dout, x, gain, keys, mean, rstd []T
+	addend                              []T
 	wantGain, wantKeys                  bool
 	d                                   NormReadParams
 	workers                             []normReadScratch[T]
@@ -115,8 +120,13 @@ func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 			addProducts(t.dgain[worker].block, w.dxn, w.n)
 			t.dgain[worker].added()
 		}
-		if t.dx != nil {
+		switch {
+		case t.dx == nil:
+		case t.addend == nil:
 			normGradient(t.dx[i*size:(i+1)*size], w.dxn, t.gain, w.n, s.rstd, d.RMS)
+		default:
+			normGradient(w.n, w.dxn, t.gain, w.n, s.rstd, d.RMS)
+			addRow(t.dx[i*size:(i+1)*size], t.addend[i*size:(i+1)*size], w.n)
 		}
 	}
 }

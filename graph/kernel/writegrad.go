@@ -9,6 +9,7 @@ package kernel
 // The bits of dkeys depend on the thread count, those of dy do not.
 type WriteGrad[T Float] struct {
 	task writeGradTask[T]
+	read Read[T]
 	path path
 }
 
@@ -17,10 +18,15 @@ type WriteGrad[T Float] struct {
 const writeGradTokens = 32
 
 // Run computes dy [tokens, r, dv] and dkeys [r, dk] from g [tokens, dk, dv], keys [r, dk]
-// and y [tokens, r, dv], all dense and row-major; accumulate adds to what dkeys holds.
-// dy and dkeys must not overlap the others. Like an index out of range, a slice that is
+// and y [tokens, r, dv], all dense and row-major; accumulate adds to what dkeys holds; a
+// nil dkeys is not wanted. dy and dkeys must not overlap the others. Like an index out of range, a slice that is
 // too short panics.
 func (k *WriteGrad[T]) Run(p *Pool, dy, dkeys, g, keys, y []T, tokens, r, dk, dv int, accumulate bool) {
+	if dkeys == nil {
+		k.read.path = k.path
+		k.read.Run(p, dy, keys, g, tokens, r, dk, dv)
+		return
+	}
 	dkeys = dkeys[:r*dk]
 	if !accumulate {
 		clear(dkeys)

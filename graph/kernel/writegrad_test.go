@@ -42,6 +42,9 @@ func testWriteGrad[T Float](t *testing.T, d [4]int, threads int, tolerance float
 		k := &WriteGrad[T]{}
 		k.Run(p, gotY, gotKeys, g, keys, y, tokens, r, dk, dv, accumulate)
 		require.Equal(t, wantY, gotY)
+		clear(gotY)
+		k.Run(p, gotY, nil, g, keys, y, tokens, r, dk, dv, accumulate)
+		require.Equal(t, wantY, gotY, "without dkeys")
 		for i := range wantKeys {
 			require.InDelta(t, float64(wantKeys[i]), float64(gotKeys[i]), tolerance*float64(1+tokens*dv))
 		}

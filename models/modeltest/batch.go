@@ -31,6 +31,14 @@ func RandomBatch(c models.Config, rows, seq int, seed uint64) Batch {
 	return b
 }
 
+// documentBatch is a RandomBatch of the config's length in which a document begins inside
+// the first row.
+func documentBatch(c models.Config, rows int, seed uint64) Batch {
+	b := RandomBatch(c, rows, c.Seq, seed)
+	b.Inputs[c.Seq/2] = int32(c.BOS)
+	return b
+}
+
 // otherThanBOS numbers the ids that are not BOS.
 func otherThanBOS(c models.Config, i int) int32 {
 	if i >= c.BOS {

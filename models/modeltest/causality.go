@@ -91,8 +91,7 @@ func requireRows(t *testing.T, c models.Config, before, after []float64, first, 
 // have the logits that they have in one row.
 func checkCache(t *testing.T, c models.Config) {
 	store := PerturbedStore(t, c, tensor.Float64)
-	b := RandomBatch(c, rows, c.Seq, 5)
-	b.Inputs[c.Seq/2] = int32(c.BOS)
+	b := documentBatch(c, rows, 5)
 	want := Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{}).Logits
 	for _, step := range []int{1, c.Seq / 2} {
 		cache, err := graph.NewCache(rows, c.Seq)

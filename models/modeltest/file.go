@@ -42,6 +42,6 @@ func checkFile(t *testing.T, c models.Config) {
 		copy(p.Value.Float32s(), data)
 	}
 	requireSame(t, Values(store), Values(again), "parameters")
-	b := RandomBatch(c, rows, c.Seq, 14)
+	b := documentBatch(c, rows, 14)
 	require.Equal(t, Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{}), Compile(t, read, again, Setup{}).On(t, b, graph.RunOptions{}), "results")
 }

@@ -19,7 +19,7 @@ import (
 func checkGradients(t *testing.T, c models.Config) {
 	store := PerturbedStore(t, c, tensor.Float64)
 	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true})
-	p.On(t, RandomBatch(c, rows, c.Seq, 6), graph.RunOptions{})
+	p.On(t, documentBatch(c, rows, 6), graph.RunOptions{})
 	gradients := Gradients(store)
 	for _, param := range store.Params() {
 		g := gradients[param.Name]
@@ -54,7 +54,7 @@ const (
 func checkFiniteDifferences(t *testing.T, c models.Config) {
 	store := PerturbedStore(t, c, tensor.Float64)
 	s := Setup{Gradients: true, LossOnly: true, Training: c.Dropout > 0}
-	b := RandomBatch(c, rows, c.Seq, 7)
+	b := documentBatch(c, rows, 7)
 	Compile(t, c, store, s).On(t, b, graph.RunOptions{Step: 3})
 	gradients := Gradients(store)
 	s.Gradients = false
@@ -101,7 +101,7 @@ func argmax(xs []float64) int {
 // the same loss and gradients as a Program.
 func checkStockGradients(t *testing.T, c models.Config) {
 	store := PerturbedStore(t, c, tensor.Float64)
-	b := RandomBatch(c, rows, c.Seq, 9)
+	b := documentBatch(c, rows, 9)
 	want := Compile(t, c, store, Setup{Gradients: true, LossOnly: true}).On(t, b, graph.RunOptions{})
 
 	g := gorgonia.NewGraph()

@@ -15,7 +15,7 @@ import (
 func checkPrecision(t *testing.T, c models.Config) {
 	narrow, wide := PerturbedStore(t, c, tensor.Float32), NewStore(t, c, tensor.Float64, 0)
 	copyValues(t, wide, narrow)
-	b := RandomBatch(c, rows, c.Seq, 10)
+	b := documentBatch(c, rows, 10)
 	want := Compile(t, c, wide, Setup{}).On(t, b, graph.RunOptions{})
 	got := Compile(t, c, narrow, Setup{}).On(t, b, graph.RunOptions{})
 	assert.LessOrEqual(t, Distance(got.Logits, want.Logits), 2e-5, "logits")
@@ -27,7 +27,7 @@ func checkPrecision(t *testing.T, c models.Config) {
 // number of threads changes rounding only.
 func checkPrograms(t *testing.T, c models.Config) {
 	store := PerturbedStore(t, c, tensor.Float32)
-	b := RandomBatch(c, rows, c.Seq, 11)
+	b := documentBatch(c, rows, 11)
 	want := Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{})
 	run := func(s Setup) (Result, map[string][]float64) {
 		s.Gradients = true
@@ -60,7 +60,7 @@ func checkPrograms(t *testing.T, c models.Config) {
 func checkDropout(t *testing.T, c models.Config) {
 	c.Dropout = 0.3
 	store := PerturbedStore(t, c, tensor.Float32)
-	b := RandomBatch(c, rows, c.Seq, 12)
+	b := documentBatch(c, rows, 12)
 	without := c
 	without.Dropout = 0
 	plain := Compile(t, without, store, Setup{}).On(t, b, graph.RunOptions{})
@@ -83,7 +83,7 @@ func checkDropout(t *testing.T, c models.Config) {
 func checkAccumulation(t *testing.T, c models.Config) {
 	store := PerturbedStore(t, c, tensor.Float64)
 	const parts = 3
-	whole := RandomBatch(c, parts*rows, c.Seq, 13)
+	whole := documentBatch(c, parts*rows, 13)
 	Compile(t, c, store, Setup{Rows: parts * rows, Gradients: true, LossOnly: true}).On(t, whole, graph.RunOptions{})
 	want := Gradients(store)
 	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true})

@@ -42,7 +42,7 @@ func checkShapes(t *testing.T, c models.Config) {
 // target is not counted.
 func checkLoss(t *testing.T, c models.Config) {
 	p := Compile(t, c, PerturbedStore(t, c, tensor.Float64), Setup{})
-	b := RandomBatch(c, rows, c.Seq, 2).clone()
+	b := documentBatch(c, rows, 2)
 	b.Targets[3] = -1
 	r := p.On(t, b, graph.RunOptions{})
 	sum, squares, counted := 0.0, 0.0, 0

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"sort"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/cmd/internal/bars"
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/trainer"
+)
+
+// drawnShare is the smallest share of a step that the picture has a bar for.
+const drawnShare = 0.001
+
+// part is a row of a profile: a kind of op, or what else a step consists of.
+type part struct {
+	name         string
+	calls        int
+	seconds      float64
+	flops, bytes int
+}
+
+// parts sums a profile by kind of op, the longest first. Their seconds are those of the
+// steps.
+func parts(p trainer.Profile) []part {
+	optimizer := part{name: "optimizer (clip, AdamW)", calls: p.Steps, seconds: p.Optimizer, bytes: p.OptimizerBytes}
+	rest := part{name: "rest of the step", calls: p.Steps, seconds: p.Seconds - p.Data - p.Optimizer}
+	byKind := map[string]*part{}
+	for _, op := range p.Ops {
+		name := op.Kind
+		if name == graph.TapeMachine {
+			name = "tape machine (VM)"
+		}
+		k := byKind[name]
+		if k == nil {
+			k = &part{name: name}
+			byKind[name] = k
+		}
+		k.calls += op.Calls
+		k.seconds += op.Seconds
+		k.flops += op.FLOPs
+		k.bytes += op.Bytes
+		rest.seconds -= op.Seconds
+	}
+	rows := []part{optimizer, {name: "data", calls: p.Steps, seconds: p.Data}, rest}
+	for _, k := range byKind {
+		rows = append(rows, *k)
+	}
+	sort.Slice(rows, func(i, j int) bool {
+		if rows[i].seconds != rows[j].seconds {
+			return rows[i].seconds > rows[j].seconds
+		}
+		return rows[i].name < rows[j].name
+	})
+	return rows
+}
+
+// sumOf is the last row.
+func sumOf(rows []part) part {
+	sum := part{name: "step"}
+	for _, r := range rows {
+		sum.seconds += r.seconds
+		sum.flops += r.flops
+		sum.bytes += r.bytes
+	}
+	return sum
+}
+
+// profileTable is the profile for reading.
+func profileTable(steps int, rows []part) string {
+	table := cli.Table{Align: "lrrrrr"}
+	table.Row("part of a step", "calls", "ms", "share", "GFLOPS", "GB/s")
+	sum := sumOf(rows)
+	for _, r := range append(rows, sum) {
+		calls := ""
+		if r.calls > 0 {
+			calls = fmt.Sprint(r.calls / steps)
+		}
+		table.Row(r.name, calls, fmt.Sprintf("%.3f", 1e3*r.seconds/float64(steps)), fmt.Sprintf("%.2f%%", 100*r.seconds/sum.seconds),
+			speed(r.flops, r.seconds), speed(r.bytes, r.seconds))
+	}
+	return fmt.Sprintf("profile of %d steps:\n", steps) + table.String()
+}
+
+// speed writes giga-units a second, nothing for a part that has none.
+func speed(n int, seconds float64) string {
+	if n == 0 || seconds <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f", float64(n)/seconds/1e9)
+}
+
+// profile writes the table to out.Stderr and the picture into the run's folder.
+func profile(t *trainer.Trainer, dir, name string, out cli.Output) error {
+	p := t.Profile()
+	if p.Steps == 0 {
+		out.Warn("-profile: want at least 2 steps, the first of which makes buffers and is not counted; there is nothing to show")
+		return nil
+	}
+	rows := parts(p)
+	if _, err := io.WriteString(out.Stderr, profileTable(p.Steps, rows)); err != nil {
+		return err
+	}
+	ms := 1e3 / float64(p.Steps)
+	chart := bars.Chart{Title: fmt.Sprintf("%s: %.1f ms a step", name, p.Seconds*ms), Axis: "ms a step", Format: "%.2f"}
+	for _, r := range rows {
+		if r.seconds >= drawnShare*p.Seconds {
+			chart.Rows = append(chart.Rows, bars.Row{Name: r.name, Values: []float64{r.seconds * ms}})
+		}
+	}
+	return checkpoint.WriteFileAtomic(filepath.Join(dir, trainer.ProfileFile), chart.Write)
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/trainer"
+)
+
+func TestProfileParts(t *testing.T) {
+	rows := parts(trainer.Profile{Steps: 2, Seconds: 4, Data: 0.25, Optimizer: 0.5, OptimizerBytes: 3e9, Ops: []graph.OpProfile{
+		{Kind: "Linear", Calls: 2, Seconds: 1, FLOPs: 2e11, Bytes: 1e9},
+		{Kind: "Add", Calls: 2, Seconds: 0.125, Bytes: 1e9},
+		{Kind: "Linear", Calls: 2, Seconds: 1, FLOPs: 2e11, Bytes: 1e9},
+		{Kind: graph.TapeMachine, Calls: 2, Seconds: 0.0625},
+	}})
+	assert.Equal(t, `profile of 2 steps:
+part of a step           calls        ms    share  GFLOPS  GB/s
+Linear                       2  1000.000   50.00%   200.0   1.0
+rest of the step             1   531.250   26.56%
+optimizer (clip, AdamW)      1   250.000   12.50%           6.0
+data                         1   125.000    6.25%
+Add                          1    62.500    3.12%           8.0
+tape machine (VM)            1    31.250    1.56%
+step                            2000.000  100.00%   100.0   1.5
+`, profileTable(2, rows))
+}
+
+func TestProfileOfARun(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	out := filepath.Join(dir, "run")
+	code, stdout, stderr := execute("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-out", out, "-profile")
+	require.Equal(t, cli.ExitOK, code, stderr)
+	require.Contains(t, stdout, "profile.svg")
+	_, table, found := strings.Cut(stderr, "profile of 5 steps:\n")
+	require.True(t, found, stderr)
+	sum := 0.0
+	for _, m := range regexp.MustCompile(`(?m)^(.*?)  .* ([\d.-]+)%`).FindAllStringSubmatch(table, -1) {
+		share, err := strconv.ParseFloat(m[2], 64)
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, share, 0.0, m[0])
+		if m[1] != "step" {
+			sum += share
+		}
+	}
+	assert.InDelta(t, 100, sum, 0.2, table) // each share is rounded to 0.01
+	for _, want := range []string{"CausalAttention", "GradW of Linear", "CrossEntropy", "optimizer", "data", "tape machine", "rest of the step"} {
+		assert.Contains(t, table, want)
+	}
+	picture, err := os.ReadFile(filepath.Join(out, trainer.ProfileFile))
+	require.NoError(t, err)
+	assert.Contains(t, string(picture), "GradW of Linear")
+}
+
+func TestProfileOfOneStepIsEmpty(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	out := filepath.Join(dir, "run")
+	code, _, stderr := execute("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-set", "train.steps=1", "-out", out, "-profile")
+	require.Equal(t, cli.ExitOK, code, stderr)
+	assert.Contains(t, stderr, "-profile: want at least 2 steps")
+	assert.NoFileExists(t, filepath.Join(out, trainer.ProfileFile))
+}

@@ -1,0 +1,123 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+)
+
+// The functions of this file are a Builder's methods for code that has no Builder: each
+// works on the graph of its nodes as On(g, Options{}) does, and returns the error itself.
+// Dropout and Hook, which do nothing under those options, need a Builder, and so do
+// caches and parameters.
+
+// Embedding is Builder.Embedding.
+func Embedding(table, ids *gorgonia.Node, scale float64) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.Embedding(table, ids, scale) }, table, ids)
+}
+
+// Linear is Builder.Linear.
+func Linear(x, w *gorgonia.Node, o LinearOptions) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.Linear(x, w, o) }, x, w)
+}
+
+// Bias is Builder.Bias.
+func Bias(x, bias *gorgonia.Node) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.Bias(x, bias) }, x, bias)
+}
+
+// Norm is Builder.Norm.
+func Norm(x, gain *gorgonia.Node, o NormOptions) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.Norm(x, gain, o) }, x, gain)
+}
+
+// LayerNorm is Builder.LayerNorm.
+func LayerNorm(x, gain *gorgonia.Node) (*gorgonia.Node, error) {
+	return Norm(x, gain, NormOptions{})
+}
+
+// RMSNorm is Builder.RMSNorm.
+func RMSNorm(x, gain *gorgonia.Node) (*gorgonia.Node, error) {
+	return Norm(x, gain, NormOptions{RMS: true})
+}
+
+// Read is Builder.Read.
+func Read(x, keys *gorgonia.Node) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.Read(x, keys) }, x, keys)
+}
+
+// Write is Builder.Write. x may be nil.
+func Write(x, keys, y *gorgonia.Node) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.Write(x, keys, y) }, x, keys, y)
+}
+
+// NormRead is Builder.NormRead.
+func NormRead(x, gain, keys *gorgonia.Node, o NormOptions) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.NormRead(x, gain, keys, o) }, x, gain, keys)
+}
+
+// Gelu is Builder.Gelu.
+func Gelu(x *gorgonia.Node, exact bool) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.Gelu(x, exact) }, x)
+}
+
+// CausalAttention is Builder.CausalAttention.
+func CausalAttention(qkv *gorgonia.Node, o AttentionOptions) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.CausalAttention(qkv, o) }, qkv)
+}
+
+// CrossEntropy is Builder.CrossEntropy.
+func CrossEntropy(x, w, targets *gorgonia.Node, o LossOptions) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.CrossEntropy(x, w, targets, o) }, x, w, targets)
+}
+
+// TokenLosses is Builder.TokenLosses.
+func TokenLosses(x, w, targets *gorgonia.Node, o LossOptions) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.TokenLosses(x, w, targets, o) }, x, w, targets)
+}
+
+// Add is Builder.Add.
+func Add(inputs ...*gorgonia.Node) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.Add(inputs...) }, inputs...)
+}
+
+// Scale is Builder.Scale.
+func Scale(x *gorgonia.Node, factor float64) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.Scale(x, factor) }, x)
+}
+
+// Positions is Builder.Positions.
+func Positions(tokens *gorgonia.Node) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.Positions(tokens) }, tokens)
+}
+
+// DocumentStarts is Builder.DocumentStarts.
+func DocumentStarts(tokens *gorgonia.Node, bos int) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.DocumentStarts(tokens, bos) }, tokens)
+}
+
+// free makes a node in the graph that nodes belong to.
+func free(make func(*Builder) *gorgonia.Node, nodes ...*gorgonia.Node) (*gorgonia.Node, error) {
+	for _, n := range nodes {
+		if n == nil {
+			continue
+		}
+		b := On(n.Graph(), Options{})
+		b.join()
+		return make(b), b.Err()
+	}
+	return nil, errors.New("graph: want a node, got nil")
+}
+
+// join makes b's nodes run on the workers of the nodes of ours that its graph has already.
+func (b *Builder) join() {
+	if b.err != nil {
+		return
+	}
+	nodes := b.g.AllNodes()
+	for i := len(nodes) - 1; i >= 0; i-- {
+		if op := opOf(nodes[i]); op != nil {
+			b.runtime, b.options.salt = op.builder.runtime, op.builder.options.salt
+			return
+		}
+	}
+}
