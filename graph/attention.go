@@ -50,7 +50,7 @@ func (b *Builder) CausalAttention(qkv *gorgonia.Node, o AttentionOptions) *gorgo
 	if b.options.Cache != nil && qkv != nil && o.Heads > 0 {
 		var err error
 		if k.cache, err = b.options.Cache.layer(qkv.Dtype(), o.Heads, signatureOf(qkv).width()/3/o.Heads); err != nil {
-			b.fail(err)
+			b.fail(errors.Wrap(err, "graph: CausalAttention"))
 			return nil
 		}
 	}

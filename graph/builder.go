@@ -66,6 +66,7 @@ type runState struct {
 	accumulate bool   // parameter gradients add to what is there
 	step       uint64 // training step, for dropout masks
 	profile    bool   // ops time themselves
+	failure    error  // of an op; the tape machine wraps it in its registers and counters
 }
 
 func (r *runState) workers() *kernel.Pool {

@@ -14,8 +14,15 @@ type Cache struct {
 	batch, capacity int
 	length          int
 	layers          []*attentionMemory
-	starts          []int32 // where each row's current document began
-	previous        []int32 // each row's previous token, -1 before the first
+	// now is where the rows stand, next where they will stand once the run under way has
+	// succeeded.
+	now, next []cacheRow
+}
+
+// cacheRow is what document starts need to know of a row's earlier tokens.
+type cacheRow struct {
+	start    int32 // where its current document began
+	previous int32 // its last token, -1 before the first
 }
 
 // attentionMemory is one attention's part of a Cache.
@@ -27,7 +34,7 @@ func NewCache(batch, capacity int) (*Cache, error) {
 	if batch < 1 || capacity < 1 {
 		return nil, errors.Errorf("graph: cache: want at least one row and one token, got batch %d, capacity %d", batch, capacity)
 	}
-	c := &Cache{batch: batch, capacity: capacity, starts: make([]int32, batch), previous: make([]int32, batch)}
+	c := &Cache{batch: batch, capacity: capacity, now: make([]cacheRow, batch), next: make([]cacheRow, batch)}
 	c.Reset()
 	return c, nil
 }
@@ -41,13 +48,43 @@ func (c *Cache) Capacity() int { return c.capacity }
 // Reset forgets all tokens.
 func (c *Cache) Reset() {
 	c.setLength(0)
-	for i := range c.previous {
-		c.starts[i], c.previous[i] = 0, -1
+	for i := range c.now {
+		c.now[i] = cacheRow{previous: -1}
 	}
+	copy(c.next, c.now)
+}
+
+// free checks that no program uses the cache yet: a second one's attentions would get
+// memories of their own and see nothing of the first one's tokens.
+func (c *Cache) free() error {
+	if len(c.layers) > 0 {
+		return errors.New("graph: cache: want one that no other program uses, got one in use: make a cache for each program")
+	}
+	return nil
+}
+
+// rows checks the number of rows of a graph's tokens.
+func (c *Cache) rows(batch int) error {
+	if c != nil && batch != c.batch {
+		return errors.Errorf("tokens: want %d rows as the cache has, got %d", c.batch, batch)
+	}
+	return nil
+}
+
+// room checks that so many more tokens fit.
+func (c *Cache) room(tokens int) error {
+	if c.length+tokens > c.capacity {
+		return errors.Errorf("graph: cache: want room for %d more tokens after %d, got a capacity of %d: make a larger cache or Reset it",
+			tokens, c.length, c.capacity)
+	}
+	return nil
 }
 
 // advance moves past the tokens of a program's run.
-func (c *Cache) advance(tokens int) { c.setLength(c.length + tokens) }
+func (c *Cache) advance(tokens int) {
+	c.setLength(c.length + tokens)
+	copy(c.now, c.next)
+}
 
 func (c *Cache) setLength(n int) {
 	c.length = n

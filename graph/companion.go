@@ -54,16 +54,21 @@ func (b *Builder) companion(leader *gorgonia.Node, i int, what string, shape ten
 	if b.err != nil {
 		return nil
 	}
-	main := opOf(leader)
-	k := companion{what: what, result: signature{main.in[0].dtype, shape.Clone()}, scaled: factor != nil}
-	children := gorgonia.Nodes{leader}
+	k := companion{what: what, result: signature{opOf(leader).in[0].dtype, shape.Clone()}, scaled: factor != nil}
 	if factor != nil {
-		children = append(children, factor)
+		return b.follow(k, i, leader, factor)
 	}
-	node := b.apply(k, children...)
+	return b.follow(k, i, leader)
+}
+
+// follow makes a node of kind k that is companion number i of leader: the leader's run
+// fills its buffer.
+func (b *Builder) follow(k kind, i int, leader *gorgonia.Node, others ...*gorgonia.Node) *gorgonia.Node {
+	node := b.apply(k, append(gorgonia.Nodes{leader}, others...)...)
 	if node == nil {
 		return nil
 	}
+	main := opOf(leader)
 	opOf(node).leader = main
 	for len(main.companions) <= i {
 		main.companions = append(main.companions, nil)

@@ -15,6 +15,7 @@ type differentiator struct {
 	b       *Builder
 	order   gorgonia.Nodes // ancestors of the loss, children before parents
 	useful  map[*gorgonia.Node]bool
+	readers map[*gorgonia.Node]int // how often a node is read on the way to the loss
 	terms   map[*gorgonia.Node]gorgonia.Nodes
 	rebuild *rebuilder // nil: nothing is recomputed
 }
@@ -68,15 +69,17 @@ func children(n *gorgonia.Node) gorgonia.Nodes {
 	return nodes
 }
 
-// findUseful marks the nodes through which a gradient reaches a parameter.
+// findUseful marks the nodes through which a gradient reaches a parameter, and counts
+// every node's readers.
 func (d *differentiator) findUseful() {
-	d.useful = map[*gorgonia.Node]bool{}
+	d.useful, d.readers = map[*gorgonia.Node]bool{}, map[*gorgonia.Node]int{}
 	for _, p := range d.b.params {
 		d.useful[p.node] = true
 	}
 	for _, n := range d.order {
 		wrt := differentiableInputs(n)
 		for i, c := range children(n) {
+			d.readers[c]++
 			if i < len(wrt) && wrt[i] && d.useful[c] {
 				d.useful[n] = true
 			}
@@ -128,12 +131,22 @@ func (d *differentiator) inputGradients(n, grad *gorgonia.Node) (gorgonia.Nodes,
 		inputs: func(i int) *gorgonia.Node { return d.rebuild.node(inputs[i], n) },
 		output: func() *gorgonia.Node { return d.rebuild.node(n, n) },
 		absorb: func(i int) *gorgonia.Node { return d.absorb(inputs[i]) },
+		only:   func(i int) *gorgonia.Node { return d.only(inputs[i]) },
+		value:  func(x *gorgonia.Node) *gorgonia.Node { return d.rebuild.node(x, n) },
 	}
 	for i, c := range inputs {
 		v.wanted[i] = v.wanted[i] && d.useful[c]
 	}
 	op.diff(v)
 	return v.grads, errors.Wrapf(d.b.err, "gradient of %s", op.kind)
+}
+
+// only returns n if it is made by an op of ours and one forward node alone reads it.
+func (d *differentiator) only(n *gorgonia.Node) *gorgonia.Node {
+	if opOf(n) == nil || d.readers[n] != 1 {
+		return nil
+	}
+	return n
 }
 
 // absorb returns the sum of n's gradient terms so far and forgets them.

@@ -22,8 +22,8 @@ func requireLine(t *testing.T, err error, parts ...string) {
 	}
 }
 
-// optional tells which inputs of which ops may be nil, by position after the floats.
-func optional_(c opCase, input int) bool {
+// mayBeNil tells which inputs of which ops may be nil, floats counted before ids.
+func mayBeNil(c opCase, input int) bool {
 	op := strings.SplitN(c.name, "/", 2)[0]
 	return (op == "Linear" || op == "Norm" || op == "Write") && input == 2 || op == "NormRead" && input == 3 || op == "CausalAttention" && input == 1
 }
@@ -34,7 +34,7 @@ func TestBadInputs(t *testing.T) {
 	for _, c := range opCases() {
 		t.Run(c.name, func(t *testing.T) {
 			for i := range len(c.floats) + len(c.ints) {
-				if !optional_(c, i) {
+				if !mayBeNil(c, i) {
 					requireLine(t, c.buildWith(i, func(*Builder, *gorgonia.Node) *gorgonia.Node { return nil }), "graph: ", "want a node, got nil")
 				}
 				requireLine(t, c.buildWith(i, func(_ *Builder, n *gorgonia.Node) *gorgonia.Node {
@@ -107,9 +107,13 @@ func TestBadShapes(t *testing.T) {
 		{func(b *Builder) *gorgonia.Node { return b.Add() }, "want at least one input, got none"},
 		{func(b *Builder) *gorgonia.Node { return b.Add(f(3, 5), f(5, 3)) }, "input 1: want shape (3, 5) as input 0, got (5, 3)"},
 		{func(b *Builder) *gorgonia.Node { return b.CausalAttention(f(4, 12), AttentionOptions{Seq: 4}) }, "with 0 heads"},
-		{func(b *Builder) *gorgonia.Node { return b.CausalAttention(f(4, 13), AttentionOptions{Heads: 2, Seq: 4}) }, "want [tokens, 3*heads*Dh] with 2 heads, got (4, 13)"},
+		{func(b *Builder) *gorgonia.Node {
+			return b.CausalAttention(f(4, 13), AttentionOptions{Heads: 2, Seq: 4})
+		}, "want [tokens, 3*heads*Dh] with 2 heads, got (4, 13)"},
 		{func(b *Builder) *gorgonia.Node { return b.CausalAttention(f(4, 12), AttentionOptions{Heads: 2}) }, "multiple of seq 0"},
-		{func(b *Builder) *gorgonia.Node { return b.CausalAttention(f(4, 12), AttentionOptions{Heads: 2, Seq: 3}) }, "multiple of seq 3 tokens"},
+		{func(b *Builder) *gorgonia.Node {
+			return b.CausalAttention(f(4, 12), AttentionOptions{Heads: 2, Seq: 3})
+		}, "multiple of seq 3 tokens"},
 		{func(b *Builder) *gorgonia.Node {
 			return b.CausalAttention(f(4, 12), AttentionOptions{Heads: 2, Seq: 4, Slopes: []float64{1}})
 		}, "slopes: want 2, one a head, got 1"},

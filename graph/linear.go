@@ -65,11 +65,23 @@ func (k linear) differentiable(int) bool { return true }
 
 func (k linear) diff(d *derivative) {
 	if d.wanted[0] {
-		d.set(0, d.b.apply(linearGradX{k, d.op.in[0]}, d.grad, d.inputs(1)))
+		d.set(0, k.gradX(d))
 	}
 	if d.wanted[1] {
 		d.set(1, d.b.apply(linearGradW{k, d.op.in[1]}, d.inputs(0), d.grad))
 	}
+}
+
+// gradX is the gradient of x; where x is the GELU of a LinearGelu and only this reads it,
+// it is taken on to what is before the GELU in the same pass.
+func (k linear) gradX(d *derivative) *gorgonia.Node {
+	if x := d.only(0); x != nil && k.scale == 1 {
+		if a, ok := opOf(x).kind.(activated); ok {
+			h := children(x)[0]
+			return d.b.apply(linearGradGelu{k, a.gelu, signatureOf(h)}, d.grad, d.inputs(1), d.value(h))
+		}
+	}
+	return d.b.apply(linearGradX{k, d.op.in[0]}, d.grad, d.inputs(1))
 }
 
 func (k linear) run(c *call) error {

@@ -162,9 +162,10 @@ func (op *Op) CallsExtern() bool { return false }
 // OverwritesInput is -1: sharing memory is decided by Program's buffer plan alone.
 func (op *Op) OverwritesInput() int { return -1 }
 
-// WriteHash identifies the op: its kind with parameters, and its place in the graph.
+// WriteHash identifies the op: its kind with parameters, and its place in the graph. The
+// salt comes first: FNV-1a would carry a collision past any common end.
 func (op *Op) WriteHash(h hash.Hash) {
-	fmt.Fprintf(h, "residua %s #%d/%d", op.kind, op.id, op.builder.options.salt)
+	fmt.Fprintf(h, "residua/%d %s #%d", op.builder.options.salt, op.kind, op.id)
 }
 
 // Hashcode is the 32-bit FNV-1a of WriteHash.
@@ -190,6 +191,8 @@ func (op *Op) SymDiff(inputs gorgonia.Nodes, output, grad *gorgonia.Node) (gorgo
 		inputs: func(i int) *gorgonia.Node { return inputs[i] },
 		output: func() *gorgonia.Node { return output },
 		absorb: func(int) *gorgonia.Node { return nil },
+		only:   func(int) *gorgonia.Node { return nil },
+		value:  func(n *gorgonia.Node) *gorgonia.Node { return n },
 		grads:  make(gorgonia.Nodes, len(inputs)),
 	}
 	op.diff(d)
@@ -206,6 +209,9 @@ func (op *Op) Do(values ...gorgonia.Value) (out gorgonia.Value, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			out, err = nil, errors.Errorf("%s: %v", op.kind, r)
+		}
+		if err != nil {
+			op.builder.runtime.failure = err
 		}
 	}()
 	if op.builder.runtime.profile {
@@ -235,6 +241,10 @@ type derivative struct {
 	// absorb takes over the gradient that input i has from elsewhere so far, nil if none:
 	// a kind that can add it to its own in the same pass sets the sum.
 	absorb func(i int) *gorgonia.Node
+	// only returns input i's node if it is made by an op of ours and nothing else reads
+	// it, else nil; value is what the backward pass reads in the place of a forward node.
+	only  func(i int) *gorgonia.Node
+	value func(n *gorgonia.Node) *gorgonia.Node
 }
 
 // set stores the gradient of input i.

@@ -19,14 +19,14 @@ func (b *Builder) Positions(tokens *gorgonia.Node) *gorgonia.Node {
 
 func (positions) String() string { return "Positions" }
 
-func (positions) signature(in []signature) (signature, error) { return tokenRows(in[0]) }
+func (k positions) signature(in []signature) (signature, error) { return tokenRows(in[0], k.cache) }
 
-// tokenRows checks tokens [batch, seq] Int32.
-func tokenRows(s signature) (signature, error) {
+// tokenRows checks tokens [batch, seq] Int32 and, where there is a cache, their rows.
+func tokenRows(s signature, cache *Cache) (signature, error) {
 	if s.dtype != tensor.Int32 || s.shape.Dims() != 2 {
 		return signature{}, errors.Errorf("tokens: want int32 [batch, seq], got %s", s)
 	}
-	return s, nil
+	return s, cache.rows(s.shape[0])
 }
 
 func (positions) differentiable(int) bool { return false }
@@ -61,7 +61,9 @@ func (b *Builder) DocumentStarts(tokens *gorgonia.Node, bos int) *gorgonia.Node 
 
 func (k documentStarts) String() string { return fmt.Sprintf("DocumentStarts(bos=%d)", k.bos) }
 
-func (documentStarts) signature(in []signature) (signature, error) { return tokenRows(in[0]) }
+func (k documentStarts) signature(in []signature) (signature, error) {
+	return tokenRows(in[0], k.cache)
+}
 
 func (documentStarts) differentiable(int) bool { return false }
 
@@ -73,7 +75,7 @@ func (k documentStarts) run(c *call) error {
 	for row := 0; row*seq < len(tokens); row++ {
 		first, start, previous := 0, int32(0), int32(-1)
 		if k.cache != nil {
-			first, start, previous = k.cache.length, k.cache.starts[row], k.cache.previous[row]
+			first, start, previous = k.cache.length, k.cache.now[row].start, k.cache.now[row].previous
 		}
 		for i := 0; i < seq; i++ {
 			id := tokens[row*seq+i]
@@ -83,7 +85,7 @@ func (k documentStarts) run(c *call) error {
 			starts[row*seq+i], previous = start, id
 		}
 		if k.cache != nil {
-			k.cache.starts[row], k.cache.previous[row] = start, previous
+			k.cache.next[row] = cacheRow{start, previous}
 		}
 	}
 	return nil

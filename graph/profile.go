@@ -68,7 +68,7 @@ func (s *stopwatch) add(begin time.Time) {
 func runFLOPs(n *gorgonia.Node) int {
 	op := opOf(n)
 	switch k := op.kind.(type) {
-	case linearGradX: // dy W^T
+	case linearGradX, linearGradGelu: // dy W^T
 		return 2 * op.in[0].size() * op.out.width()
 	case linearGradW: // x^T dy
 		return 2 * op.in[0].size() * op.in[1].width()

@@ -75,6 +75,11 @@ func Compile(o ProgramOptions, build BuildFunc) (*Program, error) {
 	if build == nil {
 		return nil, errors.New("graph: want a function that builds the graph, got nil")
 	}
+	if o.Cache != nil {
+		if err := o.Cache.free(); err != nil {
+			return nil, err
+		}
+	}
 	p := &Program{options: o, build: build}
 	for _, s := range stages() {
 		if err := s.run(p); err != nil {
@@ -233,6 +238,9 @@ func (p *Program) bind() error {
 			p.tokens = shape[1]
 		}
 	}
+	if p.options.Cache != nil && p.tokens == 0 {
+		return errors.New("want an input of tokens, int32 [batch, seq], to count by in a cache, got none")
+	}
 	return nil
 }
 
@@ -258,13 +266,22 @@ func (p *Program) Run(o RunOptions) error {
 	if p.vm == nil {
 		return errors.New("graph: want an open program, got a closed one")
 	}
+	if c := p.options.Cache; c != nil {
+		if err := c.room(p.tokens); err != nil {
+			return err
+		}
+	}
 	runtime := p.builder.runtime
 	runtime.accumulate, runtime.step, runtime.profile = o.Accumulate, o.Step, o.Profile
 	if o.Profile {
 		defer p.runs.add(time.Now())
 	}
+	runtime.failure = nil
 	p.vm.Reset()
 	if err := p.vm.RunAll(); err != nil {
+		if runtime.failure != nil {
+			err = runtime.failure
+		}
 		return errors.Wrap(err, "graph: run")
 	}
 	if c := p.options.Cache; c != nil {

@@ -1,6 +1,10 @@
 package graph
 
-import "gorgonia.org/gorgonia"
+import (
+	"slices"
+
+	"gorgonia.org/gorgonia"
+)
 
 // Recompute says what a training Program keeps of the forward pass.
 type Recompute string
@@ -57,7 +61,20 @@ func (r *rebuilder) copy(x *gorgonia.Node) *gorgonia.Node {
 	for i, c := range inputs {
 		inputs[i] = r.node(c, x)
 	}
-	c := r.b.apply(op.kind, inputs...)
-	r.copies[x] = c
-	return c
+	if op.leader == nil {
+		r.copies[x] = r.b.apply(op.kind, inputs...)
+	} else {
+		r.copies[x] = r.follower(x, inputs)
+	}
+	return r.copies[x]
+}
+
+// follower copies a companion: the copy of its leader fills it.
+func (r *rebuilder) follower(x *gorgonia.Node, inputs gorgonia.Nodes) *gorgonia.Node {
+	op := opOf(x)
+	if opOf(inputs[0]) == op.leader { // the leader is kept: so is what it filled
+		return x
+	}
+	i := slices.Index(op.leader.companions, op)
+	return r.b.follow(op.kind, i, inputs[0], inputs[1:]...)
 }

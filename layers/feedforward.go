@@ -44,8 +44,17 @@ func NewFeedForward(b *graph.Builder, name string, c FeedForwardConfig, init Ini
 
 // Forward maps u [T, ...In] to y [T, In].
 func (f *FeedForward) Forward(u *gorgonia.Node) *gorgonia.Node {
-	u = f.b.Hook(f.name+".in", u)
-	h := f.b.Hook(f.name+".hidden", f.b.Linear(u, f.w1, graph.LinearOptions{Bias: f.b1})) // [T, Hidden]
-	a := f.b.Hook(f.name+".activations", f.b.Gelu(h, f.exact))                            // [T, Hidden]
-	return f.b.Hook(f.name+".out", f.b.Linear(a, f.w2, graph.LinearOptions{Bias: f.b2}))  // [T, In]
+	a := f.activate(f.b.Hook(f.name+".in", u))                                           // [T, Hidden]
+	return f.b.Hook(f.name+".out", f.b.Linear(a, f.w2, graph.LinearOptions{Bias: f.b2})) // [T, In]
+}
+
+// activate is gelu(W1 u + b1), in one pass unless there is a bias or somebody looks.
+func (f *FeedForward) activate(u *gorgonia.Node) *gorgonia.Node {
+	hidden, activations := f.name+".hidden", f.name+".activations"
+	if f.b1 == nil && !f.b.Hooked(hidden) && !f.b.Hooked(activations) {
+		_, a := f.b.LinearGelu(u, f.w1, f.exact)
+		return a
+	}
+	h := f.b.Hook(hidden, f.b.Linear(u, f.w1, graph.LinearOptions{Bias: f.b1})) // [T, Hidden]
+	return f.b.Hook(activations, f.b.Gelu(h, f.exact))
 }

@@ -5,6 +5,7 @@ package models
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/pkg/errors"
 )
@@ -56,7 +57,7 @@ type Config struct {
 	Dropout             float64 `yaml:"dropout" json:"dropout"`                             // on what is written to the stream; default 0
 
 	Init         string  `yaml:"init" json:"init"`                   // paper | lecun; default paper
-	InitStd      float64 `yaml:"init_std" json:"init_std"`           // numerator of paper's std; default 0.02
+	InitStd      float64 `yaml:"init_std" json:"init_std,omitempty"` // numerator of paper's std; default 0.02
 	EmbeddingStd float64 `yaml:"embedding_std" json:"embedding_std"` // default 0.02
 
 	MuP *MuP `yaml:"mup" json:"mup,omitempty"` // nil: standard parametrisation
@@ -105,7 +106,9 @@ func (c Config) Resolve() Config {
 	setDefault(&c.Positions, PositionsLearned)
 	setDefault(&c.Gelu, GeluTanh)
 	setDefault(&c.Init, InitPaper)
-	setDefault(&c.InitStd, 0.02)
+	if c.Init == InitPaper {
+		setDefault(&c.InitStd, 0.02)
+	}
 	setDefault(&c.EmbeddingStd, 0.02)
 	if c.Positions == PositionsRoPE {
 		setDefault(&c.RopeBase, 10000)
@@ -207,21 +210,26 @@ func (c Config) checkNumbers() error {
 		return fieldError("norm_eps", "want between 0 and 1, got %g", c.NormEps)
 	case !(c.Dropout >= 0 && c.Dropout < 1):
 		return fieldError("dropout", "want a rate in [0, 1), got %g", c.Dropout)
-	case !(c.InitStd > 0):
-		return fieldError("init_std", "want > 0, got %g", c.InitStd)
-	case !(c.EmbeddingStd > 0):
-		return fieldError("embedding_std", "want > 0, got %g", c.EmbeddingStd)
+	case c.Init == InitLeCun && c.InitStd != 0:
+		return fieldError("init_std", "want nothing with init %s, whose numerator is 1, got %g: remove it or set init to %s", InitLeCun, c.InitStd, InitPaper)
+	case c.Init == InitPaper && !positive(c.InitStd):
+		return fieldError("init_std", "want a finite number > 0, got %g", c.InitStd)
+	case !positive(c.EmbeddingStd):
+		return fieldError("embedding_std", "want a finite number > 0, got %g", c.EmbeddingStd)
 	case c.RopeBase != 0 && (c.Positions != PositionsRoPE || !(c.RopeBase > 1)):
 		return fieldError("rope_base", "want > 1 and positions rope, got %g with positions %s", c.RopeBase, c.Positions)
 	case c.Norm == NormRMS && c.Bias:
 		return fieldError("bias", "rmsnorm has no bias: set bias to false or norm to %s", NormLayer)
-	case !(c.ZLoss >= 0):
-		return fieldError("z_loss", "want >= 0, got %g", c.ZLoss)
+	case c.ZLoss != 0 && !positive(c.ZLoss):
+		return fieldError("z_loss", "want a finite number >= 0, got %g", c.ZLoss)
 	case c.MaskDocuments && (c.BOS < 0 || c.BOS >= c.Vocab):
 		return fieldError("mask_documents", "want a BOS id below the vocabulary %d, got %d", c.Vocab, c.BOS)
 	}
 	return nil
 }
+
+// positive tells whether v is a finite number above 0.
+func positive(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
 
 func (c Config) checkMuP() error {
 	if c.MuP == nil {
@@ -247,8 +255,8 @@ func (c Config) checkMuP() error {
 		field string
 		value float64
 	}{{"input_multiplier", m.InputMultiplier}, {"output_multiplier", m.OutputMultiplier}, {"attn_multiplier", m.AttnMultiplier}} {
-		if !(f.value >= 0) {
-			return fieldError("mup."+f.field, "want > 0, got %g", f.value)
+		if f.value != 0 && !positive(f.value) {
+			return fieldError("mup."+f.field, "want a finite number > 0, got %g", f.value)
 		}
 	}
 	return nil

@@ -77,11 +77,11 @@ func (c Config) overPreset() Config {
 const gpt2Vocab = 50257
 
 func rmt(layers, dk, dv, rank, ff int) Config {
-	return Config{Stream: StreamMatrix, Layers: layers, Dk: dk, Dv: dv, Rank: rank, FF: ff, Vocab: gpt2Vocab, Seq: 512}.Resolve()
+	return Config{Stream: StreamMatrix, Layers: layers, Dk: dk, Dv: dv, Rank: rank, FF: ff, Vocab: gpt2Vocab, Seq: 512}
 }
 
 func transformer(layers, d, ff, heads int) Config {
-	return Config{Stream: StreamVector, Layers: layers, DModel: d, Heads: heads, FF: ff, Vocab: gpt2Vocab, Seq: 512}.Resolve()
+	return Config{Stream: StreamVector, Layers: layers, DModel: d, Heads: heads, FF: ff, Vocab: gpt2Vocab, Seq: 512}
 }
 
 // quickstart is a byte-level model that learns Go source in minutes.

@@ -82,46 +82,27 @@ func TestMatrixEmbed(t *testing.T) {
 	}
 }
 
-// TestMatrixSites reads from and writes to a known stream at block 1.
+// TestMatrixSites reads from and writes to a known stream.
 func TestMatrixSites(t *testing.T) {
 	c := matrixConfig()
-	const tokens = 3
-	x, y := noise(1, tokens*c.Dk*c.Dv), noise(2, tokens*c.Rank*c.Dv)
-	run := func(f func(m *stream.Matrix, s stream.State, at []stream.Site, y func() *gorgonia.Node) *gorgonia.Node) ([]float64, *graph.Store) {
-		inputs := map[string][]float64{"x": x}
-		return evaluate(t, func(b *graph.Builder) *gorgonia.Node {
-			m := stream.NewMatrix(b, c)
-			state := stream.MatrixState{X: b.Input("x", tensor.Float64, tokens, c.Dk, c.Dv)}
-			return f(m, state, m.Sites(1), func() *gorgonia.Node {
-				inputs["y"] = y
-				return b.Input("y", tensor.Float64, tokens, c.Rank*c.Dv)
-			})
-		}, inputs, nil)
+	x, y := noise(1, siteTokens*c.Dk*c.Dv), noise(2, siteTokens*c.Rank*c.Dv)
+	read := func(norm, keys string) func(s *graph.Store) []float64 {
+		return func(s *graph.Store) []float64 {
+			return retrieved(c, layerNorm(x, value(t, s, norm), eps), value(t, s, keys))
+		}
 	}
-	normed := func(s *graph.Store, name string) []float64 { return layerNorm(x, value(t, s, name), eps) }
-
-	got, s := run(func(m *stream.Matrix, s stream.State, at []stream.Site, _ func() *gorgonia.Node) *gorgonia.Node {
-		qkv, _ := m.ReadHeads(s, at[0])
-		return qkv
+	write := func(keys string) func(s *graph.Store) []float64 {
+		return func(s *graph.Store) []float64 { return stored(c, x, value(t, s, keys), y) }
+	}
+	checkWays(t, x, y, []int{c.Dk, c.Dv}, func(b *graph.Builder, x *gorgonia.Node) (stream.Stream, stream.State) {
+		return stream.NewMatrix(b, c), stream.MatrixState{X: x}
+	}, map[string]func(s *graph.Store) []float64{
+		"heads read":            read("blocks.1.attention.norm", "blocks.1.attention.read"),
+		"features read":         read("blocks.1.feedforward.norm", "blocks.1.feedforward.read"),
+		"features of the model": read("norm", "read_unembedding"),
+		"heads written":         write("blocks.1.attention.write"),
+		"features written":      write("blocks.1.feedforward.write"),
 	})
-	assert.InDeltaSlice(t, retrieved(c, normed(s, "blocks.1.attention.norm"), value(t, s, "blocks.1.attention.read")), got, tolerance, "q, k, v")
-	got, s = run(func(m *stream.Matrix, s stream.State, at []stream.Site, _ func() *gorgonia.Node) *gorgonia.Node {
-		u, _ := m.ReadFeatures(s, at[1])
-		return u
-	})
-	assert.InDeltaSlice(t, retrieved(c, normed(s, "blocks.1.feedforward.norm"), value(t, s, "blocks.1.feedforward.read")), got, tolerance, "u")
-	got, s = run(func(m *stream.Matrix, s stream.State, _ []stream.Site, _ func() *gorgonia.Node) *gorgonia.Node {
-		return m.Features(m.EndBlock(s, 1))
-	})
-	assert.InDeltaSlice(t, retrieved(c, normed(s, "norm"), value(t, s, "read_unembedding")), got, tolerance, "features")
-	got, s = run(func(m *stream.Matrix, s stream.State, at []stream.Site, y func() *gorgonia.Node) *gorgonia.Node {
-		return m.WriteHeads(s, at[0], nil, y()).(stream.MatrixState).X
-	})
-	assert.InDeltaSlice(t, stored(c, x, value(t, s, "blocks.1.attention.write"), y), got, tolerance, "written heads")
-	got, s = run(func(m *stream.Matrix, s stream.State, at []stream.Site, y func() *gorgonia.Node) *gorgonia.Node {
-		return m.WriteFeatures(s, at[1], nil, y()).Nodes()[0]
-	})
-	assert.InDeltaSlice(t, stored(c, x, value(t, s, "blocks.1.feedforward.write"), y), got, tolerance, "written features")
 }
 
 // TestMatrixParameters: names and shapes are what checkpoints hold.

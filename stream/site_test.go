@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/stream"
@@ -26,4 +27,45 @@ func TestSites(t *testing.T) {
 	assert.Equal(t, want, v.Sites(3))
 	assert.Equal(t, "blocks.3.attention", want[0].Name())
 	assert.Equal(t, "blocks.3.feedforward", want[1].Name())
+}
+
+// way is one of a stream's ways in or out, at the sites of one block; y makes the node
+// of what is written.
+type way func(s stream.Stream, x stream.State, at []stream.Site, y func() *gorgonia.Node) *gorgonia.Node
+
+var ways = map[string]way{
+	"heads read": func(s stream.Stream, x stream.State, at []stream.Site, _ func() *gorgonia.Node) *gorgonia.Node {
+		qkv, _ := s.ReadHeads(x, at[0])
+		return qkv
+	},
+	"features read": func(s stream.Stream, x stream.State, at []stream.Site, _ func() *gorgonia.Node) *gorgonia.Node {
+		u, _ := s.ReadFeatures(x, at[1])
+		return u
+	},
+	"features of the model": func(s stream.Stream, x stream.State, _ []stream.Site, _ func() *gorgonia.Node) *gorgonia.Node {
+		return s.Features(s.EndBlock(x, 1))
+	},
+	"heads written": func(s stream.Stream, x stream.State, at []stream.Site, y func() *gorgonia.Node) *gorgonia.Node {
+		return s.WriteHeads(x, at[0], nil, y()).Nodes()[0]
+	},
+	"features written": func(s stream.Stream, x stream.State, at []stream.Site, y func() *gorgonia.Node) *gorgonia.Node {
+		return s.WriteFeatures(x, at[1], nil, y()).Nodes()[0]
+	},
+}
+
+// siteTokens is how many tokens the streams of checkWays carry.
+const siteTokens = 3
+
+// checkWays compares each way at block 1 with what want says. makeStream wraps the state
+// x, which is given as values, and y holds siteTokens tokens.
+func checkWays(t *testing.T, x, y []float64, shape []int, makeStream func(b *graph.Builder, x *gorgonia.Node) (stream.Stream, stream.State), want map[string]func(s *graph.Store) []float64) {
+	for name, run := range ways {
+		got, store := evaluate(t, func(b *graph.Builder) *gorgonia.Node {
+			s, state := makeStream(b, b.Input("x", tensor.Float64, append([]int{siteTokens}, shape...)...))
+			return run(s, state, s.Sites(1), func() *gorgonia.Node {
+				return b.Input("y", tensor.Float64, siteTokens, len(y)/siteTokens)
+			})
+		}, map[string][]float64{"x": x, "y": y}, nil)
+		assert.InDeltaSlice(t, want[name](store), got, tolerance, name)
+	}
 }

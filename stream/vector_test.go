@@ -67,8 +67,7 @@ func TestVectorEmbed(t *testing.T) {
 	}
 }
 
-// TestVectorSites reads from and writes to a known stream at block 1, with and without
-// biases.
+// TestVectorSites reads from and writes to a known stream, with and without biases.
 func TestVectorSites(t *testing.T) {
 	for _, bias := range []bool{false, true} {
 		c := vectorConfig()
@@ -78,18 +77,7 @@ func TestVectorSites(t *testing.T) {
 }
 
 func checkVectorSites(t *testing.T, c stream.VectorConfig) {
-	const tokens = 3
-	h, y := noise(1, tokens*c.D), noise(2, tokens*c.D)
-	run := func(f func(v *stream.Vector, s stream.State, at []stream.Site, y func() *gorgonia.Node) *gorgonia.Node) ([]float64, *graph.Store) {
-		inputs := map[string][]float64{"h": h}
-		return evaluate(t, func(b *graph.Builder) *gorgonia.Node {
-			v := stream.NewVector(b, c)
-			return f(v, stream.VectorState{H: b.Input("h", tensor.Float64, tokens, c.D)}, v.Sites(1), func() *gorgonia.Node {
-				inputs["y"] = y
-				return b.Input("y", tensor.Float64, tokens, c.D)
-			})
-		}, inputs, nil)
-	}
+	h, y := noise(1, siteTokens*c.D), noise(2, siteTokens*c.D)
 	bias := func(s *graph.Store, name string) []float64 {
 		if !c.Bias {
 			assert.Nil(t, s.Param(name))
@@ -97,31 +85,24 @@ func checkVectorSites(t *testing.T, c stream.VectorConfig) {
 		}
 		return value(t, s, name)
 	}
-
-	got, s := run(func(v *stream.Vector, s stream.State, at []stream.Site, _ func() *gorgonia.Node) *gorgonia.Node {
-		qkv, _ := v.ReadHeads(s, at[0])
-		return qkv
+	normed := func(name string) func(s *graph.Store) []float64 {
+		return func(s *graph.Store) []float64 { return layerNorm(h, value(t, s, name), eps) }
+	}
+	checkWays(t, h, y, []int{c.D}, func(b *graph.Builder, h *gorgonia.Node) (stream.Stream, stream.State) {
+		return stream.NewVector(b, c), stream.VectorState{H: h}
+	}, map[string]func(s *graph.Store) []float64{
+		"heads read": func(s *graph.Store) []float64 {
+			const name = "blocks.1.attention.qkv"
+			return mapped(normed("blocks.1.attention.norm")(s), value(t, s, name), bias(s, name+"_bias"), c.D, 3*c.D)
+		},
+		"features read":         normed("blocks.1.feedforward.norm"),
+		"features of the model": normed("norm"),
+		"heads written": func(s *graph.Store) []float64 {
+			const name = "blocks.1.attention.o"
+			return sum(h, mapped(y, value(t, s, name), bias(s, name+"_bias"), c.D, c.D))
+		},
+		"features written": func(*graph.Store) []float64 { return sum(h, y) },
 	})
-	normed := layerNorm(h, value(t, s, "blocks.1.attention.norm"), eps)
-	assert.InDeltaSlice(t, mapped(normed, value(t, s, "blocks.1.attention.qkv"), bias(s, "blocks.1.attention.qkv_bias"), c.D, 3*c.D), got, tolerance, "q, k, v")
-	got, s = run(func(v *stream.Vector, s stream.State, at []stream.Site, _ func() *gorgonia.Node) *gorgonia.Node {
-		u, _ := v.ReadFeatures(s, at[1])
-		return u
-	})
-	assert.InDeltaSlice(t, layerNorm(h, value(t, s, "blocks.1.feedforward.norm"), eps), got, tolerance, "u")
-	got, s = run(func(v *stream.Vector, s stream.State, _ []stream.Site, _ func() *gorgonia.Node) *gorgonia.Node {
-		return v.Features(v.EndBlock(s, 1))
-	})
-	assert.InDeltaSlice(t, layerNorm(h, value(t, s, "norm"), eps), got, tolerance, "features")
-	got, s = run(func(v *stream.Vector, s stream.State, at []stream.Site, y func() *gorgonia.Node) *gorgonia.Node {
-		return v.WriteHeads(s, at[0], nil, y()).(stream.VectorState).H
-	})
-	projected := mapped(y, value(t, s, "blocks.1.attention.o"), bias(s, "blocks.1.attention.o_bias"), c.D, c.D)
-	assert.InDeltaSlice(t, sum(h, projected), got, tolerance, "written heads")
-	got, _ = run(func(v *stream.Vector, s stream.State, at []stream.Site, y func() *gorgonia.Node) *gorgonia.Node {
-		return v.WriteFeatures(s, at[1], nil, y()).Nodes()[0]
-	})
-	assert.InDeltaSlice(t, sum(h, y), got, tolerance, "written features")
 }
 
 // TestVectorParameters: names and shapes are what checkpoints hold.

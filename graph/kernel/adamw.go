@@ -15,7 +15,10 @@ type AdamWParams struct {
 }
 
 // AdamW updates parameters (Loshchilov & Hutter 2019, arXiv 1711.05101, algorithm 2).
-type AdamW[T Float] struct{ task adamWTask[T] }
+type AdamW[T Float] struct {
+	task adamWTask[T]
+	path path
+}
 
 // Run does one step in one pass over a parameter w, its gradient g and its moments m
 // and v, all of the same length; m and v start at zero:
@@ -34,6 +37,7 @@ func (k *AdamW[T]) Run(p *Pool, w, g, m, v []T, d AdamWParams) {
 		w: w, g: g[:len(w)], m: m[:len(w)], v: v[:len(w)], d: d,
 		rate:    d.LR / (1 - math.Pow(d.Beta1, step)),
 		correct: 1 / (1 - math.Pow(d.Beta2, step)),
+		path:    pathOf[T](k.path),
 	}
 	p.Do(len(w), &k.task)
 }
@@ -42,6 +46,7 @@ type adamWTask[T Float] struct {
 	w, g, m, v    []T
 	d             AdamWParams
 	rate, correct float64 // LR / (1 - Beta1^Step), 1 / (1 - Beta2^Step)
+	path          path
 }
 
 func (t *adamWTask[T]) Part(_, lo, hi int) {
@@ -50,6 +55,11 @@ func (t *adamWTask[T]) Part(_, lo, hi int) {
 	new1, new2 := T(1-t.d.Beta1), T(1-t.d.Beta2)
 	rate, correct := T(t.rate), T(t.correct)
 	eps, decay, scale := T(t.d.Eps), T(t.d.Decay), T(t.d.GradScale)
+	if t.path > portable {
+		fastAdamW(t.path, single(w), single(g), single(m), single(v), float32(new1), float32(new2),
+			float32(rate), float32(correct), float32(eps), float32(decay), float32(scale))
+		return
+	}
 	for i, gradient := range g {
 		s := scale * gradient
 		first := m[i] + new1*(s-m[i])

@@ -2,7 +2,10 @@ package kernel
 
 // Add sums any number of inputs of the same size, as where gradients of several uses of
 // a value meet.
-type Add[T Float] struct{ task addTask[T] }
+type Add[T Float] struct {
+	task addTask[T]
+	path path
+}
 
 // Run computes out (+)= inputs[0] + inputs[1] + ..., element by element and added from
 // left to right. accumulate says that the sum starts from what out holds; otherwise it
@@ -12,7 +15,7 @@ func (k *Add[T]) Run(p *Pool, out []T, inputs [][]T, accumulate bool) {
 	for _, x := range inputs {
 		_ = x[:len(out)]
 	}
-	k.task = addTask[T]{out: out, inputs: inputs, accumulate: accumulate}
+	k.task = addTask[T]{out: out, inputs: inputs, accumulate: accumulate, path: pathOf[T](k.path)}
 	p.Do(len(out), &k.task)
 }
 
@@ -20,6 +23,7 @@ type addTask[T Float] struct {
 	out        []T
 	inputs     [][]T
 	accumulate bool
+	path       path
 }
 
 // addBlock is the number of elements of out that stay in the first-level cache while
@@ -44,20 +48,24 @@ func (t *addTask[T]) block(lo, hi int) {
 			copy(out, rest[0][lo:hi])
 			rest = rest[1:]
 		default:
-			setSum(out, rest[0][lo:hi], rest[1][lo:hi])
+			setSum(t.path, out, rest[0][lo:hi], rest[1][lo:hi])
 			rest = rest[2:]
 		}
 	}
 	for ; len(rest) >= 2; rest = rest[2:] {
-		addTwo(out, rest[0][lo:hi], rest[1][lo:hi])
+		addTwo(t.path, out, rest[0][lo:hi], rest[1][lo:hi])
 	}
 	if len(rest) == 1 {
-		addTo(out, rest[0][lo:hi])
+		addTo(t.path, out, rest[0][lo:hi])
 	}
 }
 
 // setSum computes out = a + b.
-func setSum[T Float](out, a, b []T) {
+func setSum[T Float](p path, out, a, b []T) {
+	if p > portable {
+		fastSetSum(p, single(out), single(a), single(b))
+		return
+	}
 	a, b = a[:len(out)], b[:len(out)]
 	for j, v := range a {
 		out[j] = v + b[j]
@@ -65,7 +73,11 @@ func setSum[T Float](out, a, b []T) {
 }
 
 // addTwo computes out = out + a + b.
-func addTwo[T Float](out, a, b []T) {
+func addTwo[T Float](p path, out, a, b []T) {
+	if p > portable {
+		fastAddTwo(p, single(out), single(a), single(b))
+		return
+	}
 	a, b = a[:len(out)], b[:len(out)]
 	for j, v := range a {
 		out[j] = out[j] + v + b[j]

@@ -58,6 +58,8 @@ type Attention[T Float] struct {
 	rotated []T // [slots, 2, seq, headDim]: rotated q and k of a pair
 	deltas  []T // [slots, seq]: dout_i . out_i of a pair
 	workers []attentionWorker[T]
+	path    path
+	rows    path // the settled one
 }
 
 // attentionWorker is the scratch of one worker.
@@ -95,7 +97,7 @@ func (a *Attention[T]) forward(p *Pool) {
 // plan sizes the scratch. The first whole pairs use the slot of their worker, the
 // others a slot each: there are fewer of them than threads.
 func (a *Attention[T]) plan(p *Pool, whole int) {
-	a.whole = whole
+	a.whole, a.rows = whole, pathOf[T](a.path)
 	slots := p.Threads()
 	if whole == 0 {
 		slots = a.d.Batch * a.d.Heads
@@ -104,6 +106,7 @@ func (a *Attention[T]) plan(p *Pool, whole int) {
 		a.workers = append(a.workers, make([]attentionWorker[T], p.Threads()-len(a.workers))...)
 	}
 	for w := range p.Threads() {
+		a.workers[w].gemm.path = a.path
 		a.workers[w].scores = grow(a.workers[w].scores, attentionBlock*attentionBlock)
 		if a.dqkv != nil {
 			a.workers[w].dscores = grow(a.workers[w].dscores, attentionBlock*attentionBlock)
@@ -225,18 +228,16 @@ func (a *Attention[T]) softmaxTileRow(w *attentionWorker[T], v attentionView[T],
 	if len(visible) == 0 {
 		return
 	}
-	if v.slope != 0 {
-		addDistances(visible, v.slope, a.past+i-min(j1-1, a.past+i))
-	}
-	if m := softmaxMax(visible); m > w.largest[r] {
+	nearest := a.past + i - min(j1-1, a.past+i) // the distance of the last visible key
+	if m := distancesMax(a.rows, visible, v.slope, nearest+len(visible)-1); m > w.largest[r] {
 		if w.sums[r] != 0 {
 			shrink := expT(w.largest[r] - m)
 			w.sums[r] *= float64(shrink)
-			scaleRow(out, shrink)
+			scaleRow(a.rows, out, shrink)
 		}
 		w.largest[r] = m
 	}
-	w.sums[r] += softmaxExp(visible, w.largest[r])
+	w.sums[r] += softmaxExp(a.rows, visible, w.largest[r])
 }
 
 // visible clears what query i does not see of a row of scores over the keys j0:j1 and
@@ -249,27 +250,10 @@ func (a *Attention[T]) visible(row []T, batch, i, j0, j1 int) []T {
 	return row[lo:hi]
 }
 
-// addDistances subtracts slope * (i - j) from the logits of consecutive keys j, the
-// last of which is at the given distance.
-func addDistances[T Float](logits []T, slope float64, distance int) {
-	s := T(slope)
-	far := T(distance + len(logits) - 1)
-	for c := range logits {
-		logits[c] -= s * (far - T(c))
-	}
-}
-
-// scaleRow multiplies a row by s.
-func scaleRow[T Float](row []T, s T) {
-	for c := range row {
-		row[c] *= s
-	}
-}
-
 // finish divides the output rows by their sums and writes lse.
 func (a *Attention[T]) finish(w *attentionWorker[T], v attentionView[T], i0, i1 int, out []T, ld int) {
 	for r := range i1 - i0 {
-		scaleRow(out[r*ld:][:a.d.HeadDim], T(1/w.sums[r]))
+		scaleRow(a.rows, out[r*ld:][:a.d.HeadDim], T(1/w.sums[r]))
 		if a.lse != nil {
 			a.lse[v.pair*a.d.Seq+i0+r] = T(float64(w.largest[r]) + math.Log(w.sums[r]))
 		}

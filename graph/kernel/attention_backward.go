@@ -112,24 +112,8 @@ func (a *Attention[T]) gradients(pair int) attentionGradients[T] {
 func (a *Attention[T]) deltaPair(row, head, slot, i0, i1 int) {
 	for i := i0; i < i1; i++ {
 		at := ((row*a.d.Seq+i)*a.d.Heads + head) * a.d.HeadDim
-		a.deltas[slot*a.d.Seq+i] = rowDot(a.out[at:][:a.d.HeadDim], a.dout[at:][:a.d.HeadDim])
+		a.deltas[slot*a.d.Seq+i] = rowDot(a.rows, a.out[at:][:a.d.HeadDim], a.dout[at:][:a.d.HeadDim])
 	}
-}
-
-// rowDot is x . y, summed in four interleaved parts.
-func rowDot[T Float](x, y []T) T {
-	var s0, s1, s2, s3 T
-	for len(x) >= 4 && len(y) >= 4 {
-		s0 += x[0] * y[0]
-		s1 += x[1] * y[1]
-		s2 += x[2] * y[2]
-		s3 += x[3] * y[3]
-		x, y = x[4:], y[4:]
-	}
-	for c, v := range x {
-		s0 += v * y[c]
-	}
-	return (s0 + s1) + (s2 + s3)
 }
 
 // gradientTile recomputes P [queries, keys] into the worker's scores and sets dS
@@ -156,18 +140,13 @@ func (a *Attention[T]) gradientTile(w *attentionWorker[T], v attentionView[T], q
 func (a *Attention[T]) gradientTileRow(w *attentionWorker[T], v attentionView[T], i, r, j0, j1 int) {
 	row := w.scores[r*attentionBlock:][:j1-j0]
 	drow := w.dscores[r*attentionBlock:][:j1-j0]
-	visible := a.visible(row, v.row, i, j0, j1)
-	if len(visible) > 0 {
-		if v.slope != 0 {
-			addDistances(visible, v.slope, i-min(j1-1, i))
-		}
-		softmaxExp(visible, a.lse[v.pair*a.d.Seq+i])
+	visible, dvisible := a.visible(row, v.row, i, j0, j1), a.visible(drow, v.row, i, j0, j1)
+	if len(visible) == 0 {
+		return
 	}
-	dvisible := a.visible(drow, v.row, i, j0, j1)
-	delta := a.deltas[v.slot*a.d.Seq+i]
-	for c, d := range dvisible[:len(visible)] {
-		dvisible[c] = visible[c] * (d - delta)
-	}
+	nearest := i - min(j1-1, i) // the distance of the last visible key
+	softmaxGradient(a.rows, visible, dvisible, v.slope, nearest+len(visible)-1,
+		a.lse[v.pair*a.d.Seq+i], a.deltas[v.slot*a.d.Seq+i])
 }
 
 // addKeys adds a tile's part to dk and dv. The diagonal tile is the first and sets them.

@@ -32,9 +32,7 @@ func (t *attentionPatternPairs[T]) Part(worker, lo, hi int) {
 // patternRow turns the logits of query i into probabilities.
 func (a *Attention[T]) patternRow(v attentionView[T], row []T, i int) {
 	visible := a.visible(row, v.row, i, 0, a.d.Seq)
-	if v.slope != 0 {
-		addDistances(visible, v.slope, 0)
-	}
-	sum := softmaxExp(visible, softmaxMax(visible))
-	scaleRow(visible, T(1/sum))
+	largest := distancesMax(a.rows, visible, v.slope, len(visible)-1)
+	sum := softmaxExp(a.rows, visible, largest)
+	scaleRow(a.rows, visible, T(1/sum))
 }

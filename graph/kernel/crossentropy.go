@@ -48,6 +48,8 @@ type CrossEntropy[T Float] struct {
 	gemm    Gemm[T]
 	logits  []T                 // [chunk, vocab], turned into dlogits
 	sums    []crossEntropyToken // [chunk]
+	path    path
+	rows    path // the settled one
 }
 
 // crossEntropyToken is the loss of one token of a chunk.
@@ -69,6 +71,7 @@ func (k *CrossEntropy[T]) Run(p *Pool, a CrossEntropyArgs[T]) (crossEntropy, zLo
 		return 0, 0, nil
 	}
 	k.args, k.inverse = a, 1/float64(counted)
+	k.rows, k.gemm.path = pathOf[T](k.path), k.path
 	chunk := k.chunk()
 	k.logits = grow(k.logits, chunk*a.Vocab)
 	k.sums = grow(k.sums, chunk)
@@ -159,14 +162,14 @@ func (k *CrossEntropy[T]) token(row []T, t int) crossEntropyToken {
 		a.report(t, 0, false)
 		return crossEntropyToken{}
 	}
-	logit, largest := row[target], softmaxMax(row)
+	logit, largest := row[target], softmaxMax(k.rows, row)
 	leads := logit == largest && !slices.Contains(row[:target], largest)
-	sum := softmaxExp(row, largest)
+	sum := softmaxExp(k.rows, row, largest)
 	logZ := float64(largest) + math.Log(sum)
 	loss := logZ - float64(logit)
 	a.report(t, loss, leads && loss == loss)
 	if a.DFeatures != nil || a.DWeight != nil {
-		scaleRow(row, T((1+2*a.ZLoss*logZ)*k.inverse/sum))
+		scaleRow(k.rows, row, T((1+2*a.ZLoss*logZ)*k.inverse/sum))
 		row[target] -= T(k.inverse)
 	}
 	return crossEntropyToken{loss: loss, logZ: logZ}

@@ -6,6 +6,7 @@ import "github.com/pkg/errors"
 type Embedding[T Float] struct {
 	forward  embeddingForward[T]
 	backward embeddingBackward[T]
+	path     path
 }
 
 // Forward computes out[t] = scale * table[ids[t]] with table [vocab, width], ids [T] and
@@ -15,7 +16,7 @@ func (k *Embedding[T]) Forward(p *Pool, out, table []T, ids []int32, vocab, widt
 		return err
 	}
 	k.forward = embeddingForward[T]{
-		out: out[:len(ids)*width], table: table[:vocab*width], ids: ids, width: width, scale: T(scale),
+		out: out[:len(ids)*width], table: table[:vocab*width], ids: ids, width: width, scale: T(scale), path: pathOf[T](k.path),
 	}
 	p.Do(len(ids), &k.forward)
 	return nil
@@ -34,7 +35,7 @@ func (k *Embedding[T]) Backward(p *Pool, dtable, dout []T, ids []int32, vocab, w
 	}
 	k.backward = embeddingBackward[T]{
 		dtable: dtable[:vocab*width], dout: dout[:len(ids)*width], ids: ids,
-		width: width, scale: T(scale), accumulate: accumulate,
+		width: width, scale: T(scale), accumulate: accumulate, path: pathOf[T](k.path),
 	}
 	p.Do(columnGroups(width), &k.backward)
 	return nil
@@ -55,12 +56,13 @@ type embeddingForward[T Float] struct {
 	ids        []int32
 	width      int
 	scale      T
+	path       path
 }
 
 func (k *embeddingForward[T]) Part(_, lo, hi int) {
 	for t := lo; t < hi; t++ {
 		from := int(k.ids[t]) * k.width
-		scaleTo(k.out[t*k.width:(t+1)*k.width], k.table[from:from+k.width], k.scale)
+		scaleTo(k.path, k.out[t*k.width:(t+1)*k.width], k.table[from:from+k.width], k.scale)
 	}
 }
 
@@ -71,6 +73,7 @@ type embeddingBackward[T Float] struct {
 	width        int
 	scale        T
 	accumulate   bool
+	path         path
 }
 
 func (k *embeddingBackward[T]) Part(_, lo, hi int) {
@@ -85,12 +88,16 @@ func (k *embeddingBackward[T]) Part(_, lo, hi int) {
 	}
 	for t, id := range k.ids {
 		row := int(id) * k.width
-		addMultiple(k.dtable[row+first:row+end], k.dout[t*k.width+first:t*k.width+end], k.scale)
+		addMultiple(k.path, k.dtable[row+first:row+end], k.dout[t*k.width+first:t*k.width+end], k.scale)
 	}
 }
 
 // addMultiple computes out += factor * x.
-func addMultiple[T Float](out, x []T, factor T) {
+func addMultiple[T Float](p path, out, x []T, factor T) {
+	if p > portable {
+		fastAddMultiple(p, single(out), single(x), float32(factor))
+		return
+	}
 	x = x[:len(out)]
 	for j, v := range x {
 		out[j] += factor * v

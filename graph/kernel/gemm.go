@@ -4,6 +4,10 @@ package kernel
 // float32 runs on AVX-512 or AVX2 micro-kernels where the processor has them. For given
 // sizes the bits depend on the processor's micro-kernels and the thread count alone.
 type Gemm[T Float] struct {
+	// Epilogue, where not nil, is told of each block of C as soon as it is final, while
+	// it is in cache.
+	Epilogue Epilogue
+
 	task gemmTask[T]
 	own  arena // for calls without a Pool, which has its own
 	path path
@@ -17,10 +21,17 @@ type Gemm[T Float] struct {
 // panics.
 func (g *Gemm[T]) Run(p *Pool, ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
 	t := &g.task
-	t.product = product[T]{ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}
+	t.product = product[T]{ta: ta, tb: tb, m: m, n: n, k: k, alpha: alpha, a: a, lda: lda, b: b, ldb: ldb, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue}
 	t.product.check()
 	t.run(p, kernelsOf[T](g.path), &g.own)
 	t.product = product[T]{} // keeps nobody's memory alive
+}
+
+// Epilogue is what happens to a product's C after the last addition. Blocks cover C, each
+// element once; they come from all workers, several at a time.
+type Epilogue interface {
+	// Block is called for the rows [i, i+m) and columns [j, j+n) of C.
+	Block(i, j, m, n int)
 }
 
 // GemmSerial is Gemm on the calling goroutine alone, for kernels that are already
@@ -32,7 +43,7 @@ type GemmSerial[T Float] struct {
 
 // Run is Gemm.Run without a Pool.
 func (g *GemmSerial[T]) Run(ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
-	q := product[T]{ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}
+	q := product[T]{ta: ta, tb: tb, m: m, n: n, k: k, alpha: alpha, a: a, lda: lda, b: b, ldb: ldb, beta: beta, c: c, ldc: ldc}
 	q.check()
 	q.run(kernelsOf[T](g.path), &g.scratch)
 }

@@ -51,6 +51,7 @@ func (q *product[T]) run(kernels *microkernels, scratch *arena) {
 	}
 	if q.k == 0 {
 		q.scale()
+		q.finished(0, 0, q.m, q.n)
 		return
 	}
 	if q.beta == 0 {
@@ -131,6 +132,9 @@ func (q *product[T]) runRows(x *block[T], cut *blocking, space []T, p, j int) {
 		x.tile.d = x.tile.c
 		q.placeA(x, space, i, p)
 		x.run()
+		if p+x.tile.k == q.k {
+			q.finished(i, j, x.m, x.n)
+		}
 	}
 }
 

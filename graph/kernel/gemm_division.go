@@ -72,6 +72,7 @@ func (t *gemmTask[T]) run(p *Pool, kernels *microkernels, own *arena) {
 	p.Do(t.division.parts(), t)
 	if t.division.slices > 1 {
 		t.addSlices()
+		t.finished(0, 0, t.m, t.n)
 	}
 	t.pool = nil
 }
@@ -105,7 +106,7 @@ func (t *gemmTask[T]) slice(s int) product[T] {
 	q.k = end - first
 	q.a = q.a[choose(q.ta, first*q.lda, first):]
 	q.b = q.b[choose(q.tb, first, first*q.ldb):]
-	q.alpha, q.beta = 1, 0
+	q.alpha, q.beta, q.epilogue = 1, 0, nil
 	q.c, q.ldc = t.partial[s*q.m*q.n:(s+1)*q.m*q.n], q.n
 	return q
 }

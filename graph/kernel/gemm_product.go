@@ -12,6 +12,9 @@ type product[T Float] struct {
 	beta    T
 	c       []T
 	ldc     int
+
+	epilogue    Epilogue
+	row, column int // of C's first element in the whole product
 }
 
 // check panics, as an index out of range does, unless the matrices lie within their
@@ -54,7 +57,15 @@ func (q *product[T]) part(i0, i1, j0, j1 int) product[T] {
 	r.a = q.a[choose(q.ta, i0, i0*q.lda):]
 	r.b = q.b[choose(q.tb, j0*q.ldb, j0):]
 	r.c = q.c[i0*q.ldc+j0:]
+	r.row, r.column = q.row+i0, q.column+j0
 	return r
+}
+
+// finished tells the epilogue of a block of C.
+func (q *product[T]) finished(i, j, m, n int) {
+	if q.epilogue != nil {
+		q.epilogue.Block(q.row+i, q.column+j, m, n)
+	}
 }
 
 // scale does C = beta C.

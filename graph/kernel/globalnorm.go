@@ -2,7 +2,10 @@ package kernel
 
 // GlobalNorm computes the squared Euclidean norm of a parameter's gradient; the global
 // norm that gradient clipping needs is the square root of the sum over parameters.
-type GlobalNorm[T Float] struct{ task sumSquaresTask[T] }
+type GlobalNorm[T Float] struct {
+	task sumSquaresTask[T]
+	path path
+}
 
 // SumSquares returns the sum of x^2 in float64: first over blocks of 4096 elements, then
 // over the blocks in order, so the result does not depend on the thread count. A NaN or
@@ -11,6 +14,7 @@ func (k *GlobalNorm[T]) SumSquares(p *Pool, xs []T) float64 {
 	t := &k.task
 	blocks := (len(xs) + squaresBlock - 1) / squaresBlock
 	t.x, t.sums = xs, grow(t.sums, blocks)
+	t.path = pathOf[T](k.path)
 	p.Do(blocks, t)
 	var total float64
 	for _, s := range t.sums {
@@ -24,10 +28,11 @@ const squaresBlock = 4096
 type sumSquaresTask[T Float] struct {
 	x    []T
 	sums []float64 // one a block
+	path path
 }
 
 func (t *sumSquaresTask[T]) Part(_, lo, hi int) {
 	for b := lo; b < hi; b++ {
-		t.sums[b] = squaresAbout(t.x[b*squaresBlock:min((b+1)*squaresBlock, len(t.x))], 0)
+		t.sums[b] = squaresAbout(t.path, t.x[b*squaresBlock:min((b+1)*squaresBlock, len(t.x))], 0)
 	}
 }

@@ -26,13 +26,14 @@ type Norm[T Float] struct {
 
 	forward  normForward[T]
 	backward normBackward[T]
+	path     path
 }
 
 // Forward computes y [rows, width] from x [rows, width], gain [width] and bias [width];
 // a nil bias is zero. It saves mean [rows] and rstd [rows], 1/sqrt(var + eps), for
 // Backward. RMSNorm does not use mean, which may be nil then. y may be x.
 func (k *Norm[T]) Forward(p *Pool, y, x, gain, bias, mean, rstd []T, d NormParams) {
-	k.forward = normForward[T]{y: y, x: x, gain: gain[:d.Width], bias: bias, mean: mean, rstd: rstd, d: d}
+	k.forward = normForward[T]{y: y, x: x, gain: gain[:d.Width], bias: bias, mean: mean, rstd: rstd, d: d, path: pathOf[T](k.path)}
 	p.Do(d.Rows, &k.forward)
 }
 
@@ -49,6 +50,7 @@ func (k *Norm[T]) Backward(p *Pool, dx, dgain, dbias, dy, x, gain, mean, rstd []
 	t.dx, t.dy, t.x, t.gain, t.mean, t.rstd, t.d = dx, dy, x, gain[:d.Width], mean, rstd, d
 	t.addend = k.Addend
 	t.wantGain, t.wantBias = dgain != nil, dbias != nil
+	t.path = pathOf[T](k.path)
 	t.workers = growKept(t.workers, p.Threads())
 	t.dgain = growKept(t.dgain, p.Threads())
 	t.dbias = growKept(t.dbias, p.Threads())
@@ -64,18 +66,19 @@ func (k *Norm[T]) Backward(p *Pool, dx, dgain, dbias, dy, x, gain, mean, rstd []
 type normForward[T Float] struct {
 	y, x, gain, bias, mean, rstd []T
 	d                            NormParams
+	path                         path
 }
 
 func (t *normForward[T]) Part(_, lo, hi int) {
 	width := t.d.Width
 	for i := lo; i < hi; i++ {
 		x, y := t.x[i*width:(i+1)*width], t.y[i*width:(i+1)*width]
-		s := rowStatistics(x, t.d.RMS, t.d.Eps)
+		s := rowStatistics(t.path, x, t.d.RMS, t.d.Eps)
 		s.save(t.mean, t.rstd, i)
 		if t.bias == nil {
-			s.scale(y, x, t.gain)
+			s.scale(t.path, y, x, t.gain)
 		} else {
-			s.scaleShift(y, x, t.gain, t.bias)
+			s.scaleShift(t.path, y, x, t.gain, t.bias)
 		}
 	}
 }
@@ -85,6 +88,7 @@ type normBackward[T Float] struct {
 	addend                      []T
 	wantGain, wantBias          bool
 	d                           NormParams
+	path                        path
 	workers                     [][]T           // one normalised row a worker
 	dgain, dbias                []blockedSum[T] // one a worker
 }
@@ -94,37 +98,32 @@ func (t *normBackward[T]) Part(worker, lo, hi int) {
 	n := grow(t.workers[worker], width)
 	t.workers[worker] = n
 	dgain, dbias := &t.dgain[worker], &t.dbias[worker]
-	dgain.reset(width)
-	dbias.reset(width)
+	dgain.reset(t.path, width)
+	dbias.reset(t.path, width)
 	for i := lo; i < hi; i++ {
 		x, dy := t.x[i*width:(i+1)*width], t.dy[i*width:(i+1)*width]
-		s := savedStatistics(x, t.mean, t.rstd, i, t.d.RMS)
-		s.normalize(n, x)
+		s := savedStatistics(t.path, x, t.mean, t.rstd, i, t.d.RMS)
+		s.normalize(t.path, n, x)
 		if t.wantGain {
-			addProducts(dgain.block, dy, n)
+			addProducts(t.path, dgain.block, dy, n)
 			dgain.added()
 		}
 		if t.wantBias {
-			addTo(dbias.block, dy)
+			addTo(t.path, dbias.block, dy)
 			dbias.added()
 		}
-		switch {
-		case t.dx == nil:
-		case t.addend == nil:
-			normGradient(t.dx[i*width:(i+1)*width], dy, t.gain, n, s.rstd, t.d.RMS)
-		default:
-			normGradient(n, dy, t.gain, n, s.rstd, t.d.RMS)
-			addRow(t.dx[i*width:(i+1)*width], t.addend[i*width:(i+1)*width], n)
+		if t.dx != nil {
+			normGradient(t.path, t.dx[i*width:(i+1)*width], rowOf(t.addend, i, width), dy, t.gain, n, s.rstd, t.d.RMS)
 		}
 	}
 }
 
-// addRow computes dx = addend + row; dx may be addend.
-func addRow[T Float](dx, addend, row []T) {
-	if len(dx) > 0 && &dx[0] != &addend[0] {
-		copy(dx, addend)
+// rowOf is row i of a matrix, nil of none.
+func rowOf[T Float](x []T, i, width int) []T {
+	if x == nil {
+		return nil
 	}
-	addTo(dx, row)
+	return x[i*width : (i+1)*width]
 }
 
 // statistics are those of one row. The mean is mean + rest: in float32 the mean alone
@@ -133,12 +132,12 @@ func addRow[T Float](dx, addend, row []T) {
 type statistics[T Float] struct{ mean, rest, rstd T }
 
 // rowStatistics computes the statistics of a row in two passes.
-func rowStatistics[T Float](x []T, rms bool, eps float64) statistics[T] {
+func rowStatistics[T Float](p path, x []T, rms bool, eps float64) statistics[T] {
 	var mean float64
 	if !rms {
-		mean = rowSum(x) / float64(len(x))
+		mean = rowSum(p, x) / float64(len(x))
 	}
-	variance := squaresAbout(x, mean) / float64(len(x))
+	variance := squaresAbout(p, x, mean) / float64(len(x))
 	m := T(mean)
 	return statistics[T]{mean: m, rest: T(mean - float64(m)), rstd: T(1 / math.Sqrt(variance+eps))}
 }
@@ -146,12 +145,12 @@ func rowStatistics[T Float](x []T, rms bool, eps float64) statistics[T] {
 // savedStatistics reads back the statistics of row i, x, and finds the rest of the mean
 // again unless the mean is less than the deviation: then its rounding is no larger than
 // that of the normalised elements.
-func savedStatistics[T Float](x, mean, rstd []T, i int, rms bool) statistics[T] {
+func savedStatistics[T Float](p path, x, mean, rstd []T, i int, rms bool) statistics[T] {
 	s := statistics[T]{rstd: rstd[i]}
 	if !rms {
 		s.mean = mean[i]
 		if s.mean*s.rstd < -1 || s.mean*s.rstd > 1 {
-			s.rest = T(rowSum(x)/float64(len(x)) - float64(s.mean))
+			s.rest = T(rowSum(p, x)/float64(len(x)) - float64(s.mean))
 		}
 	}
 	return s
@@ -166,7 +165,11 @@ func (s statistics[T]) save(mean, rstd []T, i int) {
 }
 
 // normalize computes y = (x - mean) * rstd.
-func (s statistics[T]) normalize(y, x []T) {
+func (s statistics[T]) normalize(p path, y, x []T) {
+	if p > portable {
+		fastNormalize(p, single(y), single(x), float32(s.mean), float32(s.rest), float32(s.rstd))
+		return
+	}
 	y = y[:len(x)]
 	for j, v := range x {
 		y[j] = (v - s.mean - s.rest) * s.rstd
@@ -174,7 +177,11 @@ func (s statistics[T]) normalize(y, x []T) {
 }
 
 // scale computes y = (x - mean) * rstd * gain.
-func (s statistics[T]) scale(y, x, gain []T) {
+func (s statistics[T]) scale(p path, y, x, gain []T) {
+	if p > portable {
+		fastNormScale(p, single(y), single(x), single(gain), float32(s.mean), float32(s.rest), float32(s.rstd))
+		return
+	}
 	y, gain = y[:len(x)], gain[:len(x)]
 	for j, v := range x {
 		y[j] = (v - s.mean - s.rest) * s.rstd * gain[j]
@@ -182,7 +189,11 @@ func (s statistics[T]) scale(y, x, gain []T) {
 }
 
 // scaleShift computes y = (x - mean) * rstd * gain + bias.
-func (s statistics[T]) scaleShift(y, x, gain, bias []T) {
+func (s statistics[T]) scaleShift(p path, y, x, gain, bias []T) {
+	if p > portable {
+		fastNormScaleShift(p, single(y), single(x), single(gain), single(bias), float32(s.mean), float32(s.rest), float32(s.rstd))
+		return
+	}
 	y, gain, bias = y[:len(x)], gain[:len(x)], bias[:len(x)]
 	for j, v := range x {
 		y[j] = (v-s.mean-s.rest)*s.rstd*gain[j] + bias[j]
@@ -190,22 +201,39 @@ func (s statistics[T]) scaleShift(y, x, gain, bias []T) {
 }
 
 // normGradient computes dx = (h - mean(h) - n * mean(h * n)) * rstd with h = dy * gain,
-// n being the normalised row.
-func normGradient[T Float](dx, dy, gain, n []T, rstd T, rms bool) {
-	sumH, sumHN := gradientSums(dy, gain, n)
+// n being the normalised row; and adds the addend, unless that is nil. dx may be dy or
+// the addend.
+func normGradient[T Float](p path, dx, addend, dy, gain, n []T, rstd T, rms bool) {
+	sumH, sumHN := gradientSums(p, dy, gain, n)
 	meanHN := T(sumHN / float64(len(n)))
 	var meanH T
 	if !rms {
 		meanH = T(sumH / float64(len(n)))
 	}
 	dx, dy, gain = dx[:len(n)], dy[:len(n)], gain[:len(n)]
-	for j, v := range n {
-		dx[j] = (dy[j]*gain[j] - meanH - v*meanHN) * rstd
+	switch {
+	case p > portable && addend == nil:
+		fastNormGradient(p, single(dx), single(dy), single(gain), single(n), float32(meanH), float32(meanHN), float32(rstd))
+	case p > portable:
+		fastNormGradientAdd(p, single(dx), single(dy), single(gain), single(n), single(addend), float32(meanH), float32(meanHN), float32(rstd))
+	case addend == nil:
+		for j, v := range n {
+			dx[j] = (dy[j]*gain[j] - meanH - v*meanHN) * rstd
+		}
+	default:
+		addend = addend[:len(n)]
+		for j, v := range n {
+			dx[j] = addend[j] + (dy[j]*gain[j]-meanH-v*meanHN)*rstd
+		}
 	}
 }
 
 // addProducts computes out += a * b, element by element.
-func addProducts[T Float](out, a, b []T) {
+func addProducts[T Float](p path, out, a, b []T) {
+	if p > portable {
+		fastAddProducts(p, single(out), single(a), single(b))
+		return
+	}
 	a, b = a[:len(out)], b[:len(out)]
 	for j, v := range a {
 		out[j] += v * b[j]
@@ -215,7 +243,10 @@ func addProducts[T Float](out, a, b []T) {
 // The reductions below keep four sums, so that an addition need not wait for the last.
 
 // rowSum returns the sum of x.
-func rowSum[T Float](x []T) float64 {
+func rowSum[T Float](p path, x []T) float64 {
+	if p > portable {
+		return fastSum(p, single(x))
+	}
 	var s0, s1, s2, s3 float64
 	for ; len(x) >= 4; x = x[4:] {
 		s0 += float64(x[0])
@@ -230,7 +261,10 @@ func rowSum[T Float](x []T) float64 {
 }
 
 // squaresAbout returns the sum of (x - mean)^2.
-func squaresAbout[T Float](x []T, mean float64) float64 {
+func squaresAbout[T Float](p path, x []T, mean float64) float64 {
+	if p > portable {
+		return fastSquares(p, single(x), mean)
+	}
 	var s0, s1, s2, s3 float64
 	for ; len(x) >= 4; x = x[4:] {
 		v0, v1, v2, v3 := float64(x[0])-mean, float64(x[1])-mean, float64(x[2])-mean, float64(x[3])-mean
@@ -246,7 +280,10 @@ func squaresAbout[T Float](x []T, mean float64) float64 {
 }
 
 // gradientSums returns the sums of h and of h * n, h = dy * gain.
-func gradientSums[T Float](dy, gain, n []T) (sumH, sumHN float64) {
+func gradientSums[T Float](p path, dy, gain, n []T) (sumH, sumHN float64) {
+	if p > portable {
+		return fastGradientSums(p, single(n), single(dy), single(gain))
+	}
 	var h0, h1, n0, n1 float64
 	for len(n) >= 2 && len(dy) >= 2 && len(gain) >= 2 {
 		a, b := float64(dy[0]*gain[0]), float64(dy[1]*gain[1])

@@ -23,6 +23,7 @@ type NormRead[T Float] struct {
 
 	forward  normReadForward[T]
 	backward normReadBackward[T]
+	path     path
 }
 
 // Forward computes out [tokens, R, Dv] from x [tokens, Dk, Dv], gain [Dk, Dv] and
@@ -31,6 +32,7 @@ type NormRead[T Float] struct {
 func (k *NormRead[T]) Forward(p *Pool, out, x, gain, keys, mean, rstd []T, d NormReadParams) {
 	t := &k.forward
 	t.out, t.x, t.gain, t.keys, t.mean, t.rstd, t.d = out, x, gain[:d.Dk*d.Dv], keys, mean, rstd, d
+	t.path = pathOf[T](k.path)
 	t.workers = growKept(t.workers, p.Threads())
 	p.Do(d.Tokens, t)
 }
@@ -49,6 +51,7 @@ func (k *NormRead[T]) Backward(p *Pool, dx, dgain, dkeys, dout, x, gain, keys, m
 	t.dx, t.dout, t.x, t.gain, t.keys, t.mean, t.rstd, t.d = dx, dout, x, gain[:d.Dk*d.Dv], keys, mean, rstd, d
 	t.addend = k.Addend
 	t.wantGain, t.wantKeys = dgain != nil, dkeys != nil
+	t.path = pathOf[T](k.path)
 	t.workers = growKept(t.workers, p.Threads())
 	t.dgain = growKept(t.dgain, p.Threads())
 	t.dkeys = growKept(t.dkeys, p.Threads())
@@ -72,6 +75,7 @@ type normReadScratch[T Float] struct {
 type normReadForward[T Float] struct {
 	out, x, gain, keys, mean, rstd []T
 	d                              NormReadParams
+	path                           path
 	workers                        []normReadScratch[T]
 }
 
@@ -82,9 +86,9 @@ func (t *normReadForward[T]) Part(worker, lo, hi int) {
 	for i := lo; i < hi; i++ {
 		x := t.x[i*size : (i+1)*size]           // [Dk, Dv]
 		out := t.out[i*outSize : (i+1)*outSize] // [R, Dv]
-		s := rowStatistics(x, d.RMS, d.Eps)
+		s := rowStatistics(t.path, x, d.RMS, d.Eps)
 		s.save(t.mean, t.rstd, i)
-		s.scale(w.xn, x, t.gain)
+		s.scale(t.path, w.xn, x, t.gain)
 		w.gemm.Run(false, false, d.R, d.Dv, d.Dk, 1, t.keys, d.Dk, w.xn, d.Dv, 0, out, d.Dv)
 	}
 }
@@ -94,6 +98,7 @@ type normReadBackward[T Float] struct {
 	addend                              []T
 	wantGain, wantKeys                  bool
 	d                                   NormReadParams
+	path                                path
 	workers                             []normReadScratch[T]
 	dgain, dkeys                        []blockedSum[T] // one a worker
 }
@@ -102,13 +107,13 @@ func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 	d, w := t.d, &t.workers[worker]
 	size, outSize := d.Dk*d.Dv, d.R*d.Dv
 	w.n, w.xn, w.dxn = grow(w.n, size), grow(w.xn, size), grow(w.dxn, size)
-	t.dgain[worker].reset(size)
-	t.dkeys[worker].reset(d.R * d.Dk)
+	t.dgain[worker].reset(t.path, size)
+	t.dkeys[worker].reset(t.path, d.R*d.Dk)
 	for i := lo; i < hi; i++ {
 		dout := t.dout[i*outSize : (i+1)*outSize] // [R, Dv]
 		x := t.x[i*size : (i+1)*size]             // [Dk, Dv]
-		s := savedStatistics(x, t.mean, t.rstd, i, d.RMS)
-		s.normalize(w.n, x)
+		s := savedStatistics(t.path, x, t.mean, t.rstd, i, d.RMS)
+		s.normalize(t.path, w.n, x)
 		if t.wantKeys {
 			t.addKeys(w, &t.dkeys[worker], dout)
 		}
@@ -117,16 +122,11 @@ func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 		}
 		w.gemm.Run(true, false, d.Dk, d.Dv, d.R, 1, t.keys, d.Dk, dout, d.Dv, 0, w.dxn, d.Dv)
 		if t.wantGain {
-			addProducts(t.dgain[worker].block, w.dxn, w.n)
+			addProducts(t.path, t.dgain[worker].block, w.dxn, w.n)
 			t.dgain[worker].added()
 		}
-		switch {
-		case t.dx == nil:
-		case t.addend == nil:
-			normGradient(t.dx[i*size:(i+1)*size], w.dxn, t.gain, w.n, s.rstd, d.RMS)
-		default:
-			normGradient(w.n, w.dxn, t.gain, w.n, s.rstd, d.RMS)
-			addRow(t.dx[i*size:(i+1)*size], t.addend[i*size:(i+1)*size], w.n)
+		if t.dx != nil {
+			normGradient(t.path, t.dx[i*size:(i+1)*size], rowOf(t.addend, i, size), w.dxn, t.gain, w.n, s.rstd, d.RMS)
 		}
 	}
 }
@@ -134,13 +134,17 @@ func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 // addKeys adds one token's dout Xn^T to the gradient of the keys.
 func (t *normReadBackward[T]) addKeys(w *normReadScratch[T], dkeys *blockedSum[T], dout []T) {
 	d := t.d
-	multiply(w.xn, w.n, t.gain)
+	multiply(t.path, w.xn, w.n, t.gain)
 	w.gemm.Run(false, true, d.R, d.Dk, d.Dv, 1, dout, d.Dv, w.xn, d.Dv, 1, dkeys.block, d.Dk)
 	dkeys.added()
 }
 
 // multiply computes out = a * b, element by element.
-func multiply[T Float](out, a, b []T) {
+func multiply[T Float](p path, out, a, b []T) {
+	if p > portable {
+		fastMultiply(p, single(out), single(a), single(b))
+		return
+	}
 	a, b = a[:len(out)], b[:len(out)]
 	for j, v := range a {
 		out[j] = v * b[j]

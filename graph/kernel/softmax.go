@@ -5,11 +5,14 @@ import "math"
 // The rows of a softmax, shared by attention and cross-entropy. A row is made in two
 // passes: its largest value, then exp(x - largest) in place together with its sum.
 
-// softmaxExp replaces every x by exp(x - shift) and returns the sum of the results,
-// added in order in float64. In float32 the result is within 0.51 units in the last
-// place of exp of the float32 difference, subnormal numbers included; float64 is
-// math.Exp. A NaN gives NaN.
-func softmaxExp[T Float](x []T, shift T) float64 {
+// softmaxExp replaces every x by exp(x - shift) and returns the sum of the results in
+// float64. In float32 the result is within 0.51 units in the last place of exp of the
+// difference, subnormal numbers included; the portable form rounds the difference to
+// float32 first. float64 is math.Exp. A NaN gives NaN.
+func softmaxExp[T Float](p path, x []T, shift T) float64 {
+	if p > portable {
+		return fastExp(p, single(x), float64(shift))
+	}
 	switch x := any(x).(type) {
 	case []float32:
 		return softmaxExp32(x, float32(shift))
@@ -50,7 +53,10 @@ func softmaxExp64(x []float64, shift float64) float64 {
 
 // softmaxMax returns the largest value of x, -Inf if x is empty. If x holds a NaN, the
 // result is NaN or the largest of the rest: softmaxExp's sum is NaN with either.
-func softmaxMax[T Float](x []T) T {
+func softmaxMax[T Float](p path, x []T) T {
+	if p > portable {
+		return T(fastMax(p, single(x)))
+	}
 	if x, ok := any(x).([]float32); ok {
 		return T(softmaxMax32(x))
 	}
@@ -80,4 +86,71 @@ func softmaxMax32(x []float32) float32 {
 // magnitude bits of negative ones over. It is its own inverse.
 func orderedBits(bits uint32) int32 {
 	return int32(bits) ^ int32(uint32(int32(bits)>>31)>>1)
+}
+
+// softmaxGradient turns the logits x, less slope times the distance of their keys, into
+// the probabilities exp(x - lse), and dp, the gradient of these, into that of the logits:
+//
+//	p_i = exp(x_i - slope * (far - i) - lse),  dx_i = p_i * (dp_i - delta)
+func softmaxGradient[T Float](p path, x, dp []T, slope float64, far int, lse, delta T) {
+	if p > portable {
+		fastSoftmaxGradient(p, single(x), single(dp), float64(T(slope)), float64(far), float64(lse), float64(delta))
+		return
+	}
+	addDistances(x, slope, far)
+	softmaxExp(p, x, lse)
+	for i, d := range dp[:len(x)] {
+		dp[i] = x[i] * (d - delta)
+	}
+}
+
+// distancesMax subtracts slope * (far - i) from x_i, for keys that follow one another,
+// and returns the largest of the results as softmaxMax does.
+func distancesMax[T Float](p path, x []T, slope float64, far int) T {
+	if p > portable && slope != 0 {
+		return T(fastDistancesMax(p, single(x), float32(slope), float32(far)))
+	}
+	addDistances(x, slope, far)
+	return softmaxMax(p, x)
+}
+
+// addDistances subtracts slope * (far - i) from x_i.
+func addDistances[T Float](x []T, slope float64, far int) {
+	if slope == 0 {
+		return
+	}
+	s, f := T(slope), T(far)
+	for i := range x {
+		x[i] -= s * (f - T(i))
+	}
+}
+
+// scaleRow multiplies a row by s.
+func scaleRow[T Float](p path, row []T, s T) {
+	if p > portable {
+		fastScale(p, single(row), single(row), float32(s))
+		return
+	}
+	for i := range row {
+		row[i] *= s
+	}
+}
+
+// rowDot is x . y; in float32 the portable form sums in four interleaved parts.
+func rowDot[T Float](p path, x, y []T) T {
+	if p > portable {
+		return T(fastDot(p, single(x), single(y)))
+	}
+	var s0, s1, s2, s3 T
+	for len(x) >= 4 && len(y) >= 4 {
+		s0 += x[0] * y[0]
+		s1 += x[1] * y[1]
+		s2 += x[2] * y[2]
+		s3 += x[3] * y[3]
+		x, y = x[4:], y[4:]
+	}
+	for c, v := range x {
+		s0 += v * y[c]
+	}
+	return (s0 + s1) + (s2 + s3)
 }

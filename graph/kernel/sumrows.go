@@ -2,8 +2,9 @@ package kernel
 
 // SumRows sums the rows of a matrix: the gradient of a bias that was added to each.
 type SumRows[T Float] struct {
-	sum sumRowsTask[T]
-	add addBiasTask[T]
+	sum  sumRowsTask[T]
+	add  addBiasTask[T]
+	path path
 }
 
 // Run computes out[j] (+)= sum over i of x[i, j], with x [rows, width] and out [width].
@@ -12,13 +13,13 @@ type SumRows[T Float] struct {
 func (k *SumRows[T]) Run(p *Pool, out, x []T, rows, width int, accumulate bool) {
 	t := &k.sum
 	t.out, t.x, t.rows, t.accumulate = out[:width], x[:rows*width], rows, accumulate
-	t.sums = growKept(t.sums, p.Threads())
+	t.sums, t.path = growKept(t.sums, p.Threads()), pathOf[T](k.path)
 	p.Do(columnGroups(width), t)
 }
 
 // AddBias adds bias [width] to every row of y [rows, width], in place.
 func (k *SumRows[T]) AddBias(p *Pool, y, bias []T, rows, width int) {
-	k.add = addBiasTask[T]{y: y[:rows*width], bias: bias[:width]}
+	k.add = addBiasTask[T]{y: y[:rows*width], bias: bias[:width], path: pathOf[T](k.path)}
 	p.Do(rows, &k.add)
 }
 
@@ -38,6 +39,7 @@ type sumRowsTask[T Float] struct {
 	rows       int
 	accumulate bool
 	sums       []blockedSum[T] // one a worker
+	path       path
 }
 
 func (t *sumRowsTask[T]) Part(worker, lo, hi int) {
@@ -47,26 +49,33 @@ func (t *sumRowsTask[T]) Part(worker, lo, hi int) {
 		return
 	}
 	s := &t.sums[worker]
-	s.reset(end - first)
+	s.reset(t.path, end-first)
 	for i := range t.rows {
-		addTo(s.block, t.x[i*width+first:i*width+end])
+		addTo(t.path, s.block, t.x[i*width+first:i*width+end])
 		s.added()
 	}
 	s.flush()
 	s.store(t.out[first:end], t.accumulate)
 }
 
-type addBiasTask[T Float] struct{ y, bias []T }
+type addBiasTask[T Float] struct {
+	y, bias []T
+	path    path
+}
 
 func (t *addBiasTask[T]) Part(_, lo, hi int) {
 	width := len(t.bias)
 	for i := lo; i < hi; i++ {
-		addTo(t.y[i*width:(i+1)*width], t.bias)
+		addTo(t.path, t.y[i*width:(i+1)*width], t.bias)
 	}
 }
 
 // addTo computes out += x.
-func addTo[T Float](out, x []T) {
+func addTo[T Float](p path, out, x []T) {
+	if p > portable {
+		fastAddTo(p, single(out), single(x))
+		return
+	}
 	x = x[:len(out)]
 	for j, v := range x {
 		out[j] += v
@@ -79,13 +88,14 @@ type blockedSum[T Float] struct {
 	block []T       // where the next term is added
 	total []float64 // the blocks before
 	terms int       // terms in block
+	path  path
 }
 
 const blockTerms = 32
 
 // reset starts a sum of terms of n elements.
-func (s *blockedSum[T]) reset(n int) {
-	s.block, s.total, s.terms = grow(s.block, n), grow(s.total, n), 0
+func (s *blockedSum[T]) reset(p path, n int) {
+	s.block, s.total, s.terms, s.path = grow(s.block, n), grow(s.total, n), 0, p
 	clear(s.block)
 	clear(s.total)
 }
@@ -99,12 +109,16 @@ func (s *blockedSum[T]) added() {
 
 // flush adds the block to the total.
 func (s *blockedSum[T]) flush() {
+	s.terms = 0
+	if s.path > portable {
+		fastFlush(s.path, single(s.block), s.total)
+		return
+	}
 	total := s.total[:len(s.block)]
 	for j, v := range s.block {
 		total[j] += float64(v)
 	}
 	clear(s.block)
-	s.terms = 0
 }
 
 // store writes the total to out, or adds it.

@@ -28,6 +28,9 @@ func checkCost(t *testing.T, c models.Config) {
 	assert.Equal(t, p.ForwardFLOPs(), cost.ForwardFLOPs*tokens, "FLOPs of %d tokens", tokens)
 	assert.Equal(t, 3*cost.ForwardFLOPs, cost.TrainFLOPs())
 	assert.Equal(t, p.Memory().Activations, cost.ActivationBytes*tokens, "activation bytes of %d tokens", tokens)
+	recomputed := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Training: true, Recompute: graph.RecomputeBlock})
+	assert.Less(t, recomputed.Memory().Activations, p.Memory().Activations, "activation bytes with recomputation")
+	assert.Equal(t, p.ForwardFLOPs(), recomputed.ForwardFLOPs(), "recomputation is not part of the forward pass")
 	assert.Equal(t, c.StreamSize(), cost.StreamSize)
 
 	hooked := Compile(t, c, store, Setup{Hooks: graph.Hooks{"embedding.out": nil}})

@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -19,7 +20,13 @@ func checkSeeds(t *testing.T, c models.Config) {
 	first, wide := NewStore(t, c, tensor.Float32, 1), NewStore(t, c, tensor.Float64, 1)
 	requireSame(t, Values(first), Values(NewStore(t, c, tensor.Float32, 1)), "the same seed")
 	other := NewStore(t, c, tensor.Float32, 2)
+	draws := map[float64]string{} // the first draw of each parameter
 	for _, p := range first.Params() {
+		if p.Init.Std > 0 {
+			draw := wide.Param(p.Name).Value.Float64s()[0] / p.Init.Std
+			assert.Empty(t, draws[math.Round(draw*1e9)], "%q begins like that parameter", p.Name)
+			draws[math.Round(draw*1e9)] = p.Name
+		}
 		assert.Equal(t, p.Init.Std == 0, slices.Equal(p.Value.Float32s(), other.Param(p.Name).Value.Float32s()), "%q of another seed", p.Name)
 		for i, v := range wide.Param(p.Name).Value.Float64s() {
 			require.Equal(t, float32(v), p.Value.Float32s()[i], "%q in float64", p.Name)

@@ -12,6 +12,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // Chart is a bar chart: rows from the top down, in each a bar for every series.
@@ -20,7 +22,7 @@ type Chart struct {
 	Axis   string   // what the bars' length is, with its unit
 	Series []string // names for the legend; one series needs none
 	Rows   []Row
-	Format string // of the number behind a bar; "" is %.4g
+	Format string // of the number behind a bar; "" is %.0f
 }
 
 // Row is one row's bars: a value a series, NaN where there is none.
@@ -34,6 +36,7 @@ const (
 	width     = 20 * vg.Centimeter
 	margin    = 2.6 * vg.Centimeter // title, axis and legend
 	thickness = 0.42 * vg.Centimeter
+	edge      = 0.2 * vg.Centimeter
 	gap       = 0.22 * vg.Centimeter // between rows
 	headroom  = 1.14                 // of the axis over the longest bar, for the numbers
 )
@@ -68,10 +71,8 @@ func (c Chart) Write(w io.Writer) error {
 	p.Y.Min, p.Y.Max = -0.6, float64(len(c.Rows))-0.4
 	p.Legend.Top = false
 	height := margin + vg.Length(len(c.Rows))*(vg.Length(series)*thickness+gap)
-	picture, err := p.WriterTo(width, height, "svg")
-	if err != nil {
-		return errors.WithStack(err)
-	}
+	picture := vgsvg.New(width, height)
+	p.Draw(draw.Crop(draw.New(picture), edge, -edge, edge, -edge))
 	_, err = picture.WriteTo(w)
 	return errors.WithStack(err)
 }
@@ -145,7 +146,7 @@ func (c Chart) addSeries(p *plot.Plot, s, series int) error {
 
 func (c Chart) number(v float64) string {
 	if c.Format == "" {
-		return fmt.Sprintf("%.4g", v)
+		return fmt.Sprintf("%.0f", v)
 	}
 	return fmt.Sprintf(c.Format, v)
 }

@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+"""The RMT and the transformer of this project in PyTorch, to be timed beside it.
+
+Both are written the way a PyTorch user would: whole-tensor operations, einsum-like products
+for READ and WRITE, scaled_dot_product_attention, torch.optim.AdamW. Pre-norm LayerNorm
+without bias, learned positions, attention logits over (layer + 1), untied unembedding,
+cross-entropy with z-loss 1e-4.
+
+  pytorch.py rmt --layers 6 --dk 32 --dv 32 --rank 12 --ff 1536 [--compile]
+  pytorch.py transformer --layers 6 --width 384 --heads 12 --ff 1536 [--compile]
+
+prints one line of JSON: parameters, median milliseconds a step, tokens a second, the first
+loss and the peak of resident memory. With --serve it makes steps when cmd/bench asks for
+them (cmd/bench/serve.go describes the lines); `pytorch.py gemm --serve` times products.
+"""
+import argparse
+import json
+import math
+import statistics
+import sys
+import time
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+Z_LOSS = 1e-4
+
+
+class Norm(nn.Module):
+    """LayerNorm over the last axes jointly, with a gain and no bias."""
+
+    def __init__(self, *shape):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(shape))
+
+    def forward(self, x):
+        return F.layer_norm(x, self.gain.shape, self.gain, None, 1e-6)
+
+
+def normal(*shape, std):
+    return nn.Parameter(torch.randn(shape) * std)
+
+
+def hidden(inputs, outputs):
+    """A linear map without bias."""
+    return nn.Linear(inputs, outputs, bias=False)
+
+
+class FeedForward(nn.Module):
+    def __init__(self, o, width):
+        super().__init__()
+        self.inner, self.outer = hidden(width, o.ff), hidden(o.ff, width)
+        self.form = "tanh" if o.gelu == "tanh" else "none"
+
+    def forward(self, u):
+        return self.outer(F.gelu(self.inner(u), approximate=self.form))
+
+
+def attend(q, k, v, layer):
+    """Causal attention of heads [batch, head, token, entry]."""
+    scale = 1 / (math.sqrt(q.size(-1)) * (layer + 1))
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale)
+
+
+class VectorBlock(nn.Module):
+    """A transformer's block: the stream is [batch, token, width]."""
+
+    def __init__(self, o, layer):
+        super().__init__()
+        self.layer, self.heads = layer, o.heads
+        self.norm1, self.norm2 = Norm(o.width), Norm(o.width)
+        self.qkv, self.out = hidden(o.width, 3 * o.width), hidden(o.width, o.width)
+        self.feedforward = FeedForward(o, o.width)
+
+    def forward(self, h):
+        batch, tokens, width = h.shape
+        packed = self.qkv(self.norm1(h)).view(batch, tokens, 3, self.heads, width // self.heads)
+        q, k, v = packed.permute(2, 0, 3, 1, 4)
+        mixed = attend(q, k, v, self.layer).transpose(1, 2).reshape(batch, tokens, width)
+        h = h + self.out(mixed)
+        return h + self.feedforward(self.norm2(h))
+
+
+class MatrixBlock(nn.Module):
+    """An RMT's block: the stream is [batch, token, Dv, Dk], so that READ and WRITE are
+    products with keys [Dk, R] and [R, Dk] from the right."""
+
+    def __init__(self, o, layer):
+        super().__init__()
+        self.layer, self.rank, self.dv = layer, o.rank, o.dv
+        self.norm1, self.norm2 = Norm(o.dv, o.dk), Norm(o.dv, o.dk)
+        read, write = 1 / math.sqrt(o.dk), 1 / math.sqrt(o.rank)
+        self.read_heads, self.write_heads = normal(o.dk, 3 * o.rank, std=read), normal(o.rank, o.dk, std=write)
+        self.read_features, self.write_features = normal(o.dk, o.rank, std=read), normal(o.rank, o.dk, std=write)
+        self.feedforward = FeedForward(o, o.rank * o.dv)
+
+    def forward(self, x):
+        batch, tokens = x.shape[:2]
+        packed = (self.norm1(x) @ self.read_heads).view(batch, tokens, self.dv, 3, self.rank)
+        q, k, v = packed.permute(3, 0, 4, 1, 2)  # each [batch, head, token, Dv]
+        x = x + attend(q, k, v, self.layer).permute(0, 2, 3, 1) @ self.write_heads
+        u = (self.norm2(x) @ self.read_features).flatten(2)
+        return x + self.feedforward(u).view(batch, tokens, self.dv, self.rank) @ self.write_features
+
+
+class VectorEnds(nn.Module):
+    """The ways in and out of a transformer."""
+
+    def __init__(self, o):
+        super().__init__()
+        self.norm = Norm(o.width)
+
+    def enter(self, tokens, positions):
+        return tokens + positions
+
+    def leave(self, h):
+        return self.norm(h)
+
+
+class MatrixEnds(nn.Module):
+    """The ways in and out of an RMT: embeddings are written, features are read."""
+
+    def __init__(self, o):
+        super().__init__()
+        self.shape = (o.dv, o.rank)
+        self.norm = Norm(o.dv, o.dk)
+        std = 1 / math.sqrt(o.rank)
+        self.write_tokens, self.write_positions = normal(o.rank, o.dk, std=std), normal(o.rank, o.dk, std=std)
+        self.read = normal(o.dk, o.rank, std=1 / math.sqrt(o.dk))
+
+    def enter(self, tokens, positions):
+        return tokens.unflatten(-1, self.shape) @ self.write_tokens + positions.unflatten(-1, self.shape) @ self.write_positions
+
+    def leave(self, x):
+        return (self.norm(x) @ self.read).flatten(2)
+
+
+class LanguageModel(nn.Module):
+    """forward returns the loss of predicting targets."""
+
+    def __init__(self, o):
+        super().__init__()
+        width = o.rank * o.dv if o.model == "rmt" else o.width
+        self.tokens, self.positions = nn.Embedding(o.vocab, width), nn.Embedding(o.seq, width)
+        nn.init.normal_(self.tokens.weight, std=0.02)
+        nn.init.normal_(self.positions.weight, std=0.02)
+        ends, block = (MatrixEnds, MatrixBlock) if o.model == "rmt" else (VectorEnds, VectorBlock)
+        self.ends = ends(o)
+        self.blocks = nn.ModuleList(block(o, layer) for layer in range(o.layers))
+        self.unembedding = hidden(width, o.vocab)
+
+    def forward(self, ids, targets):
+        x = self.ends.enter(self.tokens(ids), self.positions(torch.arange(ids.size(1))))
+        for block in self.blocks:
+            x = block(x)
+        logits = self.unembedding(self.ends.leave(x)).flatten(0, 1)
+        log_z = torch.logsumexp(logits, -1)
+        return F.cross_entropy(logits, targets.flatten()) + Z_LOSS * log_z.square().mean()
+
+
+class Training:
+    """Full steps on one batch of random tokens: gradients to nothing, forward, backward, AdamW."""
+
+    def __init__(self, o):
+        torch.manual_seed(o.seed)
+        self.model = LanguageModel(o)
+        self.call = torch.compile(self.model) if o.compile else self.model
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), 1e-3, betas=(0.9, 0.95), weight_decay=1e-4)
+        rows = torch.randint(o.vocab, (o.batch, o.seq + 1))
+        self.ids, self.targets = rows[:, :-1].contiguous(), rows[:, 1:].contiguous()
+
+    def parameters(self):
+        return sum(p.numel() for p in self.model.parameters())
+
+    def step(self):
+        """Returns the seconds of a step and its loss."""
+        begin = time.perf_counter()
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self.call(self.ids, self.targets)
+        loss.backward()
+        self.optimizer.step()
+        return time.perf_counter() - begin, loss.detach()
+
+
+class Product:
+    """C [m, n] = op(A) [m, k] op(B) [k, n]; ta and tb: A and B are stored transposed."""
+
+    def __init__(self, m, k, n, ta, tb):
+        self.a = torch.randn(k, m).t() if ta else torch.randn(m, k)
+        self.b = torch.randn(n, k).t() if tb else torch.randn(k, n)
+        self.c = torch.empty(m, n)
+        self.run()
+
+    def run(self):
+        torch.mm(self.a, self.b, out=self.c)
+
+    def seconds(self, at_least):
+        """Times at least two calls, for about that many seconds."""
+        each, start = [], time.perf_counter()
+        while len(each) < 2 or time.perf_counter() - start < at_least:
+            begin = time.perf_counter()
+            self.run()
+            each.append(time.perf_counter() - begin)
+        return each
+
+
+def peak_bytes():
+    """The most memory this process has had resident; 0 where the system does not say."""
+    try:
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):
+        return 0
+
+
+def say(**line):
+    print(json.dumps(line), flush=True)
+
+
+def serve_steps(o):
+    training = Training(o)
+    for _ in range(o.warm_up):
+        training.step()
+    say(facts={"parameters": training.parameters(), "version": "torch " + torch.__version__})
+    for line in sys.stdin:
+        steps = [training.step() for _ in range(int(line))]
+        say(seconds=[seconds for seconds, _ in steps], loss=steps[-1][1].item(), peak_bytes=peak_bytes())
+
+
+def serve_products():
+    say(facts={"parameters": 0, "version": "torch " + torch.__version__})
+    shape, product = None, None
+    for line in sys.stdin:
+        *wanted, at_least = line.split()
+        if wanted != shape:
+            m, k, n, ta, tb = wanted
+            shape, product = wanted, Product(int(m), int(k), int(n), ta == "true", tb == "true")
+        say(seconds=product.seconds(float(at_least)))
+
+
+def report(o):
+    training = Training(o)
+    first = training.step()[1].item()
+    for _ in range(o.warm_up - 1):
+        training.step()
+    seconds = statistics.median(training.step()[0] for _ in range(o.steps))
+    say(model=o.model, torch=torch.__version__, parameters=training.parameters(), ms_per_step=round(1e3 * seconds, 1),
+        tokens_per_s=round(o.batch * o.seq / seconds), first_loss=round(first, 4), peak_mb=peak_bytes() >> 20)
+
+
+def options():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("model", choices=["rmt", "transformer", "gemm"])
+    defaults = dict(layers=6, dk=32, dv=32, rank=12, width=384, heads=12, ff=1536, vocab=50257, seq=256, batch=8,
+                    steps=8, threads=2, seed=0)
+    for name, value in defaults.items():
+        p.add_argument("--" + name, type=int, default=value)
+    p.add_argument("--warm-up", type=int, default=2)
+    p.add_argument("--gelu", choices=["tanh", "exact"], default="tanh")
+    p.add_argument("--compile", action="store_true")
+    p.add_argument("--serve", action="store_true")
+    return p.parse_args()
+
+
+def main():
+    o = options()
+    torch.set_num_threads(o.threads)
+    if o.model == "gemm":
+        serve_products()
+    elif o.serve:
+        serve_steps(o)
+    else:
+        report(o)
+
+
+if __name__ == "__main__":
+    main()

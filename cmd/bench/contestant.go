@@ -1,0 +1,64 @@
+package main
+
+import (
+	"math/rand/v2"
+
+	"github.com/pkg/errors"
+)
+
+// contestant trains one model, a step at a time, on one batch of random tokens.
+type contestant interface {
+	// step makes a full training step: forward, backward, clipping, AdamW. It returns the
+	// loss before the update.
+	step() (float64, error)
+	// facts describes it.
+	facts() facts
+	close()
+}
+
+// facts are what a contestant says of itself before it is timed.
+type facts struct {
+	Parameters int    `json:"parameters"`
+	Predicted  int    `json:"predicted_bytes,omitempty"` // weights, gradients, moments and buffers by its own plan; 0: it has none
+	Version    string `json:"version,omitempty"`
+}
+
+// The learning rate and the rest of AdamW, in every implementation.
+const (
+	learningRate = 1e-3
+	beta1        = 0.9
+	beta2        = 0.95
+	adamEps      = 1e-8
+	weightDecay  = 1e-4
+	clipNorm     = 1.0
+)
+
+// The implementations in this program.
+const (
+	ours  = "ours"
+	stock = "stock"
+)
+
+// newContestant makes the implementation of that name.
+func newContestant(name string, w workload, threads int) (contestant, error) {
+	switch name {
+	case ours:
+		return newOurs(w, threads)
+	case stock:
+		return newStock(w)
+	}
+	return nil, errors.Errorf("implementation %q: want %s or %s", name, ours, stock)
+}
+
+// randomBatch draws a workload's tokens and what follows each: the same ones each time.
+func randomBatch(w workload) (tokens, targets []int32) {
+	draw := rand.New(rand.NewPCG(1, 2))
+	for range w.Batch {
+		row := make([]int32, w.Config.Seq+1)
+		for i := range row {
+			row[i] = int32(draw.IntN(w.Config.Vocab))
+		}
+		tokens, targets = append(tokens, row[:w.Config.Seq]...), append(targets, row[1:]...)
+	}
+	return tokens, targets
+}

@@ -1,0 +1,144 @@
+// Command bench measures training speed on this machine: tokens a second, share of the
+// machine's peak, memory, the RMT's time beside the transformer's, and, side by side in
+// one run, PyTorch and stock Gorgonia.
+package main
+
+import (
+	"context"
+	"flag"
+	"os"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/cmd/internal/cli"
+)
+
+func main() {
+	if text, child := os.LookupEnv(childVariable); child {
+		os.Exit(serve(text, os.Stdin, os.Stdout))
+	}
+	os.Exit(cli.Main(command(), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+func command() cli.Command {
+	var c call
+	return cli.Command{
+		Name:    "bench",
+		Summary: "measure training speed: tokens/s, share of the machine's peak, memory, RMT against transformer",
+		Example: []string{
+			"go run ./cmd/bench",
+			"go run ./cmd/bench -models rmt-46m,transformer-49m -pytorch=python3 -svg bench.svg",
+			"go run ./cmd/bench -gemm -pytorch      # matrix products alone",
+			"go run ./cmd/bench -stock              # against stock Gorgonia",
+			"go run ./cmd/bench -threads-scaling -models rmt-46m",
+		},
+		Notes: []string{
+			"Each model trains in a process of its own on random tokens: full steps with clipping and AdamW, the median after a",
+			"warm-up. Those that are compared take turns, so that a slow minute of the machine is a slow minute for all.",
+			"The machine's peak is that of our matrix product, measured between the turns. Nothing else should run meanwhile.",
+		},
+		Flags: c.flags,
+		Run:   c.run,
+	}
+}
+
+// call is what the flags ask for.
+type call struct {
+	models, script, modes, svg     string
+	steps, rounds, threads         int
+	batch, seq                     int
+	json, stock, scaling, products bool
+	python                         interpreter
+}
+
+func (c *call) flags(flags *flag.FlagSet) {
+	flags.StringVar(&c.models, "models", "", "measure these models, `A,B`: those of -h's list or any preset; \"\": rmt-46m, transformer-49m, byte-rmt, byte-transformer, rmt-134m, transformer-162m")
+	flags.IntVar(&c.batch, "batch", 0, "train on `N` rows a step; 0: each model's own number")
+	flags.IntVar(&c.seq, "seq", 0, "train on rows of `N` tokens; 0: each model's own length")
+	flags.IntVar(&c.steps, "steps", 5, "time `N` steps in a turn")
+	flags.IntVar(&c.rounds, "rounds", 3, "give each `N` turns")
+	flags.IntVar(&c.threads, "threads", 0, "compute with `N` workers; 0: all cores")
+	flags.BoolVar(&c.json, "json", false, "write one JSON object")
+	flags.Var(&c.python, "pytorch", "compare with PyTorch, run by python3 or by PYTHON as in -pytorch=PYTHON")
+	flags.StringVar(&c.modes, "pytorch-modes", eager+","+compiled, "run PyTorch in these `MODES`")
+	flags.StringVar(&c.script, "script", "benchmarks/pytorch.py", "the PyTorch side is `FILE`")
+	flags.BoolVar(&c.stock, "stock", false, "compare a small transformer with the same one of stock Gorgonia nodes; no model table")
+	flags.BoolVar(&c.scaling, "threads-scaling", false, "compare one thread with all; no model table")
+	flags.BoolVar(&c.products, "gemm", false, "measure matrix products; no model table")
+	flags.StringVar(&c.svg, "svg", "", "draw the models' speed into `FILE`")
+}
+
+// interpreter is the optional value of -pytorch.
+type interpreter string
+
+func (i *interpreter) String() string { return string(*i) }
+
+// IsBoolFlag lets -pytorch stand alone.
+func (i *interpreter) IsBoolFlag() bool { return true }
+
+// Set takes a Python, or the bare flag.
+func (i *interpreter) Set(value string) error {
+	switch value {
+	case "true":
+		value = "python3"
+	case "false":
+		value = ""
+	}
+	*i = interpreter(value)
+	return nil
+}
+
+func (c *call) run(ctx context.Context, out cli.Output) error {
+	chosen, err := c.workloads()
+	if err != nil {
+		return cli.Usage(err)
+	}
+	b := &bench{schedule: schedule{rounds: c.rounds, steps: c.steps, warmUp: warmUpSteps}, out: out}
+	if err := c.preparePyTorch(ctx, b); err != nil {
+		return cli.Usage(err)
+	}
+	b.machine = newMachine(c.threads)
+	defer b.machine.close()
+	r := &report{Machine: b.machine}
+	if err := c.measure(ctx, b, chosen, r); err != nil {
+		return err
+	}
+	if c.svg != "" {
+		if err := checkpoint.WriteFileAtomic(c.svg, speedChart(r).Write); err != nil {
+			return err
+		}
+	}
+	if c.json {
+		return out.PrintJSON(r)
+	}
+	return out.Print(r.String())
+}
+
+// measure fills the sections of a report.
+func (c *call) measure(ctx context.Context, b *bench, chosen []workload, r *report) (err error) {
+	if c.products {
+		if r.Gemm, err = b.gemm(ctx); err != nil {
+			return err
+		}
+	}
+	if c.stock {
+		if r.Stock, err = b.stock(ctx, stockWorkload()); err != nil {
+			return err
+		}
+	}
+	if c.scaling {
+		if r.Scaling, err = b.scaling(ctx, chosen); err != nil {
+			return err
+		}
+	}
+	if c.products || c.stock || c.scaling {
+		return nil
+	}
+	if r.Models, err = b.models(ctx, chosen); err != nil {
+		return err
+	}
+	r.Sizes = compareSizes(r.Models)
+	if b.torch != nil {
+		r.PyTorch, err = b.pytorch(ctx, chosen)
+	}
+	return err
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+)
+
+// bench measures what the flags ask for.
+type bench struct {
+	schedule schedule
+	machine  *machine
+	torch    *pytorch // nil: not asked for
+	modes    []string // of PyTorch
+	out      cli.Output
+}
+
+// compare starts one process after the other, lets them take turns, and hands them to
+// use before it ends them.
+func (b *bench) compare(ctx context.Context, what string, starts []func() (*process, error), use func([]*process) error) error {
+	var processes []*process
+	defer func() {
+		for _, p := range processes {
+			p.close()
+		}
+	}()
+	b.out.Note(what + ": starting and warming up")
+	for _, start := range starts {
+		p, err := start()
+		if err != nil {
+			return err
+		}
+		processes = append(processes, p)
+	}
+	between := func(round int) {
+		b.machine.look()
+		b.out.Note(fmt.Sprintf("%s: round %d of %d", what, round+1, b.schedule.rounds))
+	}
+	if err := alternate(ctx, b.schedule, between, processes...); err != nil {
+		return err
+	}
+	return use(processes)
+}
+
+// own starts an implementation of this program.
+func (b *bench) own(ctx context.Context, implementation string, w workload, threads int) func() (*process, error) {
+	return func() (*process, error) {
+		return startOwn(ctx, order{Implementation: implementation, Workload: w, Threads: threads, WarmUp: b.schedule.warmUp})
+	}
+}
+
+// models measures ours, an RMT alternating with the transformer of its size.
+func (b *bench) models(ctx context.Context, chosen []workload) ([]modelResult, error) {
+	var results []modelResult
+	for _, group := range groups(chosen) {
+		var starts []func() (*process, error)
+		what := ""
+		for i, w := range group {
+			starts = append(starts, b.own(ctx, ours, w, b.machine.Threads))
+			what += []string{"", " and "}[min(i, 1)] + w.Name
+		}
+		err := b.compare(ctx, what, starts, func(processes []*process) error {
+			for i, p := range processes {
+				results = append(results, newModelResult(group[i], p))
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for i := range results {
+		results[i].Share = results[i].GFLOPS / b.machine.PeakGFLOPS
+	}
+	return results, nil
+}
+
+// groups puts the two models of a size together, in the order of the first.
+func groups(chosen []workload) [][]workload {
+	var all [][]workload
+	done := map[string]bool{}
+	for _, w := range chosen {
+		if done[w.Name] {
+			continue
+		}
+		group := []workload{w}
+		for _, pair := range sizePairs() {
+			for _, name := range []string{pair.RMT, pair.Transformer} {
+				other, ok := find(chosen, name)
+				if ok && name != w.Name && (w.Name == pair.RMT || w.Name == pair.Transformer) {
+					group = append(group, other)
+				}
+			}
+		}
+		for _, g := range group {
+			done[g.Name] = true
+		}
+		all = append(all, group)
+	}
+	return all
+}
+
+// pytorch compares each model with PyTorch's ways of running it.
+func (b *bench) pytorch(ctx context.Context, chosen []workload) ([]pytorchResult, error) {
+	var results []pytorchResult
+	for _, w := range chosen {
+		starts := []func() (*process, error){b.own(ctx, ours, w, b.machine.Threads)}
+		for _, mode := range b.modes {
+			starts = append(starts, func() (*process, error) {
+				return b.torch.startModel(ctx, w, mode, b.machine.Threads, b.schedule.warmUp)
+			})
+		}
+		err := b.compare(ctx, w.Name+" beside PyTorch", starts, func(p []*process) error {
+			r, err := newPyTorchResult(w, p[0], b.modes, p[1:])
+			results = append(results, r)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// scaling compares one thread with all.
+func (b *bench) scaling(ctx context.Context, chosen []workload) ([]scalingResult, error) {
+	var results []scalingResult
+	threads := b.machine.Threads
+	for _, w := range chosen {
+		starts := []func() (*process, error){b.own(ctx, ours, w, 1), b.own(ctx, ours, w, threads)}
+		err := b.compare(ctx, w.Name+" by threads", starts, func(p []*process) error {
+			results = append(results, newScalingResult(w, threads, p[0], p[1]))
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// stock compares ours with stock Gorgonia.
+func (b *bench) stock(ctx context.Context, w workload) (result *stockResult, err error) {
+	starts := []func() (*process, error){b.own(ctx, ours, w, b.machine.Threads), b.own(ctx, stock, w, b.machine.Threads)}
+	err = b.compare(ctx, w.Name+" beside stock Gorgonia", starts, func(p []*process) error {
+		r := newStockResult(w, p[0], p[1])
+		result = &r
+		return nil
+	})
+	return result, err
+}
+
+// gemm measures matrix products, beside PyTorch's if that was asked for.
+func (b *bench) gemm(ctx context.Context) ([]gemmResult, error) {
+	b.out.Note("matrix products")
+	if b.torch == nil {
+		return gemms(ctx, b.machine, b.schedule.rounds, gemmShapes(), nil)
+	}
+	theirs, err := b.torch.startGemm(ctx, b.machine.Threads)
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.close()
+	return gemms(ctx, b.machine, b.schedule.rounds, gemmShapes(), theirs)
+}
+
+// find returns the workload of a name.
+func find(list []workload, name string) (workload, bool) {
+	i := slices.IndexFunc(list, func(w workload) bool { return w.Name == name })
+	if i < 0 {
+		return workload{}, false
+	}
+	return list[i], true
+}

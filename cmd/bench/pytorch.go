@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/models"
+)
+
+// The ways to run PyTorch's side.
+const (
+	eager    = "eager"
+	compiled = "compile"
+)
+
+// pytorch says how to start the PyTorch script.
+type pytorch struct{ python, script string }
+
+// check tells early what is missing.
+func (p pytorch) check(ctx context.Context) error {
+	if _, err := os.Stat(p.script); err != nil {
+		return errors.Errorf("-script: want the PyTorch script, got %q, which cannot be read: run from the repository's folder", p.script)
+	}
+	out, err := exec.CommandContext(ctx, p.python, "-c", "import torch").CombinedOutput()
+	if err != nil {
+		return errors.Errorf("-pytorch: want a Python with torch, got %q (%v %s): benchmarks/README.md says how to install one", p.python, err, lastLine(out))
+	}
+	return nil
+}
+
+func lastLine(out []byte) string {
+	t := tail{}
+	_, _ = t.Write(out)
+	return t.String()
+}
+
+// startModel starts the script on a workload.
+func (p pytorch) startModel(ctx context.Context, w workload, mode string, threads, warmUp int) (*process, error) {
+	args := append(modelArguments(w), "--serve", "--threads", fmt.Sprint(threads), "--warm-up", fmt.Sprint(warmUp))
+	if mode == compiled {
+		args = append(args, "--compile")
+	}
+	return start("PyTorch "+mode+" "+w.Name, exec.CommandContext(ctx, p.python, append([]string{p.script}, args...)...))
+}
+
+// startGemm starts the script's matrix products.
+func (p pytorch) startGemm(ctx context.Context, threads int) (*process, error) {
+	return start("PyTorch gemm", exec.CommandContext(ctx, p.python, p.script, "gemm", "--serve", "--threads", fmt.Sprint(threads)))
+}
+
+// modelArguments describe a workload to the script.
+func modelArguments(w workload) []string {
+	c := w.Config
+	name, sizes := "transformer", []any{"--width", c.DModel, "--heads", c.Heads}
+	if c.Stream == models.StreamMatrix {
+		name, sizes = "rmt", []any{"--dk", c.Dk, "--dv", c.Dv, "--rank", c.Rank}
+	}
+	args := []string{name}
+	for _, v := range append(sizes, "--layers", c.Layers, "--ff", c.FF, "--vocab", c.Vocab, "--seq", c.Seq, "--batch", w.Batch, "--gelu", c.Gelu) {
+		args = append(args, fmt.Sprint(v))
+	}
+	return args
+}

@@ -1,0 +1,30 @@
+package main
+
+var adamWRoutines = []routine{{
+	name:   "AdamW",
+	doc:    "one step on weights, moments and gradient; see adamWTask.",
+	slices: singles("w", "dw", "m", "v"), unroll: 1, registers: 4,
+	numbers: singles("new1", "new2", "rate", "correct", "eps", "decay", "scale"),
+	work: func(b *builder) {
+		s, m, v, w := b.r(0), b.r(1), b.r(2), b.r(3)
+		b.load("dw", s)
+		b.op("VMULPS", b.number("scale"), s, s)
+		b.load("m", m)
+		b.op("VSUBPS", m, s, w)
+		b.op("VFMADD231PS", b.number("new1"), w, m) // m + new1 (s - m)
+		b.store(m, "m")
+		b.load("v", v)
+		b.op("VFMSUB213PS", v, s, s)
+		b.op("VFMADD231PS", b.number("new2"), s, v) // v + new2 (s^2 - v)
+		b.store(v, "v")
+		b.op("VMULPS", b.number("correct"), v, v)
+		b.op("VSQRTPS", v, v)
+		b.op("VADDPS", b.number("eps"), v, v)
+		b.op("VMULPS", b.number("rate"), m, m)
+		b.op("VDIVPS", v, m, m)
+		b.load("w", w)
+		b.op("VFMADD231PS", b.number("decay"), w, m)
+		b.op("VSUBPS", m, w, w)
+		b.store(w, "w")
+	},
+}}

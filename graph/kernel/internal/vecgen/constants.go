@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// constant is a number in all lanes of a vector, or a different one in each.
+type constant struct {
+	kind   kind
+	values []float64
+}
+
+func all(value float64) constant       { return constant{double, []float64{value}} }
+func allSingle(value float64) constant { return constant{single, []float64{value}} }
+
+// counting is 0, 1, 2, ... in the lanes of the longest vector.
+func counting(k kind) constant {
+	c := constant{kind: k}
+	for i := range 64 / k.size {
+		c.values = append(c.values, float64(i))
+	}
+	return c
+}
+
+const (
+	sqrtPi     = 1.77245385090551602729816748334
+	geluLinear = -2 * math.Sqrt2 / sqrtPi // -2u = x (geluLinear + geluCubic x^2)
+	geluCubic  = 0.044715 * geluLinear
+)
+
+// constants is what the routines name. exp2c is a polynomial for 2^f on |f| <= 1/2: the
+// one of degree 7 with the least largest relative error (Remez), 4e-11, and 8e-11 after
+// its constant term 0.99999999996 is made 1.
+var constants = map[string]constant{
+	"one":        all(1),
+	"log2e":      all(math.Log2E),
+	"exp2round":  all(0x1.8p52),
+	"exp2c1":     all(0.693147180728444573),
+	"exp2c2":     all(0.240226511981578894),
+	"exp2c3":     all(0.055504103534569235),
+	"exp2c4":     all(0.00961802725364381069),
+	"exp2c5":     all(0.00133339225562943514),
+	"exp2c6":     all(0.000154692911488946333),
+	"exp2c7":     all(0.0000152019232278869171),
+	"geluLow":    all(-15),
+	"geluHigh":   all(15),
+	"geluLeast":  all(-400),
+	"geluA":      all(geluLinear * math.Log2E),
+	"geluB":      all(geluCubic * math.Log2E),
+	"geluSlope":  all(geluLinear),
+	"geluSlope2": all(3 * geluCubic),
+	"expLow":     all(-104),
+	"expHigh":    all(89),
+	"minusInf":   allSingle(math.Inf(-1)),
+	"count":      counting(single),
+	"wideCount":  counting(double),
+}
+
+// emitConstants writes the named constants into the file's read-only data. AVX2 reads
+// them as whole vectors.
+func emitConstants(b *builder, names []string) {
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		c := b.constant(name)
+		values := c.values
+		for !b.masks && len(values)*c.kind.size < 4*b.lanes {
+			values = append(values, values...)
+		}
+		if len(values) > 1 {
+			values = values[:4*b.lanes/c.kind.size]
+		}
+		b.line("")
+		for i, v := range values {
+			bits := fmt.Sprintf("%#016x", math.Float64bits(v))
+			if c.kind == single {
+				bits = fmt.Sprintf("%#08x", math.Float32bits(float32(v)))
+			}
+			b.line("DATA %s<>+%d(SB)/%d, $%s", name, i*c.kind.size, c.kind.size, bits)
+		}
+		b.line("GLOBL %s<>(SB), RODATA|NOPTR, $%d", name, len(values)*c.kind.size)
+	}
+}
+
+// constant is a constant by name: one of the list, or the number of lanes.
+func (s isa) constant(name string) constant {
+	switch name {
+	case "lanesSingle":
+		return allSingle(float64(s.lanes))
+	case "lanesWide":
+		return all(float64(s.lanes / 2))
+	}
+	return constants[name]
+}

@@ -1,0 +1,90 @@
+package main
+
+// elementwiseRoutines are limited by loads and stores.
+var elementwiseRoutines = []routine{
+	{
+		name:   "AddTo",
+		doc:    "out = out + x.",
+		slices: singles("out", "x"), unroll: 4, registers: 2,
+		work: func(b *builder) { b.combine("VADDPS", "out", "x") },
+	},
+	{
+		name:   "SetSum",
+		doc:    "out = x + y.",
+		slices: singles("out", "x", "y"), unroll: 4, registers: 2,
+		work: func(b *builder) { b.combine("VADDPS", "x", "y") },
+	},
+	{
+		name:   "AddTwo",
+		doc:    "out = out + x + y.",
+		slices: singles("out", "x", "y"), unroll: 4, registers: 2,
+		work: func(b *builder) {
+			b.load("out", b.r(0))
+			b.load("x", b.r(1))
+			b.op("VADDPS", b.r(1), b.r(0), b.r(0))
+			b.load("y", b.r(1))
+			b.op("VADDPS", b.r(1), b.r(0), b.r(0))
+			b.store(b.r(0), "out")
+		},
+	},
+	{
+		name:   "Multiply",
+		doc:    "out = x * y.",
+		slices: singles("out", "x", "y"), unroll: 4, registers: 2,
+		work: func(b *builder) { b.combine("VMULPS", "x", "y") },
+	},
+	{
+		name:   "AddProducts",
+		doc:    "out = out + x * y.",
+		slices: singles("out", "x", "y"), unroll: 4, registers: 3,
+		work: func(b *builder) {
+			b.load("out", b.r(0))
+			b.load("x", b.r(1))
+			b.load("y", b.r(2))
+			b.op("VFMADD231PS", b.r(2), b.r(1), b.r(0))
+			b.store(b.r(0), "out")
+		},
+	},
+	{
+		name:   "Scale",
+		doc:    "out = factor * x.",
+		slices: singles("out", "x"), numbers: singles("factor"), unroll: 4, registers: 1,
+		work: func(b *builder) {
+			b.load("x", b.r(0))
+			b.op("VMULPS", b.number("factor"), b.r(0), b.r(0))
+			b.store(b.r(0), "out")
+		},
+	},
+	{
+		name:   "AddMultiple",
+		doc:    "out = out + factor * x.",
+		slices: singles("out", "x"), numbers: singles("factor"), unroll: 4, registers: 2,
+		work: func(b *builder) {
+			b.load("out", b.r(0))
+			b.load("x", b.r(1))
+			b.op("VFMADD231PS", b.number("factor"), b.r(1), b.r(0))
+			b.store(b.r(0), "out")
+		},
+	},
+	{
+		name:   "Flush",
+		doc:    "total = total + block in float64, and block = 0.",
+		slices: append(singles("block"), doubles("total")...), wide: true, unroll: 4, registers: 2,
+		work: func(b *builder) {
+			b.loadWidened("block", b.r(0))
+			b.loadDouble("total", b.r(1))
+			b.op("VADDPD", b.r(0), b.r(1), b.r(1))
+			b.storeDouble(b.r(1), "total")
+			b.zero(b.r(0))
+			b.storeNarrowed(b.r(0), "block")
+		},
+	},
+}
+
+// combine computes out = x op y.
+func (b *builder) combine(op, x, y string) {
+	b.load(x, b.r(0))
+	b.load(y, b.r(1))
+	b.op(op, b.r(1), b.r(0), b.r(0))
+	b.store(b.r(0), "out")
+}

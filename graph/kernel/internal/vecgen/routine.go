@@ -1,0 +1,86 @@
+package main
+
+// kind is an element type.
+type kind struct {
+	name string
+	size int
+}
+
+var (
+	single = kind{"float32", 4}
+	double = kind{"float64", 8}
+)
+
+// variable is a slice, a number or a result of a routine.
+type variable struct {
+	name string
+	kind kind
+}
+
+// routine is one vector function. All its slices have the same length.
+type routine struct {
+	name    string // in upper camel case
+	doc     string // what it computes, after the name
+	slices  []variable
+	numbers []variable
+	results []variable
+
+	wide      bool     // lanes are float64, else float32
+	unroll    int      // vectors taken in one turn of the loop
+	registers int      // that the work on one vector takes
+	kept      int      // registers that live through the loop, for each unrolled vector
+	constants []string // that the work uses
+
+	start  func(b *builder) // sets the kept registers
+	work   func(b *builder) // on one vector
+	finish func(b *builder) // writes the results
+}
+
+// routines lists everything.
+func routines() []routine {
+	var list []routine
+	for _, group := range [][]routine{geluRoutines, normRoutines, softmaxRoutines, adamWRoutines, elementwiseRoutines} {
+		list = append(list, group...)
+	}
+	return list
+}
+
+func singles(names ...string) []variable { return variables(single, names) }
+func doubles(names ...string) []variable { return variables(double, names) }
+
+func variables(k kind, names []string) []variable {
+	list := make([]variable, len(names))
+	for i, name := range names {
+		list[i] = variable{name, k}
+	}
+	return list
+}
+
+// step is the number of elements in one vector.
+func (r *routine) step(s isa) int {
+	if r.wide {
+		return s.lanes / 2
+	}
+	return s.lanes
+}
+
+// frame lays out arguments and results: pointers, the length, numbers, results.
+func (r *routine) frame() (offsets map[string]int, size int) {
+	offsets = map[string]int{}
+	for _, s := range r.slices {
+		offsets[s.name] = size
+		size += 8
+	}
+	offsets["n"] = size
+	size += 8
+	for i, v := range append(append([]variable(nil), r.numbers...), r.results...) {
+		align := v.kind.size
+		if i == len(r.numbers) { // results start anew
+			align = 8
+		}
+		size = (size + align - 1) / align * align
+		offsets[v.name] = size
+		size += v.kind.size
+	}
+	return offsets, size
+}

@@ -1,0 +1,109 @@
+package graph
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// linearGelu is a Linear whose run also makes the GELU of its output: it leads activated.
+type linearGelu struct {
+	linear
+	gelu
+}
+
+// LinearGelu is a linear map and a GELU in one pass over the result:
+//
+//	h_t = x_t W;  y_t = gelu(h_t)
+//
+// x [T, ...in], W [in, out]; h and y [T, out]. y is what goes on; h is there to be
+// looked at.
+func (b *Builder) LinearGelu(x, w *gorgonia.Node, exact bool) (h, y *gorgonia.Node) {
+	k := linearGelu{linear{scale: 1}, gelu{exact}}
+	h = b.apply(k, x, w)
+	if h == nil {
+		return nil, nil
+	}
+	return h, b.follow(activated{gelu{exact}}, 0, h)
+}
+
+func (k linearGelu) String() string { return k.linear.String() + " then " + k.gelu.String() }
+
+func (k linearGelu) signature(in []signature) (signature, error) { return k.linear.signature(in) }
+
+func (k linearGelu) differentiable(int) bool { return true }
+
+func (k linearGelu) inPlace(int) bool { return false }
+
+func (k linearGelu) diff(d *derivative) { k.linear.diff(d) }
+
+func (k linearGelu) run(c *call) error {
+	if c.double() {
+		return runLinearGelu[float64](k, c)
+	}
+	return runLinearGelu[float32](k, c)
+}
+
+func runLinearGelu[T kernel.Float](k linearGelu, c *call) error {
+	y, _ := companionOut[T](c, 0)
+	if y == nil { // y is not in this graph
+		return runLinear[T](k.linear, c)
+	}
+	inputs, outputs := k.inOut(c.op.in[1])
+	state[kernel.GemmGelu[T]](c).Forward(c.pool(), y, out[T](c), in[T](c, 0), in[T](c, 1),
+		c.op.in[0].leading(), inputs, outputs, k.transposed, k.exact)
+	return nil
+}
+
+// activated is y = gelu(h), made by h's own run. Input: h.
+type activated struct{ gelu }
+
+func (k activated) String() string { return "Activated " + k.gelu.String() }
+
+func (k activated) inPlace(int) bool { return false }
+
+func (k activated) run(*call) error { return nil }
+
+func (k activated) diff(d *derivative) {
+	if op := opOf(d.grad); op != nil {
+		if _, done := op.kind.(linearGradGelu); done {
+			d.set(0, d.grad)
+			return
+		}
+	}
+	k.gelu.diff(d)
+}
+
+// linearGradGelu is dh = (dy W^T) gelu'(h): the gradient of a Linear's input y = gelu(h)
+// taken on to h in one pass. Inputs: dy, W, h.
+type linearGradGelu struct {
+	linear
+	gelu
+	h signature
+}
+
+func (k linearGradGelu) String() string {
+	return "GradX of " + k.linear.String() + " after " + k.gelu.String()
+}
+
+func (k linearGradGelu) signature([]signature) (signature, error) { return k.h, nil }
+
+func (k linearGradGelu) differentiable(int) bool { return false }
+
+func (k linearGradGelu) inPlace(int) bool { return false }
+
+func (k linearGradGelu) diff(*derivative) {}
+
+func (k linearGradGelu) run(c *call) error {
+	if c.double() {
+		return runLinearGradGelu[float64](k, c)
+	}
+	return runLinearGradGelu[float32](k, c)
+}
+
+func runLinearGradGelu[T kernel.Float](k linearGradGelu, c *call) error {
+	inputs, outputs := k.inOut(c.op.in[1])
+	state[kernel.GemmGelu[T]](c).Backward(c.pool(), out[T](c), in[T](c, 2), in[T](c, 0), in[T](c, 1),
+		k.h.leading(), inputs, outputs, k.transposed, k.exact)
+	return nil
+}
