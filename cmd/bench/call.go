@@ -8,6 +8,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/models"
 )
 
 // warmUpSteps are not timed: the first makes buffers, or compiles.
@@ -30,6 +31,11 @@ func (c *call) workloads() ([]workload, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.stock {
+		if chosen, err = c.forStock(chosen); err != nil {
+			return nil, err
+		}
+	}
 	for i := range chosen {
 		if c.batch > 0 {
 			chosen[i].Batch = c.batch
@@ -37,6 +43,20 @@ func (c *call) workloads() ([]workload, error) {
 		if c.seq > 0 {
 			chosen[i].Config.Seq = c.seq
 		}
+	}
+	return chosen, nil
+}
+
+// forStock returns the workloads as stock Gorgonia trains them.
+func (c *call) forStock(chosen []workload) ([]workload, error) {
+	if c.models == "" {
+		chosen = []workload{stockWorkload()}
+	}
+	for i, w := range chosen {
+		if w.Config.Stream != models.StreamVector {
+			return nil, errors.Errorf("-stock: want transformers, got %s: name some with -models", w.Name)
+		}
+		chosen[i].Config.ZLoss = 0 // the stock graph's would be a second pass over the logits
 	}
 	return chosen, nil
 }

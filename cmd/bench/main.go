@@ -61,7 +61,7 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.Var(&c.python, "pytorch", "compare with PyTorch, run by python3 or by PYTHON as in -pytorch=PYTHON")
 	flags.StringVar(&c.modes, "pytorch-modes", eager+","+compiled, "run PyTorch in these `MODES`")
 	flags.StringVar(&c.script, "script", "benchmarks/pytorch.py", "the PyTorch side is `FILE`")
-	flags.BoolVar(&c.stock, "stock", false, "compare a small transformer with the same one of stock Gorgonia nodes; no model table")
+	flags.BoolVar(&c.stock, "stock", false, "compare transformers, a small one unless -models names some, with the same of stock Gorgonia nodes; no model table")
 	flags.BoolVar(&c.scaling, "threads-scaling", false, "compare one thread with all; no model table")
 	flags.BoolVar(&c.products, "gemm", false, "measure matrix products; no model table")
 	flags.StringVar(&c.svg, "svg", "", "draw the models' speed into `FILE`")
@@ -121,7 +121,7 @@ func (c *call) measure(ctx context.Context, b *bench, chosen []workload, r *repo
 		}
 	}
 	if c.stock {
-		if r.Stock, err = b.stock(ctx, stockWorkload()); err != nil {
+		if r.Stock, err = b.stock(ctx, chosen); err != nil {
 			return err
 		}
 	}

@@ -142,14 +142,20 @@ func (b *bench) scaling(ctx context.Context, chosen []workload) ([]scalingResult
 }
 
 // stock compares ours with stock Gorgonia.
-func (b *bench) stock(ctx context.Context, w workload) (result *stockResult, err error) {
-	starts := []func() (*process, error){b.own(ctx, ours, w, b.machine.Threads), b.own(ctx, stock, w, b.machine.Threads)}
-	err = b.compare(ctx, w.Name+" beside stock Gorgonia", starts, func(p []*process) error {
-		r := newStockResult(w, p[0], p[1])
-		result = &r
-		return nil
-	})
-	return result, err
+func (b *bench) stock(ctx context.Context, chosen []workload) ([]stockResult, error) {
+	var results []stockResult
+	for _, w := range chosen {
+		starts := []func() (*process, error){b.own(ctx, ours, w, b.machine.Threads), b.own(ctx, stock, w, b.machine.Threads)}
+		err := b.compare(ctx, w.Name+" beside stock Gorgonia", starts, func(p []*process) error {
+			r, err := newStockResult(w, p[0], p[1])
+			results = append(results, r)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
 }
 
 // gemm measures matrix products, beside PyTorch's if that was asked for.

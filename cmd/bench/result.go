@@ -1,8 +1,6 @@
 package main
 
-import (
-	"github.com/pkg/errors"
-)
+import "github.com/pkg/errors"
 
 // report is everything that a run measured.
 type report struct {
@@ -11,7 +9,7 @@ type report struct {
 	Sizes   []sizeResult    `json:"sizes,omitempty"`
 	PyTorch []pytorchResult `json:"pytorch,omitempty"`
 	Scaling []scalingResult `json:"threads_scaling,omitempty"`
-	Stock   *stockResult    `json:"stock,omitempty"`
+	Stock   []stockResult   `json:"stock,omitempty"`
 	Gemm    []gemmResult    `json:"gemm,omitempty"`
 }
 
@@ -98,13 +96,12 @@ type pytorchResult struct {
 	Rivals     []rivalResult `json:"rivals"`
 }
 
-// newPyTorchResult compares processes; modes name the rivals in order. It refuses rivals
-// that train another number of parameters.
+// newPyTorchResult compares processes; modes name the rivals in order.
 func newPyTorchResult(w workload, mine *process, modes []string, rivals []*process) (pytorchResult, error) {
 	r := pytorchResult{Name: w.Name, Parameters: mine.facts.Parameters, Ours: newTiming(w, mine)}
 	for i, p := range rivals {
-		if p.facts.Parameters != r.Parameters {
-			return r, errors.Errorf("%s: want %d parameters as ours, got %d: it is another model", p.name, r.Parameters, p.facts.Parameters)
+		if err := sameParameters(mine, p); err != nil {
+			return r, err
 		}
 		t := newTiming(w, p)
 		r.Version = p.facts.Version
@@ -143,9 +140,18 @@ type stockResult struct {
 	Speedup    float64 `json:"speedup"`
 }
 
-func newStockResult(w workload, mine, theirs *process) stockResult {
+// newStockResult compares processes that train the same number of parameters.
+func newStockResult(w workload, mine, theirs *process) (stockResult, error) {
 	r := stockResult{Name: w.Name, Batch: w.Batch, Seq: w.Config.Seq, Parameters: mine.facts.Parameters,
 		Ours: newTiming(w, mine), Stock: newTiming(w, theirs)}
 	r.Speedup = r.Stock.StepSeconds / r.Ours.StepSeconds
-	return r
+	return r, sameParameters(mine, theirs)
+}
+
+// sameParameters refuses to compare two different models.
+func sameParameters(mine, theirs *process) error {
+	if mine.facts.Parameters != theirs.facts.Parameters {
+		return errors.Errorf("%s: want %d parameters as ours, got %d: it is another model", theirs.name, mine.facts.Parameters, theirs.facts.Parameters)
+	}
+	return nil
 }

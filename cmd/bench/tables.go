@@ -77,14 +77,16 @@ func scalingTable(results []scalingResult) string {
 	return t.String()
 }
 
-func stockTable(r *stockResult) string {
-	if r == nil {
+func stockTable(results []stockResult) string {
+	if len(results) == 0 {
 		return ""
 	}
-	t := cli.Table{Align: "lrrrr"}
-	t.Row(fmt.Sprintf("%s, %d x %d, %d parameters", r.Name, r.Batch, r.Seq, r.Parameters), "tokens/s", "ms a step", "ours is", "peak MB")
-	t.Row(ours, fmt.Sprintf("%.0f", r.Ours.TokensPS), milliseconds(r.Ours), "", megabytes(r.Ours.PeakBytes))
-	t.Row("stock Gorgonia", fmt.Sprintf("%.0f", r.Stock.TokensPS), milliseconds(r.Stock), fmt.Sprintf("%.1fx", r.Speedup), megabytes(r.Stock.PeakBytes))
+	t := cli.Table{Align: "lllrrrr"}
+	t.Row("stock Gorgonia", "batch x seq", "", "tokens/s", "ms a step", "ours is", "peak MB")
+	for _, r := range results {
+		t.Row(r.Name, fmt.Sprintf("%d x %d", r.Batch, r.Seq), ours, fmt.Sprintf("%.0f", r.Ours.TokensPS), milliseconds(r.Ours), "", megabytes(r.Ours.PeakBytes))
+		t.Row("", "", stock, fmt.Sprintf("%.0f", r.Stock.TokensPS), milliseconds(r.Stock), fmt.Sprintf("%.1fx", r.Speedup), megabytes(r.Stock.PeakBytes))
+	}
 	return t.String()
 }
 

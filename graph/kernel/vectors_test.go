@@ -1,8 +1,8 @@
 package kernel
 
 import (
-	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -12,7 +12,174 @@ import (
 // vectorLengths are lengths with and without whole vectors, groups of them and rests.
 var vectorLengths = []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 23, 31, 32, 33, 47, 61, 63, 64, 65, 97, 127, 128, 129, 257}
 
-// everyFloat returns 2^bits float32 values of every exponent, both signs, with NaN,
+// vectorCase is one function that has a fast form. run calls it on slices of one length,
+// writes some of them and returns its results, if any.
+type vectorCase struct {
+	name   string
+	slices int
+	run    func(p path, s [][]float32) []float64
+}
+
+// result drops what a function returns into a list.
+func result(sums ...float64) []float64 { return sums }
+
+var vectorCases = []vectorCase{
+	{"geluTanh", 2, func(p path, s [][]float32) []float64 { geluTanh(p, s[0], s[1]); return nil }},
+	{"geluTanhGradient", 3, func(p path, s [][]float32) []float64 { geluTanhGradient(p, s[0], s[1], s[2]); return nil }},
+	{"rowSum", 1, func(p path, s [][]float32) []float64 { return result(rowSum(p, s[0])) }},
+	{"squaresAbout", 1, func(p path, s [][]float32) []float64 { return result(squaresAbout(p, s[0], 0.25)) }},
+	{"gradientSums", 3, func(p path, s [][]float32) []float64 { return result(gradientSums(p, s[0], s[1], s[2])) }},
+	{"normalize", 2, func(p path, s [][]float32) []float64 { testStatistics.normalize(p, s[0], s[1]); return nil }},
+	{"scale", 3, func(p path, s [][]float32) []float64 { testStatistics.scale(p, s[0], s[1], s[2]); return nil }},
+	{"scaleShift", 4, func(p path, s [][]float32) []float64 {
+		testStatistics.scaleShift(p, s[0], s[1], s[2], s[3])
+		return nil
+	}},
+	{"normGradient", 4, func(p path, s [][]float32) []float64 {
+		normGradient(p, s[0], nil, s[1], s[2], s[3], 0.5, false)
+		return nil
+	}},
+	{"normGradient with addend", 5, func(p path, s [][]float32) []float64 {
+		normGradient(p, s[0], s[1], s[2], s[3], s[4], 0.5, true)
+		return nil
+	}},
+	{"multiply", 3, func(p path, s [][]float32) []float64 { multiply(p, s[0], s[1], s[2]); return nil }},
+	{"addProducts", 3, func(p path, s [][]float32) []float64 { addProducts(p, s[0], s[1], s[2]); return nil }},
+	{"addTo", 2, func(p path, s [][]float32) []float64 { addTo(p, s[0], s[1]); return nil }},
+	{"setSum", 3, func(p path, s [][]float32) []float64 { setSum(p, s[0], s[1], s[2]); return nil }},
+	{"addTwo", 3, func(p path, s [][]float32) []float64 { addTwo(p, s[0], s[1], s[2]); return nil }},
+	{"scaleTo", 2, func(p path, s [][]float32) []float64 { scaleTo(p, s[0], s[1], 0.7); return nil }},
+	{"addMultiple", 2, func(p path, s [][]float32) []float64 { addMultiple(p, s[0], s[1], 0.7); return nil }},
+	{"softmaxMax", 1, func(p path, s [][]float32) []float64 { return result(float64(softmaxMax(p, s[0]))) }},
+	{"softmaxExp", 1, func(p path, s [][]float32) []float64 { return result(softmaxExp(p, s[0], 0.5)) }},
+	{"distancesMax", 1, func(p path, s [][]float32) []float64 {
+		return result(float64(distancesMax(p, s[0], 0.125, len(s[0])+3)))
+	}},
+	{"softmaxGradient", 2, func(p path, s [][]float32) []float64 {
+		softmaxGradient(p, s[0], s[1], 0.125, len(s[0])+3, 0.5, 0.25)
+		return nil
+	}},
+	{"rowDot", 2, func(p path, s [][]float32) []float64 { return result(float64(rowDot(p, s[0], s[1]))) }},
+	{"adamW", 4, func(p path, s [][]float32) []float64 {
+		for i, v := range s[3] { // the second moment
+			s[3][i] = v * v
+		}
+		k := AdamW[float32]{path: p}
+		k.Run(nil, s[0], s[1], s[2], s[3], AdamWParams{LR: 0.1, Beta1: 0.9, Beta2: 0.95, Eps: 1e-8, Decay: 0.01, Step: 3, GradScale: 0.5})
+		return nil
+	}},
+	{"blockedSum", 1, func(p path, s [][]float32) []float64 {
+		b := blockedSum[float32]{block: s[0], total: make([]float64, len(s[0])), path: p}
+		for i := range b.total {
+			b.total[i] = float64(i)
+		}
+		b.flush()
+		return b.total
+	}},
+}
+
+var testStatistics = statistics[float32]{mean: 0.3, rest: 1e-9, rstd: 1.7}
+
+// vectorOperands are n elements for each slice of a case.
+func (c *vectorCase) operands(n int) [][]float32 {
+	s := make([][]float32, c.slices)
+	for i := range s {
+		s[i] = normals[float32](uint64(100*n+i), n, 2)
+	}
+	return s
+}
+
+// requireVectorsNear compares the slices and results of two runs.
+func (c *vectorCase) requireNear(t *testing.T, n int, wantSlices, gotSlices [][]float32, want, got []float64) {
+	t.Helper()
+	for i := range wantSlices {
+		requireNear(t, widen(wantSlices[i]), gotSlices[i], 2e-6, c.name)
+	}
+	requireNear(t, want, got, 1e-6*math.Sqrt(float64(n+1)), c.name)
+}
+
+// TestVectors compares every fast function with its portable form, at every length and
+// several alignments, and looks at the elements beside the slices.
+func TestVectors(t *testing.T) {
+	forEachFastPath(t, func(t *testing.T, p path) {
+		for _, c := range vectorCases {
+			for _, n := range vectorLengths {
+				want := c.operands(n)
+				wantSums := c.run(portable, want)
+				var first [][]float32
+				for _, offset := range []int{1, 3, 16} {
+					inside, around := surrounded(c.operands(n), offset)
+					gotSums := c.run(p, inside)
+					c.requireNear(t, n, want, inside, wantSums, gotSums)
+					for i, a := range around {
+						requireCanaries(t, a[:offset])
+						requireCanaries(t, a[offset+n:])
+						if first != nil {
+							require.Equal(t, first[i], inside[i], "%s: the bits depend on the alignment", c.name)
+						}
+					}
+					first = inside
+				}
+			}
+		}
+	})
+}
+
+const canary = -12345
+
+// surrounded copies each slice to offset elements within a larger one full of canaries.
+func surrounded(s [][]float32, offset int) (inside, around [][]float32) {
+	for _, x := range s {
+		a := make([]float32, offset+len(x)+33)
+		for i := range a {
+			a[i] = canary
+		}
+		copy(a[offset:], x)
+		inside, around = append(inside, a[offset:offset+len(x):offset+len(x)]), append(around, a)
+	}
+	return inside, around
+}
+
+func requireCanaries(t *testing.T, s []float32) {
+	t.Helper()
+	for i, v := range s {
+		require.Equal(t, float32(canary), v, "element %d beside the slice", i)
+	}
+}
+
+// TestVectorsInPlace runs those that may write over an input.
+func TestVectorsInPlace(t *testing.T) {
+	aliases := map[string]int{ // the input that slice 0 may be
+		"geluTanh": 1, "geluTanhGradient": 1, "normalize": 1, "scale": 1, "scaleShift": 1, "normGradient": 1,
+		"normGradient with addend": 1, "scaleTo": 1, "setSum": 1,
+	}
+	forEachFastPath(t, func(t *testing.T, p path) {
+		for _, c := range vectorCases {
+			input, ok := aliases[c.name]
+			if !ok {
+				continue
+			}
+			for _, n := range vectorLengths {
+				apart, same := c.operands(n), c.operands(n)
+				same[0] = same[input]
+				c.run(p, apart)
+				c.run(p, same)
+				require.Equal(t, apart[0], same[0], "%s of %d elements", c.name, n)
+			}
+		}
+	})
+}
+
+// forEachFastPath runs f on the paths that are not portable.
+func forEachFastPath(t *testing.T, f func(t *testing.T, p path)) {
+	forEachPath[float32](t, func(t *testing.T, p path) {
+		if p > portable {
+			f(t, p)
+		}
+	})
+}
+
+// everyFloat returns about 2^bits float32 values of every exponent, both signs, with NaN,
 // infinities, zeros and subnormal numbers.
 func everyFloat(bits int) []float32 {
 	inf := float32(math.Inf(1))
@@ -29,9 +196,8 @@ func sweepBits() int {
 	return 20
 }
 
-// requireSame wants the same kind of value (NaN, infinity) where want is none of the
-// finite float32 values, and within the given units in the last place and absolute
-// error elsewhere.
+// requireSame wants the same NaN or infinity, or a value within the given units in the
+// last place of want or within the absolute error.
 func requireSame(t *testing.T, x float32, want float64, got float32, units, absolute float64) {
 	t.Helper()
 	rounded := float32(want)
@@ -46,34 +212,111 @@ func requireSame(t *testing.T, x float32, want float64, got float32, units, abso
 	}
 }
 
-// forEachFastPath runs f on the paths that are not portable.
-func forEachFastPath(t *testing.T, f func(t *testing.T, p path)) {
-	forEachPath[float32](t, func(t *testing.T, p path) {
-		if p > portable {
-			f(t, p)
-		}
-	})
-}
-
-func TestVectorGelu(t *testing.T) {
+func TestVectorGeluOfEveryMagnitude(t *testing.T) {
 	x := slices.Concat(everyFloat(sweepBits()), geluInputs[float32]())
-	want, one := make([]float64, len(x)), make([]float64, len(x))
+	want, wantSlope, one := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
 	for i := range one {
 		one[i] = 1
 	}
+	geluTanh(portable, want, widen(x))
+	geluTanhGradient(portable, wantSlope, one, widen(x))
 	forEachPath[float32](t, func(t *testing.T, p path) {
 		y := make([]float32, len(x))
-		geluTanh(portable, want, widen(x))
 		geluTanh(p, y, x)
 		for i, v := range x {
-			requireSame(t, v, want[i], y[i], 0.6, 0)
+			requireSame(t, v, want[i], y[i], 0.51, 0)
 		}
-		geluTanhGradient(portable, want, one, widen(x))
 		geluTanhGradient(p, y, castTo[float32](one), x)
 		for i, v := range x {
-			requireSame(t, v, want[i], y[i], 0.6, 0x1p-27)
+			requireSame(t, v, wantSlope[i], y[i], 0.51, 0x1p-30)
 		}
 	})
 }
 
-var _ = fmt.Sprint
+func TestVectorExpOfEveryMagnitude(t *testing.T) {
+	x := everyFloat(sweepBits())
+	forEachFastPath(t, func(t *testing.T, p path) {
+		for _, shift := range []float32{0, 3.5, -60} {
+			y := slices.Clone(x)
+			softmaxExp(p, y, shift)
+			for i, v := range x {
+				requireSame(t, v, math.Exp(float64(v)-float64(shift)), y[i], 0.51, 0)
+			}
+		}
+	})
+}
+
+// TestVectorArithmeticOfEveryMagnitude pairs every float with every other kind.
+func TestVectorArithmeticOfEveryMagnitude(t *testing.T) {
+	x := everyFloat(sweepBits() - 2)
+	y, z := slices.Clone(x), slices.Clone(x)
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(y), func(i, j int) { y[i], y[j] = y[j], y[i] })
+	rand.New(rand.NewPCG(3, 4)).Shuffle(len(z), func(i, j int) { z[i], z[j] = z[j], z[i] })
+	x64, y64, z64, want := widen(x), widen(y), widen(z), make([]float64, len(x))
+	forEachFastPath(t, func(t *testing.T, p path) {
+		compare := func(got []float32) {
+			t.Helper()
+			for i, v := range x {
+				requireSame(t, v, want[i], got[i], 0.5000001, 0)
+			}
+		}
+		got := make([]float32, len(x))
+		setSum(p, got, x, y)
+		setSum(portable, want, x64, y64)
+		compare(got)
+		multiply(p, got, x, y)
+		multiply(portable, want, x64, y64)
+		compare(got)
+		scaleTo(p, got, x, -0.3)
+		scaleTo(portable, want, x64, float64(float32(-0.3)))
+		compare(got)
+		copy(got, z)
+		copy(want, z64)
+		addProducts(p, got, x, y)
+		addProducts(portable, want, x64, y64)
+		compare(got)
+		copy(got, z)
+		copy(want, z64)
+		addTo(p, got, x)
+		addTo(portable, want, x64)
+		compare(got)
+	})
+}
+
+// TestVectorMax puts the largest element, and a NaN, at every place.
+func TestVectorMax(t *testing.T) {
+	inf := float32(math.Inf(1))
+	forEachFastPath(t, func(t *testing.T, p path) {
+		for _, n := range vectorLengths {
+			x := normals[float32](uint64(n), n, 1)
+			for i := range x {
+				old := x[i]
+				for _, v := range []float32{77, inf} {
+					x[i] = v
+					require.Equal(t, v, softmaxMax(p, x), "element %d of %d", i, n)
+					x[n-1-i] = float32(math.NaN())
+					if n-1-i != i {
+						require.Equal(t, v, softmaxMax(p, x), "NaN in element %d of %d", n-1-i, n)
+					}
+					require.True(t, math.IsNaN(softmaxExp(p, slices.Clone(x), v)))
+					x[n-1-i] = -inf
+				}
+				x[i] = old
+			}
+		}
+		require.Equal(t, -inf, softmaxMax(p, []float32(nil)))
+	})
+}
+
+// TestVectorSumsKeepTheirPrecision adds a large mean to small deviations.
+func TestVectorSumsKeepTheirPrecision(t *testing.T) {
+	forEachFastPath(t, func(t *testing.T, p path) {
+		x := normals[float32](1, 50257, 1)
+		for i := range x {
+			x[i] += 1e4
+		}
+		require.InEpsilon(t, rowSum(portable, x), rowSum(p, x), 1e-14)
+		mean := rowSum(p, x) / float64(len(x))
+		require.InEpsilon(t, squaresAbout(portable, x, mean), squaresAbout(p, x, mean), 1e-12)
+	})
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/cmd/internal/cli/clitest"
+)
+
+// fakePython, in the environment, makes the test program behave as a Python with torch
+// that runs benchmarks/pytorch.py; its value is the number of parameters to claim.
+const fakePython = "RESIDUA_BENCH_FAKE_PYTHON"
+
+// TestMain is also the children of the tests.
+func TestMain(m *testing.M) {
+	if text, child := os.LookupEnv(childVariable); child {
+		os.Exit(serve(text, os.Stdin, os.Stdout))
+	}
+	if parameters, fake := os.LookupEnv(fakePython); fake && len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-test") {
+		os.Exit(playPython(parameters))
+	}
+	os.Exit(m.Run())
+}
+
+// playPython answers as the script does, with half a second a step or product.
+func playPython(parameters string) int {
+	if !slices.Contains(os.Args, "--serve") {
+		return 0 // python -c "import torch"
+	}
+	fmt.Printf(`{"facts": {"parameters": %s, "version": "torch 0"}}`+"\n", parameters)
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		n := 1
+		_, _ = fmt.Sscanf(lines.Text(), "%d", &n)
+		seconds := slices.Repeat([]float64{0.5}, min(n, 3))
+		line, err := json.Marshal(map[string]any{"seconds": seconds, "loss": 1, "peak_bytes": 1 << 30})
+		if err != nil {
+			return 1
+		}
+		fmt.Println(string(line))
+	}
+	return 0
+}
+
+// tiny is a call of the command on a batch of a few tokens.
+func tiny(args ...string) clitest.Outcome {
+	return clitest.Call(command(), append([]string{"-models", "byte-rmt,byte-transformer", "-batch", "1", "-seq", "8", "-steps", "2", "-rounds", "1", "-threads", "1"}, args...)...)
+}
+
+func TestBenchEndToEnd(t *testing.T) {
+	picture := filepath.Join(t.TempDir(), "speed.svg")
+	got := tiny("-svg", picture)
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	assert.Regexp(t, `^machine: 1 threads, \d+ GFLOPS`, got.Stdout)
+	assert.Regexp(t, `(?m)^byte-rmt +1 x 8 +2\.25M +\d`, got.Stdout)
+	assert.Regexp(t, `(?m)^byte-rmt : byte-transformer +\d`, got.Stdout)
+	assert.Contains(t, got.Stderr, "byte-rmt and byte-transformer: round 1 of 1")
+	text, err := os.ReadFile(picture)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "byte-transformer")
+}
+
+func TestBenchJSON(t *testing.T) {
+	got := tiny("-json")
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	var r report
+	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &r))
+	require.Len(t, r.Models, 2)
+	for _, m := range r.Models {
+		assert.Equal(t, 2, m.Steps)
+		assert.Positive(t, m.StepSeconds)
+		assert.InEpsilon(t, float64(m.TrainFLOPs)*m.TokensPS, 1e9*m.GFLOPS, 1e-9)
+		assert.InEpsilon(t, m.GFLOPS/r.Machine.PeakGFLOPS, m.Share, 1e-9)
+		assert.Greater(t, m.Predicted, 16*m.Parameters)
+		assert.Less(t, m.PeakBytes, 400<<20, "a process of its own")
+	}
+	require.Len(t, r.Sizes, 1)
+	assert.InEpsilon(t, r.Models[1].TokensPS/r.Models[0].TokensPS, r.Sizes[0].Time, 1e-9)
+}
+
+func TestBenchBesidePyTorch(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	t.Setenv(fakePython, fmt.Sprint(oursParameters(t, "byte-rmt")))
+	args := []string{"-models", "byte-rmt", "-pytorch=" + self, "-script", "../../benchmarks/pytorch.py", "-json"}
+	got := tiny(args...)
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	var r report
+	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &r))
+	require.Len(t, r.PyTorch, 1)
+	require.Len(t, r.PyTorch[0].Rivals, 2)
+	for i, mode := range []string{eager, compiled} {
+		rival := r.PyTorch[0].Rivals[i]
+		assert.Equal(t, mode, rival.Mode)
+		assert.InEpsilon(t, 0.5/r.PyTorch[0].Ours.StepSeconds, rival.Speedup, 1e-9)
+	}
+	t.Setenv(fakePython, "7")
+	got = tiny(args...)
+	assert.Equal(t, cli.ExitRun, got.Code)
+	assert.Contains(t, got.Stderr, "got 7: it is another model")
+}
+
+// oursParameters counts a workload's parameters as the tests' short rows have them.
+func oursParameters(t *testing.T, name string) int {
+	chosen, err := (&call{models: name, steps: 1, rounds: 1, seq: 8}).workloads()
+	require.NoError(t, err)
+	return chosen[0].Config.Cost().Parameters
+}
+
+func TestBenchThreadsScaling(t *testing.T) {
+	got := tiny("-models", "byte-rmt", "-threads-scaling", "-threads", "2")
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	assert.Regexp(t, `(?m)^threads +1: ms a step +2: ms a step +speedup\nbyte-rmt +[\d.]+ +[\d.]+ +[\d.]+x$`, got.Stdout)
+	assert.NotContains(t, got.Stdout, "tokens/s", "no model table")
+}
+
+func TestBenchStock(t *testing.T) {
+	got := clitest.Call(command(), "-stock", "-steps", "1", "-rounds", "1")
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	assert.Regexp(t, `(?m)^small-transformer +4 x 32 +ours +\d+ +[\d.]+ +\d+\n +stock +\d+ +[\d.]+ +\d+\.\dx`, got.Stdout)
+}
+
+func TestBenchRefuses(t *testing.T) {
+	for want, args := range map[string][]string{
+		`-models: unknown model "rmt-46"; did you mean rmt-46m?`:        {"-models", "rmt-46"},
+		"-models: unknown model \"\"":                                   {"-models", "rmt-46m,"},
+		"-steps: want >= 1, got 0":                                      {"-steps", "0"},
+		"-rounds: want >= 1, got -1":                                    {"-rounds", "-1"},
+		"-threads: want >= 0, got -2":                                   {"-threads", "-2"},
+		"-svg: want it with the model table":                            {"-svg", "x.svg", "-gemm"},
+		"-script: want the PyTorch script":                              {"-pytorch", "-script", "nowhere.py"},
+		`-pytorch: want a Python with torch, got "no-such-interpreter"`: {"-pytorch=no-such-interpreter", "-script", "../../benchmarks/pytorch.py"},
+		"-stock: want transformers, got byte-rmt":                       {"-stock", "-models", "byte-transformer,byte-rmt"},
+		"-pytorch-modes: want eager, compile or both":                   {"-pytorch", "-pytorch-modes", "jit"},
+		"unknown flag -pytroch; did you mean -pytorch?":                 {"-pytroch"},
+	} {
+		t.Run(want, func(t *testing.T) { clitest.Call(command(), args...).Refused(t, want) })
+	}
+}
+
+func TestBenchHelp(t *testing.T) {
+	got := clitest.Call(command(), "-h")
+	assert.Equal(t, cli.ExitOK, got.Code)
+	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  go run ./cmd/bench\n"), got.Stdout)
+	for _, w := range workloads() {
+		assert.Contains(t, got.Stdout, w.Name)
+	}
+}

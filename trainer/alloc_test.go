@@ -1,0 +1,89 @@
+package trainer
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// Bounds of what a step may allocate. The tape machine makes about four small objects a
+// node and run; our own code makes none.
+const (
+	bytesPerNode = 100
+	bytesPerStep = 8 << 10 // whatever the size: batches, metrics, schedules
+	measured     = 20
+)
+
+// TestStepAllocations bounds the bytes a step allocates by the nodes of its graph, and
+// wants no garbage collection over twenty steps.
+func TestStepAllocations(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text.txt")
+	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("some text to learn from. ", 400)), 0o644))
+	run, _, err := config.Parse("tiny.yaml", []byte(`
+model: {stream: matrix, layers: 4, dk: 8, dv: 16, rank: 4, ff: 64, seq: 32}
+data: {source: files, split: none}
+train: {batch: 4, accumulate: 2, steps: 100, lr: 1e-3}
+`), []string{"data.path=[" + text + "]", "out=" + filepath.Join(dir, "run")})
+	require.NoError(t, err)
+	tr, err := Open(context.Background(), run, Options{Resume: ResumeNone})
+	require.NoError(t, err)
+	defer tr.Close()
+	step := func() {
+		_, err := tr.trainStep()
+		require.NoError(t, err)
+	}
+	for range 3 {
+		step()
+	}
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range measured {
+		step()
+	}
+	runtime.ReadMemStats(&after)
+	runs := run.Train.Accumulate * tr.program.Nodes()
+	require.LessOrEqual(t, int(after.TotalAlloc-before.TotalAlloc)/measured, bytesPerNode*runs+bytesPerStep, "%d node runs a step", runs)
+	require.Zero(t, after.NumGC-before.NumGC, "garbage collections over %d steps", measured)
+}
+
+// TestCompileTime: a graph of 24 layers compiles in under a second.
+func TestCompileTime(t *testing.T) {
+	for _, c := range []models.Config{
+		{Stream: models.StreamMatrix, Layers: 24, Dk: 8, Dv: 8, Rank: 2, FF: 16, Vocab: 50, Seq: 16},
+		{Stream: models.StreamVector, Layers: 24, DModel: 16, Heads: 2, FF: 16, Vocab: 50, Seq: 16},
+	} {
+		t.Run(c.Stream, func(t *testing.T) {
+			best := time.Hour // of a few: the machine may be busy
+			for range 3 {
+				began := time.Now()
+				p, err := graph.Compile(graph.ProgramOptions{Gradients: true}, func(b *graph.Builder) (graph.Roots, error) {
+					m, err := models.On(b, c)
+					if err != nil {
+						return graph.Roots{}, err
+					}
+					features := m.Forward(b.Input(inputTokens, tensor.Int32, 2, c.Seq))
+					return graph.Roots{Loss: m.Loss(features, b.Input(inputTargets, tensor.Int32, 2, c.Seq))}, m.Err()
+				})
+				require.NoError(t, err)
+				best = min(best, time.Since(began))
+				t.Log(fmt.Sprintf("%d nodes in %v", p.Nodes(), best))
+				p.Close()
+			}
+			require.Less(t, best, time.Second)
+		})
+	}
+}
