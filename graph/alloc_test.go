@@ -27,7 +27,7 @@ func TestDoAllocatesNothing(t *testing.T) {
 		}
 	}
 	for _, k := range []kind{attentionGrad{}, normGrad{}, normReadGrad{}, keysGrad{}, writeGrad{}, linearGradX{}, linearGradW{}, embeddingGrad{},
-		geluGrad{}, sumTokens{}, companion{}, unit{}} {
+		geluGrad{}, linearGelu{}, activated{}, linearGradGelu{}, sumTokens{}, companion{}, unit{}} {
 		require.True(t, seen[fmt.Sprintf("%T", k)], "%T was not among the ops", k)
 	}
 }

@@ -34,6 +34,11 @@ func (b *Builder) Dropout(x *gorgonia.Node, rate float64) *gorgonia.Node {
 	return b.apply(dropout{rate, b.options.Seed, uint32(b.sites), b.runtime}, x)
 }
 
+// SetStep tells the dropouts of b's graph which training step they are at, so that each
+// step has masks of its own. A Program does so by RunOptions.Step; call it yourself
+// between runs of a stock tape machine.
+func (b *Builder) SetStep(step uint64) { b.runtime.step = step }
+
 func (k dropout) String() string {
 	return fmt.Sprintf("Dropout(%g, seed=%d, site=%d)", k.rate, k.seed, k.site)
 }

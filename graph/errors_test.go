@@ -137,20 +137,11 @@ func TestBadShapes(t *testing.T) {
 		{func(b *Builder) *gorgonia.Node { return b.Input("f1", tensor.Float32, 9) }, `the name "f1" is taken`},
 		{func(b *Builder) *gorgonia.Node { return b.Param(ParamSpec{Name: "f1", Shape: []int{5}}) }, `the name "f1" is taken`},
 		{func(b *Builder) *gorgonia.Node { return b.Param(ParamSpec{Name: "p", Shape: []int{-1}}) }, `parameter "p": want at least one axis`},
-		{func(b *Builder) *gorgonia.Node { return On(b.g, Options{Hooks: Hooks{"h": nil}}).forward(b, f(3)) }, "want a tensor, got a scalar"},
 	} {
 		b.err = nil
 		require.Nil(t, c.build(b), c.want)
 		requireLine(t, b.Err(), c.want)
 	}
-}
-
-// forward hooks a scalar and reports the error to another builder.
-func (b *Builder) forward(to *Builder, x *gorgonia.Node) *gorgonia.Node {
-	n := b.Hook("h", to.CrossEntropy(to.Linear(to.Embedding(to.Input("t", b.DType(), 2, 3), to.Input("i", tensor.Int32, 2), 1),
-		to.Input("w", b.DType(), 3, 2), LinearOptions{}), to.Input("u", b.DType(), 2, 2), to.Input("j", tensor.Int32, 2), LossOptions{}))
-	to.Fail(b.Err())
-	return n
 }
 
 // TestErrorsStick checks that a builder keeps its first error and makes nothing more.
@@ -179,6 +170,50 @@ func TestErrorsStick(t *testing.T) {
 	b.Fail(fmt.Errorf("later"))
 	require.Equal(t, first, b.Err())
 	require.Len(t, b.Graph().AllNodes(), nodes)
+}
+
+// TestNamesAreTaken checks that names are refused which another builder, or stock code,
+// has given in the same graph: Gorgonia would merge the nodes.
+func TestNamesAreTaken(t *testing.T) {
+	g := gorgonia.NewGraph()
+	gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithShape(2, 3), gorgonia.WithName("stock"))
+	require.NotNil(t, On(g, Options{}).Input("ours", tensor.Float32, 2, 3))
+	for _, name := range []string{"stock", "ours"} {
+		b := On(g, Options{})
+		require.Nil(t, b.Param(ParamSpec{Name: name, Shape: []int{2, 3}}))
+		requireLine(t, b.Err(), "is taken", "name prefix")
+	}
+}
+
+// TestDoRefusesBadValues gives an op values that a graph would not.
+func TestDoRefusesBadValues(t *testing.T) {
+	b := On(gorgonia.NewGraph(), Options{Threads: 1})
+	op := opOf(b.Scale(b.Input("x", tensor.Float32, 2, 3), 2))
+	loss := opOf(b.Scale(b.CrossEntropy(b.Input("f", tensor.Float32, 2, 3), b.Input("w", tensor.Float32, 3, 2), b.Input("t", tensor.Int32, 2), LossOptions{}), 2))
+	require.NoError(t, b.Err())
+	one := gorgonia.NewF64(1)
+	for _, c := range []struct {
+		op     *Op
+		values []gorgonia.Value
+		want   string
+	}{
+		{op, nil, "want 1 inputs, got 0"},
+		{op, []gorgonia.Value{nil}, "input 0: want float32 (2, 3), got no value: bind one with gorgonia.Let"},
+		{op, []gorgonia.Value{tensor.New(tensor.Of(tensor.Float64), tensor.WithShape(2, 3))}, "got a tensor of float64"},
+		{op, []gorgonia.Value{tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(3, 3))}, "got shape (3, 3)"},
+		{op, []gorgonia.Value{one}, "got *gorgonia.F64"},
+		{loss, []gorgonia.Value{one}, "want float32 (), got *gorgonia.F64"},
+	} {
+		value, err := c.op.Do(c.values...)
+		require.Nil(t, value)
+		requireLine(t, err, "Scale(2): ", c.want)
+	}
+	value, err := loss.Do(gorgonia.NewF32(3))
+	require.NoError(t, err)
+	require.Equal(t, []float64{6}, valuesOf(t, value))
+	value, err = op.Do(tensor.New(tensor.WithShape(6), tensor.WithBacking([]float32{1, 2, 3, 4, 5, 6}))) // the shape may differ, not the size
+	require.NoError(t, err)
+	require.Equal(t, []float64{2, 4, 6, 8, 10, 12}, valuesOf(t, value))
 }
 
 // TestBadOptions checks what On refuses.

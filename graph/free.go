@@ -60,6 +60,16 @@ func Gelu(x *gorgonia.Node, exact bool) (*gorgonia.Node, error) {
 	return free(func(b *Builder) *gorgonia.Node { return b.Gelu(x, exact) }, x)
 }
 
+// LinearGelu is Builder.LinearGelu.
+func LinearGelu(x, w *gorgonia.Node, exact bool) (h, y *gorgonia.Node, err error) {
+	y, err = free(func(b *Builder) *gorgonia.Node {
+		before, after := b.LinearGelu(x, w, exact)
+		h = before
+		return after
+	}, x, w)
+	return h, y, err
+}
+
 // CausalAttention is Builder.CausalAttention.
 func CausalAttention(qkv *gorgonia.Node, o AttentionOptions) (*gorgonia.Node, error) {
 	return free(func(b *Builder) *gorgonia.Node { return b.CausalAttention(qkv, o) }, qkv)

@@ -34,7 +34,14 @@ func freeCases() map[string]func(x, ids gorgonia.Nodes) (*gorgonia.Node, error) 
 			return NormRead(x[0], x[1], x[2], NormOptions{RMS: true})
 		},
 		"Gelu/exact=true [2 3 7]": func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) { return Gelu(x[0], true) },
-		"CausalAttention/rope":    func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) { return CausalAttention(x[0], rope) },
+		"LinearGelu/both": func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) {
+			h, y, err := LinearGelu(x[0], x[1], true)
+			if err != nil {
+				return nil, err
+			}
+			return Add(h, y)
+		},
+		"CausalAttention/rope": func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) { return CausalAttention(x[0], rope) },
 		"CrossEntropy/z-loss": func(x, ids gorgonia.Nodes) (*gorgonia.Node, error) {
 			return CrossEntropy(x[0], x[1], ids[0], LossOptions{ZLoss: 0.1})
 		},

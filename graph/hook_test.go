@@ -75,6 +75,14 @@ func TestHookFails(t *testing.T) {
 	requireLine(t, p.Run(RunOptions{}), "Hook(h): no way")
 }
 
+// TestHookOfScalar checks that a hook on a scalar, which it could not change, is refused.
+func TestHookOfScalar(t *testing.T) {
+	b := On(gorgonia.NewGraph(), Options{Hooks: Hooks{"loss": nil}})
+	loss := b.CrossEntropy(b.Input("x", tensor.Float32, 2, 3), b.Input("w", tensor.Float32, 3, 5), b.Input("targets", tensor.Int32, 2), LossOptions{})
+	require.Nil(t, b.Hook("loss", loss))
+	requireLine(t, b.Err(), "Hook(loss): want a tensor, got a scalar")
+}
+
 // TestHookRunsOnce checks that a hooked activation inside a recomputed block is kept, not
 // hooked a second time.
 func TestHookRunsOnce(t *testing.T) {

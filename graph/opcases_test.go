@@ -51,7 +51,7 @@ func startsOf(seq int) func(*rand.Rand, int) int32 {
 // opCases is the table.
 func opCases() []opCase {
 	var all []opCase
-	for _, group := range [][]opCase{embeddingCases(), linearCases(), normCases(), streamCases(), normReadCases(), elementwiseCases(),
+	for _, group := range [][]opCase{embeddingCases(), linearCases(), linearGeluCases(), normCases(), streamCases(), normReadCases(), elementwiseCases(),
 		attentionCases(), lossCases(), tokenCases()} {
 		all = append(all, group...)
 	}
@@ -105,6 +105,64 @@ func linearCases() []opCase {
 }
 
 func buildBias(b *Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return b.Bias(x[0], x[1]) }
+
+// linearGeluCases read the two outputs of LinearGelu in all ways that change its gradient.
+func linearGeluCases() []opCase {
+	const in, hidden, out = 5, 3, 2
+	linear := func(x, w []float64, rows, columns int) []float64 {
+		return wantLinear([][]float64{x, w}, rows, columns, LinearOptions{})
+	}
+	make := func(name string, exact bool, build func(b *Builder, h, y *gorgonia.Node, w gorgonia.Nodes) *gorgonia.Node,
+		want func(h, y []float64, w [][]float64) []float64, more ...[]int) opCase {
+		return opCase{name: "LinearGelu/" + name, floats: append([][]int{{7, in}, {in, hidden}}, more...),
+			build: func(b *Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+				h, y := b.LinearGelu(x[0], x[1], exact)
+				return build(b, h, y, x[2:])
+			},
+			want: func(x [][]float64, _ [][]int32) []float64 {
+				h := linear(x[0], x[1], in, hidden)
+				return want(h, wantGelu(h, exact), x[2:])
+			}}
+	}
+	then := func(b *Builder, _, y *gorgonia.Node, w gorgonia.Nodes) *gorgonia.Node {
+		return b.Linear(y, w[0], LinearOptions{})
+	}
+	wantThen := func(_, y []float64, w [][]float64) []float64 { return linear(y, w[0], hidden, out) }
+	return []opCase{
+		make("alone", false, func(_ *Builder, _, y *gorgonia.Node, _ gorgonia.Nodes) *gorgonia.Node { return y },
+			func(_, y []float64, _ [][]float64) []float64 { return y }),
+		make("both", true, func(b *Builder, h, y *gorgonia.Node, _ gorgonia.Nodes) *gorgonia.Node { return b.Add(h, y) },
+			func(h, y []float64, _ [][]float64) []float64 { return wantAdd([][]float64{h, y}, nil) }),
+		make("then Linear", false, then, wantThen, []int{hidden, out}),
+		make("then Linear exact", true, then, wantThen, []int{hidden, out}),
+		make("then transposed", false,
+			func(b *Builder, _, y *gorgonia.Node, w gorgonia.Nodes) *gorgonia.Node {
+				return b.Linear(y, w[0], LinearOptions{Transposed: true})
+			},
+			func(_, y []float64, w [][]float64) []float64 {
+				return wantLinear([][]float64{y, w[0]}, out, hidden, LinearOptions{Transposed: true})
+			}, []int{out, hidden}),
+		make("then scaled", false,
+			func(b *Builder, _, y *gorgonia.Node, w gorgonia.Nodes) *gorgonia.Node {
+				return b.Linear(y, w[0], LinearOptions{Scale: 0.3})
+			},
+			func(_, y []float64, w [][]float64) []float64 { return wantScale(linear(y, w[0], hidden, out), 0.3) }, []int{hidden, out}),
+		make("then Linear twice", false,
+			func(b *Builder, _, y *gorgonia.Node, w gorgonia.Nodes) *gorgonia.Node {
+				return b.Add(b.Linear(y, w[0], LinearOptions{}), b.Linear(y, w[1], LinearOptions{}))
+			},
+			func(_, y []float64, w [][]float64) []float64 {
+				return wantAdd([][]float64{linear(y, w[0], hidden, out), linear(y, w[1], hidden, out)}, nil)
+			}, []int{hidden, out}, []int{hidden, out}),
+		make("h and y to Linears", false,
+			func(b *Builder, h, y *gorgonia.Node, w gorgonia.Nodes) *gorgonia.Node {
+				return b.Add(b.Linear(y, w[0], LinearOptions{}), b.Linear(h, w[1], LinearOptions{}))
+			},
+			func(h, y []float64, w [][]float64) []float64 {
+				return wantAdd([][]float64{linear(y, w[0], hidden, out), linear(h, w[1], hidden, out)}, nil)
+			}, []int{hidden, out}, []int{hidden, out}),
+	}
+}
 
 func normCases() []opCase {
 	var cases []opCase

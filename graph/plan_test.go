@@ -113,12 +113,15 @@ func (g *randomGraph) step() {
 	b, s := g.b, &g.stock
 	kinds := 14
 	if g.reshape {
-		kinds = 17
+		kinds = 18
 	}
 	var n *gorgonia.Node
 	switch g.r.IntN(kinds) {
 	case 0:
 		n = b.Add(g.any(), g.any(), g.any())
+		if g.r.IntN(3) == 0 {
+			n = b.Add(n, g.param(randomTokens, 2, 3)) // a parameter whose gradient goes elsewhere too
+		}
 	case 1:
 		n = b.Scale(g.any(), 0.9)
 	case 2:
@@ -146,6 +149,13 @@ func (g *randomGraph) step() {
 		n = s.node(gorgonia.HadamardProd(g.any(), s.node(gorgonia.Tanh(g.any()))))
 	case 14, 15:
 		flat := b.Linear(g.any(), g.param(6, 6), LinearOptions{}) // [tokens, 6]
+		n = s.node(gorgonia.Reshape(flat, tensor.Shape{randomTokens, 2, 3}))
+	case 17:
+		h, y := b.LinearGelu(g.any(), g.param(6, 5), false) // [tokens, 5]
+		flat := b.Linear(y, g.param(5, 6), LinearOptions{})
+		if g.r.IntN(2) == 0 {
+			flat = b.Add(flat, b.Linear([]*gorgonia.Node{h, y}[g.r.IntN(2)], g.param(5, 6), LinearOptions{}))
+		}
 		n = s.node(gorgonia.Reshape(flat, tensor.Shape{randomTokens, 2, 3}))
 	case 16:
 		o := b.CausalAttention(g.any(), AttentionOptions{Heads: 1, Seq: randomTokens, Scale: 1}) // [tokens, 1, 2]
@@ -304,6 +314,31 @@ func TestRandomGraphsByQuotients(t *testing.T) {
 				require.InDelta(t, want[j], grads[i][j], 1e-6*max(1, math.Abs(want[j])), "seed %d, %s[%d]", seed, param.Name, j)
 			}
 		}
+		p.Close()
+	}
+}
+
+// TestRandomGraphsAccumulate checks that gradients of two runs add up.
+func TestRandomGraphsAccumulate(t *testing.T) {
+	for seed := range uint64(60) {
+		p, _ := randomProgram(t, seed, tensor.Float64, ProgramOptions{})
+		run := func(step uint64, accumulate bool) []float64 {
+			r := rand.New(rand.NewPCG(step, 3))
+			for _, name := range []string{"x", "y", "w"} {
+				if in := p.Input(name); in != nil {
+					drawInto(in, r)
+				}
+			}
+			require.NoError(t, p.Run(RunOptions{Accumulate: accumulate, Step: step}))
+			var all []float64
+			for _, param := range p.Store().Params() {
+				all = append(all, Float64s(param.Grad)...)
+			}
+			return all
+		}
+		want := wantAdd([][]float64{run(1, false), run(2, false)}, nil)
+		run(1, false)
+		require.InDeltaSlice(t, want, run(2, true), 1e-9, "seed %d", seed)
 		p.Close()
 	}
 }

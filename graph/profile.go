@@ -43,10 +43,21 @@ func (p *Program) Profile() []OpProfile {
 	return append(rows, machine)
 }
 
-// plainKind is a kind's name without the parameters and shapes behind it.
+// plainKind is a kind's name without the parameters and shapes that stand in brackets.
 func plainKind(k kind) string {
-	name, _, _ := strings.Cut(k.String(), "(")
-	return strings.TrimSpace(name)
+	var name strings.Builder
+	depth := 0
+	for _, letter := range k.String() {
+		switch {
+		case letter == '(':
+			depth++
+		case letter == ')':
+			depth--
+		case depth == 0:
+			name.WriteRune(letter)
+		}
+	}
+	return strings.TrimSpace(name.String())
 }
 
 // stopwatch sums wall times.
@@ -102,13 +113,15 @@ func runBytes(op *Op) int {
 	switch k := op.kind.(type) {
 	case keep:
 		return 0
-	case companion: // written by its leader; scaled in place
-		if k.scaled {
+	case companion:
+		if k.scaled { // in place
 			return 2 * op.out.bytes()
 		}
-		return 0
 	case embedding:
 		return op.in[1].bytes() + 2*op.out.bytes()
+	}
+	if op.leader != nil { // written by its leader
+		return 0
 	}
 	bytes := op.out.bytes()
 	for _, s := range op.in {

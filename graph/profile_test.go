@@ -34,6 +34,7 @@ func profiled(t *testing.T, o ProgramOptions) *Program {
 		b.Block(func() {
 			u := b.Read(x, param("features", profileHeads, 3)) // [T, 2, 4]
 			h := b.Gelu(b.Linear(u, param("w1", 8, 5), LinearOptions{}), false)
+			_, h = b.LinearGelu(h, param("w3", 5, 5), false)
 			x = b.Write(x, param("back", profileHeads, 3), b.Linear(h, param("w2", 8, 5), LinearOptions{Transposed: true}))
 		})
 		y := b.Read(x, param("out", profileHeads, 3))
@@ -89,7 +90,8 @@ func TestProfileFLOPs(t *testing.T) {
 	}
 	const key, pairs = 2 * profileTokens * profileHeads * 3 * 4, profileTokens * (profileSeq + 1) / 2 * profileHeads
 	for kind, want := range map[string]int{
-		"GradW of Linear":             2 * 2 * profileTokens * 8 * 5,
+		"Linear then Gelu":            2 * profileTokens * 5 * 5,
+		"GradW of Linear":             2 * profileTokens * (8*5 + 5*5 + 8*5),
 		"CausalAttention":             4 * pairs * 4,
 		"GradQKV of CausalAttention":  8 * pairs * 4,
 		"NormRead LayerNorm":          3 * key,
@@ -143,6 +145,8 @@ func TestPlainKind(t *testing.T) {
 		"GradX of Linear":       linearGradX{linear: linear{scale: 1}},
 		"GradGain of LayerNorm": companion{what: "GradGain of LayerNorm", result: signature{shape: tensor.Shape{3, 4}}},
 		"Dropout":               dropout{},
+		"Linear then Gelu":      linearGelu{linear{scale: 1}, gelu{}},
+		"SumTokens":             sumTokens{signature{shape: tensor.Shape{3}}},
 		"Add":                   add{},
 	} {
 		assert.Equal(t, want, plainKind(k))

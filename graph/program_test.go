@@ -335,6 +335,15 @@ func TestDropout(t *testing.T) {
 		}
 	}
 	require.InDelta(t, 8000, kept, 160, "4 standard deviations")
+	p, err = Compile(ProgramOptions{Options: Options{Threads: 2, Training: true}}, func(b *Builder) (Roots, error) {
+		x := b.Input("x", tensor.Float32, 100, 100)
+		return Roots{Outputs: gorgonia.Nodes{b.Dropout(x, 0.2), b.Dropout(x, 0.2)}}, b.Err()
+	})
+	require.NoError(t, err)
+	defer p.Close()
+	fill(p.Input("x").Float32s(), func() float64 { return 1 })
+	require.NoError(t, p.Run(RunOptions{}))
+	require.NotEqual(t, valuesOf(t, p.Roots().Outputs[0].Value()), valuesOf(t, p.Roots().Outputs[1].Value()), "each site has a mask of its own")
 	b := On(gorgonia.NewGraph(), Options{})
 	x := b.Input("x", tensor.Float32, 2, 3)
 	require.Same(t, x, b.Dropout(x, 0.5))
@@ -344,15 +353,16 @@ func TestDropout(t *testing.T) {
 // TestForwardFLOPs counts each op's products.
 func TestForwardFLOPs(t *testing.T) {
 	want := map[string]int{
-		"Linear/plain":                                           2 * 3 * 5 * 2,
-		"Linear/transposed":                                      2 * 3 * 10 * 7,
-		"Read/[2 7 3] [3 2 7]":                                   2 * 2 * 6 * 7 * 3,
-		"Write/[3 5 7] [2 5] [3 2 7]":                            2 * 3 * 2 * 5 * 7,
-		"CausalAttention/heads and rows":                         2 * (2 * 2 * 3 * 5) * (1 + 2 + 3),
-		"CrossEntropy/transposed":                                2 * 5 * 6 * 7,
-		"TokenLosses/transposed=false":                           2 * 7 * 3 * 5,
-		"Gelu/exact=true [3 5]":                                  0,
-		"Embedding/vectors":                                      0,
+		"Linear/plain":                   2 * 3 * 5 * 2,
+		"Linear/transposed":              2 * 3 * 10 * 7,
+		"LinearGelu/both":                2 * 7 * 5 * 3,
+		"Read/[2 7 3] [3 2 7]":           2 * 2 * 6 * 7 * 3,
+		"Write/[3 5 7] [2 5] [3 2 7]":    2 * 3 * 2 * 5 * 7,
+		"CausalAttention/heads and rows": 2 * (2 * 2 * 3 * 5) * (1 + 2 + 3),
+		"CrossEntropy/transposed":        2 * 5 * 6 * 7,
+		"TokenLosses/transposed=false":   2 * 7 * 3 * 5,
+		"Gelu/exact=true [3 5]":          0,
+		"Embedding/vectors":              0,
 		"NormRead/LayerNorm(eps=1e-06) bias=false [3 5 7] [2 5]": 2 * 3 * 2 * 5 * 7,
 	}
 	seen := 0

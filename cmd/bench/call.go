@@ -24,8 +24,17 @@ func (c *call) workloads() ([]workload, error) {
 			return nil, errors.Errorf("%s: want >= %d, got %d", n.flag, n.least, n.value)
 		}
 	}
-	if c.svg != "" && (c.stock || c.scaling || c.products) {
-		return nil, errors.New("-svg: want it with the model table, got -stock, -threads-scaling or -gemm: the picture is of the models")
+	sections := 0
+	for _, wanted := range []bool{c.stock, c.scaling, c.products} {
+		if wanted {
+			sections++
+		}
+	}
+	switch {
+	case sections > 1:
+		return nil, errors.New("want one of -stock, -threads-scaling and -gemm, got several: call bench for each")
+	case sections > 0 && c.svg != "":
+		return nil, errors.New("-svg: want it with the model table, got it with -stock, -threads-scaling or -gemm: the picture is of the models")
 	}
 	chosen, err := choose(c.models)
 	if err != nil {

@@ -87,6 +87,7 @@ const turnTime = 100 * time.Millisecond
 func gemms(ctx context.Context, m *machine, rounds int, shapes []gemmShape, theirs *process) ([]gemmResult, error) {
 	var results []gemmResult
 	for _, g := range shapes {
+		m.look()
 		p := newProduct(g)
 		p.run(m.pool)
 		var mine, other []float64
@@ -106,7 +107,6 @@ func gemms(ctx context.Context, m *machine, rounds int, shapes []gemmShape, thei
 		}
 		results = append(results, newGemmResult(g, median(mine), median(other)))
 	}
-	m.look()
 	for i := range results {
 		results[i].Share = results[i].Ours / m.PeakGFLOPS
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"flag"
 	"os"
+	"strings"
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/cmd/internal/cli"
@@ -51,7 +52,7 @@ type call struct {
 }
 
 func (c *call) flags(flags *flag.FlagSet) {
-	flags.StringVar(&c.models, "models", "", "measure these models, `A,B`: those of -h's list or any preset; \"\": rmt-46m, transformer-49m, byte-rmt, byte-transformer, rmt-134m, transformer-162m")
+	flags.StringVar(&c.models, "models", "", "measure the models `A,B` instead of all: "+strings.Join(names(workloads()), ", ")+"; also any other preset")
 	flags.IntVar(&c.batch, "batch", 0, "train on `N` rows a step; 0: each model's own number")
 	flags.IntVar(&c.seq, "seq", 0, "train on rows of `N` tokens; 0: each model's own length")
 	flags.IntVar(&c.steps, "steps", 5, "time `N` steps in a turn")
@@ -115,23 +116,16 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 
 // measure fills the sections of a report.
 func (c *call) measure(ctx context.Context, b *bench, chosen []workload, r *report) (err error) {
-	if c.products {
-		if r.Gemm, err = b.gemm(ctx); err != nil {
-			return err
-		}
-	}
-	if c.stock {
-		if r.Stock, err = b.stock(ctx, chosen); err != nil {
-			return err
-		}
-	}
-	if c.scaling {
-		if r.Scaling, err = b.scaling(ctx, chosen); err != nil {
-			return err
-		}
-	}
-	if c.products || c.stock || c.scaling {
-		return nil
+	switch {
+	case c.products:
+		r.Gemm, err = b.gemm(ctx)
+		return err
+	case c.stock:
+		r.Stock, err = b.stock(ctx, chosen)
+		return err
+	case c.scaling:
+		r.Scaling, err = b.scaling(ctx, chosen)
+		return err
 	}
 	if r.Models, err = b.models(ctx, chosen); err != nil {
 		return err

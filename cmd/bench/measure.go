@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/residua-go/residua/cmd/internal/cli"
 )
@@ -56,12 +56,12 @@ func (b *bench) models(ctx context.Context, chosen []workload) ([]modelResult, e
 	var results []modelResult
 	for _, group := range groups(chosen) {
 		var starts []func() (*process, error)
-		what := ""
-		for i, w := range group {
+		var names []string
+		for _, w := range group {
 			starts = append(starts, b.own(ctx, ours, w, b.machine.Threads))
-			what += []string{"", " and "}[min(i, 1)] + w.Name
+			names = append(names, w.Name)
 		}
-		err := b.compare(ctx, what, starts, func(processes []*process) error {
+		err := b.compare(ctx, strings.Join(names, " and "), starts, func(processes []*process) error {
 			for i, p := range processes {
 				results = append(results, newModelResult(group[i], p))
 			}
@@ -77,25 +77,18 @@ func (b *bench) models(ctx context.Context, chosen []workload) ([]modelResult, e
 	return results, nil
 }
 
-// groups puts the two models of a size together, in the order of the first.
+// groups puts the two models of a size together, in the order in which they are named.
 func groups(chosen []workload) [][]workload {
 	var all [][]workload
-	done := map[string]bool{}
+	grouped := map[string]bool{}
 	for _, w := range chosen {
-		if done[w.Name] {
+		if grouped[w.Name] {
 			continue
 		}
 		group := []workload{w}
-		for _, pair := range sizePairs() {
-			for _, name := range []string{pair.RMT, pair.Transformer} {
-				other, ok := find(chosen, name)
-				if ok && name != w.Name && (w.Name == pair.RMT || w.Name == pair.Transformer) {
-					group = append(group, other)
-				}
-			}
-		}
-		for _, g := range group {
-			done[g.Name] = true
+		if other, ok := find(chosen, partner(w.Name)); ok {
+			group = append(group, other)
+			grouped[other.Name] = true
 		}
 		all = append(all, group)
 	}
@@ -170,13 +163,4 @@ func (b *bench) gemm(ctx context.Context) ([]gemmResult, error) {
 	}
 	defer theirs.close()
 	return gemms(ctx, b.machine, b.schedule.rounds, gemmShapes(), theirs)
-}
-
-// find returns the workload of a name.
-func find(list []workload, name string) (workload, bool) {
-	i := slices.IndexFunc(list, func(w workload) bool { return w.Name == name })
-	if i < 0 {
-		return workload{}, false
-	}
-	return list[i], true
 }

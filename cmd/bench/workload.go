@@ -59,6 +59,36 @@ func sizePairs() []sizePair {
 	return []sizePair{{"rmt-46m", "transformer-49m"}, {"byte-rmt", "byte-transformer"}, {"rmt-134m", "transformer-162m"}}
 }
 
+// partner is the other model of a model's size, "" if there is none.
+func partner(name string) string {
+	for _, pair := range sizePairs() {
+		switch name {
+		case pair.RMT:
+			return pair.Transformer
+		case pair.Transformer:
+			return pair.RMT
+		}
+	}
+	return ""
+}
+
+// find returns the workload of a name.
+func find(list []workload, name string) (workload, bool) {
+	i := slices.IndexFunc(list, func(w workload) bool { return w.Name == name })
+	if i < 0 {
+		return workload{}, false
+	}
+	return list[i], true
+}
+
+func names(list []workload) []string {
+	var names []string
+	for _, w := range list {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
 // choose returns the workloads of a comma-separated list of names, all of them for "".
 // A preset without a workload of its own gets 4 rows of its own length.
 func choose(list string) ([]workload, error) {
@@ -66,13 +96,8 @@ func choose(list string) ([]workload, error) {
 	if list == "" {
 		return known, nil
 	}
-	var names []string
-	for _, w := range known {
-		names = append(names, w.Name)
-	}
 	for _, p := range models.Presets() {
-		if !slices.Contains(names, p.Name) {
-			names = append(names, p.Name)
+		if _, ok := find(known, p.Name); !ok {
 			known = append(known, newWorkload(p.Name, p.Config, 4, p.Config.Seq))
 		}
 	}
@@ -80,7 +105,7 @@ func choose(list string) ([]workload, error) {
 	for _, name := range strings.Split(list, ",") {
 		w, ok := find(known, name)
 		if !ok {
-			return nil, unknownModel(name, names)
+			return nil, unknownModel(name, names(known))
 		}
 		if _, twice := find(chosen, name); !twice {
 			chosen = append(chosen, w)

@@ -40,7 +40,7 @@ func (e *geluOfBlock[T]) Block(i, j, m, n int) {
 	for first := i*e.width + j; m > 0; first, m = first+e.width, m-1 {
 		y, h := e.y[first:first+n], e.h[first:first+n]
 		if e.exact {
-			geluExact(y, h)
+			geluExact(e.path, y, h)
 		} else {
 			geluTanh(e.path, y, h)
 		}
@@ -60,7 +60,7 @@ func (e *geluGradientOfBlock[T]) Block(i, j, m, n int) {
 	for first := i*e.width + j; m > 0; first, m = first+e.width, m-1 {
 		dh, h := e.dh[first:first+n], e.h[first:first+n]
 		if e.exact {
-			geluExactGradient(dh, dh, h)
+			geluExactGradient(e.path, dh, dh, h)
 		} else {
 			geluTanhGradient(e.path, dh, dh, h)
 		}

@@ -39,6 +39,41 @@ func avx512GeluGradient(dx *float32, dy *float32, x *float32, n int)
 //go:noescape
 func avx2GeluGradient(dx *float32, dy *float32, x *float32, n int)
 
+// fastGeluExact computes the exact GELU, y = gelu(x); see geluExact.
+func fastGeluExact(p path, y []float32, x []float32) {
+	n := len(y)
+	x = x[:n]
+	if p == avx512 {
+		avx512GeluExact(unsafe.SliceData(y), unsafe.SliceData(x), n)
+	} else {
+		avx2GeluExact(unsafe.SliceData(y), unsafe.SliceData(x), n)
+	}
+}
+
+//go:noescape
+func avx512GeluExact(y *float32, x *float32, n int)
+
+//go:noescape
+func avx2GeluExact(y *float32, x *float32, n int)
+
+// fastGeluExactGradient computes the gradient of the exact GELU, dx = dy gelu'(x); see geluExactGradient.
+func fastGeluExactGradient(p path, dx []float32, dy []float32, x []float32) {
+	n := len(dx)
+	dy = dy[:n]
+	x = x[:n]
+	if p == avx512 {
+		avx512GeluExactGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(x), n)
+	} else {
+		avx2GeluExactGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(x), n)
+	}
+}
+
+//go:noescape
+func avx512GeluExactGradient(dx *float32, dy *float32, x *float32, n int)
+
+//go:noescape
+func avx2GeluExactGradient(dx *float32, dy *float32, x *float32, n int)
+
 // fastSum computes the sum of x in float64.
 func fastSum(p path, x []float32) (sum float64) {
 	n := len(x)

@@ -10,6 +10,10 @@ func fastGelu(path, []float32, []float32) {}
 
 func fastGeluGradient(path, []float32, []float32, []float32) {}
 
+func fastGeluExact(path, []float32, []float32) {}
+
+func fastGeluExactGradient(path, []float32, []float32, []float32) {}
+
 func fastSum(path, []float32) (sum float64) {
 	return 0
 }

@@ -26,6 +26,8 @@ func result(sums ...float64) []float64 { return sums }
 var vectorCases = []vectorCase{
 	{"geluTanh", 2, func(p path, s [][]float32) []float64 { geluTanh(p, s[0], s[1]); return nil }},
 	{"geluTanhGradient", 3, func(p path, s [][]float32) []float64 { geluTanhGradient(p, s[0], s[1], s[2]); return nil }},
+	{"geluExact", 2, func(p path, s [][]float32) []float64 { geluExact(p, s[0], s[1]); return nil }},
+	{"geluExactGradient", 3, func(p path, s [][]float32) []float64 { geluExactGradient(p, s[0], s[1], s[2]); return nil }},
 	{"rowSum", 1, func(p path, s [][]float32) []float64 { return result(rowSum(p, s[0])) }},
 	{"squaresAbout", 1, func(p path, s [][]float32) []float64 { return result(squaresAbout(p, s[0], 0.25)) }},
 	{"gradientSums", 3, func(p path, s [][]float32) []float64 { return result(gradientSums(p, s[0], s[1], s[2])) }},
@@ -50,10 +52,10 @@ var vectorCases = []vectorCase{
 	{"addTwo", 3, func(p path, s [][]float32) []float64 { addTwo(p, s[0], s[1], s[2]); return nil }},
 	{"scaleTo", 2, func(p path, s [][]float32) []float64 { scaleTo(p, s[0], s[1], 0.7); return nil }},
 	{"addMultiple", 2, func(p path, s [][]float32) []float64 { addMultiple(p, s[0], s[1], 0.7); return nil }},
-	{"softmaxMax", 1, func(p path, s [][]float32) []float64 { return result(float64(softmaxMax(p, s[0]))) }},
+	{"softmaxMax", 1, func(p path, s [][]float32) []float64 { return result(max(-1e30, float64(softmaxMax(p, s[0])))) }},
 	{"softmaxExp", 1, func(p path, s [][]float32) []float64 { return result(softmaxExp(p, s[0], 0.5)) }},
 	{"distancesMax", 1, func(p path, s [][]float32) []float64 {
-		return result(float64(distancesMax(p, s[0], 0.125, len(s[0])+3)))
+		return result(max(-1e30, float64(distancesMax(p, s[0], 0.125, len(s[0])+3))))
 	}},
 	{"softmaxGradient", 2, func(p path, s [][]float32) []float64 {
 		softmaxGradient(p, s[0], s[1], 0.125, len(s[0])+3, 0.5, 0.25)
@@ -69,18 +71,19 @@ var vectorCases = []vectorCase{
 		return nil
 	}},
 	{"blockedSum", 1, func(p path, s [][]float32) []float64 {
-		b := blockedSum[float32]{block: s[0], total: make([]float64, len(s[0])), path: p}
-		for i := range b.total {
-			b.total[i] = float64(i)
+		around := make([]float64, len(s[0])+10)
+		for i := range around {
+			around[i] = float64(i)
 		}
+		b := blockedSum[float32]{block: s[0], total: around[1 : 1+len(s[0])], path: p}
 		b.flush()
-		return b.total
+		return around
 	}},
 }
 
 var testStatistics = statistics[float32]{mean: 0.3, rest: 1e-9, rstd: 1.7}
 
-// vectorOperands are n elements for each slice of a case.
+// operands are n elements for each slice of a case.
 func (c *vectorCase) operands(n int) [][]float32 {
 	s := make([][]float32, c.slices)
 	for i := range s {
@@ -89,7 +92,7 @@ func (c *vectorCase) operands(n int) [][]float32 {
 	return s
 }
 
-// requireVectorsNear compares the slices and results of two runs.
+// requireNear compares the slices and results of two runs.
 func (c *vectorCase) requireNear(t *testing.T, n int, wantSlices, gotSlices [][]float32, want, got []float64) {
 	t.Helper()
 	for i := range wantSlices {
@@ -150,7 +153,7 @@ func requireCanaries(t *testing.T, s []float32) {
 // TestVectorsInPlace runs those that may write over an input.
 func TestVectorsInPlace(t *testing.T) {
 	aliases := map[string]int{ // the input that slice 0 may be
-		"geluTanh": 1, "geluTanhGradient": 1, "normalize": 1, "scale": 1, "scaleShift": 1, "normGradient": 1,
+		"geluTanh": 1, "geluTanhGradient": 1, "geluExact": 1, "geluExactGradient": 1, "normalize": 1, "scale": 1, "scaleShift": 1, "normGradient": 1,
 		"normGradient with addend": 1, "scaleTo": 1, "setSum": 1,
 	}
 	forEachFastPath(t, func(t *testing.T, p path) {
@@ -196,8 +199,8 @@ func sweepBits() int {
 	return 20
 }
 
-// requireSame wants the same NaN or infinity, or a value within the given units in the
-// last place of want or within the absolute error.
+// requireSame wants the same NaN or infinity, or a value that is off by at most the
+// given units in the last place of want and the absolute error together.
 func requireSame(t *testing.T, x float32, want float64, got float32, units, absolute float64) {
 	t.Helper()
 	rounded := float32(want)
@@ -207,7 +210,8 @@ func requireSame(t *testing.T, x float32, want float64, got float32, units, abso
 		}
 		return
 	}
-	if e := math.Abs(float64(got) - want); !(e <= absolute || ulps(got, want) <= units) {
+	unit := math.Ldexp(1, max(math.Ilogb(want), -126)-23)
+	if e := math.Abs(float64(got) - want); !(e <= units*unit+absolute) {
 		require.Failf(t, "not close", "at %v: want %v, got %v, %.3f units", x, want, got, ulps(got, want))
 	}
 }
@@ -220,8 +224,19 @@ func TestVectorGeluOfEveryMagnitude(t *testing.T) {
 	}
 	geluTanh(portable, want, widen(x))
 	geluTanhGradient(portable, wantSlope, one, widen(x))
+	wantExact, wantExactSlope := make([]float64, len(x)), make([]float64, len(x))
+	geluExact(portable, wantExact, widen(x))
+	geluExactGradient(portable, wantExactSlope, one, widen(x))
 	forEachPath[float32](t, func(t *testing.T, p path) {
 		y := make([]float32, len(x))
+		geluExact(p, y, x)
+		for i, v := range x {
+			requireSame(t, v, wantExact[i], y[i], 0.6, 0)
+		}
+		geluExactGradient(p, y, castTo[float32](one), x)
+		for i, v := range x {
+			requireSame(t, v, wantExactSlope[i], y[i], 0.51, 0x1p-29)
+		}
 		geluTanh(p, y, x)
 		for i, v := range x {
 			requireSame(t, v, want[i], y[i], 0.51, 0)
@@ -319,4 +334,20 @@ func TestVectorSumsKeepTheirPrecision(t *testing.T) {
 		mean := rowSum(p, x) / float64(len(x))
 		require.InEpsilon(t, squaresAbout(portable, x, mean), squaresAbout(p, x, mean), 1e-12)
 	})
+}
+
+// BenchmarkVectors times every function on slices in the first-level cache.
+func BenchmarkVectors(b *testing.B) {
+	const n = 1536
+	for _, c := range vectorCases {
+		for p := portable; p <= machinePath; p++ {
+			b.Run(c.name+"/"+pathNames[p], func(b *testing.B) {
+				s := c.operands(n)
+				for b.Loop() {
+					c.run(p, s)
+				}
+				reportPerElement(b, n)
+			})
+		}
+	}
 }

@@ -72,7 +72,10 @@ func (c Chart) Write(w io.Writer) error {
 	p.Legend.Top = false
 	height := margin + vg.Length(len(c.Rows))*(vg.Length(series)*thickness+gap)
 	picture := vgsvg.New(width, height)
-	p.Draw(draw.Crop(draw.New(picture), edge, -edge, edge, -edge))
+	canvas := draw.New(picture)
+	canvas.SetColor(p.BackgroundColor)
+	canvas.Fill(canvas.Path())
+	p.Draw(draw.Crop(canvas, edge, -edge, edge, -edge))
 	_, err = picture.WriteTo(w)
 	return errors.WithStack(err)
 }

@@ -3,7 +3,7 @@ package main
 var adamWRoutines = []routine{{
 	name:   "AdamW",
 	doc:    "one step on weights, moments and gradient; see adamWTask.",
-	slices: singles("w", "dw", "m", "v"), unroll: 1, registers: 4,
+	slices: singles("w", "dw", "m", "v"), unroll: 1, scratch: 4,
 	numbers: singles("new1", "new2", "rate", "correct", "eps", "decay", "scale"),
 	work: func(b *builder) {
 		s, m, v, w := b.r(0), b.r(1), b.r(2), b.r(3)

@@ -37,13 +37,13 @@ func (b *builder) op(name string, operands ...string) {
 }
 
 // r is working register i of the current vector.
-func (b *builder) r(i int) string { return b.isa.vector(b.vector*b.routine.registers + i) }
+func (b *builder) r(i int) string { return b.isa.vector(b.vector*b.scratch + i) }
 
 // k is kept register i of the current vector.
 func (b *builder) k(i int) string { return b.keptOf(b.vector, i) }
 
 func (b *builder) keptOf(vector, i int) string {
-	return b.isa.vector(b.unroll*b.routine.registers + vector*b.kept + i)
+	return b.isa.vector(b.unroll*b.scratch + vector*b.kept + i)
 }
 
 // number is the register with the broadcast number.

@@ -5,19 +5,19 @@ var elementwiseRoutines = []routine{
 	{
 		name:   "AddTo",
 		doc:    "out = out + x.",
-		slices: singles("out", "x"), unroll: 4, registers: 2,
+		slices: singles("out", "x"), unroll: 4, scratch: 2,
 		work: func(b *builder) { b.combine("VADDPS", "out", "x") },
 	},
 	{
 		name:   "SetSum",
 		doc:    "out = x + y.",
-		slices: singles("out", "x", "y"), unroll: 4, registers: 2,
+		slices: singles("out", "x", "y"), unroll: 4, scratch: 2,
 		work: func(b *builder) { b.combine("VADDPS", "x", "y") },
 	},
 	{
 		name:   "AddTwo",
 		doc:    "out = out + x + y.",
-		slices: singles("out", "x", "y"), unroll: 4, registers: 2,
+		slices: singles("out", "x", "y"), unroll: 4, scratch: 2,
 		work: func(b *builder) {
 			b.load("out", b.r(0))
 			b.load("x", b.r(1))
@@ -30,13 +30,13 @@ var elementwiseRoutines = []routine{
 	{
 		name:   "Multiply",
 		doc:    "out = x * y.",
-		slices: singles("out", "x", "y"), unroll: 4, registers: 2,
+		slices: singles("out", "x", "y"), unroll: 4, scratch: 2,
 		work: func(b *builder) { b.combine("VMULPS", "x", "y") },
 	},
 	{
 		name:   "AddProducts",
 		doc:    "out = out + x * y.",
-		slices: singles("out", "x", "y"), unroll: 4, registers: 3,
+		slices: singles("out", "x", "y"), unroll: 4, scratch: 3,
 		work: func(b *builder) {
 			b.load("out", b.r(0))
 			b.load("x", b.r(1))
@@ -48,7 +48,7 @@ var elementwiseRoutines = []routine{
 	{
 		name:   "Scale",
 		doc:    "out = factor * x.",
-		slices: singles("out", "x"), numbers: singles("factor"), unroll: 4, registers: 1,
+		slices: singles("out", "x"), numbers: singles("factor"), unroll: 4, scratch: 1,
 		work: func(b *builder) {
 			b.load("x", b.r(0))
 			b.op("VMULPS", b.number("factor"), b.r(0), b.r(0))
@@ -58,7 +58,7 @@ var elementwiseRoutines = []routine{
 	{
 		name:   "AddMultiple",
 		doc:    "out = out + factor * x.",
-		slices: singles("out", "x"), numbers: singles("factor"), unroll: 4, registers: 2,
+		slices: singles("out", "x"), numbers: singles("factor"), unroll: 4, scratch: 2,
 		work: func(b *builder) {
 			b.load("out", b.r(0))
 			b.load("x", b.r(1))
@@ -69,7 +69,7 @@ var elementwiseRoutines = []routine{
 	{
 		name:   "Flush",
 		doc:    "total = total + block in float64, and block = 0.",
-		slices: append(singles("block"), doubles("total")...), wide: true, unroll: 4, registers: 2,
+		slices: append(singles("block"), doubles("total")...), wide: true, unroll: 4, scratch: 2,
 		work: func(b *builder) {
 			b.loadWidened("block", b.r(0))
 			b.loadDouble("total", b.r(1))

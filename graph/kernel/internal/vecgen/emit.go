@@ -33,7 +33,7 @@ func (b *builder) argument(name string) string {
 
 // emitHeld loads what stays in registers: the numbers and, with AVX-512, the constants.
 func (b *builder) emitHeld() {
-	next := b.isa.registers - 1
+	next := b.registers - 1
 	if !b.masks {
 		next -= 2 // the masks
 	}

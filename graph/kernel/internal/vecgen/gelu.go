@@ -8,7 +8,7 @@ var geluRoutines = []routine{
 	{
 		name:   "Gelu",
 		doc:    "the tanh form of GELU, y = gelu(x); see geluTanh.",
-		slices: singles("y", "x"), wide: true, unroll: 2, registers: 6,
+		slices: singles("y", "x"), wide: true, unroll: 2, scratch: 6,
 		constants: slices.Concat(exp2Constants, []string{"geluLow", "geluLeast", "geluA", "geluB"}),
 		work: func(b *builder) {
 			x, e, t, p := b.r(0), b.r(1), b.r(2), b.r(3)
@@ -26,7 +26,7 @@ var geluRoutines = []routine{
 		// With s = 1/(1 + E) the derivative is s + x s (1-s) 2u' = s (1 - x (E s) (-2u')).
 		name:   "GeluGradient",
 		doc:    "the gradient of the tanh form of GELU, dx = dy gelu'(x); see geluTanhGradient.",
-		slices: singles("dx", "dy", "x"), wide: true, unroll: 2, registers: 6,
+		slices: singles("dx", "dy", "x"), wide: true, unroll: 2, scratch: 6,
 		constants: slices.Concat(exp2Constants, []string{"geluLow", "geluHigh", "geluA", "geluB", "geluSlope", "geluSlope2"}),
 		work: func(b *builder) {
 			x, e, t, p, s := b.r(0), b.r(1), b.r(2), b.r(3), b.r(4)

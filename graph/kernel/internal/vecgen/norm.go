@@ -6,7 +6,7 @@ var normRoutines = []routine{
 	{
 		name:   "Sum",
 		doc:    "the sum of x in float64.",
-		slices: singles("x"), results: doubles("sum"), wide: true, unroll: 4, registers: 1, kept: 1,
+		slices: singles("x"), results: doubles("sum"), wide: true, unroll: 4, scratch: 1, kept: 1,
 		start: func(b *builder) { b.zero(b.k(0)) },
 		work: func(b *builder) {
 			b.loadWidened("x", b.r(0))
@@ -17,7 +17,7 @@ var normRoutines = []routine{
 	{
 		name:   "Squares",
 		doc:    "the sum of (x - mean)^2 in float64.",
-		slices: singles("x"), numbers: doubles("mean"), results: doubles("sum"), wide: true, unroll: 4, registers: 1, kept: 1,
+		slices: singles("x"), numbers: doubles("mean"), results: doubles("sum"), wide: true, unroll: 4, scratch: 1, kept: 1,
 		start: func(b *builder) { b.zero(b.k(0)) },
 		work: func(b *builder) {
 			b.loadWidened("x", b.r(0))
@@ -30,7 +30,7 @@ var normRoutines = []routine{
 	{
 		name:   "GradientSums",
 		doc:    "the sums of h and of h * normal, h = dy * gain, in float64.",
-		slices: singles("normal", "dy", "gain"), results: doubles("sumH", "sumHN"), wide: true, unroll: 2, registers: 2, kept: 2,
+		slices: singles("normal", "dy", "gain"), results: doubles("sumH", "sumHN"), wide: true, unroll: 2, scratch: 2, kept: 2,
 		start: func(b *builder) { b.zero(b.k(0)); b.zero(b.k(1)) },
 		work: func(b *builder) {
 			b.loadWidened("dy", b.r(0))
@@ -45,7 +45,7 @@ var normRoutines = []routine{
 	{
 		name:   "Normalize",
 		doc:    "y = (x - mean - rest) * rstd.",
-		slices: singles("y", "x"), numbers: singles("mean", "rest", "rstd"), unroll: 4, registers: 1,
+		slices: singles("y", "x"), numbers: singles("mean", "rest", "rstd"), unroll: 4, scratch: 1,
 		work: func(b *builder) {
 			b.normalize(b.r(0))
 			b.store(b.r(0), "y")
@@ -54,7 +54,7 @@ var normRoutines = []routine{
 	{
 		name:   "NormScale",
 		doc:    "y = (x - mean - rest) * rstd * gain.",
-		slices: singles("y", "x", "gain"), numbers: singles("mean", "rest", "rstd"), unroll: 4, registers: 2,
+		slices: singles("y", "x", "gain"), numbers: singles("mean", "rest", "rstd"), unroll: 4, scratch: 2,
 		work: func(b *builder) {
 			b.normalize(b.r(0))
 			b.load("gain", b.r(1))
@@ -65,7 +65,7 @@ var normRoutines = []routine{
 	{
 		name:   "NormScaleShift",
 		doc:    "y = (x - mean - rest) * rstd * gain + bias.",
-		slices: singles("y", "x", "gain", "bias"), numbers: singles("mean", "rest", "rstd"), unroll: 2, registers: 3,
+		slices: singles("y", "x", "gain", "bias"), numbers: singles("mean", "rest", "rstd"), unroll: 2, scratch: 3,
 		work: func(b *builder) {
 			b.normalize(b.r(0))
 			b.load("gain", b.r(1))
@@ -77,7 +77,7 @@ var normRoutines = []routine{
 	{
 		name:   "NormGradient",
 		doc:    "dx = (dy * gain - meanH - normal * meanHN) * rstd.",
-		slices: singles("dx", "dy", "gain", "normal"), numbers: singles("meanH", "meanHN", "rstd"), unroll: 2, registers: 3,
+		slices: singles("dx", "dy", "gain", "normal"), numbers: singles("meanH", "meanHN", "rstd"), unroll: 2, scratch: 3,
 		work: func(b *builder) {
 			b.normGradient(b.r(0), b.r(1), b.r(2))
 			b.op("VMULPS", b.number("rstd"), b.r(0), b.r(0))
@@ -87,7 +87,7 @@ var normRoutines = []routine{
 	{
 		name:   "NormGradientAdd",
 		doc:    "dx = addend + (dy * gain - meanH - normal * meanHN) * rstd.",
-		slices: singles("dx", "dy", "gain", "normal", "addend"), numbers: singles("meanH", "meanHN", "rstd"), unroll: 2, registers: 3,
+		slices: singles("dx", "dy", "gain", "normal", "addend"), numbers: singles("meanH", "meanHN", "rstd"), unroll: 2, scratch: 3,
 		work: func(b *builder) {
 			b.normGradient(b.r(0), b.r(1), b.r(2))
 			b.load("addend", b.r(1))

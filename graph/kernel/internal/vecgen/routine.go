@@ -27,7 +27,7 @@ type routine struct {
 
 	wide      bool     // lanes are float64, else float32
 	unroll    int      // vectors taken in one turn of the loop
-	registers int      // that the work on one vector takes
+	scratch   int      // registers that the work on one vector takes
 	kept      int      // registers that live through the loop, for each unrolled vector
 	constants []string // that the work uses
 
@@ -39,7 +39,7 @@ type routine struct {
 // routines lists everything.
 func routines() []routine {
 	var list []routine
-	for _, group := range [][]routine{geluRoutines, normRoutines, softmaxRoutines, adamWRoutines, elementwiseRoutines} {
+	for _, group := range [][]routine{geluRoutines, geluExactRoutines, normRoutines, softmaxRoutines, adamWRoutines, elementwiseRoutines} {
 		list = append(list, group...)
 	}
 	return list

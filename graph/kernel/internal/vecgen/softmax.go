@@ -6,7 +6,7 @@ var softmaxRoutines = []routine{
 	{
 		name:   "Max",
 		doc:    "the largest x, -Inf without any; NaN is passed over.",
-		slices: singles("x"), results: singles("largest"), unroll: 4, registers: 2, kept: 1, constants: []string{"minusInf"},
+		slices: singles("x"), results: singles("largest"), unroll: 4, scratch: 2, kept: 1, constants: []string{"minusInf"},
 		start: func(b *builder) { b.op("VMOVUPS", b.c("minusInf"), b.k(0)) },
 		work: func(b *builder) {
 			b.loadOr("x", b.inRegister("minusInf", b.r(1)), b.r(0))
@@ -17,7 +17,7 @@ var softmaxRoutines = []routine{
 	{
 		name:   "DistancesMax",
 		doc:    "x = x - slope * (far - i) for element i, and the largest of the results; NaN is passed over.",
-		slices: singles("x"), numbers: singles("slope", "far"), results: singles("largest"), unroll: 1, registers: 3, kept: 2,
+		slices: singles("x"), numbers: singles("slope", "far"), results: singles("largest"), unroll: 1, scratch: 3, kept: 2,
 		constants: []string{"minusInf", "count", "lanesSingle"},
 		start: func(b *builder) {
 			b.op("VMOVUPS", b.c("minusInf"), b.k(0))
@@ -36,7 +36,7 @@ var softmaxRoutines = []routine{
 	{
 		name:   "Dot",
 		doc:    "x . y in float64.",
-		slices: singles("x", "y"), results: doubles("sum"), wide: true, unroll: 4, registers: 2, kept: 1,
+		slices: singles("x", "y"), results: doubles("sum"), wide: true, unroll: 4, scratch: 2, kept: 1,
 		start: func(b *builder) { b.zero(b.k(0)) },
 		work: func(b *builder) {
 			b.loadWidened("x", b.r(0))
@@ -48,7 +48,7 @@ var softmaxRoutines = []routine{
 	{
 		name:   "Exp",
 		doc:    "x = exp(x - shift), and the sum of the results in float64.",
-		slices: singles("x"), numbers: doubles("shift"), results: doubles("sum"), wide: true, unroll: 2, registers: 5, kept: 1,
+		slices: singles("x"), numbers: doubles("shift"), results: doubles("sum"), wide: true, unroll: 2, scratch: 5, kept: 1,
 		constants: slices.Concat(exp2Constants, expConstants),
 		start:     func(b *builder) { b.zero(b.k(0)) },
 		work: func(b *builder) {
@@ -66,7 +66,7 @@ var softmaxRoutines = []routine{
 	{
 		name:   "SoftmaxGradient",
 		doc:    "p = exp(p - slope * (far - i) - lse) for element i, and dp = p * (dp - delta).",
-		slices: singles("prob", "dprob"), numbers: doubles("slope", "far", "lse", "delta"), wide: true, unroll: 1, registers: 5, kept: 1,
+		slices: singles("prob", "dprob"), numbers: doubles("slope", "far", "lse", "delta"), wide: true, unroll: 1, scratch: 5, kept: 1,
 		constants: slices.Concat(exp2Constants, expConstants, []string{"wideCount", "lanesWide"}),
 		start:     func(b *builder) { b.op("VSUBPD", b.c("wideCount"), b.number("far"), b.k(0)) },
 		work: func(b *builder) {

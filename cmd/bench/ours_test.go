@@ -1,0 +1,48 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/graph"
+)
+
+// TestStepFLOPsAreThoseOfTheProfile: the FLOPs that speeds are computed from are those
+// of the ops that a step runs.
+func TestStepFLOPsAreThoseOfTheProfile(t *testing.T) {
+	for _, name := range []string{"byte-rmt", "byte-transformer"} {
+		chosen, err := (&call{models: name, steps: 1, rounds: 1, batch: 2, seq: 8}).workloads()
+		require.NoError(t, err)
+		o, err := newOurs(chosen[0], 1)
+		require.NoError(t, err)
+		defer o.close()
+		require.NoError(t, o.program.Run(graph.RunOptions{Profile: true}))
+		flops := 0
+		for _, row := range o.program.Profile() {
+			flops += row.FLOPs
+		}
+		assert.Equal(t, chosen[0].stepFLOPs(), float64(flops), name)
+	}
+}
+
+// TestOursLearns: steps on one batch lower its loss, and the facts are the program's.
+func TestOursLearns(t *testing.T) {
+	chosen, err := (&call{models: "byte-rmt", steps: 1, rounds: 1, batch: 1, seq: 8}).workloads()
+	require.NoError(t, err)
+	o, err := newOurs(chosen[0], 1)
+	require.NoError(t, err)
+	defer o.close()
+	first, err := o.step()
+	require.NoError(t, err)
+	var last float64
+	for range 60 {
+		last, err = o.step()
+		require.NoError(t, err)
+	}
+	assert.Less(t, last, first-0.5)
+	f := o.facts()
+	assert.Equal(t, chosen[0].Config.Cost().Parameters, f.Parameters)
+	assert.Equal(t, o.program.Memory().Arena+16*f.Parameters, f.Predicted)
+}

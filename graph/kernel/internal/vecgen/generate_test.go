@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestGeneratedFilesAreCurrent wants the committed files to be what the generator writes.
+func TestGeneratedFilesAreCurrent(t *testing.T) {
+	files, err := generate()
+	require.NoError(t, err)
+	require.Len(t, files, 2+len(isas))
+	for name, want := range files {
+		got, err := os.ReadFile(filepath.Join("..", "..", name))
+		require.NoError(t, err)
+		got = bytes.ReplaceAll(got, []byte("\r\n"), []byte("\n"))
+		assert.True(t, bytes.Equal(want, got), "%s is out of date: run go generate ./graph/kernel", name)
+	}
+}
+
+// TestSave writes the files where it is told to: into the current directory.
+func TestSave(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, save(map[string][]byte{"one.s": []byte("text\n")}))
+	text, err := os.ReadFile("one.s")
+	require.NoError(t, err)
+	assert.Equal(t, "text\n", string(text))
+}
+
+// TestRegisters checks that no routine uses a register for two things, and that those
+// which the sums and the narrow stores name with their lower halves are among the 16
+// that have such names without AVX-512VL.
+func TestRegisters(t *testing.T) {
+	for _, s := range isas {
+		for _, r := range routines() {
+			low := r.unroll * (r.scratch + r.kept)
+			held := len(r.numbers)
+			if s.masks {
+				held += len(r.constants)
+			} else {
+				held += 2 // the masks
+			}
+			assert.LessOrEqual(t, low, 16, "%s%s", s.name, r.name)
+			assert.LessOrEqual(t, low+held, s.registers, "%s%s", s.name, r.name)
+			assert.LessOrEqual(t, len(r.slices), len(pointers), r.name)
+		}
+	}
+}
+
+// TestConstants wants every routine to list the constants that its work names.
+func TestConstants(t *testing.T) {
+	for _, s := range isas {
+		text := string(assembly(s))
+		assert.NotContains(t, text, "\t, ", "an operand without a name")
+		for _, line := range strings.Split(text, "\n") {
+			if i := strings.Index(line, "<>(SB)"); i >= 0 && strings.HasPrefix(line, "\t") {
+				name := line[strings.LastIndexAny(line[:i], " \t")+1 : i]
+				assert.Contains(t, text, "GLOBL "+name+"<>(SB)", "%s uses %s", s.name, name)
+			}
+		}
+	}
+}
+
+// TestExp2Polynomial measures the polynomial of exp2.
+func TestExp2Polynomial(t *testing.T) {
+	var worst float64
+	for f := -0.5; f <= 0.5; f += 1.0 / 4096 {
+		p := 0.0
+		for _, c := range []string{"exp2c7", "exp2c6", "exp2c5", "exp2c4", "exp2c3", "exp2c2", "exp2c1", "one"} {
+			p = p*f + constants[c].values[0]
+		}
+		worst = max(worst, math.Abs(p/math.Exp2(f)-1))
+	}
+	assert.Less(t, worst, 1e-10)
+}
