@@ -2,7 +2,7 @@
 GO ?= go
 COMMANDS := $(notdir $(patsubst %/,%,$(filter-out cmd/internal/,$(wildcard cmd/*/))))
 
-.PHONY: help build test bench lint fmt generate cross clean
+.PHONY: help build test bench kernels lint fmt generate cross clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -14,7 +14,10 @@ build: ## build every command into bin/
 test: ## run all tests (at most 8 minutes on 2 cores)
 	$(GO) test ./...
 
-bench: ## run the benchmarks with allocations
+bench: ## measure training: tokens/s, share of the machine, RMT against transformer
+	$(GO) run ./cmd/bench
+
+kernels: ## benchmark every kernel, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./graph/...
 
 lint: ## gofmt, go vet, staticcheck

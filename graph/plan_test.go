@@ -20,7 +20,6 @@ type randomGraph struct {
 	read    map[*gorgonia.Node]bool
 	outputs gorgonia.Nodes
 	params  int
-	ran     *[]int64 // the hooked nodes' numbers, in the order in which they run
 	hooks   int
 	reshape bool // stock Reshapes too
 }

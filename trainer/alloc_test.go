@@ -2,7 +2,6 @@ package trainer
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -80,7 +79,7 @@ func TestCompileTime(t *testing.T) {
 				})
 				require.NoError(t, err)
 				best = min(best, time.Since(began))
-				t.Log(fmt.Sprintf("%d nodes in %v", p.Nodes(), best))
+				t.Logf("%d nodes in %v", p.Nodes(), best)
 				p.Close()
 			}
 			require.Less(t, best, time.Second)
