@@ -83,7 +83,9 @@ func (t *normReadForward[T]) Part(worker, lo, hi int) {
 	d, w := t.d, &t.workers[worker]
 	size, outSize := d.Dk*d.Dv, d.R*d.Dv
 	w.xn = grow(w.xn, size)
+	ahead := tokensAhead[T](size)
 	for i := lo; i < hi; i++ {
+		prefetchToken(t.x, i+ahead, size)
 		x := t.x[i*size : (i+1)*size]           // [Dk, Dv]
 		out := t.out[i*outSize : (i+1)*outSize] // [R, Dv]
 		s := rowStatistics(t.path, x, d.RMS, d.Eps)
@@ -109,7 +111,11 @@ func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 	w.n, w.xn, w.dxn = grow(w.n, size), grow(w.xn, size), grow(w.dxn, size)
 	t.dgain[worker].reset(t.path, size)
 	t.dkeys[worker].reset(t.path, d.R*d.Dk)
+	ahead := tokensAhead[T](size)
 	for i := lo; i < hi; i++ {
+		prefetchToken(t.x, i+ahead, size)
+		prefetchToken(t.dout, i+ahead, outSize)
+		prefetchToken(t.addend, i+ahead, size)
 		dout := t.dout[i*outSize : (i+1)*outSize] // [R, Dv]
 		x := t.x[i*size : (i+1)*size]             // [Dk, Dv]
 		s := savedStatistics(t.path, x, t.mean, t.rstd, i, d.RMS)
