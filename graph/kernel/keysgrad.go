@@ -36,15 +36,21 @@ func (k *KeysGrad[T]) Run(p *Pool, dkeys, y, x []T, tokens, r, dk, dv int, accum
 
 // set readies the task for a run.
 func (t *keysGradTask[T]) set(path path, y, x []T, r, dk, dv, workers int) {
-	t.block = block[T]{
+	t.block = newKeysBlock[T](path, r, dk, dv)
+	t.y, t.x = y, x
+	t.workers = grow(t.workers, workers)
+}
+
+// newKeysBlock is dkeys [r, dk] (+)= y [r, dv] X^T with X^T [dv, dk] in place.
+func newKeysBlock[T Float](path path, r, dk, dv int) block[T] {
+	b := block[T]{
 		kernels: kernelsOf[T](path),
 		tile:    tile[T]{k: dv, as: dv, bs: dk, cs: dk, alpha: 1},
 		m:       r,
 		n:       dk,
 	}
-	t.block.panel = t.block.kernels.width()
-	t.y, t.x = y, x
-	t.workers = grow(t.workers, workers)
+	b.panel = b.kernels.width()
+	return b
 }
 
 // collect adds the workers' sums to dkeys in their order and forgets the arguments.

@@ -66,10 +66,10 @@ func (k *NormRead[T]) Backward(p *Pool, dx, dgain, dkeys, dout, x, gain, keys, m
 
 // normReadScratch is one worker's memory for the token that it works on.
 type normReadScratch[T Float] struct {
-	n    []T // [Dk, Dv], the normalised matrix without its gain
-	xn   []T // [Dk, Dv], with its gain
-	dxn  []T // [Dk, Dv]
-	gemm GemmSerial[T]
+	n      []T // [Dk, Dv], the normalised matrix without its gain
+	xn     []T // [Dk, Dv], with its gain
+	turned []T // [Dv, Dk], xn transposed
+	dxn    []T // [Dk, Dv]
 }
 
 type normReadForward[T Float] struct {
@@ -83,6 +83,8 @@ func (t *normReadForward[T]) Part(worker, lo, hi int) {
 	d, w := t.d, &t.workers[worker]
 	size, outSize := d.Dk*d.Dv, d.R*d.Dv
 	w.xn = grow(w.xn, size)
+	read := newReadTask(t.path, t.out, t.keys, w.xn, d.R, d.Dk, d.Dv).block
+	read.tile.b = &w.xn[0]
 	ahead := tokensAhead[T](size)
 	for i := lo; i < hi; i++ {
 		prefetchToken(t.x, i+ahead, size)
@@ -91,7 +93,8 @@ func (t *normReadForward[T]) Part(worker, lo, hi int) {
 		s := rowStatistics(t.path, x, d.RMS, d.Eps)
 		s.save(t.mean, t.rstd, i)
 		s.scale(t.path, w.xn, x, t.gain)
-		w.gemm.Run(false, false, d.R, d.Dv, d.Dk, 1, t.keys, d.Dk, w.xn, d.Dv, 0, out, d.Dv)
+		read.tile.c, read.tile.d = &out[0], &out[0]
+		read.run()
 	}
 }
 
@@ -108,9 +111,15 @@ type normReadBackward[T Float] struct {
 func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 	d, w := t.d, &t.workers[worker]
 	size, outSize := d.Dk*d.Dv, d.R*d.Dv
-	w.n, w.xn, w.dxn = grow(w.n, size), grow(w.xn, size), grow(w.dxn, size)
+	w.n, w.xn, w.turned, w.dxn = grow(w.n, size), grow(w.xn, size), grow(w.turned, size), grow(w.dxn, size)
+	store := newWriteTask(t.path, w.dxn, nil, t.keys, t.dout, d.R, d.Dk, d.Dv).block
+	store.tile.c, store.tile.d = &w.dxn[0], &w.dxn[0]
 	t.dgain[worker].reset(t.path, size)
 	t.dkeys[worker].reset(t.path, d.R*d.Dk)
+	keys := newKeysBlock[T](t.path, d.R, d.Dk, d.Dv)
+	keys.tile.b, keys.tile.beta = &w.turned[0], 1
+	keys.tile.c = &t.dkeys[worker].block[0]
+	keys.tile.d = keys.tile.c
 	ahead := tokensAhead[T](size)
 	for i := lo; i < hi; i++ {
 		prefetchToken(t.x, i+ahead, size)
@@ -121,12 +130,13 @@ func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 		s := savedStatistics(t.path, x, t.mean, t.rstd, i, d.RMS)
 		s.normalize(t.path, w.n, x)
 		if t.wantKeys {
-			t.addKeys(w, &t.dkeys[worker], dout)
+			t.addKeys(&keys, w, &t.dkeys[worker], dout)
 		}
 		if t.dx == nil && !t.wantGain {
 			continue
 		}
-		w.gemm.Run(true, false, d.Dk, d.Dv, d.R, 1, t.keys, d.Dk, dout, d.Dv, 0, w.dxn, d.Dv)
+		store.tile.b = &dout[0]
+		store.run()
 		if t.wantGain {
 			addProducts(t.path, t.dgain[worker].block, w.dxn, w.n)
 			t.dgain[worker].added()
@@ -138,10 +148,11 @@ func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 }
 
 // addKeys adds one token's dout Xn^T to the gradient of the keys.
-func (t *normReadBackward[T]) addKeys(w *normReadScratch[T], dkeys *blockedSum[T], dout []T) {
-	d := t.d
+func (t *normReadBackward[T]) addKeys(keys *block[T], w *normReadScratch[T], dkeys *blockedSum[T], dout []T) {
 	multiply(t.path, w.xn, w.n, t.gain)
-	w.gemm.Run(false, true, d.R, d.Dk, d.Dv, 1, dout, d.Dv, w.xn, d.Dv, 1, dkeys.block, d.Dk)
+	transpose(keys.kernels.path, w.turned, t.d.Dk, w.xn, t.d.Dv, t.d.Dk, t.d.Dv)
+	keys.tile.a = &dout[0]
+	keys.run()
 	dkeys.added()
 }
 

@@ -26,25 +26,33 @@ func (k *Write[T]) Run(p *Pool, out, x, keys, y []T, tokens, r, dk, dv int) {
 		writeNothing(out[:size], x)
 		return
 	}
-	k.task = writeTask[T]{
+	if x != nil {
+		x = x[:size]
+	}
+	k.task = newWriteTask(k.path, out[:size], x, keys[:r*dk], y[:tokens*r*dv], r, dk, dv)
+	p.Do(tokens, &k.task)
+	k.task = writeTask[T]{} // keeps nobody's memory alive
+}
+
+// newWriteTask is a Write of all tokens; x is nil for none.
+func newWriteTask[T Float](path path, out, x, keys, y []T, r, dk, dv int) writeTask[T] {
+	t := writeTask[T]{
 		block: block[T]{
-			kernels:    kernelsOf[T](k.path),
-			tile:       tile[T]{a: &keys[:r*dk][0], k: r, as: dk, bs: dv, cs: dv, alpha: 1},
+			kernels:    kernelsOf[T](path),
+			tile:       tile[T]{a: &keys[0], k: r, as: dk, bs: dv, cs: dv, alpha: 1},
 			m:          dk,
 			n:          dv,
 			transposed: true,
 		},
-		out: out[:size],
+		out: out,
 		x:   out,
-		y:   y[:tokens*r*dv],
+		y:   y,
 	}
-	k.task.block.panel = k.task.block.kernels.width()
+	t.block.panel = t.block.kernels.width()
 	if x != nil {
-		k.task.x = x[:size]
-		k.task.block.tile.beta = 1
+		t.x, t.block.tile.beta = x, 1
 	}
-	p.Do(tokens, &k.task)
-	k.task = writeTask[T]{} // keeps nobody's memory alive
+	return t
 }
 
 // writeNothing is a Write of no rows.
