@@ -45,11 +45,17 @@ func TestUnknownTokenizer(t *testing.T) {
 // TestReferenceTokenizer compares ids with those of Hugging Face's GPT-2
 // tokenizer, stored beside the other references.
 func TestReferenceTokenizer(t *testing.T) {
-	folder := os.Getenv("RESIDUA_REFERENCE")
-	if folder == "" {
-		folder = filepath.Join("..", "testdata", "reference")
+	folder, own := os.Getenv("RESIDUA_REFERENCE"), false
+	switch {
+	case folder == "":
+		folder, own = filepath.Join("..", "testdata", "reference"), true
+	case !filepath.IsAbs(folder): // relative to the project's root
+		folder = filepath.Join("..", folder)
 	}
 	text, err := os.ReadFile(filepath.Join(folder, "tokenizer", "gpt2.json"))
+	if os.IsNotExist(err) && !own {
+		t.Skipf("%s has no tokenizer/gpt2.json", folder)
+	}
 	require.NoError(t, err)
 	var cases []struct {
 		Text string

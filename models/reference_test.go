@@ -29,11 +29,16 @@ const (
 )
 
 // referenceDir is where reference folders lie: RESIDUA_REFERENCE, or the project's own.
+// A relative path is relative to the project's root, where go test ./... is called.
 func referenceDir() string {
-	if dir := os.Getenv("RESIDUA_REFERENCE"); dir != "" {
+	dir := os.Getenv("RESIDUA_REFERENCE")
+	switch {
+	case dir == "":
+		return filepath.Join("..", "testdata", "reference")
+	case filepath.IsAbs(dir):
 		return dir
 	}
-	return filepath.Join("..", "testdata", "reference")
+	return filepath.Join("..", dir)
 }
 
 // expected is a folder's expected.json.
@@ -93,16 +98,20 @@ func TestReference(t *testing.T) {
 		names = []string{"."} // the folder itself is a reference
 	}
 	sort.Strings(names)
+	found := 0
 	for _, name := range names {
 		dir := filepath.Join(referenceDir(), name)
 		if _, err := os.Stat(filepath.Join(dir, "expected.json")); err == nil {
 			if _, err := os.Stat(filepath.Join(dir, "weights.safetensors")); err == nil {
+				found++
 				t.Run(name, func(t *testing.T) { testFolder(t, dir) })
 			}
 		} else if _, err := os.Stat(filepath.Join(dir, "config.json")); err == nil {
+			found++
 			t.Run(name, func(t *testing.T) { testHuggingFace(t, dir) })
 		}
 	}
+	require.NotZero(t, found, "folders with expected.json and weights, or a Hugging Face config.json, in %s", referenceDir())
 }
 
 func testFolder(t *testing.T, dir string) {
