@@ -38,9 +38,12 @@ type Config struct {
 
 	DModel int `yaml:"d_model" json:"d_model,omitempty"` // vector: width D
 	Heads  int `yaml:"heads" json:"heads,omitempty"`     // vector: attention heads
-	Dk     int `yaml:"dk" json:"dk,omitempty"`           // matrix: rows, the key dimension
-	Dv     int `yaml:"dv" json:"dv,omitempty"`           // matrix: columns, the value dimension
-	Rank   int `yaml:"rank" json:"rank,omitempty"`       // matrix: R, heads and key vectors a site
+	// HeadSize is the size of one of the vector stream's heads; default d_model/heads.
+	HeadSize int `yaml:"head_dim" json:"head_dim,omitempty"`
+
+	Dk   int `yaml:"dk" json:"dk,omitempty"`     // matrix: rows, the key dimension
+	Dv   int `yaml:"dv" json:"dv,omitempty"`     // matrix: columns, the value dimension
+	Rank int `yaml:"rank" json:"rank,omitempty"` // matrix: R, heads and key vectors a site
 
 	FF    int `yaml:"ff" json:"ff"`       // feed-forward hidden width
 	Vocab int `yaml:"vocab" json:"vocab"` // token ids; a run takes it from the tokenizer
@@ -164,12 +167,18 @@ func (c Config) checkSizes() error {
 			return fieldError(s.field, "want >= 1, got %d", s.value)
 		}
 	}
+	if c.Stream == StreamMatrix {
+		foreign = append(foreign, size{"head_dim", c.HeadSize})
+	}
 	for _, s := range foreign {
 		if s.value != 0 {
 			return fieldError(s.field, "want nothing for the %s stream, got %d: remove it or change model.stream", c.Stream, s.value)
 		}
 	}
-	if c.Stream == StreamVector && c.DModel%c.Heads != 0 {
+	if c.HeadSize < 0 {
+		return fieldError("head_dim", "want >= 1, or 0 for d_model/heads, got %d", c.HeadSize)
+	}
+	if c.Stream == StreamVector && c.HeadSize == 0 && c.DModel%c.Heads != 0 {
 		return fieldError("heads", "want a divisor of d_model %d, got %d", c.DModel, c.Heads)
 	}
 	if c.Positions == PositionsRoPE && c.HeadDim()%2 != 0 {
@@ -262,12 +271,15 @@ func (c Config) checkMuP() error {
 	return nil
 }
 
-// HeadDim is the size of one attention head: Dv, or d_model/heads.
+// HeadDim is the size of one attention head: Dv, or head_dim, or d_model/heads.
 func (c Config) HeadDim() int {
-	if c.Stream == StreamVector {
-		return c.DModel / max(1, c.Heads)
+	switch {
+	case c.Stream != StreamVector:
+		return c.Dv
+	case c.HeadSize > 0:
+		return c.HeadSize
 	}
-	return c.Dv
+	return c.DModel / max(1, c.Heads)
 }
 
 // HeadCount is the number of attention heads: R, or heads.
@@ -310,7 +322,7 @@ func (c Config) SameModel(other Config) error {
 		want, have any
 	}{
 		{"stream", a.Stream, b.Stream}, {"layers", a.Layers, b.Layers}, {"d_model", a.DModel, b.DModel},
-		{"heads", a.Heads, b.Heads}, {"dk", a.Dk, b.Dk}, {"dv", a.Dv, b.Dv}, {"rank", a.Rank, b.Rank},
+		{"heads", a.Heads, b.Heads}, {"dk", a.Dk, b.Dk}, {"dv", a.Dv, b.Dv}, {"rank", a.Rank, b.Rank}, {"head_dim", a.HeadDim(), b.HeadDim()},
 		{"ff", a.FF, b.FF}, {"vocab", a.Vocab, b.Vocab}, {"positions", a.Positions, b.Positions}, {"seq", a.positionRows(), b.positionRows()},
 		{"bias", a.Bias, b.Bias}, {"tie_embeddings", a.TieEmbeddings, b.TieEmbeddings},
 	} {

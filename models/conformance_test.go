@@ -40,6 +40,7 @@ func TestConformance(t *testing.T) {
 		{"vector/no-positions-bias", tinyVector(noPositionsBias)},
 		{"vector/gpt2", tinyVector(func(c *models.Config) { tied(c); c.Bias, c.NormEps = true, 1e-5 })},
 		{"vector/mup", tinyVector(vectorMuP)},
+		{"vector/head-dim", tinyVector(func(c *models.Config) { c.HeadSize, c.Bias = 4, true })},
 		{"vector/dropout", tinyVector(dropoutBias)},
 		{"vector/smallest", tinyVector(func(c *models.Config) { c.Layers, c.DModel, c.Heads, c.FF, c.Seq = 1, 7, 1, 9, 6 })},
 	} {

@@ -42,18 +42,18 @@ func (c Config) tables() int {
 // float32Bytes is the size of an activation entry.
 const float32Bytes = 4
 
-// vectorCost is GPT-2's: 4 D^2 + 2 D FF a block.
+// vectorCost is GPT-2's: 4 D W + 2 D FF a block, where W, all heads together, is D.
 func (c Config) vectorCost() Cost {
 	l, d, ff, v := c.Layers, c.DModel, c.FF, c.Vocab
-	tables := c.tables()
-	block := 4*d*d + 2*d*ff
+	tables, w := c.tables(), c.HeadCount()*c.HeadDim()
+	block := 4*d*w + 2*d*ff
 	norms, biases := (2*l+1)*d, 0
 	if c.Bias {
-		biases = norms + l*(3*d+d+ff+d)
+		biases = norms + l*(3*w+d+ff+d)
 	}
 	// Kept a block: h and its norm at both sites, qkv, the heads' output, the hidden
 	// layer before and after GELU. At the end: h (the loss's own pass uses the features).
-	activations := l*(2*d+2*d+3*d+d+2*ff) + d
+	activations := l*(2*d+2*d+3*w+w+2*ff) + d
 	return Cost{
 		Parameters:      tables + l*block + norms + biases,
 		Embedding:       tables,

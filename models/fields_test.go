@@ -63,6 +63,7 @@ func shapeEffects() []fieldEffect {
 		{"Stream", models.Config{Preset: "quickstart", Layers: 1, Vocab: 13}, func(c *models.Config) { *c = v }, all, nil},
 		{"Layers", m, func(c *models.Config) { c.Layers++ }, all, nil},
 		{"DModel", v, func(c *models.Config) { c.DModel *= 2 }, all, nil},
+		{"HeadSize", v, func(c *models.Config) { c.HeadSize = 7 }, all, nil},
 		{"Heads", v, func(c *models.Config) { c.Heads = 5 }, []string{seenLogits, seenGradients}, []string{seenParameters, seenInitial}},
 		{"Dk", m, func(c *models.Config) { c.Dk++ }, all, nil},
 		{"Dv", m, func(c *models.Config) { c.Dv++ }, all, nil},

@@ -219,10 +219,8 @@ func readOfficialTransformer(t *testing.T, r *reference) {
 		Eps         float64 `json:"rmsnorm_eps"`
 	}
 	require.NoError(t, json.Unmarshal(r.expected.Config, &c))
-	if c.Heads*c.HeadDim != c.D {
-		t.Skipf("heads %d x %d != embed_dim %d: attention of another width than the stream is not built yet", c.Heads, c.HeadDim, c.D)
-	}
-	r.config = officialConfig(r, models.Config{Stream: models.StreamVector, Layers: c.Layers, DModel: c.D, Heads: c.Heads, FF: c.FF, Vocab: c.Vocab, NormEps: c.Eps,
+	w := c.Heads * c.HeadDim
+	r.config = officialConfig(r, models.Config{Stream: models.StreamVector, Layers: c.Layers, DModel: c.D, Heads: c.Heads, HeadSize: c.HeadDim, FF: c.FF, Vocab: c.Vocab, NormEps: c.Eps,
 		MuP: &models.MuP{BaseDModel: c.BaseD, BaseHeads: c.BaseHeads, BaseHeadDim: c.BaseHeadDim, BaseFF: c.BaseFF, InputMultiplier: c.In, OutputMultiplier: c.Out, AttnMultiplier: c.Attention}})
 	layer := func(theirs, ours string, strides ...int) link {
 		return link{theirs: "transformer_stack.stacked." + theirs, ours: "blocks.%d." + ours, layers: true, strides: strides}
@@ -232,7 +230,7 @@ func readOfficialTransformer(t *testing.T, r *reference) {
 		{theirs: "norm.param", ours: "norm", strides: []int{1}},
 		{theirs: "unembedding.param", ours: "unembedding", strides: []int{c.Vocab, 1}},
 		layer("attention.module.norm.param", "attention.norm", 1),
-		layer("attention.module.qkv_linear.param", "attention.qkv", 3*c.D, c.D, c.HeadDim, 1),
+		layer("attention.module.qkv_linear.param", "attention.qkv", 3*w, w, c.HeadDim, 1),
 		layer("attention.module.out_linear.param", "attention.o", c.HeadDim*c.D, c.D, 1),
 		layer("mlp.module.norm.param", "feedforward.norm", 1),
 		layer("mlp.module.W1.param", "feedforward.w1", c.FF, 1),
@@ -241,7 +239,7 @@ func readOfficialTransformer(t *testing.T, r *reference) {
 	n := r.expected.Seq
 	stream := []int{n * c.D, c.D, 1}
 	for i, name := range []string{"query", "key", "value"} {
-		r.watched = append(r.watched, link{theirs: name, ours: "blocks.%d.attention.qkv", layers: true, base: i * c.D, strides: []int{3 * n * c.D, 3 * c.D, c.HeadDim, 1}})
+		r.watched = append(r.watched, link{theirs: name, ours: "blocks.%d.attention.qkv", layers: true, base: i * w, strides: []int{3 * n * w, 3 * w, c.HeadDim, 1}})
 	}
 	r.watched = append(r.watched, link{theirs: "embedding", ours: "embedding.out", strides: stream})
 	for theirs, ours := range map[string]string{"attn_in": "attention.norm.out", "attn_out": "attention.write", "MHA_residual": "attention.stream",

@@ -11,7 +11,7 @@ func newStream(b *graph.Builder, c Config) stream.Stream {
 	switch c.Stream {
 	case StreamVector:
 		return stream.NewVector(b, stream.VectorConfig{
-			Layers: c.Layers, D: c.DModel, Vocab: c.Vocab, Positions: positions, Norm: c.norm(), Init: c.init(), Bias: c.Bias,
+			Layers: c.Layers, D: c.DModel, HeadsWidth: c.HeadCount() * c.HeadDim(), Vocab: c.Vocab, Positions: positions, Norm: c.norm(), Init: c.init(), Bias: c.Bias,
 			InputScale: r.input, WidthRatio: r.width, HeadsRatio: r.heads, Dropout: c.Dropout})
 	default: // StreamMatrix: Validate lets no other name through
 		return stream.NewMatrix(b, stream.MatrixConfig{

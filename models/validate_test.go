@@ -61,6 +61,8 @@ func badNumbers() []refusal {
 		{"dropout", "want a rate in [0, 1), got 1", tinyMatrix(func(c *models.Config) { c.Dropout = 1 })},
 		{"dropout", "want a rate in [0, 1), got -0.1", tinyMatrix(func(c *models.Config) { c.Dropout = -0.1 })},
 		{"dropout", "want a rate in [0, 1), got NaN", tinyMatrix(func(c *models.Config) { c.Dropout = nan })},
+		{"head_dim", "want >= 1, or 0 for d_model/heads, got -1", tinyVector(func(c *models.Config) { c.HeadSize = -1 })},
+		{"head_dim", "want nothing for the matrix stream, got 4: remove it or change model.stream", tinyMatrix(func(c *models.Config) { c.HeadSize = 4 })},
 		{"init_std", "want a finite number > 0, got -1", tinyMatrix(func(c *models.Config) { c.InitStd = -1 })},
 		{"init_std", "want a finite number > 0, got NaN", tinyMatrix(func(c *models.Config) { c.InitStd = nan })},
 		{"init_std", "want a finite number > 0, got +Inf", tinyMatrix(func(c *models.Config) { c.InitStd = math.Inf(1) })},

@@ -10,6 +10,7 @@ import (
 // VectorConfig describes a vector stream.
 type VectorConfig struct {
 	Layers, D, Vocab int
+	HeadsWidth       int // heads*headDim, usually D
 	Positions        int // rows of the position table; 0: none
 	Norm             layers.NormConfig
 	Init             layers.Init
@@ -36,8 +37,8 @@ type Vector struct {
 // heads are the projections around one attention: Norm and W_QKV in, W_O out.
 type heads struct {
 	norm                *layers.Norm
-	qkv, qkvBias        *gorgonia.Node // [D, 3D]
-	output, outputsBias *gorgonia.Node // [D, D]
+	qkv, qkvBias        *gorgonia.Node // [D, 3W], W = heads*headDim
+	output, outputsBias *gorgonia.Node // [W, D]
 }
 
 // VectorState is the stream: h [T, D].
@@ -64,11 +65,11 @@ func NewVector(b *graph.Builder, c VectorConfig) *Vector {
 func (v *Vector) newHeads(name string) heads {
 	h := heads{
 		norm:   layers.NewNorm(v.b, name+".norm", v.c.Norm, v.c.D),
-		qkv:    v.b.Param(v.c.Init.Hidden(name+".qkv", v.c.D, v.c.WidthRatio, v.c.D, 3*v.c.D)),
-		output: v.b.Param(v.c.Init.Output(name+".o", v.c.D, v.c.HeadsRatio, v.c.D, v.c.D)),
+		qkv:    v.b.Param(v.c.Init.Hidden(name+".qkv", v.c.D, v.c.WidthRatio, v.c.D, 3*v.c.HeadsWidth)),
+		output: v.b.Param(v.c.Init.Output(name+".o", v.c.HeadsWidth, v.c.HeadsRatio, v.c.HeadsWidth, v.c.D)),
 	}
 	if v.c.Bias {
-		h.qkvBias = v.b.Param(layers.Zero(name+".qkv_bias", 3*v.c.D))
+		h.qkvBias = v.b.Param(layers.Zero(name+".qkv_bias", 3*v.c.HeadsWidth))
 		h.outputsBias = v.b.Param(layers.Zero(name+".o_bias", v.c.D))
 	}
 	return h
@@ -90,7 +91,7 @@ func (v *Vector) Sites(block int) []Site { return twoSites(block) }
 func (v *Vector) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
 	h := v.attention[at.Block]
 	u := h.norm.Forward(s.(VectorState).H)                                 // [T, D]
-	return v.b.Linear(u, h.qkv, graph.LinearOptions{Bias: h.qkvBias}), nil // [T, 3D]
+	return v.b.Linear(u, h.qkv, graph.LinearOptions{Bias: h.qkvBias}), nil // [T, 3W]
 }
 
 // WriteHeads adds W_O o.

@@ -14,7 +14,7 @@ import (
 
 // vectorConfig is a small vector stream, of 2 blocks.
 func vectorConfig() stream.VectorConfig {
-	return stream.VectorConfig{Layers: 2, D: 6, Vocab: 5, Positions: 4, Norm: layers.NormConfig{Eps: eps},
+	return stream.VectorConfig{Layers: 2, D: 6, HeadsWidth: 6, Vocab: 5, Positions: 4, Norm: layers.NormConfig{Eps: eps},
 		Init: layers.Init{Std: 1, Embedding: 1, Layers: 2}, InputScale: 1.5, WidthRatio: 2, HeadsRatio: 3}
 }
 
