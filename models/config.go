@@ -314,7 +314,9 @@ func (c Config) positionRows() int {
 	return 0
 }
 
-// SameModel tells whether two configs describe the same parameters, and if not why.
+// SameModel tells whether two configs describe the same parameters and the same function
+// of them, and if not why. How a model starts and is trained (init, dropout, z-loss, document
+// masks, rows without a position table) may differ.
 func (c Config) SameModel(other Config) error {
 	a, b := c.Resolve(), other.Resolve()
 	for _, f := range []struct {
@@ -325,6 +327,10 @@ func (c Config) SameModel(other Config) error {
 		{"heads", a.Heads, b.Heads}, {"dk", a.Dk, b.Dk}, {"dv", a.Dv, b.Dv}, {"rank", a.Rank, b.Rank}, {"head_dim", a.HeadDim(), b.HeadDim()},
 		{"ff", a.FF, b.FF}, {"vocab", a.Vocab, b.Vocab}, {"positions", a.Positions, b.Positions}, {"seq", a.positionRows(), b.positionRows()},
 		{"bias", a.Bias, b.Bias}, {"tie_embeddings", a.TieEmbeddings, b.TieEmbeddings},
+		{"norm", a.Norm, b.Norm}, {"norm_eps", a.NormEps, b.NormEps}, {"gelu", a.Gelu, b.Gelu}, {"rope_base", a.RopeBase, b.RopeBase},
+		{"inverse_layer_scaling", a.InverseLayerScaling, b.InverseLayerScaling},
+		{"mup: scale of the embedding", a.ratios().input, b.ratios().input}, {"mup: scale of the logits", a.logitScale(), b.logitScale()},
+		{"mup: scale of q.k", a.attentionScale(0), b.attentionScale(0)},
 	} {
 		if f.want != f.have {
 			return errors.Errorf("model.%s: want %v, got %v", f.field, f.want, f.have)

@@ -95,8 +95,8 @@ func (m *Model) addBlock(site stream.Site) {
 }
 
 func (m *Model) addUnembedding() {
-	c, r := m.config, m.config.ratios()
-	u := layers.UnembeddingConfig{Features: c.Width(), Vocab: c.Vocab, Scale: r.output / r.width}
+	c := m.config
+	u := layers.UnembeddingConfig{Features: c.Width(), Vocab: c.Vocab, Scale: c.logitScale()}
 	if c.TieEmbeddings {
 		u.Tied = m.stream.Table()
 	}

@@ -55,3 +55,9 @@ func (c Config) attentionScale(l int) float64 {
 	}
 	return scale
 }
+
+// logitScale is the factor of the logits: multiplier over the width ratio.
+func (c Config) logitScale() float64 {
+	r := c.ratios()
+	return r.output / r.width
+}

@@ -8,8 +8,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestSameModel: what changes a parameter's name or shape is another model, what changes
-// only the computation or the start is not.
+// TestSameModel: what changes a parameter's name or shape, or the function that a trained
+// model computes, is another model; what changes only the start or the training is not.
 func TestSameModel(t *testing.T) {
 	m, v := tinyMatrix(func(*models.Config) {}), tinyVector(func(*models.Config) {})
 	for _, other := range []struct {
@@ -30,13 +30,20 @@ func TestSameModel(t *testing.T) {
 		{m, "model.seq: want 9, got 10", func(c *models.Config) { c.Seq = 10 }},
 		{m, "model.bias: want false, got true", func(c *models.Config) { c.Bias = true }},
 		{m, "model.tie_embeddings: want false, got true", func(c *models.Config) { c.TieEmbeddings = true }},
+		{m, "model.norm: want layernorm, got rmsnorm", func(c *models.Config) { c.Norm = models.NormRMS }},
+		{m, "model.norm_eps: want 1e-06, got 1e-05", func(c *models.Config) { c.NormEps = 1e-5 }},
+		{m, "model.gelu: want tanh, got exact", func(c *models.Config) { c.Gelu = models.GeluExact }},
+		{m, "model.inverse_layer_scaling: want false, got true", func(c *models.Config) { c.InverseLayerScaling = true }},
 	} {
 		c := other.base
 		other.change(&c)
 		assert.EqualError(t, other.base.SameModel(c), other.want)
 	}
 	c := m
-	c.Dropout, c.ZLoss, c.MaskDocuments, c.InitStd, c.Gelu, c.Norm = 0.1, 1e-4, true, 1, models.GeluExact, models.NormRMS
+	c.MuP = &models.MuP{OutputMultiplier: 2}
+	assert.EqualError(t, m.SameModel(c), "model.mup: scale of the logits: want 1, got 2")
+	c.MuP = &models.MuP{}
+	c.Dropout, c.ZLoss, c.MaskDocuments, c.InitStd = 0.1, 1e-4, true, 1
 	assert.NoError(t, m.SameModel(c))
 	assert.NoError(t, m.Resolve().SameModel(m), "defaults filled in or not")
 	m.Positions, c.Positions, c.Seq = models.PositionsALiBi, models.PositionsALiBi, 100

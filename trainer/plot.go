@@ -32,7 +32,7 @@ func drawLoss(dir, title string, lines []Metrics) error {
 	}
 	p := plot.New()
 	p.Title.Text = title
-	p.X.Label.Text = "tokens"
+	p.X.Label.Text = "million tokens"
 	p.Y.Label.Text = "loss (nats a token)"
 	p.Add(plotter.NewGrid())
 	if err := addLine(p, "training", train, color.RGBA{R: 0x33, G: 0x66, B: 0xaa, A: 0xff}); err != nil {
@@ -66,7 +66,7 @@ func addLine(p *plot.Plot, name string, points plotter.XYs, c color.Color) error
 }
 
 // curves returns the training loss, averaged over groups of steps, and the validation
-// loss.
+// loss, both over millions of tokens.
 func curves(lines []Metrics) (train, val plotter.XYs) {
 	group := max(1, len(lines)/plotPoints)
 	for first := 0; first < len(lines); first += group {
@@ -78,12 +78,12 @@ func curves(lines []Metrics) (train, val plotter.XYs) {
 			}
 		}
 		if n > 0 {
-			train = append(train, plotter.XY{X: float64(last.Tokens), Y: sum / float64(n)})
+			train = append(train, plotter.XY{X: float64(last.Tokens) / 1e6, Y: sum / float64(n)})
 		}
 	}
 	for _, m := range lines {
 		if m.ValLoss != nil && !math.IsNaN(float64(*m.ValLoss)) {
-			val = append(val, plotter.XY{X: float64(m.Tokens), Y: float64(*m.ValLoss)})
+			val = append(val, plotter.XY{X: float64(m.Tokens) / 1e6, Y: float64(*m.ValLoss)})
 		}
 	}
 	return train, val

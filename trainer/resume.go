@@ -107,8 +107,29 @@ func (t *Trainer) checkResume(c *checkpoint.Checkpoint, dir string) error {
 	if c.State.CorpusFingerprint != t.corpus.Fingerprint {
 		return errors.Errorf("the corpus has changed since the checkpoint: want fingerprint %.12s, got %.12s: restore the data, or start a new run with train.init_from", c.State.CorpusFingerprint, t.corpus.Fingerprint)
 	}
+	if err := t.checkBatches(c.State, d.Data.MaskDocuments); err != nil {
+		return err
+	}
 	if c.State.Step > t.run.TotalSteps() {
 		return errors.Errorf("the checkpoint is of step %d, the run ends at %d: raise train.steps", c.State.Step, t.run.TotalSteps())
+	}
+	return nil
+}
+
+// checkBatches refuses a run whose next batches would not be those that the checkpoint's
+// run had before it.
+func (t *Trainer) checkBatches(s checkpoint.State, masked bool) error {
+	const hint = "set it back, or start a new run with train.init_from"
+	steps := int64(s.Step)
+	switch {
+	case s.Seed != t.run.Seed:
+		return errors.Errorf("seed: want %d as the checkpoint's run, got %d: %s", s.Seed, t.run.Seed, hint)
+	case masked != t.run.Data.MaskDocuments:
+		return errors.Errorf("data.mask_documents: want %t as the checkpoint's run, got %t: %s", masked, t.run.Data.MaskDocuments, hint)
+	case s.BatchPosition != uint64(steps)*uint64(t.run.Train.Accumulate):
+		return errors.Errorf("train.accumulate: the checkpoint drew %d micro-batches in %d steps, got %d a step: %s", s.BatchPosition, steps, t.run.Train.Accumulate, hint)
+	case s.Tokens != steps*int64(t.run.StepTokens()):
+		return errors.Errorf("train.batch or model.seq: the checkpoint saw %d tokens in %d steps, got %d a step: %s", s.Tokens, steps, t.run.StepTokens(), hint)
 	}
 	return nil
 }

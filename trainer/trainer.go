@@ -332,7 +332,7 @@ func (t *Trainer) metadata() (map[string]string, error) {
 	return map[string]string{checkpoint.MetadataConfig: string(text)}, errors.WithStack(err)
 }
 
-// files lists what a run leaves in its folder.
+// Files lists what a run leaves in its folder.
 func (t *Trainer) Files() []string {
 	var names []string
 	for _, name := range []string{configFile, metricsFile, plotFile, ProfileFile, "latest.json", "best.json"} {
