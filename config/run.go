@@ -56,6 +56,8 @@ type Train struct {
 	AdamEps         float64 `yaml:"adam_eps"`          // default 1e-8
 	Clip            float64 `yaml:"clip"`              // global gradient norm; 0: none; default 1
 	ZLoss           float64 `yaml:"z_loss"`            // coefficient of mean (log Z)^2; default 1e-4
+	BalanceLoss     float64 `yaml:"balance_loss"`      // with experts: coefficient of their load balance; default 0.01
+	RouterZLoss     float64 `yaml:"router_z_loss"`     // with experts: coefficient of the routers' mean (log Z)^2; default 0
 
 	EvalEvery       int    `yaml:"eval_every"`       // steps; 0: at the end only
 	EvalTokens      int    `yaml:"eval_tokens"`      // of the validation split; 0: all; default 262144
@@ -84,7 +86,7 @@ type Device struct {
 func Defaults() Run {
 	return Run{
 		Data:   Data{Source: data.KindGoroot, Tokenizer: "bytes", Split: "hash/20", TextField: "text"},
-		Train:  Train{Batch: 8, Accumulate: 1, Recompute: "none", Schedule: "warmup-cosine", Warmup: 0.05, Decay: 0.2, WeightDecay: 1e-4, WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Clip: 1, ZLoss: 1e-4, EvalTokens: 262144, Keep: 2, MaxBadSteps: 10, LogEvery: 10},
+		Train:  Train{Batch: 8, Accumulate: 1, Recompute: "none", Schedule: "warmup-cosine", Warmup: 0.05, Decay: 0.2, WeightDecay: 1e-4, WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Clip: 1, ZLoss: 1e-4, BalanceLoss: 0.01, EvalTokens: 262144, Keep: 2, MaxBadSteps: 10, LogEvery: 10},
 		Sample: Sample{Tokens: 200, Temperature: 0.8},
 		Device: Device{Kind: "cpu", Precision: "fp32"},
 	}
@@ -168,6 +170,9 @@ func (r *Run) complete(file string, where *Positions) error {
 	}
 	r.Model = r.Model.Resolve()
 	r.Model.MaskDocuments, r.Model.ZLoss = r.Data.MaskDocuments, r.Train.ZLoss
+	if r.Model.Experts > 0 {
+		r.Model.BalanceLoss, r.Model.RouterZLoss = r.Train.BalanceLoss, r.Train.RouterZLoss
+	}
 	r.Model.BOS = int(tokenizer.BOS())
 	return nil
 }

@@ -19,8 +19,8 @@ func (r *Run) validate(where *Positions) error {
 		}
 		key := "model." + field.Field
 		switch field.Field { // given in other sections
-		case "z_loss":
-			key = "train.z_loss"
+		case "z_loss", "balance_loss", "router_z_loss":
+			key = "train." + field.Field
 		case "mask_documents":
 			key = "data.mask_documents"
 		}

@@ -27,7 +27,9 @@ func TestDoAllocatesNothing(t *testing.T) {
 		}
 	}
 	for _, k := range []kind{attentionGrad{}, normGrad{}, normReadGrad{}, keysGrad{}, writeGrad{}, linearGradX{}, linearGradW{}, embeddingGrad{},
-		geluGrad{}, linearGelu{}, activated{}, linearGradGelu{}, sumTokens{}, companion{}, unit{}} {
+		geluGrad{}, linearGelu{}, activated{}, linearGradGelu{}, sumTokens{}, companion{}, unit{},
+		sigmoidGrad{}, gluGrad{}, sliceGrad{}, lstmOutput{}, lstmOutputGrad{}, lstmCellGrad{}, lstmGateGrad{},
+		mixReadGrad{}, mixWriteGrad{}} {
 		require.True(t, seen[fmt.Sprintf("%T", k)], "%T was not among the ops", k)
 	}
 }

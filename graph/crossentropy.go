@@ -128,11 +128,15 @@ func runCrossEntropy[T kernel.Float](k crossEntropy, c *call) error {
 }
 
 // LossParts returns the terms of a CrossEntropy node's last run: the cross-entropy alone
-// and the z-loss, both in nats a token, summed in float64.
+// and the z-loss, both in nats a token, summed in float64. Of an Add it is the first
+// input's: other losses may have been added to the cross-entropy.
 func LossParts(loss *gorgonia.Node) (crossEntropyTerm, zLoss float64, err error) {
 	if op := opOf(loss); op != nil {
-		if k, ok := op.kind.(crossEntropy); ok {
+		switch k := op.kind.(type) {
+		case crossEntropy:
 			return k.parts.crossEntropy, k.parts.zLoss, nil
+		case add:
+			return LossParts(children(loss)[0])
 		}
 	}
 	return 0, 0, errors.Errorf("graph: LossParts: want a CrossEntropy node, got %s", nameOf(loss))

@@ -69,6 +69,19 @@ func wantNorm(in [][]float64, o NormOptions) []float64 {
 		eps = 1e-6
 	}
 	y := make([]float64, len(x))
+	if o.Groups > 1 {
+		group, parts := len(gain)/o.Groups, o
+		parts.Groups = 0
+		for row := 0; row < len(x); row += group {
+			first := row % len(gain)
+			part := [][]float64{x[row : row+group], gain[first : first+group]}
+			if len(in) > 2 {
+				part = append(part, in[2][first:first+group])
+			}
+			copy(y[row:], wantNorm(part, parts))
+		}
+		return y
+	}
 	n := len(gain)
 	for row := 0; row < len(x); row += n {
 		mean, variance := 0.0, 0.0

@@ -25,7 +25,7 @@ func requireLine(t *testing.T, err error, parts ...string) {
 // mayBeNil tells which inputs of which ops may be nil, floats counted before ids.
 func mayBeNil(c opCase, input int) bool {
 	op := strings.SplitN(c.name, "/", 2)[0]
-	return (op == "Linear" || op == "Norm" || op == "Write") && input == 2 || op == "NormRead" && input == 3 || op == "CausalAttention" && input == 1
+	return (op == "Linear" || op == "Norm" || op == "Write" || op == "NormLinear") && input == 2 || op == "NormRead" && input == 3 || op == "CausalAttention" && input == 1
 }
 
 // TestBadInputs gives every op, for each of its inputs, nothing, a node of another graph, a

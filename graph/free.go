@@ -55,6 +55,51 @@ func NormRead(x, gain, keys *gorgonia.Node, o NormOptions) (*gorgonia.Node, erro
 	return free(func(b *Builder) *gorgonia.Node { return b.NormRead(x, gain, keys, o) }, x, gain, keys)
 }
 
+// Reshape is Builder.Reshape.
+func Reshape(x *gorgonia.Node, axes ...int) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.Reshape(x, axes...) }, x)
+}
+
+// MixRead is Builder.MixRead.
+func MixRead(h, c *gorgonia.Node, m int) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.MixRead(h, c, m) }, h, c)
+}
+
+// MixWrite is Builder.MixWrite.
+func MixWrite(h, y, c *gorgonia.Node, m int) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.MixWrite(h, y, c, m) }, h, y, c)
+}
+
+// Copies is Builder.Copies.
+func Copies(x *gorgonia.Node, n int) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.Copies(x, n) }, x)
+}
+
+// SumCopies is Builder.SumCopies.
+func SumCopies(h *gorgonia.Node) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.SumCopies(h) }, h)
+}
+
+// NormLinear is Builder.NormLinear. gain may be nil.
+func NormLinear(x, gain, w *gorgonia.Node, o NormOptions) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.NormLinear(x, gain, w, o) }, x, gain, w)
+}
+
+// TanhCoefficients is Builder.TanhCoefficients.
+func TanhCoefficients(z, static, scale *gorgonia.Node, tau float64) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.TanhCoefficients(z, static, scale, tau) }, z, static, scale)
+}
+
+// SinkhornCoefficients is Builder.SinkhornCoefficients.
+func SinkhornCoefficients(z, alpha, bias *gorgonia.Node, n, iterations int) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.SinkhornCoefficients(z, alpha, bias, n, iterations) }, z, alpha, bias)
+}
+
+// PermutationCoefficients is Builder.PermutationCoefficients.
+func PermutationCoefficients(z, alpha, bias *gorgonia.Node, n int) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.PermutationCoefficients(z, alpha, bias, n) }, z, alpha, bias)
+}
+
 // Gelu is Builder.Gelu.
 func Gelu(x *gorgonia.Node, exact bool) (*gorgonia.Node, error) {
 	return free(func(b *Builder) *gorgonia.Node { return b.Gelu(x, exact) }, x)
@@ -68,6 +113,35 @@ func LinearGelu(x, w *gorgonia.Node, exact bool) (h, y *gorgonia.Node, err error
 		return after
 	}, x, w)
 	return h, y, err
+}
+
+// Sigmoid is Builder.Sigmoid.
+func Sigmoid(x *gorgonia.Node) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.Sigmoid(x) }, x)
+}
+
+// GLU is Builder.GLU.
+func GLU(x *gorgonia.Node, addends ...*gorgonia.Node) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.GLU(x, addends...) }, x)
+}
+
+// LSTMCell is Builder.LSTMCell.
+func LSTMCell(c *gorgonia.Node, g LSTMGates) (cell, hidden *gorgonia.Node, err error) {
+	hidden, err = free(func(b *Builder) *gorgonia.Node {
+		state, output := b.LSTMCell(c, g)
+		cell = state
+		return output
+	}, c)
+	return cell, hidden, err
+}
+
+// MoE is Builder.MoE.
+func MoE(u, router, w1, w2 *gorgonia.Node, o MoEOptions) (m MoEOutput, err error) {
+	_, err = free(func(b *Builder) *gorgonia.Node {
+		m = b.MoE(u, router, w1, w2, o)
+		return m.Y
+	}, u, router, w1, w2)
+	return m, err
 }
 
 // CausalAttention is Builder.CausalAttention.
@@ -88,6 +162,16 @@ func TokenLosses(x, w, targets *gorgonia.Node, o LossOptions) (*gorgonia.Node, e
 // Add is Builder.Add.
 func Add(inputs ...*gorgonia.Node) (*gorgonia.Node, error) {
 	return free(func(b *Builder) *gorgonia.Node { return b.Add(inputs...) }, inputs...)
+}
+
+// Concat is Builder.Concat.
+func Concat(inputs ...*gorgonia.Node) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.Concat(inputs...) }, inputs...)
+}
+
+// Slice is Builder.Slice.
+func Slice(x *gorgonia.Node, from, to int) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.Slice(x, from, to) }, x)
 }
 
 // Scale is Builder.Scale.

@@ -33,6 +33,23 @@ func freeCases() map[string]func(x, ids gorgonia.Nodes) (*gorgonia.Node, error) 
 		"NormRead/RMSNorm(eps=1e-06) bias=false [3 5 7] [2 5]": func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) {
 			return NormRead(x[0], x[1], x[2], NormOptions{RMS: true})
 		},
+		"MixRead/{2 3 2 7} shared=false": func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) { return MixRead(x[0], x[1], 2) },
+		"MixWrite/{3 4 1 5} shared=true": func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) { return MixWrite(x[0], x[1], x[2], 1) },
+		"Reshape/matrices":               func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) { return Reshape(x[0], 2, 4) },
+		"Copies/vectors":                 func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) { return Copies(x[0], 4) },
+		"SumCopies/vectors":              func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) { return SumCopies(x[0]) },
+		"NormLinear/RMSNorm(eps=1e-06) gain=true [3 4 5] [5 6]": func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) {
+			return NormLinear(x[0], x[2], x[1], NormOptions{RMS: true})
+		},
+		"TanhCoefficients/[3 4 6] pair=true tau=0.3": func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) {
+			return TanhCoefficients(x[0], x[1], x[2], 0.3)
+		},
+		"SinkhornCoefficients/n=2 iterations=3 tokens=3": func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) {
+			return SinkhornCoefficients(x[0], x[1], x[2], 2, 3)
+		},
+		"PermutationCoefficients/n=3 tokens=3": func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) {
+			return PermutationCoefficients(x[0], x[1], x[2], 3)
+		},
 		"Gelu/exact=true [2 3 7]": func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) { return Gelu(x[0], true) },
 		"LinearGelu/both": func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) {
 			h, y, err := LinearGelu(x[0], x[1], true)
@@ -48,8 +65,19 @@ func freeCases() map[string]func(x, ids gorgonia.Nodes) (*gorgonia.Node, error) 
 		"TokenLosses/transposed=false": func(x, ids gorgonia.Nodes) (*gorgonia.Node, error) {
 			return TokenLosses(x[0], x[1], ids[0], LossOptions{Scale: 0.8})
 		},
-		"Add/3 of [1 1]": func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) { return Add(x...) },
-		"Scale":          func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) { return Scale(x[0], -0.3) },
+		"Add/3 of [1 1]":  func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) { return Add(x...) },
+		"Scale":           func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) { return Scale(x[0], -0.3) },
+		"Sigmoid/[2 3 7]": func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) { return Sigmoid(x[0]) },
+		"GLU/2 addends":   func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) { return GLU(x[0], x[1], x[2]) },
+		"Concat/matrices": func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) { return Concat(x...) },
+		"Slice/matrices":  func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) { return Slice(x[0], 3, 8) },
+		"LSTMCell/both": func(x, _ gorgonia.Nodes) (*gorgonia.Node, error) {
+			cell, hidden, err := LSTMCell(x[0], LSTMGates{Input: x[1], Forget: x[2], Output: x[3], Candidate: x[4]})
+			if err != nil {
+				return nil, err
+			}
+			return Add(cell, hidden)
+		},
 		"Positions":      func(_, ids gorgonia.Nodes) (*gorgonia.Node, error) { return Positions(ids[0]) },
 		"DocumentStarts": func(_, ids gorgonia.Nodes) (*gorgonia.Node, error) { return DocumentStarts(ids[0], 2) },
 	}
@@ -84,7 +112,7 @@ func TestFreeFunctionErrors(t *testing.T) {
 	g := gorgonia.NewGraph()
 	x := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithShape(2, 3), gorgonia.WithName("x"))
 	for name, call := range freeCases() {
-		n, err := call(make(gorgonia.Nodes, 3), make(gorgonia.Nodes, 1))
+		n, err := call(make(gorgonia.Nodes, 5), make(gorgonia.Nodes, 1))
 		require.Nil(t, n, name)
 		requireLine(t, err, "want a node, got nil")
 	}

@@ -14,26 +14,34 @@ type NormOptions struct {
 	RMS  bool           // RMSNorm: no mean
 	Eps  float64        // added to the variance; 0 means 1e-6
 	Bias *gorgonia.Node // shape of the gain, or nil (Norm only)
+	// Groups is the number of groups of a token's entries that are normalised each for
+	// itself, the gain's first axis (Norm only); 0: all of the gain's axes jointly.
+	Groups int
 }
 
 func (o NormOptions) kind() normKind {
 	if o.Eps == 0 {
 		o.Eps = 1e-6
 	}
-	return normKind{rms: o.RMS, eps: o.Eps}
+	return normKind{rms: o.RMS, eps: o.Eps, groups: o.Groups}
 }
 
 // normKind is what Norm and NormRead share.
 type normKind struct {
-	rms bool
-	eps float64
+	rms    bool
+	eps    float64
+	groups int // 0: one
 }
 
 func (k normKind) String() string {
+	name := "LayerNorm"
 	if k.rms {
-		return fmt.Sprintf("RMSNorm(eps=%g)", k.eps)
+		name = "RMSNorm"
 	}
-	return fmt.Sprintf("LayerNorm(eps=%g)", k.eps)
+	if k.groups > 0 {
+		return fmt.Sprintf("%s(eps=%g, groups=%d)", name, k.eps, k.groups)
+	}
+	return fmt.Sprintf("%s(eps=%g)", name, k.eps)
 }
 
 // stats are the statistics that a normalisation's forward pass leaves for its backward
@@ -63,8 +71,9 @@ type norm struct {
 //	RMSNorm:   y = x / sqrt(mean(x^2) + eps) * gain + bias
 //
 // The RMT normalises over all Dk*Dv entries of its matrix (paper section 3.2), a
-// transformer over D. x [..., gain's axes], variance biased. Defaults: LayerNorm, eps
-// 1e-6, no bias.
+// transformer over D. x [..., gain's axes], variance biased. With o.Groups the gain's
+// first axis counts groups, each normalised for itself (Wu & He 2018, Group Normalization,
+// arXiv 1803.08494). Defaults: LayerNorm, eps 1e-6, no bias, no groups.
 func (b *Builder) Norm(x, gain *gorgonia.Node, o NormOptions) *gorgonia.Node {
 	k := norm{o.kind(), &stats{}}
 	if o.Bias != nil {
@@ -88,7 +97,12 @@ func (k norm) signature(in []signature) (signature, error) {
 		return signature{}, err
 	}
 	x, gain := in[0].shape, in[1].shape
-	if gain.Dims() < 1 || gain.Dims() > x.Dims() || !x[x.Dims()-gain.Dims():].Eq(gain) {
+	switch {
+	case k.groups > 0:
+		if gain.Dims() < 2 || gain[0] != k.groups || in[1].size() != in[0].width() {
+			return signature{}, errors.Errorf("gain: want [%d groups, ...] of %d entries for x %v, got shape %v", k.groups, in[0].width(), x, gain)
+		}
+	case gain.Dims() < 1 || gain.Dims() > x.Dims() || !x[x.Dims()-gain.Dims():].Eq(gain):
 		return signature{}, errors.Errorf("gain: want the last axes of x %v, got shape %v", x, gain)
 	}
 	if len(in) > 2 && !in[2].shape.Eq(gain) {
@@ -98,7 +112,8 @@ func (k norm) signature(in []signature) (signature, error) {
 }
 
 func (k norm) params(x, gain signature) kernel.NormParams {
-	return kernel.NormParams{Rows: x.size() / gain.size(), Width: gain.size(), RMS: k.rms, Eps: k.eps}
+	groups := max(1, k.groups)
+	return kernel.NormParams{Rows: x.size() / gain.size() * groups, Width: gain.size() / groups, RMS: k.rms, Eps: k.eps, Groups: groups}
 }
 
 func (k norm) differentiable(int) bool { return true }

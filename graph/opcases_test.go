@@ -52,7 +52,7 @@ func startsOf(seq int) func(*rand.Rand, int) int32 {
 func opCases() []opCase {
 	var all []opCase
 	for _, group := range [][]opCase{embeddingCases(), linearCases(), linearGeluCases(), normCases(), streamCases(), normReadCases(), elementwiseCases(),
-		attentionCases(), lossCases(), tokenCases()} {
+		normLinearCases(), coefficientCases(), attentionCases(), lossCases(), tokenCases(), gateCases(), reshapeCases(), mixCases(), moeCases()} {
 		all = append(all, group...)
 	}
 	return all
@@ -166,10 +166,13 @@ func linearGeluCases() []opCase {
 
 func normCases() []opCase {
 	var cases []opCase
-	for _, o := range []NormOptions{{}, {RMS: true}, {Eps: 1e-2}} {
+	for _, o := range []NormOptions{{}, {RMS: true}, {Eps: 1e-2}, {Groups: 2}, {Groups: 2, RMS: true}} {
 		for _, bias := range []bool{false, true} {
-			for _, shapes := range [][2][]int{{{4, 5}, {5}}, {{2, 3, 5}, {3, 5}}, {{2, 3, 5}, {5}}, {{1, 3}, {3}}} {
+			for _, shapes := range [][2][]int{{{4, 5}, {5}}, {{2, 3, 5}, {3, 5}}, {{2, 3, 5}, {5}}, {{1, 3}, {3}}, {{7, 3, 4}, {2, 6}}} {
 				x, gain := shapes[0], shapes[1]
+				if grouped := product(gain) == product(x[1:]) && gain[0] == 2; grouped != (o.Groups > 0) {
+					continue
+				}
 				c := opCase{name: fmt.Sprintf("Norm/%v bias=%t %v over %v", o.kind(), bias, x, gain), floats: [][]int{x, gain},
 					build: func(b *Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 						o := o

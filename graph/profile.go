@@ -89,6 +89,17 @@ func runFLOPs(n *gorgonia.Node) int {
 		return (1 + op.companionAt(0)) * matrixFLOPs(op.in[0], op.in[1])
 	case normReadGrad: // dXn = keys^T dy, and dkeys
 		return (1 + op.companionAt(1)) * matrixFLOPs(op.in[1], op.in[3])
+	case mixReadGrad: // dh, and dc
+		return (1 + op.companionAt(0)) * k.readFLOPs(op.in[1])
+	case mixWriteGrad: // dh, dy and dc
+		dc := op.companionAt(1)
+		return (1+dc)*k.carryFLOPs(op.in[0]) + (op.companionAt(0)+dc)*k.readFLOPs(op.in[0])
+	case expertsGradHidden, expertsGradU: // dy W2^T, and dh W1^T
+		return 2 * op.out.size() * op.in[1].shape[2]
+	case expertsGradW: // u^T dh, or a^T dy
+		return k.flops(op)
+	case normLinearGrad: // dz W^T, and dw
+		return (1 + op.companionAt(0)) * 2 * op.in[2].size() * op.in[3].width()
 	case attentionGrad: // dp and dv, dq and dk, for q.k and p.v
 		p := k.params(op.in[0])
 		return 8 * p.Batch * p.Heads * p.HeadDim * p.Seq * (p.Seq + 1) / 2

@@ -61,8 +61,16 @@ func nodeFLOPs(n *gorgonia.Node) int {
 		return matrixFLOPs(op.in[0], op.in[1])
 	case normRead:
 		return matrixFLOPs(op.in[0], op.in[2])
+	case normLinear:
+		return 2 * op.in[0].size() * op.in[1].width()
 	case write:
 		return matrixFLOPs(op.out, op.in[0])
+	case mixRead:
+		return k.readFLOPs(op.in[0])
+	case mixWrite:
+		return k.readFLOPs(op.in[0]) + k.carryFLOPs(op.in[0])
+	case expertsHidden, expertsOut:
+		return 2 * op.out.size() * op.in[1].shape[1]
 	case attention:
 		p := k.params(op.in[0])
 		return 4 * p.Batch * p.Heads * p.HeadDim * p.Seq * (p.Seq + 1) / 2

@@ -25,7 +25,14 @@ type ParamSpec struct {
 }
 
 // Initializer says how a parameter starts: every entry Offset + Std*N(0, 1).
-type Initializer struct{ Offset, Std float64 }
+type Initializer struct {
+	Offset, Std float64
+	// Second stands for Std in the second half of the last axis, where two weights are
+	// packed side by side; 0: one Std for all.
+	Second float64
+	// Values stands for Offset, an entry each in row-major order; nil: Offset for all.
+	Values []float64
+}
 
 // Zeros starts every entry at 0.
 func Zeros() Initializer { return Initializer{} }
@@ -100,6 +107,9 @@ func (s *Store) ensure(spec ParamSpec) (*Param, error) {
 	if err := wantPositive(spec.Shape); err != nil {
 		return nil, errors.Wrapf(err, "parameter %q", spec.Name)
 	}
+	if size := product(spec.Shape); spec.Init.Values != nil && len(spec.Init.Values) != size {
+		return nil, errors.Errorf("parameter %q: want %d initial values for shape %v, got %d", spec.Name, size, spec.Shape, len(spec.Init.Values))
+	}
 	if p := s.byName[spec.Name]; p != nil {
 		if !slices.Equal(p.Value.Shape(), spec.Shape) {
 			return nil, errors.Errorf("parameter %q: the store has shape %v, the graph wants %v", spec.Name, p.Value.Shape(), spec.Shape)
@@ -122,11 +132,20 @@ func (s *Store) initialise(p *Param) {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(p.Name))
 	draw := rand.New(rand.NewPCG(s.seed, h.Sum64()))
+	width, entry := p.Shape[len(p.Shape)-1], 0
 	next := func() float64 {
-		if p.Init.Std == 0 {
-			return p.Init.Offset
+		std, offset := p.Init.Std, p.Init.Offset
+		if p.Init.Second != 0 && entry%width >= width/2 {
+			std = p.Init.Second
 		}
-		return p.Init.Offset + p.Init.Std*draw.NormFloat64()
+		if p.Init.Values != nil {
+			offset = p.Init.Values[entry]
+		}
+		entry++
+		if std == 0 {
+			return offset
+		}
+		return offset + std*draw.NormFloat64()
 	}
 	if s.dtype == tensor.Float64 {
 		fill(elements[float64](p.Value), next)

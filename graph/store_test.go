@@ -47,7 +47,7 @@ func TestInitializers(t *testing.T) {
 	shape := []int{100, 1000}
 	stored(t, s, ParamSpec{Name: "zeros", Shape: shape, Init: Zeros()}, ParamSpec{Name: "ones", Shape: shape, Init: Ones()},
 		ParamSpec{Name: "normal", Shape: shape, Init: Normal(0.02)}, ParamSpec{Name: "shifted", Shape: shape, Init: Initializer{Offset: 3, Std: 0.5}})
-	for name, want := range map[string]Initializer{"zeros": {}, "ones": {Offset: 1}, "normal": {Std: 0.02}, "shifted": {3, 0.5}} {
+	for name, want := range map[string]Initializer{"zeros": {}, "ones": {Offset: 1}, "normal": {Std: 0.02}, "shifted": {Offset: 3, Std: 0.5}} {
 		values := Float64s(s.Param(name).Value)
 		mean, variance := 0.0, 0.0
 		for _, v := range values {
@@ -59,6 +59,22 @@ func TestInitializers(t *testing.T) {
 		require.InDelta(t, want.Offset, mean, 0.02*want.Std+1e-9, name)
 		require.InDelta(t, want.Std, math.Sqrt(variance), 0.02*want.Std+1e-9, name)
 	}
+}
+
+// TestInitializerSecond: of two weights side by side each has its own deviation.
+func TestInitializerSecond(t *testing.T) {
+	s := NewStore(tensor.Float64, 1)
+	one, both := ParamSpec{Name: "w", Shape: []int{500, 40}, Init: Normal(0.5)}, ParamSpec{Name: "w", Shape: []int{500, 40}, Init: Initializer{Std: 0.5, Second: 0.02}}
+	stored(t, s, both)
+	other := NewStore(tensor.Float64, 1)
+	stored(t, other, one)
+	want := Float64s(other.Param("w").Value)
+	for i := range want {
+		if i%40 >= 20 {
+			want[i] *= 0.02 / 0.5
+		}
+	}
+	require.InDeltaSlice(t, want, Float64s(s.Param("w").Value), 1e-15)
 }
 
 // TestStoreIsShared checks that graphs over one Store see the same parameter, and that a

@@ -5,15 +5,21 @@ package models
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/pkg/errors"
 )
 
 // The values of Config's named choices.
 const (
-	StreamMatrix = "matrix" // Residual Matrix Transformer
-	StreamVector = "vector" // GPT-2 style transformer
+	StreamMatrix  = "matrix"   // Residual Matrix Transformer
+	StreamVector  = "vector"   // GPT-2 style transformer
+	StreamHyper   = "hyper"    // hyper-connections, static or dynamic
+	StreamMHC     = "mhc"      // manifold-constrained hyper-connections
+	StreamMHCLite = "mhc-lite" // the same as mixtures of permutations
+	StreamVWN     = "vwn"      // virtual width network
+	StreamHighway = "highway"  // Highway Transformer, self-dependency units
+	StreamHierAgg = "hieragg"  // hierarchical aggregation
+	StreamDWLSTM  = "dwlstm"   // depth-wise LSTM
 
 	NormLayer = "layernorm"
 	NormRMS   = "rmsnorm"
@@ -33,19 +39,30 @@ const (
 // Config describes a language model. A zero field takes the default that Resolve names.
 type Config struct {
 	Preset string `yaml:"preset" json:"preset,omitempty"` // start from a preset; other fields override it
-	Stream string `yaml:"stream" json:"stream"`           // matrix | vector
+	Stream string `yaml:"stream" json:"stream"`           // matrix | vector | hyper | mhc | mhc-lite | vwn | highway | hieragg | dwlstm
 	Layers int    `yaml:"layers" json:"layers"`           // blocks
 
-	DModel int `yaml:"d_model" json:"d_model,omitempty"` // vector: width D
-	Heads  int `yaml:"heads" json:"heads,omitempty"`     // vector: attention heads
-	// HeadSize is the size of one of the vector stream's heads; default d_model/heads.
+	DModel int `yaml:"d_model" json:"d_model,omitempty"` // all but matrix: width D
+	Heads  int `yaml:"heads" json:"heads,omitempty"`     // all but matrix: attention heads
+	// HeadSize is the size of one of the heads of all but the matrix stream; default
+	// d_model/heads.
 	HeadSize int `yaml:"head_dim" json:"head_dim,omitempty"`
 
 	Dk   int `yaml:"dk" json:"dk,omitempty"`     // matrix: rows, the key dimension
 	Dv   int `yaml:"dv" json:"dv,omitempty"`     // matrix: columns, the value dimension
 	Rank int `yaml:"rank" json:"rank,omitempty"` // matrix: R, heads and key vectors a site
 
-	FF    int `yaml:"ff" json:"ff"`       // feed-forward hidden width
+	N                  int  `yaml:"n" json:"n,omitempty"`                                     // hyper, mhc, mhc-lite: streams, default 4; vwn: slots
+	M                  int  `yaml:"m" json:"m,omitempty"`                                     // vwn: slots of d_model/m that a sublayer reads
+	Dynamic            bool `yaml:"dynamic" json:"dynamic,omitempty"`                         // hyper: coefficients depend on the stream
+	SinkhornIterations int  `yaml:"sinkhorn_iterations" json:"sinkhorn_iterations,omitempty"` // mhc: default 20
+	ExpandEmbedding    bool `yaml:"expand_embedding" json:"expand_embedding,omitempty"`       // vwn: embed d_model entries and multiply by W_expand
+	Inner              int  `yaml:"inner" json:"inner,omitempty"`                             // hieragg: the aggregate's hidden width, default d_model
+
+	Experts int `yaml:"experts" json:"experts,omitempty"` // mixture-of-experts feed-forwards of ff each; 0: dense
+	TopK    int `yaml:"top_k" json:"top_k,omitempty"`     // experts a token goes to; default 2, or 1 of one
+
+	FF    int `yaml:"ff" json:"ff"`       // feed-forward hidden width; nothing for dwlstm
 	Vocab int `yaml:"vocab" json:"vocab"` // token ids; a run takes it from the tokenizer
 	Seq   int `yaml:"seq" json:"seq"`     // tokens a row in training; rows of learned positions
 
@@ -71,6 +88,10 @@ type Config struct {
 	BOS           int  `yaml:"-" json:"bos,omitempty"`
 	// ZLoss comes from a run's train section: the coefficient of mean (log Z)^2.
 	ZLoss float64 `yaml:"-" json:"z_loss,omitempty"`
+	// BalanceLoss and RouterZLoss come from there too: the coefficients of the experts'
+	// load balance and of the routers' mean (log Z)^2, summed over layers.
+	BalanceLoss float64 `yaml:"-" json:"balance_loss,omitempty"`
+	RouterZLoss float64 `yaml:"-" json:"router_z_loss,omitempty"`
 }
 
 // MuP is the maximal update parametrisation (Yang et al. 2022): widths of the base model
@@ -116,6 +137,18 @@ func (c Config) Resolve() Config {
 	if c.Positions == PositionsRoPE {
 		setDefault(&c.RopeBase, 10000)
 	}
+	switch c.Stream {
+	case StreamHyper, StreamMHC, StreamMHCLite:
+		setDefault(&c.N, 4)
+	case StreamHierAgg:
+		setDefault(&c.Inner, c.DModel)
+	}
+	if c.Stream == StreamMHC {
+		setDefault(&c.SinkhornIterations, 20)
+	}
+	if c.Experts > 0 {
+		setDefault(&c.TopK, min(2, c.Experts))
+	}
 	return c
 }
 
@@ -126,155 +159,10 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// Validate tells the first field, in reading order, that no model can be built with; the
-// error is a *FieldError.
-func (c Config) Validate() error {
-	c = c.Resolve()
-	for _, check := range []func() error{c.checkStream, c.checkSizes, c.checkChoices, c.checkNumbers, c.checkMuP} {
-		if err := check(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c Config) checkStream() error {
-	switch c.Stream {
-	case StreamMatrix, StreamVector:
-		return nil
-	case "":
-		if _, names, ok := FindPreset(c.Preset); c.Preset != "" && !ok {
-			return fieldError("preset", "want one of %v, got %q", names, c.Preset)
-		}
-		return fieldError("stream", "want %s or %s, got nothing: name a stream or a preset", StreamMatrix, StreamVector)
-	}
-	return fieldError("stream", "want %s or %s, got %q", StreamMatrix, StreamVector, c.Stream)
-}
-
-// size is a named integer of a config.
-type size struct {
-	field string
-	value int
-}
-
-func (c Config) checkSizes() error {
-	wanted, foreign := []size{{"dk", c.Dk}, {"dv", c.Dv}, {"rank", c.Rank}}, []size{{"d_model", c.DModel}, {"heads", c.Heads}}
-	if c.Stream == StreamVector {
-		wanted, foreign = foreign, wanted
-	}
-	for _, s := range append(append([]size{{"layers", c.Layers}}, wanted...), size{"ff", c.FF}, size{"vocab", c.Vocab}, size{"seq", c.Seq}) {
-		if s.value < 1 {
-			return fieldError(s.field, "want >= 1, got %d", s.value)
-		}
-	}
-	if c.Stream == StreamMatrix {
-		foreign = append(foreign, size{"head_dim", c.HeadSize})
-	}
-	for _, s := range foreign {
-		if s.value != 0 {
-			return fieldError(s.field, "want nothing for the %s stream, got %d: remove it or change model.stream", c.Stream, s.value)
-		}
-	}
-	if c.HeadSize < 0 {
-		return fieldError("head_dim", "want >= 1, or 0 for d_model/heads, got %d", c.HeadSize)
-	}
-	if c.Stream == StreamVector && c.HeadSize == 0 && c.DModel%c.Heads != 0 {
-		return fieldError("heads", "want a divisor of d_model %d, got %d", c.DModel, c.Heads)
-	}
-	if c.Positions == PositionsRoPE && c.HeadDim()%2 != 0 {
-		return fieldError("positions", "rope wants an even head size, got %d", c.HeadDim())
-	}
-	return nil
-}
-
-func (c Config) checkChoices() error {
-	for _, choice := range []struct {
-		field, value string
-		known        []string
-	}{
-		{"norm", c.Norm, []string{NormLayer, NormRMS}},
-		{"positions", c.Positions, []string{PositionsLearned, PositionsALiBi, PositionsRoPE, PositionsNone}},
-		{"gelu", c.Gelu, []string{GeluTanh, GeluExact}},
-		{"init", c.Init, []string{InitPaper, InitLeCun}},
-	} {
-		if !contains(choice.known, choice.value) {
-			return fieldError(choice.field, "want one of %v, got %q", choice.known, choice.value)
-		}
-	}
-	return nil
-}
-
-func contains(known []string, value string) bool {
-	for _, k := range known {
-		if k == value {
-			return true
-		}
-	}
-	return false
-}
-
-func (c Config) checkNumbers() error {
-	switch {
-	case !(c.NormEps > 0 && c.NormEps < 1):
-		return fieldError("norm_eps", "want between 0 and 1, got %g", c.NormEps)
-	case !(c.Dropout >= 0 && c.Dropout < 1):
-		return fieldError("dropout", "want a rate in [0, 1), got %g", c.Dropout)
-	case c.Init == InitLeCun && c.InitStd != 0:
-		return fieldError("init_std", "want nothing with init %s, whose numerator is 1, got %g: remove it or set init to %s", InitLeCun, c.InitStd, InitPaper)
-	case c.Init == InitPaper && !positive(c.InitStd):
-		return fieldError("init_std", "want a finite number > 0, got %g", c.InitStd)
-	case !positive(c.EmbeddingStd):
-		return fieldError("embedding_std", "want a finite number > 0, got %g", c.EmbeddingStd)
-	case c.RopeBase != 0 && (c.Positions != PositionsRoPE || !(c.RopeBase > 1)):
-		return fieldError("rope_base", "want > 1 and positions rope, got %g with positions %s", c.RopeBase, c.Positions)
-	case c.Norm == NormRMS && c.Bias:
-		return fieldError("bias", "rmsnorm has no bias: set bias to false or norm to %s", NormLayer)
-	case c.ZLoss != 0 && !positive(c.ZLoss):
-		return fieldError("z_loss", "want a finite number >= 0, got %g", c.ZLoss)
-	case c.MaskDocuments && (c.BOS < 0 || c.BOS >= c.Vocab):
-		return fieldError("mask_documents", "want a BOS id below the vocabulary %d, got %d", c.Vocab, c.BOS)
-	}
-	return nil
-}
-
-// positive tells whether v is a finite number above 0.
-func positive(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
-
-func (c Config) checkMuP() error {
-	if c.MuP == nil {
-		return nil
-	}
-	m := c.MuP
-	wanted, foreign := []size{{"base_dk", m.BaseDk}, {"base_dv", m.BaseDv}, {"base_rank", m.BaseRank}},
-		[]size{{"base_d_model", m.BaseDModel}, {"base_heads", m.BaseHeads}, {"base_head_dim", m.BaseHeadDim}}
-	if c.Stream == StreamVector {
-		wanted, foreign = foreign, wanted
-	}
-	for _, s := range append(wanted, size{"base_ff", m.BaseFF}) {
-		if s.value < 0 {
-			return fieldError("mup."+s.field, "want >= 1, got %d", s.value)
-		}
-	}
-	for _, s := range foreign {
-		if s.value != 0 {
-			return fieldError("mup."+s.field, "want nothing for the %s stream, got %d: remove it", c.Stream, s.value)
-		}
-	}
-	for _, f := range []struct {
-		field string
-		value float64
-	}{{"input_multiplier", m.InputMultiplier}, {"output_multiplier", m.OutputMultiplier}, {"attn_multiplier", m.AttnMultiplier}} {
-		if f.value != 0 && !positive(f.value) {
-			return fieldError("mup."+f.field, "want a finite number > 0, got %g", f.value)
-		}
-	}
-	return nil
-}
-
 // HeadDim is the size of one attention head: Dv, or head_dim, or d_model/heads.
 func (c Config) HeadDim() int {
 	switch {
-	case c.Stream != StreamVector:
+	case c.Stream == StreamMatrix:
 		return c.Dv
 	case c.HeadSize > 0:
 		return c.HeadSize
@@ -284,26 +172,33 @@ func (c Config) HeadDim() int {
 
 // HeadCount is the number of attention heads: R, or heads.
 func (c Config) HeadCount() int {
-	if c.Stream == StreamVector {
-		return c.Heads
+	if c.Stream == StreamMatrix {
+		return c.Rank
 	}
-	return c.Rank
+	return c.Heads
 }
 
 // Width is the number of features that blocks work on: R*Dv, or d_model.
 func (c Config) Width() int {
-	if c.Stream == StreamVector {
-		return c.DModel
+	if c.Stream == StreamMatrix {
+		return c.Rank * c.Dv
 	}
-	return c.Rank * c.Dv
+	return c.DModel
 }
 
-// StreamSize is the number of entries of a token's residual stream: Dk*Dv, or d_model.
+// StreamSize is the number of entries of a token's residual stream: Dk*Dv, d_model, n
+// streams of it, or n slots of d_model/m. The depth-wise LSTM's cell, and what the next
+// aggregate of hierarchical aggregation needs, are not counted.
 func (c Config) StreamSize() int {
-	if c.Stream == StreamVector {
-		return c.DModel
+	switch c.Stream {
+	case StreamMatrix:
+		return c.Dk * c.Dv
+	case StreamHyper, StreamMHC, StreamMHCLite:
+		return c.N * c.DModel
+	case StreamVWN:
+		return c.N * c.DModel / max(1, c.M)
 	}
-	return c.Dk * c.Dv
+	return c.DModel
 }
 
 // positionRows is the number of rows of the position table, 0 without one.
@@ -329,6 +224,8 @@ func (c Config) SameModel(other Config) error {
 		{"bias", a.Bias, b.Bias}, {"tie_embeddings", a.TieEmbeddings, b.TieEmbeddings},
 		{"norm", a.Norm, b.Norm}, {"norm_eps", a.NormEps, b.NormEps}, {"gelu", a.Gelu, b.Gelu}, {"rope_base", a.RopeBase, b.RopeBase},
 		{"inverse_layer_scaling", a.InverseLayerScaling, b.InverseLayerScaling},
+		{"n", a.N, b.N}, {"m", a.M, b.M}, {"dynamic", a.Dynamic, b.Dynamic}, {"sinkhorn_iterations", a.SinkhornIterations, b.SinkhornIterations},
+		{"expand_embedding", a.ExpandEmbedding, b.ExpandEmbedding}, {"inner", a.Inner, b.Inner}, {"experts", a.Experts, b.Experts}, {"top_k", a.TopK, b.TopK},
 		{"mup: scale of the embedding", a.ratios().input, b.ratios().input}, {"mup: scale of the logits", a.logitScale(), b.logitScale()},
 		{"mup: scale of q.k", a.attentionScale(0), b.attentionScale(0)},
 	} {

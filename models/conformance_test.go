@@ -48,6 +48,38 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// TestConformanceZoo is the suite over the other streams and mixtures of experts.
+func TestConformanceZoo(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		config models.Config
+	}{
+		{"hyper/static", tinyZoo(models.StreamHyper, func(c *models.Config) { c.N = 3 })},
+		{"hyper/dynamic", tinyZoo(models.StreamHyper, func(c *models.Config) { c.N, c.Dynamic = 4, true })},
+		{"hyper/authors", tinyZoo(models.StreamHyper, func(c *models.Config) { authors(c); c.N, c.Dynamic = 2, true })},
+		{"hyper/one", tinyZoo(models.StreamHyper, func(c *models.Config) { c.N, c.Layers, c.Bias = 1, 1, true })},
+		{"mhc/paper", tinyZoo(models.StreamMHC, func(c *models.Config) { c.N = 4 })},
+		{"mhc/bias-dropout", tinyZoo(models.StreamMHC, func(c *models.Config) { dropoutBias(c); c.N, c.SinkhornIterations = 3, 5 })},
+		{"mhc-lite/paper", tinyZoo(models.StreamMHCLite, func(c *models.Config) { c.N = 3 })},
+		{"mhc-lite/tied", tinyZoo(models.StreamMHCLite, func(c *models.Config) { tied(c); c.N = 2 })},
+		{"vwn/groups", tinyZoo(models.StreamVWN, func(c *models.Config) { c.M, c.N = 3, 6 })},
+		{"vwn/fraction", tinyZoo(models.StreamVWN, func(c *models.Config) { c.DModel, c.M, c.N = 18, 2, 3 })},
+		{"vwn/expand-bias", tinyZoo(models.StreamVWN, func(c *models.Config) { c.M, c.N, c.ExpandEmbedding, c.Bias = 5, 7, true, true })},
+		{"highway/paper", tinyZoo(models.StreamHighway, func(c *models.Config) {})},
+		{"highway/bias-dropout", tinyZoo(models.StreamHighway, dropoutBias)},
+		{"hieragg/paper", tinyZoo(models.StreamHierAgg, func(c *models.Config) { c.Inner = 7 })},
+		{"hieragg/bias", tinyZoo(models.StreamHierAgg, func(c *models.Config) { noPositionsBias(c); c.Layers = 4 })},
+		{"dwlstm/paper", tinyZoo(models.StreamDWLSTM, func(c *models.Config) { c.FF = 0 })},
+		{"dwlstm/bias-exact", tinyZoo(models.StreamDWLSTM, func(c *models.Config) { c.Bias, c.FF, c.Gelu = true, 0, models.GeluExact })},
+		{"moe/top-2", tinyVector(func(c *models.Config) { c.Experts, c.TopK, c.BalanceLoss, c.RouterZLoss = 4, 2, 0.01, 1e-3 })},
+		{"moe/top-1-bias", tinyVector(func(c *models.Config) { c.Experts, c.TopK, c.Bias = 3, 1, true })},
+		{"moe/matrix", tinyMatrix(func(c *models.Config) { c.Experts, c.TopK = 3, 2 })},
+		{"moe/hyper", tinyZoo(models.StreamHyper, func(c *models.Config) { c.Experts, c.TopK, c.N, c.Dynamic = 3, 2, 2, true })},
+	} {
+		modeltest.Run(t, row.name, row.config)
+	}
+}
+
 // authors is the form of the RMT authors' code.
 func authors(c *models.Config) {
 	c.Norm, c.Positions, c.InverseLayerScaling, c.ZLoss = models.NormRMS, models.PositionsALiBi, true, 1e-4
@@ -75,4 +107,12 @@ func matrixMuP(c *models.Config) {
 func vectorMuP(c *models.Config) {
 	authors(c)
 	c.MuP = &models.MuP{BaseDModel: 10, BaseHeads: 2, BaseHeadDim: 4, BaseFF: 8, InputMultiplier: 1.5, OutputMultiplier: 0.8, AttnMultiplier: 1.2}
+}
+
+// tinyZoo is tinyVector on another stream.
+func tinyZoo(stream string, f func(c *models.Config)) models.Config {
+	return tinyVector(func(c *models.Config) {
+		c.Stream = stream
+		f(c)
+	})
 }

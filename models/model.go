@@ -18,8 +18,14 @@ type Model struct {
 	b           *graph.Builder
 	stream      stream.Stream
 	attention   []*layers.Attention
-	feedforward []*layers.FeedForward
+	feedforward []feedForward
+	experts     []*layers.MoE // those of feedforward that are mixtures of experts
 	unembedding *layers.Unembedding
+}
+
+// feedForward is a block between a stream's ReadFeatures and WriteFeatures.
+type feedForward interface {
+	Forward(u *gorgonia.Node) *gorgonia.Node
 }
 
 // Option varies New.
@@ -82,16 +88,29 @@ func On(b *graph.Builder, c Config) (*Model, error) {
 
 // addBlock makes the block of one site.
 func (m *Model) addBlock(site stream.Site) {
-	c, r := m.config, m.config.ratios()
+	c := m.config
 	switch site.Kind {
 	case stream.Attention:
 		m.attention = append(m.attention, layers.NewAttention(m.b, site.Name(), layers.AttentionConfig{
 			Heads: c.HeadCount(), Scale: c.attentionScale(site.Block), ALiBi: c.Positions == PositionsALiBi, RopeBase: c.RopeBase}))
 	case stream.FeedForward:
-		m.feedforward = append(m.feedforward, layers.NewFeedForward(m.b, site.Name(), layers.FeedForwardConfig{
-			In: c.Width(), Hidden: c.FF, Bias: c.Bias, ExactGelu: c.Gelu == GeluExact,
-			Ratio1: r.width, Ratio2: r.ff, Writes: c.Stream == StreamVector}, c.init()))
+		m.addFeedForward(site.Name())
 	}
+}
+
+// addFeedForward makes a dense feed-forward or a mixture of experts.
+func (m *Model) addFeedForward(name string) {
+	c, r := m.config, m.config.ratios()
+	exact, writes := c.Gelu == GeluExact, c.Stream != StreamMatrix
+	if c.Experts == 0 {
+		m.feedforward = append(m.feedforward, layers.NewFeedForward(m.b, name, layers.FeedForwardConfig{
+			In: c.Width(), Hidden: c.FF, Bias: c.Bias, ExactGelu: exact, Ratio1: r.width, Ratio2: r.ff, Writes: writes}, c.init()))
+		return
+	}
+	mixture := layers.NewMoE(m.b, name, layers.MoEConfig{
+		In: c.Width(), Hidden: c.FF, Experts: c.Experts, TopK: c.TopK, Bias: c.Bias, ExactGelu: exact, Ratio1: r.width, Ratio2: r.ff, Writes: writes}, c.init())
+	m.experts = append(m.experts, mixture)
+	m.feedforward = append(m.feedforward, mixture)
 }
 
 func (m *Model) addUnembedding() {
@@ -189,9 +208,33 @@ func (m *Model) Logits(features *gorgonia.Node) *gorgonia.Node {
 
 // Loss returns the mean cross-entropy of targets (Int32, T entries; negative ones are
 // not counted) plus the config's z-loss, a scalar in nats. graph.LossParts tells the two
-// terms apart after a run.
+// terms apart after a run. Mixtures of experts add the config's BalanceLoss times their
+// balances and RouterZLoss times their routers' z-losses, those of the last Forward.
 func (m *Model) Loss(features, targets *gorgonia.Node) *gorgonia.Node {
-	return m.unembedding.Loss(features, targets, m.config.ZLoss)
+	terms := gorgonia.Nodes{m.unembedding.Loss(features, targets, m.config.ZLoss)}
+	for _, x := range m.experts {
+		if factor := m.config.BalanceLoss; factor > 0 {
+			terms = append(terms, m.b.Scale(x.Balance(), factor))
+		}
+		if factor := m.config.RouterZLoss; factor > 0 {
+			terms = append(terms, m.b.Scale(x.RouterZ(), factor))
+		}
+	}
+	if len(terms) == 1 {
+		return terms[0]
+	}
+	return m.b.Add(terms...)
+}
+
+// ExpertCounts returns the number of assignments of each expert, [experts] Int32, in the
+// last Forward, a node a block; none without experts. The nodes have to be read: they
+// belong among a program's outputs.
+func (m *Model) ExpertCounts() gorgonia.Nodes {
+	var counts gorgonia.Nodes
+	for _, x := range m.experts {
+		counts = append(counts, x.Counts())
+	}
+	return counts
 }
 
 // TokenLosses returns -log p(target) of each token, [T].

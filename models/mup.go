@@ -32,7 +32,7 @@ func (c Config) ratios() ratios {
 	m := *c.MuP
 	r := ratios{keys: ratio(c.Dk, m.BaseDk), rank: ratio(c.Rank, m.BaseRank), ff: ratio(c.FF, m.BaseFF),
 		input: multiplier(m.InputMultiplier), output: multiplier(m.OutputMultiplier), attention: multiplier(m.AttnMultiplier)}
-	if c.Stream == StreamVector {
+	if c.Stream != StreamMatrix {
 		setDefault(&m.BaseHeadDim, c.HeadDim())
 		r.width = ratio(c.DModel, m.BaseDModel)
 		r.heads = ratio(c.Heads, m.BaseHeads) * ratio(c.HeadDim(), m.BaseHeadDim)

@@ -24,9 +24,10 @@ const (
 
 // Presets returns the known models in reading order: those of the RMT paper's Table 9
 // (Dk and Dv of the 206M and 305M rows as the printed sizes imply), with the GPT-2
-// vocabulary, untied, learned positions, 512 tokens, and the two quickstart models.
+// vocabulary, untied, learned positions, 512 tokens; the two quickstart models; and the
+// other residual designs.
 func Presets() []Preset {
-	return []Preset{
+	return append([]Preset{
 		{"rmt-46m", rmt(6, 32, 32, 12, 1536), 45.9, noteRMT},
 		{"rmt-134m", rmt(12, 32, 64, 12, 3072), 134.2, noteRMT},
 		{"rmt-206m", rmt(18, 48, 64, 14, 3584), 206.2, noteRMT},
@@ -37,7 +38,7 @@ func Presets() []Preset {
 		{"transformer-405m", transformer(24, 1024, 4096, 16), 404.9, noteTransformer},
 		{"quickstart", quickstart(rmt(4, 32, 32, 8, 1024)), 0, ""},
 		{"quickstart-transformer", quickstart(transformer(4, 256, 1024, 8)), 0, ""},
-	}
+	}, zooPresets()...)
 }
 
 // FindPreset returns the preset of that name, and all names if there is none.

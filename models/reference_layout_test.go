@@ -98,28 +98,6 @@ func readRMT(t *testing.T, r *reference) {
 	}
 }
 
-// readTransformer is the paper form of the transformer.
-func readTransformer(t *testing.T, r *reference) {
-	var c struct {
-		Vocab, Seq, Layers, D, Heads, FF int
-		Inverse                          bool `json:"inverse_layer_scaling"`
-		Eps                              float64
-		Gelu, Norm                       string
-		ZLoss                            float64 `json:"z_loss"`
-	}
-	require.NoError(t, json.Unmarshal(r.expected.Config, &c))
-	r.config = models.Config{Stream: models.StreamVector, Layers: c.Layers, DModel: c.D, Heads: c.Heads, FF: c.FF, Vocab: c.Vocab, Seq: c.Seq,
-		InverseLayerScaling: c.Inverse, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu, ZLoss: c.ZLoss}
-	r.weights = []link{same("embedding", c.D, 1), same("positions", c.D, 1), same("norm", 1), same("unembedding", c.Vocab, 1)}
-	for l := range c.Layers {
-		a, f := fmt.Sprintf("blocks.%d.attention.", l), fmt.Sprintf("blocks.%d.feedforward.", l)
-		r.weights = append(r.weights, same(a+"norm", 1), same(a+"o", c.D, 1), same(f+"norm", 1), same(f+"w1", c.FF, 1), same(f+"w2", c.D, 1))
-		for i, name := range []string{"q", "k", "v"} {
-			r.weights = append(r.weights, link{theirs: a + name, ours: a + "qkv", base: i * c.D, strides: []int{3 * c.D, 1}})
-		}
-	}
-}
-
 // normName reads "layernorm, gain only".
 func normName(text string) string { return strings.Split(text, ",")[0] }
 

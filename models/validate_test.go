@@ -20,8 +20,8 @@ type refusal struct {
 
 func badShapes() []refusal {
 	return []refusal{
-		{"stream", "want matrix or vector, got nothing: name a stream or a preset", models.Config{}},
-		{"stream", `want matrix or vector, got "tensor"`, models.Config{Stream: "tensor"}},
+		{"stream", "want one of [matrix vector hyper mhc mhc-lite vwn highway hieragg dwlstm], got nothing: name a stream or a preset", models.Config{}},
+		{"stream", `want one of [matrix vector hyper mhc mhc-lite vwn highway hieragg dwlstm], got "tensor"`, models.Config{Stream: "tensor"}},
 		{"preset", `want one of [quickstart quickstart-transformer rmt-134m rmt-206m rmt-305m rmt-46m transformer-162m transformer-264m transformer-405m transformer-49m], got "rmt"`, models.Config{Preset: "rmt"}},
 		{"layers", "want >= 1, got 0", tinyMatrix(func(c *models.Config) { c.Layers = 0 })},
 		{"dk", "want >= 1, got -1", tinyMatrix(func(c *models.Config) { c.Dk = -1 })},

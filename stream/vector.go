@@ -25,20 +25,11 @@ type VectorConfig struct {
 //
 //	h_0 = E[token] + P[position];  h <- h + Sub(Norm(h))
 type Vector struct {
-	b         *graph.Builder
+	tables
 	c         VectorConfig
-	embedding *layers.Embedding
-	positions *layers.Embedding
 	attention []heads
 	features  []*layers.Norm
 	norm      *layers.Norm
-}
-
-// heads are the projections around one attention: Norm and W_QKV in, W_O out.
-type heads struct {
-	norm                *layers.Norm
-	qkv, qkvBias        *gorgonia.Node // [D, 3W], W = heads*headDim
-	output, outputsBias *gorgonia.Node // [W, D]
 }
 
 // VectorState is the stream: h [T, D].
@@ -49,40 +40,24 @@ func (s VectorState) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.H} }
 
 // NewVector makes the parameters of a vector stream.
 func NewVector(b *graph.Builder, c VectorConfig) *Vector {
-	v := &Vector{b: b, c: c, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, c.D)}
-	if c.Positions > 0 {
-		v.positions = layers.NewEmbedding(b, "positions", c.Init, 1, c.Positions, c.D)
-	}
-	for l := range c.Layers {
-		sites := twoSites(l)
-		v.attention = append(v.attention, v.newHeads(sites[0].Name()))
-		v.features = append(v.features, layers.NewNorm(b, sites[1].Name()+".norm", c.Norm, c.D))
-	}
+	v := newVector(b, c)
 	v.norm = layers.NewNorm(b, "norm", c.Norm, c.D)
 	return v
 }
 
-func (v *Vector) newHeads(name string) heads {
-	h := heads{
-		norm:   layers.NewNorm(v.b, name+".norm", v.c.Norm, v.c.D),
-		qkv:    v.b.Param(v.c.Init.Hidden(name+".qkv", v.c.D, v.c.WidthRatio, v.c.D, 3*v.c.HeadsWidth)),
-		output: v.b.Param(v.c.Init.Output(name+".o", v.c.HeadsWidth, v.c.HeadsRatio, v.c.HeadsWidth, v.c.D)),
+// newVector makes a vector stream without a final norm.
+func newVector(b *graph.Builder, c VectorConfig) *Vector {
+	v := &Vector{tables: newTables(b, c), c: c}
+	for l := range c.Layers {
+		sites := twoSites(l)
+		v.attention = append(v.attention, newHeads(b, c, sites[0].Name()))
+		v.features = append(v.features, layers.NewNorm(b, sites[1].Name()+".norm", c.Norm, c.D))
 	}
-	if v.c.Bias {
-		h.qkvBias = v.b.Param(layers.Zero(name+".qkv_bias", 3*v.c.HeadsWidth))
-		h.outputsBias = v.b.Param(layers.Zero(name+".o_bias", v.c.D))
-	}
-	return h
+	return v
 }
 
 // Embed looks the tokens up and adds their positions.
-func (v *Vector) Embed(t Tokens) State {
-	h := v.embedding.Forward(t.IDs) // [T, D]
-	if v.positions != nil {
-		h = v.b.Add(h, v.positions.Forward(t.Positions))
-	}
-	return VectorState{v.b.Hook("embedding.out", v.b.Dropout(h, v.c.Dropout))}
-}
+func (v *Vector) Embed(t Tokens) State { return VectorState{v.embed(t)} }
 
 // Sites are attention and feed-forward.
 func (v *Vector) Sites(block int) []Site { return twoSites(block) }
@@ -90,14 +65,13 @@ func (v *Vector) Sites(block int) []Site { return twoSites(block) }
 // ReadHeads is Norm, then W_QKV; heads are contiguous columns.
 func (v *Vector) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
 	h := v.attention[at.Block]
-	u := h.norm.Forward(s.(VectorState).H)                                 // [T, D]
-	return v.b.Linear(u, h.qkv, graph.LinearOptions{Bias: h.qkvBias}), nil // [T, 3W]
+	u := h.norm.Forward(s.(VectorState).H) // [T, D]
+	return h.read(u), nil                  // [T, 3W]
 }
 
 // WriteHeads adds W_O o.
 func (v *Vector) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
-	h := v.attention[at.Block]
-	return v.add(s, at, v.b.Linear(o, h.output, graph.LinearOptions{Bias: h.outputsBias}))
+	return v.add(s, at, v.attention[at.Block].write(o))
 }
 
 // ReadFeatures is Norm.
@@ -120,6 +94,3 @@ func (v *Vector) EndBlock(s State, _ int) State { return s }
 
 // Features is the final norm.
 func (v *Vector) Features(s State) *gorgonia.Node { return v.norm.Forward(s.(VectorState).H) }
-
-// Table is E [V, D].
-func (v *Vector) Table() *gorgonia.Node { return v.embedding.Table() }

@@ -28,6 +28,7 @@ type Metrics struct {
 	FLOPsPS  float64 `json:"flops_per_s"`       // achieved, of the model's own matrix products
 	Seconds  float64 `json:"seconds"`           // since the run's start, resumed parts included
 	Skipped  bool    `json:"skipped,omitempty"` // not finite: no update was made
+	Experts  [][]int `json:"experts,omitempty"` // tokens that each block's experts got
 	ValLoss  *number `json:"val_loss,omitempty"`
 	ValBits  *number `json:"val_bits_per_byte,omitempty"`
 }

@@ -38,6 +38,7 @@ func (t *Trainer) trainStep() (Metrics, error) {
 		Step: t.step, Tokens: int64(t.step) * int64(tokens), Loss: number(loss), LR: stats.Factor * t.run.Train.LR,
 		GradNorm: number(stats.GradNorm), TokensPS: math.Round(rate), FLOPsPS: math.Round(rate * t.flops),
 		Seconds: t.before + time.Since(t.started).Seconds(), Skipped: !stats.Finite,
+		Experts: t.experts.counts,
 	}, nil
 }
 
@@ -61,6 +62,7 @@ func (t *Trainer) gradient() (float64, error) {
 			return 0, err
 		}
 		sum += crossEntropy
+		t.experts.add(micro == 0)
 	}
 	return sum / float64(n), nil
 }

@@ -34,6 +34,7 @@ type Trainer struct {
 	metrics  *metricsLog
 	flops    float64 // of one token, forward and backward
 	times    stepTimes
+	experts  expertCounts
 
 	step      int // steps done
 	badInRow  int
@@ -147,7 +148,9 @@ func (t *Trainer) compile(context.Context) (err error) {
 		}
 		tokens := b.Input(inputTokens, tensor.Int32, c.Train.Batch, c.Model.Seq)
 		targets := b.Input(inputTargets, tensor.Int32, c.Train.Batch, c.Model.Seq)
-		return graph.Roots{Loss: m.Loss(m.Forward(tokens), targets)}, m.Err()
+		loss := m.Loss(m.Forward(tokens), targets)
+		t.experts = newExpertCounts(m.ExpertCounts())
+		return graph.Roots{Loss: loss, Outputs: t.experts.nodes}, m.Err()
 	})
 	if err != nil {
 		return err

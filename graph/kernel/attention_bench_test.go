@@ -12,6 +12,7 @@ func BenchmarkAttention(b *testing.B) {
 		newAttentionCase(4, 512, 12, 64, false, 0, false),
 		newAttentionCase(4, 512, 12, 64, true, 10000, false),
 		newAttentionCase(4, 512, 12, 32, false, 0, false),
+		newAttentionCase(16, 256, 8, 32, false, 0, false),
 		newAttentionCase(1, 4096, 2, 64, false, 0, false),
 	} {
 		p := NewPool(2)

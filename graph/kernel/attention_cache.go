@@ -65,21 +65,3 @@ func (a *Attention[T]) ForwardCached(p *Pool, out, qkv []T, c *KVCache[T], start
 	a.forward(p)
 	return nil
 }
-
-// appendPair copies the keys (rotated ones with RoPE) and values of the tokens i0:i1
-// into the cache.
-func (a *Attention[T]) appendPair(pair, slot, i0, i1 int) {
-	width := a.d.Heads * a.d.HeadDim
-	packed := a.packed(a.qkv, pair/a.d.Heads, pair%a.d.Heads)
-	keys, ld := packed[width:], 3*width
-	if a.d.RopeBase != 0 {
-		_, keys = a.rotatedPair(slot)
-		ld = a.d.HeadDim
-	}
-	k, v := a.cache.pair(pair)
-	for i := i0; i < i1; i++ {
-		at := (a.past + i) * a.d.HeadDim
-		copy(k[at:][:a.d.HeadDim], keys[i*ld:])
-		copy(v[at:][:a.d.HeadDim], packed[i*3*width+2*width:])
-	}
-}

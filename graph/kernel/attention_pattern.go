@@ -18,11 +18,11 @@ type attentionPatternPairs[T Float] Attention[T]
 func (t *attentionPatternPairs[T]) Part(worker, lo, hi int) {
 	a := (*Attention[T])(t)
 	for pair := lo; pair < hi; pair++ {
-		a.prepare(pair, worker, 0, a.d.Seq)
 		v := a.view(pair, worker)
+		a.prepare(v, 0, a.d.Seq)
 		// logits [seq, seq] = Scale * q [seq, Dh] k^T [Dh, seq]
 		logits := a.prob[pair*a.d.Seq*a.d.Seq:][:a.d.Seq*a.d.Seq]
-		a.workers[worker].gemm.Run(false, true, a.d.Seq, a.d.Seq, a.d.HeadDim, T(a.d.Scale), v.q, v.ldq, v.k, v.ldk, 0, logits, a.d.Seq)
+		a.workers[worker].gemm.Run(false, true, a.d.Seq, a.d.Seq, a.d.HeadDim, T(a.d.Scale), v.q, a.d.HeadDim, v.k, a.d.HeadDim, 0, logits, a.d.Seq)
 		for i := range a.d.Seq {
 			a.patternRow(v, logits[i*a.d.Seq:][:a.d.Seq], i)
 		}
@@ -31,7 +31,9 @@ func (t *attentionPatternPairs[T]) Part(worker, lo, hi int) {
 
 // patternRow turns the logits of query i into probabilities.
 func (a *Attention[T]) patternRow(v attentionView[T], row []T, i int) {
-	visible := a.visible(row, v.row, i, 0, a.d.Seq)
+	visible := row[a.start(v.row, i) : i+1]
+	clear(row[:i+1-len(visible)])
+	clear(row[i+1:])
 	largest := distancesMax(a.rows, visible, v.slope, len(visible)-1)
 	sum := softmaxExp(a.rows, visible, largest)
 	scaleRow(a.rows, visible, T(1/sum))

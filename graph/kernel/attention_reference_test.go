@@ -17,7 +17,7 @@ func (c attentionCase) String() string {
 		c.Batch, c.Seq, c.Heads, c.HeadDim, c.Slopes != nil, c.RopeBase, c.starts != nil)
 }
 
-// attentionCases are sizes below, at and beyond the block size, with every combination
+// attentionCases are sizes below, at and beyond a block of queries and a chunk of keys, with every combination
 // of options on some of them.
 func attentionCases() []attentionCase {
 	cases := []attentionCase{
@@ -30,7 +30,14 @@ func attentionCases() []attentionCase {
 		newAttentionCase(1, 211, 1, 32, false, 100, true),
 		newAttentionCase(1, 197, 5, 6, true, 500, true),
 		newAttentionCase(3, 128, 1, 64, false, 0, true),
+		newAttentionCase(1, attentionKeys+attentionQueries+5, 3, 4, true, 0, false),
+		newAttentionCase(1, attentionKeys+3, 1, 33, false, 100, false),
 	}
+	long := newAttentionCase(1, 2*attentionKeys+7, 1, 2, false, 0, true)
+	for i := range long.starts { // documents across chunks, and in turn the whole row
+		long.starts[i] = int32(max(0, i/400*400-i%2*2000))
+	}
+	cases = append(cases, long)
 	behind := newAttentionCase(1, 150, 2, 4, false, 0, true)
 	for i := range behind.starts { // beyond the token itself, negative, not rising
 		behind.starts[i] = int32(i + 3 - 40*(i%5))

@@ -181,26 +181,26 @@ func TestAttentionSeesOnlyItsPast(t *testing.T) {
 // Blocks of keys that no query of a block sees are not even read: NaN in them, which a
 // probability of 0 would pass on, does not arrive.
 func TestAttentionSkipsBlocksOfOtherDocuments(t *testing.T) {
-	c := newAttentionCase(1, 3*attentionBlock, 1, 4, false, 0, false)
-	const second = 2*attentionBlock + 5
+	c := newAttentionCase(1, 3*attentionQueries, 1, 4, false, 0, false)
+	const second = 2*attentionQueries + 5
 	c.starts = make([]int32, c.Seq)
 	for i := range c.starts {
-		if i >= attentionBlock {
-			c.starts[i] = attentionBlock
+		if i >= attentionQueries {
+			c.starts[i] = attentionQueries
 		}
 		if i >= second {
 			c.starts[i] = second
 		}
 	}
 	qkv, dout := c.randomQKV(1), c.randomOut(2)
-	for i := range attentionBlock * 3 * c.width() {
+	for i := range attentionQueries * 3 * c.width() {
 		qkv[i] = math.NaN()
 	}
 	for _, threads := range []int{1, 2} {
 		got := runAttention[float32](t, threads, c, qkv, dout)
 		for i := range c.Seq {
-			require.Equal(t, i < attentionBlock, math.IsNaN(float64(got.out[i*c.width()])), "out %d", i)
-			require.Equal(t, i < attentionBlock, math.IsNaN(float64(got.dqkv[i*3*c.width()])), "dq %d", i)
+			require.Equal(t, i < attentionQueries, math.IsNaN(float64(got.out[i*c.width()])), "out %d", i)
+			require.Equal(t, i < attentionQueries, math.IsNaN(float64(got.dqkv[i*3*c.width()])), "dq %d", i)
 		}
 	}
 }

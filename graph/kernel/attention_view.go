@@ -1,84 +1,155 @@
 package kernel
 
-// attentionView is one (batch, head) pair of an attention: where its queries, keys
-// and values lie.
+// attentionPiece is the number of positions that are prepared at once where a pair is
+// split: a multiple of every micro-kernel's width, so that pieces share no panel.
+const attentionPiece = 64
+
+// attentionView is one (batch, head) pair of an attention: where its prepared operands
+// lie. Rows follow one another without gaps.
 type attentionView[T Float] struct {
-	pair, row, head, slot int
-	slope                 float64
-	q, k, v               []T // rows of headDim elements
-	ldq, ldk, ldv         int // distances between rows
+	pair, row, head int
+	slope           float64
+	*attentionSlot[T]
+	k, v []T // [positions, Dh], those of the slot or of the cache
+	next int // the pair that its worker takes next, or -1
 }
 
-// view points at the pair's tensors: the packed ones, the rotated ones in the slot's
-// scratch (with rotary positions), or those of the cache.
+// view points at the pair's slot, and at the cache's keys and values if there is one.
 func (a *Attention[T]) view(pair, slot int) attentionView[T] {
-	row, head := pair/a.d.Heads, pair%a.d.Heads
-	width := a.d.Heads * a.d.HeadDim
-	packed := a.packed(a.qkv, row, head)
+	s := &a.slots[slot]
 	v := attentionView[T]{
-		pair: pair, row: row, head: head, slot: slot, slope: a.d.slope(head),
-		q: packed, k: packed[width:], v: packed[2*width:],
-		ldq: 3 * width, ldk: 3 * width, ldv: 3 * width,
-	}
-	if a.d.RopeBase != 0 {
-		v.q, v.k = a.rotatedPair(slot)
-		v.ldq, v.ldk = a.d.HeadDim, a.d.HeadDim
+		pair: pair, row: pair / a.d.Heads, head: pair % a.d.Heads, slope: a.d.slope(pair % a.d.Heads),
+		attentionSlot: s, k: s.keys, v: s.values, next: -1,
 	}
 	if a.cache != nil {
 		v.k, v.v = a.cache.pair(pair)
-		v.ldk, v.ldv = a.d.HeadDim, a.d.HeadDim
 	}
 	return v
 }
 
-// packed returns x [batch*seq, 3, heads, headDim] from the pair's first query on; its
-// rows lie 3*heads*headDim apart, its keys and values heads*headDim further on each.
-func (a *Attention[T]) packed(x []T, row, head int) []T {
-	return x[row*a.d.Seq*3*a.d.Heads*a.d.HeadDim+head*a.d.HeadDim:]
+// packed returns x [batch*seq, 3, heads, headDim] from the pair's first query on, and
+// the distance of its rows; a key lies heads*headDim beyond its query, a value as far
+// beyond the key.
+func (a *Attention[T]) packed(x []T, row, head int) (first []T, ld int) {
+	ld = 3 * a.d.Heads * a.d.HeadDim
+	return x[row*a.d.Seq*ld+head*a.d.HeadDim:], ld
 }
 
-// rotatedPair returns the slot's scratch for rotated queries and keys, each
-// [seq, headDim].
-func (a *Attention[T]) rotatedPair(slot int) (q, k []T) {
-	size := a.d.Seq * a.d.HeadDim
-	q = a.rotated[slot*2*size:][:size]
-	k = a.rotated[(slot*2+1)*size:][:size]
-	return q, k
-}
-
-// prepare brings the tokens i0:i1 of a pair into the form that its view promises:
-// rotates queries and keys, appends to the cache, and makes Backward's deltas.
-func (a *Attention[T]) prepare(pair, slot, i0, i1 int) {
-	row, head := pair/a.d.Heads, pair%a.d.Heads
-	if a.d.RopeBase != 0 {
-		a.rotatePair(a.packed(a.qkv, row, head), slot, i0, i1)
-	}
-	if a.cache != nil {
-		a.appendPair(pair, slot, i0, i1)
+// prepare brings the positions p0:p1 of a pair into the form that its view promises:
+// copies the new tokens out of the packed tensors, queries and keys rotated where asked
+// for, keys and values into the cache if there is one, and packs what the products want
+// in panels. p0 is a multiple of attentionPiece.
+func (a *Attention[T]) prepare(v attentionView[T], p0, p1 int) {
+	i0, i1 := max(p0-a.past, 0), max(p1-a.past, 0)
+	a.copyTokens(v, i0, i1)
+	if a.packsKeys() {
+		a.packPanels(v.keyPanels, v.k, a.d.HeadDim, p0, p1)
 	}
 	if a.dqkv != nil {
-		a.deltaPair(row, head, slot, i0, i1)
+		packed, ld := a.packed(a.qkv, v.row, v.head)
+		a.packPanels(v.valuePanels, packed[2*a.d.Heads*a.d.HeadDim:], ld, p0, p1)
+		a.copyOutGradients(v, i0, i1)
 	}
 }
 
-// rotatePair rotates the queries and keys of the tokens i0:i1 into the slot's scratch.
-func (a *Attention[T]) rotatePair(packed []T, slot, i0, i1 int) {
-	q, k := a.rotatedPair(slot)
-	width := a.d.Heads * a.d.HeadDim
+// prefetchRow starts loading what the worker wants of token i once it is done with the
+// scores: the place of its results, and the token of the next pair. A pair's rows lie in
+// as many pages as the tensor has, too far apart for the processor to look ahead itself.
+func (a *Attention[T]) prefetchRow(v attentionView[T], i int) {
+	if a.dqkv != nil {
+		a.prefetchPacked(a.dqkv, v.pair, i)
+	} else {
+		a.prefetchOut(a.out, v.pair, i)
+	}
+	if v.next < 0 {
+		return
+	}
+	a.prefetchPacked(a.qkv, v.next, i)
+	if a.dqkv != nil {
+		a.prefetchOut(a.out, v.next, i)
+		a.prefetchOut(a.dout, v.next, i)
+	}
+}
+
+// prefetchPacked starts loading query, key and value i of a pair of x [batch*seq, 3,
+// heads, headDim].
+func (a *Attention[T]) prefetchPacked(x []T, pair, i int) {
+	packed, ld := a.packed(x, pair/a.d.Heads, pair%a.d.Heads)
+	for part := range 3 {
+		prefetch(packed[i*ld+part*a.d.Heads*a.d.HeadDim:][:a.d.HeadDim])
+	}
+}
+
+// prefetchOut starts loading row i of a pair of x [batch*seq, heads, headDim].
+func (a *Attention[T]) prefetchOut(x []T, pair, i int) {
+	prefetch(x[a.outRow(pair/a.d.Heads, pair%a.d.Heads, i):][:a.d.HeadDim])
+}
+
+// outRow is the place of token i of a pair in out [batch*seq, heads, headDim].
+func (a *Attention[T]) outRow(row, head, i int) int {
+	return ((row*a.d.Seq+i)*a.d.Heads + head) * a.d.HeadDim
+}
+
+// copyTokens copies the queries, keys and, without Backward, values of the tokens i0:i1.
+func (a *Attention[T]) copyTokens(v attentionView[T], i0, i1 int) {
+	packed, ld := a.packed(a.qkv, v.row, v.head)
+	width, dim := a.d.Heads*a.d.HeadDim, a.d.HeadDim
 	for i := i0; i < i1; i++ {
-		token := packed[i*3*width:]
-		a.rope.rotate(q[i*a.d.HeadDim:], token, a.past+i)
-		a.rope.rotate(k[i*a.d.HeadDim:], token[width:], a.past+i)
+		token, pos := packed[i*ld:], a.past+i
+		q, k := v.q[i*dim:][:dim], v.k[pos*dim:][:dim]
+		if a.d.RopeBase != 0 {
+			a.rope.rotate(q, token, pos)
+			a.rope.rotate(k, token[width:], pos)
+		} else {
+			copy(q, token)
+			copy(k, token[width:])
+		}
+		if a.dqkv == nil {
+			copy(v.v[pos*dim:][:dim], token[2*width:])
+		}
 	}
 }
 
-// blocks is the number of blocks that a row's tokens are split into.
-func (a *Attention[T]) blocks() int { return (a.d.Seq + attentionBlock - 1) / attentionBlock }
+// copyOutGradients copies dout of the tokens i0:i1 and makes their deltas.
+func (a *Attention[T]) copyOutGradients(v attentionView[T], i0, i1 int) {
+	dim := a.d.HeadDim
+	for i := i0; i < i1; i++ {
+		at := a.outRow(v.row, v.head, i)
+		dout := v.dout[i*dim:][:dim]
+		copy(dout, a.dout[at:])
+		v.deltas[i] = rowDot(a.rows, a.out[at:][:dim], dout)
+	}
+}
+
+// packPanels packs the rows p0:p1 of x, ld apart, as columns of panels [Dh, width].
+func (a *Attention[T]) packPanels(panels, x []T, ld, p0, p1 int) {
+	width := a.kernels.width()
+	for p := p0; p < p1; p += width {
+		a.packPanel(panels[p*a.d.HeadDim:], x[p*ld:], ld, min(width, p1-p))
+	}
+}
+
+// packPanel packs one panel of up to width columns.
+func (a *Attention[T]) packPanel(panel, x []T, ld, columns int) {
+	transpose(a.rows, panel, a.kernels.width(), x, ld, columns, a.d.HeadDim)
+}
+
+// blocks is the number of blocks that a row's queries are split into.
+func (a *Attention[T]) blocks() int { return (a.d.Seq + attentionQueries - 1) / attentionQueries }
 
 // block returns the tokens [i0, i1) of a block.
 func (a *Attention[T]) block(block int) (i0, i1 int) {
-	i0 = block * attentionBlock
-	return i0, min(i0+attentionBlock, a.d.Seq)
+	i0 = block * attentionQueries
+	return i0, min(i0+attentionQueries, a.d.Seq)
+}
+
+// pieces is the number of pieces that a row's positions are prepared in.
+func (a *Attention[T]) pieces() int { return (a.past + a.d.Seq + attentionPiece - 1) / attentionPiece }
+
+// piece returns the positions [p0, p1) of a piece.
+func (a *Attention[T]) piece(piece int) (p0, p1 int) {
+	p0 = piece * attentionPiece
+	return p0, min(p0+attentionPiece, a.past+a.d.Seq)
 }
 
 // start is the position of the first key that query i of a row sees.
@@ -89,9 +160,8 @@ func (a *Attention[T]) start(row, i int) int {
 	return min(max(int(a.starts[row*a.d.Seq+i]), 0), a.past+i)
 }
 
-// firstBlock is the position at which the first block of keys begins that any of the
-// queries i0:i1 sees something of.
-func (a *Attention[T]) firstBlock(row, i0, i1 int) int {
+// firstKey is the position of the first key that any of the queries i0:i1 sees.
+func (a *Attention[T]) firstKey(row, i0, i1 int) int {
 	if a.starts == nil {
 		return 0
 	}
@@ -99,5 +169,5 @@ func (a *Attention[T]) firstBlock(row, i0, i1 int) int {
 	for i := i0; i < i1; i++ {
 		first = min(first, a.start(row, i))
 	}
-	return first / attentionBlock * attentionBlock
+	return first
 }

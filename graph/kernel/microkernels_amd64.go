@@ -30,6 +30,24 @@ func (t *tile[T]) runFast(p path, rows, vecs int, transposed, partial bool) {
 	}
 }
 
+// runDots runs one tile of rows x cols sums of products on a fast path.
+func (t *tile[T]) runDots(p path, rows, cols int) {
+	if p == avx512 {
+		avx512Dots(rows, cols, t.float32())
+	} else {
+		avx2Dots(rows, cols, t.float32())
+	}
+}
+
+// runFast runs the combination of as many rows on a fast path.
+func (t *combineTile[T]) runFast(p path, rows int) {
+	if p == avx512 {
+		avx512Combine(rows, t.float32())
+	} else {
+		avx2Combine(rows, t.float32())
+	}
+}
+
 // bit is 1 for true.
 func bit(b bool) int {
 	if b {

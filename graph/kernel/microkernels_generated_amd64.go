@@ -291,6 +291,138 @@ func avx512t14x2(t *tile[float32])
 //go:noescape
 func avx512Transpose(dst *float32, ds int, src *float32, ss int, squares int)
 
+// avx512Dots runs the micro-kernel for rows x cols sums of products.
+func avx512Dots(rows, cols int, t *tile[float32]) {
+	switch rows<<3 | cols {
+	case 9:
+		avx512dot1x1(t)
+	case 10:
+		avx512dot1x2(t)
+	case 11:
+		avx512dot1x3(t)
+	case 12:
+		avx512dot1x4(t)
+	case 17:
+		avx512dot2x1(t)
+	case 18:
+		avx512dot2x2(t)
+	case 19:
+		avx512dot2x3(t)
+	case 20:
+		avx512dot2x4(t)
+	case 25:
+		avx512dot3x1(t)
+	case 26:
+		avx512dot3x2(t)
+	case 27:
+		avx512dot3x3(t)
+	case 28:
+		avx512dot3x4(t)
+	case 33:
+		avx512dot4x1(t)
+	case 34:
+		avx512dot4x2(t)
+	case 35:
+		avx512dot4x3(t)
+	case 36:
+		avx512dot4x4(t)
+	}
+}
+
+//go:noescape
+func avx512dot1x1(t *tile[float32])
+
+//go:noescape
+func avx512dot1x2(t *tile[float32])
+
+//go:noescape
+func avx512dot1x3(t *tile[float32])
+
+//go:noescape
+func avx512dot1x4(t *tile[float32])
+
+//go:noescape
+func avx512dot2x1(t *tile[float32])
+
+//go:noescape
+func avx512dot2x2(t *tile[float32])
+
+//go:noescape
+func avx512dot2x3(t *tile[float32])
+
+//go:noescape
+func avx512dot2x4(t *tile[float32])
+
+//go:noescape
+func avx512dot3x1(t *tile[float32])
+
+//go:noescape
+func avx512dot3x2(t *tile[float32])
+
+//go:noescape
+func avx512dot3x3(t *tile[float32])
+
+//go:noescape
+func avx512dot3x4(t *tile[float32])
+
+//go:noescape
+func avx512dot4x1(t *tile[float32])
+
+//go:noescape
+func avx512dot4x2(t *tile[float32])
+
+//go:noescape
+func avx512dot4x3(t *tile[float32])
+
+//go:noescape
+func avx512dot4x4(t *tile[float32])
+
+// avx512Combine runs the micro-kernel for combinations of as many rows.
+func avx512Combine(rows int, t *combineTile[float32]) {
+	switch rows {
+	case 1:
+		avx512combine1(t)
+	case 2:
+		avx512combine2(t)
+	case 3:
+		avx512combine3(t)
+	case 4:
+		avx512combine4(t)
+	case 5:
+		avx512combine5(t)
+	case 6:
+		avx512combine6(t)
+	case 7:
+		avx512combine7(t)
+	case 8:
+		avx512combine8(t)
+	}
+}
+
+//go:noescape
+func avx512combine1(t *combineTile[float32])
+
+//go:noescape
+func avx512combine2(t *combineTile[float32])
+
+//go:noescape
+func avx512combine3(t *combineTile[float32])
+
+//go:noescape
+func avx512combine4(t *combineTile[float32])
+
+//go:noescape
+func avx512combine5(t *combineTile[float32])
+
+//go:noescape
+func avx512combine6(t *combineTile[float32])
+
+//go:noescape
+func avx512combine7(t *combineTile[float32])
+
+//go:noescape
+func avx512combine8(t *combineTile[float32])
+
 // avx2Tile runs the micro-kernel for tiles of rows x vecs vectors.
 // partial says that the last vector of a row is not full.
 func avx2Tile(rows, vecs int, transposed, partial bool, t *tile[float32]) {
@@ -660,3 +792,95 @@ func avx2t6x2m(t *tile[float32])
 
 //go:noescape
 func avx2Transpose(dst *float32, ds int, src *float32, ss int, squares int)
+
+// avx2Dots runs the micro-kernel for rows x cols sums of products.
+func avx2Dots(rows, cols int, t *tile[float32]) {
+	switch rows<<3 | cols {
+	case 9:
+		avx2dot1x1(t)
+	case 10:
+		avx2dot1x2(t)
+	case 11:
+		avx2dot1x3(t)
+	case 12:
+		avx2dot1x4(t)
+	case 17:
+		avx2dot2x1(t)
+	case 18:
+		avx2dot2x2(t)
+	case 19:
+		avx2dot2x3(t)
+	case 20:
+		avx2dot2x4(t)
+	}
+}
+
+//go:noescape
+func avx2dot1x1(t *tile[float32])
+
+//go:noescape
+func avx2dot1x2(t *tile[float32])
+
+//go:noescape
+func avx2dot1x3(t *tile[float32])
+
+//go:noescape
+func avx2dot1x4(t *tile[float32])
+
+//go:noescape
+func avx2dot2x1(t *tile[float32])
+
+//go:noescape
+func avx2dot2x2(t *tile[float32])
+
+//go:noescape
+func avx2dot2x3(t *tile[float32])
+
+//go:noescape
+func avx2dot2x4(t *tile[float32])
+
+// avx2Combine runs the micro-kernel for combinations of as many rows.
+func avx2Combine(rows int, t *combineTile[float32]) {
+	switch rows {
+	case 1:
+		avx2combine1(t)
+	case 2:
+		avx2combine2(t)
+	case 3:
+		avx2combine3(t)
+	case 4:
+		avx2combine4(t)
+	case 5:
+		avx2combine5(t)
+	case 6:
+		avx2combine6(t)
+	case 7:
+		avx2combine7(t)
+	case 8:
+		avx2combine8(t)
+	}
+}
+
+//go:noescape
+func avx2combine1(t *combineTile[float32])
+
+//go:noescape
+func avx2combine2(t *combineTile[float32])
+
+//go:noescape
+func avx2combine3(t *combineTile[float32])
+
+//go:noescape
+func avx2combine4(t *combineTile[float32])
+
+//go:noescape
+func avx2combine5(t *combineTile[float32])
+
+//go:noescape
+func avx2combine6(t *combineTile[float32])
+
+//go:noescape
+func avx2combine7(t *combineTile[float32])
+
+//go:noescape
+func avx2combine8(t *combineTile[float32])

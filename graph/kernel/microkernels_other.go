@@ -8,5 +8,11 @@ const machinePath = portable
 // runFast is never reached: there is no fast path.
 func (t *tile[T]) runFast(path, int, int, bool, bool) {}
 
+// runDots is never reached: there is no fast path.
+func (t *tile[T]) runDots(path, int, int) {}
+
+// runFast is never reached: there is no fast path.
+func (t *combineTile[T]) runFast(path, int) {}
+
 // transposeFast transposes nothing: there is no fast path.
 func transposeFast[T Float](path, []T, int, []T, int, int, int) int { return 0 }

@@ -8,7 +8,14 @@ type NormParams struct {
 	Width int     // elements in a row
 	RMS   bool    // RMSNorm instead of LayerNorm
 	Eps   float64 // added to the variance, or to the mean square
+
+	// Groups is the number of gains: row i has gain number i mod Groups. 0 is 1. Rows is a
+	// multiple of it.
+	Groups int
 }
+
+// groups is Groups with its default.
+func (d *NormParams) groups() int { return max(1, d.Groups) }
 
 // Norm normalises rows. LayerNorm (Ba et al. 2016, arXiv 1607.06450, eq. 4, the biased
 // variance) and RMSNorm (Zhang & Sennrich 2019, arXiv 1910.07467, eq. 4) are
@@ -29,12 +36,12 @@ type Norm[T Float] struct {
 	path     path
 }
 
-// Forward computes y [rows, width] from x [rows, width], gain [width] and bias [width];
-// a nil bias is zero. It saves mean [rows] and rstd [rows], 1/sqrt(var + eps), for
+// Forward computes y [rows, width] from x [rows, width], gain [groups, width] and bias of
+// the same shape; a nil bias is zero. It saves mean [rows] and rstd [rows], 1/sqrt(var + eps), for
 // Backward. RMSNorm does not use mean, which may be nil then. y may be x.
 func (k *Norm[T]) Forward(p *Pool, y, x, gain, bias, mean, rstd []T, d NormParams) {
-	k.forward = normForward[T]{y: y, x: x, gain: gain[:d.Width], bias: bias, mean: mean, rstd: rstd, d: d, path: pathOf[T](k.path)}
-	p.Do(d.Rows, &k.forward)
+	k.forward = normForward[T]{y: y, x: x, gain: gain[:d.groups()*d.Width], bias: bias, mean: mean, rstd: rstd, d: d, path: pathOf[T](k.path)}
+	p.Do(d.Rows/d.groups(), &k.forward)
 }
 
 // Backward computes the gradients of Forward's x, gain and bias from dy, that of y:
@@ -47,19 +54,19 @@ func (k *Norm[T]) Forward(p *Pool, y, x, gain, bias, mean, rstd []T, d NormParam
 // dbias are added to what the slices hold; dx is always overwritten. dx may be dy or x.
 func (k *Norm[T]) Backward(p *Pool, dx, dgain, dbias, dy, x, gain, mean, rstd []T, accumulate bool, d NormParams) {
 	t := &k.backward
-	t.dx, t.dy, t.x, t.gain, t.mean, t.rstd, t.d = dx, dy, x, gain[:d.Width], mean, rstd, d
+	t.dx, t.dy, t.x, t.gain, t.mean, t.rstd, t.d = dx, dy, x, gain[:d.groups()*d.Width], mean, rstd, d
 	t.addend = k.Addend
 	t.wantGain, t.wantBias = dgain != nil, dbias != nil
 	t.path = pathOf[T](k.path)
 	t.workers = growKept(t.workers, p.Threads())
 	t.dgain = growKept(t.dgain, p.Threads())
 	t.dbias = growKept(t.dbias, p.Threads())
-	p.Do(d.Rows, t)
+	p.Do(d.Rows/d.groups(), t)
 	if t.wantGain {
-		storeTotal(dgain[:d.Width], t.dgain, accumulate)
+		storeTotal(dgain[:len(t.gain)], t.dgain, accumulate)
 	}
 	if t.wantBias {
-		storeTotal(dbias[:d.Width], t.dbias, accumulate)
+		storeTotal(dbias[:len(t.gain)], t.dbias, accumulate)
 	}
 }
 
@@ -69,16 +76,17 @@ type normForward[T Float] struct {
 	path                         path
 }
 
+// Part normalises the rows of the items [lo, hi), a row of each group an item.
 func (t *normForward[T]) Part(_, lo, hi int) {
-	width := t.d.Width
-	for i := lo; i < hi; i++ {
-		x, y := t.x[i*width:(i+1)*width], t.y[i*width:(i+1)*width]
+	width, groups := t.d.Width, t.d.groups()
+	for i := lo * groups; i < hi*groups; i++ {
+		x, y, gain := rowOf(t.x, i, width), rowOf(t.y, i, width), rowOf(t.gain, i%groups, width)
 		s := rowStatistics(t.path, x, t.d.RMS, t.d.Eps)
 		s.save(t.mean, t.rstd, i)
 		if t.bias == nil {
-			s.scale(t.path, y, x, t.gain)
+			s.scale(t.path, y, x, gain)
 		} else {
-			s.scaleShift(t.path, y, x, t.gain, t.bias)
+			s.scaleShift(t.path, y, x, gain, rowOf(t.bias, i%groups, width))
 		}
 	}
 }
@@ -94,27 +102,42 @@ type normBackward[T Float] struct {
 }
 
 func (t *normBackward[T]) Part(worker, lo, hi int) {
-	width := t.d.Width
+	width, groups := t.d.Width, t.d.groups()
 	n := grow(t.workers[worker], width)
 	t.workers[worker] = n
 	dgain, dbias := &t.dgain[worker], &t.dbias[worker]
-	dgain.reset(t.path, width)
-	dbias.reset(t.path, width)
-	for i := lo; i < hi; i++ {
-		x, dy := t.x[i*width:(i+1)*width], t.dy[i*width:(i+1)*width]
-		s := savedStatistics(t.path, x, t.mean, t.rstd, i, t.d.RMS)
-		s.normalize(t.path, n, x)
+	dgain.reset(t.path, len(t.gain))
+	dbias.reset(t.path, len(t.gain))
+	for item := lo; item < hi; item++ {
+		for group := range groups {
+			t.row(item*groups+group, group, n, dgain.block, dbias.block)
+		}
 		if t.wantGain {
-			addProducts(t.path, dgain.block, dy, n)
 			dgain.added()
 		}
 		if t.wantBias {
-			addTo(t.path, dbias.block, dy)
 			dbias.added()
 		}
-		if t.dx != nil {
-			normGradient(t.path, t.dx[i*width:(i+1)*width], rowOf(t.addend, i, width), dy, t.gain, n, s.rstd, t.d.RMS)
-		}
+	}
+}
+
+// row does row i, whose gain is that of group; n is scratch memory for the normalised row.
+func (t *normBackward[T]) row(i, group int, n, dgain, dbias []T) {
+	width := t.d.Width
+	x, dy, gain := rowOf(t.x, i, width), rowOf(t.dy, i, width), rowOf(t.gain, group, width)
+	s := savedStatistics(t.path, x, t.mean, t.rstd, i, t.d.RMS)
+	s.normalize(t.path, n, x)
+	var sumH, sumHN float64
+	if t.wantGain {
+		sumH, sumHN = gradientSumsGain(t.path, rowOf(dgain, group, width), dy, gain, n)
+	} else {
+		sumH, sumHN = gradientSums(t.path, dy, gain, n)
+	}
+	if t.wantBias {
+		addTo(t.path, rowOf(dbias, group, width), dy)
+	}
+	if t.dx != nil {
+		normGradientOf(t.path, rowOf(t.dx, i, width), rowOf(t.addend, i, width), dy, gain, n, sumH, sumHN, s.rstd, t.d.RMS)
 	}
 }
 
@@ -133,13 +156,15 @@ type statistics[T Float] struct{ mean, rest, rstd T }
 
 // rowStatistics computes the statistics of a row in two passes.
 func rowStatistics[T Float](p path, x []T, rms bool, eps float64) statistics[T] {
-	var mean float64
+	var s statistics[T]
 	if !rms {
-		mean = rowSum(p, x) / float64(len(x))
+		mean := rowMean(p, x)
+		s.mean = T(mean)
+		s.rest = T(mean - float64(s.mean))
 	}
-	variance := squaresAbout(p, x, mean) / float64(len(x))
-	m := T(mean)
-	return statistics[T]{mean: m, rest: T(mean - float64(m)), rstd: T(1 / math.Sqrt(variance+eps))}
+	variance := squaresAbout(p, x, s.mean, s.rest) / float64(len(x))
+	s.rstd = T(1 / math.Sqrt(variance+eps))
+	return s
 }
 
 // savedStatistics reads back the statistics of row i, x, and finds the rest of the mean
@@ -150,7 +175,7 @@ func savedStatistics[T Float](p path, x, mean, rstd []T, i int, rms bool) statis
 	if !rms {
 		s.mean = mean[i]
 		if s.mean*s.rstd < -1 || s.mean*s.rstd > 1 {
-			s.rest = T(rowSum(p, x)/float64(len(x)) - float64(s.mean))
+			s.rest = T(rowMean(p, x) - float64(s.mean))
 		}
 	}
 	return s
@@ -173,6 +198,19 @@ func (s statistics[T]) normalize(p path, y, x []T) {
 	y = y[:len(x)]
 	for j, v := range x {
 		y[j] = (v - s.mean - s.rest) * s.rstd
+	}
+}
+
+// normalizeScale computes y = (x - mean) * rstd and z = y * gain.
+func (s statistics[T]) normalizeScale(p path, y, z, x, gain []T) {
+	if p > portable {
+		fastNormalizeScale(p, single(y), single(z), single(x), single(gain), float32(s.mean), float32(s.rest), float32(s.rstd))
+		return
+	}
+	y, z, gain = y[:len(x)], z[:len(x)], gain[:len(x)]
+	for j, v := range x {
+		y[j] = (v - s.mean - s.rest) * s.rstd
+		z[j] = y[j] * gain[j]
 	}
 }
 
@@ -205,6 +243,11 @@ func (s statistics[T]) scaleShift(p path, y, x, gain, bias []T) {
 // the addend.
 func normGradient[T Float](p path, dx, addend, dy, gain, n []T, rstd T, rms bool) {
 	sumH, sumHN := gradientSums(p, dy, gain, n)
+	normGradientOf(p, dx, addend, dy, gain, n, sumH, sumHN, rstd, rms)
+}
+
+// normGradientOf is normGradient with the sums of h and of h * n.
+func normGradientOf[T Float](p path, dx, addend, dy, gain, n []T, sumH, sumHN float64, rstd T, rms bool) {
 	meanHN := T(sumHN / float64(len(n)))
 	var meanH T
 	if !rms {
@@ -242,41 +285,60 @@ func addProducts[T Float](p path, out, a, b []T) {
 
 // The reductions below keep four sums, so that an addition need not wait for the last.
 
-// rowSum returns the sum of x.
-func rowSum[T Float](p path, x []T) float64 {
+// sumBlock is the number of elements that the fast sums add in float32 lanes before they
+// go on in float64: 64 terms a lane.
+const sumBlock = 4096
+
+// rowMean returns the mean of x. What is summed are distances from an element: a mean
+// far larger than the deviation costs no digits.
+func rowMean[T Float](p path, x []T) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	return float64(x[0]) + sumAbout(p, x, x[0])/float64(len(x))
+}
+
+// sumAbout returns the sum of x - shift.
+func sumAbout[T Float](p path, x []T, shift T) float64 {
 	if p > portable {
-		return fastSum(p, single(x))
+		total := 0.0
+		for ; len(x) > sumBlock; x = x[sumBlock:] {
+			total += fastSum(p, single(x[:sumBlock]), float32(shift))
+		}
+		return total + fastSum(p, single(x), float32(shift))
 	}
 	var s0, s1, s2, s3 float64
 	for ; len(x) >= 4; x = x[4:] {
-		s0 += float64(x[0])
-		s1 += float64(x[1])
-		s2 += float64(x[2])
-		s3 += float64(x[3])
+		s0 += float64(x[0] - shift)
+		s1 += float64(x[1] - shift)
+		s2 += float64(x[2] - shift)
+		s3 += float64(x[3] - shift)
 	}
 	for _, v := range x {
-		s0 += float64(v)
+		s0 += float64(v - shift)
 	}
 	return s0 + s1 + (s2 + s3)
 }
 
-// squaresAbout returns the sum of (x - mean)^2.
-func squaresAbout[T Float](p path, x []T, mean float64) float64 {
+// squaresAbout returns the sum of (x - mean - rest)^2.
+func squaresAbout[T Float](p path, x []T, mean, rest T) float64 {
 	if p > portable {
-		return fastSquares(p, single(x), mean)
+		total := 0.0
+		for ; len(x) > sumBlock; x = x[sumBlock:] {
+			total += fastSquares(p, single(x[:sumBlock]), float32(mean), float32(rest))
+		}
+		return total + fastSquares(p, single(x), float32(mean), float32(rest))
 	}
-	var s0, s1, s2, s3 float64
-	for ; len(x) >= 4; x = x[4:] {
-		v0, v1, v2, v3 := float64(x[0])-mean, float64(x[1])-mean, float64(x[2])-mean, float64(x[3])-mean
+	var s0, s1 float64
+	for ; len(x) >= 2; x = x[2:] {
+		v0, v1 := float64(x[0]-mean-rest), float64(x[1]-mean-rest)
 		s0 += v0 * v0
 		s1 += v1 * v1
-		s2 += v2 * v2
-		s3 += v3 * v3
 	}
 	for _, v := range x {
-		s0 += (float64(v) - mean) * (float64(v) - mean)
+		s0 += float64(v-mean-rest) * float64(v-mean-rest)
 	}
-	return s0 + s1 + (s2 + s3)
+	return s0 + s1
 }
 
 // gradientSums returns the sums of h and of h * n, h = dy * gain.
@@ -299,4 +361,13 @@ func gradientSums[T Float](p path, dy, gain, n []T) (sumH, sumHN float64) {
 		n0 += a * float64(n[0])
 	}
 	return h0 + h1, n0 + n1
+}
+
+// gradientSumsGain is gradientSums that also computes dgain += dy * n.
+func gradientSumsGain[T Float](p path, dgain, dy, gain, n []T) (sumH, sumHN float64) {
+	if p > portable {
+		return fastGradientSumsGain(p, single(dgain), single(n), single(dy), single(gain))
+	}
+	addProducts(p, dgain, dy, n)
+	return gradientSums(p, dy, gain, n)
 }

@@ -123,37 +123,47 @@ func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 	ahead := tokensAhead[T](size)
 	for i := lo; i < hi; i++ {
 		prefetchToken(t.x, i+ahead, size)
-		prefetchToken(t.dout, i+ahead, outSize)
-		prefetchToken(t.addend, i+ahead, size)
 		dout := t.dout[i*outSize : (i+1)*outSize] // [R, Dv]
 		x := t.x[i*size : (i+1)*size]             // [Dk, Dv]
 		s := savedStatistics(t.path, x, t.mean, t.rstd, i, d.RMS)
-		s.normalize(t.path, w.n, x)
 		if t.wantKeys {
+			s.normalizeScale(t.path, w.n, w.xn, x, t.gain)
+			prefetchToken(t.dout, i+ahead, outSize)
 			t.addKeys(&keys, w, &t.dkeys[worker], dout)
+		} else {
+			s.normalize(t.path, w.n, x)
+			prefetchToken(t.dout, i+ahead, outSize)
 		}
 		if t.dx == nil && !t.wantGain {
 			continue
 		}
+		prefetchToken(t.addend, i+ahead, size)
 		store.tile.b = &dout[0]
 		store.run()
-		if t.wantGain {
-			addProducts(t.path, t.dgain[worker].block, w.dxn, w.n)
-			t.dgain[worker].added()
-		}
-		if t.dx != nil {
-			normGradient(t.path, t.dx[i*size:(i+1)*size], rowOf(t.addend, i, size), w.dxn, t.gain, w.n, s.rstd, d.RMS)
-		}
+		t.addGradients(w, worker, i, s.rstd)
 	}
 }
 
 // addKeys adds one token's dout Xn^T to the gradient of the keys.
 func (t *normReadBackward[T]) addKeys(keys *block[T], w *normReadScratch[T], dkeys *blockedSum[T], dout []T) {
-	multiply(t.path, w.xn, w.n, t.gain)
 	transpose(keys.kernels.path, w.turned, t.d.Dk, w.xn, t.d.Dv, t.d.Dk, t.d.Dv)
 	keys.tile.a = &dout[0]
 	keys.run()
 	dkeys.added()
+}
+
+// addGradients makes token i's dx from dXn, and adds its part of dgain.
+func (t *normReadBackward[T]) addGradients(w *normReadScratch[T], worker, i int, rstd T) {
+	var sumH, sumHN float64
+	if t.wantGain {
+		sumH, sumHN = gradientSumsGain(t.path, t.dgain[worker].block, w.dxn, t.gain, w.n)
+		t.dgain[worker].added()
+	} else {
+		sumH, sumHN = gradientSums(t.path, w.dxn, t.gain, w.n)
+	}
+	if size := len(w.n); t.dx != nil {
+		normGradientOf(t.path, t.dx[i*size:(i+1)*size], rowOf(t.addend, i, size), w.dxn, t.gain, w.n, sumH, sumHN, rstd, t.d.RMS)
+	}
 }
 
 // multiply computes out = a * b, element by element.

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -206,21 +207,38 @@ func TestNormReadWarmAllocatesNothing(t *testing.T) {
 	})
 }
 
+// BenchmarkNormRead runs the read of a feed-forward block and of an attention of the two
+// smaller models, on more tokens than the caches hold.
 func BenchmarkNormRead(b *testing.B) {
-	d := NormReadParams{Tokens: 32, R: 48, Dk: 64, Dv: 64, Eps: 1e-6}
+	for _, d := range []NormReadParams{
+		{Tokens: 4096, R: 8, Dk: 32, Dv: 32, Eps: 1e-6},
+		{Tokens: 4096, R: 24, Dk: 32, Dv: 32, Eps: 1e-6},
+		{Tokens: 2048, R: 36, Dk: 32, Dv: 64, Eps: 1e-6},
+	} {
+		benchmarkNormRead(b, d)
+	}
+}
+
+func benchmarkNormRead(b *testing.B, d NormReadParams) {
 	s := newNormReadData[float32](d)
 	dx, dgain, dkeys := s.gradients()
+	pool := NewPool(runtime.GOMAXPROCS(0))
+	defer pool.Close()
 	var k NormRead[float32]
-	b.Run("forward", func(b *testing.B) {
+	product := 2 * float64(d.Tokens*d.R*d.Dk*d.Dv)
+	b.Run(fmt.Sprintf("forward/r=%d_dk=%d_dv=%d", d.R, d.Dk, d.Dv), func(b *testing.B) {
 		for b.Loop() {
-			k.Forward(nil, s.out, s.x, s.gain, s.keys, s.mean, s.rstd, d)
+			k.Forward(pool, s.out, s.x, s.gain, s.keys, s.mean, s.rstd, d)
 		}
+		b.ReportMetric(product*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOPS")
 		reportPerElement(b, len(s.x))
 	})
-	b.Run("backward", func(b *testing.B) {
+	b.Run(fmt.Sprintf("backward/r=%d_dk=%d_dv=%d", d.R, d.Dk, d.Dv), func(b *testing.B) {
+		k.Addend = dx
 		for b.Loop() {
-			k.Backward(nil, dx, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, true, true, d)
+			k.Backward(pool, dx, dgain, dkeys, s.dout, s.x, s.gain, s.keys, s.mean, s.rstd, true, true, d)
 		}
+		b.ReportMetric(2*product*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOPS")
 		reportPerElement(b, len(s.x))
 	})
 }

@@ -13,14 +13,26 @@ func tokensAhead[T Float](elements int) int {
 	return max(1, prefetchDistance/max(1, elements*int(unsafe.Sizeof(T(0)))))
 }
 
-// prefetchToken starts loading token i of s, if there is one.
+// prefetchToken starts loading token i of s into the second-level cache, if there is one:
+// what the kernel has in the first level for the token at work stays there.
 func prefetchToken[T Float](s []T, i, elements int) {
 	if first := i * elements; first < len(s) {
+		prefetchFar(unsafe.Pointer(&s[first]), elements*int(unsafe.Sizeof(T(0))))
+	}
+}
+
+// prefetchSmallToken is prefetchToken for kernels that use little else of the first-level
+// cache: tokens that fit beside the present one are loaded into it.
+func prefetchSmallToken[T Float](s []T, i, elements int) {
+	const small = 4 << 10 // bytes
+	if elements*int(unsafe.Sizeof(T(0))) > small {
+		prefetchToken(s, i, elements)
+	} else if first := i * elements; first < len(s) {
 		prefetch(s[first : first+elements])
 	}
 }
 
 // prefetch starts loading s.
 func prefetch[T Float](s []T) {
-	prefetchBytes(unsafe.Pointer(unsafe.SliceData(s)), len(s)*int(unsafe.Sizeof(T(0))))
+	prefetchNear(unsafe.Pointer(unsafe.SliceData(s)), len(s)*int(unsafe.Sizeof(T(0))))
 }

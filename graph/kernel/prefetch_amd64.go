@@ -2,7 +2,12 @@ package kernel
 
 import "unsafe"
 
-// prefetchBytes asks the processor to load the n bytes at p into its caches.
+// prefetchNear asks the processor to load the n bytes at p into all its caches.
 //
 //go:noescape
-func prefetchBytes(p unsafe.Pointer, n int)
+func prefetchNear(p unsafe.Pointer, n int)
+
+// prefetchFar asks the processor to load the n bytes at p into the second-level cache.
+//
+//go:noescape
+func prefetchFar(p unsafe.Pointer, n int)

@@ -1,7 +1,7 @@
 #include "textflag.h"
 
-// func prefetchBytes(p unsafe.Pointer, n int)
-TEXT ·prefetchBytes(SB), NOSPLIT, $0-16
+// func prefetchNear(p unsafe.Pointer, n int)
+TEXT ·prefetchNear(SB), NOSPLIT, $0-16
 	MOVQ p+0(FP), SI
 	MOVQ n+8(FP), CX
 	ADDQ CX, SI
@@ -9,6 +9,20 @@ TEXT ·prefetchBytes(SB), NOSPLIT, $0-16
 	JGE  done
 line:
 	PREFETCHT0 (SI)(CX*1)
+	ADDQ $64, CX
+	JLT  line
+done:
+	RET
+
+// func prefetchFar(p unsafe.Pointer, n int)
+TEXT ·prefetchFar(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), SI
+	MOVQ n+8(FP), CX
+	ADDQ CX, SI
+	NEGQ CX
+	JGE  done
+line:
+	PREFETCHT1 (SI)(CX*1)
 	ADDQ $64, CX
 	JLT  line
 done:

@@ -4,5 +4,8 @@ package kernel
 
 import "unsafe"
 
-// prefetchBytes does nothing: it is a hint.
-func prefetchBytes(unsafe.Pointer, int) {}
+// prefetchNear does nothing: it is a hint.
+func prefetchNear(unsafe.Pointer, int) {}
+
+// prefetchFar does nothing: it is a hint.
+func prefetchFar(unsafe.Pointer, int) {}

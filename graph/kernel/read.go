@@ -54,7 +54,7 @@ func (t *readTask[T]) Part(_, lo, hi int) {
 	sizeX, sizeOut := b.tile.k*b.n, b.m*b.n
 	ahead := tokensAhead[T](sizeX)
 	for i := lo; i < hi; i++ {
-		prefetchToken(t.x, i+ahead, sizeX)
+		prefetchSmallToken(t.x, i+ahead, sizeX)
 		b.tile.b = &t.x[i*sizeX]
 		b.tile.c = &t.out[i*sizeOut]
 		b.tile.d = b.tile.c

@@ -144,7 +144,7 @@ func TestStreamAllocatesNothingWarm(t *testing.T) {
 // BenchmarkStream times the three kernels at the sizes of the presets (r of a
 // feed-forward, and three times that for queries, keys and values).
 func BenchmarkStream(b *testing.B) {
-	for _, s := range []streamCase{{4096, 12, 32, 64}, {4096, 36, 32, 64}, {4096, 16, 64, 64}, {4096, 48, 64, 64}} {
+	for _, s := range []streamCase{{4096, 8, 32, 32}, {4096, 12, 32, 64}, {4096, 36, 32, 64}, {4096, 16, 64, 64}, {4096, 48, 64, 64}} {
 		benchmarkStream(b, s)
 	}
 }
@@ -174,5 +174,12 @@ func benchmarkStream(b *testing.B, s streamCase) {
 			k.Run(pool, keys, y, x, s.tokens, s.r, s.dk, s.dv, false)
 		}
 		reportSpeed(b, speed)
+	})
+	b.Run(fmt.Sprintf("writegrad/%v", s), func(b *testing.B) {
+		k, dy, dkeys := &WriteGrad[float32]{}, make([]float32, len(y)), make([]float32, len(keys))
+		for b.Loop() {
+			k.Run(pool, dy, dkeys, x, keys, y, s.tokens, s.r, s.dk, s.dv, false)
+		}
+		reportSpeed(b, gemmCase{m: speed.m, n: speed.n, k: 2 * speed.k})
 	})
 }

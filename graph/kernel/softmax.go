@@ -88,22 +88,6 @@ func orderedBits(bits uint32) int32 {
 	return int32(bits) ^ int32(uint32(int32(bits)>>31)>>1)
 }
 
-// softmaxGradient turns the logits x, less slope times the distance of their keys, into
-// the probabilities exp(x - lse), and dp, the gradient of these, into that of the logits:
-//
-//	p_i = exp(x_i - slope * (far - i) - lse),  dx_i = p_i * (dp_i - delta)
-func softmaxGradient[T Float](p path, x, dp []T, slope float64, far int, lse, delta T) {
-	if p > portable {
-		fastSoftmaxGradient(p, single(x), single(dp), float64(T(slope)), float64(far), float64(lse), float64(delta))
-		return
-	}
-	addDistances(x, slope, far)
-	softmaxExp(p, x, lse)
-	for i, d := range dp[:len(x)] {
-		dp[i] = x[i] * (d - delta)
-	}
-}
-
 // distancesMax subtracts slope * (far - i) from x_i, for keys that follow one another,
 // and returns the largest of the results as softmaxMax does.
 func distancesMax[T Float](p path, x []T, slope float64, far int) T {

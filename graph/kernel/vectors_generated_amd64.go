@@ -74,37 +74,37 @@ func avx512GeluExactGradient(dx *float32, dy *float32, x *float32, n int)
 //go:noescape
 func avx2GeluExactGradient(dx *float32, dy *float32, x *float32, n int)
 
-// fastSum computes the sum of x in float64.
-func fastSum(p path, x []float32) (sum float64) {
+// fastSum computes the sum of x - shift.
+func fastSum(p path, x []float32, shift float32) (sum float64) {
 	n := len(x)
 	if p == avx512 {
-		return avx512Sum(unsafe.SliceData(x), n)
+		return avx512Sum(unsafe.SliceData(x), n, shift)
 	}
-	return avx2Sum(unsafe.SliceData(x), n)
+	return avx2Sum(unsafe.SliceData(x), n, shift)
 }
 
 //go:noescape
-func avx512Sum(x *float32, n int) (sum float64)
+func avx512Sum(x *float32, n int, shift float32) (sum float64)
 
 //go:noescape
-func avx2Sum(x *float32, n int) (sum float64)
+func avx2Sum(x *float32, n int, shift float32) (sum float64)
 
-// fastSquares computes the sum of (x - mean)^2 in float64.
-func fastSquares(p path, x []float32, mean float64) (sum float64) {
+// fastSquares computes the sum of (x - mean - rest)^2.
+func fastSquares(p path, x []float32, mean float32, rest float32) (sum float64) {
 	n := len(x)
 	if p == avx512 {
-		return avx512Squares(unsafe.SliceData(x), n, mean)
+		return avx512Squares(unsafe.SliceData(x), n, mean, rest)
 	}
-	return avx2Squares(unsafe.SliceData(x), n, mean)
+	return avx2Squares(unsafe.SliceData(x), n, mean, rest)
 }
 
 //go:noescape
-func avx512Squares(x *float32, n int, mean float64) (sum float64)
+func avx512Squares(x *float32, n int, mean float32, rest float32) (sum float64)
 
 //go:noescape
-func avx2Squares(x *float32, n int, mean float64) (sum float64)
+func avx2Squares(x *float32, n int, mean float32, rest float32) (sum float64)
 
-// fastGradientSums computes the sums of h and of h * normal, h = dy * gain, in float64.
+// fastGradientSums computes the sums of h and of h * normal, h = dy * gain.
 func fastGradientSums(p path, normal []float32, dy []float32, gain []float32) (sumH float64, sumHN float64) {
 	n := len(normal)
 	dy = dy[:n]
@@ -120,6 +120,24 @@ func avx512GradientSums(normal *float32, dy *float32, gain *float32, n int) (sum
 
 //go:noescape
 func avx2GradientSums(normal *float32, dy *float32, gain *float32, n int) (sumH float64, sumHN float64)
+
+// fastGradientSumsGain computes the sums of h and of h * normal, h = dy * gain, and dgain = dgain + dy * normal.
+func fastGradientSumsGain(p path, dgain []float32, normal []float32, dy []float32, gain []float32) (sumH float64, sumHN float64) {
+	n := len(dgain)
+	normal = normal[:n]
+	dy = dy[:n]
+	gain = gain[:n]
+	if p == avx512 {
+		return avx512GradientSumsGain(unsafe.SliceData(dgain), unsafe.SliceData(normal), unsafe.SliceData(dy), unsafe.SliceData(gain), n)
+	}
+	return avx2GradientSumsGain(unsafe.SliceData(dgain), unsafe.SliceData(normal), unsafe.SliceData(dy), unsafe.SliceData(gain), n)
+}
+
+//go:noescape
+func avx512GradientSumsGain(dgain *float32, normal *float32, dy *float32, gain *float32, n int) (sumH float64, sumHN float64)
+
+//go:noescape
+func avx2GradientSumsGain(dgain *float32, normal *float32, dy *float32, gain *float32, n int) (sumH float64, sumHN float64)
 
 // fastNormalize computes y = (x - mean - rest) * rstd.
 func fastNormalize(p path, y []float32, x []float32, mean float32, rest float32, rstd float32) {
@@ -155,6 +173,25 @@ func avx512NormScale(y *float32, x *float32, gain *float32, n int, mean float32,
 
 //go:noescape
 func avx2NormScale(y *float32, x *float32, gain *float32, n int, mean float32, rest float32, rstd float32)
+
+// fastNormalizeScale computes y = (x - mean - rest) * rstd, z = y * gain.
+func fastNormalizeScale(p path, y []float32, z []float32, x []float32, gain []float32, mean float32, rest float32, rstd float32) {
+	n := len(y)
+	z = z[:n]
+	x = x[:n]
+	gain = gain[:n]
+	if p == avx512 {
+		avx512NormalizeScale(unsafe.SliceData(y), unsafe.SliceData(z), unsafe.SliceData(x), unsafe.SliceData(gain), n, mean, rest, rstd)
+	} else {
+		avx2NormalizeScale(unsafe.SliceData(y), unsafe.SliceData(z), unsafe.SliceData(x), unsafe.SliceData(gain), n, mean, rest, rstd)
+	}
+}
+
+//go:noescape
+func avx512NormalizeScale(y *float32, z *float32, x *float32, gain *float32, n int, mean float32, rest float32, rstd float32)
+
+//go:noescape
+func avx2NormalizeScale(y *float32, z *float32, x *float32, gain *float32, n int, mean float32, rest float32, rstd float32)
 
 // fastNormScaleShift computes y = (x - mean - rest) * rstd * gain + bias.
 func fastNormScaleShift(p path, y []float32, x []float32, gain []float32, bias []float32, mean float32, rest float32, rstd float32) {
@@ -275,8 +312,23 @@ func avx512Exp(x *float32, n int, shift float64) (sum float64)
 //go:noescape
 func avx2Exp(x *float32, n int, shift float64) (sum float64)
 
-// fastSoftmaxGradient computes p = exp(p - slope * (far - i) - lse) for element i, and dp = p * (dp - delta).
-func fastSoftmaxGradient(p path, prob []float32, dprob []float32, slope float64, far float64, lse float64, delta float64) {
+// fastExpSingle computes x = exp(x - shift), see expSingle, and the sum of the results.
+func fastExpSingle(p path, x []float32, shift float32) (sum float64) {
+	n := len(x)
+	if p == avx512 {
+		return avx512ExpSingle(unsafe.SliceData(x), n, shift)
+	}
+	return avx2ExpSingle(unsafe.SliceData(x), n, shift)
+}
+
+//go:noescape
+func avx512ExpSingle(x *float32, n int, shift float32) (sum float64)
+
+//go:noescape
+func avx2ExpSingle(x *float32, n int, shift float32) (sum float64)
+
+// fastSoftmaxGradient computes p = exp(p - slope * (far - i) - lse) for element i, see expSingle, and dp = p * (dp - delta).
+func fastSoftmaxGradient(p path, prob []float32, dprob []float32, slope float32, far float32, lse float32, delta float32) {
 	n := len(prob)
 	dprob = dprob[:n]
 	if p == avx512 {
@@ -287,10 +339,10 @@ func fastSoftmaxGradient(p path, prob []float32, dprob []float32, slope float64,
 }
 
 //go:noescape
-func avx512SoftmaxGradient(prob *float32, dprob *float32, n int, slope float64, far float64, lse float64, delta float64)
+func avx512SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
 
 //go:noescape
-func avx2SoftmaxGradient(prob *float32, dprob *float32, n int, slope float64, far float64, lse float64, delta float64)
+func avx2SoftmaxGradient(prob *float32, dprob *float32, n int, slope float32, far float32, lse float32, delta float32)
 
 // fastAdamW computes one step on weights, moments and gradient; see adamWTask.
 func fastAdamW(p path, w []float32, dw []float32, m []float32, v []float32, new1 float32, new2 float32, rate float32, correct float32, eps float32, decay float32, scale float32) {
@@ -450,3 +502,345 @@ func avx512Flush(block *float32, total *float64, n int)
 
 //go:noescape
 func avx2Flush(block *float32, total *float64, n int)
+
+// fastSigmoid computes y = sigmoid(x).
+func fastSigmoid(p path, y []float32, x []float32) {
+	n := len(y)
+	x = x[:n]
+	if p == avx512 {
+		avx512Sigmoid(unsafe.SliceData(y), unsafe.SliceData(x), n)
+	} else {
+		avx2Sigmoid(unsafe.SliceData(y), unsafe.SliceData(x), n)
+	}
+}
+
+//go:noescape
+func avx512Sigmoid(y *float32, x *float32, n int)
+
+//go:noescape
+func avx2Sigmoid(y *float32, x *float32, n int)
+
+// fastSigmoidGradient computes dx = dy * y * (1 - y).
+func fastSigmoidGradient(p path, dx []float32, dy []float32, y []float32) {
+	n := len(dx)
+	dy = dy[:n]
+	y = y[:n]
+	if p == avx512 {
+		avx512SigmoidGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(y), n)
+	} else {
+		avx2SigmoidGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(y), n)
+	}
+}
+
+//go:noescape
+func avx512SigmoidGradient(dx *float32, dy *float32, y *float32, n int)
+
+//go:noescape
+func avx2SigmoidGradient(dx *float32, dy *float32, y *float32, n int)
+
+// fastGated computes y = sigmoid(gate) * value.
+func fastGated(p path, y []float32, gate []float32, value []float32) {
+	n := len(y)
+	gate = gate[:n]
+	value = value[:n]
+	if p == avx512 {
+		avx512Gated(unsafe.SliceData(y), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+	} else {
+		avx2Gated(unsafe.SliceData(y), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+	}
+}
+
+//go:noescape
+func avx512Gated(y *float32, gate *float32, value *float32, n int)
+
+//go:noescape
+func avx2Gated(y *float32, gate *float32, value *float32, n int)
+
+// fastGatedAdd computes y = addend + sigmoid(gate) * value.
+func fastGatedAdd(p path, y []float32, addend []float32, gate []float32, value []float32) {
+	n := len(y)
+	addend = addend[:n]
+	gate = gate[:n]
+	value = value[:n]
+	if p == avx512 {
+		avx512GatedAdd(unsafe.SliceData(y), unsafe.SliceData(addend), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+	} else {
+		avx2GatedAdd(unsafe.SliceData(y), unsafe.SliceData(addend), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+	}
+}
+
+//go:noescape
+func avx512GatedAdd(y *float32, addend *float32, gate *float32, value *float32, n int)
+
+//go:noescape
+func avx2GatedAdd(y *float32, addend *float32, gate *float32, value *float32, n int)
+
+// fastGatedGradient computes dgate = dy * value * sigmoid'(gate) and dvalue = dy * sigmoid(gate).
+func fastGatedGradient(p path, dgate []float32, dvalue []float32, dy []float32, gate []float32, value []float32) {
+	n := len(dgate)
+	dvalue = dvalue[:n]
+	dy = dy[:n]
+	gate = gate[:n]
+	value = value[:n]
+	if p == avx512 {
+		avx512GatedGradient(unsafe.SliceData(dgate), unsafe.SliceData(dvalue), unsafe.SliceData(dy), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+	} else {
+		avx2GatedGradient(unsafe.SliceData(dgate), unsafe.SliceData(dvalue), unsafe.SliceData(dy), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+	}
+}
+
+//go:noescape
+func avx512GatedGradient(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
+
+//go:noescape
+func avx2GatedGradient(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
+
+// fastGatedGradientAdd computes dgate = dy * value * sigmoid'(gate) and dvalue = addend + dy * sigmoid(gate), the product rounded.
+func fastGatedGradientAdd(p path, dgate []float32, dvalue []float32, dy []float32, gate []float32, value []float32, addend []float32) {
+	n := len(dgate)
+	dvalue = dvalue[:n]
+	dy = dy[:n]
+	gate = gate[:n]
+	value = value[:n]
+	addend = addend[:n]
+	if p == avx512 {
+		avx512GatedGradientAdd(unsafe.SliceData(dgate), unsafe.SliceData(dvalue), unsafe.SliceData(dy), unsafe.SliceData(gate), unsafe.SliceData(value), unsafe.SliceData(addend), n)
+	} else {
+		avx2GatedGradientAdd(unsafe.SliceData(dgate), unsafe.SliceData(dvalue), unsafe.SliceData(dy), unsafe.SliceData(gate), unsafe.SliceData(value), unsafe.SliceData(addend), n)
+	}
+}
+
+//go:noescape
+func avx512GatedGradientAdd(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, addend *float32, n int)
+
+//go:noescape
+func avx2GatedGradientAdd(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, addend *float32, n int)
+
+// fastAffine computes y = factor * x + shift.
+func fastAffine(p path, y []float32, x []float32, factor float32, shift float32) {
+	n := len(y)
+	x = x[:n]
+	if p == avx512 {
+		avx512Affine(unsafe.SliceData(y), unsafe.SliceData(x), n, factor, shift)
+	} else {
+		avx2Affine(unsafe.SliceData(y), unsafe.SliceData(x), n, factor, shift)
+	}
+}
+
+//go:noescape
+func avx512Affine(y *float32, x *float32, n int, factor float32, shift float32)
+
+//go:noescape
+func avx2Affine(y *float32, x *float32, n int, factor float32, shift float32)
+
+// fastLarger computes out = the larger of out and x.
+func fastLarger(p path, out []float32, x []float32) {
+	n := len(out)
+	x = x[:n]
+	if p == avx512 {
+		avx512Larger(unsafe.SliceData(out), unsafe.SliceData(x), n)
+	} else {
+		avx2Larger(unsafe.SliceData(out), unsafe.SliceData(x), n)
+	}
+}
+
+//go:noescape
+func avx512Larger(out *float32, x *float32, n int)
+
+//go:noescape
+func avx2Larger(out *float32, x *float32, n int)
+
+// fastSinkhornStart2 computes x less the largest of its column, at least -80, for 2 x 2 matrices; see sinkhornTokens.
+func fastSinkhornStart2(p path, x []float32) {
+	n := len(x)
+	if p == avx512 {
+		avx512SinkhornStart2(unsafe.SliceData(x), n)
+	} else {
+		avx2SinkhornStart2(unsafe.SliceData(x), n)
+	}
+}
+
+//go:noescape
+func avx512SinkhornStart2(x *float32, n int)
+
+//go:noescape
+func avx2SinkhornStart2(x *float32, n int)
+
+// fastSinkhorn2 computes columns = x with its columns normalised and rows = columns with its rows normalised, for 2 x 2 matrices; see sinkhornTokens.
+func fastSinkhorn2(p path, rows []float32, columns []float32, x []float32) {
+	n := len(rows)
+	columns = columns[:n]
+	x = x[:n]
+	if p == avx512 {
+		avx512Sinkhorn2(unsafe.SliceData(rows), unsafe.SliceData(columns), unsafe.SliceData(x), n)
+	} else {
+		avx2Sinkhorn2(unsafe.SliceData(rows), unsafe.SliceData(columns), unsafe.SliceData(x), n)
+	}
+}
+
+//go:noescape
+func avx512Sinkhorn2(rows *float32, columns *float32, x *float32, n int)
+
+//go:noescape
+func avx2Sinkhorn2(rows *float32, columns *float32, x *float32, n int)
+
+// fastSinkhornGradient2 computes grad = grad - rows * (its sums of rows), then grad - columns * (its sums of columns), for 2 x 2 matrices; see sinkhornTokens.
+func fastSinkhornGradient2(p path, grad []float32, rows []float32, columns []float32) {
+	n := len(grad)
+	rows = rows[:n]
+	columns = columns[:n]
+	if p == avx512 {
+		avx512SinkhornGradient2(unsafe.SliceData(grad), unsafe.SliceData(rows), unsafe.SliceData(columns), n)
+	} else {
+		avx2SinkhornGradient2(unsafe.SliceData(grad), unsafe.SliceData(rows), unsafe.SliceData(columns), n)
+	}
+}
+
+//go:noescape
+func avx512SinkhornGradient2(grad *float32, rows *float32, columns *float32, n int)
+
+//go:noescape
+func avx2SinkhornGradient2(grad *float32, rows *float32, columns *float32, n int)
+
+// fastSinkhornStart3 computes x less the largest of its column, at least -80, for 3 x 3 matrices; see sinkhornTokens.
+func fastSinkhornStart3(p path, x []float32) {
+	n := len(x)
+	if p == avx512 {
+		avx512SinkhornStart3(unsafe.SliceData(x), n)
+	} else {
+		avx2SinkhornStart3(unsafe.SliceData(x), n)
+	}
+}
+
+//go:noescape
+func avx512SinkhornStart3(x *float32, n int)
+
+//go:noescape
+func avx2SinkhornStart3(x *float32, n int)
+
+// fastSinkhorn3 computes columns = x with its columns normalised and rows = columns with its rows normalised, for 3 x 3 matrices; see sinkhornTokens.
+func fastSinkhorn3(p path, rows []float32, columns []float32, x []float32) {
+	n := len(rows)
+	columns = columns[:n]
+	x = x[:n]
+	if p == avx512 {
+		avx512Sinkhorn3(unsafe.SliceData(rows), unsafe.SliceData(columns), unsafe.SliceData(x), n)
+	} else {
+		avx2Sinkhorn3(unsafe.SliceData(rows), unsafe.SliceData(columns), unsafe.SliceData(x), n)
+	}
+}
+
+//go:noescape
+func avx512Sinkhorn3(rows *float32, columns *float32, x *float32, n int)
+
+//go:noescape
+func avx2Sinkhorn3(rows *float32, columns *float32, x *float32, n int)
+
+// fastSinkhornGradient3 computes grad = grad - rows * (its sums of rows), then grad - columns * (its sums of columns), for 3 x 3 matrices; see sinkhornTokens.
+func fastSinkhornGradient3(p path, grad []float32, rows []float32, columns []float32) {
+	n := len(grad)
+	rows = rows[:n]
+	columns = columns[:n]
+	if p == avx512 {
+		avx512SinkhornGradient3(unsafe.SliceData(grad), unsafe.SliceData(rows), unsafe.SliceData(columns), n)
+	} else {
+		avx2SinkhornGradient3(unsafe.SliceData(grad), unsafe.SliceData(rows), unsafe.SliceData(columns), n)
+	}
+}
+
+//go:noescape
+func avx512SinkhornGradient3(grad *float32, rows *float32, columns *float32, n int)
+
+//go:noescape
+func avx2SinkhornGradient3(grad *float32, rows *float32, columns *float32, n int)
+
+// fastSinkhornStart4 computes x less the largest of its column, at least -80, for 4 x 4 matrices; see sinkhornTokens.
+func fastSinkhornStart4(p path, x []float32) {
+	n := len(x)
+	if p == avx512 {
+		avx512SinkhornStart4(unsafe.SliceData(x), n)
+	} else {
+		avx2SinkhornStart4(unsafe.SliceData(x), n)
+	}
+}
+
+//go:noescape
+func avx512SinkhornStart4(x *float32, n int)
+
+//go:noescape
+func avx2SinkhornStart4(x *float32, n int)
+
+// fastSinkhorn4 computes columns = x with its columns normalised and rows = columns with its rows normalised, for 4 x 4 matrices; see sinkhornTokens.
+func fastSinkhorn4(p path, rows []float32, columns []float32, x []float32) {
+	n := len(rows)
+	columns = columns[:n]
+	x = x[:n]
+	if p == avx512 {
+		avx512Sinkhorn4(unsafe.SliceData(rows), unsafe.SliceData(columns), unsafe.SliceData(x), n)
+	} else {
+		avx2Sinkhorn4(unsafe.SliceData(rows), unsafe.SliceData(columns), unsafe.SliceData(x), n)
+	}
+}
+
+//go:noescape
+func avx512Sinkhorn4(rows *float32, columns *float32, x *float32, n int)
+
+//go:noescape
+func avx2Sinkhorn4(rows *float32, columns *float32, x *float32, n int)
+
+// fastSinkhornGradient4 computes grad = grad - rows * (its sums of rows), then grad - columns * (its sums of columns), for 4 x 4 matrices; see sinkhornTokens.
+func fastSinkhornGradient4(p path, grad []float32, rows []float32, columns []float32) {
+	n := len(grad)
+	rows = rows[:n]
+	columns = columns[:n]
+	if p == avx512 {
+		avx512SinkhornGradient4(unsafe.SliceData(grad), unsafe.SliceData(rows), unsafe.SliceData(columns), n)
+	} else {
+		avx2SinkhornGradient4(unsafe.SliceData(grad), unsafe.SliceData(rows), unsafe.SliceData(columns), n)
+	}
+}
+
+//go:noescape
+func avx512SinkhornGradient4(grad *float32, rows *float32, columns *float32, n int)
+
+//go:noescape
+func avx2SinkhornGradient4(grad *float32, rows *float32, columns *float32, n int)
+
+// fastTanhGates computes c = static + scale * tanh(tau * z), rate being 2 tau log2(e).
+func fastTanhGates(p path, c []float32, z []float32, scale []float32, static []float32, rate float64) {
+	n := len(c)
+	z = z[:n]
+	scale = scale[:n]
+	static = static[:n]
+	if p == avx512 {
+		avx512TanhGates(unsafe.SliceData(c), unsafe.SliceData(z), unsafe.SliceData(scale), unsafe.SliceData(static), n, rate)
+	} else {
+		avx2TanhGates(unsafe.SliceData(c), unsafe.SliceData(z), unsafe.SliceData(scale), unsafe.SliceData(static), n, rate)
+	}
+}
+
+//go:noescape
+func avx512TanhGates(c *float32, z *float32, scale *float32, static *float32, n int, rate float64)
+
+//go:noescape
+func avx2TanhGates(c *float32, z *float32, scale *float32, static *float32, n int, rate float64)
+
+// fastTanhGatesGradient computes dz = dc * scale * tanh'(tau * z) * tau and dscale = dscale + dc * tanh(tau * z), rate being 2 tau log2(e).
+func fastTanhGatesGradient(p path, dz []float32, dscale []float32, dc []float32, z []float32, scale []float32, tau float64, rate float64) {
+	n := len(dz)
+	dscale = dscale[:n]
+	dc = dc[:n]
+	z = z[:n]
+	scale = scale[:n]
+	if p == avx512 {
+		avx512TanhGatesGradient(unsafe.SliceData(dz), unsafe.SliceData(dscale), unsafe.SliceData(dc), unsafe.SliceData(z), unsafe.SliceData(scale), n, tau, rate)
+	} else {
+		avx2TanhGatesGradient(unsafe.SliceData(dz), unsafe.SliceData(dscale), unsafe.SliceData(dc), unsafe.SliceData(z), unsafe.SliceData(scale), n, tau, rate)
+	}
+}
+
+//go:noescape
+func avx512TanhGatesGradient(dz *float32, dscale *float32, dc *float32, z *float32, scale *float32, n int, tau float64, rate float64)
+
+//go:noescape
+func avx2TanhGatesGradient(dz *float32, dscale *float32, dc *float32, z *float32, scale *float32, n int, tau float64, rate float64)

@@ -14,11 +14,11 @@ func fastGeluExact(path, []float32, []float32) {}
 
 func fastGeluExactGradient(path, []float32, []float32, []float32) {}
 
-func fastSum(path, []float32) (sum float64) {
+func fastSum(path, []float32, float32) (sum float64) {
 	return 0
 }
 
-func fastSquares(path, []float32, float64) (sum float64) {
+func fastSquares(path, []float32, float32, float32) (sum float64) {
 	return 0
 }
 
@@ -26,9 +26,16 @@ func fastGradientSums(path, []float32, []float32, []float32) (sumH float64, sumH
 	return 0, 0
 }
 
+func fastGradientSumsGain(path, []float32, []float32, []float32, []float32) (sumH float64, sumHN float64) {
+	return 0, 0
+}
+
 func fastNormalize(path, []float32, []float32, float32, float32, float32) {}
 
 func fastNormScale(path, []float32, []float32, []float32, float32, float32, float32) {}
+
+func fastNormalizeScale(path, []float32, []float32, []float32, []float32, float32, float32, float32) {
+}
 
 func fastNormScaleShift(path, []float32, []float32, []float32, []float32, float32, float32, float32) {
 }
@@ -54,7 +61,11 @@ func fastExp(path, []float32, float64) (sum float64) {
 	return 0
 }
 
-func fastSoftmaxGradient(path, []float32, []float32, float64, float64, float64, float64) {}
+func fastExpSingle(path, []float32, float32) (sum float64) {
+	return 0
+}
+
+func fastSoftmaxGradient(path, []float32, []float32, float32, float32, float32, float32) {}
 
 func fastAdamW(path, []float32, []float32, []float32, []float32, float32, float32, float32, float32, float32, float32, float32) {
 }
@@ -74,3 +85,42 @@ func fastScale(path, []float32, []float32, float32) {}
 func fastAddMultiple(path, []float32, []float32, float32) {}
 
 func fastFlush(path, []float32, []float64) {}
+
+func fastSigmoid(path, []float32, []float32) {}
+
+func fastSigmoidGradient(path, []float32, []float32, []float32) {}
+
+func fastGated(path, []float32, []float32, []float32) {}
+
+func fastGatedAdd(path, []float32, []float32, []float32, []float32) {}
+
+func fastGatedGradient(path, []float32, []float32, []float32, []float32, []float32) {}
+
+func fastGatedGradientAdd(path, []float32, []float32, []float32, []float32, []float32, []float32) {}
+
+func fastAffine(path, []float32, []float32, float32, float32) {}
+
+func fastLarger(path, []float32, []float32) {}
+
+func fastSinkhornStart2(path, []float32) {}
+
+func fastSinkhorn2(path, []float32, []float32, []float32) {}
+
+func fastSinkhornGradient2(path, []float32, []float32, []float32) {}
+
+func fastSinkhornStart3(path, []float32) {}
+
+func fastSinkhorn3(path, []float32, []float32, []float32) {}
+
+func fastSinkhornGradient3(path, []float32, []float32, []float32) {}
+
+func fastSinkhornStart4(path, []float32) {}
+
+func fastSinkhorn4(path, []float32, []float32, []float32) {}
+
+func fastSinkhornGradient4(path, []float32, []float32, []float32) {}
+
+func fastTanhGates(path, []float32, []float32, []float32, []float32, float64) {}
+
+func fastTanhGatesGradient(path, []float32, []float32, []float32, []float32, []float32, float64, float64) {
+}

@@ -75,8 +75,8 @@ func (t *writeTask[T]) Part(_, lo, hi int) {
 	sizeX, sizeY := b.m*b.n, b.tile.k*b.n
 	ahead := tokensAhead[T](sizeX)
 	for i := lo; i < hi; i++ {
-		prefetchToken(t.x, i+ahead, sizeX)
-		prefetchToken(t.y, i+ahead, sizeY)
+		prefetchSmallToken(t.x, i+ahead, sizeX)
+		prefetchSmallToken(t.y, i+ahead, sizeY)
 		b.tile.b = &t.y[i*sizeY]
 		b.tile.c = &t.out[i*sizeX]
 		b.tile.d = &t.x[i*sizeX]

@@ -41,7 +41,7 @@ func checkGradients(t *testing.T, c models.Config) {
 
 // Finite differences take four losses: f' = (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h.
 const (
-	differenceStep      = 1e-3
+	differenceStep      = 5e-5
 	differenceTolerance = 1e-6
 	differenceEntries   = 4 // a parameter: the largest gradient and random ones
 	// differenceFloor is the least denominator, of the parameter's largest gradient.

@@ -41,6 +41,7 @@ func checkShapes(t *testing.T, c models.Config) {
 // checkLoss: the losses are those of the logits, computed here token by token; a negative
 // target is not counted.
 func checkLoss(t *testing.T, c models.Config) {
+	c.BalanceLoss, c.RouterZLoss = 0, 0 // not of the logits
 	p := Compile(t, c, PerturbedStore(t, c, tensor.Float64), Setup{})
 	b := documentBatch(c, rows, 2)
 	b.Targets[3] = -1

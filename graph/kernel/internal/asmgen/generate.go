@@ -51,6 +51,9 @@ func assembly(s isa) []byte {
 	}
 	w.line("#define tile_alpha %d", offset)
 	w.line("#define tile_beta %d", offset+4)
+	for i, field := range combineFields {
+		w.line("#define combine_%s %d", field, 8*i)
+	}
 	if !s.masks {
 		w.line("")
 		for i := range s.lanes {
@@ -62,6 +65,12 @@ func assembly(s isa) []byte {
 		k.emit(&w)
 	}
 	square{s}.emit(&w)
+	for _, d := range s.dots() {
+		d.emit(&w)
+	}
+	for _, k := range s.combines() {
+		k.emit(&w)
+	}
 	return w.Bytes()
 }
 
@@ -85,4 +94,34 @@ func declare(w *writer, s isa) {
 		w.line("\n//go:noescape\nfunc %s(t *tile[float32])", k.name())
 	}
 	w.line("\n//go:noescape\n%s", square{s}.declaration())
+	declareDots(w, s)
+	declareCombines(w, s)
+}
+
+// declareDots writes the declarations of dot, and the function that picks one.
+func declareDots(w *writer, s isa) {
+	w.line("\n// %sDots runs the micro-kernel for rows x cols sums of products.", s.name)
+	w.line("func %sDots(rows, cols int, t *tile[float32]) {", s.name)
+	w.line("switch rows<<3 | cols {")
+	for _, d := range s.dots() {
+		w.line("case %d:\n%s(t)", d.choice(), d.name())
+	}
+	w.line("}\n}")
+	for _, d := range s.dots() {
+		w.line("\n//go:noescape\nfunc %s(t *tile[float32])", d.name())
+	}
+}
+
+// declareCombines writes the declarations of combine, and the function that picks one.
+func declareCombines(w *writer, s isa) {
+	w.line("\n// %sCombine runs the micro-kernel for combinations of as many rows.", s.name)
+	w.line("func %sCombine(rows int, t *combineTile[float32]) {", s.name)
+	w.line("switch rows {")
+	for _, k := range s.combines() {
+		w.line("case %d:\n%s(t)", k.rows, k.name())
+	}
+	w.line("}\n}")
+	for _, k := range s.combines() {
+		w.line("\n//go:noescape\nfunc %s(t *combineTile[float32])", k.name())
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -58,5 +59,43 @@ func TestRegisters(t *testing.T) {
 			assert.LessOrEqual(t, len(used), s.registers-1, k.name())
 			assert.LessOrEqual(t, k.groups(), len(regA), k.name())
 		}
+		for _, d := range s.dots() {
+			checkDot(t, d)
+		}
+		for _, k := range s.combines() { // accumulators and B's vectors, one coefficient, the mask
+			need := (k.rows+1)*k.vecs() + 1
+			if !k.masks {
+				need++
+			}
+			assert.LessOrEqual(t, need, k.registers, k.name())
+		}
 	}
+}
+
+// checkDot checks that accumulators, operands, mask and what the sums at the end use are
+// apart, and that those have names below 16 which are written as their lower halves.
+func checkDot(t *testing.T, d dot) {
+	used := map[string]bool{}
+	claim := func(register string) {
+		assert.False(t, used[register], "%s: %s twice", d.name(), register)
+		used[register] = true
+	}
+	for r := range d.rows {
+		for c := range d.cols {
+			claim(d.acc(r, c))
+		}
+		claim(d.a(r))
+		low, err := strconv.Atoi(d.lower(r))
+		require.NoError(t, err)
+		assert.Less(t, low, 16, d.name())
+	}
+	assert.LessOrEqual(t, d.rows*d.cols, 16, d.name())
+	claim(d.b())
+	for i := range 3 {
+		claim(d.spare(i))
+	}
+	if !d.masks {
+		claim(d.mask())
+	}
+	assert.LessOrEqual(t, len(used), d.registers, d.name())
 }

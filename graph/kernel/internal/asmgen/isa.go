@@ -9,12 +9,13 @@ type isa struct {
 	lanes     int    // float32 values in a vector
 	registers int    // vector registers
 	maxRows   [3]int // rows of the highest tile, by vectors in a row
+	dotRows   int    // rows of the highest tile of dot
 	masks     bool   // has mask registers: one kernel serves full and partial vectors
 }
 
 var isas = []isa{
-	{name: "avx512", reg: "Z", lanes: 16, registers: 32, maxRows: [3]int{1: 14, 2: 14}, masks: true},
-	{name: "avx2", reg: "Y", lanes: 8, registers: 16, maxRows: [3]int{1: 12, 2: 6}},
+	{name: "avx512", reg: "Z", lanes: 16, registers: 32, maxRows: [3]int{1: 14, 2: 14}, dotRows: 4, masks: true},
+	{name: "avx2", reg: "Y", lanes: 8, registers: 16, maxRows: [3]int{1: 12, 2: 6}, dotRows: 2},
 }
 
 // bytes is the size of a vector.

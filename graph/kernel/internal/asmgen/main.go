@@ -1,6 +1,6 @@
 // Command asmgen writes the assembly of package kernel and its Go declarations: the
-// float32 micro-kernels of the matrix product (microkernel.go) and transposes
-// (transpose.go) for each instruction set (isa.go). It writes into the directory that
+// float32 micro-kernels of the matrix product (microkernel.go), transposes
+// (transpose.go), products (dot.go) and combinations (combine.go) of few long rows, for each instruction set (isa.go). It writes into the directory that
 // it is run in; see the go:generate line of package kernel.
 package main
 

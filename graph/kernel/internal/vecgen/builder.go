@@ -182,6 +182,17 @@ func (b *builder) clearRest(register string) {
 	}
 }
 
+// clearRestSingle is clearRest for float32 lanes.
+func (b *builder) clearRestSingle(register string) {
+	switch {
+	case !b.masked:
+	case b.masks:
+		b.op("VMOVAPS.Z", register, "K1", register)
+	default:
+		b.op("VANDPS", mask, register, register)
+	}
+}
+
 // zero clears a register below 16.
 func (b *builder) zero(register string) {
 	x := "X" + register[1:]

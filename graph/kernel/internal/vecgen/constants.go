@@ -28,14 +28,16 @@ const (
 	sqrtPi     = 1.77245385090551602729816748334
 	geluLinear = -2 * math.Sqrt2 / sqrtPi // -2u = x (geluLinear + geluCubic x^2)
 	geluCubic  = 0.044715 * geluLinear
+	log2eHigh  = 0x1.715476p+0 // math.Log2E as a float32
 )
 
 // constants is what the routines name. exp2c is a polynomial for 2^f on |f| <= 1/2: the
 // one of degree 7 with the least largest relative error (Remez), 4e-11, and 8e-11 after
-// its constant term 0.99999999996 is made 1.
+// its constant term 0.99999999996 is made 1. exp2s is that of degree 6, 2e-9.
 var constants = map[string]constant{
 	"one":          all(1),
 	"log2e":        all(math.Log2E),
+	"minusLog2e":   all(-math.Log2E),
 	"exp2round":    all(0x1.8p52),
 	"exp2c1":       all(0.693147180728444573),
 	"exp2c2":       all(0.240226511981578894),
@@ -68,9 +70,26 @@ var constants = map[string]constant{
 	"tail9":        all(-0.0206287214638),
 	"expLow":       all(-104),
 	"expHigh":      all(89),
+	"sigmoidLow":   all(-104),
+	"sigmoidHigh":  all(104),
+	"expSingleLow": allSingle(-88),
+	"expSingleTop": allSingle(89),
+	"log2eHigh":    allSingle(log2eHigh),
+	"log2eLow":     allSingle(math.Log2E - log2eHigh),
+	"exp2bias":     allSingle(0x1.8p23 + 127),
+	"oneSingle":    allSingle(1),
+	"exp2s1":       allSingle(0.6931472057372676),
+	"exp2s2":       allSingle(0.24022646890634652),
+	"exp2s3":       allSingle(0.055503287769653374),
+	"exp2s4":       allSingle(0.009618488957075231),
+	"exp2s5":       allSingle(0.0013399931219193481),
+	"exp2s6":       allSingle(0.00015345812011544304),
+	"sinkhornLow":  allSingle(-80),
+	"tanhLow":      all(-60),
+	"tanhHigh":     all(60),
+	"two":          all(2),
 	"minusInf":     allSingle(math.Inf(-1)),
 	"count":        counting(single),
-	"wideCount":    counting(double),
 }
 
 // emitConstants writes the named constants into the file's read-only data. AVX2 reads
@@ -103,8 +122,6 @@ func (s isa) constant(name string) constant {
 	switch name {
 	case "lanesSingle":
 		return allSingle(float64(s.lanes))
-	case "lanesWide":
-		return all(float64(s.lanes / 2))
 	}
 	return constants[name]
 }

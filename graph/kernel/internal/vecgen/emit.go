@@ -134,11 +134,37 @@ func emitMasks(b *builder) {
 // emitSum writes the sum over kept register i of all vectors and over their float64
 // lanes: pairs of vectors, then halves of a vector.
 func (b *builder) emitSum(i int, result string) {
+	b.emitAddVectors("VADDPD", i)
+	b.emitAddLanes(i, result)
+}
+
+// emitSumSingle is emitSum for float32 lanes, which are widened before they are added to
+// one another.
+func (b *builder) emitSumSingle(i int, result string) {
+	b.emitAddVectors("VADDPS", i)
+	total, upper := b.keptOf(0, i), b.isa.vector(0)
+	if b.masks {
+		b.op("VEXTRACTF64X4", "$1", total, b.halfOf(upper))
+	} else {
+		b.op("VEXTRACTF128", "$1", total, b.halfOf(upper))
+	}
+	b.op("VCVTPS2PD", b.halfOf(upper), upper)
+	b.op("VCVTPS2PD", b.halfOf(total), total)
+	b.op("VADDPD", upper, total, total)
+	b.emitAddLanes(i, result)
+}
+
+// emitAddVectors adds kept register i of all vectors into that of the first.
+func (b *builder) emitAddVectors(add string, i int) {
 	for distance := 1; distance < b.unroll; distance *= 2 {
 		for v := 0; v+distance < b.unroll; v += 2 * distance {
-			b.op("VADDPD", b.keptOf(v+distance, i), b.keptOf(v, i), b.keptOf(v, i))
+			b.op(add, b.keptOf(v+distance, i), b.keptOf(v, i), b.keptOf(v, i))
 		}
 	}
+}
+
+// emitAddLanes writes the sum of the float64 lanes of kept register i.
+func (b *builder) emitAddLanes(i int, result string) {
 	total := b.keptOf(0, i)
 	x, y, scratch := "X"+total[1:], "Y"+total[1:], "0"
 	if b.masks {

@@ -1,7 +1,7 @@
 // Command vecgen writes the vector functions of package kernel for amd64: assembly for
 // each instruction set (isa.go) and the Go functions that choose between them
 // (declare.go). The functions themselves are described in gelu.go, geluexact.go, norm.go, softmax.go,
-// adamw.go and elementwise.go, in terms of the builder (builder.go), which knows how to
+// adamw.go, elementwise.go and sigmoid.go, in terms of the builder (builder.go), which knows how to
 // walk along slices, mask the last vector and sum across lanes. It writes into the
 // directory that it is run in; see the go:generate line of package kernel.
 package main

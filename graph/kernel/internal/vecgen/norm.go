@@ -1,46 +1,68 @@
 package main
 
-// The statistics are summed in float64 lanes, so that they are as good as the portable
-// ones; the elements are scaled in float32, with the same roundings.
+// The sums are added up in float32, each lane of each unrolled vector for itself, and
+// the lanes in float64: a lane adds so few terms that no digit is lost beyond the last.
 var normRoutines = []routine{
 	{
 		name:   "Sum",
-		doc:    "the sum of x in float64.",
-		slices: singles("x"), results: doubles("sum"), wide: true, unroll: 4, scratch: 1, kept: 1,
+		doc:    "the sum of x - shift.",
+		slices: singles("x"), numbers: singles("shift"), results: doubles("sum"), unroll: 4, scratch: 1, kept: 1,
 		start: func(b *builder) { b.zero(b.k(0)) },
 		work: func(b *builder) {
-			b.loadWidened("x", b.r(0))
-			b.op("VADDPD", b.r(0), b.k(0), b.k(0))
+			b.load("x", b.r(0))
+			b.op("VSUBPS", b.number("shift"), b.r(0), b.r(0))
+			b.clearRestSingle(b.r(0))
+			b.op("VADDPS", b.r(0), b.k(0), b.k(0))
 		},
-		finish: func(b *builder) { b.emitSum(0, "sum") },
+		finish: func(b *builder) { b.emitSumSingle(0, "sum") },
 	},
 	{
 		name:   "Squares",
-		doc:    "the sum of (x - mean)^2 in float64.",
-		slices: singles("x"), numbers: doubles("mean"), results: doubles("sum"), wide: true, unroll: 4, scratch: 1, kept: 1,
+		doc:    "the sum of (x - mean - rest)^2.",
+		slices: singles("x"), numbers: singles("mean", "rest"), results: doubles("sum"), unroll: 4, scratch: 1, kept: 1,
 		start: func(b *builder) { b.zero(b.k(0)) },
 		work: func(b *builder) {
-			b.loadWidened("x", b.r(0))
-			b.op("VSUBPD", b.number("mean"), b.r(0), b.r(0))
-			b.clearRest(b.r(0))
-			b.op("VFMADD231PD", b.r(0), b.r(0), b.k(0))
+			b.load("x", b.r(0))
+			b.op("VSUBPS", b.number("mean"), b.r(0), b.r(0))
+			b.op("VSUBPS", b.number("rest"), b.r(0), b.r(0))
+			b.clearRestSingle(b.r(0))
+			b.op("VFMADD231PS", b.r(0), b.r(0), b.k(0))
 		},
-		finish: func(b *builder) { b.emitSum(0, "sum") },
+		finish: func(b *builder) { b.emitSumSingle(0, "sum") },
 	},
 	{
 		name:   "GradientSums",
-		doc:    "the sums of h and of h * normal, h = dy * gain, in float64.",
-		slices: singles("normal", "dy", "gain"), results: doubles("sumH", "sumHN"), wide: true, unroll: 2, scratch: 2, kept: 2,
+		doc:    "the sums of h and of h * normal, h = dy * gain.",
+		slices: singles("normal", "dy", "gain"), results: doubles("sumH", "sumHN"), unroll: 2, scratch: 2, kept: 2,
 		start: func(b *builder) { b.zero(b.k(0)); b.zero(b.k(1)) },
 		work: func(b *builder) {
-			b.loadWidened("dy", b.r(0))
-			b.loadWidened("gain", b.r(1))
-			b.op("VMULPD", b.r(1), b.r(0), b.r(0))
-			b.loadWidened("normal", b.r(1))
-			b.op("VADDPD", b.r(0), b.k(0), b.k(0))
-			b.op("VFMADD231PD", b.r(1), b.r(0), b.k(1))
+			b.load("dy", b.r(0))
+			b.load("gain", b.r(1))
+			b.op("VMULPS", b.r(1), b.r(0), b.r(0))
+			b.load("normal", b.r(1))
+			b.op("VADDPS", b.r(0), b.k(0), b.k(0))
+			b.op("VFMADD231PS", b.r(1), b.r(0), b.k(1))
 		},
-		finish: func(b *builder) { b.emitSum(0, "sumH"); b.emitSum(1, "sumHN") },
+		finish: func(b *builder) { b.emitSumSingle(0, "sumH"); b.emitSumSingle(1, "sumHN") },
+	},
+	{
+		name:   "GradientSumsGain",
+		doc:    "the sums of h and of h * normal, h = dy * gain, and dgain = dgain + dy * normal.",
+		slices: singles("dgain", "normal", "dy", "gain"), results: doubles("sumH", "sumHN"), unroll: 2, scratch: 3, kept: 2,
+		start: func(b *builder) { b.zero(b.k(0)); b.zero(b.k(1)) },
+		work: func(b *builder) {
+			dy, normal, x := b.r(0), b.r(1), b.r(2)
+			b.load("dy", dy)
+			b.load("normal", normal)
+			b.load("dgain", x)
+			b.op("VFMADD231PS", normal, dy, x)
+			b.store(x, "dgain")
+			b.load("gain", x)
+			b.op("VMULPS", x, dy, dy)
+			b.op("VADDPS", dy, b.k(0), b.k(0))
+			b.op("VFMADD231PS", normal, dy, b.k(1))
+		},
+		finish: func(b *builder) { b.emitSumSingle(0, "sumH"); b.emitSumSingle(1, "sumHN") },
 	},
 	{
 		name:   "Normalize",
@@ -60,6 +82,18 @@ var normRoutines = []routine{
 			b.load("gain", b.r(1))
 			b.op("VMULPS", b.r(1), b.r(0), b.r(0))
 			b.store(b.r(0), "y")
+		},
+	},
+	{
+		name:   "NormalizeScale",
+		doc:    "y = (x - mean - rest) * rstd, z = y * gain.",
+		slices: singles("y", "z", "x", "gain"), numbers: singles("mean", "rest", "rstd"), unroll: 4, scratch: 2,
+		work: func(b *builder) {
+			b.normalize(b.r(0))
+			b.load("gain", b.r(1))
+			b.store(b.r(0), "y")
+			b.op("VMULPS", b.r(1), b.r(0), b.r(0))
+			b.store(b.r(0), "z")
 		},
 	},
 	{

@@ -39,7 +39,7 @@ type routine struct {
 // routines lists everything.
 func routines() []routine {
 	var list []routine
-	for _, group := range [][]routine{geluRoutines, geluExactRoutines, normRoutines, softmaxRoutines, adamWRoutines, elementwiseRoutines} {
+	for _, group := range [][]routine{geluRoutines, geluExactRoutines, normRoutines, softmaxRoutines, adamWRoutines, elementwiseRoutines, sigmoidRoutines, sinkhornRoutines(), tanhRoutines} {
 		list = append(list, group...)
 	}
 	return list

@@ -64,23 +64,40 @@ var softmaxRoutines = []routine{
 		finish: func(b *builder) { b.emitSum(0, "sum") },
 	},
 	{
-		name:   "SoftmaxGradient",
-		doc:    "p = exp(p - slope * (far - i) - lse) for element i, and dp = p * (dp - delta).",
-		slices: singles("prob", "dprob"), numbers: doubles("slope", "far", "lse", "delta"), wide: true, unroll: 1, scratch: 5, kept: 1,
-		constants: slices.Concat(exp2Constants, expConstants, []string{"wideCount", "lanesWide"}),
-		start:     func(b *builder) { b.op("VSUBPD", b.c("wideCount"), b.number("far"), b.k(0)) },
+		name:   "ExpSingle",
+		doc:    "x = exp(x - shift), see expSingle, and the sum of the results.",
+		slices: singles("x"), numbers: singles("shift"), results: doubles("sum"), unroll: 2, scratch: 4, kept: 1,
+		constants: expSingleConstants,
+		start:     func(b *builder) { b.zero(b.k(0)) },
 		work: func(b *builder) {
-			x, t, p := b.r(0), b.r(1), b.r(2)
-			b.loadWidened("prob", x)
-			b.op("VFNMADD231PD", b.number("slope"), b.k(0), x)
-			b.op("VSUBPD", b.c("lanesWide"), b.k(0), b.k(0))
-			b.op("VSUBPD", b.number("lse"), x, x)
-			b.exp(x, t, p)
-			b.loadWidened("dprob", x)
-			b.op("VSUBPD", b.number("delta"), x, x)
-			b.op("VMULPD", p, x, x)
-			b.storeNarrowed(p, "prob")
-			b.storeNarrowed(x, "dprob")
+			x, p := b.r(0), b.r(3)
+			b.load("x", x)
+			b.op("VSUBPS", b.number("shift"), x, x)
+			b.expSingle(x, b.r(1), b.r(2), p)
+			b.store(p, "x")
+			b.clearRestSingle(p)
+			b.op("VADDPS", p, b.k(0), b.k(0))
+		},
+		finish: func(b *builder) { b.emitSumSingle(0, "sum") },
+	},
+	{
+		name:   "SoftmaxGradient",
+		doc:    "p = exp(p - slope * (far - i) - lse) for element i, see expSingle, and dp = p * (dp - delta).",
+		slices: singles("prob", "dprob"), numbers: singles("slope", "far", "lse", "delta"), unroll: 1, scratch: 4, kept: 1,
+		constants: slices.Concat(expSingleConstants, []string{"count", "lanesSingle"}),
+		start:     func(b *builder) { b.op("VSUBPS", b.c("count"), b.number("far"), b.k(0)) },
+		work: func(b *builder) {
+			x, p := b.r(0), b.r(3)
+			b.load("prob", x)
+			b.op("VFNMADD231PS", b.number("slope"), b.k(0), x)
+			b.op("VSUBPS", b.c("lanesSingle"), b.k(0), b.k(0))
+			b.op("VSUBPS", b.number("lse"), x, x)
+			b.expSingle(x, b.r(1), b.r(2), p)
+			b.store(p, "prob")
+			b.load("dprob", x)
+			b.op("VSUBPS", b.number("delta"), x, x)
+			b.op("VMULPS", p, x, x)
+			b.store(x, "dprob")
 		},
 	},
 }
@@ -94,4 +111,27 @@ func (b *builder) exp(x, t, p string) {
 	b.atMost(x, "expHigh", t)
 	b.op("VMULPD", b.c("log2e"), x, x)
 	b.exp2(x, t, p, b.r(3), b.r(4))
+}
+
+var expSingleConstants = []string{"expSingleLow", "expSingleTop", "log2eHigh", "log2eLow", "exp2bias",
+	"oneSingle", "exp2s1", "exp2s2", "exp2s3", "exp2s4", "exp2s5", "exp2s6"}
+
+// expSingle computes p = exp(x) in float32 lanes, to 1.1 units in the last place; what is
+// below 2^-126.5 may be 0, what is above 2^127.5 infinite, and NaN stays. As in exp2,
+// 2^x = 2^n 2^f, but adding exp2bias leaves n + 127 in the low bits of t: shifted to the
+// exponent they are the number 2^n, and for n = -127 zero. x, t and f change.
+func (b *builder) expSingle(x, t, f, p string) {
+	b.op("VMAXPS", x, b.inRegister("expSingleLow", t), x)
+	b.op("VMINPS", x, b.inRegister("expSingleTop", t), x)
+	b.op("VMOVUPS", b.c("exp2bias"), t)
+	b.op("VFMADD231PS", b.c("log2eHigh"), x, t)
+	b.op("VSUBPS", b.c("exp2bias"), t, f)
+	b.op("VFMSUB231PS", b.c("log2eHigh"), x, f)
+	b.op("VFMADD231PS", b.c("log2eLow"), x, f)
+	b.op("VMOVUPS", b.c("exp2s6"), p)
+	for _, c := range []string{"exp2s5", "exp2s4", "exp2s3", "exp2s2", "exp2s1", "oneSingle"} {
+		b.op("VFMADD213PS", b.c(c), f, p)
+	}
+	b.op("VPSLLD", "$23", t, t)
+	b.op("VMULPS", t, p, p)
 }

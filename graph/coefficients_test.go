@@ -1,0 +1,256 @@
+package graph
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+func normLinearCase(x, w []int, gain bool, o NormOptions) opCase {
+	c := opCase{name: fmt.Sprintf("NormLinear/%v gain=%t %v %v", o.kind(), gain, x, w), floats: [][]int{x, w},
+		build: func(b *Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+			if len(x) > 2 {
+				return b.NormLinear(x[0], x[2], x[1], o)
+			}
+			return b.NormLinear(x[0], nil, x[1], o)
+		},
+		want: func(v [][]float64, _ [][]int32) []float64 {
+			ones := wantOnes(w[0])
+			if len(v) > 2 {
+				ones = v[2]
+			}
+			return wantLinear([][]float64{wantNorm([][]float64{v[0], ones}, o), v[1]}, w[0], w[1], LinearOptions{})
+		}}
+	if gain {
+		c.floats = append(c.floats, w[:1])
+	}
+	return c
+}
+
+func normLinearCases() []opCase {
+	var cases []opCase
+	for _, o := range []NormOptions{{}, {RMS: true}, {Eps: 1e-2}} {
+		for _, gain := range []bool{false, true} {
+			cases = append(cases, normLinearCase([]int{3, 4, 5}, []int{5, 6}, gain, o), normLinearCase([]int{3, 2, 5}, []int{10, 3}, gain, o),
+				normLinearCase([]int{1, 3}, []int{3, 1}, gain, o), normLinearCase([]int{67, 7}, []int{7, 2}, gain, o))
+		}
+	}
+	return cases
+}
+
+// TestNormLinearAddsToAnotherGradient reads x twice: the gradient of one takes over that
+// of the other.
+func TestNormLinearAddsToAnotherGradient(t *testing.T) {
+	for _, gain := range []bool{false, true} {
+		c := normLinearCase([]int{3, 2, 5}, []int{5, 6}, gain, NormOptions{})
+		one := c.build
+		c.build = func(b *Builder, x, ids gorgonia.Nodes) *gorgonia.Node {
+			y := one(b, x, ids)
+			return b.Add(b.NormLinear(x[0], nil, x[1], NormOptions{RMS: true}), y)
+		}
+		m := newProgram(t, c, NewStore(tensor.Float64, 3), ProgramOptions{})
+		checkGradients(t, c, m)
+	}
+}
+
+func wantOnes(n int) []float64 {
+	ones := make([]float64, n)
+	for i := range ones {
+		ones[i] = 1
+	}
+	return ones
+}
+
+func TestNormLinearErrors(t *testing.T) {
+	node := func(b *Builder, name string, shape ...int) *gorgonia.Node {
+		return b.Input(name, tensor.Float32, shape...)
+	}
+	for want, build := range map[string]func(b *Builder) *gorgonia.Node{
+		"w: want shape [width, K], got (4, 2, 3)": func(b *Builder) *gorgonia.Node {
+			return b.NormLinear(node(b, "x", 5, 4), nil, node(b, "w", 4, 2, 3), NormOptions{})
+		},
+		"x: want shape [tokens, ...] with rows of 4 entries for w (4, 3), got (5, 6)": func(b *Builder) *gorgonia.Node {
+			return b.NormLinear(node(b, "x", 5, 6), nil, node(b, "w", 4, 3), NormOptions{})
+		},
+		"gain: want shape (4) for w (4, 3), got (2, 2)": func(b *Builder) *gorgonia.Node {
+			return b.NormLinear(node(b, "x", 5, 4), node(b, "gain", 2, 2), node(b, "w", 4, 3), NormOptions{})
+		},
+		"groups: want 0, got 2": func(b *Builder) *gorgonia.Node {
+			return b.NormLinear(node(b, "x", 5, 4), nil, node(b, "w", 4, 3), NormOptions{Groups: 2})
+		},
+		"bias: want none": func(b *Builder) *gorgonia.Node {
+			return b.NormLinear(node(b, "x", 5, 4), nil, node(b, "w", 4, 3), NormOptions{Bias: node(b, "bias", 4)})
+		},
+	} {
+		b := On(gorgonia.NewGraph(), Options{})
+		require.Nil(t, build(b))
+		requireLine(t, b.Err(), want)
+	}
+}
+
+// coefficientCases are the mixing coefficients of hyper-connections, made of z.
+func coefficientCases() []opCase {
+	sinkhorn := func(tokens, n, iterations int) opCase {
+		columns := n*n + 2*n
+		return opCase{name: fmt.Sprintf("SinkhornCoefficients/n=%d iterations=%d tokens=%d", n, iterations, tokens), floats: [][]int{{tokens, columns}, {3}, {columns}},
+			build: func(b *Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+				return b.SinkhornCoefficients(x[0], x[1], x[2], n, iterations)
+			},
+			want: func(v [][]float64, _ [][]int32) []float64 {
+				return wantStreamGates(v, n, func(logits []float64) []float64 { return wantSinkhorn(logits, n, iterations) })
+			}}
+	}
+	permutation := func(tokens, n, columns int) opCase {
+		return opCase{name: fmt.Sprintf("PermutationCoefficients/n=%d tokens=%d", n, tokens), floats: [][]int{{tokens, columns}, {3}, {columns}},
+			build: func(b *Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+				return b.PermutationCoefficients(x[0], x[1], x[2], n)
+			},
+			want: func(v [][]float64, _ [][]int32) []float64 {
+				return wantStreamGates(v, n, func(logits []float64) []float64 { return wantPermutations(logits, n) })
+			}}
+	}
+	return []opCase{
+		permutation(3, 2, 6), permutation(3, 3, 12), permutation(2, 4, 32), permutation(37, 2, 6),
+		tanhCase([]int{3, 4, 6}, false, 1), tanhCase([]int{3, 4, 6}, true, 0.3), tanhCase([]int{1, 1, 2}, true, 2), tanhCase([]int{53, 3, 7}, false, 0.5),
+		sinkhorn(3, 2, 3), sinkhorn(2, 4, 20), sinkhorn(35, 3, 1), sinkhorn(2, 5, 2),
+	}
+}
+
+func tanhCase(z []int, pair bool, tau float64) opCase {
+	scale, columns := z[1:], z[2]
+	if pair {
+		scale = []int{2}
+	}
+	return opCase{name: fmt.Sprintf("TanhCoefficients/%v pair=%t tau=%g", z, pair, tau), floats: [][]int{z, z[1:], scale},
+		build: func(b *Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+			return b.TanhCoefficients(x[0], x[1], x[2], tau)
+		},
+		want: func(v [][]float64, _ [][]int32) []float64 {
+			var c []float64
+			for i, z := range v[0] {
+				e := i % len(v[1])
+				scale := v[2][e%len(v[2])]
+				if pair {
+					scale = v[2][0]
+					if e%columns == columns-1 {
+						scale = v[2][1]
+					}
+				}
+				c = append(c, v[1][e]+scale*math.Tanh(tau*z))
+			}
+			return c
+		}}
+}
+
+// wantStreamGates takes z, alpha and bias; carry makes H of a token's logits.
+func wantStreamGates(in [][]float64, n int, carry func(logits []float64) []float64) (c []float64) {
+	z, alpha, bias := in[0], in[1], in[2]
+	for t := 0; t < len(z); t += len(bias) {
+		zt := make([]float64, len(bias))
+		for j := range zt {
+			zt[j] = alpha[min(j/n, 2)]*z[t+j] + bias[j]
+		}
+		h := carry(zt[2*n:])
+		for i := range n {
+			c = append(c, 1/(1+math.Exp(-zt[i])))
+			for k := range n {
+				c = append(c, h[k*n+i])
+			}
+			c = append(c, 2/(1+math.Exp(-zt[n+i])))
+		}
+	}
+	return c
+}
+
+func wantSinkhorn(logits []float64, n, iterations int) []float64 {
+	h := make([]float64, n*n)
+	for e, v := range logits {
+		h[e] = math.Exp(v - slices.Max(logits))
+	}
+	normalize := func(first, step int) {
+		sum := 0.0
+		for k := range n {
+			sum += h[first+k*step]
+		}
+		for k := range n {
+			h[first+k*step] /= sum
+		}
+	}
+	for range iterations {
+		for j := range n {
+			normalize(j, n)
+		}
+		for i := range n {
+			normalize(i*n, 1)
+		}
+	}
+	return h
+}
+
+// wantPermutations goes through all n-digit numbers in base n, of which those with different
+// digits are the permutations, in lexicographic order.
+func wantPermutations(logits []float64, n int) []float64 {
+	h, sum, r := make([]float64, n*n), 0.0, 0
+	for _, v := range logits {
+		sum += math.Exp(v)
+	}
+	for number := range int(math.Pow(float64(n), float64(n))) {
+		digits, seen := make([]int, n), map[int]bool{}
+		for i, rest := n-1, number; i >= 0; i, rest = i-1, rest/n {
+			digits[i] = rest % n
+			seen[rest%n] = true
+		}
+		if len(seen) < n {
+			continue
+		}
+		for i, j := range digits {
+			h[i*n+j] += math.Exp(logits[r]) / sum
+		}
+		r++
+	}
+	return h
+}
+
+func TestPermutationErrors(t *testing.T) {
+	in := func(z, n int) error {
+		b := On(gorgonia.NewGraph(), Options{})
+		b.PermutationCoefficients(b.Input("z", tensor.Float32, 5, z), b.Input("alpha", tensor.Float32, 3), b.Input("bias", tensor.Float32, z), n)
+		return b.Err()
+	}
+	require.NoError(t, in(12, 3))
+	requireLine(t, in(15, 3), "z: want shape [tokens, 12] for 3 streams, got (5, 15)")
+	requireLine(t, in(130, 5), "n: want 1 to 4 streams, got 5")
+	requireLine(t, in(1, 0), "n: want 1 to 4 streams, got 0")
+}
+
+func TestSinkhornErrors(t *testing.T) {
+	b := func() *Builder { return On(gorgonia.NewGraph(), Options{}) }
+	in := func(b *Builder, z, alpha, bias int, n, iterations int) error {
+		b.SinkhornCoefficients(b.Input("z", tensor.Float32, 5, z), b.Input("alpha", tensor.Float32, alpha), b.Input("bias", tensor.Float32, bias), n, iterations)
+		return b.Err()
+	}
+	require.NoError(t, in(b(), 8, 3, 8, 2, 1))
+	requireLine(t, in(b(), 9, 3, 8, 2, 1), "z: want shape [tokens, 8] for 2 streams, got (5, 9)")
+	requireLine(t, in(b(), 8, 2, 8, 2, 1), "alpha: want shape (3), of pre, post and res, got (2)")
+	requireLine(t, in(b(), 8, 3, 4, 2, 1), "bias: want shape (8) for 2 streams, got (4)")
+	requireLine(t, in(b(), 8, 3, 8, 0, 1), "n: want 1 to 64 streams, got 0")
+	requireLine(t, in(b(), 8, 3, 8, 2, 0), "iterations: want at least 1, got 0")
+}
+
+func TestTanhErrors(t *testing.T) {
+	in := func(z, static, scale []int, tau float64) error {
+		b := On(gorgonia.NewGraph(), Options{})
+		b.TanhCoefficients(b.Input("z", tensor.Float32, z...), b.Input("static", tensor.Float32, static...), b.Input("scale", tensor.Float32, scale...), tau)
+		return b.Err()
+	}
+	require.NoError(t, in([]int{5, 2, 3}, []int{2, 3}, []int{2}, 1))
+	requireLine(t, in([]int{5, 6}, []int{6}, []int{6}, 1), "z: want shape [tokens, n, K], got (5, 6)")
+	requireLine(t, in([]int{5, 2, 3}, []int{3, 2}, []int{2}, 1), "static: want shape (2, 3) for z (5, 2, 3), got (3, 2)")
+	requireLine(t, in([]int{5, 2, 3}, []int{2, 3}, []int{3}, 1), "scale: want shape (2, 3) or (2) for z (5, 2, 3), got (3)")
+	requireLine(t, in([]int{5, 2, 3}, []int{2, 3}, []int{2}, 0), "tau: want a positive number, got 0")
+}

@@ -1,0 +1,76 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// concat puts each token's features side by side.
+type concat struct{}
+
+// Concat puts the features of its inputs side by side, each flattened over its last axes:
+//
+//	y_t = [x0_t | x1_t | ...]
+//
+// inputs [T, ...], y [T, sum of their widths].
+func (b *Builder) Concat(inputs ...*gorgonia.Node) *gorgonia.Node {
+	if len(inputs) == 0 {
+		b.fail(errors.New("graph: Concat: want at least one input, got none"))
+		return nil
+	}
+	return b.apply(concat{}, inputs...)
+}
+
+func (concat) String() string { return "Concat" }
+
+func (concat) signature(in []signature) (signature, error) {
+	if err := wantFloats(in); err != nil {
+		return signature{}, err
+	}
+	width := 0
+	for i, s := range in {
+		if s.shape.Dims() < 2 || s.leading() != in[0].leading() {
+			return signature{}, errors.Errorf("input %d: want [%d, ...], as many tokens as input 0, got %v", i, in[0].leading(), s.shape)
+		}
+		width += s.width()
+	}
+	return signature{in[0].dtype, withTokens(in[0].leading(), width)}, nil
+}
+
+func (concat) differentiable(int) bool { return true }
+
+// diff gives each input its columns of the gradient.
+func (concat) diff(d *derivative) {
+	from := 0
+	for i, s := range d.op.in {
+		if d.wanted[i] {
+			d.set(i, d.b.apply(slice{from, s}, d.grad))
+		}
+		from += s.width()
+	}
+}
+
+func (k concat) run(c *call) error {
+	if c.double() {
+		return runConcat[float64](c)
+	}
+	return runConcat[float32](c)
+}
+
+// concatState is the kernel with its list of inputs, kept so that a run allocates nothing.
+type concatState[T kernel.Float] struct {
+	kernel.Concat[T]
+	inputs [][]T
+}
+
+func runConcat[T kernel.Float](c *call) error {
+	s := state[concatState[T]](c)
+	s.inputs = s.inputs[:0]
+	for i := range c.args {
+		s.inputs = append(s.inputs, in[T](c, i))
+	}
+	s.Run(c.pool(), out[T](c), s.inputs, c.op.out.leading())
+	return nil
+}

@@ -1,0 +1,112 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// copies repeats each token's vector. Inputs: x and, where the result is to be added to
+// it, a gradient of the result's shape.
+type copies struct{ n int }
+
+// Copies makes the rows of a stream of several rows, all equal, as hyper-connections start
+// (Zhu et al. 2024, arXiv 2409.19606, algorithm 1):
+//
+//	H_t[i] = x_t,   i < n
+//
+// x [T, d...], H [T, n, d...].
+func (b *Builder) Copies(x *gorgonia.Node, n int) *gorgonia.Node { return b.apply(copies{n}, x) }
+
+func (k copies) String() string { return fmt.Sprintf("Copies(n=%d)", k.n) }
+
+func (k copies) signature(in []signature) (signature, error) {
+	if err := wantFloats(in); err != nil {
+		return signature{}, err
+	}
+	if k.n < 1 {
+		return signature{}, errors.Errorf("n: want at least 1, got %d", k.n)
+	}
+	x := in[0].shape
+	if x.Dims() < 2 {
+		return signature{}, errors.Errorf("x: want shape [tokens, ...], got %v", x)
+	}
+	return signature{in[0].dtype, append(withTokens(x[0], k.n), x[1:]...)}, nil
+}
+
+func (k copies) differentiable(int) bool { return true }
+
+func (k copies) inPlace(i int) bool { return i == 1 }
+
+func (k copies) diff(d *derivative) {
+	d.set(0, d.b.applyAbsorbing(d, sumCopies{}, d.grad))
+	if len(d.op.in) > 1 {
+		d.set(1, d.grad)
+	}
+}
+
+func (k copies) run(c *call) error {
+	if c.double() {
+		return runCopies[float64](k, c)
+	}
+	return runCopies[float32](k, c)
+}
+
+func runCopies[T kernel.Float](k copies, c *call) error {
+	run := state[kernel.Copies[T]](c)
+	run.Addend = optional[T](c, 1)
+	run.Spread(c.pool(), out[T](c), in[T](c, 0), c.op.in[0].leading(), k.n, c.op.in[0].width())
+	return nil
+}
+
+// sumCopies sums the rows of each token. Inputs: the stream and, where the result is to be
+// added to it, a gradient of the result's shape.
+type sumCopies struct{}
+
+// SumCopies sums the rows of a stream of several rows, as hyper-connections end (Zhu et
+// al. 2024, arXiv 2409.19606, algorithm 1):
+//
+//	y_t = sum over i of H_t[i]
+//
+// h [T, n, d...], y [T, d...].
+func (b *Builder) SumCopies(h *gorgonia.Node) *gorgonia.Node { return b.apply(sumCopies{}, h) }
+
+func (sumCopies) String() string { return "SumCopies" }
+
+func (sumCopies) signature(in []signature) (signature, error) {
+	if err := wantFloats(in); err != nil {
+		return signature{}, err
+	}
+	h := in[0].shape
+	if h.Dims() < 3 {
+		return signature{}, errors.Errorf("stream: want shape [tokens, n, ...], got %v", h)
+	}
+	return signature{in[0].dtype, withTokens(h[0], h[2:]...)}, nil
+}
+
+func (sumCopies) differentiable(int) bool { return true }
+
+func (k sumCopies) diff(d *derivative) {
+	d.set(0, d.b.applyAbsorbing(d, copies{d.op.in[0].shape[1]}, d.grad))
+	if len(d.op.in) > 1 {
+		d.set(1, d.grad)
+	}
+}
+
+func (k sumCopies) run(c *call) error {
+	if c.double() {
+		return runSumCopies[float64](c)
+	}
+	return runSumCopies[float32](c)
+}
+
+func runSumCopies[T kernel.Float](c *call) error {
+	h := c.op.in[0]
+	run := state[kernel.Copies[T]](c)
+	run.Addend = optional[T](c, 1)
+	run.Sum(c.pool(), out[T](c), in[T](c, 0), h.leading(), h.shape[1], c.op.out.width())
+	return nil
+}

@@ -1,0 +1,100 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// glu is a gated linear unit's product, added to any number of inputs.
+type glu struct{ addends int }
+
+// GLU is the product of a gated linear unit (Dauphin et al. 2017, section 2), with the gate
+// before the value, and what it is added to:
+//
+//	y_t = sigmoid(gate_t) o value_t + addends_t,   x_t = [gate_t | value_t]
+//
+// x [T, 2D]; y and the addends [T, D]. The addends are added from the last to the first.
+func (b *Builder) GLU(x *gorgonia.Node, addends ...*gorgonia.Node) *gorgonia.Node {
+	return b.apply(glu{len(addends)}, append(gorgonia.Nodes{x}, addends...)...)
+}
+
+func (glu) String() string { return "GLU" }
+
+func (k glu) signature(in []signature) (signature, error) {
+	if err := wantFloats(in); err != nil {
+		return signature{}, err
+	}
+	x := in[0].shape
+	if x.Dims() != 2 || x[1]%2 != 0 {
+		return signature{}, errors.Errorf("x: want shape [tokens, 2*D], a gate and a value side by side, got %v", x)
+	}
+	y := signature{in[0].dtype, withTokens(x[0], x[1]/2)}
+	for i, s := range in[1:] {
+		if !s.shape.Eq(y.shape) {
+			return signature{}, errors.Errorf("addend %d: want shape %v for x %v, got %v", i, y.shape, x, s.shape)
+		}
+	}
+	return y, nil
+}
+
+func (glu) differentiable(int) bool { return true }
+
+func (k glu) inPlace(i int) bool { return i > 0 && i == k.addends }
+
+func (k glu) diff(d *derivative) {
+	if d.wanted[0] {
+		d.set(0, d.b.apply(gluGrad{}, d.grad, d.inputs(0)))
+	}
+	for i := range k.addends {
+		d.set(1+i, d.grad)
+	}
+}
+
+func (k glu) run(c *call) error {
+	if c.double() {
+		return runGLU[float64](c)
+	}
+	return runGLU[float32](c)
+}
+
+// gluState is the kernel with its list of addends, kept so that a run allocates nothing.
+type gluState[T kernel.Float] struct {
+	kernel.GLU[T]
+	addends [][]T
+}
+
+func runGLU[T kernel.Float](c *call) error {
+	s, y := state[gluState[T]](c), c.op.out
+	s.addends = s.addends[:0]
+	for i := range c.args[1:] {
+		s.addends = append(s.addends, in[T](c, 1+i))
+	}
+	s.Forward(c.pool(), out[T](c), in[T](c, 0), s.addends, y.leading(), y.width())
+	return nil
+}
+
+// gluGrad is dx = [dy o value o sigmoid'(gate) | dy o sigmoid(gate)]. Inputs: dy, x.
+type gluGrad struct{}
+
+func (gluGrad) String() string { return "GradX of GLU" }
+
+func (gluGrad) signature(in []signature) (signature, error) { return in[1], nil }
+
+func (gluGrad) differentiable(int) bool { return false }
+
+func (gluGrad) diff(*derivative) {}
+
+func (k gluGrad) run(c *call) error {
+	if c.double() {
+		return runGLUGrad[float64](c)
+	}
+	return runGLUGrad[float32](c)
+}
+
+func runGLUGrad[T kernel.Float](c *call) error {
+	dy := c.op.in[0]
+	state[kernel.GLU[T]](c).Backward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), dy.leading(), dy.width())
+	return nil
+}

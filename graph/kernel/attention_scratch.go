@@ -1,0 +1,143 @@
+package kernel
+
+import "math"
+
+// The scores of a worker are a matrix of up to attentionQueries x attentionKeys that
+// stays in the second-level cache. attentionQueries is a multiple of the heights of all
+// micro-kernels' tiles; the distance between rows is not a power of two, whose rows
+// would compete for the same places of the cache.
+const (
+	attentionQueries = 84
+	attentionKeys    = 512
+	attentionStride  = attentionKeys + 16
+)
+
+// attentionSlot is the scratch of one (batch, head) pair, without the cache's keys and
+// values. Panels are as block wants its B: micro-kernel width columns each.
+type attentionSlot[T Float] struct {
+	q           []T // [seq, Dh]
+	keys        []T // [seq, Dh]
+	values      []T // [seq, Dh]; not for Backward
+	keyPanels   []T // k^T [Dh, positions] in panels of positions
+	dout        []T // [seq, Dh]; this and below for Backward only
+	valuePanels []T // v^T [Dh, seq] in panels of tokens
+	deltas      []T // [seq]: dout_i . out_i
+}
+
+// attentionWorker is the scratch of one worker.
+type attentionWorker[T Float] struct {
+	gemm    GemmSerial[T]
+	scores  []T // [attentionQueries, attentionStride]
+	dscores []T // [attentionQueries, attentionStride]
+	panel   []T // [Dh, width], of k^T where the slot has no panels
+	sum     []T // [attentionQueries, Dh]: P v of a block of queries
+	dq      []T // [seq, Dh] of a whole pair, [attentionQueries, Dh] of a split one's block
+	dk, dv  []T // [attentionKeys, Dh]
+	largest [attentionQueries]T
+	sums    [attentionQueries]float64
+	_       [cacheLine]byte
+}
+
+// plan sizes the scratch. The first whole pairs use the slot of their worker, the
+// others a slot each: there are fewer of them than threads.
+func (a *Attention[T]) plan(p *Pool, whole int) {
+	a.whole, a.rows, a.kernels = whole, pathOf[T](a.path), kernelsOf[T](a.path)
+	slots := p.Threads()
+	if whole == 0 {
+		slots = a.d.Batch * a.d.Heads
+	}
+	if a.d.RopeBase != 0 {
+		a.rope.extend(a.d.RopeBase, a.d.HeadDim, a.positions())
+	}
+	a.slots = growKept(a.slots, max(slots, len(a.slots)))
+	a.workers = growKept(a.workers, max(p.Threads(), len(a.workers)))
+	for s := range slots {
+		a.planSlot(&a.slots[s])
+	}
+	for w := range p.Threads() {
+		a.planWorker(&a.workers[w])
+	}
+}
+
+func (a *Attention[T]) planSlot(s *attentionSlot[T]) {
+	size := a.d.Seq * a.d.HeadDim
+	s.q = grow(s.q, size)
+	if a.cache == nil {
+		s.keys = grow(s.keys, size)
+	}
+	if a.packsKeys() {
+		s.keyPanels = grow(s.keyPanels, a.panelSize(a.positions()))
+	}
+	switch {
+	case a.dqkv != nil:
+		s.dout, s.deltas = grow(s.dout, size), grow(s.deltas, a.d.Seq)
+		s.valuePanels = grow(s.valuePanels, a.panelSize(a.d.Seq))
+	case a.cache == nil:
+		s.values = grow(s.values, size)
+	}
+}
+
+func (a *Attention[T]) planWorker(w *attentionWorker[T]) {
+	queries := min(attentionQueries, a.d.Seq)
+	w.gemm.path = a.path
+	w.scores = grow(w.scores, queries*attentionStride)
+	w.panel = grow(w.panel, a.d.HeadDim*a.kernels.width())
+	if a.dqkv == nil {
+		w.sum = grow(w.sum, queries*a.d.HeadDim)
+		return
+	}
+	w.dscores = grow(w.dscores, queries*attentionStride)
+	w.dk = grow(w.dk, min(attentionKeys, a.d.Seq)*a.d.HeadDim)
+	w.dv = grow(w.dv, min(attentionKeys, a.d.Seq)*a.d.HeadDim)
+	if a.whole > 0 {
+		queries = a.d.Seq
+	}
+	w.dq = grow(w.dq, queries*a.d.HeadDim)
+}
+
+// beginRows readies the rows of a block for the first scores.
+func (w *attentionWorker[T]) beginRows(rows int) {
+	for r := range rows {
+		w.largest[r], w.sums[r] = T(math.Inf(-1)), 0
+	}
+}
+
+// packsKeys says whether k^T of a pair is packed once, in its slot: with one block of
+// queries each panel is needed once, and is packed where it is used.
+func (a *Attention[T]) packsKeys() bool { return a.blocks() > 1 }
+
+// panelSize is the number of elements in the panels of so many keys or values.
+func (a *Attention[T]) panelSize(keys int) int {
+	width := a.kernels.width()
+	return (keys + width - 1) / width * width * a.d.HeadDim
+}
+
+// positions is the number of positions that the call, or its cache, can come to.
+func (a *Attention[T]) positions() int {
+	if a.cache != nil {
+		return a.cache.Capacity
+	}
+	return a.d.Seq
+}
+
+// release lets go of the caller's slices.
+func (a *Attention[T]) release() {
+	a.d.Slopes, a.starts, a.cache, a.past = nil, nil, nil, 0
+	a.qkv, a.out, a.lse, a.dout, a.dqkv, a.prob = nil, nil, nil, nil, nil, nil
+}
+
+// ScratchBytes is the memory that the kernel keeps between calls, that of its matrix
+// multiplications left out.
+func (a *Attention[T]) ScratchBytes() int {
+	n := capBytes(a.workers) + capBytes(a.slots) + a.rope.scratchBytes()
+	for _, s := range a.slots {
+		n += capBytes(s.q) + capBytes(s.keys) + capBytes(s.values) + capBytes(s.keyPanels)
+		n += capBytes(s.dout) + capBytes(s.valuePanels) + capBytes(s.deltas)
+	}
+	for i := range a.workers {
+		w := &a.workers[i]
+		n += capBytes(w.scores) + capBytes(w.dscores) + capBytes(w.panel) + capBytes(w.sum)
+		n += capBytes(w.dq) + capBytes(w.dk) + capBytes(w.dv)
+	}
+	return n
+}

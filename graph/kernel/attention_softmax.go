@@ -1,0 +1,95 @@
+package kernel
+
+import "math"
+
+// softmaxRows turns the scores of a span into exp(logit - largest so far), 0 where a
+// query sees nothing, and brings the rows' sums to the new largest.
+func (a *Attention[T]) softmaxRows(w *attentionWorker[T], v attentionView[T], s attentionSpan) {
+	for r := range s.i1 - s.i0 {
+		a.prefetchRow(v, s.i0+r)
+		visible, far := a.visible(w.scores, v.row, s, r)
+		if len(visible) == 0 {
+			continue
+		}
+		if m := distancesMax(a.rows, visible, v.slope, far); m > w.largest[r] {
+			w.shrinkRow(a.rows, r, a.d.HeadDim, m)
+		}
+		w.sums[r] += attentionExp(a.rows, visible, w.largest[r])
+	}
+}
+
+// shrinkRow brings what has been summed of a row to its new largest logit.
+func (w *attentionWorker[T]) shrinkRow(p path, r, dim int, largest T) {
+	if w.sums[r] != 0 {
+		shrink := expT(w.largest[r] - largest)
+		w.sums[r] *= float64(shrink)
+		scaleRow(p, w.sum[r*dim:][:dim], shrink)
+	}
+	w.largest[r] = largest
+}
+
+// visible returns the part of row r that its query sees, and the distance of the first
+// key in it. It clears the row where the products read it besides: before that part, and
+// behind it up to the end of a micro-kernel's tile.
+func (a *Attention[T]) visible(scores []T, batch int, s attentionSpan, r int) (visible []T, far int) {
+	row := scores[r*attentionStride:][:s.columns()]
+	start, pos := a.start(batch, s.i0+r), a.past+s.i0+r
+	lo := min(max(start-s.j0, 0), len(row))
+	hi := min(max(pos+1-s.j0, lo), len(row))
+	clear(row[:lo])
+	clear(row[hi:min(hi+attentionTileRows, len(row))])
+	return row[lo:hi], pos - s.j0 - lo
+}
+
+// finish divides the rows of a block by their sums and writes out and lse.
+func (a *Attention[T]) finish(w *attentionWorker[T], v attentionView[T], i0, i1 int) {
+	dim := a.d.HeadDim
+	for i := i0; i < i1; i++ {
+		r := i - i0
+		at := a.outRow(v.row, v.head, i)
+		scaleTo(a.rows, a.out[at:][:dim], w.sum[r*dim:][:dim], T(1/w.sums[r]))
+		if a.lse != nil {
+			a.lse[v.pair*a.d.Seq+i] = T(float64(w.largest[r]) + math.Log(w.sums[r]))
+		}
+	}
+}
+
+// gradientRows turns the scores of a span into P and its dscores from dP into dS.
+func (a *Attention[T]) gradientRows(w *attentionWorker[T], v attentionView[T], s attentionSpan) {
+	lse := a.lse[v.pair*a.d.Seq:][:a.d.Seq]
+	for r := range s.i1 - s.i0 {
+		a.prefetchRow(v, s.i0+r)
+		visible, far := a.visible(w.scores, v.row, s, r)
+		dvisible, _ := a.visible(w.dscores, v.row, s, r)
+		if len(visible) > 0 {
+			softmaxGradient(a.rows, visible, dvisible, v.slope, far, lse[s.i0+r], v.deltas[s.i0+r])
+		}
+	}
+}
+
+// attentionExp is softmaxExp for x <= shift, in float32 lanes where there are fast ones:
+// to 1.1 units in the last place, and what is smaller than all normal numbers may be 0.
+func attentionExp[T Float](p path, x []T, shift T) float64 {
+	if p > portable {
+		return fastExpSingle(p, single(x), float32(shift))
+	}
+	return softmaxExp(p, x, shift)
+}
+
+// softmaxGradient turns the logits x, less slope times the distance of their keys, into
+// the probabilities exp(x - lse), and dp, the gradient of these, into that of the logits:
+//
+//	p_i = exp(x_i - slope * (far - i) - lse),  dx_i = p_i * (dp_i - delta)
+//
+// The fast form's exp is that of attentionExp.
+func softmaxGradient[T Float](p path, x, dp []T, slope float64, far int, lse, delta T) {
+	if p > portable {
+		fastSoftmaxGradient(p, single(x), single(dp), float32(slope), float32(far), float32(lse), float32(delta))
+		return
+	}
+	addDistances(x, slope, far)
+	softmaxExp(p, x, lse)
+	for i, d := range dp[:len(x)] {
+		dp[i] = x[i] * (d - delta)
+	}
+}

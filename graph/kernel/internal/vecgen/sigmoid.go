@@ -1,0 +1,129 @@
+package main
+
+import "slices"
+
+// With E = exp(-x) the logistic function is 1/(1 + E), and 1 less it is E/(1 + E). All is
+// computed in float64 lanes and rounded once.
+var sigmoidConstants = slices.Concat(exp2Constants, []string{"sigmoidLow", "sigmoidHigh", "minusLog2e"})
+
+var sigmoidRoutines = []routine{
+	{
+		name:   "Sigmoid",
+		doc:    "y = sigmoid(x).",
+		slices: singles("y", "x"), wide: true, unroll: 2, scratch: 6, constants: sigmoidConstants,
+		work: func(b *builder) {
+			b.sigmoidDecay("x")
+			x, e := b.r(0), b.r(3)
+			b.op("VMOVUPD", b.c("one"), x)
+			b.op("VADDPD", x, e, e)
+			b.op("VDIVPD", e, x, x)
+			b.storeNarrowed(x, "y")
+		},
+	},
+	{
+		name:   "SigmoidGradient",
+		doc:    "dx = dy * y * (1 - y).",
+		slices: singles("dx", "dy", "y"), wide: true, unroll: 4, scratch: 3, constants: []string{"one"},
+		work: func(b *builder) {
+			dy, y, rest := b.r(0), b.r(1), b.r(2)
+			b.loadWidened("dy", dy)
+			b.loadWidened("y", y)
+			b.op("VMOVUPD", b.c("one"), rest)
+			b.op("VSUBPD", y, rest, rest)
+			b.op("VMULPD", y, dy, dy)
+			b.op("VMULPD", rest, dy, dy)
+			b.storeNarrowed(dy, "dx")
+		},
+	},
+	{
+		name:   "Gated",
+		doc:    "y = sigmoid(gate) * value.",
+		slices: singles("y", "gate", "value"), wide: true, unroll: 2, scratch: 6, constants: sigmoidConstants,
+		work: func(b *builder) { b.storeNarrowed(b.gated(), "y") },
+	},
+	{
+		name:   "GatedAdd",
+		doc:    "y = addend + sigmoid(gate) * value.",
+		slices: singles("y", "addend", "gate", "value"), wide: true, unroll: 2, scratch: 6, constants: sigmoidConstants,
+		work: func(b *builder) {
+			product, addend := b.gated(), b.r(1)
+			b.loadWidened("addend", addend)
+			b.op("VADDPD", addend, product, product)
+			b.storeNarrowed(product, "y")
+		},
+	},
+	{
+		name:   "GatedGradient",
+		doc:    "dgate = dy * value * sigmoid'(gate) and dvalue = dy * sigmoid(gate).",
+		slices: singles("dgate", "dvalue", "dy", "gate", "value"), wide: true, unroll: 2, scratch: 6, constants: sigmoidConstants,
+		work: func(b *builder) {
+			slope, through := b.gatedGradient()
+			b.storeNarrowed(slope, "dgate")
+			b.storeNarrowed(through, "dvalue")
+		},
+	},
+	{
+		name:   "GatedGradientAdd",
+		doc:    "dgate = dy * value * sigmoid'(gate) and dvalue = addend + dy * sigmoid(gate), the product rounded.",
+		slices: singles("dgate", "dvalue", "dy", "gate", "value", "addend"), wide: true, unroll: 2, scratch: 6, constants: sigmoidConstants,
+		work: func(b *builder) {
+			slope, through := b.gatedGradient()
+			addend := b.r(4)
+			b.loadWidened("addend", addend)
+			b.round(through)
+			b.op("VADDPD", addend, through, through)
+			b.storeNarrowed(slope, "dgate")
+			b.storeNarrowed(through, "dvalue")
+		},
+	},
+}
+
+// sigmoidDecay loads a slice's x and leaves exp(-x) in scratch register 3. Scratch
+// registers 0 to 5 change.
+func (b *builder) sigmoidDecay(x string) {
+	value, t := b.r(0), b.r(1)
+	b.loadWidened(x, value)
+	b.atLeast(value, "sigmoidLow", t)
+	b.atMost(value, "sigmoidHigh", t)
+	b.op("VMULPD", b.c("minusLog2e"), value, value)
+	b.exp2(value, t, b.r(3), b.r(4), b.r(5))
+}
+
+// gated returns the register of sigmoid(gate) * value, scratch register 0.
+func (b *builder) gated() string {
+	b.sigmoidDecay("gate")
+	value, e := b.r(0), b.r(3)
+	b.op("VADDPD", b.c("one"), e, e)
+	b.loadWidened("value", value)
+	b.op("VDIVPD", e, value, value)
+	return value
+}
+
+// gatedGradient returns the registers of dy * value * sigmoid'(gate) and dy *
+// sigmoid(gate), scratch registers 1 and 0, after it has loaded both slices.
+func (b *builder) gatedGradient() (slope, through string) {
+	b.sigmoidDecay("gate")
+	dy, value, open, e := b.r(0), b.r(1), b.r(2), b.r(3)
+	b.op("VADDPD", b.c("one"), e, dy)
+	b.op("VMOVUPD", b.c("one"), open)
+	b.op("VDIVPD", dy, open, open)
+	b.op("VMULPD", open, e, e) // 1 - sigmoid(gate)
+	b.loadWidened("dy", dy)
+	b.op("VMULPD", open, dy, dy) // dy sigmoid(gate)
+	b.op("VMULPD", dy, e, e)
+	b.loadWidened("value", value)
+	b.op("VMULPD", e, value, value)
+	return value, dy
+}
+
+// round rounds float64 lanes to float32. The sum of two such numbers, rounded again, is
+// what an addition in float32 gives.
+func (b *builder) round(register string) {
+	narrow := b.halfOf(register)
+	if b.masks {
+		b.op("VCVTPD2PS", register, narrow)
+	} else {
+		b.op("VCVTPD2PSY", register, narrow)
+	}
+	b.op("VCVTPS2PD", narrow, register)
+}

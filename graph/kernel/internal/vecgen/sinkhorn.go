@@ -1,0 +1,181 @@
+package main
+
+import "fmt"
+
+// The routines of Sinkhorn's iteration work on n x n matrices of many tokens at once: a
+// slice holds, for each of the n*n entries, the values of sinkhornTokens tokens, so that
+// no sum crosses the lanes of a vector. The slices passed are those of the first entry;
+// the others follow in memory. Only whole vectors are walked: sinkhornTokens is a multiple
+// of every vector's length, and package kernel's of the same name.
+const sinkhornTokens = 32
+
+// sinkhornFirst is the first of n*n registers that hold a matrix, where there are enough
+// (AVX-512); working registers lie below, constants far above.
+const sinkhornFirst = 8
+
+func sinkhornRoutines() []routine {
+	list := []routine{{
+		name:   "Affine",
+		doc:    "y = factor * x + shift.",
+		slices: singles("y", "x"), numbers: singles("factor", "shift"), unroll: 2, scratch: 2,
+		work: func(b *builder) {
+			b.load("x", b.r(0))
+			b.op("VMOVAPS", b.number("shift"), b.r(1))
+			b.op("VFMADD231PS", b.number("factor"), b.r(0), b.r(1))
+			b.store(b.r(1), "y")
+		},
+	}, {
+		name:   "Larger",
+		doc:    "out = the larger of out and x.",
+		slices: singles("out", "x"), unroll: 2, scratch: 2,
+		work: func(b *builder) {
+			b.load("out", b.r(0))
+			b.load("x", b.r(1))
+			b.op("VMAXPS", b.r(1), b.r(0), b.r(0))
+			b.store(b.r(0), "out")
+		},
+	}}
+	for n := 2; n <= 4; n++ {
+		list = append(list, routine{
+			name:   fmt.Sprintf("SinkhornStart%d", n),
+			doc:    fmt.Sprintf("x less the largest of its column, at least -80, for %d x %d matrices; see sinkhornTokens.", n, n),
+			slices: singles("x"), unroll: 1, scratch: n + 2, constants: []string{"sinkhornLow"},
+			work: func(b *builder) { b.whole(func() { b.sinkhornStart(n) }) },
+		}, routine{
+			name:   fmt.Sprintf("Sinkhorn%d", n),
+			doc:    fmt.Sprintf("columns = x with its columns normalised and rows = columns with its rows normalised, for %d x %d matrices; see sinkhornTokens.", n, n),
+			slices: singles("rows", "columns", "x"), unroll: 1, scratch: n + 2, constants: []string{"oneSingle"},
+			work: func(b *builder) { b.whole(func() { b.sinkhorn(n) }) },
+		}, routine{
+			name:   fmt.Sprintf("SinkhornGradient%d", n),
+			doc:    fmt.Sprintf("grad = grad - rows * (its sums of rows), then grad - columns * (its sums of columns), for %d x %d matrices; see sinkhornTokens.", n, n),
+			slices: singles("grad", "rows", "columns"), unroll: 1, scratch: n + 2,
+			work: func(b *builder) { b.whole(func() { b.sinkhornGradient(n) }) },
+		})
+	}
+	return list
+}
+
+// whole leaves out what there never is, a partial vector.
+func (b *builder) whole(work func()) {
+	if !b.masked {
+		work()
+	}
+}
+
+// columnOf and rowOf are the entries of a column or row.
+func columnOf(n, j int) (entries []int) {
+	for i := range n {
+		entries = append(entries, i*n+j)
+	}
+	return entries
+}
+
+func rowOf(n, i int) (entries []int) {
+	for j := range n {
+		entries = append(entries, i*n+j)
+	}
+	return entries
+}
+
+// entry is the address of the current vector of an entry.
+func (b *builder) entry(name string, e int) string {
+	for i, s := range b.slices {
+		if s.name == name {
+			return fmt.Sprintf("%d(%s)(AX*1)", e*sinkhornTokens*4, pointers[i])
+		}
+	}
+	return "unknown slice " + name
+}
+
+// cells are the registers of the k-th group's entries: those that hold the matrix, else
+// working registers, into which the entries are loaded.
+func (b *builder) cells(name string, entries []int) []string {
+	var registers []string
+	for k, e := range entries {
+		if b.masks {
+			registers = append(registers, b.isa.vector(sinkhornFirst+e))
+			continue
+		}
+		registers = append(registers, b.r(k))
+		b.op("VMOVUPS", b.entry(name, e), b.r(k))
+	}
+	return registers
+}
+
+// hold loads a matrix where registers hold it.
+func (b *builder) hold(name string, n int) {
+	for e := 0; b.masks && e < n*n; e++ {
+		b.op("VMOVUPS", b.entry(name, e), b.isa.vector(sinkhornFirst+e))
+	}
+}
+
+// reduce combines registers with an instruction.
+func (b *builder) reduce(name string, cells []string, to string) {
+	b.op(name, cells[1], cells[0], to)
+	for _, c := range cells[2:] {
+		b.op(name, c, to, to)
+	}
+}
+
+func (b *builder) sinkhornStart(n int) {
+	b.hold("x", n)
+	for j := range n {
+		entries := columnOf(n, j)
+		cells, largest, low := b.cells("x", entries), b.r(n), b.r(n+1)
+		b.reduce("VMAXPS", cells, largest)
+		low = b.inRegister("sinkhornLow", low)
+		for k, c := range cells {
+			b.op("VSUBPS", largest, c, c)
+			b.op("VMAXPS", c, low, c) // a NaN stays
+			b.op("VMOVUPS", c, b.entry("x", entries[k]))
+		}
+	}
+}
+
+func (b *builder) sinkhorn(n int) {
+	b.hold("x", n)
+	for j := range n {
+		b.normalizeGroup("columns", "x", columnOf(n, j))
+	}
+	for i := range n {
+		b.normalizeGroup("rows", "columns", rowOf(n, i))
+	}
+}
+
+// normalizeGroup divides the entries by their sum.
+func (b *builder) normalizeGroup(to, from string, entries []int) {
+	n := len(entries)
+	cells, sum, one := b.cells(from, entries), b.r(n), b.r(n+1)
+	b.reduce("VADDPS", cells, sum)
+	b.op("VDIVPS", sum, b.inRegister("oneSingle", one), sum)
+	for k, c := range cells {
+		b.op("VMULPS", sum, c, c)
+		b.op("VMOVUPS", c, b.entry(to, entries[k]))
+	}
+}
+
+func (b *builder) sinkhornGradient(n int) {
+	b.hold("grad", n)
+	for i := range n {
+		b.groupGradient("rows", rowOf(n, i), false)
+	}
+	for j := range n {
+		b.groupGradient("columns", columnOf(n, j), true)
+	}
+}
+
+// groupGradient subtracts from each entry of grad the group's sum times y. Where
+// registers hold grad it is stored only at last.
+func (b *builder) groupGradient(y string, entries []int, last bool) {
+	n := len(entries)
+	cells, sum, other := b.cells("grad", entries), b.r(n), b.r(n+1)
+	b.reduce("VADDPS", cells, sum)
+	for k, c := range cells {
+		b.op("VMOVUPS", b.entry(y, entries[k]), other)
+		b.op("VFNMADD231PS", other, sum, c)
+		if last || !b.masks {
+			b.op("VMOVUPS", c, b.entry("grad", entries[k]))
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package main
+
+import "slices"
+
+// With m = exp(2x) - 1, tanh(x) = m/(m+2), which keeps its digits near zero, and its
+// derivative is 4(m+1)/(m+2)^2. All is computed in float64 lanes and rounded once. The
+// number rate is 2 tau log2(e).
+var tanhConstants = slices.Concat(exp2Constants, []string{"tanhLow", "tanhHigh", "two", "half"})
+
+var tanhRoutines = []routine{
+	{
+		name:   "TanhGates",
+		doc:    "c = static + scale * tanh(tau * z), rate being 2 tau log2(e).",
+		slices: singles("c", "z", "scale", "static"), numbers: doubles("rate"), wide: true, unroll: 2, scratch: 5, constants: tanhConstants,
+		work: func(b *builder) {
+			m, t := b.tanhRatio(), b.r(0)
+			b.op("VADDPD", b.c("two"), m, t)
+			b.op("VDIVPD", t, m, m)
+			b.loadWidened("scale", t)
+			b.loadWidened("static", b.r(1))
+			b.op("VFMADD213PD", b.r(1), t, m)
+			b.storeNarrowed(m, "c")
+		},
+	},
+	{
+		name:   "TanhGatesGradient",
+		doc:    "dz = dc * scale * tanh'(tau * z) * tau and dscale = dscale + dc * tanh(tau * z), rate being 2 tau log2(e).",
+		slices: singles("dz", "dscale", "dc", "z", "scale"), numbers: doubles("tau", "rate"), wide: true, unroll: 2, scratch: 5, constants: tanhConstants,
+		work: func(b *builder) {
+			m, r, slope, dc, other := b.tanhRatio(), b.r(0), b.r(1), b.r(3), b.r(4)
+			b.op("VADDPD", b.c("two"), m, slope)
+			b.op("VMOVUPD", b.c("two"), r)
+			b.op("VDIVPD", slope, r, r)          // 2/(m+2)
+			b.op("VADDPD", b.c("one"), m, slope) // m+1
+			b.op("VMULPD", r, slope, slope)
+			b.op("VMULPD", r, slope, slope)
+			b.op("VMULPD", b.number("tau"), slope, slope)
+			b.op("VMULPD", r, m, m) // 2 tanh
+			b.loadWidened("dc", dc)
+			b.loadWidened("scale", other)
+			b.op("VMULPD", other, slope, slope)
+			b.op("VMULPD", dc, slope, slope)
+			b.storeNarrowed(slope, "dz")
+			b.op("VMULPD", dc, m, m)
+			b.loadWidened("dscale", other)
+			b.op("VFMADD231PD", b.inRegister("half", r), m, other)
+			b.storeNarrowed(other, "dscale")
+		},
+	},
+}
+
+// tanhRatio loads z and returns the register of m = 2^(rate z) - 1, scratch register 2. All
+// five scratch registers change. It differs from exp2 in what is added last: where the
+// nearest integer is 0, m is the polynomial alone.
+func (b *builder) tanhRatio() (m string) {
+	x, t, result, square, odd := b.r(0), b.r(1), b.r(2), b.r(3), b.r(4)
+	b.loadWidened("z", x)
+	b.op("VMULPD", b.number("rate"), x, x)
+	b.atLeast(x, "tanhLow", t)
+	b.atMost(x, "tanhHigh", t)
+	b.op("VMOVUPD", b.c("exp2round"), result)
+	b.op("VADDPD", result, x, t)
+	b.op("VSUBPD", result, t, result)
+	b.op("VSUBPD", result, x, x)
+	b.op("VMULPD", x, x, square)
+	b.op("VMOVUPD", b.c("exp2c7"), odd)
+	b.op("VMOVUPD", b.c("exp2c6"), result)
+	b.op("VFMADD213PD", b.c("exp2c5"), square, odd)
+	b.op("VFMADD213PD", b.c("exp2c4"), square, result)
+	b.op("VFMADD213PD", b.c("exp2c3"), square, odd)
+	b.op("VFMADD213PD", b.c("exp2c2"), square, result)
+	b.op("VFMADD213PD", b.c("exp2c1"), square, odd)
+	b.op("VFMADD231PD", x, result, odd)
+	b.op("VMULPD", x, odd, odd) // 2^f - 1
+	b.op("VPSLLQ", "$52", t, t)
+	b.op("VPADDQ", b.c("one"), t, t) // 2^n
+	b.op("VSUBPD", b.c("one"), t, result)
+	b.op("VFMADD231PD", t, odd, result)
+	return result
+}

@@ -1,0 +1,313 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// mixCases are sizes: one, primes, those of hyper-connections and of virtual widths, and
+// more rows than a tile has.
+func mixCases() []MixParams {
+	var all []MixParams
+	for _, s := range [][4]int{{1, 1, 1, 1}, {2, 1, 2, 3}, {5, 4, 1, 48}, {7, 3, 2, 17}, {3, 4, 1, 96}, {2, 5, 3, 31}, {37, 7, 5, 13}, {3, 13, 1, 7},
+		{2, 17, 11, 19}, {3, 64, 8, 96}, {0, 4, 1, 5}} {
+		for _, shared := range []bool{false, true} {
+			all = append(all, MixParams{Tokens: s[0], N: s[1], M: s[2], D: s[3], Shared: shared})
+		}
+	}
+	return all
+}
+
+func (d MixParams) String() string {
+	return fmt.Sprintf("T=%d n=%d m=%d d=%d shared=%t", d.Tokens, d.N, d.M, d.D, d.Shared)
+}
+
+// mixOperands are random operands: h and dout [T, n, d], y and du [T, m, d], c and its
+// addend [T, n, 2m+n] or [n, 2m+n].
+type mixOperands[T Float] struct{ h, dout, addend, y, du, c, addendC []T }
+
+func newMixOperands[T Float](d MixParams) mixOperands[T] {
+	r := rand.New(rand.NewPCG(uint64(d.Tokens), uint64(d.N*d.D)))
+	stream, rows := d.Tokens*d.stream(), d.Tokens*d.rows()
+	return mixOperands[T]{uniformSlice[T](r, stream), uniformSlice[T](r, stream), uniformSlice[T](r, stream),
+		uniformSlice[T](r, rows), uniformSlice[T](r, rows), uniformSlice[T](r, d.totalC()), uniformSlice[T](r, d.totalC())}
+}
+
+// mixTerm is one term of a sum over t, i, j and v: out[o] += a[x] * b[y].
+type mixTerm func(t, i, j, v int) (out, a, b int)
+
+// addTerms adds a[.] b[.] for all tokens, rows i < rows, j < columns and elements v < d.
+func addTerms[T Float](s sums, d MixParams, rows, columns int, a, b []T, at mixTerm) {
+	for t := range d.Tokens {
+		for i := range rows {
+			for j := range columns {
+				for v := range d.D {
+					o, x, y := at(t, i, j, v)
+					s.add(o, float64(a[x])*float64(b[y]))
+				}
+			}
+		}
+	}
+}
+
+// h and y are where element v of row i is, c where coefficient (i, j) is.
+func (d MixParams) h(t, i, v int) int { return (t*d.N+i)*d.D + v }
+func (d MixParams) y(t, j, v int) int { return (t*d.M+j)*d.D + v }
+func (d MixParams) c(t, i, j int) int {
+	if d.Shared {
+		t = 0
+	}
+	return (t*d.N+i)*d.Columns() + j
+}
+
+func wantMixRead[T Float](d MixParams, o mixOperands[T]) (u, dh, dc sums) {
+	u, dh, dc = newSums(len(o.du)), newSums(len(o.h)), newSums(len(o.c))
+	addTerms(u, d, d.N, d.M, o.c, o.h, func(t, i, j, v int) (int, int, int) { return d.y(t, j, v), d.c(t, i, j), d.h(t, i, v) })
+	addTerms(dh, d, d.N, d.M, o.c, o.du, func(t, i, j, v int) (int, int, int) { return d.h(t, i, v), d.c(t, i, j), d.y(t, j, v) })
+	addTerms(dc, d, d.N, d.M, o.h, o.du, func(t, i, j, v int) (int, int, int) { return d.c(t, i, j), d.h(t, i, v), d.y(t, j, v) })
+	return u, dh, dc
+}
+
+func wantMixWrite[T Float](d MixParams, o mixOperands[T]) (out, dh, dy, dc sums) {
+	out, dh, dy, dc = newSums(len(o.h)), newSums(len(o.h)), newSums(len(o.y)), newSums(len(o.c))
+	n, m := d.N, d.M
+	addTerms(out, d, n, n, o.c, o.h, func(t, i, k, v int) (int, int, int) { return d.h(t, k, v), d.c(t, i, m+k), d.h(t, i, v) })
+	addTerms(out, d, n, m, o.c, o.y, func(t, k, j, v int) (int, int, int) { return d.h(t, k, v), d.c(t, k, m+n+j), d.y(t, j, v) })
+	addTerms(dh, d, n, n, o.c, o.dout, func(t, i, k, v int) (int, int, int) { return d.h(t, i, v), d.c(t, i, m+k), d.h(t, k, v) })
+	addTerms(dy, d, n, m, o.c, o.dout, func(t, k, j, v int) (int, int, int) { return d.y(t, j, v), d.c(t, k, m+n+j), d.h(t, k, v) })
+	addTerms(dc, d, n, n, o.h, o.dout, func(t, i, k, v int) (int, int, int) { return d.c(t, i, m+k), d.h(t, i, v), d.h(t, k, v) })
+	addTerms(dc, d, n, m, o.dout, o.y, func(t, k, j, v int) (int, int, int) { return d.c(t, k, m+n+j), d.h(t, k, v), d.y(t, j, v) })
+	return out, dh, dy, dc
+}
+
+// plus returns s with x added.
+func plus[T Float](s sums, x []T) sums {
+	s = sums{slices.Clone(s.value), slices.Clone(s.magnitude)}
+	for i, v := range x {
+		s.add(i, float64(v))
+	}
+	return s
+}
+
+// unset returns n elements that are not numbers.
+func unset[T Float](n int) []T {
+	x := make([]T, n)
+	for i := range x {
+		x[i] = T(math.NaN())
+	}
+	return x
+}
+
+// requireSums compares with a sum of the given number of terms.
+func requireSums[T Float](t *testing.T, d MixParams, got []T, want sums, terms int) {
+	t.Helper()
+	require.Len(t, got, len(want.value))
+	requireClose(t, d, got, want.value, want.magnitude, terms)
+}
+
+func testMixRead[T Float](t *testing.T) {
+	pool := NewPool(2)
+	defer pool.Close()
+	forEachPath[T](t, func(t *testing.T, p path) {
+		k := &MixRead[T]{path: p}
+		for _, d := range mixCases() {
+			o := newMixOperands[T](d)
+			wantU, wantH, wantC := wantMixRead(d, o)
+			u := unset[T](len(o.du))
+			k.Forward(pool, u, o.h, o.c, d)
+			requireSums(t, d, u, wantU, d.N)
+			dh, dc := unset[T](len(o.h)), unset[T](len(o.c))
+			k.Backward(pool, dh, dc, o.du, o.h, o.c, false, d)
+			requireSums(t, d, dh, wantH, d.M)
+			requireSums(t, d, dc, wantC, d.Tokens*d.D)
+			copy(dc, o.c)
+			k.Addend, k.AddendC = o.addend, o.addendC
+			k.Backward(pool, dh, dc, o.du, o.h, o.c, true, d)
+			requireSums(t, d, dh, plus(wantH, o.addend), d.M)
+			requireSums(t, d, dc, plus(plus(wantC, o.c), o.addendC), d.Tokens*d.D)
+			k.Addend = o.addend
+			k.Backward(pool, o.addend, nil, o.du, o.h, o.c, false, d)
+			require.Equal(t, dh, o.addend, "in place")
+		}
+	})
+}
+
+func TestMixRead(t *testing.T) {
+	testMixRead[float32](t)
+	testMixRead[float64](t)
+}
+
+func testMixWrite[T Float](t *testing.T) {
+	pool := NewPool(2)
+	defer pool.Close()
+	forEachPath[T](t, func(t *testing.T, p path) {
+		k := &MixWrite[T]{path: p}
+		for _, d := range mixCases() {
+			o := newMixOperands[T](d)
+			want, wantH, wantY, wantC := wantMixWrite(d, o)
+			out := unset[T](len(o.h))
+			k.Forward(pool, out, o.h, o.y, o.c, d)
+			requireSums(t, d, out, want, d.N+d.M)
+			dh, dy, dc := unset[T](len(o.h)), unset[T](len(o.y)), unset[T](len(o.c))
+			k.Backward(pool, dh, dy, dc, o.dout, o.h, o.y, o.c, false, false, d)
+			requireSums(t, d, dh, wantH, d.N)
+			requireSums(t, d, dy, wantY, d.N)
+			requireSums(t, d, dc, wantC, d.Tokens*d.D)
+			copy(dc, o.c)
+			copy(dy, o.y)
+			k.Addend, k.AddendC = o.addend, o.addendC
+			k.Backward(pool, dh, dy, dc, o.dout, o.h, o.y, o.c, true, true, d)
+			requireSums(t, d, dh, plus(wantH, o.addend), d.N)
+			requireSums(t, d, dy, plus(wantY, o.y), d.N)
+			requireSums(t, d, dc, plus(plus(wantC, o.c), o.addendC), d.Tokens*d.D)
+			testMixWriteInPlace(t, k, d, o, out, dh)
+		}
+	})
+}
+
+// testMixWriteInPlace wants the same bits where results overwrite operands.
+func testMixWriteInPlace[T Float](t *testing.T, k *MixWrite[T], d MixParams, o mixOperands[T], out, dh []T) {
+	t.Helper()
+	same := slices.Clone(o.addend)
+	k.Addend = same
+	k.Backward(nil, same, nil, nil, o.dout, o.h, o.y, o.c, false, false, d)
+	require.Equal(t, dh, same, "dh over the addend")
+	same, k.Addend = slices.Clone(o.dout), o.addend
+	k.Backward(nil, same, nil, nil, same, o.h, o.y, o.c, false, false, d)
+	require.Equal(t, dh, same, "dh over dout")
+	same = slices.Clone(o.h)
+	k.Forward(nil, same, same, o.y, o.c, d)
+	require.Equal(t, out, same, "out over h")
+}
+
+func TestMixWrite(t *testing.T) {
+	testMixWrite[float32](t)
+	testMixWrite[float64](t)
+}
+
+// TestMixBits wants the same bits of everything but the gradient of a shared C for every
+// thread count, and of that for repeated runs with one thread count.
+func TestMixBits(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		d := MixParams{Tokens: 301, N: 4, M: 2, D: 48, Shared: shared}
+		o := newMixOperands[float32](d)
+		var first [][]float32
+		for _, threads := range []int{1, 2, 3} {
+			pool := NewPool(threads)
+			defer pool.Close()
+			var firstC [][]float32
+			for range 3 {
+				each, c := runMixes(pool, d, o)
+				if !shared {
+					each, c = append(each, c...), nil
+				}
+				first, firstC = sameBitsOfAll(t, first, each), sameBitsOfAll(t, firstC, c)
+			}
+		}
+	}
+}
+
+// runMixes runs both kernels, forward and backward.
+func runMixes(pool *Pool, d MixParams, o mixOperands[float32]) (each, c [][]float32) {
+	u, out, dh, dh2, dy := slices.Clone(o.du), slices.Clone(o.h), slices.Clone(o.h), slices.Clone(o.h), slices.Clone(o.y)
+	dc, dc2 := slices.Clone(o.c), slices.Clone(o.c)
+	new(MixRead[float32]).Forward(pool, u, o.h, o.c, d)
+	new(MixRead[float32]).Backward(pool, dh, dc, o.du, o.h, o.c, false, d)
+	new(MixWrite[float32]).Forward(pool, out, o.h, o.y, o.c, d)
+	new(MixWrite[float32]).Backward(pool, dh2, dy, dc2, o.dout, o.h, o.y, o.c, false, false, d)
+	return [][]float32{u, out, dh, dh2, dy}, [][]float32{dc, dc2}
+}
+
+func sameBitsOfAll(t *testing.T, first, got [][]float32) [][]float32 {
+	t.Helper()
+	if first == nil {
+		return got
+	}
+	require.Equal(t, first, got)
+	return first
+}
+
+// TestMixManyTokens sums terms of one sign over many tokens, which a single running sum in
+// float32 would not do to this precision.
+func TestMixManyTokens(t *testing.T) {
+	d := MixParams{Tokens: 65536, N: 2, M: 1, D: 3, Shared: true}
+	if testing.Short() {
+		d.Tokens = 16384
+	}
+	o := newMixOperands[float32](d)
+	for _, v := range [][]float32{o.h, o.dout, o.y, o.du} {
+		for i := range v {
+			v[i] = 1 + v[i]/8
+		}
+	}
+	_, _, wantRead := wantMixRead(d, o)
+	_, _, _, wantWrite := wantMixWrite(d, o)
+	pool := NewPool(2)
+	defer pool.Close()
+	forEachPath[float32](t, func(t *testing.T, p path) {
+		dh, dc := make([]float32, len(o.h)), make([]float32, len(o.c))
+		(&MixRead[float32]{path: p}).Backward(pool, dh, dc, o.du, o.h, o.c, false, d)
+		(&MixWrite[float32]{path: p}).Backward(pool, dh, nil, dc, o.dout, o.h, o.y, o.c, false, true, d)
+		for i, v := range dc {
+			require.InEpsilon(t, wantRead.value[i]+wantWrite.value[i], v, 2e-6)
+		}
+	})
+}
+
+func TestMixAllocatesNothingWarm(t *testing.T) {
+	pool := NewPool(2)
+	defer pool.Close()
+	forEachPath[float32](t, func(t *testing.T, p path) {
+		for _, shared := range []bool{false, true} {
+			d := MixParams{Tokens: 40, N: 17, M: 2, D: 48, Shared: shared}
+			o := newMixOperands[float32](d)
+			read, write := &MixRead[float32]{path: p}, &MixWrite[float32]{path: p}
+			assert.Zero(t, testing.AllocsPerRun(3, func() { read.Forward(pool, o.du, o.h, o.c, d) }))
+			assert.Zero(t, testing.AllocsPerRun(3, func() { read.Backward(pool, o.dout, o.addendC, o.du, o.h, o.c, true, d) }))
+			assert.Zero(t, testing.AllocsPerRun(3, func() { write.Forward(pool, o.h, o.h, o.y, o.c, d) }))
+			assert.Zero(t, testing.AllocsPerRun(3, func() { write.Backward(pool, o.dout, o.du, o.addendC, o.dout, o.h, o.y, o.c, false, true, d) }))
+		}
+	})
+}
+
+// BenchmarkMix times both kernels at the sizes of hyper-connections and virtual width
+// networks, in bytes that must pass between memory and processor once.
+func BenchmarkMix(b *testing.B) {
+	for _, s := range [][4]int{{4096, 4, 1, 256}, {2048, 4, 1, 768}, {2048, 3, 2, 384}, {1024, 64, 8, 96}} {
+		for _, shared := range []bool{true, false} {
+			benchmarkMix(b, MixParams{Tokens: s[0], N: s[1], M: s[2], D: s[3], Shared: shared})
+		}
+	}
+}
+
+func benchmarkMix(b *testing.B, d MixParams) {
+	pool := NewPool(2)
+	defer pool.Close()
+	o := newMixOperands[float32](d)
+	read, write, add := &MixRead[float32]{}, &MixWrite[float32]{}, &Add[float32]{}
+	out, dc := make([]float32, len(o.h)), make([]float32, len(o.c))
+	time := func(name string, streams, rows int, run func()) {
+		b.Run(fmt.Sprintf("%s/%v", name, d), func(b *testing.B) {
+			b.SetBytes(int64(4 * (streams*len(o.h) + rows*len(o.y))))
+			for b.Loop() {
+				run()
+			}
+		})
+	}
+	time("copy", 2, 0, func() { add.Run(pool, out, [][]float32{o.h}, false) })
+	time("read", 1, 1, func() { read.Forward(pool, o.du, o.h, o.c, d) })
+	time("readgrad", 2, 1, func() { read.Backward(pool, out, dc, o.du, o.h, o.c, false, d) })
+	time("readgrad added", 2, 1, func() {
+		read.Addend = out
+		read.Backward(pool, out, dc, o.du, o.h, o.c, false, d)
+	})
+	time("write", 2, 1, func() { write.Forward(pool, out, o.h, o.y, o.c, d) })
+	time("writegrad", 3, 2, func() { write.Backward(pool, out, o.du, dc, o.dout, o.h, o.y, o.c, false, false, d) })
+	time("writegrad in place", 3, 2, func() { write.Backward(pool, o.dout, o.du, dc, o.dout, o.h, o.y, o.c, false, false, d) })
+}

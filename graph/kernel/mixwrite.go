@@ -1,0 +1,144 @@
+package kernel
+
+// MixWrite carries a stream of several rows over to the next sublayer and adds what this
+// one writes, as hyper-connections (Zhu et al. 2024, arXiv 2409.19606, eq. 2: A_r and B)
+// and the designs after it do. With C_t, H_t as in MixRead and y_t [m, d] a sublayer's
+// output,
+//
+//	H'_t[k] = sum over i of carry_t[i, k] H_t[i] + sum over j of up'_t[k, j] y_t[j]
+//	carry_t[i, k] = C_t[i, m+k],  up'_t[k, j] = C_t[k, m+n+j]
+type MixWrite[T Float] struct {
+	// Addend, where not nil, is added to Backward's dh, which may be Addend itself;
+	// AddendC is added to dc.
+	Addend, AddendC []T
+
+	forward  mixWriteForward[T]
+	backward mixWriteBackward[T]
+	path     path
+}
+
+// Forward computes out [tokens, n, d] from h of the same shape, y [tokens, m, d] and c
+// [tokens, n, 2m+n], or [n, 2m+n] where it is shared. out may be h.
+func (k *MixWrite[T]) Forward(p *Pool, out, h, y, c []T, d MixParams) {
+	t := &k.forward
+	t.d = d
+	t.write = newCombination[T](k.path, d.N, d.D, d.term(d.N, true), d.term(d.M, false))
+	t.out, t.h, t.y, t.c = out[:d.Tokens*d.stream()], h[:d.Tokens*d.stream()], y[:d.Tokens*d.rows()], c[:d.totalC()]
+	t.scratch = growKept(t.scratch, p.Threads())
+	p.Do(d.Tokens, t)
+	t.out, t.h, t.y, t.c = nil, nil, nil, nil
+}
+
+type mixWriteForward[T Float] struct {
+	write        combination[T]
+	out, h, y, c []T
+	d            MixParams
+	scratch      [][]T // one H_t a worker
+}
+
+func (t *mixWriteForward[T]) Part(worker, lo, hi int) {
+	write, d := t.write, t.d
+	sizeH, sizeY := d.stream(), d.rows()
+	ahead := tokensAhead[T](sizeH)
+	for i := lo; i < hi; i++ {
+		prefetchToken(t.h, i+ahead, sizeH)
+		prefetchToken(t.y, i+ahead, sizeY)
+		prefetchToken(t.out, i+ahead, sizeH)
+		c := coefficientsOf(t.c, i, d)      // [n, 2m+n]
+		out := t.out[i*sizeH : (i+1)*sizeH] // [n, d]
+		h := write.aside(&t.scratch[worker], out, t.h[i*sizeH:(i+1)*sizeH])
+		write.run(out, c[d.carry():], h, c[d.up():], t.y[i*sizeY:], nil)
+	}
+}
+
+// Backward computes the gradients of Forward's h, y and c from dout [tokens, n, d], that
+// of out, in one pass over dout:
+//
+//	dH_t[i] = sum over k of carry_t[i, k] dout_t[k] + Addend
+//	dy_t[j] = sum over k of up'_t[k, j] dout_t[k]
+//	dC_t[i, m+k] = H_t[i] . dout_t[k],  dC_t[k, m+n+j] = dout_t[k] . y_t[j]; + AddendC
+//
+// and 0 for the columns of down. dy and dc may be nil: not wanted. dh may be dout. See
+// MixRead.Backward for dc. accumulateY (accumulateC) adds dy (dc) to what the slice holds.
+func (k *MixWrite[T]) Backward(p *Pool, dh, dy, dc, dout, h, y, c []T, accumulateY, accumulateC bool, d MixParams) {
+	t := &k.backward
+	t.d, t.path = d, pathOf[T](k.path)
+	t.carry = newCombination[T](k.path, d.N, d.D, d.term(d.N, false))
+	t.up = newCombination[T](k.path, d.M, d.D, d.term(d.N, true))
+	t.carryDots = dots[T]{path: t.path, m: d.N, n: d.N, k: d.D, cs: d.Columns(), add: true}
+	t.upDots = dots[T]{path: t.path, m: d.N, n: d.M, k: d.D, cs: d.Columns(), add: true}
+	t.dh, t.dout, t.h = dh[:d.Tokens*d.stream()], dout[:d.Tokens*d.stream()], h[:d.Tokens*d.stream()]
+	t.y, t.c, t.dy, t.addend = y[:d.Tokens*d.rows()], c[:d.totalC()], nil, k.Addend
+	if dy != nil {
+		t.dy = dy[:d.Tokens*d.rows()]
+	}
+	t.accumulateY = accumulateY
+	t.grads.set(dc, k.AddendC, accumulateC, d, p.Threads())
+	t.scratch = growKept(t.scratch, p.Threads())
+	p.Do(d.Tokens, t)
+	t.grads.collect(t.path)
+	t.dh, t.dout, t.h, t.y, t.c, t.dy, t.addend = nil, nil, nil, nil, nil, nil, nil
+	k.Addend, k.AddendC = nil, nil
+}
+
+type mixWriteBackward[T Float] struct {
+	carry, up                     combination[T]
+	carryDots, upDots             dots[T]
+	grads                         mixGrads[T]
+	dh, dy, dout, h, y, c, addend []T
+	d                             MixParams
+	accumulateY                   bool
+	scratch                       [][]T // one dout_t a worker
+	path                          path
+}
+
+func (t *mixWriteBackward[T]) Part(worker, lo, hi int) {
+	carry, up, d := t.carry, t.up, t.d
+	sizeH, sizeY := d.stream(), d.rows()
+	ahead := tokensAhead[T](sizeH)
+	t.grads.begin(t.path, worker)
+	for i := lo; i < hi; i++ {
+		t.prefetch(i + ahead)
+		c := coefficientsOf(t.c, i, d)        // [n, 2m+n]
+		dout := t.dout[i*sizeH : (i+1)*sizeH] // [n, d]
+		if t.grads.dc != nil {
+			t.addCoefficients(worker, i, dout)
+		}
+		if t.dy != nil {
+			dy := t.dy[i*sizeY : (i+1)*sizeY] // [m, d]
+			up.run(dy, c[d.up():], dout, nil, nil, kept(dy, t.accumulateY))
+		}
+		dh := t.dh[i*sizeH : (i+1)*sizeH] // [n, d], perhaps dout itself
+		dout = carry.aside(&t.scratch[worker], dh, dout)
+		carry.run(dh, c[d.carry():], dout, nil, nil, rowOf(t.addend, i, sizeH))
+	}
+}
+
+// prefetch starts loading what token i needs.
+func (t *mixWriteBackward[T]) prefetch(i int) {
+	sizeH := t.d.stream()
+	prefetchToken(t.dout, i, sizeH)
+	prefetchToken(t.dh, i, sizeH)
+	prefetchToken(t.addend, i, sizeH)
+	if t.grads.dc != nil {
+		prefetchToken(t.h, i, sizeH)
+		prefetchToken(t.y, i, t.d.rows())
+	}
+}
+
+// addCoefficients adds token i's gradient of C.
+func (t *mixWriteBackward[T]) addCoefficients(worker, i int, dout []T) {
+	d := t.d
+	dc := t.grads.token(t.path, worker, i)
+	t.carryDots.run(dc[d.carry():], t.h[i*d.stream():], dout)
+	t.upDots.run(dc[d.up():], dout, t.y[i*d.rows():])
+	t.grads.added(worker)
+}
+
+// kept is what out holds, to be added to, or nil.
+func kept[T Float](out []T, accumulate bool) []T {
+	if accumulate {
+		return out
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package kernel
+
+// Route is the router of a mixture of experts behind its matrix product: it chooses, for
+// each token, the K experts of the highest probability, ties going to the lowest index,
+// and weighs them by gates (Shazeer et al. 2017, arXiv 1701.06538, section 2.1, without
+// the noise; the renormalised form is that of Jiang et al. 2024, arXiv 2401.04088, section
+// 2.1, the form for K = 1 that of Fedus et al. 2021, arXiv 2101.03961, section 2.1):
+//
+//	p_t = softmax(logits_t)                         [experts]
+//	g_ti = p_t,c(i) / sum over j of p_t,c(j)        K > 1, c(i) being the i-th choice
+//	g_t1 = p_t,c(1)                                 K = 1, else the router had no gradient
+type Route[T Float] struct {
+	forward  routeForward[T]
+	backward routeBackward[T]
+	path     path
+}
+
+// Forward computes gates [tokens, K] from logits [tokens, experts] and fills d.
+func (k *Route[T]) Forward(p *Pool, gates, logits []T, d Dispatch) {
+	t := &k.forward
+	t.gates, t.logits, t.d, t.path = gates[:d.Rows()], logits[:d.Tokens*d.Experts], d, pathOf[T](k.path)
+	t.workers = growKept(t.workers, p.Threads())
+	p.Do(d.Tokens, t)
+	d.sort()
+}
+
+// Backward computes dlogits [tokens, experts] from dgates [tokens, K], that of the gates:
+//
+//	dlogits_t,c(i) = g_ti (dg_ti - sum over j of g_tj dg_tj)          K > 1, 0 elsewhere
+//	dlogits_te = g_t1 dg_t1 ([e = c(1)] - p_te)                       K = 1
+//
+// The choices are made again; they have no gradient.
+func (k *Route[T]) Backward(p *Pool, dlogits, dgates, logits []T, tokens, choices, experts int) {
+	t := &k.backward
+	t.dlogits, t.logits, t.dgates = dlogits[:tokens*experts], logits[:tokens*experts], dgates[:tokens*choices]
+	t.choices, t.experts, t.path = choices, experts, pathOf[T](k.path)
+	t.workers = growKept(t.workers, p.Threads())
+	p.Do(tokens, t)
+}
+
+// routerToken is one worker's memory for the token that it works on.
+type routerToken[T Float] struct {
+	p       []T     // [experts]
+	choices []int32 // [K]
+	gates   []T     // [K]
+}
+
+// route fills p, choices and gates from the logits of one token.
+func (w *routerToken[T]) route(p path, logits []T, choices int) {
+	w.choices, w.gates = grow(w.choices, choices), grow(w.gates, choices)
+	w.softmax(p, logits)
+	w.choose(logits)
+	if choices == 1 {
+		w.gates[0] = w.p[w.choices[0]]
+		return
+	}
+	var sum float64
+	for _, e := range w.choices {
+		sum += float64(w.p[e])
+	}
+	for i, e := range w.choices {
+		w.gates[i] = T(float64(w.p[e]) / sum)
+	}
+}
+
+// softmax sets p and returns the logarithm of the sum of exp(logits).
+func (w *routerToken[T]) softmax(p path, logits []T) (logZ float64) {
+	w.p = grow(w.p, len(logits))
+	copy(w.p, logits)
+	largest := softmaxMax(p, w.p)
+	sum := softmaxExp(p, w.p, largest)
+	for e, v := range w.p {
+		w.p[e] = T(float64(v) / sum)
+	}
+	return logSum(float64(largest), sum)
+}
+
+// choose finds the largest logits, whose order is that of the probabilities. They go into
+// choices as they come, each before all that are smaller; a NaN never goes before another.
+func (w *routerToken[T]) choose(logits []T) {
+	held := 0
+	for e, v := range logits {
+		if held == len(w.choices) && !(v > logits[w.choices[held-1]]) {
+			continue
+		}
+		held = min(held+1, len(w.choices))
+		at := held - 1
+		for ; at > 0 && v > logits[w.choices[at-1]]; at-- {
+			w.choices[at] = w.choices[at-1]
+		}
+		w.choices[at] = int32(e)
+	}
+}
+
+type routeForward[T Float] struct {
+	gates, logits []T
+	d             Dispatch
+	path          path
+	workers       []routerToken[T]
+}
+
+func (t *routeForward[T]) Part(worker, lo, hi int) {
+	w := &t.workers[worker]
+	for i := lo; i < hi; i++ {
+		w.route(t.path, t.logits[i*t.d.Experts:(i+1)*t.d.Experts], t.d.K)
+		copy(t.gates[i*t.d.K:], w.gates)
+		copy(t.d.Choices[i*t.d.K:], w.choices)
+	}
+}
+
+type routeBackward[T Float] struct {
+	dlogits, dgates, logits []T
+	choices, experts        int
+	path                    path
+	workers                 []routerToken[T]
+}
+
+func (t *routeBackward[T]) Part(worker, lo, hi int) {
+	w := &t.workers[worker]
+	for i := lo; i < hi; i++ {
+		w.route(t.path, t.logits[i*t.experts:(i+1)*t.experts], t.choices)
+		w.gradient(t.dlogits[i*t.experts:(i+1)*t.experts], t.dgates[i*t.choices:(i+1)*t.choices])
+	}
+}
+
+// gradient writes the dlogits of the token that was routed last.
+func (w *routerToken[T]) gradient(dlogits, dgates []T) {
+	if len(w.choices) == 1 {
+		along := w.gates[0] * dgates[0]
+		for e, p := range w.p {
+			dlogits[e] = -along * p
+		}
+		dlogits[w.choices[0]] = along * (1 - w.gates[0])
+		return
+	}
+	clear(dlogits)
+	var along T
+	for i, g := range w.gates {
+		along += g * dgates[i]
+	}
+	for i, e := range w.choices {
+		dlogits[e] = w.gates[i] * (dgates[i] - along)
+	}
+}

@@ -1,0 +1,155 @@
+package kernel
+
+// PermutationsParams are the sizes of a Permutations.
+type PermutationsParams struct {
+	Tokens int
+	N      int // residual streams
+}
+
+// Columns is the number of logits of a token: pre [n], post [n], and one a permutation [n!].
+func (d PermutationsParams) Columns() int { return 2*d.N + factorial(d.N) }
+
+func (d PermutationsParams) sizes() gatesSizes { return gatesSizes{d.Tokens, d.N, d.Columns()} }
+
+func factorial(n int) int {
+	f := 1
+	for i := 2; i <= n; i++ {
+		f *= i
+	}
+	return f
+}
+
+// Permutations computes the mixing coefficients of mHC-lite (arXiv 2601.05732); see
+// streamGates. The matrix of a token is a mean of all n! permutation matrices, so its rows
+// and its columns sum to 1 up to rounding (Birkhoff and von Neumann's theorem):
+//
+//	a = softmax(logits),  H = sum over r of a_r P_r,  P_r[i, perm_r(i)] = 1
+//
+// The permutations are in the lexicographic order of (perm(0), ..., perm(n-1)).
+type Permutations[T Float] struct {
+	gates        streamGates[T]
+	permutations [][]int // [n!, n]
+	path         path
+}
+
+// Forward computes c [tokens, n, n+2] from z [tokens, columns], alpha [3] and bias [columns].
+func (k *Permutations[T]) Forward(p *Pool, c, z, alpha, bias []T, d PermutationsParams) {
+	k.prepare(p, d.N)
+	k.gates.runForward(p, pathOf[T](k.path), c, z, alpha, bias, d.sizes())
+}
+
+// Backward computes dz, dalpha and dbias from dc. Each of dalpha and dbias may be nil: not
+// wanted. accumulateAlpha (accumulateBias) says that dalpha (dbias) is added to what the
+// slice holds.
+func (k *Permutations[T]) Backward(p *Pool, dz, dalpha, dbias, dc, z, alpha, bias []T, accumulateAlpha, accumulateBias bool, d PermutationsParams) {
+	k.prepare(p, d.N)
+	k.gates.runBackward(p, pathOf[T](k.path), dz, dalpha, dbias, dc, z, alpha, bias, accumulateAlpha, accumulateBias, d.sizes())
+}
+
+func (k *Permutations[T]) prepare(p *Pool, n int) {
+	if len(k.permutations) == 0 || len(k.permutations[0]) != n {
+		k.permutations = permutationsOf(n)
+	}
+	k.gates.workers = growKept(k.gates.workers, p.Threads())
+	for w := range k.gates.workers {
+		carry, ok := k.gates.workers[w].carry.(*permutationMap[T])
+		if !ok {
+			carry = &permutationMap[T]{}
+			k.gates.workers[w].carry = carry
+		}
+		carry.permutations = k.permutations
+	}
+}
+
+// permutationsOf lists the permutations of 0 to n-1 in lexicographic order.
+func permutationsOf(n int) (all [][]int) {
+	used := make([]bool, n)
+	var extend func(begin []int)
+	extend = func(begin []int) {
+		if len(begin) == n {
+			all = append(all, append([]int(nil), begin...))
+			return
+		}
+		for v := range n {
+			if !used[v] {
+				used[v] = true
+				extend(append(begin, v))
+				used[v] = false
+			}
+		}
+	}
+	extend(make([]int, 0, n))
+	return all
+}
+
+// permutationMap is the carryMap of Permutations.
+type permutationMap[T Float] struct {
+	permutations [][]int
+	a            []T // [n!, gatedTokens]
+	h            []T // [n*n, gatedTokens]
+}
+
+func (k *permutationMap[T]) forward(p path, logits []T, n int) []T {
+	k.a, k.h = grow(k.a, len(logits)), grow(k.h, n*n*gatedTokens)
+	copy(k.a, logits)
+	softmaxEntries(p, k.a)
+	clear(k.h)
+	for r, permutation := range k.permutations {
+		for i, j := range permutation {
+			addTo(p, entryOf(k.h, i*n+j), entryOf(k.a, r))
+		}
+	}
+	return k.h
+}
+
+// backward: da_r is the sum of dH over P_r's ones, dlogits = a * (da - sum of a * da).
+func (k *permutationMap[T]) backward(p path, dlogits, dh []T, n int) {
+	var sum [gatedTokens]T
+	clear(dlogits)
+	for r, permutation := range k.permutations {
+		da := entryOf(dlogits, r)
+		for i, j := range permutation {
+			addTo(p, da, entryOf(dh, i*n+j))
+		}
+		addProducts(p, sum[:], entryOf(k.a, r), da)
+	}
+	for r := range k.permutations {
+		addMultiple(p, entryOf(dlogits, r), sum[:], -1)
+	}
+	multiply(p, dlogits, dlogits, k.a)
+}
+
+// softmaxEntries replaces x [entries, gatedTokens] by its softmax over the entries.
+func softmaxEntries[T Float](p path, x []T) {
+	entries := len(x) / gatedTokens
+	var largest, sum [gatedTokens]T
+	copy(largest[:], x)
+	for e := 1; e < entries; e++ {
+		larger(p, largest[:], entryOf(x, e))
+	}
+	for e := range entries {
+		addMultiple(p, entryOf(x, e), largest[:], -1)
+	}
+	softmaxExp(p, x, 0)
+	for e := range entries {
+		addTo(p, sum[:], entryOf(x, e))
+	}
+	for t, v := range sum {
+		sum[t] = 1 / v
+	}
+	for e := range entries {
+		multiply(p, entryOf(x, e), entryOf(x, e), sum[:])
+	}
+}
+
+// larger computes out = max(out, x), NaN or out where x is NaN.
+func larger[T Float](p path, out, x []T) {
+	if p > portable {
+		fastLarger(p, single(out), single(x))
+		return
+	}
+	x = x[:len(out)]
+	for i, v := range x {
+		out[i] = max(out[i], v)
+	}
+}

@@ -1,0 +1,123 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func newPermutations[T Float](p path, d PermutationsParams) gatesKernel[T] {
+	k := &Permutations[T]{path: p}
+	return gatesKernel[T]{
+		func(p *Pool, s gatesData[T]) { k.Forward(p, s.c, s.z, s.alpha, s.bias, d) },
+		func(p *Pool, g [3][]T, s gatesData[T], accumulateAlpha, accumulateBias bool) {
+			k.Backward(p, g[0], g[1], g[2], s.dc, s.z, s.alpha, s.bias, accumulateAlpha, accumulateBias, d)
+		},
+	}
+}
+
+// listedPermutations are those of up to four, in lexicographic order.
+var listedPermutations = map[int][]string{
+	1: {"0"},
+	2: {"01", "10"},
+	3: {"012", "021", "102", "120", "201", "210"},
+	4: {"0123", "0132", "0213", "0231", "0312", "0321", "1023", "1032", "1203", "1230", "1302", "1320",
+		"2013", "2031", "2103", "2130", "2301", "2310", "3012", "3021", "3102", "3120", "3201", "3210"},
+}
+
+// naivePermutations is the definition.
+func naivePermutations(n int) func(logits []float64) []float64 {
+	return func(logits []float64) []float64 {
+		h, sum := make([]float64, n*n), 0.0
+		for _, v := range logits {
+			sum += math.Exp(v)
+		}
+		for r, permutation := range listedPermutations[n] {
+			for i, j := range permutation {
+				h[i*n+int(j-'0')] += math.Exp(logits[r]) / sum
+			}
+		}
+		return h
+	}
+}
+
+func TestPermutations(t *testing.T) {
+	for _, d := range []PermutationsParams{{1, 1}, {33, 1}, {7, 2}, {67, 3}, {1, 3}, {5, 4}, {131, 4}} {
+		t.Run(fmt.Sprintf("%+v", d), func(t *testing.T) {
+			checkGates(t, func() gatesKernel[float64] { return newPermutations[float64](portable, d) },
+				func(p path) gatesKernel[float32] { return newPermutations[float32](p, d) },
+				newGatesData[float32](d.Tokens, d.N, d.Columns(), 1.5),
+				func(s gatesData[float64]) []float64 {
+					return naiveGates(s.z, s.alpha, s.bias, d.Tokens, d.N, naivePermutations(d.N))
+				})
+		})
+	}
+}
+
+// TestPermutationsSums wants rows and columns that sum to 1 up to rounding, whatever the
+// logits, and gradients that are numbers.
+func TestPermutationsSums(t *testing.T) {
+	for n := 1; n <= 4; n++ {
+		d := PermutationsParams{Tokens: 200, N: n}
+		for _, scale := range []float64{0, 1, 100, 1e4, 1e30} {
+			testPermutationsSums[float64](t, portable, d, scale, 1e-14)
+			forEachPath[float32](t, func(t *testing.T, p path) { testPermutationsSums[float32](t, p, d, scale, 1e-6) })
+		}
+	}
+}
+
+func testPermutationsSums[T Float](t *testing.T, p path, d PermutationsParams, scale, rounding float64) {
+	s := newGatesData[T](d.Tokens, d.N, d.Columns(), scale)
+	k, g := newPermutations[T](p, d), s.gradients()
+	k.forward(nil, s)
+	k.backward(nil, g, s, false, false)
+	for token := range d.Tokens {
+		c := s.c[token*d.N*(d.N+2):]
+		for a := range d.N {
+			row, column := 0.0, 0.0
+			for b := range d.N {
+				row += float64(c[b*(d.N+2)+1+a])
+				column += float64(c[a*(d.N+2)+1+b])
+			}
+			require.InDelta(t, 1, row, rounding)
+			require.InDelta(t, 1, column, rounding)
+		}
+	}
+	for i, v := range g[0] {
+		require.False(t, math.IsNaN(float64(v)) || math.IsInf(float64(v), 0), "dz[%d] = %v, scale %v", i, v, scale)
+	}
+	s.z[2*d.N] = T(math.NaN())
+	k.forward(nil, s)
+	require.True(t, math.IsNaN(float64(s.c[1])), "a NaN must not be hidden")
+}
+
+func TestPermutationsWarmAllocatesNothing(t *testing.T) {
+	d := PermutationsParams{Tokens: 70, N: 4}
+	s := newGatesData[float32](d.Tokens, d.N, d.Columns(), 1)
+	p, k, g := NewPool(2), newPermutations[float32](fastest, d), s.gradients()
+	requireNoAllocations(t, func() {
+		k.forward(p, s)
+		k.backward(p, g, s, true, false)
+	})
+}
+
+// BenchmarkPermutations is mHC-lite's default.
+func BenchmarkPermutations(b *testing.B) {
+	d := PermutationsParams{Tokens: 4096, N: 4}
+	s := newGatesData[float32](d.Tokens, d.N, d.Columns(), 1)
+	p, k, g := NewPool(runtime.GOMAXPROCS(0)), newPermutations[float32](fastest, d), s.gradients()
+	defer p.Close()
+	b.Run("forward", func(b *testing.B) {
+		for b.Loop() {
+			k.forward(p, s)
+		}
+	})
+	b.Run("backward", func(b *testing.B) {
+		for b.Loop() {
+			k.backward(p, g, s, true, true)
+		}
+	})
+}

@@ -1,0 +1,209 @@
+package kernel
+
+// SinkhornParams are the sizes of a Sinkhorn.
+type SinkhornParams struct {
+	Tokens     int
+	N          int // residual streams
+	Iterations int // at least 1
+}
+
+// Columns is the number of logits of a token: pre [n], post [n], and the matrix [n, n].
+func (d SinkhornParams) Columns() int { return d.N*d.N + 2*d.N }
+
+func (d SinkhornParams) sizes() gatesSizes { return gatesSizes{d.Tokens, d.N, d.Columns()} }
+
+// Sinkhorn computes the mixing coefficients of manifold-constrained hyper-connections
+// (mHC, arXiv 2512.24880, section 4.2); see streamGates. The n x n logits of a token
+// become a doubly stochastic matrix by the algorithm of Sinkhorn and Knopp (1967):
+//
+//	M = exp(logits - max),  then iterations times: M_ij /= sum over i of M_ij,  M_ij /= sum over j of M_ij
+//
+// Rows come last: they sum to 1 up to rounding, columns as far as the iteration has
+// converged. Whatever max is, the first step takes it out; it is that of the column here,
+// so that no column vanishes, and no logit is taken to be further than 80 (float64: 700)
+// below it, so that no row does.
+type Sinkhorn[T Float] struct {
+	gates streamGates[T]
+	path  path
+}
+
+// Forward computes c [tokens, n, n+2] from z [tokens, columns], alpha [3] and bias [columns].
+func (k *Sinkhorn[T]) Forward(p *Pool, c, z, alpha, bias []T, d SinkhornParams) {
+	k.prepare(p, d)
+	k.gates.runForward(p, pathOf[T](k.path), c, z, alpha, bias, d.sizes())
+}
+
+// Backward computes dz, dalpha and dbias from dc. Each of dalpha and dbias may be nil: not
+// wanted. accumulateAlpha (accumulateBias) says that dalpha (dbias) is added to what the
+// slice holds.
+func (k *Sinkhorn[T]) Backward(p *Pool, dz, dalpha, dbias, dc, z, alpha, bias []T, accumulateAlpha, accumulateBias bool, d SinkhornParams) {
+	k.prepare(p, d)
+	k.gates.runBackward(p, pathOf[T](k.path), dz, dalpha, dbias, dc, z, alpha, bias, accumulateAlpha, accumulateBias, d.sizes())
+}
+
+func (k *Sinkhorn[T]) prepare(p *Pool, d SinkhornParams) {
+	k.gates.workers = growKept(k.gates.workers, p.Threads())
+	for w := range k.gates.workers {
+		carry, ok := k.gates.workers[w].carry.(*sinkhornMap[T])
+		if !ok {
+			carry = &sinkhornMap[T]{}
+			k.gates.workers[w].carry = carry
+		}
+		carry.iterations = d.Iterations
+	}
+}
+
+// sinkhornMap is Sinkhorn's carryMap.
+type sinkhornMap[T Float] struct {
+	iterations int
+	steps      []T // [1 + 2 * iterations, n*n, gatedTokens], M after each step
+}
+
+// step is M after i steps.
+func (k *sinkhornMap[T]) step(i, n int) []T {
+	size := n * n * gatedTokens
+	return k.steps[i*size : (i+1)*size]
+}
+
+func (k *sinkhornMap[T]) forward(p path, logits []T, n int) []T {
+	k.steps = grow(k.steps, (1+2*k.iterations)*n*n*gatedTokens)
+	m := k.step(0, n)
+	copy(m, logits)
+	sinkhornStart(p, m, n)
+	softmaxExp(p, m, 0)
+	for i := range k.iterations {
+		sinkhorn(p, k.step(2*i+2, n), k.step(2*i+1, n), k.step(2*i, n), n)
+	}
+	return k.step(2*k.iterations, n)
+}
+
+// backward goes through the steps in reverse with g = dM * M, the gradient of the logarithm:
+// where y = x / sum(x), that of x is g - y * sum(g). There are no quotients to overflow.
+func (k *sinkhornMap[T]) backward(p path, dlogits, dh []T, n int) {
+	multiply(p, dlogits, dh, k.step(2*k.iterations, n))
+	for i := k.iterations - 1; i >= 0; i-- {
+		sinkhornGradient(p, dlogits, k.step(2*i+2, n), k.step(2*i+1, n), n)
+	}
+}
+
+// sinkhornStart subtracts from x [n*n, gatedTokens] the largest entry of each column, and
+// limits the differences.
+func sinkhornStart[T Float](p path, x []T, n int) {
+	if p > portable && n >= 2 && n <= 4 {
+		fastSinkhornStart(p, single(x), n)
+		return
+	}
+	low := T(-80)
+	if !isSingle[T]() {
+		low = -700
+	}
+	for t := range gatedTokens {
+		for j := range n {
+			largest := x[j*gatedTokens+t]
+			for e := j; e < n*n; e += n {
+				largest = max(largest, x[e*gatedTokens+t])
+			}
+			for e := j; e < n*n; e += n {
+				x[e*gatedTokens+t] = max(x[e*gatedTokens+t]-largest, low)
+			}
+		}
+	}
+}
+
+// sinkhorn is one iteration: columns is x with its columns normalised, rows is columns with
+// its rows normalised, each [n*n, gatedTokens].
+func sinkhorn[T Float](p path, rows, columns, x []T, n int) {
+	if p > portable && n >= 2 && n <= 4 {
+		fastSinkhorn(p, single(rows), single(columns), single(x), n)
+		return
+	}
+	for g := range n {
+		normalizeGroup(p, columns, x, n, g, n)
+	}
+	for g := range n {
+		normalizeGroup(p, rows, columns, n, g*n, 1)
+	}
+}
+
+// normalizeGroup divides n entries of x, which begin at first and lie step apart, by their
+// sum.
+func normalizeGroup[T Float](p path, y, x []T, n, first, step int) {
+	var sum [gatedTokens]T
+	for i := range n {
+		addTo(p, sum[:], entryOf(x, first+i*step))
+	}
+	for t, v := range sum {
+		sum[t] = 1 / v
+	}
+	for i := range n {
+		multiply(p, entryOf(y, first+i*step), entryOf(x, first+i*step), sum[:])
+	}
+}
+
+// sinkhornGradient takes g, the gradient of log(rows), back to that of log(x); see sinkhorn.
+func sinkhornGradient[T Float](p path, g, rows, columns []T, n int) {
+	if p > portable && n >= 2 && n <= 4 {
+		fastSinkhornGradient(p, single(g), single(rows), single(columns), n)
+		return
+	}
+	for i := range n {
+		groupGradient(p, g, rows, n, i*n, 1)
+	}
+	for j := range n {
+		groupGradient(p, g, columns, n, j, n)
+	}
+}
+
+// groupGradient subtracts from n entries of g, which begin at first and lie step apart, y
+// times their sum.
+func groupGradient[T Float](p path, g, y []T, n, first, step int) {
+	var sum [gatedTokens]T
+	for i := range n {
+		addTo(p, sum[:], entryOf(g, first+i*step))
+	}
+	scaleTo(p, sum[:], sum[:], -1)
+	for i := range n {
+		addProducts(p, entryOf(g, first+i*step), entryOf(y, first+i*step), sum[:])
+	}
+}
+
+// The assembly for n of 2, 3 and 4 reads and writes all n*n entries, whose first it is
+// given.
+
+func fastSinkhornStart(p path, x []float32, n int) {
+	first := x[:n*n*gatedTokens][:gatedTokens]
+	switch n {
+	case 2:
+		fastSinkhornStart2(p, first)
+	case 3:
+		fastSinkhornStart3(p, first)
+	case 4:
+		fastSinkhornStart4(p, first)
+	}
+}
+
+func fastSinkhorn(p path, rows, columns, x []float32, n int) {
+	size := n * n * gatedTokens
+	rows, columns, x = rows[:size][:gatedTokens], columns[:size][:gatedTokens], x[:size][:gatedTokens]
+	switch n {
+	case 2:
+		fastSinkhorn2(p, rows, columns, x)
+	case 3:
+		fastSinkhorn3(p, rows, columns, x)
+	case 4:
+		fastSinkhorn4(p, rows, columns, x)
+	}
+}
+
+func fastSinkhornGradient(p path, g, rows, columns []float32, n int) {
+	size := n * n * gatedTokens
+	g, rows, columns = g[:size][:gatedTokens], rows[:size][:gatedTokens], columns[:size][:gatedTokens]
+	switch n {
+	case 2:
+		fastSinkhornGradient2(p, g, rows, columns)
+	case 3:
+		fastSinkhornGradient3(p, g, rows, columns)
+	case 4:
+		fastSinkhornGradient4(p, g, rows, columns)
+	}
+}

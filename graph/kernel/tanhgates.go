@@ -1,0 +1,180 @@
+package kernel
+
+import "math"
+
+// TanhGatesParams are the sizes of a TanhGates.
+type TanhGatesParams struct {
+	Tokens int
+	N      int     // residual streams
+	K      int     // coefficients of a stream
+	Pair   bool    // scale has 2 entries, of all columns but the last and of the last, else N*K
+	Tau    float64 // factor of z
+}
+
+// size is the number of coefficients of a token.
+func (d TanhGatesParams) size() int { return d.N * d.K }
+
+// scaleOf is the entry of scale that coefficient e of a token has.
+func (d TanhGatesParams) scaleOf(e int) int {
+	switch {
+	case !d.Pair:
+		return e
+	case e%d.K == d.K-1:
+		return 1
+	}
+	return 0
+}
+
+// TanhGates computes the input-dependent mixing coefficients of hyper-connections (Zhu et
+// al. 2024, arXiv 2409.19606, eq. 10 to 13) and of virtual width networks, element by
+// element for every token:
+//
+//	c = static + scale * tanh(tau z)
+//
+// z and c [tokens, N, K], static [N, K], scale [N, K] or a pair. static and scale are laid
+// out for several tokens, so that one pass covers as many.
+type TanhGates[T Float] struct {
+	tiles    tanhTiles[T]
+	forward  tanhForward[T]
+	backward tanhBackward[T]
+	path     path
+}
+
+// tanhTile is about the number of elements that a pass works on.
+const tanhTile = 1024
+
+// tanhTiles are static and scale, repeated for some tokens.
+type tanhTiles[T Float] struct {
+	tokens        int
+	static, scale []T // [tokens, N, K]
+}
+
+func (t *tanhTiles[T]) repeat(static, scale []T, d TanhGatesParams) {
+	size := d.size()
+	t.tokens = max(1, tanhTile/size)
+	t.static, t.scale = grow(t.static, t.tokens*size), grow(t.scale, t.tokens*size)
+	for e := range t.scale {
+		if static != nil {
+			t.static[e] = static[e%size]
+		}
+		t.scale[e] = scale[d.scaleOf(e%size)]
+	}
+}
+
+// Forward computes c.
+func (k *TanhGates[T]) Forward(p *Pool, c, z, static, scale []T, d TanhGatesParams) {
+	k.tiles.repeat(static, scale, d)
+	k.forward = tanhForward[T]{c: c, z: z, tiles: &k.tiles, d: d, path: pathOf[T](k.path)}
+	p.Do(d.Tokens, &k.forward)
+}
+
+// Backward computes from dc, the gradient of c,
+//
+//	dz = dc * scale * tau tanh'(tau z),  dstatic = sum over tokens of dc,
+//	dscale = sum over tokens, and what shares an entry, of dc * tanh(tau z)
+//
+// Each of dstatic and dscale may be nil: not wanted. accumulateStatic (accumulateScale) says
+// that dstatic (dscale) is added to what the slice holds. dz may be dc.
+func (k *TanhGates[T]) Backward(p *Pool, dz, dstatic, dscale, dc, z, scale []T, accumulateStatic, accumulateScale bool, d TanhGatesParams) {
+	k.tiles.repeat(nil, scale, d)
+	t := &k.backward
+	t.dz, t.dc, t.z, t.tiles, t.d, t.path = dz, dc, z, &k.tiles, d, pathOf[T](k.path)
+	t.static, t.scale = growKept(t.static, p.Threads()), growKept(t.scale, p.Threads())
+	p.Do(d.Tokens, t)
+	if dstatic != nil {
+		t.collect(dstatic, t.static, accumulateStatic, func(e int) int { return e })
+	}
+	if dscale != nil {
+		t.collect(dscale, t.scale, accumulateScale, d.scaleOf)
+	}
+}
+
+type tanhForward[T Float] struct {
+	c, z  []T
+	tiles *tanhTiles[T]
+	d     TanhGatesParams
+	path  path
+}
+
+func (t *tanhForward[T]) Part(_, lo, hi int) {
+	size := t.d.size()
+	for ; lo < hi; lo += t.tiles.tokens {
+		end := min(lo+t.tiles.tokens, hi)
+		n := (end - lo) * size
+		tanhGates(t.path, t.c[lo*size:end*size], t.z[lo*size:end*size], t.tiles.scale[:n], t.tiles.static[:n], t.d.Tau)
+	}
+}
+
+type tanhBackward[T Float] struct {
+	dz, dc, z     []T
+	tiles         *tanhTiles[T]
+	d             TanhGatesParams
+	path          path
+	static, scale []blockedSum[T] // one a worker, of the tile's size
+	sums          []float64
+}
+
+func (t *tanhBackward[T]) Part(worker, lo, hi int) {
+	size := t.d.size()
+	static, scale := &t.static[worker], &t.scale[worker]
+	static.reset(t.path, len(t.tiles.scale))
+	scale.reset(t.path, len(t.tiles.scale))
+	for ; lo < hi; lo += t.tiles.tokens {
+		end := min(lo+t.tiles.tokens, hi)
+		n := (end - lo) * size
+		dc := t.dc[lo*size : end*size]
+		addTo(t.path, static.block[:n], dc)
+		tanhGatesGradient(t.path, t.dz[lo*size:end*size], scale.block[:n], dc, t.z[lo*size:end*size], t.tiles.scale[:n], t.d.Tau)
+		static.added()
+		scale.added()
+	}
+	static.flush()
+	scale.flush()
+}
+
+// collect adds up the tiles of all workers; coefficient e of a token goes to entry(e) of out.
+func (t *tanhBackward[T]) collect(out []T, workers []blockedSum[T], accumulate bool, entry func(e int) int) {
+	size := t.d.size()
+	t.sums = grow(t.sums, len(out))
+	clear(t.sums)
+	for e := range size {
+		t.sums[entry(e)] += tileSum(workers, e, size)
+	}
+	for i, v := range t.sums {
+		store(&out[i], v, accumulate)
+	}
+}
+
+// tileSum is the sum of elements first, first + step, ... of all totals.
+func tileSum[T Float](workers []blockedSum[T], first, step int) (sum float64) {
+	for w := range workers {
+		for e := first; e < len(workers[w].total); e += step {
+			sum += workers[w].total[e]
+		}
+	}
+	return sum
+}
+
+// tanhGates computes c = static + scale * tanh(tau z).
+func tanhGates[T Float](p path, c, z, scale, static []T, tau float64) {
+	if p > portable {
+		fastTanhGates(p, single(c), single(z), single(scale), single(static), 2*tau*math.Log2E)
+		return
+	}
+	for i, v := range z {
+		c[i] = static[i] + scale[i]*tanhT(T(tau)*v)
+	}
+}
+
+// tanhGatesGradient computes dz = dc * scale * tau tanh'(tau z) and dscale += dc * tanh(tau z).
+func tanhGatesGradient[T Float](p path, dz, dscale, dc, z, scale []T, tau float64) {
+	if p > portable {
+		fastTanhGatesGradient(p, single(dz), single(dscale), single(dc), single(z), single(scale), tau, 2*tau*math.Log2E)
+		return
+	}
+	for i, v := range z {
+		t, d := tanhT(T(tau)*v), dc[i]
+		dscale[i] += d * t
+		dz[i] = d * scale[i] * T(tau) * (1 - t) * (1 + t)
+	}
+}

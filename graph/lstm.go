@@ -1,0 +1,165 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// LSTMGates are the inputs of an LSTM cell beside its state, all of the state's shape: the
+// gates before their sigmoid, and the candidate as it is added.
+type LSTMGates struct{ Input, Forget, Output, Candidate *gorgonia.Node }
+
+// LSTMCell is one step of a long short-term memory's cell (Hochreiter & Schmidhuber 1997;
+// the forget gate: Gers et al. 2000), with i, f, o and g the input, forget and output gates
+// and the candidate:
+//
+//	c' = sigmoid(f) o c + sigmoid(i) o g
+//	h' = sigmoid(o) o c'
+//
+// c, c' and h' [T, ...], elementwise, in one pass. Neither g nor the output is squashed: a
+// caller that wants tanh(g) passes it.
+func (b *Builder) LSTMCell(c *gorgonia.Node, g LSTMGates) (cell, hidden *gorgonia.Node) {
+	cell = b.apply(lstmCell{}, c, g.Input, g.Forget, g.Candidate, g.Output)
+	if cell == nil {
+		return nil, nil
+	}
+	return cell, b.follow(lstmOutput{}, 0, cell, g.Output)
+}
+
+// lstmCell is c'; its run also makes h', for which it reads the output gate. Inputs: c, i,
+// f, g, o.
+type lstmCell struct{}
+
+func (lstmCell) String() string { return "LSTMCell" }
+
+func (lstmCell) signature(in []signature) (signature, error) {
+	if err := wantFloats(in); err != nil {
+		return signature{}, err
+	}
+	for i, what := range []string{"", "input gate", "forget gate", "candidate", "output gate"} {
+		if !in[i].shape.Eq(in[0].shape) {
+			return signature{}, errors.Errorf("%s: want shape %v as the state, got %v", what, in[0].shape, in[i].shape)
+		}
+	}
+	return in[0], nil
+}
+
+// differentiable: c' does not depend on the output gate.
+func (lstmCell) differentiable(i int) bool { return i < 4 }
+
+func (lstmCell) inPlace(i int) bool { return i == 0 }
+
+func (lstmCell) diff(d *derivative) {
+	leader := d.b.apply(lstmCellGrad{}, d.grad, d.inputs(0), d.inputs(1), d.inputs(2), d.inputs(3))
+	d.set(0, leader)
+	for i, what := range []string{"input gate", "forget gate", "candidate"} {
+		if d.wanted[1+i] {
+			d.set(1+i, d.b.follow(lstmGateGrad{what}, i, leader))
+		}
+	}
+}
+
+func (k lstmCell) run(c *call) error {
+	if c.double() {
+		return runLSTMCell[float64](c)
+	}
+	return runLSTMCell[float32](c)
+}
+
+func runLSTMCell[T kernel.Float](c *call) error {
+	hidden, _ := companionOut[T](c, 0)
+	state[kernel.LSTM[T]](c).Forward(c.pool(), out[T](c), hidden, in[T](c, 0), kernel.LSTMGates[T]{
+		Input: in[T](c, 1), Forget: in[T](c, 2), Candidate: in[T](c, 3), Output: in[T](c, 4)})
+	return nil
+}
+
+// lstmOutput is h' = sigmoid(o) o c', made by the run of c'. Inputs: c', o.
+type lstmOutput struct{}
+
+func (lstmOutput) String() string { return "LSTMOutput" }
+
+func (lstmOutput) signature(in []signature) (signature, error) { return in[0], nil }
+
+func (lstmOutput) differentiable(int) bool { return true }
+
+func (lstmOutput) run(*call) error { return nil }
+
+func (lstmOutput) diff(d *derivative) {
+	leader := d.b.applyAbsorbing(d, lstmOutputGrad{}, d.grad, d.inputs(0), d.inputs(1))
+	d.set(0, leader)
+	if d.wanted[1] {
+		d.set(1, d.b.follow(lstmGateGrad{"output gate"}, 0, leader))
+	}
+}
+
+// lstmOutputGrad is dc' = dh' o sigmoid(o); its companion is do. Inputs: dh', c', o and,
+// where dc' is to be added to it, the gradient that c' has from elsewhere.
+type lstmOutputGrad struct{}
+
+func (lstmOutputGrad) String() string { return "GradCell of LSTMOutput" }
+
+func (lstmOutputGrad) signature(in []signature) (signature, error) { return in[0], nil }
+
+func (lstmOutputGrad) differentiable(int) bool { return false }
+
+func (lstmOutputGrad) inPlace(i int) bool { return i == 0 || i == 3 }
+
+func (lstmOutputGrad) diff(*derivative) {}
+
+func (k lstmOutputGrad) run(c *call) error {
+	if c.double() {
+		return runLSTMOutputGrad[float64](c)
+	}
+	return runLSTMOutputGrad[float32](c)
+}
+
+func runLSTMOutputGrad[T kernel.Float](c *call) error {
+	do, _ := companionOut[T](c, 0)
+	state[kernel.LSTM[T]](c).OutputBackward(c.pool(), out[T](c), do, in[T](c, 0), in[T](c, 1), in[T](c, 2), optional[T](c, 3))
+	return nil
+}
+
+// lstmCellGrad is dc = dc' o sigmoid(f); its companions are di, df and dg. Inputs: dc', c,
+// i, f, g.
+type lstmCellGrad struct{}
+
+func (lstmCellGrad) String() string { return "GradState of LSTMCell" }
+
+func (lstmCellGrad) signature(in []signature) (signature, error) { return in[0], nil }
+
+func (lstmCellGrad) differentiable(int) bool { return false }
+
+func (lstmCellGrad) diff(*derivative) {}
+
+func (k lstmCellGrad) run(c *call) error {
+	if c.double() {
+		return runLSTMCellGrad[float64](c)
+	}
+	return runLSTMCellGrad[float32](c)
+}
+
+func runLSTMCellGrad[T kernel.Float](c *call) error {
+	var d kernel.LSTMGates[T]
+	d.Input, _ = companionOut[T](c, 0)
+	d.Forget, _ = companionOut[T](c, 1)
+	d.Candidate, _ = companionOut[T](c, 2)
+	state[kernel.LSTM[T]](c).CellBackward(c.pool(), out[T](c), d, in[T](c, 0), in[T](c, 1), kernel.LSTMGates[T]{
+		Input: in[T](c, 2), Forget: in[T](c, 3), Candidate: in[T](c, 4)})
+	return nil
+}
+
+// lstmGateGrad is a gate's or the candidate's gradient, made by the run of the state's.
+// It cannot add to what a parameter's gradient holds, as companion can.
+type lstmGateGrad struct{ what string }
+
+func (k lstmGateGrad) String() string { return "Grad of LSTMCell's " + k.what }
+
+func (lstmGateGrad) signature(in []signature) (signature, error) { return in[0], nil }
+
+func (lstmGateGrad) differentiable(int) bool { return false }
+
+func (lstmGateGrad) diff(*derivative) {}
+
+func (lstmGateGrad) run(*call) error { return nil }

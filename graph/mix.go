@@ -1,0 +1,146 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// mixing is what MixRead and MixWrite share: the number of rows that a sublayer reads and
+// writes.
+type mixing struct{ m int }
+
+// check checks the stream and the coefficients.
+func (k mixing) check(h, c signature) error {
+	if k.m < 1 {
+		return errors.Errorf("m: want at least 1, got %d", k.m)
+	}
+	if err := wantDims(h, 3, "stream", "[tokens, n, d]"); err != nil {
+		return err
+	}
+	n := h.shape[1]
+	shared, each := withTokens(n, 2*k.m+n), withTokens(h.shape[0], n, 2*k.m+n)
+	if !c.shape.Eq(shared) && !c.shape.Eq(each) {
+		return errors.Errorf("coefficients: want shape %v or %v for a stream %v and m = %d, got %v", shared, each, h.shape, k.m, c.shape)
+	}
+	return nil
+}
+
+func (k mixing) params(h, c signature) kernel.MixParams {
+	return kernel.MixParams{Tokens: h.shape[0], N: h.shape[1], M: k.m, D: h.shape[2], Shared: c.shape.Dims() == 2}
+}
+
+// mixRead reads from a stream of several rows.
+type mixRead struct{ mixing }
+
+// MixRead reads what a sublayer works on from a stream of n rows, as all the designs after
+// hyper-connections do (Zhu et al. 2024, arXiv 2409.19606, eq. 2, A_m; with m > 1 the
+// generalised ones of virtual width networks). The coefficients c hold, for row i of the
+// stream, the columns
+//
+//	[down[i, 0..m) | carry[i, 0..n) | up'[i, 0..m)]
+//	u_t[j] = sum over i of down[i, j] H_t[i],   j < m
+//
+// h [T, n, d]; c [n, 2m+n] for all tokens or [T, n, 2m+n], one a token; u [T, m*d].
+// MixWrite uses carry and up', and is to be given the same c.
+func (b *Builder) MixRead(h, c *gorgonia.Node, m int) *gorgonia.Node {
+	return b.apply(mixRead{mixing{m}}, h, c)
+}
+
+func (k mixRead) String() string { return fmt.Sprintf("MixRead(m=%d)", k.m) }
+
+func (k mixRead) signature(in []signature) (signature, error) {
+	if err := wantFloats(in); err != nil {
+		return signature{}, err
+	}
+	if err := k.check(in[0], in[1]); err != nil {
+		return signature{}, err
+	}
+	return signature{in[0].dtype, withTokens(in[0].shape[0], k.m*in[0].shape[2])}, nil
+}
+
+func (k mixRead) differentiable(int) bool { return true }
+
+func (k mixRead) diff(d *derivative) {
+	addends, children := mixAddendsOf(d, 1, d.grad, d.inputs(0), d.inputs(1))
+	leader := d.b.apply(mixReadGrad{k, addends}, children...)
+	d.set(0, leader)
+	if d.wanted[1] {
+		d.set(1, d.b.companion(leader, 0, "GradC of MixRead", d.op.in[1].shape, nil))
+	}
+}
+
+func (k mixRead) run(c *call) error {
+	if c.double() {
+		return runMixRead[float64](k, c)
+	}
+	return runMixRead[float32](k, c)
+}
+
+func runMixRead[T kernel.Float](k mixRead, c *call) error {
+	p := k.params(c.op.in[0], c.op.in[1])
+	state[kernel.MixRead[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), p)
+	return nil
+}
+
+// mixAddends are the inputs of a gradient op that hold what the gradients of the stream and
+// of the coefficients have from elsewhere; -1 for none.
+type mixAddends struct{ h, c int }
+
+// mixAddendsOf appends such inputs to a gradient op's children, for a stream that is input 0
+// and coefficients that are the given input. Both ops on one stream and one set of
+// coefficients then make sums as they go, instead of terms, zero in half the columns of C.
+func mixAddendsOf(d *derivative, coefficients int, children ...*gorgonia.Node) (mixAddends, gorgonia.Nodes) {
+	a := mixAddends{-1, -1}
+	if addend := d.absorb(0); addend != nil {
+		a.h, children = len(children), append(children, addend)
+	}
+	if !d.wanted[coefficients] {
+		return a, children
+	}
+	if addend := d.absorb(coefficients); addend != nil {
+		a.c, children = len(children), append(children, addend)
+	}
+	return a, children
+}
+
+// mixReadGrad is dh; its companion is dc. Inputs: du, h, c and the addends.
+type mixReadGrad struct {
+	mixRead
+	addends mixAddends
+}
+
+func (k mixReadGrad) String() string { return "GradH of " + k.mixRead.String() }
+
+func (k mixReadGrad) signature(in []signature) (signature, error) { return in[1], nil }
+
+func (k mixReadGrad) differentiable(int) bool { return false }
+
+func (k mixReadGrad) inPlace(i int) bool { return i == k.addends.h }
+
+func (k mixReadGrad) diff(*derivative) {}
+
+func (k mixReadGrad) run(c *call) error {
+	if c.double() {
+		return runMixReadGrad[float64](k, c)
+	}
+	return runMixReadGrad[float32](k, c)
+}
+
+func runMixReadGrad[T kernel.Float](k mixReadGrad, c *call) error {
+	p := k.params(c.op.in[1], c.op.in[2])
+	dc, accumulate := companionOut[T](c, 0)
+	run := state[kernel.MixRead[T]](c)
+	run.Addend, run.AddendC = optional[T](c, k.addends.h), optional[T](c, k.addends.c)
+	run.Backward(c.pool(), out[T](c), dc, in[T](c, 0), in[T](c, 1), in[T](c, 2), accumulate, p)
+	return nil
+}
+
+// readFLOPs are those of combining the rows of a stream h to m rows, or the other way.
+func (k mixing) readFLOPs(h signature) int { return 2 * k.m * h.size() }
+
+// carryFLOPs are those of carrying a stream h over.
+func (k mixing) carryFLOPs(h signature) int { return 2 * h.shape[1] * h.size() }

@@ -1,0 +1,105 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// mixWrite carries a stream of several rows over and writes into it.
+type mixWrite struct{ mixing }
+
+// MixWrite makes the stream behind a sublayer, as all the designs after hyper-connections
+// do (Zhu et al. 2024, arXiv 2409.19606, eq. 2, A_r and B): its rows are mixed by carry, and
+// up' writes the sublayer's m rows into them. With c as in MixRead,
+//
+//	H'_t[k] = sum over i of carry[i, k] H_t[i] + sum over j of up'[k, j] y_t[j]
+//
+// that is carry^T H + B^T y with B = up'^T. h, H' [T, n, d]; y T tokens of m*d entries; c
+// [n, 2m+n] or [T, n, 2m+n].
+func (b *Builder) MixWrite(h, y, c *gorgonia.Node, m int) *gorgonia.Node {
+	return b.apply(mixWrite{mixing{m}}, h, y, c)
+}
+
+func (k mixWrite) String() string { return fmt.Sprintf("MixWrite(m=%d)", k.m) }
+
+func (k mixWrite) signature(in []signature) (signature, error) {
+	if err := wantFloats(in); err != nil {
+		return signature{}, err
+	}
+	h, y, c := in[0], in[1], in[2]
+	if err := k.check(h, c); err != nil {
+		return signature{}, err
+	}
+	if y.shape.Dims() < 2 || y.leading() != h.shape[0] || y.width() != k.m*h.shape[2] {
+		return signature{}, errors.Errorf("y: want %d tokens of %d entries for a stream %v and m = %d, got %v", h.shape[0], k.m*h.shape[2], h.shape, k.m, y.shape)
+	}
+	return h, nil
+}
+
+func (k mixWrite) differentiable(int) bool { return true }
+
+func (k mixWrite) inPlace(i int) bool { return i == 0 }
+
+func (k mixWrite) diff(d *derivative) {
+	addends, children := mixAddendsOf(d, 2, d.grad, d.inputs(0), d.inputs(1), d.inputs(2))
+	leader := d.b.apply(mixWriteGrad{k, addends}, children...)
+	d.set(0, leader)
+	if d.wanted[1] {
+		d.set(1, d.b.companion(leader, 0, "GradY of MixWrite", d.op.in[1].shape, nil))
+	}
+	if d.wanted[2] {
+		d.set(2, d.b.companion(leader, 1, "GradC of MixWrite", d.op.in[2].shape, nil))
+	}
+}
+
+func (k mixWrite) run(c *call) error {
+	if c.double() {
+		return runMixWrite[float64](k, c)
+	}
+	return runMixWrite[float32](k, c)
+}
+
+func runMixWrite[T kernel.Float](k mixWrite, c *call) error {
+	p := k.params(c.op.in[0], c.op.in[2])
+	state[kernel.MixWrite[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2), p)
+	return nil
+}
+
+// mixWriteGrad is dh; its companions are dy and dc, made in the same pass over the stream's
+// gradient. Inputs: that gradient, h, y, c and the addends.
+type mixWriteGrad struct {
+	mixWrite
+	addends mixAddends
+}
+
+func (k mixWriteGrad) String() string { return "GradH of " + k.mixWrite.String() }
+
+func (k mixWriteGrad) signature(in []signature) (signature, error) { return in[0], nil }
+
+func (k mixWriteGrad) differentiable(int) bool { return false }
+
+func (k mixWriteGrad) inPlace(i int) bool { return i == 0 || i == k.addends.h }
+
+func (k mixWriteGrad) diff(*derivative) {}
+
+func (k mixWriteGrad) run(c *call) error {
+	if c.double() {
+		return runMixWriteGrad[float64](k, c)
+	}
+	return runMixWriteGrad[float32](k, c)
+}
+
+func runMixWriteGrad[T kernel.Float](k mixWriteGrad, c *call) error {
+	p := k.params(c.op.in[0], c.op.in[3])
+	dy, addY := companionOut[T](c, 0)
+	dc, addC := companionOut[T](c, 1)
+	run := state[kernel.MixWrite[T]](c)
+	run.Addend, run.AddendC = optional[T](c, k.addends.h), optional[T](c, k.addends.c)
+	run.Backward(c.pool(), out[T](c), dy, dc, in[T](c, 0), in[T](c, 1), in[T](c, 2), in[T](c, 3),
+		addY, addC, p)
+	return nil
+}

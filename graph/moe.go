@@ -1,0 +1,186 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// MoEOptions vary MoE.
+type MoEOptions struct {
+	TopK      int            // experts a token, k
+	ExactGelu bool           // by erf instead of tanh
+	B1        *gorgonia.Node // [E, FF], or nil
+	B2        *gorgonia.Node // [E, D], or nil; both or neither
+}
+
+// MoE is a feed-forward of E experts of which each token uses k (Shazeer et al. 2017,
+// arXiv 1701.06538, section 2; gates as in Mixtral, Jiang et al. 2024, arXiv 2401.04088,
+// section 2.1):
+//
+//	p_t = softmax(u_t router)
+//	c_t = the k experts of the highest p_te, ties going to the lowest index
+//	g_ti = p_ti / sum over j in c_t of p_tj; for k = 1 it is p_ti (Fedus et al. 2021)
+//	y_t = sum over i in c_t of g_ti E_i(u_t),   E_i(u) = gelu(u W1_i + b1_i) W2_i + b2_i
+//
+// u [T, ...F] is read flattened over its last axes, D entries a token; router [D, E], w1
+// [E, D, FF], w2 [E, FF, D], y [T, D]. No assignment is dropped. The choices are constant
+// for the gradient; the weights of an expert without tokens have the gradient 0.
+func (b *Builder) MoE(u, router, w1, w2 *gorgonia.Node, o MoEOptions) MoEOutput {
+	logits := b.Linear(u, router, LinearOptions{}) // [T, E]
+	if logits == nil {
+		return MoEOutput{}
+	}
+	if router.Shape().Dims() != 2 {
+		b.fail(errors.Errorf("graph: MoE: router: want shape [D, E], got %v", router.Shape()))
+		return MoEOutput{}
+	}
+	k := experts{topK: o.TopK, number: router.Shape()[1], gelu: gelu{o.ExactGelu}, biased: o.B1 != nil || o.B2 != nil}
+	gates := b.apply(route{k.topK}, logits) // [T, k]
+	if gates == nil {
+		return MoEOutput{}
+	}
+	r := &routing{b: b, logits: logits, experts: k}
+	r.dispatch = b.follow(dispatch{k.dispatchSize(logits.Shape()[0])}, 0, gates)
+	return MoEOutput{Y: b.experts(k, u, w1, w2, gates, r.dispatch, o), routing: r}
+}
+
+// experts makes y [T, D].
+func (b *Builder) experts(k experts, u, w1, w2, gates, dispatch *gorgonia.Node, o MoEOptions) *gorgonia.Node {
+	inputs := gorgonia.Nodes{u, w1, dispatch}
+	if k.biased {
+		inputs = append(inputs, o.B1)
+	}
+	h := b.apply(expertsHidden{k}, inputs...) // [T*k, FF]
+	if h == nil {
+		return nil
+	}
+	a := b.follow(expertsActivated{activated{k.gelu}}, 0, h) // [T*k, FF]
+	inputs = gorgonia.Nodes{a, w2, dispatch, gates}
+	if k.biased {
+		inputs = append(inputs, o.B2)
+	}
+	rows := b.apply(expertsOut{k}, inputs...) // [T*k, D]
+	if rows == nil {
+		return nil
+	}
+	return b.follow(combined{signature{rows.Dtype(), withTokens(gates.Shape()[0], rows.Shape()[1])}}, 0, rows)
+}
+
+// MoEOutput is what MoE makes. The methods' nodes exist from their first call on; each
+// must then be read by something.
+type MoEOutput struct {
+	Y *gorgonia.Node // [T, D]
+
+	routing *routing // nil after an error
+}
+
+// routing is what the methods of a MoEOutput work on.
+type routing struct {
+	b                        *Builder
+	logits, dispatch         *gorgonia.Node // [T, E] and its choices
+	experts                  experts
+	balance, routerZ, counts *gorgonia.Node // made so far
+}
+
+// Balance is the load-balancing loss (Fedus et al. 2021, arXiv 2101.03961, section 2.2), a
+// scalar:
+//
+//	E * sum over e of f_e P_e,   f_e = assignments of e / (k T),   P_e = mean over t of p_te
+//
+// It is 1 where all experts have the same load; f is constant for the gradient.
+func (m MoEOutput) Balance() *gorgonia.Node {
+	r := m.routing
+	if r == nil {
+		return nil
+	}
+	if r.balance == nil {
+		r.balance = r.b.apply(routerLoss{balance: true, topK: r.experts.topK}, r.logits, r.dispatch)
+	}
+	return r.balance
+}
+
+// RouterZ is the router's z-loss (Zoph et al. 2022, arXiv 2202.08906, section 3.2), a
+// scalar:
+//
+//	mean over t of (log sum over e of exp(logits_te))^2
+func (m MoEOutput) RouterZ() *gorgonia.Node {
+	r := m.routing
+	if r == nil {
+		return nil
+	}
+	if r.routerZ == nil {
+		r.routerZ = r.b.apply(routerLoss{topK: r.experts.topK}, r.logits)
+	}
+	return r.routerZ
+}
+
+// Counts is the number of assignments of each expert, [E] Int32.
+func (m MoEOutput) Counts() *gorgonia.Node {
+	r := m.routing
+	if r == nil {
+		return nil
+	}
+	if r.counts == nil {
+		r.counts = r.b.apply(expertCounts{tokens: r.logits.Shape()[0], experts: r.experts.number, topK: r.experts.topK}, r.dispatch)
+	}
+	return r.counts
+}
+
+// experts is what the kinds of MoE behind the router share.
+type experts struct {
+	topK, number int // k, E
+	gelu         gelu
+	biased       bool
+}
+
+func (k experts) String() string {
+	return fmt.Sprintf("(top=%d, of=%d, exact=%t, biased=%t)", k.topK, k.number, k.gelu.exact, k.biased)
+}
+
+func (k experts) dispatchSize(tokens int) int { return kernel.DispatchSize(tokens, k.topK, k.number) }
+
+// dispatch lays the kernel's Dispatch over input i.
+func (k experts) dispatch(c *call, i int) kernel.Dispatch {
+	return newDispatch(in[int32](c, i), k.topK, k.number)
+}
+
+// newDispatch lays a Dispatch over its node's memory.
+func newDispatch(memory []int32, topK, experts int) kernel.Dispatch {
+	return kernel.NewDispatch(memory, (len(memory)-experts-1)/(3*topK), topK, experts)
+}
+
+// sizes are those of experts with the weights w1, or w2 where second.
+func (k experts) sizes(w signature, second bool) kernel.ExpertSizes {
+	s := kernel.ExpertSizes{Width: w.shape[1], Hidden: w.shape[2], Exact: k.gelu.exact}
+	if second {
+		s.Width, s.Hidden = s.Hidden, s.Width
+	}
+	return s
+}
+
+// check checks what a product of the experts takes, and returns its output [T*k, n]: x, w
+// [E, inputs, n], the dispatch and, as the last input, a bias.
+func (k experts) check(in []signature, what, axes string, rows, inputs int) (signature, error) {
+	floats := []signature{in[0], in[1]}
+	if k.biased {
+		floats = append(floats, in[len(in)-1])
+	}
+	if err := wantFloats(floats); err != nil {
+		return signature{}, err
+	}
+	w := in[1].shape
+	if w.Dims() != 3 || w[0] != k.number || w[1] != inputs {
+		return signature{}, errors.Errorf("%s: want [E, %s] with E = %d experts, as the router has, and %d inputs, got %v", what, axes, k.number, inputs, w)
+	}
+	if k.biased {
+		if bias := in[len(in)-1].shape; bias.Dims() != 2 || bias[0] != k.number || bias[1] != w[2] {
+			return signature{}, errors.Errorf("bias of %s: want shape %v, got %v", what, tensor.Shape{k.number, w[2]}, bias)
+		}
+	}
+	return signature{in[0].dtype, withTokens(rows, w[2])}, nil
+}

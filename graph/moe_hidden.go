@@ -1,0 +1,87 @@
+package graph
+
+import (
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// expertsHidden is the first product of the experts, h_j = u_t(j) W1_e(j) + b1_e(j) for the
+// rows j of the dispatch, [T*k, FF]; it leads expertsActivated. Inputs: u, w1, dispatch and,
+// where biased, b1.
+type expertsHidden struct{ experts }
+
+func (k expertsHidden) String() string { return "ExpertsHidden" + k.experts.String() }
+
+func (k expertsHidden) signature(in []signature) (signature, error) {
+	return k.check(in, "w1", "D, FF", in[0].leading()*k.topK, in[0].width())
+}
+
+func (k expertsHidden) differentiable(i int) bool { return i != 2 }
+
+func (k expertsHidden) diff(d *derivative) {
+	dispatch := d.inputs(2)
+	if d.wanted[0] {
+		rows := d.b.apply(expertsGradU(k), d.grad, d.inputs(1), dispatch)
+		d.set(0, d.b.companion(rows, 0, "GradU of ExpertsHidden", d.op.in[0].shape, nil))
+	}
+	if d.wanted[1] {
+		d.set(1, d.b.apply(expertsGradW{k.experts, d.op.in[1], false}, d.inputs(0), d.grad, dispatch))
+	}
+	if k.biased && d.wanted[3] {
+		d.set(3, d.b.apply(expertsGradBias{k.experts, d.op.in[3], false}, d.grad, dispatch))
+	}
+}
+
+func (k expertsHidden) run(c *call) error {
+	if c.double() {
+		return runExpertsHidden[float64](k, c)
+	}
+	return runExpertsHidden[float32](k, c)
+}
+
+func runExpertsHidden[T kernel.Float](k expertsHidden, c *call) error {
+	a, _ := companionOut[T](c, 0)
+	state[kernel.Experts[T]](c).Hidden(c.pool(), out[T](c), a, in[T](c, 0), in[T](c, 1), optional[T](c, 3),
+		k.dispatch(c, 2), k.sizes(c.op.in[1], false))
+	return nil
+}
+
+// expertsActivated is a = gelu(h), [T*k, FF], made by h's own run. Input: h.
+type expertsActivated struct{ activated }
+
+func (k expertsActivated) diff(d *derivative) {
+	if op := opOf(d.grad); op != nil {
+		if g, ok := op.kind.(expertsGradHidden); ok && g.through {
+			d.set(0, d.grad)
+			return
+		}
+	}
+	k.gelu.diff(d)
+}
+
+// expertsGradU is the gradient of u from each row, [T*k, D]; its companion is their sum, the
+// gradient of u. Inputs: dh, w1, dispatch.
+type expertsGradU struct{ experts }
+
+func (k expertsGradU) String() string { return "GradX of ExpertsHidden" + k.experts.String() }
+
+func (k expertsGradU) signature(in []signature) (signature, error) {
+	return signature{in[0].dtype, withTokens(in[0].leading(), in[1].shape[1])}, nil
+}
+
+func (k expertsGradU) differentiable(int) bool { return false }
+
+func (k expertsGradU) diff(*derivative) {}
+
+func (k expertsGradU) run(c *call) error {
+	if c.double() {
+		return runExpertsGradU[float64](k, c)
+	}
+	return runExpertsGradU[float32](k, c)
+}
+
+func runExpertsGradU[T kernel.Float](k expertsGradU, c *call) error {
+	du, accumulate := companionOut[T](c, 0)
+	state[kernel.Experts[T]](c).GradU(c.pool(), du, out[T](c), in[T](c, 0), in[T](c, 1),
+		k.dispatch(c, 2), k.sizes(c.op.in[1], false), accumulate)
+	return nil
+}

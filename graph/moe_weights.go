@@ -1,0 +1,99 @@
+package graph
+
+import (
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// expertsGradW is the gradient of w1, dW1_e = sum over the rows j of e of u_t(j)^T dh_j, with
+// the inputs u, dh and dispatch; or, where second, that of w2, dW2_e = sum of g_j a_j^T
+// dy_t(j), with the inputs a, dy, dispatch and gates.
+type expertsGradW struct {
+	experts
+	w      signature
+	second bool
+}
+
+func (k expertsGradW) String() string {
+	return "GradW of " + expertsProduct(k.second) + k.experts.String()
+}
+
+// expertsProduct names the experts' first or second product.
+func expertsProduct(second bool) string {
+	if second {
+		return "ExpertsOut"
+	}
+	return "ExpertsHidden"
+}
+
+func (k expertsGradW) signature([]signature) (signature, error) { return k.w, nil }
+
+func (k expertsGradW) differentiable(int) bool { return false }
+
+func (k expertsGradW) diff(*derivative) {}
+
+// flops counts a run: one multiply-add a row and entry of its weight.
+func (k expertsGradW) flops(op *Op) int {
+	rows := op.in[0].leading() // of a; u has one a token
+	if !k.second {
+		rows *= k.topK
+	}
+	return 2 * rows * k.w.width()
+}
+
+func (k expertsGradW) accumulates() bool { return true }
+
+func (k expertsGradW) run(c *call) error {
+	if c.double() {
+		return runExpertsGradW[float64](k, c)
+	}
+	return runExpertsGradW[float32](k, c)
+}
+
+func runExpertsGradW[T kernel.Float](k expertsGradW, c *call) error {
+	run, d, sizes := state[kernel.Experts[T]](c), k.dispatch(c, 2), k.sizes(k.w, k.second)
+	if k.second {
+		run.GradW2(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 3), d, sizes, c.accumulate())
+	} else {
+		run.GradW1(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), d, sizes, c.accumulate())
+	}
+	return nil
+}
+
+// expertsGradBias is the gradient of b1, db1_e = sum over the rows j of e of dh_j, with the
+// inputs dh and dispatch; or, where second, that of b2, db2_e = sum of g_j dy_t(j), with the
+// inputs dy, dispatch and gates.
+type expertsGradBias struct {
+	experts
+	bias   signature
+	second bool
+}
+
+func (k expertsGradBias) String() string {
+	return "GradBias of " + expertsProduct(k.second) + k.experts.String()
+}
+
+func (k expertsGradBias) signature([]signature) (signature, error) { return k.bias, nil }
+
+func (k expertsGradBias) differentiable(int) bool { return false }
+
+func (k expertsGradBias) diff(*derivative) {}
+
+func (k expertsGradBias) accumulates() bool { return true }
+
+func (k expertsGradBias) run(c *call) error {
+	if c.double() {
+		return runExpertsGradBias[float64](k, c)
+	}
+	return runExpertsGradBias[float32](k, c)
+}
+
+func runExpertsGradBias[T kernel.Float](k expertsGradBias, c *call) error {
+	run, d := state[kernel.Experts[T]](c), k.dispatch(c, 1)
+	width := k.bias.shape[1]
+	if k.second {
+		run.GradB2(c.pool(), out[T](c), in[T](c, 0), in[T](c, 2), d, kernel.ExpertSizes{Width: width}, c.accumulate())
+	} else {
+		run.GradB1(c.pool(), out[T](c), in[T](c, 0), d, kernel.ExpertSizes{Hidden: width}, c.accumulate())
+	}
+	return nil
+}

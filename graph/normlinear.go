@@ -1,0 +1,149 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// normLinear is Norm and a narrow Linear in one pass over the rows. Inputs: x, w and,
+// where there is one, the gain.
+type normLinear struct {
+	normKind
+	saved *stats
+}
+
+// NormLinear is a normalisation followed by a product with few columns, as the mixing
+// coefficients of hyper-connections begin (Zhu et al. 2024, arXiv 2409.19606, section
+// 2.3), without the normalised rows in memory:
+//
+//	z = Norm(x) w
+//
+// w [width, K]; x [T, ...] is read as rows of width entries, r of them a token: with x
+// [T, n, D], w [D, K] normalises each of the n streams (z [T, n, K]) and w [n*D, K] all of
+// them jointly (z [T, K]). gain [width], or nil for none. There is no bias. Defaults:
+// LayerNorm, eps 1e-6.
+func (b *Builder) NormLinear(x, gain, w *gorgonia.Node, o NormOptions) *gorgonia.Node {
+	if o.Bias != nil {
+		b.fail(errors.New("graph: NormLinear: bias: want none, got a node: add it to the result"))
+		return nil
+	}
+	if o.Groups > 0 {
+		b.fail(errors.Errorf("graph: NormLinear: groups: want 0, got %d: each row is one", o.Groups))
+		return nil
+	}
+	k := normLinear{o.kind(), &stats{}}
+	if gain == nil {
+		return b.apply(k, x, w)
+	}
+	return b.apply(k, x, w, gain)
+}
+
+func (k normLinear) String() string { return "NormLinear " + k.normKind.String() }
+
+func (k normLinear) signature(in []signature) (signature, error) {
+	if err := wantFloats(in); err != nil {
+		return signature{}, err
+	}
+	x, w := in[0], in[1]
+	if err := wantDims(w, 2, "w", "[width, K]"); err != nil {
+		return signature{}, err
+	}
+	width, columns := w.leading(), w.width()
+	if x.shape.Dims() < 2 || x.width()%width != 0 {
+		return signature{}, errors.Errorf("x: want shape [tokens, ...] with rows of %d entries for w %v, got %v", width, w.shape, x.shape)
+	}
+	if len(in) > 2 && (in[2].shape.Dims() != 1 || in[2].size() != width) {
+		return signature{}, errors.Errorf("gain: want shape (%d) for w %v, got %v", width, w.shape, in[2].shape)
+	}
+	if rows := x.width() / width; rows > 1 {
+		return signature{x.dtype, withTokens(x.leading(), rows, columns)}, nil
+	}
+	return signature{x.dtype, withTokens(x.leading(), columns)}, nil
+}
+
+func (k normLinear) params(x, w signature) kernel.NormLinearParams {
+	return kernel.NormLinearParams{Rows: x.size() / w.leading(), Width: w.leading(), K: w.width(), RMS: k.rms, Eps: k.eps}
+}
+
+func (k normLinear) differentiable(int) bool { return true }
+
+func (k normLinear) diff(d *derivative) {
+	inputs := gorgonia.Nodes{d.grad, d.output(), d.inputs(0), d.inputs(1)}
+	gain := len(d.op.in) > 2
+	if gain {
+		inputs = append(inputs, d.inputs(2))
+	}
+	leader := d.b.applyAbsorbing(d, normLinearGrad{k, gain}, inputs...)
+	d.set(0, leader)
+	if d.wanted[1] {
+		d.set(1, d.b.companion(leader, 0, "GradW of NormLinear", d.op.in[1].shape, nil))
+	}
+	if gain && d.wanted[2] {
+		d.set(2, d.b.companion(leader, 1, "GradGain of NormLinear", d.op.in[2].shape, nil))
+	}
+}
+
+func (k normLinear) run(c *call) error {
+	if c.double() {
+		return runNormLinear[float64](k, c)
+	}
+	return runNormLinear[float32](k, c)
+}
+
+func runNormLinear[T kernel.Float](k normLinear, c *call) error {
+	p := k.params(c.op.in[0], c.op.in[1])
+	mean, rstd := savedRows[T](k.saved, p.Rows)
+	state[kernel.NormLinear[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), optional[T](c, 2), in[T](c, 1), mean, rstd, p)
+	return nil
+}
+
+// normLinearGrad is dx; its companions are dw and dgain. Inputs: dz, z, x, w, the gain
+// where there is one and, where dx is to be added to it, the gradient that x has from
+// elsewhere.
+type normLinearGrad struct {
+	normLinear
+	gain bool
+}
+
+// addend is the input that dx is added to, if it is there.
+func (k normLinearGrad) addend() int {
+	if k.gain {
+		return 5
+	}
+	return 4
+}
+
+func (k normLinearGrad) inPlace(i int) bool { return i == k.addend() }
+
+func (k normLinearGrad) String() string { return "GradX of " + k.normLinear.String() }
+
+func (k normLinearGrad) signature(in []signature) (signature, error) { return in[2], nil }
+
+func (k normLinearGrad) differentiable(int) bool { return false }
+
+func (k normLinearGrad) diff(*derivative) {}
+
+func (k normLinearGrad) run(c *call) error {
+	if c.double() {
+		return runNormLinearGrad[float64](k, c)
+	}
+	return runNormLinearGrad[float32](k, c)
+}
+
+func runNormLinearGrad[T kernel.Float](k normLinearGrad, c *call) error {
+	p := k.params(c.op.in[2], c.op.in[3])
+	mean, rstd := savedRows[T](k.saved, p.Rows)
+	dw, accumulateW := companionOut[T](c, 0)
+	dgain, accumulateGain := companionOut[T](c, 1)
+	var gain []T
+	if k.gain {
+		gain = in[T](c, 4)
+	}
+	run := state[kernel.NormLinear[T]](c)
+	run.Addend = optional[T](c, k.addend())
+	run.Backward(c.pool(), out[T](c), dgain, dw, in[T](c, 0), in[T](c, 1), in[T](c, 2), gain, in[T](c, 3),
+		mean, rstd, accumulateGain, accumulateW, p)
+	return nil
+}

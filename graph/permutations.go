@@ -1,0 +1,80 @@
+package graph
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// permutations makes the coefficients of mHC-lite.
+type permutations struct{ streamGates }
+
+// permutationStreams is the largest number of streams of PermutationCoefficients: five
+// have 120 permutations.
+const permutationStreams = 4
+
+// PermutationCoefficients makes the mixing coefficients of mHC-lite (arXiv 2601.05732) with
+// n streams, 1 to 4:
+//
+//	zt = alpha[group] * z + bias            groups pre [n], post [n], res [n!]
+//	pre = sigmoid(zt_pre),  post = 2 sigmoid(zt_post)
+//	a = softmax(zt_res),  H = sum over r of a_r P_r,  P_r[i, perm_r(i)] = 1
+//	c_i = [ pre_i | H_1i ... H_ni | post_i ]
+//
+// over the permutations in the lexicographic order of (perm(0), ..., perm(n-1)), the
+// identity first. H[i, j] mixes stream j into stream i; c has the transpose. H's rows and
+// columns sum to 1 up to rounding.
+//
+// z [T, 2n + n!], alpha [3] (pre, post, res), bias [2n + n!], c [T, n, n+2].
+func (b *Builder) PermutationCoefficients(z, alpha, bias *gorgonia.Node, n int) *gorgonia.Node {
+	if !b.wantStreams("PermutationCoefficients", n, permutationStreams) {
+		return nil
+	}
+	columns := kernel.PermutationsParams{N: n}.Columns()
+	return b.apply(permutations{streamGates{n, columns}}, z, alpha, bias)
+}
+
+func (k permutations) String() string { return fmt.Sprintf("PermutationCoefficients(n=%d)", k.n) }
+
+func (k permutations) params(z signature) kernel.PermutationsParams {
+	return kernel.PermutationsParams{Tokens: z.leading(), N: k.n}
+}
+
+func (k permutations) diff(d *derivative) { k.gradients(d, permutationsGrad{permutations: k}) }
+
+func (k permutations) run(c *call) error {
+	if c.double() {
+		return runPermutations[float64](k, c)
+	}
+	return runPermutations[float32](k, c)
+}
+
+func runPermutations[T kernel.Float](k permutations, c *call) error {
+	state[kernel.Permutations[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2), k.params(c.op.in[0]))
+	return nil
+}
+
+// permutationsGrad is dz; see streamGatesGrad.
+type permutationsGrad struct {
+	streamGatesGrad
+	permutations permutations
+}
+
+func (k permutationsGrad) String() string { return "GradZ of " + k.permutations.String() }
+
+func (k permutationsGrad) run(c *call) error {
+	if c.double() {
+		return runPermutationsGrad[float64](k, c)
+	}
+	return runPermutationsGrad[float32](k, c)
+}
+
+func runPermutationsGrad[T kernel.Float](k permutationsGrad, c *call) error {
+	dalpha, accumulateAlpha := companionOut[T](c, 0)
+	dbias, accumulateBias := companionOut[T](c, 1)
+	state[kernel.Permutations[T]](c).Backward(c.pool(), out[T](c), dalpha, dbias, in[T](c, 0), in[T](c, 1), in[T](c, 2), in[T](c, 3),
+		accumulateAlpha, accumulateBias, k.permutations.params(c.op.in[1]))
+	return nil
+}

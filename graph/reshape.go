@@ -1,0 +1,60 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// reshape gives a token's features other axes.
+type reshape struct{ features tensor.Shape }
+
+// Reshape gives each token's features the given axes:
+//
+//	x [T, ...] -> [T, axes...]
+//
+// It costs nothing where nothing else reads x later, else a copy.
+func (b *Builder) Reshape(x *gorgonia.Node, axes ...int) *gorgonia.Node {
+	return b.apply(reshape{tensor.Shape(axes).Clone()}, x)
+}
+
+func (k reshape) String() string { return fmt.Sprintf("Reshape %v", k.features) }
+
+func (k reshape) signature(in []signature) (signature, error) {
+	if err := wantFloats(in); err != nil {
+		return signature{}, err
+	}
+	if in[0].shape.Dims() < 2 || product(k.features) != in[0].width() {
+		return signature{}, errors.Errorf("x: want [tokens, ...] of %d entries each for the axes %v, got shape %v", product(k.features), k.features, in[0].shape)
+	}
+	return signature{in[0].dtype, withTokens(in[0].leading(), k.features...)}, nil
+}
+
+func (reshape) differentiable(int) bool { return true }
+
+func (reshape) inPlace(int) bool { return true }
+
+func (reshape) diff(d *derivative) {
+	d.set(0, d.b.apply(reshape{d.op.in[0].shape[1:].Clone()}, d.grad))
+}
+
+func (k reshape) run(c *call) error {
+	if c.double() {
+		return runReshape[float64](c)
+	}
+	return runReshape[float32](c)
+}
+
+func runReshape[T kernel.Float](c *call) error {
+	x, y := in[T](c, 0), out[T](c)
+	if len(y) > 0 && &x[0] != &y[0] {
+		s := state[addState[T]](c)
+		s.inputs = append(s.inputs[:0], x)
+		s.Run(c.pool(), y, s.inputs, false)
+	}
+	return nil
+}

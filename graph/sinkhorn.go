@@ -1,0 +1,87 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// sinkhorn makes the coefficients of mHC.
+type sinkhorn struct {
+	streamGates
+	iterations int
+}
+
+// sinkhornStreams is the largest number of streams of SinkhornCoefficients.
+const sinkhornStreams = 64
+
+// SinkhornCoefficients makes the mixing coefficients of manifold-constrained
+// hyper-connections (mHC, arXiv 2512.24880, section 4.2) with n streams:
+//
+//	zt = alpha[group] * z + bias            groups pre [n], post [n], res [n, n]
+//	pre = sigmoid(zt_pre),  post = 2 sigmoid(zt_post),  H = Sinkhorn(zt_res)
+//	c_i = [ pre_i | H_1i ... H_ni | post_i ]
+//
+// H[i, j] mixes stream j into stream i; c has the transpose. Sinkhorn is exp(zt_res - max),
+// then iterations times its columns (sums over i) divided by their sums, and then its rows:
+// the sums of H's rows are exact, those of its columns as far as it has converged.
+//
+// z [T, 2n + n*n], alpha [3] (pre, post, res), bias [2n + n*n], c [T, n, n+2].
+func (b *Builder) SinkhornCoefficients(z, alpha, bias *gorgonia.Node, n, iterations int) *gorgonia.Node {
+	if !b.wantStreams("SinkhornCoefficients", n, sinkhornStreams) {
+		return nil
+	}
+	if iterations < 1 {
+		b.fail(errors.Errorf("graph: SinkhornCoefficients: iterations: want at least 1, got %d", iterations))
+		return nil
+	}
+	return b.apply(sinkhorn{streamGates{n, n*n + 2*n}, iterations}, z, alpha, bias)
+}
+
+func (k sinkhorn) String() string {
+	return fmt.Sprintf("SinkhornCoefficients(n=%d, iterations=%d)", k.n, k.iterations)
+}
+
+func (k sinkhorn) params(z signature) kernel.SinkhornParams {
+	return kernel.SinkhornParams{Tokens: z.leading(), N: k.n, Iterations: k.iterations}
+}
+
+func (k sinkhorn) diff(d *derivative) { k.gradients(d, sinkhornGrad{sinkhorn: k}) }
+
+func (k sinkhorn) run(c *call) error {
+	if c.double() {
+		return runSinkhorn[float64](k, c)
+	}
+	return runSinkhorn[float32](k, c)
+}
+
+func runSinkhorn[T kernel.Float](k sinkhorn, c *call) error {
+	state[kernel.Sinkhorn[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2), k.params(c.op.in[0]))
+	return nil
+}
+
+// sinkhornGrad is dz; see streamGatesGrad.
+type sinkhornGrad struct {
+	streamGatesGrad
+	sinkhorn sinkhorn
+}
+
+func (k sinkhornGrad) String() string { return "GradZ of " + k.sinkhorn.String() }
+
+func (k sinkhornGrad) run(c *call) error {
+	if c.double() {
+		return runSinkhornGrad[float64](k, c)
+	}
+	return runSinkhornGrad[float32](k, c)
+}
+
+func runSinkhornGrad[T kernel.Float](k sinkhornGrad, c *call) error {
+	dalpha, accumulateAlpha := companionOut[T](c, 0)
+	dbias, accumulateBias := companionOut[T](c, 1)
+	state[kernel.Sinkhorn[T]](c).Backward(c.pool(), out[T](c), dalpha, dbias, in[T](c, 0), in[T](c, 1), in[T](c, 2), in[T](c, 3),
+		accumulateAlpha, accumulateBias, k.sinkhorn.params(c.op.in[1]))
+	return nil
+}

@@ -1,0 +1,57 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+)
+
+// streamGates is what SinkhornCoefficients and PermutationCoefficients share: from z
+// [tokens, columns], alpha [3] and bias [columns] they make c [tokens, n, n+2].
+type streamGates struct{ n, columns int }
+
+func (k streamGates) signature(in []signature) (signature, error) {
+	if err := wantFloats(in); err != nil {
+		return signature{}, err
+	}
+	z, alpha, bias := in[0], in[1], in[2]
+	if z.shape.Dims() != 2 || z.width() != k.columns {
+		return signature{}, errors.Errorf("z: want shape [tokens, %d] for %d streams, got %v", k.columns, k.n, z.shape)
+	}
+	if alpha.shape.Dims() != 1 || alpha.size() != 3 {
+		return signature{}, errors.Errorf("alpha: want shape (3), of pre, post and res, got %v", alpha.shape)
+	}
+	if bias.shape.Dims() != 1 || bias.size() != k.columns {
+		return signature{}, errors.Errorf("bias: want shape (%d) for %d streams, got %v", k.columns, k.n, bias.shape)
+	}
+	return signature{z.dtype, withTokens(z.leading(), k.n, k.n+2)}, nil
+}
+
+func (k streamGates) differentiable(int) bool { return true }
+
+// gradients makes the leader, of kind grad, and its companions.
+func (k streamGates) gradients(d *derivative, grad kind) {
+	leader := d.b.apply(grad, d.grad, d.inputs(0), d.inputs(1), d.inputs(2))
+	d.set(0, leader)
+	for i, what := range []string{"GradAlpha", "GradBias"} {
+		if d.wanted[1+i] {
+			d.set(1+i, d.b.companion(leader, i, what+" of "+plainKind(d.op.kind), d.op.in[1+i].shape, nil))
+		}
+	}
+}
+
+// streamGatesGrad is what the gradients dz share. Inputs: dc, z, alpha, bias; companions:
+// dalpha, dbias.
+type streamGatesGrad struct{}
+
+func (streamGatesGrad) signature(in []signature) (signature, error) { return in[1], nil }
+
+func (streamGatesGrad) differentiable(int) bool { return false }
+
+func (streamGatesGrad) diff(*derivative) {}
+
+// wantStreams checks the number of streams of an op before its sizes are made of it.
+func (b *Builder) wantStreams(op string, n, most int) bool {
+	if b.err == nil && (n < 1 || n > most) {
+		b.fail(errors.Errorf("graph: %s: n: want 1 to %d streams, got %d", op, most, n))
+	}
+	return b.err == nil
+}

@@ -1,0 +1,104 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// tanhGates makes the coefficients of dynamic hyper-connections. Inputs: z, static, scale.
+type tanhGates struct{ tau float64 }
+
+// TanhCoefficients makes the mixing coefficients of dynamic hyper-connections (Zhu et al.
+// 2024, arXiv 2409.19606, section 2.3) and of virtual width networks:
+//
+//	c = static + scale * tanh(tau z)
+//
+// z and c [T, n, K], static [n, K]. scale is [n, K], an entry for each coefficient, or [2]:
+// scale[0] for the first K-1 columns, of the read and the carry, scale[1] for the last, of
+// the write. tau > 0.
+func (b *Builder) TanhCoefficients(z, static, scale *gorgonia.Node, tau float64) *gorgonia.Node {
+	if !(tau > 0) {
+		b.fail(errors.Errorf("graph: TanhCoefficients: tau: want a positive number, got %g", tau))
+		return nil
+	}
+	return b.apply(tanhGates{tau}, z, static, scale)
+}
+
+func (k tanhGates) String() string { return fmt.Sprintf("TanhCoefficients(tau=%g)", k.tau) }
+
+func (k tanhGates) signature(in []signature) (signature, error) {
+	if err := wantFloats(in); err != nil {
+		return signature{}, err
+	}
+	z, static, scale := in[0].shape, in[1].shape, in[2].shape
+	if err := wantDims(in[0], 3, "z", "[tokens, n, K]"); err != nil {
+		return signature{}, err
+	}
+	if !static.Eq(z[1:]) {
+		return signature{}, errors.Errorf("static: want shape %v for z %v, got %v", z[1:], z, static)
+	}
+	if !scale.Eq(static) && !(scale.Dims() == 1 && scale[0] == 2) {
+		return signature{}, errors.Errorf("scale: want shape %v or (2) for z %v, got %v", z[1:], z, scale)
+	}
+	return in[0], nil
+}
+
+func (k tanhGates) params(z, scale signature) kernel.TanhGatesParams {
+	return kernel.TanhGatesParams{Tokens: z.shape[0], N: z.shape[1], K: z.shape[2], Pair: scale.shape.Dims() == 1, Tau: k.tau}
+}
+
+func (k tanhGates) differentiable(int) bool { return true }
+
+func (k tanhGates) inPlace(i int) bool { return i == 0 }
+
+func (k tanhGates) diff(d *derivative) {
+	leader := d.b.apply(tanhGatesGrad{k}, d.grad, d.inputs(0), d.inputs(2))
+	d.set(0, leader)
+	for i, what := range []string{"GradStatic", "GradScale"} {
+		if d.wanted[1+i] {
+			d.set(1+i, d.b.companion(leader, i, what+" of TanhCoefficients", d.op.in[1+i].shape, nil))
+		}
+	}
+}
+
+func (k tanhGates) run(c *call) error {
+	if c.double() {
+		return runTanhGates[float64](k, c)
+	}
+	return runTanhGates[float32](k, c)
+}
+
+func runTanhGates[T kernel.Float](k tanhGates, c *call) error {
+	state[kernel.TanhGates[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2), k.params(c.op.in[0], c.op.in[2]))
+	return nil
+}
+
+// tanhGatesGrad is dz; its companions are dstatic and dscale. Inputs: dc, z, scale.
+type tanhGatesGrad struct{ tanhGates }
+
+func (k tanhGatesGrad) String() string { return "GradZ of " + k.tanhGates.String() }
+
+func (k tanhGatesGrad) signature(in []signature) (signature, error) { return in[1], nil }
+
+func (k tanhGatesGrad) differentiable(int) bool { return false }
+
+func (k tanhGatesGrad) diff(*derivative) {}
+
+func (k tanhGatesGrad) run(c *call) error {
+	if c.double() {
+		return runTanhGatesGrad[float64](k, c)
+	}
+	return runTanhGatesGrad[float32](k, c)
+}
+
+func runTanhGatesGrad[T kernel.Float](k tanhGatesGrad, c *call) error {
+	dstatic, accumulateStatic := companionOut[T](c, 0)
+	dscale, accumulateScale := companionOut[T](c, 1)
+	state[kernel.TanhGates[T]](c).Backward(c.pool(), out[T](c), dstatic, dscale, in[T](c, 0), in[T](c, 1), in[T](c, 2),
+		accumulateStatic, accumulateScale, k.params(c.op.in[1], c.op.in[2]))
+	return nil
+}

@@ -1,0 +1,156 @@
+package layers_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+)
+
+const (
+	moeTokens, moeIn, moeHidden, moeExperts = 5, 6, 4, 3
+)
+
+// moeGates are the gates [T, E] of the k experts of the highest probability, 0 elsewhere,
+// and the probabilities.
+func moeGates(logits []float64, k int) (gates, p []float64) {
+	gates, p = make([]float64, len(logits)), make([]float64, len(logits))
+	for t := 0; t < len(logits); t += moeExperts {
+		var z float64
+		for _, l := range logits[t : t+moeExperts] {
+			z += math.Exp(l)
+		}
+		var chosen float64
+		for e, l := range logits[t : t+moeExperts] {
+			p[t+e] = math.Exp(l) / z
+			higher := 0
+			for _, other := range logits[t : t+moeExperts] {
+				if other > l {
+					higher++
+				}
+			}
+			if higher < k {
+				gates[t+e] = p[t+e]
+				chosen += p[t+e]
+			}
+		}
+		for e := range moeExperts {
+			if k > 1 {
+				gates[t+e] /= chosen
+			}
+		}
+	}
+	return gates, p
+}
+
+// TestMoE compares with each expert as a feed-forward by itself; u may have several axes.
+func TestMoE(t *testing.T) {
+	gelu := func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x/math.Sqrt2)) }
+	for _, c := range []layers.MoEConfig{{TopK: 1}, {TopK: 2, Bias: true}, {TopK: 3, Writes: true}} {
+		c.In, c.Hidden, c.Experts, c.ExactGelu = moeIn, moeHidden, moeExperts, true
+		e := compile(t, graph.Hooks{"ff.in": nil, "ff.out": nil}, func(b *graph.Builder) *gorgonia.Node {
+			return layers.NewMoE(b, "ff", c, layers.Init{Std: 1}).Forward(b.Input("u", tensor.Float64, moeTokens, 2, 3))
+		})
+		u := noise(3, moeTokens*moeIn)
+		gates, _ := moeGates(product(u, e.param("ff.router"), moeIn, moeExperts), c.TopK)
+		want := make([]float64, len(u))
+		for i := range moeExperts {
+			size := moeIn * moeHidden
+			h := product(u, e.param("ff.w1")[i*size:(i+1)*size], moeIn, moeHidden)
+			if c.Bias {
+				added(h, e.param("ff.w1_bias")[i*moeHidden:(i+1)*moeHidden])
+			}
+			for j := range h {
+				h[j] = gelu(h[j])
+			}
+			y := product(h, e.param("ff.w2")[i*size:(i+1)*size], moeHidden, moeIn)
+			if c.Bias {
+				added(y, e.param("ff.w2_bias")[i*moeIn:(i+1)*moeIn])
+			}
+			for j := range y {
+				want[j] += gates[j/moeIn*moeExperts+i] * y[j]
+			}
+		}
+		got := e.on(map[string][]float64{"u": u})
+		require.InDeltaSlice(t, want, got, 20*tolerance, "%+v", c)
+		hooked, err := e.Hooked("ff.out")
+		require.NoError(t, err)
+		require.Equal(t, got, graph.Float64s(hooked))
+	}
+}
+
+// TestMoEAccessors: the auxiliary losses and counts of the last Forward.
+func TestMoEAccessors(t *testing.T) {
+	const k = 2
+	var balance, z, counts *gorgonia.Node
+	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{DType: tensor.Float64, Threads: 1}}, func(b *graph.Builder) (graph.Roots, error) {
+		m := layers.NewMoE(b, "ff", layers.MoEConfig{In: moeIn, Hidden: moeHidden, Experts: moeExperts, TopK: k}, layers.Init{Std: 1})
+		assert.Nil(t, m.Balance(), "before Forward")
+		assert.Nil(t, m.RouterZ())
+		assert.Nil(t, m.Counts())
+		y := m.Forward(b.Input("u", tensor.Float64, moeTokens, moeIn))
+		balance, z, counts = m.Balance(), m.RouterZ(), m.Counts()
+		assert.Same(t, counts, m.Counts(), "one node, however often it is asked for")
+		return graph.Roots{Outputs: gorgonia.Nodes{y, balance, z, counts}}, b.Err()
+	})
+	require.NoError(t, err)
+	defer p.Close()
+	u, router := noise(3, moeTokens*moeIn), noise(4, moeIn*moeExperts)
+	require.NoError(t, graph.SetFloat64s(p.Input("u"), u))
+	require.NoError(t, graph.SetFloat64s(p.Store().Param("ff.router").Value, router))
+	require.NoError(t, p.Run(graph.RunOptions{}))
+
+	logits := product(u, router, moeIn, moeExperts)
+	gates, probabilities := moeGates(logits, k)
+	var wantBalance, wantZ float64
+	wantCounts := make([]int32, moeExperts)
+	for e := range moeExperts {
+		var mean float64
+		for t := range moeTokens {
+			mean += probabilities[t*moeExperts+e] / moeTokens
+			if gates[t*moeExperts+e] > 0 {
+				wantCounts[e]++
+			}
+		}
+		wantBalance += moeExperts * mean * float64(wantCounts[e]) / (k * moeTokens)
+	}
+	for t := range moeTokens {
+		logZ := logits[t*moeExperts] - math.Log(probabilities[t*moeExperts])
+		wantZ += logZ * logZ / moeTokens
+	}
+	assert.Equal(t, wantCounts, counts.Value().Data())
+	for want, n := range map[float64]*gorgonia.Node{wantBalance: balance, wantZ: z} {
+		got, err := graph.Scalar(n)
+		require.NoError(t, err)
+		assert.InDelta(t, want, got, 1e-12)
+	}
+}
+
+// TestMoEParameters: names, shapes and how they start; each expert as a FeedForward does.
+func TestMoEParameters(t *testing.T) {
+	b := graph.On(gorgonia.NewGraph(), graph.Options{})
+	init := layers.Init{Std: 2, Embedding: 0.1, Layers: 2}
+	layers.NewMoE(b, "hidden", layers.MoEConfig{In: 16, Hidden: 25, Experts: 3, TopK: 2, Ratio1: 2, Ratio2: 3}, init)
+	layers.NewMoE(b, "written", layers.MoEConfig{In: 16, Hidden: 25, Experts: 3, TopK: 2, Bias: true, Writes: true}, init)
+	require.NoError(t, b.Err())
+	var got []graph.ParamSpec
+	for _, p := range b.Store().Params() {
+		got = append(got, p.ParamSpec)
+	}
+	assert.Equal(t, []graph.ParamSpec{
+		{Name: "hidden.router", Shape: []int{16, 3}, Init: graph.Normal(0.02), Decay: true, WidthRatio: 2},
+		{Name: "hidden.w1", Shape: []int{3, 16, 25}, Init: graph.Normal(0.5), Decay: true, WidthRatio: 2},
+		{Name: "hidden.w2", Shape: []int{3, 25, 16}, Init: graph.Normal(0.4), Decay: true, WidthRatio: 3},
+		{Name: "written.router", Shape: []int{16, 3}, Init: graph.Normal(0.02), Decay: true},
+		{Name: "written.w1", Shape: []int{3, 16, 25}, Init: graph.Normal(0.5), Decay: true},
+		{Name: "written.w2", Shape: []int{3, 25, 16}, Init: graph.Normal(0.2), Decay: true},
+		{Name: "written.w1_bias", Shape: []int{3, 25}},
+		{Name: "written.w2_bias", Shape: []int{3, 16}},
+	}, got)
+}

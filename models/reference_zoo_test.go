@@ -1,0 +1,187 @@
+package models_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/models"
+)
+
+// vectorSizes are the fields that the paper-form configs of vector blocks share.
+type vectorSizes struct {
+	Vocab, Seq, Layers, D, Heads, FF int
+	N, M, Iterations, Inner          int
+	Experts                          int
+	TopK                             int `json:"top_k"`
+	Balance                          float64
+	Dynamic                          bool
+	Inverse                          bool `json:"inverse_layer_scaling"`
+	Eps                              float64
+	Gelu, Norm                       string
+	ZLoss                            float64 `json:"z_loss"`
+}
+
+// config is the model of vectors on the given stream.
+func (c vectorSizes) config(stream string) models.Config {
+	return models.Config{Stream: stream, Layers: c.Layers, DModel: c.D, Heads: c.Heads, FF: c.FF, Vocab: c.Vocab, Seq: c.Seq,
+		InverseLayerScaling: c.Inverse, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu, ZLoss: c.ZLoss}
+}
+
+// readSizes reads a folder's config and links the tensors that all vector blocks have.
+func readSizes(t *testing.T, r *reference, stream string) vectorSizes {
+	var c vectorSizes
+	require.NoError(t, json.Unmarshal(r.expected.Config, &c))
+	r.config = c.config(stream)
+	r.weights = append(r.weights, same("embedding", c.D, 1), same("positions", c.D, 1), same("norm", 1), same("unembedding", c.Vocab, 1))
+	for l := range c.Layers {
+		a, f := site(l, "attention"), site(l, "feedforward")
+		r.weights = append(r.weights, same(a+"norm", 1), same(a+"o", c.D, 1), same(f+"norm", 1), same(f+"w1", c.FF, 1), same(f+"w2", c.D, 1))
+		for i, name := range []string{"q", "k", "v"} {
+			r.weights = append(r.weights, link{theirs: a + name, ours: a + "qkv", base: i * c.D, strides: []int{3 * c.D, 1}})
+		}
+	}
+	return c
+}
+
+// site is the prefix of a site's tensors.
+func site(layer int, kind string) string { return fmt.Sprintf("blocks.%d.%s.", layer, kind) }
+
+// sites calls f with the prefix of every site of two a block.
+func sites(layers int, f func(prefix string)) {
+	for l := range layers {
+		f(site(l, "attention"))
+		f(site(l, "feedforward"))
+	}
+}
+
+// replace puts links in the place of those of the same names.
+func (r *reference) replace(links ...link) {
+	for _, l := range links {
+		r.remove(l.theirs)
+	}
+	r.weights = append(r.weights, links...)
+}
+
+func (r *reference) remove(names ...string) {
+	kept := r.weights[:0]
+	for _, l := range r.weights {
+		drop := false
+		for _, name := range names {
+			drop = drop || l.theirs == name
+		}
+		if !drop {
+			kept = append(kept, l)
+		}
+	}
+	r.weights = kept
+}
+
+// readTransformer is the paper form of the transformer.
+func readTransformer(t *testing.T, r *reference) { readSizes(t, r, models.StreamVector) }
+
+// readHyper links A_m | A_r | B^T, and W_m | W_r | W_b, to columns of one tensor each.
+func readHyper(t *testing.T, r *reference) {
+	c := readSizes(t, r, models.StreamHyper)
+	r.config.N, r.config.Dynamic = c.N, c.Dynamic
+	k := c.N + 2
+	sites(c.Layers, func(prefix string) {
+		h := prefix + "hyper."
+		packed := func(theirs, ours string, base int, strides ...int) link {
+			return link{theirs: h + theirs, ours: h + ours, base: base, strides: strides}
+		}
+		r.weights = append(r.weights, packed("A_m", "static", 0, k, 1), packed("A_r", "static", 1, k, 1), packed("B", "static", 1+c.N, 1, k))
+		if c.Dynamic {
+			r.weights = append(r.weights, same(h+"norm", 1), packed("s_a", "scale", 0, 1), packed("s_b", "scale", 1, 1),
+				packed("W_m", "w", 0, k, 1), packed("W_r", "w", 1, k, 1), packed("W_b", "w", 1+c.N, k, 1))
+		}
+	})
+}
+
+// readMHC is mHC and mHC-lite, whose tensors lie as ours.
+func readMHC(t *testing.T, r *reference) {
+	stream, mixing := models.StreamMHC, 0
+	if r.expected.Kind == "mhc-lite" {
+		stream = models.StreamMHCLite
+	}
+	c := readSizes(t, r, stream)
+	r.config.N, r.config.SinkhornIterations = c.N, c.Iterations
+	mixing = c.N * c.N
+	if stream == models.StreamMHCLite {
+		mixing = 1
+		for i := range c.N {
+			mixing *= i + 1
+		}
+	}
+	sites(c.Layers, func(prefix string) {
+		m := prefix + "mhc."
+		r.weights = append(r.weights, same(m+"phi", 2*c.N+mixing, 1), same(m+"alpha", 1), same(m+"b", 1))
+	})
+}
+
+// readVWN links W_a | W_b to columns of one tensor.
+func readVWN(t *testing.T, r *reference) {
+	c := readSizes(t, r, models.StreamVWN)
+	r.config.N, r.config.M = c.N, c.M
+	d, k := c.D/c.M, 2*c.M+c.N
+	r.replace(same("embedding", c.N*d, 1), same("positions", c.N*d, 1), same("reduce", c.D, 1))
+	if c.N%c.M == 0 {
+		r.weights = append(r.weights, same("group_norm", c.D, 1))
+	}
+	sites(c.Layers, func(prefix string) {
+		v := prefix + "vwn."
+		r.weights = append(r.weights, same(v+"norm", 1), same(v+"static", k, 1), same(v+"scale", k, 1),
+			link{theirs: v + "W_a", ours: v + "w", strides: []int{k, 1}},
+			link{theirs: v + "W_b", ours: v + "w", base: c.M + c.N, strides: []int{k, 1}})
+	})
+}
+
+// readHighway links W1 | W2 of the units to columns of one tensor.
+func readHighway(t *testing.T, r *reference) {
+	c := readSizes(t, r, models.StreamHighway)
+	sites(c.Layers, func(prefix string) {
+		for i, name := range []string{"sdu.w1", "sdu.w2"} {
+			r.weights = append(r.weights, link{theirs: prefix + name, ours: prefix + "sdu", base: i * c.D, strides: []int{2 * c.D, 1}})
+		}
+	})
+}
+
+// readHieragg has an aggregate, whose norm is the last one.
+func readHieragg(t *testing.T, r *reference) {
+	c := readSizes(t, r, models.StreamHierAgg)
+	r.config.Inner = c.Inner
+	r.remove("norm")
+	r.weights = append(r.weights, same("aggregate.w1", c.Inner, 1), same("aggregate.w2", c.D, 1), same("aggregate.norm", 1))
+}
+
+// readDWLSTM has cells in the place of norms and feed-forwards.
+func readDWLSTM(t *testing.T, r *reference) {
+	c := readSizes(t, r, models.StreamDWLSTM)
+	r.config.FF = 0
+	for l := range c.Layers {
+		f, cell := site(l, "feedforward"), site(l, "lstm")
+		r.remove(site(l, "attention")+"norm", f+"norm", f+"w1", f+"w2")
+		for _, gate := range []string{"input.", "forget.", "output."} {
+			r.weights = append(r.weights, same(cell+gate+"w", c.D, 1), same(cell+gate+"norm", 1), same(cell+gate+"bias", 1))
+		}
+		r.weights = append(r.weights, same(cell+"hidden.w1", 4*c.D, 1), same(cell+"hidden.norm", 1), same(cell+"hidden.w2", c.D, 1))
+	}
+}
+
+// readMoE has experts in the place of each feed-forward, stacked in one tensor of ours.
+func readMoE(t *testing.T, r *reference) {
+	c := readSizes(t, r, models.StreamVector)
+	r.config.Experts, r.config.TopK, r.config.BalanceLoss = c.Experts, c.TopK, c.Balance
+	for l := range c.Layers {
+		f := site(l, "feedforward")
+		r.remove(f+"w1", f+"w2")
+		r.weights = append(r.weights, same(f+"router", c.Experts, 1))
+		for e := range c.Experts {
+			theirs := fmt.Sprintf("%s%d.", f, e)
+			r.weights = append(r.weights, link{theirs: theirs + "w1", ours: f + "w1", base: e * c.D * c.FF, strides: []int{c.FF, 1}},
+				link{theirs: theirs + "w2", ours: f + "w2", base: e * c.D * c.FF, strides: []int{c.D, 1}})
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package stream
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+)
+
+// DWLSTMConfig describes a depth-wise LSTM stream.
+type DWLSTMConfig struct {
+	VectorConfig
+	Inner      int     // width of the candidate's hidden layer, usually 4D
+	InnerRatio float64 // muP: Inner over its base
+	ExactGelu  bool    // by erf instead of tanh
+}
+
+// DWLSTM is the stream of a transformer whose depth is an LSTM's time (Xu et al. 2024,
+// LREC-COLING, "Rewiring the Transformer with depth-wise LSTMs"): block by block a cell
+// takes what attention finds, in place of residual connections and of the feed-forward,
+//
+//	a = W_O MHA(h);  s = [a; h]
+//	i, f, o = sigmoid(Norm(s W) gain + bias), each with its own W [2D, D], gain and bias
+//	g = gelu(Norm(s W1) gain) W2
+//	c <- f o c + i o g;  h <- o o c
+//	h_0 = c_0 = E[token] + P[position];  features = Norm(h)
+//
+// Attention reads h as it is. Where the paper leaves the cell open (the norms, the width
+// of g, nothing squashed) it is our reading, of the size that the RMT paper prints. The
+// forget gate's bias starts at 1, the others' at 0. Dropout is on g, so that the cell
+// forgets nothing by it (Semeniuta et al. 2016).
+type DWLSTM struct {
+	tables
+	c     DWLSTMConfig
+	cells []depthCell
+	norm  *layers.Norm
+}
+
+// depthCell is one block's parameters.
+type depthCell struct {
+	attention             heads
+	input, forget, output gate
+	w1, w2, b2            *gorgonia.Node // [2D, Inner], [Inner, D], [D] or nil
+	norm                  *layers.Norm   // over Inner
+}
+
+// gate is what one gate is before its sigmoid.
+type gate struct{ w, gain, bias *gorgonia.Node } // [2D, D], [D], [D]
+
+// DWLSTMState is the stream: h and the cells' state c, both [T, D].
+type DWLSTMState struct{ H, C *gorgonia.Node }
+
+// Nodes returns h and c.
+func (s DWLSTMState) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.H, s.C} }
+
+// NewDWLSTM makes the parameters of a depth-wise LSTM stream.
+func NewDWLSTM(b *graph.Builder, c DWLSTMConfig) *DWLSTM {
+	d := &DWLSTM{tables: newTables(b, c.VectorConfig), c: c}
+	for l := range c.Layers {
+		d.cells = append(d.cells, d.newCell(l))
+	}
+	d.norm = layers.NewNorm(b, "norm", c.Norm, c.D)
+	return d
+}
+
+// newCell makes a block's parameters. None of its products is added to the stream as it
+// is: all start as hidden weights.
+func (d *DWLSTM) newCell(block int) depthCell {
+	c, name := d.c, lstmName(block)
+	cell := depthCell{
+		attention: newBareHeads(d.b, c.VectorConfig, d.Sites(block)[0].Name(), c.Init.Hidden),
+		input:     d.newGate(name+".input", 0), forget: d.newGate(name+".forget", 1), output: d.newGate(name+".output", 0),
+		w1:   d.b.Param(c.Init.Hidden(name+".hidden.w1", 2*c.D, c.WidthRatio, 2*c.D, c.Inner)),
+		norm: layers.NewNorm(d.b, name+".hidden.norm", c.Norm, c.Inner),
+		w2:   d.b.Param(c.Init.Hidden(name+".hidden.w2", c.Inner, c.InnerRatio, c.Inner, c.D)),
+	}
+	if c.Bias {
+		cell.b2 = d.b.Param(layers.Zero(name+".hidden.w2_bias", c.D))
+	}
+	return cell
+}
+
+// lstmName is the prefix of a block's gates, "blocks.3.lstm".
+func lstmName(block int) string { return fmt.Sprintf("blocks.%d.lstm", block) }
+
+func (d *DWLSTM) newGate(name string, bias float64) gate {
+	return gate{
+		w:    d.b.Param(d.c.Init.Hidden(name+".w", 2*d.c.D, d.c.WidthRatio, 2*d.c.D, d.c.D)),
+		gain: d.b.Param(layers.Gain(name+".norm", d.c.D)),
+		bias: d.b.Param(graph.ParamSpec{Name: name + ".bias", Shape: []int{d.c.D}, Init: graph.Initializer{Offset: bias}}),
+	}
+}
+
+// Embed looks the tokens up and adds their positions: the first h and the first c.
+func (d *DWLSTM) Embed(t Tokens) State {
+	h := d.embed(t) // [T, D]
+	return DWLSTMState{H: h, C: h}
+}
+
+// Sites is attention alone: the cell stands in the feed-forward's place.
+func (d *DWLSTM) Sites(block int) []Site { return []Site{{block, Attention, block}} }
+
+// ReadHeads is W_QKV; heads are contiguous columns.
+func (d *DWLSTM) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
+	return d.cells[at.Block].attention.read(s.(DWLSTMState).H), nil // [T, 3W]
+}
+
+// WriteHeads is a step of the cell on W_O o.
+func (d *DWLSTM) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
+	cell, state, name := d.cells[at.Block], s.(DWLSTMState), lstmName(at.Block)
+	a := d.b.Hook(at.Name()+".write", cell.attention.write(o)) // [T, D]
+	x := d.b.Concat(a, state.H)                                // [T, 2D]
+	g := d.b.Hook(name+".candidate", d.candidate(cell, x))
+	c, h := d.b.LSTMCell(state.C, graph.LSTMGates{
+		Input: d.open(cell.input, x), Forget: d.open(cell.forget, x), Output: d.open(cell.output, x),
+		Candidate: d.b.Dropout(g, d.c.Dropout)})
+	return DWLSTMState{H: d.b.Hook(at.Name()+".stream", h), C: d.b.Hook(name+".cell", c)}
+}
+
+// open is a gate before its sigmoid: [T, 2D] -> [T, D].
+func (d *DWLSTM) open(g gate, x *gorgonia.Node) *gorgonia.Node {
+	return d.b.Norm(d.b.Linear(x, g.w, graph.LinearOptions{}), g.gain,
+		graph.NormOptions{RMS: d.c.Norm.RMS, Eps: d.c.Norm.Eps, Bias: g.bias})
+}
+
+// candidate is g: [T, 2D] -> [T, D].
+func (d *DWLSTM) candidate(cell depthCell, x *gorgonia.Node) *gorgonia.Node {
+	hidden := cell.norm.Forward(d.b.Linear(x, cell.w1, graph.LinearOptions{})) // [T, Inner]
+	return d.b.Linear(d.b.Gelu(hidden, d.c.ExactGelu), cell.w2, graph.LinearOptions{Bias: cell.b2})
+}
+
+// ReadFeatures fails: there is no feed-forward site.
+func (d *DWLSTM) ReadFeatures(_ State, at Site) (*gorgonia.Node, Link) {
+	d.noFeatures(at)
+	return nil, nil
+}
+
+// WriteFeatures fails: there is no feed-forward site.
+func (d *DWLSTM) WriteFeatures(s State, at Site, _ Link, _ *gorgonia.Node) State {
+	d.noFeatures(at)
+	return s
+}
+
+func (d *DWLSTM) noFeatures(at Site) {
+	d.b.Fail(errors.Errorf("stream: dwlstm: %s: want a site that Sites lists, attention alone, got a feed-forward's", at.Name()))
+}
+
+// EndBlock does nothing.
+func (d *DWLSTM) EndBlock(s State, _ int) State { return s }
+
+// Features is the final norm of h.
+func (d *DWLSTM) Features(s State) *gorgonia.Node { return d.norm.Forward(s.(DWLSTMState).H) }

@@ -1,0 +1,48 @@
+package stream
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+)
+
+// heads are the projections around one attention: Norm and W_QKV in, W_O out.
+type heads struct {
+	b                   *graph.Builder
+	norm                *layers.Norm   // nil: the stream goes in as it is
+	qkv, qkvBias        *gorgonia.Node // [D, 3W], W = heads*headDim
+	output, outputsBias *gorgonia.Node // [W, D]
+}
+
+// newHeads makes projections whose output is added to the stream.
+func newHeads(b *graph.Builder, c VectorConfig, name string) heads {
+	norm := layers.NewNorm(b, name+".norm", c.Norm, c.D)
+	h := newBareHeads(b, c, name, c.Init.Output)
+	h.norm = norm
+	return h
+}
+
+// newBareHeads makes projections without a norm; outputInit says how W_O starts.
+func newBareHeads(b *graph.Builder, c VectorConfig, name string, outputInit func(string, int, float64, ...int) graph.ParamSpec) heads {
+	h := heads{
+		b:      b,
+		qkv:    b.Param(c.Init.Hidden(name+".qkv", c.D, c.WidthRatio, c.D, 3*c.HeadsWidth)),
+		output: b.Param(outputInit(name+".o", c.HeadsWidth, c.HeadsRatio, c.HeadsWidth, c.D)),
+	}
+	if c.Bias {
+		h.qkvBias = b.Param(layers.Zero(name+".qkv_bias", 3*c.HeadsWidth))
+		h.outputsBias = b.Param(layers.Zero(name+".o_bias", c.D))
+	}
+	return h
+}
+
+// read is W_QKV u: [T, D] -> [T, 3W]; heads are contiguous columns.
+func (h heads) read(u *gorgonia.Node) *gorgonia.Node {
+	return h.b.Linear(u, h.qkv, graph.LinearOptions{Bias: h.qkvBias})
+}
+
+// write is W_O o: [T, H, Dh] -> [T, D].
+func (h heads) write(o *gorgonia.Node) *gorgonia.Node {
+	return h.b.Linear(o, h.output, graph.LinearOptions{Bias: h.outputsBias})
+}

@@ -1,0 +1,87 @@
+package stream
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+)
+
+// Highway is the residual stream of the Highway Transformer (Chai et al. 2020, ACL): a
+// vector stream whose sublayers have a self-dependency unit beside them, which gates the
+// normalised input xn with itself,
+//
+//	h <- h + F(xn) + SDU(xn);  SDU(x) = sigmoid(W1 x) o (W2 x);  xn = Norm(h)
+//
+// W1 and W2 are one parameter, "blocks.3.attention.sdu" [D, 2D], side by side. W2 starts
+// as small as what else is added to the stream. The gate is the paper's default, the
+// sigmoid.
+type Highway struct {
+	*Vector
+	units []unit // by Site.Index
+}
+
+// unit is one site's self-dependency unit.
+type unit struct {
+	w    *gorgonia.Node // [D, 2D]: W1 and W2
+	bias *gorgonia.Node // [2D], or nil
+}
+
+// HighwayLink is the normalised input of a sublayer, xn [T, D].
+type HighwayLink struct{ Normal *gorgonia.Node }
+
+// NewHighway makes the parameters of a highway stream: those of a vector stream and the
+// units'.
+func NewHighway(b *graph.Builder, c VectorConfig) *Highway {
+	h := &Highway{Vector: NewVector(b, c)}
+	for l := range c.Layers {
+		for _, site := range twoSites(l) {
+			h.units = append(h.units, newUnit(b, c, site.Name()+".sdu"))
+		}
+	}
+	return h
+}
+
+func newUnit(b *graph.Builder, c VectorConfig, name string) unit {
+	w := c.Init.Hidden(name, c.D, c.WidthRatio, c.D, 2*c.D)
+	w.Init.Second = c.Init.Output(name, c.D, c.WidthRatio).Init.Std
+	u := unit{w: b.Param(w)}
+	if c.Bias {
+		u.bias = b.Param(layers.Zero(name+"_bias", 2*c.D))
+	}
+	return u
+}
+
+// ReadHeads is Norm, then W_QKV; the link is what Norm gives.
+func (h *Highway) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
+	a := h.attention[at.Block]
+	normal := a.norm.Forward(s.(VectorState).H) // [T, D]
+	return a.read(normal), HighwayLink{normal}  // [T, 3W]
+}
+
+// WriteHeads adds W_O o and the unit's output.
+func (h *Highway) WriteHeads(s State, at Site, link Link, o *gorgonia.Node) State {
+	return h.addGated(s, at, link, h.attention[at.Block].write(o))
+}
+
+// ReadFeatures is Norm, which is also the link.
+func (h *Highway) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
+	normal := h.features[at.Block].Forward(s.(VectorState).H) // [T, D]
+	return normal, HighwayLink{normal}
+}
+
+// WriteFeatures adds y and the unit's output.
+func (h *Highway) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) State {
+	return h.addGated(s, at, link, y)
+}
+
+// addGated adds y and the unit's output to the stream, in one pass unless their sum loses
+// entries or somebody looks at it.
+func (h *Highway) addGated(s State, at Site, link Link, y *gorgonia.Node) State {
+	u, x, write := h.units[at.Index], s.(VectorState).H, at.Name()+".write"
+	packed := h.b.Linear(link.(HighwayLink).Normal, u.w, graph.LinearOptions{Bias: u.bias}) // [T, 2D]
+	if h.b.Hooked(write) || h.b.Training() && h.c.Dropout > 0 {
+		return h.add(s, at, h.b.GLU(packed, y))
+	}
+	return VectorState{h.b.Hook(at.Name()+".stream", h.b.GLU(packed, x, y))} // [T, D]
+}

@@ -1,0 +1,71 @@
+package stream
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+)
+
+// HyperConfig describes a stream with hyper-connections.
+type HyperConfig struct {
+	VectorConfig
+	N       int  // rows, the expansion rate
+	Dynamic bool // coefficients depend on the stream
+}
+
+// Hyper is a stream with hyper-connections (Zhu et al. 2024, arXiv 2409.19606): n rows
+// H [n, D] that start as copies of the embedding; each site reads a mixture and writes to
+// every row, and the rows are mixed (eq. 2),
+//
+//	u = A_m^T H;   H <- B^T F(u) + A_r^T H;   features = Norm(sum of rows)
+//
+// Static: A_m [n, 1], A_r [n, n] and B [1, n] are parameters. Dynamic (eq. 10-13): with Hn
+// the rows, each normalised,
+//
+//	A_m += s_a tanh(Hn W_m);   A_r += s_a tanh(Hn W_r);   B += s_b tanh(Hn W_b)^T
+//
+// At first B = 1, A_m is the row (site mod n), A_r = I, W = 0 and s = 0.01: the function is
+// that of a vector stream, up to the last norm's eps. A_m, A_r and B do not decay. What
+// the paper says about scaling output weights by sqrt(n) is left out: it gives no
+// direction.
+//
+// Parameters of a site: "hyper.static" [n, n+2], columns A_m | A_r | B^T; dynamic also
+// "hyper.norm" [D], "hyper.w" [D, n+2], columns W_m | W_r | W_b, and "hyper.scale" [2].
+type Hyper struct{ copied }
+
+// NewHyper makes the parameters of a stream with hyper-connections.
+func NewHyper(b *graph.Builder, c HyperConfig) *Hyper {
+	return &Hyper{newCopied(b, c.VectorConfig, c.N, func(at Site) mixer {
+		name, p := at.Name()+".hyper", packing{c.N, 1}
+		static := b.Param(constant(name+".static", p.values(
+			func(i, _ int) float64 { return same(i == at.Index%c.N) },
+			func(i, k int) float64 { return same(i == k) },
+			func(_, _ int) float64 { return 1 }), c.N, p.columns()))
+		if !c.Dynamic {
+			return parameter{static}
+		}
+		return tanhMixer{b: b, static: static, norm: graph.NormOptions{RMS: c.Norm.RMS, Eps: c.Norm.Eps}, tau: 1,
+			gain:  b.Param(layers.Gain(name+".norm", c.D)),
+			w:     b.Param(decaying(name+".w", c.D, p.columns())),
+			scale: b.Param(constant(name+".scale", []float64{0.01, 0.01}, 2))}
+	})}
+}
+
+// parameter is a mixer whose coefficients are parameters.
+type parameter struct{ node *gorgonia.Node }
+
+func (p parameter) coefficients(*gorgonia.Node) *gorgonia.Node { return p.node }
+
+// tanhMixer is a mixer of static + scale o tanh(tau Norm(h) w), row by row.
+type tanhMixer struct {
+	b                      *graph.Builder
+	static, gain, w, scale *gorgonia.Node
+	norm                   graph.NormOptions
+	tau                    float64
+}
+
+func (m tanhMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
+	z := m.b.NormLinear(h, m.gain, m.w, m.norm) // [T, n, 2m+n]
+	return m.b.TanhCoefficients(z, m.static, m.scale, m.tau)
+}

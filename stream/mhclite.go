@@ -1,0 +1,51 @@
+package stream
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+)
+
+// MHCLiteConfig describes a stream with mHC-lite.
+type MHCLiteConfig struct {
+	VectorConfig
+	N int // rows, at most 4
+}
+
+// MHCLite is MHC with the rows' mixing a mixture of permutations, doubly stochastic
+// without iterations (arXiv 2601.05732): with P_r the n! permutation matrices in
+// lexicographic order, the identity first,
+//
+//	a = softmax(alpha_res (x_n phi_res) + b_res);   H_res = sum_r a_r P_r
+//
+// b_res starts at 0 for the identity and -8 for the others. Parameters of a site: "mhc.phi"
+// [n*D, 2n+n!], "mhc.alpha" [3], "mhc.b" [2n+n!].
+type MHCLite struct{ copied }
+
+// NewMHCLite makes the parameters of a stream with mHC-lite.
+func NewMHCLite(b *graph.Builder, c MHCLiteConfig) *MHCLite {
+	res := make([]float64, factorial(c.N))
+	for r := range res {
+		res[r] = -8 * same(r > 0)
+	}
+	return &MHCLite{newCopied(b, c.VectorConfig, c.N, func(at Site) mixer {
+		return permutationMixer{newProjection(b, c.VectorConfig, c.N, at, res), c.N}
+	})}
+}
+
+func factorial(n int) int {
+	product := 1
+	for i := 2; i <= n; i++ {
+		product *= i
+	}
+	return product
+}
+
+type permutationMixer struct {
+	projection
+	n int
+}
+
+func (m permutationMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
+	return m.b.PermutationCoefficients(m.of(h), m.alpha, m.c, m.n)
+}

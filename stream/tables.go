@@ -1,0 +1,45 @@
+package stream
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+)
+
+// tables are the way into a stream of one vector a token: E[token] + P[position].
+type tables struct {
+	b         *graph.Builder
+	embedding *layers.Embedding
+	positions *layers.Embedding // nil: none
+	dropout   float64
+}
+
+// newTables makes tables of rows of the given axes, by default D.
+func newTables(b *graph.Builder, c VectorConfig, row ...int) tables {
+	if len(row) == 0 {
+		row = []int{c.D}
+	}
+	t := tables{b: b, dropout: c.Dropout, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, row...)}
+	if c.Positions > 0 {
+		t.positions = layers.NewEmbedding(b, "positions", c.Init, 1, c.Positions, row...)
+	}
+	return t
+}
+
+// embed looks the tokens up and adds their positions: [T, D].
+func (t tables) embed(in Tokens) *gorgonia.Node {
+	return t.b.Hook("embedding.out", t.lookUp(in))
+}
+
+// lookUp is embed for a stream that makes more of it.
+func (t tables) lookUp(in Tokens) *gorgonia.Node {
+	h := t.embedding.Forward(in.IDs) // [T, D]
+	if t.positions != nil {
+		h = t.b.Add(h, t.positions.Forward(in.Positions))
+	}
+	return t.b.Dropout(h, t.dropout)
+}
+
+// Table is E [V, D].
+func (t tables) Table() *gorgonia.Node { return t.embedding.Table() }

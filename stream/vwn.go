@@ -1,0 +1,92 @@
+package stream
+
+import (
+	"math"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+)
+
+// VWNConfig describes a virtual width network.
+type VWNConfig struct {
+	VectorConfig
+	N, M   int  // slots a token, and those that a sublayer reads: d = D/M
+	Expand bool // embed D entries and multiply by W_expand, instead of embedding n*d
+}
+
+// VWN is the stream of virtual width networks (ByteDance 2025, generalised
+// hyper-connections): n slots H [n, d] of d = D/m entries, r = n/m times as wide as what
+// sublayers work on. With Hn the slots, each normalised by RMSNorm,
+//
+//	[A_down | A_carry | B'] = static + S o tanh(Hn [W_a | W_b] / sqrt(d))
+//	u = A_down^T H;   H <- B' F(u) + A_carry^T H
+//	features = Norm(GroupNorm(H) W_reduce)
+//
+// with u's m slots side by side, D entries. GroupNorm normalises each run of D entries of
+// the n*d for itself; without a whole number of runs there is none. At first W = 0, S = 1,
+// A_down = [I; 0], A_carry = I and B'[i, j] = 1 where j = i mod m.
+//
+// Parameters of a site: "vwn.norm" [d], "vwn.w" [d, 2m+n], "vwn.static" and "vwn.scale"
+// [n, 2m+n]; of the model: the embedding and the positions [.., n, d], or [.., D] and "expand"
+// [D, n*d], "group_norm" [r, D], "reduce" [n*d, D].
+type VWN struct {
+	multi
+	tables
+	n, d              int
+	expand            *gorgonia.Node // [D, n*d], or nil
+	groupNorm, reduce *gorgonia.Node // [r, D] or nil; [n*d, D]
+	norm              *layers.Norm
+}
+
+// NewVWN makes the parameters of a virtual width network.
+func NewVWN(b *graph.Builder, c VWNConfig) *VWN {
+	v := &VWN{n: c.N, d: c.D / c.M}
+	wide := c.N * v.d
+	if c.Expand {
+		v.tables = newTables(b, c.VectorConfig)
+		v.expand = b.Param(c.Init.Hidden("expand", c.D, c.WidthRatio, c.D, wide))
+	} else {
+		v.tables = newTables(b, c.VectorConfig, c.N, v.d)
+	}
+	v.multi = newMulti(b, c.VectorConfig, c.M, func(at Site) mixer { return newVWNMixer(b, c, at) })
+	if c.N%c.M == 0 {
+		v.groupNorm = b.Param(layers.Gain("group_norm", c.N/c.M, c.D))
+	}
+	v.reduce = b.Param(c.Init.Hidden("reduce", wide, c.WidthRatio, wide, c.D))
+	v.norm = layers.NewNorm(b, "norm", c.Norm, c.D)
+	return v
+}
+
+func newVWNMixer(b *graph.Builder, c VWNConfig, at Site) mixer {
+	name, p, d := at.Name()+".vwn", packing{c.N, c.M}, c.D/c.M
+	ones := func(_, _ int) float64 { return 1 }
+	return tanhMixer{b: b, norm: graph.NormOptions{RMS: true, Eps: c.Norm.Eps}, tau: 1 / math.Sqrt(float64(d)),
+		gain: b.Param(layers.Gain(name+".norm", d)),
+		w:    b.Param(decaying(name+".w", d, p.columns())),
+		static: b.Param(constant(name+".static", p.values(
+			func(i, j int) float64 { return same(i == j) },
+			func(i, k int) float64 { return same(i == k) },
+			func(j, i int) float64 { return same(j == i%c.M) }), c.N, p.columns())),
+		scale: b.Param(constant(name+".scale", p.values(ones, ones, ones), c.N, p.columns())),
+	}
+}
+
+// Embed looks the tokens up in n slots.
+func (v *VWN) Embed(t Tokens) State {
+	b, h := v.multi.b, v.lookUp(t) // [T, n, d], or [T, D]
+	if v.expand != nil {
+		h = b.Reshape(b.Linear(h, v.expand, graph.LinearOptions{}), v.n, v.d) // [T, n, d]
+	}
+	return MultiState{b.Hook("embedding.out", h)}
+}
+
+// Features reduces the slots to D entries.
+func (v *VWN) Features(state State) *gorgonia.Node {
+	b, h := v.multi.b, state.(MultiState).H // [T, n, d]
+	if v.groupNorm != nil {
+		h = b.Norm(h, v.groupNorm, graph.NormOptions{Eps: v.c.Norm.Eps, Groups: v.groupNorm.Shape()[0]}) // [T, n, d]
+	}
+	return v.norm.Forward(b.Linear(h, v.reduce, graph.LinearOptions{})) // [T, D]
+}
