@@ -249,7 +249,9 @@ func TestTanhErrors(t *testing.T) {
 		return b.Err()
 	}
 	require.NoError(t, in([]int{5, 2, 3}, []int{2, 3}, []int{2}, 1))
-	requireLine(t, in([]int{5, 6}, []int{6}, []int{6}, 1), "z: want shape [tokens, n, K], got (5, 6)")
+	require.NoError(t, in([]int{5, 6}, []int{1, 6}, []int{1, 6}, 1), "one row")
+	requireLine(t, in([]int{5}, []int{1, 6}, []int{6}, 1), "z: want [tokens, n, K] or [tokens, K], got shape (5)")
+	requireLine(t, in([]int{5, 6}, []int{2, 3}, []int{2}, 1), "static: want shape (1, 6) for z (5, 6), got (2, 3)")
 	requireLine(t, in([]int{5, 2, 3}, []int{3, 2}, []int{2}, 1), "static: want shape (2, 3) for z (5, 2, 3), got (3, 2)")
 	requireLine(t, in([]int{5, 2, 3}, []int{2, 3}, []int{3}, 1), "scale: want shape (2, 3) or (2) for z (5, 2, 3), got (3)")
 	requireLine(t, in([]int{5, 2, 3}, []int{2, 3}, []int{2}, 0), "tau: want a positive number, got 0")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph/kernel"
 )
@@ -17,7 +18,7 @@ type tanhGates struct{ tau float64 }
 //
 //	c = static + scale * tanh(tau z)
 //
-// z and c [T, n, K], static [n, K]. scale is [n, K], an entry for each coefficient, or [2]:
+// z [T, n, K], or [T, K] with n = 1; static [n, K], c [T, n, K]. scale is [n, K], an entry for each coefficient, or [2]:
 // scale[0] for the first K-1 columns, of the read and the carry, scale[1] for the last, of
 // the write. tau > 0.
 func (b *Builder) TanhCoefficients(z, static, scale *gorgonia.Node, tau float64) *gorgonia.Node {
@@ -35,20 +36,30 @@ func (k tanhGates) signature(in []signature) (signature, error) {
 		return signature{}, err
 	}
 	z, static, scale := in[0].shape, in[1].shape, in[2].shape
-	if err := wantDims(in[0], 3, "z", "[tokens, n, K]"); err != nil {
-		return signature{}, err
+	if z.Dims() != 2 && z.Dims() != 3 {
+		return signature{}, errors.Errorf("z: want [tokens, n, K] or [tokens, K], got shape %v", z)
 	}
-	if !static.Eq(z[1:]) {
-		return signature{}, errors.Errorf("static: want shape %v for z %v, got %v", z[1:], z, static)
+	rows := rowsAndColumns(z)
+	if !static.Eq(rows) {
+		return signature{}, errors.Errorf("static: want shape %v for z %v, got %v", rows, z, static)
 	}
 	if !scale.Eq(static) && !(scale.Dims() == 1 && scale[0] == 2) {
-		return signature{}, errors.Errorf("scale: want shape %v or (2) for z %v, got %v", z[1:], z, scale)
+		return signature{}, errors.Errorf("scale: want shape %v or (2) for z %v, got %v", rows, z, scale)
 	}
-	return in[0], nil
+	return signature{in[0].dtype, withTokens(z[0], rows...)}, nil
+}
+
+// rowsAndColumns is [n, K] of z [T, n, K], or of [T, K] with one row.
+func rowsAndColumns(z tensor.Shape) tensor.Shape {
+	if z.Dims() == 2 {
+		return tensor.Shape{1, z[1]}
+	}
+	return z[1:].Clone()
 }
 
 func (k tanhGates) params(z, scale signature) kernel.TanhGatesParams {
-	return kernel.TanhGatesParams{Tokens: z.shape[0], N: z.shape[1], K: z.shape[2], Pair: scale.shape.Dims() == 1, Tau: k.tau}
+	last := z.shape[z.shape.Dims()-1]
+	return kernel.TanhGatesParams{Tokens: z.shape[0], N: z.width() / last, K: last, Pair: scale.shape.Dims() == 1, Tau: k.tau}
 }
 
 func (k tanhGates) differentiable(int) bool { return true }

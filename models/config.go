@@ -58,6 +58,7 @@ type Config struct {
 	SinkhornIterations int  `yaml:"sinkhorn_iterations" json:"sinkhorn_iterations,omitempty"` // mhc: default 20
 	ExpandEmbedding    bool `yaml:"expand_embedding" json:"expand_embedding,omitempty"`       // vwn: embed d_model entries and multiply by W_expand
 	Inner              int  `yaml:"inner" json:"inner,omitempty"`                             // hieragg: the aggregate's hidden width, default d_model
+	SeparateAggregates bool `yaml:"separate_aggregates" json:"separate_aggregates,omitempty"` // hieragg: one each pair of blocks, instead of one for all
 
 	Experts int `yaml:"experts" json:"experts,omitempty"` // mixture-of-experts feed-forwards of ff each; 0: dense
 	TopK    int `yaml:"top_k" json:"top_k,omitempty"`     // experts a token goes to; default 2, or 1 of one
@@ -225,7 +226,7 @@ func (c Config) SameModel(other Config) error {
 		{"norm", a.Norm, b.Norm}, {"norm_eps", a.NormEps, b.NormEps}, {"gelu", a.Gelu, b.Gelu}, {"rope_base", a.RopeBase, b.RopeBase},
 		{"inverse_layer_scaling", a.InverseLayerScaling, b.InverseLayerScaling},
 		{"n", a.N, b.N}, {"m", a.M, b.M}, {"dynamic", a.Dynamic, b.Dynamic}, {"sinkhorn_iterations", a.SinkhornIterations, b.SinkhornIterations},
-		{"expand_embedding", a.ExpandEmbedding, b.ExpandEmbedding}, {"inner", a.Inner, b.Inner}, {"experts", a.Experts, b.Experts}, {"top_k", a.TopK, b.TopK},
+		{"expand_embedding", a.ExpandEmbedding, b.ExpandEmbedding}, {"inner", a.Inner, b.Inner}, {"separate_aggregates", a.SeparateAggregates, b.SeparateAggregates}, {"experts", a.Experts, b.Experts}, {"top_k", a.TopK, b.TopK},
 		{"mup: scale of the embedding", a.ratios().input, b.ratios().input}, {"mup: scale of the logits", a.logitScale(), b.logitScale()},
 		{"mup: scale of q.k", a.attentionScale(0), b.attentionScale(0)},
 	} {

@@ -92,17 +92,22 @@ func (c Config) streamCost() costs {
 }
 
 // aggregateCost is hierarchical aggregation's: one set of parameters, used by each pair of
-// blocks, whose norm is the last one.
+// blocks, or one each, of which the first has two inputs instead of three. The last one's
+// norm is the final norm.
 func (c Config) aggregateCost() costs {
-	d := c.DModel
-	once := linearCost(3*d, c.Inner, c.Bias).plus(linearCost(c.Inner, d, c.Bias)).plus(c.normCost(d))
-	pairs := c.Layers / 2
-	return costs{
-		parameters: once.parameters,
-		flops:      pairs * once.flops,
-		// A pair keeps [x; y; z], the sigmoid and the sum before the norm; h at each site.
-		activations: pairs*(4*d+c.Inner) + 2*c.Layers*d,
+	d, pairs := c.DModel, c.Layers/2
+	node := func(inputs int) costs {
+		n := linearCost(inputs*d, c.Inner, c.Bias).plus(linearCost(c.Inner, d, c.Bias)).plus(c.normCost(d))
+		n.activations = (inputs+1)*d + c.Inner // the joined inputs, the sigmoid, the sum before the norm
+		return n
 	}
+	total := node(3).times(pairs)
+	if c.SeparateAggregates {
+		total = node(2).plus(node(3).times(pairs - 1))
+	} else {
+		total.parameters = node(3).parameters
+	}
+	return total.plus(kept(d).times(2 * c.Layers)) // h at each site
 }
 
 // cellCost is a block of the depth-wise LSTM: three gates and the candidate.

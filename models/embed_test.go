@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -25,6 +26,23 @@ func TestStockTraining(t *testing.T) {
 		t.Run(name+"/loss/rmsprop", func(t *testing.T) { trainStock(t, c, ownLoss, gorgonia.NewRMSPropSolver(gorgonia.WithLearnRate(0.01))) })
 		t.Run(name+"/stock-head", func(t *testing.T) { trainStock(t, c, stockHead, gorgonia.NewAdamSolver(gorgonia.WithLearnRate(0.01))) })
 	}
+}
+
+// TestStockTrainingZoo trains every other stream and a mixture of experts in the same way,
+// under a head of stock nodes.
+func TestStockTrainingZoo(t *testing.T) {
+	for i, c := range zooBases() {
+		c.Init, c.TieEmbeddings = models.InitLeCun, true
+		if c.Stream == models.StreamVWN {
+			c.ExpandEmbedding = true // a tied table is as wide as d_model
+		}
+		t.Run(fmt.Sprintf("%s/%d", c.Stream, i), func(t *testing.T) {
+			trainStock(t, c, stockHead, gorgonia.NewAdamSolver(gorgonia.WithLearnRate(0.01)))
+		})
+	}
+	moe := zooBases()[9]
+	moe.Init, moe.BalanceLoss, moe.RouterZLoss = models.InitLeCun, 0.01, 1e-3
+	t.Run("losses of experts", func(t *testing.T) { trainStock(t, moe, ownLoss, gorgonia.NewAdamSolver(gorgonia.WithLearnRate(0.01))) })
 }
 
 // headOf makes a loss from features [T, ...F] and the nodes that it learns.

@@ -17,7 +17,7 @@ func zooPresets() []Preset {
 		{"rmt-134m-lecun", leCun(rmt(12, 32, 64, 12, 3072)), 134.2, noteLeCun},
 		{"highway-191m", on162m(StreamHighway, Config{}), 191, noteHighway},
 		{"hieragg-165m", on162m(StreamHierAgg, Config{}), 165, noteHierAgg},
-		{"hieragg-dou", on162m(StreamHierAgg, Config{Inner: 4 * 768}), 0, ""},
+		{"hieragg-dou", on162m(StreamHierAgg, Config{Inner: 4 * 768, SeparateAggregates: true}), 0, ""},
 		{"dwlstm-233m", on162m(StreamDWLSTM, Config{}), 233, noteDWLSTM},
 		{"hyper-static-162m", on162m(StreamHyper, Config{N: 4}), 0, ""},
 		{"hyper-dynamic-162m", on162m(StreamHyper, Config{N: 4, Dynamic: true}), 0, ""},
@@ -60,6 +60,7 @@ func on162m(stream string, own Config) Config {
 // zoo puts a transformer on another stream, with that stream's own fields.
 func zoo(c Config, stream string, own Config) Config {
 	c.Stream, c.N, c.M, c.Dynamic, c.Inner, c.Experts, c.TopK = stream, own.N, own.M, own.Dynamic, own.Inner, own.Experts, own.TopK
+	c.SeparateAggregates = own.SeparateAggregates
 	if own.FF > 0 {
 		c.FF = own.FF
 	}

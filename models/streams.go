@@ -21,7 +21,7 @@ func newStream(b *graph.Builder, c Config) stream.Stream {
 	case StreamHighway:
 		return stream.NewHighway(b, c.vector())
 	case StreamHierAgg:
-		return stream.NewHieragg(b, stream.HieraggConfig{VectorConfig: c.vector(), Inner: c.Inner, InnerRatio: 1})
+		return stream.NewHieragg(b, stream.HieraggConfig{VectorConfig: c.vector(), Inner: c.Inner, InnerRatio: 1, Separate: c.SeparateAggregates})
 	case StreamDWLSTM:
 		return stream.NewDWLSTM(b, stream.DWLSTMConfig{VectorConfig: c.vector(), Inner: lstmInner * c.DModel, InnerRatio: 1, ExactGelu: c.Gelu == GeluExact})
 	default: // StreamMatrix: Validate lets no other name through

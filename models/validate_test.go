@@ -2,7 +2,9 @@ package models_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"sort"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +13,16 @@ import (
 
 	"github.com/residua-go/residua/models"
 )
+
+// presetNames are the names of all presets, sorted.
+func presetNames() []string {
+	var names []string
+	for _, p := range models.Presets() {
+		names = append(names, p.Name)
+	}
+	sort.Strings(names)
+	return names
+}
 
 // refusal is a config that no model can be built with.
 type refusal struct {
@@ -22,7 +34,7 @@ func badShapes() []refusal {
 	return []refusal{
 		{"stream", "want one of [matrix vector hyper mhc mhc-lite vwn highway hieragg dwlstm], got nothing: name a stream or a preset", models.Config{}},
 		{"stream", `want one of [matrix vector hyper mhc mhc-lite vwn highway hieragg dwlstm], got "tensor"`, models.Config{Stream: "tensor"}},
-		{"preset", `want one of [quickstart quickstart-transformer rmt-134m rmt-206m rmt-305m rmt-46m transformer-162m transformer-264m transformer-405m transformer-49m], got "rmt"`, models.Config{Preset: "rmt"}},
+		{"preset", fmt.Sprintf("want one of %v, got %q", presetNames(), "rmt"), models.Config{Preset: "rmt"}},
 		{"layers", "want >= 1, got 0", tinyMatrix(func(c *models.Config) { c.Layers = 0 })},
 		{"dk", "want >= 1, got -1", tinyMatrix(func(c *models.Config) { c.Dk = -1 })},
 		{"dv", "want >= 1, got 0", tinyMatrix(func(c *models.Config) { c.Dv = 0 })},
@@ -105,7 +117,7 @@ func badMuP() []refusal {
 
 // TestValidateRefuses: each bad config has one field and message, and New refuses it.
 func TestValidateRefuses(t *testing.T) {
-	for _, refusals := range [][]refusal{badShapes(), badChoices(), badNumbers(), badMuP()} {
+	for _, refusals := range [][]refusal{badShapes(), badChoices(), badNumbers(), badMuP(), badZoo(), badExperts()} {
 		for _, r := range refusals {
 			err := r.bad.Validate()
 			var field *models.FieldError
@@ -114,6 +126,7 @@ func TestValidateRefuses(t *testing.T) {
 				assert.Equal(t, r.problem, field.Problem, r.field)
 				assert.EqualError(t, err, "model."+r.field+": "+r.problem)
 			}
+			assert.NotContains(t, r.problem, "\n", "%s: one line", r.field)
 			_, built := models.New(gorgonia.NewGraph(), r.bad)
 			assert.Equal(t, err, built, "%s: New says the same", r.field)
 		}

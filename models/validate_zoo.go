@@ -1,7 +1,10 @@
 package models
 
-// maxLiteStreams is the largest n whose n! permutations are mixed.
-const maxLiteStreams = 4
+// The largest n of mHC, and of mHC-lite, which mixes n! permutations.
+const (
+	maxMHCStreams  = 64
+	maxLiteStreams = 4
+)
 
 // checkStreams looks at what only some streams have.
 func (c Config) checkStreams() error {
@@ -26,7 +29,7 @@ func (c Config) checkStreams() error {
 	for _, f := range []struct {
 		field, stream string
 		set           bool
-	}{{"dynamic", StreamHyper, c.Dynamic}, {"expand_embedding", StreamVWN, c.ExpandEmbedding}} {
+	}{{"dynamic", StreamHyper, c.Dynamic}, {"expand_embedding", StreamVWN, c.ExpandEmbedding}, {"separate_aggregates", StreamHierAgg, c.SeparateAggregates}} {
 		if f.set && c.Stream != f.stream {
 			return fieldError(f.field, "want nothing for the %s stream: it belongs to %s", c.Stream, f.stream)
 		}
@@ -37,6 +40,8 @@ func (c Config) checkStreams() error {
 // checkShapes looks at how the sizes of one stream fit together.
 func (c Config) checkShapes() error {
 	switch {
+	case c.Stream == StreamMHC && c.N > maxMHCStreams:
+		return fieldError("n", "want 1 to %d for the %s stream, got %d", maxMHCStreams, c.Stream, c.N)
 	case c.Stream == StreamMHCLite && c.N > maxLiteStreams:
 		return fieldError("n", "want 1 to %d for the %s stream, which mixes n! permutations, got %d: take the %s stream", maxLiteStreams, c.Stream, c.N, StreamMHC)
 	case c.Stream == StreamVWN && c.DModel%c.M != 0:
@@ -45,7 +50,7 @@ func (c Config) checkShapes() error {
 		return fieldError("n", "want at least m %d, the slots that a sublayer reads, got %d", c.M, c.N)
 	case c.Stream == StreamHierAgg && c.Layers%2 != 0:
 		return fieldError("layers", "want an even number for the %s stream, which aggregates pairs of blocks, got %d", c.Stream, c.Layers)
-	case c.TieEmbeddings && c.Stream == StreamVWN && !c.ExpandEmbedding:
+	case c.TieEmbeddings && c.embeddingWidth() != c.Width():
 		return fieldError("tie_embeddings", "want expand_embedding with it for the %s stream, whose embedding is wider than d_model", c.Stream)
 	}
 	return nil
@@ -58,6 +63,10 @@ func (c Config) checkExperts() error {
 		return fieldError("experts", "want >= 1, or 0 for a dense feed-forward, got %d", c.Experts)
 	case c.Experts == 0 && c.TopK != 0:
 		return fieldError("top_k", "want nothing without experts, got %d: set model.experts or remove it", c.TopK)
+	case c.Experts == 0 && c.BalanceLoss != 0:
+		return fieldError("balance_loss", "want nothing without experts, got %g: set model.experts or remove it", c.BalanceLoss)
+	case c.Experts == 0 && c.RouterZLoss != 0:
+		return fieldError("router_z_loss", "want nothing without experts, got %g: set model.experts or remove it", c.RouterZLoss)
 	case c.Experts > 0 && c.Stream == StreamDWLSTM:
 		return fieldError("experts", "want nothing for the %s stream, which has no feed-forward sublayer, got %d", c.Stream, c.Experts)
 	case c.Experts > 0 && (c.TopK < 1 || c.TopK > c.Experts):

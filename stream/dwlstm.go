@@ -153,3 +153,24 @@ func (d *DWLSTM) EndBlock(s State, _ int) State { return s }
 
 // Features is the final norm of h.
 func (d *DWLSTM) Features(s State) *gorgonia.Node { return d.norm.Forward(s.(DWLSTMState).H) }
+
+// Form is the cell's, with c for h: c' = f o c + i o g, of gates that are factors of D
+// entries. Their norms have a gain of 1 at first.
+func (d *DWLSTM) Form(at Site) Form {
+	cell := d.cells[at.Block]
+	opened := func(g gate, start string) Coefficient {
+		return Coefficient{Choice: Dependent, Constraint: WithinOne, Rows: d.c.D, Columns: d.c.D, Axes: "D x D", Diagonal: true,
+			Parameters: nodeNames(g.w, g.gain, g.bias), Start: Start{Text: start}}
+	}
+	return Form{
+		Site: at.Name(),
+		Res:  opened(cell.forget, "sigmoid(1 + Norm(..))"),
+		Down: fixed(1, "1 x 1"),
+		Up:   opened(cell.input, "sigmoid(Norm(..))"),
+		Beyond: []Term{
+			{Text: "A_res and B_up are the cell's, c' = f o c + i o g; the stream is h' = o o c', gated again", Parameters: nodeNames(cell.output.w, cell.output.gain, cell.output.bias)},
+			{Text: "F is g, made of attention's output and of h: the cell stands in the feed-forward's place", Parameters: nodeNames(cell.w1, cell.w2, cell.b2)},
+		},
+		Source: "Xu et al. 2024, LREC-COLING (depth-wise LSTM)",
+	}
+}

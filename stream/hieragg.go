@@ -15,6 +15,7 @@ type HieraggConfig struct {
 	VectorConfig         // Layers is a multiple of HieraggGroup
 	Inner        int     // width of the aggregate's hidden layer
 	InnerRatio   float64 // muP: Inner over its base
+	Separate     bool    // an aggregate for each group, the first one's without z
 }
 
 // HieraggGroup is the number of blocks between two aggregates.
@@ -28,12 +29,21 @@ const HieraggGroup = 2
 //	h <- AGG(x, y, z) = Norm(sigmoid([x; y; z] W1) W2 + x + y + z)
 //
 // All groups share one aggregate, "aggregate.w1" [3D, Inner], "aggregate.w2" [Inner, D]
-// and "aggregate.norm". The last one's norm is the final norm. W2 starts small, as the
+// and "aggregate.norm". With Separate each has its own, "blocks.1.aggregate.w1" and so on, and
+// the first, which has no earlier aggregate to read, joins x and y alone (w1 [2D, Inner]),
+// as the source does. The last one's norm is the final norm. W2 starts small, as the
 // sigmoid's mean is positive.
 type Hieragg struct {
-	vector *Vector
-	b      *graph.Builder
-	w1, w2 *gorgonia.Node // [3D, Inner], [Inner, D]
+	vector     *Vector
+	b          *graph.Builder
+	aggregates []aggregate // a group's each, or one for all
+}
+
+// aggregate is one AGG's parameters.
+type aggregate struct {
+	name   string
+	inputs int            // 3: x, y, z; 2: x, y
+	w1, w2 *gorgonia.Node // [inputs*D, Inner], [Inner, D]
 	b1, b2 *gorgonia.Node // [Inner], [D], or nil
 	norm   *layers.Norm
 }
@@ -59,17 +69,34 @@ func NewHieragg(b *graph.Builder, c HieraggConfig) *Hieragg {
 	if c.Layers%HieraggGroup != 0 {
 		b.Fail(errors.Errorf("stream: hieragg: want a multiple of %d layers, the blocks of a group, got %d", HieraggGroup, c.Layers))
 	}
-	a := &Hieragg{
-		vector: newVector(b, c.VectorConfig), b: b,
-		w1:   b.Param(c.Init.Hidden("aggregate.w1", 3*c.D, c.WidthRatio, 3*c.D, c.Inner)),
-		w2:   b.Param(c.Init.Output("aggregate.w2", c.Inner, c.InnerRatio, c.Inner, c.D)),
-		norm: layers.NewNorm(b, "aggregate.norm", c.Norm, c.D),
+	a := &Hieragg{vector: newVector(b, c.VectorConfig), b: b}
+	if !c.Separate {
+		a.aggregates = []aggregate{newAggregate(b, c, "aggregate", 3)}
+		return a
 	}
-	if c.Bias {
-		a.b1 = b.Param(layers.Zero("aggregate.w1_bias", c.Inner))
-		a.b2 = b.Param(layers.Zero("aggregate.w2_bias", c.D))
+	for block := HieraggGroup - 1; block < c.Layers; block += HieraggGroup {
+		a.aggregates = append(a.aggregates, newAggregate(b, c, aggregateName(block), min(3, 2+len(a.aggregates))))
 	}
 	return a
+}
+
+// aggregateName is "blocks.1.aggregate", of the group that ends with a block.
+func aggregateName(block int) string { return fmt.Sprintf("blocks.%d.aggregate", block) }
+
+func newAggregate(b *graph.Builder, c HieraggConfig, name string, inputs int) aggregate {
+	in := inputs * c.D
+	g := aggregate{
+		name:   name,
+		inputs: inputs,
+		w1:     b.Param(c.Init.Hidden(name+".w1", in, c.WidthRatio, in, c.Inner)),
+		w2:     b.Param(c.Init.Output(name+".w2", c.Inner, c.InnerRatio, c.Inner, c.D)),
+		norm:   layers.NewNorm(b, name+".norm", c.Norm, c.D),
+	}
+	if c.Bias {
+		g.b1 = b.Param(layers.Zero(name+".w1_bias", c.Inner))
+		g.b2 = b.Param(layers.Zero(name+".w2_bias", c.D))
+	}
+	return g
 }
 
 // Embed is the vector stream's; the result is the first group's input.
@@ -112,16 +139,24 @@ func (a *Hieragg) EndBlock(s State, block int) State {
 		state.First = state.H
 		return state
 	}
-	h := a.b.Hook(fmt.Sprintf("blocks.%d.aggregate", block), a.aggregate(state.First, state.H, state.Input))
+	inputs := gorgonia.Nodes{state.First, state.H, state.Input}
+	h := a.b.Hook(aggregateName(block), a.aggregate(a.of(block), inputs))
 	return HieraggState{VectorState: VectorState{h}, Input: h}
 }
 
-// aggregate is AGG(x, y, z) [T, D].
-func (a *Hieragg) aggregate(x, y, z *gorgonia.Node) *gorgonia.Node {
-	joined := a.b.Concat(x, y, z)                                                   // [T, 3D]
-	inner := a.b.Sigmoid(a.b.Linear(joined, a.w1, graph.LinearOptions{Bias: a.b1})) // [T, Inner]
-	mixed := a.b.Linear(inner, a.w2, graph.LinearOptions{Bias: a.b2})               // [T, D]
-	return a.norm.Forward(a.b.Add(a.b.Dropout(mixed, a.vector.c.Dropout), x, y, z)) // [T, D]
+// of is the aggregate behind a block's group.
+func (a *Hieragg) of(block int) aggregate {
+	return a.aggregates[min(block/HieraggGroup, len(a.aggregates)-1)]
+}
+
+// aggregate is AGG [T, D] of x, y and z, or of x and y.
+func (a *Hieragg) aggregate(g aggregate, inputs gorgonia.Nodes) *gorgonia.Node {
+	inputs = inputs[:g.inputs]
+	joined := a.b.Concat(inputs...)                                                 // [T, 3D]
+	inner := a.b.Sigmoid(a.b.Linear(joined, g.w1, graph.LinearOptions{Bias: g.b1})) // [T, Inner]
+	mixed := a.b.Linear(inner, g.w2, graph.LinearOptions{Bias: g.b2})               // [T, D]
+	terms := append(gorgonia.Nodes{a.b.Dropout(mixed, a.vector.c.Dropout)}, inputs...)
+	return g.norm.Forward(a.b.Add(terms...)) // [T, D]
 }
 
 // Features is the stream: the last aggregate has normalised it.
@@ -129,3 +164,14 @@ func (a *Hieragg) Features(s State) *gorgonia.Node { return s.(HieraggState).H }
 
 // Table is E [V, D].
 func (a *Hieragg) Table() *gorgonia.Node { return a.vector.Table() }
+
+// Form is a vector stream's within a group; the aggregate is not of it.
+func (a *Hieragg) Form(at Site) Form {
+	f := plainForm(at, "Dou et al. 2018, EMNLP (hierarchical aggregation)")
+	g := a.of(at.Block)
+	f.Beyond = []Term{{
+		Text:       fmt.Sprintf("behind every %d blocks AGG(x, y, z) = Norm(sigmoid([x; y; z] W1) W2 + x + y + z) replaces h", HieraggGroup),
+		Parameters: append(nodeNames(g.w1, g.w2, g.b1, g.b2), g.name+".norm"),
+	}}
+	return f
+}

@@ -85,3 +85,11 @@ func (h *Highway) addGated(s State, at Site, link Link, y *gorgonia.Node) State 
 	}
 	return VectorState{h.b.Hook(at.Name()+".stream", h.b.GLU(packed, x, y))} // [T, D]
 }
+
+// Form is a vector stream's with the unit beside it.
+func (h *Highway) Form(at Site) Form {
+	f := plainForm(at, "Chai et al. 2020, ACL (Highway Transformer)")
+	unit := h.units[at.Index]
+	f.Beyond = []Term{{Text: "h' has a third term, the gated sigmoid(W1 xn) o (W2 xn) of xn = Norm(h)", Parameters: nodeNames(unit.w, unit.bias)}}
+	return f
+}

@@ -43,7 +43,7 @@ func NewHyper(b *graph.Builder, c HyperConfig) *Hyper {
 			func(i, k int) float64 { return same(i == k) },
 			func(_, _ int) float64 { return 1 }), c.N, p.columns()))
 		if !c.Dynamic {
-			return parameter{static}
+			return parameter{b, static}
 		}
 		return tanhMixer{b: b, static: static, norm: graph.NormOptions{RMS: c.Norm.RMS, Eps: c.Norm.Eps}, tau: 1,
 			gain:  b.Param(layers.Gain(name+".norm", c.D)),
@@ -53,7 +53,10 @@ func NewHyper(b *graph.Builder, c HyperConfig) *Hyper {
 }
 
 // parameter is a mixer whose coefficients are parameters.
-type parameter struct{ node *gorgonia.Node }
+type parameter struct {
+	b    *graph.Builder
+	node *gorgonia.Node
+}
 
 func (p parameter) coefficients(*gorgonia.Node) *gorgonia.Node { return p.node }
 
@@ -68,4 +71,30 @@ type tanhMixer struct {
 func (m tanhMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
 	z := m.b.NormLinear(h, m.gain, m.w, m.norm) // [T, n, 2m+n]
 	return m.b.TanhCoefficients(z, m.static, m.scale, m.tau)
+}
+
+// Form is learned coefficients, or such plus what the stream makes of itself.
+func (h *Hyper) Form(at Site) Form {
+	f := h.mixers[at.Index].(formedMixer).form(at, packing{h.n, 1}, "I", "1 at row (site mod n)", "1")
+	f.Source = "Zhu et al. 2024, arXiv 2409.19606"
+	return f
+}
+
+// formedMixer is a mixer that starts as the values of a parameter; it is told the words
+// for them.
+type formedMixer interface {
+	form(at Site, p packing, res, down, up string) Form
+}
+
+func (p parameter) form(at Site, shape packing, res, down, up string) Form {
+	f := mixedForm(at, shape, Learned, nodeNames(p.node))
+	f.startPacked(shape, p.b.Store().Param(p.node.Name()).Init.Values, res, down, up)
+	return f
+}
+
+// form: tanh(0) is 0, so that static is all there is at first.
+func (m tanhMixer) form(at Site, p packing, res, down, up string) Form {
+	f := mixedForm(at, p, Dependent, nodeNames(m.static, m.gain, m.w, m.scale))
+	f.startPacked(p, m.b.Store().Param(m.static.Name()).Init.Values, res, down, up)
+	return f
 }

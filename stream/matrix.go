@@ -135,3 +135,20 @@ func (m *Matrix) Features(s State) *gorgonia.Node {
 
 // Table is E [V, R, Dv].
 func (m *Matrix) Table() *gorgonia.Node { return m.embedding.Table() }
+
+// Form is that of a matrix of Dk rows: keys read R vectors (3R for attention) and write R.
+func (m *Matrix) Form(at Site) Form {
+	keys, heads, width := m.attention[at.Block], "3R", 3*m.c.Rank
+	if at.Kind == FeedForward {
+		keys, heads, width = m.features[at.Block], "R", m.c.Rank
+	}
+	return Form{
+		Site: at.Name(),
+		Res:  fixed(m.c.Dk, "Dk x Dk"),
+		Down: Coefficient{Choice: Learned, Rows: width, Columns: m.c.Dk, Axes: heads + " x Dk", Parameters: nodeNames(keys.read), Start: drawn(m.b.Store(), keys.read)},
+		Up:   Coefficient{Choice: Learned, Rows: m.c.Dk, Columns: m.c.Rank, Axes: "Dk x R", Parameters: nodeNames(keys.write), Start: drawn(m.b.Store(), keys.write)},
+		Beyond: []Term{{Text: "the norm is over all rows together and stands before A_down: F(A_down Norm(h))",
+			Parameters: []string{at.Name() + ".norm"}}},
+		Source: "Mak & Flanigan 2025, arXiv 2506.22696",
+	}
+}

@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"math"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
@@ -29,12 +31,15 @@ type MHCConfig struct {
 // Parameters of a site: "mhc.phi" [n*D, 2n+n*n], "mhc.alpha" [3], "mhc.b" [2n+n*n].
 type MHC struct{ copied }
 
+// besideIdentity is b at first of what mixes rows other than with themselves.
+const besideIdentity = -8
+
 // NewMHC makes the parameters of a stream with manifold-constrained hyper-connections.
 func NewMHC(b *graph.Builder, c MHCConfig) *MHC {
 	var res []float64
 	for i := range c.N {
 		for j := range c.N {
-			res = append(res, -8*same(i != j))
+			res = append(res, besideIdentity*same(i != j))
 		}
 	}
 	return &MHC{newCopied(b, c.VectorConfig, c.N, func(at Site) mixer {
@@ -75,4 +80,12 @@ type sinkhornMixer struct {
 
 func (m sinkhornMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
 	return m.b.SinkhornCoefficients(m.of(h), m.alpha, m.c, m.n, m.iterations)
+}
+
+// Form has a doubly stochastic A_res. At first the matrix that Sinkhorn's algorithm begins
+// with is the same in each row and column, so that dividing by a row's sum ends it.
+func (s *MHC) Form(at Site) Form {
+	f := constrainedForm(s.multi.b, at, s.n, s.mixers[at.Index].(sinkhornMixer).projection, 1/(1+float64(s.n-1)*math.Exp(besideIdentity)))
+	f.Source = "DeepSeek 2025, arXiv 2512.24880"
+	return f
 }

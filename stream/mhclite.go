@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"math"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
@@ -26,7 +28,7 @@ type MHCLite struct{ copied }
 func NewMHCLite(b *graph.Builder, c MHCLiteConfig) *MHCLite {
 	res := make([]float64, factorial(c.N))
 	for r := range res {
-		res[r] = -8 * same(r > 0)
+		res[r] = besideIdentity * same(r > 0)
 	}
 	return &MHCLite{newCopied(b, c.VectorConfig, c.N, func(at Site) mixer {
 		return permutationMixer{newProjection(b, c.VectorConfig, c.N, at, res), c.N}
@@ -48,4 +50,14 @@ type permutationMixer struct {
 
 func (m permutationMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
 	return m.b.PermutationCoefficients(m.of(h), m.alpha, m.c, m.n)
+}
+
+// Form has a doubly stochastic A_res. (n-1)! of the n! permutations leave a given row where
+// it is, the identity among them.
+func (s *MHCLite) Form(at Site) Form {
+	other := math.Exp(besideIdentity)
+	stays, all := 1+float64(factorial(s.n-1)-1)*other, 1+float64(factorial(s.n)-1)*other
+	f := constrainedForm(s.multi.b, at, s.n, s.mixers[at.Index].(permutationMixer).projection, stays/all)
+	f.Source = "mHC-lite, arXiv 2601.05732"
+	return f
 }

@@ -94,3 +94,8 @@ func (v *Vector) EndBlock(s State, _ int) State { return s }
 
 // Features is the final norm.
 func (v *Vector) Features(s State) *gorgonia.Node { return v.norm.Forward(s.(VectorState).H) }
+
+// Form is h' = h + F(h): nothing is chosen.
+func (v *Vector) Form(at Site) Form {
+	return plainForm(at, "Radford et al. 2019 (GPT-2); He et al. 2016, arXiv 1603.05027")
+}

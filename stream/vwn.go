@@ -90,3 +90,10 @@ func (v *VWN) Features(state State) *gorgonia.Node {
 	}
 	return v.norm.Forward(b.Linear(h, v.reduce, graph.LinearOptions{})) // [T, D]
 }
+
+// Form is a learned part plus one that the slots make of themselves, of m rows at a time.
+func (v *VWN) Form(at Site) Form {
+	f := v.mixers[at.Index].(formedMixer).form(at, packing{v.n, v.m}, "I", "[I 0]", "1 where j = i mod m")
+	f.Source = "ByteDance 2025, virtual width networks"
+	return f
+}

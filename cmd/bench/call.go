@@ -24,17 +24,8 @@ func (c *call) workloads() ([]workload, error) {
 			return nil, errors.Errorf("%s: want >= %d, got %d", n.flag, n.least, n.value)
 		}
 	}
-	sections := 0
-	for _, wanted := range []bool{c.stock, c.scaling, c.products} {
-		if wanted {
-			sections++
-		}
-	}
-	switch {
-	case sections > 1:
-		return nil, errors.New("want one of -stock, -threads-scaling and -gemm, got several: call bench for each")
-	case sections > 0 && c.svg != "":
-		return nil, errors.New("-svg: want it with the model table, got it with -stock, -threads-scaling or -gemm: the picture is of the models")
+	if err := c.checkSections(); err != nil || c.zoo {
+		return nil, err
 	}
 	chosen, err := choose(c.models)
 	if err != nil {
@@ -46,14 +37,41 @@ func (c *call) workloads() ([]workload, error) {
 		}
 	}
 	for i := range chosen {
-		if c.batch > 0 {
-			chosen[i].Batch = c.batch
-		}
-		if c.seq > 0 {
-			chosen[i].Config.Seq = c.seq
-		}
+		chosen[i] = c.resized(chosen[i])
 	}
 	return chosen, nil
+}
+
+// checkSections checks the flags that ask for something else than the model table.
+func (c *call) checkSections() error {
+	sections := 0
+	for _, wanted := range []bool{c.stock, c.scaling, c.products, c.zoo} {
+		if wanted {
+			sections++
+		}
+	}
+	switch {
+	case sections > 1:
+		return errors.New("want one of -stock, -threads-scaling, -gemm and -zoo, got several: call bench for each")
+	case sections > 0 && c.svg != "":
+		return errors.New("-svg: want it with the model table, got it with -stock, -threads-scaling, -gemm or -zoo: the picture is of the models")
+	case c.zoo && c.python != "":
+		return errors.New("-pytorch: want it with the model table or -gemm, got it with -zoo: PyTorch's side has no such models")
+	case c.shapes != "" && !c.zoo:
+		return errors.New("-shapes: want it with -zoo, got it without")
+	}
+	return nil
+}
+
+// resized is a workload with the rows that -batch and -seq ask for.
+func (c *call) resized(w workload) workload {
+	if c.batch > 0 {
+		w.Batch = c.batch
+	}
+	if c.seq > 0 {
+		w.Config.Seq = c.seq
+	}
+	return w
 }
 
 // forStock returns the workloads as stock Gorgonia trains them.
@@ -70,11 +88,12 @@ func (c *call) forStock(chosen []workload) ([]workload, error) {
 	return chosen, nil
 }
 
-func unknownModel(name string, names []string) error {
+// unknownName refuses a name in the list of a flag.
+func unknownName(flag, what, name string, names []string) error {
 	if near := config.Nearest(name, names); near != "" {
-		return errors.Errorf("-models: unknown model %q; did you mean %s?", name, near)
+		return errors.Errorf("%s: unknown %s %q; did you mean %s?", flag, what, name, near)
 	}
-	return errors.Errorf("-models: unknown model %q; want some of %s", name, strings.Join(names, ", "))
+	return errors.Errorf("%s: unknown %s %q; want some of %s", flag, what, name, strings.Join(names, ", "))
 }
 
 // preparePyTorch checks what -pytorch asks for.

@@ -20,6 +20,7 @@ type contestant interface {
 type facts struct {
 	Parameters int    `json:"parameters"`
 	Predicted  int    `json:"predicted_bytes,omitempty"` // weights, gradients, moments and buffers by its own plan; 0: it has none
+	Traffic    int    `json:"traffic_bytes,omitempty"`   // what its graph's ops read and write in a step; 0: it does not tell
 	Version    string `json:"version,omitempty"`
 }
 

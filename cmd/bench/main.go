@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"flag"
+	"io"
 	"os"
 	"strings"
 
@@ -31,6 +32,8 @@ func command() cli.Command {
 			"go run ./cmd/bench -gemm -pytorch      # matrix products alone",
 			"go run ./cmd/bench -stock              # against stock Gorgonia",
 			"go run ./cmd/bench -threads-scaling -models rmt-46m",
+			"go run ./cmd/bench -zoo -shapes byte   # residual designs against the plain transformer",
+			"go run ./cmd/bench -zoo -out docs/zoo.json",
 		},
 		Notes: []string{
 			"Each model trains in a process of its own on random tokens: full steps with clipping and AdamW, the median after a",
@@ -44,18 +47,27 @@ func command() cli.Command {
 
 // call is what the flags ask for.
 type call struct {
-	models, script, modes, svg     string
-	steps, rounds, threads         int
-	batch, seq                     int
-	json, stock, scaling, products bool
-	python                         interpreter
+	models, shapes, script, modes, svg, out string
+	steps, rounds, threads                  int
+	batch, seq                              int
+	json, stock, scaling, products, zoo     bool
+	python                                  interpreter
+	set                                     *flag.FlagSet
+}
+
+// given tells whether a flag was named in the call.
+func (c *call) given(name string) bool {
+	found := false
+	c.set.Visit(func(f *flag.Flag) { found = found || f.Name == name })
+	return found
 }
 
 func (c *call) flags(flags *flag.FlagSet) {
-	flags.StringVar(&c.models, "models", "", "measure the models `A,B` instead of all: "+strings.Join(names(workloads()), ", ")+"; also any other preset")
+	c.set = flags
+	flags.StringVar(&c.models, "models", "", "measure the models `A,B` instead of all: "+strings.Join(names(workloads()), ", ")+"; also any other preset; with -zoo: "+strings.Join(namesOf(zooDesigns(), designName), ", "))
 	flags.IntVar(&c.batch, "batch", 0, "train on `N` rows a step; 0: each model's own number")
 	flags.IntVar(&c.seq, "seq", 0, "train on rows of `N` tokens; 0: each model's own length")
-	flags.IntVar(&c.steps, "steps", 5, "time `N` steps in a turn")
+	flags.IntVar(&c.steps, "steps", 5, "time `N` steps in a turn; with -zoo by default 1 at 162m")
 	flags.IntVar(&c.rounds, "rounds", 3, "give each `N` turns")
 	flags.IntVar(&c.threads, "threads", 0, "compute with `N` workers; 0: all cores")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object")
@@ -65,6 +77,9 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.BoolVar(&c.stock, "stock", false, "compare transformers, a small one unless -models names some, with the same of stock Gorgonia nodes; no model table")
 	flags.BoolVar(&c.scaling, "threads-scaling", false, "compare one thread with all; no model table")
 	flags.BoolVar(&c.products, "gemm", false, "measure matrix products; no model table")
+	flags.BoolVar(&c.zoo, "zoo", false, "compare residual designs with the plain transformer of the same shape; no model table")
+	flags.StringVar(&c.shapes, "shapes", "", "with -zoo, measure at the shapes `A,B` instead of all: byte, 162m")
+	flags.StringVar(&c.out, "out", "", "write the JSON object into `FILE` too")
 	flags.StringVar(&c.svg, "svg", "", "draw the models' speed into `FILE`")
 }
 
@@ -93,6 +108,12 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if err != nil {
 		return cli.Usage(err)
 	}
+	var groups []zooGroup
+	if c.zoo {
+		if groups, err = c.zooGroups(); err != nil {
+			return cli.Usage(err)
+		}
+	}
 	b := &bench{schedule: schedule{rounds: c.rounds, steps: c.steps, warmUp: warmUpSteps}, out: out}
 	if err := c.preparePyTorch(ctx, b); err != nil {
 		return cli.Usage(err)
@@ -100,13 +121,11 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	b.machine = newMachine(c.threads)
 	defer b.machine.close()
 	r := &report{Machine: b.machine}
-	if err := c.measure(ctx, b, chosen, r); err != nil {
+	if err := c.measure(ctx, b, chosen, groups, r); err != nil {
 		return err
 	}
-	if c.svg != "" {
-		if err := checkpoint.WriteFileAtomic(c.svg, speedChart(r).Write); err != nil {
-			return err
-		}
+	if err := c.writeFiles(r); err != nil {
+		return err
 	}
 	if c.json {
 		return out.PrintJSON(r)
@@ -114,14 +133,30 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	return out.Print(r.String())
 }
 
+// writeFiles writes the picture and the JSON object into the files that were asked for.
+func (c *call) writeFiles(r *report) error {
+	if c.svg != "" {
+		if err := checkpoint.WriteFileAtomic(c.svg, speedChart(r).Write); err != nil {
+			return err
+		}
+	}
+	if c.out == "" {
+		return nil
+	}
+	return checkpoint.WriteFileAtomic(c.out, func(w io.Writer) error { return cli.Output{Stdout: w}.PrintJSON(r) })
+}
+
 // measure fills the sections of a report.
-func (c *call) measure(ctx context.Context, b *bench, chosen []workload, r *report) (err error) {
+func (c *call) measure(ctx context.Context, b *bench, chosen []workload, groups []zooGroup, r *report) (err error) {
 	switch {
 	case c.products:
 		r.Gemm, err = b.gemm(ctx)
 		return err
 	case c.stock:
 		r.Stock, err = b.stock(ctx, chosen)
+		return err
+	case c.zoo:
+		r.Zoo, err = b.zoo(ctx, groups)
 		return err
 	case c.scaling:
 		r.Scaling, err = b.scaling(ctx, chosen)

@@ -34,14 +34,19 @@ func (b *bench) compare(ctx context.Context, what string, starts []func() (*proc
 		}
 		processes = append(processes, p)
 	}
+	if err := b.turns(ctx, what, processes...); err != nil {
+		return err
+	}
+	return use(processes)
+}
+
+// turns lets running processes take turns.
+func (b *bench) turns(ctx context.Context, what string, processes ...*process) error {
 	between := func(round int) {
 		b.machine.look()
 		b.out.Note(fmt.Sprintf("%s: round %d of %d", what, round+1, b.schedule.rounds))
 	}
-	if err := alternate(ctx, b.schedule, between, processes...); err != nil {
-		return err
-	}
-	return use(processes)
+	return alternate(ctx, b.schedule, between, processes...)
 }
 
 // own starts an implementation of this program.

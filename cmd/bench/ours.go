@@ -45,8 +45,9 @@ func newOursOn(store *graph.Store, w workload, threads int, parts ...optim.Part)
 	return o, nil
 }
 
+// step also profiles the first one, which belongs to the warm-up, for its traffic.
 func (o *oursRun) step() (float64, error) {
-	if err := o.program.Run(graph.RunOptions{Step: o.steps}); err != nil {
+	if err := o.program.Run(graph.RunOptions{Step: o.steps, Profile: o.steps == 0}); err != nil {
 		return 0, err
 	}
 	o.steps++
@@ -58,7 +59,16 @@ func (o *oursRun) step() (float64, error) {
 
 func (o *oursRun) facts() facts {
 	m := o.program.Memory()
-	return facts{Parameters: o.program.Store().Size(), Predicted: m.Arena + m.Parameters}
+	return facts{Parameters: o.program.Store().Size(), Predicted: m.Arena + m.Parameters, Traffic: o.traffic()}
+}
+
+// traffic sums the bytes of the step that was profiled, the first.
+func (o *oursRun) traffic() int {
+	bytes := 0
+	for _, op := range o.program.Profile() {
+		bytes += op.Bytes
+	}
+	return bytes
 }
 
 func (o *oursRun) close() {

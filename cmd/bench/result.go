@@ -11,6 +11,7 @@ type report struct {
 	Scaling []scalingResult `json:"threads_scaling,omitempty"`
 	Stock   []stockResult   `json:"stock,omitempty"`
 	Gemm    []gemmResult    `json:"gemm,omitempty"`
+	Zoo     []zooResult     `json:"zoo,omitempty"`
 }
 
 // timing is one implementation's training speed on a workload.

@@ -13,7 +13,7 @@ func (r *report) String() string {
 	m := r.Machine
 	fmt.Fprintf(&text, "machine: %d threads, %.0f GFLOPS (float32, our product of %d^3), copy %.1f GB/s (read and written)\n",
 		m.Threads, m.PeakGFLOPS, peakSide, m.CopyGBs)
-	for _, section := range []string{modelTable(r.Models), sizeTable(r.Sizes), pytorchTable(r.PyTorch), scalingTable(r.Scaling), stockTable(r.Stock), gemmTable(r.Gemm)} {
+	for _, section := range []string{modelTable(r.Models), sizeTable(r.Sizes), pytorchTable(r.PyTorch), scalingTable(r.Scaling), stockTable(r.Stock), gemmTable(r.Gemm), zooTable(r.Zoo)} {
 		if section != "" {
 			text.WriteString("\n" + section)
 		}

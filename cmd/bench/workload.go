@@ -105,7 +105,7 @@ func choose(list string) ([]workload, error) {
 	for _, name := range strings.Split(list, ",") {
 		w, ok := find(known, name)
 		if !ok {
-			return nil, unknownModel(name, names(known))
+			return nil, unknownName("-models", "model", name, names(known))
 		}
 		if _, twice := find(chosen, name); !twice {
 			chosen = append(chosen, w)

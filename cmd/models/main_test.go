@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -14,11 +13,12 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// counts are the parameters in millions of the RMT paper's models: as it prints them,
-// and all of them, rounded to 2 places.
+// counts are the parameters in millions of the models whose size the RMT paper prints: as
+// it prints them, and all of them, rounded to 2 places.
 var counts = map[string][2]string{
 	"rmt-46m": {"45.9", "45.90"}, "rmt-134m": {"134.2", "134.29"}, "rmt-206m": {"206.2", "206.31"}, "rmt-305m": {"304.9", "305.13"},
 	"transformer-49m": {"49.2", "49.42"}, "transformer-162m": {"162.5", "162.54"}, "transformer-264m": {"263.5", "263.96"}, "transformer-405m": {"404.9", "405.49"},
+	"rmt-134m-lecun": {"134.2", "134.29"}, "highway-191m": {"191", "190.85"}, "hieragg-165m": {"165", "164.90"}, "dwlstm-233m": {"233", "233.39"},
 }
 
 func TestModelsAsJSON(t *testing.T) {
@@ -39,7 +39,7 @@ func TestModelsAsJSON(t *testing.T) {
 		assert.Equal(t, known, p.PaperNote != "", p.Name)
 		if known {
 			compared++
-			assert.Equal(t, want[0], fmt.Sprintf("%.1f", *p.Paper), p.Name)
+			assert.Equal(t, want[0], printed(*p.Paper), p.Name)
 			assert.Equal(t, want[1], millions(p.Exact), p.Name)
 		}
 	}
@@ -61,6 +61,12 @@ func TestModelsTable(t *testing.T) {
 		} else {
 			assert.Contains(t, line, " - ")
 		}
+	}
+	for _, want := range []string{
+		"L=12 Dk=32 Dv=64 R=12 FF=3072 ", "L=12 D=768 heads=12 FF=3072 inner=768 ", "L=12 D=768 heads=12  ", "FF=3072 n=4 dynamic ",
+		"FF=3072 n=64 m=8 ", "FF=1536 experts=8 top=2 ",
+	} {
+		assert.Contains(t, got.Stdout, want)
 	}
 	assert.Contains(t, got.Stdout, "\nexact        all parameters in millions")
 }

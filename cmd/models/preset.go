@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/models"
@@ -43,16 +45,33 @@ func newPreset(p models.Preset) preset {
 	return line
 }
 
-// size writes a model's widths.
+// size writes a model's widths, and what only its stream has.
 func size(c models.Config) string {
-	if c.Stream == models.StreamMatrix {
-		return fmt.Sprintf("L=%d Dk=%d Dv=%d R=%d FF=%d", c.Layers, c.Dk, c.Dv, c.Rank, c.FF)
+	c = c.Resolve()
+	fields := []field{{"L", c.Layers}, {"D", c.DModel}, {"heads", c.Heads}, {"Dk", c.Dk}, {"Dv", c.Dv}, {"R", c.Rank}, {"FF", c.FF},
+		{"n", c.N}, {"m", c.M}, {"inner", c.Inner}, {"experts", c.Experts}, {"top", c.TopK}}
+	var words []string
+	for _, f := range fields {
+		if f.value > 0 {
+			words = append(words, fmt.Sprintf("%s=%d", f.name, f.value))
+		}
 	}
-	return fmt.Sprintf("L=%d D=%d heads=%d FF=%d", c.Layers, c.DModel, c.Heads, c.FF)
+	if c.Dynamic {
+		words = append(words, "dynamic")
+	}
+	return strings.Join(words, " ")
+}
+
+// field is a named number of a config.
+type field struct {
+	name  string
+	value int
 }
 
 // legend explains the table.
 const legend = `
+size         L blocks; n streams or slots, of which a sublayer reads m; inner: the aggregate's hidden width;
+             FF: that of each of the experts, of which a token takes the top
 paper        parameters in millions, as the RMT paper (arXiv 2506.22696) prints them
 exact        all parameters in millions: embedding (with positions and unembedding) + rest
 forward      MFLOP a token of matrix products, in full rows of seq tokens; train: with backward
@@ -67,7 +86,7 @@ func table(presets []preset) string {
 	for _, p := range presets {
 		paper := "-"
 		if p.Paper != nil {
-			paper = fmt.Sprintf("%.1f", *p.Paper)
+			paper = printed(*p.Paper)
 		}
 		t.Row(p.Name, p.Size, fmt.Sprint(p.Seq), paper, millions(p.Exact), millions(p.Embedding), millions(p.Rest),
 			fmt.Sprintf("%.1f", float64(p.ForwardFLOPs)/1e6), fmt.Sprintf("%.1f", float64(p.TrainFLOPs)/1e6), fmt.Sprint(p.StreamSize),
@@ -77,3 +96,6 @@ func table(presets []preset) string {
 }
 
 func millions(n int) string { return fmt.Sprintf("%.2f", float64(n)/1e6) }
+
+// printed writes a count in millions with the digits that the paper prints: 191 or 45.9.
+func printed(paper float64) string { return strconv.FormatFloat(paper, 'f', -1, 64) }

@@ -21,6 +21,7 @@ func checks() []check {
 		{"loss", checkLoss},
 		{"causality", checkCausality},
 		{"documents", checkDocuments},
+		{"initial-function", checkInitialFunction},
 		{"gradients", checkGradients},
 		{"finite-differences", checkFiniteDifferences},
 		{"stock-gradients", checkStockGradients},

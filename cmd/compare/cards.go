@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/cmd/internal/lines"
+	"github.com/residua-go/residua/config"
+)
+
+// cardRates are the rates that each card's stream trains at.
+func cardRates() []float64 { return []float64{1e-3, 3e-3, 1e-2} }
+
+// measured is a card with what was measured of it.
+type measured struct {
+	card
+	standing
+	stream int // entries of a token's state
+	rows   []zooRow
+}
+
+// album is the cards as they are written.
+type album struct {
+	file    string // the page
+	configs string
+	tokens  int64
+	rates   []float64
+	seed    uint64
+	sets    []string
+	cards   []measured
+}
+
+// writeCards is -cards.
+func (c *call) writeCards(ctx context.Context, out cli.Output) error {
+	rates, err := c.rateList(cardRates())
+	if err != nil {
+		return err
+	}
+	if c.tokens < 1 {
+		return cli.Usagef("-tokens: want >= 1, got %d", c.tokens)
+	}
+	zoo, err := readZoo(c.zoo)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	a := &album{file: c.cards, configs: c.configDir, tokens: c.tokens, rates: rates, seed: c.seed, sets: c.sets}
+	if err := a.measure(ctx, c, zoo, out); err != nil {
+		return err
+	}
+	files, err := a.draw()
+	if err != nil {
+		return err
+	}
+	if err := writeFile(a.file, func(w io.Writer) error { _, err := io.WriteString(w, a.page()); return err }); err != nil {
+		return err
+	}
+	return out.Print("files:\n  " + strings.Join(append(files, a.file), "\n  ") + "\n")
+}
+
+// measure trains every card's config at each rate.
+func (a *album) measure(ctx context.Context, c *call, zoo []zooRow, out cli.Output) error {
+	var files []string
+	for _, card := range deck() {
+		files = append(files, filepath.Join(a.configs, card.config))
+	}
+	// As many validation tokens as a run trains on, at most the config's own number.
+	sets := append([]string{fmt.Sprintf("train.eval_tokens=%d", min(a.tokens, int64(config.Defaults().Train.EvalTokens)))}, c.sets...)
+	entries, err := contest{c.out, c.seed, sets}.enter(files, &budget{axisTokens, float64(a.tokens)}, a.rates)
+	if err != nil {
+		return err
+	}
+	standings, err := hold(ctx, entries, out)
+	if err != nil {
+		return err
+	}
+	for i, card := range deck() {
+		a.cards = append(a.cards, measured{card, standings[i], entries[i].runs[0].Model.Cost().StreamSize, rowsOf(zoo, card.zoo)})
+	}
+	return nil
+}
+
+// plain is the transformer's card.
+func (a *album) plain() measured {
+	for _, m := range a.cards {
+		if m.name == plain {
+			return m
+		}
+	}
+	return a.cards[0]
+}
+
+// draw writes each card's curve beside the transformer's.
+func (a *album) draw() ([]string, error) {
+	var files []string
+	for _, m := range a.cards {
+		shown := []standing{a.plain().standing}
+		if m.name != plain {
+			shown = append(shown, m.standing)
+		}
+		file := filepath.Join(filepath.Dir(a.file), filepath.FromSlash(curveOf(m.card)))
+		if err := writeFile(file, curvePicture(m.title, shown).Write); err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+// curvePicture is the race of a card: the best rates' runs, named with them.
+func curvePicture(title string, shown []standing) lines.Picture {
+	p := racePicture(shown, axisTokens)
+	p.Panels[0].Title = title
+	for i, s := range shown {
+		p.Panels[0].Series[i].Name = fmt.Sprintf("%s at %g", s.Model, s.Best.Rate)
+	}
+	return p
+}
+
+// curveOf is a curve's file from the page's folder.
+func curveOf(c card) string { return "curves/" + c.name + ".svg" }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/config"
+)
+
+// contest is models that train on the same text for the same budget.
+type contest struct {
+	out  string
+	seed uint64
+	sets []string
+}
+
+// contestant is a config at each of its rates.
+type contestant struct {
+	name string
+	file string
+	runs []*config.Run // a rate each
+}
+
+// enter loads configs. Each gets a run a rate, its own rate where none is given; without a
+// budget that of the first config's own tokens.
+func (c contest) enter(files []string, b *budget, rates []float64) ([]contestant, error) {
+	var all []contestant
+	names := map[string]string{}
+	var first *config.Run
+	for _, file := range files {
+		own, err := c.load(file)
+		if err != nil {
+			return nil, err
+		}
+		if other, taken := names[own.Name]; taken {
+			return nil, cli.Usagef("-config: want a name for each, got %q for %s and %s: set name in one", own.Name, other, file)
+		}
+		names[own.Name] = file
+		if b == nil {
+			b = &budget{axisTokens, float64(own.TotalSteps()) * float64(own.StepTokens())}
+		}
+		if first == nil {
+			first = own
+		}
+		if !reflect.DeepEqual(first.Data, own.Data) {
+			return nil, cli.Usagef("-config: want the same data for all, got another data section in %s than in %s: set it with -set", file, files[0])
+		}
+		entry, err := c.atRates(file, own, *b, rates)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, entry)
+	}
+	return all, nil
+}
+
+func (c contest) atRates(file string, own *config.Run, b budget, rates []float64) (contestant, error) {
+	entry := contestant{name: own.Name, file: file}
+	if len(rates) == 0 {
+		rates = []float64{own.Train.LR}
+	}
+	for _, rate := range rates {
+		run, err := c.runAt(file, own, b.tokens(own), rate)
+		if err != nil {
+			return contestant{}, err
+		}
+		entry.runs = append(entry.runs, run)
+	}
+	return entry, nil
+}
+
+// load reads a config with the overrides that all share.
+func (c contest) load(file string, more ...string) (*config.Run, error) {
+	sets := append([]string{fmt.Sprintf("seed=%d", c.seed)}, c.sets...)
+	run, _, err := config.Load(file, append(sets, more...))
+	return run, cli.Usage(err)
+}
+
+// runAt is a config's run of some tokens at a rate. It evaluates once, at the end, and its
+// folder's name tells what it is.
+func (c contest) runAt(file string, own *config.Run, tokens int64, rate float64) (*config.Run, error) {
+	step := int64(own.StepTokens())
+	steps := (tokens + step - 1) / step
+	folder := fmt.Sprintf("%s-tokens%d-lr%g-seed%d", own.Name, steps*step, rate, own.Seed)
+	return c.load(file, fmt.Sprintf("train.steps=%d", steps), "train.tokens=0", fmt.Sprintf("train.lr=%g", rate),
+		fmt.Sprintf("train.eval_every=%d", steps), "train.keep=1", "out="+filepath.ToSlash(filepath.Join(c.out, folder)))
+}
+
+// fileList splits a comma-separated list of files.
+func fileList(list string) []string {
+	var files []string
+	for _, f := range strings.Split(list, ",") {
+		if f = strings.TrimSpace(f); f != "" {
+			files = append(files, f)
+		}
+	}
+	return files
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/trainer"
+)
+
+// small trains a small model in memory, without a run's folder, and lets its activations
+// be seen.
+type small struct {
+	program  *graph.Program
+	optimize *optim.Optimizer
+	batches  *data.Batcher
+	logits   *gorgonia.Node // [tokens, vocab]; nil unless hooks were asked for
+	fixed    bool           // every step sees the first batch
+	steps    int
+}
+
+// newSmall compiles a run's model as trainer does, with hooks that keep activations.
+func newSmall(run *config.Run, corpus *data.Corpus, hooks []string) (*small, error) {
+	s, kept := &small{}, graph.Hooks{}
+	for _, name := range hooks {
+		kept[name] = nil
+	}
+	var err error
+	store := graph.NewStore(tensor.Float32, run.Seed)
+	o := graph.ProgramOptions{Gradients: true, Options: graph.Options{Store: store, Threads: run.Device.Threads, Training: true, Seed: run.Seed, Hooks: kept}}
+	s.program, err = graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
+		m, err := models.On(b, run.Model)
+		if err != nil {
+			return graph.Roots{}, err
+		}
+		tokens := b.Input("tokens", tensor.Int32, run.Train.Batch, run.Model.Seq)
+		features := m.Forward(tokens)
+		roots := graph.Roots{Loss: m.Loss(features, b.Input("targets", tensor.Int32, run.Train.Batch, run.Model.Seq))}
+		if len(hooks) > 0 {
+			s.logits = m.Logits(features)
+			roots.Outputs = gorgonia.Nodes{s.logits}
+		}
+		return roots, m.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.optimize, err = trainer.NewOptimizer(store, run); err == nil {
+		s.batches, err = data.NewBatcher(corpus.Train.Tokens, run.Train.Batch, run.Model.Seq, run.Seed)
+	}
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// train makes steps, each on its batch, and ends with a forward behind the last.
+func (s *small) train(ctx context.Context, steps int) error {
+	for range steps {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if _, err := s.forward(); err != nil {
+			return err
+		}
+		finite, err := s.update()
+		if err != nil {
+			return err
+		}
+		if !finite {
+			return errors.Errorf("step %d: the gradient is not finite: lower -lr", s.steps)
+		}
+	}
+	_, err := s.forward()
+	return err
+}
+
+// forward runs the model and its gradient on the next batch and returns the loss.
+func (s *small) forward() (float64, error) {
+	if s.fixed {
+		s.batches.Seek(0)
+	}
+	if err := s.batches.Next(s.program.Ints("tokens"), s.program.Ints("targets")); err != nil {
+		return 0, err
+	}
+	if err := s.program.Run(graph.RunOptions{Step: uint64(s.steps)}); err != nil {
+		return 0, err
+	}
+	loss, _, err := graph.LossParts(s.program.Roots().Loss)
+	return loss, err
+}
+
+// update makes a step with the gradient of the last forward; one that is not finite
+// changes nothing.
+func (s *small) update() (finite bool, err error) {
+	s.steps++
+	stats, err := s.optimize.Step(1)
+	return stats.Finite, err
+}
+
+// activation returns the last forward's values of a hook, or of the logits.
+func (s *small) activation(name string) ([]float64, error) {
+	if name != logitsName {
+		x, err := s.program.Hooked(name)
+		if err != nil {
+			return nil, err
+		}
+		return graph.Float64s(x), nil
+	}
+	x, ok := s.logits.Value().(*tensor.Dense)
+	if !ok {
+		return nil, errors.New("logits: want their values, got none: run the model first")
+	}
+	return graph.Float64s(x), nil
+}
+
+func (s *small) close() {
+	s.program.Close()
+	if s.optimize != nil {
+		s.optimize.Close()
+	}
+}
+
+// loadCorpus loads the text of a run.
+func loadCorpus(ctx context.Context, run *config.Run) (*data.Corpus, error) {
+	corpus, err := trainer.LoadCorpus(ctx, run.Data, run.Device.Threads)
+	if err != nil {
+		return nil, err
+	}
+	return corpus, corpus.Check(run.Train.Batch, run.Model.Seq)
+}

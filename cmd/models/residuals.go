@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// design is what one stream chooses in the linear form of residual designs.
+type design struct {
+	Name   string        `json:"name"`
+	Preset string        `json:"preset"` // of which the numbers are
+	Size   string        `json:"size"`
+	Sites  []stream.Form `json:"sites"` // of the first block
+}
+
+// designs asks each stream, of the size of its quickstart preset.
+func designs() ([]design, error) {
+	var all []design
+	seen := map[string]bool{}
+	for _, p := range models.Presets() {
+		name := designName(p.Config)
+		if !strings.HasPrefix(p.Name, "quickstart") || seen[name] {
+			continue
+		}
+		seen[name] = true
+		forms, err := models.ResidualForm(p.Config)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, design{Name: name, Preset: p.Name, Size: size(p.Config), Sites: forms})
+	}
+	return all, nil
+}
+
+// designName is a stream's name, "hyper static" and "hyper dynamic" for the two of that.
+func designName(c models.Config) string {
+	switch {
+	case c.Stream == models.StreamHyper && c.Dynamic:
+		return "hyper dynamic"
+	case c.Stream == models.StreamHyper:
+		return "hyper static"
+	}
+	return c.Stream
+}
+
+// linearForm heads the table.
+const linearForm = "h' = A_res h + B_up F(A_down h)\n\n"
+
+// formLegend explains the table.
+const formLegend = `
+h             a token's state as n rows; F: a sublayer with its norm, from m rows to m
+fixed         the design names the numbers, no parameters
+learned       parameters, the same for all tokens; input-dependent: computed from the token's state
+starts as     at the first step: I the unit matrix, 1 every entry, N(..) drawn at random; site counts the sublayers
+The shapes are those of the quickstart presets. Tests compare all of this with what runs compute.
+`
+
+// formTable lines the designs up for reading.
+func formTable(all []design) string {
+	t := cli.Table{}
+	t.Row("stream", "", "choice", "shape", "", "starts as")
+	for _, d := range all {
+		name := d.Name
+		for _, part := range formParts() {
+			for _, row := range part.rows(d.Sites) {
+				t.Row(append([]string{name}, row...)...)
+				name = ""
+			}
+		}
+	}
+	beyond, sources := cli.Table{Indent: "  "}, cli.Table{Indent: "  "}
+	for _, d := range all {
+		name := d.Name
+		for _, term := range d.Sites[0].Beyond {
+			beyond.Row(name, term.Text)
+			name = ""
+		}
+		sources.Row(d.Name, d.Sites[0].Source)
+	}
+	return linearForm + t.String() + "\nWhat does not fit the form:\n" + beyond.String() + "\nSources:\n" + sources.String() + formLegend
+}
+
+// formPart is one of the form's coefficients.
+type formPart struct {
+	name string
+	of   func(f stream.Form) stream.Coefficient
+}
+
+func formParts() []formPart {
+	return []formPart{
+		{"A_res", func(f stream.Form) stream.Coefficient { return f.Res }},
+		{"A_down", func(f stream.Form) stream.Coefficient { return f.Down }},
+		{"B_up", func(f stream.Form) stream.Coefficient { return f.Up }},
+	}
+}
+
+// rows are the cells of a coefficient: one row where all sites read the same, else one a
+// site.
+func (p formPart) rows(sites []stream.Form) [][]string {
+	var rows [][]string
+	same := true
+	for _, f := range sites {
+		x := p.of(f)
+		rows = append(rows, []string{p.name, chosen(x), x.Axes, fmt.Sprintf("%d x %d", x.Rows, x.Columns), x.Start.Text})
+		same = same && strings.Join(rows[0], "|") == strings.Join(rows[len(rows)-1], "|")
+	}
+	if same {
+		return rows[:1]
+	}
+	for i, f := range sites {
+		rows[i][0] += ", " + f.Site[strings.LastIndex(f.Site, ".")+1:]
+	}
+	return rows
+}
+
+// chosen writes where a coefficient comes from and what holds for it.
+func chosen(x stream.Coefficient) string {
+	text := string(x.Choice)
+	if x.Diagonal {
+		text += " diagonal"
+	}
+	if x.Constraint != "" {
+		text += ", " + string(x.Constraint)
+	}
+	return text
+}

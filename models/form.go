@@ -1,0 +1,33 @@
+package models
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/stream"
+)
+
+// ResidualForm returns how the config's stream fills in the linear form that residual
+// designs share, for each sublayer of the first block. It makes the stream's parameters
+// in a graph of their own: ask it of a small config.
+func ResidualForm(c Config) ([]stream.Form, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c = c.Resolve()
+	b := graph.On(gorgonia.NewGraph(), graph.Options{})
+	s := newStream(b, c)
+	if err := b.Err(); err != nil {
+		return nil, errors.Wrap(err, "models")
+	}
+	formed, ok := s.(stream.Formed)
+	if !ok {
+		return nil, errors.Errorf("models: stream %s: want the method Form of stream.Formed, got none: add it to %T", c.Stream, s)
+	}
+	var forms []stream.Form
+	for _, at := range s.Sites(0) {
+		forms = append(forms, formed.Form(at))
+	}
+	return forms, nil
+}

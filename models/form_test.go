@@ -1,0 +1,301 @@
+package models_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
+)
+
+// formConfigs are small models of all streams.
+func formConfigs() map[string]models.Config {
+	return map[string]models.Config{
+		"matrix":        tinyMatrix(func(*models.Config) {}),
+		"vector":        tinyVector(func(*models.Config) {}),
+		"highway":       tinyZoo(models.StreamHighway, func(*models.Config) {}),
+		"hieragg":       tinyZoo(models.StreamHierAgg, func(c *models.Config) { c.Bias = true }),
+		"dwlstm":        tinyZoo(models.StreamDWLSTM, func(c *models.Config) { c.FF = 0 }),
+		"hyper/static":  tinyZoo(models.StreamHyper, func(c *models.Config) { c.N = 3 }),
+		"hyper/dynamic": tinyZoo(models.StreamHyper, func(c *models.Config) { c.N, c.Dynamic = 4, true }),
+		"mhc":           tinyZoo(models.StreamMHC, func(c *models.Config) { c.N = 4 }),
+		"mhc-lite":      tinyZoo(models.StreamMHCLite, func(c *models.Config) { c.N = 3 }),
+		"vwn/groups":    tinyZoo(models.StreamVWN, func(c *models.Config) { c.M, c.N = 3, 6 }),
+		"vwn/fraction":  tinyZoo(models.StreamVWN, func(c *models.Config) { c.DModel, c.M, c.N = 18, 2, 3 }),
+	}
+}
+
+func coefficients(f stream.Form) []stream.Coefficient {
+	return []stream.Coefficient{f.Res, f.Down, f.Up}
+}
+
+// TestResidualFormParameters: what is fixed has no parameters and numbers of its own; what
+// is learned or depends on the input has parameters, and a gradient reaches each.
+func TestResidualFormParameters(t *testing.T) {
+	for name, c := range formConfigs() {
+		forms, err := models.ResidualForm(c)
+		require.NoError(t, err, name)
+		store := modeltest.PerturbedStore(t, c, tensor.Float64)
+		modeltest.Compile(t, c, store, modeltest.Setup{Gradients: true, LossOnly: true}).On(t, modeltest.RandomBatch(c, 2, c.Seq, 1), graph.RunOptions{})
+		gradients := modeltest.Gradients(store)
+		reached := func(parameters []string) {
+			for _, p := range parameters {
+				assert.True(t, slices.ContainsFunc(gradients[p], func(g float64) bool { return math.Abs(g) > 1e-9 }), "%s: gradient of %q", name, p)
+			}
+		}
+		for _, f := range forms {
+			assert.NotEmpty(t, f.Source, name)
+			for _, x := range coefficients(f) {
+				assert.NotEmpty(t, x.Axes, name)
+				assert.NotEmpty(t, x.Start.Text, name)
+				assert.Equal(t, x.Choice == stream.Fixed, len(x.Parameters) == 0, "%s %s: %+v", name, f.Site, x)
+				if x.Choice == stream.Fixed || x.Start.Values != nil {
+					assert.Len(t, x.Start.Values, x.Rows*x.Columns, name)
+				}
+				reached(x.Parameters)
+			}
+			for _, term := range f.Beyond {
+				reached(term.Parameters)
+			}
+		}
+	}
+}
+
+// TestResidualFormSites: a form for each sublayer, learned keys of the shape that it tells.
+func TestResidualFormSites(t *testing.T) {
+	for name, c := range formConfigs() {
+		forms, err := models.ResidualForm(c)
+		require.NoError(t, err, name)
+		store := modeltest.NewStore(t, c, tensor.Float64, 0)
+		sites := []string{"blocks.0.attention", "blocks.0.feedforward"}
+		if c.Stream == models.StreamDWLSTM {
+			sites = sites[:1]
+		}
+		require.Len(t, forms, len(sites), name)
+		for i, f := range forms {
+			assert.Equal(t, sites[i], f.Site)
+			if c.Stream == models.StreamMatrix {
+				assert.Equal(t, f.Down.Rows*f.Down.Columns, store.Param(f.Down.Parameters[0]).Size())
+				assert.Equal(t, f.Up.Rows*f.Up.Columns, store.Param(f.Up.Parameters[0]).Size())
+			}
+		}
+	}
+	_, err := models.ResidualForm(models.Config{Stream: "tensor"})
+	assert.ErrorContains(t, err, "model.stream")
+}
+
+// watched is a site's state before and behind it, what was read and written, and the
+// coefficients, as a run saw them; each begins with the tokens.
+type watched struct {
+	tokens                                      int
+	before, read, written, behind, coefficients []float64
+}
+
+// watch runs a model with hooks around a site of the first block.
+func watch(t *testing.T, c models.Config, store *graph.Store, site string, seed uint64) watched {
+	before := "embedding.out"
+	if site == "blocks.0.feedforward" {
+		before = "blocks.0.attention.stream"
+	}
+	names, hooks := []string{before, site + ".read", site + ".write", site + ".stream", site + ".coefficients"}, graph.Hooks{}
+	for _, name := range names {
+		hooks[name] = nil
+	}
+	p := modeltest.Compile(t, c, store, modeltest.Setup{Hooks: hooks})
+	p.On(t, modeltest.RandomBatch(c, 2, c.Seq, seed), graph.RunOptions{})
+	values := make([][]float64, len(names))
+	for i, name := range names {
+		if x, err := p.Hooked(name); err == nil {
+			values[i] = graph.Float64s(x)
+		}
+	}
+	return watched{2 * c.Seq, values[0], values[1], values[2], values[3], values[4]}
+}
+
+// unpack makes A_res, A_down and B_up of a token's packed coefficients [n, 2m+n]: down |
+// carry | up', of which the first two are transposed (graph.MixRead, graph.MixWrite).
+func unpack(packed []float64, n, m int) [3][]float64 {
+	at := func(row, column int) float64 { return packed[row*(2*m+n)+column] }
+	matrix := func(rows, columns int, f func(i, j int) float64) (x []float64) {
+		for i := range rows {
+			for j := range columns {
+				x = append(x, f(i, j))
+			}
+		}
+		return x
+	}
+	return [3][]float64{
+		matrix(n, n, func(i, j int) float64 { return at(j, m+i) }),
+		matrix(m, n, func(i, j int) float64 { return at(j, i) }),
+		matrix(n, m, func(i, j int) float64 { return at(i, m+n+j) }),
+	}
+}
+
+// product is a [rows, inner] times x [inner, d].
+func product(a, x []float64, rows, inner int) []float64 {
+	d := len(x) / inner
+	y := make([]float64, rows*d)
+	for i := range rows {
+		for k := range inner {
+			for j := range d {
+				y[i*d+j] += a[i*inner+k] * x[k*d+j]
+			}
+		}
+	}
+	return y
+}
+
+func plus(x, y []float64) []float64 {
+	z := slices.Clone(x)
+	for i := range z {
+		z[i] += y[i]
+	}
+	return z
+}
+
+// TestResidualFormOfFixedOnes: where A_res and B_up are fixed the state behind a site is
+// that before it and what was written. The matrix stream's is written by its keys.
+func TestResidualFormOfFixedOnes(t *testing.T) {
+	for _, name := range []string{"vector", "matrix", "highway", "hieragg"} {
+		c := formConfigs()[name]
+		forms, err := models.ResidualForm(c)
+		require.NoError(t, err)
+		for _, f := range forms {
+			w := watch(t, c, modeltest.PerturbedStore(t, c, tensor.Float64), f.Site, 1)
+			assert.Nil(t, w.coefficients, "%s: none to be seen", name)
+			n := f.Res.Rows
+			size := len(w.before) / w.tokens
+			for at := 0; at < len(w.before); at += size {
+				want := plus(product(f.Res.Start.Values, w.before[at:at+size], n, n), w.written[at:at+size])
+				require.InDeltaSlice(t, want, w.behind[at:at+size], 1e-12, "%s %s", name, f.Site)
+			}
+		}
+	}
+}
+
+// TestResidualFormOfMixedOnes: with the coefficients that a run has made, reading and
+// writing are the linear form; they have the shape, and change with the token, as the form
+// says; what is doubly stochastic or bounded is.
+func TestResidualFormOfMixedOnes(t *testing.T) {
+	for _, name := range []string{"hyper/static", "hyper/dynamic", "mhc", "mhc-lite", "vwn/groups", "vwn/fraction"} {
+		c := formConfigs()[name]
+		forms, err := models.ResidualForm(c)
+		require.NoError(t, err)
+		for _, f := range forms {
+			store := modeltest.PerturbedStore(t, c, tensor.Float64)
+			w, each := watch(t, c, store, f.Site, 1), f.Res.Choice == stream.Dependent
+			size, copies := f.Res.Rows*(2*f.Down.Rows+f.Res.Rows), 1
+			if each {
+				copies = w.tokens
+			}
+			require.Len(t, w.coefficients, copies*size, "%s: coefficients of each token: %t", name, each)
+			for token := range w.tokens {
+				checkLinear(t, name, f, w, token, w.coefficients[token%copies*size:][:size])
+			}
+			other := watch(t, c, store, f.Site, 2)
+			assert.Equal(t, each, modeltest.Distance(other.coefficients, w.coefficients) > 1e-4, "%s: with other tokens", name)
+		}
+	}
+}
+
+// checkLinear checks what a site did with a token, whose packed coefficients are given.
+func checkLinear(t *testing.T, name string, f stream.Form, w watched, token int, packed []float64) {
+	t.Helper()
+	n, m := f.Res.Rows, f.Down.Rows
+	of := func(x []float64) []float64 { size := len(x) / w.tokens; return x[token*size : (token+1)*size] }
+	a := unpack(packed, n, m)
+	require.InDeltaSlice(t, product(a[1], of(w.before), m, n), of(w.read), 1e-12, "%s: A_down h", name)
+	require.InDeltaSlice(t, plus(product(a[0], of(w.before), n, n), product(a[2], of(w.written), n, m)), of(w.behind), 1e-11, "%s: h'", name)
+	first := unpack(w.coefficients[:len(packed)], n, m)
+	for i, x := range coefficients(f) {
+		checkConstraint(t, name, x, a[i])
+		if x.Choice == stream.Dependent && token == 1 {
+			assert.Greater(t, modeltest.Distance(first[i], a[i]), 1e-4, "%s: %s of two tokens", name, x.Axes)
+		}
+	}
+}
+
+// checkConstraint checks a coefficient's numbers.
+func checkConstraint(t *testing.T, name string, x stream.Coefficient, values []float64) {
+	t.Helper()
+	top := map[stream.Constraint]float64{stream.DoublyStochastic: 1, stream.WithinOne: 1, stream.WithinTwo: 2, "": math.Inf(1)}[x.Constraint]
+	for _, v := range values {
+		if x.Constraint != "" {
+			require.True(t, v >= 0 && v <= top+1e-12, "%s: %g, want %s", name, v, x.Constraint)
+		}
+	}
+	if x.Constraint != stream.DoublyStochastic {
+		return
+	}
+	for i := range x.Rows {
+		row, column := 0.0, 0.0
+		for j := range x.Rows {
+			row, column = row+values[i*x.Rows+j], column+values[j*x.Rows+i]
+		}
+		require.InDelta(t, 1, row, 1e-12, "%s: row %d", name, i)
+		require.InDelta(t, 1, column, 1e-6, "%s: column %d, as far as 20 iterations come", name, i)
+	}
+}
+
+// TestResidualFormStarts: the coefficients of a model's first run are those that the form
+// tells, at both sites.
+func TestResidualFormStarts(t *testing.T) {
+	compared := 0
+	for name, c := range formConfigs() {
+		forms, err := models.ResidualForm(c)
+		require.NoError(t, err)
+		for _, f := range forms {
+			w := watch(t, c, modeltest.NewStore(t, c, tensor.Float64, 0), f.Site, 1)
+			if w.coefficients == nil {
+				continue
+			}
+			a := unpack(w.coefficients[:f.Res.Rows*(2*f.Down.Rows+f.Res.Rows)], f.Res.Rows, f.Down.Rows)
+			for i, x := range coefficients(f) {
+				require.InDeltaSlice(t, x.Start.Values, a[i], 1e-12, "%s %s %s", name, f.Site, x.Axes)
+				checkWords(t, x, a[i], map[string]int{"blocks.0.attention": 0, "blocks.0.feedforward": 1}[f.Site])
+				compared++
+			}
+		}
+	}
+	assert.Equal(t, 6*2*3, compared)
+}
+
+// checkWords checks a coefficient's numbers at the first step by what the form says of them
+// in words; site counts the sublayers.
+func checkWords(t *testing.T, x stream.Coefficient, values []float64, site int) {
+	t.Helper()
+	sigmoid := func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
+	unit := map[bool]float64{true: 1}
+	var diagonal float64
+	_, err := fmt.Sscanf(x.Start.Text, "%g on the diagonal", &diagonal)
+	for at, v := range values {
+		i, j := at/x.Columns, at%x.Columns
+		want, digits := math.NaN(), 1e-12
+		switch x.Start.Text {
+		case "1":
+			want = 1
+		case "I", "[I 0]":
+			want = unit[i == j]
+		case "1 at row (site mod n)":
+			want = unit[j == site%x.Columns]
+		case "1 where j = i mod m":
+			want = unit[j == i%x.Columns]
+		case "sigmoid(+1) at row (site mod n), sigmoid(-1) elsewhere":
+			want = sigmoid(2*unit[j == site%x.Columns] - 1)
+		default:
+			require.NoError(t, err, "words for %s: %q", x.Axes, x.Start.Text)
+			if want, digits = diagonal, 5e-4; i != j {
+				want = (1 - diagonal) / float64(x.Rows-1)
+			}
+		}
+		require.InDelta(t, want, v, digits, "%q, entry %d, %d", x.Start.Text, i, j)
+	}
+}

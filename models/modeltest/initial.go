@@ -1,0 +1,131 @@
+package modeltest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// The initial function may differ from the transformer's by what initialEps brings in.
+const (
+	initialEps       = 1e-12
+	initialTolerance = 1e-9
+)
+
+// checkInitialFunction: a stream that starts as a plain transformer does is one at first,
+// whatever weights they share: logits, loss and the shared weights' gradients. Why:
+//
+//   - hyper-connections read one of n equal rows, write to all of them and end in their
+//     sum, which the last norm takes for one row;
+//   - mHC reads the equal rows with a sum of weights that the sublayer's norm takes out,
+//     writes to each with the factor 1, and mixes them by rows of sum 1;
+//   - a virtual width network's first m slots are h, which is what W_reduce = [I; 0] reads;
+//   - a self-dependency unit with W_2 = 0 adds nothing.
+//
+// A norm's eps is what these arguments leave out. Other streams are passed over.
+func checkInitialFunction(t *testing.T, c models.Config) {
+	c.NormEps = initialEps
+	plain, ok := transformerOf(c)
+	if !ok {
+		return
+	}
+	theirs, ours := PerturbedStore(t, plain, tensor.Float64), NewStore(t, c, tensor.Float64, 0)
+	share(t, c, ours, theirs)
+	b, s := documentBatch(c, rows, 17), Setup{Gradients: true}
+	want := Compile(t, plain, theirs, s).On(t, b, graph.RunOptions{})
+	got := Compile(t, c, ours, s).On(t, b, graph.RunOptions{})
+	assert.LessOrEqual(t, Distance(got.Logits, want.Logits), initialTolerance, "logits")
+	assert.InDelta(t, want.Loss, got.Loss, initialTolerance, "loss")
+	if c.Stream == models.StreamVWN { // its embedding has another shape
+		return
+	}
+	wanted, all := Gradients(theirs), Gradients(ours)
+	shared := map[string][]float64{}
+	for name := range wanted {
+		shared[name] = all[name]
+	}
+	requireClose(t, wanted, shared, initialTolerance, 1e-3*largestOf(wanted), "gradient of shared weights")
+}
+
+// transformerOf is the transformer that a model starts as, if it does.
+func transformerOf(c models.Config) (models.Config, bool) {
+	switch c.Stream {
+	case models.StreamHyper, models.StreamMHC, models.StreamMHCLite, models.StreamHighway:
+	case models.StreamVWN: // the groups' norm is a LayerNorm, which RMSNorm does not undo
+		if c.N%c.M == 0 && c.Norm == models.NormRMS {
+			return c, false
+		}
+	default:
+		return c, false
+	}
+	c.Stream, c.N, c.M, c.Dynamic, c.SinkhornIterations, c.ExpandEmbedding = models.StreamVector, 0, 0, false, 0, false
+	return c, true
+}
+
+// share gives a model the weights of the transformer that it starts as.
+func share(t *testing.T, c models.Config, ours, theirs *graph.Store) {
+	t.Helper()
+	for _, p := range theirs.Params() {
+		values, own := graph.Float64s(p.Value), ours.Param(p.Name)
+		require.NotNil(t, own, p.Name)
+		if own.Size() != p.Size() { // a virtual width network's tables
+			values = widened(values, c.DModel, c.StreamSize())
+		}
+		require.NoError(t, graph.SetFloat64s(own.Value, values))
+	}
+	if c.Stream == models.StreamVWN {
+		wide := c.StreamSize()
+		require.NoError(t, graph.SetFloat64s(ours.Param("reduce").Value, identity(wide, c.DModel)))
+		if c.ExpandEmbedding {
+			require.NoError(t, graph.SetFloat64s(ours.Param("expand").Value, widened(identity(c.DModel, c.DModel), c.DModel, wide)))
+		}
+	}
+	if c.Stream == models.StreamHighway {
+		silenceUnits(ours, 2*c.DModel)
+	}
+}
+
+// widened makes rows of width entries longer; further entries are other numbers, which
+// nothing should read.
+func widened(rows []float64, width, wide int) []float64 {
+	out := make([]float64, len(rows)/width*wide)
+	for i := range out {
+		if at := i % wide; at < width {
+			out[i] = rows[i/wide*width+at]
+		} else {
+			out[i] = float64(i%7) - 2.5
+		}
+	}
+	return out
+}
+
+// identity is [rows, columns] with ones on the diagonal.
+func identity(rows, columns int) []float64 {
+	out := make([]float64, rows*columns)
+	for i := range min(rows, columns) {
+		out[i*columns+i] = 1
+	}
+	return out
+}
+
+// silenceUnits sets W_2, the second half of each self-dependency unit's rows, and its bias
+// to 0.
+func silenceUnits(store *graph.Store, width int) {
+	for _, p := range store.Params() {
+		if !strings.HasSuffix(p.Name, ".sdu") && !strings.HasSuffix(p.Name, ".sdu_bias") {
+			continue
+		}
+		values := p.Value.Float64s()
+		for i := range values {
+			if i%width >= width/2 {
+				values[i] = 0
+			}
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package models_test
+
+import (
+	"math"
+	"sort"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// emptyExpert is the expert that a router of starve never chooses.
+const emptyExpert = 2
+
+// starve sets routers to columns w, -w, 0, v, -v: one of each pair has a positive logit, so
+// that the third expert, whose logit is 0, is never among the first two.
+func starve(t *testing.T, c models.Config, store *graph.Store) {
+	for l := range c.Layers {
+		router := store.Param(site(l, "feedforward") + "router").Value
+		values := graph.Float64s(router)
+		for i := 0; i < len(values); i += c.Experts {
+			values[i+1], values[i+emptyExpert], values[i+4] = -values[i], 0, -values[i+3]
+		}
+		require.NoError(t, graph.SetFloat64s(router, values))
+	}
+}
+
+// TestEmptyExperts: in a whole model an expert without tokens has gradients of exactly 0,
+// whatever its weights are; nothing is NaN, and its column of the router learns by the
+// auxiliary losses and by the other experts' probabilities.
+func TestEmptyExperts(t *testing.T) {
+	for name, c := range map[string]models.Config{
+		"top-1":  tinyVector(func(c *models.Config) { c.Experts, c.TopK = 5, 1 }),
+		"top-2":  tinyVector(func(c *models.Config) { c.Experts, c.TopK, c.Bias = 5, 2, true }),
+		"losses": tinyVector(func(c *models.Config) { c.Experts, c.TopK, c.BalanceLoss, c.RouterZLoss = 5, 2, 0.01, 1e-3 }),
+		"matrix": tinyMatrix(func(c *models.Config) { c.Experts, c.TopK = 5, 2 }),
+		"mhc":    tinyZoo(models.StreamMHC, func(c *models.Config) { c.Experts, c.TopK, c.N = 5, 2, 2 }),
+	} {
+		for _, dt := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
+			t.Run(name+"/"+dt.String(), func(t *testing.T) { checkEmptyExperts(t, c.Resolve(), dt) })
+		}
+	}
+}
+
+func checkEmptyExperts(t *testing.T, c models.Config, dt tensor.Dtype) {
+	store := modeltest.PerturbedStore(t, c, dt)
+	starve(t, c, store)
+	p, b := modeltest.Compile(t, c, store, modeltest.Setup{Gradients: true}), modeltest.RandomBatch(c, 2, c.Seq, 1)
+	before := p.On(t, b, graph.RunOptions{})
+	for _, param := range store.Params() {
+		for i, v := range graph.Float64s(param.Grad) {
+			require.False(t, math.IsNaN(v) || math.IsInf(v, 0), "%s, entry %d: %v", param.Name, i, v)
+		}
+	}
+	for l := range c.Layers {
+		prefix := site(l, "feedforward")
+		checkEmptyGradients(t, c, store, prefix)
+		checkRouterGradient(t, c, store.Param(prefix+"router"))
+	}
+	p.On(t, b, graph.RunOptions{Accumulate: true})
+	checkEmptyGradients(t, c, store, site(0, "feedforward"))
+	fillExpert(t, c, store, 1e30)
+	require.Equal(t, before, p.On(t, b, graph.RunOptions{}), "weights of an expert without tokens")
+}
+
+// expertOf is one expert's share of a tensor that begins with the experts' axis.
+func expertOf(c models.Config, values []float64, expert int) []float64 {
+	size := len(values) / c.Experts
+	return values[expert*size : (expert+1)*size]
+}
+
+// expertNames are the experts' parameters.
+func expertNames(c models.Config) []string {
+	if c.Bias {
+		return []string{"w1", "w1_bias", "w2", "w2_bias"}
+	}
+	return []string{"w1", "w2"}
+}
+
+// checkEmptyGradients wants zeros for the empty expert, and others for the rest together.
+func checkEmptyGradients(t *testing.T, c models.Config, store *graph.Store, prefix string) {
+	t.Helper()
+	for _, name := range expertNames(c) {
+		g := graph.Float64s(store.Param(prefix + name).Grad)
+		learned := 0.0
+		for expert := range c.Experts {
+			for _, v := range expertOf(c, g, expert) {
+				learned += math.Abs(v)
+				if expert == emptyExpert {
+					require.Zero(t, v, prefix+name)
+				}
+			}
+		}
+		require.NotZero(t, learned, prefix+name)
+	}
+}
+
+// checkRouterGradient: for k = 1 the gate is the probability itself, and an auxiliary loss
+// is of all probabilities; for k > 1 alone the gates know nothing of an expert that is not
+// chosen.
+func checkRouterGradient(t *testing.T, c models.Config, router *graph.Param) {
+	t.Helper()
+	learns := c.TopK == 1 || c.BalanceLoss > 0
+	for i, v := range graph.Float64s(router.Grad) {
+		if i%c.Experts == emptyExpert {
+			require.Equal(t, learns, v != 0, "gradient %g of the empty expert's column of %q", v, router.Name)
+		}
+	}
+}
+
+func fillExpert(t *testing.T, c models.Config, store *graph.Store, value float64) {
+	for l := range c.Layers {
+		for _, name := range expertNames(c) {
+			param := store.Param(site(l, "feedforward") + name).Value
+			values := graph.Float64s(param)
+			for i := range expertOf(c, values, emptyExpert) {
+				expertOf(c, values, emptyExpert)[i] = value
+			}
+			require.NoError(t, graph.SetFloat64s(param, values))
+		}
+	}
+}
+
+// TestExpertsInAModel compares what a block's mixture does to its input, and how many
+// tokens each expert gets, with loops over tokens and experts.
+func TestExpertsInAModel(t *testing.T) {
+	for _, k := range []int{1, 2, 5} {
+		c := tinyVector(func(c *models.Config) { c.Experts, c.TopK = 5, k }).Resolve()
+		store := modeltest.PerturbedStore(t, c, tensor.Float64)
+		starve(t, c, store)
+		prefix, b := site(1, "feedforward"), modeltest.RandomBatch(c, 2, c.Seq, 1)
+		p := modeltest.Compile(t, c, store, modeltest.Setup{Hooks: graph.Hooks{prefix + "in": nil, prefix + "out": nil}})
+		p.On(t, b, graph.RunOptions{})
+		u, err := p.Hooked(prefix + "in")
+		require.NoError(t, err)
+		y, err := p.Hooked(prefix + "out")
+		require.NoError(t, err)
+		want, counts := mixture(c, modeltest.Values(store), prefix, graph.Float64s(u))
+		assert.LessOrEqual(t, modeltest.Distance(graph.Float64s(y), want), 1e-12, "top %d", k)
+		assert.Equal(t, counts, countsOf(t, c, store, b)[1], "top %d: tokens an expert", k)
+		assert.Equal(t, k == 5, counts[emptyExpert] > 0, "top %d", k)
+	}
+}
+
+// mixture is y of u [T, D], and the number of tokens of each expert.
+func mixture(c models.Config, w map[string][]float64, prefix string, u []float64) ([]float64, []int32) {
+	d, y, counts := c.DModel, make([]float64, len(u)), make([]int32, c.Experts)
+	for at := 0; at < len(u); at += d {
+		logits := matmul(u[at:at+d], w[prefix+"router"], d)
+		order, z, chosen := make([]int, c.Experts), 0.0, 0.0
+		for e := range order {
+			order[e] = e
+			z += math.Exp(logits[e])
+		}
+		sort.SliceStable(order, func(i, j int) bool { return logits[order[i]] > logits[order[j]] })
+		for _, e := range order[:c.TopK] {
+			chosen += math.Exp(logits[e])
+		}
+		if c.TopK == 1 {
+			chosen = z
+		}
+		for _, e := range order[:c.TopK] {
+			counts[e]++
+			hidden := geluTanh(matmul(u[at:at+d], expertOf(c, w[prefix+"w1"], e), d))
+			for i, v := range matmul(hidden, expertOf(c, w[prefix+"w2"], e), c.FF) {
+				y[at+i] += math.Exp(logits[e]) / chosen * v
+			}
+		}
+	}
+	return y, counts
+}
+
+// countsOf runs a model and returns the number of tokens of each expert, a row a block.
+func countsOf(t *testing.T, c models.Config, store *graph.Store, batch modeltest.Batch) [][]int32 {
+	var counts gorgonia.Nodes
+	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Store: store, DType: store.DType(), Threads: 1}}, func(b *graph.Builder) (graph.Roots, error) {
+		m, err := models.On(b, c)
+		if err != nil {
+			return graph.Roots{}, err
+		}
+		logits := m.Logits(m.Forward(b.Input("tokens", tensor.Int32, batch.Rows, batch.Seq)))
+		counts = m.ExpertCounts()
+		return graph.Roots{Outputs: append(gorgonia.Nodes{logits}, counts...)}, m.Err()
+	})
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	copy(p.Ints("tokens"), batch.Inputs)
+	require.NoError(t, p.Run(graph.RunOptions{}))
+	var all [][]int32
+	for _, n := range counts {
+		all = append(all, n.Value().(*tensor.Dense).Int32s())
+	}
+	return all
+}
+
+// TestEqualExperts: a mixture of experts that are all the same is the feed-forward that they
+// are, for any router, as the gates sum to 1; with one expert for k = 1, too.
+func TestEqualExperts(t *testing.T) {
+	dense := tinyVector(func(c *models.Config) { c.Bias = true })
+	b := modeltest.RandomBatch(dense, 2, dense.Seq, 1)
+	feedForward := modeltest.PerturbedStore(t, dense, tensor.Float64)
+	want := modeltest.Compile(t, dense, feedForward, modeltest.Setup{}).On(t, b, graph.RunOptions{}).Logits
+	for _, sizes := range [][2]int{{1, 1}, {3, 2}, {4, 4}} {
+		c := tinyVector(func(c *models.Config) { c.Bias, c.Experts, c.TopK = true, sizes[0], sizes[1] })
+		store := modeltest.PerturbedStore(t, c, tensor.Float64)
+		for _, p := range feedForward.Params() {
+			values, own := graph.Float64s(p.Value), store.Param(p.Name)
+			for len(values) < own.Size() {
+				values = append(values, graph.Float64s(p.Value)...)
+			}
+			require.NoError(t, graph.SetFloat64s(own.Value, values))
+		}
+		got := modeltest.Compile(t, c, store, modeltest.Setup{}).On(t, b, graph.RunOptions{}).Logits
+		assert.LessOrEqual(t, modeltest.Distance(got, want), 1e-12, "top %d of %d", sizes[1], sizes[0])
+	}
+}

@@ -1,0 +1,120 @@
+package models_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/models"
+)
+
+// The transformers that the zoo's presets start from: D = 768, L = 12, FF = 3072, V = 50257,
+// N = 512, and D = 256, L = 4, FF = 1024, V = 257 without positions.
+const (
+	base162m       = 162_541_824
+	baseQuickstart = 3_279_616
+)
+
+// zooCounts are the presets at the shape of transformer-162m: what each design adds, from
+// its paper's or the design document's formulas, at 24 sites of 12 blocks.
+func zooCounts() map[string]int {
+	const (
+		d, sites, blocks = 768, 24, 12
+		rows             = 50257 + 512 // of the embedding and the positions
+		dense            = 2 * d * 3072
+	)
+	return map[string]int{
+		"hyper-static-162m":  base162m + 24*sites, // n (n+2) a site
+		"hyper-dynamic-162m": base162m + 129_648,  // 111,216 and a norm's gain a site
+		"mhc-162m":           base162m + 73_755*sites,
+		"mhc-lite-162m":      base162m + (4*d*(24+8)+24+8+3)*sites,
+		// W_1 and W_2 at two sites: 4 D^2 a block, 190.85M.
+		"highway-191m": base162m + 4*d*d*blocks,
+		// One aggregate 3D -> D -> D, whose norm is the last one: 164.90M.
+		"hieragg-165m": base162m + 4*d*d,
+		// Dou et al.: each of six aggregates 3D -> 4D -> D has its own weights and norm, and
+		// the first has nothing to read but x and y, 2D: 216.8M.
+		"hieragg-dou": base162m + (5*16+12)*d*d + 5*d,
+		// 10 D^2 a block, 233.32M, and the gates' gains and biases and the norm of g, 10 D,
+		// for the two norms, 2 D.
+		"dwlstm-233m": base162m + (10*d*d+8*d)*blocks,
+		// A site 2n(2m+n) + d(2m+n) + d, slots of d = D/m; W_reduce, 0.885M; tables half as
+		// wide again; at r = 1.5 no norm of groups.
+		"vwn-2x3": base162m + (2*3*7+384*7+384)*sites + 884_736 + rows*(1152-d),
+		// r = 8: tables and W_reduce of 6144, and its norm.
+		"vwn-8x64": base162m + (2*64*80+96*80+96)*sites + 6144*d + 6144 + rows*(6144-d),
+		// 8 experts of half the width and a router for each feed-forward.
+		"moe-8x2": base162m + (8*dense/2+8*d-dense)*blocks,
+
+		"rmt-134m-lecun": 134_291_072,
+		"rmt-134m-dk16":  rmtCount(16), "rmt-134m-dk64": rmtCount(64), "rmt-134m-dk128": rmtCount(128),
+		"transformer-d512": transformerCount(512), "transformer-d1024": transformerCount(1024), "transformer-d1536": transformerCount(1536),
+	}
+}
+
+// rmtCount is 2 R Dv V + R Dv N + 2 L R Dv FF + 3 R Dk (2L+1) + (2L+1) Dk Dv.
+func rmtCount(dk int) int {
+	const width, rank, dv, blocks, sites = 768, 12, 64, 12, 25
+	return 2*width*50257 + width*512 + 2*blocks*width*3072 + 3*rank*dk*sites + sites*dk*dv
+}
+
+// transformerCount is 2 V D + N D + 12 D^2 L + (2L+1) D at L = 12.
+func transformerCount(d int) int { return 2*50257*d + 512*d + 12*d*d*12 + 25*d }
+
+// quickstartCounts are the small models, of 8 sites in 4 blocks.
+func quickstartCounts() map[string]int {
+	const (
+		d, sites, blocks = 256, 8, 4
+		dense            = 2 * d * 1024
+	)
+	return map[string]int{
+		"quickstart-hyper-static":  baseQuickstart + 24*sites,
+		"quickstart-hyper-dynamic": baseQuickstart + (d*6+24+2+d)*sites,
+		"quickstart-mhc":           baseQuickstart + (4*d*24+24+3)*sites,
+		"quickstart-mhc-lite":      baseQuickstart + (4*d*32+32+3)*sites,
+		"quickstart-highway":       baseQuickstart + 4*d*d*blocks,
+		"quickstart-hieragg":       baseQuickstart + 4*d*d,
+		"quickstart-dwlstm":        baseQuickstart + (10*d*d+8*d)*blocks,
+		"quickstart-vwn":           baseQuickstart + (2*3*7+128*7+128)*sites + 384*d + 257*(384-d),
+		"quickstart-moe":           baseQuickstart + (8*dense/2+8*d-dense)*blocks,
+	}
+}
+
+// TestZooCountsAsPrinted compares the counts of this file with the design document's digits.
+func TestZooCountsAsPrinted(t *testing.T) {
+	counts := zooCounts()
+	for name, millions := range map[string]float64{"highway-191m": 190.85, "hieragg-165m": 164.90, "hieragg-dou": 216.8} {
+		digits := 0.005
+		if name == "hieragg-dou" {
+			digits = 0.05
+		}
+		assert.InDelta(t, millions, float64(counts[name])/1e6, digits, name)
+	}
+	assert.InDelta(t, 233.32, float64(counts["dwlstm-233m"]-12*8*768)/1e6, 0.005, "without gains and biases")
+	assert.InDelta(t, 1.09, 100*float64(counts["mhc-162m"]-base162m)/base162m, 0.005, "per cent of mHC")
+	assert.Equal(t, 111_216, counts["hyper-dynamic-162m"]-base162m-24*768)
+}
+
+// TestZooFLOPs compares what streams of n rows add to transformer-162m's 257 MFLOP a token
+// with the papers' formulas a site, matrix products alone.
+func TestZooFLOPs(t *testing.T) {
+	flops := func(name string) int {
+		p, _, ok := models.FindPreset(name)
+		require.True(t, ok, name)
+		return p.Config.Cost().ForwardFLOPs
+	}
+	const n, d, sites = 4, 768, 24
+	base := flops("transformer-162m")
+	assert.InDelta(t, 257, float64(base)/1e6, 0.5, "the transformer")
+	static := 2*d*n*(n+1) + 2*d*n
+	assert.Equal(t, static*sites, flops("hyper-static-162m")-base)
+	assert.InDelta(t, 0.34, 100*float64(static*sites)/float64(base), 0.005, "per cent of static hyper-connections")
+	assert.Equal(t, (static+2*d*n*(n+2))*sites, flops("hyper-dynamic-162m")-base)
+	assert.Equal(t, (2*n*d*(n*n+2*n)+2*n*n*d+4*n*d)*sites, flops("mhc-162m")-base)
+	assert.Equal(t, (2*n*d*(24+2*n)+2*n*n*d+4*n*d)*sites, flops("mhc-lite-162m")-base)
+	assert.Equal(t, 2*4*d*d*12, flops("highway-191m")-base)
+	assert.Equal(t, 2*4*d*d*6, flops("hieragg-165m")-base, "six aggregates of the same weights")
+	assert.Equal(t, 2*10*d*d*12, flops("dwlstm-233m")-base)
+	assert.Equal(t, 2*8*d*12, flops("moe-8x2")-base, "two experts of half the width, and the router")
+}

@@ -1,0 +1,171 @@
+package stream
+
+import (
+	"fmt"
+	"math"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+)
+
+// Form is how a site fills in the linear form that residual designs share,
+//
+//	h' = A_res h + B_up F(A_down h)
+//
+// where h is a token's state as n rows, and F the sublayer with its norm, which takes m
+// rows and gives m. A_res is [n, n], A_down [m, n], B_up [n, m].
+type Form struct {
+	Site   string      `json:"site"` // "blocks.0.attention"
+	Res    Coefficient `json:"a_res"`
+	Down   Coefficient `json:"a_down"`
+	Up     Coefficient `json:"b_up"`
+	Beyond []Term      `json:"beyond,omitempty"` // what the form does not say
+	Source string      `json:"source"`           // of the design
+}
+
+// Formed is a stream that can say how it fills in the linear form.
+type Formed interface {
+	Form(at Site) Form
+}
+
+// Choice is where a coefficient comes from.
+type Choice string
+
+// The choices.
+const (
+	Fixed     Choice = "fixed"           // the design names the numbers
+	Learned   Choice = "learned"         // parameters, the same for all tokens
+	Dependent Choice = "input-dependent" // computed from the token's state
+)
+
+// Constraint is what holds for a coefficient whatever its parameters are.
+type Constraint string
+
+// The constraints; "" is none.
+const (
+	DoublyStochastic Constraint = "doubly stochastic" // entries >= 0, rows and columns that sum to 1
+	WithinOne        Constraint = "in (0, 1)"
+	WithinTwo        Constraint = "in (0, 2)"
+)
+
+// Coefficient is one of A_res, A_down and B_up.
+type Coefficient struct {
+	Choice     Choice     `json:"choice"`
+	Constraint Constraint `json:"constraint,omitempty"`
+	Rows       int        `json:"rows"`
+	Columns    int        `json:"columns"`
+	Axes       string     `json:"axes"`               // what they are called, "n x n"
+	Diagonal   bool       `json:"diagonal,omitempty"` // a factor for each entry
+	Parameters []string   `json:"parameters,omitempty"`
+	Start      Start      `json:"start"`
+}
+
+// Start is a coefficient at the first step.
+type Start struct {
+	Text string `json:"text"`
+	// Values are the entries, row by row; nil where they are drawn at random.
+	Values []float64 `json:"-"`
+}
+
+// Term is a part of a stream that is not of the linear form.
+type Term struct {
+	Text       string   `json:"text"`
+	Parameters []string `json:"parameters,omitempty"`
+}
+
+// plainForm is h' = h + F(h): one row, nothing to choose.
+func plainForm(at Site, source string) Form {
+	one := fixed(1, "1 x 1")
+	return Form{Site: at.Name(), Res: one, Down: one, Up: one, Source: source}
+}
+
+// fixed is the unit matrix of n rows.
+func fixed(n int, axes string) Coefficient {
+	return Coefficient{Choice: Fixed, Rows: n, Columns: n, Axes: axes, Start: identity(n)}
+}
+
+// identity starts as the unit matrix.
+func identity(n int) Start {
+	s := Start{Text: "I", Values: table(n, n, func(i, j int) float64 { return same(i == j) })}
+	if n == 1 {
+		s.Text = "1"
+	}
+	return s
+}
+
+// evenDiagonal starts with one number on the diagonal, and rows that sum to 1.
+func evenDiagonal(n int, diagonal float64) Start {
+	beside := (1 - diagonal) / float64(max(1, n-1))
+	return Start{Text: fmt.Sprintf("%.3g on the diagonal", diagonal), Values: table(n, n, func(i, j int) float64 {
+		return beside + same(i == j)*(diagonal-beside)
+	})}
+}
+
+// drawn starts as a parameter does that is drawn from N(0, std^2).
+func drawn(store *graph.Store, key *gorgonia.Node) Start {
+	return Start{Text: fmt.Sprintf("N(0, %.2g^2)", store.Param(key.Name()).Init.Std)}
+}
+
+// table lists f(i, j), row by row.
+func table(rows, columns int, f func(i, j int) float64) []float64 {
+	var values []float64
+	for i := range rows {
+		for j := range columns {
+			values = append(values, f(i, j))
+		}
+	}
+	return values
+}
+
+// nodeNames names parameters; those that a stream does without are nil.
+func nodeNames(nodes ...*gorgonia.Node) []string {
+	var names []string
+	for _, n := range nodes {
+		if n != nil {
+			names = append(names, n.Name())
+		}
+	}
+	return names
+}
+
+// mixedForm is that of n rows and their packed coefficients, all of one choice, made of the
+// same parameters. What they start as is still to be said.
+func mixedForm(at Site, p packing, choice Choice, parameters []string) Form {
+	of := func(rows, columns int, axes string) Coefficient {
+		return Coefficient{Choice: choice, Rows: rows, Columns: columns, Axes: axes, Parameters: parameters}
+	}
+	m := "m"
+	if p.m == 1 {
+		m = "1"
+	}
+	return Form{Site: at.Name(), Res: of(p.n, p.n, "n x n"), Down: of(p.m, p.n, m+" x n"), Up: of(p.n, p.m, "n x "+m)}
+}
+
+// startPacked takes the starts from packed coefficients [n, 2m+n], with words for them.
+func (f *Form) startPacked(p packing, packed []float64, res, down, up string) {
+	f.Res.Start, f.Down.Start, f.Up.Start = p.starts(packed, res, down, up)
+}
+
+// starts unpacks coefficients into A_res [n, n], A_down [m, n] and B_up [n, m], which are
+// the transposes of carry and down, and up'.
+func (p packing) starts(packed []float64, res, down, up string) (Start, Start, Start) {
+	at := func(row, column int) float64 { return packed[row*p.columns()+column] }
+	return Start{res, table(p.n, p.n, func(i, j int) float64 { return at(j, p.m+i) })},
+		Start{down, table(p.m, p.n, func(i, j int) float64 { return at(j, i) })},
+		Start{up, table(p.n, p.m, func(i, j int) float64 { return at(i, p.m+p.n+j) })}
+}
+
+// constrainedForm is mHC's and mHC-lite's: three numbers of pre and post, from their biases
+// at the first step, and rows whose mixing has the given diagonal then.
+func constrainedForm(b *graph.Builder, at Site, n int, q projection, diagonal float64) Form {
+	f := mixedForm(at, packing{n, 1}, Dependent, nodeNames(q.phi, q.alpha, q.c))
+	bias := b.Store().Param(q.c.Name()).Init.Values
+	f.Res.Constraint, f.Down.Constraint, f.Up.Constraint = DoublyStochastic, WithinOne, WithinTwo
+	f.Res.Start = evenDiagonal(n, diagonal)
+	f.Down.Start = Start{"sigmoid(+1) at row (site mod n), sigmoid(-1) elsewhere", table(1, n, func(_, j int) float64 { return logistic(bias[j]) })}
+	f.Up.Start = Start{"1", table(n, 1, func(i, _ int) float64 { return 2 * logistic(bias[n+i]) })}
+	return f
+}
+
+func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
