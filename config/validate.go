@@ -92,6 +92,8 @@ func (r *Run) checkTrainNumbers(where *Positions) error {
 		{"beta2", t.Beta2 >= 0 && t.Beta2 < 1, "in [0, 1)", t.Beta2},
 		{"adam_eps", t.AdamEps > 0, "> 0", t.AdamEps},
 		{"clip", t.Clip >= 0, ">= 0 (0: no clipping)", t.Clip},
+		{"balance_loss", t.BalanceLoss >= 0, ">= 0", t.BalanceLoss},
+		{"router_z_loss", t.RouterZLoss >= 0, ">= 0", t.RouterZLoss},
 		{"warmup", validShare(t.Warmup), "a share below 1 or whole steps", t.Warmup},
 		{"decay", validShare(t.Decay), "a share below 1 or whole steps", t.Decay},
 	} {

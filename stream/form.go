@@ -87,7 +87,7 @@ func fixed(n int, axes string) Coefficient {
 
 // identity starts as the unit matrix.
 func identity(n int) Start {
-	s := Start{Text: "I", Values: table(n, n, func(i, j int) float64 { return same(i == j) })}
+	s := Start{Text: "I", Values: table(n, n, func(i, j int) float64 { return indicator(i == j) })}
 	if n == 1 {
 		s.Text = "1"
 	}
@@ -98,7 +98,7 @@ func identity(n int) Start {
 func evenDiagonal(n int, diagonal float64) Start {
 	beside := (1 - diagonal) / float64(max(1, n-1))
 	return Start{Text: fmt.Sprintf("%.3g on the diagonal", diagonal), Values: table(n, n, func(i, j int) float64 {
-		return beside + same(i == j)*(diagonal-beside)
+		return beside + indicator(i == j)*(diagonal-beside)
 	})}
 }
 

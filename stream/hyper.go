@@ -39,8 +39,8 @@ func NewHyper(b *graph.Builder, c HyperConfig) *Hyper {
 	return &Hyper{newCopied(b, c.VectorConfig, c.N, func(at Site) mixer {
 		name, p := at.Name()+".hyper", packing{c.N, 1}
 		static := b.Param(constant(name+".static", p.values(
-			func(i, _ int) float64 { return same(i == at.Index%c.N) },
-			func(i, k int) float64 { return same(i == k) },
+			func(i, _ int) float64 { return indicator(i == at.Index%c.N) },
+			func(i, k int) float64 { return indicator(i == k) },
 			func(_, _ int) float64 { return 1 }), c.N, p.columns()))
 		if !c.Dynamic {
 			return parameter{b, static}

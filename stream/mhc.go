@@ -39,7 +39,7 @@ func NewMHC(b *graph.Builder, c MHCConfig) *MHC {
 	var res []float64
 	for i := range c.N {
 		for j := range c.N {
-			res = append(res, besideIdentity*same(i != j))
+			res = append(res, besideIdentity*indicator(i != j))
 		}
 	}
 	return &MHC{newCopied(b, c.VectorConfig, c.N, func(at Site) mixer {
@@ -58,7 +58,7 @@ type projection struct {
 func newProjection(b *graph.Builder, c VectorConfig, n int, at Site, res []float64) projection {
 	name, start := at.Name()+".mhc", make([]float64, 2*n, 2*n+len(res))
 	for i := range n {
-		start[i] = 2*same(i == at.Index%n) - 1
+		start[i] = 2*indicator(i == at.Index%n) - 1
 	}
 	start = append(start, res...)
 	return projection{b: b, eps: c.Norm.Eps,

@@ -28,7 +28,7 @@ type MHCLite struct{ copied }
 func NewMHCLite(b *graph.Builder, c MHCLiteConfig) *MHCLite {
 	res := make([]float64, factorial(c.N))
 	for r := range res {
-		res[r] = besideIdentity * same(r > 0)
+		res[r] = besideIdentity * indicator(r > 0)
 	}
 	return &MHCLite{newCopied(b, c.VectorConfig, c.N, func(at Site) mixer {
 		return permutationMixer{newProjection(b, c.VectorConfig, c.N, at, res), c.N}

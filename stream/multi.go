@@ -141,8 +141,8 @@ func (p packing) values(down, carry, up func(i, j int) float64) []float64 {
 	return v
 }
 
-// same is 1 where a condition holds, else 0.
-func same(yes bool) float64 {
+// indicator is 1 where a condition holds, else 0.
+func indicator(yes bool) float64 {
 	if yes {
 		return 1
 	}

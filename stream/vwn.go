@@ -66,9 +66,9 @@ func newVWNMixer(b *graph.Builder, c VWNConfig, at Site) mixer {
 		gain: b.Param(layers.Gain(name+".norm", d)),
 		w:    b.Param(decaying(name+".w", d, p.columns())),
 		static: b.Param(constant(name+".static", p.values(
-			func(i, j int) float64 { return same(i == j) },
-			func(i, k int) float64 { return same(i == k) },
-			func(j, i int) float64 { return same(j == i%c.M) }), c.N, p.columns())),
+			func(i, j int) float64 { return indicator(i == j) },
+			func(i, k int) float64 { return indicator(i == k) },
+			func(j, i int) float64 { return indicator(j == i%c.M) }), c.N, p.columns())),
 		scale: b.Param(constant(name+".scale", p.values(ones, ones, ones), c.N, p.columns())),
 	}
 }
