@@ -278,7 +278,8 @@ func checkWords(t *testing.T, x stream.Coefficient, values []float64, site int) 
 	_, err := fmt.Sscanf(x.Start.Text, "%g on the diagonal", &diagonal)
 	for at, v := range values {
 		i, j := at/x.Columns, at%x.Columns
-		want, digits := math.NaN(), 1e-12
+		var want float64
+		digits := 1e-12
 		switch x.Start.Text {
 		case "1":
 			want = 1
