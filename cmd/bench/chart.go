@@ -12,7 +12,7 @@ import (
 // sizes comparable, beside PyTorch's where that was measured.
 func speedChart(r *report) bars.Chart {
 	c := bars.Chart{Title: "Training speed, float32, full steps", Format: "%.0f",
-		Axis: fmt.Sprintf("GFLOPS of the model's matrix products (this machine's peak: %.0f, %d threads)", r.Machine.PeakGFLOPS, r.Machine.Threads)}
+		Axis: fmt.Sprintf("GFLOPS of matrix products (peak %.0f, %d threads)", r.Machine.PeakGFLOPS, r.Machine.Threads)}
 	if len(r.PyTorch) == 0 {
 		for _, m := range r.Models {
 			c.Rows = append(c.Rows, bars.Row{Name: m.Name, Values: []float64{m.GFLOPS}})

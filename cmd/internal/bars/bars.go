@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/pkg/errors"
 	"gonum.org/v1/plot"
@@ -37,6 +38,8 @@ const (
 	margin    = 2.6 * vg.Centimeter // title, axis and legend
 	thickness = 0.42 * vg.Centimeter
 	edge      = 0.2 * vg.Centimeter
+	nameRoom  = 1.2 * vg.Centimeter  // on the left: a viewer's font may be wider than the one measured here
+	axisText  = 10 * vg.Length(1)    // points
 	gap       = 0.22 * vg.Centimeter // between rows
 	headroom  = 1.14                 // of the axis over the longest bar, for the numbers
 )
@@ -59,7 +62,7 @@ func (c Chart) Write(w io.Writer) error {
 	p.Title.Text, p.X.Label.Text = c.Title, c.Axis
 	names := make([]string, len(c.Rows))
 	for i, row := range c.Rows {
-		names[len(names)-1-i] = row.Name // gonum counts from the bottom up
+		names[len(names)-1-i] = padded(row.Name) // gonum counts from the bottom up
 	}
 	p.NominalY(names...)
 	for s := range series {
@@ -68,14 +71,19 @@ func (c Chart) Write(w io.Writer) error {
 		}
 	}
 	p.X.Min, p.X.Max = 0, headroom*c.longest()
-	p.Y.Min, p.Y.Max = -0.6, float64(len(c.Rows))-0.4
-	p.Legend.Top = false
-	height := margin + vg.Length(len(c.Rows))*(vg.Length(series)*thickness+gap)
+	rows := len(c.Rows)
+	if len(c.Series) > 0 {
+		rows++ // the topmost is the legend's
+	}
+	p.Y.Min, p.Y.Max = -0.6, float64(rows)-0.4
+	p.Legend.Top = true
+	p.X.Label.TextStyle.Font.Size = axisText
+	height := margin + vg.Length(rows)*(vg.Length(series)*thickness+gap)
 	picture := vgsvg.New(width, height)
 	canvas := draw.New(picture)
 	canvas.SetColor(p.BackgroundColor)
 	canvas.Fill(canvas.Path())
-	p.Draw(draw.Crop(canvas, edge, -edge, edge, -edge))
+	p.Draw(draw.Crop(canvas, nameRoom, -edge, edge, -edge))
 	_, err = picture.WriteTo(w)
 	return errors.WithStack(err)
 }
@@ -142,10 +150,14 @@ func (c Chart) addSeries(p *plot.Plot, s, series int) error {
 	}
 	p.Add(bars, labels)
 	if s < len(c.Series) {
-		p.Legend.Add(c.Series[s], bars)
+		p.Legend.Add(padded(c.Series[s]), bars)
 	}
 	return nil
 }
+
+// padded adds spaces behind a name, so that it stays clear of what is on its right in a
+// viewer whose font is wider than the one that the layout measures.
+func padded(name string) string { return name + strings.Repeat(" ", len(name)/2) }
 
 func (c Chart) number(v float64) string {
 	if c.Format == "" {
