@@ -15,6 +15,9 @@ type permutations struct{ streamGates }
 // have 120 permutations.
 const permutationStreams = 4
 
+// Permutations is n!, the number of permutations that PermutationCoefficients mixes.
+func Permutations(n int) int { return kernel.PermutationsParams{N: n}.Columns() - 2*n }
+
 // PermutationCoefficients makes the mixing coefficients of mHC-lite (arXiv 2601.05732) with
 // n streams, 1 to 4:
 //

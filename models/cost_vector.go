@@ -1,5 +1,7 @@
 package models
 
+import "github.com/residua-go/residua/graph"
+
 // costs are what a part of a model takes.
 type costs struct{ parameters, flops, activations int }
 
@@ -160,16 +162,7 @@ func (c Config) coefficientsCost() costs {
 	}
 	k := 2*n + n*n
 	if c.Stream == StreamMHCLite {
-		k = 2*n + factorial(n)
+		k = 2*n + graph.Permutations(n)
 	}
 	return costs{parameters: wide*k + k + 3, flops: 2 * wide * k, activations: k + n*(n+2)}
-}
-
-// factorial is the number of permutations of n streams.
-func factorial(n int) int {
-	product := 1
-	for i := 2; i <= n; i++ {
-		product *= i
-	}
-	return product
 }

@@ -26,21 +26,13 @@ type MHCLite struct{ copied }
 
 // NewMHCLite makes the parameters of a stream with mHC-lite.
 func NewMHCLite(b *graph.Builder, c MHCLiteConfig) *MHCLite {
-	res := make([]float64, factorial(c.N))
+	res := make([]float64, graph.Permutations(c.N))
 	for r := range res {
 		res[r] = besideIdentity * indicator(r > 0)
 	}
 	return &MHCLite{newCopied(b, c.VectorConfig, c.N, func(at Site) mixer {
 		return permutationMixer{newProjection(b, c.VectorConfig, c.N, at, res), c.N}
 	})}
-}
-
-func factorial(n int) int {
-	product := 1
-	for i := 2; i <= n; i++ {
-		product *= i
-	}
-	return product
 }
 
 type permutationMixer struct {
@@ -56,7 +48,7 @@ func (m permutationMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
 // it is, the identity among them.
 func (s *MHCLite) Form(at Site) Form {
 	other := math.Exp(besideIdentity)
-	stays, all := 1+float64(factorial(s.n-1)-1)*other, 1+float64(factorial(s.n)-1)*other
+	stays, all := 1+float64(graph.Permutations(s.n-1)-1)*other, 1+float64(graph.Permutations(s.n)-1)*other
 	f := constrainedForm(s.multi.b, at, s.n, s.mixers[at.Index].(permutationMixer).projection, stays/all)
 	f.Source = "mHC-lite, arXiv 2601.05732"
 	return f

@@ -127,17 +127,15 @@ func (t *normBackward[T]) row(i, group int, n, dgain, dbias []T) {
 	x, dy, gain := rowOf(t.x, i, width), rowOf(t.dy, i, width), rowOf(t.gain, group, width)
 	s := savedStatistics(t.path, x, t.mean, t.rstd, i, t.d.RMS)
 	s.normalize(t.path, n, x)
-	var sumH, sumHN float64
-	if t.wantGain {
-		sumH, sumHN = gradientSumsGain(t.path, rowOf(dgain, group, width), dy, gain, n)
-	} else {
-		sumH, sumHN = gradientSums(t.path, dy, gain, n)
+	if !t.wantGain {
+		dgain = nil
 	}
+	sumH, sumHN := gradientSumsGain(t.path, rowOf(dgain, group, width), dy, gain, n)
 	if t.wantBias {
 		addTo(t.path, rowOf(dbias, group, width), dy)
 	}
 	if t.dx != nil {
-		normGradientOf(t.path, rowOf(t.dx, i, width), rowOf(t.addend, i, width), dy, gain, n, sumH, sumHN, s.rstd, t.d.RMS)
+		normGradient(t.path, rowOf(t.dx, i, width), rowOf(t.addend, i, width), dy, gain, n, sumH, sumHN, s.rstd, t.d.RMS)
 	}
 }
 
@@ -239,15 +237,9 @@ func (s statistics[T]) scaleShift(p path, y, x, gain, bias []T) {
 }
 
 // normGradient computes dx = (h - mean(h) - n * mean(h * n)) * rstd with h = dy * gain,
-// n being the normalised row; and adds the addend, unless that is nil. dx may be dy or
-// the addend.
-func normGradient[T Float](p path, dx, addend, dy, gain, n []T, rstd T, rms bool) {
-	sumH, sumHN := gradientSums(p, dy, gain, n)
-	normGradientOf(p, dx, addend, dy, gain, n, sumH, sumHN, rstd, rms)
-}
-
-// normGradientOf is normGradient with the sums of h and of h * n.
-func normGradientOf[T Float](p path, dx, addend, dy, gain, n []T, sumH, sumHN float64, rstd T, rms bool) {
+// n being the normalised row, from the sums of h and of h * n; and adds the addend, unless
+// that is nil. dx may be dy or the addend.
+func normGradient[T Float](p path, dx, addend, dy, gain, n []T, sumH, sumHN float64, rstd T, rms bool) {
 	meanHN := T(sumHN / float64(len(n)))
 	var meanH T
 	if !rms {
@@ -363,8 +355,11 @@ func gradientSums[T Float](p path, dy, gain, n []T) (sumH, sumHN float64) {
 	return h0 + h1, n0 + n1
 }
 
-// gradientSumsGain is gradientSums that also computes dgain += dy * n.
+// gradientSumsGain is gradientSums that also computes dgain += dy * n, unless dgain is nil.
 func gradientSumsGain[T Float](p path, dgain, dy, gain, n []T) (sumH, sumHN float64) {
+	if dgain == nil {
+		return gradientSums(p, dy, gain, n)
+	}
 	if p > portable {
 		return fastGradientSumsGain(p, single(dgain), single(n), single(dy), single(gain))
 	}

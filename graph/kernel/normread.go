@@ -154,15 +154,16 @@ func (t *normReadBackward[T]) addKeys(keys *block[T], w *normReadScratch[T], dke
 
 // addGradients makes token i's dx from dXn, and adds its part of dgain.
 func (t *normReadBackward[T]) addGradients(w *normReadScratch[T], worker, i int, rstd T) {
-	var sumH, sumHN float64
+	var dgain []T
 	if t.wantGain {
-		sumH, sumHN = gradientSumsGain(t.path, t.dgain[worker].block, w.dxn, t.gain, w.n)
+		dgain = t.dgain[worker].block
+	}
+	sumH, sumHN := gradientSumsGain(t.path, dgain, w.dxn, t.gain, w.n)
+	if t.wantGain {
 		t.dgain[worker].added()
-	} else {
-		sumH, sumHN = gradientSums(t.path, w.dxn, t.gain, w.n)
 	}
 	if size := len(w.n); t.dx != nil {
-		normGradientOf(t.path, t.dx[i*size:(i+1)*size], rowOf(t.addend, i, size), w.dxn, t.gain, w.n, sumH, sumHN, rstd, t.d.RMS)
+		normGradient(t.path, t.dx[i*size:(i+1)*size], rowOf(t.addend, i, size), w.dxn, t.gain, w.n, sumH, sumHN, rstd, t.d.RMS)
 	}
 }
 

@@ -5,8 +5,8 @@ package kernel
 import "unsafe"
 
 // The functions over slices that the kernels are made of have two forms: portable Go,
-// and for float32 the assembly of internal/vecgen (fast... in vectors_generated), which
-// sums in float64 lanes and evaluates exp in them. The first argument of such a function
+// and for float32 the assembly of internal/vecgen (fast... in vectors_generated). Each says
+// there whether its lanes are float32 or float64. The first argument of such a function
 // is the path that pathOf has settled: only float32 goes beyond portable. The results of
 // a path do not depend on where the slices lie in memory.
 

@@ -55,11 +55,13 @@ var vectorCases = []vectorCase{
 		return nil
 	}},
 	{"normGradient", 4, func(p path, s [][]float32) []float64 {
-		normGradient(p, s[0], nil, s[1], s[2], s[3], 0.5, false)
+		sumH, sumHN := gradientSums(p, s[1], s[2], s[3])
+		normGradient(p, s[0], nil, s[1], s[2], s[3], sumH, sumHN, 0.5, false)
 		return nil
 	}},
 	{"normGradient with addend", 5, func(p path, s [][]float32) []float64 {
-		normGradient(p, s[0], s[1], s[2], s[3], s[4], 0.5, true)
+		sumH, sumHN := gradientSums(p, s[2], s[3], s[4])
+		normGradient(p, s[0], s[1], s[2], s[3], s[4], sumH, sumHN, 0.5, true)
 		return nil
 	}},
 	{"addProducts", 3, func(p path, s [][]float32) []float64 { addProducts(p, s[0], s[1], s[2]); return nil }},
