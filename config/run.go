@@ -11,6 +11,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
 
@@ -77,9 +78,25 @@ type Sample struct {
 
 // Device says what a run computes on.
 type Device struct {
-	Kind      string `yaml:"kind"`      // cpu; default cpu
+	Kind      string `yaml:"kind"`      // cpu or cuda; default cpu
 	Threads   int    `yaml:"threads"`   // 0: all cores
-	Precision string `yaml:"precision"` // fp32; default fp32
+	Precision string `yaml:"precision"` // fp32, on cuda also tf32 and bf16; default fp32, on cuda tf32
+}
+
+// Options returns the device as a program's options.
+func (d Device) Options(store *graph.Store) graph.Options {
+	return graph.Options{Store: store, Threads: d.Threads, Device: graph.Device(d.Kind), Precision: graph.Precision(d.Precision)}
+}
+
+// complete fills in the device's own precision.
+func (d *Device) complete() {
+	switch {
+	case d.Precision != "":
+	case d.Kind == string(graph.CUDA):
+		d.Precision = string(graph.TF32)
+	default:
+		d.Precision = string(graph.FP32)
+	}
 }
 
 // Defaults returns the config that a file's keys override.
@@ -88,7 +105,7 @@ func Defaults() Run {
 		Data:   Data{Source: data.KindGoroot, Tokenizer: "bytes", Split: "hash/20", TextField: "text"},
 		Train:  Train{Batch: 8, Accumulate: 1, Recompute: "none", Schedule: "warmup-cosine", Warmup: 0.05, Decay: 0.2, WeightDecay: 1e-4, WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Clip: 1, ZLoss: 1e-4, BalanceLoss: 0.01, EvalTokens: 262144, Keep: 2, MaxBadSteps: 10, LogEvery: 10},
 		Sample: Sample{Tokens: 200, Temperature: 0.8},
-		Device: Device{Kind: "cpu", Precision: "fp32"},
+		Device: Device{Kind: string(graph.CPU)},
 	}
 }
 
@@ -174,5 +191,6 @@ func (r *Run) complete(file string, where *Positions) error {
 		r.Model.BalanceLoss, r.Model.RouterZLoss = r.Train.BalanceLoss, r.Train.RouterZLoss
 	}
 	r.Model.BOS = int(tokenizer.BOS())
+	r.Device.complete()
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
 )
@@ -125,10 +126,17 @@ func (r *Run) checkRest(where *Positions) error {
 	case r.Device.Threads < 0:
 		return where.Errorf("device.threads", "want >= 0 (0: all cores), got %d", r.Device.Threads)
 	}
-	if err := oneOf(where, "device.kind", r.Device.Kind, "cpu"); err != nil {
+	return r.Device.check(where)
+}
+
+func (d Device) check(where *Positions) error {
+	if err := oneOf(where, "device.kind", d.Kind, string(graph.CPU), string(graph.CUDA)); err != nil {
 		return err
 	}
-	return oneOf(where, "device.precision", r.Device.Precision, "fp32")
+	if d.Kind == string(graph.CPU) {
+		return oneOf(where, "device.precision", d.Precision, string(graph.FP32))
+	}
+	return oneOf(where, "device.precision", d.Precision, string(graph.FP32), string(graph.TF32), string(graph.BF16))
 }
 
 // TotalSteps is the number of updates of the run.

@@ -7,6 +7,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -21,6 +22,9 @@ type Options struct {
 	Tokens  int // to score at most; 0: as many as the run evaluates on, or all of Data
 	Batch   int // windows at a time, which rounding alone can tell; 0: 8
 	Threads int // workers an op; 0: all cores
+	// Device is where the model runs, "" the CPU; Precision is a CUDA device's, "" tf32.
+	Device    graph.Device
+	Precision graph.Precision
 	// PerToken, if not nil, gets every scored token in order.
 	PerToken func(Token) error
 }
@@ -33,6 +37,11 @@ func (o Options) check() error {
 		return errors.Errorf("eval: batch: want >= 0 (0: %d), got %d", defaultBatch, o.Batch)
 	}
 	return nil
+}
+
+// compute is how programs over a store run.
+func (o Options) compute(store *graph.Store) graph.Options {
+	return graph.Options{Store: store, Threads: o.Threads, Device: o.Device, Precision: o.Precision}
 }
 
 // Evaluate loads the text that o names and scores it.
@@ -55,7 +64,7 @@ func Score(ctx context.Context, p *trainer.Pretrained, text *Text, o Options) (t
 	if batch == 0 {
 		batch = defaultBatch
 	}
-	s := &scorer{ctx: ctx, model: p, text: text, threads: o.Threads, perToken: o.PerToken}
+	s := &scorer{ctx: ctx, model: p, text: text, compute: o.compute(p.Store), perToken: o.PerToken}
 	seq := p.Model.Seq
 	windows := (len(text.Tokens) - 1) / seq
 	if windows > 0 {
@@ -76,7 +85,7 @@ type scorer struct {
 	ctx      context.Context
 	model    *trainer.Pretrained
 	text     *Text
-	threads  int
+	compute  graph.Options
 	perToken func(Token) error
 	sum      float64 // of the losses so far
 	tokens   int     // scored so far
@@ -84,7 +93,7 @@ type scorer struct {
 
 // score goes on with so many windows of seq tokens, batch at a time.
 func (s *scorer) score(batch, seq, windows int) error {
-	e, err := trainer.NewEvaluator(s.model.Store, s.model.Model, batch, seq, s.threads)
+	e, err := trainer.NewEvaluator(s.compute, s.model.Model, batch, seq)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/eval"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -123,7 +124,7 @@ func mean(tokens []eval.Token) float64 {
 
 // mean5 is the mean loss of the 5 tokens after the first window, in a row of their own.
 func mean5(t *testing.T, p *trainer.Pretrained, text string) float64 {
-	e, err := trainer.NewEvaluator(p.Store, p.Model, 1, 5, 1)
+	e, err := trainer.NewEvaluator(graph.Options{Store: p.Store, Threads: 1}, p.Model, 1, 5)
 	require.NoError(t, err)
 	defer e.Close()
 	row := []uint16{uint16(text[15])}

@@ -40,7 +40,11 @@ func (g *Generator) Generate(ctx context.Context, r Request, emit func(text stri
 func (g *Generator) extend(ctx context.Context, r Request, t *text, result Result) (Result, error) {
 	draw := newSampler(r)
 	for result.Tokens < r.Tokens {
-		id, ok := draw.next(g.scores())
+		scores, err := g.scores()
+		if err != nil {
+			return result, err
+		}
+		id, ok := draw.next(scores)
 		if !ok {
 			return result, errNotFinite(result.Tokens + 1)
 		}

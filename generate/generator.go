@@ -20,7 +20,9 @@ const alibiReach = 4
 
 // Options say how a Generator computes. The zero value is ready.
 type Options struct {
-	Threads int // workers an op; 0: all cores
+	Threads   int             // workers an op; 0: all cores
+	Device    graph.Device    // where the model runs; "": the CPU
+	Precision graph.Precision // of a CUDA device; "": tf32
 	// Window is how many tokens the model sees at most. 0 means the training length Seq,
 	// and 4 times that with ALiBi. Learned positions allow at most Seq.
 	Window int
@@ -50,7 +52,7 @@ func New(store *graph.Store, c models.Config, t data.Tokenizer, o Options) (*Gen
 	if g.cache, err = graph.NewCache(1, window); err != nil {
 		return nil, err
 	}
-	if err := g.compile(store, c, o.Threads); err != nil {
+	if err := g.compile(store, c, o); err != nil {
 		return nil, errors.Wrap(err, "generate")
 	}
 	return g, nil
@@ -85,9 +87,9 @@ func (o Options) window(c models.Config) (int, error) {
 	return c.Seq, nil
 }
 
-func (g *Generator) compile(store *graph.Store, c models.Config, threads int) (err error) {
+func (g *Generator) compile(store *graph.Store, c models.Config, own Options) (err error) {
 	parameters := len(store.Params())
-	o := graph.ProgramOptions{Options: graph.Options{Store: store, Threads: threads, Cache: g.cache}}
+	o := graph.ProgramOptions{Options: graph.Options{Store: store, Threads: own.Threads, Device: own.Device, Precision: own.Precision, Cache: g.cache}}
 	g.program, err = graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
 		m, err := models.On(b, c)
 		if err != nil {
@@ -123,6 +125,10 @@ func (g *Generator) run(token int32) error {
 
 // scores returns the logits of the tokenizer's ids after the last run. The model's
 // vocabulary may be larger: ids beyond the tokenizer's stand for nothing.
-func (g *Generator) scores() []float32 {
-	return g.logits.Value().(*tensor.Dense).Float32s()[:g.tokenizer.Vocab()]
+func (g *Generator) scores() ([]float32, error) {
+	logits, err := graph.Value(g.logits)
+	if err != nil {
+		return nil, err
+	}
+	return logits.Float32s()[:g.tokenizer.Vocab()], nil
 }

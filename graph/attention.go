@@ -31,7 +31,10 @@ type attention struct {
 }
 
 // attentionSaved holds the log-sum-exp of each row of logits, [batch, heads, seq].
-type attentionSaved struct{ lse any }
+type attentionSaved struct {
+	lse    any
+	device struct{ lse, slopes, angles deviceSaved } // and what a device is told once
+}
 
 // CausalAttention is multi-head attention in which token i sees the tokens from its
 // document's start to itself (Vaswani et al. 2017):

@@ -70,6 +70,8 @@ func (sumTokens) diff(*derivative) {}
 
 func (sumTokens) accumulates() bool { return true }
 
+func (sumTokens) fullPrecision() bool { return true }
+
 func (k sumTokens) run(c *call) error {
 	if c.double() {
 		return runSumTokens[float64](c)

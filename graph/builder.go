@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/residua-go/residua/graph/cuda"
 	"github.com/residua-go/residua/graph/kernel"
 )
 
@@ -19,16 +20,19 @@ const CPU Device = "cpu"
 // Options say how a Builder makes its nodes. The zero value is ready: float32 on the
 // CPU with all threads, parameters in a fresh Store, no hooks, no cache.
 type Options struct {
-	Threads  int          // workers an op; 0: runtime.GOMAXPROCS(0)
-	Device   Device       // where ops run; "": CPU
-	DType    tensor.Dtype // Float32 or Float64 (checks only); unset: Float32
-	Store    *Store       // where parameters live; nil: a new one
-	Hooks    Hooks        // named activations to watch or replace
-	Cache    *Cache       // keys and values of earlier tokens, for generation
-	Training bool         // dropout is active
-	Seed     uint64       // of the dropout masks
+	Threads int    // workers an op; 0: runtime.GOMAXPROCS(0)
+	Device  Device // where ops run, CPU or CUDA; "": CPU
+	// Precision is that of a CUDA device; "": TF32. All builders of a Store have the same.
+	Precision Precision
+	DType     tensor.Dtype // Float32 or Float64 (checks only); unset: Float32
+	Store     *Store       // where parameters live; nil: a new one
+	Hooks     Hooks        // named activations to watch or replace
+	Cache     *Cache       // keys and values of earlier tokens, for generation
+	Training  bool         // dropout is active
+	Seed      uint64       // of the dropout masks
 
-	salt int // changes every op's hash; Program's answer to a hash collision
+	salt    int  // changes every op's hash; Program's answer to a hash collision
+	planned bool // for PredictDeviceMemory: nothing will run
 }
 
 // Builder makes nodes in one Gorgonia graph. After the first error it makes nothing
@@ -67,6 +71,9 @@ type runState struct {
 	step       uint64 // training step, for dropout masks
 	profile    bool   // ops time themselves
 	failure    error  // of an op; the tape machine wraps it in its registers and counters
+
+	device accelerator  // nil on the CPU
+	owned  []cuda.Array // device memory of ops, beside the arena
 }
 
 func (r *runState) workers() *kernel.Pool {
@@ -93,7 +100,20 @@ func On(g *gorgonia.ExprGraph, o Options) *Builder {
 	if o.Store == nil && b.err == nil {
 		b.options.Store = NewStore(b.options.DType, o.Seed)
 	}
+	b.openDevice()
 	return b
+}
+
+// openDevice gets the Store's device, if the ops run on one.
+func (b *Builder) openDevice() {
+	if b.err != nil || !b.onDevice() || b.options.planned {
+		return
+	}
+	if err := b.options.Store.open(b.options.Precision); err != nil {
+		b.fail(err)
+		return
+	}
+	b.runtime.device = b.options.Store.device
 }
 
 func (b *Builder) check() {
@@ -102,8 +122,10 @@ func (b *Builder) check() {
 		b.fail(errors.New("graph: want a graph to build on, got nil: make one with gorgonia.NewGraph()"))
 	case b.options.DType != tensor.Float32 && b.options.DType != tensor.Float64:
 		b.fail(errors.Errorf("graph: dtype: want float32 or float64, got %v", b.options.DType))
-	case b.options.Device != CPU:
-		b.fail(errors.Errorf("graph: device: want %q, got %q: this build has no other", CPU, b.options.Device))
+	case b.options.Device != CPU && b.options.Device != CUDA:
+		b.fail(errors.Errorf("graph: device: want %q or %q, got %q", CPU, CUDA, b.options.Device))
+	case b.options.checkPrecision() != nil:
+		b.fail(b.options.checkPrecision())
 	case b.options.Store != nil && b.options.Store.dtype != b.options.DType:
 		b.fail(errors.Errorf("graph: dtype: the store holds %v, want %v as the graph", b.options.Store.dtype, b.options.DType))
 	}
@@ -179,7 +201,14 @@ func (b *Builder) newNode(k kind, children []*gorgonia.Node) (*gorgonia.Node, er
 	if err != nil {
 		return nil, err
 	}
-	node, err := gorgonia.ApplyOp(op, children...)
+	for _, c := range children {
+		op.from = append(op.from, opOf(c))
+	}
+	carrier, err := b.carrier(op)
+	if err != nil {
+		return nil, err
+	}
+	node, err := gorgonia.ApplyOp(carrier, children...)
 	if err != nil {
 		return nil, err
 	}
@@ -190,6 +219,15 @@ func (b *Builder) newNode(k kind, children []*gorgonia.Node) (*gorgonia.Node, er
 		b.blocks[node.ID()] = b.block
 	}
 	return node, nil
+}
+
+// carrier is what the graph's node holds: the op, or what runs it on a device. A node
+// whose op can run on a device never runs on the CPU.
+func (b *Builder) carrier(op *Op) (gorgonia.Op, error) {
+	if b.onDevice() && !b.options.planned {
+		return b.onDeviceOp(op)
+	}
+	return op, nil
 }
 
 // Input makes an input node. Bind its value with gorgonia.Let, or by name through a
@@ -239,10 +277,23 @@ func (b *Builder) Param(p ParamSpec) *gorgonia.Node {
 	if !b.claim(p.Name) {
 		return nil
 	}
-	node := gorgonia.NewTensor(b.g, b.options.DType, len(p.Shape), gorgonia.WithShape(p.Shape...),
-		gorgonia.WithName(p.Name), gorgonia.WithValue(param.Value))
+	node, err := b.paramNode(param)
+	if err != nil {
+		b.fail(err)
+		return nil
+	}
 	b.params = append(b.params, &parameterNode{node: node, param: param})
 	return node
+}
+
+// paramNode is an ordinary input on the CPU; on a device it is an op without inputs, since
+// an input would be copied up in every run.
+func (b *Builder) paramNode(p *Param) (*gorgonia.Node, error) {
+	if b.onDevice() {
+		return b.residentNode(p)
+	}
+	return gorgonia.NewTensor(b.g, b.options.DType, len(p.Shape), gorgonia.WithShape(p.Shape...),
+		gorgonia.WithName(p.Name), gorgonia.WithValue(p.Value)), nil
 }
 
 // Learnables returns the nodes of all parameters made so far, in order, each named.

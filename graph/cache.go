@@ -26,7 +26,10 @@ type cacheRow struct {
 }
 
 // attentionMemory is one attention's part of a Cache.
-type attentionMemory struct{ kv any }
+type attentionMemory struct {
+	kv     any
+	device deviceSaved // keys and values [2, batch, H, capacity, padded Dh]
+}
 
 // NewCache returns an empty cache for rows of up to capacity tokens. One Cache serves
 // one model: its attentions take their parts in the order they are built.

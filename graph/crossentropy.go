@@ -21,13 +21,14 @@ func (o LossOptions) kind() lossKind {
 	if o.Scale == 0 {
 		o.Scale = 1
 	}
-	return lossKind{o.Transposed, o.Scale, o.ZLoss}
+	return lossKind{transposed: o.Transposed, scale: o.Scale, zLoss: o.ZLoss}
 }
 
 // lossKind is what CrossEntropy and TokenLosses share.
 type lossKind struct {
 	transposed   bool
 	scale, zLoss float64
+	logitBytes   int // bound on the logits in a device's memory; 0 is deviceLogitBytes
 }
 
 func (k lossKind) String() string {
@@ -68,7 +69,34 @@ type crossEntropy struct {
 }
 
 // lossParts are the two terms of the last run's loss.
-type lossParts struct{ crossEntropy, zLoss float64 }
+type lossParts struct {
+	crossEntropy, zLoss float64
+	device              deviceSaved // a lossStatus
+}
+
+// lossStatus is what a device keeps of a run: LossStatus in cuda/crossentropy.cu.
+type lossStatus struct {
+	crossEntropy, zLoss float64
+	inverse             float64 // 1 / counted tokens
+	position, target    float64 // of the first target beyond the vocabulary; position -1: none
+}
+
+// lossStatusSize is the number of float64 in a lossStatus.
+const lossStatusSize = 5
+
+// download reads the terms of a run on a device when it is done. A target beyond the
+// vocabulary, which made the loss NaN there, is an error here.
+func (p *lossParts) download(vocab int) (crossEntropy, zLoss float64, err error) {
+	v, err := p.device.float64s(lossStatusSize)
+	if err != nil {
+		return 0, 0, err
+	}
+	s := lossStatus{v[0], v[1], v[2], v[3], v[4]}
+	if s.position >= 0 {
+		return 0, 0, kernel.TargetError(int(s.position), vocab, int(s.target))
+	}
+	return s.crossEntropy, s.zLoss, nil
+}
 
 // CrossEntropy is the mean loss of predicting targets from features, a scalar:
 //
@@ -134,12 +162,21 @@ func LossParts(loss *gorgonia.Node) (crossEntropyTerm, zLoss float64, err error)
 	if op := opOf(loss); op != nil {
 		switch k := op.kind.(type) {
 		case crossEntropy:
+			if op.deviceRan() {
+				return k.downloadParts(op)
+			}
 			return k.parts.crossEntropy, k.parts.zLoss, nil
 		case add:
 			return LossParts(children(loss)[0])
 		}
 	}
 	return 0, 0, errors.Errorf("graph: LossParts: want a CrossEntropy node, got %s", nameOf(loss))
+}
+
+func (k crossEntropy) downloadParts(op *Op) (crossEntropyTerm, zLoss float64, err error) {
+	_, vocab := linear{transposed: k.transposed}.inOut(op.in[1])
+	crossEntropyTerm, zLoss, err = k.parts.download(vocab)
+	return crossEntropyTerm, zLoss, errors.Wrapf(err, "%s", k)
 }
 
 // tokenLosses is the loss of each token by itself.
@@ -156,6 +193,8 @@ func (k tokenLosses) String() string { return "TokenLosses" + k.lossKind.String(
 func (k tokenLosses) signature(in []signature) (signature, error) {
 	return signature{in[0].dtype, withTokens(in[0].leading())}, k.check(in)
 }
+
+func (k tokenLosses) fullPrecision() bool { return true }
 
 func (k tokenLosses) differentiable(int) bool { return false }
 

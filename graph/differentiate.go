@@ -16,8 +16,10 @@ type differentiator struct {
 	order   gorgonia.Nodes // ancestors of the loss, children before parents
 	useful  map[*gorgonia.Node]bool
 	readers map[*gorgonia.Node]int // how often a node is read on the way to the loss
-	terms   map[*gorgonia.Node]gorgonia.Nodes
-	rebuild *rebuilder // nil: nothing is recomputed
+
+	parameters map[*gorgonia.Node]bool
+	terms      map[*gorgonia.Node]gorgonia.Nodes
+	rebuild    *rebuilder // nil: nothing is recomputed
 }
 
 // differentiate returns the gradient node of each of b's parameters.
@@ -73,8 +75,9 @@ func children(n *gorgonia.Node) gorgonia.Nodes {
 // every node's readers.
 func (d *differentiator) findUseful() {
 	d.useful, d.readers = map[*gorgonia.Node]bool{}, map[*gorgonia.Node]int{}
+	d.parameters = map[*gorgonia.Node]bool{}
 	for _, p := range d.b.params {
-		d.useful[p.node] = true
+		d.useful[p.node], d.parameters[p.node] = true, true
 	}
 	for _, n := range d.order {
 		wrt := differentiableInputs(n)
@@ -105,6 +108,10 @@ func (d *differentiator) visit(n *gorgonia.Node) error {
 		grad = d.b.Add(terms...)
 	}
 	d.terms[n] = gorgonia.Nodes{grad}
+	if d.parameters[n] {
+		keepFull(append(terms, grad))
+		return d.b.err
+	}
 	if n.Op() == nil {
 		return d.b.err
 	}
@@ -118,6 +125,15 @@ func (d *differentiator) visit(n *gorgonia.Node) error {
 		}
 	}
 	return nil
+}
+
+// keepFull keeps a parameter's gradient, and the terms it is summed from, in 32 bits.
+func keepFull(nodes gorgonia.Nodes) {
+	for _, n := range nodes {
+		if op := opOf(n); op != nil {
+			op.full = true
+		}
+	}
 }
 
 // inputGradients differentiates one node.

@@ -76,6 +76,8 @@ func (k embeddingGrad) diff(*derivative) {}
 
 func (k embeddingGrad) accumulates() bool { return true }
 
+func (embeddingGrad) fullPrecision() bool { return true }
+
 func (k embeddingGrad) run(c *call) error {
 	if c.double() {
 		return runEmbeddingGrad[float64](k, c)

@@ -51,6 +51,8 @@ func (lstmCell) differentiable(i int) bool { return i < 4 }
 
 func (lstmCell) inPlace(i int) bool { return i == 0 }
 
+func (lstmCell) fullPrecision() bool { return true }
+
 func (lstmCell) diff(d *derivative) {
 	leader := d.b.apply(lstmCellGrad{}, d.grad, d.inputs(0), d.inputs(1), d.inputs(2), d.inputs(3))
 	d.set(0, leader)
@@ -106,6 +108,8 @@ func (lstmOutputGrad) differentiable(int) bool { return false }
 
 func (lstmOutputGrad) inPlace(i int) bool { return i == 0 || i == 3 }
 
+func (lstmOutputGrad) fullPrecision() bool { return true }
+
 func (lstmOutputGrad) diff(*derivative) {}
 
 func (k lstmOutputGrad) run(c *call) error {
@@ -132,6 +136,8 @@ func (lstmCellGrad) signature(in []signature) (signature, error) { return in[0],
 func (lstmCellGrad) differentiable(int) bool { return false }
 
 func (lstmCellGrad) diff(*derivative) {}
+
+func (lstmCellGrad) fullPrecision() bool { return true }
 
 func (k lstmCellGrad) run(c *call) error {
 	if c.double() {

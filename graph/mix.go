@@ -69,7 +69,7 @@ func (k mixRead) diff(d *derivative) {
 	leader := d.b.apply(mixReadGrad{k, addends}, children...)
 	d.set(0, leader)
 	if d.wanted[1] {
-		d.set(1, d.b.companion(leader, 0, "GradC of MixRead", d.op.in[1].shape, nil))
+		d.setFull(1, leader, 0, "GradC of MixRead")
 	}
 }
 
@@ -105,6 +105,14 @@ func mixAddendsOf(d *derivative, coefficients int, children ...*gorgonia.Node) (
 		a.c, children = len(children), append(children, addend)
 	}
 	return a, children
+}
+
+// setFull sets the gradient of input i, which is companion number n of leader, and keeps it
+// in 32 bits on a device, as coefficients and what they are made of are.
+func (d *derivative) setFull(i int, leader *gorgonia.Node, n int, what string) {
+	grad := d.b.companion(leader, n, what, d.op.in[i].shape, nil)
+	keepFull(gorgonia.Nodes{grad})
+	d.set(i, grad)
 }
 
 // mixReadGrad is dh; its companion is dc. Inputs: du, h, c and the addends.

@@ -29,7 +29,8 @@ func mixCases() []opCase {
 			},
 			want: func(x [][]float64, _ [][]int32) []float64 { return wantScale(x[0], 10) }},
 	}
-	for _, s := range []mixShape{{3, 4, 1, 5}, {2, 3, 2, 7}, {1, 1, 1, 1}, {2, 9, 2, 3}} {
+	for _, s := range []mixShape{{3, 4, 1, 5}, {2, 3, 2, 7}, {1, 1, 1, 1}, {2, 9, 2, 3},
+		{19, 2, 1, 4}, {2, 8, 2, 4}, {1, 6, 1, 8}, {2, 5, 3, 4}, {1, 2, 1, 132}} {
 		for _, shared := range []bool{false, true} {
 			cases = append(cases, s.cases(shared)...)
 		}

@@ -52,7 +52,7 @@ func (k mixWrite) diff(d *derivative) {
 		d.set(1, d.b.companion(leader, 0, "GradY of MixWrite", d.op.in[1].shape, nil))
 	}
 	if d.wanted[2] {
-		d.set(2, d.b.companion(leader, 1, "GradC of MixWrite", d.op.in[2].shape, nil))
+		d.setFull(2, leader, 1, "GradC of MixWrite")
 	}
 }
 

@@ -31,7 +31,7 @@ type MoEOptions struct {
 // [E, D, FF], w2 [E, FF, D], y [T, D]. No assignment is dropped. The choices are constant
 // for the gradient; the weights of an expert without tokens have the gradient 0.
 func (b *Builder) MoE(u, router, w1, w2 *gorgonia.Node, o MoEOptions) MoEOutput {
-	logits := b.Linear(u, router, LinearOptions{}) // [T, E]
+	logits := b.apply(routerLogits{linear{scale: 1}}, u, router) // [T, E]
 	if logits == nil {
 		return MoEOutput{}
 	}
@@ -39,13 +39,19 @@ func (b *Builder) MoE(u, router, w1, w2 *gorgonia.Node, o MoEOptions) MoEOutput 
 		b.fail(errors.Errorf("graph: MoE: router: want shape [D, E], got %v", router.Shape()))
 		return MoEOutput{}
 	}
-	k := experts{topK: o.TopK, number: router.Shape()[1], gelu: gelu{o.ExactGelu}, biased: o.B1 != nil || o.B2 != nil}
+	return b.mixture(logits, u, w1, w2, o)
+}
+
+// mixture is MoE behind the router's logits [T, E].
+func (b *Builder) mixture(logits, u, w1, w2 *gorgonia.Node, o MoEOptions) MoEOutput {
+	tokens := logits.Shape()[0]
+	k := experts{topK: o.TopK, number: logits.Shape()[1], gelu: gelu{o.ExactGelu}, biased: o.B1 != nil || o.B2 != nil}
 	gates := b.apply(route{k.topK}, logits) // [T, k]
 	if gates == nil {
 		return MoEOutput{}
 	}
 	r := &routing{b: b, logits: logits, experts: k}
-	r.dispatch = b.follow(dispatch{k.dispatchSize(logits.Shape()[0])}, 0, gates)
+	r.dispatch = b.follow(dispatch{k.dispatchSize(tokens)}, 0, gates)
 	return MoEOutput{Y: b.experts(k, u, w1, w2, gates, r.dispatch, o), routing: r}
 }
 

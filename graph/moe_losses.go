@@ -28,6 +28,8 @@ func (k routerLoss) signature(in []signature) (signature, error) {
 
 func (k routerLoss) differentiable(i int) bool { return i == 0 }
 
+func (k routerLoss) fullPrecision() bool { return true } // so is the gradient of the logits
+
 func (k routerLoss) diff(d *derivative) {
 	if !d.wanted[0] {
 		return

@@ -26,7 +26,9 @@ func (k expertsOut) diff(d *derivative) {
 		leader := k.gradHidden(d)
 		d.set(0, leader)
 		if d.wanted[3] {
-			d.set(3, d.b.companion(leader, 0, "GradGates of ExpertsOut", d.op.in[3].shape, nil))
+			gates := d.b.companion(leader, 0, "GradGates of ExpertsOut", d.op.in[3].shape, nil)
+			keepFull(gorgonia.Nodes{gates}) // as the gates are
+			d.set(3, gates)
 		}
 	}
 	if d.wanted[1] {

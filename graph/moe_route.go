@@ -10,6 +10,15 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
+// routerLogits is the router's product, u_t router, [T, E]: a Linear of full precision, since
+// the choices hang on small differences (Fedus et al. 2021, arXiv 2101.03961, section 2.4,
+// "selective precision").
+type routerLogits struct{ linear }
+
+func (k routerLogits) String() string { return "RouterLogits of " + k.linear.String() }
+
+func (k routerLogits) fullPrecision() bool { return true }
+
 // route chooses the experts of each token and makes their gates, [T, k], from the router's
 // logits [T, E]; it leads dispatch.
 type route struct{ topK int }
@@ -24,6 +33,8 @@ func (k route) signature(in []signature) (signature, error) {
 }
 
 func (k route) differentiable(int) bool { return true }
+
+func (k route) fullPrecision() bool { return true } // so is the gradient of the logits
 
 func (k route) diff(d *derivative) {
 	if d.wanted[0] {

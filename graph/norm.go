@@ -46,7 +46,10 @@ func (k normKind) String() string {
 
 // stats are the statistics that a normalisation's forward pass leaves for its backward
 // pass. They are the op's own, no node's value.
-type stats struct{ mean, rstd any }
+type stats struct {
+	mean, rstd any
+	device     deviceSaved // mean [rows] less the rows' first elements, rstd [rows]
+}
 
 // rows returns the saved statistics as slices of n elements.
 func savedRows[T kernel.Float](s *stats, n int) (mean, rstd []T) {

@@ -11,7 +11,13 @@ import (
 // where there is one, the gain.
 type normLinear struct {
 	normKind
-	saved *stats
+	saved *normLinearStats
+}
+
+// normLinearStats are what the forward pass leaves for the backward pass.
+type normLinearStats struct {
+	stats
+	device deviceSaved // mean [rows], rstd [rows] and the sums of the columns of gain * w [K]
 }
 
 // NormLinear is a normalisation followed by a product with few columns, as the mixing
@@ -33,7 +39,7 @@ func (b *Builder) NormLinear(x, gain, w *gorgonia.Node, o NormOptions) *gorgonia
 		b.fail(errors.Errorf("graph: NormLinear: groups: want 0, got %d: each row is one", o.Groups))
 		return nil
 	}
-	k := normLinear{o.kind(), &stats{}}
+	k := normLinear{o.kind(), &normLinearStats{}}
 	if gain == nil {
 		return b.apply(k, x, w)
 	}
@@ -67,6 +73,8 @@ func (k normLinear) params(x, w signature) kernel.NormLinearParams {
 	return kernel.NormLinearParams{Rows: x.size() / w.leading(), Width: w.leading(), K: w.width(), RMS: k.rms, Eps: k.eps}
 }
 
+func (k normLinear) fullPrecision() bool { return true } // coefficients
+
 func (k normLinear) differentiable(int) bool { return true }
 
 func (k normLinear) diff(d *derivative) {
@@ -94,7 +102,7 @@ func (k normLinear) run(c *call) error {
 
 func runNormLinear[T kernel.Float](k normLinear, c *call) error {
 	p := k.params(c.op.in[0], c.op.in[1])
-	mean, rstd := savedRows[T](k.saved, p.Rows)
+	mean, rstd := savedRows[T](&k.saved.stats, p.Rows)
 	state[kernel.NormLinear[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), optional[T](c, 2), in[T](c, 1), mean, rstd, p)
 	return nil
 }
@@ -121,6 +129,8 @@ func (k normLinearGrad) String() string { return "GradX of " + k.normLinear.Stri
 
 func (k normLinearGrad) signature(in []signature) (signature, error) { return in[2], nil }
 
+func (k normLinearGrad) fullPrecision() bool { return false }
+
 func (k normLinearGrad) differentiable(int) bool { return false }
 
 func (k normLinearGrad) diff(*derivative) {}
@@ -134,7 +144,7 @@ func (k normLinearGrad) run(c *call) error {
 
 func runNormLinearGrad[T kernel.Float](k normLinearGrad, c *call) error {
 	p := k.params(c.op.in[2], c.op.in[3])
-	mean, rstd := savedRows[T](k.saved, p.Rows)
+	mean, rstd := savedRows[T](&k.saved.stats, p.Rows)
 	dw, accumulateW := companionOut[T](c, 0)
 	dgain, accumulateGain := companionOut[T](c, 1)
 	var gain []T

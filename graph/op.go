@@ -10,6 +10,8 @@ import (
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/cuda"
 )
 
 // kind is what one op file provides: what the op is called, what it makes of its
@@ -95,6 +97,11 @@ type Op struct {
 	companions []*Op // set on a leader
 	isGradient bool  // its buffer is a parameter's gradient in a Store
 	runs       stopwatch
+
+	from   []*Op       // what makes each input, nil for inputs and stock nodes
+	full   bool        // stays 32-bit on a device of precision bf16
+	device cuda.Array  // where its output lives on a device
+	ranOn  accelerator // the device it last ran on
 }
 
 var (

@@ -6,6 +6,8 @@ import (
 
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/cuda"
 )
 
 // arenaAlignment is the alignment of every buffer in bytes: a cache line, which is also
@@ -63,7 +65,11 @@ func newPlan(g *gorgonia.ExprGraph, pinned gorgonia.Nodes) (*plan, error) {
 // planned tells whether a node's output belongs into the arena.
 func planned(n *gorgonia.Node) bool {
 	op := opOf(n)
-	return op != nil && !op.isGradient && !op.out.scalar()
+	if op == nil || op.isGradient || op.out.scalar() {
+		return false
+	}
+	_, resident := op.kind.(parameter)
+	return !resident
 }
 
 // layOut makes the intervals, in run order.
@@ -73,14 +79,14 @@ func (p *plan) layOut() {
 			continue
 		}
 		op := opOf(n)
-		p.unshared += aligned(op.out.bytes())
+		p.unshared += aligned(op.storageBytes())
 		if host := p.host(n); host != nil {
 			host.nodes = append(host.nodes, n)
 			host.end = max(host.end, p.lastUse(n))
 			p.of[n] = host
 			continue
 		}
-		v := &interval{start: i, end: p.lastUse(n), bytes: aligned(op.out.bytes()), nodes: gorgonia.Nodes{n}}
+		v := &interval{start: i, end: p.lastUse(n), bytes: aligned(op.storageBytes()), nodes: gorgonia.Nodes{n}}
 		if op.leader != nil {
 			v.start = p.leaderPosition(n)
 		}
@@ -131,7 +137,7 @@ func (p *plan) host(n *gorgonia.Node) *interval {
 	inputs := children(n)
 	for i, c := range inputs {
 		v := p.of[c]
-		if v == nil || !k.inPlace(i) || opOf(c).out.bytes() != opOf(n).out.bytes() || v.end != p.position[n] {
+		if v == nil || !k.inPlace(i) || opOf(c).storageBytes() != opOf(n).storageBytes() || v.end != p.position[n] {
 			continue
 		}
 		if timesRead(c, inputs) == 1 {
@@ -175,6 +181,24 @@ func (p *plan) place() {
 		copy(placed[at+1:], placed[at:])
 		placed[at] = v
 	}
+}
+
+// bindDevice allocates the arena on the device and places every planned op's output.
+func (p *plan) bindDevice(r *runState) error {
+	if p.bytes == 0 {
+		return nil
+	}
+	arena, err := r.alloc(cuda.F32, (p.bytes+3)/4)
+	if err != nil {
+		return errors.Wrap(err, "activations")
+	}
+	for _, v := range p.intervals {
+		for _, n := range v.nodes {
+			op := opOf(n)
+			op.device = cuda.Array{Ptr: arena.Ptr + uint64(v.offset), Type: op.storage(), N: op.out.size()}
+		}
+	}
+	return nil
 }
 
 // bind allocates the arena and puts every planned op's buffer into it.

@@ -54,6 +54,8 @@ type stage struct {
 	run  func(*Program) error
 }
 
+const stageBind = "bind" // the first stage that wants memory
+
 // stages lists them in order.
 func stages() []stage {
 	return []stage{
@@ -62,7 +64,7 @@ func stages() []stage {
 		{"keep", (*Program).keepValues},           // after all readers exist, before liveness is computed
 		{"verify", (*Program).verify},             // no dead node, no two nodes of one hash: after all nodes exist
 		{"plan", (*Program).planBuffers},          // liveness -> offsets in one arena
-		{"bind", (*Program).bind},                 // buffers to ops, values to inputs: before the machine copies engines
+		{stageBind, (*Program).bind},              // buffers to ops, values to inputs: before the machine copies engines
 		{"compile", (*Program).compile},           // gorgonia.NewTapeMachine
 	}
 }
@@ -220,12 +222,8 @@ func (p *Program) planBuffers() (err error) {
 }
 
 func (p *Program) bind() error {
-	if !p.options.Separate {
-		p.plan.bind()
-	}
-	store := p.builder.options.Store
-	for i, grad := range p.gradients {
-		opOf(grad).buffer.bindTo(store.ensureGrad(p.builder.params[i].param))
+	if err := p.bindOutputs(); err != nil {
+		return err
 	}
 	p.inputs = map[string]*tensor.Dense{}
 	for _, n := range p.builder.inputs {
@@ -240,6 +238,37 @@ func (p *Program) bind() error {
 	}
 	if p.options.Cache != nil && p.tokens == 0 {
 		return errors.New("want an input of tokens, int32 [batch, seq], to count by in a cache, got none")
+	}
+	return nil
+}
+
+// bindOutputs gives outputs and gradients their memory.
+func (p *Program) bindOutputs() error {
+	if p.builder.onDevice() {
+		return p.bindDevice()
+	}
+	if !p.options.Separate {
+		p.plan.bind()
+	}
+	store := p.builder.options.Store
+	for i, grad := range p.gradients {
+		opOf(grad).buffer.bindTo(store.ensureGrad(p.builder.params[i].param))
+	}
+	return nil
+}
+
+func (p *Program) bindDevice() error {
+	if !p.options.Separate {
+		if err := p.plan.bindDevice(p.builder.runtime); err != nil {
+			return err
+		}
+	}
+	for i, grad := range p.gradients {
+		a, err := p.builder.options.Store.residentGrad(p.builder.params[i].param)
+		if err != nil {
+			return err
+		}
+		opOf(grad).device = a
 	}
 	return nil
 }
@@ -296,7 +325,11 @@ func (p *Program) Close() {
 		_ = p.vm.Close()
 		p.vm = nil
 	}
-	if p.builder != nil && p.builder.runtime.pool != nil {
+	if p.builder == nil {
+		return
+	}
+	p.builder.runtime.release()
+	if p.builder.runtime.pool != nil {
 		p.builder.runtime.pool.Close()
 	}
 }
@@ -322,27 +355,11 @@ func (p *Program) Builder() *Builder { return p.builder }
 // Roots returns what the build function returned.
 func (p *Program) Roots() Roots { return p.roots }
 
-// Scalar returns a scalar node's value after a run.
-func Scalar(n *gorgonia.Node) (float64, error) {
-	if n == nil {
-		return 0, errors.New("graph: want a scalar node, got nil")
-	}
-	switch v := n.Value().(type) {
-	case *gorgonia.F32:
-		return float64(*v), nil
-	case *gorgonia.F64:
-		return float64(*v), nil
-	case nil:
-		return 0, errors.Errorf("graph: node %q has no value: run its program first", n.Name())
-	}
-	return 0, errors.Errorf("graph: node %q: want a scalar, got shape %v", n.Name(), n.Shape())
-}
-
 // Hooked returns the value that the hook of that name saw in the last run.
 func (p *Program) Hooked(name string) (*tensor.Dense, error) {
 	for _, n := range p.builder.hooked {
 		if opOf(n).kind.(hook).name == name {
-			if t, ok := n.Value().(*tensor.Dense); ok {
+			if t, err := Value(n); err == nil {
 				return t, nil
 			}
 		}

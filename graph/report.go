@@ -55,7 +55,7 @@ func nodeFLOPs(n *gorgonia.Node) int {
 		return 0
 	}
 	switch k := op.kind.(type) {
-	case linear, linearGelu:
+	case linear, linearGelu, routerLogits:
 		return 2 * op.in[0].size() * op.out.width()
 	case read:
 		return matrixFLOPs(op.in[0], op.in[1])

@@ -51,10 +51,12 @@ type Param struct {
 	Grad  *tensor.Dense
 	// Moment1 and Moment2 are Adam's running means of the gradient and its square.
 	Moment1, Moment2 *tensor.Dense
+
+	resident resident // on the Store's device
 }
 
 // Size returns the number of entries.
-func (p *Param) Size() int { return p.Value.Shape().TotalSize() }
+func (p *Param) Size() int { return product(p.Shape) }
 
 // Store holds parameters by name, outside any graph: Programs for training, evaluation
 // and generation bind the same Store. It is not safe for concurrent use.
@@ -63,6 +65,9 @@ type Store struct {
 	seed   uint64
 	params []*Param
 	byName map[string]*Param
+	device accelerator // nil: the parameters live in host memory
+
+	planned bool // parameters have a shape and no values
 }
 
 // NewStore returns an empty Store of float32 or float64 parameters. Each parameter's
@@ -111,13 +116,16 @@ func (s *Store) ensure(spec ParamSpec) (*Param, error) {
 		return nil, errors.Errorf("parameter %q: want %d initial values for shape %v, got %d", spec.Name, size, spec.Shape, len(spec.Init.Values))
 	}
 	if p := s.byName[spec.Name]; p != nil {
-		if !slices.Equal(p.Value.Shape(), spec.Shape) {
-			return nil, errors.Errorf("parameter %q: the store has shape %v, the graph wants %v", spec.Name, p.Value.Shape(), spec.Shape)
+		if !slices.Equal(p.Shape, spec.Shape) {
+			return nil, errors.Errorf("parameter %q: the store has shape %v, the graph wants %v", spec.Name, p.Shape, spec.Shape)
 		}
 		return p, nil
 	}
-	p := &Param{ParamSpec: spec, Value: s.zeros(spec.Shape)}
-	s.initialise(p)
+	p := &Param{ParamSpec: spec}
+	if !s.planned {
+		p.Value = s.zeros(spec.Shape)
+		s.initialise(p)
+	}
 	s.params = append(s.params, p)
 	s.byName[spec.Name] = p
 	return p, nil
@@ -168,11 +176,19 @@ func (s *Store) ensureGrad(p *Param) *tensor.Dense {
 	return p.Grad
 }
 
-// EnsureMoments makes p's moment buffers, zero at first.
-func (s *Store) EnsureMoments(p *Param) {
+// EnsureMoments makes p's moment buffers, zero at first. It fails where a device has no
+// room for them.
+func (s *Store) EnsureMoments(p *Param) error {
 	if p.Moment1 == nil {
 		p.Moment1, p.Moment2 = s.zeros(p.Shape), s.zeros(p.Shape)
 	}
+	if s.device == nil {
+		return nil
+	}
+	if err := s.reside(p); err != nil {
+		return err
+	}
+	return s.residentMoments(p)
 }
 
 // Float64s returns a copy of a float tensor's elements as float64.
@@ -203,6 +219,6 @@ func SetFloat64s(t *tensor.Dense, values []float64) error {
 }
 
 // elements returns a row-major tensor's memory as a slice.
-func elements[T kernel.Float | int32](t *tensor.Dense) []T {
+func elements[T kernel.Float | int32 | uint32](t *tensor.Dense) []T {
 	return unsafe.Slice((*T)(dataOf(t)), t.DataSize())
 }

@@ -27,13 +27,15 @@ func (k streamGates) signature(in []signature) (signature, error) {
 
 func (k streamGates) differentiable(int) bool { return true }
 
+func (streamGates) fullPrecision() bool { return true }
+
 // gradients makes the leader, of kind grad, and its companions.
 func (k streamGates) gradients(d *derivative, grad kind) {
 	leader := d.b.apply(grad, d.grad, d.inputs(0), d.inputs(1), d.inputs(2))
 	d.set(0, leader)
 	for i, what := range []string{"GradAlpha", "GradBias"} {
 		if d.wanted[1+i] {
-			d.set(1+i, d.b.companion(leader, i, what+" of "+plainKind(d.op.kind), d.op.in[1+i].shape, nil))
+			d.setFull(1+i, leader, i, what+" of "+plainKind(d.op.kind))
 		}
 	}
 }
@@ -47,6 +49,8 @@ func (streamGatesGrad) signature(in []signature) (signature, error) { return in[
 func (streamGatesGrad) differentiable(int) bool { return false }
 
 func (streamGatesGrad) diff(*derivative) {}
+
+func (streamGatesGrad) fullPrecision() bool { return true }
 
 // wantStreams checks the number of streams of an op before its sizes are made of it.
 func (b *Builder) wantStreams(op string, n, most int) bool {

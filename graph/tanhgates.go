@@ -66,12 +66,14 @@ func (k tanhGates) differentiable(int) bool { return true }
 
 func (k tanhGates) inPlace(i int) bool { return i == 0 }
 
+func (tanhGates) fullPrecision() bool { return true }
+
 func (k tanhGates) diff(d *derivative) {
 	leader := d.b.apply(tanhGatesGrad{k}, d.grad, d.inputs(0), d.inputs(2))
 	d.set(0, leader)
 	for i, what := range []string{"GradStatic", "GradScale"} {
 		if d.wanted[1+i] {
-			d.set(1+i, d.b.companion(leader, i, what+" of TanhCoefficients", d.op.in[1+i].shape, nil))
+			d.setFull(1+i, leader, i, what+" of TanhCoefficients")
 		}
 	}
 }

@@ -79,8 +79,9 @@ type reference struct {
 	dir      string
 	expected expected
 	config   models.Config
-	weights  []link // how its weights and gradients lie in ours
-	watched  []link // how its intermediates lie in our hooks
+	weights  []link        // how its weights and gradients lie in ours
+	watched  []link        // how its intermediates lie in our hooks
+	device   graph.Options // Device and Precision that it is computed on; zero: the CPU
 }
 
 // TestReference compares models with numbers that others' code computed, for every
@@ -130,6 +131,24 @@ func testFolder(t *testing.T, dir string) {
 	if !official {
 		t.Run("float64", func(t *testing.T) { r.checkForward(t, tensor.Float64, tolerance64) })
 	}
+	for _, d := range devices() {
+		t.Run(d.name, func(t *testing.T) {
+			r.device = d.options
+			r.checkForward(t, tensor.Float32, d.tolerance)
+			if official && d.exact {
+				r.checkIntermediates(t)
+				r.checkTraining(t)
+			}
+		})
+	}
+}
+
+// referenceDevice is what else than the CPU a build compares references on.
+type referenceDevice struct {
+	name      string
+	options   graph.Options
+	tolerance float64
+	exact     bool // as exact as the CPU in float32
 }
 
 // openReference reads expected.json and finds the folder's kind; a kind without a stream
@@ -190,7 +209,9 @@ func (r *reference) checkForward(t *testing.T, dt tensor.Dtype, tolerance float6
 		return graph.Roots{Loss: m.Loss(features, targets), Outputs: gorgonia.Nodes{logits}}
 	})
 	run(t, p, in.inputs, in.targets)
-	worst := relativeError(graph.Float64s(logits.Value().(*tensor.Dense)), in.logits, 0)
+	values, err := graph.Value(logits)
+	require.NoError(t, err)
+	worst := relativeError(graph.Float64s(values), in.logits, 0)
 	require.LessOrEqual(t, worst, tolerance, "logits")
 	loss, err := graph.Scalar(p.Roots().Loss)
 	require.NoError(t, err)
@@ -201,6 +222,7 @@ func (r *reference) checkForward(t *testing.T, dt tensor.Dtype, tolerance float6
 	require.NoError(t, err)
 	require.InEpsilon(t, r.expected.CrossEntropy, crossEntropy, tolerance, "cross-entropy")
 
+	require.NoError(t, store.GradientsToHost())
 	gradients := readTensors(t, r.dir, "gradients.safetensors")
 	worstGradient := r.compare(t, gradients, r.weights, tolerance, r.largest(t, gradients)*gradientFloor, func(name string) []float64 {
 		return graph.Float64s(store.Param(name).Grad)
@@ -264,6 +286,7 @@ func (r *reference) checkTraining(t *testing.T) {
 		worstLoss = max(worstLoss, math.Abs(crossEntropy-want.CrossEntropy)/want.CrossEntropy)
 		worstNorm = max(worstNorm, math.Abs(stats.GradNorm-want.GradNorm)/want.GradNorm)
 	}
+	require.NoError(t, store.ToHost())
 	after := readTensors(t, r.dir, "weights_after_training.safetensors")
 	worst := r.compare(t, after, r.weights, toleranceWeights, 0, func(name string) []float64 { return graph.Float64s(store.Param(name).Value) })
 	t.Logf("worst errors over %d steps: loss %.1e, gradient norm %.1e, weights after %.1e", len(tr.Steps), worstLoss, worstNorm, worst)
@@ -310,7 +333,8 @@ func nans(n int) []float64 {
 
 // program compiles a training program for rows of seq tokens.
 func (r *reference) program(t *testing.T, store *graph.Store, rows, seq int, hooks graph.Hooks, roots func(m *models.Model, features, targets *gorgonia.Node) graph.Roots) *graph.Program {
-	p, err := graph.Compile(graph.ProgramOptions{Gradients: true, Options: graph.Options{Store: store, DType: store.DType(), Threads: 2, Hooks: hooks}},
+	p, err := graph.Compile(graph.ProgramOptions{Gradients: true, Options: graph.Options{Store: store, DType: store.DType(), Threads: 2, Hooks: hooks,
+		Device: r.device.Device, Precision: r.device.Precision}},
 		func(b *graph.Builder) (graph.Roots, error) {
 			m, err := models.On(b, r.config)
 			if err != nil {
@@ -320,7 +344,10 @@ func (r *reference) program(t *testing.T, store *graph.Store, rows, seq int, hoo
 			return roots(m, features, b.Input("targets", tensor.Int32, rows, seq)), m.Err()
 		})
 	require.NoError(t, err)
-	t.Cleanup(p.Close)
+	t.Cleanup(func() {
+		p.Close()
+		require.NoError(t, store.Close())
+	})
 	return p
 }
 

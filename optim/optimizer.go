@@ -28,6 +28,7 @@ type Optimizer struct {
 	pool     *kernel.Pool
 	norm     normKernels
 	adam     adamKernels
+	device   graph.DeviceOptimizer // does it all where the store lives on a device; else nil
 }
 
 // Row is how one parameter is updated.
@@ -58,7 +59,10 @@ type Part func(*Optimizer) error
 func New(store *graph.Store, threads int, parts ...Part) (*Optimizer, error) {
 	o := &Optimizer{store: store, schedule: Constant{}, pool: kernel.NewPool(threads)}
 	for _, p := range store.Params() {
-		store.EnsureMoments(p)
+		if err := store.EnsureMoments(p); err != nil {
+			o.Close()
+			return nil, errors.Wrap(err, "optim")
+		}
 		o.rows = append(o.rows, Row{Param: p, Rate: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8})
 	}
 	if len(o.rows) == 0 {
@@ -72,6 +76,10 @@ func New(store *graph.Store, threads int, parts ...Part) (*Optimizer, error) {
 	}
 	for i := range o.rows {
 		o.rows[i].finish()
+	}
+	if err := o.openDevice(); err != nil {
+		o.Close()
+		return nil, errors.Wrap(err, "optim")
 	}
 	return o, nil
 }
@@ -106,6 +114,9 @@ type Stats struct {
 // after accumulating N micro-batches. A non-finite gradient changes nothing and counts
 // no step.
 func (o *Optimizer) Step(gradScale float64) (Stats, error) {
+	if o.device != nil {
+		return o.stepOnDevice(gradScale)
+	}
 	norm, err := o.gradNorm()
 	if err != nil {
 		return Stats{}, err
@@ -153,5 +164,11 @@ func (o *Optimizer) update(r *Row, factor, gradScale float64) {
 	o.adam.f32.Run(o.pool, p.Value.Float32s(), p.Grad.Float32s(), p.Moment1.Float32s(), p.Moment2.Float32s(), d)
 }
 
-// Close ends the optimizer's workers.
-func (o *Optimizer) Close() { o.pool.Close() }
+// Close ends the optimizer's workers and gives back its memory on a device.
+func (o *Optimizer) Close() {
+	o.pool.Close()
+	if o.device != nil {
+		_ = o.device.Close()
+		o.device = nil
+	}
+}

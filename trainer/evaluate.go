@@ -34,11 +34,12 @@ type Score struct {
 	BitsPerByte float64 `json:"bits_per_byte"` // summed loss in bits over the bytes of the scored text
 }
 
-// NewEvaluator compiles an evaluation program over a Store, for batch rows of seq tokens.
-func NewEvaluator(store *graph.Store, c models.Config, batch, seq, threads int) (*Evaluator, error) {
+// NewEvaluator compiles an evaluation program over the Store of o, on its device, for
+// batch rows of seq tokens.
+func NewEvaluator(o graph.Options, c models.Config, batch, seq int) (*Evaluator, error) {
 	e := &Evaluator{batch: batch, seq: seq}
 	var err error
-	e.program, err = graph.Compile(graph.ProgramOptions{Options: graph.Options{Store: store, Threads: threads}}, func(b *graph.Builder) (graph.Roots, error) {
+	e.program, err = graph.Compile(graph.ProgramOptions{Options: o}, func(b *graph.Builder) (graph.Roots, error) {
 		m, err := models.On(b, c)
 		if err != nil {
 			return graph.Roots{}, err
@@ -74,7 +75,11 @@ func (e *Evaluator) Evaluate(ctx context.Context, t data.Tokenizer, tokens []uin
 		if err := e.program.Run(graph.RunOptions{}); err != nil {
 			return Score{}, err
 		}
-		losses := e.losses.Value().(*tensor.Dense).Float32s()[:rows*e.seq]
+		values, err := graph.Value(e.losses)
+		if err != nil {
+			return Score{}, err
+		}
+		losses := values.Float32s()[:rows*e.seq]
 		for _, l := range losses {
 			sum += float64(l)
 		}

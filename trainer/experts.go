@@ -2,7 +2,8 @@ package trainer
 
 import (
 	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
 )
 
 // expertCounts adds up how many tokens each expert of each block got in a step.
@@ -14,16 +15,21 @@ type expertCounts struct {
 func newExpertCounts(nodes gorgonia.Nodes) expertCounts { return expertCounts{nodes: nodes} }
 
 // add adds the last run's counts; first starts a new step.
-func (e *expertCounts) add(first bool) {
+func (e *expertCounts) add(first bool) error {
 	if first && len(e.nodes) > 0 {
 		e.counts = make([][]int, len(e.nodes))
 	}
 	for block, n := range e.nodes {
-		for i, count := range n.Value().(*tensor.Dense).Int32s() {
+		counts, err := graph.Value(n)
+		if err != nil {
+			return err
+		}
+		for i, count := range counts.Int32s() {
 			if i >= len(e.counts[block]) {
 				e.counts[block] = append(e.counts[block], 0)
 			}
 			e.counts[block][i] += int(count)
 		}
 	}
+	return nil
 }

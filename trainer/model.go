@@ -119,7 +119,9 @@ func moments(s *graph.Store) []checkpoint.Tensor {
 func setMoments(s *graph.Store, tensors []checkpoint.Tensor) error {
 	targets := map[string]target{}
 	for _, p := range s.Params() {
-		s.EnsureMoments(p)
+		if err := s.EnsureMoments(p); err != nil {
+			return err
+		}
 		targets[p.Name+moment1Suffix] = target{p.Shape, p.Moment1}
 		targets[p.Name+moment2Suffix] = target{p.Shape, p.Moment2}
 	}

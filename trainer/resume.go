@@ -22,6 +22,9 @@ func (t *Trainer) save() error {
 	if err != nil {
 		return err
 	}
+	if err := t.store.ToHost(); err != nil {
+		return err
+	}
 	state := checkpoint.State{
 		Step: t.step, Tokens: int64(t.step) * int64(t.run.StepTokens()), BatchPosition: t.batches.Position(),
 		CorpusFingerprint: t.corpus.Fingerprint, Seed: t.run.Seed, OptimizerSteps: t.optimize.Steps(), BadSteps: t.badTotal,
@@ -80,6 +83,9 @@ func (t *Trainer) restore(dir string) error {
 		return err
 	}
 	if err := setMoments(t.store, c.Optimizer); err != nil {
+		return err
+	}
+	if err := t.store.ToDevice(); err != nil {
 		return err
 	}
 	t.step, t.badTotal = c.State.Step, c.State.BadSteps

@@ -62,7 +62,9 @@ func (t *Trainer) gradient() (float64, error) {
 			return 0, err
 		}
 		sum += crossEntropy
-		t.experts.add(micro == 0)
+		if err := t.experts.add(micro == 0); err != nil {
+			return 0, err
+		}
 	}
 	return sum / float64(n), nil
 }

@@ -140,7 +140,8 @@ func (t *Trainer) compile(context.Context) (err error) {
 	c := t.run
 	t.store = graph.NewStore(tensor.Float32, c.Seed)
 	o := graph.ProgramOptions{Gradients: true, Recompute: graph.Recompute(c.Train.Recompute),
-		Options: graph.Options{Store: t.store, Threads: c.Device.Threads, Training: true, Seed: c.Seed}}
+		Options: c.Device.Options(t.store)}
+	o.Training, o.Seed = true, c.Seed
 	t.program, err = graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
 		m, err := models.On(b, c.Model)
 		if err != nil {
@@ -157,7 +158,7 @@ func (t *Trainer) compile(context.Context) (err error) {
 	}
 	t.flops = float64(c.Model.Cost().TrainFLOPs())
 	if t.corpus.CheckValidation(c.Model.Seq) == nil {
-		if t.eval, err = NewEvaluator(t.store, c.Model, c.Train.Batch, c.Model.Seq, c.Device.Threads); err != nil {
+		if t.eval, err = NewEvaluator(c.Device.Options(t.store), c.Model, c.Train.Batch, c.Model.Seq); err != nil {
 			return err
 		}
 	}
@@ -198,6 +199,9 @@ func (t *Trainer) initialise(context.Context) error {
 	}
 	if err == nil {
 		err = setValues(t.store, file.Tensors)
+	}
+	if err == nil {
+		err = t.store.ToDevice()
 	}
 	return errors.Wrapf(err, "train.init_from: %s", source.ModelPath)
 }
@@ -319,6 +323,9 @@ func (t *Trainer) Close() {
 	}
 	if t.optimize != nil {
 		t.optimize.Close()
+	}
+	if t.store != nil {
+		_ = t.store.Close()
 	}
 	if t.metrics != nil {
 		_ = t.metrics.close()

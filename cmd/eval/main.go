@@ -61,6 +61,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 		return err
 	}
 	c.options.Data, c.options.Threads = c.data, c.model.Threads
+	c.options.Device, c.options.Precision = c.model.Device(), c.model.Precision()
 	text, err := eval.Load(ctx, p, c.options)
 	if err != nil {
 		return cli.Usage(err)

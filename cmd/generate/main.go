@@ -74,7 +74,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if err != nil {
 		return err
 	}
-	g, err := generate.New(p.Store, p.Model, tokenizer, generate.Options{Threads: c.model.Threads, Window: c.window})
+	g, err := generate.New(p.Store, p.Model, tokenizer, generate.Options{Threads: c.model.Threads, Device: c.model.Device(), Precision: c.model.Precision(), Window: c.window})
 	if err != nil {
 		return cli.Usage(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
 
@@ -21,6 +22,7 @@ func command() cli.Command {
 			"go run ./cmd/models",
 			"go run ./cmd/models -json",
 			"go run ./cmd/models -residuals    # what each residual stream chooses",
+			"go run ./cmd/models -memory -batch 16 -precision bf16    # what training takes of a GPU",
 		},
 		Flags: c.flags,
 		Run:   c.run,
@@ -28,16 +30,26 @@ func command() cli.Command {
 }
 
 // call is what the flags ask for.
-type call struct{ json, residuals bool }
+type call struct {
+	json, residuals, memory bool
+	training                training
+}
 
 func (c *call) flags(flags *flag.FlagSet) {
 	flags.BoolVar(&c.json, "json", false, "write one JSON array: parameters, FLOPs and bytes as whole numbers")
+	flags.BoolVar(&c.memory, "memory", false, "list instead what training each preset takes of a GPU's memory")
+	flags.IntVar(&c.training.batch, "batch", 8, "with -memory: `N` rows a step")
+	flags.StringVar(&c.training.precision, "precision", string(graph.TF32), "with -memory: compute in `P`: fp32, tf32 or bf16")
+	flags.StringVar(&c.training.recompute, "recompute", string(graph.RecomputeNone), "with -memory: recompute `R`: none or block")
 	flags.BoolVar(&c.residuals, "residuals", false, "list the residual streams instead: how each fills in h' = A_res h + B_up F(A_down h)")
 }
 
 func (c *call) run(_ context.Context, out cli.Output) error {
-	if c.residuals {
+	switch {
+	case c.residuals:
 		return c.runResiduals(out)
+	case c.memory:
+		return c.runMemory(out)
 	}
 	var presets []preset
 	for _, p := range models.Presets() {

@@ -12,6 +12,7 @@ import (
 	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -139,7 +140,7 @@ func sample(ctx context.Context, run *config.Run, t *trainer.Trainer, out cli.Ou
 	if run.Sample.Tokens == 0 {
 		return nil
 	}
-	g, err := generate.New(t.Store(), run.Model, t.Tokenizer(), generate.Options{Threads: run.Device.Threads})
+	g, err := generate.New(t.Store(), run.Model, t.Tokenizer(), generate.Options{Threads: run.Device.Threads, Device: graph.Device(run.Device.Kind), Precision: graph.Precision(run.Device.Precision)})
 	if err != nil {
 		return err
 	}

@@ -27,11 +27,16 @@ func (a *CrossEntropyArgs[T]) check() error {
 	}
 	for t, target := range a.Targets {
 		if int(target) >= a.Vocab {
-			return errors.Errorf("cross-entropy: target at position %d: want less than the vocabulary of %d, got %d: was the data made with another tokenizer?",
-				t, a.Vocab, target)
+			return TargetError(t, a.Vocab, int(target))
 		}
 	}
 	return nil
+}
+
+// TargetError says that the target at a position is not in the vocabulary.
+func TargetError(position, vocab, target int) error {
+	return errors.Errorf("cross-entropy: target at position %d: want less than the vocabulary of %d, got %d: was the data made with another tokenizer?",
+		position, vocab, target)
 }
 
 // counted is the number of tokens that are not ignored.

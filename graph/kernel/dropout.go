@@ -20,10 +20,8 @@ type Dropout[T Float] struct{ task dropoutTask[T] }
 // It is its own gradient: apply it with the same rate and key to the gradient of out.
 // A rate of 0 or less copies x, one of 1 or more gives zeros. out may be x.
 func (k *Dropout[T]) Run(p *Pool, out, x []T, rate float64, key DropoutKey) {
-	k.task = dropoutTask[T]{
-		out: out[:len(x)], x: x, stream: key.stream(),
-		threshold: uint64(max(0, min(rate, 1)) * (1 << 32)), factor: T(1 / (1 - max(0, rate))),
-	}
+	stream, threshold := key.Mask(rate)
+	k.task = dropoutTask[T]{out: out[:len(x)], x: x, stream: stream, threshold: threshold, factor: T(1 / (1 - max(0, rate)))}
 	p.Do(len(x), &k.task)
 }
 
@@ -46,6 +44,12 @@ func (t *dropoutTask[T]) Part(_, lo, hi int) {
 
 // weyl is the odd number nearest to 2^64 divided by the golden ratio: the counter's step.
 const weyl = 0x9e3779b97f4a7c15
+
+// Mask returns what the mask is made of, on any device: element i is dropped if the upper
+// half of element i of the SplitMix64 sequence that starts at stream is below threshold.
+func (k DropoutKey) Mask(rate float64) (stream, threshold uint64) {
+	return k.stream(), uint64(max(0, min(rate, 1)) * (1 << 32))
+}
 
 // stream mixes the key to the start of its sequence of hashes.
 func (k DropoutKey) stream() uint64 {

@@ -2,23 +2,35 @@ package cli
 
 import (
 	"flag"
+	"slices"
 
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/trainer"
 )
 
 // Model is the flags of a command that uses a trained model.
 type Model struct {
-	Path    string
-	Threads int
+	Path      string
+	Threads   int
+	device    string
+	precision string
 }
 
-// Flags declares -checkpoint and -threads.
+// Device is where the model runs.
+func (m *Model) Device() graph.Device { return graph.Device(m.device) }
+
+// Precision is a CUDA device's; "": the default.
+func (m *Model) Precision() graph.Precision { return graph.Precision(m.precision) }
+
+// Flags declares -checkpoint, -threads, -device and -precision.
 func (m *Model) Flags(flags *flag.FlagSet) {
 	flags.StringVar(&m.Path, "checkpoint", "", "read the model from `P`: a run folder (its newest checkpoint), a step folder, or one .safetensors file")
 	flags.IntVar(&m.Threads, "threads", 0, "compute with `N` workers; 0: all cores")
+	flags.StringVar(&m.device, "device", string(graph.CPU), "run the model on `D`: cpu or cuda")
+	flags.StringVar(&m.precision, "precision", "", "on cuda: compute in `P`: fp32, tf32 or bf16; default tf32")
 }
 
 // Open reads the model and makes its tokenizer. What is wrong with either is the call's
@@ -30,6 +42,9 @@ func (m *Model) Open(out Output) (*trainer.Pretrained, data.Tokenizer, error) {
 	if m.Threads < 0 {
 		return nil, nil, Usagef("-threads: want >= 0 (0: all cores), got %d", m.Threads)
 	}
+	if err := m.checkDevice(); err != nil {
+		return nil, nil, err
+	}
 	p, err := trainer.OpenModel(m.Path)
 	if err != nil {
 		return nil, nil, Usage(errors.Wrap(err, "-checkpoint"))
@@ -39,4 +54,18 @@ func (m *Model) Open(out Output) (*trainer.Pretrained, data.Tokenizer, error) {
 	}
 	tokenizer, err := data.NewTokenizer(p.Data.Tokenizer)
 	return p, tokenizer, Usage(errors.Wrap(err, p.Source.ModelPath))
+}
+
+func (m *Model) checkDevice() error {
+	switch {
+	case m.Device() != graph.CPU && m.Device() != graph.CUDA:
+		return Usagef("-device: want %s or %s, got %q", graph.CPU, graph.CUDA, m.device)
+	case m.precision == "" || m.Device() == graph.CPU && m.Precision() == graph.FP32:
+		return nil
+	case m.Device() == graph.CPU:
+		return Usagef("-precision: want %s on the %s, got %q: add -device %s", graph.FP32, graph.CPU, m.precision, graph.CUDA)
+	case !slices.Contains(graph.Precisions(), m.Precision()):
+		return Usagef("-precision: want one of %v, got %q", graph.Precisions(), m.precision)
+	}
+	return nil
 }

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// training is the step whose memory on a GPU is asked for.
+type training struct {
+	batch     int
+	precision string
+	recompute string
+}
+
+func (t training) check() error {
+	switch {
+	case t.batch < 1:
+		return cli.Usagef("-batch: want >= 1 rows, got %d", t.batch)
+	case !slices.Contains(graph.Precisions(), graph.Precision(t.precision)):
+		return cli.Usagef("-precision: want one of %v, got %q", graph.Precisions(), t.precision)
+	case t.recompute != string(graph.RecomputeNone) && t.recompute != string(graph.RecomputeBlock):
+		return cli.Usagef("-recompute: want %s or %s, got %q", graph.RecomputeNone, graph.RecomputeBlock, t.recompute)
+	}
+	return nil
+}
+
+// presetMemory is what training a preset takes of a GPU, in bytes.
+type presetMemory struct {
+	Name   string             `json:"name"`
+	Batch  int                `json:"batch"`
+	Seq    int                `json:"seq"`
+	Memory graph.DeviceMemory `json:"memory"`
+	Total  int                `json:"total"`
+}
+
+// runMemory is -memory.
+func (c *call) runMemory(out cli.Output) error {
+	if err := c.training.check(); err != nil {
+		return err
+	}
+	var lines []presetMemory
+	for _, p := range models.Presets() {
+		m, err := c.training.predict(p.Config)
+		if err != nil {
+			return errors.Wrap(err, p.Name)
+		}
+		lines = append(lines, presetMemory{p.Name, c.training.batch, p.Config.Seq, m, m.Total()})
+	}
+	if c.json {
+		return out.PrintJSON(lines)
+	}
+	return out.Print(memoryTable(lines))
+}
+
+// predict plans a training program of a model for a GPU.
+func (t training) predict(c models.Config) (graph.DeviceMemory, error) {
+	o := graph.ProgramOptions{Gradients: true, Recompute: graph.Recompute(t.recompute),
+		Options: graph.Options{Precision: graph.Precision(t.precision), Training: true}}
+	return graph.PredictDeviceMemory(o, func(b *graph.Builder) (graph.Roots, error) {
+		m, err := models.On(b, c)
+		if err != nil {
+			return graph.Roots{}, err
+		}
+		tokens := b.Input("tokens", tensor.Int32, t.batch, c.Seq)
+		targets := b.Input("targets", tensor.Int32, t.batch, c.Seq)
+		loss := m.Loss(m.Forward(tokens), targets)
+		return graph.Roots{Loss: loss, Outputs: append(gorgonia.Nodes(nil), m.ExpertCounts()...)}, m.Err()
+	})
+}
+
+func memoryTable(lines []presetMemory) string {
+	t := cli.Table{Align: "lrrrrrrrrr"}
+	t.Row("preset", "batch", "seq", "parameters", "gradients", "moments", "activations", "saved", "scratch", "total")
+	for _, l := range lines {
+		m := l.Memory
+		t.Row(l.Name, fmt.Sprint(l.Batch), fmt.Sprint(l.Seq), megabytes(m.Parameters), megabytes(m.Gradients), megabytes(m.Moments),
+			megabytes(m.Activations), megabytes(m.Saved), megabytes(m.Scratch), megabytes(l.Total))
+	}
+	return t.String() + memoryLegend
+}
+
+func megabytes(n int) string { return fmt.Sprintf("%.0f MB", float64(n)/1e6) }
+
+const memoryLegend = `
+What a training step of batch rows takes of a GPU's memory; the driver's context, the kernels and cuBLAS take some 500 MB more.
+saved: statistics that ops keep for the backward pass; scratch: the largest need of one op while it runs.
+`

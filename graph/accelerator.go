@@ -1,0 +1,75 @@
+package graph
+
+import (
+	"unsafe"
+
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+// CUDA runs ops on an NVIDIA GPU; it needs a build with the tag cuda.
+const CUDA Device = "cuda"
+
+// accelerator is a device beside the CPU that a Store's parameters and its programs'
+// activations live on. Its calls come back before the work is done, except Download and
+// Synchronize, and are done in order.
+type accelerator interface {
+	Precision() cuda.Precision
+	Alloc(t cuda.Type, n int) (cuda.Array, error)
+	Free(a cuda.Array)
+	Upload(dst cuda.Array, src unsafe.Pointer) error
+	Download(dst unsafe.Pointer, src cuda.Array) error
+	Convert(dst, src cuda.Array) error
+	Zero(a cuda.Array) error
+	Synchronize() error
+	Memory() (free, total int64, err error)
+	Close() error
+}
+
+// onDevice tells whether b's ops run on an accelerator.
+func (b *Builder) onDevice() bool { return b.options.Device != CPU && b.options.Device != "" }
+
+// deviceSaved is device memory that an op keeps from one run to the next, or hands to
+// the op that differentiates it.
+type deviceSaved struct {
+	array  cuda.Array
+	device accelerator
+}
+
+// ensure returns the memory, made at the first call.
+func (s *deviceSaved) ensure(r *runState, t cuda.Type, n int) (cuda.Array, error) {
+	if s.array.N == n && s.array.Type == t && !s.array.None() {
+		return s.array, nil
+	}
+	a, err := r.alloc(t, n)
+	s.array, s.device = a, r.device
+	return a, err
+}
+
+// float64s downloads n numbers that the device keeps as F64.
+func (s *deviceSaved) float64s(n int) ([]float64, error) {
+	values := make([]float64, n)
+	if n == 0 || s.device == nil {
+		return values, nil
+	}
+	return values, s.device.Download(unsafe.Pointer(unsafe.SliceData(values)), s.array.Slice(0, n))
+}
+
+// deviceRan tells whether the op last ran on a device.
+func (op *Op) deviceRan() bool { return op.ranOn != nil }
+
+// alloc takes device memory that lives as long as the builder's program.
+func (r *runState) alloc(t cuda.Type, n int) (cuda.Array, error) {
+	a, err := r.device.Alloc(t, n)
+	if err == nil {
+		r.owned = append(r.owned, a)
+	}
+	return a, err
+}
+
+// release gives back what alloc took.
+func (r *runState) release() {
+	for _, a := range r.owned {
+		r.device.Free(a)
+	}
+	r.owned = nil
+}

@@ -1,0 +1,191 @@
+//go:build cuda
+
+package graph
+
+import (
+	"cmp"
+
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+// deviceLogitBytes bounds the logits, 32-bit floats, that are in a device's memory at one
+// time (one token's are always allowed).
+const deviceLogitBytes = 256 << 20
+
+// lossThreads is the block size of the loss's kernels, cuda/crossentropy.cu.
+const lossThreads = 1024
+
+// deviceLoss is a loss that is being made on a device, a chunk of tokens at a time.
+type deviceLoss struct {
+	lossKind
+	c *deviceCall
+
+	x, w, targets cuda.Array // [tokens, features]; the unembedding; [tokens]
+	status        cuda.Array // a lossStatus
+	losses, logZ  cuda.Array // [tokens]
+	logits        cuda.Array // [chunk, stride], turned into dlogits
+	dx, dw        cuda.Array // like x and w; none: not wanted
+	addW          bool
+
+	tokens, features, vocab int
+	chunk                   int // tokens at a time
+	stride                  int // between the logits' rows, which begin at 32 bytes
+}
+
+// deviceLoss prepares what every loss needs; losses is none where they are not an output.
+func (k lossKind) deviceLoss(c *deviceCall, status, losses cuda.Array) (l *deviceLoss, err error) {
+	l = &deviceLoss{lossKind: k, c: c, status: status, losses: losses, targets: c.in(2), tokens: c.op.in[0].leading()}
+	l.features, l.vocab = linear{transposed: k.transposed}.inOut(c.op.in[1])
+	l.stride = (l.vocab + 7) / 8 * 8
+	l.chunk = k.chunk(l.tokens, l.stride)
+	if l.x, l.w, err = c.operands(0, 1); err != nil {
+		return l, err
+	}
+	if l.losses.None() {
+		if l.losses, err = c.scratch(cuda.F32, l.tokens); err != nil {
+			return l, err
+		}
+	}
+	if l.logZ, err = c.scratch(cuda.F32, l.tokens); err != nil {
+		return l, err
+	}
+	l.logits, err = c.scratch(cuda.F32, l.chunk*l.stride)
+	return l, err
+}
+
+// chunk is the number of tokens taken at a time: as many as their logits' bound allows,
+// spread evenly up to whole tiles of the matrix products.
+func (k lossKind) chunk(tokens, stride int) int {
+	const tile = 128
+	most := max(1, cmp.Or(k.logitBytes, deviceLogitBytes)/(stride*cuda.F32.Size()))
+	chunks := (tokens + most - 1) / most
+	even := (tokens + chunks - 1) / chunks
+	return min(most, tokens, (even+tile-1)/tile*tile)
+}
+
+// run makes the losses of all tokens, and the gradients that are wanted.
+func (l *deviceLoss) run() error {
+	err := l.c.launch("loss_targets", cuda.Grid{X: 1, Threads: lossThreads},
+		l.status.Arg(), l.targets.Arg(), cuda.Long(l.tokens), cuda.Int(l.vocab))
+	for first := 0; first < l.tokens && err == nil; first += l.chunk {
+		err = l.runChunk(first, min(l.chunk, l.tokens-first))
+	}
+	return err
+}
+
+// runChunk takes n tokens.
+func (l *deviceLoss) runChunk(first, n int) error {
+	if err := l.makeLogits(first, n); err != nil {
+		return err
+	}
+	if err := l.rows(first, n); err != nil {
+		return err
+	}
+	if err := l.gradX(first, n); err != nil {
+		return err
+	}
+	return l.gradW(first, n)
+}
+
+// makeLogits sets logits [n, vocab] = scale * x [n, features] w.
+func (l *deviceLoss) makeLogits(first, n int) error {
+	return l.c.gemm(cuda.Gemm{
+		TransB: l.transposed, M: n, N: l.vocab, K: l.features, Alpha: l.scale,
+		A: l.x.Slice(first*l.features, n*l.features), LDA: l.features, B: l.w, LDB: l.c.op.in[1].width(),
+		C: l.logits, LDC: l.stride,
+	})
+}
+
+// rows makes the losses of n tokens and, where a gradient is wanted, turns their logits
+// into dlogits.
+func (l *deviceLoss) rows(first, n int) error {
+	grid := cuda.Grid{X: n, Threads: lossThreads}
+	losses, logZ, targets := l.losses.Slice(first, n), l.logZ.Slice(first, n), l.targets.Slice(first, n)
+	if l.dx.None() && l.dw.None() {
+		return l.c.launch("loss_rows_f32", grid,
+			losses.Arg(), logZ.Arg(), l.logits.Arg(), targets.Arg(), cuda.Long(l.stride), cuda.Int(l.vocab))
+	}
+	gradients, _ := l.gradients()
+	return l.c.launch("loss_gradients"+gradients.Suffix(), grid,
+		losses.Arg(), logZ.Arg(), l.logits.Arg(), targets.Arg(), l.status.Arg(),
+		cuda.Long(l.stride), cuda.Int(l.vocab), cuda.Float(l.zLoss))
+}
+
+// gradients are the logits' memory as dlogits [chunk, vocab], operands of matrix products,
+// and the distance between their rows.
+func (l *deviceLoss) gradients() (d cuda.Array, stride int) {
+	t := l.x.Type
+	narrower := cuda.F32.Size() / t.Size()
+	return cuda.Array{Ptr: l.logits.Ptr, Type: t, N: l.logits.N * narrower}, l.stride * narrower
+}
+
+// gradX sets dx [n, features] = scale * dlogits [n, vocab] w^T.
+func (l *deviceLoss) gradX(first, n int) error {
+	if l.dx.None() {
+		return nil
+	}
+	d, stride := l.gradients()
+	return l.c.gemm(cuda.Gemm{
+		TransB: !l.transposed, M: n, N: l.features, K: l.vocab, Alpha: l.scale,
+		A: d, LDA: stride, B: l.w, LDB: l.c.op.in[1].width(),
+		C: l.dx.Slice(first*l.features, n*l.features), LDC: l.features,
+	})
+}
+
+// gradW adds the chunk's part scale * x^T dlogits, or its transpose, to dw.
+func (l *deviceLoss) gradW(first, n int) error {
+	if l.dw.None() {
+		return nil
+	}
+	d, stride := l.gradients()
+	product := cuda.Gemm{
+		TransA: true, M: l.features, N: l.vocab, K: n, Alpha: l.scale,
+		A: l.x.Slice(first*l.features, n*l.features), LDA: l.features, B: d, LDB: stride, C: l.dw, LDC: l.vocab,
+	}
+	if l.transposed {
+		product.M, product.N, product.LDC = l.vocab, l.features, l.features
+		product.A, product.LDA, product.B, product.LDB = d, stride, product.A, l.features
+	}
+	if l.addW || first > 0 {
+		product.Beta = 1
+	}
+	return l.c.gemm(product)
+}
+
+func (k crossEntropy) launch(c *deviceCall) error {
+	status, err := c.saved(&k.parts.device, cuda.F64, lossStatusSize)
+	if err != nil {
+		return err
+	}
+	l, err := k.deviceLoss(c, status, cuda.Array{})
+	if err != nil {
+		return err
+	}
+	if l.dx, _, err = c.companionOut(0); err != nil {
+		return err
+	}
+	var finish func() error
+	if l.dw, l.addW, finish, err = c.floatCompanion(1); err != nil {
+		return err
+	}
+	if err := l.run(); err != nil {
+		return err
+	}
+	if err := finish(); err != nil {
+		return err
+	}
+	return c.launch("loss_sum", cuda.Grid{X: 1, Threads: lossThreads},
+		c.out().Arg(), status.Arg(), l.losses.Arg(), l.logZ.Arg(), cuda.Long(l.tokens), cuda.Double(k.zLoss))
+}
+
+func (k tokenLosses) launch(c *deviceCall) error {
+	status, err := c.scratch(cuda.F64, lossStatusSize)
+	if err != nil {
+		return err
+	}
+	l, err := k.deviceLoss(c, status, c.out())
+	if err != nil {
+		return err
+	}
+	return l.run()
+}

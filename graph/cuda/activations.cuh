@@ -1,0 +1,52 @@
+// Nonlinearities and their derivatives, as graph/kernel/gelu.go and sigmoid.go define them.
+#pragma once
+#include "prelude.cuh"
+
+// sigmoid(x) = 1/(1 + exp(-x)).
+DEVICE float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+
+// GELU_LIMIT is an |x| beyond which gelu(x) is 0 or x to the last place.
+#define GELU_LIMIT 15.0f
+
+// gelu_clamp limits x to [-GELU_LIMIT, GELU_LIMIT]; NaN stays NaN.
+DEVICE float gelu_clamp(float x) {
+  if (x > GELU_LIMIT) x = GELU_LIMIT;
+  if (x < -GELU_LIMIT) x = -GELU_LIMIT;
+  return x;
+}
+
+// The tanh form is x/2 (1 + tanh(u)) = x/(1 + exp(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3), which keeps the precision of
+// small results; -2u = x (GELU_LINEAR + GELU_CUBIC x^2).
+#define GELU_LINEAR -1.5957691216057308f
+#define GELU_CUBIC (0.044715f * GELU_LINEAR)
+
+DEVICE float gelu_tanh(float x) {
+  float c = gelu_clamp(x);
+  return (x < c ? c : x) / (1.0f + expf(c * (GELU_LINEAR + GELU_CUBIC * c * c)));
+}
+
+// With s = 1/(1 + exp(-2u)) the derivative is s + x s (1 - s) 2u'.
+DEVICE float gelu_tanh_slope(float x) {
+  float c = gelu_clamp(x);
+  float s = 1.0f / (1.0f + expf(c * (GELU_LINEAR + GELU_CUBIC * c * c)));
+  return s - c * s * (1.0f - s) * (GELU_LINEAR + 3.0f * GELU_CUBIC * c * c);
+}
+
+// normal_below is Phi(x), the standard normal distribution function.
+DEVICE float normal_below(float x) { return 0.5f * erfcf(x * -0.70710678118654752f); }
+
+// The exact form is x Phi(x).
+DEVICE float gelu_exact(float x) {
+  float c = gelu_clamp(x);
+  return (x < c ? c : x) * normal_below(c);
+}
+
+// Its derivative is Phi(x) + x phi(x), phi being the normal density.
+DEVICE float gelu_exact_slope(float x) {
+  float c = gelu_clamp(x);
+  return normal_below(c) + c * 0.39894228040143268f * expf(-0.5f * c * c);
+}
+
+// gelu and gelu_slope choose the form.
+DEVICE float gelu(float x, bool exact) { return exact ? gelu_exact(x) : gelu_tanh(x); }
+DEVICE float gelu_slope(float x, bool exact) { return exact ? gelu_exact_slope(x) : gelu_tanh_slope(x); }

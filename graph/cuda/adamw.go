@@ -1,0 +1,164 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"unsafe"
+
+	"github.com/pkg/errors"
+)
+
+// AdamWRow is how one parameter is updated, and where it lies. All arrays have the
+// parameter's size and are F32, but for Shadow: a BF16 copy of Value that is kept up to
+// date, the zero Array if there is none.
+type AdamWRow struct {
+	Value, Shadow, Grad, Moment1, Moment2 Array
+	Rate, Decay, Beta1, Beta2, Eps        float64
+}
+
+// AdamWStep is what changes from step to step.
+type AdamWStep struct {
+	Factor    float64 // of the schedule, on rates and decays
+	GradScale float64 // of the stored gradients
+	Clip      float64 // the largest norm of all scaled gradients together, 0 for any
+	Step      int     // the number of this step, 1 for the first
+}
+
+// AdamW updates parameters as graph/kernel/adamw.go does (Loshchilov & Hutter 2019, arXiv
+// 1711.05101, algorithm 2), all of them in one launch, after clipping by their global
+// gradient norm. Parameters are cut into tiles, what one block works on.
+type AdamW struct {
+	device       *Device
+	rows, tiles  int
+	table        Array // [rows] adamWRow
+	tileTable    Array // [tiles] adamWTile
+	sums         Array // [tiles], of squares
+	coefficients Array // [rows, 6]
+	outcome      Array // adamWOutcome
+}
+
+// adamWRow, adamWTile and adamWOutcome are Row, Tile and Outcome of optimizer.cu.
+type (
+	adamWRow struct {
+		value, shadow, grad, moment1, moment2 uint64
+		n                                     int64
+		rate, decay, beta1, beta2, eps        float64
+	}
+	adamWTile    struct{ row, piece int32 }
+	adamWOutcome struct {
+		norm   float64
+		scale  float32
+		finite int32
+	}
+)
+
+// adamWTileSize is TILE of optimizer.cu, adamWCoefficients the floats in its Coefficients.
+const (
+	adamWTileSize     = 8192
+	adamWCoefficients = 6
+)
+
+// NewAdamW uploads what it must know of the parameters. Their arrays must stay where they
+// are as long as the AdamW is used.
+func NewAdamW(d *Device, rows []AdamWRow) (*AdamW, error) {
+	table := make([]adamWRow, len(rows))
+	var tiles []adamWTile
+	for i, r := range rows {
+		if err := r.check(); err != nil {
+			return nil, errors.Wrapf(err, "AdamW: parameter %d", i)
+		}
+		table[i] = adamWRow{r.Value.Ptr, r.Shadow.Ptr, r.Grad.Ptr, r.Moment1.Ptr, r.Moment2.Ptr, int64(r.Value.N), r.Rate, r.Decay, r.Beta1, r.Beta2, r.Eps}
+		for piece := range (r.Value.N + adamWTileSize - 1) / adamWTileSize {
+			tiles = append(tiles, adamWTile{int32(i), int32(piece)})
+		}
+	}
+	if len(tiles) == 0 {
+		return nil, errors.New("AdamW: want parameters with elements, got none")
+	}
+	a := &AdamW{device: d, rows: len(rows), tiles: len(tiles)}
+	if err := a.upload(table, tiles); err != nil {
+		_ = a.Close()
+		return nil, errors.Wrap(err, "AdamW")
+	}
+	return a, nil
+}
+
+func (r *AdamWRow) check() error {
+	for _, part := range []struct {
+		name string
+		a    Array
+		t    Type
+	}{
+		{"value", r.Value, F32}, {"gradient", r.Grad, F32}, {"first moment", r.Moment1, F32}, {"second moment", r.Moment2, F32},
+		{"shadow", r.Shadow, BF16},
+	} {
+		if part.t == BF16 && part.a.None() {
+			continue
+		}
+		if part.a.None() || part.a.Type != part.t || part.a.N != r.Value.N {
+			return errors.Errorf("%s: want %d elements of %v, got %v", part.name, r.Value.N, part.t, part.a)
+		}
+	}
+	return nil
+}
+
+// upload allocates the tables and the memory of a step.
+func (a *AdamW) upload(table []adamWRow, tiles []adamWTile) error {
+	for _, part := range []struct {
+		array *Array
+		t     Type
+		n     int
+	}{
+		{&a.table, F64, a.rows * int(unsafe.Sizeof(adamWRow{})) / 8},
+		{&a.tileTable, I32, 2 * a.tiles},
+		{&a.sums, F64, a.tiles},
+		{&a.coefficients, F32, adamWCoefficients * a.rows},
+		{&a.outcome, F64, int(unsafe.Sizeof(adamWOutcome{})) / 8},
+	} {
+		array, err := a.device.Alloc(part.t, part.n)
+		if err != nil {
+			return err
+		}
+		*part.array = array
+	}
+	if err := a.device.Upload(a.table, unsafe.Pointer(unsafe.SliceData(table))); err != nil {
+		return err
+	}
+	return a.device.Upload(a.tileTable, unsafe.Pointer(unsafe.SliceData(tiles)))
+}
+
+// Step clips and updates. norm is that of all scaled gradients, before clipping; if it is
+// not finite, nothing is changed. It waits for the device.
+func (a *AdamW) Step(s AdamWStep) (norm float64, finite bool, err error) {
+	if err := a.device.within(func() error { return a.launch(s) }); err != nil {
+		return 0, false, errors.Wrap(err, "AdamW")
+	}
+	var o adamWOutcome
+	if err := a.device.Download(unsafe.Pointer(&o), a.outcome); err != nil {
+		return 0, false, errors.Wrap(err, "AdamW")
+	}
+	return o.norm, o.finite != 0, nil
+}
+
+func (a *AdamW) launch(s AdamWStep) error {
+	tiles := Grid{X: a.tiles, Threads: 256}
+	if err := a.device.Launch("adamw_squares", tiles, a.sums.Arg(), a.table.Arg(), a.tileTable.Arg()); err != nil {
+		return err
+	}
+	err := a.device.Launch("adamw_prepare", Grid{X: 1, Threads: 1024},
+		a.outcome.Arg(), a.coefficients.Arg(), a.table.Arg(), Int(a.rows), a.sums.Arg(), Int(a.tiles),
+		Double(s.Factor), Double(s.GradScale), Double(s.Clip), Int(max(1, s.Step)))
+	if err != nil {
+		return err
+	}
+	return a.device.Launch("adamw_update", tiles, a.table.Arg(), a.coefficients.Arg(), a.tileTable.Arg(), a.outcome.Arg())
+}
+
+// Close frees the tables.
+func (a *AdamW) Close() error {
+	for _, array := range []Array{a.table, a.tileTable, a.sums, a.coefficients, a.outcome} {
+		a.device.Free(array)
+	}
+	*a = AdamW{device: a.device}
+	return nil
+}

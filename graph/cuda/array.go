@@ -1,0 +1,49 @@
+package cuda
+
+import "strconv"
+
+// Type is what the elements of a device array are.
+type Type int
+
+// The element types.
+const (
+	F32  Type = iota // 32-bit float
+	BF16             // bfloat16: the upper half of an F32
+	I32              // 32-bit integer
+	F64              // 64-bit float
+)
+
+// Size returns the bytes of an element.
+func (t Type) Size() int { return [...]int{4, 2, 4, 8}[t] }
+
+// String returns the type's name as it ends a kernel's: f32, bf16, i32 or f64.
+func (t Type) String() string { return [...]string{"f32", "bf16", "i32", "f64"}[t] }
+
+// Array is N elements in device memory. The zero Array is none; a kernel sees it as a
+// null pointer.
+type Array struct {
+	Ptr  uint64
+	Type Type
+	N    int
+}
+
+// Bytes returns the array's size.
+func (a Array) Bytes() int { return a.N * a.Type.Size() }
+
+// None tells whether there is no array.
+func (a Array) None() bool { return a.Ptr == 0 }
+
+// Suffix ends the name of a kernel for arrays of this type, as in "_f32".
+func (a Array) Suffix() string { return "_" + a.Type.String() }
+
+// Slice returns n elements from element number from on.
+func (a Array) Slice(from, n int) Array {
+	return Array{a.Ptr + uint64(from*a.Type.Size()), a.Type, n}
+}
+
+// Arg passes the array's address to a kernel.
+func (a Array) Arg() Arg { return Arg{a.Ptr, 8} }
+
+func (a Array) String() string {
+	return a.Type.String() + "[" + strconv.Itoa(a.N) + "]@0x" + strconv.FormatUint(a.Ptr, 16)
+}

@@ -1,0 +1,248 @@
+// The backward pass of causal attention (Dao et al. 2022, FlashAttention, algorithm 4) without atomics: P and dS are made
+// twice, by a kernel over blocks of keys for dk and dv and by one over blocks of queries for dq, so that every sum has a
+// fixed order:
+//
+//   P_ij = 2^(logit(i, j) - lse_i)   dP_ij = do_i.v_j   delta_i = do_i.o_i   dS_ij = P_ij (dP_ij - delta_i)
+//   dv_j = sum_i P_ij do_i   dk_j = scale sum_i dS_ij q_i   dq_i = scale sum_j dS_ij k_j
+//
+// With rotary positions q and k are the turned ones, and dq and dk are turned back.
+#pragma once
+#include "attention_products.cuh"
+
+// Heads is what both kernels are given: one launch's tensors and sizes.
+template <typename A>
+struct Backward {
+  A *dqkv;             // [batch * seq, 3, heads, dim]
+  const A *qkv;        // [batch * seq, 3, heads, dim]
+  const A *dout;       // [batch * seq, heads, dim]
+  const float *lse;    // [batch, heads, seq]
+  const float *delta;  // [batch, heads, seq]
+  const int *starts, *tile_starts;
+  const float *slopes, *angles;
+  float scale;
+  int seq, heads, dim;
+
+  DEVICE Rows<const A> rows(int part, int pair) const { return packed_rows(qkv, part, pair, seq, heads, dim); }
+  DEVICE Rows<const A> out_gradients(int pair) const { return out_rows(dout, pair, seq, heads, dim); }
+  DEVICE Rows<A> gradients(int part, int pair) const { return packed_rows(dqkv, part, pair, seq, heads, dim); }
+};
+
+// ---- dk and dv ----
+
+// Queries is a tile of queries in shared memory with what is known of each.
+template <typename A, int D, int QUERIES>
+struct Queries {
+  A q[QUERIES * stride_of<A, D>], dout[QUERIES * stride_of<A, D>];  // [QUERIES, D]
+  float lse[QUERIES], delta[QUERIES];
+  int first[QUERIES];  // the first key that the query sees
+
+  // fill begins to load the queries from i on. One beyond seq has weights 2^-infinity.
+  DEVICE void fill(const Backward<A> &b, const Mask &mask, int pair, int i) {
+    load_turned<QUERIES, D>(q, b.rows(0, pair), i, b.seq, b.angles);
+    load_rows<QUERIES, D>(dout, b.out_gradients(pair), i, b.seq);
+    int r = threadIdx.x;
+    if (r >= QUERIES) return;
+    i64 at = static_cast<i64>(pair) * b.seq + i + r;
+    bool inside = i + r < b.seq;
+    lse[r] = inside ? b.lse[at] : INFINITY;
+    delta[r] = inside ? b.delta[at] : 0.0f;
+    first[r] = first_key(mask, i + r, b.seq);
+  }
+
+  // weigh turns products p [keys, queries] = k q^T and g = v do^T of the lane's keys, the first of them j, with the tile's
+  // queries into P^T and dS^T. The tile begins with query i; whole: every query sees every key.
+  template <int M>
+  DEVICE void weigh(float (&p)[M][QUERIES / 8][4], float (&g)[M][QUERIES / 8][4], const Mask &mask, int i, int j, bool whole) const {
+#pragma unroll
+    for (int n = 0; n < QUERIES / 8; n++) {
+#pragma unroll
+      for (int e = 0; e < 2; e++) {
+        int c = 8 * n + threadIdx.x % 4 * 2 + e;
+        float top = lse[c], drop = delta[c];
+        int last = i + c - j, low = first[c] - j;  // relative to the lane's first key
+#pragma unroll
+        for (int r = 0; r < 2 * M; r++) {
+          float x = p[r / 2][n][r % 2 * 2 + e] * mask.scale;
+          if (mask.slope != 0.0f) x -= mask.slope * static_cast<float>(last - 8 * r);
+          float weight = exp2_fast(x - top);
+          if (!whole && (8 * r < low || 8 * r > last)) weight = 0.0f;
+          p[r / 2][n][r % 2 * 2 + e] = weight;
+          g[r / 2][n][r % 2 * 2 + e] = weight * (g[r / 2][n][r % 2 * 2 + e] - drop);
+        }
+      }
+    }
+  }
+};
+
+// add_keys adds a tile of queries' part, from query i on, to dk and dv of a warp's 16 M keys from j on. k and v are the
+// warp's rows; dk and dv its columns from `column` on.
+template <typename P, int D, int M, int N, int QUERIES, typename A>
+DEVICE void add_keys(float (&dk)[M][N][4], float (&dv)[M][N][4], const A *k, const A *v, const Queries<A, D, QUERIES> &tile,
+                     const Mask &mask, int i, int j, int column) {
+  if (i + QUERIES <= j) return;  // all before the keys
+  float p[M][QUERIES / 8][4], g[M][QUERIES / 8][4];  // [keys, queries]
+  P::template multiply<D>(p, k, tile.q);
+  P::template multiply<D>(g, v, tile.dout);
+  tile.weigh(p, g, mask, i, j + threadIdx.x % 32 / 4, mask.starts == nullptr && i >= j + 16 * M - 1);
+  P::template add_product<D>(dv, p, tile.dout + column);
+  P::template add_product<D>(dk, g, tile.q + column);
+}
+
+// next_tile returns the first query, from i on in steps of a tile, of a tile that sees a key up to `last`.
+template <int QUERIES, typename A>
+DEVICE int next_tile(const Backward<A> &b, int row, int i, int last) {
+  if (b.tile_starts == nullptr) return i;
+  const int *starts = b.tile_starts + static_cast<i64>(row) * ((b.seq + QUERIES - 1) / QUERIES);
+  while (i < b.seq && starts[i / QUERIES] > last) i += QUERIES;
+  return i;
+}
+
+// attention_backward_keys computes dk and dv of 64 M / GROUPS keys of a pair; GROUPS warps share the same keys and have a part
+// of the columns each. The grid is [batch * heads, blocks of keys]; tile_starts [batch, tiles], null without starts, is the
+// smallest start of each tile of QUERIES queries.
+template <typename P, int D, int M, int GROUPS, int QUERIES, int STAGES, typename A>
+DEVICE void attention_backward_keys(const Backward<A> &b) {
+  constexpr int keys = 64 * M / GROUPS, stride = stride_of<A, D>, staged = D + 8, columns = D / GROUPS;
+  DYNAMIC_SHARED(A, k_tile);  // k [keys, D], v [keys, D], STAGES tiles of queries
+  A *v_tile = k_tile + keys * stride;
+  Queries<A, D, QUERIES> *tiles = reinterpret_cast<Queries<A, D, QUERIES> *>(v_tile + keys * stride);
+  int pair = blockIdx.x, begin = blockIdx.y * keys, end = min(begin + keys, b.seq), buffer = 0;
+  int row = threadIdx.x / 32 / GROUPS * 16 * M, column = threadIdx.x / 32 % GROUPS * columns;  // of the warp
+  Mask mask = mask_of(b.scale, b.slopes, b.starts, pair, b.seq, b.heads, 0);
+  load_turned<keys, D>(k_tile, b.rows(1, pair), begin, b.seq, b.angles);
+  load_rows<keys, D>(v_tile, b.rows(2, pair), begin, b.seq);
+  float dk[M][columns / 8][4], dv[M][columns / 8][4];  // [keys, columns]
+  clear(dk);
+  clear(dv);
+  int first = next_tile<QUERIES>(b, pair / b.heads, begin / QUERIES * QUERIES, end - 1);
+  for (int i = -1, next = first; i < b.seq; i = next, next = next_tile<QUERIES>(b, pair / b.heads, next + QUERIES, end - 1)) {
+    // The first turn only loads.
+    if (i >= 0) {
+      copy_async_wait<0>();
+      __syncthreads();
+    }
+    if (STAGES == 1 && i >= 0) {
+      add_keys<P, D>(dk, dv, k_tile + row * stride, v_tile + row * stride, tiles[0], mask, i, begin + row, column);
+      __syncthreads();
+    }
+    if (next < b.seq) tiles[STAGES == 1 ? 0 : buffer].fill(b, mask, pair, next);
+    copy_async_commit();
+    buffer = 1 - buffer;
+    if (STAGES == 2 && i >= 0) {
+      add_keys<P, D>(dk, dv, k_tile + row * stride, v_tile + row * stride, tiles[buffer], mask, i, begin + row, column);
+    }
+  }
+  float *rows = reinterpret_cast<float *>(k_tile), *own = rows + row * staged + column;  // [keys, D + 8], over k and v
+  __syncthreads();
+  stage<staged>(own, dk, b.scale);
+  __syncthreads();
+  store_rows<keys, D, staged>(b.gradients(1, pair), rows, begin, end, b.angles);
+  __syncthreads();
+  stage<staged>(own, dv, 1.0f);
+  __syncthreads();
+  store_rows<keys, D, staged>(b.gradients(2, pair), rows, begin, end, nullptr);
+}
+
+// ---- dq ----
+
+// Slope is lse and delta of a lane's rows of queries.
+template <int M>
+struct RowStatistics {
+  float lse[M][2], delta[M][2];
+
+  // The warp's rows are those of the queries from i0 on; one beyond seq has weights 2^-infinity.
+  template <typename A>
+  DEVICE RowStatistics(const Backward<A> &b, int pair, int i0) {
+#pragma unroll
+    for (int r = 0; r < 2 * M; r++) {
+      int i = i0 + 8 * r + threadIdx.x % 32 / 4;
+      i64 at = static_cast<i64>(pair) * b.seq + i;
+      lse[r / 2][r % 2] = i < b.seq ? b.lse[at] : INFINITY;
+      delta[r / 2][r % 2] = i < b.seq ? b.delta[at] : 0.0f;
+    }
+  }
+
+  // weigh turns the logits p and the products g = do v^T into dS, in p.
+  template <int N>
+  DEVICE void weigh(float (&p)[M][N][4], const float (&g)[M][N][4]) const {
+#pragma unroll
+    for (int i = 0; i < M * N * 4; i++) {
+      int m = i / (4 * N), n = i / 4 % N, h = i % 4 / 2;
+      p[m][n][i % 4] = exp2_fast(p[m][n][i % 4] - lse[m][h]) * (g[m][n][i % 4] - delta[m][h]);
+    }
+  }
+};
+
+// add_queries adds a tile of keys' part, from key j on, to dq of a warp's 16 M queries. q and dout are the warp's rows.
+template <typename P, int D, int KEYS, int M, typename A>
+DEVICE void add_queries(float (&dq)[M][D / 8][4], const A *q, const A *dout, const A *k, const A *v,
+                        const RowStatistics<M> &statistics, const Mask &mask, const Sight<M> &sight, int j) {
+  if (!sight.sees(j, KEYS)) return;
+  float p[M][KEYS / 8][4], g[M][KEYS / 8][4];  // [queries, keys]
+  P::template multiply<D>(p, q, k);
+  logits(p, mask, sight, j);
+  P::template multiply<D>(g, dout, v);
+  statistics.weigh(p, g);
+  P::template add_product<D>(dq, p, k);
+}
+
+// attention_backward_queries computes dq of 64 M queries of a pair over tiles of KEYS keys. The grid is that of
+// attention_forward.
+template <typename P, int D, int M, int KEYS, int STAGES, typename A>
+DEVICE void attention_backward_queries(const Backward<A> &b) {
+  constexpr int queries = 64 * M, stride = stride_of<A, D>, v = KEYS * stride, staged = D + 8;
+  DYNAMIC_SHARED(A, q_tile);  // q [queries, D], do [queries, D], STAGES times k [KEYS, D], v [KEYS, D]
+  A *do_tile = q_tile + queries * stride, *tiles = do_tile + queries * stride;
+  int pair = blockIdx.x, begin = (gridDim.y - 1 - blockIdx.y) * queries, end = min(begin + queries, b.seq), buffer = 0;
+  int own = threadIdx.x / 32 * 16 * M, row = own * stride;  // the warp's first row, and where it is
+  Mask mask = mask_of(b.scale, b.slopes, b.starts, pair, b.seq, b.heads, 0);
+  Sight<M> sight(mask, begin + own, b.seq);
+  RowStatistics<M> statistics(b, pair, begin + own);
+  load_turned<queries, D>(q_tile, b.rows(0, pair), begin, b.seq, b.angles);
+  load_rows<queries, D>(do_tile, b.out_gradients(pair), begin, b.seq);
+  float dq[M][D / 8][4];  // [queries, D]
+  clear(dq);
+  int first = block_first(sight);
+  for (int j = first - KEYS; j < end; j += KEYS) {  // the first turn only loads
+    if (j >= first) {
+      copy_async_wait<0>();
+      __syncthreads();
+    }
+    if (STAGES == 1 && j >= first) {
+      add_queries<P, D, KEYS>(dq, q_tile + row, do_tile + row, tiles, tiles + v, statistics, mask, sight, j);
+      __syncthreads();
+    }
+    A *next = STAGES == 1 ? tiles : tiles + buffer * 2 * v;
+    if (j + KEYS < end) {
+      load_turned<KEYS, D>(next, b.rows(1, pair), j + KEYS, end, b.angles);
+      load_rows<KEYS, D>(next + v, b.rows(2, pair), j + KEYS, end);
+    }
+    copy_async_commit();
+    buffer = 1 - buffer;
+    if (STAGES == 2 && j >= first) {
+      const A *k = tiles + buffer * 2 * v;
+      add_queries<P, D, KEYS>(dq, q_tile + row, do_tile + row, k, k + v, statistics, mask, sight, j);
+    }
+  }
+  float *rows = reinterpret_cast<float *>(q_tile);  // [queries, D + 8], over q and do
+  __syncthreads();
+  stage<staged>(rows + own * staged, dq, b.scale);
+  __syncthreads();
+  store_rows<queries, D, staged>(b.gradients(0, pair), rows, begin, end, b.angles);
+}
+
+#define ATTENTION_BACKWARD_PARAMETERS(A)                                                                                     \
+  (A * dqkv, const A *qkv, const A *dout, const float *lse, const float *delta, const int *starts, const int *tile_starts,   \
+   const float *slopes, const float *angles, float scale, int seq, int heads, int dim)
+#define ATTENTION_BACKWARD_ARGUMENTS(A) \
+  Backward<A> { dqkv, qkv, dout, lse, delta, starts, tile_starts, slopes, angles, scale, seq, heads, dim }
+
+// The kernels for heads of up to D numbers.
+#define ATTENTION_BACKWARD_KEYS(name, P, D, M, GROUPS, QUERIES, STAGES)                                     \
+  KERNEL(attention_threads) name ATTENTION_BACKWARD_PARAMETERS(P::Number) {                               \
+    attention_backward_keys<P, D, M, GROUPS, QUERIES, STAGES>(ATTENTION_BACKWARD_ARGUMENTS(P::Number)); \
+  }
+#define ATTENTION_BACKWARD_QUERIES(name, P, D, M, KEYS, STAGES)                                     \
+  KERNEL(attention_threads) name ATTENTION_BACKWARD_PARAMETERS(P::Number) {                       \
+    attention_backward_queries<P, D, M, KEYS, STAGES>(ATTENTION_BACKWARD_ARGUMENTS(P::Number)); \
+  }

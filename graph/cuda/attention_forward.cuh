@@ -1,0 +1,138 @@
+// The forward pass of causal attention with the softmax taken online over tiles of keys (Dao et al. 2022, FlashAttention,
+// algorithm 1; 2023, FlashAttention-2, algorithm 1):
+//
+//   o_i = sum_j P_ij v_j,   P_ij = 2^(logit(i, j) - lse_i),   logit and lse in units of log 2
+//
+// A block computes 64 M queries of one (row, head) pair over the tiles of keys that any of them sees. While it multiplies
+// with a tile's keys, the values come; while it multiplies with these, the next keys come.
+#pragma once
+#include "attention_products.cuh"
+
+// Softmax is the state of the rows' online softmax: their largest logit, and this lane's part of the sums.
+template <int M>
+struct Softmax {
+  float top[M][2], sum[M][2];
+
+  DEVICE Softmax() {
+#pragma unroll
+    for (int i = 0; i < 2 * M; i++) top[i / 2][i % 2] = -INFINITY, sum[i / 2][i % 2] = 0.0f;
+  }
+
+  // weigh turns a tile's logits into 2^(logit - top) and brings what was summed so far to the new top.
+  template <int N, int C>
+  DEVICE void weigh(float (&x)[M][N][4], float (&o)[M][C][4]) {
+#pragma unroll
+    for (int m = 0; m < M; m++) {
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        float next = top[m][h];
+#pragma unroll
+        for (int i = 0; i < 2 * N; i++) next = fmaxf(next, x[m][i / 2][2 * h + i % 2]);
+        next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 1));
+        next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 2));
+        float base = next == -INFINITY ? 0.0f : next;  // of a row that has seen nothing yet
+        float shrink = exp2_fast(top[m][h] - base), part = 0.0f;
+        top[m][h] = next;
+#pragma unroll
+        for (int i = 0; i < 2 * N; i++) {
+          float p = exp2_fast(x[m][i / 2][2 * h + i % 2] - base);
+          x[m][i / 2][2 * h + i % 2] = p;
+          part += p;
+        }
+        sum[m][h] = sum[m][h] * shrink + part;
+#pragma unroll
+        for (int i = 0; i < 2 * C; i++) o[m][i / 2][2 * h + i % 2] *= shrink;
+      }
+    }
+  }
+
+  // finish divides the rows by their sums and writes lse of the queries i0 + ... before seq.
+  template <int C>
+  DEVICE void finish(float (&o)[M][C][4], float *lse, int i0, int seq) {
+#pragma unroll
+    for (int m = 0; m < M; m++) {
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        float all = sum[m][h];
+        all += __shfl_xor_sync(0xffffffffu, all, 1);
+        all += __shfl_xor_sync(0xffffffffu, all, 2);
+        float factor = 1.0f / all;
+#pragma unroll
+        for (int i = 0; i < 2 * C; i++) o[m][i / 2][2 * h + i % 2] *= factor;
+        int i = i0 + 16 * m + 8 * h + threadIdx.x % 32 / 4;
+        if (lse != nullptr && threadIdx.x % 4 == 0 && i < seq) lse[i] = top[m][h] + log2f(all);
+      }
+    }
+  }
+};
+
+// forward_tiles runs a block over its tiles of keys; o gets the warp's 16 M rows of the output.
+template <typename P, int D, int M, int KEYS, typename A>
+DEVICE void forward_tiles(float (&o)[M][D / 8][4], Softmax<M> &softmax, A *q_tile, Rows<const A> k, Rows<const A> v, const float *angles,
+                          const Mask &mask, const Sight<M> &sight, int begin, int end) {
+  A *k_tile = q_tile + 64 * M * stride_of<A, D>, *v_tile = k_tile + KEYS * stride_of<A, D>;
+  q_tile += threadIdx.x / 32 * 16 * M * stride_of<A, D>;
+  for (int j = begin - KEYS; j < end; j += KEYS) {  // the first turn only loads
+    bool sees = j >= begin && sight.sees(j, KEYS);
+    float p[M][KEYS / 8][4];  // [queries, keys]
+    if (j >= begin) {
+      copy_async_wait<0>();
+      __syncthreads();
+      load_rows<KEYS, D>(v_tile, v, j, end);
+      copy_async_commit();
+      if (sees) P::template multiply<D>(p, q_tile, k_tile);
+      copy_async_wait<0>();
+      __syncthreads();
+    }
+    if (j + KEYS < end) load_turned<KEYS, D>(k_tile, k, j + KEYS, end, angles);
+    copy_async_commit();
+    if (sees) {
+      logits(p, mask, sight, j);
+      softmax.weigh(p, o);
+      P::template add_product<D>(o, p, v_tile);
+    }
+  }
+}
+
+// attention_forward computes o [batch * seq, heads, dim] and lse [batch, heads, seq], if not null, from qkv [batch * seq, 3,
+// heads, dim]. With keys and values [batch, heads, capacity, dim], not null, it attends over the first past + seq positions
+// of these instead, turned already, and the queries stand behind `past` of them.
+// The grid is [batch * heads, blocks of queries], those that see the most keys first.
+template <typename P, int D, int M, int KEYS, typename A>
+DEVICE void attention_forward(A *o, float *lse, const A *qkv, const A *keys, const A *values, const int *starts, const float *slopes,
+                              const float *angles, float scale, int seq, int heads, int dim, int past, int capacity) {
+  DYNAMIC_SHARED(A, tiles);  // q [64 M, D], k [KEYS, D], v [KEYS, D]
+  constexpr int queries = 64 * M, staged = D + 8;
+  int pair = blockIdx.x, first = (gridDim.y - 1 - blockIdx.y) * queries, warp = threadIdx.x / 32;
+  Rows<const A> q = packed_rows(qkv, 0, pair, seq, heads, dim);
+  Rows<const A> k = packed_rows(qkv, 1, pair, seq, heads, dim), v = packed_rows(qkv, 2, pair, seq, heads, dim);
+  const float *key_angles = angles;
+  if (keys != nullptr) {
+    i64 at = static_cast<i64>(pair) * capacity * dim;
+    k = Rows<const A>{keys + at, dim, dim}, v = Rows<const A>{values + at, dim, dim};
+    key_angles = nullptr;
+    if (angles != nullptr) angles += static_cast<i64>(past) * dim;
+  }
+  Mask mask = mask_of(scale, slopes, starts, pair, seq, heads, past);
+  Sight<M> sight(mask, first + warp * 16 * M, seq);
+  Softmax<M> softmax;
+  float out[M][D / 8][4];  // [queries, D]
+  clear(out);
+  load_turned<queries, D>(tiles, q, first, seq, angles);
+  forward_tiles<P, D, M, KEYS>(out, softmax, tiles, k, v, key_angles, mask, sight, block_first(sight),
+                               past + min(first + queries, seq));
+  softmax.finish(out, lse == nullptr ? nullptr : lse + static_cast<i64>(pair) * seq, first + warp * 16 * M, seq);
+  __syncthreads();
+  float *rows = reinterpret_cast<float *>(tiles);  // [64 M, D + 8], over all tiles
+  stage<staged>(rows + warp * 16 * M * staged, out, 1.0f);
+  __syncthreads();
+  store_rows<queries, D, staged>(out_rows(o, pair, seq, heads, dim), rows, first, seq, nullptr);
+}
+
+// ATTENTION_FORWARD defines the kernel for heads of up to D numbers.
+#define ATTENTION_FORWARD(name, P, D, M, KEYS)                                                                                     \
+  KERNEL(attention_threads)                                                                                                      \
+  name(P::Number *o, float *lse, const P::Number *qkv, const P::Number *keys, const P::Number *values, const int *starts,        \
+       const float *slopes, const float *angles, float scale, int seq, int heads, int dim, int past, int capacity) {             \
+    attention_forward<P, D, M, KEYS>(o, lse, qkv, keys, values, starts, slopes, angles, scale, seq, heads, dim, past, capacity); \
+  }

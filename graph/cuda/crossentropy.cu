@@ -1,0 +1,220 @@
+// The loss of a language model and the gradient of its logits, between the matrix products that make the logits of a
+// chunk of tokens and take the gradient on:
+//
+//   log Z_t = log sum_v exp(logits_tv)    loss_t = log Z_t - logits_t,target
+//   cross-entropy = mean_t loss_t         z-loss = z * mean_t (log Z_t)^2
+//   dlogits_tv = (p_tv (1 + 2 z log Z_t) - [v = target]) / counted,   p_tv = exp(logits_tv - log Z_t)
+//
+// (the z-loss is that of PaLM, Chowdhery et al. 2022, section 5). Means are over the tokens whose target is not
+// negative. A target beyond the vocabulary makes its loss and its row of gradients NaN, and is noted in LossStatus.
+#include "prelude.cuh"
+
+// LossStatus is what the device keeps of a run for the host to read.
+struct LossStatus {
+  double cross_entropy, z_loss;
+  double inverse;         // 1 / counted tokens, 0 if there are none
+  double position, target;  // of the first target beyond the vocabulary; position -1: there is none
+};
+
+// Softmax is a row's maximum so far and the sum of exp(x - top) (Milakov & Gimelshein 2018, arXiv 1805.02867).
+struct Softmax {
+  float top, sum;
+};
+
+const float LOWEST = -3.402823466e38f;  // not -inf, whose difference from itself is NaN
+
+DEVICE Softmax merge(Softmax a, Softmax b) {
+  float top = fmaxf(a.top, b.top);
+  return Softmax{top, a.sum * expf(a.top - top) + b.sum * expf(b.top - top)};
+}
+
+// warp_merge merges the 32 lanes'; lane 0 gets the result.
+DEVICE Softmax warp_merge(Softmax s) {
+#pragma unroll
+  for (int step = 16; step > 0; step >>= 1) {
+    Softmax other;
+    other.top = __shfl_down_sync(0xffffffffu, s.top, step);
+    other.sum = __shfl_down_sync(0xffffffffu, s.sum, step);
+    s = merge(s, other);
+  }
+  return s;
+}
+
+// block_merge merges all threads'; all get the result. It ends with the block synchronised.
+template <int THREADS>
+DEVICE Softmax block_merge(Softmax s) {
+  __shared__ float top[THREADS / 32], sum[THREADS / 32];
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  s = warp_merge(s);
+  if (lane == 0) top[warp] = s.top, sum[warp] = s.sum;
+  __syncthreads();
+  if (warp == 0) {
+    s = lane < THREADS / 32 ? Softmax{top[lane], sum[lane]} : Softmax{LOWEST, 0.0f};
+    s = warp_merge(s);
+    __syncwarp();
+    if (lane == 0) top[0] = s.top, sum[0] = s.sum;
+  }
+  __syncthreads();
+  return Softmax{top[0], sum[0]};
+}
+
+const int ROW_THREADS = 1024;
+const int TILE = 4 * ROW_THREADS;  // logits of a row that a block takes at a time
+
+// load_tile loads four logits of a row, LOWEST beyond its end.
+DEVICE void load_tile(const float *row, int first, int vocab, float x[4]) {
+  if (first + 3 < vocab) {
+    load4(row + first, x);
+    return;
+  }
+#pragma unroll
+  for (int j = 0; j < 4; j++) x[j] = first + j < vocab ? row[first + j] : LOWEST;
+}
+
+// row_softmax makes a row's maximum and sum; all threads get them.
+DEVICE Softmax row_softmax(const float *row, int vocab) {
+  Softmax s{LOWEST, 0.0f};
+#pragma unroll 2
+  for (int first = 4 * threadIdx.x; first < vocab; first += TILE) {
+    float x[4];
+    load_tile(row, first, vocab, x);
+    float top = fmaxf(fmaxf(fmaxf(x[0], x[1]), fmaxf(x[2], x[3])), s.top);
+    s.sum = s.sum * expf(s.top - top) + (expf(x[0] - top) + expf(x[1] - top)) + (expf(x[2] - top) + expf(x[3] - top));
+    s.top = top;
+  }
+  return block_merge<ROW_THREADS>(s);
+}
+
+// store_gradients stores up to four of a row's dlogits.
+template <typename A>
+DEVICE void store_gradients(A *row, int first, int vocab, const float d[4]) {
+  if (first + 3 < vocab) {
+    store4(row + first, d);
+    return;
+  }
+#pragma unroll
+  for (int j = 0; j < 4; j++)
+    if (first + j < vocab) store(row + first + j, d[j]);
+}
+
+// row_gradients overwrites a row of logits by scale * exp(logit - top), less hit at the target. A bfloat16 takes half
+// the room of its logit: a tile of them goes where logits have been read.
+template <typename A>
+DEVICE void row_gradients(float *row, int vocab, int target, float top, float scale, float hit) {
+  A *gradients = reinterpret_cast<A *>(row);
+  for (int tile = 0; tile < vocab; tile += TILE) {
+    int first = tile + 4 * threadIdx.x;
+    float x[4];
+    load_tile(row, first, vocab, x);
+    if (sizeof(A) < sizeof(float)) __syncthreads();
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      x[j] = scale * expf(x[j] - top);
+      if (first + j == target) x[j] -= hit;
+    }
+    store_gradients(gradients, first, vocab, x);
+  }
+}
+
+// clear_row makes a row of dlogits zero.
+template <typename A>
+DEVICE void clear_row(float *row, int vocab) {
+  const float zero[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  for (int first = 4 * threadIdx.x; first < vocab; first += TILE)
+    store_gradients(reinterpret_cast<A *>(row), first, vocab, zero);
+}
+
+// token_loss makes the loss and log Z of the token blockIdx.x, whose logits are a row of `logits`, and returns its softmax.
+DEVICE Softmax token_loss(float *loss, float *log_z, const float *row, int target, int vocab) {
+  float logit = target < vocab ? row[target] : NAN;
+  Softmax s = row_softmax(row, vocab);
+  if (threadIdx.x == 0) {
+    float log_sum = logf(s.sum);
+    loss[blockIdx.x] = (s.top - logit) + log_sum;
+    log_z[blockIdx.x] = s.top + log_sum;
+  }
+  return s;
+}
+
+// Losses alone. One block a token.
+//   loss, log_z [tokens]; logits [tokens, vocab], rows `stride` apart; targets [tokens]
+KERNEL(ROW_THREADS) loss_rows_f32(float *loss, float *log_z, const float *logits, const int *targets, i64 stride, int vocab) {
+  int target = targets[blockIdx.x];
+  if (target >= 0) {
+    token_loss(loss, log_z, logits + blockIdx.x * stride, target, vocab);
+  } else if (threadIdx.x == 0) {
+    loss[blockIdx.x] = 0.0f, log_z[blockIdx.x] = 0.0f;
+  }
+}
+
+template <typename A>
+DEVICE void loss_gradients(float *loss, float *log_z, float *logits, const int *targets, const LossStatus *status, i64 stride,
+                           int vocab, float z) {
+  float *row = logits + blockIdx.x * stride;
+  int target = targets[blockIdx.x];
+  if (target < 0) {
+    clear_row<A>(row, vocab);
+    if (threadIdx.x == 0) loss[blockIdx.x] = 0.0f, log_z[blockIdx.x] = 0.0f;
+    return;
+  }
+  Softmax s = token_loss(loss, log_z, row, target, vocab);
+  float inverse = target < vocab ? static_cast<float>(status->inverse) : NAN;
+  float scale = (1.0f + 2.0f * z * (s.top + logf(s.sum))) * inverse / s.sum;
+  row_gradients<A>(row, vocab, target, s.top, scale, inverse);
+}
+
+// Losses, and the logits become their gradients: a row of them begins where the row of logits did. Arguments as above.
+KERNEL(ROW_THREADS) loss_gradients_f32(float *loss, float *log_z, float *logits, const int *targets, const LossStatus *status,
+                                       i64 stride, int vocab, float z) {
+  loss_gradients<float>(loss, log_z, logits, targets, status, stride, vocab, z);
+}
+KERNEL(ROW_THREADS) loss_gradients_bf16(float *loss, float *log_z, float *logits, const int *targets, const LossStatus *status,
+                                        i64 stride, int vocab, float z) {
+  loss_gradients<bf16>(loss, log_z, logits, targets, status, stride, vocab, z);
+}
+
+const int SUM_THREADS = 1024;
+
+// Counts the targets [tokens] and looks for one beyond the vocabulary. One block.
+KERNEL(SUM_THREADS) loss_targets(LossStatus *status, const int *targets, i64 tokens, int vocab) {
+  __shared__ i64 counts[SUM_THREADS], firsts[SUM_THREADS];
+  i64 counted = 0, first = tokens;
+  for (i64 t = threadIdx.x; t < tokens; t += SUM_THREADS) {
+    if (targets[t] >= 0) counted++;
+    if (targets[t] >= vocab && first == tokens) first = t;
+  }
+  counts[threadIdx.x] = counted, firsts[threadIdx.x] = first;
+  for (int half = SUM_THREADS / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) {
+      counts[threadIdx.x] += counts[threadIdx.x + half];
+      firsts[threadIdx.x] = min(firsts[threadIdx.x], firsts[threadIdx.x + half]);
+    }
+  }
+  if (threadIdx.x != 0) return;
+  status->inverse = counts[0] > 0 ? 1.0 / static_cast<double>(counts[0]) : 0.0;
+  status->position = firsts[0] < tokens ? static_cast<double>(firsts[0]) : -1.0;
+  status->target = firsts[0] < tokens ? static_cast<double>(targets[firsts[0]]) : 0.0;
+}
+
+// The two terms of the loss from loss and log_z [tokens], and their sum. One block.
+KERNEL(SUM_THREADS) loss_sum(float *sum, LossStatus *status, const float *loss, const float *log_z, i64 tokens, double z) {
+  __shared__ double losses[SUM_THREADS], squares[SUM_THREADS];
+  double l = 0.0, s = 0.0;
+  for (i64 t = threadIdx.x; t < tokens; t += SUM_THREADS) {
+    l += loss[t];
+    s += static_cast<double>(log_z[t]) * log_z[t];
+  }
+  losses[threadIdx.x] = l, squares[threadIdx.x] = s;
+  for (int half = SUM_THREADS / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) {
+      losses[threadIdx.x] += losses[threadIdx.x + half];
+      squares[threadIdx.x] += squares[threadIdx.x + half];
+    }
+  }
+  if (threadIdx.x != 0) return;
+  status->cross_entropy = losses[0] * status->inverse;
+  status->z_loss = z * squares[0] * status->inverse;
+  *sum = static_cast<float>(status->cross_entropy + status->z_loss);
+}

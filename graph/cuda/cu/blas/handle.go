@@ -1,0 +1,73 @@
+package cublas
+
+import (
+	"unsafe"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/cu"
+)
+
+// Handle is a cuBLAS handle of the context that was current when it was made. Calls go to
+// its stream, need that context on the calling thread (cu.CUContext.Lock), and are made by
+// one goroutine at a time. They allocate nothing.
+type Handle struct {
+	library *library
+	handle  uintptr
+	alpha   uint64 // the bits of a product's factors, in the type that it computes in
+	beta    uint64
+}
+
+// NewHandle makes a handle for the current context.
+func NewHandle() (*Handle, error) {
+	l, err := load()
+	if err != nil {
+		return nil, err
+	}
+	h := &Handle{library: l}
+	if s := Status(l.create.Call(uintptr(unsafe.Pointer(&h.handle)))); s != 0 {
+		return nil, errors.Wrap(s, "starting cuBLAS")
+	}
+	return h, nil
+}
+
+// Close gives the handle up. It waits for the GPU.
+func (h *Handle) Close() error {
+	if s := Status(h.library.destroy.Call(h.handle)); s != 0 {
+		return errors.Wrap(s, "ending cuBLAS")
+	}
+	return nil
+}
+
+// Version returns the version of cuBLAS, 120103 for 12.1.3.
+func (h *Handle) Version() (int, error) {
+	var version int32
+	if s := Status(h.library.getVersion.Call(h.handle, uintptr(unsafe.Pointer(&version)))); s != 0 {
+		return 0, errors.Wrap(s, "asking cuBLAS for its version")
+	}
+	return int(version), nil
+}
+
+// SetStream sends what follows to the stream. It takes back SetWorkspace.
+func (h *Handle) SetStream(s cu.Stream) error {
+	if s := Status(h.library.setStream.Call(h.handle, s.Handle())); s != 0 {
+		return errors.Wrap(s, "giving cuBLAS a stream")
+	}
+	return nil
+}
+
+// SetWorkspace gives cuBLAS memory to work in, whose address is a multiple of 256, in place
+// of its own. NVIDIA advises 32 MiB for an H100 and 4 MiB for an A100.
+func (h *Handle) SetWorkspace(p cu.DevicePtr, size int64) error {
+	if s := Status(h.library.setWorkspace.Call(h.handle, uintptr(p), uintptr(size))); s != 0 {
+		return errors.Wrapf(s, "giving cuBLAS a workspace of %d bytes", size)
+	}
+	return nil
+}
+
+// SetMathMode sets the mode of what follows.
+func (h *Handle) SetMathMode(m MathMode) error {
+	if s := Status(h.library.setMathMode.Call(h.handle, uintptr(m))); s != 0 {
+		return errors.Wrap(s, "setting the mode of cuBLAS")
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+// Package cublas binds cuBLAS at run time. It looks for the library that the environment
+// variable RESIDUA_CUBLAS names, else for libcublas.so.13, .12 and .11, as far as the driver
+// is new enough for them, where the dynamic loader finds libraries, in a CUDA toolkit's
+// folders and in those that Python's packages bring it in.
+//
+// [Handle] has the products that Residua makes; [Standard] is what Gorgonia's engine uses.
+package cublas
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"gorgonia.org/cu"
+	"gorgonia.org/cu/internal/dynlib"
+)
+
+// The cuBLAS versions that are known to have what is called, the newest first.
+var majors = [...]int{13, 12, 11}
+
+// library is the open library's functions.
+type library struct {
+	create, destroy, getVersion, setStream, setWorkspace, setMathMode dynlib.Func
+	gemmEx, gemmStridedBatchedEx                                      dynlib.Func
+}
+
+// symbols lists the functions by the names that the library exports them under.
+func (l *library) symbols() []dynlib.Symbol {
+	return []dynlib.Symbol{
+		{Func: &l.create, Name: "cublasCreate_v2"},
+		{Func: &l.destroy, Name: "cublasDestroy_v2"},
+		{Func: &l.getVersion, Name: "cublasGetVersion_v2"},
+		{Func: &l.setStream, Name: "cublasSetStream_v2"},
+		{Func: &l.setWorkspace, Name: "cublasSetWorkspace_v2"},
+		{Func: &l.setMathMode, Name: "cublasSetMathMode"},
+		{Func: &l.gemmEx, Name: "cublasGemmEx"},
+		{Func: &l.gemmStridedBatchedEx, Name: "cublasGemmStridedBatchedEx"},
+	}
+}
+
+// load opens the library once for the program.
+var load = sync.OnceValues(openLibrary)
+
+// openLibrary finds and binds the library.
+func openLibrary() (*library, error) {
+	driver, _, err := cu.DriverVersion()
+	if err != nil {
+		return nil, err
+	}
+	found, err := search(driver).Open()
+	if err != nil {
+		return nil, err
+	}
+	l := &library{}
+	return l, found.Bind(l.symbols())
+}
+
+// search says where cuBLAS may be, for a driver of this CUDA version.
+func search(driver int) dynlib.Search {
+	s := dynlib.Search{What: "cuBLAS", Env: "RESIDUA_CUBLAS", Dirs: folders(),
+		Fix: "install cuBLAS of the CUDA toolkit, or by pip install nvidia-cublas-cu12"}
+	for _, major := range majors {
+		if major <= driver {
+			s.Names = append(s.Names, fmt.Sprintf("libcublas.so.%d", major))
+		}
+	}
+	return s
+}
+
+// folders lists, as patterns, where CUDA toolkits and Python's packages have their
+// libraries.
+func folders() []string {
+	var dirs []string
+	if toolkit := os.Getenv("CUDA_HOME"); toolkit != "" {
+		dirs = append(dirs, filepath.Join(toolkit, "lib64"))
+	}
+	dirs = append(dirs, "/usr/local/cuda*/lib64")
+	for _, prefix := range pythons() {
+		for _, packages := range []string{"site-packages", "dist-packages"} {
+			dirs = append(dirs, filepath.Join(prefix, packages, "nvidia/*/lib"))
+		}
+	}
+	return dirs
+}
+
+// pythons lists, as patterns, where a python3 keeps its packages.
+func pythons() []string {
+	prefixes := []string{"/usr/local/lib/python3*", "/usr/lib/python3*"}
+	if home, err := os.UserHomeDir(); err == nil {
+		prefixes = append([]string{filepath.Join(home, ".local/lib/python3*")}, prefixes...)
+	}
+	if environment := os.Getenv("VIRTUAL_ENV"); environment != "" {
+		prefixes = append([]string{filepath.Join(environment, "lib/python3*")}, prefixes...)
+	}
+	return prefixes
+}

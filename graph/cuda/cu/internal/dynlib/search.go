@@ -1,0 +1,65 @@
+package dynlib
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+// Search is where a library may be.
+type Search struct {
+	What  string   // what an error calls it: "CUDA driver"
+	Env   string   // the environment variable that names it; then nowhere else is looked
+	Names []string // file names, the preferred first; each is tried in the loader's path, then in Dirs
+	Dirs  []string // folders, as patterns of filepath.Glob
+	Fix   string   // how one gets it
+}
+
+// Open opens the first library that there is.
+func (s Search) Open() (*Library, error) {
+	if path := os.Getenv(s.Env); path != "" {
+		library, err := Open(path)
+		return library, errors.Wrapf(err, "no %s: %s names %s", s.What, s.Env, path)
+	}
+	var broken []string
+	for _, name := range s.Names {
+		library, err := Open(name)
+		if err == nil {
+			return library, nil
+		}
+		if !strings.HasPrefix(err.Error(), name+": cannot open") {
+			broken = append(broken, err.Error())
+		}
+		for _, path := range s.files(name) {
+			if library, err = Open(path); err == nil {
+				return library, nil
+			}
+			broken = append(broken, err.Error())
+		}
+	}
+	return nil, s.missing(broken)
+}
+
+// files returns the files of this name in the folders.
+func (s Search) files(name string) []string {
+	var files []string
+	for _, dir := range s.Dirs {
+		found, _ := filepath.Glob(filepath.Join(dir, name)) // a bad pattern finds nothing
+		files = append(files, found...)
+	}
+	return files
+}
+
+// missing is the error that says where it was looked for, and what was there but could not
+// be opened.
+func (s Search) missing(broken []string) error {
+	places := append([]string{"the loader's path"}, s.Dirs...)
+	reason := ""
+	if len(broken) > 0 {
+		reason = " (could not be opened: " + strings.Join(broken, "; ") + ")"
+	}
+	return errors.Errorf("no %s: looked for %s in %s%s; %s, or name the library in %s",
+		s.What, strings.Join(s.Names, ", "), strings.Join(places, ", "), reason, s.Fix, s.Env)
+}

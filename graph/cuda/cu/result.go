@@ -1,0 +1,79 @@
+package cu
+
+import (
+	"strconv"
+	"unsafe"
+
+	"github.com/pkg/errors"
+)
+
+// Result is a CUresult: what a function of the driver came to. As an error it is never
+// zero.
+type Result int32
+
+// The results that callers ask for by name.
+const (
+	InvalidValue Result = 1
+	OutOfMemory  Result = 2
+	NoDevice     Result = 100
+	NotFound     Result = 500
+)
+
+// Results after which the context is lost. A kernel runs after its launch has returned, so
+// the call that reports one is mostly not the one to blame.
+const (
+	illegalAddress       Result = 700
+	launchTimeout        Result = 702
+	hardwareStackError   Result = 714
+	illegalInstruction   Result = 715
+	misalignedAddress    Result = 716
+	invalidAddressSpace  Result = 717
+	invalidProgramCursor Result = 718
+	launchFailed         Result = 719
+)
+
+// Error returns CUDA's name of the result, as CUDA_ERROR_OUT_OF_MEMORY.
+func (r Result) Error() string {
+	name := r.name()
+	switch r {
+	case illegalAddress, launchTimeout, hardwareStackError, illegalInstruction,
+		misalignedAddress, invalidAddressSpace, invalidProgramCursor, launchFailed:
+		return name + " (by a kernel launched before; CUDA_LAUNCH_BLOCKING=1 in the environment shows which)"
+	}
+	return name
+}
+
+// name asks the driver for the result's name.
+func (r Result) name() string {
+	if d, err := load(); err == nil {
+		return d.resultName(r)
+	}
+	return "CUresult " + strconv.Itoa(int(r))
+}
+
+func (d *driver) resultName(r Result) string {
+	var name *byte
+	if d.getErrorName.Call(uintptr(r), uintptr(unsafe.Pointer(&name))) != 0 || name == nil {
+		return "CUresult " + strconv.Itoa(int(r))
+	}
+	return goString(name)
+}
+
+// goString copies a C string.
+func goString(c *byte) string {
+	n := 0
+	for *(*byte)(unsafe.Add(unsafe.Pointer(c), n)) != 0 {
+		n++
+	}
+	return string(unsafe.Slice(c, n))
+}
+
+// cString returns s with the zero byte that ends a C string.
+func cString(s string) *byte {
+	return unsafe.SliceData(append([]byte(s), 0))
+}
+
+// failed says what was being done as the driver returned r.
+func failed(r Result, format string, args ...any) error {
+	return errors.Wrapf(r, format, args...)
+}

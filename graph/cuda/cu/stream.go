@@ -1,0 +1,44 @@
+package cu
+
+import "unsafe"
+
+// Stream is a queue of work on the GPU.
+type Stream struct{ handle uintptr }
+
+// NoStream is the default stream, which Gorgonia's copies and launches use.
+var NoStream = Stream{}
+
+// StreamFlags say how a stream stands to the default stream.
+type StreamFlags uint32
+
+// Kinds of streams.
+const (
+	// StreamDefault waits for work on the default stream, and that for it: what Gorgonia
+	// copies is there when a kernel wants it.
+	StreamDefault StreamFlags = 0
+	// StreamNonBlocking runs beside the default stream.
+	StreamNonBlocking StreamFlags = 1
+)
+
+// NewStream makes a stream.
+func NewStream(flags StreamFlags) (Stream, error) {
+	var s Stream
+	err := anyThread("making a stream", func(d *driver) uintptr {
+		return d.streamCreate.Call(uintptr(unsafe.Pointer(&s.handle)), uintptr(flags))
+	})
+	return s, err
+}
+
+// Destroy gives the stream up; the work in it is still done.
+func (s Stream) Destroy() error {
+	return anyThread("giving up a stream", func(d *driver) uintptr { return d.streamDestroy.Call(s.handle) })
+}
+
+// Synchronize waits until the stream's work is done. What a kernel did wrong is found here
+// at the latest.
+func (s Stream) Synchronize() error {
+	return anyThread("waiting for a stream", func(d *driver) uintptr { return d.streamSynchronize.Call(s.handle) })
+}
+
+// Handle returns the CUstream.
+func (s Stream) Handle() uintptr { return s.handle }

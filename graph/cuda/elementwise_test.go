@@ -1,0 +1,110 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"math"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	cpu "github.com/residua-go/residua/graph/kernel"
+)
+
+// everyMagnitude returns numbers of both signs from 1e-30 to 1e30, and the odd ones.
+func everyMagnitude() []float32 {
+	inf := float32(math.Inf(1))
+	x := []float32{0, inf, -inf, float32(math.NaN())}
+	for e := -30.0; e <= 30; e += 0.03 {
+		v := float32(math.Pow(10, e))
+		x = append(x, v, -v)
+	}
+	for v := float32(-20); v < 20; v += 0.01 {
+		x = append(x, v)
+	}
+	return x
+}
+
+// assertClose bounds |got - want| by tolerance (1 + |want|); NaN goes with NaN, infinity
+// with the same infinity.
+func assertClose(t *testing.T, name string, x, want, got []float32, tolerance float64) {
+	t.Helper()
+	for i, w := range want {
+		w, g := float64(w), float64(got[i])
+		if w == g || math.IsNaN(w) && math.IsNaN(g) {
+			continue
+		}
+		if !(math.Abs(w-g) <= tolerance*(1+math.Abs(w))) {
+			assert.Fail(t, "too far", "%s at %g: want %g, got %g", name, x[i], w, g)
+		}
+	}
+}
+
+// TestNonlinearities compares with the CPU's over all magnitudes.
+func TestNonlinearities(t *testing.T) {
+	const tolerance = 1e-6
+	d, pool := testDevice(t), cpu.NewPool(1)
+	defer pool.Close()
+	x := everyMagnitude()
+	ones, want := make([]float32, len(x)), make([]float32, len(x))
+	for i := range ones {
+		ones[i] = 1
+	}
+	xs, dy, y := onDevice(t, d, x, 0), onDevice(t, d, ones, 0), onDevice(t, d, ones, 0)
+	grid, n := Quads(len(x)), Long(len(x))
+	var gelu cpu.Gelu[float32]
+	for _, exact := range []bool{false, true} {
+		gelu.Forward(pool, want, x, exact)
+		launchOn(t, d, "gelu_f32", grid, y.Arg(), xs.Arg(), Bool(exact), n)
+		assertClose(t, "gelu", x, want, onHost(t, d, y), tolerance)
+		gelu.Backward(pool, want, ones, x, exact)
+		launchOn(t, d, "gelu_grad_f32", grid, y.Arg(), dy.Arg(), xs.Arg(), Bool(exact), n)
+		assertClose(t, "gelu'", x, want, onHost(t, d, y), tolerance)
+	}
+	var sigmoid cpu.Sigmoid[float32]
+	sigmoid.Forward(pool, want, x)
+	launchOn(t, d, "sigmoid_f32", grid, y.Arg(), xs.Arg(), n)
+	assertClose(t, "sigmoid", x, want, onHost(t, d, y), tolerance)
+}
+
+// TestDropoutDrawsTheCPUsMask compares bits, at a size that is no multiple of four.
+func TestDropoutDrawsTheCPUsMask(t *testing.T) {
+	d, pool := testDevice(t), cpu.NewPool(1)
+	defer pool.Close()
+	x := make([]float32, 3001)
+	for i := range x {
+		x[i] = float32(i + 1)
+	}
+	key := cpu.DropoutKey{Seed: 1 << 60, Site: 3, Step: 12345678901}
+	want := make([]float32, len(x))
+	var k cpu.Dropout[float32]
+	k.Run(pool, want, x, 0.3, key)
+	stream, threshold := key.Mask(0.3)
+	for offset := range 2 {
+		y := onDevice(t, d, x, offset)
+		launchOn(t, d, "dropout_f32", Quads(len(x)), y.Arg(), y.Arg(), Unsigned(stream), Unsigned(threshold), Float(1/(1-0.3)), Long(len(x)))
+		assert.Equal(t, want, onHost(t, d, y))
+	}
+}
+
+// TestCastsRoundToNearestEven goes to bfloat16 and back.
+func TestCastsRoundToNearestEven(t *testing.T) {
+	d := testDevice(t)
+	x := []float32{1, 1 + 1.0/256, 1 + 3.0/256, 1 + 1.0/256 + 1e-6, -2.5, 3.4e38, 0, float32(math.Inf(-1)), 7}
+	want := []float32{1, 1, 1 + 4.0/256, 1 + 2.0/256, -2.5, float32(math.Inf(1)), 0, float32(math.Inf(-1)), 7}
+	half, err := d.Alloc(BF16, len(x))
+	require.NoError(t, err)
+	defer d.Free(half)
+	require.NoError(t, d.Convert(half, onDevice(t, d, x, 0)))
+	back := onDevice(t, d, x, 0)
+	require.NoError(t, d.Convert(back, half))
+	assert.Equal(t, want, onHost(t, d, back))
+	launchOn(t, d, "fill_bf16", Quads(len(x)), half.Arg(), Float(1.5), Long(len(x)))
+	filled := make([]uint16, len(x))
+	require.NoError(t, d.Download(unsafe.Pointer(unsafe.SliceData(filled)), half))
+	for _, v := range filled {
+		assert.Equal(t, uint16(0x3fc0), v)
+	}
+}

@@ -1,0 +1,203 @@
+//go:build cuda
+
+package emulator
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/pkg/errors"
+	"github.com/residua-go/residua/graph/cuda/internal/source"
+)
+
+const (
+	driverName = "libcuda.so.1"
+	blasName   = "libcublas.so"
+)
+
+// builder makes the two libraries in a cache: an object for each file by the hash of all it is made of, and a folder for each
+// pair of libraries by the hash of their objects. What is there already is not made again.
+type builder struct {
+	emulator, kernels string // folders of sources
+	cache             string
+	compiler          compiler
+}
+
+// object is a compiled file.
+type object struct {
+	*source.Unit
+	kernel   bool         // a kernel file, not a part of the emulator
+	emulator *source.Unit // emulator.h, which is put before a kernel file
+	path     string       // in the cache
+}
+
+// files are all that the object is made of.
+func (o *object) files() []source.File {
+	list := append([]source.File{o.File}, o.Headers...)
+	if o.kernel {
+		list = append(append(list, o.emulator.File), o.emulator.Headers...)
+	}
+	return list
+}
+
+func newBuilder(emulator, kernels string) (*builder, error) {
+	c, err := findCompiler()
+	if err != nil {
+		return nil, err
+	}
+	base, err := os.UserCacheDir()
+	if err != nil {
+		base = os.TempDir()
+	}
+	b := &builder{emulator: emulator, kernels: kernels, compiler: c, cache: filepath.Join(base, "residua-emulator")}
+	return b, errors.Wrap(os.MkdirAll(b.cache, 0o755), "the emulator's cache")
+}
+
+// build returns the folder with both libraries. Kernel files that do not compile are left out, and returned as failures.
+func (b *builder) build() (folder string, failures []error, err error) {
+	objects, err := b.objects()
+	if err != nil {
+		return "", nil, err
+	}
+	if folder = b.libraries(objects); exists(folder) {
+		return folder, nil, nil
+	}
+	unlock, err := lock(filepath.Join(b.cache, "lock"))
+	if err != nil {
+		return "", nil, err
+	}
+	defer unlock()
+	objects, failures, err = b.compile(objects)
+	if err != nil {
+		return "", nil, err
+	}
+	if folder = b.libraries(objects); exists(folder) { // another process made it while this one waited
+		return folder, failures, nil
+	}
+	return folder, failures, b.link(objects, folder)
+}
+
+// objects lists what the libraries are made of.
+func (b *builder) objects() ([]object, error) {
+	header, err := source.Read(b.emulator, "emulator.h")
+	if err != nil {
+		return nil, err
+	}
+	parts, err := filepath.Glob(filepath.Join(b.emulator, "*.cpp"))
+	if err != nil {
+		return nil, err
+	}
+	kernels, err := source.Names(b.kernels)
+	if err != nil {
+		return nil, err
+	}
+	var list []object
+	for _, p := range parts {
+		unit, err := source.Read(b.emulator, filepath.Base(p))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, object{Unit: unit})
+	}
+	for _, name := range kernels {
+		unit, err := source.Read(b.kernels, name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, object{Unit: unit, kernel: true, emulator: header})
+	}
+	for i := range list {
+		list[i].path = filepath.Join(b.cache, b.objectName(&list[i]))
+	}
+	return list, nil
+}
+
+// objectName changes with all that an object depends on.
+func (b *builder) objectName(o *object) string {
+	h := sha256.New()
+	for _, f := range o.files() {
+		h.Write([]byte(f.Name + "\x00" + f.Text + "\x00"))
+	}
+	h.Write([]byte(b.compiler.identity + strings.Join(b.compiler.flags(o), " ") + wrapper))
+	return o.unit() + "-" + hex.EncodeToString(h.Sum(nil)[:12]) + ".o"
+}
+
+// unit is the file's name without its ending.
+func (o *object) unit() string { return strings.TrimSuffix(o.Name, filepath.Ext(o.Name)) }
+
+// libraries is the folder of the libraries that are made of these objects.
+func (b *builder) libraries(objects []object) string {
+	h := sha256.New()
+	for _, o := range objects {
+		h.Write([]byte(o.path + "\n"))
+	}
+	return filepath.Join(b.cache, "lib-"+hex.EncodeToString(h.Sum(nil)[:12]))
+}
+
+// compile makes the objects that are not there, as many at a time as there are processors. It returns those that are there
+// now, and why kernel files are not; a part of the emulator must compile.
+func (b *builder) compile(objects []object) (made []object, failures []error, err error) {
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, runtime.NumCPU())
+	results := make([]error, len(objects))
+	for i := range objects {
+		if exists(objects[i].path) {
+			continue
+		}
+		wait.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			results[i] = b.compiler.compile(&objects[i])
+		})
+	}
+	wait.Wait()
+	for i, result := range results {
+		switch {
+		case result == nil:
+			made = append(made, objects[i])
+		case objects[i].kernel:
+			failures = append(failures, result)
+		default:
+			return nil, nil, result
+		}
+	}
+	return made, failures, nil
+}
+
+// link makes both libraries in a new folder, which appears under its name when they are complete.
+func (b *builder) link(objects []object, folder string) error {
+	temporary, err := os.MkdirTemp(b.cache, "linking-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temporary)
+	var driver, blas []string
+	for _, o := range objects {
+		if o.Name == "blas.cpp" {
+			blas = append(blas, o.path)
+		} else {
+			driver = append(driver, o.path)
+		}
+	}
+	if err := b.compiler.link(filepath.Join(temporary, driverName), driver...); err != nil {
+		return err
+	}
+	blas = append(blas, "-L"+temporary, "-l:"+driverName, "-Wl,-rpath,$ORIGIN")
+	if err := b.compiler.link(filepath.Join(temporary, blasName), blas...); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, folder); err != nil {
+		return err
+	}
+	return b.prune()
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,294 @@
+// A libcublas.so for the emulated device: matrix products, column-major, as cuBLAS defines them. Inputs are rounded as the
+// computing type says, products are summed in its accumulator, and the result is rounded once.
+#include <stdint.h>
+#include <string.h>
+
+#include <mutex>
+#include <vector>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+extern "C" int cuCtxGetCurrent(void **context);
+extern "C" int emulatorProduct(const uint64_t addresses[3], const uint64_t bytes[3]);
+
+namespace {
+
+enum Status { kSuccess = 0, kNotInitialized = 1, kInvalidValue = 7, kExecutionFailed = 13, kNotSupported = 15 };
+enum Type { k32F = 0, k64F = 1, k16BF = 14 };
+enum Compute { kCompute32F = 68, kPedantic32F = 69, kCompute64F = 70, kFast16BF = 75, kFastTF32 = 77 };
+enum MathMode { kTF32Math = 3 };
+
+struct Handle {
+  int math_mode = 0;
+};
+
+// An Operand is a matrix in the device's memory, one a product of the batch.
+struct Operand {
+  uint64_t address;
+  int type, ld;
+  int64_t stride;  // in elements, to the next product's
+};
+
+struct Gemm {
+  bool trans_a, trans_b;
+  int m, n, k;
+  const void *alpha, *beta;
+  Operand a, b, c;
+  int batch, compute;
+};
+
+uint64_t size_of(int type) { return type == k64F ? 8 : type == k32F ? 4 : 2; }
+
+// ---- numbers ----
+
+uint32_t bits_of(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+float float_of(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+uint16_t to_bf16(float x) {
+  if (x != x) return 0x7fff;
+  uint32_t bits = bits_of(x);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+float to_tf32(float x) {
+  uint32_t bits = bits_of(x);
+  if ((bits & 0x7f800000u) == 0x7f800000u) return x;
+  return float_of((bits + 0x1000u) & ~0x1fffu);
+}
+
+float exactly(float x) { return x; }
+float by_tf32(float x) { return to_tf32(x); }
+float by_bf16(float x) { return float_of(static_cast<uint32_t>(to_bf16(x)) << 16); }
+
+float read(const float *p) { return *p; }
+double read(const double *p) { return *p; }
+float read(const uint16_t *p) { return float_of(static_cast<uint32_t>(*p) << 16); }
+void write(float *p, float x) { *p = x; }
+void write(double *p, double x) { *p = x; }
+void write(uint16_t *p, float x) { *p = to_bf16(x); }
+
+// ---- packing: an operand's elements as the accumulator's type, rounded, in the order in which the product reads them ----
+
+// pack makes rows x columns, column by column, of op(X).
+template <typename T, typename E, typename F>
+void pack(T *to, const E *x, int ld, bool transposed, int rows, int columns, F rounded) {
+  for (int j = 0; j < columns; j++) {
+    for (int i = 0; i < rows; i++) {
+      int64_t offset = transposed ? static_cast<int64_t>(i) * ld + j : static_cast<int64_t>(j) * ld + i;
+      to[static_cast<int64_t>(j) * rows + i] = rounded(read(x + offset));
+    }
+  }
+}
+
+void pack_operand(double *to, const Operand &o, int64_t offset, bool transposed, int rows, int columns, int) {
+  pack(to, reinterpret_cast<const double *>(o.address) + offset, o.ld, transposed, rows, columns, [](double x) { return x; });
+}
+
+void pack_operand(float *to, const Operand &o, int64_t offset, bool transposed, int rows, int columns, int compute) {
+  if (o.type == k16BF) {
+    pack(to, reinterpret_cast<const uint16_t *>(o.address) + offset, o.ld, transposed, rows, columns, exactly);
+    return;
+  }
+  const float *x = reinterpret_cast<const float *>(o.address) + offset;
+  switch (compute) {
+    case kFastTF32: return pack(to, x, o.ld, transposed, rows, columns, by_tf32);
+    case kFast16BF: return pack(to, x, o.ld, transposed, rows, columns, by_bf16);
+    default: return pack(to, x, o.ld, transposed, rows, columns, exactly);
+  }
+}
+
+// ---- the product ----
+
+// add_tile adds A [rows of m, depth of k] B to four columns of sums. Each sum takes its terms in the order of k.
+template <typename T>
+void add_tile(T *__restrict__ sums, const T *__restrict__ a, const T *__restrict__ b, int m, int k, int rows, int depth) {
+  T *__restrict__ s0 = sums, *__restrict__ s1 = sums + m, *__restrict__ s2 = sums + 2 * m, *__restrict__ s3 = sums + 3 * m;
+  for (int p = 0; p < depth; p++) {
+    const T *__restrict__ column = a + static_cast<int64_t>(p) * m;
+    T b0 = b[p], b1 = b[k + p], b2 = b[2 * k + p], b3 = b[3 * k + p];
+    for (int i = 0; i < rows; i++) {
+      T x = column[i];
+      s0[i] += x * b0;
+      s1[i] += x * b1;
+      s2[i] += x * b2;
+      s3[i] += x * b3;
+    }
+  }
+}
+
+// multiply makes sums [m, n] = A [m, k] B [k, n], all packed by columns; n is a multiple of four.
+template <typename T>
+void multiply(T *sums, const T *a, const T *b, int m, int n, int k) {
+  constexpr int kRows = 256, kDepth = 128;
+  memset(sums, 0, sizeof(T) * static_cast<size_t>(m) * static_cast<size_t>(n));
+  for (int p = 0; p < k; p += kDepth) {
+    int depth = k - p < kDepth ? k - p : kDepth;
+    for (int i = 0; i < m; i += kRows) {
+      int rows = m - i < kRows ? m - i : kRows;
+      for (int j = 0; j < n; j += 4) {
+        add_tile(sums + static_cast<int64_t>(j) * m + i, a + static_cast<int64_t>(p) * m + i, b + static_cast<int64_t>(j) * k + p, m, k, rows,
+                 depth);
+      }
+    }
+  }
+}
+
+// put writes alpha sums + beta C. With beta 0 nothing of C is read, which may be NaN.
+template <typename T, typename E>
+void put(E *c, const T *sums, const Gemm &g, T alpha, T beta) {
+  for (int j = 0; j < g.n; j++) {
+    for (int i = 0; i < g.m; i++) {
+      E *to = c + static_cast<int64_t>(j) * g.c.ld + i;
+      T x = alpha * sums[static_cast<int64_t>(j) * g.m + i];
+      write(to, beta == 0 ? x : x + beta * static_cast<T>(read(to)));
+    }
+  }
+}
+
+void put_result(const Gemm &g, int64_t offset, const double *sums, double alpha, double beta) {
+  put(reinterpret_cast<double *>(g.c.address) + offset, sums, g, alpha, beta);
+}
+
+void put_result(const Gemm &g, int64_t offset, const float *sums, float alpha, float beta) {
+  if (g.c.type == k16BF) {
+    put(reinterpret_cast<uint16_t *>(g.c.address) + offset, sums, g, alpha, beta);
+  } else {
+    put(reinterpret_cast<float *>(g.c.address) + offset, sums, g, alpha, beta);
+  }
+}
+
+template <typename T>
+void run(const Gemm &g) {
+  size_t m = static_cast<size_t>(g.m), n = static_cast<size_t>(g.n + 3) / 4 * 4, k = static_cast<size_t>(g.k);
+  std::vector<T> a(m * k), b(k * n), sums(m * n);
+  T alpha = *static_cast<const T *>(g.alpha), beta = *static_cast<const T *>(g.beta);
+  for (int i = 0; i < g.batch; i++) {
+    pack_operand(a.data(), g.a, i * g.a.stride, g.trans_a, g.m, g.k, g.compute);
+    pack_operand(b.data(), g.b, i * g.b.stride, g.trans_b, g.k, g.n, g.compute);
+    multiply(sums.data(), a.data(), b.data(), g.m, static_cast<int>(n), g.k);
+    put_result(g, i * g.c.stride, sums.data(), alpha, beta);
+  }
+}
+
+// ---- checks ----
+
+// supported lists the combinations of types that cuBLAS has and Residua uses.
+bool supported(const Gemm &g) {
+  if (g.a.type != g.b.type) return false;
+  switch (g.compute) {
+    case kCompute64F: return g.a.type == k64F && g.c.type == k64F;
+    case kFast16BF: case kFastTF32: return g.a.type == k32F && g.c.type == k32F;
+    case kCompute32F: case kPedantic32F:
+      return (g.a.type == k32F && g.c.type == k32F) || (g.a.type == k16BF && (g.c.type == k16BF || g.c.type == k32F));
+    default: return false;
+  }
+}
+
+bool valid(const Gemm &g) {
+  int rows_a = g.trans_a ? g.k : g.m, rows_b = g.trans_b ? g.n : g.k;
+  auto at_least = [](int ld, int rows) { return ld >= (rows > 1 ? rows : 1); };
+  return g.m >= 0 && g.n >= 0 && g.k >= 0 && g.batch >= 0 && at_least(g.a.ld, rows_a) && at_least(g.b.ld, rows_b) &&
+         at_least(g.c.ld, g.m) && (g.batch <= 1 || g.c.stride != 0);
+}
+
+// extent is how many bytes an operand of rows x columns spans over the batch.
+uint64_t extent(const Operand &o, int rows, int columns, int batch) {
+  if (rows == 0 || columns == 0) return 0;
+  int64_t elements = static_cast<int64_t>(columns - 1) * o.ld + rows + (batch - 1) * o.stride;
+  return static_cast<uint64_t>(elements) * size_of(o.type);
+}
+
+bool on_device(const Gemm &g) {
+  uint64_t addresses[3] = {g.a.address, g.b.address, g.c.address};
+  uint64_t bytes[3] = {extent(g.a, g.trans_a ? g.k : g.m, g.trans_a ? g.m : g.k, g.batch),
+                       extent(g.b, g.trans_b ? g.n : g.k, g.trans_b ? g.k : g.n, g.batch), extent(g.c, g.m, g.n, g.batch)};
+  return emulatorProduct(addresses, bytes) == 0;
+}
+
+std::mutex mutex;
+
+Status gemm(const Handle *h, Gemm g) {
+  if (h == nullptr) return kNotInitialized;
+  if (h->math_mode == kTF32Math && g.compute == kCompute32F && g.a.type == k32F) g.compute = kFastTF32;
+  if (!supported(g)) return kNotSupported;
+  if (!valid(g)) return kInvalidValue;
+  if (g.m == 0 || g.n == 0 || g.batch == 0) return kSuccess;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!on_device(g)) return kExecutionFailed;
+  if (g.compute == kCompute64F) {
+    run<double>(g);
+  } else {
+    run<float>(g);
+  }
+  return kSuccess;
+}
+
+uint64_t address_of(const void *p) { return reinterpret_cast<uint64_t>(p); }
+
+Handle *handle_of(void *h) { return static_cast<Handle *>(h); }
+
+}  // namespace
+
+EXPORT int cublasCreate_v2(void **handle) {
+  void *context = nullptr;
+  if (cuCtxGetCurrent(&context) != 0 || context == nullptr) return kNotInitialized;
+  *handle = new Handle;
+  return kSuccess;
+}
+
+EXPORT int cublasDestroy_v2(void *handle) {
+  delete handle_of(handle);
+  return kSuccess;
+}
+
+EXPORT int cublasGetVersion_v2(void *, int *version) {
+  *version = 120103;
+  return kSuccess;
+}
+
+EXPORT int cublasSetStream_v2(void *handle, void *) { return handle == nullptr ? kNotInitialized : kSuccess; }
+
+EXPORT int cublasSetWorkspace_v2(void *handle, void *workspace, size_t) {
+  if (handle == nullptr) return kNotInitialized;
+  return address_of(workspace) % 256 == 0 ? kSuccess : kInvalidValue;
+}
+
+EXPORT int cublasSetMathMode(void *handle, int mode) {
+  if (handle == nullptr) return kNotInitialized;
+  handle_of(handle)->math_mode = mode & 15;
+  return kSuccess;
+}
+
+EXPORT int cublasGemmStridedBatchedEx(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha, const void *a,
+                                      int type_a, int lda, long long stride_a, const void *b, int type_b, int ldb,
+                                      long long stride_b, const void *beta, void *c, int type_c, int ldc, long long stride_c,
+                                      int batch, int compute, int) {
+  return gemm(handle_of(handle), {trans_a != 0, trans_b != 0, m, n, k, alpha, beta, {address_of(a), type_a, lda, stride_a},
+                                  {address_of(b), type_b, ldb, stride_b}, {address_of(c), type_c, ldc, stride_c}, batch, compute});
+}
+
+EXPORT int cublasGemmEx(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha, const void *a, int type_a,
+                        int lda, const void *b, int type_b, int ldb, const void *beta, void *c, int type_c, int ldc, int compute,
+                        int algorithm) {
+  return cublasGemmStridedBatchedEx(handle, trans_a, trans_b, m, n, k, alpha, a, type_a, lda, 0, b, type_b, ldb, 0, beta, c, type_c,
+                                    ldc, 0, 1, compute, algorithm);
+}
+
+EXPORT int cublasSgemm_v2(void *handle, int trans_a, int trans_b, int m, int n, int k, const float *alpha, const float *a, int lda,
+                          const float *b, int ldb, const float *beta, float *c, int ldc) {
+  return cublasGemmEx(handle, trans_a, trans_b, m, n, k, alpha, a, k32F, lda, b, k32F, ldb, beta, c, k32F, ldc, kCompute32F, -1);
+}
+
+EXPORT int cublasDgemm_v2(void *handle, int trans_a, int trans_b, int m, int n, int k, const double *alpha, const double *a, int lda,
+                          const double *b, int ldb, const double *beta, double *c, int ldc) {
+  return cublasGemmEx(handle, trans_a, trans_b, m, n, k, alpha, a, k64F, lda, b, k64F, ldb, beta, c, k64F, ldc, kCompute64F, -1);
+}

@@ -1,0 +1,109 @@
+#include "memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <map>
+
+#include "fibers.h"
+
+namespace emulator {
+
+Totals totals;
+
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kFront = kPage, kBack = 256;  // bytes of canary before and, at least, behind
+constexpr unsigned char kCanary = 0xa5, kNaN = 0xff;
+
+struct Block {
+  uint64_t bytes;   // as asked for
+  uint64_t mapped;  // canaries included, whole pages
+};
+std::map<uint64_t, Block> blocks;  // by the address of their first byte
+
+unsigned char *at(uint64_t address) { return reinterpret_cast<unsigned char *>(address); }
+
+uint64_t behind(const Block &b) { return b.mapped - kFront - b.bytes; }
+
+// checked is what is looked at of the canary behind a block: what lies further off is rarely hit.
+uint64_t checked(const Block &b) { return behind(b) < 2 * kBack ? behind(b) : 2 * kBack; }
+
+// first_damage is the place of the first byte of n that is no canary, or -1.
+int64_t first_damage(const unsigned char *p, uint64_t n) {
+  for (uint64_t i = 0; i < n; i++) {
+    if (p[i] != kCanary) return static_cast<int64_t>(i);
+  }
+  return -1;
+}
+
+bool block_damaged(uint64_t address, const Block &b, const char *after) {
+  int64_t back = first_damage(at(address + b.bytes), checked(b));
+  int64_t front = first_damage(at(address - kBack), kBack);
+  if (back < 0 && front < 0) return false;
+  int64_t offset = back >= 0 ? static_cast<int64_t>(b.bytes) + back : front - static_cast<int64_t>(kBack);
+  report("%s: byte %lld of an allocation of %llu bytes at 0x%llx was written", after, static_cast<long long>(offset),
+         static_cast<unsigned long long>(b.bytes), static_cast<unsigned long long>(address));
+  return true;
+}
+
+}  // namespace
+
+uint64_t total_memory() {
+  const char *text = getenv("RESIDUA_EMULATOR_MEMORY");
+  uint64_t bytes = text == nullptr ? 0 : strtoull(text, nullptr, 10);
+  return bytes != 0 ? bytes : 16ull << 30;
+}
+
+// A block begins on a page, so that it is aligned as the driver's are; whoever uses it after its release faults.
+Result allocate(uint64_t *address, uint64_t bytes) {
+  if (bytes == 0) return kInvalidValue;
+  if (bytes > total_memory() || totals.in_use + bytes > total_memory()) return kOutOfMemory;
+  Block b = {bytes, (kFront + bytes + kBack + kPage - 1) / kPage * kPage};
+  void *p = mmap(nullptr, b.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) return kOutOfMemory;
+  *address = reinterpret_cast<uint64_t>(p) + kFront;
+  memset(p, kCanary, kFront);
+  memset(at(*address), kNaN, bytes);
+  memset(at(*address + bytes), kCanary, behind(b));
+  blocks[*address] = b;
+  totals.allocations++;
+  totals.in_use += bytes;
+  if (totals.in_use > totals.peak) totals.peak = totals.in_use;
+  return kSuccess;
+}
+
+Result release(uint64_t address) {
+  if (address == 0) return kSuccess;
+  auto found = blocks.find(address);
+  if (found == blocks.end()) {
+    report("cuMemFree: 0x%llx is no allocation", static_cast<unsigned long long>(address));
+    return kInvalidValue;
+  }
+  Block b = found->second;
+  bool bad = block_damaged(address, b, "cuMemFree");
+  munmap(at(address - kFront), b.mapped);
+  blocks.erase(found);
+  totals.frees++;
+  totals.in_use -= b.bytes;
+  return bad ? kIllegalAddress : kSuccess;
+}
+
+bool inside(uint64_t address, uint64_t bytes) {
+  auto next = blocks.upper_bound(address);
+  if (next == blocks.begin()) return false;
+  auto found = --next;
+  uint64_t offset = address - found->first;
+  return offset <= found->second.bytes && bytes <= found->second.bytes - offset;
+}
+
+bool damaged(const char *after) {
+  for (const auto &entry : blocks) {
+    if (block_damaged(entry.first, entry.second, after)) return true;
+  }
+  return false;
+}
+
+}  // namespace emulator

@@ -1,0 +1,49 @@
+// The device's memory: host memory with a canary on both sides, and counts of all that moves.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace emulator {
+
+// Errors of the driver, as cuda.h numbers them.
+enum Result {
+  kSuccess = 0,
+  kInvalidValue = 1,
+  kOutOfMemory = 2,
+  kNotInitialized = 3,
+  kNoDevice = 100,
+  kInvalidDevice = 101,
+  kInvalidPTX = 218,
+  kInvalidContext = 201,
+  kInvalidHandle = 400,
+  kNotFound = 500,
+  kNotReady = 600,
+  kIllegalAddress = 700,
+  kLaunchOutOfResources = 701,
+  kMisaligned = 716,
+  kLaunchFailed = 719,
+  kNotSupported = 801,
+  kUnknown = 999,
+};
+
+struct Totals {
+  uint64_t up, down, copied, filled;  // bytes: host to device, device to host, device to device, set
+  uint64_t uploads, downloads;        // calls
+  uint64_t allocations, frees, launches, products, synchronisations;
+  uint64_t in_use, peak;  // bytes
+};
+extern Totals totals;
+
+uint64_t total_memory();
+
+Result allocate(uint64_t *address, uint64_t bytes);
+Result release(uint64_t address);
+
+// inside says whether [address, address + bytes) lies in one live allocation. Its end is inside when bytes is 0.
+bool inside(uint64_t address, uint64_t bytes);
+
+// damaged looks at all canaries and reports the first that was overwritten; after says what ran before.
+bool damaged(const char *after);
+
+}  // namespace emulator

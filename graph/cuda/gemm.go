@@ -1,0 +1,77 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"github.com/pkg/errors"
+	cublas "gorgonia.org/cu/blas"
+)
+
+// Gemm starts a matrix product. cuBLAS counts columns first, so that it is asked for the
+// transposed product: C^T = op(B)^T op(A)^T.
+func (d *Device) Gemm(g Gemm) error {
+	if err := g.check(); err != nil {
+		return err
+	}
+	if g.M == 0 || g.N == 0 || g.Batch < 0 {
+		return nil
+	}
+	handle, err := d.blasHandle()
+	if err != nil {
+		return err
+	}
+	x := &d.product
+	*x = cublas.GemmEx{
+		TransA: operation(g.TransB), TransB: operation(g.TransA), M: g.N, N: g.M, K: g.K,
+		Alpha: g.Alpha, A: uintptr(g.B.Ptr), AType: dataType(g.B.Type), LDA: g.LDB,
+		B: uintptr(g.A.Ptr), BType: dataType(g.A.Type), LDB: g.LDA,
+		Beta: g.Beta, C: uintptr(g.C.Ptr), CType: dataType(g.C.Type), LDC: g.LDC,
+		Batch: g.Batch, StrideA: g.StrideB, StrideB: g.StrideA, StrideC: g.StrideC,
+		Compute: d.compute(g.A.Type),
+	}
+	if g.Batch == 0 {
+		return handle.GemmEx(x)
+	}
+	return handle.GemmStridedBatchedEx(x)
+}
+
+func (g Gemm) check() error {
+	switch {
+	case g.A.Type != g.B.Type || g.A.Type != F32 && g.A.Type != BF16:
+		return errors.Errorf("matrix product: want operands of one float type, got %v and %v", g.A.Type, g.B.Type)
+	case g.C.Type != F32 && g.C.Type != g.A.Type:
+		return errors.Errorf("matrix product: want a result of f32 or %v, got %v", g.A.Type, g.C.Type)
+	case g.M < 0 || g.N < 0 || g.K < 1:
+		return errors.Errorf("matrix product: want sizes >= 1, got %d x %d x %d", g.M, g.N, g.K)
+	}
+	return nil
+}
+
+func (d *Device) blasHandle() (_ *cublas.Handle, err error) {
+	if d.blas == nil {
+		d.blas, err = cublas.NewHandle()
+	}
+	return d.blas, errors.Wrap(err, "cuBLAS")
+}
+
+func operation(transposed bool) cublas.Operation {
+	if transposed {
+		return cublas.OpT
+	}
+	return cublas.OpN
+}
+
+func dataType(t Type) cublas.DataType {
+	if t == BF16 {
+		return cublas.R16BF
+	}
+	return cublas.R32F
+}
+
+// compute is how cuBLAS multiplies: always summing in 32-bit floats.
+func (d *Device) compute(operands Type) cublas.ComputeType {
+	if d.precision == PrecisionTF32 && operands == F32 {
+		return cublas.Compute32FFastTF32
+	}
+	return cublas.Compute32F
+}

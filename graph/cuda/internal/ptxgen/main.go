@@ -1,0 +1,129 @@
+//go:build linux
+
+// Command ptxgen compiles the CUDA sources of the folder it is run in, *.cu, to PTX beside
+// them, for the oldest GPU that they support; the driver compiles the PTX for the one it
+// finds. The first line of each .ptx records the hash of its sources, and a file whose hash
+// still holds is left alone. See the go:generate line of package cuda.
+//
+// It needs NVIDIA's runtime compiler, libnvrtc, of CUDA 12 or 13, and no GPU. It looks for
+// it where RESIDUA_NVRTC says, in the loader's path, in CUDA_HOME, /usr/local/cuda* and in
+// Python's site-packages (pip install nvidia-cuda-nvrtc-cu12).
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/graph/cuda/internal/source"
+)
+
+func main() {
+	only := flag.String("file", "", "compile this .cu file alone")
+	all := flag.Bool("all", false, "compile also what has not changed")
+	flag.Parse()
+	if err := run(*only, *all); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run compiles what has changed in the current folder. A file that does not compile
+// does not keep the others from being compiled.
+func run(only string, all bool) error {
+	names, err := source.Names(".")
+	if err != nil {
+		return err
+	}
+	if only != "" {
+		names = []string{only}
+	} else if err := removeStale(names); err != nil {
+		return err
+	}
+	g := &generator{all: all}
+	var failures []string
+	for _, name := range names {
+		if err := g.generate(name); err != nil {
+			failures = append(failures, err.Error())
+		}
+	}
+	if len(failures) > 0 {
+		return errors.New("ptxgen: " + strings.Join(failures, "\nptxgen: "))
+	}
+	return nil
+}
+
+// removeStale removes the PTX of sources that are gone.
+func removeStale(names []string) error {
+	outputs, err := filepath.Glob("*.ptx")
+	if err != nil {
+		return err
+	}
+	for _, output := range outputs {
+		if slices.Contains(names, strings.TrimSuffix(output, ".ptx")+".cu") {
+			continue
+		}
+		if err := os.Remove(output); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// generator compiles files; the compiler is loaded when the first file needs it.
+type generator struct {
+	all      bool
+	compiler *compiler
+}
+
+func (g *generator) generate(name string) error {
+	unit, err := source.Read(".", name)
+	if err != nil {
+		return err
+	}
+	output := strings.TrimSuffix(name, ".cu") + ".ptx"
+	label := source.Label(unit.Hash())
+	if old, err := os.ReadFile(output); err == nil && !g.all && strings.HasPrefix(string(old), label) {
+		return nil
+	}
+	if g.compiler == nil {
+		if g.compiler, err = loadCompiler(); err != nil {
+			return err
+		}
+	}
+	ptx, log, err := g.compiler.compile(unit)
+	if log != "" {
+		fmt.Fprintln(os.Stderr, log)
+	}
+	if err != nil {
+		return err
+	}
+	return replace(output, label+g.compiler.String()+"\n"+ptx)
+}
+
+// replace writes a file in one step, so that nobody reads half of it.
+func replace(name, text string) error {
+	partial, err := os.CreateTemp(".", "."+name+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = partial.WriteString(text)
+	if failed := partial.Close(); err == nil {
+		err = failed
+	}
+	if err == nil {
+		err = os.Chmod(partial.Name(), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(partial.Name(), name)
+	}
+	if err != nil {
+		os.Remove(partial.Name())
+	}
+	return err
+}

@@ -1,0 +1,135 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"unsafe"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/cu"
+)
+
+// maxArgs is the most arguments a kernel may have.
+const maxArgs = 40
+
+// kernels are the compiled kernels by name. A module is loaded, which compiles its PTX
+// for the GPU, when a kernel of it is first launched.
+type kernels struct {
+	byName map[string]*kernel
+	loaded []cu.Module
+	bits   [maxArgs]uint64
+	params [maxArgs]unsafe.Pointer
+}
+
+type kernel struct {
+	entry
+	module   *loadable
+	function cu.Function
+	ready    bool
+	shared   int // bytes of dynamic shared memory it has been allowed
+}
+
+// loadable is a module that may be loaded already.
+type loadable struct {
+	module
+	handle cu.Module
+	ready  bool
+}
+
+// indexKernels lists what the PTX holds.
+func indexKernels() (kernels, error) {
+	k := kernels{byName: map[string]*kernel{}}
+	list, err := modules()
+	for _, m := range list {
+		l := &loadable{module: m}
+		for _, e := range m.entries {
+			k.byName[e.name] = &kernel{entry: e, module: l}
+		}
+	}
+	return k, err
+}
+
+// Launch starts a kernel on grid. It checks the arguments' number and sizes against the
+// kernel's PTX; the device must have been entered.
+func (d *Device) Launch(name string, grid Grid, args ...Arg) error {
+	k := d.kernels.byName[name]
+	if k == nil {
+		return errors.Errorf("kernel %s: want one of the compiled kernels, got none of that name", name)
+	}
+	if err := d.prepare(k, grid, args); err != nil {
+		return errors.Wrapf(err, "kernel %s", name)
+	}
+	if grid.X == 0 {
+		return nil
+	}
+	for i, a := range args {
+		d.kernels.bits[i] = a.bits
+		d.kernels.params[i] = unsafe.Pointer(&d.kernels.bits[i])
+	}
+	err := cu.LaunchRaw(k.function, grid.blocks(), cu.Dim{X: uint32(grid.Threads), Y: 1, Z: 1}, uint32(grid.Shared), cu.NoStream, &d.kernels.params[0])
+	return errors.Wrapf(err, "kernel %s", name)
+}
+
+func (g Grid) blocks() cu.Dim {
+	return cu.Dim{X: uint32(g.X), Y: uint32(max(1, g.Y)), Z: uint32(max(1, g.Z))}
+}
+
+// prepare checks a launch and loads the kernel.
+func (d *Device) prepare(k *kernel, grid Grid, args []Arg) error {
+	if len(args) != len(k.params) || len(args) > maxArgs {
+		return errors.Errorf("want %d arguments, got %d", len(k.params), len(args))
+	}
+	for i, a := range args {
+		if a.size != k.params[i] {
+			return errors.Errorf("argument %d: want %d bytes, got %d", i, k.params[i], a.size)
+		}
+	}
+	if grid.X < 0 || grid.Threads < 1 || k.threads > 0 && grid.Threads > k.threads {
+		return errors.Errorf("want a grid of 1 to %d threads a block, got %+v", k.threads, grid)
+	}
+	if err := d.load(k); err != nil {
+		return err
+	}
+	return d.allowShared(k, grid.Shared)
+}
+
+// load compiles the kernel's module for this GPU, once.
+func (d *Device) load(k *kernel) (err error) {
+	if k.ready {
+		return nil
+	}
+	if m := k.module; !m.ready {
+		if m.handle, err = cu.LoadData(m.ptx); err != nil {
+			return errors.Wrapf(err, "PTX of %s.cu", m.name)
+		}
+		m.ready = true
+		d.kernels.loaded = append(d.kernels.loaded, m.handle)
+	}
+	k.function, err = k.module.handle.Function(k.name)
+	k.ready = err == nil
+	return err
+}
+
+// freeShared is the dynamic shared memory that a kernel may use without asking.
+const freeShared = 48 << 10
+
+func (d *Device) allowShared(k *kernel, bytes int) error {
+	if bytes <= freeShared || bytes <= k.shared {
+		return nil
+	}
+	if err := k.function.SetMaxDynamicShared(bytes); err != nil {
+		return errors.Wrapf(err, "%d bytes of shared memory", bytes)
+	}
+	k.shared = bytes
+	return nil
+}
+
+func (k *kernels) unload() (err error) {
+	for _, m := range k.loaded {
+		if unloadErr := m.Unload(); err == nil {
+			err = unloadErr
+		}
+	}
+	k.loaded, k.byName = nil, nil
+	return err
+}

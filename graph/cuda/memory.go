@@ -1,0 +1,127 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/cu"
+)
+
+// MemoryError says that the device has no room.
+type MemoryError struct {
+	Device            string
+	Want, Free, Total int64 // bytes
+	Used              int64 // by this program's arrays
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("%s: out of memory: want %s more, %s of %s are free, %s are this program's: lower train.batch or model.seq, set train.recompute to block or device.precision to bf16",
+		e.Device, mebibytes(e.Want), mebibytes(e.Free), mebibytes(e.Total), mebibytes(e.Used))
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
+
+// Alloc returns an array of n elements with undefined content. An array of none takes one
+// element's memory.
+func (d *Device) Alloc(t Type, n int) (Array, error) {
+	if n < 0 {
+		return Array{}, errors.Errorf("%s: want an array of >= 0 elements, got %d", d.name, n)
+	}
+	a := Array{Type: t, N: n}
+	err := d.within(func() error {
+		p, err := cu.MemAlloc(d.bytes(a))
+		a.Ptr = uint64(p)
+		if errors.Is(err, cu.OutOfMemory) {
+			return d.memoryError(d.bytes(a))
+		}
+		return err
+	})
+	if err != nil {
+		return Array{}, err
+	}
+	d.used += d.bytes(a)
+	return a, nil
+}
+
+func (d *Device) bytes(a Array) int64 { return int64(max(1, a.N) * a.Type.Size()) }
+
+func (d *Device) memoryError(want int64) error {
+	free, total, err := cu.MemInfo()
+	if err != nil {
+		return err
+	}
+	return &MemoryError{d.name, want, free, total, d.used}
+}
+
+// Free gives an array back. Kernels that still use it finish first.
+func (d *Device) Free(a Array) {
+	if a.None() {
+		return
+	}
+	if d.within(func() error { return cu.MemFree(cu.DevicePtr(a.Ptr)) }) == nil {
+		d.used -= d.bytes(a)
+	}
+}
+
+// Used returns the bytes of the arrays that Alloc has made.
+func (d *Device) Used() int64 { return d.used }
+
+// Memory returns the GPU's free and whole memory in bytes.
+func (d *Device) Memory() (free, total int64, err error) {
+	err = d.within(func() (err error) {
+		free, total, err = cu.MemInfo()
+		return err
+	})
+	return free, total, err
+}
+
+// Upload copies dst.N elements from host memory.
+func (d *Device) Upload(dst Array, src unsafe.Pointer) error {
+	if dst.N == 0 {
+		return nil
+	}
+	// The driver has taken pageable memory when it returns.
+	return d.within(func() error { return cu.MemcpyHtoDAsync(cu.DevicePtr(dst.Ptr), src, int64(dst.Bytes()), cu.NoStream) })
+}
+
+// Download copies src.N elements to host memory, when all before it is done.
+func (d *Device) Download(dst unsafe.Pointer, src Array) error {
+	if src.N == 0 {
+		return nil
+	}
+	return d.within(func() error {
+		if err := cu.MemcpyDtoHAsync(dst, cu.DevicePtr(src.Ptr), int64(src.Bytes()), cu.NoStream); err != nil {
+			return err
+		}
+		return cu.Synchronize()
+	})
+}
+
+// Zero clears an array.
+func (d *Device) Zero(a Array) error {
+	if a.N == 0 {
+		return nil
+	}
+	return d.within(func() error { return cu.MemsetD8Async(cu.DevicePtr(a.Ptr), 0, int64(a.Bytes()), cu.NoStream) })
+}
+
+// Convert copies src into dst, which has as many elements of the same or another float
+// type.
+func (d *Device) Convert(dst, src Array) error {
+	switch {
+	case dst.N != src.N:
+		return errors.Errorf("copy: want %d elements, got %d", dst.N, src.N)
+	case dst.N == 0:
+		return nil
+	case dst.Type == src.Type:
+		return d.within(func() error {
+			return cu.MemcpyDtoDAsync(cu.DevicePtr(dst.Ptr), cu.DevicePtr(src.Ptr), int64(src.Bytes()), cu.NoStream)
+		})
+	}
+	return d.within(func() error {
+		return d.Launch("cast_"+src.Type.String()+"_"+dst.Type.String(), Over(dst.N, 256), dst.Arg(), src.Arg(), Long(dst.N))
+	})
+}

@@ -1,0 +1,30 @@
+// The second stage of the gradients of gains, biases and keys: blocks leave the sums over their tokens, which are added here
+// in their order.
+#include "prelude.cuh"
+
+// sum_partials computes out [sets, width] (+)= the sum over the blocks of partial [sets, blocks, width]. A block of 16 warps
+// has 32 columns of set blockIdx.y; each warp sums every 16th row.
+template <typename A>
+DEVICE void sum_partials(A* out, const float* partial, int blocks, int width, int accumulate) {
+  __shared__ float sums[16][32];
+  int lane = threadIdx.x % 32, warp = threadIdx.x / 32, column = blockIdx.x * 32 + lane;
+  partial += static_cast<i64>(blockIdx.y) * blocks * width;
+  float sum = 0.0f;
+  if (column < width) {
+#pragma unroll 8
+    for (int i = warp; i < blocks; i += 16) sum += partial[static_cast<i64>(i) * width + column];
+  }
+  sums[warp][lane] = sum;
+  __syncthreads();
+  if (warp > 0 || column >= width) return;
+  for (int w = 1; w < 16; w++) sum += sums[w][lane];
+  out += static_cast<i64>(blockIdx.y) * width + column;
+  store(out, accumulate ? load(out) + sum : sum);
+}
+
+KERNEL(512) sum_partials_f32(float* out, const float* partial, int blocks, int width, int accumulate) {
+  sum_partials(out, partial, blocks, width, accumulate);
+}
+KERNEL(512) sum_partials_bf16(bf16* out, const float* partial, int blocks, int width, int accumulate) {
+  sum_partials(out, partial, blocks, width, accumulate);
+}

@@ -1,0 +1,61 @@
+//go:build cuda
+
+package cuda
+
+// alignment is that of every piece of the workspace, in bytes.
+const alignment = 256
+
+// workspace is memory that one launch after the other uses. It grows in the first steps
+// of a run and stays.
+type workspace struct {
+	blocks []Array // of bytes, counted in F32
+	next   int     // bytes given out of the last block
+	wanted int     // bytes given out since reset
+}
+
+// Scratch returns memory that is valid until the next Enter.
+func (d *Device) Scratch(t Type, n int) (Array, error) {
+	w := &d.scratch
+	bytes := (n*t.Size() + alignment - 1) / alignment * alignment
+	w.wanted += bytes
+	if len(w.blocks) == 0 || w.next+bytes > w.last().Bytes() {
+		block, err := d.Alloc(F32, max(bytes, w.capacity())/4)
+		if err != nil {
+			return Array{}, err
+		}
+		w.blocks, w.next = append(w.blocks, block), 0
+	}
+	a := Array{w.last().Ptr + uint64(w.next), t, n}
+	w.next += bytes
+	return a, nil
+}
+
+func (w *workspace) last() Array { return w.blocks[len(w.blocks)-1] }
+
+func (w *workspace) capacity() int {
+	n := 0
+	for _, b := range w.blocks {
+		n += b.Bytes()
+	}
+	return n
+}
+
+// reset takes all pieces back. Several blocks become one, so that the next launch of the
+// same wants finds one that holds them all.
+func (w *workspace) reset(d *Device) {
+	if len(w.blocks) > 1 {
+		n := w.wanted
+		w.free(d)
+		if block, err := d.Alloc(F32, n/4); err == nil {
+			w.blocks = append(w.blocks, block)
+		}
+	}
+	w.next, w.wanted = 0, 0
+}
+
+func (w *workspace) free(d *Device) {
+	for _, b := range w.blocks {
+		d.Free(b)
+	}
+	w.blocks, w.next = nil, 0
+}

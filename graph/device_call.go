@@ -1,0 +1,154 @@
+//go:build cuda
+
+package graph
+
+import (
+	"unsafe"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+// deviceCall is one run of an op on a device. Its methods are what a kind's launch needs.
+type deviceCall struct {
+	op   *Op
+	kind launcher
+	dev  *cuda.Device
+	args []cuda.Array
+}
+
+// bind finds the inputs' and the output's memory.
+func (c *deviceCall) bind(values []gorgonia.Value) error {
+	if len(values) != len(c.args) {
+		return errors.Errorf("want %d inputs, got %d", len(c.args), len(values))
+	}
+	for i, v := range values {
+		a, err := c.argument(i, v)
+		if err != nil {
+			return errors.Wrapf(err, "input %d", i)
+		}
+		c.args[i] = a
+	}
+	return c.op.ensureDevice()
+}
+
+// argument is where input i lies: the memory of the op of ours that made it, or what the
+// tape machine has copied to the device.
+func (c *deviceCall) argument(i int, v gorgonia.Value) (cuda.Array, error) {
+	if from := c.op.from[i]; from != nil && from.ranOn != nil {
+		return from.device, nil
+	}
+	want := c.op.in[i]
+	if v == nil {
+		return cuda.Array{}, errors.Errorf("want %s, got no value: bind one with gorgonia.Let", want)
+	}
+	t := cuda.F32
+	if want.dtype == tensor.Int32 {
+		t = cuda.I32
+	}
+	return cuda.Array{Ptr: uint64(v.Uintptr()), Type: t, N: want.size()}, nil
+}
+
+// ensureDevice allocates the output's memory where no Program has placed it.
+func (op *Op) ensureDevice() (err error) {
+	if op.device.None() {
+		op.device, err = op.builder.runtime.alloc(op.storage(), op.out.size())
+	}
+	return err
+}
+
+// in returns input i, the zero Array where the op has no such input.
+func (c *deviceCall) in(i int) cuda.Array {
+	if i < 0 || i >= len(c.args) {
+		return cuda.Array{}
+	}
+	return c.args[i]
+}
+
+// inAs returns input i in the given type, converted into scratch memory if need be.
+func (c *deviceCall) inAs(i int, t cuda.Type) (cuda.Array, error) {
+	a := c.in(i)
+	if a.None() || a.Type == t {
+		return a, nil
+	}
+	return c.converted(a, t)
+}
+
+func (c *deviceCall) converted(a cuda.Array, t cuda.Type) (cuda.Array, error) {
+	to, err := c.scratch(t, a.N)
+	if err != nil {
+		return to, err
+	}
+	return to, c.dev.Convert(to, a)
+}
+
+// operand returns input i as matrix products want it: bfloat16 in precision bf16 (of a
+// parameter, the copy that the optimizer keeps), else a 32-bit float.
+func (c *deviceCall) operand(i int) (cuda.Array, error) {
+	if c.activation() == cuda.BF16 && i < len(c.op.from) && c.op.from[i] != nil {
+		if k, ok := c.op.from[i].kind.(parameter); ok {
+			return k.param.resident.shadow, nil
+		}
+	}
+	return c.inAs(i, c.activation())
+}
+
+// out returns the output.
+func (c *deviceCall) out() cuda.Array { return c.op.device }
+
+// companionOut returns companion i's memory, the zero Array if it was not built.
+func (c *deviceCall) companionOut(i int) (a cuda.Array, accumulate bool, err error) {
+	if i >= len(c.op.companions) || c.op.companions[i] == nil {
+		return cuda.Array{}, false, nil
+	}
+	other := c.op.companions[i]
+	if err := other.ensureDevice(); err != nil {
+		return cuda.Array{}, false, err
+	}
+	return other.device, other.accumulating(), nil
+}
+
+// accumulate tells whether to add to the output's old content.
+func (c *deviceCall) accumulate() bool { return c.op.accumulating() }
+
+// activation is the type that activations have.
+func (c *deviceCall) activation() cuda.Type { return c.dev.Precision().Activation() }
+
+// scratch returns memory that is free again when launch returns.
+func (c *deviceCall) scratch(t cuda.Type, n int) (cuda.Array, error) { return c.dev.Scratch(t, n) }
+
+// saved returns memory of n elements that stays from run to run.
+func (c *deviceCall) saved(owner *deviceSaved, t cuda.Type, n int) (cuda.Array, error) {
+	return owner.ensure(c.op.builder.runtime, t, n)
+}
+
+// constant returns host numbers that were uploaded at the first run.
+func (c *deviceCall) constant(owner *deviceSaved, host []float32) (cuda.Array, error) {
+	if len(host) == 0 || !owner.array.None() {
+		return owner.array, nil
+	}
+	a, err := c.saved(owner, cuda.F32, len(host))
+	if err != nil {
+		return a, err
+	}
+	return a, c.dev.Upload(a, unsafe.Pointer(unsafe.SliceData(host)))
+}
+
+// launch starts the kernel of that name. Wrong arguments are an error.
+func (c *deviceCall) launch(name string, grid cuda.Grid, args ...cuda.Arg) error {
+	return c.dev.Launch(name, grid, args...)
+}
+
+// gemm starts a matrix product.
+func (c *deviceCall) gemm(g cuda.Gemm) error { return c.dev.Gemm(g) }
+
+// copyTo copies or converts an array of as many elements.
+func (c *deviceCall) copyTo(dst, src cuda.Array) error {
+	if dst.Ptr == src.Ptr {
+		return nil
+	}
+	return c.dev.Convert(dst, src)
+}

@@ -1,0 +1,92 @@
+//go:build cuda
+
+package graph
+
+import (
+	"time"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+// launcher is a kind that runs on a GPU: it starts kernels and returns without waiting.
+type launcher interface{ launch(c *deviceCall) error }
+
+// deviceOp is an Op as the tape machine runs it on a GPU. A node of an op with CUDADo
+// never runs on the CPU.
+type deviceOp struct {
+	*Op
+	call deviceCall
+}
+
+var _ gorgonia.CUDADoer = (*deviceOp)(nil)
+
+func openAccelerator(p Precision) (accelerator, error) {
+	device, err := cuda.Open(cuda.Options{Precision: p})
+	if err != nil {
+		return nil, errors.Wrap(err, "device cuda")
+	}
+	return device, nil
+}
+
+// onDeviceOp makes the op that a device runs. What depends on the cache's rows, which the
+// host keeps, stays on the CPU: it is an integer a token.
+func (b *Builder) onDeviceOp(op *Op) (gorgonia.Op, error) {
+	if k, ok := op.kind.(interface{ onHost() bool }); ok && k.onHost() {
+		return op, nil
+	}
+	kind, ok := op.kind.(launcher)
+	if !ok {
+		return nil, errors.Errorf("%s: want an op with a CUDA kernel, got one that runs on the CPU alone", op.kind)
+	}
+	device, ok := b.runtime.device.(*cuda.Device)
+	if !ok {
+		return nil, errors.New("want an open device, got none")
+	}
+	return &deviceOp{Op: op, call: deviceCall{op: op, kind: kind, dev: device, args: make([]cuda.Array, len(op.in))}}, nil
+}
+
+// CUDADo runs the op on the device into its own memory and returns a tensor around that.
+// The wrapper is a new one each time: a reset of the machine empties it.
+func (o *deviceOp) CUDADo(_ gorgonia.External, _ gorgonia.Device, _ gorgonia.Value, inputs ...gorgonia.Value) (out gorgonia.Value, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			out, err = nil, errors.Errorf("%s: %v", o.kind, r)
+		}
+		if err != nil && o.builder.runtime.failure == nil {
+			o.builder.runtime.failure = err
+		}
+	}()
+	if err := o.run(inputs); err != nil {
+		return nil, errors.Wrapf(err, "%s", o.kind)
+	}
+	a := o.device
+	return tensor.New(tensor.Of(o.out.dtype), tensor.WithShape(o.out.shape...), tensor.FromMemory(uintptr(a.Ptr), uintptr(o.out.bytes()))), nil
+}
+
+func (o *deviceOp) run(inputs []gorgonia.Value) error {
+	c := &o.call
+	if o.builder.runtime.profile {
+		defer o.profile(time.Now())
+	}
+	if err := c.bind(inputs); err != nil {
+		return err
+	}
+	o.ranOn = c.dev
+	leave, err := c.dev.Enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return c.kind.launch(c)
+}
+
+// profile waits for the op's kernels, so that their time is the op's.
+func (o *deviceOp) profile(start time.Time) {
+	if err := o.call.dev.Synchronize(); err == nil {
+		o.runs.add(start)
+	}
+}

@@ -1,0 +1,120 @@
+//go:build cuda
+
+package graph
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// The ops that only tests have: they stand before and behind an op under test, on the CPU
+// and on a device.
+
+// enter makes an activation of a parameter: in precision bf16 the op under test sees what
+// it would see in a model, unless full keeps it in 32 bits. Its second input is an Int32:
+// the tape machine wants something to copy to the device.
+type enter struct{ full bool }
+
+func (k enter) String() string { return fmt.Sprintf("Enter(full=%t)", k.full) }
+
+func (k enter) fullPrecision() bool { return k.full }
+
+func (enter) signature(in []signature) (signature, error) { return in[0], nil }
+
+func (enter) differentiable(i int) bool { return i == 0 }
+
+func (enter) diff(d *derivative) { d.set(0, d.grad) }
+
+func (enter) run(c *call) error { return (duplicate{}).run(c) }
+
+func (enter) launch(c *deviceCall) error { return c.copyTo(c.out(), c.in(0)) }
+
+// weigh is sum_i weights_i x_i, a loss whose gradient with respect to x are the weights.
+type weigh struct{ weights []float32 }
+
+func (k weigh) String() string { return fmt.Sprintf("Weigh(%d)", len(k.weights)) }
+
+func (k weigh) signature(in []signature) (signature, error) {
+	return signature{in[0].dtype, tensor.ScalarShape()}, nil
+}
+
+func (k weigh) differentiable(int) bool { return true }
+
+func (k weigh) diff(d *derivative) {
+	d.set(0, d.b.apply(weights{k.weights, d.op.in[0]}, d.inputs(0)))
+}
+
+func (k weigh) run(c *call) error {
+	sum := 0.0
+	for i, x := range in[float32](c, 0) {
+		sum += float64(k.weights[i]) * float64(x)
+	}
+	out[float32](c)[0] = float32(sum)
+	return nil
+}
+
+// launch leaves the loss 0: what counts is the gradient.
+func (k weigh) launch(c *deviceCall) error { return c.dev.Zero(c.out()) }
+
+// weights emits the gradient of weigh.
+type weights struct {
+	weights []float32
+	x       signature
+}
+
+func (k weights) String() string { return fmt.Sprintf("Weights(%d)", len(k.weights)) }
+
+func (k weights) signature([]signature) (signature, error) { return k.x, nil }
+
+func (k weights) differentiable(int) bool { return false }
+
+func (k weights) diff(*derivative) {}
+
+func (k weights) run(c *call) error {
+	copy(out[float32](c), k.weights)
+	return nil
+}
+
+func (k weights) launch(c *deviceCall) error {
+	var saved deviceSaved
+	a, err := c.constant(&saved, k.weights)
+	if err != nil {
+		return err
+	}
+	return c.copyTo(c.out(), a)
+}
+
+// probed builds a case's op over parameters, the first of them as an activation, and a
+// loss that its gradients come from.
+func (c opCase) probed(b *Builder, full bool, weights []float32) Roots {
+	var x, ids gorgonia.Nodes
+	var present *gorgonia.Node
+	if len(c.floats) > 0 {
+		present = b.Input("present", tensor.Int32, 1)
+	}
+	for i, shape := range c.floats {
+		p := b.Param(ParamSpec{Name: fmt.Sprintf("x%d", i), Shape: shape, Init: Normal(1)})
+		if i == 0 {
+			p = b.apply(enter{full}, p, present)
+		}
+		x = append(x, p)
+	}
+	for i, in := range c.ints {
+		ids = append(ids, b.Input(fmt.Sprintf("ids%d", i), tensor.Int32, in.shape...))
+	}
+	y := c.build(b, x, ids)
+	if b.Err() != nil {
+		return Roots{}
+	}
+	r := Roots{Outputs: gorgonia.Nodes{y}}
+	switch {
+	case c.noGradient:
+	case y.IsScalar():
+		r.Loss = y
+	default:
+		r.Loss = b.apply(weigh{weights[:signatureOf(y).size()]}, y)
+	}
+	return r
+}

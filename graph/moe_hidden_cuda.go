@@ -1,0 +1,49 @@
+//go:build cuda
+
+package graph
+
+import "github.com/residua-go/residua/graph/cuda"
+
+func (k expertsHidden) launch(c *deviceCall) error {
+	u, w, err := c.operands(0, 1)
+	if err != nil {
+		return err
+	}
+	bias, err := c.inAs(3, cuda.F32)
+	if err != nil {
+		return err
+	}
+	a, _, err := c.companionOut(0)
+	if err != nil {
+		return err
+	}
+	d, shape := k.deviceDispatch(c, 2), c.op.in[1].shape
+	args := append([]cuda.Arg{c.out().Arg(), a.Arg(), u.Arg(), w.Arg(), bias.Arg()}, d.args()...)
+	return c.launchProduct("moe_hidden", d.grid(shape[2]),
+		append(args, cuda.Int(shape[2]), cuda.Int(shape[1]), cuda.Bool(k.gelu.exact))...)
+}
+
+func (expertsActivated) launch(*deviceCall) error { return nil }
+
+func (k expertsGradU) launch(c *deviceCall) error {
+	dh, w, err := c.operands(0, 1)
+	if err != nil {
+		return err
+	}
+	du, accumulate, err := c.companionOut(0)
+	if err != nil {
+		return err
+	}
+	d, shape, rows := k.deviceDispatch(c, 2), c.op.in[1].shape, c.out()
+	if err := d.product(c, "moe_rows_back", rows, dh, w, shape[1], shape[2]); err != nil || du.None() {
+		return err
+	}
+	return d.combine(c, du, rows, cuda.Array{}, cuda.Array{}, accumulate)
+}
+
+// product multiplies sorted rows a, of k columns, with the experts' matrices into rows of
+// n columns.
+func (d deviceDispatch) product(c *deviceCall, name string, rows, a, w cuda.Array, n, k int) error {
+	args := append([]cuda.Arg{rows.Arg(), a.Arg(), w.Arg()}, d.args()...)
+	return c.launchProduct(name, d.grid(n), append(args, cuda.Int(n), cuda.Int(k))...)
+}

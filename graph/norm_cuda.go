@@ -1,0 +1,194 @@
+//go:build cuda
+
+package graph
+
+import (
+	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// The sizes of cuda/norm.cu: a thread's pieces of a row, forward, and their elements.
+const (
+	normPiece = 8
+	normKept  = 4
+)
+
+// deviceStats are a normalisation's statistics on a device, [rows] each.
+type deviceStats struct{ mean, rstd cuda.Array }
+
+func (s *stats) onDevice(c *deviceCall, rows int) (deviceStats, error) {
+	both, err := c.saved(&s.device, cuda.F32, 2*rows)
+	return deviceStats{both.Slice(0, rows), both.Slice(rows, rows)}, err
+}
+
+// deviceSum is a sum over tokens that a backward pass makes: the zero Array is not wanted.
+type deviceSum struct {
+	to         cuda.Array
+	accumulate bool
+	partial    cuda.Array // [sets, blocks, to.N/sets]
+	blocks     int
+}
+
+// companionSum is companion i as a sum that blocks share; sets 0 is one.
+func (c *deviceCall) companionSum(i, blocks int) (s deviceSum, err error) {
+	s.blocks = blocks
+	if s.to, s.accumulate, err = c.companionOut(i); err != nil || s.to.None() {
+		return s, err
+	}
+	s.partial, err = c.scratch(cuda.F32, blocks*s.to.N)
+	return s, err
+}
+
+// finish adds what the blocks have left, for each set of columns.
+func (s deviceSum) finish(c *deviceCall, sets int) error {
+	if s.to.None() {
+		return nil
+	}
+	width := s.to.N / sets
+	return c.launch("sum_partials"+s.to.Suffix(), cuda.Grid{X: ceilDiv(width, 32), Y: sets, Threads: 512},
+		s.to.Arg(), s.partial.Arg(), cuda.Int(s.blocks), cuda.Int(width), cuda.Bool(s.accumulate))
+}
+
+// inputs are some inputs in one type.
+func (c *deviceCall) inputs(t cuda.Type, numbers ...int) ([]cuda.Array, error) {
+	arrays := make([]cuda.Array, len(numbers))
+	for i, n := range numbers {
+		var err error
+		if arrays[i], err = c.inAs(n, t); err != nil {
+			return nil, err
+		}
+	}
+	return arrays, nil
+}
+
+// aligned16 tells whether all arrays begin at multiples of 16 bytes.
+func aligned16(arrays ...cuda.Array) bool {
+	for _, a := range arrays {
+		if a.Ptr%16 != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (k norm) launch(c *deviceCall) error {
+	p := k.params(c.op.in[0], c.op.in[1])
+	saved, err := k.saved.onDevice(c, p.Rows)
+	if err != nil {
+		return err
+	}
+	x, err := c.inAs(0, c.out().Type)
+	if err != nil {
+		return err
+	}
+	params, err := c.inputs(cuda.F32, 1, 2)
+	if err != nil {
+		return err
+	}
+	return c.normForward(c.out(), x, params[0], params[1], saved, p)
+}
+
+// normForward normalises the rows of x into y, of the same type, or, where y is none,
+// finds their statistics alone.
+func (c *deviceCall) normForward(y, x, gain, bias cuda.Array, saved deviceStats, p kernel.NormParams) error {
+	warps := min(8, ceilDiv(p.Width, 32*normPiece*normKept)) // a row
+	teams := 8 / warps
+	vectors := p.Width%normPiece == 0 && aligned16(y, x, gain, bias)
+	return c.launch("norm_forward"+x.Suffix(), cuda.Grid{X: ceilDiv(p.Rows, teams), Threads: 32 * warps * teams},
+		y.Arg(), x.Arg(), gain.Arg(), bias.Arg(), saved.mean.Arg(), saved.rstd.Arg(),
+		cuda.Long(p.Rows), cuda.Int(p.Width), cuda.Int(p.Groups), cuda.Bool(p.RMS), cuda.Float(p.Eps), cuda.Int(warps), cuda.Bool(vectors))
+}
+
+func (k normGrad) launch(c *deviceCall) error {
+	g := deviceNormGrad{NormParams: k.params(c.op.in[1], c.op.in[2]), c: c, dx: c.out()}
+	arrays, err := c.inputs(g.dx.Type, 0, 1, 3)
+	if err != nil {
+		return err
+	}
+	g.dy, g.x, g.addend = arrays[0], arrays[1], arrays[2]
+	if g.gain, err = c.inAs(2, cuda.F32); err != nil {
+		return err
+	}
+	if g.saved, err = k.saved.onDevice(c, g.Rows); err != nil {
+		return err
+	}
+	if g.dgain, err = c.companionSum(0, g.teams()); err != nil {
+		return err
+	}
+	if g.dbias, err = c.companionSum(1, g.teams()); err != nil {
+		return err
+	}
+	return g.launch()
+}
+
+// deviceNormGrad is a norm's backward pass on a device.
+type deviceNormGrad struct {
+	kernel.NormParams
+	c                 *deviceCall
+	dx, dy, x, addend cuda.Array // [rows, width], of one type; addend may be none
+	gain              cuda.Array // [groups, width]
+	saved             deviceStats
+	dgain, dbias      deviceSum
+}
+
+// warps are those that have a row, a piece a thread.
+func (g *deviceNormGrad) warps() int { return ceilDiv(g.Width, 32*normPiece) }
+
+// wide tells whether the rows are too wide for that.
+func (g *deviceNormGrad) wide() bool { return g.warps() > 16 }
+
+// blocks are those that share the rows of a group: so many that a GPU is full, and so few
+// that what they leave is little beside what they read.
+func (g *deviceNormGrad) blocks() int {
+	rows := ceilDiv(g.Rows/g.Groups, g.teamsOfBlock())
+	return max(1, min(ceilDiv(rows, 8), ceilDiv(132*4, g.Groups)))
+}
+
+func (g *deviceNormGrad) teamsOfBlock() int {
+	if g.wide() {
+		return 1
+	}
+	return max(1, 8/g.warps())
+}
+
+// teams are those that leave sums, of each group.
+func (g *deviceNormGrad) teams() int { return g.blocks() * g.teamsOfBlock() }
+
+func (g *deviceNormGrad) launch() error {
+	start := g.narrow
+	if g.wide() {
+		start = g.anyWidth
+	}
+	if err := start(); err != nil {
+		return err
+	}
+	if err := g.dgain.finish(g.c, g.Groups); err != nil {
+		return err
+	}
+	return g.dbias.finish(g.c, g.Groups)
+}
+
+func (g *deviceNormGrad) args() []cuda.Arg {
+	return []cuda.Arg{
+		g.dx.Arg(), g.dgain.partial.Arg(), g.dbias.partial.Arg(), g.dy.Arg(), g.x.Arg(), g.addend.Arg(),
+		g.gain.Arg(), g.saved.mean.Arg(), g.saved.rstd.Arg(),
+		cuda.Long(g.Rows), cuda.Int(g.Width), cuda.Int(g.Groups), cuda.Bool(g.RMS),
+	}
+}
+
+func (g *deviceNormGrad) narrow() error {
+	vectors := g.Width%normPiece == 0 && aligned16(g.dx, g.dy, g.x, g.addend, g.gain)
+	grid := cuda.Grid{X: g.blocks(), Y: g.Groups, Threads: 32 * g.warps() * g.teamsOfBlock()}
+	return g.c.launch("norm_backward"+g.dx.Suffix(), grid, append(g.args(), cuda.Int(g.warps()), cuda.Bool(vectors))...)
+}
+
+// anyWidth sums the parameters' gradients first: dx may lie where the addend does.
+func (g *deviceNormGrad) anyWidth() error {
+	if !g.dgain.to.None() || !g.dbias.to.None() {
+		grid := cuda.Grid{X: ceilDiv(g.Width, 512), Y: g.Groups, Z: g.blocks(), Threads: 512}
+		if err := g.c.launch("norm_sums"+g.dx.Suffix(), grid, g.args()...); err != nil {
+			return err
+		}
+	}
+	return g.c.launch("norm_backward_wide"+g.dx.Suffix(), cuda.Grid{X: g.Rows, Threads: 512}, g.args()...)
+}

@@ -1,0 +1,188 @@
+//go:build cuda
+
+package graph
+
+import (
+	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+func (k normRead) launch(c *deviceCall) error {
+	y := c.out()
+	x, err := c.inAs(0, y.Type)
+	if err != nil {
+		return err
+	}
+	params, err := c.inputs(cuda.F32, 1, 2)
+	if err != nil {
+		return err
+	}
+	gain, keys := params[0], params[1]
+	s := c.stream(c.op.in[0], c.op.in[2], y.Type, y, x, gain, keys)
+	saved, err := k.saved.onDevice(c, s.tokens)
+	if err != nil {
+		return err
+	}
+	p := k.normParams(s)
+	if !s.fitRead(true, false) {
+		return c.normThenRead(y, x, gain, keys, saved, p, s)
+	}
+	given := s.slabs() > 1 // a block never has all of a token: the statistics come first
+	if given {
+		if err := c.normForward(cuda.Array{}, x, gain, cuda.Array{}, saved, p); err != nil {
+			return err
+		}
+	}
+	grid := cuda.Grid{X: s.blocks(1024), Z: s.parts(), Threads: 32 * s.warps, Shared: s.bytes}
+	args := append([]cuda.Arg{y.Arg(), x.Arg(), gain.Arg(), keys.Arg(), saved.mean.Arg(), saved.rstd.Arg()}, s.sizes()...)
+	return c.launch("normread_forward_"+s.arithmetic, grid,
+		append(args, cuda.Int(s.part), cuda.Int(s.slab), cuda.Bool(k.rms), cuda.Bool(given), cuda.Float(k.eps))...)
+}
+
+// normParams are those of the norm of a token's whole matrix.
+func (k normRead) normParams(s deviceStream) kernel.NormParams {
+	return kernel.NormParams{Rows: s.tokens, Width: s.dk * s.dv, RMS: k.rms, Eps: k.eps, Groups: 1}
+}
+
+// normThenRead stores the normalised stream: for sizes that fit no block.
+func (c *deviceCall) normThenRead(y, x, gain, keys cuda.Array, saved deviceStats, p kernel.NormParams, s deviceStream) error {
+	xn, err := c.scratch(x.Type, x.N) // [tokens, Dk, Dv]
+	if err != nil {
+		return err
+	}
+	if err := c.normForward(xn, x, gain, cuda.Array{}, saved, p); err != nil {
+		return err
+	}
+	return c.read(y, xn, keys, s)
+}
+
+// deviceNormReadGrad is a NormRead's backward pass on a device.
+type deviceNormReadGrad struct {
+	deviceStream
+	c             *deviceCall
+	norm          kernel.NormParams
+	dy            cuda.Array // [tokens, m, Dv]
+	dx, x, addend cuda.Array // [tokens, Dk, Dv]; addend may be none
+	gain, keys    cuda.Array // [Dk, Dv], [m, Dk]
+	saved         deviceStats
+	dgain, dkeys  deviceSum
+}
+
+func (k normReadGrad) launch(c *deviceCall) error {
+	g := deviceNormReadGrad{c: c, dx: c.out()}
+	arrays, err := c.inputs(g.dx.Type, 0, 1, 4)
+	if err != nil {
+		return err
+	}
+	params, err := c.inputs(cuda.F32, 2, 3)
+	if err != nil {
+		return err
+	}
+	g.dy, g.x, g.addend, g.gain, g.keys = arrays[0], arrays[1], arrays[2], params[0], params[1]
+	g.deviceStream = c.stream(c.op.in[1], c.op.in[3], g.dx.Type, g.dx, g.dy, g.x, g.addend, g.gain, g.keys)
+	g.norm = k.normParams(g.deviceStream)
+	if g.saved, err = k.saved.onDevice(c, g.tokens); err != nil {
+		return err
+	}
+	if !g.fit() {
+		return g.unfused()
+	}
+	return g.fused()
+}
+
+// fit divides the pass among blocks. A block has slab rows of X and all keys.
+func (g *deviceNormReadGrad) fit() bool {
+	keyTiles := inTiles(g.m)
+	if !g.tileable() || keyTiles > streamTiles {
+		return false
+	}
+	for tiles := min(inTiles(g.dk), streamTiles/max(g.rowTiles(), keyTiles)); tiles > 0; tiles-- {
+		g.slab = tiles * streamTile
+		g.warps = ceilDiv(tiles*max(g.rowTiles(), keyTiles), 2)
+		g.bytes = (g.slab*(g.keyRow(g.m)+g.matrixRow()) + 2*keyTiles*streamTile*g.matrixRow()) * g.size
+		if g.bytes <= sharedMemory {
+			return true
+		}
+	}
+	return false
+}
+
+// fused makes all gradients in one pass, or, where a block never has all of a token, in
+// two, of which the first finds the two sums that all of a token's dX need.
+func (g *deviceNormReadGrad) fused() (err error) {
+	blocks := g.sumBlocks()
+	if g.dgain, err = g.c.companionSum(0, blocks); err != nil {
+		return err
+	}
+	if g.dkeys, err = g.c.companionSum(1, blocks); err != nil {
+		return err
+	}
+	if g.slabs() == 1 {
+		err = g.pass("normread_backward_", blocks, cuda.Array{})
+	} else {
+		err = g.twoPasses(blocks)
+	}
+	if err != nil {
+		return err
+	}
+	if err := g.dgain.finish(g.c, 1); err != nil {
+		return err
+	}
+	return g.dkeys.finish(g.c, 1)
+}
+
+func (g *deviceNormReadGrad) twoPasses(blocks int) error {
+	sums, err := g.c.scratch(cuda.F32, 2*g.slabs()*g.tokens) // [slabs, tokens, 2]
+	if err != nil {
+		return err
+	}
+	if err := g.pass("normread_backward_sums_", blocks, sums); err != nil {
+		return err
+	}
+	return g.pass("normread_backward_rest_", blocks, sums)
+}
+
+func (g *deviceNormReadGrad) pass(name string, blocks int, sums cuda.Array) error {
+	args := append([]cuda.Arg{
+		g.dx.Arg(), g.dgain.partial.Arg(), g.dkeys.partial.Arg(), sums.Arg(), g.dy.Arg(), g.x.Arg(), g.addend.Arg(),
+		g.gain.Arg(), g.keys.Arg(), g.saved.mean.Arg(), g.saved.rstd.Arg(),
+	}, g.sizes()...)
+	grid := cuda.Grid{X: blocks, Y: g.slabs(), Threads: 32 * g.warps, Shared: g.bytes}
+	return g.c.launch(name+g.arithmetic, grid, append(args, cuda.Int(g.slab), cuda.Bool(g.norm.RMS))...)
+}
+
+// unfused stores N(X) and its gradient: for sizes that fit no block.
+func (g *deviceNormReadGrad) unfused() error {
+	to, accumulate, err := g.c.companionOut(1)
+	if err != nil {
+		return err
+	}
+	if !to.None() {
+		if err := g.keysAlone(deviceSum{to: to, accumulate: accumulate}); err != nil {
+			return err
+		}
+	}
+	dxn, err := g.c.scratch(g.x.Type, g.x.N) // [tokens, Dk, Dv]
+	if err != nil {
+		return err
+	}
+	if err := g.c.write(dxn, cuda.Array{}, g.keys, g.dy, g.deviceStream); err != nil {
+		return err
+	}
+	n := deviceNormGrad{NormParams: g.norm, c: g.c, dx: g.dx, dy: dxn, x: g.x, addend: g.addend, gain: g.gain, saved: g.saved}
+	if n.dgain, err = g.c.companionSum(0, n.teams()); err != nil {
+		return err
+	}
+	return n.launch()
+}
+
+func (g *deviceNormReadGrad) keysAlone(dkeys deviceSum) error {
+	xn, err := g.c.scratch(g.x.Type, g.x.N) // [tokens, Dk, Dv]
+	if err != nil {
+		return err
+	}
+	if err := g.c.normForward(xn, g.x, g.gain, cuda.Array{}, g.saved, g.norm); err != nil {
+		return err
+	}
+	return g.c.keysGrad(dkeys, g.dy, xn, g.deviceStream)
+}

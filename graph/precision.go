@@ -1,0 +1,60 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+// Precision is how a GPU keeps activations and multiplies: FP32, TF32 or BF16. The CPU
+// knows float32 and float64 only (Options.DType) and ignores it.
+type Precision = cuda.Precision
+
+// The precisions of Options.Precision; TF32 is the default.
+const (
+	FP32 = cuda.PrecisionFP32
+	TF32 = cuda.PrecisionTF32
+	BF16 = cuda.PrecisionBF16
+)
+
+// Precisions lists them.
+func Precisions() []Precision { return cuda.Precisions() }
+
+// fullPrecision is a kind whose output stays a 32-bit float where activations are
+// bfloat16: coefficients, statistics, losses.
+type fullPrecision interface{ fullPrecision() bool }
+
+// storage is what the op's output is made of on a device.
+func (op *Op) storage() cuda.Type {
+	switch {
+	case op.out.dtype == tensor.Int32:
+		return cuda.I32
+	case op.out.scalar() || op.isGradient || op.full:
+		return cuda.F32
+	}
+	if k, ok := op.kind.(fullPrecision); ok && k.fullPrecision() {
+		return cuda.F32
+	}
+	return op.builder.options.Precision.Activation()
+}
+
+// storageBytes is the size of the op's output where it runs.
+func (op *Op) storageBytes() int {
+	if op.builder.onDevice() {
+		return op.out.size() * op.storage().Size()
+	}
+	return op.out.bytes()
+}
+
+// checkPrecision sets the default and refuses unknown ones.
+func (o *Options) checkPrecision() error {
+	switch o.Precision {
+	case "":
+		o.Precision = TF32
+	case FP32, TF32, BF16:
+	default:
+		return errors.Errorf("graph: precision: want one of %v, got %q", Precisions(), o.Precision)
+	}
+	return nil
+}

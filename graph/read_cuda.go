@@ -1,0 +1,163 @@
+//go:build cuda
+
+package graph
+
+import "github.com/residua-go/residua/graph/cuda"
+
+// The limits of the kernels on matrix streams (cuda/read.cuh): a block has 8 warps of 2
+// tiles each, and as much shared memory as all GPUs of compute capability 8 and 9 allow.
+const (
+	streamTile   = 16
+	streamTiles  = 16
+	sharedMemory = 99 << 10
+)
+
+// deviceStream is a pass over a matrix stream on a device: X [tokens, Dk, Dv], m keys.
+type deviceStream struct {
+	tokens, m, dk, dv int
+
+	arithmetic   string // fp32, tf32 or bf16: how products are computed
+	size         int    // bytes of an activation
+	pad, keyPad  int    // elements between the rows of matrices and of keys in shared memory
+	aligned      bool   // of all arrays
+	slab, part   int    // rows of X and keys that a block has at once
+	warps, bytes int    // of a block; bytes of shared memory
+}
+
+// stream describes a pass whose activations are of type t.
+func (c *deviceCall) stream(x, keys signature, t cuda.Type, arrays ...cuda.Array) deviceStream {
+	s := deviceStream{size: t.Size(), aligned: aligned16(arrays...)}
+	s.tokens, s.m, s.dk, s.dv = streamSizes(x, keys)
+	switch {
+	case t == cuda.BF16:
+		s.arithmetic, s.pad, s.keyPad = "bf16", 8, 8
+	case c.dev.Precision() == cuda.PrecisionFP32:
+		s.arithmetic, s.pad, s.keyPad = "fp32", 4, 4
+	default:
+		s.arithmetic, s.pad, s.keyPad = "tf32", 8, 4
+	}
+	return s
+}
+
+// inTiles is n in tiles.
+func inTiles(n int) int { return ceilDiv(n, streamTile) }
+
+// matrixRow and keyRow are the elements from a row of Dv, and of n keys' entries, to the
+// next in shared memory.
+func (s *deviceStream) matrixRow() int   { return inTiles(s.dv)*streamTile + s.pad }
+func (s *deviceStream) keyRow(n int) int { return inTiles(n)*streamTile + s.keyPad }
+func (s *deviceStream) rowTiles() int    { return inTiles(s.dv) }
+func (s *deviceStream) slabs() int       { return ceilDiv(s.dk, s.slab) }
+func (s *deviceStream) parts() int       { return ceilDiv(s.m, s.part) }
+func (s *deviceStream) tileable() bool {
+	return s.aligned && s.dv%8 == 0 && s.rowTiles() <= streamTiles
+}
+func (s *deviceStream) sizes() []cuda.Arg { return streamArgs(s.tokens, s.m, s.dk, s.dv) }
+
+func streamArgs(tokens int, sizes ...int) []cuda.Arg {
+	args := []cuda.Arg{cuda.Long(tokens)}
+	for _, n := range sizes {
+		args = append(args, cuda.Int(n))
+	}
+	return args
+}
+
+// fitRead divides a pass of cuda/read.cuh, which reads, sums the keys' gradient or both,
+// among blocks. False: no division fits.
+func (s *deviceStream) fitRead(read, keys bool) bool {
+	if !s.tileable() {
+		return false
+	}
+	s.slab = min(inTiles(s.dk), streamTiles/s.rowTiles()) * streamTile
+	across := s.rowTiles()
+	if keys {
+		across = max(across, s.slab/streamTile)
+	}
+	for rows := min(inTiles(s.m), streamTiles/across); rows > 0; rows-- {
+		s.part = rows * streamTile
+		elements := s.slab * s.matrixRow()
+		if read {
+			elements += s.part * s.keyRow(s.dk)
+		}
+		if keys {
+			elements += 2 * s.part * s.matrixRow()
+		}
+		if s.bytes = elements * s.size; s.bytes <= sharedMemory {
+			s.warps = ceilDiv(max(s.slab/streamTile*s.rowTiles(), rows*across), 2)
+			return true
+		}
+	}
+	return false
+}
+
+// blocks are so many that they fill a GPU of 132 multiprocessors of that many threads.
+func (s *deviceStream) blocks(threads int) int {
+	return max(1, min(s.tokens, 132*threads/(32*s.warps)))
+}
+
+// sumBlocks are so few that what they leave of sums over their tokens is little.
+func (s *deviceStream) sumBlocks() int { return min(s.blocks(768), ceilDiv(s.tokens, 4)) }
+
+func (read) launch(c *deviceCall) error {
+	x, err := c.inAs(0, c.out().Type)
+	if err != nil {
+		return err
+	}
+	keys, err := c.inAs(1, cuda.F32)
+	if err != nil {
+		return err
+	}
+	return c.read(c.out(), x, keys, c.stream(c.op.in[0], c.op.in[1], x.Type, c.out(), x, keys))
+}
+
+// read computes y_t = keys X_t.
+func (c *deviceCall) read(y, x, keys cuda.Array, s deviceStream) error {
+	args := append([]cuda.Arg{y.Arg(), x.Arg(), keys.Arg()}, s.sizes()...)
+	if !s.fitRead(true, false) {
+		return c.launch("read_plain"+y.Suffix(), cuda.Over(y.N, 256), args...)
+	}
+	grid := cuda.Grid{X: s.blocks(1024), Z: s.parts(), Threads: 32 * s.warps, Shared: s.bytes}
+	return c.launch("read_"+s.arithmetic, grid, append(args, cuda.Int(s.part), cuda.Int(s.slab))...)
+}
+
+func (k keysGrad) launch(c *deviceCall) error {
+	arrays, err := c.inputs(c.activation(), 0, 1)
+	if err != nil {
+		return err
+	}
+	s := c.stream(c.op.in[1], k.keys, c.activation(), arrays...)
+	return c.keysGrad(deviceSum{to: c.out(), accumulate: c.accumulate()}, arrays[0], arrays[1], s)
+}
+
+// keysGrad computes dkeys (+)= sum over tokens of y_t X_t^T.
+func (c *deviceCall) keysGrad(dkeys deviceSum, y, x cuda.Array, s deviceStream) (err error) {
+	if dkeys.to.None() {
+		return nil
+	}
+	if !s.fitRead(false, true) {
+		return c.keysGradPlain(dkeys, y, x, s)
+	}
+	dkeys.blocks = s.sumBlocks()
+	if dkeys.partial, err = c.scratch(cuda.F32, dkeys.blocks*dkeys.to.N); err != nil {
+		return err
+	}
+	grid := cuda.Grid{X: dkeys.blocks, Y: s.slabs(), Z: s.parts(), Threads: 32 * s.warps, Shared: s.bytes}
+	args := append([]cuda.Arg{dkeys.partial.Arg(), y.Arg(), x.Arg()}, s.sizes()...)
+	if err := c.launch("keys_grad_"+s.arithmetic, grid, append(args, cuda.Int(s.part), cuda.Int(s.slab))...); err != nil {
+		return err
+	}
+	return dkeys.finish(c, 1)
+}
+
+// keysGradPlain is for sizes that fit no block: one partial sum, of all tokens.
+func (c *deviceCall) keysGradPlain(dkeys deviceSum, y, x cuda.Array, s deviceStream) (err error) {
+	dkeys.blocks = 1
+	if dkeys.partial, err = c.scratch(cuda.F32, dkeys.to.N); err != nil {
+		return err
+	}
+	args := append([]cuda.Arg{dkeys.partial.Arg(), y.Arg(), x.Arg()}, s.sizes()...)
+	if err := c.launch("keys_grad_plain"+x.Suffix(), cuda.Grid{X: dkeys.to.N, Threads: 256}, args...); err != nil {
+		return err
+	}
+	return dkeys.finish(c, 1)
+}

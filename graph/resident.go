@@ -1,0 +1,49 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// parameter emits a Store's parameter that lives on a device.
+type parameter struct{ param *Param }
+
+func (k parameter) String() string {
+	return fmt.Sprintf("Param(%s) %v", k.param.Name, k.param.Shape)
+}
+
+func (k parameter) signature([]signature) (signature, error) {
+	return signature{tensor.Float32, tensor.Shape(k.param.Shape).Clone()}, nil
+}
+
+func (parameter) differentiable(int) bool { return false }
+
+func (parameter) diff(*derivative) {}
+
+func (k parameter) run(*call) error {
+	return errors.Errorf("parameter %q lives on a device: want no run on the CPU", k.param.Name)
+}
+
+// residentNode makes a parameter's node for a device. ApplyOp refuses an op without
+// inputs.
+func (b *Builder) residentNode(p *Param) (*gorgonia.Node, error) {
+	if !b.options.planned {
+		if err := b.options.Store.reside(p); err != nil {
+			return nil, err
+		}
+	}
+	op, err := newOp(b, parameter{p}, nil)
+	if err != nil {
+		return nil, err
+	}
+	op.full, op.device = true, p.resident.value
+	carrier, err := b.carrier(op)
+	if err != nil {
+		return nil, err
+	}
+	return gorgonia.NewUniqueNode(gorgonia.In(b.g), gorgonia.WithOp(carrier), gorgonia.WithType(op.out.hmType()),
+		gorgonia.WithShape(p.Shape...), gorgonia.WithName(p.Name)), nil
+}

@@ -1,0 +1,195 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+// resident is a parameter's memory on a Store's device.
+type resident struct {
+	value            cuda.Array // F32
+	shadow           cuda.Array // BF16 copy of value, in precision bf16
+	grad             cuda.Array // F32
+	moment1, moment2 cuda.Array // F32
+}
+
+// open gives the Store a device. Programs of one Store share it.
+func (s *Store) open(p Precision) error {
+	switch {
+	case s.device == nil:
+	case s.device.Precision() != p:
+		return errors.Errorf("graph: precision: the store's device works in %q, want that, got %q: use another store", s.device.Precision(), p)
+	default:
+		return nil
+	}
+	if s.dtype != tensor.Float32 {
+		return errors.Errorf("graph: device %s: want parameters of float32, got %v: float64 is for checks on the CPU", CUDA, s.dtype)
+	}
+	device, err := openAccelerator(p)
+	s.device = device
+	return err
+}
+
+// OnDevice tells whether the parameters live on a device; the host's tensors are then
+// copies, brought up to date by ToHost.
+func (s *Store) OnDevice() bool { return s.device != nil }
+
+// Close gives back the device and its memory, if there is one. Programs and optimizers
+// of the Store must have been closed before.
+func (s *Store) Close() error {
+	if s.device == nil {
+		return nil
+	}
+	err := s.device.Close()
+	s.device = nil
+	for _, p := range s.params {
+		p.resident = resident{}
+	}
+	return err
+}
+
+// reside makes sure that p has its value on the device.
+func (s *Store) reside(p *Param) error {
+	if !p.resident.value.None() {
+		return nil
+	}
+	if err := s.allot(p, cuda.F32, &p.resident.value); err != nil {
+		return err
+	}
+	if s.device.Precision() == BF16 {
+		if err := s.allot(p, cuda.BF16, &p.resident.shadow); err != nil {
+			return err
+		}
+	}
+	return s.upload(p)
+}
+
+// residentGrad makes sure that p has a gradient on the device.
+func (s *Store) residentGrad(p *Param) (cuda.Array, error) {
+	if p.resident.grad.None() {
+		if err := s.allot(p, cuda.F32, &p.resident.grad); err != nil {
+			return cuda.Array{}, err
+		}
+	}
+	return p.resident.grad, nil
+}
+
+// residentMoments makes sure that p has moments on the device: those of the host.
+func (s *Store) residentMoments(p *Param) error {
+	r := &p.resident
+	if !r.moment1.None() {
+		return nil
+	}
+	for _, a := range []*cuda.Array{&r.moment1, &r.moment2} {
+		if err := s.allot(p, cuda.F32, a); err != nil {
+			return err
+		}
+	}
+	return s.uploadMoments(p)
+}
+
+func (s *Store) allot(p *Param, t cuda.Type, to *cuda.Array) (err error) {
+	*to, err = s.device.Alloc(t, p.Size())
+	return errors.Wrapf(err, "parameter %q", p.Name)
+}
+
+func (s *Store) upload(p *Param) error {
+	r := p.resident
+	if err := s.device.Upload(r.value, dataOf(p.Value)); err != nil {
+		return errors.Wrapf(err, "parameter %q", p.Name)
+	}
+	if r.shadow.None() {
+		return nil
+	}
+	return errors.Wrapf(s.device.Convert(r.shadow, r.value), "parameter %q", p.Name)
+}
+
+func (s *Store) uploadMoments(p *Param) error {
+	for _, m := range p.moments() {
+		if err := s.device.Upload(m.array, dataOf(m.host)); err != nil {
+			return errors.Wrapf(err, "moments of parameter %q", p.Name)
+		}
+	}
+	return nil
+}
+
+// mirrored is memory on the device and the host's copy of it.
+type mirrored struct {
+	array cuda.Array
+	host  *tensor.Dense
+}
+
+// moments lists p's moments that exist on both sides.
+func (p *Param) moments() []mirrored {
+	if p.resident.moment1.None() || p.Moment1 == nil {
+		return nil
+	}
+	return []mirrored{{p.resident.moment1, p.Moment1}, {p.resident.moment2, p.Moment2}}
+}
+
+// ToDevice copies the host's values and moments to the device, after they were written:
+// a checkpoint loaded, a weight set by hand. On the CPU it does nothing.
+func (s *Store) ToDevice() error {
+	if s.device == nil {
+		return nil
+	}
+	for _, p := range s.params {
+		if p.resident.value.None() {
+			continue // it comes with the first program that has it
+		}
+		if err := s.upload(p); err != nil {
+			return err
+		}
+		if err := s.uploadMoments(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ToHost copies values and moments from the device into the host's tensors, before they
+// are read: for a checkpoint, for a look at a weight. On the CPU it does nothing.
+func (s *Store) ToHost() error {
+	if s.device == nil {
+		return nil
+	}
+	for _, p := range s.params {
+		if p.resident.value.None() {
+			continue
+		}
+		for _, m := range append(p.moments(), mirrored{p.resident.value, p.Value}) {
+			if err := downloadTo(m.host, m.array, s.device); err != nil {
+				return errors.Wrapf(err, "parameter %q", p.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// GradientsToHost copies the gradients from the device into Param.Grad. On the CPU they
+// are there already.
+func (s *Store) GradientsToHost() error {
+	if s.device == nil {
+		return nil
+	}
+	for _, p := range s.params {
+		if p.resident.grad.None() {
+			continue
+		}
+		if err := downloadTo(s.ensureGrad(p), p.resident.grad, s.device); err != nil {
+			return errors.Wrapf(err, "gradient of parameter %q", p.Name)
+		}
+	}
+	return nil
+}
+
+// DeviceMemory returns the free and the whole memory of the Store's device in bytes, 0
+// on the CPU.
+func (s *Store) DeviceMemory() (free, total int64, err error) {
+	if s.device == nil {
+		return 0, 0, nil
+	}
+	return s.device.Memory()
+}

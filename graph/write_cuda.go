@@ -1,0 +1,89 @@
+//go:build cuda
+
+package graph
+
+import "github.com/residua-go/residua/graph/cuda"
+
+func (k write) launch(c *deviceCall) error {
+	out := c.out()
+	keys, err := c.inAs(0, cuda.F32)
+	if err != nil {
+		return err
+	}
+	arrays, err := c.inputs(out.Type, 1, 2) // y, x
+	if err != nil {
+		return err
+	}
+	s := c.stream(c.op.out, c.op.in[0], out.Type, out, keys, arrays[0], arrays[1])
+	return c.write(out, arrays[1], keys, arrays[0], s)
+}
+
+// write computes X'_t = X_t + keys^T y_t; x may be none.
+func (c *deviceCall) write(out, x, keys, y cuda.Array, s deviceStream) error {
+	args := append([]cuda.Arg{out.Arg(), x.Arg(), keys.Arg(), y.Arg()}, s.sizes()...)
+	batch := s.fitWrite()
+	if batch == 0 {
+		return c.launch("write_plain"+out.Suffix(), cuda.Over(out.N, 256), args...)
+	}
+	grid := cuda.Grid{X: min(s.blocks(1024), ceilDiv(s.tokens, batch)), Y: s.slabs(), Threads: 32 * s.warps, Shared: s.bytes}
+	return c.launch("write_"+s.arithmetic, grid, append(args, cuda.Int(s.slab), cuda.Int(batch))...)
+}
+
+// fitWrite divides a pass of cuda/write.cu among blocks and returns the tokens that one
+// has at once, so many that each warp has work: 0 if none fit.
+func (s *deviceStream) fitWrite() (batch int) {
+	if !s.tileable() {
+		return 0
+	}
+	s.warps = 8
+	rows := inTiles(s.m) * streamTile
+	for tiles := inTiles(s.dk); tiles > 0; tiles-- {
+		s.slab = tiles * streamTile
+		batch = min(s.tokens, max(1, streamTiles/(tiles*s.rowTiles())))
+		s.bytes = (s.slab*s.keyRow(s.m) + 2*batch*rows*s.matrixRow()) * s.size
+		if s.bytes <= sharedMemory {
+			return batch
+		}
+	}
+	return 0
+}
+
+func (k writeGrad) launch(c *deviceCall) error {
+	dy := c.out()
+	arrays, err := c.inputs(dy.Type, 0, 2) // g, y
+	if err != nil {
+		return err
+	}
+	keys, err := c.inAs(1, cuda.F32)
+	if err != nil {
+		return err
+	}
+	g, y := arrays[0], arrays[1]
+	s := c.stream(c.op.in[0], c.op.in[1], dy.Type, dy, g, y, keys)
+	to, accumulate, err := c.companionOut(0)
+	if err != nil {
+		return err
+	}
+	dkeys := deviceSum{to: to, accumulate: accumulate}
+	if both := s; !to.None() && both.fitRead(true, true) && both.slabs() == 1 && both.parts() == 1 {
+		return c.writeGrad(dy, dkeys, g, keys, y, both)
+	}
+	if err := c.read(dy, g, keys, s); err != nil {
+		return err
+	}
+	return c.keysGrad(dkeys, y, g, s)
+}
+
+// writeGrad computes dy_t = keys G_t and dkeys (+)= sum over tokens of y_t G_t^T.
+func (c *deviceCall) writeGrad(dy cuda.Array, dkeys deviceSum, g, keys, y cuda.Array, s deviceStream) (err error) {
+	dkeys.blocks = s.sumBlocks()
+	if dkeys.partial, err = c.scratch(cuda.F32, dkeys.blocks*dkeys.to.N); err != nil {
+		return err
+	}
+	args := append([]cuda.Arg{dy.Arg(), dkeys.partial.Arg(), g.Arg(), keys.Arg(), y.Arg()}, s.sizes()...)
+	grid := cuda.Grid{X: dkeys.blocks, Threads: 32 * s.warps, Shared: s.bytes}
+	if err := c.launch("write_grad_"+s.arithmetic, grid, append(args, cuda.Int(s.slab))...); err != nil {
+		return err
+	}
+	return dkeys.finish(c, 1)
+}
