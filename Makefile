@@ -2,7 +2,10 @@
 GO ?= go
 COMMANDS := $(notdir $(patsubst %/,%,$(filter-out cmd/internal/,$(wildcard cmd/*/))))
 
-.PHONY: help build test bench kernels lint fmt generate cross clean
+# Packages with tests of the device; their other tests are the same without the tag cuda.
+DEVICE_PACKAGES := ./graph ./models ./trainer ./cmd/train
+
+.PHONY: help build test bench kernels lint fmt generate cuda cross clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -28,8 +31,14 @@ lint: ## gofmt, go vet, staticcheck
 fmt: ## format
 	gofmt -w .
 
-generate: ## regenerate the assembly kernels
+generate: ## regenerate the assembly kernels; with RESIDUA_NVRTC or CUDA's toolkit at hand also ./graph/cuda
 	$(GO) generate ./graph/kernel/...
+
+cuda: ## vet, build and test the CUDA backend on its emulator (wants gcc and g++, no GPU)
+	$(GO) vet -tags cuda ./... ./graph/cuda/cu/...
+	$(GO) build -tags cuda ./...
+	$(GO) test -tags cuda ./graph/cuda/... ./graph/cuda/cu/...
+	$(GO) test -tags cuda -run 'Device|Reference|GPU' $(DEVICE_PACKAGES)
 
 cross: ## build for the other platforms
 	@for p in linux/arm64 darwin/arm64 windows/amd64; do \

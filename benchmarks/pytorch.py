@@ -12,6 +12,10 @@ cross-entropy with z-loss 1e-4.
 prints one line of JSON: parameters, median milliseconds a step, tokens a second, the first
 loss and the peak of resident memory. With --serve it makes steps when cmd/bench asks for
 them (cmd/bench/serve.go describes the lines); `pytorch.py gemm --serve` times products.
+
+--device cuda trains on a GPU, in --precision fp32 (no tensor cores), tf32 or bf16 (autocast,
+weights and AdamW in 32 bits), with AdamW's fused form; a step's time ends when the GPU has
+done it, and the peak of memory is PyTorch's max_memory_allocated of the steps.
 """
 import argparse
 import json
@@ -151,7 +155,7 @@ class LanguageModel(nn.Module):
         self.unembedding = hidden(width, o.vocab)
 
     def forward(self, ids, targets):
-        x = self.ends.enter(self.tokens(ids), self.positions(torch.arange(ids.size(1))))
+        x = self.ends.enter(self.tokens(ids), self.positions(torch.arange(ids.size(1), device=ids.device)))
         for block in self.blocks:
             x = block(x)
         logits = self.unembedding(self.ends.leave(x)).flatten(0, 1)
@@ -159,15 +163,42 @@ class LanguageModel(nn.Module):
         return F.cross_entropy(logits, targets.flatten()) + Z_LOSS * log_z.square().mean()
 
 
+class Device:
+    """What the model trains on, and how its matrices are multiplied."""
+
+    def __init__(self, o):
+        self.name, self.gpu, self.bf16 = o.device, o.device == "cuda", o.precision == "bf16"
+        torch.set_float32_matmul_precision("high" if o.precision == "tf32" else "highest")
+
+    def precision(self):
+        return torch.autocast(self.name, torch.bfloat16, enabled=self.bf16)
+
+    def wait(self):
+        """Returns when all that was started is done."""
+        if self.gpu:
+            torch.cuda.synchronize()
+
+    def forget_peak(self):
+        """Begins a new peak of a GPU's memory; the process's own cannot be reset."""
+        if self.gpu:
+            torch.cuda.reset_peak_memory_stats()
+
+    def peak_bytes(self):
+        return torch.cuda.max_memory_allocated() if self.gpu else peak_bytes()
+
+
 class Training:
     """Full steps on one batch of random tokens: gradients to nothing, forward, backward, AdamW."""
 
     def __init__(self, o):
         torch.manual_seed(o.seed)
-        self.model = LanguageModel(o)
+        self.device = Device(o)
+        with torch.device(o.device):
+            self.model = LanguageModel(o)
+            rows = torch.randint(o.vocab, (o.batch, o.seq + 1))
         self.call = torch.compile(self.model) if o.compile else self.model
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), 1e-3, betas=(0.9, 0.95), weight_decay=1e-4)
-        rows = torch.randint(o.vocab, (o.batch, o.seq + 1))
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), 1e-3, betas=(0.9, 0.95), weight_decay=1e-4,
+                                           fused=self.device.gpu or None)
         self.ids, self.targets = rows[:, :-1].contiguous(), rows[:, 1:].contiguous()
 
     def parameters(self):
@@ -177,9 +208,11 @@ class Training:
         """Returns the seconds of a step and its loss."""
         begin = time.perf_counter()
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self.call(self.ids, self.targets)
+        with self.device.precision():
+            loss = self.call(self.ids, self.targets)
         loss.backward()
         self.optimizer.step()
+        self.device.wait()
         return time.perf_counter() - begin, loss.detach()
 
 
@@ -222,10 +255,11 @@ def serve_steps(o):
     training = Training(o)
     for _ in range(o.warm_up):
         training.step()
+    training.device.forget_peak()
     say(facts={"parameters": training.parameters(), "version": "torch " + torch.__version__})
     for line in sys.stdin:
         steps = [training.step() for _ in range(int(line))]
-        say(seconds=[seconds for seconds, _ in steps], loss=steps[-1][1].item(), peak_bytes=peak_bytes())
+        say(seconds=[seconds for seconds, _ in steps], loss=steps[-1][1].item(), peak_bytes=training.device.peak_bytes())
 
 
 def serve_products():
@@ -246,7 +280,7 @@ def report(o):
         training.step()
     seconds = statistics.median(training.step()[0] for _ in range(o.steps))
     say(model=o.model, torch=torch.__version__, parameters=training.parameters(), ms_per_step=round(1e3 * seconds, 1),
-        tokens_per_s=round(o.batch * o.seq / seconds), first_loss=round(first, 4), peak_mb=peak_bytes() >> 20)
+        tokens_per_s=round(o.batch * o.seq / seconds), first_loss=round(first, 4), peak_mb=training.device.peak_bytes() >> 20)
 
 
 def options():
@@ -258,6 +292,8 @@ def options():
         p.add_argument("--" + name, type=int, default=value)
     p.add_argument("--warm-up", type=int, default=2)
     p.add_argument("--gelu", choices=["tanh", "exact"], default="tanh")
+    p.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    p.add_argument("--precision", choices=["fp32", "tf32", "bf16"], default="fp32")
     p.add_argument("--compile", action="store_true")
     p.add_argument("--serve", action="store_true")
     return p.parse_args()

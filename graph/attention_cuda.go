@@ -189,11 +189,7 @@ func (k attentionGrad) launch(c *deviceCall) error {
 
 // backward computes dqkv [tokens, 3, heads, padded].
 func (a *deviceAttention) backward(dqkv, qkv, out, dout, lse cuda.Array) error {
-	keys, err := attentionTileOf(a.kernels.keys, a.padded)
-	if err != nil {
-		return err
-	}
-	queries, err := attentionTileOf(a.kernels.queries, a.padded)
+	tile, err := attentionTileOf(a.kernels.backward, a.padded)
 	if err != nil {
 		return err
 	}
@@ -201,7 +197,7 @@ func (a *deviceAttention) backward(dqkv, qkv, out, dout, lse cuda.Array) error {
 	if err != nil {
 		return err
 	}
-	tileStarts, err := a.tileStarts(keys.columns)
+	tileStarts, err := a.tileStarts(tile.columns)
 	if err != nil {
 		return err
 	}
@@ -210,10 +206,10 @@ func (a *deviceAttention) backward(dqkv, qkv, out, dout, lse cuda.Array) error {
 		cuda.Float(a.Scale), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.padded),
 	}
 	size := a.number.Size()
-	if err := a.launchProduct(keys.name("attention_keys"), keys.grid(a.pairs(), a.Seq, keys.keysBytes(size)), args...); err != nil {
+	if err := a.launchProduct(tile.name("attention_keys"), tile.grid(a.pairs(), a.Seq, tile.keysBytes(size)), args...); err != nil {
 		return err
 	}
-	return a.launchProduct(queries.name("attention_queries"), queries.grid(a.pairs(), a.Seq, queries.queriesBytes(size)), args...)
+	return a.launchProduct(tile.name("attention_queries"), tile.grid(a.pairs(), a.Seq, tile.queriesBytes(size)), args...)
 }
 
 // deltas are do_i.o_i, [batch, heads, seq].

@@ -13,9 +13,9 @@ import (
 // attentionThreads are those of a block of any attention kernel.
 const attentionThreads = 128
 
-// attentionTile is one kernel of cuda/attention_{forward,backward}_PRECISION.cu: a block's
-// own rows (queries, or keys where the kernel makes their gradients) go over tiles of
-// columns (the others).
+// attentionTile is a kernel of cuda/attention_{forward,backward}_PRECISION.cu: a block's own
+// rows go over tiles of columns. Rows are queries and columns keys, or, where the kernel
+// makes the gradients of keys and values, the other way round.
 type attentionTile struct {
 	dim     int // heads of up to so many numbers
 	rows    int // of a block
@@ -24,27 +24,24 @@ type attentionTile struct {
 }
 
 // attentionKernels are the kernels of one precision, by rising head size.
-type attentionKernels struct{ forward, keys, queries []attentionTile }
+type attentionKernels struct{ forward, backward []attentionTile }
 
 func attentionKernelsOf(p cuda.Precision) attentionKernels {
 	switch p {
 	case cuda.PrecisionBF16:
 		return attentionKernels{
-			forward: []attentionTile{{32, 128, 64, 1}, {64, 128, 64, 1}, {96, 128, 32, 1}, {128, 128, 32, 1}, {256, 64, 32, 1}},
-			keys:    []attentionTile{{32, 128, 32, 2}, {64, 128, 32, 2}, {96, 64, 32, 2}, {128, 64, 32, 2}, {256, 32, 32, 1}},
-			queries: []attentionTile{{32, 128, 32, 2}, {64, 128, 32, 2}, {96, 64, 32, 2}, {128, 64, 32, 2}, {256, 64, 32, 1}},
+			forward:  []attentionTile{{32, 128, 64, 1}, {64, 128, 64, 1}, {96, 128, 32, 1}, {128, 128, 32, 1}, {256, 64, 32, 1}},
+			backward: []attentionTile{{32, 128, 32, 2}, {64, 128, 32, 2}, {96, 64, 32, 2}, {128, 64, 32, 2}, {256, 32, 32, 1}},
 		}
 	case cuda.PrecisionTF32:
 		return attentionKernels{
-			forward: []attentionTile{{32, 128, 64, 1}, {64, 128, 64, 1}, {96, 64, 32, 1}, {128, 64, 32, 1}, {256, 64, 16, 1}},
-			keys:    []attentionTile{{32, 128, 32, 2}, {64, 64, 32, 2}, {96, 64, 16, 2}, {128, 64, 16, 1}, {256, 32, 16, 1}},
-			queries: []attentionTile{{32, 128, 32, 2}, {64, 64, 32, 2}, {96, 64, 16, 2}, {128, 64, 16, 1}, {256, 64, 16, 1}},
+			forward:  []attentionTile{{32, 128, 64, 1}, {64, 128, 64, 1}, {96, 64, 32, 1}, {128, 64, 32, 1}, {256, 64, 16, 1}},
+			backward: []attentionTile{{32, 128, 32, 2}, {64, 64, 32, 2}, {96, 64, 16, 2}, {128, 64, 16, 1}, {256, 32, 16, 1}},
 		}
 	default:
 		return attentionKernels{
-			forward: []attentionTile{{64, 128, 64, 1}, {128, 64, 32, 1}, {256, 64, 16, 1}},
-			keys:    []attentionTile{{64, 64, 32, 2}, {128, 64, 16, 1}, {256, 32, 16, 1}},
-			queries: []attentionTile{{64, 64, 32, 2}, {128, 64, 16, 1}, {256, 64, 16, 1}},
+			forward:  []attentionTile{{64, 128, 64, 1}, {128, 64, 32, 1}, {256, 64, 16, 1}},
+			backward: []attentionTile{{64, 64, 32, 2}, {128, 64, 16, 1}, {256, 32, 16, 1}},
 		}
 	}
 }

@@ -3,14 +3,8 @@
 package graph
 
 import (
-	"cmp"
-
 	"github.com/residua-go/residua/graph/cuda"
 )
-
-// deviceLogitBytes bounds the logits, 32-bit floats, that are in a device's memory at one
-// time (one token's are always allowed).
-const deviceLogitBytes = 256 << 20
 
 // lossThreads is the block size of the loss's kernels, cuda/crossentropy.cu.
 const lossThreads = 1024
@@ -36,7 +30,7 @@ type deviceLoss struct {
 func (k lossKind) deviceLoss(c *deviceCall, status, losses cuda.Array) (l *deviceLoss, err error) {
 	l = &deviceLoss{lossKind: k, c: c, status: status, losses: losses, targets: c.in(2), tokens: c.op.in[0].leading()}
 	l.features, l.vocab = linear{transposed: k.transposed}.inOut(c.op.in[1])
-	l.stride = (l.vocab + 7) / 8 * 8
+	l.stride = logitStride(l.vocab)
 	l.chunk = k.chunk(l.tokens, l.stride)
 	if l.x, l.w, err = c.operands(0, 1); err != nil {
 		return l, err
@@ -51,16 +45,6 @@ func (k lossKind) deviceLoss(c *deviceCall, status, losses cuda.Array) (l *devic
 	}
 	l.logits, err = c.scratch(cuda.F32, l.chunk*l.stride)
 	return l, err
-}
-
-// chunk is the number of tokens taken at a time: as many as their logits' bound allows,
-// spread evenly up to whole tiles of the matrix products.
-func (k lossKind) chunk(tokens, stride int) int {
-	const tile = 128
-	most := max(1, cmp.Or(k.logitBytes, deviceLogitBytes)/(stride*cuda.F32.Size()))
-	chunks := (tokens + most - 1) / most
-	even := (tokens + chunks - 1) / chunks
-	return min(most, tokens, (even+tile-1)/tile*tile)
 }
 
 // run makes the losses of all tokens, and the gradients that are wanted.

@@ -25,6 +25,9 @@ type deviceOp struct {
 var _ gorgonia.CUDADoer = (*deviceOp)(nil)
 
 func openAccelerator(p Precision) (accelerator, error) {
+	if err := giveStockKernels(); err != nil {
+		return nil, err
+	}
 	device, err := cuda.Open(cuda.Options{Precision: p})
 	if err != nil {
 		return nil, errors.Wrap(err, "device cuda")

@@ -106,6 +106,9 @@ func (d *differentiator) visit(n *gorgonia.Node) error {
 	grad := terms[0]
 	if len(terms) > 1 {
 		grad = d.b.Add(terms...)
+		if staysFull(n) {
+			keepFull(gorgonia.Nodes{grad})
+		}
 	}
 	d.terms[n] = gorgonia.Nodes{grad}
 	if d.parameters[n] {
@@ -125,6 +128,16 @@ func (d *differentiator) visit(n *gorgonia.Node) error {
 		}
 	}
 	return nil
+}
+
+// staysFull tells whether a node's value, and so its gradient, is kept in 32 bits.
+func staysFull(n *gorgonia.Node) bool {
+	op := opOf(n)
+	if op == nil {
+		return false
+	}
+	k, ok := op.kind.(fullPrecision)
+	return ok && k.fullPrecision()
 }
 
 // keepFull keeps a parameter's gradient, and the terms it is summed from, in 32 bits.

@@ -17,7 +17,8 @@ type embedding struct{ scale float64 }
 //	y_t = scale * table[ids_t]
 //
 // table [V, ...], ids Int32 of any shape with T elements, y [T, ...]. The gradient of
-// the table scatter-adds in token order. An id outside [0, V) is an error of the run.
+// the table scatter-adds in token order. An id outside [0, V) is an error of the run; on a
+// GPU, which a run does not wait for, it gives a row of NaN.
 func (b *Builder) Embedding(table, ids *gorgonia.Node, scale float64) *gorgonia.Node {
 	return b.apply(embedding{scale}, table, ids)
 }

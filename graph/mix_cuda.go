@@ -147,7 +147,7 @@ func (k mixReadGrad) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	dh, du, h, coefficients, addend := c.out(), in[0], in[1], in[2], at(in, k.addends.h)
+	dh, du, h, coefficients, addend := c.out(), in[0], in[1], in[2], optionalArray(in, k.addends.h)
 	if d.small() == "" {
 		return d.readGradTiled(g, dh, du, h, coefficients, addend)
 	}
@@ -167,8 +167,8 @@ func (d *deviceMix) readGradTiled(g mixGradients, dh, du, h, coefficients, adden
 	return d.combine(dh, addend, d.N, false, d.down(coefficients, du))
 }
 
-// at returns array i, the zero Array for none.
-func at(arrays []cuda.Array, i int) cuda.Array {
+// optionalArray is array number i, the zero Array for none.
+func optionalArray(arrays []cuda.Array, i int) cuda.Array {
 	if i < 0 {
 		return cuda.Array{}
 	}

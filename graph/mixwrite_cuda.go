@@ -26,7 +26,7 @@ func (k mixWriteGrad) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	x := mixWriteInputs{in[0], in[1], in[2], in[3], at(in, k.addends.h)}
+	x := mixWriteInputs{in[0], in[1], in[2], in[3], optionalArray(in, k.addends.h)}
 	g, err := d.gradients(1, k.addends.c)
 	if err != nil {
 		return err

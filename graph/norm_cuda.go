@@ -106,6 +106,9 @@ func (k normGrad) launch(c *deviceCall) error {
 		return err
 	}
 	g.dy, g.x, g.addend = arrays[0], arrays[1], arrays[2]
+	if g.processors, err = c.dev.Multiprocessors(); err != nil {
+		return err
+	}
 	if g.gain, err = c.inAs(2, cuda.F32); err != nil {
 		return err
 	}
@@ -125,6 +128,7 @@ func (k normGrad) launch(c *deviceCall) error {
 type deviceNormGrad struct {
 	kernel.NormParams
 	c                 *deviceCall
+	processors        int
 	dx, dy, x, addend cuda.Array // [rows, width], of one type; addend may be none
 	gain              cuda.Array // [groups, width]
 	saved             deviceStats
@@ -137,12 +141,16 @@ func (g *deviceNormGrad) warps() int { return ceilDiv(g.Width, 32*normPiece) }
 // wide tells whether the rows are too wide for that.
 func (g *deviceNormGrad) wide() bool { return g.warps() > 16 }
 
-// blocks are those that share the rows of a group: so many that a GPU is full, and so few
-// that what they leave is little beside what they read.
+// blocks are those that share the rows of a group: as many as run at once where a
+// multiprocessor holds 640 threads, but no more than an eighth of the rows' number.
 func (g *deviceNormGrad) blocks() int {
 	rows := ceilDiv(g.Rows/g.Groups, g.teamsOfBlock())
-	return max(1, min(ceilDiv(rows, 8), ceilDiv(132*4, g.Groups)))
+	atOnce := g.processors * max(1, 640/g.threads())
+	return max(1, min(ceilDiv(rows, 8), ceilDiv(atOnce, g.Groups)))
 }
+
+// threads are those of a block.
+func (g *deviceNormGrad) threads() int { return 32 * min(16, g.warps()) * g.teamsOfBlock() }
 
 func (g *deviceNormGrad) teamsOfBlock() int {
 	if g.wide() {
@@ -178,7 +186,7 @@ func (g *deviceNormGrad) args() []cuda.Arg {
 
 func (g *deviceNormGrad) narrow() error {
 	vectors := g.Width%normPiece == 0 && aligned16(g.dx, g.dy, g.x, g.addend, g.gain)
-	grid := cuda.Grid{X: g.blocks(), Y: g.Groups, Threads: 32 * g.warps() * g.teamsOfBlock()}
+	grid := cuda.Grid{X: g.blocks(), Y: g.Groups, Threads: g.threads()}
 	return g.c.launch("norm_backward"+g.dx.Suffix(), grid, append(g.args(), cuda.Int(g.warps()), cuda.Bool(vectors))...)
 }
 

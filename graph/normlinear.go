@@ -17,7 +17,7 @@ type normLinear struct {
 // normLinearStats are what the forward pass leaves for the backward pass.
 type normLinearStats struct {
 	stats
-	device deviceSaved // mean [rows], rstd [rows] and the sums of the columns of gain * w [K]
+	device deviceSaved // mean [2, rows], rstd [rows] and the sums of the columns of gain * w [K]
 }
 
 // NormLinear is a normalisation followed by a product with few columns, as the mixing

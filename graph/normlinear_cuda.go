@@ -22,8 +22,8 @@ func ceilDiv(n, by int) int { return (n + by - 1) / by }
 type normLinearSaved struct{ mean, rstd, sums cuda.Array }
 
 func (s *normLinearStats) onDevice(c *deviceCall, p kernel.NormLinearParams) (saved normLinearSaved, err error) {
-	all, err := c.saved(&s.device, cuda.F32, 2*p.Rows+p.K)
-	return normLinearSaved{all.Slice(0, p.Rows), all.Slice(p.Rows, p.Rows), all.Slice(2*p.Rows, p.K)}, err
+	all, err := c.saved(&s.device, cuda.F32, 3*p.Rows+p.K)
+	return normLinearSaved{all.Slice(0, 2*p.Rows), all.Slice(2*p.Rows, p.Rows), all.Slice(3*p.Rows, p.K)}, err
 }
 
 func (k normLinear) launch(c *deviceCall) error {

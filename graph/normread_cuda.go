@@ -18,7 +18,10 @@ func (k normRead) launch(c *deviceCall) error {
 		return err
 	}
 	gain, keys := params[0], params[1]
-	s := c.stream(c.op.in[0], c.op.in[2], y.Type, y, x, gain, keys)
+	s, err := c.stream(c.op.in[0], c.op.in[2], y.Type, y, x, gain, keys)
+	if err != nil {
+		return err
+	}
 	saved, err := k.saved.onDevice(c, s.tokens)
 	if err != nil {
 		return err
@@ -33,7 +36,7 @@ func (k normRead) launch(c *deviceCall) error {
 			return err
 		}
 	}
-	grid := cuda.Grid{X: s.blocks(1024), Z: s.parts(), Threads: 32 * s.warps, Shared: s.bytes}
+	grid := cuda.Grid{X: s.blocks(768, 512), Z: s.parts(), Threads: 32 * s.warps, Shared: s.bytes}
 	args := append([]cuda.Arg{y.Arg(), x.Arg(), gain.Arg(), keys.Arg(), saved.mean.Arg(), saved.rstd.Arg()}, s.sizes()...)
 	return c.launch("normread_forward_"+s.arithmetic, grid,
 		append(args, cuda.Int(s.part), cuda.Int(s.slab), cuda.Bool(k.rms), cuda.Bool(given), cuda.Float(k.eps))...)
@@ -79,7 +82,10 @@ func (k normReadGrad) launch(c *deviceCall) error {
 		return err
 	}
 	g.dy, g.x, g.addend, g.gain, g.keys = arrays[0], arrays[1], arrays[2], params[0], params[1]
-	g.deviceStream = c.stream(c.op.in[1], c.op.in[3], g.dx.Type, g.dx, g.dy, g.x, g.addend, g.gain, g.keys)
+	g.deviceStream, err = c.stream(c.op.in[1], c.op.in[3], g.dx.Type, g.dx, g.dy, g.x, g.addend, g.gain, g.keys)
+	if err != nil {
+		return err
+	}
 	g.norm = k.normParams(g.deviceStream)
 	if g.saved, err = k.saved.onDevice(c, g.tokens); err != nil {
 		return err
@@ -110,7 +116,7 @@ func (g *deviceNormReadGrad) fit() bool {
 // fused makes all gradients in one pass, or, where a block never has all of a token, in
 // two, of which the first finds the two sums that all of a token's dX need.
 func (g *deviceNormReadGrad) fused() (err error) {
-	blocks := g.sumBlocks()
+	blocks := g.sumBlocks(512, 512)
 	if g.dgain, err = g.c.companionSum(0, blocks); err != nil {
 		return err
 	}
@@ -169,7 +175,7 @@ func (g *deviceNormReadGrad) unfused() error {
 	if err := g.c.write(dxn, cuda.Array{}, g.keys, g.dy, g.deviceStream); err != nil {
 		return err
 	}
-	n := deviceNormGrad{NormParams: g.norm, c: g.c, dx: g.dx, dy: dxn, x: g.x, addend: g.addend, gain: g.gain, saved: g.saved}
+	n := deviceNormGrad{NormParams: g.norm, c: g.c, processors: g.processors, dx: g.dx, dy: dxn, x: g.x, addend: g.addend, gain: g.gain, saved: g.saved}
 	if n.dgain, err = g.c.companionSum(0, n.teams()); err != nil {
 		return err
 	}

@@ -90,6 +90,3 @@ func (k documentStarts) run(c *call) error {
 	}
 	return nil
 }
-
-// onHost: the cache's rows are the host's.
-func (k documentStarts) onHost() bool { return k.cache != nil }

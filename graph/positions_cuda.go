@@ -18,3 +18,6 @@ func (k documentStarts) launch(c *deviceCall) error {
 	return c.launch("document_starts", cuda.Over(rows*32, 256),
 		c.out().Arg(), c.in(0).Arg(), cuda.Int(int(k.bos)), cuda.Int(seq), cuda.Int(rows))
 }
+
+// onHost: the cache's rows are the host's.
+func (k documentStarts) onHost() bool { return k.cache != nil }

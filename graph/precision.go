@@ -25,6 +25,10 @@ func Precisions() []Precision { return cuda.Precisions() }
 // bfloat16: coefficients, statistics, losses.
 type fullPrecision interface{ fullPrecision() bool }
 
+// passing is a kind whose output is what its first input is: on a device it is kept in
+// the same type.
+type passing interface{ passes() bool }
+
 // storage is what the op's output is made of on a device.
 func (op *Op) storage() cuda.Type {
 	switch {
@@ -35,6 +39,9 @@ func (op *Op) storage() cuda.Type {
 	}
 	if k, ok := op.kind.(fullPrecision); ok && k.fullPrecision() {
 		return cuda.F32
+	}
+	if k, ok := op.kind.(passing); ok && k.passes() && op.from[0] != nil {
+		return op.from[0].storage()
 	}
 	return op.builder.options.Precision.Activation()
 }

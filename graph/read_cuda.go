@@ -19,14 +19,16 @@ type deviceStream struct {
 	arithmetic   string // fp32, tf32 or bf16: how products are computed
 	size         int    // bytes of an activation
 	pad, keyPad  int    // elements between the rows of matrices and of keys in shared memory
-	aligned      bool   // of all arrays
+	aligned      bool   // all arrays are, to 16 bytes
+	processors   int    // of the GPU
 	slab, part   int    // rows of X and keys that a block has at once
 	warps, bytes int    // of a block; bytes of shared memory
 }
 
 // stream describes a pass whose activations are of type t.
-func (c *deviceCall) stream(x, keys signature, t cuda.Type, arrays ...cuda.Array) deviceStream {
-	s := deviceStream{size: t.Size(), aligned: aligned16(arrays...)}
+func (c *deviceCall) stream(x, keys signature, t cuda.Type, arrays ...cuda.Array) (s deviceStream, err error) {
+	s.size, s.aligned = t.Size(), aligned16(arrays...)
+	s.processors, err = c.dev.Multiprocessors()
 	s.tokens, s.m, s.dk, s.dv = streamSizes(x, keys)
 	switch {
 	case t == cuda.BF16:
@@ -36,7 +38,7 @@ func (c *deviceCall) stream(x, keys signature, t cuda.Type, arrays ...cuda.Array
 	default:
 		s.arithmetic, s.pad, s.keyPad = "tf32", 8, 4
 	}
-	return s
+	return s, err
 }
 
 // inTiles is n in tiles.
@@ -90,13 +92,20 @@ func (s *deviceStream) fitRead(read, keys bool) bool {
 	return false
 }
 
-// blocks are so many that they fill a GPU of 132 multiprocessors of that many threads.
-func (s *deviceStream) blocks(threads int) int {
-	return max(1, min(s.tokens, 132*threads/(32*s.warps)))
+// blocks are as many as run at once where a multiprocessor holds that many threads of the
+// kernel, by its registers, in precision bf16 and in others.
+func (s *deviceStream) blocks(bf16, others int) int {
+	threads := others
+	if s.arithmetic == "bf16" {
+		threads = bf16
+	}
+	return max(1, min(s.tokens, s.processors*(threads/(32*s.warps))))
 }
 
-// sumBlocks are so few that what they leave of sums over their tokens is little.
-func (s *deviceStream) sumBlocks() int { return min(s.blocks(768), ceilDiv(s.tokens, 4)) }
+// sumBlocks are those of a pass that sums over tokens: no more than a quarter of these.
+func (s *deviceStream) sumBlocks(bf16, others int) int {
+	return min(s.blocks(bf16, others), ceilDiv(s.tokens, 4))
+}
 
 func (read) launch(c *deviceCall) error {
 	x, err := c.inAs(0, c.out().Type)
@@ -107,7 +116,11 @@ func (read) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	return c.read(c.out(), x, keys, c.stream(c.op.in[0], c.op.in[1], x.Type, c.out(), x, keys))
+	s, err := c.stream(c.op.in[0], c.op.in[1], x.Type, c.out(), x, keys)
+	if err != nil {
+		return err
+	}
+	return c.read(c.out(), x, keys, s)
 }
 
 // read computes y_t = keys X_t.
@@ -116,7 +129,7 @@ func (c *deviceCall) read(y, x, keys cuda.Array, s deviceStream) error {
 	if !s.fitRead(true, false) {
 		return c.launch("read_plain"+y.Suffix(), cuda.Over(y.N, 256), args...)
 	}
-	grid := cuda.Grid{X: s.blocks(1024), Z: s.parts(), Threads: 32 * s.warps, Shared: s.bytes}
+	grid := cuda.Grid{X: s.blocks(768, 512), Z: s.parts(), Threads: 32 * s.warps, Shared: s.bytes}
 	return c.launch("read_"+s.arithmetic, grid, append(args, cuda.Int(s.part), cuda.Int(s.slab))...)
 }
 
@@ -125,7 +138,10 @@ func (k keysGrad) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	s := c.stream(c.op.in[1], k.keys, c.activation(), arrays...)
+	s, err := c.stream(c.op.in[1], k.keys, c.activation(), arrays...)
+	if err != nil {
+		return err
+	}
 	return c.keysGrad(deviceSum{to: c.out(), accumulate: c.accumulate()}, arrays[0], arrays[1], s)
 }
 
@@ -137,7 +153,7 @@ func (c *deviceCall) keysGrad(dkeys deviceSum, y, x cuda.Array, s deviceStream) 
 	if !s.fitRead(false, true) {
 		return c.keysGradPlain(dkeys, y, x, s)
 	}
-	dkeys.blocks = s.sumBlocks()
+	dkeys.blocks = s.sumBlocks(768, 512)
 	if dkeys.partial, err = c.scratch(cuda.F32, dkeys.blocks*dkeys.to.N); err != nil {
 		return err
 	}

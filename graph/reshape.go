@@ -38,6 +38,8 @@ func (reshape) differentiable(int) bool { return true }
 
 func (reshape) inPlace(int) bool { return true }
 
+func (reshape) passes() bool { return true }
+
 func (reshape) diff(d *derivative) {
 	d.set(0, d.b.apply(reshape{d.op.in[0].shape[1:].Clone()}, d.grad))
 }

@@ -42,12 +42,20 @@ func (s *Store) Close() error {
 	if s.device == nil {
 		return nil
 	}
-	err := s.device.Close()
-	s.device = nil
 	for _, p := range s.params {
+		for _, a := range p.resident.arrays() {
+			s.device.Free(a)
+		}
 		p.resident = resident{}
 	}
+	err := s.device.Close()
+	s.device = nil
 	return err
+}
+
+// arrays lists what p has on the device.
+func (r resident) arrays() []cuda.Array {
+	return []cuda.Array{r.value, r.shadow, r.grad, r.moment1, r.moment2}
 }
 
 // reside makes sure that p has its value on the device.

@@ -26,7 +26,7 @@ func deviceStreamShapes() map[string]streamShape {
 		"two slabs":                    {5, 72, 64, 19},
 		"two parts of the keys":        {5, 32, 64, 70},
 		"slabs of one tile":            {2, 40, 256, 17},
-		"keys that fill shared memory": {2, 700, 64, 33},
+		"keys that fill shared memory": {1, 900, 64, 33},
 		"rows that fit no block":       {2, 3, 264, 4},
 		"keys that fit no block":       {2, 5, 8, 1500},
 	}
@@ -103,18 +103,18 @@ func (s normShape) normTwice(o NormOptions) opCase {
 // normalised ones are right to the last digits all the same.
 func TestDeviceNormOfLargeMean(t *testing.T) {
 	s := streamShape{3, 16, 16, 4}
-	shifted := func(b *Builder, x, far *gorgonia.Node) *gorgonia.Node {
-		column := b.Reshape(x, product(s.x()), 1)
-		return b.Reshape(b.Bias(column, b.Scale(far, 3000)), s.x()...)
+	shifted := func(b *Builder, x *gorgonia.Node) *gorgonia.Node {
+		half := b.Sigmoid(b.Scale(x, 0))
+		return b.Add(x, b.Scale(half, 6000))
 	}
 	for _, c := range []opCase{
-		{name: "Norm", floats: [][]int{s.x(), {1}, s.x()[1:]},
+		{name: "Norm", floats: [][]int{s.x(), s.x()[1:]},
 			build: func(b *Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
-				return b.Norm(shifted(b, x[0], x[1]), x[2], NormOptions{})
+				return b.Norm(shifted(b, x[0]), x[1], NormOptions{})
 			}},
-		{name: "NormRead", floats: [][]int{s.x(), {1}, s.x()[1:], s.keys()},
+		{name: "NormRead", floats: [][]int{s.x(), s.x()[1:], s.keys()},
 			build: func(b *Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
-				return b.NormRead(shifted(b, x[0], x[1]), x[2], x[3], NormOptions{})
+				return b.NormRead(shifted(b, x[0]), x[1], x[2], NormOptions{})
 			}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -122,10 +122,7 @@ func TestDeviceNormOfLargeMean(t *testing.T) {
 			want.run(t, RunOptions{})
 			got := newProbe(t, c, Options{Device: CUDA, Precision: FP32}, true)
 			got.run(t, RunOptions{})
-			requireClose(t, map[string][]float64{"output": want.output(t)}, map[string][]float64{"output": got.output(t)}, 1e-5)
-			wanted, gotten := want.tensors(t), got.tensors(t)
-			delete(wanted, "gradient of x1") // a sum of terms that cancel
-			requireClose(t, wanted, gotten, 1e-5)
+			requireClose(t, want.tensors(t), got.tensors(t), 1e-5)
 		})
 	}
 }

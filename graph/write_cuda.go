@@ -14,7 +14,10 @@ func (k write) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	s := c.stream(c.op.out, c.op.in[0], out.Type, out, keys, arrays[0], arrays[1])
+	s, err := c.stream(c.op.out, c.op.in[0], out.Type, out, keys, arrays[0], arrays[1])
+	if err != nil {
+		return err
+	}
 	return c.write(out, arrays[1], keys, arrays[0], s)
 }
 
@@ -25,7 +28,7 @@ func (c *deviceCall) write(out, x, keys, y cuda.Array, s deviceStream) error {
 	if batch == 0 {
 		return c.launch("write_plain"+out.Suffix(), cuda.Over(out.N, 256), args...)
 	}
-	grid := cuda.Grid{X: min(s.blocks(1024), ceilDiv(s.tokens, batch)), Y: s.slabs(), Threads: 32 * s.warps, Shared: s.bytes}
+	grid := cuda.Grid{X: min(s.blocks(1024, 768), ceilDiv(s.tokens, batch)), Y: s.slabs(), Threads: 32 * s.warps, Shared: s.bytes}
 	return c.launch("write_"+s.arithmetic, grid, append(args, cuda.Int(s.slab), cuda.Int(batch))...)
 }
 
@@ -59,7 +62,10 @@ func (k writeGrad) launch(c *deviceCall) error {
 		return err
 	}
 	g, y := arrays[0], arrays[1]
-	s := c.stream(c.op.in[0], c.op.in[1], dy.Type, dy, g, y, keys)
+	s, err := c.stream(c.op.in[0], c.op.in[1], dy.Type, dy, g, y, keys)
+	if err != nil {
+		return err
+	}
 	to, accumulate, err := c.companionOut(0)
 	if err != nil {
 		return err
@@ -76,7 +82,7 @@ func (k writeGrad) launch(c *deviceCall) error {
 
 // writeGrad computes dy_t = keys G_t and dkeys (+)= sum over tokens of y_t G_t^T.
 func (c *deviceCall) writeGrad(dy cuda.Array, dkeys deviceSum, g, keys, y cuda.Array, s deviceStream) (err error) {
-	dkeys.blocks = s.sumBlocks()
+	dkeys.blocks = s.sumBlocks(512, 512)
 	if dkeys.partial, err = c.scratch(cuda.F32, dkeys.blocks*dkeys.to.N); err != nil {
 		return err
 	}

@@ -108,5 +108,5 @@ func (c *call) preparePyTorch(ctx context.Context, b *bench) error {
 		}
 	}
 	b.torch = &pytorch{python: string(c.python), script: c.script}
-	return b.torch.check(ctx)
+	return b.torch.check(ctx, b.target)
 }

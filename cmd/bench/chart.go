@@ -11,8 +11,8 @@ import (
 // speedChart draws each model's speed in GFLOPS of its own matrix products, which makes
 // sizes comparable, beside PyTorch's where that was measured.
 func speedChart(r *report) bars.Chart {
-	c := bars.Chart{Title: "Training speed, float32, full steps", Format: "%.0f",
-		Axis: fmt.Sprintf("GFLOPS of matrix products (peak %.0f, %d threads)", r.Machine.PeakGFLOPS, r.Machine.Threads)}
+	c := bars.Chart{Title: "Training speed, " + r.Machine.precision() + ", full steps", Format: "%.0f",
+		Axis: fmt.Sprintf("GFLOPS of matrix products (peak %.0f, %s)", r.Machine.PeakGFLOPS, r.Machine.name())}
 	if len(r.PyTorch) == 0 {
 		for _, m := range r.Models {
 			c.Rows = append(c.Rows, bars.Row{Name: m.Name, Values: []float64{m.GFLOPS}})

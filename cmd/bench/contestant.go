@@ -11,6 +11,9 @@ type contestant interface {
 	// step makes a full training step: forward, backward, clipping, AdamW. It returns the
 	// loss before the update.
 	step() (float64, error)
+	// peak is the most memory that it has taken, in bytes: of the computer, or of a GPU. 0: the
+	// system does not tell.
+	peak() (int, error)
 	// facts describes it.
 	facts() facts
 	close()
@@ -41,10 +44,10 @@ const (
 )
 
 // newContestant makes the implementation of that name.
-func newContestant(name string, w workload, threads int) (contestant, error) {
+func newContestant(name string, w workload, on target) (contestant, error) {
 	switch name {
 	case ours:
-		return newOurs(w, threads)
+		return newOurs(w, on)
 	case stock:
 		return newStock(w)
 	}

@@ -37,7 +37,8 @@ func TestProductsAreTheirShapes(t *testing.T) {
 }
 
 func TestGemms(t *testing.T) {
-	m := newMachine(1)
+	m, err := newMachine(target{Threads: 1}, 0)
+	require.NoError(t, err)
 	defer m.close()
 	results, err := gemms(context.Background(), m, 1, []gemmShape{{M: 64, K: 32, N: 48}, {M: 8, K: 300, N: 4, TA: true}}, nil)
 	require.NoError(t, err)

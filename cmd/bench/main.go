@@ -12,6 +12,7 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/graph"
 )
 
 func main() {
@@ -34,11 +35,13 @@ func command() cli.Command {
 			"go run ./cmd/bench -threads-scaling -models rmt-46m",
 			"go run ./cmd/bench -zoo -shapes byte   # residual designs against the plain transformer",
 			"go run ./cmd/bench -zoo -out docs/zoo.json",
+			"go run -tags cuda ./cmd/bench -device cuda -precision bf16 -models rmt-134m,transformer-162m -batch 16 -pytorch=python3",
 		},
 		Notes: []string{
 			"Each model trains in a process of its own on random tokens: full steps with clipping and AdamW, the median after a",
 			"warm-up. Those that are compared take turns, so that a slow minute of the machine is a slow minute for all.",
-			"The machine's peak is that of our matrix product, measured between the turns. Nothing else should run meanwhile.",
+			"The machine's peak is that of our matrix product, measured between the turns, a GPU's that of its data sheet.",
+			"Nothing else should run meanwhile.",
 		},
 		Flags: c.flags,
 		Run:   c.run,
@@ -50,6 +53,8 @@ type call struct {
 	models, shapes, script, modes, svg, out string
 	steps, rounds, threads                  int
 	batch, seq                              int
+	device, precision                       string
+	peak                                    float64 // TFLOPS
 	json, stock, scaling, products, zoo     bool
 	python                                  interpreter
 	set                                     *flag.FlagSet
@@ -70,6 +75,9 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.IntVar(&c.steps, "steps", 5, "time `N` steps in a turn; with -zoo by default 1 at 162m")
 	flags.IntVar(&c.rounds, "rounds", 3, "give each `N` turns")
 	flags.IntVar(&c.threads, "threads", 0, "compute with `N` workers; 0: all cores")
+	flags.StringVar(&c.device, "device", string(graph.CPU), "train on `D`: cpu or cuda, PyTorch too")
+	flags.StringVar(&c.precision, "precision", "", "on cuda: compute in `P`: fp32, tf32 or bf16 (PyTorch: autocast); default tf32")
+	flags.Float64Var(&c.peak, "peak", 0, "on cuda: the GPU's peak is `TFLOPS`; 0: that of the data sheet, known of H100, H200 and A100")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object")
 	flags.Var(&c.python, "pytorch", "compare with PyTorch, run by python3 or by PYTHON as in -pytorch=PYTHON")
 	flags.StringVar(&c.modes, "pytorch-modes", eager+","+compiled, "run PyTorch in these `MODES`")
@@ -114,12 +122,20 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 			return cli.Usage(err)
 		}
 	}
-	b := &bench{schedule: schedule{rounds: c.rounds, steps: c.steps, warmUp: warmUpSteps}, out: out}
+	on, err := c.target()
+	if err != nil {
+		return cli.Usage(err)
+	}
+	cli.WarnDevice(out, on.Device)
+	b := &bench{target: on, schedule: schedule{rounds: c.rounds, steps: c.steps, warmUp: warmUpSteps}, out: out}
 	if err := c.preparePyTorch(ctx, b); err != nil {
 		return cli.Usage(err)
 	}
-	b.machine = newMachine(c.threads)
+	if b.machine, err = newMachine(on, c.peak); err != nil {
+		return cli.Usage(err)
+	}
 	defer b.machine.close()
+	b.target.Threads = b.machine.Threads
 	r := &report{Machine: b.machine}
 	if err := c.measure(ctx, b, chosen, groups, r); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 // bench measures what the flags ask for.
 type bench struct {
 	schedule schedule
+	target   target // threads included
 	machine  *machine
 	torch    *pytorch // nil: not asked for
 	modes    []string // of PyTorch
@@ -50,9 +51,9 @@ func (b *bench) turns(ctx context.Context, what string, processes ...*process) e
 }
 
 // own starts an implementation of this program.
-func (b *bench) own(ctx context.Context, implementation string, w workload, threads int) func() (*process, error) {
+func (b *bench) own(ctx context.Context, implementation string, w workload, on target) func() (*process, error) {
 	return func() (*process, error) {
-		return startOwn(ctx, order{Implementation: implementation, Workload: w, Threads: threads, WarmUp: b.schedule.warmUp})
+		return startOwn(ctx, order{Implementation: implementation, Workload: w, Target: on, WarmUp: b.schedule.warmUp})
 	}
 }
 
@@ -63,7 +64,7 @@ func (b *bench) models(ctx context.Context, chosen []workload) ([]modelResult, e
 		var starts []func() (*process, error)
 		var names []string
 		for _, w := range group {
-			starts = append(starts, b.own(ctx, ours, w, b.machine.Threads))
+			starts = append(starts, b.own(ctx, ours, w, b.target))
 			names = append(names, w.Name)
 		}
 		err := b.compare(ctx, strings.Join(names, " and "), starts, func(processes []*process) error {
@@ -77,7 +78,7 @@ func (b *bench) models(ctx context.Context, chosen []workload) ([]modelResult, e
 		}
 	}
 	for i := range results {
-		results[i].Share = results[i].GFLOPS / b.machine.PeakGFLOPS
+		results[i].Share = b.machine.share(results[i].GFLOPS)
 	}
 	return results, nil
 }
@@ -104,10 +105,10 @@ func groups(chosen []workload) [][]workload {
 func (b *bench) pytorch(ctx context.Context, chosen []workload) ([]pytorchResult, error) {
 	var results []pytorchResult
 	for _, w := range chosen {
-		starts := []func() (*process, error){b.own(ctx, ours, w, b.machine.Threads)}
+		starts := []func() (*process, error){b.own(ctx, ours, w, b.target)}
 		for _, mode := range b.modes {
 			starts = append(starts, func() (*process, error) {
-				return b.torch.startModel(ctx, w, mode, b.machine.Threads, b.schedule.warmUp)
+				return b.torch.startModel(ctx, w, mode, b.target, b.schedule.warmUp)
 			})
 		}
 		err := b.compare(ctx, w.Name+" beside PyTorch", starts, func(p []*process) error {
@@ -125,9 +126,9 @@ func (b *bench) pytorch(ctx context.Context, chosen []workload) ([]pytorchResult
 // scaling compares one thread with all.
 func (b *bench) scaling(ctx context.Context, chosen []workload) ([]scalingResult, error) {
 	var results []scalingResult
-	threads := b.machine.Threads
+	threads, single := b.target.Threads, target{Threads: 1}
 	for _, w := range chosen {
-		starts := []func() (*process, error){b.own(ctx, ours, w, 1), b.own(ctx, ours, w, threads)}
+		starts := []func() (*process, error){b.own(ctx, ours, w, single), b.own(ctx, ours, w, b.target)}
 		err := b.compare(ctx, w.Name+" by threads", starts, func(p []*process) error {
 			results = append(results, newScalingResult(w, threads, p[0], p[1]))
 			return nil
@@ -143,7 +144,7 @@ func (b *bench) scaling(ctx context.Context, chosen []workload) ([]scalingResult
 func (b *bench) stock(ctx context.Context, chosen []workload) ([]stockResult, error) {
 	var results []stockResult
 	for _, w := range chosen {
-		starts := []func() (*process, error){b.own(ctx, ours, w, b.machine.Threads), b.own(ctx, stock, w, b.machine.Threads)}
+		starts := []func() (*process, error){b.own(ctx, ours, w, b.target), b.own(ctx, stock, w, b.target)}
 		err := b.compare(ctx, w.Name+" beside stock Gorgonia", starts, func(p []*process) error {
 			r, err := newStockResult(w, p[0], p[1])
 			results = append(results, r)

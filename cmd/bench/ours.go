@@ -1,6 +1,7 @@
 package main
 
 import (
+	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
@@ -10,42 +11,67 @@ import (
 
 // oursRun is a training program of this project.
 type oursRun struct {
-	program  *graph.Program
-	optimize *optim.Optimizer
-	steps    uint64
+	program   *graph.Program
+	optimize  *optim.Optimizer
+	steps     uint64
+	predicted int        // bytes by the program's own plan
+	gpu       *gpuMemory // nil on the CPU
 }
 
-func newOurs(w workload, threads int) (*oursRun, error) {
-	return newOursOn(graph.NewStore(tensor.Float32, 1), w, threads, optim.Clip(clipNorm),
+func newOurs(w workload, on target) (*oursRun, error) {
+	return newOursOn(graph.NewStore(tensor.Float32, 1), w, on, optim.Clip(clipNorm),
 		optim.Adam(beta1, beta2, adamEps), optim.Rate(learningRate, optim.Constant{}), optim.Decay(weightDecay, optim.Coupled, nil))
 }
 
 // newOursOn trains a store's parameters.
-func newOursOn(store *graph.Store, w workload, threads int, parts ...optim.Part) (*oursRun, error) {
-	program, err := graph.Compile(graph.ProgramOptions{Gradients: true, Options: graph.Options{Store: store, Threads: threads, Training: true}},
-		func(b *graph.Builder) (graph.Roots, error) {
-			m, err := models.On(b, w.Config)
-			if err != nil {
-				return graph.Roots{}, err
-			}
-			features := m.Forward(b.Input("tokens", tensor.Int32, w.Batch, w.Config.Seq))
-			return graph.Roots{Loss: m.Loss(features, b.Input("targets", tensor.Int32, w.Batch, w.Config.Seq))}, m.Err()
-		})
-	if err != nil {
+func newOursOn(store *graph.Store, w workload, on target, parts ...optim.Part) (o *oursRun, err error) {
+	o = &oursRun{}
+	defer func() {
+		if err != nil {
+			o.close()
+		}
+	}()
+	if on.onGPU() {
+		if o.gpu, err = openGPU(store, on); err != nil {
+			return nil, err
+		}
+	}
+	options := graph.ProgramOptions{Gradients: true, Options: on.options(store)}
+	if o.program, err = graph.Compile(options, w.build); err != nil {
 		return nil, err
 	}
-	o := &oursRun{program: program}
+	if o.predicted, err = o.plan(options, w); err != nil {
+		return nil, err
+	}
 	tokens, targets := randomBatch(w)
-	copy(program.Ints("tokens"), tokens)
-	copy(program.Ints("targets"), targets)
-	if o.optimize, err = optim.New(store, threads, parts...); err != nil {
-		program.Close()
-		return nil, err
-	}
-	return o, nil
+	copy(o.program.Ints("tokens"), tokens)
+	copy(o.program.Ints("targets"), targets)
+	o.optimize, err = optim.New(store, on.Threads, parts...)
+	return o, err
 }
 
-// step also profiles the first one, which belongs to the warm-up, for its traffic.
+// build makes a workload's training graph.
+func (w workload) build(b *graph.Builder) (graph.Roots, error) {
+	m, err := models.On(b, w.Config)
+	if err != nil {
+		return graph.Roots{}, err
+	}
+	features := m.Forward(b.Input("tokens", tensor.Int32, w.Batch, w.Config.Seq))
+	return graph.Roots{Loss: m.Loss(features, b.Input("targets", tensor.Int32, w.Batch, w.Config.Seq))}, m.Err()
+}
+
+// plan is what the program is going to take by its own account.
+func (o *oursRun) plan(options graph.ProgramOptions, w workload) (int, error) {
+	if o.gpu == nil {
+		m := o.program.Memory()
+		return m.Arena + m.Parameters, nil
+	}
+	m, err := graph.PredictDeviceMemory(options, w.build)
+	return m.Total(), err
+}
+
+// step also profiles the first one, which belongs to the warm-up, for its traffic. It
+// reads the loss at the end, and so waits for all that a GPU has been given to do.
 func (o *oursRun) step() (float64, error) {
 	if err := o.program.Run(graph.RunOptions{Step: o.steps, Profile: o.steps == 0}); err != nil {
 		return 0, err
@@ -57,9 +83,15 @@ func (o *oursRun) step() (float64, error) {
 	return graph.Scalar(o.program.Roots().Loss)
 }
 
+func (o *oursRun) peak() (int, error) {
+	if o.gpu != nil {
+		return o.gpu.taken()
+	}
+	return peakBytes(), nil
+}
+
 func (o *oursRun) facts() facts {
-	m := o.program.Memory()
-	return facts{Parameters: o.program.Store().Size(), Predicted: m.Arena + m.Parameters, Traffic: o.traffic()}
+	return facts{Parameters: o.program.Store().Size(), Predicted: o.predicted, Traffic: o.traffic()}
 }
 
 // traffic sums the bytes of the step that was profiled, the first.
@@ -72,6 +104,41 @@ func (o *oursRun) traffic() int {
 }
 
 func (o *oursRun) close() {
-	o.optimize.Close()
-	o.program.Close()
+	if o.optimize != nil {
+		o.optimize.Close()
+	}
+	if o.program != nil {
+		o.program.Close()
+	}
+	if o.gpu != nil {
+		_ = o.gpu.store.Close()
+	}
+}
+
+// gpuMemory watches what a program takes of its GPU.
+type gpuMemory struct {
+	store *graph.Store
+	free  int64 // before the program was made, the driver's context open
+	used  int
+}
+
+// openGPU opens a store's GPU.
+func openGPU(store *graph.Store, on target) (*gpuMemory, error) {
+	if b := graph.On(gorgonia.NewGraph(), on.options(store)); b.Err() != nil {
+		return nil, b.Err()
+	}
+	free, _, err := store.DeviceMemory()
+	return &gpuMemory{store: store, free: free}, err
+}
+
+// taken is what the GPU has had less of free memory since it was opened, when it is first
+// asked: after the warm-up, when whatever else is compared has yet to start. Later steps
+// take nothing more.
+func (g *gpuMemory) taken() (int, error) {
+	if g.used > 0 {
+		return g.used, nil
+	}
+	free, _, err := g.store.DeviceMemory()
+	g.used = int(g.free - free)
+	return g.used, err
 }

@@ -15,7 +15,7 @@ func TestStepFLOPsAreThoseOfTheProfile(t *testing.T) {
 	for _, name := range []string{"byte-rmt", "byte-transformer"} {
 		chosen, err := (&call{models: name, steps: 1, rounds: 1, batch: 2, seq: 8}).workloads()
 		require.NoError(t, err)
-		o, err := newOurs(chosen[0], 1)
+		o, err := newOurs(chosen[0], target{Threads: 1})
 		require.NoError(t, err)
 		defer o.close()
 		require.NoError(t, o.program.Run(graph.RunOptions{Profile: true}))
@@ -31,7 +31,7 @@ func TestStepFLOPsAreThoseOfTheProfile(t *testing.T) {
 func TestOursLearns(t *testing.T) {
 	chosen, err := (&call{models: "byte-rmt", steps: 1, rounds: 1, batch: 1, seq: 8}).workloads()
 	require.NoError(t, err)
-	o, err := newOurs(chosen[0], 1)
+	o, err := newOurs(chosen[0], target{Threads: 1})
 	require.NoError(t, err)
 	defer o.close()
 	first, err := o.step()

@@ -21,13 +21,17 @@ const (
 type pytorch struct{ python, script string }
 
 // check tells early what is missing.
-func (p pytorch) check(ctx context.Context) error {
+func (p pytorch) check(ctx context.Context, on target) error {
 	if _, err := os.Stat(p.script); err != nil {
 		return errors.Errorf("-script: want the PyTorch script, got %q, which cannot be read: run from the repository's folder", p.script)
 	}
-	out, err := exec.CommandContext(ctx, p.python, "-c", "import torch").CombinedOutput()
+	test, what := "import torch", "torch"
+	if on.onGPU() {
+		test, what = "import torch; torch.zeros(1, device='cuda')", "torch that finds the GPU"
+	}
+	out, err := exec.CommandContext(ctx, p.python, "-c", test).CombinedOutput()
 	if err != nil {
-		return errors.Errorf("-pytorch: want a Python with torch, got %q (%v %s): benchmarks/README.md says how to install one", p.python, err, lastLine(out))
+		return errors.Errorf("-pytorch: want a Python with %s, got %q (%v %s): benchmarks/README.md says how to install one", what, p.python, err, lastLine(out))
 	}
 	return nil
 }
@@ -39,8 +43,11 @@ func lastLine(out []byte) string {
 }
 
 // startModel starts the script on a workload.
-func (p pytorch) startModel(ctx context.Context, w workload, mode string, threads, warmUp int) (*process, error) {
-	args := append(modelArguments(w), "--serve", "--threads", fmt.Sprint(threads), "--warm-up", fmt.Sprint(warmUp))
+func (p pytorch) startModel(ctx context.Context, w workload, mode string, on target, warmUp int) (*process, error) {
+	args := append(modelArguments(w), "--serve", "--threads", fmt.Sprint(on.Threads), "--warm-up", fmt.Sprint(warmUp))
+	if on.onGPU() {
+		args = append(args, "--device", string(on.Device), "--precision", string(on.Precision))
+	}
 	if mode == compiled {
 		args = append(args, "--compile")
 	}

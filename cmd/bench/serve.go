@@ -28,7 +28,7 @@ const childVariable = "RESIDUA_BENCH_CHILD"
 type order struct {
 	Implementation string   `json:"implementation"`
 	Workload       workload `json:"workload"`
-	Threads        int      `json:"threads"`
+	Target         target   `json:"target"`
 	WarmUp         int      `json:"warm_up"` // steps that are not timed
 }
 
@@ -56,7 +56,7 @@ func obey(text string, in io.Reader, answers *json.Encoder) error {
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return errors.Wrapf(err, "%s: want an order as JSON", childVariable)
 	}
-	c, err := newContestant(o.Implementation, o.Workload, o.Threads)
+	c, err := newContestant(o.Implementation, o.Workload, o.Target)
 	if err != nil {
 		return err
 	}
@@ -96,6 +96,7 @@ func timed(c contestant, n int) (reply, error) {
 		r.Seconds = append(r.Seconds, time.Since(begin).Seconds())
 		r.Loss = loss
 	}
-	r.Peak = peakBytes()
-	return r, nil
+	var err error
+	r.Peak, err = c.peak()
+	return r, err
 }

@@ -37,7 +37,7 @@ func TestStockIsTheSameModel(t *testing.T) {
 	theirs, err := newStockOn(store, w)
 	require.NoError(t, err)
 	defer theirs.close()
-	mine, err := newOursOn(store, w, 2, optim.Adam(beta1, beta2, adamEps), optim.Rate(learningRate, optim.Constant{}))
+	mine, err := newOursOn(store, w, target{Threads: 2}, optim.Adam(beta1, beta2, adamEps), optim.Rate(learningRate, optim.Constant{}))
 	require.NoError(t, err)
 	defer mine.close()
 	assert.Equal(t, mine.facts().Parameters, theirs.facts().Parameters)

@@ -60,6 +60,8 @@ func (s *stockRun) step() (float64, error) {
 	return float64(loss), errors.Wrap(s.solver.Step(gorgonia.NodesToValueGrads(s.graph.params)), "stock solver")
 }
 
+func (s *stockRun) peak() (int, error) { return peakBytes(), nil }
+
 func (s *stockRun) facts() facts {
 	n := 0
 	for _, p := range s.graph.params {

@@ -10,15 +10,25 @@ import (
 // String is the report for reading.
 func (r *report) String() string {
 	var text strings.Builder
-	m := r.Machine
-	fmt.Fprintf(&text, "machine: %d threads, %.0f GFLOPS (float32, our product of %d^3), copy %.1f GB/s (read and written)\n",
-		m.Threads, m.PeakGFLOPS, peakSide, m.CopyGBs)
-	for _, section := range []string{modelTable(r.Models), sizeTable(r.Sizes), pytorchTable(r.PyTorch), scalingTable(r.Scaling), stockTable(r.Stock), gemmTable(r.Gemm), zooTable(r.Zoo)} {
+	text.WriteString(r.Machine.String())
+	for _, section := range []string{modelTable(r.Models), sizeTable(r.Sizes), pytorchTable(r.PyTorch, r.Machine), scalingTable(r.Scaling), stockTable(r.Stock), gemmTable(r.Gemm), zooTable(r.Zoo)} {
 		if section != "" {
 			text.WriteString("\n" + section)
 		}
 	}
 	return text.String()
+}
+
+// String is the report's first line.
+func (m *machine) String() string {
+	switch {
+	case m.GPU == "":
+		return fmt.Sprintf("machine: %d threads, %.0f GFLOPS (float32, our product of %d^3), copy %.1f GB/s (read and written)\n",
+			m.Threads, m.PeakGFLOPS, peakSide, m.CopyGBs)
+	case m.PeakGFLOPS == 0:
+		return fmt.Sprintf("machine: %s, %s, peak unknown: -peak TFLOPS names it\n", m.GPU, m.Precision)
+	}
+	return fmt.Sprintf("machine: %s, %s, peak %.1f TFLOPS (data sheet, without sparsity)\n", m.GPU, m.Precision, m.PeakGFLOPS/1e3)
 }
 
 func modelTable(results []modelResult) string {
@@ -46,23 +56,42 @@ func sizeTable(results []sizeResult) string {
 	return t.String()
 }
 
-func pytorchTable(results []pytorchResult) string {
+func pytorchTable(results []pytorchResult, m *machine) string {
 	if len(results) == 0 {
 		return ""
 	}
-	t := cli.Table{Align: "llrrrrr"}
-	t.Row(results[0].Version, "", "tokens/s", "ms a step", "ours is", "peak MB", "our memory")
+	t := cli.Table{Align: "llrrrrrr"}
+	row := func(timed timing, cells ...string) {
+		if m.GPU != "" {
+			cells = append(cells, percent(m.share(timed.GFLOPS)))
+		}
+		t.Row(cells...)
+	}
+	header := []string{results[0].Version, "", "tokens/s", "ms a step", "ours is", "peak MB", "our memory"}
+	if m.GPU != "" {
+		header = append(header, "of peak")
+	}
+	t.Row(header...)
 	for _, r := range results {
-		t.Row(r.Name, ours, fmt.Sprintf("%.0f", r.Ours.TokensPS), milliseconds(r.Ours), "", megabytes(r.Ours.PeakBytes))
+		row(r.Ours, r.Name, ours, fmt.Sprintf("%.0f", r.Ours.TokensPS), milliseconds(r.Ours), "", megabytes(r.Ours.PeakBytes), "")
 		for _, rival := range r.Rivals {
 			memory := ""
 			if r.Ours.PeakBytes > 0 && rival.PeakBytes > 0 {
 				memory = fmt.Sprintf("%.2fx", rival.Memory)
 			}
-			t.Row("", rival.Mode, fmt.Sprintf("%.0f", rival.TokensPS), milliseconds(rival.timing), fmt.Sprintf("%.2fx", rival.Speedup), megabytes(rival.PeakBytes), memory)
+			row(rival.timing, "", rival.Mode, fmt.Sprintf("%.0f", rival.TokensPS), milliseconds(rival.timing), fmt.Sprintf("%.2fx", rival.Speedup), megabytes(rival.PeakBytes), memory)
 		}
 	}
-	return t.String() + fmt.Sprintf("our memory: the peak beyond %d bytes a parameter (weight, gradient, moments) over theirs; PyTorch's step does not clip, ours does\n", optimizerBytes)
+	return t.String() + pytorchLegend(m)
+}
+
+// pytorchLegend explains the table.
+func pytorchLegend(m *machine) string {
+	legend := fmt.Sprintf("our memory: the peak beyond %d bytes a parameter (weight, gradient, moments) over theirs; PyTorch's step does not clip, ours does\n", optimizerBytes)
+	if m.GPU != "" {
+		legend += "peak MB: ours, what the program has taken of the GPU, kernels and cuBLAS included; PyTorch's, max_memory_allocated of its steps\n"
+	}
+	return legend
 }
 
 func scalingTable(results []scalingResult) string {
@@ -117,7 +146,13 @@ func milliseconds(t timing) string {
 	return fmt.Sprintf("%.0f", 1e3*t.StepSeconds)
 }
 
-func percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }
+// percent writes a share of the peak, "-" where that is unknown.
+func percent(share float64) string {
+	if share == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f%%", 100*share)
+}
 
 // megabytes writes millions of bytes, "-" where the system does not tell.
 func megabytes(bytes int) string {

@@ -89,7 +89,7 @@ func TestZooChoice(t *testing.T) {
 func TestZooCountsWhatRuns(t *testing.T) {
 	g := groupsOf(t, "-shapes", "byte", "-batch", "2", "-seq", "8")[0]
 	for _, w := range append([]workload{g.base}, g.others...) {
-		o, err := newOurs(w, 1)
+		o, err := newOurs(w, target{Threads: 1})
 		require.NoError(t, err, w.Name)
 		_, err = o.step()
 		require.NoError(t, err, w.Name)

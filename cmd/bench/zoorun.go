@@ -54,7 +54,7 @@ func (b *bench) zooGroup(ctx context.Context, g zooGroup) ([]zooResult, error) {
 	turns := *b
 	turns.schedule.steps = g.shape.steps
 	b.out.Note(fmt.Sprintf("%s at %s: starting and warming up", g.base.Name, g.shape.name))
-	base, err := b.own(ctx, ours, g.base, b.machine.Threads)()
+	base, err := b.own(ctx, ours, g.base, b.target)()
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (b *bench) zooGroup(ctx context.Context, g zooGroup) ([]zooResult, error) {
 // hands the new one to use before it ends it.
 func (b *bench) besides(ctx context.Context, what string, running *process, w workload, use func(*process)) error {
 	b.out.Note(what + ": starting and warming up")
-	p, err := b.own(ctx, ours, w, b.machine.Threads)()
+	p, err := b.own(ctx, ours, w, b.target)()
 	if err != nil {
 		return err
 	}

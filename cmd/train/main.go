@@ -64,6 +64,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if c.out != "" {
 		run.Out = c.out
 	}
+	cli.WarnDevice(out, graph.Device(run.Device.Kind))
 	report := c.reporter(run, out)
 	t, err := trainer.Open(ctx, run, trainer.Options{Resume: trainer.Resume(c.resume), Report: report, Profile: c.profile})
 	if err != nil {

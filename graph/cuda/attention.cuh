@@ -189,7 +189,7 @@ struct Sight {
 
   // The warp's rows are those of the queries i0 .. i0 + 16 M - 1 of seq.
   DEVICE Sight(const Mask &mask, int i0, int seq) {
-    int lowest = 0x7fffffff, highest = 0;
+    int lowest = 0x7fffffff, highest = 0;  // of the queries before seq
 #pragma unroll
     for (int m = 0; m < M; m++) {
 #pragma unroll
@@ -202,11 +202,8 @@ struct Sight {
       }
     }
     warp_next = mask.past + i0, warp_last = warp_next + 16 * M - 1;
-    warp_first = lowest, warp_latest = highest;
-    if (mask.starts != nullptr) {
-      warp_first = warp_min(lowest);
-      warp_latest = -warp_min(-highest);
-    }
+    warp_first = mask.starts == nullptr ? 0 : warp_min(lowest);
+    warp_latest = mask.starts == nullptr ? 0 : -warp_min(-highest);
   }
 
   // sees tells whether any of the warp's queries may see one of the keys j0 .. j0 + keys - 1.

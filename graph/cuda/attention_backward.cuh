@@ -9,7 +9,7 @@
 #pragma once
 #include "attention_products.cuh"
 
-// Heads is what both kernels are given: one launch's tensors and sizes.
+// Backward is what both kernels are given: one launch's tensors and sizes.
 template <typename A>
 struct Backward {
   A *dqkv;             // [batch * seq, 3, heads, dim]
@@ -145,7 +145,7 @@ DEVICE void attention_backward_keys(const Backward<A> &b) {
 
 // ---- dq ----
 
-// Slope is lse and delta of a lane's rows of queries.
+// RowStatistics are lse and delta of a lane's rows of queries.
 template <int M>
 struct RowStatistics {
   float lse[M][2], delta[M][2];
@@ -173,34 +173,36 @@ struct RowStatistics {
   }
 };
 
-// add_queries adds a tile of keys' part, from key j on, to dq of a warp's 16 M queries. q and dout are the warp's rows.
-template <typename P, int D, int KEYS, int M, typename A>
-DEVICE void add_queries(float (&dq)[M][D / 8][4], const A *q, const A *dout, const A *k, const A *v,
-                        const RowStatistics<M> &statistics, const Mask &mask, const Sight<M> &sight, int j) {
+// add_queries adds a tile of keys' part, from key j on, to dq of a warp's 16 M queries. q and dout are the warp's rows; dq its
+// columns from `column` on.
+template <typename P, int D, int KEYS, int M, int N, typename A>
+DEVICE void add_queries(float (&dq)[M][N][4], const A *q, const A *dout, const A *k, const A *v, const RowStatistics<M> &statistics,
+                        const Mask &mask, const Sight<M> &sight, int j, int column) {
   if (!sight.sees(j, KEYS)) return;
   float p[M][KEYS / 8][4], g[M][KEYS / 8][4];  // [queries, keys]
   P::template multiply<D>(p, q, k);
   logits(p, mask, sight, j);
   P::template multiply<D>(g, dout, v);
   statistics.weigh(p, g);
-  P::template add_product<D>(dq, p, k);
+  P::template add_product<D>(dq, p, k + column);
 }
 
-// attention_backward_queries computes dq of 64 M queries of a pair over tiles of KEYS keys. The grid is that of
-// attention_forward.
-template <typename P, int D, int M, int KEYS, int STAGES, typename A>
+// attention_backward_queries computes dq of 64 M / GROUPS queries of a pair over tiles of KEYS keys; GROUPS warps share queries as
+// they share keys above. The grid is that of attention_forward.
+template <typename P, int D, int M, int GROUPS, int KEYS, int STAGES, typename A>
 DEVICE void attention_backward_queries(const Backward<A> &b) {
-  constexpr int queries = 64 * M, stride = stride_of<A, D>, v = KEYS * stride, staged = D + 8;
+  constexpr int queries = 64 * M / GROUPS, stride = stride_of<A, D>, v = KEYS * stride, staged = D + 8, columns = D / GROUPS;
   DYNAMIC_SHARED(A, q_tile);  // q [queries, D], do [queries, D], STAGES times k [KEYS, D], v [KEYS, D]
   A *do_tile = q_tile + queries * stride, *tiles = do_tile + queries * stride;
   int pair = blockIdx.x, begin = (gridDim.y - 1 - blockIdx.y) * queries, end = min(begin + queries, b.seq), buffer = 0;
-  int own = threadIdx.x / 32 * 16 * M, row = own * stride;  // the warp's first row, and where it is
+  int own = threadIdx.x / 32 / GROUPS * 16 * M, row = own * stride;  // the warp's first row, and where it is
+  int column = threadIdx.x / 32 % GROUPS * columns;
   Mask mask = mask_of(b.scale, b.slopes, b.starts, pair, b.seq, b.heads, 0);
   Sight<M> sight(mask, begin + own, b.seq);
   RowStatistics<M> statistics(b, pair, begin + own);
   load_turned<queries, D>(q_tile, b.rows(0, pair), begin, b.seq, b.angles);
   load_rows<queries, D>(do_tile, b.out_gradients(pair), begin, b.seq);
-  float dq[M][D / 8][4];  // [queries, D]
+  float dq[M][columns / 8][4];  // [queries, columns]
   clear(dq);
   int first = block_first(sight);
   for (int j = first - KEYS; j < end; j += KEYS) {  // the first turn only loads
@@ -209,7 +211,7 @@ DEVICE void attention_backward_queries(const Backward<A> &b) {
       __syncthreads();
     }
     if (STAGES == 1 && j >= first) {
-      add_queries<P, D, KEYS>(dq, q_tile + row, do_tile + row, tiles, tiles + v, statistics, mask, sight, j);
+      add_queries<P, D, KEYS>(dq, q_tile + row, do_tile + row, tiles, tiles + v, statistics, mask, sight, j, column);
       __syncthreads();
     }
     A *next = STAGES == 1 ? tiles : tiles + buffer * 2 * v;
@@ -221,12 +223,12 @@ DEVICE void attention_backward_queries(const Backward<A> &b) {
     buffer = 1 - buffer;
     if (STAGES == 2 && j >= first) {
       const A *k = tiles + buffer * 2 * v;
-      add_queries<P, D, KEYS>(dq, q_tile + row, do_tile + row, k, k + v, statistics, mask, sight, j);
+      add_queries<P, D, KEYS>(dq, q_tile + row, do_tile + row, k, k + v, statistics, mask, sight, j, column);
     }
   }
   float *rows = reinterpret_cast<float *>(q_tile);  // [queries, D + 8], over q and do
   __syncthreads();
-  stage<staged>(rows + own * staged, dq, b.scale);
+  stage<staged>(rows + own * staged + column, dq, b.scale);
   __syncthreads();
   store_rows<queries, D, staged>(b.gradients(0, pair), rows, begin, end, b.angles);
 }
@@ -242,7 +244,7 @@ DEVICE void attention_backward_queries(const Backward<A> &b) {
   KERNEL(attention_threads) name ATTENTION_BACKWARD_PARAMETERS(P::Number) {                               \
     attention_backward_keys<P, D, M, GROUPS, QUERIES, STAGES>(ATTENTION_BACKWARD_ARGUMENTS(P::Number)); \
   }
-#define ATTENTION_BACKWARD_QUERIES(name, P, D, M, KEYS, STAGES)                                     \
+#define ATTENTION_BACKWARD_QUERIES(name, P, D, M, GROUPS, KEYS, STAGES)                                     \
   KERNEL(attention_threads) name ATTENTION_BACKWARD_PARAMETERS(P::Number) {                       \
-    attention_backward_queries<P, D, M, KEYS, STAGES>(ATTENTION_BACKWARD_ARGUMENTS(P::Number)); \
+    attention_backward_queries<P, D, M, GROUPS, KEYS, STAGES>(ATTENTION_BACKWARD_ARGUMENTS(P::Number)); \
   }

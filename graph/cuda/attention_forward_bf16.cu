@@ -1,5 +1,5 @@
 // The forward pass of attention over bfloat16 on tensor cores, for heads of up to the number in a kernel's name.
-// A block's tiles are those that graph/attention_cuda.go knows of: D, M (64 M queries), keys.
+// A block's tiles are those that graph/attention_tiles_cuda.go knows of: D, M (64 M queries), keys.
 #include "attention_forward.cuh"
 
 ATTENTION_FORWARD(attention_32_bf16, Bf16, 32, 2, 64)

@@ -8,7 +8,6 @@
 #pragma once
 #include "attention.cuh"
 
-// FillZero clears accumulators.
 template <int M, int N>
 DEVICE void clear(float (&x)[M][N][4]) {
 #pragma unroll

@@ -78,21 +78,21 @@ DEVICE void lstm_cell_grad(float *dc, A *di, A *df, A *dg, const float *dcell, c
   put4(dg, at, n, dg4);
 }
 
-#define LSTM(suffix, A)                                                                                             \
-  KERNEL(256)                                                                                                      \
-  lstm_cell_##suffix(float *cell, A *hidden, const float *c, const A *i, const A *f, const A *g, const A *o,       \
-                     i64 n) {                                                                                      \
-    lstm_cell(cell, hidden, c, i, f, g, o, n);                                                                     \
-  }                                                                                                                \
-  KERNEL(256)                                                                                                      \
-  lstm_output_grad_##suffix(float *dcell, A *dgate, const A *dh, const float *cell, const A *o,                    \
-                            const float *addend, i64 n) {                                                          \
-    lstm_output_grad(dcell, dgate, dh, cell, o, addend, n);                                                        \
-  }                                                                                                                \
-  KERNEL(256)                                                                                                      \
-  lstm_cell_grad_##suffix(float *dc, A *di, A *df, A *dg, const float *dcell, const float *c, const A *i,          \
-                          const A *f, const A *g, i64 n) {                                                         \
-    lstm_cell_grad(dc, di, df, dg, dcell, c, i, f, g, n);                                                          \
+#define LSTM(suffix, A)                                                                                                \
+  KERNEL(256)                                                                                                          \
+  lstm_cell_##suffix(float *cell, A *hidden, const float *c, const A *i, const A *f, const A *g, const A *o,           \
+                     i64 n) {                                                                                          \
+    lstm_cell(cell, hidden, c, i, f, g, o, n);                                                                         \
+  }                                                                                                                    \
+  KERNEL(256)                                                                                                          \
+  lstm_output_grad_##suffix(float *dcell, A *dgate, const A *dh, const float *cell, const A *o,                        \
+                            const float *addend, i64 n) {                                                              \
+    lstm_output_grad(dcell, dgate, dh, cell, o, addend, n);                                                            \
+  }                                                                                                                    \
+  KERNEL(256)                                                                                                          \
+  lstm_cell_grad_##suffix(float *dc, A *di, A *df, A *dg, const float *dcell, const float *c, const A *i,              \
+                          const A *f, const A *g, i64 n) {                                                             \
+    lstm_cell_grad(dc, di, df, dg, dcell, c, i, f, g, n);                                                              \
   }
 
 LSTM(f32, float)

@@ -124,17 +124,17 @@ KERNEL(256) mix_begin(float *dc, const float *addend, int accumulate, i64 size) 
   dc[e] = accumulate ? dc[e] + x : x;
 }
 
-#define MIX_COMBINE(name, A)                                                                                        \
-  KERNEL(128)                                                                                                      \
-  name(A *out, const A *addend, const float *w1, const A *x1, int row1, int term1, int terms1, const float *w2,    \
-       const A *x2, int row2, int term2, int terms2, i64 stride, int rows, int d, int accumulate) {                \
-    mix_combine(out, addend, Term<A>{w1, x1, row1, term1, terms1}, Term<A>{w2, x2, row2, term2, terms2}, stride,   \
-                rows, d, accumulate);                                                                              \
+#define MIX_COMBINE(name, A)                                                                                           \
+  KERNEL(128)                                                                                                          \
+  name(A *out, const A *addend, const float *w1, const A *x1, int row1, int term1, int terms1, const float *w2,        \
+       const A *x2, int row2, int term2, int terms2, i64 stride, int rows, int d, int accumulate) {                    \
+    mix_combine(out, addend, Term<A>{w1, x1, row1, term1, terms1}, Term<A>{w2, x2, row2, term2, terms2}, stride,       \
+                rows, d, accumulate);                                                                                  \
   }
-#define MIX_DOTS(name, A)                                                                                          \
-  KERNEL(128)                                                                                                      \
-  name(float *out, const A *x, const A *y, i64 tokens, int n, int m, int d, int columns, i64 stride, int chunk) {  \
-    mix_dots(out, x, y, tokens, n, m, d, columns, stride, chunk);                                                  \
+#define MIX_DOTS(name, A)                                                                                              \
+  KERNEL(128)                                                                                                          \
+  name(float *out, const A *x, const A *y, i64 tokens, int n, int m, int d, int columns, i64 stride, int chunk) {      \
+    mix_dots(out, x, y, tokens, n, m, d, columns, stride, chunk);                                                      \
   }
 
 // A second term of no terms is none.

@@ -108,17 +108,17 @@ DEVICE void mix_write_grad(A *dh, A *dy, float *dc, const A *dout, const A *__re
   if (dc && s.shared) put_block(dc, sums, size);
 }
 
-#define MIX_WRITE(name, N, M, A)                                                                                   \
-  KERNEL(256)                                                                                                      \
-  name(A *out, const A *h, const A *y, const float *c, i64 tokens, int n, int m, int d, int shared) {              \
-    mix_write<N, M>(out, h, y, c, Mix{tokens, n, m, d, shared});                                                   \
+#define MIX_WRITE(name, N, M, A)                                                                                       \
+  KERNEL(256)                                                                                                          \
+  name(A *out, const A *h, const A *y, const float *c, i64 tokens, int n, int m, int d, int shared) {                  \
+    mix_write<N, M>(out, h, y, c, Mix{tokens, n, m, d, shared});                                                       \
   }
-#define MIX_WRITE_GRAD(name, N, M, A)                                                                              \
-  KERNEL(256)                                                                                                      \
-  name(A *dh, A *dy, float *dc, const A *dout, const A *h, const A *y, const float *c, const A *addend,            \
-       const float *addend_c, int accumulate_y, int accumulate_c, i64 tokens, int n, int m, int d, int shared) {   \
-    mix_write_grad<N, M>(dh, dy, dc, dout, h, y, c, addend, addend_c, accumulate_y, accumulate_c,                  \
-                         Mix{tokens, n, m, d, shared});                                                            \
+#define MIX_WRITE_GRAD(name, N, M, A)                                                                                  \
+  KERNEL(256)                                                                                                          \
+  name(A *dh, A *dy, float *dc, const A *dout, const A *h, const A *y, const float *c, const A *addend,                \
+       const float *addend_c, int accumulate_y, int accumulate_c, i64 tokens, int n, int m, int d, int shared) {       \
+    mix_write_grad<N, M>(dh, dy, dc, dout, h, y, c, addend, addend_c, accumulate_y, accumulate_c,                      \
+                         Mix{tokens, n, m, d, shared});                                                                \
   }
 
 // n at most 4, or 8; m at most 2.

@@ -304,7 +304,7 @@ template <typename Y, typename A> DEVICE void combine_one(Y* y, const Terms<A>& 
 
 // combine makes y [tokens, width].
 template <typename Y, typename A> DEVICE void combine(Y* y, const Terms<A>& x, int tokens, int accumulate) {
-    const bool four = x.width % 4 == 0 && (u64)y % 16 == 0 && (u64)x.bias % 16 == 0;
+    const bool four = x.width % 4 == 0 && ((u64)y | (u64)x.rows | (u64)x.bias) % 16 == 0;
     const i64 per = four ? x.width / 4 : x.width, all = (i64)tokens * per;
     for (i64 at = (i64)blockIdx.x * blockDim.x + threadIdx.x; at < all; at += (i64)gridDim.x * blockDim.x) {
         const i64 token = at / per;

@@ -10,9 +10,9 @@
 #include "prelude.cuh"
 
 // How products are computed: in 32-bit floats, or on tensor cores in TF32 or bfloat16.
-struct Fp32 { typedef float type; };
-struct Tf32 { typedef float type; };
-struct Bf16 { typedef bf16 type; };
+struct Fp32 {};
+struct Tf32 {};
+struct Bf16 {};
 
 constexpr int THREADS = 256;
 constexpr int TILE = 128; // rows, and columns, of a block's results

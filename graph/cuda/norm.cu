@@ -92,6 +92,21 @@ struct NormRow {
       }
     return sum;
   }
+
+  // put writes (x - shift - mean) rstd * gain + bias of the pieces that are there; bias may be null.
+  DEVICE void put(A* y, const float* gain, const float* bias, int from, float mean, float rstd) const {
+#pragma unroll
+    for (int i = 0; i < KEPT; i++) {
+      int column = from + first_column + i * span;
+      if (column >= width) break;
+      float g[PIECE], b[PIECE] = {}, out[PIECE];
+      int count = load_piece(g, gain, column, width, vectors);
+      if (bias != nullptr) load_piece(b, bias, column, width, vectors);
+#pragma unroll
+      for (int e = 0; e < PIECE; e++) out[e] = fmaf((v[i][e] - shift - mean) * rstd, g[e], b[e]);
+      store_piece(y, out, column, count, vectors);
+    }
+  }
 };
 
 // norm_forward: y [rows, width], mean and rstd [rows], gain and bias [groups, width]; a null y is not wanted.
@@ -127,24 +142,10 @@ DEVICE void norm_forward(A* y, const A* x, const float* gain, const float* bias,
     rstd[row] = scale;
   }
   if (y == nullptr) return;
-  y += row * width;
   i64 group = row % groups * width;
   for (int from = 0; from < width; from += step) {
     if (width > step) r.fetch(from);
-#pragma unroll
-    for (int i = 0; i < KEPT; i++) {
-      int column = from + r.first_column + i * r.span;
-      if (column >= width) break;
-      float g[PIECE], b[PIECE], out[PIECE];
-      int count = load_piece(g, gain + group, column, width, vectors);
-      if (bias != nullptr) load_piece(b, bias + group, column, width, vectors);
-#pragma unroll
-      for (int e = 0; e < PIECE; e++) {
-        out[e] = (r.v[i][e] - r.shift - centre) * scale * g[e];
-        if (bias != nullptr) out[e] += b[e];
-      }
-      store_piece(y, out, column, count, vectors);
-    }
+    r.put(y + row * width, gain + group, bias == nullptr ? nullptr : bias + group, from, centre, scale);
   }
 }
 

@@ -87,8 +87,8 @@ DEVICE float load_weights(float *tile, const float *w, const float *gain, int at
   return sum;
 }
 
-// row_statistics makes the deviation of this warp's rows and their mean less the pivot, and stores the whole mean and the
-// deviation where `mean` is not null.
+// row_statistics makes the deviation of this warp's rows and their mean less the pivot, and stores both and the pivot where
+// `mean` is not null.
 DEVICE void row_statistics(float *shift, float *scale, float *mean, float *rstd, const RowSums &s, i64 first_row, i64 rows,
                            int width, float eps, int rms) {
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -100,7 +100,8 @@ DEVICE void row_statistics(float *shift, float *scale, float *mean, float *rstd,
     float deviation = 1.0f / sqrtf(variance + eps);
     if (lane != 0) continue;
     shift[r] = centre, scale[r] = deviation;
-    if (mean != nullptr && first_row + r < rows) mean[first_row + r] = s.pivot[i] + centre, rstd[first_row + r] = deviation;
+    i64 row = first_row + r;
+    if (mean != nullptr && row < rows) mean[row] = s.pivot[i], mean[rows + row] = centre, rstd[row] = deviation;
   }
 }
 
@@ -172,8 +173,8 @@ DEVICE void norm_linear(float *z, float *mean, float *rstd, float *s, const A *x
   }
 }
 
-// z [rows, columns] = Norm(x) w from x [rows, width], gain [width] or null and w [width, columns]; it saves mean [rows],
-// rstd [rows] and s [columns].
+// z [rows, columns] = Norm(x) w from x [rows, width], gain [width] or null and w [width, columns]; it saves mean [2, rows],
+// in two terms, so that one far larger than the deviation costs no digits, rstd [rows] and s [columns].
 KERNEL(THREADS) norm_linear_f32(float *z, float *mean, float *rstd, float *s, const float *x, const float *gain, const float *w,
                                 i64 rows, int width, int columns, float eps, int rms) {
   norm_linear(z, mean, rstd, s, x, gain, w, rows, width, columns, eps, rms);
@@ -219,14 +220,14 @@ DEVICE void multiply_turned(float h[4][4], const float *ds, const float *ws, int
   }
 }
 
-// Saved is what a backward pass has of its forward pass: z [rows, columns], mean and rstd [rows], s [columns].
+// Saved is what a backward pass has of its forward pass: z [rows, columns], mean [2, rows], rstd [rows], s [columns].
 struct Saved {
   const float *z, *mean, *rstd, *s;
 };
 
-// RowFactors are what dx takes of a tile's rows: mean, rstd, mean(h) and mean(h * n).
+// RowFactors are what dx takes of a tile's rows: the two terms of mean, rstd, mean(h) and mean(h * n).
 struct RowFactors {
-  float mean[ROWS], rstd[ROWS], mean_h[ROWS], mean_hn[ROWS];
+  float pivot[ROWS], shift[ROWS], rstd[ROWS], mean_h[ROWS], mean_hn[ROWS];
 };
 
 // set_factors is called by all threads, eight a row, which share its dz . s and dz . z.
@@ -246,7 +247,7 @@ DEVICE void set_factors(RowFactors &f, const float *dz, const Saved &saved, i64 
     z += __shfl_xor_sync(0xffffffffu, z, step);
   }
   if (lane != 0 || row >= rows) return;
-  f.mean[r] = rms ? 0.0f : saved.mean[row], f.rstd[r] = saved.rstd[row];
+  f.pivot[r] = rms ? 0.0f : saved.mean[row], f.shift[r] = rms ? 0.0f : saved.mean[rows + row], f.rstd[r] = saved.rstd[row];
   f.mean_h[r] = rms ? 0.0f : s / width, f.mean_hn[r] = z / width;
 }
 
@@ -258,7 +259,7 @@ DEVICE void store_grad_x(A *dx, const A *addend, const A *x, i64 at, const RowFa
   if (addend != nullptr) read4(addend + at, count, more);
 #pragma unroll
   for (int j = 0; j < 4; j++) {
-    float n = (v[j] - f.mean[r]) * f.rstd[r];
+    float n = (v[j] - f.pivot[r] - f.shift[r]) * f.rstd[r];
     v[j] = fmaf(f.rstd[r], h[j] - f.mean_h[r] - n * f.mean_hn[r], more[j]);
   }
   write4(dx + at, count, v);
@@ -315,18 +316,18 @@ KERNEL(THREADS) norm_linear_grad_x_bf16(bf16 *dx, const bf16 *addend, const floa
 
 // load_normalized loads n of a tile of rows and a slice of the width to tile [ROWS, X_STRIDE]; rows from `end` on are zero.
 template <typename A>
-DEVICE void load_normalized(float *tile, const A *x, const float *mean, const float *rstd, i64 first_row, i64 end, int at,
-                            int width, int rms) {
+DEVICE void load_normalized(float *tile, const A *x, const float *mean, const float *rstd, i64 first_row, i64 end, i64 rows,
+                            int at, int width, int rms) {
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32, column = at + 4 * lane;
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     i64 row = first_row + 4 * warp + i;
     float v[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     if (row < end) {
-      float centre = rms ? 0.0f : mean[row], factor = rstd[row];
+      float pivot = rms ? 0.0f : mean[row], shift = rms ? 0.0f : mean[rows + row], factor = rstd[row];
       read4(x + row * width + column, width - column, v);
 #pragma unroll
-      for (int j = 0; j < 4; j++) v[j] = (v[j] - centre) * factor;
+      for (int j = 0; j < 4; j++) v[j] = (v[j] - pivot - shift) * factor;
     }
     store4(tile + (4 * warp + i) * X_STRIDE + 4 * lane, v);
   }
@@ -347,7 +348,7 @@ DEVICE void norm_linear_grad_w(float *parts, const float *dz, const A *x, const 
   i64 start = blockIdx.y * length, end = min(rows, start + length);
   float v[4][4]{};
   for (i64 first_row = start; first_row < end; first_row += ROWS) {
-    load_normalized(xs, x, mean, rstd, first_row, end, at, width, rms);
+    load_normalized(xs, x, mean, rstd, first_row, end, rows, at, width, rms);
     load_gradients(ds, dz, first_row, end, g, columns);
     __syncthreads();
     for (int r = piece; piece < groups && r < ROWS; r += groups) {

@@ -48,7 +48,7 @@ struct NormReadBackward {
   int key_stride, stride, rows_size;
   A *shared_keys, *shared_x, *shared_dy;  // keys^T [slab, m], N(X_t) [slab, dv], dy_t [m, dv] twice
   Four<A> x[N][2], next[N][2], addend[N][2];  // of a token, the next one, what is added
-  float shift, rstd, next_shift, next_rstd;  // n = (x - shift) rstd
+  float first, mean, rstd, next_first, next_mean, next_rstd;  // n = (x - first - mean) rstd
   float dgain[N][2][4], dkeys[N][8];
 
   DEVICE explicit NormReadBackward(const NormReadGradients<A>& a)
@@ -96,7 +96,8 @@ struct NormReadBackward {
     if (token >= a.tokens) return;
     fetch_tiles(next, a.x + at(token), in, a.dv);
     next_rstd = a.rstd[token];
-    next_shift = a.rms ? 0.0f : load(a.x + token * a.dk * a.dv) + a.mean[token];
+    next_first = a.rms ? 0.0f : load(a.x + token * a.dk * a.dv);
+    next_mean = a.rms ? 0.0f : a.mean[token];
     begin_rows(shared_dy + buffer * rows_size, stride, a.dy + token * a.m * a.dv, a.m, a.dv);
     copy_async_commit();
   }
@@ -106,7 +107,7 @@ struct NormReadBackward {
   }
 
   DEVICE void take_next() {
-    shift = next_shift, rstd = next_rstd;
+    first = next_first, mean = next_mean, rstd = next_rstd;
 #pragma unroll
     for (int i = 0; i < N * 2; i++) x[i / 2][i % 2] = next[i / 2][i % 2];
   }
@@ -126,7 +127,7 @@ struct NormReadBackward {
         unpack(v, x[i][h]);
         gain_of(g, i, h);
 #pragma unroll
-        for (int e = 0; e < 4; e++) v[e] = (v[e] - shift) * rstd * g[e];
+        for (int e = 0; e < 4; e++) v[e] = (v[e] - first - mean) * rstd * g[e];
         store4(shared_x + in.at(i, h, stride), v);
       }
     }
@@ -162,7 +163,7 @@ struct NormReadBackward {
         gain_of(g, i, h);
 #pragma unroll
         for (int e = 0; e < 4; e++) {
-          float n = (v[e] - shift) * rstd;
+          float n = (v[e] - first - mean) * rstd;
           dgain[i][h][e] = fmaf(dxn[i][h][e], n, dgain[i][h][e]);
           dxn[i][h][e] *= g[e];
           h_sum += dxn[i][h][e];
@@ -199,7 +200,7 @@ struct NormReadBackward {
         unpack(v, x[i][r]);
         if (a.addend != nullptr) unpack(sum, addend[i][r]);
 #pragma unroll
-        for (int e = 0; e < 4; e++) v[e] = sum[e] + (h[i][r][e] - means.x - (v[e] - shift) * rstd * means.y) * rstd;
+        for (int e = 0; e < 4; e++) v[e] = sum[e] + (h[i][r][e] - means.x - (v[e] - first - mean) * rstd * means.y) * rstd;
         if (in.is(i, r)) store4(dx + in.at(i, r, a.dv), v);
       }
   }

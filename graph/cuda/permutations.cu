@@ -94,14 +94,14 @@ DEVICE void permutations_grad(float *dz, const float *dc, const float *z, const 
   for (int r = 0; r < COUNT; r++) dz[2 * N + r] = a[r] * (da[r] - sum);
 }
 
-#define PERMUTATIONS(N)                                                                                             \
-  KERNEL(128) permutations##N(float *c, const float *z, const float *alpha, const float *bias, i64 tokens) {       \
-    permutations<N>(c, z, alpha, bias, tokens);                                                                    \
-  }                                                                                                                \
-  KERNEL(128)                                                                                                      \
-  permutations_grad##N(float *dz, const float *dc, const float *z, const float *alpha, const float *bias,          \
-                       i64 tokens) {                                                                               \
-    permutations_grad<N>(dz, dc, z, alpha, bias, tokens);                                                          \
+#define PERMUTATIONS(N)                                                                                                \
+  KERNEL(128) permutations##N(float *c, const float *z, const float *alpha, const float *bias, i64 tokens) {           \
+    permutations<N>(c, z, alpha, bias, tokens);                                                                        \
+  }                                                                                                                    \
+  KERNEL(128)                                                                                                          \
+  permutations_grad##N(float *dz, const float *dc, const float *z, const float *alpha, const float *bias,              \
+                       i64 tokens) {                                                                                   \
+    permutations_grad<N>(dz, dc, z, alpha, bias, tokens);                                                              \
   }
 
 PERMUTATIONS(1)

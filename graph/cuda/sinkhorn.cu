@@ -244,15 +244,15 @@ sinkhorn_grad_wide(float *dz, float *steps, const float *dc, const float *z, con
   }
 }
 
-#define SINKHORN(N)                                                                                                 \
-  KERNEL(128)                                                                                                      \
-  sinkhorn##N(float *c, const float *z, const float *alpha, const float *bias, i64 tokens, int n, int iterations) { \
-    sinkhorn<N>(c, z, alpha, bias, tokens, n, iterations);                                                         \
-  }                                                                                                                \
-  KERNEL(128)                                                                                                      \
-  sinkhorn_grad##N(float *dz, float *steps, const float *dc, const float *z, const float *alpha, const float *bias, \
-                   i64 tokens, int n, int iterations) {                                                            \
-    sinkhorn_grad<N>(dz, steps, dc, z, alpha, bias, tokens, n, iterations);                                        \
+#define SINKHORN(N)                                                                                                    \
+  KERNEL(128)                                                                                                          \
+  sinkhorn##N(float *c, const float *z, const float *alpha, const float *bias, i64 tokens, int n, int iterations) {    \
+    sinkhorn<N>(c, z, alpha, bias, tokens, n, iterations);                                                             \
+  }                                                                                                                    \
+  KERNEL(128)                                                                                                          \
+  sinkhorn_grad##N(float *dz, float *steps, const float *dc, const float *z, const float *alpha, const float *bias,    \
+                   i64 tokens, int n, int iterations) {                                                                \
+    sinkhorn_grad<N>(dz, steps, dc, z, alpha, bias, tokens, n, iterations);                                            \
   }
 
 // n at most N.

@@ -45,6 +45,7 @@ func (m *Model) Open(out Output) (*trainer.Pretrained, data.Tokenizer, error) {
 	if err := m.checkDevice(); err != nil {
 		return nil, nil, err
 	}
+	WarnDevice(out, m.Device())
 	p, err := trainer.OpenModel(m.Path)
 	if err != nil {
 		return nil, nil, Usage(errors.Wrap(err, "-checkpoint"))

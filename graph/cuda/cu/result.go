@@ -32,6 +32,9 @@ const (
 	launchFailed         Result = 719
 )
 
+// unsupportedPTX is the result of loading kernels that are too new.
+const unsupportedPTX Result = 222
+
 // Error returns CUDA's name of the result, as CUDA_ERROR_OUT_OF_MEMORY.
 func (r Result) Error() string {
 	name := r.name()
@@ -39,6 +42,8 @@ func (r Result) Error() string {
 	case illegalAddress, launchTimeout, hardwareStackError, illegalInstruction,
 		misalignedAddress, invalidAddressSpace, invalidProgramCursor, launchFailed:
 		return name + " (by a kernel launched before; CUDA_LAUNCH_BLOCKING=1 in the environment shows which)"
+	case unsupportedPTX:
+		return name + " (the kernels were compiled by a newer CUDA than the driver offers: update NVIDIA's driver)"
 	}
 	return name
 }

@@ -5,6 +5,7 @@ package emulator
 import (
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,6 +34,9 @@ func put(t *testing.T, folder string, files map[string]string) {
 }
 
 func TestBuildMakesWhatChanged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the emulator")
+	}
 	folder := t.TempDir()
 	b := newTestBuilder(t, folder)
 	b.cache = t.TempDir()
@@ -44,14 +48,13 @@ func TestBuildMakesWhatChanged(t *testing.T) {
 		"one.cu":      "#include \"prelude.cuh\"\nKERNEL(32) one(int *y) { *y = 1; }\n",
 		"two.cu":      "#include \"prelude.cuh\"\n#include \"three.cuh\"\nKERNEL(32) two(int *y) { *y = three; }\n",
 	})
-	first, failures, err := b.build()
-	require.NoError(t, err)
-	require.Empty(t, failures)
+	first := buildAtOnce(t, b, 3)
 	before := objectsOf(t, b)
 
-	again, _, err := b.build()
+	again, failures, err := b.build()
 	require.NoError(t, err)
 	require.Equal(t, first, again)
+	require.Empty(t, failures)
 
 	put(t, folder, map[string]string{"three.cuh": "const int three = 33;\n"})
 	changed, _, err := b.build()
@@ -65,6 +68,22 @@ func TestBuildMakesWhatChanged(t *testing.T) {
 	require.Len(t, failures, 1)
 	require.ErrorContains(t, failures[0], "compiling one.cu for the emulator")
 	require.ErrorContains(t, failures[0], "one.cu:1:")
+}
+
+// buildAtOnce builds n times at the same time, as the test binaries of several packages do.
+func buildAtOnce(t *testing.T, b *builder, n int) string {
+	var wait sync.WaitGroup
+	folders, all, errs := make([]string, n), make([][]error, n), make([]error, n)
+	for i := range n {
+		wait.Go(func() { folders[i], all[i], errs[i] = b.build() })
+	}
+	wait.Wait()
+	for i := range n {
+		require.NoError(t, errs[i])
+		require.Empty(t, all[i])
+		require.Equal(t, folders[0], folders[i])
+	}
+	return folders[0]
 }
 
 func objectsOf(t *testing.T, b *builder) []string {

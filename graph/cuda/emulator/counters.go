@@ -3,7 +3,6 @@
 package emulator
 
 import (
-	"runtime"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -109,20 +108,23 @@ func (l *library) counters() Totals {
 	var t Totals
 	purego.SyscallN(l.totals, uintptr(unsafe.Pointer(&t.Moved)))
 	t.Launches = map[string]uint64{}
-	for line := range strings.Lines(l.launchLines()) {
+	for line := range strings.Lines(l.text(l.launches)) {
 		name, count, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		t.Launches[name], _ = strconv.ParseUint(count, 10, 64)
 	}
 	return t
 }
 
-// launchLines is a line "name count" for each kernel.
-func (l *library) launchLines() string {
-	need, _, _ := purego.SyscallN(l.launches, 0, 0)
-	text := make([]byte, need+1)
-	got, _, _ := purego.SyscallN(l.launches, uintptr(unsafe.Pointer(&text[0])), uintptr(len(text)))
-	runtime.KeepAlive(text)
-	return string(text[:min(got, need)])
+// text reads one of the library's texts.
+func (l *library) text(symbol uintptr) string {
+	room := make([]byte, 1<<16)
+	for {
+		need, _, _ := purego.SyscallN(symbol, uintptr(unsafe.Pointer(&room[0])), uintptr(len(room)))
+		if int(need) <= len(room) {
+			return string(room[:need])
+		}
+		room = make([]byte, need)
+	}
 }
 
 func (l *library) resetCounters() { purego.SyscallN(l.reset) }
@@ -131,14 +133,4 @@ func (l *library) loseDevice() { purego.SyscallN(l.lose, unspecifiedFailure) }
 
 func (l *library) restore() { purego.SyscallN(l.lose, 0) }
 
-func (l *library) lastFailure() string {
-	p, _, _ := purego.SyscallN(l.failure)
-	var text []byte
-	for ; ; p++ {
-		c := *(*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&p))) // the C string, outside of Go's memory
-		if c == 0 {
-			return string(text)
-		}
-		text = append(text, c)
-	}
-}
+func (l *library) lastFailure() string { return l.text(l.failure) }

@@ -128,3 +128,41 @@ func TestBarriersAreFast(t *testing.T) {
 	t.Logf("%v a barrier", best/rounds)
 	require.Less(t, best/rounds, 50*time.Microsecond)
 }
+
+// The machine that the environment describes.
+func TestEnvironment(t *testing.T) {
+	newDevice(t)
+	gpu, err := cu.GetDevice(0)
+	require.NoError(t, err)
+	major, minor, err := gpu.ComputeCapability()
+	require.NoError(t, err)
+	require.Equal(t, [2]int{9, 0}, [2]int{major, minor})
+	t.Setenv("RESIDUA_EMULATOR_CAPABILITY", "8.6")
+	major, minor, err = gpu.ComputeCapability()
+	require.NoError(t, err)
+	require.Equal(t, [2]int{8, 6}, [2]int{major, minor})
+	t.Setenv("RESIDUA_EMULATOR_MEMORY", "123456")
+	bytes, err := gpu.TotalMem()
+	require.NoError(t, err)
+	require.EqualValues(t, 123456, bytes)
+	t.Setenv("RESIDUA_EMULATOR_DEVICES", "0")
+	_, err = cu.NumDevices()
+	require.ErrorContains(t, err, "no CUDA GPU")
+}
+
+func TestEvents(t *testing.T) {
+	newDevice(t)
+	start, err := cu.NewEvent()
+	require.NoError(t, err)
+	end, err := cu.NewEvent()
+	require.NoError(t, err)
+	require.NoError(t, start.Record(cu.NoStream))
+	time.Sleep(2 * time.Millisecond)
+	require.NoError(t, end.Record(cu.NoStream))
+	took, err := cu.Elapsed(start, end)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, took, 2*time.Millisecond)
+	require.NoError(t, start.Destroy())
+	require.NoError(t, end.Destroy())
+	require.Error(t, end.Record(cu.NoStream))
+}

@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "canary.h"
 #include "fault.h"
 #include "memory.h"
 #include "switch.h"
@@ -23,7 +24,7 @@ namespace {
 constexpr size_t kStack = 68 << 10;
 constexpr size_t kPage = 4 << 10;
 constexpr size_t kSharedCanary = 4 << 10;
-constexpr unsigned char kNaN = 0xff, kCanary = 0xa5;
+constexpr unsigned char kNaN = 0xff;
 
 // A Copy is an asynchronous copy to shared memory that was begun and not waited for.
 struct Copy {
@@ -79,7 +80,6 @@ struct Scheduler {
 Scheduler s;
 char failure_text[1024];
 alignas(128) char dynamic_memory[kMaxDynamicShared + kSharedCanary];
-char canary_bytes[kSharedCanary];
 
 // ---- stacks ----
 
@@ -292,12 +292,10 @@ void recover_stacks() {
 
 // check_shared looks whether the block wrote behind its dynamic shared memory.
 void check_shared() {
-  const char *canary = dynamic_memory + s.launch.shared;
-  if (memcmp(canary, canary_bytes, kSharedCanary) == 0) return;
-  size_t i = 0;
-  while (canary[i] == canary_bytes[i]) i++;
-  report("kernel %s, block (%u, %u, %u): wrote byte %zu of %zu bytes of dynamic shared memory", s.launch.kernel->name, blockIdx.x,
-         blockIdx.y, blockIdx.z, s.launch.shared + i, s.launch.shared);
+  int64_t bad = canary_damage(dynamic_memory + s.launch.shared, kSharedCanary);
+  if (bad < 0) return;
+  report("kernel %s, block (%u, %u, %u): wrote byte %lld of %zu bytes of dynamic shared memory", s.launch.kernel->name, blockIdx.x,
+         blockIdx.y, blockIdx.z, static_cast<long long>(s.launch.shared) + static_cast<long long>(bad), s.launch.shared);
   s.error = kIllegalAddress;
 }
 
@@ -309,6 +307,21 @@ void run_block() {
   switch_context(s.host, s.threads[first].context);
   recover_stacks();
   if (s.error == 0) check_shared();
+}
+
+// block_stride is the distance of blocks that run one after the other: backward, or a jump that comes to each block once.
+int64_t block_stride(int64_t blocks) {
+  if (s.order == Order::backward) return blocks - 1;
+  constexpr int64_t primes[] = {7919, 104729, 1299709};
+  for (int64_t p : primes) {
+    if (blocks % p != 0) return p;
+  }
+  return 1;
+}
+
+void become_block(int64_t b) {
+  blockIdx = {static_cast<unsigned>(b % gridDim.x), static_cast<unsigned>(b / gridDim.x % gridDim.y),
+              static_cast<unsigned>(b / gridDim.x / gridDim.y)};
 }
 
 // A fault inside a kernel is an error of the launch, not of the process.
@@ -331,15 +344,13 @@ int run_grid(const Launch &launch) {
   gridDim = launch.grid;
   blockDim = launch.block;
   index_threads();
-  memset(canary_bytes, kCanary, kSharedCanary);
-  memset(dynamic_memory + launch.shared, kCanary, kSharedCanary);
+  fill_canary(dynamic_memory + launch.shared, kSharedCanary);
 
   int64_t blocks = static_cast<int64_t>(gridDim.x) * gridDim.y * gridDim.z;
+  int64_t stride = block_stride(blocks);
   FaultGuard guard(on_fault, &s.host);
   for (int64_t i = 0; i < blocks && s.error == 0; i++) {
-    int64_t b = s.order == Order::backward ? blocks - 1 - i : i;
-    blockIdx = {static_cast<unsigned>(b % gridDim.x), static_cast<unsigned>(b / gridDim.x % gridDim.y),
-                static_cast<unsigned>(b / gridDim.x / gridDim.y)};
+    become_block(s.order == Order::forward ? i : (i * stride + blocks - 1) % blocks);
     run_block();
   }
   return s.error;

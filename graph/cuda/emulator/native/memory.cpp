@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "canary.h"
 #include "fibers.h"
 
 namespace emulator {
@@ -16,7 +17,7 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kFront = kPage, kBack = 256;  // bytes of canary before and, at least, behind
-constexpr unsigned char kCanary = 0xa5, kNaN = 0xff;
+constexpr unsigned char kNaN = 0xff;
 
 struct Block {
   uint64_t bytes;   // as asked for
@@ -31,17 +32,9 @@ uint64_t behind(const Block &b) { return b.mapped - kFront - b.bytes; }
 // checked is what is looked at of the canary behind a block: what lies further off is rarely hit.
 uint64_t checked(const Block &b) { return behind(b) < 2 * kBack ? behind(b) : 2 * kBack; }
 
-// first_damage is the place of the first byte of n that is no canary, or -1.
-int64_t first_damage(const unsigned char *p, uint64_t n) {
-  for (uint64_t i = 0; i < n; i++) {
-    if (p[i] != kCanary) return static_cast<int64_t>(i);
-  }
-  return -1;
-}
-
 bool block_damaged(uint64_t address, const Block &b, const char *after) {
-  int64_t back = first_damage(at(address + b.bytes), checked(b));
-  int64_t front = first_damage(at(address - kBack), kBack);
+  int64_t back = canary_damage(at(address + b.bytes), checked(b));
+  int64_t front = canary_damage(at(address - kBack), kBack);
   if (back < 0 && front < 0) return false;
   int64_t offset = back >= 0 ? static_cast<int64_t>(b.bytes) + back : front - static_cast<int64_t>(kBack);
   report("%s: byte %lld of an allocation of %llu bytes at 0x%llx was written", after, static_cast<long long>(offset),
@@ -65,9 +58,9 @@ Result allocate(uint64_t *address, uint64_t bytes) {
   void *p = mmap(nullptr, b.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) return kOutOfMemory;
   *address = reinterpret_cast<uint64_t>(p) + kFront;
-  memset(p, kCanary, kFront);
+  fill_canary(p, kFront);
   memset(at(*address), kNaN, bytes);
-  memset(at(*address + bytes), kCanary, behind(b));
+  fill_canary(at(*address + bytes), behind(b));
   blocks[*address] = b;
   totals.allocations++;
   totals.in_use += bytes;

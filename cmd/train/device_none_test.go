@@ -1,0 +1,21 @@
+//go:build !cuda
+
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+)
+
+// TestTrainWithoutCUDA: asked for in a build that has no CUDA backend, it says how to get
+// one, and leaves no folder that a later call would refuse.
+func TestTrainWithoutCUDA(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	code, _, stderr := execute("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-set", "device.kind=cuda", "-out", filepath.Join(dir, "run"))
+	require.Equal(t, cli.ExitUsage, code)
+	require.Contains(t, stderr, `device cuda: this program was built without it: build with "go build -tags cuda"`)
+}

@@ -1,0 +1,61 @@
+//go:build cuda
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/graph/cuda/emulator"
+)
+
+func TestMain(m *testing.M) { emulator.Main(m) }
+
+// TestTrainOnTheDevice trains, samples and warns that the device is unproven.
+func TestTrainOnTheDevice(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	code, stdout, stderr := execute("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-set", "device.kind=cuda", "-out", filepath.Join(dir, "run"))
+	require.Equal(t, cli.ExitOK, code, stderr)
+	require.Contains(t, stdout, "sample:\na")
+	require.Contains(t, stderr, "unproven")
+}
+
+// TestTrainWithoutAGPU runs in processes of their own, whose driver finds no GPU, or too
+// old a one, or too little memory.
+func TestTrainWithoutAGPU(t *testing.T) {
+	if os.Getenv("RESIDUA_TEST_TRAIN") != "" {
+		file, dir := write(t, tinyYAML)
+		code, _, stderr := execute("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-set", "device.kind=cuda", "-out", filepath.Join(dir, "run"))
+		os.Stderr.WriteString(stderr)
+		os.Exit(code)
+	}
+	if !emulator.Emulated() {
+		t.Skip("the emulator has no GPU on demand")
+	}
+	const found = "RESIDUA_GPU=1" // the driver and cuBLAS that the environment names, not the emulator's
+	for _, c := range []struct {
+		name     string
+		settings []string
+		want     string
+	}{
+		{"no driver", []string{found, "RESIDUA_CUDA_DRIVER=/nowhere/libcuda.so.1"}, "/nowhere/libcuda.so.1"},
+		{"no cuBLAS", []string{found, "RESIDUA_CUBLAS=/nowhere/libcublas.so.12"}, "/nowhere/libcublas.so.12"},
+		{"no GPU", []string{"RESIDUA_EMULATOR_DEVICES=0"}, "GPU"},
+		{"an old GPU", []string{"RESIDUA_EMULATOR_CAPABILITY=7.5"}, "8.0"},
+		{"little memory", []string{"RESIDUA_EMULATOR_MEMORY=8192"}, "out of memory: want"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			command := exec.Command(os.Args[0], "-test.run=TestTrainWithoutAGPU")
+			command.Env = append(append(os.Environ(), "RESIDUA_TEST_TRAIN=1"), c.settings...)
+			out, err := command.CombinedOutput()
+			require.Error(t, err)
+			require.Contains(t, string(out), c.want)
+			require.NotContains(t, string(out), "panic")
+		})
+	}
+}

@@ -1,0 +1,104 @@
+// A libcuda.so.1 whose device is this processor: the part of the driver's interface that the binding calls, with its checks.
+// Kernels run where they are launched, before cuLaunchKernel returns; copies to the host that are asynchronous arrive when
+// somebody waits for them, as late as a real device's may. driver_*.cpp hold the interface, this file what they share.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fibers.h"
+#include "memory.h"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace emulator {
+
+constexpr size_t kDefaultDynamicShared = 48 << 10;
+
+struct Function {
+  const Kernel *kernel;
+  size_t dynamic_shared = kDefaultDynamicShared;
+  int max_threads = kMaxThreads;
+};
+
+struct Module {
+  std::map<std::string, Function> functions;
+};
+
+struct Event {
+  double milliseconds;
+  bool recorded;
+};
+
+// A Delivery is what an asynchronous copy has read and not yet given to the host.
+struct Delivery {
+  void *to;
+  std::vector<unsigned char> bytes;
+};
+
+struct Driver {
+  std::mutex mutex;
+  bool initialised = false;
+  int lost = 0;  // the error that every call returns from now on
+  std::set<Module *> modules;
+  std::set<Function *> functions;
+  std::set<Event *> events;
+  std::set<void *> streams;
+  std::vector<Delivery> deliveries;
+  std::map<std::string, uint64_t> launches;
+};
+
+Driver &driver();
+
+// current_context is the calling thread's: null or &context_object, the address of the one context.
+extern int context_object;
+extern thread_local void *current_context;
+
+const Kernel *find_kernel(const char *name);
+bool kernels_clash();  // two have one name
+
+// lose makes an error stay, as one in a kernel does.
+Result lose(Result error);
+
+// guarded runs f with the driver locked, initialised, not lost, and with a context on the calling thread.
+template <typename F>
+Result guarded(F f) {
+  Driver &d = driver();
+  std::lock_guard<std::mutex> lock(d.mutex);
+  if (d.lost != 0) return static_cast<Result>(d.lost);
+  if (!d.initialised) return kNotInitialized;
+  if (current_context == nullptr) return kInvalidContext;
+  return f(d);
+}
+
+// without_context is guarded for the calls that need none.
+template <typename F>
+Result without_context(F f) {
+  Driver &d = driver();
+  std::lock_guard<std::mutex> lock(d.mutex);
+  if (d.lost != 0) return static_cast<Result>(d.lost);
+  if (!d.initialised) return kNotInitialized;
+  return f(d);
+}
+
+// deliver hands over what asynchronous copies have read.
+void deliver(Driver &d);
+
+// synchronise is what waiting for the device comes to.
+Result synchronise(Driver &d);
+
+// known_stream is true of the default streams and of those that were made.
+bool known_stream(Driver &d, void *stream);
+
+// on_device reports a call with memory that is not all in one allocation.
+bool on_device(const char *call, uint64_t address, uint64_t bytes);
+
+inline unsigned char *at(uint64_t address) { return reinterpret_cast<unsigned char *>(address); }
+
+}  // namespace emulator

@@ -1,0 +1,160 @@
+// Modules, which are PTX of which only the kernels' names are read, and launches.
+#include <string.h>
+
+#include "driver.h"
+
+namespace emulator {
+namespace {
+
+bool name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
+}
+
+const char *skip_blanks(const char *p) {
+  while (*p == ' ' || *p == '\t' || *p == '\n') p++;
+  return p;
+}
+
+// read_entry reads an entry's name at p and, before its body begins, the most threads it was compiled for.
+void read_entry(const char *p, Module *m) {
+  p = skip_blanks(p);
+  const char *end = p;
+  while (name_character(*end)) end++;
+  Function f;
+  std::string name(p, end);
+  f.kernel = find_kernel(name.c_str());
+  const char *body = strchr(end, '{'), *limit = strstr(end, ".maxntid");
+  if (limit != nullptr && body != nullptr && limit < body) {
+    int x = 1, y = 1, z = 1;
+    if (sscanf(limit, ".maxntid %d, %d, %d", &x, &y, &z) >= 1) f.max_threads = x * y * z;
+  }
+  m->functions[name] = f;
+}
+
+Module *read_module(const char *ptx) {
+  Module *m = new Module;
+  for (const char *p = strstr(ptx, ".entry"); p != nullptr; p = strstr(p, ".entry")) {
+    p += strlen(".entry");
+    read_entry(p, m);
+  }
+  return m;
+}
+
+Result check_sizes(const Function &f, const Launch &l) {
+  uint64_t threads = static_cast<uint64_t>(l.block.x) * l.block.y * l.block.z;
+  uint64_t blocks = static_cast<uint64_t>(l.grid.x) * l.grid.y * l.grid.z;
+  const char *name = f.kernel->name;
+  if (blocks == 0 || threads == 0 || l.grid.x > 0x7fffffffu || l.grid.y > 65535 || l.grid.z > 65535 || threads > kMaxThreads ||
+      l.block.z > 64) {
+    report("%s: no grid of %ux%ux%u blocks of %ux%ux%u threads", name, l.grid.x, l.grid.y, l.grid.z, l.block.x, l.block.y, l.block.z);
+    return kInvalidValue;
+  }
+  if (l.shared > f.dynamic_shared) {
+    report("%s: %zu bytes of dynamic shared memory, allowed are %zu (cuFuncSetAttribute)", name, l.shared, f.dynamic_shared);
+    return kInvalidValue;
+  }
+  if (threads > static_cast<uint64_t>(f.max_threads)) {
+    report("%s: %llu threads, compiled for at most %d", name, static_cast<unsigned long long>(threads), f.max_threads);
+    return kLaunchOutOfResources;
+  }
+  return kSuccess;
+}
+
+// check_pointers catches the host's addresses, which a real device could not follow.
+Result check_pointers(const Launch &l) {
+  const void *values[kMaxParameters];
+  int n = l.kernel->pointers(l.parameters, values);
+  for (int i = 0; i < n; i++) {
+    uint64_t address = reinterpret_cast<uint64_t>(values[i]);
+    if (address == 0 || inside(address, 0)) continue;
+    report("%s: pointer %d of its parameters, 0x%llx, is not in the device's memory", l.kernel->name, i,
+           static_cast<unsigned long long>(address));
+    return kIllegalAddress;
+  }
+  return kSuccess;
+}
+
+Result launch_kernel(Driver &d, const Function &f, const Launch &l) {
+  if (Result bad = check_sizes(f, l)) return bad;
+  if (Result bad = check_pointers(l)) return lose(bad);
+  d.launches[l.kernel->name]++;
+  totals.launches++;
+  if (int error = run_grid(l)) return lose(static_cast<Result>(error));
+  return damaged(l.kernel->name) ? lose(kIllegalAddress) : kSuccess;
+}
+
+}  // namespace
+}  // namespace emulator
+
+using namespace emulator;
+
+EXPORT int cuModuleLoadData(void **module, const void *image) {
+  return guarded([=](Driver &d) {
+    const char *ptx = static_cast<const char *>(image);
+    if (strstr(ptx, ".version") == nullptr) return kInvalidPTX;
+    Module *m = read_module(ptx);
+    d.modules.insert(m);
+    *module = m;
+    return kSuccess;
+  });
+}
+
+// The options only steer the compiler that a real driver runs over the PTX.
+EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned, int *, void **) { return cuModuleLoadData(module, image); }
+
+EXPORT int cuModuleUnload(void *module) {
+  return guarded([=](Driver &d) {
+    Module *m = static_cast<Module *>(module);
+    if (d.modules.erase(m) == 0) return kInvalidHandle;
+    for (auto &f : m->functions) d.functions.erase(&f.second);
+    delete m;
+    return kSuccess;
+  });
+}
+
+EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) {
+  return guarded([=](Driver &d) {
+    Module *m = static_cast<Module *>(module);
+    if (d.modules.count(m) == 0) return kInvalidHandle;
+    auto found = m->functions.find(name);
+    if (found == m->functions.end()) return kNotFound;
+    if (found->second.kernel == nullptr) {
+      report("%s is in the PTX but in no kernel file", name);
+      return kNotFound;
+    }
+    d.functions.insert(&found->second);
+    *function = &found->second;
+    return kSuccess;
+  });
+}
+
+EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
+  return guarded([=](Driver &d) {
+    Function *f = static_cast<Function *>(function);
+    if (d.functions.count(f) == 0) return kInvalidHandle;
+    if (attribute != 8) return kSuccess;  // hints: where caches end and shared memory begins
+    if (value < 0 || static_cast<size_t>(value) > kMaxDynamicShared) return kInvalidValue;
+    f->dynamic_shared = static_cast<size_t>(value);
+    return kSuccess;
+  });
+}
+
+EXPORT int cuFuncGetAttribute(int *value, int attribute, void *function) {
+  return guarded([=](Driver &d) {
+    Function *f = static_cast<Function *>(function);
+    if (d.functions.count(f) == 0) return kInvalidHandle;
+    *value = attribute == 0 ? f->max_threads : attribute == 8 ? static_cast<int>(f->dynamic_shared) : 0;
+    return kSuccess;
+  });
+}
+
+EXPORT int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+                          unsigned block_z, unsigned shared, void *stream, void **parameters, void **extra) {
+  return guarded([=](Driver &d) {
+    Function *f = static_cast<Function *>(function);
+    if (d.functions.count(f) == 0 || !known_stream(d, stream)) return kInvalidHandle;
+    if (extra != nullptr) return kNotSupported;
+    Launch launch = {f->kernel, parameters, dim3(grid_x, grid_y, grid_z), dim3(block_x, block_y, block_z), shared};
+    return launch_kernel(d, *f, launch);
+  });
+}

@@ -1,0 +1,56 @@
+// What a real driver does not have: counts and failures for tests, and questions of the cuBLAS beside this library.
+#include <string.h>
+
+#include "driver.h"
+
+using namespace emulator;
+
+EXPORT void emulatorTotals(Totals *to) {
+  std::lock_guard<std::mutex> lock(driver().mutex);
+  *to = totals;
+}
+
+// put_text writes a text if there is room for it; it returns the bytes that it needs.
+static uint64_t put_text(const std::string &text, char *to, uint64_t size) {
+  if (text.size() <= size) memcpy(to, text.data(), text.size());
+  return text.size();
+}
+
+// emulatorLaunches gives a line "name count" for each kernel that ran.
+EXPORT uint64_t emulatorLaunches(char *to, uint64_t size) {
+  std::lock_guard<std::mutex> lock(driver().mutex);
+  std::string lines;
+  for (const auto &entry : driver().launches) lines += entry.first + " " + std::to_string(entry.second) + "\n";
+  return put_text(lines, to, size);
+}
+
+// emulatorFailure gives the last report.
+EXPORT uint64_t emulatorFailure(char *to, uint64_t size) {
+  std::lock_guard<std::mutex> lock(driver().mutex);
+  return put_text(failure(), to, size);
+}
+
+EXPORT void emulatorReset() {
+  std::lock_guard<std::mutex> lock(driver().mutex);
+  uint64_t in_use = totals.in_use;
+  totals = {};
+  totals.in_use = totals.peak = in_use;
+  driver().launches.clear();
+}
+
+// emulatorLose makes every call return error from now on; 0 ends that.
+EXPORT void emulatorLose(int error) {
+  std::lock_guard<std::mutex> lock(driver().mutex);
+  driver().lost = error;
+}
+
+// emulatorProduct is asked by the cuBLAS before it multiplies: 0, or the driver's error that forbids it.
+EXPORT int emulatorProduct(const uint64_t addresses[3], const uint64_t bytes[3]) {
+  return guarded([=](Driver &) {
+    for (int i = 0; i < 3; i++) {
+      if (!on_device("cuBLAS", addresses[i], bytes[i])) return lose(kIllegalAddress);
+    }
+    totals.products++;
+    return kSuccess;
+  });
+}

@@ -1,0 +1,27 @@
+//go:build cuda
+
+package cuda
+
+import "github.com/pkg/errors"
+
+// StockModule is the name of the module that holds what Gorgonia's own ops ask for by the
+// names that they give it: sums in place, which gorgonia.Grad makes.
+const StockModule = "elembinop"
+
+// Stock returns that module's PTX and the names of its kernels.
+func Stock() (ptx string, kernels []string, err error) {
+	list, err := modules()
+	if err != nil {
+		return "", nil, err
+	}
+	for _, m := range list {
+		if m.name != StockModule {
+			continue
+		}
+		for _, e := range m.entries {
+			kernels = append(kernels, e.name)
+		}
+		return m.ptx, kernels, nil
+	}
+	return "", nil, errors.Errorf("kernels: want the module %s, got none: run go generate ./graph/cuda", StockModule)
+}

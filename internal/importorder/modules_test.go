@@ -1,0 +1,39 @@
+package importorder
+
+import (
+	"encoding/json"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Commands are installed by go install ...@latest, which refuses a go.mod with replace lines: that the cuda build takes
+// gorgonia.org/cu from graph/cuda/cu stands in go.work.
+func TestModules(t *testing.T) {
+	var mod struct{ Replace []any }
+	edited(t, &mod, "mod", "edit", "-json", "../../go.mod")
+	require.Empty(t, mod.Replace)
+
+	var work struct {
+		Use     []struct{ DiskPath string }
+		Replace []any
+	}
+	edited(t, &work, "work", "edit", "-json", "../../go.work")
+	require.Len(t, work.Use, 2)
+	require.Equal(t, ".", work.Use[0].DiskPath)
+	require.Equal(t, "./graph/cuda/cu", work.Use[1].DiskPath)
+	require.Empty(t, work.Replace)
+
+	var cu struct{ Module struct{ Path string } }
+	edited(t, &cu, "mod", "edit", "-json", "../../graph/cuda/cu/go.mod")
+	require.Equal(t, "gorgonia.org/cu", cu.Module.Path)
+}
+
+// edited reads what a go command prints.
+func edited(t *testing.T, into any, args ...string) {
+	t.Helper()
+	out, err := exec.Command("go", args...).Output()
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(out, into))
+}
