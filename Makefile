@@ -5,10 +5,10 @@ COMMANDS := $(notdir $(patsubst %/,%,$(filter-out cmd/internal/,$(wildcard cmd/*
 # Packages with tests of the device; their other tests are the same without the tag cuda.
 DEVICE_PACKAGES := ./graph ./models ./trainer ./cmd/train
 
-.PHONY: help build test bench kernels lint fmt generate cuda cross clean
+.PHONY: help build test bench kernels lint fmt generate cuda gpu-check cross clean
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
 build: ## build every command into bin/
 	@mkdir -p bin
@@ -23,10 +23,10 @@ bench: ## measure training: tokens/s, share of the machine, RMT against transfor
 kernels: ## benchmark every kernel, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./graph/...
 
-lint: ## gofmt, go vet, staticcheck
+lint: ## gofmt, go vet, staticcheck, with and without the tag cuda (wants a C compiler)
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt'd:"; gofmt -l .; exit 1; }
 	$(GO) vet ./...
-	$(GO) tool staticcheck ./...
+	printf 'cpu:\ncuda: -tags=cuda\n' | $(GO) tool staticcheck -matrix ./...
 
 fmt: ## format
 	gofmt -w .
@@ -37,8 +37,28 @@ generate: ## regenerate the assembly kernels; with RESIDUA_NVRTC or CUDA's toolk
 cuda: ## vet, build and test the CUDA backend on its emulator (wants gcc and g++, no GPU)
 	$(GO) vet -tags cuda ./... ./graph/cuda/cu/...
 	$(GO) build -tags cuda ./...
-	$(GO) test -tags cuda ./graph/cuda/... ./graph/cuda/cu/...
-	$(GO) test -tags cuda -run 'Device|Reference|GPU' $(DEVICE_PACKAGES)
+	$(GO) test -tags cuda -short ./graph/cuda/... ./graph/cuda/cu/... ./internal/tapemachine
+	$(GO) test -tags cuda -short -run 'Device|Reference|GPU' $(DEVICE_PACKAGES)
+
+GPU_CHECK := build/gpu-check
+GPU_CHECK_TESTS := internal/tapemachine graph/cuda graph models trainer
+GPU_CHECK_MEGABYTES := 60
+CUDA_BUILD := -tags cuda -trimpath -ldflags '-s -w'
+
+gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CUDA backend by its run.sh, without Go
+	rm -rf $(GPU_CHECK) && mkdir -p $(GPU_CHECK)/bin $(addprefix $(GPU_CHECK)/,$(GPU_CHECK_TESTS) graph/cuda/emulator testdata)
+	$(GO) build $(CUDA_BUILD) -o $(GPU_CHECK)/ ./cmd/gpucheck
+	$(GO) build $(CUDA_BUILD) -o $(GPU_CHECK)/bin/ ./cmd/train ./cmd/bench
+	@for p in $(GPU_CHECK_TESTS); do echo "$$p's tests"; $(GO) test -c $(CUDA_BUILD) -o $(GPU_CHECK)/bin/$${p##*/}.test ./$$p || exit 1; done
+	$(GPU_CHECK)/gpucheck pack $(GPU_CHECK)/programs.tar.zst $(GPU_CHECK)/bin/* && rm -r $(GPU_CHECK)/bin
+	cp -r configs benchmarks $(GPU_CHECK)/
+	cp -r testdata/reference $(GPU_CHECK)/testdata/
+	cp graph/cuda/*.cu graph/cuda/*.cuh graph/cuda/elembinop.ptx $(GPU_CHECK)/graph/cuda/
+	cp -r graph/cuda/emulator/native $(GPU_CHECK)/graph/cuda/emulator/
+	cat $$($(GO) list -f '{{$$d := .Dir}}{{range .GoFiles}}{{$$d}}/{{.}} {{end}}' ./...) >$(GPU_CHECK)/corpus.txt
+	git describe --always --dirty 2>/dev/null | sed 's/^/Residua /' >$(GPU_CHECK)/version.txt
+	cp cmd/gpucheck/run.sh $(GPU_CHECK)/
+	@du -sm $(GPU_CHECK) | awk '{print $$2 ": " $$1 " MB"; if ($$1 >= $(GPU_CHECK_MEGABYTES)) {print "want less than $(GPU_CHECK_MEGABYTES) MB"; exit 1}}'
 
 cross: ## build for the other platforms
 	@for p in linux/arm64 darwin/arm64 windows/amd64; do \

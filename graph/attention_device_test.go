@@ -36,7 +36,7 @@ func (s attentionShape) options() AttentionOptions {
 	o := AttentionOptions{Heads: s.heads, Seq: s.seq, Scale: 1 / math.Sqrt(float64(s.dim))}
 	for h := range s.heads {
 		if s.slopes {
-			o.Slopes = append(o.Slopes, math.Exp2(-float64(h)-2))
+			o.Slopes = append(o.Slopes, math.Exp2(-float64(h)-6))
 		}
 	}
 	if s.rope {
@@ -61,11 +61,11 @@ func (s attentionShape) opCase() opCase {
 	return c
 }
 
-// start has documents that begin with the last key of a block and fill several tiles, and
-// in the second row one that ends within a block of queries that sees whole tiles of it.
+// start has documents that begin with the last key of a block and fill several tiles. The
+// second row's first ends within a warp's queries that see whole tiles of it.
 func (s attentionShape) start(row, i int) int32 {
 	start := 0
-	for _, begin := range [][]int{{1, 31, 63, 127, 196, 255}, {10, 140, 150, 300}}[row%2] {
+	for _, begin := range [][]int{{1, 31, 63, 127, 196, 255}, {34, 200}}[row%2] {
 		if begin <= i {
 			start = begin
 		}

@@ -126,7 +126,6 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if err != nil {
 		return cli.Usage(err)
 	}
-	cli.WarnDevice(out, on.Device)
 	b := &bench{target: on, schedule: schedule{rounds: c.rounds, steps: c.steps, warmUp: warmUpSteps}, out: out}
 	if err := c.preparePyTorch(ctx, b); err != nil {
 		return cli.Usage(err)
@@ -135,6 +134,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 		return cli.Usage(err)
 	}
 	defer b.machine.close()
+	cli.WarnDevice(out, on.Device)
 	b.target.Threads = b.machine.Threads
 	r := &report{Machine: b.machine}
 	if err := c.measure(ctx, b, chosen, groups, r); err != nil {

@@ -21,6 +21,9 @@ import (
 // that runs benchmarks/pytorch.py; its value is the number of parameters to claim.
 const fakePython = "RESIDUA_BENCH_FAKE_PYTHON"
 
+// fakeDevice, in the environment, is the device's arguments that the fake Python wants.
+const fakeDevice = "RESIDUA_BENCH_FAKE_DEVICE"
+
 // TestMain is also the children of the tests.
 func TestMain(m *testing.M) {
 	if text, child := os.LookupEnv(childVariable); child {
@@ -29,6 +32,10 @@ func TestMain(m *testing.M) {
 	if parameters, fake := os.LookupEnv(fakePython); fake && len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-test") {
 		os.Exit(playPython(parameters))
 	}
+	if err := prepareDevice(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
 }
 
@@ -36,6 +43,10 @@ func TestMain(m *testing.M) {
 func playPython(parameters string) int {
 	if !slices.Contains(os.Args, "--serve") {
 		return 0 // python -c "import torch"
+	}
+	if device := os.Getenv(fakeDevice); !strings.Contains(strings.Join(os.Args, " "), device) {
+		fmt.Printf(`{"error": "want %s, got %s"}`+"\n", device, os.Args)
+		return 1
 	}
 	fmt.Printf(`{"facts": {"parameters": %s, "version": "torch 0"}}`+"\n", parameters)
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {

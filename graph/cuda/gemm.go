@@ -47,11 +47,21 @@ func (g Gemm) check() error {
 	return nil
 }
 
-func (d *Device) blasHandle() (_ *cublas.Handle, err error) {
-	if d.blas == nil {
-		d.blas, err = cublas.NewHandle()
+func (d *Device) blasHandle() (*cublas.Handle, error) {
+	if d.blas != nil {
+		return d.blas, nil
 	}
-	return d.blas, errors.Wrap(err, "cuBLAS")
+	handle, err := cublas.NewHandle()
+	if err != nil {
+		return nil, errors.Wrap(err, "cuBLAS")
+	}
+	// Sums stay in 32 bits where the result is bfloat16.
+	if err := handle.SetMathMode(cublas.FullReductions); err != nil {
+		_ = handle.Close()
+		return nil, errors.Wrap(err, "cuBLAS")
+	}
+	d.blas = handle
+	return handle, nil
 }
 
 func operation(transposed bool) cublas.Operation {

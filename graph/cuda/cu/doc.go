@@ -11,7 +11,7 @@
 //
 // The library that the environment variable RESIDUA_CUDA_DRIVER names, else libcuda.so.1
 // where the dynamic loader finds it. It is opened at the first call that needs it. It must
-// offer CUDA 12.0, and a GPU must be of compute capability 8.0, or newer.
+// offer CUDA 12.1, and a GPU must be of compute capability 8.0, or newer.
 //
 // # Contexts and threads
 //

@@ -9,7 +9,7 @@ import (
 )
 
 // oldestDriver is the CUDA version that a driver must offer, as cuDriverGetVersion counts.
-const oldestDriver = 12000
+const oldestDriver = 12010
 
 // driver is the open library and its functions.
 type driver struct {
@@ -87,7 +87,7 @@ func openDriver() (*driver, error) {
 	}
 	d := &driver{path: library.Path}
 	if err := library.Bind(d.symbols()); err != nil {
-		return nil, errors.Wrap(err, "not a CUDA driver of CUDA 12.0 or newer")
+		return nil, errors.Wrap(err, "not a CUDA driver of CUDA 12.1 or newer")
 	}
 	if err := d.checkVersion(); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (d *driver) checkVersion() error {
 	}
 	d.version = int(version)
 	if version < oldestDriver {
-		return errors.Errorf("the CUDA driver %s is too old: it offers CUDA %d.%d, wanted 12.0 or newer; update NVIDIA's driver (525 or newer)",
+		return errors.Errorf("the CUDA driver %s is too old: it offers CUDA %d.%d, wanted 12.1 or newer; update NVIDIA's driver (530 or newer)",
 			d.path, version/1000, version%1000/10)
 	}
 	return nil

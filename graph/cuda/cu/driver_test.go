@@ -53,12 +53,12 @@ func TestSearchTakesTheFirstName(t *testing.T) {
 func TestOpenLibraryThatIsNoDriver(t *testing.T) {
 	t.Setenv("RESIDUA_CUDA_DRIVER", "libm.so.6")
 	_, err := openDriver()
-	require.EqualError(t, err, "not a CUDA driver of CUDA 12.0 or newer: libm.so.6 has no function cuInit")
+	require.EqualError(t, err, "not a CUDA driver of CUDA 12.1 or newer: libm.so.6 has no function cuInit")
 }
 
 func TestOpenOldDriver(t *testing.T) {
 	_, err := openStandin(t, "VERSION=11080")
-	require.ErrorContains(t, err, "is too old: it offers CUDA 11.8, wanted 12.0 or newer")
+	require.ErrorContains(t, err, "is too old: it offers CUDA 11.8, wanted 12.1 or newer")
 }
 
 func TestOpenWithoutGPU(t *testing.T) {

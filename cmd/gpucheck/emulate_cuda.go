@@ -1,0 +1,26 @@
+//go:build cuda
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/graph/cuda/emulator"
+)
+
+// emulate builds the emulator and prints, for a shell, what makes programs use it.
+func emulate(out io.Writer) error {
+	if err := emulator.Use(); err != nil {
+		return err
+	}
+	for _, name := range []string{"RESIDUA_CUDA_DRIVER", "RESIDUA_CUBLAS"} {
+		if _, err := fmt.Fprintf(out, "export %s='%s'\n", name, os.Getenv(name)); err != nil {
+			return errors.WithStack(err)
+		}
+	}
+	return nil
+}
