@@ -62,8 +62,12 @@ func (s attentionShape) opCase() opCase {
 }
 
 // start has documents that begin with the last key of a block and fill several tiles. The
-// second row's first ends within a warp's queries that see whole tiles of it.
+// second row's first ends within a warp's queries that see whole tiles of it. The last
+// tokens of long rows have starts beyond them: they see themselves alone.
 func (s attentionShape) start(row, i int) int32 {
+	if i >= 270 {
+		return int32(i + 100)
+	}
 	start := 0
 	for _, begin := range [][]int{{1, 31, 63, 127, 196, 255}, {34, 200}}[row%2] {
 		if begin <= i {
@@ -144,18 +148,21 @@ func cachedAttention(s attentionShape, vocab int) BuildFunc {
 }
 
 // TestDeviceCachedAttention feeds tokens to a program with a cache, one by one and in runs
-// of several, and compares with a program that sees them all at once.
+// of several, and compares with a program that sees them all at once; twice, with a Reset.
 func TestDeviceCachedAttention(t *testing.T) {
 	for _, c := range []struct {
 		attentionShape
-		runs []int // tokens a run of each of the programs; the first has a Reset before a second turn
+		runs []int // of how many tokens, a program each
 	}{
 		{attentionShape{batch: 2, seq: 9, heads: 2, dim: 5, starts: true}, []int{1, 3, 9}},
 		{attentionShape{batch: 3, seq: 12, heads: 2, dim: 64, slopes: true, rope: true, starts: true}, []int{1, 4}},
-		{attentionShape{batch: 1, seq: 680, heads: 1, dim: 16, slopes: true, rope: true}, []int{8, 170}},
+		{attentionShape{batch: 1, seq: 600, heads: 1, dim: 16, slopes: true, rope: true}, []int{8, 150}},
 		{attentionShape{batch: 1, seq: 300, heads: 2, dim: 100, rope: true, starts: true}, []int{5, 100}},
 		{attentionShape{batch: 1, seq: 20, heads: 1, dim: 256, rope: true}, []int{1, 10}},
 	} {
+		if testing.Short() && c.seq > 500 {
+			continue
+		}
 		t.Run(c.String(), func(t *testing.T) {
 			for precision, tolerance := range deviceTolerances() {
 				for _, n := range c.runs {

@@ -17,7 +17,8 @@ struct Backward {
   const A *dout;       // [batch * seq, heads, dim]
   const float *lse;    // [batch, heads, seq]
   const float *delta;  // [batch, heads, seq]
-  const int *starts, *tile_starts;
+  const int *starts;       // [batch, seq], or null
+  const int *tile_starts;  // [batch, tiles of queries], the smallest start of each; null where starts is
   const float *slopes, *angles;
   float scale;
   int seq, heads, dim;
@@ -52,18 +53,19 @@ struct Queries {
   // weigh turns products p [keys, queries] = k q^T and g = v do^T of the lane's keys, the first of them j, with the tile's
   // queries into P^T and dS^T. The tile begins with query i; whole: every query sees every key.
   template <int M>
-  DEVICE void weigh(float (&p)[M][QUERIES / 8][4], float (&g)[M][QUERIES / 8][4], const Mask &mask, int i, int j, bool whole) const {
+  DEVICE void weigh(float (&p)[M][QUERIES / 8][4], float (&g)[M][QUERIES / 8][4], const Mask &mask, int i, int j,
+                    bool whole) const {
 #pragma unroll
     for (int n = 0; n < QUERIES / 8; n++) {
 #pragma unroll
       for (int e = 0; e < 2; e++) {
         int c = 8 * n + threadIdx.x % 4 * 2 + e;
-        float top = lse[c], drop = delta[c];
         int last = i + c - j, low = first[c] - j;  // relative to the lane's first key
+        float top = lse[c], drop = delta[c], distance = static_cast<float>(last);
 #pragma unroll
         for (int r = 0; r < 2 * M; r++) {
           float x = p[r / 2][n][r % 2 * 2 + e] * mask.scale;
-          if (mask.slope != 0.0f) x -= mask.slope * static_cast<float>(last - 8 * r);
+          if (mask.slope != 0.0f) x -= mask.slope * (distance - static_cast<float>(8 * r));
           float weight = exp2_fast(x - top);
           if (!whole && (8 * r < low || 8 * r > last)) weight = 0.0f;
           p[r / 2][n][r % 2 * 2 + e] = weight;
@@ -98,8 +100,7 @@ DEVICE int next_tile(const Backward<A> &b, int row, int i, int last) {
 }
 
 // attention_backward_keys computes dk and dv of 64 M / GROUPS keys of a pair; GROUPS warps share the same keys and have a part
-// of the columns each. The grid is [batch * heads, blocks of keys]; tile_starts [batch, tiles], null without starts, is the
-// smallest start of each tile of QUERIES queries.
+// of the columns each. The grid is [batch * heads, blocks of keys], those that the most queries see first.
 template <typename P, int D, int M, int GROUPS, int QUERIES, int STAGES, typename A>
 DEVICE void attention_backward_keys(const Backward<A> &b) {
   constexpr int keys = 64 * M / GROUPS, stride = stride_of<A, D>, staged = D + 8, columns = D / GROUPS;
@@ -191,7 +192,7 @@ DEVICE void add_queries(float (&dq)[M][N][4], const A *q, const A *dout, const A
 // they share keys above. The grid is that of attention_forward.
 template <typename P, int D, int M, int GROUPS, int KEYS, int STAGES, typename A>
 DEVICE void attention_backward_queries(const Backward<A> &b) {
-  constexpr int queries = 64 * M / GROUPS, stride = stride_of<A, D>, v = KEYS * stride, staged = D + 8, columns = D / GROUPS;
+  constexpr int queries = 64 * M / GROUPS, columns = D / GROUPS, stride = stride_of<A, D>, v = KEYS * stride, staged = D + 8;
   DYNAMIC_SHARED(A, q_tile);  // q [queries, D], do [queries, D], STAGES times k [KEYS, D], v [KEYS, D]
   A *do_tile = q_tile + queries * stride, *tiles = do_tile + queries * stride;
   int pair = blockIdx.x, begin = (gridDim.y - 1 - blockIdx.y) * queries, end = min(begin + queries, b.seq), buffer = 0;

@@ -46,8 +46,8 @@ struct Part {
 // attend sums over the keys begin .. end - 1 of a pair, those of every 16th from the own group of 8 lanes on, UNROLL at a time.
 // q is turned and scaled, in units of log 2; the query stands at `last` and slope is ALiBi's in these units.
 template <int UNROLL, int D, typename A>
-DEVICE void attend(Part<D> &part, const float (&q)[D / 64][8], const A *keys, const A *values, int dim, int begin, int end, int last,
-                   float slope) {
+DEVICE void attend(Part<D> &part, const float (&q)[D / 64][8], const A *keys, const A *values, int dim, int begin, int end,
+                   int last, float slope) {
   int group = threadIdx.x / 8, lane = threadIdx.x % 8;
   for (int j = begin; j < end; j += 16 * UNROLL) {
     float x[UNROLL], next = part.top;
@@ -92,8 +92,8 @@ DEVICE void attend(Part<D> &part, const float (&q)[D / 64][8], const A *keys, co
   }
 }
 
-// combine returns number c of the sum of n parts, each [top, sum, o ...] `stride` apart, in their order, and divides it by the
-// sum of the weights if `whole`; else it returns that and the common top too.
+// combine adds n parts, each [top, sum, o ...] `stride` apart, in their order: it returns number c of o, and the common top and
+// the sum for it.
 DEVICE float combine(const float *parts, int n, int stride, int c, float &top, float &sum) {
   top = -INFINITY, sum = 0.0f;
   float o = 0.0f;
@@ -110,8 +110,9 @@ DEVICE float combine(const float *parts, int n, int stride, int c, float &top, f
 // the first `past` positions of the caches. The grid is [batch * seq * heads, splits]; with several splits `parts` [queries,
 // splits, 2 + dim] gets their parts.
 template <typename A, int D>
-DEVICE void attention_decode(A *o, float *parts, const A *qkv, const A *keys, const A *values, const int *starts, const float *slopes,
-                             const float *angles, float scale, int seq, int heads, int dim, int past, int capacity) {
+DEVICE void attention_decode(A *o, float *parts, const A *qkv, const A *keys, const A *values, const int *starts,
+                             const float *slopes, const float *angles, float scale, int seq, int heads, int dim, int past,
+                             int capacity) {
   constexpr int groups = attention_threads / 8;
   __shared__ float shared[groups * (D + 2)];
   i64 query = blockIdx.x, token = query / heads;
@@ -160,11 +161,11 @@ DEVICE void attention_combine(A *o, const float *parts, int splits, int dim) {
   }
 }
 
-#define ATTENTION_DECODE(name, A, D)                                                                                              \
-  KERNEL(attention_threads)                                                                                                     \
-  name(A *o, float *parts, const A *qkv, const A *keys, const A *values, const int *starts, const float *slopes,                \
-       const float *angles, float scale, int seq, int heads, int dim, int past, int capacity) {                                 \
-    attention_decode<A, D>(o, parts, qkv, keys, values, starts, slopes, angles, scale, seq, heads, dim, past, capacity);        \
+#define ATTENTION_DECODE(name, A, D)                                                                                     \
+  KERNEL(attention_threads)                                                                                              \
+  name(A *o, float *parts, const A *qkv, const A *keys, const A *values, const int *starts, const float *slopes,         \
+       const float *angles, float scale, int seq, int heads, int dim, int past, int capacity) {                          \
+    attention_decode<A, D>(o, parts, qkv, keys, values, starts, slopes, angles, scale, seq, heads, dim, past, capacity); \
   }
 ATTENTION_DECODE(attention_decode_64_f32, float, 64)
 ATTENTION_DECODE(attention_decode_128_f32, float, 128)
@@ -173,8 +174,8 @@ ATTENTION_DECODE(attention_decode_64_bf16, bf16, 64)
 ATTENTION_DECODE(attention_decode_128_bf16, bf16, 128)
 ATTENTION_DECODE(attention_decode_256_bf16, bf16, 256)
 
-KERNEL(256) attention_append_f32(float *keys, float *values, const float *qkv, const float *angles, i64 n, int seq, int heads, int dim,
-                                 int past, int capacity) {
+KERNEL(256) attention_append_f32(float *keys, float *values, const float *qkv, const float *angles, i64 n, int seq, int heads,
+                                 int dim, int past, int capacity) {
   attention_append(keys, values, qkv, angles, n, seq, heads, dim, past, capacity);
 }
 KERNEL(256) attention_append_bf16(bf16 *keys, bf16 *values, const bf16 *qkv, const float *angles, i64 n, int seq, int heads, int dim,

@@ -68,8 +68,8 @@ struct Softmax {
 
 // forward_tiles runs a block over its tiles of keys; o gets the warp's 16 M rows of the output.
 template <typename P, int D, int M, int KEYS, typename A>
-DEVICE void forward_tiles(float (&o)[M][D / 8][4], Softmax<M> &softmax, A *q_tile, Rows<const A> k, Rows<const A> v, const float *angles,
-                          const Mask &mask, const Sight<M> &sight, int begin, int end) {
+DEVICE void forward_tiles(float (&o)[M][D / 8][4], Softmax<M> &softmax, A *q_tile, Rows<const A> k, Rows<const A> v,
+                          const float *angles, const Mask &mask, const Sight<M> &sight, int begin, int end) {
   A *k_tile = q_tile + 64 * M * stride_of<A, D>, *v_tile = k_tile + KEYS * stride_of<A, D>;
   q_tile += threadIdx.x / 32 * 16 * M * stride_of<A, D>;
   for (int j = begin - KEYS; j < end; j += KEYS) {  // the first turn only loads
@@ -130,9 +130,10 @@ DEVICE void attention_forward(A *o, float *lse, const A *qkv, const A *keys, con
 }
 
 // ATTENTION_FORWARD defines the kernel for heads of up to D numbers.
-#define ATTENTION_FORWARD(name, P, D, M, KEYS)                                                                                     \
-  KERNEL(attention_threads)                                                                                                      \
-  name(P::Number *o, float *lse, const P::Number *qkv, const P::Number *keys, const P::Number *values, const int *starts,        \
-       const float *slopes, const float *angles, float scale, int seq, int heads, int dim, int past, int capacity) {             \
-    attention_forward<P, D, M, KEYS>(o, lse, qkv, keys, values, starts, slopes, angles, scale, seq, heads, dim, past, capacity); \
+#define ATTENTION_FORWARD(name, P, D, M, KEYS)                                                                             \
+  KERNEL(attention_threads)                                                                                                \
+  name(P::Number *o, float *lse, const P::Number *qkv, const P::Number *keys, const P::Number *values, const int *starts,  \
+       const float *slopes, const float *angles, float scale, int seq, int heads, int dim, int past, int capacity) {       \
+    attention_forward<P, D, M, KEYS>(o, lse, qkv, keys, values, starts, slopes, angles, scale, seq, heads, dim, past,      \
+                                     capacity);                                                                            \
   }

@@ -189,7 +189,9 @@ struct F32 {
         for (int e = 0; e < 2; e++) {
           float a[M][2];
 #pragma unroll
-          for (int i = 0; i < 2 * M; i++) a[i / 2][i % 2] = __shfl_sync(0xffffffffu, p[i / 2][k][i % 2 * 2 + e], lane / 4 * 4 + t);
+          for (int i = 0; i < 2 * M; i++) {
+            a[i / 2][i % 2] = __shfl_sync(0xffffffffu, p[i / 2][k][i % 2 * 2 + e], lane / 4 * 4 + t);
+          }
           const float *row = y + (8 * k + 2 * t + e) * stride;
 #pragma unroll
           for (int n = 0; n < N; n++) {
