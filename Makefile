@@ -64,5 +64,5 @@ cross: ## build for the other platforms
 	@for p in linux/arm64 darwin/arm64 windows/amd64; do \
 		echo $$p; CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build ./... || exit 1; done
 
-clean: ## remove bin/
-	rm -rf bin
+clean: ## remove bin/ and build/
+	rm -rf bin build

@@ -220,7 +220,7 @@ func TestDoRefusesBadValues(t *testing.T) {
 func TestBadOptions(t *testing.T) {
 	requireLine(t, On(nil, Options{}).Err(), "want a graph to build on, got nil")
 	requireLine(t, On(gorgonia.NewGraph(), Options{DType: tensor.Int32}).Err(), "want float32 or float64, got int32")
-	requireLine(t, On(gorgonia.NewGraph(), Options{Device: "abacus"}).Err(), `want "cpu", got "abacus"`)
+	requireLine(t, On(gorgonia.NewGraph(), Options{Device: "abacus"}).Err(), `want "cpu" or "cuda", got "abacus"`)
 	requireLine(t, On(gorgonia.NewGraph(), Options{Store: NewStore(tensor.Float64, 0)}).Err(), "the store holds float64, want float32")
 	_, err := NewCache(0, 5)
 	requireLine(t, err, "batch 0, capacity 5")

@@ -117,7 +117,7 @@ func (s *Store) ensure(spec ParamSpec) (*Param, error) {
 	}
 	if p := s.byName[spec.Name]; p != nil {
 		if !slices.Equal(p.Shape, spec.Shape) {
-			return nil, errors.Errorf("parameter %q: the store has shape %v, the graph wants %v", spec.Name, p.Shape, spec.Shape)
+			return nil, errors.Errorf("parameter %q: the store has shape %v, the graph wants %v", spec.Name, tensor.Shape(p.Shape), spec.Shape)
 		}
 		return p, nil
 	}

@@ -75,3 +75,16 @@ func TestOursLearnsOnTheDevice(t *testing.T) {
 		assert.InEpsilon(t, want, got, 1e-4, "step %d", step)
 	}
 }
+
+// TestBenchThatDoesNotFit: the child, on a GPU of 8 kB, ends with the device's error.
+func TestBenchThatDoesNotFit(t *testing.T) {
+	if !emulator.Emulated() {
+		t.Skip("a GPU has more memory")
+	}
+	t.Setenv("RESIDUA_EMULATOR_MEMORY", "8192")
+	got := tiny("-device", "cuda")
+	assert.Equal(t, cli.ExitRun, got.Code)
+	assert.Contains(t, got.Stderr, "error: ours byte-rmt: ")
+	assert.Contains(t, got.Stderr, "out of memory")
+	assert.NotContains(t, got.Stderr, "panic")
+}

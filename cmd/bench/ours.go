@@ -11,11 +11,10 @@ import (
 
 // oursRun is a training program of this project.
 type oursRun struct {
-	program   *graph.Program
-	optimize  *optim.Optimizer
-	steps     uint64
-	predicted int        // bytes by the program's own plan
-	gpu       *gpuMemory // nil on the CPU
+	program  *graph.Program
+	optimize *optim.Optimizer
+	steps    uint64
+	gpu      *gpuMemory // nil on the CPU
 }
 
 func newOurs(w workload, on target) (*oursRun, error) {
@@ -24,30 +23,29 @@ func newOurs(w workload, on target) (*oursRun, error) {
 }
 
 // newOursOn trains a store's parameters.
-func newOursOn(store *graph.Store, w workload, on target, parts ...optim.Part) (o *oursRun, err error) {
-	o = &oursRun{}
-	defer func() {
-		if err != nil {
-			o.close()
-		}
-	}()
-	if on.onGPU() {
-		if o.gpu, err = openGPU(store, on); err != nil {
-			return nil, err
-		}
-	}
-	options := graph.ProgramOptions{Gradients: true, Options: on.options(store)}
-	if o.program, err = graph.Compile(options, w.build); err != nil {
-		return nil, err
-	}
-	if o.predicted, err = o.plan(options, w); err != nil {
+func newOursOn(store *graph.Store, w workload, on target, parts ...optim.Part) (*oursRun, error) {
+	o := &oursRun{}
+	if err := o.open(store, w, on, parts); err != nil {
+		o.close()
 		return nil, err
 	}
 	tokens, targets := randomBatch(w)
 	copy(o.program.Ints("tokens"), tokens)
 	copy(o.program.Ints("targets"), targets)
+	return o, nil
+}
+
+func (o *oursRun) open(store *graph.Store, w workload, on target, parts []optim.Part) (err error) {
+	if on.onGPU() {
+		if o.gpu, err = openGPU(store, on, w); err != nil {
+			return err
+		}
+	}
+	if o.program, err = graph.Compile(on.options(store), w.build); err != nil {
+		return err
+	}
 	o.optimize, err = optim.New(store, on.Threads, parts...)
-	return o, err
+	return err
 }
 
 // build makes a workload's training graph.
@@ -58,16 +56,6 @@ func (w workload) build(b *graph.Builder) (graph.Roots, error) {
 	}
 	features := m.Forward(b.Input("tokens", tensor.Int32, w.Batch, w.Config.Seq))
 	return graph.Roots{Loss: m.Loss(features, b.Input("targets", tensor.Int32, w.Batch, w.Config.Seq))}, m.Err()
-}
-
-// plan is what the program is going to take by its own account.
-func (o *oursRun) plan(options graph.ProgramOptions, w workload) (int, error) {
-	if o.gpu == nil {
-		m := o.program.Memory()
-		return m.Arena + m.Parameters, nil
-	}
-	m, err := graph.PredictDeviceMemory(options, w.build)
-	return m.Total(), err
 }
 
 // step also profiles the first one, which belongs to the warm-up, for its traffic. It
@@ -91,7 +79,12 @@ func (o *oursRun) peak() (int, error) {
 }
 
 func (o *oursRun) facts() facts {
-	return facts{Parameters: o.program.Store().Size(), Predicted: o.predicted, Traffic: o.traffic()}
+	m := o.program.Memory()
+	f := facts{Parameters: o.program.Store().Size(), Predicted: m.Arena + m.Parameters, Traffic: o.traffic()}
+	if o.gpu != nil {
+		f.Predicted = o.gpu.predicted
+	}
+	return f
 }
 
 // traffic sums the bytes of the step that was profiled, the first.
@@ -117,18 +110,23 @@ func (o *oursRun) close() {
 
 // gpuMemory watches what a program takes of its GPU.
 type gpuMemory struct {
-	store *graph.Store
-	free  int64 // before the program was made, the driver's context open
-	used  int
+	store     *graph.Store
+	predicted int   // by the program's own plan
+	free      int64 // before the program was made, the driver's context open
+	used      int
 }
 
 // openGPU opens a store's GPU.
-func openGPU(store *graph.Store, on target) (*gpuMemory, error) {
-	if b := graph.On(gorgonia.NewGraph(), on.options(store)); b.Err() != nil {
+func openGPU(store *graph.Store, on target, w workload) (*gpuMemory, error) {
+	plan, err := graph.PredictDeviceMemory(on.options(nil), w.build)
+	if err != nil {
+		return nil, err
+	}
+	if b := graph.On(gorgonia.NewGraph(), on.options(store).Options); b.Err() != nil {
 		return nil, b.Err()
 	}
 	free, _, err := store.DeviceMemory()
-	return &gpuMemory{store: store, free: free}, err
+	return &gpuMemory{store: store, predicted: plan.Total(), free: free}, err
 }
 
 // taken is what the GPU has had less of free memory since it was opened, when it is first

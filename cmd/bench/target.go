@@ -19,8 +19,9 @@ type target struct {
 func (t target) onGPU() bool { return t.Device == graph.CUDA }
 
 // options are a training program's on a store.
-func (t target) options(store *graph.Store) graph.Options {
-	return graph.Options{Store: store, DType: tensor.Float32, Threads: t.Threads, Device: t.Device, Precision: t.Precision, Training: true}
+func (t target) options(store *graph.Store) graph.ProgramOptions {
+	o := graph.Options{Store: store, DType: tensor.Float32, Threads: t.Threads, Device: t.Device, Precision: t.Precision, Training: true}
+	return graph.ProgramOptions{Gradients: true, Options: o}
 }
 
 // target returns what the flags ask for.

@@ -91,23 +91,33 @@ func (c *call) compare(out io.Writer) error {
 // shownSteps is how many steps a table has, about.
 const shownSteps = 10
 
-// print writes a figure and a table for the report.
+// print writes a figure and, unless the runs are the same, a table for the report.
 func (c comparison) print(out io.Writer) error {
 	loss, at, norm := c.worst()
-	last := len(c.want) - 1
-	fmt.Fprintf(out, "figure: %s: loss %.4f to %.4f in %d steps, the other %.4f to %.4f; largest relative difference %.1e, at step %d (wanted <= %.0e), of gradient norms %.1e\n",
-		c.name, *c.want[0].Loss, *c.want[last].Loss, last+1, *c.got[0].Loss, *c.got[last].Loss, loss, at, c.tolerance, norm)
-	fmt.Fprintf(out, "%s\n%s\n%6s  %12s  %12s  %8s\n", fence, c.name, "step", "loss", "the other", "relative")
-	for i, w := range c.want {
-		if i%max(1, len(c.want)/shownSteps) == 0 || i == last {
-			fmt.Fprintf(out, "%6d  %12.6f  %12.6f  %8.1e\n", w.Step, *w.Loss, *c.got[i].Loss, relative(*w.Loss, *c.got[i].Loss))
-		}
+	first, last := c.want[0], c.want[len(c.want)-1]
+	text := fmt.Sprintf("figure: %s: loss %.4f to %.4f in %d steps, ", c.name, *first.Loss, *last.Loss, len(c.want))
+	if loss == 0 && norm == 0 {
+		text += "every loss and gradient norm has the same bits\n"
+	} else {
+		text += fmt.Sprintf("the other %.4f to %.4f; largest relative difference %.1e, at step %d (wanted <= %.0e), of gradient norms %.1e\n%s",
+			*c.got[0].Loss, *c.got[len(c.got)-1].Loss, loss, at, c.tolerance, norm, c.table())
 	}
-	if _, err := fmt.Fprintln(out, fence); err != nil {
+	if _, err := io.WriteString(out, text); err != nil {
 		return errors.WithStack(err)
 	}
 	if loss > c.tolerance || c.tolerance == 0 && norm > 0 {
 		return errors.Errorf("%s: want losses within %.0e, got a relative difference of %.1e at step %d, of gradient norms %.1e", c.name, c.tolerance, loss, at, norm)
 	}
 	return nil
+}
+
+// table lists some of the steps.
+func (c comparison) table() string {
+	text := fmt.Sprintf("%s\n%s\n%6s  %12s  %12s  %8s\n", fence, c.name, "step", "loss", "the other", "relative")
+	for i, w := range c.want {
+		if i%max(1, len(c.want)/shownSteps) == 0 || i == len(c.want)-1 {
+			text += fmt.Sprintf("%6d  %12.6f  %12.6f  %8.1e\n", w.Step, *w.Loss, *c.got[i].Loss, relative(*w.Loss, *c.got[i].Loss))
+		}
+	}
+	return text + fence + "\n"
 }

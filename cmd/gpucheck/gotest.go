@@ -40,13 +40,13 @@ func readTestLog(lines []string) (l *testLog, ok bool) {
 }
 
 // add keeps the largest of errors such as "logits 1.2e-07, loss 0.0e+00" a device.
-func (l *testLog) add(errors string) {
+func (l *testLog) add(list string) {
 	device := deviceOf(l.running)
 	if l.worst[device] == nil {
 		l.worst[device] = map[string]float64{}
 		l.order = append(l.order, device)
 	}
-	for _, text := range strings.Split(errors, ", ") {
+	for _, text := range strings.Split(list, ", ") {
 		if m := testError.FindStringSubmatch(text); m != nil {
 			value, _ := strconv.ParseFloat(m[2], 64) // the expression lets numbers through alone
 			l.worst[device][m[1]] = max(l.worst[device][m[1]], value)
@@ -119,9 +119,9 @@ func (l *testLog) figures() []string {
 }
 
 // largest lists errors by name.
-func largest(errors map[string]float64) string {
+func largest(worst map[string]float64) string {
 	var list []string
-	for what, value := range errors {
+	for what, value := range worst {
 		list = append(list, fmt.Sprintf("%s %.1e", what, value))
 	}
 	sort.Strings(list)

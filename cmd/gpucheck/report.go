@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -23,132 +21,6 @@ import (
 
 // fence begins and ends what is copied from a log.
 const fence = "```"
-
-// Exit statuses of a part that did not fail by itself.
-const (
-	statusPassed  = 0
-	statusSkipped = 77
-	statusTimeout = 124 // as timeout has it
-	statusKilled  = 137 // the same, when the program did not end by itself
-)
-
-// part is one part of the check.
-type part struct {
-	name    string
-	status  int
-	seconds int
-	figures []string
-	blocks  []string
-	failed  []string // tests
-	tail    []string // of the log
-}
-
-// result is a word for the table.
-func (p part) result() string {
-	switch p.status {
-	case statusPassed:
-		return "passed"
-	case statusSkipped:
-		return "skipped"
-	case statusTimeout, statusKilled:
-		return "**out of time**"
-	}
-	return "**failed**"
-}
-
-func (p part) bad() bool { return p.status != statusPassed && p.status != statusSkipped }
-
-// readParts reads parts.txt; of a part that ran twice the later run counts.
-func readParts(dir string) ([]part, error) {
-	lines, err := readLines(filepath.Join(dir, "parts.txt"))
-	if err != nil {
-		return nil, err
-	}
-	var parts []part
-	for i, line := range lines {
-		p, err := parsePart(line)
-		if err != nil {
-			return nil, errors.Wrapf(err, "parts.txt, line %d", i+1)
-		}
-		if err := p.read(dir); err != nil {
-			return nil, err
-		}
-		parts = slices.DeleteFunc(parts, func(other part) bool { return other.name == p.name })
-		parts = append(parts, p)
-	}
-	return parts, nil
-}
-
-func parsePart(line string) (part, error) {
-	fields := strings.Fields(line)
-	if len(fields) != 3 {
-		return part{}, errors.Errorf("want a name, an exit status and seconds, got %q", line)
-	}
-	status, err := strconv.Atoi(fields[1])
-	if err != nil {
-		return part{}, errors.Wrap(err, "exit status")
-	}
-	seconds, err := strconv.Atoi(fields[2])
-	return part{name: fields[0], status: status, seconds: seconds}, errors.Wrap(err, "seconds")
-}
-
-// tailLines is how much of a failed part's log the report shows.
-const tailLines = 40
-
-// read takes what the part has left in the folder.
-func (p *part) read(dir string) error {
-	lines, err := readLines(filepath.Join(dir, p.name+".log"))
-	if err != nil {
-		return err
-	}
-	p.readLog(lines)
-	if l, ok := readTestLog(lines); ok {
-		p.figures = append(l.figures(), p.figures...)
-		p.failed = l.failed()
-	}
-	b, err := readBenchmark(filepath.Join(dir, p.name+".json"))
-	if err != nil {
-		return err
-	}
-	p.figures = append(p.figures, b.figures()...)
-	p.tail = lines[max(0, len(lines)-tailLines):]
-	return nil
-}
-
-// readLog takes figures and fenced blocks.
-func (p *part) readLog(lines []string) {
-	var block []string
-	inside := false
-	for _, line := range lines {
-		figure, is := strings.CutPrefix(line, "figure: ")
-		switch {
-		case line == fence && inside:
-			p.blocks = append(p.blocks, strings.Join(block, "\n"))
-			block, inside = nil, false
-		case line == fence:
-			inside = true
-		case inside:
-			block = append(block, line)
-		case is:
-			p.figures = append(p.figures, figure)
-		}
-	}
-}
-
-func readLines(path string) ([]string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, errors.WithStack(err)
-	}
-	defer func() { _ = file.Close() }()
-	var lines []string
-	scan := bufio.NewScanner(file)
-	scan.Buffer(nil, 1<<24)
-	for scan.Scan() {
-		lines = append(lines, strings.TrimRight(scan.Text(), "\r"))
-	}
-	return lines, errors.WithStack(scan.Err())
-}
 
 // writeReport writes report.md into the folder and says how the check went.
 func writeReport(dir string, out io.Writer) error {
