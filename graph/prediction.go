@@ -8,15 +8,15 @@ import (
 
 // DeviceMemory is what a program takes of a CUDA device, in bytes.
 type DeviceMemory struct {
-	Parameters  int // values, and in precision bf16 their 16-bit copies
-	Gradients   int // of the parameters
-	Moments     int // of AdamW
-	Activations int // the shared buffers of all outputs
-	Saved       int // what ops keep beside their outputs, from the forward pass for the backward pass
-	Scratch     int // the largest need of one op while it runs
+	Parameters  int `json:"parameters"`  // values, and in precision bf16 their 16-bit copies
+	Gradients   int `json:"gradients"`   // of the parameters
+	Moments     int `json:"moments"`     // of AdamW
+	Activations int `json:"activations"` // the shared buffers of all outputs
+	Saved       int `json:"saved"`       // what ops keep beside their outputs, from the forward pass for the backward pass
+	Scratch     int `json:"scratch"`     // the largest need of one op while it runs
 }
 
-// Total returns the sum; context, kernels and cuBLAS come on top (some 500 MB).
+// Total returns the sum; context, kernels and cuBLAS come on top.
 func (m DeviceMemory) Total() int {
 	return m.Parameters + m.Gradients + m.Moments + m.Activations + m.Saved + m.Scratch
 }

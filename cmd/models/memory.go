@@ -90,6 +90,6 @@ func memoryTable(lines []presetMemory) string {
 func megabytes(n int) string { return fmt.Sprintf("%.0f MB", float64(n)/1e6) }
 
 const memoryLegend = `
-What a training step of batch rows takes of a GPU's memory; the driver's context, the kernels and cuBLAS take some 500 MB more.
+What a training step of batch rows takes of a GPU's memory; the driver's context, the kernels and cuBLAS come on top.
 saved: statistics that ops keep for the backward pass; scratch: the largest need of one op while it runs.
 `

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/cmd/internal/cli/clitest"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// TestPredictedMemory: parameters, gradients and moments are exact, and each setting that
+// the error of a full GPU advises shrinks the prediction.
+func TestPredictedMemory(t *testing.T) {
+	preset, _, ok := models.FindPreset("quickstart")
+	require.True(t, ok)
+	predict := func(t *testing.T, s training) graph.DeviceMemory {
+		m, err := s.predict(preset.Config)
+		require.NoError(t, err)
+		return m
+	}
+	plain := predict(t, training{8, "tf32", "none"})
+	n := preset.Config.Cost().Parameters
+	require.Equal(t, []int{4 * n, 4 * n, 8 * n}, []int{plain.Parameters, plain.Gradients, plain.Moments})
+	half := predict(t, training{8, "bf16", "none"})
+	require.Equal(t, 6*n, half.Parameters, "with a 16-bit copy")
+	require.Less(t, half.Activations, plain.Activations)
+	require.Less(t, predict(t, training{4, "tf32", "none"}).Activations, plain.Activations)
+	require.Less(t, predict(t, training{8, "tf32", "block"}).Activations, plain.Activations)
+}
+
+func TestMemoryRefuses(t *testing.T) {
+	for _, args := range [][]string{{"-batch", "0"}, {"-precision", "fp8"}, {"-recompute", "some"}} {
+		got := clitest.Call(command(), append([]string{"-memory"}, args...)...)
+		require.Equal(t, cli.ExitUsage, got.Code)
+		require.Contains(t, got.Stderr, args[0]+": want")
+	}
+}
+
+func TestMemoryJSON(t *testing.T) {
+	got := clitest.Call(command(), "-memory", "-json", "-batch", "1")
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	var lines []presetMemory
+	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &lines))
+	require.Len(t, lines, len(models.Presets()))
+	for _, l := range lines {
+		require.Equal(t, l.Memory.Total(), l.Total, l.Name)
+	}
+}

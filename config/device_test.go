@@ -1,0 +1,42 @@
+package config_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/graph"
+)
+
+const deviceYAML = "model: {preset: quickstart}\ntrain: {steps: 1, lr: 1e-3}\n"
+
+// TestDevice: each device has its own precisions and its default.
+func TestDevice(t *testing.T) {
+	for _, c := range []struct {
+		sets []string
+		want config.Device
+	}{
+		{nil, config.Device{Kind: "cpu", Precision: "fp32"}},
+		{[]string{"device.kind=cuda"}, config.Device{Kind: "cuda", Precision: "tf32"}},
+		{[]string{"device.kind=cuda", "device.precision=bf16"}, config.Device{Kind: "cuda", Precision: "bf16"}},
+	} {
+		run, _, err := config.Parse("a.yaml", []byte(deviceYAML), c.sets)
+		require.NoError(t, err)
+		require.Equal(t, c.want, run.Device)
+		o := run.Device.Options(nil)
+		require.Equal(t, graph.Device(c.want.Kind), o.Device)
+		require.Equal(t, graph.Precision(c.want.Precision), o.Precision)
+	}
+	for _, c := range []struct {
+		sets []string
+		want string
+	}{
+		{[]string{"device.kind=tpu"}, "device.kind"},
+		{[]string{"device.precision=bf16"}, "device.precision"},
+		{[]string{"device.kind=cuda", "device.precision=fp8"}, "device.precision"},
+	} {
+		_, _, err := config.Parse("a.yaml", []byte(deviceYAML), c.sets)
+		require.ErrorContains(t, err, c.want)
+	}
+}
