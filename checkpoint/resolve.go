@@ -15,7 +15,13 @@ const (
 	KindRun  Kind = "run"  // a run folder
 	KindStep Kind = "step" // a step folder
 	KindFile Kind = "file" // one model file
+	// KindHuggingFace is a folder with another program's config.json and model.safetensors: its model file is for
+	// [ReadTensors], [ReadModel] refuses it.
+	KindHuggingFace Kind = "huggingface"
 )
+
+// HuggingFaceConfig is the file beside a Hugging Face model's [ModelFile] that describes it.
+const HuggingFaceConfig = "config.json"
 
 // Source is where a model is to be read from.
 type Source struct {
@@ -23,12 +29,12 @@ type Source struct {
 	ModelPath string   // the model file
 	StepDir   string   // the step folder around it, "" when it stands alone
 	RunDir    string   // the run folder around that, "" when there is none
-	Warnings  []string // damaged checkpoints that were passed over
+	Warnings  []string // damaged checkpoints that were passed over, and what else the reader of the model should know
 }
 
 // Resolve finds the model file behind a path that is a run folder (its latest whole checkpoint is taken), a step
-// folder or one .safetensors file. Only a run's choice among its checkpoints reads the model through; [ReadModel]
-// checks it in any case.
+// folder, a Hugging Face model's folder or one .safetensors file. Only a run's choice among its checkpoints reads the
+// model through; [ReadModel] checks it in any case.
 func Resolve(path string) (Source, error) {
 	path = filepath.Clean(path)
 	info, err := os.Stat(path)
@@ -44,10 +50,20 @@ func Resolve(path string) (Source, error) {
 		return around(KindStep, filepath.Join(path, ModelFile)), nil
 	case exists(stepsOf(path)) || exists(filepath.Join(path, latestFile)):
 		return resolveRun(path)
+	case exists(filepath.Join(path, HuggingFaceConfig)):
+		return resolveHuggingFace(path)
 	case exists(filepath.Join(path, ModelFile)):
 		return Source{}, errors.Errorf("checkpoint %s: has a %s but no %s: not a step folder, or a torn one; name the file itself, or convert a foreign checkpoint first", path, ModelFile, StateFile)
 	}
-	return Source{}, errors.Errorf("checkpoint %s: neither a run folder (with %s/) nor a step folder (with %s): want one of these or a .safetensors file", path, stepsFolder, StateFile)
+	return Source{}, errors.Errorf("checkpoint %s: neither a run folder (with %s/) nor a step folder (with %s): want one of these, a Hugging Face folder (with %s) or a .safetensors file", path, stepsFolder, StateFile, HuggingFaceConfig)
+}
+
+func resolveHuggingFace(dir string) (Source, error) {
+	s := Source{Kind: KindHuggingFace, ModelPath: filepath.Join(dir, ModelFile)}
+	if !exists(s.ModelPath) {
+		return Source{}, errors.Errorf("checkpoint %s: has a %s but no %s: other formats, and weights in several files, are not read: save the model anew as one safetensors file", dir, HuggingFaceConfig, ModelFile)
+	}
+	return s, nil
 }
 
 func resolveRun(runDir string) (Source, error) {

@@ -37,6 +37,22 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// A foreign folder is found; its model is for another reader. A step folder stays one whatever lies beside.
+func TestResolveHuggingFace(t *testing.T) {
+	dir := filepath.Join("..", "testdata", "reference", "gpt2-hf")
+	got, err := Resolve(dir)
+	require.NoError(t, err)
+	assert.Equal(t, Source{Kind: KindHuggingFace, ModelPath: filepath.Join(dir, ModelFile)}, got)
+
+	runDir := runWith(t, 100)
+	for _, ours := range []string{runDir, stepPath(runDir, 100)} {
+		require.NoError(t, os.WriteFile(filepath.Join(ours, HuggingFaceConfig), []byte("{}"), 0o600))
+		got, err = Resolve(ours)
+		require.NoError(t, err)
+		assert.Equal(t, stepPath(runDir, 100), got.StepDir)
+	}
+}
+
 func TestResolveFromInsideAStepFolder(t *testing.T) {
 	runDir := runWith(t, 100)
 	t.Chdir(stepPath(runDir, 100))
@@ -65,8 +81,15 @@ func TestResolveRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, filepath.Join(dir, "missing"))
 	_, err = Resolve(dir)
 	assert.ErrorContains(t, err, "neither a run folder (with checkpoints/) nor a step folder (with state.json)")
-	_, err = Resolve("../testdata/reference/gpt2-hf")
+	torn := filepath.Join(t.TempDir(), "torn")
+	require.NoError(t, os.CopyFS(torn, os.DirFS(stepPath(runWith(t, 100), 100))))
+	require.NoError(t, os.Remove(filepath.Join(torn, StateFile)))
+	_, err = Resolve(torn)
 	assert.ErrorContains(t, err, "has a model.safetensors but no state.json")
+	require.NoError(t, os.Remove(filepath.Join(torn, ModelFile)))
+	require.NoError(t, os.WriteFile(filepath.Join(torn, HuggingFaceConfig), []byte("{}"), 0o600))
+	_, err = Resolve(torn)
+	assert.ErrorContains(t, err, "has a config.json but no model.safetensors")
 	require.NoError(t, os.Mkdir(stepsOf(dir), 0o700))
 	_, err = Resolve(dir)
 	assert.ErrorIs(t, err, ErrNone)

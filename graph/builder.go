@@ -52,6 +52,9 @@ type Builder struct {
 	names      map[string]bool  // names of inputs and parameters
 	hooked     []*gorgonia.Node // hook nodes, for Program to keep
 
+	asked       []string // names that Hook and Hooked were called with
+	activations []Activation
+
 	// one stands for the gradient of the loss with respect to itself while Program
 	// differentiates. It is in no graph; an op that really reads it gets a unit node.
 	one, loss *gorgonia.Node

@@ -149,6 +149,16 @@ func CausalAttention(qkv *gorgonia.Node, o AttentionOptions) (*gorgonia.Node, er
 	return free(func(b *Builder) *gorgonia.Node { return b.CausalAttention(qkv, o) }, qkv)
 }
 
+// AttentionPattern is Builder.AttentionPattern.
+func AttentionPattern(qkv *gorgonia.Node, o AttentionOptions) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.AttentionPattern(qkv, o) }, qkv)
+}
+
+// AttentionMix is Builder.AttentionMix.
+func AttentionMix(pattern, qkv *gorgonia.Node, o AttentionOptions) (*gorgonia.Node, error) {
+	return free(func(b *Builder) *gorgonia.Node { return b.AttentionMix(pattern, qkv, o) }, pattern, qkv)
+}
+
 // CrossEntropy is Builder.CrossEntropy.
 func CrossEntropy(x, w, targets *gorgonia.Node, o LossOptions) (*gorgonia.Node, error) {
 	return free(func(b *Builder) *gorgonia.Node { return b.CrossEntropy(x, w, targets, o) }, x, w, targets)

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
@@ -22,11 +23,25 @@ type hook struct {
 	call HookFunc
 }
 
-// Hook gives an activation a name. It returns x itself unless Options.Hooks asks for
-// that name; then it returns a copy of x that has passed through the hook's function.
-// The gradient passes unchanged.
-func (b *Builder) Hook(name string, x *gorgonia.Node) *gorgonia.Node {
+// Activation is a named tensor of a graph.
+type Activation struct {
+	Name  string
+	Axes  []string // a name for each axis, "token" for that of batch*seq tokens
+	Shape tensor.Shape
+}
+
+// TokenAxis is the name of the axis of batch*seq tokens.
+const TokenAxis = "token"
+
+// Hook gives an activation a name, and names to its last axes; the one before them is that
+// of tokens. It returns x itself unless Options.Hooks asks for that name; then it returns a
+// copy of x that has passed through the hook's function. The gradient passes unchanged.
+func (b *Builder) Hook(name string, x *gorgonia.Node, axes ...string) *gorgonia.Node {
+	b.ask(name)
 	f, wanted := b.options.Hooks[name]
+	if b.err == nil && x != nil {
+		b.activations = append(b.activations, Activation{Name: name, Axes: axesOf(x, axes), Shape: x.Shape().Clone()})
+	}
 	if !wanted || b.err != nil {
 		return x
 	}
@@ -38,9 +53,43 @@ func (b *Builder) Hook(name string, x *gorgonia.Node) *gorgonia.Node {
 // Hooked tells whether Options.Hooks asks for that name: a layer that would fuse the
 // activation away then builds the unfused form.
 func (b *Builder) Hooked(name string) bool {
+	b.ask(name)
 	_, wanted := b.options.Hooks[name]
 	return wanted
 }
+
+// ask notes that the graph knows a name.
+func (b *Builder) ask(name string) {
+	if !slices.Contains(b.asked, name) {
+		b.asked = append(b.asked, name)
+	}
+}
+
+// axesOf names all axes of x, whose last ones are named already.
+func axesOf(x *gorgonia.Node, last []string) []string {
+	dims := x.Shape().Dims()
+	axes := make([]string, dims)
+	for i := range axes {
+		switch named := i - (dims - len(last)); {
+		case named >= 0:
+			axes[i] = last[named]
+		case i == 0:
+			axes[i] = TokenAxis
+		default:
+			axes[i] = fmt.Sprintf("axis%d", i)
+		}
+	}
+	return axes
+}
+
+// ActivationNames lists the names that Options.Hooks may ask for in the graph built so far,
+// in the order in which the graph computes them. Some exist only when they are asked for,
+// where a fused op stands in their place otherwise.
+func (b *Builder) ActivationNames() []string { return slices.Clone(b.asked) }
+
+// Activations lists the named tensors of the graph built so far, hooked or not, those left
+// out that a fused op has swallowed.
+func (b *Builder) Activations() []Activation { return slices.Clone(b.activations) }
 
 func (k hook) String() string { return fmt.Sprintf("Hook(%s)", k.name) }
 

@@ -99,3 +99,24 @@ func TestHookRunsOnce(t *testing.T) {
 	require.NoError(t, p.Run(RunOptions{}))
 	require.Equal(t, 1, calls)
 }
+
+// TestActivations checks that a graph lists its names, hooked or not, and their axes: the
+// last ones are named by the caller, the one before is that of tokens.
+func TestActivations(t *testing.T) {
+	b := On(gorgonia.NewGraph(), Options{})
+	x := b.Input("x", tensor.Float32, 2, 3, 4)
+	require.Same(t, x, b.Hook("named", x, "row", "entry"))
+	b.Hook("some", x, "entry")
+	b.Hook("none", x)
+	b.Hook("all", x, "a", "b", "c")
+	require.False(t, b.Hooked("fused"))
+	b.Hook("named", x)
+	require.NoError(t, b.Err())
+	require.Equal(t, []string{"named", "some", "none", "all", "fused"}, b.ActivationNames())
+	var axes [][]string
+	for _, a := range b.Activations()[:4] {
+		require.Equal(t, tensor.Shape{2, 3, 4}, a.Shape)
+		axes = append(axes, a.Axes)
+	}
+	require.Equal(t, [][]string{{TokenAxis, "row", "entry"}, {TokenAxis, "axis1", "entry"}, {TokenAxis, "axis1", "axis2"}, {"a", "b", "c"}}, axes)
+}

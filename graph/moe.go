@@ -16,6 +16,12 @@ type MoEOptions struct {
 	ExactGelu bool           // by erf instead of tanh
 	B1        *gorgonia.Node // [E, FF], or nil
 	B2        *gorgonia.Node // [E, D], or nil; both or neither
+
+	// Gates and Terms, where not nil, are called while the graph is built, with a node that
+	// otherwise does not exist; what they return, a node of the same shape, takes its place.
+	// Of Gates' entries of experts that are not chosen none is read.
+	Gates func(g *gorgonia.Node) *gorgonia.Node     // g_te [T, E], 0 for experts not chosen
+	Terms func(terms *gorgonia.Node) *gorgonia.Node // g_te E_e(u_t) [T, E, D], whose sum over e is y
 }
 
 // MoE is a feed-forward of E experts of which each token uses k (Shazeer et al. 2017,
@@ -52,6 +58,7 @@ func (b *Builder) mixture(logits, u, w1, w2 *gorgonia.Node, o MoEOptions) MoEOut
 	}
 	r := &routing{b: b, logits: logits, experts: k}
 	r.dispatch = b.follow(dispatch{k.dispatchSize(tokens)}, 0, gates)
+	gates = b.showGates(k, gates, r.dispatch, o)
 	return MoEOutput{Y: b.experts(k, u, w1, w2, gates, r.dispatch, o), routing: r}
 }
 
@@ -66,15 +73,24 @@ func (b *Builder) experts(k experts, u, w1, w2, gates, dispatch *gorgonia.Node, 
 		return nil
 	}
 	a := b.follow(expertsActivated{activated{k.gelu}}, 0, h) // [T*k, FF]
-	inputs = gorgonia.Nodes{a, w2, dispatch, gates}
+	if o.Terms != nil {
+		return b.SumCopies(b.expertTerms(k, a, w2, gates, dispatch, o))
+	}
+	return b.gated(k, a, w2, gates, dispatch, o)
+}
+
+// gated makes the experts' outputs times the gates, summed over each token's choices, [T, D].
+func (b *Builder) gated(k experts, a, w2, gates, dispatch *gorgonia.Node, o MoEOptions) *gorgonia.Node {
+	inputs := gorgonia.Nodes{a, w2, dispatch, gates}
 	if k.biased {
 		inputs = append(inputs, o.B2)
 	}
-	rows := b.apply(expertsOut{k}, inputs...) // [T*k, D]
+	rows := b.apply(expertsOut{k}, inputs...) // an assignment a row
 	if rows == nil {
 		return nil
 	}
-	return b.follow(combined{signature{rows.Dtype(), withTokens(gates.Shape()[0], rows.Shape()[1])}}, 0, rows)
+	s := signatureOf(rows)
+	return b.follow(combined{signature{s.dtype, withTokens(s.leading()/k.topK, s.width())}}, 0, rows)
 }
 
 // MoEOutput is what MoE makes. The methods' nodes exist from their first call on; each

@@ -52,7 +52,8 @@ func startsOf(seq int) func(*rand.Rand, int) int32 {
 func opCases() []opCase {
 	var all []opCase
 	for _, group := range [][]opCase{embeddingCases(), linearCases(), linearGeluCases(), normCases(), streamCases(), normReadCases(), elementwiseCases(),
-		normLinearCases(), coefficientCases(), attentionCases(), lossCases(), tokenCases(), gateCases(), reshapeCases(), mixCases(), moeCases()} {
+		normLinearCases(), coefficientCases(), attentionCases(), lossCases(), tokenCases(), gateCases(), reshapeCases(), mixCases(), moeCases(),
+		patternCases(), moeTermsCases()} {
 		all = append(all, group...)
 	}
 	return all

@@ -101,8 +101,13 @@ func runFLOPs(n *gorgonia.Node) int {
 	case normLinearGrad: // dz W^T, and dw
 		return (1 + op.companionAt(0)) * 2 * op.in[2].size() * op.in[3].width()
 	case attentionGrad: // dp and dv, dq and dk, for q.k and p.v
-		p := k.params(op.in[0])
-		return 8 * p.Batch * p.Heads * p.HeadDim * p.Seq * (p.Seq + 1) / 2
+		return 4 * k.halfFLOPs(op.in[0])
+	case attentionPatternGrad: // dq and dk
+		return 2 * k.halfFLOPs(op.in[0])
+	case attentionMixGradPattern:
+		return k.attention().halfFLOPs(op.in[1])
+	case attentionMixGradValues:
+		return k.attention().halfFLOPs(k.qkv)
 	case crossEntropy: // logits, dx and dW
 		return (1 + op.companionAt(0) + op.companionAt(1)) * nodeFLOPs(n)
 	}

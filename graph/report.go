@@ -40,7 +40,7 @@ func (p *Program) activationBytes() int {
 }
 
 // ForwardFLOPs counts the matrix products of the nodes that the build function made, 2
-// per multiply-add, causal attention at its true half, gathers 0.
+// per multiply-add, causal attention (and what is split off it) at its true half, gathers 0.
 func (p *Program) ForwardFLOPs() int {
 	flops := 0
 	for _, n := range p.builder.g.AllNodes()[:p.forward] {
@@ -72,8 +72,11 @@ func nodeFLOPs(n *gorgonia.Node) int {
 	case expertsHidden, expertsOut:
 		return 2 * op.out.size() * op.in[1].shape[1]
 	case attention:
-		p := k.params(op.in[0])
-		return 4 * p.Batch * p.Heads * p.HeadDim * p.Seq * (p.Seq + 1) / 2
+		return 2 * k.halfFLOPs(op.in[0])
+	case attentionPattern:
+		return k.halfFLOPs(op.in[0])
+	case attentionMix:
+		return k.attention().halfFLOPs(op.in[1])
 	case crossEntropy, tokenLosses:
 		return 2 * op.in[0].leading() * op.in[1].size()
 	}

@@ -45,10 +45,30 @@ func NewAttention(b *graph.Builder, name string, c AttentionConfig) *Attention {
 }
 
 // Forward attends: qkv [T, 3*H*Dh] -> o [T, H, Dh]. seq is the number of tokens a row;
-// starts are the document starts, or nil.
+// starts are the document starts, or nil. Where somebody asks for name.pattern, the
+// probabilities [T, H, seq] (query, head, the key's index in its row) exist and o is made
+// of them; a generation's cache refuses that.
 func (a *Attention) Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) *gorgonia.Node {
 	o := a.options
 	o.Seq, o.Starts = seq, starts
-	qkv = a.b.Hook(a.name+".qkv", qkv)                            // [T, 3*H*Dh]
-	return a.b.Hook(a.name+".heads", a.b.CausalAttention(qkv, o)) // [T, H, Dh]
+	qkv = a.b.Hook(a.name+".qkv", qkv, qkvAxes(qkv)...) // [T, 3*H*Dh]
+	return a.b.Hook(a.name+".heads", a.attend(qkv, o), "head", "value")
+}
+
+// attend is causal attention, in one pass unless somebody looks at the pattern.
+func (a *Attention) attend(qkv *gorgonia.Node, o graph.AttentionOptions) *gorgonia.Node {
+	pattern := a.name + ".pattern"
+	if !a.b.Hooked(pattern) {
+		return a.b.CausalAttention(qkv, o) // [T, H, Dh]
+	}
+	p := a.b.Hook(pattern, a.b.AttentionPattern(qkv, o), "head", "key") // [T, H, seq]
+	return a.b.AttentionMix(p, qkv, o)
+}
+
+// qkvAxes names the axes of packed queries, keys and values.
+func qkvAxes(qkv *gorgonia.Node) []string {
+	if qkv != nil && qkv.Shape().Dims() == 4 {
+		return []string{"qkv", "head", "value"}
+	}
+	return []string{"feature"}
 }

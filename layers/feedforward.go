@@ -44,8 +44,8 @@ func NewFeedForward(b *graph.Builder, name string, c FeedForwardConfig, init Ini
 
 // Forward maps u [T, ...In] to y [T, In].
 func (f *FeedForward) Forward(u *gorgonia.Node) *gorgonia.Node {
-	a := f.activate(f.b.Hook(f.name+".in", u))                                           // [T, Hidden]
-	return f.b.Hook(f.name+".out", f.b.Linear(a, f.w2, graph.LinearOptions{Bias: f.b2})) // [T, In]
+	a := f.activate(f.b.Hook(f.name+".in", u, inputAxes(u)...))                                     // [T, Hidden]
+	return f.b.Hook(f.name+".out", f.b.Linear(a, f.w2, graph.LinearOptions{Bias: f.b2}), "feature") // [T, In]
 }
 
 // activate is gelu(W1 u + b1), in one pass unless there is a bias or somebody looks.
@@ -55,6 +55,14 @@ func (f *FeedForward) activate(u *gorgonia.Node) *gorgonia.Node {
 		_, a := f.b.LinearGelu(u, f.w1, f.exact)
 		return a
 	}
-	h := f.b.Hook(hidden, f.b.Linear(u, f.w1, graph.LinearOptions{Bias: f.b1})) // [T, Hidden]
-	return f.b.Hook(activations, f.b.Gelu(h, f.exact))
+	h := f.b.Hook(hidden, f.b.Linear(u, f.w1, graph.LinearOptions{Bias: f.b1}), "neuron") // [T, Hidden]
+	return f.b.Hook(activations, f.b.Gelu(h, f.exact), "neuron")
+}
+
+// inputAxes names the axes of a feed-forward's input: R vectors of Dv entries, or D.
+func inputAxes(u *gorgonia.Node) []string {
+	if u != nil && u.Shape().Dims() == 3 {
+		return []string{"rank", "value"}
+	}
+	return []string{"feature"}
 }

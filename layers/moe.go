@@ -52,11 +52,24 @@ func NewMoE(b *graph.Builder, name string, c MoEConfig, init Init) *MoE {
 	return m
 }
 
-// Forward maps u [T, ...In] to y [T, In].
+// Forward maps u [T, ...In] to y [T, In]. Where somebody asks for them, the gates g_ti exist
+// as name.gates [T, Experts], and the terms of y as name.experts [T, Experts, In], each
+// expert's output times its gate; both are 0 for experts that a token does not go to. What
+// a hook leaves of gates is read for the chosen experts alone.
 func (m *MoE) Forward(u *gorgonia.Node) *gorgonia.Node {
-	m.last = m.b.MoE(m.b.Hook(m.name+".in", u), m.router, m.w1, m.w2,
-		graph.MoEOptions{TopK: m.topK, ExactGelu: m.exact, B1: m.b1, B2: m.b2})
-	return m.b.Hook(m.name+".out", m.last.Y) // [T, In]
+	m.last = m.b.MoE(m.b.Hook(m.name+".in", u, inputAxes(u)...), m.router, m.w1, m.w2,
+		graph.MoEOptions{TopK: m.topK, ExactGelu: m.exact, B1: m.b1, B2: m.b2,
+			Gates: m.hook("gates", "expert"), Terms: m.hook("experts", "expert", "feature")})
+	return m.b.Hook(m.name+".out", m.last.Y, "feature") // [T, In]
+}
+
+// hook names what graph.MoE shows, or is nil where nobody asks for it.
+func (m *MoE) hook(what string, axes ...string) func(*gorgonia.Node) *gorgonia.Node {
+	name := m.name + "." + what
+	if !m.b.Hooked(name) {
+		return nil
+	}
+	return func(x *gorgonia.Node) *gorgonia.Node { return m.b.Hook(name, x, axes...) }
 }
 
 // Balance is the load-balancing loss of the last Forward, a scalar: 1 where all experts

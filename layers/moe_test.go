@@ -2,6 +2,7 @@ package layers_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -49,40 +50,100 @@ func moeGates(logits []float64, k int) (gates, p []float64) {
 	return gates, p
 }
 
-// TestMoE compares with each expert as a feed-forward by itself; u may have several axes.
-func TestMoE(t *testing.T) {
+// expertOutputs are each expert as a feed-forward by itself, [T, E, In].
+func expertOutputs(e *evaluation, c layers.MoEConfig, u []float64) []float64 {
 	gelu := func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x/math.Sqrt2)) }
-	for _, c := range []layers.MoEConfig{{TopK: 1}, {TopK: 2, Bias: true}, {TopK: 3, Writes: true}} {
-		c.In, c.Hidden, c.Experts, c.ExactGelu = moeIn, moeHidden, moeExperts, true
-		e := compile(t, graph.Hooks{"ff.in": nil, "ff.out": nil}, func(b *graph.Builder) *gorgonia.Node {
-			return layers.NewMoE(b, "ff", c, layers.Init{Std: 1}).Forward(b.Input("u", tensor.Float64, moeTokens, 2, 3))
-		})
-		u := noise(3, moeTokens*moeIn)
-		gates, _ := moeGates(product(u, e.param("ff.router"), moeIn, moeExperts), c.TopK)
-		want := make([]float64, len(u))
-		for i := range moeExperts {
-			size := moeIn * moeHidden
-			h := product(u, e.param("ff.w1")[i*size:(i+1)*size], moeIn, moeHidden)
-			if c.Bias {
-				added(h, e.param("ff.w1_bias")[i*moeHidden:(i+1)*moeHidden])
+	outputs := make([]float64, len(u)*moeExperts)
+	for i := range moeExperts {
+		size := moeIn * moeHidden
+		h := product(u, e.param("ff.w1")[i*size:(i+1)*size], moeIn, moeHidden)
+		if c.Bias {
+			added(h, e.param("ff.w1_bias")[i*moeHidden:(i+1)*moeHidden])
+		}
+		for j := range h {
+			h[j] = gelu(h[j])
+		}
+		y := product(h, e.param("ff.w2")[i*size:(i+1)*size], moeHidden, moeIn)
+		if c.Bias {
+			added(y, e.param("ff.w2_bias")[i*moeIn:(i+1)*moeIn])
+		}
+		for j := range y {
+			outputs[(j/moeIn*moeExperts+i)*moeIn+j%moeIn] = y[j]
+		}
+	}
+	return outputs
+}
+
+// TestMoE compares with each expert as a feed-forward by itself; u may have several axes.
+// Watching gates or the experts' terms changes nothing, and they are what they say.
+func TestMoE(t *testing.T) {
+	watched := [][]string{{"ff.in", "ff.out"}, {"ff.gates"}, {"ff.experts"}, {"ff.in", "ff.gates", "ff.experts", "ff.out"}}
+	for _, c := range []layers.MoEConfig{{TopK: 1}, {TopK: 2, Bias: true}, {TopK: 3, Writes: true}, {TopK: 1, Bias: true}} {
+		for _, names := range watched {
+			c.In, c.Hidden, c.Experts, c.ExactGelu = moeIn, moeHidden, moeExperts, true
+			hooks := graph.Hooks{}
+			for _, name := range names {
+				hooks[name] = nil
 			}
-			for j := range h {
-				h[j] = gelu(h[j])
+			e := compile(t, hooks, func(b *graph.Builder) *gorgonia.Node {
+				return layers.NewMoE(b, "ff", c, layers.Init{Std: 1}).Forward(b.Input("u", tensor.Float64, moeTokens, 2, 3))
+			})
+			u := noise(3, moeTokens*moeIn)
+			gates, _ := moeGates(product(u, e.param("ff.router"), moeIn, moeExperts), c.TopK)
+			terms, want := expertOutputs(e, c, u), make([]float64, len(u))
+			for j := range terms {
+				terms[j] *= gates[j/moeIn]
+				want[j/moeIn/moeExperts*moeIn+j%moeIn] += terms[j]
 			}
-			y := product(h, e.param("ff.w2")[i*size:(i+1)*size], moeHidden, moeIn)
-			if c.Bias {
-				added(y, e.param("ff.w2_bias")[i*moeIn:(i+1)*moeIn])
-			}
-			for j := range y {
-				want[j] += gates[j/moeIn*moeExperts+i] * y[j]
+			got := e.on(map[string][]float64{"u": u})
+			require.InDeltaSlice(t, want, got, 20*tolerance, "%+v", c)
+			for name, want := range map[string][]float64{"ff.gates": gates, "ff.experts": terms, "ff.out": got} {
+				hooked, err := e.Hooked(name)
+				if !slices.Contains(names, name) {
+					require.Error(t, err)
+					continue
+				}
+				require.NoError(t, err)
+				require.InDeltaSlice(t, want, graph.Float64s(hooked), 20*tolerance, "%s, %+v", name, c)
 			}
 		}
-		got := e.on(map[string][]float64{"u": u})
-		require.InDeltaSlice(t, want, got, 20*tolerance, "%+v", c)
-		hooked, err := e.Hooked("ff.out")
-		require.NoError(t, err)
-		require.Equal(t, got, graph.Float64s(hooked))
 	}
+}
+
+// TestMoEReplaced: what hooks leave of gates and terms is what y is made of; a gate of an
+// expert that was not chosen is not read.
+func TestMoEReplaced(t *testing.T) {
+	c := layers.MoEConfig{In: moeIn, Hidden: moeHidden, Experts: moeExperts, TopK: 2, Bias: true, ExactGelu: true}
+	var gates []float64
+	ones := func(_ string, x *tensor.Dense) error {
+		gates = graph.Float64s(x)
+		for i := range gates {
+			x.Float64s()[i] = 1
+		}
+		return nil
+	}
+	var terms []float64
+	negate := func(_ string, x *tensor.Dense) error {
+		terms = graph.Float64s(x)
+		for i := range terms {
+			x.Float64s()[i] = -2 * terms[i]
+		}
+		return nil
+	}
+	e := compile(t, graph.Hooks{"ff.gates": ones, "ff.experts": negate}, func(b *graph.Builder) *gorgonia.Node {
+		return layers.NewMoE(b, "ff", c, layers.Init{Std: 1}).Forward(b.Input("u", tensor.Float64, moeTokens, moeIn))
+	})
+	u := noise(3, moeTokens*moeIn)
+	got := e.on(map[string][]float64{"u": u})
+	wantTerms, want := expertOutputs(e, c, u), make([]float64, len(u))
+	for j := range wantTerms {
+		if gates[j/moeIn] == 0 {
+			wantTerms[j] = 0
+		}
+		want[j/moeIn/moeExperts*moeIn+j%moeIn] -= 2 * wantTerms[j]
+	}
+	require.InDeltaSlice(t, wantTerms, terms, 20*tolerance)
+	require.InDeltaSlice(t, want, got, 20*tolerance)
 }
 
 // TestMoEAccessors: the auxiliary losses and counts of the last Forward.

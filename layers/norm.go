@@ -32,7 +32,24 @@ func NewNorm(b *graph.Builder, name string, c NormConfig, shape ...int) *Norm {
 
 // Forward normalises x [T, ...shape].
 func (n *Norm) Forward(x *gorgonia.Node) *gorgonia.Node {
-	return n.b.Hook(n.name+".out", n.b.Norm(x, n.gain, n.options))
+	return n.b.Hook(n.name+".out", n.Apply(x), gainAxes(n.gain)...)
+}
+
+// Apply is Forward of a norm that is used more than once, so that its output has no name.
+func (n *Norm) Apply(x *gorgonia.Node) *gorgonia.Node { return n.b.Norm(x, n.gain, n.options) }
+
+// Gain is the gain's node.
+func (n *Norm) Gain() *gorgonia.Node { return n.gain }
+
+// Options are the norm's kind, eps and bias.
+func (n *Norm) Options() graph.NormOptions { return n.options }
+
+// gainAxes names a gain's axes: those of a matrix stream, or the features.
+func gainAxes(gain *gorgonia.Node) []string {
+	if gain != nil && gain.Shape().Dims() == 2 {
+		return []string{"key", "value"}
+	}
+	return []string{"feature"}
 }
 
 // Read normalises a matrix stream [T, Dk, Dv] and reads it with keys [m..., Dk], in one

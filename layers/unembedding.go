@@ -46,6 +46,34 @@ func (u *Unembedding) TokenLosses(features, targets *gorgonia.Node) *gorgonia.No
 	return u.b.TokenLosses(features, u.w, targets, u.options(0))
 }
 
+// Weights are the logits' weights, scale * W [Features, Vocab]: features times them are the
+// logits. A tied table is transposed.
+func (u *Unembedding) Weights() []float64 {
+	w := graph.Float64s(u.b.Store().Param(u.w.Name()).Value)
+	rows := u.w.Shape()[0]
+	columns := len(w) / rows
+	if u.tied {
+		w = transpose(w, rows, columns)
+	}
+	if u.scale != 0 {
+		for i := range w {
+			w[i] *= u.scale
+		}
+	}
+	return w
+}
+
+// transpose turns [rows, columns] into [columns, rows].
+func transpose(w []float64, rows, columns int) []float64 {
+	turned := make([]float64, len(w))
+	for i := range rows {
+		for j := range columns {
+			turned[j*rows+i] = w[i*columns+j]
+		}
+	}
+	return turned
+}
+
 func (u *Unembedding) options(zLoss float64) graph.LossOptions {
 	return graph.LossOptions{Transposed: u.tied, Scale: u.scale, ZLoss: zLoss}
 }

@@ -2,6 +2,7 @@ package models_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,10 +16,14 @@ import (
 
 // hookNames lists every activation that a model of both streams names.
 func hookNames(c models.Config) []string {
+	feedForward := []string{"feedforward.hidden", "feedforward.activations"}
+	if c.Experts > 0 {
+		feedForward = []string{"feedforward.gates", "feedforward.experts"}
+	}
 	names := []string{"embedding.out", "norm.out", "features"}
 	for l := range c.Layers {
-		for _, n := range []string{"attention.norm.out", "attention.qkv", "attention.heads", "attention.write", "attention.stream",
-			"feedforward.norm.out", "feedforward.in", "feedforward.hidden", "feedforward.activations", "feedforward.out", "feedforward.write", "feedforward.stream"} {
+		for _, n := range append(feedForward, "attention.norm.out", "attention.qkv", "attention.pattern", "attention.heads", "attention.write", "attention.stream",
+			"feedforward.norm.out", "feedforward.in", "feedforward.out", "feedforward.write", "feedforward.stream") {
 			names = append(names, fmt.Sprintf("blocks.%d.%s", l, n))
 		}
 	}
@@ -31,7 +36,9 @@ func TestHooks(t *testing.T) {
 	for name, c := range map[string]models.Config{
 		"matrix":      tinyMatrix(func(*models.Config) {}),
 		"matrix/bias": tinyMatrix(func(c *models.Config) { c.Bias = true }),
+		"matrix/moe":  tinyMatrix(func(c *models.Config) { c.Experts, c.TopK = 3, 2 }),
 		"vector":      tinyVector(func(*models.Config) {}),
+		"vector/moe":  tinyVector(func(c *models.Config) { c.Experts, c.TopK, c.Bias, c.BalanceLoss = 3, 1, true, 0.1 }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
@@ -49,12 +56,107 @@ func TestHooks(t *testing.T) {
 	}
 }
 
+// splitConfigs are models of every stream, of dense feed-forwards and of mixtures, with
+// all that attention can do.
+func splitConfigs() map[string]models.Config {
+	all := func(c *models.Config) { c.MaskDocuments = true }
+	moe := func(c *models.Config) { c.Experts, c.TopK, c.BalanceLoss = 3, 2, 0.1 }
+	rows := func(n int) func(c *models.Config) { return func(c *models.Config) { all(c); c.N = n } }
+	return map[string]models.Config{
+		"matrix":         tinyMatrix(all),
+		"matrix/authors": tinyMatrix(authors),
+		"matrix/rope":    tinyMatrix(ropeExactLeCun),
+		"matrix/moe":     tinyMatrix(moe),
+		"vector":         tinyVector(all),
+		"vector/authors": tinyVector(authors),
+		"vector/moe":     tinyVector(moe),
+		"hyper":          tinyZoo(models.StreamHyper, rows(2)),
+		"mhc":            tinyZoo(models.StreamMHC, rows(3)),
+		"mhc/moe":        tinyZoo(models.StreamMHC, func(c *models.Config) { rows(2)(c); moe(c) }),
+		"mhc-lite":       tinyZoo(models.StreamMHCLite, rows(2)),
+		"vwn":            tinyZoo(models.StreamVWN, func(c *models.Config) { rows(4)(c); c.M = 3 }),
+		"highway":        tinyZoo(models.StreamHighway, all),
+		"hieragg":        tinyZoo(models.StreamHierAgg, all),
+		"dwlstm":         tinyZoo(models.StreamDWLSTM, func(c *models.Config) { all(c); c.FF = 0 }),
+	}
+}
+
+// TestSplitHooks: with attention and mixtures in the forms that a hook asks for, logits and
+// gradients are those of the fused ones; patterns are probabilities of visible tokens.
+func TestSplitHooks(t *testing.T) {
+	for name, c := range splitConfigs() {
+		for dt, tolerance := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-6} {
+			t.Run(name+"/"+dt.String(), func(t *testing.T) { checkSplit(t, c.Resolve(), dt, tolerance) })
+		}
+	}
+}
+
+func checkSplit(t *testing.T, c models.Config, dt tensor.Dtype, tolerance float64) {
+	store := modeltest.PerturbedStore(t, c, dt)
+	b := modeltest.RandomBatch(c, 2, c.Seq, 1)
+	b.Inputs[c.Seq/2] = int32(c.BOS)
+	want := modeltest.Compile(t, c, store, modeltest.Setup{Gradients: true}).On(t, b, graph.RunOptions{})
+	gradients := gradientsOf(store)
+	hooks := graph.Hooks{}
+	for l := range c.Layers {
+		hooks[site(l, "attention")+"pattern"] = nil
+		if c.Experts > 0 {
+			hooks[site(l, "feedforward")+"gates"], hooks[site(l, "feedforward")+"experts"] = nil, nil
+		}
+	}
+	p := modeltest.Compile(t, c, store, modeltest.Setup{Gradients: true, Hooks: hooks})
+	got := p.On(t, b, graph.RunOptions{})
+	assert.LessOrEqual(t, modeltest.Distance(got.Logits, want.Logits), tolerance, "logits")
+	assert.InDelta(t, want.Loss, got.Loss, tolerance*want.Loss)
+	if dt == tensor.Float64 { // in float32 they differ by several roundings of each layer
+		assert.LessOrEqual(t, modeltest.Distance(gradientsOf(store), gradients), tolerance, "gradients")
+	}
+	for l := range c.Layers {
+		x, err := p.Hooked(site(l, "attention") + "pattern")
+		require.NoError(t, err)
+		checkPattern(t, c, x, tolerance)
+	}
+}
+
+// gradientsOf are the gradients of all parameters, one after another.
+func gradientsOf(store *graph.Store) []float64 {
+	var all []float64
+	for _, param := range store.Params() {
+		all = append(all, graph.Float64s(param.Grad)...)
+	}
+	return all
+}
+
+// checkPattern wants each row to sum to 1 over what its token may see: with MaskDocuments
+// the second document of the first row begins in its middle.
+func checkPattern(t *testing.T, c models.Config, x *tensor.Dense, tolerance float64) {
+	heads := x.Shape()[1]
+	require.Equal(t, tensor.Shape{2 * c.Seq, heads, c.Seq}, x.Shape())
+	for at, p := 0, graph.Float64s(x); at < len(p); at += c.Seq {
+		token, first, sum := at/c.Seq/heads, 0, 0.0
+		if c.MaskDocuments && token < c.Seq && token >= c.Seq/2 {
+			first = c.Seq / 2
+		}
+		for j, v := range p[at : at+c.Seq] {
+			sum += v
+			require.Equal(t, j >= first && j <= token%c.Seq, v > 0, "token %d, key %d", token, j)
+		}
+		require.InDelta(t, 1, sum, tolerance)
+	}
+}
+
 func checkHook(t *testing.T, c models.Config, store *graph.Store, b modeltest.Batch, name string, want []float64) {
 	seen := 0
 	change := func(got string, x *tensor.Dense) error {
 		assert.Equal(t, name, got)
 		if seen++; seen > 1 { // from the second run on
-			x.Float64s()[x.DataSize()-1]++ // of the last token, and not of a query: the first's has no choice
+			of := x.Float64s()
+			of[len(of)-1]++ // of the last token, and not of a query: the first's has no choice
+			if strings.HasSuffix(name, ".gates") {
+				for i := range of {
+					of[i] *= 2 // the last expert may be none of the last token's
+				}
+			}
 		}
 		return nil
 	}

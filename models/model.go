@@ -166,7 +166,7 @@ func (m *Model) Forward(tokens *gorgonia.Node, opts ...ForwardOption) *gorgonia.
 	for l := range m.config.Layers {
 		m.b.Block(func() { state = m.block(state, l, seq, f.starts) })
 	}
-	return m.b.Hook("features", m.stream.Features(state))
+	return m.b.Hook("features", m.stream.Features(state), m.featureAxes()...)
 }
 
 func (m *Model) checkTokens(tokens *gorgonia.Node) bool {
@@ -240,6 +240,14 @@ func (m *Model) ExpertCounts() gorgonia.Nodes {
 // TokenLosses returns -log p(target) of each token, [T].
 func (m *Model) TokenLosses(features, targets *gorgonia.Node) *gorgonia.Node {
 	return m.unembedding.TokenLosses(features, targets)
+}
+
+// featureAxes names the axes of features behind that of tokens.
+func (m *Model) featureAxes() []string {
+	if m.config.Stream == StreamMatrix {
+		return []string{"rank", "value"}
+	}
+	return []string{"feature"}
 }
 
 // Learnables returns the parameters' nodes, each named.

@@ -111,25 +111,30 @@ func (d *DWLSTM) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
 // WriteHeads is a step of the cell on W_O o.
 func (d *DWLSTM) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
 	cell, state, name := d.cells[at.Block], s.(DWLSTMState), lstmName(at.Block)
-	a := d.b.Hook(at.Name()+".write", cell.attention.write(o)) // [T, D]
-	x := d.b.Concat(a, state.H)                                // [T, 2D]
-	g := d.b.Hook(name+".candidate", d.candidate(cell, x))
+	a := d.b.Hook(at.Name()+".write", cell.attention.write(o), "feature") // [T, D]
+	x := d.b.Concat(a, state.H)                                           // [T, 2D]
+	g := d.b.Hook(name+".candidate", d.candidate(cell, name, x), "feature")
 	c, h := d.b.LSTMCell(state.C, graph.LSTMGates{
-		Input: d.open(cell.input, x), Forget: d.open(cell.forget, x), Output: d.open(cell.output, x),
+		Input: d.open(cell.input, name+inputGate, x), Forget: d.open(cell.forget, name+forgetGate, x), Output: d.open(cell.output, name+outputGate, x),
 		Candidate: d.b.Dropout(g, d.c.Dropout)})
-	return DWLSTMState{H: d.b.Hook(at.Name()+".stream", h), C: d.b.Hook(name+".cell", c)}
+	return DWLSTMState{H: d.b.Hook(at.Name()+".stream", h, "feature"), C: d.b.Hook(name+".cell", c, "feature")}
 }
 
 // open is a gate before its sigmoid: [T, 2D] -> [T, D].
-func (d *DWLSTM) open(g gate, x *gorgonia.Node) *gorgonia.Node {
-	return d.b.Norm(d.b.Linear(x, g.w, graph.LinearOptions{}), g.gain,
+func (d *DWLSTM) open(g gate, name string, x *gorgonia.Node) *gorgonia.Node {
+	z := d.b.Norm(d.b.Linear(x, g.w, graph.LinearOptions{}), g.gain,
 		graph.NormOptions{RMS: d.c.Norm.RMS, Eps: d.c.Norm.Eps, Bias: g.bias})
+	return d.b.Hook(name+gateLogits, z, "feature")
 }
 
+// gateLogits ends the name of what a gate is before its sigmoid, "blocks.3.lstm.input.logits".
+const gateLogits = ".logits"
+
 // candidate is g: [T, 2D] -> [T, D].
-func (d *DWLSTM) candidate(cell depthCell, x *gorgonia.Node) *gorgonia.Node {
+func (d *DWLSTM) candidate(cell depthCell, name string, x *gorgonia.Node) *gorgonia.Node {
 	hidden := cell.norm.Forward(d.b.Linear(x, cell.w1, graph.LinearOptions{})) // [T, Inner]
-	return d.b.Linear(d.b.Gelu(hidden, d.c.ExactGelu), cell.w2, graph.LinearOptions{Bias: cell.b2})
+	hidden = d.b.Hook(name+".activations", d.b.Gelu(hidden, d.c.ExactGelu), "neuron")
+	return d.b.Linear(hidden, cell.w2, graph.LinearOptions{Bias: cell.b2})
 }
 
 // ReadFeatures fails: there is no feed-forward site.

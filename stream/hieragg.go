@@ -140,7 +140,7 @@ func (a *Hieragg) EndBlock(s State, block int) State {
 		return state
 	}
 	inputs := gorgonia.Nodes{state.First, state.H, state.Input}
-	h := a.b.Hook(aggregateName(block), a.aggregate(a.of(block), inputs))
+	h := a.b.Hook(aggregateName(block), a.aggregate(a.of(block), aggregateName(block), inputs), "feature")
 	return HieraggState{VectorState: VectorState{h}, Input: h}
 }
 
@@ -149,14 +149,15 @@ func (a *Hieragg) of(block int) aggregate {
 	return a.aggregates[min(block/HieraggGroup, len(a.aggregates)-1)]
 }
 
-// aggregate is AGG [T, D] of x, y and z, or of x and y.
-func (a *Hieragg) aggregate(g aggregate, inputs gorgonia.Nodes) *gorgonia.Node {
+// aggregate is AGG [T, D] of x, y and z, or of x and y; name is that of its activations.
+func (a *Hieragg) aggregate(g aggregate, name string, inputs gorgonia.Nodes) *gorgonia.Node {
 	inputs = inputs[:g.inputs]
 	joined := a.b.Concat(inputs...)                                                 // [T, 3D]
 	inner := a.b.Sigmoid(a.b.Linear(joined, g.w1, graph.LinearOptions{Bias: g.b1})) // [T, Inner]
-	mixed := a.b.Linear(inner, g.w2, graph.LinearOptions{Bias: g.b2})               // [T, D]
+	inner = a.b.Hook(name+".hidden", inner, "neuron")
+	mixed := a.b.Linear(inner, g.w2, graph.LinearOptions{Bias: g.b2}) // [T, D]
 	terms := append(gorgonia.Nodes{a.b.Dropout(mixed, a.vector.c.Dropout)}, inputs...)
-	return g.norm.Forward(a.b.Add(terms...)) // [T, D]
+	return g.norm.Apply(a.b.Hook(name+".sum", a.b.Add(terms...), "feature")) // [T, D]
 }
 
 // Features is the stream: the last aggregate has normalised it.

@@ -80,10 +80,13 @@ func (h *Highway) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) S
 func (h *Highway) addGated(s State, at Site, link Link, y *gorgonia.Node) State {
 	u, x, write := h.units[at.Index], s.(VectorState).H, at.Name()+".write"
 	packed := h.b.Linear(link.(HighwayLink).Normal, u.w, graph.LinearOptions{Bias: u.bias}) // [T, 2D]
+	if unit := at.Name() + ".sdu"; h.b.Hooked(unit) {
+		return h.add(s, at, h.b.Add(y, h.b.Hook(unit, h.b.GLU(packed), "feature")))
+	}
 	if h.b.Hooked(write) || h.b.Training() && h.c.Dropout > 0 {
 		return h.add(s, at, h.b.GLU(packed, y))
 	}
-	return VectorState{h.b.Hook(at.Name()+".stream", h.b.GLU(packed, x, y))} // [T, D]
+	return VectorState{h.b.Hook(at.Name()+".stream", h.b.GLU(packed, x, y), "feature")} // [T, D]
 }
 
 // Form is a vector stream's with the unit beside it.

@@ -80,13 +80,13 @@ func (m *Matrix) newMemory(name string, readShape ...int) memory {
 
 // Embed stores the tokens' and the positions' rows (eq. 18-19).
 func (m *Matrix) Embed(t Tokens) State {
-	e := m.embedding.Forward(t.IDs)          // [T, R, Dv]
-	x := m.b.Write(nil, m.writeEmbedding, e) // [T, Dk, Dv]
+	e := m.b.Hook(tokenRows, m.embedding.Forward(t.IDs), "rank", "value") // [T, R, Dv]
+	x := m.b.Write(nil, m.writeEmbedding, e)                              // [T, Dk, Dv]
 	if m.positions != nil {
-		p := m.positions.Forward(t.Positions) // [T, R, Dv]
-		x = m.b.Write(x, m.writePos, p)       // [T, Dk, Dv]
+		p := m.b.Hook(positionRows, m.positions.Forward(t.Positions), "rank", "value") // [T, R, Dv]
+		x = m.b.Write(x, m.writePos, p)                                                // [T, Dk, Dv]
 	}
-	return MatrixState{m.b.Hook("embedding.out", m.b.Dropout(x, m.c.Dropout))}
+	return MatrixState{m.b.Hook("embedding.out", m.b.Dropout(x, m.c.Dropout), "key", "value")}
 }
 
 // Sites are attention and feed-forward.
@@ -118,11 +118,11 @@ func (m *Matrix) store(s State, at Site, keys, y *gorgonia.Node) State {
 	x := s.(MatrixState).X
 	y = m.b.Dropout(y, m.c.Dropout)
 	if name := at.Name() + ".write"; m.b.Hooked(name) {
-		x = m.b.Add(x, m.b.Hook(name, m.b.Write(nil, keys, y))) // [T, Dk, Dv]
+		x = m.b.Add(x, m.b.Hook(name, m.b.Write(nil, keys, y), "key", "value")) // [T, Dk, Dv]
 	} else {
 		x = m.b.Write(x, keys, y) // [T, Dk, Dv]
 	}
-	return MatrixState{m.b.Hook(at.Name()+".stream", x)}
+	return MatrixState{m.b.Hook(at.Name()+".stream", x, "key", "value")}
 }
 
 // EndBlock does nothing.

@@ -57,8 +57,8 @@ func (s *multi) Sites(block int) []Site { return twoSites(block) }
 
 // read mixes the rows into what a sublayer works on.
 func (s *multi) read(h *gorgonia.Node, at Site) (*gorgonia.Node, Link) {
-	c := s.b.Hook(at.Name()+".coefficients", s.mixers[at.Index].coefficients(h))
-	return s.b.Hook(at.Name()+".read", s.b.MixRead(h, c, s.m)), MultiLink{c} // [T, D]
+	c := s.b.Hook(at.Name()+".coefficients", s.mixers[at.Index].coefficients(h), "row", "coefficient")
+	return s.b.Hook(at.Name()+".read", s.b.MixRead(h, c, s.m), "feature"), MultiLink{c} // [T, D]
 }
 
 // ReadHeads mixes the rows, then Norm and W_QKV.
@@ -85,9 +85,9 @@ func (s *multi) WriteFeatures(state State, at Site, link Link, y *gorgonia.Node)
 }
 
 func (s *multi) write(state State, at Site, link Link, y *gorgonia.Node) State {
-	y = s.b.Hook(at.Name()+".write", s.b.Dropout(y, s.c.Dropout))                  // [T, D]
+	y = s.b.Hook(at.Name()+".write", s.b.Dropout(y, s.c.Dropout), "feature")       // [T, D]
 	h := s.b.MixWrite(state.(MultiState).H, y, link.(MultiLink).Coefficients, s.m) // [T, n, d]
-	return MultiState{s.b.Hook(at.Name()+".stream", h)}
+	return MultiState{s.b.Hook(at.Name()+".stream", h, "row", "feature")}
 }
 
 // EndBlock does nothing.
@@ -109,7 +109,7 @@ func newCopied(b *graph.Builder, c VectorConfig, n int, newMixer func(at Site) m
 
 // Embed makes n copies of the tokens' embedding.
 func (s *copied) Embed(t Tokens) State {
-	return MultiState{s.multi.b.Hook("embedding.out", s.multi.b.Copies(s.lookUp(t), s.n))} // [T, n, D]
+	return MultiState{s.multi.b.Hook("embedding.out", s.multi.b.Copies(s.lookUp(t), s.n), "row", "feature")} // [T, n, D]
 }
 
 // Features is the norm of the rows' sum.

@@ -13,14 +13,22 @@ type tables struct {
 	embedding *layers.Embedding
 	positions *layers.Embedding // nil: none
 	dropout   float64
+	axes      []string // of a row
 }
+
+// The hooks of what is looked up in the tables.
+const (
+	tokenRows    = "embedding.tokens"
+	positionRows = "embedding.positions"
+)
 
 // newTables makes tables of rows of the given axes, by default D.
 func newTables(b *graph.Builder, c VectorConfig, row ...int) tables {
+	axes := []string{"slot", "entry"}
 	if len(row) == 0 {
-		row = []int{c.D}
+		row, axes = []int{c.D}, []string{"feature"}
 	}
-	t := tables{b: b, dropout: c.Dropout, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, row...)}
+	t := tables{b: b, dropout: c.Dropout, axes: axes, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, row...)}
 	if c.Positions > 0 {
 		t.positions = layers.NewEmbedding(b, "positions", c.Init, 1, c.Positions, row...)
 	}
@@ -29,14 +37,14 @@ func newTables(b *graph.Builder, c VectorConfig, row ...int) tables {
 
 // embed looks the tokens up and adds their positions: [T, D].
 func (t tables) embed(in Tokens) *gorgonia.Node {
-	return t.b.Hook("embedding.out", t.lookUp(in))
+	return t.b.Hook("embedding.out", t.lookUp(in), "feature")
 }
 
 // lookUp is embed for a stream that makes more of it.
 func (t tables) lookUp(in Tokens) *gorgonia.Node {
-	h := t.embedding.Forward(in.IDs) // [T, D]
+	h := t.b.Hook(tokenRows, t.embedding.Forward(in.IDs), t.axes...) // [T, D]
 	if t.positions != nil {
-		h = t.b.Add(h, t.positions.Forward(in.Positions))
+		h = t.b.Add(h, t.b.Hook(positionRows, t.positions.Forward(in.Positions), t.axes...))
 	}
 	return t.b.Dropout(h, t.dropout)
 }

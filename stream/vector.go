@@ -85,8 +85,8 @@ func (v *Vector) WriteFeatures(s State, at Site, _ Link, y *gorgonia.Node) State
 }
 
 func (v *Vector) add(s State, at Site, y *gorgonia.Node) State {
-	y = v.b.Hook(at.Name()+".write", v.b.Dropout(y, v.c.Dropout)) // [T, D]
-	return VectorState{v.b.Hook(at.Name()+".stream", v.b.Add(s.(VectorState).H, y))}
+	y = v.b.Hook(at.Name()+".write", v.b.Dropout(y, v.c.Dropout), "feature") // [T, D]
+	return VectorState{v.b.Hook(at.Name()+".stream", v.b.Add(s.(VectorState).H, y), "feature")}
 }
 
 // EndBlock does nothing.

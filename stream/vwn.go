@@ -79,7 +79,7 @@ func (v *VWN) Embed(t Tokens) State {
 	if v.expand != nil {
 		h = b.Reshape(b.Linear(h, v.expand, graph.LinearOptions{}), v.n, v.d) // [T, n, d]
 	}
-	return MultiState{b.Hook("embedding.out", h)}
+	return MultiState{b.Hook("embedding.out", h, "row", "feature")}
 }
 
 // Features reduces the slots to D entries.

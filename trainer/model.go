@@ -28,11 +28,15 @@ type Pretrained struct {
 	State  *checkpoint.State // of the step folder around the file, nil when it stands alone
 }
 
-// OpenModel reads a model from a run folder, a step folder or one model file.
+// OpenModel reads a model from a run folder, a step folder, one model file, or a folder
+// with a Hugging Face GPT-2 (config.json, model.safetensors).
 func OpenModel(path string) (*Pretrained, error) {
 	source, err := checkpoint.Resolve(path)
 	if err != nil {
 		return nil, err
+	}
+	if source.Kind == checkpoint.KindHuggingFace {
+		return openHuggingFace(source)
 	}
 	file, err := checkpoint.ReadModel(source.ModelPath)
 	if err != nil {

@@ -47,7 +47,6 @@ type Attention[T Float] struct {
 	lse    []T // [batch, heads, seq], or nil
 	dout   []T // like out; nil unless Backward runs
 	dqkv   []T // like qkv; nil unless Backward runs
-	prob   []T // [batch, heads, seq, seq]; nil unless Pattern runs
 	cache  *KVCache[T]
 	past   int // position of query 0: the length of the cache, 0 without one
 

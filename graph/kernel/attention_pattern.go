@@ -1,40 +1,199 @@
 package kernel
 
-// Pattern writes the probabilities of Forward's softmax to prob [batch, heads, seq,
-// seq] (query, then key), 0 where a query does not see a key. It is meant for looking
-// at attention: the whole matrix is in memory.
-func (a *Attention[T]) Pattern(p *Pool, prob, qkv []T, starts []int32, d AttentionParams) {
-	defer a.release()
-	a.d, a.starts = d, starts
-	a.prob, a.qkv = prob, qkv
-	pairs := d.Batch * d.Heads
-	a.plan(p, pairs)
-	p.Do(pairs, (*attentionPatternPairs[T])(a))
+// AttentionPattern makes the probabilities of causal attention as whole matrices, for
+// looking at attention or changing it:
+//
+//	P_ij = softmax_j(Scale q_i.k_j - Slopes[h] (i - j)),  start_i <= j <= i; else 0
+//
+// Attention computes the same P and keeps none of it. Each (batch, head) pair is one
+// worker's, so that the results have the same bits for any number of threads.
+type AttentionPattern[T Float] struct {
+	d      AttentionParams
+	starts []int32
+	qkv    []T // [batch*seq, 3, heads, headDim]
+	prob   []T // [batch*seq, heads, seq]: query, head, key
+	dprob  []T // like prob; nil unless Backward runs
+	dqkv   []T // like qkv; nil unless Backward runs
+
+	rope    ropeTable[T]
+	workers []patternWorker[T]
+	path    path
+	rows    path // the settled one
 }
 
-// attentionPatternPairs gives every worker whole (batch, head) pairs.
-type attentionPatternPairs[T Float] Attention[T]
+// patternWorker is the scratch of one worker.
+type patternWorker[T Float] struct {
+	gemm   GemmSerial[T]
+	q, k   []T // [seq, Dh], rotated
+	dq, dk []T // [seq, Dh]; these and ds for Backward only
+	ds     []T // [attentionQueries, seq]: the gradient of the logits
+	_      [cacheLine]byte
+}
 
-func (t *attentionPatternPairs[T]) Part(worker, lo, hi int) {
-	a := (*Attention[T])(t)
-	for pair := lo; pair < hi; pair++ {
-		v := a.view(pair, worker)
-		a.prepare(v, 0, a.d.Seq)
-		// logits [seq, seq] = Scale * q [seq, Dh] k^T [Dh, seq]
-		logits := a.prob[pair*a.d.Seq*a.d.Seq:][:a.d.Seq*a.d.Seq]
-		a.workers[worker].gemm.Run(false, true, a.d.Seq, a.d.Seq, a.d.HeadDim, T(a.d.Scale), v.q, a.d.HeadDim, v.k, a.d.HeadDim, 0, logits, a.d.Seq)
-		for i := range a.d.Seq {
-			a.patternRow(v, logits[i*a.d.Seq:][:a.d.Seq], i)
+// Forward computes prob [batch*seq, heads, seq] from qkv [batch*seq, 3, heads, headDim] and
+// starts [batch*seq], which are what Attention.Forward takes; starts may be nil.
+func (a *AttentionPattern[T]) Forward(p *Pool, prob, qkv []T, starts []int32, d AttentionParams) {
+	defer a.release()
+	a.d, a.starts, a.prob, a.qkv = d, starts, prob, qkv
+	a.plan(p)
+	p.Do(d.Batch*d.Heads, (*patternPairs[T])(a))
+}
+
+// Backward computes dqkv [batch*seq, 3, heads, headDim], every element of it, from dprob
+// [batch*seq, heads, seq] and from what Forward read and wrote:
+//
+//	dS_ij = P_ij (dP_ij - sum_k P_ik dP_ik)
+//	dq_i = Scale sum_j dS_ij k_j   dk_j = Scale sum_i dS_ij q_i   dv_j = 0
+//
+// With rotary positions q and k are the rotated ones, and dq, dk are rotated back.
+func (a *AttentionPattern[T]) Backward(p *Pool, dqkv, qkv, prob, dprob []T, starts []int32, d AttentionParams) {
+	defer a.release()
+	a.d, a.starts, a.prob, a.qkv = d, starts, prob, qkv
+	a.dqkv, a.dprob = dqkv, dprob
+	a.plan(p)
+	p.Do(d.Batch*d.Heads, (*patternGradPairs[T])(a))
+}
+
+func (a *AttentionPattern[T]) plan(p *Pool) {
+	a.rows = pathOf[T](a.path)
+	if a.d.RopeBase != 0 {
+		a.rope.extend(a.d.RopeBase, a.d.HeadDim, a.d.Seq)
+	}
+	a.workers = growKept(a.workers, max(p.Threads(), len(a.workers)))
+	size := a.d.Seq * a.d.HeadDim
+	for i := range p.Threads() {
+		w := &a.workers[i]
+		w.gemm.path = a.path
+		w.q, w.k = grow(w.q, size), grow(w.k, size)
+		if a.dqkv != nil {
+			w.dq, w.dk = grow(w.dq, size), grow(w.dk, size)
+			w.ds = grow(w.ds, min(attentionQueries, a.d.Seq)*a.d.Seq)
 		}
 	}
 }
 
-// patternRow turns the logits of query i into probabilities.
-func (a *Attention[T]) patternRow(v attentionView[T], row []T, i int) {
-	visible := row[a.start(v.row, i) : i+1]
-	clear(row[:i+1-len(visible)])
-	clear(row[i+1:])
-	largest := distancesMax(a.rows, visible, v.slope, len(visible)-1)
-	sum := softmaxExp(a.rows, visible, largest)
-	scaleRow(a.rows, visible, T(1/sum))
+// release lets go of the caller's slices.
+func (a *AttentionPattern[T]) release() {
+	a.d.Slopes, a.starts = nil, nil
+	a.qkv, a.prob, a.dprob, a.dqkv = nil, nil, nil, nil
+}
+
+// patternPairs gives every worker whole (batch, head) pairs.
+type patternPairs[T Float] AttentionPattern[T]
+
+func (t *patternPairs[T]) Part(worker, lo, hi int) {
+	a := (*AttentionPattern[T])(t)
+	for pair := lo; pair < hi; pair++ {
+		row, head := pair/a.d.Heads, pair%a.d.Heads
+		a.copyTokens(&a.workers[worker], row, head)
+		for i0 := 0; i0 < a.d.Seq; i0 += attentionQueries {
+			a.softmaxBlock(&a.workers[worker], row, head, i0, min(i0+attentionQueries, a.d.Seq))
+		}
+	}
+}
+
+// patternGradPairs does for Backward what patternPairs does for Forward.
+type patternGradPairs[T Float] AttentionPattern[T]
+
+func (t *patternGradPairs[T]) Part(worker, lo, hi int) {
+	a := (*AttentionPattern[T])(t)
+	w := &a.workers[worker]
+	for pair := lo; pair < hi; pair++ {
+		row, head := pair/a.d.Heads, pair%a.d.Heads
+		a.copyTokens(w, row, head)
+		clear(w.dk)
+		for i0 := 0; i0 < a.d.Seq; i0 += attentionQueries {
+			a.gradientBlock(w, row, head, i0, min(i0+attentionQueries, a.d.Seq))
+		}
+		a.writeGradients(w, row, head)
+	}
+}
+
+// copyTokens copies the queries and keys of a pair, rotated where asked for.
+func (a *AttentionPattern[T]) copyTokens(w *patternWorker[T], row, head int) {
+	dim, width := a.d.HeadDim, a.d.Heads*a.d.HeadDim
+	for i := range a.d.Seq {
+		token := a.qkv[(row*a.d.Seq+i)*3*width+head*dim:]
+		q, k := w.q[i*dim:][:dim], w.k[i*dim:][:dim]
+		if a.d.RopeBase != 0 {
+			a.rope.rotate(q, token, i)
+			a.rope.rotate(k, token[width:], i)
+		} else {
+			copy(q, token)
+			copy(k, token[width:])
+		}
+	}
+}
+
+// softmaxBlock makes the probabilities of the queries i0:i1, of which none sees a key
+// behind i1.
+func (a *AttentionPattern[T]) softmaxBlock(w *patternWorker[T], row, head, i0, i1 int) {
+	dim, ld := a.d.HeadDim, a.d.Heads*a.d.Seq
+	// logits [queries, keys] = Scale * q [queries, Dh] k^T [Dh, keys]
+	w.gemm.Run(false, true, i1-i0, i1, dim, T(a.d.Scale), w.q[i0*dim:], dim, w.k, dim, 0, a.prob[a.rowStart(row, head, i0):], ld)
+	for i := i0; i < i1; i++ {
+		probs := a.row(a.prob, row, head, i)
+		first := a.first(row, i)
+		clear(probs[:first])
+		clear(probs[i+1:])
+		visible := probs[first : i+1]
+		largest := distancesMax(a.rows, visible, a.d.slope(head), i-first)
+		sum := softmaxExp(a.rows, visible, largest)
+		scaleRow(a.rows, visible, T(1/sum))
+	}
+}
+
+// gradientBlock sets dq of the queries i0:i1 and adds their part to dk.
+func (a *AttentionPattern[T]) gradientBlock(w *patternWorker[T], row, head, i0, i1 int) {
+	dim, seq, scale := a.d.HeadDim, a.d.Seq, T(a.d.Scale)
+	for i := i0; i < i1; i++ {
+		first := a.first(row, i)
+		prob, dprob := a.row(a.prob, row, head, i)[first:i+1], a.row(a.dprob, row, head, i)[first:i+1]
+		ds := w.ds[(i-i0)*seq:][:i1]
+		clear(ds[:first])
+		clear(ds[i+1:])
+		sum := rowDot(a.rows, prob, dprob)
+		for j, p := range prob {
+			ds[first+j] = p * (dprob[j] - sum)
+		}
+	}
+	// dq [queries, Dh] = Scale * dS [queries, keys] k [keys, Dh]
+	w.gemm.Run(false, false, i1-i0, dim, i1, scale, w.ds, seq, w.k, dim, 0, w.dq[i0*dim:], dim)
+	// dk [keys, Dh] += Scale * dS^T [keys, queries] q [queries, Dh]
+	w.gemm.Run(true, false, i1, dim, i1-i0, scale, w.ds, seq, w.q[i0*dim:], dim, 1, w.dk, dim)
+}
+
+// writeGradients writes a pair's dq and dk, turned back with rotary positions, and zeros for
+// dv.
+func (a *AttentionPattern[T]) writeGradients(w *patternWorker[T], row, head int) {
+	dim, width := a.d.HeadDim, a.d.Heads*a.d.HeadDim
+	for i := range a.d.Seq {
+		token := a.dqkv[(row*a.d.Seq+i)*3*width+head*dim:]
+		dq, dk := token[:dim], token[width:][:dim]
+		copy(dq, w.dq[i*dim:])
+		copy(dk, w.dk[i*dim:])
+		if a.d.RopeBase != 0 {
+			a.rope.rotateBack(dq, i)
+			a.rope.rotateBack(dk, i)
+		}
+		clear(token[2*width:][:dim])
+	}
+}
+
+// rowStart is the place of query i of a pair in [batch*seq, heads, seq].
+func (a *AttentionPattern[T]) rowStart(row, head, i int) int {
+	return ((row*a.d.Seq+i)*a.d.Heads + head) * a.d.Seq
+}
+
+// row is the keys of query i of a pair of x [batch*seq, heads, seq].
+func (a *AttentionPattern[T]) row(x []T, row, head, i int) []T {
+	return x[a.rowStart(row, head, i):][:a.d.Seq]
+}
+
+// first is the first key that query i of a row sees.
+func (a *AttentionPattern[T]) first(row, i int) int {
+	if a.starts == nil {
+		return 0
+	}
+	return min(max(int(a.starts[row*a.d.Seq+i]), 0), i)
 }

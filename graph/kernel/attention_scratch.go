@@ -26,7 +26,6 @@ type attentionSlot[T Float] struct {
 
 // attentionWorker is the scratch of one worker.
 type attentionWorker[T Float] struct {
-	gemm    GemmSerial[T]
 	scores  []T // [attentionQueries, attentionStride]
 	dscores []T // [attentionQueries, attentionStride]
 	panel   []T // [Dh, width], of k^T where the slot has no panels
@@ -79,7 +78,6 @@ func (a *Attention[T]) planSlot(s *attentionSlot[T]) {
 
 func (a *Attention[T]) planWorker(w *attentionWorker[T]) {
 	queries := min(attentionQueries, a.d.Seq)
-	w.gemm.path = a.path
 	w.scores = grow(w.scores, queries*attentionStride)
 	w.panel = grow(w.panel, a.d.HeadDim*a.kernels.width())
 	if a.dqkv == nil {
@@ -123,7 +121,7 @@ func (a *Attention[T]) positions() int {
 // release lets go of the caller's slices.
 func (a *Attention[T]) release() {
 	a.d.Slopes, a.starts, a.cache, a.past = nil, nil, nil, 0
-	a.qkv, a.out, a.lse, a.dout, a.dqkv, a.prob = nil, nil, nil, nil, nil, nil
+	a.qkv, a.out, a.lse, a.dout, a.dqkv = nil, nil, nil, nil, nil
 }
 
 // ScratchBytes is the memory that the kernel keeps between calls, that of its matrix

@@ -11,10 +11,10 @@ import (
 
 // attentionResult is what one run of the kernel wrote.
 type attentionResult[T Float] struct {
-	out, lse, dqkv, prob []T
+	out, lse, dqkv []T
 }
 
-// runAttention runs Forward, Backward and Pattern into slices full of NaN.
+// runAttention runs Forward and Backward into slices full of NaN.
 func runAttention[T Float](t *testing.T, threads int, c attentionCase, qkv, dout []float64) attentionResult[T] {
 	t.Helper()
 	p := NewPool(threads)
@@ -24,11 +24,9 @@ func runAttention[T Float](t *testing.T, threads int, c attentionCase, qkv, dout
 		out:  fullOfNaN[T](len(dout)),
 		lse:  fullOfNaN[T](c.Batch * c.Heads * c.Seq),
 		dqkv: fullOfNaN[T](len(qkv)),
-		prob: fullOfNaN[T](c.Batch * c.Heads * c.Seq * c.Seq),
 	}
 	a.Forward(p, r.out, r.lse, castTo[T](qkv), c.starts, c.AttentionParams)
 	a.Backward(p, r.dqkv, castTo[T](qkv), r.out, castTo[T](dout), r.lse, c.starts, c.AttentionParams)
-	a.Pattern(p, r.prob, castTo[T](qkv), c.starts, c.AttentionParams)
 	return r
 }
 
@@ -56,7 +54,6 @@ func compareAttention[T Float](t *testing.T, got attentionResult[T], want attent
 	assert.Less(t, worstError(got.out, want.out), tolerance, "out")
 	assert.Less(t, worstError(got.lse, want.lse), tolerance, "lse")
 	assert.Less(t, worstError(got.dqkv, want.dqkv), tolerance, "dqkv")
-	assert.Less(t, worstError(got.prob, want.prob), tolerance, "pattern")
 }
 
 // Every split of the work gives the same bits.
@@ -103,7 +100,7 @@ func TestAttentionLseGivesProbabilities(t *testing.T) {
 	c := newAttentionCase(1, 137, 2, 16, true, 0, true)
 	c.Scale = 3
 	qkv, dout := c.randomQKV(5), c.randomOut(6)
-	got := runAttention[float64](t, 1, c, qkv, dout)
+	got, prob := runAttention[float64](t, 1, c, qkv, dout), runPattern[float64](t, 1, c, qkv)
 	for pair := range c.Heads {
 		for i := range c.Seq {
 			q := c.vector(qkv, 0, i, 0, pair)
@@ -111,7 +108,7 @@ func TestAttentionLseGivesProbabilities(t *testing.T) {
 			for j := c.firstVisible(0, i); j <= i; j++ {
 				logit := c.Scale*scalarProduct(q, c.vector(qkv, 0, j, 1, pair)) - c.Slopes[pair]*float64(i-j)
 				p := math.Exp(logit - got.lse[pair*c.Seq+i])
-				require.InDelta(t, got.prob[(pair*c.Seq+i)*c.Seq+j], p, 1e-12)
+				require.InDelta(t, prob[(i*c.Heads+pair)*c.Seq+j], p, 1e-12)
 				sum += p
 			}
 			require.InDelta(t, 1, sum, 1e-12)
@@ -227,14 +224,12 @@ func TestAttentionAllocatesNothingWarm(t *testing.T) {
 		c := newAttentionCase(1, 130, 5, 8, true, 100, true)
 		qkv, dout := castTo[float32](c.randomQKV(15)), castTo[float32](c.randomOut(16))
 		out, lse, dqkv := make([]float32, len(dout)), make([]float32, c.Heads*c.Seq), make([]float32, len(qkv))
-		prob := make([]float32, c.Heads*c.Seq*c.Seq)
 		cache, err := NewKVCache[float32](1, c.Heads, c.Seq, c.HeadDim)
 		require.NoError(t, err)
 		var a Attention[float32]
 		require.Zero(t, testing.AllocsPerRun(5, func() {
 			a.Forward(p, out, lse, qkv, c.starts, c.AttentionParams)
 			a.Backward(p, dqkv, qkv, out, dout, lse, c.starts, c.AttentionParams)
-			a.Pattern(p, prob, qkv, c.starts, c.AttentionParams)
 			if a.ForwardCached(p, out, qkv, cache, c.starts, c.AttentionParams) != nil {
 				t.Error("cache refused")
 			}

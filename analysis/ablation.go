@@ -1,0 +1,92 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// Ablation is what a metric becomes when activations are set to 0, one place after the
+// other (zero ablation): Effect = metric of the ablated run - Baseline.
+type Ablation struct{ Sweep }
+
+// AblateHeads sets each head's output to 0 in turn, at all tokens: a row a layer, a column a
+// head.
+func AblateHeads(store *graph.Store, c models.Config, ids []int32, m Metric) (*Ablation, error) {
+	c = c.Resolve()
+	s := newSweep("Zero ablation of heads", "layer", "head", m)
+	for h := range c.HeadCount() {
+		s.Columns = append(s.Columns, fmt.Sprint(h))
+	}
+	err := s.run(store, c, ids, headNames(c), func(name string, column int) cache.Intervention {
+		return cache.Ablate(name, cache.At{"head": column})
+	})
+	return &Ablation{*s}, err
+}
+
+// headNames are the activations that hold what heads give.
+func headNames(c models.Config) []string {
+	var names []string
+	for l := range c.Layers {
+		names = append(names, fmt.Sprintf("blocks.%d.attention.heads", l))
+	}
+	return names
+}
+
+// AblateWriters sets what each writer writes to 0 in turn, at one token or, for the last
+// column, at all: a row a writer, a column a token.
+func AblateWriters(store *graph.Store, c models.Config, ids []int32, m Metric) (*Ablation, error) {
+	sketch, err := cache.Sketch(store, c)
+	if err != nil {
+		return nil, err
+	}
+	s := newSweep("Zero ablation of what is written", "writer", "token", m)
+	for t := range ids {
+		s.Columns = append(s.Columns, fmt.Sprint(t))
+	}
+	s.Columns = append(s.Columns, "all")
+	err = s.run(store, c, ids, activations(sketch.Writers()), func(name string, column int) cache.Intervention {
+		if column == len(ids) {
+			return cache.Ablate(name, nil)
+		}
+		return cache.Ablate(name, cache.At{graph.TokenAxis: column})
+	})
+	return &Ablation{*s}, err
+}
+
+// activations are what writers write.
+func activations(writers []stream.Writer) []string {
+	var names []string
+	for _, w := range writers {
+		names = append(names, w.Activation)
+	}
+	return names
+}
+
+// Ablate sets chosen entries of the activations that patterns name to 0, all together, and
+// measures that alone.
+func Ablate(store *graph.Store, c models.Config, ids []int32, patterns []string, at cache.At, m Metric) (*Ablation, error) {
+	r, err := cache.New(store, c, cache.Options{Names: patterns, Seq: len(ids)})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	s := newSweep("Zero ablation", "what", "", m)
+	if s.Baseline, err = s.measure(r, ids); err != nil {
+		return nil, err
+	}
+	var all []cache.Intervention
+	for _, name := range r.Names() {
+		all = append(all, cache.Ablate(name, at))
+	}
+	ablated, err := s.measure(r, ids, all...)
+	if err != nil {
+		return nil, err
+	}
+	s.Rows, s.Columns = []string{fmt.Sprintf("%d activations", len(all))}, []string{"effect"}
+	s.Effect = [][]float64{{ablated - s.Baseline}}
+	return &Ablation{*s}, nil
+}

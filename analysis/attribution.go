@@ -1,0 +1,224 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/stream"
+)
+
+// Contribution is one term of a logit.
+type Contribution struct {
+	Writer string  `json:"writer"`         // "blocks.3.attention"
+	Part   string  `json:"part,omitempty"` // "head", "neuron", "expert", "bias"; "" for a writer of one part
+	Index  int     `json:"index"`          // of the part
+	Value  float64 `json:"value"`          // in the logit's unit
+}
+
+// Name is "blocks.3.attention head 1".
+func (c Contribution) Name() string {
+	switch c.Part {
+	case "":
+		return c.Writer
+	case biasPart:
+		return c.Writer + " " + biasPart
+	}
+	return fmt.Sprintf("%s %s %d", c.Writer, c.Part, c.Index)
+}
+
+// biasPart is the part of a contribution that is a writer's bias.
+const biasPart = "bias"
+
+// Attribution is a logit, or a difference of two, as a sum over what was written to the
+// stream (direct logit attribution; Elhage et al. 2021):
+//
+//	logit = Constant + sum of Contributions
+//
+// with the final norm's scale held at that of the run.
+type Attribution struct {
+	Token         int            `json:"token"`   // position
+	Target        int            `json:"target"`  // token id
+	Against       int            `json:"against"` // token id whose logit is taken off, -1: none
+	Contributions []Contribution `json:"contributions"`
+	Constant      float64        `json:"constant"` // the biases of norms
+	Sum           float64        `json:"sum"`      // of it all
+	Logit         float64        `json:"logit"`    // the model's own
+}
+
+// Attribute splits a token's logit of the id target, less that of the id against unless it
+// is negative, into the terms of all writers.
+func (d *Decomposition) Attribute(token, target, against int) (*Attribution, error) {
+	direction, err := d.logitDirection(target, against)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.checkToken(token); err != nil {
+		return nil, err
+	}
+	atEnd := d.readout.PullBack(token, direction)
+	pulled := d.held.PullBack(token, atEnd)
+	a := &Attribution{Token: token, Target: target, Against: max(-1, against), Constant: floats.Dot(atEnd, d.held.Constant(token))}
+	if c := d.readout.Constant(); c != nil {
+		a.Constant += floats.Dot(direction, c)
+	}
+	a.Sum = a.Constant
+	for _, w := range d.writers {
+		a.Contributions = append(a.Contributions, d.contributions(w, token, pulled[w.Source])...)
+	}
+	for _, c := range a.Contributions {
+		a.Sum += c.Value
+	}
+	logits, err := d.run.TokenLogits(token)
+	if err != nil {
+		return nil, err
+	}
+	a.Logit = logits[target]
+	if against >= 0 {
+		a.Logit -= logits[against]
+	}
+	return a, nil
+}
+
+// logitDirection is what a logit, or a difference of two, is of the features [F].
+func (d *Decomposition) logitDirection(target, against int) ([]float64, error) {
+	vocab := d.run.Vocab
+	if err := inRange("target id", target, vocab); err != nil {
+		return nil, err
+	}
+	w := d.unembedding()
+	direction := column(w, vocab, target)
+	if against >= 0 {
+		if err := inRange("id to compare with", against, vocab); err != nil {
+			return nil, err
+		}
+		floats.Sub(direction, column(w, vocab, against))
+	}
+	return direction, nil
+}
+
+// unembeddingValues is the name under which a Decomposition keeps the logits' weights.
+const unembeddingValues = "logits"
+
+// unembedding are the logits' weights [F, vocab].
+func (d *Decomposition) unembedding() []float64 {
+	if d.values[unembeddingValues] == nil {
+		d.values[unembeddingValues] = d.run.Model().UnembeddingWeights()
+	}
+	return d.values[unembeddingValues]
+}
+
+// column is column j of w [rows, columns].
+func column(w []float64, columns, j int) []float64 {
+	c := make([]float64, len(w)/columns)
+	for i := range c {
+		c[i] = w[i*columns+j]
+	}
+	return c
+}
+
+// contributions are a writer's parts' products with a direction at its source [width].
+func (d *Decomposition) contributions(w stream.Writer, token int, direction []float64) []Contribution {
+	a, each := d.activation(w, token), make([]float64, w.Parts)
+	for p := range each {
+		x := share(a, w.Parts, p)
+		switch {
+		case w.Weight != "":
+			weights := share(d.values[w.Weight], w.Parts, p)
+			for i, v := range x {
+				each[p] += v * floats.Dot(share(weights, len(x), i), direction)
+			}
+		case w.Whole:
+			each[p] = floats.Dot(x, direction)
+		default:
+			each[p] = floats.Dot(x, share(direction, w.Parts, p))
+		}
+	}
+	var all []Contribution
+	for p, value := range each {
+		all = append(all, Contribution{Writer: w.Name, Part: w.Part, Index: p, Value: value})
+	}
+	if w.Bias != "" {
+		all = append(all, Contribution{Writer: w.Name, Part: biasPart, Value: floats.Dot(d.values[w.Bias], direction)})
+	}
+	return all
+}
+
+// ByWriter sums the contributions of each writer, in the order of the run.
+func (a *Attribution) ByWriter() []Contribution {
+	var sums []Contribution
+	for _, c := range a.Contributions {
+		if n := len(sums); n > 0 && sums[n-1].Writer == c.Writer {
+			sums[n-1].Value += c.Value
+			continue
+		}
+		sums = append(sums, Contribution{Writer: c.Writer, Value: c.Value})
+	}
+	return sums
+}
+
+// Largest returns the n contributions of the largest size, largest first.
+func (a *Attribution) Largest(n int) []Contribution {
+	sorted := slices.Clone(a.Contributions)
+	slices.SortStableFunc(sorted, func(x, y Contribution) int { return cmp.Compare(math.Abs(y.Value), math.Abs(x.Value)) })
+	return sorted[:min(n, len(sorted))]
+}
+
+// listed is how many contributions a table shows.
+const listed = 20
+
+// Table lists the largest contributions.
+func (a *Attribution) Table() figure.Table {
+	t := figure.Table{Title: a.title(), Header: []string{"what wrote it", "contribution"}, Align: "lr"}
+	rest := a.Sum
+	for _, c := range a.Largest(listed) {
+		t.Rows = append(t.Rows, []string{c.Name(), number(c.Value)})
+		rest -= c.Value
+	}
+	t.Rows = append(t.Rows, []string{"all else", number(rest)}, []string{"sum", number(a.Sum)}, []string{"the model's own", number(a.Logit)})
+	return t
+}
+
+func (a *Attribution) title() string {
+	if a.Against >= 0 {
+		return fmt.Sprintf("logit of %d less that of %d, token %d", a.Target, a.Against, a.Token)
+	}
+	return fmt.Sprintf("logit of %d, token %d", a.Target, a.Token)
+}
+
+// number is how tables write a value.
+func number(v float64) string { return fmt.Sprintf("%.4g", v) }
+
+// Figures are bars of the writers, and a map of the heads.
+func (a *Attribution) Figures() []figure.Figure {
+	bars := figure.Bars{Title: "Contributions to the " + a.title(), YLabel: "contribution"}
+	for _, c := range a.ByWriter() {
+		bars.Labels, bars.Values = append(bars.Labels, c.Writer), append(bars.Values, c.Value)
+	}
+	bars.Labels, bars.Values = append(bars.Labels, "norms' biases"), append(bars.Values, a.Constant)
+	figures := []figure.Figure{bars}
+	if heads := a.heads(); len(heads.Values) > 0 {
+		figures = append(figures, heads)
+	}
+	return figures
+}
+
+// heads maps the heads' contributions, a row a layer.
+func (a *Attribution) heads() figure.Heatmap {
+	h := figure.Heatmap{Title: "Heads' contributions to the " + a.title(), XLabel: "head", YLabel: "layer", Diverging: true}
+	for _, c := range a.Contributions {
+		if c.Part != "head" {
+			continue
+		}
+		if c.Index == 0 {
+			h.Rows, h.Values = append(h.Rows, c.Writer), append(h.Values, nil)
+		}
+		last := len(h.Values) - 1
+		h.Values[last] = append(h.Values[last], c.Value)
+	}
+	return h
+}

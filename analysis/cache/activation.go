@@ -1,0 +1,75 @@
+package cache
+
+import (
+	"slices"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/graph"
+)
+
+// Activation is a named tensor of one run. Its first axis is graph.TokenAxis unless it is
+// the same for all tokens: batch*seq tokens, row by row.
+type Activation struct {
+	Name   string    `json:"name"`
+	Axes   []string  `json:"axes"`
+	Shape  []int     `json:"shape"`
+	Values []float64 `json:"values"`
+}
+
+// At chooses entries of an activation: an index for some of its axes, all entries of the
+// others. {"token": 3, "head": 1} is one head of one token; nil is everything.
+type At map[string]int
+
+// Axis returns the number of an axis, -1 if there is none of that name.
+func (a Activation) Axis(name string) int { return slices.Index(a.Axes, name) }
+
+// Select returns the chosen entries, in order.
+func (a Activation) Select(at At) ([]float64, error) {
+	if err := a.check(at); err != nil {
+		return nil, err
+	}
+	var chosen []float64
+	a.each(at, func(i int) { chosen = append(chosen, a.Values[i]) })
+	return chosen, nil
+}
+
+// Token returns the entries of one token; those of an activation without a token axis are
+// the same for all.
+func (a Activation) Token(token int) ([]float64, error) {
+	if a.Axis(graph.TokenAxis) < 0 {
+		return slices.Clone(a.Values), nil
+	}
+	return a.Select(At{graph.TokenAxis: token})
+}
+
+// check refuses an axis or an index that the activation does not have.
+func (a Activation) check(at At) error {
+	for axis, index := range at {
+		i := a.Axis(axis)
+		if i < 0 {
+			return errors.Errorf("cache: %s: want one of the axes %v, got %q", a.Name, a.Axes, axis)
+		}
+		if index < 0 || index >= a.Shape[i] {
+			return errors.Errorf("cache: %s: %s: want 0 to %d, got %d", a.Name, axis, a.Shape[i]-1, index)
+		}
+	}
+	return nil
+}
+
+// each calls f with the position of every chosen entry, in order.
+func (a Activation) each(at At, f func(i int)) {
+	var walk func(axis, offset int)
+	walk = func(axis, offset int) {
+		if axis == len(a.Shape) {
+			f(offset)
+			return
+		}
+		for i := range a.Shape[axis] {
+			if want, chosen := at[a.Axes[axis]]; !chosen || want == i {
+				walk(axis+1, offset*a.Shape[axis]+i)
+			}
+		}
+	}
+	walk(0, 0)
+}

@@ -1,0 +1,219 @@
+package cache_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+var (
+	matrix = models.Config{Stream: models.StreamMatrix, Layers: 2, Dk: 5, Dv: 6, Rank: 3, FF: 11, Vocab: 13, Seq: 6}
+	vector = models.Config{Stream: models.StreamVector, Layers: 2, DModel: 12, Heads: 3, FF: 17, Vocab: 13, Seq: 6, Bias: true}
+	ids    = []int32{1, 7, 3, 0, 12, 5}
+)
+
+func runner(t *testing.T, c models.Config, names ...string) *cache.Runner {
+	t.Helper()
+	r, err := cache.New(modeltest.PerturbedStore(t, c, tensor.Float64), c, cache.Options{Names: names})
+	require.NoError(t, err)
+	t.Cleanup(r.Close)
+	return r
+}
+
+func run(t *testing.T, r *cache.Runner, replace ...cache.Intervention) *cache.Cache {
+	t.Helper()
+	c, err := r.Run(ids, replace...)
+	require.NoError(t, err)
+	return c
+}
+
+func get(t *testing.T, c *cache.Cache, name string) cache.Activation {
+	t.Helper()
+	a, err := c.Get(name)
+	require.NoError(t, err)
+	return a
+}
+
+// TestGlobs: a * stands for one part between dots; order is that of the run.
+func TestGlobs(t *testing.T) {
+	r := runner(t, matrix, "blocks.*.feedforward.hidden", "embedding.out", "blocks.0.*.stream")
+	assert.Equal(t, []string{"embedding.out", "blocks.0.attention.stream", "blocks.0.feedforward.hidden", "blocks.0.feedforward.stream",
+		"blocks.1.feedforward.hidden"}, r.Names())
+	assert.Equal(t, r.Names(), run(t, r).Names())
+}
+
+// TestAxes: activations know their axes, and those without tokens say so.
+func TestAxes(t *testing.T) {
+	for name, row := range map[string]struct {
+		config models.Config
+		axes   []string
+		shape  []int
+	}{
+		"embedding.out":                   {matrix, []string{"token", "key", "value"}, []int{6, 5, 6}},
+		"blocks.1.feedforward.in":         {matrix, []string{"token", "rank", "value"}, []int{6, 3, 6}},
+		"blocks.1.feedforward.hidden":     {vector, []string{"token", "neuron"}, []int{6, 17}},
+		"blocks.0.attention.stream":       {vector, []string{"token", "feature"}, []int{6, 12}},
+		"blocks.0.attention.pattern":      {vector, []string{"token", "head", "key"}, []int{6, 3, 6}},
+		"blocks.0.attention.heads":        {matrix, []string{"token", "head", "value"}, []int{6, 3, 6}},
+		"blocks.1.attention.coefficients": {models.Config{Stream: models.StreamHyper, Layers: 2, DModel: 12, Heads: 3, FF: 17, Vocab: 13, Seq: 6, N: 4}, []string{"row", "coefficient"}, []int{4, 6}},
+	} {
+		a := get(t, run(t, runner(t, row.config, name)), name)
+		assert.Equal(t, row.axes, a.Axes, name)
+		assert.Equal(t, row.shape, a.Shape, name)
+		assert.Len(t, a.Values, tensor.Shape(row.shape).TotalSize())
+	}
+}
+
+// TestSelect: chosen entries come in order, and a token of what has no token axis is all of
+// it.
+func TestSelect(t *testing.T) {
+	a := cache.Activation{Name: "x", Axes: []string{graph.TokenAxis, "head", "entry"}, Shape: []int{2, 2, 3}}
+	for i := range 12 {
+		a.Values = append(a.Values, float64(i))
+	}
+	for _, row := range []struct {
+		at   cache.At
+		want []float64
+	}{
+		{nil, a.Values}, {cache.At{"token": 1, "head": 0}, []float64{6, 7, 8}}, {cache.At{"head": 1}, []float64{3, 4, 5, 9, 10, 11}}, {cache.At{"entry": 2, "token": 0}, []float64{2, 5}},
+	} {
+		got, err := a.Select(row.at)
+		require.NoError(t, err)
+		assert.Equal(t, row.want, got)
+	}
+	_, err := a.Select(cache.At{"heads": 1})
+	assert.EqualError(t, err, `cache: x: want one of the axes [token head entry], got "heads"`)
+	_, err = a.Select(cache.At{"entry": 3})
+	assert.EqualError(t, err, "cache: x: entry: want 0 to 2, got 3")
+	a.Axes[0] = "row"
+	all, err := a.Token(1)
+	require.NoError(t, err)
+	assert.Equal(t, a.Values, all)
+}
+
+// TestInterventions: each changes what it says and nothing before it, reaches the logits,
+// and is gone in the next run.
+func TestInterventions(t *testing.T) {
+	const name = "blocks.0.attention.heads"
+	for _, c := range []models.Config{matrix, vector} {
+		r := runner(t, c, name, "embedding.out", "blocks.0.attention.stream")
+		plain := run(t, r)
+		own := get(t, plain, name)
+		head := cache.At{"head": 1}
+		width := own.Shape[2]
+		direction := make([]float64, width)
+		direction[0] = 1
+		for what, v := range map[string]cache.Intervention{
+			"ablate": cache.Ablate(name, head), "steer": cache.Steer(name, head, direction, 3), "set": cache.Set(name, cache.At{"head": 1, "token": 2}, direction),
+		} {
+			changed := run(t, r, v)
+			assert.Equal(t, get(t, plain, "embedding.out"), get(t, changed, "embedding.out"), "%s: before it", what)
+			assert.NotEqual(t, plain.Logits, changed.Logits, "%s: behind it", what)
+			other, err := get(t, changed, name).Select(cache.At{"head": 0})
+			require.NoError(t, err)
+			want, err := own.Select(cache.At{"head": 0})
+			require.NoError(t, err)
+			assert.Equal(t, want, other, "%s: another head", what)
+			checkChange(t, what, own, get(t, changed, name), width)
+		}
+		assert.Equal(t, plain.Logits, run(t, r, cache.Patch(name, nil, plain)).Logits, "patched with itself")
+		assert.Equal(t, plain.Logits, run(t, r).Logits, "the next run")
+	}
+}
+
+func checkChange(t *testing.T, what string, before, after cache.Activation, width int) {
+	for token := range before.Shape[0] {
+		old, err := before.Select(cache.At{"head": 1, "token": token})
+		require.NoError(t, err)
+		got, err := after.Select(cache.At{"head": 1, "token": token})
+		require.NoError(t, err)
+		switch {
+		case what == "ablate":
+			old = make([]float64, width)
+		case what == "steer":
+			old[0] += 3
+		case token == 2:
+			old = make([]float64, width)
+			old[0] = 1
+		}
+		assert.InDeltaSlice(t, old, got, 1e-12, "%s, token %d", what, token)
+	}
+}
+
+// TestPatch: what is patched in is what the other run had.
+func TestPatch(t *testing.T) {
+	const name = "blocks.1.feedforward.stream"
+	r := runner(t, vector, name)
+	other, err := r.Run([]int32{1, 7, 3, 0, 12, 6})
+	require.NoError(t, err)
+	patched := run(t, r, cache.Patch(name, cache.At{"token": 5}, other))
+	want, err := other.TokenLogits(5)
+	require.NoError(t, err)
+	got, err := patched.TokenLogits(5)
+	require.NoError(t, err)
+	assert.Equal(t, want, got, "the last stream makes the logits")
+	before, err := run(t, r).TokenLogits(4)
+	require.NoError(t, err)
+	same, err := patched.TokenLogits(4)
+	require.NoError(t, err)
+	assert.Equal(t, before, same)
+}
+
+// TestErrors: each is one line that names what is wrong.
+func TestErrors(t *testing.T) {
+	store := modeltest.PerturbedStore(t, vector, tensor.Float32)
+	for _, row := range []struct {
+		options cache.Options
+		want    string
+	}{
+		{cache.Options{Names: []string{"blocks.0.atention.heads"}}, `cache: no activation "blocks.0.atention.heads" in this model; did you mean blocks.0.attention.heads?`},
+		{cache.Options{Names: []string{"["}}, `cache: "[": want a name or a glob such as blocks.*.attention.pattern, got a pattern that is not one`},
+		{cache.Options{Seq: 7}, "cache: want at most 6 tokens a row, the model's learned positions, got 7"},
+		{cache.Options{Seq: -1}, "cache: want at least 1 row of 1 token, got 1 of -1"},
+	} {
+		_, err := cache.New(store, vector, row.options)
+		assert.EqualError(t, err, row.want)
+	}
+	_, err := cache.New(store, vector, cache.Options{Names: []string{"nothing.like.this.at.all"}})
+	require.Error(t, err)
+	assert.Contains(t, err.Error(), "it has embedding.tokens")
+	assert.False(t, strings.Contains(err.Error(), "\n"))
+	_, err = cache.New(nil, vector, cache.Options{})
+	assert.ErrorContains(t, err, "want a store with a model's parameters")
+	_, err = cache.New(store, matrix, cache.Options{})
+	assert.Error(t, err)
+	r := runner(t, vector, "embedding.out")
+	for _, row := range []struct {
+		ids     []int32
+		replace []cache.Intervention
+		want    string
+	}{
+		{ids[:2], nil, "cache: want 1 rows of 6 token ids, got 2 ids"},
+		{[]int32{0, 1, 2, 3, 4, 13}, nil, "cache: token 5: want an id of 0 to 12, got 13"},
+		{ids, []cache.Intervention{cache.Ablate("features", nil)}, `cache: replace "features": want an activation that the runner keeps: add it to Options.Names`},
+	} {
+		_, err := r.Run(row.ids, row.replace...)
+		assert.EqualError(t, err, row.want)
+	}
+	for want, v := range map[string]cache.Intervention{
+		"cache: embedding.out: token: want 0 to 5, got 6":                          cache.Ablate("embedding.out", cache.At{"token": 6}),
+		"cache: embedding.out: want 72 values for the chosen entries map[], got 1": cache.Set("embedding.out", nil, []float64{1}),
+		"cache: embedding.out: a direction of 5 entries for 72":                    cache.Steer("embedding.out", nil, make([]float64, 5), 1),
+	} {
+		_, err := r.Run(ids, v)
+		assert.ErrorContains(t, err, want)
+	}
+	c := run(t, r)
+	_, err = c.Get("features")
+	assert.ErrorContains(t, err, "not kept in this run")
+	_, err = c.TokenLogits(6)
+	assert.EqualError(t, err, "cache: token: want 0 to 5, got 6")
+}

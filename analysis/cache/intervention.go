@@ -1,0 +1,72 @@
+package cache
+
+import (
+	"github.com/pkg/errors"
+)
+
+// Intervention replaces chosen entries of an activation while the model runs: what comes
+// behind it in the graph sees the new values.
+type Intervention struct {
+	Name string // of the activation
+	At   At     // the entries; nil: all
+	// change returns the new values of the chosen entries, given the old ones.
+	change func(old []float64) ([]float64, error)
+}
+
+// Ablate sets entries to 0.
+func Ablate(name string, at At) Intervention {
+	return Intervention{name, at, func(old []float64) ([]float64, error) { return make([]float64, len(old)), nil }}
+}
+
+// Patch sets entries to the values that they had in another run, of as many tokens unless
+// at names the token (Vig et al. 2020, causal mediation analysis; "activation patching").
+func Patch(name string, at At, from *Cache) Intervention {
+	return Intervention{name, at, func(old []float64) ([]float64, error) {
+		a, err := from.Get(name)
+		if err != nil {
+			return nil, err
+		}
+		return a.Select(at)
+	}}
+}
+
+// Set sets entries to given values.
+func Set(name string, at At, values []float64) Intervention {
+	return Intervention{name, at, func([]float64) ([]float64, error) { return values, nil }}
+}
+
+// Steer adds scale times a direction to the chosen entries, again and again if they are a
+// multiple of it: to each token alike where the token is not chosen.
+func Steer(name string, at At, direction []float64, scale float64) Intervention {
+	return Intervention{name, at, func(old []float64) ([]float64, error) {
+		if len(direction) == 0 || len(old)%len(direction) != 0 {
+			return nil, errors.Errorf("a direction of %d entries for %d", len(direction), len(old))
+		}
+		for i := range old {
+			old[i] += scale * direction[i%len(direction)]
+		}
+		return old, nil
+	}}
+}
+
+// apply changes an activation.
+func (v Intervention) apply(a Activation) error {
+	old, err := a.Select(v.At)
+	if err != nil {
+		return err
+	}
+	count := len(old)
+	values, err := v.change(old)
+	if err != nil {
+		return errors.Wrapf(err, "cache: %s", v.Name)
+	}
+	if len(values) != count {
+		return errors.Errorf("cache: %s: want %d values for the chosen entries %v, got %d", v.Name, count, v.At, len(values))
+	}
+	next := 0
+	a.each(v.At, func(i int) {
+		a.Values[i] = values[next]
+		next++
+	})
+	return nil
+}

@@ -1,0 +1,92 @@
+package cache
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// Names lists all activations of a model in the order in which they are computed.
+func Names(store *graph.Store, c models.Config) ([]string, error) {
+	m, err := Sketch(store, c)
+	if err != nil {
+		return nil, err
+	}
+	return m.Builder().ActivationNames(), nil
+}
+
+// Sketch builds a model over the Store's parameters in a graph that is not run: for its
+// writers, its activations' names and shapes of one token.
+func Sketch(store *graph.Store, c models.Config) (*models.Model, error) {
+	if store == nil || len(store.Params()) == 0 {
+		return nil, errors.New("cache: want a store with a model's parameters, got an empty one: read a model with trainer.OpenModel")
+	}
+	parameters := len(store.Params())
+	b := graph.On(gorgonia.NewGraph(), graph.Options{Store: store, DType: store.DType()})
+	m, err := models.On(b, c)
+	if err != nil {
+		return nil, err
+	}
+	if len(store.Params()) != parameters {
+		return nil, errors.New("cache: the store lacks parameters of this model: want the config that it was made for")
+	}
+	m.Logits(m.Forward(b.Input(tokensInput, tensor.Int32, 1, 1)))
+	return m, m.Err()
+}
+
+// match returns the names, of those known, that patterns ask for, in the order of known. A
+// pattern is a name or a glob (path.Match) in which * stands for a part between dots:
+// "blocks.*.attention.pattern".
+func match(known, patterns []string) ([]string, error) {
+	wanted := map[string]bool{}
+	for _, p := range patterns {
+		found := false
+		for _, name := range known {
+			ok, err := path.Match(slashed(p), slashed(name))
+			if err != nil {
+				return nil, errors.Errorf("cache: %q: want a name or a glob such as blocks.*.attention.pattern, got a pattern that is not one", p)
+			}
+			if ok {
+				wanted[name], found = true, true
+			}
+		}
+		if !found {
+			return nil, unknown(known, p)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !wanted[name] }), nil
+}
+
+// slashed makes dots what path.Match takes for separators.
+func slashed(name string) string { return strings.ReplaceAll(name, ".", "/") }
+
+// unknown says that there is no such activation, and which name is near.
+func unknown(known []string, name string) error {
+	if near := config.Nearest(name, known); near != "" {
+		return errors.Errorf("cache: no activation %q in this model; did you mean %s?", name, near)
+	}
+	return errors.Errorf("cache: no activation %q in this model; it has %s", name, strings.Join(kinds(known), ", "))
+}
+
+// kinds are names with * for the numbers of blocks, each once.
+func kinds(known []string) []string {
+	var all []string
+	for _, name := range known {
+		parts := strings.Split(name, ".")
+		if len(parts) > 2 && parts[0] == "blocks" {
+			parts[1] = "*"
+		}
+		if kind := strings.Join(parts, "."); !slices.Contains(all, kind) {
+			all = append(all, kind)
+		}
+	}
+	return all
+}

@@ -1,0 +1,186 @@
+package cache
+
+import (
+	"slices"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// tokensInput is the name of the program's input.
+const tokensInput = "tokens"
+
+// Options say how a Runner runs.
+type Options struct {
+	// Names are the activations to keep, names or globs ("blocks.*.attention.pattern"; * is
+	// a part between dots). Interventions need a name that is kept.
+	Names   []string
+	Batch   int // rows; 0: 1
+	Seq     int // tokens a row; 0: the model's seq
+	Threads int // workers an op; 0: all cores
+}
+
+// Runner runs one model on rows of a fixed number of tokens. It shares the Store. It is not
+// safe for concurrent use.
+type Runner struct {
+	options  Options
+	model    *models.Model
+	program  *graph.Program
+	logits   *gorgonia.Node // [T, vocab]
+	names    []string
+	replaced []Intervention // of the run in progress
+}
+
+// New compiles a model so that the named activations can be kept and replaced.
+func New(store *graph.Store, c models.Config, o Options) (*Runner, error) {
+	c = c.Resolve()
+	if err := o.resolve(c); err != nil {
+		return nil, err
+	}
+	known, err := Names(store, c)
+	if err != nil {
+		return nil, err
+	}
+	r := &Runner{options: o}
+	if r.names, err = match(known, o.Names); err != nil {
+		return nil, err
+	}
+	return r, errors.Wrap(r.compile(store, c), "cache")
+}
+
+func (o *Options) resolve(c models.Config) error {
+	if o.Batch == 0 {
+		o.Batch = 1
+	}
+	if o.Seq == 0 {
+		o.Seq = c.Seq
+	}
+	if o.Batch < 1 || o.Seq < 1 {
+		return errors.Errorf("cache: want at least 1 row of 1 token, got %d of %d", o.Batch, o.Seq)
+	}
+	if c.Positions == models.PositionsLearned && o.Seq > c.Seq {
+		return errors.Errorf("cache: want at most %d tokens a row, the model's learned positions, got %d", c.Seq, o.Seq)
+	}
+	return nil
+}
+
+func (r *Runner) compile(store *graph.Store, c models.Config) (err error) {
+	hooks := graph.Hooks{}
+	for _, name := range r.names {
+		hooks[name] = r.replace
+	}
+	o := graph.ProgramOptions{Options: graph.Options{Store: store, DType: store.DType(), Threads: r.options.Threads, Hooks: hooks}}
+	r.program, err = graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
+		if r.model, err = models.On(b, c); err != nil {
+			return graph.Roots{}, err
+		}
+		r.logits = r.model.Logits(r.model.Forward(b.Input(tokensInput, tensor.Int32, r.options.Batch, r.options.Seq)))
+		return graph.Roots{Outputs: gorgonia.Nodes{r.logits}}, b.Err()
+	})
+	return err
+}
+
+// Model returns the model as it stands in the compiled graph.
+func (r *Runner) Model() *models.Model { return r.model }
+
+// Names lists the activations that runs keep.
+func (r *Runner) Names() []string { return slices.Clone(r.names) }
+
+// Close ends the runner.
+func (r *Runner) Close() {
+	if r.program != nil {
+		r.program.Close()
+	}
+}
+
+// Run runs the model on Batch rows of Seq token ids, with some activations replaced: of one
+// name in the order given.
+func (r *Runner) Run(ids []int32, replace ...Intervention) (*Cache, error) {
+	input := r.program.Ints(tokensInput)
+	if err := r.check(ids, replace, len(input)); err != nil {
+		return nil, err
+	}
+	copy(input, ids)
+	r.replaced = replace
+	if err := r.program.Run(graph.RunOptions{}); err != nil {
+		return nil, err
+	}
+	logits, err := graph.Value(r.logits)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cache{IDs: slices.Clone(ids), Batch: r.options.Batch, Seq: r.options.Seq, Vocab: r.model.Config().Vocab,
+		Logits: graph.Float64s(logits), model: r.model}
+	return c, r.keep(c)
+}
+
+func (r *Runner) check(ids []int32, replace []Intervention, want int) error {
+	if len(ids) != want {
+		return errors.Errorf("cache: want %d rows of %d token ids, got %d ids", r.options.Batch, r.options.Seq, len(ids))
+	}
+	vocab := r.model.Config().Vocab
+	for i, id := range ids {
+		if id < 0 || int(id) >= vocab {
+			return errors.Errorf("cache: token %d: want an id of 0 to %d, got %d", i, vocab-1, id)
+		}
+	}
+	for _, v := range replace {
+		if !slices.Contains(r.names, v.Name) {
+			return errors.Errorf("cache: replace %q: want an activation that the runner keeps: add it to Options.Names", v.Name)
+		}
+	}
+	return nil
+}
+
+// replace is the hooks' function.
+func (r *Runner) replace(name string, x *tensor.Dense) error {
+	var wanted []Intervention
+	for _, v := range r.replaced {
+		if v.Name == name {
+			wanted = append(wanted, v)
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	a, err := r.activation(name, x)
+	if err != nil {
+		return err
+	}
+	for _, v := range wanted {
+		if err := v.apply(a); err != nil {
+			return err
+		}
+	}
+	return graph.SetFloat64s(x, a.Values)
+}
+
+// keep copies all activations out of the program, which the next run overwrites.
+func (r *Runner) keep(c *Cache) error {
+	for _, name := range r.names {
+		x, err := r.program.Hooked(name)
+		if err != nil {
+			return err
+		}
+		a, err := r.activation(name, x)
+		if err != nil {
+			return err
+		}
+		c.activations = append(c.activations, a)
+	}
+	return nil
+}
+
+// activation is a hook's value with its axes.
+func (r *Runner) activation(name string, x *tensor.Dense) (Activation, error) {
+	for _, a := range r.program.Builder().Activations() {
+		if a.Name == name {
+			return Activation{Name: name, Axes: a.Axes, Shape: a.Shape, Values: graph.Float64s(x)}, nil
+		}
+	}
+	return Activation{}, errors.Errorf("cache: %s: the compiled graph does not have it", name)
+}

@@ -1,0 +1,242 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/pkg/errors"
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// Decomposition is the stream of one run as the sum of what was written to it (Elhage et
+// al. 2021, "A Mathematical Framework for Transformer Circuits", "residual stream as a sum"),
+// exact for every stream of package stream:
+//
+//	end_t = Constant_t + sum over writers and their parts of Term
+//
+// where a term has been carried to the end with what the run made of its input held: mixing
+// coefficients, gates, the scales of norms on the way (stream.Held).
+type Decomposition struct {
+	run     *cache.Cache
+	held    *stream.Held
+	readout *stream.Readout
+	writers []stream.Writer
+	end     []float64            // [T, Size]
+	values  map[string][]float64 // activations and parameters by name
+}
+
+// DecompositionNames lists the activations that Decompose needs of a run.
+func DecompositionNames(store *graph.Store, c models.Config) ([]string, error) {
+	m, err := cache.Sketch(store, c)
+	if err != nil {
+		return nil, err
+	}
+	additive, err := additiveStream(m)
+	if err != nil {
+		return nil, err
+	}
+	names := append(slices.Clone(additive.Holds()), additive.End())
+	for _, w := range m.Writers() {
+		names = append(names, w.Activation)
+	}
+	return names, nil
+}
+
+func additiveStream(m *models.Model) (stream.Additive, error) {
+	additive, ok := m.Stream().(stream.Additive)
+	if !ok {
+		return nil, errors.Errorf("analysis: stream %s: want one that lists its writers (stream.Additive)", m.Config().Stream)
+	}
+	return additive, nil
+}
+
+// Run runs a model once on one row of token ids and keeps what Decompose needs and further
+// activations, names or globs.
+func Run(store *graph.Store, c models.Config, ids []int32, further ...string) (*cache.Cache, error) {
+	names, err := DecompositionNames(store, c)
+	if err != nil {
+		return nil, err
+	}
+	r, err := cache.New(store, c, cache.Options{Names: append(names, further...), Seq: len(ids)})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return r.Run(ids)
+}
+
+// Decompose takes the stream of a run apart. The run must have kept DecompositionNames.
+func Decompose(run *cache.Cache) (*Decomposition, error) {
+	additive, err := additiveStream(run.Model())
+	if err != nil {
+		return nil, err
+	}
+	d := &Decomposition{run: run, values: map[string][]float64{}}
+	if d.held, err = additive.Hold(run); err != nil {
+		return nil, err
+	}
+	if d.end, err = run.Activation(additive.End()); err != nil {
+		return nil, err
+	}
+	if d.readout, err = d.held.Readout(d.end); err != nil {
+		return nil, err
+	}
+	d.writers = inOrder(run.Model().Writers(), d.held.Sources())
+	return d, d.load()
+}
+
+// inOrder sorts writers by where they enter the stream.
+func inOrder(writers []stream.Writer, sources []string) []stream.Writer {
+	slices.SortStableFunc(writers, func(a, b stream.Writer) int {
+		return slices.Index(sources, a.Source) - slices.Index(sources, b.Source)
+	})
+	return writers
+}
+
+// load reads what the writers' terms are made of.
+func (d *Decomposition) load() (err error) {
+	store := d.run.Model().Store()
+	for _, w := range d.writers {
+		if d.values[w.Activation], err = d.run.Activation(w.Activation); err != nil {
+			return err
+		}
+		for _, name := range []string{w.Weight, w.Bias} {
+			if name != "" {
+				d.values[name] = graph.Float64s(store.Param(name).Value)
+			}
+		}
+	}
+	return nil
+}
+
+// Writers lists what wrote to the stream, in order.
+func (d *Decomposition) Writers() []stream.Writer { return slices.Clone(d.writers) }
+
+// Size is the number of entries of a token's stream at its end.
+func (d *Decomposition) Size() int { return d.held.Size() }
+
+// End is the model's own stream of a token at its end [Size].
+func (d *Decomposition) End(token int) []float64 {
+	return slices.Clone(d.end[token*d.Size():][:d.Size()])
+}
+
+// Constant is what no writer wrote [Size]: the biases of norms on the way.
+func (d *Decomposition) Constant(token int) []float64 { return d.held.Constant(token) }
+
+// Term is what part number part of a writer contributes to a token's end [Size].
+func (d *Decomposition) Term(writer string, part, token int) ([]float64, error) {
+	w, err := d.writer(writer)
+	if err != nil {
+		return nil, err
+	}
+	if part < 0 || part >= w.Parts {
+		return nil, errors.Errorf("analysis: %s: %s: want 0 to %d, got %d", w.Name, partName(w), w.Parts-1, part)
+	}
+	if err := d.checkToken(token); err != nil {
+		return nil, err
+	}
+	return d.held.Carry(w.Source, token, d.written(w, part, token))
+}
+
+// BiasTerm is what a writer's bias contributes to a token's end [Size]; 0 without one.
+func (d *Decomposition) BiasTerm(writer string, token int) ([]float64, error) {
+	w, err := d.writer(writer)
+	if err != nil {
+		return nil, err
+	}
+	if w.Bias == "" {
+		return make([]float64, d.Size()), d.checkToken(token)
+	}
+	return d.held.Carry(w.Source, token, d.values[w.Bias])
+}
+
+// WriterTerm is the sum of a writer's terms and its bias [Size].
+func (d *Decomposition) WriterTerm(writer string, token int) ([]float64, error) {
+	w, err := d.writer(writer)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.checkToken(token); err != nil {
+		return nil, err
+	}
+	return d.held.Carry(w.Source, token, d.wholly(w, token))
+}
+
+// wholly is what a writer writes at its source [width], bias included.
+func (d *Decomposition) wholly(w stream.Writer, token int) []float64 {
+	var sum []float64
+	switch a := d.activation(w, token); {
+	case w.Weight != "":
+		sum = timesRows(a, d.values[w.Weight])
+	case w.Whole:
+		sum = make([]float64, len(a)/w.Parts)
+		for p := range w.Parts {
+			floats.Add(sum, share(a, w.Parts, p))
+		}
+	default:
+		sum = slices.Clone(a)
+	}
+	if w.Bias != "" {
+		floats.Add(sum, d.values[w.Bias])
+	}
+	return sum
+}
+
+// written is what one part writes at its source [width].
+func (d *Decomposition) written(w stream.Writer, part, token int) []float64 {
+	a := d.activation(w, token)
+	switch {
+	case w.Weight != "":
+		return timesRows(share(a, w.Parts, part), share(d.values[w.Weight], w.Parts, part))
+	case w.Whole:
+		return share(a, w.Parts, part)
+	}
+	alone := make([]float64, len(a))
+	copy(share(alone, w.Parts, part), share(a, w.Parts, part))
+	return alone
+}
+
+// activation is a writer's activation of one token.
+func (d *Decomposition) activation(w stream.Writer, token int) []float64 {
+	return share(d.values[w.Activation], d.held.Tokens(), token)
+}
+
+// share is part number i of n equal parts.
+func share(x []float64, n, i int) []float64 {
+	size := len(x) / n
+	return x[i*size:][:size]
+}
+
+// timesRows is a [k] times w [k, width].
+func timesRows(a, w []float64) []float64 {
+	y := make([]float64, len(w)/len(a))
+	for i, v := range a {
+		floats.AddScaled(y, v, w[i*len(y):][:len(y)])
+	}
+	return y
+}
+
+func (d *Decomposition) writer(name string) (stream.Writer, error) {
+	var names []string
+	for _, w := range d.writers {
+		if w.Name == name {
+			return w, nil
+		}
+		names = append(names, w.Name)
+	}
+	return stream.Writer{}, unknownName("writer", name, names)
+}
+
+func (d *Decomposition) checkToken(token int) error { return inRange("token", token, d.held.Tokens()) }
+
+// partName is what a writer's parts are called.
+func partName(w stream.Writer) string {
+	if w.Part == "" {
+		return "part"
+	}
+	return w.Part
+}

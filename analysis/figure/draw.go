@@ -1,0 +1,101 @@
+package figure
+
+import (
+	"bytes"
+	"image/color"
+	"image/png"
+	"math"
+
+	"github.com/pkg/errors"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// density is a PNG's pixels in a CSS pixel.
+const density = 2
+
+// SVG draws a figure as an SVG picture with a white background. The picture's size is bounded
+// whatever the data's: labels are thinned, and where values share a pixel the one of the
+// strongest colour is shown. A Table is not drawn.
+func SVG(f Figure) ([]byte, error) {
+	drawn, err := draw(f, newLettering(false))
+	if err != nil {
+		return nil, err
+	}
+	canvas := vgsvg.New(vg.Length(drawn.width)*px, vg.Length(drawn.height)*px)
+	drawn.onto(canvas, false)
+	var text bytes.Buffer
+	if _, err := canvas.WriteTo(&text); err != nil {
+		return nil, errors.WithStack(err)
+	}
+	// Fonts of the same widths for viewers without the one measured, and the images' right type.
+	// A quotation mark inside text is escaped: only markup matches.
+	svg := bytes.ReplaceAll(text.Bytes(), []byte(`style="font-family:Liberation Sans;`), []byte(`style="font-family:Liberation Sans,Arial,Helvetica,sans-serif;`))
+	svg = bytes.ReplaceAll(svg, []byte(`font-variant:none;`), nil)
+	return bytes.ReplaceAll(svg, []byte(`href="data:image/jpg;`), []byte(`href="data:image/png;`)), nil
+}
+
+// PNG draws a figure as a PNG picture, two pixels a CSS pixel, as SVG does. Characters that the
+// font has no glyph for are written \u4E2D. A Table is not drawn.
+func PNG(f Figure) ([]byte, error) {
+	drawn, err := draw(f, newLettering(true))
+	if err != nil {
+		return nil, err
+	}
+	canvas := vgimg.NewWith(vgimg.UseWH(vg.Length(drawn.width)*px, vg.Length(drawn.height)*px), vgimg.UseDPI(96*density))
+	drawn.onto(canvas, true)
+	var file bytes.Buffer
+	if err := png.Encode(&file, canvas.Image()); err != nil {
+		return nil, errors.WithStack(err)
+	}
+	return file.Bytes(), nil
+}
+
+// onto paints the picture.
+func (d picture) onto(canvas vg.Canvas, spell bool) {
+	p := pen{lettering: newLettering(spell), canvas: canvas, bottom: d.height}
+	p.fill(0, 0, d.width, d.height, color.White)
+	d.paint(p)
+}
+
+// draw lays a figure out.
+func draw(f Figure, l lettering) (picture, error) {
+	if err := Check(f); err != nil {
+		return picture{}, err
+	}
+	switch f := f.(type) {
+	case Heatmap:
+		return l.framed(f.Title, f.layout(l)), nil
+	case Lines:
+		return l.framed(f.Title, f.layout(l)), nil
+	case Bars:
+		return l.framed(f.Title, f.layout(l)), nil
+	case Attention:
+		return l.framed(f.Title, f.layout(l)), nil
+	case Wiring:
+		return l.framed(f.Title, f.layout(l)), nil
+	default:
+		return picture{}, errors.Errorf("figure: want a figure that can be drawn, got a %T: use its Text, Markdown or CSV", f)
+	}
+}
+
+// margin is the white around a picture.
+const margin = 14.0
+
+// framed puts a title above a picture and a margin around it; both sizes become whole numbers.
+func (l lettering) framed(title string, inner picture) picture {
+	width := math.Ceil(max(inner.width, 260))
+	lines := l.wrap(visible(title), titleSize, width, true, 3)
+	const lineHeight = 1.35 * titleSize
+	top := margin
+	if len(lines) > 0 {
+		top += math.Ceil(float64(len(lines))*lineHeight + 8)
+	}
+	return picture{width + 2*margin, math.Ceil(inner.height) + top + margin, func(p pen) {
+		for i, line := range lines {
+			p.text(margin, margin+(float64(i)+0.5)*lineHeight, line, lead{size: titleSize, bold: true})
+		}
+		inner.paint(p.moved(margin, top))
+	}}
+}

@@ -1,0 +1,116 @@
+// Package figure describes figures as plain data (heatmaps, lines, bars, attention patterns,
+// wiring diagrams, tables) and draws them as SVG and PNG pictures, or as text.
+//
+// A figure knows nothing of what it shows: an analysis fills it, and whoever holds it draws it
+// here, puts it into a page (package page) or writes it as JSON. The same data give the same
+// bytes. In JSON a value that is not a number, or is infinite, is null; null is read as NaN.
+package figure
+
+// Figure is one of the figures of this package: Heatmap, Lines, Bars, Attention, Wiring, Table.
+type Figure interface {
+	Heading() string // the title
+}
+
+// Heatmap is a matrix shown by colours: rows from the top down, columns from the left.
+type Heatmap struct {
+	Title     string      `json:"title"`
+	XLabel    string      `json:"x_label"`
+	YLabel    string      `json:"y_label"`
+	Columns   []string    `json:"columns"`   // labels; nil: indices
+	Rows      []string    `json:"rows"`      // labels; nil: indices
+	Values    [][]float64 `json:"values"`    // [row][column]; NaN: no value (left blank)
+	Diverging bool        `json:"diverging"` // colours around 0: blue below, red above; else from the smallest to the largest value
+}
+
+// Lines is a chart of one or more series over common axes.
+type Lines struct {
+	Title  string   `json:"title"`
+	XLabel string   `json:"x_label"`
+	YLabel string   `json:"y_label"`
+	LogX   bool     `json:"log_x"` // logarithmic; points that are not above 0 are left out
+	LogY   bool     `json:"log_y"`
+	Series []Series `json:"series"`
+}
+
+// Series is a line of Lines. Points with a coordinate that is not finite are left out, and the
+// line is broken there.
+type Series struct {
+	Name   string    `json:"name"`
+	X      []float64 `json:"x"`
+	Y      []float64 `json:"y"`
+	Error  []float64 `json:"error"`  // half-lengths of error bars, nil: none
+	Points bool      `json:"points"` // marks, no line
+}
+
+// Bars are horizontal bars, from the top down in the given order, coloured by sign.
+type Bars struct {
+	Title  string    `json:"title"`
+	YLabel string    `json:"y_label"` // what the bars' length is, with its unit
+	Labels []string  `json:"labels"`
+	Values []float64 `json:"values"` // NaN: no bar
+}
+
+// Attention is the attention patterns of heads over tokens.
+type Attention struct {
+	Title    string        `json:"title"`
+	Tokens   []string      `json:"tokens"`
+	Heads    []string      `json:"heads"`    // names
+	Patterns [][][]float64 `json:"patterns"` // [head][query][key]; NaN: no value
+}
+
+// Wiring is a directed graph drawn in columns by layer.
+type Wiring struct {
+	Title string       `json:"title"`
+	Nodes []WiringNode `json:"nodes"`
+	Edges []WiringEdge `json:"edges"`
+}
+
+// WiringNode is a node of a wiring diagram.
+type WiringNode struct {
+	Name  string `json:"name"`
+	Layer int    `json:"layer"` // the column
+}
+
+// WiringEdge is an edge of a wiring diagram: its width and opacity show |Weight|, its colour the
+// sign.
+type WiringEdge struct {
+	From   int     `json:"from"` // index of Nodes
+	To     int     `json:"to"`   // index of Nodes
+	Weight float64 `json:"weight"`
+}
+
+// Table is rows of text cells. It is written as text (Text, Markdown, CSV), not drawn.
+type Table struct {
+	Title  string     `json:"title"`
+	Header []string   `json:"header"`
+	Rows   [][]string `json:"rows"`
+	Align  string     `json:"align"` // a letter a column, l or r; columns beyond are l
+}
+
+// Heading is the title.
+func (h Heatmap) Heading() string { return h.Title }
+
+// Heading is the title.
+func (l Lines) Heading() string { return l.Title }
+
+// Heading is the title.
+func (b Bars) Heading() string { return b.Title }
+
+// Heading is the title.
+func (a Attention) Heading() string { return a.Title }
+
+// Heading is the title.
+func (w Wiring) Heading() string { return w.Title }
+
+// Heading is the title.
+func (t Table) Heading() string { return t.Title }
+
+// The figures.
+var (
+	_ Figure = Heatmap{}
+	_ Figure = Lines{}
+	_ Figure = Bars{}
+	_ Figure = Attention{}
+	_ Figure = Wiring{}
+	_ Figure = Table{}
+)

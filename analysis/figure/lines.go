@@ -1,0 +1,195 @@
+package figure
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+)
+
+// Sizes of line charts, in px.
+const (
+	linesWidth  = 560.0
+	linesHeight = 360.0
+	legendPitch = 17.0
+	legendThumb = 24.0
+	legendMost  = 220.0 // a name's length
+	legendRows  = 24
+	pointsMost  = 2000 // of a line; more are thinned
+)
+
+func (l Lines) layout(t lettering) picture {
+	x, y := l.scales()
+	left := 0.0
+	for _, tick := range y.ticks(7) {
+		left = max(left, t.width(tick.label, tickSize, false))
+	}
+	left = math.Ceil(left + tickGap + tickLength)
+	if l.YLabel != "" {
+		left += labelMargin
+	}
+	foot := tickSize + tickGap + tickLength
+	if l.XLabel != "" {
+		foot += labelMargin
+	}
+	legend := l.legend(t)
+	const top = 6.0 // the topmost number may stand out
+	width := left + linesWidth + 16
+	if legend.width > 0 {
+		width += 4 + legend.width
+	}
+	return picture{width, top + max(linesHeight+foot, legend.height), func(p pen) {
+		body := p.moved(left, top)
+		x.paintBelow(body, linesHeight)
+		y.paintLeft(body, linesWidth)
+		for i, s := range l.Series {
+			s.paint(body, x, y, styleOf(i))
+		}
+		body.axisLabels(l.XLabel, l.YLabel, linesWidth, linesHeight, foot-labelMargin, left)
+		legend.paint(p.moved(left+linesWidth+20, top))
+	}}
+}
+
+// scales are the axes, over all points and error bars that have a place on both.
+func (l Lines) scales() (x, y scale) {
+	x, y = scale{log: l.LogX, length: linesWidth}, scale{log: l.LogY, length: linesHeight}
+	x.low, x.high, y.low, y.high = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+	for _, s := range l.Series {
+		for i := range s.X {
+			if !x.holds(s.X[i]) || !y.holds(s.Y[i]) {
+				continue
+			}
+			x.low, x.high = min(x.low, s.X[i]), max(x.high, s.X[i])
+			e := s.half(i)
+			for _, v := range []float64{s.Y[i], s.Y[i] - e, s.Y[i] + e} {
+				if y.holds(v) {
+					y.low, y.high = min(y.low, v), max(y.high, v)
+				}
+			}
+		}
+	}
+	if x.low > x.high { // nothing to show
+		x.low, x.high, y.low, y.high = 1, 10, 1, 10
+	}
+	return x.widened(), y.widened()
+}
+
+// half is the half-length of point i's error bar, 0 if there is none.
+func (s Series) half(i int) float64 {
+	if s.Error == nil || !finite(s.Error[i]) {
+		return 0
+	}
+	return math.Abs(s.Error[i])
+}
+
+// linestyle is how a series is drawn.
+type linestyle struct {
+	color  color.NRGBA
+	dashes []float64
+}
+
+// styleOf is the style of series i: colours, then the same dashed, then dotted.
+func styleOf(i int) linestyle {
+	const colours = 6
+	return linestyle{Color(i), [][]float64{nil, {7, 3}, {2, 3}, {9, 3, 2, 3}}[i/colours%4]}
+}
+
+// paint draws the series into a body of the two scales' sizes.
+func (s Series) paint(p pen, x, y scale, style linestyle) {
+	s.paintErrors(p, x, y, style)
+	if s.Points {
+		points := s.points(x, y)
+		for i := 0; i < len(points); i += (len(points) + pointsMost - 1) / pointsMost {
+			p.dot(points[i][0], points[i][1], 2.7, style.color)
+		}
+		return
+	}
+	for _, stretch := range s.stretches(x, y) {
+		if len(stretch) == 1 {
+			p.dot(stretch[0][0], stretch[0][1], 2, style.color)
+			continue
+		}
+		p.line(extremes(stretch, pointsMost), style.color, 1.8, style.dashes...)
+	}
+}
+
+// points are the places of those points that have one.
+func (s Series) points(x, y scale) [][2]float64 {
+	var points [][2]float64
+	for _, stretch := range s.stretches(x, y) {
+		points = append(points, stretch...)
+	}
+	return points
+}
+
+// stretches are the line's pieces between points that have no place.
+func (s Series) stretches(x, y scale) [][][2]float64 {
+	var stretches [][][2]float64
+	broken := true
+	for i := range s.X {
+		if !x.holds(s.X[i]) || !y.holds(s.Y[i]) {
+			broken = true
+			continue
+		}
+		if broken {
+			stretches, broken = append(stretches, nil), false
+		}
+		last := len(stretches) - 1
+		stretches[last] = append(stretches[last], [2]float64{x.at(s.X[i]), y.length - y.at(s.Y[i])})
+	}
+	return stretches
+}
+
+// paintErrors draws the error bars; one that reaches 0 on a logarithmic axis goes down to its end.
+func (s Series) paintErrors(p pen, x, y scale, style linestyle) {
+	if s.Error == nil {
+		return
+	}
+	pale := style.color
+	pale.A = 0x99
+	for i := 0; i < len(s.X); i += (len(s.X) + pointsMost - 1) / pointsMost {
+		e := s.half(i)
+		if e == 0 || !x.holds(s.X[i]) || !y.holds(s.Y[i]) {
+			continue
+		}
+		at := x.at(s.X[i])
+		top, bottom := y.length-y.at(min(s.Y[i]+e, y.high)), y.length
+		if v := s.Y[i] - e; y.holds(v) {
+			bottom = y.length - y.at(max(v, y.low))
+		}
+		p.line([][2]float64{{at, top}, {at, bottom}}, pale, 1.2)
+		p.line([][2]float64{{at - 3, top}, {at + 3, top}}, pale, 1.2)
+		p.line([][2]float64{{at - 3, bottom}, {at + 3, bottom}}, pale, 1.2)
+	}
+}
+
+// legend lays out the series' names; a single one without a name needs none.
+func (l Lines) legend(t lettering) picture {
+	if len(l.Series) == 1 && l.Series[0].Name == "" {
+		return picture{paint: func(pen) {}}
+	}
+	var names []string
+	for i, s := range l.Series {
+		if i == legendRows-1 && len(l.Series) > legendRows {
+			names = append(names, fmt.Sprintf("… and %d more", len(l.Series)-i))
+			break
+		}
+		names = append(names, t.cut(name(s.Name), tickSize, legendMost, false))
+	}
+	width := legendThumb + 6 + t.widest(names, tickSize)
+	return picture{width, legendPitch * float64(len(names)), func(p pen) {
+		for i, text := range names {
+			y := (float64(i) + 0.5) * legendPitch
+			if i == legendRows-1 && len(l.Series) > legendRows {
+				p.text(0, y, text, lead{color: grey})
+				continue
+			}
+			style := styleOf(i)
+			if l.Series[i].Points {
+				p.dot(legendThumb/2, y, 2.7, style.color)
+			} else {
+				p.line([][2]float64{{0, y}, {legendThumb, y}}, style.color, 1.8, style.dashes...)
+			}
+			p.text(legendThumb+6, y, text, lead{})
+		}
+	}}
+}

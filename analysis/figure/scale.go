@@ -1,0 +1,63 @@
+package figure
+
+import "math"
+
+// scale is an axis of numbers: what is at its ends, and its length in px.
+type scale struct {
+	low, high float64
+	log       bool
+	length    float64
+}
+
+// holds says whether a value has a place.
+func (s scale) holds(v float64) bool { return finite(v) && (v > 0 || !s.log) }
+
+// at is a value's place in px from the low end.
+func (s scale) at(v float64) float64 {
+	if s.log {
+		return s.length * math.Log(v/s.low) / math.Log(s.high/s.low)
+	}
+	return s.length * ((v/2 - s.low/2) / (s.high/2 - s.low/2))
+}
+
+// widened is the scale with a little room at both ends.
+func (s scale) widened() scale {
+	const room = 0.03
+	if s.log {
+		factor := max(math.Pow(s.high/s.low, room), 1.02)
+		s.low, s.high = max(s.low/factor, math.SmallestNonzeroFloat64), min(s.high*factor, math.MaxFloat64)
+		return s
+	}
+	gap := max(room*(s.high/2-s.low/2)*2, 1e-3*max(math.Abs(s.high), math.Abs(s.low), 1e-9))
+	s.low, s.high = max(s.low-gap, -math.MaxFloat64), min(s.high+gap, math.MaxFloat64)
+	return s
+}
+
+func (s scale) ticks(about int) []tick {
+	if s.log {
+		return logTicks(s.low, s.high, about)
+	}
+	return ticks(s.low, s.high, about)
+}
+
+// paintBelow draws grid lines over a height and the numbers below them.
+func (s scale) paintBelow(p pen, height float64) {
+	for _, t := range s.ticks(7) {
+		x := s.at(t.value)
+		p.line([][2]float64{{x, 0}, {x, height}}, faint, 1)
+		p.line([][2]float64{{x, height}, {x, height + tickLength}}, outline, 1)
+		p.text(x, height+tickLength+tickGap+tickSize/2-2, t.label, lead{align: 0.5})
+	}
+	p.line([][2]float64{{0, height}, {s.length, height}}, outline, 1)
+}
+
+// paintLeft draws grid lines over a width and the numbers left of them.
+func (s scale) paintLeft(p pen, width float64) {
+	for _, t := range s.ticks(7) {
+		y := s.length - s.at(t.value)
+		p.line([][2]float64{{0, y}, {width, y}}, faint, 1)
+		p.line([][2]float64{{-tickLength, y}, {0, y}}, outline, 1)
+		p.text(-tickGap-tickLength+2, y, t.label, lead{align: 1})
+	}
+	p.line([][2]float64{{0, 0}, {0, s.length}}, outline, 1)
+}

@@ -1,0 +1,135 @@
+package figure
+
+import (
+	"encoding/csv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Text returns the table's lines, columns aligned and two spaces apart, the title and the header
+// (if any) first. Control characters in cells are shown visibly.
+func (t Table) Text() string {
+	rows := t.filled(visible)
+	widths := t.widths(rows)
+	var text strings.Builder
+	if t.Title != "" {
+		text.WriteString(visible(t.Title) + "\n\n")
+	}
+	for i, row := range rows {
+		text.WriteString(t.line(row, widths))
+		if i == 0 && len(t.Header) > 0 {
+			rule := make([]string, len(widths))
+			for c, width := range widths {
+				rule[c] = strings.Repeat("-", width)
+			}
+			text.WriteString(t.line(rule, widths))
+		}
+	}
+	return text.String()
+}
+
+// Markdown returns the table as a pipe table of GitHub Flavored Markdown, with the title in bold
+// above it. Pipes and backslashes in cells are escaped, control characters are shown visibly.
+func (t Table) Markdown() string {
+	columns := t.columns()
+	if columns == 0 {
+		return ""
+	}
+	cell := func(s string) string { return markdownEscaper.Replace(visible(s)) }
+	rows := t.filled(cell)
+	if len(t.Header) == 0 { // the format knows no table without a header
+		rows = append([][]string{make([]string, columns)}, rows...)
+	}
+	var text strings.Builder
+	if t.Title != "" {
+		text.WriteString("**" + cell(t.Title) + "**\n\n")
+	}
+	for i, row := range rows {
+		text.WriteString("| " + strings.Join(row, " | ") + " |\n")
+		if i > 0 {
+			continue
+		}
+		for c := range columns {
+			if t.right(c) {
+				text.WriteString("| ---: ")
+			} else {
+				text.WriteString("| --- ")
+			}
+		}
+		text.WriteString("|\n")
+	}
+	return text.String()
+}
+
+// markdownEscaper keeps a cell's text from ending the cell or starting markup.
+var markdownEscaper = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "&", "&amp;", "[", `\[`)
+
+// CSV returns header and rows as RFC 4180 records; the title is left out, cells stay as they are.
+func (t Table) CSV() string {
+	var text strings.Builder
+	w := csv.NewWriter(&text)
+	for _, row := range t.filled(func(s string) string { return s }) {
+		w.Write(row) // a strings.Builder takes everything
+	}
+	w.Flush()
+	return text.String()
+}
+
+// columns is the length of the longest row.
+func (t Table) columns() int {
+	columns := len(t.Header)
+	for _, row := range t.Rows {
+		columns = max(columns, len(row))
+	}
+	return columns
+}
+
+// filled returns header (if any) and rows, all of one length, each cell rewritten.
+func (t Table) filled(rewrite func(string) string) [][]string {
+	var rows [][]string
+	columns := t.columns()
+	add := func(cells []string) {
+		row := make([]string, columns)
+		for c, cell := range cells {
+			row[c] = rewrite(cell)
+		}
+		rows = append(rows, row)
+	}
+	if len(t.Header) > 0 {
+		add(t.Header)
+	}
+	for _, row := range t.Rows {
+		add(row)
+	}
+	return rows
+}
+
+func (t Table) widths(rows [][]string) []int {
+	widths := make([]int, t.columns())
+	for _, row := range rows {
+		for c, cell := range row {
+			widths[c] = max(widths[c], utf8.RuneCountInString(cell))
+		}
+	}
+	return widths
+}
+
+// line is one row of the text.
+func (t Table) line(row []string, widths []int) string {
+	var line strings.Builder
+	for c, cell := range row {
+		if c > 0 {
+			line.WriteString("  ")
+		}
+		gap := strings.Repeat(" ", widths[c]-utf8.RuneCountInString(cell))
+		if t.right(c) {
+			line.WriteString(gap + cell)
+		} else {
+			line.WriteString(cell + gap)
+		}
+	}
+	return strings.TrimRight(line.String(), " ") + "\n"
+}
+
+// right says whether column c is aligned to the right.
+func (t Table) right(c int) bool { return c < len(t.Align) && t.Align[c] == 'r' }

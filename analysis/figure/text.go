@@ -1,0 +1,206 @@
+package figure
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	xfont "golang.org/x/image/font"
+	"golang.org/x/image/font/sfnt"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/font/liberation"
+	"gonum.org/v1/plot/vg"
+)
+
+// px is a CSS pixel, the unit of all sizes here.
+const px = 0.75 * vg.Length(1)
+
+// Sizes of text, in px.
+const (
+	titleSize = 14.0
+	labelSize = 12.0 // axes' labels, legends
+	tickSize  = 11.0 // numbers and names along axes
+	noteSize  = 10.0
+	tinySize  = 8.5 // names along crowded axes
+)
+
+// lettering measures and writes text. The font has no glyphs for the signs that stand for
+// invisible characters: they are drawn.
+type lettering struct {
+	fonts *font.Cache
+	spell bool // write out characters that the font has no glyph for; else leave them to the viewer's fonts
+}
+
+func newLettering(spell bool) lettering {
+	return lettering{font.NewCache(liberation.Collection()), spell}
+}
+
+func (l lettering) face(size float64, bold bool) font.Face {
+	wanted := font.Font{Typeface: "Liberation", Variant: "Sans"}
+	if bold {
+		wanted.Weight = xfont.WeightBold
+	}
+	return l.fonts.Lookup(wanted, vg.Length(size)*px)
+}
+
+// run is a piece of a text: of characters of the font, or a sign that is drawn.
+type run struct {
+	text  string
+	sign  *sign
+	width float64 // px
+}
+
+// runs splits a text.
+func (l lettering) runs(text string, size float64, bold bool) []run {
+	face := l.face(size, bold)
+	var runs []run
+	var plain strings.Builder
+	wider := 0.0 // by characters that the font lacks
+	flush := func() {
+		if plain.Len() > 0 {
+			width := float64(face.Width(plain.String())/px) + wider
+			runs = append(runs, run{text: plain.String(), width: width})
+			plain.Reset()
+			wider = 0
+		}
+	}
+	var buffer sfnt.Buffer
+	for _, r := range text {
+		if s := signOf(r); s != nil {
+			flush()
+			runs = append(runs, run{sign: s, width: s.advance * size})
+			continue
+		}
+		index, err := face.Face.GlyphIndex(&buffer, r)
+		switch missing := index == 0 || err != nil; {
+		case missing && l.spell:
+			fmt.Fprintf(&plain, `\u%04X`, r)
+		case missing:
+			plain.WriteRune(r)
+			wider += max(0, size-float64(face.Width(string(r))/px)) // about an em
+		default:
+			plain.WriteRune(r)
+		}
+	}
+	flush()
+	return runs
+}
+
+// width is a line's width in px.
+func (l lettering) width(text string, size float64, bold bool) float64 {
+	width := 0.0
+	for _, r := range l.runs(text, size, bold) {
+		width += r.width
+	}
+	return width
+}
+
+// widest is the width of the widest of texts.
+func (l lettering) widest(texts []string, size float64) float64 {
+	width := 0.0
+	for _, text := range texts {
+		width = max(width, l.width(text, size, false))
+	}
+	return width
+}
+
+// cut shortens a text to a width, "…" for what is left out.
+func (l lettering) cut(text string, size, width float64, bold bool) string {
+	if utf8.RuneCountInString(text) > 2000 {
+		text = string([]rune(text)[:2000]) + "…"
+	}
+	if l.width(text, size, bold) <= width {
+		return text
+	}
+	runes := []rune(text)
+	low, high := 0, len(runes) // so many fit, so many do not
+	for high-low > 1 {
+		if middle := (low + high) / 2; l.width(string(runes[:middle])+"…", size, bold) <= width {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return string(runes[:low]) + "…"
+}
+
+// wrap breaks a text at spaces into at most some lines of a width.
+func (l lettering) wrap(text string, size, width float64, bold bool, lines int) []string {
+	words := strings.Fields(text)
+	var wrapped []string
+	for len(words) > 0 {
+		if len(wrapped) == lines-1 {
+			return append(wrapped, l.cut(strings.Join(words, " "), size, width, bold))
+		}
+		n := 1
+		for n < len(words) && l.width(strings.Join(words[:n+1], " "), size, bold) <= width {
+			n++
+		}
+		wrapped = append(wrapped, l.cut(strings.Join(words[:n], " "), size, width, bold))
+		words = words[n:]
+	}
+	return wrapped
+}
+
+// write writes a line from a point of its baseline on.
+func (l lettering) write(c vg.Canvas, at vg.Point, text string, size float64, bold bool) {
+	face := l.face(size, bold)
+	for _, r := range l.runs(text, size, bold) {
+		if r.sign != nil {
+			r.sign.draw(c, at, size)
+		} else {
+			c.FillString(face, at, r.text)
+		}
+		at.X += vg.Length(r.width) * px
+	}
+}
+
+// sign is a drawn character: strokes through points, in ems from the baseline's left end, and
+// maybe a circle.
+type sign struct {
+	advance float64
+	strokes [][][2]float64
+	circle  float64 // radius, around the middle of the strokes' box; 0: none
+}
+
+// signOf is the sign for a character, nil if the font has it.
+func signOf(r rune) *sign {
+	switch r {
+	case '␣':
+		return &sign{advance: 0.58, strokes: [][][2]float64{{{0.08, 0.12}, {0.08, -0.08}, {0.5, -0.08}, {0.5, 0.12}}}}
+	case '⏎':
+		return &sign{advance: 0.86, strokes: [][][2]float64{{{0.76, 0.66}, {0.76, 0.26}, {0.1, 0.26}}, {{0.3, 0.46}, {0.1, 0.26}, {0.3, 0.06}}}}
+	case '⇥':
+		return &sign{advance: 0.9, strokes: [][][2]float64{{{0.06, 0.3}, {0.68, 0.3}}, {{0.5, 0.48}, {0.68, 0.3}, {0.5, 0.12}}, {{0.78, 0.56}, {0.78, 0.04}}}}
+	case '∅':
+		return &sign{advance: 0.74, circle: 0.26, strokes: [][][2]float64{{{0.1, 0.02}, {0.64, 0.62}}}}
+	}
+	return nil
+}
+
+func (s *sign) draw(c vg.Canvas, at vg.Point, size float64) {
+	em := vg.Length(size) * px
+	c.SetLineWidth(0.075 * em)
+	c.SetLineDash(nil, 0)
+	for _, stroke := range s.strokes {
+		var path vg.Path
+		for i, p := range stroke {
+			to := at.Add(vg.Point{X: vg.Length(p[0]) * em, Y: vg.Length(p[1]) * em})
+			if i == 0 {
+				path.Move(to)
+			} else {
+				path.Line(to)
+			}
+		}
+		c.Stroke(path)
+	}
+	if s.circle > 0 {
+		var path vg.Path
+		centre := at.Add(vg.Point{X: 0.37 * em, Y: 0.32 * em})
+		radius := vg.Length(s.circle) * em
+		path.Move(centre.Add(vg.Point{X: radius}))
+		path.Arc(centre, radius, 0, 2*math.Pi)
+		c.Stroke(path)
+	}
+}

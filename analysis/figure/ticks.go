@@ -1,0 +1,83 @@
+package figure
+
+import (
+	"math"
+	"strconv"
+)
+
+// tick is a number along an axis.
+type tick struct {
+	value float64
+	label string
+}
+
+// ticks are about so many round numbers in [low, high]: multiples of 1, 2 or 5 times a power of ten.
+func ticks(low, high float64, about int) []tick {
+	if !(high > low) {
+		return []tick{{low, number(low)}}
+	}
+	rough := (high/2 - low/2) / float64(about) * 2
+	power := math.Pow(10, math.Floor(math.Log10(rough)))
+	step := 10 * power
+	for _, factor := range []float64{1, 2, 5} {
+		if factor*power >= rough*(1-1e-9) {
+			step = factor * power
+			break
+		}
+	}
+	var at []tick
+	first := math.Ceil(low/step - 1e-9)
+	for i := 0.0; i <= 2*float64(about)+2; i++ {
+		v := (first + i) * step
+		if v > high+1e-9*step || !finite(v) {
+			break
+		}
+		at = append(at, tick{v + 0, multiple(v+0, step, max(math.Abs(low), math.Abs(high)))}) // + 0: no negative zero
+	}
+	return at
+}
+
+// multiple writes a multiple of step, with as many digits as tell multiples up to largest apart.
+func multiple(v, step, largest float64) string {
+	power := int(math.Floor(math.Log10(step) + 1e-9))
+	if largest < 1e6 && power >= -4 {
+		return strconv.FormatFloat(v, 'f', max(0, -power), 64)
+	}
+	digits := int(math.Ceil(math.Log10(largest))) - power
+	return strconv.FormatFloat(v, 'g', max(1, min(15, digits+1)), 64)
+}
+
+// number is a value with four digits, or all before the point.
+func number(v float64) string {
+	if size := math.Abs(v); size >= 1e4 && size < 1e6 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v+0, 'g', 4, 64)
+}
+
+// logTicks are numbers along a logarithmic axis: powers of ten, thinned where there are many,
+// with 2 and 5 times them where there are few, and round numbers where that gives too few.
+func logTicks(low, high float64, about int) []tick {
+	for _, factors := range [][]float64{{1}, {1, 3}, {1, 2, 5}, {1, 1.5, 2, 3, 5, 7}} {
+		if at := multiples(low, high, factors, 1); len(at) >= 3 {
+			return multiples(low, high, factors, (len(at)+about-1)/about)
+		}
+	}
+	return ticks(low, high, about)
+}
+
+// multiples are factors times the powers of ten that every divides, in [low, high].
+func multiples(low, high float64, factors []float64, every int) []tick {
+	var at []tick
+	for power := int(math.Floor(math.Log10(low))); power <= int(math.Ceil(math.Log10(high))); power++ {
+		if power%every != 0 {
+			continue
+		}
+		for _, f := range factors {
+			if v := f * math.Pow10(power); v >= low*(1-1e-9) && v <= high*(1+1e-9) {
+				at = append(at, tick{v, strconv.FormatFloat(v, 'g', 6, 64)})
+			}
+		}
+	}
+	return at
+}

@@ -1,0 +1,128 @@
+package analysis
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// HeadScores are what heads do on random tokens that repeat (Olsson et al. 2022, "In-context
+// Learning and Induction Heads", "prefix matching"): with rows [r, r] of r random tokens each,
+//
+//	induction = mean over i in the second half of pattern[i, i - len(r) + 1]
+//	previous  = mean over i >= 1 of pattern[i, i - 1]
+//
+// An induction head attends to what followed this token the last time; a previous-token
+// head, one layer below or more, is what it composes with.
+type HeadScores struct {
+	Induction [][]float64 `json:"induction"` // [layer][head]
+	Previous  [][]float64 `json:"previous"`  // [layer][head]
+	Period    int         `json:"period"`    // len(r)
+	Rows      int         `json:"rows"`      // sequences in the mean
+}
+
+// InductionScores measures the heads of a model on rows of period random tokens, drawn from
+// the seed and repeated once.
+func InductionScores(store *graph.Store, c models.Config, period, rows int, seed uint64) (*HeadScores, error) {
+	if period < 2 || rows < 1 {
+		return nil, errors.Errorf("analysis: induction: want a period of at least 2 tokens and a row, got %d and %d", period, rows)
+	}
+	return HeadScoresOn(store, c, RepeatedTokens(c.Resolve().Vocab, period, rows, seed), rows)
+}
+
+// RepeatedTokens draws rows of [r, r], r being period tokens below vocab: 2*period ids a
+// row.
+func RepeatedTokens(vocab, period, rows int, seed uint64) []int32 {
+	draw := rand.New(rand.NewPCG(seed, uint64(period)))
+	var ids []int32
+	for range rows {
+		start := len(ids)
+		for range period {
+			ids = append(ids, int32(draw.IntN(vocab)))
+		}
+		ids = append(ids, ids[start:]...)
+	}
+	return ids
+}
+
+// HeadScoresOn measures the heads on given rows, of which each repeats its first half.
+func HeadScoresOn(store *graph.Store, c models.Config, ids []int32, rows int) (*HeadScores, error) {
+	if rows < 1 || len(ids) == 0 || len(ids)%(2*rows) != 0 {
+		return nil, errors.Errorf("analysis: induction: want %d rows of two halves, got %d tokens", rows, len(ids))
+	}
+	r, err := cache.New(store, c, cache.Options{Names: []string{"blocks.*.attention.pattern"}, Batch: rows, Seq: len(ids) / rows})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	run, err := r.Run(ids)
+	if err != nil {
+		return nil, err
+	}
+	scores := &HeadScores{Period: run.Seq / 2, Rows: rows}
+	for l := range run.Model().Config().Layers {
+		if err := scores.addLayer(run, l); err != nil {
+			return nil, err
+		}
+	}
+	return scores, nil
+}
+
+// addLayer appends the scores of a layer's heads.
+func (s *HeadScores) addLayer(run *cache.Cache, layer int) error {
+	heads := run.Model().Config().HeadCount()
+	induction, previous := make([]float64, heads), make([]float64, heads)
+	for row := range s.Rows {
+		p, err := patternsOf(run, layer, row)
+		if err != nil {
+			return err
+		}
+		for h, pattern := range p.Patterns {
+			for i := 1; i < run.Seq; i++ {
+				previous[h] += pattern[i][i-1] / float64(s.Rows*(run.Seq-1))
+				if i >= s.Period {
+					induction[h] += pattern[i][i-s.Period+1] / float64(s.Rows*s.Period)
+				}
+			}
+		}
+	}
+	s.Induction, s.Previous = append(s.Induction, induction), append(s.Previous, previous)
+	return nil
+}
+
+// Strongest returns the head with the highest induction score.
+func (s *HeadScores) Strongest() (layer, head int, score float64) {
+	for l, heads := range s.Induction {
+		for h, v := range heads {
+			if v > score {
+				layer, head, score = l, h, v
+			}
+		}
+	}
+	return layer, head, score
+}
+
+// Table lists all heads.
+func (s *HeadScores) Table() figure.Table {
+	t := figure.Table{Title: fmt.Sprintf("heads on %d random tokens, repeated", s.Period), Header: []string{"layer", "head", "induction", "previous token"}, Align: "rrrr"}
+	for l := range s.Induction {
+		for h := range s.Induction[l] {
+			t.Rows = append(t.Rows, []string{fmt.Sprint(l), fmt.Sprint(h), number(s.Induction[l][h]), number(s.Previous[l][h])})
+		}
+	}
+	return t
+}
+
+// Figures map both scores.
+func (s *HeadScores) Figures() []figure.Figure {
+	return []figure.Figure{
+		figure.Heatmap{Title: "Induction score", XLabel: "head", YLabel: "layer", Values: s.Induction},
+		figure.Heatmap{Title: "Previous-token score", XLabel: "head", YLabel: "layer", Values: s.Previous},
+	}
+}

@@ -1,0 +1,114 @@
+package analysis_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// TestInductionHead: a model of two layers that was trained on repeated random tokens has an
+// induction head, and of all heads it is the one to which attribution gives most of the logit
+// of what follows.
+func TestInductionHead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains two models, 15 s")
+	}
+	for name, row := range map[string]struct {
+		config models.Config
+		steps  int
+	}{
+		"vector": {models.Config{Stream: models.StreamVector, Layers: 2, DModel: 64, Heads: 4, FF: 64, Vocab: 32, Seq: 48, Init: models.InitLeCun, Positions: models.PositionsALiBi}, 600},
+		"matrix": {models.Config{Stream: models.StreamMatrix, Layers: 2, Dk: 16, Dv: 16, Rank: 4, FF: 64, Vocab: 32, Seq: 48, Init: models.InitLeCun}, 600},
+	} {
+		t.Run(name, func(t *testing.T) {
+			task := analysis.RepeatTask{Rows: 32, MinPeriod: 8, MaxPeriod: 24, Steps: row.steps, LR: 5e-3}
+			store, losses, err := task.Train(row.config)
+			require.NoError(t, err)
+			require.Len(t, losses, row.steps)
+			t.Logf("loss %.3f at first, %.3f at last", losses[0], losses[row.steps-1])
+			scores, err := analysis.InductionScores(store, row.config, 20, 8, 1)
+			require.NoError(t, err)
+			layer, head, score := scores.Strongest()
+			t.Logf("induction head %d of layer %d: %.3f", head, layer, score)
+			assert.Equal(t, 1, layer, "it needs a layer below")
+			assert.Greater(t, score, 0.5)
+
+			ids := analysis.RepeatedTokens(32, 20, 1, 2)
+			run, err := analysis.Run(store, row.config, ids)
+			require.NoError(t, err)
+			d, err := analysis.Decompose(run)
+			require.NoError(t, err)
+			gains := make([]float64, 4)
+			for token := 20; token < 39; token++ {
+				a, err := d.Attribute(token, int(ids[token+1]), -1)
+				require.NoError(t, err)
+				for _, c := range a.Contributions {
+					if c.Writer == "blocks.1.attention" && c.Part == "head" {
+						gains[c.Index] += c.Value
+					}
+				}
+			}
+			for h, gain := range gains {
+				if h != head {
+					assert.Less(t, gain, gains[head], "head %d", h)
+				}
+			}
+		})
+	}
+}
+
+// TestInductionOfRandomModel: heads that were not trained attend nowhere in particular, about
+// evenly: far below what an induction head has.
+func TestInductionOfRandomModel(t *testing.T) {
+	for name, c := range zoo() {
+		c.Seq = 24
+		store := modeltest.NewStore(t, c, tensor.Float32, 1)
+		scores, err := analysis.InductionScores(store, c, 12, 4, 1)
+		require.NoError(t, err, name)
+		require.Len(t, scores.Induction, c.Layers)
+		_, _, score := scores.Strongest()
+		assert.Less(t, score, 0.3, name)
+		assert.Len(t, scores.Table().Rows, c.Layers*c.HeadCount())
+	}
+}
+
+// TestRepeatTask: rows repeat with a period of their own, and what cannot be known is not
+// counted.
+func TestRepeatedTokens(t *testing.T) {
+	ids := analysis.RepeatedTokens(13, 5, 3, 7)
+	require.Len(t, ids, 30)
+	for row := range 3 {
+		assert.Equal(t, ids[row*10:][:5], ids[row*10+5:][:5])
+	}
+	assert.NotEqual(t, ids[:5], ids[10:15])
+	assert.Equal(t, ids, analysis.RepeatedTokens(13, 5, 3, 7))
+	assert.NotEqual(t, ids, analysis.RepeatedTokens(13, 5, 3, 8))
+}
+
+// TestInductionErrors: what a call can get wrong is one line.
+func TestInductionErrors(t *testing.T) {
+	c := zoo()["vector"]
+	store := modeltest.NewStore(t, c, tensor.Float32, 1)
+	_, err := analysis.InductionScores(store, c, 1, 1, 0)
+	assert.EqualError(t, err, "analysis: induction: want a period of at least 2 tokens and a row, got 1 and 1")
+	_, err = analysis.HeadScoresOn(store, c, []int32{1, 2, 3}, 1)
+	assert.EqualError(t, err, "analysis: induction: want 1 rows of two halves, got 3 tokens")
+	_, err = analysis.InductionScores(store, c, 5, 1, 0)
+	assert.ErrorContains(t, err, "want at most 9 tokens a row")
+	run, _ := decompose(t, c, tensor.Float32)
+	_, err = analysis.Patterns(run, 4)
+	assert.EqualError(t, err, "analysis: layer: want 0 to 3, got 4")
+	for want, task := range map[string]analysis.RepeatTask{
+		"want rows, steps and a learning rate above 0, got 0, 1 and 1":      {Steps: 1, LR: 1, MinPeriod: 2, MaxPeriod: 3},
+		"want 2 <= MinPeriod <= MaxPeriod <= half of 9 tokens, got 2 and 5": {Rows: 1, Steps: 1, LR: 1, MinPeriod: 2, MaxPeriod: 5},
+	} {
+		_, _, err := task.Train(c)
+		assert.ErrorContains(t, err, want)
+	}
+}

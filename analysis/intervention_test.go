@@ -1,0 +1,87 @@
+package analysis_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// TestAblation: the effect of a head is the loss with its output 0 less the loss with it, for
+// every stream; all heads that are not read would be 0.
+func TestAblation(t *testing.T) {
+	for name, c := range zoo() {
+		store := modeltest.PerturbedStore(t, c, tensor.Float64)
+		ids, metric := tokensFor(c, c.Seq, 5), analysis.NextTokenLoss()
+		heads, err := analysis.AblateHeads(store, c, ids, metric)
+		require.NoError(t, err, name)
+		require.Len(t, heads.Effect, c.Layers)
+		require.Len(t, heads.Effect[0], c.HeadCount())
+		one, err := analysis.Ablate(store, c, ids, []string{"blocks.1.attention.heads"}, cache.At{"head": 2}, metric)
+		require.NoError(t, err)
+		assert.InDelta(t, one.Effect[0][0], heads.Effect[1][2], 1e-12, name)
+		assert.InDelta(t, one.Baseline, heads.Baseline, 1e-12)
+		assert.NotZero(t, heads.Effect[1][2], name)
+		writers, err := analysis.AblateWriters(store, c, ids, analysis.LogitOf(3, 1, 2))
+		require.NoError(t, err)
+		for i, row := range writers.Effect {
+			for token := 4; token < len(ids); token++ {
+				assert.Zero(t, row[token], "%s: %s of token %d, behind the one measured", name, writers.Rows[i], token)
+			}
+		}
+		assert.Len(t, writers.Table().Rows, len(writers.Rows))
+	}
+}
+
+// TestPatching: all of the metric comes back with the embedding of all that differs, nothing
+// by what does not reach the token that is measured.
+func TestPatching(t *testing.T) {
+	for name, c := range zoo() {
+		store := modeltest.PerturbedStore(t, c, tensor.Float64)
+		clean := tokensFor(c, c.Seq, 6)
+		corrupt := append([]int32(nil), clean...)
+		corrupt[2] = (corrupt[2] + 1) % int32(c.Vocab)
+		p, err := analysis.PatchStream(store, c, clean, corrupt, analysis.LogitOf(c.Seq-2, 1, 2))
+		require.NoError(t, err, name)
+		require.Equal(t, "embedding.out", p.Rows[0])
+		assert.InDelta(t, 1, p.Effect[0][2], 1e-9, "%s: the embedding of what differs", name)
+		for column, v := range p.Effect[0] {
+			if column != 2 {
+				assert.InDelta(t, 0, v, 1e-9, "%s: the embedding of token %d", name, column)
+			}
+		}
+		for i, row := range p.Effect {
+			assert.InDelta(t, 0, row[c.Seq-1], 1e-9, "%s: %s behind the token measured", name, p.Rows[i])
+			assert.InDelta(t, 0, row[0], 1e-9, "%s: %s before what differs", name, p.Rows[i])
+		}
+		heads, err := analysis.PatchHeads(store, c, clean, corrupt, analysis.LogitOf(c.Seq-2, 1, -1))
+		require.NoError(t, err)
+		assert.Len(t, heads.Effect, c.Layers)
+	}
+}
+
+// TestInterventionErrors: what a call can get wrong is one line.
+func TestInterventionErrors(t *testing.T) {
+	c := zoo()["matrix"]
+	store := modeltest.PerturbedStore(t, c, tensor.Float64)
+	ids := tokensFor(c, 4, 1)
+	_, err := analysis.PatchStream(store, c, ids, ids[:3], analysis.NextTokenLoss())
+	assert.EqualError(t, err, "analysis: patch: want a clean and a corrupt prompt of as many tokens, got 4 and 3")
+	_, err = analysis.PatchHeads(store, c, ids, ids, analysis.NextTokenLoss())
+	assert.ErrorContains(t, err, "analysis: patch: want prompts that differ in the loss of the next token")
+	_, err = analysis.AblateHeads(store, c, ids[:1], analysis.NextTokenLoss())
+	assert.EqualError(t, err, "analysis: loss: want at least 2 tokens, so that one has a successor, got 1")
+	_, err = analysis.AblateHeads(store, c, ids, analysis.LogitOf(4, 0, -1))
+	assert.EqualError(t, err, "cache: token: want 0 to 3, got 4")
+	_, err = analysis.AblateHeads(store, c, ids, analysis.LogitOf(0, 13, -1))
+	assert.EqualError(t, err, "analysis: target id: want 0 to 12, got 13")
+	_, err = analysis.AblateHeads(store, c, ids, analysis.LogitOf(0, 0, 13))
+	assert.EqualError(t, err, "analysis: id to compare with: want 0 to 12, got 13")
+	_, err = analysis.Ablate(store, c, ids, []string{"blocks.7.*.heads"}, nil, analysis.NextTokenLoss())
+	assert.ErrorContains(t, err, "no activation")
+}

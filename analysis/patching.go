@@ -1,0 +1,104 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// Patching is how much of a metric comes back when an activation of the clean run is put
+// into the corrupt one (activation patching; Meng et al. 2022, "Locating and Editing Factual
+// Associations in GPT", causal tracing):
+//
+//	Effect = (metric of the patched run - corrupt) / (clean - corrupt)
+//
+// Baseline is the corrupt run's metric.
+type Patching struct {
+	Sweep
+	Clean float64 `json:"clean"` // the clean run's metric
+}
+
+// PatchStream patches the stream behind each site at each token: a row a site, a column a
+// token. Streams that carry more than h (cells, a group's input) are patched in h alone.
+func PatchStream(store *graph.Store, c models.Config, clean, corrupt []int32, m Metric) (*Patching, error) {
+	names, err := cache.Names(store, c)
+	if err != nil {
+		return nil, err
+	}
+	p := places{title: "Patching the stream", label: "token", axis: graph.TokenAxis, columns: len(clean)}
+	for _, name := range names {
+		if name == "embedding.out" || strings.HasSuffix(name, ".stream") {
+			p.names = append(p.names, name)
+		}
+	}
+	return p.patch(store, c, clean, corrupt, m)
+}
+
+// PatchHeads patches each head's output at all tokens: a row a layer, a column a head.
+func PatchHeads(store *graph.Store, c models.Config, clean, corrupt []int32, m Metric) (*Patching, error) {
+	c = c.Resolve()
+	p := places{title: "Patching heads", label: "head", axis: "head", columns: c.HeadCount(), names: headNames(c)}
+	return p.patch(store, c, clean, corrupt, m)
+}
+
+// places are where a sweep patches: indices of one axis of some activations.
+type places struct {
+	title, label string
+	axis         string
+	columns      int
+	names        []string
+}
+
+func (p places) patch(store *graph.Store, c models.Config, clean, corrupt []int32, m Metric) (*Patching, error) {
+	if len(clean) != len(corrupt) {
+		return nil, errors.Errorf("analysis: patch: want a clean and a corrupt prompt of as many tokens, got %d and %d", len(clean), len(corrupt))
+	}
+	from, err := keep(store, c, clean, p.names)
+	if err != nil {
+		return nil, err
+	}
+	result := &Patching{Sweep: *newSweep(p.title, "activation", p.label, m)}
+	if result.Clean, err = m.Of(from); err != nil {
+		return nil, err
+	}
+	for i := range p.columns {
+		result.Columns = append(result.Columns, fmt.Sprint(i))
+	}
+	err = result.run(store, c, corrupt, p.names, func(name string, column int) cache.Intervention {
+		return cache.Patch(name, cache.At{p.axis: column}, from)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return result, result.normalise()
+}
+
+// keep runs a model once and keeps the named activations.
+func keep(store *graph.Store, c models.Config, ids []int32, names []string) (*cache.Cache, error) {
+	r, err := cache.New(store, c, cache.Options{Names: names, Seq: len(ids)})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return r.Run(ids)
+}
+
+// normalise divides by what there is to bring back.
+func (p *Patching) normalise() error {
+	gap := p.Clean - p.Baseline
+	if math.Abs(gap) < 1e-12*max(1, math.Abs(p.Clean)) {
+		return errors.Errorf("analysis: patch: want prompts that differ in the %s, got %g for both: choose another token or target", p.Metric, p.Clean)
+	}
+	for _, row := range p.Effect {
+		for i := range row {
+			row[i] /= gap
+		}
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/figure"
+)
+
+// PatternName is the activation that holds the attention pattern of a layer, [token, head,
+// key]: after the softmax, each row sums to 1.
+func PatternName(layer int) string { return fmt.Sprintf("blocks.%d.attention.pattern", layer) }
+
+// AttentionPatterns are a layer's attention patterns of one row of tokens.
+type AttentionPatterns struct {
+	Layer    int           `json:"layer"`
+	IDs      []int32       `json:"ids"`
+	Patterns [][][]float64 `json:"patterns"` // [head][query][key]
+}
+
+// Patterns returns the attention patterns of a layer in a run of one row that kept
+// PatternName(layer).
+func Patterns(run *cache.Cache, layer int) (*AttentionPatterns, error) {
+	return patternsOf(run, layer, 0)
+}
+
+// patternsOf is Patterns of one of the run's rows.
+func patternsOf(run *cache.Cache, layer, row int) (*AttentionPatterns, error) {
+	if err := inRange("layer", layer, run.Model().Config().Layers); err != nil {
+		return nil, err
+	}
+	a, err := run.Get(PatternName(layer))
+	if err != nil {
+		return nil, err
+	}
+	heads, seq := a.Shape[1], a.Shape[2]
+	p := &AttentionPatterns{Layer: layer, IDs: run.IDs[row*run.Seq:][:run.Seq]}
+	for h := range heads {
+		pattern := make([][]float64, run.Seq)
+		for i := range pattern {
+			pattern[i] = a.Values[((row*run.Seq+i)*heads+h)*seq:][:seq]
+		}
+		p.Patterns = append(p.Patterns, pattern)
+	}
+	return p, nil
+}
+
+// Table lists where each head looks on average: how far back.
+func (p *AttentionPatterns) Table() figure.Table {
+	t := figure.Table{Title: fmt.Sprintf("attention of layer %d", p.Layer), Header: []string{"head", "mean distance", "to itself", "to the first token"}, Align: "rrrr"}
+	for h, pattern := range p.Patterns {
+		distance, self, first := 0.0, 0.0, 0.0
+		for i, row := range pattern {
+			for j, w := range row {
+				distance += w * float64(i-j)
+			}
+			self, first = self+row[i], first+row[0]
+		}
+		n := float64(len(pattern))
+		t.Rows = append(t.Rows, []string{fmt.Sprint(h), number(distance / n), number(self / n), number(first / n)})
+	}
+	return t
+}
+
+// Figures is the patterns of all heads.
+func (p *AttentionPatterns) Figures() []figure.Figure {
+	f := figure.Attention{Title: fmt.Sprintf("Attention patterns of layer %d", p.Layer), Patterns: p.Patterns}
+	for h := range p.Patterns {
+		f.Heads = append(f.Heads, fmt.Sprintf("head %d", h))
+	}
+	for _, id := range p.IDs {
+		f.Tokens = append(f.Tokens, fmt.Sprint(id))
+	}
+	return []figure.Figure{f}
+}

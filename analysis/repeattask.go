@@ -1,0 +1,116 @@
+package analysis
+
+import (
+	"math/rand/v2"
+	"runtime"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/optim"
+)
+
+// RepeatTask trains small models on the task that induction heads solve (Elhage et al. 2021;
+// Olsson et al. 2022): rows of random tokens that repeat with a period drawn for each row, so
+// that no position tells what comes next, only what followed the same token before.
+type RepeatTask struct {
+	Rows      int     // a step
+	MinPeriod int     // of a row, drawn between both
+	MaxPeriod int     // at most half the model's seq
+	Steps     int     // updates
+	LR        float64 // peak rate of AdamW, linear warm-up over a twentieth, cosine to a tenth
+	Seed      uint64  // of weights and tokens
+	Threads   int     // 0: all
+}
+
+// Train trains a model of config c, and returns its weights and the loss of each step, in nats
+// a token that can be known (those of a row's first period are not counted).
+func (r RepeatTask) Train(c models.Config) (*graph.Store, []float64, error) {
+	c = c.Resolve()
+	if err := r.check(c); err != nil {
+		return nil, nil, err
+	}
+	store := graph.NewStore(tensor.Float32, r.Seed)
+	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Store: store, Threads: r.Threads}, Gradients: true}, func(b *graph.Builder) (graph.Roots, error) {
+		m, err := models.On(b, c)
+		if err != nil {
+			return graph.Roots{}, err
+		}
+		features := m.Forward(b.Input("tokens", tensor.Int32, r.Rows, c.Seq))
+		return graph.Roots{Loss: m.Loss(features, b.Input("targets", tensor.Int32, r.Rows, c.Seq))}, b.Err()
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer p.Close()
+	schedule := optim.WarmupCosine{Warmup: max(1, r.Steps/20), Total: r.Steps, Min: 0.1, WarmupFromOne: true}
+	o, err := optim.New(store, r.threads(), optim.Adam(0.9, 0.98, 1e-8), optim.Clip(1), optim.Rate(r.LR, schedule))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer o.Close()
+	losses, err := r.steps(p, o, p.Roots().Loss, c)
+	return store, losses, err
+}
+
+func (r RepeatTask) threads() int {
+	if r.Threads > 0 {
+		return r.Threads
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+func (r RepeatTask) check(c models.Config) error {
+	switch {
+	case r.Rows < 1 || r.Steps < 1 || r.LR <= 0:
+		return errors.Errorf("analysis: repeat task: want rows, steps and a learning rate above 0, got %d, %d and %g", r.Rows, r.Steps, r.LR)
+	case r.MinPeriod < 2 || r.MaxPeriod < r.MinPeriod || 2*r.MaxPeriod > c.Seq:
+		return errors.Errorf("analysis: repeat task: want 2 <= MinPeriod <= MaxPeriod <= half of %d tokens, got %d and %d", c.Seq, r.MinPeriod, r.MaxPeriod)
+	}
+	return nil
+}
+
+func (r RepeatTask) steps(p *graph.Program, o *optim.Optimizer, loss *gorgonia.Node, c models.Config) ([]float64, error) {
+	draw := rand.New(rand.NewPCG(r.Seed, 1))
+	var losses []float64
+	for step := range r.Steps {
+		for row := range r.Rows {
+			r.fill(draw, c, p.Ints("tokens")[row*c.Seq:][:c.Seq], p.Ints("targets")[row*c.Seq:][:c.Seq])
+		}
+		if err := p.Run(graph.RunOptions{Step: uint64(step)}); err != nil {
+			return nil, err
+		}
+		value, err := graph.Scalar(loss)
+		if err != nil {
+			return nil, err
+		}
+		losses = append(losses, value)
+		if _, err := o.Step(1); err != nil {
+			return nil, err
+		}
+	}
+	return losses, nil
+}
+
+// fill draws a row. A target is counted once its token has been seen: behind the first
+// period.
+func (r RepeatTask) fill(draw *rand.Rand, c models.Config, tokens, targets []int32) {
+	period := r.MinPeriod + draw.IntN(r.MaxPeriod-r.MinPeriod+1)
+	at := func(i int) int32 { return tokens[i%period] }
+	for i := range tokens {
+		if i < period {
+			tokens[i] = int32(draw.IntN(c.Vocab))
+		} else {
+			tokens[i] = at(i)
+		}
+	}
+	for i := range targets {
+		targets[i] = -1
+		if i >= period {
+			targets[i] = at(i + 1)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package theory
+
+import (
+	"github.com/residua-go/residua/analysis/figure"
+)
+
+// Claim is a number that the paper prints beside what its own inputs give.
+type Claim struct {
+	Name     string  `json:"name"`
+	Source   string  `json:"source"` // where it is printed
+	Unit     string  `json:"unit"`
+	Paper    float64 `json:"paper"` // as printed
+	Computed float64 `json:"computed"`
+	Reading  string  `json:"reading"` // how the printed number comes about
+}
+
+// Claims are the paper's other numbers that can be recomputed: Table 4's time, the tokens of
+// appendix C.4, and the parameters and tokens of the comparison at equal loss.
+type Claims struct {
+	Claims []Claim `json:"claims"`
+}
+
+// Seconds a training step, as Table 4 prints them.
+const (
+	transformerStepSeconds = 4.06
+	matrixStepSeconds      = 7.17
+)
+
+// NewClaims computes them; in: the runs of Tables 3 and 4.
+func NewClaims(in TrainingInputs) (Claims, error) {
+	matrix, err := countPreset(in.Matrix, in.Seq)
+	if err != nil {
+		return Claims{}, err
+	}
+	vector, err := countPreset(in.Transformer, in.Seq)
+	if err != nil {
+		return Claims{}, err
+	}
+	return Claims{append(timeClaims(), append(tokenClaims(in),
+		Claim{"parameters of the RMT against the transformer's", "abstract, Tables 3-4", "share", -0.25,
+			relative(float64(vector.Parameters.Corrected), float64(matrix.Parameters.Corrected)), "as computed"},
+		Claim{"tokens to equal loss against the transformer's", "abstract, Tables 3-4", "share", -0.41,
+			relative(float64(in.Steps), float64(in.EqualLossSteps)), "as computed, from the steps that the printed FLOPs imply"},
+	)...)}, nil
+}
+
+// timeClaims: a share of the larger number is printed as a rise of the smaller.
+func timeClaims() []Claim {
+	return []Claim{
+		{"time of an RMT's step against a transformer's", "Table 4", "share", 0.43, relative(transformerStepSeconds, matrixStepSeconds),
+			"the difference as a share of the RMT's time: " + percent(-relative(matrixStepSeconds, transformerStepSeconds))},
+	}
+}
+
+// tokenClaims: 5,000 steps stand where 50,000 are needed.
+func tokenClaims(in TrainingInputs) []Claim {
+	const printedSteps, printedTokens = 5000, 1.6e9
+	step := float64(in.Batch * in.Seq)
+	return []Claim{
+		{"tokens of 5,000 steps of 64 x 512", "appendix C.4", "tokens", printedTokens, printedSteps * step, "ten times the printed steps"},
+		{"steps of 64 x 512 for 1.6e9 tokens", "appendix C.4", "steps", printedSteps, printedTokens / step, "a tenth of the steps"},
+	}
+}
+
+// Name is the stem of the result's files.
+func (c Claims) Name() string { return "claims" }
+
+// Table has a row for each claim.
+func (c Claims) Table() figure.Table {
+	t := figure.Table{
+		Title:  "Other printed numbers beside what their inputs give",
+		Header: []string{"number", "printed in", "paper", "computed", "the printed number is"},
+		Align:  "llrrl",
+	}
+	for _, claim := range c.Claims {
+		write := short
+		if claim.Unit == "share" {
+			write = percent
+		}
+		t.Rows = append(t.Rows, []string{claim.Name, claim.Source, write(claim.Paper), write(claim.Computed), claim.Reading})
+	}
+	return t
+}
+
+// Notes names the inputs.
+func (c Claims) Notes() []string {
+	return []string{"Table 4 prints 4.06 s a step for the transformer and 7.17 s for the RMT."}
+}
+
+// Figures has none.
+func (c Claims) Figures() []figure.Figure { return nil }

@@ -1,0 +1,165 @@
+package theory
+
+import (
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+
+	"github.com/pkg/errors"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Estimate is what a Monte-Carlo run finds: moments with their standard errors.
+type Estimate struct {
+	Moments
+	MeanError     float64 `json:"mean_error"`     // standard error of the mean
+	VarianceError float64 `json:"variance_error"` // standard error of the variance
+	Trials        int     `json:"trials"`
+}
+
+// observed is how many entries along an axis of the result a trial looks at: all have the same
+// distribution, and the weights of the others need not be drawn.
+const observed = 16
+
+// MonteCarlo estimates the moments of a pass's result: each trial draws weights, input and
+// gradient afresh from normal distributions, makes the product as the operation defines it, and
+// looks at up to 16 entries along each axis that the weights span. Entries of one trial depend on
+// each other, so the standard errors come from the spread between trials. The result depends on
+// the arguments alone; trials: at least 2.
+func (o Operation) MonteCarlo(pass string, s Setting, trials int, seed uint64) (Estimate, error) {
+	return o.monteCarlo(pass, s, trials, seed, normal)
+}
+
+// filler fills a tensor with random entries of the given moments.
+type filler func(r *rand.Rand, m Moments, entries []float64)
+
+// normal entries are independent.
+func normal(r *rand.Rand, m Moments, entries []float64) {
+	deviation := math.Sqrt(m.Variance)
+	for i := range entries {
+		entries[i] = m.Mean + deviation*r.NormFloat64()
+	}
+}
+
+// monteCarlo fills input and gradient by fill, and the weights with normal entries.
+func (o Operation) monteCarlo(pass string, s Setting, trials int, seed uint64, fill filler) (Estimate, error) {
+	if _, err := o.ClosedForm(pass, s); err != nil {
+		return Estimate{}, err
+	}
+	if trials < 2 {
+		return Estimate{}, errors.Errorf("theory: trials: want at least 2, got %d", trials)
+	}
+	random := rand.New(rand.NewPCG(seed, label(o.Name+" "+pass)))
+	var sums tally
+	for range trials {
+		sums.add(o.trial(pass, s, random, fill).RawMatrix().Data)
+	}
+	return sums.estimate(), nil
+}
+
+// label makes the streams of random numbers of different operations and passes different.
+func label(name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return h.Sum64()
+}
+
+// trial draws one result of a pass.
+func (o Operation) trial(pass string, s Setting, random *rand.Rand, fill filler) *mat.Dense {
+	draw := func(rows, columns int, m Moments, fill filler) *mat.Dense {
+		tensor := mat.NewDense(rows, columns, nil)
+		fill(random, m, tensor.RawMatrix().Data)
+		return tensor
+	}
+	in, out := o.FanIn(), o.FanOut()
+	switch pass { // outputs beyond the observed are cut off
+	case PassForward:
+		out = min(out, observed)
+	case PassBackward:
+		in = min(in, observed)
+	default:
+		in, out = min(in, observed), min(out, observed)
+		return o.weightGradient(draw(in, o.Shared, s.Input, fill), draw(out, o.Shared, s.Gradient, fill))
+	}
+	rows, columns := out, in
+	if o.Transposed {
+		rows, columns = in, out
+	}
+	w := draw(rows, columns, Moments{Variance: s.WeightVariance}, normal)
+	if pass == PassForward {
+		return o.forward(w, draw(in, o.Shared, s.Input, fill))
+	}
+	return o.backward(w, draw(out, o.Shared, s.Gradient, fill))
+}
+
+// forward is W x, or W^T x of a store.
+func (o Operation) forward(w, x *mat.Dense) *mat.Dense {
+	var y mat.Dense // [out, shared]
+	if o.Transposed {
+		y.Mul(w.T(), x)
+	} else {
+		y.Mul(w, x)
+	}
+	return &y
+}
+
+// backward is the gradient of the input, W^T g, or W g of a store.
+func (o Operation) backward(w, g *mat.Dense) *mat.Dense {
+	var dx mat.Dense // [in, shared]
+	if o.Transposed {
+		dx.Mul(w, g)
+	} else {
+		dx.Mul(w.T(), g)
+	}
+	return &dx
+}
+
+// weightGradient is g x^T, or x g^T of a store.
+func (o Operation) weightGradient(x, g *mat.Dense) *mat.Dense {
+	var dw mat.Dense // [rows, columns]
+	if o.Transposed {
+		dw.Mul(x, g.T())
+	} else {
+		dw.Mul(g, x.T())
+	}
+	return &dw
+}
+
+// tally gathers each trial's mean and mean square.
+type tally struct{ means, squares []float64 }
+
+func (t *tally) add(entries []float64) {
+	mean, square := 0.0, 0.0
+	for _, v := range entries {
+		mean += v
+		square += v * v
+	}
+	n := float64(len(entries))
+	t.means, t.squares = append(t.means, mean/n), append(t.squares, square/n)
+}
+
+// estimate: variance = E[y^2] - E[y]^2, freed of the bias that the estimated mean brings. Its
+// standard error follows to first order from that of y^2 - 2 E[y] y (delta method).
+func (t *tally) estimate() Estimate {
+	mean, meanError := meanAndError(t.means)
+	square, _ := meanAndError(t.squares)
+	linear := make([]float64, len(t.means))
+	for i := range linear {
+		linear[i] = t.squares[i] - 2*mean*t.means[i]
+	}
+	_, varianceError := meanAndError(linear)
+	variance := square - mean*mean + meanError*meanError
+	return Estimate{Moments{mean, variance}, meanError, varianceError, len(t.means)}
+}
+
+// meanAndError is a sample's mean and the standard error of it.
+func meanAndError(sample []float64) (mean, standardError float64) {
+	n := float64(len(sample))
+	for _, v := range sample {
+		mean += v / n
+	}
+	for _, v := range sample {
+		standardError += (v - mean) * (v - mean)
+	}
+	return mean, math.Sqrt(standardError / (n - 1) / n)
+}

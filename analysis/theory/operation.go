@@ -1,0 +1,121 @@
+package theory
+
+import (
+	"math"
+
+	"github.com/pkg/errors"
+)
+
+// The passes through an operation.
+const (
+	PassForward  = "forward"  // input to output
+	PassBackward = "backward" // gradient of the output to gradient of the input
+	PassWeights  = "weights"  // gradient of the weights
+)
+
+// Operation is a way into or out of a residual stream: a product with a weight matrix. Make one
+// with Retrieve, Store or Linear.
+type Operation struct {
+	Name string `json:"name"`
+	// Rows and Columns are the shape of the weight matrix.
+	Rows    int `json:"rows"`
+	Columns int `json:"columns"`
+	// Transposed: the input lies along the rows (store), not along the columns.
+	Transposed bool `json:"transposed"`
+	// Shared is the number of columns of the input that the same weights multiply.
+	Shared int `json:"shared"`
+}
+
+// Retrieve is the RMT's read Y = r X (paper eq. 22, 23 and 26):
+// Y[j,v] = sum_k r[j,k] X[k,v], keys r [keys, Dk], stream X [Dk, Dv]. An attention reads with
+// keys = 3 R (queries, keys, values), a feed-forward and the end with R.
+func Retrieve(dk, keys, dv int) Operation {
+	return Operation{Name: "retrieve", Rows: keys, Columns: dk, Shared: dv}
+}
+
+// Store is the RMT's write X = sum_h w[h] (x) y_h (paper eq. 18 to 20 and 25):
+// X[k,v] = sum_h w[h,k] y[h,v], keys w [R, Dk], data y [R, Dv].
+func Store(dk, rank, dv int) Operation {
+	return Operation{Name: "store", Rows: rank, Columns: dk, Transposed: true, Shared: dv}
+}
+
+// Linear is the transformer's linear map y = W x, W [out, in] (paper Table 1).
+func Linear(in, out int) Operation {
+	return Operation{Name: "linear", Rows: out, Columns: in, Shared: 1}
+}
+
+// FanIn is the number of terms of an entry of the output: Dk of a retrieve, R of a store, the
+// input's width of a linear map.
+func (o Operation) FanIn() int {
+	if o.Transposed {
+		return o.Rows
+	}
+	return o.Columns
+}
+
+// FanOut is the number of outputs that an entry of the input goes into: the keys of a retrieve,
+// Dk of a store, the output's width of a linear map.
+func (o Operation) FanOut() int {
+	if o.Transposed {
+		return o.Columns
+	}
+	return o.Rows
+}
+
+// XavierVariance is the variance of weights 2/(fan_in + fan_out) (Glorot & Bengio 2010), which
+// the paper's Table 2 assumes.
+func (o Operation) XavierVariance() float64 { return 2 / float64(o.FanIn()+o.FanOut()) }
+
+// Setting is what enters an operation's passes.
+type Setting struct {
+	Input          Moments `json:"input"`    // of the input's entries
+	Gradient       Moments `json:"gradient"` // of the entries of the output's gradient
+	WeightVariance float64 `json:"weight_variance"`
+}
+
+// ClosedForm returns the moments of a pass's result (paper Table 1), with a fan-in of n, a
+// fan-out of m, S shared columns, weights of mean 0 and variance var(w):
+//
+//	forward   mean 0, variance n var(w) (var(x) + mean(x)^2)
+//	backward  mean 0, variance m var(w) (var(g) + mean(g)^2)
+//	weights   mean S mean(g) mean(x), variance S ((var(g) + mean(g)^2) (var(x) + mean(x)^2) - (mean(g) mean(x))^2)
+//
+// The paper gives the first two, for a gradient of mean 0. They assume that the weights are
+// independent of each other and of what they multiply, which may have any distribution and any
+// dependence among its own entries: for i != j, E[w_i w_j x_i x_j] = E[w_i] E[w_j] E[x_i x_j] = 0.
+// The third assumes that the S terms are independent and the gradient independent of the input.
+func (o Operation) ClosedForm(pass string, s Setting) (Moments, error) {
+	if err := o.check(s); err != nil {
+		return Moments{}, err
+	}
+	x, g := s.Input, s.Gradient
+	switch pass {
+	case PassForward:
+		return Moments{Variance: float64(o.FanIn()) * s.WeightVariance * x.Square()}, nil
+	case PassBackward:
+		return Moments{Variance: float64(o.FanOut()) * s.WeightVariance * g.Square()}, nil
+	case PassWeights:
+		shared, mean := float64(o.Shared), g.Mean*x.Mean
+		return Moments{Mean: shared * mean, Variance: shared * (g.Square()*x.Square() - mean*mean)}, nil
+	}
+	return Moments{}, errors.Errorf("theory: pass: want %s, %s or %s, got %q", PassForward, PassBackward, PassWeights, pass)
+}
+
+// check wants sizes and moments that exist.
+func (o Operation) check(s Setting) error {
+	for _, size := range []struct {
+		name  string
+		value int
+	}{{"rows", o.Rows}, {"columns", o.Columns}, {"shared columns", o.Shared}} {
+		if size.value < 1 {
+			return errors.Errorf("theory: %s: %s: want at least 1, got %d", o.Name, size.name, size.value)
+		}
+	}
+	if !s.Input.finite() || !s.Gradient.finite() {
+		return errors.Errorf("theory: %s: want finite moments and no negative variance, got %+v and %+v", o.Name, s.Input, s.Gradient)
+	}
+	if !(s.WeightVariance >= 0) || math.IsInf(s.WeightVariance, 0) {
+		return errors.Errorf("theory: %s: variance of the weights: want a finite number >= 0, got %v", o.Name, s.WeightVariance)
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package theory
+
+import (
+	"strconv"
+
+	"github.com/residua-go/residua/analysis/figure"
+)
+
+// Comparison is a closed form beside what a Monte-Carlo run of the same pass finds.
+type Comparison struct {
+	Model      string    `json:"model"`   // rmt or transformer
+	Purpose    string    `json:"purpose"` // retrieval or storage
+	Operation  Operation `json:"operation"`
+	Pass       string    `json:"pass"`
+	Formula    string    `json:"formula"` // of the variance
+	Closed     Moments   `json:"closed"`
+	MonteCarlo Estimate  `json:"monte_carlo"`
+}
+
+// Deviations are (estimate - closed form) / standard error, of mean and variance.
+func (c Comparison) Deviations() (mean, variance float64) {
+	return (c.MonteCarlo.Mean - c.Closed.Mean) / c.MonteCarlo.MeanError,
+		(c.MonteCarlo.Variance - c.Closed.Variance) / c.MonteCarlo.VarianceError
+}
+
+// Propagation is the paper's Table 1: the mean and variance that retrieval and
+// storage pass on, of the RMT and of the transformer's linear maps, forward and backward; and of
+// the weights' gradients, which the paper leaves out.
+type Propagation struct {
+	Setting     Setting      `json:"setting"`
+	Comparisons []Comparison `json:"comparisons"`
+}
+
+// The models and the purposes of an operation.
+const (
+	modelRMT         = "rmt"
+	modelTransformer = "transformer"
+	purposeRetrieval = "retrieval"
+	purposeStorage   = "storage"
+)
+
+// attentionOperation is how a model's attention reads or writes its stream, and the words of the
+// closed forms.
+type attentionOperation struct {
+	model, purpose           string
+	operation                Operation
+	fanIn, fanOut, x, shared string
+}
+
+// attentionOperations are the reads and writes of an attention of GPT-2 medium's sizes.
+func attentionOperations(size sizes) []attentionOperation {
+	return []attentionOperation{
+		{modelRMT, purposeRetrieval, Retrieve(size.dk, 3*size.rank, size.dv), "Dk", "3R", "x", "Dv"},
+		{modelTransformer, purposeRetrieval, Linear(size.width, 3*size.width), "D", "3D", "x", ""},
+		{modelRMT, purposeStorage, Store(size.dk, size.rank, size.dv), "R", "Dk", "y", "Dv"},
+		{modelTransformer, purposeStorage, Linear(size.width, size.width), "D", "D", "y", ""},
+	}
+}
+
+// formula writes a pass's variance in the model's sizes.
+func (a attentionOperation) formula(pass string) string {
+	square := "(var(" + a.x + ") + mean(" + a.x + ")^2)"
+	switch pass {
+	case PassForward:
+		return a.fanIn + " var(w) " + square
+	case PassBackward:
+		return a.fanOut + " var(w) (var(g) + mean(g)^2)"
+	}
+	if a.shared != "" {
+		a.shared += " "
+	}
+	return a.shared + "((var(g) + mean(g)^2) " + square + " - (mean(g) mean(" + a.x + "))^2)"
+}
+
+// NewPropagation compares every closed form of the paper's Table 1 with a Monte-Carlo run of so
+// many trials. setting: [PropagationSetting] is a choice under which each of its terms shows.
+func NewPropagation(setting Setting, trials int, seed uint64) (Propagation, error) {
+	size, err := mediumSizes()
+	if err != nil {
+		return Propagation{}, err
+	}
+	table := Propagation{Setting: setting}
+	for _, a := range attentionOperations(size) {
+		for _, pass := range []string{PassForward, PassBackward, PassWeights} {
+			closed, err := a.operation.ClosedForm(pass, setting)
+			if err != nil {
+				return Propagation{}, err
+			}
+			estimate, err := a.operation.MonteCarlo(pass, setting, trials, seed+label(a.model+a.purpose))
+			if err != nil {
+				return Propagation{}, err
+			}
+			table.Comparisons = append(table.Comparisons, Comparison{a.model, a.purpose, a.operation, pass, a.formula(pass), closed, estimate})
+		}
+	}
+	return table, nil
+}
+
+// PropagationSetting has no moment at 0 or 1 (but the weights' mean), so that a closed form that
+// leaves one out is off.
+func PropagationSetting() Setting {
+	return Setting{Input: Moments{Mean: 0.7, Variance: 1.3}, Gradient: Moments{Mean: -0.4, Variance: 0.6}, WeightVariance: 0.02}
+}
+
+// Name is the stem of the result's files.
+func (p Propagation) Name() string { return "table-1" }
+
+// Table has a row for each operation and pass: closed form, estimate, deviation in standard errors.
+func (p Propagation) Table() figure.Table {
+	t := figure.Table{
+		Title:  "Table 1: moments through retrieval and storage, closed form beside Monte-Carlo",
+		Header: []string{"no.", "model", "operation", "pass", "formula of the variance", "mean", "estimated mean", "deviation of the mean", "variance", "estimated variance", "deviation of the variance"},
+		Align:  "rllllrrrrrr",
+	}
+	for i, c := range p.Comparisons {
+		mean, variance := c.Deviations()
+		t.Rows = append(t.Rows, []string{
+			strconv.Itoa(i + 1), c.Model, c.Purpose, c.Pass, c.Formula,
+			short(c.Closed.Mean), plusMinus(c.MonteCarlo.Mean, c.MonteCarlo.MeanError), deviations(mean),
+			short(c.Closed.Variance), plusMinus(c.MonteCarlo.Variance, c.MonteCarlo.VarianceError), deviations(variance),
+		})
+	}
+	return t
+}
+
+// Notes states the assumptions.
+func (p Propagation) Notes() []string {
+	return []string{
+		"Forward and backward hold for independent weights w of mean 0 that do not depend on what they multiply, whose entries may depend on each other in any way. The paper prints these two, the backward one with mean(g) = 0.",
+		"The gradients of the weights (not in the paper) hold for one token, with independent entries and a gradient that does not depend on the input.",
+		"deviation: (estimate - closed form) / standard error. Estimates are followed by their standard errors. Inputs: " + p.Setting.text() + ". Sizes: those of rmt-305m and transformer-405m.",
+	}
+}
+
+func (s Setting) text() string {
+	return "mean(x) " + short(s.Input.Mean) + ", var(x) " + short(s.Input.Variance) + ", mean(g) " + short(s.Gradient.Mean) +
+		", var(g) " + short(s.Gradient.Variance) + ", var(w) " + short(s.WeightVariance)
+}
+
+// Figures shows each estimate of a variance over its closed form, with 4 standard errors.
+func (p Propagation) Figures() []figure.Figure {
+	one := figure.Series{Name: "closed form"}
+	found := figure.Series{Name: "Monte-Carlo, 4 standard errors", Points: true}
+	for i, c := range p.Comparisons {
+		x := float64(i + 1)
+		one.X, one.Y = append(one.X, x), append(one.Y, 1)
+		found.X, found.Y = append(found.X, x), append(found.Y, c.MonteCarlo.Variance/c.Closed.Variance)
+		found.Error = append(found.Error, 4*c.MonteCarlo.VarianceError/c.Closed.Variance)
+	}
+	return []figure.Figure{figure.Lines{
+		Title: "Variance of retrieval and storage: Monte-Carlo over closed form", XLabel: "row of Table 1", YLabel: "ratio",
+		Series: []figure.Series{one, found},
+	}}
+}

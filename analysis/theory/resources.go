@@ -1,0 +1,162 @@
+package theory
+
+import (
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/models"
+)
+
+// Part is an operation of a model in the paper's Table 7.
+type Part struct {
+	Name            string `json:"name"`
+	Parameters      int    `json:"parameters"`
+	PaperParameters int    `json:"paper_parameters"` // those that the paper counts
+	FLOPs           int    `json:"flops"`            // forward, a token, as our models run
+	PaperFLOPs      int    `json:"paper_flops"`      // forward, a token, as the paper counts
+}
+
+// Counts are a total in three ways.
+type Counts struct {
+	Printed   int `json:"printed"`   // by Table 7's totals as printed
+	Corrected int `json:"corrected"` // the sum of what the paper counts
+	Exact     int `json:"exact"`     // the sum of what our models have, as models.Config.Cost says
+}
+
+// Resources are a model's parameters and its forward FLOPs a token (paper Table 7), 2 FLOPs a
+// multiply-add, without elementwise work.
+//
+// The paper counts the look-up of an embedding as a product with a one-hot vector, attention over
+// all N tokens of a row, no norm gains, and no positions of the transformer. Our models look up for
+// nothing and attend to the (N+1)/2 tokens that are there on average.
+type Resources struct {
+	Model      string `json:"model"`
+	Parts      []Part `json:"parts"`
+	Parameters Counts `json:"parameters"`
+	FLOPs      Counts `json:"flops"`
+}
+
+// CountResources counts a model of the paper's two kinds: a matrix or a vector stream, dense
+// feed-forwards, no biases; name is what the result calls it. N is the config's seq.
+func CountResources(name string, c models.Config) (Resources, error) {
+	c = c.Resolve()
+	if err := checkCountable(name, c); err != nil {
+		return Resources{}, err
+	}
+	r := Resources{Model: name, Parts: vectorParts(c)}
+	r.Parameters.Printed, r.FLOPs.Printed = printedVector(c)
+	if c.Stream == models.StreamMatrix {
+		r.Parts = matrixParts(c)
+		r.Parameters.Printed, r.FLOPs.Printed = printedMatrix(c)
+	}
+	for _, p := range r.Parts {
+		r.Parameters.Corrected += p.PaperParameters
+		r.Parameters.Exact += p.Parameters
+		r.FLOPs.Corrected += p.PaperFLOPs
+		r.FLOPs.Exact += p.FLOPs
+	}
+	return r, nil
+}
+
+func checkCountable(name string, c models.Config) error {
+	if err := c.Validate(); err != nil {
+		return errors.Wrapf(err, "theory: %s", name)
+	}
+	switch {
+	case c.Stream != models.StreamMatrix && c.Stream != models.StreamVector:
+		return errors.Errorf("theory: %s: stream: want %s or %s, which the paper compares, got %s", name, models.StreamMatrix, models.StreamVector, c.Stream)
+	case c.Bias:
+		return errors.Errorf("theory: %s: bias: want none, as in the paper, got true", name)
+	case c.Experts > 0:
+		return errors.Errorf("theory: %s: experts: want 0, a dense feed-forward, got %d", name, c.Experts)
+	}
+	return nil
+}
+
+// matrixParts are the RMT's (eq. 18 to 27): tables of R Dv entries a token id, keys of R Dk
+// entries that take 2 R Dk Dv FLOPs, two maps R Dv x FF a block, gains of Dk Dv entries a norm.
+func matrixParts(c models.Config) []Part {
+	l, dk, dv, r, width := c.Layers, c.Dk, c.Dv, c.Rank, c.Rank*c.Dv
+	keys := func(name string, n int) Part { // n sets of R keys
+		return both(name, n*r*dk, 2*n*r*dk*dv)
+	}
+	parts := []Part{lookup("embedding", c.Vocab, width), keys("embedding keys", 1)}
+	if c.Positions == models.PositionsLearned {
+		parts = append(parts, lookup("positions", c.Seq, width), keys("position keys", 1))
+	}
+	return append(parts,
+		keys("attention retrieval keys", 3*l),
+		attentionPart(c),
+		keys("attention storage keys", l),
+		keys("feed-forward retrieval keys", l),
+		both("feed-forward maps", 2*l*width*c.FF, 4*l*width*c.FF),
+		keys("feed-forward storage keys", l),
+		keys("unembedding keys", 1),
+		unembedding(c, width),
+		Part{Name: "norm gains", Parameters: (2*l + 1) * dk * dv},
+	)
+}
+
+// vectorParts are the transformer's, with W = heads x head size entries of a query.
+func vectorParts(c models.Config) []Part {
+	l, d, w := c.Layers, c.DModel, c.HeadCount()*c.HeadDim()
+	parts := []Part{lookup("embedding", c.Vocab, d)}
+	if c.Positions == models.PositionsLearned {
+		parts = append(parts, Part{Name: "positions", Parameters: c.Seq * d})
+	}
+	return append(parts,
+		both("attention retrieval maps", 3*l*d*w, 6*l*d*w),
+		attentionPart(c),
+		both("attention storage maps", l*d*w, 2*l*d*w),
+		both("feed-forward maps", 2*l*d*c.FF, 4*l*d*c.FF),
+		unembedding(c, d),
+		Part{Name: "norm gains", Parameters: (2*l + 1) * d},
+	)
+}
+
+// both is a part that the paper counts as we do.
+func both(name string, parameters, flops int) Part {
+	return Part{name, parameters, parameters, flops, flops}
+}
+
+// lookup is a table, by the paper's count a product with a one-hot vector.
+func lookup(name string, rows, width int) Part {
+	return Part{Name: name, Parameters: rows * width, PaperParameters: rows * width, PaperFLOPs: 2 * rows * width}
+}
+
+// attentionPart is q.k and the mixing of values.
+func attentionPart(c models.Config) Part {
+	w := c.Layers * c.HeadCount() * c.HeadDim()
+	return Part{Name: "attention", FLOPs: 2 * w * (c.Seq + 1), PaperFLOPs: 4 * w * c.Seq}
+}
+
+func unembedding(c models.Config, width int) Part {
+	part := both("unembedding", c.Vocab*width, 2*c.Vocab*width)
+	if c.TieEmbeddings {
+		part.Parameters, part.PaperParameters = 0, 0
+	}
+	return part
+}
+
+// printedVector are Table 7's totals of the transformer as printed: the vocabulary's parameters
+// are counted once, and its FLOPs are those of V entries where V D is meant.
+func printedVector(c models.Config) (parameters, flops int) {
+	l, d, w := c.Layers, c.DModel, c.HeadCount()*c.HeadDim()
+	maps := l * (4*d*w + 2*d*c.FF)
+	return c.Vocab*d + maps, 4*c.Vocab + 2*maps + 4*l*c.Seq*w
+}
+
+// printedMatrix are Table 7's totals of the RMT as printed: the vocabulary's parameters are
+// counted once, keys are 2 R Dk (3L+1) where its list sums to 3 R Dk (2L+1), their FLOPs
+// 6 R Dk Dv (1+L) where (1+2L) is meant. That the vocabulary's FLOPs are those of V R entries where
+// V R Dv is meant is read from Tables 3 and 4, whose FLOPs follow so.
+func printedMatrix(c models.Config) (parameters, flops int) {
+	l, dk, dv, r, width := c.Layers, c.Dk, c.Dv, c.Rank, c.Rank*c.Dv
+	maps := 2 * l * width * c.FF
+	parameters = c.Vocab*width + maps + 2*r*dk*(3*l+1)
+	flops = 4*c.Vocab*r + 2*maps + 6*r*dk*dv*(1+l) + 4*l*c.Seq*width
+	if c.Positions == models.PositionsLearned {
+		parameters += c.Seq * width
+		flops += 2 * c.Seq * width
+	}
+	return parameters, flops
+}

@@ -1,0 +1,101 @@
+package theory
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/models"
+)
+
+// The sums of the parts are what models counts, for the presets and for configs that set apart
+// every size.
+func TestExactIsTheModelsOwnCount(t *testing.T) {
+	configs := map[string]models.Config{
+		"matrix": {Stream: models.StreamMatrix, Layers: 3, Dk: 5, Dv: 6, Rank: 7, FF: 11, Vocab: 13, Seq: 17},
+		"vector": {Stream: models.StreamVector, Layers: 3, DModel: 10, Heads: 5, FF: 11, Vocab: 13, Seq: 17},
+		"heads":  {Stream: models.StreamVector, Layers: 3, DModel: 10, Heads: 3, HeadSize: 8, FF: 11, Vocab: 13, Seq: 17},
+	}
+	for _, p := range models.Presets() {
+		if c := p.Config.Resolve(); checkCountable(p.Name, c) == nil {
+			configs[p.Name] = c
+		}
+	}
+	require.Greater(t, len(configs), 12)
+	for name, c := range configs {
+		for _, tie := range []bool{false, true} {
+			for _, positions := range []string{models.PositionsLearned, models.PositionsALiBi, models.PositionsNone} {
+				c.TieEmbeddings, c.Positions = tie, positions
+				r, err := CountResources(name, c)
+				require.NoError(t, err)
+				cost := c.Cost()
+				assert.Equal(t, cost.Parameters, r.Parameters.Exact, "%s %v %s", name, tie, positions)
+				assert.Equal(t, cost.ForwardFLOPs, r.FLOPs.Exact, "%s %v %s", name, tie, positions)
+			}
+		}
+	}
+}
+
+// The corrected sums are the closed forms that Table 7 means.
+func TestCorrectedTotals(t *testing.T) {
+	const l, dk, dv, r, ff, v, n = 3, 5, 6, 7, 11, 13, 17
+	matrix, err := CountResources("matrix", models.Config{Stream: models.StreamMatrix, Layers: l, Dk: dk, Dv: dv, Rank: r, FF: ff, Vocab: v, Seq: n})
+	require.NoError(t, err)
+	assert.Equal(t, 2*r*dv*v+r*dv*n+2*l*r*dv*ff+3*r*dk*(2*l+1), matrix.Parameters.Corrected)
+	assert.Equal(t, 4*r*dv*v+2*r*dv*n+4*l*r*dv*ff+4*l*n*r*dv+6*r*dk*dv*(2*l+1), matrix.FLOPs.Corrected)
+	assert.Equal(t, r*dv*v+r*dv*n+2*l*r*dv*ff+2*r*dk*(3*l+1), matrix.Parameters.Printed)
+	assert.Equal(t, 4*r*v+2*r*dv*n+4*l*r*dv*ff+4*l*n*r*dv+6*r*dk*dv*(l+1), matrix.FLOPs.Printed)
+
+	const d = 10
+	vector, err := CountResources("vector", models.Config{Stream: models.StreamVector, Layers: l, DModel: d, Heads: 5, FF: ff, Vocab: v, Seq: n})
+	require.NoError(t, err)
+	assert.Equal(t, 2*d*v+l*(4*d*d+2*d*ff), vector.Parameters.Corrected)
+	assert.Equal(t, 4*d*v+2*l*(4*d*d+2*d*ff)+4*l*n*d, vector.FLOPs.Corrected)
+	assert.Equal(t, d*v+l*(4*d*d+2*d*ff), vector.Parameters.Printed)
+	assert.Equal(t, 4*v+2*l*(4*d*d+2*d*ff)+4*l*n*d, vector.FLOPs.Printed)
+}
+
+func TestCountResourcesRefuses(t *testing.T) {
+	for want, c := range map[string]models.Config{
+		"theory: m: stream: want matrix or vector, which the paper compares, got mhc": {Preset: "mhc-162m"},
+		"theory: m: bias: want none, as in the paper, got true":                       {Preset: "rmt-46m", Bias: true},
+		"theory: m: experts: want 0, a dense feed-forward, got 8":                     {Preset: "moe-8x2"},
+		"theory: m: model.dk: want >= 1, got 0":                                       {Stream: models.StreamMatrix, Layers: 1},
+	} {
+		_, err := CountResources("m", c)
+		assert.EqualError(t, err, want)
+	}
+	_, err := NewResourceTable("rmt-1m")
+	assert.ErrorContains(t, err, `got "rmt-1m"`)
+}
+
+// Each size that the paper prints is one of the counts, and never that of Table 7's totals.
+func TestModelSizes(t *testing.T) {
+	sizes, err := NewModelSizes()
+	require.NoError(t, err)
+	require.Len(t, sizes.Models, 8)
+	for _, m := range sizes.Models {
+		want := "corrected"
+		if m.Model == "transformer-162m" {
+			want = "exact"
+		}
+		assert.Equal(t, want, m.Reading, m.Model)
+		assert.Less(t, m.Printed, m.Corrected)
+		assert.Less(t, m.Corrected, m.Exact)
+	}
+}
+
+// Dv follows from the printed size, and no model of that size has R Dv there.
+func TestShapes(t *testing.T) {
+	shapes, err := NewShapes()
+	require.NoError(t, err)
+	require.Len(t, shapes.Shapes, 4)
+	for _, s := range shapes.Shapes {
+		assert.InDelta(t, s.Dv, s.SizedDv, 0.05, s.Model)
+		assert.InDelta(t, s.Paper, float64(s.Parameters)/1e6, 0.05, s.Model)
+		assert.Greater(t, float64(s.WidthParameters), 1e7*s.Paper, s.Model)
+	}
+	assert.Equal(t, []int{48, 64, 3072, 896}, []int{shapes.Shapes[2].Dk, shapes.Shapes[2].Dv, shapes.Shapes[2].Stream, shapes.Shapes[2].Width})
+	assert.Equal(t, []int{64, 64, 4096, 1024}, []int{shapes.Shapes[3].Dk, shapes.Shapes[3].Dv, shapes.Shapes[3].Stream, shapes.Shapes[3].Width})
+}

@@ -1,0 +1,72 @@
+package theory
+
+import (
+	"github.com/residua-go/residua/analysis/figure"
+)
+
+// ResourceTable is the paper's Table 7 for models that one names: parameters and forward FLOPs a
+// token of each part, and their totals as printed, corrected and as our models have them.
+type ResourceTable struct {
+	Models []Resources `json:"models"`
+}
+
+// NewResourceTable counts presets (paper Table 7).
+func NewResourceTable(presets ...string) (ResourceTable, error) {
+	var t ResourceTable
+	for _, name := range presets {
+		c, err := presetConfig(name)
+		if err != nil {
+			return ResourceTable{}, err
+		}
+		r, err := CountResources(name, c)
+		if err != nil {
+			return ResourceTable{}, err
+		}
+		t.Models = append(t.Models, r)
+	}
+	return t, nil
+}
+
+// Name is the stem of the result's files.
+func (t ResourceTable) Name() string { return "table-7" }
+
+// Table has a row for each part and three for the totals, in millions.
+func (t ResourceTable) Table() figure.Table {
+	table := figure.Table{
+		Title:  "Table 7: parameters and forward FLOPs a token, millions",
+		Header: []string{"model", "part", "parameters, paper's count", "parameters, exact", "FLOPs, paper's count", "FLOPs, exact"},
+		Align:  "llrrrr",
+	}
+	for _, m := range t.Models {
+		for _, p := range m.Parts {
+			table.Rows = append(table.Rows, []string{m.Model, p.Name, fine(p.PaperParameters), fine(p.Parameters), fine(p.PaperFLOPs), fine(p.FLOPs)})
+		}
+		table.Rows = append(table.Rows,
+			[]string{m.Model, "total", fine(m.Parameters.Corrected), fine(m.Parameters.Exact), fine(m.FLOPs.Corrected), fine(m.FLOPs.Exact)},
+			[]string{m.Model, "total by the printed formula", fine(m.Parameters.Printed), "", fine(m.FLOPs.Printed), ""})
+	}
+	return table
+}
+
+// Notes says how the two ways of counting differ.
+func (t ResourceTable) Notes() []string {
+	return []string{
+		"paper's count: look-ups are products with one-hot vectors, attention sees all N tokens; no norm gains, no positions of the transformer. exact: look-ups cost nothing, attention sees the (N+1)/2 tokens that are there on average; it is what models.Config.Cost counts.",
+		"The printed totals count the vocabulary's parameters once, though embedding and unembedding are two tables; give the RMT's keys as 2 R Dk (3L+1) parameters where the list sums to 3 R Dk (2L+1), and 6 R Dk Dv (1+L) FLOPs where (1+2L) is meant; and leave out a factor (D, Dv) of the vocabulary's FLOPs.",
+	}
+}
+
+// Figures shows the FLOPs by the three counts.
+func (t ResourceTable) Figures() []figure.Figure {
+	bars := figure.Bars{Title: "Forward FLOPs a token, by three counts", YLabel: "millions"}
+	for _, m := range t.Models {
+		for _, count := range []struct {
+			name  string
+			flops int
+		}{{"as printed", m.FLOPs.Printed}, {"corrected", m.FLOPs.Corrected}, {"exact", m.FLOPs.Exact}} {
+			bars.Labels = append(bars.Labels, m.Model+", "+count.name)
+			bars.Values = append(bars.Values, float64(count.flops)/1e6)
+		}
+	}
+	return []figure.Figure{bars}
+}

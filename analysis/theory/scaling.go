@@ -1,0 +1,131 @@
+package theory
+
+import (
+	"strconv"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/models"
+)
+
+// ScalePoint is a model with a residual stream of a given size, as models.Config.Cost counts it.
+type ScalePoint struct {
+	Model        string `json:"model"`
+	StreamSize   int    `json:"stream_size"` // entries a token
+	Parameters   int    `json:"parameters"`
+	ForwardFLOPs int    `json:"forward_flops"` // a token
+}
+
+// Scaling is the paper's figure 1 (section 3.1): parameters and FLOPs against the size of the
+// residual stream, of the models as they are built here. The RMT's stream grows by Dk, all else
+// held; the transformer's by d_model, either all else held (heads, their size and the
+// feed-forward's hidden width) or heads and hidden width grown in proportion, as is usual.
+type Scaling struct {
+	Matrix       []ScalePoint `json:"matrix"`
+	Transformer  []ScalePoint `json:"transformer"`  // all else held
+	Proportional []ScalePoint `json:"proportional"` // heads and hidden width in proportion
+}
+
+// FigureSizes are stream sizes, in entries, that rmt-134m and transformer-162m can take.
+func FigureSizes() []int { return []int{768, 1536, 2048, 3072, 4096, 6144, 8192} }
+
+// NewScaling varies the stream of an RMT and of a transformer (paper figure 1). sizes in entries:
+// multiples of the RMT's Dv and of the transformer's head size for which FF d/d_model is whole.
+func NewScaling(matrix, vector models.Config, sizes []int) (Scaling, error) {
+	matrix, vector = matrix.Resolve(), vector.Resolve()
+	if matrix.Stream != models.StreamMatrix || vector.Stream != models.StreamVector {
+		return Scaling{}, errors.Errorf("theory: streams: want %s and %s, got %s and %s", models.StreamMatrix, models.StreamVector, matrix.Stream, vector.Stream)
+	}
+	var s Scaling
+	for _, size := range sizes {
+		if err := s.add(matrix, vector, size); err != nil {
+			return Scaling{}, err
+		}
+	}
+	return s, nil
+}
+
+// add appends a point to each line.
+func (s *Scaling) add(matrix, vector models.Config, size int) error {
+	head, dv := vector.HeadDim(), matrix.Dv
+	if size < 1 || size%dv != 0 || size%head != 0 || vector.FF*size%vector.DModel != 0 {
+		return errors.Errorf("theory: stream size: want a multiple of Dv %d and of the head size %d for which FF %d x size / d_model %d is whole, got %d", dv, head, vector.FF, vector.DModel, size)
+	}
+	matrix.Dk = size / dv
+	held, proportional := vector, vector
+	held.DModel, held.HeadSize = size, head
+	proportional.DModel, proportional.Heads, proportional.FF = size, size/head, vector.FF*size/vector.DModel
+	proportional.HeadSize = 0
+	for _, line := range []struct {
+		points *[]ScalePoint
+		name   string
+		config models.Config
+	}{{&s.Matrix, "RMT", matrix}, {&s.Transformer, "transformer, all else held", held}, {&s.Proportional, "transformer, in proportion", proportional}} {
+		if err := line.config.Validate(); err != nil {
+			return errors.Wrapf(err, "theory: %s with a stream of %d", line.name, size)
+		}
+		cost := line.config.Cost()
+		*line.points = append(*line.points, ScalePoint{line.name, cost.StreamSize, cost.Parameters, cost.ForwardFLOPs})
+	}
+	return nil
+}
+
+// Growth is last/first of a line's parameters and FLOPs.
+func Growth(points []ScalePoint) (parameters, flops float64) {
+	if len(points) == 0 {
+		return 1, 1
+	}
+	first, last := points[0], points[len(points)-1]
+	return float64(last.Parameters) / float64(first.Parameters), float64(last.ForwardFLOPs) / float64(first.ForwardFLOPs)
+}
+
+// lines are the three lines in the order of the tables.
+func (s Scaling) lines() [][]ScalePoint {
+	return [][]ScalePoint{s.Matrix, s.Transformer, s.Proportional}
+}
+
+// Name is the stem of the result's files.
+func (s Scaling) Name() string { return "figure-1" }
+
+// Table has a row for each point, with its ratio to the line's first.
+func (s Scaling) Table() figure.Table {
+	t := figure.Table{
+		Title:  "Figure 1: model size and forward FLOPs a token against the size of the residual stream",
+		Header: []string{"model", "stream", "parameters, M", "of the first", "FLOPs, M", "of the first"},
+		Align:  "lrrrrr",
+	}
+	for _, line := range s.lines() {
+		for i, p := range line {
+			parameters, flops := Growth(line[:i+1])
+			t.Rows = append(t.Rows, []string{
+				p.Model, strconv.Itoa(p.StreamSize), millions(p.Parameters), short(parameters), millions(p.ForwardFLOPs), short(flops),
+			})
+		}
+	}
+	return t
+}
+
+// Notes says what is held.
+func (s Scaling) Notes() []string {
+	return []string{"The RMT grows by Dk. It is not quite flat: a step of Dk adds 3 R (2L+1) entries of keys and (2L+1) Dv of norm gains, and 6 R Dv (2L+1) FLOPs a token."}
+}
+
+// Figures are the two panels: parameters and FLOPs.
+func (s Scaling) Figures() []figure.Figure {
+	size := figure.Lines{Title: "Model size against residual stream", XLabel: "stream, entries a token", YLabel: "parameters, millions", LogX: true, LogY: true}
+	flops := figure.Lines{Title: "Forward FLOPs against residual stream", XLabel: size.XLabel, YLabel: "FLOPs a token, millions", LogX: true, LogY: true}
+	for _, line := range s.lines() {
+		if len(line) == 0 {
+			continue
+		}
+		a, b := figure.Series{Name: line[0].Model}, figure.Series{Name: line[0].Model}
+		for _, p := range line {
+			x := float64(p.StreamSize)
+			a.X, a.Y = append(a.X, x), append(a.Y, float64(p.Parameters)/1e6)
+			b.X, b.Y = append(b.X, x), append(b.Y, float64(p.ForwardFLOPs)/1e6)
+		}
+		size.Series, flops.Series = append(size.Series, a), append(flops.Series, b)
+	}
+	return []figure.Figure{size, flops}
+}

@@ -1,0 +1,170 @@
+package theory
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/analysis/figure"
+)
+
+// TrainingInputs are the runs of the paper's Tables 3 and 4: a transformer and an RMT trained on
+// equal tokens, and the step at which the RMT reaches the transformer's loss.
+type TrainingInputs struct {
+	Transformer    string `json:"transformer"` // preset
+	Matrix         string `json:"matrix"`      // preset
+	Batch          int    `json:"batch"`       // rows a step
+	Seq            int    `json:"seq"`         // tokens a row
+	Steps          int    `json:"steps"`
+	EqualLossSteps int    `json:"equal_loss_steps"`
+}
+
+// PaperTraining are rmt-305m and transformer-405m on batches of 64 rows of 512 tokens (paper
+// appendix C.4). The steps are inferred from the printed FLOPs by [ImpliedSteps]: 184,000 is the one
+// multiple of 1,000, 108,200 the lower of two multiples of 100, at which Table 7's printed formulas
+// give the printed 1.18e19, 8.45e18 and 4.97e18.
+func PaperTraining() TrainingInputs {
+	return TrainingInputs{Transformer: mediumTransformer, Matrix: mediumRMT, Batch: 64, Seq: 512, Steps: 184_000, EqualLossSteps: 108_200}
+}
+
+// TrainingRun is the FLOPs of a run: 3 (forward, and twice as much backward) x forward FLOPs a
+// token x tokens.
+type TrainingRun struct {
+	Name      string  `json:"name"`
+	Model     string  `json:"model"`
+	Steps     int     `json:"steps"`
+	Tokens    int     `json:"tokens"`
+	Paper     float64 `json:"paper"`      // FLOPs as printed in Tables 3 and 4
+	StepsLow  float64 `json:"steps_low"`  // steps that the printed FLOPs allow
+	StepsHigh float64 `json:"steps_high"` // by the printed formula
+	Printed   float64 `json:"printed"`    // FLOPs by Table 7's printed formula
+	Corrected float64 `json:"corrected"`  // by what Table 7 means
+	Exact     float64 `json:"exact"`      // of our models: no FLOPs for look-ups, causal attention at its half
+}
+
+// Change is what a run takes compared with the transformer's, as a share: -0.28 is 28% less.
+type Change struct {
+	Name      string  `json:"name"`
+	Paper     float64 `json:"paper"`      // as printed
+	FromPaper float64 `json:"from_paper"` // of the printed FLOPs
+	Printed   float64 `json:"printed"`
+	Corrected float64 `json:"corrected"`
+	Exact     float64 `json:"exact"`
+}
+
+// TrainingFLOPs are the FLOPs columns of the paper's Tables 3 and 4, as printed, by the formula
+// that gives the printed numbers, and corrected.
+type TrainingFLOPs struct {
+	Inputs  TrainingInputs `json:"inputs"`
+	Runs    []TrainingRun  `json:"runs"` // the transformer's first
+	Changes []Change       `json:"changes"`
+}
+
+// FLOPsOf is the training FLOPs of so many steps: 3 x forward FLOPs a token x steps x batch x seq,
+// the backward pass counted twice the forward.
+func FLOPsOf(forwardFLOPs, steps, batch, seq int) float64 {
+	return 3 * float64(forwardFLOPs) * float64(steps) * float64(batch) * float64(seq)
+}
+
+// ImpliedSteps are the least and the most steps whose FLOPs round to a number printed with three
+// significant digits.
+func ImpliedSteps(printed float64, forwardFLOPs, batch, seq int) (low, high float64) {
+	half := 0.5 * math.Pow(10, math.Floor(math.Log10(printed))-2)
+	step := FLOPsOf(forwardFLOPs, 1, batch, seq)
+	return (printed - half) / step, (printed + half) / step
+}
+
+// NewTrainingFLOPs computes the FLOPs of the paper's Tables 3 and 4 from the runs' inputs.
+func NewTrainingFLOPs(in TrainingInputs) (TrainingFLOPs, error) {
+	if in.Batch < 1 || in.Seq < 1 || in.Steps < 1 || in.EqualLossSteps < 1 {
+		return TrainingFLOPs{}, errors.Errorf("theory: training: batch, seq and steps: want at least 1, got %+v", in)
+	}
+	t := TrainingFLOPs{Inputs: in}
+	for _, run := range []struct {
+		name, preset string
+		steps        int
+		paper        float64
+	}{
+		{"transformer", in.Transformer, in.Steps, 1.18e19},
+		{"RMT, equal tokens", in.Matrix, in.Steps, 8.45e18},
+		{"RMT, equal loss", in.Matrix, in.EqualLossSteps, 4.97e18},
+	} {
+		r, err := countPreset(run.preset, in.Seq)
+		if err != nil {
+			return TrainingFLOPs{}, err
+		}
+		flops := func(forward int) float64 { return FLOPsOf(forward, run.steps, in.Batch, in.Seq) }
+		low, high := ImpliedSteps(run.paper, r.FLOPs.Printed, in.Batch, in.Seq)
+		t.Runs = append(t.Runs, TrainingRun{
+			run.name, run.preset, run.steps, run.steps * in.Batch * in.Seq, run.paper, low, high,
+			flops(r.FLOPs.Printed), flops(r.FLOPs.Corrected), flops(r.FLOPs.Exact),
+		})
+	}
+	t.Changes = []Change{change(t.Runs[0], t.Runs[1], -0.28), change(t.Runs[0], t.Runs[2], -0.58)}
+	return t, nil
+}
+
+// countPreset counts a preset at so many tokens a row.
+func countPreset(name string, seq int) (Resources, error) {
+	c, err := presetConfig(name)
+	if err != nil {
+		return Resources{}, err
+	}
+	c.Seq = seq
+	return CountResources(name, c)
+}
+
+func change(from, to TrainingRun, paper float64) Change {
+	return Change{
+		to.Name, paper, relative(from.Paper, to.Paper), relative(from.Printed, to.Printed),
+		relative(from.Corrected, to.Corrected), relative(from.Exact, to.Exact),
+	}
+}
+
+// relative is the change from a to b as a share of a.
+func relative(a, b float64) float64 { return b/a - 1 }
+
+// Name is the stem of the result's files.
+func (t TrainingFLOPs) Name() string { return "tables-3-4" }
+
+// Table has a row for each run and each comparison.
+func (t TrainingFLOPs) Table() figure.Table {
+	table := figure.Table{
+		Title:  "Tables 3 and 4: training FLOPs",
+		Header: []string{"run", "model", "steps", "tokens, billions", "paper", "by the printed formula", "corrected", "exact", "steps that the printed number allows"},
+		Align:  "llrrrrrrr",
+	}
+	for _, r := range t.Runs {
+		table.Rows = append(table.Rows, []string{
+			r.Name, r.Model, strconv.Itoa(r.Steps), fmt.Sprintf("%.3f", float64(r.Tokens)/1e9), power(r.Paper),
+			power(r.Printed), power(r.Corrected), power(r.Exact), fmt.Sprintf("%.0f to %.0f", r.StepsLow, r.StepsHigh),
+		})
+	}
+	for _, c := range t.Changes {
+		table.Rows = append(table.Rows, []string{
+			c.Name + " against transformer", "", "", "", fmt.Sprintf("%+.0f%%", 100*c.Paper),
+			percent(c.Printed), percent(c.Corrected), percent(c.Exact), "of the printed FLOPs " + percent(c.FromPaper),
+		})
+	}
+	return table
+}
+
+// Notes says where inputs and formulas come from.
+func (t TrainingFLOPs) Notes() []string {
+	return []string{
+		"by the printed formula: Table 7's totals, in which the vocabulary's FLOPs lack a factor (4 V for 4 V D, 4 V R for 4 V R Dv) and the RMT's keys have (1+L) for (1+2L). corrected: both put right, look-ups counted as products, attention over all tokens, as the paper counts. exact: as our models run, look-ups free, causal attention at its half.",
+		"Steps are inferred: those at which the printed formula gives the printed FLOPs, with batches of 64 x 512 tokens (appendix C.4).",
+	}
+}
+
+// Figures shows the runs' FLOPs as printed and corrected.
+func (t TrainingFLOPs) Figures() []figure.Figure {
+	bars := figure.Bars{Title: "Training FLOPs of Tables 3 and 4", YLabel: "FLOPs / 1e18"}
+	for _, r := range t.Runs {
+		bars.Labels = append(bars.Labels, r.Name+", paper", r.Name+", corrected")
+		bars.Values = append(bars.Values, r.Paper/1e18, r.Corrected/1e18)
+	}
+	return []figure.Figure{bars}
+}

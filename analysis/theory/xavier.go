@@ -1,0 +1,144 @@
+package theory
+
+import (
+	"math"
+
+	"github.com/residua-go/residua/analysis/figure"
+)
+
+// Gain is a row of the paper's Table 2: by what an operation multiplies the variance of what
+// passes through it, at Xavier initialisation.
+type Gain struct {
+	Layer     string    `json:"layer"` // attention or feed-forward
+	Purpose   string    `json:"purpose"`
+	Model     string    `json:"model"`
+	Pass      string    `json:"pass"`
+	Operation Operation `json:"operation"`
+	Paper     float64   `json:"paper"`   // as printed in Table 2
+	Digits    int       `json:"digits"`  // decimals it is printed with
+	Reading   string    `json:"reading"` // the sizes that give the printed number
+	Read      float64   `json:"read"`    // the closed form at those sizes
+	Exact     float64   `json:"exact"`   // the closed form at the model's sizes
+	Simulated Estimate  `json:"simulated"`
+}
+
+// XavierGains is the paper's Table 2: var(out)/var(in) forward and var(g_in)/var(g_out) backward
+// of every read and write of a block of GPT-2 medium's sizes, weights of variance
+// 2/(fan_in + fan_out), inputs and gradients of mean 0: 2 fan_in/(fan_in + fan_out) forward,
+// 2 fan_out/(fan_in + fan_out) backward.
+type XavierGains struct {
+	Gains []Gain `json:"gains"`
+}
+
+// printedGain is an operation with the numbers that Table 2 prints for it.
+type printedGain struct {
+	layer, purpose, model string
+	operation             Operation // at the model's sizes
+	reading               string
+	read                  Operation // at the sizes that give the printed numbers
+	forward, backward     float64
+	digits                int
+}
+
+// printedGains are the rows of Table 2.
+func printedGains(size sizes) []printedGain {
+	const attention, feedForward = "attention", "feed-forward"
+	dk, dv, rank, width, ff := size.dk, size.dv, size.rank, size.width, size.ff
+	row := func(layer, purpose, model string, o Operation, reading string, forward, backward float64, digits int) printedGain {
+		return printedGain{layer, purpose, model, o, reading, o, forward, backward, digits}
+	}
+	rows := []printedGain{
+		row(attention, purposeRetrieval, modelRMT, Retrieve(dk, 3*rank, dv), "fan-in Dk, fan-out 3R", 1.14, 0.86, 2),
+		row(attention, purposeRetrieval, modelTransformer, Linear(width, 3*width), "fan-in D, fan-out 3D", 0.5, 1.5, 1),
+		row(attention, purposeStorage, modelRMT, Store(dk, rank, dv), "fan-in R, fan-out Dk", 0.4, 1.6, 1),
+		row(attention, purposeStorage, modelTransformer, Linear(width, width), "fan-in D, fan-out D", 1, 1, 1),
+		row(feedForward, purposeRetrieval, modelRMT, Retrieve(dk, rank, dv), "R = Dk keys instead of the model's R", 1, 1, 1),
+		row(feedForward, purposeRetrieval, modelTransformer, Linear(width, ff), "W1: fan-in D, fan-out FF", 0.4, 1.6, 1),
+		row(feedForward, purposeStorage, modelRMT, Store(dk, rank, dv), "R = Dk keys instead of the model's R", 1, 1, 1),
+		row(feedForward, purposeStorage, modelTransformer, Linear(ff, width), "W2: fan-in FF, fan-out D", 1.6, 0.4, 1),
+	}
+	rows[4].read, rows[6].read = Retrieve(dk, dk, dv), Store(dk, dk, dv)
+	return rows
+}
+
+// NewXavierGains computes the paper's Table 2 and checks each closed form by a Monte-Carlo run of
+// so many trials.
+func NewXavierGains(trials int, seed uint64) (XavierGains, error) {
+	size, err := mediumSizes()
+	if err != nil {
+		return XavierGains{}, err
+	}
+	var table XavierGains
+	for _, row := range printedGains(size) {
+		for _, pass := range []string{PassForward, PassBackward} {
+			gain, err := row.gain(pass, trials, seed)
+			if err != nil {
+				return XavierGains{}, err
+			}
+			table.Gains = append(table.Gains, gain)
+		}
+	}
+	return table, nil
+}
+
+func (p printedGain) gain(pass string, trials int, seed uint64) (Gain, error) {
+	exact, err := p.operation.ClosedForm(pass, xavierSetting(p.operation))
+	if err != nil {
+		return Gain{}, err
+	}
+	read, err := p.read.ClosedForm(pass, xavierSetting(p.read))
+	if err != nil {
+		return Gain{}, err
+	}
+	found, err := p.operation.MonteCarlo(pass, xavierSetting(p.operation), trials, seed+label(p.layer+p.purpose+p.model))
+	if err != nil {
+		return Gain{}, err
+	}
+	paper := p.forward
+	if pass == PassBackward {
+		paper = p.backward
+	}
+	return Gain{p.layer, p.purpose, p.model, pass, p.operation, paper, p.digits, p.reading, read.Variance, exact.Variance, found}, nil
+}
+
+// xavierSetting has inputs and gradients of variance 1, so that a variance is a gain.
+func xavierSetting(o Operation) Setting {
+	return Setting{Input: Moments{Variance: 1}, Gradient: Moments{Variance: 1}, WeightVariance: o.XavierVariance()}
+}
+
+// Name is the stem of the result's files.
+func (x XavierGains) Name() string { return "table-2" }
+
+// Table has a row for each operation and pass.
+func (x XavierGains) Table() figure.Table {
+	t := figure.Table{
+		Title:  "Table 2: gains of variance at Xavier initialisation, GPT-2 medium's sizes",
+		Header: []string{"layer", "operation", "model", "pass", "paper", "exact", "Monte-Carlo", "as read", "reading"},
+		Align:  "llllrrrrl",
+	}
+	for _, g := range x.Gains {
+		t.Rows = append(t.Rows, []string{
+			g.Layer, g.Purpose, g.Model, g.Pass, short(g.Paper), short(g.Exact),
+			plusMinus(g.Simulated.Variance, g.Simulated.VarianceError), short(g.Read), g.Reading,
+		})
+	}
+	return t
+}
+
+// Notes says what the columns are.
+func (x XavierGains) Notes() []string {
+	return []string{
+		"paper: as printed. exact: the closed form at the sizes of rmt-305m and transformer-405m. as read: the closed form at the sizes that give the printed number.",
+		"The printed gains of 1 of the RMT's feed-forward need as many keys as Dk; with the model's R the retrieval amplifies and the storage attenuates.",
+	}
+}
+
+// Figures shows the exact gains as logarithms, so that 0 is a variance kept.
+func (x XavierGains) Figures() []figure.Figure {
+	bars := figure.Bars{Title: "Gains of variance at Xavier initialisation (exact)", YLabel: "log2 (variance out / variance in)"}
+	for _, g := range x.Gains {
+		bars.Labels = append(bars.Labels, g.Layer+" "+g.Purpose+", "+g.Pass+", "+g.Model)
+		bars.Values = append(bars.Values, math.Log2(g.Exact))
+	}
+	return []figure.Figure{bars}
+}

@@ -1,0 +1,127 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// attentionMix sums values by a pattern. Inputs: pattern, qkv.
+type attentionMix struct{ heads, seq int }
+
+// AttentionMix is what attention does with its pattern (Vaswani et al. 2017, eq. 1): each
+// token's output is a sum of its row's values,
+//
+//	o_i = sum_j p_ij v_j
+//
+// pattern [T, H, Seq] (query, head, key's index in its row), whatever its entries are: no
+// key is masked; qkv [T, 3*H*Dh] as in AttentionPattern, of which only v is read; o [T, H,
+// Dh]. Of the options Heads and Seq count. A Builder with a Cache refuses it.
+func (b *Builder) AttentionMix(pattern, qkv *gorgonia.Node, o AttentionOptions) *gorgonia.Node {
+	if b.err != nil || b.refuseCache("AttentionMix") {
+		return nil
+	}
+	return b.apply(attentionMix{o.Heads, o.Seq}, pattern, qkv)
+}
+
+func (k attentionMix) String() string {
+	return fmt.Sprintf("AttentionMix(heads=%d, seq=%d)", k.heads, k.seq)
+}
+
+// attention is the attention whose sizes the mix has.
+func (k attentionMix) attention() attention { return attention{heads: k.heads, seq: k.seq} }
+
+func (k attentionMix) signature(in []signature) (signature, error) {
+	if err := wantFloats(in); err != nil {
+		return signature{}, err
+	}
+	out, err := k.attention().signature(in[1:])
+	if err != nil {
+		return signature{}, err
+	}
+	if want := withTokens(out.leading(), k.heads, k.seq); !in[0].shape.Eq(want) {
+		return signature{}, errors.Errorf("pattern: want [tokens, heads, seq] = %v for qkv %v, got %v", want, in[1].shape, in[0].shape)
+	}
+	return out, nil
+}
+
+func (k attentionMix) differentiable(int) bool { return true }
+
+func (k attentionMix) diff(d *derivative) {
+	if d.wanted[0] {
+		d.set(0, d.b.apply(attentionMixGradPattern{k, d.op.in[0]}, d.grad, d.inputs(1)))
+	}
+	if d.wanted[1] {
+		d.set(1, d.b.apply(attentionMixGradValues{k, d.op.in[1]}, d.inputs(0), d.grad))
+	}
+}
+
+func (k attentionMix) run(c *call) error {
+	if c.double() {
+		return runAttentionMix[float64](k, c)
+	}
+	return runAttentionMix[float32](k, c)
+}
+
+func runAttentionMix[T kernel.Float](k attentionMix, c *call) error {
+	state[kernel.AttentionMix[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), k.attention().params(c.op.in[1]))
+	return nil
+}
+
+// attentionMixGradPattern is dp_ij = do_i.v_j. Inputs: do, qkv.
+type attentionMixGradPattern struct {
+	attentionMix
+	pattern signature
+}
+
+func (k attentionMixGradPattern) String() string { return "GradPattern of " + k.attentionMix.String() }
+
+func (k attentionMixGradPattern) signature([]signature) (signature, error) { return k.pattern, nil }
+
+func (k attentionMixGradPattern) fullPrecision() bool { return true } // as the pattern is
+
+func (k attentionMixGradPattern) differentiable(int) bool { return false }
+
+func (k attentionMixGradPattern) diff(*derivative) {}
+
+func (k attentionMixGradPattern) run(c *call) error {
+	if c.double() {
+		return runAttentionMixGradPattern[float64](k, c)
+	}
+	return runAttentionMixGradPattern[float32](k, c)
+}
+
+func runAttentionMixGradPattern[T kernel.Float](k attentionMixGradPattern, c *call) error {
+	state[kernel.AttentionMix[T]](c).GradPattern(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), k.attention().params(c.op.in[1]))
+	return nil
+}
+
+// attentionMixGradValues is d(qkv), packed as qkv: dv_j = sum_i p_ij do_i, 0 for q and k.
+// Inputs: pattern, do.
+type attentionMixGradValues struct {
+	attentionMix
+	qkv signature
+}
+
+func (k attentionMixGradValues) String() string { return "GradQKV of " + k.attentionMix.String() }
+
+func (k attentionMixGradValues) signature([]signature) (signature, error) { return k.qkv, nil }
+
+func (k attentionMixGradValues) differentiable(int) bool { return false }
+
+func (k attentionMixGradValues) diff(*derivative) {}
+
+func (k attentionMixGradValues) run(c *call) error {
+	if c.double() {
+		return runAttentionMixGradValues[float64](k, c)
+	}
+	return runAttentionMixGradValues[float32](k, c)
+}
+
+func runAttentionMixGradValues[T kernel.Float](k attentionMixGradValues, c *call) error {
+	state[kernel.AttentionMix[T]](c).GradValues(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), k.attention().params(k.qkv))
+	return nil
+}

@@ -1,0 +1,125 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// attentionPattern is the softmax of an attention as a whole tensor. Inputs: qkv and, if
+// masked, starts.
+type attentionPattern struct{ attention }
+
+// AttentionPattern is the softmax inside CausalAttention (Vaswani et al. 2017, eq. 1), for
+// looking at it or changing it:
+//
+//	p_ij = softmax_j(Scale q_i.k_j - Slopes (i-j)),  starts_i <= j <= i; exactly 0 elsewhere
+//
+// qkv [T, 3*H*Dh] in the order (q, k, v), head, entry; p [T, H, Seq]: query, head, and the
+// key's index in its row. AttentionMix(p, qkv, o) then is what CausalAttention(qkv, o)
+// makes, and so are its gradients; it takes batch*H*Seq*Seq more memory. A Builder with a
+// Cache refuses it: build the graph of whole rows.
+func (b *Builder) AttentionPattern(qkv *gorgonia.Node, o AttentionOptions) *gorgonia.Node {
+	if b.err != nil || b.refuseCache("AttentionPattern") {
+		return nil
+	}
+	k := attentionPattern{o.kind()}
+	if o.Starts != nil {
+		return b.apply(k, qkv, o.Starts)
+	}
+	return b.apply(k, qkv)
+}
+
+// kind is the attention that the options describe, without a cache.
+func (o AttentionOptions) kind() attention {
+	return attention{heads: o.Heads, seq: o.Seq, scale: o.Scale, ropeBase: o.RopeBase, slopes: o.Slopes,
+		masked: o.Starts != nil, saved: &attentionSaved{}}
+}
+
+// refuseCache fails where the builder has a cache, whose tokens an op does not see.
+func (b *Builder) refuseCache(op string) bool {
+	if b.options.Cache == nil {
+		return false
+	}
+	b.fail(errors.Errorf("graph: %s: want whole rows, got a cache of earlier tokens: build the graph without Options.Cache", op))
+	return true
+}
+
+func (k attentionPattern) String() string { return "AttentionPattern of " + k.attention.String() }
+
+func (k attentionPattern) signature(in []signature) (signature, error) {
+	if _, err := k.attention.signature(in); err != nil {
+		return signature{}, err
+	}
+	return signature{in[0].dtype, withTokens(in[0].leading(), k.heads, k.seq)}, nil
+}
+
+func (k attentionPattern) fullPrecision() bool { return true }
+
+func (k attentionPattern) diff(d *derivative) {
+	if !d.wanted[0] {
+		return
+	}
+	children := gorgonia.Nodes{d.inputs(0), d.output(), d.grad}
+	if k.masked {
+		children = append(children, d.inputs(1))
+	}
+	d.set(0, d.b.apply(attentionPatternGrad{k.attention}, children...))
+}
+
+// halfFLOPs counts one of attention's products, q.k or p.v, over the keys that queries see.
+func (k attention) halfFLOPs(qkv signature) int {
+	p := k.params(qkv)
+	return 2 * p.Batch * p.Heads * p.HeadDim * p.Seq * (p.Seq + 1) / 2
+}
+
+// deviceNeeds: queries and keys, turned.
+func (k attentionPattern) deviceNeeds(op *Op) (saved, scratch int) {
+	return 0, op.in[0].size() / 3 * 2 * cuda.F32.Size()
+}
+
+func (k attentionPattern) run(c *call) error {
+	if c.double() {
+		return runAttentionPattern[float64](k, c)
+	}
+	return runAttentionPattern[float32](k, c)
+}
+
+func runAttentionPattern[T kernel.Float](k attentionPattern, c *call) error {
+	state[kernel.AttentionPattern[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), optional[int32](c, 1), k.params(c.op.in[0]))
+	return nil
+}
+
+// attentionPatternGrad is d(qkv), packed as qkv, 0 for v. Inputs: qkv, p, dp, and starts if
+// masked.
+type attentionPatternGrad struct{ attention }
+
+func (k attentionPatternGrad) String() string {
+	return "GradQKV of AttentionPattern of " + k.attention.String()
+}
+
+func (k attentionPatternGrad) signature(in []signature) (signature, error) { return in[0], nil }
+
+func (k attentionPatternGrad) differentiable(int) bool { return false }
+
+func (k attentionPatternGrad) diff(*derivative) {}
+
+// deviceNeeds: queries and keys, turned, and the gradient of the logits.
+func (k attentionPatternGrad) deviceNeeds(op *Op) (saved, scratch int) {
+	return 0, (op.in[0].size()/3*2 + op.in[1].size()) * cuda.F32.Size()
+}
+
+func (k attentionPatternGrad) run(c *call) error {
+	if c.double() {
+		return runAttentionPatternGrad[float64](k, c)
+	}
+	return runAttentionPatternGrad[float32](k, c)
+}
+
+func runAttentionPatternGrad[T kernel.Float](k attentionPatternGrad, c *call) error {
+	state[kernel.AttentionPattern[T]](c).Backward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2),
+		optional[int32](c, 3), k.params(c.op.in[0]))
+	return nil
+}

@@ -1,0 +1,116 @@
+package kernel
+
+// AttentionMix sums values by an attention pattern, whatever it is: nothing is masked.
+//
+//	out_i = sum_j P_ij v_j
+//
+// The pattern P is [batch*seq, heads, seq] (query, head, key), values are the last third of
+// qkv [batch*seq, 3, heads, headDim], out is [batch*seq, heads, headDim]. Each (batch, head)
+// pair is one worker's, so that the results have the same bits for any number of threads.
+type AttentionMix[T Float] struct {
+	d       AttentionParams // only its sizes count
+	pattern []T             // or its gradient
+	qkv     []T             // or its gradient
+	out     []T             // or its gradient
+	workers []attentionMixWorker[T]
+	path    path
+}
+
+// attentionMixWorker is the scratch of one worker.
+type attentionMixWorker[T Float] struct {
+	gemm GemmSerial[T]
+	_    [cacheLine]byte
+}
+
+// Forward computes out.
+func (m *AttentionMix[T]) Forward(p *Pool, out, pattern, qkv []T, d AttentionParams) {
+	m.bind(p, pattern, qkv, out, d)
+	p.Do(d.Batch*d.Heads, (*mixValues[T])(m))
+	m.release()
+}
+
+// GradPattern computes dP_ij = dout_i.v_j, every element of it.
+func (m *AttentionMix[T]) GradPattern(p *Pool, dpattern, dout, qkv []T, d AttentionParams) {
+	m.bind(p, dpattern, qkv, dout, d)
+	p.Do(d.Batch*d.Heads, (*mixGradPattern[T])(m))
+	m.release()
+}
+
+// GradValues computes dqkv, every element of it: dv_j = sum_i P_ij dout_i, dq = dk = 0.
+func (m *AttentionMix[T]) GradValues(p *Pool, dqkv, pattern, dout []T, d AttentionParams) {
+	m.bind(p, pattern, dqkv, dout, d)
+	p.Do(d.Batch*d.Heads, (*mixGradValues[T])(m))
+	m.release()
+}
+
+func (m *AttentionMix[T]) bind(p *Pool, pattern, qkv, out []T, d AttentionParams) {
+	m.d, m.pattern, m.qkv, m.out = d, pattern, qkv, out
+	m.workers = growKept(m.workers, max(p.Threads(), len(m.workers)))
+	for i := range m.workers {
+		m.workers[i].gemm.path = m.path
+	}
+}
+
+// release lets go of the caller's slices.
+func (m *AttentionMix[T]) release() {
+	m.d.Slopes = nil
+	m.pattern, m.qkv, m.out = nil, nil, nil
+}
+
+// mixValues sums the values of whole (batch, head) pairs.
+type mixValues[T Float] AttentionMix[T]
+
+func (t *mixValues[T]) Part(worker, lo, hi int) {
+	m := (*AttentionMix[T])(t)
+	for pair := lo; pair < hi; pair++ {
+		x := m.pair(pair)
+		// out [queries, Dh] = P [queries, keys] v [keys, Dh]
+		m.workers[worker].gemm.Run(false, false, m.d.Seq, m.d.HeadDim, m.d.Seq, 1, x.pattern, x.perPattern, x.values, 3*x.perOut, 0, x.out, x.perOut)
+	}
+}
+
+// mixGradPattern makes the gradient of the pattern of whole pairs.
+type mixGradPattern[T Float] AttentionMix[T]
+
+func (t *mixGradPattern[T]) Part(worker, lo, hi int) {
+	m := (*AttentionMix[T])(t)
+	for pair := lo; pair < hi; pair++ {
+		x := m.pair(pair)
+		// dP [queries, keys] = dout [queries, Dh] v^T [Dh, keys]
+		m.workers[worker].gemm.Run(false, true, m.d.Seq, m.d.Seq, m.d.HeadDim, 1, x.out, x.perOut, x.values, 3*x.perOut, 0, x.pattern, x.perPattern)
+	}
+}
+
+// mixGradValues makes the gradient of qkv of whole pairs.
+type mixGradValues[T Float] AttentionMix[T]
+
+func (t *mixGradValues[T]) Part(worker, lo, hi int) {
+	m := (*AttentionMix[T])(t)
+	for pair := lo; pair < hi; pair++ {
+		x := m.pair(pair)
+		// dv [keys, Dh] = P^T [keys, queries] dout [queries, Dh]
+		m.workers[worker].gemm.Run(true, false, m.d.Seq, m.d.HeadDim, m.d.Seq, 1, x.pattern, x.perPattern, x.out, x.perOut, 0, x.values, 3*x.perOut)
+		for i := range m.d.Seq {
+			token := x.queries[i*3*x.perOut:]
+			clear(token[:m.d.HeadDim])
+			clear(token[x.perOut:][:m.d.HeadDim])
+		}
+	}
+}
+
+// mixPair is where the matrices of one (batch, head) pair begin, and how far apart their
+// rows lie.
+type mixPair[T Float] struct {
+	pattern, queries, values, out []T
+	perPattern, perOut            int // elements of a token; qkv has three times those of out
+}
+
+func (m *AttentionMix[T]) pair(pair int) mixPair[T] {
+	token, head := pair/m.d.Heads*m.d.Seq, pair%m.d.Heads
+	x := mixPair[T]{perPattern: m.d.Heads * m.d.Seq, perOut: m.d.Heads * m.d.HeadDim}
+	x.pattern = m.pattern[token*x.perPattern+head*m.d.Seq:]
+	x.queries = m.qkv[token*3*x.perOut+head*m.d.HeadDim:]
+	x.values = x.queries[2*x.perOut:]
+	x.out = m.out[token*x.perOut+head*m.d.HeadDim:]
+	return x
+}

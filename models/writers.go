@@ -1,0 +1,48 @@
+package models
+
+import (
+	"github.com/residua-go/residua/stream"
+)
+
+// Stream returns the model's residual stream. Its optional abilities are interfaces of
+// package stream.
+func (m *Model) Stream() stream.Stream { return m.stream }
+
+// Writers lists all that writes to the stream, in the order of the stream's own list with
+// the feed-forwards behind it: each neuron of a dense feed-forward, each expert of a
+// mixture.
+func (m *Model) Writers() []stream.Writer {
+	additive, ok := m.stream.(stream.Additive)
+	if !ok {
+		return nil
+	}
+	writers := additive.Writers()
+	for i := range writers {
+		if writers[i].Part == "head" {
+			writers[i].Parts = m.config.HeadCount()
+		}
+	}
+	for l := range m.config.Layers {
+		for _, site := range m.stream.Sites(l) {
+			if site.Kind == stream.FeedForward {
+				writers = append(writers, m.feedForwardWriter(site.Name()))
+			}
+		}
+	}
+	return writers
+}
+
+func (m *Model) feedForwardWriter(name string) stream.Writer {
+	if m.config.Experts > 0 {
+		return stream.Writer{Name: name, Part: "expert", Parts: m.config.Experts, Activation: name + ".experts", Whole: true, Source: name}
+	}
+	w := stream.Writer{Name: name, Part: "neuron", Parts: m.config.FF, Activation: name + ".activations", Weight: name + ".w2", Source: name}
+	if m.config.Bias {
+		w.Bias = name + ".w2_bias"
+	}
+	return w
+}
+
+// UnembeddingWeights are the logits' weights [F, vocab], tied or not, with muP's factor:
+// features [F] times them are the logits.
+func (m *Model) UnembeddingWeights() []float64 { return m.unembedding.Weights() }

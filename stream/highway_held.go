@@ -1,0 +1,32 @@
+package stream
+
+// Writers are a vector stream's and the self-dependency units'.
+func (h *Highway) Writers() []Writer {
+	writers := h.Vector.Writers()
+	for l := range h.c.Layers {
+		for _, site := range h.Sites(l) {
+			name := site.Name() + ".sdu"
+			writers = append(writers, Writer{Name: name, Part: "", Parts: 1, Activation: name, Source: name})
+		}
+	}
+	return writers
+}
+
+// Hold is the identity from every site and unit to the end: a unit's gate is part of its
+// term.
+func (h *Highway) Hold(r Record) (*Held, error) {
+	held, err := h.Vector.Hold(r)
+	if err != nil {
+		return nil, err
+	}
+	for l := range h.c.Layers {
+		for _, site := range h.Sites(l) {
+			beside, err := held.source(site.Name(), 0)
+			if err != nil {
+				return nil, err
+			}
+			held.sources = append(held.sources, source{name: site.Name() + ".sdu", at: beside.at, up: identityMap{}})
+		}
+	}
+	return held, nil
+}

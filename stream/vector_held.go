@@ -1,0 +1,73 @@
+package stream
+
+// Writers are the tables and the heads.
+func (v *Vector) Writers() []Writer {
+	writers := v.writers()
+	for l := range v.attention {
+		writers = append(writers, v.attention[l].writer(v.Sites(l)[0]))
+	}
+	return writers
+}
+
+// End is the stream behind the last feed-forward.
+func (v *Vector) End() string { return lastSite(v.c.Layers).Name() + ".stream" }
+
+// lastSite is the last sublayer of a model with two a block.
+func lastSite(layers int) Site { return twoSites(layers - 1)[1] }
+
+// Holds is nothing: what is written is carried as it is.
+func (v *Vector) Holds() []string { return nil }
+
+// Hold is the identity from every site to the end.
+func (v *Vector) Hold(r Record) (*Held, error) {
+	h := &Held{tokens: r.Tokens(), size: v.c.D}
+	h.enterTables(v.tables, identityMap{})
+	for l := range v.c.Layers {
+		for _, site := range v.Sites(l) {
+			h.vectorSite(site, identityMap{}, identityMap{})
+		}
+	}
+	h.readout = func(end []float64) *Readout {
+		m, bias := holdLayerNorm(v.b, v.norm, end)
+		return &Readout{maps: []linearMap{m}, constant: bias}
+	}
+	return h, nil
+}
+
+// vectorSite is a site that is read and written with no step beside it.
+func (h *Held) vectorSite(site Site, down, up linearMap) {
+	h.read(site.Name(), down)
+	h.enter(site.Name(), up)
+}
+
+// enterTables enters what is looked up.
+func (h *Held) enterTables(t tables, up linearMap) {
+	h.enter(tokenRows, up)
+	if t.positions != nil {
+		h.enter(positionRows, up)
+	}
+}
+
+// writers are the tables'.
+func (t tables) writers() []Writer {
+	return tableWriters(t.positions != nil)
+}
+
+// tableWriters are the embedding and, if there are any, the positions.
+func tableWriters(positions bool) []Writer {
+	writers := []Writer{{Name: "embedding", Parts: 1, Activation: tokenRows, Source: tokenRows}}
+	if positions {
+		writers = append(writers, Writer{Name: "positions", Parts: 1, Activation: positionRows, Source: positionRows})
+	}
+	return writers
+}
+
+// writer is attention's: each head's output times its rows of W_O. How many heads there are
+// the model knows.
+func (h heads) writer(site Site) Writer {
+	w := Writer{Name: site.Name(), Part: "head", Activation: site.Name() + ".heads", Weight: h.output.Name(), Source: site.Name()}
+	if h.outputsBias != nil {
+		w.Bias = h.outputsBias.Name()
+	}
+	return w
+}
