@@ -212,8 +212,9 @@ func SetFloat64s(t *tensor.Dense, values []float64) error {
 		copy(elements[float64](t), values)
 		return nil
 	}
+	narrow := elements[float32](t)
 	for i, v := range values {
-		elements[float32](t)[i] = float32(v)
+		narrow[i] = float32(v)
 	}
 	return nil
 }

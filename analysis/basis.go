@@ -1,0 +1,142 @@
+package analysis
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// BasisReport says whether the basis in which a stream's entries are stored is special, or
+// privileged: whether they are distributed otherwise along its directions than along those
+// of a turned basis (Elhage, Lasenby & Olah 2023, "Privileged Bases in the Transformer
+// Residual Stream"). In a stream without a privileged basis own and turned measures agree.
+type BasisReport struct {
+	Stream   string       `json:"stream"`
+	Tokens   int          `json:"tokens"`
+	Controls int          `json:"controls"` // rotations
+	Points   []BasisPoint `json:"points"`   // all sites of a space, then the next space
+}
+
+// BasisPoint is one space of the stream at one site. Its samples are vectors of one entry a
+// direction: the stream's rows of all tokens; for a matrix stream [Dk, Dv] its columns (space
+// key), its rows (space value), or all of it as one vector (space both).
+type BasisPoint struct {
+	Site    string `json:"site"` // the activation, "blocks.3.attention.stream"
+	Space   string `json:"space"`
+	Samples int    `json:"samples"`
+	// Kurtosis and Size are those of each direction's entries over the samples: Kurtosis's
+	// m4/m2^2, and root mean square.
+	Kurtosis []float64 `json:"kurtosis"`
+	Size     []float64 `json:"size"`
+	Peak     int       `json:"peak"`    // the direction of the largest kurtosis
+	Largest  int       `json:"largest"` // the direction of the largest size
+
+	MeanKurtosis Controlled `json:"mean_kurtosis"` // mean of Kurtosis
+	MaxKurtosis  Controlled `json:"max_kurtosis"`  // largest of Kurtosis
+	// Across is the mean, over the samples, of the kurtosis of a sample's entries: large where
+	// few directions hold most of a vector.
+	Across  Controlled `json:"across"`
+	MaxMean Controlled `json:"max_mean"` // largest of Size over its mean
+}
+
+// Controlled is a measure beside that of the same samples turned by random orthogonal
+// matrices.
+type Controlled struct {
+	Own       float64 `json:"own"`
+	Turned    float64 `json:"turned"`    // mean over the controls
+	Deviation float64 `json:"deviation"` // standard deviation over the controls, 0 of one
+}
+
+// BasisOptions say how a basis is measured.
+type BasisOptions struct {
+	Controls int    // rotations; 0: 8
+	Seed     uint64 // of the rotations
+	// Seq is the tokens a row (MeasureBasis alone); 0: all, but no more than the model's seq.
+	Seq int
+}
+
+// MeasureBasis runs a model on token ids, rows of Seq (a last one that is not full is left
+// out), and measures its stream behind the embedding and behind every sublayer. Every
+// stream has this analysis.
+func MeasureBasis(store *graph.Store, c models.Config, ids []int32, o BasisOptions) (*BasisReport, error) {
+	seq := cmp.Or(o.Seq, min(len(ids), c.Resolve().Seq))
+	if seq < 1 || len(ids) < seq {
+		return nil, errors.Errorf("analysis: basis: want at least one row of %d token ids, got %d", max(1, seq), len(ids))
+	}
+	known, err := cache.Names(store, c)
+	if err != nil {
+		return nil, err
+	}
+	r, err := cache.New(store, c, cache.Options{Names: streamNames(known), Batch: len(ids) / seq, Seq: seq})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	run, err := r.Run(ids[:len(ids)/seq*seq])
+	if err != nil {
+		return nil, err
+	}
+	return Basis(run, o)
+}
+
+// streamNames are those, of activations' names, that are the stream itself.
+func streamNames(names []string) []string {
+	var all []string
+	for _, name := range names {
+		switch kindOf(name) {
+		case "stream", "aggregate":
+			all = append(all, name)
+		case "out":
+			if name == "embedding.out" {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
+// Basis measures the streams that a run has kept: embedding.out and blocks.*.*.stream. The
+// rotations of the controls are uniform over the orthogonal group, the same at all sites; a
+// matrix stream as a whole is turned by a matrix on either side.
+func Basis(run *cache.Cache, o BasisOptions) (*BasisReport, error) {
+	names := streamNames(run.Names())
+	switch {
+	case len(names) == 0:
+		return nil, errors.New("analysis: basis: want a run that kept embedding.out or blocks.*.*.stream, got one without")
+	case run.Tokens() < 2:
+		return nil, errors.Errorf("analysis: basis: want at least 2 tokens, got %d", run.Tokens())
+	case o.Controls < 0:
+		return nil, errors.Errorf("analysis: basis: controls: want at least 1, or 0 for 8, got %d", o.Controls)
+	}
+	o.Controls = cmp.Or(o.Controls, 8)
+	c := run.Model().Config()
+	report := &BasisReport{Stream: c.Stream, Tokens: run.Tokens(), Controls: o.Controls}
+	for _, space := range spacesOf(c) {
+		turns := basisControls{c: c, space: space, options: o}
+		for _, name := range names {
+			a, err := run.Get(name)
+			if err != nil {
+				return nil, err
+			}
+			if err := checkFinite(name, a.Values); err != nil {
+				return nil, err
+			}
+			point, err := turns.measure(a)
+			if err != nil {
+				return nil, err
+			}
+			report.Points = append(report.Points, point)
+		}
+	}
+	return report, nil
+}
+
+// siteLabel is a stream's name without what all have in common.
+func siteLabel(name string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(name, "blocks."), ".stream"), ".out")
+}

@@ -1,0 +1,94 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/analysis/figure"
+)
+
+// Table is a row a site and space: each measure, and the controls' mean +- deviation.
+func (r *BasisReport) Table() figure.Table {
+	t := figure.Table{
+		Title: fmt.Sprintf("Basis of the %s stream (%d tokens) against %d rotations", r.Stream, r.Tokens, r.Controls),
+		Header: []string{"site", "space", "kurtosis", "turned", "largest", "turned", "direction",
+			"across", "turned", "max/mean size", "turned", "direction"},
+		Align: "llrrrrrrrrrr",
+	}
+	for _, p := range r.Points {
+		row := []string{siteLabel(p.Site), p.Space}
+		row = append(append(row, p.MeanKurtosis.cells()...), p.MaxKurtosis.cells()...)
+		row = append(append(row, fmt.Sprint(p.Peak)), p.Across.cells()...)
+		row = append(append(row, p.MaxMean.cells()...), fmt.Sprint(p.Largest))
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func (c Controlled) cells() []string {
+	return []string{fmt.Sprintf("%.3g", c.Own), fmt.Sprintf("%.3g ± %.2g", c.Turned, c.Deviation)}
+}
+
+// Figures are, for each space, the measures by site with their controls, and maps of the
+// directions' kurtosis and size.
+func (r *BasisReport) Figures() []figure.Figure {
+	var figures []figure.Figure
+	for _, space := range r.spaces() {
+		for _, m := range []struct {
+			what string
+			of   func(BasisPoint) Controlled
+		}{
+			{"Kurtosis of a direction's entries, mean", func(p BasisPoint) Controlled { return p.MeanKurtosis }},
+			{"Kurtosis across a vector's entries, mean", func(p BasisPoint) Controlled { return p.Across }},
+			{"Largest direction's size over the mean", func(p BasisPoint) Controlled { return p.MaxMean }},
+		} {
+			figures = append(figures, r.lines(space, m.what, m.of))
+		}
+		figures = append(figures,
+			r.directions(space, "Kurtosis", func(p BasisPoint) []float64 { return p.Kurtosis }),
+			r.directions(space, "Size (root mean square)", func(p BasisPoint) []float64 { return p.Size }))
+	}
+	return figures
+}
+
+// spaces lists the report's spaces, in order.
+func (r *BasisReport) spaces() []string {
+	var all []string
+	for _, p := range r.Points {
+		if len(all) == 0 || all[len(all)-1] != p.Space {
+			all = append(all, p.Space)
+		}
+	}
+	return all
+}
+
+// lines draws a measure by site.
+func (r *BasisReport) lines(space, what string, of func(BasisPoint) Controlled) figure.Lines {
+	own, turned := figure.Series{Name: "own basis"}, figure.Series{Name: "turned"}
+	for _, p := range r.Points {
+		if p.Space != space {
+			continue
+		}
+		m, at := of(p), float64(len(own.X))
+		own.X, own.Y = append(own.X, at), append(own.Y, m.Own)
+		turned.X, turned.Y, turned.Error = append(turned.X, at), append(turned.Y, m.Turned), append(turned.Error, m.Deviation)
+	}
+	return figure.Lines{Title: r.heading(what, space), XLabel: "site (0: the embedding)", YLabel: what, Series: []figure.Series{own, turned}}
+}
+
+// directions maps a value of each direction, a row a site.
+func (r *BasisReport) directions(space, what string, of func(BasisPoint) []float64) figure.Heatmap {
+	h := figure.Heatmap{Title: r.heading(what+" of each direction", space), XLabel: "direction", YLabel: "site"}
+	for _, p := range r.Points {
+		if p.Space == space {
+			h.Rows, h.Values = append(h.Rows, siteLabel(p.Site)), append(h.Values, of(p))
+		}
+	}
+	return h
+}
+
+func (r *BasisReport) heading(what, space string) string {
+	if space == SpaceStream {
+		return what
+	}
+	return fmt.Sprintf("%s (space %s)", what, space)
+}

@@ -1,0 +1,153 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// OptimizerBasis is what optimizers do to rotation invariance. A model without breakers
+// (norms folded into the weights or gains of 1, no joint mean, no rotary positions in a
+// turned value space) and a turned copy of it are trained side by side, in float64, on the
+// same tokens. A turn is an orthogonal map O of all weights together and leaves the loss as
+// it is, so that the gradient at O w is O times that at w, and
+//
+//	SGD:  O w - rate O g = O (w - rate g)           the two stay each other's rotation
+//	Adam: divides by sqrt(v), entry by entry       they part: a basis comes to be privileged
+//
+// (Elhage, Lasenby & Olah 2023, "Privileged Bases in the Transformer Residual Stream").
+type OptimizerBasis struct {
+	Stream string         `json:"stream"`
+	Space  string         `json:"space"`
+	Norm   string         `json:"norm"`
+	Steps  int            `json:"steps"`
+	Runs   []OptimizerRun `json:"runs"`
+}
+
+// OptimizerRun is the training with one optimizer; entry s of its lists is after s steps.
+type OptimizerRun struct {
+	Optimizer string  `json:"optimizer"`
+	Rate      float64 `json:"rate"`
+	// Deviation is max |logits' - logits| / max |logits| between the turned and the other.
+	Deviation []float64 `json:"deviation"`
+	Loss      []float64 `json:"loss"`    // cross-entropy of the model, in nats
+	Rotated   []float64 `json:"rotated"` // that of the turned copy
+}
+
+// OptimizerOptions say how CompareOptimizers trains.
+type OptimizerOptions struct {
+	RotationOptions         // what is turned
+	Steps           int     // 0: 20
+	SGDRate         float64 // learning rate; 0: 0.1
+	AdamRate        float64 // learning rate; 0: 0.001
+	Threads         int     // workers an op; 0: all cores
+}
+
+// CompareOptimizers trains on the next tokens of one row of ids, the same at each step: by
+// plain SGD with the norms' gains held at 1; by SGD that trains the gains, too, whose
+// entries belong to the basis; by Adam (betas .9, .95) and by AdamW (decay .1) with gains held.
+func CompareOptimizers(store *graph.Store, c models.Config, ids []int32, o OptimizerOptions) (*OptimizerBasis, error) {
+	c = c.Resolve()
+	if err := o.resolve(c, ids); err != nil {
+		return nil, err
+	}
+	model, c, err := withoutBreakers(store, c, &o.RotationOptions)
+	if err != nil {
+		return nil, err
+	}
+	b := &OptimizerBasis{Stream: c.Stream, Space: o.Space, Norm: c.Norm, Steps: o.Steps}
+	for _, k := range o.contenders() {
+		run, err := k.run(model, c, ids, o)
+		if err != nil {
+			return nil, err
+		}
+		b.Runs = append(b.Runs, run)
+	}
+	return b, nil
+}
+
+func (o *OptimizerOptions) resolve(c models.Config, ids []int32) (err error) {
+	if err := unsupported(AnalysisRotation, c); err != nil {
+		return err
+	}
+	if o.Space, err = spaceOf(c, o.Space); err != nil {
+		return err
+	}
+	if len(ids) < 2 {
+		return errors.Errorf("analysis: optimizers: want at least 2 token ids, one to predict, got %d", len(ids))
+	}
+	for _, id := range ids {
+		if err := inRange("token id", int(id), c.Vocab); err != nil {
+			return err
+		}
+	}
+	if o.Steps < 0 || !(o.SGDRate >= 0) || !(o.AdamRate >= 0) {
+		return errors.Errorf("analysis: optimizers: want steps and rates above 0, or 0 for the defaults, got %d steps, rates %g and %g", o.Steps, o.SGDRate, o.AdamRate)
+	}
+	o.Steps, o.SGDRate, o.AdamRate = cmp.Or(o.Steps, 20), cmp.Or(o.SGDRate, 0.1), cmp.Or(o.AdamRate, 0.001)
+	return nil
+}
+
+// withoutBreakers is a copy of a model, in float64, that every rotation that o allows
+// leaves as it is.
+func withoutBreakers(store *graph.Store, c models.Config, o *RotationOptions) (*graph.Store, models.Config, error) {
+	if err := wantStore(store); err != nil {
+		return nil, c, err
+	}
+	wide, err := copyModelAs(store, c, tensor.Float64)
+	if err != nil {
+		return nil, c, err
+	}
+	t := trial{folded: c.Stream == models.StreamVector, rope: o.Space == SpaceKey}
+	model, c, err := t.prepare(wide, c)
+	o.KeepOnes = o.KeepOnes || t.keepOnes
+	return model, c, err
+}
+
+// Table shows the deviation after some of the steps.
+func (b *OptimizerBasis) Table() figure.Table {
+	t := figure.Table{Title: b.title(), Header: []string{"optimizer", "rate"}, Align: "lr"}
+	for _, s := range b.shown() {
+		t.Header, t.Align = append(t.Header, fmt.Sprintf("step %d", s)), t.Align+"r"
+	}
+	for _, r := range b.Runs {
+		row := []string{r.Optimizer, number(r.Rate)}
+		for _, s := range b.shown() {
+			row = append(row, fmt.Sprintf("%.2g", r.Deviation[s]))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// shown are the steps in the table.
+func (b *OptimizerBasis) shown() []int {
+	return slices.Compact([]int{0, min(1, b.Steps), (b.Steps + 1) / 2, b.Steps})
+}
+
+func (b *OptimizerBasis) title() string {
+	return fmt.Sprintf("Deviation of the logits between a model and its rotation (%s stream, space %s) trained side by side", b.Stream, b.Space)
+}
+
+// Figures are the deviations and the losses by step.
+func (b *OptimizerBasis) Figures() []figure.Figure {
+	apart := figure.Lines{Title: b.title(), XLabel: "step", YLabel: "relative deviation of the logits", LogY: true}
+	losses := figure.Lines{Title: "Losses of the two", XLabel: "step", YLabel: "cross-entropy (nats)"}
+	for _, r := range b.Runs {
+		x := make([]float64, len(r.Deviation))
+		for i := range x {
+			x[i] = float64(i)
+		}
+		apart.Series = append(apart.Series, figure.Series{Name: r.Optimizer, X: x, Y: r.Deviation})
+		losses.Series = append(losses.Series, figure.Series{Name: r.Optimizer, X: x, Y: r.Loss},
+			figure.Series{Name: r.Optimizer + ", rotated", X: x, Y: r.Rotated})
+	}
+	return []figure.Figure{apart, losses}
+}

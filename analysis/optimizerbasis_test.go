@@ -1,0 +1,81 @@
+package analysis_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// TestOptimizerBasis: trained by plain SGD a model and its rotation stay the same function
+// to rounding; where entries are treated one by one, by Adam or in gains, they part.
+func TestOptimizerBasis(t *testing.T) {
+	for name, o := range map[string]analysis.OptimizerOptions{
+		"vector/bias":    {},
+		"vector/rmsnorm": {},
+		"matrix/rmsnorm": {RotationOptions: analysis.RotationOptions{Space: analysis.SpaceKey}},
+		"matrix/bias":    {RotationOptions: analysis.RotationOptions{Space: analysis.SpaceValue}},
+		"matrix/rope":    {RotationOptions: analysis.RotationOptions{Space: analysis.SpaceBoth}},
+		"matrix/moe":     {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := vectorModels()
+			if name[:6] == "matrix" {
+				all = matrixModels()
+			}
+			c := all[name[7:]]
+			store := modeltest.PerturbedStore(t, c, tensor.Float32)
+			before := modeltest.Values(store)
+			o.Steps, o.SGDRate, o.AdamRate, o.Threads = 10, 0.02, 0.01, 1
+			b, err := analysis.CompareOptimizers(store, c, tokensFor(c, c.Seq, 3), o)
+			require.NoError(t, err)
+			assert.Equal(t, before, modeltest.Values(store))
+			require.Len(t, b.Runs, 4)
+			for _, r := range b.Runs {
+				checkRun(t, r, o.Steps)
+			}
+			checkResult(t, b)
+			t.Log("\n" + b.Table().Text())
+		})
+	}
+}
+
+func checkRun(t *testing.T, r analysis.OptimizerRun, steps int) {
+	require.Len(t, r.Deviation, steps+1)
+	require.Len(t, r.Loss, steps+1)
+	assert.Less(t, r.Deviation[0], noise, r.Optimizer)
+	assert.Less(t, r.Loss[steps], r.Loss[0], r.Optimizer)
+	if r.Optimizer == "SGD" {
+		assert.Less(t, floats.Max(r.Deviation), 1e-10)
+		assert.InDeltaSlice(t, r.Loss, r.Rotated, 1e-10)
+		return
+	}
+	assert.Greater(t, r.Deviation[steps], shown, r.Optimizer)
+}
+
+// TestOptimizerBasisErrors: what a call can get wrong is one line.
+func TestOptimizerBasisErrors(t *testing.T) {
+	c := vectorModels()["bias"]
+	for want, call := range map[string]struct {
+		ids []int32
+		o   analysis.OptimizerOptions
+	}{
+		"want at least 2 token ids, one to predict, got 1": {ids: []int32{1}},
+		"analysis: token id: want 0 to 12, got 13":         {ids: []int32{1, 13}},
+		"got -1 steps": {ids: []int32{1, 2}, o: analysis.OptimizerOptions{Steps: -1}},
+		"want a store with a model's parameters, got an empty one":    {ids: []int32{1, 2}},
+		`analysis: space: want stream for the vector stream, got "x"`: {ids: []int32{1, 2}, o: analysis.OptimizerOptions{RotationOptions: analysis.RotationOptions{Space: "x"}}},
+	} {
+		_, err := analysis.CompareOptimizers(nil, c, call.ids, call.o)
+		assert.ErrorContains(t, err, want)
+	}
+	_, err := analysis.CompareOptimizers(nil, zoo()["vwn"], []int32{1, 2}, analysis.OptimizerOptions{})
+	assert.ErrorContains(t, err, "stream vwn does not have it")
+	_, err = analysis.CompareOptimizers(modeltest.NewStore(t, c, tensor.Float32, 0), c, make([]int32, c.Seq+2), analysis.OptimizerOptions{})
+	assert.ErrorContains(t, err, "want at most 9 tokens a row")
+}

@@ -1,0 +1,135 @@
+package analysis
+
+import (
+	"math/rand/v2"
+	"strings"
+
+	"github.com/pkg/errors"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// The spaces of a residual stream that can be turned.
+const (
+	SpaceStream = "stream" // the D entries of a vector stream
+	SpaceKey    = "key"    // the Dk rows of a matrix stream
+	SpaceValue  = "value"  // the Dv columns of a matrix stream
+	SpaceBoth   = "both"   // rows and columns, each by a matrix of its own
+)
+
+// RotationOptions say how a stream is turned.
+type RotationOptions struct {
+	Space string // "": stream for vector streams, both for matrix streams
+	Seed  uint64
+	// KeepOnes draws among the rotations that leave the vector of ones where it is, Q 1 = 1:
+	// they leave every mean where it is, so that LayerNorm's centring commutes with them.
+	KeepOnes bool
+}
+
+// Rotation is by what orthogonal matrices a stream is turned; nil: not at all.
+type Rotation struct {
+	Stream *mat.Dense // [D, D]: a vector stream h becomes h Q
+	Key    *mat.Dense // [Dk, Dk]: a matrix stream X becomes Key^T X Value
+	Value  *mat.Dense // [Dv, Dv]
+}
+
+// DrawRotation draws the rotation that Rotate folds into a model of this config with the
+// same options.
+func DrawRotation(c models.Config, o RotationOptions) (*Rotation, error) {
+	c = c.Resolve()
+	o.KeepOnes = o.KeepOnes || keepsLayerNorm(c)
+	return drawRotation(c, o)
+}
+
+// drawRotation draws a rotation with options as they are.
+func drawRotation(c models.Config, o RotationOptions) (*Rotation, error) {
+	if err := unsupported(AnalysisRotation, c); err != nil {
+		return nil, err
+	}
+	space, err := spaceOf(c, o.Space)
+	if err != nil {
+		return nil, err
+	}
+	r := &Rotation{}
+	for i, part := range r.parts() {
+		if space == part.space || space == SpaceBoth && part.space != SpaceStream {
+			*part.matrix = randomOrthogonal(part.size(c), rand.New(rand.NewPCG(o.Seed, uint64(i))), o.KeepOnes)
+		}
+	}
+	return r, nil
+}
+
+// rotationPart is one space of a Rotation.
+type rotationPart struct {
+	space  string
+	matrix **mat.Dense
+	size   func(c models.Config) int
+}
+
+func (r *Rotation) parts() []rotationPart {
+	return []rotationPart{
+		{SpaceStream, &r.Stream, func(c models.Config) int { return c.DModel }},
+		{SpaceKey, &r.Key, func(c models.Config) int { return c.Dk }},
+		{SpaceValue, &r.Value, func(c models.Config) int { return c.Dv }},
+	}
+}
+
+// spacesOf lists what can be turned in a model's stream.
+func spacesOf(c models.Config) []string {
+	if c.Stream == models.StreamMatrix {
+		return []string{SpaceKey, SpaceValue, SpaceBoth}
+	}
+	return []string{SpaceStream}
+}
+
+// spaceOf is a space by its name; "" is the last of the stream's.
+func spaceOf(c models.Config, name string) (string, error) {
+	spaces := spacesOf(c)
+	if name == "" {
+		return spaces[len(spaces)-1], nil
+	}
+	for _, s := range spaces {
+		if s == name {
+			return s, nil
+		}
+	}
+	return "", errors.Errorf("analysis: space: want %s for the %s stream, got %q", strings.Join(spaces, ", "), c.Stream, name)
+}
+
+// Rotate turns a model's residual stream by a random orthogonal matrix and folds that into
+// a copy of the weights: where a stream has no privileged basis, the new model computes the
+// same logits (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits",
+// "the residual stream has no privileged basis"; made exact for trained models by Ashkboos et
+// al. 2024, "SliceGPT", section 3.1). What is written is multiplied by Q, W <- W Q, what
+// reads by its transpose, W <- Q^T W.
+//
+// Vector streams: exact for every model. What has a basis of its own, the norms' gains,
+// biases and mean, is first folded into the weights (FoldNorms), which unties the
+// embedding. A LayerNorm with biases stays one; its stream is turned about the vector of
+// ones, whatever KeepOnes says.
+//
+// Matrix streams (X [Dk, Dv] becomes Key^T X Value): exact for RMSNorm with unit gains, and
+// with KeepOnes for LayerNorm with unit gains; rotary positions need the value space as it
+// is. Gains of Dk x Dv entries cannot be folded into weights. MeasureRotation says how far
+// each of these moves the logits.
+//
+// The config differs in norm and tie_embeddings at most. Errors: a stream without this
+// analysis, an unknown space, a Store that lacks the model's parameters.
+func Rotate(store *graph.Store, c models.Config, o RotationOptions) (*graph.Store, models.Config, error) {
+	c = c.Resolve()
+	r, err := DrawRotation(c, o)
+	if err != nil {
+		return nil, c, err
+	}
+	if c.Stream == models.StreamVector {
+		store, c, err = FoldNorms(store, c)
+	} else {
+		store, err = copyModel(store, c)
+	}
+	if err != nil {
+		return nil, c, err
+	}
+	return store, c, r.turn(store, store)
+}

@@ -1,0 +1,55 @@
+package analysis
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// copyModel copies a model's parameters into a Store of their own.
+func copyModel(store *graph.Store, c models.Config) (*graph.Store, error) {
+	if err := wantStore(store); err != nil {
+		return nil, err
+	}
+	return copyModelAs(store, c, store.DType())
+}
+
+// copyModelAs is copyModel with another element type. The Store must have all parameters of
+// the config and may have more.
+func copyModelAs(store *graph.Store, c models.Config, dt tensor.Dtype) (*graph.Store, error) {
+	fresh, err := initialModel(c, dt)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range fresh.Params() {
+		if err := copyParameter(p, store.Param(p.Name)); err != nil {
+			return nil, err
+		}
+	}
+	return fresh, nil
+}
+
+// initialModel returns a Store of a model's parameters as they start.
+func initialModel(c models.Config, dt tensor.Dtype) (*graph.Store, error) {
+	store := graph.NewStore(dt, 0)
+	_, err := models.New(gorgonia.NewGraph(), c, models.WithDType(dt), models.WithStore(store))
+	return store, err
+}
+
+func copyParameter(to, from *graph.Param) error {
+	if from == nil {
+		return errors.Errorf("analysis: the store lacks the parameter %q: want the config that it was made for", to.Name)
+	}
+	return errors.Wrapf(graph.SetFloat64s(to.Value, graph.Float64s(from.Value)), "analysis: parameter %q", to.Name)
+}
+
+// wantStore refuses no Store and one without parameters.
+func wantStore(store *graph.Store) error {
+	if store == nil || len(store.Params()) == 0 {
+		return errors.New("analysis: want a store with a model's parameters, got an empty one: read a model with trainer.OpenModel")
+	}
+	return nil
+}

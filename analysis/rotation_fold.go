@@ -1,0 +1,156 @@
+package analysis
+
+import (
+	"strings"
+
+	"github.com/pkg/errors"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// FoldNorms moves all of a vector stream's norms that depends on the basis into the weights
+// behind them and in front of them, in a copy that computes the same logits. With gain g,
+// bias b and centring C = I - 1 1^T/D a norm before a weight is
+//
+//	LayerNorm(h) W = (h C / sigma) diag(g) W + b W,   sigma^2 = |h C|^2/D + eps
+//	RMSNorm(h) W   = (h / rms) diag(g) W,             rms^2 = |h|^2/D + eps
+//
+// so that gains become 1 when weights that read become C diag(g) W (no C for RMSNorm), and
+// weights that write become W C. A LayerNorm without biases is then an RMSNorm of a
+// centred stream, and the config says so (Ashkboos et al. 2024, "SliceGPT", section 3.2). RMSNorm
+// with biases is no model here: a LayerNorm with biases stays, and its constant b W goes
+// along the one direction that centring leaves free. With the norm's bias 1 (all ones) and
+// W' = C diag(g) W + 1^T (b W)/D it is exact for any gain, also 0, and needs no bias of the
+// reader:
+//
+//	(z + 1) W' = z C diag(g) W + b W    for z = h C / sigma, as z 1^T = 0 and 1 C = 0
+//
+// The unembedding, which reads behind the final norm, becomes a weight of its own where it
+// was tied. Errors: another stream than vector; a Store that lacks parameters.
+func FoldNorms(store *graph.Store, c models.Config) (*graph.Store, models.Config, error) {
+	c = c.Resolve()
+	if c.Stream != models.StreamVector {
+		return nil, c, errors.Errorf("analysis: fold norms: want stream vector, got %s: its gains scale what no single weight reads", c.Stream)
+	}
+	if err := wantStore(store); err != nil {
+		return nil, c, err
+	}
+	f := folding{c: c, from: store, centred: c.Norm == models.NormLayer, tied: c.TieEmbeddings}
+	folded := c
+	folded.TieEmbeddings = false
+	if f.centred && !keepsLayerNorm(c) {
+		folded.Norm = models.NormRMS
+	}
+	to, err := initialModel(folded, store.DType())
+	if err != nil {
+		return nil, c, err
+	}
+	for _, p := range to.Params() {
+		if err := f.fold(p); err != nil {
+			return nil, c, err
+		}
+	}
+	return to, folded, nil
+}
+
+// keepsLayerNorm tells whether a model's folded norms are LayerNorms still.
+func keepsLayerNorm(c models.Config) bool {
+	return c.Stream == models.StreamVector && c.Norm == models.NormLayer && c.Bias
+}
+
+// folding is the work of FoldNorms.
+type folding struct {
+	c       models.Config
+	from    *graph.Store
+	centred bool // the norms are LayerNorms
+	tied    bool
+}
+
+// fold sets one parameter of the folded model.
+func (f folding) fold(p *graph.Param) error {
+	values, err := f.values(p.Name)
+	if err != nil {
+		return err
+	}
+	d := f.c.DModel
+	switch kind := kindOf(p.Name); {
+	case kind == "norm" || kind == "norm_bias":
+		for i := range values {
+			values[i] = 1
+		}
+	case standings(SpaceStream)[kind] == writes && f.centred:
+		for row := range len(values) / d {
+			centre(values[row*d:][:d])
+		}
+	case standings(SpaceStream)[kind] == reads:
+		if err := f.behindNorm(p, values); err != nil {
+			return err
+		}
+	}
+	return errors.Wrapf(graph.SetFloat64s(p.Value, values), "analysis: parameter %q", p.Name)
+}
+
+// values are a parameter's, those of a tied unembedding the transposed table's.
+func (f folding) values(name string) ([]float64, error) {
+	transposed := f.tied && name == "unembedding"
+	if transposed {
+		name = "embedding"
+	}
+	p := f.from.Param(name)
+	if p == nil {
+		return nil, errors.Errorf("analysis: the store lacks the parameter %q: want the config that it was made for", name)
+	}
+	values := graph.Float64s(p.Value)
+	if !transposed {
+		return values, nil
+	}
+	d := f.c.DModel
+	table := mat.NewDense(len(values)/d, d, values) // [V, D]
+	return mat.DenseCopyOf(table.T()).RawMatrix().Data, nil
+}
+
+// behindNorm folds the norm in front of a weight that reads into its values, blocks [D,
+// last].
+func (f folding) behindNorm(p *graph.Param, values []float64) error {
+	norm := strings.TrimSuffix(p.Name, kindOf(p.Name)) + "norm"
+	gain, err := f.values(norm)
+	if err != nil {
+		return err
+	}
+	var bias []float64
+	if f.c.Bias {
+		if bias, err = f.values(norm + "_bias"); err != nil {
+			return err
+		}
+	}
+	last := p.Shape[len(p.Shape)-1]
+	for size, at := f.c.DModel*last, 0; at < len(values); at += size {
+		f.block(values[at:at+size], last, gain, bias)
+	}
+	return nil
+}
+
+// block makes W [D, last] C diag(g) W + 1^T (b W)/D.
+func (f folding) block(w []float64, last int, gain, bias []float64) {
+	d := len(gain)
+	shift := make([]float64, last) // b W/D less the mean of diag(g) W's rows
+	for i := range d {
+		row := w[i*last:][:last]
+		if bias != nil {
+			floats.AddScaled(shift, bias[i]/float64(d), row)
+		}
+		floats.Scale(gain[i], row)
+		if f.centred {
+			floats.AddScaled(shift, -1/float64(d), row)
+		}
+	}
+	for i := range d {
+		floats.Add(w[i*last:][:last], shift)
+	}
+}
+
+// centre takes the mean of a row away from its entries.
+func centre(row []float64) { floats.AddConst(-floats.Sum(row)/float64(len(row)), row) }

@@ -1,0 +1,268 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// What gives a stream a basis of its own: the breakers of rotation invariance.
+const (
+	BreakerNone   = "none"       // RMSNorm, gains of 1, no rotary positions
+	BreakerMean   = "joint mean" // that LayerNorm takes away
+	BreakerGains  = "gains"      // learned gains of the norms
+	BreakerRoPE   = "rope"       // rotary positions, which turn pairs of a head's entries
+	BreakerAll    = "as trained"
+	BreakerFolded = "folded" // as trained, but with the norms folded into the weights first
+)
+
+// RotationReport says how far the logits move when the weights of a model are turned by
+// random orthogonal matrices, with each breaker alone: on copies of the model from which
+// the others are taken away (gains set to 1, norm to RMSNorm, positions to none).
+type RotationReport struct {
+	Stream string        `json:"stream"`
+	DType  string        `json:"dtype"` // of the weights: exact is to its rounding
+	Seeds  int           `json:"seeds"` // rotations a row
+	Tokens int           `json:"tokens"`
+	Rows   []RotationRow `json:"rows"`
+}
+
+// RotationRow is the deviation for one space and breaker: max |logits' - logits| / max
+// |logits| over all tokens and ids.
+type RotationRow struct {
+	Space    string  `json:"space"`
+	Breaker  string  `json:"breaker"`
+	Norm     string  `json:"norm"`      // of the model measured
+	KeepOnes bool    `json:"keep_ones"` // the rotations leave the vector of ones where it is
+	Worst    float64 `json:"worst"`     // over the seeds
+	Mean     float64 `json:"mean"`
+}
+
+// RotationReportOptions say how MeasureRotation measures.
+type RotationReportOptions struct {
+	Seeds int    // rotations a row; 0: 3
+	Seed  uint64 // of the first one
+}
+
+// MeasureRotation measures every space of the stream and every breaker that the model may
+// have, on one row of token ids. A LayerNorm's mean is taken away by making it an RMSNorm; a
+// model with biases, which RMSNorm has not, keeps it and is turned about the vector of ones
+// instead (Norm and KeepOnes of a row tell).
+func MeasureRotation(store *graph.Store, c models.Config, ids []int32, o RotationReportOptions) (*RotationReport, error) {
+	c = c.Resolve()
+	if err := unsupported(AnalysisRotation, c); err != nil {
+		return nil, err
+	}
+	if o.Seeds < 0 {
+		return nil, errors.Errorf("analysis: rotation: seeds: want at least 1, or 0 for 3, got %d", o.Seeds)
+	}
+	o.Seeds = cmp.Or(o.Seeds, 3)
+	if err := wantStore(store); err != nil {
+		return nil, err
+	}
+	r := &RotationReport{Stream: c.Stream, DType: store.DType().Name(), Seeds: o.Seeds, Tokens: len(ids)}
+	for _, t := range trialsOf(c) {
+		if err := r.add(t, store, c, ids, o.Seed); err != nil {
+			return nil, err
+		}
+	}
+	spaces := spacesOf(c)
+	slices.SortStableFunc(r.Rows, func(a, b RotationRow) int {
+		return slices.Index(spaces, a.Space) - slices.Index(spaces, b.Space)
+	})
+	return r, nil
+}
+
+// trial is a model whose deviation is measured: with which breakers, and how it is turned.
+type trial struct {
+	breaker           string
+	mean, gains, rope bool // breakers that stay
+	keepOnes, folded  bool
+}
+
+// trialsOf lists what a model's breakers allow to be measured.
+func trialsOf(c models.Config) []trial {
+	all := []trial{{breaker: BreakerNone}}
+	if c.Norm == models.NormLayer {
+		all = append(all, trial{breaker: BreakerMean, mean: true})
+		if !c.Bias { // otherwise it is what the first row is
+			all = append(all, trial{breaker: BreakerMean, mean: true, keepOnes: true})
+		}
+	}
+	all = append(all, trial{breaker: BreakerGains, gains: true})
+	if c.Positions == models.PositionsRoPE {
+		all = append(all, trial{breaker: BreakerRoPE, rope: true})
+	}
+	all = append(all, trial{breaker: BreakerAll, mean: true, gains: true, rope: true})
+	if c.Stream == models.StreamVector {
+		all = append(all, trial{breaker: BreakerFolded, folded: true})
+	}
+	return all
+}
+
+// prepare makes the model that is measured.
+func (t *trial) prepare(original *graph.Store, c models.Config) (*graph.Store, models.Config, error) {
+	if t.folded {
+		t.keepOnes = keepsLayerNorm(c)
+		return FoldNorms(original, c)
+	}
+	if !t.mean && c.Norm == models.NormLayer {
+		t.keepOnes = c.Bias
+		if !c.Bias {
+			c.Norm = models.NormRMS
+		}
+	}
+	if !t.rope && c.Positions == models.PositionsRoPE {
+		c.Positions, c.RopeBase = models.PositionsNone, 0
+	}
+	store, err := copyModel(original, c)
+	if err == nil && !t.gains {
+		err = resetGains(store)
+	}
+	return store, c, err
+}
+
+// resetGains sets all gains of norms to 1.
+func resetGains(store *graph.Store) error {
+	for _, p := range store.Params() {
+		if kindOf(p.Name) != "norm" {
+			continue
+		}
+		ones := make([]float64, p.Size())
+		for i := range ones {
+			ones[i] = 1
+		}
+		if err := graph.SetFloat64s(p.Value, ones); err != nil {
+			return errors.Wrapf(err, "analysis: parameter %q", p.Name)
+		}
+	}
+	return nil
+}
+
+// add measures a trial in all spaces.
+func (r *RotationReport) add(t trial, store *graph.Store, c models.Config, ids []int32, seed uint64) error {
+	model, c, err := t.prepare(store, c)
+	if err != nil {
+		return err
+	}
+	m := measurement{model: model, c: c, ids: ids}
+	if m.rotated, err = copyModel(model, c); err != nil {
+		return err
+	}
+	if m.runner, err = cache.New(m.rotated, c, cache.Options{Seq: len(ids)}); err != nil {
+		return err
+	}
+	defer m.runner.Close()
+	if m.logits, err = finiteLogits(m.runner, ids); err != nil {
+		return err
+	}
+	for _, space := range spacesOf(c) {
+		row := RotationRow{Space: space, Breaker: t.breaker, Norm: c.Norm, KeepOnes: t.keepOnes}
+		for i := range r.Seeds {
+			deviation, err := m.deviation(RotationOptions{Space: space, Seed: seed + uint64(i), KeepOnes: t.keepOnes})
+			if err != nil {
+				return err
+			}
+			row.Worst, row.Mean = max(row.Worst, deviation), row.Mean+deviation/float64(r.Seeds)
+		}
+		r.Rows = append(r.Rows, row)
+	}
+	return nil
+}
+
+// measurement compares a model with turned copies of it.
+type measurement struct {
+	model, rotated *graph.Store
+	runner         *cache.Runner // of rotated
+	c              models.Config
+	ids            []int32
+	logits         []float64 // of the model
+}
+
+// deviation is that of one rotation.
+func (m measurement) deviation(o RotationOptions) (float64, error) {
+	rotation, err := drawRotation(m.c, o)
+	if err != nil {
+		return 0, err
+	}
+	if err := rotation.turn(m.rotated, m.model); err != nil {
+		return 0, err
+	}
+	logits, err := finiteLogits(m.runner, m.ids)
+	return relativeDeviation(logits, m.logits), err
+}
+
+// finiteLogits runs a model and refuses logits that are not numbers.
+func finiteLogits(r *cache.Runner, ids []int32) ([]float64, error) {
+	run, err := r.Run(ids)
+	if err != nil {
+		return nil, err
+	}
+	return run.Logits, checkFinite("logits", run.Logits)
+}
+
+// checkFinite refuses NaN and infinities.
+func checkFinite(what string, x []float64) error {
+	for _, v := range x {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return errors.Errorf("analysis: %s: want finite numbers, got %g: has the model diverged?", what, v)
+		}
+	}
+	return nil
+}
+
+// relativeDeviation is max |got - want| / max |want|, of zeros the difference itself.
+func relativeDeviation(got, want []float64) float64 {
+	difference, size := 0.0, 0.0
+	for i := range got {
+		difference, size = max(difference, math.Abs(got[i]-want[i])), max(size, math.Abs(want[i]))
+	}
+	if size == 0 {
+		return difference
+	}
+	return difference / size
+}
+
+// Table lists the rows.
+func (r *RotationReport) Table() figure.Table {
+	t := figure.Table{Title: r.title(), Header: []string{"space", "breaker", "norm", "rotations", "worst", "mean"}, Align: "llllrr"}
+	for _, row := range r.Rows {
+		rotations := "any"
+		if row.KeepOnes {
+			rotations = "keep ones"
+		}
+		t.Rows = append(t.Rows, []string{row.Space, row.Breaker, row.Norm, rotations, fmt.Sprintf("%.2g", row.Worst), fmt.Sprintf("%.2g", row.Mean)})
+	}
+	return t
+}
+
+func (r *RotationReport) title() string {
+	return fmt.Sprintf("Relative deviation of the logits under rotation of the %s stream (%s, %d rotations each)", r.Stream, r.DType, r.Seeds)
+}
+
+// Figures are bars of the digits to which the logits agree, -log10 of the worst deviation.
+func (r *RotationReport) Figures() []figure.Figure {
+	bars := figure.Bars{Title: fmt.Sprintf("What breaks the rotation of the %s stream", r.Stream), YLabel: "digits to which the logits agree"}
+	least := 1e-16
+	if r.DType == tensor.Float32.Name() {
+		least = 1e-7
+	}
+	for _, row := range r.Rows {
+		label := row.Space + ": " + row.Breaker
+		if row.KeepOnes {
+			label += ", ones kept"
+		}
+		bars.Labels = append(bars.Labels, label)
+		bars.Values = append(bars.Values, max(0, -math.Log10(max(least, row.Worst))))
+	}
+	return []figure.Figure{bars}
+}

@@ -1,0 +1,303 @@
+package analysis_test
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// exactTo is to what part of their size logits agree that are the same but for rounding.
+var exactTo = map[tensor.Dtype]float64{tensor.Float64: 1e-9, tensor.Float32: 1e-4}
+
+// vectorModels are vector streams with every option that meets the stream.
+func vectorModels() map[string]models.Config {
+	with := func(f func(c *models.Config)) models.Config {
+		c := models.Config{Stream: models.StreamVector, Layers: 3, DModel: 12, Heads: 3, FF: 17, Vocab: 13, Seq: 9}
+		f(&c)
+		return c
+	}
+	mup := models.MuP{BaseDModel: 6, BaseHeads: 2, BaseFF: 10, InputMultiplier: 2.5, OutputMultiplier: 1.7, AttnMultiplier: 1.3}
+	return map[string]models.Config{
+		"layernorm": with(func(*models.Config) {}),
+		"bias":      with(func(c *models.Config) { c.Bias = true }),
+		"tied":      with(func(c *models.Config) { c.TieEmbeddings = true }),
+		"gpt2":      with(func(c *models.Config) { c.Bias, c.TieEmbeddings, c.HeadSize, c.NormEps = true, true, 5, 0.3 }),
+		"rmsnorm":   with(func(c *models.Config) { c.Norm, c.TieEmbeddings = models.NormRMS, true }),
+		"alibi":     with(func(c *models.Config) { c.Positions, c.InverseLayerScaling = models.PositionsALiBi, true }),
+		"rope":      with(func(c *models.Config) { c.Positions = models.PositionsRoPE }),
+		"none/mup":  with(func(c *models.Config) { c.Positions, c.MuP, c.TieEmbeddings = models.PositionsNone, &mup, true }),
+		"moe":       with(func(c *models.Config) { c.Experts, c.TopK = 4, 2 }),
+		"moe/bias":  with(func(c *models.Config) { c.Experts, c.TopK, c.Bias = 3, 1, true }),
+	}
+}
+
+// matrixModels are matrix streams with every option that meets the stream.
+func matrixModels() map[string]models.Config {
+	with := func(f func(c *models.Config)) models.Config {
+		c := models.Config{Stream: models.StreamMatrix, Layers: 3, Dk: 5, Dv: 6, Rank: 3, FF: 11, Vocab: 13, Seq: 9}
+		f(&c)
+		return c
+	}
+	mup := models.MuP{BaseDk: 3, BaseDv: 4, BaseRank: 2, InputMultiplier: 2.5, OutputMultiplier: 1.7, AttnMultiplier: 1.3}
+	return map[string]models.Config{
+		"layernorm": with(func(*models.Config) {}),
+		"bias":      with(func(c *models.Config) { c.Bias, c.TieEmbeddings = true, true }),
+		"rmsnorm":   with(func(c *models.Config) { c.Norm, c.TieEmbeddings = models.NormRMS, true }),
+		"authors": with(func(c *models.Config) {
+			c.Norm, c.Positions, c.InverseLayerScaling, c.MuP = models.NormRMS, models.PositionsALiBi, true, &mup
+		}),
+		"rope":     with(func(c *models.Config) { c.Norm, c.Positions = models.NormRMS, models.PositionsRoPE }),
+		"moe":      with(func(c *models.Config) { c.Norm, c.Experts, c.TopK = models.NormRMS, 4, 2 }),
+		"moe/bias": with(func(c *models.Config) { c.Experts, c.TopK, c.Bias = 3, 1, true }),
+	}
+}
+
+// logitsOf runs a model and returns its logits and the named activations.
+func logitsOf(t *testing.T, store *graph.Store, c models.Config, ids []int32, names ...string) *cache.Cache {
+	t.Helper()
+	r, err := cache.New(store, c, cache.Options{Names: names, Seq: len(ids)})
+	require.NoError(t, err)
+	defer r.Close()
+	run, err := r.Run(ids)
+	require.NoError(t, err)
+	return run
+}
+
+// withUnitGains sets a store's gains to 1.
+func withUnitGains(t *testing.T, store *graph.Store) *graph.Store {
+	t.Helper()
+	for _, p := range store.Params() {
+		if p.Init.Offset == 1 {
+			ones := make([]float64, p.Size())
+			floats.AddConst(1, ones)
+			require.NoError(t, graph.SetFloat64s(p.Value, ones))
+		}
+	}
+	return store
+}
+
+// TestRotateVector: a vector model with random gains (one of them 0), biases and means is
+// the same function after its stream was turned; the Store that was given is as before.
+func TestRotateVector(t *testing.T) {
+	for name, c := range vectorModels() {
+		t.Run(name, func(t *testing.T) {
+			for dt, bound := range exactTo {
+				store := modeltest.PerturbedStore(t, c, dt)
+				gain := store.Param("norm").Value
+				values := graph.Float64s(gain)
+				values[4] = 0
+				require.NoError(t, graph.SetFloat64s(gain, values))
+				before := modeltest.Values(store)
+				ids := tokensFor(c, c.Seq, 3)
+				want := logitsOf(t, store, c, ids)
+
+				rotated, rc, err := analysis.Rotate(store, c, analysis.RotationOptions{Seed: 5})
+				require.NoError(t, err)
+				require.NoError(t, rc.Validate())
+				assert.False(t, rc.TieEmbeddings)
+				assert.Equal(t, dt, rotated.DType())
+				assert.LessOrEqual(t, modeltest.Distance(logitsOf(t, rotated, rc, ids).Logits, want.Logits), bound, "%v", dt)
+				assert.Equal(t, before, modeltest.Values(store))
+				for _, name := range []string{"embedding", "blocks.1.attention.o", "blocks.2.feedforward.w1"} {
+					assert.Greater(t, modeltest.Distance(graph.Float64s(rotated.Param(name).Value), before[name]), 0.1, name)
+				}
+			}
+		})
+	}
+}
+
+// TestRotatedVectorStream: the stream of the turned model is the model's own, centred where
+// its norms do that, times the matrix that was drawn.
+func TestRotatedVectorStream(t *testing.T) {
+	for name, c := range vectorModels() {
+		t.Run(name, func(t *testing.T) {
+			store, ids := modeltest.PerturbedStore(t, c, tensor.Float64), tokensFor(c, c.Seq, 3)
+			o := analysis.RotationOptions{Seed: 8}
+			rotated, rc, err := analysis.Rotate(store, c, o)
+			require.NoError(t, err)
+			q, err := analysis.DrawRotation(c, o)
+			require.NoError(t, err)
+			const names = "blocks.*.*.stream"
+			own, turned := logitsOf(t, store, c, ids, names), logitsOf(t, rotated, rc, ids, names)
+			for _, site := range own.Names() {
+				h, err := own.Activation(site)
+				require.NoError(t, err)
+				got, err := turned.Activation(site)
+				require.NoError(t, err)
+				for i := 0; c.Resolve().Norm == models.NormLayer && i < len(h); i += c.DModel {
+					floats.AddConst(-floats.Sum(h[i:i+c.DModel])/float64(c.DModel), h[i:i+c.DModel])
+				}
+				var want mat.Dense
+				want.Mul(mat.NewDense(c.Seq, c.DModel, h), q.Stream)
+				assert.LessOrEqual(t, modeltest.Distance(got, want.RawMatrix().Data), 1e-11, site)
+			}
+		})
+	}
+}
+
+// TestRotateMatrix: with unit gains a matrix model is the same function after its key
+// space, its value space or both were turned: for RMSNorm by any rotation, for LayerNorm by
+// those that keep the vector of ones; rotary positions forbid the value space.
+func TestRotateMatrix(t *testing.T) {
+	for name, c := range matrixModels() {
+		for _, space := range []string{analysis.SpaceKey, analysis.SpaceValue, analysis.SpaceBoth} {
+			t.Run(name+"/"+space, func(t *testing.T) {
+				for dt, bound := range exactTo {
+					store, ids := withUnitGains(t, modeltest.PerturbedStore(t, c, dt)), tokensFor(c, c.Seq, 3)
+					want := logitsOf(t, store, c, ids).Logits
+					for _, keepOnes := range []bool{false, true} {
+						rotated, rc, err := analysis.Rotate(store, c, analysis.RotationOptions{Space: space, Seed: 5, KeepOnes: keepOnes})
+						require.NoError(t, err)
+						require.Equal(t, c.Resolve(), rc)
+						deviation := modeltest.Distance(logitsOf(t, rotated, rc, ids).Logits, want)
+						if name == "rope" && space != analysis.SpaceKey || !keepOnes && c.Norm != models.NormRMS {
+							assert.Greater(t, deviation, 1e-2)
+						} else {
+							assert.LessOrEqual(t, deviation, bound)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestRotatedMatrixStream: X becomes Key^T X Value.
+func TestRotatedMatrixStream(t *testing.T) {
+	c := matrixModels()["authors"]
+	store, ids := withUnitGains(t, modeltest.PerturbedStore(t, c, tensor.Float64)), tokensFor(c, c.Seq, 3)
+	o := analysis.RotationOptions{Seed: 8}
+	rotated, rc, err := analysis.Rotate(store, c, o)
+	require.NoError(t, err)
+	r, err := analysis.DrawRotation(c, o)
+	require.NoError(t, err)
+	const site = "blocks.2.feedforward.stream"
+	x, err := logitsOf(t, store, c, ids, site).Activation(site)
+	require.NoError(t, err)
+	got, err := logitsOf(t, rotated, rc, ids, site).Activation(site)
+	require.NoError(t, err)
+	var want []float64
+	for token := range ids {
+		var y mat.Dense
+		y.Product(r.Key.T(), mat.NewDense(c.Dk, c.Dv, x[token*c.Dk*c.Dv:][:c.Dk*c.Dv]), r.Value)
+		want = append(want, y.RawMatrix().Data...)
+	}
+	assert.LessOrEqual(t, modeltest.Distance(got, want), 1e-12)
+}
+
+// TestFoldNorms: the folded model is the same function with gains of 1 and, without
+// biases, RMSNorms.
+func TestFoldNorms(t *testing.T) {
+	for name, c := range vectorModels() {
+		store, ids := modeltest.PerturbedStore(t, c, tensor.Float64), tokensFor(c, c.Seq, 3)
+		folded, fc, err := analysis.FoldNorms(store, c)
+		require.NoError(t, err, name)
+		assert.LessOrEqual(t, modeltest.Distance(logitsOf(t, folded, fc, ids).Logits, logitsOf(t, store, c, ids).Logits), 1e-12, name)
+		assert.Equal(t, c.Bias, fc.Norm == models.NormLayer, name)
+		for _, p := range folded.Params() {
+			if p.Init.Offset == 1 {
+				assert.Equal(t, float64(p.Size()), floats.Sum(graph.Float64s(p.Value)), "%s: %s", name, p.Name)
+			}
+		}
+	}
+	_, _, err := analysis.FoldNorms(nil, vectorModels()["bias"])
+	assert.EqualError(t, err, "analysis: want a store with a model's parameters, got an empty one: read a model with trainer.OpenModel")
+	_, _, err = analysis.FoldNorms(nil, matrixModels()["bias"])
+	assert.EqualError(t, err, "analysis: fold norms: want stream vector, got matrix: its gains scale what no single weight reads")
+}
+
+// TestRotationMatrices: they are orthogonal and depend on the seed; those that keep the ones
+// do. Over many draws the trace of a uniform one has mean 0 and variance 1 (Diaconis &
+// Shahshahani 1994), and the square of an entry has mean 1/n.
+func TestRotationMatrices(t *testing.T) {
+	c := models.Config{Stream: models.StreamVector, Layers: 1, DModel: 6, Heads: 1, FF: 1, Vocab: 2, Seq: 1}
+	ones := mat.NewDense(1, 6, []float64{1, 1, 1, 1, 1, 1})
+	identity := mat.NewDiagDense(6, []float64{1, 1, 1, 1, 1, 1})
+	const draws = 3000
+	for _, keep := range []bool{false, true} {
+		var traces, squares []float64
+		for seed := range uint64(draws) {
+			r, err := analysis.DrawRotation(c, analysis.RotationOptions{Seed: seed, KeepOnes: keep})
+			require.NoError(t, err)
+			var product, turned mat.Dense
+			product.Mul(r.Stream, r.Stream.T())
+			turned.Mul(ones, r.Stream)
+			require.True(t, mat.EqualApprox(&product, identity, 1e-13))
+			require.Equal(t, keep, mat.EqualApprox(&turned, ones, 1e-13))
+			traces, squares = append(traces, mat.Trace(r.Stream)), append(squares, r.Stream.At(1, 2)*r.Stream.At(1, 2))
+		}
+		mean, square := floats.Sum(traces)/draws, floats.Dot(traces, traces)/draws
+		wantMean, wantEntry := 0.0, 1.0/6
+		if keep { // 1 1^T/n and a uniform one of a dimension less: entries' squares 1/n^2 + a variance
+			wantMean, wantEntry = 1, 1./36+(1./5)*(5./6)*(5./6)
+		}
+		assert.InDelta(t, wantMean, mean, 4/math.Sqrt(draws))
+		assert.InDelta(t, 1, square-mean*mean, 4*math.Sqrt(2.0/draws))
+		assert.InDelta(t, wantEntry, floats.Sum(squares)/draws, 0.012)
+	}
+	square, err := analysis.DrawRotation(models.Config{Stream: models.StreamMatrix, Dk: 4, Dv: 4}, analysis.RotationOptions{})
+	require.NoError(t, err)
+	assert.False(t, mat.EqualApprox(square.Key, square.Value, 0.1), "the same for both spaces")
+	assert.Nil(t, square.Stream)
+	for _, small := range []int{1, 2} {
+		c.DModel = small
+		r, err := analysis.DrawRotation(c, analysis.RotationOptions{KeepOnes: true})
+		require.NoError(t, err)
+		var product mat.Dense
+		product.Mul(r.Stream, r.Stream.T())
+		assert.InDelta(t, float64(small), mat.Trace(&product), 1e-14)
+	}
+}
+
+// TestRotateErrors: what a call can get wrong is one line.
+func TestRotateErrors(t *testing.T) {
+	c := vectorModels()["bias"]
+	_, _, err := analysis.Rotate(nil, c, analysis.RotationOptions{Space: "key"})
+	assert.EqualError(t, err, `analysis: space: want stream for the vector stream, got "key"`)
+	m := matrixModels()["bias"]
+	_, _, err = analysis.Rotate(nil, m, analysis.RotationOptions{Space: "stream"})
+	assert.EqualError(t, err, `analysis: space: want key, value, both for the matrix stream, got "stream"`)
+	_, _, err = analysis.Rotate(nil, m, analysis.RotationOptions{})
+	assert.ErrorContains(t, err, "want a store with a model's parameters")
+	_, _, err = analysis.Rotate(modeltest.NewStore(t, m, tensor.Float32, 0), c, analysis.RotationOptions{})
+	assert.ErrorContains(t, err, "analysis: ")
+	_, _, err = analysis.Rotate(nil, zoo()["mhc"], analysis.RotationOptions{})
+	assert.ErrorContains(t, err, "analysis: rotation: stream mhc does not have it")
+	_, err = analysis.MeasureRotation(nil, zoo()["mhc"], []int32{1}, analysis.RotationReportOptions{})
+	assert.ErrorContains(t, err, "analysis: rotation: stream mhc does not have it")
+	_, err = analysis.MeasureRotation(modeltest.NewStore(t, c, tensor.Float32, 0), c, []int32{99}, analysis.RotationReportOptions{})
+	assert.ErrorContains(t, err, "want an id of 0 to 12, got 99")
+	_, err = analysis.MeasureRotation(nil, c, nil, analysis.RotationReportOptions{Seeds: -1})
+	assert.EqualError(t, err, "analysis: rotation: seeds: want at least 1, or 0 for 3, got -1")
+}
+
+// result is what every analysis returns.
+type result interface {
+	Table() figure.Table
+	Figures() []figure.Figure
+}
+
+// checkResult wants an analysis's figures, table and JSON to be in order.
+func checkResult(t *testing.T, r result) {
+	t.Helper()
+	assert.NoError(t, figure.Check(r.Table()))
+	assert.NotEmpty(t, r.Figures())
+	for _, f := range r.Figures() {
+		assert.NoError(t, figure.Check(f), f.Heading())
+	}
+	_, err := json.Marshal(r)
+	assert.NoError(t, err)
+}
