@@ -1,0 +1,220 @@
+package analysis
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/pkg/errors"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// AssociativeMemory is what one matrix M [Dk, Dv], the stream of the Residual Matrix
+// Transformer, holds of N pairs of a key and a value (Kohonen 1972, "Correlation matrix
+// memories"; Mak & Flanigan 2025): stored as outer products, read by a key,
+//
+//	M = sum_j k_j (x) v_j,   k_i M = v_i + sum_(j != i) (k_i . k_j) v_j   for unit keys
+//
+// with the relative error E = sum_i |k_i M - v_i|^2 / sum_i |v_i|^2. Values are standard
+// normal. Given the keys, the mean of the numerator is Dv sum_(i != j) (k_i . k_j)^2 and that
+// of the denominator N Dv; E depends on the values' direction alone, as one vector of N*Dv
+// entries, which is independent of its length, so that the mean of E is the ratio of both:
+//
+//	mean E = (N-1) MeanSquared,   MeanSquared the keys' Coherence
+//
+// which is (N-1)/Dk for unit keys drawn uniformly, and at least max(0, N/Dk - 1) for any, by
+// Welch's bound: 0 up to N = Dk for orthogonal ones. Least squares (Kohonen & Ruohonen 1973;
+// what the delta rule converges to) stores M = K^+ V instead, K [N, Dk] the keys, and reads
+// K K^+ V: what is lost is the part of V outside the span of K's columns,
+//
+//	mean E = max(0, 1 - Dk/N)
+type AssociativeMemory struct {
+	Dk     int               `json:"dk"`
+	Dv     int               `json:"dv"`
+	Seeds  int               `json:"seeds"`
+	Curves []RetrievalCurve  `json:"curves"`
+	Shared []SharedRetrieval `json:"shared"` // error against coherence, at one N
+}
+
+// RetrievalCurve is the error of one kind of keys against the number of pairs.
+type RetrievalCurve struct {
+	Keys   string           `json:"keys"` // KeysRandom, KeysOrthonormal, KeysLeastSquares
+	Points []RetrievalPoint `json:"points"`
+}
+
+// The kinds of keys and of storing.
+const (
+	KeysRandom       = "random"        // unit vectors drawn uniformly
+	KeysOrthonormal  = "orthonormal"   // random orthonormal bases, one after another
+	KeysLeastSquares = "least squares" // random keys, M = K^+ V
+)
+
+// Retrieval is a measured error beside its theory.
+type Retrieval struct {
+	Pairs         int     `json:"pairs"`          // N
+	Error         float64 `json:"error"`          // mean over seeds of the relative squared error
+	StandardError float64 `json:"standard_error"` // of that mean
+	Theory        float64 `json:"theory"`
+	Max           float64 `json:"max_cosine"`          // of the keys, mean over seeds
+	MeanSquared   float64 `json:"mean_squared_cosine"` // of the keys, mean over seeds
+}
+
+// RetrievalPoint is a Retrieval at one load.
+type RetrievalPoint struct {
+	Load float64 `json:"load"` // N/Dk
+	Retrieval
+	Welch float64 `json:"welch"` // the least that Max can be
+	Least float64 `json:"least"` // the least error of outer products, whatever the keys
+}
+
+// SharedRetrieval is a Retrieval with keys of which any two have the same cosine.
+type SharedRetrieval struct {
+	Cosine float64 `json:"cosine"`
+	Retrieval
+}
+
+// MemoryOptions say what memories to try.
+type MemoryOptions struct {
+	Dk    int    // 0: 64
+	Dv    int    // 0: 64
+	Pairs []int  // numbers of pairs; nil: Dk/8 to 4 Dk
+	Seeds int    // memories a point, at least 2; 0: 16
+	Seed  uint64 // of all that is drawn
+}
+
+func (o MemoryOptions) resolve() (MemoryOptions, error) {
+	for _, field := range []struct {
+		value *int
+		usual int
+	}{{&o.Dk, 64}, {&o.Dv, 64}, {&o.Seeds, 16}} {
+		if *field.value == 0 {
+			*field.value = field.usual
+		}
+	}
+	if o.Dk < 2 || o.Dv < 1 || o.Seeds < 2 {
+		return o, errors.Errorf("analysis: memory: want dk of 2 or more, dv of 1 or more and 2 or more seeds, got %d, %d and %d", o.Dk, o.Dv, o.Seeds)
+	}
+	if o.Pairs == nil {
+		for _, eighths := range []int{1, 2, 4, 6, 8, 12, 16, 24, 32} {
+			o.Pairs = append(o.Pairs, max(1, eighths*o.Dk/8))
+		}
+		o.Pairs = slices.Compact(o.Pairs)
+	}
+	for _, n := range o.Pairs {
+		if n < 1 {
+			return o, errors.Errorf("analysis: memory: pairs: want 1 or more, got %d", n)
+		}
+	}
+	return o, nil
+}
+
+// TryMemory stores pairs in matrices and reads them back.
+func TryMemory(o MemoryOptions) (*AssociativeMemory, error) {
+	o, err := o.resolve()
+	if err != nil {
+		return nil, err
+	}
+	m := &AssociativeMemory{Dk: o.Dk, Dv: o.Dv, Seeds: o.Seeds}
+	draw := rand.New(rand.NewPCG(o.Seed, 1))
+	for _, kind := range []string{KeysRandom, KeysOrthonormal, KeysLeastSquares} {
+		curve := RetrievalCurve{Keys: kind}
+		for _, n := range o.Pairs {
+			point, err := retrievalPoint(draw, o, kind, n)
+			if err != nil {
+				return nil, err
+			}
+			curve.Points = append(curve.Points, point)
+		}
+		m.Curves = append(m.Curves, curve)
+	}
+	m.Shared, err = sharedRetrievals(draw, o)
+	return m, err
+}
+
+func retrievalPoint(draw *rand.Rand, o MemoryOptions, kind string, n int) (RetrievalPoint, error) {
+	r, err := retrieve(o, n, kind == KeysLeastSquares, draw, func() *mat.Dense {
+		if kind == KeysOrthonormal {
+			return orthonormalKeys(draw, n, o.Dk)
+		}
+		return randomKeys(draw, n, o.Dk)
+	})
+	load := float64(n) / float64(o.Dk)
+	r.Theory = retrievalTheory(kind, n, o.Dk)
+	return RetrievalPoint{Load: load, Retrieval: r, Welch: WelchBound(n, o.Dk), Least: max(0, load-1)}, err
+}
+
+// retrievalTheory is the mean error. Of orthonormal bases, q whole ones and m keys of one
+// more, a key has the squared cosines 1 in sum with each other whole basis, and on average
+// m/Dk with the keys of the last.
+func retrievalTheory(kind string, n, dk int) float64 {
+	pairs, size := float64(n), float64(dk)
+	switch kind {
+	case KeysLeastSquares:
+		return max(0, 1-size/pairs)
+	case KeysOrthonormal:
+		q, m := float64(n/dk), float64(n%dk)
+		return (q*size*(q-1+m/size) + m*q) / pairs
+	}
+	return (pairs - 1) / size
+}
+
+// sharedRetrievals tries Dk-1 keys of growing coherence.
+func sharedRetrievals(draw *rand.Rand, o MemoryOptions) ([]SharedRetrieval, error) {
+	var all []SharedRetrieval
+	n := o.Dk - 1
+	for _, cosine := range []float64{0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5} {
+		r, err := retrieve(o, n, false, draw, func() *mat.Dense { return sharedKeys(draw, n, o.Dk, cosine) })
+		if err != nil {
+			return nil, err
+		}
+		r.Theory = float64(n-1) * cosine * cosine
+		all = append(all, SharedRetrieval{cosine, r})
+	}
+	return all, nil
+}
+
+// retrieve fills o.Seeds memories and reads them.
+func retrieve(o MemoryOptions, n int, leastSquares bool, draw *rand.Rand, keys func() *mat.Dense) (Retrieval, error) {
+	r := Retrieval{Pairs: n}
+	var each []float64
+	for range o.Seeds {
+		k, v := keys(), gaussian(draw, n, o.Dv)
+		e, err := retrievalError(k, v, leastSquares)
+		if err != nil {
+			return r, err
+		}
+		each = append(each, e)
+		c := coherenceOf(k)
+		r.Max, r.MeanSquared = r.Max+c.Max/float64(o.Seeds), r.MeanSquared+c.MeanSquared/float64(o.Seeds)
+	}
+	mean, deviation := stat.MeanStdDev(each, nil)
+	r.Error, r.StandardError = mean, deviation/math.Sqrt(float64(o.Seeds))
+	return r, nil
+}
+
+// retrievalError stores values v [N, Dv] under keys k [N, Dk] in one matrix [Dk, Dv], reads
+// them, and returns ||k M - v||^2 / ||v||^2.
+func retrievalError(k, v *mat.Dense, leastSquares bool) (float64, error) {
+	var memory, read mat.Dense
+	if leastSquares {
+		if err := memory.Solve(k, v); err != nil {
+			return 0, errors.Wrapf(err, "analysis: memory: least squares of %d keys", k.RawMatrix().Rows)
+		}
+	} else {
+		memory.Mul(k.T(), v)
+	}
+	read.Mul(k, &memory)
+	read.Sub(&read, v)
+	return sumOfSquares(&read) / sumOfSquares(v), nil
+}
+
+func sumOfSquares(m *mat.Dense) float64 {
+	sum := 0.0
+	for i := range m.RawMatrix().Rows {
+		row := m.RawRowView(i)
+		sum += floats.Dot(row, row)
+	}
+	return sum
+}

@@ -1,0 +1,58 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/analysis/figure"
+)
+
+// Table has a row for each number of pairs.
+func (m *AssociativeMemory) Table() figure.Table {
+	t := figure.Table{Title: fmt.Sprintf("one matrix of %d x %d as a memory: relative squared error of what is read, %d seeds", m.Dk, m.Dv, m.Seeds), Align: "lrrrrrrrr",
+		Header: []string{"keys", "pairs", "N/Dk", "error", "standard error", "theory", "mean squared cosine", "largest |cosine|", "Welch bound"}}
+	for _, c := range m.Curves {
+		for _, p := range c.Points {
+			t.Rows = append(t.Rows, []string{c.Keys, fmt.Sprint(p.Pairs), number(p.Load), number(p.Error), number(p.StandardError), number(p.Theory), number(p.MeanSquared), number(p.Max), number(p.Welch)})
+		}
+	}
+	return t
+}
+
+// Figures are the error against N/Dk, the coherence of the keys, and the error against it.
+func (m *AssociativeMemory) Figures() []figure.Figure {
+	errors := figure.Lines{Title: "Error of what is read from an outer-product memory", XLabel: "pairs / Dk", YLabel: "|read - v|² / |v|²"}
+	coherence := figure.Lines{Title: "Coherence of the keys", XLabel: "pairs / Dk", YLabel: "largest |cosine|"}
+	for _, c := range m.Curves {
+		measured, theory, largest := figure.Series{Name: c.Keys + ", measured", Points: true}, figure.Series{Name: c.Keys + ", theory"}, figure.Series{Name: c.Keys}
+		for _, p := range c.Points {
+			measured.X, measured.Y, measured.Error = append(measured.X, p.Load), append(measured.Y, p.Error), append(measured.Error, p.StandardError)
+			theory.X, theory.Y = append(theory.X, p.Load), append(theory.Y, p.Theory)
+			largest.X, largest.Y = append(largest.X, p.Load), append(largest.Y, p.Max)
+		}
+		errors.Series = append(errors.Series, measured, theory)
+		if c.Keys != KeysLeastSquares { // whose keys are the random ones
+			coherence.Series = append(coherence.Series, largest)
+		}
+	}
+	errors.Series = append(errors.Series, m.bound("least of outer products", func(p RetrievalPoint) float64 { return p.Least }))
+	coherence.Series = append(coherence.Series, m.bound("Welch bound", func(p RetrievalPoint) float64 { return p.Welch }))
+	return []figure.Figure{errors, coherence, m.sharedFigure()}
+}
+
+// bound is a line over the loads.
+func (m *AssociativeMemory) bound(name string, of func(p RetrievalPoint) float64) figure.Series {
+	s := figure.Series{Name: name}
+	for _, p := range m.Curves[0].Points {
+		s.X, s.Y = append(s.X, p.Load), append(s.Y, of(p))
+	}
+	return s
+}
+
+func (m *AssociativeMemory) sharedFigure() figure.Lines {
+	measured, theory := figure.Series{Name: "measured", Points: true}, figure.Series{Name: "(N-1) x mean squared cosine"}
+	for _, p := range m.Shared {
+		measured.X, measured.Y, measured.Error = append(measured.X, p.Cosine), append(measured.Y, p.Error), append(measured.Error, p.StandardError)
+		theory.X, theory.Y = append(theory.X, p.Cosine), append(theory.Y, p.Theory)
+	}
+	return figure.Lines{Title: fmt.Sprintf("Error against coherence, %d pairs", m.Dk-1), XLabel: "cosine of any two keys", YLabel: "|read - v|² / |v|²", Series: []figure.Series{measured, theory}}
+}

@@ -1,0 +1,79 @@
+package analysis_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/models"
+)
+
+// TestBandwidthOfTransformers: half way through a transformer of 50 layers a hundred times as
+// many neurons as the stream has dimensions have written to it, and as many will read it
+// (Elhage et al. 2021, "Subspaces and Residual Stream Bandwidth").
+func TestBandwidthOfTransformers(t *testing.T) {
+	const d = 64
+	b, err := analysis.CountBandwidth(models.Config{Stream: models.StreamVector, Layers: 50, DModel: d, Heads: 4, FF: 4 * d, Vocab: 99, Seq: 8})
+	require.NoError(t, err)
+	middle := 2 + 2*25 - 1 // the feed-forward of layer 24, behind the two tables
+	require.Equal(t, "blocks.24.feedforward", b.Sites[middle].Site)
+	const tables, heads, neurons = 2 * d, 25 * d, 100 * d
+	assert.Equal(t, d, b.Dimensions)
+	assert.Equal(t, tables+heads+neurons, b.Sites[middle].Before)
+	assert.Equal(t, 3*heads+neurons+d, b.Sites[middle].After, "queries, keys and values, neurons, the unembedding")
+	assert.InDelta(t, 127, b.Sites[middle].Ratio, 1e-12)
+	checkResult(t, b)
+}
+
+// TestBandwidthOfTheZoo counts streams' dimensions by hand.
+func TestBandwidthOfTheZoo(t *testing.T) {
+	type count struct{ dimensions, width, written, read int }
+	all := zoo()
+	for name, want := range map[string]count{
+		// 3 blocks: Dk 5, Dv 6, R 3: heads write R*Dv = 18, 11 neurons; tables 2 x 18
+		"matrix":     {30, 18, 2*18 + 3*(18+11), 3*(3*18+11) + 18},
+		"matrix/moe": {30, 18, 2*18 + 3*(18+3*11), 3*(3*18+3*11) + 18},
+		// 4 blocks: D 12, heads 12, 17 neurons; tables 2 x 12
+		"vector":       {12, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
+		"vector/gpt2":  {12, 12, 2*12 + 4*(15+17), 4*(45+17) + 12},
+		"hyper/static": {3 * 12, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
+		"mhc":          {4 * 12, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
+		"mhc-lite":     {3 * 12, 12, 12 + 4*(12+17), 4*(36+17) + 12},
+		"vwn":          {6 * 4, 12, 2*24 + 4*(12+17), 4*(36+17) + 12},
+		"vwn/expand":   {3 * 6, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
+		"highway":      {12, 12, 2*12 + 4*(12+12+17+12), 4*(36+24+17+24) + 12},
+		"hieragg":      {12, 12, 2*12 + 4*(12+17) + 2*7, 4*(36+17) + 2*7 + 12},
+		"dwlstm":       {12, 12, 2*12 + 4*48, 4*(36+7*12) + 12},
+	} {
+		b, err := analysis.CountBandwidth(all[name])
+		require.NoError(t, err, name)
+		comparison, err := analysis.CompareBandwidth([]models.Preset{{Name: name, Config: all[name]}})
+		require.NoError(t, err)
+		m := comparison.Models[0]
+		assert.Equal(t, want, count{m.Dimensions, m.Width, m.Written, m.Read}, name)
+		assert.InDelta(t, float64(want.written)/float64(want.dimensions), m.Ratio, 1e-12)
+		checkResult(t, b)
+	}
+}
+
+// TestBandwidthOfPresets: every preset is counted; the RMT's stream is as wide as a site
+// reaches R/Dk of.
+func TestBandwidthOfPresets(t *testing.T) {
+	all, err := analysis.CompareBandwidth(models.Presets())
+	require.NoError(t, err)
+	require.Len(t, all.Models, len(models.Presets()))
+	checkResult(t, all)
+	for i, p := range models.Presets() {
+		if c := p.Config; c.Stream == models.StreamMatrix {
+			assert.InDelta(t, float64(c.Rank)/float64(c.Dk), all.Models[i].Share, 1e-12, p.Name)
+		}
+	}
+	_, err = analysis.CompareBandwidth(nil)
+	assert.EqualError(t, err, "analysis: bandwidth: want at least one model to compare, got none")
+	_, err = analysis.CountBandwidth(models.Config{Stream: models.StreamVector})
+	assert.ErrorContains(t, err, "model.layers")
+	_, err = analysis.CompareBandwidth([]models.Preset{{Name: "odd"}})
+	assert.ErrorContains(t, err, "analysis: bandwidth: odd: model.stream")
+}

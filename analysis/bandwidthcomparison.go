@@ -1,0 +1,64 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/models"
+)
+
+// BandwidthComparison is the bandwidth of several models beside each other.
+type BandwidthComparison struct {
+	Models []ModelBandwidth `json:"models"`
+}
+
+// ModelBandwidth is one model's.
+type ModelBandwidth struct {
+	Name       string  `json:"name"`
+	Stream     string  `json:"stream"`
+	Dimensions int     `json:"dimensions"`
+	Width      int     `json:"width"`   // the most that one site's write reaches
+	Share      float64 `json:"share"`   // Width / Dimensions
+	Written    int     `json:"written"` // by all sites
+	Read       int     `json:"read"`    // by all sites
+	Ratio      float64 `json:"ratio"`   // Written / Dimensions
+}
+
+// CompareBandwidth counts the dimensions of named models, models.Presets() for one.
+func CompareBandwidth(presets []models.Preset) (*BandwidthComparison, error) {
+	if len(presets) == 0 {
+		return nil, errors.New("analysis: bandwidth: want at least one model to compare, got none")
+	}
+	all := &BandwidthComparison{}
+	for _, p := range presets {
+		b, err := CountBandwidth(p.Config)
+		if err != nil {
+			return nil, errors.Wrapf(err, "analysis: bandwidth: %s", p.Name)
+		}
+		m := ModelBandwidth{Name: p.Name, Stream: b.Stream, Dimensions: b.Dimensions, Width: b.widest(), Written: b.Written(), Read: b.Read()}
+		m.Share, m.Ratio = float64(m.Width)/float64(m.Dimensions), float64(m.Written)/float64(m.Dimensions)
+		all.Models = append(all.Models, m)
+	}
+	return all, nil
+}
+
+// Table has a row a model.
+func (b *BandwidthComparison) Table() figure.Table {
+	t := figure.Table{Title: "bandwidth of residual streams", Align: "llrrrrrr",
+		Header: []string{"model", "stream", "dimensions", "reached by a write", "share", "written", "read", "written / dimensions"}}
+	for _, m := range b.Models {
+		t.Rows = append(t.Rows, []string{m.Name, m.Stream, fmt.Sprint(m.Dimensions), fmt.Sprint(m.Width), number(m.Share), fmt.Sprint(m.Written), fmt.Sprint(m.Read), number(m.Ratio)})
+	}
+	return t
+}
+
+// Figures are bars of what is written a dimension of the stream.
+func (b *BandwidthComparison) Figures() []figure.Figure {
+	bars := figure.Bars{Title: "Dimensions written into the stream, for each that it has", YLabel: "written / dimensions"}
+	for _, m := range b.Models {
+		bars.Labels, bars.Values = append(bars.Labels, m.Name), append(bars.Values, m.Ratio)
+	}
+	return []figure.Figure{bars}
+}

@@ -1,0 +1,180 @@
+package analysis
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// KeyMemory is a trained matrix stream looked at as an associative memory (see
+// AssociativeMemory): its writing and its reading keys, site by site and all together. All
+// sites of a Residual Matrix Transformer store in one matrix of Dk rows; reading with r_j what
+// was written as w_i (x) y gives (r_j . w_i) y, so that the keys' cosines say what is heard of
+// whom. Reading keys have their norm's gain in them as r * mean_v g[:, v].
+type KeyMemory struct {
+	Dk        int         `json:"dk"`
+	Sets      []KeySet    `json:"sets"`      // in the order of the run
+	Writes    KeySet      `json:"writes"`    // all writing keys
+	Reads     KeySet      `json:"reads"`     // all reading keys
+	Crosstalk []Crosstalk `json:"crosstalk"` // of each site that writes with each later one that reads
+	Own       []Crosstalk `json:"own"`       // of each site's writing keys with its own reading keys
+	accesses  []siteAccess
+	keys      []*mat.Dense // [m, Dk] of each set, of length 1
+}
+
+// KeySet is a number of keys that are in use together.
+type KeySet struct {
+	Site  string `json:"site"` // "" for those of all sites
+	Reads bool   `json:"reads"`
+	Coherence
+	// Error is the mean relative error of a memory that holds an independent value for each
+	// of the keys and is read with the same keys, (N-1) MeanSquared, Random that with keys drawn
+	// uniformly, (N-1)/Dk, and Least the smallest that N keys can have.
+	Error  float64 `json:"error"`
+	Random float64 `json:"random"`
+	Least  float64 `json:"least"`
+	// RandomMax is the largest |cosine| among as many keys drawn uniformly, the mean over some
+	// draws, and RandomMaxError its standard error.
+	RandomMax      float64 `json:"random_max"`
+	RandomMaxError float64 `json:"random_max_error"`
+}
+
+// Crosstalk is what the reading keys of a site have of a site's writing keys.
+type Crosstalk struct {
+	Writer      string  `json:"writer"`
+	Reader      string  `json:"reader"`
+	MeanSquared float64 `json:"mean_squared_cosine"` // over all pairs of a reading and a writing key
+	Ratio       float64 `json:"ratio"`               // MeanSquared * Dk: 1 on average for random keys
+	Deviation   float64 `json:"deviation"`           // standard deviation of Ratio for random keys
+}
+
+// randomDraws is how often keys are drawn for RandomMax.
+const randomDraws = 8
+
+// MeasureKeys measures the keys of a model with a matrix stream; the seed is that of the
+// random keys beside them.
+func MeasureKeys(store *graph.Store, c models.Config, seed uint64) (*KeyMemory, error) {
+	r, err := newSiteReader(AnalysisMemory, store, c)
+	if err != nil {
+		return nil, err
+	}
+	m := &KeyMemory{Dk: r.c.Dk, accesses: r.accesses()}
+	draw := rand.New(rand.NewPCG(seed, 2))
+	for _, a := range m.accesses {
+		keys := unitRows(a.w().T()) // [m, Dk]
+		m.keys = append(m.keys, keys)
+		m.Sets = append(m.Sets, newKeySet(draw, a.site, a.reads, keys))
+	}
+	m.Writes = newKeySet(draw, "", false, m.together(false))
+	m.Reads = newKeySet(draw, "", true, m.together(true))
+	m.listen()
+	return m, nil
+}
+
+// together are the keys of all sites that write, or read, [N, Dk].
+func (m *KeyMemory) together(reads bool) *mat.Dense {
+	all := &mat.Dense{}
+	for i, a := range m.accesses {
+		switch {
+		case a.reads != reads:
+		case all.IsEmpty():
+			all = mat.DenseCopyOf(m.keys[i])
+		default:
+			var stacked mat.Dense
+			stacked.Stack(all, m.keys[i])
+			all = &stacked
+		}
+	}
+	return all
+}
+
+func newKeySet(draw *rand.Rand, site string, reads bool, keys *mat.Dense) KeySet {
+	n, d := keys.Dims()
+	s := KeySet{Site: site, Reads: reads, Coherence: coherenceOf(keys), Random: float64(n-1) / float64(d), Least: max(0, float64(n)/float64(d)-1)}
+	s.Error = float64(n-1) * s.MeanSquared
+	var largest []float64
+	for range randomDraws {
+		largest = append(largest, coherenceOf(randomKeys(draw, n, d)).Max)
+	}
+	mean, deviation := stat.MeanStdDev(largest, nil)
+	s.RandomMax, s.RandomMaxError = mean, deviation/math.Sqrt(randomDraws)
+	return s
+}
+
+// listen compares each site's writing keys with the reading keys behind it, and its own.
+func (m *KeyMemory) listen() {
+	for i, w := range m.accesses {
+		for j, r := range m.accesses {
+			switch {
+			case w.reads || !r.reads:
+			case r.at > w.at:
+				m.Crosstalk = append(m.Crosstalk, m.crosstalk(i, j))
+			case r.site == w.site:
+				m.Own = append(m.Own, m.crosstalk(i, j))
+			}
+		}
+	}
+}
+
+// crosstalk compares two sets of keys. For random keys a squared cosine has mean 1/Dk and
+// variance 2(Dk-1) / (Dk^2 (Dk+2)), and those of different pairs are uncorrelated.
+func (m *KeyMemory) crosstalk(writes, reads int) Crosstalk {
+	cosines, d := m.cosines(writes, reads), float64(m.Dk)
+	pairs := float64(len(cosines) * len(cosines[0]))
+	c := Crosstalk{Writer: m.accesses[writes].site, Reader: m.accesses[reads].site, Deviation: math.Sqrt(2 * (d - 1) / (d + 2) / pairs)}
+	for _, row := range cosines {
+		c.MeanSquared += floats.Dot(row, row) / pairs
+	}
+	c.Ratio = c.MeanSquared * d
+	return c
+}
+
+// cosines are those of the keys of two sets, [key of reads][key of writes].
+func (m *KeyMemory) cosines(writes, reads int) [][]float64 {
+	var products mat.Dense
+	products.Mul(m.keys[reads], m.keys[writes].T())
+	rows, _ := products.Dims()
+	all := make([][]float64, rows)
+	for i := range all {
+		all[i] = products.RawRowView(i)
+	}
+	return all
+}
+
+// Cosines is the crosstalk of two sites key by key: the cosines of reader's reading keys with
+// writer's writing keys, [reading key][writing key]. Attention reads with R keys for queries,
+// R for keys and R for values, in this order. The reader may stand before the writer.
+func (m *KeyMemory) Cosines(writer, reader string) ([][]float64, error) {
+	w, err := m.set(writer, false)
+	if err != nil {
+		return nil, err
+	}
+	r, err := m.set(reader, true)
+	if err != nil {
+		return nil, err
+	}
+	return m.cosines(w, r), nil
+}
+
+// set finds the writing, or reading, keys of a site.
+func (m *KeyMemory) set(site string, reads bool) (int, error) {
+	what, known := "site that writes called", []string(nil)
+	if reads {
+		what = "site that reads called"
+	}
+	for i, a := range m.accesses {
+		if a.reads == reads {
+			if a.site == site {
+				return i, nil
+			}
+			known = append(known, a.site)
+		}
+	}
+	return 0, unknownName(what, site, known)
+}

@@ -1,0 +1,206 @@
+package analysis_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// TestKeysAgainstNaive compares coherence and crosstalk with cosines taken one by one.
+func TestKeysAgainstNaive(t *testing.T) {
+	all := zoo()
+	for _, name := range []string{"matrix", "matrix/authors", "matrix/moe"} {
+		t.Run(name, func(t *testing.T) {
+			c := all[name]
+			store := modeltest.PerturbedStore(t, c, tensor.Float64)
+			m, err := analysis.MeasureKeys(store, c, 1)
+			require.NoError(t, err)
+			accesses := matrixAccesses(c, store)
+			require.Len(t, m.Sets, len(accesses))
+			var writes, reads []*mat.Dense
+			for i, a := range accesses {
+				checkCoherence(t, m.Sets[i], a.w)
+				if a.reads {
+					reads = append(reads, a.w)
+				} else {
+					writes = append(writes, a.w)
+				}
+			}
+			checkCoherence(t, m.Writes, sideBySide(writes))
+			checkCoherence(t, m.Reads, sideBySide(reads))
+			checkCrosstalk(t, m, accesses)
+			checkResult(t, m)
+		})
+	}
+}
+
+// cosineOf is that of columns i and j of a and b.
+func cosineOf(a *mat.Dense, i int, b *mat.Dense, j int) float64 {
+	x, y := mat.Col(nil, i, a), mat.Col(nil, j, b)
+	return floats.Dot(x, y) / floats.Norm(x, 2) / floats.Norm(y, 2)
+}
+
+func checkCoherence(t *testing.T, got analysis.KeySet, w *mat.Dense) {
+	d, n := w.Dims()
+	largest, squares := 0.0, 0.0
+	for i := range n {
+		for j := range n {
+			if i != j {
+				v := math.Abs(cosineOf(w, i, w, j))
+				largest, squares = max(largest, v), squares+v*v
+			}
+		}
+	}
+	assert.Equal(t, n, got.Keys)
+	assert.Equal(t, d, got.Dimensions)
+	assert.InDelta(t, largest, got.Max, 1e-12)
+	assert.InDelta(t, squares/float64(n*(n-1)), got.MeanSquared, 1e-12)
+	assert.InDelta(t, squares/float64(n), got.Error, 1e-12)
+	assert.InDelta(t, float64(n-1)/float64(d), got.Random, 1e-12)
+	assert.GreaterOrEqual(t, got.Max, got.Welch)
+	assert.GreaterOrEqual(t, got.RandomMax, got.Welch)
+}
+
+func checkCrosstalk(t *testing.T, m *analysis.KeyMemory, accesses []access) {
+	next, own := 0, 0
+	for i, w := range accesses {
+		for j, r := range accesses {
+			if w.reads || !r.reads {
+				continue
+			}
+			cosines, err := m.Cosines(w.site, r.site)
+			require.NoError(t, err)
+			squares, pairs := 0.0, 0
+			for a, row := range cosines {
+				for b, v := range row {
+					require.InDelta(t, cosineOf(r.w, a, w.w, b), v, 1e-12)
+					squares, pairs = squares+v*v, pairs+1
+				}
+			}
+			var got analysis.Crosstalk
+			switch {
+			case j > i:
+				got, next = m.Crosstalk[next], next+1
+			case r.site == w.site:
+				got, own = m.Own[own], own+1
+			default:
+				continue
+			}
+			assert.Equal(t, w.site+r.site, got.Writer+got.Reader)
+			assert.InDelta(t, squares/float64(pairs), got.MeanSquared, 1e-12)
+			assert.InDelta(t, squares/float64(pairs)*float64(m.Dk), got.Ratio, 1e-12)
+		}
+	}
+	assert.Len(t, m.Crosstalk, next)
+	assert.Len(t, m.Own, own)
+}
+
+// TestKeysOfRandomModels: in a model whose keys are random all is as for random keys: the
+// crosstalk's ratio has mean 1 and the deviation that it says, the coherence is theirs.
+func TestKeysOfRandomModels(t *testing.T) {
+	c := models.Config{Stream: models.StreamMatrix, Layers: 2, Dk: 12, Dv: 2, Rank: 9, FF: 3, Vocab: 5, Seq: 4}
+	var ratios, spread, largest, errors []float64
+	var random analysis.KeySet
+	for seed := range uint64(60) {
+		store := modeltest.NewStore(t, c, tensor.Float64, seed)
+		m, err := analysis.MeasureKeys(store, c, seed)
+		require.NoError(t, err)
+		for _, x := range m.Crosstalk {
+			z := (x.Ratio - 1) / x.Deviation
+			ratios, spread = append(ratios, x.Ratio), append(spread, z*z)
+		}
+		random = m.Writes
+		largest, errors = append(largest, random.Max-random.RandomMax), append(errors, random.Error)
+	}
+	withinErrors(t, 1, ratios, "crosstalk of random keys")
+	withinErrors(t, 1, spread, "its variance")
+	withinErrors(t, 0, largest, "largest cosine beside that of random keys")
+	withinErrors(t, random.Random, errors, "error of random keys")
+}
+
+// TestPlantedKeys: keys that are known. A set's error is what a memory with these keys has.
+func TestPlantedKeys(t *testing.T) {
+	c := zoo()["matrix/authors"]
+	store := modeltest.PerturbedStore(t, c, tensor.Float64)
+	set := func(name string, values []float64) {
+		require.NoError(t, graph.SetFloat64s(store.Param(name).Value, values))
+	}
+	const writer, reader = "blocks.0.attention", "blocks.0.feedforward"
+	set(writer+".write", []float64{2, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, -1, 0, 0, 0}) // e_0, e_2, -e_1
+	set(reader+".norm", slicesOf(1, c.Dk*c.Dv))
+	set(reader+".read", []float64{1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 5})
+	m, err := analysis.MeasureKeys(store, c, 1)
+	require.NoError(t, err)
+	got, err := m.Cosines(writer, reader)
+	require.NoError(t, err)
+	for i, want := range [][]float64{{1, 0, 0}, {math.Sqrt(0.5), 0, -math.Sqrt(0.5)}, {0, 0, 0}} {
+		assert.InDeltaSlice(t, want, got[i], 1e-12)
+	}
+	for _, s := range m.Sets {
+		if s.Site == writer && !s.Reads {
+			assert.Zero(t, s.Error)
+		}
+		if s.Site == reader && s.Reads {
+			assert.InDelta(t, 2*0.5/3, s.Error, 1e-12)
+			withinErrors(t, s.Error, storedErrors(store, c, reader+".read"), "a memory with these keys")
+		}
+	}
+	_, err = m.Cosines("blocks.0.atention", reader)
+	assert.ErrorContains(t, err, "did you mean blocks.0.attention?")
+	_, err = m.Cosines(writer, "embedding")
+	assert.ErrorContains(t, err, "analysis: no site that reads called")
+}
+
+func slicesOf(v float64, n int) []float64 {
+	all := make([]float64, n)
+	floats.AddConst(v, all)
+	return all
+}
+
+// storedErrors stores values under a site's keys again and again and reads them, sum by sum.
+func storedErrors(store *graph.Store, c models.Config, name string) []float64 {
+	keys := param(store, name, c.Rank)
+	draw := rand.New(rand.NewPCG(1, 7))
+	var errors []float64
+	for range 2000 {
+		memory, values := mat.NewDense(c.Dk, c.Dv, nil), make([][]float64, c.Rank)
+		for i := range values {
+			for range c.Dv {
+				values[i] = append(values[i], draw.NormFloat64())
+			}
+			key := mat.Row(nil, i, keys)
+			floats.Scale(1/floats.Norm(key, 2), key)
+			outer(memory.RawMatrix().Data, key, values[i])
+		}
+		lost, all := 0.0, 0.0
+		for i, v := range values {
+			key := mat.Row(nil, i, keys)
+			read := make([]float64, c.Dv)
+			for d, k := range key {
+				floats.AddScaled(read, k/floats.Norm(key, 2), memory.RawRowView(d))
+			}
+			floats.Sub(read, v)
+			lost, all = lost+floats.Dot(read, read), all+floats.Dot(v, v)
+		}
+		errors = append(errors, lost/all)
+	}
+	return errors
+}
+
+// TestKeysOfOtherStreams: only matrix streams have keys.
+func TestKeysOfOtherStreams(t *testing.T) {
+	c := zoo()["vector"]
+	_, err := analysis.MeasureKeys(modeltest.NewStore(t, c, tensor.Float32, 1), c, 1)
+	assert.EqualError(t, err, "analysis: memory: stream vector does not have it; it has attribute, lens, basis, ablate, patch, circuits, wiring, subspaces, rotation")
+}

@@ -1,0 +1,113 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/residua-go/residua/analysis/figure"
+)
+
+// Table lists the coherence of the sites' keys and of all together.
+func (m *KeyMemory) Table() figure.Table {
+	t := figure.Table{Title: fmt.Sprintf("the model's keys as those of a memory, Dk = %d", m.Dk), Align: "llrrrrrrr",
+		Header: []string{"site", "way", "keys", "largest |cosine|", "of random keys", "Welch bound", "error read with the same keys", "of random keys", "least"}}
+	for _, s := range append(slices.Clone(m.Sets), m.Writes, m.Reads) {
+		t.Rows = append(t.Rows, []string{s.name(), wayOf(s.Reads), fmt.Sprint(s.Keys), number(s.Max), number(s.RandomMax), number(s.Welch), number(s.Error), number(s.Random), number(s.Least)})
+	}
+	return t
+}
+
+func (s KeySet) name() string {
+	if s.Site == "" {
+		return "all"
+	}
+	return s.Site
+}
+
+// wayOf says what a site does.
+func wayOf(reads bool) string {
+	if reads {
+		return "reads"
+	}
+	return "writes"
+}
+
+// mappedKeys is the number of pairs of keys up to which a figure shows each.
+const mappedKeys = 40000
+
+// Figures are the crosstalk between sites, that between all keys of a small model, and the
+// error that each site's keys would have as those of a memory.
+func (m *KeyMemory) Figures() []figure.Figure {
+	figures := []figure.Figure{m.siteMap()}
+	if m.Writes.Keys*m.Reads.Keys <= mappedKeys {
+		figures = append(figures, m.keyMap())
+	}
+	return append(figures, m.errorLines())
+}
+
+// siteMap shows how far Ratio is from 1, writers by readers.
+func (m *KeyMemory) siteMap() figure.Heatmap {
+	h := figure.Heatmap{Title: "Crosstalk: mean squared cosine of keys x Dk, less 1 (0: random keys)", XLabel: "read by", YLabel: "written by", Diverging: true}
+	for _, a := range m.accesses {
+		if a.reads {
+			h.Columns = append(h.Columns, a.site)
+		} else {
+			h.Rows = append(h.Rows, a.site)
+		}
+	}
+	for range h.Rows {
+		h.Values = append(h.Values, slices.Repeat([]float64{math.NaN()}, len(h.Columns)))
+	}
+	for _, c := range m.Crosstalk {
+		h.Values[slices.Index(h.Rows, c.Writer)][slices.Index(h.Columns, c.Reader)] = c.Ratio - 1
+	}
+	return h
+}
+
+// keyMap shows the cosine of each reading key with each writing key, whichever comes first.
+func (m *KeyMemory) keyMap() figure.Heatmap {
+	h := figure.Heatmap{Title: "Cosines of reading and writing keys", XLabel: "writing key", YLabel: "reading key", Diverging: true}
+	for j, r := range m.accesses {
+		if !r.reads {
+			continue
+		}
+		rows := make([][]float64, m.Sets[j].Keys)
+		for i, w := range m.accesses {
+			if w.reads {
+				continue
+			}
+			for k, row := range m.cosines(i, j) {
+				rows[k] = append(rows[k], row...)
+			}
+		}
+		for k, row := range rows {
+			h.Values, h.Rows = append(h.Values, row), append(h.Rows, fmt.Sprintf("%s %d", r.site, k))
+		}
+	}
+	for i, w := range m.accesses {
+		for k := range m.Sets[i].Keys {
+			if !w.reads {
+				h.Columns = append(h.Columns, fmt.Sprintf("%s %d", w.site, k))
+			}
+		}
+	}
+	return h
+}
+
+// errorLines draws Error, Random and Least site by site.
+func (m *KeyMemory) errorLines() figure.Lines {
+	l := figure.Lines{Title: "Error of a memory with each site's writing keys", XLabel: "site that writes, in the order of the run", YLabel: "|read - v|² / |v|²"}
+	own, random, least := figure.Series{Name: "the model's keys", Points: true}, figure.Series{Name: "random keys"}, figure.Series{Name: "least"}
+	for _, s := range m.Sets {
+		if s.Reads {
+			continue
+		}
+		x := float64(len(own.X))
+		own.X, own.Y = append(own.X, x), append(own.Y, s.Error)
+		random.X, random.Y = append(random.X, x), append(random.Y, s.Random)
+		least.X, least.Y = append(least.X, x), append(least.Y, s.Least)
+	}
+	l.Series = []figure.Series{own, random, least}
+	return l
+}

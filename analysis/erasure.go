@@ -1,0 +1,148 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// Erasure measures memory management: heads and neurons that take out of the stream what they
+// read from it (Elhage et al. 2021, "Subspaces and Residual Stream Bandwidth": some neurons
+// have "very high negative cosine similarity between their input and output weights"). It is
+// the cosine of what a neuron reads and what it writes,
+//
+//	neuron n:  W1[:, n] . W2[n, :] / (|W1[:, n]| |W2[n, :]|)
+//	head h:    tr(W_V W_O) / (||W_V|| ||W_O||) = sum Re(eigenvalues of OV) / (||W_V|| ||W_O||)
+//
+// with the norms folded in, -1 where exactly the direction that is read is subtracted. A
+// matrix stream's are matrices of Dk x Dv: neuron n reads C(g o sum_h r_FF[h] (x) W1[h, n]) and
+// writes sum_h w_FF[h] (x) W2[n, h]; a head reads column v with C(g[:, v] o r_V[h]) and writes
+// it with w_O[h]. With unit gain and RMSNorm a head's number is the cosine of r_V[h] and
+// w_O[h].
+//
+// A neuron erases only where its activation is positive, and a head what its pattern fetches:
+// the token's own content if it attends to itself.
+type Erasure struct {
+	Stream string `json:"stream"`
+	// Dimensions and HeadDimensions are those of the spaces of the directions, D or Dk*Dv for
+	// neurons and D*Dh or Dk for heads: the cosine of two random ones has the variance
+	// 1/Dimensions.
+	Dimensions     int            `json:"dimensions"`
+	HeadDimensions int            `json:"head_dimensions"`
+	Experts        int            `json:"experts,omitempty"`
+	Layers         []LayerErasure `json:"layers"`
+}
+
+// LayerErasure is one layer's.
+type LayerErasure struct {
+	Heads       []float64 `json:"heads"`       // [head]
+	Neurons     []float64 `json:"neurons"`     // [neuron], those of all experts one after another
+	FeedForward float64   `json:"feedforward"` // tr(W1 W2) / (||W1|| ||W2||), of all neurons
+}
+
+// Eraser is a head or a neuron with its cosine.
+type Eraser struct {
+	Site   string  `json:"site"`
+	Part   string  `json:"part"` // "head" or "neuron"
+	Index  int     `json:"index"`
+	Cosine float64 `json:"cosine"`
+}
+
+// Name is "blocks.3.feedforward neuron 17".
+func (e Eraser) Name() string { return fmt.Sprintf("%s %s %d", e.Site, e.Part, e.Index) }
+
+// MeasureErasure measures all heads and neurons of a model.
+func MeasureErasure(store *graph.Store, c models.Config) (*Erasure, error) {
+	r, err := newSiteReader(AnalysisSubspaces, store, c)
+	if err != nil {
+		return nil, err
+	}
+	e := &Erasure{Stream: r.c.Stream, Dimensions: r.c.DModel, HeadDimensions: r.c.DModel * r.c.HeadDim(), Experts: r.c.Experts}
+	if r.isMatrix() {
+		e.Dimensions, e.HeadDimensions = r.c.StreamSize(), r.c.Dk
+	}
+	for l := range r.c.Layers {
+		if r.isMatrix() {
+			neurons := r.matrixNeurons(l)
+			e.Layers = append(e.Layers, LayerErasure{r.matrixHeadErasure(l), neurons.cosines(), neurons.joint()})
+			continue
+		}
+		neurons := r.vectorNeurons(l)
+		e.Layers = append(e.Layers, LayerErasure{r.headErasure(l), neurons.cosines(), neurons.joint()})
+	}
+	return e, nil
+}
+
+// inOut are the products of what neurons read (in) and write (out), a number each.
+type inOut struct{ dot, in, out []float64 } // in.out, |in|^2, |out|^2
+
+// cosines are the neurons' own.
+func (p inOut) cosines() []float64 {
+	each := make([]float64, len(p.dot))
+	for n := range each {
+		each[n] = cosine(p.dot[n], p.in[n], p.out[n])
+	}
+	return each
+}
+
+// joint is the cosine of all neurons' weights as long vectors.
+func (p inOut) joint() float64 {
+	return cosine(floats.Sum(p.dot), floats.Sum(p.in), floats.Sum(p.out))
+}
+
+// vectorNeurons compares the columns of W1 [D, N] and the rows of W2 [N, D].
+func (r *siteReader) vectorNeurons(layer int) inOut {
+	w1, w2 := r.foldedNeurons(layer)
+	_, n := w1.Dims()
+	p := inOut{make([]float64, n), make([]float64, n), make([]float64, n)}
+	for i := range n {
+		in, out := mat.Col(nil, i, w1), w2.RawRowView(i) // [D]
+		p.dot[i], p.in[i], p.out[i] = floats.Dot(in, out), floats.Dot(in, in), floats.Dot(out, out)
+	}
+	return p
+}
+
+// headErasure compares W_V [D, Dh] and W_O [Dh, D] of each head.
+func (r *siteReader) headErasure(layer int) []float64 {
+	qkv, o := r.heads(layer)
+	var each []float64
+	for h := range r.c.HeadCount() {
+		v, out := r.head(qkv, o, h)
+		dot, in, written := 0.0, 0.0, 0.0
+		for i := range r.c.HeadDim() {
+			a, b := mat.Col(nil, i, v), mat.Row(nil, i, out) // [D]
+			dot, in, written = dot+floats.Dot(a, b), in+floats.Dot(a, a), written+floats.Dot(b, b)
+		}
+		each = append(each, cosine(dot, in, written))
+	}
+	return each
+}
+
+// Erasers lists all heads and neurons by their cosine, the strongest eraser first.
+func (e *Erasure) Erasers() []Eraser {
+	var all []Eraser
+	for l, layer := range e.Layers {
+		for h, v := range layer.Heads {
+			all = append(all, Eraser{siteName(l, stream.Attention), "head", h, v})
+		}
+		for n, v := range layer.Neurons {
+			all = append(all, Eraser{siteName(l, stream.FeedForward), "neuron", n, v})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Eraser) int { return cmp.Compare(a.Cosine, b.Cosine) })
+	return all
+}
+
+// Strongest returns the n strongest erasers, those of a negative cosine.
+func (e *Erasure) Strongest(n int) []Eraser {
+	all := e.Erasers()
+	negative, _ := slices.BinarySearchFunc(all, 0, func(a Eraser, zero int) int { return cmp.Compare(a.Cosine, float64(zero)) })
+	return all[:min(max(0, n), negative)]
+}

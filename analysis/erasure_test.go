@@ -1,0 +1,252 @@
+package analysis_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// TestErasureAgainstNumpy: GPT-2's neurons, heads and feed-forwards.
+func TestErasureAgainstNumpy(t *testing.T) {
+	var want struct {
+		Neurons struct {
+			Cosine [][]float64 `json:"cosine"`
+		} `json:"neurons"`
+		Memory struct {
+			Heads       [][]float64 `json:"heads"`
+			FeedForward []float64   `json:"feedforward"`
+		} `json:"memory"`
+	}
+	numpy(t, &want)
+	p := gpt2(t)
+	e, err := analysis.MeasureErasure(p.Store, p.Model)
+	require.NoError(t, err)
+	require.Len(t, e.Layers, len(want.Neurons.Cosine))
+	for l, layer := range e.Layers {
+		assert.InDeltaSlice(t, want.Neurons.Cosine[l], layer.Neurons, 1e-6)
+		assert.InDeltaSlice(t, want.Memory.Heads[l], layer.Heads, 1e-6)
+		assert.InDelta(t, want.Memory.FeedForward[l], layer.FeedForward, 1e-6)
+	}
+	checkResult(t, e)
+}
+
+// outer adds key (x) value times s to x [Dk, Dv].
+func outer(x []float64, key, value []float64) {
+	for d, k := range key {
+		floats.AddScaled(x[d*len(value):][:len(value)], k, value)
+	}
+}
+
+// readDirection is what reads sum_h key_h (x) value_h behind a norm, on Dk*Dv entries.
+func readDirection(c models.Config, gain, keys, values []float64) []float64 {
+	x := make([]float64, c.Dk*c.Dv)
+	for h := range len(keys) / c.Dk {
+		outer(x, keys[h*c.Dk:][:c.Dk], values[h*c.Dv:][:c.Dv])
+	}
+	w := naiveFold(c, gain, mat.NewDense(len(x), 1, x))
+	return mat.Col(nil, 0, w)
+}
+
+// TestErasureOfMatrixStreams: cosines from products of keys are those of the matrices
+// [Dk, Dv] that are read and written, built out.
+func TestErasureOfMatrixStreams(t *testing.T) {
+	all := zoo()
+	for _, name := range []string{"matrix", "matrix/authors", "matrix/moe", "matrix/bias"} {
+		t.Run(name, func(t *testing.T) {
+			c := all[name]
+			store := modeltest.PerturbedStore(t, c, tensor.Float64)
+			e, err := analysis.MeasureErasure(store, c)
+			require.NoError(t, err)
+			for l := range c.Layers {
+				checkMatrixNeurons(t, c, store, l, e.Layers[l])
+				checkMatrixHeads(t, c, store, l, e.Layers[l].Heads)
+			}
+			checkResult(t, e)
+		})
+	}
+}
+
+func checkMatrixNeurons(t *testing.T, c models.Config, store *graph.Store, l int, got analysis.LayerErasure) {
+	name := fmt.Sprintf("blocks.%d.feedforward", l)
+	value := func(suffix string) []float64 { return graph.Float64s(store.Param(name + suffix).Value) }
+	plain := make([]float64, c.Dk*c.Dv)
+	dot, in, out, n := 0.0, 0.0, 0.0, 0
+	unfolded := c
+	unfolded.Norm = models.NormRMS
+	floats.AddConst(1, plain)
+	w2 := expertsOf(c, store, name+".w2", c.FF)
+	for e, w1 := range expertsOf(c, store, name+".w1", c.Rank*c.Dv) {
+		for i := range c.FF {
+			read := readDirection(c, value(".norm"), value(".read"), mat.Col(nil, i, w1))
+			wrote := readDirection(unfolded, plain, value(".write"), w2[e].RawRowView(i))
+			cosine := floats.Dot(read, wrote) / floats.Norm(read, 2) / floats.Norm(wrote, 2)
+			require.InDelta(t, cosine, got.Neurons[n], 1e-12, "neuron %d", n)
+			dot, in, out, n = dot+floats.Dot(read, wrote), in+floats.Dot(read, read), out+floats.Dot(wrote, wrote), n+1
+		}
+	}
+	require.Len(t, got.Neurons, n)
+	assert.InDelta(t, dot/math.Sqrt(in*out), got.FeedForward, 1e-12)
+}
+
+// checkMatrixHeads builds W_V [Dk*Dv, Dv] and W_O [Dv, Dk*Dv] and takes their eigenvalues.
+func checkMatrixHeads(t *testing.T, c models.Config, store *graph.Store, l int, got []float64) {
+	name := fmt.Sprintf("blocks.%d.attention", l)
+	value := func(suffix string) []float64 { return graph.Float64s(store.Param(name + suffix).Value) }
+	for h := range c.Rank {
+		v, o := mat.NewDense(c.Dk*c.Dv, c.Dv, nil), mat.NewDense(c.Dv, c.Dk*c.Dv, nil)
+		for d := range c.Dk {
+			for j := range c.Dv {
+				v.Set(d*c.Dv+j, j, value(".read")[(2*c.Rank+h)*c.Dk+d])
+				o.Set(j, d*c.Dv+j, value(".write")[h*c.Dk+d])
+			}
+		}
+		require.InDelta(t, eigenScore(t, naiveFold(c, value(".norm"), v), o), got[h], 1e-9, "head %d", h)
+	}
+}
+
+// eigenScore is sum Re(eigenvalues of V O) / (||V|| ||O||).
+func eigenScore(t *testing.T, v, o mat.Matrix) float64 {
+	var ov mat.Dense
+	ov.Mul(v, o)
+	var eigen mat.Eigen
+	require.True(t, eigen.Factorize(&ov, mat.EigenNone))
+	sum := 0.0
+	for _, z := range eigen.Values(nil) {
+		sum += real(z)
+	}
+	return sum / mat.Norm(v, 2) / mat.Norm(o, 2)
+}
+
+// TestErasureOfVectorStreams compares with folded weights and eigenvalues.
+func TestErasureOfVectorStreams(t *testing.T) {
+	all := zoo()
+	for _, name := range []string{"vector", "vector/gpt2", "vector/moe", "hyper/dynamic", "vwn", "hieragg/dou"} {
+		t.Run(name, func(t *testing.T) {
+			c := all[name]
+			store := modeltest.PerturbedStore(t, c, tensor.Float64)
+			e, err := analysis.MeasureErasure(store, c)
+			require.NoError(t, err)
+			for l := range c.Layers {
+				a, f := fmt.Sprintf("blocks.%d.attention", l), fmt.Sprintf("blocks.%d.feedforward", l)
+				gain := func(site string) []float64 { return graph.Float64s(store.Param(site + ".norm").Value) }
+				qkv, dh := naiveFold(c, gain(a), param(store, a+".qkv", c.DModel)), c.HeadDim()
+				o := param(store, a+".o", c.Heads*dh)
+				for h := range c.Heads {
+					from := 2*c.Heads*dh + h*dh
+					want := eigenScore(t, qkv.Slice(0, c.DModel, from, from+dh), o.Slice(h*dh, (h+1)*dh, 0, c.DModel))
+					require.InDelta(t, want, e.Layers[l].Heads[h], 1e-9)
+				}
+				w1 := naiveFold(c, gain(f), sideBySide(expertsOf(c, store, f+".w1", c.DModel)))
+				for n, got := range e.Layers[l].Neurons {
+					in, out := mat.Col(nil, n, w1), expertsOf(c, store, f+".w2", c.FF)[n/c.FF].RawRowView(n%c.FF)
+					require.InDelta(t, floats.Dot(in, out)/floats.Norm(in, 2)/floats.Norm(out, 2), got, 1e-12)
+				}
+			}
+			checkResult(t, e)
+		})
+	}
+}
+
+// TestPlantedEraser: a neuron that writes minus what it reads is found, first of all, in
+// streams of vectors and of matrices.
+func TestPlantedEraser(t *testing.T) {
+	all := zoo()
+	for _, name := range []string{"vector", "matrix"} {
+		c := all[name]
+		c.Norm = models.NormRMS
+		store := modeltest.PerturbedStore(t, c, tensor.Float64)
+		const f, neuron = "blocks.1.feedforward", 5
+		copyParam := func(to, from string) {
+			require.NoError(t, graph.SetFloat64s(store.Param(to).Value, graph.Float64s(store.Param(from).Value)))
+		}
+		if c.Stream == models.StreamMatrix {
+			copyParam(f+".write", f+".read") // writes where it reads
+		}
+		gain := store.Param(f + ".norm").Value
+		unit := graph.Float64s(gain)
+		for i := range unit {
+			unit[i] = 2
+		}
+		require.NoError(t, graph.SetFloat64s(gain, unit))
+		w1, w2 := param(store, f+".w1", c.Width()), param(store, f+".w2", c.FF)
+		for i := range c.Width() {
+			w2.Set(neuron, i, -0.3*w1.At(i, neuron))
+		}
+		require.NoError(t, graph.SetFloat64s(store.Param(f+".w2").Value, w2.RawMatrix().Data))
+		e, err := analysis.MeasureErasure(store, c)
+		require.NoError(t, err)
+		found := e.Strongest(1)[0]
+		assert.Equal(t, "blocks.1.feedforward neuron 5", found.Name())
+		assert.InDelta(t, -1, found.Cosine, 1e-12)
+		assert.Equal(t, found.Name(), e.Table().Rows[0][0])
+		for _, s := range e.Strongest(1000) {
+			assert.Negative(t, s.Cosine)
+		}
+		assert.Empty(t, e.Strongest(-1))
+	}
+}
+
+// TestErasureHistogram counts every neuron once; random directions have the density that
+// RandomCosineDensity says.
+func TestErasureHistogram(t *testing.T) {
+	e := analysis.Erasure{Layers: []analysis.LayerErasure{{Neurons: []float64{-1, -0.6, 0.1, 1}}}}
+	assert.Equal(t, [][]int{{2, 0, 1, 1}}, e.Histogram(4))
+	draw := rand.New(rand.NewPCG(8, 9))
+	for _, d := range []int{3, 5, 30} {
+		const samples, bins = 4000, 10
+		var inside [bins][]float64
+		squares := make([]float64, samples)
+		for i := range squares {
+			u := make([]float64, d)
+			for k := range u {
+				u[k] = draw.NormFloat64()
+			}
+			cosine := u[0] / floats.Norm(u, 2)
+			squares[i] = cosine * cosine
+			for b := range bins {
+				low := -1 + 2*float64(b)/bins
+				inside[b] = append(inside[b], map[bool]float64{true: 1}[cosine >= low && cosine < low+2./bins])
+			}
+		}
+		withinErrors(t, 1/float64(d), squares, "variance of the cosine, %d dimensions", d)
+		for b := range bins {
+			low := -1 + 2*float64(b)/bins
+			want := integrate(low, low+2./bins, func(x float64) float64 { return analysis.RandomCosineDensity(x, d) })
+			if want*samples > 10 { // else hardly any fall into it
+				withinErrors(t, want, inside[b], "bin %d of %d dimensions", b, d)
+			}
+		}
+	}
+}
+
+// integrate is the midpoint rule.
+func integrate(from, to float64, f func(x float64) float64) float64 {
+	const steps = 2000
+	sum := 0.0
+	for i := range steps {
+		sum += f(from+(to-from)*(float64(i)+0.5)/steps) * (to - from) / steps
+	}
+	return sum
+}
+
+// TestErasureErrors: a stream without it says so.
+func TestErasureErrors(t *testing.T) {
+	c := zoo()["dwlstm"]
+	_, err := analysis.MeasureErasure(modeltest.NewStore(t, c, tensor.Float32, 1), c)
+	assert.ErrorContains(t, err, "analysis: subspaces: stream dwlstm does not have it")
+	fresh, err := analysis.MeasureErasure(modeltest.NewStore(t, zoo()["vector"], tensor.Float32, 1), zoo()["vector"])
+	require.NoError(t, err)
+	checkResult(t, fresh)
+}

@@ -1,0 +1,126 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/residua-go/residua/analysis/figure"
+)
+
+// Histogram counts each layer's neurons by their cosine, [layer][bin], in bins of equal width
+// from -1 to 1.
+func (e *Erasure) Histogram(bins int) [][]int { return e.count(max(1, bins), 1) }
+
+// count is Histogram from -reach to reach.
+func (e *Erasure) count(bins int, reach float64) [][]int {
+	counts := make([][]int, len(e.Layers)) // [layer][bin]
+	for l, layer := range e.Layers {
+		counts[l] = make([]int, bins)
+		for _, v := range layer.Neurons {
+			bin := int(math.Floor((v/reach + 1) / 2 * float64(bins)))
+			counts[l][min(max(bin, 0), bins-1)]++
+		}
+	}
+	return counts
+}
+
+// reach is how far figures count: to the largest |cosine|, and to 4 deviations of random
+// directions.
+func (e *Erasure) reach() float64 {
+	reach := min(1, 4/math.Sqrt(float64(e.Dimensions)))
+	for _, layer := range e.Layers {
+		for _, v := range layer.Neurons {
+			reach = max(reach, math.Abs(v))
+		}
+	}
+	return reach
+}
+
+// RandomCosineDensity is the density at x of the cosine of two random directions of d
+// dimensions, of mean 0 and variance 1/d:
+//
+//	p(x) = Gamma(d/2) / (sqrt(pi) Gamma((d-1)/2)) (1-x^2)^((d-3)/2)
+func RandomCosineDensity(x float64, d int) float64 {
+	if d < 2 || math.Abs(x) >= 1 {
+		return 0
+	}
+	above, _ := math.Lgamma(float64(d) / 2)
+	below, _ := math.Lgamma(float64(d-1) / 2)
+	return math.Exp(above-below+float64(d-3)/2*math.Log1p(-x*x)) / math.Sqrt(math.Pi)
+}
+
+// Table lists the strongest erasers.
+func (e *Erasure) Table() figure.Table {
+	t := figure.Table{Title: "heads and neurons that erase most of what they read", Header: []string{"part", "cosine of read and written", "deviations of random ones"}, Align: "lrr"}
+	for _, s := range e.Strongest(listed) {
+		t.Rows = append(t.Rows, []string{e.name(s), number(s.Cosine), e.deviations(s)})
+	}
+	return t
+}
+
+// deviations is a cosine over the standard deviation of random directions'.
+func (e *Erasure) deviations(s Eraser) string {
+	d := e.Dimensions
+	if s.Part == "head" {
+		d = e.HeadDimensions
+	}
+	return fmt.Sprintf("%.1f", s.Cosine*math.Sqrt(float64(d)))
+}
+
+// name numbers an expert's neurons by themselves.
+func (e *Erasure) name(s Eraser) string {
+	if s.Part != "neuron" || e.Experts == 0 {
+		return s.Name()
+	}
+	each := len(e.Layers[0].Neurons) / e.Experts
+	return fmt.Sprintf("%s expert %d neuron %d", s.Site, s.Index/each, s.Index%each)
+}
+
+// histogramBins is how finely figures count.
+const histogramBins = 60
+
+// Figures are the neurons' cosines beside those of random directions, by layer, and the
+// heads'.
+func (e *Erasure) Figures() []figure.Figure {
+	heads := figure.Heatmap{Title: "Heads: cosine of what is read and written", XLabel: "head", YLabel: "layer", Diverging: true}
+	for _, layer := range e.Layers {
+		heads.Values = append(heads.Values, layer.Heads)
+	}
+	return []figure.Figure{e.density(), e.byLayer(), heads}
+}
+
+// density draws the distribution of all neurons' cosines.
+func (e *Erasure) density() figure.Lines {
+	measured, random := figure.Series{Name: "neurons"}, figure.Series{Name: fmt.Sprintf("random directions of %d dimensions", e.Dimensions)}
+	reach, total, sums := e.reach(), 0, make([]int, histogramBins)
+	for _, counts := range e.count(histogramBins, reach) {
+		for b, n := range counts {
+			sums[b], total = sums[b]+n, total+n
+		}
+	}
+	for b, n := range sums {
+		x := binCentre(b, reach)
+		measured.X, measured.Y = append(measured.X, x), append(measured.Y, float64(n)/float64(total)/(2*reach/histogramBins))
+		random.X, random.Y = append(random.X, x), append(random.Y, RandomCosineDensity(x, e.Dimensions))
+	}
+	return figure.Lines{Title: "Neurons: cosine of what is read and written", XLabel: "cosine", YLabel: "density", Series: []figure.Series{measured, random}}
+}
+
+func binCentre(b int, reach float64) float64 { return reach * (2*(float64(b)+0.5)/histogramBins - 1) }
+
+// byLayer maps the shares of each layer's neurons.
+func (e *Erasure) byLayer() figure.Heatmap {
+	h := figure.Heatmap{Title: "Share of a layer's neurons, by cosine", XLabel: "cosine", YLabel: "layer"}
+	reach := e.reach()
+	for b := range histogramBins {
+		h.Columns = append(h.Columns, fmt.Sprintf("%.3f", binCentre(b, reach)))
+	}
+	for l, counts := range e.count(histogramBins, reach) {
+		row := make([]float64, len(counts))
+		for b, n := range counts {
+			row[b] = float64(n) / float64(len(e.Layers[l].Neurons))
+		}
+		h.Values = append(h.Values, row)
+	}
+	return h
+}

@@ -1,0 +1,124 @@
+package analysis
+
+import (
+	"math"
+	"slices"
+
+	"github.com/pkg/errors"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Spectrum is how many directions of the stream a weight uses, by its singular values s_i,
+// p_i = s_i^2 / sum_j s_j^2 being their shares of its energy:
+//
+//	EffectiveRank = exp(-sum p_i ln p_i)
+//	StableRank    = sum s_i^2 / max s_i^2
+//
+// The effective rank is that of Roy & Vetterli 2007 with energies in the place of their
+// singular values (p_i = s_i / sum s_j), so that directions count as they add to the norm of
+// what is read or written; it is at most theirs. A weight of zeros has rank 0.
+type Spectrum struct {
+	Dimensions int       `json:"dimensions"`      // of the space
+	Singular   []float64 `json:"singular_values"` // descending, as many as rows or columns, whichever are fewer
+	Effective  float64   `json:"effective_rank"`
+	Stable     float64   `json:"stable_rank"`
+	Directions int       `json:"directions"` // that hold EnergyShare of sum s_i^2
+}
+
+// EnergyShare is the part of a weight's energy that its top directions hold.
+const EnergyShare = 0.9
+
+// subspace is the span of a weight's top directions, as the projector P = U U^T [D, D].
+type subspace struct {
+	dimensions, directions int
+	projector              []float64
+}
+
+// spectrumOf takes a weight [D, m] apart, whose columns are directions. It goes over the
+// eigenvalues of w w^T: singular values below 1e-8 of the largest are rounding.
+func spectrumOf(w mat.Matrix) (Spectrum, subspace, error) {
+	var gram mat.Dense
+	gram.Mul(w, w.T()) // [D, D]
+	d, m := w.Dims()
+	if total := floats.Sum(gram.RawMatrix().Data); math.IsNaN(total) || math.IsInf(total, 0) {
+		return Spectrum{}, subspace{}, errors.Errorf("singular values of %d x %d entries: want finite ones, got some that are not", d, m)
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(mat.NewSymDense(d, gram.RawMatrix().Data), true) {
+		return Spectrum{}, subspace{}, errors.Errorf("singular values of %d x %d entries: no convergence", d, m)
+	}
+	energies := eigen.Values(nil)
+	slices.Reverse(energies)
+	energies = energies[:min(d, m)]
+	for i, e := range energies {
+		energies[i] = max(0, e)
+	}
+	s := newSpectrum(energies, d)
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	return s, subspaceOf(&vectors, s.Directions), nil
+}
+
+// newSpectrum is that of squared singular values, descending.
+func newSpectrum(energies []float64, dimensions int) Spectrum {
+	s := Spectrum{Dimensions: dimensions}
+	total, entropy, held := floats.Sum(energies), 0.0, 0.0
+	for _, e := range energies {
+		s.Singular = append(s.Singular, math.Sqrt(e))
+		if e == 0 {
+			continue
+		}
+		entropy -= e / total * math.Log(e/total)
+		if held < EnergyShare*total {
+			s.Directions++
+		}
+		held += e
+	}
+	if total > 0 {
+		s.Effective, s.Stable = math.Exp(entropy), total/energies[0]
+	}
+	return s
+}
+
+// subspaceOf is the span of the last k of orthonormal columns u [D, D].
+func subspaceOf(u *mat.Dense, k int) subspace {
+	d, _ := u.Dims()
+	if k == 0 {
+		return subspace{dimensions: d}
+	}
+	var p mat.Dense
+	top := u.Slice(0, d, d-k, d)
+	p.Mul(top, top.T())
+	return subspace{d, k, p.RawMatrix().Data}
+}
+
+// overlap is the mean squared cosine of the principal angles between two subspaces (Björck &
+// Golub 1973), of which there are as many as the smaller one has directions:
+//
+//	sum_i cos^2 theta_i = ||U^T V||_F^2 = tr(P_U P_V)
+//
+// 1 where one holds the other, 0 where they are orthogonal. Both have directions.
+func (s subspace) overlap(t subspace) float64 {
+	return floats.Dot(s.projector, t.projector) / float64(min(s.directions, t.directions))
+}
+
+// RandomOverlap is the mean squared cosine of the principal angles between two subspaces of
+// k1 and k2 of d dimensions, one of which is drawn uniformly: its mean and its standard
+// deviation. By symmetry E P_U = k1/d I, and so
+//
+//	E tr(P_U P_V) = k1 k2 / d,   Var tr(P_U P_V) = 2 k1 k2 (d-k1) (d-k2) / (d^2 (d-1) (d+2))
+//
+// of which the mean squared cosine is 1/min(k1, k2). The variance follows from the invariance
+// of E P_U (x) P_U under rotations and P_U^2 = P_U.
+func RandomOverlap(k1, k2, d int) (mean, deviation float64) {
+	least := float64(min(k1, k2))
+	if least <= 0 || d < max(k1, k2) {
+		return 0, 0
+	}
+	a, b, n := float64(k1), float64(k2), float64(d)
+	if d > 1 {
+		deviation = math.Sqrt(2*a*b*(n-a)*(n-b)/(n*n*(n-1)*(n+2))) / least
+	}
+	return a * b / n / least, deviation
+}

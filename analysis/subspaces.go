@@ -1,0 +1,196 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// Subspaces are the parts of the stream that a model's sites read and write (Elhage et al.
+// 2021, "Subspaces and Residual Stream Bandwidth"): the spectra of their weights, and how far
+// what one site writes lies in what a later one reads.
+//
+// A stream of vectors is read by W_Q | W_K | W_V and W1, with the norms folded in, and written
+// by W_O and W2, the experts' side by side; the subspaces are of its D directions. A matrix
+// stream is read and written by keys, and the subspaces are of the Dk directions of key space;
+// the norms' gains enter as r * mean_v g[:, v].
+//
+// Streams of n rows of D entries mix rows, which moves nothing within a row: an overlap is
+// as it is for one row, whatever the coefficients. What a virtual width network's mixing of
+// slots and hierarchical aggregation's norms do on the way is left out, and so are
+// highway's self-dependency units.
+type Subspaces struct {
+	Stream   string         `json:"stream"`
+	Sites    []SiteSpectrum `json:"sites"`
+	Overlaps []Overlap      `json:"overlaps"`
+}
+
+// SiteSpectrum is what one site reads or writes.
+type SiteSpectrum struct {
+	Site  string `json:"site"`
+	Reads bool   `json:"reads"` // else it is what the site writes
+	Spectrum
+}
+
+// Overlap is how far what a site writes lies in what a later site reads: the mean squared
+// cosine of the principal angles between the top directions of both, those that hold
+// EnergyShare of the weight's energy.
+type Overlap struct {
+	Writer    string  `json:"writer"`
+	Reader    string  `json:"reader"`
+	Cosine    float64 `json:"mean_squared_cosine"`
+	Random    float64 `json:"random"`    // its mean if one of the two were drawn at random (RandomOverlap)
+	Deviation float64 `json:"deviation"` // its standard deviation then
+}
+
+// FindSubspaces measures what the sites of a model read and write. Of a stream with D
+// directions it takes about 4L+3 eigenvalue problems of D x D, as many at a time as there are
+// cores: a minute or two for the size of GPT-2 small on two.
+func FindSubspaces(store *graph.Store, c models.Config) (*Subspaces, error) {
+	r, err := newSiteReader(AnalysisSubspaces, store, c)
+	if err != nil {
+		return nil, err
+	}
+	accesses := r.accesses()
+	spectra, spaces, err := takeApart(accesses)
+	if err != nil {
+		return nil, err
+	}
+	s := &Subspaces{Stream: r.c.Stream}
+	for i, a := range accesses {
+		s.Sites = append(s.Sites, SiteSpectrum{a.site, a.reads, spectra[i]})
+	}
+	s.overlaps(accesses, spaces)
+	return s, nil
+}
+
+// takeApart makes the spectra of all weights.
+func takeApart(accesses []siteAccess) ([]Spectrum, []subspace, error) {
+	spectra, spaces, errs := make([]Spectrum, len(accesses)), make([]subspace, len(accesses)), make([]error, len(accesses))
+	var work sync.WaitGroup
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, a := range accesses {
+		work.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			spectra[i], spaces[i], errs[i] = spectrumOf(a.w())
+		})
+	}
+	work.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return nil, nil, errors.Wrapf(err, "analysis: what %s %s", accesses[i].site, wayOf(accesses[i].reads))
+		}
+	}
+	return spectra, spaces, nil
+}
+
+// overlaps compares every write with every later read; weights of zeros have no directions to
+// compare.
+func (s *Subspaces) overlaps(accesses []siteAccess, spaces []subspace) {
+	for i, w := range accesses {
+		for j, r := range accesses {
+			if w.reads || !r.reads || r.at < w.at || spaces[i].directions == 0 || spaces[j].directions == 0 {
+				continue
+			}
+			o := Overlap{Writer: w.site, Reader: r.site, Cosine: spaces[i].overlap(spaces[j])}
+			o.Random, o.Deviation = RandomOverlap(spaces[i].directions, spaces[j].directions, spaces[i].dimensions)
+			s.Overlaps = append(s.Overlaps, o)
+		}
+	}
+}
+
+// Table lists the spectra's ranks.
+func (s *Subspaces) Table() figure.Table {
+	t := figure.Table{Title: "what the sites read and write", Align: "llrrrr",
+		Header: []string{"site", "way", "dimensions", "effective rank", "stable rank", fmt.Sprintf("directions with %.0f%%", 100*EnergyShare)}}
+	for _, site := range s.Sites {
+		t.Rows = append(t.Rows, []string{site.Site, wayOf(site.Reads), fmt.Sprint(site.Dimensions), number(site.Effective), number(site.Stable), fmt.Sprint(site.Directions)})
+	}
+	return t
+}
+
+// Figures are the ranks layer by layer, the spectra, and the overlaps above chance.
+func (s *Subspaces) Figures() []figure.Figure {
+	figures := []figure.Figure{
+		s.ranks("Effective rank of what sites read and write", func(p Spectrum) float64 { return p.Effective }),
+		s.ranks("Stable rank of what sites read and write", func(p Spectrum) float64 { return p.Stable }),
+		s.spectra(true), s.spectra(false),
+	}
+	if len(s.Overlaps) > 0 {
+		figures = append(figures, s.overlapMap())
+	}
+	return figures
+}
+
+// ranks draws a rank of the layers' sites.
+func (s *Subspaces) ranks(title string, rank func(p Spectrum) float64) figure.Lines {
+	l := figure.Lines{Title: title, XLabel: "layer", YLabel: "dimensions"}
+	for _, kind := range []stream.Kind{stream.Attention, stream.FeedForward} {
+		for _, reads := range []bool{true, false} {
+			series := figure.Series{Name: string(kind) + " " + wayOf(reads)}
+			for _, site := range s.Sites {
+				if site.Reads == reads && strings.HasSuffix(site.Site, string(kind)) {
+					series.X, series.Y = append(series.X, float64(len(series.X))), append(series.Y, rank(site.Spectrum))
+				}
+			}
+			l.Series = append(l.Series, series)
+		}
+	}
+	return l
+}
+
+// spectra maps the singular values, a row a site, each over its largest.
+func (s *Subspaces) spectra(reads bool) figure.Heatmap {
+	h := figure.Heatmap{Title: "Singular values of what is written, over the largest", XLabel: "number", YLabel: "site"}
+	if reads {
+		h.Title = "Singular values of what is read, over the largest"
+	}
+	longest := 0
+	for _, site := range s.Sites {
+		longest = max(longest, len(site.Singular))
+	}
+	for _, site := range s.Sites {
+		if site.Reads != reads {
+			continue
+		}
+		row := slices.Repeat([]float64{math.NaN()}, longest)
+		for i, v := range site.Singular {
+			if site.Singular[0] > 0 {
+				row[i] = v / site.Singular[0]
+			}
+		}
+		h.Rows, h.Values = append(h.Rows, site.Site), append(h.Values, row)
+	}
+	return h
+}
+
+// overlapMap shows the overlaps less what random subspaces have, writers by readers.
+func (s *Subspaces) overlapMap() figure.Heatmap {
+	h := figure.Heatmap{Title: "Mean squared cosine of written and read subspaces, less that of random ones", XLabel: "read by", YLabel: "written by", Diverging: true}
+	for _, o := range s.Overlaps {
+		if !slices.Contains(h.Rows, o.Writer) {
+			h.Rows = append(h.Rows, o.Writer)
+		}
+		if !slices.Contains(h.Columns, o.Reader) {
+			h.Columns = append(h.Columns, o.Reader)
+		}
+	}
+	for range h.Rows {
+		h.Values = append(h.Values, slices.Repeat([]float64{math.NaN()}, len(h.Columns)))
+	}
+	for _, o := range s.Overlaps {
+		h.Values[slices.Index(h.Rows, o.Writer)][slices.Index(h.Columns, o.Reader)] = o.Cosine - o.Random
+	}
+	return h
+}

@@ -1,0 +1,382 @@
+package analysis_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// access is what a site reads with or writes by, columns.
+type access struct {
+	site  string
+	reads bool
+	w     *mat.Dense
+}
+
+// naiveFold is C diag(g) W, entry by entry.
+func naiveFold(c models.Config, gain []float64, w *mat.Dense) *mat.Dense {
+	d, m := w.Dims()
+	folded := mat.NewDense(d, m, nil)
+	for j := range m {
+		mean := 0.0
+		for i := range d {
+			folded.Set(i, j, gain[i]*w.At(i, j))
+			mean += folded.At(i, j) / float64(d)
+		}
+		for i := range d {
+			if c.Norm != models.NormRMS {
+				folded.Set(i, j, folded.At(i, j)-mean)
+			}
+		}
+	}
+	return folded
+}
+
+// param is a parameter as a matrix of so many rows.
+func param(store *graph.Store, name string, rows int) *mat.Dense {
+	w := graph.Float64s(store.Param(name).Value)
+	return mat.NewDense(rows, len(w)/rows, w)
+}
+
+// expertsOf are the parts of a feed-forward's weights: one, or one an expert.
+func expertsOf(c models.Config, store *graph.Store, name string, rows int) []*mat.Dense {
+	n := max(1, c.Experts)
+	w := graph.Float64s(store.Param(name).Value)
+	var all []*mat.Dense
+	for e := range n {
+		part := w[e*len(w)/n:][:len(w)/n]
+		all = append(all, mat.NewDense(rows, len(part)/rows, part))
+	}
+	return all
+}
+
+// sideBySide joins matrices of as many rows.
+func sideBySide(all []*mat.Dense) *mat.Dense {
+	joined := all[0]
+	for _, w := range all[1:] {
+		var next mat.Dense
+		next.Augment(joined, w)
+		joined = &next
+	}
+	return joined
+}
+
+// accessesOf are a model's reads and writes, in the order of the run.
+func accessesOf(c models.Config, store *graph.Store) []access {
+	if c.Stream == models.StreamMatrix {
+		return matrixAccesses(c, store)
+	}
+	return vectorAccesses(c, store)
+}
+
+// vectorAccesses are a stream of vectors' reads and writes, in the order of the run.
+func vectorAccesses(c models.Config, store *graph.Store) []access {
+	gain := func(name string) []float64 { return graph.Float64s(store.Param(name).Value) }
+	transposed := func(w *mat.Dense) *mat.Dense { return mat.DenseCopyOf(w.T()) }
+	all := []access{{"embedding", false, transposed(param(store, "embedding", c.Vocab))}}
+	if c.Positions == "" {
+		all = append(all, access{"positions", false, transposed(param(store, "positions", c.Seq))})
+	}
+	if c.Stream == models.StreamVWN {
+		all = nil
+	}
+	for l := range c.Layers {
+		a, f := fmt.Sprintf("blocks.%d.attention", l), fmt.Sprintf("blocks.%d.feedforward", l)
+		o := graph.Float64s(store.Param(a + ".o").Value)
+		var written []*mat.Dense
+		for _, w2 := range expertsOf(c, store, f+".w2", c.FF) {
+			written = append(written, transposed(w2))
+		}
+		all = append(all,
+			access{a, true, naiveFold(c, gain(a+".norm"), param(store, a+".qkv", c.DModel))},
+			access{a, false, transposed(mat.NewDense(len(o)/c.DModel, c.DModel, o))},
+			access{f, true, naiveFold(c, gain(f+".norm"), sideBySide(expertsOf(c, store, f+".w1", c.DModel)))},
+			access{f, false, sideBySide(written)})
+	}
+	last := "norm"
+	switch {
+	case c.Stream == models.StreamVWN:
+		return all
+	case c.SeparateAggregates:
+		last = "blocks.3.aggregate.norm"
+	case c.Stream == models.StreamHierAgg:
+		last = "aggregate.norm"
+	}
+	u := transposed(param(store, "embedding", c.Vocab))
+	if !c.TieEmbeddings {
+		u = param(store, "unembedding", c.DModel)
+	}
+	return append(all, access{"unembedding", true, naiveFold(c, gain(last), u)})
+}
+
+// matrixAccesses are a matrix stream's keys, reading ones times their norm's mean gain.
+func matrixAccesses(c models.Config, store *graph.Store) []access {
+	reading := func(keys, norm string) *mat.Dense {
+		k, g := param(store, keys, 1), graph.Float64s(store.Param(norm).Value)
+		_, n := k.Dims()
+		w := mat.NewDense(c.Dk, n/c.Dk, nil)
+		w.Apply(func(d, i int, _ float64) float64 {
+			mean := 0.0
+			for v := range c.Dv {
+				mean += g[d*c.Dv+v] / float64(c.Dv)
+			}
+			return k.At(0, i*c.Dk+d) * mean
+		}, w)
+		return w
+	}
+	writing := func(keys string) *mat.Dense { return mat.DenseCopyOf(param(store, keys, c.Rank).T()) }
+	all := []access{{"embedding", false, writing("write_embedding")}}
+	if c.Positions == "" {
+		all = append(all, access{"positions", false, writing("write_positions")})
+	}
+	for l := range c.Layers {
+		for _, kind := range []string{".attention", ".feedforward"} {
+			site := fmt.Sprintf("blocks.%d%s", l, kind)
+			all = append(all, access{site, true, reading(site+".read", site+".norm")}, access{site, false, writing(site + ".write")})
+		}
+	}
+	return append(all, access{"unembedding", true, reading("read_unembedding", "norm")})
+}
+
+// svd takes a matrix apart: singular values, and an orthonormal basis of the directions that
+// hold 90% of the energy.
+func svd(t *testing.T, w *mat.Dense) (values []float64, basis *mat.Dense) {
+	var s mat.SVD
+	require.True(t, s.Factorize(w, mat.SVDThin))
+	var u mat.Dense
+	s.UTo(&u)
+	values = s.Values(nil)
+	total, held, k := 0.0, 0.0, 0
+	for _, v := range values {
+		total += v * v
+	}
+	for held < 0.9*total {
+		held += values[k] * values[k]
+		k++
+	}
+	d, _ := u.Dims()
+	return values, mat.DenseCopyOf(u.Slice(0, d, 0, k))
+}
+
+// TestSubspacesAgainstSVD compares spectra, ranks and overlaps with a singular value
+// decomposition of weights folded entry by entry.
+func TestSubspacesAgainstSVD(t *testing.T) {
+	all := zoo()
+	for _, name := range []string{"vector", "vector/gpt2", "vector/moe", "hyper/dynamic", "mhc-lite", "vwn", "highway", "hieragg", "hieragg/dou", "matrix", "matrix/authors", "matrix/moe"} {
+		t.Run(name, func(t *testing.T) {
+			c := all[name]
+			store := modeltest.PerturbedStore(t, c, tensor.Float64)
+			s, err := analysis.FindSubspaces(store, c)
+			require.NoError(t, err)
+			accesses := accessesOf(c, store)
+			require.Len(t, s.Sites, len(accesses))
+			bases := make([]*mat.Dense, len(accesses))
+			for i, a := range accesses {
+				bases[i] = checkSpectrum(t, s.Sites[i], a)
+			}
+			checkOverlaps(t, s.Overlaps, accesses, bases)
+			checkResult(t, s)
+		})
+	}
+}
+
+// checkSpectrum compares a site's spectrum, and returns the basis of its top directions.
+func checkSpectrum(t *testing.T, got analysis.SiteSpectrum, want access) *mat.Dense {
+	require.Equal(t, want.site, got.Site)
+	require.Equal(t, want.reads, got.Reads)
+	values, basis := svd(t, want.w)
+	require.InDeltaSlice(t, values, got.Singular, 5e-8*values[0], want.site)
+	total, entropy := 0.0, 0.0
+	for _, v := range values {
+		total += v * v
+	}
+	for _, v := range values {
+		if p := v * v / total; p > 0 {
+			entropy -= p * math.Log(p)
+		}
+	}
+	d, k := basis.Dims()
+	assert.InDelta(t, math.Exp(entropy), got.Effective, 1e-9)
+	assert.InDelta(t, total/(values[0]*values[0]), got.Stable, 1e-9)
+	assert.Equal(t, k, got.Directions)
+	assert.Equal(t, d, got.Dimensions)
+	return basis
+}
+
+// checkOverlaps compares the overlaps with the cosines of principal angles.
+func checkOverlaps(t *testing.T, got []analysis.Overlap, accesses []access, bases []*mat.Dense) {
+	next := 0
+	for i, w := range accesses {
+		for j, r := range accesses {
+			if w.reads || !r.reads || j < i {
+				continue
+			}
+			var products mat.Dense
+			products.Mul(bases[i].T(), bases[j])
+			var s mat.SVD
+			require.True(t, s.Factorize(&products, mat.SVDNone))
+			sum, angles := 0.0, s.Values(nil)
+			for _, cosine := range angles {
+				sum += cosine * cosine
+			}
+			o := got[next]
+			next++
+			require.Equal(t, w.site, o.Writer)
+			require.Equal(t, r.site, o.Reader)
+			require.InDelta(t, sum/float64(len(angles)), o.Cosine, 1e-9, "%s to %s", w.site, r.site)
+		}
+	}
+	assert.Len(t, got, next)
+}
+
+// TestSpectraAgainstNumpy: the singular values of GPT-2's W_O and of its tied embedding, as it
+// writes and as it is read behind the folded norm.
+func TestSpectraAgainstNumpy(t *testing.T) {
+	var want struct {
+		Basis struct {
+			Singular struct {
+				O         [][]float64 `json:"o"`
+				Embedding []float64   `json:"unembedding"`
+				Folded    []float64   `json:"unembedding_folded"`
+			} `json:"singular_values"`
+		} `json:"basis"`
+	}
+	numpy(t, &want)
+	p := gpt2(t)
+	s, err := analysis.FindSubspaces(p.Store, p.Model)
+	require.NoError(t, err)
+	got := map[string][]float64{}
+	for _, site := range s.Sites {
+		if !site.Reads || site.Site == "unembedding" {
+			got[site.Site] = site.Singular
+		}
+	}
+	assert.InDeltaSlice(t, want.Basis.Singular.O[0], got["blocks.0.attention"], 1e-6)
+	assert.InDeltaSlice(t, want.Basis.Singular.O[1], got["blocks.1.attention"], 1e-6)
+	assert.InDeltaSlice(t, want.Basis.Singular.Embedding, got["embedding"], 1e-6)
+	assert.InDeltaSlice(t, want.Basis.Singular.Folded, got["unembedding"], 1e-6)
+}
+
+// plantedStore has weights of which it is known what they read and write of 12 entries.
+func plantedStore(t *testing.T, c models.Config) *graph.Store {
+	store := modeltest.PerturbedStore(t, c, tensor.Float64)
+	plant := func(name string, f func(i, j int) bool) {
+		p := store.Param(name)
+		values, columns := make([]float64, p.Size()), p.Shape[len(p.Shape)-1]
+		for i := range values {
+			values[i] = map[bool]float64{true: 1}[f(i/columns, i%columns)]
+		}
+		require.NoError(t, graph.SetFloat64s(p.Value, values))
+	}
+	all := func(int, int) bool { return true }
+	plant("blocks.0.feedforward.norm", all)
+	plant("blocks.1.attention.norm", all)
+	plant("blocks.0.attention.o", func(i, j int) bool { return j < 3 && i%3 == j })    // writes entries 0 to 2
+	plant("blocks.0.feedforward.w1", func(i, j int) bool { return i < 6 && j%6 == i }) // reads 0 to 5
+	plant("blocks.0.feedforward.w2", func(i, j int) bool { return j == 11 && i == 4 }) // writes 11
+	plant("blocks.1.attention.qkv", func(i, j int) bool { return i <= 1 })             // reads 0 + 1
+	return store
+}
+
+// TestPlantedSubspaces: a write into exactly what is read overlaps fully, one into what is
+// not read not at all; ranks of weights that are known.
+func TestPlantedSubspaces(t *testing.T) {
+	c := zoo()["vector"]
+	c.Norm = models.NormRMS
+	s, err := analysis.FindSubspaces(plantedStore(t, c), c)
+	require.NoError(t, err)
+	overlaps, random := map[string]float64{}, map[string]float64{}
+	for _, o := range s.Overlaps {
+		overlaps[o.Writer+" to "+o.Reader], random[o.Writer+" to "+o.Reader] = o.Cosine, o.Random
+	}
+	assert.InDelta(t, 1, overlaps["blocks.0.attention to blocks.0.feedforward"], 1e-12)
+	assert.InDelta(t, 6./12, random["blocks.0.attention to blocks.0.feedforward"], 1e-12)
+	assert.InDelta(t, 1, overlaps["blocks.0.attention to blocks.1.attention"], 1e-12)
+	assert.InDelta(t, 3./12, random["blocks.0.attention to blocks.1.attention"], 1e-12)
+	assert.InDelta(t, 0, overlaps["blocks.0.feedforward to blocks.1.attention"], 1e-12)
+	assert.InDelta(t, 1./12, random["blocks.0.feedforward to blocks.1.attention"], 1e-12)
+	ranks := map[string]float64{"blocks.0.attention false": 3, "blocks.0.feedforward false": 1, "blocks.1.attention true": 1}
+	found := 0
+	for _, site := range s.Sites {
+		if want, known := ranks[fmt.Sprint(site.Site, " ", site.Reads)]; known {
+			found++
+			assert.InDelta(t, want, site.Effective, 1e-9)
+			assert.InDelta(t, want, site.Stable, 1e-9)
+			assert.InDelta(t, want, site.Directions, 0)
+		}
+	}
+	assert.Equal(t, len(ranks), found)
+}
+
+// TestRandomOverlap: mean and variance of random subspaces' overlap, by Monte Carlo.
+func TestRandomOverlap(t *testing.T) {
+	const samples = 2000
+	draw := rand.New(rand.NewPCG(5, 6))
+	for _, k := range [][3]int{{1, 1, 4}, {2, 5, 9}, {6, 6, 8}, {3, 1, 2 + 3}, {4, 7, 20}} {
+		mean, deviation := analysis.RandomOverlap(k[0], k[1], k[2])
+		overlaps, spread := make([]float64, samples), make([]float64, samples)
+		for i := range samples {
+			u := randomBasis(draw, k[0], k[2])
+			for d := range k[1] { // against the first k[1] coordinates
+				for j := range k[0] {
+					overlaps[i] += u.At(d, j) * u.At(d, j) / float64(min(k[0], k[1]))
+				}
+			}
+			spread[i] = (overlaps[i] - mean) * (overlaps[i] - mean)
+		}
+		withinErrors(t, mean, overlaps, "mean of %v", k)
+		withinErrors(t, deviation*deviation, spread, "variance of %v", k)
+	}
+	mean, deviation := analysis.RandomOverlap(1, 1, 1)
+	assert.Equal(t, []float64{1, 0}, []float64{mean, deviation})
+	mean, deviation = analysis.RandomOverlap(0, 3, 4)
+	assert.Equal(t, []float64{0, 0}, []float64{mean, deviation})
+}
+
+// randomBasis draws k orthonormal columns of d entries.
+func randomBasis(draw *rand.Rand, k, d int) *mat.Dense {
+	x := mat.NewDense(d, k, nil)
+	x.Apply(func(int, int, float64) float64 { return draw.NormFloat64() }, x)
+	var qr mat.QR
+	var q mat.Dense
+	qr.Factorize(x)
+	qr.QTo(&q)
+	return mat.DenseCopyOf(q.Slice(0, d, 0, k))
+}
+
+// TestSubspacesOfEveryStream: all streams have them or say that they have not; a fresh
+// model's unembedding of zeros has rank 0.
+func TestSubspacesOfEveryStream(t *testing.T) {
+	for name, c := range zoo() {
+		s, err := analysis.FindSubspaces(modeltest.NewStore(t, c, tensor.Float32, 1), c)
+		if c.Stream == models.StreamDWLSTM {
+			assert.EqualError(t, err, "analysis: subspaces: stream dwlstm does not have it; it has attribute, lens, basis, ablate, patch")
+			continue
+		}
+		require.NoError(t, err, name)
+		checkResult(t, s)
+		last := s.Sites[len(s.Sites)-1]
+		if last.Site == "unembedding" && c.Stream != models.StreamMatrix && !c.TieEmbeddings {
+			assert.Zero(t, last.Effective+last.Stable+float64(last.Directions), name)
+		}
+	}
+	_, err := analysis.FindSubspaces(nil, zoo()["vector"])
+	assert.ErrorContains(t, err, "got an empty one")
+	_, err = analysis.FindSubspaces(nil, models.Config{Stream: "vektor"})
+	assert.ErrorContains(t, err, "model.stream")
+	store := modeltest.PerturbedStore(t, zoo()["vector"], tensor.Float32)
+	store.Param("blocks.2.attention.o").Value.Float32s()[7] = float32(math.NaN())
+	_, err = analysis.FindSubspaces(store, zoo()["vector"])
+	assert.EqualError(t, err, "analysis: what blocks.2.attention writes: singular values of 12 x 12 entries: want finite ones, got some that are not")
+}

@@ -1,0 +1,234 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// TensorProduct is a head as one linear map of the whole sequence, with its attention pattern
+// held (Elhage et al. 2021, "Attention Heads as Information Movement"): the pattern A
+// [queries, keys] moves information between tokens, W_V W_O between entries of the stream, and
+// as A works on one side and W_OV on the other, the head is their tensor product,
+//
+//	h(x) = (A (x) W_OV) x = A x W_V W_O,   x [T, D] the normalised stream
+//
+// A bias b_V of the values adds (A 1) b_V W_O: the same row b_V W_O for every token, as each
+// row of A sums to 1. W_O's own bias belongs to no head. In a matrix stream W_OV is itself an
+// outer product of keys, that works on columns of X [Dk, Dv] and leaves Dv alone:
+//
+//	h(X)_t = sum_s A[t, s] w_O r_V^T X_s
+type TensorProduct struct {
+	Layer   int         `json:"layer"`
+	Head    int         `json:"head"`
+	IDs     []int32     `json:"ids"`
+	Pattern [][]float64 `json:"pattern"` // A, [query][key], of the first row of tokens
+	// Output is (A (x) W_OV) applied to the normalised stream, [token][D or Dk*Dv], and Written
+	// what the head wrote in the run: o_h W_O, or w_O (x) o_h.
+	Output    [][]float64 `json:"-"`
+	Written   [][]float64 `json:"-"`
+	Moved     [][]float64 `json:"moved"`     // |A[t, s] x_s W_OV| of the first row, with the bias: [query][key]
+	Deviation float64     `json:"deviation"` // largest |Output - Written|
+	Largest   float64     `json:"largest"`   // largest |Written|
+}
+
+// TensorProductNames are the activations of a layer that TensorProductOf needs of a run.
+func TensorProductNames(layer int) []string {
+	name := siteName(layer, stream.Attention)
+	return []string{name + ".norm.out", PatternName(layer), name + ".heads"}
+}
+
+// RunTensorProduct runs a model on one row of token ids and makes the tensor-product form of
+// one head.
+func RunTensorProduct(store *graph.Store, c models.Config, ids []int32, layer, head int) (*TensorProduct, error) {
+	if _, err := newSiteReader(AnalysisCircuits, store, c); err != nil {
+		return nil, err
+	}
+	if err := inRange("layer", layer, c.Resolve().Layers); err != nil {
+		return nil, err
+	}
+	r, err := cache.New(store, c, cache.Options{Names: TensorProductNames(layer), Seq: len(ids)})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	run, err := r.Run(ids)
+	if err != nil {
+		return nil, err
+	}
+	return TensorProductOf(run, layer, head)
+}
+
+// TensorProductOf makes the form of a head in a run that kept TensorProductNames(layer).
+func TensorProductOf(run *cache.Cache, layer, head int) (*TensorProduct, error) {
+	h, err := newHeadMap(run, layer, head)
+	if err != nil {
+		return nil, err
+	}
+	p := &TensorProduct{Layer: layer, Head: head, IDs: run.IDs}
+	for row := range run.Batch {
+		patterns, err := patternsOf(run, layer, row)
+		if err != nil {
+			return nil, err
+		}
+		pattern := patterns.Patterns[head]
+		values, norms := h.values(row)
+		if row == 0 {
+			p.Pattern, p.Moved = pattern, moved(pattern, norms)
+		}
+		p.add(h, row, pattern, values)
+	}
+	return p, nil
+}
+
+// add appends a row's outputs, and what the head wrote.
+func (p *TensorProduct) add(h *headMap, row int, pattern [][]float64, values *mat.Dense) {
+	seq, width := values.Dims()
+	var mixed mat.Dense
+	mixed.Mul(mat.NewDense(seq, seq, flat(pattern)), values) // [Seq, width]
+	for t := range seq {
+		out, wrote := h.write(mixed.RawRowView(t)), h.write(h.output(row*seq+t, width))
+		p.Output, p.Written = append(p.Output, out), append(p.Written, wrote)
+		p.Deviation = max(p.Deviation, floats.Distance(out, wrote, math.Inf(1)))
+		p.Largest = max(p.Largest, floats.Norm(wrote, math.Inf(1)))
+	}
+}
+
+// flat are rows one after another.
+func flat(rows [][]float64) []float64 {
+	var all []float64
+	for _, row := range rows {
+		all = append(all, row...)
+	}
+	return all
+}
+
+// moved are the lengths of what each key gives each query.
+func moved(pattern [][]float64, norms []float64) [][]float64 {
+	lengths := make([][]float64, len(pattern))
+	for t, row := range pattern {
+		lengths[t] = make([]float64, len(row))
+		floats.MulTo(lengths[t], row, norms)
+	}
+	return lengths
+}
+
+// headMap is one head's W_V and W_O, or r_V and w_O, and what they work on in a run.
+type headMap struct {
+	run           *cache.Cache
+	normed, heads []float64  // [T, D or Dk*Dv], [T, H, Dh]
+	in            mat.Matrix // W_V [D, Dh]; r_V [Dk, 1]
+	out           mat.Matrix // W_O [Dh, D]; w_O [1, Dk]
+	bias          []float64  // b_V [Dh], or nil
+	head, dk, dv  int        // dk, dv: 0 but of a matrix stream
+}
+
+func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {
+	m := run.Model()
+	c := m.Config()
+	r, err := newSiteReader(AnalysisCircuits, m.Store(), c)
+	if err != nil {
+		return nil, err
+	}
+	if err := inRange("layer", layer, c.Layers); err != nil {
+		return nil, err
+	}
+	if err := inRange("head", head, c.HeadCount()); err != nil {
+		return nil, err
+	}
+	name, h := siteName(layer, stream.Attention), &headMap{run: run, head: head}
+	if h.normed, err = run.Activation(name + ".norm.out"); err != nil {
+		return nil, err
+	}
+	if h.heads, err = run.Activation(name + ".heads"); err != nil {
+		return nil, err
+	}
+	h.weigh(r, name)
+	return h, nil
+}
+
+// weigh reads the head's weights as they stand: norm.out has the norm's gain and bias.
+func (h *headMap) weigh(r *siteReader, name string) {
+	if r.isMatrix() {
+		h.dk, h.dv = r.c.Dk, r.c.Dv
+		h.in = mat.NewDense(h.dk, 1, r.keys(name+".read").RawRowView(2*r.c.Rank+h.head))
+		h.out = mat.NewDense(1, h.dk, r.keys(name+".write").RawRowView(h.head))
+		return
+	}
+	width := r.c.HeadCount() * r.c.HeadDim()
+	h.in, h.out = r.head(r.dense(name+".qkv", r.c.DModel), r.dense(name+".o", width), h.head)
+	if bias := r.values(name + ".qkv_bias"); bias != nil {
+		h.bias = share(share(bias, 3, 2), r.c.HeadCount(), h.head)
+	}
+}
+
+// values are x_s W_V + b_V, or r_V^T X_s, of a row's tokens, [Seq, Dh], and the lengths of
+// what the stream gets of each where it is written.
+func (h *headMap) values(row int) (values *mat.Dense, norms []float64) {
+	seq := h.run.Seq
+	x := share(h.normed, h.run.Batch, row) // [Seq, D or Dk*Dv]
+	if h.dk > 0 {
+		values = mat.NewDense(seq, h.dv, nil)
+		for s := range seq {
+			column := mat.NewDense(h.dk, h.dv, share(x, seq, s))
+			values.Slice(s, s+1, 0, h.dv).(*mat.Dense).Mul(h.in.T(), column)
+		}
+	} else {
+		values = &mat.Dense{}
+		values.Mul(mat.NewDense(seq, len(x)/seq, x), h.in)
+	}
+	for s := range seq {
+		if h.bias != nil {
+			floats.Add(values.RawRowView(s), h.bias)
+		}
+		norms = append(norms, floats.Norm(h.write(values.RawRowView(s)), 2))
+	}
+	return values, norms
+}
+
+// write is y W_O [D], or w_O (x) y [Dk*Dv], for y [Dh].
+func (h *headMap) write(y []float64) []float64 {
+	var out mat.Dense
+	if h.dk > 0 {
+		out.Mul(h.out.T(), mat.NewDense(1, len(y), y))
+	} else {
+		out.Mul(mat.NewDense(1, len(y), y), h.out)
+	}
+	return out.RawMatrix().Data
+}
+
+// output is what the head made of a token in the run, o_h [Dh].
+func (h *headMap) output(token, width int) []float64 {
+	return share(h.heads, h.run.Tokens(), token)[h.head*width:][:width]
+}
+
+// Table compares both sides token by token.
+func (p *TensorProduct) Table() figure.Table {
+	t := figure.Table{Title: p.title(), Header: []string{"token", "id", "length of (A (x) W_OV) x", "length of what the head wrote", "largest difference"}, Align: "rrrrr"}
+	for i, out := range p.Output {
+		t.Rows = append(t.Rows, []string{fmt.Sprint(i), fmt.Sprint(p.IDs[i]), number(floats.Norm(out, 2)), number(floats.Norm(p.Written[i], 2)),
+			number(floats.Distance(out, p.Written[i], math.Inf(1)))})
+	}
+	return t
+}
+
+func (p *TensorProduct) title() string {
+	return fmt.Sprintf("A (x) W_OV of layer %d head %d", p.Layer, p.Head)
+}
+
+// Figures are the pattern, and what it moves: |A[t, s] x_s W_OV|.
+func (p *TensorProduct) Figures() []figure.Figure {
+	f := figure.Attention{Title: p.title() + ": what each token gives each", Heads: []string{"A", "|A x W_OV|"}, Patterns: [][][]float64{p.Pattern, p.Moved}}
+	for _, id := range p.IDs[:len(p.Pattern)] {
+		f.Tokens = append(f.Tokens, fmt.Sprint(id))
+	}
+	return []figure.Figure{f}
+}

@@ -1,0 +1,138 @@
+package analysis_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// tensorModels are the zoo's and some with other attentions.
+func tensorModels() map[string]models.Config {
+	all := zoo()
+	with := func(name string, f func(c *models.Config)) models.Config {
+		c := all[name]
+		f(&c)
+		return c
+	}
+	all["vector/gpt2/rope"] = with("vector/gpt2", func(c *models.Config) { c.Positions, c.HeadSize = models.PositionsRoPE, 6 })
+	all["vector/gpt2/alibi"] = with("vector/gpt2", func(c *models.Config) { c.Positions, c.InverseLayerScaling = models.PositionsALiBi, true })
+	all["vector/moe/rope"] = with("vector/moe", func(c *models.Config) { c.Positions = models.PositionsRoPE })
+	all["hyper/dynamic/alibi"] = with("hyper/dynamic", func(c *models.Config) { c.Positions = models.PositionsALiBi })
+	all["matrix/bias/rope"] = with("matrix/bias", func(c *models.Config) { c.Positions = models.PositionsRoPE })
+	all["matrix/documents"] = with("matrix/authors", func(c *models.Config) { c.MaskDocuments, c.BOS = true, 3 })
+	for name, c := range all {
+		if c.Stream == models.StreamDWLSTM {
+			delete(all, name)
+		}
+	}
+	return all
+}
+
+// TestTensorProduct: (A (x) W_OV) applied to the whole sequence is what each head wrote, for
+// every stream whose heads read behind a norm, and all heads with W_O's bias are what
+// attention wrote.
+func TestTensorProduct(t *testing.T) {
+	for name, c := range tensorModels() {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, c.Validate())
+			for dt, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-5} {
+				store := modeltest.PerturbedStore(t, c, dt)
+				layer := c.Layers - 1
+				write := fmt.Sprintf("blocks.%d.attention.write", layer)
+				r, err := cache.New(store, c, cache.Options{Names: append(analysis.TensorProductNames(layer), write), Batch: 2})
+				require.NoError(t, err)
+				run, err := r.Run(tokensFor(c, 2*c.Seq, 5))
+				require.NoError(t, err)
+				r.Close()
+				checkHeads(t, run, layer, write, bound)
+			}
+		})
+	}
+}
+
+// checkHeads compares each head's form with what it wrote, and their sum with what attention
+// wrote.
+func checkHeads(t *testing.T, run *cache.Cache, layer int, write string, bound float64) {
+	c := run.Model().Config()
+	want, err := run.Activation(write)
+	require.NoError(t, err)
+	sum := make([]float64, len(want))
+	size := len(want) / run.Tokens()
+	for head := range c.HeadCount() {
+		p, err := analysis.TensorProductOf(run, layer, head)
+		require.NoError(t, err)
+		require.Len(t, p.Output, run.Tokens())
+		assert.Positive(t, p.Largest)
+		assert.LessOrEqual(t, p.Deviation, bound*p.Largest, "head %d", head)
+		for i, out := range p.Output {
+			require.InDeltaSlice(t, p.Written[i], out, bound*p.Largest)
+			floats.Add(sum[i*size:][:size], out)
+		}
+		checkResult(t, p)
+	}
+	if c.Stream == models.StreamHighway {
+		return // beside the heads the unit writes
+	}
+	o := run.Model().Store().Param(fmt.Sprintf("blocks.%d.attention.o_bias", layer))
+	for i := range sum {
+		if o != nil {
+			sum[i] += graph.Float64s(o.Value)[i%size]
+		}
+	}
+	assert.InDeltaSlice(t, want, sum, 3*bound*floats.Norm(want, 2))
+}
+
+// TestTensorProductMoves: what a query gets of a key is the length of A[t, s] x_s W_OV; a head
+// with one key alone moves all there is.
+func TestTensorProductMoves(t *testing.T) {
+	for _, name := range []string{"vector/gpt2", "matrix"} {
+		c := zoo()[name]
+		store := modeltest.PerturbedStore(t, c, tensor.Float64)
+		p, err := analysis.RunTensorProduct(store, c, tokensFor(c, 6, 2), 1, 2)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, p.Deviation, 1e-12*p.Largest)
+		assert.InDelta(t, floats.Norm(p.Output[0], 2), p.Moved[0][0], 1e-12, "the first token sees itself alone")
+		assert.Zero(t, p.Moved[2][3])
+		one, err := analysis.RunTensorProduct(store, c, tokensFor(c, 1, 2), 0, 0)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, one.Deviation, 1e-12*one.Largest)
+	}
+}
+
+// TestTensorProductOfAnotherRun: where the run's heads were changed, the form is not what
+// they wrote.
+func TestTensorProductOfAnotherRun(t *testing.T) {
+	c := zoo()["vector"]
+	r, err := cache.New(modeltest.PerturbedStore(t, c, tensor.Float64), c, cache.Options{Names: analysis.TensorProductNames(0)})
+	require.NoError(t, err)
+	defer r.Close()
+	run, err := r.Run(tokensFor(c, c.Seq, 5), cache.Ablate("blocks.0.attention.heads", cache.At{"token": 3}))
+	require.NoError(t, err)
+	p, err := analysis.TensorProductOf(run, 0, 1)
+	require.NoError(t, err)
+	assert.InDelta(t, floats.Norm(p.Output[3], 1), floats.Distance(p.Output[3], p.Written[3], 1), 1e-12)
+	assert.Greater(t, p.Deviation, 0.01)
+	_, err = analysis.TensorProductOf(run, 4, 0)
+	assert.EqualError(t, err, "analysis: layer: want 0 to 3, got 4")
+	_, err = analysis.TensorProductOf(run, 0, -1)
+	assert.EqualError(t, err, "analysis: head: want 0 to 2, got -1")
+	_, err = analysis.TensorProductOf(run, 1, 0)
+	assert.ErrorContains(t, err, "blocks.1.attention.norm.out")
+	_, err = analysis.RunTensorProduct(run.Model().Store(), c, []int32{1, 2}, 9, 0)
+	assert.EqualError(t, err, "analysis: layer: want 0 to 3, got 9")
+	_, err = analysis.RunTensorProduct(run.Model().Store(), c, nil, 0, 0)
+	assert.Error(t, err)
+	lstm := zoo()["dwlstm"]
+	_, err = analysis.RunTensorProduct(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, []int32{1}, 0, 0)
+	assert.ErrorContains(t, err, "analysis: circuits: stream dwlstm does not have it")
+}
