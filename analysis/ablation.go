@@ -24,7 +24,15 @@ func AblateHeads(store *graph.Store, c models.Config, ids []int32, m Metric) (*A
 	err := s.run(store, c, ids, headNames(c), func(name string, column int) cache.Intervention {
 		return cache.Ablate(name, cache.At{"head": column})
 	})
-	return &Ablation{*s}, err
+	return s.ablation(err)
+}
+
+// ablation is the sweep as a result, or its error.
+func (s *Sweep) ablation(err error) (*Ablation, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Ablation{*s}, nil
 }
 
 // headNames are the activations that hold what heads give.
@@ -54,7 +62,7 @@ func AblateWriters(store *graph.Store, c models.Config, ids []int32, m Metric) (
 		}
 		return cache.Ablate(name, cache.At{graph.TokenAxis: column})
 	})
-	return &Ablation{*s}, err
+	return s.ablation(err)
 }
 
 // activations are what writers write.
@@ -67,9 +75,9 @@ func activations(writers []stream.Writer) []string {
 }
 
 // Ablate sets chosen entries of the activations that patterns name to 0, all together, and
-// measures that alone.
+// measures that alone. It is an error if one of the activations lacks an axis or index of at.
 func Ablate(store *graph.Store, c models.Config, ids []int32, patterns []string, at cache.At, m Metric) (*Ablation, error) {
-	r, err := cache.New(store, c, cache.Options{Names: patterns, Seq: len(ids)})
+	r, err := newRunner(store, c, ids, patterns)
 	if err != nil {
 		return nil, err
 	}

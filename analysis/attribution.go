@@ -39,7 +39,7 @@ const biasPart = "bias"
 //
 //	logit = Constant + sum of Contributions
 //
-// with the final norm's scale held at that of the run.
+// with the final norm's scale held at that of the run. All values are in the unit of logits.
 type Attribution struct {
 	Token         int            `json:"token"`   // position
 	Target        int            `json:"target"`  // token id
@@ -51,7 +51,7 @@ type Attribution struct {
 }
 
 // Attribute splits a token's logit of the id target, less that of the id against unless it
-// is negative, into the terms of all writers.
+// is negative, into the terms of all writers. It is an error if there is no such token or id.
 func (d *Decomposition) Attribute(token, target, against int) (*Attribution, error) {
 	direction, err := d.logitDirection(target, against)
 	if err != nil {
@@ -60,16 +60,11 @@ func (d *Decomposition) Attribute(token, target, against int) (*Attribution, err
 	if err := d.checkToken(token); err != nil {
 		return nil, err
 	}
-	atEnd := d.readout.PullBack(token, direction)
-	pulled := d.held.PullBack(token, atEnd)
-	a := &Attribution{Token: token, Target: target, Against: max(-1, against), Constant: floats.Dot(atEnd, d.held.Constant(token))}
-	if c := d.readout.Constant(); c != nil {
-		a.Constant += floats.Dot(direction, c)
+	a := &Attribution{Token: token, Target: target, Against: max(-1, against)}
+	if err := d.addTerms(a, direction); err != nil {
+		return nil, err
 	}
 	a.Sum = a.Constant
-	for _, w := range d.writers {
-		a.Contributions = append(a.Contributions, d.contributions(w, token, pulled[w.Source])...)
-	}
 	for _, c := range a.Contributions {
 		a.Sum += c.Value
 	}
@@ -84,32 +79,49 @@ func (d *Decomposition) Attribute(token, target, against int) (*Attribution, err
 	return a, nil
 }
 
-// logitDirection is what a logit, or a difference of two, is of the features [F].
-func (d *Decomposition) logitDirection(target, against int) ([]float64, error) {
-	vocab := d.run.Vocab
-	if err := inRange("target id", target, vocab); err != nil {
-		return nil, err
+// addTerms adds the products of all that makes a token's features with a direction of them
+// [F], which is pulled back to where each writer writes.
+func (d *Decomposition) addTerms(a *Attribution, direction []float64) error {
+	atEnd, err := d.readout.PullBack(a.Token, direction)
+	if err != nil {
+		return err
 	}
-	w := d.unembedding()
-	direction := column(w, vocab, target)
-	if against >= 0 {
-		if err := inRange("id to compare with", against, vocab); err != nil {
-			return nil, err
-		}
-		floats.Sub(direction, column(w, vocab, against))
+	pulled, err := d.held.PullBack(a.Token, atEnd)
+	if err != nil {
+		return err
 	}
-	return direction, nil
+	constant, err := d.held.Constant(a.Token)
+	if err != nil {
+		return err
+	}
+	a.Constant = floats.Dot(atEnd, constant)
+	if c := d.readout.Constant(); c != nil {
+		a.Constant += floats.Dot(direction, c)
+	}
+	for _, w := range d.writers {
+		a.Contributions = append(a.Contributions, d.contributions(w, a.Token, pulled[w.Source])...)
+	}
+	return nil
 }
 
-// unembeddingValues is the name under which a Decomposition keeps the logits' weights.
-const unembeddingValues = "logits"
-
-// unembedding are the logits' weights [F, vocab].
-func (d *Decomposition) unembedding() []float64 {
-	if d.values[unembeddingValues] == nil {
-		d.values[unembeddingValues] = d.run.Model().UnembeddingWeights()
+// logitDirection is what a logit, or a difference of two, is of the features [F].
+func (d *Decomposition) logitDirection(target, against int) ([]float64, error) {
+	if err := inRange("target id", target, d.run.Vocab); err != nil {
+		return nil, err
 	}
-	return d.values[unembeddingValues]
+	direction, err := d.run.Model().LogitDirection(target)
+	if err != nil || against < 0 {
+		return direction, err
+	}
+	if err := inRange("id to compare with", against, d.run.Vocab); err != nil {
+		return nil, err
+	}
+	other, err := d.run.Model().LogitDirection(against)
+	if err != nil {
+		return nil, err
+	}
+	floats.Sub(direction, other)
+	return direction, nil
 }
 
 // column is column j of w [rows, columns].
@@ -128,7 +140,7 @@ func (d *Decomposition) contributions(w stream.Writer, token int, direction []fl
 		x := share(a, w.Parts, p)
 		switch {
 		case w.Weight != "":
-			weights := share(d.values[w.Weight], w.Parts, p)
+			weights := share(d.parameter(w.Weight), w.Parts, p)
 			for i, v := range x {
 				each[p] += v * floats.Dot(share(weights, len(x), i), direction)
 			}
@@ -143,7 +155,7 @@ func (d *Decomposition) contributions(w stream.Writer, token int, direction []fl
 		all = append(all, Contribution{Writer: w.Name, Part: w.Part, Index: p, Value: value})
 	}
 	if w.Bias != "" {
-		all = append(all, Contribution{Writer: w.Name, Part: biasPart, Value: floats.Dot(d.values[w.Bias], direction)})
+		all = append(all, Contribution{Writer: w.Name, Part: biasPart, Value: floats.Dot(d.parameter(w.Bias), direction)})
 	}
 	return all
 }
@@ -165,7 +177,7 @@ func (a *Attribution) ByWriter() []Contribution {
 func (a *Attribution) Largest(n int) []Contribution {
 	sorted := slices.Clone(a.Contributions)
 	slices.SortStableFunc(sorted, func(x, y Contribution) int { return cmp.Compare(math.Abs(y.Value), math.Abs(x.Value)) })
-	return sorted[:min(n, len(sorted))]
+	return sorted[:max(0, min(n, len(sorted)))]
 }
 
 // listed is how many contributions a table shows.

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/pkg/errors"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/residua-go/residua/analysis/cache"
@@ -19,14 +21,18 @@ import (
 //	end_t = Constant_t + sum over writers and their parts of Term
 //
 // where a term has been carried to the end with what the run made of its input held: mixing
-// coefficients, gates, the scales of norms on the way (stream.Held).
+// coefficients, gates, the scales of norms on the way (stream.Held). Tokens are counted over
+// all rows of the run.
+//
+// It reads weights from the run's Store when they are first needed: the Store must not have
+// changed since the run. It is not safe for concurrent use.
 type Decomposition struct {
 	run     *cache.Cache
 	held    *stream.Held
 	readout *stream.Readout
 	writers []stream.Writer
 	end     []float64            // [T, Size]
-	values  map[string][]float64 // activations and parameters by name
+	values  map[string][]float64 // activations [T, ...] by name; parameters, once needed
 }
 
 // DecompositionNames lists the activations that Decompose needs of a run.
@@ -61,7 +67,20 @@ func Run(store *graph.Store, c models.Config, ids []int32, further ...string) (*
 	if err != nil {
 		return nil, err
 	}
-	r, err := cache.New(store, c, cache.Options{Names: append(names, further...), Seq: len(ids)})
+	return keep(store, c, ids, append(names, further...))
+}
+
+// newRunner is cache.New for one row of tokens.
+func newRunner(store *graph.Store, c models.Config, ids []int32, names []string) (*cache.Runner, error) {
+	if len(ids) == 0 {
+		return nil, errors.New("analysis: want a prompt of at least 1 token, got none")
+	}
+	return cache.New(store, c, cache.Options{Names: names, Seq: len(ids)})
+}
+
+// keep runs a model once on one row of tokens and keeps the named activations.
+func keep(store *graph.Store, c models.Config, ids []int32, names []string) (*cache.Cache, error) {
+	r, err := newRunner(store, c, ids, names)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +88,8 @@ func Run(store *graph.Store, c models.Config, ids []int32, further ...string) (*
 	return r.Run(ids)
 }
 
-// Decompose takes the stream of a run apart. The run must have kept DecompositionNames.
+// Decompose takes the stream of a run apart. The run must have kept DecompositionNames, and
+// replaced no activations but those that writers write (Writer.Activation).
 func Decompose(run *cache.Cache) (*Decomposition, error) {
 	additive, err := additiveStream(run.Model())
 	if err != nil {
@@ -86,7 +106,20 @@ func Decompose(run *cache.Cache) (*Decomposition, error) {
 		return nil, err
 	}
 	d.writers = inOrder(run.Model().Writers(), d.held.Sources())
-	return d, d.load()
+	for _, w := range d.writers {
+		if d.values[w.Activation], err = run.Activation(w.Activation); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// parameter is a parameter's values, read from the Store once.
+func (d *Decomposition) parameter(name string) []float64 {
+	if _, read := d.values[name]; !read {
+		d.values[name] = graph.Float64s(d.run.Model().Store().Param(name).Value)
+	}
+	return d.values[name]
 }
 
 // inOrder sorts writers by where they enter the stream.
@@ -97,22 +130,6 @@ func inOrder(writers []stream.Writer, sources []string) []stream.Writer {
 	return writers
 }
 
-// load reads what the writers' terms are made of.
-func (d *Decomposition) load() (err error) {
-	store := d.run.Model().Store()
-	for _, w := range d.writers {
-		if d.values[w.Activation], err = d.run.Activation(w.Activation); err != nil {
-			return err
-		}
-		for _, name := range []string{w.Weight, w.Bias} {
-			if name != "" {
-				d.values[name] = graph.Float64s(store.Param(name).Value)
-			}
-		}
-	}
-	return nil
-}
-
 // Writers lists what wrote to the stream, in order.
 func (d *Decomposition) Writers() []stream.Writer { return slices.Clone(d.writers) }
 
@@ -120,12 +137,20 @@ func (d *Decomposition) Writers() []stream.Writer { return slices.Clone(d.writer
 func (d *Decomposition) Size() int { return d.held.Size() }
 
 // End is the model's own stream of a token at its end [Size].
-func (d *Decomposition) End(token int) []float64 {
-	return slices.Clone(d.end[token*d.Size():][:d.Size()])
+func (d *Decomposition) End(token int) ([]float64, error) {
+	if err := d.checkToken(token); err != nil {
+		return nil, err
+	}
+	return slices.Clone(d.end[token*d.Size():][:d.Size()]), nil
 }
 
 // Constant is what no writer wrote [Size]: the biases of norms on the way.
-func (d *Decomposition) Constant(token int) []float64 { return d.held.Constant(token) }
+func (d *Decomposition) Constant(token int) ([]float64, error) {
+	if err := d.checkToken(token); err != nil {
+		return nil, err
+	}
+	return d.held.Constant(token)
+}
 
 // Term is what part number part of a writer contributes to a token's end [Size].
 func (d *Decomposition) Term(writer string, part, token int) ([]float64, error) {
@@ -151,7 +176,10 @@ func (d *Decomposition) BiasTerm(writer string, token int) ([]float64, error) {
 	if w.Bias == "" {
 		return make([]float64, d.Size()), d.checkToken(token)
 	}
-	return d.held.Carry(w.Source, token, d.values[w.Bias])
+	if err := d.checkToken(token); err != nil {
+		return nil, err
+	}
+	return d.held.Carry(w.Source, token, d.parameter(w.Bias))
 }
 
 // WriterTerm is the sum of a writer's terms and its bias [Size].
@@ -163,27 +191,44 @@ func (d *Decomposition) WriterTerm(writer string, token int) ([]float64, error) 
 	if err := d.checkToken(token); err != nil {
 		return nil, err
 	}
-	return d.held.Carry(w.Source, token, d.wholly(w, token))
+	return d.held.Carry(w.Source, token, d.wholly(w, token, 1))
 }
 
-// wholly is what a writer writes at its source [width], bias included.
-func (d *Decomposition) wholly(w stream.Writer, token int) []float64 {
-	var sum []float64
-	switch a := d.activation(w, token); {
+// wholly is what a writer writes at its source for n tokens from the first on [n, width], bias
+// included.
+func (d *Decomposition) wholly(w stream.Writer, first, n int) []float64 {
+	all := d.values[w.Activation]
+	size := len(all) / d.held.Tokens()
+	a := all[first*size:][:n*size] // [n, size]
+	var y []float64
+	switch {
 	case w.Weight != "":
-		sum = timesRows(a, d.values[w.Weight])
+		y = rowsTimes(a, n, d.parameter(w.Weight))
 	case w.Whole:
-		sum = make([]float64, len(a)/w.Parts)
-		for p := range w.Parts {
-			floats.Add(sum, share(a, w.Parts, p))
+		width := size / w.Parts
+		y = make([]float64, n*width)
+		for p := range n * w.Parts {
+			floats.Add(y[p/w.Parts*width:][:width], a[p*width:][:width])
 		}
 	default:
-		sum = slices.Clone(a)
+		y = slices.Clone(a)
 	}
 	if w.Bias != "" {
-		floats.Add(sum, d.values[w.Bias])
+		for t := range n {
+			floats.Add(share(y, n, t), d.parameter(w.Bias))
+		}
 	}
-	return sum
+	return y
+}
+
+// rowsTimes is a [n, k] times w [k, width].
+func rowsTimes(a []float64, n int, w []float64) []float64 {
+	k := len(a) / n
+	width := len(w) / k
+	y := make([]float64, n*width)
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, blas64.General{Rows: n, Cols: k, Stride: k, Data: a},
+		blas64.General{Rows: k, Cols: width, Stride: width, Data: w}, 0, blas64.General{Rows: n, Cols: width, Stride: width, Data: y})
+	return y
 }
 
 // written is what one part writes at its source [width].
@@ -191,7 +236,7 @@ func (d *Decomposition) written(w stream.Writer, part, token int) []float64 {
 	a := d.activation(w, token)
 	switch {
 	case w.Weight != "":
-		return timesRows(share(a, w.Parts, part), share(d.values[w.Weight], w.Parts, part))
+		return timesRows(share(a, w.Parts, part), share(d.parameter(w.Weight), w.Parts, part))
 	case w.Whole:
 		return share(a, w.Parts, part)
 	}

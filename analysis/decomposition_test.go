@@ -1,6 +1,7 @@
 package analysis_test
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -18,39 +19,62 @@ import (
 
 // zoo are small models of every stream, with and without biases.
 func zoo() map[string]models.Config {
-	vector := func(stream string, f func(c *models.Config)) models.Config {
-		c := models.Config{Stream: stream, Layers: 4, DModel: 12, Heads: 3, FF: 17, Vocab: 13, Seq: 9}
-		f(&c)
-		return c
-	}
+	all := vectorZoo()
+	maps.Copy(all, matrixZoo())
+	return all
+}
+
+func plain(*models.Config) {}
+
+func biased(c *models.Config) { c.Bias = true }
+
+func matrixZoo() map[string]models.Config {
 	matrix := func(f func(c *models.Config)) models.Config {
 		c := models.Config{Stream: models.StreamMatrix, Layers: 3, Dk: 5, Dv: 6, Rank: 3, FF: 11, Vocab: 13, Seq: 9}
 		f(&c)
 		return c
 	}
-	plain := func(*models.Config) {}
-	biased := func(c *models.Config) { c.Bias = true }
 	return map[string]models.Config{
 		"matrix": matrix(plain), "matrix/bias": matrix(biased),
 		"matrix/authors": matrix(func(c *models.Config) {
 			c.Norm, c.Positions, c.InverseLayerScaling = models.NormRMS, models.PositionsALiBi, true
 			c.MuP = &models.MuP{BaseDk: 3, BaseDv: 4, BaseRank: 2, InputMultiplier: 2.5, OutputMultiplier: 1.7, AttnMultiplier: 1.3}
 		}),
-		"matrix/moe":      matrix(func(c *models.Config) { c.Experts, c.TopK = 3, 2 }),
-		"vector":          vector(models.StreamVector, plain),
-		"vector/gpt2":     vector(models.StreamVector, func(c *models.Config) { c.Bias, c.TieEmbeddings, c.HeadSize = true, true, 5 }),
-		"vector/moe":      vector(models.StreamVector, func(c *models.Config) { c.Experts, c.TopK, c.Bias = 4, 2, true }),
-		"hyper/static":    vector(models.StreamHyper, func(c *models.Config) { c.N = 3 }),
-		"hyper/dynamic":   vector(models.StreamHyper, func(c *models.Config) { c.N, c.Dynamic, c.Bias = 4, true, true }),
-		"mhc":             vector(models.StreamMHC, plain),
-		"mhc-lite":        vector(models.StreamMHCLite, func(c *models.Config) { c.N, c.Positions = 3, models.PositionsRoPE; c.DModel = 12 }),
-		"vwn":             vector(models.StreamVWN, func(c *models.Config) { c.M, c.N = 3, 6 }),
-		"vwn/expand":      vector(models.StreamVWN, func(c *models.Config) { c.M, c.N, c.ExpandEmbedding, c.Bias = 2, 3, true, true }),
-		"highway":         vector(models.StreamHighway, biased),
-		"hieragg":         vector(models.StreamHierAgg, func(c *models.Config) { c.Inner = 7 }),
-		"hieragg/dou":     vector(models.StreamHierAgg, func(c *models.Config) { c.Inner, c.SeparateAggregates, c.Bias = 5, true, true }),
-		"dwlstm":          vector(models.StreamDWLSTM, func(c *models.Config) { c.FF = 0 }),
-		"dwlstm/bias/rms": vector(models.StreamDWLSTM, func(c *models.Config) { c.FF, c.Bias, c.Norm = 0, true, models.NormRMS; c.Bias = false }),
+		"matrix/moe": matrix(func(c *models.Config) { c.Experts, c.TopK = 3, 2 }),
+		"matrix/one": matrix(func(c *models.Config) { c.Layers, c.Positions = 1, models.PositionsNone }),
+	}
+}
+
+func vectorZoo() map[string]models.Config {
+	vector := func(stream string, f func(c *models.Config)) models.Config {
+		c := models.Config{Stream: stream, Layers: 4, DModel: 12, Heads: 3, FF: 17, Vocab: 13, Seq: 9}
+		f(&c)
+		return c
+	}
+	return map[string]models.Config{
+		"vector":        vector(models.StreamVector, plain),
+		"vector/gpt2":   vector(models.StreamVector, func(c *models.Config) { c.Bias, c.TieEmbeddings, c.HeadSize = true, true, 5 }),
+		"vector/moe":    vector(models.StreamVector, func(c *models.Config) { c.Experts, c.TopK, c.Bias = 4, 2, true }),
+		"hyper/static":  vector(models.StreamHyper, func(c *models.Config) { c.N = 3 }),
+		"hyper/dynamic": vector(models.StreamHyper, func(c *models.Config) { c.N, c.Dynamic, c.Bias = 4, true, true }),
+		"mhc":           vector(models.StreamMHC, plain),
+		"mhc-lite":      vector(models.StreamMHCLite, func(c *models.Config) { c.N, c.Positions = 3, models.PositionsRoPE }),
+		"vwn":           vector(models.StreamVWN, func(c *models.Config) { c.M, c.N = 3, 6 }),
+		"vwn/expand":    vector(models.StreamVWN, func(c *models.Config) { c.M, c.N, c.ExpandEmbedding, c.Bias = 2, 3, true, true }),
+		"highway":       vector(models.StreamHighway, biased),
+		"hieragg":       vector(models.StreamHierAgg, func(c *models.Config) { c.Inner = 7 }),
+		"hieragg/dou":   vector(models.StreamHierAgg, func(c *models.Config) { c.Inner, c.SeparateAggregates, c.Bias = 5, true, true }),
+		"dwlstm":        vector(models.StreamDWLSTM, func(c *models.Config) { c.FF = 0 }),
+		"dwlstm/bias":   vector(models.StreamDWLSTM, func(c *models.Config) { c.FF, c.Bias = 0, true }),
+		"dwlstm/rms":    vector(models.StreamDWLSTM, func(c *models.Config) { c.FF, c.Norm = 0, models.NormRMS }),
+		"vector/mup": vector(models.StreamVector, func(c *models.Config) {
+			c.Positions = models.PositionsNone
+			c.MuP = &models.MuP{BaseDModel: 6, BaseHeads: 1, BaseFF: 5, OutputMultiplier: 1.7, AttnMultiplier: 1.3}
+		}),
+		"vector/documents": vector(models.StreamVector, func(c *models.Config) { c.MaskDocuments, c.BOS = true, 4 }),
+		"vector/one":       vector(models.StreamVector, func(c *models.Config) { c.Layers = 1 }),
+		"mhc/one":          vector(models.StreamMHC, func(c *models.Config) { c.Layers = 1 }),
+		"dwlstm/one":       vector(models.StreamDWLSTM, func(c *models.Config) { c.Layers, c.FF = 1, 0 }),
 	}
 }
 
@@ -73,10 +97,73 @@ func tokensFor(c models.Config, n int, seed uint64) []int32 {
 	return ids
 }
 
+// TestZoo: no stream of which there is a preset is left out.
+func TestZoo(t *testing.T) {
+	streams := map[string]bool{}
+	for _, c := range zoo() {
+		streams[c.Stream] = true
+	}
+	for _, p := range models.Presets() {
+		assert.True(t, streams[p.Config.Stream], "%s: stream %s", p.Name, p.Config.Stream)
+	}
+}
+
+// TestDecomposeRows: of a run of several rows each row's terms are those of a run of its own.
+func TestDecomposeRows(t *testing.T) {
+	for name, c := range zoo() {
+		t.Run(name, func(t *testing.T) {
+			store, seq := modeltest.PerturbedStore(t, c, tensor.Float64), 4
+			names, err := analysis.DecompositionNames(store, c)
+			require.NoError(t, err)
+			r, err := cache.New(store, c, cache.Options{Names: names, Batch: 2, Seq: seq})
+			require.NoError(t, err)
+			defer r.Close()
+			ids := tokensFor(c, 2*seq, 3)
+			both, err := r.Run(ids)
+			require.NoError(t, err)
+			d, err := analysis.Decompose(both)
+			require.NoError(t, err)
+			single, err := analysis.Run(store, c, ids[seq:])
+			require.NoError(t, err)
+			alone, err := analysis.Decompose(single)
+			require.NoError(t, err)
+			for token := range seq {
+				checkStream(t, d, seq+token, 1e-12)
+				want, err := alone.Attribute(token, 1, 2)
+				require.NoError(t, err)
+				got, err := d.Attribute(seq+token, 1, 2)
+				require.NoError(t, err)
+				require.Len(t, got.Contributions, len(want.Contributions))
+				for i, c := range want.Contributions {
+					assert.InDelta(t, c.Value, got.Contributions[i].Value, 1e-11, c.Name())
+				}
+			}
+		})
+	}
+}
+
+// TestDecomposeOneToken: so are those of a prompt of one token.
+func TestDecomposeOneToken(t *testing.T) {
+	for name, c := range zoo() {
+		t.Run(name, func(t *testing.T) {
+			run, err := analysis.Run(modeltest.PerturbedStore(t, c, tensor.Float64), c, []int32{4})
+			require.NoError(t, err)
+			d, err := analysis.Decompose(run)
+			require.NoError(t, err)
+			checkStream(t, d, 0, 1e-12)
+			checkLogits(t, run, d, 0, 1e-12)
+		})
+	}
+}
+
 // TestDecompositionSums: for every stream the terms of all writers' parts add up to the
 // model's own stream, and their contributions to its logits.
 func TestDecompositionSums(t *testing.T) {
-	for name, c := range zoo() {
+	all := zoo()
+	scaled := all["vector/mup"]
+	scaled.MuP = &models.MuP{BaseDModel: 6, InputMultiplier: 2.5}
+	all["vector/mup/input"] = scaled
+	for name, c := range all {
 		t.Run(name, func(t *testing.T) {
 			for dt, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-5} {
 				run, d := decompose(t, c, dt)
@@ -91,7 +178,8 @@ func TestDecompositionSums(t *testing.T) {
 
 // checkStream compares the sum of all terms with the stream, to bound of its size.
 func checkStream(t *testing.T, d *analysis.Decomposition, token int, bound float64) {
-	sum := d.Constant(token)
+	sum, err := d.Constant(token)
+	require.NoError(t, err)
 	add := func(term []float64, err error) {
 		require.NoError(t, err)
 		floats.Add(sum, term)
@@ -107,7 +195,8 @@ func checkStream(t *testing.T, d *analysis.Decomposition, token int, bound float
 		floats.Add(whole, term)
 		require.InDeltaSlice(t, whole, parts, 1e-9, "%s: the whole and its parts", w.Name)
 	}
-	want := d.End(token)
+	want, err := d.End(token)
+	require.NoError(t, err)
 	assert.LessOrEqual(t, floats.Distance(sum, want, math.Inf(1)), bound*floats.Norm(want, math.Inf(1)), "token %d", token)
 }
 
@@ -130,10 +219,14 @@ func checkLogits(t *testing.T, run *cache.Cache, d *analysis.Decomposition, toke
 	}
 }
 
-// TestDecompositionIsCausal: a term is what an intervention on its activation takes away,
-// in a stream where nothing behind it depends on it: the last writer's.
+// TestLastTermIsWhatAblationTakesAway: a term is what an intervention on its activation takes
+// away, where nothing behind it depends on it: the last writer's. Behind the last aggregate of
+// hierarchical aggregation comes a norm, whose scale changes.
 func TestLastTermIsWhatAblationTakesAway(t *testing.T) {
 	for name, c := range zoo() {
+		if c.Stream == models.StreamHierAgg {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
 			names, err := analysis.DecompositionNames(store, c)
@@ -150,15 +243,12 @@ func TestLastTermIsWhatAblationTakesAway(t *testing.T) {
 			last := writers[len(writers)-1]
 			ablated, err := r.Run(ids, cache.Ablate(last.Activation, nil))
 			require.NoError(t, err)
-			checkAblation(t, c, r, d, ablated, last.Name)
+			checkAblation(t, c, d, ablated, last.Name)
 		})
 	}
 }
 
-func checkAblation(t *testing.T, c models.Config, r *cache.Runner, d *analysis.Decomposition, ablated *cache.Cache, last string) {
-	if c.Stream == models.StreamHierAgg {
-		t.Skip("the last writer stands before a norm whose scale changes with it")
-	}
+func checkAblation(t *testing.T, c models.Config, d *analysis.Decomposition, ablated *cache.Cache, last string) {
 	after, err := analysis.Decompose(ablated)
 	require.NoError(t, err)
 	for token := range c.Seq {
@@ -167,8 +257,11 @@ func checkAblation(t *testing.T, c models.Config, r *cache.Runner, d *analysis.D
 		want, err := d.WriterTerm(last, token)
 		require.NoError(t, err)
 		floats.Sub(want, bias)
-		got := d.End(token)
-		floats.Sub(got, after.End(token))
+		got, err := d.End(token)
+		require.NoError(t, err)
+		without, err := after.End(token)
+		require.NoError(t, err)
+		floats.Sub(got, without)
 		require.InDeltaSlice(t, want, got, 1e-11, "token %d", token)
 	}
 }
@@ -188,7 +281,13 @@ func TestDecomposeErrors(t *testing.T) {
 	_, err = d.Attribute(0, 1, 13)
 	assert.EqualError(t, err, "analysis: id to compare with: want 0 to 12, got 13")
 	_, err = analysis.Run(run.Model().Store(), c, nil)
-	assert.Error(t, err)
+	assert.EqualError(t, err, "analysis: want a prompt of at least 1 token, got none")
+	_, err = d.End(-1)
+	assert.EqualError(t, err, "analysis: token: want 0 to 8, got -1")
+	_, err = d.Constant(9)
+	assert.EqualError(t, err, "analysis: token: want 0 to 8, got 9")
+	_, err = d.BiasTerm("embedding", 9)
+	assert.EqualError(t, err, "analysis: token: want 0 to 8, got 9")
 	r, err := cache.New(run.Model().Store(), c, cache.Options{})
 	require.NoError(t, err)
 	defer r.Close()

@@ -28,17 +28,27 @@ type HeadScores struct {
 }
 
 // InductionScores measures the heads of a model on rows of period random tokens, drawn from
-// the seed and repeated once.
+// the seed and repeated once. BOS is none of them where it masks what is before it.
 func InductionScores(store *graph.Store, c models.Config, period, rows int, seed uint64) (*HeadScores, error) {
 	if period < 2 || rows < 1 {
 		return nil, errors.Errorf("analysis: induction: want a period of at least 2 tokens and a row, got %d and %d", period, rows)
 	}
-	return HeadScoresOn(store, c, RepeatedTokens(c.Resolve().Vocab, period, rows, seed), rows)
+	c = c.Resolve()
+	ids := RepeatedTokens(c.Vocab, period, rows, seed)
+	for i, id := range ids {
+		if c.MaskDocuments && int(id) == c.BOS {
+			ids[i] = (id + 1) % int32(c.Vocab)
+		}
+	}
+	return HeadScoresOn(store, c, ids, rows)
 }
 
 // RepeatedTokens draws rows of [r, r], r being period tokens below vocab: 2*period ids a
-// row.
+// row. It is nil if vocab, period or rows are not above 0.
 func RepeatedTokens(vocab, period, rows int, seed uint64) []int32 {
+	if vocab < 1 {
+		return nil
+	}
 	draw := rand.New(rand.NewPCG(seed, uint64(period)))
 	var ids []int32
 	for range rows {

@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 )
@@ -78,7 +79,28 @@ func TestInductionOfRandomModel(t *testing.T) {
 	}
 }
 
-// TestRepeatTask: rows repeat with a period of their own, and what cannot be known is not
+// TestInductionWithDocuments: BOS, which would hide what is before it, is not drawn: every
+// head of the last token sees the first.
+func TestInductionWithDocuments(t *testing.T) {
+	c := zoo()["vector/documents"]
+	c.Vocab, c.BOS, c.Seq = 3, 1, 40
+	store := modeltest.NewStore(t, c, tensor.Float32, 1)
+	masked, err := analysis.InductionScores(store, c, 20, 2, 1)
+	require.NoError(t, err)
+	ids := analysis.RepeatedTokens(3, 20, 2, 1)
+	require.Contains(t, ids, int32(1))
+	for i, id := range ids {
+		if id == 1 {
+			ids[i] = 2
+		}
+	}
+	c.MaskDocuments = false
+	want, err := analysis.HeadScoresOn(store, c, ids, 2)
+	require.NoError(t, err)
+	assert.Equal(t, want, masked)
+}
+
+// TestRepeatedTokens: rows repeat with a period of their own, and what cannot be known is not
 // counted.
 func TestRepeatedTokens(t *testing.T) {
 	ids := analysis.RepeatedTokens(13, 5, 3, 7)
@@ -88,6 +110,7 @@ func TestRepeatedTokens(t *testing.T) {
 	}
 	assert.NotEqual(t, ids[:5], ids[10:15])
 	assert.Equal(t, ids, analysis.RepeatedTokens(13, 5, 3, 7))
+	assert.Empty(t, analysis.RepeatedTokens(0, 5, 3, 7))
 	assert.NotEqual(t, ids, analysis.RepeatedTokens(13, 5, 3, 8))
 }
 
@@ -104,6 +127,17 @@ func TestInductionErrors(t *testing.T) {
 	run, _ := decompose(t, c, tensor.Float32)
 	_, err = analysis.Patterns(run, 4)
 	assert.EqualError(t, err, "analysis: layer: want 0 to 3, got 4")
+	r, err := cache.New(store, c, cache.Options{Names: []string{analysis.PatternName(0)}, Batch: 2, Seq: 3})
+	require.NoError(t, err)
+	defer r.Close()
+	rows, err := r.Run(tokensFor(c, 6, 1))
+	require.NoError(t, err)
+	_, err = analysis.Patterns(rows, 0)
+	assert.EqualError(t, err, "analysis: patterns: want a run of 1 row, got 2: run one at a time")
+	masked := c
+	masked.MaskDocuments = true
+	_, _, err = analysis.RepeatTask{Rows: 1, Steps: 1, LR: 1, MinPeriod: 2, MaxPeriod: 3}.Train(masked)
+	assert.ErrorContains(t, err, "want a model without document masks")
 	for want, task := range map[string]analysis.RepeatTask{
 		"want rows, steps and a learning rate above 0, got 0, 1 and 1":      {Steps: 1, LR: 1, MinPeriod: 2, MaxPeriod: 3},
 		"want 2 <= MinPeriod <= MaxPeriod <= half of 9 tokens, got 2 and 5": {Rows: 1, Steps: 1, LR: 1, MinPeriod: 2, MaxPeriod: 5},

@@ -1,6 +1,7 @@
 package analysis_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,11 +23,11 @@ func TestAblation(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Len(t, heads.Effect, c.Layers)
 		require.Len(t, heads.Effect[0], c.HeadCount())
-		one, err := analysis.Ablate(store, c, ids, []string{"blocks.1.attention.heads"}, cache.At{"head": 2}, metric)
+		one, err := analysis.Ablate(store, c, ids, []string{fmt.Sprintf("blocks.%d.attention.heads", c.Layers-1)}, cache.At{"head": 2}, metric)
 		require.NoError(t, err)
-		assert.InDelta(t, one.Effect[0][0], heads.Effect[1][2], 1e-12, name)
+		assert.InDelta(t, one.Effect[0][0], heads.Effect[c.Layers-1][2], 1e-12, name)
 		assert.InDelta(t, one.Baseline, heads.Baseline, 1e-12)
-		assert.NotZero(t, heads.Effect[1][2], name)
+		assert.NotZero(t, heads.Effect[c.Layers-1][2], name)
 		writers, err := analysis.AblateWriters(store, c, ids, analysis.LogitOf(3, 1, 2))
 		require.NoError(t, err)
 		for i, row := range writers.Effect {
@@ -39,9 +40,10 @@ func TestAblation(t *testing.T) {
 }
 
 // TestPatching: all of the metric comes back with the embedding of all that differs, nothing
-// by what does not reach the token that is measured.
+// by what does not reach the token that is measured. No document begins between the two.
 func TestPatching(t *testing.T) {
 	for name, c := range zoo() {
+		c.MaskDocuments = false
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
 		clean := tokensFor(c, c.Seq, 6)
 		corrupt := append([]int32(nil), clean...)
@@ -70,7 +72,11 @@ func TestInterventionErrors(t *testing.T) {
 	c := zoo()["matrix"]
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
 	ids := tokensFor(c, 4, 1)
-	_, err := analysis.PatchStream(store, c, ids, ids[:3], analysis.NextTokenLoss())
+	_, err := analysis.AblateHeads(store, c, nil, analysis.NextTokenLoss())
+	assert.EqualError(t, err, "analysis: want a prompt of at least 1 token, got none")
+	_, err = analysis.AblateHeads(store, c, ids, analysis.Metric{Name: "mine"})
+	assert.EqualError(t, err, `analysis: metric "mine": want NextTokenLoss() or LogitOf(...), got a Metric that measures nothing`)
+	_, err = analysis.PatchStream(store, c, ids, ids[:3], analysis.NextTokenLoss())
 	assert.EqualError(t, err, "analysis: patch: want a clean and a corrupt prompt of as many tokens, got 4 and 3")
 	_, err = analysis.PatchHeads(store, c, ids, ids, analysis.NextTokenLoss())
 	assert.ErrorContains(t, err, "analysis: patch: want prompts that differ in the loss of the next token")

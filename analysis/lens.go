@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/residua-go/residua/analysis/figure"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // Lens is the logit lens (nostalgebraist 2020, "interpreting GPT: the logit lens"): what
@@ -18,7 +18,8 @@ import (
 // out as the model reads its end, by the final norm at the scale that this stream gives it
 // and the unembedding. In streams that mix or gate what they carry, "the stream so far" is
 // the sum of all terms written so far, carried to the end at the coefficients of the run;
-// for vector and matrix streams that is the stream as it stands.
+// for vector and matrix streams that is the stream as it stands. Hierarchical aggregation has
+// no norm behind its end: those on the way keep the run's scale.
 type Lens struct {
 	Token  int         `json:"token"`  // position
 	Target int         `json:"target"` // token id
@@ -46,7 +47,8 @@ type Prediction struct {
 // lensTop is how many of the likeliest ids a lens lists.
 const lensTop = 5
 
-// Lens looks at one token through the logit lens, with an eye on one token id.
+// Lens looks at one token through the logit lens, with an eye on one token id. It is an error
+// if there is no such token or id.
 func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 	if err := d.checkToken(token); err != nil {
 		return nil, err
@@ -54,69 +56,141 @@ func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 	if err := inRange("target id", target, d.run.Vocab); err != nil {
 		return nil, err
 	}
-	l := &Lens{Token: token, Target: target}
-	err := d.eachPoint(func(after string, features func(token int) []float64) {
-		l.Points = append(l.Points, d.lensPoint(after, features(token), target))
-	})
-	return l, err
-}
-
-// eachPoint calls f behind each writer, in order, with the features [F] that the stream so
-// far gives.
-func (d *Decomposition) eachPoint(f func(after string, features func(token int) []float64)) error {
-	so := make([]float64, len(d.end)) // [T, Size], far
-	for t := range d.held.Tokens() {
-		copy(share(so, d.held.Tokens(), t), d.held.Constant(t))
+	model := d.run.Model()
+	direction, err := model.LogitDirection(target)
+	if err != nil {
+		return nil, err
 	}
-	for i, w := range d.writers {
-		for t := range d.held.Tokens() {
-			term, err := d.WriterTerm(w.Name, t)
-			if err != nil {
-				return err
-			}
-			floats.Add(share(so, d.held.Tokens(), t), term)
-		}
-		if i+1 < len(d.writers) && inTables(d.writers[i+1].Name) {
-			continue // the embedding alone, without positions, is no stream
-		}
-		readout, err := d.held.Readout(so)
+	l := &Lens{Token: token, Target: target}
+	err = d.eachPoint(token, 1, func(after string, features []float64) error {
+		logits, err := model.LogitsOf(features)
 		if err != nil {
 			return err
 		}
-		f(w.Name, func(token int) []float64 {
-			x := slices.Clone(readout.Features(token, share(so, d.held.Tokens(), token)))
-			if c := readout.Constant(); c != nil {
-				floats.Add(x, c)
-			}
-			return x
-		})
+		p := lensPoint(after, logits, target)
+		if c := model.Config(); c.Stream == models.StreamMatrix {
+			p.Keys = keyParts(features, direction, c.Rank)
+		}
+		l.Points = append(l.Points, p)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// eachPoint calls f behind each writer, in order, with the features [n, F] that the stream so
+// far gives for n tokens from the first on.
+func (d *Decomposition) eachPoint(first, n int, f func(after string, features []float64) error) error {
+	soFar, err := d.constants(first, n) // [T, Size], other tokens 0
+	if err != nil {
+		return err
+	}
+	for i, w := range d.writers {
+		if err := d.addWriter(soFar, w, first, n); err != nil {
+			return err
+		}
+		if i+1 < len(d.writers) && d.writers[i+1].Name == positionTable {
+			continue // the embedding alone, without positions, is no stream
+		}
+		features, err := d.featuresOf(soFar, first, n)
+		if err != nil {
+			return err
+		}
+		if err := f(w.Name, features); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// inTables tells whether a writer is the position table, which stands behind the embedding.
-func inTables(writer string) bool { return writer == "positions" }
+// positionTable is the writer of learned positions, which comes behind the embedding.
+const positionTable = "positions"
 
-// lensPoint reads features out.
-func (d *Decomposition) lensPoint(after string, features []float64, target int) LensPoint {
-	logits := d.logits(features)
-	p := LensPoint{After: after, Logit: logits[target]}
-	for _, v := range logits {
-		if v > logits[target] {
-			p.Rank++
+// constants are what no writer wrote to the ends of n tokens, [T, Size].
+func (d *Decomposition) constants(first, n int) ([]float64, error) {
+	ends := make([]float64, len(d.end))
+	for t := first; t < first+n; t++ {
+		constant, err := d.held.Constant(t)
+		if err != nil {
+			return nil, err
 		}
+		copy(share(ends, d.held.Tokens(), t), constant)
 	}
-	probabilities := softmax(logits)
-	p.Probability = probabilities[target]
-	order := make([]int, len(logits))
-	floats.Argsort(floats.ScaleTo(make([]float64, len(logits)), -1, logits), order)
-	for _, id := range order[:min(lensTop, len(order))] {
-		p.Top = append(p.Top, Prediction{id, probabilities[id]})
+	return ends, nil
+}
+
+// addWriter adds a writer's terms to the ends [T, Size] of n tokens.
+func (d *Decomposition) addWriter(ends []float64, w stream.Writer, first, n int) error {
+	written := d.wholly(w, first, n)
+	for i := range n {
+		term, err := d.held.Carry(w.Source, first+i, share(written, n, i))
+		if err != nil {
+			return err
+		}
+		floats.Add(share(ends, d.held.Tokens(), first+i), term)
 	}
-	if c := d.run.Model().Config(); c.Stream == models.StreamMatrix {
-		p.Keys = keyParts(features, column(d.unembedding(), d.run.Vocab, target), c.Rank)
+	return nil
+}
+
+// featuresOf are the features [n, F] of n tokens for ends [T, Size] that take the place of the
+// run's own.
+func (d *Decomposition) featuresOf(ends []float64, first, n int) ([]float64, error) {
+	readout, err := d.held.Readout(ends)
+	if err != nil {
+		return nil, err
+	}
+	var features []float64
+	constant := readout.Constant()
+	for t := first; t < first+n; t++ {
+		x, err := readout.Features(t, share(ends, d.held.Tokens(), t))
+		if err != nil {
+			return nil, err
+		}
+		if constant != nil {
+			floats.Add(x, constant)
+		}
+		features = append(features, x...)
+	}
+	return features, nil
+}
+
+// lensPoint reads logits [Vocab] with an eye on one id.
+func lensPoint(after string, logits []float64, target int) LensPoint {
+	logZ := floats.LogSumExp(logits)
+	p := LensPoint{After: after, Logit: logits[target], Probability: math.Exp(logits[target] - logZ), Rank: rankOf(logits, target)}
+	for _, id := range likeliest(logits, lensTop) {
+		p.Top = append(p.Top, Prediction{id, math.Exp(logits[id] - logZ)})
 	}
 	return p
+}
+
+// rankOf is the number of ids with a larger logit.
+func rankOf(logits []float64, target int) int {
+	rank := 0
+	for _, v := range logits {
+		if v > logits[target] {
+			rank++
+		}
+	}
+	return rank
+}
+
+// likeliest are the n ids of the largest logits, largest first, of equals the lower id.
+func likeliest(logits []float64, n int) []int {
+	var top []int
+	for id, v := range logits {
+		at := len(top)
+		for at > 0 && v > logits[top[at-1]] {
+			at--
+		}
+		if at < n {
+			top = slices.Insert(top, at, id)
+			top = top[:min(n, len(top))]
+		}
+	}
+	return top
 }
 
 // keyParts are a logit's parts by the readout's key directions: features and the logit's
@@ -129,33 +203,15 @@ func keyParts(features, direction []float64, rank int) []float64 {
 	return parts
 }
 
-// logits are those of features [F].
-func (d *Decomposition) logits(features []float64) []float64 {
-	vocab, logits := d.run.Vocab, make([]float64, d.run.Vocab)
-	w := blas64.General{Rows: len(features), Cols: vocab, Stride: vocab, Data: d.unembedding()}
-	blas64.Gemv(blas.Trans, 1, w, blas64.Vector{N: len(features), Data: features, Inc: 1}, 0, blas64.Vector{N: vocab, Data: logits, Inc: 1})
-	return logits
-}
-
-// softmax returns probabilities.
-func softmax(logits []float64) []float64 {
-	p := make([]float64, len(logits))
-	sum := floats.LogSumExp(logits)
-	for i, v := range logits {
-		p[i] = math.Exp(v - sum)
-	}
-	return p
-}
-
 // Table lists the points.
 func (l *Lens) Table() figure.Table {
 	t := figure.Table{Title: l.title(), Header: []string{"behind", "logit", "probability", "rank", "likeliest ids"}, Align: "lrrrl"}
 	for _, p := range l.Points {
-		likeliest := ""
-		for _, top := range p.Top {
-			likeliest += fmt.Sprintf("%d (%.2f) ", top.ID, top.Probability)
+		var top []string
+		for _, id := range p.Top {
+			top = append(top, fmt.Sprintf("%d (%.2f)", id.ID, id.Probability))
 		}
-		t.Rows = append(t.Rows, []string{p.After, number(p.Logit), number(p.Probability), fmt.Sprint(p.Rank), likeliest})
+		t.Rows = append(t.Rows, []string{p.After, number(p.Logit), number(p.Probability), fmt.Sprint(p.Rank), strings.Join(top, " ")})
 	}
 	return t
 }

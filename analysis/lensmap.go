@@ -5,49 +5,77 @@ import (
 	"math"
 
 	"github.com/pkg/errors"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/residua-go/residua/analysis/figure"
 )
 
-// LensMap is the logit lens over all tokens of a run: the probability of each token's
-// successor behind each writer.
+// LensMap is the logit lens over all tokens of a run that have a successor in their row: the
+// probability of that successor behind each writer.
 type LensMap struct {
 	After       []string    `json:"after"`       // writers
-	IDs         []int32     `json:"ids"`         // of the tokens
-	Probability [][]float64 `json:"probability"` // [writer][token but the last]
+	IDs         []int32     `json:"ids"`         // of all tokens
+	Tokens      []int       `json:"tokens"`      // those that have a successor, the columns below
+	Probability [][]float64 `json:"probability"` // [writer][column]
+	Loss        [][]float64 `json:"loss"`        // -log probability, in nats
 	Rank        [][]float64 `json:"rank"`        // of the successor, 0: the likeliest
 }
 
-// LensMap looks at all tokens but the last through the logit lens.
+// LensMap looks at all tokens that have a successor in their row through the logit lens. It
+// is an error if there is none.
 func (d *Decomposition) LensMap() (*LensMap, error) {
-	n := d.held.Tokens() - 1
-	if n < 1 {
-		return nil, errors.Errorf("analysis: lens: want at least 2 tokens, so that one has a successor, got %d", d.held.Tokens())
-	}
 	m := &LensMap{IDs: d.run.IDs}
-	err := d.eachPoint(func(after string, features func(token int) []float64) {
-		m.After = append(m.After, after)
-		probability, rank := make([]float64, n), make([]float64, n)
-		for t := range n {
-			p := d.lensPoint(after, features(t), int(d.run.IDs[t+1]))
-			probability[t], rank[t] = p.Probability, float64(p.Rank)
+	for t := range d.held.Tokens() {
+		if (t+1)%d.run.Seq != 0 {
+			m.Tokens = append(m.Tokens, t)
 		}
-		m.Probability, m.Rank = append(m.Probability, probability), append(m.Rank, rank)
+	}
+	if len(m.Tokens) == 0 {
+		return nil, errors.Errorf("analysis: lens: want at least 2 tokens a row, so that one has a successor, got %d", d.run.Seq)
+	}
+	err := d.eachPoint(0, d.held.Tokens(), func(after string, features []float64) error {
+		m.After = append(m.After, after)
+		return d.addRow(m, features)
 	})
-	return m, err
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
-// Table lists the mean log probability and mean rank of the successors.
+// lensChunk is how many tokens' logits are in memory at once.
+const lensChunk = 64
+
+// addRow adds what features [T, F] say of the successors.
+func (d *Decomposition) addRow(m *LensMap, features []float64) error {
+	var probability, loss, rank []float64
+	tokens := d.held.Tokens()
+	width := len(features) / tokens
+	for from := 0; from < tokens; from += lensChunk {
+		n := min(lensChunk, tokens-from)
+		logits, err := d.run.Model().LogitsOf(features[from*width:][:n*width]) // [n, Vocab]
+		if err != nil {
+			return err
+		}
+		for t := from; t < from+n; t++ {
+			if (t+1)%d.run.Seq == 0 {
+				continue
+			}
+			own, next := share(logits, n, t-from), int(d.run.IDs[t+1])
+			nats := floats.LogSumExp(own) - own[next]
+			probability, loss, rank = append(probability, math.Exp(-nats)), append(loss, nats), append(rank, float64(rankOf(own, next)))
+		}
+	}
+	m.Probability, m.Loss, m.Rank = append(m.Probability, probability), append(m.Loss, loss), append(m.Rank, rank)
+	return nil
+}
+
+// Table lists the mean loss and mean rank of the successors.
 func (m *LensMap) Table() figure.Table {
 	t := figure.Table{Title: "logit lens over all tokens", Header: []string{"behind", "mean loss in nats", "mean rank"}, Align: "lrr"}
 	for i, after := range m.After {
-		loss, rank := 0.0, 0.0
-		for j, p := range m.Probability[i] {
-			loss -= math.Log(p)
-			rank += m.Rank[i][j]
-		}
-		n := float64(len(m.Probability[i]))
-		t.Rows = append(t.Rows, []string{after, number(loss / n), number(rank / n)})
+		t.Rows = append(t.Rows, []string{after, number(stat.Mean(m.Loss[i], nil)), number(stat.Mean(m.Rank[i], nil))})
 	}
 	return t
 }
@@ -55,8 +83,8 @@ func (m *LensMap) Table() figure.Table {
 // Figures is the map of probabilities.
 func (m *LensMap) Figures() []figure.Figure {
 	h := figure.Heatmap{Title: "Logit lens: probability of each token's successor", XLabel: "token", YLabel: "behind", Rows: m.After, Values: m.Probability}
-	for i := range m.IDs[:len(m.IDs)-1] {
-		h.Columns = append(h.Columns, fmt.Sprint(i))
+	for _, t := range m.Tokens {
+		h.Columns = append(h.Columns, fmt.Sprint(t))
 	}
 	return []figure.Figure{h}
 }

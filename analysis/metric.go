@@ -9,14 +9,19 @@ import (
 	"github.com/residua-go/residua/analysis/cache"
 )
 
-// Metric is a number that says how well a run did.
+// Metric is a number that says how well a run did; NextTokenLoss and LogitOf make one.
 type Metric struct {
 	Name string
 	of   func(run *cache.Cache) (float64, error)
 }
 
 // Of measures a run.
-func (m Metric) Of(run *cache.Cache) (float64, error) { return m.of(run) }
+func (m Metric) Of(run *cache.Cache) (float64, error) {
+	if m.of == nil {
+		return 0, errors.Errorf("analysis: metric %q: want NextTokenLoss() or LogitOf(...), got a Metric that measures nothing", m.Name)
+	}
+	return m.of(run)
+}
 
 // NextTokenLoss is the mean cross-entropy in nats of each token's successor in its row.
 func NextTokenLoss() Metric {

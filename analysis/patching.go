@@ -76,17 +76,10 @@ func (p places) patch(store *graph.Store, c models.Config, clean, corrupt []int3
 	if err != nil {
 		return nil, err
 	}
-	return result, result.normalise()
-}
-
-// keep runs a model once and keeps the named activations.
-func keep(store *graph.Store, c models.Config, ids []int32, names []string) (*cache.Cache, error) {
-	r, err := cache.New(store, c, cache.Options{Names: names, Seq: len(ids)})
-	if err != nil {
+	if err := result.normalise(); err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	return r.Run(ids)
+	return result, nil
 }
 
 // normalise divides by what there is to bring back.

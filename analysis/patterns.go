@@ -3,6 +3,8 @@ package analysis
 import (
 	"fmt"
 
+	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/figure"
 )
@@ -19,8 +21,11 @@ type AttentionPatterns struct {
 }
 
 // Patterns returns the attention patterns of a layer in a run of one row that kept
-// PatternName(layer).
+// PatternName(layer). It is an error if it is not one row, or there is no such layer.
 func Patterns(run *cache.Cache, layer int) (*AttentionPatterns, error) {
+	if run.Batch != 1 {
+		return nil, errors.Errorf("analysis: patterns: want a run of 1 row, got %d: run one at a time", run.Batch)
+	}
 	return patternsOf(run, layer, 0)
 }
 

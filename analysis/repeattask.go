@@ -27,7 +27,8 @@ type RepeatTask struct {
 }
 
 // Train trains a model of config c, and returns its weights and the loss of each step, in nats
-// a token that can be known (those of a row's first period are not counted).
+// a token that can be known (those of a row's first period are not counted). It is an error if
+// the config is not valid, or the fields are not what they say.
 func (r RepeatTask) Train(c models.Config) (*graph.Store, []float64, error) {
 	c = c.Resolve()
 	if err := r.check(c); err != nil {
@@ -67,6 +68,8 @@ func (r RepeatTask) check(c models.Config) error {
 	switch {
 	case r.Rows < 1 || r.Steps < 1 || r.LR <= 0:
 		return errors.Errorf("analysis: repeat task: want rows, steps and a learning rate above 0, got %d, %d and %g", r.Rows, r.Steps, r.LR)
+	case c.MaskDocuments:
+		return errors.New("analysis: repeat task: want a model without document masks, got one that sees nothing before BOS, which is drawn too: set MaskDocuments to false")
 	case r.MinPeriod < 2 || r.MaxPeriod < r.MinPeriod || 2*r.MaxPeriod > c.Seq:
 		return errors.Errorf("analysis: repeat task: want 2 <= MinPeriod <= MaxPeriod <= half of %d tokens, got %d and %d", c.Seq, r.MinPeriod, r.MaxPeriod)
 	}

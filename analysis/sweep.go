@@ -28,7 +28,7 @@ func newSweep(title, rowLabel, columnLabel string, m Metric) *Sweep {
 
 // run intervenes in each named activation, for each column.
 func (s *Sweep) run(store *graph.Store, c models.Config, ids []int32, names []string, at func(name string, column int) cache.Intervention) error {
-	r, err := cache.New(store, c, cache.Options{Names: names, Seq: len(ids)})
+	r, err := newRunner(store, c, ids, names)
 	if err != nil {
 		return err
 	}

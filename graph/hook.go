@@ -87,8 +87,8 @@ func axesOf(x *gorgonia.Node, last []string) []string {
 // where a fused op stands in their place otherwise.
 func (b *Builder) ActivationNames() []string { return slices.Clone(b.asked) }
 
-// Activations lists the named tensors of the graph built so far, hooked or not, those left
-// out that a fused op has swallowed.
+// Activations lists the named tensors of the graph built so far, hooked or not, without those
+// in whose place a fused op stands.
 func (b *Builder) Activations() []Activation { return slices.Clone(b.activations) }
 
 func (k hook) String() string { return fmt.Sprintf("Hook(%s)", k.name) }

@@ -4,6 +4,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
 )
 
 // Unembedding turns features into logits or a loss: logits = scale * x W.
@@ -61,6 +62,72 @@ func (u *Unembedding) Weights() []float64 {
 		}
 	}
 	return w
+}
+
+// Column is column number id of Weights [Features], what a logit is of the features, without
+// a copy of the others.
+func (u *Unembedding) Column(id int) []float64 {
+	w, features, vocab := u.values()
+	column := make([]float64, features)
+	for i := range column {
+		at := i*vocab + id
+		if u.tied {
+			at = id*features + i
+		}
+		switch w := w.(type) {
+		case []float32:
+			column[i] = float64(w[at])
+		case []float64:
+			column[i] = w[at]
+		}
+		if u.scale != 0 {
+			column[i] *= u.scale
+		}
+	}
+	return column
+}
+
+// Apply returns the logits [n, Vocab] of features x [n, Features] without a graph, at the
+// Store's precision.
+func (u *Unembedding) Apply(x []float64) []float64 {
+	w, features, vocab := u.values()
+	switch w := w.(type) {
+	case []float32:
+		return applied(u, x, w, features, vocab)
+	case []float64:
+		return applied(u, x, w, features, vocab)
+	}
+	return nil
+}
+
+// applied is scale * x W, with W [Features, Vocab] or, tied, [Vocab, Features].
+func applied[T kernel.Float](u *Unembedding, x []float64, w []T, features, vocab int) []float64 {
+	n, scale, stride := len(x)/features, T(1), vocab
+	if u.scale != 0 {
+		scale = T(u.scale)
+	}
+	if u.tied {
+		stride = features
+	}
+	in, out := make([]T, len(x)), make([]T, n*vocab)
+	for i, v := range x {
+		in[i] = T(v)
+	}
+	new(kernel.GemmSerial[T]).Run(false, u.tied, n, vocab, features, scale, in, features, w, stride, 0, out, vocab)
+	wide := make([]float64, len(out))
+	for i, v := range out {
+		wide[i] = float64(v)
+	}
+	return wide
+}
+
+// values are the weights as the Store has them, []float32 or []float64, and their sizes.
+func (u *Unembedding) values() (w any, features, vocab int) {
+	p, shape := u.b.Store().Param(u.w.Name()), u.w.Shape()
+	if u.tied {
+		return p.Value.Data(), shape.TotalSize() / shape[0], shape[0]
+	}
+	return p.Value.Data(), shape[0], shape.TotalSize() / shape[0]
 }
 
 // transpose turns [rows, columns] into [columns, rows].

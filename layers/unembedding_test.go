@@ -44,9 +44,14 @@ func (u unembedding) compile(t *testing.T, output func(b *graph.Builder, out *la
 func (u unembedding) check(t *testing.T, targets []int32) {
 	const z = 0.2
 	inputs := map[string][]float64{"x": noise(5, u.tokens*u.rank*u.dv)}
-	logits := u.compile(t, func(_ *graph.Builder, out *layers.Unembedding, x *gorgonia.Node) *gorgonia.Node { return out.Logits(x) })
+	var built *layers.Unembedding
+	logits := u.compile(t, func(_ *graph.Builder, out *layers.Unembedding, x *gorgonia.Node) *gorgonia.Node {
+		built = out
+		return out.Logits(x)
+	})
 	want := u.logits(logits, inputs["x"])
 	require.InDeltaSlice(t, want, logits.on(inputs), tolerance, "logits of %+v", u)
+	u.checkWeights(t, built, inputs["x"], want)
 
 	var each []float64
 	sum, squares := 0.0, 0.0
@@ -70,6 +75,25 @@ func (u unembedding) check(t *testing.T, targets []int32) {
 	})
 	copy(loss.Ints("targets"), targets)
 	require.InDelta(t, (sum+z*squares)/float64(u.tokens), loss.on(inputs)[0], 10*tolerance, "loss of %+v", u)
+}
+
+// checkWeights: what the weights make of features without a graph are the logits, all at once
+// and id by id.
+func (u unembedding) checkWeights(t *testing.T, out *layers.Unembedding, x, logits []float64) {
+	require.InDeltaSlice(t, logits, out.Apply(x), tolerance, "%+v", u)
+	weights, f := out.Weights(), u.rank*u.dv
+	for id := range u.vocab {
+		column := out.Column(id)
+		require.Len(t, column, f)
+		for token := range u.tokens {
+			logit := 0.0
+			for i, v := range column {
+				require.Equal(t, weights[i*u.vocab+id], v)
+				logit += v * x[token*f+i]
+			}
+			require.InDelta(t, logits[token*u.vocab+id], logit, tolerance, "%+v", u)
+		}
+	}
 }
 
 // logits are scale * x W, with W [F, V] or the table [V, F] transposed.

@@ -1,6 +1,8 @@
 package models
 
 import (
+	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/stream"
 )
 
@@ -10,7 +12,7 @@ func (m *Model) Stream() stream.Stream { return m.stream }
 
 // Writers lists all that writes to the stream, in the order of the stream's own list with
 // the feed-forwards behind it: each neuron of a dense feed-forward, each expert of a
-// mixture.
+// mixture. It is nil for a stream that is not Additive.
 func (m *Model) Writers() []stream.Writer {
 	additive, ok := m.stream.(stream.Additive)
 	if !ok {
@@ -44,5 +46,24 @@ func (m *Model) feedForwardWriter(name string) stream.Writer {
 }
 
 // UnembeddingWeights are the logits' weights [F, vocab], tied or not, with muP's factor:
-// features [F] times them are the logits.
+// features [F] times them are the logits. They are a copy, in float64, of what is a large
+// table; LogitDirection and LogitsOf do without.
 func (m *Model) UnembeddingWeights() []float64 { return m.unembedding.Weights() }
+
+// LogitDirection is what the logit of a token id is of the features: column id [F] of
+// UnembeddingWeights. It is an error if the vocabulary has no such id.
+func (m *Model) LogitDirection(id int) ([]float64, error) {
+	if id < 0 || id >= m.config.Vocab {
+		return nil, errors.Errorf("models: logit: want an id of 0 to %d, got %d", m.config.Vocab-1, id)
+	}
+	return m.unembedding.Column(id), nil
+}
+
+// LogitsOf returns the logits [n, vocab] of features [n, F] without running the graph, at
+// the parameters' precision. It is an error if the features are not rows of F = Width entries.
+func (m *Model) LogitsOf(features []float64) ([]float64, error) {
+	if width := m.config.Width(); len(features)%width != 0 {
+		return nil, errors.Errorf("models: logits: want rows of %d features, got %d entries", width, len(features))
+	}
+	return m.unembedding.Apply(features), nil
+}

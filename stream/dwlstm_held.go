@@ -38,7 +38,7 @@ func (d *DWLSTM) Holds() []string {
 
 // Hold carries h and c, side by side: c' = f o c, to which i o g is added, and h' = o o c'.
 func (d *DWLSTM) Hold(r Record) (*Held, error) {
-	one, size := identityMap{}, d.c.D
+	one, size := identityMap{d.c.D}, d.c.D
 	state := func(rows ...[]linearMap) blockMap { return blockMap{blocks: rows, size: size} }
 	h := &Held{tokens: r.Tokens(), size: size}
 	h.enterTables(d.tables, state([]linearMap{one}, []linearMap{one}))

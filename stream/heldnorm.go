@@ -4,19 +4,21 @@ import (
 	"math"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
 )
 
 // normMap is a norm whose scale is held at what it was for one input (Elhage et al. 2021,
 // "A Mathematical Framework for Transformer Circuits", on folding layer norm):
 //
-//	LayerNorm: y = (x - mean(x)) / std gain;   RMSNorm: y = x / rms gain
+//	LayerNorm: y = scale_t gain o (x - mean(x));   RMSNorm: y = scale_t gain o x
 //
-// with std and rms numbers of the run. Its bias is no part of the map.
+// with the number scale_t = 1/sqrt(var + eps), or 1/sqrt(mean square + eps), of the run's own
+// input at token t. That makes it linear in x. Its bias is no part of the map.
 type normMap struct {
 	gain   []float64
 	scale  []float64 // 1/std or 1/rms, [T, groups]
 	centre bool
-	groups int
+	groups int // runs of len(gain)/groups entries, each with a mean and a scale of its own
 }
 
 // holdNorm holds a norm at its inputs x [T, len(gain)].
@@ -52,6 +54,8 @@ func meanOf(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
+func (m normMap) sizes() (in, out int) { return len(m.gain), len(m.gain) }
+
 func (m normMap) apply(token int, x []float64) []float64 {
 	y := m.centred(x)
 	width := len(x) / m.groups
@@ -85,4 +89,22 @@ func (m normMap) centred(x []float64) []float64 {
 		}
 	}
 	return y
+}
+
+// values returns a parameter's values; nil for nil.
+func values(b *graph.Builder, name string) []float64 {
+	if p := b.Store().Param(name); p != nil {
+		return graph.Float64s(p.Value)
+	}
+	return nil
+}
+
+// holdLayerNorm holds a layer's norm at its inputs x, and returns its bias, or nil.
+func holdLayerNorm(b *graph.Builder, n *layers.Norm, x []float64) (normMap, []float64) {
+	o := n.Options()
+	var bias []float64
+	if o.Bias != nil {
+		bias = values(b, o.Bias.Name())
+	}
+	return holdNorm(x, values(b, n.Gain().Name()), o), bias
 }

@@ -31,7 +31,7 @@ func (a *Hieragg) Holds() []string {
 // the scale of this run makes it the next h and z. A term that the group's input has
 // therefore comes out three times.
 func (a *Hieragg) Hold(r Record) (*Held, error) {
-	one, size := identityMap{}, a.vector.c.D
+	one, size := identityMap{a.vector.c.D}, a.vector.c.D
 	state := func(rows ...[]linearMap) blockMap { return blockMap{blocks: rows, size: size} }
 	into := state([]linearMap{one}, []linearMap{nil}, []linearMap{nil})
 	h := &Held{tokens: r.Tokens(), size: size}
@@ -60,13 +60,14 @@ func (a *Hieragg) holdAggregate(h *Held, r Record, block int, state func(rows ..
 	if err != nil {
 		return err
 	}
-	join := []linearMap{identityMap{}, identityMap{}, identityMap{}}
+	one := identityMap{a.vector.c.D}
+	join := []linearMap{one, one, one}
 	if g.inputs == 2 {
 		join[2] = nil
 	}
 	none := []linearMap{nil, nil, nil}
 	h.step(state(join, none, none))
-	h.enter(name, state([]linearMap{identityMap{}}, []linearMap{nil}, []linearMap{nil}))
+	h.enter(name, state([]linearMap{one}, []linearMap{nil}, []linearMap{nil}))
 	norm, bias := holdLayerNorm(a.b, g.norm, sum)
 	h.step(state([]linearMap{norm, nil, nil}, none, []linearMap{norm, nil, nil}))
 	if bias != nil {

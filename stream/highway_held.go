@@ -15,18 +15,7 @@ func (h *Highway) Writers() []Writer {
 // Hold is the identity from every site and unit to the end: a unit's gate is part of its
 // term.
 func (h *Highway) Hold(r Record) (*Held, error) {
-	held, err := h.Vector.Hold(r)
-	if err != nil {
-		return nil, err
-	}
-	for l := range h.c.Layers {
-		for _, site := range h.Sites(l) {
-			beside, err := held.source(site.Name(), 0)
-			if err != nil {
-				return nil, err
-			}
-			held.sources = append(held.sources, source{name: site.Name() + ".sdu", at: beside.at, up: identityMap{}})
-		}
-	}
-	return held, nil
+	return h.Vector.hold(r, func(held *Held, site Site) {
+		held.enter(site.Name()+".sdu", identityMap{h.c.D})
+	}), nil
 }

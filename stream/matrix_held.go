@@ -1,10 +1,6 @@
 package stream
 
-import (
-	"gorgonia.org/gorgonia"
-
-	"github.com/residua-go/residua/graph"
-)
+import "gorgonia.org/gorgonia"
 
 // Writers are the tables and the heads; a head's output is stored as it is.
 func (m *Matrix) Writers() []Writer {
@@ -31,8 +27,8 @@ func (m *Matrix) Hold(r Record) (*Held, error) {
 	}
 	for l := range m.c.Layers {
 		sites := m.Sites(l)
-		h.vectorSite(sites[0], identityMap{}, m.keys(m.attention[l].write))
-		h.vectorSite(sites[1], identityMap{}, m.keys(m.features[l].write))
+		h.vectorSite(sites[0], identityMap{h.size}, m.keys(m.attention[l].write))
+		h.vectorSite(sites[1], identityMap{h.size}, m.keys(m.features[l].write))
 	}
 	h.readout = func(end []float64) *Readout {
 		norm, bias := holdLayerNorm(m.b, m.norm, end)
@@ -47,5 +43,5 @@ func (m *Matrix) Hold(r Record) (*Held, error) {
 
 // keys is the map by which key vectors [R, Dk] store R rows of Dv entries.
 func (m *Matrix) keys(node *gorgonia.Node) keysMap {
-	return keysMap{keys: graph.Float64s(m.b.Store().Param(node.Name()).Value), r: m.c.Rank, dk: m.c.Dk, v: m.c.Dv}
+	return keysMap{keys: values(m.b, node.Name()), r: m.c.Rank, dk: m.c.Dk, v: m.c.Dv}
 }

@@ -100,7 +100,7 @@ func (v *VWN) Writers() []Writer { return append(v.tables.writers(), v.multi.wri
 // Hold is products of A_carry from every site to the end.
 func (v *VWN) Hold(r Record) (*Held, error) {
 	h := &Held{tokens: r.Tokens(), size: v.n * v.d}
-	var embed linearMap = identityMap{}
+	var embed linearMap = identityMap{h.size}
 	if v.expand != nil {
 		embed = matrixMap{values(v.multi.b, v.expand.Name()), v.c.D, h.size}
 	}

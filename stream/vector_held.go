@@ -20,18 +20,25 @@ func (v *Vector) Holds() []string { return nil }
 
 // Hold is the identity from every site to the end.
 func (v *Vector) Hold(r Record) (*Held, error) {
+	return v.hold(r, func(*Held, Site) {}), nil
+}
+
+// hold is Hold for a stream to which something writes beside each site.
+func (v *Vector) hold(r Record, beside func(h *Held, site Site)) *Held {
+	one := identityMap{v.c.D}
 	h := &Held{tokens: r.Tokens(), size: v.c.D}
-	h.enterTables(v.tables, identityMap{})
+	h.enterTables(v.tables, one)
 	for l := range v.c.Layers {
 		for _, site := range v.Sites(l) {
-			h.vectorSite(site, identityMap{}, identityMap{})
+			h.vectorSite(site, one, one)
+			beside(h, site)
 		}
 	}
 	h.readout = func(end []float64) *Readout {
 		m, bias := holdLayerNorm(v.b, v.norm, end)
 		return &Readout{maps: []linearMap{m}, constant: bias}
 	}
-	return h, nil
+	return h
 }
 
 // vectorSite is a site that is read and written with no step beside it.

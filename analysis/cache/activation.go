@@ -8,13 +8,13 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// Activation is a named tensor of one run. Its first axis is graph.TokenAxis unless it is
-// the same for all tokens: batch*seq tokens, row by row.
+// Activation is a named tensor of one run. Its first axis is graph.TokenAxis, batch*seq
+// tokens, row by row, unless it is the same for all tokens.
 type Activation struct {
 	Name   string    `json:"name"`
-	Axes   []string  `json:"axes"`
-	Shape  []int     `json:"shape"`
-	Values []float64 `json:"values"`
+	Axes   []string  `json:"axes"`   // a name for each axis
+	Shape  []int     `json:"shape"`  // a size for each axis
+	Values []float64 `json:"values"` // the last axis changes fastest
 }
 
 // At chooses entries of an activation: an index for some of its axes, all entries of the
@@ -24,7 +24,8 @@ type At map[string]int
 // Axis returns the number of an axis, -1 if there is none of that name.
 func (a Activation) Axis(name string) int { return slices.Index(a.Axes, name) }
 
-// Select returns the chosen entries, in order.
+// Select returns the chosen entries, in order. It is an error if the activation has no such
+// axis or index.
 func (a Activation) Select(at At) ([]float64, error) {
 	if err := a.check(at); err != nil {
 		return nil, err
@@ -65,10 +66,12 @@ func (a Activation) each(at At, f func(i int)) {
 			f(offset)
 			return
 		}
-		for i := range a.Shape[axis] {
-			if want, chosen := at[a.Axes[axis]]; !chosen || want == i {
-				walk(axis+1, offset*a.Shape[axis]+i)
-			}
+		first, behind := 0, a.Shape[axis]
+		if index, chosen := at[a.Axes[axis]]; chosen {
+			first, behind = index, index+1
+		}
+		for i := first; i < behind; i++ {
+			walk(axis+1, offset*a.Shape[axis]+i)
 		}
 	}
 	walk(0, 0)

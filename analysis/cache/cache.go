@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"strings"
+
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/models"
@@ -31,23 +33,27 @@ func (c *Cache) Names() []string {
 	return names
 }
 
-// Get returns an activation with its axes.
+// Get returns an activation with its axes. It is an error if the run has not kept it. Values
+// are the cache's own: whoever changes them copies them.
 func (c *Cache) Get(name string) (Activation, error) {
 	for _, a := range c.activations {
 		if a.Name == name {
 			return a, nil
 		}
 	}
-	return Activation{}, errors.Wrap(unknown(c.Names(), name), "not kept in this run")
+	if len(c.activations) == 0 {
+		return Activation{}, errors.Errorf("cache: %q was not kept in this run, which kept nothing: add it to Options.Names", name)
+	}
+	return Activation{}, errors.Errorf("cache: %q was not kept in this run, which kept %s: add it to Options.Names", name, strings.Join(kinds(c.Names()), ", "))
 }
 
-// Activation returns an activation's values; stream.Record wants it so.
+// Activation returns an activation's values, Get's without its axes; stream.Record wants it so.
 func (c *Cache) Activation(name string) ([]float64, error) {
 	a, err := c.Get(name)
 	return a.Values, err
 }
 
-// TokenLogits returns the logits [Vocab] of one token.
+// TokenLogits returns the logits [Vocab] of one token, counted over all rows: part of Logits.
 func (c *Cache) TokenLogits(token int) ([]float64, error) {
 	if token < 0 || token >= c.Tokens() {
 		return nil, errors.Errorf("cache: token: want 0 to %d, got %d", c.Tokens()-1, token)

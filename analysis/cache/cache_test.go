@@ -167,8 +167,47 @@ func TestPatch(t *testing.T) {
 	assert.Equal(t, before, same)
 }
 
-// TestErrors: each is one line that names what is wrong.
-func TestErrors(t *testing.T) {
+// TestDocuments: a model that masks documents sees where they begin, as in training: behind
+// BOS nothing attends to what is before it, in each row by itself.
+func TestDocuments(t *testing.T) {
+	for name, c := range map[string]models.Config{"matrix": matrix, "vector": vector} {
+		c.MaskDocuments, c.BOS = true, 3
+		r, err := cache.New(modeltest.PerturbedStore(t, c, tensor.Float32), c, cache.Options{Names: []string{"blocks.1.attention.pattern"}, Batch: 2})
+		require.NoError(t, err, name)
+		defer r.Close()
+		run, err := r.Run([]int32{1, 7, 3, 0, 12, 5, 3, 7, 3, 0, 3, 5})
+		require.NoError(t, err)
+		a := get(t, run, "blocks.1.attention.pattern")
+		for token, first := range []int{0, 0, 2, 2, 2, 2, 0, 0, 2, 2, 4, 4} {
+			for head := range a.Shape[1] {
+				p, err := a.Select(cache.At{"token": token, "head": head})
+				require.NoError(t, err)
+				for key, v := range p {
+					assert.Equal(t, key >= first && key <= token%6, v > 0, "%s: token %d, key %d", name, token, key)
+				}
+			}
+		}
+	}
+}
+
+// TestOneToken: a prompt of one token attends to itself alone.
+func TestOneToken(t *testing.T) {
+	for name, c := range map[string]models.Config{"matrix": matrix, "vector": vector} {
+		r, err := cache.New(modeltest.PerturbedStore(t, c, tensor.Float64), c, cache.Options{Names: []string{"blocks.*.attention.pattern"}, Seq: 1})
+		require.NoError(t, err, name)
+		defer r.Close()
+		run, err := r.Run([]int32{4})
+		require.NoError(t, err)
+		for _, pattern := range run.Names() {
+			for _, v := range get(t, run, pattern).Values {
+				assert.InDelta(t, 1, v, 1e-12, "%s: %s", name, pattern)
+			}
+		}
+	}
+}
+
+// TestNewErrors: each is one line that names what is wrong.
+func TestNewErrors(t *testing.T) {
 	store := modeltest.PerturbedStore(t, vector, tensor.Float32)
 	for _, row := range []struct {
 		options cache.Options
@@ -190,30 +229,38 @@ func TestErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "want a store with a model's parameters")
 	_, err = cache.New(store, matrix, cache.Options{})
 	assert.Error(t, err)
+}
+
+// TestRunErrors: so are those of a run.
+func TestRunErrors(t *testing.T) {
 	r := runner(t, vector, "embedding.out")
 	for _, row := range []struct {
 		ids     []int32
 		replace []cache.Intervention
 		want    string
 	}{
-		{ids[:2], nil, "cache: want 1 rows of 6 token ids, got 2 ids"},
+		{ids[:2], nil, "cache: want 1 x 6 token ids (rows, tokens a row), got 2"},
 		{[]int32{0, 1, 2, 3, 4, 13}, nil, "cache: token 5: want an id of 0 to 12, got 13"},
+		{ids, []cache.Intervention{{Name: "embedding.out"}}, `cache: replace "embedding.out": want what Ablate, Patch, Set or Steer returns, got an Intervention that changes nothing`},
 		{ids, []cache.Intervention{cache.Ablate("features", nil)}, `cache: replace "features": want an activation that the runner keeps: add it to Options.Names`},
 	} {
 		_, err := r.Run(row.ids, row.replace...)
 		assert.EqualError(t, err, row.want)
 	}
 	for want, v := range map[string]cache.Intervention{
-		"cache: embedding.out: token: want 0 to 5, got 6":                          cache.Ablate("embedding.out", cache.At{"token": 6}),
-		"cache: embedding.out: want 72 values for the chosen entries map[], got 1": cache.Set("embedding.out", nil, []float64{1}),
-		"cache: embedding.out: a direction of 5 entries for 72":                    cache.Steer("embedding.out", nil, make([]float64, 5), 1),
+		"cache: embedding.out: token: want 0 to 5, got 6":                                                  cache.Ablate("embedding.out", cache.At{"token": 6}),
+		"cache: embedding.out: want a run to patch from, got none":                                         cache.Patch("embedding.out", nil, nil),
+		"cache: embedding.out: want 72 values for the chosen entries map[], got 1":                         cache.Set("embedding.out", nil, []float64{1}),
+		"cache: embedding.out: want a direction whose length divides the 72 chosen entries, got 5 entries": cache.Steer("embedding.out", nil, make([]float64, 5), 1),
 	} {
 		_, err := r.Run(ids, v)
 		assert.ErrorContains(t, err, want)
 	}
 	c := run(t, r)
-	_, err = c.Get("features")
-	assert.ErrorContains(t, err, "not kept in this run")
+	_, err := c.Get("features")
+	assert.EqualError(t, err, `cache: "features" was not kept in this run, which kept embedding.out: add it to Options.Names`)
+	_, err = run(t, runner(t, vector)).Get("features")
+	assert.EqualError(t, err, `cache: "features" was not kept in this run, which kept nothing: add it to Options.Names`)
 	_, err = c.TokenLogits(6)
 	assert.EqualError(t, err, "cache: token: want 0 to 5, got 6")
 }

@@ -5,7 +5,7 @@ import (
 )
 
 // Intervention replaces chosen entries of an activation while the model runs: what comes
-// behind it in the graph sees the new values.
+// behind it in the graph sees the new values. Ablate, Patch, Set and Steer make one.
 type Intervention struct {
 	Name string // of the activation
 	At   At     // the entries; nil: all
@@ -20,8 +20,12 @@ func Ablate(name string, at At) Intervention {
 
 // Patch sets entries to the values that they had in another run, of as many tokens unless
 // at names the token (Vig et al. 2020, causal mediation analysis; "activation patching").
+// That run must have kept the activation.
 func Patch(name string, at At, from *Cache) Intervention {
-	return Intervention{name, at, func(old []float64) ([]float64, error) {
+	return Intervention{name, at, func([]float64) ([]float64, error) {
+		if from == nil {
+			return nil, errors.New("want a run to patch from, got none")
+		}
 		a, err := from.Get(name)
 		if err != nil {
 			return nil, err
@@ -30,7 +34,7 @@ func Patch(name string, at At, from *Cache) Intervention {
 	}}
 }
 
-// Set sets entries to given values.
+// Set sets entries to given values, one for each chosen entry, in order.
 func Set(name string, at At, values []float64) Intervention {
 	return Intervention{name, at, func([]float64) ([]float64, error) { return values, nil }}
 }
@@ -40,7 +44,7 @@ func Set(name string, at At, values []float64) Intervention {
 func Steer(name string, at At, direction []float64, scale float64) Intervention {
 	return Intervention{name, at, func(old []float64) ([]float64, error) {
 		if len(direction) == 0 || len(old)%len(direction) != 0 {
-			return nil, errors.Errorf("a direction of %d entries for %d", len(direction), len(old))
+			return nil, errors.Errorf("want a direction whose length divides the %d chosen entries, got %d entries", len(old), len(direction))
 		}
 		for i := range old {
 			old[i] += scale * direction[i%len(direction)]

@@ -35,7 +35,9 @@ type Runner struct {
 	replaced []Intervention // of the run in progress
 }
 
-// New compiles a model so that the named activations can be kept and replaced.
+// New compiles a model so that the named activations can be kept and replaced. The model is
+// that of training, masks between documents included; only dropout is off. Close it after use.
+// It is an error if the store has not the config's parameters, or the model no such activation.
 func New(store *graph.Store, c models.Config, o Options) (*Runner, error) {
 	c = c.Resolve()
 	if err := o.resolve(c); err != nil {
@@ -49,7 +51,10 @@ func New(store *graph.Store, c models.Config, o Options) (*Runner, error) {
 	if r.names, err = match(known, o.Names); err != nil {
 		return nil, err
 	}
-	return r, errors.Wrap(r.compile(store, c), "cache")
+	if err := r.compile(store, c); err != nil {
+		return nil, errors.Wrap(err, "cache")
+	}
+	return r, nil
 }
 
 func (o *Options) resolve(c models.Config) error {
@@ -98,7 +103,8 @@ func (r *Runner) Close() {
 }
 
 // Run runs the model on Batch rows of Seq token ids, with some activations replaced: of one
-// name in the order given.
+// name in the order given. It is an error if an id is not in the vocabulary, or what is to be
+// replaced is not kept.
 func (r *Runner) Run(ids []int32, replace ...Intervention) (*Cache, error) {
 	input := r.program.Ints(tokensInput)
 	if err := r.check(ids, replace, len(input)); err != nil {
@@ -115,12 +121,15 @@ func (r *Runner) Run(ids []int32, replace ...Intervention) (*Cache, error) {
 	}
 	c := &Cache{IDs: slices.Clone(ids), Batch: r.options.Batch, Seq: r.options.Seq, Vocab: r.model.Config().Vocab,
 		Logits: graph.Float64s(logits), model: r.model}
-	return c, r.keep(c)
+	if err := r.keep(c); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 func (r *Runner) check(ids []int32, replace []Intervention, want int) error {
 	if len(ids) != want {
-		return errors.Errorf("cache: want %d rows of %d token ids, got %d ids", r.options.Batch, r.options.Seq, len(ids))
+		return errors.Errorf("cache: want %d x %d token ids (rows, tokens a row), got %d", r.options.Batch, r.options.Seq, len(ids))
 	}
 	vocab := r.model.Config().Vocab
 	for i, id := range ids {
@@ -131,6 +140,9 @@ func (r *Runner) check(ids []int32, replace []Intervention, want int) error {
 	for _, v := range replace {
 		if !slices.Contains(r.names, v.Name) {
 			return errors.Errorf("cache: replace %q: want an activation that the runner keeps: add it to Options.Names", v.Name)
+		}
+		if v.change == nil {
+			return errors.Errorf("cache: replace %q: want what Ablate, Patch, Set or Steer returns, got an Intervention that changes nothing", v.Name)
 		}
 	}
 	return nil

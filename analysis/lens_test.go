@@ -1,0 +1,146 @@
+package analysis_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// TestLensEndsAtTheModel: for every stream the lens behind the last writer is the model's own
+// prediction, and there is a point behind each writer but the bare embedding.
+func TestLensEndsAtTheModel(t *testing.T) {
+	for name, c := range zoo() {
+		t.Run(name, func(t *testing.T) {
+			for dt, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-10, tensor.Float32: 1e-4} {
+				run, d := decompose(t, c, dt)
+				for token := range c.Seq {
+					logits, err := run.TokenLogits(token)
+					require.NoError(t, err)
+					target := (token * 5) % c.Vocab
+					lens, err := d.Lens(token, target)
+					require.NoError(t, err)
+					checkLens(t, lens, logits, bound*max(1, floats.Norm(logits, math.Inf(1))))
+				}
+			}
+		})
+	}
+}
+
+func checkLens(t *testing.T, lens *analysis.Lens, logits []float64, bound float64) {
+	last := lens.Points[len(lens.Points)-1]
+	assert.InDelta(t, logits[lens.Target], last.Logit, bound)
+	assert.InDelta(t, math.Exp(logits[lens.Target]-floats.LogSumExp(logits)), last.Probability, bound)
+	sorted, ids := append([]float64(nil), logits...), make([]int, len(logits))
+	floats.Argsort(sorted, ids)
+	for i, top := range last.Top {
+		assert.Equal(t, ids[len(ids)-1-i], top.ID)
+	}
+	require.Len(t, last.Top, 5)
+	if last.Keys != nil {
+		assert.InDelta(t, last.Logit, floats.Sum(last.Keys), bound)
+	}
+}
+
+// TestLensPartialSums: in a stream that adds, the point behind a site is what the model says
+// when all that comes later writes nothing.
+func TestLensPartialSums(t *testing.T) {
+	for _, name := range []string{"vector", "matrix", "matrix/authors", "vector/moe"} {
+		c := zoo()[name]
+		store, ids := modeltest.PerturbedStore(t, c, tensor.Float64), tokensFor(c, c.Seq, 3)
+		run, err := analysis.Run(store, c, ids)
+		require.NoError(t, err)
+		d, err := analysis.Decompose(run)
+		require.NoError(t, err)
+		lens, err := d.Lens(c.Seq-1, 1)
+		require.NoError(t, err)
+		r, err := cache.New(store, c, cache.Options{Names: []string{"blocks.*.*.write"}, Seq: c.Seq})
+		require.NoError(t, err)
+		defer r.Close()
+		require.Len(t, lens.Points, 1+len(r.Names()))
+		for i := range lens.Points {
+			var silent []cache.Intervention
+			for _, later := range r.Names()[i:] {
+				silent = append(silent, cache.Ablate(later, nil))
+			}
+			short, err := r.Run(ids, silent...)
+			require.NoError(t, err)
+			logits, err := short.TokenLogits(c.Seq - 1)
+			require.NoError(t, err)
+			assert.InDelta(t, logits[1], lens.Points[i].Logit, 1e-10, "%s, behind %s", name, lens.Points[i].After)
+		}
+	}
+}
+
+// TestLensMap: it is the lens of each token at its successor, whose row ends where it ends.
+func TestLensMap(t *testing.T) {
+	for name, c := range zoo() {
+		t.Run(name, func(t *testing.T) {
+			store, seq := modeltest.PerturbedStore(t, c, tensor.Float64), 3
+			names, err := analysis.DecompositionNames(store, c)
+			require.NoError(t, err)
+			r, err := cache.New(store, c, cache.Options{Names: names, Batch: 2, Seq: seq})
+			require.NoError(t, err)
+			defer r.Close()
+			run, err := r.Run(tokensFor(c, 2*seq, 3))
+			require.NoError(t, err)
+			d, err := analysis.Decompose(run)
+			require.NoError(t, err)
+			m, err := d.LensMap()
+			require.NoError(t, err)
+			assert.Equal(t, []int{0, 1, 3, 4}, m.Tokens)
+			for column, token := range m.Tokens {
+				lens, err := d.Lens(token, int(run.IDs[token+1]))
+				require.NoError(t, err)
+				require.Len(t, lens.Points, len(m.After))
+				for i, p := range lens.Points {
+					assert.Equal(t, p.After, m.After[i])
+					assert.InDelta(t, p.Probability, m.Probability[i][column], 1e-12)
+					assert.InDelta(t, -math.Log(p.Probability), m.Loss[i][column], 1e-9)
+					assert.Equal(t, float64(p.Rank), m.Rank[i][column])
+				}
+			}
+		})
+	}
+}
+
+// TestLensErrors: what a call can get wrong is one line.
+func TestLensErrors(t *testing.T) {
+	c := zoo()["vector"]
+	run, err := analysis.Run(modeltest.PerturbedStore(t, c, tensor.Float32), c, []int32{4})
+	require.NoError(t, err)
+	d, err := analysis.Decompose(run)
+	require.NoError(t, err)
+	_, err = d.Lens(1, 0)
+	assert.EqualError(t, err, "analysis: token: want 0 to 0, got 1")
+	_, err = d.Lens(0, 13)
+	assert.EqualError(t, err, "analysis: target id: want 0 to 12, got 13")
+	_, err = d.LensMap()
+	assert.EqualError(t, err, "analysis: lens: want at least 2 tokens a row, so that one has a successor, got 1")
+}
+
+// BenchmarkLensMap is a transformer of 12 layers and GPT-2's vocabulary at 64 tokens.
+func BenchmarkLensMap(b *testing.B) {
+	c := models.Config{Preset: "transformer-162m"}.Resolve()
+	store := graph.NewStore(tensor.Float32, 1)
+	_, err := models.New(gorgonia.NewGraph(), c, models.WithStore(store))
+	require.NoError(b, err)
+	run, err := analysis.Run(store, c, tokensFor(c, 64, 1))
+	require.NoError(b, err)
+	for b.Loop() {
+		d, err := analysis.Decompose(run)
+		require.NoError(b, err)
+		_, err = d.LensMap()
+		require.NoError(b, err)
+	}
+}

@@ -1,0 +1,49 @@
+package stream
+
+// Additive is a stream whose end is a sum over what was written to it, once all that the
+// run made of its input (mixing coefficients, gates, the scales of norms) is held. All
+// streams of this package are.
+type Additive interface {
+	Stream
+	// Writers lists the stream's own writers: tables, heads, what the design adds. What
+	// feed-forwards write enters at the names of their sites.
+	Writers() []Writer
+	// End is the hook of the stream's end, [T, ...], which Features reads.
+	End() string
+	// Holds lists the hooks whose values Hold needs.
+	Holds() []string
+	// Hold returns the stream of a run with its coefficients held.
+	Hold(r Record) (*Held, error)
+}
+
+// Writer is something that writes to the stream: its parts' terms add up, with those of the
+// other writers, to the end of the stream. What a writer writes for token t is
+//
+//	y_t = a_t W + b       or, without a Weight,   y_t = a_t
+//
+// with a_t the token's entries of Activation, W the Weight and b the Bias. Part p has its
+// share of the entries of a_t, in order, and the same share of the rows of W.
+type Writer struct {
+	Name string // "embedding", "blocks.3.attention", "blocks.1.aggregate"
+	// Part is what the parts are, "head", "neuron", "expert"; "" for a writer of one part.
+	Part  string
+	Parts int // of heads, 0: as many as the model has
+	// Activation is the hook whose value is written, [T, ...].
+	Activation string
+	// Weight is the parameter [entries, width] between the activation and the stream; "":
+	// the activation enters as it is.
+	Weight string
+	// Whole: without a weight, each part is as wide as what enters, and they are added;
+	// otherwise they stand side by side.
+	Whole bool
+	Bias  string // parameter [width] that enters beside the parts, or ""
+	// Source is where the parts enter the stream, a name that Held knows.
+	Source string
+}
+
+// Record is what a run left.
+type Record interface {
+	Tokens() int
+	// Activation returns the value of a hook, [T, ...].
+	Activation(name string) ([]float64, error)
+}
