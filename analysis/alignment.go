@@ -1,0 +1,137 @@
+package analysis
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// directions are an end's rows [count, size], or, where its one part has more rows than the
+// space has dimensions, their Gram matrix.
+type directions struct {
+	end
+	rows, gram *mat.Dense
+	norms      []float64  // Frobenius, of each part
+	packed     *mat.Dense // see pack
+}
+
+// directionsOf reads an end's weights.
+func directionsOf(e end) *directions {
+	d := &directions{end: e}
+	switch {
+	case len(e.parts) > 1 || e.count <= e.size:
+		d.rows = e.weights()
+	case e.gram != nil:
+		d.gram = e.gram()
+	default:
+		d.gram = gramOfColumns(e.weights())
+	}
+	if d.gram != nil {
+		d.norms = []float64{math.Sqrt(max(0, mat.Trace(d.gram)))}
+		return d
+	}
+	for i := range e.parts {
+		d.norms = append(d.norms, mat.Norm(d.part(d.rows, i), 2))
+	}
+	return d
+}
+
+// partGram is the Gram matrix [size, size] of a part's rows.
+func (d *directions) partGram(i int) *mat.Dense {
+	if d.rows == nil {
+		return d.gram
+	}
+	return gramOfColumns(d.part(d.rows, i))
+}
+
+// part is a part's share of an end's rows.
+func (e end) part(rows *mat.Dense, i int) *mat.Dense {
+	n := e.count / len(e.parts)
+	return rows.Slice(i*n, (i+1)*n, 0, rows.RawMatrix().Cols).(*mat.Dense)
+}
+
+// through are the rows x M.
+func (d *directions) through(m rowMaps) *directions {
+	to := &directions{end: d.end, norms: d.norms}
+	if d.rows != nil {
+		to.rows = m.rows(d.rows)
+	} else {
+		to.gram = m.gramOfRows(d.gram)
+	}
+	return to
+}
+
+// pack holds the Gram matrices G of all parts as vectors of their upper triangles, entries off
+// the diagonal times sqrt(2): their inner products are those of the matrices,
+//
+//	||A B^T||^2 = tr(A^T A B^T B) = sum over entries of G_A G_B
+//
+// [parts, size (size + 1) / 2].
+func (d *directions) pack() *mat.Dense {
+	if d.packed != nil {
+		return d.packed
+	}
+	for i := range d.parts {
+		g := d.partGram(i)
+		n, _ := g.Dims()
+		if d.packed == nil {
+			d.packed = mat.NewDense(len(d.parts), n*(n+1)/2, nil)
+		}
+		to := d.packed.RawRowView(i)
+		for r := range n {
+			to[0] = g.At(r, r)
+			floats.ScaleTo(to[1:n-r], math.Sqrt2, g.RawRowView(r)[r+1:])
+			to = to[n-r:]
+		}
+	}
+	return d.packed
+}
+
+// productNorms are ||A_i M B_j^T|| of the parts of two ends.
+func productNorms(a, b *directions, m rowMaps) *mat.Dense {
+	scale, scalar := m.scalar()
+	if !scalar {
+		a = a.through(m)
+	}
+	var squares mat.Dense
+	squares.Mul(a.pack(), b.pack().T())
+	squares.Apply(func(_, _ int, square float64) float64 { return math.Abs(scale) * math.Sqrt(max(0, square)) }, &squares)
+	return &squares
+}
+
+// Alignment is how much of what is written at one place is read at another: of the weights
+// W_out [n, D], rows along which the first writes, W_in [D, m], columns with which the second
+// reads, and M, what becomes of a write on its way there (see VirtualWeights).
+type Alignment struct {
+	// Norm is ||W_out M W_in||, of the virtual weights, Frobenius.
+	Norm float64 `json:"norm"`
+	// Strength is Norm / (||W_out|| ||W_in||); of one key with another |cos| where M = I.
+	Strength float64 `json:"strength"`
+	// Carry is ||M|| / sqrt(D), how large a write arrives: 1 where M = I.
+	Carry float64 `json:"carry"`
+	// Score is Strength / Carry, how well the two directions agree. For weights that know
+	// nothing of each other its mean square is 1/D.
+	Score float64 `json:"score"`
+	// Chance is the score of random weights of the same shapes.
+	Chance Chance `json:"chance"`
+	// Z is how many of Chance's deviations the score is above its mean; 0 where a weight is 0.
+	Z float64 `json:"z"`
+}
+
+// align compares parts of two ends, whose product has a norm.
+func align(norm, out, in, carry float64, chance Chance) Alignment {
+	a := Alignment{Norm: norm, Carry: carry, Chance: chance}
+	if out == 0 || in == 0 || carry == 0 {
+		return a
+	}
+	a.Strength = norm / (out * in)
+	a.Score = a.Strength / carry
+	if chance.Deviation > 0 {
+		a.Z = (a.Score - chance.Mean) / chance.Deviation
+	}
+	return a
+}
+
+// AboveChance is how many times the mean of chance the score is.
+func (a Alignment) AboveChance() float64 { return a.Score / a.Chance.Mean }

@@ -1,0 +1,131 @@
+package analysis_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
+)
+
+// TestCarryToSums: what all writers' terms and the constants are at a site's read adds up to
+// what the site read in the run, for every stream and site.
+func TestCarryToSums(t *testing.T) {
+	for name, c := range zoo() {
+		t.Run(name, func(t *testing.T) {
+			run, err := analysis.Run(modeltest.PerturbedStore(t, c, tensor.Float64), c, tokensFor(c, c.Seq, 3), readHooks(c)...)
+			require.NoError(t, err)
+			d, err := analysis.Decompose(run)
+			require.NoError(t, err)
+			held, err := run.Model().Stream().(stream.Additive).Hold(run)
+			require.NoError(t, err)
+			require.NotEmpty(t, held.Readers())
+			for _, reader := range held.Readers() {
+				want := readBy(t, run, c, reader)
+				for token := range c.Seq {
+					require.InDeltaSlice(t, want[token], carriedTo(t, d, held, run, reader, token), 1e-9, "%s, token %d", reader, token)
+				}
+			}
+		})
+	}
+}
+
+// readHooks are what sites read, or the streams before them.
+func readHooks(c models.Config) []string {
+	switch c.Stream {
+	case models.StreamHyper, models.StreamMHC, models.StreamMHCLite, models.StreamVWN:
+		return []string{"blocks.*.*.read"}
+	case models.StreamHierAgg:
+		return []string{"embedding.out", "blocks.*.*.stream", "blocks.*.aggregate"}
+	}
+	return []string{"embedding.out", "blocks.*.*.stream"}
+}
+
+// readBy is what a site read, by token: the hook of it, or the stream that the last hook
+// before the site shows.
+func readBy(t *testing.T, run *cache.Cache, c models.Config, reader string) [][]float64 {
+	name := reader + ".read"
+	if hooks := readHooks(c); len(hooks) > 1 {
+		name = "embedding.out"
+		for _, kept := range run.Names() {
+			if strings.HasPrefix(kept, reader+".") {
+				break
+			}
+			if strings.HasSuffix(kept, ".stream") || strings.HasSuffix(kept, ".aggregate") {
+				name = kept
+			}
+		}
+	}
+	a, err := run.Get(name)
+	require.NoError(t, err)
+	var rows [][]float64
+	for token := range run.Tokens() {
+		row, err := a.Token(token)
+		require.NoError(t, err)
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// carriedTo is the sum of constants and of all writers' activations, weighted and carried.
+func carriedTo(t *testing.T, d *analysis.Decomposition, held *stream.Held, run *cache.Cache, reader string, token int) []float64 {
+	sum, err := held.ConstantTo(reader, token)
+	require.NoError(t, err)
+	for _, w := range d.Writers() {
+		term, err := held.CarryTo(w.Source, reader, token, written(t, run, w, token))
+		require.NoError(t, err)
+		if term != nil {
+			require.Len(t, term, len(sum))
+			floats.Add(sum, term)
+		}
+	}
+	return sum
+}
+
+// written is what a writer writes for a token, by the equation in stream.Writer's words.
+func written(t *testing.T, run *cache.Cache, w stream.Writer, token int) []float64 {
+	activation, err := run.Get(w.Activation)
+	require.NoError(t, err)
+	a, err := activation.Token(token)
+	require.NoError(t, err)
+	parameter := func(name string) []float64 {
+		return run.Model().Store().Param(name).Value.Data().([]float64)
+	}
+	y := a
+	switch {
+	case w.Weight != "":
+		weight := parameter(w.Weight)
+		y = make([]float64, len(weight)/len(a))
+		for i := range weight {
+			y[i%len(y)] += a[i/len(y)] * weight[i]
+		}
+	case w.Whole:
+		y = make([]float64, len(a)/w.Parts)
+		for i, v := range a {
+			y[i%len(y)] += v
+		}
+	}
+	if w.Bias != "" {
+		floats.Add(y, parameter(w.Bias))
+	}
+	return y
+}
+
+// TestReaders: sites read in the order of the run, and each feed-forward reads behind its
+// block's attention.
+func TestReaders(t *testing.T) {
+	run, _ := decompose(t, zoo()["highway"], tensor.Float32)
+	held, err := run.Model().Stream().(stream.Additive).Hold(run)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"blocks.0.attention", "blocks.0.feedforward", "blocks.1.attention"}, held.Readers()[:3])
+	assert.Equal(t, []string{"embedding.tokens", "embedding.positions", "blocks.0.attention", "blocks.0.attention.sdu", "blocks.0.feedforward",
+		"blocks.0.feedforward.sdu", "blocks.1.attention"}, held.Sources()[:7])
+}

@@ -1,0 +1,117 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/residua-go/residua/analysis/figure"
+)
+
+// eigenvaluesShown is of how many heads a figure shows the eigenvalues.
+const eigenvaluesShown = 4
+
+// Table lists the heads' scores, of many heads those of the largest copying scores.
+func (c *Circuits) Table() figure.Table {
+	t := figure.Table{Title: "Circuits", Header: []string{"head", "OV score", "QK score", "copying (full OV)", "matching (full QK)"}, Align: "lrrrr"}
+	for _, h := range c.strongest(listed) {
+		copying, matching := "", ""
+		if h.FullOV != nil {
+			copying, matching = number(h.FullOV.Score), number(h.FullQK.Score)
+		}
+		t.Rows = append(t.Rows, []string{h.Name(), number(h.OV.Score), number(h.QK.Score), copying, matching})
+	}
+	return t
+}
+
+// strongest are the n heads that copy most.
+func (c *Circuits) strongest(n int) []HeadCircuits {
+	sorted := slices.Clone(c.Heads)
+	slices.SortStableFunc(sorted, func(a, b HeadCircuits) int { return cmp.Compare(b.copying(), a.copying()) })
+	return sorted[:min(n, len(sorted))]
+}
+
+// copying is the score of the full OV circuit, or of OV without it.
+func (h HeadCircuits) copying() float64 {
+	if h.FullOV != nil {
+		return h.FullOV.Score
+	}
+	return h.OV.Score
+}
+
+// Figures are maps of the scores, a row a layer, and the eigenvalues of the heads that copy
+// most in the complex plane.
+func (c *Circuits) Figures() []figure.Figure {
+	figures := []figure.Figure{
+		c.scores("OV circuits: sum Re(eigenvalues) / sum |eigenvalues|", func(h HeadCircuits) float64 { return h.OV.Score }),
+		c.scores("QK circuits: sum Re(eigenvalues) / sum |eigenvalues|", func(h HeadCircuits) float64 { return h.QK.Score }),
+	}
+	if c.Heads[0].FullOV == nil {
+		return figures
+	}
+	strongest := c.strongest(eigenvaluesShown)
+	return append([]figure.Figure{
+		c.scores("Copying scores, of the full OV circuits", func(h HeadCircuits) float64 { return h.FullOV.Score }),
+		c.scores("Matching scores, of the full QK circuits", func(h HeadCircuits) float64 { return h.FullQK.Score }),
+		complexPlane("Eigenvalues of the full OV circuits that copy most", strongest, func(h HeadCircuits) *CircuitSpectrum { return h.FullOV }),
+	}, figures...)
+}
+
+// scores maps a score of the heads.
+func (c *Circuits) scores(title string, score func(HeadCircuits) float64) figure.Heatmap {
+	m := figure.Heatmap{Title: title, XLabel: "head", YLabel: "layer", Diverging: true}
+	for l := range c.Layers {
+		row := make([]float64, c.Each)
+		for h := range row {
+			row[h] = score(c.Heads[l*c.Each+h])
+		}
+		m.Values = append(m.Values, row)
+	}
+	return m
+}
+
+// complexPlane shows one spectrum of each head.
+func complexPlane(title string, heads []HeadCircuits, of func(HeadCircuits) *CircuitSpectrum) figure.Lines {
+	lines := figure.Lines{Title: title, XLabel: "real part", YLabel: "imaginary part"}
+	for _, h := range heads {
+		s := figure.Series{Name: h.Name(), Points: true}
+		for _, v := range of(h).Eigenvalues {
+			s.X, s.Y = append(s.X, v.Re), append(s.Y, v.Im)
+		}
+		lines.Series = append(lines.Series, s)
+	}
+	return lines
+}
+
+// circuitNames are the spectra of a head by name.
+func (h HeadCircuits) spectra() ([]string, []*CircuitSpectrum) {
+	names, all := []string{"OV", "QK"}, []*CircuitSpectrum{&h.OV, &h.QK}
+	if h.FullOV != nil {
+		names, all = append(names, "full OV", "full QK"), append(all, h.FullOV, h.FullQK)
+	}
+	return names, all
+}
+
+// Table lists a head's circuits with their largest eigenvalues.
+func (h HeadCircuits) Table() figure.Table {
+	t := figure.Table{Title: h.Name(), Header: []string{"circuit", "score", "norm", "eigenvalues", "largest"}, Align: "lrrrl"}
+	names, all := h.spectra()
+	for i, s := range all {
+		largest := ""
+		for _, v := range s.Eigenvalues[:min(eigenvaluesShown, len(s.Eigenvalues))] {
+			largest += fmt.Sprintf("%.3g%+.3gi  ", v.Re, v.Im)
+		}
+		t.Rows = append(t.Rows, []string{names[i], number(s.Score), number(s.Norm), fmt.Sprint(len(s.Eigenvalues) * s.Multiplicity), largest})
+	}
+	return t
+}
+
+// Figures are the eigenvalues of each circuit in the complex plane.
+func (h HeadCircuits) Figures() []figure.Figure {
+	var figures []figure.Figure
+	names, all := h.spectra()
+	for i, s := range all {
+		figures = append(figures, complexPlane("Eigenvalues of "+names[i], []HeadCircuits{h}, func(HeadCircuits) *CircuitSpectrum { return s }))
+	}
+	return figures
+}

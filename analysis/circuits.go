@@ -1,0 +1,129 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// HeadCircuits are one head's circuits (Elhage et al. 2021, "Splitting attention head terms
+// into circuits"), with the weights of Folded:
+//
+//	OV = W_V W_O        QK = W_Q W_K^T                                        [D, D]
+//	full OV = W_E M W_V W_O M' W_U    full QK = W_E M W_Q W_K^T M^T W_E^T     [V, V]
+//
+// where W_U = C diag(g) W_unembed has the final norm folded in, and M and M' are what becomes
+// of a write on the way from the embedding to the head and from the head to the end: I for
+// vector and highway streams, see VirtualWeights for all others. No matrix of D x D or V x V
+// is made: the eigenvalues, but for zeros, are those of the Dh x Dh products
+//
+//	W_O W_V,   W_K^T W_Q,   W_O M' W_U W_E M W_V,   W_K^T M^T W_E^T W_E M W_Q
+//
+// A matrix stream's head is a tensor product: it acts on the keys of X [Dk, Dv] and leaves
+// values as they are,
+//
+//	OV = (r_V (x) w_O) (x) I     QK = (r_Q (x) r_K) (x) I
+//
+// so that each has one eigenvalue but zeros, r_V . w_O and r_Q . r_K, Dv times. A token a is
+// stored as sum_h w_E[h] (x) e_a[h], the head reads v_a = sum_h (r_V . w_E[h]) e_a[h] of it, and
+// the logits of what it writes are sum_h (r_U[h] . w_O) v_a W_U[h]: of the full circuits
+// [V, V], of rank Dv, the eigenvalues are those of Dv x Dv products.
+type HeadCircuits struct {
+	Layer int             `json:"layer"`
+	Head  int             `json:"head"`
+	OV    CircuitSpectrum `json:"ov"`
+	QK    CircuitSpectrum `json:"qk"`
+	// FullOV.Score is the copying score, above 0 where what a head attends to becomes
+	// likelier. FullQK.Score is above 0 where tokens attend to tokens like themselves.
+	FullOV *CircuitSpectrum `json:"full_ov,omitempty"`
+	FullQK *CircuitSpectrum `json:"full_qk,omitempty"`
+}
+
+// Name is "blocks.3.attention.1".
+func (h HeadCircuits) Name() string { return headName(h.Layer, h.Head) }
+
+// headName is "blocks.3.attention.1".
+func headName(layer, head int) string { return fmt.Sprintf("blocks.%d.attention.%d", layer, head) }
+
+// Circuits are the circuits of all heads of a model.
+type Circuits struct {
+	Stream string         `json:"stream"`
+	Layers int            `json:"layers"`
+	Each   int            `json:"heads_per_layer"`
+	Heads  []HeadCircuits `json:"heads"` // layer by layer
+}
+
+// CircuitOptions vary FindCircuits.
+type CircuitOptions struct {
+	// Run says what becomes of writes in a stream that mixes them (VirtualWeights); nil: a
+	// plain residual. The function Run keeps what it takes.
+	Run *cache.Cache
+	// WithoutVocabulary leaves the full circuits out, whose V x F products take some seconds
+	// in a model of 50257 ids.
+	WithoutVocabulary bool
+}
+
+// FindCircuits takes all heads' circuits apart.
+func FindCircuits(store *graph.Store, c models.Config, o CircuitOptions) (*Circuits, error) {
+	f, err := Fold(store, c)
+	if err != nil {
+		return nil, err
+	}
+	carry, err := newCarrier(f, o.Run)
+	if err != nil {
+		return nil, err
+	}
+	circuits := &Circuits{Stream: f.c.Stream, Layers: f.c.Layers, Each: f.c.HeadCount()}
+	var v *vocabulary
+	if !o.WithoutVocabulary {
+		v = newVocabulary(f, carry)
+	}
+	for l := range f.c.Layers {
+		if err := circuits.addLayer(f, v, l); err != nil {
+			return nil, err
+		}
+	}
+	return circuits, nil
+}
+
+// addLayer adds the heads of a layer; without a vocabulary their full circuits stay away.
+func (c *Circuits) addLayer(f *Folded, v *vocabulary, layer int) error {
+	for _, w := range f.layerHeads(layer) {
+		h, err := headCircuits(w)
+		if err == nil && v != nil {
+			err = v.add(&h, w)
+		}
+		if err != nil {
+			return err
+		}
+		c.Heads = append(c.Heads, h)
+	}
+	return nil
+}
+
+// headCircuits are a head's own circuits.
+func headCircuits(w HeadWeights) (h HeadCircuits, err error) {
+	h.Layer, h.Head = w.Layer, w.Head
+	if h.OV, err = w.OV().spectrum(w.Values); err != nil {
+		return h, err
+	}
+	h.QK, err = w.QK().spectrum(w.Values)
+	return h, err
+}
+
+func (f Factored) spectrum(multiplicity int) (CircuitSpectrum, error) {
+	return circuitSpectrum(f.Swapped(), f.Norm(), multiplicity)
+}
+
+// Head returns one head's circuits.
+func (c *Circuits) Head(layer, head int) (*HeadCircuits, error) {
+	if err := inRange("layer", layer, c.Layers); err != nil {
+		return nil, err
+	}
+	if err := inRange("head", head, c.Each); err != nil {
+		return nil, err
+	}
+	return &c.Heads[layer*c.Each+head], nil
+}

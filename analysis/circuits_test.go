@@ -1,0 +1,293 @@
+package analysis_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/cmplx"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+type numpyCircuit struct {
+	OV       [][2]float64       `json:"ov_eigenvalues"`
+	QK       [][2]float64       `json:"qk_eigenvalues"`
+	FullOV   [][2]float64       `json:"full_ov_eigenvalues"`
+	FullQK   [][2]float64       `json:"full_qk_eigenvalues"`
+	OVScore  float64            `json:"ov_score"`
+	QKScore  float64            `json:"qk_score"`
+	Copying  float64            `json:"copying_score"`
+	Matching float64            `json:"matching_score"`
+	Norms    map[string]float64 `json:"norms"`
+}
+
+// TestCircuitsAgainstNumpy: eigenvalues, scores and norms of GPT-2's heads are numpy's.
+func TestCircuitsAgainstNumpy(t *testing.T) {
+	var want struct {
+		Circuits [][]numpyCircuit `json:"circuits"`
+	}
+	numpy(t, &want)
+	p := gpt2(t)
+	circuits, err := analysis.FindCircuits(p.Store, p.Model, analysis.CircuitOptions{})
+	require.NoError(t, err)
+	for l, heads := range want.Circuits {
+		for h, w := range heads {
+			got, err := circuits.Head(l, h)
+			require.NoError(t, err)
+			for name, pair := range map[string]struct {
+				got    analysis.CircuitSpectrum
+				values [][2]float64
+				score  float64
+			}{"ov": {got.OV, w.OV, w.OVScore}, "qk": {got.QK, w.QK, w.QKScore}, "full_ov": {*got.FullOV, w.FullOV, w.Copying}, "full_qk": {*got.FullQK, w.FullQK, w.Matching}} {
+				require.Len(t, pair.got.Eigenvalues, len(pair.values))
+				size := math.Hypot(pair.values[0][0], pair.values[0][1])
+				for i, v := range pair.values {
+					assert.InDelta(t, v[0], pair.got.Eigenvalues[i].Re, 1e-8*size, "%d.%d %s: %d", l, h, name, i)
+					assert.InDelta(t, v[1], pair.got.Eigenvalues[i].Im, 1e-8*size, "%d.%d %s: %d", l, h, name, i)
+				}
+				assert.InDelta(t, pair.score, pair.got.Score, 1e-8, name)
+				assert.InEpsilon(t, w.Norms[name], pair.got.Norm, 1e-8, name)
+			}
+		}
+	}
+}
+
+// eigenvalues are the n largest by modulus.
+func eigenvalues(t *testing.T, w mat.Matrix, n int) []complex128 {
+	t.Helper()
+	var eigen mat.Eigen
+	require.True(t, eigen.Factorize(w, mat.EigenNone))
+	values := eigen.Values(nil)
+	slices.SortFunc(values, func(a, b complex128) int { return cmp.Compare(cmplx.Abs(b), cmplx.Abs(a)) })
+	return values[:n]
+}
+
+// requireSpectrum compares a spectrum with the eigenvalues of the whole matrix, whatever the
+// order of those of equal size, with their score and the norm.
+func requireSpectrum(t *testing.T, whole mat.Matrix, got analysis.CircuitSpectrum, what string) {
+	t.Helper()
+	want := eigenvalues(t, whole, len(got.Eigenvalues)*got.Multiplicity)
+	size, sum, moduli := cmplx.Abs(want[0]), 0.0, 0.0
+	for _, v := range want {
+		sum, moduli = sum+real(v), moduli+cmplx.Abs(v)
+	}
+	for _, v := range got.Eigenvalues {
+		for range got.Multiplicity {
+			i := slices.IndexFunc(want, func(w complex128) bool { return cmplx.Abs(w-complex(v.Re, v.Im)) < 1e-6*size })
+			require.GreaterOrEqual(t, i, 0, "%s: %v is none of %v", what, v, want)
+			want = slices.Delete(want, i, i+1)
+		}
+	}
+	assert.InDelta(t, sum/moduli, got.Score, 1e-7, what)
+	assert.InEpsilon(t, mat.Norm(whole, 2), got.Norm, 1e-9, what)
+}
+
+// The multipliers of models with muP.
+const (
+	inputScale  = 2.5
+	outputScale = 1.7
+)
+
+// scaleEnds multiplies a model's tables by muP's multipliers, if it has them.
+func scaleEnds(c models.Config, embedding, unembedding *mat.Dense) {
+	if c.MuP != nil {
+		embedding.Scale(inputScale, embedding)
+		unembedding.Scale(outputScale, unembedding)
+	}
+}
+
+// TestVectorCircuits compares with explicit D x D and V x V matrices, for both norms, heads of
+// their own size, tied and untied.
+func TestVectorCircuits(t *testing.T) {
+	rms, scaled := zoo()["vector"], zoo()["vector/gpt2"]
+	rms.Norm = models.NormRMS
+	scaled.MuP = &models.MuP{InputMultiplier: inputScale, OutputMultiplier: outputScale}
+	for name, c := range map[string]models.Config{"vector": zoo()["vector"], "gpt2": zoo()["vector/gpt2"], "rms": rms, "muP": scaled, "highway": zoo()["highway"]} {
+		t.Run(name, func(t *testing.T) {
+			c = c.Resolve()
+			store := modeltest.PerturbedStore(t, c, tensor.Float64)
+			circuits, err := analysis.FindCircuits(store, c, analysis.CircuitOptions{})
+			require.NoError(t, err)
+			checkVectorCircuits(t, store, c, circuits)
+		})
+	}
+}
+
+func checkVectorCircuits(t *testing.T, store *graph.Store, c models.Config, circuits *analysis.Circuits) {
+	d, dh, width := c.DModel, c.HeadDim(), c.HeadDim()*c.Heads
+	norm := func(name string) *mat.Dense {
+		return normMatrix(graph.Float64s(store.Param(name).Value), c.Norm == models.NormLayer)
+	}
+	embedding := parameter(t, store, "embedding", c.Vocab)
+	unembedding := mat.DenseCopyOf(embedding.T())
+	if !c.TieEmbeddings {
+		unembedding = parameter(t, store, "unembedding", d)
+	}
+	scaleEnds(c, embedding, unembedding)
+	for _, h := range circuits.Heads {
+		name := fmt.Sprintf("blocks.%d.attention.", h.Layer)
+		fold, qkv, o := norm(name+"norm"), parameter(t, store, name+"qkv", d), parameter(t, store, name+"o", width)
+		in := func(i int) *mat.Dense { return times(fold, qkv.Slice(0, d, i*width+h.Head*dh, i*width+(h.Head+1)*dh)) }
+		ov := times(in(2), o.Slice(h.Head*dh, (h.Head+1)*dh, 0, d))
+		qk := times(in(0), in(1).T())
+		requireSpectrum(t, ov, h.OV, h.Name()+" OV")
+		requireSpectrum(t, qk, h.QK, h.Name()+" QK")
+		requireSpectrum(t, times(embedding, ov, norm("norm"), unembedding), *h.FullOV, h.Name()+" full OV")
+		requireSpectrum(t, times(embedding, qk, embedding.T()), *h.FullQK, h.Name()+" full QK")
+	}
+}
+
+// rmt is a small matrix model with its weights as explicit matrices of Dk*Dv.
+type rmt struct {
+	t     *testing.T
+	store *graph.Store
+	c     models.Config
+}
+
+func newRMT(t *testing.T) rmt {
+	c := models.Config{Stream: models.StreamMatrix, Layers: 2, Dk: 5, Dv: 4, Rank: 3, FF: 11, Vocab: 13, Seq: 9}
+	return rmt{t, modeltest.PerturbedStore(t, c, tensor.Float64), c}
+}
+
+// key is key number i of a parameter, read through a norm unless that is "".
+func (m rmt) key(name string, i int, norm string) *mat.Dense {
+	key := mat.DenseCopyOf(parameter(m.t, m.store, name, len(graph.Float64s(m.store.Param(name).Value))/m.c.Dk).Slice(i, i+1, 0, m.c.Dk))
+	if norm == "" {
+		return key // [1, Dk]
+	}
+	gain := parameter(m.t, m.store, norm, m.c.Dk)
+	for k := range m.c.Dk {
+		mean := 0.0
+		for v := range m.c.Dv {
+			mean += gain.At(k, v) / float64(m.c.Dv)
+		}
+		key.Set(0, k, key.At(0, k)*mean)
+	}
+	return key
+}
+
+// whole is w (x) I on vectors of Dk*Dv entries, or R*Dv.
+func (m rmt) whole(w mat.Matrix) *mat.Dense {
+	one := mat.NewDense(m.c.Dv, m.c.Dv, nil)
+	for i := range m.c.Dv {
+		one.Set(i, i, 1)
+	}
+	var big mat.Dense
+	big.Kronecker(w, one)
+	return &big
+}
+
+// head are a head's keys.
+func (m rmt) head(layer, head int) (q, k, v, o *mat.Dense) {
+	name := fmt.Sprintf("blocks.%d.attention.", layer)
+	read := func(i int) *mat.Dense { return m.key(name+"read", i*m.c.Rank+head, name+"norm") }
+	return read(0), read(1), read(2), m.key(name+"write", head, "")
+}
+
+// TestMatrixCircuits compares with explicit matrices of (Dk*Dv) x (Dk*Dv) and V x V.
+func TestMatrixCircuits(t *testing.T) {
+	m := newRMT(t)
+	m.check(t)
+	m.c.MuP = &models.MuP{InputMultiplier: inputScale, OutputMultiplier: outputScale}
+	m.check(t)
+}
+
+func (m rmt) check(t *testing.T) {
+	circuits, err := analysis.FindCircuits(m.store, m.c, analysis.CircuitOptions{})
+	require.NoError(t, err)
+	embedding, unembedding := parameter(t, m.store, "embedding", m.c.Vocab), parameter(t, m.store, "unembedding", m.c.Rank*m.c.Dv)
+	scaleEnds(m.c, embedding, unembedding)
+	stored := times(embedding, m.whole(parameter(t, m.store, "write_embedding", m.c.Rank))) // [V, Dk*Dv]
+	read := mat.NewDense(m.c.Dk, m.c.Rank, nil)
+	for r := range m.c.Rank {
+		read.SetCol(r, mat.Row(nil, 0, m.key("read_unembedding", r, "norm")))
+	}
+	logits := times(m.whole(read), unembedding) // [Dk*Dv, V]
+	for _, h := range circuits.Heads {
+		q, k, v, o := m.head(h.Layer, h.Head)
+		ov, qk := m.whole(times(v.T(), o)), m.whole(times(q.T(), k))
+		requireSpectrum(t, ov, h.OV, h.Name()+" OV")
+		requireSpectrum(t, qk, h.QK, h.Name()+" QK")
+		require.Len(t, h.OV.Eigenvalues, 1)
+		assert.Equal(t, m.c.Dv, h.OV.Multiplicity)
+		require.Len(t, h.FullOV.Eigenvalues, m.c.Dv)
+		requireSpectrum(t, times(stored, ov, logits), *h.FullOV, h.Name()+" full OV")
+		requireSpectrum(t, times(stored, qk, stored.T()), *h.FullQK, h.Name()+" full QK")
+	}
+}
+
+// TestCircuitsOfEveryStream: all but the LSTM have them, with and without a run, in JSON and
+// in pictures.
+func TestCircuitsOfEveryStream(t *testing.T) {
+	for name, c := range zoo() {
+		if c.Stream == models.StreamDWLSTM {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			run, _ := decompose(t, c, tensor.Float32)
+			for _, o := range []analysis.CircuitOptions{{}, {Run: run}, {WithoutVocabulary: true}} {
+				circuits, err := analysis.FindCircuits(run.Model().Store(), c, o)
+				require.NoError(t, err)
+				require.Len(t, circuits.Heads, c.Layers*c.HeadCount())
+				requireResult(t, circuits)
+				head, err := circuits.Head(c.Layers-1, c.HeadCount()-1)
+				require.NoError(t, err)
+				requireResult(t, head)
+			}
+		})
+	}
+}
+
+// circuitResult is what analyses return.
+type circuitResult interface {
+	Table() figure.Table
+	Figures() []figure.Figure
+}
+
+// requireResult wants JSON, a table of rows and figures that can be drawn.
+func requireResult(t *testing.T, r circuitResult) {
+	t.Helper()
+	_, err := json.Marshal(r)
+	require.NoError(t, err)
+	require.NotEmpty(t, r.Table().Rows)
+	require.NoError(t, figure.Check(r.Table()))
+	for _, f := range r.Figures() {
+		require.NoError(t, figure.Check(f), f.Heading())
+	}
+}
+
+// TestCircuitErrors: what a call can get wrong is one line.
+func TestCircuitErrors(t *testing.T) {
+	c := zoo()["vector"]
+	store := modeltest.PerturbedStore(t, c, tensor.Float32)
+	circuits, err := analysis.FindCircuits(store, c, analysis.CircuitOptions{WithoutVocabulary: true})
+	require.NoError(t, err)
+	_, err = circuits.Head(9, 0)
+	assert.EqualError(t, err, "analysis: layer: want 0 to 3, got 9")
+	_, err = circuits.Head(0, 3)
+	assert.EqualError(t, err, "analysis: head: want 0 to 2, got 3")
+	lstm := zoo()["dwlstm"]
+	_, err = analysis.FindCircuits(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, analysis.CircuitOptions{})
+	assert.ErrorContains(t, err, "analysis: circuits: stream dwlstm does not have it; it has ")
+	other := zoo()["hyper/static"]
+	run, _ := decompose(t, other, tensor.Float32)
+	_, err = analysis.FindCircuits(store, c, analysis.CircuitOptions{Run: run})
+	assert.ErrorContains(t, err, "analysis: want a run of the same model: model.stream: want hyper, got vector")
+	values := graph.Float64s(store.Param("blocks.0.attention.o").Value)
+	values[0] = math.NaN()
+	require.NoError(t, graph.SetFloat64s(store.Param("blocks.0.attention.o").Value, values))
+	_, err = analysis.FindCircuits(store, c, analysis.CircuitOptions{WithoutVocabulary: true})
+	assert.EqualError(t, err, "analysis: eigenvalues of a circuit of rank 4: want finite weights, got some that are not, or no convergence")
+}

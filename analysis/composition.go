@@ -1,0 +1,186 @@
+package analysis
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// Composition is how much of what each head writes the heads of later layers read (Elhage et
+// al. 2021, "Analyzing a Two-Layer Model"), by Frobenius norms of circuits:
+//
+//	Q: ||OV_i M QK_j|| / (||OV_i|| ||QK_j||)    as queries
+//	K: ||OV_i M QK_j^T|| / (||OV_i|| ||QK_j||)  as keys
+//	V: ||OV_i M OV_j|| / (||OV_i|| ||OV_j||)    as values
+//
+// with the weights of Folded and M = I, but in streams that mix what was written (see
+// VirtualWeights). No matrix of D x D circuits is made for them: OV_i has the norms of R_V W_O [Dh, D], with W_V = Q R_V, and so on.
+//
+// In a matrix stream the circuits are of keys and the scores cosines, |w_O,i . r_Q,j| /
+// (|w_O,i| |r_Q,j|) and so on; of the whole matrices, with the identity on Dv values, they
+// would be 1/sqrt(Dv) of that.
+type Composition struct {
+	Stream string     `json:"stream"`
+	Heads  []string   `json:"heads"` // names, layer by layer
+	Pairs  []HeadPair `json:"pairs"`
+	// Chance is the root mean square of the scores of circuits that are turned at random
+	// against each other, 1/sqrt(D) or 1/sqrt(Dk), where M = I.
+	Chance float64 `json:"chance"`
+}
+
+// HeadPair is a head and one of a later layer.
+type HeadPair struct {
+	From int     `json:"from"` // index of Composition.Heads
+	To   int     `json:"to"`
+	Q    float64 `json:"q"`
+	K    float64 `json:"k"`
+	V    float64 `json:"v"`
+}
+
+// Compose scores all pairs of heads; run may be nil (see CircuitOptions).
+func Compose(store *graph.Store, c models.Config, run *cache.Cache) (*Composition, error) {
+	f, err := Fold(store, c)
+	if err != nil {
+		return nil, err
+	}
+	carry, err := newCarrier(f, run)
+	if err != nil {
+		return nil, err
+	}
+	composition := &Composition{Stream: f.c.Stream, Chance: 1 / math.Sqrt(float64(f.streamWidth()))}
+	var writers []*directions
+	for l := range f.c.Layers {
+		composition.Heads = append(composition.Heads, f.attentionParts(l, false)...)
+		heads := f.layerHeads(l)
+		readers := f.circuitReaders(l, heads)
+		for i, w := range writers {
+			m, err := carry.between(w.end, readers[0].end)
+			if err != nil {
+				return nil, err
+			}
+			composition.add(i, l, w, readers, m)
+		}
+		writers = append(writers, f.circuitWriter(l, heads))
+	}
+	return composition, nil
+}
+
+// circuitWriter are R_V W_O of a layer's heads, which have the norms of OV = W_V W_O: W_V = Q
+// R_V with orthonormal columns of Q.
+func (f *Folded) circuitWriter(layer int, heads []HeadWeights) *directions {
+	return f.circuitEnd(layer, heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.V), h.O) })
+}
+
+// circuitReaders are R_K W_Q^T, R_Q W_K^T and R_O W_V^T of a layer's heads, which have the
+// norms of QK, QK^T and OV when they read: ||x W_Q W_K^T|| = ||x W_Q R_K^T||.
+func (f *Folded) circuitReaders(layer int, heads []HeadWeights) [3]*directions {
+	return [3]*directions{
+		f.circuitEnd(layer, heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.K), h.Q.T()) }),
+		f.circuitEnd(layer, heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.Q), h.K.T()) }),
+		f.circuitEnd(layer, heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.O.T()), h.V.T()) }),
+	}
+}
+
+// circuitEnd stacks rows of a layer's heads.
+func (f *Folded) circuitEnd(layer int, heads []HeadWeights, rows func(HeadWeights) *mat.Dense) *directions {
+	e := end{site: siteName(layer, stream.Attention), parts: f.attentionParts(layer, false), at: attentionAt(layer), size: f.streamWidth()}
+	var all []float64
+	for _, h := range heads {
+		all = append(all, rows(h).RawMatrix().Data...)
+	}
+	e.count = len(all) / e.size
+	e.weights = func() *mat.Dense { return mat.NewDense(e.count, e.size, all) }
+	return directionsOf(e)
+}
+
+// add scores each head of a layer with each of a later one.
+func (c *Composition) add(from, to int, w *directions, readers [3]*directions, m rowMaps) {
+	var scores [3]*mat.Dense
+	for i, r := range readers {
+		scores[i] = productNorms(w, r, m)
+		scores[i].Apply(func(a, b int, norm float64) float64 { return ratioOf(norm, w.norms[a]*r.norms[b]) }, scores[i])
+	}
+	heads := len(w.parts)
+	for a := range heads {
+		for b := range heads {
+			c.Pairs = append(c.Pairs, HeadPair{From: from*heads + a, To: to*heads + b, Q: scores[0].At(a, b), K: scores[1].At(a, b), V: scores[2].At(a, b)})
+		}
+	}
+}
+
+// ratioOf is a/b, 0 where b is.
+func ratioOf(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+// Pair returns the scores of head i of one layer and head j of a later one.
+func (c *Composition) Pair(from, to string) (HeadPair, error) {
+	i, j := slices.Index(c.Heads, from), slices.Index(c.Heads, to)
+	if i < 0 {
+		return HeadPair{}, unknownName("head", from, c.Heads)
+	}
+	if j < 0 {
+		return HeadPair{}, unknownName("head", to, c.Heads)
+	}
+	for _, p := range c.Pairs {
+		if p.From == i && p.To == j {
+			return p, nil
+		}
+	}
+	return HeadPair{}, behind(from, to)
+}
+
+// Table lists the pairs that compose most, each by the strongest of its three ways.
+func (c *Composition) Table() figure.Table {
+	t := figure.Table{Title: "Composition of heads", Header: []string{"writes", "reads", "Q", "K", "V", "of chance"}, Align: "llrrrr"}
+	strongest := slices.Clone(c.Pairs)
+	slices.SortStableFunc(strongest, func(a, b HeadPair) int { return cmp.Compare(max(b.Q, b.K, b.V), max(a.Q, a.K, a.V)) })
+	for _, p := range strongest[:min(listed, len(strongest))] {
+		t.Rows = append(t.Rows, []string{c.Heads[p.From], c.Heads[p.To], number(p.Q), number(p.K), number(p.V), number(max(p.Q, p.K, p.V) / c.Chance)})
+	}
+	return t
+}
+
+// Figures are maps of the three scores, writing heads down, reading ones across; none for a
+// model of one layer.
+func (c *Composition) Figures() []figure.Figure {
+	if len(c.Pairs) == 0 {
+		return nil
+	}
+	return []figure.Figure{
+		c.scores("Q-composition", func(p HeadPair) float64 { return p.Q }),
+		c.scores("K-composition", func(p HeadPair) float64 { return p.K }),
+		c.scores("V-composition", func(p HeadPair) float64 { return p.V }),
+	}
+}
+
+func (c *Composition) scores(title string, of func(HeadPair) float64) figure.Heatmap {
+	m := figure.Heatmap{Title: title, XLabel: "reads", YLabel: "writes", Rows: c.Heads, Columns: c.Heads, Values: blankMap(len(c.Heads), len(c.Heads))}
+	for _, p := range c.Pairs {
+		m.Values[p.From][p.To] = of(p)
+	}
+	return m
+}
+
+// blankMap is a heatmap's values before there are any.
+func blankMap(rows, columns int) [][]float64 {
+	values := make([][]float64, rows)
+	for i := range values {
+		values[i] = make([]float64, columns)
+		for j := range values[i] {
+			values[i][j] = math.NaN()
+		}
+	}
+	return values
+}

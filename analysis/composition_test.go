@@ -1,0 +1,124 @@
+package analysis_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// TestCompositionAgainstNumpy: the scores of all pairs of GPT-2's heads are numpy's.
+func TestCompositionAgainstNumpy(t *testing.T) {
+	var want struct {
+		Composition []struct {
+			From [2]int  `json:"from"`
+			To   [2]int  `json:"to"`
+			Q    float64 `json:"q"`
+			K    float64 `json:"k"`
+			V    float64 `json:"v"`
+		} `json:"composition"`
+	}
+	numpy(t, &want)
+	p := gpt2(t)
+	c, err := analysis.Compose(p.Store, p.Model, nil)
+	require.NoError(t, err)
+	requireResult(t, c)
+	require.Len(t, c.Pairs, len(want.Composition))
+	heads := p.Model.Heads
+	for i, w := range want.Composition {
+		got, err := c.Pair(c.Heads[w.From[0]*heads+w.From[1]], c.Heads[w.To[0]*heads+w.To[1]])
+		require.NoError(t, err)
+		assert.Equal(t, c.Pairs[i], got)
+		assert.InEpsilon(t, w.Q, got.Q, 1e-9)
+		assert.InEpsilon(t, w.K, got.K, 1e-9)
+		assert.InEpsilon(t, w.V, got.V, 1e-9)
+	}
+	assert.InEpsilon(t, 1/math.Sqrt(float64(p.Model.DModel)), c.Chance, 1e-12)
+}
+
+// TestCompositionOfEveryStream compares with explicit D x D matrices and what CarryTo makes of
+// unit vectors; heads may be larger than the stream.
+func TestCompositionOfEveryStream(t *testing.T) {
+	for _, name := range []string{"vector/gpt2", "large heads", "hyper/dynamic", "mhc", "vwn", "highway", "hieragg/dou"} {
+		t.Run(name, func(t *testing.T) {
+			c, known := zoo()[name]
+			if !known {
+				c = zoo()["vector"]
+				c.HeadSize = c.DModel + 3
+			}
+			run, _ := decompose(t, c, tensor.Float64)
+			store := run.Model().Store()
+			for _, r := range []*cache.Cache{nil, run} {
+				got, err := analysis.Compose(store, c, r)
+				require.NoError(t, err)
+				require.Len(t, got.Pairs, c.Heads*c.Heads*c.Layers*(c.Layers-1)/2)
+				n := newNaive(t, store, c, r)
+				for _, p := range got.Pairs {
+					n.checkPair(got.Heads[p.From], got.Heads[p.To], p)
+				}
+			}
+		})
+	}
+}
+
+func (n *naive) checkPair(from, to string, p analysis.HeadPair) {
+	d := n.c.DModel
+	carried := times(n.in(from+".v"), n.out(from), n.carry(from, to, d, d)) // OV M
+	left := mat.Norm(times(n.in(from+".v"), n.out(from)), 2)
+	qk, ov := times(n.in(to+".q"), n.in(to+".k").T()), times(n.in(to+".v"), n.out(to))
+	require.InEpsilon(n.t, mat.Norm(times(carried, qk), 2)/(left*mat.Norm(qk, 2)), p.Q, 1e-9)
+	require.InEpsilon(n.t, mat.Norm(times(carried, qk.T()), 2)/(left*mat.Norm(qk, 2)), p.K, 1e-9)
+	require.InEpsilon(n.t, mat.Norm(times(carried, ov), 2)/(left*mat.Norm(ov, 2)), p.V, 1e-9)
+}
+
+// TestMatrixComposition: a matrix stream's scores are sqrt(Dv) times those of the explicit
+// matrices of (Dk*Dv) x (Dk*Dv), and cosines of keys.
+func TestMatrixComposition(t *testing.T) {
+	m := newRMT(t)
+	c, err := analysis.Compose(m.store, m.c, nil)
+	require.NoError(t, err)
+	requireResult(t, c)
+	require.Len(t, c.Pairs, m.c.Rank*m.c.Rank)
+	for _, p := range c.Pairs {
+		_, _, v, o := m.head(0, p.From)
+		q, k, v2, o2 := m.head(1, p.To-m.c.Rank)
+		cosine := func(read *mat.Dense) float64 {
+			return math.Abs(times(o, read.T()).At(0, 0)) / (mat.Norm(o, 2) * mat.Norm(read, 2))
+		}
+		assert.InEpsilon(t, cosine(q), p.Q, 1e-12)
+		assert.InEpsilon(t, cosine(k), p.K, 1e-12)
+		assert.InEpsilon(t, cosine(v2), p.V, 1e-12)
+		ov, qk, ov2 := m.whole(times(v.T(), o)), m.whole(times(q.T(), k)), m.whole(times(v2.T(), o2))
+		root := math.Sqrt(float64(m.c.Dv))
+		assert.InEpsilon(t, root*mat.Norm(times(ov, qk), 2)/(mat.Norm(ov, 2)*mat.Norm(qk, 2)), p.Q, 1e-12)
+		assert.InEpsilon(t, root*mat.Norm(times(ov, qk.T()), 2)/(mat.Norm(ov, 2)*mat.Norm(qk, 2)), p.K, 1e-12)
+		assert.InEpsilon(t, root*mat.Norm(times(ov, ov2), 2)/(mat.Norm(ov, 2)*mat.Norm(ov2, 2)), p.V, 1e-12)
+	}
+}
+
+// TestCompositionErrors: what a call can get wrong is one line.
+func TestCompositionErrors(t *testing.T) {
+	c := zoo()["vector"]
+	store := modeltest.PerturbedStore(t, c, tensor.Float32)
+	composition, err := analysis.Compose(store, c, nil)
+	require.NoError(t, err)
+	_, err = composition.Pair("blocks.0.attention.0", "blocks.0.attention.1")
+	assert.EqualError(t, err, "analysis: want a reader that comes behind blocks.0.attention.0, got blocks.0.attention.1: it has read the stream by then")
+	_, err = composition.Pair("blocks.0.attention.7", "blocks.1.attention.1")
+	assert.ErrorContains(t, err, `analysis: no head "blocks.0.attention.7"; did you mean blocks.0.attention.`)
+	lstm := zoo()["dwlstm"]
+	_, err = analysis.Compose(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, nil)
+	assert.ErrorContains(t, err, "analysis: circuits: stream dwlstm does not have it; it has ")
+	one := models.Config{Stream: models.StreamVector, Layers: 1, DModel: 8, Heads: 2, FF: 8, Vocab: 5, Seq: 4}
+	composition, err = analysis.Compose(modeltest.PerturbedStore(t, one, tensor.Float32), one, nil)
+	require.NoError(t, err)
+	assert.Empty(t, composition.Figures(), "one layer has no pairs")
+}

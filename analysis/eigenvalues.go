@@ -1,0 +1,85 @@
+package analysis
+
+import (
+	"cmp"
+	"math"
+	"math/cmplx"
+	"slices"
+	"strconv"
+
+	"github.com/pkg/errors"
+	"gonum.org/v1/gonum/mat"
+)
+
+// Eigenvalue is a complex number.
+type Eigenvalue struct {
+	Re float64 `json:"re"`
+	Im float64 `json:"im"`
+}
+
+// CircuitSpectrum is how a circuit acts on its own directions (Elhage et al. 2021,
+// "Summarizing OV/QK Matrices"): an eigenvalue above 0 makes a direction more of itself,
+// copying, one below 0 takes it away.
+type CircuitSpectrum struct {
+	// Eigenvalues are those that need not be 0, as many as the circuit's rank, the largest
+	// first: by modulus, real part, imaginary part.
+	Eigenvalues []Eigenvalue `json:"eigenvalues"`
+	// Multiplicity is how often the circuit has each: Dv where a matrix stream's circuit is
+	// the identity on values, else 1.
+	Multiplicity int `json:"multiplicity"`
+	// Score is sum Re(lambda) / sum |lambda|, from -1 to 1: 1 where all are positive numbers.
+	// It is the copying score of a full OV circuit. 0 where all are 0.
+	Score float64 `json:"score"`
+	Norm  float64 `json:"norm"` // Frobenius, of the whole circuit
+}
+
+// circuitSpectrum is that of a circuit whose eigenvalues, but for zeros, are those of small.
+func circuitSpectrum(small *mat.Dense, norm float64, multiplicity int) (CircuitSpectrum, error) {
+	s := CircuitSpectrum{Multiplicity: multiplicity, Norm: norm * math.Sqrt(float64(multiplicity))}
+	var eigen mat.Eigen
+	if n, _ := small.Dims(); !finiteMatrix(small) || !eigen.Factorize(small, mat.EigenNone) {
+		return s, errors.Errorf("analysis: eigenvalues of a circuit of rank %d: want finite weights, got some that are not, or no convergence", n)
+	}
+	values := eigen.Values(nil)
+	slices.SortStableFunc(values, byModulus)
+	sum, size := 0.0, 0.0
+	for _, v := range values {
+		s.Eigenvalues = append(s.Eigenvalues, Eigenvalue{Re: real(v), Im: imag(v)})
+		sum, size = sum+real(v), size+cmplx.Abs(v)
+	}
+	if size > 0 {
+		s.Score = sum / size
+	}
+	return s, nil
+}
+
+// byModulus sorts by modulus, real part and imaginary part, the largest first; what differs by
+// rounding counts as equal.
+func byModulus(a, b complex128) int {
+	return cmp.Or(
+		cmp.Compare(rounded(cmplx.Abs(b)), rounded(cmplx.Abs(a))),
+		cmp.Compare(rounded(real(b)), rounded(real(a))),
+		cmp.Compare(rounded(imag(b)), rounded(imag(a))),
+	)
+}
+
+// rounded keeps 10 digits.
+func rounded(v float64) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 9, 64), 64)
+	if err != nil {
+		return v
+	}
+	return r
+}
+
+// finiteMatrix tells whether all entries are numbers.
+func finiteMatrix(w *mat.Dense) bool {
+	for i := range w.RawMatrix().Rows {
+		for _, v := range w.RawRowView(i) {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,46 @@
+package analysis
+
+import "gonum.org/v1/gonum/mat"
+
+// Factored is a matrix of low rank as the product of two thin ones, Left Right.
+type Factored struct {
+	Left  *mat.Dense // [D, k]
+	Right *mat.Dense // [k, D]
+}
+
+// Dense returns the product [D, D].
+func (f Factored) Dense() *mat.Dense {
+	return times(f.Left, f.Right)
+}
+
+// Norm returns the Frobenius norm of the product, from k x k matrices.
+func (f Factored) Norm() float64 {
+	return mat.Norm(times(triangle(f.Left), triangle(f.Right.T()).T()), 2)
+}
+
+// Swapped returns Right Left [k, k], which has the product's eigenvalues but for zeros
+// (AB v = l v gives BA (B v) = l B v).
+func (f Factored) Swapped() *mat.Dense {
+	return times(f.Right, f.Left)
+}
+
+// times is a product of matrices, in the order that takes the fewest operations.
+func times(factors ...mat.Matrix) *mat.Dense {
+	var p mat.Dense
+	p.Product(factors...)
+	return &p
+}
+
+// triangle is R [k, k] of w = Q R [n, k]: with Q's columns orthonormal, ||w x|| = ||R x|| for
+// any x. A w that is not tall stands for itself.
+func triangle(w mat.Matrix) *mat.Dense {
+	n, k := w.Dims()
+	if n <= k {
+		return mat.DenseCopyOf(w)
+	}
+	var qr mat.QR
+	var r mat.Dense
+	qr.Factorize(w)
+	qr.RTo(&r)
+	return mat.DenseCopyOf(r.Slice(0, k, 0, k))
+}

@@ -1,0 +1,174 @@
+package analysis
+
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// Folded is a model's weights as circuits take them (Elhage et al. 2021, "A Mathematical
+// Framework for Transformer Circuits"): what reads the stream has the norm in front of it
+// folded in, without the scale 1/sigma that the norm has for a token. With row vectors,
+// y = x W, and C = I - 11^T/D,
+//
+//	LayerNorm: W <- C diag(g) W;   RMSNorm: W <- diag(g) W
+//
+// What writes to the stream stands as it is. Biases are no part of circuits.
+//
+// All streams of vectors have this form. Those of several rows a token (hyper-connections,
+// mHC, virtual width networks) mix the rows into one vector u [D] first, and the norm and
+// what reads behind it see u: "the stream" of their weights is that vector, and how much of
+// what one site writes is in the u of another is another matter (see VirtualWeights).
+//
+// A matrix stream's sites read and write rows of X [Dk, Dv] by key vectors, the same way in
+// all Dv columns: their weights are those keys, in the space of keys [Dk], and each map of
+// keys A [Dk, Dk] stands for A (x) I, the identity on values. A gain g [Dk, Dv] that differs
+// between columns has no key; the mean over values is taken, r[d] <- r[d] mean_v g[d, v]. What
+// LayerNorm's joint mean takes away, the same number from all Dk*Dv entries, is left out.
+// With an RMSNorm of equal gains in each row nothing is left out.
+type Folded struct{ *siteReader }
+
+// Fold reads a model's weights. The depth-wise LSTM's, whose heads write through gates, have
+// no such form.
+func Fold(store *graph.Store, c models.Config) (*Folded, error) {
+	return foldFor(AnalysisCircuits, store, c)
+}
+
+func foldFor(analysis string, store *graph.Store, c models.Config) (*Folded, error) {
+	r, err := newSiteReader(analysis, store, c)
+	if err != nil {
+		return nil, err
+	}
+	return &Folded{r}, nil
+}
+
+// HeadWeights are one head's weights, those that read with the norm folded in.
+type HeadWeights struct {
+	Layer, Head int
+	Q, K, V     *mat.Dense // [D, Dh]; of a matrix stream keys [Dk, 1]
+	O           *mat.Dense // [Dh, D]; of a matrix stream a key [1, Dk]
+	// Values is the number of columns that each are treated so: Dv of a matrix stream, 1 of
+	// all others.
+	Values int
+}
+
+// QK is what makes a head attend, W_Q W_K^T [D, D]: x QK y^T are the attention logits of a
+// query at x and a key at y, up to 1/sqrt(Dh), biases and what positions add (ALiBi) or turn
+// (rotary: QK is that of distance 0).
+func (h HeadWeights) QK() Factored { return Factored{h.Q, mat.DenseCopyOf(h.K.T())} }
+
+// OV is what a head does with what it attends to, W_V W_O [D, D].
+func (h HeadWeights) OV() Factored { return Factored{h.V, h.O} }
+
+// Head returns a head's weights.
+func (f *Folded) Head(layer, head int) (HeadWeights, error) {
+	if err := f.check(layer, head); err != nil {
+		return HeadWeights{}, err
+	}
+	return f.layerHeads(layer)[head], nil
+}
+
+func (f *Folded) check(layer, head int) error {
+	if err := inRange("layer", layer, f.c.Layers); err != nil {
+		return err
+	}
+	return inRange("head", head, f.c.HeadCount())
+}
+
+// layerHeads are all heads of a layer.
+func (f *Folded) layerHeads(layer int) []HeadWeights {
+	in, o := f.attention(layer)
+	all := make([]HeadWeights, f.c.HeadCount())
+	width, d := o.Dims()
+	dh := width / len(all)
+	for h := range all {
+		part := func(w *mat.Dense) *mat.Dense { return w.Slice(0, d, h*dh, (h+1)*dh).(*mat.Dense) }
+		all[h] = HeadWeights{Layer: layer, Head: h, Q: part(in[0]), K: part(in[1]), V: part(in[2]),
+			O: o.Slice(h*dh, (h+1)*dh, 0, d).(*mat.Dense), Values: f.columnsOfValues()}
+	}
+	return all
+}
+
+// attention are W_Q, W_K and W_V [D, W] of all heads of a layer, folded, and W_O [W, D]: W =
+// heads*Dh; of a matrix stream [Dk, R] and [R, Dk].
+func (f *Folded) attention(layer int) (in [3]*mat.Dense, o *mat.Dense) {
+	var qkv *mat.Dense
+	if f.isMatrix() {
+		name := siteName(layer, stream.Attention)
+		qkv, o = mat.DenseCopyOf(f.foldedKeys(name+".read", name+".norm").T()), f.keys(name+".write")
+	} else {
+		qkv, o = f.heads(layer)
+	}
+	width, d := o.Dims()
+	for i := range in {
+		in[i] = qkv.Slice(0, d, i*width, (i+1)*width).(*mat.Dense)
+	}
+	return in, o
+}
+
+// columnsOfValues is what HeadWeights.Values is.
+func (f *Folded) columnsOfValues() int {
+	if f.isMatrix() {
+		return f.c.Dv
+	}
+	return 1
+}
+
+// FeedForwardWeights are one feed-forward's weights, those that read with the norm folded in;
+// of a mixture those of all experts, one after another.
+type FeedForwardWeights struct {
+	Layer int
+	In    *mat.Dense // W1 [D, N]; of a matrix stream the keys r_FF [Dk, R] in front of W1
+	Out   *mat.Dense // W2 [N, D]; of a matrix stream the keys w_FF [R, Dk] behind W2
+}
+
+// FeedForward returns a feed-forward's weights.
+func (f *Folded) FeedForward(layer int) (FeedForwardWeights, error) {
+	if err := inRange("layer", layer, f.c.Layers); err != nil {
+		return FeedForwardWeights{}, err
+	}
+	in, out := f.feedForward(layer)
+	return FeedForwardWeights{layer, in, out}, nil
+}
+
+// inputScale is the factor of what is looked up in the embedding (muP).
+func (f *Folded) inputScale() float64 {
+	if m := f.c.MuP; m != nil && m.InputMultiplier != 0 {
+		return m.InputMultiplier
+	}
+	return 1
+}
+
+// streamWidth is the number of entries of a direction that sites read and write: D, or Dk.
+func (f *Folded) streamWidth() int {
+	if f.isMatrix() {
+		return f.c.Dk
+	}
+	return f.c.DModel
+}
+
+// leave is the way from the end of the stream to the features, the final norms at scale 1:
+// for a matrix stream from keys [Dk] to R rows; for hierarchical aggregation, whose end is
+// behind its last norm, nothing.
+func (f *Folded) leave() rowMaps {
+	switch f.c.Stream {
+	case models.StreamMatrix:
+		return rowMaps{matrixRows{mat.DenseCopyOf(f.foldedKeys("read_unembedding", "norm").T())}}
+	case models.StreamHierAgg:
+		return nil
+	case models.StreamVWN:
+		maps := rowMaps{matrixRows{f.dense("reduce", f.c.StreamSize())}, f.norm("norm")}
+		if gain := f.values("group_norm"); gain != nil {
+			return append(rowMaps{normRows{gain, f.c.N / f.c.M, true}}, maps...)
+		}
+		return maps
+	}
+	return rowMaps{f.norm("norm")}
+}
+
+// norm is a norm of a stream of vectors at scale 1.
+func (f *Folded) norm(name string) normRows {
+	return normRows{f.values(name), 1, f.c.Norm == models.NormLayer}
+}

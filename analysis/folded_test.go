@@ -1,0 +1,186 @@
+package analysis_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// parameter is a store's parameter as a matrix of so many rows.
+func parameter(t *testing.T, store *graph.Store, name string, rows int) *mat.Dense {
+	t.Helper()
+	p := store.Param(name)
+	require.NotNil(t, p, name)
+	return mat.NewDense(rows, p.Size()/rows, graph.Float64s(p.Value))
+}
+
+// times is a product of matrices.
+func times(factors ...mat.Matrix) *mat.Dense {
+	var p mat.Dense
+	p.Product(factors...)
+	return &p
+}
+
+// normMatrix is C diag(g) [D, D], or diag(g) of an RMSNorm, by its entries.
+func normMatrix(gain []float64, centre bool) *mat.Dense {
+	n := len(gain)
+	w := mat.NewDense(n, n, nil)
+	for i := range n {
+		for j := range n {
+			if i == j {
+				w.Set(i, j, gain[j])
+			}
+			if centre {
+				w.Set(i, j, w.At(i, j)-gain[j]/float64(n))
+			}
+		}
+	}
+	return w
+}
+
+// readBySite is what a site reads: u [D] of vector streams, X [Dk, Dv] of a matrix stream.
+func readBySite(t *testing.T, run *cache.Cache, c models.Config, token int) []float64 {
+	t.Helper()
+	name := "embedding.out"
+	switch c.Stream {
+	case models.StreamHyper, models.StreamMHC, models.StreamMHCLite, models.StreamVWN:
+		name = "blocks.0.attention.read"
+	}
+	a, err := run.Get(name)
+	require.NoError(t, err)
+	x, err := a.Token(token)
+	require.NoError(t, err)
+	return x
+}
+
+// TestFoldedHeadsReadWhatTheModelReads: x W / sigma of folded weights is the model's own
+// query, key and value, in all streams.
+func TestFoldedHeadsReadWhatTheModelReads(t *testing.T) {
+	for name, c := range zoo() {
+		if c.Stream == models.StreamDWLSTM {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			c.Bias, c.Positions = false, models.PositionsLearned
+			if c.Stream == models.StreamMatrix {
+				c.Norm = models.NormRMS // a joint mean is no matter of keys
+			}
+			store := modeltest.PerturbedStore(t, c, tensor.Float64)
+			levelGains(t, store, c)
+			run, err := analysis.Run(store, c, tokensFor(c, c.Seq, 3), "embedding.*", "blocks.0.attention.*")
+			require.NoError(t, err)
+			f, err := analysis.Fold(store, c)
+			require.NoError(t, err)
+			for token := range c.Seq {
+				checkFoldedReads(t, f, run, c, token)
+			}
+		})
+	}
+}
+
+// levelGains makes a matrix stream's gains equal in each row, where one key says it all.
+func levelGains(t *testing.T, store *graph.Store, c models.Config) {
+	if c.Stream != models.StreamMatrix {
+		return
+	}
+	gain := store.Param("blocks.0.attention.norm").Value
+	values := graph.Float64s(gain)
+	for i := range values {
+		values[i] = values[i/c.Dv*c.Dv]
+	}
+	require.NoError(t, graph.SetFloat64s(gain, values))
+}
+
+func checkFoldedReads(t *testing.T, f *analysis.Folded, run *cache.Cache, c models.Config, token int) {
+	x := readBySite(t, run, c, token)
+	mean := 0.0
+	if c.Resolve().Norm == models.NormLayer {
+		mean = floats.Sum(x) / float64(len(x))
+	}
+	square := 0.0
+	for _, v := range x {
+		square += (v - mean) * (v - mean) / float64(len(x))
+	}
+	scale := 1 / math.Sqrt(square+c.Resolve().NormEps)
+	qkv, err := run.Get("blocks.0.attention.qkv")
+	require.NoError(t, err)
+	want, err := qkv.Token(token)
+	require.NoError(t, err)
+	heads, dh := c.HeadCount(), c.HeadDim()
+	for h := range heads {
+		w, err := f.Head(0, h)
+		require.NoError(t, err)
+		for i, in := range []*mat.Dense{w.Q, w.K, w.V} {
+			got := times(in.T(), mat.NewDense(len(x)/w.Values, w.Values, x)) // [Dh, 1] or [1, Dv]
+			got.Scale(scale, got)
+			require.InDeltaSlice(t, want[(i*heads+h)*dh:][:dh], got.RawMatrix().Data, 1e-10, "head %d, %d", h, i)
+		}
+	}
+}
+
+// TestFoldedFeedForward compares with explicit matrices.
+func TestFoldedFeedForward(t *testing.T) {
+	for _, name := range []string{"vector/gpt2", "vector/moe", "matrix"} {
+		c := zoo()[name]
+		store := modeltest.PerturbedStore(t, c, tensor.Float64)
+		f, err := analysis.Fold(store, c)
+		require.NoError(t, err)
+		w, err := f.FeedForward(1)
+		require.NoError(t, err)
+		gain := graph.Float64s(store.Param("blocks.1.feedforward.norm").Value)
+		if c.Stream == models.StreamMatrix {
+			read, write := parameter(t, store, "blocks.1.feedforward.read", c.Rank), parameter(t, store, "blocks.1.feedforward.write", c.Rank)
+			means := make([]float64, c.Dk)
+			for i, g := range gain {
+				means[i/c.Dv] += g / float64(c.Dv)
+			}
+			requireEqual(t, times(normMatrix(means, false), read.T()), w.In)
+			requireEqual(t, write, w.Out)
+			continue
+		}
+		experts := max(1, c.Experts)
+		for e := range experts {
+			w1 := parameter(t, store, "blocks.1.feedforward.w1", experts*c.DModel).Slice(e*c.DModel, (e+1)*c.DModel, 0, c.FF)
+			w2 := parameter(t, store, "blocks.1.feedforward.w2", experts*c.FF).Slice(e*c.FF, (e+1)*c.FF, 0, c.DModel)
+			requireEqual(t, times(normMatrix(gain, true), w1), w.In.Slice(0, c.DModel, e*c.FF, (e+1)*c.FF))
+			requireEqual(t, w2, w.Out.Slice(e*c.FF, (e+1)*c.FF, 0, c.DModel))
+		}
+	}
+}
+
+func requireEqual(t *testing.T, want, got mat.Matrix) {
+	t.Helper()
+	require.True(t, mat.EqualApprox(want, got, 1e-12), "want %v, got %v", mat.Formatted(want), mat.Formatted(got))
+}
+
+// TestFoldedErrors: what a call can get wrong is one line.
+func TestFoldedErrors(t *testing.T) {
+	c := zoo()["vector"]
+	f, err := analysis.Fold(modeltest.NewStore(t, c, tensor.Float32, 0), c)
+	require.NoError(t, err)
+	_, err = f.Head(4, 0)
+	assert.EqualError(t, err, "analysis: layer: want 0 to 3, got 4")
+	_, err = f.Head(0, -1)
+	assert.EqualError(t, err, "analysis: head: want 0 to 2, got -1")
+	_, err = f.FeedForward(-1)
+	assert.EqualError(t, err, "analysis: layer: want 0 to 3, got -1")
+	lstm := zoo()["dwlstm"]
+	_, err = analysis.Fold(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm)
+	assert.ErrorContains(t, err, "analysis: circuits: stream dwlstm does not have it; it has ")
+	_, err = analysis.Fold(nil, c)
+	assert.Error(t, err)
+	_, err = analysis.Fold(modeltest.NewStore(t, lstm, tensor.Float32, 0), c)
+	assert.Error(t, err, fmt.Sprint(c))
+}

@@ -1,0 +1,34 @@
+package analysis
+
+import "gonum.org/v1/gonum/mat"
+
+// gramBlock is the number of rows of a Gram matrix that are computed at a time.
+const gramBlock = 64
+
+// gramOfRows is w w^T [n, n] of w [n, m].
+func gramOfRows(w *mat.Dense) *mat.Dense {
+	n, m := w.Dims()
+	return gram(n, func(from, to int) mat.Matrix { return w.Slice(from, to, 0, m) })
+}
+
+// gramOfColumns is w^T w [m, m] of w [n, m].
+func gramOfColumns(w *mat.Dense) *mat.Dense {
+	n, m := w.Dims()
+	return gram(m, func(from, to int) mat.Matrix { return w.Slice(0, n, from, to).T() })
+}
+
+// gram is P P^T [n, n], P given by its rows from one on and up to another: the upper triangle
+// by blocks, then its mirror image.
+func gram(n int, rows func(from, to int) mat.Matrix) *mat.Dense {
+	g := mat.NewDense(n, n, nil)
+	for from := 0; from < n; from += gramBlock {
+		to := min(from+gramBlock, n)
+		g.Slice(from, to, from, n).(*mat.Dense).Mul(rows(from, to), rows(from, n).T())
+	}
+	for i := range n {
+		for j := range i {
+			g.Set(i, j, g.At(j, i))
+		}
+	}
+	return g
+}

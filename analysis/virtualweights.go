@@ -1,0 +1,163 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// VirtualWeights are the weights that connect two sites directly, through the stream (Elhage
+// et al. 2021, "Virtual Weights and the Residual Stream as a Communication Channel"): of
+// W_out [n, D], rows along which the first writes, and W_in [D, m], columns with which the
+// second reads, their product
+//
+//	W_out M W_in  [n, m]
+//
+// with the weights of Folded. For a matrix stream they are products of keys, K_write K_read^T
+// [R, R]: entry (g, h) is how much of row g that the first writes is in row h that the second
+// reads.
+//
+// M is what becomes of a write on its way. It is the identity in vector, highway and matrix
+// streams. In the others it is the mean over the tokens of a run of what stream.Held.CarryTo
+// makes of a write, the coefficients of the run held:
+//
+//	hyper, mhc, mhc-lite  a I, a the mean of A_down^T A_res ... A_res B_up
+//	vwn                   A (x) I_d, A [m, m] the mean of such products, between slots of d entries
+//	hieragg               a C diag(g_1) C diag(g_2) ..., the norms of the aggregates on the way, a
+//	                      the mean of the products of 1/sigma and of how often a term is added up
+//
+// Without a run a = 1 and A is as a virtual width network's coefficients start: slot i is
+// read where slot i mod m was written. W_E of such a network has rows of n slots and W_U
+// includes the group norm and W_reduce; W_expand is a part of M.
+type VirtualWeights struct {
+	Writer  string `json:"writer"`
+	Reader  string `json:"reader"`
+	Rows    int    `json:"rows"`    // n
+	Columns int    `json:"columns"` // m
+	Alignment
+	Values [][]float64 `json:"values,omitempty"` // W_out M W_in, where it is small enough to look at
+	out    *mat.Dense  // W_out M [n, D]
+	in     *mat.Dense  // W_in^T [m, D]
+}
+
+// Bounds on the entries of virtual weights that are listed as Values, and that Matrix makes.
+const (
+	listedWeights = 128 * 128
+	matrixWeights = 1 << 24
+)
+
+// Writers lists the names that Connect knows for what writes: "embedding", "positions",
+// "blocks.0.attention.1" (a head), "blocks.0.attention", "blocks.0.feedforward".
+func (f *Folded) Writers() []string { return endNames(f.writers(false), f.writers(true)) }
+
+// Readers lists the names that Connect knows for what reads: "blocks.0.attention.1.q", ".k"
+// and ".v", "blocks.0.attention.q" (of all heads), "blocks.0.feedforward", "unembedding".
+func (f *Folded) Readers() []string { return endNames(f.readers(false), f.readers(true)) }
+
+// endNames are the names of all parts, each once.
+func endNames(all ...[]end) []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, ends := range all {
+		for _, e := range ends {
+			for i := range e.parts {
+				if name := e.name(i); !seen[name] {
+					names, seen[name] = append(names, name), true
+				}
+			}
+		}
+	}
+	return names
+}
+
+// Connect returns the virtual weights between a writer and a reader behind it, by name (see
+// Folded.Writers and Readers); run may be nil.
+func Connect(store *graph.Store, c models.Config, writer, reader string, run *cache.Cache) (*VirtualWeights, error) {
+	f, err := foldFor(AnalysisWiring, store, c)
+	if err != nil {
+		return nil, err
+	}
+	w, err := find("writer", writer, f.writers(false), f.writers(true))
+	if err != nil {
+		return nil, err
+	}
+	r, err := find("reader", reader, f.readers(false), f.readers(true))
+	if err != nil {
+		return nil, err
+	}
+	if w.at >= r.at {
+		return nil, behind(writer, reader)
+	}
+	carry, err := newCarrier(f, run)
+	if err != nil {
+		return nil, err
+	}
+	maps, err := carry.between(w, r)
+	if err != nil {
+		return nil, err
+	}
+	return connect(w, r, maps), nil
+}
+
+// behind says that a writer comes too late for a reader.
+func behind(writer, reader string) error {
+	return errors.Errorf("analysis: want a reader that comes behind %s, got %s: it has read the stream by then", writer, reader)
+}
+
+func connect(w, r end, maps rowMaps) *VirtualWeights {
+	v := &VirtualWeights{Writer: w.name(0), Reader: r.name(0), Rows: w.count, Columns: r.count}
+	a, b := directionsOf(w), directionsOf(r)
+	chance := DrawChance(w.count, w.size, r.size, r.count, defaultDraws, 0)
+	v.Alignment = align(productNorms(a, b, maps).At(0, 0), a.norms[0], b.norms[0], maps.size(w.size), chance)
+	if v.Rows*v.Columns > matrixWeights {
+		return v
+	}
+	v.out, v.in = maps.rows(w.weights()), r.weights()
+	if v.Rows*v.Columns <= listedWeights {
+		var m mat.Dense
+		m.Mul(v.out, v.in.T())
+		for i := range v.Rows {
+			v.Values = append(v.Values, m.RawRowView(i))
+		}
+	}
+	return v
+}
+
+// Matrix returns W_out M W_in [Rows, Columns], of at most 2^24 entries.
+func (v *VirtualWeights) Matrix() (*mat.Dense, error) {
+	if v.out == nil {
+		return nil, errors.Errorf("analysis: virtual weights of %s and %s: want at most %d entries, got %d x %d: take a head, or ask for Norm", v.Writer, v.Reader, matrixWeights, v.Rows, v.Columns)
+	}
+	var m mat.Dense
+	m.Mul(v.out, v.in.T())
+	return &m, nil
+}
+
+// Table says how strong the connection is.
+func (v *VirtualWeights) Table() figure.Table {
+	return figure.Table{Title: v.title(), Header: []string{"what", "value"}, Align: "lr", Rows: [][]string{
+		{"shape", fmt.Sprintf("%d x %d", v.Rows, v.Columns)},
+		{"norm", number(v.Norm)},
+		{"strength, of the norms' product", number(v.Strength)},
+		{"size of what arrives", number(v.Carry)},
+		{"score", number(v.Score)},
+		{"score of random weights", fmt.Sprintf("%s ± %s", number(v.Chance.Mean), number(v.Chance.Deviation))},
+		{"deviations above", number(v.Z)},
+	}}
+}
+
+func (v *VirtualWeights) title() string { return v.Writer + " to " + v.Reader }
+
+// Figures are a map of the weights where there are few enough to see.
+func (v *VirtualWeights) Figures() []figure.Figure {
+	if v.Values == nil {
+		return nil
+	}
+	return []figure.Figure{figure.Heatmap{Title: "Virtual weights from " + v.title(), XLabel: "reads", YLabel: "writes", Values: v.Values, Diverging: true}}
+}

@@ -1,0 +1,47 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/analysis/figure"
+)
+
+// drawnEdges is how many edges the picture of a wiring has, beyond which nothing is seen.
+const drawnEdges = 300
+
+// Table lists the strongest edges.
+func (w *Wiring) Table() figure.Table {
+	t := figure.Table{Title: w.title(), Header: []string{"writes", "reads", "score", "at random", "of chance", "z", "carried"}, Align: "llrrrrr"}
+	for _, e := range w.Edges[:min(listed, len(w.Edges))] {
+		t.Rows = append(t.Rows, []string{e.Writer, e.Reader, number(e.Score), fmt.Sprintf("%s ± %s", number(e.Chance.Mean), number(e.Chance.Deviation)),
+			number(e.AboveChance()), number(e.Z), number(e.Carry)})
+	}
+	return t
+}
+
+func (w *Wiring) title() string {
+	return fmt.Sprintf("Wiring: %d of %d connections are %g deviations or more above random weights", len(w.Edges), w.Pairs, w.Threshold)
+}
+
+// Diagram draws the edges, each pair of nodes by its strongest one, the 300 strongest of all:
+// their weight is Z.
+func (w *Wiring) Diagram() figure.Wiring {
+	d := figure.Wiring{Title: w.title(), Nodes: w.Nodes}
+	seen := map[[2]int]bool{}
+	for _, e := range w.Edges {
+		pair := [2]int{e.From, e.To}
+		if len(d.Edges) == drawnEdges {
+			break
+		}
+		if !seen[pair] {
+			seen[pair] = true
+			d.Edges = append(d.Edges, figure.WiringEdge{From: e.From, To: e.To, Weight: e.Z})
+		}
+	}
+	return d
+}
+
+// Figures are the diagram and maps of all connections.
+func (w *Wiring) Figures() []figure.Figure {
+	return []figure.Figure{w.Diagram(), w.Z, w.Scores}
+}
