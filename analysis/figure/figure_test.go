@@ -1,0 +1,90 @@
+package figure
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestCheck: bad data is a one-line error of Check, SVG and PNG alike, which names the figure.
+func TestCheck(t *testing.T) {
+	one := [][]float64{{1}}
+	for want, f := range map[string]Figure{
+		"figure: want a figure, got nil":                                                                         nil,
+		`figure: heatmap "h": want at least one row and column of values, got none`:                              Heatmap{Title: "h"},
+		`figure: heatmap "h": row 1: want 1 values, as many as in row 0, got 2`:                                  Heatmap{Title: "h", Values: [][]float64{{1}, {1, 2}}},
+		`figure: heatmap "h": want 1 row labels, one a row of values, got 2 (nil: indices)`:                      Heatmap{Title: "h", Values: one, Rows: []string{"a", "b"}},
+		`figure: heatmap "h": want 1 column labels, one a column of values, got 0 (nil: indices)`:                Heatmap{Title: "h", Values: one, Columns: []string{}},
+		`figure: lines "l": want at least one series, got none`:                                                  Lines{Title: "l"},
+		`figure: lines "l": series 0 ("s"): want as many y as x, 1, got 0`:                                       Lines{Title: "l", Series: []Series{{Name: "s", X: []float64{1}}}},
+		`figure: lines "l": series 0 ("s"): want 1 errors, one a point, got 2 (nil: none)`:                       Lines{Title: "l", Series: []Series{{Name: "s", X: one[0], Y: one[0], Error: []float64{1, 2}}}},
+		`figure: bars "b": want 1 labels, one a value, got 0`:                                                    Bars{Title: "b", Values: one[0]},
+		`figure: bars "b": want at least one value, got none`:                                                    Bars{Title: "b"},
+		`figure: attention "a": want at least one token and head, got 0 tokens and 0 patterns`:                   Attention{Title: "a"},
+		`figure: attention "a": head 0: want 2 queries, one a token, got 1`:                                      Attention{Title: "a", Tokens: []string{"x", "y"}, Patterns: [][][]float64{one}},
+		`figure: attention "a": head 0, query 0: want 1 keys, one a token, got 2`:                                Attention{Title: "a", Tokens: []string{"x"}, Patterns: [][][]float64{{{1, 2}}}},
+		`figure: wiring "": want at least one node, got none`:                                                    Wiring{},
+		`figure: wiring "w": edge 0: want nodes 0 to 0, got 0 to 1`:                                              Wiring{Title: "w", Nodes: []WiringNode{{"a", 0}}, Edges: []WiringEdge{{0, 1, 1}}},
+		`figure: want Heatmap, Lines, Bars, Attention, Wiring or Table (not a pointer to one), got *figure.Bars`: &Bars{},
+	} {
+		assert.EqualError(t, Check(f), want)
+		_, err := SVG(f)
+		assert.EqualError(t, err, want)
+		_, err = PNG(f)
+		assert.EqualError(t, err, want)
+	}
+	assert.EqualError(t, Check(Table{Title: "t", Header: []string{"a"}, Rows: [][]string{{"1", "2"}}}), `figure: table "t": row 0: want 1 cells, as many as in the header, got 2`)
+	_, err := SVG(Table{Header: []string{"a"}})
+	assert.Error(t, err, "a table is no picture")
+}
+
+// TestDrawingIsDeterministic: the same data gives the same bytes.
+func TestDrawingIsDeterministic(t *testing.T) {
+	for name, f := range gallery() {
+		if strings.HasSuffix(name, "_huge") || strings.HasSuffix(name, "_large") {
+			continue
+		}
+		first, err := SVG(f)
+		require.NoError(t, err)
+		again, err := SVG(gallery()[name])
+		require.NoError(t, err)
+		require.Equal(t, string(first), string(again), name)
+	}
+}
+
+// TestJSON: every figure comes back from JSON as it was, and what is no number is null.
+func TestJSON(t *testing.T) {
+	in := Heatmap{Title: "h", Columns: []string{"a", "b"}, Values: [][]float64{{1, math.NaN()}}, Diverging: true}
+	text, err := json.Marshal(in)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `[[1,null]]`)
+	var out Heatmap
+	require.NoError(t, json.Unmarshal(text, &out))
+	assert.Equal(t, in.Columns, out.Columns)
+	assert.Equal(t, 1.0, out.Values[0][0])
+	assert.True(t, math.IsNaN(out.Values[0][1]))
+	for name, f := range gallery() {
+		_, err := json.Marshal(f)
+		require.NoError(t, err, name)
+	}
+}
+
+// TestTable: text, Markdown and CSV of one table.
+func TestTable(t *testing.T) {
+	table := Table{Title: "a|b", Header: []string{"name", "value"}, Align: "lr", Rows: [][]string{{"x|y", "1.5"}, {"line\nfeed", "-10"}}}
+	assert.Equal(t, "a|b\n\nname       value\n---------  -----\nx|y          1.5\nline⏎feed    -10\n", table.Text())
+	assert.Equal(t, "**a\\|b**\n\n| name | value |\n| --- | ---: |\n| x\\|y | 1.5 |\n| line⏎feed | -10 |\n", table.Markdown())
+	assert.Equal(t, "name,value\nx|y,1.5\n\"line\nfeed\",-10\n", table.CSV())
+}
+
+// TestLabel: nothing in a token is invisible, and a label's label is itself.
+func TestLabel(t *testing.T) {
+	for token, want := range map[string]string{" the": "␣the", "\n": "⏎", "\t": "⇥", "": "∅", "\x00": `\u0000`, "\xff": `\xFF`, "Grüße": "Grüße", "\u200b": `\u200B`} {
+		assert.Equal(t, want, Label(token))
+		assert.Equal(t, want, Label(Label(token)))
+	}
+}
