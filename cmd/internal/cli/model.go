@@ -27,15 +27,32 @@ func (m *Model) Precision() graph.Precision { return graph.Precision(m.precision
 
 // Flags declares -checkpoint, -threads, -device and -precision.
 func (m *Model) Flags(flags *flag.FlagSet) {
-	flags.StringVar(&m.Path, "checkpoint", "", "read the model from `P`: a run folder (its newest checkpoint), a step folder, or one .safetensors file")
-	flags.IntVar(&m.Threads, "threads", 0, "compute with `N` workers; 0: all cores")
+	m.HostFlags(flags)
 	flags.StringVar(&m.device, "device", string(graph.CPU), "run the model on `D`: cpu or cuda")
 	flags.StringVar(&m.precision, "precision", "", "on cuda: compute in `P`: fp32, tf32 or bf16; default tf32")
+}
+
+// HostFlags declares -checkpoint and -threads, for a command that runs models on the CPU
+// alone.
+func (m *Model) HostFlags(flags *flag.FlagSet) {
+	m.device = string(graph.CPU)
+	flags.StringVar(&m.Path, "checkpoint", "", "read the model from `P`: a run folder (its newest checkpoint), a step folder, one .safetensors file, or a Hugging Face GPT-2's folder")
+	flags.IntVar(&m.Threads, "threads", 0, "compute with `N` workers; 0: all cores")
 }
 
 // Open reads the model and makes its tokenizer. What is wrong with either is the call's
 // mistake.
 func (m *Model) Open(out Output) (*trainer.Pretrained, data.Tokenizer, error) {
+	p, tokenizer, err := m.OpenIDs(out)
+	if err == nil && tokenizer == nil {
+		err = Usagef("-checkpoint: %s: want a model with a tokenizer, got one of %d token ids without: this command reads text", p.Source.ModelPath, p.Model.Vocab)
+	}
+	return p, tokenizer, err
+}
+
+// OpenIDs is Open for a command that can take token ids in the place of text: the tokenizer
+// is nil if the model has none.
+func (m *Model) OpenIDs(out Output) (*trainer.Pretrained, data.Tokenizer, error) {
 	if m.Path == "" {
 		return nil, nil, Usagef("-checkpoint: want a run folder, a step folder or a .safetensors file, got nothing")
 	}
@@ -52,6 +69,9 @@ func (m *Model) Open(out Output) (*trainer.Pretrained, data.Tokenizer, error) {
 	}
 	for _, w := range p.Source.Warnings {
 		out.Warn(w)
+	}
+	if p.Data.Tokenizer == "" {
+		return p, nil, nil
 	}
 	tokenizer, err := data.NewTokenizer(p.Data.Tokenizer)
 	return p, tokenizer, Usage(errors.Wrap(err, p.Source.ModelPath))

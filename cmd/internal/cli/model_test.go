@@ -2,9 +2,13 @@ package cli
 
 import (
 	"flag"
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/graph"
 )
 
 func TestModelDevice(t *testing.T) {
@@ -21,4 +25,19 @@ func TestModelDevice(t *testing.T) {
 	require.ErrorContains(t, check("-device", "tpu"), `-device: want cpu or cuda, got "tpu"`)
 	require.ErrorContains(t, check("-precision", "bf16"), "add -device cuda")
 	require.ErrorContains(t, check("-device", "cuda", "-precision", "fp8"), "-precision: want one of")
+}
+
+// TestModelWithoutTokenizer: an imported model whose vocabulary no tokenizer has is read by
+// commands that take ids, and refused in one line by those that want text.
+func TestModelWithoutTokenizer(t *testing.T) {
+	var stderr strings.Builder
+	out := Output{Stdout: io.Discard, Stderr: &stderr}
+	m := Model{Path: "../../../testdata/reference/gpt2-hf", device: string(graph.CPU)}
+	p, tokenizer, err := m.OpenIDs(out)
+	require.NoError(t, err)
+	require.Nil(t, tokenizer)
+	require.Equal(t, 113, p.Model.Vocab)
+	require.Contains(t, stderr.String(), "warning: ")
+	_, _, err = m.Open(out)
+	require.ErrorContains(t, err, "want a model with a tokenizer, got one of 113 token ids without")
 }

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/cmd/internal/cli/clitest"
+	"github.com/residua-go/residua/models"
+)
+
+// read decodes one part of a command's document.
+func read(t *testing.T, part string, into any, args ...string) {
+	t.Helper()
+	var document struct{ Results map[string]json.RawMessage }
+	require.NoError(t, json.Unmarshal([]byte(works(t, append(args, "-json")...)), &document))
+	require.Contains(t, document.Results, part)
+	require.NoError(t, json.Unmarshal(document.Results[part], into))
+}
+
+// TestPrompts: a text is its ids with BOS in front, on whatever path the model is read from.
+func TestPrompts(t *testing.T) {
+	run := trained(t, models.StreamMatrix)
+	want := tables(works(t, "lens", "-checkpoint", run, "-ids", "256,97,98,10"))
+	step := filepath.Join(run, "checkpoints", "step-00000004")
+	for _, path := range []string{run, step, filepath.Join(step, "model.safetensors")} {
+		assert.Equal(t, want, tables(works(t, "lens", "-checkpoint", path, "-prompt", "ab\n", "-threads", "1")), path)
+	}
+	assert.Equal(t, tables(works(t, "lens", "-checkpoint", run, "-ids", "97, 98")), tables(works(t, "lens", "-checkpoint", run, "-prompt", "ab", "-bos=false")))
+	assert.Contains(t, works(t, "lens", "-checkpoint", run, "-prompt", "ab\n"), ". 4 tokens: BOS a b ⏎\n")
+	for _, target := range []string{"10", "\n", `"\n"`} {
+		out := works(t, "attribute", "-checkpoint", run, "-prompt", "ab", "-token", "-2", "-target", target, "-against", "a")
+		assert.Contains(t, out, "logit of ⏎ (id 10) less that of a (id 97) behind token 1 (a)\n", target)
+	}
+}
+
+// tables is what a terminal shows without the line that names the model.
+func tables(output string) string {
+	_, rest, _ := strings.Cut(output, "\n")
+	return rest
+}
+
+// TestDefaultPromptIsCut: a model with few positions reads its beginning.
+func TestDefaultPromptIsCut(t *testing.T) {
+	run := clitest.Train(t, append(sizes(models.StreamVector), "model.seq=16", "train.steps=1", "train.eval_every=0")...).Dir
+	for _, name := range []string{"lens", "patch"} {
+		assert.Contains(t, works(t, name, "-checkpoint", run), ". 16 tokens: BOS f u n c ␣ a d d ( a , ␣ b ␣ i")
+	}
+}
+
+// TestAttributeFlags: the table holds what is asked for, and the terms add up.
+func TestAttributeFlags(t *testing.T) {
+	args := []string{"attribute", "-checkpoint", gpt2HF, "-ids", "5,6,7", "-target", "11"}
+	var a analysis.Attribution
+	read(t, "attribution", &a, args...)
+	assert.InDelta(t, a.Logit, a.Sum, 1e-5)
+	assert.Equal(t, 11, a.Target)
+	assert.Equal(t, 2, a.Token)
+	out := works(t, append(args, "-layer", "1", "-head", "2")...)
+	rows := regexp.MustCompile(`(?m)^\S+ (head|neuron|bias).*$`).FindAllString(out, -1)
+	require.Len(t, rows, 1)
+	assert.True(t, strings.HasPrefix(rows[0], "blocks.1.attention head 2 "), rows[0])
+	out = works(t, append(args, "-layer", "1", "-top", "7")...)
+	rows = regexp.MustCompile(`(?m)^blocks\.1\.\S+ (head|neuron|bias).*$`).FindAllString(out, -1)
+	assert.Len(t, rows, 7)
+	assert.Contains(t, out, "\nall else (")
+	assert.Contains(t, out, "logit of id 11 behind token 2\n")
+}
+
+// TestAblateNamed: one place alone is what the sweep has there.
+func TestAblateNamed(t *testing.T) {
+	run := trained(t, models.StreamMatrix)
+	var sweep, one analysis.Ablation
+	read(t, "heads", &sweep, "ablate", "-checkpoint", run, "-target", "b")
+	read(t, "ablation", &one, "ablate", "-checkpoint", run, "-target", "b", "-names", "blocks.1.attention.heads", "-at", "head=2")
+	assert.NotZero(t, one.Effect[0][0])
+	assert.Equal(t, sweep.Effect[1][2], one.Effect[0][0])
+	assert.Equal(t, sweep.Baseline, one.Baseline)
+	assert.Contains(t, one.Metric, "logit of 98")
+	read(t, "ablation", &one, "ablate", "-checkpoint", run, "-names", "blocks.*.attention.heads", "-names", "embedding.out")
+	assert.Equal(t, []string{"3 activations"}, one.Rows)
+	assert.Contains(t, one.Metric, "loss")
+	assert.Contains(t, works(t, "ablate", "-checkpoint", run, "-top", "3"), "blocks.")
+}
+
+// TestPatchBringsAllBack: the last stream of the last token holds the whole difference.
+func TestPatchBringsAllBack(t *testing.T) {
+	run := trained(t, models.StreamVector)
+	var p analysis.Patching
+	read(t, "stream", &p, "patch", "-checkpoint", run, "-prompt", "line 7", "-corrupt", "lime 7")
+	last := len(p.Effect) - 1
+	assert.InDelta(t, 1, p.Effect[last][6], 1e-3)
+	assert.Zero(t, p.Effect[0][0], "BOS is in both")
+	out := works(t, "patch", "-checkpoint", run, "-prompt", "line 7", "-corrupt", "lime 7")
+	assert.Contains(t, out, ". 7 tokens: BOS l i n e ␣ 7. Corrupt prompt: BOS l i m e ␣ 7\n")
+	assert.Contains(t, out, "3 n")
+}
+
+// TestHeadsOfOne: a layer's patterns alone, or one head as a tensor product.
+func TestHeadsOfOne(t *testing.T) {
+	args := []string{"heads", "-checkpoint", gpt2HF, "-period", "5", "-rows", "1"}
+	var p analysis.AttentionPatterns
+	read(t, "attention-1", &p, append(args, "-layer", "1")...)
+	assert.Len(t, p.IDs, 10, "the first row of random tokens")
+	read(t, "attention-1", &p, append(args, "-layer", "1", "-ids", "1,2,3")...)
+	assert.Equal(t, []int32{1, 2, 3}, p.IDs)
+	assert.NotContains(t, works(t, append(args, "-layer", "1")...), "layer 0")
+	var product analysis.TensorProduct
+	read(t, "tensor-product", &product, append(args, "-layer", "1", "-head", "2")...)
+	assert.Less(t, product.Deviation, 1e-4*product.Largest)
+}
+
+// TestSeeds: the same seed gives the same table, another another.
+func TestSeeds(t *testing.T) {
+	run := trained(t, models.StreamMatrix)
+	args := []string{"memory", "-checkpoint", run, "-seeds", "2", "-seed"}
+	assert.Equal(t, works(t, append(args, "3")...), works(t, append(args, "3")...))
+	assert.NotEqual(t, works(t, append(args, "3")...), works(t, append(args, "4")...))
+}
+
+// TestTheory: the paper's tables and figures, without a model.
+func TestTheory(t *testing.T) {
+	dir := t.TempDir()
+	out := works(t, "theory", "-out", dir)
+	for _, title := range []string{"Figure 1", "Table 1", "Table 2", "Table 7"} {
+		assert.Contains(t, out, title)
+	}
+	for _, name := range []string{"table-1.md", "table-1.csv", "table-1.svg", "table-1.png", "table-2.md", "figure-1a.svg"} {
+		assert.FileExists(t, filepath.Join(dir, name))
+	}
+	checkPage(t, dir)
+	checkDrawn(t, openBrowser(t), filepath.Join(dir, pageFile))
+	if testing.Short() {
+		t.Skip("another seed takes seconds")
+	}
+	var document struct{ Results map[string]any }
+	require.NoError(t, json.Unmarshal([]byte(works(t, "theory", "-seed", "2", "-json")), &document))
+	assert.Contains(t, document.Results, "table-1")
+}
+
+// TestInterrupt: an analysis that does not hear of an interrupt ends all the same.
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	never := make(chan struct{})
+	defer close(never)
+	_, err := await(ctx, func() (*report, error) {
+		cancel()
+		<-never
+		return nil, nil
+	})
+	assert.ErrorIs(t, err, context.Canceled)
+	command, rest := suite().Choose([]string{"memory", "-checkpoint", trained(t, models.StreamMatrix)})
+	got := clitest.CallWith(ctx, command, rest...)
+	assert.Equal(t, clitest.Outcome{Code: cli.ExitRun, Stderr: "error: analyze memory: interrupted\n"}, got)
+}
+
+// TestPanicIsOneLine: an analysis runs apart from where the command's panics are caught.
+func TestPanicIsOneLine(t *testing.T) {
+	_, err := await(context.Background(), func() (*report, error) { panic("broken") })
+	assert.EqualError(t, err, "internal error: broken")
+}
+
+// TestCircuitsOfOne: one head alone, or one layer.
+func TestCircuitsOfOne(t *testing.T) {
+	args := []string{"circuits", "-checkpoint", gpt2HF, "-layer", "1"}
+	var head analysis.HeadCircuits
+	read(t, "head", &head, append(args, "-head", "2")...)
+	assert.Equal(t, "blocks.1.attention.2", head.Name())
+	assert.Len(t, head.OV.Eigenvalues, 8)
+	assert.NotNil(t, head.FullOV)
+	out := works(t, append(args, "-full=false")...)
+	assert.Equal(t, 3, len(regexp.MustCompile(`(?m)^blocks\.1\.attention\.\d +-?[0-9.]+ +-?[0-9.]+$`).FindAllString(out, -1)), out)
+	out, _, found := strings.Cut(tables(out), "\nComposition")
+	assert.True(t, found)
+	assert.NotContains(t, out, "blocks.0.")
+}
+
+// TestWiringOfOne: the virtual weights of two sites; a prompt matters where a stream mixes.
+func TestWiringOfOne(t *testing.T) {
+	run := trained(t, models.StreamHyper)
+	var v analysis.VirtualWeights
+	read(t, "weights", &v, "wiring", "-checkpoint", run, "-from", "blocks.0.feedforward", "-to", "blocks.1.attention.0.q")
+	assert.Len(t, v.Values, 24)
+	args := []string{"wiring", "-checkpoint", run, "-draws", "50", "-threshold", "0.1", "-json", "-prompt"}
+	assert.NotEqual(t, carries(t, append(args, "line")...), carries(t, append(args, "nothing times")...))
+	args = append([]string{"wiring", "-checkpoint", trained(t, models.StreamMatrix)}, args[3:]...)
+	args = slices.DeleteFunc(args, func(arg string) bool { return arg == "-json" })
+	assert.Equal(t, works(t, append(args, "line")...), works(t, append(args, "nothing times")...))
+	assert.Less(t, strings.Count(works(t, append(args, "a", "-whole")...), "\n"), strings.Count(works(t, append(args, "a")...), "\n"))
+}
+
+// carries are the sizes of what arrives over a wiring's edges.
+func carries(t *testing.T, args ...string) []float64 {
+	var w analysis.Wiring
+	read(t, "wiring", &w, args...)
+	var all []float64
+	for _, e := range w.Edges {
+		all = append(all, e.Carry)
+	}
+	return all
+}

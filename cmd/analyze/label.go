@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/residua-go/residua/analysis/figure"
+)
+
+// rename replaces a piece of the titles of a part's table and figures.
+func (p *part) rename(old, title string) {
+	replace := func(heading string) string { return strings.ReplaceAll(heading, old, title) }
+	p.table.Title = replace(p.table.Title)
+	if p.brief != nil {
+		p.brief.Title = replace(p.brief.Title)
+	}
+	for i, f := range p.figures {
+		switch f := f.(type) {
+		case figure.Heatmap:
+			f.Title = replace(f.Title)
+			p.figures[i] = f
+		case figure.Bars:
+			f.Title = replace(f.Title)
+			p.figures[i] = f
+		case figure.Lines:
+			f.Title = replace(f.Title)
+			p.figures[i] = f
+		}
+	}
+}
+
+// tokenAxis is the label of a heatmap's axis whose entries are a prompt's tokens.
+const tokenAxis = "token"
+
+// labelTokens names the tokens of a prompt in a part's figures, where an analysis has their
+// positions or ids: by texts, and along a heatmap's axes with their positions.
+func (p *part) labelTokens(s *subject, ids []int32) {
+	words := s.words(ids)
+	for i, f := range p.figures {
+		switch f := f.(type) {
+		case figure.Heatmap:
+			if f.XLabel == tokenAxis {
+				f.Columns = inWords(f.Columns, words)
+			}
+			if f.YLabel == tokenAxis {
+				f.Rows = inWords(f.Rows, words)
+			}
+			p.figures[i] = f
+		case figure.Attention:
+			if len(f.Tokens) == len(ids) {
+				f.Tokens = s.texts(ids)
+			}
+			p.figures[i] = f
+		}
+	}
+}
+
+// inWords replaces positions by words.
+func inWords(labels, words []string) []string {
+	replaced := make([]string, len(labels))
+	for i, label := range labels {
+		replaced[i] = label
+		if i < len(words) && label == fmt.Sprint(i) {
+			replaced[i] = words[i]
+		}
+	}
+	return replaced
+}
+
+// number is how tables write a value.
+func number(v float64) string { return fmt.Sprintf("%.4g", v) }

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"image/png"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/cmd/internal/cli/clitest"
+	"github.com/residua-go/residua/internal/webdriver"
+	"github.com/residua-go/residua/models"
+)
+
+// call runs analyze as its main does.
+func call(args ...string) clitest.Outcome {
+	command, rest := suite().Choose(args)
+	return clitest.Call(command, rest...)
+}
+
+// works runs analyze and wants it to succeed.
+func works(t *testing.T, args ...string) string {
+	t.Helper()
+	got := call(args...)
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	return got.Stdout
+}
+
+// trained trains a tiny model of a stream and returns its run folder.
+func trained(t *testing.T, stream string) string {
+	t.Helper()
+	return clitest.Train(t, append(sizes(stream), "train.steps=4", "train.eval_every=0", "train.checkpoint_every=4")...).Dir
+}
+
+// sizes are settings of a tiny model.
+func sizes(stream string) []string {
+	sets := []string{"model.stream=" + stream, "model.layers=2"}
+	if stream == models.StreamMatrix {
+		return sets
+	}
+	sets = append(sets, "model.dk=0", "model.dv=0", "model.rank=0", "model.d_model=12", "model.heads=3", "model.seq=48", "model.positions=learned")
+	switch stream {
+	case models.StreamHyper:
+		sets = append(sets, "model.n=3", "model.dynamic=true")
+	case models.StreamDWLSTM:
+		sets = append(sets, "model.ff=0")
+	}
+	return sets
+}
+
+// quick are flags that make a command's work small.
+func quick(name string) []string {
+	return map[string][]string{
+		"rotation": {"-steps", "1", "-seeds", "1"}, "memory": {"-seeds", "2"}, "heads": {"-rows", "1", "-period", "4", "-prompt", "line 7"}, "basis": {"-controls", "1"}, "wiring": {"-draws", "20", "-threshold", "0.5"},
+	}[name]
+}
+
+// ofModels are the names of all commands that look at a model.
+func ofModels() []string {
+	var names []string
+	for _, c := range commands() {
+		if c.Name != "theory" {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// TestEveryCommandOnEveryKindOfStream: each either works or says which analyses the stream has.
+func TestEveryCommandOnEveryKindOfStream(t *testing.T) {
+	for _, stream := range []string{models.StreamMatrix, models.StreamVector, models.StreamHyper, models.StreamDWLSTM} {
+		run := trained(t, stream)
+		for _, name := range ofModels() {
+			t.Run(stream+"/"+name, func(t *testing.T) {
+				args := append([]string{name, "-checkpoint", run}, quick(name)...)
+				if slices.Contains(bound(), name) && !slices.Contains(analysis.Supports(stream), name) {
+					call(args...).Refused(t, name+": stream "+stream+" does not have it; it has attribute, lens, ")
+					return
+				}
+				checkDocument(t, name, works(t, append(args, "-json")...))
+			})
+		}
+	}
+}
+
+// TestEveryCommandDelivers: with -out the folder has a page, pictures and tables.
+func TestEveryCommandDelivers(t *testing.T) {
+	run, browser := trained(t, models.StreamMatrix), openBrowser(t)
+	for _, name := range ofModels() {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "lens" && name != "wiring" {
+				t.Skip("drawing all pictures takes seconds")
+			}
+			dir := filepath.Join(t.TempDir(), "a", "b")
+			args := append([]string{name, "-checkpoint", run}, quick(name)...)
+			plain := works(t, args...)
+			assert.NotContains(t, plain, "NaN")
+			assert.Contains(t, plain, ": matrix stream, 6 x 8, rank 3, 2 layers of 3 heads")
+			got := call(append(args, "-out", dir)...)
+			require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+			assert.Equal(t, plain, got.Stdout)
+			assert.Equal(t, "note: the page is "+filepath.Join(dir, pageFile)+"\n", got.Stderr)
+			for _, part := range checkDocument(t, name, works(t, append(args, "-json")...)) {
+				checkFiles(t, filepath.Join(dir, part))
+			}
+			checkPage(t, dir)
+			checkDrawn(t, browser, filepath.Join(dir, pageFile))
+		})
+	}
+}
+
+// openBrowser starts a browser, nil if there is none.
+func openBrowser(t *testing.T) *webdriver.Browser {
+	t.Helper()
+	if testing.Short() || !webdriver.Installed() {
+		t.Log("pages are not looked at in a browser: chromium and chromedriver are not in PATH, or -short")
+		return nil
+	}
+	browser, err := webdriver.Open(t.TempDir(), 1280, 1000)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, browser.Close()) })
+	return browser
+}
+
+// checkDrawn opens a page: every figure is drawn, nothing is asked of a network, and the
+// console is silent.
+func checkDrawn(t *testing.T, browser *webdriver.Browser, page string) {
+	t.Helper()
+	if browser == nil {
+		return
+	}
+	require.NoError(t, browser.Navigate((&url.URL{Scheme: "file", Path: page}).String()))
+	var seen struct{ Figures, Drawn, Requests int }
+	require.NoError(t, browser.Script(`const figures = [...document.querySelectorAll("figure")];
+		return {Figures: figures.length, Drawn: figures.filter((f) => f.querySelector("svg, canvas, table")).length,
+			Requests: performance.getEntriesByType("resource").filter((e) => !e.name.startsWith("data:")).length}`, &seen))
+	assert.Greater(t, seen.Figures, 1)
+	assert.Equal(t, seen.Figures, seen.Drawn)
+	assert.Zero(t, seen.Requests)
+	messages, err := browser.Console()
+	require.NoError(t, err)
+	assert.Empty(t, messages)
+}
+
+// checkDocument reads a command's JSON and returns the names of its parts.
+func checkDocument(t *testing.T, name, stdout string) []string {
+	t.Helper()
+	assert.Equal(t, 1, strings.Count(stdout, "\n"))
+	var document struct {
+		Analysis, Checkpoint, Stream string
+		Results                      map[string]map[string]any
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &document), stdout)
+	assert.Equal(t, name, document.Analysis)
+	assert.NotEmpty(t, document.Checkpoint)
+	assert.NotEmpty(t, document.Results)
+	for part, result := range document.Results {
+		assert.NotEmpty(t, result, part)
+	}
+	return slices.Sorted(maps.Keys(document.Results))
+}
+
+// checkFiles looks at a part's table and pictures.
+func checkFiles(t *testing.T, stem string) {
+	t.Helper()
+	table, err := os.Open(stem + ".csv")
+	require.NoError(t, err)
+	defer table.Close()
+	rows, err := csv.NewReader(table).ReadAll()
+	require.NoError(t, err)
+	assert.Greater(t, len(rows), 1)
+	svg, err := os.ReadFile(stem + "-1.svg")
+	require.NoError(t, err)
+	assert.Contains(t, string(svg), "<svg")
+	picture, err := os.ReadFile(stem + "-1.png")
+	require.NoError(t, err)
+	_, err = png.DecodeConfig(bytes.NewReader(picture))
+	assert.NoError(t, err)
+}
+
+// checkPage looks for a page and no temporaries.
+func checkPage(t *testing.T, dir string) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(dir, pageFile))
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "<html")
+	left, err := filepath.Glob(filepath.Join(dir, ".*"))
+	require.NoError(t, err)
+	assert.Empty(t, left, "temporaries")
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/models"
+)
+
+// gpt2HF is another program's checkpoint, of 2 layers of 3 heads, 113 ids, no tokenizer.
+const gpt2HF = "../../testdata/reference/gpt2-hf"
+
+// TestRefuses: what a call gets wrong is one line, exit code 2.
+func TestRefuses(t *testing.T) {
+	matrix, vector := trained(t, models.StreamMatrix), trained(t, models.StreamVector)
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	for _, c := range []struct {
+		args string // # stands for the matrix model, @ for the vector model
+		want string
+	}{
+		{"", "want a command, got nothing (analyze -h lists all commands)"},
+		{"lense -checkpoint #", `unknown command "lense"; did you mean lens?`},
+		{"lens", "-checkpoint: want a run folder"},
+		{"lens -checkpoint none", "no such file or directory"},
+		{"lens -chekpoint #", "did you mean -checkpoint? (analyze lens -h lists all flags)"},
+		{"lens -checkpoint # -threads -1", "-threads: want >= 0"},
+		{"lens -checkpoint # -device cuda", "unknown flag -device"},
+		{"lens -checkpoint # -out " + file, "-out: want a folder that can be made"},
+
+		{"lens -checkpoint # -prompt=", "-prompt: want a text of at least 2 tokens, got \"\" of 0"},
+		{"attribute -checkpoint # -prompt=", "-prompt: want a text of at least 1 token, got \"\" of 0"},
+		{"lens -checkpoint # -prompt a", "-prompt: want a text of at least 2 tokens, got \"a\" of 1"},
+		{"heads -checkpoint # -ids 5", "-ids: want at least 2 tokens, got 1"},
+		{"basis -checkpoint # -ids 5", "-ids: want at least 2 tokens, got 1"},
+		{"lens -checkpoint # -prompt ab -ids 1,2", "want -prompt or -ids, got both"},
+		{"lens -checkpoint # -ids 1,x", `-ids: want whole numbers such as 1,2,3, got "x"`},
+		{"lens -checkpoint # -ids 1,2,257", "-ids: token 2: want an id of 0 to 256, got 257"},
+		{"lens -checkpoint # -ids 1,-2", "-ids: token 1: want an id of 0 to 256, got -2"},
+		{"lens -checkpoint @ -prompt " + strings.Repeat("x", 48), "-prompt: want at most 48 tokens, the model's learned positions, got 49"},
+
+		{"lens -checkpoint # -prompt abc -token 4", "-token: want 0 to 3, or -1 to -4 from the end, got 4"},
+		{"lens -checkpoint # -prompt abc -token -5", "-token: want 0 to 3, or -1 to -4 from the end, got -5"},
+		{"lens -checkpoint # -token x", `-token: want a whole number, got "x"`},
+		{"lens -checkpoint # -target abc", `-target: want one token, got "abc" of 3, ids 97,98,99: choose one of them`},
+		{"lens -checkpoint # -target=", "-target: want a text of at least 1 token"},
+		{"lens -checkpoint # -target 257", "-target: want an id of 0 to 256, got 257"},
+		{"attribute -checkpoint # -against ab", `-against: want one token, got "ab" of 2`},
+		{"attribute -checkpoint # -layer 2", "-layer: want 0 to 1, or -1 for all, got 2"},
+		{"attribute -checkpoint # -head 3", "-head: want 0 to 2, or -1 for all, got 3"},
+		{"attribute -checkpoint # -top 0", "-top: want >= 1, got 0"},
+		{"heads -checkpoint @ -period 25", "-period: twice that: want at most 48 tokens, the model's learned positions, got 50"},
+		{"heads -checkpoint # -period 1", "want a period of at least 2 tokens"},
+
+		{"ablate -checkpoint # -names blocks.0.atention.heads", "did you mean blocks.0.attention.heads?"},
+		{"ablate -checkpoint # -names blocks.[", "want a name or a glob such as blocks.*.attention.pattern"},
+		{"ablate -checkpoint # -names blocks.0.attention.heads -at head=3", "head: want 0 to 2, got 3"},
+		{"ablate -checkpoint # -names blocks.0.attention.heads -at layer=1", `want one of the axes [token head`},
+		{"ablate -checkpoint # -names blocks.0.attention.heads -at head", "-at: want AXIS=N,..., such as head=3,token=5"},
+		{"ablate -checkpoint # -at head=1", "-at: want it with -names"},
+		{"patch -checkpoint # -prompt abc", "-corrupt: want another prompt of as many tokens, got nothing"},
+		{"patch -checkpoint # -prompt abc -corrupt ab", "-corrupt: want as many tokens as the prompt has, 4, got 3"},
+		{"patch -checkpoint # -prompt abc -corrupt abc", "-corrupt: want another prompt, got the same"},
+		{"circuits -checkpoint # -layer -2", "-layer: want 0 to 1, or -1 for all, got -2"},
+		{"wiring -checkpoint # -from embedding", "-from and -to: want both or none, got one"},
+		{"wiring -checkpoint # -from embeding -to unembedding", "did you mean embedding?"},
+		{"wiring -checkpoint # -from blocks.1.attention -to blocks.0.attention.q", "want a reader that comes behind blocks.1.attention"},
+		{"wiring -checkpoint # -draws 1", "-draws: want >= 2, got 1"},
+		{"wiring -checkpoint # -threshold 0", "-threshold: want above 0, got 0"},
+		{"memory -checkpoint # -seeds 1", "2 or more seeds, got"},
+		{"rotation -checkpoint # -seeds 0", "-seeds: want >= 1, got 0"},
+
+		{"lens -checkpoint " + gpt2HF, "-ids: want token ids, such as 1,2,3, each below 113: the model has no tokenizer"},
+		{"lens -checkpoint " + gpt2HF + " -prompt ab", "-prompt: the model has no tokenizer: want its token ids, such as -ids 1,2,3, each below 113"},
+		{"lens -checkpoint " + gpt2HF + " -ids 1,2 -target ab", `-target: the model has no tokenizer: want an id of 0 to 112, got "ab"`},
+		{"patch -checkpoint " + gpt2HF + " -ids 1,2 -corrupt ab", "-corrupt: the model has no tokenizer"},
+		{"memory -checkpoint " + gpt2HF, "memory: stream vector does not have it; it has attribute, lens, "},
+		{"theory -seed x", "-seed: want a whole number >= 0"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			args := strings.NewReplacer("#", matrix, "@", vector).Replace(c.args)
+			got := call(strings.Fields(args)...)
+			got.Stderr = strings.TrimPrefix(got.Stderr, warning(got.Stderr))
+			got.Refused(t, c.want)
+		})
+	}
+}
+
+// warning is the line that an imported model begins with.
+func warning(stderr string) string {
+	if line, _, found := strings.Cut(stderr, "\n"); found && strings.HasPrefix(line, "warning: ") {
+		return line + "\n"
+	}
+	return ""
+}
+
+// TestHelp: every command shows a call that works first, and its own flags.
+func TestHelp(t *testing.T) {
+	all := works(t, "-h")
+	assert.True(t, strings.HasPrefix(all, "Example:\n"))
+	for _, c := range commands() {
+		assert.Contains(t, all, "\n  "+c.Name+" ")
+		got := call(c.Name, "-h")
+		assert.Equal(t, cli.ExitOK, got.Code)
+		assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  go run ./cmd/analyze "+c.Name), got.Stdout)
+		for _, flag := range []string{"-json ", "-out DIR"} {
+			assert.Contains(t, got.Stdout, "\n  "+flag)
+		}
+	}
+	for _, flag := range []string{"-checkpoint P", "-threads N", "-prompt TEXT", "-ids 1,2,3", "-token N", "-target T"} {
+		assert.Contains(t, works(t, "lens", "-h"), "\n  "+flag)
+	}
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/figure"
+)
+
+// sweep is a sweep over places as a report shows it.
+type sweep struct {
+	effects *analysis.Sweep
+	whole   result  // that holds effects
+	ids     []int32 // of the prompt whose tokens are the columns; nil: columns are heads
+	top     int     // how many effects the terminal lists
+}
+
+// addSweep adds a sweep; the terminal shows the largest effects alone.
+func (r *report) addSweep(s *subject, name, heading, text string, of sweep) *part {
+	p, columns, axis := r.add(name, heading, text, of.whole), of.effects.Columns, "head"
+	if of.ids != nil {
+		axis, columns = tokenAxis, inWords(of.effects.Columns, s.words(of.ids))
+		p.labelTokens(s, of.ids)
+		p.table.Header = append(p.table.Header[:1:1], columns...)
+	}
+	p.brief = largestEffects(of.effects, p.table.Title, axis, columns, of.top)
+	return p
+}
+
+// largestEffects lists the places of the largest effects, largest first.
+func largestEffects(s *analysis.Sweep, title, column string, columns []string, top int) *figure.Table {
+	type effect struct {
+		row, column string
+		value       float64
+	}
+	var effects []effect
+	for i, row := range s.Effect {
+		for j, v := range row {
+			effects = append(effects, effect{s.Rows[i], columns[j], v})
+		}
+	}
+	slices.SortStableFunc(effects, func(x, y effect) int { return cmp.Compare(math.Abs(y.value), math.Abs(x.value)) })
+	t := &figure.Table{Title: title + ": the largest", Header: []string{"activation", column, "effect"}, Align: "llr"}
+	for _, e := range effects[:min(top, len(effects))] {
+		t.Rows = append(t.Rows, []string{e.row, e.column, number(e.value)})
+	}
+	return t
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/residua-go/residua/config"
+)
+
+// Suite is a program of several commands: go run ./cmd/NAME COMMAND flags. Its main is
+//
+//	command, args := suite().Choose(os.Args[1:])
+//	os.Exit(cli.Main(command, args, os.Stdout, os.Stderr))
+type Suite struct {
+	Name     string    // as in cmd/NAME
+	Summary  string    // one line: what it does
+	Example  []string  // calls that work, shown first by -h
+	Notes    []string  // further lines for -h, after the commands
+	Commands []Command // named without Name, in the order of -h
+}
+
+// Choose returns the command that the first argument names, with the arguments left for it.
+// For -h that is a command that lists the commands, and for a wrong call one that says so.
+func (s Suite) Choose(args []string) (Command, []string) {
+	self := Command{Name: s.Name}
+	switch {
+	case len(args) == 0:
+		self.Run = s.refuse("want a command, got nothing")
+		return self, nil
+	case slices.Contains([]string{"-h", "--h", "-help", "--help", "help"}, args[0]):
+		self.Run = func(_ context.Context, out Output) error { return s.help(out) }
+		return self, nil
+	}
+	var names []string
+	for _, c := range s.Commands {
+		if c.Name == args[0] {
+			c.Name = s.Name + " " + c.Name
+			return c, args[1:]
+		}
+		names = append(names, c.Name)
+	}
+	self.Run = s.refuse(unknownCommand(args[0], names))
+	return self, nil
+}
+
+func unknownCommand(name string, known []string) string {
+	if strings.HasPrefix(name, "-") {
+		return fmt.Sprintf("want a command before the flags, got %q", name)
+	}
+	if near := config.Nearest(name, known); near != "" {
+		return fmt.Sprintf("unknown command %q; did you mean %s?", name, near)
+	}
+	return fmt.Sprintf("unknown command %q", name)
+}
+
+// refuse makes a Run for a wrong call.
+func (s Suite) refuse(problem string) func(context.Context, Output) error {
+	return func(context.Context, Output) error { return Usagef("%s (%s -h lists all commands)", problem, s.Name) }
+}
+
+// help writes what -h shows: calls that work, what the program does, its commands.
+func (s Suite) help(out Output) error {
+	var text strings.Builder
+	text.WriteString("Example:\n")
+	for _, line := range s.Example {
+		fmt.Fprintf(&text, "  %s\n", line)
+	}
+	fmt.Fprintf(&text, "\n%s: %s\n\nCommands:\n", s.Name, s.Summary)
+	table := Table{Indent: "  "}
+	for _, c := range s.Commands {
+		table.Row(c.Name, c.Summary)
+	}
+	fmt.Fprintf(&text, "%s\n%s COMMAND -h shows a command's flags.\n", table.String(), s.Name)
+	if len(s.Notes) > 0 {
+		fmt.Fprintf(&text, "\n%s\n", strings.Join(s.Notes, "\n"))
+	}
+	return out.Print(text.String())
+}

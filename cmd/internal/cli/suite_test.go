@@ -1,0 +1,74 @@
+package cli_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/cmd/internal/cli/clitest"
+)
+
+// suite has one command that works and one that does nothing.
+func suite(p *probe) cli.Suite {
+	walk := p.command()
+	walk.Name, walk.Summary = "walk", "go some steps"
+	return cli.Suite{
+		Name: "tour", Summary: "show commands", Example: []string{"go run ./cmd/tour walk -steps 3"}, Notes: []string{"a note"},
+		Commands: []cli.Command{walk, {Name: "rest", Summary: "stay", Run: func(context.Context, cli.Output) error { return nil }}},
+	}
+}
+
+func callSuite(s cli.Suite, args ...string) clitest.Outcome {
+	command, rest := s.Choose(args)
+	return clitest.Call(command, rest...)
+}
+
+func TestSuiteRunsTheNamedCommand(t *testing.T) {
+	var p probe
+	assert.Equal(t, clitest.Outcome{}, callSuite(suite(&p), "walk", "-steps", "9"))
+	assert.Equal(t, probe{n: 9, rate: 0.5, calls: 1}, p)
+	assert.Equal(t, clitest.Outcome{}, callSuite(suite(&p), "rest"))
+	assert.Equal(t, 1, p.calls)
+}
+
+func TestSuiteHelp(t *testing.T) {
+	for _, ask := range []string{"-h", "--help", "-help", "help"} {
+		assert.Equal(t, clitest.Outcome{Stdout: `Example:
+  go run ./cmd/tour walk -steps 3
+
+tour: show commands
+
+Commands:
+  walk  go some steps
+  rest  stay
+
+tour COMMAND -h shows a command's flags.
+
+a note
+`}, callSuite(suite(&probe{}), ask))
+	}
+	got := callSuite(suite(&probe{}), "walk", "-h")
+	assert.Equal(t, cli.ExitOK, got.Code)
+	assert.Contains(t, got.Stdout, "\ntour walk: go some steps\n")
+}
+
+func TestSuiteRefuses(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "error: want a command, got nothing (tour -h lists all commands)\n"},
+		{[]string{"wlak"}, "error: unknown command \"wlak\"; did you mean walk? (tour -h lists all commands)\n"},
+		{[]string{"fly"}, "error: unknown command \"fly\" (tour -h lists all commands)\n"},
+		{[]string{"-steps", "3", "walk"}, "want a command before the flags, got \"-steps\""},
+		{[]string{""}, "unknown command \"\""},
+		{[]string{"walk", "-stesp", "3"}, "unknown flag -stesp; did you mean -steps? (tour walk -h lists all flags)"},
+		{[]string{"walk", "rest"}, `want flags alone, got "rest"`},
+	} {
+		var p probe
+		callSuite(suite(&p), c.args...).Refused(t, c.want)
+		assert.Zero(t, p.calls)
+	}
+}
