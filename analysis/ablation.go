@@ -2,8 +2,10 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
@@ -51,18 +53,44 @@ func AblateWriters(store *graph.Store, c models.Config, ids []int32, m Metric) (
 	if err != nil {
 		return nil, err
 	}
+	writers := inRunOrder(activations(sketch.Writers()), sketch.Builder().ActivationNames())
 	s := newSweep("Zero ablation of what is written", "writer", "token", m)
 	for t := range ids {
 		s.Columns = append(s.Columns, fmt.Sprint(t))
 	}
-	s.Columns = append(s.Columns, "all")
-	err = s.run(store, c, ids, activations(sketch.Writers()), func(name string, column int) cache.Intervention {
+	s.Columns = append(s.Columns, allTokens)
+	err = s.run(store, c, ids, writers, func(name string, column int) cache.Intervention {
 		if column == len(ids) {
 			return cache.Ablate(name, nil)
 		}
 		return cache.Ablate(name, cache.At{graph.TokenAxis: column})
 	})
 	return s.ablation(err)
+}
+
+// allTokens is the column of an ablation at all tokens.
+const allTokens = "all"
+
+// inRunOrder sorts names by their places in the order in which the graph computes them.
+func inRunOrder(names, order []string) []string {
+	slices.SortFunc(names, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
+	return names
+}
+
+// Figures are the map of effects and, where there is a column for all tokens, bars of that:
+// its effects are of another size.
+func (a *Ablation) Figures() []figure.Figure {
+	last := len(a.Columns) - 1
+	if last < 1 || a.Columns[last] != allTokens {
+		return a.Sweep.Figures()
+	}
+	each, all := a.Sweep, figure.Bars{Title: fmt.Sprintf("%s at all tokens: %s of the %s", a.Title, a.Quantity, a.Metric), Labels: a.Rows}
+	each.Columns, each.Effect = each.Columns[:last], nil
+	for _, row := range a.Effect {
+		each.Effect = append(each.Effect, row[:last])
+		all.Values = append(all.Values, row[last])
+	}
+	return append(each.Figures(), all)
 }
 
 // activations are what writers write.

@@ -93,5 +93,6 @@ func (p *Patching) normalise() error {
 			row[i] /= gap
 		}
 	}
+	p.Quantity = "share that comes back"
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 type Sweep struct {
 	Title    string      `json:"title"`
 	Metric   string      `json:"metric"`
+	Quantity string      `json:"quantity"` // what Effect is of the metric: "change", "share that comes back"
 	Baseline float64     `json:"baseline"` // the metric of the run that nothing intervenes in
 	Rows     []string    `json:"rows"`
 	Columns  []string    `json:"columns"`
@@ -23,7 +24,7 @@ type Sweep struct {
 }
 
 func newSweep(title, rowLabel, columnLabel string, m Metric) *Sweep {
-	return &Sweep{Title: title, Metric: m.Name, rowLabel: rowLabel, columnLabel: columnLabel, metric: m}
+	return &Sweep{Title: title, Metric: m.Name, Quantity: "change", rowLabel: rowLabel, columnLabel: columnLabel, metric: m}
 }
 
 // run intervenes in each named activation, for each column.
@@ -61,7 +62,7 @@ func (s *Sweep) measure(r *cache.Runner, ids []int32, replace ...cache.Intervent
 
 // Table lists the effects, a row an activation.
 func (s *Sweep) Table() figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("%s: change of the %s (%s without)", s.Title, s.Metric, number(s.Baseline)),
+	t := figure.Table{Title: fmt.Sprintf("%s: %s of the %s (%s without)", s.Title, s.Quantity, s.Metric, number(s.Baseline)),
 		Header: append([]string{s.rowLabel}, s.Columns...), Align: "l"}
 	for range s.Columns {
 		t.Align += "r"
@@ -78,6 +79,6 @@ func (s *Sweep) Table() figure.Table {
 
 // Figures is the map of effects.
 func (s *Sweep) Figures() []figure.Figure {
-	return []figure.Figure{figure.Heatmap{Title: s.Title + ": change of the " + s.Metric, XLabel: s.columnLabel, YLabel: s.rowLabel,
+	return []figure.Figure{figure.Heatmap{Title: s.Title + ": " + s.Quantity + " of the " + s.Metric, XLabel: s.columnLabel, YLabel: s.rowLabel,
 		Columns: s.Columns, Rows: s.Rows, Values: s.Effect, Diverging: true}}
 }

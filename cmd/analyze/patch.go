@@ -67,11 +67,10 @@ func (c *patchCall) report(s *subject) (*report, error) {
 	}
 	r := reportOn(s, "Activation patching", clean)
 	r.Corrupt = s.tokens(corrupt)
-	change, share := "change of the "+a.metric().Name, "share that comes back of the "+a.title()
 	r.addSweep(s, "stream", "The stream, token by token", "The stream behind a sublayer, at one token, is put back to what the clean prompt gave.",
-		sweep{&stream.Sweep, stream, clean, c.top}).rename(change, share)
+		sweep{&stream.Sweep, stream, clean, c.top}).rename(a.metric().Name, a.title())
 	r.addSweep(s, "heads", "Heads", "A head's output, at all tokens, is put back to what the clean prompt gave.",
-		sweep{&heads.Sweep, heads, nil, c.top}).rename(change, share)
+		sweep{&heads.Sweep, heads, nil, c.top}).rename(a.metric().Name, a.title())
 	return r, nil
 }
 

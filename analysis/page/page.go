@@ -1,0 +1,45 @@
+// Package page writes figures as one self-contained HTML page: it opens offline, and its figures
+// answer the mouse and the keyboard.
+//
+// The page holds all it needs: the figures' data as JSON, our script and style sheet. Its content
+// security policy (W3C, Content Security Policy Level 3) forbids every request.
+package page
+
+import (
+	"bytes"
+
+	"github.com/pkg/errors"
+	"github.com/residua-go/residua/analysis/figure"
+)
+
+// Page is a page of figures.
+type Page struct {
+	Title    string
+	Subtitle string
+	Sections []Section
+}
+
+// Section is a part of a page: text, then figures.
+type Section struct {
+	Heading string
+	Text    string // paragraphs, apart by an empty line
+	Figures []figure.Figure
+}
+
+// HTML returns the page: the same figures give the same bytes. Texts are escaped. It is an error
+// if there is nothing on the page, or if figure.Check refuses a figure.
+func (p Page) HTML() ([]byte, error) {
+	v, err := p.view()
+	if err != nil {
+		return nil, err
+	}
+	outline, err := outline()
+	if err != nil {
+		return nil, err
+	}
+	var html bytes.Buffer
+	if err := outline.Execute(&html, v); err != nil {
+		return nil, errors.Wrap(err, "page")
+	}
+	return html.Bytes(), nil
+}

@@ -1,0 +1,119 @@
+package page
+
+import (
+	"encoding/json"
+	"html/template"
+	"strings"
+
+	"github.com/pkg/errors"
+	"github.com/residua-go/residua/analysis/figure"
+)
+
+// view is a page as the outline takes it.
+type view struct {
+	Title    string
+	Subtitle string
+	Style    template.CSS
+	Script   template.JS
+	Palette  palette
+	Sections []sectionView
+}
+
+type sectionView struct {
+	Heading    string
+	Paragraphs []string
+	Figures    []figureView
+}
+
+// figureView is a figure: a table's cells, or data for the script.
+type figureView struct {
+	Title string
+	Kind  string          // the script's name for it, "table" for a table
+	Data  json.RawMessage // nil for a table
+	Table *tableView
+}
+
+func (p Page) view() (view, error) {
+	if p.empty() {
+		return view{}, errors.Errorf("page: %q: want at least one section with a text or a figure, got none", p.Title)
+	}
+	v := view{Title: visible(p.Title), Subtitle: visible(p.Subtitle), Palette: colours()}
+	var err error
+	if v.Style, err = style(); err != nil {
+		return view{}, err
+	}
+	if v.Script, err = script(); err != nil {
+		return view{}, err
+	}
+	for _, s := range p.Sections {
+		section, err := s.view()
+		if err != nil {
+			return view{}, err
+		}
+		v.Sections = append(v.Sections, section)
+	}
+	return v, nil
+}
+
+// empty says whether there is nothing to see.
+func (p Page) empty() bool {
+	for _, s := range p.Sections {
+		if len(s.Figures) > 0 || strings.TrimSpace(s.Text) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+func (s Section) view() (sectionView, error) {
+	v := sectionView{Heading: visible(s.Heading), Paragraphs: paragraphs(s.Text)}
+	for i, f := range s.Figures {
+		shown, err := viewOf(f)
+		if err != nil {
+			return sectionView{}, errors.Wrapf(err, "page: section %q, figure %d", s.Heading, i)
+		}
+		v.Figures = append(v.Figures, shown)
+	}
+	return v, nil
+}
+
+// viewOf checks a figure and gives it the names that the page shows.
+func viewOf(f figure.Figure) (figureView, error) {
+	if err := figure.Check(f); err != nil {
+		return figureView{}, err
+	}
+	v := figureView{Title: visible(f.Heading())}
+	switch f := f.(type) {
+	case figure.Table:
+		v.Kind, v.Table = "table", tableOf(f)
+		return v, nil
+	case figure.Heatmap:
+		v.Kind = "heatmap"
+		f.Rows, f.Columns = names(f.Rows), names(f.Columns)
+		return v.with(f)
+	case figure.Lines:
+		v.Kind = "lines"
+		f.Series = namedSeries(f.Series)
+		return v.with(f)
+	case figure.Bars:
+		v.Kind = "bars"
+		f.Labels = names(f.Labels)
+		return v.with(f)
+	case figure.Attention:
+		v.Kind = "attention"
+		f.Tokens, f.Heads = tokens(f.Tokens), names(f.Heads)
+		return v.with(f)
+	case figure.Wiring:
+		v.Kind = "wiring"
+		f.Nodes = namedNodes(f.Nodes)
+		return v.with(f)
+	}
+	return figureView{}, errors.Errorf("page: no drawing for %T", f)
+}
+
+// with is the view with the figure's data; encoding/json escapes <, >, & and line separators.
+func (v figureView) with(f figure.Figure) (figureView, error) {
+	data, err := json.Marshal(f)
+	v.Data = data
+	return v, errors.Wrapf(err, "page: %s %q", v.Kind, v.Title)
+}

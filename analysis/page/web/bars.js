@@ -1,0 +1,56 @@
+// Bar charts.
+
+const barLength = 480, barPitch = 20; // px
+
+function bars(parent, data) {
+  const short = data.labels.map((label) => cut(label, 250));
+  const left = Math.ceil(widest(short)) + 10, scale = barScale(data.values);
+  const height = barPitch * data.values.length, foot = 26 + (data.y_label ? 20 : 0);
+  const titleRoom = data.y_label ? Math.max(0, textWidth(data.y_label) / 2 - left - barLength / 2) : 0;
+  const picture = drawing(parent, left + barLength + 16, height + foot + 4, heading(parent));
+  const body = svg(picture, "g", { transform: `translate(${left} 4)` });
+  below(body, scale, height);
+  const zero = scale.at(0);
+  const drawn = data.values.map((v, i) => {
+    svg(body, "text", { x: -7, y: (i + 0.5) * barPitch, "text-anchor": "end" }, short[i]);
+    return finite(v) ? drawBar(body, v, i, scale) : null;
+  });
+  svg(body, "line", { class: "tick", x1: zero, x2: zero, y1: 0, y2: height });
+  if (data.y_label) svg(body, "text", { x: barLength / 2 + titleRoom, y: height + 34, "text-anchor": "middle" }, data.y_label);
+  barsAnswer(body, data, drawn, left, height);
+}
+
+// barScale is the axis of the bars' lengths: 0 is in it, and room for numbers behind bars.
+function barScale(values) {
+  let [low, high] = extent([values, [0]]);
+  if (low === high) high = 1;
+  const room = 0.14 * (high - low);
+  return scaleOf(low < 0 ? low - room : low, high > 0 ? high + room : high, barLength);
+}
+
+// drawBar draws a bar with its number behind it.
+function drawBar(body, v, i, scale) {
+  const zero = scale.at(0), end = scale.at(v);
+  svg(body, "text", { class: "quiet", x: v < 0 ? end - 5 : end + 5, y: (i + 0.5) * barPitch, "font-size": 11, "text-anchor": v < 0 ? "end" : "start" }, number(v));
+  return svg(body, "rect", {
+    class: "bar", x: Math.min(zero, end), y: (i + 0.12) * barPitch, width: Math.max(0.5, Math.abs(end - zero)), height: 0.76 * barPitch,
+    fill: v < 0 ? palette.negative : palette.positive,
+  });
+}
+
+// barsAnswer shows the label and the value of the bar under the mouse.
+function barsAnswer(body, data, drawn, left, height) {
+  const area = svg(body, "rect", { class: "area", x: -left, width: left + barLength, height, fill: "none", "pointer-events": "all" });
+  const lit = (row) => drawn.forEach((bar, i) => bar?.classList.toggle("dim", row >= 0 && i !== row));
+  let last = -1;
+  area.addEventListener("pointermove", (event) => {
+    const box = area.getBoundingClientRect(), n = data.values.length;
+    const row = Math.max(0, Math.min(n - 1, Math.floor((event.clientY - box.top) / box.height * n)));
+    if (row !== last) lit(last = row);
+    tip([["bar", data.labels[row]], [data.y_label || "value", number(data.values[row], 6)]], event.clientX, event.clientY);
+  });
+  area.addEventListener("pointerleave", () => {
+    lit(last = -1);
+    untip();
+  });
+}
