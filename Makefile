@@ -66,3 +66,14 @@ cross: ## build for the other platforms
 
 clean: ## remove bin/ and build/
 	rm -rf bin build
+
+.PHONY: notebooks notebooks-update jupyter
+
+notebooks: ## run the notebooks and compare them with their committed outputs (wants jupyter-nbconvert); ONLY=02 runs one
+	@GO=$(GO) $(GO) run ./notebooks/cmd check $(ONLY)
+
+notebooks-update: ## run the notebooks and write their outputs into them; ONLY=02 runs one
+	@GO=$(GO) $(GO) run ./notebooks/cmd update $(ONLY)
+
+jupyter: ## start Jupyter on the notebooks, with their kernel (wants jupyterlab or jupyter-notebook); ARGS=--no-browser
+	@GO=$(GO) $(GO) run ./notebooks/cmd jupyter $(ARGS)

@@ -124,8 +124,10 @@ func (w Wiring) layout(l lettering) picture {
 			side = 45
 		}
 	}
-	return picture{b.width + 2*side, b.height + 12 + lineHeight*float64(len(notes)), func(p pen) {
-		body := p.moved(side, 0)
+	above := b.above(edges)
+	bottom := above + b.height + 12
+	return picture{b.width + 2*side, bottom + lineHeight*float64(len(notes)), func(p pen) {
+		body := p.moved(side, above)
 		for _, e := range edges {
 			b.paintEdge(body, e, math.Abs(e.Weight)/largest)
 		}
@@ -133,7 +135,7 @@ func (w Wiring) layout(l lettering) picture {
 			b.paintNodes(body, c, w.names(col.nodes))
 		}
 		for i, line := range notes {
-			p.text(0, b.height+12+(float64(i)+0.5)*lineHeight, line, lead{size: noteSize, color: grey})
+			p.text(0, bottom+(float64(i)+0.5)*lineHeight, line, lead{size: noteSize, color: grey})
 		}
 	}}
 }
@@ -150,6 +152,22 @@ func (w Wiring) note(drawn int, largest float64) string {
 	return note
 }
 
+// bow is how far an edge's middle is lifted above the columns between its nodes.
+func (b board) bow(from, to spot) float64 {
+	return min(70, b.pitch*0.8*float64(max(0, to.column-from.column-1)))
+}
+
+// above is the room that edges which are lifted above the topmost nodes want: a cubic curve rises
+// to 3/4 of the way to its handles.
+func (b board) above(edges []WiringEdge) float64 {
+	room := 0.0
+	for _, e := range edges {
+		from, to := b.place[e.From], b.place[e.To]
+		room = max(room, 0.75*b.bow(from, to)-min(from.y, to.y)+2)
+	}
+	return room
+}
+
 // paintEdge draws an edge of a relative strength: from the right of a node to the left of another,
 // or, to a node of the same or an earlier column, around on the right with an arrowhead.
 func (b board) paintEdge(p pen, e WiringEdge, strength float64) {
@@ -159,7 +177,7 @@ func (b board) paintEdge(p pen, e WiringEdge, strength float64) {
 	from, to := b.place[e.From], b.place[e.To]
 	if from.column < to.column {
 		reach := 0.45 * (to.left - from.right)
-		bow := min(70, b.pitch*0.8*float64(to.column-from.column-1)) // above the columns between
+		bow := b.bow(from, to)
 		p.curve([2]float64{from.right, from.y}, [2]float64{from.right + reach, from.y - bow},
 			[2]float64{to.left - reach, to.y - bow}, [2]float64{to.left, to.y}, c, width)
 		return

@@ -1,0 +1,64 @@
+package ipynb
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// Normalise removes from a notebook what changes from run to run and means nothing (times,
+// versions, a viewer's state), so that the difference of two commits is what has changed.
+func (n *Notebook) Normalise() {
+	keep(n.Metadata, "kernelspec", "language_info", SettingsKey)
+	if info, ok := n.Metadata["language_info"].(map[string]any); ok {
+		keep(info, "file_extension", "name")
+	}
+	count := 0
+	for i := range n.Cells {
+		c := &n.Cells[i]
+		keep(c.Metadata, "tags", SettingsKey)
+		if c.Type != CellCode {
+			continue
+		}
+		if strings.TrimSpace(string(c.Source)) != "" {
+			count++
+			c.ExecutionCount = json.RawMessage(strconv.Itoa(count))
+		}
+		c.normaliseOutputs()
+	}
+}
+
+// normaliseOutputs joins what was written to one stream in pieces.
+func (c *Cell) normaliseOutputs() {
+	outputs := []Output{}
+	for _, o := range c.OutputList() {
+		if o.Metadata != nil {
+			keep(*o.Metadata, mimePNG)
+		}
+		if o.Type == OutputResult {
+			o.ExecutionCount = c.ExecutionCount
+		}
+		if picture, ok := o.Data[mimePNG].(string); ok {
+			o.Data[mimePNG] = strings.TrimSpace(picture)
+		}
+		if last := len(outputs) - 1; o.Type == OutputStream && last >= 0 && outputs[last].Type == OutputStream && outputs[last].Name == o.Name {
+			outputs[last].Text += o.Text
+			continue
+		}
+		outputs = append(outputs, o)
+	}
+	c.Outputs = &outputs
+}
+
+// keep removes all other keys.
+func keep(m map[string]any, keys ...string) {
+	wanted := map[string]bool{}
+	for _, key := range keys {
+		wanted[key] = true
+	}
+	for key := range m {
+		if !wanted[key] {
+			delete(m, key)
+		}
+	}
+}

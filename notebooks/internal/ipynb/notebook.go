@@ -1,0 +1,120 @@
+// Package ipynb reads, writes and compares Jupyter notebooks (nbformat 4.5).
+package ipynb
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+
+	"github.com/pkg/errors"
+)
+
+// Notebook is a notebook file. Its fields stand in the order in which Jupyter writes them.
+type Notebook struct {
+	Cells       []Cell         `json:"cells"`
+	Metadata    map[string]any `json:"metadata"`
+	Format      int            `json:"nbformat"`
+	FormatMinor int            `json:"nbformat_minor"`
+}
+
+// The types of a Cell.
+const (
+	CellCode     = "code"
+	CellMarkdown = "markdown"
+)
+
+// Cell is one cell. Only code cells have an execution count and outputs.
+type Cell struct {
+	Attachments    json.RawMessage `json:"attachments,omitempty"`
+	Type           string          `json:"cell_type"`
+	ExecutionCount json.RawMessage `json:"execution_count,omitempty"` // a number, or null before the cell has run
+	ID             string          `json:"id"`
+	Metadata       map[string]any  `json:"metadata"`
+	Outputs        *[]Output       `json:"outputs,omitempty"`
+	Source         Text            `json:"source"`
+}
+
+// The types of an Output.
+const (
+	OutputStream  = "stream"         // Name and Text
+	OutputError   = "error"          // ErrorName and ErrorValue
+	OutputDisplay = "display_data"   // Data
+	OutputResult  = "execute_result" // Data of the cell's last expression
+)
+
+// Output is one output of a code cell.
+type Output struct {
+	Data           map[string]any  `json:"data,omitempty"` // by MIME type; text is a string, a picture base64
+	ErrorName      string          `json:"ename,omitempty"`
+	ErrorValue     string          `json:"evalue,omitempty"`
+	ExecutionCount json.RawMessage `json:"execution_count,omitempty"`
+	Metadata       *map[string]any `json:"metadata,omitempty"`
+	Name           string          `json:"name,omitempty"` // stdout or stderr
+	Type           string          `json:"output_type"`
+	Text           Text            `json:"text,omitempty"`
+	Traceback      []string        `json:"traceback,omitempty"`
+}
+
+// OutputList returns the cell's outputs, none for cells that are not code.
+func (c Cell) OutputList() []Output {
+	if c.Outputs == nil {
+		return nil
+	}
+	return *c.Outputs
+}
+
+// Read reads a notebook file.
+func Read(path string) (*Notebook, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, errors.Wrap(err, "notebook")
+	}
+	n := &Notebook{}
+	if err := json.Unmarshal(raw, n); err != nil {
+		return nil, errors.Wrapf(err, "%s: want a notebook in JSON", path)
+	}
+	if n.Format != 4 {
+		return nil, errors.Errorf("%s: want nbformat 4, got %d; save it with a current Jupyter", path, n.Format)
+	}
+	for i := range n.Cells {
+		for _, o := range n.Cells[i].OutputList() {
+			joinLines(o.Data)
+		}
+	}
+	return n, nil
+}
+
+// Bytes returns the file's text, as Jupyter would write it: one space of indent, sorted keys,
+// text as a list of lines.
+func (n *Notebook) Bytes() ([]byte, error) {
+	out := *n
+	out.Cells = make([]Cell, len(n.Cells))
+	for i, c := range n.Cells {
+		if c.Outputs != nil {
+			outputs := make([]Output, len(*c.Outputs))
+			for j, o := range *c.Outputs {
+				o.Data = splitLines(o.Data)
+				outputs[j] = o
+			}
+			c.Outputs = &outputs
+		}
+		out.Cells[i] = c
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	if err := e.Encode(out); err != nil {
+		return nil, errors.Wrap(err, "notebook")
+	}
+	return text.Bytes(), nil
+}
+
+// Write writes a notebook file.
+func (n *Notebook) Write(path string) error {
+	text, err := n.Bytes()
+	if err != nil {
+		return err
+	}
+	return errors.Wrap(os.WriteFile(path, text, 0o644), "notebook")
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"strconv"
+
+	"github.com/cosmos72/gomacro/imports"
+)
+
+// refuseMissingImports panics, which fails the cell, at an import of a package that this kernel
+// has no table of: gomacro would go on to fetch and compile it outside of the build folder.
+func refuseMissingImports(nodes []ast.Node) {
+	for _, node := range nodes {
+		declaration, ok := node.(*ast.GenDecl)
+		if !ok || declaration.Tok != token.IMPORT {
+			continue
+		}
+		for _, spec := range declaration.Specs {
+			path, err := strconv.Unquote(spec.(*ast.ImportSpec).Path.Value)
+			if err != nil {
+				panic(err)
+			}
+			if _, there := imports.Packages[path]; !there {
+				panic(fmt.Errorf("import %q: this kernel was built without it; add a line to notebooks/internal/kernel/packages.go and build the kernel again", path))
+			}
+		}
+	}
+}
