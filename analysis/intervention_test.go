@@ -91,3 +91,30 @@ func TestInterventionErrors(t *testing.T) {
 	_, err = analysis.Ablate(store, c, ids, []string{"blocks.7.*.heads"}, nil, analysis.NextTokenLoss())
 	assert.ErrorContains(t, err, "no activation")
 }
+
+// TestNextTokenLoss: the mean over all tokens is that of parts, by their sizes.
+func TestNextTokenLoss(t *testing.T) {
+	c := zoo()["vector"]
+	run, _ := decompose(t, c, tensor.Float64)
+	of := func(m analysis.Metric) float64 {
+		value, err := m.Of(run)
+		require.NoError(t, err)
+		return value
+	}
+	n := c.Seq - 1
+	var others []int
+	for token := 1; token < n; token++ {
+		others = append(others, token)
+	}
+	first, rest := of(analysis.NextTokenLossBehind(0)), of(analysis.NextTokenLossBehind(others...))
+	assert.NotEqual(t, first, rest)
+	assert.InDelta(t, of(analysis.NextTokenLoss()), (first+float64(n-1)*rest)/float64(n), 1e-12)
+	for want, m := range map[string]analysis.Metric{
+		"analysis: loss: want at least one token, got none":                           analysis.NextTokenLossBehind(),
+		"analysis: token: want 0 to 8, got 9":                                         analysis.NextTokenLossBehind(9),
+		"analysis: loss: token 8: want one with a successor, got the last of its row": analysis.NextTokenLossBehind(8),
+	} {
+		_, err := m.Of(run)
+		assert.EqualError(t, err, want)
+	}
+}

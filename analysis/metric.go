@@ -29,20 +29,46 @@ func NextTokenLoss() Metric {
 		if run.Seq < 2 {
 			return 0, errors.Errorf("analysis: loss: want at least 2 tokens, so that one has a successor, got %d", run.Seq)
 		}
-		sum, count := 0.0, 0
+		var tokens []int
 		for token := range run.Tokens() {
-			if (token+1)%run.Seq == 0 {
-				continue
+			if (token+1)%run.Seq != 0 {
+				tokens = append(tokens, token)
 			}
-			logits, err := run.TokenLogits(token)
-			if err != nil {
+		}
+		return nextTokenLoss(run, tokens)
+	}}
+}
+
+// NextTokenLossBehind is NextTokenLoss of some tokens alone: of those whose successor can be
+// known, say.
+func NextTokenLossBehind(tokens ...int) Metric {
+	return Metric{fmt.Sprintf("loss of the next token behind %d tokens", len(tokens)), func(run *cache.Cache) (float64, error) {
+		if len(tokens) == 0 {
+			return 0, errors.New("analysis: loss: want at least one token, got none")
+		}
+		for _, token := range tokens {
+			if err := inRange("token", token, run.Tokens()); err != nil {
 				return 0, err
 			}
-			sum += floats.LogSumExp(logits) - logits[run.IDs[token+1]]
-			count++
+			if (token+1)%run.Seq == 0 {
+				return 0, errors.Errorf("analysis: loss: token %d: want one with a successor, got the last of its row", token)
+			}
 		}
-		return sum / float64(count), nil
+		return nextTokenLoss(run, tokens)
 	}}
+}
+
+// nextTokenLoss is the mean over tokens that have a successor.
+func nextTokenLoss(run *cache.Cache, tokens []int) (float64, error) {
+	sum := 0.0
+	for _, token := range tokens {
+		logits, err := run.TokenLogits(token)
+		if err != nil {
+			return 0, err
+		}
+		sum += floats.LogSumExp(logits) - logits[run.IDs[token+1]]
+	}
+	return sum / float64(len(tokens)), nil
 }
 
 // LogitOf is the logit of the id target at a token, less that of the id against unless it is

@@ -66,7 +66,7 @@ func (k attentionPattern) diff(d *derivative) {
 	if k.masked {
 		children = append(children, d.inputs(1))
 	}
-	d.set(0, d.b.apply(attentionPatternGrad{k.attention}, children...))
+	d.set(0, d.b.apply(attentionPatternGrad(k), children...))
 }
 
 // halfFLOPs counts one of attention's products, q.k or p.v, over the keys that queries see.

@@ -44,9 +44,6 @@ func (c colouring) at(v float64) float64 {
 	return max(0, min(1, (v/2-c.low/2)/(c.high/2-c.low/2)))
 }
 
-// of is a value's colour.
-func (c colouring) of(v float64) color.NRGBA { return c.scale.At(c.at(v)) }
-
 // mosaic is an image of so many pixels, values' cells as colours; where cells are smaller than
 // pixels the strongest colour is shown, and no value is transparent.
 func (c colouring) mosaic(values [][]float64, width, height int) image.Image {

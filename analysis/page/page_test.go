@@ -91,7 +91,8 @@ func TestPageAsksForNothing(t *testing.T) {
 }
 
 func TestSamePageSameBytes(t *testing.T) {
-	assert.True(t, htmlOf(t, small()) == htmlOf(t, small()))
+	first, again := htmlOf(t, small()), htmlOf(t, small())
+	assert.True(t, first == again)
 }
 
 func TestRefusedPages(t *testing.T) {
