@@ -23,7 +23,7 @@ func AblateHeads(store *graph.Store, c models.Config, ids []int32, m Metric) (*A
 	for h := range c.HeadCount() {
 		s.Columns = append(s.Columns, fmt.Sprint(h))
 	}
-	err := s.run(store, c, ids, headNames(c), func(name string, column int) cache.Intervention {
+	err := s.runModel(store, c, ids, headActivations(c), func(name string, column int) cache.Intervention {
 		return cache.Ablate(name, cache.At{"head": column})
 	})
 	return s.ablation(err)
@@ -37,11 +37,11 @@ func (s *Sweep) ablation(err error) (*Ablation, error) {
 	return &Ablation{*s}, nil
 }
 
-// headNames are the activations that hold what heads give.
-func headNames(c models.Config) []string {
+// headActivations are the names of what heads give.
+func headActivations(c models.Config) []string {
 	var names []string
 	for l := range c.Layers {
-		names = append(names, fmt.Sprintf("blocks.%d.attention.heads", l))
+		names = append(names, siteName(l, stream.Attention)+".heads")
 	}
 	return names
 }
@@ -59,7 +59,7 @@ func AblateWriters(store *graph.Store, c models.Config, ids []int32, m Metric) (
 		s.Columns = append(s.Columns, fmt.Sprint(t))
 	}
 	s.Columns = append(s.Columns, allTokens)
-	err = s.run(store, c, ids, writers, func(name string, column int) cache.Intervention {
+	err = s.runModel(store, c, ids, writers, func(name string, column int) cache.Intervention {
 		if column == len(ids) {
 			return cache.Ablate(name, nil)
 		}

@@ -19,18 +19,12 @@ type directions struct {
 // directionsOf reads an end's weights.
 func directionsOf(e end) *directions {
 	d := &directions{end: e}
-	switch {
-	case len(e.parts) > 1 || e.count <= e.size:
-		d.rows = e.weights()
-	case e.gram != nil:
-		d.gram = e.gram()
-	default:
-		d.gram = gramOfColumns(e.weights())
-	}
-	if d.gram != nil {
+	if len(e.parts) == 1 && e.count > e.size {
+		d.gram = e.wholeGram()
 		d.norms = []float64{math.Sqrt(max(0, mat.Trace(d.gram)))}
 		return d
 	}
+	d.rows = e.weights()
 	for i := range e.parts {
 		d.norms = append(d.norms, mat.Norm(d.part(d.rows, i), 2))
 	}

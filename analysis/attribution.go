@@ -180,9 +180,6 @@ func (a *Attribution) Largest(n int) []Contribution {
 	return sorted[:max(0, min(n, len(sorted)))]
 }
 
-// listed is how many contributions a table shows.
-const listed = 20
-
 // Table lists the largest contributions.
 func (a *Attribution) Table() figure.Table {
 	t := figure.Table{Title: a.title(), Header: []string{"what wrote it", "contribution"}, Align: "lr"}
@@ -201,9 +198,6 @@ func (a *Attribution) title() string {
 	}
 	return fmt.Sprintf("logit of %d, token %d", a.Target, a.Token)
 }
-
-// number is how tables write a value.
-func number(v float64) string { return fmt.Sprintf("%.4g", v) }
 
 // Figures are bars of the writers, and a map of the heads.
 func (a *Attribution) Figures() []figure.Figure {

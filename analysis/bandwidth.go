@@ -60,14 +60,14 @@ func bandwidthSites(c models.Config) []SiteBandwidth {
 	if c.Stream == models.StreamVWN && !c.ExpandEmbedding {
 		row, reached = c.StreamSize(), c.StreamSize() // the tables are as wide as the slots
 	}
-	sites := []SiteBandwidth{{Site: "embedding", Writes: row, Width: reached}}
+	sites := []SiteBandwidth{{Site: embeddingSite, Writes: row, Width: reached}}
 	if c.Positions == models.PositionsLearned {
-		sites = append(sites, SiteBandwidth{Site: "positions", Writes: row, Width: reached})
+		sites = append(sites, SiteBandwidth{Site: positionsSite, Writes: row, Width: reached})
 	}
 	for l := range c.Layers {
 		sites = append(sites, blockBandwidth(c, l)...)
 	}
-	return append(sites, SiteBandwidth{Site: "unembedding", Reads: c.Width()})
+	return append(sites, SiteBandwidth{Site: unembeddingSite, Reads: c.Width()})
 }
 
 // blockBandwidth is that of one block's sites.

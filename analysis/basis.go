@@ -64,6 +64,9 @@ type BasisOptions struct {
 // out), and measures its stream behind the embedding and behind every sublayer. Every
 // stream has this analysis.
 func MeasureBasis(store *graph.Store, c models.Config, ids []int32, o BasisOptions) (*BasisReport, error) {
+	if o.Seq < 0 {
+		return nil, errors.Errorf("analysis: basis: seq: want at least 1, or 0 for all, got %d", o.Seq)
+	}
 	seq := cmp.Or(o.Seq, min(len(ids), c.Resolve().Seq))
 	if seq < 1 || len(ids) < seq {
 		return nil, errors.Errorf("analysis: basis: want at least one row of %d token ids, got %d", max(1, seq), len(ids))
@@ -81,7 +84,7 @@ func MeasureBasis(store *graph.Store, c models.Config, ids []int32, o BasisOptio
 	if err != nil {
 		return nil, err
 	}
-	return Basis(run, o)
+	return BasisOf(run, o)
 }
 
 // streamNames are those, of activations' names, that are the stream itself.
@@ -100,10 +103,10 @@ func streamNames(names []string) []string {
 	return all
 }
 
-// Basis measures the streams that a run has kept: embedding.out and blocks.*.*.stream. The
+// BasisOf measures the streams that a run has kept: embedding.out and blocks.*.*.stream. The
 // rotations of the controls are uniform over the orthogonal group, the same at all sites; a
 // matrix stream as a whole is turned by a matrix on either side.
-func Basis(run *cache.Cache, o BasisOptions) (*BasisReport, error) {
+func BasisOf(run *cache.Cache, o BasisOptions) (*BasisReport, error) {
 	names := streamNames(run.Names())
 	switch {
 	case len(names) == 0:

@@ -80,7 +80,7 @@ func TestBasisOfKnownDistributions(t *testing.T) {
 		"uniform":  {func() float64 { return random.Float64() - 0.5 }, 1.8, 1.32}, // mu4 = 9/5, mu6 = 27/7, mu8 = 9
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := analysis.Basis(filled(t, c, batch, d.draw), analysis.BasisOptions{})
+			r, err := analysis.BasisOf(filled(t, c, batch, d.draw), analysis.BasisOptions{})
 			require.NoError(t, err)
 			p := r.Points[0]
 			assert.Equal(t, batch*c.Seq, p.Samples)
@@ -174,7 +174,7 @@ func TestBasisOfMatrixStream(t *testing.T) {
 	c := matrixModels()["layernorm"]
 	random := rand.New(rand.NewPCG(9, 9))
 	run := filled(t, c, 2, func() float64 { return math.Pow(random.NormFloat64(), 3) })
-	r, err := analysis.Basis(run, analysis.BasisOptions{})
+	r, err := analysis.BasisOf(run, analysis.BasisOptions{})
 	require.NoError(t, err)
 	x, err := run.Activation("embedding.out")
 	require.NoError(t, err)
@@ -216,7 +216,7 @@ func TestBasisErrors(t *testing.T) {
 	assert.EqualError(t, measure(nil, analysis.BasisOptions{}), "analysis: basis: want at least one row of 1 token ids, got 0")
 	assert.EqualError(t, measure([]int32{1, 2}, analysis.BasisOptions{Seq: 3}), "analysis: basis: want at least one row of 3 token ids, got 2")
 	assert.EqualError(t, measure([]int32{1, 2}, analysis.BasisOptions{Controls: -1}), "analysis: basis: controls: want at least 1, or 0 for 8, got -1")
-	_, err := analysis.Basis(logitsOf(t, store, c, []int32{1, 2}, "norm.out"), analysis.BasisOptions{})
+	_, err := analysis.BasisOf(logitsOf(t, store, c, []int32{1, 2}, "norm.out"), analysis.BasisOptions{})
 	assert.EqualError(t, err, "analysis: basis: want a run that kept embedding.out or blocks.*.*.stream, got one without")
 	values := graph.Float64s(store.Param("embedding").Value)
 	values[c.DModel+3] = math.NaN()

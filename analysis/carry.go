@@ -150,15 +150,12 @@ func (c *carrier) mean(w, r end, fixed rowMaps) (*mat.Dense, error) {
 	source, x, u := c.source(w), mat.NewDense(probes*d, p, nil), mat.NewDense(probes*d, q, nil)
 	draw := rand.New(rand.NewPCG(probeSeed, uint64(probes)))
 	for i := range probes {
-		y := make([]float64, width)
-		for k := range y {
-			y[k] = draw.NormFloat64()
-		}
-		read, err := c.averaged(source, r, y)
+		y := gaussian(draw, 1, width)
+		read, err := c.averaged(source, r, y.RawRowView(0))
 		if err != nil {
 			return nil, err
 		}
-		setSlots(x, i*d, d, fixed.rows(mat.NewDense(1, width, y)).RawRowView(0))
+		setSlots(x, i*d, d, fixed.rows(y).RawRowView(0))
 		setSlots(u, i*d, d, read)
 	}
 	var mix mat.Dense

@@ -46,7 +46,7 @@ func DrawChance(rows, in, out, columns, draws int, seed uint64) Chance {
 	c := Chance{Rows: rows, In: in, Out: out, Columns: columns, Draws: draws}
 	source := rand.NewPCG(seed, uint64(rows)<<48^uint64(in)<<32^uint64(out)<<16^uint64(columns))
 	d := scoreDraw{rand.New(source), source}
-	scores := make([]float64, draws)
+	scores := make([]float64, max(0, draws))
 	for i := range scores {
 		scores[i] = d.score(c)
 	}

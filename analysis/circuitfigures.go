@@ -83,7 +83,7 @@ func complexPlane(title string, heads []HeadCircuits, of func(HeadCircuits) *Cir
 	return lines
 }
 
-// circuitNames are the spectra of a head by name.
+// spectra are a head's circuits with their names.
 func (h HeadCircuits) spectra() ([]string, []*CircuitSpectrum) {
 	names, all := []string{"OV", "QK"}, []*CircuitSpectrum{&h.OV, &h.QK}
 	if h.FullOV != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // HeadCircuits are one head's circuits (Elhage et al. 2021, "Splitting attention head terms
@@ -45,7 +46,9 @@ type HeadCircuits struct {
 func (h HeadCircuits) Name() string { return headName(h.Layer, h.Head) }
 
 // headName is "blocks.3.attention.1".
-func headName(layer, head int) string { return fmt.Sprintf("blocks.%d.attention.%d", layer, head) }
+func headName(layer, head int) string {
+	return fmt.Sprintf("%s.%d", siteName(layer, stream.Attention), head)
+}
 
 // Circuits are the circuits of all heads of a model.
 type Circuits struct {

@@ -11,7 +11,6 @@ import (
 	"github.com/residua-go/residua/analysis/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/stream"
 )
 
 // Composition is how much of what each head writes the heads of later layers read (Elhage et
@@ -22,7 +21,8 @@ import (
 //	V: ||OV_i M OV_j|| / (||OV_i|| ||OV_j||)    as values
 //
 // with the weights of Folded and M = I, but in streams that mix what was written (see
-// VirtualWeights). No matrix of D x D circuits is made for them: OV_i has the norms of R_V W_O [Dh, D], with W_V = Q R_V, and so on.
+// VirtualWeights). No matrix of D x D circuits is made for them: OV_i has the norms of R_V W_O
+// [Dh, D], with W_V = Q R_V, and so on.
 //
 // In a matrix stream the circuits are of keys and the scores cosines, |w_O,i . r_Q,j| /
 // (|w_O,i| |r_Q,j|) and so on; of the whole matrices, with the identity on Dv values, they
@@ -58,7 +58,7 @@ func Compose(store *graph.Store, c models.Config, run *cache.Cache) (*Compositio
 	composition := &Composition{Stream: f.c.Stream, Chance: 1 / math.Sqrt(float64(f.streamWidth()))}
 	var writers []*directions
 	for l := range f.c.Layers {
-		composition.Heads = append(composition.Heads, f.attentionParts(l, false)...)
+		composition.Heads = append(composition.Heads, f.headNames(l)...)
 		heads := f.layerHeads(l)
 		readers := f.circuitReaders(l, heads)
 		for i, w := range writers {
@@ -91,7 +91,7 @@ func (f *Folded) circuitReaders(layer int, heads []HeadWeights) [3]*directions {
 
 // circuitEnd stacks rows of a layer's heads.
 func (f *Folded) circuitEnd(layer int, heads []HeadWeights, rows func(HeadWeights) *mat.Dense) *directions {
-	e := end{site: siteName(layer, stream.Attention), parts: f.attentionParts(layer, false), at: attentionAt(layer), size: f.streamWidth()}
+	e := f.attentionEnd(layer, false)
 	var all []float64
 	for _, h := range heads {
 		all = append(all, rows(h).RawMatrix().Data...)
@@ -171,16 +171,4 @@ func (c *Composition) scores(title string, of func(HeadPair) float64) figure.Hea
 		m.Values[p.From][p.To] = of(p)
 	}
 	return m
-}
-
-// blankMap is a heatmap's values before there are any.
-func blankMap(rows, columns int) [][]float64 {
-	values := make([][]float64, rows)
-	for i := range values {
-		values[i] = make([]float64, columns)
-		for j := range values[i] {
-			values[i][j] = math.NaN()
-		}
-	}
-	return values
 }

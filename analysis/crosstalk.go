@@ -24,7 +24,7 @@ type KeyMemory struct {
 	Reads     KeySet      `json:"reads"`     // all reading keys
 	Crosstalk []Crosstalk `json:"crosstalk"` // of each site that writes with each later one that reads
 	Own       []Crosstalk `json:"own"`       // of each site's writing keys with its own reading keys
-	accesses  []siteAccess
+	accesses  []end
 	keys      []*mat.Dense // [m, Dk] of each set, of length 1
 }
 
@@ -60,14 +60,14 @@ const randomDraws = 8
 // MeasureKeys measures the keys of a model with a matrix stream; the seed is that of the
 // random keys beside them.
 func MeasureKeys(store *graph.Store, c models.Config, seed uint64) (*KeyMemory, error) {
-	r, err := newSiteReader(AnalysisMemory, store, c)
+	f, err := foldFor(AnalysisMemory, store, c)
 	if err != nil {
 		return nil, err
 	}
-	m := &KeyMemory{Dk: r.c.Dk, accesses: r.accesses()}
+	m := &KeyMemory{Dk: f.c.Dk, accesses: f.accesses()}
 	draw := rand.New(rand.NewPCG(seed, 2))
 	for _, a := range m.accesses {
-		keys := unitRows(a.w().T()) // [m, Dk]
+		keys := unitRows(a.weights()) // [m, Dk]
 		m.keys = append(m.keys, keys)
 		m.Sets = append(m.Sets, newKeySet(draw, a.site, a.reads, keys))
 	}

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/residua-go/residua/analysis/figure"
@@ -23,14 +22,6 @@ func (s KeySet) name() string {
 		return "all"
 	}
 	return s.Site
-}
-
-// wayOf says what a site does.
-func wayOf(reads bool) string {
-	if reads {
-		return "reads"
-	}
-	return "writes"
 }
 
 // mappedKeys is the number of pairs of keys up to which a figure shows each.
@@ -56,9 +47,7 @@ func (m *KeyMemory) siteMap() figure.Heatmap {
 			h.Rows = append(h.Rows, a.site)
 		}
 	}
-	for range h.Rows {
-		h.Values = append(h.Values, slices.Repeat([]float64{math.NaN()}, len(h.Columns)))
-	}
+	h.Values = blankMap(len(h.Rows), len(h.Columns))
 	for _, c := range m.Crosstalk {
 		h.Values[slices.Index(h.Rows, c.Writer)][slices.Index(h.Columns, c.Reader)] = c.Ratio - 1
 	}

@@ -60,22 +60,22 @@ func (e Eraser) Name() string { return fmt.Sprintf("%s %s %d", e.Site, e.Part, e
 
 // MeasureErasure measures all heads and neurons of a model.
 func MeasureErasure(store *graph.Store, c models.Config) (*Erasure, error) {
-	r, err := newSiteReader(AnalysisSubspaces, store, c)
+	f, err := foldFor(AnalysisSubspaces, store, c)
 	if err != nil {
 		return nil, err
 	}
-	e := &Erasure{Stream: r.c.Stream, Dimensions: r.c.DModel, HeadDimensions: r.c.DModel * r.c.HeadDim(), Experts: r.c.Experts}
-	if r.isMatrix() {
-		e.Dimensions, e.HeadDimensions = r.c.StreamSize(), r.c.Dk
+	e := &Erasure{Stream: f.c.Stream, Dimensions: f.c.DModel, HeadDimensions: f.c.DModel * f.c.HeadDim(), Experts: f.c.Experts}
+	if f.isMatrix() {
+		e.Dimensions, e.HeadDimensions = f.c.StreamSize(), f.c.Dk
 	}
-	for l := range r.c.Layers {
-		if r.isMatrix() {
-			neurons := r.matrixNeurons(l)
-			e.Layers = append(e.Layers, LayerErasure{r.matrixHeadErasure(l), neurons.cosines(), neurons.joint()})
+	for l := range f.c.Layers {
+		if f.isMatrix() {
+			neurons := f.matrixNeurons(l)
+			e.Layers = append(e.Layers, LayerErasure{f.matrixHeadErasure(l), neurons.cosines(), neurons.joint()})
 			continue
 		}
-		neurons := r.vectorNeurons(l)
-		e.Layers = append(e.Layers, LayerErasure{r.headErasure(l), neurons.cosines(), neurons.joint()})
+		neurons := f.vectorNeurons(l)
+		e.Layers = append(e.Layers, LayerErasure{f.headErasure(l), neurons.cosines(), neurons.joint()})
 	}
 	return e, nil
 }
@@ -98,8 +98,8 @@ func (p inOut) joint() float64 {
 }
 
 // vectorNeurons compares the columns of W1 [D, N] and the rows of W2 [N, D].
-func (r *siteReader) vectorNeurons(layer int) inOut {
-	w1, w2 := r.foldedNeurons(layer)
+func (f *Folded) vectorNeurons(layer int) inOut {
+	w1, w2 := f.feedForward(layer)
 	_, n := w1.Dims()
 	p := inOut{make([]float64, n), make([]float64, n), make([]float64, n)}
 	for i := range n {
@@ -110,13 +110,13 @@ func (r *siteReader) vectorNeurons(layer int) inOut {
 }
 
 // headErasure compares W_V [D, Dh] and W_O [Dh, D] of each head.
-func (r *siteReader) headErasure(layer int) []float64 {
-	qkv, o := r.heads(layer)
+func (f *Folded) headErasure(layer int) []float64 {
+	qkv, o := f.attention(layer)
 	var each []float64
-	for h := range r.c.HeadCount() {
-		v, out := r.head(qkv, o, h)
+	for h := range f.c.HeadCount() {
+		v, out := f.head(qkv, o, h)
 		dot, in, written := 0.0, 0.0, 0.0
-		for i := range r.c.HeadDim() {
+		for i := range f.c.HeadDim() {
 			a, b := mat.Col(nil, i, v), mat.Row(nil, i, out) // [D]
 			dot, in, written = dot+floats.Dot(a, b), in+floats.Dot(a, a), written+floats.Dot(b, b)
 		}

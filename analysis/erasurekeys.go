@@ -29,10 +29,10 @@ type keyPair struct {
 	centred     bool // LayerNorm: what is read is centred over all entries
 }
 
-func (r *siteReader) keyPair(layer int, kind stream.Kind) keyPair {
+func (f *Folded) keyPair(layer int, kind stream.Kind) keyPair {
 	name := siteName(layer, kind)
-	return keyPair{read: r.keys(name + ".read"), write: r.keys(name + ".write"), gain: r.values(name + ".norm"),
-		dk: r.c.Dk, dv: r.c.Dv, centred: r.c.Norm == models.NormLayer}
+	return keyPair{read: f.keys(name + ".read"), write: f.keys(name + ".write"), gain: f.values(name + ".norm"),
+		dk: f.c.Dk, dv: f.c.Dv, centred: f.c.Norm == models.NormLayer}
 }
 
 // scaled are the reading keys as they read column v of the stream: r[d] g[d, v], [m, Dk].
@@ -56,13 +56,13 @@ func (k keyPair) centre(dot, in *float64, sumIn, sumOut float64) {
 
 // matrixHeadErasure compares what each head of a matrix stream reads as its values and
 // writes: [Dk, Dv] x Dv matrices with one key in each column.
-func (r *siteReader) matrixHeadErasure(layer int) []float64 {
-	k := r.keyPair(layer, stream.Attention)
-	dot, in := make([]float64, r.c.Rank), make([]float64, r.c.Rank)
+func (f *Folded) matrixHeadErasure(layer int) []float64 {
+	k := f.keyPair(layer, stream.Attention)
+	dot, in := make([]float64, f.c.Rank), make([]float64, f.c.Rank)
 	for v := range k.dv {
 		read := k.scaled(v) // [3R, Dk]
 		for h := range dot {
-			a, b := read.RawRowView(2*r.c.Rank+h), k.write.RawRowView(h) // [Dk]
+			a, b := read.RawRowView(2*f.c.Rank+h), k.write.RawRowView(h) // [Dk]
 			d, i := floats.Dot(a, b), floats.Dot(a, a)
 			k.centre(&d, &i, floats.Sum(a), floats.Sum(b))
 			dot[h], in[h] = dot[h]+d, in[h]+i
@@ -81,9 +81,9 @@ func (r *siteReader) matrixHeadErasure(layer int) []float64 {
 //	in.out  = sum_v W1[:, v, n]^T (r diag(g_v) w^T) W2[n, :, v]^T
 //	|in|^2  = sum_v W1[:, v, n]^T (r diag(g_v)^2 r^T) W1[:, v, n]
 //	|out|^2 = sum_v W2[n, :, v] (w w^T) W2[n, :, v]^T
-func (r *siteReader) matrixNeurons(layer int) inOut {
-	k := r.keyPair(layer, stream.FeedForward)
-	w1, w2 := r.neurons(layer) // [R*Dv, N], [N, R*Dv]
+func (f *Folded) matrixNeurons(layer int) inOut {
+	k := f.keyPair(layer, stream.FeedForward)
+	w1, w2 := f.neurons(layer) // [R*Dv, N], [N, R*Dv]
 	_, n := w1.Dims()
 	p := inOut{make([]float64, n), make([]float64, n), make([]float64, n)}
 	sumIn, sumOut := make([]float64, n), make([]float64, n)

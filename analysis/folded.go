@@ -3,9 +3,9 @@ package analysis
 import (
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/stream"
 )
 
 // Folded is a model's weights as circuits take them (Elhage et al. 2021, "A Mathematical
@@ -28,7 +28,11 @@ import (
 // between columns has no key; the mean over values is taken, r[d] <- r[d] mean_v g[d, v]. What
 // LayerNorm's joint mean takes away, the same number from all Dk*Dv entries, is left out.
 // With an RMSNorm of equal gains in each row nothing is left out.
-type Folded struct{ *siteReader }
+type Folded struct {
+	store *graph.Store
+	model *models.Model
+	c     models.Config
+}
 
 // Fold reads a model's weights. The depth-wise LSTM's, whose heads write through gates, have
 // no such form.
@@ -36,12 +40,21 @@ func Fold(store *graph.Store, c models.Config) (*Folded, error) {
 	return foldFor(AnalysisCircuits, store, c)
 }
 
-func foldFor(analysis string, store *graph.Store, c models.Config) (*Folded, error) {
-	r, err := newSiteReader(analysis, store, c)
+// foldFor refuses a stream that lacks the analysis called name, and a store that is not the
+// config's.
+func foldFor(name string, store *graph.Store, c models.Config) (*Folded, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c = c.Resolve()
+	if err := unsupported(name, c); err != nil {
+		return nil, err
+	}
+	m, err := cache.Sketch(store, c)
 	if err != nil {
 		return nil, err
 	}
-	return &Folded{r}, nil
+	return &Folded{store, m, c}, nil
 }
 
 // HeadWeights are one head's weights, those that read with the norm folded in.
@@ -55,8 +68,8 @@ type HeadWeights struct {
 }
 
 // QK is what makes a head attend, W_Q W_K^T [D, D]: x QK y^T are the attention logits of a
-// query at x and a key at y, up to 1/sqrt(Dh), biases and what positions add (ALiBi) or turn
-// (rotary: QK is that of distance 0).
+// query at x and a key at y, up to their scale (1/sqrt(Dh), but with muP or inverse layer
+// scaling), biases and what positions add (ALiBi) or turn (rotary: QK is that of distance 0).
 func (h HeadWeights) QK() Factored { return Factored{h.Q, mat.DenseCopyOf(h.K.T())} }
 
 // OV is what a head does with what it attends to, W_V W_O [D, D].
@@ -79,33 +92,16 @@ func (f *Folded) check(layer, head int) error {
 
 // layerHeads are all heads of a layer.
 func (f *Folded) layerHeads(layer int) []HeadWeights {
-	in, o := f.attention(layer)
+	qkv, o := f.attention(layer)
 	all := make([]HeadWeights, f.c.HeadCount())
 	width, d := o.Dims()
 	dh := width / len(all)
 	for h := range all {
-		part := func(w *mat.Dense) *mat.Dense { return w.Slice(0, d, h*dh, (h+1)*dh).(*mat.Dense) }
-		all[h] = HeadWeights{Layer: layer, Head: h, Q: part(in[0]), K: part(in[1]), V: part(in[2]),
+		part := func(i int) *mat.Dense { return qkv.Slice(0, d, i*width+h*dh, i*width+(h+1)*dh).(*mat.Dense) }
+		all[h] = HeadWeights{Layer: layer, Head: h, Q: part(0), K: part(1), V: part(2),
 			O: o.Slice(h*dh, (h+1)*dh, 0, d).(*mat.Dense), Values: f.columnsOfValues()}
 	}
 	return all
-}
-
-// attention are W_Q, W_K and W_V [D, W] of all heads of a layer, folded, and W_O [W, D]: W =
-// heads*Dh; of a matrix stream [Dk, R] and [R, Dk].
-func (f *Folded) attention(layer int) (in [3]*mat.Dense, o *mat.Dense) {
-	var qkv *mat.Dense
-	if f.isMatrix() {
-		name := siteName(layer, stream.Attention)
-		qkv, o = mat.DenseCopyOf(f.foldedKeys(name+".read", name+".norm").T()), f.keys(name+".write")
-	} else {
-		qkv, o = f.heads(layer)
-	}
-	width, d := o.Dims()
-	for i := range in {
-		in[i] = qkv.Slice(0, d, i*width, (i+1)*width).(*mat.Dense)
-	}
-	return in, o
 }
 
 // columnsOfValues is what HeadWeights.Values is.
@@ -166,9 +162,4 @@ func (f *Folded) leave() rowMaps {
 		return maps
 	}
 	return rowMaps{f.norm("norm")}
-}
-
-// norm is a norm of a stream of vectors at scale 1.
-func (f *Folded) norm(name string) normRows {
-	return normRows{f.values(name), 1, f.c.Norm == models.NormLayer}
 }

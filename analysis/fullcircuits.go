@@ -62,7 +62,7 @@ func (v *vocabulary) ways(layer int) (in, out rowMaps, err error) {
 	if in, err = v.carry.between(v.f.tableEnds()[0], site); err != nil {
 		return nil, nil, err
 	}
-	out, err = v.carry.between(site, v.f.unembeddingEnd())
+	out, err = v.carry.between(site, v.f.unembeddingEnd(v.leave))
 	return in, out, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 )
@@ -18,43 +19,30 @@ import (
 // of what follows.
 func TestInductionHead(t *testing.T) {
 	if testing.Short() {
-		t.Skip("trains two models, 15 s")
+		t.Skip("trains two models, 8 s")
 	}
 	for name, row := range map[string]struct {
 		config models.Config
-		steps  int
+		task   analysis.RepeatTask
+		period int
 	}{
-		"vector": {models.Config{Stream: models.StreamVector, Layers: 2, DModel: 64, Heads: 4, FF: 64, Vocab: 32, Seq: 48, Init: models.InitLeCun, Positions: models.PositionsALiBi}, 600},
-		"matrix": {models.Config{Stream: models.StreamMatrix, Layers: 2, Dk: 16, Dv: 16, Rank: 4, FF: 64, Vocab: 32, Seq: 48, Init: models.InitLeCun}, 600},
+		"vector": {models.Config{Stream: models.StreamVector, Layers: 2, DModel: 64, Heads: 4, FF: 32, Vocab: 32, Seq: 48, Init: models.InitLeCun, Positions: models.PositionsALiBi},
+			analysis.RepeatTask{Rows: 32, MinPeriod: 8, MaxPeriod: 24, Steps: 480, LR: 5e-3}, 20},
+		"matrix": {models.Config{Stream: models.StreamMatrix, Layers: 2, Dk: 16, Dv: 16, Rank: 4, FF: 32, Vocab: 32, Seq: 32, Init: models.InitLeCun, Positions: models.PositionsALiBi},
+			analysis.RepeatTask{Rows: 32, MinPeriod: 5, MaxPeriod: 16, Steps: 300, LR: 5e-3}, 14},
 	} {
 		t.Run(name, func(t *testing.T) {
-			task := analysis.RepeatTask{Rows: 32, MinPeriod: 8, MaxPeriod: 24, Steps: row.steps, LR: 5e-3}
-			store, losses, err := task.Train(row.config)
+			store, losses, err := row.task.Train(row.config)
 			require.NoError(t, err)
-			require.Len(t, losses, row.steps)
-			t.Logf("loss %.3f at first, %.3f at last", losses[0], losses[row.steps-1])
-			scores, err := analysis.InductionScores(store, row.config, 20, 8, 1)
+			require.Len(t, losses, row.task.Steps)
+			t.Logf("loss %.3f at first, %.3f at last", losses[0], losses[len(losses)-1])
+			scores, err := analysis.InductionScores(store, row.config, row.period, 8, 1)
 			require.NoError(t, err)
 			layer, head, score := scores.Strongest()
 			t.Logf("induction head %d of layer %d: %.3f", head, layer, score)
 			assert.Equal(t, 1, layer, "it needs a layer below")
 			assert.Greater(t, score, 0.5)
-
-			ids := analysis.RepeatedTokens(32, 20, 1, 2)
-			run, err := analysis.Run(store, row.config, ids)
-			require.NoError(t, err)
-			d, err := analysis.Decompose(run)
-			require.NoError(t, err)
-			gains := make([]float64, 4)
-			for token := 20; token < 39; token++ {
-				a, err := d.Attribute(token, int(ids[token+1]), -1)
-				require.NoError(t, err)
-				for _, c := range a.Contributions {
-					if c.Writer == "blocks.1.attention" && c.Part == "head" {
-						gains[c.Index] += c.Value
-					}
-				}
-			}
+			gains := gainsOfHeads(t, store, row.config, row.period)
 			for h, gain := range gains {
 				if h != head {
 					assert.Less(t, gain, gains[head], "head %d", h)
@@ -62,6 +50,27 @@ func TestInductionHead(t *testing.T) {
 			}
 		})
 	}
+}
+
+// gainsOfHeads are what the heads of layer 1 give to the logits of what follows in a row's
+// second half.
+func gainsOfHeads(t *testing.T, store *graph.Store, c models.Config, period int) []float64 {
+	ids := analysis.RepeatedTokens(c.Vocab, period, 1, 2)
+	run, err := analysis.Run(store, c, ids)
+	require.NoError(t, err)
+	d, err := analysis.Decompose(run)
+	require.NoError(t, err)
+	gains := make([]float64, c.Resolve().HeadCount())
+	for token := period; token < len(ids)-1; token++ {
+		a, err := d.Attribute(token, int(ids[token+1]), -1)
+		require.NoError(t, err)
+		for _, c := range a.Contributions {
+			if c.Writer == "blocks.1.attention" && c.Part == "head" {
+				gains[c.Index] += c.Value
+			}
+		}
+	}
+	return gains
 }
 
 // TestInductionOfRandomModel: heads that were not trained attend nowhere in particular, about

@@ -10,6 +10,8 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 )
 
@@ -63,8 +65,31 @@ func TestPatching(t *testing.T) {
 		}
 		heads, err := analysis.PatchHeads(store, c, clean, corrupt, analysis.LogitOf(c.Seq-2, 1, -1))
 		require.NoError(t, err)
-		assert.Len(t, heads.Effect, c.Layers)
+		checkPatchedHead(t, store, c, [2][]int32{clean, corrupt}, heads)
 	}
+}
+
+// checkPatchedHead compares the effect of head 1 of the last layer with that of a run that
+// is given, at all tokens, what this head made of the clean prompt.
+func checkPatchedHead(t *testing.T, store *graph.Store, c models.Config, prompts [2][]int32, p *analysis.Patching) {
+	require.Len(t, p.Effect, c.Layers)
+	name := fmt.Sprintf("blocks.%d.attention.heads", c.Layers-1)
+	r, err := cache.New(store, c, cache.Options{Names: []string{name}, Seq: c.Seq})
+	require.NoError(t, err)
+	defer r.Close()
+	logit := func(ids []int32, replace ...cache.Intervention) (float64, *cache.Cache) {
+		run, err := r.Run(ids, replace...)
+		require.NoError(t, err)
+		return run.Logits[(c.Seq-2)*c.Vocab+1], run
+	}
+	clean, from := logit(prompts[0])
+	a, err := from.Get(name)
+	require.NoError(t, err)
+	head, err := a.Select(cache.At{"head": 1})
+	require.NoError(t, err)
+	corrupt, _ := logit(prompts[1])
+	patched, _ := logit(prompts[1], cache.Set(name, cache.At{"head": 1}, head))
+	assert.InDelta(t, (patched-corrupt)/(clean-corrupt), p.Effect[c.Layers-1][1], 1e-9)
 }
 
 // TestInterventionErrors: what a call can get wrong is one line.

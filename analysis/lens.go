@@ -91,7 +91,7 @@ func (d *Decomposition) eachPoint(first, n int, f func(after string, features []
 		if err := d.addWriter(soFar, w, first, n); err != nil {
 			return err
 		}
-		if i+1 < len(d.writers) && d.writers[i+1].Name == positionTable {
+		if i+1 < len(d.writers) && d.writers[i+1].Name == positionsSite {
 			continue // the embedding alone, without positions, is no stream
 		}
 		features, err := d.featuresOf(soFar, first, n)
@@ -104,9 +104,6 @@ func (d *Decomposition) eachPoint(first, n int, f func(after string, features []
 	}
 	return nil
 }
-
-// positionTable is the writer of learned positions, which comes behind the embedding.
-const positionTable = "positions"
 
 // constants are what no writer wrote to the ends of n tokens, [T, Size].
 func (d *Decomposition) constants(first, n int) ([]float64, error) {

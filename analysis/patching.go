@@ -43,7 +43,7 @@ func PatchStream(store *graph.Store, c models.Config, clean, corrupt []int32, m 
 // PatchHeads patches each head's output at all tokens: a row a layer, a column a head.
 func PatchHeads(store *graph.Store, c models.Config, clean, corrupt []int32, m Metric) (*Patching, error) {
 	c = c.Resolve()
-	p := places{title: "Patching heads", label: "head", axis: "head", columns: c.HeadCount(), names: headNames(c)}
+	p := places{title: "Patching heads", label: "head", axis: "head", columns: c.HeadCount(), names: headActivations(c)}
 	return p.patch(store, c, clean, corrupt, m)
 }
 
@@ -59,7 +59,12 @@ func (p places) patch(store *graph.Store, c models.Config, clean, corrupt []int3
 	if len(clean) != len(corrupt) {
 		return nil, errors.Errorf("analysis: patch: want a clean and a corrupt prompt of as many tokens, got %d and %d", len(clean), len(corrupt))
 	}
-	from, err := keep(store, c, clean, p.names)
+	r, err := newRunner(store, c, clean, p.names)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	from, err := r.Run(clean)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +75,7 @@ func (p places) patch(store *graph.Store, c models.Config, clean, corrupt []int3
 	for i := range p.columns {
 		result.Columns = append(result.Columns, fmt.Sprint(i))
 	}
-	err = result.run(store, c, corrupt, p.names, func(name string, column int) cache.Intervention {
+	err = result.run(r, corrupt, p.names, func(name string, column int) cache.Intervention {
 		return cache.Patch(name, cache.At{p.axis: column}, from)
 	})
 	if err != nil {

@@ -7,11 +7,12 @@ import (
 
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/stream"
 )
 
 // PatternName is the activation that holds the attention pattern of a layer, [token, head,
 // key]: after the softmax, each row sums to 1.
-func PatternName(layer int) string { return fmt.Sprintf("blocks.%d.attention.pattern", layer) }
+func PatternName(layer int) string { return siteName(layer, stream.Attention) + ".pattern" }
 
 // AttentionPatterns are a layer's attention patterns of one row of tokens.
 type AttentionPatterns struct {

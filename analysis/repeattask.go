@@ -21,7 +21,7 @@ type RepeatTask struct {
 	MinPeriod int     // of a row, drawn between both
 	MaxPeriod int     // at most half the model's seq
 	Steps     int     // updates
-	LR        float64 // peak rate of AdamW, linear warm-up over a twentieth, cosine to a tenth
+	LR        float64 // peak rate of Adam, linear warm-up over a twentieth, cosine to a tenth
 	Seed      uint64  // of weights and tokens
 	Threads   int     // 0: all
 }
@@ -66,7 +66,7 @@ func (r RepeatTask) threads() int {
 
 func (r RepeatTask) check(c models.Config) error {
 	switch {
-	case r.Rows < 1 || r.Steps < 1 || r.LR <= 0:
+	case r.Rows < 1 || r.Steps < 1 || !(r.LR > 0):
 		return errors.Errorf("analysis: repeat task: want rows, steps and a learning rate above 0, got %d, %d and %g", r.Rows, r.Steps, r.LR)
 	case c.MaskDocuments:
 		return errors.New("analysis: repeat task: want a model without document masks, got one that sees nothing before BOS, which is drawn too: set MaskDocuments to false")

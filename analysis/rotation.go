@@ -54,9 +54,14 @@ func drawRotation(c models.Config, o RotationOptions) (*Rotation, error) {
 	}
 	r := &Rotation{}
 	for i, part := range r.parts() {
-		if space == part.space || space == SpaceBoth && part.space != SpaceStream {
-			*part.matrix = randomOrthogonal(part.size(c), rand.New(rand.NewPCG(o.Seed, uint64(i))), o.KeepOnes)
+		if space != part.space && (space != SpaceBoth || part.space == SpaceStream) {
+			continue
 		}
+		size := part.size(c)
+		if size < 1 {
+			return nil, errors.Errorf("analysis: rotation: space %s: want at least 1 dimension, got %d: is the config a model's?", part.space, size)
+		}
+		*part.matrix = randomOrthogonal(size, rand.New(rand.NewPCG(o.Seed, uint64(i))), o.KeepOnes)
 	}
 	return r, nil
 }

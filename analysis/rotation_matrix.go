@@ -28,15 +28,9 @@ func randomOrthogonal(n int, draw *rand.Rand, keepOnes bool) *mat.Dense {
 }
 
 func uniformOrthogonal(n int, draw *rand.Rand) *mat.Dense {
-	gaussian := mat.NewDense(n, n, nil)
-	for i := range n {
-		for j := range n {
-			gaussian.Set(i, j, draw.NormFloat64())
-		}
-	}
 	var qr mat.QR
 	var q, r mat.Dense
-	qr.Factorize(gaussian)
+	qr.Factorize(gaussian(draw, n, n))
 	qr.QTo(&q)
 	qr.RTo(&r)
 	for j := range n {
@@ -57,10 +51,7 @@ func onesReflection(n int) *mat.Dense {
 		u[i] = -1 / math.Sqrt(float64(n))
 	}
 	u[0]++
-	h := mat.NewDense(n, n, nil)
-	for i := range n {
-		h.Set(i, i, 1)
-	}
+	h := identityMatrix(n)
 	if n > 1 {
 		v := mat.NewVecDense(n, u)
 		h.RankOne(h, -2/mat.Dot(v, v), v, v)

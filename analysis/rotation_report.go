@@ -58,6 +58,9 @@ type RotationReportOptions struct {
 // model with biases, which RMSNorm has not, keeps it and is turned about the vector of ones
 // instead (Norm and KeepOnes of a row tell).
 func MeasureRotation(store *graph.Store, c models.Config, ids []int32, o RotationReportOptions) (*RotationReport, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
 	c = c.Resolve()
 	if err := unsupported(AnalysisRotation, c); err != nil {
 		return nil, err
@@ -158,7 +161,7 @@ func (r *RotationReport) add(t trial, store *graph.Store, c models.Config, ids [
 	if m.rotated, err = copyModel(model, c); err != nil {
 		return err
 	}
-	if m.runner, err = cache.New(m.rotated, c, cache.Options{Seq: len(ids)}); err != nil {
+	if m.runner, err = newRunner(m.rotated, c, ids, nil); err != nil {
 		return err
 	}
 	defer m.runner.Close()

@@ -116,6 +116,18 @@ func (m normRows) columns(w *mat.Dense) *mat.Dense {
 	return y
 }
 
+// centreColumns takes its mean from each column: C W.
+func centreColumns(w *mat.Dense) {
+	rows, columns := w.Dims()
+	mean := make([]float64, columns)
+	for d := range rows {
+		floats.AddScaled(mean, 1/float64(rows), w.RawRowView(d))
+	}
+	for d := range rows {
+		floats.Sub(w.RawRowView(d), mean)
+	}
+}
+
 // matrixRows is a matrix as it stands.
 type matrixRows struct{ w *mat.Dense }
 

@@ -35,13 +35,11 @@ type subspace struct {
 	projector              []float64
 }
 
-// spectrumOf takes a weight [D, m] apart, whose columns are directions. It goes over the
-// eigenvalues of w w^T: singular values below 1e-8 of the largest are rounding.
-func spectrumOf(w mat.Matrix) (Spectrum, subspace, error) {
-	var gram mat.Dense
-	gram.Mul(w, w.T()) // [D, D]
-	d, m := w.Dims()
-	if total := floats.Sum(gram.RawMatrix().Data); math.IsNaN(total) || math.IsInf(total, 0) {
+// spectrumOf takes the weights of a whole site apart. It goes over the eigenvalues of their
+// Gram matrix: singular values below 1e-8 of the largest are rounding.
+func spectrumOf(e end) (Spectrum, subspace, error) {
+	gram, d, m := e.wholeGram(), e.size, e.count // [D, D]
+	if !finiteMatrix(gram) {
 		return Spectrum{}, subspace{}, errors.Errorf("singular values of %d x %d entries: want finite ones, got some that are not", d, m)
 	}
 	var eigen mat.EigenSym

@@ -21,7 +21,8 @@ import (
 // what one site writes lies in what a later one reads.
 //
 // A stream of vectors is read by W_Q | W_K | W_V and W1, with the norms folded in, and written
-// by W_O and W2, the experts' side by side; the subspaces are of its D directions. A matrix
+// by W_O and W2, the experts' side by side, and by the tables as they are looked up, with muP's
+// factor; the subspaces are of its D directions. A matrix
 // stream is read and written by keys, and the subspaces are of the Dk directions of key space;
 // the norms' gains enter as r * mean_v g[:, v].
 //
@@ -57,16 +58,16 @@ type Overlap struct {
 // directions it takes about 4L+3 eigenvalue problems of D x D, as many at a time as there are
 // cores: a minute or two for the size of GPT-2 small on two.
 func FindSubspaces(store *graph.Store, c models.Config) (*Subspaces, error) {
-	r, err := newSiteReader(AnalysisSubspaces, store, c)
+	f, err := foldFor(AnalysisSubspaces, store, c)
 	if err != nil {
 		return nil, err
 	}
-	accesses := r.accesses()
+	accesses := f.accesses()
 	spectra, spaces, err := takeApart(accesses)
 	if err != nil {
 		return nil, err
 	}
-	s := &Subspaces{Stream: r.c.Stream}
+	s := &Subspaces{Stream: f.c.Stream}
 	for i, a := range accesses {
 		s.Sites = append(s.Sites, SiteSpectrum{a.site, a.reads, spectra[i]})
 	}
@@ -75,7 +76,7 @@ func FindSubspaces(store *graph.Store, c models.Config) (*Subspaces, error) {
 }
 
 // takeApart makes the spectra of all weights.
-func takeApart(accesses []siteAccess) ([]Spectrum, []subspace, error) {
+func takeApart(accesses []end) ([]Spectrum, []subspace, error) {
 	spectra, spaces, errs := make([]Spectrum, len(accesses)), make([]subspace, len(accesses)), make([]error, len(accesses))
 	var work sync.WaitGroup
 	free := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -83,7 +84,7 @@ func takeApart(accesses []siteAccess) ([]Spectrum, []subspace, error) {
 		work.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			spectra[i], spaces[i], errs[i] = spectrumOf(a.w())
+			spectra[i], spaces[i], errs[i] = spectrumOf(a)
 		})
 	}
 	work.Wait()
@@ -97,10 +98,10 @@ func takeApart(accesses []siteAccess) ([]Spectrum, []subspace, error) {
 
 // overlaps compares every write with every later read; weights of zeros have no directions to
 // compare.
-func (s *Subspaces) overlaps(accesses []siteAccess, spaces []subspace) {
+func (s *Subspaces) overlaps(accesses []end, spaces []subspace) {
 	for i, w := range accesses {
 		for j, r := range accesses {
-			if w.reads || !r.reads || r.at < w.at || spaces[i].directions == 0 || spaces[j].directions == 0 {
+			if w.reads || !r.reads || r.at <= w.at || spaces[i].directions == 0 || spaces[j].directions == 0 {
 				continue
 			}
 			o := Overlap{Writer: w.site, Reader: r.site, Cosine: spaces[i].overlap(spaces[j])}
@@ -186,9 +187,7 @@ func (s *Subspaces) overlapMap() figure.Heatmap {
 			h.Columns = append(h.Columns, o.Reader)
 		}
 	}
-	for range h.Rows {
-		h.Values = append(h.Values, slices.Repeat([]float64{math.NaN()}, len(h.Columns)))
-	}
+	h.Values = blankMap(len(h.Rows), len(h.Columns))
 	for _, o := range s.Overlaps {
 		h.Values[slices.Index(h.Rows, o.Writer)][slices.Index(h.Columns, o.Reader)] = o.Cosine - o.Random
 	}

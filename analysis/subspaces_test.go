@@ -84,7 +84,12 @@ func accessesOf(c models.Config, store *graph.Store) []access {
 func vectorAccesses(c models.Config, store *graph.Store) []access {
 	gain := func(name string) []float64 { return graph.Float64s(store.Param(name).Value) }
 	transposed := func(w *mat.Dense) *mat.Dense { return mat.DenseCopyOf(w.T()) }
-	all := []access{{"embedding", false, transposed(param(store, "embedding", c.Vocab))}}
+	embedding, last := transposed(param(store, "embedding", c.Vocab)), lastAccess(c, store)
+	if c.MuP != nil {
+		embedding.Scale(c.MuP.InputMultiplier, embedding)
+		last.w.Scale(c.MuP.OutputMultiplier*float64(c.MuP.BaseDModel)/float64(c.DModel), last.w)
+	}
+	all := []access{{"embedding", false, embedding}}
 	if c.Positions == "" {
 		all = append(all, access{"positions", false, transposed(param(store, "positions", c.Seq))})
 	}
@@ -104,20 +109,26 @@ func vectorAccesses(c models.Config, store *graph.Store) []access {
 			access{f, true, naiveFold(c, gain(f+".norm"), sideBySide(expertsOf(c, store, f+".w1", c.DModel)))},
 			access{f, false, sideBySide(written)})
 	}
+	if c.Stream == models.StreamVWN {
+		return all
+	}
+	return append(all, last)
+}
+
+// lastAccess is the unembedding behind the last norm.
+func lastAccess(c models.Config, store *graph.Store) access {
 	last := "norm"
 	switch {
-	case c.Stream == models.StreamVWN:
-		return all
 	case c.SeparateAggregates:
 		last = "blocks.3.aggregate.norm"
 	case c.Stream == models.StreamHierAgg:
 		last = "aggregate.norm"
 	}
-	u := transposed(param(store, "embedding", c.Vocab))
+	u := mat.DenseCopyOf(param(store, "embedding", c.Vocab).T())
 	if !c.TieEmbeddings {
 		u = param(store, "unembedding", c.DModel)
 	}
-	return append(all, access{"unembedding", true, naiveFold(c, gain(last), u)})
+	return access{"unembedding", true, naiveFold(c, graph.Float64s(store.Param(last).Value), u)}
 }
 
 // matrixAccesses are a matrix stream's keys, reading ones times their norm's mean gain.
@@ -173,7 +184,10 @@ func svd(t *testing.T, w *mat.Dense) (values []float64, basis *mat.Dense) {
 // decomposition of weights folded entry by entry.
 func TestSubspacesAgainstSVD(t *testing.T) {
 	all := zoo()
-	for _, name := range []string{"vector", "vector/gpt2", "vector/moe", "hyper/dynamic", "mhc-lite", "vwn", "highway", "hieragg", "hieragg/dou", "matrix", "matrix/authors", "matrix/moe"} {
+	scaled := all["vector/mup"]
+	scaled.MuP = &models.MuP{BaseDModel: 6, InputMultiplier: 2.5, OutputMultiplier: 1.7}
+	all["vector/mup"] = scaled
+	for _, name := range []string{"vector", "vector/gpt2", "vector/mup", "vector/moe", "hyper/dynamic", "mhc-lite", "vwn", "highway", "hieragg", "hieragg/dou", "matrix", "matrix/authors", "matrix/moe"} {
 		t.Run(name, func(t *testing.T) {
 			c := all[name]
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)

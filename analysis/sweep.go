@@ -27,13 +27,18 @@ func newSweep(title, rowLabel, columnLabel string, m Metric) *Sweep {
 	return &Sweep{Title: title, Metric: m.Name, Quantity: "change", rowLabel: rowLabel, columnLabel: columnLabel, metric: m}
 }
 
-// run intervenes in each named activation, for each column.
-func (s *Sweep) run(store *graph.Store, c models.Config, ids []int32, names []string, at func(name string, column int) cache.Intervention) error {
+// runModel is run with a runner of its own.
+func (s *Sweep) runModel(store *graph.Store, c models.Config, ids []int32, names []string, at func(name string, column int) cache.Intervention) error {
 	r, err := newRunner(store, c, ids, names)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
+	return s.run(r, ids, names, at)
+}
+
+// run intervenes in each named activation, for each column.
+func (s *Sweep) run(r *cache.Runner, ids []int32, names []string, at func(name string, column int) cache.Intervention) (err error) {
 	if s.Baseline, err = s.measure(r, ids); err != nil {
 		return err
 	}

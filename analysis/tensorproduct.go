@@ -49,18 +49,14 @@ func TensorProductNames(layer int) []string {
 // RunTensorProduct runs a model on one row of token ids and makes the tensor-product form of
 // one head.
 func RunTensorProduct(store *graph.Store, c models.Config, ids []int32, layer, head int) (*TensorProduct, error) {
-	if _, err := newSiteReader(AnalysisCircuits, store, c); err != nil {
-		return nil, err
-	}
-	if err := inRange("layer", layer, c.Resolve().Layers); err != nil {
-		return nil, err
-	}
-	r, err := cache.New(store, c, cache.Options{Names: TensorProductNames(layer), Seq: len(ids)})
+	f, err := Fold(store, c)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	run, err := r.Run(ids)
+	if err := f.check(layer, head); err != nil {
+		return nil, err
+	}
+	run, err := keep(store, c, ids, TensorProductNames(layer))
 	if err != nil {
 		return nil, err
 	}
@@ -133,15 +129,11 @@ type headMap struct {
 
 func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {
 	m := run.Model()
-	c := m.Config()
-	r, err := newSiteReader(AnalysisCircuits, m.Store(), c)
+	f, err := Fold(m.Store(), m.Config())
 	if err != nil {
 		return nil, err
 	}
-	if err := inRange("layer", layer, c.Layers); err != nil {
-		return nil, err
-	}
-	if err := inRange("head", head, c.HeadCount()); err != nil {
+	if err := f.check(layer, head); err != nil {
 		return nil, err
 	}
 	name, h := siteName(layer, stream.Attention), &headMap{run: run, head: head}
@@ -151,22 +143,22 @@ func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {
 	if h.heads, err = run.Activation(name + ".heads"); err != nil {
 		return nil, err
 	}
-	h.weigh(r, name)
+	h.weigh(f, name)
 	return h, nil
 }
 
 // weigh reads the head's weights as they stand: norm.out has the norm's gain and bias.
-func (h *headMap) weigh(r *siteReader, name string) {
-	if r.isMatrix() {
-		h.dk, h.dv = r.c.Dk, r.c.Dv
-		h.in = mat.NewDense(h.dk, 1, r.keys(name+".read").RawRowView(2*r.c.Rank+h.head))
-		h.out = mat.NewDense(1, h.dk, r.keys(name+".write").RawRowView(h.head))
+func (h *headMap) weigh(f *Folded, name string) {
+	if f.isMatrix() {
+		h.dk, h.dv = f.c.Dk, f.c.Dv
+		h.in = mat.NewDense(h.dk, 1, f.keys(name+".read").RawRowView(2*f.c.Rank+h.head))
+		h.out = mat.NewDense(1, h.dk, f.keys(name+".write").RawRowView(h.head))
 		return
 	}
-	width := r.c.HeadCount() * r.c.HeadDim()
-	h.in, h.out = r.head(r.dense(name+".qkv", r.c.DModel), r.dense(name+".o", width), h.head)
-	if bias := r.values(name + ".qkv_bias"); bias != nil {
-		h.bias = share(share(bias, 3, 2), r.c.HeadCount(), h.head)
+	width := f.c.HeadCount() * f.c.HeadDim()
+	h.in, h.out = f.head(f.dense(name+".qkv", f.c.DModel), f.dense(name+".o", width), h.head)
+	if bias := f.values(name + ".qkv_bias"); bias != nil {
+		h.bias = share(share(bias, 3, 2), f.c.HeadCount(), h.head)
 	}
 }
 

@@ -131,7 +131,7 @@ func TestTensorProductOfAnotherRun(t *testing.T) {
 	_, err = analysis.RunTensorProduct(run.Model().Store(), c, []int32{1, 2}, 9, 0)
 	assert.EqualError(t, err, "analysis: layer: want 0 to 3, got 9")
 	_, err = analysis.RunTensorProduct(run.Model().Store(), c, nil, 0, 0)
-	assert.Error(t, err)
+	assert.EqualError(t, err, "analysis: want a prompt of at least 1 token, got none")
 	lstm := zoo()["dwlstm"]
 	_, err = analysis.RunTensorProduct(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, []int32{1}, 0, 0)
 	assert.ErrorContains(t, err, "analysis: circuits: stream dwlstm does not have it")

@@ -1,0 +1,30 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// listed is how many rows a table of the largest shows.
+const listed = 20
+
+// number is how tables write a value.
+func number(v float64) string { return fmt.Sprintf("%.4g", v) }
+
+// wayOf says what a site does.
+func wayOf(reads bool) string {
+	if reads {
+		return "reads"
+	}
+	return "writes"
+}
+
+// blankMap is a heatmap's values before there are any: NaN, [rows][columns].
+func blankMap(rows, columns int) [][]float64 {
+	values := make([][]float64, rows)
+	for i := range values {
+		values[i] = slices.Repeat([]float64{math.NaN()}, columns)
+	}
+	return values
+}
