@@ -24,8 +24,8 @@ type window struct {
 // TestInBrowser looks at pages in a headless Chromium: one browser for all, as it takes a second to
 // start. With PAGE_GALLERY=FOLDER pictures of the page are left there.
 func TestInBrowser(t *testing.T) {
-	if !webdriver.Installed() {
-		t.Skip("chromium and chromedriver are not in PATH")
+	if testing.Short() || !webdriver.Installed() {
+		t.Skip("short, or chromium and chromedriver are not in PATH")
 	}
 	browser, err := webdriver.Open(t.TempDir(), 1280, 1000)
 	require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 // Browser is a running browser with one window.
 type Browser struct {
 	driver  *exec.Cmd
+	address string // of ChromeDriver
 	session string // address of the session
 	client  http.Client
 }
@@ -53,7 +54,8 @@ func Open(folder string, width, height int) (*Browser, error) {
 	}
 	port, err := portOf(output)
 	if err == nil {
-		err = b.open("http://127.0.0.1:"+port+"/session", folder, width, height)
+		b.address = "http://127.0.0.1:" + port
+		err = b.open(folder, width, height)
 	}
 	if err != nil {
 		b.stop()
@@ -69,9 +71,12 @@ func (b *Browser) Close() error {
 	return err
 }
 
-// stop ends ChromeDriver.
+// stop ends ChromeDriver and, where its session still runs, the browser.
 func (b *Browser) stop() {
-	b.driver.Process.Kill() // it may have ended already
+	if b.address != "" {
+		b.do(http.MethodGet, b.address+"/shutdown", nil, nil) // it may have ended already
+	}
+	b.driver.Process.Kill()
 	b.driver.Wait()
 }
 

@@ -11,7 +11,7 @@ import (
 
 // open begins the session: a browser that asks nothing of the network by itself, and keeps the
 // console's messages.
-func (b *Browser) open(address, folder string, width, height int) error {
+func (b *Browser) open(folder string, width, height int) error {
 	args := []string{
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--user-data-dir=" + folder, fmt.Sprintf("--window-size=%d,%d", width, height),
@@ -24,10 +24,10 @@ func (b *Browser) open(address, folder string, width, height int) error {
 	var session struct {
 		ID string `json:"sessionId"`
 	}
-	if err := b.do(http.MethodPost, address, wanted, &session); err != nil {
+	if err := b.do(http.MethodPost, b.address+"/session", wanted, &session); err != nil {
 		return err
 	}
-	b.session = address + "/" + session.ID
+	b.session = b.address + "/session/" + session.ID
 	return nil
 }
 

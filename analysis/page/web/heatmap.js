@@ -39,7 +39,7 @@ function colourBar(parent, colours, height) {
   const steps = Array.from({ length: 129 }, (_, i) => [colours.high + (colours.low - colours.high) * i / 128]);
   svg(parent, "image", { width: 12, height, preserveAspectRatio: "none", href: raster(steps, colours, 1, 129).toDataURL() });
   svg(parent, "rect", { class: "frame", width: 12, height });
-  for (const { value, label } of ticks(colours.low, colours.high, Math.max(2, Math.min(6, Math.floor(height / 30))))) {
+  for (const { value, label } of ticks(colours.low, colours.high, Math.max(4, Math.min(6, Math.floor(height / 30))))) {
     const y = (1 - colours.at(value)) * height;
     svg(parent, "line", { class: "tick", x1: 12, x2: 16, y1: y, y2: y });
     svg(parent, "text", { x: 19, y }, label);

@@ -64,7 +64,7 @@ function boardOf(data, edges) {
   for (const layer of layers) columns.push(data.nodes.flatMap((n, i) => (n.layer === layer ? [i] : [])));
   const widths = columns.map((nodes) => 16 + Math.min(150, widest(nodes.map((i) => data.nodes[i].name))));
   const sum = widths.reduce((a, b) => a + b, 0);
-  const gap = Math.max(36, Math.min(140, (1180 - sum) / Math.max(1, columns.length - 1)));
+  const gap = Math.max(28, Math.min(140, (1180 - sum) / Math.max(1, columns.length - 1)));
   const tall = nodePitch * Math.max(...columns.map((nodes) => nodes.length));
   const places = new Array(data.nodes.length);
   let left = 4;
