@@ -220,15 +220,15 @@ func (l *Lens) title() string {
 // Figures are the target's probability behind each writer and, for the matrix stream, its
 // logit by key direction.
 func (l *Lens) Figures() []figure.Figure {
-	probability := figure.Series{Name: "probability"}
+	probability := figure.Bars{Title: "Probability by the " + l.title() + ", behind each writer", YLabel: "probability"}
 	keys := figure.Heatmap{Title: "Logit of id " + fmt.Sprint(l.Target) + " by key direction of the readout", XLabel: "key direction", YLabel: "behind", Diverging: true}
-	for i, p := range l.Points {
-		probability.X, probability.Y = append(probability.X, float64(i)), append(probability.Y, p.Probability)
+	for _, p := range l.Points {
+		probability.Labels, probability.Values = append(probability.Labels, p.After), append(probability.Values, p.Probability)
 		if p.Keys != nil {
 			keys.Rows, keys.Values = append(keys.Rows, p.After), append(keys.Values, p.Keys)
 		}
 	}
-	figures := []figure.Figure{figure.Lines{Title: "Probability by the " + l.title(), XLabel: "writer", YLabel: "probability", Series: []figure.Series{probability}}}
+	figures := []figure.Figure{probability}
 	if len(keys.Values) > 0 {
 		figures = append(figures, keys)
 	}

@@ -24,8 +24,10 @@ type Patching struct {
 	Clean float64 `json:"clean"` // the clean run's metric
 }
 
-// PatchStream patches the stream behind each site at each token: a row a site, a column a
-// token. Streams that carry more than h (cells, a group's input) are patched in h alone.
+// PatchStream patches the stream behind the embedding and behind each attention at each token: a
+// row a site, a column a token. What a feed-forward makes of one token it makes of that alone, so
+// that the stream behind it, patched, would show the same. Streams that carry more than h (cells,
+// a group's input) are patched in h alone.
 func PatchStream(store *graph.Store, c models.Config, clean, corrupt []int32, m Metric) (*Patching, error) {
 	names, err := cache.Names(store, c)
 	if err != nil {
@@ -33,7 +35,7 @@ func PatchStream(store *graph.Store, c models.Config, clean, corrupt []int32, m 
 	}
 	p := places{title: "Patching the stream", label: "token", axis: graph.TokenAxis, columns: len(clean)}
 	for _, name := range names {
-		if name == "embedding.out" || strings.HasSuffix(name, ".stream") {
+		if name == "embedding.out" || strings.HasSuffix(name, ".attention.stream") {
 			p.names = append(p.names, name)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 const (
 	AnalysisAttribute = "attribute"
 	AnalysisLens      = "lens"
+	AnalysisHeads     = "heads"
 	AnalysisCircuits  = "circuits"
 	AnalysisWiring    = "wiring"
 	AnalysisBasis     = "basis"
@@ -24,7 +25,7 @@ const (
 )
 
 // everyStream are the analyses that ask for nothing but named activations and a sum.
-var everyStream = []string{AnalysisAttribute, AnalysisLens, AnalysisBasis, AnalysisAblate, AnalysisPatch}
+var everyStream = []string{AnalysisAttribute, AnalysisLens, AnalysisHeads, AnalysisBasis, AnalysisAblate, AnalysisPatch}
 
 // Supports lists the analyses that a stream has. Circuits, wiring and subspaces are about
 // heads and feed-forwards that write linearly and read behind a norm; the depth-wise LSTM's

@@ -26,7 +26,7 @@ func (w *Wiring) title() string {
 // Diagram draws the edges, each pair of nodes by its strongest one, the 300 strongest of all:
 // their weight is Z.
 func (w *Wiring) Diagram() figure.Wiring {
-	d := figure.Wiring{Title: w.title(), Nodes: w.Nodes}
+	d := figure.Wiring{Title: w.title() + ", those to q, k and v of a head drawn as one", Nodes: w.Nodes}
 	seen := map[[2]int]bool{}
 	for _, e := range w.Edges {
 		pair := [2]int{e.From, e.To}

@@ -33,6 +33,7 @@ type Runner struct {
 	logits   *gorgonia.Node // [T, vocab]
 	names    []string
 	replaced []Intervention // of the run in progress
+	failed   error          // of one of them
 }
 
 // New compiles a model so that the named activations can be kept and replaced. The model is
@@ -111,8 +112,11 @@ func (r *Runner) Run(ids []int32, replace ...Intervention) (*Cache, error) {
 		return nil, err
 	}
 	copy(input, ids)
-	r.replaced = replace
+	r.replaced, r.failed = replace, nil
 	if err := r.program.Run(graph.RunOptions{}); err != nil {
+		if r.failed != nil {
+			err = r.failed // without the graph's words around it
+		}
 		return nil, err
 	}
 	logits, err := graph.Value(r.logits)
@@ -164,8 +168,8 @@ func (r *Runner) replace(name string, x *tensor.Dense) error {
 		return err
 	}
 	for _, v := range wanted {
-		if err := v.apply(a); err != nil {
-			return err
+		if r.failed = v.apply(a); r.failed != nil {
+			return r.failed
 		}
 	}
 	return graph.SetFloat64s(x, a.Values)

@@ -79,6 +79,11 @@ func (a Attention) layout(l lettering) picture {
 	}
 	const foot = 20.0
 	names := namesOf(a.Heads, len(a.Patterns))
+	if a.Heads == nil {
+		for i := range names {
+			names[i] = "head " + names[i]
+		}
+	}
 	return picture{g.width() + barGap + bar.width, max(g.height(), headTitle+bar.height+6) + foot, func(p pen) {
 		for h := range g.heads {
 			at := p.moved(float64(h%g.across)*(g.panelWidth()+headGap)+g.names.room, float64(h/g.across)*(g.panelHeight()+headGap))

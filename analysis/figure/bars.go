@@ -54,12 +54,12 @@ func (b Bars) scale() scale {
 		high = 1
 	}
 	const room = 0.12
-	span := high - low
+	span := high/2 - low/2
 	if low < 0 {
-		low -= room * span
+		low = max(low-2*room*span, -math.MaxFloat64)
 	}
 	if high > 0 {
-		high += room * span
+		high = min(high+2*room*span, math.MaxFloat64)
 	}
 	return scale{low: low, high: high, length: barsWidth}
 }

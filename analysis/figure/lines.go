@@ -15,6 +15,7 @@ const (
 	legendMost  = 220.0 // a name's length
 	legendRows  = 24
 	pointsMost  = 2000 // of a line; more are thinned
+	pointsTotal = 80000
 )
 
 func (l Lines) layout(t lettering) picture {
@@ -33,6 +34,7 @@ func (l Lines) layout(t lettering) picture {
 	}
 	legend := l.legend(t)
 	const top = 6.0 // the topmost number may stand out
+	most := max(20, min(pointsMost, pointsTotal/len(l.Series)))
 	width := left + linesWidth + 16
 	if legend.width > 0 {
 		width += 4 + legend.width
@@ -42,7 +44,7 @@ func (l Lines) layout(t lettering) picture {
 		x.paintBelow(body, linesHeight)
 		y.paintLeft(body, linesWidth)
 		for i, s := range l.Series {
-			s.paint(body, x, y, styleOf(i))
+			s.paint(body, x, y, styleOf(i), most)
 		}
 		body.axisLabels(l.XLabel, l.YLabel, linesWidth, linesHeight, foot-labelMargin, left)
 		legend.paint(p.moved(left+linesWidth+20, top))
@@ -93,12 +95,12 @@ func styleOf(i int) linestyle {
 	return linestyle{Color(i), [][]float64{nil, {7, 3}, {2, 3}, {9, 3, 2, 3}}[i/colours%4]}
 }
 
-// paint draws the series into a body of the two scales' sizes.
-func (s Series) paint(p pen, x, y scale, style linestyle) {
-	s.paintErrors(p, x, y, style)
+// paint draws the series into a body of the two scales' sizes, thinned to at most most points.
+func (s Series) paint(p pen, x, y scale, style linestyle, most int) {
+	s.paintErrors(p, x, y, style, most)
 	if s.Points {
 		points := s.points(x, y)
-		for i := 0; i < len(points); i += (len(points) + pointsMost - 1) / pointsMost {
+		for i := 0; i < len(points); i += (len(points) + most - 1) / most {
 			p.dot(points[i][0], points[i][1], 2.7, style.color)
 		}
 		return
@@ -108,7 +110,7 @@ func (s Series) paint(p pen, x, y scale, style linestyle) {
 			p.dot(stretch[0][0], stretch[0][1], 2, style.color)
 			continue
 		}
-		p.line(extremes(stretch, pointsMost), style.color, 1.8, style.dashes...)
+		p.line(extremes(stretch, most), style.color, 1.8, style.dashes...)
 	}
 }
 
@@ -140,13 +142,13 @@ func (s Series) stretches(x, y scale) [][][2]float64 {
 }
 
 // paintErrors draws the error bars; one that reaches 0 on a logarithmic axis goes down to its end.
-func (s Series) paintErrors(p pen, x, y scale, style linestyle) {
+func (s Series) paintErrors(p pen, x, y scale, style linestyle, most int) {
 	if s.Error == nil {
 		return
 	}
 	pale := style.color
 	pale.A = 0x99
-	for i := 0; i < len(s.X); i += (len(s.X) + pointsMost - 1) / pointsMost {
+	for i := 0; i < len(s.X); i += (len(s.X) + most - 1) / most {
 		e := s.half(i)
 		if e == 0 || !x.holds(s.X[i]) || !y.holds(s.Y[i]) {
 			continue

@@ -92,6 +92,9 @@ const (
 // bar lays out the colours' bar with its numbers.
 func (c colouring) bar(l lettering, height float64) picture {
 	marks := ticks(c.low, c.high, max(2, min(6, int(height/30))))
+	for about := 4; len(marks) < 3 && about < 8; about++ {
+		marks = ticks(c.low, c.high, about)
+	}
 	labels := make([]string, len(marks))
 	for i, m := range marks {
 		labels[i] = m.label

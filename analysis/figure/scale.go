@@ -15,7 +15,7 @@ func (s scale) holds(v float64) bool { return finite(v) && (v > 0 || !s.log) }
 // at is a value's place in px from the low end.
 func (s scale) at(v float64) float64 {
 	if s.log {
-		return s.length * math.Log(v/s.low) / math.Log(s.high/s.low)
+		return s.length * (math.Log(v) - math.Log(s.low)) / (math.Log(s.high) - math.Log(s.low))
 	}
 	return s.length * ((v/2 - s.low/2) / (s.high/2 - s.low/2))
 }
@@ -24,7 +24,7 @@ func (s scale) at(v float64) float64 {
 func (s scale) widened() scale {
 	const room = 0.03
 	if s.log {
-		factor := max(math.Pow(s.high/s.low, room), 1.02)
+		factor := max(math.Exp(room*(math.Log(s.high)-math.Log(s.low))), 1.02)
 		s.low, s.high = max(s.low/factor, math.SmallestNonzeroFloat64), min(s.high*factor, math.MaxFloat64)
 		return s
 	}

@@ -10,11 +10,13 @@ import (
 
 // Sizes of wiring diagrams, in px.
 const (
-	nodePitch   = 25.0 // from node to node, the most
+	nodePitch   = 25.0 // from node to node
+	nodesLeast  = 380.0
+	pitchMost   = 60.0 // where there are few
 	nodesHeight = 1500.0
 	nodeHeight  = 18.0
 	nodeMost    = 150.0 // a name's length
-	wiringWidth = 3600.0
+	wiringWidth = 4200.0
 	edgesMost   = 1500 // the strongest are drawn
 )
 
@@ -51,12 +53,15 @@ func (w Wiring) board(l lettering) board {
 	for _, nodes := range layers {
 		most = max(most, len(nodes))
 	}
-	if b.pitch = min(nodePitch, nodesHeight/float64(most)); b.pitch < 14 {
+	if b.pitch = min(max(nodePitch, min(pitchMost, nodesLeast/float64(most))), nodesHeight/float64(most)); b.pitch < 14 {
 		b.size = tinySize
 	}
 	b.height = b.pitch * float64(most)
 	count := len(layers)
 	names := max(30, min(nodeMost, wiringWidth/float64(count)-30))
+	if names < 70 {
+		b.size = tinySize
+	}
 	gap := 0.0
 	for layer := range layers {
 		b.columns = append(b.columns, column{nodes: layers[layer]})
@@ -118,18 +123,12 @@ func (w Wiring) layout(l lettering) picture {
 	edges, largest := w.strongest()
 	notes := l.wrap(w.note(len(edges), largest), noteSize, max(b.width, 260), false, 3)
 	const lineHeight = 14.0
-	side := 0.0 // room for edges that bow out of the outermost columns
-	for _, e := range edges {
-		if b.place[e.From].column >= b.place[e.To].column {
-			side = 45
-		}
-	}
-	above := b.above(edges)
-	bottom := above + b.height + 12
-	return picture{b.width + 2*side, bottom + lineHeight*float64(len(notes)), func(p pen) {
-		body := p.moved(side, above)
+	top, right, below := b.overhang(edges)
+	bottom := top + b.height + below + 12
+	return picture{b.width + right, bottom + lineHeight*float64(len(notes)), func(p pen) {
+		body := p.moved(0, top)
 		for _, e := range edges {
-			b.paintEdge(body, e, math.Abs(e.Weight)/largest)
+			body.edge(b.way(e), e.Weight, math.Abs(e.Weight)/largest)
 		}
 		for c, col := range b.columns {
 			b.paintNodes(body, c, w.names(col.nodes))
@@ -152,39 +151,68 @@ func (w Wiring) note(drawn int, largest float64) string {
 	return note
 }
 
-// bow is how far an edge's middle is lifted above the columns between its nodes.
-func (b board) bow(from, to spot) float64 {
-	return min(70, b.pitch*0.8*float64(max(0, to.column-from.column-1)))
+// way is an edge's cubic Bezier curve: from, two control points, to.
+type way struct {
+	points [4][2]float64
+	back   bool // not to a later column: it needs an arrowhead
 }
 
-// above is the room that edges which are lifted above the topmost nodes want: a cubic curve rises
-// to 3/4 of the way to its handles.
-func (b board) above(edges []WiringEdge) float64 {
-	room := 0.0
-	for _, e := range edges {
-		from, to := b.place[e.From], b.place[e.To]
-		room = max(room, 0.75*b.bow(from, to)-min(from.y, to.y)+2)
+// way leads an edge from the right of a node to the left of one in a later column, above the
+// columns between; around on the right to one of the same column; from the left of a node to the
+// right of one in an earlier column, below.
+func (b board) way(e WiringEdge) way {
+	from, to := b.place[e.From], b.place[e.To]
+	apart := to.column - from.column
+	bow := min(70, 0.8*min(b.pitch, nodePitch)*math.Abs(float64(apart))) // of edges past columns
+	switch {
+	case e.From == e.To:
+		return way{[4][2]float64{{from.right, from.y - 3}, {from.right + 50, from.y - 26}, {to.right + 50, to.y + 26}, {to.right + 3, to.y + 3}}, true}
+	case apart == 0:
+		out := from.right + min(90, 30+0.3*math.Abs(to.y-from.y))
+		return way{[4][2]float64{{from.right, from.y}, {out, from.y}, {out, to.y}, {to.right + 3, to.y}}, true}
+	case apart < 0:
+		reach := 0.45 * (from.left - to.right)
+		return way{[4][2]float64{{from.left, from.y}, {from.left - reach, from.y + bow + 12}, {to.right + reach, to.y + bow + 12}, {to.right + 3, to.y}}, true}
 	}
-	return room
+	if apart == 1 {
+		bow = 0
+	}
+	reach := 0.45 * (to.left - from.right)
+	return way{[4][2]float64{{from.right, from.y}, {from.right + reach, from.y - bow}, {to.left - reach, to.y - bow}, {to.left, to.y}}, false}
 }
 
-// paintEdge draws an edge of a relative strength: from the right of a node to the left of another,
-// or, to a node of the same or an earlier column, around on the right with an arrowhead.
-func (b board) paintEdge(p pen, e WiringEdge, strength float64) {
-	c := Signed(e.Weight)
+// overhang is how far edges reach out of the board.
+func (b board) overhang(edges []WiringEdge) (top, right, bottom float64) {
+	for _, e := range edges {
+		const steps = 16
+		w := b.way(e)
+		for i := range steps {
+			x, y := w.at(float64(i) / steps)
+			top, right, bottom = max(top, 3-y), max(right, x+3-b.width), max(bottom, y+3-b.height)
+		}
+	}
+	return math.Ceil(top), math.Ceil(right), math.Ceil(bottom)
+}
+
+// at is the curve's point at t in [0, 1].
+func (w way) at(t float64) (x, y float64) {
+	u := 1 - t
+	weights := [4]float64{u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t}
+	for i, p := range w.points {
+		x, y = x+weights[i]*p[0], y+weights[i]*p[1]
+	}
+	return x, y
+}
+
+// edge draws an edge of a relative strength.
+func (p pen) edge(w way, weight, strength float64) {
+	c := Signed(weight)
 	c.A = uint8(math.Round(255 * (0.12 + 0.78*strength)))
 	width := 0.6 + 3.2*strength
-	from, to := b.place[e.From], b.place[e.To]
-	if from.column < to.column {
-		reach := 0.45 * (to.left - from.right)
-		bow := b.bow(from, to)
-		p.curve([2]float64{from.right, from.y}, [2]float64{from.right + reach, from.y - bow},
-			[2]float64{to.left - reach, to.y - bow}, [2]float64{to.left, to.y}, c, width)
-		return
+	p.curve(w.points[0], w.points[1], w.points[2], w.points[3], c, width)
+	if w.back {
+		p.arrowhead(w.points[3][0]-3, w.points[3][1], 3+width, c)
 	}
-	out := max(from.right, to.right) + 40
-	p.curve([2]float64{from.right, from.y}, [2]float64{out, from.y}, [2]float64{out, to.y}, [2]float64{to.right + 4, to.y}, c, width)
-	p.arrowhead(to.right, to.y, 3+width, c)
 }
 
 // arrowhead draws a triangle that points to the left.

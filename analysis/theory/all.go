@@ -2,6 +2,7 @@ package theory
 
 import (
 	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/models"
 )
 
 // Result is one table or figure of the paper, reconstructed.
@@ -29,10 +30,16 @@ const trials = 250
 
 // All computes every result in the paper's order: figure 1, Tables 1, 2, 3-4, 7 and 9, the sizes of
 // its models, and other printed numbers. seed is that of the Monte-Carlo runs; the same seed gives
-// the same results.
-func All(seed uint64) ([]Result, error) { return all(seed, trials) }
+// the same results. Further models are counted in Table 7, behind the paper's.
+func All(seed uint64, further ...Model) ([]Result, error) { return all(seed, trials, further...) }
 
-func all(seed uint64, trials int) ([]Result, error) {
+// Model is a config with the name that results call it by.
+type Model struct {
+	Name   string
+	Config models.Config
+}
+
+func all(seed uint64, trials int, further ...Model) ([]Result, error) {
 	inputs := PaperTraining()
 	var results []Result
 	for _, compute := range []func() (Result, error){
@@ -40,7 +47,7 @@ func all(seed uint64, trials int) ([]Result, error) {
 		func() (Result, error) { return NewPropagation(PropagationSetting(), trials, seed) },
 		func() (Result, error) { return NewXavierGains(trials, seed) },
 		func() (Result, error) { return NewTrainingFLOPs(inputs) },
-		func() (Result, error) { return NewResourceTable(mediumTransformer, mediumRMT) },
+		func() (Result, error) { return table7(further) },
 		func() (Result, error) { return NewShapes() },
 		func() (Result, error) { return NewModelSizes() },
 		func() (Result, error) { return NewClaims(inputs) },
@@ -52,6 +59,22 @@ func all(seed uint64, trials int) ([]Result, error) {
 		results = append(results, result)
 	}
 	return results, nil
+}
+
+// table7 counts the paper's medium models and further ones.
+func table7(further []Model) (ResourceTable, error) {
+	t, err := NewResourceTable(mediumTransformer, mediumRMT)
+	if err != nil {
+		return ResourceTable{}, err
+	}
+	for _, m := range further {
+		r, err := CountResources(m.Name, m.Config)
+		if err != nil {
+			return ResourceTable{}, err
+		}
+		t.Models = append(t.Models, r)
+	}
+	return t, nil
 }
 
 // figure1 varies rmt-134m and transformer-162m.

@@ -58,11 +58,22 @@ func command(c cli.Command, a analyser) cli.Command {
 
 // check refuses a model whose stream lacks an analysis.
 func (s *subject) check(name string) error {
-	has := analysis.Supports(s.Model.Stream)
-	if slices.Contains(has, name) || !slices.Contains(bound(), name) {
+	has := s.has()
+	if slices.Contains(has, name) {
 		return nil
 	}
 	return errors.Errorf("%s: stream %s does not have it; it has %s", name, s.Model.Stream, strings.Join(has, ", "))
+}
+
+// has lists the commands that the model's stream has, in the order of -h.
+func (s *subject) has() (names []string) {
+	supported := analysis.Supports(s.Model.Stream)
+	for _, c := range commands() {
+		if c.Name != theoryName && (slices.Contains(supported, c.Name) || !slices.Contains(bound(), c.Name)) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // bound are the analyses that not every stream has.

@@ -3,6 +3,8 @@ package main
 import (
 	"flag"
 
+	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/cmd/internal/cli"
 )
@@ -35,6 +37,9 @@ func (c *basisCall) flags(flags *flag.FlagSet) {
 }
 
 func (c *basisCall) report(s *subject) (*report, error) {
+	if c.options.Controls < 1 {
+		return nil, errors.Errorf("-controls: want >= 1, got %d", c.options.Controls)
+	}
 	ids, err := c.read(s, 2)
 	if err != nil {
 		return nil, err

@@ -208,3 +208,10 @@ func carries(t *testing.T, args ...string) []float64 {
 	}
 	return all
 }
+
+// TestTheoryCountsConfigs: a run config is counted in Table 7, behind the paper's models.
+func TestTheoryCountsConfigs(t *testing.T) {
+	out := works(t, "theory", "-config", "../../configs/quickstart.yaml")
+	assert.Contains(t, out, "quickstart")
+	assert.NotContains(t, works(t, "theory"), "quickstart")
+}

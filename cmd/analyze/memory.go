@@ -3,6 +3,8 @@ package main
 import (
 	"flag"
 
+	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/cmd/internal/cli"
 )
@@ -33,6 +35,9 @@ func (c *memoryCall) flags(flags *flag.FlagSet) {
 }
 
 func (c *memoryCall) report(s *subject) (*report, error) {
+	if c.seeds < 2 {
+		return nil, errors.Errorf("-seeds: want 2 or more seeds, got %d", c.seeds)
+	}
 	r := reportOn(s, "Associative memory", nil)
 	keys, err := analysis.MeasureKeys(s.Store, s.Model, c.seed)
 	if err != nil {

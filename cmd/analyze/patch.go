@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -67,9 +68,11 @@ func (c *patchCall) report(s *subject) (*report, error) {
 	}
 	r := reportOn(s, "Activation patching", clean)
 	r.Corrupt = s.tokens(corrupt)
-	r.addSweep(s, "stream", "The stream, token by token", "The stream behind a sublayer, at one token, is put back to what the clean prompt gave.",
+	share := fmt.Sprintf(" 1: the %s is the clean run's %s again; 0: it stays the corrupt run's %s.", a.title(), number(stream.Clean), number(stream.Baseline))
+	r.about += fmt.Sprintf("; %s: %s, corrupt %s", a.title(), number(stream.Clean), number(stream.Baseline))
+	r.addSweep(s, "stream", "The stream, token by token", "The stream behind a sublayer, at one token, is put back to what the clean prompt gave."+share,
 		sweep{&stream.Sweep, stream, clean, c.top}).rename(a.metric().Name, a.title())
-	r.addSweep(s, "heads", "Heads", "A head's output, at all tokens, is put back to what the clean prompt gave.",
+	r.addSweep(s, "heads", "Heads", "A head's output, at all tokens, is put back to what the clean prompt gave."+share,
 		sweep{&heads.Sweep, heads, nil, c.top}).rename(a.metric().Name, a.title())
 	return r, nil
 }
@@ -90,8 +93,7 @@ func (c *patchCall) prompts(s *subject) (clean, corrupt []int32, err error) {
 	case c.corrupt.given:
 		corrupt, err = s.readText("-corrupt", c.corrupt.value, c.bos, 2)
 	case !c.text.given && !c.ids.given: // the default prompt's other
-		other.text.value = strings.Replace(defaultPrompt, "b int", "c int", 1)
-		corrupt, err = other.read(s, 2)
+		corrupt, err = other.another(s, clean)
 	default:
 		err = errors.New("-corrupt: want another prompt of as many tokens, got nothing")
 	}
@@ -103,6 +105,18 @@ func (c *patchCall) prompts(s *subject) (clean, corrupt []int32, err error) {
 		err = errors.New("-corrupt: want another prompt, got the same")
 	}
 	return clean, corrupt, err
+}
+
+// another is the default prompt's other: "=" for the last "+", which changes what is said next
+// by much. Where that "+" did not fit, it is another name earlier.
+func (p prompt) another(s *subject, clean []int32) (ids []int32, err error) {
+	for _, change := range [][2]string{{"a + ", "a = "}, {"b int", "c int"}} {
+		p.text.value = strings.Replace(defaultPrompt, change[0], change[1], 1)
+		if ids, err = p.read(s, 2); err != nil || !slices.Equal(ids, clean) {
+			break
+		}
+	}
+	return ids, err
 }
 
 // aim finds what to measure.

@@ -51,6 +51,7 @@ func TestRefuses(t *testing.T) {
 		{"lens -checkpoint # -target abc", `-target: want one token, got "abc" of 3, ids 97,98,99: choose one of them`},
 		{"lens -checkpoint # -target=", "-target: want a text of at least 1 token"},
 		{"lens -checkpoint # -target 257", "-target: want an id of 0 to 256, got 257"},
+		{"attribute -checkpoint # -target a -against a", "-against: want another token than the target, got a (id 97) for both"},
 		{"attribute -checkpoint # -against ab", `-against: want one token, got "ab" of 2`},
 		{"attribute -checkpoint # -layer 2", "-layer: want 0 to 1, or -1 for all, got 2"},
 		{"attribute -checkpoint # -head 3", "-head: want 0 to 2, or -1 for all, got 3"},
@@ -74,14 +75,18 @@ func TestRefuses(t *testing.T) {
 		{"wiring -checkpoint # -draws 1", "-draws: want >= 2, got 1"},
 		{"wiring -checkpoint # -threshold 0", "-threshold: want above 0, got 0"},
 		{"memory -checkpoint # -seeds 1", "2 or more seeds, got"},
+		{"memory -checkpoint # -seeds 0", "-seeds: want 2 or more seeds, got 0"},
+		{"basis -checkpoint # -controls 0", "-controls: want >= 1, got 0"},
 		{"rotation -checkpoint # -seeds 0", "-seeds: want >= 1, got 0"},
 
 		{"lens -checkpoint " + gpt2HF, "-ids: want token ids, such as 1,2,3, each below 113: the model has no tokenizer"},
 		{"lens -checkpoint " + gpt2HF + " -prompt ab", "-prompt: the model has no tokenizer: want its token ids, such as -ids 1,2,3, each below 113"},
 		{"lens -checkpoint " + gpt2HF + " -ids 1,2 -target ab", `-target: the model has no tokenizer: want an id of 0 to 112, got "ab"`},
 		{"patch -checkpoint " + gpt2HF + " -ids 1,2 -corrupt ab", "-corrupt: the model has no tokenizer"},
-		{"memory -checkpoint " + gpt2HF, "memory: stream vector does not have it; it has attribute, lens, "},
+		{"memory -checkpoint " + gpt2HF, "memory: stream vector does not have it; it has attribute, lens, heads, circuits, "},
 		{"theory -seed x", "-seed: want a whole number >= 0"},
+		{"theory -config ../../configs/none.yaml", "config: want a YAML file"},
+		{"theory -config ../../configs/mhc.yaml", "-config ../../configs/mhc.yaml: theory: mhc: stream: want matrix or vector"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			args := strings.NewReplacer("#", matrix, "@", vector).Replace(c.args)

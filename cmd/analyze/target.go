@@ -86,6 +86,9 @@ func (t *target) find(s *subject, run *cache.Cache) (aim, error) {
 		if a.against, err = s.readToken("-against", t.against.value); err != nil {
 			return a, err
 		}
+		if a.against == a.target {
+			return a, errors.Errorf("-against: want another token than the target, got %s for both", s.word(a.target))
+		}
 	}
 	a.what = s.describe(a, run.IDs)
 	return a, nil

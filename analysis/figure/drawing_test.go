@@ -1,0 +1,239 @@
+package figure
+
+import (
+	"bytes"
+	"encoding/xml"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// pixels is a figure's PNG.
+func pixels(t *testing.T, f Figure) image.Image {
+	t.Helper()
+	file, err := PNG(f)
+	require.NoError(t, err)
+	picture, err := png.Decode(bytes.NewReader(file))
+	require.NoError(t, err)
+	return picture
+}
+
+func nrgba(c color.Color) color.NRGBA { return color.NRGBAModel.Convert(c).(color.NRGBA) }
+
+// runsOf are a picture's colours down a column of pixels, runs of one colour as one, and the runs'
+// lengths.
+func runsOf(picture image.Image, x, from, to int) (colors []color.NRGBA, lengths []int) {
+	for y := from; y < to; y++ {
+		c := nrgba(picture.At(x, y))
+		if n := len(colors); n > 0 && colors[n-1] == c {
+			lengths[n-1]++
+			continue
+		}
+		colors, lengths = append(colors, c), append(lengths, 1)
+	}
+	return colors, lengths
+}
+
+// TestHeatmapColours: every cell has its value's colour up to its edges, and no value is blank.
+func TestHeatmapColours(t *testing.T) {
+	values := []float64{-2, math.NaN(), 1, 0, 2}
+	h := Heatmap{Diverging: true, Rows: []string{"", "", "", "", ""}, Columns: []string{""}}
+	for _, v := range values {
+		h.Values = append(h.Values, []float64{v})
+	}
+	picture := pixels(t, h)
+	left := 0 // of the body: where the frame's first pixel is
+	middle := int(density * (margin + 6 + 2.5*cellMost))
+	for nrgba(picture.At(left, middle)) != outline && left < 200 {
+		left++
+	}
+	colors, lengths := runsOf(picture, left+int(density*cellMost/2), int(density*(margin+6))+2, int(density*(margin+6+5*cellMost))-2)
+	require.Len(t, colors, len(values))
+	for i, v := range values {
+		want := color.NRGBA{R: 0xff, G: 0xff, B: 0xff, A: 0xff}
+		if finite(v) {
+			want = Diverging().At((v + 2) / 4)
+		}
+		assert.InDelta(t, float64(want.R), float64(colors[i].R), 3, i)
+		assert.InDelta(t, float64(want.G), float64(colors[i].G), 3, i)
+		assert.InDelta(t, float64(want.B), float64(colors[i].B), 3, i)
+		if i > 0 && i < len(values)-1 {
+			assert.Equal(t, density*int(cellMost), lengths[i])
+		}
+	}
+}
+
+// TestScalesAreEven: lightness goes in one direction (Diverging: in each half, both alike), and
+// blue is below, red above.
+func TestScalesAreEven(t *testing.T) {
+	lightness := func(c color.NRGBA) float64 { // relative luminance, WCAG 2.1
+		linear := func(v uint8) float64 {
+			if s := float64(v) / 255; s > 0.04045 {
+				return math.Pow((s+0.055)/1.055, 2.4)
+			}
+			return float64(v) / 255 / 12.92
+		}
+		return 0.2126*linear(c.R) + 0.7152*linear(c.G) + 0.0722*linear(c.B)
+	}
+	for i := range 100 {
+		t0, t1 := float64(i)/100, float64(i+1)/100
+		assert.Greater(t, lightness(Sequential().At(t0)), lightness(Sequential().At(t1)))
+		assert.Greater(t, lightness(Intensity().At(t0)), lightness(Intensity().At(t1)))
+		assert.Greater(t, lightness(Diverging().At(0.5+t0/2)), lightness(Diverging().At(0.5+t1/2)))
+		assert.InDelta(t, lightness(Diverging().At(0.5+t0/2)), lightness(Diverging().At(0.5-t0/2)), 0.05)
+	}
+	low, high := Signed(-1), Signed(1)
+	assert.Greater(t, low.B, low.R)
+	assert.Greater(t, high.R, high.B)
+	assert.Equal(t, Diverging().At(0), Diverging().At(-3))
+}
+
+// TestPooledCells: where cells share a pixel, the strongest one is seen.
+func TestPooledCells(t *testing.T) {
+	values := make([][]float64, 3000)
+	for i := range values {
+		values[i] = []float64{0.1}
+	}
+	values[1234][0] = -5
+	c := colouringOf(values, true)
+	mosaic := c.mosaic(values, 1, 100)
+	dark := nrgba(mosaic.At(0, 1234*100/3000))
+	assert.Equal(t, Diverging().At(0), dark)
+	assert.NotEqual(t, dark, nrgba(mosaic.At(0, 40)))
+	assert.Equal(t, []float64{-5, 0.1}, pooled([]float64{1, -5, math.NaN(), 0.1}, 2))
+}
+
+// TestThinnedLine: the first and last points and the extremes stay.
+func TestThinnedLine(t *testing.T) {
+	points := make([][2]float64, 100_000)
+	for i := range points {
+		points[i] = [2]float64{float64(i), math.Sin(float64(i))}
+	}
+	points[777][1], points[99_000][1] = 50, -50
+	thin := extremes(points, 500)
+	assert.LessOrEqual(t, len(thin), 500)
+	assert.Equal(t, points[0], thin[0])
+	assert.Equal(t, points[99_999], thin[len(thin)-1])
+	assert.Contains(t, thin, points[777])
+	assert.Contains(t, thin, points[99_000])
+	for i := range thin[1:] {
+		assert.Less(t, thin[i][0], thin[i+1][0])
+	}
+}
+
+// TestTicks: round numbers, told apart by their labels, inside the axis.
+func TestTicks(t *testing.T) {
+	labels := func(ticks []tick) string {
+		var all []string
+		for _, t := range ticks {
+			all = append(all, t.label)
+		}
+		return strings.Join(all, " ")
+	}
+	assert.Equal(t, "0.0 0.2 0.4 0.6 0.8 1.0", labels(ticks(0, 1, 5)))
+	assert.Equal(t, "-2 0 2", labels(ticks(-3, 3, 3)))
+	assert.Equal(t, "0 500 1000", labels(ticks(0, 1000, 2)))
+	assert.Equal(t, "10.002 10.004 10.006", labels(ticks(10.001, 10.007, 3)))
+	assert.Equal(t, "0 5e+06 1e+07", labels(ticks(0, 1e7, 2)))
+	assert.Equal(t, "7", labels(ticks(7, 7, 3)))
+	assert.Equal(t, "1 10 100", labels(logTicks(0.5, 200, 7)))
+	assert.Equal(t, "1 3 10", labels(logTicks(0.9, 11, 7)))
+	for _, span := range [][2]float64{{-math.MaxFloat64, math.MaxFloat64}, {1e-310, 2e-310}, {1e15, 1e15 + 2}, {-1e-300, 1e300}} {
+		for _, at := range ticks(span[0], span[1], 5) {
+			assert.True(t, finite(at.value))
+		}
+	}
+}
+
+// lengthsOf are the widths of the rectangles of a colour in an SVG, in its units.
+func lengthsOf(svg string, c color.NRGBA) []float64 {
+	hex := "#" + strings.ToUpper(strconv.FormatInt(int64(c.R)<<16|int64(c.G)<<8|int64(c.B), 16))
+	var widths []float64
+	shape := regexp.MustCompile(`d="M([-\d.]+),[-\d.]+L([-\d.]+),[^"]*"\s+style="fill:` + hex)
+	for _, m := range shape.FindAllStringSubmatch(svg, -1) {
+		left, _ := strconv.ParseFloat(m[1], 64)
+		right, _ := strconv.ParseFloat(m[2], 64)
+		widths = append(widths, right-left)
+	}
+	return widths
+}
+
+// TestBarLengths: bars are as long as their values, in the colour of their sign.
+func TestBarLengths(t *testing.T) {
+	svg, err := SVG(Bars{Labels: []string{"a", "b", "c", "d"}, Values: []float64{4, -1, 2, math.NaN()}})
+	require.NoError(t, err)
+	red, blue := lengthsOf(string(svg), Signed(1)), lengthsOf(string(svg), Signed(-1))
+	require.Len(t, red, 2)
+	require.Len(t, blue, 1)
+	assert.InDelta(t, 2, red[0]/red[1], 1e-3)
+	assert.InDelta(t, 4, red[0]/blue[0], 1e-3)
+}
+
+// TestSVGIsXML: every picture is well-formed, and has nothing from outside.
+func TestSVGIsXML(t *testing.T) {
+	for name, f := range gallery() {
+		svg, err := SVG(f)
+		require.NoError(t, err)
+		assert.NotContains(t, string(svg), "NaN", name)
+		for decoder := xml.NewDecoder(bytes.NewReader(svg)); ; {
+			token, err := decoder.Token()
+			if err == io.EOF {
+				break
+			}
+			require.NoError(t, err, name)
+			if start, ok := token.(xml.StartElement); ok && start.Name.Local == "image" {
+				for _, a := range start.Attr {
+					if a.Name.Local == "href" {
+						assert.True(t, strings.HasPrefix(a.Value, "data:image/png;base64,"), name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// requireMargin: a picture's outermost pixels are white, as nothing is cut off.
+func requireMargin(t *testing.T, picture image.Image) {
+	t.Helper()
+	white, box := color.NRGBA{R: 0xff, G: 0xff, B: 0xff, A: 0xff}, picture.Bounds()
+	for x := box.Min.X; x < box.Max.X; x++ {
+		require.Equal(t, white, nrgba(picture.At(x, 2)), "top, at %d", x)
+		require.Equal(t, white, nrgba(picture.At(x, box.Max.Y-3)), "bottom, at %d", x)
+	}
+	for y := box.Min.Y; y < box.Max.Y; y++ {
+		require.Equal(t, white, nrgba(picture.At(2, y)), "left, at %d", y)
+		require.Equal(t, white, nrgba(picture.At(box.Max.X-3, y)), "right, at %d", y)
+	}
+}
+
+// TestExtremeValues: no value, name or size makes drawing fail.
+func TestExtremeValues(t *testing.T) {
+	huge := []float64{math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, math.Inf(1), math.NaN(), 0}
+	long := strings.Repeat("long ", 5000)
+	labels := []string{long, "\n\t", "", "\u202e", "é", "☃"}
+	for _, f := range []Figure{
+		Heatmap{Title: long, XLabel: long, YLabel: long, Rows: labels, Columns: labels, Values: [][]float64{huge, huge, huge, huge, huge, huge}},
+		Heatmap{Values: [][]float64{huge}, Diverging: true},
+		Lines{Title: long, XLabel: long, YLabel: long, Series: []Series{{Name: long, X: huge, Y: huge, Error: huge}, {}}},
+		Lines{LogX: true, LogY: true, Series: []Series{{X: huge, Y: huge, Error: huge, Points: true}}},
+		Lines{LogX: true, Series: []Series{{X: []float64{3}, Y: []float64{-1}}}},
+		Bars{YLabel: long, Labels: labels, Values: huge},
+		Attention{Tokens: labels, Heads: []string{long}, Patterns: [][][]float64{{huge, huge, huge, huge, huge, huge}}},
+		Wiring{Nodes: []WiringNode{{long, math.MaxInt}, {"", math.MinInt}}, Edges: []WiringEdge{{0, 1, math.MaxFloat64}, {1, 0, math.SmallestNonzeroFloat64}, {1, 1, math.Inf(-1)}}},
+	} {
+		_, err := PNG(f)
+		require.NoError(t, err)
+		svg, err := SVG(f)
+		require.NoError(t, err)
+		assert.NotRegexp(t, `NaN|Inf|e\+\d\d\d`, regexp.MustCompile(`<text[^<]*</text>`).ReplaceAllString(string(svg), ""))
+	}
+}
