@@ -202,5 +202,5 @@ func storedErrors(store *graph.Store, c models.Config, name string) []float64 {
 func TestKeysOfOtherStreams(t *testing.T) {
 	c := zoo()["vector"]
 	_, err := analysis.MeasureKeys(modeltest.NewStore(t, c, tensor.Float32, 1), c, 1)
-	assert.EqualError(t, err, "analysis: memory: stream vector does not have it; it has attribute, lens, basis, ablate, patch, circuits, wiring, subspaces, rotation")
+	assert.EqualError(t, err, "analysis: memory: stream vector does not have it; it has attribute, lens, heads, basis, ablate, patch, circuits, wiring, subspaces, rotation")
 }

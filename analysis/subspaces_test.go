@@ -375,7 +375,7 @@ func TestSubspacesOfEveryStream(t *testing.T) {
 	for name, c := range zoo() {
 		s, err := analysis.FindSubspaces(modeltest.NewStore(t, c, tensor.Float32, 1), c)
 		if c.Stream == models.StreamDWLSTM {
-			assert.EqualError(t, err, "analysis: subspaces: stream dwlstm does not have it; it has attribute, lens, basis, ablate, patch")
+			assert.EqualError(t, err, "analysis: subspaces: stream dwlstm does not have it; it has attribute, lens, heads, basis, ablate, patch")
 			continue
 		}
 		require.NoError(t, err, name)
