@@ -86,7 +86,7 @@ const margin = 14.0
 // framed puts a title above a picture and a margin around it; both sizes become whole numbers.
 func (l lettering) framed(title string, inner picture) picture {
 	width := math.Ceil(max(inner.width, 260))
-	lines := l.wrap(visible(title), titleSize, width, true, 3)
+	lines := l.wrap(Visible(title), titleSize, width, true, 3)
 	const lineHeight = 1.35 * titleSize
 	top := margin
 	if len(lines) > 0 {

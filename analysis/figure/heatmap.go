@@ -36,7 +36,7 @@ func namesOf(labels []string, n int) []string {
 		if labels == nil {
 			names[i] = strconv.Itoa(i)
 		} else {
-			names[i] = name(labels[i])
+			names[i] = Name(labels[i])
 		}
 	}
 	return names
@@ -155,11 +155,11 @@ func (h Heatmap) cellWidth(l lettering, columns int, height float64) float64 {
 // axisLabels writes what the axes are, below the columns' labels and left of the rows'.
 func (p pen) axisLabels(x, y string, width, height, below, left float64) {
 	if x != "" {
-		text := p.cut(visible(x), labelSize, max(width, 200), false)
+		text := p.cut(Visible(x), labelSize, max(width, 200), false)
 		p.text(max(width/2, p.width(text, labelSize, false)/2-left), height+below+labelMargin-labelSize/2, text, lead{size: labelSize, align: 0.5})
 	}
 	if y != "" {
-		text := p.cut(visible(y), labelSize, max(height, 90), false)
+		text := p.cut(Visible(y), labelSize, max(height, 90), false)
 		at := max(height/2, p.width(text, labelSize, false)/2)
 		p.text(labelSize/2-left, at, text, lead{size: labelSize, align: 0.5, upward: true})
 	}

@@ -17,18 +17,18 @@ func Label(token string) string {
 	return show(token, "␣")
 }
 
-// visible is a text (a title, a cell) with what is invisible made visible, apart from spaces.
-func visible(text string) string { return show(text, " ") }
+// Visible is a text (a title, a cell) with what is invisible made visible, apart from spaces.
+func Visible(text string) string { return show(text, " ") }
 
-// name is a row's, column's or series' name made visible: spaces at its ends, too, as the name
+// Name is a row's, column's or series' name made visible: spaces at its ends, too, as the name
 // may be a token's.
-func name(text string) string {
+func Name(text string) string {
 	inner := strings.Trim(text, " ")
 	left := len(text) - len(strings.TrimLeft(text, " "))
 	if inner == "" {
 		return strings.Repeat("␣", len(text))
 	}
-	return strings.Repeat("␣", left) + visible(inner) + strings.Repeat("␣", len(text)-left-len(inner))
+	return strings.Repeat("␣", left) + Visible(inner) + strings.Repeat("␣", len(text)-left-len(inner))
 }
 
 // show rewrites invisible characters; space stands for U+0020.

@@ -175,7 +175,7 @@ func (l Lines) legend(t lettering) picture {
 			names = append(names, fmt.Sprintf("… and %d more", len(l.Series)-i))
 			break
 		}
-		names = append(names, t.cut(name(s.Name), tickSize, legendMost, false))
+		names = append(names, t.cut(Name(s.Name), tickSize, legendMost, false))
 	}
 	width := legendThumb + 6 + t.widest(names, tickSize)
 	return picture{width, legendPitch * float64(len(names)), func(p pen) {

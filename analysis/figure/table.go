@@ -9,11 +9,11 @@ import (
 // Text returns the table's lines, columns aligned and two spaces apart, the title and the header
 // (if any) first. Control characters in cells are shown visibly.
 func (t Table) Text() string {
-	rows := t.filled(visible)
+	rows := t.filled(Visible)
 	widths := t.widths(rows)
 	var text strings.Builder
 	if t.Title != "" {
-		text.WriteString(visible(t.Title) + "\n\n")
+		text.WriteString(Visible(t.Title) + "\n\n")
 	}
 	for i, row := range rows {
 		text.WriteString(t.line(row, widths))
@@ -35,7 +35,7 @@ func (t Table) Markdown() string {
 	if columns == 0 {
 		return ""
 	}
-	cell := func(s string) string { return markdownEscaper.Replace(visible(s)) }
+	cell := func(s string) string { return markdownEscaper.Replace(Visible(s)) }
 	rows := t.filled(cell)
 	if len(t.Header) == 0 { // the format knows no table without a header
 		rows = append([][]string{make([]string, columns)}, rows...)

@@ -96,7 +96,7 @@ func (b board) put(c int) {
 func (w Wiring) names(nodes []int) []string {
 	names := make([]string, len(nodes))
 	for i, node := range nodes {
-		names[i] = name(w.Nodes[node].Name)
+		names[i] = Name(w.Nodes[node].Name)
 	}
 	return names
 }

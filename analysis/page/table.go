@@ -33,7 +33,7 @@ func cells(texts []string, columns int, align string) []cell {
 	for c := range row {
 		row[c].Right = c < len(align) && align[c] == 'r'
 		if c < len(texts) {
-			row[c].Text = visible(texts[c])
+			row[c].Text = figure.Visible(texts[c])
 		}
 	}
 	return row

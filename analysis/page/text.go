@@ -7,31 +7,8 @@ import (
 	"github.com/residua-go/residua/analysis/figure"
 )
 
-// visible is a text with what is invisible made visible, apart from spaces.
-func visible(text string) string {
-	words := strings.Split(text, " ")
-	for i, word := range words {
-		if word != "" {
-			words[i] = figure.Label(word)
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-// name is the name of a row, column, series or node made visible: spaces at its ends, too, as it
-// may be a token.
-func name(text string) string {
-	inner := strings.Trim(text, " ")
-	if inner == "" {
-		return strings.Repeat("␣", len(text))
-	}
-	left := len(text) - len(strings.TrimLeft(text, " "))
-	right := len(text) - len(strings.TrimRight(text, " "))
-	return strings.Repeat("␣", left) + visible(inner) + strings.Repeat("␣", right)
-}
-
 // names are names; nil stays nil.
-func names(texts []string) []string { return each(texts, name) }
+func names(texts []string) []string { return each(texts, figure.Name) }
 
 // tokens are tokens' labels.
 func tokens(texts []string) []string { return each(texts, figure.Label) }
@@ -49,7 +26,7 @@ func paragraphs(text string) []string {
 	var parts []string
 	for part := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n") {
 		if words := strings.Fields(part); len(words) > 0 {
-			parts = append(parts, visible(strings.Join(words, " ")))
+			parts = append(parts, figure.Visible(strings.Join(words, " ")))
 		}
 	}
 	return parts
@@ -58,7 +35,7 @@ func paragraphs(text string) []string {
 func namedSeries(series []figure.Series) []figure.Series {
 	named := slices.Clone(series)
 	for i := range named {
-		named[i].Name = name(named[i].Name)
+		named[i].Name = figure.Name(named[i].Name)
 	}
 	return named
 }
@@ -66,7 +43,7 @@ func namedSeries(series []figure.Series) []figure.Series {
 func namedNodes(nodes []figure.WiringNode) []figure.WiringNode {
 	named := slices.Clone(nodes)
 	for i := range named {
-		named[i].Name = name(named[i].Name)
+		named[i].Name = figure.Name(named[i].Name)
 	}
 	return named
 }

@@ -37,7 +37,7 @@ func (p Page) view() (view, error) {
 	if p.empty() {
 		return view{}, errors.Errorf("page: %q: want at least one section with a text or a figure, got none", p.Title)
 	}
-	v := view{Title: visible(p.Title), Subtitle: visible(p.Subtitle), Palette: colours()}
+	v := view{Title: figure.Visible(p.Title), Subtitle: figure.Visible(p.Subtitle), Palette: colours()}
 	var err error
 	if v.Style, err = style(); err != nil {
 		return view{}, err
@@ -66,7 +66,7 @@ func (p Page) empty() bool {
 }
 
 func (s Section) view() (sectionView, error) {
-	v := sectionView{Heading: visible(s.Heading), Paragraphs: paragraphs(s.Text)}
+	v := sectionView{Heading: figure.Visible(s.Heading), Paragraphs: paragraphs(s.Text)}
 	for i, f := range s.Figures {
 		shown, err := viewOf(f)
 		if err != nil {
@@ -82,7 +82,7 @@ func viewOf(f figure.Figure) (figureView, error) {
 	if err := figure.Check(f); err != nil {
 		return figureView{}, err
 	}
-	v := figureView{Title: visible(f.Heading())}
+	v := figureView{Title: figure.Visible(f.Heading())}
 	switch f := f.(type) {
 	case figure.Table:
 		v.Kind, v.Table = "table", tableOf(f)
