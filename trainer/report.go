@@ -14,7 +14,8 @@ type Reporter interface {
 	Start(done, total int)
 	// Step is called after each step.
 	Step(m Metrics)
-	// Note is called with a line of news: an evaluation, a checkpoint, a warning.
+	// Note is called with a line of news: an evaluation, a checkpoint, a warning. It may be
+	// called before Start and after Finish.
 	Note(line string)
 	// Finish is called once.
 	Finish()
@@ -87,8 +88,12 @@ func (b *Bar) Step(m Metrics) {
 	_ = b.bar.Set(m.Step)
 }
 
-// Note prints the line above the bar.
+// Note prints the line above the bar; before Start there is none yet.
 func (b *Bar) Note(line string) {
+	if b.bar == nil {
+		fmt.Fprintln(b.w, line)
+		return
+	}
 	_ = b.bar.Clear()
 	fmt.Fprintln(b.w, line)
 	_ = b.bar.RenderBlank()

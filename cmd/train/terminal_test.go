@@ -1,0 +1,29 @@
+//go:build !windows
+
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/cmd/internal/cli/clitest"
+)
+
+// TestTrainOnATerminal: where the bar is drawn, a run starts, shows its bar and ends with a
+// sample.
+func TestTrainOnATerminal(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	program := filepath.Join(t.TempDir(), "train")
+	out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
+	require.NoError(t, err, string(out))
+	terminal := clitest.StartTerminal(t, exec.Command(program, "-config", file, "-set", "data.path=["+dir+"/text.txt]", "-out", filepath.Join(dir, "run")), 120, 40)
+	code, screen := terminal.Wait()
+	require.Equal(t, cli.ExitOK, code, screen)
+	require.Contains(t, screen, "parameters", "what is trained stands above the bar")
+	require.Contains(t, screen, "6/6")
+	require.Contains(t, screen, "sample:\na")
+}
