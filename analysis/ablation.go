@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"

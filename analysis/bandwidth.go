@@ -3,7 +3,7 @@ package analysis
 import (
 	"fmt"
 
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
 )

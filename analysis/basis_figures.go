@@ -3,7 +3,7 @@ package analysis
 import (
 	"fmt"
 
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 )
 
 // Table is a row a site and space: each measure, and the controls' mean +- deviation.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 )
 
 // eigenvaluesShown is of how many heads a figure shows the eigenvalues.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 )
 
 // Table lists the coherence of the sites' keys and of all together.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 )
 
 // Histogram counts each layer's neurons by their cosine, [layer][bin], in bins of equal width

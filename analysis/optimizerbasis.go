@@ -8,7 +8,7 @@ import (
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )

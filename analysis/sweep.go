@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )

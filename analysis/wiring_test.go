@@ -14,7 +14,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"

@@ -3,7 +3,7 @@ package analysis
 import (
 	"fmt"
 
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 )
 
 // drawnEdges is how many edges the picture of a wiring has, beyond which nothing is seen.

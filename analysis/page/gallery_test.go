@@ -5,8 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/residua-go/residua/analysis/figure"
 	"github.com/residua-go/residua/analysis/page"
+	"github.com/residua-go/residua/figure"
 )
 
 // words are tokens, some of them odd.

@@ -9,7 +9,7 @@ import (
 	"bytes"
 
 	"github.com/pkg/errors"
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 )
 
 // Page is a page of figures.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/residua-go/residua/analysis/figure"
 	"github.com/residua-go/residua/analysis/page"
+	"github.com/residua-go/residua/figure"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )

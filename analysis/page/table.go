@@ -1,6 +1,6 @@
 package page
 
-import "github.com/residua-go/residua/analysis/figure"
+import "github.com/residua-go/residua/figure"
 
 // tableView is a table's cells as the outline takes them, rows all of one length.
 type tableView struct {

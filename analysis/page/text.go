@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 )
 
 // names are names; nil stays nil.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/pkg/errors"
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 )
 
 // view is a page as the outline takes it.

@@ -1,7 +1,7 @@
 package theory
 
 import (
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
 )
 

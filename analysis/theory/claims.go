@@ -1,7 +1,7 @@
 package theory
 
 import (
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 )
 
 // Claim is a number that the paper prints beside what its own inputs give.

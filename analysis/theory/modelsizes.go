@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
 )
 

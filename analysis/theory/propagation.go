@@ -3,7 +3,7 @@ package theory
 import (
 	"strconv"
 
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 )
 
 // Comparison is a closed form beside what a Monte-Carlo run of the same pass finds.

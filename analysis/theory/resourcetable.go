@@ -1,7 +1,7 @@
 package theory
 
 import (
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 )
 
 // ResourceTable is the paper's Table 7 for models that one names: parameters and forward FLOPs a

@@ -7,7 +7,7 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 )
 
 // TrainingInputs are the runs of the paper's Tables 3 and 4: a transformer and an RMT trained on

@@ -8,8 +8,8 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/analysis/figure"
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/figure"
 )
 
 // Write writes each result into dir, which it makes if need be: its table with notes as NAME.md, its

@@ -3,7 +3,7 @@ package theory
 import (
 	"math"
 
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 )
 
 // Gain is a row of the paper's Table 2: by what an operation multiplies the variance of what

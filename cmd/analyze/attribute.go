@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/analysis/figure"
 	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/figure"
 )
 
 func attribute() cli.Command {

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/residua-go/residua/analysis/figure"
 	"github.com/residua-go/residua/analysis/page"
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/figure"
 )
 
 // delivery is the flags that say where a report goes.

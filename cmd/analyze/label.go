@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 )
 
 // rename replaces a piece of the titles of a part's table and figures.

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 )
 
 // report is what a command found. It is also the JSON document.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 )
 
 // sweep is a sweep over places as a report shows it.

@@ -24,17 +24,17 @@ var allowed = map[string][]string{
 	"models":       {"stream", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"data":         {},
 	"checkpoint":   {},
+	"figure":       {},
 	"optim":        {"graph", "graph/kernel", "graph/cuda"},
 	"config":       {"models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
-	"trainer":      {"config", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint"},
-	"generate":     {"trainer", "config", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint"},
-	"eval":         {"trainer", "config", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint"},
+	"trainer":      {"config", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"generate":     {"trainer", "config", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"eval":         {"trainer", "config", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
-	"analysis/figure": {},
-	"analysis/page":   {"analysis/figure"},
+	"analysis/page":   {"figure"},
 	"analysis/cache":  {"config", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
-	"analysis":        {"analysis/cache", "analysis/figure", "config", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
-	"analysis/theory": {"analysis/figure", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "checkpoint"},
+	"analysis":        {"analysis/cache", "figure", "config", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"analysis/theory": {"figure", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "checkpoint"},
 }
 
 // free are the prefixes of packages at the end of all arrows.

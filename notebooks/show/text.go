@@ -5,7 +5,7 @@ import (
 	"html"
 	"strings"
 
-	"github.com/residua-go/residua/analysis/figure"
+	"github.com/residua-go/residua/figure"
 )
 
 // Table shows a table as HTML; where that cannot be shown, as lines of text.
