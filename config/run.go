@@ -66,7 +66,7 @@ type Train struct {
 	Keep            int    `yaml:"keep"`             // newest checkpoints to keep; default 2
 	InitFrom        string `yaml:"init_from"`        // a checkpoint whose weights to start from
 	MaxBadSteps     int    `yaml:"max_bad_steps"`    // non-finite steps in a row before giving up; default 10
-	LogEvery        int    `yaml:"log_every"`        // steps between lines in a log; default 10
+	LogEvery        int    `yaml:"log_every"`        // steps between lines where there is no terminal; 0: about every 30 seconds
 }
 
 // Sample is the text that a run writes when it ends.
@@ -103,7 +103,7 @@ func (d *Device) complete() {
 func Defaults() Run {
 	return Run{
 		Data:   Data{Source: data.KindGoroot, Tokenizer: "bytes", Split: "hash/20", TextField: "text"},
-		Train:  Train{Batch: 8, Accumulate: 1, Recompute: "none", Schedule: "warmup-cosine", Warmup: 0.05, Decay: 0.2, WeightDecay: 1e-4, WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Clip: 1, ZLoss: 1e-4, BalanceLoss: 0.01, EvalTokens: 262144, Keep: 2, MaxBadSteps: 10, LogEvery: 10},
+		Train:  Train{Batch: 8, Accumulate: 1, Recompute: "none", Schedule: "warmup-cosine", Warmup: 0.05, Decay: 0.2, WeightDecay: 1e-4, WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Clip: 1, ZLoss: 1e-4, BalanceLoss: 0.01, EvalTokens: 262144, Keep: 2, MaxBadSteps: 10},
 		Sample: Sample{Tokens: 200, Temperature: 0.8},
 		Device: Device{Kind: string(graph.CPU)},
 	}

@@ -62,7 +62,7 @@ func (r *Run) checkTrainSizes(where *Positions) error {
 		value     int
 		wantLeast int
 	}{{"batch", t.Batch, 1}, {"accumulate", t.Accumulate, 1}, {"steps", t.Steps, 0}, {"eval_every", t.EvalEvery, 0}, {"eval_tokens", t.EvalTokens, 0},
-		{"checkpoint_every", t.CheckpointEvery, 0}, {"keep", t.Keep, 1}, {"max_bad_steps", t.MaxBadSteps, 1}, {"log_every", t.LogEvery, 1}} {
+		{"checkpoint_every", t.CheckpointEvery, 0}, {"keep", t.Keep, 1}, {"max_bad_steps", t.MaxBadSteps, 1}, {"log_every", t.LogEvery, 0}} {
 		if s.value < s.wantLeast {
 			return where.Errorf("train."+s.key, "want >= %d, got %d", s.wantLeast, s.value)
 		}

@@ -49,7 +49,7 @@ func (t *Trainer) resume(mode Resume) error {
 	case ResumeAuto:
 		latest, warnings, err := checkpoint.Latest(t.run.Out)
 		for _, w := range warnings {
-			t.report.Note("warning: " + w)
+			t.report.Warn(w)
 		}
 		if errors.Is(err, checkpoint.ErrNone) {
 			return nil

@@ -66,7 +66,7 @@ type Result struct {
 func Open(ctx context.Context, run *config.Run, o Options) (*Trainer, error) {
 	t := &Trainer{run: run, report: o.Report, best: math.Inf(1), saved: -1, times: stepTimes{wanted: o.Profile}}
 	if t.report == nil {
-		t.report = silent{}
+		t.report = Silent{}
 	}
 	if err := t.prepare(ctx, o.Resume); err != nil {
 		t.Close()
@@ -103,14 +103,6 @@ func (t *Trainer) prepare(ctx context.Context, resume Resume) (err error) {
 	}
 	return nil
 }
-
-// silent reports nothing.
-type silent struct{}
-
-func (silent) Start(int, int) {}
-func (silent) Step(Metrics)   {}
-func (silent) Note(string)    {}
-func (silent) Finish()        {}
 
 // LoadCorpus loads the corpus that a data section names, with threads workers (0: all
 // cores; it changes nothing else).

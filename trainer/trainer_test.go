@@ -150,18 +150,16 @@ func requireSameCheckpoint(t *testing.T, want, got *checkpoint.Checkpoint) {
 
 // stopper cancels a run after a step.
 type stopper struct {
+	trainer.Silent
 	at   int
 	stop func()
 }
 
-func (s *stopper) Start(int, int) {}
 func (s *stopper) Step(m trainer.Metrics) {
 	if m.Step == s.at {
 		s.stop()
 	}
 }
-func (s *stopper) Note(string) {}
-func (s *stopper) Finish()     {}
 
 // TestResumeCutsMetrics: lines after the checkpoint's step and a torn last line go.
 func TestResumeCutsMetrics(t *testing.T) {
@@ -197,7 +195,7 @@ func TestAccumulate(t *testing.T) {
 	first := func(sets ...string) trainer.Metrics {
 		var all []trainer.Metrics
 		run := tiny(t, text, filepath.Join(t.TempDir(), "run"), append(sets, "model.dropout=0", "train.steps=2", "train.warmup=0", "train.lr=1e-30")...)
-		train(t, run, trainer.Options{Report: &collector{&all}})
+		train(t, run, trainer.Options{Report: &collector{into: &all}})
 		require.Len(t, all, 2)
 		return all[0]
 	}
@@ -207,17 +205,17 @@ func TestAccumulate(t *testing.T) {
 	// the first two steps without accumulation.
 	var all []trainer.Metrics
 	run := tiny(t, text, filepath.Join(t.TempDir(), "run"), "model.dropout=0", "train.steps=2", "train.warmup=0", "train.lr=1e-30", "train.weight_decay=0")
-	train(t, run, trainer.Options{Report: &collector{&all}})
+	train(t, run, trainer.Options{Report: &collector{into: &all}})
 	require.InEpsilon(t, float64(all[0].Loss+all[1].Loss)/2, float64(one.Loss), 1e-6)
 	require.LessOrEqual(t, float64(one.GradNorm), float64(all[0].GradNorm+all[1].GradNorm)/2*(1+1e-6), "a mean's norm")
 }
 
-type collector struct{ into *[]trainer.Metrics }
+type collector struct {
+	trainer.Silent
+	into *[]trainer.Metrics
+}
 
-func (c *collector) Start(int, int)         {}
 func (c *collector) Step(m trainer.Metrics) { *c.into = append(*c.into, m) }
-func (c *collector) Note(string)            {}
-func (c *collector) Finish()                {}
 
 // TestBadSteps: a run that only makes NaN stops with an error and keeps its last good
 // checkpoint.
@@ -225,7 +223,7 @@ func TestBadSteps(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	run := tiny(t, corpus(t), out, "train.lr=1e38", "train.clip=0", "train.warmup=0", "train.max_bad_steps=3", "train.checkpoint_every=1", "train.eval_every=0", "train.weight_decay=0")
 	var all []trainer.Metrics
-	_, err := tryTrain(context.Background(), run, trainer.Options{Report: &collector{&all}})
+	_, err := tryTrain(context.Background(), run, trainer.Options{Report: &collector{into: &all}})
 	require.ErrorContains(t, err, "not finite for 3 steps in a row (train.max_bad_steps)")
 	skipped := 0
 	for _, m := range all {

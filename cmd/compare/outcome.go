@@ -87,7 +87,7 @@ func readOutcome(run *config.Run) (*outcome, error) {
 
 // train trains a run from where it stands.
 func train(ctx context.Context, run *config.Run, out cli.Output) (*outcome, error) {
-	report := trainer.NewLines(out.Stderr, max(run.Train.LogEvery, run.TotalSteps()/10))
+	report := trainer.NewLines(out.Stderr, run.Train.LogEvery)
 	t, err := trainer.Open(ctx, run, trainer.Options{Resume: trainer.ResumeAuto, Report: report})
 	if err != nil {
 		return nil, cli.Usage(err)

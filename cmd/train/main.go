@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"os"
 
-	"golang.org/x/term"
-
 	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/generate"
@@ -87,9 +85,9 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 // reporter is a bar on a terminal, plain lines elsewhere, metrics with -json.
 func (c *call) reporter(run *config.Run, out cli.Output) trainer.Reporter {
 	if c.json {
-		return trainer.NewJSONLines(out.Stdout)
+		return trainer.NewJSONLines(out.Stdout, out.Stderr)
 	}
-	if f, ok := out.Stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if out.Terminal() {
 		return trainer.NewBar(out.Stderr)
 	}
 	return trainer.NewLines(out.Stderr, run.Train.LogEvery)

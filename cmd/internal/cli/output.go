@@ -4,13 +4,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/pkg/errors"
+	"golang.org/x/term"
 )
 
 // Output is where a command writes: results to Stdout, messages to Stderr.
 type Output struct{ Stdout, Stderr io.Writer }
+
+// Terminal tells whether Stderr is a terminal on which a line can be drawn again.
+func (o Output) Terminal() bool {
+	f, ok := o.Stderr.(*os.File)
+	return ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+}
 
 // Warn writes a line to Stderr about something that may be wrong.
 func (o Output) Warn(message string) { fmt.Fprintf(o.Stderr, "warning: %s\n", oneLine(message)) }
