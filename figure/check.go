@@ -53,6 +53,9 @@ func (l Lines) check() error {
 		if len(s.X) != len(s.Y) {
 			return errors.Errorf("figure: lines %q: series %d (%q): want as many y as x, %d, got %d", l.Title, i, s.Name, len(s.X), len(s.Y))
 		}
+		if s.Raw != nil && len(s.Raw) != len(s.Y) {
+			return errors.Errorf("figure: lines %q: series %d (%q): want %d raw values, one a point, got %d (nil: none)", l.Title, i, s.Name, len(s.Y), len(s.Raw))
+		}
 		if s.Error != nil && len(s.Error) != len(s.Y) {
 			return errors.Errorf("figure: lines %q: series %d (%q): want %d errors, one a point, got %d (nil: none)", l.Title, i, s.Name, len(s.Y), len(s.Error))
 		}

@@ -76,9 +76,12 @@ func encoded(v float64) uint8 {
 	return uint8(math.Round(255 * max(0, min(1, v))))
 }
 
+// seriesColors is the number of colours of series.
+const seriesColors = 6
+
 // Color is the colour of series i of Lines; after the last they begin again.
 func Color(i int) color.NRGBA {
-	colors := [...]color.NRGBA{
+	colors := [seriesColors]color.NRGBA{
 		{R: 0x33, G: 0x66, B: 0xaa, A: 0xff},
 		{R: 0xdd, G: 0x88, B: 0x33, A: 0xff},
 		{R: 0x55, G: 0x99, B: 0x66, A: 0xff},
@@ -86,7 +89,7 @@ func Color(i int) color.NRGBA {
 		{R: 0x88, G: 0x66, B: 0xaa, A: 0xff},
 		{R: 0x77, G: 0x88, B: 0x99, A: 0xff},
 	}
-	return colors[i%len(colors)]
+	return colors[i%seriesColors]
 }
 
 // Signed is the colour of a value by its sign: blue below 0, red above, as in Diverging.

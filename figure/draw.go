@@ -2,7 +2,6 @@ package figure
 
 import (
 	"bytes"
-	"image/color"
 	"image/png"
 	"math"
 
@@ -15,7 +14,8 @@ import (
 // density is a PNG's pixels in a CSS pixel.
 const density = 2
 
-// SVG draws a figure as an SVG picture with a white background. The picture's size is bounded
+// SVG draws a figure as an SVG picture with a white background; Lines and Bars are dark where the
+// viewer prefers that (the CSS feature prefers-color-scheme). The picture's size is bounded
 // whatever the data's: labels are thinned, and where values share a pixel the one of the
 // strongest colour is shown. A Table is not drawn.
 func SVG(f Figure) ([]byte, error) {
@@ -33,7 +33,12 @@ func SVG(f Figure) ([]byte, error) {
 	// A quotation mark inside text is escaped: only markup matches.
 	svg := bytes.ReplaceAll(text.Bytes(), []byte(`style="font-family:Liberation Sans;`), []byte(`style="font-family:Liberation Sans,Arial,Helvetica,sans-serif;`))
 	svg = bytes.ReplaceAll(svg, []byte(`font-variant:none;`), nil)
-	return bytes.ReplaceAll(svg, []byte(`href="data:image/jpg;`), []byte(`href="data:image/png;`)), nil
+	svg = bytes.ReplaceAll(svg, []byte(`href="data:image/jpg;`), []byte(`href="data:image/png;`))
+	switch f.(type) {
+	case Lines, Bars:
+		return darkened(svg), nil
+	}
+	return svg, nil
 }
 
 // PNG draws a figure as a PNG picture, two pixels a CSS pixel, as SVG does. Characters that the
@@ -55,7 +60,7 @@ func PNG(f Figure) ([]byte, error) {
 // onto paints the picture.
 func (d picture) onto(canvas vg.Canvas, spell bool) {
 	p := pen{lettering: newLettering(spell), canvas: canvas, bottom: d.height}
-	p.fill(0, 0, d.width, d.height, color.White)
+	p.fill(0, 0, d.width, d.height, white)
 	d.paint(p)
 }
 

@@ -38,8 +38,10 @@ type Series struct {
 	Name   string    `json:"name"`
 	X      []float64 `json:"x"`
 	Y      []float64 `json:"y"`
-	Error  []float64 `json:"error"`  // half-lengths of error bars, nil: none
-	Points bool      `json:"points"` // marks, no line
+	Raw    []float64 `json:"raw,omitempty"`   // Y before it was smoothed, drawn thin and pale below the line; nil: none. Pages leave it out
+	Error  []float64 `json:"error"`           // half-lengths of error bars, nil: none
+	Points bool      `json:"points"`          // marks, no line
+	Marks  bool      `json:"marks,omitempty"` // marks on the line
 }
 
 // Bars are horizontal bars, from the top down in the given order, coloured by sign.

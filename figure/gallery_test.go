@@ -136,6 +136,8 @@ func gallery() map[string]Figure {
 		measured.X, measured.Y = append(measured.X, n), append(measured.Y, math.Pow(1e9/n, 0.2)*(1+0.1*r.NormFloat64()))
 		measured.Error = append(measured.Error, 0.3*measured.Y[i])
 	}
+	loss, clean := noisy(2000)
+	validation := Series{Name: "validation", X: []float64{500, 1000, 1500, 2000}, Y: clean[:4], Marks: true}
 	var crowd []Series
 	for i := range 40 {
 		crowd = append(crowd, wave(fmt.Sprintf("block %d", i), 5000, float64(i)/5))
@@ -153,6 +155,7 @@ func gallery() map[string]Figure {
 		"lines_log":      Lines{Title: "A power law", XLabel: "parameters N", YLabel: "loss", LogX: true, LogY: true, Series: []Series{power, measured}},
 		"lines_crowd":    Lines{Title: "Crowd", XLabel: "position", YLabel: "norm", Series: crowd},
 		"lines_flat":     Lines{Title: "Flat", Series: []Series{{X: []float64{1, 2, 3}, Y: []float64{5, 5, 5}}}},
+		"lines_raw":      Lines{Title: "Smoothed", XLabel: "step", YLabel: "loss", Series: []Series{loss.Smoothed(), validation, {Name: "one", X: []float64{200}, Y: []float64{3}}}},
 		"lines_empty":    Lines{Title: "No point can be drawn", LogY: true, Series: []Series{{Name: "zero", X: []float64{1}, Y: []float64{0}}}},
 		"bars_signed":    Bars{Title: "Direct logit attribution", YLabel: "logit", Labels: append(names("L0 head ", 8), "feed-forward 0", "a very long label that has to be cut because it is so long", " the", "\n"), Values: []float64{0.1, -0.4, 1.25, 3, -2, 0.003, 0, math.NaN(), 1, -0.25, 2, 1e-5}},
 		"bars_positive":  Bars{Title: "Norms", YLabel: "‖term‖", Labels: names("term ", 5), Values: []float64{123456, 2e5, 1000, 5e4, 7}},

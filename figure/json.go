@@ -120,12 +120,13 @@ type seriesJSON struct {
 	plainSeries
 	X     floats `json:"x"`
 	Y     floats `json:"y"`
+	Raw   floats `json:"raw,omitempty"`
 	Error floats `json:"error"`
 }
 
 // MarshalJSON writes the series, null for what is not finite.
 func (s Series) MarshalJSON() ([]byte, error) {
-	return json.Marshal(seriesJSON{plainSeries(s), s.X, s.Y, s.Error})
+	return json.Marshal(seriesJSON{plainSeries(s), s.X, s.Y, s.Raw, s.Error})
 }
 
 // UnmarshalJSON reads a series, null as NaN.
@@ -135,7 +136,7 @@ func (s *Series) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	*s = Series(read.plainSeries)
-	s.X, s.Y, s.Error = read.X, read.Y, read.Error
+	s.X, s.Y, s.Raw, s.Error = read.X, read.Y, read.Raw, read.Error
 	return nil
 }
 

@@ -16,6 +16,9 @@ const (
 	legendRows  = 24
 	pointsMost  = 2000 // of a line; more are thinned
 	pointsTotal = 80000
+	rawMost     = 800 // of a line before it was smoothed
+	marksMost   = 60  // on a line
+	markRadius  = 2.7
 )
 
 func (l Lines) layout(t lettering) picture {
@@ -44,11 +47,24 @@ func (l Lines) layout(t lettering) picture {
 		x.paintBelow(body, linesHeight)
 		y.paintLeft(body, linesWidth)
 		for i, s := range l.Series {
+			s.paintRaw(body, x, y, pale(styleOf(i).color), min(most, rawMost))
+		}
+		for i, s := range l.Series {
 			s.paint(body, x, y, styleOf(i), most)
 		}
 		body.axisLabels(l.XLabel, l.YLabel, linesWidth, linesHeight, foot-labelMargin, left)
 		legend.paint(p.moved(left+linesWidth+20, top))
 	}}
+}
+
+// Drawable says whether a point has a place: a picture without one is empty.
+func (l Lines) Drawable() bool {
+	for _, s := range l.Series {
+		if len(s.points(scale{log: l.LogX, high: 1}, scale{log: l.LogY, high: 1})) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // scales are the axes, over all points and error bars that have a place on both.
@@ -67,6 +83,9 @@ func (l Lines) scales() (x, y scale) {
 					y.low, y.high = min(y.low, v), max(y.high, v)
 				}
 			}
+		}
+		for _, v := range s.usual(y) {
+			y.low, y.high = min(y.low, v), max(y.high, v)
 		}
 	}
 	if x.low > x.high { // nothing to show
@@ -91,26 +110,33 @@ type linestyle struct {
 
 // styleOf is the style of series i: colours, then the same dashed, then dotted.
 func styleOf(i int) linestyle {
-	const colours = 6
-	return linestyle{Color(i), [][]float64{nil, {7, 3}, {2, 3}, {9, 3, 2, 3}}[i/colours%4]}
+	return linestyle{Color(i), [][]float64{nil, {7, 3}, {2, 3}, {9, 3, 2, 3}}[i/seriesColors%4]}
 }
 
 // paint draws the series into a body of the two scales' sizes, thinned to at most most points.
 func (s Series) paint(p pen, x, y scale, style linestyle, most int) {
 	s.paintErrors(p, x, y, style, most)
 	if s.Points {
-		points := s.points(x, y)
-		for i := 0; i < len(points); i += (len(points) + most - 1) / most {
-			p.dot(points[i][0], points[i][1], 2.7, style.color)
-		}
+		s.paintMarks(p, x, y, style, most)
 		return
 	}
 	for _, stretch := range s.stretches(x, y) {
-		if len(stretch) == 1 {
-			p.dot(stretch[0][0], stretch[0][1], 2, style.color)
-			continue
+		if len(stretch) > 1 {
+			p.line(extremes(stretch, most), style.color, 1.8, style.dashes...)
+		} else if !s.Marks {
+			p.dot(stretch[0][0], stretch[0][1], markRadius, style.color)
 		}
-		p.line(extremes(stretch, most), style.color, 1.8, style.dashes...)
+	}
+	if s.Marks {
+		s.paintMarks(p, x, y, style, marksMost)
+	}
+}
+
+// paintMarks draws a mark at each point, or at evenly spaced ones if there are more than most.
+func (s Series) paintMarks(p pen, x, y scale, style linestyle, most int) {
+	points := s.points(x, y)
+	for i := 0; i < len(points); i += (len(points) + most - 1) / most {
+		p.dot(points[i][0], points[i][1], markRadius, style.color)
 	}
 }
 
@@ -146,8 +172,7 @@ func (s Series) paintErrors(p pen, x, y scale, style linestyle, most int) {
 	if s.Error == nil {
 		return
 	}
-	pale := style.color
-	pale.A = 0x99
+	weak := fade(style.color)
 	for i := 0; i < len(s.X); i += (len(s.X) + most - 1) / most {
 		e := s.half(i)
 		if e == 0 || !x.holds(s.X[i]) || !y.holds(s.Y[i]) {
@@ -158,9 +183,9 @@ func (s Series) paintErrors(p pen, x, y scale, style linestyle, most int) {
 		if v := s.Y[i] - e; y.holds(v) {
 			bottom = y.length - y.at(max(v, y.low))
 		}
-		p.line([][2]float64{{at, top}, {at, bottom}}, pale, 1.2)
-		p.line([][2]float64{{at - 3, top}, {at + 3, top}}, pale, 1.2)
-		p.line([][2]float64{{at - 3, bottom}, {at + 3, bottom}}, pale, 1.2)
+		p.line([][2]float64{{at, top}, {at, bottom}}, weak, 1.2)
+		p.line([][2]float64{{at - 3, top}, {at + 3, top}}, weak, 1.2)
+		p.line([][2]float64{{at - 3, bottom}, {at + 3, bottom}}, weak, 1.2)
 	}
 }
 
@@ -177,7 +202,8 @@ func (l Lines) legend(t lettering) picture {
 		}
 		names = append(names, t.cut(Name(s.Name), tickSize, legendMost, false))
 	}
-	width := legendThumb + 6 + t.widest(names, tickSize)
+	const wider = 1.15 // a viewer's font may be wider than the one measured
+	width := legendThumb + 6 + wider*t.widest(names, tickSize)
 	return picture{width, legendPitch * float64(len(names)), func(p pen) {
 		for i, text := range names {
 			y := (float64(i) + 0.5) * legendPitch
@@ -187,11 +213,23 @@ func (l Lines) legend(t lettering) picture {
 			}
 			style := styleOf(i)
 			if l.Series[i].Points {
-				p.dot(legendThumb/2, y, 2.7, style.color)
+				p.dot(legendThumb/2, y, markRadius, style.color)
 			} else {
-				p.line([][2]float64{{0, y}, {legendThumb, y}}, style.color, 1.8, style.dashes...)
+				l.Series[i].paintThumb(p, y, style)
 			}
 			p.text(legendThumb+6, y, text, lead{})
 		}
 	}}
+}
+
+// paintThumb draws what stands before a line's name in the legend.
+func (s Series) paintThumb(p pen, y float64, style linestyle) {
+	ends := [][2]float64{{0, y}, {legendThumb, y}}
+	if s.Raw != nil {
+		p.line(ends, pale(style.color), 7)
+	}
+	p.line(ends, style.color, 1.8, style.dashes...)
+	if s.Marks {
+		p.dot(legendThumb/2, y, markRadius, style.color)
+	}
 }

@@ -34,6 +34,7 @@ func (p pen) point(x, y float64) vg.Point {
 
 // Greys.
 var (
+	white   = color.NRGBA{R: 0xff, G: 0xff, B: 0xff, A: 0xff}
 	black   = color.NRGBA{R: 0x1a, G: 0x1a, B: 0x1a, A: 0xff}
 	grey    = color.NRGBA{R: 0x66, G: 0x66, B: 0x66, A: 0xff}
 	faint   = color.NRGBA{R: 0xdd, G: 0xdd, B: 0xdd, A: 0xff}

@@ -20,12 +20,17 @@ func (s scale) at(v float64) float64 {
 	return s.length * ((v/2 - s.low/2) / (s.high/2 - s.low/2))
 }
 
-// widened is the scale with a little room at both ends.
+// widened is the scale with a little room at both ends, much around a single value.
 func (s scale) widened() scale {
 	const room = 0.03
 	if s.log {
 		factor := max(math.Exp(room*(math.Log(s.high)-math.Log(s.low))), 1.02)
 		s.low, s.high = max(s.low/factor, math.SmallestNonzeroFloat64), min(s.high*factor, math.MaxFloat64)
+		return s
+	}
+	if s.low == s.high {
+		half := max(math.Abs(s.high)/2, 1e-9)
+		s.low, s.high = max(s.low-half, -math.MaxFloat64), min(s.high+half, math.MaxFloat64)
 		return s
 	}
 	gap := max(room*(s.high/2-s.low/2)*2, 1e-3*max(math.Abs(s.high), math.Abs(s.low), 1e-9))

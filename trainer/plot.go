@@ -1,90 +1,78 @@
 package trainer
 
 import (
-	"image/color"
 	"io"
 	"math"
 	"path/filepath"
 
-	"github.com/pkg/errors"
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/figure"
 )
 
 // plotFile shows training and validation loss over tokens.
 const plotFile = "loss.svg"
 
-// Size of the picture and number of points that the training curve is averaged to.
-const (
-	plotWidth  = 18 * vg.Centimeter
-	plotHeight = 11 * vg.Centimeter
-	plotPoints = 400
-)
+// lossPoint is the loss, in nats a token, after a number of tokens; NaN: of a step that was skipped.
+type lossPoint struct {
+	tokens int64
+	loss   float64
+}
 
-// drawLoss writes loss.svg into a run folder.
-func drawLoss(dir, title string, lines []Metrics) error {
-	train, val := curves(lines)
-	if len(train) == 0 {
-		return nil
-	}
-	p := plot.New()
-	p.Title.Text = title
-	p.X.Label.Text = "million tokens"
-	p.Y.Label.Text = "loss (nats a token)"
-	p.Add(plotter.NewGrid())
-	if err := addLine(p, "training", train, color.RGBA{R: 0x33, G: 0x66, B: 0xaa, A: 0xff}); err != nil {
-		return err
-	}
-	if len(val) > 0 {
-		if err := addLine(p, "validation", val, color.RGBA{R: 0xcc, G: 0x55, B: 0x22, A: 0xff}); err != nil {
-			return err
+// lossCurves are what loss.svg shows.
+type lossCurves struct{ training, validation []lossPoint }
+
+// curvesOf takes the curves out of a run's metrics.
+func curvesOf(lines []Metrics) lossCurves {
+	var c lossCurves
+	for _, m := range lines {
+		at := lossPoint{m.Tokens, float64(m.Loss)}
+		if m.Skipped {
+			at.loss = math.NaN()
+		}
+		c.training = append(c.training, at)
+		if m.ValLoss != nil {
+			c.validation = append(c.validation, lossPoint{m.Tokens, float64(*m.ValLoss)})
 		}
 	}
-	p.Legend.Top = true
-	picture, err := p.WriterTo(plotWidth, plotHeight, "svg")
+	return c
+}
+
+// drawLoss writes loss.svg into a run folder, unless there is no loss to show.
+func drawLoss(dir, title string, c lossCurves) error {
+	picture := c.picture(title)
+	if !picture.Drawable() {
+		return nil
+	}
+	svg, err := figure.SVG(picture)
 	if err != nil {
-		return errors.WithStack(err)
+		return err
 	}
 	return checkpoint.WriteFileAtomic(filepath.Join(dir, plotFile), func(w io.Writer) error {
-		_, err := picture.WriteTo(w)
+		_, err := w.Write(svg)
 		return err
 	})
 }
 
-func addLine(p *plot.Plot, name string, points plotter.XYs, c color.Color) error {
-	line, err := plotter.NewLine(points)
-	if err != nil {
-		return errors.WithStack(err)
+// picture draws the training loss smoothed over its own values, and validation as marks on a line.
+func (c lossCurves) picture(title string) figure.Lines {
+	unit, name := 1.0, "tokens"
+	if n := len(c.training); n > 0 {
+		unit, name = figure.Count("tokens", float64(c.training[n-1].tokens))
 	}
-	line.Color = c
-	p.Add(line)
-	p.Legend.Add(name, line)
-	return nil
+	training, validation := series("training", c.training, unit).Smoothed(), series("validation", c.validation, unit)
+	validation.Marks = true
+	p := figure.Lines{Title: title, XLabel: name, YLabel: "loss (nats a token)", Series: []figure.Series{training}}
+	if len(c.validation) > 0 {
+		p.Series = append(p.Series, validation)
+	}
+	return p
 }
 
-// curves returns the training loss, averaged over groups of steps, and the validation
-// loss, both over millions of tokens.
-func curves(lines []Metrics) (train, val plotter.XYs) {
-	group := max(1, len(lines)/plotPoints)
-	for first := 0; first < len(lines); first += group {
-		sum, n, last := 0.0, 0, lines[first]
-		for _, m := range lines[first:min(first+group, len(lines))] {
-			last = m
-			if loss := float64(m.Loss); !m.Skipped && !math.IsNaN(loss) {
-				sum, n = sum+loss, n+1
-			}
-		}
-		if n > 0 {
-			train = append(train, plotter.XY{X: float64(last.Tokens) / 1e6, Y: sum / float64(n)})
-		}
+// series are points in units of so many tokens.
+func series(name string, points []lossPoint, unit float64) figure.Series {
+	s := figure.Series{Name: name}
+	for _, p := range points {
+		s.X, s.Y = append(s.X, float64(p.tokens)/unit), append(s.Y, p.loss)
 	}
-	for _, m := range lines {
-		if m.ValLoss != nil && !math.IsNaN(float64(*m.ValLoss)) {
-			val = append(val, plotter.XY{X: float64(m.Tokens) / 1e6, Y: float64(*m.ValLoss)})
-		}
-	}
-	return train, val
+	return s
 }

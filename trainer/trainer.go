@@ -270,7 +270,7 @@ func (t *Trainer) giveUp(m Metrics) error {
 }
 
 // draw writes loss.svg.
-func (t *Trainer) draw() error { return drawLoss(t.run.Out, t.run.Name, t.metrics.lines) }
+func (t *Trainer) draw() error { return drawLoss(t.run.Out, t.run.Name, curvesOf(t.metrics.lines)) }
 
 // evaluate scores the validation split and tells whether it is the best so far.
 func (t *Trainer) evaluate(ctx context.Context, m *Metrics) (improved bool, err error) {

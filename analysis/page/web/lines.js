@@ -56,7 +56,7 @@ function drawSeries(body, series, points, x, y, style) {
   const place = (p) => `${x.at(p.x).toFixed(2)} ${(y.length - y.at(p.y)).toFixed(2)}`;
   const dot = (p) => `M${place(p)}h0`; // a round cap alone
   if (points.some((p) => p.error)) parts.push(svg(body, "path", { class: "errors", stroke: style.stroke, d: points.map((p) => errorBar(p, x, y)).join("") }));
-  const alone = points.filter((p, i) => series.points || (p.first && (i + 1 === points.length || points[i + 1].first)));
+  const alone = points.filter((p, i) => series.points || series.marks || (p.first && (i + 1 === points.length || points[i + 1].first)));
   if (!series.points) parts.push(svg(body, "path", { class: "series", ...style, d: points.map((p) => (p.first ? "M" : "L") + place(p)).join("") }));
   if (alone.length) parts.push(svg(body, "path", { class: "dots", stroke: style.stroke, "stroke-width": 5.4, "stroke-linecap": "round", d: alone.map(dot).join("") }));
   return parts;

@@ -1,0 +1,16 @@
+package figure
+
+// Count is the unit in which counts up to largest are drawn, and its name: 1e6 and "million
+// tokens" of tokens.
+func Count(of string, largest float64) (unit float64, name string) {
+	const least = 2 // of a unit
+	for _, u := range []struct {
+		size float64
+		name string
+	}{{1e12, "trillion"}, {1e9, "billion"}, {1e6, "million"}, {1e3, "thousand"}} {
+		if largest >= least*u.size {
+			return u.size, u.name + " " + of
+		}
+	}
+	return 1, of
+}
