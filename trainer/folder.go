@@ -47,14 +47,15 @@ func openFolder(dir string, resume Resume) (unlock func() error, err error) {
 	return unlock, nil
 }
 
-// holdsRun tells whether a folder has anything of a run that a new one would overwrite.
+// holdsRun tells whether a folder has anything of a run that a new one would overwrite: a
+// step's metrics, or a checkpoint. What a run leaves that failed before its first step blocks
+// nothing.
 func holdsRun(dir string) bool {
-	for _, name := range []string{configFile, metricsFile, "checkpoints"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			return true
-		}
+	if info, err := os.Stat(filepath.Join(dir, metricsFile)); err == nil && info.Size() > 0 {
+		return true
 	}
-	return false
+	entries, err := os.ReadDir(filepath.Join(dir, "checkpoints"))
+	return err == nil && len(entries) > 0
 }
 
 // writeConfig writes the resolved config.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/residua-go/residua/figure"
 )
 
 // Bar is the Reporter for terminals: a progress bar that is redrawn a few times a second in
@@ -34,25 +36,44 @@ func (b *Bar) Start(done, total int) {
 	b.bar.SetCurrent(int64(done))
 }
 
+// lineStart moves to the first column: the terminal's own echo of Ctrl-C leaves the cursor
+// after it.
+const lineStart = "\r"
+
+// barLeast is the least width of the bar itself, in columns.
+const barLeast = 10
+
 // left is what stands before the bar.
 func (b *Bar) left(decor.Statistics) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return fmt.Sprintf("step %d/%d", b.last.Step, b.pace.total)
+	return lineStart + fmt.Sprintf("step %d/%d", b.last.Step, b.pace.total)
 }
 
-// right is what stands after the bar.
-func (b *Bar) right(decor.Statistics) string {
+// right is what stands after the bar: as much as leaves the bar its least width.
+func (b *Bar) right(s decor.Statistics) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	m := b.last
+	texts := b.texts()
+	for _, text := range texts {
+		if len(text)+len("  ")+barLeast <= s.AvailableWidth {
+			return text
+		}
+	}
+	return " " + texts[len(texts)-1]
+}
+
+// texts are ways to say where the run stands, the longest first.
+func (b *Bar) texts() []string {
+	m, times := b.last, b.pace.times(b.last.Step)
 	switch {
 	case m.Step == b.pace.done: // no step yet
-		return b.pace.times(m.Step)
+		return []string{times}
 	case m.Skipped:
-		return "update skipped  " + b.pace.times(m.Step)
+		return []string{"update skipped  " + times, "update skipped"}
 	}
-	return fmt.Sprintf("loss %.4f  %s tokens/s  %s", float64(m.Loss), thousands(m.TokensPS), b.pace.times(m.Step))
+	loss := fmt.Sprintf("loss %.4f", float64(m.Loss))
+	return []string{fmt.Sprintf("%s  %s tokens/s  %s", loss, thousands(m.TokensPS), times), loss + "  " + times, loss}
 }
 
 // Step moves the bar.
@@ -65,8 +86,9 @@ func (b *Bar) Step(m Metrics) {
 
 // Note prints the line above the bar.
 func (b *Bar) Note(line string) {
+	line = figure.Visible(line)
 	if b.area != nil {
-		if _, err := fmt.Fprintln(b.area, line); err == nil {
+		if _, err := fmt.Fprintln(b.area, lineStart+line); err == nil {
 			return
 		}
 	}

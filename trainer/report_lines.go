@@ -5,6 +5,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/residua-go/residua/figure"
 )
 
 // linesEvery is how often Lines writes where no number of steps is asked for.
@@ -53,7 +55,7 @@ func (l *Lines) due(m Metrics) bool {
 func (l *Lines) Note(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	fmt.Fprintln(l.w, line)
+	fmt.Fprintln(l.w, figure.Visible(line))
 }
 
 // Warn writes the line as a warning.

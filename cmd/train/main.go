@@ -70,7 +70,9 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	}
 	defer t.Close()
 	report.Note(describe(run, t))
+	quiet := context.AfterFunc(ctx, func() { report.Note("interrupted: finishing this step, then saving; Ctrl-C again ends at once") })
 	result, err := t.Run(ctx)
+	quiet()
 	if err != nil {
 		return err
 	}
@@ -148,8 +150,8 @@ func sample(ctx context.Context, run *config.Run, t *trainer.Trainer, out cli.Ou
 	if err := out.Print("sample:\n"); err != nil {
 		return err
 	}
-	if _, err := g.Generate(ctx, request, out.Print); err != nil {
+	if _, err := g.Generate(ctx, request, out.Print); err != nil && ctx.Err() == nil {
 		return err
 	}
-	return out.Print("\n")
+	return out.Print("\n") // after an interrupt, too: the run itself is done and saved
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/pkg/errors"
@@ -44,7 +45,8 @@ func Main(c Command, args []string, stdout, stderr io.Writer) int {
 }
 
 // Execute runs a command inside this process and returns its exit code. An error is one
-// line on Stderr that begins with "error: ".
+// line on Stderr that begins with "error: "; only an internal error, a bug of the program, has
+// its stack after it.
 func Execute(ctx context.Context, c Command, args []string, out Output) int {
 	err := c.execute(ctx, args, out)
 	if err == nil {
@@ -55,6 +57,10 @@ func Execute(ctx context.Context, c Command, args []string, out Output) int {
 		message = c.Name + ": interrupted"
 	}
 	fmt.Fprintf(out.Stderr, "error: %s\n", message)
+	var internal *internalError
+	if errors.As(err, &internal) {
+		fmt.Fprintf(out.Stderr, "\n%s", internal.stack)
+	}
 	var usage *usageError
 	if errors.As(err, &usage) {
 		return ExitUsage
@@ -65,7 +71,7 @@ func Execute(ctx context.Context, c Command, args []string, out Output) int {
 func (c Command) execute(ctx context.Context, args []string, out Output) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = errors.Errorf("%s: internal error: %v", c.Name, r)
+			err = &internalError{c.Name, r, debug.Stack()}
 		}
 	}()
 	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)

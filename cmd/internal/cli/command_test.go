@@ -137,14 +137,32 @@ func TestExitCodes(t *testing.T) {
 	assert.NoError(t, cli.Usage(nil))
 }
 
-func TestPanicIsOneLine(t *testing.T) {
+// TestPanicShowsItsStack: an internal error says what happened on its first line, where to
+// report it, and then where in the program it happened.
+func TestPanicShowsItsStack(t *testing.T) {
 	p := probe{run: func(context.Context, cli.Output) error {
 		var nothing []int
 		_ = nothing[3]
 		return nil
 	}}
 	got := clitest.Call(p.command())
-	assert.Equal(t, clitest.Outcome{Code: cli.ExitRun, Stderr: "error: probe: internal error: runtime error: index out of range [3] with length 0\n"}, got)
+	assert.Equal(t, cli.ExitRun, got.Code)
+	assert.Empty(t, got.Stdout)
+	first, stack, _ := strings.Cut(got.Stderr, "\n")
+	assert.True(t, strings.HasPrefix(first, "error: probe: internal error: runtime error: index out of range [3] with length 0: "), first)
+	assert.Contains(t, first, "github.com/residua-go/residua/issues")
+	assert.Contains(t, stack, "command_test.go:", "the line that panicked")
+}
+
+// TestControlCharactersAreShown: a terminal does not obey what a message quotes.
+func TestControlCharactersAreShown(t *testing.T) {
+	p := probe{run: func(_ context.Context, out cli.Output) error {
+		out.Warn("file \x1b[2Ja")
+		out.Note("file \x9bb")
+		return errors.New("file \x1b]0;c\a: not there\r")
+	}}
+	got := clitest.Call(p.command())
+	assert.Equal(t, `warning: file \u001B[2Ja`+"\n"+`note: file \x9Bb`+"\n"+`error: file \u001B]0;c\u0007: not there`+"\n", got.Stderr)
 }
 
 func TestResultsAndMessagesGoApart(t *testing.T) {

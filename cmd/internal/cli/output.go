@@ -9,6 +9,8 @@ import (
 
 	"github.com/pkg/errors"
 	"golang.org/x/term"
+
+	"github.com/residua-go/residua/figure"
 )
 
 // Output is where a command writes: results to Stdout, messages to Stderr.
@@ -41,12 +43,13 @@ func (o Output) PrintJSON(v any) error {
 	return o.Print(string(line) + "\n")
 }
 
-// oneLine joins the lines of a message.
+// oneLine joins the lines of a message and shows what control characters it holds (a file's
+// name may have any), so that a terminal does not obey them.
 func oneLine(message string) string {
 	var parts []string
 	for _, line := range strings.Split(message, "\n") {
 		if line = strings.TrimSpace(line); line != "" {
-			parts = append(parts, line)
+			parts = append(parts, figure.Visible(line))
 		}
 	}
 	return strings.Join(parts, "; ")

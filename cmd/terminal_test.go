@@ -1,0 +1,194 @@
+//go:build !windows
+
+// Package cmd_test runs the built commands as a person does: on a terminal.
+package cmd_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/cmd/internal/cli/clitest"
+)
+
+// tinyYAML is a run of a second or two.
+const tinyYAML = `
+model: {stream: matrix, layers: 1, dk: 6, dv: 8, rank: 3, ff: 24, seq: 16}
+data: {source: files, path: [text.txt], split: tail/5}
+train: {batch: 4, steps: 300, lr: 1e-2, eval_every: 100, checkpoint_every: 50, eval_tokens: 256}
+sample: {prompt: "line ", tokens: 20}
+`
+
+// barLine is a bar as the screen shows it.
+var barLine = regexp.MustCompile(`(?m)^step \d+/\d+ \[[=>-]*\] .*elapsed`)
+
+// house is a folder with every command built, a text and a config to train on.
+type house struct{ dir, bin string }
+
+func build(t *testing.T) house {
+	if testing.Short() {
+		t.Skip("builds every command and runs each")
+	}
+	h := house{dir: t.TempDir(), bin: t.TempDir()}
+	out, err := exec.Command("go", "build", "-o", h.bin+string(filepath.Separator), "./...").CombinedOutput()
+	require.NoError(t, err, string(out))
+	var text strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&text, "line %d says %d times nothing\n", i, i*i%97)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "text.txt"), []byte(text.String()), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "tiny.yaml"), []byte(tinyYAML), 0o644))
+	return h
+}
+
+// command is a call of a built command; environment is added to the test's own.
+func (h house) command(environment []string, name string, args ...string) *exec.Cmd {
+	c := exec.Command(filepath.Join(h.bin, name), args...)
+	c.Dir = h.dir
+	c.Env = append(append(os.Environ(), "TERM=xterm-256color"), environment...)
+	return c
+}
+
+func (h house) start(t *testing.T, columns int, name string, args ...string) *clitest.Terminal {
+	return clitest.StartTerminal(t, h.command(nil, name, args...), columns, 60)
+}
+
+func TestCommandsOnATerminal(t *testing.T) {
+	h := build(t)
+	code, screen := h.start(t, 120, "train", "-config", "tiny.yaml", "-out", "run").Wait()
+	require.Zero(t, code, screen)
+
+	t.Run("every command", func(t *testing.T) { everyCommand(t, h) })
+	t.Run("bar", func(t *testing.T) { theBar(t, h) })
+	t.Run("width", func(t *testing.T) { theWidth(t, h) })
+	t.Run("Ctrl-C", func(t *testing.T) { ctrlC(t, h) })
+	t.Run("Ctrl-C in the sample", func(t *testing.T) { ctrlCInSample(t, h) })
+	t.Run("dumb terminal", func(t *testing.T) { dumbTerminal(t, h) })
+	t.Run("NO_COLOR", func(t *testing.T) { noColor(t, h) })
+}
+
+// everyCommand: each command does what it is for where its output is a terminal. A command
+// without a row here fails the test.
+func everyCommand(t *testing.T, h house) {
+	calls := map[string][][]string{
+		"train":    {{"-config", "tiny.yaml", "-resume", "auto", "-out", "run"}, {"-h"}},
+		"generate": {{"-checkpoint", "run", "-prompt", "line ", "-tokens", "20"}, {"-h"}},
+		"eval":     {{"-checkpoint", "run", "-tokens", "256"}, {"-h"}},
+		"models":   {nil, {"-residuals"}, {"-memory"}, {"-h"}},
+		"compare":  {{"-config", "tiny.yaml", "-budget", "tokens=2560", "-lr", "1e-3,1e-2", "-out", "compared"}, {"-h"}},
+		"bench":    {{"-zoo", "-models", "vector", "-shapes", "byte", "-batch", "1", "-seq", "16", "-steps", "1", "-rounds", "1"}, {"-h"}},
+		"analyze":  {{"attribute", "-checkpoint", "run", "-prompt", "line "}, {"lens", "-checkpoint", "run", "-prompt", "line "}, {"theory"}, {"-h"}},
+		"gpucheck": {{"compare", "run", "run"}},
+	}
+	mains, err := filepath.Glob("*/main.go")
+	require.NoError(t, err)
+	for _, main := range mains {
+		require.Contains(t, calls, filepath.Dir(main), "a call of each command to try on a terminal")
+	}
+	for name, argss := range calls {
+		for _, args := range argss {
+			terminal := h.start(t, 160, name, args...)
+			code, screen := terminal.Wait()
+			assert.Zero(t, code, "%s %v:\n%s", name, args, screen)
+			assert.NotEmpty(t, screen, "%s %v", name, args)
+			assert.NotContains(t, terminal.Raw(), "internal error", "%s %v", name, args)
+		}
+	}
+}
+
+// theBar: one bar, redrawn in its place, with news above it in the order in which they came.
+func theBar(t *testing.T, h house) {
+	terminal := h.start(t, 110, "train", "-config", "tiny.yaml", "-out", "bar", "-set", "train.steps=2000")
+	first := terminal.Await("bar", func(screen string) bool { return strings.Contains(screen, "tokens/s") && barLine.MatchString(screen) })
+	terminal.Await("bar that has moved", func(screen string) bool {
+		return barLine.MatchString(screen) && barLine.FindString(screen) != barLine.FindString(first)
+	})
+	code, screen := terminal.Wait()
+	require.Zero(t, code, screen)
+	assert.Len(t, barLine.FindAllString(screen, -1), 1, "one bar, redrawn:\n%s", screen)
+	order := []string{"parameters", "step 100  validation loss", "step 2000  validation loss", "step 2000/2000 [==", "trained 2000 steps", "sample:\nline ", "files:"}
+	at := -1
+	for _, text := range order {
+		next := strings.Index(screen, text)
+		require.Greater(t, next, at, "%q after what stands before it in %q:\n%s", text, order, screen)
+		at = next
+	}
+}
+
+// theWidth: the bar fits a terminal that becomes narrow, and a narrow one from the start.
+func theWidth(t *testing.T, h house) {
+	for _, columns := range []int{40, 24, 8} {
+		terminal := h.start(t, 110, "train", "-config", "tiny.yaml", "-out", fmt.Sprint("width", columns), "-set", "train.steps=4000")
+		terminal.Await("bar", barLine.MatchString)
+		terminal.Resize(columns, 60)
+		terminal.Await("narrow bar", func(screen string) bool {
+			lines := strings.Split(screen, "\n")
+			last := lines[len(lines)-1]
+			return strings.HasPrefix(last, "step ") && len([]rune(last)) <= columns
+		})
+		terminal.Type("\x03")
+		code, screen := terminal.Wait()
+		require.Zero(t, code, screen)
+	}
+	terminal := h.start(t, 30, "train", "-config", "tiny.yaml", "-out", "narrow")
+	code, screen := terminal.Wait()
+	require.Zero(t, code, screen)
+	assert.Contains(t, screen, "step 300/300 [==")
+	assert.Len(t, regexp.MustCompile(`(?m)^step \d+/300`).FindAllString(screen, -1), 1, screen)
+}
+
+// ctrlC: one Ctrl-C ends the step, saves, says how to go on, and exits 0; the run goes on.
+func ctrlC(t *testing.T, h house) {
+	terminal := h.start(t, 110, "train", "-config", "tiny.yaml", "-out", "stopped", "-set", "train.steps=100000")
+	terminal.Await("bar", barLine.MatchString)
+	terminal.Type("\x03")
+	code, screen := terminal.Wait()
+	require.Zero(t, code, screen)
+	assert.Contains(t, screen, "interrupted: finishing this step, then saving; Ctrl-C again ends at once")
+	assert.Contains(t, screen, "go on with -resume auto")
+	assert.Len(t, barLine.FindAllString(screen, -1), 1, "one bar, redrawn:\n%s", screen)
+
+	terminal = h.start(t, 110, "train", "-config", "tiny.yaml", "-out", "stopped", "-set", "train.steps=100000", "-resume", "auto")
+	terminal.Await("bar", barLine.MatchString)
+	terminal.Type("\x03")
+	code, screen = terminal.Wait()
+	require.Zero(t, code, screen)
+	assert.Contains(t, screen, "resumed from")
+}
+
+// ctrlCInSample: a Ctrl-C while the sample is written ends its line; the run is saved by then.
+func ctrlCInSample(t *testing.T, h house) {
+	terminal := h.start(t, 110, "train", "-config", "tiny.yaml", "-out", "sampled", "-set", "train.steps=60", "-set", "sample.tokens=1000000")
+	terminal.Await("sample", func(string) bool { return strings.Contains(terminal.Raw(), "sample:\r\nline ") })
+	terminal.Type("\x03")
+	code, screen := terminal.Wait()
+	require.Zero(t, code, screen)
+	assert.Contains(t, screen, "\nfiles:\n", "on a line of its own")
+}
+
+// dumbTerminal: where a line cannot be drawn again there are plain lines and no control
+// sequence.
+func dumbTerminal(t *testing.T, h house) {
+	terminal := clitest.StartTerminal(t, h.command([]string{"TERM=dumb"}, "train", "-config", "tiny.yaml", "-out", "dumb"), 110, 60)
+	code, screen := terminal.Wait()
+	require.Zero(t, code, screen)
+	assert.Contains(t, screen, "step 1/300  loss ")
+	assert.Contains(t, screen, "step 300/300  loss ")
+	assert.NotContains(t, terminal.Raw(), "\x1b")
+}
+
+// noColor: nobody gets colours who asks for none.
+func noColor(t *testing.T, h house) {
+	terminal := clitest.StartTerminal(t, h.command([]string{"NO_COLOR=1"}, "train", "-config", "tiny.yaml", "-out", "plain"), 110, 60)
+	code, screen := terminal.Wait()
+	require.Zero(t, code, screen)
+	assert.True(t, strings.Contains(screen, "step 300/300 [="), screen)
+	assert.NotRegexp(t, "\x1b\\[[0-9;]*m", terminal.Raw())
+}
