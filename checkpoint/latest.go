@@ -47,7 +47,8 @@ func readPointer(runDir, name string) (pointer, error) {
 }
 
 // Latest returns the step folder to resume from: the one that latest.json names, or, if that is missing or damaged,
-// the newest whole one. warnings say what was passed over and why. Every file of the returned folder has been compared
+// the newest whole one. warnings say what was passed over and why,
+// and then which step is used. Every file of the returned folder has been compared
 // with its checksum. The error wraps [ErrNone] when the run has no step folder.
 //
 // The folder may be one named ".old-step-…": a replacement of that step was cut short; the next [Save] tidies up.
@@ -73,6 +74,9 @@ func latest(runDir string, check func(dir string) error) (dir string, warnings [
 		}
 		err := check(s.dir)
 		if err == nil {
+			if len(warnings) > 0 {
+				warnings = append(warnings, fmt.Sprintf("%s: using the checkpoint of step %d", s.dir, s.step))
+			}
 			return s.dir, warnings, nil
 		}
 		warnings = append(warnings, err.Error())

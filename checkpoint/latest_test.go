@@ -67,6 +67,7 @@ func TestLatestFallsBack(t *testing.T) {
 		require.NoError(t, err, want)
 		assert.Equal(t, stepPath(runDir, 200), dir, want)
 		assert.Contains(t, strings.Join(warnings, "\n"), filepath.FromSlash(want))
+		assert.Equal(t, dir+": using the checkpoint of step 200", warnings[len(warnings)-1])
 		_, err = Load(dir)
 		assert.NoError(t, err)
 	}

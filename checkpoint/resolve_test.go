@@ -70,7 +70,7 @@ func TestResolvePassesOverDamagedModels(t *testing.T) {
 	got, err := Resolve(runDir)
 	require.NoError(t, err)
 	assert.Equal(t, stepPath(runDir, 200), got.StepDir)
-	require.Len(t, got.Warnings, 1)
+	require.Len(t, got.Warnings, 2)
 	assert.Contains(t, got.Warnings[0], filepath.Join(stepPath(runDir, 300), ModelFile))
 }
 

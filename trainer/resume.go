@@ -48,9 +48,7 @@ func (t *Trainer) resume(mode Resume) error {
 		return nil
 	case ResumeAuto:
 		latest, warnings, err := checkpoint.Latest(t.run.Out)
-		for _, w := range warnings {
-			t.report.Warn(w)
-		}
+		t.warn(warnings)
 		if errors.Is(err, checkpoint.ErrNone) {
 			return nil
 		}
@@ -63,11 +61,19 @@ func (t *Trainer) resume(mode Resume) error {
 		if err != nil {
 			return errors.Wrap(err, "-resume: want auto, none, or a run's or step's folder")
 		}
+		t.warn(source.Warnings)
 		if dir = source.StepDir; dir == "" {
 			return errors.Errorf("-resume: %s: want a step folder with optimizer and state, got a model alone: start from it with train.init_from", mode)
 		}
 	}
 	return errors.Wrap(t.restore(dir), "-resume")
+}
+
+// warn reports what a search for a checkpoint passed over.
+func (t *Trainer) warn(warnings []string) {
+	for _, w := range warnings {
+		t.report.Warn(w)
+	}
 }
 
 // restore puts a checkpoint's weights, moments and positions back.

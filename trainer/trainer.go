@@ -181,6 +181,7 @@ func (t *Trainer) initialise(context.Context) error {
 	if err != nil {
 		return errors.Wrap(err, "train.init_from")
 	}
+	t.warn(source.Warnings)
 	file, err := checkpoint.ReadModel(source.ModelPath)
 	if err != nil {
 		return errors.Wrap(err, "train.init_from")

@@ -315,3 +315,27 @@ func TestThreadsAndRecompute(t *testing.T) {
 		require.Equal(t, want, losses(t, out), "%v", sets)
 	}
 }
+
+// TestFallBackNamesTheStep: where the newest checkpoint is damaged, every way to start from the run
+// says which step is used.
+func TestFallBackNamesTheStep(t *testing.T) {
+	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
+	first := train(t, tiny(t, text, out), trainer.Options{})
+	model := filepath.Join(first.Checkpoint, "model.safetensors")
+	damaged, err := os.ReadFile(model)
+	require.NoError(t, err)
+	damaged[len(damaged)-1] ^= 1
+	require.NoError(t, os.WriteFile(model, damaged, 0o644))
+	for name, o := range map[string]trainer.Options{"auto": {Resume: trainer.ResumeAuto}, "folder": {Resume: trainer.Resume(out)}, "init": {}} {
+		var log bytes.Buffer
+		o.Report = trainer.NewLines(&log, 0)
+		run := tiny(t, text, out)
+		if name == "init" {
+			run = tiny(t, text, filepath.Join(t.TempDir(), "second"), "train.init_from="+out)
+		}
+		tr, err := trainer.Open(context.Background(), run, o)
+		require.NoError(t, err, name)
+		tr.Close()
+		require.Regexp(t, `warning: .*step-00000024.*damaged.*\nwarning: .*: using the checkpoint of step (18|20)\n`, log.String(), name)
+	}
+}

@@ -134,3 +134,15 @@ func TestEvalHelp(t *testing.T) {
 		assert.Contains(t, got.Stdout, "\n  "+name)
 	}
 }
+
+// TestEvalNamesTheStepItFellBackTo: the newest model is damaged, the one before it is scored.
+func TestEvalNamesTheStepItFellBackTo(t *testing.T) {
+	run := clitest.Train(t)
+	damaged, err := os.ReadFile(run.Model)
+	require.NoError(t, err)
+	damaged[len(damaged)-1] ^= 1
+	require.NoError(t, os.WriteFile(run.Model, damaged, 0o644))
+	got := onOneThread("-checkpoint", run.Dir, "-json")
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	assert.Contains(t, got.Stderr, "step-00000010: using the checkpoint of step 10\n")
+}
