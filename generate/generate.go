@@ -2,28 +2,32 @@ package generate
 
 import (
 	"context"
-	"strings"
+	"fmt"
+	"slices"
+	"time"
 
 	"github.com/pkg/errors"
-
-	"github.com/residua-go/residua/data"
 )
 
 // Generate continues a prompt and calls emit, where not nil, with each piece of text as
-// soon as it is whole: pieces are valid UTF-8 and joined they are the text. A character
-// that the prompt's end and the first tokens make together counts to the text.
+// soon as it is certain: pieces are valid UTF-8 and joined they are the text. A character
+// that the prompt's end and the first tokens make together counts to the text. What may
+// become one of the request's stop strings is held back until it is known.
 //
 // When the window is full, the model starts over with its last half and goes on. ctx is
 // looked at before each token; with an error, its or emit's, the Result tells how far the
-// text came.
+// text came. A model without a tokenizer takes and gives ids alone.
 func (g *Generator) Generate(ctx context.Context, r Request, emit func(text string) error) (Result, error) {
 	result := Result{Stop: StopError}
 	if err := r.Validate(); err != nil {
 		return result, err
 	}
-	t := &text{decoder: data.NewStreamDecoder(g.tokenizer), emit: emit}
-	prompt := g.tokenizer.Encode([]int32{g.tokenizer.BOS()}, r.Prompt)
-	result.PromptTokens = len(prompt)
+	prompt, err := g.prompt(r)
+	if err != nil {
+		return result, err
+	}
+	result.PromptIDs, result.PromptTokens = prompt, len(prompt)
+	t := g.text(r, emit)
 	if err := t.prompt(prompt, r.Echo); err != nil {
 		return result, err
 	}
@@ -33,38 +37,59 @@ func (g *Generator) Generate(ctx context.Context, r Request, emit func(text stri
 			return result, err
 		}
 	}
-	return g.extend(ctx, r, t, result)
+	start := time.Now()
+	err = g.extend(ctx, r, t, &result)
+	result.Time = time.Since(start)
+	return result, err
+}
+
+// prompt returns the ids that a request begins with.
+func (g *Generator) prompt(r Request) ([]int32, error) {
+	if len(r.IDs) == 0 && g.tokenizer == nil {
+		return nil, &ValueError{"ids", fmt.Sprintf("want at least one token id, each below %d, got none: the model has no tokenizer", g.vocab)}
+	}
+	if len(r.Stop) > 0 && g.tokenizer == nil {
+		return nil, &ValueError{"stop", "want none, since the model has no tokenizer to spell it"}
+	}
+	if len(r.IDs) == 0 {
+		return g.tokenizer.Encode([]int32{g.tokenizer.BOS()}, r.Prompt), nil
+	}
+	for i, id := range r.IDs {
+		if id < 0 || int(id) >= g.vocab {
+			return nil, &ValueError{"ids", fmt.Sprintf("token %d: want an id of 0 to %d, got %d", i, g.vocab-1, id)}
+		}
+	}
+	return slices.Clone(r.IDs), nil
 }
 
 // extend draws token after token.
-func (g *Generator) extend(ctx context.Context, r Request, t *text, result Result) (Result, error) {
+func (g *Generator) extend(ctx context.Context, r Request, t *text, result *Result) error {
 	draw := newSampler(r)
 	for result.Tokens < r.Tokens {
 		scores, err := g.scores()
 		if err != nil {
-			return result, err
+			return err
 		}
 		id, ok := draw.next(scores)
 		if !ok {
-			return result, errNotFinite(result.Tokens + 1)
+			return errNotFinite(result.Tokens + 1)
 		}
-		if id == g.tokenizer.BOS() {
-			result.Stop = StopDocument
-			return result, t.end()
+		if g.tokenizer != nil && id == g.tokenizer.BOS() {
+			return t.finish(result, StopDocument)
 		}
-		if err := t.add(id); err != nil {
-			return result, err
-		}
+		result.IDs = append(result.IDs, id)
 		result.Tokens++
-		if result.Tokens == r.Tokens {
+		if err := t.add(id); err != nil {
+			return err
+		}
+		if t.stopped || result.Tokens == r.Tokens {
 			break // nothing comes after it that it would have to be fed for
 		}
 		if err := g.advance(ctx, id); err != nil {
-			return result, err
+			return err
 		}
 	}
-	result.Stop = StopTokens
-	return result, t.end()
+	return t.finish(result, StopTokens)
 }
 
 // advance feeds the next token; before that, with a full window, all but its last half is
@@ -89,34 +114,4 @@ func (g *Generator) feed(ctx context.Context, tokens []int32) error {
 		}
 	}
 	return nil
-}
-
-// text hands out what tokens spell.
-type text struct {
-	decoder *data.StreamDecoder
-	emit    func(text string) error
-}
-
-// prompt passes the prompt through the decoder, so that a character which it leaves
-// unfinished can become whole.
-func (t *text) prompt(ids []int32, echo bool) error {
-	var whole strings.Builder
-	for _, id := range ids {
-		whole.WriteString(t.decoder.Next(id))
-	}
-	if !echo {
-		return nil
-	}
-	return t.hand(whole.String())
-}
-
-func (t *text) add(id int32) error { return t.hand(t.decoder.Next(id)) }
-
-func (t *text) end() error { return t.hand(t.decoder.Flush()) }
-
-func (t *text) hand(piece string) error {
-	if piece == "" || t.emit == nil {
-		return nil
-	}
-	return t.emit(piece)
 }

@@ -31,7 +31,8 @@ type Options struct {
 // Generator continues texts with one model. It shares the Store: a Generator made while a
 // run trains speaks with the weights of the moment. It is not safe for concurrent use.
 type Generator struct {
-	tokenizer data.Tokenizer
+	tokenizer data.Tokenizer // nil: the model has none
+	vocab     int            // of the model
 	program   *graph.Program
 	cache     *graph.Cache
 	logits    *gorgonia.Node // [1, vocab]
@@ -39,8 +40,10 @@ type Generator struct {
 }
 
 // New compiles a generating program: one token a row over a Store that holds the
-// parameters of c. The tokenizer's ids must lie in the model's vocabulary.
+// parameters of c. The tokenizer's ids must lie in the model's vocabulary; nil makes a
+// Generator of ids alone, for a model without a tokenizer.
 func New(store *graph.Store, c models.Config, t data.Tokenizer, o Options) (*Generator, error) {
+	c = c.Resolve()
 	if err := check(store, c, t); err != nil {
 		return nil, err
 	}
@@ -48,7 +51,7 @@ func New(store *graph.Store, c models.Config, t data.Tokenizer, o Options) (*Gen
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{tokenizer: t}
+	g := &Generator{tokenizer: t, vocab: c.Vocab}
 	if g.cache, err = graph.NewCache(1, window); err != nil {
 		return nil, err
 	}
@@ -64,16 +67,13 @@ func check(store *graph.Store, c models.Config, t data.Tokenizer) error {
 		return errors.New("generate: want a store with a model's parameters, got an empty one: read a model with trainer.OpenModel")
 	case store.DType() != tensor.Float32:
 		return errors.Errorf("generate: want a store of float32, got %v", store.DType())
-	case t == nil:
-		return errors.New("generate: want a tokenizer, got none: make one with data.NewTokenizer")
-	case t.Vocab() > c.Vocab:
+	case t != nil && t.Vocab() > c.Vocab:
 		return errors.Errorf("generate: tokenizer %s has %d ids, the model's vocabulary %d: want the tokenizer that the model was trained with", t.Name(), t.Vocab(), c.Vocab)
 	}
 	return nil
 }
 
 func (o Options) window(c models.Config) (int, error) {
-	c = c.Resolve()
 	switch {
 	case o.Window < 0:
 		return 0, errors.Errorf("generate: window: want >= 1 tokens (0: as trained), got %d", o.Window)
@@ -116,7 +116,7 @@ func (g *Generator) reset() {
 	g.context = g.context[:0]
 }
 
-// run passes one token through the model, behind those in the cache.
+// run passes one token through the model, after those in the cache.
 func (g *Generator) run(token int32) error {
 	g.program.Ints(inputTokens)[0] = token
 	g.context = append(g.context, token)
@@ -124,11 +124,15 @@ func (g *Generator) run(token int32) error {
 }
 
 // scores returns the logits of the tokenizer's ids after the last run. The model's
-// vocabulary may be larger: ids beyond the tokenizer's stand for nothing.
+// vocabulary may be larger: ids beyond the tokenizer's stand for nothing. Without a
+// tokenizer it returns those of all ids.
 func (g *Generator) scores() ([]float32, error) {
 	logits, err := graph.Value(g.logits)
 	if err != nil {
 		return nil, err
+	}
+	if g.tokenizer == nil {
+		return logits.Float32s()[:g.vocab], nil
 	}
 	return logits.Float32s()[:g.tokenizer.Vocab()], nil
 }

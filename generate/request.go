@@ -3,6 +3,9 @@ package generate
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
 
 	"github.com/pkg/errors"
 )
@@ -12,9 +15,16 @@ type Request struct {
 	// Prompt is what to continue. The model reads BOS and its tokens, the form in which
 	// a document begins in training; of a prompt longer than the window, the end.
 	Prompt string
-	Echo   bool // emit the prompt, too, before the text that continues it
+	// IDs are token ids in the place of Prompt: the model reads them as they are, without
+	// a BOS before them.
+	IDs  []int32
+	Echo bool // emit the prompt, too, before the text that continues it
 
-	Tokens      int     // to generate at most
+	Tokens int // to generate at most
+	// Stop are strings that end the text: the first of them to be complete in what is
+	// generated, however tokens divide it, is left out with all after it. The prompt
+	// may hold them.
+	Stop        []string
 	Temperature float64 // divides the logits; 0: always the likeliest token
 	TopK        int     // draw among the k likeliest tokens; 0: all
 	TopP        float64 // draw among the fewest tokens that have this probability together; 0 or 1: all
@@ -25,6 +35,10 @@ type Request struct {
 // *ValueError.
 func (r Request) Validate() error {
 	switch {
+	case r.Prompt != "" && len(r.IDs) > 0:
+		return &ValueError{"ids", "want them in the place of a prompt, got both"}
+	case slices.Contains(r.Stop, ""):
+		return &ValueError{"stop", "want a string, got an empty one"}
 	case r.Tokens < 0:
 		return &ValueError{"tokens", fmt.Sprintf("want >= 0, got %d", r.Tokens)}
 	case !(r.Temperature >= 0) || math.IsInf(r.Temperature, 0):
@@ -50,14 +64,35 @@ type Stop string
 const (
 	StopTokens   Stop = "tokens"   // as many as were asked for
 	StopDocument Stop = "document" // the model drew BOS: the document ends here
+	StopString   Stop = "stop"     // one of the request's stop strings was generated
 	StopError    Stop = "error"    // cancelled, or failed
 )
 
 // Result tells how a text came about.
 type Result struct {
-	PromptTokens int // BOS included
-	Tokens       int // generated, the BOS that ends a document left out
+	PromptTokens int     // BOS included
+	PromptIDs    []int32 // the same tokens
+	Tokens       int     // generated, the BOS that ends a document left out
+	IDs          []int32 // the same tokens, those of a stop string included
 	Stop         Stop
+	Time         time.Duration // that the generated tokens took, without reading the prompt
+}
+
+// TokensPerSecond is the speed of generating; 0 where no time could be measured.
+func (r Result) TokensPerSecond() float64 {
+	if r.Time <= 0 {
+		return 0
+	}
+	return float64(r.Tokens) / r.Time.Seconds()
+}
+
+// SampleSeed returns the seed of sample i of several that are drawn with one seed: the
+// seed itself for sample 0, then numbers below 2^53, which every reader of JSON keeps.
+func SampleSeed(seed uint64, i int) uint64 {
+	if i == 0 {
+		return seed
+	}
+	return rand.NewPCG(seed, uint64(i)).Uint64() >> 11
 }
 
 // errNotFinite is what a diverged or damaged model gives.

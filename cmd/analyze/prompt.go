@@ -3,10 +3,10 @@ package main
 import (
 	"flag"
 	"strconv"
-	"strings"
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/models"
 )
 
@@ -107,16 +107,9 @@ func (s *subject) encode(text string, bos bool) []int32 {
 
 // readIDs reads "1,2,3".
 func (s *subject) readIDs(name, list string, least int) ([]int32, error) {
-	var ids []int32
-	for _, word := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
-		id, err := strconv.Atoi(word)
-		if err != nil {
-			return nil, errors.Errorf("%s: want whole numbers such as 1,2,3, got %q", name, word)
-		}
-		if id < 0 || id >= s.Model.Vocab {
-			return nil, errors.Errorf("%s: token %d: want an id of 0 to %d, got %d", name, len(ids), s.Model.Vocab-1, id)
-		}
-		ids = append(ids, int32(id))
+	ids, err := cli.ParseIDs(name, list, s.Model.Vocab)
+	if err != nil {
+		return nil, err
 	}
 	if len(ids) < least {
 		return nil, errors.Errorf("%s: want at least %s, got %d", name, tokenCount(least), len(ids))

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+// ParseIDs reads a flag's token ids, such as "1,2,3", each below the model's vocabulary.
+// Spaces and line breaks may stand in the place of commas, too.
+func ParseIDs(flag, list string, vocab int) ([]int32, error) {
+	var ids []int32
+	for _, word := range strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) }) {
+		id, err := strconv.Atoi(word)
+		if err != nil {
+			return nil, errors.Errorf("%s: want whole numbers such as 1,2,3, got %q", flag, word)
+		}
+		if id < 0 || id >= vocab {
+			return nil, errors.Errorf("%s: token %d: want an id of 0 to %d, got %d", flag, len(ids), vocab-1, id)
+		}
+		ids = append(ids, int32(id))
+	}
+	return ids, nil
+}
+
+// FormatIDs writes token ids as ParseIDs reads them.
+func FormatIDs(ids []int32) string {
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		words[i] = strconv.Itoa(int(id))
+	}
+	return strings.Join(words, ",")
+}

@@ -1,0 +1,81 @@
+package generate
+
+import (
+	"strings"
+
+	"github.com/residua-go/residua/data"
+)
+
+// text hands out what tokens spell, up to the first stop string.
+type text struct {
+	decoder *data.StreamDecoder // nil: a model without a tokenizer spells nothing
+	stops   stops
+	stopped bool // a stop string is complete
+	emit    func(text string) error
+}
+
+func (g *Generator) text(r Request, emit func(text string) error) *text {
+	t := &text{stops: stops{strings: r.Stop}, emit: emit}
+	if g.tokenizer != nil {
+		t.decoder = data.NewStreamDecoder(g.tokenizer)
+	}
+	return t
+}
+
+// prompt passes the prompt through the decoder, so that a character which it leaves
+// unfinished can become whole. Stop strings are not looked for in it.
+func (t *text) prompt(ids []int32, echo bool) error {
+	if t.decoder == nil {
+		return nil
+	}
+	var whole strings.Builder
+	for _, id := range ids {
+		whole.WriteString(t.decoder.Next(id))
+	}
+	if !echo {
+		return nil
+	}
+	return t.hand(whole.String())
+}
+
+func (t *text) add(id int32) error {
+	if t.decoder == nil {
+		return nil
+	}
+	return t.search(t.decoder.Next(id))
+}
+
+// finish ends a text for a reason, unless a stop string ended it.
+func (t *text) finish(result *Result, reason Stop) error {
+	if err := t.end(); err != nil {
+		return err
+	}
+	if result.Stop = reason; t.stopped {
+		result.Stop = StopString
+	}
+	return nil
+}
+
+// end hands out what was held back.
+func (t *text) end() error {
+	if t.decoder == nil || t.stopped {
+		return nil
+	}
+	if err := t.search(t.decoder.Flush()); err != nil || t.stopped {
+		return err
+	}
+	return t.hand(t.stops.flush())
+}
+
+// search hands out what stands before a stop string.
+func (t *text) search(piece string) error {
+	piece, t.stopped = t.stops.next(piece)
+	return t.hand(piece)
+}
+
+func (t *text) hand(piece string) error {
+	if piece == "" || t.emit == nil {
+		return nil
+	}
+	return t.emit(piece)
+}
