@@ -110,7 +110,7 @@ func recompute(t *testing.T, store *graph.Store, c models.Config, row []int32) i
 
 // greedy continues a row of ids by recomputing it whole for every token: what a Generator
 // has to give, written down another way.
-func greedy(t *testing.T, store *graph.Store, c models.Config, row []int32, window, tokens int) string {
+func greedy(t *testing.T, store *graph.Store, c models.Config, row []int32, window, tokens int) (string, []int32) {
 	row = row[max(0, len(row)-window):]
 	var ids []int32
 	for range tokens {
@@ -121,7 +121,13 @@ func greedy(t *testing.T, store *graph.Store, c models.Config, row []int32, wind
 			row = row[len(row)-max(1, window/2):]
 		}
 	}
-	return string([]rune(bytesTokenizer(t).Decode(ids)))
+	return string([]rune(bytesTokenizer(t).Decode(ids))), ids
+}
+
+// timeless leaves out of a result what differs between two runs.
+func timeless(r generate.Result) generate.Result {
+	r.Time = 0
+	return r
 }
 
 func rowOf(t *testing.T, prompt string) []int32 {
@@ -150,8 +156,11 @@ func TestCachedIsRecomputed(t *testing.T) {
 			g := newGenerator(t, store, c.config, generate.Options{Window: c.window})
 			for _, prompt := range []string{"", "ab", "a prompt longer than the window"} {
 				text, result := run(t, g, generate.Request{Prompt: prompt, Tokens: 20})
-				assert.Equal(t, greedy(t, store, c.config, rowOf(t, prompt), g.Window(), 20), text, "%q", prompt)
-				assert.Equal(t, generate.Result{PromptTokens: len(prompt) + 1, Tokens: 20, Stop: generate.StopTokens}, result)
+				wantText, ids := greedy(t, store, c.config, rowOf(t, prompt), g.Window(), 20)
+				assert.Equal(t, wantText, text, "%q", prompt)
+				assert.Positive(t, result.Time)
+				want := generate.Result{PromptTokens: len(prompt) + 1, PromptIDs: rowOf(t, prompt), Tokens: 20, IDs: ids, Stop: generate.StopTokens}
+				assert.Equal(t, want, timeless(result))
 			}
 		})
 	}
@@ -210,7 +219,7 @@ func TestEchoAndNoTokens(t *testing.T) {
 	g := newGenerator(t, wildStore(t, c), c, generate.Options{})
 	text, result := run(t, g, generate.Request{Prompt: "dé", Echo: true})
 	assert.Equal(t, "dé", text)
-	assert.Equal(t, generate.Result{PromptTokens: 4, Stop: generate.StopTokens}, result)
+	assert.Equal(t, generate.Result{PromptTokens: 4, PromptIDs: rowOf(t, "dé"), Stop: generate.StopTokens}, timeless(result))
 	alone, _ := run(t, g, generate.Request{Prompt: "dé", Tokens: 9})
 	with, _ := run(t, g, generate.Request{Prompt: "dé", Tokens: 9, Echo: true})
 	assert.Equal(t, "dé"+alone, with)
@@ -295,8 +304,6 @@ func TestNewRefuses(t *testing.T) {
 			assert.ErrorContains(t, err, r.want)
 		})
 	}
-	_, err := generate.New(store, c, nil, generate.Options{})
-	assert.ErrorContains(t, err, "want a tokenizer")
 }
 
 func TestRequestsThatAreRefused(t *testing.T) {
@@ -309,6 +316,10 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		"top-k: want >= 1, or 0":            {TopK: -1},
 		"top-p: want above 0 and at most 1": {TopP: 1.1},
 		"top-p: want above 0":               {TopP: -1},
+		"stop: want a string, got an empty": {Stop: []string{"a", ""}},
+		"ids: want them in the place of a":  {Prompt: "a", IDs: []int32{1}},
+		"ids: token 1: want an id of 0 to":  {IDs: []int32{1, 257}},
+		"ids: token 0: want an id of 0 to":  {IDs: []int32{-1}},
 	} {
 		_, err := g.Generate(context.Background(), r, nil)
 		var value *generate.ValueError

@@ -4,9 +4,8 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
+	"io"
 	"os"
-	"strings"
 
 	"github.com/pkg/errors"
 
@@ -14,21 +13,32 @@ import (
 	"github.com/residua-go/residua/generate"
 )
 
-func main() { os.Exit(cli.Main(command(), os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(cli.Main(command(os.Stdin), os.Args[1:], os.Stdout, os.Stderr)) }
 
-func command() cli.Command {
-	var c call
+func command(stdin io.Reader) cli.Command {
+	c := call{prompt: prompt{stdin: stdin}}
 	return cli.Command{
 		Name:    "generate",
 		Summary: "continue a text with a trained model, token by token",
 		Example: []string{
 			"# after: go run ./cmd/train -config configs/quickstart.yaml",
 			`go run ./cmd/generate -checkpoint runs/quickstart -prompt "func " -tokens 200 -temperature 0.8`,
+			"# three samples, each up to the end of the function",
+			`go run ./cmd/generate -checkpoint runs/quickstart -prompt "func " -n 3 -stop $'\n}\n'`,
+			"# continue a file; a JSON object with text, token ids and speed",
+			"go run ./cmd/generate -checkpoint runs/quickstart -json <main.go",
 		},
 		Notes: []string{
 			"The prompt and what follows it go to standard output as they come, with a line break",
-			"at the end; that a document ended before -tokens is said on standard error. The same",
-			"model, prompt and flags give the same text.",
+			"at the end; that a document ended before -tokens is said on standard error. Without",
+			"-prompt, -prompt-file and -ids the prompt is read from standard input if that is not",
+			"a terminal; one line break at the end of a file or of standard input is dropped.",
+			"",
+			"The same model, prompt and flags, -threads included, give the same text.",
+			"",
+			"-json writes one object a sample: sample (from 0), seed, prompt, prompt_ids, text (what",
+			"follows the prompt), ids, tokens, finish_reason (tokens: as many as asked for; document:",
+			"the model ended it; stop: a -stop string came), tokens_per_s.",
 		},
 		Flags: c.flags,
 		Run:   c.run,
@@ -38,40 +48,61 @@ func command() cli.Command {
 // call is what the flags ask for.
 type call struct {
 	model   cli.Model
+	prompt  prompt
 	request generate.Request
+	stop    cli.List
+	samples int
+	json    bool
 	window  int
 }
 
 func (c *call) flags(flags *flag.FlagSet) {
-	c.request.Echo = true
 	c.model.Flags(flags)
-	flags.StringVar(&c.request.Prompt, "prompt", "", "continue `TEXT`")
+	c.prompt.flags(flags)
 	flags.IntVar(&c.request.Tokens, "tokens", 200, "generate at most `N` tokens")
 	flags.Float64Var(&c.request.Temperature, "temperature", 0.8, "divide the logits by `T`; 0: always the likeliest token")
 	flags.IntVar(&c.request.TopK, "top-k", 0, "draw among the `K` likeliest tokens; 0: all")
 	flags.Float64Var(&c.request.TopP, "top-p", 1, "draw among the fewest tokens with probability `P` together; 1: all")
 	flags.Uint64Var(&c.request.Seed, "seed", 0, "seed the draws with `N`")
+	flags.Var(&c.stop, "stop", "end the text before `TEXT`, once that is generated; may be repeated")
+	flags.IntVar(&c.samples, "n", 1, "generate `N` samples; the first is that of -seed alone, the others' seeds are made of -seed and their number")
+	flags.BoolVar(&c.json, "json", false, "write one JSON object a sample")
 	flags.IntVar(&c.window, "window", 0, "let the model see at most `N` tokens; 0: as many as suit it")
 }
 
 // check refuses what can be refused before the model is read.
 func (c *call) check() error {
-	if c.request.TopP == 0 { // to the package, 0 means no limit
+	switch {
+	case c.request.TopP == 0: // to the package, 0 means no limit
 		return cli.Usagef("-top-p: want above 0 and at most 1 (1: no limit), got 0")
+	case c.samples < 1:
+		return cli.Usagef("-n: want >= 1 samples, got %d", c.samples)
 	}
+	c.request.Stop = c.stop
+	if err := c.prompt.check(); err != nil {
+		return err
+	}
+	return byFlag(c.request.Validate())
+}
+
+// byFlag names the flag whose value a request is refused for.
+func byFlag(err error) error {
 	var value *generate.ValueError
-	if err := c.request.Validate(); errors.As(err, &value) {
+	if errors.As(err, &value) {
 		return cli.Usagef("-%s: %s", value.Value, value.Problem)
 	}
-	return nil
+	return err
 }
 
 func (c *call) run(ctx context.Context, out cli.Output) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	p, tokenizer, err := c.model.Open(out)
+	p, tokenizer, err := c.model.OpenIDs(out)
 	if err != nil {
+		return err
+	}
+	if c.request.Prompt, c.request.IDs, err = c.prompt.read(ctx, out, tokenizer != nil, p.Model.Vocab); err != nil {
 		return err
 	}
 	g, err := generate.New(p.Store, p.Model, tokenizer, generate.Options{Threads: c.model.Threads, Device: c.model.Device(), Precision: c.model.Precision(), Window: c.window})
@@ -79,28 +110,5 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 		return cli.Usage(err)
 	}
 	defer g.Close()
-	return c.generate(ctx, g, out)
-}
-
-func (c *call) generate(ctx context.Context, g *generate.Generator, out cli.Output) error {
-	ended := true // nothing, or a line break
-	result, err := g.Generate(ctx, c.request, func(text string) error {
-		ended = strings.HasSuffix(text, "\n")
-		return out.Print(text)
-	})
-	if !ended {
-		if err := out.Print("\n"); err != nil {
-			return err
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if result.PromptTokens > g.Window() {
-		out.Note(fmt.Sprintf("the prompt has %d tokens, the model saw the last %d (-window)", result.PromptTokens, g.Window()))
-	}
-	if result.Stop == generate.StopDocument {
-		out.Note(fmt.Sprintf("the model ended the document after %d of %d tokens", result.Tokens, c.request.Tokens))
-	}
-	return nil
+	return newSampling(c, g, tokenizer, out).run(ctx)
 }

@@ -17,9 +17,12 @@ import (
 	"github.com/residua-go/residua/cmd/internal/cli/clitest"
 )
 
+// silent is the command with nothing on its standard input.
+func silent() cli.Command { return command(strings.NewReader("")) }
+
 // text runs the command and returns what it wrote.
 func text(t *testing.T, args ...string) string {
-	got := clitest.Call(command(), append(args, "-threads", "2")...)
+	got := clitest.Call(silent(), append(args, "-threads", "2")...)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	assert.True(t, utf8.ValidString(got.Stdout), "%q", got.Stdout)
 	return got.Stdout
@@ -46,11 +49,11 @@ func TestGenerate(t *testing.T) {
 
 func TestGenerateSaysWhatItLeftOut(t *testing.T) {
 	run := clitest.Train(t)
-	got := clitest.Call(command(), "-checkpoint", run.Dir, "-prompt", "a long prompt", "-window", "4", "-tokens", "2")
+	got := clitest.Call(silent(), "-checkpoint", run.Dir, "-prompt", "a long prompt", "-window", "4", "-tokens", "2")
 	assert.Equal(t, cli.ExitOK, got.Code)
 	assert.Contains(t, got.Stderr, "note: the prompt has 14 tokens, the model saw the last 4 (-window)\n")
 	for seed := range 40 { // at a temperature without preferences, BOS comes
-		got = clitest.Call(command(), "-checkpoint", run.Dir, "-temperature", "1e9", "-tokens", "2000", "-seed", strconv.Itoa(seed))
+		got = clitest.Call(silent(), "-checkpoint", run.Dir, "-temperature", "1e9", "-tokens", "2000", "-seed", strconv.Itoa(seed))
 		assert.Equal(t, cli.ExitOK, got.Code)
 		if strings.Contains(got.Stderr, "note: the model ended the document after ") {
 			return
@@ -58,6 +61,12 @@ func TestGenerateSaysWhatItLeftOut(t *testing.T) {
 	}
 	t.Fatal("no document ended")
 }
+
+// gpt2HF is a model without a tokenizer, noTokenizer what is said of it.
+const (
+	gpt2HF      = "../../testdata/reference/gpt2-hf"
+	noTokenizer = "warning: ../../testdata/reference/gpt2-hf/config.json: no tokenizer here has its vocabulary of 113 ids (gpt2 has 50257): text cannot be encoded, want token ids as prompt\n"
+)
 
 func TestGenerateRefuses(t *testing.T) {
 	run := clitest.Train(t)
@@ -81,6 +90,20 @@ func TestGenerateRefuses(t *testing.T) {
 		{"seed", []string{"-seed", "x"}, `-seed: want a whole number >= 0, got "x"`},
 		{"threads", []string{"-threads", "-1"}, "-threads: want >= 0"},
 		{"window", []string{"-checkpoint", run.Dir, "-window", "-1"}, "window: want >= 1"},
+		{"samples", []string{"-n", "0"}, "-n: want >= 1 samples, got 0"},
+		{"samples, not a number", []string{"-n", "many"}, `-n: want a whole number, got "many"`},
+		{"empty stop string", []string{"-stop", ""}, "-stop: want a value, got an empty one"},
+		{"two prompts", []string{"-prompt", "a", "-prompt-file", "b"}, "want one of -prompt, -prompt-file and -ids, got -prompt and -prompt-file"},
+		{"text and ids", []string{"-prompt", "", "-ids", "1"}, "want one of -prompt, -prompt-file and -ids, got -prompt and -ids"},
+		{"no prompt file", []string{"-prompt-file", ""}, "-prompt-file: want a file's name, or - for standard input, got nothing"},
+		{"missing prompt file", []string{"-prompt-file", "no/such.txt"}, "-prompt-file: no/such.txt: open: no such file or directory"},
+		{"folder as prompt file", []string{"-prompt-file", run.Dir}, "-prompt-file: " + run.Dir + ": read: is a directory"},
+		{"endless prompt file", []string{"-prompt-file", "/dev/zero"}, "-prompt-file: /dev/zero: want at most 4 MiB of text, got more: give its end alone"},
+		{"no ids", []string{"-ids", ""}, "-ids: want at least one token id, got none"},
+		{"words as ids", []string{"-ids", "1,x"}, `-ids: want whole numbers such as 1,2,3, got "x"`},
+		{"id beyond the vocabulary", []string{"-ids", "1,257"}, "-ids: token 1: want an id of 0 to 256, got 257"},
+		{"text for a model without a tokenizer", []string{"-checkpoint", gpt2HF, "-prompt", "a"}, "-ids: want token ids, such as 1,2,3, each below 113: the model has no tokenizer"},
+		{"stop string for a model without a tokenizer", []string{"-checkpoint", gpt2HF, "-ids", "1", "-stop", "a"}, "-stop: want none, since the model has no tokenizer to spell it"},
 		{"stray", []string{"-prompt", "two", "words"}, `want flags alone, got "words"`},
 		{"unknown", []string{"-topk", "3"}, "unknown flag -topk; did you mean -top-k?"},
 	} {
@@ -89,7 +112,9 @@ func TestGenerateRefuses(t *testing.T) {
 			if c.name != "no checkpoint" && args[0] != "-checkpoint" {
 				args = append([]string{"-checkpoint", run.Dir}, args...)
 			}
-			clitest.Call(command(), args...).Refused(t, c.want)
+			got := clitest.Call(silent(), args...)
+			got.Stderr = strings.TrimPrefix(got.Stderr, noTokenizer)
+			got.Refused(t, c.want)
 		})
 	}
 }
@@ -120,7 +145,7 @@ func TestGenerateStreams(t *testing.T) {
 	var stderr bytes.Buffer
 	w := &interrupting{cancel: cancel}
 	args := []string{"-checkpoint", run.Dir, "-prompt", "line", "-tokens", "100000", "-temperature", "0"}
-	assert.Equal(t, cli.ExitRun, cli.Execute(ctx, command(), args, cli.Output{Stdout: w, Stderr: &stderr}))
+	assert.Equal(t, cli.ExitRun, cli.Execute(ctx, silent(), args, cli.Output{Stdout: w, Stderr: &stderr}))
 	assert.Equal(t, "error: generate: interrupted\n", stderr.String())
 	assert.True(t, strings.HasPrefix(string(w.text), "line"), "%q", string(w.text))
 	assert.True(t, strings.HasSuffix(string(w.text), "\n"))
@@ -128,15 +153,16 @@ func TestGenerateStreams(t *testing.T) {
 
 	stderr.Reset()
 	broken := &interrupting{err: errors.New("broken pipe")}
-	assert.Equal(t, cli.ExitRun, cli.Execute(context.Background(), command(), args, cli.Output{Stdout: broken, Stderr: &stderr}))
+	assert.Equal(t, cli.ExitRun, cli.Execute(context.Background(), silent(), args, cli.Output{Stdout: broken, Stderr: &stderr}))
 	assert.Equal(t, "error: cannot write the result: broken pipe\n", stderr.String())
 }
 
 func TestGenerateHelp(t *testing.T) {
-	got := clitest.Call(command(), "-h")
+	got := clitest.Call(silent(), "-h")
 	assert.Equal(t, cli.ExitOK, got.Code)
 	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n"))
-	for _, name := range []string{"-checkpoint P", "-prompt TEXT", "-tokens N", "-temperature T", "-top-k K", "-top-p P", "-seed N", "-threads N", "-window N"} {
+	for _, name := range []string{"-checkpoint P", "-prompt TEXT", "-tokens N", "-temperature T", "-top-k K", "-top-p P", "-seed N", "-threads N", "-window N",
+		"-prompt-file FILE", "-ids 1,2,3", "-n N", "-stop TEXT", "-json"} {
 		assert.Contains(t, got.Stdout, "\n  "+name)
 	}
 }

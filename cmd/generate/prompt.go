@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/pkg/errors"
+	"golang.org/x/term"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+)
+
+// maxPrompt bounds the bytes of a prompt that is read from a file or a stream: a model
+// sees its end alone, and a stream may have none.
+const maxPrompt = 4 << 20
+
+// waiting is how long standard input may keep silent until the user is told what is
+// waited for.
+const waiting = 2 * time.Second
+
+// prompt is the flags that say what to continue.
+type prompt struct {
+	stdin           io.Reader
+	text, file, ids string
+	set             *flag.FlagSet
+}
+
+func (p *prompt) flags(flags *flag.FlagSet) {
+	p.set = flags
+	flags.StringVar(&p.text, "prompt", "", "continue `TEXT`")
+	flags.StringVar(&p.file, "prompt-file", "", "continue the text of `FILE`, at most 4 MiB; -: standard input")
+	flags.StringVar(&p.ids, "ids", "", "continue token ids `1,2,3`, read as they are, and write ids in the place of text")
+}
+
+// given tells whether the call has a flag.
+func (p *prompt) given(name string) bool {
+	found := false
+	p.set.Visit(func(f *flag.Flag) { found = found || f.Name == name })
+	return found
+}
+
+// check refuses two prompts in one call.
+func (p *prompt) check() error {
+	var given []string
+	for _, name := range []string{"prompt", "prompt-file", "ids"} {
+		if p.given(name) {
+			given = append(given, "-"+name)
+		}
+	}
+	switch {
+	case len(given) > 1:
+		return cli.Usagef("want one of -prompt, -prompt-file and -ids, got %s", strings.Join(given, " and "))
+	case p.given("prompt-file") && p.file == "":
+		return cli.Usagef("-prompt-file: want a file's name, or - for standard input, got nothing")
+	}
+	return nil
+}
+
+// read returns the prompt, a text or ids below vocab. spells tells whether the model has
+// a tokenizer.
+func (p *prompt) read(ctx context.Context, out cli.Output, spells bool, vocab int) (string, []int32, error) {
+	switch {
+	case p.given("ids"):
+		ids, err := cli.ParseIDs("-ids", p.ids, vocab)
+		if err == nil && len(ids) == 0 {
+			err = errors.New("-ids: want at least one token id, got none")
+		}
+		return "", ids, cli.Usage(err)
+	case !spells:
+		return "", nil, cli.Usagef("-ids: want token ids, such as 1,2,3, each below %d: the model has no tokenizer", vocab)
+	case p.given("prompt"):
+		return p.text, nil, nil
+	case p.file != "" && p.file != "-":
+		text, err := readText(ctx, "-prompt-file: "+p.file, func() (io.ReadCloser, error) { return os.Open(p.file) }, nil)
+		return text, nil, err
+	case p.file == "" && terminal(p.stdin):
+		return "", nil, nil
+	}
+	ask := func() {
+		out.Note("reading the prompt from standard input, up to its end (-prompt TEXT gives it in the call)")
+	}
+	text, err := readText(ctx, "standard input", func() (io.ReadCloser, error) { return io.NopCloser(p.stdin), nil }, ask)
+	return text, nil, err
+}
+
+// readText reads a text to its end, without one line break there. The file may be a
+// stream, which can keep silent when it is opened and when it is read: an interrupt ends
+// the waiting. silent, where not nil, is called if it takes longer than a moment.
+func readText(ctx context.Context, name string, open func() (io.ReadCloser, error), silent func()) (string, error) {
+	type content struct {
+		text string
+		err  error
+	}
+	done := make(chan content, 1)
+	go func() {
+		text, err := readAll(open)
+		done <- content{text, err}
+	}()
+	moment := time.NewTimer(waiting)
+	defer moment.Stop()
+	for {
+		select {
+		case c := <-done:
+			return c.text, cli.Usage(errors.WithMessage(c.err, name))
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-moment.C:
+			if silent != nil {
+				silent()
+			}
+		}
+	}
+}
+
+func readAll(open func() (io.ReadCloser, error)) (string, error) {
+	r, err := open()
+	if err != nil {
+		return "", withoutPath(err)
+	}
+	defer func() { _ = r.Close() }()
+	text, err := io.ReadAll(io.LimitReader(r, maxPrompt+1))
+	switch {
+	case err != nil:
+		return "", withoutPath(err)
+	case len(text) > maxPrompt:
+		return "", errors.Errorf("want at most %d MiB of text, got more: give its end alone, such as that of tail -c 100000", maxPrompt>>20)
+	}
+	if line, cut := strings.CutSuffix(string(text), "\n"); cut {
+		return strings.TrimSuffix(line, "\r"), nil
+	}
+	return string(text), nil
+}
+
+// withoutPath returns what a file's error says of the file, whose name the caller adds.
+func withoutPath(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return errors.WithMessage(path.Err, path.Op)
+	}
+	return err
+}
+
+// terminal tells whether someone sits before a stream.
+func terminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

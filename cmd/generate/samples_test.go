@@ -1,0 +1,117 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/cmd/internal/cli/clitest"
+	"github.com/residua-go/residua/data"
+)
+
+// objects runs the command with -json.
+func objects(t *testing.T, args ...string) []object {
+	var all []object
+	for _, line := range strings.Split(strings.TrimSpace(text(t, append(args, "-json")...)), "\n") {
+		var o object
+		decoder := json.NewDecoder(strings.NewReader(line))
+		decoder.DisallowUnknownFields()
+		require.NoError(t, decoder.Decode(&o), line)
+		all = append(all, o)
+	}
+	return all
+}
+
+// TestSamples: the first of several is that of the seed alone, and each is that of the
+// seed which is told with it.
+func TestSamples(t *testing.T) {
+	run := clitest.Train(t)
+	args := []string{"-checkpoint", run.Dir, "-prompt", "line", "-tokens", "30", "-temperature", "1", "-seed", "4"}
+	alone := text(t, args...)
+	three := text(t, append(args, "-n", "3")...)
+	assert.True(t, strings.HasPrefix(three, "--- sample 1 of 3, seed 4\n"+alone+"--- sample 2 of 3, seed "), three)
+	assert.Equal(t, three, text(t, append(args, "-n", "3")...))
+
+	told := objects(t, append(args, "-n", "3")...)
+	require.Len(t, told, 3)
+	var want strings.Builder
+	for i, o := range told {
+		again := text(t, append(args, "-seed", fmt.Sprint(o.Seed))...)
+		assert.Equal(t, again, *o.Prompt+*o.Text+"\n")
+		assert.Equal(t, i, o.Sample)
+		fmt.Fprintf(&want, "--- sample %d of 3, seed %d\n%s", i+1, o.Seed, again)
+	}
+	assert.Equal(t, want.String(), three)
+	assert.NotEqual(t, told[0].IDs, told[1].IDs)
+	assert.NotEqual(t, told[1].IDs, told[2].IDs)
+
+	got := clitest.Call(silent(), "-checkpoint", run.Dir, "-n", "2", "-temperature", "0", "-tokens", "3")
+	assert.Equal(t, "note: at temperature 0 all samples are the same\n", got.Stderr)
+}
+
+func TestJSON(t *testing.T) {
+	run := clitest.Train(t)
+	args := []string{"-checkpoint", run.Dir, "-prompt", "dé <", "-tokens", "40", "-temperature", "1", "-seed", "2"}
+	o := objects(t, args...)[0]
+	assert.Equal(t, text(t, args...), *o.Prompt+*o.Text+"\n")
+	assert.Equal(t, "dé <", *o.Prompt)
+	assert.Equal(t, []int32{256, 'd', 0xc3, 0xa9, ' ', '<'}, o.PromptIDs)
+	assert.Len(t, o.IDs, 40)
+	tokenizer, err := data.NewTokenizer("bytes")
+	require.NoError(t, err)
+	assert.Equal(t, *o.Text, string([]rune(tokenizer.Decode(o.IDs))))
+	assert.Equal(t, 40, o.Tokens)
+	assert.EqualValues(t, 2, o.Seed)
+	assert.EqualValues(t, "tokens", o.FinishReason)
+	assert.Positive(t, o.TokensPerSecond)
+
+	assert.Contains(t, text(t, "-checkpoint", run.Dir, "-tokens", "0", "-json"), `"prompt":"","prompt_ids":[256],"text":"","ids":[],"tokens":0,"finish_reason":"tokens","tokens_per_s":0}`)
+	assert.EqualValues(t, "document", objects(t, "-checkpoint", run.Dir, "-tokens", "100000", "-temperature", "1e9")[0].FinishReason)
+}
+
+// TestStopStrings: the text ends before the stop string, which a byte-level model draws in
+// several tokens.
+func TestStopStrings(t *testing.T) {
+	run := clitest.Train(t, "train.steps=60")
+	args := []string{"-checkpoint", run.Dir, "-prompt", "line", "-tokens", "60", "-temperature", "0"}
+	whole := *objects(t, args...)[0].Text
+	stop := whole[9:14]
+	before, _, _ := strings.Cut(whole, stop)
+	assert.Equal(t, "line"+before+"\n", text(t, append(args, "-stop", "not in it", "-stop", stop)...))
+	o := objects(t, append(args, "-stop", stop)...)[0]
+	assert.Equal(t, before, *o.Text)
+	assert.EqualValues(t, "stop", o.FinishReason)
+	assert.Len(t, o.IDs, len(before)+len(stop), "the stop string's tokens are told")
+	assert.Equal(t, "line"+whole+"\n", text(t, append(args, "-stop", "not in it")...), "the prompt's own text ends nothing")
+	assert.True(t, strings.HasPrefix(text(t, append(args, "-stop", "line")...), "line"), "nor a stop string in the prompt")
+}
+
+// TestIDs: what -json tells of a text's ids gives the same continuation, as ids.
+func TestIDs(t *testing.T) {
+	run := clitest.Train(t)
+	args := []string{"-checkpoint", run.Dir, "-tokens", "12", "-temperature", "1"}
+	o := objects(t, append(args, "-prompt", "line")...)[0]
+	ids := cli.FormatIDs(o.PromptIDs)
+	assert.Equal(t, "256,108,105,110,101", ids)
+	assert.Equal(t, ids+","+cli.FormatIDs(o.IDs)+"\n", text(t, append(args, "-ids", ids)...))
+	same := objects(t, append(args, "-ids", ids)...)[0]
+	same.TokensPerSecond = o.TokensPerSecond
+	assert.Equal(t, o, same)
+	assert.NotEqual(t, o.IDs, objects(t, append(args, "-ids", "108,105,110,101")...)[0].IDs, "no BOS is added")
+}
+
+// TestModelWithoutATokenizer: ids in, ids out.
+func TestModelWithoutATokenizer(t *testing.T) {
+	args := []string{"-checkpoint", gpt2HF, "-ids", "5 6 7", "-tokens", "4", "-temperature", "0"}
+	got := text(t, args...)
+	assert.Regexp(t, `^5,6,7(,\d+){4}\n$`, got)
+	o := objects(t, args...)[0]
+	assert.Equal(t, got, "5,6,7,"+cli.FormatIDs(o.IDs)+"\n")
+	assert.Nil(t, o.Text)
+	assert.Nil(t, o.Prompt)
+}
