@@ -4,83 +4,90 @@
 package config
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
 
-// Run is a run config.
+// Run is a run config. The tags of its fields, and of those of its sections, are what is
+// known about each key: Keys lists them.
+//
+//	yaml     the key
+//	help     its meaning
+//	default  its default, for a key whose default is not the constant that Defaults and
+//	         models.Config.Resolve give it
+//	from     the keys that this default follows from; Text says what that changes
+//	min, max the least and the greatest value that a run is made with
 type Run struct {
-	Name   string        `yaml:"name"` // default: the file's name
-	Seed   uint64        `yaml:"seed"` // of initial weights, batches and dropout
-	Model  models.Config `yaml:"model"`
-	Data   Data          `yaml:"data"`
-	Train  Train         `yaml:"train"`
-	Sample Sample        `yaml:"sample"`
-	Device Device        `yaml:"device"`
-	Out    string        `yaml:"out"` // the run's folder; default runs/NAME
+	Name   string        `yaml:"name" default:"the file's name" help:"name of the run"`
+	Seed   uint64        `yaml:"seed" help:"seed of the initial weights, the batches and dropout"`
+	Model  models.Config `yaml:"model" help:"the language model"`
+	Data   Data          `yaml:"data" help:"what the model learns from"`
+	Train  Train         `yaml:"train" help:"how the model learns"`
+	Sample Sample        `yaml:"sample" help:"the text that a run writes when it ends"`
+	Device Device        `yaml:"device" help:"what the run computes on"`
+	Out    string        `yaml:"out" default:"runs/NAME" from:"name" help:"folder of the run"`
+
+	derived []string // keys that were not given and follow from others; see Text
 }
 
 // Data says what a model learns from.
 type Data struct {
-	Source        string   `yaml:"source" json:"source"`                 // goroot | files | shards; default goroot
-	Path          []string `yaml:"path" json:"path,omitempty"`           // files, folders, globs; goroot: a Go installation
-	Tokenizer     string   `yaml:"tokenizer" json:"tokenizer"`           // bytes | gpt2; default bytes
-	Split         string   `yaml:"split" json:"split"`                   // hash/N | tail/N | none; default hash/20
-	TextField     string   `yaml:"text_field" json:"text_field"`         // of .jsonl lines; default text
-	MaskDocuments bool     `yaml:"mask_documents" json:"mask_documents"` // attention stays inside a document
+	Source        string   `yaml:"source" json:"source" help:"goroot (the Go standard library's source), files or shards"`
+	Path          []string `yaml:"path" json:"path,omitempty" help:"files, folders and globs; relative ones start at the working directory; with goroot, a Go installation"`
+	Tokenizer     string   `yaml:"tokenizer" json:"tokenizer" help:"bytes or gpt2"`
+	Split         string   `yaml:"split" json:"split" help:"validation text: hash/N (one document in N), tail/N (the last Nth of the text) or none"`
+	TextField     string   `yaml:"text_field" json:"text_field" help:"the field of a .jsonl line that holds the text"`
+	MaskDocuments bool     `yaml:"mask_documents" json:"mask_documents" help:"attention stays inside a document"`
 }
 
 // Train says how a model learns.
 type Train struct {
-	Batch      int    `yaml:"batch"`      // rows a micro-batch
-	Accumulate int    `yaml:"accumulate"` // micro-batches a step; default 1
-	Recompute  string `yaml:"recompute"`  // none | block; default none
-	Steps      int    `yaml:"steps"`      // updates; or tokens
-	Tokens     int64  `yaml:"tokens"`     // to train on, instead of steps; rounded up to whole steps
+	Batch      int    `yaml:"batch" min:"1" max:"65536" help:"rows of a micro-batch"`
+	Accumulate int    `yaml:"accumulate" min:"1" max:"1048576" help:"micro-batches of a step"`
+	Recompute  string `yaml:"recompute" help:"none, or block: compute each block's activations again in the backward pass, for less memory"`
+	Steps      int    `yaml:"steps" default:"required, or tokens" min:"0" max:"1000000000" help:"number of updates"`
+	Tokens     int64  `yaml:"tokens" min:"0" max:"1000000000000000000" help:"tokens to train on, in place of steps; rounded up to whole steps"`
 
-	LR              float64 `yaml:"lr"`                // peak learning rate
-	Schedule        string  `yaml:"schedule"`          // warmup-cosine | warmup-stable-decay | constant; default warmup-cosine
-	Warmup          float64 `yaml:"warmup"`            // below 1 a share of the steps, else steps; default 0.05
-	Decay           float64 `yaml:"decay"`             // warmup-stable-decay: the last share or steps; default 0.2
-	MinLR           float64 `yaml:"min_lr"`            // at the end; default lr/10
-	WeightDecay     float64 `yaml:"weight_decay"`      // default 1e-4
-	WeightDecayMode string  `yaml:"weight_decay_mode"` // coupled | independent of the rate; default coupled
-	Beta1           float64 `yaml:"beta1"`             // default 0.9
-	Beta2           float64 `yaml:"beta2"`             // default 0.95
-	AdamEps         float64 `yaml:"adam_eps"`          // default 1e-8
-	Clip            float64 `yaml:"clip"`              // global gradient norm; 0: none; default 1
-	ZLoss           float64 `yaml:"z_loss"`            // coefficient of mean (log Z)^2; default 1e-4
-	BalanceLoss     float64 `yaml:"balance_loss"`      // with experts: coefficient of their load balance; default 0.01
-	RouterZLoss     float64 `yaml:"router_z_loss"`     // with experts: coefficient of the routers' mean (log Z)^2; default 0
+	LR              float64 `yaml:"lr" default:"required" help:"peak learning rate"`
+	Schedule        string  `yaml:"schedule" help:"warmup-cosine, warmup-stable-decay or constant"`
+	Warmup          float64 `yaml:"warmup" max:"1000000000" help:"warmup of the rate: below 1 a share of the steps, else a number of steps"`
+	Decay           float64 `yaml:"decay" max:"1000000000" help:"decay at the end, with warmup-stable-decay: below 1 a share of the steps, else a number of steps"`
+	MinLR           float64 `yaml:"min_lr" default:"lr / 10" from:"train.lr" help:"learning rate at the end"`
+	WeightDecay     float64 `yaml:"weight_decay" help:"coefficient of the weight decay"`
+	WeightDecayMode string  `yaml:"weight_decay_mode" help:"coupled to the rate, or independent of it"`
+	Beta1           float64 `yaml:"beta1" help:"AdamW's decay of the first moment"`
+	Beta2           float64 `yaml:"beta2" help:"AdamW's decay of the second moment"`
+	AdamEps         float64 `yaml:"adam_eps" help:"AdamW's epsilon"`
+	Clip            float64 `yaml:"clip" help:"greatest global gradient norm; 0: no clipping"`
+	ZLoss           float64 `yaml:"z_loss" help:"coefficient of mean (log Z)^2 in the loss"`
+	BalanceLoss     float64 `yaml:"balance_loss" help:"with experts: coefficient of their load balance in the loss"`
+	RouterZLoss     float64 `yaml:"router_z_loss" help:"with experts: coefficient of the routers' mean (log Z)^2 in the loss"`
 
-	EvalEvery       int    `yaml:"eval_every"`       // steps; 0: at the end only
-	EvalTokens      int    `yaml:"eval_tokens"`      // of the validation split; 0: all; default 262144
-	CheckpointEvery int    `yaml:"checkpoint_every"` // steps; 0: at the end only
-	Keep            int    `yaml:"keep"`             // newest checkpoints to keep; default 2
-	InitFrom        string `yaml:"init_from"`        // a checkpoint whose weights to start from
-	MaxBadSteps     int    `yaml:"max_bad_steps"`    // non-finite steps in a row before giving up; default 10
-	LogEvery        int    `yaml:"log_every"`        // steps between lines where there is no terminal; 0: about every 30 seconds
+	EvalEvery       int    `yaml:"eval_every" min:"0" max:"1000000000" help:"steps between evaluations; 0: at the end only"`
+	EvalTokens      int    `yaml:"eval_tokens" min:"0" max:"1000000000000" help:"tokens of the validation split that are scored; 0: all"`
+	CheckpointEvery int    `yaml:"checkpoint_every" min:"0" max:"1000000000" help:"steps between checkpoints; 0: at the end only"`
+	Keep            int    `yaml:"keep" min:"1" max:"1000000000" help:"number of newest checkpoints to keep"`
+	InitFrom        string `yaml:"init_from" help:"a run, checkpoint or model file whose weights to start from; a relative path starts at the working directory"`
+	MaxBadSteps     int    `yaml:"max_bad_steps" min:"1" max:"1000000000" help:"steps in a row with a loss or gradient that is not finite, before the run gives up"`
+	LogEvery        int    `yaml:"log_every" min:"0" max:"1000000000" help:"steps between lines where there is no terminal; 0: about every 30 seconds"`
 }
 
 // Sample is the text that a run writes when it ends.
 type Sample struct {
-	Prompt      string  `yaml:"prompt"`
-	Tokens      int     `yaml:"tokens"`      // 0: no sample; default 200
-	Temperature float64 `yaml:"temperature"` // default 0.8
+	Prompt      string  `yaml:"prompt" help:"the text that the sample goes on from"`
+	Tokens      int     `yaml:"tokens" min:"0" max:"1000000000" help:"number of tokens; 0: no sample"`
+	Temperature float64 `yaml:"temperature" min:"0" help:"temperature; 0: always the likeliest token"`
 }
 
 // Device says what a run computes on.
 type Device struct {
-	Kind      string `yaml:"kind"`      // cpu or cuda; default cpu
-	Threads   int    `yaml:"threads"`   // 0: all cores
-	Precision string `yaml:"precision"` // fp32, on cuda also tf32 and bf16; default fp32, on cuda tf32
+	Kind      string `yaml:"kind" help:"cpu or cuda"`
+	Threads   int    `yaml:"threads" min:"0" max:"1024" help:"number of threads; 0: one for each core"`
+	Precision string `yaml:"precision" default:"fp32, on cuda tf32" from:"device.kind" help:"of matrix products: fp32, on cuda also tf32 and bf16"`
 }
 
 // Options returns the device as a program's options.
@@ -109,18 +116,18 @@ func Defaults() Run {
 	}
 }
 
-// Load reads a run config and applies assignments such as "train.steps=200" to it. The
-// result is complete and valid; Positions tells where each key came from.
-func Load(file string, sets []string) (*Run, *Positions, error) {
-	text, err := os.ReadFile(file)
+// Parse reads a run config from text, as Load does; file names it in messages and, without
+// its extension, the run.
+func Parse(file string, text []byte, sets []string) (*Run, *Positions, error) {
+	run, where, err := resolve(file, text, sets)
 	if err != nil {
-		return nil, nil, errors.Wrapf(err, "config: want a YAML file")
+		return nil, nil, err
 	}
-	return Parse(file, text, sets)
+	return run, where, run.validate(where)
 }
 
-// Parse is Load on text; file names it in messages and, without an extension, the run.
-func Parse(file string, text []byte, sets []string) (*Run, *Positions, error) {
+// resolve is Parse without a look at the values.
+func resolve(file string, text []byte, sets []string) (*Run, *Positions, error) {
 	run := Defaults()
 	where, err := overlay(&run, file, text, sets)
 	if err != nil {
@@ -140,7 +147,8 @@ func Parse(file string, text []byte, sets []string) (*Run, *Positions, error) {
 	if err := run.complete(file, where); err != nil {
 		return nil, nil, err
 	}
-	return &run, where, run.validate(where)
+	run.derived = derivedKeys(&run, where)
+	return &run, where, nil
 }
 
 func overlay(run *Run, file string, text []byte, sets []string) (*Positions, error) {
@@ -175,9 +183,12 @@ func (r *Run) complete(file string, where *Positions) error {
 	if r.Train.MinLR == 0 && where.Of("train.min_lr") == "" {
 		r.Train.MinLR = r.Train.LR / 10
 	}
+	if err := oneOf(where, "data.tokenizer", r.Data.Tokenizer, data.TokenizerNames()...); err != nil {
+		return err
+	}
 	tokenizer, err := data.NewTokenizer(r.Data.Tokenizer)
 	if err != nil {
-		return where.Errorf("data.tokenizer", "%v", err)
+		return err
 	}
 	if where.Of("model.vocab") == "" {
 		r.Model.Vocab = tokenizer.Vocab()

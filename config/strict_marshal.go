@@ -16,7 +16,10 @@ import (
 // tagged field in the order of declaration, the entries of maps in the order of
 // their names, null for what is nil. Decode reads the same values back from it.
 // NaN, infinities and strings that are not UTF-8 are errors.
-func Marshal(v any) ([]byte, error) {
+func Marshal(v any) ([]byte, error) { return marshal(v, nil) }
+
+// marshal is Marshal with some keys written as comments.
+func marshal(v any, hidden []string) ([]byte, error) {
 	value := reflect.ValueOf(v)
 	if value.Kind() == reflect.Pointer {
 		value = value.Elem()
@@ -28,7 +31,7 @@ func Marshal(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{schema: s}
+	w := &writer{schema: s, hidden: hidden}
 	if len(s[value.Type()]) == 0 {
 		w.text.WriteString("{}\n")
 	}
@@ -42,6 +45,7 @@ func Marshal(v any) ([]byte, error) {
 // brackets.
 type writer struct {
 	schema schema
+	hidden []string // dotted keys of values that are written as comments
 	text   strings.Builder
 }
 
@@ -55,10 +59,14 @@ func (w *writer) section(v reflect.Value, key string) error {
 	for _, f := range w.schema[v.Type()] {
 		value := v.FieldByIndex(f.index)
 		full := joined(key, f.name)
-		w.text.WriteString(indent + stringText(f.name) + ":")
 		if value.Kind() == reflect.Pointer && !value.IsNil() {
 			value = value.Elem()
 		}
+		w.text.WriteString(indent)
+		if w.isHidden(value, full) {
+			w.text.WriteString("# ")
+		}
+		w.text.WriteString(stringText(f.name) + ":")
 		var err error
 		if value.Kind() == reflect.Struct && len(w.schema[value.Type()]) > 0 {
 			w.text.WriteString("\n")
@@ -73,6 +81,23 @@ func (w *writer) section(v reflect.Value, key string) error {
 		}
 	}
 	return nil
+}
+
+// isHidden tells whether the value of key is written as a comment: a section's, if that
+// is all that it holds.
+func (w *writer) isHidden(v reflect.Value, key string) bool {
+	if v.Kind() == reflect.Pointer {
+		v = pointeeCopy(v).Elem()
+	}
+	if v.Kind() != reflect.Struct || len(w.schema[v.Type()]) == 0 {
+		return slices.Contains(w.hidden, key)
+	}
+	for _, f := range w.schema[v.Type()] {
+		if inner := v.FieldByIndex(f.index); !w.isHidden(inner, joined(key, f.name)) {
+			return false
+		}
+	}
+	return true
 }
 
 // flow writes a value within a line.

@@ -12,6 +12,7 @@ type field struct {
 	name  string
 	index []int // for reflect.Value.FieldByIndex
 	typ   reflect.Type
+	tag   reflect.StructTag
 }
 
 // schema holds the keys of every struct type that a config reaches, in the order
@@ -105,7 +106,7 @@ func fieldOf(sf reflect.StructField, path string) ([]field, error) {
 		if strings.ContainsAny(tag, ",.[ ") {
 			return nil, errors.Errorf("config: %s is tagged %q; want a name alone, or \",inline\"", path, tag)
 		}
-		return []field{{name: tag, index: sf.Index, typ: sf.Type}}, nil
+		return []field{{name: tag, index: sf.Index, typ: sf.Type, tag: sf.Tag}}, nil
 	}
 	if sf.Type.Kind() != reflect.Struct {
 		return nil, errors.Errorf("config: %s is inlined; want a struct, got %s", path, sf.Type)
@@ -155,6 +156,25 @@ func (s schema) paths(t reflect.Type) []string {
 	}
 	walk(t, "")
 	return all
+}
+
+// walk visits every key of the struct v in the order of declaration, a section before
+// what it holds, a section that is nil as an empty one.
+func (s schema) walk(v reflect.Value, visit func(key string, f field, v reflect.Value)) {
+	s.walkBelow(v, "", visit)
+}
+
+func (s schema) walkBelow(v reflect.Value, section string, visit func(key string, f field, v reflect.Value)) {
+	for _, f := range s[v.Type()] {
+		key, value := joined(section, f.name), v.FieldByIndex(f.index)
+		if f.typ.Kind() == reflect.Pointer {
+			value = pointeeCopy(value).Elem()
+		}
+		visit(key, f, value)
+		if value.Kind() == reflect.Struct {
+			s.walkBelow(value, key, visit)
+		}
+	}
 }
 
 // pointee is the type that a pointer type points to, and any other type itself.

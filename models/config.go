@@ -37,51 +37,50 @@ const (
 )
 
 // Config describes a language model. A zero field takes the default that Resolve names.
+// What a run config says about its model section is in the tags; package config reads them.
 type Config struct {
-	Preset string `yaml:"preset" json:"preset,omitempty"` // start from a preset; other fields override it
-	Stream string `yaml:"stream" json:"stream"`           // matrix | vector | hyper | mhc | mhc-lite | vwn | highway | hieragg | dwlstm
-	Layers int    `yaml:"layers" json:"layers"`           // blocks
+	Preset string `yaml:"preset" json:"preset,omitempty" help:"start from the preset of that name; the other keys of this section override it (go run ./cmd/models lists them)"`
+	Stream string `yaml:"stream" json:"stream" default:"required, or preset" help:"residual stream: matrix, vector, hyper, mhc, mhc-lite, vwn, highway, hieragg or dwlstm"`
+	Layers int    `yaml:"layers" json:"layers" default:"required, or preset" max:"4096" help:"number of blocks"`
 
-	DModel int `yaml:"d_model" json:"d_model,omitempty"` // all but matrix: width D
-	Heads  int `yaml:"heads" json:"heads,omitempty"`     // all but matrix: attention heads
-	// HeadSize is the size of one of the heads of all but the matrix stream; default
-	// d_model/heads.
-	HeadSize int `yaml:"head_dim" json:"head_dim,omitempty"`
+	DModel   int `yaml:"d_model" json:"d_model,omitempty" default:"required, or preset" max:"131072" help:"all but matrix: width D"`
+	Heads    int `yaml:"heads" json:"heads,omitempty" default:"required, or preset" max:"131072" help:"all but matrix: number of attention heads"`
+	HeadSize int `yaml:"head_dim" json:"head_dim,omitempty" max:"131072" help:"all but matrix: size of one head; 0: d_model / heads"`
 
-	Dk   int `yaml:"dk" json:"dk,omitempty"`     // matrix: rows, the key dimension
-	Dv   int `yaml:"dv" json:"dv,omitempty"`     // matrix: columns, the value dimension
-	Rank int `yaml:"rank" json:"rank,omitempty"` // matrix: R, heads and key vectors a site
+	Dk   int `yaml:"dk" json:"dk,omitempty" default:"required, or preset" max:"131072" help:"matrix: rows Dk of the stream, the key dimension"`
+	Dv   int `yaml:"dv" json:"dv,omitempty" default:"required, or preset" max:"131072" help:"matrix: columns Dv of the stream, the value dimension"`
+	Rank int `yaml:"rank" json:"rank,omitempty" default:"required, or preset" max:"131072" help:"matrix: R, the number of heads, and of key vectors of a sublayer"`
 
-	N                  int  `yaml:"n" json:"n,omitempty"`                                     // hyper, mhc, mhc-lite: streams, default 4; vwn: slots
-	M                  int  `yaml:"m" json:"m,omitempty"`                                     // vwn: slots of d_model/m that a sublayer reads
-	Dynamic            bool `yaml:"dynamic" json:"dynamic,omitempty"`                         // hyper: coefficients depend on the stream
-	SinkhornIterations int  `yaml:"sinkhorn_iterations" json:"sinkhorn_iterations,omitempty"` // mhc: default 20
-	ExpandEmbedding    bool `yaml:"expand_embedding" json:"expand_embedding,omitempty"`       // vwn: embed d_model entries and multiply by W_expand
-	Inner              int  `yaml:"inner" json:"inner,omitempty"`                             // hieragg: the aggregate's hidden width, default d_model
-	SeparateAggregates bool `yaml:"separate_aggregates" json:"separate_aggregates,omitempty"` // hieragg: one each pair of blocks, instead of one for all
+	N                  int  `yaml:"n" json:"n,omitempty" default:"4; vwn: required" from:"model.stream" max:"4096" help:"hyper, mhc, mhc-lite: number of streams; vwn: number of slots"`
+	M                  int  `yaml:"m" json:"m,omitempty" default:"vwn: required" max:"4096" help:"vwn: number of slots, of d_model / m each, that a sublayer reads"`
+	Dynamic            bool `yaml:"dynamic" json:"dynamic,omitempty" help:"hyper: the coefficients depend on the stream"`
+	SinkhornIterations int  `yaml:"sinkhorn_iterations" json:"sinkhorn_iterations,omitempty" default:"20 with mhc" from:"model.stream" max:"1000" help:"mhc: iterations that make the mixing doubly stochastic"`
+	ExpandEmbedding    bool `yaml:"expand_embedding" json:"expand_embedding,omitempty" help:"vwn: embed d_model entries and multiply by W_expand"`
+	Inner              int  `yaml:"inner" json:"inner,omitempty" default:"d_model with hieragg" from:"model.stream model.d_model" max:"1048576" help:"hieragg: hidden width of the aggregate"`
+	SeparateAggregates bool `yaml:"separate_aggregates" json:"separate_aggregates,omitempty" help:"hieragg: an aggregate for each pair of blocks, instead of one for all"`
 
-	Experts int `yaml:"experts" json:"experts,omitempty"` // mixture-of-experts feed-forwards of ff each; 0: dense
-	TopK    int `yaml:"top_k" json:"top_k,omitempty"`     // experts a token goes to; default 2, or 1 of one
+	Experts int `yaml:"experts" json:"experts,omitempty" max:"4096" help:"experts of a mixture-of-experts feed-forward, of width ff each; 0: a dense feed-forward"`
+	TopK    int `yaml:"top_k" json:"top_k,omitempty" default:"2 with experts, 1 of one" from:"model.experts" max:"4096" help:"experts that a token goes to"`
 
-	FF    int `yaml:"ff" json:"ff"`       // feed-forward hidden width; nothing for dwlstm
-	Vocab int `yaml:"vocab" json:"vocab"` // token ids; a run takes it from the tokenizer
-	Seq   int `yaml:"seq" json:"seq"`     // tokens a row in training; rows of learned positions
+	FF    int `yaml:"ff" json:"ff" default:"required, or preset" max:"1048576" help:"hidden width of the feed-forward; dwlstm has none"`
+	Vocab int `yaml:"vocab" json:"vocab" default:"the tokenizer's" from:"data.tokenizer" max:"65536" help:"number of token ids"`
+	Seq   int `yaml:"seq" json:"seq" default:"required, or preset" max:"1048576" help:"tokens of a row in training, and rows of learned positions"`
 
-	Norm                string  `yaml:"norm" json:"norm"`                                   // layernorm | rmsnorm; default layernorm
-	NormEps             float64 `yaml:"norm_eps" json:"norm_eps"`                           // default 1e-6
-	Positions           string  `yaml:"positions" json:"positions"`                         // learned | alibi | rope | none; default learned
-	RopeBase            float64 `yaml:"rope_base" json:"rope_base,omitempty"`               // default 10000 with rope
-	InverseLayerScaling bool    `yaml:"inverse_layer_scaling" json:"inverse_layer_scaling"` // attention logits / (layer index + 1)
-	Bias                bool    `yaml:"bias" json:"bias"`                                   // biases of norms and linear maps
-	TieEmbeddings       bool    `yaml:"tie_embeddings" json:"tie_embeddings"`               // unembedding = embedding^T
-	Gelu                string  `yaml:"gelu" json:"gelu"`                                   // tanh | exact; default tanh
-	Dropout             float64 `yaml:"dropout" json:"dropout"`                             // on what is written to the stream; default 0
+	Norm                string  `yaml:"norm" json:"norm" help:"layernorm or rmsnorm"`
+	NormEps             float64 `yaml:"norm_eps" json:"norm_eps" help:"epsilon of the norm"`
+	Positions           string  `yaml:"positions" json:"positions" help:"learned, alibi, rope or none"`
+	RopeBase            float64 `yaml:"rope_base" json:"rope_base,omitempty" default:"10000 with rope" from:"model.positions" help:"rope: base of the wavelengths"`
+	InverseLayerScaling bool    `yaml:"inverse_layer_scaling" json:"inverse_layer_scaling" help:"divide attention logits by the block's number, from 1"`
+	Bias                bool    `yaml:"bias" json:"bias" help:"biases in norms and linear maps"`
+	TieEmbeddings       bool    `yaml:"tie_embeddings" json:"tie_embeddings" help:"the unembedding is the embedding, transposed"`
+	Gelu                string  `yaml:"gelu" json:"gelu" help:"tanh or exact"`
+	Dropout             float64 `yaml:"dropout" json:"dropout" help:"dropout rate of what is written to the stream"`
 
-	Init         string  `yaml:"init" json:"init"`                   // paper | lecun; default paper
-	InitStd      float64 `yaml:"init_std" json:"init_std,omitempty"` // numerator of paper's std; default 0.02
-	EmbeddingStd float64 `yaml:"embedding_std" json:"embedding_std"` // default 0.02
+	Init         string  `yaml:"init" json:"init" help:"initial weights: paper, N(0, init_std^2 / fan_in), or lecun, N(0, 1 / fan_in)"`
+	InitStd      float64 `yaml:"init_std" json:"init_std,omitempty" default:"0.02 with init paper" from:"model.init" help:"with init paper: the numerator of the standard deviation"`
+	EmbeddingStd float64 `yaml:"embedding_std" json:"embedding_std" help:"standard deviation of the initial embedding"`
 
-	MuP *MuP `yaml:"mup" json:"mup,omitempty"` // nil: standard parametrisation
+	MuP *MuP `yaml:"mup" json:"mup,omitempty" help:"maximal update parametrisation; null: the standard one"`
 
 	// MaskDocuments and BOS come from a run's data section: attention stays inside a
 	// document, which begins at BOS.
@@ -99,17 +98,17 @@ type Config struct {
 // that hyperparameters were tuned on, and three multipliers. A zero base is the model's
 // own size, a zero multiplier is 1.
 type MuP struct {
-	BaseDModel  int `yaml:"base_d_model" json:"base_d_model,omitempty"`
-	BaseHeads   int `yaml:"base_heads" json:"base_heads,omitempty"`
-	BaseHeadDim int `yaml:"base_head_dim" json:"base_head_dim,omitempty"`
-	BaseDk      int `yaml:"base_dk" json:"base_dk,omitempty"`
-	BaseDv      int `yaml:"base_dv" json:"base_dv,omitempty"`
-	BaseRank    int `yaml:"base_rank" json:"base_rank,omitempty"`
-	BaseFF      int `yaml:"base_ff" json:"base_ff,omitempty"`
+	BaseDModel  int `yaml:"base_d_model" json:"base_d_model,omitempty" help:"d_model of the base model; 0: the model's own"`
+	BaseHeads   int `yaml:"base_heads" json:"base_heads,omitempty" help:"heads of the base model; 0: the model's own"`
+	BaseHeadDim int `yaml:"base_head_dim" json:"base_head_dim,omitempty" help:"head size of the base model; 0: the model's own"`
+	BaseDk      int `yaml:"base_dk" json:"base_dk,omitempty" help:"dk of the base model; 0: the model's own"`
+	BaseDv      int `yaml:"base_dv" json:"base_dv,omitempty" help:"dv of the base model; 0: the model's own"`
+	BaseRank    int `yaml:"base_rank" json:"base_rank,omitempty" help:"rank of the base model; 0: the model's own"`
+	BaseFF      int `yaml:"base_ff" json:"base_ff,omitempty" help:"ff of the base model; 0: the model's own"`
 
-	InputMultiplier  float64 `yaml:"input_multiplier" json:"input_multiplier,omitempty"`
-	OutputMultiplier float64 `yaml:"output_multiplier" json:"output_multiplier,omitempty"`
-	AttnMultiplier   float64 `yaml:"attn_multiplier" json:"attn_multiplier,omitempty"`
+	InputMultiplier  float64 `yaml:"input_multiplier" json:"input_multiplier,omitempty" help:"multiplies the embedding; 0: 1"`
+	OutputMultiplier float64 `yaml:"output_multiplier" json:"output_multiplier,omitempty" help:"multiplies the logits; 0: 1"`
+	AttnMultiplier   float64 `yaml:"attn_multiplier" json:"attn_multiplier,omitempty" help:"multiplies the attention logits; 0: 1"`
 }
 
 // FieldError is a Config field with a bad value.

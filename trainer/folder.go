@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/config"
 )
 
-// configFile is the resolved config in a run folder.
+// configFile is a run's config in its folder.
 const configFile = "config.yaml"
 
 // Resume says what to do with a folder that already holds a run.
@@ -58,9 +58,9 @@ func holdsRun(dir string) bool {
 	return err == nil && len(entries) > 0
 }
 
-// writeConfig writes the resolved config.
+// writeConfig writes what the run was made with.
 func writeConfig(run *config.Run) error {
-	text, err := config.Marshal(run)
+	text, err := run.Text()
 	if err != nil {
 		return err
 	}

@@ -92,6 +92,7 @@ func (t *Trainer) prepare(ctx context.Context, resume Resume) (err error) {
 	if err := t.resume(resume); err != nil {
 		return err
 	}
+	t.noteChanges()
 	if err := writeConfig(t.run); err != nil {
 		return err
 	}

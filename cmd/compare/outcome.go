@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/pkg/errors"
 
@@ -55,19 +56,20 @@ func finish(ctx context.Context, run *config.Run, out cli.Output) (*outcome, err
 // readOutcome returns a complete run's outcome, nil where there is none. A folder of
 // another run is refused.
 func readOutcome(run *config.Run) (*outcome, error) {
-	wanted, err := config.Marshal(run)
+	file := filepath.Join(run.Out, "config.yaml")
+	if _, err := os.Stat(file); os.IsNotExist(err) {
+		return nil, nil
+	}
+	found, _, err := config.Load(file, nil)
+	if err != nil {
+		return nil, cli.Usage(err)
+	}
+	changes, err := config.Changes(found, run)
 	if err != nil {
 		return nil, err
 	}
-	found, err := os.ReadFile(filepath.Join(run.Out, "config.yaml"))
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, errors.WithStack(err)
-	}
-	if string(found) != string(wanted) {
-		return nil, cli.Usagef("-out: %s holds a run of another config: remove it, or choose another folder", run.Out)
+	if len(changes) > 0 {
+		return nil, cli.Usagef("-out: %s holds a run of another config (%s): remove it, or choose another folder", run.Out, strings.Join(changes, ", "))
 	}
 	text, err := os.ReadFile(filepath.Join(run.Out, outcomeFile))
 	if os.IsNotExist(err) {

@@ -26,14 +26,15 @@ var allowed = map[string][]string{
 	"checkpoint":   {},
 	"figure":       {},
 	"optim":        {"graph", "graph/kernel", "graph/cuda"},
-	"config":       {"models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
-	"trainer":      {"config", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
-	"generate":     {"trainer", "config", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
-	"eval":         {"trainer", "config", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"configs":      {},
+	"config":       {"configs", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"trainer":      {"config", "configs", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"generate":     {"trainer", "config", "configs", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"eval":         {"trainer", "config", "configs", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
 	"analysis/page":   {"figure"},
-	"analysis/cache":  {"config", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
-	"analysis":        {"analysis/cache", "figure", "config", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"analysis/cache":  {"config", "configs", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"analysis":        {"analysis/cache", "figure", "config", "configs", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 	"analysis/theory": {"figure", "models", "stream", "layers", "graph", "graph/kernel", "graph/cuda", "checkpoint"},
 }
 

@@ -1,0 +1,102 @@
+package config
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/configs"
+)
+
+// Load reads a run config and applies assignments such as "train.steps=200" to it. The
+// result is complete and valid; Positions tells where each key came from.
+//
+// file is a file, a stream such as /dev/stdin, or the name of a config of package configs,
+// such as quickstart. A name is a word without a path separator and without an extension;
+// a file of that name in the working directory comes first. Paths in a config start at
+// the working directory, wherever the config lies.
+func Load(file string, sets []string) (*Run, *Positions, error) {
+	return LoadContext(context.Background(), file, sets)
+}
+
+// LoadContext is Load that ends with the context while it waits for a stream.
+func LoadContext(ctx context.Context, file string, sets []string) (*Run, *Positions, error) {
+	name, text, err := source(ctx, file)
+	if err != nil {
+		return nil, nil, err
+	}
+	return Parse(name, text, sets)
+}
+
+// source returns a config's text and the name of its file in messages.
+func source(ctx context.Context, file string) (name string, text []byte, err error) {
+	base := filepath.Base(file)
+	extension := filepath.Ext(base)
+	isName := base == file && extension == ""
+	info, err := os.Stat(file)
+	switch {
+	case err == nil && !info.IsDir():
+		text, err = readFile(ctx, file)
+		return file, text, err
+	case isName && slices.Contains(configs.Names(), file):
+		return configs.Read(file)
+	case err == nil:
+		return "", nil, errors.Errorf("config: want a YAML file, got the folder %s", file)
+	case isName:
+		return "", nil, unknownConfig(file)
+	}
+	if stem := strings.TrimSuffix(base, extension); slices.Contains(configs.Names(), stem) {
+		return "", nil, errors.Errorf("config: want a YAML file: %v; the built-in config of that name is found by -config %s", err, stem)
+	}
+	return "", nil, errors.Errorf("config: want a YAML file: %v", err)
+}
+
+// unknownConfig is the error of a name that is neither a file nor a built-in config.
+func unknownConfig(name string) error {
+	hint := "one of " + strings.Join(configs.Names(), ", ")
+	if near := Nearest(name, configs.Names()); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return errors.Errorf("config: want a YAML file or a built-in config, got %s; %s (train -configs lists them)", quoted(name), hint)
+}
+
+// readFile reads a file or a stream to its end, but no more than a config may have. A
+// stream that never ends, or never begins, does not hold up the end of the context.
+func readFile(ctx context.Context, file string) ([]byte, error) {
+	type result struct {
+		text []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		text, err := readBounded(file)
+		done <- result{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, errors.Wrapf(ctx.Err(), "config: %s", file)
+	case r := <-done:
+		return r.text, r.err
+	}
+}
+
+func readBounded(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, errors.Wrap(err, "config: want a YAML file")
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	if err != nil {
+		return nil, errors.Wrap(err, "config: want a YAML file")
+	}
+	if len(text) > maxText {
+		return nil, errors.Errorf("%s: want at most %d bytes of YAML, got more", file, maxText)
+	}
+	return text, nil
+}

@@ -1,0 +1,155 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/configs"
+)
+
+// explicitModels are models without a preset, one of each stream and what has defaults
+// that follow from other keys.
+var explicitModels = []string{
+	"{stream: matrix, layers: 1, dk: 4, dv: 6, rank: 2, ff: 8, seq: 8}",
+	"{stream: vector, layers: 1, d_model: 8, heads: 2, ff: 8, seq: 8}",
+	"{stream: vector, layers: 1, d_model: 8, heads: 2, ff: 8, seq: 8, experts: 4, positions: rope, mup: {base_d_model: 4}}",
+	"{stream: vector, layers: 1, d_model: 8, heads: 2, ff: 8, seq: 8, experts: 1, init: lecun, mup: {}}",
+	"{stream: hyper, layers: 1, d_model: 8, heads: 2, ff: 8, seq: 8}",
+	"{stream: mhc, layers: 1, d_model: 8, heads: 2, ff: 8, seq: 8}",
+	"{stream: mhc-lite, layers: 1, d_model: 8, heads: 2, ff: 8, seq: 8, n: 4}",
+	"{stream: vwn, layers: 1, d_model: 8, heads: 2, ff: 8, seq: 8, m: 2, n: 3}",
+	"{stream: highway, layers: 1, d_model: 8, heads: 2, ff: 8, seq: 8}",
+	"{stream: hieragg, layers: 2, d_model: 8, heads: 2, ff: 8, seq: 8}",
+	"{stream: dwlstm, layers: 1, d_model: 8, heads: 2, seq: 8}",
+}
+
+// everyConfig returns texts of configs by their files: those of configs/, and one of each
+// explicit model.
+func everyConfig(t *testing.T) map[string]string {
+	all := map[string]string{}
+	for _, name := range configs.Names() {
+		file, text, err := configs.Read(name)
+		require.NoError(t, err)
+		all[file] = string(text)
+	}
+	for _, model := range explicitModels {
+		all[model+".yaml"] = "model: " + model + "\ntrain: {tokens: 1000, lr: 1e-3}\n"
+	}
+	return all
+}
+
+// parentValues are other values of the keys that defaults follow from.
+var parentValues = map[string][]string{
+	"name":            {"other"},
+	"train.lr":        {"1e-9", "5"},
+	"data.tokenizer":  {"bytes", "gpt2"},
+	"device.kind":     {"cpu", "cuda"},
+	"model.preset":    {"rmt-46m", "quickstart-mhc", "moe-8x2"},
+	"model.stream":    {"vector", "hyper", "mhc", "vwn"},
+	"model.d_model":   {"16"},
+	"model.experts":   {"0", "1", "3"},
+	"model.positions": {"alibi", "rope"},
+	"model.init":      {"paper", "lecun"},
+}
+
+func TestEveryParentOfADefaultHasValuesToTest(t *testing.T) {
+	s, err := schemaOf(reflect.TypeFor[Run]())
+	require.NoError(t, err)
+	found := 0
+	s.walk(reflect.ValueOf(Run{}), func(key string, f field, _ reflect.Value) {
+		for _, parent := range strings.Fields(f.tag.Get("from")) {
+			found++
+			assert.NotEmpty(t, parentValues[parent], "%s follows from %s", key, parent)
+			assert.Contains(t, s.paths(reflect.TypeFor[Run]()), parent, key)
+			assert.NotEmpty(t, f.tag.Get("default"), key)
+		}
+	})
+	assert.Positive(t, found)
+}
+
+func TestASavedConfigMakesTheSameRun(t *testing.T) {
+	for file, text := range everyConfig(t) {
+		run, _, err := Parse(file, []byte(text), nil)
+		require.NoError(t, err, file)
+		saved, err := run.Text()
+		require.NoError(t, err, file)
+		again, _, err := Parse("runs/q/config.yaml", saved, nil)
+		require.NoError(t, err, "%s\n%s", file, saved)
+		assert.Equal(t, run, again, "%s\n%s", file, saved)
+		twice, err := again.Text()
+		require.NoError(t, err)
+		assert.Equal(t, string(saved), string(twice), file)
+	}
+}
+
+// TestASavedConfigTakesChangesAsItsSourceDoes: whatever a default follows from can be
+// changed with -set on a saved config, with the same result as on the config that it was
+// made from.
+func TestASavedConfigTakesChangesAsItsSourceDoes(t *testing.T) {
+	loaded := map[string]int{}
+	for file, text := range everyConfig(t) {
+		if strings.Contains(text, "tokenizer: gpt2") && (testing.Short() || !strings.Contains(file, "moe-8x2")) {
+			continue // one is enough; that vocabulary takes a while to read
+		}
+		run, _, err := Parse(file, []byte(text), nil)
+		require.NoError(t, err, file)
+		saved, err := run.Text()
+		require.NoError(t, err, file)
+		for key, values := range parentValues {
+			if key == "model.preset" && run.Model.Preset == "" {
+				continue // the model's defaults are kept, and do not follow from a preset
+			}
+			for _, value := range values {
+				sets := []string{key + "=" + value}
+				want, _, wantErr := Parse(file, []byte(text), sets)
+				got, _, gotErr := Parse("runs/q/config.yaml", saved, sets)
+				if wantErr != nil {
+					assert.Error(t, gotErr, "%s %s", file, sets)
+					continue
+				}
+				require.NoError(t, gotErr, "%s %s\n%s", file, sets, saved)
+				assert.Equal(t, want, got, "%s %s\n%s", file, sets, saved)
+				loaded[key]++
+			}
+		}
+	}
+	for key := range parentValues {
+		assert.Positive(t, loaded[key], key)
+	}
+}
+
+func TestASavedConfigHoldsWhatWasChosen(t *testing.T) {
+	const text = "model: {preset: quickstart, layers: 4}\ntrain: {steps: 10, lr: 1e-2, min_lr: 1e-3}"
+	run, _, err := Parse("q.yaml", []byte(text), []string{"out=runs/elsewhere"})
+	require.NoError(t, err)
+	saved, err := run.Text()
+	require.NoError(t, err)
+	for _, line := range []string{"name: q", "out: runs/elsewhere", "  preset: quickstart", "  layers: 4", "  min_lr: 0.001", "  clip: 1",
+		"  # dk: 32", "  # vocab: 257", "  # positions: alibi", "  # mup: null", "  # precision: fp32"} {
+		assert.Contains(t, strings.Split(string(saved), "\n"), line, "chosen, though it is what would be derived, or a comment")
+	}
+	lower, _, err := Parse("c.yaml", saved, []string{"train.lr=5e-3"})
+	require.NoError(t, err)
+	assert.Equal(t, 1e-3, lower.Train.MinLR, "chosen")
+}
+
+func TestASavedConfigOfAChangedRunHoldsTheChange(t *testing.T) {
+	run, _, err := Parse("q.yaml", []byte("model: {preset: quickstart}\ntrain: {steps: 10, lr: 1e-2}"), nil)
+	require.NoError(t, err)
+	run.Out, run.Train.LR, run.Model.Layers = "runs/b", 1e-3, 2
+	saved, err := run.Text()
+	require.NoError(t, err)
+	again, _, err := Parse("config.yaml", saved, nil)
+	require.NoError(t, err)
+	assert.Equal(t, valuesOf(run), valuesOf(again), "%s", saved)
+
+	byHand := Defaults()
+	byHand.Name, byHand.Train.LR, byHand.Train.Steps = "hand", 1, 1
+	saved, err = byHand.Text()
+	require.NoError(t, err)
+	assert.Contains(t, string(saved), "name: hand\n")
+}
