@@ -267,7 +267,7 @@ func (t *Trainer) giveUp(m Metrics) error {
 	if t.saved >= 0 {
 		last = fmt.Sprintf("the checkpoint of step %d is kept", t.saved)
 	}
-	return errors.Errorf("step %d: loss %g, gradient norm %g: not finite for %d steps in a row (train.max_bad_steps); %s: lower train.lr, or lengthen train.warmup",
+	return errors.Errorf("step %d: loss %g, gradient norm %g: not finite for %d steps in a row (train.max_bad_steps); %s: train again with a lower train.lr or a longer train.warmup, into another folder (-out)",
 		m.Step, float64(m.Loss), float64(m.GradNorm), t.badInRow, last)
 }
 

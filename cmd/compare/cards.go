@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/residua-go/residua/cmd/internal/cli"
-	"github.com/residua-go/residua/cmd/internal/lines"
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/figure"
 )
 
 // cardRates are the rates that each card's stream trains at.
@@ -102,7 +102,7 @@ func (a *album) draw() ([]string, error) {
 			shown = append(shown, m.standing)
 		}
 		file := filepath.Join(filepath.Dir(a.file), filepath.FromSlash(curveOf(m.card)))
-		if err := writeFile(file, curvePicture(m.title, shown).Write); err != nil {
+		if err := writeFile(file, drawing(curvePicture(m.title, shown))); err != nil {
 			return nil, err
 		}
 		files = append(files, file)
@@ -111,13 +111,12 @@ func (a *album) draw() ([]string, error) {
 }
 
 // curvePicture is the race of a card: the best rates' runs, named with them.
-func curvePicture(title string, shown []standing) lines.Picture {
-	p := racePicture(shown, axisTokens)
-	p.Panels[0].Title = title
-	for i, s := range shown {
-		p.Panels[0].Series[i].Name = fmt.Sprintf("%s at %g", s.Model, s.Best.Rate)
+func curvePicture(title string, all []standing) figure.Lines {
+	var shown []racer
+	for _, s := range all {
+		shown = append(shown, racer{fmt.Sprintf("%s at %g", s.Model, s.Best.Rate), s.Best, s.FLOPs})
 	}
-	return p
+	return racePicture(title, shown, axisTokens)
 }
 
 // curveOf is a curve's file from the page's folder.

@@ -2,13 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"math"
-	"path/filepath"
 
 	"github.com/residua-go/residua/cmd/internal/cli"
-	"github.com/residua-go/residua/cmd/internal/lines"
-	"github.com/residua-go/residua/trainer"
 )
 
 // standing is how a config did: its best run, and all of them.
@@ -27,8 +22,8 @@ func (c *call) compare(ctx context.Context, out cli.Output) error {
 	if err != nil {
 		return err
 	}
-	if c.axis != axisTokens && c.axis != axisFLOPs {
-		return cli.Usagef("-x: want %s or %s, got %q", axisTokens, axisFLOPs, c.axis)
+	if err := c.checkAxis(); err != nil {
+		return err
 	}
 	var b *budget
 	if c.budget != "" {
@@ -46,7 +41,19 @@ func (c *call) compare(ctx context.Context, out cli.Output) error {
 	if err != nil {
 		return err
 	}
-	file, err := c.draw("compare.svg", racePicture(standings, c.axis))
+	return c.show(standings, out)
+}
+
+func (c *call) checkAxis() error {
+	if c.axis != axisTokens && c.axis != axisFLOPs {
+		return cli.Usagef("-x: want %s or %s, got %q", axisTokens, axisFLOPs, c.axis)
+	}
+	return nil
+}
+
+// show draws all runs and prints them.
+func (c *call) show(standings []standing, out cli.Output) error {
+	file, err := c.draw("compare.svg", drawing(racePicture("", racers(standings), c.axis)))
 	if err != nil {
 		return err
 	}
@@ -80,57 +87,4 @@ func hold(ctx context.Context, entries []contestant, out cli.Output) ([]standing
 // better tells whether a run ended at a lower loss; one that diverged never did.
 func (o *outcome) better(than *outcome) bool {
 	return o.Loss.finite() && (!than.Loss.finite() || o.Loss < than.Loss)
-}
-
-// standingsTable lines the models up, as given.
-func standingsTable(all []standing) string {
-	t := cli.Table{Align: "lrrrrrrrr"}
-	t.Row("model", "parameters", "MFLOP a token", "tokens", "best lr", "loss", "bits per byte", "tokens/s", "memory")
-	for _, s := range all {
-		b := s.Best
-		t.Row(s.Model, fmt.Sprintf("%.2fM", float64(s.Parameters)/1e6), fmt.Sprintf("%.1f", float64(s.FLOPs)/1e6), fmt.Sprint(b.Tokens), fmt.Sprintf("%g", b.Rate),
-			b.Loss.text("%.4f"), b.Bits.text("%.4f"), fmt.Sprintf("%.0f", b.TokensPS), fmt.Sprintf("%d MB", b.Memory>>20))
-	}
-	return t.String()
-}
-
-// racePicture draws each model's training loss at its best rate.
-func racePicture(all []standing, axis string) lines.Picture {
-	p := lines.Picture{X: lines.Axis{Label: "million tokens"}, Y: lines.Axis{Label: "training loss (nats a token)"}}
-	if axis == axisFLOPs {
-		p.X.Label = "TFLOP"
-	}
-	panel := lines.Panel{}
-	for _, s := range all {
-		unit := 1e-6
-		if axis == axisFLOPs {
-			unit = float64(s.FLOPs) / 1e12
-		}
-		panel.Series = append(panel.Series, lines.Series{Name: filepath.Base(s.Model), Points: lossCurve(s.Best.curve, unit)})
-	}
-	p.Panels = []lines.Panel{panel}
-	return p
-}
-
-// curvePoints is the number of points that a training curve is averaged to.
-const curvePoints = 80
-
-// lossCurve returns the training loss, averaged over groups of steps, against tokens times
-// unit.
-func lossCurve(steps []trainer.Metrics, unit float64) []lines.Point {
-	var points []lines.Point
-	group := max(1, len(steps)/curvePoints)
-	for first := 0; first < len(steps); first += group {
-		members := steps[first:min(first+group, len(steps))]
-		sum, n := 0.0, 0
-		for _, m := range members {
-			if loss := float64(m.Loss); !m.Skipped && !math.IsNaN(loss) {
-				sum, n = sum+loss, n+1
-			}
-		}
-		if n > 0 {
-			points = append(points, lines.Point{X: unit * float64(members[len(members)-1].Tokens), Y: sum / float64(n)})
-		}
-	}
-	return points
 }

@@ -80,10 +80,25 @@ func TestCompareTable(t *testing.T) {
 	svg := filepath.Join(dir, "new", "race.svg")
 	got := clitest.Call(command(), append(text(t), "-config", tiny(t, dir, "a", tinyVector), "-x", "flops", "-svg", svg, "-out", filepath.Join(dir, "out"))...)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
-	assert.Regexp(t, `^model +parameters +MFLOP a token +tokens +best lr +loss +bits per byte +tokens/s +memory\na +0\.01M +0\.0 +64 +0\.01 +[0-9.]+ +[0-9.]+ +[0-9]+ +[0-9]+ MB\nfiles:\n  `, got.Stdout)
+	assert.Regexp(t, `^model +parameters +MFLOP a token +tokens +lr +loss +bits per byte +tokens/s +memory\na +0\.01M +0\.0 +64 +0\.01 +[0-9.]+ +[0-9.]+ +[0-9]+ +[0-9]+ MB\nfiles:\n  `, got.Stdout)
 	picture, err := os.ReadFile(svg)
 	require.NoError(t, err)
 	assert.Contains(t, string(picture), "TFLOP")
+}
+
+// TestRateSearchShowsEveryRate: the table has a row and the picture a line for each, the best is
+// named, and one that diverged.
+func TestRateSearchShowsEveryRate(t *testing.T) {
+	dir := t.TempDir()
+	args := append(text(t), "-config", tiny(t, dir, "a", tinyVector), "-lr", "1e-2,1e-3,1e30", "-budget", "tokens=320", "-set", "train.max_bad_steps=3", "-set", "train.clip=0", "-out", filepath.Join(dir, "out"))
+	got := clitest.Call(command(), args...)
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	assert.Regexp(t, `\na .* 0\.001 +\d\.\d+ +\d\.\d+ +\d+ +\d+ MB\na .* 0\.01 +\d\.\d+ +\d\.\d+ +\d+ +\d+ MB  best\na .* 1e\+30 +- +- +\d+ +\d+ MB  diverged\n`, got.Stdout)
+	picture, err := os.ReadFile(filepath.Join(dir, "out", "compare.svg"))
+	require.NoError(t, err)
+	for _, name := range []string{"a at 0.001<", "a at 0.01<", "a at 1e+30<"} {
+		assert.Contains(t, string(picture), name)
+	}
 }
 
 // TestFLOPsBudget: each model gets the tokens that its own FLOPs allow.

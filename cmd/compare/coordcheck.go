@@ -57,7 +57,7 @@ func (c *call) checkCoordinates(ctx context.Context, out cli.Output) error {
 }
 
 func (c *call) printCoordinates(checks []*coordinates, out cli.Output) error {
-	file, err := c.draw("coordcheck.svg", coordinatePicture(checks))
+	file, err := c.draw("coordcheck.svg", coordinatePicture(checks).Write)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (c *call) sweepRates(ctx context.Context, out cli.Output) error {
 		}
 		sweeps = append(sweeps, s)
 	}
-	file, err := c.draw("lrsweep.svg", sweepPicture(sweeps))
+	file, err := c.draw("lrsweep.svg", sweepPicture(sweeps).Write)
 	if err != nil {
 		return err
 	}

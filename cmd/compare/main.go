@@ -1,5 +1,5 @@
-// Command compare holds models against each other: configs at one budget, the widths of a
-// family under muP and without, and each residual stream against the plain transformer.
+// Command compare holds models against each other: finished runs, configs at one budget, the
+// widths of a family under muP and without, and each residual stream against the plain transformer.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/cmd/internal/cli"
-	"github.com/residua-go/residua/cmd/internal/lines"
+	"github.com/residua-go/residua/figure"
 )
 
 func main() { os.Exit(cli.Main(command(), os.Args[1:], os.Stdout, os.Stderr)) }
@@ -22,8 +22,9 @@ func command() cli.Command {
 	var c call
 	return cli.Command{
 		Name:    "compare",
-		Summary: "train configs for one budget and compare them; check muP's coordinates and rates; write the models' cards",
+		Summary: "compare finished runs, or train configs for one budget and compare them; check muP's coordinates and rates; write the models' cards",
 		Example: []string{
+			"go run ./cmd/compare runs/quickstart runs/short     # one table and plot of runs that train has made",
 			"go run ./cmd/compare -config configs/quickstart.yaml,configs/quickstart-transformer.yaml -budget tokens=1000000 -lr 3e-3,1e-2",
 			"go run ./cmd/compare -coordcheck                    # do activations keep their size as the width grows?",
 			"go run ./cmd/compare -lrsweep -stream vector        # does the best rate stay where it is? minutes",
@@ -36,14 +37,16 @@ func command() cli.Command {
 			"rank and ff; matrix-dv, matrix-rank and matrix-dk scale those (the first two with ff). muP fits vector, matrix and",
 			"matrix-dv; matrix-rank, where it does not, is there to show that.",
 		},
-		Flags: c.flags,
-		Run:   c.run,
+		Flags:    c.flags,
+		Operands: &cli.Operands{Name: "RUN...", Usage: "compare these runs' folders, as train and compare write them", Values: &c.folders},
+		Run:      c.run,
 	}
 }
 
 // call is what the flags ask for.
 type call struct {
-	given *flag.FlagSet
+	given   *flag.FlagSet
+	folders []string
 
 	configs, budget, rates, out, svg, axis string
 	seed                                   uint64
@@ -90,12 +93,23 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 }
 
 // draw writes a picture to -svg, or under its own name into the folder, and returns where.
-func (c *call) draw(name string, p lines.Picture) (string, error) {
+func (c *call) draw(name string, write func(io.Writer) error) (string, error) {
 	path := c.svg
 	if path == "" {
 		path = filepath.Join(c.out, name)
 	}
-	return path, writeFile(path, p.Write)
+	return path, writeFile(path, write)
+}
+
+// drawing writes a figure as SVG.
+func drawing(f figure.Figure) func(io.Writer) error {
+	return func(w io.Writer) error {
+		svg, err := figure.SVG(f)
+		if err == nil {
+			_, err = w.Write(svg)
+		}
+		return errors.WithStack(err)
+	}
 }
 
 // writeFile writes a file into a folder that need not be there yet.

@@ -50,7 +50,11 @@ func TestCompareRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "want one of -config, -coordcheck, -lrsweep, -cards, got 0 of them"},
+		{nil, "want one of run folders, -config, -coordcheck, -lrsweep, -cards, got 0 of them"},
+		{[]string{"runs/a", "-config", a}, "got 2 of them"},
+		{[]string{dir, "-budget", "tokens=1"}, "-budget: want nothing with run folders, where it changes nothing"},
+		{[]string{dir}, "want a run's folder, as train writes it, got no config.yaml in it"},
+		{[]string{filepath.Join(dir, "none")}, "want a run's folder"},
 		{[]string{"-coordcheck", "-lrsweep"}, "got 2 of them"},
 		{[]string{"-coordcheck", "-budget", "tokens=1"}, "-budget: want nothing with -coordcheck"},
 		{[]string{"-config", a, "-widths", "1,2"}, "-widths: want nothing with -config"},

@@ -13,15 +13,24 @@ import (
 
 // mode is one of the things that compare does.
 type mode struct {
-	flag  string
+	flag  string // "": asked for by naming folders
 	asked bool
 	takes []string // flags that it looks at beside its own
 	run   func(context.Context, cli.Output) error
 }
 
+// name is what asks for a mode.
+func (m mode) name() string {
+	if m.flag == "" {
+		return "run folders"
+	}
+	return "-" + m.flag
+}
+
 // modes lists them.
 func (c *call) modes() []mode {
 	return []mode{
+		{"", len(c.folders) > 0, []string{"out", "svg", "x", "json"}, c.compareRuns},
 		{"config", c.configs != "", []string{"budget", "lr", "seed", "set", "out", "svg", "x", "json"}, c.compare},
 		{"coordcheck", c.coordinates, []string{"stream", "widths", "steps", "seeds", "lr", "seed", "set", "out", "svg", "json"}, c.checkCoordinates},
 		{"lrsweep", c.sweep, []string{"stream", "widths", "steps", "lr", "seed", "set", "out", "svg", "json"}, c.sweepRates},
@@ -34,7 +43,7 @@ func (c *call) mode() (mode, error) {
 	var asked []mode
 	var names []string
 	for _, m := range c.modes() {
-		names = append(names, "-"+m.flag)
+		names = append(names, m.name())
 		if m.asked {
 			asked = append(asked, m)
 		}
@@ -50,7 +59,7 @@ func (c *call) mode() (mode, error) {
 		}
 	})
 	if foreign != "" {
-		return mode{}, cli.Usagef("-%s: want nothing with -%s, which does not look at it", foreign, m.flag)
+		return mode{}, cli.Usagef("-%s: want nothing with %s, where it changes nothing", foreign, m.name())
 	}
 	return m, nil
 }

@@ -29,8 +29,10 @@ type outcome struct {
 	Loss     number  `json:"val_loss"`      // at the end, nats a token; null: diverged
 	Bits     number  `json:"bits_per_byte"` // of the validation text
 	TokensPS float64 `json:"tokens_per_s"`  // median over steps
-	Memory   int     `json:"planned_bytes"` // peak as planned: activations, buffers, weights, gradients, moments
+	Memory   int     `json:"planned_bytes"` // peak as planned: activations, buffers, weights, gradients, moments; 0: not known
 	Folder   string  `json:"folder"`
+	Diverged bool    `json:"diverged"`
+	Remark   string  `json:"remark,omitempty"` // what else to know about it
 
 	curve []trainer.Metrics
 }
@@ -82,7 +84,7 @@ func readOutcome(run *config.Run) (*outcome, error) {
 	if err := json.Unmarshal(text, done); err != nil {
 		return nil, errors.Wrapf(err, "%s: remove it to train again", filepath.Join(run.Out, outcomeFile))
 	}
-	done.Folder = run.Out
+	done.Folder, done.Diverged = run.Out, !done.Loss.finite()
 	done.curve, err = trainer.ReadMetrics(run.Out)
 	return done, err
 }
@@ -110,6 +112,7 @@ func train(ctx context.Context, run *config.Run, out cli.Output) (*outcome, erro
 		return nil, errors.WithStack(context.Cause(ctx))
 	}
 	done.measure(steps)
+	done.Diverged = !done.Loss.finite()
 	return done, nil
 }
 

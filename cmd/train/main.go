@@ -107,14 +107,16 @@ func describe(run *config.Run, t *trainer.Trainer) string {
 type summary struct {
 	Steps       int            `json:"steps"`
 	Interrupted bool           `json:"interrupted"`
+	Diverged    bool           `json:"diverged"`   // the validation loss is far above that of guessing
 	Validation  *trainer.Score `json:"validation"` // null when interrupted or without validation text
 	Checkpoint  string         `json:"checkpoint"`
 }
 
-// finish prints how the run ended: score, a sample of text, files.
+// finish prints how the run ended: score, a sample of text, files, and what to do about a loss that
+// diverged.
 func (c *call) finish(ctx context.Context, run *config.Run, t *trainer.Trainer, r *trainer.Result, out cli.Output) error {
 	if c.json {
-		return out.PrintJSON(summary{r.Steps, r.Interrupted, r.Final, r.Checkpoint})
+		return out.PrintJSON(summary{r.Steps, r.Interrupted, diverged(run, r), r.Final, r.Checkpoint})
 	}
 	if r.Interrupted {
 		return out.Print(fmt.Sprintf("interrupted after step %d of %d; saved in %s; go on with -resume auto\n", r.Steps, run.TotalSteps(), r.Checkpoint))
@@ -126,14 +128,16 @@ func (c *call) finish(ctx context.Context, run *config.Run, t *trainer.Trainer, 
 	if err := out.Print(text); err != nil {
 		return err
 	}
-	if err := sample(ctx, run, t, out); err != nil {
-		return err
+	if !diverged(run, r) {
+		if err := sample(ctx, run, t, out); err != nil {
+			return err
+		}
 	}
 	text = "files:\n"
 	for _, file := range append(t.Files(), r.Checkpoint) {
 		text += "  " + file + "\n"
 	}
-	return out.Print(text)
+	return out.Print(text + divergence(run, r))
 }
 
 // sample prints text that the trained model writes.

@@ -119,3 +119,38 @@ func TestHelpShowsAnExampleFirst(t *testing.T) {
 	require.Equal(t, cli.ExitOK, code)
 	require.True(t, strings.HasPrefix(stdout, "Example:\n  go run ./cmd/train -config"), stdout)
 }
+
+// TestTrainSaysThatItDiverged: a loss far above that of guessing is said in the last line, with how
+// to go on, and is valid JSON.
+func TestTrainSaysThatItDiverged(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	out := filepath.Join(dir, "run")
+	args := []string{"-config", file, "-set", "data.path=[" + dir + "/text.txt]", "-set", "train.clip=0"}
+	last := func(stdout string) string {
+		lines := strings.Split(strings.TrimSpace(stdout), "\n")
+		return lines[len(lines)-1]
+	}
+	code, stdout, stderr := execute(append(args, "-out", out)...)
+	require.Equal(t, cli.ExitOK, code, stderr)
+	require.NotContains(t, stdout, "diverged")
+
+	code, stdout, stderr = execute(append(args, "-out", filepath.Join(dir, "hot"), "-set", "train.lr=300")...)
+	require.Equal(t, cli.ExitOK, code, stderr)
+	require.Contains(t, stdout, "perplexity +Inf")
+	require.Regexp(t, `^diverged: the validation loss is [\d.e+]+, that of guessing 5\.54\d; train again with a lower rate \(-set train\.lr=1e\+02 -out .*hot-2\) or a longer train\.warmup$`, last(stdout))
+
+	code, stdout, stderr = execute(append(args, "-out", out, "-resume", "auto", "-set", "train.steps=12", "-set", "train.lr=300")...)
+	require.Equal(t, cli.ExitOK, code, stderr)
+	require.Regexp(t, `, or from the best checkpoint, of validation loss [1-5]\.\d+ \(add -set train\.init_from=.*step-00000006\)$`, last(stdout))
+
+	code, stdout, stderr = execute(append(args, "-out", filepath.Join(dir, "json"), "-set", "train.lr=300", "-json")...)
+	require.Equal(t, cli.ExitOK, code, stderr)
+	var result struct {
+		Diverged   bool
+		Validation map[string]*float64
+	}
+	require.NoError(t, json.Unmarshal([]byte(last(stdout)), &result))
+	require.True(t, result.Diverged)
+	require.Contains(t, result.Validation, "perplexity")
+	require.Nil(t, result.Validation["perplexity"], "infinite")
+}

@@ -31,6 +31,8 @@ type Command struct {
 	Notes   []string // further lines for -h, after the flags
 	// Flags declares the flags; nil: none.
 	Flags func(*flag.FlagSet)
+	// Operands are arguments besides the flags; nil: there are none.
+	Operands *Operands
 	// Run does the work. An error marked by Usage exits with ExitUsage, any other with
 	// ExitRun. The context ends at the first interrupt; a second one kills the process.
 	Run func(ctx context.Context, out Output) error
@@ -78,7 +80,7 @@ func (c Command) execute(ctx context.Context, args []string, out Output) (err er
 	if c.Flags != nil {
 		c.Flags(flags)
 	}
-	help, err := parse(flags, args)
+	help, err := parse(flags, c.Operands, args)
 	if err != nil {
 		return Usagef("%v (%s -h lists all flags)", err, c.Name)
 	}

@@ -112,6 +112,23 @@ func TestWrongCallsAreRefused(t *testing.T) {
 	}
 }
 
+// TestOperands: a command that declares them takes arguments before, between and after its flags,
+// and shows them with -h; others refuse them, as above.
+func TestOperands(t *testing.T) {
+	var files []string
+	var p probe
+	c := p.command()
+	c.Operands = &cli.Operands{Name: "FILE...", Usage: "read these", Values: &files}
+	assert.Equal(t, clitest.Outcome{}, clitest.Call(c, "a", "-steps", "3", "b c", "-json", "d=-e"))
+	assert.Equal(t, []string{"a", "b c", "d=-e"}, files)
+	assert.Equal(t, 3, p.n)
+	assert.True(t, p.json)
+	assert.Contains(t, clitest.Call(c, "-h").Stdout, "\nprobe: show flags\n\nArguments:\n  FILE...  read these\n\nFlags:\n")
+	clitest.Call(c, "a", "--").Refused(t, `want flags and FILE..., got "--"`)
+	clitest.Call(c, "").Refused(t, `want flags and FILE..., got ""`)
+	clitest.Call(c, "-stesp=3", "a").Refused(t, "did you mean -steps?")
+}
+
 func TestExitCodes(t *testing.T) {
 	interrupted, cancel := context.WithCancel(context.Background())
 	cancel()

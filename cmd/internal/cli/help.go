@@ -6,14 +6,19 @@ import (
 	"strings"
 )
 
-// help writes what -h shows: calls that work, what the command does, its flags.
+// help writes what -h shows: calls that work, what the command does, its
+// arguments and flags.
 func (c Command) help(flags *flag.FlagSet, out Output) error {
 	var text strings.Builder
 	text.WriteString("Example:\n")
 	for _, line := range c.Example {
 		fmt.Fprintf(&text, "  %s\n", line)
 	}
-	fmt.Fprintf(&text, "\n%s: %s\n\nFlags:\n", c.Name, c.Summary)
+	fmt.Fprintf(&text, "\n%s: %s\n\n", c.Name, c.Summary)
+	if c.Operands != nil {
+		fmt.Fprintf(&text, "Arguments:\n  %s  %s\n\n", c.Operands.Name, c.Operands.Usage)
+	}
+	text.WriteString("Flags:\n")
 	table := Table{Indent: "  "}
 	flags.VisitAll(func(f *flag.Flag) { table.Row(describe(f)...) })
 	table.Row("-h", "show this")

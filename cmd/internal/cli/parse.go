@@ -10,14 +10,18 @@ import (
 )
 
 // parse sets the flags of a call. A flag is written -name value, -name=value or with two
-// dashes; one of type bool needs no value. help tells that -h is among them. Anything
-// else is refused.
-func parse(flags *flag.FlagSet, args []string) (help bool, err error) {
+// dashes; one of type bool needs no value. help tells that -h is among them. Anything else
+// goes to operands, before, between and after the flags, and is refused where there are none.
+func parse(flags *flag.FlagSet, operands *Operands, args []string) (help bool, err error) {
 	for len(args) > 0 {
-		name, value, given, err := splitFlag(args[0])
+		arg := args[0]
 		args = args[1:]
-		if err != nil {
-			return false, err
+		name, value, given, ok := splitFlag(arg)
+		if !ok && operands.take(arg) {
+			continue
+		}
+		if !ok {
+			return false, errors.Errorf("want %s, got %q; put quotes around a value with spaces", operands.wanted(), arg)
 		}
 		f := flags.Lookup(name)
 		switch {
@@ -40,15 +44,15 @@ func parse(flags *flag.FlagSet, args []string) (help bool, err error) {
 	return false, nil
 }
 
-// splitFlag takes an argument apart; given tells that it holds a value.
-func splitFlag(arg string) (name, value string, given bool, err error) {
-	name, ok := strings.CutPrefix(arg, "-")
+// splitFlag takes an argument apart; given tells that it holds a value, ok that it is a flag.
+func splitFlag(arg string) (name, value string, given, ok bool) {
+	name, ok = strings.CutPrefix(arg, "-")
 	name = strings.TrimPrefix(name, "-")
 	if !ok || name == "" {
-		return "", "", false, errors.Errorf("want flags alone, got %q; put quotes around a value with spaces", arg)
+		return "", "", false, false
 	}
 	name, value, given = strings.Cut(name, "=")
-	return name, value, given, nil
+	return name, value, given, true
 }
 
 func unknownFlag(flags *flag.FlagSet, name string) error {
