@@ -6,7 +6,6 @@ require (
 	github.com/chewxy/hm v1.0.0
 	github.com/creack/pty v1.1.24
 	github.com/ebitengine/purego v0.11.3
-	github.com/edsrzf/mmap-go v1.2.0
 	github.com/goccy/go-yaml v1.19.2
 	github.com/hinshun/vt10x v0.0.0-20220301184237-5011da428d02
 	github.com/klauspost/compress v1.20.3

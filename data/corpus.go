@@ -41,7 +41,8 @@ type Corpus struct {
 // Errors name the file, and the line if there is one. A corpus without any
 // text is an error; whether a corpus is large enough is for Check and
 // CheckValidation to say.
-func Load(ctx context.Context, o Options) (*Corpus, error) {
+func Load(ctx context.Context, o Options) (c *Corpus, err error) {
+	defer func() { err = printable(err) }()
 	split, err := parseSplit(o.Split)
 	if err != nil {
 		return nil, err

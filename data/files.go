@@ -56,11 +56,11 @@ func textExtension(name string) string {
 	return path.Ext(strings.TrimSuffix(name, compression(name)))
 }
 
-func (s fileSource) read(f file, enc *encoder, emit func(document) error) error {
+func (s fileSource) read(ctx context.Context, f file, enc *encoder, emit func(document) error) error {
 	if textExtension(f.name) == ".jsonl" {
-		return readJSONL(f, s.field, enc, emit)
+		return readJSONL(ctx, f, s.field, enc, emit)
 	}
-	text, err := readText(f.disk)
+	text, err := readText(ctx, f.disk)
 	if err != nil || text == "" {
 		return err
 	}

@@ -3,6 +3,9 @@ package data
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,6 +89,18 @@ func TestGlob(t *testing.T) {
 	assert.Equal(t, []string{"4", "5", "6"}, loadTexts(t, "s"))
 }
 
+// Each ** may stand for any number of names; trying all combinations would take
+// longer than anybody waits.
+func TestGlobsOfManyStarsEnd(t *testing.T) {
+	deep := strings.Split(strings.Repeat("a/", 200)+"b", "/")
+	stars := strings.Split(strings.Repeat("**/", 200), "/")
+	assert.True(t, matchParts(append(stars[:200:200], "b"), deep))
+	assert.False(t, matchParts(append(stars[:200:200], "c"), deep))
+	assert.False(t, matchParts(strings.Split(strings.Repeat("**/a/", 150)+"**/a", "/"), deep))
+	assert.True(t, matchParts(strings.Split(strings.Repeat("**/a/", 150)+"**/b", "/"), deep))
+	assert.False(t, matchParts(stars[:200], strings.Split(strings.Repeat("a/", 200)+".b", "/")), "** stands for no hidden name")
+}
+
 // A file whose name looks like a pattern is that file.
 func TestWildcardInName(t *testing.T) {
 	root := writeFiles(t, map[string]string{"[1].txt": "brackets", "1.txt": "x"})
@@ -124,6 +139,49 @@ func TestCompressedFiles(t *testing.T) {
 	long := strings.Repeat("a long text ", 100_000)
 	root := writeFiles(t, map[string]string{"a.txt.gz": gzipped(t, long) + gzipped(t, "second member"), "b.txt.ZST": zstded(t, long)})
 	assert.Equal(t, []string{long + "second member", long}, loadTexts(t, root))
+}
+
+// A compressed file that is made to fill memory is refused long before it does.
+func TestDecompressionIsBounded(t *testing.T) {
+	bomb := strings.Repeat("a", freeText+1)
+	line := `{"text":"` + bomb + `"}`
+	for name, packed := range map[string]string{
+		"a.txt.gz": gzipped(t, bomb), "a.txt.zst": zstded(t, bomb), "a.jsonl.gz": gzipped(t, line), "a.jsonl.zst": zstded(t, line),
+	} {
+		root := writeFiles(t, map[string]string{name: packed})
+		message := loadError(t, filesIn(root))
+		assert.Contains(t, message, filepath.Join(root, name)+":")
+		assert.Contains(t, message, fmt.Sprintf("want at most 67108864 bytes of text in a compressed file of %d bytes (64 MiB, or 100 times its size), got more: ", len(packed)))
+		assert.Contains(t, message, "if it is neither, decompress it first")
+	}
+}
+
+// What grows with the compressed file is not refused, nor what is not compressed.
+func TestDecompressionIsBoundedByTheFilesSize(t *testing.T) {
+	for _, c := range []struct {
+		packed int64
+		length int
+		ok     bool
+	}{{1, freeText, true}, {1, freeText + 1, false}, {1 << 20, 100 << 20, true}, {1 << 20, 100<<20 + 1, false}, {0, 101 << 20, true}} {
+		text := &textReader{ctx: t.Context(), r: io.LimitReader(endless{}, int64(c.length)), packed: c.packed}
+		_, err := io.Copy(io.Discard, text)
+		assert.Equal(t, c.ok, err == nil, "%+v: %v", c, err)
+	}
+}
+
+// endless reads a text without end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return copy(p, strings.Repeat("x", len(p))), nil }
+
+func TestReadingAFileIsCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	text := &textReader{ctx: ctx, r: endless{}}
+	_, err := io.CopyN(io.Discard, text, 1<<20)
+	require.NoError(t, err)
+	cancel()
+	_, err = io.Copy(io.Discard, text)
+	assert.ErrorIs(t, err, context.Canceled)
 }
 
 func TestFileErrors(t *testing.T) {

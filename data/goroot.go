@@ -66,7 +66,7 @@ func (s gorootSource) files(ctx context.Context) ([]file, error) {
 	return files, nil
 }
 
-func (gorootSource) read(f file, enc *encoder, emit func(document) error) error {
+func (gorootSource) read(_ context.Context, f file, enc *encoder, emit func(document) error) error {
 	text, err := os.ReadFile(f.disk)
 	if err != nil {
 		return errors.Wrap(err, "data.source goroot")

@@ -3,6 +3,7 @@ package data
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,17 +21,21 @@ const (
 
 // readJSONL emits a document for each line of a file of JSON objects: the text
 // of one field. Blank lines are passed over, as are empty texts.
-func readJSONL(f file, field string, enc *encoder, emit func(document) error) error {
-	return withText(f.disk, func(r io.Reader) error {
-		lines := bufio.NewScanner(r)
-		lines.Buffer(make([]byte, jsonlBuffer), jsonlMaxLine)
-		number := 0
-		for lines.Scan() {
-			number++
-			if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+func readJSONL(ctx context.Context, f file, field string, enc *encoder, emit func(document) error) error {
+	return withText(ctx, f.disk, func(r io.Reader) error {
+		lines := lineReader{in: bufio.NewReaderSize(r, jsonlBuffer)}
+		for number := 1; ; number++ {
+			line, err := lines.next()
+			if err == io.EOF {
+				return nil
+			}
+			if err != nil {
+				return errors.Wrapf(err, "%s:%d", f.disk, number)
+			}
+			if len(bytes.TrimSpace(line)) == 0 {
 				continue
 			}
-			text, err := jsonText(lines.Bytes(), field)
+			text, err := jsonText(line, field)
 			if err != nil {
 				return errors.Wrapf(err, "%s:%d", f.disk, number)
 			}
@@ -41,8 +46,33 @@ func readJSONL(f file, field string, enc *encoder, emit func(document) error) er
 				return err
 			}
 		}
-		return errors.Wrapf(lines.Err(), "%s:%d", f.disk, number+1)
 	})
+}
+
+// lineReader cuts text into lines. A line costs time in proportion to its
+// length, in however small pieces it arrives.
+type lineReader struct {
+	in   *bufio.Reader
+	line []byte // scratch
+}
+
+// next returns the next line, which is good until the next call; io.EOF after
+// the last one.
+func (l *lineReader) next() ([]byte, error) {
+	l.line = l.line[:0]
+	for {
+		piece, err := l.in.ReadSlice('\n')
+		l.line = append(l.line, piece...)
+		switch {
+		case len(l.line) > jsonlMaxLine:
+			return nil, errors.Errorf("want lines of at most %d bytes, got a longer one", jsonlMaxLine)
+		case err == bufio.ErrBufferFull:
+			continue
+		case err == io.EOF && len(l.line) > 0:
+			return l.line, nil
+		}
+		return l.line, err
+	}
 }
 
 // jsonText returns the string in a field of a JSON object.

@@ -41,7 +41,7 @@ func expandPath(ctx context.Context, entry string, folder func(context.Context, 
 	case err == nil && info.IsDir():
 		return folder(ctx, entry)
 	case err == nil:
-		return []file{{name: filepath.Base(entry), disk: entry}}, nil
+		return []file{{name: filepath.Base(entry), disk: entry}}, checkRegular(entry, info)
 	case errors.Is(err, fs.ErrNotExist) && hasWildcard(entry):
 		return glob(ctx, entry)
 	case errors.Is(err, fs.ErrNotExist):
@@ -134,23 +134,41 @@ func glob(ctx context.Context, pattern string) ([]file, error) {
 }
 
 // matchParts reports whether the names of a path match the parts of a valid
-// pattern, ** standing for any number of names.
+// pattern, ** standing for any number of names. It follows all ways to match at
+// once, so that its time is bounded by parts x names.
 func matchParts(parts, names []string) bool {
-	if len(parts) == 0 {
-		return len(names) == 0
-	}
-	if parts[0] == "**" {
-		if matchParts(parts[1:], names) {
-			return true
+	reached := make([]bool, len(parts)+1) // the first so many parts match the names so far
+	reached[0] = true
+	for at := 0; ; at++ {
+		for p, part := range parts {
+			if reached[p] && part == "**" {
+				reached[p+1] = true
+			}
 		}
-		return len(names) > 0 && !hidden(names[0]) && matchParts(parts, names[1:])
+		if at == len(names) {
+			return reached[len(parts)]
+		}
+		next := make([]bool, len(reached))
+		for p, part := range parts {
+			switch {
+			case !reached[p]:
+			case part == "**":
+				next[p] = next[p] || !hidden(names[at])
+			case matchName(part, names[at]):
+				next[p+1] = true
+			}
+		}
+		reached = next
 	}
-	if len(names) == 0 || hidden(names[0]) && !hidden(parts[0]) {
+}
+
+// matchName reports whether a name matches a part of a pattern other than **.
+func matchName(part, name string) bool {
+	if hidden(name) && !hidden(part) {
 		return false
 	}
-	// glob checked every part of the pattern.
-	matches, err := path.Match(parts[0], names[0])
-	return err == nil && matches && matchParts(parts[1:], names[1:])
+	matches, err := path.Match(part, name)
+	return err == nil && matches // glob checked every part of the pattern
 }
 
 func hidden(name string) bool { return strings.HasPrefix(name, ".") }

@@ -95,7 +95,7 @@ func (j *fileJob) read(ctx context.Context, src source, enc *encoder) {
 			return ctx.Err()
 		}
 	}
-	j.err = src.read(j.file, enc, func(d document) error {
+	j.err = src.read(ctx, j.file, enc, func(d document) error {
 		chunk = append(chunk, d)
 		if tokens += len(d.tokens); tokens < chunkTokens {
 			return nil

@@ -28,7 +28,7 @@ func (s countedSource) files(context.Context) ([]file, error) {
 	return files, nil
 }
 
-func (s countedSource) read(f file, _ *encoder, emit func(document) error) error {
+func (s countedSource) read(_ context.Context, f file, _ *encoder, emit func(document) error) error {
 	for i := range s.documents {
 		for now, most := s.under.Add(1), s.most.Load(); now > most && !s.most.CompareAndSwap(most, now); {
 			most = s.most.Load()

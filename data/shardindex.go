@@ -3,6 +3,7 @@ package data
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -30,32 +31,67 @@ type ShardInfo struct {
 	SHA256    string `json:"sha256"` // of the file, in hex
 }
 
-// ReadShardIndex reads the index of a folder that WriteShards filled.
+// maxIndexBytes bounds an index: about 100,000 shards.
+const maxIndexBytes = 16 << 20
+
+// ReadShardIndex reads the index of a folder that WriteShards filled. Counts
+// that contradict each other are an error; whether the files are those that it
+// lists is seen when they are loaded.
 func ReadShardIndex(dir string) (ShardIndex, error) {
-	var index ShardIndex
+	index, err := readShardIndex(dir)
+	return index, printable(err)
+}
+
+func readShardIndex(dir string) (ShardIndex, error) {
 	path := filepath.Join(dir, shardIndexName)
-	text, err := os.ReadFile(path)
+	text, err := ReadFile(path, maxIndexBytes)
 	if errors.Is(err, os.ErrNotExist) {
-		return index, errors.Errorf("%s: want %s in a folder of shards, found none: it is unfinished or was made by another program; name its files by a glob (%s) to read them as they are",
+		return ShardIndex{}, errors.Errorf("%s: want %s in a folder of shards, found none: it is unfinished or was made by another program; name its files by a glob (%s) to read them as they are",
 			dir, shardIndexName, filepath.Join(dir, "*.bin"))
 	}
 	if err != nil {
-		return index, err
+		return ShardIndex{}, err
 	}
+	var index ShardIndex
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&index); err != nil {
-		return index, errors.Wrapf(err, "%s: want an index of shards", path)
+		return ShardIndex{}, errors.Wrapf(err, "%s: want an index of shards", path)
 	}
-	if len(index.Shards) == 0 {
-		return index, errors.Errorf("%s: want at least one shard, it lists none", path)
+	if _, err := decoder.Token(); err != io.EOF {
+		return ShardIndex{}, errors.Errorf("%s: want an index of shards and nothing after it, got more from byte %d: it is damaged, prepare the shards anew", path, decoder.InputOffset())
 	}
-	for _, shard := range index.Shards {
-		if filepath.Base(shard.Name) != shard.Name || !filepath.IsLocal(shard.Name) {
-			return index, errors.Errorf("%s: want names of files in the same folder, got %q", path, shard.Name)
+	return index, errors.Wrap(index.check(), path)
+}
+
+// check returns an error if the index cannot be that of any shards.
+func (x ShardIndex) check() error {
+	if len(x.Shards) == 0 {
+		return errors.New("want at least one shard, it lists none")
+	}
+	const damaged = "it is damaged, prepare the shards anew"
+	seen := make(map[string]bool, len(x.Shards))
+	tokens, documents := x.Tokens, x.Documents // not yet accounted for
+	for _, shard := range x.Shards {
+		switch {
+		case filepath.Base(shard.Name) != shard.Name || !filepath.IsLocal(shard.Name):
+			return errors.Errorf("want names of files in the same folder, got %q", shard.Name)
+		case seen[shard.Name]:
+			return errors.Errorf("want every shard once, it lists %q twice: %s", shard.Name, damaged)
+		case shard.Tokens < 1 || shard.Tokens > tokens:
+			return errors.Errorf("%q: want from 1 to the %d tokens that are left of %d, got %d: %s", shard.Name, tokens, x.Tokens, shard.Tokens, damaged)
+		case shard.Documents < 1 || shard.Documents > documents:
+			return errors.Errorf("%q: want from 1 to the %d documents that are left of %d, got %d: %s", shard.Name, documents, x.Documents, shard.Documents, damaged)
 		}
+		seen[shard.Name] = true
+		tokens -= shard.Tokens
+		documents -= shard.Documents
 	}
-	return index, nil
+	if tokens != 0 || documents != 0 {
+		return errors.Errorf("want %d tokens in %d documents, the sums of its shards, got %d in %d: %s",
+			x.Tokens-tokens, x.Documents-documents, x.Tokens, x.Documents, damaged)
+	}
+	return nil
 }
 
 // write puts the index into a folder.

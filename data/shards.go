@@ -6,15 +6,21 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
+	"slices"
 
-	mmap "github.com/edsrzf/mmap-go"
 	"github.com/pkg/errors"
 )
 
+// shardBlock is the number of bytes of a shard that are read at a time; even.
+const shardBlock = 1 << 18
+
 // shardSource is documents that are tokens already: raw little-endian uint16
-// files, mapped into memory one at a time a reader.
+// files.
+//
+// They are read, not mapped into memory: a file that somebody cuts short while
+// it is read is then an error, not the end of the program.
 type shardSource struct {
 	paths     []string
 	tokenizer Tokenizer
@@ -39,6 +45,10 @@ func (s *shardSource) folder(_ context.Context, dir string) ([]file, error) {
 		return nil, errors.Errorf("%s: want shards of tokenizer %q, these were made with %q: set data.tokenizer: %s, or prepare them anew",
 			dir, s.tokenizer.Name(), index.Tokenizer, index.Tokenizer)
 	}
+	if index.Vocab != s.tokenizer.Vocab() {
+		return nil, errors.Errorf("%s: want vocab %d, that of tokenizer %q, got %d: it is damaged, prepare the shards anew",
+			filepath.Join(dir, shardIndexName), s.tokenizer.Vocab(), index.Tokenizer, index.Vocab)
+	}
 	var files []file
 	for _, shard := range index.Shards {
 		f := file{name: shard.Name, disk: filepath.Join(dir, shard.Name)}
@@ -48,90 +58,118 @@ func (s *shardSource) folder(_ context.Context, dir string) ([]file, error) {
 	return files, nil
 }
 
-func (s *shardSource) read(f file, _ *encoder, emit func(document) error) error {
-	err := withMapped(f.disk, func(shard shardView) error {
-		if info, ok := s.listed[f.disk]; ok {
-			if err := shard.matches(info); err != nil {
-				return err
-			}
-		}
-		return s.documents(f.name, shard, emit)
-	})
-	return errors.Wrapf(err, "data.source shards: %s", f.disk)
-}
-
-// documents emits the documents of a shard: each ends before the next BOS.
-func (s *shardSource) documents(name string, shard shardView, emit func(document) error) error {
-	bos, vocab := uint16(s.tokenizer.BOS()), s.tokenizer.Vocab()
-	if first := shard.token(0); first != bos {
-		return errors.Errorf("want the first token to be BOS (%d) of tokenizer %q, got %d: shards are raw little-endian uint16 without a header, and every document begins with BOS",
-			bos, s.tokenizer.Name(), first)
-	}
-	count := 0
-	for start := 0; start < shard.len(); {
-		end := start + 1
-		for end < shard.len() && shard.token(end) != bos {
-			end++
-		}
-		tokens := make([]uint16, end-start)
-		for i := range tokens {
-			tokens[i] = shard.token(start + i)
-			if int(tokens[i]) >= vocab {
-				return errors.Errorf("token %d: want ids below %d (tokenizer %q), got %d: was it made with another tokenizer?",
-					start+i, vocab, s.tokenizer.Name(), tokens[i])
-			}
-		}
-		if err := emit(document{fmt.Sprintf("%s#%d", name, count), tokens}); err != nil {
-			return err
-		}
-		start = end
-		count++
-	}
-	return nil
-}
-
-// shardView is the bytes of a shard.
-type shardView []byte
-
-func (v shardView) len() int           { return len(v) / 2 }
-func (v shardView) token(i int) uint16 { return binary.LittleEndian.Uint16(v[2*i:]) }
-
-// matches returns an error if the shard is not the one that the index lists.
-func (v shardView) matches(info ShardInfo) error {
-	if int64(v.len()) != info.Tokens {
-		return errors.Errorf("want %d tokens, as %s says, got %d: the file is damaged, prepare the shards anew",
-			info.Tokens, shardIndexName, v.len())
-	}
-	sum := sha256.Sum256(v)
-	if got := hex.EncodeToString(sum[:]); got != info.SHA256 {
-		return errors.Errorf("want sha256 %.12s, as %s says, got %.12s: the file is damaged, prepare the shards anew",
-			info.SHA256, shardIndexName, got)
-	}
-	return nil
-}
-
-// withMapped maps a shard into memory for use.
-func withMapped(disk string, use func(shardView) error) (err error) {
-	f, err := os.Open(disk)
+func (s *shardSource) read(ctx context.Context, f file, _ *encoder, emit func(document) error) error {
+	in, size, err := openRegular(f.disk)
 	if err != nil {
-		return err
+		return errors.Wrap(err, "data.source shards")
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if size := info.Size(); size == 0 || size%2 != 0 {
+	defer in.Close()
+	return errors.Wrapf(s.readShard(ctx, f, in, size, emit), "data.source shards: %s", f.disk)
+}
+
+// readShard checks a shard of size bytes against what the index says of it, if
+// there is one, and emits its documents.
+func (s *shardSource) readShard(ctx context.Context, f file, in io.ReadSeeker, size int64, emit func(document) error) error {
+	if size == 0 || size%2 != 0 {
 		return errors.Errorf("want uint16 tokens, two bytes each, got %d bytes", size)
 	}
-	view, err := mmap.Map(f, mmap.RDONLY, 0)
-	if err != nil {
-		return errors.Wrap(err, "mapping it into memory")
-	}
-	defer func() {
-		if unmapErr := view.Unmap(); err == nil {
-			err = unmapErr
+	info, listed := s.listed[f.disk]
+	if listed {
+		if err := info.check(in, size); err != nil {
+			return err
 		}
-	}()
-	return use(shardView(view))
+	}
+	scan := shardScan{ctx: ctx, tokenizer: s.tokenizer, name: f.name, emit: emit}
+	if err := scan.run(io.LimitReader(in, size)); err != nil {
+		return err
+	}
+	if scan.tokens != size/2 {
+		return errors.Errorf("want %d tokens, as its size was when it was opened, got %d: the file was cut short while it was read", size/2, scan.tokens)
+	}
+	if listed && scan.documents != info.Documents {
+		return errors.Errorf("want %d documents, as %s says, got %d: the index is damaged, prepare the shards anew", info.Documents, shardIndexName, scan.documents)
+	}
+	return nil
+}
+
+// check returns an error if a shard of size bytes is not the one that the index
+// lists; otherwise the shard is to be read from its start.
+func (i ShardInfo) check(shard io.ReadSeeker, size int64) error {
+	if size/2 != i.Tokens {
+		return errors.Errorf("want %d tokens, as %s says, got %d: the file is damaged, prepare the shards anew", i.Tokens, shardIndexName, size/2)
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.LimitReader(shard, size)); err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != i.SHA256 {
+		return errors.Errorf("want sha256 %.12s, as %s says, got %.12s: the file is damaged, prepare the shards anew", i.SHA256, shardIndexName, got)
+	}
+	_, err := shard.Seek(0, io.SeekStart)
+	return err
+}
+
+// shardScan cuts a shard into documents: each ends before the next BOS.
+type shardScan struct {
+	ctx               context.Context
+	tokenizer         Tokenizer
+	name              string // of the shard
+	emit              func(document) error
+	tokens, documents int64    // seen, emitted
+	document          []uint16 // the one under way
+}
+
+// run emits the documents of a shard.
+func (s *shardScan) run(shard io.Reader) error {
+	block := make([]byte, shardBlock)
+	for {
+		n, err := io.ReadFull(shard, block)
+		ended := err == io.EOF || err == io.ErrUnexpectedEOF
+		if err != nil && !ended {
+			return err
+		}
+		if err := s.block(block[:n]); err != nil {
+			return err
+		}
+		if ended {
+			return s.end()
+		}
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// block takes the next tokens.
+func (s *shardScan) block(bytes []byte) error {
+	bos, vocab := uint16(s.tokenizer.BOS()), s.tokenizer.Vocab()
+	for i := 0; i+1 < len(bytes); i += 2 {
+		token := binary.LittleEndian.Uint16(bytes[i:])
+		switch {
+		case token == bos:
+			if err := s.end(); err != nil {
+				return err
+			}
+		case s.tokens == 0:
+			return errors.Errorf("want the first token to be BOS (%d) of tokenizer %q, got %d: shards are raw little-endian uint16 without a header, and every document begins with BOS",
+				bos, s.tokenizer.Name(), token)
+		case int(token) >= vocab:
+			return errors.Errorf("token %d: want ids below %d (tokenizer %q), got %d: was it made with another tokenizer?",
+				s.tokens, vocab, s.tokenizer.Name(), token)
+		}
+		s.document = append(s.document, token)
+		s.tokens++
+	}
+	return nil
+}
+
+// end emits the document under way, if there is one.
+func (s *shardScan) end() error {
+	if len(s.document) == 0 {
+		return nil
+	}
+	d := document{fmt.Sprintf("%s#%d", s.name, s.documents), slices.Clone(s.document)}
+	s.document = s.document[:0]
+	s.documents++
+	return s.emit(d)
 }

@@ -114,7 +114,7 @@ func TestShardErrors(t *testing.T) {
 		"odd.bin": "\x00\x01x", "empty.bin": "", "noBOS.bin": "\x07\x00\x00\x01", "large.bin": "\x00\x01\x01\x00\x01\x01", "plain/a.bin": "\x00\x01",
 		"bad/shards.json": "{", "extra/shards.json": `{"tokenizer":"bytes","colour":1}`, "none/shards.json": `{"tokenizer":"bytes"}`,
 		"outside/shards.json": `{"tokenizer":"bytes","shards":[{"name":"../odd.bin"}]}`,
-		"gone/shards.json":    `{"tokenizer":"bytes","shards":[{"name":"a.bin"}]}`,
+		"gone/shards.json":    `{"tokenizer":"bytes","vocab":257,"tokens":1,"documents":1,"shards":[{"name":"a.bin","tokens":1,"documents":1}]}`,
 	})
 	for name, fragment := range map[string]string{
 		"odd.bin":   "odd.bin: want uint16 tokens, two bytes each, got 3 bytes",
@@ -162,6 +162,66 @@ func TestDamagedShards(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(path, whole[:len(whole)-2], 0o644))
 	assert.Contains(t, loadError(t, shardsIn(dir)), "shard-00001.bin: want 20 tokens, as shards.json says, got 19: the file is damaged")
+}
+
+// An index is checked in itself and against the tokenizer and the files.
+func TestShardIndexIsCheckedAgainstTheFiles(t *testing.T) {
+	texts := twelveTexts(t)
+	for name, c := range map[string]struct {
+		lie  func(*ShardIndex)
+		want string
+	}{
+		"vocabulary":       {func(x *ShardIndex) { x.Vocab = 50257 }, `shards.json: want vocab 257, that of tokenizer "bytes", got 50257: it is damaged, prepare the shards anew`},
+		"sum of tokens":    {func(x *ShardIndex) { x.Tokens++ }, "shards.json: want 48 tokens in 12 documents, the sums of its shards, got 49 in 12: it is damaged"},
+		"sum of documents": {func(x *ShardIndex) { x.Documents = 1 << 62 }, "shards.json: want 48 tokens in 12 documents, the sums of its shards, got 48 in 4611686018427387904"},
+		"too many tokens":  {func(x *ShardIndex) { x.Shards[1].Tokens = 1 << 62 }, `shards.json: "shard-00001.bin": want from 1 to the 28 tokens that are left of 48, got 4611686018427387904`},
+		"no documents":     {func(x *ShardIndex) { x.Shards[2].Documents = 0 }, `shards.json: "shard-00002.bin": want from 1 to the 2 documents that are left of 12, got 0`},
+		"negative":         {func(x *ShardIndex) { x.Shards[0].Documents = -5 }, "documents that are left of 12, got -5"},
+		"documents":        {func(x *ShardIndex) { x.Shards[0].Documents, x.Documents = 4, 11 }, "shard-00000.bin: want 4 documents, as shards.json says, got 5: the index is damaged"},
+		"tokens":           {func(x *ShardIndex) { x.Shards[0].Tokens, x.Tokens = 21, 49 }, "shard-00000.bin: want 21 tokens, as shards.json says, got 20"},
+		"twice":            {func(x *ShardIndex) { x.Shards[1] = x.Shards[0] }, `shards.json: want every shard once, it lists "shard-00000.bin" twice`},
+	} {
+		dir := t.TempDir()
+		index, err := WriteShards(t.Context(), dir, texts, 20)
+		require.NoError(t, err)
+		c.lie(&index)
+		require.NoError(t, index.write(dir))
+		assert.Contains(t, loadError(t, shardsIn(dir)), c.want, name)
+	}
+}
+
+func TestShardIndexEndsWithItsObject(t *testing.T) {
+	for _, junk := range []string{"{}", "x", "]", "\x00"} {
+		dir := t.TempDir()
+		_, err := WriteShards(t.Context(), dir, twelveTexts(t), 0)
+		require.NoError(t, err)
+		path := filepath.Join(dir, "shards.json")
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, append(text, junk...), 0o644))
+		assert.Contains(t, loadError(t, shardsIn(dir)), "shards.json: want an index of shards and nothing after it, got more from byte ", junk)
+	}
+}
+
+// A shard that somebody cuts short after it was opened is an error like another,
+// which the program survives.
+func TestShardCutWhileItIsRead(t *testing.T) {
+	for _, rest := range []int64{0, 3, shardBlock + 100} {
+		path := filepath.Join(t.TempDir(), "a.bin")
+		shard := strings.Repeat("\x00\x01a\x00", 2*shardBlock/4) + strings.Repeat("\x00\x01b\x00", 2*shardBlock/4)
+		require.NoError(t, os.WriteFile(path, []byte(shard), 0o644))
+		source, seen := newShardSource([]string{path}, byteTokenizer{}), 0
+		err := source.read(t.Context(), file{"a.bin", path}, nil, func(document) error {
+			seen++
+			if seen > 1 {
+				return nil
+			}
+			return os.Truncate(path, rest)
+		})
+		assert.ErrorContains(t, err, fmt.Sprintf("a.bin: want %d tokens, as its size was when it was opened, got ", len(shard)/2))
+		assert.ErrorContains(t, err, ": the file was cut short while it was read")
+		assert.Positive(t, seen)
+	}
 }
 
 func TestWriteShardsRefusesFullFolder(t *testing.T) {

@@ -25,7 +25,8 @@ const DefaultShardTokens = 100_000_000
 //
 // dir is created if need be and must hold no shards yet. Files appear whole or
 // not at all; after an error, dir is without those of this call.
-func WriteShards(ctx context.Context, dir string, o Options, shardTokens int) (ShardIndex, error) {
+func WriteShards(ctx context.Context, dir string, o Options, shardTokens int) (index ShardIndex, err error) {
+	defer func() { err = printable(err) }()
 	tokenizer, src, err := open(o)
 	if err != nil {
 		return ShardIndex{}, err
@@ -65,7 +66,8 @@ type ShardWriter struct {
 // NewShardWriter returns a writer of shards of at most shardTokens tokens (0
 // means DefaultShardTokens) in dir, which is created if need be and must hold
 // no shards yet.
-func NewShardWriter(dir string, t Tokenizer, shardTokens int) (*ShardWriter, error) {
+func NewShardWriter(dir string, t Tokenizer, shardTokens int) (w *ShardWriter, err error) {
+	defer func() { err = printable(err) }()
 	if shardTokens == 0 {
 		shardTokens = DefaultShardTokens
 	}
@@ -94,7 +96,8 @@ func NewShardWriter(dir string, t Tokenizer, shardTokens int) (*ShardWriter, err
 }
 
 // Append writes one document: BOS, then ids of the tokenizer other than BOS.
-func (w *ShardWriter) Append(tokens []uint16) error {
+func (w *ShardWriter) Append(tokens []uint16) (err error) {
+	defer func() { err = printable(err) }()
 	if w.ended {
 		return errors.Errorf("shards: %s: want documents before Close or Abort, got one after", w.dir)
 	}
@@ -168,7 +171,8 @@ func (w *ShardWriter) finishShard() error {
 
 // Close finishes the last shard and writes the index. If it fails, or nothing
 // was appended, the folder is left as Abort leaves it.
-func (w *ShardWriter) Close() (ShardIndex, error) {
+func (w *ShardWriter) Close() (index ShardIndex, err error) {
+	defer func() { err = printable(err) }()
 	if w.index.Documents == 0 {
 		return ShardIndex{}, w.failed(errors.New("shards: want at least one document, got none"))
 	}
@@ -186,9 +190,9 @@ func (w *ShardWriter) Close() (ShardIndex, error) {
 }
 
 // Abort removes what this writer wrote. After Close it does nothing.
-func (w *ShardWriter) Abort() error {
+func (w *ShardWriter) Abort() (first error) {
+	defer func() { first = printable(first) }()
 	w.ended = true
-	var first error
 	if w.file != nil {
 		first = w.file.discard()
 		w.file = nil

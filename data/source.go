@@ -85,7 +85,7 @@ type document struct {
 // in the order of the file.
 type source interface {
 	files(ctx context.Context) ([]file, error)
-	read(f file, enc *encoder, emit func(document) error) error
+	read(ctx context.Context, f file, enc *encoder, emit func(document) error) error
 }
 
 // newSource returns the source that the options name.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/models"
 )
 
@@ -21,7 +21,11 @@ import (
 // The tokenizer is gpt2 where the vocabulary has its size, otherwise none, with a warning: the folder's own is not read.
 func openHuggingFace(source checkpoint.Source) (*Pretrained, error) {
 	configPath := filepath.Join(filepath.Dir(source.ModelPath), checkpoint.HuggingFaceConfig)
-	c, err := readHuggingFace(configPath)
+	text, err := data.ReadFile(configPath, maxHuggingFaceConfig)
+	if err != nil {
+		return nil, err
+	}
+	c, err := parseHuggingFace(text)
 	if err != nil {
 		return nil, errors.Wrap(err, configPath)
 	}
@@ -75,12 +79,11 @@ type gpt2Config struct {
 	Tied           bool    `json:"tie_word_embeddings"`
 }
 
-func readHuggingFace(path string) (models.Config, error) {
+// maxHuggingFaceConfig bounds a config.json, which has a thousand bytes or two.
+const maxHuggingFaceConfig = 1 << 20
+
+func parseHuggingFace(text []byte) (models.Config, error) {
 	c := gpt2Config{Vocab: gpt2Vocab, Seq: 1024, DModel: 768, Layers: 12, Heads: 12, Activation: "gelu_new", Eps: 1e-5, ScaleAttention: true, Tied: true}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return models.Config{}, errors.WithStack(err)
-	}
 	var wrong *json.UnmarshalTypeError
 	if err := json.Unmarshal(text, &c); errors.As(err, &wrong) && wrong.Field != "" {
 		return models.Config{}, errors.Errorf("%s: want %s, got %s", wrong.Field, wrong.Type, wrong.Value)

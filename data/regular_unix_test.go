@@ -1,0 +1,117 @@
+//go:build unix
+
+package data
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// pipe makes a named pipe that nobody writes to.
+func pipe(t *testing.T, path string) string {
+	t.Helper()
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	return path
+}
+
+// Pipes and devices may never end: what names one is told so at once.
+func TestCorporaAreRegularFiles(t *testing.T) {
+	const fix = ": save what it gives in a file and name that"
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	fifo := pipe(t, in("pipe.txt"))
+	require.NoError(t, os.Symlink(fifo, in("link.jsonl.gz")))
+	for _, options := range []func(...string) Options{filesIn, shardsIn} {
+		for path, kind := range map[string]string{fifo: "a pipe", in("link.jsonl.gz"): "a pipe", "/dev/zero": "a device"} {
+			assert.Contains(t, loadError(t, options(path)), "data.path entry 1: "+path+": want a regular file, got "+kind+fix)
+		}
+	}
+	assert.Contains(t, loadError(t, filesIn(in("*"))), "matches no file")
+	assert.Contains(t, loadError(t, filesIn(dir)), "no text file in this folder")
+
+	pipe(t, in("shards.json"))
+	assert.Contains(t, loadError(t, shardsIn(dir)), in("shards.json")+": want a regular file, got a pipe"+fix)
+}
+
+// An index may name anything.
+func TestShardsAreRegularFiles(t *testing.T) {
+	dir := t.TempDir()
+	index, err := WriteShards(t.Context(), dir, twelveTexts(t), 0)
+	require.NoError(t, err)
+	shard := filepath.Join(dir, index.Shards[0].Name)
+	require.NoError(t, os.Remove(shard))
+	pipe(t, shard)
+	assert.Contains(t, loadError(t, shardsIn(dir)), shard+": want a regular file, got a pipe")
+	require.NoError(t, os.Remove(shard))
+	require.NoError(t, os.Symlink("/dev/zero", shard))
+	assert.Contains(t, loadError(t, shardsIn(dir)), shard+": want a regular file, got a device")
+}
+
+// A binary file is refused at its first NUL byte, however large it is.
+func TestLargeBinaryFilesAreNotReadWhole(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.txt", "a.jsonl", "shards.json"} {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte("text"), 0o644))
+		if err := os.Truncate(path, 1<<40); err != nil {
+			t.Skipf("wants a file system with sparse files: %v", err)
+		}
+	}
+	assert.Contains(t, loadError(t, filesIn(filepath.Join(dir, "a.txt"))), "a.txt: want text in UTF-8, got a binary file (NUL at byte 4)")
+	assert.Contains(t, loadError(t, filesIn(filepath.Join(dir, "a.jsonl"))), "a.jsonl:1: want text in UTF-8, got a binary file (NUL at byte 4)")
+	assert.Contains(t, loadError(t, shardsIn(dir)), "shards.json: want a file of at most 16777216 bytes, got more")
+}
+
+// Names of files go to terminals: their control codes do not.
+func TestErrorsHoldNoControlCharacters(t *testing.T) {
+	name := "a\x1b[31m\n\x9b\u0085\u202e ä\u3000.txt"
+	shown := `a\x1b[31m\n\x9b\u0085\u202e ä` + "\u3000.txt"
+	root := writeFiles(t, map[string]string{name: "\x00"})
+	assert.Contains(t, loadError(t, filesIn(root)), filepath.Join(root, shown)+": want text in UTF-8, got a binary file")
+	for _, path := range []string{filepath.Join(root, name, "x"), filepath.Join(root, name+"\x1b*")} {
+		assert.NotRegexp(t, `[^[:print:]ä\x{3000}]`, loadError(t, filesIn(path)))
+		_, err := ReadShardIndex(path)
+		assert.NotRegexp(t, `[^[:print:]ä\x{3000}]`, err.Error())
+		_, err = NewShardWriter(filepath.Join(root, name), byteTokenizer{}, 0)
+		assert.ErrorContains(t, err, shown)
+		_, err = ReadFile(filepath.Join(root, name), 0)
+		assert.ErrorContains(t, err, shown)
+		_, err = ReadFile(filepath.Join(root, name, "x"), 0)
+		assert.ErrorIs(t, err, syscall.ENOTDIR, "the cause is kept")
+	}
+}
+
+// cpuSeconds is the processor time of the program so far, which other programs
+// do not lengthen as they do the time on a clock.
+func cpuSeconds(t *testing.T) float64 {
+	t.Helper()
+	var u syscall.Rusage
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return float64(u.Utime.Sec) + float64(u.Utime.Usec)/1e6
+}
+
+// A line that arrives in small pieces, as decompressed text does, is not looked
+// through again at each of them: 8 times the length takes about 8 times the
+// time, where it took 60 times.
+func TestLongLinesTakeLinearTime(t *testing.T) {
+	seconds := func(length int) float64 {
+		root := writeFiles(t, map[string]string{"a.jsonl.gz": gzipped(t, strings.Repeat(" ", length))})
+		best := math.Inf(1)
+		for range 3 {
+			before := cpuSeconds(t)
+			assert.Contains(t, loadError(t, filesIn(root)), "empty corpus")
+			best = min(best, cpuSeconds(t)-before)
+		}
+		return best
+	}
+	short, long := seconds(6<<20), seconds(48<<20)
+	t.Logf("%.3f s, %.3f s", short, long)
+	assert.Less(t, long, 24*short)
+}

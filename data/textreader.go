@@ -1,0 +1,61 @@
+package data
+
+import (
+	"bytes"
+	"context"
+	"io"
+
+	"github.com/pkg/errors"
+)
+
+// A compressed file may hold freeText bytes of text, or mostExpansion bytes for
+// each of its own if that is more. Prose and source code are compressed to a
+// third or an eighth, logs to a thirtieth; what is refused is made to fill
+// memory: gzip goes to a thousandth, zstd to a thirty-thousandth.
+const (
+	freeText      = 64 << 20
+	mostExpansion = 100
+)
+
+// textReader passes text on until it turns out not to be any: at the first NUL
+// byte, before the rest of a binary file is read; or when a compressed file
+// gives far more than it can hold. It ends when ctx does. Its errors do not
+// name the file.
+type textReader struct {
+	ctx    context.Context
+	r      io.Reader
+	packed int64  // size of a compressed file, 0 if it is not compressed
+	read   int64  // bytes passed on
+	start  []byte // the first bytes, which tell some formats
+}
+
+// Read reads and checks the next bytes.
+func (t *textReader) Read(p []byte) (int, error) {
+	if err := t.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := t.r.Read(p)
+	if missing := 4 - len(t.start); missing > 0 {
+		t.start = append(t.start, p[:min(n, missing)]...)
+	}
+	if at := bytes.IndexByte(p[:n], 0); at >= 0 {
+		return 0, t.errBinary(t.read + int64(at))
+	}
+	t.read += int64(n)
+	if most := max(freeText, mostExpansion*t.packed); t.packed > 0 && t.read > most {
+		return 0, errors.Errorf("want at most %d bytes of text in a compressed file of %d bytes (%d MiB, or %d times its size), got more: "+
+			"it is damaged or made to fill memory; if it is neither, decompress it first", most, t.packed, freeText>>20, mostExpansion)
+	}
+	return n, err
+}
+
+func (t *textReader) errBinary(at int64) error {
+	hint := "UTF-16 has to be converted first"
+	switch {
+	case bytes.HasPrefix(t.start, []byte{0x1f, 0x8b}):
+		hint = "it looks compressed by gzip: name it .gz"
+	case bytes.HasPrefix(t.start, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		hint = "it looks compressed by zstd: name it .zst"
+	}
+	return errors.Errorf("want text in UTF-8, got a binary file (NUL at byte %d); %s", at, hint)
+}

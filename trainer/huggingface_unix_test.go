@@ -1,0 +1,29 @@
+//go:build unix
+
+package trainer_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A description that never ends, or never begins, is refused at once.
+func TestHuggingFaceConfigIsARegularFile(t *testing.T) {
+	dir := openForeign(t).write(t)
+	path := filepath.Join(dir, "config.json")
+	replace := func(by func() error) {
+		require.NoError(t, os.Remove(path))
+		require.NoError(t, by())
+	}
+	replace(func() error { return syscall.Mkfifo(path, 0o600) })
+	requireRefused(t, dir, path+": want a regular file, got a pipe: save what it gives in a file and name that")
+	replace(func() error { return os.Symlink("/dev/zero", path) })
+	requireRefused(t, dir, path+": want a regular file, got a device")
+	replace(func() error { return os.WriteFile(path, nil, 0o600) })
+	require.NoError(t, os.Truncate(path, 1<<40))
+	requireRefused(t, dir, path+": want a file of at most 1048576 bytes, got more")
+}
