@@ -57,15 +57,15 @@ type Train struct {
 	Warmup          float64 `yaml:"warmup" max:"1000000000" help:"warmup of the rate: below 1 a share of the steps, else a number of steps"`
 	Decay           float64 `yaml:"decay" max:"1000000000" help:"decay at the end, with warmup-stable-decay: below 1 a share of the steps, else a number of steps"`
 	MinLR           float64 `yaml:"min_lr" default:"lr / 10" from:"train.lr" help:"learning rate at the end"`
-	WeightDecay     float64 `yaml:"weight_decay" help:"coefficient of the weight decay"`
+	WeightDecay     float64 `yaml:"weight_decay" min:"0" help:"coefficient of the weight decay"`
 	WeightDecayMode string  `yaml:"weight_decay_mode" help:"coupled to the rate, or independent of it"`
 	Beta1           float64 `yaml:"beta1" help:"AdamW's decay of the first moment"`
 	Beta2           float64 `yaml:"beta2" help:"AdamW's decay of the second moment"`
 	AdamEps         float64 `yaml:"adam_eps" help:"AdamW's epsilon"`
-	Clip            float64 `yaml:"clip" help:"greatest global gradient norm; 0: no clipping"`
-	ZLoss           float64 `yaml:"z_loss" help:"coefficient of mean (log Z)^2 in the loss"`
-	BalanceLoss     float64 `yaml:"balance_loss" help:"with experts: coefficient of their load balance in the loss"`
-	RouterZLoss     float64 `yaml:"router_z_loss" help:"with experts: coefficient of the routers' mean (log Z)^2 in the loss"`
+	Clip            float64 `yaml:"clip" min:"0" help:"greatest global gradient norm; 0: no clipping"`
+	ZLoss           float64 `yaml:"z_loss" min:"0" help:"coefficient of mean (log Z)^2 in the loss"`
+	BalanceLoss     float64 `yaml:"balance_loss" min:"0" help:"with experts: coefficient of their load balance in the loss"`
+	RouterZLoss     float64 `yaml:"router_z_loss" min:"0" help:"with experts: coefficient of the routers' mean (log Z)^2 in the loss"`
 
 	EvalEvery       int    `yaml:"eval_every" min:"0" max:"1000000000" help:"steps between evaluations; 0: at the end only"`
 	EvalTokens      int    `yaml:"eval_tokens" min:"0" max:"1000000000000" help:"tokens of the validation split that are scored; 0: all"`

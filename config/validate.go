@@ -13,6 +13,9 @@ import (
 
 // validate returns the first value that no run can be made with.
 func (r *Run) validate(where *Positions) error {
+	if err := r.checkBounds(where); err != nil {
+		return err
+	}
 	if err := r.Model.Validate(); err != nil {
 		var field *models.FieldError
 		if !errors.As(err, &field) {
@@ -27,7 +30,7 @@ func (r *Run) validate(where *Positions) error {
 		}
 		return where.Errorf(key, "%s", field.Problem)
 	}
-	for _, check := range []func(*Positions) error{r.checkData, r.checkTrainSizes, r.checkTrainNumbers, r.checkSchedule, r.checkRest} {
+	for _, check := range []func(*Positions) error{r.checkData, r.checkLength, r.checkProducts, r.checkTrainNumbers, r.checkSchedule, r.Device.check} {
 		if err := check(where); err != nil {
 			return err
 		}
@@ -55,25 +58,13 @@ func (r *Run) checkData(where *Positions) error {
 	return nil
 }
 
-func (r *Run) checkTrainSizes(where *Positions) error {
+func (r *Run) checkLength(where *Positions) error {
 	t := r.Train
-	for _, s := range []struct {
-		key       string
-		value     int
-		wantLeast int
-	}{{"batch", t.Batch, 1}, {"accumulate", t.Accumulate, 1}, {"steps", t.Steps, 0}, {"eval_every", t.EvalEvery, 0}, {"eval_tokens", t.EvalTokens, 0},
-		{"checkpoint_every", t.CheckpointEvery, 0}, {"keep", t.Keep, 1}, {"max_bad_steps", t.MaxBadSteps, 1}, {"log_every", t.LogEvery, 0}} {
-		if s.value < s.wantLeast {
-			return where.Errorf("train."+s.key, "want >= %d, got %d", s.wantLeast, s.value)
-		}
-	}
 	switch {
-	case t.Tokens < 0:
-		return where.Errorf("train.tokens", "want >= 1, got %d", t.Tokens)
 	case t.Steps == 0 && t.Tokens == 0:
 		return where.Errorf("train.steps", "want >= 1 (or train.tokens instead), got 0")
 	case t.Steps != 0 && t.Tokens != 0:
-		return where.Errorf("train.tokens", "want steps or tokens, got both (steps %d, tokens %d): remove one", t.Steps, t.Tokens)
+		return where.Errorf("train.tokens", "want steps or tokens, got both (steps %d, tokens %d): remove one, or set it to 0", t.Steps, t.Tokens)
 	}
 	return oneOf(where, "train.recompute", t.Recompute, "none", "block")
 }
@@ -88,13 +79,9 @@ func (r *Run) checkTrainNumbers(where *Positions) error {
 	}{
 		{"lr", t.LR > 0, "> 0", t.LR},
 		{"min_lr", t.MinLR >= 0 && t.MinLR <= t.LR, "between 0 and train.lr", t.MinLR},
-		{"weight_decay", t.WeightDecay >= 0, ">= 0", t.WeightDecay},
 		{"beta1", t.Beta1 >= 0 && t.Beta1 < 1, "in [0, 1)", t.Beta1},
 		{"beta2", t.Beta2 >= 0 && t.Beta2 < 1, "in [0, 1)", t.Beta2},
 		{"adam_eps", t.AdamEps > 0, "> 0", t.AdamEps},
-		{"clip", t.Clip >= 0, ">= 0 (0: no clipping)", t.Clip},
-		{"balance_loss", t.BalanceLoss >= 0, ">= 0", t.BalanceLoss},
-		{"router_z_loss", t.RouterZLoss >= 0, ">= 0", t.RouterZLoss},
 		{"warmup", validShare(t.Warmup), "a share below 1 or whole steps", t.Warmup},
 		{"decay", validShare(t.Decay), "a share below 1 or whole steps", t.Decay},
 	} {
@@ -117,18 +104,6 @@ func (r *Run) checkSchedule(where *Positions) error {
 	return nil
 }
 
-func (r *Run) checkRest(where *Positions) error {
-	switch {
-	case r.Sample.Tokens < 0:
-		return where.Errorf("sample.tokens", "want >= 0, got %d", r.Sample.Tokens)
-	case r.Sample.Temperature < 0:
-		return where.Errorf("sample.temperature", "want >= 0 (0: the likeliest token), got %g", r.Sample.Temperature)
-	case r.Device.Threads < 0:
-		return where.Errorf("device.threads", "want >= 0 (0: all cores), got %d", r.Device.Threads)
-	}
-	return r.Device.check(where)
-}
-
 func (d Device) check(where *Positions) error {
 	if err := oneOf(where, "device.kind", d.Kind, string(graph.CPU), string(graph.CUDA)); err != nil {
 		return err
@@ -144,8 +119,12 @@ func (r *Run) TotalSteps() int {
 	if r.Train.Steps > 0 {
 		return r.Train.Steps
 	}
-	step := int64(r.StepTokens())
-	return int((r.Train.Tokens + step - 1) / step)
+	step := int64(max(1, r.StepTokens()))
+	steps := r.Train.Tokens / step
+	if r.Train.Tokens%step > 0 {
+		steps++
+	}
+	return int(steps)
 }
 
 // StepTokens is the number of tokens of one update.
