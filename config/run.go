@@ -68,7 +68,7 @@ type Train struct {
 	RouterZLoss     float64 `yaml:"router_z_loss" min:"0" help:"with experts: coefficient of the routers' mean (log Z)^2 in the loss"`
 
 	EvalEvery       int    `yaml:"eval_every" min:"0" max:"1000000000" help:"steps between evaluations; 0: at the end only"`
-	EvalTokens      int    `yaml:"eval_tokens" min:"0" max:"1000000000000" help:"tokens of the validation split that are scored; 0: all"`
+	EvalTokens      int    `yaml:"eval_tokens" default:"a quarter of the tokens trained on, at most 262144" from:"train.steps" min:"0" max:"1000000000000" help:"tokens of the validation split that are scored; 0: all"`
 	CheckpointEvery int    `yaml:"checkpoint_every" min:"0" max:"1000000000" help:"steps between checkpoints; 0: at the end only"`
 	Keep            int    `yaml:"keep" min:"1" max:"1000000000" help:"number of newest checkpoints to keep"`
 	InitFrom        string `yaml:"init_from" help:"a run, checkpoint or model file whose weights to start from; a relative path starts at the working directory"`
@@ -151,6 +151,16 @@ func resolve(file string, text []byte, sets []string) (*Run, *Positions, error) 
 	return &run, where, nil
 }
 
+// evalTokens is how many tokens a run evaluates on that does not say: a quarter of those that
+// it trains on, so that a short run ends soon, but at least a row and at most Defaults' number.
+func (r *Run) evalTokens() int {
+	tokens := float64(r.Train.Tokens)
+	if r.Train.Steps > 0 {
+		tokens = float64(r.Train.Steps) * float64(r.Train.Batch) * float64(r.Train.Accumulate) * float64(r.Model.Seq)
+	}
+	return max(r.Model.Seq, int(min(float64(Defaults().Train.EvalTokens), tokens/4)))
+}
+
 func overlay(run *Run, file string, text []byte, sets []string) (*Positions, error) {
 	where, err := Decode(file, text, run)
 	if err != nil {
@@ -200,6 +210,9 @@ func (r *Run) complete(file string, where *Positions) error {
 	r.Model.MaskDocuments, r.Model.ZLoss = r.Data.MaskDocuments, r.Train.ZLoss
 	if r.Model.Experts > 0 {
 		r.Model.BalanceLoss, r.Model.RouterZLoss = r.Train.BalanceLoss, r.Train.RouterZLoss
+	}
+	if where.Of("train.eval_tokens") == "" {
+		r.Train.EvalTokens = r.evalTokens()
 	}
 	r.Model.BOS = int(tokenizer.BOS())
 	r.Device.complete()

@@ -1,0 +1,32 @@
+package config_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/config"
+)
+
+// TestShortRunsEvaluateOnLittle: without eval_tokens, a quarter of the tokens trained on, at
+// least a row, at most 262144; a number that is given stands.
+func TestShortRunsEvaluateOnLittle(t *testing.T) {
+	for _, c := range []struct {
+		train string
+		want  int
+	}{
+		{"steps: 1", 32},
+		{"steps: 100", 100 * 2 * 32 / 4},
+		{"tokens: 6400", 6400 / 4},
+		{"steps: 1000000", 262144},
+		{"steps: 1, eval_tokens: 0", 0},
+		{"steps: 1, eval_tokens: 5000", 5000},
+	} {
+		yaml := fmt.Sprintf("model: {stream: vector, layers: 1, d_model: 8, heads: 2, ff: 16, seq: 32}\ntrain: {batch: 2, lr: 1e-2, %s}\n", c.train)
+		run, _, err := config.Parse("short.yaml", []byte(yaml), nil)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, run.Train.EvalTokens, c.train)
+	}
+}
