@@ -58,7 +58,9 @@ func TestProfileOfARun(t *testing.T) {
 	}
 	picture, err := os.ReadFile(filepath.Join(out, trainer.ProfileFile))
 	require.NoError(t, err)
-	assert.Contains(t, string(picture), "GradW of Linear")
+	rows := strings.Split(strings.TrimSpace(table), "\n")
+	longest, _, _ := strings.Cut(rows[1], "  ") // the picture has the longest parts; on a busy machine any may be among them
+	assert.Contains(t, string(picture), longest)
 }
 
 func TestProfileOfOneStepIsEmpty(t *testing.T) {
