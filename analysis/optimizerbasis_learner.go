@@ -2,8 +2,6 @@ package analysis
 
 import (
 	"github.com/pkg/errors"
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -80,8 +78,7 @@ func (r *OptimizerRun) compare(pair [2]*learner) error {
 type learner struct {
 	contender
 	store     *graph.Store
-	program   *graph.Program
-	logits    *gorgonia.Node   // [T, vocab]
+	program   *models.Compiled
 	optimizer *optim.Optimizer // nil: plain SGD
 }
 
@@ -98,8 +95,8 @@ func (k contender) learner(model *graph.Store, c models.Config, ids []int32, r *
 	if err := l.compile(c, len(ids)-1, threads); err != nil {
 		return nil, errors.Wrap(err, "analysis: optimizers")
 	}
-	copy(l.program.Ints("tokens"), ids)
-	copy(l.program.Ints("targets"), ids[1:])
+	copy(l.program.Tokens, ids)
+	copy(l.program.Targets, ids[1:])
 	if k.parts != nil {
 		if l.optimizer, err = optim.New(l.store, threads, k.parts...); err != nil {
 			l.close()
@@ -111,15 +108,7 @@ func (k contender) learner(model *graph.Store, c models.Config, ids []int32, r *
 
 func (l *learner) compile(c models.Config, seq, threads int) (err error) {
 	o := graph.ProgramOptions{Gradients: true, Options: graph.Options{Store: l.store, DType: l.store.DType(), Threads: threads}}
-	l.program, err = graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
-		m, err := models.On(b, c)
-		if err != nil {
-			return graph.Roots{}, err
-		}
-		features := m.Forward(b.Input("tokens", tensor.Int32, 1, seq))
-		l.logits = m.Logits(features)
-		return graph.Roots{Loss: m.Loss(features, b.Input("targets", tensor.Int32, 1, seq)), Outputs: gorgonia.Nodes{l.logits}}, m.Err()
-	})
+	l.program, err = models.Compile(c, 1, seq, models.Outputs{Loss: true, Logits: true}, o)
 	return err
 }
 
@@ -132,7 +121,7 @@ func (l *learner) evaluate() (float64, []float64, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	logits, err := graph.Value(l.logits)
+	logits, err := graph.Value(l.program.Logits)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"runtime"
 
 	"github.com/pkg/errors"
-	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
@@ -35,14 +34,7 @@ func (r RepeatTask) Train(c models.Config) (*graph.Store, []float64, error) {
 		return nil, nil, err
 	}
 	store := graph.NewStore(tensor.Float32, r.Seed)
-	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Store: store, Threads: r.Threads}, Gradients: true}, func(b *graph.Builder) (graph.Roots, error) {
-		m, err := models.On(b, c)
-		if err != nil {
-			return graph.Roots{}, err
-		}
-		features := m.Forward(b.Input("tokens", tensor.Int32, r.Rows, c.Seq))
-		return graph.Roots{Loss: m.Loss(features, b.Input("targets", tensor.Int32, r.Rows, c.Seq))}, b.Err()
-	})
+	p, err := models.Compile(c, r.Rows, c.Seq, models.Outputs{Loss: true}, graph.ProgramOptions{Options: graph.Options{Store: store, Threads: r.Threads}, Gradients: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -53,7 +45,7 @@ func (r RepeatTask) Train(c models.Config) (*graph.Store, []float64, error) {
 		return nil, nil, err
 	}
 	defer o.Close()
-	losses, err := r.steps(p, o, p.Roots().Loss, c)
+	losses, err := r.steps(p, o, c)
 	return store, losses, err
 }
 
@@ -76,17 +68,17 @@ func (r RepeatTask) check(c models.Config) error {
 	return nil
 }
 
-func (r RepeatTask) steps(p *graph.Program, o *optim.Optimizer, loss *gorgonia.Node, c models.Config) ([]float64, error) {
+func (r RepeatTask) steps(p *models.Compiled, o *optim.Optimizer, c models.Config) ([]float64, error) {
 	draw := rand.New(rand.NewPCG(r.Seed, 1))
 	var losses []float64
 	for step := range r.Steps {
 		for row := range r.Rows {
-			r.fill(draw, c, p.Ints("tokens")[row*c.Seq:][:c.Seq], p.Ints("targets")[row*c.Seq:][:c.Seq])
+			r.fill(draw, c, p.Tokens[row*c.Seq:][:c.Seq], p.Targets[row*c.Seq:][:c.Seq])
 		}
 		if err := p.Run(graph.RunOptions{Step: uint64(step)}); err != nil {
 			return nil, err
 		}
-		value, err := graph.Scalar(loss)
+		value, err := graph.Scalar(p.Roots().Loss)
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/graph"
@@ -69,14 +68,7 @@ func TestCompileTime(t *testing.T) {
 			best := time.Hour // of a few: the machine may be busy
 			for range 3 {
 				began := time.Now()
-				p, err := graph.Compile(graph.ProgramOptions{Gradients: true}, func(b *graph.Builder) (graph.Roots, error) {
-					m, err := models.On(b, c)
-					if err != nil {
-						return graph.Roots{}, err
-					}
-					features := m.Forward(b.Input(inputTokens, tensor.Int32, 2, c.Seq))
-					return graph.Roots{Loss: m.Loss(features, b.Input(inputTargets, tensor.Int32, 2, c.Seq))}, m.Err()
-				})
+				p, err := models.Compile(c, 2, c.Seq, models.Outputs{Loss: true}, graph.ProgramOptions{Gradients: true})
 				require.NoError(t, err)
 				best = min(best, time.Since(began))
 				t.Logf("%d nodes in %v", p.Nodes(), best)

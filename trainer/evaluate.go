@@ -5,25 +5,16 @@ import (
 	"math"
 
 	"github.com/pkg/errors"
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
 
-// Names of a program's inputs.
-const (
-	inputTokens  = "tokens"
-	inputTargets = "targets"
-)
-
 // Evaluator scores token streams with a model.
 type Evaluator struct {
-	program    *graph.Program
+	program    *models.Compiled
 	batch, seq int
-	losses     *gorgonia.Node // [batch*seq]
 }
 
 // Score is the result of an evaluation.
@@ -39,17 +30,7 @@ type Score struct {
 func NewEvaluator(o graph.Options, c models.Config, batch, seq int) (*Evaluator, error) {
 	e := &Evaluator{batch: batch, seq: seq}
 	var err error
-	e.program, err = graph.Compile(graph.ProgramOptions{Options: o}, func(b *graph.Builder) (graph.Roots, error) {
-		m, err := models.On(b, c)
-		if err != nil {
-			return graph.Roots{}, err
-		}
-		tokens := b.Input(inputTokens, tensor.Int32, batch, seq)
-		targets := b.Input(inputTargets, tensor.Int32, batch, seq)
-		e.losses = m.TokenLosses(m.Forward(tokens), targets)
-		return graph.Roots{Outputs: gorgonia.Nodes{e.losses}}, m.Err()
-	})
-	if err != nil {
+	if e.program, err = models.Compile(c, batch, seq, models.Outputs{TokenLosses: true}, graph.ProgramOptions{Options: o}); err != nil {
 		return nil, err
 	}
 	return e, nil
@@ -63,7 +44,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, t data.Tokenizer, tokens []uin
 		return Score{}, err
 	}
 	sum, scored := 0.0, 0
-	inputs, targets := e.program.Ints(inputTokens), e.program.Ints(inputTargets)
+	inputs, targets := e.program.Tokens, e.program.Targets
 	for i := range windows.Batches() {
 		if ctx.Err() != nil {
 			return Score{}, ctx.Err()
@@ -75,7 +56,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, t data.Tokenizer, tokens []uin
 		if err := e.program.Run(graph.RunOptions{}); err != nil {
 			return Score{}, err
 		}
-		values, err := graph.Value(e.losses)
+		values, err := graph.Value(e.program.TokenLosses)
 		if err != nil {
 			return Score{}, err
 		}

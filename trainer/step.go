@@ -49,7 +49,7 @@ func (t *Trainer) gradient() (float64, error) {
 	sum := 0.0
 	for micro := range n {
 		draw := time.Now()
-		if err := t.batches.Next(t.program.Ints(inputTokens), t.program.Ints(inputTargets)); err != nil {
+		if err := t.batches.Next(t.program.Tokens, t.program.Targets); err != nil {
 			return 0, err
 		}
 		t.times.add(&t.times.data, draw)

@@ -28,7 +28,7 @@ type Trainer struct {
 	corpus   *data.Corpus
 	batches  *data.Batcher
 	store    *graph.Store
-	program  *graph.Program
+	program  *models.Compiled
 	eval     *Evaluator
 	optimize *optim.Optimizer
 	metrics  *metricsLog
@@ -135,20 +135,10 @@ func (t *Trainer) compile(context.Context) (err error) {
 	o := graph.ProgramOptions{Gradients: true, Recompute: graph.Recompute(c.Train.Recompute),
 		Options: c.Device.Options(t.store)}
 	o.Training, o.Seed = true, c.Seed
-	t.program, err = graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
-		m, err := models.On(b, c.Model)
-		if err != nil {
-			return graph.Roots{}, err
-		}
-		tokens := b.Input(inputTokens, tensor.Int32, c.Train.Batch, c.Model.Seq)
-		targets := b.Input(inputTargets, tensor.Int32, c.Train.Batch, c.Model.Seq)
-		loss := m.Loss(m.Forward(tokens), targets)
-		t.experts = newExpertCounts(m.ExpertCounts())
-		return graph.Roots{Loss: loss, Outputs: t.experts.nodes}, m.Err()
-	})
-	if err != nil {
+	if t.program, err = models.Compile(c.Model, c.Train.Batch, c.Model.Seq, models.Outputs{Loss: true, ExpertCounts: true}, o); err != nil {
 		return err
 	}
+	t.experts = newExpertCounts(t.program.ExpertCounts)
 	t.flops = float64(c.Model.Cost().TrainFLOPs())
 	if t.corpus.CheckValidation(c.Model.Seq) == nil {
 		if t.eval, err = NewEvaluator(c.Device.Options(t.store), c.Model, c.Train.Batch, c.Model.Seq); err != nil {

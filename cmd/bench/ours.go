@@ -11,7 +11,7 @@ import (
 
 // oursRun is a training program of this project.
 type oursRun struct {
-	program  *graph.Program
+	program  *models.Compiled
 	optimize *optim.Optimizer
 	steps    uint64
 	gpu      *gpuMemory // nil on the CPU
@@ -30,8 +30,8 @@ func newOursOn(store *graph.Store, w workload, on target, parts ...optim.Part) (
 		return nil, err
 	}
 	tokens, targets := randomBatch(w)
-	copy(o.program.Ints("tokens"), tokens)
-	copy(o.program.Ints("targets"), targets)
+	copy(o.program.Tokens, tokens)
+	copy(o.program.Targets, targets)
 	return o, nil
 }
 
@@ -41,21 +41,11 @@ func (o *oursRun) open(store *graph.Store, w workload, on target, parts []optim.
 			return err
 		}
 	}
-	if o.program, err = graph.Compile(on.options(store), w.build); err != nil {
+	if o.program, err = models.Compile(w.Config, w.Batch, w.Config.Seq, models.Outputs{Loss: true}, on.options(store)); err != nil {
 		return err
 	}
 	o.optimize, err = optim.New(store, on.Threads, parts...)
 	return err
-}
-
-// build makes a workload's training graph.
-func (w workload) build(b *graph.Builder) (graph.Roots, error) {
-	m, err := models.On(b, w.Config)
-	if err != nil {
-		return graph.Roots{}, err
-	}
-	features := m.Forward(b.Input("tokens", tensor.Int32, w.Batch, w.Config.Seq))
-	return graph.Roots{Loss: m.Loss(features, b.Input("targets", tensor.Int32, w.Batch, w.Config.Seq))}, m.Err()
 }
 
 // step also profiles the first one, which belongs to the warm-up, for its traffic. It
@@ -118,7 +108,7 @@ type gpuMemory struct {
 
 // openGPU opens a store's GPU.
 func openGPU(store *graph.Store, on target, w workload) (*gpuMemory, error) {
-	plan, err := graph.PredictDeviceMemory(on.options(nil), w.build)
+	plan, err := models.PredictDeviceMemory(w.Config, w.Batch, w.Config.Seq, models.Outputs{Loss: true}, on.options(nil))
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/pkg/errors"
-	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/config"
@@ -18,11 +17,10 @@ import (
 // small trains a small model in memory, without a run's folder, and lets its activations
 // be seen.
 type small struct {
-	program  *graph.Program
+	program  *models.Compiled
 	optimize *optim.Optimizer
 	batches  *data.Batcher
-	logits   *gorgonia.Node // [tokens, vocab]; nil unless hooks were asked for
-	fixed    bool           // every step sees the first batch
+	fixed    bool // every step sees the first batch
 	steps    int
 }
 
@@ -35,21 +33,8 @@ func newSmall(run *config.Run, corpus *data.Corpus, hooks []string) (*small, err
 	var err error
 	store := graph.NewStore(tensor.Float32, run.Seed)
 	o := graph.ProgramOptions{Gradients: true, Options: graph.Options{Store: store, Threads: run.Device.Threads, Training: true, Seed: run.Seed, Hooks: kept}}
-	s.program, err = graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
-		m, err := models.On(b, run.Model)
-		if err != nil {
-			return graph.Roots{}, err
-		}
-		tokens := b.Input("tokens", tensor.Int32, run.Train.Batch, run.Model.Seq)
-		features := m.Forward(tokens)
-		roots := graph.Roots{Loss: m.Loss(features, b.Input("targets", tensor.Int32, run.Train.Batch, run.Model.Seq))}
-		if len(hooks) > 0 {
-			s.logits = m.Logits(features)
-			roots.Outputs = gorgonia.Nodes{s.logits}
-		}
-		return roots, m.Err()
-	})
-	if err != nil {
+	want := models.Outputs{Loss: true, Logits: len(hooks) > 0}
+	if s.program, err = models.Compile(run.Model, run.Train.Batch, run.Model.Seq, want, o); err != nil {
 		return nil, err
 	}
 	if s.optimize, err = trainer.NewOptimizer(store, run); err == nil {
@@ -88,7 +73,7 @@ func (s *small) forward() (float64, error) {
 	if s.fixed {
 		s.batches.Seek(0)
 	}
-	if err := s.batches.Next(s.program.Ints("tokens"), s.program.Ints("targets")); err != nil {
+	if err := s.batches.Next(s.program.Tokens, s.program.Targets); err != nil {
 		return 0, err
 	}
 	if err := s.program.Run(graph.RunOptions{Step: uint64(s.steps)}); err != nil {
@@ -115,7 +100,7 @@ func (s *small) activation(name string) ([]float64, error) {
 		}
 		return graph.Float64s(x), nil
 	}
-	x, ok := s.logits.Value().(*tensor.Dense)
+	x, ok := s.program.Logits.Value().(*tensor.Dense)
 	if !ok {
 		return nil, errors.New("logits: want their values, got none: run the model first")
 	}

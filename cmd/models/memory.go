@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/pkg/errors"
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/graph"
@@ -64,16 +62,7 @@ func (c *call) runMemory(out cli.Output) error {
 func (t training) predict(c models.Config) (graph.DeviceMemory, error) {
 	o := graph.ProgramOptions{Gradients: true, Recompute: graph.Recompute(t.recompute),
 		Options: graph.Options{Precision: graph.Precision(t.precision), Training: true}}
-	return graph.PredictDeviceMemory(o, func(b *graph.Builder) (graph.Roots, error) {
-		m, err := models.On(b, c)
-		if err != nil {
-			return graph.Roots{}, err
-		}
-		tokens := b.Input("tokens", tensor.Int32, t.batch, c.Seq)
-		targets := b.Input("targets", tensor.Int32, t.batch, c.Seq)
-		loss := m.Loss(m.Forward(tokens), targets)
-		return graph.Roots{Loss: loss, Outputs: append(gorgonia.Nodes(nil), m.ExpertCounts()...)}, m.Err()
-	})
+	return models.PredictDeviceMemory(c, t.batch, c.Seq, models.Outputs{Loss: true, ExpertCounts: true}, o)
 }
 
 func memoryTable(lines []presetMemory) string {

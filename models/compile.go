@@ -1,0 +1,93 @@
+package models
+
+import (
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+)
+
+// Names of a compiled model's inputs.
+const (
+	inputTokens  = "tokens"
+	inputTargets = "targets"
+)
+
+// Outputs are what a compiled model computes in a run; what nothing asks for is not built.
+type Outputs struct {
+	Loss         bool // the scalar of Model.Loss, Program.Roots().Loss
+	TokenLosses  bool // -log p(target) of each token, [tokens]
+	Logits       bool // [tokens, vocab]
+	Features     bool // what the stream is read out as, [tokens, ...]
+	ExpertCounts bool // with a mixture of experts: assignments of each expert, [experts] a block
+}
+
+// Compiled is a model compiled into a program over a Store: fill Tokens (and Targets), Run,
+// read the outputs with graph.Value, graph.Scalar and graph.LossParts.
+type Compiled struct {
+	*graph.Program
+	Model                         *Model
+	Tokens                        []int32        // the program's input, [rows*seq] token ids
+	Targets                       []int32        // likewise; nil unless a loss is computed
+	Features, Logits, TokenLosses *gorgonia.Node // nil unless asked for
+	ExpertCounts                  gorgonia.Nodes
+}
+
+// Compile compiles the model of a config for batches of rows x seq tokens. The options say over
+// which Store and on which device, and whether gradients are wanted; their DType is that of the
+// Store if there is one. It is an error if the config is not valid, or the options do not fit.
+func Compile(c Config, rows, seq int, want Outputs, o graph.ProgramOptions) (*Compiled, error) {
+	if o.Store != nil {
+		o.DType = o.Store.DType()
+	}
+	m := &Compiled{}
+	var err error
+	m.Program, err = graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) { return m.build(b, c, rows, seq, want) })
+	if err != nil {
+		return nil, err
+	}
+	m.Tokens = m.Ints(inputTokens)
+	if want.Loss || want.TokenLosses {
+		m.Targets = m.Ints(inputTargets)
+	}
+	return m, nil
+}
+
+// PredictDeviceMemory returns what Compile with the same arguments would take of a GPU, without
+// one and without allocating it.
+func PredictDeviceMemory(c Config, rows, seq int, want Outputs, o graph.ProgramOptions) (graph.DeviceMemory, error) {
+	var m Compiled
+	return graph.PredictDeviceMemory(o, func(b *graph.Builder) (graph.Roots, error) { return m.build(b, c, rows, seq, want) })
+}
+
+// build makes the nodes; it may be called again, see graph.Compile.
+func (m *Compiled) build(b *graph.Builder, c Config, rows, seq int, want Outputs) (roots graph.Roots, err error) {
+	if m.Model, err = On(b, c); err != nil {
+		return roots, err
+	}
+	m.Features = m.Model.Forward(b.Input(inputTokens, tensor.Int32, rows, seq)) // [tokens, ...]
+	if want.Loss || want.TokenLosses {
+		targets := b.Input(inputTargets, tensor.Int32, rows, seq)
+		if want.Loss {
+			roots.Loss = m.Model.Loss(m.Features, targets)
+		}
+		if want.TokenLosses {
+			m.TokenLosses = m.Model.TokenLosses(m.Features, targets) // [tokens]
+			roots.Outputs = append(roots.Outputs, m.TokenLosses)
+		}
+	}
+	if want.Logits {
+		m.Logits = m.Model.Logits(m.Features) // [tokens, vocab]
+		roots.Outputs = append(roots.Outputs, m.Logits)
+	}
+	if want.Features {
+		roots.Outputs = append(roots.Outputs, m.Features)
+	} else {
+		m.Features = nil
+	}
+	if want.ExpertCounts {
+		m.ExpertCounts = m.Model.ExpertCounts()
+		roots.Outputs = append(roots.Outputs, m.ExpertCounts...)
+	}
+	return roots, m.Model.Err()
+}
