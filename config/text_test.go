@@ -46,6 +46,7 @@ func everyConfig(t *testing.T) map[string]string {
 var parentValues = map[string][]string{
 	"name":            {"other"},
 	"train.lr":        {"1e-9", "5"},
+	"train.steps":     {"1", "7000"},
 	"data.tokenizer":  {"bytes", "gpt2"},
 	"device.kind":     {"cpu", "cuda"},
 	"model.preset":    {"rmt-46m", "quickstart-mhc", "moe-8x2"},
