@@ -25,6 +25,7 @@ func command() cli.Command {
 			"go run ./cmd/train -config configs/quickstart.yaml",
 			"go run ./cmd/train -config configs/quickstart.yaml -set train.steps=200 -out runs/short",
 			"go run ./cmd/train -config configs/quickstart.yaml -resume auto",
+			"go run ./cmd/train -keys                    # every key of a config: type, default, meaning",
 		},
 		Notes: []string{
 			"A run writes config.yaml, metrics.jsonl, loss.svg and checkpoints/ into its folder.",
@@ -40,22 +41,34 @@ type call struct {
 	config, out, resume string
 	sets                cli.List
 	json, profile       bool
+
+	keys, markdown, configs bool
 }
 
 func (c *call) flags(flags *flag.FlagSet) {
-	flags.StringVar(&c.config, "config", "", "read the run config from `FILE`")
+	flags.StringVar(&c.config, "config", "", "read the run config from `FILE`, or the built-in one of that name, as quickstart")
 	flags.Var(&c.sets, "set", "override a key of the config, `key=value`, as in train.steps=200; may be repeated")
 	flags.StringVar(&c.out, "out", "", "write into `DIR` instead of the config's out, runs/NAME")
 	flags.StringVar(&c.resume, "resume", string(trainer.ResumeNone), "go on from a checkpoint: `auto|DIR|none`, auto being the folder's newest")
 	flags.BoolVar(&c.json, "json", false, "print each step's metrics and the result as JSON lines")
+	flags.BoolVar(&c.keys, "keys", false, "list every key of a config with its type, default and meaning, and train nothing")
+	flags.BoolVar(&c.markdown, "markdown", false, "with -keys: as Markdown, the page docs/config.md")
+	flags.BoolVar(&c.configs, "configs", false, "list the built-in configs, and train nothing")
 	flags.BoolVar(&c.profile, "profile", false, "at the end show where the time of a step went, and draw it as profile.svg in the run's folder")
 }
 
 func (c *call) run(ctx context.Context, out cli.Output) error {
-	if c.config == "" {
-		return cli.Usagef("-config: want a YAML file, as in -config configs/quickstart.yaml, got nothing")
+	switch {
+	case c.markdown && !c.keys:
+		return cli.Usagef("-markdown: want -keys with it")
+	case c.keys:
+		return listKeys(c.markdown, out)
+	case c.configs:
+		return listConfigs(out)
+	case c.config == "":
+		return cli.Usagef("-config: want a YAML file or a built-in config, as in -config quickstart, got nothing (train -configs lists them)")
 	}
-	run, _, err := config.Load(c.config, c.sets)
+	run, _, err := config.LoadContext(ctx, c.config, c.sets)
 	if err != nil {
 		return cli.Usage(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/configs"
 )
 
 const tinyYAML = `
@@ -76,6 +77,8 @@ func TestTrainRefuses(t *testing.T) {
 	}{
 		"no config":        {nil, []string{"-config: want a YAML file"}},
 		"missing file":     {[]string{"-config", dir + "/none.yaml"}, []string{"none.yaml"}},
+		"no such config":   {[]string{"-config", "quikstart"}, []string{"quikstart", "did you mean quickstart?", "train -configs"}},
+		"markdown alone":   {[]string{"-markdown"}, []string{"-markdown: want -keys"}},
 		"unknown flag":     {[]string{"-confg", file}, []string{"-config"}},
 		"stray argument":   {[]string{"-config", file, "more"}, []string{"more"}},
 		"unknown key":      {[]string{"-config", file, "-set", "train.setps=3"}, []string{"-set", "train.setps", `"steps"`}},
@@ -103,13 +106,10 @@ func TestTrainRefuses(t *testing.T) {
 
 // TestShippedConfigs loads every config of the project.
 func TestShippedConfigs(t *testing.T) {
-	files, err := filepath.Glob("../../configs/*.yaml")
-	require.NoError(t, err)
-	require.GreaterOrEqual(t, len(files), 10)
-	for _, file := range files {
-		run, _, err := config.Load(file, nil)
-		require.NoError(t, err, file)
-		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+	require.GreaterOrEqual(t, len(configs.Names()), 10)
+	for _, name := range configs.Names() {
+		run, _, err := config.Load(name, nil)
+		require.NoError(t, err, name)
 		require.Contains(t, []string{name, "quickstart-" + name}, run.Model.Preset, "a config is named for its preset")
 	}
 }

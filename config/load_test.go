@@ -1,0 +1,84 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/configs"
+)
+
+func TestEveryBuiltInConfigIsFoundByNameInAnyFolder(t *testing.T) {
+	var files []string
+	found, err := filepath.Glob("../configs/*.yaml")
+	require.NoError(t, err)
+	for _, file := range found {
+		files = append(files, filepath.Base(file))
+	}
+	t.Chdir(t.TempDir())
+	for i, name := range configs.Names() {
+		assert.Equal(t, files[i], name+".yaml")
+		run, _, err := Load(name, nil)
+		require.NoError(t, err)
+		assert.Equal(t, name, run.Name)
+		assert.Equal(t, filepath.Join("runs", name), run.Out)
+	}
+	assert.Len(t, configs.Names(), len(files))
+}
+
+func TestErrorsInABuiltInConfigNameItsFileAndLine(t *testing.T) {
+	_, _, err := Load("quickstart", []string{"train.schedule=constant", "train.steps=0"})
+	require.ErrorContains(t, err, "-set: train.steps")
+	_, _, err = Load("quickstart", []string{"train.lr=1e-3", "train.min_lr=1"})
+	require.ErrorContains(t, err, "-set: train.min_lr")
+	run, where, err := Load("quickstart", nil)
+	require.NoError(t, err)
+	assert.Equal(t, "configs/quickstart.yaml:8", where.Of("train.lr"))
+	assert.Equal(t, 1e-2, run.Train.LR)
+}
+
+func TestAFileComesBeforeABuiltInConfigOfItsName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("moe", 0o755))
+	run, _, err := Load("moe", nil)
+	require.NoError(t, err)
+	assert.Equal(t, "quickstart-moe", run.Model.Preset, "a folder is no config")
+	require.NoError(t, os.WriteFile("quickstart", []byte(smallYAML), 0o644))
+	run, _, err = Load("quickstart", nil)
+	require.NoError(t, err)
+	assert.Equal(t, "vector", run.Model.Stream)
+}
+
+func TestAMissingConfigIsAnErrorThatHelps(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("folder", 0o755))
+	for file, want := range map[string][]string{
+		"quikstart":               {`want a YAML file or a built-in config, got "quikstart"; did you mean quickstart? (train -configs lists them)`},
+		"zzzzzz":                  {`got "zzzzzz"; one of dwlstm`, "train -configs"},
+		"configs/quickstart.yaml": {"want a YAML file", "-config quickstart"},
+		"quickstart.yaml":         {"want a YAML file", "-config quickstart"},
+		"other/none.yaml":         {"want a YAML file", "other/none.yaml"},
+		"folder":                  {"want a YAML file, got the folder folder"},
+		"":                        {"want a YAML file"},
+	} {
+		_, _, err := Load(file, nil)
+		require.Error(t, err, file)
+		for _, part := range want {
+			assert.ErrorContains(t, err, part)
+		}
+		assert.NotContains(t, err.Error(), "\n")
+	}
+}
+
+func TestALongFileIsRefusedAfterABoundedRead(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "long.yaml")
+	f, err := os.Create(file)
+	require.NoError(t, err)
+	require.NoError(t, f.Truncate(1<<30), "a hole: no disk has to hold it")
+	require.NoError(t, f.Close())
+	_, _, err = Load(file, nil)
+	assert.EqualError(t, err, file+": want at most 65536 bytes of YAML, got more")
+}
