@@ -18,7 +18,7 @@ func (t *Trainer) save() error {
 	if err := t.metrics.sync(); err != nil {
 		return err
 	}
-	metadata, err := t.metadata()
+	metadata, err := Description{Model: t.run.Model, Data: t.run.Data}.metadata()
 	if err != nil {
 		return err
 	}

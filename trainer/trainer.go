@@ -2,7 +2,6 @@ package trainer
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -318,12 +317,6 @@ func (t *Trainer) Close() {
 		_ = t.unlock()
 		t.unlock = nil
 	}
-}
-
-// metadata is the description that a model file carries.
-func (t *Trainer) metadata() (map[string]string, error) {
-	text, err := json.Marshal(Description{Model: t.run.Model, Data: t.run.Data})
-	return map[string]string{checkpoint.MetadataConfig: string(text)}, errors.WithStack(err)
 }
 
 // Files lists what a run leaves in its folder.

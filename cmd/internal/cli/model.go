@@ -73,7 +73,7 @@ func (m *Model) OpenIDs(out Output) (*trainer.Pretrained, data.Tokenizer, error)
 	if p.Data.Tokenizer == "" {
 		return p, nil, nil
 	}
-	tokenizer, err := data.NewTokenizer(p.Data.Tokenizer)
+	tokenizer, err := p.Tokenizer()
 	return p, tokenizer, Usage(errors.Wrap(err, p.Source.ModelPath))
 }
 

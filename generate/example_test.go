@@ -1,0 +1,103 @@
+package generate_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/trainer"
+)
+
+const sentence = "the quick brown fox jumps over the lazy dog"
+
+// learn trains a model on one sentence and returns its parameters.
+func learn(config models.Config, tokenizer data.Tokenizer, steps int) (*graph.Store, error) {
+	ids := tokenizer.Encode([]int32{tokenizer.BOS()}, sentence)
+	n := len(ids) - 1
+	store := graph.NewStore(tensor.Float32, 1)
+	program, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Store: store}, Gradients: true}, func(b *graph.Builder) (graph.Roots, error) {
+		m, err := models.On(b, config)
+		if err != nil {
+			return graph.Roots{}, err
+		}
+		features := m.Forward(b.Input("tokens", tensor.Int32, 1, n))
+		return graph.Roots{Loss: m.Loss(features, b.Input("targets", tensor.Int32, 1, n))}, m.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer program.Close()
+	adam, err := optim.New(store, 0, optim.Rate(1e-2, optim.Constant{}), optim.Clip(1))
+	if err != nil {
+		return nil, err
+	}
+	defer adam.Close()
+	copy(program.Ints("tokens"), ids)
+	copy(program.Ints("targets"), ids[1:])
+	for step := range steps {
+		if err := program.Run(graph.RunOptions{Step: uint64(step)}); err != nil {
+			return nil, err
+		}
+		if _, err := adam.Step(1); err != nil {
+			return nil, err
+		}
+	}
+	return store, nil
+}
+
+// A small Residual Matrix Transformer learns a sentence by heart, is saved to one file,
+// opened from it, and asked to continue the sentence's beginning.
+func Example() {
+	config := models.Config{Stream: models.StreamMatrix, Layers: 1, Dk: 8, Dv: 8, Rank: 4, FF: 32, Vocab: 257, BOS: 256,
+		Seq: 64, Positions: models.PositionsALiBi, InverseLayerScaling: true}
+	description := trainer.Description{Model: config}
+	description.Data.Tokenizer = "bytes"
+	tokenizer, err := description.Tokenizer()
+	if err != nil {
+		log.Fatal(err)
+	}
+	store, err := learn(config, tokenizer, 150)
+	if err != nil {
+		log.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "fox.safetensors")
+	if err := trainer.SaveModel(path, store, description); err != nil {
+		log.Fatal(err)
+	}
+
+	p, err := trainer.OpenModel(path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if tokenizer, err = p.Tokenizer(); err != nil {
+		log.Fatal(err)
+	}
+	g, err := generate.New(p.Store, p.Model, tokenizer, generate.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer g.Close()
+	request := generate.Request{Prompt: "the quick", Echo: true, Tokens: len(" brown fox jumps over the lazy dog")}
+	_, err = g.Generate(context.Background(), request, func(text string) error {
+		fmt.Print(text)
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: the quick brown fox jumps over the lazy dog
+}

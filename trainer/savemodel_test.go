@@ -1,0 +1,124 @@
+package trainer_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/trainer"
+)
+
+// smallModel is a model of a program's own, with its description.
+func smallModel(t *testing.T, change func(*models.Config)) (*graph.Store, trainer.Description) {
+	c := models.Config{Stream: models.StreamVector, Layers: 2, DModel: 16, Heads: 2, FF: 24, Vocab: 257, BOS: 256, Seq: 12}
+	if change != nil {
+		change(&c)
+	}
+	store := graph.NewStore(tensor.Float32, 1)
+	_, err := models.New(gorgonia.NewGraph(), c, models.WithStore(store))
+	require.NoError(t, err)
+	d := trainer.Description{Model: c}
+	d.Data.Tokenizer = "bytes"
+	return store, d
+}
+
+// TestSavedModelIsThatOfTheRun: what a program saves is, byte for byte, what the run that
+// trained the model has saved.
+func TestSavedModelIsThatOfTheRun(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	train(t, tiny(t, corpus(t), out, "train.steps=2", "train.eval_every=0"), trainer.Options{})
+	p, err := trainer.OpenModel(out)
+	require.NoError(t, err)
+	want, err := os.ReadFile(p.Source.ModelPath)
+	require.NoError(t, err)
+
+	path := filepath.Join(t.TempDir(), "copy.safetensors")
+	require.NoError(t, p.Save(path))
+	got, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
+// TestSavedModelIsOpened: config, tokenizer and parameters come back.
+func TestSavedModelIsOpened(t *testing.T) {
+	store, d := smallModel(t, nil)
+	path := filepath.Join(t.TempDir(), "model.safetensors")
+	require.NoError(t, trainer.SaveModel(path, store, d))
+	require.Equal(t, "", d.Model.Norm, "the caller's description stays")
+	p, err := trainer.OpenModel(path)
+	require.NoError(t, err)
+	require.Equal(t, d.Model.Resolve(), p.Model)
+	tokenizer, err := p.Tokenizer()
+	require.NoError(t, err)
+	require.Equal(t, "bytes", tokenizer.Name())
+	for _, param := range store.Params() {
+		require.Equal(t, param.Value.Data(), p.Store.Param(param.Name).Value.Data(), param.Name)
+	}
+
+	d.Data.Tokenizer = ""
+	require.NoError(t, trainer.SaveModel(path, store, d))
+	p, err = trainer.OpenModel(path)
+	require.NoError(t, err)
+	_, err = p.Tokenizer()
+	require.EqualError(t, err, "the model has no tokenizer: want token ids, each below 257, in the place of text")
+}
+
+// TestModelThatCannotBeOpenedIsNotSaved: SaveModel refuses it and leaves an earlier file
+// and the Store as they are.
+func TestModelThatCannotBeOpenedIsNotSaved(t *testing.T) {
+	store, d := smallModel(t, nil)
+	deeper, _ := smallModel(t, func(c *models.Config) { c.Layers = 3 })
+	wider, _ := smallModel(t, func(c *models.Config) { c.FF, c.Layers = 40, 1 })
+	dir := t.TempDir()
+	path := filepath.Join(dir, "model.safetensors")
+	require.NoError(t, os.WriteFile(path, []byte("earlier"), 0o644))
+	for _, c := range []struct {
+		name   string
+		store  *graph.Store
+		change func(*trainer.Description)
+		want   string
+	}{
+		{"no store", nil, nil, "want a store with the model's parameters, got an empty one"},
+		{"empty store", graph.NewStore(tensor.Float32, 0), nil, "got an empty one"},
+		{"float64", float64Store(t, d.Model), nil, "want a store of float32, got float64"},
+		{"deeper model's store", deeper, nil, "the model has 12080 parameters, the store 13904: it is of another model"},
+		{"wider model's store", wider, nil, "it is of another model"},
+		{"bad config", store, func(d *trainer.Description) { d.Model.Heads = 0 }, "model.heads: want"},
+		{"unknown tokenizer", store, func(d *trainer.Description) { d.Data.Tokenizer = "words" }, `data.tokenizer: want one of bytes, gpt2, got "words"`},
+		{"large tokenizer", store, func(d *trainer.Description) { d.Data.Tokenizer = "gpt2" }, "tokenizer gpt2 has 50257 ids, the model's vocabulary 257"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			own := d
+			if c.change != nil {
+				c.change(&own)
+			}
+			parameters := 0
+			if c.store != nil {
+				parameters = len(c.store.Params())
+			}
+			err := trainer.SaveModel(path, c.store, own)
+			require.ErrorContains(t, err, path+": cannot save the model: ")
+			require.ErrorContains(t, err, c.want)
+			if c.store != nil {
+				require.Len(t, c.store.Params(), parameters)
+			}
+			content, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, "earlier", string(content))
+		})
+	}
+	require.ErrorContains(t, trainer.SaveModel(filepath.Join(dir, "none", "m.safetensors"), store, d), "no such file or directory")
+}
+
+func float64Store(t *testing.T, c models.Config) *graph.Store {
+	store := graph.NewStore(tensor.Float64, 1)
+	_, err := models.New(gorgonia.NewGraph(), c, models.WithStore(store), models.WithDType(tensor.Float64))
+	require.NoError(t, err)
+	return store
+}
