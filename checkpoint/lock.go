@@ -19,6 +19,7 @@ type LockedError struct {
 	Holder string // "process 1234 on HOST", or "another process" if that is not known
 }
 
+// Error says who holds the folder and what to do about it.
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("%s: in use by %s: wait for it, stop it, or choose another folder with -out", e.Folder, e.Holder)
 }
