@@ -3,6 +3,7 @@ package trainer_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -121,4 +122,35 @@ func float64Store(t *testing.T, c models.Config) *graph.Store {
 	_, err := models.New(gorgonia.NewGraph(), c, models.WithStore(store), models.WithDType(tensor.Float64))
 	require.NoError(t, err)
 	return store
+}
+
+// TestModelTrainedByGorgoniaIsSaved: what a stock solver has changed is what is saved.
+func TestModelTrainedByGorgoniaIsSaved(t *testing.T) {
+	g := gorgonia.NewGraph()
+	m, err := models.New(g, models.Config{Stream: models.StreamVector, Layers: 1, DModel: 8, Heads: 2, FF: 12, Vocab: 20, Seq: 6})
+	require.NoError(t, err)
+	tokens := gorgonia.NewMatrix(g, tensor.Int32, gorgonia.WithShape(1, 6), gorgonia.WithName("tokens"))
+	targets := gorgonia.NewMatrix(g, tensor.Int32, gorgonia.WithShape(1, 6), gorgonia.WithName("targets"))
+	loss := m.Loss(m.Forward(tokens), targets)
+	require.NoError(t, m.Err())
+	_, err = gorgonia.Grad(loss, m.Learnables()...)
+	require.NoError(t, err)
+	ids := tensor.New(tensor.WithShape(1, 6), tensor.WithBacking([]int32{1, 2, 3, 4, 5, 6}))
+	require.NoError(t, gorgonia.Let(tokens, ids))
+	require.NoError(t, gorgonia.Let(targets, ids))
+	before := slices.Clone(m.Store().Param("unembedding").Value.Float32s())
+
+	vm := gorgonia.NewTapeMachine(g)
+	defer func() { _ = vm.Close() }()
+	require.NoError(t, vm.RunAll())
+	require.NoError(t, gorgonia.NewAdamSolver().Step(gorgonia.NodesToValueGrads(m.Learnables())))
+
+	path := filepath.Join(t.TempDir(), "model.safetensors")
+	require.NoError(t, trainer.SaveModel(path, m.Store(), trainer.Description{Model: m.Config()}))
+	p, err := trainer.OpenModel(path)
+	require.NoError(t, err)
+	for _, n := range m.Learnables() {
+		require.Equal(t, n.Value().Data(), p.Store.Param(n.Name()).Value.Data(), n.Name())
+	}
+	require.NotEqual(t, before, p.Store.Param("unembedding").Value.Float32s())
 }
