@@ -29,9 +29,13 @@ type Stream struct {
 type Corpus struct {
 	Tokenizer   Tokenizer
 	Train, Val  Stream
-	Fingerprint string // sha256, in hex, of the tokenizer's name and both streams
+	Fingerprint string   // sha256, in hex, of the tokenizer's name and both streams
+	Notes       []string // what was done that the options do not say, a line each: to be shown
 
-	split splitRule
+	split   splitRule
+	options Options
+	whole   []uint16 // where the tail of one document was held out: all of it
+	sniffed bool     // has files that were taken for text by their content
 }
 
 // Load reads a corpus. Documents are ordered by the names of their files and,
@@ -63,20 +67,28 @@ func Load(ctx context.Context, o Options) (c *Corpus, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(trainDocuments)+len(valDocuments) == 0 {
+	c = &Corpus{Tokenizer: tokenizer, split: split, options: o}
+	documents := len(trainDocuments) + len(valDocuments)
+	switch {
+	case documents == 0:
 		return nil, errEmpty(o.Source)
+	case documents == 1 && split.kind == splitHash && !o.former:
+		c.holdOutTail(slices.Concat(trainDocuments, valDocuments)[0])
+	default:
+		train := slices.Concat(trainDocuments...)
+		cut := split.cut(len(train))
+		c.setStreams(slices.Clip(train[:cut]), slices.Concat(append(valDocuments, train[cut:])...))
 	}
-	train := slices.Concat(trainDocuments...)
-	cut := split.cut(len(train))
-	val := slices.Concat(append(valDocuments, train[cut:])...)
-	train = slices.Clip(train[:cut])
-	return &Corpus{
-		Tokenizer:   tokenizer,
-		Train:       newStream(tokenizer, train),
-		Val:         newStream(tokenizer, val),
-		Fingerprint: fingerprint(tokenizer, train, val),
-		split:       split,
-	}, nil
+	if s, ok := src.(*fileSource); ok {
+		c.sniffed = s.sniffed
+		c.Notes = append(c.Notes, s.notes()...)
+	}
+	return c, nil
+}
+
+func (c *Corpus) setStreams(train, val []uint16) {
+	c.Train, c.Val = newStream(c.Tokenizer, train), newStream(c.Tokenizer, val)
+	c.Fingerprint = fingerprint(c.Tokenizer, train, val)
 }
 
 // open returns the tokenizer and the source that the options name.

@@ -197,8 +197,9 @@ func TestCheckValidation(t *testing.T) {
 		assert.EqualError(t, c.CheckValidation(8), "data: validation split: want at least 9 tokens (seq 8 + 1), got "+message)
 	}
 	want("none", "0 in 0 documents; data.split is none: set it to hash or tail")
-	want("hash", "0 in 0 documents; data.split holds out about one document in 20 by the hash of its name and the corpus has 1: set data.split: tail to hold out its end")
 	want("tail/4", "8 in 0 documents; data.split holds out 1/4 of 33 tokens: add text, or set data.split: tail/2")
 	o.Split = "tail/3"
 	assert.NoError(t, load(t, o).CheckValidation(8))
+	o = filesIn(writeFiles(t, map[string]string{"a.txt": strings.Repeat("x", 32), "b.txt": "y"}))
+	want("hash", "0 in 0 documents; data.split holds out about one document in 20 by the hash of its name and the corpus has 2: set data.split: tail to hold out its end")
 }

@@ -11,12 +11,17 @@ import (
 
 // fileSource is text in files: see Source.Paths.
 type fileSource struct {
-	paths []string
-	field string // of .jsonl lines
+	paths       []string
+	field       string // of .jsonl lines
+	byExtension bool   // files without an extension are no text
+
+	sniffed bool     // some were read; set by files
+	skipped []string // names of files in folders that are no text; set by files
 }
 
-// TextExtensions lists the extensions of the files that are read in a folder.
-// A file that is named itself, or by a glob, may have any.
+// TextExtensions lists the extensions of the files that are read in a folder; a
+// file without any is read if its start is text. A file that is named itself,
+// or by a glob, may have any.
 func TextExtensions() []string {
 	return []string{
 		".txt", ".text", ".md", ".rst", ".tex", ".html", ".htm", ".xml", ".csv", ".tsv",
@@ -26,24 +31,34 @@ func TextExtensions() []string {
 	}
 }
 
-func (s fileSource) files(ctx context.Context) ([]file, error) {
-	return expandPaths(ctx, KindFiles, s.paths, textFolder)
+func (s *fileSource) files(ctx context.Context) ([]file, error) {
+	return expandPaths(ctx, KindFiles, s.paths, s.folder)
 }
 
-// textFolder lists the text files of a folder and those below it.
-func textFolder(ctx context.Context, folder string) ([]file, error) {
+// folder lists the text files of a folder and those below it.
+func (s *fileSource) folder(ctx context.Context, folder string) ([]file, error) {
 	extensions := TextExtensions()
+	var others []string
 	files, err := walkFiles(ctx, folder, func(name string) bool {
 		if slices.ContainsFunc(strings.Split(name, "/"), hidden) {
 			return false
 		}
-		return slices.Contains(extensions, textExtension(name))
+		known := slices.Contains(extensions, textExtension(name))
+		if !known {
+			others = append(others, name)
+		}
+		return known
 	})
 	if err != nil {
 		return nil, err
 	}
+	more, err := s.sniff(ctx, folder, others)
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, more...)
 	if len(files) == 0 {
-		return nil, errors.Errorf("%s: no text file in this folder: want %s, each optionally with .gz or .zst; name other files by a glob",
+		return nil, errors.Errorf("%s: no text file in this folder: want %s, or text without an extension, each optionally with .gz or .zst; name other files by a glob",
 			folder, strings.Join(extensions, " "))
 	}
 	return files, nil
@@ -56,7 +71,7 @@ func textExtension(name string) string {
 	return path.Ext(strings.TrimSuffix(name, compression(name)))
 }
 
-func (s fileSource) read(ctx context.Context, f file, enc *encoder, emit func(document) error) error {
+func (s *fileSource) read(ctx context.Context, f file, enc *encoder, emit func(document) error) error {
 	if textExtension(f.name) == ".jsonl" {
 		return readJSONL(ctx, f, s.field, enc, emit)
 	}

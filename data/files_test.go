@@ -44,9 +44,30 @@ func loadTexts(t *testing.T, paths ...string) []string {
 func TestFolder(t *testing.T) {
 	root := writeFiles(t, map[string]string{
 		"a.txt": "a", "sub/deep/b.MD": "b", "c.go": "c", "d.jsonl": `{"text":"d"}`, "e.txt.gz": gzipped(t, "e"), "f.jsonl.zst": zstded(t, `{"text":"f"}`),
-		"image.png": "\x00", "noext": "x", "archive.gz": gzipped(t, "x"), ".hidden.txt": "x", ".git/config.txt": "x", "empty.txt": "",
+		"image.png": "x", "archive.tar.gz": gzipped(t, "x"), ".hidden.txt": "x", ".git/config.txt": "x", ".hidden": "x", "empty.txt": "",
 	})
 	assert.Equal(t, []string{"a", "c", "d", "e", "f", "b"}, loadTexts(t, root))
+}
+
+func TestFilesWithoutAnExtensionAreReadWhenTheyAreText(t *testing.T) {
+	long := strings.Repeat("ä", sniffBytes) // a character is cut at the end of what is looked at
+	root := writeFiles(t, map[string]string{
+		"README": "readme", "sub/Makefile": "make", "wiki.gz": gzipped(t, "wiki"), "long": "a" + long, "a.txt": "a",
+		"program": "\x7fELF\x02\x00", "latin": "caf\xe9", "packed.zst": zstded(t, "\x00"), "not.gz": "plain", "image.png": "text", "empty": "", ".git/HEAD": "hidden",
+	})
+	c := load(t, filesIn(root))
+	assert.Equal(t, []string{"readme", "a", "a" + long, "make", "wiki"}, texts(c.Tokenizer, c.Train))
+	assert.Equal(t, []string{`data.path: 5 files passed over, not text by extension or content: "image.png", "latin", "not.gz" and 2 more; name them by a glob to read them`}, c.Notes)
+
+	require.NoError(t, os.Remove(filepath.Join(root, "a.txt")))
+	assert.Len(t, loadTexts(t, root), 4, "a folder of such files alone")
+	assert.Empty(t, load(t, filesIn(filepath.Join(root, "image.png"))).Notes, "named itself")
+	assert.Empty(t, load(t, filesIn(root+"/[Ri]*")).Notes, "a glob")
+}
+
+func TestSkippedFilesAreNamedWithoutControlCharacters(t *testing.T) {
+	source := &fileSource{skipped: []string{"a\x1b[31m.png"}}
+	assert.Equal(t, []string{`data.path: 1 file passed over, not text by extension or content: "a\x1b[31m.png"; name them by a glob to read them`}, source.notes())
 }
 
 func TestFilesAndOrder(t *testing.T) {
@@ -111,7 +132,7 @@ func TestWildcardInName(t *testing.T) {
 func TestNamesAreRelative(t *testing.T) {
 	root := writeFiles(t, map[string]string{"corpus/a/b.txt": "text"})
 	for path, want := range map[string]string{"corpus": "a/b.txt", "corpus/a/b.txt": "b.txt", "corpus/*/*.txt": "a/b.txt", "corpus/a/*": "b.txt", "**/*.txt": "corpus/a/b.txt"} {
-		files, err := fileSource{paths: []string{root + "/" + path}}.files(t.Context())
+		files, err := (&fileSource{paths: []string{root + "/" + path}}).files(t.Context())
 		require.NoError(t, err)
 		require.Len(t, files, 1)
 		assert.Equal(t, want, files[0].name, path)
@@ -200,7 +221,7 @@ func TestFileErrors(t *testing.T) {
 		"bad.zst":     {"bad.zst: ", "magic number mismatch"},
 		"cut.gz":      {"cut.gz: unexpected EOF"},
 		"empty":       {"data.source files: empty corpus: no text in any file of data.path [", "empty]"},
-		"none":        {"none: no text file in this folder: want .txt .text .md", "each optionally with .gz or .zst; name other files by a glob"},
+		"none":        {"none: no text file in this folder: want .txt .text .md", "or text without an extension, each optionally with .gz or .zst; name other files by a glob"},
 		"[.txt":       {"[.txt: bad glob: syntax error in pattern in \"[.txt\""},
 		"no/such/*":   {"data.source files: data.path entry 1: glob ", "no such file or directory"},
 	} {

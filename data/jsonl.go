@@ -84,7 +84,7 @@ func jsonText(line []byte, field string) (string, error) {
 	value, ok := object[field]
 	if !ok {
 		have := slices.Sorted(maps.Keys(object))
-		return "", errors.Errorf("want the text in field %q, got an object with the fields [%s]: set data.text_field",
+		return "", errors.Errorf("want the text in field %q, got an object with the fields [%s]: name it in data.text_field, or with eval -text-field",
 			field, strings.Join(have, ", "))
 	}
 	// A pointer, to tell null from "".

@@ -26,7 +26,7 @@ func TestJSONLField(t *testing.T) {
 // Documents are named "file:line", lines in numeric order.
 func TestJSONLNames(t *testing.T) {
 	root := writeFiles(t, map[string]string{"s/a.jsonl": strings.Repeat("{\"text\":\"t\"}\n", 2) + "\n" + strings.Repeat("{\"text\":\"t\"}\n", 9)})
-	src := fileSource{paths: []string{root}, field: "text"}
+	src := &fileSource{paths: []string{root}, field: "text"}
 	var names []string
 	require.NoError(t, eachDocument(t.Context(), src, byteTokenizer{}, 2, func(d document) error {
 		names = append(names, d.name)
@@ -40,7 +40,7 @@ func TestJSONLErrors(t *testing.T) {
 		`{"text":"a"}` + "\n\n" + `{"text":`: {"a.jsonl:3: invalid JSON: want one object a line: unexpected end of JSON input"},
 		`["a"]`:                              {"a.jsonl:1: invalid JSON: want one object a line: ", "cannot unmarshal array"},
 		`{"text":"a"}{"text":"b"}`:           {"a.jsonl:1: invalid JSON", "after top-level value"},
-		`{"title":"a","body":"b"}`:           {`a.jsonl:1: want the text in field "text", got an object with the fields [body, title]: set data.text_field`},
+		`{"title":"a","body":"b"}`:           {`a.jsonl:1: want the text in field "text", got an object with the fields [body, title]: name it in data.text_field, or with eval -text-field`},
 		`null`:                               {`a.jsonl:1: want the text in field "text", got an object with the fields []`},
 		`{"text":null}`:                      {`a.jsonl:1: field "text": want a string, got null`},
 		`{"text":["a"]}`:                     {`a.jsonl:1: field "text": want a string, got ["a"]`},

@@ -39,8 +39,10 @@ type Source struct {
 	// folders below it (links to folders are not followed, hidden names are
 	// passed over); a glob, in which * ? [a-z] stand for part of a name and **
 	// for any number of folders. A folder gives its text files (by extension:
-	// TextExtensions, each optionally followed by .gz or .zst), or, for
-	// shards, those that its shards.json lists. A file met twice counts once.
+	// TextExtensions; without one, by content; each optionally with .gz or .zst
+	// after it), or, for shards, those that its shards.json lists. A file met
+	// twice counts once. Pipes and devices are refused, as are compressed files
+	// that are made to fill memory.
 	//
 	// A document's file is named relative to the folder, or to the part of
 	// the glob before the first wildcard, or by its base name: moving a corpus
@@ -57,7 +59,8 @@ type Options struct {
 	// Split says which part of the corpus is validation:
 	//
 	//	hash, hash/N  documents whose name's sha256, its first 8 bytes taken as
-	//	              a big-endian number, is 0 modulo N: about one in N
+	//	              a big-endian number, is 0 modulo N: about one in N; of a
+	//	              corpus of one document, the last 1/N of its tokens
 	//	tail, tail/N  the last 1/N of all tokens: for corpora of few documents
 	//	none          nothing
 	//
@@ -66,6 +69,8 @@ type Options struct {
 
 	TextField string // the field of a .jsonl line that holds the text; "" means text
 	Threads   int    // files read at a time; 0 means GOMAXPROCS. Never changes the result.
+
+	former bool // read as Corpus.Matching says
 }
 
 // file is one file of a source.
@@ -98,7 +103,7 @@ func newSource(o Options, t Tokenizer) (source, error) {
 		if field == "" {
 			field = "text"
 		}
-		return fileSource{paths: o.Source.Paths, field: field}, nil
+		return &fileSource{paths: o.Source.Paths, field: field, byExtension: o.former}, nil
 	case KindShards:
 		return newShardSource(o.Source.Paths, t), nil
 	}

@@ -18,10 +18,12 @@ const defaultBatch = 8
 // run exactly as the run does.
 type Options struct {
 	// Data names text instead: files, folders or globs, as data.Source.Paths.
-	Data    []string
-	Tokens  int // to score at most; 0: as many as the run evaluates on, or all of Data
-	Batch   int // windows at a time, which rounding alone can tell; 0: 8
-	Threads int // workers an op; 0: all cores
+	Data []string
+	// TextField is the field of .jsonl lines of Data that holds the text; "": the run's.
+	TextField string
+	Tokens    int // to score at most; 0: as many as the run evaluates on, or all of Data
+	Batch     int // windows at a time, which rounding alone can tell; 0: 8
+	Threads   int // workers an op; 0: all cores
 	// Device is where the model runs, "" the CPU; Precision is a CUDA device's, "" tf32.
 	Device    graph.Device
 	Precision graph.Precision
@@ -35,6 +37,8 @@ func (o Options) check() error {
 		return errors.Errorf("eval: tokens: want >= 0, got %d", o.Tokens)
 	case o.Batch < 0:
 		return errors.Errorf("eval: batch: want >= 0 (0: %d), got %d", defaultBatch, o.Batch)
+	case o.TextField != "" && len(o.Data) == 0:
+		return errors.Errorf("eval: text field: want it with text of one's own, got %q for a run's validation split", o.TextField)
 	}
 	return nil
 }

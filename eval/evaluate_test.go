@@ -157,6 +157,41 @@ func TestDocumentsAreJoined(t *testing.T) {
 	assert.InEpsilon(t, score.Loss*16/math.Ln2/15, score.BitsPerByte, 1e-12)
 }
 
+func TestTextFieldOfLines(t *testing.T) {
+	p, _ := train(t, write(t, "text.txt", lines(120)))
+	path := write(t, "a.jsonl", `{"text":"no","body":"first"}`+"\n"+`{"body":"second one"}`)
+	assert.Equal(t, 16, evaluate(t, p, eval.Options{Data: []string{path}, TextField: "body"}).Tokens)
+	_, err := eval.Evaluate(context.Background(), p, eval.Options{Data: []string{path}})
+	assert.ErrorContains(t, err, `a.jsonl:2: want the text in field "text", got an object with the fields [body]: name it in data.text_field, or with eval -text-field`)
+	_, err = eval.Evaluate(context.Background(), p, eval.Options{TextField: "body"})
+	assert.ErrorContains(t, err, `text field: want it with text of one's own, got "body"`)
+}
+
+func TestFilesThatArePassedOverAreNoted(t *testing.T) {
+	p, _ := train(t, write(t, "text.txt", lines(120)))
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.txt": "text", "b.bin": "binary"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	text, err := eval.Load(context.Background(), p, eval.Options{Data: []string{dir}})
+	require.NoError(t, err)
+	require.Len(t, text.Notes, 1)
+	assert.Contains(t, text.Notes[0], `1 file passed over, not text by extension or content: "b.bin"`)
+}
+
+// The end of one file is scored where the run held it out, not where it learnt from it.
+func TestEndOfOneFileIsScoredIfItWasHeldOut(t *testing.T) {
+	text := write(t, "text.txt", lines(120))
+	p, result := train(t, text, "data.split=hash/20")
+	require.NotNil(t, result.Final)
+	assert.Equal(t, *result.Final, evaluate(t, p, eval.Options{Batch: 4}))
+
+	p, _ = train(t, text, "data.split=none")
+	p.Data.Split = "hash/20" // of a run before ends were held out: it learnt from all of it
+	_, err := eval.Load(context.Background(), p, eval.Options{})
+	assert.ErrorContains(t, err, "data: validation split: want at least 17 tokens (seq 16 + 1), got 0 in 0 documents")
+}
+
 func TestChangedCorpusIsNoticed(t *testing.T) {
 	path := write(t, "text.txt", lines(120))
 	p, _ := train(t, path)

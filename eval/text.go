@@ -26,6 +26,7 @@ type Text struct {
 	// its validation split; otherwise a shorter last one is scored, too.
 	Windows  bool
 	Warnings []string // what may make the score mean something else than it seems to
+	Notes    []string // how files were read, where that may not be what was meant
 }
 
 // Load returns the text that o names for a model: o.Data, or without it the validation
@@ -62,11 +63,14 @@ func load(ctx context.Context, p *trainer.Pretrained, o Options) (*Text, error) 
 // files reads text files with the model's tokenizer.
 func files(ctx context.Context, p *trainer.Pretrained, o Options) (*Text, error) {
 	d := config.Data{Source: data.KindFiles, Path: o.Data, Tokenizer: p.Data.Tokenizer, Split: splitNone, TextField: p.Data.TextField}
+	if o.TextField != "" {
+		d.TextField = o.TextField
+	}
 	corpus, err := trainer.LoadCorpus(ctx, d, o.Threads)
 	if err != nil {
 		return nil, err
 	}
-	return &Text{Tokenizer: corpus.Tokenizer, Tokens: corpus.Train.Tokens}, nil
+	return &Text{Tokenizer: corpus.Tokenizer, Tokens: corpus.Train.Tokens, Notes: corpus.Notes}, nil
 }
 
 // validation loads the validation split of the model's run.
@@ -81,6 +85,15 @@ func validation(ctx context.Context, p *trainer.Pretrained, threads int) (*Text,
 	corpus, err := trainer.LoadCorpus(ctx, p.Data, threads)
 	if err != nil {
 		return nil, errors.Wrap(err, "validation split of the model's run")
+	}
+	if p.State != nil {
+		same, err := corpus.Matching(ctx, p.State.CorpusFingerprint)
+		if err != nil {
+			return nil, err
+		}
+		if same != nil {
+			corpus = same
+		}
 	}
 	if err := corpus.CheckValidation(p.Model.Seq); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -41,7 +42,7 @@ func (t *Trainer) save() error {
 }
 
 // resume goes on from the checkpoint that mode names, if any.
-func (t *Trainer) resume(mode Resume) error {
+func (t *Trainer) resume(ctx context.Context, mode Resume) error {
 	dir := string(mode)
 	switch mode {
 	case ResumeNone, "":
@@ -66,7 +67,7 @@ func (t *Trainer) resume(mode Resume) error {
 			return errors.Errorf("-resume: %s: want a step folder with optimizer and state, got a model alone: start from it with train.init_from", mode)
 		}
 	}
-	return errors.Wrap(t.restore(dir), "-resume")
+	return errors.Wrap(t.restore(ctx, dir), "-resume")
 }
 
 // warn reports what a search for a checkpoint passed over.
@@ -77,12 +78,12 @@ func (t *Trainer) warn(warnings []string) {
 }
 
 // restore puts a checkpoint's weights, moments and positions back.
-func (t *Trainer) restore(dir string) error {
+func (t *Trainer) restore(ctx context.Context, dir string) error {
 	c, err := checkpoint.Load(filepath.Clean(dir))
 	if err != nil {
 		return err
 	}
-	if err := t.checkResume(c, dir); err != nil {
+	if err := t.checkResume(ctx, c, dir); err != nil {
 		return err
 	}
 	if err := setValues(t.store, c.Model); err != nil {
@@ -108,7 +109,7 @@ func (t *Trainer) restore(dir string) error {
 }
 
 // checkResume refuses a checkpoint that this run cannot go on from.
-func (t *Trainer) checkResume(c *checkpoint.Checkpoint, dir string) error {
+func (t *Trainer) checkResume(ctx context.Context, c *checkpoint.Checkpoint, dir string) error {
 	d, err := describe(dir, c.ModelMetadata)
 	if err != nil {
 		return err
@@ -116,8 +117,8 @@ func (t *Trainer) checkResume(c *checkpoint.Checkpoint, dir string) error {
 	if err := t.run.Model.SameModel(d.Model); err != nil {
 		return errors.Wrap(err, "the checkpoint is of another model")
 	}
-	if c.State.CorpusFingerprint != t.corpus.Fingerprint {
-		return errors.Errorf("the corpus has changed since the checkpoint: want fingerprint %.12s, got %.12s: restore the data, or start a new run with train.init_from", c.State.CorpusFingerprint, t.corpus.Fingerprint)
+	if err := t.matchCorpus(ctx, c.State.CorpusFingerprint); err != nil {
+		return err
 	}
 	if err := t.checkBatches(c.State, d.Data.MaskDocuments); err != nil {
 		return err

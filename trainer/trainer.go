@@ -88,7 +88,7 @@ func (t *Trainer) prepare(ctx context.Context, resume Resume) (err error) {
 			return err
 		}
 	}
-	if err := t.resume(resume); err != nil {
+	if err := t.resume(ctx, resume); err != nil {
 		return err
 	}
 	t.noteChanges()
@@ -102,29 +102,6 @@ func (t *Trainer) prepare(ctx context.Context, resume Resume) (err error) {
 		t.before = t.metrics.lines[n-1].Seconds
 	}
 	return nil
-}
-
-// LoadCorpus loads the corpus that a data section names, with threads workers (0: all
-// cores; it changes nothing else).
-func LoadCorpus(ctx context.Context, d config.Data, threads int) (*data.Corpus, error) {
-	return data.Load(ctx, data.Options{Source: data.Source{Kind: d.Source, Paths: d.Path}, Tokenizer: d.Tokenizer, Split: d.Split, TextField: d.TextField, Threads: threads})
-}
-
-func (t *Trainer) loadCorpus(ctx context.Context) (err error) {
-	c := t.run
-	if t.corpus, err = LoadCorpus(ctx, c.Data, c.Device.Threads); err != nil {
-		return err
-	}
-	if err := t.corpus.Check(c.Train.Batch, c.Model.Seq); err != nil {
-		return err
-	}
-	if c.Train.EvalEvery > 0 {
-		if err := t.corpus.CheckValidation(c.Model.Seq); err != nil {
-			return err
-		}
-	}
-	t.batches, err = data.NewBatcher(t.corpus.Train.Tokens, c.Train.Batch, c.Model.Seq, c.Seed)
-	return err
 }
 
 // compile builds the training and the evaluation program over one Store.

@@ -47,6 +47,7 @@ type call struct {
 func (c *call) flags(flags *flag.FlagSet) {
 	c.model.Flags(flags)
 	flags.Var(&c.data, "data", "score the text in `F`: a file, a folder or a glob; may be repeated")
+	flags.StringVar(&c.options.TextField, "text-field", "", "with -data: take the text of .jsonl lines from field `NAME`; default: as the model's run, \"text\" for most")
 	flags.IntVar(&c.options.Tokens, "tokens", 0, "score at most `N` tokens; 0: as many as the run evaluates on, or all of -data")
 	flags.BoolVar(&c.json, "json", false, "write JSON")
 	flags.BoolVar(&c.perToken, "per-token", false, "write each token's loss, too")
@@ -55,6 +56,9 @@ func (c *call) flags(flags *flag.FlagSet) {
 func (c *call) run(ctx context.Context, out cli.Output) error {
 	if c.options.Tokens < 0 {
 		return cli.Usagef("-tokens: want >= 0, got %d", c.options.Tokens)
+	}
+	if c.options.TextField != "" && len(c.data) == 0 {
+		return cli.Usagef("-text-field: want -data with it: without, the validation split of the model's run is scored")
 	}
 	p, _, err := c.model.Open(out)
 	if err != nil {
@@ -68,6 +72,9 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	}
 	for _, w := range text.Warnings {
 		out.Warn(w)
+	}
+	for _, n := range text.Notes {
+		out.Note(n)
 	}
 	if c.perToken {
 		c.options.PerToken = func(t eval.Token) error { return c.printToken(out, t) }

@@ -89,6 +89,21 @@ func TestEvalOfText(t *testing.T) {
 	assert.Equal(t, 40, twice.Tokens)
 }
 
+func TestEvalOfJSONLines(t *testing.T) {
+	run := clitest.Train(t)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(`{"body":"first"}`+"\n"+`{"body":"second one"}`), 0o644))
+	assert.Equal(t, 16, scoreOf(t, onOneThread("-checkpoint", run.Dir, "-data", path, "-text-field", "body", "-json")).Tokens)
+	clitest.Call(command(), "-checkpoint", run.Dir, "-data", path).Refused(t, "or with eval -text-field")
+	clitest.Call(command(), "-checkpoint", run.Dir, "-text-field", "body").Refused(t, "-text-field: want -data with it")
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "picture.png"), nil, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "program"), []byte("\x7fELF\x00"), 0o644))
+	got := onOneThread("-checkpoint", run.Dir, "-data", dir, "-text-field", "body", "-json")
+	assert.Equal(t, "note: data.path: 1 file passed over, not text by extension or content: \"program\"; name them by a glob to read them\n", got.Stderr)
+}
+
 func TestEvalRefuses(t *testing.T) {
 	run := clitest.Train(t)
 	foreign := filepath.Join("..", "..", "testdata", "reference", "gpt2-hf", "model.safetensors")
@@ -130,7 +145,7 @@ func TestEvalHelp(t *testing.T) {
 	got := clitest.Call(command(), "-h")
 	assert.Equal(t, cli.ExitOK, got.Code)
 	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n"))
-	for _, name := range []string{"-checkpoint P", "-data F", "-json", "-per-token", "-tokens N", "-threads N"} {
+	for _, name := range []string{"-checkpoint P", "-data F", "-json", "-per-token", "-text-field NAME", "-tokens N", "-threads N"} {
 		assert.Contains(t, got.Stdout, "\n  "+name)
 	}
 }

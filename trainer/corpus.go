@@ -1,0 +1,72 @@
+package trainer
+
+import (
+	"context"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/data"
+)
+
+// LoadCorpus loads the corpus that a data section names, with threads workers (0: all
+// cores; it changes nothing else).
+func LoadCorpus(ctx context.Context, d config.Data, threads int) (*data.Corpus, error) {
+	return data.Load(ctx, data.Options{Source: data.Source{Kind: d.Source, Paths: d.Path}, Tokenizer: d.Tokenizer, Split: d.Split, TextField: d.TextField, Threads: threads})
+}
+
+// loadCorpus loads the run's corpus and says what it did that the config does not.
+func (t *Trainer) loadCorpus(ctx context.Context) error {
+	c := t.run
+	corpus, err := LoadCorpus(ctx, c.Data, c.Device.Threads)
+	if err != nil {
+		return err
+	}
+	check := func() error {
+		if err := corpus.Check(c.Train.Batch, c.Model.Seq); err != nil {
+			return err
+		}
+		return corpus.CheckValidation(c.Model.Seq)
+	}
+	if c.Train.EvalEvery == 0 {
+		if check() != nil {
+			corpus = corpus.Whole()
+		}
+		err = corpus.Check(c.Train.Batch, c.Model.Seq)
+	} else {
+		err = check()
+	}
+	if err != nil {
+		return err
+	}
+	for _, note := range corpus.Notes {
+		t.report.Note(note)
+	}
+	return t.learnFrom(corpus)
+}
+
+func (t *Trainer) learnFrom(corpus *data.Corpus) (err error) {
+	t.corpus = corpus
+	t.batches, err = data.NewBatcher(corpus.Train.Tokens, t.run.Train.Batch, t.run.Model.Seq, t.run.Seed)
+	return err
+}
+
+// matchCorpus refuses a corpus that is not the one of a checkpoint. Where the same files
+// were read in another way when the run began, they are again.
+func (t *Trainer) matchCorpus(ctx context.Context, fingerprint string) error {
+	corpus, err := t.corpus.Matching(ctx, fingerprint)
+	switch {
+	case err != nil:
+		return err
+	case corpus == nil:
+		return errors.Errorf("the corpus has changed since the checkpoint: want fingerprint %.12s, got %.12s: restore the data, or start a new run with train.init_from", fingerprint, t.corpus.Fingerprint)
+	case corpus == t.corpus:
+		return nil
+	}
+	t.report.Note("the corpus is read as it was when the run began: without files that have no extension, and without holding out the end of one document")
+	if t.eval != nil && corpus.CheckValidation(t.run.Model.Seq) != nil {
+		t.eval.Close()
+		t.eval = nil
+	}
+	return t.learnFrom(corpus)
+}
