@@ -20,7 +20,7 @@ func copyModel(store *graph.Store, c models.Config) (*graph.Store, error) {
 // copyModelAs is copyModel with another element type. The Store must have all parameters of
 // the config and may have more.
 func copyModelAs(store *graph.Store, c models.Config, dt tensor.Dtype) (*graph.Store, error) {
-	fresh, err := initialModel(c, dt)
+	fresh, err := emptyModel(c, dt)
 	if err != nil {
 		return nil, err
 	}
@@ -32,11 +32,16 @@ func copyModelAs(store *graph.Store, c models.Config, dt tensor.Dtype) (*graph.S
 	return fresh, nil
 }
 
-// initialModel returns a Store of a model's parameters as they start.
-func initialModel(c models.Config, dt tensor.Dtype) (*graph.Store, error) {
-	store := graph.NewStore(dt, 0)
-	_, err := models.New(gorgonia.NewGraph(), c, models.WithDType(dt), models.WithStore(store))
-	return store, err
+// emptyModel returns a Store of a model's parameters, all zero.
+func emptyModel(c models.Config, dt tensor.Dtype) (*graph.Store, error) {
+	plan := graph.NewPlan(dt)
+	if _, err := models.New(gorgonia.NewGraph(), c, models.WithDType(dt), models.WithStore(plan)); err != nil {
+		return nil, err
+	}
+	for _, p := range plan.Params() {
+		p.Value = tensor.New(tensor.Of(dt), tensor.WithShape(p.Shape...))
+	}
+	return plan.Serve(), nil
 }
 
 func copyParameter(to, from *graph.Param) error {

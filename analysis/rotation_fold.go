@@ -44,7 +44,7 @@ func FoldNorms(store *graph.Store, c models.Config) (*graph.Store, models.Config
 	if f.centred && !keepsLayerNorm(c) {
 		folded.Norm = models.NormRMS
 	}
-	to, err := initialModel(folded, store.DType())
+	to, err := emptyModel(folded, store.DType())
 	if err != nil {
 		return nil, c, err
 	}

@@ -88,15 +88,11 @@ func (o Options) window(c models.Config) (int, error) {
 }
 
 func (g *Generator) compile(store *graph.Store, c models.Config, own Options) (err error) {
-	parameters := len(store.Params())
-	o := graph.ProgramOptions{Options: graph.Options{Store: store, Threads: own.Threads, Device: own.Device, Precision: own.Precision, Cache: g.cache}}
+	o := graph.ProgramOptions{Options: graph.Options{Store: store.Serve(), Threads: own.Threads, Device: own.Device, Precision: own.Precision, Cache: g.cache}}
 	g.program, err = graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
 		m, err := models.On(b, c)
 		if err != nil {
 			return graph.Roots{}, err
-		}
-		if made := len(store.Params()) - parameters; made > 0 {
-			return graph.Roots{}, errors.Errorf("the store lacks %d of the model's parameters: it is of another model", made)
 		}
 		g.logits = m.Logits(m.Forward(b.Input(inputTokens, tensor.Int32, 1, 1))) // [1, vocab]
 		return graph.Roots{Outputs: gorgonia.Nodes{g.logits}}, m.Err()

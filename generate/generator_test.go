@@ -294,7 +294,7 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		{"no store", nil, c, generate.Options{}, "want a store with a model's parameters"},
 		{"empty store", graph.NewStore(tensor.Float32, 0), c, generate.Options{}, "want a store with a model's parameters"},
-		{"other model", freshStore(t, c), other, generate.Options{}, "the store lacks"},
+		{"other model", freshStore(t, c), other, generate.Options{}, `parameter "blocks.2.attention.norm": the store does not have it`},
 		{"small vocabulary", store, narrow, generate.Options{}, "tokenizer bytes has 257 ids, the model's vocabulary 200"},
 		{"wide window", store, c, generate.Options{Window: 13}, "want at most 12 tokens, the model's learned positions, got 13"},
 		{"negative window", store, c, generate.Options{Window: -1}, "window: want >= 1"},
@@ -304,6 +304,7 @@ func TestNewRefuses(t *testing.T) {
 			assert.ErrorContains(t, err, r.want)
 		})
 	}
+	assert.Len(t, store.Params(), len(freshStore(t, c).Params()), "what was refused has added nothing")
 }
 
 func TestRequestsThatAreRefused(t *testing.T) {

@@ -31,8 +31,7 @@ type Options struct {
 	Training  bool         // dropout is active
 	Seed      uint64       // of the dropout masks
 
-	salt    int  // changes every op's hash; Program's answer to a hash collision
-	planned bool // for PredictDeviceMemory: nothing will run
+	salt int // changes every op's hash; Program's answer to a hash collision
 }
 
 // Builder makes nodes in one Gorgonia graph. After the first error it makes nothing
@@ -109,7 +108,7 @@ func On(g *gorgonia.ExprGraph, o Options) *Builder {
 
 // openDevice gets the Store's device, if the ops run on one.
 func (b *Builder) openDevice() {
-	if b.err != nil || !b.onDevice() || b.options.planned {
+	if b.err != nil || !b.onDevice() || b.planning() {
 		return
 	}
 	if err := b.options.Store.open(b.options.Precision); err != nil {
@@ -118,6 +117,9 @@ func (b *Builder) openDevice() {
 	}
 	b.runtime.device = b.options.Store.device
 }
+
+// planning tells that the graph will not run: its Store has no values.
+func (b *Builder) planning() bool { return b.options.Store != nil && b.options.Store.mode == plans }
 
 func (b *Builder) check() {
 	switch {
@@ -227,7 +229,7 @@ func (b *Builder) newNode(k kind, children []*gorgonia.Node) (*gorgonia.Node, er
 // carrier is what the graph's node holds: the op, or what runs it on a device. A node
 // whose op can run on a device never runs on the CPU.
 func (b *Builder) carrier(op *Op) (gorgonia.Op, error) {
-	if b.onDevice() && !b.options.planned {
+	if b.onDevice() && !b.planning() {
 		return b.onDeviceOp(op)
 	}
 	return op, nil
@@ -242,7 +244,11 @@ func (b *Builder) Input(name string, dt tensor.Dtype, shape ...int) *gorgonia.No
 	if !b.claim(name) {
 		return nil
 	}
-	if err := wantPositive(shape); err != nil {
+	err := wantPositive(shape)
+	if err == nil {
+		_, err = sizeOf(shape)
+	}
+	if err != nil {
 		b.fail(errors.Wrapf(err, "graph: input %q", name))
 		return nil
 	}
@@ -267,7 +273,8 @@ func (b *Builder) claim(name string) bool {
 }
 
 // Param makes a node of the parameter that p describes. Its values live in the Store:
-// a parameter of that name is shared, a new one is initialised.
+// a parameter of that name is shared, a new one is initialised, or refused by a Store that
+// serves.
 func (b *Builder) Param(p ParamSpec) *gorgonia.Node {
 	if b.err != nil {
 		return nil
@@ -295,8 +302,11 @@ func (b *Builder) paramNode(p *Param) (*gorgonia.Node, error) {
 	if b.onDevice() {
 		return b.residentNode(p)
 	}
-	return gorgonia.NewTensor(b.g, b.options.DType, len(p.Shape), gorgonia.WithShape(p.Shape...),
-		gorgonia.WithName(p.Name), gorgonia.WithValue(p.Value)), nil
+	options := []gorgonia.NodeConsOpt{gorgonia.WithShape(p.Shape...), gorgonia.WithName(p.Name)}
+	if !b.planning() {
+		options = append(options, gorgonia.WithValue(p.Value))
+	}
+	return gorgonia.NewTensor(b.g, b.options.DType, len(p.Shape), options...), nil
 }
 
 // Learnables returns the nodes of all parameters made so far, in order, each named.

@@ -114,6 +114,9 @@ func newOp(b *Builder, k kind, in []signature) (*Op, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := sizeOf(out.shape); err != nil {
+		return nil, err
+	}
 	op := &Op{kind: k, builder: b, in: in, out: out, id: len(b.g.AllNodes())}
 	op.call.op = op
 	op.call.args = make([]argument, len(in))

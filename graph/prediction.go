@@ -6,18 +6,18 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// DeviceMemory is what a program takes of a CUDA device, in bytes.
-type DeviceMemory struct {
+// MemoryNeed is what a program takes of a machine's or a CUDA device's memory, in bytes.
+type MemoryNeed struct {
 	Parameters  int `json:"parameters"`  // values, and in precision bf16 their 16-bit copies
 	Gradients   int `json:"gradients"`   // of the parameters
 	Moments     int `json:"moments"`     // of AdamW
 	Activations int `json:"activations"` // the shared buffers of all outputs
-	Saved       int `json:"saved"`       // what ops keep beside their outputs, from the forward pass for the backward pass
-	Scratch     int `json:"scratch"`     // the largest need of one op while it runs
+	Saved       int `json:"saved"`       // on a device: what ops keep beside their outputs, from the forward pass for the backward pass
+	Scratch     int `json:"scratch"`     // on a device: the largest need of one op while it runs
 }
 
-// Total returns the sum; context, kernels and cuBLAS come on top.
-func (m DeviceMemory) Total() int {
+// Total returns the sum; on a device, context, kernels and cuBLAS come on top.
+func (m MemoryNeed) Total() int {
 	return m.Parameters + m.Gradients + m.Moments + m.Activations + m.Saved + m.Scratch
 }
 
@@ -27,27 +27,34 @@ type deviceNeeds interface {
 	deviceNeeds(op *Op) (saved, scratch int)
 }
 
-// PredictDeviceMemory returns what a program of o's precision, differentiation and
-// recomputation would take on a CUDA device. It needs neither a device nor a build for
-// one: it makes the same plan and stops there.
-func PredictDeviceMemory(o ProgramOptions, build BuildFunc) (DeviceMemory, error) {
-	o.Device, o.planned = CUDA, true
-	o.Store = &Store{dtype: dtypeOr32(o.DType), byName: map[string]*Param{}, planned: true}
+// PredictMemory returns what a program of o's device, precision, differentiation and
+// recomputation would take of the device's or, on the CPU, of the machine's memory. Nothing
+// is allocated, and a device need not be there: it makes the same plan and stops.
+func PredictMemory(o ProgramOptions, build BuildFunc) (MemoryNeed, error) {
+	o.Store = NewPlan(dtypeOr32(o.DType))
 	p := &Program{options: o, build: build}
 	for _, s := range stages() {
-		if s.name == stageBind {
+		if s.name == stageAdmit {
 			break
 		}
 		if err := s.run(p); err != nil {
-			return DeviceMemory{}, errors.Wrapf(err, "graph: %s", s.name)
+			return MemoryNeed{}, errors.Wrapf(err, "graph: %s", s.name)
 		}
 	}
-	return p.deviceMemory(), nil
+	if p.builder.onDevice() {
+		return p.deviceMemory(), nil
+	}
+	n := o.Store.Size() * int(o.Store.dtype.Size())
+	m := MemoryNeed{Parameters: n, Activations: p.plan.bytes}
+	if o.Gradients {
+		m.Gradients, m.Moments = n, 2*n
+	}
+	return m, nil
 }
 
-func (p *Program) deviceMemory() DeviceMemory {
+func (p *Program) deviceMemory() MemoryNeed {
 	n := p.options.Store.Size()
-	m := DeviceMemory{Parameters: n * cuda.F32.Size(), Activations: p.plan.bytes}
+	m := MemoryNeed{Parameters: n * cuda.F32.Size(), Activations: p.plan.bytes}
 	if p.builder.options.Precision == BF16 {
 		m.Parameters += n * cuda.BF16.Size()
 	}

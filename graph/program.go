@@ -18,6 +18,9 @@ type ProgramOptions struct {
 	Recompute Recompute
 	// Separate gives every op memory of its own, for tests of the buffer plan.
 	Separate bool
+	// Memory is how many bytes the buffers may take on the CPU, with Gradients also those of
+	// the gradients and of AdamW's moments; 0: what AvailableMemory returns.
+	Memory int
 }
 
 // Roots are the nodes a Program is made for.
@@ -54,7 +57,7 @@ type stage struct {
 	run  func(*Program) error
 }
 
-const stageBind = "bind" // the first stage that wants memory
+const stageAdmit = "memory" // before the first stage that takes memory
 
 // stages lists them in order.
 func stages() []stage {
@@ -64,7 +67,8 @@ func stages() []stage {
 		{"keep", (*Program).keepValues},           // after all readers exist, before liveness is computed
 		{"verify", (*Program).verify},             // no dead node, no two nodes of one hash: after all nodes exist
 		{"plan", (*Program).planBuffers},          // liveness -> offsets in one arena
-		{stageBind, (*Program).bind},              // buffers to ops, values to inputs: before the machine copies engines
+		{stageAdmit, (*Program).admit},            // is there room for the buffers: before they are made
+		{"bind", (*Program).bind},                 // buffers to ops, values to inputs: before the machine copies engines
 		{"compile", (*Program).compile},           // gorgonia.NewTapeMachine
 	}
 }

@@ -30,7 +30,7 @@ func (k parameter) run(*call) error {
 // residentNode makes a parameter's node for a device. ApplyOp refuses an op without
 // inputs.
 func (b *Builder) residentNode(p *Param) (*gorgonia.Node, error) {
-	if !b.options.planned {
+	if !b.planning() {
 		if err := b.options.Store.reside(p); err != nil {
 			return nil, err
 		}

@@ -49,11 +49,27 @@ func withTokens(tokens int, rest ...int) tensor.Shape {
 	return append(tensor.Shape{tokens}, rest...)
 }
 
-// product multiplies axes.
+// product multiplies the axes of a shape that sizeOf accepts.
 func product(axes []int) int {
 	n := 1
 	for _, d := range axes {
 		n *= d
 	}
 	return n
+}
+
+// maxEntries is more than any machine's memory holds, and so few that sums of their bytes
+// over all nodes of a graph stay far below the largest int.
+const maxEntries = 1 << 44
+
+// sizeOf is product, which refuses what no machine can hold.
+func sizeOf(shape []int) (int, error) {
+	n := 1
+	for _, d := range shape {
+		if d < 0 || d > 0 && n > maxEntries/d {
+			return 0, errors.Errorf("shape %v: want at most %d entries, which is more than any machine's memory holds", shape, maxEntries)
+		}
+		n *= d
+	}
+	return n, nil
 }

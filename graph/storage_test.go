@@ -13,8 +13,8 @@ import (
 // TestStorage: in precision bf16 activations are of 16 bits; parameters, their gradients,
 // scalars, and what a hook or a reshape makes of a 32-bit value are of 32.
 func TestStorage(t *testing.T) {
-	store := &Store{dtype: tensor.Float32, byName: map[string]*Param{}, planned: true}
-	b := On(gorgonia.NewGraph(), Options{Device: CUDA, Precision: BF16, Store: store, planned: true, Hooks: Hooks{"wide": nil, "narrow": nil}})
+	store := NewPlan(tensor.Float32)
+	b := On(gorgonia.NewGraph(), Options{Device: CUDA, Precision: BF16, Store: store, Hooks: Hooks{"wide": nil, "narrow": nil}})
 	x := b.Input("x", tensor.Float32, 4, 6)
 	w := b.Param(ParamSpec{Name: "w", Shape: []int{6, 2}})
 	y := b.Linear(x, w, LinearOptions{})

@@ -59,21 +59,28 @@ type Param struct {
 func (p *Param) Size() int { return product(p.Shape) }
 
 // Store holds parameters by name, outside any graph: Programs for training, evaluation
-// and generation bind the same Store. It is not safe for concurrent use.
+// and generation bind the same Store. It is not safe for concurrent use. What it does about
+// a parameter that it does not have is its mode: NewStore initialises it, NewPlan notes its
+// shape, Serve refuses it.
 type Store struct {
+	*contents
+	mode mode
+}
+
+// contents are what a Store and those that serve it share.
+type contents struct {
 	dtype  tensor.Dtype
 	seed   uint64
 	params []*Param
 	byName map[string]*Param
 	device accelerator // nil: the parameters live in host memory
-
-	planned bool // parameters have a shape and no values
 }
 
-// NewStore returns an empty Store of float32 or float64 parameters. Each parameter's
-// initial values depend on the seed and its name alone.
+// NewStore returns an empty Store of float32 or float64 parameters, for training from
+// scratch and for tests. Each parameter's initial values depend on the seed and its name
+// alone.
 func NewStore(dt tensor.Dtype, seed uint64) *Store {
-	return &Store{dtype: dt, seed: seed, byName: map[string]*Param{}}
+	return &Store{contents: &contents{dtype: dt, seed: seed, byName: map[string]*Param{}}}
 }
 
 // DType returns the element type.
@@ -107,28 +114,41 @@ func (s *Store) Bytes() int {
 	return n
 }
 
-// ensure returns the parameter that spec describes, making it if there is none.
+// ensure returns the parameter that spec describes; one that is not there is made as the
+// Store's mode says.
 func (s *Store) ensure(spec ParamSpec) (*Param, error) {
-	if err := wantPositive(spec.Shape); err != nil {
+	if err := s.check(spec); err != nil {
 		return nil, errors.Wrapf(err, "parameter %q", spec.Name)
-	}
-	if size := product(spec.Shape); spec.Init.Values != nil && len(spec.Init.Values) != size {
-		return nil, errors.Errorf("parameter %q: want %d initial values for shape %v, got %d", spec.Name, size, spec.Shape, len(spec.Init.Values))
 	}
 	if p := s.byName[spec.Name]; p != nil {
 		if !slices.Equal(p.Shape, spec.Shape) {
 			return nil, errors.Errorf("parameter %q: the store has shape %v, the graph wants %v", spec.Name, tensor.Shape(p.Shape), spec.Shape)
 		}
-		return p, nil
+		return p, s.mode.accept(p)
+	}
+	if err := s.mode.admit(spec.Name); err != nil {
+		return nil, err
 	}
 	p := &Param{ParamSpec: spec}
-	if !s.planned {
+	if s.mode == initialises {
 		p.Value = s.zeros(spec.Shape)
 		s.initialise(p)
 	}
 	s.params = append(s.params, p)
 	s.byName[spec.Name] = p
 	return p, nil
+}
+
+// check refuses a shape that no parameter has.
+func (s *Store) check(spec ParamSpec) error {
+	if err := wantPositive(spec.Shape); err != nil {
+		return err
+	}
+	size, err := sizeOf(spec.Shape)
+	if err == nil && spec.Init.Values != nil && len(spec.Init.Values) != size {
+		err = errors.Errorf("want %d initial values for shape %v, got %d", size, spec.Shape, len(spec.Init.Values))
+	}
+	return err
 }
 
 func (s *Store) zeros(shape []int) *tensor.Dense {

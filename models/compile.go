@@ -53,11 +53,11 @@ func Compile(c Config, rows, seq int, want Outputs, o graph.ProgramOptions) (*Co
 	return m, nil
 }
 
-// PredictDeviceMemory returns what Compile with the same arguments would take of a GPU, without
-// one and without allocating it.
-func PredictDeviceMemory(c Config, rows, seq int, want Outputs, o graph.ProgramOptions) (graph.DeviceMemory, error) {
+// PredictMemory returns what Compile with the same arguments would take of a GPU, without one,
+// or of the machine's memory, without allocating it.
+func PredictMemory(c Config, rows, seq int, want Outputs, o graph.ProgramOptions) (graph.MemoryNeed, error) {
 	var m Compiled
-	return graph.PredictDeviceMemory(o, func(b *graph.Builder) (graph.Roots, error) { return m.build(b, c, rows, seq, want) })
+	return graph.PredictMemory(o, func(b *graph.Builder) (graph.Roots, error) { return m.build(b, c, rows, seq, want) })
 }
 
 // build makes the nodes; it may be called again, see graph.Compile.

@@ -38,7 +38,7 @@ func checkMemory(t *testing.T, c models.Config, precision graph.Precision) {
 		return graph.Roots{Loss: loss, Outputs: gorgonia.Nodes{}}, m.Err()
 	}
 	o := graph.ProgramOptions{Gradients: true, Options: graph.Options{Precision: precision, Training: true}}
-	want, err := graph.PredictDeviceMemory(o, build)
+	want, err := graph.PredictMemory(o, build)
 	require.NoError(t, err)
 
 	store := graph.NewStore(tensor.Float32, 1)

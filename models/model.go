@@ -72,6 +72,13 @@ func On(b *graph.Builder, c Config) (*Model, error) {
 		return nil, err
 	}
 	c = c.Resolve()
+	err := b.Err()
+	if err == nil {
+		err = c.checkParameters(b.Store())
+	}
+	if err != nil {
+		return nil, errors.Wrap(err, "models")
+	}
 	m := &Model{config: c, b: b}
 	m.stream = newStream(b, c)
 	for l := range c.Layers {

@@ -38,6 +38,19 @@ type size struct {
 	value int
 }
 
+// maxSize keeps products of two sizes within an int; token ids are int32.
+const maxSize = math.MaxInt32
+
+func (s size) check() error {
+	switch {
+	case s.value < 1:
+		return fieldError(s.field, "want >= 1, got %d", s.value)
+	case s.value > maxSize:
+		return fieldError(s.field, "want at most %d, got %d", maxSize, s.value)
+	}
+	return nil
+}
+
 func (c Config) checkSizes() error {
 	wanted, foreign := []size{{"dk", c.Dk}, {"dv", c.Dv}, {"rank", c.Rank}}, []size{{"d_model", c.DModel}, {"heads", c.Heads}, {"head_dim", c.HeadSize}}
 	if c.Stream != StreamMatrix {
@@ -50,8 +63,8 @@ func (c Config) checkSizes() error {
 		wanted = append(wanted, size{"ff", c.FF})
 	}
 	for _, s := range append(wanted, size{"vocab", c.Vocab}, size{"seq", c.Seq}) {
-		if s.value < 1 {
-			return fieldError(s.field, "want >= 1, got %d", s.value)
+		if err := s.check(); err != nil {
+			return err
 		}
 	}
 	if err := c.checkForeign(foreign); err != nil {
@@ -59,6 +72,9 @@ func (c Config) checkSizes() error {
 	}
 	if c.HeadSize < 0 {
 		return fieldError("head_dim", "want >= 1, or 0 for d_model/heads, got %d", c.HeadSize)
+	}
+	if c.HeadSize > maxSize {
+		return fieldError("head_dim", "want at most %d, got %d", maxSize, c.HeadSize)
 	}
 	if c.Stream != StreamMatrix && c.HeadSize == 0 && c.DModel%c.Heads != 0 {
 		return fieldError("heads", "want a divisor of d_model %d, got %d", c.DModel, c.Heads)

@@ -6,6 +6,9 @@ const (
 	maxLiteStreams = 4
 )
 
+// maxIterations is far more than Sinkhorn's algorithm takes to converge.
+const maxIterations = 1000
+
 // checkStreams looks at what only some streams have.
 func (c Config) checkStreams() error {
 	for _, f := range []struct {
@@ -22,8 +25,8 @@ func (c Config) checkStreams() error {
 			if err := c.checkForeign([]size{{f.field, f.value}}); err != nil {
 				return err
 			}
-		} else if f.value < 1 {
-			return fieldError(f.field, "want >= 1, got %d", f.value)
+		} else if err := (size{f.field, f.value}).check(); err != nil {
+			return err
 		}
 	}
 	for _, f := range []struct {
@@ -40,6 +43,8 @@ func (c Config) checkStreams() error {
 // checkShapes looks at how the sizes of one stream fit together.
 func (c Config) checkShapes() error {
 	switch {
+	case c.SinkhornIterations > maxIterations:
+		return fieldError("sinkhorn_iterations", "want 1 to %d, got %d", maxIterations, c.SinkhornIterations)
 	case c.Stream == StreamMHC && c.N > maxMHCStreams:
 		return fieldError("n", "want 1 to %d for the %s stream, got %d", maxMHCStreams, c.Stream, c.N)
 	case c.Stream == StreamMHCLite && c.N > maxLiteStreams:
@@ -61,6 +66,8 @@ func (c Config) checkExperts() error {
 	switch {
 	case c.Experts < 0:
 		return fieldError("experts", "want >= 1, or 0 for a dense feed-forward, got %d", c.Experts)
+	case c.Experts > maxSize:
+		return fieldError("experts", "want at most %d, got %d", maxSize, c.Experts)
 	case c.Experts == 0 && c.TopK != 0:
 		return fieldError("top_k", "want nothing without experts, got %d: set model.experts or remove it", c.TopK)
 	case c.Experts == 0 && c.BalanceLoss != 0:

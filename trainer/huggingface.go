@@ -39,10 +39,7 @@ func openHuggingFace(source checkpoint.Source) (*Pretrained, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, source.ModelPath)
 	}
-	if p.Store, err = NewStore(c, 0); err != nil {
-		return nil, errors.Wrap(err, source.ModelPath)
-	}
-	if err := setValues(p.Store, tensors); err != nil {
+	if p.Store, err = serve(c, tensors); err != nil {
 		return nil, errors.Wrap(err, source.ModelPath)
 	}
 	if p.Data.Tokenizer == "" {

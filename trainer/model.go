@@ -46,10 +46,7 @@ func OpenModel(path string) (*Pretrained, error) {
 	if p.Description, err = describe(source.ModelPath, file.Metadata); err != nil {
 		return nil, err
 	}
-	if p.Store, err = NewStore(p.Model, 0); err != nil {
-		return nil, errors.Wrap(err, source.ModelPath)
-	}
-	if err := setValues(p.Store, file.Tensors); err != nil {
+	if p.Store, err = serve(p.Model, file.Tensors); err != nil {
 		return nil, errors.Wrap(err, source.ModelPath)
 	}
 	p.readState()
@@ -78,11 +75,33 @@ func describe(path string, metadata map[string]string) (Description, error) {
 	return d, errors.Wrap(d.Model.Validate(), path)
 }
 
-// NewStore returns a Store with the initial parameters of a model.
-func NewStore(c models.Config, seed uint64) (*graph.Store, error) {
-	store := graph.NewStore(tensor.Float32, seed)
-	_, err := models.New(gorgonia.NewGraph(), c, models.WithStore(store))
-	return store, err
+// serve returns a Store that serves a model from a file's tensors, which become its
+// parameters. Until names and shapes agree, nothing is allocated that the file's size does not
+// justify, whatever the config says.
+func serve(c models.Config, tensors []checkpoint.Tensor) (*graph.Store, error) {
+	entries := 0
+	for _, t := range tensors {
+		entries += t.Len()
+	}
+	if err := c.CheckCount(entries); err != nil {
+		return nil, err
+	}
+	plan := graph.NewPlan(tensor.Float32)
+	if _, err := models.New(gorgonia.NewGraph(), c, models.WithStore(plan)); err != nil {
+		return nil, err
+	}
+	targets := map[string]target{}
+	for _, p := range plan.Params() {
+		targets[p.Name] = target{shape: p.Shape}
+	}
+	given, err := match(targets, tensors)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range plan.Params() {
+		p.Value = tensor.New(tensor.WithShape(p.Shape...), tensor.WithBacking(given[p.Name]))
+	}
+	return plan.Serve(), nil
 }
 
 // values returns the Store's parameters as tensors that share its memory.
@@ -140,28 +159,38 @@ type target struct {
 
 // assign copies tensors to the targets of their names, after checking all of them.
 func assign(targets map[string]target, tensors []checkpoint.Tensor) error {
-	given := map[string][]float32{}
-	for _, t := range tensors {
-		to, ok := targets[t.Name]
-		if !ok {
-			return errors.Errorf("tensor %q: the model has none of that name: it is a checkpoint of another model", t.Name)
-		}
-		if !tensor.Shape(to.shape).Eq(tensor.Shape(t.Shape)) {
-			return errors.Errorf("tensor %q: want shape %v, got %v: it is a checkpoint of another model", t.Name, to.shape, t.Shape)
-		}
-		data, err := t.Float32s()
-		if err != nil {
-			return err
-		}
-		given[t.Name] = data
-	}
-	for name := range targets {
-		if _, ok := given[name]; !ok {
-			return errors.Errorf("tensor %q: want it for the model, the file has none: it is a checkpoint of another model", name)
-		}
+	given, err := match(targets, tensors)
+	if err != nil {
+		return err
 	}
 	for name, to := range targets {
 		copy(to.value.Float32s(), given[name])
 	}
 	return nil
+}
+
+// match returns the data of tensors by name. Every target must be there, in its shape, and
+// nothing else.
+func match(targets map[string]target, tensors []checkpoint.Tensor) (map[string][]float32, error) {
+	given := map[string][]float32{}
+	for _, t := range tensors {
+		to, ok := targets[t.Name]
+		if !ok {
+			return nil, errors.Errorf("tensor %q: the model has none of that name: it is a checkpoint of another model", t.Name)
+		}
+		if !tensor.Shape(to.shape).Eq(tensor.Shape(t.Shape)) {
+			return nil, errors.Errorf("tensor %q: want shape %v, got %v: it is a checkpoint of another model", t.Name, to.shape, t.Shape)
+		}
+		data, err := t.Float32s()
+		if err != nil {
+			return nil, err
+		}
+		given[t.Name] = data
+	}
+	for name := range targets {
+		if _, ok := given[name]; !ok {
+			return nil, errors.Errorf("tensor %q: want it for the model, the file has none: it is a checkpoint of another model", name)
+		}
+	}
+	return given, nil
 }

@@ -83,7 +83,7 @@ func (t *Trainer) prepare(ctx context.Context, resume Resume) (err error) {
 		t.unlock, err = openFolder(t.run.Out, resume)
 		return err
 	}
-	for _, step := range []func(context.Context) error{t.loadCorpus, lock, t.compile, t.initialise} {
+	for _, step := range []func(context.Context) error{t.checkMemory, t.loadCorpus, lock, t.compile, t.initialise} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -114,6 +114,7 @@ func (t *Trainer) compile(context.Context) (err error) {
 	if t.program, err = models.Compile(c.Model, c.Train.Batch, c.Model.Seq, models.Outputs{Loss: true, ExpertCounts: true}, o); err != nil {
 		return err
 	}
+	t.store = t.store.Serve() // evaluation and samples add no parameter
 	t.experts = newExpertCounts(t.program.ExpertCounts)
 	t.flops = float64(c.Model.Cost().TrainFLOPs())
 	if t.corpus.CheckValidation(c.Model.Seq) == nil {

@@ -79,7 +79,7 @@ func (r *Runner) compile(store *graph.Store, c models.Config) (err error) {
 	for _, name := range r.names {
 		hooks[name] = r.replace
 	}
-	o := graph.ProgramOptions{Options: graph.Options{Store: store, DType: store.DType(), Threads: r.options.Threads, Hooks: hooks}}
+	o := graph.ProgramOptions{Options: graph.Options{Store: store.Serve(), DType: store.DType(), Threads: r.options.Threads, Hooks: hooks}}
 	r.program, err = graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
 		if r.model, err = models.On(b, c); err != nil {
 			return graph.Roots{}, err

@@ -108,7 +108,7 @@ type gpuMemory struct {
 
 // openGPU opens a store's GPU.
 func openGPU(store *graph.Store, on target, w workload) (*gpuMemory, error) {
-	plan, err := models.PredictDeviceMemory(w.Config, w.Batch, w.Config.Seq, models.Outputs{Loss: true}, on.options(nil))
+	plan, err := models.PredictMemory(w.Config, w.Batch, w.Config.Seq, models.Outputs{Loss: true}, on.options(nil))
 	if err != nil {
 		return nil, err
 	}

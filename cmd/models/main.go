@@ -23,6 +23,7 @@ func command() cli.Command {
 			"go run ./cmd/models -json",
 			"go run ./cmd/models -residuals    # what each residual stream chooses",
 			"go run ./cmd/models -memory -batch 16 -precision bf16    # what training takes of a GPU",
+			"go run ./cmd/models -memory -device cpu    # of this machine",
 		},
 		Flags: c.flags,
 		Run:   c.run,
@@ -37,9 +38,10 @@ type call struct {
 
 func (c *call) flags(flags *flag.FlagSet) {
 	flags.BoolVar(&c.json, "json", false, "write one JSON array: parameters, FLOPs and bytes as whole numbers")
-	flags.BoolVar(&c.memory, "memory", false, "list instead what training each preset takes of a GPU's memory")
+	flags.BoolVar(&c.memory, "memory", false, "list instead what training each preset takes of a GPU's memory, or of this machine's")
+	flags.StringVar(&c.training.device, "device", string(graph.CUDA), "with -memory: train on `D`: cuda or cpu")
 	flags.IntVar(&c.training.batch, "batch", 8, "with -memory: `N` rows a step")
-	flags.StringVar(&c.training.precision, "precision", string(graph.TF32), "with -memory: compute in `P`: fp32, tf32 or bf16")
+	flags.StringVar(&c.training.precision, "precision", "", "with -memory, on cuda: compute in `P`: fp32, tf32 or bf16; default tf32")
 	flags.StringVar(&c.training.recompute, "recompute", string(graph.RecomputeNone), "with -memory: recompute `R`: none or block")
 	flags.BoolVar(&c.residuals, "residuals", false, "list the residual streams instead: how each fills in h' = A_res h + B_up F(A_down h)")
 }

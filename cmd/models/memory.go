@@ -11,9 +11,10 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// training is the step whose memory on a GPU is asked for.
+// training is the step whose memory is asked for.
 type training struct {
 	batch     int
+	device    string
 	precision string
 	recompute string
 }
@@ -22,7 +23,11 @@ func (t training) check() error {
 	switch {
 	case t.batch < 1:
 		return cli.Usagef("-batch: want >= 1 rows, got %d", t.batch)
-	case !slices.Contains(graph.Precisions(), graph.Precision(t.precision)):
+	case t.device != string(graph.CPU) && t.device != string(graph.CUDA):
+		return cli.Usagef("-device: want %s or %s, got %q", graph.CPU, graph.CUDA, t.device)
+	case t.device == string(graph.CPU) && t.precision != "" && t.precision != string(graph.FP32):
+		return cli.Usagef("-precision: want %s on the %s, got %q", graph.FP32, graph.CPU, t.precision)
+	case t.precision != "" && !slices.Contains(graph.Precisions(), graph.Precision(t.precision)):
 		return cli.Usagef("-precision: want one of %v, got %q", graph.Precisions(), t.precision)
 	case t.recompute != string(graph.RecomputeNone) && t.recompute != string(graph.RecomputeBlock):
 		return cli.Usagef("-recompute: want %s or %s, got %q", graph.RecomputeNone, graph.RecomputeBlock, t.recompute)
@@ -30,13 +35,13 @@ func (t training) check() error {
 	return nil
 }
 
-// presetMemory is what training a preset takes of a GPU, in bytes.
+// presetMemory is what training a preset takes, in bytes.
 type presetMemory struct {
-	Name   string             `json:"name"`
-	Batch  int                `json:"batch"`
-	Seq    int                `json:"seq"`
-	Memory graph.DeviceMemory `json:"memory"`
-	Total  int                `json:"total"`
+	Name   string           `json:"name"`
+	Batch  int              `json:"batch"`
+	Seq    int              `json:"seq"`
+	Memory graph.MemoryNeed `json:"memory"`
+	Total  int              `json:"total"`
 }
 
 // runMemory is -memory.
@@ -58,11 +63,11 @@ func (c *call) runMemory(out cli.Output) error {
 	return out.Print(memoryTable(lines))
 }
 
-// predict plans a training program of a model for a GPU.
-func (t training) predict(c models.Config) (graph.DeviceMemory, error) {
+// predict plans a training program of a model.
+func (t training) predict(c models.Config) (graph.MemoryNeed, error) {
 	o := graph.ProgramOptions{Gradients: true, Recompute: graph.Recompute(t.recompute),
-		Options: graph.Options{Precision: graph.Precision(t.precision), Training: true}}
-	return models.PredictDeviceMemory(c, t.batch, c.Seq, models.Outputs{Loss: true, ExpertCounts: true}, o)
+		Options: graph.Options{Device: graph.Device(t.device), Precision: graph.Precision(t.precision), Training: true}}
+	return models.PredictMemory(c, t.batch, c.Seq, models.Outputs{Loss: true, ExpertCounts: true}, o)
 }
 
 func memoryTable(lines []presetMemory) string {
@@ -79,6 +84,6 @@ func memoryTable(lines []presetMemory) string {
 func megabytes(n int) string { return fmt.Sprintf("%.0f MB", float64(n)/1e6) }
 
 const memoryLegend = `
-What a training step of batch rows takes of a GPU's memory; the driver's context, the kernels and cuBLAS come on top.
-saved: statistics that ops keep for the backward pass; scratch: the largest need of one op while it runs.
+What a training step of batch rows takes of a GPU's memory, or with -device cpu of the machine's. On a GPU the driver's context, the
+kernels and cuBLAS come on top; saved: statistics that ops keep for the backward pass; scratch: the largest need of one op while it runs.
 `

@@ -17,23 +17,23 @@ import (
 func TestPredictedMemory(t *testing.T) {
 	preset, _, ok := models.FindPreset("quickstart")
 	require.True(t, ok)
-	predict := func(t *testing.T, s training) graph.DeviceMemory {
+	predict := func(t *testing.T, s training) graph.MemoryNeed {
 		m, err := s.predict(preset.Config)
 		require.NoError(t, err)
 		return m
 	}
-	plain := predict(t, training{8, "tf32", "none"})
+	plain := predict(t, training{8, "cuda", "tf32", "none"})
 	n := preset.Config.Cost().Parameters
 	require.Equal(t, []int{4 * n, 4 * n, 8 * n}, []int{plain.Parameters, plain.Gradients, plain.Moments})
-	half := predict(t, training{8, "bf16", "none"})
+	half := predict(t, training{8, "cuda", "bf16", "none"})
 	require.Equal(t, 6*n, half.Parameters, "with a 16-bit copy")
 	require.Less(t, half.Activations, plain.Activations)
-	require.Less(t, predict(t, training{4, "tf32", "none"}).Activations, plain.Activations)
-	require.Less(t, predict(t, training{8, "tf32", "block"}).Activations, plain.Activations)
+	require.Less(t, predict(t, training{4, "cuda", "tf32", "none"}).Activations, plain.Activations)
+	require.Less(t, predict(t, training{8, "cuda", "tf32", "block"}).Activations, plain.Activations)
 }
 
 func TestMemoryRefuses(t *testing.T) {
-	for _, args := range [][]string{{"-batch", "0"}, {"-precision", "fp8"}, {"-recompute", "some"}} {
+	for _, args := range [][]string{{"-batch", "0"}, {"-precision", "fp8"}, {"-recompute", "some"}, {"-device", "tpu"}} {
 		got := clitest.Call(command(), append([]string{"-memory"}, args...)...)
 		require.Equal(t, cli.ExitUsage, got.Code)
 		require.Contains(t, got.Stderr, args[0]+": want")

@@ -1,0 +1,100 @@
+package graph
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+	"github.com/pkg/errors"
+	"github.com/shirou/gopsutil/v4/mem"
+	"gorgonia.org/tensor"
+)
+
+// AvailableMemory returns how many bytes of the machine's memory can still be taken, swap
+// included and no more than the process's control group may have; math.MaxInt where the
+// system does not tell.
+func AvailableMemory() int {
+	available := uint64(math.MaxInt)
+	if m, err := mem.VirtualMemory(); err == nil {
+		available = m.Available
+		if swap, err := mem.SwapMemory(); err == nil {
+			available += swap.Free
+		}
+	}
+	if limit, err := memlimit.FromCgroup(); err == nil && limit > 0 {
+		available = min(available, limit)
+	}
+	return int(min(available, math.MaxInt))
+}
+
+// admit refuses a program whose buffers the memory has no room for, before they are
+// allocated. Parameters that exist are not counted again. A device says so by itself.
+func (p *Program) admit() error {
+	if p.builder.planning() {
+		return errors.New("want a store with values, got one that only plans")
+	}
+	if p.builder.onDevice() {
+		return nil
+	}
+	need, available := p.missing(), p.options.Memory
+	if available == 0 {
+		available = AvailableMemory()
+	}
+	return need.Within(available, "fewer rows or tokens at a time, recomputation by block or a smaller model take less")
+}
+
+// missing is what the program needs beside what is there already.
+func (p *Program) missing() MemoryNeed {
+	m := MemoryNeed{Activations: p.plan.bytes}
+	if p.options.Separate {
+		m.Activations = p.plan.unshared
+	}
+	if !p.options.Gradients {
+		return m
+	}
+	store := p.builder.options.Store
+	for _, param := range store.params {
+		bytes := param.Size() * int(store.dtype.Size())
+		m.Gradients += absent(param.Grad, bytes)
+		m.Moments += absent(param.Moment1, bytes) + absent(param.Moment2, bytes)
+	}
+	return m
+}
+
+func absent(t *tensor.Dense, bytes int) int {
+	if t == nil {
+		return bytes
+	}
+	return 0
+}
+
+// Within returns nil if the need is at most available, otherwise an error that lists its
+// parts and ends in advice.
+func (m MemoryNeed) Within(available int, advice string) error {
+	if m.Total() <= available {
+		return nil
+	}
+	var parts []string
+	for _, part := range []struct {
+		name  string
+		bytes int
+	}{{"parameters", m.Parameters}, {"gradients", m.Gradients}, {"moments", m.Moments}, {"activations", m.Activations}} {
+		if part.bytes > 0 {
+			parts = append(parts, part.name+" "+FormatBytes(part.bytes))
+		}
+	}
+	return errors.Errorf("want about %s of memory (%s), got %s available: %s", FormatBytes(m.Total()), strings.Join(parts, ", "), FormatBytes(available), advice)
+}
+
+// FormatBytes writes a number of bytes for people to read, as in "4.1 TB".
+func FormatBytes(n int) string {
+	units, v, i := []string{"bytes", "KB", "MB", "GB", "TB", "PB", "EB"}, float64(n), 0
+	for v >= 999.5 && i < len(units)-1 {
+		v, i = v/1000, i+1
+	}
+	if v >= 9.95 || i == 0 {
+		return fmt.Sprintf("%.0f %s", v, units[i])
+	}
+	return fmt.Sprintf("%.1f %s", v, units[i])
+}

@@ -1,0 +1,90 @@
+package trainer_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/trainer"
+)
+
+// small is a model of some 20,000 parameters.
+func small(positions string) models.Config {
+	return models.Config{Stream: models.StreamVector, Layers: 1, DModel: 24, Heads: 3, FF: 96, Vocab: 257, Seq: 16, Positions: positions}
+}
+
+// writeModel writes the initial parameters of a model into a file whose digest is valid and
+// whose config claims another.
+func writeModel(t *testing.T, real, claimed models.Config) string {
+	t.Helper()
+	var tensors []checkpoint.Tensor
+	for _, p := range modeltest.NewStore(t, real, tensor.Float32, 1).Params() {
+		tensors = append(tensors, checkpoint.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Value.Float32s()})
+	}
+	text, err := json.Marshal(trainer.Description{Model: claimed.Resolve()})
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "model.safetensors")
+	require.NoError(t, checkpoint.WriteModel(path, tensors, map[string]string{checkpoint.MetadataConfig: string(text)}))
+	return path
+}
+
+// TestModelFileAllocatesWhatItHolds: a file whose config claims more than its tensors hold is
+// refused with no more memory than reading the file takes. The rows grow, so that a program
+// that believes the config fails before it takes all of the machine.
+func TestModelFileAllocatesWhatItHolds(t *testing.T) {
+	for _, row := range []struct {
+		name      string
+		positions string
+		change    func(*models.Config)
+		want      string
+	}{
+		{"ff 1e6", models.PositionsALiBi, func(c *models.Config) { c.FF = 1e6 }, "want 48014712 parameters"},
+		{"seq 1e6", models.PositionsLearned, func(c *models.Config) { c.Seq = 1e6 }, "parameters for the model that the file describes, got tensors of 19704 entries"},
+		{"layers 1e3", models.PositionsALiBi, func(c *models.Config) { c.Layers = 1e3 }, "parameters for the model that the file describes"},
+		{"ff 1e9", models.PositionsALiBi, func(c *models.Config) { c.FF = 1e9 }, "want 48000014712 parameters"},
+		{"seq 1e9", models.PositionsLearned, func(c *models.Config) { c.Seq = 1e9 }, "parameters for the model that the file describes"},
+		{"layers 1e5", models.PositionsALiBi, func(c *models.Config) { c.Layers = 1e5 }, "parameters for the model that the file describes"},
+		{"everything", models.PositionsALiBi, func(c *models.Config) {
+			c.Layers, c.DModel, c.Heads, c.FF, c.Seq = 1<<31-1, 1<<30, 1<<30, 1<<31-1, 1<<31-1
+		}, "parameters for the model that the file describes"},
+		{"as many in other shapes", models.PositionsLearned, func(c *models.Config) { c.Vocab, c.Seq = c.Vocab-1, c.Seq+2 }, `tensor "embedding": want shape [256 24], got [257 24]`},
+	} {
+		real := small(row.positions)
+		claimed := real
+		row.change(&claimed)
+		path := writeModel(t, real, claimed)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := trainer.OpenModel(path)
+		runtime.ReadMemStats(&after)
+		require.ErrorContains(t, err, row.want, row.name)
+		require.ErrorContains(t, err, path, row.name)
+		require.NotContains(t, err.Error(), "\n", row.name)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20), "%s: bytes allocated for a file of 80 KB", row.name)
+	}
+}
+
+// TestModelFileServes: what OpenModel returns holds the file's values, and no graph adds a
+// parameter to it: one that is not there is named.
+func TestModelFileServes(t *testing.T) {
+	c := small(models.PositionsALiBi)
+	path := writeModel(t, c, c)
+	p, err := trainer.OpenModel(path)
+	require.NoError(t, err)
+	require.Equal(t, modeltest.Values(modeltest.NewStore(t, c, tensor.Float32, 1)), modeltest.Values(p.Store))
+	count := len(p.Store.Params())
+	c.Layers = 2
+	_, err = trainer.NewEvaluator(graph.Options{Store: p.Store}, c, 1, 4)
+	require.ErrorContains(t, err, `parameter "blocks.1.attention.norm": the store does not have it`)
+	require.Len(t, p.Store.Params(), count)
+	require.False(t, strings.Contains(err.Error(), "\n"))
+}
