@@ -26,15 +26,15 @@ func Load(file string, sets []string) (*Run, *Positions, error) {
 
 // LoadContext is Load that ends with the context while it waits for a stream.
 func LoadContext(ctx context.Context, file string, sets []string) (*Run, *Positions, error) {
-	name, text, err := source(ctx, file)
+	name, text, err := Read(ctx, file)
 	if err != nil {
 		return nil, nil, err
 	}
 	return Parse(name, text, sets)
 }
 
-// source returns a config's text and the name of its file in messages.
-func source(ctx context.Context, file string) (name string, text []byte, err error) {
+// Read returns a config's text, and the name of its file for Parse, as Load finds them.
+func Read(ctx context.Context, file string) (name string, text []byte, err error) {
 	base := filepath.Base(file)
 	extension := filepath.Ext(base)
 	isName := base == file && extension == ""

@@ -211,7 +211,7 @@ func carries(t *testing.T, args ...string) []float64 {
 
 // TestTheoryCountsConfigs: a run config is counted in Table 7, behind the paper's models.
 func TestTheoryCountsConfigs(t *testing.T) {
-	out := works(t, "theory", "-config", "../../configs/quickstart.yaml")
+	out := works(t, "theory", "-config", "quickstart")
 	assert.Contains(t, out, "quickstart")
 	assert.NotContains(t, works(t, "theory"), "quickstart")
 }

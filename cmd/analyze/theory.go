@@ -41,7 +41,7 @@ type theoryCall struct {
 
 func (c *theoryCall) flags(flags *flag.FlagSet) {
 	c.delivery.flags(flags)
-	flags.Var(&c.configs, "config", "count the parameters and FLOPs of run config `F`, too, in Table 7; may be given more than once")
+	flags.Var(&c.configs, "config", "count the parameters and FLOPs of run config `F` (a file, or a built-in one's name), too, in Table 7; may be given more than once")
 	flags.Uint64Var(&c.seed, "seed", 1, "seed the Monte-Carlo runs with `N`")
 }
 
@@ -49,7 +49,7 @@ func (c *theoryCall) run(ctx context.Context, out cli.Output) error {
 	if err := c.prepare(); err != nil {
 		return err
 	}
-	further, err := c.models()
+	further, err := c.models(ctx)
 	if err != nil {
 		return err
 	}
@@ -73,10 +73,10 @@ func (c *theoryCall) run(ctx context.Context, out cli.Output) error {
 }
 
 // models reads the configs.
-func (c *theoryCall) models() ([]theory.Model, error) {
+func (c *theoryCall) models(ctx context.Context) ([]theory.Model, error) {
 	var all []theory.Model
 	for _, file := range c.configs {
-		run, _, err := config.Load(file, nil)
+		run, _, err := config.LoadContext(ctx, file, nil)
 		if err != nil {
 			return nil, cli.Usage(err)
 		}

@@ -69,7 +69,7 @@ func (a *album) measure(ctx context.Context, c *call, zoo []zooRow, out cli.Outp
 	}
 	// As many validation tokens as a run trains on, at most the config's own number.
 	sets := append([]string{fmt.Sprintf("train.eval_tokens=%d", min(a.tokens, int64(config.Defaults().Train.EvalTokens)))}, c.sets...)
-	entries, err := contest{c.out, c.seed, sets}.enter(files, &budget{axisTokens, float64(a.tokens)}, a.rates)
+	entries, err := contest{c.out, c.seed, sets}.enter(ctx, files, &budget{axisTokens, float64(a.tokens)}, a.rates)
 	if err != nil {
 		return err
 	}

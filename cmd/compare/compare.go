@@ -33,7 +33,7 @@ func (c *call) compare(ctx context.Context, out cli.Output) error {
 		}
 		b = &parsed
 	}
-	entries, err := contest{c.out, c.seed, c.sets}.enter(fileList(c.configs), b, rates)
+	entries, err := contest{c.out, c.seed, c.sets}.enter(ctx, fileList(c.configs), b, rates)
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func TestFLOPsBudget(t *testing.T) {
 	dir := t.TempDir()
 	b, err := parseBudget("flops=2e7")
 	require.NoError(t, err)
-	entries, err := contest{out: dir}.enter([]string{tiny(t, dir, "a", tinyVector), tiny(t, dir, "b", tinyMatrix)}, &b, nil)
+	entries, err := contest{out: dir}.enter(context.Background(), []string{tiny(t, dir, "a", tinyVector), tiny(t, dir, "b", tinyMatrix)}, &b, nil)
 	require.NoError(t, err)
 	for _, e := range entries {
 		run := e.runs[0]
@@ -123,7 +123,7 @@ func TestCompareGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	c := contest{out: filepath.Join(dir, "cut"), sets: append(setsOf(text(t)), "train.log_every=1")}
 	file := tiny(t, dir, "a", tinyVector)
-	entries, err := c.enter([]string{file}, &budget{axisTokens, 160}, nil)
+	entries, err := c.enter(context.Background(), []string{file}, &budget{axisTokens, 160}, nil)
 	require.NoError(t, err)
 	cut := entries[0].runs[0]
 	ctx, cancel := context.WithCancel(context.Background())
@@ -137,7 +137,7 @@ func TestCompareGoesOn(t *testing.T) {
 	require.NoError(t, err)
 
 	c.out = filepath.Join(dir, "whole")
-	entries, err = c.enter([]string{file}, &budget{axisTokens, 160}, nil)
+	entries, err = c.enter(context.Background(), []string{file}, &budget{axisTokens, 160}, nil)
 	require.NoError(t, err)
 	whole, err := finish(context.Background(), entries[0].runs[0], cli.Output{Stdout: io.Discard, Stderr: io.Discard})
 	require.NoError(t, err)

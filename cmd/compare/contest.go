@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -26,12 +27,16 @@ type contestant struct {
 
 // enter loads configs. Each gets a run a rate, its own rate where none is given; without a
 // budget that of the first config's own tokens.
-func (c contest) enter(files []string, b *budget, rates []float64) ([]contestant, error) {
+func (c contest) enter(ctx context.Context, files []string, b *budget, rates []float64) ([]contestant, error) {
 	var all []contestant
 	names := map[string]string{}
 	var first *config.Run
 	for _, file := range files {
-		own, err := c.load(file)
+		load, err := c.loader(ctx, file)
+		if err != nil {
+			return nil, err
+		}
+		own, err := load()
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +53,7 @@ func (c contest) enter(files []string, b *budget, rates []float64) ([]contestant
 		if !reflect.DeepEqual(first.Data, own.Data) {
 			return nil, cli.Usagef("-config: want the same data for all, got another data section in %s than in %s: set it with -set", file, files[0])
 		}
-		entry, err := c.atRates(file, own, *b, rates)
+		entry, err := c.atRates(file, load, own, *b, rates)
 		if err != nil {
 			return nil, err
 		}
@@ -57,13 +62,13 @@ func (c contest) enter(files []string, b *budget, rates []float64) ([]contestant
 	return all, nil
 }
 
-func (c contest) atRates(file string, own *config.Run, b budget, rates []float64) (contestant, error) {
+func (c contest) atRates(file string, load loader, own *config.Run, b budget, rates []float64) (contestant, error) {
 	entry := contestant{name: own.Name, file: file}
 	if len(rates) == 0 {
 		rates = []float64{own.Train.LR}
 	}
 	for _, rate := range rates {
-		run, err := c.runAt(file, own, b.tokens(own), rate)
+		run, err := c.runAt(load, own, b.tokens(own), rate)
 		if err != nil {
 			return contestant{}, err
 		}
@@ -72,20 +77,29 @@ func (c contest) atRates(file string, own *config.Run, b budget, rates []float64
 	return entry, nil
 }
 
-// load reads a config with the overrides that all share.
-func (c contest) load(file string, more ...string) (*config.Run, error) {
-	sets := append([]string{fmt.Sprintf("seed=%d", c.seed)}, c.sets...)
-	run, _, err := config.Load(file, append(sets, more...))
-	return run, cli.Usage(err)
+// loader makes a run of a config that has been read, with further overrides.
+type loader func(more ...string) (*config.Run, error)
+
+// loader reads a config once, so that it may be a stream; all share the contest's overrides.
+func (c contest) loader(ctx context.Context, file string) (loader, error) {
+	name, text, err := config.Read(ctx, file)
+	if err != nil {
+		return nil, cli.Usage(err)
+	}
+	return func(more ...string) (*config.Run, error) {
+		sets := append([]string{fmt.Sprintf("seed=%d", c.seed)}, c.sets...)
+		run, _, err := config.Parse(name, text, append(sets, more...))
+		return run, cli.Usage(err)
+	}, nil
 }
 
 // runAt is a config's run of some tokens at a rate. It evaluates once, at the end, and its
 // folder's name tells what it is.
-func (c contest) runAt(file string, own *config.Run, tokens int64, rate float64) (*config.Run, error) {
+func (c contest) runAt(load loader, own *config.Run, tokens int64, rate float64) (*config.Run, error) {
 	step := int64(own.StepTokens())
 	steps := (tokens + step - 1) / step
 	folder := fmt.Sprintf("%s-tokens%d-lr%g-seed%d", own.Name, steps*step, rate, own.Seed)
-	return c.load(file, fmt.Sprintf("train.steps=%d", steps), "train.tokens=0", fmt.Sprintf("train.lr=%g", rate),
+	return load(fmt.Sprintf("train.steps=%d", steps), "train.tokens=0", fmt.Sprintf("train.lr=%g", rate),
 		fmt.Sprintf("train.eval_every=%d", steps), "train.keep=1", "out="+filepath.ToSlash(filepath.Join(c.out, folder)))
 }
 

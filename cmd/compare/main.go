@@ -63,7 +63,7 @@ type call struct {
 
 func (c *call) flags(flags *flag.FlagSet) {
 	c.given = flags
-	flags.StringVar(&c.configs, "config", "", "compare the run configs `A.yaml,B.yaml`")
+	flags.StringVar(&c.configs, "config", "", "compare the run configs `A,B`: files, or names of built-in ones, as quickstart,mhc")
 	flags.StringVar(&c.budget, "budget", "", "train each on `tokens=N|flops=N`, flops being the model's own; default the first config's tokens")
 	flags.StringVar(&c.rates, "lr", "", "train at each of these peak `RATES`, as in 1e-3,3e-3; default each config's own; with -cards 1e-3,3e-3,1e-2, -coordcheck 1e-3, -lrsweep 2^-12 to 2^-5")
 	flags.Uint64Var(&c.seed, "seed", 0, "seed weights and batches with `N`")
