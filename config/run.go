@@ -68,7 +68,7 @@ type Train struct {
 	RouterZLoss     float64 `yaml:"router_z_loss" min:"0" help:"with experts: coefficient of the routers' mean (log Z)^2 in the loss"`
 
 	EvalEvery       int    `yaml:"eval_every" min:"0" max:"1000000000" help:"steps between evaluations; 0: at the end only"`
-	EvalTokens      int    `yaml:"eval_tokens" default:"a quarter of the tokens trained on, at most 262144" from:"train.steps" min:"0" max:"1000000000000" help:"tokens of the validation split that are scored; 0: all"`
+	EvalTokens      int    `yaml:"eval_tokens" default:"a quarter of the tokens trained on, at most 262144" from:"train.steps train.tokens train.batch train.accumulate model.seq" min:"0" max:"1000000000000" help:"tokens of the validation split that are scored; 0: all"`
 	CheckpointEvery int    `yaml:"checkpoint_every" min:"0" max:"1000000000" help:"steps between checkpoints; 0: at the end only"`
 	Keep            int    `yaml:"keep" min:"1" max:"1000000000" help:"number of newest checkpoints to keep"`
 	InitFrom        string `yaml:"init_from" help:"a run, checkpoint or model file whose weights to start from; a relative path starts at the working directory"`

@@ -44,17 +44,21 @@ func everyConfig(t *testing.T) map[string]string {
 
 // parentValues are other values of the keys that defaults follow from.
 var parentValues = map[string][]string{
-	"name":            {"other"},
-	"train.lr":        {"1e-9", "5"},
-	"train.steps":     {"1", "7000"},
-	"data.tokenizer":  {"bytes", "gpt2"},
-	"device.kind":     {"cpu", "cuda"},
-	"model.preset":    {"rmt-46m", "quickstart-mhc", "moe-8x2"},
-	"model.stream":    {"vector", "hyper", "mhc", "vwn"},
-	"model.d_model":   {"16"},
-	"model.experts":   {"0", "1", "3"},
-	"model.positions": {"alibi", "rope"},
-	"model.init":      {"paper", "lecun"},
+	"name":             {"other"},
+	"train.lr":         {"1e-9", "5"},
+	"train.steps":      {"1", "7000"},
+	"train.tokens":     {"500"},
+	"train.batch":      {"1"},
+	"train.accumulate": {"2"},
+	"model.seq":        {"4"},
+	"data.tokenizer":   {"bytes", "gpt2"},
+	"device.kind":      {"cpu", "cuda"},
+	"model.preset":     {"rmt-46m", "quickstart-mhc", "moe-8x2"},
+	"model.stream":     {"vector", "hyper", "mhc", "vwn"},
+	"model.d_model":    {"16"},
+	"model.experts":    {"0", "1", "3"},
+	"model.positions":  {"alibi", "rope"},
+	"model.init":       {"paper", "lecun"},
 }
 
 func TestEveryParentOfADefaultHasValuesToTest(t *testing.T) {

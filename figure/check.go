@@ -10,6 +10,8 @@ func Check(f Figure) error {
 		return f.check()
 	case Lines:
 		return f.check()
+	case Panels:
+		return f.check()
 	case Bars:
 		return f.check()
 	case Attention:
@@ -21,7 +23,7 @@ func Check(f Figure) error {
 	case nil:
 		return errors.New("figure: want a figure, got nil")
 	default:
-		return errors.Errorf("figure: want Heatmap, Lines, Bars, Attention, Wiring or Table (not a pointer to one), got %T", f)
+		return errors.Errorf("figure: want Heatmap, Lines, Panels, Bars, Attention, Wiring or Table (not a pointer to one), got %T", f)
 	}
 }
 
@@ -45,24 +47,41 @@ func (h Heatmap) check() error {
 }
 
 func (l Lines) check() error {
-	if len(l.Series) == 0 {
-		return errors.Errorf("figure: lines %q: want at least one series, got none", l.Title)
+	points, err := l.points()
+	if err == nil && points == 0 {
+		err = errors.Errorf("figure: lines %q: want at least one point, got none", l.Title)
 	}
-	points := 0
+	return err
+}
+
+// points counts the points of all series, which are in order.
+func (l Lines) points() (points int, err error) {
+	if len(l.Series) == 0 {
+		return 0, errors.Errorf("figure: lines %q: want at least one series, got none", l.Title)
+	}
 	for i, s := range l.Series {
 		if len(s.X) != len(s.Y) {
-			return errors.Errorf("figure: lines %q: series %d (%q): want as many y as x, %d, got %d", l.Title, i, s.Name, len(s.X), len(s.Y))
+			return 0, errors.Errorf("figure: lines %q: series %d (%q): want as many y as x, %d, got %d", l.Title, i, s.Name, len(s.X), len(s.Y))
 		}
 		if s.Raw != nil && len(s.Raw) != len(s.Y) {
-			return errors.Errorf("figure: lines %q: series %d (%q): want %d raw values, one a point, got %d (nil: none)", l.Title, i, s.Name, len(s.Y), len(s.Raw))
+			return 0, errors.Errorf("figure: lines %q: series %d (%q): want %d raw values, one a point, got %d (nil: none)", l.Title, i, s.Name, len(s.Y), len(s.Raw))
 		}
 		if s.Error != nil && len(s.Error) != len(s.Y) {
-			return errors.Errorf("figure: lines %q: series %d (%q): want %d errors, one a point, got %d (nil: none)", l.Title, i, s.Name, len(s.Y), len(s.Error))
+			return 0, errors.Errorf("figure: lines %q: series %d (%q): want %d errors, one a point, got %d (nil: none)", l.Title, i, s.Name, len(s.Y), len(s.Error))
 		}
 		points += len(s.X)
 	}
-	if points == 0 {
-		return errors.Errorf("figure: lines %q: want at least one point, got none", l.Title)
+	return points, nil
+}
+
+func (p Panels) check() error {
+	if len(p.Charts) == 0 {
+		return errors.Errorf("figure: panels %q: want at least one chart, got none", p.Title)
+	}
+	for _, l := range p.Charts {
+		if _, err := l.points(); err != nil { // one without points stays empty
+			return err
+		}
 	}
 	return nil
 }

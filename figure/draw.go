@@ -14,7 +14,7 @@ import (
 // density is a PNG's pixels in a CSS pixel.
 const density = 2
 
-// SVG draws a figure as an SVG picture with a white background; Lines and Bars are dark where the
+// SVG draws a figure as an SVG picture with a white background; Lines, Panels and Bars are dark where the
 // viewer prefers that (the CSS feature prefers-color-scheme). The picture's size is bounded
 // whatever the data's: labels are thinned, and where values share a pixel the one of the
 // strongest colour is shown. A Table is not drawn.
@@ -35,7 +35,7 @@ func SVG(f Figure) ([]byte, error) {
 	svg = bytes.ReplaceAll(svg, []byte(`font-variant:none;`), nil)
 	svg = bytes.ReplaceAll(svg, []byte(`href="data:image/jpg;`), []byte(`href="data:image/png;`))
 	switch f.(type) {
-	case Lines, Bars:
+	case Lines, Panels, Bars:
 		return darkened(svg), nil
 	}
 	return svg, nil
@@ -73,6 +73,8 @@ func draw(f Figure, l lettering) (picture, error) {
 	case Heatmap:
 		return l.framed(f.Title, f.layout(l)), nil
 	case Lines:
+		return l.framed(f.Title, f.layout(l)), nil
+	case Panels:
 		return l.framed(f.Title, f.layout(l)), nil
 	case Bars:
 		return l.framed(f.Title, f.layout(l)), nil

@@ -178,6 +178,33 @@ func TestBarLengths(t *testing.T) {
 	assert.InDelta(t, 4, red[0]/blue[0], 1e-3)
 }
 
+// TestPanelsShareAxes: every chart has the same numbers, the first one's labels and its own title;
+// one legend names all; a chart without points stays empty.
+func TestPanelsShareAxes(t *testing.T) {
+	for across, want := range map[int]int{0: 3, 1: 1, 2: 2, 9: 3} {
+		p := gallery()["panels"].(Panels)
+		p.Across, p.Charts[2].Series[0].X, p.Charts[2].Series[0].Y = across, nil, nil
+		drawn, err := SVG(p)
+		require.NoError(t, err)
+		svg := string(drawn)
+		for _, text := range []string{">1<", ">2<", ">4<", ">10<", ">30<", ">width<", ">size<"} {
+			times := 3
+			if text == ">1<" {
+				times = 6 // along both axes
+			}
+			assert.Equal(t, times, strings.Count(svg, text), text)
+		}
+		for _, text := range []string{">left<", ">right<", ">below<", ">one<", ">none<"} {
+			assert.Equal(t, 1, strings.Count(svg, text), text)
+		}
+		columns := map[string]bool{}
+		for _, m := range regexp.MustCompile(`<text x="([\d.]+)"[^>]*>4<`).FindAllStringSubmatch(svg, -1) {
+			columns[m[1]] = true
+		}
+		assert.Len(t, columns, want, "across %d", across)
+	}
+}
+
 // TestSVGIsXML: every picture is well-formed, and has nothing from outside.
 func TestSVGIsXML(t *testing.T) {
 	for name, f := range gallery() {

@@ -6,7 +6,7 @@
 // bytes. In JSON a value that is not a number, or is infinite, is null; null is read as NaN.
 package figure
 
-// Figure is one of the figures of this package: Heatmap, Lines, Bars, Attention, Wiring, Table.
+// Figure is one of the figures of this package: Heatmap, Lines, Panels, Bars, Attention, Wiring, Table.
 type Figure interface {
 	Heading() string // the title
 }
@@ -24,12 +24,21 @@ type Heatmap struct {
 
 // Lines is a chart of one or more series over common axes.
 type Lines struct {
-	Title  string   `json:"title"`
-	XLabel string   `json:"x_label"`
-	YLabel string   `json:"y_label"`
-	LogX   bool     `json:"log_x"` // logarithmic; points that are not above 0 are left out
-	LogY   bool     `json:"log_y"`
-	Series []Series `json:"series"`
+	Title  string    `json:"title"`
+	XLabel string    `json:"x_label"`
+	YLabel string    `json:"y_label"`
+	LogX   bool      `json:"log_x"` // logarithmic; points that are not above 0 are left out
+	LogY   bool      `json:"log_y"`
+	XTicks []float64 `json:"x_ticks,omitempty"` // where the numbers stand; nil: chosen. Pages choose
+	Series []Series  `json:"series"`
+}
+
+// Panels are line charts side by side that share their axes, and the names and colours of their
+// series: one legend, the first chart's, is for all. A page takes the charts one by one.
+type Panels struct {
+	Title  string  `json:"title"`
+	Across int     `json:"across"` // charts in a row; 0: all
+	Charts []Lines `json:"charts"` // the first one's axes are for all
 }
 
 // Series is a line of Lines. Points with a coordinate that is not finite are left out, and the
@@ -96,6 +105,9 @@ func (h Heatmap) Heading() string { return h.Title }
 func (l Lines) Heading() string { return l.Title }
 
 // Heading is the title.
+func (p Panels) Heading() string { return p.Title }
+
+// Heading is the title.
 func (b Bars) Heading() string { return b.Title }
 
 // Heading is the title.
@@ -111,6 +123,7 @@ func (t Table) Heading() string { return t.Title }
 var (
 	_ Figure = Heatmap{}
 	_ Figure = Lines{}
+	_ Figure = Panels{}
 	_ Figure = Bars{}
 	_ Figure = Attention{}
 	_ Figure = Wiring{}

@@ -156,6 +156,11 @@ func gallery() map[string]Figure {
 		"lines_crowd":    Lines{Title: "Crowd", XLabel: "position", YLabel: "norm", Series: crowd},
 		"lines_flat":     Lines{Title: "Flat", Series: []Series{{X: []float64{1, 2, 3}, Y: []float64{5, 5, 5}}}},
 		"lines_raw":      Lines{Title: "Smoothed", XLabel: "step", YLabel: "loss", Series: []Series{loss.Smoothed(), validation, {Name: "one", X: []float64{200}, Y: []float64{3}}}},
+		"panels": Panels{Title: "Panels", Across: 2, Charts: []Lines{
+			{Title: "left", XLabel: "width", YLabel: "size", LogX: true, LogY: true, XTicks: []float64{1, 2, 4}, Series: []Series{{Name: "one", Marks: true, X: []float64{1, 2, 4}, Y: []float64{0.5, 7, 70}}, {Name: "none", X: []float64{1, 2}, Y: []float64{math.NaN(), 0}}}},
+			{Title: "right", Series: []Series{{Name: "one", Marks: true, X: []float64{1, 4}, Y: []float64{3, 2}}}},
+			{Title: "below", Series: []Series{{Name: "one", Marks: true, X: []float64{2}, Y: []float64{3}}}},
+		}},
 		"lines_empty":    Lines{Title: "No point can be drawn", LogY: true, Series: []Series{{Name: "zero", X: []float64{1}, Y: []float64{0}}}},
 		"bars_signed":    Bars{Title: "Direct logit attribution", YLabel: "logit", Labels: append(names("L0 head ", 8), "feed-forward 0", "a very long label that has to be cut because it is so long", " the", "\n"), Values: []float64{0.1, -0.4, 1.25, 3, -2, 0.003, 0, math.NaN(), 1, -0.25, 2, 1e-5}},
 		"bars_positive":  Bars{Title: "Norms", YLabel: "‖term‖", Labels: names("term ", 5), Values: []float64{123456, 2e5, 1000, 5e4, 7}},

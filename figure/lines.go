@@ -10,6 +10,8 @@ import (
 const (
 	linesWidth  = 560.0
 	linesHeight = 360.0
+	panelWidth  = 420.0 // of one of several
+	panelHeight = 320.0
 	legendPitch = 17.0
 	legendThumb = 24.0
 	legendMost  = 220.0 // a name's length
@@ -22,39 +24,9 @@ const (
 )
 
 func (l Lines) layout(t lettering) picture {
-	x, y := l.scales()
-	left := 0.0
-	for _, tick := range y.ticks(7) {
-		left = max(left, t.width(tick.label, tickSize, false))
-	}
-	left = math.Ceil(left + tickGap + tickLength)
-	if l.YLabel != "" {
-		left += labelMargin
-	}
-	foot := tickSize + tickGap + tickLength
-	if l.XLabel != "" {
-		foot += labelMargin
-	}
-	legend := l.legend(t)
-	const top = 6.0 // the topmost number may stand out
-	most := max(20, min(pointsMost, pointsTotal/len(l.Series)))
-	width := left + linesWidth + 16
-	if legend.width > 0 {
-		width += 4 + legend.width
-	}
-	return picture{width, top + max(linesHeight+foot, legend.height), func(p pen) {
-		body := p.moved(left, top)
-		x.paintBelow(body, linesHeight)
-		y.paintLeft(body, linesWidth)
-		for i, s := range l.Series {
-			s.paintRaw(body, x, y, pale(styleOf(i).color), min(most, rawMost))
-		}
-		for i, s := range l.Series {
-			s.paint(body, x, y, styleOf(i), most)
-		}
-		body.axisLabels(l.XLabel, l.YLabel, linesWidth, linesHeight, foot-labelMargin, left)
-		legend.paint(p.moved(left+linesWidth+20, top))
-	}}
+	whole := l
+	whole.Title = "" // the frame has it
+	return Panels{Charts: []Lines{whole}}.layout(t)
 }
 
 // Drawable says whether a point has a place: a picture without one is empty.
@@ -69,7 +41,7 @@ func (l Lines) Drawable() bool {
 
 // scales are the axes, over all points and error bars that have a place on both.
 func (l Lines) scales() (x, y scale) {
-	x, y = scale{log: l.LogX, length: linesWidth}, scale{log: l.LogY, length: linesHeight}
+	x, y = scale{log: l.LogX, numbers: l.XTicks}, scale{log: l.LogY}
 	x.low, x.high, y.low, y.high = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	for _, s := range l.Series {
 		for i := range s.X {

@@ -7,6 +7,7 @@ type scale struct {
 	low, high float64
 	log       bool
 	length    float64
+	numbers   []float64 // where the numbers stand; nil: chosen
 }
 
 // holds says whether a value has a place.
@@ -39,10 +40,24 @@ func (s scale) widened() scale {
 }
 
 func (s scale) ticks(about int) []tick {
+	if s.numbers != nil {
+		return s.given()
+	}
 	if s.log {
 		return logTicks(s.low, s.high, about)
 	}
 	return ticks(s.low, s.high, about)
+}
+
+// given are the axis' own numbers, as far as they are on it.
+func (s scale) given() []tick {
+	var at []tick
+	for _, v := range s.numbers {
+		if s.holds(v) && v >= s.low && v <= s.high {
+			at = append(at, tick{v, number(v)})
+		}
+	}
+	return at
 }
 
 // paintBelow draws grid lines over a height and the numbers below them.

@@ -81,7 +81,7 @@ func TestDarkPicture(t *testing.T) {
 		require.NoError(t, err)
 		text := string(svg)
 		switch f.(type) {
-		case Lines, Bars:
+		case Lines, Panels, Bars:
 			require.Contains(t, text, "@media (prefers-color-scheme:dark)", name)
 			sheet := text[strings.Index(text, "<style>"):strings.Index(text, "</style>")]
 			for _, used := range paints(text[strings.Index(text, "</style>"):]) {

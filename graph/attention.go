@@ -68,6 +68,8 @@ func (k attention) String() string {
 		k.heads, k.seq, k.scale, k.slopes, k.ropeBase, k.masked)
 }
 
+func (k attention) flops(c cost) int { return 2 * k.halfFLOPs(c.in(0)) }
+
 func (k attention) signature(in []signature) (signature, error) {
 	if err := wantFloats(in[:1]); err != nil {
 		return signature{}, err
@@ -149,6 +151,10 @@ func runAttention[T kernel.Float](k attention, c *call) error {
 type attentionGrad struct{ attention }
 
 func (k attentionGrad) String() string { return "GradQKV of " + k.attention.String() }
+
+func (k attentionGrad) flops(c cost) int { // dp and dv, dq and dk, for q.k and p.v
+	return 4 * k.halfFLOPs(c.in(0))
+}
 
 func (k attentionGrad) signature(in []signature) (signature, error) { return in[0], nil }
 

@@ -31,6 +31,8 @@ func (k attentionMix) String() string {
 	return fmt.Sprintf("AttentionMix(heads=%d, seq=%d)", k.heads, k.seq)
 }
 
+func (k attentionMix) flops(c cost) int { return k.attention().halfFLOPs(c.in(1)) }
+
 // attention is the attention whose sizes the mix has.
 func (k attentionMix) attention() attention { return attention{heads: k.heads, seq: k.seq} }
 
@@ -79,6 +81,8 @@ type attentionMixGradPattern struct {
 
 func (k attentionMixGradPattern) String() string { return "GradPattern of " + k.attentionMix.String() }
 
+func (k attentionMixGradPattern) flops(c cost) int { return k.attention().halfFLOPs(c.in(1)) }
+
 func (k attentionMixGradPattern) signature([]signature) (signature, error) { return k.pattern, nil }
 
 func (k attentionMixGradPattern) fullPrecision() bool { return true } // as the pattern is
@@ -107,6 +111,8 @@ type attentionMixGradValues struct {
 }
 
 func (k attentionMixGradValues) String() string { return "GradQKV of " + k.attentionMix.String() }
+
+func (k attentionMixGradValues) flops(c cost) int { return k.attention().halfFLOPs(k.qkv) }
 
 func (k attentionMixGradValues) signature([]signature) (signature, error) { return k.qkv, nil }
 

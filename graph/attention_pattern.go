@@ -49,6 +49,8 @@ func (b *Builder) refuseCache(op string) bool {
 
 func (k attentionPattern) String() string { return "AttentionPattern of " + k.attention.String() }
 
+func (k attentionPattern) flops(c cost) int { return k.halfFLOPs(c.in(0)) }
+
 func (k attentionPattern) signature(in []signature) (signature, error) {
 	if _, err := k.attention.signature(in); err != nil {
 		return signature{}, err
@@ -98,6 +100,10 @@ type attentionPatternGrad struct{ attention }
 
 func (k attentionPatternGrad) String() string {
 	return "GradQKV of AttentionPattern of " + k.attention.String()
+}
+
+func (k attentionPatternGrad) flops(c cost) int { // dq and dk
+	return 2 * k.halfFLOPs(c.in(0))
 }
 
 func (k attentionPatternGrad) signature(in []signature) (signature, error) { return in[0], nil }

@@ -23,6 +23,14 @@ type companion struct {
 
 func (k companion) String() string { return fmt.Sprintf("%s %v", k.what, k.result.shape) }
 
+// bytes counts the scaling, which is in place: what is emitted alone, its leader wrote.
+func (k companion) bytes(c cost) int {
+	if !k.scaled {
+		return 0
+	}
+	return 2 * c.out().bytes()
+}
+
 func (k companion) signature([]signature) (signature, error) { return k.result, nil }
 
 func (k companion) differentiable(int) bool { return false }

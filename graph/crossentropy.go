@@ -112,6 +112,13 @@ func (b *Builder) CrossEntropy(x, w, targets *gorgonia.Node, o LossOptions) *gor
 
 func (k crossEntropy) String() string { return "CrossEntropy" + k.lossKind.String() }
 
+// logitsFLOPs counts the product of features and unembedding.
+func logitsFLOPs(c cost) int { return 2 * c.in(0).leading() * c.in(1).size() }
+
+func (crossEntropy) flops(c cost) int { // logits, dx and dW
+	return (1 + c.secondary(0) + c.secondary(1)) * logitsFLOPs(c)
+}
+
 func (k crossEntropy) signature(in []signature) (signature, error) {
 	return signature{in[0].dtype, tensor.ScalarShape()}, k.check(in)
 }
@@ -189,6 +196,8 @@ func (b *Builder) TokenLosses(x, w, targets *gorgonia.Node, o LossOptions) *gorg
 }
 
 func (k tokenLosses) String() string { return "TokenLosses" + k.lossKind.String() }
+
+func (tokenLosses) flops(c cost) int { return logitsFLOPs(c) }
 
 func (k tokenLosses) signature(in []signature) (signature, error) {
 	return signature{in[0].dtype, withTokens(in[0].leading())}, k.check(in)

@@ -25,6 +25,9 @@ func (b *Builder) Embedding(table, ids *gorgonia.Node, scale float64) *gorgonia.
 
 func (k embedding) String() string { return fmt.Sprintf("Embedding(scale=%g)", k.scale) }
 
+// bytes counts the rows of the tokens alone, not the whole table.
+func (embedding) bytes(c cost) int { return c.in(1).bytes() + 2*c.out().bytes() }
+
 func (k embedding) signature(in []signature) (signature, error) {
 	if err := wantFloats(in[:1]); err != nil {
 		return signature{}, err

@@ -12,6 +12,8 @@ type keep struct{}
 
 func (keep) String() string { return "Keep" }
 
+func (keep) bytes(cost) int { return 0 }
+
 func (keep) signature(in []signature) (signature, error) { return signature{dtype: in[0].dtype}, nil }
 
 func (keep) differentiable(int) bool { return false }

@@ -42,6 +42,8 @@ func (k linear) String() string {
 	return fmt.Sprintf("Linear(transposed=%t, scale=%g)", k.transposed, k.scale)
 }
 
+func (k linear) flops(c cost) int { return 2 * c.in(0).size() * c.out().width() }
+
 // inOut returns the weight's two sides.
 func (k linear) inOut(w signature) (inputs, outputs int) {
 	if k.transposed {
@@ -111,6 +113,10 @@ type linearGradX struct {
 
 func (k linearGradX) String() string { return "GradX of " + k.linear.String() }
 
+func (linearGradX) flops(c cost) int { // dy W^T
+	return 2 * c.in(0).size() * c.out().width()
+}
+
 func (k linearGradX) signature([]signature) (signature, error) { return k.x, nil }
 
 func (k linearGradX) differentiable(int) bool { return false }
@@ -142,6 +148,10 @@ type linearGradW struct {
 }
 
 func (k linearGradW) String() string { return "GradW of " + k.linear.String() }
+
+func (linearGradW) flops(c cost) int { // x^T dy
+	return 2 * c.in(0).size() * c.in(1).width()
+}
 
 func (k linearGradW) signature([]signature) (signature, error) { return k.w, nil }
 

@@ -86,6 +86,10 @@ func (k linearGradGelu) String() string {
 	return "GradX of " + k.linear.String() + " after " + k.gelu.String()
 }
 
+func (linearGradGelu) flops(c cost) int { // dy W^T
+	return 2 * c.in(0).size() * c.out().width()
+}
+
 func (k linearGradGelu) signature([]signature) (signature, error) { return k.h, nil }
 
 func (k linearGradGelu) differentiable(int) bool { return false }

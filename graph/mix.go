@@ -52,6 +52,8 @@ func (b *Builder) MixRead(h, c *gorgonia.Node, m int) *gorgonia.Node {
 
 func (k mixRead) String() string { return fmt.Sprintf("MixRead(m=%d)", k.m) }
 
+func (k mixRead) flops(c cost) int { return k.readFLOPs(c.in(0)) }
+
 func (k mixRead) signature(in []signature) (signature, error) {
 	if err := wantFloats(in); err != nil {
 		return signature{}, err
@@ -122,6 +124,10 @@ type mixReadGrad struct {
 }
 
 func (k mixReadGrad) String() string { return "GradH of " + k.mixRead.String() }
+
+func (k mixReadGrad) flops(c cost) int { // dh, and dc
+	return (1 + c.secondary(0)) * k.readFLOPs(c.in(1))
+}
 
 func (k mixReadGrad) signature(in []signature) (signature, error) { return in[1], nil }
 

@@ -26,6 +26,8 @@ func (b *Builder) MixWrite(h, y, c *gorgonia.Node, m int) *gorgonia.Node {
 
 func (k mixWrite) String() string { return fmt.Sprintf("MixWrite(m=%d)", k.m) }
 
+func (k mixWrite) flops(c cost) int { return k.readFLOPs(c.in(0)) + k.carryFLOPs(c.in(0)) }
+
 func (k mixWrite) signature(in []signature) (signature, error) {
 	if err := wantFloats(in); err != nil {
 		return signature{}, err
@@ -77,6 +79,11 @@ type mixWriteGrad struct {
 }
 
 func (k mixWriteGrad) String() string { return "GradH of " + k.mixWrite.String() }
+
+func (k mixWriteGrad) flops(c cost) int { // dh, dy and dc
+	dc := c.secondary(1)
+	return (1+dc)*k.carryFLOPs(c.in(0)) + (c.secondary(0)+dc)*k.readFLOPs(c.in(0))
+}
 
 func (k mixWriteGrad) signature(in []signature) (signature, error) { return in[0], nil }
 

@@ -11,6 +11,8 @@ type expertsHidden struct{ experts }
 
 func (k expertsHidden) String() string { return "ExpertsHidden" + k.experts.String() }
 
+func (expertsHidden) flops(c cost) int { return 2 * c.out().size() * c.in(1).shape[1] }
+
 func (k expertsHidden) signature(in []signature) (signature, error) {
 	return k.check(in, "w1", "D, FF", in[0].leading()*k.topK, in[0].width())
 }
@@ -63,6 +65,10 @@ func (k expertsActivated) diff(d *derivative) {
 type expertsGradU struct{ experts }
 
 func (k expertsGradU) String() string { return "GradX of ExpertsHidden" + k.experts.String() }
+
+func (expertsGradU) flops(c cost) int { // dh W1^T
+	return 2 * c.out().size() * c.in(1).shape[2]
+}
 
 func (k expertsGradU) signature(in []signature) (signature, error) {
 	return signature{in[0].dtype, withTokens(in[0].leading(), in[1].shape[1])}, nil

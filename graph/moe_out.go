@@ -15,6 +15,8 @@ type expertsOut struct{ experts }
 
 func (k expertsOut) String() string { return "ExpertsOut" + k.experts.String() }
 
+func (expertsOut) flops(c cost) int { return 2 * c.out().size() * c.in(1).shape[1] }
+
 func (k expertsOut) signature(in []signature) (signature, error) {
 	return k.check(in, "w2", "FF, D", in[0].leading(), in[0].width())
 }
@@ -90,6 +92,10 @@ type expertsGradHidden struct {
 
 func (k expertsGradHidden) String() string {
 	return fmt.Sprintf("GradX of ExpertsOut(%s, through=%t)", k.experts, k.through)
+}
+
+func (expertsGradHidden) flops(c cost) int { // dy W2^T
+	return 2 * c.out().size() * c.in(1).shape[2]
 }
 
 func (k expertsGradHidden) signature(in []signature) (signature, error) { return in[4], nil }

@@ -32,8 +32,8 @@ func (k expertsGradW) differentiable(int) bool { return false }
 func (k expertsGradW) diff(*derivative) {}
 
 // flops counts a run: one multiply-add a row and entry of its weight.
-func (k expertsGradW) flops(op *Op) int {
-	rows := op.in[0].leading() // of a; u has one a token
+func (k expertsGradW) flops(c cost) int {
+	rows := c.in(0).leading() // of a; u has one a token
 	if !k.second {
 		rows *= k.topK
 	}

@@ -48,6 +48,8 @@ func (b *Builder) NormLinear(x, gain, w *gorgonia.Node, o NormOptions) *gorgonia
 
 func (k normLinear) String() string { return "NormLinear " + k.normKind.String() }
 
+func (normLinear) flops(c cost) int { return 2 * c.in(0).size() * c.in(1).width() }
+
 func (k normLinear) signature(in []signature) (signature, error) {
 	if err := wantFloats(in); err != nil {
 		return signature{}, err
@@ -126,6 +128,10 @@ func (k normLinearGrad) addend() int {
 func (k normLinearGrad) inPlace(i int) bool { return i == k.addend() }
 
 func (k normLinearGrad) String() string { return "GradX of " + k.normLinear.String() }
+
+func (normLinearGrad) flops(c cost) int { // dz W^T, and dw
+	return (1 + c.secondary(0)) * 2 * c.in(2).size() * c.in(3).width()
+}
 
 func (k normLinearGrad) signature(in []signature) (signature, error) { return in[2], nil }
 

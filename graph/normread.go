@@ -29,6 +29,8 @@ func (b *Builder) NormRead(x, gain, keys *gorgonia.Node, o NormOptions) *gorgoni
 
 func (k normRead) String() string { return "NormRead " + k.normKind.String() }
 
+func (normRead) flops(c cost) int { return matrixFLOPs(c.in(0), c.in(2)) }
+
 func (k normRead) signature(in []signature) (signature, error) {
 	if err := wantFloats(in); err != nil {
 		return signature{}, err
@@ -78,6 +80,10 @@ type normReadGrad struct{ normRead }
 func (k normReadGrad) inPlace(i int) bool { return i == 4 }
 
 func (k normReadGrad) String() string { return "GradX of " + k.normRead.String() }
+
+func (normReadGrad) flops(c cost) int { // dXn = keys^T dy, and dkeys
+	return (1 + c.secondary(1)) * matrixFLOPs(c.in(1), c.in(3))
+}
 
 func (k normReadGrad) signature(in []signature) (signature, error) { return in[1], nil }
 

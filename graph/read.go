@@ -21,6 +21,8 @@ func (b *Builder) Read(x, keys *gorgonia.Node) *gorgonia.Node {
 
 func (read) String() string { return "Read" }
 
+func (read) flops(c cost) int { return matrixFLOPs(c.in(0), c.in(1)) }
+
 // readSignature checks a stream [T, Dk, Dv] and keys [m..., Dk].
 func readSignature(x, keys signature) (signature, error) {
 	if err := wantDims(x, 3, "stream", "[tokens, Dk, Dv]"); err != nil {
@@ -75,6 +77,10 @@ func runRead[T kernel.Float](c *call) error {
 type keysGrad struct{ keys signature }
 
 func (k keysGrad) String() string { return "KeysGrad" }
+
+func (k keysGrad) flops(c cost) int { // sum_t y_t X_t^T
+	return matrixFLOPs(c.in(1), k.keys)
+}
 
 func (k keysGrad) signature([]signature) (signature, error) { return k.keys, nil }
 

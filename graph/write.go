@@ -30,6 +30,8 @@ func (k write) String() string {
 	return "Store"
 }
 
+func (write) flops(c cost) int { return matrixFLOPs(c.out(), c.in(0)) }
+
 func (k write) signature(in []signature) (signature, error) {
 	if err := wantFloats(in); err != nil {
 		return signature{}, err
@@ -92,6 +94,10 @@ func runWrite[T kernel.Float](k write, c *call) error {
 type writeGrad struct{ y signature }
 
 func (k writeGrad) String() string { return "GradY and GradKeys of Write" }
+
+func (writeGrad) flops(c cost) int { // dy, and dkeys
+	return (1 + c.secondary(0)) * matrixFLOPs(c.in(0), c.in(1))
+}
 
 func (k writeGrad) signature([]signature) (signature, error) { return k.y, nil }
 

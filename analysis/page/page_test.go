@@ -105,7 +105,7 @@ func TestRefusedPages(t *testing.T) {
 		"no values":      {of(figure.Heatmap{Title: "H"}), `page: section "Section", figure 0: figure: heatmap "H": want at least one row and column of values, got none`},
 		"ragged table":   {of(smallBars(), figure.Table{Title: "T", Header: []string{"a"}, Rows: [][]string{{"b", "c"}}}), `page: section "Section", figure 1: figure: table "T": row 0: want 1 cells, as many as in the header, got 2`},
 		"nil":            {of(nil), `page: section "Section", figure 0: figure: want a figure, got nil`},
-		"unknown kind":   {of(unknown{}), `page: section "Section", figure 0: figure: want Heatmap, Lines, Bars, Attention, Wiring or Table (not a pointer to one), got page_test.unknown`},
+		"unknown kind":   {of(unknown{}), `page: section "Section", figure 0: figure: want Heatmap, Lines, Panels, Bars, Attention, Wiring or Table (not a pointer to one), got page_test.unknown`},
 		"an edge beyond": {of(figure.Wiring{Title: "W", Nodes: []figure.WiringNode{{Name: "a"}}, Edges: []figure.WiringEdge{{To: 1}}}), `page: section "Section", figure 0: figure: wiring "W": edge 0: want nodes 0 to 0, got 0 to 1`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/residua-go/residua/cmd/internal/cli"
-	"github.com/residua-go/residua/cmd/internal/lines"
+	"github.com/residua-go/residua/figure"
 )
 
 // Defaults of -coordcheck: a rate at which all widths train smoothly without muP too.
@@ -57,7 +57,7 @@ func (c *call) checkCoordinates(ctx context.Context, out cli.Output) error {
 }
 
 func (c *call) printCoordinates(checks []*coordinates, out cli.Output) error {
-	file, err := c.draw("coordcheck.svg", coordinatePicture(checks).Write)
+	file, err := c.draw("coordcheck.svg", drawing(coordinatePicture(checks)))
 	if err != nil {
 		return err
 	}
@@ -96,30 +96,30 @@ func (c *coordinates) table() string {
 
 // coordinatePicture draws a row of two panels a family: each activation's size against the
 // width, under muP and without.
-func coordinatePicture(checks []*coordinates) lines.Picture {
-	p := lines.Picture{Across: len(parametrisations()), Marks: true,
-		X: lines.Axis{Label: "width, multiples of the base", Log: true}, Y: lines.Axis{Label: "mean |activation|", Log: true}}
-	for _, w := range checks[0].Widths {
-		p.X.Ticks = append(p.X.Ticks, float64(w))
-	}
+func coordinatePicture(checks []*coordinates) figure.Panels {
+	p := figure.Panels{Across: len(parametrisations())}
 	for _, check := range checks {
 		for _, parametrisation := range parametrisations() {
-			panel := lines.Panel{Title: fmt.Sprintf("%s, %s, after %d steps", check.Family, parametrisation, check.Steps)}
+			chart := figure.Lines{Title: fmt.Sprintf("%s, %s, after %d steps", check.Family, parametrisation, check.Steps),
+				XLabel: "width, multiples of the base", YLabel: "mean |activation|", LogX: true, LogY: true}
+			for _, w := range checks[0].Widths {
+				chart.XTicks = append(chart.XTicks, float64(w))
+			}
 			for _, a := range check.Activations {
 				if a.Parametrisation == parametrisation {
-					panel.Series = append(panel.Series, a.line(check.Widths))
+					chart.Series = append(chart.Series, a.line(check.Widths))
 				}
 			}
-			p.Panels = append(p.Panels, panel)
+			p.Charts = append(p.Charts, chart)
 		}
 	}
 	return p
 }
 
-func (a activationSizes) line(widths []int) lines.Series {
-	s := lines.Series{Name: a.Name}
+func (a activationSizes) line(widths []int) figure.Series {
+	s := figure.Series{Name: a.Name, Marks: true}
 	for i, w := range widths {
-		s.Points = append(s.Points, lines.Point{X: float64(w), Y: float64(a.Size[i])})
+		s.X, s.Y = append(s.X, float64(w)), append(s.Y, float64(a.Size[i]))
 	}
 	return s
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/cmd/internal/cli"
-	"github.com/residua-go/residua/cmd/internal/lines"
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/figure"
 )
 
 // sweepSteps is the default of -steps.
@@ -74,7 +74,7 @@ func (c *call) sweepRates(ctx context.Context, out cli.Output) error {
 		}
 		sweeps = append(sweeps, s)
 	}
-	file, err := c.draw("lrsweep.svg", sweepPicture(sweeps).Write)
+	file, err := c.draw("lrsweep.svg", drawing(sweepPicture(sweeps)))
 	if err != nil {
 		return err
 	}
@@ -199,28 +199,28 @@ func (s *sweep) table() string {
 
 // sweepPicture draws a row of two panels a family: the loss against the rate, a line a
 // width, under muP and without. Losses above that of guessing are left out.
-func sweepPicture(sweeps []*sweep) lines.Picture {
-	p := lines.Picture{Across: len(parametrisations()), Marks: true,
-		X: lines.Axis{Label: "peak learning rate", Log: true}, Y: lines.Axis{Label: "training loss at the end (nats a token)"}}
+func sweepPicture(sweeps []*sweep) figure.Panels {
+	p := figure.Panels{Across: len(parametrisations())}
 	for _, s := range sweeps {
 		for _, parametrisation := range parametrisations() {
-			panel := lines.Panel{Title: fmt.Sprintf("%s, %s", s.Family, parametrisation)}
+			chart := figure.Lines{Title: fmt.Sprintf("%s, %s", s.Family, parametrisation),
+				XLabel: "peak learning rate", YLabel: "training loss at the end (nats a token)", LogX: true}
 			for _, l := range s.Lines {
 				if l.Parametrisation == parametrisation {
-					panel.Series = append(panel.Series, l.series(s.Rates, s.Guess))
+					chart.Series = append(chart.Series, l.series(s.Rates, s.Guess))
 				}
 			}
-			p.Panels = append(p.Panels, panel)
+			p.Charts = append(p.Charts, chart)
 		}
 	}
 	return p
 }
 
-func (l sweepLine) series(rates []float64, guess float64) lines.Series {
-	line := lines.Series{Name: "width " + times(l.Width)}
+func (l sweepLine) series(rates []float64, guess float64) figure.Series {
+	line := figure.Series{Name: "width " + times(l.Width), Marks: true}
 	for i, rate := range rates {
 		if float64(l.Losses[i]) <= guess {
-			line.Points = append(line.Points, lines.Point{X: rate, Y: float64(l.Losses[i])})
+			line.X, line.Y = append(line.X, rate), append(line.Y, float64(l.Losses[i]))
 		}
 	}
 	return line

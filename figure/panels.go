@@ -1,0 +1,91 @@
+package figure
+
+import "math"
+
+// Sizes of panels, in px.
+const (
+	panelTop   = 6.0  // the topmost number may stand out
+	panelTitle = 22.0 // above a chart that has a title
+	panelGap   = 12.0 // between rows
+	panelEdge  = 16.0 // right of a chart: the last number may stand out
+)
+
+// grid is how charts are laid out.
+type grid struct {
+	x, y          scale
+	left, foot    float64 // room for numbers and labels
+	width, height float64 // of a chart's cell
+	top           float64 // above a chart's body
+	across, down  int
+	most          int // points of a line
+}
+
+// grid lays the charts out, all over the same scales.
+func (p Panels) grid(t lettering) grid {
+	joint, series := p.Charts[0], 0
+	joint.Series = nil
+	g := grid{across: p.Across, top: panelTop}
+	for _, l := range p.Charts {
+		joint.Series = append(joint.Series, l.Series...)
+		series = max(series, len(l.Series))
+		if l.Title != "" {
+			g.top = panelTitle
+		}
+	}
+	g.x, g.y = joint.scales()
+	g.x.length, g.y.length = linesWidth, linesHeight
+	if len(p.Charts) > 1 {
+		g.x.length, g.y.length = panelWidth, panelHeight
+	}
+	if g.across < 1 || g.across > len(p.Charts) {
+		g.across = len(p.Charts)
+	}
+	g.down = (len(p.Charts) + g.across - 1) / g.across
+	for _, tick := range g.y.ticks(7) {
+		g.left = max(g.left, t.width(tick.label, tickSize, false))
+	}
+	g.left = math.Ceil(g.left + tickGap + tickLength)
+	if joint.YLabel != "" {
+		g.left += labelMargin
+	}
+	g.foot = tickSize + tickGap + tickLength
+	if joint.XLabel != "" {
+		g.foot += labelMargin
+	}
+	g.width, g.height = g.left+g.x.length+panelEdge, g.top+g.y.length+g.foot
+	g.most = max(20, min(pointsMost, pointsTotal/series))
+	return g
+}
+
+func (p Panels) layout(t lettering) picture {
+	g, legend := p.grid(t), p.Charts[0].legend(t)
+	width := float64(g.across) * g.width
+	if legend.width > 0 {
+		width += 4 + legend.width
+	}
+	return picture{width, max(float64(g.down)*(g.height+panelGap)-panelGap, g.top+legend.height), func(at pen) {
+		for i, l := range p.Charts {
+			l.XLabel, l.YLabel = p.Charts[0].XLabel, p.Charts[0].YLabel
+			l.paint(at.moved(float64(i%g.across)*g.width, float64(i/g.across)*(g.height+panelGap)), g)
+		}
+		legend.paint(at.moved(float64(g.across)*g.width+4, g.top))
+	}}
+}
+
+// paint draws a chart into its cell.
+func (l Lines) paint(cell pen, g grid) {
+	if l.Title != "" {
+		title := cell.cut(Visible(l.Title), labelSize, g.x.length, true)
+		cell.text(g.left+g.x.length/2, panelTitle/2-2, title, lead{size: labelSize, bold: true, align: 0.5})
+	}
+	body := cell.moved(g.left, g.top)
+	g.x.paintBelow(body, g.y.length)
+	g.y.paintLeft(body, g.x.length)
+	for i, s := range l.Series {
+		s.paintRaw(body, g.x, g.y, pale(styleOf(i).color), min(g.most, rawMost))
+	}
+	for i, s := range l.Series {
+		s.paint(body, g.x, g.y, styleOf(i), g.most)
+	}
+	body.axisLabels(l.XLabel, l.YLabel, g.x.length, g.y.length, g.foot-labelMargin, g.left)
+}
