@@ -2,16 +2,14 @@ package checkpoint
 
 import (
 	"bufio"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 
 	"github.com/pkg/errors"
 )
 
-// tmpPrefix starts the name of everything that is not finished yet; [Save] removes what a killed process left behind.
+// tmpPrefix starts the name of everything that is not finished yet; [Clean] removes what a killed process left.
 const tmpPrefix = ".tmp-"
 
 // WriteFileAtomic replaces the file at path by what write produces: all of it or none. The bytes go to a temporary in
@@ -19,25 +17,28 @@ const tmpPrefix = ".tmp-"
 // anything fails, the temporary is removed, path keeps its old content, and the error names path and the cause. A
 // symbolic link at path is replaced, not followed.
 func WriteFileAtomic(path string, write func(io.Writer) error) error {
-	return disk{}.replaceFile(path, write)
+	return Disk{}.WriteFileAtomic(path, write)
 }
 
-// disk is the set of file-system steps that this package takes to write. before, if set, is called ahead of each with
-// its name and path; an error from it is returned in place of the step. Only tests set it.
-type disk struct {
-	before func(step, path string) error
+// Disk is what writes: its methods do what the functions of the same names do. The zero value is all that a program
+// needs. A test sets Before, which is called ahead of each step that changes the file system (create, open, write,
+// sync, close, truncate, rename, mkdir, remove) with the step's name and the path; an error from it takes the place of
+// the step.
+type Disk struct {
+	Before func(step, path string) error
 }
 
-func (d disk) at(step, path string) error {
-	if d.before == nil {
+func (d Disk) at(step, path string) error {
+	if d.Before == nil {
 		return nil
 	}
-	return d.before(step, path)
+	return d.Before(step, path)
 }
 
-func (d disk) replaceFile(path string, write func(io.Writer) error) error {
+// WriteFileAtomic is [WriteFileAtomic] through this Disk.
+func (d Disk) WriteFileAtomic(path string, write func(io.Writer) error) error {
 	folder, name := filepath.Split(filepath.Clean(path))
-	tmp := filepath.Join(folder, fmt.Sprintf("%s%s-%08x", tmpPrefix, name, rand.Uint32()))
+	tmp := filepath.Join(folder, temporary(name))
 	err := d.writeFile(tmp, write)
 	if err == nil {
 		if err = d.rename(tmp, path); err != nil {
@@ -51,7 +52,7 @@ func (d disk) replaceFile(path string, write func(io.Writer) error) error {
 }
 
 // writeFile makes a new file and flushes it to the device; if that fails, or write panics, the file is removed.
-func (d disk) writeFile(path string, write func(io.Writer) error) error {
+func (d Disk) writeFile(path string, write func(io.Writer) error) error {
 	if err := d.at("create", path); err != nil {
 		return err
 	}
@@ -79,6 +80,9 @@ func (d disk) writeFile(path string, write func(io.Writer) error) error {
 	if err := f.Sync(); err != nil {
 		return errors.WithStack(err)
 	}
+	if err := d.at("close", path); err != nil {
+		return err
+	}
 	if err := f.Close(); err != nil {
 		return errors.WithStack(err)
 	}
@@ -88,7 +92,7 @@ func (d disk) writeFile(path string, write func(io.Writer) error) error {
 
 // diskFile lets a test fail a write.
 type diskFile struct {
-	disk
+	Disk
 	f *os.File
 }
 
@@ -99,28 +103,49 @@ func (w diskFile) Write(p []byte) (int, error) {
 	return w.f.Write(p)
 }
 
-func (d disk) rename(from, to string) error {
+func (d Disk) rename(from, to string) error {
 	if err := d.at("rename", to); err != nil {
 		return err
 	}
 	return errors.WithStack(os.Rename(from, to))
 }
 
-func (d disk) makeFolder(path string) error {
+// makeFolder makes a folder and those around it that are missing, each flushed into the one around it.
+func (d Disk) makeFolder(path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil
+	}
+	if parent := filepath.Dir(path); parent != path {
+		if err := d.makeFolder(parent); err != nil {
+			return err
+		}
+	}
 	if err := d.at("mkdir", path); err != nil {
 		return err
 	}
-	return errors.WithStack(os.MkdirAll(path, 0o777))
+	if err := os.Mkdir(path, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
+		return errors.WithStack(err)
+	}
+	err := d.syncFolder(filepath.Dir(path))
+	if errors.Is(err, os.ErrPermission) {
+		return nil // a folder that one may add to but not read cannot be flushed
+	}
+	return err
 }
 
-func (d disk) remove(path string) error {
+// MakeFolder makes a folder, and those around it, so that they outlast a power cut.
+func (d Disk) MakeFolder(path string) error {
+	return errors.Wrapf(d.makeFolder(filepath.Clean(path)), "cannot make the folder %s", path)
+}
+
+func (d Disk) remove(path string) error {
 	if err := d.at("remove", path); err != nil {
 		return err
 	}
 	return errors.WithStack(os.RemoveAll(path))
 }
 
-func (d disk) syncFolder(path string) error {
+func (d Disk) syncFolder(path string) error {
 	if err := d.at("sync", path); err != nil {
 		return err
 	}

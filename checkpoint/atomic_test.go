@@ -56,13 +56,13 @@ func TestWriteFileAtomicKeepsTheOldFileOnFailure(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "kept")
 		require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
-		d := disk{before: func(step, at string) error {
+		d := Disk{Before: func(step, at string) error {
 			if step == failing {
 				return &fs.PathError{Op: step, Path: at, Err: syscall.ENOSPC}
 			}
 			return nil
 		}}
-		err := d.replaceFile(path, text(strings.Repeat("new", chunkBytes)))
+		err := d.WriteFileAtomic(path, text(strings.Repeat("new", chunkBytes)))
 		require.ErrorIs(t, err, syscall.ENOSPC, failing)
 		assert.ErrorContains(t, err, "cannot write "+path)
 		got, err := os.ReadFile(path)

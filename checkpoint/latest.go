@@ -28,7 +28,7 @@ type pointer struct {
 	Loss    *float64 `json:"loss,omitempty"` // best.json: the validation loss, nats a token
 }
 
-func (d disk) writePointer(runDir, name string, p pointer) error {
+func (d Disk) writePointer(runDir, name string, p pointer) error {
 	p.Version = FormatVersion
 	p.Folder = stepsFolder + "/" + stepName(p.Step)
 	return d.writeSealed(filepath.Join(runDir, name), p)
@@ -90,14 +90,23 @@ func candidates(runDir string, step int) []stepFolder {
 }
 
 // MarkBest makes best.json name the step folder of step, saved before, with its validation loss in nats a token.
+// If it names that already, nothing is written. The error wraps [ErrNone] when there is no such step folder.
 func MarkBest(runDir string, step int, loss float64) error {
+	return Disk{}.MarkBest(runDir, step, loss)
+}
+
+// MarkBest is [MarkBest] through this Disk.
+func (d Disk) MarkBest(runDir string, step int, loss float64) error {
 	if dir := stepPath(runDir, step); !exists(dir) {
-		return errors.Errorf("cannot mark step %d as best: there is no %s: save it first", step, dir)
+		return errors.Wrapf(ErrNone, "cannot mark step %d as best: save it first: there is no %s", step, dir)
 	}
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
 		return errors.Errorf("cannot mark step %d as best: its loss is %v", step, loss)
 	}
-	return disk{}.writePointer(runDir, bestFile, pointer{Step: step, Loss: &loss})
+	if p, err := readPointer(runDir, bestFile); err == nil && p.Step == step && p.Loss != nil && *p.Loss == loss {
+		return nil
+	}
+	return d.writePointer(runDir, bestFile, pointer{Step: step, Loss: &loss})
 }
 
 // Best returns the step folder that best.json names and its validation loss in nats a token, after comparing every

@@ -127,7 +127,7 @@ func TestPointerRefusals(t *testing.T) {
 		"does not belong to step -100": {Version: 1, Step: -100, Folder: "checkpoints/step--0000100", Loss: &loss},
 		"names no loss":                {Version: 1, Step: 100, Folder: "checkpoints/step-00000100"},
 	} {
-		require.NoError(t, disk{}.writeSealed(filepath.Join(runDir, bestFile), p))
+		require.NoError(t, Disk{}.writeSealed(filepath.Join(runDir, bestFile), p))
 		_, _, err := Best(runDir)
 		assert.ErrorContains(t, err, want)
 		assert.ErrorContains(t, err, filepath.Join(runDir, bestFile))

@@ -9,12 +9,13 @@ import (
 )
 
 // Prune removes old step folders and keeps the newest keep (at least 1), and always those that latest.json and
-// best.json name. Steps beyond the latest belong to a branch that was given up (the run was resumed from before them):
+// best.json name, and the steps in also. Steps beyond the latest belong to a branch that was given up (the run was resumed from before them):
 // they count as older than all others. A best.json that cannot be read is an error, and nothing is removed: the best
 // could be among them. The caller holds the run's [Lock].
-func Prune(runDir string, keep int) error { return disk{}.prune(runDir, keep) }
+func Prune(runDir string, keep int, also ...int) error { return Disk{}.Prune(runDir, keep, also...) }
 
-func (d disk) prune(runDir string, keep int) error {
+// Prune is [Prune] through this Disk.
+func (d Disk) Prune(runDir string, keep int, also ...int) error {
 	if keep < 1 {
 		return errors.Errorf("%s: checkpoints to keep: want >= 1, got %d", runDir, keep)
 	}
@@ -35,7 +36,7 @@ func (d disk) prune(runDir string, keep int) error {
 	}
 	kept := 0
 	for _, s := range branchFirst(steps, current) {
-		if kept < keep || s.step == current || s.step == best.Step {
+		if kept < keep || s.step == current || s.step == best.Step || slices.Contains(also, s.step) {
 			kept++
 			continue
 		}
@@ -71,11 +72,8 @@ func branchFirst(steps []stepFolder, current int) []stepFolder {
 }
 
 // discard renames a step folder before removing it, so that no half-removed one ever has the name of a whole one.
-func (d disk) discard(dir string) error {
-	tmp := filepath.Join(filepath.Dir(dir), tmpPrefix+"prune-"+filepath.Base(dir))
-	if err := d.remove(tmp); err != nil {
-		return err
-	}
+func (d Disk) discard(dir string) error {
+	tmp := filepath.Join(filepath.Dir(dir), temporary(filepath.Base(dir)))
 	if err := d.rename(dir, tmp); err != nil {
 		return err
 	}

@@ -83,13 +83,13 @@ func TestPruneKilledAtEveryStep(t *testing.T) {
 	runDir := runWith(t, 1, 2, 3, 4)
 	require.NoError(t, MarkBest(runDir, 2, 1))
 	var killed []string
-	d := disk{before: func(string, string) error {
+	d := Disk{Before: func(string, string) error {
 		killed = append(killed, copyTree(t, runDir))
 		return nil
 	}}
-	require.NoError(t, d.prune(runDir, 1))
+	require.NoError(t, d.Prune(runDir, 1))
 	require.Equal(t, []int{4, 2}, stepsLeft(t, runDir))
-	require.Len(t, killed, 6) // remove, rename, remove for each of two
+	require.Len(t, killed, 4) // rename, remove for each of two
 	for _, dir := range killed {
 		steps, err := listSteps(dir)
 		require.NoError(t, err)
@@ -100,8 +100,8 @@ func TestPruneKilledAtEveryStep(t *testing.T) {
 		require.NoError(t, Prune(dir, 2))
 		assert.Equal(t, []int{5, 4, 2}, stepsLeft(t, dir))
 	}
-	failing := disk{before: func(step, path string) error { return &fs.PathError{Op: step, Path: path, Err: syscall.EACCES} }}
-	err := failing.prune(runWith(t, 1, 2), 1)
+	failing := Disk{Before: func(step, path string) error { return &fs.PathError{Op: step, Path: path, Err: syscall.EACCES} }}
+	err := failing.Prune(runWith(t, 1, 2), 1)
 	assert.ErrorIs(t, err, syscall.EACCES)
 	assert.ErrorContains(t, err, "cannot remove")
 }

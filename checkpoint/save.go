@@ -6,8 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/pkg/errors"
 )
@@ -16,23 +14,25 @@ import (
 // The folder is made whole under a temporary name, every file flushed, and renamed; a step that exists already is
 // replaced. Killed at any moment, the run still has its previous checkpoint. On an error nothing of the new one is left,
 // unless only latest.json could not be replaced. The caller holds the run's [Lock].
-func Save(runDir string, c *Checkpoint) (dir string, err error) { return disk{}.save(runDir, c) }
+func Save(runDir string, c *Checkpoint) (dir string, err error) { return Disk{}.Save(runDir, c) }
 
-func (d disk) save(runDir string, c *Checkpoint) (string, error) {
+// Save is [Save] through this Disk.
+func (d Disk) Save(runDir string, c *Checkpoint) (string, error) {
 	step := c.State.Step
-	if step < 0 {
-		return "", errors.Errorf("checkpoint of step %d: want >= 0", step)
+	if err := c.State.check(); err != nil {
+		return "", errors.Wrap(err, "checkpoint")
 	}
 	dir := stepPath(runDir, step)
-	if err := d.prepare(runDir); err != nil {
+	if err := d.makeFolder(stepsOf(runDir)); err != nil {
 		return "", errors.Wrapf(err, "cannot save %s", dir)
 	}
-	tmp := filepath.Join(stepsOf(runDir), tmpPrefix+stepName(step))
-	if err := d.fill(tmp, c); err != nil {
-		os.RemoveAll(tmp)
-		return "", errors.Wrapf(err, "cannot save %s", dir)
+	_ = d.Clean(runDir) // what cannot be removed is in nobody's way
+	tmp := filepath.Join(stepsOf(runDir), temporary(stepName(step)))
+	err := d.fill(tmp, c)
+	if err == nil {
+		err = d.install(runDir, step, tmp)
 	}
-	if err := d.install(runDir, step, tmp); err != nil {
+	if err != nil {
 		os.RemoveAll(tmp)
 		return "", errors.Wrapf(err, "cannot save %s", dir)
 	}
@@ -45,69 +45,25 @@ func (d disk) save(runDir string, c *Checkpoint) (string, error) {
 	return dir, nil
 }
 
-// prepare makes the folder of step folders and removes what a killed process left there.
-func (d disk) prepare(runDir string) error {
-	root := stepsOf(runDir)
-	if !exists(root) {
-		if err := d.makeFolder(root); err != nil {
-			return err
-		}
-		if err := d.syncFolder(runDir); err != nil {
-			return err
-		}
-	}
-	if err := d.restoreAside(runDir); err != nil {
-		return err
-	}
-	if err := d.clean(root, tmpPrefix); err != nil {
-		return err
-	}
-	return d.clean(runDir, tmpPrefix+latestFile+"-", tmpPrefix+bestFile+"-")
-}
+// Amend replaces the state of a step that was saved before, for what is known only later, such as its validation loss.
+// Model and optimizer stay as they are. The caller holds the run's [Lock].
+func Amend(runDir string, s State) error { return Disk{}.Amend(runDir, s) }
 
-// clean removes what is in the folder under a name with one of the prefixes.
-func (d disk) clean(folder string, prefixes ...string) error {
-	entries, err := os.ReadDir(folder)
+// Amend is [Amend] through this Disk.
+func (d Disk) Amend(runDir string, s State) error {
+	path := filepath.Join(stepPath(runDir, s.Step), StateFile)
+	saved, err := readState(path)
+	if err == nil {
+		err = s.check()
+	}
 	if err != nil {
-		return errors.WithStack(err)
+		return errors.Wrapf(err, "cannot change %s", path)
 	}
-	for _, entry := range entries {
-		stale := func(prefix string) bool { return strings.HasPrefix(entry.Name(), prefix) }
-		if !slices.ContainsFunc(prefixes, stale) {
-			continue
-		}
-		if err := d.remove(filepath.Join(folder, entry.Name())); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// restoreAside ends a replacement that was cut short: the old folder goes back to its name if the new one never got
-// it, else it is removed.
-func (d disk) restoreAside(runDir string) error {
-	steps, err := listSteps(runDir)
-	if err != nil {
-		return err
-	}
-	for _, s := range steps {
-		if !s.aside {
-			continue
-		}
-		if dir := stepPath(runDir, s.step); exists(dir) {
-			err = d.remove(s.dir)
-		} else {
-			err = d.rename(s.dir, dir)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return d.writeSealed(path, s.stored(saved.Files))
 }
 
 // fill makes the temporary folder with its three files, all flushed.
-func (d disk) fill(tmp string, c *Checkpoint) error {
+func (d Disk) fill(tmp string, c *Checkpoint) error {
 	if err := d.makeFolder(tmp); err != nil {
 		return err
 	}
@@ -140,7 +96,7 @@ func (d disk) fill(tmp string, c *Checkpoint) error {
 
 // install gives the finished folder its name. An older folder of that name is moved aside first and stays there until
 // latest.json has been replaced; readers look for it under both names.
-func (d disk) install(runDir string, step int, tmp string) error {
+func (d Disk) install(runDir string, step int, tmp string) error {
 	dir, aside := stepPath(runDir, step), asidePath(runDir, step)
 	replace := exists(dir)
 	if replace {

@@ -87,7 +87,7 @@ func TestSaveAndLoad(t *testing.T) {
 
 func TestSaveRefuses(t *testing.T) {
 	cases := map[string]func(c *Checkpoint){
-		"step -1: want >= 0":             func(c *Checkpoint) { c.State.Step = -1 },
+		"step: want >= 0, got -1":        func(c *Checkpoint) { c.State.Step = -1 },
 		"residua.config: want":           func(c *Checkpoint) { c.ModelMetadata = nil },
 		`tensor "w" is given twice`:      func(c *Checkpoint) { c.Model = append(c.Model, c.Model[0]) },
 		"optimizer.safetensors: tensor":  func(c *Checkpoint) { c.Optimizer[0].Shape = []int{7} },
@@ -160,12 +160,12 @@ func TestSaveKilledAtEveryStep(t *testing.T) {
 			runDir := t.TempDir()
 			scenario.prepare(t, runDir)
 			var steps, killed []string
-			d := disk{before: func(step, path string) error {
+			d := Disk{Before: func(step, path string) error {
 				steps = append(steps, step+" "+filepath.Base(path))
 				killed = append(killed, copyTree(t, runDir))
 				return nil
 			}}
-			_, err := d.save(runDir, scenario.save)
+			_, err := d.Save(runDir, scenario.save)
 			require.NoError(t, err)
 			require.Greater(t, len(steps), 14, "%v", steps)
 			for i, dir := range killed {
@@ -219,14 +219,14 @@ func TestSaveWithEveryStepFailing(t *testing.T) {
 			for failing := 0; ; failing++ {
 				runDir := copyTree(t, prepared)
 				count, failed := 0, ""
-				d := disk{before: func(step, path string) error {
+				d := Disk{Before: func(step, path string) error {
 					if count++; count-1 == failing {
 						failed = step + " " + filepath.Base(path)
 						return &fs.PathError{Op: step, Path: path, Err: syscall.ENOSPC}
 					}
 					return nil
 				}}
-				_, err := d.save(runDir, scenario.save)
+				_, err := d.Save(runDir, scenario.save)
 				if failed == "" {
 					require.NoError(t, err)
 					require.Greater(t, failing, 14)

@@ -67,12 +67,12 @@ func unseal(text []byte, v any) error {
 	return errors.WithStack(json.Unmarshal(text, v))
 }
 
-func (d disk) writeSealed(path string, v any) error {
+func (d Disk) writeSealed(path string, v any) error {
 	text, err := seal(v)
 	if err != nil {
 		return errors.Wrapf(err, "cannot write %s", path)
 	}
-	return d.replaceFile(path, func(w io.Writer) error {
+	return d.WriteFileAtomic(path, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})
