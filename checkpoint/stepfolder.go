@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/pkg/errors"
 )
@@ -70,4 +71,10 @@ func listSteps(runDir string) ([]stepFolder, error) {
 		return cmp.Compare(b.step, a.step)
 	})
 	return steps, nil
+}
+
+// Any tells whether a run folder has a step folder, whole or not, or cannot be looked into.
+func Any(runDir string) bool {
+	steps, err := listSteps(runDir)
+	return len(steps) > 0 || err != nil && !errors.Is(err, syscall.ENOTDIR)
 }

@@ -69,11 +69,13 @@ type Train struct {
 
 	EvalEvery       int    `yaml:"eval_every" min:"0" max:"1000000000" help:"steps between evaluations; 0: at the end only"`
 	EvalTokens      int    `yaml:"eval_tokens" default:"a quarter of the tokens trained on, at most 262144" from:"train.steps train.tokens train.batch train.accumulate model.seq" min:"0" max:"1000000000000" help:"tokens of the validation split that are scored; 0: all"`
-	CheckpointEvery int    `yaml:"checkpoint_every" min:"0" max:"1000000000" help:"steps between checkpoints; 0: at the end only"`
+	CheckpointEvery int    `yaml:"checkpoint_every" min:"0" max:"1000000000" help:"steps between checkpoints; 0: not by steps. A checkpoint is also made before each evaluation and at the end"`
 	Keep            int    `yaml:"keep" min:"1" max:"1000000000" help:"number of newest checkpoints to keep"`
 	InitFrom        string `yaml:"init_from" help:"a run, checkpoint or model file whose weights to start from; a relative path starts at the working directory"`
 	MaxBadSteps     int    `yaml:"max_bad_steps" min:"1" max:"1000000000" help:"steps in a row with a loss or gradient that is not finite, before the run gives up"`
 	LogEvery        int    `yaml:"log_every" min:"0" max:"1000000000" help:"steps between lines where there is no terminal; 0: about every 30 seconds"`
+
+	CheckpointMinutes float64 `yaml:"checkpoint_minutes" min:"0" max:"1000000000" help:"minutes of wall time from one checkpoint to the next; 0: not by time"`
 }
 
 // Sample is the text that a run writes when it ends.
@@ -110,7 +112,7 @@ func (d *Device) complete() {
 func Defaults() Run {
 	return Run{
 		Data:   Data{Source: data.KindGoroot, Tokenizer: "bytes", Split: "hash/20", TextField: "text"},
-		Train:  Train{Batch: 8, Accumulate: 1, Recompute: "none", Schedule: "warmup-cosine", Warmup: 0.05, Decay: 0.2, WeightDecay: 1e-4, WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Clip: 1, ZLoss: 1e-4, BalanceLoss: 0.01, EvalTokens: 262144, Keep: 2, MaxBadSteps: 10},
+		Train:  Train{Batch: 8, Accumulate: 1, Recompute: "none", Schedule: "warmup-cosine", Warmup: 0.05, Decay: 0.2, WeightDecay: 1e-4, WeightDecayMode: "coupled", Beta1: 0.9, Beta2: 0.95, AdamEps: 1e-8, Clip: 1, ZLoss: 1e-4, BalanceLoss: 0.01, EvalTokens: 262144, CheckpointMinutes: 10, Keep: 2, MaxBadSteps: 10},
 		Sample: Sample{Tokens: 200, Temperature: 0.8},
 		Device: Device{Kind: string(graph.CPU)},
 	}

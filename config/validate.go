@@ -61,6 +61,8 @@ func (r *Run) checkData(where *Positions) error {
 func (r *Run) checkLength(where *Positions) error {
 	t := r.Train
 	switch {
+	case t.EvalTokens > 0 && t.EvalTokens < r.Model.Seq:
+		return where.Errorf("train.eval_tokens", "want 0 (all) or at least one window of model.seq, %d tokens, got %d", r.Model.Seq, t.EvalTokens)
 	case t.Steps == 0 && t.Tokens == 0:
 		return where.Errorf("train.steps", "want >= 1 (or train.tokens instead), got 0")
 	case t.Steps != 0 && t.Tokens != 0:

@@ -26,7 +26,7 @@ func (t *Trainer) loadCorpus(ctx context.Context) error {
 		if err := corpus.Check(c.Train.Batch, c.Model.Seq); err != nil {
 			return err
 		}
-		return corpus.CheckValidation(c.Model.Seq)
+		return t.checkValidation(corpus)
 	}
 	if c.Train.EvalEvery == 0 {
 		if check() != nil {
@@ -64,7 +64,7 @@ func (t *Trainer) matchCorpus(ctx context.Context, fingerprint string) error {
 		return nil
 	}
 	t.report.Note("the corpus is read as it was when the run began: without files that have no extension, and without holding out the end of one document")
-	if t.eval != nil && corpus.CheckValidation(t.run.Model.Seq) != nil {
+	if t.eval != nil && t.checkValidation(corpus) != nil {
 		t.eval.Close()
 		t.eval = nil
 	}

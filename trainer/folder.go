@@ -2,13 +2,13 @@ package trainer
 
 import (
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/config"
 )
 
 // configFile is a run's config in its folder.
@@ -31,20 +31,41 @@ func refuseRun(dir string, resume Resume) error {
 	return nil
 }
 
-// openFolder makes the run's folder and locks it; unlock gives it free again. It looks
-// again whether the folder holds a run, now that nobody else can start one there.
-func openFolder(dir string, resume Resume) (unlock func() error, err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, errors.Wrap(err, "out: want a folder that can be written")
+// openFolder makes the run's folder and locks it. It looks again whether the folder holds a
+// run, now that nobody else can start one there.
+func (t *Trainer) openFolder(resume Resume) (err error) {
+	out := t.run.Out
+	if err := t.disk.MakeFolder(out); err != nil {
+		return errors.Wrap(err, "out: want a folder that can be written")
 	}
-	if unlock, err = checkpoint.Lock(dir); err != nil {
-		return nil, err
+	if t.unlock, err = checkpoint.Lock(out); err != nil {
+		return err
 	}
-	if err := refuseRun(dir, resume); err != nil {
-		_ = unlock()
-		return nil, err
+	if err := refuseRun(out, resume); err != nil {
+		return err
 	}
-	return unlock, nil
+	if t.folder, err = os.Stat(out); err != nil {
+		return errors.WithStack(err)
+	}
+	if err := t.disk.Clean(out); err != nil {
+		t.report.Warn(err.Error())
+	}
+	return nil
+}
+
+// checkFolder returns an error if the run's folder is no longer where it was; gone: there
+// is none in its place.
+func (t *Trainer) checkFolder() (gone bool, err error) {
+	now, err := os.Stat(t.run.Out)
+	switch {
+	case err == nil && os.SameFile(now, t.folder):
+		return false, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return true, errors.Errorf("out: %s was moved or removed while the run wrote into it", t.run.Out)
+	case err != nil:
+		return false, errors.Wrap(err, "out")
+	}
+	return false, errors.Errorf("out: %s is not the folder any more that the run began to write into", t.run.Out)
 }
 
 // holdsRun tells whether a folder has anything of a run that a new one would overwrite: a
@@ -54,17 +75,16 @@ func holdsRun(dir string) bool {
 	if info, err := os.Stat(filepath.Join(dir, metricsFile)); err == nil && info.Size() > 0 {
 		return true
 	}
-	entries, err := os.ReadDir(filepath.Join(dir, "checkpoints"))
-	return err == nil && len(entries) > 0
+	return checkpoint.Any(dir)
 }
 
 // writeConfig writes what the run was made with.
-func writeConfig(run *config.Run) error {
-	text, err := run.Text()
+func (t *Trainer) writeConfig() error {
+	text, err := t.run.Text()
 	if err != nil {
 		return err
 	}
-	return checkpoint.WriteFileAtomic(filepath.Join(run.Out, configFile), func(w io.Writer) error {
+	return t.disk.WriteFileAtomic(filepath.Join(t.run.Out, configFile), func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})

@@ -1,12 +1,10 @@
 package trainer
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 
 	"github.com/pkg/errors"
@@ -53,53 +51,91 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*float64)(n))
 }
 
-// metricsLog appends to metrics.jsonl and keeps all lines for the plot.
+// metricsLog appends to metrics.jsonl and keeps the curve of the loss.
 type metricsLog struct {
-	file  *os.File
-	lines []Metrics
+	file  *checkpoint.Appender
+	loss  lossHistory
+	lines int     // in the file
+	last  Metrics // of them
 }
 
-// openMetrics opens the log of a run folder for the steps after step: later lines and a
-// torn last line are cut off.
-func openMetrics(dir string, step int) (*metricsLog, error) {
-	path := filepath.Join(dir, metricsFile)
-	lines, err := readMetrics(path, step)
-	if err != nil {
-		return nil, err
-	}
-	err = checkpoint.WriteFileAtomic(path, func(w io.Writer) error {
-		for _, m := range lines {
-			if err := writeLine(w, m); err != nil {
-				return err
-			}
+// openMetrics opens metrics.jsonl for the steps to come. It gets the lines that lead to
+// this step from dir's ("": none); the step's own line comes from its checkpoint, and once
+// more from validation if that is still to come.
+func (t *Trainer) openMetrics(dir string) error {
+	if t.last.Step != t.step && dir != "" && t.step > 0 { // a checkpoint of an earlier program
+		line, err := findStep(filepath.Join(dir, metricsFile), t.step)
+		if err != nil {
+			return err
 		}
-		return nil
+		t.last = line
+	}
+	upTo := t.step
+	if t.last.Step == t.step {
+		upTo--
+	}
+	var err error
+	if t.metrics, err = t.takeOver(dir, max(0, upTo)); err != nil {
+		return err
+	}
+	t.before = t.metrics.last.Seconds
+	if t.last.Step == t.step && t.step > 0 {
+		t.before = t.last.Seconds
+		if !t.unvalidated() {
+			return t.metrics.add(t.last)
+		}
+	}
+	return nil
+}
+
+// takeOver writes the lines of the steps up to upTo anew and opens the file to append.
+func (t *Trainer) takeOver(dir string, upTo int) (*metricsLog, error) {
+	path := filepath.Join(t.run.Out, metricsFile)
+	l := &metricsLog{}
+	var damage int
+	err := t.disk.WriteFileAtomic(path, func(w io.Writer) error {
+		if dir == "" {
+			return nil
+		}
+		source := filepath.Join(dir, metricsFile)
+		var err error
+		damage, err = scanLines(source, func(raw []byte, m Metrics) error {
+			if m.Step > upTo {
+				return errEnough
+			}
+			l.count(m)
+			_, err := w.Write(raw)
+			return errors.WithStack(err)
+		})
+		if err == nil && damage > 0 {
+			err = t.setAside(source, damage)
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0o644)
-	return &metricsLog{file, lines}, errors.WithStack(err)
+	if missing := upTo - l.lines; missing > 0 {
+		t.report.Warn(fmt.Sprintf("%s has no line for %d of the %d steps so far: it was cut, edited or damaged; training goes on as it would, loss.svg lacks them", path, missing, upTo))
+	}
+	l.file, err = t.disk.Append(path)
+	return l, err
 }
 
-// readMetrics returns the whole lines of the steps up to step.
-func readMetrics(path string, step int) ([]Metrics, error) {
-	text, err := os.ReadFile(path)
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
+// setAside copies a damaged metrics.jsonl, next to which the run writes on without the
+// lines that cannot be read.
+func (t *Trainer) setAside(source string, damage int) error {
+	sum, err := contentName(source)
 	if err != nil {
-		return nil, errors.WithStack(err)
+		return err
 	}
-	var lines []Metrics
-	for scan := bufio.NewScanner(bytes.NewReader(text)); scan.Scan(); {
-		var m Metrics
-		if json.Unmarshal(scan.Bytes(), &m) != nil || m.Step > step {
-			break
-		}
-		lines = append(lines, m)
+	aside := filepath.Join(t.run.Out, "metrics.damaged-"+sum+".jsonl")
+	err = t.disk.WriteFileAtomic(aside, func(w io.Writer) error { return copyFile(w, source) })
+	if err != nil {
+		return err
 	}
-	return lines, nil
+	t.report.Warn(fmt.Sprintf("%s: %d lines cannot be read, or are out of order, and are left out; the file as it was is kept as %s", source, damage, aside))
+	return nil
 }
 
 func writeLine(w io.Writer, m Metrics) error {
@@ -111,13 +147,24 @@ func writeLine(w io.Writer, m Metrics) error {
 	return errors.WithStack(err)
 }
 
-// add appends a step.
-func (l *metricsLog) add(m Metrics) error {
-	l.lines = append(l.lines, m)
-	return writeLine(l.file, m)
+// count takes a line that is in the file.
+func (l *metricsLog) count(m Metrics) {
+	l.lines++
+	l.last = m
+	l.last.Experts = nil
+	l.loss.add(m)
 }
 
-// sync puts the lines on disk, before a checkpoint that counts on them.
-func (l *metricsLog) sync() error { return errors.WithStack(l.file.Sync()) }
+// add appends a step.
+func (l *metricsLog) add(m Metrics) error {
+	l.count(m)
+	return errors.Wrap(writeLine(l.file, m), metricsFile)
+}
 
-func (l *metricsLog) close() error { return errors.WithStack(l.file.Close()) }
+// curves are the losses so far, for loss.svg.
+func (l *metricsLog) curves() lossCurves { return l.loss.curves() }
+
+// sync puts the lines on disk, before a checkpoint that counts on them.
+func (l *metricsLog) sync() error { return l.file.Sync() }
+
+func (l *metricsLog) close() error { return l.file.Close() }

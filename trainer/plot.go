@@ -2,7 +2,6 @@ package trainer
 
 import (
 	"io"
-	"math"
 	"path/filepath"
 
 	"github.com/residua-go/residua/checkpoint"
@@ -12,7 +11,7 @@ import (
 // plotFile shows training and validation loss over tokens.
 const plotFile = "loss.svg"
 
-// lossPoint is the loss, in nats a token, after a number of tokens; NaN: of a step that was skipped.
+// lossPoint is the loss, in nats a token, after a number of tokens; NaN: none was finite.
 type lossPoint struct {
 	tokens int64
 	loss   float64
@@ -21,24 +20,8 @@ type lossPoint struct {
 // lossCurves are what loss.svg shows.
 type lossCurves struct{ training, validation []lossPoint }
 
-// curvesOf takes the curves out of a run's metrics.
-func curvesOf(lines []Metrics) lossCurves {
-	var c lossCurves
-	for _, m := range lines {
-		at := lossPoint{m.Tokens, float64(m.Loss)}
-		if m.Skipped {
-			at.loss = math.NaN()
-		}
-		c.training = append(c.training, at)
-		if m.ValLoss != nil {
-			c.validation = append(c.validation, lossPoint{m.Tokens, float64(*m.ValLoss)})
-		}
-	}
-	return c
-}
-
 // drawLoss writes loss.svg into a run folder, unless there is no loss to show.
-func drawLoss(dir, title string, c lossCurves) error {
+func drawLoss(disk checkpoint.Disk, dir, title string, c lossCurves) error {
 	picture := c.picture(title)
 	if !picture.Drawable() {
 		return nil
@@ -47,7 +30,7 @@ func drawLoss(dir, title string, c lossCurves) error {
 	if err != nil {
 		return err
 	}
-	return checkpoint.WriteFileAtomic(filepath.Join(dir, plotFile), func(w io.Writer) error {
+	return disk.WriteFileAtomic(filepath.Join(dir, plotFile), func(w io.Writer) error {
 		_, err := w.Write(svg)
 		return err
 	})

@@ -2,8 +2,8 @@ package trainer
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"math"
 	"path/filepath"
 
 	"github.com/pkg/errors"
@@ -11,63 +11,39 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 )
 
-// save writes a checkpoint of this step, unless there is one, and drops old ones.
-func (t *Trainer) save() error {
-	if t.saved == t.step {
-		return nil
+// start puts the run where it is to begin: at its first step, at a checkpoint of its own,
+// or, as a fork, at a checkpoint of another run. It returns the folder whose metrics lead
+// there, "" for none.
+func (t *Trainer) start(ctx context.Context, o Options) (metricsDir string, err error) {
+	if t.id, err = newIdentity(); err != nil {
+		return "", err
 	}
-	if err := t.metrics.sync(); err != nil {
-		return err
+	switch {
+	case o.Fork != "":
+		source, err := t.stepSource(o.Fork)
+		if err == nil {
+			err = t.fork(ctx, source.StepDir)
+		}
+		return source.RunDir, errors.Wrap(err, "-fork")
+	case o.Resume == ResumeAuto:
+		return t.run.Out, errors.Wrap(t.resumeNewest(ctx), "-resume auto")
+	case o.Resume == ResumeNone || o.Resume == "":
+		return "", nil
 	}
-	metadata, err := Description{Model: t.run.Model, Data: t.run.Data}.metadata()
-	if err != nil {
-		return err
-	}
-	if err := t.store.ToHost(); err != nil {
-		return err
-	}
-	state := checkpoint.State{
-		Step: t.step, Tokens: int64(t.step) * int64(t.run.StepTokens()), BatchPosition: t.batches.Position(),
-		CorpusFingerprint: t.corpus.Fingerprint, Seed: t.run.Seed, OptimizerSteps: t.optimize.Steps(), BadSteps: t.badTotal,
-	}
-	if !math.IsInf(t.best, 0) {
-		state.BestLoss = &t.best
-	}
-	_, err = checkpoint.Save(t.run.Out, &checkpoint.Checkpoint{State: state, Model: values(t.store), Optimizer: moments(t.store), ModelMetadata: metadata})
-	if err != nil {
-		return err
-	}
-	t.saved = t.step
-	return checkpoint.Prune(t.run.Out, t.run.Train.Keep)
+	return t.run.Out, errors.Wrap(t.resumeAt(ctx, string(o.Resume)), "-resume")
 }
 
-// resume goes on from the checkpoint that mode names, if any.
-func (t *Trainer) resume(ctx context.Context, mode Resume) error {
-	dir := string(mode)
-	switch mode {
-	case ResumeNone, "":
-		return nil
-	case ResumeAuto:
-		latest, warnings, err := checkpoint.Latest(t.run.Out)
-		t.warn(warnings)
-		if errors.Is(err, checkpoint.ErrNone) {
-			return nil
-		}
-		if err != nil {
-			return errors.Wrap(err, "-resume auto")
-		}
-		dir = latest
-	default:
-		source, err := checkpoint.Resolve(dir)
-		if err != nil {
-			return errors.Wrap(err, "-resume: want auto, none, or a run's or step's folder")
-		}
-		t.warn(source.Warnings)
-		if dir = source.StepDir; dir == "" {
-			return errors.Errorf("-resume: %s: want a step folder with optimizer and state, got a model alone: start from it with train.init_from", mode)
-		}
+// stepSource finds the step folder that a path names.
+func (t *Trainer) stepSource(path string) (checkpoint.Source, error) {
+	source, err := checkpoint.Resolve(path)
+	if err != nil {
+		return source, err
 	}
-	return errors.Wrap(t.restore(ctx, dir), "-resume")
+	t.warn(source.Warnings)
+	if source.StepDir == "" {
+		return source, errors.Errorf("%s: want a step folder with optimizer and state, got a model alone: start from it with train.init_from", path)
+	}
+	return source, nil
 }
 
 // warn reports what a search for a checkpoint passed over.
@@ -77,14 +53,93 @@ func (t *Trainer) warn(warnings []string) {
 	}
 }
 
-// restore puts a checkpoint's weights, moments and positions back.
-func (t *Trainer) restore(ctx context.Context, dir string) error {
+// resumeNewest goes on from the folder's newest whole checkpoint, if there is any.
+func (t *Trainer) resumeNewest(ctx context.Context) error {
+	dir, warnings, err := checkpoint.Latest(t.run.Out)
+	t.warn(warnings)
+	if errors.Is(err, checkpoint.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return t.resumeFrom(ctx, dir, true)
+}
+
+// resumeAt goes on from the checkpoint at a path, if it is of this run.
+func (t *Trainer) resumeAt(ctx context.Context, path string) error {
+	source, err := t.stepSource(path)
+	if err != nil {
+		return errors.Wrap(err, "want auto, none, or the folder of a step of this run")
+	}
+	own, err := t.checkOwn(source.StepDir)
+	if err != nil {
+		return err
+	}
+	return t.resumeFrom(ctx, source.StepDir, own)
+}
+
+// resumeFrom goes on from a checkpoint of this run; own: it lies in the run's folder.
+func (t *Trainer) resumeFrom(ctx context.Context, dir string, own bool) error {
 	c, err := checkpoint.Load(filepath.Clean(dir))
 	if err != nil {
 		return err
 	}
+	if err := t.restore(ctx, c, dir); err != nil {
+		return err
+	}
+	s := c.State
+	if s.Run != "" {
+		t.id = s.Run
+	}
+	if s.BestLoss != nil {
+		t.best = *s.BestLoss
+	}
+	t.bestStep, t.good = stepOf(s.BestStep), stepOf(s.GoodStep)
+	if own {
+		t.saved = t.step
+	}
+	t.report.Note(fmt.Sprintf("resumed from %s at step %d", dir, t.step))
+	return nil
+}
+
+// fork starts a run of its own from another's checkpoint. Its best is what that checkpoint
+// itself scored: the other run's best stays there.
+func (t *Trainer) fork(ctx context.Context, dir string) error {
+	c, err := checkpoint.Load(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	if err := t.restore(ctx, c, dir); err != nil {
+		return err
+	}
+	if t.score != nil && t.score.Loss < t.best {
+		t.best, t.bestStep = t.score.Loss, t.step
+	}
+	t.report.Note(fmt.Sprintf("forked from %s at step %d", dir, t.step))
+	return nil
+}
+
+// stepOf is the step that a state names, -1 for none.
+func stepOf(step *int) int {
+	if step == nil {
+		return -1
+	}
+	return *step
+}
+
+// restore puts a checkpoint's weights, moments and positions back.
+func (t *Trainer) restore(ctx context.Context, c *checkpoint.Checkpoint, dir string) error {
 	if err := t.checkResume(ctx, c, dir); err != nil {
 		return err
+	}
+	s := c.State
+	for key, into := range map[string]any{extraMetrics: &t.last, extraValidation: &t.score} {
+		if text, ok := s.Extra[key]; ok {
+			if err := json.Unmarshal(text, into); err != nil {
+				return errors.Wrapf(err, "%s: extra %q", filepath.Join(dir, checkpoint.StateFile), key)
+			}
+		}
 	}
 	if err := setValues(t.store, c.Model); err != nil {
 		return err
@@ -95,16 +150,9 @@ func (t *Trainer) restore(ctx context.Context, dir string) error {
 	if err := t.store.ToDevice(); err != nil {
 		return err
 	}
-	t.step, t.badTotal = c.State.Step, c.State.BadSteps
-	t.optimize.SetSteps(c.State.OptimizerSteps)
-	t.batches.Seek(c.State.BatchPosition)
-	if c.State.BestLoss != nil {
-		t.best = *c.State.BestLoss
-	}
-	if filepath.Dir(filepath.Dir(filepath.Clean(dir))) == filepath.Clean(t.run.Out) {
-		t.saved = t.step
-	}
-	t.report.Note(fmt.Sprintf("resumed from %s at step %d", dir, t.step))
+	t.step, t.badTotal, t.badInRow = s.Step, s.BadSteps, s.BadInRow
+	t.optimize.SetSteps(s.OptimizerSteps)
+	t.batches.Seek(s.BatchPosition)
 	return nil
 }
 

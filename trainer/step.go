@@ -33,7 +33,7 @@ func (t *Trainer) trainStep() (Metrics, error) {
 		t.badTotal++
 	}
 	tokens := t.run.StepTokens()
-	rate := float64(tokens) / time.Since(begin).Seconds()
+	rate := float64(tokens) / max(time.Since(begin), 1).Seconds() // a coarse clock may not have moved
 	return Metrics{
 		Step: t.step, Tokens: int64(t.step) * int64(tokens), Loss: number(loss), LR: stats.Factor * t.run.Train.LR,
 		GradNorm: number(stats.GradNorm), TokensPS: math.Round(rate), FLOPsPS: math.Round(rate * t.flops),

@@ -38,9 +38,9 @@ func command() cli.Command {
 
 // call is what the flags ask for.
 type call struct {
-	config, out, resume string
-	sets                cli.List
-	json, profile       bool
+	config, out, resume, fork string
+	sets                      cli.List
+	json, profile             bool
 
 	keys, markdown, configs bool
 }
@@ -49,7 +49,8 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.StringVar(&c.config, "config", "", "read the run config from `FILE`, or the built-in one of that name, as quickstart")
 	flags.Var(&c.sets, "set", "override a key of the config, `key=value`, as in train.steps=200; may be repeated")
 	flags.StringVar(&c.out, "out", "", "write into `DIR` instead of the config's out, runs/NAME")
-	flags.StringVar(&c.resume, "resume", string(trainer.ResumeNone), "go on from a checkpoint: `auto|DIR|none`, auto being the folder's newest")
+	flags.StringVar(&c.resume, "resume", string(trainer.ResumeNone), "go on from a checkpoint of the run: `auto|DIR|none`, auto being the folder's newest")
+	flags.StringVar(&c.fork, "fork", "", "start a run of its own, into a new -out, from the checkpoint in `DIR`, a run's or step's folder, with its weights, moments and position")
 	flags.BoolVar(&c.json, "json", false, "print each step's metrics and the result as JSON lines")
 	flags.BoolVar(&c.keys, "keys", false, "list every key of a config with its type, default and meaning, and train nothing")
 	flags.BoolVar(&c.markdown, "markdown", false, "with -keys: as Markdown, the page docs/config.md")
@@ -77,7 +78,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	}
 	cli.WarnDevice(out, graph.Device(run.Device.Kind))
 	report := c.reporter(run, out)
-	t, err := trainer.Open(ctx, run, trainer.Options{Resume: trainer.Resume(c.resume), Report: report, Profile: c.profile})
+	t, err := trainer.Open(ctx, run, trainer.Options{Resume: trainer.Resume(c.resume), Fork: c.fork, Report: report, Profile: c.profile})
 	if err != nil {
 		return cli.Usage(err)
 	}

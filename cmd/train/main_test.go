@@ -88,7 +88,7 @@ func TestTrainRefuses(t *testing.T) {
 		"no data":          {[]string{"-config", file}, []string{"data.path"}},
 		"missing data":     {[]string{"-config", file, "-set", "data.path=[" + dir + "/no.txt]"}, []string{"no.txt"}},
 		"empty data":       {[]string{"-config", file, "-set", "data.path=[" + blocker + "]"}, []string{"file"}},
-		"corpus too short": {[]string{"-config", file, "-set", text, "-set", "model.seq=900"}, []string{"want at least 1801 tokens"}},
+		"corpus too short": {[]string{"-config", file, "-set", text, "-set", "model.seq=900", "-set", "train.eval_tokens=0"}, []string{"want at least 1801 tokens"}},
 		"second run":       {[]string{"-config", file, "-set", text, "-out", done}, []string{"already holds a run", "-resume auto", "-out"}},
 		"not a folder":     {[]string{"-config", file, "-set", text, "-out", blocker + "/run"}, []string{"out:"}},
 		"bad resume":       {[]string{"-config", file, "-set", text, "-out", dir + "/new", "-resume", "yes"}, []string{"-resume", "auto"}},

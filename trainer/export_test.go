@@ -1,0 +1,4 @@
+package trainer
+
+// OpenOn is Open on a disk that can fail.
+var OpenOn = open

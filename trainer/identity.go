@@ -1,0 +1,67 @@
+package trainer
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
+)
+
+// newIdentity draws what tells a run from every other.
+func newIdentity() (string, error) {
+	id := make([]byte, 16)
+	_, err := rand.Read(id)
+	return hex.EncodeToString(id), errors.Wrap(err, "the run's identity")
+}
+
+// checkOwn refuses a checkpoint of another run than the one in the folder: its metrics,
+// best.json and checkpoints would be mixed with this one's. own tells whether the
+// checkpoint lies in the run's folder, and not in a copy of it. One without an identity,
+// by an earlier program, is taken at its place.
+func (t *Trainer) checkOwn(dir string) (own bool, err error) {
+	const hint = "start a run of its own from it with -fork, into a new folder with -out"
+	s, err := checkpoint.ReadState(dir)
+	if err != nil {
+		return false, err
+	}
+	out := t.run.Out
+	own = sameFile(filepath.Join(dir, "..", ".."), out)
+	here, err := folderIdentity(out)
+	if err != nil {
+		return own, err
+	}
+	switch {
+	case own && (here == "" || s.Run == "" || here == s.Run), here != "" && here == s.Run:
+		return own, nil
+	case here == "" && !own:
+		return own, errors.Errorf("%s is not of the run in %s: go on there with -out, or %s", dir, out, hint)
+	}
+	return own, errors.Errorf("%s is of another run than the one in %s (identity %.8s, there %.8s): %s", dir, out, s.Run, here, hint)
+}
+
+// folderIdentity is the identity of the run in a folder, "" if it has none.
+func folderIdentity(out string) (string, error) {
+	dir, _, err := checkpoint.Latest(out)
+	if errors.Is(err, checkpoint.ErrNone) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	s, err := checkpoint.ReadState(dir)
+	return s.Run, err
+}
+
+// sameFile tells whether two paths lead to one file or folder.
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}

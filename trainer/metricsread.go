@@ -1,0 +1,130 @@
+package trainer
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"os"
+
+	"github.com/pkg/errors"
+)
+
+// maxLine bounds what is kept of a line of metrics.jsonl: far more than the expert counts of
+// the largest model, far less than memory.
+const maxLine = 64 << 20
+
+// errEnough ends scanLines early.
+var errEnough = errors.New("enough lines")
+
+// scanLines calls each with every whole line of a metrics.jsonl, raw with its line break,
+// whose step comes after the one before. damaged counts the other lines; a last one without
+// a line break, as a killed run leaves, is not counted. A missing file has no lines.
+func scanLines(path string, each func(raw []byte, m Metrics) error) (damaged int, err error) {
+	f, err := openRegular(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	step := 0
+	for r := bufio.NewReaderSize(f, 1<<16); ; {
+		line, err := readLine(r)
+		if err == io.EOF {
+			return damaged, nil
+		}
+		if err != nil {
+			return damaged, errors.Wrap(err, path)
+		}
+		var m Metrics
+		if json.Unmarshal(line, &m) != nil || m.Step <= step {
+			damaged++
+			continue
+		}
+		step = m.Step
+		if err := each(line, m); err == errEnough {
+			return damaged, nil
+		} else if err != nil {
+			return damaged, err
+		}
+	}
+}
+
+// readLine returns the next line with its line break; of one above maxLine nothing but
+// that. What follows the last line break is io.EOF.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line)+len(part) <= maxLine {
+			line = append(line, part...)
+		}
+		if err == nil && !bytes.HasSuffix(line, []byte("\n")) {
+			return []byte("\n"), nil
+		}
+		if err != bufio.ErrBufferFull {
+			return line, err
+		}
+	}
+}
+
+// openRegular opens a file to read, and nothing that could block.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, errors.WithStack(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.Errorf("%s: want a file, got a %s", path, info.Mode().Type())
+	}
+	f, err := os.Open(path)
+	return f, errors.WithStack(err)
+}
+
+// findStep returns the line of a step; one with step 0 if there is none.
+func findStep(path string, step int) (found Metrics, err error) {
+	_, err = scanLines(path, func(_ []byte, m Metrics) error {
+		if m.Step == step {
+			found = m
+		}
+		if m.Step >= step {
+			return errEnough
+		}
+		return nil
+	})
+	return found, err
+}
+
+// readMetrics returns the lines of the steps up to step.
+func readMetrics(path string, step int) (lines []Metrics, err error) {
+	_, err = scanLines(path, func(_ []byte, m Metrics) error {
+		if m.Step > step {
+			return errEnough
+		}
+		lines = append(lines, m)
+		return nil
+	})
+	return lines, err
+}
+
+// copyFile writes a file's content.
+func copyFile(w io.Writer, path string) error {
+	f, err := openRegular(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return errors.Wrap(err, path)
+}
+
+// contentName is short for a file's content: two files of one name have one content.
+func contentName(path string) (string, error) {
+	sum := sha256.New()
+	err := copyFile(sum, path)
+	return hex.EncodeToString(sum.Sum(nil)[:4]), err
+}

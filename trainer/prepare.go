@@ -1,0 +1,110 @@
+package trainer
+
+import (
+	"context"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/optim"
+)
+
+// prepare makes everything that a run needs.
+func (t *Trainer) prepare(ctx context.Context, o Options) error {
+	if o.Fork != "" && o.Resume != ResumeNone && o.Resume != "" {
+		return errors.Errorf("-fork starts a run of its own: want no -resume with it, got %s", o.Resume)
+	}
+	if err := refuseRun(t.run.Out, o.Resume); err != nil {
+		return err
+	}
+	lock := func(context.Context) (err error) { return t.openFolder(o.Resume) }
+	for _, step := range []func(context.Context) error{t.checkMemory, t.loadCorpus, lock, t.compile, t.initialise} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	metricsDir, err := t.start(ctx, o)
+	if err != nil {
+		return err
+	}
+	if o.Fork != "" { // first of all, so that the folder never holds half of what was forked
+		if err := t.save(); err != nil {
+			return err
+		}
+	}
+	if err := t.openMetrics(metricsDir); err != nil {
+		return err
+	}
+	t.healBest()
+	if o.Fork == "" {
+		t.noteChanges()
+	}
+	return t.writeConfig()
+}
+
+// compile builds the training and the evaluation program over one Store.
+func (t *Trainer) compile(context.Context) (err error) {
+	c := t.run
+	t.store = graph.NewStore(tensor.Float32, c.Seed)
+	o := graph.ProgramOptions{Gradients: true, Recompute: graph.Recompute(c.Train.Recompute),
+		Options: c.Device.Options(t.store)}
+	o.Training, o.Seed = true, c.Seed
+	if t.program, err = models.Compile(c.Model, c.Train.Batch, c.Model.Seq, models.Outputs{Loss: true, ExpertCounts: true}, o); err != nil {
+		return err
+	}
+	t.store = t.store.Serve() // evaluation and samples add no parameter
+	t.experts = newExpertCounts(t.program.ExpertCounts)
+	t.flops = float64(c.Model.Cost().TrainFLOPs())
+	if t.checkValidation(t.corpus) == nil {
+		if t.eval, err = NewEvaluator(c.Device.Options(t.store), c.Model, c.Train.Batch, c.Model.Seq); err != nil {
+			return err
+		}
+	}
+	t.optimize, err = newOptimizer(t.store, c)
+	return err
+}
+
+func newOptimizer(store *graph.Store, c *config.Run) (*optim.Optimizer, error) {
+	schedule, err := c.Schedule()
+	if err != nil {
+		return nil, err
+	}
+	return optim.New(store, c.Device.Threads,
+		optim.Clip(c.Train.Clip),
+		optim.Adam(c.Train.Beta1, c.Train.Beta2, c.Train.AdamEps),
+		optim.Rate(c.Train.LR, schedule),
+		optim.MuP(),
+		optim.Decay(c.Train.WeightDecay, optim.DecayMode(c.Train.WeightDecayMode), nil))
+}
+
+// initialise starts from another run's weights if the config says so.
+func (t *Trainer) initialise(context.Context) error {
+	path := t.run.Train.InitFrom
+	if path == "" {
+		return nil
+	}
+	source, err := checkpoint.Resolve(path)
+	if err != nil {
+		return errors.Wrap(err, "train.init_from")
+	}
+	t.warn(source.Warnings)
+	file, err := checkpoint.ReadModel(source.ModelPath)
+	if err != nil {
+		return errors.Wrap(err, "train.init_from")
+	}
+	d, err := describe(source.ModelPath, file.Metadata)
+	if err == nil {
+		err = t.run.Model.SameModel(d.Model)
+	}
+	if err == nil {
+		err = setValues(t.store, file.Tensors)
+	}
+	if err == nil {
+		err = t.store.ToDevice()
+	}
+	return errors.Wrapf(err, "train.init_from: %s", source.ModelPath)
+}

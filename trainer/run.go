@@ -1,0 +1,93 @@
+package trainer
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/pkg/errors"
+)
+
+// Run trains to the end, or until ctx is cancelled: then it finishes the step, saves and
+// returns with Interrupted set.
+func (t *Trainer) Run(ctx context.Context) (*Result, error) {
+	total := t.run.TotalSteps()
+	t.started = time.Now()
+	t.savedAt = t.started
+	t.report.Start(t.step, total)
+	defer t.report.Finish()
+	if t.unvalidated() {
+		if err := t.validate(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for t.step < total && ctx.Err() == nil {
+		if err := t.advance(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.save(); err != nil {
+		return nil, err
+	}
+	t.tidy()
+	t.draw()
+	r := &Result{Steps: t.step, Interrupted: t.step < total, Checkpoint: filepath.Join(t.run.Out, "checkpoints", fmt.Sprintf("step-%08d", t.step))}
+	if !r.Interrupted {
+		r.Final = t.score
+	}
+	return r, nil
+}
+
+// advance makes one step and what is due after it. The step is saved before anything else
+// is done with it, so that whatever fails then costs no training.
+func (t *Trainer) advance(ctx context.Context) (err error) {
+	if t.last, err = t.trainStep(); err != nil {
+		return err
+	}
+	t.score = nil
+	if t.badInRow == 0 && t.saved >= 0 {
+		t.good = t.saved // its weights led here
+	}
+	bad := t.badInRow >= t.run.Train.MaxBadSteps
+	validates := t.validates() && !bad
+	if !validates {
+		if err := t.metrics.add(t.last); err != nil {
+			return err
+		}
+		t.report.Step(t.last)
+	}
+	if bad {
+		return t.giveUp()
+	}
+	if !validates && !t.saveDue() {
+		return nil
+	}
+	if err := t.save(); err != nil {
+		return err
+	}
+	if validates {
+		return t.validate(ctx)
+	}
+	t.tidy()
+	return nil
+}
+
+// saveDue tells whether it is time for a checkpoint.
+func (t *Trainer) saveDue() bool {
+	c := t.run.Train
+	if c.CheckpointEvery > 0 && t.step%c.CheckpointEvery == 0 {
+		return true
+	}
+	return c.CheckpointMinutes > 0 && time.Since(t.savedAt).Minutes() >= c.CheckpointMinutes
+}
+
+// giveUp ends a run that only makes numbers that are not finite.
+func (t *Trainer) giveUp() error {
+	last := "there is no checkpoint from before"
+	if t.good >= 0 {
+		last = fmt.Sprintf("the checkpoint of step %d, the last known to be good, is kept: go on from it with -resume %s", t.good, filepath.Join(t.run.Out, "checkpoints", fmt.Sprintf("step-%08d", t.good)))
+	}
+	return errors.Errorf("step %d: loss %g, gradient norm %g: not finite for %d steps in a row (train.max_bad_steps): take a lower train.lr or a longer train.warmup; %s, or train again into another folder (-out)",
+		t.step, float64(t.last.Loss), float64(t.last.GradNorm), t.badInRow, last)
+}

@@ -1,0 +1,112 @@
+package trainer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/config"
+)
+
+// Keys of what the trainer adds to a checkpoint's state.
+const (
+	extraMetrics    = "metrics"    // the step's line in metrics.jsonl
+	extraValidation = "validation" // the step's Score, once there is one
+)
+
+// save writes a checkpoint of this step, unless there is one. If the run's folder is gone,
+// a new one gets the checkpoint before the run ends with an error.
+func (t *Trainer) save() error {
+	gone, moved := t.checkFolder()
+	if moved != nil && !gone {
+		return moved
+	}
+	if t.saved == t.step && moved == nil {
+		return nil
+	}
+	if t.metrics != nil {
+		if err := t.metrics.sync(); err != nil {
+			return err
+		}
+	}
+	metadata, err := Description{Model: t.run.Model, Data: t.run.Data}.metadata()
+	if err != nil {
+		return err
+	}
+	if err := t.store.ToHost(); err != nil {
+		return err
+	}
+	state, err := t.state()
+	if err != nil {
+		return err
+	}
+	dir, err := t.disk.Save(t.run.Out, &checkpoint.Checkpoint{State: state, Model: values(t.store), Optimizer: moments(t.store), ModelMetadata: metadata})
+	if err != nil {
+		return err
+	}
+	t.saved, t.savedAt = t.step, time.Now()
+	return errors.Wrapf(moved, "step %d is saved in %s, in a new folder of the old name", t.step, dir)
+}
+
+// amend adds what validation has told to the state of the step's checkpoint. The metrics
+// come first: a state that has the score counts on their line.
+func (t *Trainer) amend() error {
+	if err := t.metrics.sync(); err != nil {
+		return err
+	}
+	state, err := t.state()
+	if err != nil {
+		return err
+	}
+	return t.disk.Amend(t.run.Out, state)
+}
+
+// state is where the run stands.
+func (t *Trainer) state() (checkpoint.State, error) {
+	s := checkpoint.State{
+		Step: t.step, Tokens: int64(t.step) * int64(t.run.StepTokens()), BatchPosition: t.batches.Position(),
+		CorpusFingerprint: t.corpus.Fingerprint, Run: t.id, Seed: t.run.Seed, OptimizerSteps: t.optimize.Steps(),
+		BadSteps: t.badTotal, BadInRow: t.badInRow, GoodStep: stepOrNil(t.good), BestStep: stepOrNil(t.bestStep),
+	}
+	if !math.IsInf(t.best, 0) {
+		s.BestLoss = &t.best
+	}
+	var err error
+	if s.ConfigDigest, err = configDigest(t.run); err != nil {
+		return s, err
+	}
+	s.Extra = map[string]json.RawMessage{}
+	if t.last.Step == t.step {
+		if s.Extra[extraMetrics], err = json.Marshal(t.last); err != nil {
+			return s, errors.WithStack(err)
+		}
+	}
+	if t.score != nil {
+		if s.Extra[extraValidation], err = json.Marshal(t.score); err != nil {
+			return s, errors.WithStack(err)
+		}
+	}
+	return s, nil
+}
+
+// stepOrNil is a step, nil for none.
+func stepOrNil(step int) *int {
+	if step < 0 {
+		return nil
+	}
+	return &step
+}
+
+// configDigest is the sha256 of a resolved config but for where the run is written.
+func configDigest(run *config.Run) (string, error) {
+	anywhere := *run
+	anywhere.Out = ""
+	text, err := config.Marshal(&anywhere)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), err
+}

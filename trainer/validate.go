@@ -1,0 +1,123 @@
+package trainer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/data"
+)
+
+// validationTokens are those of a corpus' validation split that the run scores.
+func (t *Trainer) validationTokens(corpus *data.Corpus) []uint16 {
+	tokens := corpus.Val.Tokens
+	if n := t.run.Train.EvalTokens; n > 0 && n < len(tokens)-1 {
+		tokens = tokens[:n+1]
+	}
+	return tokens
+}
+
+// scoredTokens is how many of so many tokens are scored: those that fill whole windows.
+func (t *Trainer) scoredTokens(tokens int) int {
+	seq := t.run.Model.Seq
+	return (tokens - 1) / seq * seq
+}
+
+// checkValidation says why the validation split of a corpus cannot be scored, if so.
+func (t *Trainer) checkValidation(corpus *data.Corpus) error {
+	if err := corpus.CheckValidation(t.run.Model.Seq); err != nil {
+		return err
+	}
+	tokens := t.validationTokens(corpus)
+	n := t.scoredTokens(len(tokens))
+	if data.TextBytes(corpus.Tokenizer, tokens[1:1+n]) == 0 {
+		return errors.Errorf("data: validation split: want text, got %d tokens that only separate documents: choose another data.split, or remove empty documents", n)
+	}
+	return nil
+}
+
+// validates tells whether the step is one whose weights are scored.
+func (t *Trainer) validates() bool {
+	every := t.run.Train.EvalEvery
+	return t.eval != nil && (t.step == t.run.TotalSteps() || every > 0 && t.step%every == 0)
+}
+
+// unvalidated tells whether the step that the run begins at is still to be scored: the run
+// ended before that, or is to end here with another number of tokens to score.
+func (t *Trainer) unvalidated() bool {
+	last := t.step == t.run.TotalSteps()
+	switch {
+	case !t.validates() || t.step == 0:
+		return false
+	case t.score != nil:
+		return last && t.score.Tokens != t.scoredTokens(len(t.validationTokens(t.corpus)))
+	}
+	return last || t.last.Step == t.step && t.last.ValLoss == nil
+}
+
+// validate scores the step, which has been saved, and adds the score to its metrics and
+// its checkpoint's state.
+func (t *Trainer) validate(ctx context.Context) error {
+	score, err := t.eval.Evaluate(context.WithoutCancel(ctx), t.corpus.Tokenizer, t.validationTokens(t.corpus), nil)
+	if err != nil {
+		return errors.Wrapf(err, "validation after step %d, which is saved", t.step)
+	}
+	t.score = &score
+	loss, bits := number(score.Loss), number(score.BitsPerByte)
+	t.last.ValLoss, t.last.ValBits = &loss, &bits
+	if score.Loss < t.best {
+		t.best, t.bestStep = score.Loss, t.step
+	}
+	t.report.Note(fmt.Sprintf("step %d  validation loss %.4f, perplexity %.3f, %.4f bits per byte", t.step, score.Loss, score.Perplexity, score.BitsPerByte))
+	if t.last.Step == t.step { // not so when an earlier program's run has lost its metrics
+		if err := t.metrics.add(t.last); err != nil {
+			return err
+		}
+		t.report.Step(t.last)
+	}
+	if err := t.amend(); err != nil {
+		return err
+	}
+	t.tidy()
+	t.draw()
+	return nil
+}
+
+// tidy makes best.json name the best step, as state.json does, and removes old
+// checkpoints. Both can be made up for later: what fails is a warning.
+func (t *Trainer) tidy() {
+	if err := t.markBest(); err != nil && !errors.Is(err, checkpoint.ErrNone) {
+		t.report.Warn(err.Error())
+	}
+	if err := t.disk.Prune(t.run.Out, t.run.Train.Keep, t.good, t.bestStep); err != nil {
+		t.report.Warn("old checkpoints stay: " + err.Error())
+	}
+}
+
+// markBest writes best.json, unless it is right already or there is nothing to mark.
+func (t *Trainer) markBest() error {
+	if t.bestStep < 0 {
+		return nil
+	}
+	return t.disk.MarkBest(t.run.Out, t.bestStep, t.best)
+}
+
+// healBest makes up for a mark that a crash, or damage, has cost: the state tells the best.
+func (t *Trainer) healBest() {
+	err := t.markBest()
+	if errors.Is(err, checkpoint.ErrNone) {
+		err = errors.Errorf("the checkpoint of the best step so far, %d, is gone: best.json stays as it is until a better one comes", t.bestStep)
+	}
+	if err != nil {
+		t.report.Warn(err.Error())
+	}
+}
+
+// draw writes loss.svg.
+func (t *Trainer) draw() {
+	if err := drawLoss(t.disk, t.run.Out, t.run.Name, t.metrics.curves()); err != nil {
+		t.report.Warn("loss.svg: " + err.Error())
+	}
+}
