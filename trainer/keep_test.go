@@ -2,6 +2,7 @@ package trainer_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"os"
@@ -250,7 +251,7 @@ func TestAForkIsARunOfItsOwn(t *testing.T) {
 	}
 }
 
-// tree is all files below a folder, but for what a lock writes.
+// tree is the digests of all files below a folder, but for what a lock writes.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -260,7 +261,7 @@ func tree(t *testing.T, dir string) map[string]string {
 		}
 		content, err := os.ReadFile(path)
 		name, _ := filepath.Rel(dir, path)
-		files[name] = string(content)
+		files[name] = fmt.Sprintf("%x", sha256.Sum256(content))
 		return err
 	}))
 	return files

@@ -107,10 +107,22 @@ func fingerprint(t *testing.T, run string) map[string]string {
 		require.NoError(t, json.Unmarshal([]byte(line), &m), line)
 		print[fmt.Sprint("step ", m["step"])] = fmt.Sprint(m["tokens"], m["loss"], m["lr"], m["grad_norm"], m["val_loss"], m["val_bits_per_byte"])
 	}
-	for _, name := range []string{"model.safetensors", "optimizer.safetensors", "state.json"} {
-		data, err := os.ReadFile(filepath.Join(run, "checkpoints", "step-00000300", name))
+	step := filepath.Join(run, "checkpoints", "step-00000300")
+	for _, name := range []string{"model.safetensors", "optimizer.safetensors"} {
+		data, err := os.ReadFile(filepath.Join(step, name))
 		require.NoError(t, err)
 		print[name] = string(data)
 	}
+	state, err := checkpoint.ReadState(step)
+	require.NoError(t, err)
+	require.Contains(t, string(state.Extra["metrics"]), `"step":300,`)
+	state.Run, state.GoodStep = "", nil // what a run has for itself, and when it saved
+	delete(state.Extra, "metrics")      // has times; the line was compared above
+	text, err := json.Marshal(state)
+	require.NoError(t, err)
+	print["state"] = string(text)
+	_, loss, err := checkpoint.Best(run)
+	require.NoError(t, err)
+	print["best"] = fmt.Sprint(loss)
 	return print
 }
