@@ -23,7 +23,7 @@ import (
 //	min, max the least and the greatest value that a run is made with
 type Run struct {
 	Name   string        `yaml:"name" default:"the file's name" help:"name of the run"`
-	Seed   uint64        `yaml:"seed" help:"seed of the initial weights, the batches and dropout"`
+	Seed   uint64        `yaml:"seed" help:"seed of the initial weights, the batches and dropout; the same seed gives the same losses, bit for bit, with the same device.threads on the same kind of processor"`
 	Model  models.Config `yaml:"model" help:"the language model"`
 	Data   Data          `yaml:"data" help:"what the model learns from"`
 	Train  Train         `yaml:"train" help:"how the model learns"`
@@ -88,7 +88,7 @@ type Sample struct {
 // Device says what a run computes on.
 type Device struct {
 	Kind      string `yaml:"kind" help:"cpu or cuda"`
-	Threads   int    `yaml:"threads" min:"0" max:"1024" help:"number of threads; 0: one for each core"`
+	Threads   int    `yaml:"threads" min:"0" max:"1024" help:"number of threads; 0: one for each core; with another number the same run has the same losses only up to rounding"`
 	Precision string `yaml:"precision" default:"fp32, on cuda tf32" from:"device.kind" help:"of matrix products: fp32, on cuda also tf32 and bf16"`
 }
 

@@ -28,7 +28,9 @@ type Request struct {
 	Temperature float64 // divides the logits; 0: always the likeliest token
 	TopK        int     // draw among the k likeliest tokens; 0: all
 	TopP        float64 // draw among the fewest tokens that have this probability together; 0 or 1: all
-	Seed        uint64  // of the draws: the same seed gives the same text
+	// Seed is that of the draws: the same seed gives the same text, on the same kind of
+	// processor and with the same Options.Threads.
+	Seed uint64
 }
 
 // Validate tells the first value that nothing can be generated with; the error is a

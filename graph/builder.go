@@ -20,7 +20,9 @@ const CPU Device = "cpu"
 // Options say how a Builder makes its nodes. The zero value is ready: float32 on the
 // CPU with all threads, parameters in a fresh Store, no hooks, no cache.
 type Options struct {
-	Threads int    // workers an op; 0: runtime.GOMAXPROCS(0)
+	// Threads is the number of workers an op; 0: runtime.GOMAXPROCS(0). Each sums the
+	// gradient of its own tokens: with another number results agree up to rounding only.
+	Threads int
 	Device  Device // where ops run, CPU or CUDA; "": CPU
 	// Precision is that of a CUDA device; "": TF32. All builders of a Store have the same.
 	Precision Precision

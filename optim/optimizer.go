@@ -55,7 +55,7 @@ type adamKernels struct {
 type Part func(*Optimizer) error
 
 // New composes an optimizer over all parameters of a store. threads is the number of
-// workers. Without parts it is Adam with betas .9 and .999, eps 1e-8, rate 1e-3.
+// workers; it changes no bit. Without parts it is Adam with betas .9 and .999, eps 1e-8, rate 1e-3.
 func New(store *graph.Store, threads int, parts ...Part) (*Optimizer, error) {
 	o := &Optimizer{store: store, schedule: Constant{}, pool: kernel.NewPool(threads)}
 	for _, p := range store.Params() {
