@@ -49,7 +49,8 @@ func readPointer(runDir, name string) (pointer, error) {
 // Latest returns the step folder to resume from: the one that latest.json names, or, if that is missing or damaged,
 // the newest whole one. warnings say what was passed over and why,
 // and then which step is used. Every file of the returned folder has been compared
-// with its checksum. The error wraps [ErrNone] when the run has no step folder.
+// with its checksum. The error wraps [ErrNone] when the run has no step folder, and [ErrNewer] when the choice would
+// pass over what a newer program wrote.
 //
 // The folder may be one named ".old-step-…": a replacement of that step was cut short; the next [Save] tidies up.
 func Latest(runDir string) (dir string, warnings []string, err error) { return latest(runDir, Verify) }
@@ -65,6 +66,8 @@ func latest(runDir string, check func(dir string) error) (dir string, warnings [
 		steps = append(candidates(runDir, p.Step), slices.DeleteFunc(steps, func(s stepFolder) bool { return s.step == p.Step })...)
 	case len(steps) == 0 && errors.Is(err, fs.ErrNotExist):
 		return "", nil, errors.Wrap(ErrNone, runDir)
+	case errors.Is(err, ErrNewer):
+		return "", nil, err
 	default:
 		warnings = append(warnings, err.Error())
 	}
@@ -79,9 +82,29 @@ func latest(runDir string, check func(dir string) error) (dir string, warnings [
 			}
 			return s.dir, warnings, nil
 		}
+		if errors.Is(err, ErrNewer) {
+			return "", nil, err
+		}
 		warnings = append(warnings, err.Error())
 	}
 	return "", warnings, errors.Errorf("%s: no usable checkpoint: %s", runDir, strings.Join(warnings, "; "))
+}
+
+// CheckVersions returns an error that wraps [ErrNewer] if anything in a run folder was written by a newer program: one
+// that writes there would replace or remove it.
+func CheckVersions(runDir string) error {
+	for _, name := range []string{latestFile, bestFile} {
+		if _, err := readPointer(runDir, name); errors.Is(err, ErrNewer) {
+			return err
+		}
+	}
+	steps, err := listSteps(runDir)
+	for _, s := range steps {
+		if _, err := ReadState(s.dir); errors.Is(err, ErrNewer) {
+			return err
+		}
+	}
+	return err
 }
 
 // candidates are the places where the folder of a step may stand.

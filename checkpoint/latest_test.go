@@ -163,3 +163,19 @@ func TestBest(t *testing.T) {
 	_, _, err = Best(runDir)
 	assert.ErrorContains(t, err, "the best checkpoint of "+runDir)
 }
+
+func TestLatestDoesNotPassOverANewerVersion(t *testing.T) {
+	newer := func(text []byte) []byte { return []byte(strings.Replace(string(text), `"version": 1`, `"version": 2`, 1)) }
+	for _, name := range []string{latestFile, "checkpoints/step-00000300/" + StateFile} {
+		runDir := runWith(t, 100, 200, 300)
+		tamper(t, runDir, name, newer)
+		_, _, err := Latest(runDir)
+		assert.ErrorIs(t, err, ErrNewer, name)
+		assert.ErrorContains(t, err, name)
+		assert.ErrorIs(t, CheckVersions(runDir), ErrNewer, name)
+		_, err = Resolve(runDir)
+		assert.ErrorIs(t, err, ErrNewer, name)
+	}
+	assert.NoError(t, CheckVersions(runWith(t, 100)))
+	assert.NoError(t, CheckVersions(t.TempDir()))
+}

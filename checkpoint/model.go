@@ -111,9 +111,13 @@ func checkMarked(f *File, kind string) error {
 	return nil
 }
 
+// ErrNewer is in the chain of an error about a file that a newer version of this program wrote: it is not damaged, and
+// nothing of its run may be passed over, replaced or removed.
+var ErrNewer = errors.New("update the program")
+
 func checkVersion(version int) error {
 	if version > FormatVersion {
-		return errors.Errorf("format version %d is newer than this program knows (%d): update the program", version, FormatVersion)
+		return errors.WithMessagef(ErrNewer, "format version %d is newer than this program knows (%d)", version, FormatVersion)
 	}
 	return nil
 }

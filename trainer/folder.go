@@ -44,6 +44,9 @@ func (t *Trainer) openFolder(resume Resume) (err error) {
 	if err := refuseRun(out, resume); err != nil {
 		return err
 	}
+	if err := checkpoint.CheckVersions(out); err != nil {
+		return errors.Wrap(err, "out")
+	}
 	if t.folder, err = os.Stat(out); err != nil {
 		return errors.WithStack(err)
 	}

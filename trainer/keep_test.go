@@ -1,6 +1,7 @@
 package trainer_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -248,6 +249,35 @@ func TestAForkIsARunOfItsOwn(t *testing.T) {
 	for _, o := range []trainer.Options{{Fork: from}, {Fork: from, Resume: trainer.ResumeAuto}} {
 		_, err = tryTrain(context.Background(), smallest(t, text, b), o)
 		require.ErrorContains(t, err, "-resume")
+	}
+}
+
+// fromTheFuture makes a sealed file one of a newer format version.
+func fromTheFuture(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	body := bytes.Replace(text[:bytes.LastIndex(text, []byte(",\n  \"checksum\""))], []byte(`"version": 1`), []byte(`"version": 2`), 1)
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(body, ",\n  \"checksum\": \"%x\"\n}\n", sha256.Sum256(body)), 0o644))
+}
+
+func TestARunOfANewerProgramIsLeftAlone(t *testing.T) {
+	text, whole := corpus(t), filepath.Join(t.TempDir(), "run")
+	train(t, smallest(t, text, whole), trainer.Options{})
+	for _, name := range []string{"latest.json", "best.json", "checkpoints/step-00000012/state.json", "checkpoints/step-00000009/state.json"} {
+		for _, resume := range []trainer.Resume{trainer.ResumeAuto, "checkpoints/step-00000009", "checkpoints/step-00000012"} {
+			out := filepath.Join(t.TempDir(), "run")
+			require.NoError(t, os.CopyFS(out, os.DirFS(whole)))
+			fromTheFuture(t, filepath.Join(out, name))
+			before := tree(t, out)
+			if resume != trainer.ResumeAuto {
+				resume = trainer.Resume(filepath.Join(out, string(resume)))
+			}
+			_, err := tryTrain(context.Background(), smallest(t, text, out, "train.steps=15"), trainer.Options{Resume: resume})
+			require.ErrorContains(t, err, "format version 2 is newer than this program knows (1): update the program", "%s with %s", resume, name)
+			require.ErrorContains(t, err, filepath.Base(name))
+			require.Equal(t, before, tree(t, out), "%s with %s", resume, name)
+		}
 	}
 }
 
