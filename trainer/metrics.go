@@ -134,7 +134,11 @@ func (t *Trainer) setAside(source string, damage int) error {
 	if err != nil {
 		return err
 	}
-	t.report.Warn(fmt.Sprintf("%s: %d lines cannot be read, or are out of order, and are left out; the file as it was is kept as %s", source, damage, aside))
+	lines := "1 line cannot be read, or is out of order, and is left out"
+	if damage > 1 {
+		lines = fmt.Sprintf("%d lines cannot be read, or are out of order, and are left out", damage)
+	}
+	t.report.Warn(fmt.Sprintf("%s: %s; the file as it was is kept as %s", source, lines, aside))
 	return nil
 }
 
