@@ -58,11 +58,11 @@ func Read(ctx context.Context, file string) (name string, text []byte, err error
 
 // unknownConfig is the error of a name that is neither a file nor a built-in config.
 func unknownConfig(name string) error {
-	hint := "one of " + strings.Join(configs.Names(), ", ")
+	hint := ""
 	if near := Nearest(name, configs.Names()); near != "" {
-		hint = "did you mean " + near + "?"
+		hint = "; did you mean " + near + "?"
 	}
-	return errors.Errorf("config: want a YAML file or a built-in config, got %s; %s (train -configs lists them)", quoted(name), hint)
+	return errors.Errorf("config: want a YAML file or a built-in config, got %s%s (train -configs lists them)", quoted(name), hint)
 }
 
 // readFile reads a file or a stream to its end, but no more than a config may have. A

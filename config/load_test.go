@@ -57,7 +57,7 @@ func TestAMissingConfigIsAnErrorThatHelps(t *testing.T) {
 	require.NoError(t, os.Mkdir("folder", 0o755))
 	for file, want := range map[string][]string{
 		"quikstart":               {`want a YAML file or a built-in config, got "quikstart"; did you mean quickstart? (train -configs lists them)`},
-		"zzzzzz":                  {`got "zzzzzz"; one of dwlstm`, "train -configs"},
+		"zzzzzz":                  {`got "zzzzzz" (train -configs lists them)`},
 		"configs/quickstart.yaml": {"want a YAML file", "-config quickstart"},
 		"quickstart.yaml":         {"want a YAML file", "-config quickstart"},
 		"other/none.yaml":         {"want a YAML file", "other/none.yaml"},
