@@ -164,10 +164,10 @@ func TestCompressedFiles(t *testing.T) {
 
 // A compressed file that is made to fill memory is refused long before it does.
 func TestDecompressionIsBounded(t *testing.T) {
-	bomb := strings.Repeat("a", freeText+1)
-	line := `{"text":"` + bomb + `"}`
-	for name, packed := range map[string]string{
-		"a.txt.gz": gzipped(t, bomb), "a.txt.zst": zstded(t, bomb), "a.jsonl.gz": gzipped(t, line), "a.jsonl.zst": zstded(t, line),
+	text := strings.Repeat("a", 1<<20)
+	for name, packed := range map[string]string{ // gzip's members and zstd's frames are joined by readers
+		"a.txt.gz":    strings.Repeat(gzipped(t, text), freeText>>20+1),
+		"a.jsonl.zst": zstded(t, `{"text":"`) + strings.Repeat(zstded(t, text), freeText>>20+1) + zstded(t, `"}`),
 	} {
 		root := writeFiles(t, map[string]string{name: packed})
 		message := loadError(t, filesIn(root))
@@ -179,25 +179,26 @@ func TestDecompressionIsBounded(t *testing.T) {
 
 // What grows with the compressed file is not refused, nor what is not compressed.
 func TestDecompressionIsBoundedByTheFilesSize(t *testing.T) {
+	block := endless(strings.Repeat("x", 1<<15))
 	for _, c := range []struct {
 		packed int64
 		length int
 		ok     bool
 	}{{1, freeText, true}, {1, freeText + 1, false}, {1 << 20, 100 << 20, true}, {1 << 20, 100<<20 + 1, false}, {0, 101 << 20, true}} {
-		text := &textReader{ctx: t.Context(), r: io.LimitReader(endless{}, int64(c.length)), packed: c.packed}
+		text := &textReader{ctx: t.Context(), r: io.LimitReader(block, int64(c.length)), packed: c.packed}
 		_, err := io.Copy(io.Discard, text)
 		assert.Equal(t, c.ok, err == nil, "%+v: %v", c, err)
 	}
 }
 
-// endless reads a text without end.
-type endless struct{}
+// endless reads its text again and again.
+type endless string
 
-func (endless) Read(p []byte) (int, error) { return copy(p, strings.Repeat("x", len(p))), nil }
+func (e endless) Read(p []byte) (int, error) { return copy(p, e), nil }
 
 func TestReadingAFileIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	text := &textReader{ctx: ctx, r: endless{}}
+	text := &textReader{ctx: ctx, r: endless("text")}
 	_, err := io.CopyN(io.Discard, text, 1<<20)
 	require.NoError(t, err)
 	cancel()

@@ -101,6 +101,9 @@ func cpuSeconds(t *testing.T) float64 {
 // through again at each of them: 8 times the length takes about 8 times the
 // time, where it took 60 times.
 func TestLongLinesTakeLinearTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 160 MB")
+	}
 	seconds := func(length int) float64 {
 		root := writeFiles(t, map[string]string{"a.jsonl.gz": gzipped(t, strings.Repeat(" ", length))})
 		best := math.Inf(1)
