@@ -165,7 +165,9 @@ func TestBest(t *testing.T) {
 }
 
 func TestLatestDoesNotPassOverANewerVersion(t *testing.T) {
-	newer := func(text []byte) []byte { return []byte(strings.Replace(string(text), `"version": 1`, `"version": 2`, 1)) }
+	newer := func(text []byte) []byte {
+		return []byte(strings.Replace(string(text), `"version": 1`, `"version": 2`, 1))
+	}
 	for _, name := range []string{latestFile, "checkpoints/step-00000300/" + StateFile} {
 		runDir := runWith(t, 100, 200, 300)
 		tamper(t, runDir, name, newer)

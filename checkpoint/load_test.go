@@ -131,3 +131,24 @@ func TestHugeStateIsNotReadOrWritten(t *testing.T) {
 	_, err = Save(t.TempDir(), c)
 	assert.ErrorContains(t, err, "want at most 67108864")
 }
+
+// States that have the right checksum and tell of what no run comes to.
+func TestLoadRefusesImpossibleStates(t *testing.T) {
+	for want, change := range map[string]func(s *State){
+		"step: want >= 0, got -5":                      func(s *State) { s.Step = -5 },
+		"tokens: want >= 0, got -1":                    func(s *State) { s.Tokens = -1 },
+		"bad_steps: want >= 0, got -1":                 func(s *State) { s.BadSteps = -1 },
+		"optimizer_steps: want at most the steps done": func(s *State) { s.OptimizerSteps = 101 },
+		"it is of step 99, its folder's name says 100": func(s *State) { s.Step, s.OptimizerSteps = 99, 99 },
+	} {
+		dir := stepPath(runWith(t, 100), 100)
+		state, err := ReadState(dir)
+		require.NoError(t, err)
+		change(&state)
+		require.NoError(t, Disk{}.writeSealed(filepath.Join(dir, StateFile), state))
+		_, err = Load(dir)
+		assert.ErrorContains(t, err, want)
+		assert.ErrorContains(t, err, filepath.Join(dir, StateFile))
+		assert.Error(t, Verify(dir))
+	}
+}

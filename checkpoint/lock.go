@@ -35,25 +35,50 @@ func Lock(runDir string) (unlock func() error, err error) {
 	if !info.IsDir() {
 		return nil, errors.Errorf("cannot lock the run folder %s: it is a %s", runDir, kindOf(info))
 	}
-	path := filepath.Join(runDir, lockName)
-	f, held, err := openLocked(path)
+	return lockWith(runDir, flock)
+}
+
+// lockWith is Lock by the given way to lock an open file.
+func lockWith(runDir string, flock func(*os.File) error) (unlock func() error, err error) {
+	l, held, err := lockFolder(runDir, flock)
+	if err == nil && !held {
+		if err = writeHolder(l.file); err != nil {
+			l.close()
+		}
+	}
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot lock the run folder %s", runDir)
 	}
 	if held {
-		return nil, &LockedError{Folder: runDir, Holder: readHolder(path)}
-	}
-	if err := writeHolder(f); err != nil {
-		f.Close()
-		return nil, errors.Wrapf(err, "cannot lock the run folder %s", runDir)
+		return nil, &LockedError{Folder: runDir, Holder: readHolder(runDir)}
 	}
 	return sync.OnceValue(func() error {
-		err := f.Truncate(0)
-		if closed := f.Close(); err == nil {
+		err := l.file.Truncate(0)
+		if closed := l.close(); err == nil {
 			err = closed
 		}
 		return errors.WithStack(err)
 	}), nil
+}
+
+// folderLock is what a process keeps open, or keeps there, as long as it holds a folder.
+type folderLock struct {
+	file, folder *os.File // folder nil: only the file is locked
+	owner        string   // the owner file, "": none
+}
+
+// close gives the folder free.
+func (l *folderLock) close() error {
+	err := l.file.Close()
+	if l.folder != nil {
+		l.folder.Close()
+	}
+	if l.owner != "" {
+		if removed := os.Remove(l.owner); err == nil {
+			err = removed
+		}
+	}
+	return err
 }
 
 // writeHolder notes who holds the lock, for the message that others get.
@@ -69,7 +94,15 @@ func writeHolder(f *os.File) error {
 	return err
 }
 
-func readHolder(path string) string {
+// readHolder reads who holds the folder.
+func readHolder(runDir string) string {
+	if owner := filepath.Join(runDir, ownerName); exists(owner) {
+		return fmt.Sprintf("%s (if that has ended, remove %s: this file system has no locks that end with a process)", holderIn(owner), owner)
+	}
+	return holderIn(filepath.Join(runDir, lockName))
+}
+
+func holderIn(path string) string {
 	const unknown = "another process"
 	f, err := os.Open(path)
 	if err != nil {

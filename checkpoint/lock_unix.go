@@ -3,29 +3,62 @@
 package checkpoint
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
-// openLocked opens the file and takes flock(2) on it; held says that someone else has it. The lock belongs to the open
-// file, so a second one in this process is refused too, and the kernel drops it when the process ends.
-func openLocked(path string) (f *os.File, held bool, err error) {
-	f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+// lockFolder takes flock(2) on the folder itself, which outlasts whoever deletes the file .lock in it, and on that file,
+// for file systems (NFS) that lock no folder. held says that someone else has it. The locks belong to the open files,
+// so a second one in this process is refused too, and the kernel drops them when the process ends. A file system
+// without flock gets an owner file.
+func lockFolder(runDir string, flock func(*os.File) error) (l *folderLock, held bool, err error) {
+	l = &folderLock{}
+	l.file, err = os.OpenFile(filepath.Join(runDir, lockName), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, false, err
 	}
-	for {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err != syscall.EINTR {
-			break
+	if l.folder, err = os.Open(runDir); err == nil {
+		switch err := flock(l.folder); {
+		case err == syscall.EWOULDBLOCK:
+			l.close()
+			return nil, true, nil
+		case err != nil: // the file has to do
+			l.folder.Close()
+			l.folder = nil
 		}
 	}
-	if err == nil {
-		return f, false, nil
+	err = flock(l.file)
+	switch {
+	case err == nil:
+		return l, false, nil
+	case err == syscall.EWOULDBLOCK:
+		held, err = true, nil
+	case errors.Is(err, errors.ErrUnsupported) || err == syscall.ENOLCK:
+		if l.owner, held, err = takeOwner(runDir, alive); err == nil && !held {
+			return l, false, nil
+		}
+		l.owner = ""
+	default:
+		err = &os.PathError{Op: "flock", Path: l.file.Name(), Err: err}
 	}
-	f.Close()
-	if err == syscall.EWOULDBLOCK {
-		return nil, true, nil
+	l.close()
+	return nil, held, err
+}
+
+// flock takes the lock of an open file or folder, or fails at once.
+func flock(f *os.File) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err != syscall.EINTR {
+			return err
+		}
 	}
-	return nil, false, &os.PathError{Op: "flock", Path: path, Err: err}
+}
+
+// alive tells whether a process of this machine may still run.
+func alive(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err != syscall.ESRCH
 }

@@ -2,14 +2,16 @@ package checkpoint
 
 import (
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
 const errorSharingViolation syscall.Errno = 32 // ERROR_SHARING_VIOLATION of winerror.h
 
-// openLocked opens the file for writing and lets others only read it; held says that someone else has it open so.
-// Windows closes the handle when the process ends.
-func openLocked(path string) (f *os.File, held bool, err error) {
+// lockFolder opens the file .lock for writing and lets others only read it, not even delete it; held says that someone
+// else has it open so. Windows closes the handle when the process ends.
+func lockFolder(runDir string, _ func(*os.File) error) (l *folderLock, held bool, err error) {
+	path := filepath.Join(runDir, lockName)
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, false, &os.PathError{Op: "open", Path: path, Err: err}
@@ -22,5 +24,8 @@ func openLocked(path string) (f *os.File, held bool, err error) {
 	if err != nil {
 		return nil, false, &os.PathError{Op: "open", Path: path, Err: err}
 	}
-	return os.NewFile(uintptr(handle), path), false, nil
+	return &folderLock{file: os.NewFile(uintptr(handle), path)}, false, nil
 }
+
+// flock is not needed: the open file is the lock.
+func flock(*os.File) error { return nil }

@@ -3,6 +3,9 @@ package trainer
 // OpenOn is Open on a disk that can fail.
 var OpenOn = open
 
+// PerSecond is perSecond.
+var PerSecond = perSecond
+
 // LossHistory is lossHistory.
 type LossHistory struct{ lossHistory }
 

@@ -33,13 +33,18 @@ func (t *Trainer) trainStep() (Metrics, error) {
 		t.badTotal++
 	}
 	tokens := t.run.StepTokens()
-	rate := float64(tokens) / max(time.Since(begin), 1).Seconds() // a coarse clock may not have moved
+	rate := perSecond(tokens, time.Since(begin))
 	return Metrics{
 		Step: t.step, Tokens: int64(t.step) * int64(tokens), Loss: number(loss), LR: stats.Factor * t.run.Train.LR,
 		GradNorm: number(stats.GradNorm), TokensPS: math.Round(rate), FLOPsPS: math.Round(rate * t.flops),
 		Seconds: t.before + time.Since(t.started).Seconds(), Skipped: !stats.Finite,
 		Experts: t.experts.counts,
 	}, nil
+}
+
+// perSecond is a rate; one that JSON can hold also where a coarse clock has not moved.
+func perSecond(tokens int, took time.Duration) float64 {
+	return float64(tokens) / max(took, time.Nanosecond).Seconds()
 }
 
 // gradient accumulates the gradient of all micro-batches of a step and returns the mean

@@ -74,20 +74,23 @@ func built(t *testing.T, dir string) func(folder, resume string) *exec.Cmd {
 	}
 }
 
-// TestSignalsSave: SIGINT and SIGTERM finish the step, save and exit 0.
+// TestSignalsSave: SIGINT, SIGTERM, and SIGHUP as often as it comes, finish the step, save and
+// exit 0.
 func TestSignalsSave(t *testing.T) {
 	if testing.Short() || runtime.GOOS == "windows" {
 		t.Skip("builds and runs the program; sends unix signals")
 	}
 	dir := t.TempDir()
 	start := built(t, dir)
-	for i, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+	for i, signals := range [][]os.Signal{{os.Interrupt}, {syscall.SIGTERM}, {syscall.SIGHUP, syscall.SIGHUP}} {
 		folder := fmt.Sprintf("run%d", i)
 		c := start(folder, "none")
 		require.NoError(t, c.Start())
 		first := filepath.Join(dir, folder, "checkpoints", "step-00000007")
 		require.Eventually(t, func() bool { _, err := os.Stat(first); return err == nil }, 20*time.Second, time.Millisecond)
-		require.NoError(t, c.Process.Signal(signal))
+		for _, signal := range signals {
+			require.NoError(t, c.Process.Signal(signal))
+		}
 		require.NoError(t, c.Wait(), "exit code 0")
 		latest, _, err := checkpoint.Latest(filepath.Join(dir, folder))
 		require.NoError(t, err)

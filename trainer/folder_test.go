@@ -1,0 +1,88 @@
+package trainer_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/trainer"
+)
+
+// at calls something after a step.
+type at struct {
+	trainer.Silent
+	step int
+	call func()
+}
+
+func (a *at) Step(m trainer.Metrics) {
+	if m.Step == a.step {
+		a.call()
+	}
+}
+
+func TestAFolderThatGoesAwayEndsTheRunWithAnError(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows moves no folder with open files")
+	}
+	text := corpus(t)
+	t.Run("moved", func(t *testing.T) {
+		out := filepath.Join(t.TempDir(), "run")
+		report := &at{step: 5, call: func() { require.NoError(t, os.Rename(out, out+"-moved")) }}
+		_, err := tryTrain(context.Background(), smallest(t, text, out), trainer.Options{Report: report})
+		require.ErrorContains(t, err, out+" was moved or removed")
+		require.ErrorContains(t, err, "step 6 is saved in "+out)
+		dir, _, err := checkpoint.Latest(out)
+		require.NoError(t, err)
+		require.Equal(t, "step-00000006", filepath.Base(dir), "what was trained until then is not lost")
+	})
+	t.Run("removed at the end", func(t *testing.T) {
+		out := filepath.Join(t.TempDir(), "run")
+		report := &at{step: 12, call: func() { require.NoError(t, os.RemoveAll(out)) }}
+		_, err := tryTrain(context.Background(), smallest(t, text, out), trainer.Options{Report: report})
+		require.Error(t, err)
+	})
+	t.Run("replaced", func(t *testing.T) {
+		out := filepath.Join(t.TempDir(), "run")
+		report := &at{step: 5, call: func() {
+			require.NoError(t, os.Rename(out, out+"-moved"))
+			require.NoError(t, os.Mkdir(out, 0o755))
+		}}
+		_, err := tryTrain(context.Background(), smallest(t, text, out), trainer.Options{Report: report})
+		require.ErrorContains(t, err, out+" is not the folder any more")
+		entries, err := os.ReadDir(out)
+		require.NoError(t, err)
+		require.Empty(t, entries, "another's folder is left alone")
+	})
+}
+
+func TestWhatAKilledRunLeftIsRemoved(t *testing.T) {
+	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
+	interrupt(t, smallest(t, text, out), 5, trainer.Options{})
+	whole := tree(t, out)
+	for _, name := range []string{".tmp-metrics.jsonl-0123abcd", ".tmp-config.yaml-0123abcd", ".tmp-loss.svg-0123abcd", ".tmp-best.json-0123abcd",
+		"checkpoints/.tmp-step-00000007/model.safetensors", "checkpoints/.tmp-step-00000007-0123abcd/model.safetensors", "checkpoints/step-00000004/.tmp-state.json-0123abcd"} {
+		path := filepath.Join(out, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte("half"), 0o644))
+	}
+	mine := filepath.Join(out, ".tmp-of-mine")
+	require.NoError(t, os.WriteFile(mine, nil, 0o644))
+	tr, err := trainer.Open(context.Background(), smallest(t, text, out), trainer.Options{Resume: trainer.ResumeAuto})
+	require.NoError(t, err)
+	tr.Close()
+	require.FileExists(t, mine, "only what this program makes")
+	require.NoError(t, os.Remove(mine))
+	require.Equal(t, whole, tree(t, out))
+}
+
+func TestARateIsAlwaysFinite(t *testing.T) {
+	_, err := json.Marshal(trainer.PerSecond(1<<20, 0))
+	require.NoError(t, err)
+}
