@@ -1,6 +1,8 @@
 package generate
 
 import (
+	"math"
+
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -48,6 +50,9 @@ func New(store *graph.Store, c models.Config, t data.Tokenizer, o Options) (*Gen
 		return nil, err
 	}
 	window, err := o.window(c)
+	if err == nil && o.Device != graph.CUDA {
+		err = checkWindow(window, c, graph.AvailableMemory())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +90,18 @@ func (o Options) window(c models.Config) (int, error) {
 		return alibiReach * c.Seq, nil
 	}
 	return c.Seq, nil
+}
+
+// checkWindow refuses a window whose keys and values, two vectors a token, attention head and
+// layer, the memory has no room for.
+func checkWindow(window int, c models.Config, available int) error {
+	const float32Bytes = 4
+	token := 2 * float32Bytes * float64(c.Layers) * float64(c.HeadCount()) * float64(c.HeadDim())
+	if need := token * float64(window); need > float64(available) {
+		return errors.Errorf("generate: window: want at most %.0f tokens, whose keys and values fill the %s of memory that are available, got %d",
+			math.Floor(float64(available)/token), graph.FormatBytes(available), window)
+	}
+	return nil
 }
 
 func (g *Generator) compile(store *graph.Store, c models.Config, own Options) (err error) {

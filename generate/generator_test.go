@@ -3,6 +3,7 @@ package generate_test
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -327,4 +328,22 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		require.ErrorAs(t, err, &value, want)
 		assert.ErrorContains(t, err, want)
 	}
+}
+
+// TestWindowBeyondMemoryIsRefused: before any of its keys and values is allocated, with the
+// largest window that would fit.
+func TestWindowBeyondMemoryIsRefused(t *testing.T) {
+	c := tiny(models.PositionsALiBi)
+	store := freshStore(t, c)
+	for _, window := range []int{1e12, math.MaxInt} {
+		_, err := generate.New(store, c, bytesTokenizer(t), generate.Options{Window: window})
+		require.Error(t, err)
+		assert.Regexp(t, `^generate: window: want at most \d+ tokens, whose keys and values fill the \S+ [MG]B of memory that are available, got \d+$`, err.Error())
+	}
+	c.Seq = 1<<31 - 1 // as a file may claim where positions are not parameters
+	_, err := generate.New(store, c, bytesTokenizer(t), generate.Options{})
+	assert.ErrorContains(t, err, "generate: window: want at most")
+	g, err := generate.New(store, c, bytesTokenizer(t), generate.Options{Window: 100})
+	require.NoError(t, err)
+	g.Close()
 }

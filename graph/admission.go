@@ -50,6 +50,9 @@ func (p *Program) missing() MemoryNeed {
 	if p.options.Separate {
 		m.Activations = p.plan.unshared
 	}
+	for _, n := range p.builder.inputs {
+		m.Activations += signatureOf(n).bytes()
+	}
 	if !p.options.Gradients {
 		return m
 	}

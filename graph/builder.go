@@ -20,7 +20,7 @@ const CPU Device = "cpu"
 // Options say how a Builder makes its nodes. The zero value is ready: float32 on the
 // CPU with all threads, parameters in a fresh Store, no hooks, no cache.
 type Options struct {
-	// Threads is the number of workers an op; 0: runtime.GOMAXPROCS(0). Each sums the
+	// Threads is the number of workers an op, at most MaxThreads; 0: runtime.GOMAXPROCS(0). Each sums the
 	// gradient of its own tokens: with another number results agree up to rounding only.
 	Threads int
 	Device  Device // where ops run, CPU or CUDA; "": CPU
@@ -123,12 +123,17 @@ func (b *Builder) openDevice() {
 // planning tells that the graph will not run: its Store has no values.
 func (b *Builder) planning() bool { return b.options.Store != nil && b.options.Store.mode == plans }
 
+// MaxThreads bounds Options.Threads: more than the processors of one machine.
+const MaxThreads = 1024
+
 func (b *Builder) check() {
 	switch {
 	case b.g == nil:
 		b.fail(errors.New("graph: want a graph to build on, got nil: make one with gorgonia.NewGraph()"))
 	case b.options.DType != tensor.Float32 && b.options.DType != tensor.Float64:
 		b.fail(errors.Errorf("graph: dtype: want float32 or float64, got %v", b.options.DType))
+	case b.options.Threads > MaxThreads:
+		b.fail(errors.Errorf("graph: threads: want at most %d, got %d", MaxThreads, b.options.Threads))
 	case b.options.Device != CPU && b.options.Device != CUDA:
 		b.fail(errors.Errorf("graph: device: want %q or %q, got %q", CPU, CUDA, b.options.Device))
 	case b.options.checkPrecision() != nil:

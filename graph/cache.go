@@ -104,7 +104,10 @@ func (c *Cache) setLength(n int) {
 // layer adds an attention's part.
 func (c *Cache) layer(dt tensor.Dtype, heads, headDim int) (*attentionMemory, error) {
 	m := &attentionMemory{}
-	var err error
+	_, err := sizeOf([]int{2, c.batch, heads, c.capacity, headDim})
+	if err != nil {
+		return nil, errors.Wrap(err, "cache")
+	}
 	if dt == tensor.Float64 {
 		m.kv, err = kernel.NewKVCache[float64](c.batch, heads, c.capacity, headDim)
 	} else {

@@ -40,6 +40,9 @@ func (c *basisCall) report(s *subject) (*report, error) {
 	if c.options.Controls < 1 {
 		return nil, errors.Errorf("-controls: want >= 1, got %d", c.options.Controls)
 	}
+	if err := atMost("-controls", c.options.Controls); err != nil {
+		return nil, err
+	}
 	ids, err := c.read(s, 2)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 
@@ -45,6 +46,9 @@ func (c *headsCall) report(s *subject) (*report, error) {
 	}
 	if c.period == 0 {
 		c.period = min(32, s.Model.Seq/2)
+	}
+	if err := cmp.Or(atMost("-rows", c.rows), atMost("-period", c.period), atMost("-rows times -period", c.rows*c.period)); err != nil {
+		return nil, err
 	}
 	if err := s.checkLength("-period: twice that", 2*c.period); err != nil {
 		return nil, err

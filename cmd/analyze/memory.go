@@ -38,6 +38,9 @@ func (c *memoryCall) report(s *subject) (*report, error) {
 	if c.seeds < 2 {
 		return nil, errors.Errorf("-seeds: want 2 or more seeds, got %d", c.seeds)
 	}
+	if err := atMost("-seeds", c.seeds); err != nil {
+		return nil, err
+	}
 	r := reportOn(s, "Associative memory", nil)
 	keys, err := analysis.MeasureKeys(s.Store, s.Model, c.seed)
 	if err != nil {

@@ -58,3 +58,13 @@ func checkTop(n int) error {
 	}
 	return nil
 }
+
+// maxCount bounds what is drawn or repeated again and again.
+const maxCount = 1_000_000
+
+func atMost(flag string, n int) error {
+	if n > maxCount {
+		return errors.Errorf("%s: want at most %d, got %d", flag, maxCount, n)
+	}
+	return nil
+}

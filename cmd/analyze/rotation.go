@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 
 	"github.com/pkg/errors"
@@ -43,6 +44,9 @@ func (c *rotationCall) report(s *subject) (*report, error) {
 		return nil, errors.Errorf("-seeds: want >= 1, got %d", c.seeds)
 	case c.steps < 0:
 		return nil, errors.Errorf("-steps: want >= 0, got %d", c.steps)
+	}
+	if err := cmp.Or(atMost("-seeds", c.seeds), atMost("-steps", c.steps)); err != nil {
+		return nil, err
 	}
 	ids, err := c.read(s, 2)
 	if err != nil {

@@ -50,6 +50,9 @@ func (c *wiringCall) report(s *subject) (*report, error) {
 	if c.options.Draws < 2 {
 		return nil, errors.Errorf("-draws: want >= 2, got %d", c.options.Draws)
 	}
+	if err := atMost("-draws", c.options.Draws); err != nil {
+		return nil, err
+	}
 	if c.options.Threshold <= 0 {
 		return nil, errors.Errorf("-threshold: want above 0, got %g", c.options.Threshold)
 	}

@@ -2,14 +2,19 @@ package main
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
+
+// maxRows bounds the rows of a step, and the tokens of a row.
+const maxRows = 1 << 20
 
 // warmUpSteps are not timed: the first makes buffers, or compiles.
 const warmUpSteps = 2
@@ -17,11 +22,14 @@ const warmUpSteps = 2
 // workloads checks the flags and returns the models that they name.
 func (c *call) workloads() ([]workload, error) {
 	for _, n := range []struct {
-		flag         string
-		value, least int
-	}{{"-steps", c.steps, 1}, {"-rounds", c.rounds, 1}, {"-threads", c.threads, 0}, {"-batch", c.batch, 0}, {"-seq", c.seq, 0}} {
-		if n.value < n.least {
+		flag               string
+		value, least, most int
+	}{{"-steps", c.steps, 1, math.MaxInt}, {"-rounds", c.rounds, 1, math.MaxInt}, {"-threads", c.threads, 0, graph.MaxThreads}, {"-batch", c.batch, 0, maxRows}, {"-seq", c.seq, 0, maxRows}} {
+		switch {
+		case n.value < n.least:
 			return nil, errors.Errorf("%s: want >= %d, got %d", n.flag, n.least, n.value)
+		case n.value > n.most:
+			return nil, errors.Errorf("%s: want <= %d, got %d", n.flag, n.most, n.value)
 		}
 	}
 	if err := c.checkSections(); err != nil || c.zoo {

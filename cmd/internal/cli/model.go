@@ -56,8 +56,11 @@ func (m *Model) OpenIDs(out Output) (*trainer.Pretrained, data.Tokenizer, error)
 	if m.Path == "" {
 		return nil, nil, Usagef("-checkpoint: want a run folder, a step folder or a .safetensors file, got nothing")
 	}
-	if m.Threads < 0 {
+	switch {
+	case m.Threads < 0:
 		return nil, nil, Usagef("-threads: want >= 0 (0: all cores), got %d", m.Threads)
+	case m.Threads > graph.MaxThreads:
+		return nil, nil, Usagef("-threads: want at most %d, got %d", graph.MaxThreads, m.Threads)
 	}
 	if err := m.checkDevice(); err != nil {
 		return nil, nil, err
