@@ -26,7 +26,7 @@ func TestRunBeyondMemoryIsRefused(t *testing.T) {
 	}{
 		"wide":  {[]string{"model.dk=65536", "model.ff=1048576", "model.layers=4096"}, `^the model and its training: want about \S+ TB of memory \(parameters \S+ [GT]B, gradients \S+ [GT]B, moments \S+ [GT]B, activations \S+ [GT]B\), got \S+ [MG]B available: `},
 		"deep":  {[]string{"model.ff=1048576", "model.layers=4096"}, `available: model\.layers=\d+ .*would fit$`},
-		"batch": {[]string{"train.batch=65536", "model.seq=65536", "model.positions=none"}, `available: train\.batch=\d+.* would fit$`},
+		"batch": {[]string{"train.batch=65536", "model.seq=65536", "model.positions=none", "train.eval_tokens=0"}, `available: train\.batch=\d+.* would fit$`},
 	} {
 		out := filepath.Join(t.TempDir(), "run")
 		var before, after runtime.MemStats
@@ -44,7 +44,7 @@ func TestRunBeyondMemoryIsRefused(t *testing.T) {
 
 // TestWhatIsAdvisedFits: a change that the refusal names makes the run fit.
 func TestWhatIsAdvisedFits(t *testing.T) {
-	run := tiny(t, corpus(t), t.TempDir(), "train.batch=64", "model.seq=1024", "model.layers=8")
+	run := tiny(t, corpus(t), t.TempDir(), "train.batch=64", "model.seq=1024", "model.layers=8", "train.eval_tokens=0")
 	need := run.Model.TrainingMemory(run.Train.Batch, graph.RecomputeNone)
 	available := need.Total() / 2
 	require.NoError(t, trainer.Fits(run, need.Total()))

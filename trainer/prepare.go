@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
@@ -46,6 +47,9 @@ func (t *Trainer) prepare(ctx context.Context, o Options) error {
 	return t.writeConfig()
 }
 
+// deep is a number of layers whose graph takes long to compile.
+const deep = 512
+
 // compile builds the training and the evaluation program over one Store.
 func (t *Trainer) compile(context.Context) (err error) {
 	c := t.run
@@ -53,6 +57,9 @@ func (t *Trainer) compile(context.Context) (err error) {
 	o := graph.ProgramOptions{Gradients: true, Recompute: graph.Recompute(c.Train.Recompute),
 		Options: c.Device.Options(t.store)}
 	o.Training, o.Seed = true, c.Seed
+	if c.Model.Layers >= deep {
+		t.report.Note(fmt.Sprintf("compiling %d layers takes minutes: Gorgonia's time grows with the square of the graph", c.Model.Layers))
+	}
 	if t.program, err = models.Compile(c.Model, c.Train.Batch, c.Model.Seq, models.Outputs{Loss: true, ExpertCounts: true}, o); err != nil {
 		return err
 	}
