@@ -21,31 +21,31 @@ func (b *Builder) Add(inputs ...*gorgonia.Node) *gorgonia.Node {
 
 func (add) String() string { return "Add" }
 
-func (add) signature(in []signature) (signature, error) {
+func (add) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
 	for i, s := range in {
-		if !s.shape.Eq(in[0].shape) {
-			return signature{}, errors.Errorf("input %d: want shape %v as input 0, got %v", i, in[0].shape, s.shape)
+		if !s.Shape.Eq(in[0].Shape) {
+			return Signature{}, errors.Errorf("input %d: want shape %v as input 0, got %v", i, in[0].Shape, s.Shape)
 		}
 	}
 	return in[0], nil
 }
 
-func (add) differentiable(int) bool { return true }
+func (add) Differentiable(int) bool { return true }
 
 func (add) inPlace(i int) bool { return i == 0 }
 
 func (add) accumulates() bool { return true }
 
-func (add) diff(d *derivative) {
+func (add) VJP(d *Derivative) {
 	for i := range d.op.in {
 		d.set(i, d.grad)
 	}
 }
 
-func (k add) run(c *call) error {
+func (k add) Run(c *Call) error {
 	if c.double() {
 		return runAdd[float64](c)
 	}
@@ -58,7 +58,7 @@ type addState[T kernel.Float] struct {
 	inputs [][]T
 }
 
-func runAdd[T kernel.Float](c *call) error {
+func runAdd[T kernel.Float](c *Call) error {
 	s := state[addState[T]](c)
 	s.inputs = s.inputs[:0]
 	for i := range c.args {

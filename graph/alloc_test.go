@@ -20,14 +20,14 @@ func TestDoAllocatesNothing(t *testing.T) {
 				for _, n := range p.plan.order {
 					if op := opOf(n); op != nil {
 						checkAllocations(t, n)
-						seen[fmt.Sprintf("%T", op.kind)] = true
+						seen[fmt.Sprintf("%T", op.Primitive)] = true
 					}
 				}
 			})
 		}
 	}
-	for _, k := range []kind{attentionGrad{}, normGrad{}, normReadGrad{}, keysGrad{}, writeGrad{}, linearGradX{}, linearGradW{}, embeddingGrad{},
-		geluGrad{}, linearGelu{}, activated{}, linearGradGelu{}, sumTokens{}, companion{}, unit{},
+	for _, k := range []Primitive{attentionGrad{}, normGrad{}, normReadGrad{}, keysGrad{}, writeGrad{}, linearGradX{}, linearGradW{}, embeddingGrad{},
+		geluGrad{}, linearGelu{}, activated{}, linearGradGelu{}, sumTokens{}, secondaryOutput{}, unit{},
 		sigmoidGrad{}, gluGrad{}, sliceGrad{}, lstmOutput{}, lstmOutputGrad{}, lstmCellGrad{}, lstmGateGrad{},
 		mixReadGrad{}, mixWriteGrad{}} {
 		require.True(t, seen[fmt.Sprintf("%T", k)], "%T was not among the ops", k)
@@ -51,7 +51,7 @@ func checkAllocations(t *testing.T, n *gorgonia.Node) {
 			panic(err)
 		}
 	})
-	require.Zero(t, allocations, "%s", op.kind)
+	require.Zero(t, allocations, "%s", op.Primitive)
 }
 
 // newBareProgram compiles a case's op alone: its inputs are parameters, its loss is our

@@ -70,40 +70,40 @@ func (k attention) String() string {
 
 func (k attention) flops(c cost) int { return 2 * k.halfFLOPs(c.in(0)) }
 
-func (k attention) signature(in []signature) (signature, error) {
+func (k attention) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in[:1]); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
 	qkv := in[0]
 	switch {
-	case k.heads < 1 || qkv.shape.Dims() < 2 || qkv.width()%(3*k.heads) != 0:
-		return signature{}, errors.Errorf("qkv: want [tokens, 3*heads*Dh] with %d heads, got %v", k.heads, qkv.shape)
+	case k.heads < 1 || qkv.Shape.Dims() < 2 || qkv.width()%(3*k.heads) != 0:
+		return Signature{}, errors.Errorf("qkv: want [tokens, 3*heads*Dh] with %d heads, got %v", k.heads, qkv.Shape)
 	case k.seq < 1 || qkv.leading()%k.seq != 0:
-		return signature{}, errors.Errorf("qkv: want a multiple of seq %d tokens, got %v", k.seq, qkv.shape)
+		return Signature{}, errors.Errorf("qkv: want a multiple of seq %d tokens, got %v", k.seq, qkv.Shape)
 	case k.slopes != nil && len(k.slopes) != k.heads:
-		return signature{}, errors.Errorf("slopes: want %d, one a head, got %d", k.heads, len(k.slopes))
+		return Signature{}, errors.Errorf("slopes: want %d, one a head, got %d", k.heads, len(k.slopes))
 	case k.ropeBase != 0 && qkv.width()/3/k.heads%2 != 0:
-		return signature{}, errors.Errorf("RoPE: want an even head size, got %d", qkv.width()/3/k.heads)
+		return Signature{}, errors.Errorf("RoPE: want an even head size, got %d", qkv.width()/3/k.heads)
 	}
 	if k.masked {
 		if err := wantInts(in, 1, "starts"); err != nil {
-			return signature{}, err
+			return Signature{}, err
 		}
 		if in[1].size() != qkv.leading() {
-			return signature{}, errors.Errorf("starts: want %d entries, one a token, got shape %v", qkv.leading(), in[1].shape)
+			return Signature{}, errors.Errorf("starts: want %d entries, one a token, got shape %v", qkv.leading(), in[1].Shape)
 		}
 	}
-	return signature{qkv.dtype, tensor.Shape{qkv.leading(), k.heads, qkv.width() / 3 / k.heads}}, nil
+	return Signature{qkv.DType, tensor.Shape{qkv.leading(), k.heads, qkv.width() / 3 / k.heads}}, nil
 }
 
-func (k attention) params(qkv signature) kernel.AttentionParams {
+func (k attention) params(qkv Signature) kernel.AttentionParams {
 	return kernel.AttentionParams{Batch: qkv.leading() / k.seq, Seq: k.seq, Heads: k.heads, HeadDim: qkv.width() / 3 / k.heads,
 		Scale: k.scale, Slopes: k.slopes, RopeBase: k.ropeBase}
 }
 
-func (k attention) differentiable(i int) bool { return i == 0 }
+func (k attention) Differentiable(i int) bool { return i == 0 }
 
-func (k attention) diff(d *derivative) {
+func (k attention) VJP(d *Derivative) {
 	if k.cache != nil {
 		d.b.fail(errors.New("graph: CausalAttention: want no cache where a gradient is taken: build the training graph without Options.Cache"))
 		return
@@ -118,7 +118,7 @@ func (k attention) diff(d *derivative) {
 	d.set(0, d.b.apply(attentionGrad{k}, children...))
 }
 
-func (k attention) run(c *call) error {
+func (k attention) Run(c *Call) error {
 	if c.double() {
 		return runAttention[float64](k, c)
 	}
@@ -135,7 +135,7 @@ func savedLSE[T kernel.Float](s *attentionSaved, n int) []T {
 	return lse
 }
 
-func runAttention[T kernel.Float](k attention, c *call) error {
+func runAttention[T kernel.Float](k attention, c *Call) error {
 	p := k.params(c.op.in[0])
 	run := state[kernel.Attention[T]](c)
 	starts := optional[int32](c, 1)
@@ -156,20 +156,20 @@ func (k attentionGrad) flops(c cost) int { // dp and dv, dq and dk, for q.k and 
 	return 4 * k.halfFLOPs(c.in(0))
 }
 
-func (k attentionGrad) signature(in []signature) (signature, error) { return in[0], nil }
+func (k attentionGrad) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
-func (k attentionGrad) differentiable(int) bool { return false }
+func (k attentionGrad) Differentiable(int) bool { return false }
 
-func (k attentionGrad) diff(*derivative) {}
+func (k attentionGrad) VJP(*Derivative) {}
 
-func (k attentionGrad) run(c *call) error {
+func (k attentionGrad) Run(c *Call) error {
 	if c.double() {
 		return runAttentionGrad[float64](k, c)
 	}
 	return runAttentionGrad[float32](k, c)
 }
 
-func runAttentionGrad[T kernel.Float](k attentionGrad, c *call) error {
+func runAttentionGrad[T kernel.Float](k attentionGrad, c *Call) error {
 	p := k.params(c.op.in[0])
 	lse := savedLSE[T](k.saved, p.Batch*p.Heads*p.Seq)
 	state[kernel.Attention[T]](c).Backward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2), lse, optional[int32](c, 3), p)

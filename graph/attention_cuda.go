@@ -23,7 +23,7 @@ type deviceAttention struct {
 }
 
 // onDevice readies a launch over positions positions; starts is the input that holds them.
-func (k attention) onDevice(c *deviceCall, qkv signature, starts, positions int) (*deviceAttention, error) {
+func (k attention) onDevice(c *deviceCall, qkv Signature, starts, positions int) (*deviceAttention, error) {
 	a := &deviceAttention{
 		deviceCall: c, AttentionParams: k.params(qkv), kernels: attentionKernelsOf(c.dev.Precision()),
 		number: c.activation(), starts: c.in(starts),

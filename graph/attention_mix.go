@@ -36,23 +36,23 @@ func (k attentionMix) flops(c cost) int { return k.attention().halfFLOPs(c.in(1)
 // attention is the attention whose sizes the mix has.
 func (k attentionMix) attention() attention { return attention{heads: k.heads, seq: k.seq} }
 
-func (k attentionMix) signature(in []signature) (signature, error) {
+func (k attentionMix) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
-	out, err := k.attention().signature(in[1:])
+	out, err := k.attention().Infer(in[1:])
 	if err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
-	if want := withTokens(out.leading(), k.heads, k.seq); !in[0].shape.Eq(want) {
-		return signature{}, errors.Errorf("pattern: want [tokens, heads, seq] = %v for qkv %v, got %v", want, in[1].shape, in[0].shape)
+	if want := withTokens(out.leading(), k.heads, k.seq); !in[0].Shape.Eq(want) {
+		return Signature{}, errors.Errorf("pattern: want [tokens, heads, seq] = %v for qkv %v, got %v", want, in[1].Shape, in[0].Shape)
 	}
 	return out, nil
 }
 
-func (k attentionMix) differentiable(int) bool { return true }
+func (k attentionMix) Differentiable(int) bool { return true }
 
-func (k attentionMix) diff(d *derivative) {
+func (k attentionMix) VJP(d *Derivative) {
 	if d.wanted[0] {
 		d.set(0, d.b.apply(attentionMixGradPattern{k, d.op.in[0]}, d.grad, d.inputs(1)))
 	}
@@ -61,14 +61,14 @@ func (k attentionMix) diff(d *derivative) {
 	}
 }
 
-func (k attentionMix) run(c *call) error {
+func (k attentionMix) Run(c *Call) error {
 	if c.double() {
 		return runAttentionMix[float64](k, c)
 	}
 	return runAttentionMix[float32](k, c)
 }
 
-func runAttentionMix[T kernel.Float](k attentionMix, c *call) error {
+func runAttentionMix[T kernel.Float](k attentionMix, c *Call) error {
 	state[kernel.AttentionMix[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), k.attention().params(c.op.in[1]))
 	return nil
 }
@@ -76,29 +76,29 @@ func runAttentionMix[T kernel.Float](k attentionMix, c *call) error {
 // attentionMixGradPattern is dp_ij = do_i.v_j. Inputs: do, qkv.
 type attentionMixGradPattern struct {
 	attentionMix
-	pattern signature
+	pattern Signature
 }
 
 func (k attentionMixGradPattern) String() string { return "GradPattern of " + k.attentionMix.String() }
 
 func (k attentionMixGradPattern) flops(c cost) int { return k.attention().halfFLOPs(c.in(1)) }
 
-func (k attentionMixGradPattern) signature([]signature) (signature, error) { return k.pattern, nil }
+func (k attentionMixGradPattern) Infer([]Signature) (Signature, error) { return k.pattern, nil }
 
 func (k attentionMixGradPattern) fullPrecision() bool { return true } // as the pattern is
 
-func (k attentionMixGradPattern) differentiable(int) bool { return false }
+func (k attentionMixGradPattern) Differentiable(int) bool { return false }
 
-func (k attentionMixGradPattern) diff(*derivative) {}
+func (k attentionMixGradPattern) VJP(*Derivative) {}
 
-func (k attentionMixGradPattern) run(c *call) error {
+func (k attentionMixGradPattern) Run(c *Call) error {
 	if c.double() {
 		return runAttentionMixGradPattern[float64](k, c)
 	}
 	return runAttentionMixGradPattern[float32](k, c)
 }
 
-func runAttentionMixGradPattern[T kernel.Float](k attentionMixGradPattern, c *call) error {
+func runAttentionMixGradPattern[T kernel.Float](k attentionMixGradPattern, c *Call) error {
 	state[kernel.AttentionMix[T]](c).GradPattern(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), k.attention().params(c.op.in[1]))
 	return nil
 }
@@ -107,27 +107,27 @@ func runAttentionMixGradPattern[T kernel.Float](k attentionMixGradPattern, c *ca
 // Inputs: pattern, do.
 type attentionMixGradValues struct {
 	attentionMix
-	qkv signature
+	qkv Signature
 }
 
 func (k attentionMixGradValues) String() string { return "GradQKV of " + k.attentionMix.String() }
 
 func (k attentionMixGradValues) flops(c cost) int { return k.attention().halfFLOPs(k.qkv) }
 
-func (k attentionMixGradValues) signature([]signature) (signature, error) { return k.qkv, nil }
+func (k attentionMixGradValues) Infer([]Signature) (Signature, error) { return k.qkv, nil }
 
-func (k attentionMixGradValues) differentiable(int) bool { return false }
+func (k attentionMixGradValues) Differentiable(int) bool { return false }
 
-func (k attentionMixGradValues) diff(*derivative) {}
+func (k attentionMixGradValues) VJP(*Derivative) {}
 
-func (k attentionMixGradValues) run(c *call) error {
+func (k attentionMixGradValues) Run(c *Call) error {
 	if c.double() {
 		return runAttentionMixGradValues[float64](k, c)
 	}
 	return runAttentionMixGradValues[float32](k, c)
 }
 
-func runAttentionMixGradValues[T kernel.Float](k attentionMixGradValues, c *call) error {
+func runAttentionMixGradValues[T kernel.Float](k attentionMixGradValues, c *Call) error {
 	state[kernel.AttentionMix[T]](c).GradValues(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), k.attention().params(k.qkv))
 	return nil
 }

@@ -17,7 +17,7 @@ func (k attentionMix) launch(c *deviceCall) error {
 }
 
 // launchEach launches a kernel that has a thread for each element of the output.
-func (k attentionMix) launchEach(c *deviceCall, name string, x, y cuda.Array, qkv signature) error {
+func (k attentionMix) launchEach(c *deviceCall, name string, x, y cuda.Array, qkv Signature) error {
 	out := c.out()
 	return c.launch(name, cuda.Over(out.N, 256), out.Arg(), x.Arg(), y.Arg(),
 		cuda.Long(out.N), cuda.Int(k.seq), cuda.Int(k.heads), cuda.Int(k.attention().params(qkv).HeadDim))

@@ -51,16 +51,16 @@ func (k attentionPattern) String() string { return "AttentionPattern of " + k.at
 
 func (k attentionPattern) flops(c cost) int { return k.halfFLOPs(c.in(0)) }
 
-func (k attentionPattern) signature(in []signature) (signature, error) {
-	if _, err := k.attention.signature(in); err != nil {
-		return signature{}, err
+func (k attentionPattern) Infer(in []Signature) (Signature, error) {
+	if _, err := k.attention.Infer(in); err != nil {
+		return Signature{}, err
 	}
-	return signature{in[0].dtype, withTokens(in[0].leading(), k.heads, k.seq)}, nil
+	return Signature{in[0].DType, withTokens(in[0].leading(), k.heads, k.seq)}, nil
 }
 
 func (k attentionPattern) fullPrecision() bool { return true }
 
-func (k attentionPattern) diff(d *derivative) {
+func (k attentionPattern) VJP(d *Derivative) {
 	if !d.wanted[0] {
 		return
 	}
@@ -72,7 +72,7 @@ func (k attentionPattern) diff(d *derivative) {
 }
 
 // halfFLOPs counts one of attention's products, q.k or p.v, over the keys that queries see.
-func (k attention) halfFLOPs(qkv signature) int {
+func (k attention) halfFLOPs(qkv Signature) int {
 	p := k.params(qkv)
 	return 2 * p.Batch * p.Heads * p.HeadDim * p.Seq * (p.Seq + 1) / 2
 }
@@ -82,14 +82,14 @@ func (k attentionPattern) deviceNeeds(op *Op) (saved, scratch int) {
 	return 0, op.in[0].size() / 3 * 2 * cuda.F32.Size()
 }
 
-func (k attentionPattern) run(c *call) error {
+func (k attentionPattern) Run(c *Call) error {
 	if c.double() {
 		return runAttentionPattern[float64](k, c)
 	}
 	return runAttentionPattern[float32](k, c)
 }
 
-func runAttentionPattern[T kernel.Float](k attentionPattern, c *call) error {
+func runAttentionPattern[T kernel.Float](k attentionPattern, c *Call) error {
 	state[kernel.AttentionPattern[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), optional[int32](c, 1), k.params(c.op.in[0]))
 	return nil
 }
@@ -106,25 +106,25 @@ func (k attentionPatternGrad) flops(c cost) int { // dq and dk
 	return 2 * k.halfFLOPs(c.in(0))
 }
 
-func (k attentionPatternGrad) signature(in []signature) (signature, error) { return in[0], nil }
+func (k attentionPatternGrad) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
-func (k attentionPatternGrad) differentiable(int) bool { return false }
+func (k attentionPatternGrad) Differentiable(int) bool { return false }
 
-func (k attentionPatternGrad) diff(*derivative) {}
+func (k attentionPatternGrad) VJP(*Derivative) {}
 
 // deviceNeeds: queries and keys, turned, and the gradient of the logits.
 func (k attentionPatternGrad) deviceNeeds(op *Op) (saved, scratch int) {
 	return 0, (op.in[0].size()/3*2 + op.in[1].size()) * cuda.F32.Size()
 }
 
-func (k attentionPatternGrad) run(c *call) error {
+func (k attentionPatternGrad) Run(c *Call) error {
 	if c.double() {
 		return runAttentionPatternGrad[float64](k, c)
 	}
 	return runAttentionPatternGrad[float32](k, c)
 }
 
-func runAttentionPatternGrad[T kernel.Float](k attentionPatternGrad, c *call) error {
+func runAttentionPatternGrad[T kernel.Float](k attentionPatternGrad, c *Call) error {
 	state[kernel.AttentionPattern[T]](c).Backward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2),
 		optional[int32](c, 3), k.params(c.op.in[0]))
 	return nil

@@ -20,35 +20,35 @@ func (b *Builder) Bias(x, bias *gorgonia.Node) *gorgonia.Node {
 
 func (addBias) String() string { return "Bias" }
 
-func (addBias) signature(in []signature) (signature, error) {
+func (addBias) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
 	if in[0].width() != in[1].size() {
-		return signature{}, errors.Errorf("bias: want %d entries for x %v, got shape %v", in[0].width(), in[0].shape, in[1].shape)
+		return Signature{}, errors.Errorf("bias: want %d entries for x %v, got shape %v", in[0].width(), in[0].Shape, in[1].Shape)
 	}
 	return in[0], nil
 }
 
-func (addBias) differentiable(int) bool { return true }
+func (addBias) Differentiable(int) bool { return true }
 
 func (addBias) inPlace(i int) bool { return i == 0 }
 
-func (addBias) diff(d *derivative) {
+func (addBias) VJP(d *Derivative) {
 	d.set(0, d.grad)
 	if d.wanted[1] {
 		d.set(1, d.b.apply(sumTokens{d.op.in[1]}, d.grad))
 	}
 }
 
-func (k addBias) run(c *call) error {
+func (k addBias) Run(c *Call) error {
 	if c.double() {
 		return runBias[float64](c)
 	}
 	return runBias[float32](c)
 }
 
-func runBias[T kernel.Float](c *call) error {
+func runBias[T kernel.Float](c *Call) error {
 	y, x := out[T](c), in[T](c, 0)
 	if &y[0] != &x[0] {
 		copy(y, x)
@@ -58,28 +58,28 @@ func runBias[T kernel.Float](c *call) error {
 }
 
 // sumTokens sums over the tokens: the gradient of a bias.
-type sumTokens struct{ result signature }
+type sumTokens struct{ result Signature }
 
-func (k sumTokens) String() string { return fmt.Sprintf("SumTokens(%v)", k.result.shape) }
+func (k sumTokens) String() string { return fmt.Sprintf("SumTokens(%v)", k.result.Shape) }
 
-func (k sumTokens) signature([]signature) (signature, error) { return k.result, nil }
+func (k sumTokens) Infer([]Signature) (Signature, error) { return k.result, nil }
 
-func (sumTokens) differentiable(int) bool { return false }
+func (sumTokens) Differentiable(int) bool { return false }
 
-func (sumTokens) diff(*derivative) {}
+func (sumTokens) VJP(*Derivative) {}
 
 func (sumTokens) accumulates() bool { return true }
 
 func (sumTokens) fullPrecision() bool { return true }
 
-func (k sumTokens) run(c *call) error {
+func (k sumTokens) Run(c *Call) error {
 	if c.double() {
 		return runSumTokens[float64](c)
 	}
 	return runSumTokens[float32](c)
 }
 
-func runSumTokens[T kernel.Float](c *call) error {
+func runSumTokens[T kernel.Float](c *Call) error {
 	state[kernel.SumRows[T]](c).Run(c.pool(), out[T](c), in[T](c, 0), c.op.in[0].leading(), c.op.in[0].width(), c.accumulate())
 	return nil
 }

@@ -25,19 +25,19 @@ func (b *buffer) bindTo(t *tensor.Dense) {
 
 // ensure allocates the buffer if need be and undoes what a stock node may have done to
 // the wrapper around it (reshaped or transposed it in place).
-func (b *buffer) ensure(s signature) {
+func (b *buffer) ensure(s Signature) {
 	if s.scalar() {
 		if b.value == nil {
-			b.value, b.data = newScalar(s.dtype)
+			b.value, b.data = newScalar(s.DType)
 		}
 		return
 	}
 	dense, ok := b.value.(*tensor.Dense)
-	if ok && rowMajor(dense) && slices.Equal(dense.Shape(), s.shape) {
+	if ok && rowMajor(dense) && slices.Equal(dense.Shape(), s.Shape) {
 		return
 	}
 	if b.data == nil {
-		dense = tensor.New(tensor.Of(s.dtype), tensor.WithShape(s.shape...))
+		dense = tensor.New(tensor.Of(s.DType), tensor.WithShape(s.Shape...))
 		b.value, b.data = guard(dense), dataOf(dense)
 		return
 	}
@@ -73,9 +73,9 @@ func dataOf(t *tensor.Dense) unsafe.Pointer {
 }
 
 // denseAt wraps existing memory as a tensor.
-func denseAt(p unsafe.Pointer, s signature) *tensor.Dense {
+func denseAt(p unsafe.Pointer, s Signature) *tensor.Dense {
 	var backing any
-	switch s.dtype {
+	switch s.DType {
 	case tensor.Float64:
 		backing = unsafe.Slice((*float64)(p), s.size())
 	case tensor.Int32:
@@ -83,7 +83,7 @@ func denseAt(p unsafe.Pointer, s signature) *tensor.Dense {
 	default:
 		backing = unsafe.Slice((*float32)(p), s.size())
 	}
-	return guard(tensor.New(tensor.WithShape(s.shape...), tensor.WithBacking(backing)))
+	return guard(tensor.New(tensor.WithShape(s.Shape...), tensor.WithBacking(backing)))
 }
 
 func newScalar(dt tensor.Dtype) (gorgonia.Value, unsafe.Pointer) {
@@ -125,10 +125,10 @@ type argument struct {
 
 // argumentOf reads a value that Gorgonia passes to an op. A view that is not contiguous
 // (a stock transpose or slice before us) is copied.
-func argumentOf(v gorgonia.Value, want signature) (argument, error) {
+func argumentOf(v gorgonia.Value, want Signature) (argument, error) {
 	switch t := v.(type) {
 	case *tensor.Dense:
-		if t.Dtype() != want.dtype {
+		if t.Dtype() != want.DType {
 			return argument{}, errors.Errorf("want %s, got a tensor of %v", want, t.Dtype())
 		}
 		if !rowMajor(t) {
@@ -143,11 +143,11 @@ func argumentOf(v gorgonia.Value, want signature) (argument, error) {
 		}
 		return argument{data: dataOf(t), n: want.size(), value: t}, nil
 	case *gorgonia.F32:
-		if want.dtype == tensor.Float32 && want.size() == 1 {
+		if want.DType == tensor.Float32 && want.size() == 1 {
 			return argument{data: unsafe.Pointer(t), n: 1, value: t}, nil
 		}
 	case *gorgonia.F64:
-		if want.dtype == tensor.Float64 && want.size() == 1 {
+		if want.DType == tensor.Float64 && want.size() == 1 {
 			return argument{data: unsafe.Pointer(t), n: 1, value: t}, nil
 		}
 	case nil:
@@ -156,15 +156,15 @@ func argumentOf(v gorgonia.Value, want signature) (argument, error) {
 	return argument{}, errors.Errorf("want %s, got %T", want, v)
 }
 
-// call is one run of an op.
-type call struct {
+// Call is one run of an op.
+type Call struct {
 	op      *Op
 	args    []argument
 	result  gorgonia.Value
 	scratch any // the op's kernel, kept between runs
 }
 
-func (c *call) bind(values []gorgonia.Value) error {
+func (c *Call) bind(values []gorgonia.Value) error {
 	if len(values) != len(c.args) {
 		return errors.Errorf("want %d inputs, got %d", len(c.args), len(values))
 	}
@@ -180,20 +180,20 @@ func (c *call) bind(values []gorgonia.Value) error {
 	return nil
 }
 
-func (c *call) pool() *kernel.Pool { return c.op.builder.runtime.workers() }
+func (c *Call) pool() *kernel.Pool { return c.op.builder.runtime.workers() }
 
 // accumulate tells whether the output is to be added to rather than replaced.
-func (c *call) accumulate() bool { return c.op.accumulating() }
+func (c *Call) accumulate() bool { return c.op.accumulating() }
 
 func (op *Op) accumulating() bool { return op.isGradient && op.builder.runtime.accumulate }
 
 // in returns input i's elements.
-func in[T kernel.Float | int32](c *call, i int) []T {
+func in[T kernel.Float | int32](c *Call, i int) []T {
 	return unsafe.Slice((*T)(c.args[i].data), c.args[i].n)
 }
 
 // optional returns input i's elements, or nil where the op has no such input.
-func optional[T kernel.Float | int32](c *call, i int) []T {
+func optional[T kernel.Float | int32](c *Call, i int) []T {
 	if i < 0 || i >= len(c.args) {
 		return nil
 	}
@@ -201,12 +201,12 @@ func optional[T kernel.Float | int32](c *call, i int) []T {
 }
 
 // out returns the output's elements.
-func out[T kernel.Float | int32](c *call) []T {
+func out[T kernel.Float | int32](c *Call) []T {
 	return unsafe.Slice((*T)(c.op.buffer.data), c.op.out.size())
 }
 
 // companionOut returns the elements of companion i's buffer, nil if it was not built.
-func companionOut[T kernel.Float](c *call, i int) (data []T, accumulate bool) {
+func companionOut[T kernel.Float](c *Call, i int) (data []T, accumulate bool) {
 	if i >= len(c.op.companions) || c.op.companions[i] == nil {
 		return nil, false
 	}
@@ -216,7 +216,7 @@ func companionOut[T kernel.Float](c *call, i int) (data []T, accumulate bool) {
 }
 
 // state returns the op's kernel of type K, made at the first run and kept.
-func state[K any](c *call) *K {
+func state[K any](c *Call) *K {
 	if k, ok := c.scratch.(*K); ok {
 		return k
 	}
@@ -226,4 +226,4 @@ func state[K any](c *call) *K {
 }
 
 // double tells whether the op works on float64.
-func (c *call) double() bool { return c.op.out.dtype == tensor.Float64 }
+func (c *Call) double() bool { return c.op.out.DType == tensor.Float64 }

@@ -182,7 +182,7 @@ func (b *Builder) Block(body func()) {
 }
 
 // apply makes a node of kind k over children.
-func (b *Builder) apply(k kind, children ...*gorgonia.Node) *gorgonia.Node {
+func (b *Builder) apply(k Primitive, children ...*gorgonia.Node) *gorgonia.Node {
 	if b.err != nil {
 		return nil
 	}
@@ -194,8 +194,8 @@ func (b *Builder) apply(k kind, children ...*gorgonia.Node) *gorgonia.Node {
 	return node
 }
 
-func (b *Builder) newNode(k kind, children []*gorgonia.Node) (*gorgonia.Node, error) {
-	sigs := make([]signature, len(children))
+func (b *Builder) newNode(k Primitive, children []*gorgonia.Node) (*gorgonia.Node, error) {
+	sigs := make([]Signature, len(children))
 	for i, c := range children {
 		if c != nil && c == b.one {
 			c = b.unit(b.loss)

@@ -9,37 +9,37 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// companion emits a tensor that its leader has already computed in its own run. An op
+// secondaryOutput emits a tensor that its leader has already computed in its own run. An op
 // has one output; a pass that makes several tensors at once (a gradient with respect to
-// the stream, the gain and the keys) is a leader with a companion for each further one.
-// The companion's buffer is alive from the leader's run on (see plan.go).
+// the stream, the gain and the keys) is a leader with a secondaryOutput for each further one.
+// The secondaryOutput's buffer is alive from the leader's run on (see plan.go).
 //
 // Inputs: the leader's output and, when scaled, a scalar factor.
-type companion struct {
+type secondaryOutput struct {
 	what   string
-	result signature
+	result Signature
 	scaled bool
 }
 
-func (k companion) String() string { return fmt.Sprintf("%s %v", k.what, k.result.shape) }
+func (k secondaryOutput) String() string { return fmt.Sprintf("%s %v", k.what, k.result.Shape) }
 
 // bytes counts the scaling, which is in place: what is emitted alone, its leader wrote.
-func (k companion) bytes(c cost) int {
+func (k secondaryOutput) bytes(c cost) int {
 	if !k.scaled {
 		return 0
 	}
 	return 2 * c.out().bytes()
 }
 
-func (k companion) signature([]signature) (signature, error) { return k.result, nil }
+func (k secondaryOutput) Infer([]Signature) (Signature, error) { return k.result, nil }
 
-func (k companion) differentiable(int) bool { return false }
+func (k secondaryOutput) Differentiable(int) bool { return false }
 
-func (k companion) diff(*derivative) {}
+func (k secondaryOutput) VJP(*Derivative) {}
 
-func (k companion) accumulates() bool { return !k.scaled }
+func (k secondaryOutput) accumulates() bool { return !k.scaled }
 
-func (k companion) run(c *call) error {
+func (k secondaryOutput) Run(c *Call) error {
 	if !k.scaled {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (k companion) run(c *call) error {
 	return scaleInPlace[float32](c)
 }
 
-func scaleInPlace[T kernel.Float](c *call) error {
+func scaleInPlace[T kernel.Float](c *Call) error {
 	if factor := in[T](c, 1)[0]; factor != 1 {
 		state[kernel.Scale[T]](c).Run(c.pool(), out[T](c), out[T](c), float64(factor))
 	}
@@ -62,7 +62,7 @@ func (b *Builder) companion(leader *gorgonia.Node, i int, what string, shape ten
 	if b.err != nil {
 		return nil
 	}
-	k := companion{what: what, result: signature{opOf(leader).in[0].dtype, shape.Clone()}, scaled: factor != nil}
+	k := secondaryOutput{what: what, result: Signature{opOf(leader).in[0].DType, shape.Clone()}, scaled: factor != nil}
 	if factor != nil {
 		return b.follow(k, i, leader, factor)
 	}
@@ -71,7 +71,7 @@ func (b *Builder) companion(leader *gorgonia.Node, i int, what string, shape ten
 
 // follow makes a node of kind k that is companion number i of leader: the leader's run
 // fills its buffer.
-func (b *Builder) follow(k kind, i int, leader *gorgonia.Node, others ...*gorgonia.Node) *gorgonia.Node {
+func (b *Builder) follow(k Primitive, i int, leader *gorgonia.Node, others ...*gorgonia.Node) *gorgonia.Node {
 	node := b.apply(k, append(gorgonia.Nodes{leader}, others...)...)
 	if node == nil {
 		return nil

@@ -25,24 +25,24 @@ func (b *Builder) Concat(inputs ...*gorgonia.Node) *gorgonia.Node {
 
 func (concat) String() string { return "Concat" }
 
-func (concat) signature(in []signature) (signature, error) {
+func (concat) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
 	width := 0
 	for i, s := range in {
-		if s.shape.Dims() < 2 || s.leading() != in[0].leading() {
-			return signature{}, errors.Errorf("input %d: want [%d, ...], as many tokens as input 0, got %v", i, in[0].leading(), s.shape)
+		if s.Shape.Dims() < 2 || s.leading() != in[0].leading() {
+			return Signature{}, errors.Errorf("input %d: want [%d, ...], as many tokens as input 0, got %v", i, in[0].leading(), s.Shape)
 		}
 		width += s.width()
 	}
-	return signature{in[0].dtype, withTokens(in[0].leading(), width)}, nil
+	return Signature{in[0].DType, withTokens(in[0].leading(), width)}, nil
 }
 
-func (concat) differentiable(int) bool { return true }
+func (concat) Differentiable(int) bool { return true }
 
-// diff gives each input its columns of the gradient.
-func (concat) diff(d *derivative) {
+// VJP gives each input its columns of the gradient.
+func (concat) VJP(d *Derivative) {
 	from := 0
 	for i, s := range d.op.in {
 		if d.wanted[i] {
@@ -52,7 +52,7 @@ func (concat) diff(d *derivative) {
 	}
 }
 
-func (k concat) run(c *call) error {
+func (k concat) Run(c *Call) error {
 	if c.double() {
 		return runConcat[float64](c)
 	}
@@ -65,7 +65,7 @@ type concatState[T kernel.Float] struct {
 	inputs [][]T
 }
 
-func runConcat[T kernel.Float](c *call) error {
+func runConcat[T kernel.Float](c *Call) error {
 	s := state[concatState[T]](c)
 	s.inputs = s.inputs[:0]
 	for i := range c.args {

@@ -23,39 +23,39 @@ func (b *Builder) Copies(x *gorgonia.Node, n int) *gorgonia.Node { return b.appl
 
 func (k copies) String() string { return fmt.Sprintf("Copies(n=%d)", k.n) }
 
-func (k copies) signature(in []signature) (signature, error) {
+func (k copies) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
 	if k.n < 1 {
-		return signature{}, errors.Errorf("n: want at least 1, got %d", k.n)
+		return Signature{}, errors.Errorf("n: want at least 1, got %d", k.n)
 	}
-	x := in[0].shape
+	x := in[0].Shape
 	if x.Dims() < 2 {
-		return signature{}, errors.Errorf("x: want shape [tokens, ...], got %v", x)
+		return Signature{}, errors.Errorf("x: want shape [tokens, ...], got %v", x)
 	}
-	return signature{in[0].dtype, append(withTokens(x[0], k.n), x[1:]...)}, nil
+	return Signature{in[0].DType, append(withTokens(x[0], k.n), x[1:]...)}, nil
 }
 
-func (k copies) differentiable(int) bool { return true }
+func (k copies) Differentiable(int) bool { return true }
 
 func (k copies) inPlace(i int) bool { return i == 1 }
 
-func (k copies) diff(d *derivative) {
+func (k copies) VJP(d *Derivative) {
 	d.set(0, d.b.applyAbsorbing(d, sumCopies{}, d.grad))
 	if len(d.op.in) > 1 {
 		d.set(1, d.grad)
 	}
 }
 
-func (k copies) run(c *call) error {
+func (k copies) Run(c *Call) error {
 	if c.double() {
 		return runCopies[float64](k, c)
 	}
 	return runCopies[float32](k, c)
 }
 
-func runCopies[T kernel.Float](k copies, c *call) error {
+func runCopies[T kernel.Float](k copies, c *Call) error {
 	run := state[kernel.Copies[T]](c)
 	run.Addend = optional[T](c, 1)
 	run.Spread(c.pool(), out[T](c), in[T](c, 0), c.op.in[0].leading(), k.n, c.op.in[0].width())
@@ -76,37 +76,37 @@ func (b *Builder) SumCopies(h *gorgonia.Node) *gorgonia.Node { return b.apply(su
 
 func (sumCopies) String() string { return "SumCopies" }
 
-func (sumCopies) signature(in []signature) (signature, error) {
+func (sumCopies) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
-	h := in[0].shape
+	h := in[0].Shape
 	if h.Dims() < 3 {
-		return signature{}, errors.Errorf("stream: want shape [tokens, n, ...], got %v", h)
+		return Signature{}, errors.Errorf("stream: want shape [tokens, n, ...], got %v", h)
 	}
-	return signature{in[0].dtype, withTokens(h[0], h[2:]...)}, nil
+	return Signature{in[0].DType, withTokens(h[0], h[2:]...)}, nil
 }
 
-func (sumCopies) differentiable(int) bool { return true }
+func (sumCopies) Differentiable(int) bool { return true }
 
-func (k sumCopies) diff(d *derivative) {
-	d.set(0, d.b.applyAbsorbing(d, copies{d.op.in[0].shape[1]}, d.grad))
+func (k sumCopies) VJP(d *Derivative) {
+	d.set(0, d.b.applyAbsorbing(d, copies{d.op.in[0].Shape[1]}, d.grad))
 	if len(d.op.in) > 1 {
 		d.set(1, d.grad)
 	}
 }
 
-func (k sumCopies) run(c *call) error {
+func (k sumCopies) Run(c *Call) error {
 	if c.double() {
 		return runSumCopies[float64](c)
 	}
 	return runSumCopies[float32](c)
 }
 
-func runSumCopies[T kernel.Float](c *call) error {
+func runSumCopies[T kernel.Float](c *Call) error {
 	h := c.op.in[0]
 	run := state[kernel.Copies[T]](c)
 	run.Addend = optional[T](c, 1)
-	run.Sum(c.pool(), out[T](c), in[T](c, 0), h.leading(), h.shape[1], c.op.out.width())
+	run.Sum(c.pool(), out[T](c), in[T](c, 0), h.leading(), h.Shape[1], c.op.out.width())
 	return nil
 }

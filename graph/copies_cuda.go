@@ -10,7 +10,7 @@ func (k copies) launch(c *deviceCall) error {
 
 func (sumCopies) launch(c *deviceCall) error {
 	h := c.op.in[0]
-	return c.copies("sum_copies", h.leading(), h.shape[1], c.op.out.width())
+	return c.copies("sum_copies", h.leading(), h.Shape[1], c.op.out.width())
 }
 
 // copies launches the kernel of either: the inputs are what it reads and, maybe, what its

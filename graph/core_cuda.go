@@ -19,7 +19,7 @@ func (unit) launch(c *deviceCall) error {
 func (reshape) launch(c *deviceCall) error { return c.copyTo(c.out(), c.in(0)) }
 
 // launch multiplies by the factor, which may have come a long way as a gradient.
-func (k companion) launch(c *deviceCall) error {
+func (k secondaryOutput) launch(c *deviceCall) error {
 	if !k.scaled {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (k hook) launch(c *deviceCall) error {
 	if err := c.copyTo(c.out(), c.in(0)); err != nil || k.call == nil {
 		return err
 	}
-	t := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(c.op.out.shape...))
+	t := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(c.op.out.Shape...))
 	if err := downloadTo(t, c.out(), c.dev); err != nil {
 		return err
 	}

@@ -18,10 +18,10 @@ type cost struct {
 }
 
 // in is the signature of input i.
-func (c cost) in(i int) signature { return c.op.in[i] }
+func (c cost) in(i int) Signature { return c.op.in[i] }
 
 // out is the signature of the output.
-func (c cost) out() signature { return c.op.out }
+func (c cost) out() Signature { return c.op.out }
 
 // secondary is 1 if the run also computes the companion of that number, else 0.
 func (c cost) secondary(i int) int {
@@ -46,7 +46,7 @@ func (p *Program) ForwardFLOPs() int {
 // runFLOPs counts the matrix products of one run; forward leaves out the gradients that a
 // forward op may compute in the same run.
 func (op *Op) runFLOPs(forward bool) int {
-	if k, ok := op.kind.(flopsCounter); ok {
+	if k, ok := op.Primitive.(flopsCounter); ok {
 		return k.flops(cost{op, forward})
 	}
 	return 0
@@ -55,7 +55,7 @@ func (op *Op) runFLOPs(forward bool) int {
 // runBytes is the size of what one run reads and writes, each tensor once: its inputs, its
 // output and its companions'.
 func (op *Op) runBytes() int {
-	if k, ok := op.kind.(bytesCounter); ok {
+	if k, ok := op.Primitive.(bytesCounter); ok {
 		return k.bytes(cost{op: op})
 	}
 	bytes := op.out.bytes()
@@ -71,7 +71,7 @@ func (op *Op) runBytes() int {
 }
 
 // matrixFLOPs is a READ's or WRITE's cost: a stream [T, Dk, Dv] with m keys [.., Dk].
-func matrixFLOPs(x, keys signature) int {
+func matrixFLOPs(x, keys Signature) int {
 	tokens, m, dk, dv := streamSizes(x, keys)
 	return 2 * tokens * m * dk * dv
 }

@@ -35,7 +35,7 @@ func (k lossKind) String() string {
 	return fmt.Sprintf("(transposed=%t, scale=%g, z=%g)", k.transposed, k.scale, k.zLoss)
 }
 
-func (k lossKind) check(in []signature) error {
+func (k lossKind) check(in []Signature) error {
 	if err := wantFloats(in[:2]); err != nil {
 		return err
 	}
@@ -45,15 +45,15 @@ func (k lossKind) check(in []signature) error {
 	x, w := in[0], in[1]
 	f, _ := linear{transposed: k.transposed}.inOut(w)
 	switch {
-	case x.shape.Dims() < 2 || w.shape.Dims() < 2 || x.width() != f:
-		return errors.Errorf("features: want [tokens, %d] for an unembedding of shape %v, got %v", f, w.shape, x.shape)
+	case x.Shape.Dims() < 2 || w.Shape.Dims() < 2 || x.width() != f:
+		return errors.Errorf("features: want [tokens, %d] for an unembedding of shape %v, got %v", f, w.Shape, x.Shape)
 	case in[2].size() != x.leading():
-		return errors.Errorf("targets: want %d, one a token, got shape %v", x.leading(), in[2].shape)
+		return errors.Errorf("targets: want %d, one a token, got shape %v", x.leading(), in[2].Shape)
 	}
 	return nil
 }
 
-func lossArgs[T kernel.Float](k lossKind, c *call) kernel.CrossEntropyArgs[T] {
+func lossArgs[T kernel.Float](k lossKind, c *Call) kernel.CrossEntropyArgs[T] {
 	x, w := c.op.in[0], c.op.in[1]
 	f, vocab := linear{transposed: k.transposed}.inOut(w)
 	return kernel.CrossEntropyArgs[T]{
@@ -119,13 +119,13 @@ func (crossEntropy) flops(c cost) int { // logits, dx and dW
 	return (1 + c.secondary(0) + c.secondary(1)) * logitsFLOPs(c)
 }
 
-func (k crossEntropy) signature(in []signature) (signature, error) {
-	return signature{in[0].dtype, tensor.ScalarShape()}, k.check(in)
+func (k crossEntropy) Infer(in []Signature) (Signature, error) {
+	return Signature{in[0].DType, tensor.ScalarShape()}, k.check(in)
 }
 
-func (k crossEntropy) differentiable(i int) bool { return i < 2 }
+func (k crossEntropy) Differentiable(i int) bool { return i < 2 }
 
-func (k crossEntropy) diff(d *derivative) {
+func (k crossEntropy) VJP(d *Derivative) {
 	loss := d.output()
 	if len(opOf(loss).companions) > 0 {
 		d.b.fail(errors.New("graph: CrossEntropy: want one differentiation of a loss, got a second: build the graph again"))
@@ -137,19 +137,19 @@ func (k crossEntropy) diff(d *derivative) {
 	}
 	for i, what := range [...]string{"GradFeatures of CrossEntropy", "GradW of CrossEntropy"} {
 		if d.wanted[i] {
-			d.set(i, d.b.companion(loss, i, what, d.op.in[i].shape, factor))
+			d.set(i, d.b.companion(loss, i, what, d.op.in[i].Shape, factor))
 		}
 	}
 }
 
-func (k crossEntropy) run(c *call) error {
+func (k crossEntropy) Run(c *Call) error {
 	if c.double() {
 		return runCrossEntropy[float64](k, c)
 	}
 	return runCrossEntropy[float32](k, c)
 }
 
-func runCrossEntropy[T kernel.Float](k crossEntropy, c *call) error {
+func runCrossEntropy[T kernel.Float](k crossEntropy, c *Call) error {
 	args := lossArgs[T](k.lossKind, c)
 	args.DFeatures, _ = companionOut[T](c, 0)
 	args.DWeight, args.Accumulate = companionOut[T](c, 1)
@@ -167,7 +167,7 @@ func runCrossEntropy[T kernel.Float](k crossEntropy, c *call) error {
 // input's: other losses may have been added to the cross-entropy.
 func LossParts(loss *gorgonia.Node) (crossEntropyTerm, zLoss float64, err error) {
 	if op := opOf(loss); op != nil {
-		switch k := op.kind.(type) {
+		switch k := op.Primitive.(type) {
 		case crossEntropy:
 			if op.deviceRan() {
 				return k.downloadParts(op)
@@ -199,24 +199,24 @@ func (k tokenLosses) String() string { return "TokenLosses" + k.lossKind.String(
 
 func (tokenLosses) flops(c cost) int { return logitsFLOPs(c) }
 
-func (k tokenLosses) signature(in []signature) (signature, error) {
-	return signature{in[0].dtype, withTokens(in[0].leading())}, k.check(in)
+func (k tokenLosses) Infer(in []Signature) (Signature, error) {
+	return Signature{in[0].DType, withTokens(in[0].leading())}, k.check(in)
 }
 
 func (k tokenLosses) fullPrecision() bool { return true }
 
-func (k tokenLosses) differentiable(int) bool { return false }
+func (k tokenLosses) Differentiable(int) bool { return false }
 
-func (k tokenLosses) diff(*derivative) {}
+func (k tokenLosses) VJP(*Derivative) {}
 
-func (k tokenLosses) run(c *call) error {
+func (k tokenLosses) Run(c *Call) error {
 	if c.double() {
 		return runTokenLosses[float64](k, c)
 	}
 	return runTokenLosses[float32](k, c)
 }
 
-func runTokenLosses[T kernel.Float](k tokenLosses, c *call) error {
+func runTokenLosses[T kernel.Float](k tokenLosses, c *Call) error {
 	args := lossArgs[T](k.lossKind, c)
 	args.Losses = out[T](c)
 	_, _, err := state[kernel.CrossEntropy[T]](c).Run(c.pool(), args)

@@ -46,7 +46,7 @@ func (c *deviceCall) argument(i int, v gorgonia.Value) (cuda.Array, error) {
 		return cuda.Array{}, errors.Errorf("want %s, got no value: bind one with gorgonia.Let", want)
 	}
 	t := cuda.F32
-	if want.dtype == tensor.Int32 {
+	if want.DType == tensor.Int32 {
 		t = cuda.I32
 	}
 	return cuda.Array{Ptr: uint64(v.Uintptr()), Type: t, N: want.size()}, nil
@@ -89,7 +89,7 @@ func (c *deviceCall) converted(a cuda.Array, t cuda.Type) (cuda.Array, error) {
 // parameter, the copy that the optimizer keeps), else a 32-bit float.
 func (c *deviceCall) operand(i int) (cuda.Array, error) {
 	if c.activation() == cuda.BF16 && i < len(c.op.from) && c.op.from[i] != nil {
-		if k, ok := c.op.from[i].kind.(parameter); ok {
+		if k, ok := c.op.from[i].Primitive.(parameter); ok {
 			return k.param.resident.shadow, nil
 		}
 	}

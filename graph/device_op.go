@@ -38,12 +38,12 @@ func openAccelerator(p Precision) (accelerator, error) {
 // onDeviceOp makes the op that a device runs. What depends on the cache's rows, which the
 // host keeps, stays on the CPU: it is an integer a token.
 func (b *Builder) onDeviceOp(op *Op) (gorgonia.Op, error) {
-	if k, ok := op.kind.(interface{ onHost() bool }); ok && k.onHost() {
+	if k, ok := op.Primitive.(interface{ onHost() bool }); ok && k.onHost() {
 		return op, nil
 	}
-	kind, ok := op.kind.(launcher)
+	kind, ok := op.Primitive.(launcher)
 	if !ok {
-		return nil, errors.Errorf("%s: want an op with a CUDA kernel, got one that runs on the CPU alone", op.kind)
+		return nil, errors.Errorf("%s: want an op with a CUDA kernel, got one that runs on the CPU alone", op.Primitive)
 	}
 	device, ok := b.runtime.device.(*cuda.Device)
 	if !ok {
@@ -57,17 +57,17 @@ func (b *Builder) onDeviceOp(op *Op) (gorgonia.Op, error) {
 func (o *deviceOp) CUDADo(_ gorgonia.External, _ gorgonia.Device, _ gorgonia.Value, inputs ...gorgonia.Value) (out gorgonia.Value, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			out, err = nil, errors.Errorf("%s: %v", o.kind, r)
+			out, err = nil, errors.Errorf("%s: %v", o.Primitive, r)
 		}
 		if err != nil && o.builder.runtime.failure == nil {
 			o.builder.runtime.failure = err
 		}
 	}()
 	if err := o.run(inputs); err != nil {
-		return nil, errors.Wrapf(err, "%s", o.kind)
+		return nil, errors.Wrapf(err, "%s", o.Primitive)
 	}
 	a := o.device
-	return tensor.New(tensor.Of(o.out.dtype), tensor.WithShape(o.out.shape...), tensor.FromMemory(uintptr(a.Ptr), uintptr(o.out.bytes()))), nil
+	return tensor.New(tensor.Of(o.out.DType), tensor.WithShape(o.out.Shape...), tensor.FromMemory(uintptr(a.Ptr), uintptr(o.out.bytes()))), nil
 }
 
 func (o *deviceOp) run(inputs []gorgonia.Value) error {

@@ -21,13 +21,13 @@ func (k enter) String() string { return fmt.Sprintf("Enter(full=%t)", k.full) }
 
 func (k enter) fullPrecision() bool { return k.full }
 
-func (enter) signature(in []signature) (signature, error) { return in[0], nil }
+func (enter) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
-func (enter) differentiable(i int) bool { return i == 0 }
+func (enter) Differentiable(i int) bool { return i == 0 }
 
-func (enter) diff(d *derivative) { d.set(0, d.grad) }
+func (enter) VJP(d *Derivative) { d.set(0, d.grad) }
 
-func (enter) run(c *call) error { return (duplicate{}).run(c) }
+func (enter) Run(c *Call) error { return (duplicate{}).Run(c) }
 
 func (enter) launch(c *deviceCall) error { return c.copyTo(c.out(), c.in(0)) }
 
@@ -36,17 +36,17 @@ type weigh struct{ weights []float32 }
 
 func (k weigh) String() string { return fmt.Sprintf("Weigh(%d)", len(k.weights)) }
 
-func (k weigh) signature(in []signature) (signature, error) {
-	return signature{in[0].dtype, tensor.ScalarShape()}, nil
+func (k weigh) Infer(in []Signature) (Signature, error) {
+	return Signature{in[0].DType, tensor.ScalarShape()}, nil
 }
 
-func (k weigh) differentiable(int) bool { return true }
+func (k weigh) Differentiable(int) bool { return true }
 
-func (k weigh) diff(d *derivative) {
+func (k weigh) VJP(d *Derivative) {
 	d.set(0, d.b.apply(weights{k.weights, d.op.in[0]}, d.inputs(0)))
 }
 
-func (k weigh) run(c *call) error {
+func (k weigh) Run(c *Call) error {
 	sum := 0.0
 	for i, x := range in[float32](c, 0) {
 		sum += float64(k.weights[i]) * float64(x)
@@ -61,18 +61,18 @@ func (k weigh) launch(c *deviceCall) error { return c.dev.Zero(c.out()) }
 // weights emits the gradient of weigh.
 type weights struct {
 	weights []float32
-	x       signature
+	x       Signature
 }
 
 func (k weights) String() string { return fmt.Sprintf("Weights(%d)", len(k.weights)) }
 
-func (k weights) signature([]signature) (signature, error) { return k.x, nil }
+func (k weights) Infer([]Signature) (Signature, error) { return k.x, nil }
 
-func (k weights) differentiable(int) bool { return false }
+func (k weights) Differentiable(int) bool { return false }
 
-func (k weights) diff(*derivative) {}
+func (k weights) VJP(*Derivative) {}
 
-func (k weights) run(c *call) error {
+func (k weights) Run(c *Call) error {
 	copy(out[float32](c), k.weights)
 	return nil
 }

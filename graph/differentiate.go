@@ -136,7 +136,7 @@ func staysFull(n *gorgonia.Node) bool {
 	if op == nil {
 		return false
 	}
-	k, ok := op.kind.(fullPrecision)
+	k, ok := op.Primitive.(fullPrecision)
 	return ok && k.fullPrecision()
 }
 
@@ -156,7 +156,7 @@ func (d *differentiator) inputGradients(n, grad *gorgonia.Node) (gorgonia.Nodes,
 	if op == nil {
 		return d.stockGradients(n, grad)
 	}
-	v := &derivative{b: d.b, op: op, grad: grad, wanted: op.DiffWRT(len(inputs)), grads: make(gorgonia.Nodes, len(inputs)),
+	v := &Derivative{b: d.b, op: op, grad: grad, wanted: op.DiffWRT(len(inputs)), grads: make(gorgonia.Nodes, len(inputs)),
 		inputs: func(i int) *gorgonia.Node { return d.rebuild.node(inputs[i], n) },
 		output: func() *gorgonia.Node { return d.rebuild.node(n, n) },
 		absorb: func(i int) *gorgonia.Node { return d.absorb(inputs[i]) },
@@ -166,8 +166,8 @@ func (d *differentiator) inputGradients(n, grad *gorgonia.Node) (gorgonia.Nodes,
 	for i, c := range inputs {
 		v.wanted[i] = v.wanted[i] && d.useful[c]
 	}
-	op.diff(v)
-	return v.grads, errors.Wrapf(d.b.err, "gradient of %s", op.kind)
+	op.VJP(v)
+	return v.grads, errors.Wrapf(d.b.err, "gradient of %s", op.Primitive)
 }
 
 // only returns n if it is made by an op of ours and one forward node alone reads it.
@@ -240,6 +240,6 @@ func (d *differentiator) gradients() (gorgonia.Nodes, error) {
 }
 
 func canAccumulate(op *Op) bool {
-	k, ok := op.kind.(accumulator)
-	return ok && k.accumulates() && !op.isGradient
+	k, ok := op.Primitive.(Accumulator)
+	return ok && k.Accumulates() && !op.isGradient
 }

@@ -43,26 +43,26 @@ func (k dropout) String() string {
 	return fmt.Sprintf("Dropout(%g, seed=%d, site=%d)", k.rate, k.seed, k.site)
 }
 
-func (k dropout) signature(in []signature) (signature, error) { return in[0], wantFloats(in) }
+func (k dropout) Infer(in []Signature) (Signature, error) { return in[0], wantFloats(in) }
 
-func (k dropout) differentiable(int) bool { return true }
+func (k dropout) Differentiable(int) bool { return true }
 
 func (k dropout) inPlace(int) bool { return true }
 
-func (k dropout) diff(d *derivative) {
+func (k dropout) VJP(d *Derivative) {
 	if d.wanted[0] {
 		d.set(0, d.b.apply(k, d.grad))
 	}
 }
 
-func (k dropout) run(c *call) error {
+func (k dropout) Run(c *Call) error {
 	if c.double() {
 		return runDropout[float64](k, c)
 	}
 	return runDropout[float32](k, c)
 }
 
-func runDropout[T kernel.Float](k dropout, c *call) error {
+func runDropout[T kernel.Float](k dropout, c *Call) error {
 	key := kernel.DropoutKey{Seed: k.seed, Site: k.site, Step: k.step.step}
 	state[kernel.Dropout[T]](c).Run(c.pool(), out[T](c), in[T](c, 0), k.rate, key)
 	return nil

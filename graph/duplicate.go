@@ -7,13 +7,13 @@ type duplicate struct{}
 
 func (duplicate) String() string { return "Duplicate" }
 
-func (duplicate) signature(in []signature) (signature, error) { return in[0], wantFloats(in) }
+func (duplicate) Infer(in []Signature) (Signature, error) { return in[0], wantFloats(in) }
 
-func (duplicate) differentiable(int) bool { return true }
+func (duplicate) Differentiable(int) bool { return true }
 
-func (duplicate) diff(d *derivative) { d.set(0, d.grad) }
+func (duplicate) VJP(d *Derivative) { d.set(0, d.grad) }
 
-func (k duplicate) run(c *call) error {
+func (k duplicate) Run(c *Call) error {
 	if c.double() {
 		copyInput[float64](c)
 	} else {
@@ -22,12 +22,12 @@ func (k duplicate) run(c *call) error {
 	return nil
 }
 
-func copyInput[T kernel.Float](c *call) { copy(out[T](c), in[T](c, 0)) }
+func copyInput[T kernel.Float](c *Call) { copy(out[T](c), in[T](c, 0)) }
 
 // separate replaces the arriving gradient, where diff passed it on to several inputs, by
 // duplicates from the second input on. gorgonia.Grad sums gradients with stock Adds, which
 // write the sum into one of their terms; no other input's gradient may lie there.
-func (d *derivative) separate() {
+func (d *Derivative) separate() {
 	passed := false
 	for i, g := range d.grads {
 		if g != d.grad {

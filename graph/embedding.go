@@ -28,35 +28,35 @@ func (k embedding) String() string { return fmt.Sprintf("Embedding(scale=%g)", k
 // bytes counts the rows of the tokens alone, not the whole table.
 func (embedding) bytes(c cost) int { return c.in(1).bytes() + 2*c.out().bytes() }
 
-func (k embedding) signature(in []signature) (signature, error) {
+func (k embedding) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in[:1]); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
 	if err := wantInts(in, 1, "ids"); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
-	if in[0].shape.Dims() < 2 {
-		return signature{}, errors.Errorf("table: want shape [vocab, ...], got %v", in[0].shape)
+	if in[0].Shape.Dims() < 2 {
+		return Signature{}, errors.Errorf("table: want shape [vocab, ...], got %v", in[0].Shape)
 	}
-	return signature{in[0].dtype, withTokens(in[1].size(), in[0].shape[1:]...)}, nil
+	return Signature{in[0].DType, withTokens(in[1].size(), in[0].Shape[1:]...)}, nil
 }
 
-func (k embedding) differentiable(i int) bool { return i == 0 }
+func (k embedding) Differentiable(i int) bool { return i == 0 }
 
-func (k embedding) diff(d *derivative) {
+func (k embedding) VJP(d *Derivative) {
 	if d.wanted[0] {
 		d.set(0, d.b.apply(embeddingGrad{k.scale, d.op.in[0]}, d.inputs(1), d.grad))
 	}
 }
 
-func (k embedding) run(c *call) error {
+func (k embedding) Run(c *Call) error {
 	if c.double() {
 		return runEmbedding[float64](k, c)
 	}
 	return runEmbedding[float32](k, c)
 }
 
-func runEmbedding[T kernel.Float](k embedding, c *call) error {
+func runEmbedding[T kernel.Float](k embedding, c *Call) error {
 	table := c.op.in[0]
 	return state[kernel.Embedding[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[int32](c, 1),
 		table.leading(), table.width(), k.scale)
@@ -65,31 +65,31 @@ func runEmbedding[T kernel.Float](k embedding, c *call) error {
 // embeddingGrad is the gradient of Embedding's table: inputs ids and dy.
 type embeddingGrad struct {
 	scale float64
-	table signature
+	table Signature
 }
 
 func (k embeddingGrad) String() string {
-	return fmt.Sprintf("EmbeddingGrad(scale=%g, table=%v)", k.scale, k.table.shape)
+	return fmt.Sprintf("EmbeddingGrad(scale=%g, table=%v)", k.scale, k.table.Shape)
 }
 
-func (k embeddingGrad) signature([]signature) (signature, error) { return k.table, nil }
+func (k embeddingGrad) Infer([]Signature) (Signature, error) { return k.table, nil }
 
-func (k embeddingGrad) differentiable(int) bool { return false }
+func (k embeddingGrad) Differentiable(int) bool { return false }
 
-func (k embeddingGrad) diff(*derivative) {}
+func (k embeddingGrad) VJP(*Derivative) {}
 
 func (k embeddingGrad) accumulates() bool { return true }
 
 func (embeddingGrad) fullPrecision() bool { return true }
 
-func (k embeddingGrad) run(c *call) error {
+func (k embeddingGrad) Run(c *Call) error {
 	if c.double() {
 		return runEmbeddingGrad[float64](k, c)
 	}
 	return runEmbeddingGrad[float32](k, c)
 }
 
-func runEmbeddingGrad[T kernel.Float](k embeddingGrad, c *call) error {
+func runEmbeddingGrad[T kernel.Float](k embeddingGrad, c *Call) error {
 	return state[kernel.Embedding[T]](c).Backward(c.pool(), out[T](c), in[T](c, 1), in[int32](c, 0),
 		k.table.leading(), k.table.width(), k.scale, c.accumulate())
 }

@@ -21,26 +21,26 @@ func (b *Builder) Gelu(x *gorgonia.Node, exact bool) *gorgonia.Node {
 
 func (k gelu) String() string { return fmt.Sprintf("Gelu(exact=%t)", k.exact) }
 
-func (k gelu) signature(in []signature) (signature, error) { return in[0], wantFloats(in) }
+func (k gelu) Infer(in []Signature) (Signature, error) { return in[0], wantFloats(in) }
 
-func (k gelu) differentiable(int) bool { return true }
+func (k gelu) Differentiable(int) bool { return true }
 
 func (k gelu) inPlace(int) bool { return true }
 
-func (k gelu) diff(d *derivative) {
+func (k gelu) VJP(d *Derivative) {
 	if d.wanted[0] {
 		d.set(0, d.b.apply(geluGrad{k}, d.grad, d.inputs(0)))
 	}
 }
 
-func (k gelu) run(c *call) error {
+func (k gelu) Run(c *Call) error {
 	if c.double() {
 		return runGelu[float64](k, c)
 	}
 	return runGelu[float32](k, c)
 }
 
-func runGelu[T kernel.Float](k gelu, c *call) error {
+func runGelu[T kernel.Float](k gelu, c *Call) error {
 	state[kernel.Gelu[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), k.exact)
 	return nil
 }
@@ -50,18 +50,18 @@ type geluGrad struct{ gelu }
 
 func (k geluGrad) String() string { return "GradX of " + k.gelu.String() }
 
-func (k geluGrad) differentiable(int) bool { return false }
+func (k geluGrad) Differentiable(int) bool { return false }
 
-func (k geluGrad) diff(*derivative) {}
+func (k geluGrad) VJP(*Derivative) {}
 
-func (k geluGrad) run(c *call) error {
+func (k geluGrad) Run(c *Call) error {
 	if c.double() {
 		return runGeluGrad[float64](k, c)
 	}
 	return runGeluGrad[float32](k, c)
 }
 
-func runGeluGrad[T kernel.Float](k geluGrad, c *call) error {
+func runGeluGrad[T kernel.Float](k geluGrad, c *Call) error {
 	state[kernel.Gelu[T]](c).Backward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), k.exact)
 	return nil
 }

@@ -22,28 +22,28 @@ func (b *Builder) GLU(x *gorgonia.Node, addends ...*gorgonia.Node) *gorgonia.Nod
 
 func (glu) String() string { return "GLU" }
 
-func (k glu) signature(in []signature) (signature, error) {
+func (k glu) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
-	x := in[0].shape
+	x := in[0].Shape
 	if x.Dims() != 2 || x[1]%2 != 0 {
-		return signature{}, errors.Errorf("x: want shape [tokens, 2*D], a gate and a value side by side, got %v", x)
+		return Signature{}, errors.Errorf("x: want shape [tokens, 2*D], a gate and a value side by side, got %v", x)
 	}
-	y := signature{in[0].dtype, withTokens(x[0], x[1]/2)}
+	y := Signature{in[0].DType, withTokens(x[0], x[1]/2)}
 	for i, s := range in[1:] {
-		if !s.shape.Eq(y.shape) {
-			return signature{}, errors.Errorf("addend %d: want shape %v for x %v, got %v", i, y.shape, x, s.shape)
+		if !s.Shape.Eq(y.Shape) {
+			return Signature{}, errors.Errorf("addend %d: want shape %v for x %v, got %v", i, y.Shape, x, s.Shape)
 		}
 	}
 	return y, nil
 }
 
-func (glu) differentiable(int) bool { return true }
+func (glu) Differentiable(int) bool { return true }
 
 func (k glu) inPlace(i int) bool { return i > 0 && i == k.addends }
 
-func (k glu) diff(d *derivative) {
+func (k glu) VJP(d *Derivative) {
 	if d.wanted[0] {
 		d.set(0, d.b.apply(gluGrad{}, d.grad, d.inputs(0)))
 	}
@@ -52,7 +52,7 @@ func (k glu) diff(d *derivative) {
 	}
 }
 
-func (k glu) run(c *call) error {
+func (k glu) Run(c *Call) error {
 	if c.double() {
 		return runGLU[float64](c)
 	}
@@ -65,7 +65,7 @@ type gluState[T kernel.Float] struct {
 	addends [][]T
 }
 
-func runGLU[T kernel.Float](c *call) error {
+func runGLU[T kernel.Float](c *Call) error {
 	s, y := state[gluState[T]](c), c.op.out
 	s.addends = s.addends[:0]
 	for i := range c.args[1:] {
@@ -80,20 +80,20 @@ type gluGrad struct{}
 
 func (gluGrad) String() string { return "GradX of GLU" }
 
-func (gluGrad) signature(in []signature) (signature, error) { return in[1], nil }
+func (gluGrad) Infer(in []Signature) (Signature, error) { return in[1], nil }
 
-func (gluGrad) differentiable(int) bool { return false }
+func (gluGrad) Differentiable(int) bool { return false }
 
-func (gluGrad) diff(*derivative) {}
+func (gluGrad) VJP(*Derivative) {}
 
-func (k gluGrad) run(c *call) error {
+func (k gluGrad) Run(c *Call) error {
 	if c.double() {
 		return runGLUGrad[float64](c)
 	}
 	return runGLUGrad[float32](c)
 }
 
-func runGLUGrad[T kernel.Float](c *call) error {
+func runGLUGrad[T kernel.Float](c *Call) error {
 	dy := c.op.in[0]
 	state[kernel.GLU[T]](c).Backward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), dy.leading(), dy.width())
 	return nil

@@ -93,21 +93,21 @@ func (b *Builder) Activations() []Activation { return slices.Clone(b.activations
 
 func (k hook) String() string { return fmt.Sprintf("Hook(%s)", k.name) }
 
-func (k hook) signature(in []signature) (signature, error) {
+func (k hook) Infer(in []Signature) (Signature, error) {
 	if in[0].scalar() {
-		return signature{}, errors.New("want a tensor, got a scalar: read it with Scalar after a run")
+		return Signature{}, errors.New("want a tensor, got a scalar: read it with Scalar after a run")
 	}
 	return in[0], wantFloats(in)
 }
 
 func (k hook) passes() bool { return true }
 
-func (k hook) differentiable(int) bool { return true }
+func (k hook) Differentiable(int) bool { return true }
 
-func (k hook) diff(d *derivative) { d.set(0, d.grad) }
+func (k hook) VJP(d *Derivative) { d.set(0, d.grad) }
 
-func (k hook) run(c *call) error {
-	if err := (duplicate{}).run(c); err != nil {
+func (k hook) Run(c *Call) error {
+	if err := (duplicate{}).Run(c); err != nil {
 		return err
 	}
 	if dense, ok := c.result.(*tensor.Dense); ok && k.call != nil {

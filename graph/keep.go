@@ -14,13 +14,13 @@ func (keep) String() string { return "Keep" }
 
 func (keep) bytes(cost) int { return 0 }
 
-func (keep) signature(in []signature) (signature, error) { return signature{dtype: in[0].dtype}, nil }
+func (keep) Infer(in []Signature) (Signature, error) { return Signature{DType: in[0].DType}, nil }
 
-func (keep) differentiable(int) bool { return false }
+func (keep) Differentiable(int) bool { return false }
 
-func (keep) diff(*derivative) {}
+func (keep) VJP(*Derivative) {}
 
-func (keep) run(*call) error { return nil }
+func (keep) Run(*Call) error { return nil }
 
 // keepValues adds a keep behind those nodes that outlive a run and have a stock reader.
 func (p *Program) keepValues() error {

@@ -45,27 +45,27 @@ func (k linear) String() string {
 func (k linear) flops(c cost) int { return 2 * c.in(0).size() * c.out().width() }
 
 // inOut returns the weight's two sides.
-func (k linear) inOut(w signature) (inputs, outputs int) {
+func (k linear) inOut(w Signature) (inputs, outputs int) {
 	if k.transposed {
 		return w.width(), w.leading()
 	}
 	return w.leading(), w.width()
 }
 
-func (k linear) signature(in []signature) (signature, error) {
+func (k linear) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
 	inputs, outputs := k.inOut(in[1])
-	if in[1].shape.Dims() < 2 || in[0].shape.Dims() < 2 || in[0].width() != inputs {
-		return signature{}, errors.Errorf("want x [tokens, %d] for a weight of shape %v, got %v", inputs, in[1].shape, in[0].shape)
+	if in[1].Shape.Dims() < 2 || in[0].Shape.Dims() < 2 || in[0].width() != inputs {
+		return Signature{}, errors.Errorf("want x [tokens, %d] for a weight of shape %v, got %v", inputs, in[1].Shape, in[0].Shape)
 	}
-	return signature{in[0].dtype, withTokens(in[0].leading(), outputs)}, nil
+	return Signature{in[0].DType, withTokens(in[0].leading(), outputs)}, nil
 }
 
-func (k linear) differentiable(int) bool { return true }
+func (k linear) Differentiable(int) bool { return true }
 
-func (k linear) diff(d *derivative) {
+func (k linear) VJP(d *Derivative) {
 	if d.wanted[0] {
 		d.set(0, k.gradX(d))
 	}
@@ -76,9 +76,9 @@ func (k linear) diff(d *derivative) {
 
 // gradX is the gradient of x; where x is the GELU of a LinearGelu and only this reads it,
 // it is taken on to what is before the GELU in the same pass.
-func (k linear) gradX(d *derivative) *gorgonia.Node {
+func (k linear) gradX(d *Derivative) *gorgonia.Node {
 	if x := d.only(0); x != nil && k.scale == 1 {
-		if a, ok := opOf(x).kind.(activated); ok {
+		if a, ok := opOf(x).Primitive.(activated); ok {
 			h := children(x)[0]
 			return d.b.apply(linearGradGelu{k, a.gelu, signatureOf(h)}, d.grad, d.inputs(1), d.value(h))
 		}
@@ -86,14 +86,14 @@ func (k linear) gradX(d *derivative) *gorgonia.Node {
 	return d.b.apply(linearGradX{k, d.op.in[0]}, d.grad, d.inputs(1))
 }
 
-func (k linear) run(c *call) error {
+func (k linear) Run(c *Call) error {
 	if c.double() {
 		return runLinear[float64](k, c)
 	}
 	return runLinear[float32](k, c)
 }
 
-func runLinear[T kernel.Float](k linear, c *call) error {
+func runLinear[T kernel.Float](k linear, c *Call) error {
 	tokens := c.op.in[0].leading()
 	inputs, outputs := k.inOut(c.op.in[1])
 	ldw := outputs
@@ -108,7 +108,7 @@ func runLinear[T kernel.Float](k linear, c *call) error {
 // linearGradX is dx = scale * dy W^T: inputs dy and W.
 type linearGradX struct {
 	linear
-	x signature
+	x Signature
 }
 
 func (k linearGradX) String() string { return "GradX of " + k.linear.String() }
@@ -117,20 +117,20 @@ func (linearGradX) flops(c cost) int { // dy W^T
 	return 2 * c.in(0).size() * c.out().width()
 }
 
-func (k linearGradX) signature([]signature) (signature, error) { return k.x, nil }
+func (k linearGradX) Infer([]Signature) (Signature, error) { return k.x, nil }
 
-func (k linearGradX) differentiable(int) bool { return false }
+func (k linearGradX) Differentiable(int) bool { return false }
 
-func (k linearGradX) diff(*derivative) {}
+func (k linearGradX) VJP(*Derivative) {}
 
-func (k linearGradX) run(c *call) error {
+func (k linearGradX) Run(c *Call) error {
 	if c.double() {
 		return runLinearGradX[float64](k, c)
 	}
 	return runLinearGradX[float32](k, c)
 }
 
-func runLinearGradX[T kernel.Float](k linearGradX, c *call) error {
+func runLinearGradX[T kernel.Float](k linearGradX, c *Call) error {
 	inputs, outputs := k.inOut(c.op.in[1])
 	ldw := outputs
 	if k.transposed {
@@ -144,7 +144,7 @@ func runLinearGradX[T kernel.Float](k linearGradX, c *call) error {
 // linearGradW is dW = scale * x^T dy (or its transpose): inputs x and dy.
 type linearGradW struct {
 	linear
-	w signature
+	w Signature
 }
 
 func (k linearGradW) String() string { return "GradW of " + k.linear.String() }
@@ -153,22 +153,22 @@ func (linearGradW) flops(c cost) int { // x^T dy
 	return 2 * c.in(0).size() * c.in(1).width()
 }
 
-func (k linearGradW) signature([]signature) (signature, error) { return k.w, nil }
+func (k linearGradW) Infer([]Signature) (Signature, error) { return k.w, nil }
 
-func (k linearGradW) differentiable(int) bool { return false }
+func (k linearGradW) Differentiable(int) bool { return false }
 
-func (k linearGradW) diff(*derivative) {}
+func (k linearGradW) VJP(*Derivative) {}
 
 func (k linearGradW) accumulates() bool { return true }
 
-func (k linearGradW) run(c *call) error {
+func (k linearGradW) Run(c *Call) error {
 	if c.double() {
 		return runLinearGradW[float64](k, c)
 	}
 	return runLinearGradW[float32](k, c)
 }
 
-func runLinearGradW[T kernel.Float](k linearGradW, c *call) error {
+func runLinearGradW[T kernel.Float](k linearGradW, c *Call) error {
 	inputs, outputs := k.inOut(k.w)
 	left, right := in[T](c, 0), in[T](c, 1) // x [tokens, inputs], dy [tokens, outputs]
 	rows, columns := inputs, outputs

@@ -29,22 +29,22 @@ func (b *Builder) LinearGelu(x, w *gorgonia.Node, exact bool) (h, y *gorgonia.No
 
 func (k linearGelu) String() string { return k.linear.String() + " then " + k.gelu.String() }
 
-func (k linearGelu) signature(in []signature) (signature, error) { return k.linear.signature(in) }
+func (k linearGelu) Infer(in []Signature) (Signature, error) { return k.linear.Infer(in) }
 
-func (k linearGelu) differentiable(int) bool { return true }
+func (k linearGelu) Differentiable(int) bool { return true }
 
 func (k linearGelu) inPlace(int) bool { return false }
 
-func (k linearGelu) diff(d *derivative) { k.linear.diff(d) }
+func (k linearGelu) VJP(d *Derivative) { k.linear.VJP(d) }
 
-func (k linearGelu) run(c *call) error {
+func (k linearGelu) Run(c *Call) error {
 	if c.double() {
 		return runLinearGelu[float64](k, c)
 	}
 	return runLinearGelu[float32](k, c)
 }
 
-func runLinearGelu[T kernel.Float](k linearGelu, c *call) error {
+func runLinearGelu[T kernel.Float](k linearGelu, c *Call) error {
 	y, _ := companionOut[T](c, 0)
 	if y == nil { // y is not in this graph
 		return runLinear[T](k.linear, c)
@@ -62,16 +62,16 @@ func (k activated) String() string { return "Activated " + k.gelu.String() }
 
 func (k activated) inPlace(int) bool { return false }
 
-func (k activated) run(*call) error { return nil }
+func (k activated) Run(*Call) error { return nil }
 
-func (k activated) diff(d *derivative) {
+func (k activated) VJP(d *Derivative) {
 	if op := opOf(d.grad); op != nil {
-		if _, done := op.kind.(linearGradGelu); done {
+		if _, done := op.Primitive.(linearGradGelu); done {
 			d.set(0, d.grad)
 			return
 		}
 	}
-	k.gelu.diff(d)
+	k.gelu.VJP(d)
 }
 
 // linearGradGelu is dh = (dy W^T) gelu'(h): the gradient of a Linear's input y = gelu(h)
@@ -79,7 +79,7 @@ func (k activated) diff(d *derivative) {
 type linearGradGelu struct {
 	linear
 	gelu
-	h signature
+	h Signature
 }
 
 func (k linearGradGelu) String() string {
@@ -90,22 +90,22 @@ func (linearGradGelu) flops(c cost) int { // dy W^T
 	return 2 * c.in(0).size() * c.out().width()
 }
 
-func (k linearGradGelu) signature([]signature) (signature, error) { return k.h, nil }
+func (k linearGradGelu) Infer([]Signature) (Signature, error) { return k.h, nil }
 
-func (k linearGradGelu) differentiable(int) bool { return false }
+func (k linearGradGelu) Differentiable(int) bool { return false }
 
 func (k linearGradGelu) inPlace(int) bool { return false }
 
-func (k linearGradGelu) diff(*derivative) {}
+func (k linearGradGelu) VJP(*Derivative) {}
 
-func (k linearGradGelu) run(c *call) error {
+func (k linearGradGelu) Run(c *Call) error {
 	if c.double() {
 		return runLinearGradGelu[float64](k, c)
 	}
 	return runLinearGradGelu[float32](k, c)
 }
 
-func runLinearGradGelu[T kernel.Float](k linearGradGelu, c *call) error {
+func runLinearGradGelu[T kernel.Float](k linearGradGelu, c *Call) error {
 	inputs, outputs := k.inOut(c.op.in[1])
 	state[kernel.GemmGelu[T]](c).Backward(c.pool(), out[T](c), in[T](c, 2), in[T](c, 0), in[T](c, 1),
 		k.h.leading(), inputs, outputs, k.transposed, k.exact)

@@ -205,7 +205,7 @@ func TestDeviceCoefficientsStayFloats(t *testing.T) {
 	require.Equal(t, 4, opOf(p.program.Roots().Outputs[0]).storage().Size())
 	for _, n := range p.program.Builder().Graph().AllNodes() {
 		if op := opOf(n); op != nil {
-			if _, ok := op.kind.(normLinearGrad); ok {
+			if _, ok := op.Primitive.(normLinearGrad); ok {
 				require.Equal(t, 2, op.storage().Size(), "the gradient of an activation")
 			}
 		}

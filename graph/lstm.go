@@ -34,26 +34,26 @@ type lstmCell struct{}
 
 func (lstmCell) String() string { return "LSTMCell" }
 
-func (lstmCell) signature(in []signature) (signature, error) {
+func (lstmCell) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
 	for i, what := range []string{"", "input gate", "forget gate", "candidate", "output gate"} {
-		if !in[i].shape.Eq(in[0].shape) {
-			return signature{}, errors.Errorf("%s: want shape %v as the state, got %v", what, in[0].shape, in[i].shape)
+		if !in[i].Shape.Eq(in[0].Shape) {
+			return Signature{}, errors.Errorf("%s: want shape %v as the state, got %v", what, in[0].Shape, in[i].Shape)
 		}
 	}
 	return in[0], nil
 }
 
-// differentiable: c' does not depend on the output gate.
-func (lstmCell) differentiable(i int) bool { return i < 4 }
+// Differentiable: c' does not depend on the output gate.
+func (lstmCell) Differentiable(i int) bool { return i < 4 }
 
 func (lstmCell) inPlace(i int) bool { return i == 0 }
 
 func (lstmCell) fullPrecision() bool { return true }
 
-func (lstmCell) diff(d *derivative) {
+func (lstmCell) VJP(d *Derivative) {
 	leader := d.b.apply(lstmCellGrad{}, d.grad, d.inputs(0), d.inputs(1), d.inputs(2), d.inputs(3))
 	d.set(0, leader)
 	for i, what := range []string{"input gate", "forget gate", "candidate"} {
@@ -63,14 +63,14 @@ func (lstmCell) diff(d *derivative) {
 	}
 }
 
-func (k lstmCell) run(c *call) error {
+func (k lstmCell) Run(c *Call) error {
 	if c.double() {
 		return runLSTMCell[float64](c)
 	}
 	return runLSTMCell[float32](c)
 }
 
-func runLSTMCell[T kernel.Float](c *call) error {
+func runLSTMCell[T kernel.Float](c *Call) error {
 	hidden, _ := companionOut[T](c, 0)
 	state[kernel.LSTM[T]](c).Forward(c.pool(), out[T](c), hidden, in[T](c, 0), kernel.LSTMGates[T]{
 		Input: in[T](c, 1), Forget: in[T](c, 2), Candidate: in[T](c, 3), Output: in[T](c, 4)})
@@ -82,13 +82,13 @@ type lstmOutput struct{}
 
 func (lstmOutput) String() string { return "LSTMOutput" }
 
-func (lstmOutput) signature(in []signature) (signature, error) { return in[0], nil }
+func (lstmOutput) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
-func (lstmOutput) differentiable(int) bool { return true }
+func (lstmOutput) Differentiable(int) bool { return true }
 
-func (lstmOutput) run(*call) error { return nil }
+func (lstmOutput) Run(*Call) error { return nil }
 
-func (lstmOutput) diff(d *derivative) {
+func (lstmOutput) VJP(d *Derivative) {
 	leader := d.b.applyAbsorbing(d, lstmOutputGrad{}, d.grad, d.inputs(0), d.inputs(1))
 	d.set(0, leader)
 	if d.wanted[1] {
@@ -102,24 +102,24 @@ type lstmOutputGrad struct{}
 
 func (lstmOutputGrad) String() string { return "GradCell of LSTMOutput" }
 
-func (lstmOutputGrad) signature(in []signature) (signature, error) { return in[0], nil }
+func (lstmOutputGrad) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
-func (lstmOutputGrad) differentiable(int) bool { return false }
+func (lstmOutputGrad) Differentiable(int) bool { return false }
 
 func (lstmOutputGrad) inPlace(i int) bool { return i == 0 || i == 3 }
 
 func (lstmOutputGrad) fullPrecision() bool { return true }
 
-func (lstmOutputGrad) diff(*derivative) {}
+func (lstmOutputGrad) VJP(*Derivative) {}
 
-func (k lstmOutputGrad) run(c *call) error {
+func (k lstmOutputGrad) Run(c *Call) error {
 	if c.double() {
 		return runLSTMOutputGrad[float64](c)
 	}
 	return runLSTMOutputGrad[float32](c)
 }
 
-func runLSTMOutputGrad[T kernel.Float](c *call) error {
+func runLSTMOutputGrad[T kernel.Float](c *Call) error {
 	do, _ := companionOut[T](c, 0)
 	state[kernel.LSTM[T]](c).OutputBackward(c.pool(), out[T](c), do, in[T](c, 0), in[T](c, 1), in[T](c, 2), optional[T](c, 3))
 	return nil
@@ -131,22 +131,22 @@ type lstmCellGrad struct{}
 
 func (lstmCellGrad) String() string { return "GradState of LSTMCell" }
 
-func (lstmCellGrad) signature(in []signature) (signature, error) { return in[0], nil }
+func (lstmCellGrad) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
-func (lstmCellGrad) differentiable(int) bool { return false }
+func (lstmCellGrad) Differentiable(int) bool { return false }
 
-func (lstmCellGrad) diff(*derivative) {}
+func (lstmCellGrad) VJP(*Derivative) {}
 
 func (lstmCellGrad) fullPrecision() bool { return true }
 
-func (k lstmCellGrad) run(c *call) error {
+func (k lstmCellGrad) Run(c *Call) error {
 	if c.double() {
 		return runLSTMCellGrad[float64](c)
 	}
 	return runLSTMCellGrad[float32](c)
 }
 
-func runLSTMCellGrad[T kernel.Float](c *call) error {
+func runLSTMCellGrad[T kernel.Float](c *Call) error {
 	var d kernel.LSTMGates[T]
 	d.Input, _ = companionOut[T](c, 0)
 	d.Forget, _ = companionOut[T](c, 1)
@@ -162,10 +162,10 @@ type lstmGateGrad struct{ what string }
 
 func (k lstmGateGrad) String() string { return "Grad of LSTMCell's " + k.what }
 
-func (lstmGateGrad) signature(in []signature) (signature, error) { return in[0], nil }
+func (lstmGateGrad) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
-func (lstmGateGrad) differentiable(int) bool { return false }
+func (lstmGateGrad) Differentiable(int) bool { return false }
 
-func (lstmGateGrad) diff(*derivative) {}
+func (lstmGateGrad) VJP(*Derivative) {}
 
-func (lstmGateGrad) run(*call) error { return nil }
+func (lstmGateGrad) Run(*Call) error { return nil }

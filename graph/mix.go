@@ -14,23 +14,23 @@ import (
 type mixing struct{ m int }
 
 // check checks the stream and the coefficients.
-func (k mixing) check(h, c signature) error {
+func (k mixing) check(h, c Signature) error {
 	if k.m < 1 {
 		return errors.Errorf("m: want at least 1, got %d", k.m)
 	}
 	if err := wantDims(h, 3, "stream", "[tokens, n, d]"); err != nil {
 		return err
 	}
-	n := h.shape[1]
-	shared, each := withTokens(n, 2*k.m+n), withTokens(h.shape[0], n, 2*k.m+n)
-	if !c.shape.Eq(shared) && !c.shape.Eq(each) {
-		return errors.Errorf("coefficients: want shape %v or %v for a stream %v and m = %d, got %v", shared, each, h.shape, k.m, c.shape)
+	n := h.Shape[1]
+	shared, each := withTokens(n, 2*k.m+n), withTokens(h.Shape[0], n, 2*k.m+n)
+	if !c.Shape.Eq(shared) && !c.Shape.Eq(each) {
+		return errors.Errorf("coefficients: want shape %v or %v for a stream %v and m = %d, got %v", shared, each, h.Shape, k.m, c.Shape)
 	}
 	return nil
 }
 
-func (k mixing) params(h, c signature) kernel.MixParams {
-	return kernel.MixParams{Tokens: h.shape[0], N: h.shape[1], M: k.m, D: h.shape[2], Shared: c.shape.Dims() == 2}
+func (k mixing) params(h, c Signature) kernel.MixParams {
+	return kernel.MixParams{Tokens: h.Shape[0], N: h.Shape[1], M: k.m, D: h.Shape[2], Shared: c.Shape.Dims() == 2}
 }
 
 // mixRead reads from a stream of several rows.
@@ -54,19 +54,19 @@ func (k mixRead) String() string { return fmt.Sprintf("MixRead(m=%d)", k.m) }
 
 func (k mixRead) flops(c cost) int { return k.readFLOPs(c.in(0)) }
 
-func (k mixRead) signature(in []signature) (signature, error) {
+func (k mixRead) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
 	if err := k.check(in[0], in[1]); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
-	return signature{in[0].dtype, withTokens(in[0].shape[0], k.m*in[0].shape[2])}, nil
+	return Signature{in[0].DType, withTokens(in[0].Shape[0], k.m*in[0].Shape[2])}, nil
 }
 
-func (k mixRead) differentiable(int) bool { return true }
+func (k mixRead) Differentiable(int) bool { return true }
 
-func (k mixRead) diff(d *derivative) {
+func (k mixRead) VJP(d *Derivative) {
 	addends, children := mixAddendsOf(d, 1, d.grad, d.inputs(0), d.inputs(1))
 	leader := d.b.apply(mixReadGrad{k, addends}, children...)
 	d.set(0, leader)
@@ -75,14 +75,14 @@ func (k mixRead) diff(d *derivative) {
 	}
 }
 
-func (k mixRead) run(c *call) error {
+func (k mixRead) Run(c *Call) error {
 	if c.double() {
 		return runMixRead[float64](k, c)
 	}
 	return runMixRead[float32](k, c)
 }
 
-func runMixRead[T kernel.Float](k mixRead, c *call) error {
+func runMixRead[T kernel.Float](k mixRead, c *Call) error {
 	p := k.params(c.op.in[0], c.op.in[1])
 	state[kernel.MixRead[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), p)
 	return nil
@@ -95,7 +95,7 @@ type mixAddends struct{ h, c int }
 // mixAddendsOf appends such inputs to a gradient op's children, for a stream that is input 0
 // and coefficients that are the given input. Both ops on one stream and one set of
 // coefficients then make sums as they go, instead of terms, zero in half the columns of C.
-func mixAddendsOf(d *derivative, coefficients int, children ...*gorgonia.Node) (mixAddends, gorgonia.Nodes) {
+func mixAddendsOf(d *Derivative, coefficients int, children ...*gorgonia.Node) (mixAddends, gorgonia.Nodes) {
 	a := mixAddends{-1, -1}
 	if addend := d.absorb(0); addend != nil {
 		a.h, children = len(children), append(children, addend)
@@ -111,8 +111,8 @@ func mixAddendsOf(d *derivative, coefficients int, children ...*gorgonia.Node) (
 
 // setFull sets the gradient of input i, which is companion number n of leader, and keeps it
 // in 32 bits on a device, as coefficients and what they are made of are.
-func (d *derivative) setFull(i int, leader *gorgonia.Node, n int, what string) {
-	grad := d.b.companion(leader, n, what, d.op.in[i].shape, nil)
+func (d *Derivative) setFull(i int, leader *gorgonia.Node, n int, what string) {
+	grad := d.b.companion(leader, n, what, d.op.in[i].Shape, nil)
 	keepFull(gorgonia.Nodes{grad})
 	d.set(i, grad)
 }
@@ -129,22 +129,22 @@ func (k mixReadGrad) flops(c cost) int { // dh, and dc
 	return (1 + c.secondary(0)) * k.readFLOPs(c.in(1))
 }
 
-func (k mixReadGrad) signature(in []signature) (signature, error) { return in[1], nil }
+func (k mixReadGrad) Infer(in []Signature) (Signature, error) { return in[1], nil }
 
-func (k mixReadGrad) differentiable(int) bool { return false }
+func (k mixReadGrad) Differentiable(int) bool { return false }
 
 func (k mixReadGrad) inPlace(i int) bool { return i == k.addends.h }
 
-func (k mixReadGrad) diff(*derivative) {}
+func (k mixReadGrad) VJP(*Derivative) {}
 
-func (k mixReadGrad) run(c *call) error {
+func (k mixReadGrad) Run(c *Call) error {
 	if c.double() {
 		return runMixReadGrad[float64](k, c)
 	}
 	return runMixReadGrad[float32](k, c)
 }
 
-func runMixReadGrad[T kernel.Float](k mixReadGrad, c *call) error {
+func runMixReadGrad[T kernel.Float](k mixReadGrad, c *Call) error {
 	p := k.params(c.op.in[1], c.op.in[2])
 	dc, accumulate := companionOut[T](c, 0)
 	run := state[kernel.MixRead[T]](c)
@@ -154,7 +154,7 @@ func runMixReadGrad[T kernel.Float](k mixReadGrad, c *call) error {
 }
 
 // readFLOPs are those of combining the rows of a stream h to m rows, or the other way.
-func (k mixing) readFLOPs(h signature) int { return 2 * k.m * h.size() }
+func (k mixing) readFLOPs(h Signature) int { return 2 * k.m * h.size() }
 
 // carryFLOPs are those of carrying a stream h over.
-func (k mixing) carryFLOPs(h signature) int { return 2 * h.shape[1] * h.size() }
+func (k mixing) carryFLOPs(h Signature) int { return 2 * h.Shape[1] * h.size() }

@@ -19,7 +19,7 @@ type deviceMix struct {
 	t cuda.Type // of the stream
 }
 
-func (k mixing) onDevice(c *deviceCall, h, coefficients signature) *deviceMix {
+func (k mixing) onDevice(c *deviceCall, h, coefficients Signature) *deviceMix {
 	return &deviceMix{c, k.params(h, coefficients), c.out().Type}
 }
 

@@ -28,44 +28,44 @@ func (k mixWrite) String() string { return fmt.Sprintf("MixWrite(m=%d)", k.m) }
 
 func (k mixWrite) flops(c cost) int { return k.readFLOPs(c.in(0)) + k.carryFLOPs(c.in(0)) }
 
-func (k mixWrite) signature(in []signature) (signature, error) {
+func (k mixWrite) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
 	h, y, c := in[0], in[1], in[2]
 	if err := k.check(h, c); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
-	if y.shape.Dims() < 2 || y.leading() != h.shape[0] || y.width() != k.m*h.shape[2] {
-		return signature{}, errors.Errorf("y: want %d tokens of %d entries for a stream %v and m = %d, got %v", h.shape[0], k.m*h.shape[2], h.shape, k.m, y.shape)
+	if y.Shape.Dims() < 2 || y.leading() != h.Shape[0] || y.width() != k.m*h.Shape[2] {
+		return Signature{}, errors.Errorf("y: want %d tokens of %d entries for a stream %v and m = %d, got %v", h.Shape[0], k.m*h.Shape[2], h.Shape, k.m, y.Shape)
 	}
 	return h, nil
 }
 
-func (k mixWrite) differentiable(int) bool { return true }
+func (k mixWrite) Differentiable(int) bool { return true }
 
 func (k mixWrite) inPlace(i int) bool { return i == 0 }
 
-func (k mixWrite) diff(d *derivative) {
+func (k mixWrite) VJP(d *Derivative) {
 	addends, children := mixAddendsOf(d, 2, d.grad, d.inputs(0), d.inputs(1), d.inputs(2))
 	leader := d.b.apply(mixWriteGrad{k, addends}, children...)
 	d.set(0, leader)
 	if d.wanted[1] {
-		d.set(1, d.b.companion(leader, 0, "GradY of MixWrite", d.op.in[1].shape, nil))
+		d.set(1, d.b.companion(leader, 0, "GradY of MixWrite", d.op.in[1].Shape, nil))
 	}
 	if d.wanted[2] {
 		d.setFull(2, leader, 1, "GradC of MixWrite")
 	}
 }
 
-func (k mixWrite) run(c *call) error {
+func (k mixWrite) Run(c *Call) error {
 	if c.double() {
 		return runMixWrite[float64](k, c)
 	}
 	return runMixWrite[float32](k, c)
 }
 
-func runMixWrite[T kernel.Float](k mixWrite, c *call) error {
+func runMixWrite[T kernel.Float](k mixWrite, c *Call) error {
 	p := k.params(c.op.in[0], c.op.in[2])
 	state[kernel.MixWrite[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2), p)
 	return nil
@@ -85,22 +85,22 @@ func (k mixWriteGrad) flops(c cost) int { // dh, dy and dc
 	return (1+dc)*k.carryFLOPs(c.in(0)) + (c.secondary(0)+dc)*k.readFLOPs(c.in(0))
 }
 
-func (k mixWriteGrad) signature(in []signature) (signature, error) { return in[0], nil }
+func (k mixWriteGrad) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
-func (k mixWriteGrad) differentiable(int) bool { return false }
+func (k mixWriteGrad) Differentiable(int) bool { return false }
 
 func (k mixWriteGrad) inPlace(i int) bool { return i == 0 || i == k.addends.h }
 
-func (k mixWriteGrad) diff(*derivative) {}
+func (k mixWriteGrad) VJP(*Derivative) {}
 
-func (k mixWriteGrad) run(c *call) error {
+func (k mixWriteGrad) Run(c *Call) error {
 	if c.double() {
 		return runMixWriteGrad[float64](k, c)
 	}
 	return runMixWriteGrad[float32](k, c)
 }
 
-func runMixWriteGrad[T kernel.Float](k mixWriteGrad, c *call) error {
+func runMixWriteGrad[T kernel.Float](k mixWriteGrad, c *Call) error {
 	p := k.params(c.op.in[0], c.op.in[3])
 	dy, addY := companionOut[T](c, 0)
 	dc, addC := companionOut[T](c, 1)

@@ -90,7 +90,7 @@ func (b *Builder) gated(k experts, a, w2, gates, dispatch *gorgonia.Node, o MoEO
 		return nil
 	}
 	s := signatureOf(rows)
-	return b.follow(combined{signature{s.dtype, withTokens(s.leading()/k.topK, s.width())}}, 0, rows)
+	return b.follow(combined{Signature{s.DType, withTokens(s.leading()/k.topK, s.width())}}, 0, rows)
 }
 
 // MoEOutput is what MoE makes. The methods' nodes exist from their first call on; each
@@ -167,7 +167,7 @@ func (k experts) String() string {
 func (k experts) dispatchSize(tokens int) int { return kernel.DispatchSize(tokens, k.topK, k.number) }
 
 // dispatch lays the kernel's Dispatch over input i.
-func (k experts) dispatch(c *call, i int) kernel.Dispatch {
+func (k experts) dispatch(c *Call, i int) kernel.Dispatch {
 	return newDispatch(in[int32](c, i), k.topK, k.number)
 }
 
@@ -177,8 +177,8 @@ func newDispatch(memory []int32, topK, experts int) kernel.Dispatch {
 }
 
 // sizes are those of experts with the weights w1, or w2 where second.
-func (k experts) sizes(w signature, second bool) kernel.ExpertSizes {
-	s := kernel.ExpertSizes{Width: w.shape[1], Hidden: w.shape[2], Exact: k.gelu.exact}
+func (k experts) sizes(w Signature, second bool) kernel.ExpertSizes {
+	s := kernel.ExpertSizes{Width: w.Shape[1], Hidden: w.Shape[2], Exact: k.gelu.exact}
 	if second {
 		s.Width, s.Hidden = s.Hidden, s.Width
 	}
@@ -187,22 +187,22 @@ func (k experts) sizes(w signature, second bool) kernel.ExpertSizes {
 
 // check checks what a product of the experts takes, and returns its output [T*k, n]: x, w
 // [E, inputs, n], the dispatch and, as the last input, a bias.
-func (k experts) check(in []signature, what, axes string, rows, inputs int) (signature, error) {
-	floats := []signature{in[0], in[1]}
+func (k experts) check(in []Signature, what, axes string, rows, inputs int) (Signature, error) {
+	floats := []Signature{in[0], in[1]}
 	if k.biased {
 		floats = append(floats, in[len(in)-1])
 	}
 	if err := wantFloats(floats); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
-	w := in[1].shape
+	w := in[1].Shape
 	if w.Dims() != 3 || w[0] != k.number || w[1] != inputs {
-		return signature{}, errors.Errorf("%s: want [E, %s] with E = %d experts, as the router has, and %d inputs, got %v", what, axes, k.number, inputs, w)
+		return Signature{}, errors.Errorf("%s: want [E, %s] with E = %d experts, as the router has, and %d inputs, got %v", what, axes, k.number, inputs, w)
 	}
 	if k.biased {
-		if bias := in[len(in)-1].shape; bias.Dims() != 2 || bias[0] != k.number || bias[1] != w[2] {
-			return signature{}, errors.Errorf("bias of %s: want shape %v, got %v", what, tensor.Shape{k.number, w[2]}, bias)
+		if bias := in[len(in)-1].Shape; bias.Dims() != 2 || bias[0] != k.number || bias[1] != w[2] {
+			return Signature{}, errors.Errorf("bias of %s: want shape %v, got %v", what, tensor.Shape{k.number, w[2]}, bias)
 		}
 	}
-	return signature{in[0].dtype, withTokens(rows, w[2])}, nil
+	return Signature{in[0].DType, withTokens(rows, w[2])}, nil
 }

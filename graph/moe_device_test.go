@@ -27,7 +27,7 @@ func (r routed) opCase(output func(m MoEOutput) *gorgonia.Node) opCase {
 			o.B1, o.B2 = x[4], x[5]
 		}
 		own := b.apply(routerLogits{linear{scale: 0.02 / math.Sqrt(float64(r.width))}}, x[0], x[1])
-		fixed := b.apply(weights{r.logits(), signature{tensor.Float32, tensor.Shape{r.tokens, r.experts}}}, x[0])
+		fixed := b.apply(weights{r.logits(), Signature{tensor.Float32, tensor.Shape{r.tokens, r.experts}}}, x[0])
 		scale := 1 / math.Sqrt(float64(r.width))
 		return output(b.mixture(b.apply(fullAdd{}, own, fixed), x[0], b.Scale(x[2], scale), x[3], o))
 	}}
@@ -96,7 +96,7 @@ func TestDeviceDispatch(t *testing.T) {
 			MoEOutput.Counts,
 		} {
 			c := opCase{noGradient: true, ints: []intInput{{[]int{1}, below(2)}}, build: func(b *Builder, _, ids gorgonia.Nodes) *gorgonia.Node {
-				fixed := b.apply(weights{logits, signature{tensor.Float32, tensor.Shape{tokens, number}}}, ids[0])
+				fixed := b.apply(weights{logits, Signature{tensor.Float32, tensor.Shape{tokens, number}}}, ids[0])
 				k := MoEOutput{routing: &routing{b: b, logits: fixed, experts: experts{topK: topK, number: number}}}
 				gates := b.apply(route{topK}, fixed)
 				k.routing.dispatch = b.follow(dispatch{k.routing.experts.dispatchSize(tokens)}, 0, gates)

@@ -11,19 +11,19 @@ type expertsHidden struct{ experts }
 
 func (k expertsHidden) String() string { return "ExpertsHidden" + k.experts.String() }
 
-func (expertsHidden) flops(c cost) int { return 2 * c.out().size() * c.in(1).shape[1] }
+func (expertsHidden) flops(c cost) int { return 2 * c.out().size() * c.in(1).Shape[1] }
 
-func (k expertsHidden) signature(in []signature) (signature, error) {
+func (k expertsHidden) Infer(in []Signature) (Signature, error) {
 	return k.check(in, "w1", "D, FF", in[0].leading()*k.topK, in[0].width())
 }
 
-func (k expertsHidden) differentiable(i int) bool { return i != 2 }
+func (k expertsHidden) Differentiable(i int) bool { return i != 2 }
 
-func (k expertsHidden) diff(d *derivative) {
+func (k expertsHidden) VJP(d *Derivative) {
 	dispatch := d.inputs(2)
 	if d.wanted[0] {
 		rows := d.b.apply(expertsGradU(k), d.grad, d.inputs(1), dispatch)
-		d.set(0, d.b.companion(rows, 0, "GradU of ExpertsHidden", d.op.in[0].shape, nil))
+		d.set(0, d.b.companion(rows, 0, "GradU of ExpertsHidden", d.op.in[0].Shape, nil))
 	}
 	if d.wanted[1] {
 		d.set(1, d.b.apply(expertsGradW{k.experts, d.op.in[1], false}, d.inputs(0), d.grad, dispatch))
@@ -33,14 +33,14 @@ func (k expertsHidden) diff(d *derivative) {
 	}
 }
 
-func (k expertsHidden) run(c *call) error {
+func (k expertsHidden) Run(c *Call) error {
 	if c.double() {
 		return runExpertsHidden[float64](k, c)
 	}
 	return runExpertsHidden[float32](k, c)
 }
 
-func runExpertsHidden[T kernel.Float](k expertsHidden, c *call) error {
+func runExpertsHidden[T kernel.Float](k expertsHidden, c *Call) error {
 	a, _ := companionOut[T](c, 0)
 	state[kernel.Experts[T]](c).Hidden(c.pool(), out[T](c), a, in[T](c, 0), in[T](c, 1), optional[T](c, 3),
 		k.dispatch(c, 2), k.sizes(c.op.in[1], false))
@@ -50,14 +50,14 @@ func runExpertsHidden[T kernel.Float](k expertsHidden, c *call) error {
 // expertsActivated is a = gelu(h), [T*k, FF], made by h's own run. Input: h.
 type expertsActivated struct{ activated }
 
-func (k expertsActivated) diff(d *derivative) {
+func (k expertsActivated) VJP(d *Derivative) {
 	if op := opOf(d.grad); op != nil {
-		if g, ok := op.kind.(expertsGradHidden); ok && g.through {
+		if g, ok := op.Primitive.(expertsGradHidden); ok && g.through {
 			d.set(0, d.grad)
 			return
 		}
 	}
-	k.gelu.diff(d)
+	k.gelu.VJP(d)
 }
 
 // expertsGradU is the gradient of u from each row, [T*k, D]; its companion is their sum, the
@@ -67,25 +67,25 @@ type expertsGradU struct{ experts }
 func (k expertsGradU) String() string { return "GradX of ExpertsHidden" + k.experts.String() }
 
 func (expertsGradU) flops(c cost) int { // dh W1^T
-	return 2 * c.out().size() * c.in(1).shape[2]
+	return 2 * c.out().size() * c.in(1).Shape[2]
 }
 
-func (k expertsGradU) signature(in []signature) (signature, error) {
-	return signature{in[0].dtype, withTokens(in[0].leading(), in[1].shape[1])}, nil
+func (k expertsGradU) Infer(in []Signature) (Signature, error) {
+	return Signature{in[0].DType, withTokens(in[0].leading(), in[1].Shape[1])}, nil
 }
 
-func (k expertsGradU) differentiable(int) bool { return false }
+func (k expertsGradU) Differentiable(int) bool { return false }
 
-func (k expertsGradU) diff(*derivative) {}
+func (k expertsGradU) VJP(*Derivative) {}
 
-func (k expertsGradU) run(c *call) error {
+func (k expertsGradU) Run(c *Call) error {
 	if c.double() {
 		return runExpertsGradU[float64](k, c)
 	}
 	return runExpertsGradU[float32](k, c)
 }
 
-func runExpertsGradU[T kernel.Float](k expertsGradU, c *call) error {
+func runExpertsGradU[T kernel.Float](k expertsGradU, c *Call) error {
 	du, accumulate := companionOut[T](c, 0)
 	state[kernel.Experts[T]](c).GradU(c.pool(), du, out[T](c), in[T](c, 0), in[T](c, 1),
 		k.dispatch(c, 2), k.sizes(c.op.in[1], false), accumulate)

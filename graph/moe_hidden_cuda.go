@@ -17,7 +17,7 @@ func (k expertsHidden) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	d, shape := k.deviceDispatch(c, 2), c.op.in[1].shape
+	d, shape := k.deviceDispatch(c, 2), c.op.in[1].Shape
 	args := append([]cuda.Arg{c.out().Arg(), a.Arg(), u.Arg(), w.Arg(), bias.Arg()}, d.args()...)
 	return c.launchProduct("moe_hidden", d.grid(shape[2]),
 		append(args, cuda.Int(shape[2]), cuda.Int(shape[1]), cuda.Bool(k.gelu.exact))...)
@@ -34,7 +34,7 @@ func (k expertsGradU) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	d, shape, rows := k.deviceDispatch(c, 2), c.op.in[1].shape, c.out()
+	d, shape, rows := k.deviceDispatch(c, 2), c.op.in[1].Shape, c.out()
 	if err := d.product(c, "moe_rows_back", rows, dh, w, shape[1], shape[2]); err != nil || du.None() {
 		return err
 	}

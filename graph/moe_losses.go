@@ -22,15 +22,15 @@ func (k routerLoss) String() string {
 	return "RouterZ"
 }
 
-func (k routerLoss) signature(in []signature) (signature, error) {
-	return signature{in[0].dtype, tensor.ScalarShape()}, wantFloats(in[:1])
+func (k routerLoss) Infer(in []Signature) (Signature, error) {
+	return Signature{in[0].DType, tensor.ScalarShape()}, wantFloats(in[:1])
 }
 
-func (k routerLoss) differentiable(i int) bool { return i == 0 }
+func (k routerLoss) Differentiable(i int) bool { return i == 0 }
 
 func (k routerLoss) fullPrecision() bool { return true } // so is the gradient of the logits
 
-func (k routerLoss) diff(d *derivative) {
+func (k routerLoss) VJP(d *Derivative) {
 	if !d.wanted[0] {
 		return
 	}
@@ -41,14 +41,14 @@ func (k routerLoss) diff(d *derivative) {
 	d.set(0, d.b.apply(routerLossGrad{k, d.op.in[0]}, d.grad, d.inputs(0)))
 }
 
-func (k routerLoss) run(c *call) error {
+func (k routerLoss) Run(c *Call) error {
 	if c.double() {
 		return runRouterLoss[float64](k, c)
 	}
 	return runRouterLoss[float32](k, c)
 }
 
-func runRouterLoss[T kernel.Float](k routerLoss, c *call) error {
+func runRouterLoss[T kernel.Float](k routerLoss, c *Call) error {
 	losses, logits := state[kernel.RouterLosses[T]](c), c.op.in[0]
 	if k.balance {
 		out[T](c)[0] = T(losses.Balance(c.pool(), in[T](c, 0), newDispatch(in[int32](c, 1), k.topK, logits.width())))
@@ -62,25 +62,25 @@ func runRouterLoss[T kernel.Float](k routerLoss, c *call) error {
 // for the balance, the dispatch.
 type routerLossGrad struct {
 	routerLoss
-	logits signature
+	logits Signature
 }
 
 func (k routerLossGrad) String() string { return "GradLogits of " + k.routerLoss.String() }
 
-func (k routerLossGrad) signature([]signature) (signature, error) { return k.logits, nil }
+func (k routerLossGrad) Infer([]Signature) (Signature, error) { return k.logits, nil }
 
-func (k routerLossGrad) differentiable(int) bool { return false }
+func (k routerLossGrad) Differentiable(int) bool { return false }
 
-func (k routerLossGrad) diff(*derivative) {}
+func (k routerLossGrad) VJP(*Derivative) {}
 
-func (k routerLossGrad) run(c *call) error {
+func (k routerLossGrad) Run(c *Call) error {
 	if c.double() {
 		return runRouterLossGrad[float64](k, c)
 	}
 	return runRouterLossGrad[float32](k, c)
 }
 
-func runRouterLossGrad[T kernel.Float](k routerLossGrad, c *call) error {
+func runRouterLossGrad[T kernel.Float](k routerLossGrad, c *Call) error {
 	losses, factor := state[kernel.RouterLosses[T]](c), float64(in[T](c, 0)[0])
 	if k.balance {
 		losses.BalanceGradient(c.pool(), out[T](c), in[T](c, 1), newDispatch(in[int32](c, 2), k.topK, k.logits.width()), factor)

@@ -13,7 +13,7 @@ func (k expertsOut) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	d, shape, rows := k.deviceDispatch(c, 2), c.op.in[1].shape, c.out()
+	d, shape, rows := k.deviceDispatch(c, 2), c.op.in[1].Shape, c.out()
 	if err := d.product(c, "moe_rows", rows, a, w, shape[2], shape[1]); err != nil || y.None() {
 		return err
 	}
@@ -43,7 +43,7 @@ func (k expertsGradHidden) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	d, shape := k.deviceDispatch(c, 2), c.op.in[1].shape // w2 [E, FF, D]
+	d, shape := k.deviceDispatch(c, 2), c.op.in[1].Shape // w2 [E, FF, D]
 	dgates, parts, err := k.gateParts(c, d, tiles(shape[1]))
 	if err != nil {
 		return err

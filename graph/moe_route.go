@@ -25,24 +25,24 @@ type route struct{ topK int }
 
 func (k route) String() string { return fmt.Sprintf("Route(top=%d)", k.topK) }
 
-func (k route) signature(in []signature) (signature, error) {
+func (k route) Infer(in []Signature) (Signature, error) {
 	if experts := in[0].width(); k.topK < 1 || k.topK > experts {
-		return signature{}, errors.Errorf("top-k: want 1 to %d, the number of experts, got %d", experts, k.topK)
+		return Signature{}, errors.Errorf("top-k: want 1 to %d, the number of experts, got %d", experts, k.topK)
 	}
-	return signature{in[0].dtype, withTokens(in[0].leading(), k.topK)}, wantFloats(in)
+	return Signature{in[0].DType, withTokens(in[0].leading(), k.topK)}, wantFloats(in)
 }
 
-func (k route) differentiable(int) bool { return true }
+func (k route) Differentiable(int) bool { return true }
 
 func (k route) fullPrecision() bool { return true } // so is the gradient of the logits
 
-func (k route) diff(d *derivative) {
+func (k route) VJP(d *Derivative) {
 	if d.wanted[0] {
 		d.set(0, d.b.apply(routeGrad{k, d.op.in[0]}, d.grad, d.inputs(0)))
 	}
 }
 
-func (k route) run(c *call) error {
+func (k route) Run(c *Call) error {
 	if c.double() {
 		return runRoute[float64](k, c)
 	}
@@ -56,7 +56,7 @@ type routeState[T kernel.Float] struct {
 	dispatch []int32
 }
 
-func runRoute[T kernel.Float](k route, c *call) error {
+func runRoute[T kernel.Float](k route, c *Call) error {
 	s := state[routeState[T]](c)
 	tokens, experts := c.op.in[0].leading(), c.op.in[0].width()
 	memory := dispatchOut(c)
@@ -71,7 +71,7 @@ func runRoute[T kernel.Float](k route, c *call) error {
 }
 
 // dispatchOut is the memory of the route's companion, nil if that was not built.
-func dispatchOut(c *call) []int32 {
+func dispatchOut(c *Call) []int32 {
 	if len(c.op.companions) == 0 || c.op.companions[0] == nil {
 		return nil
 	}
@@ -83,25 +83,25 @@ func dispatchOut(c *call) []int32 {
 // routeGrad is the gradient of the logits. Inputs: dgates, logits.
 type routeGrad struct {
 	route
-	logits signature
+	logits Signature
 }
 
 func (k routeGrad) String() string { return "GradLogits of " + k.route.String() }
 
-func (k routeGrad) signature([]signature) (signature, error) { return k.logits, nil }
+func (k routeGrad) Infer([]Signature) (Signature, error) { return k.logits, nil }
 
-func (k routeGrad) differentiable(int) bool { return false }
+func (k routeGrad) Differentiable(int) bool { return false }
 
-func (k routeGrad) diff(*derivative) {}
+func (k routeGrad) VJP(*Derivative) {}
 
-func (k routeGrad) run(c *call) error {
+func (k routeGrad) Run(c *Call) error {
 	if c.double() {
 		return runRouteGrad[float64](k, c)
 	}
 	return runRouteGrad[float32](k, c)
 }
 
-func runRouteGrad[T kernel.Float](k routeGrad, c *call) error {
+func runRouteGrad[T kernel.Float](k routeGrad, c *Call) error {
 	state[kernel.Route[T]](c).Backward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), k.logits.leading(), k.topK, k.logits.width())
 	return nil
 }
@@ -111,15 +111,15 @@ type dispatch struct{ size int }
 
 func (k dispatch) String() string { return fmt.Sprintf("Dispatch(%d)", k.size) }
 
-func (k dispatch) signature([]signature) (signature, error) {
-	return signature{tensor.Int32, tensor.Shape{k.size}}, nil
+func (k dispatch) Infer([]Signature) (Signature, error) {
+	return Signature{tensor.Int32, tensor.Shape{k.size}}, nil
 }
 
-func (k dispatch) differentiable(int) bool { return false }
+func (k dispatch) Differentiable(int) bool { return false }
 
-func (k dispatch) diff(*derivative) {}
+func (k dispatch) VJP(*Derivative) {}
 
-func (k dispatch) run(*call) error { return nil }
+func (k dispatch) Run(*Call) error { return nil }
 
 // expertCounts is the number of rows of each expert, [E] Int32. Input: the dispatch.
 type expertCounts struct{ tokens, experts, topK int }
@@ -128,15 +128,15 @@ func (k expertCounts) String() string {
 	return fmt.Sprintf("ExpertCounts(top=%d, of=%d)", k.topK, k.experts)
 }
 
-func (k expertCounts) signature([]signature) (signature, error) {
-	return signature{tensor.Int32, tensor.Shape{k.experts}}, nil
+func (k expertCounts) Infer([]Signature) (Signature, error) {
+	return Signature{tensor.Int32, tensor.Shape{k.experts}}, nil
 }
 
-func (k expertCounts) differentiable(int) bool { return false }
+func (k expertCounts) Differentiable(int) bool { return false }
 
-func (k expertCounts) diff(*derivative) {}
+func (k expertCounts) VJP(*Derivative) {}
 
-func (k expertCounts) run(c *call) error {
+func (k expertCounts) Run(c *Call) error {
 	d := kernel.NewDispatch(in[int32](c, 0), k.tokens, k.topK, k.experts)
 	d.Counts(out[int32](c))
 	return nil

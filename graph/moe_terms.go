@@ -13,7 +13,7 @@ func (b *Builder) showGates(k experts, gates, dispatch *gorgonia.Node, o MoEOpti
 		return gates
 	}
 	s := signatureOf(gates)
-	all := b.apply(expertTerms{k, signature{s.dtype, withTokens(s.leading(), k.number)}}, gates, dispatch) // [T, E]
+	all := b.apply(expertTerms{k, Signature{s.DType, withTokens(s.leading(), k.number)}}, gates, dispatch) // [T, E]
 	return b.apply(chosenTerms{k, s}, b.show("Gates", o.Gates, all), dispatch)
 }
 
@@ -27,7 +27,7 @@ func (b *Builder) expertTerms(k experts, a, w2, gates, dispatch *gorgonia.Node, 
 		return nil
 	}
 	s := signatureOf(rows)
-	result := signature{s.dtype, withTokens(s.leading()/k.topK, k.number, s.width())}
+	result := Signature{s.DType, withTokens(s.leading()/k.topK, k.number, s.width())}
 	return b.show("Terms", o.Terms, b.apply(expertTerms{k, result}, rows, dispatch))
 }
 
@@ -55,31 +55,31 @@ func describe(n *gorgonia.Node) string {
 // in the order of the choices, and the dispatch.
 type expertTerms struct {
 	experts
-	result signature
+	result Signature
 }
 
 func (k expertTerms) String() string { return "ExpertTerms" + k.experts.String() }
 
-func (k expertTerms) signature([]signature) (signature, error) { return k.result, nil }
+func (k expertTerms) Infer([]Signature) (Signature, error) { return k.result, nil }
 
 func (k expertTerms) passes() bool { return true }
 
-func (k expertTerms) differentiable(i int) bool { return i == 0 }
+func (k expertTerms) Differentiable(i int) bool { return i == 0 }
 
-func (k expertTerms) diff(d *derivative) {
+func (k expertTerms) VJP(d *Derivative) {
 	if d.wanted[0] {
 		d.set(0, d.b.apply(chosenTerms{k.experts, d.op.in[0]}, d.grad, d.inputs(1)))
 	}
 }
 
-func (k expertTerms) run(c *call) error {
+func (k expertTerms) Run(c *Call) error {
 	if c.double() {
 		return runExpertTerms[float64](k, c)
 	}
 	return runExpertTerms[float32](k, c)
 }
 
-func runExpertTerms[T kernel.Float](k expertTerms, c *call) error {
+func runExpertTerms[T kernel.Float](k expertTerms, c *Call) error {
 	state[kernel.ExpertTerms[T]](c).Spread(c.pool(), out[T](c), in[T](c, 0), k.dispatch(c, 1))
 	return nil
 }
@@ -88,31 +88,31 @@ func runExpertTerms[T kernel.Float](k expertTerms, c *call) error {
 // of result; the others' are not read. Inputs: the terms, and the dispatch.
 type chosenTerms struct {
 	experts
-	result signature
+	result Signature
 }
 
 func (k chosenTerms) String() string { return "ChosenTerms" + k.experts.String() }
 
-func (k chosenTerms) signature([]signature) (signature, error) { return k.result, nil }
+func (k chosenTerms) Infer([]Signature) (Signature, error) { return k.result, nil }
 
 func (k chosenTerms) passes() bool { return true }
 
-func (k chosenTerms) differentiable(i int) bool { return i == 0 }
+func (k chosenTerms) Differentiable(i int) bool { return i == 0 }
 
-func (k chosenTerms) diff(d *derivative) {
+func (k chosenTerms) VJP(d *Derivative) {
 	if d.wanted[0] {
 		d.set(0, d.b.apply(expertTerms{k.experts, d.op.in[0]}, d.grad, d.inputs(1)))
 	}
 }
 
-func (k chosenTerms) run(c *call) error {
+func (k chosenTerms) Run(c *Call) error {
 	if c.double() {
 		return runChosenTerms[float64](k, c)
 	}
 	return runChosenTerms[float32](k, c)
 }
 
-func runChosenTerms[T kernel.Float](k chosenTerms, c *call) error {
+func runChosenTerms[T kernel.Float](k chosenTerms, c *Call) error {
 	state[kernel.ExpertTerms[T]](c).Gather(c.pool(), out[T](c), in[T](c, 0), k.dispatch(c, 1))
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 // dy_t(j), with the inputs a, dy, dispatch and gates.
 type expertsGradW struct {
 	experts
-	w      signature
+	w      Signature
 	second bool
 }
 
@@ -25,11 +25,11 @@ func expertsProduct(second bool) string {
 	return "ExpertsHidden"
 }
 
-func (k expertsGradW) signature([]signature) (signature, error) { return k.w, nil }
+func (k expertsGradW) Infer([]Signature) (Signature, error) { return k.w, nil }
 
-func (k expertsGradW) differentiable(int) bool { return false }
+func (k expertsGradW) Differentiable(int) bool { return false }
 
-func (k expertsGradW) diff(*derivative) {}
+func (k expertsGradW) VJP(*Derivative) {}
 
 // flops counts a run: one multiply-add a row and entry of its weight.
 func (k expertsGradW) flops(c cost) int {
@@ -42,14 +42,14 @@ func (k expertsGradW) flops(c cost) int {
 
 func (k expertsGradW) accumulates() bool { return true }
 
-func (k expertsGradW) run(c *call) error {
+func (k expertsGradW) Run(c *Call) error {
 	if c.double() {
 		return runExpertsGradW[float64](k, c)
 	}
 	return runExpertsGradW[float32](k, c)
 }
 
-func runExpertsGradW[T kernel.Float](k expertsGradW, c *call) error {
+func runExpertsGradW[T kernel.Float](k expertsGradW, c *Call) error {
 	run, d, sizes := state[kernel.Experts[T]](c), k.dispatch(c, 2), k.sizes(k.w, k.second)
 	if k.second {
 		run.GradW2(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 3), d, sizes, c.accumulate())
@@ -64,7 +64,7 @@ func runExpertsGradW[T kernel.Float](k expertsGradW, c *call) error {
 // inputs dy, dispatch and gates.
 type expertsGradBias struct {
 	experts
-	bias   signature
+	bias   Signature
 	second bool
 }
 
@@ -72,24 +72,24 @@ func (k expertsGradBias) String() string {
 	return "GradBias of " + expertsProduct(k.second) + k.experts.String()
 }
 
-func (k expertsGradBias) signature([]signature) (signature, error) { return k.bias, nil }
+func (k expertsGradBias) Infer([]Signature) (Signature, error) { return k.bias, nil }
 
-func (k expertsGradBias) differentiable(int) bool { return false }
+func (k expertsGradBias) Differentiable(int) bool { return false }
 
-func (k expertsGradBias) diff(*derivative) {}
+func (k expertsGradBias) VJP(*Derivative) {}
 
 func (k expertsGradBias) accumulates() bool { return true }
 
-func (k expertsGradBias) run(c *call) error {
+func (k expertsGradBias) Run(c *Call) error {
 	if c.double() {
 		return runExpertsGradBias[float64](k, c)
 	}
 	return runExpertsGradBias[float32](k, c)
 }
 
-func runExpertsGradBias[T kernel.Float](k expertsGradBias, c *call) error {
+func runExpertsGradBias[T kernel.Float](k expertsGradBias, c *Call) error {
 	run, d := state[kernel.Experts[T]](c), k.dispatch(c, 1)
-	width := k.bias.shape[1]
+	width := k.bias.Shape[1]
 	if k.second {
 		run.GradB2(c.pool(), out[T](c), in[T](c, 0), in[T](c, 2), d, kernel.ExpertSizes{Width: width}, c.accumulate())
 	} else {

@@ -17,7 +17,7 @@ func (k expertsGradW) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	d, m, n := k.deviceDispatch(c, 2), k.w.shape[1], k.w.shape[2]
+	d, m, n := k.deviceDispatch(c, 2), k.w.Shape[1], k.w.Shape[2]
 	grid := cuda.Grid{X: tiles(m) * tiles(n), Y: k.number, Threads: 256}
 	err = c.launchProduct("moe_weights", grid,
 		dw.Arg(), a.Arg(), b.Arg(), gates.Arg(), d.order.Arg(), d.offsets.Arg(), cuda.Int(d.topK), cuda.Int(m), cuda.Int(n),
@@ -41,7 +41,7 @@ func (k expertsGradBias) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	d, width := k.deviceDispatch(c, 1), k.bias.shape[1]
+	d, width := k.deviceDispatch(c, 1), k.bias.Shape[1]
 	grid := cuda.Grid{X: (width + 31) / 32, Y: k.number, Threads: 256}
 	err = c.launch("moe_sums"+x.Suffix(), grid,
 		db.Arg(), x.Arg(), gates.Arg(), d.order.Arg(), d.offsets.Arg(), cuda.Int(d.topK), cuda.Int(width), cuda.Bool(c.accumulate()))

@@ -95,62 +95,62 @@ func (b *Builder) RMSNorm(x, gain *gorgonia.Node) *gorgonia.Node {
 	return b.Norm(x, gain, NormOptions{RMS: true})
 }
 
-func (k norm) signature(in []signature) (signature, error) {
+func (k norm) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
-	x, gain := in[0].shape, in[1].shape
+	x, gain := in[0].Shape, in[1].Shape
 	switch {
 	case k.groups > 0:
 		if gain.Dims() < 2 || gain[0] != k.groups || in[1].size() != in[0].width() {
-			return signature{}, errors.Errorf("gain: want [%d groups, ...] of %d entries for x %v, got shape %v", k.groups, in[0].width(), x, gain)
+			return Signature{}, errors.Errorf("gain: want [%d groups, ...] of %d entries for x %v, got shape %v", k.groups, in[0].width(), x, gain)
 		}
 	case gain.Dims() < 1 || gain.Dims() > x.Dims() || !x[x.Dims()-gain.Dims():].Eq(gain):
-		return signature{}, errors.Errorf("gain: want the last axes of x %v, got shape %v", x, gain)
+		return Signature{}, errors.Errorf("gain: want the last axes of x %v, got shape %v", x, gain)
 	}
-	if len(in) > 2 && !in[2].shape.Eq(gain) {
-		return signature{}, errors.Errorf("bias: want shape %v as the gain, got %v", gain, in[2].shape)
+	if len(in) > 2 && !in[2].Shape.Eq(gain) {
+		return Signature{}, errors.Errorf("bias: want shape %v as the gain, got %v", gain, in[2].Shape)
 	}
 	return in[0], nil
 }
 
-func (k norm) params(x, gain signature) kernel.NormParams {
+func (k norm) params(x, gain Signature) kernel.NormParams {
 	groups := max(1, k.groups)
 	return kernel.NormParams{Rows: x.size() / gain.size() * groups, Width: gain.size() / groups, RMS: k.rms, Eps: k.eps, Groups: groups}
 }
 
-func (k norm) differentiable(int) bool { return true }
+func (k norm) Differentiable(int) bool { return true }
 
-func (k norm) run(c *call) error {
+func (k norm) Run(c *Call) error {
 	if c.double() {
 		return runNorm[float64](k, c)
 	}
 	return runNorm[float32](k, c)
 }
 
-func runNorm[T kernel.Float](k norm, c *call) error {
+func runNorm[T kernel.Float](k norm, c *Call) error {
 	p := k.params(c.op.in[0], c.op.in[1])
 	mean, rstd := savedRows[T](k.saved, p.Rows)
 	state[kernel.Norm[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), optional[T](c, 2), mean, rstd, p)
 	return nil
 }
 
-func (k norm) diff(d *derivative) {
+func (k norm) VJP(d *Derivative) {
 	x, gain := d.inputs(0), d.inputs(1)
 	bias := len(d.op.in) > 2 && d.wanted[2]
 	leader := d.b.applyAbsorbing(d, normGrad{k}, d.grad, x, gain)
 	d.set(0, leader)
 	if d.wanted[1] {
-		d.set(1, d.b.companion(leader, 0, "GradGain of "+k.String(), d.op.in[1].shape, nil))
+		d.set(1, d.b.companion(leader, 0, "GradGain of "+k.String(), d.op.in[1].Shape, nil))
 	}
 	if bias {
-		d.set(2, d.b.companion(leader, 1, "GradBias of "+k.String(), d.op.in[2].shape, nil))
+		d.set(2, d.b.companion(leader, 1, "GradBias of "+k.String(), d.op.in[2].Shape, nil))
 	}
 }
 
 // applyAbsorbing makes the gradient node of input 0, with what that input's gradient has
 // from elsewhere as a last input to be added.
-func (b *Builder) applyAbsorbing(d *derivative, k kind, children ...*gorgonia.Node) *gorgonia.Node {
+func (b *Builder) applyAbsorbing(d *Derivative, k Primitive, children ...*gorgonia.Node) *gorgonia.Node {
 	if addend := d.absorb(0); addend != nil {
 		children = append(children, addend)
 	}
@@ -165,20 +165,20 @@ func (k normGrad) inPlace(i int) bool { return i == 3 }
 
 func (k normGrad) String() string { return "GradX of " + k.norm.String() }
 
-func (k normGrad) signature(in []signature) (signature, error) { return in[1], nil }
+func (k normGrad) Infer(in []Signature) (Signature, error) { return in[1], nil }
 
-func (k normGrad) differentiable(int) bool { return false }
+func (k normGrad) Differentiable(int) bool { return false }
 
-func (k normGrad) diff(*derivative) {}
+func (k normGrad) VJP(*Derivative) {}
 
-func (k normGrad) run(c *call) error {
+func (k normGrad) Run(c *Call) error {
 	if c.double() {
 		return runNormGrad[float64](k, c)
 	}
 	return runNormGrad[float32](k, c)
 }
 
-func runNormGrad[T kernel.Float](k normGrad, c *call) error {
+func runNormGrad[T kernel.Float](k normGrad, c *Call) error {
 	p := k.params(c.op.in[1], c.op.in[2])
 	mean, rstd := savedRows[T](k.saved, p.Rows)
 	dgain, accumulateGain := companionOut[T](c, 0)

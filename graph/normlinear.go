@@ -50,36 +50,36 @@ func (k normLinear) String() string { return "NormLinear " + k.normKind.String()
 
 func (normLinear) flops(c cost) int { return 2 * c.in(0).size() * c.in(1).width() }
 
-func (k normLinear) signature(in []signature) (signature, error) {
+func (k normLinear) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
 	x, w := in[0], in[1]
 	if err := wantDims(w, 2, "w", "[width, K]"); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
 	width, columns := w.leading(), w.width()
-	if x.shape.Dims() < 2 || x.width()%width != 0 {
-		return signature{}, errors.Errorf("x: want shape [tokens, ...] with rows of %d entries for w %v, got %v", width, w.shape, x.shape)
+	if x.Shape.Dims() < 2 || x.width()%width != 0 {
+		return Signature{}, errors.Errorf("x: want shape [tokens, ...] with rows of %d entries for w %v, got %v", width, w.Shape, x.Shape)
 	}
-	if len(in) > 2 && (in[2].shape.Dims() != 1 || in[2].size() != width) {
-		return signature{}, errors.Errorf("gain: want shape (%d) for w %v, got %v", width, w.shape, in[2].shape)
+	if len(in) > 2 && (in[2].Shape.Dims() != 1 || in[2].size() != width) {
+		return Signature{}, errors.Errorf("gain: want shape (%d) for w %v, got %v", width, w.Shape, in[2].Shape)
 	}
 	if rows := x.width() / width; rows > 1 {
-		return signature{x.dtype, withTokens(x.leading(), rows, columns)}, nil
+		return Signature{x.DType, withTokens(x.leading(), rows, columns)}, nil
 	}
-	return signature{x.dtype, withTokens(x.leading(), columns)}, nil
+	return Signature{x.DType, withTokens(x.leading(), columns)}, nil
 }
 
-func (k normLinear) params(x, w signature) kernel.NormLinearParams {
+func (k normLinear) params(x, w Signature) kernel.NormLinearParams {
 	return kernel.NormLinearParams{Rows: x.size() / w.leading(), Width: w.leading(), K: w.width(), RMS: k.rms, Eps: k.eps}
 }
 
 func (k normLinear) fullPrecision() bool { return true } // coefficients
 
-func (k normLinear) differentiable(int) bool { return true }
+func (k normLinear) Differentiable(int) bool { return true }
 
-func (k normLinear) diff(d *derivative) {
+func (k normLinear) VJP(d *Derivative) {
 	inputs := gorgonia.Nodes{d.grad, d.output(), d.inputs(0), d.inputs(1)}
 	gain := len(d.op.in) > 2
 	if gain {
@@ -88,21 +88,21 @@ func (k normLinear) diff(d *derivative) {
 	leader := d.b.applyAbsorbing(d, normLinearGrad{k, gain}, inputs...)
 	d.set(0, leader)
 	if d.wanted[1] {
-		d.set(1, d.b.companion(leader, 0, "GradW of NormLinear", d.op.in[1].shape, nil))
+		d.set(1, d.b.companion(leader, 0, "GradW of NormLinear", d.op.in[1].Shape, nil))
 	}
 	if gain && d.wanted[2] {
-		d.set(2, d.b.companion(leader, 1, "GradGain of NormLinear", d.op.in[2].shape, nil))
+		d.set(2, d.b.companion(leader, 1, "GradGain of NormLinear", d.op.in[2].Shape, nil))
 	}
 }
 
-func (k normLinear) run(c *call) error {
+func (k normLinear) Run(c *Call) error {
 	if c.double() {
 		return runNormLinear[float64](k, c)
 	}
 	return runNormLinear[float32](k, c)
 }
 
-func runNormLinear[T kernel.Float](k normLinear, c *call) error {
+func runNormLinear[T kernel.Float](k normLinear, c *Call) error {
 	p := k.params(c.op.in[0], c.op.in[1])
 	mean, rstd := savedRows[T](&k.saved.stats, p.Rows)
 	state[kernel.NormLinear[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), optional[T](c, 2), in[T](c, 1), mean, rstd, p)
@@ -133,22 +133,22 @@ func (normLinearGrad) flops(c cost) int { // dz W^T, and dw
 	return (1 + c.secondary(0)) * 2 * c.in(2).size() * c.in(3).width()
 }
 
-func (k normLinearGrad) signature(in []signature) (signature, error) { return in[2], nil }
+func (k normLinearGrad) Infer(in []Signature) (Signature, error) { return in[2], nil }
 
 func (k normLinearGrad) fullPrecision() bool { return false }
 
-func (k normLinearGrad) differentiable(int) bool { return false }
+func (k normLinearGrad) Differentiable(int) bool { return false }
 
-func (k normLinearGrad) diff(*derivative) {}
+func (k normLinearGrad) VJP(*Derivative) {}
 
-func (k normLinearGrad) run(c *call) error {
+func (k normLinearGrad) Run(c *Call) error {
 	if c.double() {
 		return runNormLinearGrad[float64](k, c)
 	}
 	return runNormLinearGrad[float32](k, c)
 }
 
-func runNormLinearGrad[T kernel.Float](k normLinearGrad, c *call) error {
+func runNormLinearGrad[T kernel.Float](k normLinearGrad, c *Call) error {
 	p := k.params(c.op.in[2], c.op.in[3])
 	mean, rstd := savedRows[T](&k.saved.stats, p.Rows)
 	dw, accumulateW := companionOut[T](c, 0)

@@ -31,42 +31,42 @@ func (k normRead) String() string { return "NormRead " + k.normKind.String() }
 
 func (normRead) flops(c cost) int { return matrixFLOPs(c.in(0), c.in(2)) }
 
-func (k normRead) signature(in []signature) (signature, error) {
+func (k normRead) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
-	if x := in[0].shape; x.Dims() == 3 && !x[1:].Eq(in[1].shape) {
-		return signature{}, errors.Errorf("gain: want shape %v for a stream %v, got %v", x[1:], x, in[1].shape)
+	if x := in[0].Shape; x.Dims() == 3 && !x[1:].Eq(in[1].Shape) {
+		return Signature{}, errors.Errorf("gain: want shape %v for a stream %v, got %v", x[1:], x, in[1].Shape)
 	}
 	return readSignature(in[0], in[2])
 }
 
-func (k normRead) differentiable(int) bool { return true }
+func (k normRead) Differentiable(int) bool { return true }
 
-func (k normRead) params(x, keys signature) kernel.NormReadParams {
+func (k normRead) params(x, keys Signature) kernel.NormReadParams {
 	tokens, m, dk, dv := streamSizes(x, keys)
 	return kernel.NormReadParams{Tokens: tokens, R: m, Dk: dk, Dv: dv, RMS: k.rms, Eps: k.eps}
 }
 
-func (k normRead) diff(d *derivative) {
+func (k normRead) VJP(d *Derivative) {
 	leader := d.b.applyAbsorbing(d, normReadGrad{k}, d.grad, d.inputs(0), d.inputs(1), d.inputs(2))
 	d.set(0, leader)
 	if d.wanted[1] {
-		d.set(1, d.b.companion(leader, 0, "GradGain of NormRead", d.op.in[1].shape, nil))
+		d.set(1, d.b.companion(leader, 0, "GradGain of NormRead", d.op.in[1].Shape, nil))
 	}
 	if d.wanted[2] {
-		d.set(2, d.b.companion(leader, 1, "GradKeys of NormRead", d.op.in[2].shape, nil))
+		d.set(2, d.b.companion(leader, 1, "GradKeys of NormRead", d.op.in[2].Shape, nil))
 	}
 }
 
-func (k normRead) run(c *call) error {
+func (k normRead) Run(c *Call) error {
 	if c.double() {
 		return runNormRead[float64](k, c)
 	}
 	return runNormRead[float32](k, c)
 }
 
-func runNormRead[T kernel.Float](k normRead, c *call) error {
+func runNormRead[T kernel.Float](k normRead, c *Call) error {
 	p := k.params(c.op.in[0], c.op.in[2])
 	mean, rstd := savedRows[T](k.saved, p.Tokens)
 	state[kernel.NormRead[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2), mean, rstd, p)
@@ -85,20 +85,20 @@ func (normReadGrad) flops(c cost) int { // dXn = keys^T dy, and dkeys
 	return (1 + c.secondary(1)) * matrixFLOPs(c.in(1), c.in(3))
 }
 
-func (k normReadGrad) signature(in []signature) (signature, error) { return in[1], nil }
+func (k normReadGrad) Infer(in []Signature) (Signature, error) { return in[1], nil }
 
-func (k normReadGrad) differentiable(int) bool { return false }
+func (k normReadGrad) Differentiable(int) bool { return false }
 
-func (k normReadGrad) diff(*derivative) {}
+func (k normReadGrad) VJP(*Derivative) {}
 
-func (k normReadGrad) run(c *call) error {
+func (k normReadGrad) Run(c *Call) error {
 	if c.double() {
 		return runNormReadGrad[float64](k, c)
 	}
 	return runNormReadGrad[float32](k, c)
 }
 
-func runNormReadGrad[T kernel.Float](k normReadGrad, c *call) error {
+func runNormReadGrad[T kernel.Float](k normReadGrad, c *Call) error {
 	p := k.params(c.op.in[1], c.op.in[3])
 	mean, rstd := savedRows[T](k.saved, p.Tokens)
 	dgain, accumulateGain := companionOut[T](c, 0)

@@ -14,85 +14,85 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// kind is what one op file provides: what the op is called, what it makes of its
-// inputs' types, how it runs and how it differentiates. Op turns a kind into a
-// gorgonia.Op; nothing else of the package knows one kind from another.
-type kind interface {
+// Primitive is what one op file provides: what the op is called, what it makes of its
+// inputs' types, how it runs and how it differentiates. Op turns a Primitive into a
+// gorgonia.Op; nothing else of the package knows one Primitive from another.
+type Primitive interface {
 	// String names the op and every parameter that changes its result.
 	String() string
-	// signature checks the inputs and returns the output's type and shape.
-	signature(in []signature) (signature, error)
-	// differentiable tells whether input i can have a gradient.
-	differentiable(i int) bool
-	// diff builds the gradient nodes that d asks for.
-	diff(d *derivative)
-	// run computes the output on the CPU.
-	run(c *call) error
+	// Infer checks the inputs and returns the output's type and shape.
+	Infer(in []Signature) (Signature, error)
+	// Differentiable tells whether input i can have a gradient.
+	Differentiable(i int) bool
+	// VJP builds the gradient nodes that d asks for.
+	VJP(d *Derivative)
+	// Run computes the output on the CPU.
+	Run(c *Call) error
 }
 
-// Optional abilities of a kind.
+// Optional abilities of a Primitive.
 type (
-	// inPlacer is a kind whose output may share the memory of its input i when nothing
+	// InPlacer is a Primitive whose output may share the memory of its input i when nothing
 	// else reads that input later.
-	inPlacer interface{ inPlace(i int) bool }
-	// accumulator is a kind that can add to its output's old content instead of
-	// replacing it (call.accumulate), as parameter gradients over micro-batches need.
-	accumulator interface{ accumulates() bool }
+	InPlacer interface{ InPlace(i int) bool }
+	// Accumulator is a Primitive that can add to its output's old content instead of
+	// replacing it (Call.Accumulate), as parameter gradients over micro-batches need.
+	Accumulator interface{ Accumulates() bool }
 )
 
-// signature is the static type of a value: Gorgonia's shapes are known when the graph
+// Signature is the static type of a value: Gorgonia's shapes are known when the graph
 // is built. A scalar has no dimensions.
-type signature struct {
-	dtype tensor.Dtype
-	shape tensor.Shape
+type Signature struct {
+	DType tensor.Dtype
+	Shape tensor.Shape
 }
 
-func (s signature) hmType() hm.Type {
+func (s Signature) hmType() hm.Type {
 	if s.scalar() {
-		return s.dtype
+		return s.DType
 	}
-	return gorgonia.TensorType{Dims: s.shape.Dims(), Of: s.dtype}
+	return gorgonia.TensorType{Dims: s.Shape.Dims(), Of: s.DType}
 }
 
-func (s signature) scalar() bool { return s.shape.Dims() == 0 }
+func (s Signature) scalar() bool { return s.Shape.Dims() == 0 }
 
-func (s signature) size() int {
+func (s Signature) size() int {
 	n := 1
-	for _, d := range s.shape {
+	for _, d := range s.Shape {
 		n *= d
 	}
 	return n
 }
 
-func (s signature) bytes() int { return s.size() * int(s.dtype.Size()) }
+func (s Signature) bytes() int { return s.size() * int(s.DType.Size()) }
 
 // leading is the size of the first axis; width is the size of all the others together.
-func (s signature) leading() int {
+func (s Signature) leading() int {
 	if s.scalar() {
 		return 1
 	}
-	return s.shape[0]
+	return s.Shape[0]
 }
 
-func (s signature) width() int { return s.size() / max(1, s.leading()) }
+func (s Signature) width() int { return s.size() / max(1, s.leading()) }
 
-func (s signature) String() string { return fmt.Sprintf("%v %v", s.dtype, s.shape) }
+func (s Signature) String() string { return fmt.Sprintf("%v %v", s.DType, s.Shape) }
 
-func signatureOf(n *gorgonia.Node) signature {
-	return signature{dtype: n.Dtype(), shape: n.Shape()}
+func signatureOf(n *gorgonia.Node) Signature {
+	return Signature{DType: n.Dtype(), Shape: n.Shape()}
 }
 
 // Op is a node's operation: a kind, the static types around it and the output buffer it
 // owns. It implements gorgonia.Op and gorgonia.SDOp.
 type Op struct {
-	kind
+	Primitive
 	builder *Builder
-	in      []signature
-	out     signature
+	in      []Signature
+	out     Signature
 	id      int // position in its graph: two nodes never merge into one
 
 	buffer     buffer
-	call       call
+	call       Call
 	leader     *Op   // set on a companion: the op whose run fills this one's buffer
 	companions []*Op // set on a leader
 	isGradient bool  // its buffer is a parameter's gradient in a Store
@@ -109,15 +109,15 @@ var (
 	_ gorgonia.SDOp = (*Op)(nil)
 )
 
-func newOp(b *Builder, k kind, in []signature) (*Op, error) {
-	out, err := k.signature(in)
+func newOp(b *Builder, k Primitive, in []Signature) (*Op, error) {
+	out, err := k.Infer(in)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := sizeOf(out.shape); err != nil {
+	if _, err := sizeOf(out.Shape); err != nil {
 		return nil, err
 	}
-	op := &Op{kind: k, builder: b, in: in, out: out, id: len(b.g.AllNodes())}
+	op := &Op{Primitive: k, builder: b, in: in, out: out, id: len(b.g.AllNodes())}
 	op.call.op = op
 	op.call.args = make([]argument, len(in))
 	return op, nil
@@ -160,7 +160,7 @@ func (op *Op) Type() hm.Type {
 
 // InferShape returns the output's shape.
 func (op *Op) InferShape(...gorgonia.DimSizer) (tensor.Shape, error) {
-	return op.out.shape.Clone(), nil
+	return op.out.Shape.Clone(), nil
 }
 
 // ReturnsPtr is true: the output is the op's own buffer, reused at each run.
@@ -175,7 +175,7 @@ func (op *Op) OverwritesInput() int { return -1 }
 // WriteHash identifies the op: its kind with parameters, and its place in the graph. The
 // salt comes first: FNV-1a would carry a collision past any common end.
 func (op *Op) WriteHash(h hash.Hash) {
-	fmt.Fprintf(h, "residua/%d %s #%d", op.builder.options.salt, op.kind, op.id)
+	fmt.Fprintf(h, "residua/%d %s #%d", op.builder.options.salt, op.Primitive, op.id)
 }
 
 // Hashcode is the 32-bit FNV-1a of WriteHash.
@@ -189,14 +189,14 @@ func (op *Op) Hashcode() uint32 {
 func (op *Op) DiffWRT(inputs int) []bool {
 	wrt := make([]bool, inputs)
 	for i := range wrt {
-		wrt[i] = op.differentiable(i)
+		wrt[i] = op.Differentiable(i)
 	}
 	return wrt
 }
 
 // SymDiff returns the gradient nodes of the inputs (nil for those that have none).
 func (op *Op) SymDiff(inputs gorgonia.Nodes, output, grad *gorgonia.Node) (gorgonia.Nodes, error) {
-	d := &derivative{
+	d := &Derivative{
 		b: op.builder, op: op, grad: grad, wanted: op.DiffWRT(len(inputs)),
 		inputs: func(i int) *gorgonia.Node { return inputs[i] },
 		output: func() *gorgonia.Node { return output },
@@ -205,10 +205,10 @@ func (op *Op) SymDiff(inputs gorgonia.Nodes, output, grad *gorgonia.Node) (gorgo
 		value:  func(n *gorgonia.Node) *gorgonia.Node { return n },
 		grads:  make(gorgonia.Nodes, len(inputs)),
 	}
-	op.diff(d)
+	op.VJP(d)
 	d.separate()
 	if err := op.builder.Err(); err != nil {
-		return nil, errors.Wrapf(err, "gradient of %s", op.kind)
+		return nil, errors.Wrapf(err, "gradient of %s", op.Primitive)
 	}
 	return d.grads, nil
 }
@@ -218,7 +218,7 @@ func (op *Op) SymDiff(inputs gorgonia.Nodes, output, grad *gorgonia.Node) (gorgo
 func (op *Op) Do(values ...gorgonia.Value) (out gorgonia.Value, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			out, err = nil, errors.Errorf("%s: %v", op.kind, r)
+			out, err = nil, errors.Errorf("%s: %v", op.Primitive, r)
 		}
 		if err != nil {
 			op.builder.runtime.failure = err
@@ -229,18 +229,18 @@ func (op *Op) Do(values ...gorgonia.Value) (out gorgonia.Value, err error) {
 	}
 	c := &op.call
 	if err := c.bind(values); err != nil {
-		return nil, errors.Wrapf(err, "%s", op.kind)
+		return nil, errors.Wrapf(err, "%s", op.Primitive)
 	}
-	if err := op.run(c); err != nil {
-		return nil, errors.Wrapf(err, "%s", op.kind)
+	if err := op.Run(c); err != nil {
+		return nil, errors.Wrapf(err, "%s", op.Primitive)
 	}
 	return c.result, nil
 }
 
-// derivative is what a kind's diff works on: the op's inputs, its output and the
+// Derivative is what a kind's diff works on: the op's inputs, its output and the
 // gradient that arrives at it. Inputs and output are asked for by function, so that
 // recomputation rebuilds only what a gradient really reads.
-type derivative struct {
+type Derivative struct {
 	b      *Builder
 	op     *Op
 	grad   *gorgonia.Node
@@ -258,4 +258,4 @@ type derivative struct {
 }
 
 // set stores the gradient of input i.
-func (d *derivative) set(i int, grad *gorgonia.Node) { d.grads[i] = grad }
+func (d *Derivative) set(i int, grad *gorgonia.Node) { d.grads[i] = grad }

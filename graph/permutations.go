@@ -41,20 +41,20 @@ func (b *Builder) PermutationCoefficients(z, alpha, bias *gorgonia.Node, n int) 
 
 func (k permutations) String() string { return fmt.Sprintf("PermutationCoefficients(n=%d)", k.n) }
 
-func (k permutations) params(z signature) kernel.PermutationsParams {
+func (k permutations) params(z Signature) kernel.PermutationsParams {
 	return kernel.PermutationsParams{Tokens: z.leading(), N: k.n}
 }
 
-func (k permutations) diff(d *derivative) { k.gradients(d, permutationsGrad{permutations: k}) }
+func (k permutations) VJP(d *Derivative) { k.gradients(d, permutationsGrad{permutations: k}) }
 
-func (k permutations) run(c *call) error {
+func (k permutations) Run(c *Call) error {
 	if c.double() {
 		return runPermutations[float64](k, c)
 	}
 	return runPermutations[float32](k, c)
 }
 
-func runPermutations[T kernel.Float](k permutations, c *call) error {
+func runPermutations[T kernel.Float](k permutations, c *Call) error {
 	state[kernel.Permutations[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2), k.params(c.op.in[0]))
 	return nil
 }
@@ -67,14 +67,14 @@ type permutationsGrad struct {
 
 func (k permutationsGrad) String() string { return "GradZ of " + k.permutations.String() }
 
-func (k permutationsGrad) run(c *call) error {
+func (k permutationsGrad) Run(c *Call) error {
 	if c.double() {
 		return runPermutationsGrad[float64](k, c)
 	}
 	return runPermutationsGrad[float32](k, c)
 }
 
-func runPermutationsGrad[T kernel.Float](k permutationsGrad, c *call) error {
+func runPermutationsGrad[T kernel.Float](k permutationsGrad, c *Call) error {
 	dalpha, accumulateAlpha := companionOut[T](c, 0)
 	dbias, accumulateBias := companionOut[T](c, 1)
 	state[kernel.Permutations[T]](c).Backward(c.pool(), out[T](c), dalpha, dbias, in[T](c, 0), in[T](c, 1), in[T](c, 2), in[T](c, 3),

@@ -68,7 +68,7 @@ func planned(n *gorgonia.Node) bool {
 	if op == nil || op.isGradient || op.out.scalar() {
 		return false
 	}
-	_, resident := op.kind.(parameter)
+	_, resident := op.Primitive.(parameter)
 	return !resident
 }
 
@@ -130,14 +130,14 @@ func (p *plan) lastUse(n *gorgonia.Node) int {
 
 // host returns the interval of an input that n can overwrite, or nil.
 func (p *plan) host(n *gorgonia.Node) *interval {
-	k, ok := opOf(n).kind.(inPlacer)
+	k, ok := opOf(n).Primitive.(InPlacer)
 	if !ok || opOf(n).leader != nil {
 		return nil
 	}
 	inputs := children(n)
 	for i, c := range inputs {
 		v := p.of[c]
-		if v == nil || !k.inPlace(i) || opOf(c).storageBytes() != opOf(n).storageBytes() || v.end != p.position[n] {
+		if v == nil || !k.InPlace(i) || opOf(c).storageBytes() != opOf(n).storageBytes() || v.end != p.position[n] {
 			continue
 		}
 		if timesRead(c, inputs) == 1 {

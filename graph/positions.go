@@ -19,26 +19,26 @@ func (b *Builder) Positions(tokens *gorgonia.Node) *gorgonia.Node {
 
 func (positions) String() string { return "Positions" }
 
-func (k positions) signature(in []signature) (signature, error) { return tokenRows(in[0], k.cache) }
+func (k positions) Infer(in []Signature) (Signature, error) { return tokenRows(in[0], k.cache) }
 
 // tokenRows checks tokens [batch, seq] Int32 and, where there is a cache, their rows.
-func tokenRows(s signature, cache *Cache) (signature, error) {
-	if s.dtype != tensor.Int32 || s.shape.Dims() != 2 {
-		return signature{}, errors.Errorf("tokens: want int32 [batch, seq], got %s", s)
+func tokenRows(s Signature, cache *Cache) (Signature, error) {
+	if s.DType != tensor.Int32 || s.Shape.Dims() != 2 {
+		return Signature{}, errors.Errorf("tokens: want int32 [batch, seq], got %s", s)
 	}
-	return s, cache.rows(s.shape[0])
+	return s, cache.rows(s.Shape[0])
 }
 
-func (positions) differentiable(int) bool { return false }
+func (positions) Differentiable(int) bool { return false }
 
-func (positions) diff(*derivative) {}
+func (positions) VJP(*Derivative) {}
 
-func (k positions) run(c *call) error {
+func (k positions) Run(c *Call) error {
 	first := 0
 	if k.cache != nil {
 		first = k.cache.length
 	}
-	seq, result := c.op.in[0].shape[1], out[int32](c)
+	seq, result := c.op.in[0].Shape[1], out[int32](c)
 	for i := range result {
 		result[i] = int32(first + i%seq)
 	}
@@ -61,17 +61,17 @@ func (b *Builder) DocumentStarts(tokens *gorgonia.Node, bos int) *gorgonia.Node 
 
 func (k documentStarts) String() string { return fmt.Sprintf("DocumentStarts(bos=%d)", k.bos) }
 
-func (k documentStarts) signature(in []signature) (signature, error) {
+func (k documentStarts) Infer(in []Signature) (Signature, error) {
 	return tokenRows(in[0], k.cache)
 }
 
-func (documentStarts) differentiable(int) bool { return false }
+func (documentStarts) Differentiable(int) bool { return false }
 
-func (documentStarts) diff(*derivative) {}
+func (documentStarts) VJP(*Derivative) {}
 
-func (k documentStarts) run(c *call) error {
+func (k documentStarts) Run(c *Call) error {
 	tokens, starts := in[int32](c, 0), out[int32](c)
-	seq := c.op.in[0].shape[1]
+	seq := c.op.in[0].Shape[1]
 	for row := 0; row*seq < len(tokens); row++ {
 		first, start, previous := 0, int32(0), int32(-1)
 		if k.cache != nil {

@@ -32,15 +32,15 @@ type passing interface{ passes() bool }
 // storage is what the op's output is made of on a device.
 func (op *Op) storage() cuda.Type {
 	switch {
-	case op.out.dtype == tensor.Int32:
+	case op.out.DType == tensor.Int32:
 		return cuda.I32
 	case op.out.scalar() || op.isGradient || op.full:
 		return cuda.F32
 	}
-	if k, ok := op.kind.(fullPrecision); ok && k.fullPrecision() {
+	if k, ok := op.Primitive.(fullPrecision); ok && k.fullPrecision() {
 		return cuda.F32
 	}
-	if k, ok := op.kind.(passing); ok && k.passes() && op.from[0] != nil {
+	if k, ok := op.Primitive.(passing); ok && k.passes() && op.from[0] != nil {
 		return op.from[0].storage()
 	}
 	return op.builder.options.Precision.Activation()

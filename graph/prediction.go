@@ -66,7 +66,7 @@ func (p *Program) deviceMemory() MemoryNeed {
 		if op == nil {
 			continue
 		}
-		if k, ok := op.kind.(deviceNeeds); ok {
+		if k, ok := op.Primitive.(deviceNeeds); ok {
 			saved, scratch := k.deviceNeeds(op)
 			m.Saved, m.Scratch = m.Saved+saved, max(m.Scratch, scratch)
 		}

@@ -34,7 +34,7 @@ func (p *Program) Profile() []OpProfile {
 		calls, seconds := op.runs.calls, op.runs.total.Seconds()
 		machine.Seconds -= seconds
 		rows = append(rows, OpProfile{
-			Kind: plainKind(op.kind), Node: n.Name(), Calls: calls, Seconds: seconds,
+			Kind: plainKind(op.Primitive), Node: n.Name(), Calls: calls, Seconds: seconds,
 			FLOPs: calls * op.runFLOPs(false), Bytes: calls * op.runBytes(),
 		})
 	}
@@ -42,7 +42,7 @@ func (p *Program) Profile() []OpProfile {
 }
 
 // plainKind is a kind's name without the parameters and shapes that stand in brackets.
-func plainKind(k kind) string {
+func plainKind(k Primitive) string {
 	var name strings.Builder
 	depth := 0
 	for _, letter := range k.String() {

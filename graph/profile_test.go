@@ -141,12 +141,12 @@ func TestProfileCostsNothing(t *testing.T) {
 }
 
 func TestPlainKind(t *testing.T) {
-	for want, k := range map[string]kind{
+	for want, k := range map[string]Primitive{
 		"GradX of Linear":       linearGradX{linear: linear{scale: 1}},
-		"GradGain of LayerNorm": companion{what: "GradGain of LayerNorm", result: signature{shape: tensor.Shape{3, 4}}},
+		"GradGain of LayerNorm": secondaryOutput{what: "GradGain of LayerNorm", result: Signature{Shape: tensor.Shape{3, 4}}},
 		"Dropout":               dropout{},
 		"Linear then Gelu":      linearGelu{linear{scale: 1}, gelu{}},
-		"SumTokens":             sumTokens{signature{shape: tensor.Shape{3}}},
+		"SumTokens":             sumTokens{Signature{Shape: tensor.Shape{3}}},
 		"Add":                   add{},
 	} {
 		assert.Equal(t, want, plainKind(k))

@@ -362,7 +362,7 @@ func (p *Program) Roots() Roots { return p.roots }
 // Hooked returns the value that the hook of that name saw in the last run.
 func (p *Program) Hooked(name string) (*tensor.Dense, error) {
 	for _, n := range p.builder.hooked {
-		if opOf(n).kind.(hook).name == name {
+		if opOf(n).Primitive.(hook).name == name {
 			if t, err := Value(n); err == nil {
 				return t, nil
 			}

@@ -24,27 +24,27 @@ func (read) String() string { return "Read" }
 func (read) flops(c cost) int { return matrixFLOPs(c.in(0), c.in(1)) }
 
 // readSignature checks a stream [T, Dk, Dv] and keys [m..., Dk].
-func readSignature(x, keys signature) (signature, error) {
+func readSignature(x, keys Signature) (Signature, error) {
 	if err := wantDims(x, 3, "stream", "[tokens, Dk, Dv]"); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
-	if dims := keys.shape.Dims(); dims < 2 || keys.shape[dims-1] != x.shape[1] {
-		return signature{}, errors.Errorf("keys: want [..., %d] for a stream %v, got %v", x.shape[1], x.shape, keys.shape)
+	if dims := keys.Shape.Dims(); dims < 2 || keys.Shape[dims-1] != x.Shape[1] {
+		return Signature{}, errors.Errorf("keys: want [..., %d] for a stream %v, got %v", x.Shape[1], x.Shape, keys.Shape)
 	}
-	heads := keys.shape[:keys.shape.Dims()-1]
-	return signature{x.dtype, append(withTokens(x.shape[0], heads...), x.shape[2])}, nil
+	heads := keys.Shape[:keys.Shape.Dims()-1]
+	return Signature{x.DType, append(withTokens(x.Shape[0], heads...), x.Shape[2])}, nil
 }
 
-func (read) signature(in []signature) (signature, error) {
+func (read) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
 	return readSignature(in[0], in[1])
 }
 
-func (read) differentiable(int) bool { return true }
+func (read) Differentiable(int) bool { return true }
 
-func (k read) diff(d *derivative) {
+func (k read) VJP(d *Derivative) {
 	if d.wanted[0] {
 		d.set(0, d.b.Write(nil, d.inputs(1), d.grad))
 	}
@@ -54,19 +54,19 @@ func (k read) diff(d *derivative) {
 }
 
 // streamSizes returns the sizes of a stream and its keys: tokens, key vectors, Dk, Dv.
-func streamSizes(x, keys signature) (tokens, m, dk, dv int) {
-	dk = x.shape[1]
-	return x.shape[0], keys.size() / dk, dk, x.shape[2]
+func streamSizes(x, keys Signature) (tokens, m, dk, dv int) {
+	dk = x.Shape[1]
+	return x.Shape[0], keys.size() / dk, dk, x.Shape[2]
 }
 
-func (k read) run(c *call) error {
+func (k read) Run(c *Call) error {
 	if c.double() {
 		return runRead[float64](c)
 	}
 	return runRead[float32](c)
 }
 
-func runRead[T kernel.Float](c *call) error {
+func runRead[T kernel.Float](c *Call) error {
 	tokens, m, dk, dv := streamSizes(c.op.in[0], c.op.in[1])
 	state[kernel.Read[T]](c).Run(c.pool(), out[T](c), in[T](c, 1), in[T](c, 0), tokens, m, dk, dv)
 	return nil
@@ -74,7 +74,7 @@ func runRead[T kernel.Float](c *call) error {
 
 // keysGrad is the gradient of key vectors: dkeys = sum_t y_t X_t^T. Inputs: y
 // [T, m..., Dv] and the stream X [T, Dk, Dv] (or its gradient, for a write).
-type keysGrad struct{ keys signature }
+type keysGrad struct{ keys Signature }
 
 func (k keysGrad) String() string { return "KeysGrad" }
 
@@ -82,22 +82,22 @@ func (k keysGrad) flops(c cost) int { // sum_t y_t X_t^T
 	return matrixFLOPs(c.in(1), k.keys)
 }
 
-func (k keysGrad) signature([]signature) (signature, error) { return k.keys, nil }
+func (k keysGrad) Infer([]Signature) (Signature, error) { return k.keys, nil }
 
-func (k keysGrad) differentiable(int) bool { return false }
+func (k keysGrad) Differentiable(int) bool { return false }
 
-func (k keysGrad) diff(*derivative) {}
+func (k keysGrad) VJP(*Derivative) {}
 
 func (k keysGrad) accumulates() bool { return true }
 
-func (k keysGrad) run(c *call) error {
+func (k keysGrad) Run(c *Call) error {
 	if c.double() {
 		return runKeysGrad[float64](k, c)
 	}
 	return runKeysGrad[float32](k, c)
 }
 
-func runKeysGrad[T kernel.Float](k keysGrad, c *call) error {
+func runKeysGrad[T kernel.Float](k keysGrad, c *Call) error {
 	tokens, m, dk, dv := streamSizes(c.op.in[1], k.keys)
 	state[kernel.KeysGrad[T]](c).Run(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), tokens, m, dk, dv, c.accumulate())
 	return nil

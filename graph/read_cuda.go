@@ -26,7 +26,7 @@ type deviceStream struct {
 }
 
 // stream describes a pass whose activations are of type t.
-func (c *deviceCall) stream(x, keys signature, t cuda.Type, arrays ...cuda.Array) (s deviceStream, err error) {
+func (c *deviceCall) stream(x, keys Signature, t cuda.Type, arrays ...cuda.Array) (s deviceStream, err error) {
 	s.size, s.aligned = t.Size(), aligned16(arrays...)
 	s.processors, err = c.dev.Multiprocessors()
 	s.tokens, s.m, s.dk, s.dv = streamSizes(x, keys)

@@ -62,7 +62,7 @@ func (r *rebuilder) copy(x *gorgonia.Node) *gorgonia.Node {
 		inputs[i] = r.node(c, x)
 	}
 	if op.leader == nil {
-		r.copies[x] = r.b.apply(op.kind, inputs...)
+		r.copies[x] = r.b.apply(op.Primitive, inputs...)
 	} else {
 		r.copies[x] = r.follower(x, inputs)
 	}
@@ -76,5 +76,5 @@ func (r *rebuilder) follower(x *gorgonia.Node, inputs gorgonia.Nodes) *gorgonia.
 		return x
 	}
 	i := slices.Index(op.leader.companions, op)
-	return r.b.follow(op.kind, i, inputs[0], inputs[1:]...)
+	return r.b.follow(op.Primitive, i, inputs[0], inputs[1:]...)
 }

@@ -24,34 +24,34 @@ func (b *Builder) Reshape(x *gorgonia.Node, axes ...int) *gorgonia.Node {
 
 func (k reshape) String() string { return fmt.Sprintf("Reshape %v", k.features) }
 
-func (k reshape) signature(in []signature) (signature, error) {
+func (k reshape) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
-	if in[0].shape.Dims() < 2 || product(k.features) != in[0].width() {
-		return signature{}, errors.Errorf("x: want [tokens, ...] of %d entries each for the axes %v, got shape %v", product(k.features), k.features, in[0].shape)
+	if in[0].Shape.Dims() < 2 || product(k.features) != in[0].width() {
+		return Signature{}, errors.Errorf("x: want [tokens, ...] of %d entries each for the axes %v, got shape %v", product(k.features), k.features, in[0].Shape)
 	}
-	return signature{in[0].dtype, withTokens(in[0].leading(), k.features...)}, nil
+	return Signature{in[0].DType, withTokens(in[0].leading(), k.features...)}, nil
 }
 
-func (reshape) differentiable(int) bool { return true }
+func (reshape) Differentiable(int) bool { return true }
 
 func (reshape) inPlace(int) bool { return true }
 
 func (reshape) passes() bool { return true }
 
-func (reshape) diff(d *derivative) {
-	d.set(0, d.b.apply(reshape{d.op.in[0].shape[1:].Clone()}, d.grad))
+func (reshape) VJP(d *Derivative) {
+	d.set(0, d.b.apply(reshape{d.op.in[0].Shape[1:].Clone()}, d.grad))
 }
 
-func (k reshape) run(c *call) error {
+func (k reshape) Run(c *Call) error {
 	if c.double() {
 		return runReshape[float64](c)
 	}
 	return runReshape[float32](c)
 }
 
-func runReshape[T kernel.Float](c *call) error {
+func runReshape[T kernel.Float](c *Call) error {
 	x, y := in[T](c, 0), out[T](c)
 	if len(y) > 0 && &x[0] != &y[0] {
 		s := state[addState[T]](c)

@@ -15,15 +15,15 @@ func (k parameter) String() string {
 	return fmt.Sprintf("Param(%s) %v", k.param.Name, k.param.Shape)
 }
 
-func (k parameter) signature([]signature) (signature, error) {
-	return signature{tensor.Float32, tensor.Shape(k.param.Shape).Clone()}, nil
+func (k parameter) Infer([]Signature) (Signature, error) {
+	return Signature{tensor.Float32, tensor.Shape(k.param.Shape).Clone()}, nil
 }
 
-func (parameter) differentiable(int) bool { return false }
+func (parameter) Differentiable(int) bool { return false }
 
-func (parameter) diff(*derivative) {}
+func (parameter) VJP(*Derivative) {}
 
-func (k parameter) run(*call) error {
+func (k parameter) Run(*Call) error {
 	return errors.Errorf("parameter %q lives on a device: want no run on the CPU", k.param.Name)
 }
 

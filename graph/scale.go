@@ -18,26 +18,26 @@ func (b *Builder) Scale(x *gorgonia.Node, factor float64) *gorgonia.Node {
 
 func (k scale) String() string { return fmt.Sprintf("Scale(%g)", k.factor) }
 
-func (k scale) signature(in []signature) (signature, error) { return in[0], wantFloats(in) }
+func (k scale) Infer(in []Signature) (Signature, error) { return in[0], wantFloats(in) }
 
-func (k scale) differentiable(int) bool { return true }
+func (k scale) Differentiable(int) bool { return true }
 
 func (k scale) inPlace(int) bool { return true }
 
-func (k scale) diff(d *derivative) {
+func (k scale) VJP(d *Derivative) {
 	if d.wanted[0] {
 		d.set(0, d.b.apply(k, d.grad))
 	}
 }
 
-func (k scale) run(c *call) error {
+func (k scale) Run(c *Call) error {
 	if c.double() {
 		return runScale[float64](k, c)
 	}
 	return runScale[float32](k, c)
 }
 
-func runScale[T kernel.Float](k scale, c *call) error {
+func runScale[T kernel.Float](k scale, c *Call) error {
 	state[kernel.Scale[T]](c).Run(c.pool(), out[T](c), in[T](c, 0), k.factor)
 	return nil
 }

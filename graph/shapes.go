@@ -8,30 +8,30 @@ import (
 )
 
 // wantFloats checks that the inputs are float32 or float64, all of one type.
-func wantFloats(in []signature) error {
+func wantFloats(in []Signature) error {
 	for i, s := range in {
-		if s.dtype != tensor.Float32 && s.dtype != tensor.Float64 {
-			return errors.Errorf("input %d: want float32 or float64, got %v", i, s.dtype)
+		if s.DType != tensor.Float32 && s.DType != tensor.Float64 {
+			return errors.Errorf("input %d: want float32 or float64, got %v", i, s.DType)
 		}
-		if s.dtype != in[0].dtype {
-			return errors.Errorf("input %d: want %v as input 0, got %v", i, in[0].dtype, s.dtype)
+		if s.DType != in[0].DType {
+			return errors.Errorf("input %d: want %v as input 0, got %v", i, in[0].DType, s.DType)
 		}
 	}
 	return nil
 }
 
 // wantInts checks that input i holds Int32.
-func wantInts(in []signature, i int, what string) error {
-	if in[i].dtype != tensor.Int32 {
-		return errors.Errorf("%s: want int32, got %v", what, in[i].dtype)
+func wantInts(in []Signature, i int, what string) error {
+	if in[i].DType != tensor.Int32 {
+		return errors.Errorf("%s: want int32, got %v", what, in[i].DType)
 	}
 	return nil
 }
 
 // wantDims checks an input's number of axes; axes names them in the message.
-func wantDims(s signature, dims int, what, axes string) error {
-	if s.shape.Dims() != dims {
-		return errors.Errorf("%s: want shape %s, got %v", what, axes, s.shape)
+func wantDims(s Signature, dims int, what, axes string) error {
+	if s.Shape.Dims() != dims {
+		return errors.Errorf("%s: want shape %s, got %v", what, axes, s.Shape)
 	}
 	return nil
 }

@@ -14,26 +14,26 @@ func (b *Builder) Sigmoid(x *gorgonia.Node) *gorgonia.Node { return b.apply(sigm
 
 func (sigmoid) String() string { return "Sigmoid" }
 
-func (sigmoid) signature(in []signature) (signature, error) { return in[0], wantFloats(in) }
+func (sigmoid) Infer(in []Signature) (Signature, error) { return in[0], wantFloats(in) }
 
-func (sigmoid) differentiable(int) bool { return true }
+func (sigmoid) Differentiable(int) bool { return true }
 
 func (sigmoid) inPlace(int) bool { return true }
 
-func (sigmoid) diff(d *derivative) {
+func (sigmoid) VJP(d *Derivative) {
 	if d.wanted[0] {
 		d.set(0, d.b.apply(sigmoidGrad{}, d.grad, d.output()))
 	}
 }
 
-func (k sigmoid) run(c *call) error {
+func (k sigmoid) Run(c *Call) error {
 	if c.double() {
 		return runSigmoid[float64](c)
 	}
 	return runSigmoid[float32](c)
 }
 
-func runSigmoid[T kernel.Float](c *call) error {
+func runSigmoid[T kernel.Float](c *Call) error {
 	state[kernel.Sigmoid[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0))
 	return nil
 }
@@ -43,18 +43,18 @@ type sigmoidGrad struct{ sigmoid }
 
 func (sigmoidGrad) String() string { return "GradX of Sigmoid" }
 
-func (sigmoidGrad) differentiable(int) bool { return false }
+func (sigmoidGrad) Differentiable(int) bool { return false }
 
-func (sigmoidGrad) diff(*derivative) {}
+func (sigmoidGrad) VJP(*Derivative) {}
 
-func (k sigmoidGrad) run(c *call) error {
+func (k sigmoidGrad) Run(c *Call) error {
 	if c.double() {
 		return runSigmoidGrad[float64](c)
 	}
 	return runSigmoidGrad[float32](c)
 }
 
-func runSigmoidGrad[T kernel.Float](c *call) error {
+func runSigmoidGrad[T kernel.Float](c *Call) error {
 	state[kernel.Sigmoid[T]](c).Backward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1))
 	return nil
 }

@@ -45,20 +45,20 @@ func (k sinkhorn) String() string {
 	return fmt.Sprintf("SinkhornCoefficients(n=%d, iterations=%d)", k.n, k.iterations)
 }
 
-func (k sinkhorn) params(z signature) kernel.SinkhornParams {
+func (k sinkhorn) params(z Signature) kernel.SinkhornParams {
 	return kernel.SinkhornParams{Tokens: z.leading(), N: k.n, Iterations: k.iterations}
 }
 
-func (k sinkhorn) diff(d *derivative) { k.gradients(d, sinkhornGrad{sinkhorn: k}) }
+func (k sinkhorn) VJP(d *Derivative) { k.gradients(d, sinkhornGrad{sinkhorn: k}) }
 
-func (k sinkhorn) run(c *call) error {
+func (k sinkhorn) Run(c *Call) error {
 	if c.double() {
 		return runSinkhorn[float64](k, c)
 	}
 	return runSinkhorn[float32](k, c)
 }
 
-func runSinkhorn[T kernel.Float](k sinkhorn, c *call) error {
+func runSinkhorn[T kernel.Float](k sinkhorn, c *Call) error {
 	state[kernel.Sinkhorn[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2), k.params(c.op.in[0]))
 	return nil
 }
@@ -71,14 +71,14 @@ type sinkhornGrad struct {
 
 func (k sinkhornGrad) String() string { return "GradZ of " + k.sinkhorn.String() }
 
-func (k sinkhornGrad) run(c *call) error {
+func (k sinkhornGrad) Run(c *Call) error {
 	if c.double() {
 		return runSinkhornGrad[float64](k, c)
 	}
 	return runSinkhornGrad[float32](k, c)
 }
 
-func runSinkhornGrad[T kernel.Float](k sinkhornGrad, c *call) error {
+func runSinkhornGrad[T kernel.Float](k sinkhornGrad, c *Call) error {
 	dalpha, accumulateAlpha := companionOut[T](c, 0)
 	dbias, accumulateBias := companionOut[T](c, 1)
 	state[kernel.Sinkhorn[T]](c).Backward(c.pool(), out[T](c), dalpha, dbias, in[T](c, 0), in[T](c, 1), in[T](c, 2), in[T](c, 3),

@@ -8,34 +8,34 @@ import (
 // [tokens, columns], alpha [3] and bias [columns] they make c [tokens, n, n+2].
 type streamGates struct{ n, columns int }
 
-func (k streamGates) signature(in []signature) (signature, error) {
+func (k streamGates) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
 	z, alpha, bias := in[0], in[1], in[2]
-	if z.shape.Dims() != 2 || z.width() != k.columns {
-		return signature{}, errors.Errorf("z: want shape [tokens, %d] for %d streams, got %v", k.columns, k.n, z.shape)
+	if z.Shape.Dims() != 2 || z.width() != k.columns {
+		return Signature{}, errors.Errorf("z: want shape [tokens, %d] for %d streams, got %v", k.columns, k.n, z.Shape)
 	}
-	if alpha.shape.Dims() != 1 || alpha.size() != 3 {
-		return signature{}, errors.Errorf("alpha: want shape (3), of pre, post and res, got %v", alpha.shape)
+	if alpha.Shape.Dims() != 1 || alpha.size() != 3 {
+		return Signature{}, errors.Errorf("alpha: want shape (3), of pre, post and res, got %v", alpha.Shape)
 	}
-	if bias.shape.Dims() != 1 || bias.size() != k.columns {
-		return signature{}, errors.Errorf("bias: want shape (%d) for %d streams, got %v", k.columns, k.n, bias.shape)
+	if bias.Shape.Dims() != 1 || bias.size() != k.columns {
+		return Signature{}, errors.Errorf("bias: want shape (%d) for %d streams, got %v", k.columns, k.n, bias.Shape)
 	}
-	return signature{z.dtype, withTokens(z.leading(), k.n, k.n+2)}, nil
+	return Signature{z.DType, withTokens(z.leading(), k.n, k.n+2)}, nil
 }
 
-func (k streamGates) differentiable(int) bool { return true }
+func (k streamGates) Differentiable(int) bool { return true }
 
 func (streamGates) fullPrecision() bool { return true }
 
 // gradients makes the leader, of kind grad, and its companions.
-func (k streamGates) gradients(d *derivative, grad kind) {
+func (k streamGates) gradients(d *Derivative, grad Primitive) {
 	leader := d.b.apply(grad, d.grad, d.inputs(0), d.inputs(1), d.inputs(2))
 	d.set(0, leader)
 	for i, what := range []string{"GradAlpha", "GradBias"} {
 		if d.wanted[1+i] {
-			d.setFull(1+i, leader, i, what+" of "+plainKind(d.op.kind))
+			d.setFull(1+i, leader, i, what+" of "+plainKind(d.op.Primitive))
 		}
 	}
 }
@@ -44,11 +44,11 @@ func (k streamGates) gradients(d *derivative, grad kind) {
 // dalpha, dbias.
 type streamGatesGrad struct{}
 
-func (streamGatesGrad) signature(in []signature) (signature, error) { return in[1], nil }
+func (streamGatesGrad) Infer(in []Signature) (Signature, error) { return in[1], nil }
 
-func (streamGatesGrad) differentiable(int) bool { return false }
+func (streamGatesGrad) Differentiable(int) bool { return false }
 
-func (streamGatesGrad) diff(*derivative) {}
+func (streamGatesGrad) VJP(*Derivative) {}
 
 func (streamGatesGrad) fullPrecision() bool { return true }
 

@@ -31,22 +31,22 @@ func (b *Builder) TanhCoefficients(z, static, scale *gorgonia.Node, tau float64)
 
 func (k tanhGates) String() string { return fmt.Sprintf("TanhCoefficients(tau=%g)", k.tau) }
 
-func (k tanhGates) signature(in []signature) (signature, error) {
+func (k tanhGates) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
-	z, static, scale := in[0].shape, in[1].shape, in[2].shape
+	z, static, scale := in[0].Shape, in[1].Shape, in[2].Shape
 	if z.Dims() != 2 && z.Dims() != 3 {
-		return signature{}, errors.Errorf("z: want [tokens, n, K] or [tokens, K], got shape %v", z)
+		return Signature{}, errors.Errorf("z: want [tokens, n, K] or [tokens, K], got shape %v", z)
 	}
 	rows := rowsAndColumns(z)
 	if !static.Eq(rows) {
-		return signature{}, errors.Errorf("static: want shape %v for z %v, got %v", rows, z, static)
+		return Signature{}, errors.Errorf("static: want shape %v for z %v, got %v", rows, z, static)
 	}
 	if !scale.Eq(static) && !(scale.Dims() == 1 && scale[0] == 2) {
-		return signature{}, errors.Errorf("scale: want shape %v or (2) for z %v, got %v", rows, z, scale)
+		return Signature{}, errors.Errorf("scale: want shape %v or (2) for z %v, got %v", rows, z, scale)
 	}
-	return signature{in[0].dtype, withTokens(z[0], rows...)}, nil
+	return Signature{in[0].DType, withTokens(z[0], rows...)}, nil
 }
 
 // rowsAndColumns is [n, K] of z [T, n, K], or of [T, K] with one row.
@@ -57,18 +57,18 @@ func rowsAndColumns(z tensor.Shape) tensor.Shape {
 	return z[1:].Clone()
 }
 
-func (k tanhGates) params(z, scale signature) kernel.TanhGatesParams {
-	last := z.shape[z.shape.Dims()-1]
-	return kernel.TanhGatesParams{Tokens: z.shape[0], N: z.width() / last, K: last, Pair: scale.shape.Dims() == 1, Tau: k.tau}
+func (k tanhGates) params(z, scale Signature) kernel.TanhGatesParams {
+	last := z.Shape[z.Shape.Dims()-1]
+	return kernel.TanhGatesParams{Tokens: z.Shape[0], N: z.width() / last, K: last, Pair: scale.Shape.Dims() == 1, Tau: k.tau}
 }
 
-func (k tanhGates) differentiable(int) bool { return true }
+func (k tanhGates) Differentiable(int) bool { return true }
 
 func (k tanhGates) inPlace(i int) bool { return i == 0 }
 
 func (tanhGates) fullPrecision() bool { return true }
 
-func (k tanhGates) diff(d *derivative) {
+func (k tanhGates) VJP(d *Derivative) {
 	leader := d.b.apply(tanhGatesGrad{k}, d.grad, d.inputs(0), d.inputs(2))
 	d.set(0, leader)
 	for i, what := range []string{"GradStatic", "GradScale"} {
@@ -78,14 +78,14 @@ func (k tanhGates) diff(d *derivative) {
 	}
 }
 
-func (k tanhGates) run(c *call) error {
+func (k tanhGates) Run(c *Call) error {
 	if c.double() {
 		return runTanhGates[float64](k, c)
 	}
 	return runTanhGates[float32](k, c)
 }
 
-func runTanhGates[T kernel.Float](k tanhGates, c *call) error {
+func runTanhGates[T kernel.Float](k tanhGates, c *Call) error {
 	state[kernel.TanhGates[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2), k.params(c.op.in[0], c.op.in[2]))
 	return nil
 }
@@ -95,20 +95,20 @@ type tanhGatesGrad struct{ tanhGates }
 
 func (k tanhGatesGrad) String() string { return "GradZ of " + k.tanhGates.String() }
 
-func (k tanhGatesGrad) signature(in []signature) (signature, error) { return in[1], nil }
+func (k tanhGatesGrad) Infer(in []Signature) (Signature, error) { return in[1], nil }
 
-func (k tanhGatesGrad) differentiable(int) bool { return false }
+func (k tanhGatesGrad) Differentiable(int) bool { return false }
 
-func (k tanhGatesGrad) diff(*derivative) {}
+func (k tanhGatesGrad) VJP(*Derivative) {}
 
-func (k tanhGatesGrad) run(c *call) error {
+func (k tanhGatesGrad) Run(c *Call) error {
 	if c.double() {
 		return runTanhGatesGrad[float64](k, c)
 	}
 	return runTanhGatesGrad[float32](k, c)
 }
 
-func runTanhGatesGrad[T kernel.Float](k tanhGatesGrad, c *call) error {
+func runTanhGatesGrad[T kernel.Float](k tanhGatesGrad, c *Call) error {
 	dstatic, accumulateStatic := companionOut[T](c, 0)
 	dscale, accumulateScale := companionOut[T](c, 1)
 	state[kernel.TanhGates[T]](c).Backward(c.pool(), out[T](c), dstatic, dscale, in[T](c, 0), in[T](c, 1), in[T](c, 2),

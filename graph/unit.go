@@ -17,15 +17,15 @@ func (b *Builder) unit(loss *gorgonia.Node) *gorgonia.Node {
 
 func (unit) String() string { return "One" }
 
-func (k unit) signature([]signature) (signature, error) {
-	return signature{k.dtype, tensor.ScalarShape()}, nil
+func (k unit) Infer([]Signature) (Signature, error) {
+	return Signature{k.dtype, tensor.ScalarShape()}, nil
 }
 
-func (unit) differentiable(int) bool { return false }
+func (unit) Differentiable(int) bool { return false }
 
-func (unit) diff(*derivative) {}
+func (unit) VJP(*Derivative) {}
 
-func (unit) run(c *call) error {
+func (unit) Run(c *Call) error {
 	if c.double() {
 		setOne[float64](c)
 	} else {
@@ -34,4 +34,4 @@ func (unit) run(c *call) error {
 	return nil
 }
 
-func setOne[T kernel.Float](c *call) { out[T](c)[0] = 1 }
+func setOne[T kernel.Float](c *Call) { out[T](c)[0] = 1 }

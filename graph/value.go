@@ -54,12 +54,12 @@ func Scalar(n *gorgonia.Node) (float64, error) {
 
 // download copies the op's output from its device.
 func (op *Op) download() (*tensor.Dense, error) {
-	shape := op.out.shape
+	shape := op.out.Shape
 	if op.out.scalar() {
 		shape = tensor.Shape{1}
 	}
-	t := tensor.New(tensor.Of(op.out.dtype), tensor.WithShape(shape...))
-	return t, errors.Wrapf(downloadTo(t, op.device, op.ranOn), "%s", op.kind)
+	t := tensor.New(tensor.Of(op.out.DType), tensor.WithShape(shape...))
+	return t, errors.Wrapf(downloadTo(t, op.device, op.ranOn), "%s", op.Primitive)
 }
 
 // downloadTo copies a device array into a tensor of as many elements, bfloat16 widened.

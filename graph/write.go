@@ -32,31 +32,31 @@ func (k write) String() string {
 
 func (write) flops(c cost) int { return matrixFLOPs(c.out(), c.in(0)) }
 
-func (k write) signature(in []signature) (signature, error) {
+func (k write) Infer(in []Signature) (Signature, error) {
 	if err := wantFloats(in); err != nil {
-		return signature{}, err
+		return Signature{}, err
 	}
-	dims := in[0].shape.Dims()
+	dims := in[0].Shape.Dims()
 	if dims < 2 {
-		return signature{}, errors.Errorf("keys: want shape [..., Dk], got %v", in[0].shape)
+		return Signature{}, errors.Errorf("keys: want shape [..., Dk], got %v", in[0].Shape)
 	}
-	dk := in[0].shape[dims-1]
+	dk := in[0].Shape[dims-1]
 	m := in[0].size() / dk
-	if in[1].shape.Dims() < 2 || in[1].width()%m != 0 {
-		return signature{}, errors.Errorf("y: want [tokens, %d*Dv] for keys %v, got %v", m, in[0].shape, in[1].shape)
+	if in[1].Shape.Dims() < 2 || in[1].width()%m != 0 {
+		return Signature{}, errors.Errorf("y: want [tokens, %d*Dv] for keys %v, got %v", m, in[0].Shape, in[1].Shape)
 	}
-	result := signature{in[0].dtype, withTokens(in[1].leading(), dk, in[1].width()/m)}
-	if k.into && !in[2].shape.Eq(result.shape) {
-		return signature{}, errors.Errorf("stream: want %v for keys %v and y %v, got %v", result.shape, in[0].shape, in[1].shape, in[2].shape)
+	result := Signature{in[0].DType, withTokens(in[1].leading(), dk, in[1].width()/m)}
+	if k.into && !in[2].Shape.Eq(result.Shape) {
+		return Signature{}, errors.Errorf("stream: want %v for keys %v and y %v, got %v", result.Shape, in[0].Shape, in[1].Shape, in[2].Shape)
 	}
 	return result, nil
 }
 
-func (k write) differentiable(int) bool { return true }
+func (k write) Differentiable(int) bool { return true }
 
 func (k write) inPlace(i int) bool { return i == 2 }
 
-func (k write) diff(d *derivative) {
+func (k write) VJP(d *Derivative) {
 	if k.into {
 		d.set(2, d.grad)
 	}
@@ -65,21 +65,21 @@ func (k write) diff(d *derivative) {
 		leader := d.b.apply(writeGrad{d.op.in[1]}, d.grad, d.inputs(0), d.inputs(1))
 		d.set(1, leader)
 		if d.wanted[0] {
-			d.set(0, d.b.companion(leader, 0, "GradKeys of Write", d.op.in[0].shape, nil))
+			d.set(0, d.b.companion(leader, 0, "GradKeys of Write", d.op.in[0].Shape, nil))
 		}
 	case d.wanted[0]:
 		d.set(0, d.b.apply(keysGrad{d.op.in[0]}, d.inputs(1), d.grad))
 	}
 }
 
-func (k write) run(c *call) error {
+func (k write) Run(c *Call) error {
 	if c.double() {
 		return runWrite[float64](k, c)
 	}
 	return runWrite[float32](k, c)
 }
 
-func runWrite[T kernel.Float](k write, c *call) error {
+func runWrite[T kernel.Float](k write, c *Call) error {
 	tokens, m, dk, dv := streamSizes(c.op.out, c.op.in[0])
 	var x []T
 	if k.into {
@@ -91,7 +91,7 @@ func runWrite[T kernel.Float](k write, c *call) error {
 
 // writeGrad is dy of a Write; its companion is dkeys, made in the same pass over the
 // stream's gradient. Inputs: the stream's gradient, keys, y.
-type writeGrad struct{ y signature }
+type writeGrad struct{ y Signature }
 
 func (k writeGrad) String() string { return "GradY and GradKeys of Write" }
 
@@ -99,20 +99,20 @@ func (writeGrad) flops(c cost) int { // dy, and dkeys
 	return (1 + c.secondary(0)) * matrixFLOPs(c.in(0), c.in(1))
 }
 
-func (k writeGrad) signature([]signature) (signature, error) { return k.y, nil }
+func (k writeGrad) Infer([]Signature) (Signature, error) { return k.y, nil }
 
-func (k writeGrad) differentiable(int) bool { return false }
+func (k writeGrad) Differentiable(int) bool { return false }
 
-func (k writeGrad) diff(*derivative) {}
+func (k writeGrad) VJP(*Derivative) {}
 
-func (k writeGrad) run(c *call) error {
+func (k writeGrad) Run(c *Call) error {
 	if c.double() {
 		return runWriteGrad[float64](c)
 	}
 	return runWriteGrad[float32](c)
 }
 
-func runWriteGrad[T kernel.Float](c *call) error {
+func runWriteGrad[T kernel.Float](c *Call) error {
 	tokens, m, dk, dv := streamSizes(c.op.in[0], c.op.in[1])
 	dkeys, accumulate := companionOut[T](c, 0)
 	state[kernel.WriteGrad[T]](c).Run(c.pool(), out[T](c), dkeys, in[T](c, 0), in[T](c, 1), in[T](c, 2), tokens, m, dk, dv, accumulate)
