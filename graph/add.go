@@ -35,9 +35,9 @@ func (add) Infer(in []Signature) (Signature, error) {
 
 func (add) Differentiable(int) bool { return true }
 
-func (add) inPlace(i int) bool { return i == 0 }
+func (add) InPlace(i int) bool { return i == 0 }
 
-func (add) accumulates() bool { return true }
+func (add) Accumulates() bool { return true }
 
 func (add) VJP(d *Derivative) {
 	for i := range d.op.in {

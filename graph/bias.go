@@ -32,7 +32,7 @@ func (addBias) Infer(in []Signature) (Signature, error) {
 
 func (addBias) Differentiable(int) bool { return true }
 
-func (addBias) inPlace(i int) bool { return i == 0 }
+func (addBias) InPlace(i int) bool { return i == 0 }
 
 func (addBias) VJP(d *Derivative) {
 	d.set(0, d.grad)
@@ -68,7 +68,7 @@ func (sumTokens) Differentiable(int) bool { return false }
 
 func (sumTokens) VJP(*Derivative) {}
 
-func (sumTokens) accumulates() bool { return true }
+func (sumTokens) Accumulates() bool { return true }
 
 func (sumTokens) fullPrecision() bool { return true }
 

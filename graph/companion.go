@@ -37,7 +37,7 @@ func (k secondaryOutput) Differentiable(int) bool { return false }
 
 func (k secondaryOutput) VJP(*Derivative) {}
 
-func (k secondaryOutput) accumulates() bool { return !k.scaled }
+func (k secondaryOutput) Accumulates() bool { return !k.scaled }
 
 func (k secondaryOutput) Run(c *Call) error {
 	if !k.scaled {

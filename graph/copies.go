@@ -39,7 +39,7 @@ func (k copies) Infer(in []Signature) (Signature, error) {
 
 func (k copies) Differentiable(int) bool { return true }
 
-func (k copies) inPlace(i int) bool { return i == 1 }
+func (k copies) InPlace(i int) bool { return i == 1 }
 
 func (k copies) VJP(d *Derivative) {
 	d.set(0, d.b.applyAbsorbing(d, sumCopies{}, d.grad))

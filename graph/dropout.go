@@ -47,7 +47,7 @@ func (k dropout) Infer(in []Signature) (Signature, error) { return in[0], wantFl
 
 func (k dropout) Differentiable(int) bool { return true }
 
-func (k dropout) inPlace(int) bool { return true }
+func (k dropout) InPlace(int) bool { return true }
 
 func (k dropout) VJP(d *Derivative) {
 	if d.wanted[0] {

@@ -78,7 +78,7 @@ func (k embeddingGrad) Differentiable(int) bool { return false }
 
 func (k embeddingGrad) VJP(*Derivative) {}
 
-func (k embeddingGrad) accumulates() bool { return true }
+func (k embeddingGrad) Accumulates() bool { return true }
 
 func (embeddingGrad) fullPrecision() bool { return true }
 

@@ -25,7 +25,7 @@ func (k gelu) Infer(in []Signature) (Signature, error) { return in[0], wantFloat
 
 func (k gelu) Differentiable(int) bool { return true }
 
-func (k gelu) inPlace(int) bool { return true }
+func (k gelu) InPlace(int) bool { return true }
 
 func (k gelu) VJP(d *Derivative) {
 	if d.wanted[0] {

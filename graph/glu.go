@@ -41,7 +41,7 @@ func (k glu) Infer(in []Signature) (Signature, error) {
 
 func (glu) Differentiable(int) bool { return true }
 
-func (k glu) inPlace(i int) bool { return i > 0 && i == k.addends }
+func (k glu) InPlace(i int) bool { return i > 0 && i == k.addends }
 
 func (k glu) VJP(d *Derivative) {
 	if d.wanted[0] {

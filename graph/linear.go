@@ -159,7 +159,7 @@ func (k linearGradW) Differentiable(int) bool { return false }
 
 func (k linearGradW) VJP(*Derivative) {}
 
-func (k linearGradW) accumulates() bool { return true }
+func (k linearGradW) Accumulates() bool { return true }
 
 func (k linearGradW) Run(c *Call) error {
 	if c.double() {

@@ -33,7 +33,7 @@ func (k linearGelu) Infer(in []Signature) (Signature, error) { return k.linear.I
 
 func (k linearGelu) Differentiable(int) bool { return true }
 
-func (k linearGelu) inPlace(int) bool { return false }
+func (k linearGelu) InPlace(int) bool { return false }
 
 func (k linearGelu) VJP(d *Derivative) { k.linear.VJP(d) }
 
@@ -60,7 +60,7 @@ type activated struct{ gelu }
 
 func (k activated) String() string { return "Activated " + k.gelu.String() }
 
-func (k activated) inPlace(int) bool { return false }
+func (k activated) InPlace(int) bool { return false }
 
 func (k activated) Run(*Call) error { return nil }
 
@@ -94,7 +94,7 @@ func (k linearGradGelu) Infer([]Signature) (Signature, error) { return k.h, nil 
 
 func (k linearGradGelu) Differentiable(int) bool { return false }
 
-func (k linearGradGelu) inPlace(int) bool { return false }
+func (k linearGradGelu) InPlace(int) bool { return false }
 
 func (k linearGradGelu) VJP(*Derivative) {}
 

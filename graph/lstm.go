@@ -49,7 +49,7 @@ func (lstmCell) Infer(in []Signature) (Signature, error) {
 // Differentiable: c' does not depend on the output gate.
 func (lstmCell) Differentiable(i int) bool { return i < 4 }
 
-func (lstmCell) inPlace(i int) bool { return i == 0 }
+func (lstmCell) InPlace(i int) bool { return i == 0 }
 
 func (lstmCell) fullPrecision() bool { return true }
 
@@ -106,7 +106,7 @@ func (lstmOutputGrad) Infer(in []Signature) (Signature, error) { return in[0], n
 
 func (lstmOutputGrad) Differentiable(int) bool { return false }
 
-func (lstmOutputGrad) inPlace(i int) bool { return i == 0 || i == 3 }
+func (lstmOutputGrad) InPlace(i int) bool { return i == 0 || i == 3 }
 
 func (lstmOutputGrad) fullPrecision() bool { return true }
 

@@ -133,7 +133,7 @@ func (k mixReadGrad) Infer(in []Signature) (Signature, error) { return in[1], ni
 
 func (k mixReadGrad) Differentiable(int) bool { return false }
 
-func (k mixReadGrad) inPlace(i int) bool { return i == k.addends.h }
+func (k mixReadGrad) InPlace(i int) bool { return i == k.addends.h }
 
 func (k mixReadGrad) VJP(*Derivative) {}
 

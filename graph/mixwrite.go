@@ -44,7 +44,7 @@ func (k mixWrite) Infer(in []Signature) (Signature, error) {
 
 func (k mixWrite) Differentiable(int) bool { return true }
 
-func (k mixWrite) inPlace(i int) bool { return i == 0 }
+func (k mixWrite) InPlace(i int) bool { return i == 0 }
 
 func (k mixWrite) VJP(d *Derivative) {
 	addends, children := mixAddendsOf(d, 2, d.grad, d.inputs(0), d.inputs(1), d.inputs(2))
@@ -89,7 +89,7 @@ func (k mixWriteGrad) Infer(in []Signature) (Signature, error) { return in[0], n
 
 func (k mixWriteGrad) Differentiable(int) bool { return false }
 
-func (k mixWriteGrad) inPlace(i int) bool { return i == 0 || i == k.addends.h }
+func (k mixWriteGrad) InPlace(i int) bool { return i == 0 || i == k.addends.h }
 
 func (k mixWriteGrad) VJP(*Derivative) {}
 

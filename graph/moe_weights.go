@@ -40,7 +40,7 @@ func (k expertsGradW) flops(c cost) int {
 	return 2 * rows * k.w.width()
 }
 
-func (k expertsGradW) accumulates() bool { return true }
+func (k expertsGradW) Accumulates() bool { return true }
 
 func (k expertsGradW) Run(c *Call) error {
 	if c.double() {
@@ -78,7 +78,7 @@ func (k expertsGradBias) Differentiable(int) bool { return false }
 
 func (k expertsGradBias) VJP(*Derivative) {}
 
-func (k expertsGradBias) accumulates() bool { return true }
+func (k expertsGradBias) Accumulates() bool { return true }
 
 func (k expertsGradBias) Run(c *Call) error {
 	if c.double() {

@@ -161,7 +161,7 @@ func (b *Builder) applyAbsorbing(d *Derivative, k Primitive, children ...*gorgon
 // is to be added to it, the gradient that x has from elsewhere.
 type normGrad struct{ norm }
 
-func (k normGrad) inPlace(i int) bool { return i == 3 }
+func (k normGrad) InPlace(i int) bool { return i == 3 }
 
 func (k normGrad) String() string { return "GradX of " + k.norm.String() }
 

@@ -125,7 +125,7 @@ func (k normLinearGrad) addend() int {
 	return 4
 }
 
-func (k normLinearGrad) inPlace(i int) bool { return i == k.addend() }
+func (k normLinearGrad) InPlace(i int) bool { return i == k.addend() }
 
 func (k normLinearGrad) String() string { return "GradX of " + k.normLinear.String() }
 

@@ -77,7 +77,7 @@ func runNormRead[T kernel.Float](k normRead, c *Call) error {
 // where dx is to be added to it, the gradient that x has from elsewhere.
 type normReadGrad struct{ normRead }
 
-func (k normReadGrad) inPlace(i int) bool { return i == 4 }
+func (k normReadGrad) InPlace(i int) bool { return i == 4 }
 
 func (k normReadGrad) String() string { return "GradX of " + k.normRead.String() }
 

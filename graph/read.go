@@ -88,7 +88,7 @@ func (k keysGrad) Differentiable(int) bool { return false }
 
 func (k keysGrad) VJP(*Derivative) {}
 
-func (k keysGrad) accumulates() bool { return true }
+func (k keysGrad) Accumulates() bool { return true }
 
 func (k keysGrad) Run(c *Call) error {
 	if c.double() {

@@ -36,7 +36,7 @@ func (k reshape) Infer(in []Signature) (Signature, error) {
 
 func (reshape) Differentiable(int) bool { return true }
 
-func (reshape) inPlace(int) bool { return true }
+func (reshape) InPlace(int) bool { return true }
 
 func (reshape) passes() bool { return true }
 

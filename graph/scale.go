@@ -22,7 +22,7 @@ func (k scale) Infer(in []Signature) (Signature, error) { return in[0], wantFloa
 
 func (k scale) Differentiable(int) bool { return true }
 
-func (k scale) inPlace(int) bool { return true }
+func (k scale) InPlace(int) bool { return true }
 
 func (k scale) VJP(d *Derivative) {
 	if d.wanted[0] {

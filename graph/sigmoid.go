@@ -18,7 +18,7 @@ func (sigmoid) Infer(in []Signature) (Signature, error) { return in[0], wantFloa
 
 func (sigmoid) Differentiable(int) bool { return true }
 
-func (sigmoid) inPlace(int) bool { return true }
+func (sigmoid) InPlace(int) bool { return true }
 
 func (sigmoid) VJP(d *Derivative) {
 	if d.wanted[0] {

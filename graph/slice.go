@@ -79,7 +79,7 @@ func (k sliceGrad) Infer([]Signature) (Signature, error) { return k.x, nil }
 
 func (k sliceGrad) Differentiable(int) bool { return false }
 
-func (k sliceGrad) inPlace(i int) bool { return i == 1 }
+func (k sliceGrad) InPlace(i int) bool { return i == 1 }
 
 func (k sliceGrad) VJP(*Derivative) {}
 

@@ -64,7 +64,7 @@ func (k tanhGates) params(z, scale Signature) kernel.TanhGatesParams {
 
 func (k tanhGates) Differentiable(int) bool { return true }
 
-func (k tanhGates) inPlace(i int) bool { return i == 0 }
+func (k tanhGates) InPlace(i int) bool { return i == 0 }
 
 func (tanhGates) fullPrecision() bool { return true }
 

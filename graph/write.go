@@ -54,7 +54,7 @@ func (k write) Infer(in []Signature) (Signature, error) {
 
 func (k write) Differentiable(int) bool { return true }
 
-func (k write) inPlace(i int) bool { return i == 2 }
+func (k write) InPlace(i int) bool { return i == 2 }
 
 func (k write) VJP(d *Derivative) {
 	if k.into {
