@@ -2,7 +2,6 @@ package graph
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -213,11 +212,7 @@ func runRandom(t *testing.T, p *Program) []float64 {
 // TestBufferPlanOnRandomGraphs compares shared buffers with separate ones, bit for bit,
 // with and without recomputation, and checks the plan itself.
 func TestBufferPlanOnRandomGraphs(t *testing.T) {
-	graphs := uint64(300)
-	if testing.Short() {
-		graphs = 60
-	}
-	for seed := range graphs {
+	for seed := range graphs(300) {
 		var want []float64
 		for _, o := range []ProgramOptions{{Separate: true}, {}, {Recompute: RecomputeBlock}, {Recompute: RecomputeBlock, Separate: true}} {
 			p, ran := randomProgram(t, seed, tensor.Float32, o)
@@ -231,6 +226,14 @@ func TestBufferPlanOnRandomGraphs(t *testing.T) {
 			p.Close()
 		}
 	}
+}
+
+// graphs is how many random graphs a test makes: n, with -short a fifth.
+func graphs(n uint64) uint64 {
+	if testing.Short() {
+		return n / 5
+	}
+	return n
 }
 
 // checkPlan checks that no two intervals share memory at one time.
@@ -264,7 +267,7 @@ func checkOrder(t *testing.T, p *Program, ran []int64) {
 // TestRandomGraphsUnderGrad compares Program's gradients with gorgonia.Grad's on random
 // graphs, in float64.
 func TestRandomGraphsUnderGrad(t *testing.T) {
-	for seed := uint64(1); seed < 60; seed += 2 { // odd: no stock Reshape
+	for seed := uint64(1); seed < graphs(60); seed += 2 { // odd: no stock Reshape
 		p, _ := randomProgram(t, seed, tensor.Float64, ProgramOptions{})
 		r := rand.New(rand.NewPCG(9, 9))
 		b := On(gorgonia.NewGraph(), Options{Threads: 1, DType: tensor.Float64, Training: true, Seed: seed, Store: p.Store(),
@@ -298,7 +301,7 @@ func TestRandomGraphsUnderGrad(t *testing.T) {
 // TestRandomGraphsByQuotients compares Program's gradients with difference quotients on
 // random graphs, in float64.
 func TestRandomGraphsByQuotients(t *testing.T) {
-	for seed := range uint64(24) {
+	for seed := range graphs(24) {
 		p, _ := randomProgram(t, seed, tensor.Float64, ProgramOptions{})
 		runRandom(t, p) // leaves values in the inputs
 		m := &machine{run: func() error { return p.Run(RunOptions{Step: 1}) }, loss: func() float64 { return scalarOf(t, p.roots.Loss) }}
@@ -308,10 +311,7 @@ func TestRandomGraphsByQuotients(t *testing.T) {
 			grads = append(grads, Float64s(param.Grad))
 		}
 		for i, param := range p.Store().Params() {
-			want := quotients(t, m, param.Value.Float64s())
-			for j := range want {
-				require.InDelta(t, want[j], grads[i][j], 1e-6*max(1, math.Abs(want[j])), "seed %d, %s[%d]", seed, param.Name, j)
-			}
+			checkQuotients(t, m, param.Value.Float64s(), grads[i], 1e-6, fmt.Sprintf("seed %d, %s", seed, param.Name))
 		}
 		p.Close()
 	}
@@ -319,7 +319,7 @@ func TestRandomGraphsByQuotients(t *testing.T) {
 
 // TestRandomGraphsAccumulate checks that gradients of two runs add up.
 func TestRandomGraphsAccumulate(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range graphs(60) {
 		p, _ := randomProgram(t, seed, tensor.Float64, ProgramOptions{})
 		run := func(step uint64, accumulate bool) []float64 {
 			r := rand.New(rand.NewPCG(step, 3))
