@@ -23,6 +23,9 @@ type RepeatTask struct {
 	LR        float64 // peak rate of Adam, linear warm-up over a twentieth, cosine to a tenth
 	Seed      uint64  // of weights and tokens
 	Threads   int     // 0: all
+
+	// Report is called after each step; an error ends the training. nil: it is not called.
+	Report func(done, total int, loss float64) error
 }
 
 // Train trains a model of config c, and returns its weights and the loss of each step, in nats
@@ -85,6 +88,11 @@ func (r RepeatTask) steps(p *models.Compiled, o *optim.Optimizer, c models.Confi
 		losses = append(losses, value)
 		if _, err := o.Step(1); err != nil {
 			return nil, err
+		}
+		if r.Report != nil {
+			if err := r.Report(step+1, r.Steps, value); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return losses, nil

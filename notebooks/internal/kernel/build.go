@@ -59,6 +59,9 @@ func writeSources(ctx context.Context, goName, build string, modules moduleFiles
 	if err != nil {
 		return err
 	}
+	if err := addOverlay(files, "_fast", "fast"); err != nil {
+		return err
+	}
 	maps.Copy(files, modules.gomacro)
 	if err := writeFolder(gomacroDir, files); err != nil {
 		return err
@@ -66,14 +69,18 @@ func writeSources(ctx context.Context, goName, build string, modules moduleFiles
 	if files, err = gophernotes.source(ctx, download); err != nil {
 		return err
 	}
-	if err := addOverlay(files); err != nil {
+	if err := addOverlay(files, "_overlay", "."); err != nil {
 		return err
 	}
 	maps.Copy(files, modules.kernel)
 	if err := writeFolder(kernelDir, files); err != nil {
 		return err
 	}
-	return writeTables(ctx, goCommand{name: goName, dir: kernelDir})
+	g := goCommand{name: goName, dir: kernelDir}
+	if err := writeDocs(ctx, g, Packages()); err != nil {
+		return err
+	}
+	return writeTables(ctx, g)
 }
 
 // writeTables generates the tables of Packages into the kernel's module.
@@ -114,9 +121,10 @@ func writeSpec(dir string) (program string, err error) {
 		name += ".exe"
 	}
 	spec := map[string]any{
-		"argv":         []string{"{resource_dir}/" + name, "{connection_file}"},
-		"display_name": DisplayName,
-		"language":     "go",
+		"argv":           []string{"{resource_dir}/" + name, "{connection_file}"},
+		"display_name":   DisplayName,
+		"interrupt_mode": "message",
+		"language":       "go",
 	}
 	text, err := json.MarshalIndent(spec, "", "  ")
 	if err != nil {

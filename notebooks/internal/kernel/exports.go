@@ -15,9 +15,16 @@ import (
 
 // loadPackages returns what packages export, as their compiler wrote it.
 func loadPackages(ctx context.Context, g goCommand, paths []string) ([]*types.Package, error) {
-	files, err := exportFiles(ctx, g, paths)
+	// What they import is compiled, too.
+	listed, err := listPackages(ctx, g, paths, "ImportPath,Export", "-export", "-deps")
 	if err != nil {
 		return nil, err
+	}
+	files := map[string]string{}
+	for _, p := range listed {
+		if p.Export != "" {
+			files[p.ImportPath] = p.Export
+		}
 	}
 	compiled := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
 		file, there := files[path]
@@ -37,23 +44,28 @@ func loadPackages(ctx context.Context, g goCommand, paths []string) ([]*types.Pa
 	return packages, nil
 }
 
-// exportFiles compiles packages and what they import; it returns the files that hold what each
-// exports, by import path.
-func exportFiles(ctx context.Context, g goCommand, paths []string) (map[string]string, error) {
-	out, err := g.output(ctx, append([]string{"list", "-export", "-deps", "-json=ImportPath,Export", "--"}, paths...)...)
+// listedPackage is what go list tells of a package.
+type listedPackage struct {
+	ImportPath, Dir   string
+	Export            string // the file that holds what it exports
+	GoFiles, CgoFiles []string
+}
+
+// listPackages asks go list for some fields of packages.
+func listPackages(ctx context.Context, g goCommand, paths []string, fields string, flags ...string) ([]listedPackage, error) {
+	args := append(append([]string{"list", "-json=" + fields}, flags...), "--")
+	out, err := g.output(ctx, append(args, paths...)...)
 	if err != nil {
 		return nil, err
 	}
-	files := map[string]string{}
+	var listed []listedPackage
 	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p struct{ ImportPath, Export string }
+		var p listedPackage
 		if err := decoder.Decode(&p); err == io.EOF {
-			return files, nil
+			return listed, nil
 		} else if err != nil {
 			return nil, errors.Wrap(err, "notebook kernel: go list")
 		}
-		if p.Export != "" {
-			files[p.ImportPath] = p.Export
-		}
+		listed = append(listed, p)
 	}
 }

@@ -8,14 +8,15 @@ import (
 	"github.com/pkg/errors"
 )
 
-// overlay are the files of ours that are added to gophernotes' package main.
+// overlay are the files of ours that are added to gophernotes' package main (_overlay) and to
+// gomacro's package fast (_fast).
 //
-//go:embed _overlay/*.go
+//go:embed _overlay/*.go _fast/*.go
 var overlay embed.FS
 
-// addOverlay adds them to its files.
-func addOverlay(files map[string]string) error {
-	names, err := fs.Glob(overlay, "_overlay/*.go")
+// addOverlay adds the files of one of its folders to those of a module, in the folder into.
+func addOverlay(files map[string]string, folder, into string) error {
+	names, err := fs.Glob(overlay, folder+"/*.go")
 	if err != nil {
 		return errors.Wrap(err, "notebook kernel")
 	}
@@ -24,7 +25,7 @@ func addOverlay(files map[string]string) error {
 		if err != nil {
 			return errors.Wrap(err, "notebook kernel")
 		}
-		files["residua_"+path.Base(name)] = string(text)
+		files[path.Join(into, "residua_"+path.Base(name))] = string(text)
 	}
 	return nil
 }

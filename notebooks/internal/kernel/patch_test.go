@@ -45,20 +45,14 @@ func TestSourceFilesAreThoseOfTheFolders(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestOverlayIsAddedToPackageMain(t *testing.T) {
-	files := map[string]string{}
-	require.NoError(t, addOverlay(files))
-	all := ""
-	for name, text := range files {
-		require.True(t, strings.HasPrefix(name, "residua_"), name)
-		require.Contains(t, text, "package main\n", name)
-		all += text
-	}
-	for _, p := range gophernotesPatches() { // what they call is there
-		for _, name := range []string{"newInterpreter", "refuseMissingImports", "settleResults", "start"} {
-			if strings.Contains(p.new, name+"(") {
-				require.Contains(t, all, "func "+name+"(")
-			}
+func TestOverlayIsAddedToPackages(t *testing.T) {
+	for folder, into := range map[string][2]string{"_overlay": {".", "main"}, "_fast": {"fast", "fast"}} {
+		files := map[string]string{}
+		require.NoError(t, addOverlay(files, folder, into[0]))
+		require.NotEmpty(t, files)
+		for name, text := range files {
+			require.True(t, strings.HasPrefix(name, strings.TrimPrefix(into[0]+"/residua_", "./")), name)
+			require.Contains(t, text, "package "+into[1]+"\n", name)
 		}
 	}
 }

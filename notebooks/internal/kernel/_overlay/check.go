@@ -31,10 +31,10 @@ type trial struct{ cell, want string }
 func trials() []trial {
 	return []trial{
 		{"1 + 2", "3"},
-		{"import \"none/such\"", `fails: import "none/such": this kernel was built without it; add a line to notebooks/internal/kernel/packages.go and build the kernel again`},
-		{"import \"errors\"\nerrors.New(\"no\")", "fails: no"},
+		{"import \"none/such\"", `fails: cell 0, line 1: import "none/such": this kernel was built without it; add a line to notebooks/internal/kernel/packages.go and build the kernel again`},
+		{"import \"errors\"\nerrors.New(\"no\")", "fails: cell 0, line 2: no"},
 		{"import \"strconv\"\nstrconv.Atoi(\"3\")", "3"},
-		{"import \"strconv\"\nstrconv.Atoi(\"\")", `fails: strconv.Atoi: parsing "": invalid syntax`},
+		{"import \"strconv\"\nstrconv.Atoi(\"\")", `fails: cell 0, line 2: strconv.Atoi: parsing "": invalid syntax`},
 		{"import (\"fmt\"; \"io\")\nfmt.Fprintln(io.Discard, 3)", ""},
 		{"import \"math\"\nmath.MaxUint64 / 2.0", "9.223372036854776e+18"},
 		{"import \"gorgonia.org/gorgonia\"\ng := gorgonia.NewGraph()\nnodes := gorgonia.Nodes{gorgonia.NewScalar(g, gorgonia.Float64, gorgonia.WithName(\"x\"))}\n" +
@@ -45,7 +45,7 @@ func trials() []trial {
 
 // run runs the cell in an interpreter of its own.
 func (c trial) run() string {
-	values, _, err := doEval(quietInterpreter(), OutErr{}, c.cell)
+	values, _, err := doEval(newSession(quietInterpreter()), OutErr{}, c.cell)
 	if err != nil {
 		return "fails: " + err.Error()
 	}

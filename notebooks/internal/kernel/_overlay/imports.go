@@ -6,25 +6,32 @@ import (
 	"go/token"
 	"strconv"
 
+	interp "github.com/cosmos72/gomacro/fast"
 	"github.com/cosmos72/gomacro/imports"
 )
 
 // refuseMissingImports panics, which fails the cell, at an import of a package that this kernel
 // has no table of: gomacro would go on to fetch and compile it outside of the build folder.
-func refuseMissingImports(nodes []ast.Node) {
+func refuseMissingImports(compiler *interp.Comp, nodes []ast.Node) {
 	for _, node := range nodes {
 		declaration, ok := node.(*ast.GenDecl)
 		if !ok || declaration.Tok != token.IMPORT {
 			continue
 		}
 		for _, spec := range declaration.Specs {
-			path, err := strconv.Unquote(spec.(*ast.ImportSpec).Path.Value)
-			if err != nil {
-				panic(err)
-			}
+			compiler.Pos = spec.Pos()
+			path := importPath(spec.(*ast.ImportSpec))
 			if _, there := imports.Packages[path]; !there {
 				panic(fmt.Errorf("import %q: this kernel was built without it; add a line to notebooks/internal/kernel/packages.go and build the kernel again", path))
 			}
 		}
 	}
+}
+
+func importPath(spec *ast.ImportSpec) string {
+	path, err := strconv.Unquote(spec.Path.Value)
+	if err != nil {
+		panic(err) // the parser lets nothing else pass
+	}
+	return path
 }

@@ -11,13 +11,13 @@ import (
 // settleResults returns what to show of the results of a cell's last expression. An error among
 // them, as the last, fails the cell where it is not nil and is left out where it is. The number
 // of bytes that fmt.Println and its like return is left out, too.
-func settleResults(nodes []ast.Node, values []interface{}, types []xreflect.Type) ([]interface{}, []xreflect.Type, error) {
+func settleResults(s *session, nodes []ast.Node, values []interface{}, types []xreflect.Type) ([]interface{}, []xreflect.Type, error) {
 	last := len(values) - 1
 	if last < 0 || types[last].ReflectType() != reflect.TypeFor[error]() {
 		return values, types, nil
 	}
 	if err, ok := values[last].(error); ok {
-		return nil, nil, err
+		return nil, nil, s.failureAt(err.Error(), nodes[len(nodes)-1].Pos())
 	}
 	if prints(nodes) {
 		return nil, nil, nil

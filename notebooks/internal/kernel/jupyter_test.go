@@ -1,0 +1,297 @@
+package kernel_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAnErrorNamesItsLineAndQuotesIt(t *testing.T) {
+	c := start(t)
+	c.run("import (\n\t\"errors\"\n\t\"fmt\"\n\t\"strconv\"\n\n\t\"github.com/residua-go/residua/config\"\n\t\"github.com/residua-go/residua/notebooks/show\"\n)")
+	c.run("values := []int{1, 2, 3}\n\nfunc at(i int) int {\n\tif i >= 0 {\n\t\treturn values[i]\n\t}\n\treturn 0\n}\n\n" +
+		"func deferred(i int) int {\n\tdefer func() {}()\n\treturn at(i)\n}")
+	for _, cell := range []struct {
+		name, text string
+		line       int
+		message    string
+		further    string // of what is shown
+	}{
+		{"does not compile", "a := 1\nb := a + missing\nc := 2", 2, "undefined identifier: missing", ""},
+		{"does not compile in a function", "func f() {\n\tx := 1\n\tfor {\n\t\tx = \"a\"\n\t}\n}", 4, "", ""},
+		{"is not Go", "x := 1\ny := )\n", 2, "", ""},
+		{"cannot import", "import (\n\t\"fmt\"\n\t\"none/such\"\n)", 3, `import "none/such": this kernel was built without it`, ""},
+		{"panics", "n := 3\nfor i := 0; i < n; i++ {\n\tif i == 2 {\n\t\tpanic(\"two\")\n\t}\n}", 4, "two", ""},
+		{"is one expression", "\n\nvalues[7]", 3, "index out of range", ""},
+		{"fails in an expression of many", "at(0)\nat(1)\nat(values[0] +\n\t8)\nat(2)", 0, "index out of range", "called from cell %d, line 3\n    3 | at(values[0] +"},
+		{"returns an error", "x := 1\n\nstrconv.Atoi(\"x\")", 3, `strconv.Atoi: parsing "x": invalid syntax`, ""},
+		{"shows an error", "ok := true\nshow.Check(nil)\nshow.Check(errors.New(\"no such layer\"))\nok = false", 3, "no such layer", ""},
+		{"fails in our package", "run, _, err := config.Load(\"none.yaml\", nil)\nshow.Check(err)\nfmt.Println(run)", 2, "none.yaml", ""},
+		{"fails in a function of another cell", "fmt.Println(at(0))\nfmt.Println(at(5))", 0, "index out of range", "cell 2, line 5: |    5 | \t\treturn values[i]|called from cell %d, line 2\n    2 | fmt.Println(at(5))"},
+		{"fails below a deferred call", "deferred(4)", 0, "index out of range", "cell 2, line 5: |called from cell 2, line 12\n   12 | \treturn at(i)\ncalled from cell %d, line 1\n"},
+	} {
+		message, shown := c.fail(cell.text)
+		number := c.number
+		require.Contains(t, message, cell.message, cell.name)
+		if cell.line > 0 {
+			require.Contains(t, message, fmt.Sprintf("cell %d, line %d: ", number, cell.line), cell.name)
+			source := strings.Split(cell.text, "\n")[cell.line-1]
+			require.True(t, strings.HasPrefix(shown, fmt.Sprintf("%s\n%5d | %s", message, cell.line, source)), "%s: %s", cell.name, shown)
+		}
+		for _, want := range strings.Split(cell.further, "|") {
+			want = strings.ReplaceAll(want, "%d", fmt.Sprint(number))
+			require.Contains(t, shown, strings.TrimSpace(want), cell.name)
+		}
+	}
+	require.Equal(t, "6", c.run("sum := 0\nfor _, v := range values {\n\tsum += v\n}\nsum"), "variables are there")
+}
+
+func TestAnErrorThatIsRecoveredFromIsNotTold(t *testing.T) {
+	c := start(t)
+	c.run("func careful() (err interface{}) {\n\tdefer func() { err = recover() }()\n\tpanic(\"first\")\n}")
+	message, shown := c.fail("careful()\nx := 0\n1 / x")
+	require.Equal(t, "cell 2, line 3: runtime error: integer divide by zero", message)
+	require.NotContains(t, shown, "called from")
+}
+
+func TestAnInterruptStopsTheCellAndKeepsVariables(t *testing.T) {
+	c := start(t)
+	c.run("import (\n\t\"context\"\n\t\"fmt\"\n\t\"time\"\n)\nctx := context.Background()\nkept := []int{4, 2}\nturns := 0")
+	for name, cell := range map[string]string{
+		"loop":              "fmt.Println(\"begun\")\nfor {\n\tturns++\n}",
+		"loop of a closure": "fmt.Println(\"begun\")\nf := func() { turns++ }\nfor {\n\tf()\n}",
+		"sleep":             "fmt.Println(\"begun\")\nfor {\n\ttime.Sleep(time.Hour)\n}",
+		"context":           "fmt.Println(\"begun\")\n<-ctx.Done()\nfmt.Println(ctx.Err())",
+		"derived context":   "d, cancel := context.WithCancel(ctx)\nfmt.Println(\"begun\")\n<-d.Done()\ncancel()\nfor {}",
+	} {
+		id := c.send(cell)
+		c.waitFor(id, "begun")
+		reply := c.await(c.acknowledged, c.request(c.control, "interrupt_request", nil))
+		require.Equal(t, "interrupt_reply", reply.Header.Type)
+		message, shown := c.failure(c.finish(id))
+		require.Regexp(t, `^cell \d+, line \d+: interrupted$`, message, name)
+		require.Contains(t, shown, " | ", name)
+		require.Equal(t, "6 true", c.run("fmt.Sprint(kept[0]+kept[1], ctx.Err() == nil)"), name)
+	}
+	reply := c.await(c.acknowledged, c.request(c.control, "interrupt_request", nil))
+	require.Equal(t, "ok", reply.text("status"), "no cell runs")
+	require.Equal(t, "true", c.run("turns > 0"))
+}
+
+func TestASignalInterruptsLikeARequest(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no such signal")
+	}
+	c := start(t)
+	c.run("import \"fmt\"\nkept := 42")
+	id := c.send("fmt.Println(\"begun\")\nfor {\n}")
+	c.waitFor(id, "begun")
+	require.NoError(t, c.process.Signal(os.Interrupt))
+	message, _ := c.failure(c.finish(id))
+	require.Contains(t, message, "interrupted")
+	require.Equal(t, "42", c.run("kept"))
+}
+
+func TestAnInterruptEndsTheShellsCommand(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("wants echo and sleep")
+	}
+	c := start(t)
+	id := c.send("$echo begun\n$sleep 100000")
+	c.waitFor(id, "begun")
+	c.await(c.acknowledged, c.request(c.control, "interrupt_request", nil))
+	message, _ := c.failure(c.finish(id))
+	require.Contains(t, message, "interrupted")
+}
+
+func TestAnInterruptedCellSaysThatItWaitsForAFunction(t *testing.T) {
+	c := start(t)
+	c.run("import (\n\t\"fmt\"\n\t\"sync\"\n)\nvar group sync.WaitGroup\ngroup.Add(1)")
+	id := c.send("fmt.Println(\"begun\")\ngroup.Wait()")
+	c.waitFor(id, "begun")
+	c.await(c.acknowledged, c.request(c.control, "interrupt_request", nil))
+	c.waitFor(id, "restart the kernel")
+}
+
+// corpusCell makes the config of a run on our own source that trains for so many steps.
+func corpusCell(t *testing.T, steps int) string {
+	return fmt.Sprintf(`import (
+	"context"
+	"fmt"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/notebooks/show"
+	"github.com/residua-go/residua/trainer"
+)
+
+run, _, err := config.Load("../configs/quickstart.yaml", []string{"model.layers=1", "model.dk=4", "model.dv=4", "model.rank=2", "model.ff=8", "model.seq=16",
+	"train.batch=2", "train.steps=%d", "train.eval_every=0", "train.eval_tokens=64", "train.checkpoint_every=0", "out=%s"})
+show.Check(err)
+small := models.Config{Stream: models.StreamVector, Layers: 1, DModel: 8, Heads: 2, FF: 8, Vocab: 8, Seq: 16, Positions: models.PositionsALiBi, Init: models.InitLeCun}
+task := analysis.RepeatTask{Rows: 1, MinPeriod: 2, MaxPeriod: 4, Steps: %d, LR: 0.01, Threads: 1}`,
+		steps, filepath.ToSlash(t.TempDir()), steps)
+}
+
+// trainingCells train by our trainer and by analysis.
+func trainingCells() []string {
+	return []string{
+		"t, err := trainer.Open(context.Background(), run, trainer.Options{Report: show.Training(Display)})\nshow.Check(err)\nresult, err := t.Run(context.Background())\nt.Close()\nshow.Check(err)",
+		"task.Report = show.Progress(Display)\n_, curve, err := task.Train(small)\nshow.Check(err)",
+	}
+}
+
+func TestAnInterruptStopsTraining(t *testing.T) {
+	c := start(t)
+	c.run(corpusCell(t, 10_000_000))
+	for _, cell := range trainingCells() {
+		id := c.send(cell)
+		c.waitFor(id, ", loss ")
+		c.await(c.acknowledged, c.request(c.control, "interrupt_request", nil))
+		message, _ := c.failure(c.finish(id))
+		require.Contains(t, message, "interrupted")
+		require.Equal(t, "10000000", c.run("run.Train.Steps"))
+	}
+}
+
+func TestATrainingCellShowsProgressInOneLine(t *testing.T) {
+	c := start(t)
+	c.run(corpusCell(t, 300))
+	for _, cell := range trainingCells() {
+		reply, published := c.finish(c.send(cell))
+		require.Equal(t, "ok", reply.text("status"), reply.text("evalue"))
+		var kinds, texts []string
+		ids := map[any]bool{}
+		for _, m := range published {
+			if strings.HasSuffix(m.Header.Type, "display_data") {
+				kinds, texts = append(kinds, m.Header.Type), append(texts, m.plain())
+				ids[m.Content["transient"].(map[string]any)["display_id"]] = true
+			}
+		}
+		require.Greater(t, len(kinds), 1)
+		require.Equal(t, "display_data", kinds[0])
+		for i, kind := range kinds[1:] {
+			require.Equal(t, "update_display_data", kind, texts[i+1])
+		}
+		require.Len(t, ids, 1)
+		require.Regexp(t, `(?m)^1 of 300 steps, loss [\d.]+, \w+ left$`, strings.Join(texts, "\n"))
+		require.Equal(t, "300 of 300 steps", texts[len(texts)-1])
+	}
+}
+
+func TestCellsThatWaitDoNotRunAfterAFailure(t *testing.T) {
+	c := start(t)
+	c.run("import \"fmt\"\nran := 0")
+	first := c.send("fmt.Println(\"begun\")\nfor {\n}")
+	c.waitFor(first, "begun")
+	second := c.send("ran++")
+	info := c.request(c.shell, "complete_request", map[string]any{"code": "ra", "cursor_pos": 2})
+	third := c.send("ran++")
+	for range 20 { // meanwhile they arrive
+		c.await(c.acknowledged, c.request(c.control, "kernel_info_request", nil))
+	}
+	c.await(c.acknowledged, c.request(c.control, "interrupt_request", nil))
+	require.Equal(t, "error", c.await(c.replies, first).text("status"))
+	require.Equal(t, "aborted", c.await(c.replies, second).text("status"))
+	require.Equal(t, "ok", c.await(c.replies, info).text("status"))
+	require.Equal(t, "aborted", c.await(c.replies, third).text("status"))
+	require.Equal(t, "0", c.run("ran"))
+}
+
+func TestCompletion(t *testing.T) {
+	c := start(t)
+	c.run("import (\n\t\"os\"\n\n\t\"github.com/residua-go/residua/models\"\n\t\"github.com/residua-go/residua/trainer\"\n)\n" +
+		"type pair struct {\n\tleft, right int\n}\nfunc (p pair) lead() int { return p.left }\n" +
+		"pairs := []pair{{1, 2}}\nlengthy := 1\nmodel := models.Config{}\nfunc pick(i int) pair { return pairs[i] }")
+	for _, cell := range []struct {
+		text string   // the cursor is at the |
+		want []string // among what is offered
+		not  []string
+		from int // where what is replaced begins
+	}{
+		{"le|", []string{"lengthy", "len"}, []string{"left"}, 0},
+		{"x := trainer.Op|", []string{"Open", "OpenModel", "Options"}, []string{"NewStore"}, 13},
+		{"trainer.|", []string{"Open", "Trainer", "ReadMetrics"}, nil, 8},
+		{"// ä\nmodel.Sea|", nil, []string{"Seq"}, 0},
+		{"// ä\nmodel.Se|", []string{"Seq"}, nil, 11},
+		{"model.Co|", []string{"Cost"}, nil, 6},
+		{"model.Cost().Par|", []string{"Parameters"}, nil, 13},
+		{"pick(0).le|", []string{"lead", "left"}, []string{"lengthy"}, 8},
+		{"pairs[0].r|", []string{"right"}, nil, 9},
+		{"models.Config{La|", []string{"Layers"}, nil, 14},
+		{"models.Config{Layers: 1, D|", []string{"DModel", "Dk", "Dv"}, nil, 25},
+		{"here := pair{}\nnow := &here\nnow.le|\n", []string{"lead", "left"}, nil, 32},
+		{"func f() {\n\tcounter := 1\n\tcou|\n}", []string{"counter"}, nil, 26},
+		{"import \"github.com/residua-go/residua/mod|", []string{"github.com/residua-go/residua/models"}, nil, 8},
+		{"os.Stdout.Wri|", []string{"Write", "WriteString"}, nil, 10},
+		{"\"tra|", nil, []string{"trainer"}, 4},
+		{"ret|", []string{"return"}, nil, 0},
+		{"none.|", nil, []string{"lengthy"}, 5},
+		{"|", nil, nil, 0},
+	} {
+		before, after, _ := strings.Cut(cell.text, "|")
+		reply := c.await(c.replies, c.request(c.shell, "complete_request", map[string]any{"code": before + after, "cursor_pos": len([]rune(before))}))
+		require.Equal(t, "ok", reply.text("status"), cell.text)
+		require.Equal(t, float64(len([]rune(before))), reply.Content["cursor_end"], cell.text)
+		var matches []string
+		for _, m := range reply.Content["matches"].([]any) {
+			matches = append(matches, m.(string))
+		}
+		require.Subset(t, matches, cell.want, cell.text)
+		for _, not := range cell.not {
+			require.NotContains(t, matches, not, cell.text)
+		}
+		if len(cell.want) > 0 {
+			require.Equal(t, float64(cell.from), reply.Content["cursor_start"], cell.text)
+		}
+	}
+	require.Equal(t, "1", c.run("lengthy"), "nothing has run")
+}
+
+func TestInspection(t *testing.T) {
+	c := start(t)
+	c.run("import (\n\t\"fmt\"\n\n\t\"github.com/residua-go/residua/config\"\n\t\"github.com/residua-go/residua/models\"\n\t\"github.com/residua-go/residua/trainer\"\n)\n" +
+		"const half = 0.5\nmodel := models.Config{}\nvar t *trainer.Trainer\nfunc double(i int) int { return 2 * i }\ntype pair struct{ left, right int }")
+	for _, cell := range []struct{ text, want string }{
+		{"trainer.Op|en(", "func Open(ctx context.Context, run *config.Run, o Options) (*Trainer, error)\n\nOpen prepares a run"},
+		{"x, err := trainer.Open(|)", "func Open(ctx"},
+		{"x, err := trainer.Open(fmt.Sprint(1), |)", "func Open(ctx"},
+		{"t.Ru|n", "func (t *Trainer) Run(ctx context.Context) (*Result, error)\n\nRun trains"},
+		{"trainer.Options|", "type Options struct {\n"},
+		{"model.Layers|", "field Layers int"},
+		{"model|", "var model models.Config\n\ntype Config struct"},
+		{"trainer|.Open", "package trainer // import \"github.com/residua-go/residua/trainer\""},
+		{"models.StreamMatrix|", "const StreamMatrix"},
+		{"fmt.Fprintf|(", "func Fprintf(w io.Writer, format string, a ...any) (n int, err error)"},
+		{"double|(2)", "func double(int) int"},
+		{"half|", "const half = 0.5"},
+		{"p|air{}", "type pair struct"},
+		{"len|(x)", "func len(v Type) int"},
+		{"fresh := config.Run{}\nfresh.Mod|el", "field Model"},
+		{"nowhere|", ""},
+		{"|", ""},
+	} {
+		before, after, _ := strings.Cut(cell.text, "|")
+		reply := c.await(c.replies, c.request(c.shell, "inspect_request", map[string]any{"code": before + after, "cursor_pos": len(before), "detail_level": 0}))
+		require.Equal(t, "ok", reply.text("status"), cell.text)
+		require.Equal(t, cell.want != "", reply.Content["found"], cell.text)
+		require.True(t, strings.HasPrefix(reply.plain(), cell.want), "%s: %s", cell.text, reply.plain())
+	}
+}
+
+func TestShutdownIsAnsweredWhileACellRuns(t *testing.T) {
+	c := start(t)
+	c.run("import \"fmt\"")
+	id := c.send("fmt.Println(\"begun\")\nfor {\n}")
+	c.waitFor(id, "begun")
+	reply := c.await(c.acknowledged, c.request(c.control, "shutdown_request", map[string]any{"restart": false}))
+	require.Equal(t, "shutdown_reply", reply.Header.Type)
+	_, err := c.process.Wait()
+	require.NoError(t, err)
+}
