@@ -224,7 +224,7 @@ func TestCompletion(t *testing.T) {
 		{"model.Cost().Par|", []string{"Parameters"}, nil, 13},
 		{"pick(0).le|", []string{"lead", "left"}, []string{"lengthy"}, 8},
 		{"pairs[0].r|", []string{"right"}, nil, 9},
-		{"models.Config{La|", []string{"Layers"}, nil, 14},
+		{"models.Config{La|", []string{"Layers"}, []string{"La"}, 14},
 		{"models.Config{Layers: 1, D|", []string{"DModel", "Dk", "Dv"}, nil, 25},
 		{"here := pair{}\nnow := &here\nnow.le|\n", []string{"lead", "left"}, nil, 32},
 		{"func f() {\n\tcounter := 1\n\tcou|\n}", []string{"counter"}, nil, 26},

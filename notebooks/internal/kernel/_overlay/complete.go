@@ -14,7 +14,7 @@ import (
 	"github.com/cosmos72/gomacro/xreflect"
 )
 
-// request is a cell's text and where the cursor stands in it, as an editor sends them.
+// textAndCursor are a cell's text and the byte at the cursor in it, of a request of an editor.
 func (receipt *msgReceipt) textAndCursor() (text string, cursor int) {
 	content, _ := receipt.Msg.Content.(map[string]interface{})
 	text, _ = content["code"].(string)
@@ -70,7 +70,7 @@ func (s *session) complete(text, all string) (matches []string, start int) {
 	} else {
 		names = fieldsOf(c, text, pieces[:last+1])
 		if prefix != "" {
-			names = append(append(names, namesIn(c, split(all))...), keywords()...)
+			names = append(append(append(names, c.Names()...), words(split(all), start)...), keywords()...)
 		}
 	}
 	for _, name := range names {
@@ -155,11 +155,11 @@ func fieldsOf(c *interp.Comp, text string, pieces []piece) []string {
 	return visible(t, names)
 }
 
-// namesIn lists what is declared, and the words of a cell's text.
-func namesIn(c *interp.Comp, pieces []piece) []string {
-	names := c.Names()
+// words lists the names in a cell's text, except for the one at the byte cursor.
+func words(pieces []piece, cursor int) []string {
+	var names []string
 	for i, p := range pieces {
-		if p.token == token.IDENT && (i == 0 || pieces[i-1].token != token.PERIOD) {
+		if p.token == token.IDENT && p.start != cursor && (i == 0 || pieces[i-1].token != token.PERIOD) {
 			names = append(names, p.text)
 		}
 	}
