@@ -16,8 +16,9 @@ type patch struct {
 // gophernotesPatches make gophernotes start on Go 1.26, behave in notebooks that are checked, tell
 // where a cell has failed, stop a cell and keep its variables, and answer what an editor asks.
 // The functions that they call stand in _overlay.
-func gophernotesPatches() []patch {
-	const failures, session = "an error tells its line", "requests are served while a cell runs"
+func gophernotesPatches() []patch { return slices.Concat(basics(), requests(), failures()) }
+
+func basics() []patch {
 	return []patch{
 		{"x_package.go", "JSON_  func(interface{}) string", "JSON_  func(interface{}) map[string]interface{}",
 			"gomacro refuses a proxy whose methods are not the interface's"},
@@ -31,7 +32,14 @@ func gophernotesPatches() []patch {
 			"a cell whose last expression returns an error fails; what fmt.Println returns is not shown"},
 		{"main.go", "\trunKernel(flag.Arg(0))\n", "\tstart(flag.Arg(0))\n",
 			"the argument check tries out tables and patches"},
+	}
+}
 
+// requests are the patches by which the kernel answers requests while a cell runs, and more of
+// them.
+func requests() []patch {
+	const session = "requests are served while a cell runs"
+	return []patch{
 		{"kernel.go", "\trender map[string]xreflect.Type\n}\n", "\trender map[string]xreflect.Type\n\tsession *session\n}\n", session},
 		{"kernel.go", "\tgo poll(shell, sockets.ShellSocket.Socket)\n\tgo poll(stdin, sockets.StdinSocket.Socket)\n\tgo poll(ctl, sockets.ControlSocket.Socket)\n",
 			"\t_ = poll // serve receives\n", session},
@@ -49,7 +57,13 @@ func gophernotesPatches() []patch {
 		{"kernel.go", "\t\t\t\tevalShellCommand(ir, outerr, line)\n", "\t\t\t\tevalShellCommand(s, outerr, line)\n", "the same"},
 		{"kernel.go", "func evalSpecialCommands(ir *interp.Interp,", "func evalSpecialCommands(s *session,", "the same"},
 		{"kernel.go", "\t\t\t\tevalSpecialCommand(ir, outerr, line)\n", "\t\t\t\tevalSpecialCommand(s.ir, outerr, line)\n", "the same"},
+	}
+}
 
+// failures are the patches by which an error tells its line.
+func failures() []patch {
+	const failures = "an error tells its line"
+	return []patch{
 		{"kernel.go", "func doEval(ir *interp.Interp,", "func doEval(s *session,", failures},
 		{"kernel.go", ":= doEval(ir, outerr, code)\n", ":= doEval(kernel.session, outerr, code)\n", failures},
 		{"kernel.go", "\t\t\tvar ok bool\n\t\t\tif err, ok = r.(error); !ok {\n\t\t\t\terr = errors.New(fmt.Sprint(r))\n\t\t\t}\n",
