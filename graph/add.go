@@ -16,7 +16,7 @@ func (b *Builder) Add(inputs ...*gorgonia.Node) *gorgonia.Node {
 		b.fail(errors.New("graph: Add: want at least one input, got none"))
 		return nil
 	}
-	return b.apply(add{}, inputs...)
+	return b.Apply(add{}, inputs...)
 }
 
 func (add) String() string { return "Add" }
@@ -41,12 +41,12 @@ func (add) Accumulates() bool { return true }
 
 func (add) VJP(d *Derivative) {
 	for i := range d.op.in {
-		d.set(i, d.grad)
+		d.Set(i, d.Gradient())
 	}
 }
 
 func (k add) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runAdd[float64](c)
 	}
 	return runAdd[float32](c)
@@ -59,11 +59,11 @@ type addState[T kernel.Float] struct {
 }
 
 func runAdd[T kernel.Float](c *Call) error {
-	s := state[addState[T]](c)
+	s := State[addState[T]](c)
 	s.inputs = s.inputs[:0]
 	for i := range c.args {
-		s.inputs = append(s.inputs, in[T](c, i))
+		s.inputs = append(s.inputs, In[T](c, i))
 	}
-	s.Run(c.pool(), out[T](c), s.inputs, c.accumulate())
+	s.Run(c.Pool(), Out[T](c), s.inputs, c.Accumulate())
 	return nil
 }

@@ -58,9 +58,9 @@ func (b *Builder) CausalAttention(qkv *gorgonia.Node, o AttentionOptions) *gorgo
 		}
 	}
 	if o.Starts != nil {
-		return b.apply(k, qkv, o.Starts)
+		return b.Apply(k, qkv, o.Starts)
 	}
-	return b.apply(k, qkv)
+	return b.Apply(k, qkv)
 }
 
 func (k attention) String() string {
@@ -108,18 +108,18 @@ func (k attention) VJP(d *Derivative) {
 		d.b.fail(errors.New("graph: CausalAttention: want no cache where a gradient is taken: build the training graph without Options.Cache"))
 		return
 	}
-	if !d.wanted[0] {
+	if !d.Wants(0) {
 		return
 	}
-	children := gorgonia.Nodes{d.inputs(0), d.output(), d.grad}
+	children := gorgonia.Nodes{d.Input(0), d.Output(), d.Gradient()}
 	if k.masked {
-		children = append(children, d.inputs(1))
+		children = append(children, d.Input(1))
 	}
-	d.set(0, d.b.apply(attentionGrad{k}, children...))
+	d.Set(0, d.b.Apply(attentionGrad{k}, children...))
 }
 
 func (k attention) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runAttention[float64](k, c)
 	}
 	return runAttention[float32](k, c)
@@ -137,13 +137,13 @@ func savedLSE[T kernel.Float](s *attentionSaved, n int) []T {
 
 func runAttention[T kernel.Float](k attention, c *Call) error {
 	p := k.params(c.op.in[0])
-	run := state[kernel.Attention[T]](c)
+	run := State[kernel.Attention[T]](c)
 	starts := optional[int32](c, 1)
 	if k.cache != nil {
-		return run.ForwardCached(c.pool(), out[T](c), in[T](c, 0), memory[T](k.cache), starts, p)
+		return run.ForwardCached(c.Pool(), Out[T](c), In[T](c, 0), memory[T](k.cache), starts, p)
 	}
 	lse := savedLSE[T](k.saved, p.Batch*p.Heads*p.Seq)
-	run.Forward(c.pool(), out[T](c), lse, in[T](c, 0), starts, p)
+	run.Forward(c.Pool(), Out[T](c), lse, In[T](c, 0), starts, p)
 	return nil
 }
 
@@ -163,7 +163,7 @@ func (k attentionGrad) Differentiable(int) bool { return false }
 func (k attentionGrad) VJP(*Derivative) {}
 
 func (k attentionGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runAttentionGrad[float64](k, c)
 	}
 	return runAttentionGrad[float32](k, c)
@@ -172,6 +172,6 @@ func (k attentionGrad) Run(c *Call) error {
 func runAttentionGrad[T kernel.Float](k attentionGrad, c *Call) error {
 	p := k.params(c.op.in[0])
 	lse := savedLSE[T](k.saved, p.Batch*p.Heads*p.Seq)
-	state[kernel.Attention[T]](c).Backward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2), lse, optional[int32](c, 3), p)
+	State[kernel.Attention[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2), lse, optional[int32](c, 3), p)
 	return nil
 }

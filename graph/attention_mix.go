@@ -24,7 +24,7 @@ func (b *Builder) AttentionMix(pattern, qkv *gorgonia.Node, o AttentionOptions) 
 	if b.err != nil || b.refuseCache("AttentionMix") {
 		return nil
 	}
-	return b.apply(attentionMix{o.Heads, o.Seq}, pattern, qkv)
+	return b.Apply(attentionMix{o.Heads, o.Seq}, pattern, qkv)
 }
 
 func (k attentionMix) String() string {
@@ -53,23 +53,23 @@ func (k attentionMix) Infer(in []Signature) (Signature, error) {
 func (k attentionMix) Differentiable(int) bool { return true }
 
 func (k attentionMix) VJP(d *Derivative) {
-	if d.wanted[0] {
-		d.set(0, d.b.apply(attentionMixGradPattern{k, d.op.in[0]}, d.grad, d.inputs(1)))
+	if d.Wants(0) {
+		d.Set(0, d.b.Apply(attentionMixGradPattern{k, d.op.in[0]}, d.Gradient(), d.Input(1)))
 	}
-	if d.wanted[1] {
-		d.set(1, d.b.apply(attentionMixGradValues{k, d.op.in[1]}, d.inputs(0), d.grad))
+	if d.Wants(1) {
+		d.Set(1, d.b.Apply(attentionMixGradValues{k, d.op.in[1]}, d.Input(0), d.Gradient()))
 	}
 }
 
 func (k attentionMix) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runAttentionMix[float64](k, c)
 	}
 	return runAttentionMix[float32](k, c)
 }
 
 func runAttentionMix[T kernel.Float](k attentionMix, c *Call) error {
-	state[kernel.AttentionMix[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), k.attention().params(c.op.in[1]))
+	State[kernel.AttentionMix[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), k.attention().params(c.op.in[1]))
 	return nil
 }
 
@@ -92,14 +92,14 @@ func (k attentionMixGradPattern) Differentiable(int) bool { return false }
 func (k attentionMixGradPattern) VJP(*Derivative) {}
 
 func (k attentionMixGradPattern) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runAttentionMixGradPattern[float64](k, c)
 	}
 	return runAttentionMixGradPattern[float32](k, c)
 }
 
 func runAttentionMixGradPattern[T kernel.Float](k attentionMixGradPattern, c *Call) error {
-	state[kernel.AttentionMix[T]](c).GradPattern(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), k.attention().params(c.op.in[1]))
+	State[kernel.AttentionMix[T]](c).GradPattern(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), k.attention().params(c.op.in[1]))
 	return nil
 }
 
@@ -121,13 +121,13 @@ func (k attentionMixGradValues) Differentiable(int) bool { return false }
 func (k attentionMixGradValues) VJP(*Derivative) {}
 
 func (k attentionMixGradValues) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runAttentionMixGradValues[float64](k, c)
 	}
 	return runAttentionMixGradValues[float32](k, c)
 }
 
 func runAttentionMixGradValues[T kernel.Float](k attentionMixGradValues, c *Call) error {
-	state[kernel.AttentionMix[T]](c).GradValues(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), k.attention().params(k.qkv))
+	State[kernel.AttentionMix[T]](c).GradValues(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), k.attention().params(k.qkv))
 	return nil
 }

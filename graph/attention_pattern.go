@@ -27,9 +27,9 @@ func (b *Builder) AttentionPattern(qkv *gorgonia.Node, o AttentionOptions) *gorg
 	}
 	k := attentionPattern{o.kind()}
 	if o.Starts != nil {
-		return b.apply(k, qkv, o.Starts)
+		return b.Apply(k, qkv, o.Starts)
 	}
-	return b.apply(k, qkv)
+	return b.Apply(k, qkv)
 }
 
 // kind is the attention that the options describe, without a cache.
@@ -61,14 +61,14 @@ func (k attentionPattern) Infer(in []Signature) (Signature, error) {
 func (k attentionPattern) fullPrecision() bool { return true }
 
 func (k attentionPattern) VJP(d *Derivative) {
-	if !d.wanted[0] {
+	if !d.Wants(0) {
 		return
 	}
-	children := gorgonia.Nodes{d.inputs(0), d.output(), d.grad}
+	children := gorgonia.Nodes{d.Input(0), d.Output(), d.Gradient()}
 	if k.masked {
-		children = append(children, d.inputs(1))
+		children = append(children, d.Input(1))
 	}
-	d.set(0, d.b.apply(attentionPatternGrad(k), children...))
+	d.Set(0, d.b.Apply(attentionPatternGrad(k), children...))
 }
 
 // halfFLOPs counts one of attention's products, q.k or p.v, over the keys that queries see.
@@ -83,14 +83,14 @@ func (k attentionPattern) deviceNeeds(op *Op) (saved, scratch int) {
 }
 
 func (k attentionPattern) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runAttentionPattern[float64](k, c)
 	}
 	return runAttentionPattern[float32](k, c)
 }
 
 func runAttentionPattern[T kernel.Float](k attentionPattern, c *Call) error {
-	state[kernel.AttentionPattern[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), optional[int32](c, 1), k.params(c.op.in[0]))
+	State[kernel.AttentionPattern[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), optional[int32](c, 1), k.params(c.op.in[0]))
 	return nil
 }
 
@@ -118,14 +118,14 @@ func (k attentionPatternGrad) deviceNeeds(op *Op) (saved, scratch int) {
 }
 
 func (k attentionPatternGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runAttentionPatternGrad[float64](k, c)
 	}
 	return runAttentionPatternGrad[float32](k, c)
 }
 
 func runAttentionPatternGrad[T kernel.Float](k attentionPatternGrad, c *Call) error {
-	state[kernel.AttentionPattern[T]](c).Backward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2),
+	State[kernel.AttentionPattern[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2),
 		optional[int32](c, 3), k.params(c.op.in[0]))
 	return nil
 }

@@ -156,7 +156,7 @@ func argumentOf(v gorgonia.Value, want Signature) (argument, error) {
 	return argument{}, errors.Errorf("want %s, got %T", want, v)
 }
 
-// Call is one run of an op.
+// Call is one run of an op: In and Out are its tensors, State is what it keeps between runs.
 type Call struct {
 	op      *Op
 	args    []argument
@@ -180,15 +180,16 @@ func (c *Call) bind(values []gorgonia.Value) error {
 	return nil
 }
 
-func (c *Call) pool() *kernel.Pool { return c.op.builder.runtime.workers() }
+// Pool is the workers to split the work among.
+func (c *Call) Pool() *kernel.Pool { return c.op.builder.runtime.workers() }
 
-// accumulate tells whether the output is to be added to rather than replaced.
-func (c *Call) accumulate() bool { return c.op.accumulating() }
+// Accumulate tells whether the output is to be added to rather than replaced.
+func (c *Call) Accumulate() bool { return c.op.accumulating() }
 
 func (op *Op) accumulating() bool { return op.isGradient && op.builder.runtime.accumulate }
 
-// in returns input i's elements.
-func in[T kernel.Float | int32](c *Call, i int) []T {
+// In returns input i's elements.
+func In[T kernel.Float | int32](c *Call, i int) []T {
 	return unsafe.Slice((*T)(c.args[i].data), c.args[i].n)
 }
 
@@ -197,11 +198,11 @@ func optional[T kernel.Float | int32](c *Call, i int) []T {
 	if i < 0 || i >= len(c.args) {
 		return nil
 	}
-	return in[T](c, i)
+	return In[T](c, i)
 }
 
-// out returns the output's elements.
-func out[T kernel.Float | int32](c *Call) []T {
+// Out returns the output's elements.
+func Out[T kernel.Float | int32](c *Call) []T {
 	return unsafe.Slice((*T)(c.op.buffer.data), c.op.out.size())
 }
 
@@ -215,8 +216,8 @@ func companionOut[T kernel.Float](c *Call, i int) (data []T, accumulate bool) {
 	return unsafe.Slice((*T)(other.buffer.data), other.out.size()), other.accumulating()
 }
 
-// state returns the op's kernel of type K, made at the first run and kept.
-func state[K any](c *Call) *K {
+// State returns the op's kernel of type K, made at the first run and kept.
+func State[K any](c *Call) *K {
 	if k, ok := c.scratch.(*K); ok {
 		return k
 	}
@@ -225,5 +226,5 @@ func state[K any](c *Call) *K {
 	return k
 }
 
-// double tells whether the op works on float64.
-func (c *Call) double() bool { return c.op.out.DType == tensor.Float64 }
+// Double tells whether the op works on float64, not float32.
+func (c *Call) Double() bool { return c.op.out.DType == tensor.Float64 }

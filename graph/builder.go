@@ -181,8 +181,10 @@ func (b *Builder) Block(body func()) {
 	b.block = outer
 }
 
-// apply makes a node of kind k over children.
-func (b *Builder) apply(k Primitive, children ...*gorgonia.Node) *gorgonia.Node {
+// Apply makes a node of a Primitive over nodes of the builder's graph. What Infer complains of
+// becomes the builder's error (Err), and the node nil. A Primitive that has no CUDA form is refused
+// by name where the builder's device is CUDA.
+func (b *Builder) Apply(k Primitive, children ...*gorgonia.Node) *gorgonia.Node {
 	if b.err != nil {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 //
 // Inputs: the leader's output and, when scaled, a scalar factor.
 type secondaryOutput struct {
+	NoGradient
 	what   string
 	result Signature
 	scaled bool
@@ -33,25 +34,21 @@ func (k secondaryOutput) bytes(c cost) int {
 
 func (k secondaryOutput) Infer([]Signature) (Signature, error) { return k.result, nil }
 
-func (k secondaryOutput) Differentiable(int) bool { return false }
-
-func (k secondaryOutput) VJP(*Derivative) {}
-
 func (k secondaryOutput) Accumulates() bool { return !k.scaled }
 
 func (k secondaryOutput) Run(c *Call) error {
 	if !k.scaled {
 		return nil
 	}
-	if c.double() {
+	if c.Double() {
 		return scaleInPlace[float64](c)
 	}
 	return scaleInPlace[float32](c)
 }
 
 func scaleInPlace[T kernel.Float](c *Call) error {
-	if factor := in[T](c, 1)[0]; factor != 1 {
-		state[kernel.Scale[T]](c).Run(c.pool(), out[T](c), out[T](c), float64(factor))
+	if factor := In[T](c, 1)[0]; factor != 1 {
+		State[kernel.Scale[T]](c).Run(c.Pool(), Out[T](c), Out[T](c), float64(factor))
 	}
 	return nil
 }
@@ -72,7 +69,7 @@ func (b *Builder) companion(leader *gorgonia.Node, i int, what string, shape ten
 // follow makes a node of kind k that is companion number i of leader: the leader's run
 // fills its buffer.
 func (b *Builder) follow(k Primitive, i int, leader *gorgonia.Node, others ...*gorgonia.Node) *gorgonia.Node {
-	node := b.apply(k, append(gorgonia.Nodes{leader}, others...)...)
+	node := b.Apply(k, append(gorgonia.Nodes{leader}, others...)...)
 	if node == nil {
 		return nil
 	}

@@ -20,7 +20,7 @@ func (b *Builder) Concat(inputs ...*gorgonia.Node) *gorgonia.Node {
 		b.fail(errors.New("graph: Concat: want at least one input, got none"))
 		return nil
 	}
-	return b.apply(concat{}, inputs...)
+	return b.Apply(concat{}, inputs...)
 }
 
 func (concat) String() string { return "Concat" }
@@ -45,15 +45,15 @@ func (concat) Differentiable(int) bool { return true }
 func (concat) VJP(d *Derivative) {
 	from := 0
 	for i, s := range d.op.in {
-		if d.wanted[i] {
-			d.set(i, d.b.apply(slice{from, s}, d.grad))
+		if d.Wants(i) {
+			d.Set(i, d.b.Apply(slice{from, s}, d.Gradient()))
 		}
 		from += s.width()
 	}
 }
 
 func (k concat) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runConcat[float64](c)
 	}
 	return runConcat[float32](c)
@@ -66,11 +66,11 @@ type concatState[T kernel.Float] struct {
 }
 
 func runConcat[T kernel.Float](c *Call) error {
-	s := state[concatState[T]](c)
+	s := State[concatState[T]](c)
 	s.inputs = s.inputs[:0]
 	for i := range c.args {
-		s.inputs = append(s.inputs, in[T](c, i))
+		s.inputs = append(s.inputs, In[T](c, i))
 	}
-	s.Run(c.pool(), out[T](c), s.inputs, c.op.out.leading())
+	s.Run(c.Pool(), Out[T](c), s.inputs, c.op.out.leading())
 	return nil
 }

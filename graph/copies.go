@@ -19,7 +19,7 @@ type copies struct{ n int }
 //	H_t[i] = x_t,   i < n
 //
 // x [T, d...], H [T, n, d...].
-func (b *Builder) Copies(x *gorgonia.Node, n int) *gorgonia.Node { return b.apply(copies{n}, x) }
+func (b *Builder) Copies(x *gorgonia.Node, n int) *gorgonia.Node { return b.Apply(copies{n}, x) }
 
 func (k copies) String() string { return fmt.Sprintf("Copies(n=%d)", k.n) }
 
@@ -42,23 +42,23 @@ func (k copies) Differentiable(int) bool { return true }
 func (k copies) InPlace(i int) bool { return i == 1 }
 
 func (k copies) VJP(d *Derivative) {
-	d.set(0, d.b.applyAbsorbing(d, sumCopies{}, d.grad))
+	d.Set(0, d.b.applyAbsorbing(d, sumCopies{}, d.Gradient()))
 	if len(d.op.in) > 1 {
-		d.set(1, d.grad)
+		d.Set(1, d.Gradient())
 	}
 }
 
 func (k copies) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runCopies[float64](k, c)
 	}
 	return runCopies[float32](k, c)
 }
 
 func runCopies[T kernel.Float](k copies, c *Call) error {
-	run := state[kernel.Copies[T]](c)
+	run := State[kernel.Copies[T]](c)
 	run.Addend = optional[T](c, 1)
-	run.Spread(c.pool(), out[T](c), in[T](c, 0), c.op.in[0].leading(), k.n, c.op.in[0].width())
+	run.Spread(c.Pool(), Out[T](c), In[T](c, 0), c.op.in[0].leading(), k.n, c.op.in[0].width())
 	return nil
 }
 
@@ -72,7 +72,7 @@ type sumCopies struct{}
 //	y_t = sum over i of H_t[i]
 //
 // h [T, n, d...], y [T, d...].
-func (b *Builder) SumCopies(h *gorgonia.Node) *gorgonia.Node { return b.apply(sumCopies{}, h) }
+func (b *Builder) SumCopies(h *gorgonia.Node) *gorgonia.Node { return b.Apply(sumCopies{}, h) }
 
 func (sumCopies) String() string { return "SumCopies" }
 
@@ -90,14 +90,14 @@ func (sumCopies) Infer(in []Signature) (Signature, error) {
 func (sumCopies) Differentiable(int) bool { return true }
 
 func (k sumCopies) VJP(d *Derivative) {
-	d.set(0, d.b.applyAbsorbing(d, copies{d.op.in[0].Shape[1]}, d.grad))
+	d.Set(0, d.b.applyAbsorbing(d, copies{d.op.in[0].Shape[1]}, d.Gradient()))
 	if len(d.op.in) > 1 {
-		d.set(1, d.grad)
+		d.Set(1, d.Gradient())
 	}
 }
 
 func (k sumCopies) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runSumCopies[float64](c)
 	}
 	return runSumCopies[float32](c)
@@ -105,8 +105,8 @@ func (k sumCopies) Run(c *Call) error {
 
 func runSumCopies[T kernel.Float](c *Call) error {
 	h := c.op.in[0]
-	run := state[kernel.Copies[T]](c)
+	run := State[kernel.Copies[T]](c)
 	run.Addend = optional[T](c, 1)
-	run.Sum(c.pool(), out[T](c), in[T](c, 0), h.leading(), h.Shape[1], c.op.out.width())
+	run.Sum(c.Pool(), Out[T](c), In[T](c, 0), h.leading(), h.Shape[1], c.op.out.width())
 	return nil
 }

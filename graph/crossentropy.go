@@ -57,7 +57,7 @@ func lossArgs[T kernel.Float](k lossKind, c *Call) kernel.CrossEntropyArgs[T] {
 	x, w := c.op.in[0], c.op.in[1]
 	f, vocab := linear{transposed: k.transposed}.inOut(w)
 	return kernel.CrossEntropyArgs[T]{
-		Features: in[T](c, 0), Weight: in[T](c, 1), Transposed: k.transposed, Targets: in[int32](c, 2),
+		Features: In[T](c, 0), Weight: In[T](c, 1), Transposed: k.transposed, Targets: In[int32](c, 2),
 		Tokens: x.leading(), F: f, Vocab: vocab, Scale: k.scale, ZLoss: k.zLoss,
 	}
 }
@@ -107,7 +107,7 @@ func (p *lossParts) download(vocab int) (crossEntropy, zLoss float64, err error)
 // Logits exist for a chunk of tokens at a time only, and where a gradient is taken both
 // gradients are made in the same pass.
 func (b *Builder) CrossEntropy(x, w, targets *gorgonia.Node, o LossOptions) *gorgonia.Node {
-	return b.apply(crossEntropy{o.kind(), &lossParts{}}, x, w, targets)
+	return b.Apply(crossEntropy{o.kind(), &lossParts{}}, x, w, targets)
 }
 
 func (k crossEntropy) String() string { return "CrossEntropy" + k.lossKind.String() }
@@ -126,24 +126,24 @@ func (k crossEntropy) Infer(in []Signature) (Signature, error) {
 func (k crossEntropy) Differentiable(i int) bool { return i < 2 }
 
 func (k crossEntropy) VJP(d *Derivative) {
-	loss := d.output()
+	loss := d.Output()
 	if len(opOf(loss).companions) > 0 {
 		d.b.fail(errors.New("graph: CrossEntropy: want one differentiation of a loss, got a second: build the graph again"))
 		return
 	}
-	factor := d.grad
+	factor := d.Gradient()
 	if factor == d.b.one {
 		factor = nil
 	}
 	for i, what := range [...]string{"GradFeatures of CrossEntropy", "GradW of CrossEntropy"} {
-		if d.wanted[i] {
-			d.set(i, d.b.companion(loss, i, what, d.op.in[i].Shape, factor))
+		if d.Wants(i) {
+			d.Set(i, d.b.companion(loss, i, what, d.op.in[i].Shape, factor))
 		}
 	}
 }
 
 func (k crossEntropy) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runCrossEntropy[float64](k, c)
 	}
 	return runCrossEntropy[float32](k, c)
@@ -153,12 +153,12 @@ func runCrossEntropy[T kernel.Float](k crossEntropy, c *Call) error {
 	args := lossArgs[T](k.lossKind, c)
 	args.DFeatures, _ = companionOut[T](c, 0)
 	args.DWeight, args.Accumulate = companionOut[T](c, 1)
-	ce, z, err := state[kernel.CrossEntropy[T]](c).Run(c.pool(), args)
+	ce, z, err := State[kernel.CrossEntropy[T]](c).Run(c.Pool(), args)
 	if err != nil {
 		return err
 	}
 	k.parts.crossEntropy, k.parts.zLoss = ce, z
-	out[T](c)[0] = T(ce + z)
+	Out[T](c)[0] = T(ce + z)
 	return nil
 }
 
@@ -187,12 +187,15 @@ func (k crossEntropy) downloadParts(op *Op) (crossEntropyTerm, zLoss float64, er
 }
 
 // tokenLosses is the loss of each token by itself.
-type tokenLosses struct{ lossKind }
+type tokenLosses struct {
+	NoGradient
+	lossKind
+}
 
 // TokenLosses returns -log p(target) of each token in nats, [T], 0 for a negative target.
 // Inputs as CrossEntropy's.
 func (b *Builder) TokenLosses(x, w, targets *gorgonia.Node, o LossOptions) *gorgonia.Node {
-	return b.apply(tokenLosses{o.kind()}, x, w, targets)
+	return b.Apply(tokenLosses{lossKind: o.kind()}, x, w, targets)
 }
 
 func (k tokenLosses) String() string { return "TokenLosses" + k.lossKind.String() }
@@ -205,12 +208,8 @@ func (k tokenLosses) Infer(in []Signature) (Signature, error) {
 
 func (k tokenLosses) fullPrecision() bool { return true }
 
-func (k tokenLosses) Differentiable(int) bool { return false }
-
-func (k tokenLosses) VJP(*Derivative) {}
-
 func (k tokenLosses) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runTokenLosses[float64](k, c)
 	}
 	return runTokenLosses[float32](k, c)
@@ -218,7 +217,7 @@ func (k tokenLosses) Run(c *Call) error {
 
 func runTokenLosses[T kernel.Float](k tokenLosses, c *Call) error {
 	args := lossArgs[T](k.lossKind, c)
-	args.Losses = out[T](c)
-	_, _, err := state[kernel.CrossEntropy[T]](c).Run(c.pool(), args)
+	args.Losses = Out[T](c)
+	_, _, err := State[kernel.CrossEntropy[T]](c).Run(c.Pool(), args)
 	return err
 }

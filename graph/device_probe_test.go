@@ -25,7 +25,7 @@ func (enter) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
 func (enter) Differentiable(i int) bool { return i == 0 }
 
-func (enter) VJP(d *Derivative) { d.set(0, d.grad) }
+func (enter) VJP(d *Derivative) { d.Set(0, d.Gradient()) }
 
 func (enter) Run(c *Call) error { return (duplicate{}).Run(c) }
 
@@ -43,15 +43,15 @@ func (k weigh) Infer(in []Signature) (Signature, error) {
 func (k weigh) Differentiable(int) bool { return true }
 
 func (k weigh) VJP(d *Derivative) {
-	d.set(0, d.b.apply(weights{k.weights, d.op.in[0]}, d.inputs(0)))
+	d.Set(0, d.b.Apply(weights{k.weights, d.op.in[0]}, d.inputs(0)))
 }
 
 func (k weigh) Run(c *Call) error {
 	sum := 0.0
-	for i, x := range in[float32](c, 0) {
+	for i, x := range In[float32](c, 0) {
 		sum += float64(k.weights[i]) * float64(x)
 	}
-	out[float32](c)[0] = float32(sum)
+	Out[float32](c)[0] = float32(sum)
 	return nil
 }
 
@@ -73,7 +73,7 @@ func (k weights) Differentiable(int) bool { return false }
 func (k weights) VJP(*Derivative) {}
 
 func (k weights) Run(c *Call) error {
-	copy(out[float32](c), k.weights)
+	copy(Out[float32](c), k.weights)
 	return nil
 }
 
@@ -97,7 +97,7 @@ func (c opCase) probed(b *Builder, full bool, weights []float32) Roots {
 	for i, shape := range c.floats {
 		p := b.Param(ParamSpec{Name: fmt.Sprintf("x%d", i), Shape: shape, Init: Normal(1)})
 		if i == 0 {
-			p = b.apply(enter{full}, p, present)
+			p = b.Apply(enter{full}, p, present)
 		}
 		x = append(x, p)
 	}
@@ -114,7 +114,7 @@ func (c opCase) probed(b *Builder, full bool, weights []float32) Roots {
 	case y.IsScalar():
 		r.Loss = y
 	default:
-		r.Loss = b.apply(weigh{weights[:signatureOf(y).size()]}, y)
+		r.Loss = b.Apply(weigh{weights[:signatureOf(y).size()]}, y)
 	}
 	return r
 }

@@ -31,7 +31,7 @@ func (b *Builder) Dropout(x *gorgonia.Node, rate float64) *gorgonia.Node {
 	if !b.options.Training || rate == 0 {
 		return x
 	}
-	return b.apply(dropout{rate, b.options.Seed, uint32(b.sites), b.runtime}, x)
+	return b.Apply(dropout{rate, b.options.Seed, uint32(b.sites), b.runtime}, x)
 }
 
 // SetStep tells the dropouts of b's graph which training step they are at, so that each
@@ -50,13 +50,13 @@ func (k dropout) Differentiable(int) bool { return true }
 func (k dropout) InPlace(int) bool { return true }
 
 func (k dropout) VJP(d *Derivative) {
-	if d.wanted[0] {
-		d.set(0, d.b.apply(k, d.grad))
+	if d.Wants(0) {
+		d.Set(0, d.b.Apply(k, d.Gradient()))
 	}
 }
 
 func (k dropout) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runDropout[float64](k, c)
 	}
 	return runDropout[float32](k, c)
@@ -64,6 +64,6 @@ func (k dropout) Run(c *Call) error {
 
 func runDropout[T kernel.Float](k dropout, c *Call) error {
 	key := kernel.DropoutKey{Seed: k.seed, Site: k.site, Step: k.step.step}
-	state[kernel.Dropout[T]](c).Run(c.pool(), out[T](c), in[T](c, 0), k.rate, key)
+	State[kernel.Dropout[T]](c).Run(c.Pool(), Out[T](c), In[T](c, 0), k.rate, key)
 	return nil
 }

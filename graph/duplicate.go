@@ -11,10 +11,10 @@ func (duplicate) Infer(in []Signature) (Signature, error) { return in[0], wantFl
 
 func (duplicate) Differentiable(int) bool { return true }
 
-func (duplicate) VJP(d *Derivative) { d.set(0, d.grad) }
+func (duplicate) VJP(d *Derivative) { d.Set(0, d.Gradient()) }
 
 func (k duplicate) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		copyInput[float64](c)
 	} else {
 		copyInput[float32](c)
@@ -22,7 +22,7 @@ func (k duplicate) Run(c *Call) error {
 	return nil
 }
 
-func copyInput[T kernel.Float](c *Call) { copy(out[T](c), in[T](c, 0)) }
+func copyInput[T kernel.Float](c *Call) { copy(Out[T](c), In[T](c, 0)) }
 
 // separate replaces the arriving gradient, where diff passed it on to several inputs, by
 // duplicates from the second input on. gorgonia.Grad sums gradients with stock Adds, which
@@ -30,11 +30,11 @@ func copyInput[T kernel.Float](c *Call) { copy(out[T](c), in[T](c, 0)) }
 func (d *Derivative) separate() {
 	passed := false
 	for i, g := range d.grads {
-		if g != d.grad {
+		if g != d.Gradient() {
 			continue
 		}
 		if passed {
-			d.grads[i] = d.b.apply(duplicate{}, d.grad)
+			d.grads[i] = d.b.Apply(duplicate{}, d.Gradient())
 		}
 		passed = true
 	}

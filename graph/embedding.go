@@ -20,7 +20,7 @@ type embedding struct{ scale float64 }
 // the table scatter-adds in token order. An id outside [0, V) is an error of the run; on a
 // GPU, which a run does not wait for, it gives a row of NaN.
 func (b *Builder) Embedding(table, ids *gorgonia.Node, scale float64) *gorgonia.Node {
-	return b.apply(embedding{scale}, table, ids)
+	return b.Apply(embedding{scale}, table, ids)
 }
 
 func (k embedding) String() string { return fmt.Sprintf("Embedding(scale=%g)", k.scale) }
@@ -44,13 +44,13 @@ func (k embedding) Infer(in []Signature) (Signature, error) {
 func (k embedding) Differentiable(i int) bool { return i == 0 }
 
 func (k embedding) VJP(d *Derivative) {
-	if d.wanted[0] {
-		d.set(0, d.b.apply(embeddingGrad{k.scale, d.op.in[0]}, d.inputs(1), d.grad))
+	if d.Wants(0) {
+		d.Set(0, d.b.Apply(embeddingGrad{scale: k.scale, table: d.op.in[0]}, d.Input(1), d.Gradient()))
 	}
 }
 
 func (k embedding) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runEmbedding[float64](k, c)
 	}
 	return runEmbedding[float32](k, c)
@@ -58,12 +58,13 @@ func (k embedding) Run(c *Call) error {
 
 func runEmbedding[T kernel.Float](k embedding, c *Call) error {
 	table := c.op.in[0]
-	return state[kernel.Embedding[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[int32](c, 1),
+	return State[kernel.Embedding[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[int32](c, 1),
 		table.leading(), table.width(), k.scale)
 }
 
 // embeddingGrad is the gradient of Embedding's table: inputs ids and dy.
 type embeddingGrad struct {
+	NoGradient
 	scale float64
 	table Signature
 }
@@ -74,22 +75,18 @@ func (k embeddingGrad) String() string {
 
 func (k embeddingGrad) Infer([]Signature) (Signature, error) { return k.table, nil }
 
-func (k embeddingGrad) Differentiable(int) bool { return false }
-
-func (k embeddingGrad) VJP(*Derivative) {}
-
 func (k embeddingGrad) Accumulates() bool { return true }
 
 func (embeddingGrad) fullPrecision() bool { return true }
 
 func (k embeddingGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runEmbeddingGrad[float64](k, c)
 	}
 	return runEmbeddingGrad[float32](k, c)
 }
 
 func runEmbeddingGrad[T kernel.Float](k embeddingGrad, c *Call) error {
-	return state[kernel.Embedding[T]](c).Backward(c.pool(), out[T](c), in[T](c, 1), in[int32](c, 0),
-		k.table.leading(), k.table.width(), k.scale, c.accumulate())
+	return State[kernel.Embedding[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 1), In[int32](c, 0),
+		k.table.leading(), k.table.width(), k.scale, c.Accumulate())
 }

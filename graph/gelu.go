@@ -16,7 +16,7 @@ type gelu struct{ exact bool }
 //	tanh form: 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
 //	exact:     x Phi(x) = 0.5 x (1 + erf(x / sqrt 2))
 func (b *Builder) Gelu(x *gorgonia.Node, exact bool) *gorgonia.Node {
-	return b.apply(gelu{exact}, x)
+	return b.Apply(gelu{exact}, x)
 }
 
 func (k gelu) String() string { return fmt.Sprintf("Gelu(exact=%t)", k.exact) }
@@ -28,20 +28,20 @@ func (k gelu) Differentiable(int) bool { return true }
 func (k gelu) InPlace(int) bool { return true }
 
 func (k gelu) VJP(d *Derivative) {
-	if d.wanted[0] {
-		d.set(0, d.b.apply(geluGrad{k}, d.grad, d.inputs(0)))
+	if d.Wants(0) {
+		d.Set(0, d.b.Apply(geluGrad{k}, d.Gradient(), d.Input(0)))
 	}
 }
 
 func (k gelu) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runGelu[float64](k, c)
 	}
 	return runGelu[float32](k, c)
 }
 
 func runGelu[T kernel.Float](k gelu, c *Call) error {
-	state[kernel.Gelu[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), k.exact)
+	State[kernel.Gelu[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), k.exact)
 	return nil
 }
 
@@ -55,13 +55,13 @@ func (k geluGrad) Differentiable(int) bool { return false }
 func (k geluGrad) VJP(*Derivative) {}
 
 func (k geluGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runGeluGrad[float64](k, c)
 	}
 	return runGeluGrad[float32](k, c)
 }
 
 func runGeluGrad[T kernel.Float](k geluGrad, c *Call) error {
-	state[kernel.Gelu[T]](c).Backward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), k.exact)
+	State[kernel.Gelu[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), k.exact)
 	return nil
 }

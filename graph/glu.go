@@ -17,7 +17,7 @@ type glu struct{ addends int }
 //
 // x [T, 2D]; y and the addends [T, D]. The addends are added from the last to the first.
 func (b *Builder) GLU(x *gorgonia.Node, addends ...*gorgonia.Node) *gorgonia.Node {
-	return b.apply(glu{len(addends)}, append(gorgonia.Nodes{x}, addends...)...)
+	return b.Apply(glu{len(addends)}, append(gorgonia.Nodes{x}, addends...)...)
 }
 
 func (glu) String() string { return "GLU" }
@@ -44,16 +44,16 @@ func (glu) Differentiable(int) bool { return true }
 func (k glu) InPlace(i int) bool { return i > 0 && i == k.addends }
 
 func (k glu) VJP(d *Derivative) {
-	if d.wanted[0] {
-		d.set(0, d.b.apply(gluGrad{}, d.grad, d.inputs(0)))
+	if d.Wants(0) {
+		d.Set(0, d.b.Apply(gluGrad{}, d.Gradient(), d.Input(0)))
 	}
 	for i := range k.addends {
-		d.set(1+i, d.grad)
+		d.Set(1+i, d.Gradient())
 	}
 }
 
 func (k glu) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runGLU[float64](c)
 	}
 	return runGLU[float32](c)
@@ -66,28 +66,24 @@ type gluState[T kernel.Float] struct {
 }
 
 func runGLU[T kernel.Float](c *Call) error {
-	s, y := state[gluState[T]](c), c.op.out
+	s, y := State[gluState[T]](c), c.op.out
 	s.addends = s.addends[:0]
 	for i := range c.args[1:] {
-		s.addends = append(s.addends, in[T](c, 1+i))
+		s.addends = append(s.addends, In[T](c, 1+i))
 	}
-	s.Forward(c.pool(), out[T](c), in[T](c, 0), s.addends, y.leading(), y.width())
+	s.Forward(c.Pool(), Out[T](c), In[T](c, 0), s.addends, y.leading(), y.width())
 	return nil
 }
 
 // gluGrad is dx = [dy o value o sigmoid'(gate) | dy o sigmoid(gate)]. Inputs: dy, x.
-type gluGrad struct{}
+type gluGrad struct{ NoGradient }
 
 func (gluGrad) String() string { return "GradX of GLU" }
 
 func (gluGrad) Infer(in []Signature) (Signature, error) { return in[1], nil }
 
-func (gluGrad) Differentiable(int) bool { return false }
-
-func (gluGrad) VJP(*Derivative) {}
-
 func (k gluGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runGLUGrad[float64](c)
 	}
 	return runGLUGrad[float32](c)
@@ -95,6 +91,6 @@ func (k gluGrad) Run(c *Call) error {
 
 func runGLUGrad[T kernel.Float](c *Call) error {
 	dy := c.op.in[0]
-	state[kernel.GLU[T]](c).Backward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), dy.leading(), dy.width())
+	State[kernel.GLU[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), dy.leading(), dy.width())
 	return nil
 }

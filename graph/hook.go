@@ -45,7 +45,7 @@ func (b *Builder) Hook(name string, x *gorgonia.Node, axes ...string) *gorgonia.
 	if !wanted || b.err != nil {
 		return x
 	}
-	n := b.apply(hook{name, f}, x)
+	n := b.Apply(hook{name, f}, x)
 	b.hooked = append(b.hooked, n)
 	return n
 }
@@ -104,7 +104,7 @@ func (k hook) passes() bool { return true }
 
 func (k hook) Differentiable(int) bool { return true }
 
-func (k hook) VJP(d *Derivative) { d.set(0, d.grad) }
+func (k hook) VJP(d *Derivative) { d.Set(0, d.Gradient()) }
 
 func (k hook) Run(c *Call) error {
 	if err := (duplicate{}).Run(c); err != nil {

@@ -8,17 +8,13 @@ import (
 
 // keep reads nodes at the end of a run, so that a stock op before it cannot write its own
 // result into their memory. Its output, a scalar, means nothing.
-type keep struct{}
+type keep struct{ NoGradient }
 
 func (keep) String() string { return "Keep" }
 
 func (keep) bytes(cost) int { return 0 }
 
 func (keep) Infer(in []Signature) (Signature, error) { return Signature{DType: in[0].DType}, nil }
-
-func (keep) Differentiable(int) bool { return false }
-
-func (keep) VJP(*Derivative) {}
 
 func (keep) Run(*Call) error { return nil }
 
@@ -31,7 +27,7 @@ func (p *Program) keepValues() error {
 		}
 	}
 	if len(endangered) > 0 {
-		p.keeper = p.builder.apply(keep{}, endangered...)
+		p.keeper = p.builder.Apply(keep{}, endangered...)
 	}
 	return p.builder.Err()
 }

@@ -31,7 +31,7 @@ func (b *Builder) Linear(x, w *gorgonia.Node, o LinearOptions) *gorgonia.Node {
 	if o.Scale == 0 {
 		o.Scale = 1
 	}
-	y := b.apply(linear{o.Transposed, o.Scale}, x, w)
+	y := b.Apply(linear{o.Transposed, o.Scale}, x, w)
 	if o.Bias != nil {
 		y = b.Bias(y, o.Bias)
 	}
@@ -66,11 +66,11 @@ func (k linear) Infer(in []Signature) (Signature, error) {
 func (k linear) Differentiable(int) bool { return true }
 
 func (k linear) VJP(d *Derivative) {
-	if d.wanted[0] {
-		d.set(0, k.gradX(d))
+	if d.Wants(0) {
+		d.Set(0, k.gradX(d))
 	}
-	if d.wanted[1] {
-		d.set(1, d.b.apply(linearGradW{k, d.op.in[1]}, d.inputs(0), d.grad))
+	if d.Wants(1) {
+		d.Set(1, d.b.Apply(linearGradW{k, d.op.in[1]}, d.Input(0), d.Gradient()))
 	}
 }
 
@@ -80,14 +80,14 @@ func (k linear) gradX(d *Derivative) *gorgonia.Node {
 	if x := d.only(0); x != nil && k.scale == 1 {
 		if a, ok := opOf(x).Primitive.(activated); ok {
 			h := children(x)[0]
-			return d.b.apply(linearGradGelu{k, a.gelu, signatureOf(h)}, d.grad, d.inputs(1), d.value(h))
+			return d.b.Apply(linearGradGelu{k, a.gelu, signatureOf(h)}, d.Gradient(), d.Input(1), d.value(h))
 		}
 	}
-	return d.b.apply(linearGradX{k, d.op.in[0]}, d.grad, d.inputs(1))
+	return d.b.Apply(linearGradX{k, d.op.in[0]}, d.Gradient(), d.Input(1))
 }
 
 func (k linear) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runLinear[float64](k, c)
 	}
 	return runLinear[float32](k, c)
@@ -100,8 +100,8 @@ func runLinear[T kernel.Float](k linear, c *Call) error {
 	if k.transposed {
 		ldw = inputs
 	}
-	state[kernel.Gemm[T]](c).Run(c.pool(), false, k.transposed, tokens, outputs, inputs, T(k.scale),
-		in[T](c, 0), inputs, in[T](c, 1), ldw, 0, out[T](c), outputs)
+	State[kernel.Gemm[T]](c).Run(c.Pool(), false, k.transposed, tokens, outputs, inputs, T(k.scale),
+		In[T](c, 0), inputs, In[T](c, 1), ldw, 0, Out[T](c), outputs)
 	return nil
 }
 
@@ -124,7 +124,7 @@ func (k linearGradX) Differentiable(int) bool { return false }
 func (k linearGradX) VJP(*Derivative) {}
 
 func (k linearGradX) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runLinearGradX[float64](k, c)
 	}
 	return runLinearGradX[float32](k, c)
@@ -136,8 +136,8 @@ func runLinearGradX[T kernel.Float](k linearGradX, c *Call) error {
 	if k.transposed {
 		ldw = inputs
 	}
-	state[kernel.Gemm[T]](c).Run(c.pool(), false, !k.transposed, k.x.leading(), inputs, outputs, T(k.scale),
-		in[T](c, 0), outputs, in[T](c, 1), ldw, 0, out[T](c), inputs)
+	State[kernel.Gemm[T]](c).Run(c.Pool(), false, !k.transposed, k.x.leading(), inputs, outputs, T(k.scale),
+		In[T](c, 0), outputs, In[T](c, 1), ldw, 0, Out[T](c), inputs)
 	return nil
 }
 
@@ -162,7 +162,7 @@ func (k linearGradW) VJP(*Derivative) {}
 func (k linearGradW) Accumulates() bool { return true }
 
 func (k linearGradW) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runLinearGradW[float64](k, c)
 	}
 	return runLinearGradW[float32](k, c)
@@ -170,16 +170,16 @@ func (k linearGradW) Run(c *Call) error {
 
 func runLinearGradW[T kernel.Float](k linearGradW, c *Call) error {
 	inputs, outputs := k.inOut(k.w)
-	left, right := in[T](c, 0), in[T](c, 1) // x [tokens, inputs], dy [tokens, outputs]
+	left, right := In[T](c, 0), In[T](c, 1) // x [tokens, inputs], dy [tokens, outputs]
 	rows, columns := inputs, outputs
 	if k.transposed {
 		left, right, rows, columns = right, left, outputs, inputs
 	}
 	var beta T
-	if c.accumulate() {
+	if c.Accumulate() {
 		beta = 1
 	}
-	state[kernel.Gemm[T]](c).Run(c.pool(), true, false, rows, columns, c.op.in[0].leading(), T(k.scale),
-		left, rows, right, columns, beta, out[T](c), columns)
+	State[kernel.Gemm[T]](c).Run(c.Pool(), true, false, rows, columns, c.op.in[0].leading(), T(k.scale),
+		left, rows, right, columns, beta, Out[T](c), columns)
 	return nil
 }

@@ -20,7 +20,7 @@ type linearGelu struct {
 // looked at.
 func (b *Builder) LinearGelu(x, w *gorgonia.Node, exact bool) (h, y *gorgonia.Node) {
 	k := linearGelu{linear{scale: 1}, gelu{exact}}
-	h = b.apply(k, x, w)
+	h = b.Apply(k, x, w)
 	if h == nil {
 		return nil, nil
 	}
@@ -38,7 +38,7 @@ func (k linearGelu) InPlace(int) bool { return false }
 func (k linearGelu) VJP(d *Derivative) { k.linear.VJP(d) }
 
 func (k linearGelu) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runLinearGelu[float64](k, c)
 	}
 	return runLinearGelu[float32](k, c)
@@ -50,7 +50,7 @@ func runLinearGelu[T kernel.Float](k linearGelu, c *Call) error {
 		return runLinear[T](k.linear, c)
 	}
 	inputs, outputs := k.inOut(c.op.in[1])
-	state[kernel.GemmGelu[T]](c).Forward(c.pool(), y, out[T](c), in[T](c, 0), in[T](c, 1),
+	State[kernel.GemmGelu[T]](c).Forward(c.Pool(), y, Out[T](c), In[T](c, 0), In[T](c, 1),
 		c.op.in[0].leading(), inputs, outputs, k.transposed, k.exact)
 	return nil
 }
@@ -65,9 +65,9 @@ func (k activated) InPlace(int) bool { return false }
 func (k activated) Run(*Call) error { return nil }
 
 func (k activated) VJP(d *Derivative) {
-	if op := opOf(d.grad); op != nil {
+	if op := opOf(d.Gradient()); op != nil {
 		if _, done := op.Primitive.(linearGradGelu); done {
-			d.set(0, d.grad)
+			d.Set(0, d.Gradient())
 			return
 		}
 	}
@@ -99,7 +99,7 @@ func (k linearGradGelu) InPlace(int) bool { return false }
 func (k linearGradGelu) VJP(*Derivative) {}
 
 func (k linearGradGelu) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runLinearGradGelu[float64](k, c)
 	}
 	return runLinearGradGelu[float32](k, c)
@@ -107,7 +107,7 @@ func (k linearGradGelu) Run(c *Call) error {
 
 func runLinearGradGelu[T kernel.Float](k linearGradGelu, c *Call) error {
 	inputs, outputs := k.inOut(c.op.in[1])
-	state[kernel.GemmGelu[T]](c).Backward(c.pool(), out[T](c), in[T](c, 2), in[T](c, 0), in[T](c, 1),
+	State[kernel.GemmGelu[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 2), In[T](c, 0), In[T](c, 1),
 		k.h.leading(), inputs, outputs, k.transposed, k.exact)
 	return nil
 }

@@ -33,7 +33,7 @@ func (s lossSizes) opCase(draw func(*rand.Rand, int) int32) opCase {
 	}
 	return opCase{floats: [][]int{{s.tokens, s.features}, w}, ints: []intInput{{[]int{s.tokens}, draw}},
 		build: func(b *Builder, x, ids gorgonia.Nodes) *gorgonia.Node {
-			return b.apply(crossEntropy{s.kind(), &lossParts{}}, x[0], x[1], ids[0])
+			return b.Apply(crossEntropy{s.kind(), &lossParts{}}, x[0], x[1], ids[0])
 		}}
 }
 
@@ -42,7 +42,7 @@ func (s lossSizes) losses(draw func(*rand.Rand, int) int32) opCase {
 	c := s.opCase(draw)
 	c.noGradient = true
 	c.build = func(b *Builder, x, ids gorgonia.Nodes) *gorgonia.Node {
-		return b.apply(tokenLosses{s.kind()}, x[0], x[1], ids[0])
+		return b.Apply(tokenLosses{lossKind: s.kind()}, x[0], x[1], ids[0])
 	}
 	return c
 }
@@ -185,7 +185,7 @@ func TestDeviceNormLinearOfLargeMean(t *testing.T) {
 	}
 	c := opCase{floats: [][]int{{9, 300}, {300, 5}},
 		build: func(b *Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
-			x[0] = b.Add(x[0], b.apply(weights{far, signatureOf(x[0])}, x[0]))
+			x[0] = b.Add(x[0], b.Apply(weights{far, signatureOf(x[0])}, x[0]))
 			return b.NormLinear(x[0], nil, x[1], NormOptions{})
 		}}
 	want := newProbe(t, c, Options{Threads: 1}, true)

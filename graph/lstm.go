@@ -21,7 +21,7 @@ type LSTMGates struct{ Input, Forget, Output, Candidate *gorgonia.Node }
 // c, c' and h' [T, ...], elementwise, in one pass. Neither g nor the output is squashed: a
 // caller that wants tanh(g) passes it.
 func (b *Builder) LSTMCell(c *gorgonia.Node, g LSTMGates) (cell, hidden *gorgonia.Node) {
-	cell = b.apply(lstmCell{}, c, g.Input, g.Forget, g.Candidate, g.Output)
+	cell = b.Apply(lstmCell{}, c, g.Input, g.Forget, g.Candidate, g.Output)
 	if cell == nil {
 		return nil, nil
 	}
@@ -54,17 +54,17 @@ func (lstmCell) InPlace(i int) bool { return i == 0 }
 func (lstmCell) fullPrecision() bool { return true }
 
 func (lstmCell) VJP(d *Derivative) {
-	leader := d.b.apply(lstmCellGrad{}, d.grad, d.inputs(0), d.inputs(1), d.inputs(2), d.inputs(3))
-	d.set(0, leader)
+	leader := d.b.Apply(lstmCellGrad{}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2), d.Input(3))
+	d.Set(0, leader)
 	for i, what := range []string{"input gate", "forget gate", "candidate"} {
-		if d.wanted[1+i] {
-			d.set(1+i, d.b.follow(lstmGateGrad{what}, i, leader))
+		if d.Wants(1 + i) {
+			d.Set(1+i, d.b.follow(lstmGateGrad{what: what}, i, leader))
 		}
 	}
 }
 
 func (k lstmCell) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runLSTMCell[float64](c)
 	}
 	return runLSTMCell[float32](c)
@@ -72,8 +72,8 @@ func (k lstmCell) Run(c *Call) error {
 
 func runLSTMCell[T kernel.Float](c *Call) error {
 	hidden, _ := companionOut[T](c, 0)
-	state[kernel.LSTM[T]](c).Forward(c.pool(), out[T](c), hidden, in[T](c, 0), kernel.LSTMGates[T]{
-		Input: in[T](c, 1), Forget: in[T](c, 2), Candidate: in[T](c, 3), Output: in[T](c, 4)})
+	State[kernel.LSTM[T]](c).Forward(c.Pool(), Out[T](c), hidden, In[T](c, 0), kernel.LSTMGates[T]{
+		Input: In[T](c, 1), Forget: In[T](c, 2), Candidate: In[T](c, 3), Output: In[T](c, 4)})
 	return nil
 }
 
@@ -89,31 +89,27 @@ func (lstmOutput) Differentiable(int) bool { return true }
 func (lstmOutput) Run(*Call) error { return nil }
 
 func (lstmOutput) VJP(d *Derivative) {
-	leader := d.b.applyAbsorbing(d, lstmOutputGrad{}, d.grad, d.inputs(0), d.inputs(1))
-	d.set(0, leader)
-	if d.wanted[1] {
-		d.set(1, d.b.follow(lstmGateGrad{"output gate"}, 0, leader))
+	leader := d.b.applyAbsorbing(d, lstmOutputGrad{}, d.Gradient(), d.Input(0), d.Input(1))
+	d.Set(0, leader)
+	if d.Wants(1) {
+		d.Set(1, d.b.follow(lstmGateGrad{what: "output gate"}, 0, leader))
 	}
 }
 
 // lstmOutputGrad is dc' = dh' o sigmoid(o); its companion is do. Inputs: dh', c', o and,
 // where dc' is to be added to it, the gradient that c' has from elsewhere.
-type lstmOutputGrad struct{}
+type lstmOutputGrad struct{ NoGradient }
 
 func (lstmOutputGrad) String() string { return "GradCell of LSTMOutput" }
 
 func (lstmOutputGrad) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
-func (lstmOutputGrad) Differentiable(int) bool { return false }
-
 func (lstmOutputGrad) InPlace(i int) bool { return i == 0 || i == 3 }
 
 func (lstmOutputGrad) fullPrecision() bool { return true }
 
-func (lstmOutputGrad) VJP(*Derivative) {}
-
 func (k lstmOutputGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runLSTMOutputGrad[float64](c)
 	}
 	return runLSTMOutputGrad[float32](c)
@@ -121,26 +117,22 @@ func (k lstmOutputGrad) Run(c *Call) error {
 
 func runLSTMOutputGrad[T kernel.Float](c *Call) error {
 	do, _ := companionOut[T](c, 0)
-	state[kernel.LSTM[T]](c).OutputBackward(c.pool(), out[T](c), do, in[T](c, 0), in[T](c, 1), in[T](c, 2), optional[T](c, 3))
+	State[kernel.LSTM[T]](c).OutputBackward(c.Pool(), Out[T](c), do, In[T](c, 0), In[T](c, 1), In[T](c, 2), optional[T](c, 3))
 	return nil
 }
 
 // lstmCellGrad is dc = dc' o sigmoid(f); its companions are di, df and dg. Inputs: dc', c,
 // i, f, g.
-type lstmCellGrad struct{}
+type lstmCellGrad struct{ NoGradient }
 
 func (lstmCellGrad) String() string { return "GradState of LSTMCell" }
 
 func (lstmCellGrad) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
-func (lstmCellGrad) Differentiable(int) bool { return false }
-
-func (lstmCellGrad) VJP(*Derivative) {}
-
 func (lstmCellGrad) fullPrecision() bool { return true }
 
 func (k lstmCellGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runLSTMCellGrad[float64](c)
 	}
 	return runLSTMCellGrad[float32](c)
@@ -151,21 +143,20 @@ func runLSTMCellGrad[T kernel.Float](c *Call) error {
 	d.Input, _ = companionOut[T](c, 0)
 	d.Forget, _ = companionOut[T](c, 1)
 	d.Candidate, _ = companionOut[T](c, 2)
-	state[kernel.LSTM[T]](c).CellBackward(c.pool(), out[T](c), d, in[T](c, 0), in[T](c, 1), kernel.LSTMGates[T]{
-		Input: in[T](c, 2), Forget: in[T](c, 3), Candidate: in[T](c, 4)})
+	State[kernel.LSTM[T]](c).CellBackward(c.Pool(), Out[T](c), d, In[T](c, 0), In[T](c, 1), kernel.LSTMGates[T]{
+		Input: In[T](c, 2), Forget: In[T](c, 3), Candidate: In[T](c, 4)})
 	return nil
 }
 
 // lstmGateGrad is a gate's or the candidate's gradient, made by the run of the state's.
 // It cannot add to what a parameter's gradient holds, as companion can.
-type lstmGateGrad struct{ what string }
+type lstmGateGrad struct {
+	NoGradient
+	what string
+}
 
 func (k lstmGateGrad) String() string { return "Grad of LSTMCell's " + k.what }
 
 func (lstmGateGrad) Infer(in []Signature) (Signature, error) { return in[0], nil }
-
-func (lstmGateGrad) Differentiable(int) bool { return false }
-
-func (lstmGateGrad) VJP(*Derivative) {}
 
 func (lstmGateGrad) Run(*Call) error { return nil }

@@ -47,7 +47,7 @@ type mixRead struct{ mixing }
 // h [T, n, d]; c [n, 2m+n] for all tokens or [T, n, 2m+n], one a token; u [T, m*d].
 // MixWrite uses carry and up', and is to be given the same c.
 func (b *Builder) MixRead(h, c *gorgonia.Node, m int) *gorgonia.Node {
-	return b.apply(mixRead{mixing{m}}, h, c)
+	return b.Apply(mixRead{mixing{m}}, h, c)
 }
 
 func (k mixRead) String() string { return fmt.Sprintf("MixRead(m=%d)", k.m) }
@@ -67,16 +67,16 @@ func (k mixRead) Infer(in []Signature) (Signature, error) {
 func (k mixRead) Differentiable(int) bool { return true }
 
 func (k mixRead) VJP(d *Derivative) {
-	addends, children := mixAddendsOf(d, 1, d.grad, d.inputs(0), d.inputs(1))
-	leader := d.b.apply(mixReadGrad{k, addends}, children...)
-	d.set(0, leader)
-	if d.wanted[1] {
+	addends, children := mixAddendsOf(d, 1, d.Gradient(), d.Input(0), d.Input(1))
+	leader := d.b.Apply(mixReadGrad{k, addends}, children...)
+	d.Set(0, leader)
+	if d.Wants(1) {
 		d.setFull(1, leader, 0, "GradC of MixRead")
 	}
 }
 
 func (k mixRead) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runMixRead[float64](k, c)
 	}
 	return runMixRead[float32](k, c)
@@ -84,7 +84,7 @@ func (k mixRead) Run(c *Call) error {
 
 func runMixRead[T kernel.Float](k mixRead, c *Call) error {
 	p := k.params(c.op.in[0], c.op.in[1])
-	state[kernel.MixRead[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), p)
+	State[kernel.MixRead[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), p)
 	return nil
 }
 
@@ -100,7 +100,7 @@ func mixAddendsOf(d *Derivative, coefficients int, children ...*gorgonia.Node) (
 	if addend := d.absorb(0); addend != nil {
 		a.h, children = len(children), append(children, addend)
 	}
-	if !d.wanted[coefficients] {
+	if !d.Wants(coefficients) {
 		return a, children
 	}
 	if addend := d.absorb(coefficients); addend != nil {
@@ -114,7 +114,7 @@ func mixAddendsOf(d *Derivative, coefficients int, children ...*gorgonia.Node) (
 func (d *Derivative) setFull(i int, leader *gorgonia.Node, n int, what string) {
 	grad := d.b.companion(leader, n, what, d.op.in[i].Shape, nil)
 	keepFull(gorgonia.Nodes{grad})
-	d.set(i, grad)
+	d.Set(i, grad)
 }
 
 // mixReadGrad is dh; its companion is dc. Inputs: du, h, c and the addends.
@@ -138,7 +138,7 @@ func (k mixReadGrad) InPlace(i int) bool { return i == k.addends.h }
 func (k mixReadGrad) VJP(*Derivative) {}
 
 func (k mixReadGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runMixReadGrad[float64](k, c)
 	}
 	return runMixReadGrad[float32](k, c)
@@ -147,9 +147,9 @@ func (k mixReadGrad) Run(c *Call) error {
 func runMixReadGrad[T kernel.Float](k mixReadGrad, c *Call) error {
 	p := k.params(c.op.in[1], c.op.in[2])
 	dc, accumulate := companionOut[T](c, 0)
-	run := state[kernel.MixRead[T]](c)
+	run := State[kernel.MixRead[T]](c)
 	run.Addend, run.AddendC = optional[T](c, k.addends.h), optional[T](c, k.addends.c)
-	run.Backward(c.pool(), out[T](c), dc, in[T](c, 0), in[T](c, 1), in[T](c, 2), accumulate, p)
+	run.Backward(c.Pool(), Out[T](c), dc, In[T](c, 0), In[T](c, 1), In[T](c, 2), accumulate, p)
 	return nil
 }
 

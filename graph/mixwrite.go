@@ -21,7 +21,7 @@ type mixWrite struct{ mixing }
 // that is carry^T H + B^T y with B = up'^T. h, H' [T, n, d]; y T tokens of m*d entries; c
 // [n, 2m+n] or [T, n, 2m+n].
 func (b *Builder) MixWrite(h, y, c *gorgonia.Node, m int) *gorgonia.Node {
-	return b.apply(mixWrite{mixing{m}}, h, y, c)
+	return b.Apply(mixWrite{mixing{m}}, h, y, c)
 }
 
 func (k mixWrite) String() string { return fmt.Sprintf("MixWrite(m=%d)", k.m) }
@@ -47,19 +47,19 @@ func (k mixWrite) Differentiable(int) bool { return true }
 func (k mixWrite) InPlace(i int) bool { return i == 0 }
 
 func (k mixWrite) VJP(d *Derivative) {
-	addends, children := mixAddendsOf(d, 2, d.grad, d.inputs(0), d.inputs(1), d.inputs(2))
-	leader := d.b.apply(mixWriteGrad{k, addends}, children...)
-	d.set(0, leader)
-	if d.wanted[1] {
-		d.set(1, d.b.companion(leader, 0, "GradY of MixWrite", d.op.in[1].Shape, nil))
+	addends, children := mixAddendsOf(d, 2, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
+	leader := d.b.Apply(mixWriteGrad{k, addends}, children...)
+	d.Set(0, leader)
+	if d.Wants(1) {
+		d.Set(1, d.b.companion(leader, 0, "GradY of MixWrite", d.op.in[1].Shape, nil))
 	}
-	if d.wanted[2] {
+	if d.Wants(2) {
 		d.setFull(2, leader, 1, "GradC of MixWrite")
 	}
 }
 
 func (k mixWrite) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runMixWrite[float64](k, c)
 	}
 	return runMixWrite[float32](k, c)
@@ -67,7 +67,7 @@ func (k mixWrite) Run(c *Call) error {
 
 func runMixWrite[T kernel.Float](k mixWrite, c *Call) error {
 	p := k.params(c.op.in[0], c.op.in[2])
-	state[kernel.MixWrite[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2), p)
+	State[kernel.MixWrite[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2), p)
 	return nil
 }
 
@@ -94,7 +94,7 @@ func (k mixWriteGrad) InPlace(i int) bool { return i == 0 || i == k.addends.h }
 func (k mixWriteGrad) VJP(*Derivative) {}
 
 func (k mixWriteGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runMixWriteGrad[float64](k, c)
 	}
 	return runMixWriteGrad[float32](k, c)
@@ -104,9 +104,9 @@ func runMixWriteGrad[T kernel.Float](k mixWriteGrad, c *Call) error {
 	p := k.params(c.op.in[0], c.op.in[3])
 	dy, addY := companionOut[T](c, 0)
 	dc, addC := companionOut[T](c, 1)
-	run := state[kernel.MixWrite[T]](c)
+	run := State[kernel.MixWrite[T]](c)
 	run.Addend, run.AddendC = optional[T](c, k.addends.h), optional[T](c, k.addends.c)
-	run.Backward(c.pool(), out[T](c), dy, dc, in[T](c, 0), in[T](c, 1), in[T](c, 2), in[T](c, 3),
+	run.Backward(c.Pool(), Out[T](c), dy, dc, In[T](c, 0), In[T](c, 1), In[T](c, 2), In[T](c, 3),
 		addY, addC, p)
 	return nil
 }

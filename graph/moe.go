@@ -37,7 +37,7 @@ type MoEOptions struct {
 // [E, D, FF], w2 [E, FF, D], y [T, D]. No assignment is dropped. The choices are constant
 // for the gradient; the weights of an expert without tokens have the gradient 0.
 func (b *Builder) MoE(u, router, w1, w2 *gorgonia.Node, o MoEOptions) MoEOutput {
-	logits := b.apply(routerLogits{linear{scale: 1}}, u, router) // [T, E]
+	logits := b.Apply(routerLogits{linear{scale: 1}}, u, router) // [T, E]
 	if logits == nil {
 		return MoEOutput{}
 	}
@@ -52,12 +52,12 @@ func (b *Builder) MoE(u, router, w1, w2 *gorgonia.Node, o MoEOptions) MoEOutput 
 func (b *Builder) mixture(logits, u, w1, w2 *gorgonia.Node, o MoEOptions) MoEOutput {
 	tokens := logits.Shape()[0]
 	k := experts{topK: o.TopK, number: logits.Shape()[1], gelu: gelu{o.ExactGelu}, biased: o.B1 != nil || o.B2 != nil}
-	gates := b.apply(route{k.topK}, logits) // [T, k]
+	gates := b.Apply(route{k.topK}, logits) // [T, k]
 	if gates == nil {
 		return MoEOutput{}
 	}
 	r := &routing{b: b, logits: logits, experts: k}
-	r.dispatch = b.follow(dispatch{k.dispatchSize(tokens)}, 0, gates)
+	r.dispatch = b.follow(dispatch{size: k.dispatchSize(tokens)}, 0, gates)
 	gates = b.showGates(k, gates, r.dispatch, o)
 	return MoEOutput{Y: b.experts(k, u, w1, w2, gates, r.dispatch, o), routing: r}
 }
@@ -68,7 +68,7 @@ func (b *Builder) experts(k experts, u, w1, w2, gates, dispatch *gorgonia.Node, 
 	if k.biased {
 		inputs = append(inputs, o.B1)
 	}
-	h := b.apply(expertsHidden{k}, inputs...) // [T*k, FF]
+	h := b.Apply(expertsHidden{k}, inputs...) // [T*k, FF]
 	if h == nil {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (b *Builder) gated(k experts, a, w2, gates, dispatch *gorgonia.Node, o MoEO
 	if k.biased {
 		inputs = append(inputs, o.B2)
 	}
-	rows := b.apply(expertsOut{k}, inputs...) // an assignment a row
+	rows := b.Apply(expertsOut{k}, inputs...) // an assignment a row
 	if rows == nil {
 		return nil
 	}
@@ -121,7 +121,7 @@ func (m MoEOutput) Balance() *gorgonia.Node {
 		return nil
 	}
 	if r.balance == nil {
-		r.balance = r.b.apply(routerLoss{balance: true, topK: r.experts.topK}, r.logits, r.dispatch)
+		r.balance = r.b.Apply(routerLoss{balance: true, topK: r.experts.topK}, r.logits, r.dispatch)
 	}
 	return r.balance
 }
@@ -136,7 +136,7 @@ func (m MoEOutput) RouterZ() *gorgonia.Node {
 		return nil
 	}
 	if r.routerZ == nil {
-		r.routerZ = r.b.apply(routerLoss{topK: r.experts.topK}, r.logits)
+		r.routerZ = r.b.Apply(routerLoss{topK: r.experts.topK}, r.logits)
 	}
 	return r.routerZ
 }
@@ -148,7 +148,7 @@ func (m MoEOutput) Counts() *gorgonia.Node {
 		return nil
 	}
 	if r.counts == nil {
-		r.counts = r.b.apply(expertCounts{tokens: r.logits.Shape()[0], experts: r.experts.number, topK: r.experts.topK}, r.dispatch)
+		r.counts = r.b.Apply(expertCounts{tokens: r.logits.Shape()[0], experts: r.experts.number, topK: r.experts.topK}, r.dispatch)
 	}
 	return r.counts
 }
@@ -168,7 +168,7 @@ func (k experts) dispatchSize(tokens int) int { return kernel.DispatchSize(token
 
 // dispatch lays the kernel's Dispatch over input i.
 func (k experts) dispatch(c *Call, i int) kernel.Dispatch {
-	return newDispatch(in[int32](c, i), k.topK, k.number)
+	return newDispatch(In[int32](c, i), k.topK, k.number)
 }
 
 // newDispatch lays a Dispatch over its node's memory.

@@ -26,10 +26,10 @@ func (r routed) opCase(output func(m MoEOutput) *gorgonia.Node) opCase {
 		if r.bias {
 			o.B1, o.B2 = x[4], x[5]
 		}
-		own := b.apply(routerLogits{linear{scale: 0.02 / math.Sqrt(float64(r.width))}}, x[0], x[1])
-		fixed := b.apply(weights{r.logits(), Signature{tensor.Float32, tensor.Shape{r.tokens, r.experts}}}, x[0])
+		own := b.Apply(routerLogits{linear{scale: 0.02 / math.Sqrt(float64(r.width))}}, x[0], x[1])
+		fixed := b.Apply(weights{r.logits(), Signature{tensor.Float32, tensor.Shape{r.tokens, r.experts}}}, x[0])
 		scale := 1 / math.Sqrt(float64(r.width))
-		return output(b.mixture(b.apply(fullAdd{}, own, fixed), x[0], b.Scale(x[2], scale), x[3], o))
+		return output(b.mixture(b.Apply(fullAdd{}, own, fixed), x[0], b.Scale(x[2], scale), x[3], o))
 	}}
 }
 
@@ -96,10 +96,10 @@ func TestDeviceDispatch(t *testing.T) {
 			MoEOutput.Counts,
 		} {
 			c := opCase{noGradient: true, ints: []intInput{{[]int{1}, below(2)}}, build: func(b *Builder, _, ids gorgonia.Nodes) *gorgonia.Node {
-				fixed := b.apply(weights{logits, Signature{tensor.Float32, tensor.Shape{tokens, number}}}, ids[0])
+				fixed := b.Apply(weights{logits, Signature{tensor.Float32, tensor.Shape{tokens, number}}}, ids[0])
 				k := MoEOutput{routing: &routing{b: b, logits: fixed, experts: experts{topK: topK, number: number}}}
-				gates := b.apply(route{topK}, fixed)
-				k.routing.dispatch = b.follow(dispatch{k.routing.experts.dispatchSize(tokens)}, 0, gates)
+				gates := b.Apply(route{topK}, fixed)
+				k.routing.dispatch = b.follow(dispatch{size: k.routing.experts.dispatchSize(tokens)}, 0, gates)
 				return output(k)
 			}}
 			want := newProbe(t, c, Options{Threads: 1}, true)

@@ -20,21 +20,21 @@ func (k expertsHidden) Infer(in []Signature) (Signature, error) {
 func (k expertsHidden) Differentiable(i int) bool { return i != 2 }
 
 func (k expertsHidden) VJP(d *Derivative) {
-	dispatch := d.inputs(2)
-	if d.wanted[0] {
-		rows := d.b.apply(expertsGradU(k), d.grad, d.inputs(1), dispatch)
-		d.set(0, d.b.companion(rows, 0, "GradU of ExpertsHidden", d.op.in[0].Shape, nil))
+	dispatch := d.Input(2)
+	if d.Wants(0) {
+		rows := d.b.Apply(expertsGradU{experts: k.experts}, d.Gradient(), d.Input(1), dispatch)
+		d.Set(0, d.b.companion(rows, 0, "GradU of ExpertsHidden", d.op.in[0].Shape, nil))
 	}
-	if d.wanted[1] {
-		d.set(1, d.b.apply(expertsGradW{k.experts, d.op.in[1], false}, d.inputs(0), d.grad, dispatch))
+	if d.Wants(1) {
+		d.Set(1, d.b.Apply(expertsGradW{experts: k.experts, w: d.op.in[1], second: false}, d.Input(0), d.Gradient(), dispatch))
 	}
-	if k.biased && d.wanted[3] {
-		d.set(3, d.b.apply(expertsGradBias{k.experts, d.op.in[3], false}, d.grad, dispatch))
+	if k.biased && d.Wants(3) {
+		d.Set(3, d.b.Apply(expertsGradBias{experts: k.experts, bias: d.op.in[3], second: false}, d.Gradient(), dispatch))
 	}
 }
 
 func (k expertsHidden) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runExpertsHidden[float64](k, c)
 	}
 	return runExpertsHidden[float32](k, c)
@@ -42,7 +42,7 @@ func (k expertsHidden) Run(c *Call) error {
 
 func runExpertsHidden[T kernel.Float](k expertsHidden, c *Call) error {
 	a, _ := companionOut[T](c, 0)
-	state[kernel.Experts[T]](c).Hidden(c.pool(), out[T](c), a, in[T](c, 0), in[T](c, 1), optional[T](c, 3),
+	State[kernel.Experts[T]](c).Hidden(c.Pool(), Out[T](c), a, In[T](c, 0), In[T](c, 1), optional[T](c, 3),
 		k.dispatch(c, 2), k.sizes(c.op.in[1], false))
 	return nil
 }
@@ -51,9 +51,9 @@ func runExpertsHidden[T kernel.Float](k expertsHidden, c *Call) error {
 type expertsActivated struct{ activated }
 
 func (k expertsActivated) VJP(d *Derivative) {
-	if op := opOf(d.grad); op != nil {
+	if op := opOf(d.Gradient()); op != nil {
 		if g, ok := op.Primitive.(expertsGradHidden); ok && g.through {
-			d.set(0, d.grad)
+			d.Set(0, d.Gradient())
 			return
 		}
 	}
@@ -62,7 +62,10 @@ func (k expertsActivated) VJP(d *Derivative) {
 
 // expertsGradU is the gradient of u from each row, [T*k, D]; its companion is their sum, the
 // gradient of u. Inputs: dh, w1, dispatch.
-type expertsGradU struct{ experts }
+type expertsGradU struct {
+	NoGradient
+	experts
+}
 
 func (k expertsGradU) String() string { return "GradX of ExpertsHidden" + k.experts.String() }
 
@@ -74,12 +77,8 @@ func (k expertsGradU) Infer(in []Signature) (Signature, error) {
 	return Signature{in[0].DType, withTokens(in[0].leading(), in[1].Shape[1])}, nil
 }
 
-func (k expertsGradU) Differentiable(int) bool { return false }
-
-func (k expertsGradU) VJP(*Derivative) {}
-
 func (k expertsGradU) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runExpertsGradU[float64](k, c)
 	}
 	return runExpertsGradU[float32](k, c)
@@ -87,7 +86,7 @@ func (k expertsGradU) Run(c *Call) error {
 
 func runExpertsGradU[T kernel.Float](k expertsGradU, c *Call) error {
 	du, accumulate := companionOut[T](c, 0)
-	state[kernel.Experts[T]](c).GradU(c.pool(), du, out[T](c), in[T](c, 0), in[T](c, 1),
+	State[kernel.Experts[T]](c).GradU(c.Pool(), du, Out[T](c), In[T](c, 0), In[T](c, 1),
 		k.dispatch(c, 2), k.sizes(c.op.in[1], false), accumulate)
 	return nil
 }

@@ -31,29 +31,29 @@ func (k routerLoss) Differentiable(i int) bool { return i == 0 }
 func (k routerLoss) fullPrecision() bool { return true } // so is the gradient of the logits
 
 func (k routerLoss) VJP(d *Derivative) {
-	if !d.wanted[0] {
+	if !d.Wants(0) {
 		return
 	}
 	if k.balance {
-		d.set(0, d.b.apply(routerLossGrad{k, d.op.in[0]}, d.grad, d.inputs(0), d.inputs(1)))
+		d.Set(0, d.b.Apply(routerLossGrad{k, d.op.in[0]}, d.Gradient(), d.Input(0), d.Input(1)))
 		return
 	}
-	d.set(0, d.b.apply(routerLossGrad{k, d.op.in[0]}, d.grad, d.inputs(0)))
+	d.Set(0, d.b.Apply(routerLossGrad{k, d.op.in[0]}, d.Gradient(), d.Input(0)))
 }
 
 func (k routerLoss) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runRouterLoss[float64](k, c)
 	}
 	return runRouterLoss[float32](k, c)
 }
 
 func runRouterLoss[T kernel.Float](k routerLoss, c *Call) error {
-	losses, logits := state[kernel.RouterLosses[T]](c), c.op.in[0]
+	losses, logits := State[kernel.RouterLosses[T]](c), c.op.in[0]
 	if k.balance {
-		out[T](c)[0] = T(losses.Balance(c.pool(), in[T](c, 0), newDispatch(in[int32](c, 1), k.topK, logits.width())))
+		Out[T](c)[0] = T(losses.Balance(c.Pool(), In[T](c, 0), newDispatch(In[int32](c, 1), k.topK, logits.width())))
 	} else {
-		out[T](c)[0] = T(losses.ZLoss(c.pool(), in[T](c, 0), logits.leading(), logits.width()))
+		Out[T](c)[0] = T(losses.ZLoss(c.Pool(), In[T](c, 0), logits.leading(), logits.width()))
 	}
 	return nil
 }
@@ -74,18 +74,18 @@ func (k routerLossGrad) Differentiable(int) bool { return false }
 func (k routerLossGrad) VJP(*Derivative) {}
 
 func (k routerLossGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runRouterLossGrad[float64](k, c)
 	}
 	return runRouterLossGrad[float32](k, c)
 }
 
 func runRouterLossGrad[T kernel.Float](k routerLossGrad, c *Call) error {
-	losses, factor := state[kernel.RouterLosses[T]](c), float64(in[T](c, 0)[0])
+	losses, factor := State[kernel.RouterLosses[T]](c), float64(In[T](c, 0)[0])
 	if k.balance {
-		losses.BalanceGradient(c.pool(), out[T](c), in[T](c, 1), newDispatch(in[int32](c, 2), k.topK, k.logits.width()), factor)
+		losses.BalanceGradient(c.Pool(), Out[T](c), In[T](c, 1), newDispatch(In[int32](c, 2), k.topK, k.logits.width()), factor)
 	} else {
-		losses.ZLossGradient(c.pool(), out[T](c), in[T](c, 1), k.logits.leading(), k.logits.width(), factor)
+		losses.ZLossGradient(c.Pool(), Out[T](c), In[T](c, 1), k.logits.leading(), k.logits.width(), factor)
 	}
 	return nil
 }

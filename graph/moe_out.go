@@ -24,38 +24,38 @@ func (k expertsOut) Infer(in []Signature) (Signature, error) {
 func (k expertsOut) Differentiable(i int) bool { return i != 2 }
 
 func (k expertsOut) VJP(d *Derivative) {
-	if d.wanted[0] || d.wanted[3] {
+	if d.Wants(0) || d.Wants(3) {
 		leader := k.gradHidden(d)
-		d.set(0, leader)
-		if d.wanted[3] {
+		d.Set(0, leader)
+		if d.Wants(3) {
 			gates := d.b.companion(leader, 0, "GradGates of ExpertsOut", d.op.in[3].Shape, nil)
 			keepFull(gorgonia.Nodes{gates}) // as the gates are
-			d.set(3, gates)
+			d.Set(3, gates)
 		}
 	}
-	if d.wanted[1] {
-		d.set(1, d.b.apply(expertsGradW{k.experts, d.op.in[1], true}, d.inputs(0), d.grad, d.inputs(2), d.inputs(3)))
+	if d.Wants(1) {
+		d.Set(1, d.b.Apply(expertsGradW{experts: k.experts, w: d.op.in[1], second: true}, d.Input(0), d.Gradient(), d.Input(2), d.Input(3)))
 	}
-	if k.biased && d.wanted[4] {
-		d.set(4, d.b.apply(expertsGradBias{k.experts, d.op.in[4], true}, d.grad, d.inputs(2), d.inputs(3)))
+	if k.biased && d.Wants(4) {
+		d.Set(4, d.b.Apply(expertsGradBias{experts: k.experts, bias: d.op.in[4], second: true}, d.Gradient(), d.Input(2), d.Input(3)))
 	}
 }
 
 // gradHidden is the gradient of a, or, where only this reads it, that of the h before it.
 func (k expertsOut) gradHidden(d *Derivative) *gorgonia.Node {
-	inputs := gorgonia.Nodes{d.grad, d.inputs(1), d.inputs(2), d.inputs(3), d.inputs(0)}
+	inputs := gorgonia.Nodes{d.Gradient(), d.Input(1), d.Input(2), d.Input(3), d.Input(0)}
 	if k.biased {
-		inputs = append(inputs, d.inputs(4))
+		inputs = append(inputs, d.Input(4))
 	}
 	a := d.only(0)
 	if a != nil {
 		inputs = append(inputs, d.value(children(a)[0]))
 	}
-	return d.b.apply(expertsGradHidden{k.experts, a != nil}, inputs...)
+	return d.b.Apply(expertsGradHidden{experts: k.experts, through: a != nil}, inputs...)
 }
 
 func (k expertsOut) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runExpertsOut[float64](k, c)
 	}
 	return runExpertsOut[float32](k, c)
@@ -63,7 +63,7 @@ func (k expertsOut) Run(c *Call) error {
 
 func runExpertsOut[T kernel.Float](k expertsOut, c *Call) error {
 	y, _ := companionOut[T](c, 0)
-	state[kernel.Experts[T]](c).Out(c.pool(), y, out[T](c), in[T](c, 0), in[T](c, 1), optional[T](c, 4), in[T](c, 3),
+	State[kernel.Experts[T]](c).Out(c.Pool(), y, Out[T](c), In[T](c, 0), In[T](c, 1), optional[T](c, 4), In[T](c, 3),
 		k.dispatch(c, 2), k.sizes(c.op.in[1], true))
 	return nil
 }
@@ -78,7 +78,7 @@ func (k combined) Infer([]Signature) (Signature, error) { return k.result, nil }
 
 func (k combined) Differentiable(int) bool { return true }
 
-func (k combined) VJP(d *Derivative) { d.set(0, d.grad) }
+func (k combined) VJP(d *Derivative) { d.Set(0, d.Gradient()) }
 
 func (k combined) Run(*Call) error { return nil }
 
@@ -86,6 +86,7 @@ func (k combined) Run(*Call) error { return nil }
 // its companion is that of the gates. Inputs: dy, w2, dispatch, gates, a, b2 where biased,
 // and h.
 type expertsGradHidden struct {
+	NoGradient
 	experts
 	through bool
 }
@@ -100,12 +101,8 @@ func (expertsGradHidden) flops(c cost) int { // dy W2^T
 
 func (k expertsGradHidden) Infer(in []Signature) (Signature, error) { return in[4], nil }
 
-func (k expertsGradHidden) Differentiable(int) bool { return false }
-
-func (k expertsGradHidden) VJP(*Derivative) {}
-
 func (k expertsGradHidden) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runExpertsGradHidden[float64](k, c)
 	}
 	return runExpertsGradHidden[float32](k, c)
@@ -114,13 +111,13 @@ func (k expertsGradHidden) Run(c *Call) error {
 func runExpertsGradHidden[T kernel.Float](k expertsGradHidden, c *Call) error {
 	var b2, h []T
 	if k.biased {
-		b2 = in[T](c, 5)
+		b2 = In[T](c, 5)
 	}
 	if k.through {
-		h = in[T](c, len(c.args)-1)
+		h = In[T](c, len(c.args)-1)
 	}
 	dgates, _ := companionOut[T](c, 0)
-	state[kernel.Experts[T]](c).GradHidden(c.pool(), out[T](c), dgates, in[T](c, 0), in[T](c, 1), b2, in[T](c, 4), h, in[T](c, 3),
+	State[kernel.Experts[T]](c).GradHidden(c.Pool(), Out[T](c), dgates, In[T](c, 0), In[T](c, 1), b2, In[T](c, 4), h, In[T](c, 3),
 		k.dispatch(c, 2), k.sizes(c.op.in[1], true))
 	return nil
 }

@@ -37,13 +37,13 @@ func (k route) Differentiable(int) bool { return true }
 func (k route) fullPrecision() bool { return true } // so is the gradient of the logits
 
 func (k route) VJP(d *Derivative) {
-	if d.wanted[0] {
-		d.set(0, d.b.apply(routeGrad{k, d.op.in[0]}, d.grad, d.inputs(0)))
+	if d.Wants(0) {
+		d.Set(0, d.b.Apply(routeGrad{k, d.op.in[0]}, d.Gradient(), d.Input(0)))
 	}
 }
 
 func (k route) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runRoute[float64](k, c)
 	}
 	return runRoute[float32](k, c)
@@ -57,7 +57,7 @@ type routeState[T kernel.Float] struct {
 }
 
 func runRoute[T kernel.Float](k route, c *Call) error {
-	s := state[routeState[T]](c)
+	s := State[routeState[T]](c)
 	tokens, experts := c.op.in[0].leading(), c.op.in[0].width()
 	memory := dispatchOut(c)
 	if memory == nil {
@@ -66,7 +66,7 @@ func runRoute[T kernel.Float](k route, c *Call) error {
 		}
 		memory = s.dispatch
 	}
-	s.Forward(c.pool(), out[T](c), in[T](c, 0), kernel.NewDispatch(memory, tokens, k.topK, experts))
+	s.Forward(c.Pool(), Out[T](c), In[T](c, 0), kernel.NewDispatch(memory, tokens, k.topK, experts))
 	return nil
 }
 
@@ -95,19 +95,22 @@ func (k routeGrad) Differentiable(int) bool { return false }
 func (k routeGrad) VJP(*Derivative) {}
 
 func (k routeGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runRouteGrad[float64](k, c)
 	}
 	return runRouteGrad[float32](k, c)
 }
 
 func runRouteGrad[T kernel.Float](k routeGrad, c *Call) error {
-	state[kernel.Route[T]](c).Backward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), k.logits.leading(), k.topK, k.logits.width())
+	State[kernel.Route[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), k.logits.leading(), k.topK, k.logits.width())
 	return nil
 }
 
 // dispatch is a kernel.Dispatch, made by the gates' own run. Input: the gates.
-type dispatch struct{ size int }
+type dispatch struct {
+	NoGradient
+	size int
+}
 
 func (k dispatch) String() string { return fmt.Sprintf("Dispatch(%d)", k.size) }
 
@@ -115,14 +118,13 @@ func (k dispatch) Infer([]Signature) (Signature, error) {
 	return Signature{tensor.Int32, tensor.Shape{k.size}}, nil
 }
 
-func (k dispatch) Differentiable(int) bool { return false }
-
-func (k dispatch) VJP(*Derivative) {}
-
 func (k dispatch) Run(*Call) error { return nil }
 
 // expertCounts is the number of rows of each expert, [E] Int32. Input: the dispatch.
-type expertCounts struct{ tokens, experts, topK int }
+type expertCounts struct {
+	NoGradient
+	tokens, experts, topK int
+}
 
 func (k expertCounts) String() string {
 	return fmt.Sprintf("ExpertCounts(top=%d, of=%d)", k.topK, k.experts)
@@ -132,12 +134,8 @@ func (k expertCounts) Infer([]Signature) (Signature, error) {
 	return Signature{tensor.Int32, tensor.Shape{k.experts}}, nil
 }
 
-func (k expertCounts) Differentiable(int) bool { return false }
-
-func (k expertCounts) VJP(*Derivative) {}
-
 func (k expertCounts) Run(c *Call) error {
-	d := kernel.NewDispatch(in[int32](c, 0), k.tokens, k.topK, k.experts)
-	d.Counts(out[int32](c))
+	d := kernel.NewDispatch(In[int32](c, 0), k.tokens, k.topK, k.experts)
+	d.Counts(Out[int32](c))
 	return nil
 }

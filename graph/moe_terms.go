@@ -13,8 +13,8 @@ func (b *Builder) showGates(k experts, gates, dispatch *gorgonia.Node, o MoEOpti
 		return gates
 	}
 	s := signatureOf(gates)
-	all := b.apply(expertTerms{k, Signature{s.DType, withTokens(s.leading(), k.number)}}, gates, dispatch) // [T, E]
-	return b.apply(chosenTerms{k, s}, b.show("Gates", o.Gates, all), dispatch)
+	all := b.Apply(expertTerms{k, Signature{s.DType, withTokens(s.leading(), k.number)}}, gates, dispatch) // [T, E]
+	return b.Apply(chosenTerms{k, s}, b.show("Gates", o.Gates, all), dispatch)
 }
 
 // expertTerms makes each expert's gated output, [T, E, D], and lets o.Terms see it. An
@@ -28,7 +28,7 @@ func (b *Builder) expertTerms(k experts, a, w2, gates, dispatch *gorgonia.Node, 
 	}
 	s := signatureOf(rows)
 	result := Signature{s.DType, withTokens(s.leading()/k.topK, k.number, s.width())}
-	return b.show("Terms", o.Terms, b.apply(expertTerms{k, result}, rows, dispatch))
+	return b.show("Terms", o.Terms, b.Apply(expertTerms{k, result}, rows, dispatch))
 }
 
 // show returns what a function of MoEOptions makes of x.
@@ -67,20 +67,20 @@ func (k expertTerms) passes() bool { return true }
 func (k expertTerms) Differentiable(i int) bool { return i == 0 }
 
 func (k expertTerms) VJP(d *Derivative) {
-	if d.wanted[0] {
-		d.set(0, d.b.apply(chosenTerms{k.experts, d.op.in[0]}, d.grad, d.inputs(1)))
+	if d.Wants(0) {
+		d.Set(0, d.b.Apply(chosenTerms{k.experts, d.op.in[0]}, d.Gradient(), d.Input(1)))
 	}
 }
 
 func (k expertTerms) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runExpertTerms[float64](k, c)
 	}
 	return runExpertTerms[float32](k, c)
 }
 
 func runExpertTerms[T kernel.Float](k expertTerms, c *Call) error {
-	state[kernel.ExpertTerms[T]](c).Spread(c.pool(), out[T](c), in[T](c, 0), k.dispatch(c, 1))
+	State[kernel.ExpertTerms[T]](c).Spread(c.Pool(), Out[T](c), In[T](c, 0), k.dispatch(c, 1))
 	return nil
 }
 
@@ -100,19 +100,19 @@ func (k chosenTerms) passes() bool { return true }
 func (k chosenTerms) Differentiable(i int) bool { return i == 0 }
 
 func (k chosenTerms) VJP(d *Derivative) {
-	if d.wanted[0] {
-		d.set(0, d.b.apply(expertTerms{k.experts, d.op.in[0]}, d.grad, d.inputs(1)))
+	if d.Wants(0) {
+		d.Set(0, d.b.Apply(expertTerms{k.experts, d.op.in[0]}, d.Gradient(), d.Input(1)))
 	}
 }
 
 func (k chosenTerms) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runChosenTerms[float64](k, c)
 	}
 	return runChosenTerms[float32](k, c)
 }
 
 func runChosenTerms[T kernel.Float](k chosenTerms, c *Call) error {
-	state[kernel.ExpertTerms[T]](c).Gather(c.pool(), out[T](c), in[T](c, 0), k.dispatch(c, 1))
+	State[kernel.ExpertTerms[T]](c).Gather(c.Pool(), Out[T](c), In[T](c, 0), k.dispatch(c, 1))
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 // the inputs u, dh and dispatch; or, where second, that of w2, dW2_e = sum of g_j a_j^T
 // dy_t(j), with the inputs a, dy, dispatch and gates.
 type expertsGradW struct {
+	NoGradient
 	experts
 	w      Signature
 	second bool
@@ -27,10 +28,6 @@ func expertsProduct(second bool) string {
 
 func (k expertsGradW) Infer([]Signature) (Signature, error) { return k.w, nil }
 
-func (k expertsGradW) Differentiable(int) bool { return false }
-
-func (k expertsGradW) VJP(*Derivative) {}
-
 // flops counts a run: one multiply-add a row and entry of its weight.
 func (k expertsGradW) flops(c cost) int {
 	rows := c.in(0).leading() // of a; u has one a token
@@ -43,18 +40,18 @@ func (k expertsGradW) flops(c cost) int {
 func (k expertsGradW) Accumulates() bool { return true }
 
 func (k expertsGradW) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runExpertsGradW[float64](k, c)
 	}
 	return runExpertsGradW[float32](k, c)
 }
 
 func runExpertsGradW[T kernel.Float](k expertsGradW, c *Call) error {
-	run, d, sizes := state[kernel.Experts[T]](c), k.dispatch(c, 2), k.sizes(k.w, k.second)
+	run, d, sizes := State[kernel.Experts[T]](c), k.dispatch(c, 2), k.sizes(k.w, k.second)
 	if k.second {
-		run.GradW2(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 3), d, sizes, c.accumulate())
+		run.GradW2(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 3), d, sizes, c.Accumulate())
 	} else {
-		run.GradW1(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), d, sizes, c.accumulate())
+		run.GradW1(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), d, sizes, c.Accumulate())
 	}
 	return nil
 }
@@ -63,6 +60,7 @@ func runExpertsGradW[T kernel.Float](k expertsGradW, c *Call) error {
 // inputs dh and dispatch; or, where second, that of b2, db2_e = sum of g_j dy_t(j), with the
 // inputs dy, dispatch and gates.
 type expertsGradBias struct {
+	NoGradient
 	experts
 	bias   Signature
 	second bool
@@ -74,26 +72,22 @@ func (k expertsGradBias) String() string {
 
 func (k expertsGradBias) Infer([]Signature) (Signature, error) { return k.bias, nil }
 
-func (k expertsGradBias) Differentiable(int) bool { return false }
-
-func (k expertsGradBias) VJP(*Derivative) {}
-
 func (k expertsGradBias) Accumulates() bool { return true }
 
 func (k expertsGradBias) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runExpertsGradBias[float64](k, c)
 	}
 	return runExpertsGradBias[float32](k, c)
 }
 
 func runExpertsGradBias[T kernel.Float](k expertsGradBias, c *Call) error {
-	run, d := state[kernel.Experts[T]](c), k.dispatch(c, 1)
+	run, d := State[kernel.Experts[T]](c), k.dispatch(c, 1)
 	width := k.bias.Shape[1]
 	if k.second {
-		run.GradB2(c.pool(), out[T](c), in[T](c, 0), in[T](c, 2), d, kernel.ExpertSizes{Width: width}, c.accumulate())
+		run.GradB2(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 2), d, kernel.ExpertSizes{Width: width}, c.Accumulate())
 	} else {
-		run.GradB1(c.pool(), out[T](c), in[T](c, 0), d, kernel.ExpertSizes{Hidden: width}, c.accumulate())
+		run.GradB1(c.Pool(), Out[T](c), In[T](c, 0), d, kernel.ExpertSizes{Hidden: width}, c.Accumulate())
 	}
 	return nil
 }

@@ -80,9 +80,9 @@ type norm struct {
 func (b *Builder) Norm(x, gain *gorgonia.Node, o NormOptions) *gorgonia.Node {
 	k := norm{o.kind(), &stats{}}
 	if o.Bias != nil {
-		return b.apply(k, x, gain, o.Bias)
+		return b.Apply(k, x, gain, o.Bias)
 	}
-	return b.apply(k, x, gain)
+	return b.Apply(k, x, gain)
 }
 
 // LayerNorm is Norm with its defaults.
@@ -122,7 +122,7 @@ func (k norm) params(x, gain Signature) kernel.NormParams {
 func (k norm) Differentiable(int) bool { return true }
 
 func (k norm) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runNorm[float64](k, c)
 	}
 	return runNorm[float32](k, c)
@@ -131,20 +131,20 @@ func (k norm) Run(c *Call) error {
 func runNorm[T kernel.Float](k norm, c *Call) error {
 	p := k.params(c.op.in[0], c.op.in[1])
 	mean, rstd := savedRows[T](k.saved, p.Rows)
-	state[kernel.Norm[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), optional[T](c, 2), mean, rstd, p)
+	State[kernel.Norm[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), optional[T](c, 2), mean, rstd, p)
 	return nil
 }
 
 func (k norm) VJP(d *Derivative) {
-	x, gain := d.inputs(0), d.inputs(1)
-	bias := len(d.op.in) > 2 && d.wanted[2]
-	leader := d.b.applyAbsorbing(d, normGrad{k}, d.grad, x, gain)
-	d.set(0, leader)
-	if d.wanted[1] {
-		d.set(1, d.b.companion(leader, 0, "GradGain of "+k.String(), d.op.in[1].Shape, nil))
+	x, gain := d.Input(0), d.Input(1)
+	bias := len(d.op.in) > 2 && d.Wants(2)
+	leader := d.b.applyAbsorbing(d, normGrad{k}, d.Gradient(), x, gain)
+	d.Set(0, leader)
+	if d.Wants(1) {
+		d.Set(1, d.b.companion(leader, 0, "GradGain of "+k.String(), d.op.in[1].Shape, nil))
 	}
 	if bias {
-		d.set(2, d.b.companion(leader, 1, "GradBias of "+k.String(), d.op.in[2].Shape, nil))
+		d.Set(2, d.b.companion(leader, 1, "GradBias of "+k.String(), d.op.in[2].Shape, nil))
 	}
 }
 
@@ -154,7 +154,7 @@ func (b *Builder) applyAbsorbing(d *Derivative, k Primitive, children ...*gorgon
 	if addend := d.absorb(0); addend != nil {
 		children = append(children, addend)
 	}
-	return b.apply(k, children...)
+	return b.Apply(k, children...)
 }
 
 // normGrad is dx; its companions are dgain and dbias. Inputs: dy, x, gain and, where dx
@@ -172,7 +172,7 @@ func (k normGrad) Differentiable(int) bool { return false }
 func (k normGrad) VJP(*Derivative) {}
 
 func (k normGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runNormGrad[float64](k, c)
 	}
 	return runNormGrad[float32](k, c)
@@ -190,9 +190,9 @@ func runNormGrad[T kernel.Float](k normGrad, c *Call) error {
 	if accumulateBias && !accumulateGain {
 		clear(dgain)
 	}
-	run := state[kernel.Norm[T]](c)
+	run := State[kernel.Norm[T]](c)
 	run.Addend = optional[T](c, 3)
-	run.Backward(c.pool(), out[T](c), dgain, dbias, in[T](c, 0), in[T](c, 1), in[T](c, 2),
+	run.Backward(c.Pool(), Out[T](c), dgain, dbias, In[T](c, 0), In[T](c, 1), In[T](c, 2),
 		mean, rstd, accumulateGain || accumulateBias, p)
 	return nil
 }

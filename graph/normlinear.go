@@ -41,9 +41,9 @@ func (b *Builder) NormLinear(x, gain, w *gorgonia.Node, o NormOptions) *gorgonia
 	}
 	k := normLinear{o.kind(), &normLinearStats{}}
 	if gain == nil {
-		return b.apply(k, x, w)
+		return b.Apply(k, x, w)
 	}
-	return b.apply(k, x, w, gain)
+	return b.Apply(k, x, w, gain)
 }
 
 func (k normLinear) String() string { return "NormLinear " + k.normKind.String() }
@@ -80,23 +80,23 @@ func (k normLinear) fullPrecision() bool { return true } // coefficients
 func (k normLinear) Differentiable(int) bool { return true }
 
 func (k normLinear) VJP(d *Derivative) {
-	inputs := gorgonia.Nodes{d.grad, d.output(), d.inputs(0), d.inputs(1)}
+	inputs := gorgonia.Nodes{d.Gradient(), d.Output(), d.Input(0), d.Input(1)}
 	gain := len(d.op.in) > 2
 	if gain {
-		inputs = append(inputs, d.inputs(2))
+		inputs = append(inputs, d.Input(2))
 	}
 	leader := d.b.applyAbsorbing(d, normLinearGrad{k, gain}, inputs...)
-	d.set(0, leader)
-	if d.wanted[1] {
-		d.set(1, d.b.companion(leader, 0, "GradW of NormLinear", d.op.in[1].Shape, nil))
+	d.Set(0, leader)
+	if d.Wants(1) {
+		d.Set(1, d.b.companion(leader, 0, "GradW of NormLinear", d.op.in[1].Shape, nil))
 	}
-	if gain && d.wanted[2] {
-		d.set(2, d.b.companion(leader, 1, "GradGain of NormLinear", d.op.in[2].Shape, nil))
+	if gain && d.Wants(2) {
+		d.Set(2, d.b.companion(leader, 1, "GradGain of NormLinear", d.op.in[2].Shape, nil))
 	}
 }
 
 func (k normLinear) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runNormLinear[float64](k, c)
 	}
 	return runNormLinear[float32](k, c)
@@ -105,7 +105,7 @@ func (k normLinear) Run(c *Call) error {
 func runNormLinear[T kernel.Float](k normLinear, c *Call) error {
 	p := k.params(c.op.in[0], c.op.in[1])
 	mean, rstd := savedRows[T](&k.saved.stats, p.Rows)
-	state[kernel.NormLinear[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), optional[T](c, 2), in[T](c, 1), mean, rstd, p)
+	State[kernel.NormLinear[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), optional[T](c, 2), In[T](c, 1), mean, rstd, p)
 	return nil
 }
 
@@ -142,7 +142,7 @@ func (k normLinearGrad) Differentiable(int) bool { return false }
 func (k normLinearGrad) VJP(*Derivative) {}
 
 func (k normLinearGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runNormLinearGrad[float64](k, c)
 	}
 	return runNormLinearGrad[float32](k, c)
@@ -155,11 +155,11 @@ func runNormLinearGrad[T kernel.Float](k normLinearGrad, c *Call) error {
 	dgain, accumulateGain := companionOut[T](c, 1)
 	var gain []T
 	if k.gain {
-		gain = in[T](c, 4)
+		gain = In[T](c, 4)
 	}
-	run := state[kernel.NormLinear[T]](c)
+	run := State[kernel.NormLinear[T]](c)
 	run.Addend = optional[T](c, k.addend())
-	run.Backward(c.pool(), out[T](c), dgain, dw, in[T](c, 0), in[T](c, 1), in[T](c, 2), gain, in[T](c, 3),
+	run.Backward(c.Pool(), Out[T](c), dgain, dw, In[T](c, 0), In[T](c, 1), In[T](c, 2), gain, In[T](c, 3),
 		mean, rstd, accumulateGain, accumulateW, p)
 	return nil
 }

@@ -24,7 +24,7 @@ func (b *Builder) NormRead(x, gain, keys *gorgonia.Node, o NormOptions) *gorgoni
 	if o.Bias != nil {
 		return b.Read(b.Norm(x, gain, o), keys)
 	}
-	return b.apply(normRead{o.kind(), &stats{}}, x, gain, keys)
+	return b.Apply(normRead{o.kind(), &stats{}}, x, gain, keys)
 }
 
 func (k normRead) String() string { return "NormRead " + k.normKind.String() }
@@ -49,18 +49,18 @@ func (k normRead) params(x, keys Signature) kernel.NormReadParams {
 }
 
 func (k normRead) VJP(d *Derivative) {
-	leader := d.b.applyAbsorbing(d, normReadGrad{k}, d.grad, d.inputs(0), d.inputs(1), d.inputs(2))
-	d.set(0, leader)
-	if d.wanted[1] {
-		d.set(1, d.b.companion(leader, 0, "GradGain of NormRead", d.op.in[1].Shape, nil))
+	leader := d.b.applyAbsorbing(d, normReadGrad{k}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
+	d.Set(0, leader)
+	if d.Wants(1) {
+		d.Set(1, d.b.companion(leader, 0, "GradGain of NormRead", d.op.in[1].Shape, nil))
 	}
-	if d.wanted[2] {
-		d.set(2, d.b.companion(leader, 1, "GradKeys of NormRead", d.op.in[2].Shape, nil))
+	if d.Wants(2) {
+		d.Set(2, d.b.companion(leader, 1, "GradKeys of NormRead", d.op.in[2].Shape, nil))
 	}
 }
 
 func (k normRead) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runNormRead[float64](k, c)
 	}
 	return runNormRead[float32](k, c)
@@ -69,7 +69,7 @@ func (k normRead) Run(c *Call) error {
 func runNormRead[T kernel.Float](k normRead, c *Call) error {
 	p := k.params(c.op.in[0], c.op.in[2])
 	mean, rstd := savedRows[T](k.saved, p.Tokens)
-	state[kernel.NormRead[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2), mean, rstd, p)
+	State[kernel.NormRead[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2), mean, rstd, p)
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (k normReadGrad) Differentiable(int) bool { return false }
 func (k normReadGrad) VJP(*Derivative) {}
 
 func (k normReadGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runNormReadGrad[float64](k, c)
 	}
 	return runNormReadGrad[float32](k, c)
@@ -103,9 +103,9 @@ func runNormReadGrad[T kernel.Float](k normReadGrad, c *Call) error {
 	mean, rstd := savedRows[T](k.saved, p.Tokens)
 	dgain, accumulateGain := companionOut[T](c, 0)
 	dkeys, accumulateKeys := companionOut[T](c, 1)
-	run := state[kernel.NormRead[T]](c)
+	run := State[kernel.NormRead[T]](c)
 	run.Addend = optional[T](c, 4)
-	run.Backward(c.pool(), out[T](c), dgain, dkeys, in[T](c, 0), in[T](c, 1), in[T](c, 2), in[T](c, 3),
+	run.Backward(c.Pool(), Out[T](c), dgain, dkeys, In[T](c, 0), In[T](c, 1), In[T](c, 2), In[T](c, 3),
 		mean, rstd, accumulateGain, accumulateKeys, p)
 	return nil
 }

@@ -14,39 +14,6 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// Primitive is what one op file provides: what the op is called, what it makes of its
-// inputs' types, how it runs and how it differentiates. Op turns a Primitive into a
-// gorgonia.Op; nothing else of the package knows one Primitive from another.
-type Primitive interface {
-	// String names the op and every parameter that changes its result.
-	String() string
-	// Infer checks the inputs and returns the output's type and shape.
-	Infer(in []Signature) (Signature, error)
-	// Differentiable tells whether input i can have a gradient.
-	Differentiable(i int) bool
-	// VJP builds the gradient nodes that d asks for.
-	VJP(d *Derivative)
-	// Run computes the output on the CPU.
-	Run(c *Call) error
-}
-
-// Optional abilities of a Primitive.
-type (
-	// InPlacer is a Primitive whose output may share the memory of its input i when nothing
-	// else reads that input later.
-	InPlacer interface{ InPlace(i int) bool }
-	// Accumulator is a Primitive that can add to its output's old content instead of
-	// replacing it (Call.Accumulate), as parameter gradients over micro-batches need.
-	Accumulator interface{ Accumulates() bool }
-)
-
-// Signature is the static type of a value: Gorgonia's shapes are known when the graph
-// is built. A scalar has no dimensions.
-type Signature struct {
-	DType tensor.Dtype
-	Shape tensor.Shape
-}
-
 func (s Signature) hmType() hm.Type {
 	if s.scalar() {
 		return s.DType
@@ -236,26 +203,3 @@ func (op *Op) Do(values ...gorgonia.Value) (out gorgonia.Value, err error) {
 	}
 	return c.result, nil
 }
-
-// Derivative is what a kind's diff works on: the op's inputs, its output and the
-// gradient that arrives at it. Inputs and output are asked for by function, so that
-// recomputation rebuilds only what a gradient really reads.
-type Derivative struct {
-	b      *Builder
-	op     *Op
-	grad   *gorgonia.Node
-	inputs func(i int) *gorgonia.Node
-	output func() *gorgonia.Node
-	wanted []bool
-	grads  gorgonia.Nodes
-	// absorb takes over the gradient that input i has from elsewhere so far, nil if none:
-	// a kind that can add it to its own in the same pass sets the sum.
-	absorb func(i int) *gorgonia.Node
-	// only returns input i's node if it is made by an op of ours and nothing else reads
-	// it, else nil; value is what the backward pass reads in the place of a forward node.
-	only  func(i int) *gorgonia.Node
-	value func(n *gorgonia.Node) *gorgonia.Node
-}
-
-// set stores the gradient of input i.
-func (d *Derivative) set(i int, grad *gorgonia.Node) { d.grads[i] = grad }

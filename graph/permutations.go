@@ -36,7 +36,7 @@ func (b *Builder) PermutationCoefficients(z, alpha, bias *gorgonia.Node, n int) 
 		return nil
 	}
 	columns := kernel.PermutationsParams{N: n}.Columns()
-	return b.apply(permutations{streamGates{n, columns}}, z, alpha, bias)
+	return b.Apply(permutations{streamGates{n, columns}}, z, alpha, bias)
 }
 
 func (k permutations) String() string { return fmt.Sprintf("PermutationCoefficients(n=%d)", k.n) }
@@ -48,14 +48,14 @@ func (k permutations) params(z Signature) kernel.PermutationsParams {
 func (k permutations) VJP(d *Derivative) { k.gradients(d, permutationsGrad{permutations: k}) }
 
 func (k permutations) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runPermutations[float64](k, c)
 	}
 	return runPermutations[float32](k, c)
 }
 
 func runPermutations[T kernel.Float](k permutations, c *Call) error {
-	state[kernel.Permutations[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2), k.params(c.op.in[0]))
+	State[kernel.Permutations[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2), k.params(c.op.in[0]))
 	return nil
 }
 
@@ -68,7 +68,7 @@ type permutationsGrad struct {
 func (k permutationsGrad) String() string { return "GradZ of " + k.permutations.String() }
 
 func (k permutationsGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runPermutationsGrad[float64](k, c)
 	}
 	return runPermutationsGrad[float32](k, c)
@@ -77,7 +77,7 @@ func (k permutationsGrad) Run(c *Call) error {
 func runPermutationsGrad[T kernel.Float](k permutationsGrad, c *Call) error {
 	dalpha, accumulateAlpha := companionOut[T](c, 0)
 	dbias, accumulateBias := companionOut[T](c, 1)
-	state[kernel.Permutations[T]](c).Backward(c.pool(), out[T](c), dalpha, dbias, in[T](c, 0), in[T](c, 1), in[T](c, 2), in[T](c, 3),
+	State[kernel.Permutations[T]](c).Backward(c.Pool(), Out[T](c), dalpha, dbias, In[T](c, 0), In[T](c, 1), In[T](c, 2), In[T](c, 3),
 		accumulateAlpha, accumulateBias, k.permutations.params(c.op.in[1]))
 	return nil
 }

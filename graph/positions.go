@@ -9,12 +9,15 @@ import (
 )
 
 // positions numbers the tokens of each row.
-type positions struct{ cache *Cache }
+type positions struct {
+	NoGradient
+	cache *Cache
+}
 
 // Positions returns each token's index in its row, [batch, seq] Int32, counted from the
 // cache's length where there is one. tokens is [batch, seq] Int32.
 func (b *Builder) Positions(tokens *gorgonia.Node) *gorgonia.Node {
-	return b.apply(positions{b.options.Cache}, tokens)
+	return b.Apply(positions{cache: b.options.Cache}, tokens)
 }
 
 func (positions) String() string { return "Positions" }
@@ -29,16 +32,12 @@ func tokenRows(s Signature, cache *Cache) (Signature, error) {
 	return s, cache.rows(s.Shape[0])
 }
 
-func (positions) Differentiable(int) bool { return false }
-
-func (positions) VJP(*Derivative) {}
-
 func (k positions) Run(c *Call) error {
 	first := 0
 	if k.cache != nil {
 		first = k.cache.length
 	}
-	seq, result := c.op.in[0].Shape[1], out[int32](c)
+	seq, result := c.op.in[0].Shape[1], Out[int32](c)
 	for i := range result {
 		result[i] = int32(first + i%seq)
 	}
@@ -47,6 +46,7 @@ func (k positions) Run(c *Call) error {
 
 // documentStarts finds the documents of each row.
 type documentStarts struct {
+	NoGradient
 	bos   int32
 	cache *Cache
 }
@@ -56,7 +56,7 @@ type documentStarts struct {
 // BOS, so that a run of BOS opens one document; a row may begin inside a document.
 // tokens is [batch, seq] Int32.
 func (b *Builder) DocumentStarts(tokens *gorgonia.Node, bos int) *gorgonia.Node {
-	return b.apply(documentStarts{int32(bos), b.options.Cache}, tokens)
+	return b.Apply(documentStarts{bos: int32(bos), cache: b.options.Cache}, tokens)
 }
 
 func (k documentStarts) String() string { return fmt.Sprintf("DocumentStarts(bos=%d)", k.bos) }
@@ -65,12 +65,8 @@ func (k documentStarts) Infer(in []Signature) (Signature, error) {
 	return tokenRows(in[0], k.cache)
 }
 
-func (documentStarts) Differentiable(int) bool { return false }
-
-func (documentStarts) VJP(*Derivative) {}
-
 func (k documentStarts) Run(c *Call) error {
-	tokens, starts := in[int32](c, 0), out[int32](c)
+	tokens, starts := In[int32](c, 0), Out[int32](c)
 	seq := c.op.in[0].Shape[1]
 	for row := 0; row*seq < len(tokens); row++ {
 		first, start, previous := 0, int32(0), int32(-1)

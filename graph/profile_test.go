@@ -146,7 +146,7 @@ func TestPlainKind(t *testing.T) {
 		"GradGain of LayerNorm": secondaryOutput{what: "GradGain of LayerNorm", result: Signature{Shape: tensor.Shape{3, 4}}},
 		"Dropout":               dropout{},
 		"Linear then Gelu":      linearGelu{linear{scale: 1}, gelu{}},
-		"SumTokens":             sumTokens{Signature{Shape: tensor.Shape{3}}},
+		"SumTokens":             sumTokens{result: Signature{Shape: tensor.Shape{3}}},
 		"Add":                   add{},
 	} {
 		assert.Equal(t, want, plainKind(k))

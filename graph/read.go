@@ -16,7 +16,7 @@ type read struct{}
 //
 // x [T, Dk, Dv], keys [m..., Dk], y [T, m..., Dv].
 func (b *Builder) Read(x, keys *gorgonia.Node) *gorgonia.Node {
-	return b.apply(read{}, x, keys)
+	return b.Apply(read{}, x, keys)
 }
 
 func (read) String() string { return "Read" }
@@ -45,11 +45,11 @@ func (read) Infer(in []Signature) (Signature, error) {
 func (read) Differentiable(int) bool { return true }
 
 func (k read) VJP(d *Derivative) {
-	if d.wanted[0] {
-		d.set(0, d.b.Write(nil, d.inputs(1), d.grad))
+	if d.Wants(0) {
+		d.Set(0, d.b.Write(nil, d.Input(1), d.Gradient()))
 	}
-	if d.wanted[1] {
-		d.set(1, d.b.apply(keysGrad{d.op.in[1]}, d.grad, d.inputs(0)))
+	if d.Wants(1) {
+		d.Set(1, d.b.Apply(keysGrad{keys: d.op.in[1]}, d.Gradient(), d.Input(0)))
 	}
 }
 
@@ -60,7 +60,7 @@ func streamSizes(x, keys Signature) (tokens, m, dk, dv int) {
 }
 
 func (k read) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runRead[float64](c)
 	}
 	return runRead[float32](c)
@@ -68,13 +68,16 @@ func (k read) Run(c *Call) error {
 
 func runRead[T kernel.Float](c *Call) error {
 	tokens, m, dk, dv := streamSizes(c.op.in[0], c.op.in[1])
-	state[kernel.Read[T]](c).Run(c.pool(), out[T](c), in[T](c, 1), in[T](c, 0), tokens, m, dk, dv)
+	State[kernel.Read[T]](c).Run(c.Pool(), Out[T](c), In[T](c, 1), In[T](c, 0), tokens, m, dk, dv)
 	return nil
 }
 
 // keysGrad is the gradient of key vectors: dkeys = sum_t y_t X_t^T. Inputs: y
 // [T, m..., Dv] and the stream X [T, Dk, Dv] (or its gradient, for a write).
-type keysGrad struct{ keys Signature }
+type keysGrad struct {
+	NoGradient
+	keys Signature
+}
 
 func (k keysGrad) String() string { return "KeysGrad" }
 
@@ -84,14 +87,10 @@ func (k keysGrad) flops(c cost) int { // sum_t y_t X_t^T
 
 func (k keysGrad) Infer([]Signature) (Signature, error) { return k.keys, nil }
 
-func (k keysGrad) Differentiable(int) bool { return false }
-
-func (k keysGrad) VJP(*Derivative) {}
-
 func (k keysGrad) Accumulates() bool { return true }
 
 func (k keysGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runKeysGrad[float64](k, c)
 	}
 	return runKeysGrad[float32](k, c)
@@ -99,6 +98,6 @@ func (k keysGrad) Run(c *Call) error {
 
 func runKeysGrad[T kernel.Float](k keysGrad, c *Call) error {
 	tokens, m, dk, dv := streamSizes(c.op.in[1], k.keys)
-	state[kernel.KeysGrad[T]](c).Run(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), tokens, m, dk, dv, c.accumulate())
+	State[kernel.KeysGrad[T]](c).Run(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), tokens, m, dk, dv, c.Accumulate())
 	return nil
 }

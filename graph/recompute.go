@@ -62,7 +62,7 @@ func (r *rebuilder) copy(x *gorgonia.Node) *gorgonia.Node {
 		inputs[i] = r.node(c, x)
 	}
 	if op.leader == nil {
-		r.copies[x] = r.b.apply(op.Primitive, inputs...)
+		r.copies[x] = r.b.Apply(op.Primitive, inputs...)
 	} else {
 		r.copies[x] = r.follower(x, inputs)
 	}

@@ -19,7 +19,7 @@ type reshape struct{ features tensor.Shape }
 //
 // It costs nothing where nothing else reads x later, else a copy.
 func (b *Builder) Reshape(x *gorgonia.Node, axes ...int) *gorgonia.Node {
-	return b.apply(reshape{tensor.Shape(axes).Clone()}, x)
+	return b.Apply(reshape{tensor.Shape(axes).Clone()}, x)
 }
 
 func (k reshape) String() string { return fmt.Sprintf("Reshape %v", k.features) }
@@ -41,22 +41,22 @@ func (reshape) InPlace(int) bool { return true }
 func (reshape) passes() bool { return true }
 
 func (reshape) VJP(d *Derivative) {
-	d.set(0, d.b.apply(reshape{d.op.in[0].Shape[1:].Clone()}, d.grad))
+	d.Set(0, d.b.Apply(reshape{d.op.in[0].Shape[1:].Clone()}, d.Gradient()))
 }
 
 func (k reshape) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runReshape[float64](c)
 	}
 	return runReshape[float32](c)
 }
 
 func runReshape[T kernel.Float](c *Call) error {
-	x, y := in[T](c, 0), out[T](c)
+	x, y := In[T](c, 0), Out[T](c)
 	if len(y) > 0 && &x[0] != &y[0] {
-		s := state[addState[T]](c)
+		s := State[addState[T]](c)
 		s.inputs = append(s.inputs[:0], x)
-		s.Run(c.pool(), y, s.inputs, false)
+		s.Run(c.Pool(), y, s.inputs, false)
 	}
 	return nil
 }

@@ -9,7 +9,10 @@ import (
 )
 
 // parameter emits a Store's parameter that lives on a device.
-type parameter struct{ param *Param }
+type parameter struct {
+	NoGradient
+	param *Param
+}
 
 func (k parameter) String() string {
 	return fmt.Sprintf("Param(%s) %v", k.param.Name, k.param.Shape)
@@ -18,10 +21,6 @@ func (k parameter) String() string {
 func (k parameter) Infer([]Signature) (Signature, error) {
 	return Signature{tensor.Float32, tensor.Shape(k.param.Shape).Clone()}, nil
 }
-
-func (parameter) Differentiable(int) bool { return false }
-
-func (parameter) VJP(*Derivative) {}
 
 func (k parameter) Run(*Call) error {
 	return errors.Errorf("parameter %q lives on a device: want no run on the CPU", k.param.Name)
@@ -35,7 +34,7 @@ func (b *Builder) residentNode(p *Param) (*gorgonia.Node, error) {
 			return nil, err
 		}
 	}
-	op, err := newOp(b, parameter{p}, nil)
+	op, err := newOp(b, parameter{param: p}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ type scale struct{ factor float64 }
 
 // Scale multiplies every entry by a factor that is fixed when the graph is built.
 func (b *Builder) Scale(x *gorgonia.Node, factor float64) *gorgonia.Node {
-	return b.apply(scale{factor}, x)
+	return b.Apply(scale{factor}, x)
 }
 
 func (k scale) String() string { return fmt.Sprintf("Scale(%g)", k.factor) }
@@ -25,19 +25,19 @@ func (k scale) Differentiable(int) bool { return true }
 func (k scale) InPlace(int) bool { return true }
 
 func (k scale) VJP(d *Derivative) {
-	if d.wanted[0] {
-		d.set(0, d.b.apply(k, d.grad))
+	if d.Wants(0) {
+		d.Set(0, d.b.Apply(k, d.Gradient()))
 	}
 }
 
 func (k scale) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runScale[float64](k, c)
 	}
 	return runScale[float32](k, c)
 }
 
 func runScale[T kernel.Float](k scale, c *Call) error {
-	state[kernel.Scale[T]](c).Run(c.pool(), out[T](c), in[T](c, 0), k.factor)
+	State[kernel.Scale[T]](c).Run(c.Pool(), Out[T](c), In[T](c, 0), k.factor)
 	return nil
 }

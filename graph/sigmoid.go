@@ -10,7 +10,7 @@ import (
 type sigmoid struct{}
 
 // Sigmoid is the logistic function 1/(1 + exp(-x)), elementwise.
-func (b *Builder) Sigmoid(x *gorgonia.Node) *gorgonia.Node { return b.apply(sigmoid{}, x) }
+func (b *Builder) Sigmoid(x *gorgonia.Node) *gorgonia.Node { return b.Apply(sigmoid{}, x) }
 
 func (sigmoid) String() string { return "Sigmoid" }
 
@@ -21,20 +21,20 @@ func (sigmoid) Differentiable(int) bool { return true }
 func (sigmoid) InPlace(int) bool { return true }
 
 func (sigmoid) VJP(d *Derivative) {
-	if d.wanted[0] {
-		d.set(0, d.b.apply(sigmoidGrad{}, d.grad, d.output()))
+	if d.Wants(0) {
+		d.Set(0, d.b.Apply(sigmoidGrad{}, d.Gradient(), d.Output()))
 	}
 }
 
 func (k sigmoid) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runSigmoid[float64](c)
 	}
 	return runSigmoid[float32](c)
 }
 
 func runSigmoid[T kernel.Float](c *Call) error {
-	state[kernel.Sigmoid[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0))
+	State[kernel.Sigmoid[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0))
 	return nil
 }
 
@@ -48,13 +48,13 @@ func (sigmoidGrad) Differentiable(int) bool { return false }
 func (sigmoidGrad) VJP(*Derivative) {}
 
 func (k sigmoidGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runSigmoidGrad[float64](c)
 	}
 	return runSigmoidGrad[float32](c)
 }
 
 func runSigmoidGrad[T kernel.Float](c *Call) error {
-	state[kernel.Sigmoid[T]](c).Backward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1))
+	State[kernel.Sigmoid[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1))
 	return nil
 }

@@ -38,7 +38,7 @@ func (b *Builder) SinkhornCoefficients(z, alpha, bias *gorgonia.Node, n, iterati
 		b.fail(errors.Errorf("graph: SinkhornCoefficients: iterations: want at least 1, got %d", iterations))
 		return nil
 	}
-	return b.apply(sinkhorn{streamGates{n, n*n + 2*n}, iterations}, z, alpha, bias)
+	return b.Apply(sinkhorn{streamGates{n, n*n + 2*n}, iterations}, z, alpha, bias)
 }
 
 func (k sinkhorn) String() string {
@@ -52,14 +52,14 @@ func (k sinkhorn) params(z Signature) kernel.SinkhornParams {
 func (k sinkhorn) VJP(d *Derivative) { k.gradients(d, sinkhornGrad{sinkhorn: k}) }
 
 func (k sinkhorn) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runSinkhorn[float64](k, c)
 	}
 	return runSinkhorn[float32](k, c)
 }
 
 func runSinkhorn[T kernel.Float](k sinkhorn, c *Call) error {
-	state[kernel.Sinkhorn[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2), k.params(c.op.in[0]))
+	State[kernel.Sinkhorn[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2), k.params(c.op.in[0]))
 	return nil
 }
 
@@ -72,7 +72,7 @@ type sinkhornGrad struct {
 func (k sinkhornGrad) String() string { return "GradZ of " + k.sinkhorn.String() }
 
 func (k sinkhornGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runSinkhornGrad[float64](k, c)
 	}
 	return runSinkhornGrad[float32](k, c)
@@ -81,7 +81,7 @@ func (k sinkhornGrad) Run(c *Call) error {
 func runSinkhornGrad[T kernel.Float](k sinkhornGrad, c *Call) error {
 	dalpha, accumulateAlpha := companionOut[T](c, 0)
 	dbias, accumulateBias := companionOut[T](c, 1)
-	state[kernel.Sinkhorn[T]](c).Backward(c.pool(), out[T](c), dalpha, dbias, in[T](c, 0), in[T](c, 1), in[T](c, 2), in[T](c, 3),
+	State[kernel.Sinkhorn[T]](c).Backward(c.Pool(), Out[T](c), dalpha, dbias, In[T](c, 0), In[T](c, 1), In[T](c, 2), In[T](c, 3),
 		accumulateAlpha, accumulateBias, k.sinkhorn.params(c.op.in[1]))
 	return nil
 }

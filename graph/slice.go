@@ -31,7 +31,7 @@ func (b *Builder) Slice(x *gorgonia.Node, from, to int) *gorgonia.Node {
 		}
 		k.result = Signature{s.DType, withTokens(s.leading(), to-from)}
 	}
-	return b.apply(k, x)
+	return b.Apply(k, x)
 }
 
 func (k slice) String() string { return fmt.Sprintf("Slice(from=%d) %v", k.from, k.result.Shape) }
@@ -49,26 +49,27 @@ func (k slice) Infer(in []Signature) (Signature, error) {
 func (slice) Differentiable(int) bool { return true }
 
 func (k slice) VJP(d *Derivative) {
-	if d.wanted[0] {
-		d.set(0, d.b.applyAbsorbing(d, sliceGrad{k.from, d.op.in[0]}, d.grad))
+	if d.Wants(0) {
+		d.Set(0, d.b.applyAbsorbing(d, sliceGrad{from: k.from, x: d.op.in[0]}, d.Gradient()))
 	}
 }
 
 func (k slice) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runSlice[float64](k, c)
 	}
 	return runSlice[float32](k, c)
 }
 
 func runSlice[T kernel.Float](k slice, c *Call) error {
-	state[kernel.Columns[T]](c).Take(c.pool(), out[T](c), in[T](c, 0), c.op.out.leading(), k.from)
+	State[kernel.Columns[T]](c).Take(c.Pool(), Out[T](c), In[T](c, 0), c.op.out.leading(), k.from)
 	return nil
 }
 
 // sliceGrad is dy in its place among zeros. Inputs: dy and, where dx is to be added to it,
 // the gradient that x has from elsewhere.
 type sliceGrad struct {
+	NoGradient
 	from int
 	x    Signature
 }
@@ -77,20 +78,16 @@ func (k sliceGrad) String() string { return fmt.Sprintf("GradX of Slice(from=%d)
 
 func (k sliceGrad) Infer([]Signature) (Signature, error) { return k.x, nil }
 
-func (k sliceGrad) Differentiable(int) bool { return false }
-
 func (k sliceGrad) InPlace(i int) bool { return i == 1 }
 
-func (k sliceGrad) VJP(*Derivative) {}
-
 func (k sliceGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runSliceGrad[float64](k, c)
 	}
 	return runSliceGrad[float32](k, c)
 }
 
 func runSliceGrad[T kernel.Float](k sliceGrad, c *Call) error {
-	state[kernel.Columns[T]](c).Put(c.pool(), out[T](c), optional[T](c, 1), in[T](c, 0), k.x.leading(), k.from)
+	State[kernel.Columns[T]](c).Put(c.Pool(), Out[T](c), optional[T](c, 1), In[T](c, 0), k.x.leading(), k.from)
 	return nil
 }

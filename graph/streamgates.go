@@ -31,10 +31,10 @@ func (streamGates) fullPrecision() bool { return true }
 
 // gradients makes the leader, of kind grad, and its companions.
 func (k streamGates) gradients(d *Derivative, grad Primitive) {
-	leader := d.b.apply(grad, d.grad, d.inputs(0), d.inputs(1), d.inputs(2))
-	d.set(0, leader)
+	leader := d.b.Apply(grad, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
+	d.Set(0, leader)
 	for i, what := range []string{"GradAlpha", "GradBias"} {
-		if d.wanted[1+i] {
+		if d.Wants(1 + i) {
 			d.setFull(1+i, leader, i, what+" of "+plainKind(d.op.Primitive))
 		}
 	}
@@ -42,13 +42,9 @@ func (k streamGates) gradients(d *Derivative, grad Primitive) {
 
 // streamGatesGrad is what the gradients dz share. Inputs: dc, z, alpha, bias; companions:
 // dalpha, dbias.
-type streamGatesGrad struct{}
+type streamGatesGrad struct{ NoGradient }
 
 func (streamGatesGrad) Infer(in []Signature) (Signature, error) { return in[1], nil }
-
-func (streamGatesGrad) Differentiable(int) bool { return false }
-
-func (streamGatesGrad) VJP(*Derivative) {}
 
 func (streamGatesGrad) fullPrecision() bool { return true }
 

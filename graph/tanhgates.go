@@ -26,7 +26,7 @@ func (b *Builder) TanhCoefficients(z, static, scale *gorgonia.Node, tau float64)
 		b.fail(errors.Errorf("graph: TanhCoefficients: tau: want a positive number, got %g", tau))
 		return nil
 	}
-	return b.apply(tanhGates{tau}, z, static, scale)
+	return b.Apply(tanhGates{tau}, z, static, scale)
 }
 
 func (k tanhGates) String() string { return fmt.Sprintf("TanhCoefficients(tau=%g)", k.tau) }
@@ -69,24 +69,24 @@ func (k tanhGates) InPlace(i int) bool { return i == 0 }
 func (tanhGates) fullPrecision() bool { return true }
 
 func (k tanhGates) VJP(d *Derivative) {
-	leader := d.b.apply(tanhGatesGrad{k}, d.grad, d.inputs(0), d.inputs(2))
-	d.set(0, leader)
+	leader := d.b.Apply(tanhGatesGrad{k}, d.Gradient(), d.Input(0), d.Input(2))
+	d.Set(0, leader)
 	for i, what := range []string{"GradStatic", "GradScale"} {
-		if d.wanted[1+i] {
+		if d.Wants(1 + i) {
 			d.setFull(1+i, leader, i, what+" of TanhCoefficients")
 		}
 	}
 }
 
 func (k tanhGates) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runTanhGates[float64](k, c)
 	}
 	return runTanhGates[float32](k, c)
 }
 
 func runTanhGates[T kernel.Float](k tanhGates, c *Call) error {
-	state[kernel.TanhGates[T]](c).Forward(c.pool(), out[T](c), in[T](c, 0), in[T](c, 1), in[T](c, 2), k.params(c.op.in[0], c.op.in[2]))
+	State[kernel.TanhGates[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2), k.params(c.op.in[0], c.op.in[2]))
 	return nil
 }
 
@@ -102,7 +102,7 @@ func (k tanhGatesGrad) Differentiable(int) bool { return false }
 func (k tanhGatesGrad) VJP(*Derivative) {}
 
 func (k tanhGatesGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runTanhGatesGrad[float64](k, c)
 	}
 	return runTanhGatesGrad[float32](k, c)
@@ -111,7 +111,7 @@ func (k tanhGatesGrad) Run(c *Call) error {
 func runTanhGatesGrad[T kernel.Float](k tanhGatesGrad, c *Call) error {
 	dstatic, accumulateStatic := companionOut[T](c, 0)
 	dscale, accumulateScale := companionOut[T](c, 1)
-	state[kernel.TanhGates[T]](c).Backward(c.pool(), out[T](c), dstatic, dscale, in[T](c, 0), in[T](c, 1), in[T](c, 2),
+	State[kernel.TanhGates[T]](c).Backward(c.Pool(), Out[T](c), dstatic, dscale, In[T](c, 0), In[T](c, 1), In[T](c, 2),
 		accumulateStatic, accumulateScale, k.params(c.op.in[1], c.op.in[2]))
 	return nil
 }

@@ -9,10 +9,13 @@ import (
 
 // unit is the scalar 1 that a gradient starts from. It takes the loss as its input so
 // that it belongs to the loss's graph and comes after it.
-type unit struct{ dtype tensor.Dtype }
+type unit struct {
+	NoGradient
+	dtype tensor.Dtype
+}
 
 func (b *Builder) unit(loss *gorgonia.Node) *gorgonia.Node {
-	return b.apply(unit{loss.Dtype()}, loss)
+	return b.Apply(unit{dtype: loss.Dtype()}, loss)
 }
 
 func (unit) String() string { return "One" }
@@ -21,12 +24,8 @@ func (k unit) Infer([]Signature) (Signature, error) {
 	return Signature{k.dtype, tensor.ScalarShape()}, nil
 }
 
-func (unit) Differentiable(int) bool { return false }
-
-func (unit) VJP(*Derivative) {}
-
 func (unit) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		setOne[float64](c)
 	} else {
 		setOne[float32](c)
@@ -34,4 +33,4 @@ func (unit) Run(c *Call) error {
 	return nil
 }
 
-func setOne[T kernel.Float](c *Call) { out[T](c)[0] = 1 }
+func setOne[T kernel.Float](c *Call) { Out[T](c)[0] = 1 }

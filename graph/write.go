@@ -18,9 +18,9 @@ type write struct{ into bool }
 // entries, X' [T, Dk, Dv].
 func (b *Builder) Write(x, keys, y *gorgonia.Node) *gorgonia.Node {
 	if x == nil {
-		return b.apply(write{}, keys, y)
+		return b.Apply(write{}, keys, y)
 	}
-	return b.apply(write{into: true}, keys, y, x)
+	return b.Apply(write{into: true}, keys, y, x)
 }
 
 func (k write) String() string {
@@ -58,22 +58,22 @@ func (k write) InPlace(i int) bool { return i == 2 }
 
 func (k write) VJP(d *Derivative) {
 	if k.into {
-		d.set(2, d.grad)
+		d.Set(2, d.Gradient())
 	}
 	switch {
-	case d.wanted[1]:
-		leader := d.b.apply(writeGrad{d.op.in[1]}, d.grad, d.inputs(0), d.inputs(1))
-		d.set(1, leader)
-		if d.wanted[0] {
-			d.set(0, d.b.companion(leader, 0, "GradKeys of Write", d.op.in[0].Shape, nil))
+	case d.Wants(1):
+		leader := d.b.Apply(writeGrad{y: d.op.in[1]}, d.Gradient(), d.Input(0), d.Input(1))
+		d.Set(1, leader)
+		if d.Wants(0) {
+			d.Set(0, d.b.companion(leader, 0, "GradKeys of Write", d.op.in[0].Shape, nil))
 		}
-	case d.wanted[0]:
-		d.set(0, d.b.apply(keysGrad{d.op.in[0]}, d.inputs(1), d.grad))
+	case d.Wants(0):
+		d.Set(0, d.b.Apply(keysGrad{keys: d.op.in[0]}, d.Input(1), d.Gradient()))
 	}
 }
 
 func (k write) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runWrite[float64](k, c)
 	}
 	return runWrite[float32](k, c)
@@ -83,15 +83,18 @@ func runWrite[T kernel.Float](k write, c *Call) error {
 	tokens, m, dk, dv := streamSizes(c.op.out, c.op.in[0])
 	var x []T
 	if k.into {
-		x = in[T](c, 2)
+		x = In[T](c, 2)
 	}
-	state[kernel.Write[T]](c).Run(c.pool(), out[T](c), x, in[T](c, 0), in[T](c, 1), tokens, m, dk, dv)
+	State[kernel.Write[T]](c).Run(c.Pool(), Out[T](c), x, In[T](c, 0), In[T](c, 1), tokens, m, dk, dv)
 	return nil
 }
 
 // writeGrad is dy of a Write; its companion is dkeys, made in the same pass over the
 // stream's gradient. Inputs: the stream's gradient, keys, y.
-type writeGrad struct{ y Signature }
+type writeGrad struct {
+	NoGradient
+	y Signature
+}
 
 func (k writeGrad) String() string { return "GradY and GradKeys of Write" }
 
@@ -101,12 +104,8 @@ func (writeGrad) flops(c cost) int { // dy, and dkeys
 
 func (k writeGrad) Infer([]Signature) (Signature, error) { return k.y, nil }
 
-func (k writeGrad) Differentiable(int) bool { return false }
-
-func (k writeGrad) VJP(*Derivative) {}
-
 func (k writeGrad) Run(c *Call) error {
-	if c.double() {
+	if c.Double() {
 		return runWriteGrad[float64](c)
 	}
 	return runWriteGrad[float32](c)
@@ -115,6 +114,6 @@ func (k writeGrad) Run(c *Call) error {
 func runWriteGrad[T kernel.Float](c *Call) error {
 	tokens, m, dk, dv := streamSizes(c.op.in[0], c.op.in[1])
 	dkeys, accumulate := companionOut[T](c, 0)
-	state[kernel.WriteGrad[T]](c).Run(c.pool(), out[T](c), dkeys, in[T](c, 0), in[T](c, 1), in[T](c, 2), tokens, m, dk, dv, accumulate)
+	State[kernel.WriteGrad[T]](c).Run(c.Pool(), Out[T](c), dkeys, In[T](c, 0), In[T](c, 1), In[T](c, 2), tokens, m, dk, dv, accumulate)
 	return nil
 }

@@ -1,0 +1,94 @@
+package graph
+
+import (
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// Primitive is what an op is, apart from its place in a graph: what it is called, what it makes
+// of its inputs' types and shapes, how it runs and how it differentiates (its vector-Jacobian
+// product). Builder.Apply makes a node of one. The ops of this package are Primitives like any
+// other; nothing in a Program knows one from another.
+//
+// A Primitive is a value without state: what a run needs is kept by its node (see State), and
+// the same Primitive may be applied again, as recomputation does.
+type Primitive interface {
+	// String is the name and, in brackets, every parameter that changes the result: two
+	// primitives of one String are one.
+	String() string
+	// Infer checks the inputs' types and shapes and returns the output's.
+	Infer(in []Signature) (Signature, error)
+	// Differentiable tells whether input i can have a gradient.
+	Differentiable(i int) bool
+	// VJP builds, for each input that d wants, the gradient of the loss with respect to it,
+	// a node of the input's shape, from the gradient that arrives at the output.
+	VJP(d *Derivative)
+	// Run computes the output on the CPU.
+	Run(c *Call) error
+}
+
+// Optional abilities of a Primitive.
+type (
+	// InPlacer is a Primitive whose output may share the memory of its input i when nothing
+	// else reads that input later.
+	InPlacer interface{ InPlace(i int) bool }
+	// Accumulator is a Primitive that can add to its output's old content instead of
+	// replacing it (Call.Accumulate), as parameter gradients over micro-batches need.
+	Accumulator interface{ Accumulates() bool }
+)
+
+// NoGradient is embedded in a Primitive that is not differentiated, such as another's
+// gradient.
+type NoGradient struct{}
+
+// Differentiable is false.
+func (NoGradient) Differentiable(int) bool { return false }
+
+// VJP builds nothing.
+func (NoGradient) VJP(*Derivative) {}
+
+// Signature is the static type of a value: Gorgonia's shapes are known when the graph
+// is built. A scalar has no dimensions.
+type Signature struct {
+	DType tensor.Dtype
+	Shape tensor.Shape
+}
+
+// Derivative is what VJP works on: the op's inputs, its output and the gradient that arrives
+// at it.
+type Derivative struct {
+	b    *Builder
+	op   *Op
+	grad *gorgonia.Node
+	// Inputs and output are asked for by function, so that recomputation rebuilds only what
+	// a gradient really reads.
+	inputs func(i int) *gorgonia.Node
+	output func() *gorgonia.Node
+	wanted []bool
+	grads  gorgonia.Nodes
+	// absorb takes over the gradient that input i has from elsewhere so far, nil if none:
+	// a Primitive that can add it to its own in the same pass sets the sum.
+	absorb func(i int) *gorgonia.Node
+	// only returns input i's node if it is made by an op of ours and nothing else reads
+	// it, else nil; value is what the backward pass reads in the place of a forward node.
+	only  func(i int) *gorgonia.Node
+	value func(n *gorgonia.Node) *gorgonia.Node
+}
+
+// Builder is what gradient nodes are made with.
+func (d *Derivative) Builder() *Builder { return d.b }
+
+// Wants tells whether the gradient of input i is needed.
+func (d *Derivative) Wants(i int) bool { return d.wanted[i] }
+
+// Input is the op's input i; asking for it makes its value live until the backward pass.
+func (d *Derivative) Input(i int) *gorgonia.Node { return d.inputs(i) }
+
+// Output is the op's output, likewise.
+func (d *Derivative) Output() *gorgonia.Node { return d.output() }
+
+// Gradient is the gradient of the loss with respect to the output, of the output's shape.
+func (d *Derivative) Gradient() *gorgonia.Node { return d.grad }
+
+// Set stores the gradient with respect to input i.
+func (d *Derivative) Set(i int, grad *gorgonia.Node) { d.grads[i] = grad }

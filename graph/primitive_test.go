@@ -1,0 +1,141 @@
+package graph_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/pkg/errors"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+)
+
+// power is an op of another package: y = x^n, elementwise, for whole n >= 1.
+type power struct{ n int }
+
+func (p power) String() string { return fmt.Sprintf("Power(%d)", p.n) }
+
+func (p power) Infer(in []graph.Signature) (graph.Signature, error) {
+	if len(in) != 1 || in[0].DType == tensor.Int32 {
+		return graph.Signature{}, errors.Errorf("want one input of floats, got %v", in)
+	}
+	return in[0], nil
+}
+
+func (power) Differentiable(int) bool { return true }
+
+func (p power) VJP(d *graph.Derivative) {
+	d.Set(0, d.Builder().Apply(powerGrad{n: p.n}, d.Input(0), d.Gradient()))
+}
+
+func (p power) Run(c *graph.Call) error {
+	if c.Double() {
+		return runPower[float64](c, p.n)
+	}
+	return runPower[float32](c, p.n)
+}
+
+func runPower[T float32 | float64](c *graph.Call, n int) error {
+	x, y := graph.In[T](c, 0), graph.Out[T](c)
+	for i, v := range x {
+		y[i] = T(math.Pow(float64(v), float64(n)))
+	}
+	return nil
+}
+
+// powerGrad is dx = n x^(n-1) dy. Inputs: x, dy.
+type powerGrad struct {
+	graph.NoGradient
+	n int
+}
+
+func (p powerGrad) String() string { return fmt.Sprintf("GradX of Power(%d)", p.n) }
+
+func (p powerGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
+
+func (p powerGrad) Run(c *graph.Call) error {
+	if c.Double() {
+		return runPowerGrad[float64](c, p.n)
+	}
+	return runPowerGrad[float32](c, p.n)
+}
+
+func runPowerGrad[T float32 | float64](c *graph.Call, n int) error {
+	x, dy, dx := graph.In[T](c, 0), graph.In[T](c, 1), graph.Out[T](c)
+	for i, v := range x {
+		dx[i] = T(float64(n)*math.Pow(float64(v), float64(n-1))) * dy[i]
+	}
+	return nil
+}
+
+// powerProgram is the mean -log p of a model of one op of ours, one of another package and one
+// of ours again, over a parameter that all of them act on.
+func powerProgram(t *testing.T, dt tensor.Dtype, recompute graph.Recompute) *graph.Program {
+	t.Helper()
+	o := graph.ProgramOptions{Gradients: true, Recompute: recompute, Options: graph.Options{DType: dt, Threads: 1, Seed: 3}}
+	p, err := graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
+		x := b.Param(graph.ParamSpec{Name: "x", Shape: []int{2, 5}, Init: graph.Initializer{Std: 1}})
+		var y *gorgonia.Node
+		b.Block(func() { y = b.Apply(power{n: 3}, b.Scale(x, 0.5)) })
+		w := b.Param(graph.ParamSpec{Name: "w", Shape: []int{5, 7}, Init: graph.Initializer{Std: 1}})
+		return graph.Roots{Loss: b.CrossEntropy(y, w, b.Input("targets", tensor.Int32, 2), graph.LossOptions{})}, b.Err()
+	})
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	copy(p.Ints("targets"), []int32{4, 1})
+	return p
+}
+
+// TestAnOpOfAnotherPackageIsDifferentiated: against central differences, in float64.
+func TestAnOpOfAnotherPackageIsDifferentiated(t *testing.T) {
+	for _, recompute := range []graph.Recompute{graph.RecomputeNone, graph.RecomputeBlock} {
+		p := powerProgram(t, tensor.Float64, recompute)
+		loss := func() float64 {
+			require.NoError(t, p.Run(graph.RunOptions{}))
+			v, err := graph.Scalar(p.Roots().Loss)
+			require.NoError(t, err)
+			return v
+		}
+		loss()
+		x := p.Store().Param("x")
+		got := append([]float64(nil), x.Grad.Float64s()...)
+		values := x.Value.Float64s()
+		for i := range values {
+			const h = 1e-6
+			at := values[i]
+			values[i] = at + h
+			above := loss()
+			values[i] = at - h
+			below := loss()
+			values[i] = at
+			assert.InDelta(t, (above-below)/(2*h), got[i], 1e-8, "recompute %s, entry %d", recompute, i)
+		}
+	}
+}
+
+// TestAnOpOfAnotherPackageRunsInFloat32: close to float64 on the same values.
+func TestAnOpOfAnotherPackageRunsInFloat32(t *testing.T) {
+	single, double := powerProgram(t, tensor.Float32, ""), powerProgram(t, tensor.Float64, "")
+	for _, name := range []string{"x", "w"} {
+		for i, v := range single.Store().Param(name).Value.Float32s() {
+			double.Store().Param(name).Value.Float64s()[i] = float64(v)
+		}
+	}
+	require.NoError(t, single.Run(graph.RunOptions{}))
+	require.NoError(t, double.Run(graph.RunOptions{}))
+	for i, want := range double.Store().Param("x").Grad.Float64s() {
+		assert.InDelta(t, want, float64(single.Store().Param("x").Grad.Float32s()[i]), 1e-5)
+	}
+}
+
+// TestAnOpOfAnotherPackageIsChecked: what its Infer refuses is the builder's error, with the
+// op's name.
+func TestAnOpOfAnotherPackageIsChecked(t *testing.T) {
+	b := graph.On(gorgonia.NewGraph(), graph.Options{})
+	assert.Nil(t, b.Apply(power{n: 2}, b.Input("ids", tensor.Int32, 3)))
+	assert.ErrorContains(t, b.Err(), "graph: Power(2): want one input of floats, got [int32 (3)]")
+}
