@@ -11,16 +11,6 @@ import (
 
 // The values of Config's named choices.
 const (
-	StreamMatrix  = "matrix"   // Residual Matrix Transformer
-	StreamVector  = "vector"   // GPT-2 style transformer
-	StreamHyper   = "hyper"    // hyper-connections, static or dynamic
-	StreamMHC     = "mhc"      // manifold-constrained hyper-connections
-	StreamMHCLite = "mhc-lite" // the same as mixtures of permutations
-	StreamVWN     = "vwn"      // virtual width network
-	StreamHighway = "highway"  // Highway Transformer, self-dependency units
-	StreamHierAgg = "hieragg"  // hierarchical aggregation
-	StreamDWLSTM  = "dwlstm"   // depth-wise LSTM
-
 	NormLayer = "layernorm"
 	NormRMS   = "rmsnorm"
 
@@ -122,7 +112,7 @@ func fieldError(field, format string, args ...any) error {
 }
 
 // Resolve returns the config with every default filled in: a preset's values where it
-// names a preset and no stream, then the fields' own defaults.
+// names a preset and no stream, then the fields' own defaults and those of the stream.
 func (c Config) Resolve() Config {
 	c = c.overPreset()
 	setDefault(&c.Norm, NormLayer)
@@ -137,19 +127,10 @@ func (c Config) Resolve() Config {
 	if c.Positions == PositionsRoPE {
 		setDefault(&c.RopeBase, 10000)
 	}
-	switch c.Stream {
-	case StreamHyper, StreamMHC, StreamMHCLite:
-		setDefault(&c.N, 4)
-	case StreamHierAgg:
-		setDefault(&c.Inner, c.DModel)
-	}
-	if c.Stream == StreamMHC {
-		setDefault(&c.SinkhornIterations, 20)
-	}
 	if c.Experts > 0 {
 		setDefault(&c.TopK, min(2, c.Experts))
 	}
-	return c
+	return c.withDefaults()
 }
 
 func setDefault[T comparable](field *T, value T) {
@@ -157,48 +138,6 @@ func setDefault[T comparable](field *T, value T) {
 	if *field == zero {
 		*field = value
 	}
-}
-
-// HeadDim is the size of one attention head: Dv, or head_dim, or d_model/heads.
-func (c Config) HeadDim() int {
-	switch {
-	case c.Stream == StreamMatrix:
-		return c.Dv
-	case c.HeadSize > 0:
-		return c.HeadSize
-	}
-	return c.DModel / max(1, c.Heads)
-}
-
-// HeadCount is the number of attention heads: R, or heads.
-func (c Config) HeadCount() int {
-	if c.Stream == StreamMatrix {
-		return c.Rank
-	}
-	return c.Heads
-}
-
-// Width is the number of features that blocks work on: R*Dv, or d_model.
-func (c Config) Width() int {
-	if c.Stream == StreamMatrix {
-		return c.Rank * c.Dv
-	}
-	return c.DModel
-}
-
-// StreamSize is the number of entries of a token's residual stream: Dk*Dv, d_model, n
-// streams of it, or n slots of d_model/m. The depth-wise LSTM's cell, and what the next
-// aggregate of hierarchical aggregation needs, are not counted.
-func (c Config) StreamSize() int {
-	switch c.Stream {
-	case StreamMatrix:
-		return c.Dk * c.Dv
-	case StreamHyper, StreamMHC, StreamMHCLite:
-		return c.N * c.DModel
-	case StreamVWN:
-		return c.N * c.DModel / max(1, c.M)
-	}
-	return c.DModel
 }
 
 // positionRows is the number of rows of the position table, 0 without one.
@@ -226,7 +165,7 @@ func (c Config) SameModel(other Config) error {
 		{"inverse_layer_scaling", a.InverseLayerScaling, b.InverseLayerScaling},
 		{"n", a.N, b.N}, {"m", a.M, b.M}, {"dynamic", a.Dynamic, b.Dynamic}, {"sinkhorn_iterations", a.SinkhornIterations, b.SinkhornIterations},
 		{"expand_embedding", a.ExpandEmbedding, b.ExpandEmbedding}, {"inner", a.Inner, b.Inner}, {"separate_aggregates", a.SeparateAggregates, b.SeparateAggregates}, {"experts", a.Experts, b.Experts}, {"top_k", a.TopK, b.TopK},
-		{"mup: scale of the embedding", a.ratios().input, b.ratios().input}, {"mup: scale of the logits", a.logitScale(), b.logitScale()},
+		{"mup: scale of the embedding", a.inputScale(), b.inputScale()}, {"mup: scale of the logits", a.logitScale(), b.logitScale()},
 		{"mup: scale of q.k", a.attentionScale(0), b.attentionScale(0)},
 	} {
 		if f.want != f.have {

@@ -17,7 +17,7 @@ func ResidualForm(c Config) ([]stream.Form, error) {
 	}
 	c = c.Resolve()
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})
-	s := newStream(b, c)
+	s := c.Design().New(b)
 	if err := b.Err(); err != nil {
 		return nil, errors.Wrap(err, "models")
 	}

@@ -80,7 +80,7 @@ func On(b *graph.Builder, c Config) (*Model, error) {
 		return nil, errors.Wrap(err, "models")
 	}
 	m := &Model{config: c, b: b}
-	m.stream = newStream(b, c)
+	m.stream = c.Design().New(b)
 	for l := range c.Layers {
 		for _, site := range m.stream.Sites(l) {
 			m.addBlock(site)
@@ -107,17 +107,25 @@ func (m *Model) addBlock(site stream.Site) {
 
 // addFeedForward makes a dense feed-forward or a mixture of experts.
 func (m *Model) addFeedForward(name string) {
-	c, r := m.config, m.config.ratios()
-	exact, writes := c.Gelu == GeluExact, c.Stream != StreamMatrix
-	if c.Experts == 0 {
-		m.feedforward = append(m.feedforward, layers.NewFeedForward(m.b, name, layers.FeedForwardConfig{
-			In: c.Width(), Hidden: c.FF, Bias: c.Bias, ExactGelu: exact, Ratio1: r.width, Ratio2: r.ff, Writes: writes}, c.init()))
+	if c := m.config; c.Experts == 0 {
+		m.feedforward = append(m.feedforward, layers.NewFeedForward(m.b, name, c.feedForward(), c.init()))
 		return
 	}
-	mixture := layers.NewMoE(m.b, name, layers.MoEConfig{
-		In: c.Width(), Hidden: c.FF, Experts: c.Experts, TopK: c.TopK, Bias: c.Bias, ExactGelu: exact, Ratio1: r.width, Ratio2: r.ff, Writes: writes}, c.init())
+	mixture := layers.NewMoE(m.b, name, m.config.mixture(), m.config.init())
 	m.experts = append(m.experts, mixture)
 	m.feedforward = append(m.feedforward, mixture)
+}
+
+// feedForward is a dense feed-forward, or one expert of a mixture.
+func (c Config) feedForward() layers.FeedForwardConfig {
+	return layers.FeedForwardConfig{In: c.Width(), Hidden: c.FF, Bias: c.Bias, ExactGelu: c.Gelu == GeluExact,
+		Ratio1: c.ratios().WidthRatio, Ratio2: c.hiddenRatio(), Writes: c.Shape().Direct}
+}
+
+func (c Config) mixture() layers.MoEConfig {
+	f := c.feedForward()
+	return layers.MoEConfig{In: f.In, Hidden: f.Hidden, Experts: c.Experts, TopK: c.TopK, Bias: f.Bias, ExactGelu: f.ExactGelu,
+		Ratio1: f.Ratio1, Ratio2: f.Ratio2, Writes: f.Writes}
 }
 
 func (m *Model) addUnembedding() {
@@ -127,19 +135,6 @@ func (m *Model) addUnembedding() {
 		u.Tied = m.stream.Table()
 	}
 	m.unembedding = layers.NewUnembedding(m.b, "unembedding", u)
-}
-
-// init returns the initialisation that the config names.
-func (c Config) init() layers.Init {
-	std := c.InitStd
-	if c.Init == InitLeCun {
-		std = 1
-	}
-	return layers.Init{Std: std, Embedding: c.EmbeddingStd, Layers: c.Layers}
-}
-
-func (c Config) norm() layers.NormConfig {
-	return layers.NormConfig{RMS: c.Norm == NormRMS, Eps: c.NormEps, Bias: c.Bias}
 }
 
 // ForwardOption varies Forward.
@@ -173,7 +168,7 @@ func (m *Model) Forward(tokens *gorgonia.Node, opts ...ForwardOption) *gorgonia.
 	for l := range m.config.Layers {
 		m.b.Block(func() { state = m.block(state, l, seq, f.starts) })
 	}
-	return m.b.Hook("features", m.stream.Features(state), m.featureAxes()...)
+	return m.b.Hook("features", m.stream.Features(state), m.config.Shape().Axes...)
 }
 
 func (m *Model) checkTokens(tokens *gorgonia.Node) bool {
@@ -247,14 +242,6 @@ func (m *Model) ExpertCounts() gorgonia.Nodes {
 // TokenLosses returns -log p(target) of each token, [T].
 func (m *Model) TokenLosses(features, targets *gorgonia.Node) *gorgonia.Node {
 	return m.unembedding.TokenLosses(features, targets)
-}
-
-// featureAxes names the axes of features behind that of tokens.
-func (m *Model) featureAxes() []string {
-	if m.config.Stream == StreamMatrix {
-		return []string{"rank", "value"}
-	}
-	return []string{"feature"}
 }
 
 // Learnables returns the parameters' nodes, each named.

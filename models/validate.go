@@ -1,12 +1,21 @@
 package models
 
-import "math"
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/stream"
+)
 
 // Validate tells the first field, in reading order, that no model can be built with; the
 // error is a *FieldError.
 func (c Config) Validate() error {
 	c = c.Resolve()
-	for _, check := range []func() error{c.checkStream, c.checkSizes, c.checkStreams, c.checkExperts, c.checkChoices, c.checkNumbers, c.checkMuP} {
+	for _, check := range []func() error{c.checkStream, c.checkSizes, c.checkForeign, c.checkExperts, c.checkChoices, c.checkNumbers, c.checkMuP} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -14,70 +23,33 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// streams are the names of the known streams.
-func streams() []string {
-	return []string{StreamMatrix, StreamVector, StreamHyper, StreamMHC, StreamMHCLite, StreamVWN, StreamHighway, StreamHierAgg, StreamDWLSTM}
-}
-
 func (c Config) checkStream() error {
 	if c.Stream == "" {
 		if _, names, ok := FindPreset(c.Preset); c.Preset != "" && !ok {
 			return fieldError("preset", "want one of %v, got %q", names, c.Preset)
 		}
-		return fieldError("stream", "want one of %v, got nothing: name a stream or a preset", streams())
+		return fieldError("stream", "want one of %v, got nothing: name a stream or a preset", Streams())
 	}
-	if !contains(streams(), c.Stream) {
-		return fieldError("stream", "want one of %v, got %q", streams(), c.Stream)
-	}
-	return nil
-}
-
-// size is a named integer of a config.
-type size struct {
-	field string
-	value int
-}
-
-// maxSize keeps products of two sizes within an int; token ids are int32.
-const maxSize = math.MaxInt32
-
-func (s size) check() error {
-	switch {
-	case s.value < 1:
-		return fieldError(s.field, "want >= 1, got %d", s.value)
-	case s.value > maxSize:
-		return fieldError(s.field, "want at most %d, got %d", maxSize, s.value)
+	if !slices.Contains(Streams(), c.Stream) {
+		return fieldError("stream", "want one of %v, got %q", Streams(), c.Stream)
 	}
 	return nil
 }
 
+// checkSizes looks at sizes that are missing or do not fit together.
 func (c Config) checkSizes() error {
-	wanted, foreign := []size{{"dk", c.Dk}, {"dv", c.Dv}, {"rank", c.Rank}}, []size{{"d_model", c.DModel}, {"heads", c.Heads}, {"head_dim", c.HeadSize}}
-	if c.Stream != StreamMatrix {
-		wanted, foreign = foreign[:2], wanted
+	if err := stream.CheckSizes(stream.Size{Key: "layers", Value: c.Layers}); err != nil {
+		return ofSetting(err)
 	}
-	wanted = append([]size{{"layers", c.Layers}}, wanted...)
-	if c.Stream == StreamDWLSTM {
-		foreign = append(foreign, size{"ff", c.FF})
-	} else {
-		wanted = append(wanted, size{"ff", c.FF})
+	if err := c.Design().Check(); err != nil {
+		return ofSetting(err)
 	}
-	for _, s := range append(wanted, size{"vocab", c.Vocab}, size{"seq", c.Seq}) {
-		if err := s.check(); err != nil {
-			return err
-		}
+	wanted := []stream.Size{{Key: "ff", Value: c.FF}, {Key: "vocab", Value: c.Vocab}, {Key: "seq", Value: c.Seq}}
+	if !c.hasFeedForward() {
+		wanted = wanted[1:]
 	}
-	if err := c.checkForeign(foreign); err != nil {
-		return err
-	}
-	if c.HeadSize < 0 {
-		return fieldError("head_dim", "want >= 1, or 0 for d_model/heads, got %d", c.HeadSize)
-	}
-	if c.HeadSize > maxSize {
-		return fieldError("head_dim", "want at most %d, got %d", maxSize, c.HeadSize)
-	}
-	if c.Stream != StreamMatrix && c.HeadSize == 0 && c.DModel%c.Heads != 0 {
-		return fieldError("heads", "want a divisor of d_model %d, got %d", c.DModel, c.Heads)
+	if err := stream.CheckSizes(wanted...); err != nil {
+		return ofSetting(err)
 	}
 	if c.Positions == PositionsRoPE && c.HeadDim()%2 != 0 {
 		return fieldError("positions", "rope wants an even head size, got %d", c.HeadDim())
@@ -85,14 +57,43 @@ func (c Config) checkSizes() error {
 	return nil
 }
 
-// checkForeign wants no size that belongs to another stream.
-func (c Config) checkForeign(sizes []size) error {
-	for _, s := range sizes {
-		if s.value != 0 {
-			return fieldError(s.field, "want nothing for the %s stream, got %d: remove it or change model.stream", c.Stream, s.value)
+// ofSetting is a design's error as one of the config's.
+func ofSetting(err error) error {
+	var bad *stream.SettingError
+	if errors.As(err, &bad) {
+		return &FieldError{Field: bad.Key, Problem: bad.Problem}
+	}
+	return err
+}
+
+// hasFeedForward tells whether blocks have a feed-forward sublayer.
+func (c Config) hasFeedForward() bool { return c.Shape().Has(stream.FeedForward) }
+
+// checkForeign wants nothing that belongs to other streams alone.
+func (c Config) checkForeign() error {
+	if !c.hasFeedForward() && c.FF != 0 {
+		return c.foreign("ff", c.FF)
+	}
+	own, values := entries()[c.Stream].keys(), reflect.ValueOf(c)
+	for _, f := range keyed(values.Type()) {
+		value := values.FieldByIndex(f.index)
+		if value.IsZero() || slices.Contains(own, f.key) {
+			continue
+		}
+		switch owners := owners(f.key); {
+		case len(owners) == 0:
+		case value.Kind() == reflect.Bool:
+			return fieldError(f.key, "want nothing for the %s stream: it belongs to %s", c.Stream, strings.Join(owners, " and "))
+		default:
+			return c.foreign(f.key, value)
 		}
 	}
 	return nil
+}
+
+// foreign refuses a value that means nothing to the stream.
+func (c Config) foreign(key string, value any) error {
+	return fieldError(key, "want nothing for the %s stream, got %v: remove it or change model.stream", c.Stream, value)
 }
 
 func (c Config) checkChoices() error {
@@ -105,20 +106,11 @@ func (c Config) checkChoices() error {
 		{"gelu", c.Gelu, []string{GeluTanh, GeluExact}},
 		{"init", c.Init, []string{InitPaper, InitLeCun}},
 	} {
-		if !contains(choice.known, choice.value) {
+		if !slices.Contains(choice.known, choice.value) {
 			return fieldError(choice.field, "want one of %v, got %q", choice.known, choice.value)
 		}
 	}
 	return nil
-}
-
-func contains(known []string, value string) bool {
-	for _, k := range known {
-		if k == value {
-			return true
-		}
-	}
-	return false
 }
 
 func (c Config) checkNumbers() error {
@@ -152,36 +144,23 @@ func (c Config) checkNumbers() error {
 // positive tells whether v is a finite number above 0.
 func positive(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
 
-func (c Config) checkMuP() error {
-	if c.MuP == nil {
-		return nil
-	}
-	m := c.MuP
-	wanted, foreign := []size{{"base_dk", m.BaseDk}, {"base_dv", m.BaseDv}, {"base_rank", m.BaseRank}},
-		[]size{{"base_d_model", m.BaseDModel}, {"base_heads", m.BaseHeads}, {"base_head_dim", m.BaseHeadDim}}
-	if c.Stream != StreamMatrix && c.Stream != StreamVector {
-		return fieldError("mup", "want nothing for the %s stream: muP is known for %s and %s", c.Stream, StreamMatrix, StreamVector)
-	}
-	if c.Stream == StreamVector {
-		wanted, foreign = foreign, wanted
-	}
-	for _, s := range append(wanted, size{"base_ff", m.BaseFF}) {
-		if s.value < 0 {
-			return fieldError("mup."+s.field, "want >= 1, got %d", s.value)
-		}
-	}
-	for _, s := range foreign {
-		if s.value != 0 {
-			return fieldError("mup."+s.field, "want nothing for the %s stream, got %d: remove it", c.Stream, s.value)
-		}
-	}
-	for _, f := range []struct {
-		field string
-		value float64
-	}{{"input_multiplier", m.InputMultiplier}, {"output_multiplier", m.OutputMultiplier}, {"attn_multiplier", m.AttnMultiplier}} {
-		if f.value != 0 && !positive(f.value) {
-			return fieldError("mup."+f.field, "want a finite number > 0, got %g", f.value)
-		}
+// checkExperts looks at the mixture of experts.
+func (c Config) checkExperts() error {
+	switch {
+	case c.Experts < 0:
+		return fieldError("experts", "want >= 1, or 0 for a dense feed-forward, got %d", c.Experts)
+	case c.Experts > stream.MaxSize:
+		return fieldError("experts", "want at most %d, got %d", stream.MaxSize, c.Experts)
+	case c.Experts == 0 && c.TopK != 0:
+		return fieldError("top_k", "want nothing without experts, got %d: set model.experts or remove it", c.TopK)
+	case c.Experts == 0 && c.BalanceLoss != 0:
+		return fieldError("balance_loss", "want nothing without experts, got %g: set model.experts or remove it", c.BalanceLoss)
+	case c.Experts == 0 && c.RouterZLoss != 0:
+		return fieldError("router_z_loss", "want nothing without experts, got %g: set model.experts or remove it", c.RouterZLoss)
+	case c.Experts > 0 && !c.hasFeedForward():
+		return fieldError("experts", "want nothing for the %s stream, which has no feed-forward sublayer, got %d", c.Stream, c.Experts)
+	case c.Experts > 0 && (c.TopK < 1 || c.TopK > c.Experts):
+		return fieldError("top_k", "want 1 to %d, the number of experts, got %d", c.Experts, c.TopK)
 	}
 	return nil
 }

@@ -12,11 +12,43 @@ import (
 
 // DWLSTMConfig describes a depth-wise LSTM stream.
 type DWLSTMConfig struct {
-	VectorConfig
-	Inner      int     // width of the candidate's hidden layer, usually 4D
-	InnerRatio float64 // muP: Inner over its base
-	ExactGelu  bool    // by erf instead of tanh
+	Vectors
+	Inner int // width of the candidate's hidden layer, 4D by default
 }
+
+// Name is "dwlstm".
+func (DWLSTMConfig) Name() string { return "dwlstm" }
+
+// Defaults is a hidden layer of 4D.
+func (c DWLSTMConfig) Defaults() Design {
+	c.Inner = orOwn(c.Inner, 4*c.D)
+	return c
+}
+
+// Check wants sizes that fit together.
+func (c DWLSTMConfig) Check() error { return c.check() }
+
+// Shape is that of one vector a token, in blocks of attention alone. The candidate's maps are
+// the stream's own.
+func (c DWLSTMConfig) Shape() Shape {
+	s := c.shape(c.D)
+	s.Sublayers = []Kind{Attention}
+	return s
+}
+
+// Cost has the cells in place of norms before sublayers: three gates, each kept before and
+// after its norm, and the candidate; [a; h], c and h are kept.
+func (c DWLSTMConfig) Cost() layers.Cost {
+	d, _, blocks := c.counts()
+	inner := float64(c.Inner)
+	gate := layers.LinearCost(2*d, d, true).Plus(layers.Cost{Parameters: d, Activations: 2 * d})
+	candidate := layers.LinearCost(2*d, inner, false).Plus(c.Norm.Cost(inner)).Plus(layers.LinearCost(inner, d, c.Bias)).Plus(layers.Kept(2*inner + d))
+	cell := gate.Times(3).Plus(candidate).Plus(layers.Kept(2*d + 2*d))
+	return c.tablesCost(d).Plus(c.headsCost().Plus(cell).Times(blocks)).Plus(c.lastNormCost())
+}
+
+// New is NewDWLSTM.
+func (c DWLSTMConfig) New(b *graph.Builder) Stream { return NewDWLSTM(b, c) }
 
 // DWLSTM is the stream of a transformer whose depth is an LSTM's time (Xu et al. 2024,
 // LREC-COLING, "Rewiring the Transformer with depth-wise LSTMs"): block by block a cell
@@ -58,7 +90,7 @@ func (s DWLSTMState) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.H, s.C} }
 
 // NewDWLSTM makes the parameters of a depth-wise LSTM stream.
 func NewDWLSTM(b *graph.Builder, c DWLSTMConfig) *DWLSTM {
-	d := &DWLSTM{tables: newTables(b, c.VectorConfig), c: c}
+	d := &DWLSTM{tables: newTables(b, c.Vectors), c: c}
 	for l := range c.Layers {
 		d.cells = append(d.cells, d.newCell(l))
 	}
@@ -71,7 +103,7 @@ func NewDWLSTM(b *graph.Builder, c DWLSTMConfig) *DWLSTM {
 func (d *DWLSTM) newCell(block int) depthCell {
 	c, name := d.c, lstmName(block)
 	cell := depthCell{
-		attention: newBareHeads(d.b, c.VectorConfig, d.Sites(block)[0].Name(), c.Init.Hidden),
+		attention: newBareHeads(d.b, c.Vectors, d.Sites(block)[0].Name(), c.Init.Hidden),
 		input:     d.newGate(name+".input", 0), forget: d.newGate(name+".forget", 1), output: d.newGate(name+".output", 0),
 		w1:   d.b.Param(c.Init.Hidden(name+".hidden.w1", 2*c.D, c.WidthRatio, 2*c.D, c.Inner)),
 		norm: layers.NewNorm(d.b, name+".hidden.norm", c.Norm, c.Inner),

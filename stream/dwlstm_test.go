@@ -17,7 +17,7 @@ import (
 var _ stream.Stream = (*stream.DWLSTM)(nil)
 
 func dwlstmConfig() stream.DWLSTMConfig {
-	return stream.DWLSTMConfig{VectorConfig: vectorConfig(), Inner: 7, InnerRatio: 4}
+	return stream.DWLSTMConfig{Vectors: vectors(), Inner: 7}
 }
 
 // depthStep is a step of block 1's cell, by the equations.

@@ -107,7 +107,7 @@ func evaluateFrom(t *testing.T, fresh bool, build func(b *graph.Builder) *gorgon
 // TestFormsNameTheirSite: parameters and site are those of the block that is asked for.
 func TestFormsNameTheirSite(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})
-	v := stream.NewHyper(b, stream.HyperConfig{VectorConfig: vectorConfig(), N: 3, Dynamic: true})
+	v := stream.NewHyper(b, stream.HyperConfig{Vectors: vectors(), N: 3, Dynamic: true})
 	require.NoError(t, b.Err())
 	f := v.Form(v.Sites(1)[1])
 	const site = "blocks.1.feedforward"

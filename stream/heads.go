@@ -16,7 +16,7 @@ type heads struct {
 }
 
 // newHeads makes projections whose output is added to the stream.
-func newHeads(b *graph.Builder, c VectorConfig, name string) heads {
+func newHeads(b *graph.Builder, c Vectors, name string) heads {
 	norm := layers.NewNorm(b, name+".norm", c.Norm, c.D)
 	h := newBareHeads(b, c, name, c.Init.Output)
 	h.norm = norm
@@ -24,14 +24,14 @@ func newHeads(b *graph.Builder, c VectorConfig, name string) heads {
 }
 
 // newBareHeads makes projections without a norm; outputInit says how W_O starts.
-func newBareHeads(b *graph.Builder, c VectorConfig, name string, outputInit func(string, int, float64, ...int) graph.ParamSpec) heads {
+func newBareHeads(b *graph.Builder, c Vectors, name string, outputInit func(string, int, float64, ...int) graph.ParamSpec) heads {
 	h := heads{
 		b:      b,
-		qkv:    b.Param(c.Init.Hidden(name+".qkv", c.D, c.WidthRatio, c.D, 3*c.HeadsWidth)),
-		output: b.Param(outputInit(name+".o", c.HeadsWidth, c.HeadsRatio, c.HeadsWidth, c.D)),
+		qkv:    b.Param(c.Init.Hidden(name+".qkv", c.D, c.WidthRatio, c.D, 3*c.headsWidth())),
+		output: b.Param(outputInit(name+".o", c.headsWidth(), c.HeadsRatio, c.headsWidth(), c.D)),
 	}
 	if c.Bias {
-		h.qkvBias = b.Param(layers.Zero(name+".qkv_bias", 3*c.HeadsWidth))
+		h.qkvBias = b.Param(layers.Zero(name+".qkv_bias", 3*c.headsWidth()))
 		h.outputsBias = b.Param(layers.Zero(name+".o_bias", c.D))
 	}
 	return h

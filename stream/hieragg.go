@@ -12,11 +12,61 @@ import (
 
 // HieraggConfig describes a hierarchical aggregation stream.
 type HieraggConfig struct {
-	VectorConfig         // Layers is a multiple of HieraggGroup
-	Inner        int     // width of the aggregate's hidden layer
-	InnerRatio   float64 // muP: Inner over its base
-	Separate     bool    // an aggregate for each group, the first one's without z
+	Vectors       // Layers is a multiple of HieraggGroup
+	Inner    int  `yaml:"inner"`               // width of the aggregate's hidden layer
+	Separate bool `yaml:"separate_aggregates"` // an aggregate for each group, the first one's without z
 }
+
+// Name is "hieragg".
+func (HieraggConfig) Name() string { return "hieragg" }
+
+// Defaults is a hidden layer as wide as the stream.
+func (c HieraggConfig) Defaults() Design {
+	c.Inner = orOwn(c.Inner, c.D)
+	return c
+}
+
+// Check wants whole groups of blocks.
+func (c HieraggConfig) Check() error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if err := CheckSizes(Size{"inner", c.Inner}); err != nil {
+		return err
+	}
+	if c.Layers%HieraggGroup != 0 {
+		return settingError("layers", "want an even number for the %s stream, which aggregates pairs of blocks, got %d", c.Name(), c.Layers)
+	}
+	return nil
+}
+
+// Shape is that of one vector a token.
+func (c HieraggConfig) Shape() Shape { return c.shape(c.D) }
+
+// Cost has one set of parameters, used by each group of blocks, or one each, of which the
+// first has two inputs instead of three. The last one's norm is the final norm.
+func (c HieraggConfig) Cost() layers.Cost {
+	groups := float64(c.Layers / HieraggGroup)
+	all := c.aggregateCost(3).Times(groups)
+	if c.Separate {
+		all = c.aggregateCost(2).Plus(c.aggregateCost(3).Times(groups - 1))
+	} else {
+		all.Parameters = c.aggregateCost(3).Parameters
+	}
+	return c.cost().Plus(all)
+}
+
+// aggregateCost is that of an aggregate of as many inputs: it keeps them joined, the hidden
+// layer, and the sum before the norm.
+func (c HieraggConfig) aggregateCost(inputs float64) layers.Cost {
+	d, inner := float64(c.D), float64(c.Inner)
+	a := layers.LinearCost(inputs*d, inner, c.Bias).Plus(layers.LinearCost(inner, d, c.Bias)).Plus(c.Norm.Cost(d))
+	a.Activations = (inputs+1)*d + inner
+	return a
+}
+
+// New is NewHieragg.
+func (c HieraggConfig) New(b *graph.Builder) Stream { return NewHieragg(b, c) }
 
 // HieraggGroup is the number of blocks between two aggregates.
 const HieraggGroup = 2
@@ -69,7 +119,7 @@ func NewHieragg(b *graph.Builder, c HieraggConfig) *Hieragg {
 	if c.Layers%HieraggGroup != 0 {
 		b.Fail(errors.Errorf("stream: hieragg: want a multiple of %d layers, the blocks of a group, got %d", HieraggGroup, c.Layers))
 	}
-	a := &Hieragg{vector: newVector(b, c.VectorConfig), b: b}
+	a := &Hieragg{vector: newVector(b, c.Vectors), b: b}
 	if !c.Separate {
 		a.aggregates = []aggregate{newAggregate(b, c, "aggregate", 3)}
 		return a

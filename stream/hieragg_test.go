@@ -15,7 +15,7 @@ import (
 var _ stream.Stream = (*stream.Hieragg)(nil)
 
 func hieraggConfig() stream.HieraggConfig {
-	return stream.HieraggConfig{VectorConfig: vectorConfig(), Inner: 5, InnerRatio: 4}
+	return stream.HieraggConfig{Vectors: vectors(), Inner: 5}
 }
 
 // aggregated is AGG(x, y, z) by the equation.
@@ -104,7 +104,7 @@ func TestHieraggParameters(t *testing.T) {
 	c := hieraggConfig()
 	c.Bias, c.Norm.Bias = true, true
 	vector, hieragg := graph.On(gorgonia.NewGraph(), graph.Options{}), graph.On(gorgonia.NewGraph(), graph.Options{})
-	stream.NewVector(vector, c.VectorConfig)
+	stream.NewVector(vector, stream.VectorConfig{Vectors: c.Vectors})
 	a := stream.NewHieragg(hieragg, c)
 	require.NoError(t, hieragg.Err())
 	assert.Equal(t, "embedding", a.Table().Name())

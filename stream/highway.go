@@ -7,6 +7,31 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
+// HighwayConfig describes a highway stream.
+type HighwayConfig struct{ Vectors }
+
+// Name is "highway".
+func (HighwayConfig) Name() string { return "highway" }
+
+// Defaults changes nothing.
+func (c HighwayConfig) Defaults() Design { return c }
+
+// Check wants sizes that fit together.
+func (c HighwayConfig) Check() error { return c.check() }
+
+// Shape is that of one vector a token.
+func (c HighwayConfig) Shape() Shape { return c.shape(c.D) }
+
+// Cost is a vector stream's and that of the units, each kept before its gate.
+func (c HighwayConfig) Cost() layers.Cost {
+	d, _, blocks := c.counts()
+	unit := layers.LinearCost(d, 2*d, c.Bias).Plus(layers.Kept(2 * d))
+	return c.cost().Plus(c.lastNormCost()).Plus(unit.Times(2 * blocks))
+}
+
+// New is NewHighway.
+func (c HighwayConfig) New(b *graph.Builder) Stream { return NewHighway(b, c) }
+
 // Highway is the residual stream of the Highway Transformer (Chai et al. 2020, ACL): a
 // vector stream whose sublayers have a self-dependency unit beside them, which gates the
 // normalised input xn with itself,
@@ -32,17 +57,17 @@ type HighwayLink struct{ Normal *gorgonia.Node }
 
 // NewHighway makes the parameters of a highway stream: those of a vector stream and the
 // units'.
-func NewHighway(b *graph.Builder, c VectorConfig) *Highway {
-	h := &Highway{Vector: NewVector(b, c)}
+func NewHighway(b *graph.Builder, c HighwayConfig) *Highway {
+	h := &Highway{Vector: NewVector(b, VectorConfig{c.Vectors})}
 	for l := range c.Layers {
 		for _, site := range twoSites(l) {
-			h.units = append(h.units, newUnit(b, c, site.Name()+".sdu"))
+			h.units = append(h.units, newUnit(b, c.Vectors, site.Name()+".sdu"))
 		}
 	}
 	return h
 }
 
-func newUnit(b *graph.Builder, c VectorConfig, name string) unit {
+func newUnit(b *graph.Builder, c Vectors, name string) unit {
 	w := c.Init.Hidden(name, c.D, c.WidthRatio, c.D, 2*c.D)
 	w.Init.Second = c.Init.Output(name, c.D, c.WidthRatio).Init.Std
 	u := unit{w: b.Param(w)}

@@ -15,6 +15,8 @@ import (
 
 var _ stream.Stream = (*stream.Highway)(nil)
 
+func highwayConfig() stream.HighwayConfig { return stream.HighwayConfig{Vectors: vectors()} }
+
 func sigmoids(x []float64) []float64 {
 	y := make([]float64, len(x))
 	for i, v := range x {
@@ -62,7 +64,7 @@ func highwaySite(b *graph.Builder, s *stream.Highway, h, y *gorgonia.Node, kind 
 func TestHighwaySites(t *testing.T) {
 	for _, bias := range []bool{false, true} {
 		for _, kind := range []stream.Kind{stream.Attention, stream.FeedForward} {
-			c := vectorConfig()
+			c := highwayConfig()
 			c.Bias = bias
 			read, written, s := runHighway(t, c, kind, nil)
 			site := "blocks.1." + string(kind)
@@ -90,7 +92,7 @@ func TestHighwaySites(t *testing.T) {
 }
 
 // runHighway runs a site on h and y of noise.
-func runHighway(t *testing.T, c stream.VectorConfig, kind stream.Kind, hooks graph.Hooks) (read, written []float64, s *graph.Store) {
+func runHighway(t *testing.T, c stream.HighwayConfig, kind stream.Kind, hooks graph.Hooks) (read, written []float64, s *graph.Store) {
 	t.Helper()
 	floats := map[string][]float64{"h": noise(1, siteTokens*c.D), "y": noise(2, siteTokens*c.D)}
 	build := func(read bool) func(b *graph.Builder) *gorgonia.Node {
@@ -109,7 +111,7 @@ func runHighway(t *testing.T, c stream.VectorConfig, kind stream.Kind, hooks gra
 
 // TestHighwayFeatures is the vector stream's final norm.
 func TestHighwayFeatures(t *testing.T) {
-	c := vectorConfig()
+	c := highwayConfig()
 	h := noise(1, siteTokens*c.D)
 	got, s := evaluate(t, func(b *graph.Builder) *gorgonia.Node {
 		v := stream.NewHighway(b, c)
@@ -121,7 +123,7 @@ func TestHighwayFeatures(t *testing.T) {
 // TestHighwayDropout: of what a site writes, the unit's output included, entries are lost
 // and the others doubled at rate 1/2; the stream loses none.
 func TestHighwayDropout(t *testing.T) {
-	c := vectorConfig()
+	c := highwayConfig()
 	c.Dropout = 0.5
 	const tokens = 20
 	h, y := noise(1, tokens*c.D), noise(2, tokens*c.D)
@@ -144,10 +146,10 @@ func TestHighwayDropout(t *testing.T) {
 // TestHighwayParameters: a vector stream's and a unit a site, whose second half starts as
 // small as an output.
 func TestHighwayParameters(t *testing.T) {
-	c := vectorConfig()
+	c := highwayConfig()
 	c.Bias, c.Init.Std, c.Init.Layers = true, 0.6, 8
 	vector, highway := graph.On(gorgonia.NewGraph(), graph.Options{}), graph.On(gorgonia.NewGraph(), graph.Options{})
-	stream.NewVector(vector, c)
+	stream.NewVector(vector, stream.VectorConfig{Vectors: c.Vectors})
 	s := stream.NewHighway(highway, c)
 	require.NoError(t, highway.Err())
 	assert.Equal(t, "embedding", s.Table().Name())

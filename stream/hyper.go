@@ -9,10 +9,46 @@ import (
 
 // HyperConfig describes a stream with hyper-connections.
 type HyperConfig struct {
-	VectorConfig
-	N       int  // rows, the expansion rate
-	Dynamic bool // coefficients depend on the stream
+	Vectors
+	N       int  `yaml:"n"`       // rows, the expansion rate
+	Dynamic bool `yaml:"dynamic"` // coefficients depend on the stream
 }
+
+// defaultRows is the number of rows, the expansion rate, of hyper-connections of all kinds.
+const defaultRows = 4
+
+// Name is "hyper".
+func (HyperConfig) Name() string { return "hyper" }
+
+// Defaults are 4 rows.
+func (c HyperConfig) Defaults() Design {
+	c.N = orOwn(c.N, defaultRows)
+	return c
+}
+
+// Check wants a row at least.
+func (c HyperConfig) Check() error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	return CheckSizes(Size{"n", c.N})
+}
+
+// Shape is that of n rows.
+func (c HyperConfig) Shape() Shape { return c.shape(c.N * c.D) }
+
+// Cost has the coefficients: dynamic ones are kept, and the product that they are made of.
+func (c HyperConfig) Cost() layers.Cost {
+	n, d, k := float64(c.N), float64(c.D), float64(packing{c.N, 1}.columns())
+	coefficients := layers.Cost{Parameters: n * k}
+	if c.Dynamic {
+		coefficients = coefficients.Plus(layers.Cost{Parameters: d + d*k + 2, FLOPs: 2 * n * d * k, Activations: 2 * n * k})
+	}
+	return c.copiedCost(c.N, coefficients)
+}
+
+// New is NewHyper.
+func (c HyperConfig) New(b *graph.Builder) Stream { return NewHyper(b, c) }
 
 // Hyper is a stream with hyper-connections (Zhu et al. 2024, arXiv 2409.19606): n rows
 // H [n, D] that start as copies of the embedding; each site reads a mixture and writes to
@@ -36,7 +72,7 @@ type Hyper struct{ copied }
 
 // NewHyper makes the parameters of a stream with hyper-connections.
 func NewHyper(b *graph.Builder, c HyperConfig) *Hyper {
-	return &Hyper{newCopied(b, c.VectorConfig, c.N, func(at Site) mixer {
+	return &Hyper{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
 		name, p := at.Name()+".hyper", packing{c.N, 1}
 		static := b.Param(constant(name+".static", p.values(
 			func(i, _ int) float64 { return indicator(i == at.Index%c.N) },

@@ -9,14 +9,65 @@ import (
 
 // MatrixConfig describes a matrix stream.
 type MatrixConfig struct {
-	Layers, Dk, Dv, Rank, Vocab int
-	Positions                   int // rows of the position table; 0: none
-	Norm                        layers.NormConfig
-	Init                        layers.Init
-	InputScale                  float64 // muP multiplier of the embedding
-	KeyRatio                    float64 // muP: Dk over its base
-	RankRatio                   float64 // muP: Rank over its base
-	Dropout                     float64
+	Common
+	Dk   int `yaml:"dk"`   // rows, the size of a key
+	Dv   int `yaml:"dv"`   // columns, the size of a value and of a head
+	Rank int `yaml:"rank"` // heads, and keys of a sublayer
+}
+
+// Name is "matrix".
+func (MatrixConfig) Name() string { return "matrix" }
+
+// Defaults changes nothing.
+func (c MatrixConfig) Defaults() Design { return c }
+
+// Check wants sizes of 1 at least.
+func (c MatrixConfig) Check() error {
+	return CheckSizes(Size{"dk", c.Dk}, Size{"dv", c.Dv}, Size{"rank", c.Rank})
+}
+
+// Shape is that of a matrix a token, of which blocks work on R vectors of Dv entries.
+func (c MatrixConfig) Shape() Shape {
+	return Shape{Heads: c.Rank, HeadDim: c.Dv, Width: c.Rank * c.Dv, Axes: []string{"rank", "value"}, Size: c.Dk * c.Dv, TableWidth: c.Rank * c.Dv,
+		Sublayers: blockKinds()}
+}
+
+// Cost is the RMT's (paper Table 7, with its sums corrected): keys 3 R Dk (2L+1), gains
+// (2L+1) Dk Dv. Stores and reads cost 2 R Dk Dv each: 3+1 at an attention, 1+1 at a
+// feed-forward, 1 at the embedding, the positions and the end. Kept are, in a block, X at
+// both sites, u and y; at the ends the rows of each of the inputs' tables, and X (the loss's
+// own pass uses the features).
+func (c MatrixConfig) Cost() layers.Cost {
+	l, dv, rank, x := float64(c.Layers), float64(c.Dv), float64(c.Rank), float64(c.Dk)*float64(c.Dv)
+	width := rank * dv
+	inputs := 1.0 // stores at the embedding
+	if c.Positions > 0 {
+		inputs = 2
+	}
+	norms := c.Norm.Cost(x).Times(2*l + 1)
+	if !c.Norm.Bias {
+		norms.Activations = 0 // without a bias a norm is one pass with its read
+	}
+	keys := (6*l + inputs + 1) * rank * float64(c.Dk)
+	total := layers.EmbeddingCost(float64(c.Vocab)+float64(c.Positions), width).Plus(norms).Plus(layers.Cost{Parameters: keys, FLOPs: 2 * keys * dv})
+	total = total.Plus(layers.Kept(l*(2*x+2*width) + inputs*width + x))
+	if c.Dropout > 0 {
+		total = total.Plus(layers.Kept(l * width)) // the heads' output after dropout
+	}
+	return total
+}
+
+// New is NewMatrix.
+func (c MatrixConfig) New(b *graph.Builder) Stream { return NewMatrix(b, c) }
+
+// Ratios compares keys, rank and values.
+func (c MatrixConfig) Ratios(base Design) Ratios {
+	other := base.(MatrixConfig)
+	dv := orOwn(other.Dv, c.Dv)
+	r := Unscaled(dv)
+	r.KeyRatio, r.RankRatio = ratio(c.Dk, other.Dk), ratio(c.Rank, other.Rank)
+	r.WidthRatio = r.RankRatio * ratio(c.Dv, dv)
+	return r
 }
 
 // Matrix is the residual stream of the Residual Matrix Transformer (Mak & Flanigan 2025,

@@ -16,8 +16,8 @@ const eps = 1e-5
 
 // matrixConfig is a small matrix stream, of 2 blocks.
 func matrixConfig() stream.MatrixConfig {
-	return stream.MatrixConfig{Layers: 2, Dk: 4, Dv: 3, Rank: 2, Vocab: 5, Positions: 6, Norm: layers.NormConfig{Eps: eps},
-		Init: layers.Init{Std: 1, Embedding: 1, Layers: 2}, InputScale: 1.5, KeyRatio: 2, RankRatio: 3}
+	return stream.MatrixConfig{Dk: 4, Dv: 3, Rank: 2, Common: stream.Common{Layers: 2, Vocab: 5, Positions: 6, Norm: layers.NormConfig{Eps: eps},
+		Init: layers.Init{Std: 1, Embedding: 1, Layers: 2}, InputScale: 1.5, Ratios: stream.Ratios{KeyRatio: 2, RankRatio: 3}}}
 }
 
 // stored is sum_h keys[h] (x) y_h for each token, added to x: eq. 18-20, 25.

@@ -6,14 +6,57 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
 )
 
 // MHCConfig describes a stream with manifold-constrained hyper-connections.
 type MHCConfig struct {
-	VectorConfig
-	N          int // rows
-	Iterations int // of Sinkhorn's algorithm
+	Vectors
+	N          int `yaml:"n"`                   // rows
+	Iterations int `yaml:"sinkhorn_iterations"` // of Sinkhorn's algorithm
 }
+
+const (
+	// maxMHCRows is the largest n of mHC.
+	maxMHCRows = 64
+	// maxIterations is far more than Sinkhorn's algorithm takes to converge.
+	maxIterations = 1000
+)
+
+// Name is "mhc".
+func (MHCConfig) Name() string { return "mhc" }
+
+// Defaults are 4 rows and 20 iterations.
+func (c MHCConfig) Defaults() Design {
+	c.N, c.Iterations = orOwn(c.N, defaultRows), orOwn(c.Iterations, 20)
+	return c
+}
+
+// Check wants 1 to 64 rows, and an iteration at least.
+func (c MHCConfig) Check() error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if err := CheckSizes(Size{"n", c.N}, Size{"sinkhorn_iterations", c.Iterations}); err != nil {
+		return err
+	}
+	switch {
+	case c.Iterations > maxIterations:
+		return settingError("sinkhorn_iterations", "want 1 to %d, got %d", maxIterations, c.Iterations)
+	case c.N > maxMHCRows:
+		return settingError("n", "want 1 to %d for the %s stream, got %d", maxMHCRows, c.Name(), c.N)
+	}
+	return nil
+}
+
+// Shape is that of n rows.
+func (c MHCConfig) Shape() Shape { return c.shape(c.N * c.D) }
+
+// Cost has a number of the projection for each entry of the rows' mixing.
+func (c MHCConfig) Cost() layers.Cost { return c.copiedCost(c.N, c.projectionCost(c.N, c.N*c.N)) }
+
+// New is NewMHC.
+func (c MHCConfig) New(b *graph.Builder) Stream { return NewMHC(b, c) }
 
 // MHC is a stream with manifold-constrained hyper-connections (DeepSeek 2025, arXiv
 // 2512.24880): n rows X [n, D] whose mixing is doubly stochastic, so that no row's sum
@@ -42,8 +85,8 @@ func NewMHC(b *graph.Builder, c MHCConfig) *MHC {
 			res = append(res, besideIdentity*indicator(i != j))
 		}
 	}
-	return &MHC{newCopied(b, c.VectorConfig, c.N, func(at Site) mixer {
-		return sinkhornMixer{newProjection(b, c.VectorConfig, c.N, at, res), c.N, c.Iterations}
+	return &MHC{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
+		return sinkhornMixer{newProjection(b, c.Vectors, c.N, at, res), c.N, c.Iterations}
 	})}
 }
 
@@ -54,8 +97,16 @@ type projection struct {
 	eps           float64
 }
 
+// projectionCost is that of a site's projection whose rows' mixing takes res numbers, and of
+// the coefficients made of it; both are kept.
+func (c Vectors) projectionCost(n, res int) layers.Cost {
+	rows, k := float64(n), float64(2*n+res)
+	size := rows * float64(c.D)
+	return layers.Cost{Parameters: size*k + k + 3, FLOPs: 2 * size * k, Activations: k + rows*(rows+2)}
+}
+
 // newProjection makes a site's parameters; res is b of the rows' mixing.
-func newProjection(b *graph.Builder, c VectorConfig, n int, at Site, res []float64) projection {
+func newProjection(b *graph.Builder, c Vectors, n int, at Site, res []float64) projection {
 	name, start := at.Name()+".mhc", make([]float64, 2*n, 2*n+len(res))
 	for i := range n {
 		start[i] = 2*indicator(i == at.Index%n) - 1

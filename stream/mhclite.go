@@ -6,13 +6,51 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
 )
 
 // MHCLiteConfig describes a stream with mHC-lite.
 type MHCLiteConfig struct {
-	VectorConfig
-	N int // rows, at most 4
+	Vectors
+	N int `yaml:"n"` // rows, at most 4
 }
+
+// maxLiteRows is the largest n of mHC-lite, which mixes n! permutations.
+const maxLiteRows = 4
+
+// Name is "mhc-lite".
+func (MHCLiteConfig) Name() string { return "mhc-lite" }
+
+// Defaults are 4 rows.
+func (c MHCLiteConfig) Defaults() Design {
+	c.N = orOwn(c.N, defaultRows)
+	return c
+}
+
+// Check wants 1 to 4 rows.
+func (c MHCLiteConfig) Check() error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if err := CheckSizes(Size{"n", c.N}); err != nil {
+		return err
+	}
+	if c.N > maxLiteRows {
+		return settingError("n", "want 1 to %d for the %s stream, which mixes n! permutations, got %d: take the %s stream", maxLiteRows, c.Name(), c.N, MHCConfig{}.Name())
+	}
+	return nil
+}
+
+// Shape is that of n rows.
+func (c MHCLiteConfig) Shape() Shape { return c.shape(c.N * c.D) }
+
+// Cost has a number of the projection for each permutation.
+func (c MHCLiteConfig) Cost() layers.Cost {
+	return c.copiedCost(c.N, c.projectionCost(c.N, graph.Permutations(c.N)))
+}
+
+// New is NewMHCLite.
+func (c MHCLiteConfig) New(b *graph.Builder) Stream { return NewMHCLite(b, c) }
 
 // MHCLite is MHC with the rows' mixing a mixture of permutations, doubly stochastic
 // without iterations (arXiv 2601.05732): with P_r the n! permutation matrices in
@@ -30,8 +68,8 @@ func NewMHCLite(b *graph.Builder, c MHCLiteConfig) *MHCLite {
 	for r := range res {
 		res[r] = besideIdentity * indicator(r > 0)
 	}
-	return &MHCLite{newCopied(b, c.VectorConfig, c.N, func(at Site) mixer {
-		return permutationMixer{newProjection(b, c.VectorConfig, c.N, at, res), c.N}
+	return &MHCLite{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
+		return permutationMixer{newProjection(b, c.Vectors, c.N, at, res), c.N}
 	})}
 }
 

@@ -16,11 +16,24 @@ import (
 // in where the coefficients come from, and in how the rows come about and end.
 type multi struct {
 	b         *graph.Builder
-	c         VectorConfig
+	c         Vectors
 	m         int
 	attention []heads
 	features  []*layers.Norm
 	mixers    []mixer // by Site.Index
+}
+
+// mixCost is that of a site's mixing, which keeps the stream of size entries, what is read
+// and what is written.
+func (c Vectors) mixCost(p packing, size float64) layers.Cost {
+	n, m := float64(p.n), float64(p.m)
+	return layers.Cost{FLOPs: 2*m*size + 2*(n+m)*size, Activations: size + 2*float64(c.D)}
+}
+
+// multiCost is that of a multi and of the last norm: of a stream of size entries whose
+// coefficients cost that at each site.
+func (c Vectors) multiCost(p packing, size float64, coefficients layers.Cost) layers.Cost {
+	return c.sublayersCost().Plus(c.mixCost(p, size).Plus(coefficients).Times(2)).Times(float64(c.Layers)).Plus(c.lastNormCost())
 }
 
 // mixer makes a site's coefficients: [n, 2m+n], or one for each token, [T, n, 2m+n].
@@ -39,7 +52,7 @@ type MultiLink struct{ Coefficients *gorgonia.Node }
 
 // newMulti makes the parameters of the sublayers' ways in and out; newMixer makes a
 // site's.
-func newMulti(b *graph.Builder, c VectorConfig, m int, newMixer func(at Site) mixer) multi {
+func newMulti(b *graph.Builder, c Vectors, m int, newMixer func(at Site) mixer) multi {
 	s := multi{b: b, c: c, m: m}
 	for l := range c.Layers {
 		sites := twoSites(l)
@@ -102,7 +115,13 @@ type copied struct {
 	norm *layers.Norm
 }
 
-func newCopied(b *graph.Builder, c VectorConfig, n int, newMixer func(at Site) mixer) copied {
+// copiedCost is that of a copied stream of n rows whose coefficients cost that at each site.
+func (c Vectors) copiedCost(n int, coefficients layers.Cost) layers.Cost {
+	d := float64(c.D)
+	return c.tablesCost(d).Plus(c.multiCost(packing{n, 1}, float64(n)*d, coefficients))
+}
+
+func newCopied(b *graph.Builder, c Vectors, n int, newMixer func(at Site) mixer) copied {
 	t := newTables(b, c)
 	return copied{tables: t, n: n, multi: newMulti(b, c, 1, newMixer), norm: layers.NewNorm(b, "norm", c.Norm, c.D)}
 }

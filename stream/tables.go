@@ -23,7 +23,7 @@ const (
 )
 
 // newTables makes tables of rows of the given axes, by default D.
-func newTables(b *graph.Builder, c VectorConfig, row ...int) tables {
+func newTables(b *graph.Builder, c Vectors, row ...int) tables {
 	axes := []string{"row", "feature"}
 	if len(row) == 0 {
 		row, axes = []int{c.D}, []string{"feature"}

@@ -8,17 +8,40 @@ import (
 )
 
 // VectorConfig describes a vector stream.
-type VectorConfig struct {
-	Layers, D, Vocab int
-	HeadsWidth       int // heads*headDim, usually D
-	Positions        int // rows of the position table; 0: none
-	Norm             layers.NormConfig
-	Init             layers.Init
-	Bias             bool
-	InputScale       float64 // muP multiplier of the embedding
-	WidthRatio       float64 // muP: D over its base
-	HeadsRatio       float64 // muP: heads*headDim over their base
-	Dropout          float64
+type VectorConfig struct{ Vectors }
+
+// Name is "vector".
+func (VectorConfig) Name() string { return "vector" }
+
+// Defaults changes nothing.
+func (c VectorConfig) Defaults() Design { return c }
+
+// Check wants sizes that fit together.
+func (c VectorConfig) Check() error { return c.check() }
+
+// Shape is that of one vector a token.
+func (c VectorConfig) Shape() Shape { return c.shape(c.D) }
+
+// Cost is that of the tables, of the sublayers' ways in and out, and of the last norm; h is
+// kept after each sublayer.
+func (c VectorConfig) Cost() layers.Cost { return c.cost().Plus(c.lastNormCost()) }
+
+// New is NewVector.
+func (c VectorConfig) New(b *graph.Builder) Stream { return NewVector(b, c) }
+
+// Ratios compares widths and heads.
+func (c VectorConfig) Ratios(base Design) Ratios {
+	other, head := base.(VectorConfig), c.headDim()
+	r := Unscaled(orOwn(other.HeadDim, head))
+	r.WidthRatio = ratio(c.D, other.D)
+	r.HeadsRatio = ratio(c.Heads, other.Heads) * ratio(head, orOwn(other.HeadDim, head))
+	return r
+}
+
+// cost is that of a vector stream without a final norm, as newVector makes it.
+func (c Vectors) cost() layers.Cost {
+	d, _, blocks := c.counts()
+	return c.tablesCost(d).Plus(c.sublayersCost().Plus(layers.Kept(2 * d)).Times(blocks))
 }
 
 // Vector is the residual stream of GPT-2 (Radford et al. 2019): one vector a token,
@@ -26,7 +49,7 @@ type VectorConfig struct {
 //	h_0 = E[token] + P[position];  h <- h + Sub(Norm(h))
 type Vector struct {
 	tables
-	c         VectorConfig
+	c         Vectors
 	attention []heads
 	features  []*layers.Norm
 	norm      *layers.Norm
@@ -40,13 +63,13 @@ func (s VectorState) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.H} }
 
 // NewVector makes the parameters of a vector stream.
 func NewVector(b *graph.Builder, c VectorConfig) *Vector {
-	v := newVector(b, c)
+	v := newVector(b, c.Vectors)
 	v.norm = layers.NewNorm(b, "norm", c.Norm, c.D)
 	return v
 }
 
 // newVector makes a vector stream without a final norm.
-func newVector(b *graph.Builder, c VectorConfig) *Vector {
+func newVector(b *graph.Builder, c Vectors) *Vector {
 	v := &Vector{tables: newTables(b, c), c: c}
 	for l := range c.Layers {
 		sites := twoSites(l)

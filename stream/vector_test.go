@@ -14,8 +14,13 @@ import (
 
 // vectorConfig is a small vector stream, of 2 blocks.
 func vectorConfig() stream.VectorConfig {
-	return stream.VectorConfig{Layers: 2, D: 6, HeadsWidth: 6, Vocab: 5, Positions: 4, Norm: layers.NormConfig{Eps: eps},
-		Init: layers.Init{Std: 1, Embedding: 1, Layers: 2}, InputScale: 1.5, WidthRatio: 2, HeadsRatio: 3}
+	return stream.VectorConfig{Vectors: vectors()}
+}
+
+// vectors are the settings of small streams of vectors.
+func vectors() stream.Vectors {
+	return stream.Vectors{D: 6, Heads: 2, Common: stream.Common{Layers: 2, Vocab: 5, Positions: 4, Norm: layers.NormConfig{Eps: eps},
+		Init: layers.Init{Std: 1, Embedding: 1, Layers: 2}, InputScale: 1.5, Ratios: stream.Ratios{WidthRatio: 2, HeadsRatio: 3, InnerRatio: 4}}}
 }
 
 // mapped is x W + bias for each row of x; bias may be nil.

@@ -11,10 +11,64 @@ import (
 
 // VWNConfig describes a virtual width network.
 type VWNConfig struct {
-	VectorConfig
-	N, M   int  // slots a token, and those that a sublayer reads: d = D/M
-	Expand bool // embed D entries and multiply by W_expand, instead of embedding n*d
+	Vectors
+	N      int  `yaml:"n"`                // slots a token
+	M      int  `yaml:"m"`                // those that a sublayer reads: d = D/M
+	Expand bool `yaml:"expand_embedding"` // embed D entries and multiply by W_expand, instead of embedding n*d
 }
+
+// Name is "vwn".
+func (VWNConfig) Name() string { return "vwn" }
+
+// Defaults changes nothing.
+func (c VWNConfig) Defaults() Design { return c }
+
+// Check wants slots that make up D, and no fewer than a sublayer reads.
+func (c VWNConfig) Check() error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if err := CheckSizes(Size{"n", c.N}, Size{"m", c.M}); err != nil {
+		return err
+	}
+	switch {
+	case c.D%c.M != 0:
+		return settingError("m", "want a divisor of d_model %d, got %d", c.D, c.M)
+	case c.N < c.M:
+		return settingError("n", "want at least m %d, the slots that a sublayer reads, got %d", c.M, c.N)
+	case c.Tied && c.Shape().TableWidth != c.D:
+		return settingError("tie_embeddings", "want expand_embedding with it for the %s stream, whose embedding is wider than d_model", c.Name())
+	}
+	return nil
+}
+
+// Shape is that of n slots of D/M entries, which the tables have too.
+func (c VWNConfig) Shape() Shape {
+	s := c.shape(c.N * c.D / max(1, c.M))
+	if !c.Expand {
+		s.TableWidth = s.Size
+	}
+	return s
+}
+
+// Cost has the coefficients, the groups' norm, and the maps that expand and reduce.
+func (c VWNConfig) Cost() layers.Cost {
+	shape, p := c.Shape(), packing{c.N, c.M}
+	wide, k, n, d, slot := float64(shape.Size), float64(p.columns()), float64(c.N), float64(c.D), float64(c.D/c.M)
+	coefficients := layers.Cost{Parameters: 2*n*k + slot + slot*k, FLOPs: 2 * wide * k, Activations: 2 * n * k}
+	total := c.tablesCost(float64(shape.TableWidth)).Plus(c.multiCost(p, wide, coefficients))
+	total = total.Plus(layers.LinearCost(wide, d, false)).Plus(layers.Kept(wide)) // reduce and its input
+	if c.N%c.M == 0 {
+		total = total.Plus(layers.Cost{Parameters: wide, Activations: wide}) // the groups' norm
+	}
+	if c.Expand {
+		total = total.Plus(layers.LinearCost(d, wide, false)).Plus(layers.Kept(d))
+	}
+	return total
+}
+
+// New is NewVWN.
+func (c VWNConfig) New(b *graph.Builder) Stream { return NewVWN(b, c) }
 
 // VWN is the stream of virtual width networks (ByteDance 2025, generalised
 // hyper-connections): n slots H [n, d] of d = D/m entries, r = n/m times as wide as what
@@ -45,12 +99,12 @@ func NewVWN(b *graph.Builder, c VWNConfig) *VWN {
 	v := &VWN{n: c.N, d: c.D / c.M}
 	wide := c.N * v.d
 	if c.Expand {
-		v.tables = newTables(b, c.VectorConfig)
+		v.tables = newTables(b, c.Vectors)
 		v.expand = b.Param(c.Init.Hidden("expand", c.D, c.WidthRatio, c.D, wide))
 	} else {
-		v.tables = newTables(b, c.VectorConfig, c.N, v.d)
+		v.tables = newTables(b, c.Vectors, c.N, v.d)
 	}
-	v.multi = newMulti(b, c.VectorConfig, c.M, func(at Site) mixer { return newVWNMixer(b, c, at) })
+	v.multi = newMulti(b, c.Vectors, c.M, func(at Site) mixer { return newVWNMixer(b, c, at) })
 	if c.N%c.M == 0 {
 		v.groupNorm = b.Param(layers.Gain("group_norm", c.N/c.M, c.D))
 	}

@@ -1,0 +1,79 @@
+package layers
+
+// Cost is what a part of a model takes, in closed form; a model's is the sum over its parts.
+// Whatever makes a parameter counts it. The counts are exact up to 2^53, and beyond that too
+// large to matter, where products of int would come out small again.
+type Cost struct {
+	Parameters float64 // all of them
+	Tables     float64 // of Parameters: embedding, positions and unembedding
+	FLOPs      float64 // forward, a token: matrix products, 2 per multiply-add
+	// Activations are the entries a token that training keeps for the backward pass.
+	Activations float64
+}
+
+// Plus is the cost of both.
+func (a Cost) Plus(b Cost) Cost {
+	return Cost{a.Parameters + b.Parameters, a.Tables + b.Tables, a.FLOPs + b.FLOPs, a.Activations + b.Activations}
+}
+
+// Times is the cost of n such parts.
+func (a Cost) Times(n float64) Cost {
+	return Cost{n * a.Parameters, n * a.Tables, n * a.FLOPs, n * a.Activations}
+}
+
+// Kept is the cost of an activation of n entries that is kept, alone.
+func Kept(n float64) Cost { return Cost{Activations: n} }
+
+// LinearCost is that of a linear map: its parameters and products, nothing that is kept.
+func LinearCost(in, out float64, bias bool) Cost {
+	c := Cost{Parameters: in * out, FLOPs: 2 * in * out}
+	if bias {
+		c.Parameters += out
+	}
+	return c
+}
+
+// Cost is that of a norm over n entries, whose result is kept.
+func (c NormConfig) Cost(n float64) Cost {
+	cost := Cost{Parameters: n, Activations: n}
+	if c.Bias {
+		cost.Parameters += n
+	}
+	return cost
+}
+
+// EmbeddingCost is that of a table of rows of width entries.
+func EmbeddingCost(rows, width float64) Cost {
+	return Cost{Parameters: rows * width, Tables: rows * width}
+}
+
+// UnembeddingCost is that of the logits of features; a tied table is the embedding's to count.
+func UnembeddingCost(features, vocab float64, tied bool) Cost {
+	c := Cost{FLOPs: 2 * features * vocab}
+	if !tied {
+		c = c.Plus(EmbeddingCost(features, vocab))
+	}
+	return c
+}
+
+// AttentionCost is that of heads of the given width together, in rows of seq tokens: q.k and
+// the mixing of values, of which the i-th token sees i, (seq+1)/2 on average. It keeps q, k, v
+// and the heads' output.
+func AttentionCost(heads, seq float64) Cost {
+	return Cost{FLOPs: 2 * heads * (seq + 1), Activations: 4 * heads}
+}
+
+// Cost is that of the two maps; the hidden layer is kept before and after GELU.
+func (c FeedForwardConfig) Cost() Cost {
+	in, hidden := float64(c.In), float64(c.Hidden)
+	return LinearCost(in, hidden, c.Bias).Plus(LinearCost(hidden, in, c.Bias)).Plus(Kept(2 * hidden))
+}
+
+// Cost is that of the experts, of which a token uses TopK, and of the router, whose logits
+// are kept with the gates.
+func (c MoEConfig) Cost() Cost {
+	expert := FeedForwardConfig{In: c.In, Hidden: c.Hidden, Bias: c.Bias}.Cost()
+	experts, used := float64(c.Experts), float64(c.TopK)
+	all := Cost{Parameters: experts * expert.Parameters, FLOPs: used * expert.FLOPs, Activations: used * expert.Activations}
+	return all.Plus(LinearCost(float64(c.In), experts, false)).Plus(Kept(experts + used))
+}

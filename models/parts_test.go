@@ -1,0 +1,66 @@
+package models_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// TestPartsCountTheirParameters: each part of a model counts the parameters that it makes: the
+// stream those that its design makes alone, a feed-forward those of its sites' names that are
+// left, the unembedding its table; and there are no others.
+func TestPartsCountTheirParameters(t *testing.T) {
+	bases := append(zooBases(), tinyMatrix(func(*models.Config) {}), tinyVector(matchingHeads), tinyMatrix(func(c *models.Config) { c.Experts = 3 }))
+	covered := map[string]bool{}
+	for _, base := range bases {
+		covered[base.Stream] = true
+		checkParts(t, base)
+		base.Bias, base.Positions = true, models.PositionsNone
+		checkParts(t, base)
+		base.TieEmbeddings = true
+		if base.Validate() == nil {
+			checkParts(t, base)
+		}
+	}
+	assert.Len(t, covered, len(models.Designs()), "every design")
+}
+
+// matchingHeads are heads that are not as wide as the model.
+func matchingHeads(c *models.Config) { c.HeadSize = 4 }
+
+func checkParts(t *testing.T, c models.Config) {
+	t.Helper()
+	b := graph.On(gorgonia.NewGraph(), graph.Options{})
+	c.Resolve().Design().New(b)
+	require.NoError(t, b.Err())
+	made := map[string]float64{models.PartAttention: 0}
+	for _, p := range modeltest.NewStore(t, c, tensor.Float32, 0).Params() {
+		part := models.PartStream
+		if b.Store().Param(p.Name) == nil {
+			part = models.PartUnembedding
+			if p.Name != "unembedding" {
+				require.Contains(t, p.Name, ".feedforward.", c.Stream)
+				require.True(t, strings.HasPrefix(p.Name, "blocks."), p.Name)
+				part = models.PartFeedForward
+			}
+		}
+		made[part] += float64(p.Size())
+	}
+	sum := 0.0
+	for _, part := range c.Parts() {
+		assert.Equal(t, made[part.Name], part.Cost.Parameters, "%s: parameters of the part %s", c.Stream, part.Name)
+		assert.LessOrEqual(t, part.Cost.Tables, part.Cost.Parameters, part.Name)
+		sum += part.Cost.Parameters
+		delete(made, part.Name)
+	}
+	assert.Empty(t, made, "parameters of no part")
+	assert.Equal(t, c.Cost().Parameters, int(sum))
+}

@@ -1,0 +1,129 @@
+package stream
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+)
+
+// Design is a residual stream's settings, the struct from which a Stream is made: all that a
+// model needs to know of a stream, whichever it is. A setting that configs name is a field
+// with that name as its yaml tag. A design's struct embeds Common, or Vectors, which has it.
+type Design interface {
+	// Name is the stream's name in configs.
+	Name() string
+	// Defaults is the design with the settings that are zero, and have a default, filled in.
+	Defaults() Design
+	// Check tells the first setting that no stream can be made with, a *SettingError.
+	Check() error
+	// Shape is what the blocks and the ends of a model need to know. It is of use for a
+	// design that Check lets through.
+	Shape() Shape
+	// Cost is what the stream itself takes, the tables and all maps that it makes included.
+	Cost() layers.Cost
+	// New makes the stream's parameters.
+	New(b *graph.Builder) Stream
+}
+
+// Scaled is a design that the maximal update parametrisation is known for.
+type Scaled interface {
+	Design
+	// Ratios compares the sizes with those of the base model, a design of the same type. A
+	// size of the base that is zero is the design's own.
+	Ratios(base Design) Ratios
+}
+
+// Common is what a model says of itself to every stream.
+type Common struct {
+	Layers, Vocab int
+	Positions     int // rows of the position table; 0: none
+	Norm          layers.NormConfig
+	Init          layers.Init
+	Bias          bool    // of linear maps
+	Tied          bool    // the unembedding is the stream's Table, transposed
+	ExactGelu     bool    // by erf instead of tanh
+	InputScale    float64 // muP multiplier of the embedding
+	Dropout       float64
+	Ratios
+}
+
+// Ratios are a model's sizes over those of its muP base: what Unscaled returns without one.
+type Ratios struct {
+	WidthRatio float64 // of what blocks work on
+	HeadsRatio float64 // heads*headDim
+	KeyRatio   float64 // a matrix stream's Dk
+	RankRatio  float64 // and its rank
+	InnerRatio float64 // a hidden layer of the stream's own
+	BaseHead   float64 // the base's head size itself
+}
+
+// Unscaled are the ratios of a model that is its own base.
+func Unscaled(headDim int) Ratios { return Ratios{1, 1, 1, 1, 1, float64(headDim)} }
+
+// Shape is what the blocks and the ends of a model need to know of a stream.
+type Shape struct {
+	Heads, HeadDim int      // of attention
+	Width          int      // entries of a feed-forward's input and output, and of features
+	Axes           []string // of features, after that of tokens
+	Size           int      // entries of a token's stream; a second state and kept ones are not counted
+	TableWidth     int      // entries of a row of the tables
+	Sublayers      []Kind   // of a block, in order
+	Direct         bool     // sublayers' outputs are added as they are: their last weights start smaller
+}
+
+// Has tells whether blocks have such a sublayer.
+func (s Shape) Has(kind Kind) bool { return slices.Contains(s.Sublayers, kind) }
+
+// SettingError is a setting with a bad value.
+type SettingError struct{ Key, Problem string }
+
+// Error returns "n: want >= 1, got 0".
+func (e *SettingError) Error() string { return e.Key + ": " + e.Problem }
+
+func settingError(key, format string, args ...any) error {
+	return &SettingError{Key: key, Problem: fmt.Sprintf(format, args...)}
+}
+
+// MaxSize keeps products of two sizes within an int; token ids are int32.
+const MaxSize = math.MaxInt32
+
+// Size is a setting that must be from 1 to MaxSize.
+type Size struct {
+	Key   string
+	Value int
+}
+
+// CheckSizes tells the first size out of bounds, a *SettingError.
+func CheckSizes(sizes ...Size) error {
+	for _, s := range sizes {
+		switch {
+		case s.Value < 1:
+			return settingError(s.Key, "want >= 1, got %d", s.Value)
+		case s.Value > MaxSize:
+			return settingError(s.Key, "want at most %d, got %d", MaxSize, s.Value)
+		}
+	}
+	return nil
+}
+
+// orOwn is a size, or where it is 0 its default.
+func orOwn(size, own int) int {
+	if size == 0 {
+		return own
+	}
+	return size
+}
+
+// ratio returns size/base, 1 without a base.
+func ratio(size, base int) float64 {
+	if base == 0 {
+		return 1
+	}
+	return float64(size) / float64(base)
+}
+
+// blockKinds are the sublayers of most streams' blocks.
+func blockKinds() []Kind { return []Kind{Attention, FeedForward} }

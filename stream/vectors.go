@@ -1,0 +1,70 @@
+package stream
+
+import "github.com/residua-go/residua/layers"
+
+// Vectors are the settings that all streams of vectors have.
+type Vectors struct {
+	Common
+	D       int `yaml:"d_model"`
+	Heads   int `yaml:"heads"`
+	HeadDim int `yaml:"head_dim"` // 0: D/Heads
+}
+
+// headDim is the size of an attention head.
+func (c Vectors) headDim() int {
+	if c.HeadDim > 0 {
+		return c.HeadDim
+	}
+	return c.D / max(1, c.Heads)
+}
+
+// headsWidth is the width of all heads, usually D.
+func (c Vectors) headsWidth() int { return c.Heads * c.headDim() }
+
+// check looks at the sizes.
+func (c Vectors) check() error {
+	if err := CheckSizes(Size{"d_model", c.D}, Size{"heads", c.Heads}); err != nil {
+		return err
+	}
+	switch {
+	case c.HeadDim < 0:
+		return settingError("head_dim", "want >= 1, or 0 for d_model/heads, got %d", c.HeadDim)
+	case c.HeadDim > MaxSize:
+		return settingError("head_dim", "want at most %d, got %d", MaxSize, c.HeadDim)
+	case c.HeadDim == 0 && c.D%c.Heads != 0:
+		return settingError("heads", "want a divisor of d_model %d, got %d", c.D, c.Heads)
+	}
+	return nil
+}
+
+// shape is that of a stream of size entries a token, with a row of the tables as wide as D.
+func (c Vectors) shape(size int) Shape {
+	return Shape{Heads: c.Heads, HeadDim: c.headDim(), Width: c.D, Axes: []string{"feature"}, Size: size, TableWidth: c.D,
+		Sublayers: blockKinds(), Direct: true}
+}
+
+// counts are the sizes that costs are made of: D, the width of all heads, and the blocks.
+func (c Vectors) counts() (d, heads, blocks float64) {
+	return float64(c.D), float64(c.Heads) * float64(c.headDim()), float64(c.Layers)
+}
+
+// tablesCost is that of the embedding and the positions, of rows of the given width.
+func (c Vectors) tablesCost(width float64) layers.Cost {
+	return layers.EmbeddingCost(float64(c.Vocab)+float64(c.Positions), width)
+}
+
+// headsCost is that of the maps around one attention.
+func (c Vectors) headsCost() layers.Cost {
+	d, heads, _ := c.counts()
+	return layers.LinearCost(d, 3*heads, c.Bias).Plus(layers.LinearCost(heads, d, c.Bias))
+}
+
+// sublayersCost is that of a block's maps around its attention and of the norms before its
+// two sublayers.
+func (c Vectors) sublayersCost() layers.Cost {
+	return c.headsCost().Plus(c.Norm.Cost(float64(c.D)).Times(2))
+}
+
+// lastNormCost is that of the norm at the end, which keeps what it normalises: its result
+// goes into the loss, which has a pass of its own.
+func (c Vectors) lastNormCost() layers.Cost { return c.Norm.Cost(float64(c.D)) }
