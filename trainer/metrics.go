@@ -118,8 +118,10 @@ func (t *Trainer) takeOver(dir string, upTo int) (*metricsLog, error) {
 	if missing := upTo - l.lines; missing > 0 {
 		t.report.Warn(fmt.Sprintf("%s has no line for %d of the %d steps so far: it was cut, edited or damaged; training goes on as it would, loss.svg lacks them", path, missing, upTo))
 	}
-	l.file, err = t.disk.Append(path)
-	return l, err
+	if l.file, err = t.disk.Append(path); err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // setAside copies a damaged metrics.jsonl, next to which the run writes on without the

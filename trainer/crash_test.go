@@ -1,0 +1,193 @@
+package trainer_test
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/trainer"
+)
+
+// crashes tries what can happen to a small run at each of its steps on the file system.
+type crashes struct {
+	t      *testing.T
+	text   string
+	whole  map[string]string // what an unbroken run leaves
+	stride int               // every so many points is tried
+	tried  int
+}
+
+// run is the run into a folder: six steps, two validations, four checkpoints of which few are
+// kept.
+func (c *crashes) run(out string) *config.Run {
+	return smallest(c.t, c.text, out, "train.steps=6", "train.eval_every=3", "train.checkpoint_every=2", "train.keep=1")
+}
+
+// train goes on to the end, or to the first error.
+func (c *crashes) train(out string, disk checkpoint.Disk, resume trainer.Resume) error {
+	tr, err := trainer.OpenOn(context.Background(), c.run(out), trainer.Options{Resume: resume}, disk)
+	if err != nil {
+		return err
+	}
+	defer tr.Close()
+	_, err = tr.Run(context.Background())
+	return err
+}
+
+// left is everything that a finished run leaves and that does not tell its time: numbers of
+// the metrics, weights, moments and state, best.json, config, picture, names of all files.
+func (c *crashes) left(out string) map[string]string {
+	left := map[string]string{"metrics": strings.Join(losses(c.t, out), "\n")}
+	require.NoError(c.t, filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, _ := filepath.Rel(out, path)
+		switch name = filepath.ToSlash(name); {
+		case name == "metrics.jsonl", name == ".lock":
+			left[name] = ""
+		case filepath.Base(name) == "state.json":
+			state, err := checkpoint.ReadState(filepath.Dir(path))
+			require.NoError(c.t, err)
+			state = timeless(c.t, state)
+			left[name] = fmt.Sprintf("%+v best %v of step %v, %s", state, *state.BestLoss, *state.BestStep, state.Extra)
+			left[name] = strings.NewReplacer(fmt.Sprint(state.BestLoss), "", fmt.Sprint(state.BestStep), "").Replace(left[name])
+		default:
+			content, err := os.ReadFile(path)
+			require.NoError(c.t, err)
+			left[name] = strings.ReplaceAll(string(content), out, "OUT")
+		}
+		return nil
+	}))
+	return left
+}
+
+// finishes goes on with what is left in a folder and wants the same end as an unbroken run's.
+func (c *crashes) finishes(out, what string) {
+	c.t.Helper()
+	c.tried++
+	require.NoError(c.t, c.train(out, checkpoint.Disk{}, trainer.ResumeAuto), what)
+	got := c.left(out)
+	for name, want := range c.whole {
+		require.Equal(c.t, want, got[name], "%s: %s", what, name)
+	}
+	for name := range got {
+		require.Contains(c.t, c.whole, name, what)
+	}
+	require.NoError(c.t, os.RemoveAll(out))
+}
+
+// folder returns a copy of a folder; one that is not there is to be made.
+func (c *crashes) folder(from string) string {
+	out := filepath.Join(c.t.TempDir(), "run")
+	if _, err := os.Stat(from); err == nil {
+		require.NoError(c.t, os.CopyFS(out, os.DirFS(from)))
+	}
+	return out
+}
+
+// walk tries every point of a run that starts with what is in a folder: the process is
+// killed there; the machine loses power there, and with it what was written to the metrics
+// since they were last flushed, or half of it; the disk fails there once, or from there on.
+func (c *crashes) walk(scenario, from string) {
+	points := c.kill(scenario, from)
+	for point := 0; point < points; point += c.stride {
+		for _, lasting := range []bool{false, true} {
+			out, at, what := c.folder(from), 0, ""
+			disk := checkpoint.Disk{Before: func(step, path string) error {
+				at++
+				if at-1 == point || lasting && at > point {
+					if what == "" {
+						what = fmt.Sprintf("%s: point %d fails (and so on: %t): %s %s", scenario, point, lasting, step, path)
+					}
+					return &fs.PathError{Op: step, Path: path, Err: syscall.ENOSPC}
+				}
+				return nil
+			}}
+			if err := c.train(out, disk, trainer.ResumeAuto); err != nil {
+				require.NotContains(c.t, err.Error(), "\n", what)
+			}
+			require.NotEmpty(c.t, what)
+			c.finishes(out, what)
+		}
+	}
+}
+
+// kill tries the kills and power cuts of one run and returns how many points it has.
+func (c *crashes) kill(scenario, from string) (points int) {
+	out := c.folder(from)
+	metrics := filepath.Join(out, "metrics.jsonl")
+	var flushed, flushing int64 // bytes of the metrics on the device; and after the step that is under way
+	disk := checkpoint.Disk{Before: func(step, path string) error {
+		flushed = max(flushed, flushing)
+		size := int64(0)
+		if info, err := os.Stat(metrics); err == nil {
+			size = info.Size()
+		}
+		if path == metrics && (step == "sync" || step == "open") {
+			flushing = size
+		}
+		if points++; (points-1)%c.stride != 0 {
+			return nil
+		}
+		what := fmt.Sprintf("%s: point %d: before %s %s", scenario, points-1, step, path)
+		c.finishes(c.folder(out), what+" the process is killed")
+		if path != metrics && step == "rename" { // the file is another one now
+			return nil
+		}
+		for cut, to := range map[string]int64{"the power is cut": flushed, "the power is cut within a line": (flushed + size) / 2} {
+			if flushed > 0 && to < size {
+				dead := c.folder(out)
+				require.NoError(c.t, os.Truncate(filepath.Join(dead, "metrics.jsonl"), to))
+				c.finishes(dead, what+" "+cut)
+			}
+		}
+		return nil
+	}}
+	require.NoError(c.t, c.train(out, disk, trainer.ResumeAuto))
+	c.finishes(out, scenario+" is whole")
+	return points
+}
+
+// TestARunSurvivesWhateverStepOfItsFails walks every create, open, write, flush, close, rename,
+// making and removing of a small run, of one that was resumed, and of one that was resumed
+// after a fault. With -short, a sample of them.
+func TestARunSurvivesWhateverStepOfItsFails(t *testing.T) {
+	c := &crashes{t: t, text: corpus(t), stride: 1}
+	if testing.Short() {
+		c.stride = 23
+	}
+	out := c.folder("")
+	require.NoError(t, c.train(out, checkpoint.Disk{}, trainer.ResumeNone))
+	c.whole = c.left(out)
+	c.whole[".lock"] = ""
+	require.Contains(t, c.whole, "best.json")
+	require.Contains(t, c.whole, "loss.svg")
+
+	c.walk("a fresh run", "")
+	fresh := c.tried
+
+	stopped := c.folder("")
+	interrupt(t, c.run(stopped), 3, trainer.Options{})
+	c.walk("a resumed run", stopped)
+	resumed := c.tried - fresh
+
+	faulty, points := c.folder(""), 0
+	_ = c.train(faulty, checkpoint.Disk{Before: func(step, path string) error {
+		if points++; points > 60 {
+			return &fs.PathError{Op: step, Path: path, Err: syscall.ENOSPC}
+		}
+		return nil
+	}}, trainer.ResumeNone)
+	c.walk("a run resumed after a fault", faulty)
+	t.Logf("%d crashes and faults tried: %d of a fresh run, %d of a resumed one, %d of one resumed after a fault", c.tried, fresh, resumed, c.tried-fresh-resumed)
+}
