@@ -37,12 +37,12 @@ func checkMemory(t *testing.T, c models.Config, precision graph.Precision) {
 		loss := m.Loss(m.Forward(b.Input("tokens", tensor.Int32, batch, c.Seq)), b.Input("targets", tensor.Int32, batch, c.Seq))
 		return graph.Roots{Loss: loss, Outputs: gorgonia.Nodes{}}, m.Err()
 	}
-	o := graph.ProgramOptions{Gradients: true, Options: graph.Options{Precision: precision, Training: true}}
+	o := graph.ProgramOptions{Gradients: true, Options: graph.Options{Device: graph.CUDA, Precision: precision, Training: true}}
 	want, err := graph.PredictMemory(o, build)
 	require.NoError(t, err)
 
 	store := graph.NewStore(tensor.Float32, 1)
-	o.Device, o.Store = graph.CUDA, store
+	o.Store = store
 	p, err := graph.Compile(o, build)
 	require.NoError(t, err)
 	update, err := optim.New(store, 1)
