@@ -7,7 +7,9 @@
 //   - model files: [WriteModel] and [ReadModel] add the model's configuration, a format version and a digest, so
 //     that one file is enough to rebuild a model and to notice damage;
 //   - step folders: [Save] and [Load] keep a model, its optimizer and the state of the run together; [Latest],
-//     [Best], [Prune] and [Resolve] find and thin them; [Lock] keeps two trainers out of one run folder.
+//     [Best], [Prune] and [Resolve] find and thin them; [Amend] adds to a step what is known later, [Clean] removes what
+//     a killed process left; [Lock] keeps two trainers out of one run folder, [CheckVersions] older programs out of a
+//     newer one's.
 //
 // A run folder as this package sees it:
 //
@@ -20,5 +22,6 @@
 //
 // Every file is written under a temporary name in its own folder, flushed to the device and renamed, so a process
 // killed at any moment leaves the previous checkpoint usable. Readers copy everything into memory that they own:
-// no file stays open or mapped, and nothing needs closing.
+// no file stays open or mapped, and nothing needs closing. All writing goes through a [Disk], whose every step a test can
+// let fail.
 package checkpoint

@@ -132,6 +132,12 @@ func (d Disk) MarkBest(runDir string, step int, loss float64) error {
 	return d.writePointer(runDir, bestFile, pointer{Step: step, Loss: &loss})
 }
 
+// Marked returns the step that best.json names, without a look at its folder; ok is false if there is none to read.
+func Marked(runDir string) (step int, ok bool) {
+	p, err := readPointer(runDir, bestFile)
+	return p.Step, err == nil
+}
+
 // Best returns the step folder that best.json names and its validation loss in nats a token, after comparing every
 // file with its checksum. There is no second best: a damaged one is an error. The error wraps [ErrNone] when no
 // step was marked.

@@ -96,8 +96,14 @@ func (t *Trainer) tidy() {
 	}
 }
 
-// markBest writes best.json, unless it is right already or there is nothing to mark.
+// markBest writes best.json, unless it is right already or there is nothing to mark. A mark
+// of this step from a branch that was given up gets the score of what now stands there.
 func (t *Trainer) markBest() error {
+	if marked, ok := checkpoint.Marked(t.run.Out); ok && marked == t.step && t.bestStep != t.step && t.saved == t.step && t.score != nil {
+		if err := t.disk.MarkBest(t.run.Out, t.step, t.score.Loss); err != nil {
+			return err
+		}
+	}
 	if t.bestStep < 0 {
 		return nil
 	}

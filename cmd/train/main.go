@@ -29,7 +29,9 @@ func command() cli.Command {
 		},
 		Notes: []string{
 			"A run writes config.yaml, metrics.jsonl, loss.svg and checkpoints/ into its folder.",
+			"Checkpoints come every 10 minutes (train.checkpoint_minutes), before each evaluation and at the end.",
 			"Ctrl-C finishes the step, writes a checkpoint and exits 0; a second one exits at once.",
+			"-resume goes on with a run in its own folder; -fork starts another from its checkpoint.",
 		},
 		Flags: c.flags,
 		Run:   c.run,

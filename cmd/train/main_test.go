@@ -154,3 +154,31 @@ func TestTrainSaysThatItDiverged(t *testing.T) {
 	require.Contains(t, result.Validation, "perplexity")
 	require.Nil(t, result.Validation["perplexity"], "infinite")
 }
+
+// TestTrainForksAndWarns: another run's checkpoint is for -fork alone; with -json, warnings reach
+// standard error and a finished run tells its score again.
+func TestTrainForksAndWarns(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	call := func(args ...string) (int, string, string) {
+		return execute(append([]string{"-config", file, "-set", "data.path=[" + dir + "/text.txt]"}, args...)...)
+	}
+	code, _, stderr := call("-out", a)
+	require.Equal(t, cli.ExitOK, code, stderr)
+	code, _, stderr = call("-out", b, "-resume", a)
+	require.Equal(t, cli.ExitUsage, code)
+	require.Contains(t, stderr, "-fork")
+	code, _, stderr = call("-out", b, "-fork", a, "-set", "train.steps=9")
+	require.Equal(t, cli.ExitOK, code, stderr)
+	require.DirExists(t, filepath.Join(b, "checkpoints", "step-00000009"))
+
+	code, stdout, stderr := call("-out", a, "-resume", "auto", "-json")
+	require.Equal(t, cli.ExitOK, code, stderr)
+	require.Regexp(t, `"validation":\{"tokens":\d+,"loss":\d`, stdout)
+	require.NoError(t, os.WriteFile(filepath.Join(a, "checkpoints", "step-00000006", "model.safetensors"), []byte("damaged"), 0o644))
+	code, stdout, stderr = call("-out", a, "-resume", "auto", "-json")
+	require.Equal(t, cli.ExitOK, code, stderr)
+	require.Contains(t, stderr, "warning: ")
+	require.Contains(t, stderr, "using the checkpoint of step 3")
+	require.NotContains(t, stdout, "warning")
+}
