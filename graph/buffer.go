@@ -206,12 +206,12 @@ func Out[T kernel.Float | int32](c *Call) []T {
 	return unsafe.Slice((*T)(c.op.buffer.data), c.op.out.size())
 }
 
-// companionOut returns the elements of companion i's buffer, nil if it was not built.
-func companionOut[T kernel.Float](c *Call, i int) (data []T, accumulate bool) {
-	if i >= len(c.op.companions) || c.op.companions[i] == nil {
+// secondaryOut returns the elements of secondary i's buffer, nil if it was not built.
+func secondaryOut[T kernel.Float](c *Call, i int) (data []T, accumulate bool) {
+	if i >= len(c.op.secondaries) || c.op.secondaries[i] == nil {
 		return nil, false
 	}
-	other := c.op.companions[i]
+	other := c.op.secondaries[i]
 	other.buffer.ensure(other.out)
 	return unsafe.Slice((*T)(other.buffer.data), other.out.size()), other.accumulating()
 }

@@ -1,17 +1,17 @@
 package graph
 
-// Optional abilities of a kind: what one run costs.
+// Optional abilities of a Primitive: what one run costs.
 type (
-	// flopsCounter is a kind that multiplies matrices: 2 a multiply-add, causal attention
+	// flopsCounter is a Primitive that multiplies matrices: 2 a multiply-add, causal attention
 	// (and what is split off it) at its true half. Products that a backward pass only repeats
 	// to have the forward pass's numbers again (attention's logits) are not counted, so that
 	// without recomputation a loss and its gradients come to three times ForwardFLOPs.
 	flopsCounter interface{ flops(c cost) int }
-	// bytesCounter is a kind that does not read each input and write each output once.
+	// bytesCounter is a Primitive that does not read each input and write each output once.
 	bytesCounter interface{ bytes(c cost) int }
 )
 
-// cost is what a kind counts by: its op's signatures.
+// cost is what a Primitive counts by: its op's signatures.
 type cost struct {
 	op      *Op
 	forward bool // as part of a forward pass alone
@@ -23,9 +23,9 @@ func (c cost) in(i int) Signature { return c.op.in[i] }
 // out is the signature of the output.
 func (c cost) out() Signature { return c.op.out }
 
-// secondary is 1 if the run also computes the companion of that number, else 0.
+// secondary is 1 if the run also computes the secondary of that number, else 0.
 func (c cost) secondary(i int) int {
-	if !c.forward && i < len(c.op.companions) && c.op.companions[i] != nil {
+	if !c.forward && i < len(c.op.secondaries) && c.op.secondaries[i] != nil {
 		return 1
 	}
 	return 0
@@ -53,7 +53,7 @@ func (op *Op) runFLOPs(forward bool) int {
 }
 
 // runBytes is the size of what one run reads and writes, each tensor once: its inputs, its
-// output and its companions'.
+// output and its secondaries'.
 func (op *Op) runBytes() int {
 	if k, ok := op.Primitive.(bytesCounter); ok {
 		return k.bytes(cost{op: op})
@@ -62,7 +62,7 @@ func (op *Op) runBytes() int {
 	for _, s := range op.in {
 		bytes += s.bytes()
 	}
-	for _, c := range op.companions {
+	for _, c := range op.secondaries {
 		if c != nil {
 			bytes += c.out.bytes()
 		}

@@ -62,7 +62,7 @@ func lossArgs[T kernel.Float](k lossKind, c *Call) kernel.CrossEntropyArgs[T] {
 	}
 }
 
-// crossEntropy is the loss; it leads the companions that emit its gradients.
+// crossEntropy is the loss; it leads the secondaries that emit its gradients.
 type crossEntropy struct {
 	lossKind
 	parts *lossParts
@@ -127,7 +127,7 @@ func (k crossEntropy) Differentiable(i int) bool { return i < 2 }
 
 func (k crossEntropy) VJP(d *Derivative) {
 	loss := d.Output()
-	if len(opOf(loss).companions) > 0 {
+	if len(opOf(loss).secondaries) > 0 {
 		d.b.fail(errors.New("graph: CrossEntropy: want one differentiation of a loss, got a second: build the graph again"))
 		return
 	}
@@ -137,7 +137,7 @@ func (k crossEntropy) VJP(d *Derivative) {
 	}
 	for i, what := range [...]string{"GradFeatures of CrossEntropy", "GradW of CrossEntropy"} {
 		if d.Wants(i) {
-			d.Set(i, d.b.companion(loss, i, what, d.op.in[i].Shape, factor))
+			d.Set(i, d.b.secondary(loss, i, what, d.op.in[i].Shape, factor))
 		}
 	}
 }
@@ -151,8 +151,8 @@ func (k crossEntropy) Run(c *Call) error {
 
 func runCrossEntropy[T kernel.Float](k crossEntropy, c *Call) error {
 	args := lossArgs[T](k.lossKind, c)
-	args.DFeatures, _ = companionOut[T](c, 0)
-	args.DWeight, args.Accumulate = companionOut[T](c, 1)
+	args.DFeatures, _ = secondaryOut[T](c, 0)
+	args.DWeight, args.Accumulate = secondaryOut[T](c, 1)
 	ce, z, err := State[kernel.CrossEntropy[T]](c).Run(c.Pool(), args)
 	if err != nil {
 		return err

@@ -145,7 +145,7 @@ func (k crossEntropy) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	if l.dx, _, err = c.companionOut(0); err != nil {
+	if l.dx, _, err = c.secondaryOut(0); err != nil {
 		return err
 	}
 	var finish func() error

@@ -12,7 +12,7 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// deviceCall is one run of an op on a device. Its methods are what a kind's launch needs.
+// deviceCall is one run of an op on a device. Its methods are what a Primitive's launch needs.
 type deviceCall struct {
 	op   *Op
 	kind launcher
@@ -99,12 +99,12 @@ func (c *deviceCall) operand(i int) (cuda.Array, error) {
 // out returns the output.
 func (c *deviceCall) out() cuda.Array { return c.op.device }
 
-// companionOut returns companion i's memory, the zero Array if it was not built.
-func (c *deviceCall) companionOut(i int) (a cuda.Array, accumulate bool, err error) {
-	if i >= len(c.op.companions) || c.op.companions[i] == nil {
+// secondaryOut returns secondary i's memory, the zero Array if it was not built.
+func (c *deviceCall) secondaryOut(i int) (a cuda.Array, accumulate bool, err error) {
+	if i >= len(c.op.secondaries) || c.op.secondaries[i] == nil {
 		return cuda.Array{}, false, nil
 	}
-	other := c.op.companions[i]
+	other := c.op.secondaries[i]
 	if err := other.ensureDevice(); err != nil {
 		return cuda.Array{}, false, err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// launcher is a kind that runs on a GPU: it starts kernels and returns without waiting.
+// launcher is a Primitive that runs on a GPU: it starts kernels and returns without waiting.
 type launcher interface{ launch(c *deviceCall) error }
 
 // deviceOp is an Op as the tape machine runs it on a GPU. A node of an op with CUDADo

@@ -45,7 +45,7 @@ func (k linearGelu) Run(c *Call) error {
 }
 
 func runLinearGelu[T kernel.Float](k linearGelu, c *Call) error {
-	y, _ := companionOut[T](c, 0)
+	y, _ := secondaryOut[T](c, 0)
 	if y == nil { // y is not in this graph
 		return runLinear[T](k.linear, c)
 	}

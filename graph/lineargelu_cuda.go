@@ -9,7 +9,7 @@ func (k linearGelu) launch(c *deviceCall) error {
 	if err := k.linear.launch(c); err != nil {
 		return err
 	}
-	y, _, err := c.companionOut(0)
+	y, _, err := c.secondaryOut(0)
 	if err != nil || y.None() {
 		return err
 	}

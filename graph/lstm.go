@@ -54,11 +54,11 @@ func (lstmCell) InPlace(i int) bool { return i == 0 }
 func (lstmCell) fullPrecision() bool { return true }
 
 func (lstmCell) VJP(d *Derivative) {
-	leader := d.b.Apply(lstmCellGrad{}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2), d.Input(3))
-	d.Set(0, leader)
+	primary := d.b.Apply(lstmCellGrad{}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2), d.Input(3))
+	d.Set(0, primary)
 	for i, what := range []string{"input gate", "forget gate", "candidate"} {
 		if d.Wants(1 + i) {
-			d.Set(1+i, d.b.follow(lstmGateGrad{what: what}, i, leader))
+			d.Set(1+i, d.b.follow(lstmGateGrad{what: what}, i, primary))
 		}
 	}
 }
@@ -71,7 +71,7 @@ func (k lstmCell) Run(c *Call) error {
 }
 
 func runLSTMCell[T kernel.Float](c *Call) error {
-	hidden, _ := companionOut[T](c, 0)
+	hidden, _ := secondaryOut[T](c, 0)
 	State[kernel.LSTM[T]](c).Forward(c.Pool(), Out[T](c), hidden, In[T](c, 0), kernel.LSTMGates[T]{
 		Input: In[T](c, 1), Forget: In[T](c, 2), Candidate: In[T](c, 3), Output: In[T](c, 4)})
 	return nil
@@ -89,14 +89,14 @@ func (lstmOutput) Differentiable(int) bool { return true }
 func (lstmOutput) Run(*Call) error { return nil }
 
 func (lstmOutput) VJP(d *Derivative) {
-	leader := d.b.applyAbsorbing(d, lstmOutputGrad{}, d.Gradient(), d.Input(0), d.Input(1))
-	d.Set(0, leader)
+	primary := d.b.applyAbsorbing(d, lstmOutputGrad{}, d.Gradient(), d.Input(0), d.Input(1))
+	d.Set(0, primary)
 	if d.Wants(1) {
-		d.Set(1, d.b.follow(lstmGateGrad{what: "output gate"}, 0, leader))
+		d.Set(1, d.b.follow(lstmGateGrad{what: "output gate"}, 0, primary))
 	}
 }
 
-// lstmOutputGrad is dc' = dh' o sigmoid(o); its companion is do. Inputs: dh', c', o and,
+// lstmOutputGrad is dc' = dh' o sigmoid(o); its secondary is do. Inputs: dh', c', o and,
 // where dc' is to be added to it, the gradient that c' has from elsewhere.
 type lstmOutputGrad struct{ NoGradient }
 
@@ -116,12 +116,12 @@ func (k lstmOutputGrad) Run(c *Call) error {
 }
 
 func runLSTMOutputGrad[T kernel.Float](c *Call) error {
-	do, _ := companionOut[T](c, 0)
+	do, _ := secondaryOut[T](c, 0)
 	State[kernel.LSTM[T]](c).OutputBackward(c.Pool(), Out[T](c), do, In[T](c, 0), In[T](c, 1), In[T](c, 2), optional[T](c, 3))
 	return nil
 }
 
-// lstmCellGrad is dc = dc' o sigmoid(f); its companions are di, df and dg. Inputs: dc', c,
+// lstmCellGrad is dc = dc' o sigmoid(f); its secondaries are di, df and dg. Inputs: dc', c,
 // i, f, g.
 type lstmCellGrad struct{ NoGradient }
 
@@ -140,16 +140,16 @@ func (k lstmCellGrad) Run(c *Call) error {
 
 func runLSTMCellGrad[T kernel.Float](c *Call) error {
 	var d kernel.LSTMGates[T]
-	d.Input, _ = companionOut[T](c, 0)
-	d.Forget, _ = companionOut[T](c, 1)
-	d.Candidate, _ = companionOut[T](c, 2)
+	d.Input, _ = secondaryOut[T](c, 0)
+	d.Forget, _ = secondaryOut[T](c, 1)
+	d.Candidate, _ = secondaryOut[T](c, 2)
 	State[kernel.LSTM[T]](c).CellBackward(c.Pool(), Out[T](c), d, In[T](c, 0), In[T](c, 1), kernel.LSTMGates[T]{
 		Input: In[T](c, 2), Forget: In[T](c, 3), Candidate: In[T](c, 4)})
 	return nil
 }
 
 // lstmGateGrad is a gate's or the candidate's gradient, made by the run of the state's.
-// It cannot add to what a parameter's gradient holds, as companion can.
+// It cannot add to what a parameter's gradient holds, as secondary can.
 type lstmGateGrad struct {
 	NoGradient
 	what string

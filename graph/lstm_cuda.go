@@ -26,11 +26,11 @@ func (c *deviceCall) lstmArgs(floats ...int) ([]cuda.Arg, error) {
 	return args, nil
 }
 
-// lstm launches a kernel of the output, the companions, as activations, and the inputs.
-func (c *deviceCall) lstm(kernel string, companions int, inputs []cuda.Arg) error {
+// lstm launches a kernel of the output, the secondaries, as activations, and the inputs.
+func (c *deviceCall) lstm(kernel string, secondaries int, inputs []cuda.Arg) error {
 	args := []cuda.Arg{c.out().Arg()}
 	var results []result
-	for i := range companions {
+	for i := range secondaries {
 		r, err := c.companionAs(i, c.activation())
 		if err != nil {
 			return err

@@ -68,10 +68,10 @@ func (k mixRead) Differentiable(int) bool { return true }
 
 func (k mixRead) VJP(d *Derivative) {
 	addends, children := mixAddendsOf(d, 1, d.Gradient(), d.Input(0), d.Input(1))
-	leader := d.b.Apply(mixReadGrad{k, addends}, children...)
-	d.Set(0, leader)
+	primary := d.b.Apply(mixReadGrad{k, addends}, children...)
+	d.Set(0, primary)
 	if d.Wants(1) {
-		d.setFull(1, leader, 0, "GradC of MixRead")
+		d.setFull(1, primary, 0, "GradC of MixRead")
 	}
 }
 
@@ -109,15 +109,15 @@ func mixAddendsOf(d *Derivative, coefficients int, children ...*gorgonia.Node) (
 	return a, children
 }
 
-// setFull sets the gradient of input i, which is companion number n of leader, and keeps it
+// setFull sets the gradient of input i, which is secondary number n of primary, and keeps it
 // in 32 bits on a device, as coefficients and what they are made of are.
-func (d *Derivative) setFull(i int, leader *gorgonia.Node, n int, what string) {
-	grad := d.b.companion(leader, n, what, d.op.in[i].Shape, nil)
+func (d *Derivative) setFull(i int, primary *gorgonia.Node, n int, what string) {
+	grad := d.b.secondary(primary, n, what, d.op.in[i].Shape, nil)
 	keepFull(gorgonia.Nodes{grad})
 	d.Set(i, grad)
 }
 
-// mixReadGrad is dh; its companion is dc. Inputs: du, h, c and the addends.
+// mixReadGrad is dh; its secondary is dc. Inputs: du, h, c and the addends.
 type mixReadGrad struct {
 	mixRead
 	addends mixAddends
@@ -146,7 +146,7 @@ func (k mixReadGrad) Run(c *Call) error {
 
 func runMixReadGrad[T kernel.Float](k mixReadGrad, c *Call) error {
 	p := k.params(c.op.in[1], c.op.in[2])
-	dc, accumulate := companionOut[T](c, 0)
+	dc, accumulate := secondaryOut[T](c, 0)
 	run := State[kernel.MixRead[T]](c)
 	run.Addend, run.AddendC = optional[T](c, k.addends.h), optional[T](c, k.addends.c)
 	run.Backward(c.Pool(), Out[T](c), dc, In[T](c, 0), In[T](c, 1), In[T](c, 2), accumulate, p)

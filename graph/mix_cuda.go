@@ -80,9 +80,9 @@ type mixGradients struct {
 	accumulate bool
 }
 
-// gradients returns that of C, companion number i; its addend is the given input.
+// gradients returns that of C, secondary number i; its addend is the given input.
 func (d *deviceMix) gradients(i, addend int) (g mixGradients, err error) {
-	if g.dc, g.accumulate, err = d.companionOut(i); err != nil {
+	if g.dc, g.accumulate, err = d.secondaryOut(i); err != nil {
 		return g, err
 	}
 	g.addend, err = d.inAs(addend, cuda.F32)

@@ -48,13 +48,13 @@ func (k mixWrite) InPlace(i int) bool { return i == 0 }
 
 func (k mixWrite) VJP(d *Derivative) {
 	addends, children := mixAddendsOf(d, 2, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
-	leader := d.b.Apply(mixWriteGrad{k, addends}, children...)
-	d.Set(0, leader)
+	primary := d.b.Apply(mixWriteGrad{k, addends}, children...)
+	d.Set(0, primary)
 	if d.Wants(1) {
-		d.Set(1, d.b.companion(leader, 0, "GradY of MixWrite", d.op.in[1].Shape, nil))
+		d.Set(1, d.b.secondary(primary, 0, "GradY of MixWrite", d.op.in[1].Shape, nil))
 	}
 	if d.Wants(2) {
-		d.setFull(2, leader, 1, "GradC of MixWrite")
+		d.setFull(2, primary, 1, "GradC of MixWrite")
 	}
 }
 
@@ -71,7 +71,7 @@ func runMixWrite[T kernel.Float](k mixWrite, c *Call) error {
 	return nil
 }
 
-// mixWriteGrad is dh; its companions are dy and dc, made in the same pass over the stream's
+// mixWriteGrad is dh; its secondaries are dy and dc, made in the same pass over the stream's
 // gradient. Inputs: that gradient, h, y, c and the addends.
 type mixWriteGrad struct {
 	mixWrite
@@ -102,8 +102,8 @@ func (k mixWriteGrad) Run(c *Call) error {
 
 func runMixWriteGrad[T kernel.Float](k mixWriteGrad, c *Call) error {
 	p := k.params(c.op.in[0], c.op.in[3])
-	dy, addY := companionOut[T](c, 0)
-	dc, addC := companionOut[T](c, 1)
+	dy, addY := secondaryOut[T](c, 0)
+	dc, addC := secondaryOut[T](c, 1)
 	run := State[kernel.MixWrite[T]](c)
 	run.Addend, run.AddendC = optional[T](c, k.addends.h), optional[T](c, k.addends.c)
 	run.Backward(c.Pool(), Out[T](c), dy, dc, In[T](c, 0), In[T](c, 1), In[T](c, 2), In[T](c, 3),

@@ -97,7 +97,7 @@ func (m *modelProgram) results(t *testing.T) []float64 {
 	return all
 }
 
-// eachModel runs a test for both streams and all kinds of positions.
+// eachModel runs a test for both streams and all Primitives of positions.
 func eachModel(t *testing.T, test func(t *testing.T, c models.Config)) {
 	for _, stream := range []string{models.StreamMatrix, models.StreamVector} {
 		for _, positions := range []string{models.PositionsLearned, models.PositionsALiBi, models.PositionsRoPE, models.PositionsNone} {

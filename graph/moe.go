@@ -153,7 +153,7 @@ func (m MoEOutput) Counts() *gorgonia.Node {
 	return r.counts
 }
 
-// experts is what the kinds of MoE behind the router share.
+// experts is what the Primitives of MoE behind the router share.
 type experts struct {
 	topK, number int // k, E
 	gelu         gelu

@@ -23,7 +23,7 @@ func (k expertsHidden) VJP(d *Derivative) {
 	dispatch := d.Input(2)
 	if d.Wants(0) {
 		rows := d.b.Apply(expertsGradU{experts: k.experts}, d.Gradient(), d.Input(1), dispatch)
-		d.Set(0, d.b.companion(rows, 0, "GradU of ExpertsHidden", d.op.in[0].Shape, nil))
+		d.Set(0, d.b.secondary(rows, 0, "GradU of ExpertsHidden", d.op.in[0].Shape, nil))
 	}
 	if d.Wants(1) {
 		d.Set(1, d.b.Apply(expertsGradW{experts: k.experts, w: d.op.in[1], second: false}, d.Input(0), d.Gradient(), dispatch))
@@ -41,7 +41,7 @@ func (k expertsHidden) Run(c *Call) error {
 }
 
 func runExpertsHidden[T kernel.Float](k expertsHidden, c *Call) error {
-	a, _ := companionOut[T](c, 0)
+	a, _ := secondaryOut[T](c, 0)
 	State[kernel.Experts[T]](c).Hidden(c.Pool(), Out[T](c), a, In[T](c, 0), In[T](c, 1), optional[T](c, 3),
 		k.dispatch(c, 2), k.sizes(c.op.in[1], false))
 	return nil
@@ -60,7 +60,7 @@ func (k expertsActivated) VJP(d *Derivative) {
 	k.gelu.VJP(d)
 }
 
-// expertsGradU is the gradient of u from each row, [T*k, D]; its companion is their sum, the
+// expertsGradU is the gradient of u from each row, [T*k, D]; its secondary is their sum, the
 // gradient of u. Inputs: dh, w1, dispatch.
 type expertsGradU struct {
 	NoGradient
@@ -85,7 +85,7 @@ func (k expertsGradU) Run(c *Call) error {
 }
 
 func runExpertsGradU[T kernel.Float](k expertsGradU, c *Call) error {
-	du, accumulate := companionOut[T](c, 0)
+	du, accumulate := secondaryOut[T](c, 0)
 	State[kernel.Experts[T]](c).GradU(c.Pool(), du, Out[T](c), In[T](c, 0), In[T](c, 1),
 		k.dispatch(c, 2), k.sizes(c.op.in[1], false), accumulate)
 	return nil

@@ -13,7 +13,7 @@ func (k expertsHidden) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	a, _, err := c.companionOut(0)
+	a, _, err := c.secondaryOut(0)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (k expertsGradU) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	du, accumulate, err := c.companionOut(0)
+	du, accumulate, err := c.secondaryOut(0)
 	if err != nil {
 		return err
 	}

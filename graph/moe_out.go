@@ -25,10 +25,10 @@ func (k expertsOut) Differentiable(i int) bool { return i != 2 }
 
 func (k expertsOut) VJP(d *Derivative) {
 	if d.Wants(0) || d.Wants(3) {
-		leader := k.gradHidden(d)
-		d.Set(0, leader)
+		primary := k.gradHidden(d)
+		d.Set(0, primary)
 		if d.Wants(3) {
-			gates := d.b.companion(leader, 0, "GradGates of ExpertsOut", d.op.in[3].Shape, nil)
+			gates := d.b.secondary(primary, 0, "GradGates of ExpertsOut", d.op.in[3].Shape, nil)
 			keepFull(gorgonia.Nodes{gates}) // as the gates are
 			d.Set(3, gates)
 		}
@@ -62,7 +62,7 @@ func (k expertsOut) Run(c *Call) error {
 }
 
 func runExpertsOut[T kernel.Float](k expertsOut, c *Call) error {
-	y, _ := companionOut[T](c, 0)
+	y, _ := secondaryOut[T](c, 0)
 	State[kernel.Experts[T]](c).Out(c.Pool(), y, Out[T](c), In[T](c, 0), In[T](c, 1), optional[T](c, 4), In[T](c, 3),
 		k.dispatch(c, 2), k.sizes(c.op.in[1], true))
 	return nil
@@ -83,7 +83,7 @@ func (k combined) VJP(d *Derivative) { d.Set(0, d.Gradient()) }
 func (k combined) Run(*Call) error { return nil }
 
 // expertsGradHidden is the gradient of a, [T*k, FF], or of h where it goes through the GELU;
-// its companion is that of the gates. Inputs: dy, w2, dispatch, gates, a, b2 where biased,
+// its secondary is that of the gates. Inputs: dy, w2, dispatch, gates, a, b2 where biased,
 // and h.
 type expertsGradHidden struct {
 	NoGradient
@@ -116,7 +116,7 @@ func runExpertsGradHidden[T kernel.Float](k expertsGradHidden, c *Call) error {
 	if k.through {
 		h = In[T](c, len(c.args)-1)
 	}
-	dgates, _ := companionOut[T](c, 0)
+	dgates, _ := secondaryOut[T](c, 0)
 	State[kernel.Experts[T]](c).GradHidden(c.Pool(), Out[T](c), dgates, In[T](c, 0), In[T](c, 1), b2, In[T](c, 4), h, In[T](c, 3),
 		k.dispatch(c, 2), k.sizes(c.op.in[1], true))
 	return nil

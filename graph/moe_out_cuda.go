@@ -9,7 +9,7 @@ func (k expertsOut) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	y, _, err := c.companionOut(0)
+	y, _, err := c.secondaryOut(0)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (k expertsGradHidden) activations(c *deviceCall) (a, h cuda.Array, err erro
 // gateParts is the gradient of the gates, none if it is not wanted, and its parts [tiles,
 // rows], one a tile of columns.
 func (k expertsGradHidden) gateParts(c *deviceCall, d deviceDispatch, tiles int) (dgates, parts cuda.Array, err error) {
-	dgates, _, err = c.companionOut(0)
+	dgates, _, err = c.secondaryOut(0)
 	if err != nil || dgates.None() {
 		return dgates, parts, err
 	}

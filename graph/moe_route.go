@@ -70,12 +70,12 @@ func runRoute[T kernel.Float](k route, c *Call) error {
 	return nil
 }
 
-// dispatchOut is the memory of the route's companion, nil if that was not built.
+// dispatchOut is the memory of the route's secondary, nil if that was not built.
 func dispatchOut(c *Call) []int32 {
-	if len(c.op.companions) == 0 || c.op.companions[0] == nil {
+	if len(c.op.secondaries) == 0 || c.op.secondaries[0] == nil {
 		return nil
 	}
-	other := c.op.companions[0]
+	other := c.op.secondaries[0]
 	other.buffer.ensure(other.out)
 	return unsafe.Slice((*int32)(other.buffer.data), other.out.size())
 }

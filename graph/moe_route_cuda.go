@@ -27,7 +27,7 @@ func (k route) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	memory, _, err := c.companionOut(0)
+	memory, _, err := c.secondaryOut(0)
 	if err != nil {
 		return err
 	}

@@ -138,13 +138,13 @@ func runNorm[T kernel.Float](k norm, c *Call) error {
 func (k norm) VJP(d *Derivative) {
 	x, gain := d.Input(0), d.Input(1)
 	bias := len(d.op.in) > 2 && d.Wants(2)
-	leader := d.b.applyAbsorbing(d, normGrad{k}, d.Gradient(), x, gain)
-	d.Set(0, leader)
+	primary := d.b.applyAbsorbing(d, normGrad{k}, d.Gradient(), x, gain)
+	d.Set(0, primary)
 	if d.Wants(1) {
-		d.Set(1, d.b.companion(leader, 0, "GradGain of "+k.String(), d.op.in[1].Shape, nil))
+		d.Set(1, d.b.secondary(primary, 0, "GradGain of "+k.String(), d.op.in[1].Shape, nil))
 	}
 	if bias {
-		d.Set(2, d.b.companion(leader, 1, "GradBias of "+k.String(), d.op.in[2].Shape, nil))
+		d.Set(2, d.b.secondary(primary, 1, "GradBias of "+k.String(), d.op.in[2].Shape, nil))
 	}
 }
 
@@ -157,7 +157,7 @@ func (b *Builder) applyAbsorbing(d *Derivative, k Primitive, children ...*gorgon
 	return b.Apply(k, children...)
 }
 
-// normGrad is dx; its companions are dgain and dbias. Inputs: dy, x, gain and, where dx
+// normGrad is dx; its secondaries are dgain and dbias. Inputs: dy, x, gain and, where dx
 // is to be added to it, the gradient that x has from elsewhere.
 type normGrad struct{ norm }
 
@@ -181,8 +181,8 @@ func (k normGrad) Run(c *Call) error {
 func runNormGrad[T kernel.Float](k normGrad, c *Call) error {
 	p := k.params(c.op.in[1], c.op.in[2])
 	mean, rstd := savedRows[T](k.saved, p.Rows)
-	dgain, accumulateGain := companionOut[T](c, 0)
-	dbias, accumulateBias := companionOut[T](c, 1)
+	dgain, accumulateGain := secondaryOut[T](c, 0)
+	dbias, accumulateBias := secondaryOut[T](c, 1)
 	// Where only one of them is a parameter's gradient, the other is a term of one.
 	if accumulateGain && !accumulateBias {
 		clear(dbias)

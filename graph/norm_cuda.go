@@ -29,10 +29,10 @@ type deviceSum struct {
 	blocks     int
 }
 
-// companionSum is companion i as a sum that blocks share; sets 0 is one.
+// companionSum is secondary i as a sum that blocks share; sets 0 is one.
 func (c *deviceCall) companionSum(i, blocks int) (s deviceSum, err error) {
 	s.blocks = blocks
-	if s.to, s.accumulate, err = c.companionOut(i); err != nil || s.to.None() {
+	if s.to, s.accumulate, err = c.secondaryOut(i); err != nil || s.to.None() {
 		return s, err
 	}
 	s.partial, err = c.scratch(cuda.F32, blocks*s.to.N)

@@ -85,13 +85,13 @@ func (k normLinear) VJP(d *Derivative) {
 	if gain {
 		inputs = append(inputs, d.Input(2))
 	}
-	leader := d.b.applyAbsorbing(d, normLinearGrad{k, gain}, inputs...)
-	d.Set(0, leader)
+	primary := d.b.applyAbsorbing(d, normLinearGrad{k, gain}, inputs...)
+	d.Set(0, primary)
 	if d.Wants(1) {
-		d.Set(1, d.b.companion(leader, 0, "GradW of NormLinear", d.op.in[1].Shape, nil))
+		d.Set(1, d.b.secondary(primary, 0, "GradW of NormLinear", d.op.in[1].Shape, nil))
 	}
 	if gain && d.Wants(2) {
-		d.Set(2, d.b.companion(leader, 1, "GradGain of NormLinear", d.op.in[2].Shape, nil))
+		d.Set(2, d.b.secondary(primary, 1, "GradGain of NormLinear", d.op.in[2].Shape, nil))
 	}
 }
 
@@ -109,7 +109,7 @@ func runNormLinear[T kernel.Float](k normLinear, c *Call) error {
 	return nil
 }
 
-// normLinearGrad is dx; its companions are dw and dgain. Inputs: dz, z, x, w, the gain
+// normLinearGrad is dx; its secondaries are dw and dgain. Inputs: dz, z, x, w, the gain
 // where there is one and, where dx is to be added to it, the gradient that x has from
 // elsewhere.
 type normLinearGrad struct {
@@ -151,8 +151,8 @@ func (k normLinearGrad) Run(c *Call) error {
 func runNormLinearGrad[T kernel.Float](k normLinearGrad, c *Call) error {
 	p := k.params(c.op.in[2], c.op.in[3])
 	mean, rstd := savedRows[T](&k.saved.stats, p.Rows)
-	dw, accumulateW := companionOut[T](c, 0)
-	dgain, accumulateGain := companionOut[T](c, 1)
+	dw, accumulateW := secondaryOut[T](c, 0)
+	dgain, accumulateGain := secondaryOut[T](c, 1)
 	var gain []T
 	if k.gain {
 		gain = In[T](c, 4)

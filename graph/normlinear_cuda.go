@@ -94,7 +94,7 @@ func (g *deviceNormLinearGrad) gradX() error {
 		cuda.Long(g.Rows), cuda.Int(g.Width), cuda.Int(g.K), cuda.Bool(g.RMS))
 }
 
-// gradW makes the companions dw and dgain, where they were built: first V of blocks of
+// gradW makes the secondaries dw and dgain, where they were built: first V of blocks of
 // rows side by side, then their sum.
 func (g *deviceNormLinearGrad) gradW() error {
 	dw, addW, finishW, err := g.c.floatCompanion(0)

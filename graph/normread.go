@@ -49,13 +49,13 @@ func (k normRead) params(x, keys Signature) kernel.NormReadParams {
 }
 
 func (k normRead) VJP(d *Derivative) {
-	leader := d.b.applyAbsorbing(d, normReadGrad{k}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
-	d.Set(0, leader)
+	primary := d.b.applyAbsorbing(d, normReadGrad{k}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
+	d.Set(0, primary)
 	if d.Wants(1) {
-		d.Set(1, d.b.companion(leader, 0, "GradGain of NormRead", d.op.in[1].Shape, nil))
+		d.Set(1, d.b.secondary(primary, 0, "GradGain of NormRead", d.op.in[1].Shape, nil))
 	}
 	if d.Wants(2) {
-		d.Set(2, d.b.companion(leader, 1, "GradKeys of NormRead", d.op.in[2].Shape, nil))
+		d.Set(2, d.b.secondary(primary, 1, "GradKeys of NormRead", d.op.in[2].Shape, nil))
 	}
 }
 
@@ -73,7 +73,7 @@ func runNormRead[T kernel.Float](k normRead, c *Call) error {
 	return nil
 }
 
-// normReadGrad is dx; its companions are dgain and dkeys. Inputs: dy, x, gain, keys and,
+// normReadGrad is dx; its secondaries are dgain and dkeys. Inputs: dy, x, gain, keys and,
 // where dx is to be added to it, the gradient that x has from elsewhere.
 type normReadGrad struct{ normRead }
 
@@ -101,8 +101,8 @@ func (k normReadGrad) Run(c *Call) error {
 func runNormReadGrad[T kernel.Float](k normReadGrad, c *Call) error {
 	p := k.params(c.op.in[1], c.op.in[3])
 	mean, rstd := savedRows[T](k.saved, p.Tokens)
-	dgain, accumulateGain := companionOut[T](c, 0)
-	dkeys, accumulateKeys := companionOut[T](c, 1)
+	dgain, accumulateGain := secondaryOut[T](c, 0)
+	dkeys, accumulateKeys := secondaryOut[T](c, 1)
 	run := State[kernel.NormRead[T]](c)
 	run.Addend = optional[T](c, 4)
 	run.Backward(c.Pool(), Out[T](c), dgain, dkeys, In[T](c, 0), In[T](c, 1), In[T](c, 2), In[T](c, 3),

@@ -159,7 +159,7 @@ func (g *deviceNormReadGrad) pass(name string, blocks int, sums cuda.Array) erro
 
 // unfused stores N(X) and its gradient: for sizes that fit no block.
 func (g *deviceNormReadGrad) unfused() error {
-	to, accumulate, err := g.c.companionOut(1)
+	to, accumulate, err := g.c.secondaryOut(1)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func signatureOf(n *gorgonia.Node) Signature {
 	return Signature{DType: n.Dtype(), Shape: n.Shape()}
 }
 
-// Op is a node's operation: a kind, the static types around it and the output buffer it
+// Op is a node's operation: a Primitive, the static types around it and the output buffer it
 // owns. It implements gorgonia.Op and gorgonia.SDOp.
 type Op struct {
 	Primitive
@@ -58,12 +58,12 @@ type Op struct {
 	out     Signature
 	id      int // position in its graph: two nodes never merge into one
 
-	buffer     buffer
-	call       Call
-	leader     *Op   // set on a companion: the op whose run fills this one's buffer
-	companions []*Op // set on a leader
-	isGradient bool  // its buffer is a parameter's gradient in a Store
-	runs       stopwatch
+	buffer      buffer
+	call        Call
+	primary     *Op   // set on a secondary: the op whose run fills this one's buffer
+	secondaries []*Op // set on a primary
+	isGradient  bool  // its buffer is a parameter's gradient in a Store
+	runs        stopwatch
 
 	from   []*Op       // what makes each input, nil for inputs and stock nodes
 	full   bool        // stays 32-bit on a device of precision bf16

@@ -87,7 +87,7 @@ func (p *plan) layOut() {
 			continue
 		}
 		v := &interval{start: i, end: p.lastUse(n), bytes: aligned(op.storageBytes()), nodes: gorgonia.Nodes{n}}
-		if op.leader != nil {
+		if op.primary != nil {
 			v.start = p.leaderPosition(n)
 		}
 		p.of[n] = v
@@ -97,10 +97,10 @@ func (p *plan) layOut() {
 
 func aligned(bytes int) int { return (bytes + arenaAlignment - 1) / arenaAlignment * arenaAlignment }
 
-// leaderPosition is when a companion's buffer is written: at its leader's run.
+// leaderPosition is when a secondary's buffer is written: at its primary's run.
 func (p *plan) leaderPosition(n *gorgonia.Node) int {
 	for _, c := range children(n) {
-		if opOf(c) == opOf(n).leader {
+		if opOf(c) == opOf(n).primary {
 			return p.position[c]
 		}
 	}
@@ -131,7 +131,7 @@ func (p *plan) lastUse(n *gorgonia.Node) int {
 // host returns the interval of an input that n can overwrite, or nil.
 func (p *plan) host(n *gorgonia.Node) *interval {
 	k, ok := opOf(n).Primitive.(InPlacer)
-	if !ok || opOf(n).leader != nil {
+	if !ok || opOf(n).primary != nil {
 		return nil
 	}
 	inputs := children(n)

@@ -21,11 +21,11 @@ const (
 // Precisions lists them.
 func Precisions() []Precision { return cuda.Precisions() }
 
-// fullPrecision is a kind whose output stays a 32-bit float where activations are
+// fullPrecision is a Primitive whose output stays a 32-bit float where activations are
 // bfloat16: coefficients, statistics, losses.
 type fullPrecision interface{ fullPrecision() bool }
 
-// passing is a kind whose output is what its first input is: on a device it is kept in
+// passing is a Primitive whose output is what its first input is: on a device it is kept in
 // the same type.
 type passing interface{ passes() bool }
 

@@ -21,7 +21,7 @@ func (m MemoryNeed) Total() int {
 	return m.Parameters + m.Gradients + m.Moments + m.Activations + m.Saved + m.Scratch
 }
 
-// deviceNeeds is a kind that takes device memory beside its output: saved from run to run,
+// deviceNeeds is a Primitive that takes device memory beside its output: saved from run to run,
 // scratch while it runs. Both in bytes.
 type deviceNeeds interface {
 	deviceNeeds(op *Op) (saved, scratch int)

@@ -21,8 +21,8 @@ type OpProfile struct {
 const TapeMachine = "tape machine"
 
 // Profile returns a row an op, in the order in which they run, and last the tape
-// machine's. Their Seconds sum to those of the profiled runs. A companion's time is in
-// its leader's row, and so are its FLOPs.
+// machine's. Their Seconds sum to those of the profiled runs. A secondary's time is in
+// its primary's row, and so are its FLOPs.
 func (p *Program) Profile() []OpProfile {
 	machine := OpProfile{Kind: TapeMachine, Calls: p.runs.calls, Seconds: p.runs.total.Seconds()}
 	var rows []OpProfile
@@ -41,7 +41,7 @@ func (p *Program) Profile() []OpProfile {
 	return append(rows, machine)
 }
 
-// plainKind is a kind's name without the parameters and shapes that stand in brackets.
+// plainKind is a Primitive's name without the parameters and shapes that stand in brackets.
 func plainKind(k Primitive) string {
 	var name strings.Builder
 	depth := 0

@@ -79,7 +79,7 @@ func TestProfileSumsToTheRuns(t *testing.T) {
 }
 
 // TestProfileFLOPs: a loss and its gradients take three times the forward products, with
-// recomputation the blocks' a fourth time; some kinds' are known by hand.
+// recomputation the blocks' a fourth time; some Primitives' are known by hand.
 func TestProfileFLOPs(t *testing.T) {
 	p := profiled(t, ProgramOptions{})
 	require.NoError(t, p.Run(RunOptions{Profile: true}))
@@ -118,7 +118,7 @@ func TestProfileBytes(t *testing.T) {
 	assert.Equal(t, 2*(2*x+4*profileHeads*3+e), bytes["Write"])
 	w := 4 * 8 * profileVocab
 	assert.Equal(t, 4+2*e+2*w+4*profileTokens, bytes["CrossEntropy"], "features, weights, targets, loss and both gradients")
-	assert.Zero(t, bytes["GradW of CrossEntropy"], "its leader has written it")
+	assert.Zero(t, bytes["GradW of CrossEntropy"], "its primary has written it")
 }
 
 // TestProfileCostsNothing: timing allocates nothing, neither off nor on.

@@ -61,7 +61,7 @@ func (r *rebuilder) copy(x *gorgonia.Node) *gorgonia.Node {
 	for i, c := range inputs {
 		inputs[i] = r.node(c, x)
 	}
-	if op.leader == nil {
+	if op.primary == nil {
 		r.copies[x] = r.b.Apply(op.Primitive, inputs...)
 	} else {
 		r.copies[x] = r.follower(x, inputs)
@@ -69,12 +69,12 @@ func (r *rebuilder) copy(x *gorgonia.Node) *gorgonia.Node {
 	return r.copies[x]
 }
 
-// follower copies a companion: the copy of its leader fills it.
+// follower copies a secondary: the copy of its primary fills it.
 func (r *rebuilder) follower(x *gorgonia.Node, inputs gorgonia.Nodes) *gorgonia.Node {
 	op := opOf(x)
-	if opOf(inputs[0]) == op.leader { // the leader is kept: so is what it filled
+	if opOf(inputs[0]) == op.primary { // the primary is kept: so is what it filled
 		return x
 	}
-	i := slices.Index(op.leader.companions, op)
+	i := slices.Index(op.primary.secondaries, op)
 	return r.b.follow(op.Primitive, i, inputs[0], inputs[1:]...)
 }

@@ -79,8 +79,8 @@ func (k sinkhornGrad) Run(c *Call) error {
 }
 
 func runSinkhornGrad[T kernel.Float](k sinkhornGrad, c *Call) error {
-	dalpha, accumulateAlpha := companionOut[T](c, 0)
-	dbias, accumulateBias := companionOut[T](c, 1)
+	dalpha, accumulateAlpha := secondaryOut[T](c, 0)
+	dbias, accumulateBias := secondaryOut[T](c, 1)
 	State[kernel.Sinkhorn[T]](c).Backward(c.Pool(), Out[T](c), dalpha, dbias, In[T](c, 0), In[T](c, 1), In[T](c, 2), In[T](c, 3),
 		accumulateAlpha, accumulateBias, k.sinkhorn.params(c.op.in[1]))
 	return nil

@@ -54,7 +54,7 @@ func (s streamShape) cases() []opCase {
 	}
 }
 
-// TestDeviceStream compares reads and writes of all kinds of sizes with the CPU.
+// TestDeviceStream compares reads and writes of all Primitives of sizes with the CPU.
 func TestDeviceStream(t *testing.T) {
 	if testing.Short() {
 		t.Skip("large matrices on the emulator")

@@ -29,18 +29,18 @@ func (k streamGates) Differentiable(int) bool { return true }
 
 func (streamGates) fullPrecision() bool { return true }
 
-// gradients makes the leader, of kind grad, and its companions.
+// gradients makes the primary, of kind grad, and its secondaries.
 func (k streamGates) gradients(d *Derivative, grad Primitive) {
-	leader := d.b.Apply(grad, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
-	d.Set(0, leader)
+	primary := d.b.Apply(grad, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
+	d.Set(0, primary)
 	for i, what := range []string{"GradAlpha", "GradBias"} {
 		if d.Wants(1 + i) {
-			d.setFull(1+i, leader, i, what+" of "+plainKind(d.op.Primitive))
+			d.setFull(1+i, primary, i, what+" of "+plainKind(d.op.Primitive))
 		}
 	}
 }
 
-// streamGatesGrad is what the gradients dz share. Inputs: dc, z, alpha, bias; companions:
+// streamGatesGrad is what the gradients dz share. Inputs: dc, z, alpha, bias; secondaries:
 // dalpha, dbias.
 type streamGatesGrad struct{ NoGradient }
 

@@ -9,7 +9,7 @@ import "github.com/residua-go/residua/graph/cuda"
 func perToken(tokens int) cuda.Grid { return cuda.Over(tokens, 64) }
 
 // finishGates ends the gradients of n streams' coefficients: the output holds that of
-// zt = alpha[group] z + bias and gets that of z; the companions get those of alpha and bias.
+// zt = alpha[group] z + bias and gets that of z; the secondaries get those of alpha and bias.
 func (c *deviceCall) finishGates(n int) error {
 	tokens, width := c.op.in[1].leading(), c.op.in[1].width()
 	sums, err := c.tokenSums(tokens, width)
@@ -21,7 +21,7 @@ func (c *deviceCall) finishGates(n int) error {
 	if err != nil {
 		return err
 	}
-	dalpha, accumulate, err := c.companionOut(0)
+	dalpha, accumulate, err := c.secondaryOut(0)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (c *deviceCall) finishGates(n int) error {
 			return err
 		}
 	}
-	dbias, accumulate, err := c.companionOut(1)
+	dbias, accumulate, err := c.secondaryOut(1)
 	if err != nil {
 		return err
 	}

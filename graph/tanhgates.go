@@ -69,11 +69,11 @@ func (k tanhGates) InPlace(i int) bool { return i == 0 }
 func (tanhGates) fullPrecision() bool { return true }
 
 func (k tanhGates) VJP(d *Derivative) {
-	leader := d.b.Apply(tanhGatesGrad{k}, d.Gradient(), d.Input(0), d.Input(2))
-	d.Set(0, leader)
+	primary := d.b.Apply(tanhGatesGrad{k}, d.Gradient(), d.Input(0), d.Input(2))
+	d.Set(0, primary)
 	for i, what := range []string{"GradStatic", "GradScale"} {
 		if d.Wants(1 + i) {
-			d.setFull(1+i, leader, i, what+" of TanhCoefficients")
+			d.setFull(1+i, primary, i, what+" of TanhCoefficients")
 		}
 	}
 }
@@ -90,7 +90,7 @@ func runTanhGates[T kernel.Float](k tanhGates, c *Call) error {
 	return nil
 }
 
-// tanhGatesGrad is dz; its companions are dstatic and dscale. Inputs: dc, z, scale.
+// tanhGatesGrad is dz; its secondaries are dstatic and dscale. Inputs: dc, z, scale.
 type tanhGatesGrad struct{ tanhGates }
 
 func (k tanhGatesGrad) String() string { return "GradZ of " + k.tanhGates.String() }
@@ -109,8 +109,8 @@ func (k tanhGatesGrad) Run(c *Call) error {
 }
 
 func runTanhGatesGrad[T kernel.Float](k tanhGatesGrad, c *Call) error {
-	dstatic, accumulateStatic := companionOut[T](c, 0)
-	dscale, accumulateScale := companionOut[T](c, 1)
+	dstatic, accumulateStatic := secondaryOut[T](c, 0)
+	dscale, accumulateScale := secondaryOut[T](c, 1)
 	State[kernel.TanhGates[T]](c).Backward(c.Pool(), Out[T](c), dstatic, dscale, In[T](c, 0), In[T](c, 1), In[T](c, 2),
 		accumulateStatic, accumulateScale, k.params(c.op.in[1], c.op.in[2]))
 	return nil

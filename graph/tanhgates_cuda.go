@@ -27,14 +27,14 @@ func (k tanhGatesGrad) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	dstatic, accumulate, err := c.companionOut(0)
+	dstatic, accumulate, err := c.secondaryOut(0)
 	if err != nil {
 		return err
 	}
 	if err := sums.columns(c, dstatic, 0, accumulate); err != nil {
 		return err
 	}
-	dscale, accumulate, err := c.companionOut(1)
+	dscale, accumulate, err := c.secondaryOut(1)
 	if err != nil || dscale.None() {
 		return err
 	}

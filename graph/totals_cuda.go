@@ -50,17 +50,17 @@ func (s tokenSums) groups(c *deviceCall, kernel string, out cuda.Array, accumula
 	return c.launch(kernel, cuda.Grid{X: out.N, Threads: 256}, append(append(args, grouping...), cuda.Bool(accumulate))...)
 }
 
-// result is a companion's memory in the type that a kernel writes.
+// result is a secondary's memory in the type that a kernel writes.
 type result struct {
 	array      cuda.Array // the zero Array: not wanted
 	accumulate bool
 	deliver    func() error // brings array to where it belongs
 }
 
-// companionAs returns companion i's memory, or scratch memory where that is of another
+// companionAs returns secondary i's memory, or scratch memory where that is of another
 // type, from which deliver converts it.
 func (c *deviceCall) companionAs(i int, t cuda.Type) (result, error) {
-	to, accumulate, err := c.companionOut(i)
+	to, accumulate, err := c.secondaryOut(i)
 	if err != nil || to.None() || to.Type == t {
 		return result{to, accumulate, func() error { return nil }}, err
 	}

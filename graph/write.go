@@ -62,10 +62,10 @@ func (k write) VJP(d *Derivative) {
 	}
 	switch {
 	case d.Wants(1):
-		leader := d.b.Apply(writeGrad{y: d.op.in[1]}, d.Gradient(), d.Input(0), d.Input(1))
-		d.Set(1, leader)
+		primary := d.b.Apply(writeGrad{y: d.op.in[1]}, d.Gradient(), d.Input(0), d.Input(1))
+		d.Set(1, primary)
 		if d.Wants(0) {
-			d.Set(0, d.b.companion(leader, 0, "GradKeys of Write", d.op.in[0].Shape, nil))
+			d.Set(0, d.b.secondary(primary, 0, "GradKeys of Write", d.op.in[0].Shape, nil))
 		}
 	case d.Wants(0):
 		d.Set(0, d.b.Apply(keysGrad{keys: d.op.in[0]}, d.Input(1), d.Gradient()))
@@ -89,7 +89,7 @@ func runWrite[T kernel.Float](k write, c *Call) error {
 	return nil
 }
 
-// writeGrad is dy of a Write; its companion is dkeys, made in the same pass over the
+// writeGrad is dy of a Write; its secondary is dkeys, made in the same pass over the
 // stream's gradient. Inputs: the stream's gradient, keys, y.
 type writeGrad struct {
 	NoGradient
@@ -113,7 +113,7 @@ func (k writeGrad) Run(c *Call) error {
 
 func runWriteGrad[T kernel.Float](c *Call) error {
 	tokens, m, dk, dv := streamSizes(c.op.in[0], c.op.in[1])
-	dkeys, accumulate := companionOut[T](c, 0)
+	dkeys, accumulate := secondaryOut[T](c, 0)
 	State[kernel.WriteGrad[T]](c).Run(c.Pool(), Out[T](c), dkeys, In[T](c, 0), In[T](c, 1), In[T](c, 2), tokens, m, dk, dv, accumulate)
 	return nil
 }

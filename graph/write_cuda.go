@@ -66,7 +66,7 @@ func (k writeGrad) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	to, accumulate, err := c.companionOut(0)
+	to, accumulate, err := c.secondaryOut(0)
 	if err != nil {
 		return err
 	}

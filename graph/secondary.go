@@ -1,0 +1,83 @@
+package graph
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// secondaryOutput is a further output of an op. An op of Gorgonia has one output; a pass that
+// makes several tensors at once (a gradient with respect to the stream, the gain and the keys) is
+// a primary node and, for each further tensor, a secondary node, which emits what the primary
+// computed in its own run. A secondary's buffer is alive from the primary's run on (see plan.go).
+//
+// Inputs: the primary's output and, when scaled, a scalar factor.
+type secondaryOutput struct {
+	NoGradient
+	what   string
+	result Signature
+	scaled bool
+}
+
+func (k secondaryOutput) String() string { return fmt.Sprintf("%s %v", k.what, k.result.Shape) }
+
+// bytes counts the scaling, which is in place: what is emitted alone, its primary wrote.
+func (k secondaryOutput) bytes(c cost) int {
+	if !k.scaled {
+		return 0
+	}
+	return 2 * c.out().bytes()
+}
+
+func (k secondaryOutput) Infer([]Signature) (Signature, error) { return k.result, nil }
+
+func (k secondaryOutput) Accumulates() bool { return !k.scaled }
+
+func (k secondaryOutput) Run(c *Call) error {
+	if !k.scaled {
+		return nil
+	}
+	if c.Double() {
+		return scaleInPlace[float64](c)
+	}
+	return scaleInPlace[float32](c)
+}
+
+func scaleInPlace[T kernel.Float](c *Call) error {
+	if factor := In[T](c, 1)[0]; factor != 1 {
+		State[kernel.Scale[T]](c).Run(c.Pool(), Out[T](c), Out[T](c), float64(factor))
+	}
+	return nil
+}
+
+// secondary makes the secondary node number i of primary, with the given shape. factor
+// is a scalar node to multiply by, or nil.
+func (b *Builder) secondary(primary *gorgonia.Node, i int, what string, shape tensor.Shape, factor *gorgonia.Node) *gorgonia.Node {
+	if b.err != nil {
+		return nil
+	}
+	k := secondaryOutput{what: what, result: Signature{opOf(primary).in[0].DType, shape.Clone()}, scaled: factor != nil}
+	if factor != nil {
+		return b.follow(k, i, primary, factor)
+	}
+	return b.follow(k, i, primary)
+}
+
+// follow makes a node of kind k that is secondary number i of primary: the primary's run
+// fills its buffer.
+func (b *Builder) follow(k Primitive, i int, primary *gorgonia.Node, others ...*gorgonia.Node) *gorgonia.Node {
+	node := b.Apply(k, append(gorgonia.Nodes{primary}, others...)...)
+	if node == nil {
+		return nil
+	}
+	main := opOf(primary)
+	opOf(node).primary = main
+	for len(main.secondaries) <= i {
+		main.secondaries = append(main.secondaries, nil)
+	}
+	main.secondaries[i] = opOf(node)
+	return node
+}
