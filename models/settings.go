@@ -76,6 +76,29 @@ func (e entry) into(c Config, d stream.Design) Config {
 	return c
 }
 
+// WithStream is the config with the stream of a design's settings instead of its own.
+func (c Config) WithStream(d stream.Design) Config {
+	v := reflect.ValueOf(&c).Elem()
+	for _, s := range entries()[c.Stream].settings {
+		v.FieldByIndex(s.config).SetZero()
+	}
+	c.Stream = d.Name()
+	return entries()[c.Stream].into(c, d)
+}
+
+// onStream is the config with the stream of another, and with those of its settings that c's
+// own stream does not have.
+func (c Config) onStream(other Config) Config {
+	kept, from, to := entries()[c.Stream].keys(), reflect.ValueOf(other), reflect.ValueOf(&c).Elem()
+	for _, s := range entries()[other.Stream].settings {
+		if !slices.Contains(kept, s.key) {
+			to.FieldByIndex(s.config).Set(from.FieldByIndex(s.config))
+		}
+	}
+	c.Stream = other.Stream
+	return c
+}
+
 // owners are the streams that have a setting, in the order of the list.
 func owners(key string) []string {
 	var names []string

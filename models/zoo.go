@@ -73,17 +73,17 @@ const (
 func zooPresets() []Preset {
 	list := []Preset{
 		{"rmt-134m-lecun", leCun(rmt(12, 32, 64, 12, 3072)), 134.2, noteLeCun},
-		{"highway-191m", on162m(StreamHighway, Config{}), 191, noteHighway},
-		{"hieragg-165m", on162m(StreamHierAgg, Config{}), 165, noteHierAgg},
-		{"hieragg-dou", on162m(StreamHierAgg, Config{Inner: 4 * 768, SeparateAggregates: true}), 0, ""},
-		{"dwlstm-233m", on162m(StreamDWLSTM, Config{}), 233, noteDWLSTM},
-		{"hyper-static-162m", on162m(StreamHyper, Config{N: 4}), 0, ""},
-		{"hyper-dynamic-162m", on162m(StreamHyper, Config{N: 4, Dynamic: true}), 0, ""},
-		{"mhc-162m", on162m(StreamMHC, Config{N: 4}), 0, ""},
-		{"mhc-lite-162m", on162m(StreamMHCLite, Config{N: 4}), 0, ""},
-		{"vwn-2x3", on162m(StreamVWN, Config{M: 2, N: 3}), 0, ""},
-		{"vwn-8x64", on162m(StreamVWN, Config{M: 8, N: 64}), 0, ""},
-		{"moe-8x2", on162m(StreamVector, Config{Experts: 8, TopK: 2, FF: 3072 / 2}), 0, ""},
+		{"highway-191m", on162m(Config{Stream: StreamHighway}), 191, noteHighway},
+		{"hieragg-165m", on162m(Config{Stream: StreamHierAgg}), 165, noteHierAgg},
+		{"hieragg-dou", on162m(Config{Stream: StreamHierAgg, Inner: 4 * 768, SeparateAggregates: true}), 0, ""},
+		{"dwlstm-233m", on162m(Config{Stream: StreamDWLSTM}), 233, noteDWLSTM},
+		{"hyper-static-162m", on162m(Config{Stream: StreamHyper, N: 4}), 0, ""},
+		{"hyper-dynamic-162m", on162m(Config{Stream: StreamHyper, N: 4, Dynamic: true}), 0, ""},
+		{"mhc-162m", on162m(Config{Stream: StreamMHC, N: 4}), 0, ""},
+		{"mhc-lite-162m", on162m(Config{Stream: StreamMHCLite, N: 4}), 0, ""},
+		{"vwn-2x3", on162m(Config{Stream: StreamVWN, M: 2, N: 3}), 0, ""},
+		{"vwn-8x64", on162m(Config{Stream: StreamVWN, M: 8, N: 64}), 0, ""},
+		{"moe-8x2", on162m(Config{Stream: StreamVector, Experts: 8, TopK: 2, FF: 3072 / 2}), 0, ""},
 		{"rmt-134m-dk16", rmt(12, 16, 64, 12, 3072), 0, ""},
 		{"rmt-134m-dk64", rmt(12, 64, 64, 12, 3072), 0, ""},
 		{"rmt-134m-dk128", rmt(12, 128, 64, 12, 3072), 0, ""},
@@ -92,36 +92,34 @@ func zooPresets() []Preset {
 		{"transformer-d1536", transformer(12, 1536, 4*1536, 24), 0, ""},
 	}
 	for _, small := range []struct {
-		name, stream string
-		own          Config
+		name string
+		own  Config
 	}{
-		{"highway", StreamHighway, Config{}},
-		{"hieragg", StreamHierAgg, Config{}},
-		{"dwlstm", StreamDWLSTM, Config{}},
-		{"hyper-static", StreamHyper, Config{N: 4}},
-		{"hyper-dynamic", StreamHyper, Config{N: 4, Dynamic: true}},
-		{"mhc", StreamMHC, Config{N: 4}},
-		{"mhc-lite", StreamMHCLite, Config{N: 4}},
-		{"vwn", StreamVWN, Config{M: 2, N: 3}},
-		{"moe", StreamVector, Config{Experts: 8, TopK: 2, FF: 512}},
+		{"highway", Config{Stream: StreamHighway}},
+		{"hieragg", Config{Stream: StreamHierAgg}},
+		{"dwlstm", Config{Stream: StreamDWLSTM}},
+		{"hyper-static", Config{Stream: StreamHyper, N: 4}},
+		{"hyper-dynamic", Config{Stream: StreamHyper, N: 4, Dynamic: true}},
+		{"mhc", Config{Stream: StreamMHC, N: 4}},
+		{"mhc-lite", Config{Stream: StreamMHCLite, N: 4}},
+		{"vwn", Config{Stream: StreamVWN, M: 2, N: 3}},
+		{"moe", Config{Stream: StreamVector, Experts: 8, TopK: 2, FF: 512}},
 	} {
-		list = append(list, Preset{Name: "quickstart-" + small.name, Config: quickstart(onStream(transformer(4, 256, 1024, 8), small.stream, small.own))})
+		list = append(list, Preset{Name: "quickstart-" + small.name, Config: quickstart(transformer(4, 256, 1024, 8).with(small.own))})
 	}
 	return list
 }
 
-// on162m is transformer-162m on another stream.
-func on162m(stream string, own Config) Config {
-	return onStream(transformer(12, 768, 3072, 12), stream, own)
-}
+// on162m is transformer-162m with another stream, or a mixture of experts.
+func on162m(own Config) Config { return transformer(12, 768, 3072, 12).with(own) }
 
-// onStream puts a transformer on another stream, with that stream's own fields.
-func onStream(c Config, stream string, own Config) Config {
-	c.Stream, c.N, c.M, c.Dynamic, c.Inner, c.Experts, c.TopK = stream, own.N, own.M, own.Dynamic, own.Inner, own.Experts, own.TopK
-	c.SeparateAggregates = own.SeparateAggregates
-	if own.FF > 0 {
-		c.FF = own.FF
-	}
+// with is the model on another stream: own has its name and the settings that c's stream does
+// not have, and may have experts.
+func (c Config) with(own Config) Config {
+	c = c.onStream(own)
+	c.Experts, c.TopK = own.Experts, own.TopK
+	setDefault(&own.FF, c.FF)
+	c.FF = own.FF
 	if !c.hasFeedForward() {
 		c.FF = 0
 	}

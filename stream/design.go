@@ -36,6 +36,21 @@ type Scaled interface {
 	Ratios(base Design) Ratios
 }
 
+// Grown is a design that starts as a plain transformer does, whatever the weights that both
+// have, if the further ones let it through unchanged.
+type Grown interface {
+	Design
+	// Plain is that transformer's stream; false where the settings keep it from being one.
+	Plain() (Design, bool)
+}
+
+// Varied is a design of which settings choose between variants that have names.
+type Varied interface {
+	Design
+	// Variant is "dynamic", say.
+	Variant() string
+}
+
 // Common is what a model says of itself to every stream.
 type Common struct {
 	Layers, Vocab int

@@ -20,6 +20,14 @@ const defaultRows = 4
 // Name is "hyper".
 func (HyperConfig) Name() string { return "hyper" }
 
+// Variant is "static" or "dynamic".
+func (c HyperConfig) Variant() string {
+	if c.Dynamic {
+		return "dynamic"
+	}
+	return "static"
+}
+
 // Defaults are 4 rows.
 func (c HyperConfig) Defaults() Design {
 	c.N = orOwn(c.N, defaultRows)
@@ -36,6 +44,10 @@ func (c HyperConfig) Check() error {
 
 // Shape is that of n rows.
 func (c HyperConfig) Shape() Shape { return c.shape(c.N * c.D) }
+
+// Plain: sites read one of n equal rows, write to all of them, and the last norm takes their
+// sum for one row.
+func (c HyperConfig) Plain() (Design, bool) { return VectorConfig{c.Vectors}, true }
 
 // Cost has the coefficients: dynamic ones are kept, and the product that they are made of.
 func (c HyperConfig) Cost() layers.Cost {

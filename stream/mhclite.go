@@ -44,6 +44,9 @@ func (c MHCLiteConfig) Check() error {
 // Shape is that of n rows.
 func (c MHCLiteConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
+// Plain is as mHC's.
+func (c MHCLiteConfig) Plain() (Design, bool) { return VectorConfig{c.Vectors}, true }
+
 // Cost has a number of the projection for each permutation.
 func (c MHCLiteConfig) Cost() layers.Cost {
 	return c.copiedCost(c.N, c.projectionCost(c.N, graph.Permutations(c.N)))

@@ -51,6 +51,12 @@ func (c VWNConfig) Shape() Shape {
 	return s
 }
 
+// Plain: the first m slots are h, which is what W_reduce = [I; 0] reads. The groups' norm is a
+// LayerNorm, which a last RMSNorm does not undo.
+func (c VWNConfig) Plain() (Design, bool) {
+	return VectorConfig{c.Vectors}, c.N%c.M != 0 || !c.Norm.RMS
+}
+
 // Cost has the coefficients, the groups' norm, and the maps that expand and reduce.
 func (c VWNConfig) Cost() layers.Cost {
 	shape, p := c.Shape(), packing{c.N, c.M}

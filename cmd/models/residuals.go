@@ -36,13 +36,10 @@ func designs() ([]design, error) {
 	return all, nil
 }
 
-// designName is a stream's name, "hyper static" and "hyper dynamic" for the two of that.
+// designName is a stream's name, with that of the variant where it has some: "hyper static".
 func designName(c models.Config) string {
-	switch {
-	case c.Stream == models.StreamHyper && c.Dynamic:
-		return "hyper dynamic"
-	case c.Stream == models.StreamHyper:
-		return "hyper static"
+	if d, ok := c.Design().(stream.Varied); ok {
+		return c.Stream + " " + d.Variant()
 	}
 	return c.Stream
 }

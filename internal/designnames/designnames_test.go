@@ -54,8 +54,6 @@ var remaining = []string{
 	"cmd/bench/zoo.go",
 	"cmd/compare/deck.go",
 	"cmd/compare/family.go",
-	"cmd/models/residuals.go",
-	"models/modeltest/initial.go",
 	"trainer/huggingface.go",
 }
 

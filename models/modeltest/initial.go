@@ -10,6 +10,7 @@ import (
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // The initial function may differ from the transformer's by what initialEps brings in.
@@ -19,16 +20,9 @@ const (
 )
 
 // checkInitialFunction: a stream that starts as a plain transformer does is one at first,
-// whatever weights they share: logits, loss and the shared weights' gradients. Why:
-//
-//   - hyper-connections read one of n equal rows, write to all of them and end in their
-//     sum, which the last norm takes for one row;
-//   - mHC reads the equal rows with a sum of weights that the sublayer's norm takes out,
-//     writes to each with the factor 1, and mixes them by rows of sum 1;
-//   - a virtual width network's first m slots are h, which is what W_reduce = [I; 0] reads;
-//   - a self-dependency unit with W_2 = 0 adds nothing.
-//
-// A norm's eps is what these arguments leave out. Other streams are passed over.
+// whatever weights they share: logits, loss and the shared weights' gradients. Why is said at
+// the designs' methods Plain. A norm's eps is what the arguments leave out. Other streams are
+// passed over.
 func checkInitialFunction(t *testing.T, c models.Config) {
 	c.NormEps = initialEps
 	plain, ok := transformerOf(c)
@@ -42,7 +36,7 @@ func checkInitialFunction(t *testing.T, c models.Config) {
 	got := Compile(t, c, ours, s).On(t, b, graph.RunOptions{})
 	assert.LessOrEqual(t, Distance(got.Logits, want.Logits), initialTolerance, "logits")
 	assert.InDelta(t, want.Loss, got.Loss, initialTolerance, "loss")
-	if c.Stream == models.StreamVWN { // its embedding has another shape
+	if ours.Param(reduced) != nil { // its embedding has another shape
 		return
 	}
 	wanted, all := Gradients(theirs), Gradients(ours)
@@ -55,18 +49,19 @@ func checkInitialFunction(t *testing.T, c models.Config) {
 
 // transformerOf is the transformer that a model starts as, if it does.
 func transformerOf(c models.Config) (models.Config, bool) {
-	switch c.Stream {
-	case models.StreamHyper, models.StreamMHC, models.StreamMHCLite, models.StreamHighway:
-	case models.StreamVWN: // the groups' norm is a LayerNorm, which RMSNorm does not undo
-		if c.N%c.M == 0 && c.Norm == models.NormRMS {
-			return c, false
-		}
-	default:
+	grown, ok := c.Design().(stream.Grown)
+	if !ok {
 		return c, false
 	}
-	c.Stream, c.N, c.M, c.Dynamic, c.SinkhornIterations, c.ExpandEmbedding = models.StreamVector, 0, 0, false, 0, false
-	return c, true
+	plain, ok := grown.Plain()
+	return c.WithStream(plain), ok
 }
+
+// The maps into and out of a stream that is wider than the features.
+const (
+	expanded = "expand"
+	reduced  = "reduce"
+)
 
 // share gives a model the weights of the transformer that it starts as.
 func share(t *testing.T, c models.Config, ours, theirs *graph.Store) {
@@ -79,16 +74,14 @@ func share(t *testing.T, c models.Config, ours, theirs *graph.Store) {
 		}
 		require.NoError(t, graph.SetFloat64s(own.Value, values))
 	}
-	if c.Stream == models.StreamVWN {
-		wide := c.StreamSize()
-		require.NoError(t, graph.SetFloat64s(ours.Param("reduce").Value, identity(wide, c.DModel)))
-		if c.ExpandEmbedding {
-			require.NoError(t, graph.SetFloat64s(ours.Param("expand").Value, widened(identity(c.DModel, c.DModel), c.DModel, wide)))
-		}
+	wide := c.StreamSize()
+	if p := ours.Param(reduced); p != nil {
+		require.NoError(t, graph.SetFloat64s(p.Value, identity(wide, c.DModel)))
 	}
-	if c.Stream == models.StreamHighway {
-		silenceUnits(ours, 2*c.DModel)
+	if p := ours.Param(expanded); p != nil {
+		require.NoError(t, graph.SetFloat64s(p.Value, widened(identity(c.DModel, c.DModel), c.DModel, wide)))
 	}
+	silenceUnits(ours, 2*c.DModel)
 }
 
 // widened makes rows of width entries longer; further entries are other numbers, which
