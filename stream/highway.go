@@ -23,7 +23,7 @@ func (c HighwayConfig) Check() error { return c.check() }
 func (c HighwayConfig) Shape() Shape { return c.shape(c.D) }
 
 // Plain: a unit with W2 = 0 adds nothing.
-func (c HighwayConfig) Plain() (Design, bool) { return VectorConfig{c.Vectors}, true }
+func (c HighwayConfig) Plain() (Design, bool) { return VectorConfig(c), true }
 
 // Cost is a vector stream's and that of the units, each kept before its gate.
 func (c HighwayConfig) Cost() layers.Cost {
@@ -61,7 +61,7 @@ type HighwayLink struct{ Normal *gorgonia.Node }
 // NewHighway makes the parameters of a highway stream: those of a vector stream and the
 // units'.
 func NewHighway(b *graph.Builder, c HighwayConfig) *Highway {
-	h := &Highway{Vector: NewVector(b, VectorConfig{c.Vectors})}
+	h := &Highway{Vector: NewVector(b, VectorConfig(c))}
 	for l := range c.Layers {
 		for _, site := range twoSites(l) {
 			h.units = append(h.units, newUnit(b, c.Vectors, site.Name()+".sdu"))
