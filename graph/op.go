@@ -43,6 +43,7 @@ func (s Signature) leading() int {
 
 func (s Signature) width() int { return s.size() / max(1, s.leading()) }
 
+// String is as in "float32 (16, 384)".
 func (s Signature) String() string { return fmt.Sprintf("%v %v", s.DType, s.Shape) }
 
 func signatureOf(n *gorgonia.Node) Signature {

@@ -22,7 +22,7 @@ func (c HighwayConfig) Check() error { return c.check() }
 // Shape is that of one vector a token.
 func (c HighwayConfig) Shape() Shape { return c.shape(c.D) }
 
-// Plain: a unit with W2 = 0 adds nothing.
+// Plain is a vector stream: a unit with W2 = 0 adds nothing.
 func (c HighwayConfig) Plain() (Design, bool) { return VectorConfig(c), true }
 
 // Cost is a vector stream's and that of the units, each kept before its gate.

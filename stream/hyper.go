@@ -45,7 +45,7 @@ func (c HyperConfig) Check() error {
 // Shape is that of n rows.
 func (c HyperConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
-// Plain: sites read one of n equal rows, write to all of them, and the last norm takes their
+// Plain is a vector stream: sites read one of n equal rows, write to all of them, and the last norm takes their
 // sum for one row.
 func (c HyperConfig) Plain() (Design, bool) { return VectorConfig{c.Vectors}, true }
 

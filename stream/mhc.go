@@ -52,7 +52,7 @@ func (c MHCConfig) Check() error {
 // Shape is that of n rows.
 func (c MHCConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
-// Plain: equal rows are read with a sum of weights that the sublayer's norm takes out, written
+// Plain is a vector stream: equal rows are read with a sum of weights that the sublayer's norm takes out, written
 // to with the factor 1 each, and mixed by rows of sum 1.
 func (c MHCConfig) Plain() (Design, bool) { return VectorConfig{c.Vectors}, true }
 
