@@ -69,7 +69,8 @@ clean: ## remove bin/ and build/
 
 .PHONY: notebooks notebooks-update jupyter
 
-notebooks: ## run the notebooks and compare them with their committed outputs (wants jupyter-nbconvert); ONLY=02 runs one
+notebooks: ## test the notebooks' kernel, run the notebooks and compare them with their committed outputs (wants jupyter-nbconvert); ONLY=02 runs one
+	@$(GO) test -tags jupyter ./notebooks/internal/kernel
 	@GO=$(GO) $(GO) run ./notebooks/cmd check $(ONLY)
 
 notebooks-update: ## run the notebooks and write their outputs into them; ONLY=02 runs one

@@ -1,3 +1,5 @@
+//go:build jupyter
+
 package kernel_test
 
 import (
@@ -80,9 +82,6 @@ var program = sync.OnceValues(func() (string, error) {
 // start starts a kernel in the folder of the notebooks.
 func start(t *testing.T) *client {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("builds the kernel")
-	}
 	path, err := program()
 	if err != nil && strings.Contains(err.Error(), "dial tcp") {
 		t.Skipf("the kernel's source is neither in the module cache nor within reach: %v", err)

@@ -1,3 +1,5 @@
+//go:build jupyter
+
 package kernel_test
 
 import (
