@@ -26,10 +26,11 @@ type crashes struct {
 	tried  int
 }
 
-// run is the run into a folder: six steps, two validations, four checkpoints of which few are
-// kept.
+// run is the run into a folder: six steps, three validations of which the first is the best,
+// four checkpoints of which few are kept.
 func (c *crashes) run(out string) *config.Run {
-	return smallest(c.t, c.text, out, "train.steps=6", "train.eval_every=3", "train.checkpoint_every=2", "train.keep=1")
+	return smallest(c.t, c.text, out, "train.steps=6", "train.eval_every=2", "train.checkpoint_every=3", "train.keep=1",
+		"train.lr=1", "train.schedule=constant", "train.warmup=0")
 }
 
 // train goes on to the end, or to the first error.
@@ -170,7 +171,7 @@ func TestARunSurvivesWhateverStepOfItsFails(t *testing.T) {
 	require.NoError(t, c.train(out, checkpoint.Disk{}, trainer.ResumeNone))
 	c.whole = c.left(out)
 	c.whole[".lock"] = ""
-	require.Contains(t, c.whole, "best.json")
+	require.Contains(t, c.whole["best.json"], `"step": 2,`)
 	require.Contains(t, c.whole, "loss.svg")
 
 	c.walk("a fresh run", "")
