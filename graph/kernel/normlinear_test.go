@@ -110,8 +110,12 @@ func testNormLinearForward[T Float](t *testing.T, p path, d NormLinearParams, ga
 }
 
 func TestNormLinearBackwardFiniteDifferences(t *testing.T) {
+	most := 200_000
+	if testing.Short() {
+		most = 60_000
+	}
 	normLinearCases(t, func(t *testing.T, d NormLinearParams, gain bool, far int) {
-		if d.Rows*d.Width*d.Rows*d.K > 200_000 {
+		if d.Rows*d.Width*d.Rows*d.K > most {
 			return // central differences of this many elements take too long
 		}
 		s := newNormLinearData[float64](d, gain, far)
