@@ -4,16 +4,12 @@ import (
 	"math"
 
 	"github.com/pkg/errors"
-	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
-
-// inputTokens is the name of the program's input.
-const inputTokens = "tokens"
 
 // alibiReach is how many training rows a model with ALiBi sees by default: linear biases
 // carry on beyond the distances of training (Press et al. 2022); the loss of a quickstart
@@ -35,10 +31,9 @@ type Options struct {
 type Generator struct {
 	tokenizer data.Tokenizer // nil: the model has none
 	vocab     int            // of the model
-	program   *graph.Program
+	program   *models.Compiled
 	cache     *graph.Cache
-	logits    *gorgonia.Node // [1, vocab]
-	context   []int32        // the tokens in the cache, at most window
+	context   []int32 // the tokens in the cache, at most window
 }
 
 // New compiles a generating program: one token a row over a Store that holds the
@@ -106,14 +101,7 @@ func checkWindow(window int, c models.Config, available int) error {
 
 func (g *Generator) compile(store *graph.Store, c models.Config, own Options) (err error) {
 	o := graph.ProgramOptions{Options: graph.Options{Store: store.Serve(), Threads: own.Threads, Device: own.Device, Precision: own.Precision, Cache: g.cache}}
-	g.program, err = graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
-		m, err := models.On(b, c)
-		if err != nil {
-			return graph.Roots{}, err
-		}
-		g.logits = m.Logits(m.Forward(b.Input(inputTokens, tensor.Int32, 1, 1))) // [1, vocab]
-		return graph.Roots{Outputs: gorgonia.Nodes{g.logits}}, m.Err()
-	})
+	g.program, err = models.Compile(c, 1, 1, models.Outputs{Logits: true}, o) // logits [1, vocab]
 	return err
 }
 
@@ -131,7 +119,7 @@ func (g *Generator) reset() {
 
 // run passes one token through the model, after those in the cache.
 func (g *Generator) run(token int32) error {
-	g.program.Ints(inputTokens)[0] = token
+	g.program.Tokens[0] = token
 	g.context = append(g.context, token)
 	return g.program.Run(graph.RunOptions{})
 }
@@ -140,7 +128,7 @@ func (g *Generator) run(token int32) error {
 // vocabulary may be larger: ids beyond the tokenizer's stand for nothing. Without a
 // tokenizer it returns those of all ids.
 func (g *Generator) scores() ([]float32, error) {
-	logits, err := graph.Value(g.logits)
+	logits, err := graph.Value(g.program.Logits)
 	if err != nil {
 		return nil, err
 	}

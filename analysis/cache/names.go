@@ -34,7 +34,7 @@ func Sketch(store *graph.Store, c models.Config) (*models.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Logits(m.Forward(b.Input(tokensInput, tensor.Int32, 1, 1)))
+	m.Logits(m.Forward(b.Input("tokens", tensor.Int32, 1, 1)))
 	return m, m.Err()
 }
 

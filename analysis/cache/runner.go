@@ -4,15 +4,11 @@ import (
 	"slices"
 
 	"github.com/pkg/errors"
-	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
-
-// tokensInput is the name of the program's input.
-const tokensInput = "tokens"
 
 // Options say how a Runner runs.
 type Options struct {
@@ -28,9 +24,7 @@ type Options struct {
 // safe for concurrent use.
 type Runner struct {
 	options  Options
-	model    *models.Model
-	program  *graph.Program
-	logits   *gorgonia.Node // [T, vocab]
+	program  *models.Compiled
 	names    []string
 	replaced []Intervention // of the run in progress
 	failed   error          // of one of them
@@ -79,19 +73,13 @@ func (r *Runner) compile(store *graph.Store, c models.Config) (err error) {
 	for _, name := range r.names {
 		hooks[name] = r.replace
 	}
-	o := graph.ProgramOptions{Options: graph.Options{Store: store.Serve(), DType: store.DType(), Threads: r.options.Threads, Hooks: hooks}}
-	r.program, err = graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
-		if r.model, err = models.On(b, c); err != nil {
-			return graph.Roots{}, err
-		}
-		r.logits = r.model.Logits(r.model.Forward(b.Input(tokensInput, tensor.Int32, r.options.Batch, r.options.Seq)))
-		return graph.Roots{Outputs: gorgonia.Nodes{r.logits}}, b.Err()
-	})
+	o := graph.ProgramOptions{Options: graph.Options{Store: store.Serve(), Threads: r.options.Threads, Hooks: hooks}}
+	r.program, err = models.Compile(c, r.options.Batch, r.options.Seq, models.Outputs{Logits: true}, o)
 	return err
 }
 
 // Model returns the model as it stands in the compiled graph.
-func (r *Runner) Model() *models.Model { return r.model }
+func (r *Runner) Model() *models.Model { return r.program.Model }
 
 // Names lists the activations that runs keep.
 func (r *Runner) Names() []string { return slices.Clone(r.names) }
@@ -107,7 +95,7 @@ func (r *Runner) Close() {
 // name in the order given. It is an error if an id is not in the vocabulary, or what is to be
 // replaced is not kept.
 func (r *Runner) Run(ids []int32, replace ...Intervention) (*Cache, error) {
-	input := r.program.Ints(tokensInput)
+	input := r.program.Tokens
 	if err := r.check(ids, replace, len(input)); err != nil {
 		return nil, err
 	}
@@ -119,12 +107,12 @@ func (r *Runner) Run(ids []int32, replace ...Intervention) (*Cache, error) {
 		}
 		return nil, err
 	}
-	logits, err := graph.Value(r.logits)
+	logits, err := graph.Value(r.program.Logits)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cache{IDs: slices.Clone(ids), Batch: r.options.Batch, Seq: r.options.Seq, Vocab: r.model.Config().Vocab,
-		Logits: graph.Float64s(logits), model: r.model}
+	c := &Cache{IDs: slices.Clone(ids), Batch: r.options.Batch, Seq: r.options.Seq, Vocab: r.program.Model.Config().Vocab,
+		Logits: graph.Float64s(logits), model: r.program.Model}
 	if err := r.keep(c); err != nil {
 		return nil, err
 	}
@@ -135,7 +123,7 @@ func (r *Runner) check(ids []int32, replace []Intervention, want int) error {
 	if len(ids) != want {
 		return errors.Errorf("cache: want %d x %d token ids (rows, tokens a row), got %d", r.options.Batch, r.options.Seq, len(ids))
 	}
-	vocab := r.model.Config().Vocab
+	vocab := r.program.Model.Config().Vocab
 	for i, id := range ids {
 		if id < 0 || int(id) >= vocab {
 			return errors.Errorf("cache: token %d: want an id of 0 to %d, got %d", i, vocab-1, id)
