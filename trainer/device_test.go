@@ -201,7 +201,7 @@ func TestDeviceLost(t *testing.T) {
 	defer emulator.Restore()
 	out := filepath.Join(t.TempDir(), "run")
 	run := deviceRun(t, model, text, out, "device.kind=cuda")
-	_, err := tryTrain(context.Background(), run, trainer.Options{Report: &loser{at: 6}})
+	_, err := tryTrain(context.Background(), run, trainer.Options{Report: &loser{at: 5}})
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "\n")
 	require.Contains(t, strings.ToLower(err.Error()), "cuda")
