@@ -44,7 +44,7 @@ func (p *Program) admit() error {
 	return need.Within(available, "fewer rows or tokens at a time, recomputation by block or a smaller model take less")
 }
 
-// missing is what the program needs beside what is there already.
+// missing is what the program needs on top of what is there already.
 func (p *Program) missing() MemoryNeed {
 	m := MemoryNeed{Activations: p.plan.bytes}
 	if p.options.Separate {

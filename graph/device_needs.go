@@ -2,7 +2,7 @@ package graph
 
 import "github.com/residua-go/residua/graph/cuda"
 
-// What the ops take of a device's memory beside their outputs, for PredictMemory:
+// What the ops take of a device's memory in addition to their outputs, for PredictMemory:
 // the same sizes as their launches ask for. Sums over blocks and other small pieces of
 // scratch are left out, since the logits' is larger.
 

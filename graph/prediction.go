@@ -12,7 +12,7 @@ type MemoryNeed struct {
 	Gradients   int `json:"gradients"`   // of the parameters
 	Moments     int `json:"moments"`     // of AdamW
 	Activations int `json:"activations"` // the shared buffers of all outputs
-	Saved       int `json:"saved"`       // on a device: what ops keep beside their outputs, from the forward pass for the backward pass
+	Saved       int `json:"saved"`       // on a device: what ops keep in addition to their outputs, from the forward pass for the backward pass
 	Scratch     int `json:"scratch"`     // on a device: the largest need of one op while it runs
 }
 
@@ -21,7 +21,7 @@ func (m MemoryNeed) Total() int {
 	return m.Parameters + m.Gradients + m.Moments + m.Activations + m.Saved + m.Scratch
 }
 
-// deviceNeeds is a Primitive that takes device memory beside its output: saved from run to run,
+// deviceNeeds is a Primitive that takes device memory in addition to its output: saved from run to run,
 // scratch while it runs. Both in bytes.
 type deviceNeeds interface {
 	deviceNeeds(op *Op) (saved, scratch int)
