@@ -62,18 +62,3 @@ func UnembeddingCost(features, vocab float64, tied bool) Cost {
 func AttentionCost(heads, seq float64) Cost {
 	return Cost{FLOPs: 2 * heads * (seq + 1), Activations: 4 * heads}
 }
-
-// Cost is that of the two maps; the hidden layer is kept before and after GELU.
-func (c FeedForwardConfig) Cost() Cost {
-	in, hidden := float64(c.In), float64(c.Hidden)
-	return LinearCost(in, hidden, c.Bias).Plus(LinearCost(hidden, in, c.Bias)).Plus(Kept(2 * hidden))
-}
-
-// Cost is that of the experts, of which a token uses TopK, and of the router, whose logits
-// are kept with the gates.
-func (c MoEConfig) Cost() Cost {
-	expert := FeedForwardConfig{In: c.In, Hidden: c.Hidden, Bias: c.Bias}.Cost()
-	experts, used := float64(c.Experts), float64(c.TopK)
-	all := Cost{Parameters: experts * expert.Parameters, FLOPs: used * expert.FLOPs, Activations: used * expert.Activations}
-	return all.Plus(LinearCost(float64(c.In), experts, false)).Plus(Kept(experts + used))
-}

@@ -6,63 +6,73 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// FeedForward is y = W2 gelu(W1 u + b1) + b2.
-type FeedForward struct {
-	b              *graph.Builder
-	name           string
-	w1, w2, b1, b2 *gorgonia.Node
-	exact          bool
+// FeedForwardDesign is a feed-forward's settings, the struct from which a FeedForward is made.
+// The struct's fields are the keys of model.feedforward in a config, with the key as their yaml
+// tag, and its meaning as their help tag.
+type FeedForwardDesign interface {
+	// Name is the feed-forward's kind in configs.
+	Name() string
+	// Defaults is the design with the settings that are zero, and have a default, filled in.
+	Defaults() FeedForwardDesign
+	// Check tells the first setting that no feed-forward can be made with, a *SettingError.
+	Check() error
+	// Shape is of use for a design that Check lets through, as are the methods after it.
+	Shape() FeedForwardShape
+	// Cost is that of one block's.
+	Cost(FeedForwardSizes) Cost
+	// New makes the parameters of one block's, with the prefix name.
+	New(b *graph.Builder, name string, s FeedForwardSizes) FeedForward
 }
 
-// FeedForwardConfig describes one block's feed-forward.
-type FeedForwardConfig struct {
-	In, Hidden int     // widths of u (and y) and of the hidden layer
-	Bias       bool    // b1 and b2
-	ExactGelu  bool    // by erf instead of tanh
-	Ratio1     float64 // muP: In over its base
-	Ratio2     float64 // muP: Hidden over its base
-	Writes     bool    // y is added to the stream as it is: w2 starts smaller (Init.Output)
+// FeedForwardShape is what a model needs to know of a feed-forward.
+type FeedForwardShape struct {
+	Hidden  int // width of the hidden layer, of one expert
+	Experts int // 0: dense
+	Used    int // experts that a token goes to
 }
 
-// NewFeedForward makes a feed-forward with the parameters name.w1 [In, Hidden] and
-// name.w2 [Hidden, In].
-func NewFeedForward(b *graph.Builder, name string, c FeedForwardConfig, init Init) *FeedForward {
-	second := init.Hidden
-	if c.Writes {
-		second = init.Output
-	}
-	f := &FeedForward{b: b, name: name, exact: c.ExactGelu,
-		w1: b.Param(init.Hidden(name+".w1", c.In, c.Ratio1, c.In, c.Hidden)),
-		w2: b.Param(second(name+".w2", c.Hidden, c.Ratio2, c.Hidden, c.In)),
-	}
-	if c.Bias {
-		f.b1 = b.Param(Zero(name+".w1_bias", c.Hidden))
-		f.b2 = b.Param(Zero(name+".w2_bias", c.In))
-	}
-	return f
+// FeedForwardSizes are what a model says of itself to a feed-forward.
+type FeedForwardSizes struct {
+	In          int // width of u and of y
+	Bias        bool
+	ExactGelu   bool    // by erf instead of tanh
+	Writes      bool    // y is added to the stream as it is: the last weights start smaller (Init.Output)
+	WidthRatio  float64 // muP: In over its base; 0: 1
+	HiddenRatio float64 // muP: the hidden width over its base; 0: 1
+	Init        Init
 }
 
-// Forward maps u [T, ...In] to y [T, In].
-func (f *FeedForward) Forward(u *gorgonia.Node) *gorgonia.Node {
-	a := f.activate(f.b.Hook(f.name+".in", u, inputAxes(u)...))                                     // [T, Hidden]
-	return f.b.Hook(f.name+".out", f.b.Linear(a, f.w2, graph.LinearOptions{Bias: f.b2}), "feature") // [T, In]
+// second is how the last map's weights start.
+func (s FeedForwardSizes) second() func(name string, fanIn int, ratio float64, shape ...int) graph.ParamSpec {
+	if s.Writes {
+		return s.Init.Output
+	}
+	return s.Init.Hidden
 }
 
-// activate is gelu(W1 u + b1), in one pass unless there is a bias or somebody looks.
-func (f *FeedForward) activate(u *gorgonia.Node) *gorgonia.Node {
-	hidden, activations := f.name+".hidden", f.name+".activations"
-	if f.b1 == nil && !f.b.Hooked(hidden) && !f.b.Hooked(activations) {
-		_, a := f.b.LinearGelu(u, f.w1, f.exact)
-		return a
-	}
-	h := f.b.Hook(hidden, f.b.Linear(u, f.w1, graph.LinearOptions{Bias: f.b1}), "neuron") // [T, Hidden]
-	return f.b.Hook(activations, f.b.Gelu(h, f.exact), "neuron")
+// FeedForward is what stands between a stream's ReadFeatures and WriteFeatures.
+type FeedForward interface {
+	// Forward maps u [T, ...In] to y [T, In].
+	Forward(u *gorgonia.Node) *gorgonia.Node
+	// Units are the parts whose sum y is.
+	Units() Units
 }
 
-// inputAxes names the axes of a feed-forward's input: R vectors of Dv entries, or D.
-func inputAxes(u *gorgonia.Node) []string {
-	if u != nil && u.Shape().Dims() == 3 {
-		return []string{"rank", "value"}
-	}
-	return []string{"feature"}
+// Routed is a feed-forward of experts, of which each token uses some. The nodes of these
+// methods exist from the first call on, and must then be read.
+type Routed interface {
+	FeedForward
+	Balance() *gorgonia.Node // the load-balancing loss of the last Forward, a scalar
+	RouterZ() *gorgonia.Node // the router's z-loss of the last Forward, a scalar
+	Counts() *gorgonia.Node  // assignments of each expert in the last Forward, [Experts] Int32
+}
+
+// Units are parts of a block that write to the stream each for itself: neurons, experts.
+type Units struct {
+	Part       string // "neuron"
+	Count      int
+	Activation string // hook of the activations [T, Count], or Whole
+	Weight     string // parameter whose row is what a unit writes at activation 1; none if Whole
+	Bias       string // parameter that is added to their sum, or ""
+	Whole      bool   // activations are what the units write already, [T, Count, In]
 }

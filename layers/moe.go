@@ -16,40 +16,77 @@ type MoE struct {
 	b                      *graph.Builder
 	name                   string
 	router, w1, w2, b1, b2 *gorgonia.Node
-	topK                   int
+	topK, experts          int
 	exact                  bool
 	last                   graph.MoEOutput
 }
 
-// MoEConfig describes one block's mixture.
+// MoEConfig is the design of a MoE.
 type MoEConfig struct {
-	In, Hidden int     // widths of u (and y) and of one expert's hidden layer
-	Experts    int     // E
-	TopK       int     // experts a token
-	Bias       bool    // b1 and b2
-	ExactGelu  bool    // by erf instead of tanh
-	Ratio1     float64 // muP: In over its base
-	Ratio2     float64 // muP: Hidden over its base
-	Writes     bool    // y is added to the stream as it is: w2 starts smaller (Init.Output)
+	Hidden  int `yaml:"hidden" default:"required, or preset" max:"1048576" help:"width of one expert's hidden layer"`
+	Experts int `yaml:"experts" default:"required, or preset" max:"4096" help:"number of experts"`
+	TopK    int `yaml:"top_k" default:"2, or 1 of one expert" from:"model.feedforward.experts" max:"4096" help:"experts that a token goes to"`
+}
+
+// Name is "moe".
+func (MoEConfig) Name() string { return "moe" }
+
+// Defaults are two experts a token.
+func (c MoEConfig) Defaults() FeedForwardDesign {
+	if c.TopK == 0 {
+		c.TopK = min(2, c.Experts)
+	}
+	return c
+}
+
+// Check wants experts, and not more a token than there are.
+func (c MoEConfig) Check() error {
+	if err := CheckSizes(Size{"hidden", c.Hidden}, Size{"experts", c.Experts}); err != nil {
+		return err
+	}
+	if c.TopK < 1 || c.TopK > c.Experts {
+		return Setting("top_k", "want 1 to %d, the number of experts, got %d", c.Experts, c.TopK)
+	}
+	return nil
+}
+
+// Shape is that of the experts.
+func (c MoEConfig) Shape() FeedForwardShape {
+	return FeedForwardShape{Hidden: c.Hidden, Experts: c.Experts, Used: c.TopK}
+}
+
+// Cost is that of the experts, of which a token uses TopK, and of the router, whose logits
+// are kept with the gates.
+func (c MoEConfig) Cost(s FeedForwardSizes) Cost {
+	expert := GELUConfig{c.Hidden}.Cost(s)
+	experts, used := float64(c.Experts), float64(c.TopK)
+	all := Cost{Parameters: experts * expert.Parameters, FLOPs: used * expert.FLOPs, Activations: used * expert.Activations}
+	return all.Plus(LinearCost(float64(s.In), experts, false)).Plus(Kept(experts + used))
+}
+
+// New is NewMoE.
+func (c MoEConfig) New(b *graph.Builder, name string, s FeedForwardSizes) FeedForward {
+	return NewMoE(b, name, c, s)
 }
 
 // NewMoE makes a mixture with the parameters name.router [In, Experts], name.w1 [Experts,
-// In, Hidden] and name.w2 [Experts, Hidden, In]. Each expert starts as a FeedForward does.
-func NewMoE(b *graph.Builder, name string, c MoEConfig, init Init) *MoE {
-	second := init.Hidden
-	if c.Writes {
-		second = init.Output
+// In, Hidden] and name.w2 [Experts, Hidden, In]. Each expert starts as a GELU does.
+func NewMoE(b *graph.Builder, name string, c MoEConfig, s FeedForwardSizes) *MoE {
+	m := &MoE{b: b, name: name, topK: c.TopK, experts: c.Experts, exact: s.ExactGelu,
+		router: b.Param(graph.ParamSpec{Name: name + ".router", Shape: []int{s.In, c.Experts}, Init: graph.Normal(routerStd), Decay: true, WidthRatio: s.WidthRatio}),
+		w1:     b.Param(s.Init.Hidden(name+".w1", s.In, s.WidthRatio, c.Experts, s.In, c.Hidden)),
+		w2:     b.Param(s.second()(name+".w2", c.Hidden, s.HiddenRatio, c.Experts, c.Hidden, s.In)),
 	}
-	m := &MoE{b: b, name: name, topK: c.TopK, exact: c.ExactGelu,
-		router: b.Param(graph.ParamSpec{Name: name + ".router", Shape: []int{c.In, c.Experts}, Init: graph.Normal(routerStd), Decay: true, WidthRatio: c.Ratio1}),
-		w1:     b.Param(init.Hidden(name+".w1", c.In, c.Ratio1, c.Experts, c.In, c.Hidden)),
-		w2:     b.Param(second(name+".w2", c.Hidden, c.Ratio2, c.Experts, c.Hidden, c.In)),
-	}
-	if c.Bias {
+	if s.Bias {
 		m.b1 = b.Param(Zero(name+".w1_bias", c.Experts, c.Hidden))
-		m.b2 = b.Param(Zero(name+".w2_bias", c.Experts, c.In))
+		m.b2 = b.Param(Zero(name+".w2_bias", c.Experts, s.In))
 	}
 	return m
+}
+
+// Units are the experts.
+func (m *MoE) Units() Units {
+	return Units{Part: "expert", Count: m.experts, Activation: m.name + ".experts", Whole: true}
 }
 
 // Forward maps u [T, ...In] to y [T, In]. Where somebody asks for them, the gates g_ti exist

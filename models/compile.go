@@ -15,11 +15,12 @@ const (
 
 // Outputs are what a compiled model computes in a run; what nothing asks for is not built.
 type Outputs struct {
-	Loss         bool // the scalar of Model.Loss, Program.Roots().Loss
-	TokenLosses  bool // -log p(target) of each token, [tokens]
-	Logits       bool // [tokens, vocab]
-	Features     bool // what the stream is read out as, [tokens, ...]
-	ExpertCounts bool // with a mixture of experts: assignments of each expert, [experts] a block
+	Loss         bool      // the scalar of Model.Loss, Program.Roots().Loss
+	Auxiliary    Auxiliary // what Loss adds to the cross-entropy
+	TokenLosses  bool      // -log p(target) of each token, [tokens]
+	Logits       bool      // [tokens, vocab]
+	Features     bool      // what the stream is read out as, [tokens, ...]
+	ExpertCounts bool      // with a mixture of experts: assignments of each expert, [experts] a block
 }
 
 // Compiled is a model compiled into a program over a Store: fill Tokens (and Targets), Run,
@@ -33,10 +34,10 @@ type Compiled struct {
 	ExpertCounts                  gorgonia.Nodes
 }
 
-// Compile compiles the model of a config for batches of rows x seq tokens. The options say over
+// Compile compiles a model for batches of rows x seq tokens. The options say over
 // which Store and on which device, and whether gradients are wanted; their DType is that of the
-// Store if there is one. It is an error if the config is not valid, or the options do not fit.
-func Compile(c Config, rows, seq int, want Outputs, o graph.ProgramOptions) (*Compiled, error) {
+// Store if there is one. It is an error if the options do not fit.
+func Compile(c Spec, rows, seq int, want Outputs, o graph.ProgramOptions) (*Compiled, error) {
 	if o.Store != nil {
 		o.DType = o.Store.DType()
 	}
@@ -55,13 +56,13 @@ func Compile(c Config, rows, seq int, want Outputs, o graph.ProgramOptions) (*Co
 
 // PredictMemory returns what Compile with the same arguments would take of a GPU, without one,
 // or of the machine's memory, without allocating it.
-func PredictMemory(c Config, rows, seq int, want Outputs, o graph.ProgramOptions) (graph.MemoryNeed, error) {
+func PredictMemory(c Spec, rows, seq int, want Outputs, o graph.ProgramOptions) (graph.MemoryNeed, error) {
 	var m Compiled
 	return graph.PredictMemory(o, func(b *graph.Builder) (graph.Roots, error) { return m.build(b, c, rows, seq, want) })
 }
 
 // build makes the nodes; it may be called again, see graph.Compile.
-func (m *Compiled) build(b *graph.Builder, c Config, rows, seq int, want Outputs) (roots graph.Roots, err error) {
+func (m *Compiled) build(b *graph.Builder, c Spec, rows, seq int, want Outputs) (roots graph.Roots, err error) {
 	if m.Model, err = On(b, c); err != nil {
 		return roots, err
 	}
@@ -69,7 +70,7 @@ func (m *Compiled) build(b *graph.Builder, c Config, rows, seq int, want Outputs
 	if want.Loss || want.TokenLosses {
 		targets := b.Input(inputTargets, tensor.Int32, rows, seq)
 		if want.Loss {
-			roots.Loss = m.Model.Loss(m.Features, targets)
+			roots.Loss = m.Model.Loss(m.Features, targets, want.Auxiliary)
 		}
 		if want.TokenLosses {
 			m.TokenLosses = m.Model.TokenLosses(m.Features, targets) // [tokens]

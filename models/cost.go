@@ -28,14 +28,14 @@ func (c Cost) TrainFLOPs() int { return 3 * c.ForwardFLOPs }
 const float32Bytes = 4
 
 // Cost returns the model's cost, the sum of its parts'.
-func (c Config) Cost() Cost {
+func (s Spec) Cost() Cost {
 	var total layers.Cost
-	for _, part := range c.Parts() {
+	for _, part := range s.Parts() {
 		total = total.Plus(part.Cost)
 	}
 	return Cost{
 		Parameters: whole(total.Parameters), Embedding: whole(total.Tables), ForwardFLOPs: whole(total.FLOPs),
-		StreamSize: c.Resolve().StreamSize(), ActivationBytes: whole(float32Bytes * total.Activations)}
+		StreamSize: s.StreamSize(), ActivationBytes: whole(float32Bytes * total.Activations)}
 }
 
 // whole is the int that a count is, the largest one for all that are beyond.
@@ -60,27 +60,19 @@ const (
 	PartUnembedding = "unembedding"
 )
 
-// Parts returns what each part of the model takes; none for a config without a stream.
-func (c Config) Parts() []Part {
-	c = c.Resolve()
-	d := c.Design()
-	if d == nil {
-		return nil
+// Parts returns what each part of the model takes.
+func (s Spec) Parts() []Part {
+	parts := []Part{{PartStream, s.design.Cost()}}
+	for _, kind := range s.shape.Sublayers {
+		parts = append(parts, Part{string(kind), s.blockCost(kind).Times(float64(s.Layers))})
 	}
-	parts := []Part{{PartStream, d.Cost()}}
-	for _, kind := range d.Shape().Sublayers {
-		parts = append(parts, Part{string(kind), c.blockCost(kind).Times(float64(c.Layers))})
-	}
-	return append(parts, Part{PartUnembedding, layers.UnembeddingCost(float64(c.Width()), float64(c.Vocab), c.TieEmbeddings)})
+	return append(parts, Part{PartUnembedding, layers.UnembeddingCost(float64(s.Width()), float64(s.Vocab), s.TieEmbeddings)})
 }
 
 // blockCost is that of what stands between the read and the write of a sublayer.
-func (c Config) blockCost(kind stream.Kind) layers.Cost {
-	switch {
-	case kind == stream.Attention:
-		return layers.AttentionCost(float64(c.HeadCount())*float64(c.HeadDim()), float64(c.Seq))
-	case c.Experts > 0:
-		return c.mixture().Cost()
+func (s Spec) blockCost(kind stream.Kind) layers.Cost {
+	if kind == stream.Attention {
+		return layers.AttentionCost(float64(s.HeadCount())*float64(s.HeadDim()), float64(s.Seq))
 	}
-	return c.feedForward().Cost()
+	return s.FeedForward.Cost(s.feedForwardSizes())
 }

@@ -8,14 +8,10 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// ResidualForm returns how the config's stream fills in the linear form that residual
+// ResidualForm returns how the model's stream fills in the linear form that residual
 // designs share, for each sublayer of the first block. It makes the stream's parameters
-// in a graph of their own: ask it of a small config.
-func ResidualForm(c Config) ([]stream.Form, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	c = c.Resolve()
+// in a graph of their own: ask it of a small model.
+func ResidualForm(c Spec) ([]stream.Form, error) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})
 	s := c.Design().New(b)
 	if err := b.Err(); err != nil {
@@ -23,7 +19,7 @@ func ResidualForm(c Config) ([]stream.Form, error) {
 	}
 	formed, ok := s.(stream.Formed)
 	if !ok {
-		return nil, errors.Errorf("models: stream %s: want the method Form of stream.Formed, got none: add it to %T", c.Stream, s)
+		return nil, errors.Errorf("models: stream %s: want the method Form of stream.Formed, got none: add it to %T", c.Stream.Name(), s)
 	}
 	var forms []stream.Form
 	for _, at := range s.Sites(0) {

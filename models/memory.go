@@ -3,6 +3,7 @@ package models
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -13,8 +14,7 @@ import (
 // TrainingMemory is what training the model with AdamW takes of the CPU's memory at least, in
 // a step of batch rows: in closed form, so that a model of any size can be asked about. The
 // exact need, which graph.PredictMemory tells of a graph, is a little more.
-func (c Config) TrainingMemory(batch int, recompute graph.Recompute) graph.MemoryNeed {
-	c = c.Resolve()
+func (c Spec) TrainingMemory(batch int, recompute graph.Recompute) graph.MemoryNeed {
 	cost, tokens := c.Cost(), float64(batch)*float64(c.Seq)
 	parameters := float32Bytes * float64(cost.Parameters)
 	activations := tokens * float64(cost.ActivationBytes)
@@ -29,13 +29,13 @@ func bounded(n float64) int { return min(whole(n), math.MaxInt/8) }
 
 // checkParameters refuses to initialise parameters that the memory has no room for. Those of
 // a Store that plans, serves or has them already take none.
-func (c Config) checkParameters(s *graph.Store) error {
+func (c Spec) checkParameters(s *graph.Store) error {
 	if !s.Initialises() || s.Size() > 0 {
 		return nil
 	}
 	need := graph.MemoryNeed{Parameters: bounded(float64(c.Cost().Parameters) * float64(s.DType().Size()))}
 	available := graph.AvailableMemory()
-	fits := func(c Config) bool { return float32Bytes*float64(c.Cost().Parameters) <= float64(available) }
+	fits := func(c Spec) bool { return float32Bytes*float64(c.Cost().Parameters) <= float64(available) }
 	return need.Within(available, c.Smaller("model.", fits).String())
 }
 
@@ -60,24 +60,64 @@ func (all Changes) String() string {
 	return strings.Join(words, " or ") + " would fit"
 }
 
-// Smaller returns the sizes of which one alone, halved as often as it takes, makes a config
-// that is valid and fits; those that change least first, at most three.
-func (c Config) Smaller(prefix string, fits func(Config) bool) Changes {
-	c = c.Resolve()
+// Smaller returns the sizes of which one alone, halved as often as it takes, makes a model
+// that fits; those that change least first, at most three.
+func (c Config) Smaller(prefix string, fits func(Spec) bool) Changes {
 	var found Changes
 	for halvings := 1; halvings < 63 && len(found) < 3; halvings++ {
-		for _, field := range c.shrinkable() {
-			smaller, size := c, 0
-			if size = *field.of(&smaller) >> halvings; size < 1 || found.has(prefix+field.name) {
+		for _, size := range c.sizes() {
+			half := size.Value.(int) >> halvings
+			if half < 1 || found.has(prefix+size.Field) {
 				continue
 			}
-			*field.of(&smaller) = size
-			if smaller.Validate() == nil && fits(smaller) {
-				found = append(found, Change{prefix + field.name, size})
+			if spec, err := c.withSize(size.Field, half).Resolve(); err == nil && fits(spec) {
+				found = append(found, Change{prefix + size.Field, half})
 			}
 		}
 	}
 	return found[:min(len(found), 3)]
+}
+
+// The prefixes of the sizes in sections.
+const (
+	streamPrefix      = "stream."
+	feedForwardPrefix = "feedforward."
+)
+
+// sizes are those that a model's memory may grow with.
+func (c Config) sizes() Changes {
+	c = c.withDefaults()
+	all := Changes{{"seq", c.Seq}, {"layers", c.Layers}}
+	for _, part := range []struct {
+		prefix string
+		design any
+	}{{feedForwardPrefix, c.FeedForward}, {streamPrefix, c.Stream}} {
+		if part.design == nil {
+			continue
+		}
+		v := reflect.ValueOf(part.design)
+		for _, s := range settingsOf(v.Type()) {
+			if size, ok := v.FieldByIndex(s.index).Interface().(int); ok {
+				all = append(all, Change{part.prefix + s.key, size})
+			}
+		}
+	}
+	return all
+}
+
+// withSize is the config with another value of one of its sizes.
+func (c Config) withSize(field string, size int) Config {
+	switch key, ofStream := strings.CutPrefix(field, streamPrefix); {
+	case field == "seq":
+		c.Seq = size
+	case field == "layers":
+		c.Layers = size
+	case ofStream:
+		c.Stream = withSetting(c.Stream, key, size)
+	default:
+		c.FeedForward = withSetting(c.FeedForward, strings.TrimPrefix(field, feedForwardPrefix), size)
+	}
+	return c
 }
 
 func (all Changes) has(field string) bool {
@@ -89,30 +129,9 @@ func (all Changes) has(field string) bool {
 	return false
 }
 
-// shrinkableField is a size that a model's memory grows with.
-type shrinkableField struct {
-	name string
-	of   func(*Config) *int
-}
-
-func (c Config) shrinkable() []shrinkableField {
-	return []shrinkableField{
-		{"seq", func(c *Config) *int { return &c.Seq }},
-		{"layers", func(c *Config) *int { return &c.Layers }},
-		{"ff", func(c *Config) *int { return &c.FF }},
-		{"d_model", func(c *Config) *int { return &c.DModel }},
-		{"dk", func(c *Config) *int { return &c.Dk }},
-		{"dv", func(c *Config) *int { return &c.Dv }},
-		{"rank", func(c *Config) *int { return &c.Rank }},
-		{"experts", func(c *Config) *int { return &c.Experts }},
-		{"n", func(c *Config) *int { return &c.N }},
-		{"inner", func(c *Config) *int { return &c.Inner }},
-	}
-}
-
 // CheckCount refuses a file whose tensors have not as many entries as the model has
 // parameters: in closed form, before a graph of its size is built.
-func (c Config) CheckCount(entries int) error {
+func (c Spec) CheckCount(entries int) error {
 	if n := c.Cost().Parameters; n != entries {
 		return errors.Errorf("want %d parameters for the model that the file describes, got tensors of %d entries: it was damaged or edited", n, entries)
 	}

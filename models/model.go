@@ -14,18 +14,12 @@ import (
 // Forward and what follows it add nodes. After an error methods return nil nodes and Err
 // tells what went wrong.
 type Model struct {
-	config      Config
+	spec        Spec
 	b           *graph.Builder
 	stream      stream.Stream
 	attention   []*layers.Attention
-	feedforward []feedForward
-	experts     []*layers.MoE // those of feedforward that are mixtures of experts
+	feedforward []layers.FeedForward
 	unembedding *layers.Unembedding
-}
-
-// feedForward is a block between a stream's ReadFeatures and WriteFeatures.
-type feedForward interface {
-	Forward(u *gorgonia.Node) *gorgonia.Node
 }
 
 // Option varies New.
@@ -40,7 +34,7 @@ func WithSeed(seed uint64) Option { return func(o *graph.Options) { o.Seed = see
 // WithThreads sets the number of workers an op; the default is all.
 func WithThreads(n int) Option { return func(o *graph.Options) { o.Threads = n } }
 
-// WithStore shares parameters with other models of the same config.
+// WithStore shares parameters with other programs of the same model.
 func WithStore(s *graph.Store) Option { return func(o *graph.Options) { o.Store = s } }
 
 // WithTraining turns dropout on.
@@ -54,11 +48,12 @@ func WithCache(c *graph.Cache) Option { return func(o *graph.Options) { o.Cache 
 
 // New makes a model's parameters in g, initialised from the seed.
 //
-//	m, err := models.New(g, cfg)
-//	features := m.Forward(tokens)          // tokens: [batch, seq] Int32
-//	loss := m.Loss(features, targets)      // a scalar
+//	spec, err := config.Resolve()
+//	m, err := models.New(g, spec)
+//	features := m.Forward(tokens) // tokens: [batch, seq] Int32
+//	loss := m.Loss(features, targets, models.Auxiliary{}) // a scalar
 //	grads, err := gorgonia.Grad(loss, m.Learnables()...)
-func New(g *gorgonia.ExprGraph, c Config, opts ...Option) (*Model, error) {
+func New(g *gorgonia.ExprGraph, c Spec, opts ...Option) (*Model, error) {
 	var o graph.Options
 	for _, opt := range opts {
 		opt(&o)
@@ -67,11 +62,7 @@ func New(g *gorgonia.ExprGraph, c Config, opts ...Option) (*Model, error) {
 }
 
 // On is New with a Builder: a Program's, or one with further options.
-func On(b *graph.Builder, c Config) (*Model, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	c = c.Resolve()
+func On(b *graph.Builder, c Spec) (*Model, error) {
 	err := b.Err()
 	if err == nil {
 		err = c.checkParameters(b.Store())
@@ -79,8 +70,8 @@ func On(b *graph.Builder, c Config) (*Model, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, "models")
 	}
-	m := &Model{config: c, b: b}
-	m.stream = c.Design().New(b)
+	m := &Model{spec: c, b: b}
+	m.stream = c.design.New(b)
 	for l := range c.Layers {
 		for _, site := range m.stream.Sites(l) {
 			m.addBlock(site)
@@ -95,41 +86,18 @@ func On(b *graph.Builder, c Config) (*Model, error) {
 
 // addBlock makes the block of one site.
 func (m *Model) addBlock(site stream.Site) {
-	c := m.config
+	c := m.spec
 	switch site.Kind {
 	case stream.Attention:
 		m.attention = append(m.attention, layers.NewAttention(m.b, site.Name(), layers.AttentionConfig{
-			Heads: c.HeadCount(), Scale: c.attentionScale(site.Block), ALiBi: c.Positions == PositionsALiBi, RopeBase: c.RopeBase}))
+			Heads: c.HeadCount(), Scale: c.attentionScale(site.Block), ALiBi: c.Attention.Positions == PositionsALiBi, RopeBase: c.Attention.RopeBase}))
 	case stream.FeedForward:
-		m.addFeedForward(site.Name())
+		m.feedforward = append(m.feedforward, c.FeedForward.New(m.b, site.Name(), c.feedForwardSizes()))
 	}
-}
-
-// addFeedForward makes a dense feed-forward or a mixture of experts.
-func (m *Model) addFeedForward(name string) {
-	if c := m.config; c.Experts == 0 {
-		m.feedforward = append(m.feedforward, layers.NewFeedForward(m.b, name, c.feedForward(), c.init()))
-		return
-	}
-	mixture := layers.NewMoE(m.b, name, m.config.mixture(), m.config.init())
-	m.experts = append(m.experts, mixture)
-	m.feedforward = append(m.feedforward, mixture)
-}
-
-// feedForward is a dense feed-forward, or one expert of a mixture.
-func (c Config) feedForward() layers.FeedForwardConfig {
-	return layers.FeedForwardConfig{In: c.Width(), Hidden: c.FF, Bias: c.Bias, ExactGelu: c.Gelu == GeluExact,
-		Ratio1: c.ratios().WidthRatio, Ratio2: c.hiddenRatio(), Writes: c.Shape().Direct}
-}
-
-func (c Config) mixture() layers.MoEConfig {
-	f := c.feedForward()
-	return layers.MoEConfig{In: f.In, Hidden: f.Hidden, Experts: c.Experts, TopK: c.TopK, Bias: f.Bias, ExactGelu: f.ExactGelu,
-		Ratio1: f.Ratio1, Ratio2: f.Ratio2, Writes: f.Writes}
 }
 
 func (m *Model) addUnembedding() {
-	c := m.config
+	c := m.spec
 	u := layers.UnembeddingConfig{Features: c.Width(), Vocab: c.Vocab, Scale: c.logitScale()}
 	if c.TieEmbeddings {
 		u.Tied = m.stream.Table()
@@ -157,18 +125,18 @@ func (m *Model) Forward(tokens *gorgonia.Node, opts ...ForwardOption) *gorgonia.
 		return nil
 	}
 	in := stream.Tokens{IDs: tokens}
-	if m.config.Positions == PositionsLearned {
+	if m.spec.Attention.Positions == PositionsLearned {
 		in.Positions = m.b.Positions(tokens)
 	}
-	if f.starts == nil && m.config.MaskDocuments {
-		f.starts = m.b.DocumentStarts(tokens, m.config.BOS)
+	if f.starts == nil && m.spec.MaskDocuments {
+		f.starts = m.b.DocumentStarts(tokens, m.spec.BOS)
 	}
 	state := m.stream.Embed(in)
 	seq := tokens.Shape()[1]
-	for l := range m.config.Layers {
+	for l := range m.spec.Layers {
 		m.b.Block(func() { state = m.block(state, l, seq, f.starts) })
 	}
-	return m.b.Hook("features", m.stream.Features(state), m.config.Shape().Axes...)
+	return m.b.Hook("features", m.stream.Features(state), m.spec.Shape().Axes...)
 }
 
 func (m *Model) checkTokens(tokens *gorgonia.Node) bool {
@@ -181,7 +149,7 @@ func (m *Model) checkTokens(tokens *gorgonia.Node) bool {
 		m.b.Fail(errors.Errorf("models: Forward: want tokens [batch, seq] int32, got %v %v", tokens.Dtype(), shape))
 		return false
 	}
-	if c := m.config; c.Positions == PositionsLearned && shape[1] > c.Seq {
+	if c := m.spec; c.Attention.Positions == PositionsLearned && shape[1] > c.Seq {
 		m.b.Fail(errors.Errorf("models: Forward: want at most %d tokens a row, the model's learned positions, got %d", c.Seq, shape[1]))
 		return false
 	}
@@ -208,18 +176,25 @@ func (m *Model) Logits(features *gorgonia.Node) *gorgonia.Node {
 	return m.unembedding.Logits(features)
 }
 
+// Auxiliary are the coefficients of what a loss adds to the cross-entropy.
+type Auxiliary struct {
+	ZLoss       float64 // of the mean (log Z)^2
+	BalanceLoss float64 // of the experts' load balance, summed over blocks
+	RouterZLoss float64 // of the routers' mean (log Z)^2, summed over blocks
+}
+
 // Loss returns the mean cross-entropy of targets (Int32, T entries; negative ones are
-// not counted) plus the config's z-loss, a scalar in nats. graph.LossParts tells the two
-// terms apart after a run. Mixtures of experts add the config's BalanceLoss times their
-// balances and RouterZLoss times their routers' z-losses, those of the last Forward.
-func (m *Model) Loss(features, targets *gorgonia.Node) *gorgonia.Node {
-	terms := gorgonia.Nodes{m.unembedding.Loss(features, targets, m.config.ZLoss)}
-	for _, x := range m.experts {
-		if factor := m.config.BalanceLoss; factor > 0 {
-			terms = append(terms, m.b.Scale(x.Balance(), factor))
+// not counted) plus the auxiliary losses, a scalar in nats. graph.LossParts tells the
+// cross-entropy and the z-loss apart after a run. The experts' losses are those of the last
+// Forward.
+func (m *Model) Loss(features, targets *gorgonia.Node, a Auxiliary) *gorgonia.Node {
+	terms := gorgonia.Nodes{m.unembedding.Loss(features, targets, a.ZLoss)}
+	for _, x := range m.routed() {
+		if a.BalanceLoss > 0 {
+			terms = append(terms, m.b.Scale(x.Balance(), a.BalanceLoss))
 		}
-		if factor := m.config.RouterZLoss; factor > 0 {
-			terms = append(terms, m.b.Scale(x.RouterZ(), factor))
+		if a.RouterZLoss > 0 {
+			terms = append(terms, m.b.Scale(x.RouterZ(), a.RouterZLoss))
 		}
 	}
 	if len(terms) == 1 {
@@ -228,12 +203,23 @@ func (m *Model) Loss(features, targets *gorgonia.Node) *gorgonia.Node {
 	return m.b.Add(terms...)
 }
 
+// routed are the feed-forwards of experts.
+func (m *Model) routed() []layers.Routed {
+	var routed []layers.Routed
+	for _, f := range m.feedforward {
+		if r, ok := f.(layers.Routed); ok {
+			routed = append(routed, r)
+		}
+	}
+	return routed
+}
+
 // ExpertCounts returns the number of assignments of each expert, [experts] Int32, in the
 // last Forward, a node a block; none without experts. The nodes have to be read: they
 // belong among a program's outputs.
 func (m *Model) ExpertCounts() gorgonia.Nodes {
 	var counts gorgonia.Nodes
-	for _, x := range m.experts {
+	for _, x := range m.routed() {
 		counts = append(counts, x.Counts())
 	}
 	return counts
@@ -247,8 +233,8 @@ func (m *Model) TokenLosses(features, targets *gorgonia.Node) *gorgonia.Node {
 // Learnables returns the parameters' nodes, each named.
 func (m *Model) Learnables() gorgonia.Nodes { return m.b.Learnables() }
 
-// Config returns the model's config with defaults filled in.
-func (m *Model) Config() Config { return m.config }
+// Spec returns what the model was made from.
+func (m *Model) Spec() Spec { return m.spec }
 
 // Builder returns the builder that the model makes nodes with.
 func (m *Model) Builder() *graph.Builder { return m.b }

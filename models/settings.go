@@ -1,146 +1,107 @@
 package models
 
 import (
+	"maps"
 	"reflect"
 	"slices"
-	"sync"
 
 	"github.com/residua-go/residua/stream"
 )
 
-// entry is a design of the list, with the way from a config's keys to its settings.
-type entry struct {
-	design   stream.Design // without settings
-	settings []setting
-}
+// A design's settings are the fields of its struct that have a yaml tag, as are a config's.
 
-// setting is a field of a design that configs have a key for.
+// setting is a field of a struct that configs have a key for.
 type setting struct {
-	key    string
-	design []int // the indices of the design's field
-	config []int // of Config's
-	base   []int // of MuP's base size; nil: it has none
-}
-
-// entries are the designs by name. They are what the structs say, and worked out once.
-var entries = sync.OnceValue(func() map[string]entry {
-	config, bases := keyed(reflect.TypeFor[Config]()), keyed(reflect.TypeFor[MuP]())
-	all := map[string]entry{}
-	for _, d := range Designs() {
-		e := entry{design: d}
-		for _, f := range keyed(reflect.TypeOf(d)) {
-			e.settings = append(e.settings, setting{f.key, f.index, indexOf(config, f.key), indexOf(bases, basePrefix+f.key)})
-		}
-		all[d.Name()] = e
-	}
-	return all
-})
-
-// keys are those of the settings.
-func (e entry) keys() []string {
-	var keys []string
-	for _, s := range e.settings {
-		keys = append(keys, s.key)
-	}
-	return keys
-}
-
-// of is the design with the settings of a config, defaults included.
-func (e entry) of(c Config) stream.Design {
-	from := reflect.ValueOf(c)
-	return altered(e.design, func(v reflect.Value) {
-		for _, s := range e.settings {
-			v.FieldByIndex(s.design).Set(from.FieldByIndex(s.config))
-		}
-	}).Defaults()
-}
-
-// base is the design with the settings of a muP base.
-func (e entry) base(m MuP) stream.Design {
-	from := reflect.ValueOf(m)
-	return altered(e.design, func(v reflect.Value) {
-		for _, s := range e.settings {
-			if s.base != nil {
-				v.FieldByIndex(s.design).Set(from.FieldByIndex(s.base))
-			}
-		}
-	})
-}
-
-// into is the config with the settings of a design.
-func (e entry) into(c Config, d stream.Design) Config {
-	to, from := reflect.ValueOf(&c).Elem(), reflect.ValueOf(d)
-	for _, s := range e.settings {
-		to.FieldByIndex(s.config).Set(from.FieldByIndex(s.design))
-	}
-	return c
-}
-
-// WithStream is the config with the stream of a design's settings instead of its own.
-func (c Config) WithStream(d stream.Design) Config {
-	v := reflect.ValueOf(&c).Elem()
-	for _, s := range entries()[c.Stream].settings {
-		v.FieldByIndex(s.config).SetZero()
-	}
-	c.Stream = d.Name()
-	return entries()[c.Stream].into(c, d)
-}
-
-// onStream is the config with the stream of another, and with those of its settings that c's
-// own stream does not have.
-func (c Config) onStream(other Config) Config {
-	kept, from, to := entries()[c.Stream].keys(), reflect.ValueOf(other), reflect.ValueOf(&c).Elem()
-	for _, s := range entries()[other.Stream].settings {
-		if !slices.Contains(kept, s.key) {
-			to.FieldByIndex(s.config).Set(from.FieldByIndex(s.config))
-		}
-	}
-	c.Stream = other.Stream
-	return c
-}
-
-// owners are the streams that have a setting, in the order of the list.
-func owners(key string) []string {
-	var names []string
-	for _, name := range Streams() {
-		if slices.Contains(entries()[name].keys(), key) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// altered is a copy of a design with its fields changed.
-func altered(d stream.Design, change func(v reflect.Value)) stream.Design {
-	v := reflect.New(reflect.TypeOf(d)).Elem()
-	v.Set(reflect.ValueOf(d))
-	change(v)
-	return v.Interface().(stream.Design)
-}
-
-// keyedField is a field of a struct that configs have a key for.
-type keyedField struct {
 	key   string
 	index []int
 }
 
-// keyed lists those of a struct and of the structs embedded in it, in order.
-func keyed(t reflect.Type) []keyedField {
-	var fields []keyedField
+// settingsOf lists those of a struct and of the structs embedded in it, in order.
+func settingsOf(t reflect.Type) []setting {
+	var fields []setting
 	for _, f := range reflect.VisibleFields(t) {
 		if key := f.Tag.Get("yaml"); key != "" && key != "-" {
-			fields = append(fields, keyedField{key, f.Index})
+			fields = append(fields, setting{key, f.Index})
 		}
 	}
 	return fields
 }
 
-// indexOf finds a key's field, nil if there is none.
-func indexOf(fields []keyedField, key string) []int {
-	for _, f := range fields {
-		if f.key == key {
-			return f.index
+// hasSetting tells whether a design has a setting of that key.
+func hasSetting(design any, key string) bool {
+	return slices.ContainsFunc(settingsOf(reflect.TypeOf(design)), func(s setting) bool { return s.key == key })
+}
+
+// altered is a copy of a design, a struct, with its fields changed.
+func altered[D any](design D, change func(v reflect.Value)) D {
+	v := reflect.New(reflect.TypeOf(design)).Elem()
+	v.Set(reflect.ValueOf(design))
+	change(v)
+	return v.Interface().(D)
+}
+
+// withSetting is a design with another value of a setting.
+func withSetting[D any](design D, key string, value any) D {
+	return altered(design, func(v reflect.Value) {
+		for _, s := range settingsOf(v.Type()) {
+			if s.key == key {
+				v.FieldByIndex(s.index).Set(reflect.ValueOf(value))
+			}
 		}
+	})
+}
+
+// withCommon is a design with what the model says to it.
+func withCommon(d stream.Design, common stream.Common) stream.Design {
+	return altered(d, func(v reflect.Value) { v.FieldByName(commonField).Set(reflect.ValueOf(common)) })
+}
+
+// commonField is the field of every design's struct.
+const commonField = "Common"
+
+// isDesign tells whether a design is a struct that embeds stream.Common.
+func isDesign(d stream.Design) bool {
+	t := reflect.TypeOf(d)
+	if t.Kind() != reflect.Struct {
+		return false
 	}
-	return nil
+	f, ok := t.FieldByName(commonField)
+	return ok && f.Type == reflect.TypeFor[stream.Common]()
+}
+
+// kinded is a section that has a kind.
+type kinded interface{ Name() string }
+
+// keyOfKind is the key of a section's kind.
+const keyOfKind = "kind"
+
+// leaves are a section's values that are not sections, by dotted key; those of an optional
+// section that is not there are left out.
+func leaves(prefix string, section reflect.Value) map[string]any {
+	values := map[string]any{}
+	for _, s := range settingsOf(section.Type()) {
+		v, key := section.FieldByIndex(s.index), prefix+s.key
+		if v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				continue
+			}
+			if k, ok := v.Interface().(kinded); ok {
+				values[key+"."+keyOfKind] = k.Name()
+			}
+			v = v.Elem()
+		}
+		if v.Kind() != reflect.Struct {
+			values[key] = v.Interface()
+			continue
+		}
+		maps.Copy(values, leaves(key+".", v))
+	}
+	return values
+}
+
+// sortedKeys are the keys of both maps, in order.
+func sortedKeys(a, b map[string]any) []string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return slices.Sorted(maps.Keys(all))
 }

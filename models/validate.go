@@ -4,107 +4,85 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/stream"
 )
 
-// Validate tells the first field, in reading order, that no model can be built with; the
-// error is a *FieldError.
+// Validate tells the first field that no model can be built with, as Resolve does.
 func (c Config) Validate() error {
-	c = c.Resolve()
-	for _, check := range []func() error{c.checkStream, c.checkSizes, c.checkForeign, c.checkExperts, c.checkChoices, c.checkNumbers, c.checkMuP} {
-		if err := check(); err != nil {
-			return err
-		}
+	_, err := c.Resolve()
+	return err
+}
+
+// checkStream looks at the sizes of the model and of its stream, whose shape is known then.
+func (s *Spec) checkStream() error {
+	d := s.Config.Stream
+	if d == nil {
+		return fieldError("stream", "want a section with a kind, got nothing: name a kind of stream, or a preset")
+	}
+	if !isDesign(d) {
+		return fieldError("stream", "want a struct that embeds stream.Common, got %T", d)
+	}
+	if err := layers.CheckSizes(layers.Size{Key: "layers", Value: s.Layers}); err != nil {
+		return s.ofSetting(err)
+	}
+	s.design = s.designed()
+	if err := s.design.Check(); err != nil {
+		return s.ofSetting(err)
+	}
+	s.shape = s.design.Shape()
+	if err := layers.CheckSizes(layers.Size{Key: "vocab", Value: s.Vocab}, layers.Size{Key: "seq", Value: s.Seq}); err != nil {
+		return s.ofSetting(err)
+	}
+	if s.Attention.Positions == PositionsRoPE && s.HeadDim()%2 != 0 {
+		return fieldError("attention.positions", "rope wants an even head size, got %d", s.HeadDim())
 	}
 	return nil
 }
 
-func (c Config) checkStream() error {
-	if c.Stream == "" {
-		if _, names, ok := FindPreset(c.Preset); c.Preset != "" && !ok {
-			return fieldError("preset", "want one of %v, got %q", names, c.Preset)
-		}
-		return fieldError("stream", "want one of %v, got nothing: name a stream or a preset", Streams())
+// ofSetting is a stream design's error as one of the config's.
+func (s *Spec) ofSetting(err error) error {
+	var bad *layers.SettingError
+	if !errors.As(err, &bad) {
+		return err
 	}
-	if !slices.Contains(Streams(), c.Stream) {
-		return fieldError("stream", "want one of %v, got %q", Streams(), c.Stream)
+	if hasSetting(s.Config.Stream, bad.Key) {
+		return &FieldError{Field: "stream." + bad.Key, Problem: bad.Problem}
 	}
-	return nil
+	return &FieldError{Field: bad.Key, Problem: bad.Problem}
 }
 
-// checkSizes looks at sizes that are missing or do not fit together.
-func (c Config) checkSizes() error {
-	if err := stream.CheckSizes(stream.Size{Key: "layers", Value: c.Layers}); err != nil {
-		return ofSetting(err)
+// checkFeedForward wants one where the stream's blocks have such a sublayer, and none elsewhere.
+func (s *Spec) checkFeedForward() error {
+	has := s.shape.Has(stream.FeedForward)
+	switch {
+	case !has && s.FeedForward != nil:
+		return fieldError("feedforward", "want nothing for the %s stream, whose blocks have no feed-forward, got kind %s: remove it", s.Stream.Name(), s.FeedForward.Name())
+	case !has:
+		return nil
+	case s.FeedForward == nil:
+		return fieldError("feedforward", "want a section with a kind, as {kind: gelu, hidden: %d}, got nothing", 4*s.Width())
 	}
-	if err := c.Design().Check(); err != nil {
-		return ofSetting(err)
-	}
-	wanted := []stream.Size{{Key: "ff", Value: c.FF}, {Key: "vocab", Value: c.Vocab}, {Key: "seq", Value: c.Seq}}
-	if !c.hasFeedForward() {
-		wanted = wanted[1:]
-	}
-	if err := stream.CheckSizes(wanted...); err != nil {
-		return ofSetting(err)
-	}
-	if c.Positions == PositionsRoPE && c.HeadDim()%2 != 0 {
-		return fieldError("positions", "rope wants an even head size, got %d", c.HeadDim())
-	}
-	return nil
-}
-
-// ofSetting is a design's error as one of the config's.
-func ofSetting(err error) error {
-	var bad *stream.SettingError
+	err := s.FeedForward.Check()
+	var bad *layers.SettingError
 	if errors.As(err, &bad) {
-		return &FieldError{Field: bad.Key, Problem: bad.Problem}
+		return &FieldError{Field: "feedforward." + bad.Key, Problem: bad.Problem}
 	}
 	return err
 }
 
-// hasFeedForward tells whether blocks have a feed-forward sublayer.
-func (c Config) hasFeedForward() bool { return c.Shape().Has(stream.FeedForward) }
-
-// checkForeign wants nothing that belongs to other streams alone.
-func (c Config) checkForeign() error {
-	if !c.hasFeedForward() && c.FF != 0 {
-		return c.foreign("ff", c.FF)
-	}
-	own, values := entries()[c.Stream].keys(), reflect.ValueOf(c)
-	for _, f := range keyed(values.Type()) {
-		value := values.FieldByIndex(f.index)
-		if value.IsZero() || slices.Contains(own, f.key) {
-			continue
-		}
-		switch owners := owners(f.key); {
-		case len(owners) == 0:
-		case value.Kind() == reflect.Bool:
-			return fieldError(f.key, "want nothing for the %s stream: it belongs to %s", c.Stream, strings.Join(owners, " and "))
-		default:
-			return c.foreign(f.key, value)
-		}
-	}
-	return nil
-}
-
-// foreign refuses a value that means nothing to the stream.
-func (c Config) foreign(key string, value any) error {
-	return fieldError(key, "want nothing for the %s stream, got %v: remove it or change model.stream", c.Stream, value)
-}
-
-func (c Config) checkChoices() error {
+func (s *Spec) checkChoices() error {
 	for _, choice := range []struct {
 		field, value string
 		known        []string
 	}{
-		{"norm", c.Norm, []string{NormLayer, NormRMS}},
-		{"positions", c.Positions, []string{PositionsLearned, PositionsALiBi, PositionsRoPE, PositionsNone}},
-		{"gelu", c.Gelu, []string{GeluTanh, GeluExact}},
-		{"init", c.Init, []string{InitPaper, InitLeCun}},
+		{"attention.positions", s.Attention.Positions, []string{PositionsLearned, PositionsALiBi, PositionsRoPE, PositionsNone}},
+		{"norm", s.Norm, []string{NormLayer, NormRMS}},
+		{"gelu", s.Gelu, []string{GeluTanh, GeluExact}},
+		{"init", s.Init, []string{InitPaper, InitLeCun}},
 	} {
 		if !slices.Contains(choice.known, choice.value) {
 			return fieldError(choice.field, "want one of %v, got %q", choice.known, choice.value)
@@ -113,30 +91,24 @@ func (c Config) checkChoices() error {
 	return nil
 }
 
-func (c Config) checkNumbers() error {
-	switch {
-	case !(c.NormEps > 0 && c.NormEps < 1):
-		return fieldError("norm_eps", "want between 0 and 1, got %g", c.NormEps)
-	case !(c.Dropout >= 0 && c.Dropout < 1):
-		return fieldError("dropout", "want a rate in [0, 1), got %g", c.Dropout)
-	case c.Init == InitLeCun && c.InitStd != 0:
-		return fieldError("init_std", "want nothing with init %s, whose numerator is 1, got %g: remove it or set init to %s", InitLeCun, c.InitStd, InitPaper)
-	case c.Init == InitPaper && !positive(c.InitStd):
-		return fieldError("init_std", "want a finite number > 0, got %g", c.InitStd)
-	case !positive(c.EmbeddingStd):
-		return fieldError("embedding_std", "want a finite number > 0, got %g", c.EmbeddingStd)
-	case c.RopeBase != 0 && (c.Positions != PositionsRoPE || !(c.RopeBase > 1)):
-		return fieldError("rope_base", "want > 1 and positions rope, got %g with positions %s", c.RopeBase, c.Positions)
-	case c.Norm == NormRMS && c.Bias:
+func (s *Spec) checkNumbers() error {
+	switch a := s.Attention; {
+	case a.RopeBase != 0 && (a.Positions != PositionsRoPE || !(a.RopeBase > 1)):
+		return fieldError("attention.rope_base", "want > 1 and positions rope, got %g with positions %s", a.RopeBase, a.Positions)
+	case !(s.NormEps > 0 && s.NormEps < 1):
+		return fieldError("norm_eps", "want between 0 and 1, got %g", s.NormEps)
+	case !(s.Dropout >= 0 && s.Dropout < 1):
+		return fieldError("dropout", "want a rate in [0, 1), got %g", s.Dropout)
+	case s.Init == InitLeCun && s.InitStd != 0:
+		return fieldError("init_std", "want nothing with init %s, whose numerator is 1, got %g: remove it or set init to %s", InitLeCun, s.InitStd, InitPaper)
+	case s.Init == InitPaper && !positive(s.InitStd):
+		return fieldError("init_std", "want a finite number > 0, got %g", s.InitStd)
+	case !positive(s.EmbeddingStd):
+		return fieldError("embedding_std", "want a finite number > 0, got %g", s.EmbeddingStd)
+	case s.Norm == NormRMS && s.Bias:
 		return fieldError("bias", "rmsnorm has no bias: set bias to false or norm to %s", NormLayer)
-	case c.ZLoss != 0 && !positive(c.ZLoss):
-		return fieldError("z_loss", "want a finite number >= 0, got %g", c.ZLoss)
-	case c.BalanceLoss != 0 && !positive(c.BalanceLoss):
-		return fieldError("balance_loss", "want a finite number >= 0, got %g", c.BalanceLoss)
-	case c.RouterZLoss != 0 && !positive(c.RouterZLoss):
-		return fieldError("router_z_loss", "want a finite number >= 0, got %g", c.RouterZLoss)
-	case c.MaskDocuments && (c.BOS < 0 || c.BOS >= c.Vocab):
-		return fieldError("mask_documents", "want a BOS id below the vocabulary %d, got %d", c.Vocab, c.BOS)
+	case s.MaskDocuments && (s.BOS < 0 || s.BOS >= s.Vocab):
+		return fieldError("mask_documents", "want a BOS id below the vocabulary %d, got %d", s.Vocab, s.BOS)
 	}
 	return nil
 }
@@ -144,23 +116,57 @@ func (c Config) checkNumbers() error {
 // positive tells whether v is a finite number above 0.
 func positive(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
 
-// checkExperts looks at the mixture of experts.
-func (c Config) checkExperts() error {
-	switch {
-	case c.Experts < 0:
-		return fieldError("experts", "want >= 1, or 0 for a dense feed-forward, got %d", c.Experts)
-	case c.Experts > stream.MaxSize:
-		return fieldError("experts", "want at most %d, got %d", stream.MaxSize, c.Experts)
-	case c.Experts == 0 && c.TopK != 0:
-		return fieldError("top_k", "want nothing without experts, got %d: set model.experts or remove it", c.TopK)
-	case c.Experts == 0 && c.BalanceLoss != 0:
-		return fieldError("balance_loss", "want nothing without experts, got %g: set model.experts or remove it", c.BalanceLoss)
-	case c.Experts == 0 && c.RouterZLoss != 0:
-		return fieldError("router_z_loss", "want nothing without experts, got %g: set model.experts or remove it", c.RouterZLoss)
-	case c.Experts > 0 && !c.hasFeedForward():
-		return fieldError("experts", "want nothing for the %s stream, which has no feed-forward sublayer, got %d", c.Stream, c.Experts)
-	case c.Experts > 0 && (c.TopK < 1 || c.TopK > c.Experts):
-		return fieldError("top_k", "want 1 to %d, the number of experts, got %d", c.Experts, c.TopK)
+// checkMuP wants base sizes of the model's own kinds, where muP is known for the stream.
+func (s *Spec) checkMuP() error {
+	if s.MuP == nil {
+		return nil
+	}
+	if _, ok := s.design.(stream.Scaled); !ok {
+		return fieldError("mup", "want nothing for the %s stream, which muP is not known for", s.Stream.Name())
+	}
+	base := s.MuP.Base
+	for _, part := range []struct {
+		key       string
+		base, own any
+	}{{"mup.base.stream", base.Stream, s.Stream}, {"mup.base.feedforward", base.FeedForward, s.FeedForward}} {
+		if err := checkBase(part.key, part.base, part.own); err != nil {
+			return err
+		}
+	}
+	for _, size := range []layers.Size{{Key: "mup.base.attention.heads", Value: base.Attention.Heads}, {Key: "mup.base.attention.head_dim", Value: base.Attention.HeadDim}} {
+		if size.Value < 0 {
+			return fieldError(size.Key, "want >= 1, got %d", size.Value)
+		}
+		if size.Value > 0 && s.Attention.Heads == 0 {
+			return fieldError(size.Key, "want nothing for the %s stream, whose heads are its own, got %d: remove it", s.Stream.Name(), size.Value)
+		}
+	}
+	m := s.MuP
+	for _, f := range []struct {
+		field string
+		value float64
+	}{{"input_multiplier", m.InputMultiplier}, {"output_multiplier", m.OutputMultiplier}, {"attn_multiplier", m.AttnMultiplier}} {
+		if f.value != 0 && !positive(f.value) {
+			return fieldError("mup."+f.field, "want a finite number > 0, got %g", f.value)
+		}
+	}
+	return nil
+}
+
+// checkBase wants a section of the base, if it is there, to be of the model's own kind, and
+// no size in it below 0.
+func checkBase(key string, base, own any) error {
+	if base == nil {
+		return nil
+	}
+	if reflect.TypeOf(base) != reflect.TypeOf(own) {
+		return fieldError(key, "want the kind of model.%s, got %s", key[len("mup.base."):], base.(kinded).Name())
+	}
+	v := reflect.ValueOf(base)
+	for _, setting := range settingsOf(v.Type()) {
+		if f := v.FieldByIndex(setting.index); f.CanInt() && f.Int() < 0 {
+			return fieldError(key+"."+setting.key, "want >= 1, got %d", f.Int())
+		}
 	}
 	return nil
 }

@@ -21,28 +21,23 @@ func (m *Model) Writers() []stream.Writer {
 	writers := additive.Writers()
 	for i := range writers {
 		if writers[i].Part == "head" {
-			writers[i].Parts = m.config.HeadCount()
+			writers[i].Parts = m.spec.HeadCount()
 		}
 	}
-	for l := range m.config.Layers {
+	for l := range m.spec.Layers {
 		for _, site := range m.stream.Sites(l) {
 			if site.Kind == stream.FeedForward {
-				writers = append(writers, m.feedForwardWriter(site.Name()))
+				writers = append(writers, m.feedForwardWriter(site))
 			}
 		}
 	}
 	return writers
 }
 
-func (m *Model) feedForwardWriter(name string) stream.Writer {
-	if m.config.Experts > 0 {
-		return stream.Writer{Name: name, Part: "expert", Parts: m.config.Experts, Activation: name + ".experts", Whole: true, Source: name}
-	}
-	w := stream.Writer{Name: name, Part: "neuron", Parts: m.config.FF, Activation: name + ".activations", Weight: name + ".w2", Source: name}
-	if m.config.Bias {
-		w.Bias = name + ".w2_bias"
-	}
-	return w
+// feedForwardWriter is that of a block's feed-forward.
+func (m *Model) feedForwardWriter(site stream.Site) stream.Writer {
+	name, u := site.Name(), m.feedforward[site.Block].Units()
+	return stream.Writer{Name: name, Part: u.Part, Parts: u.Count, Activation: u.Activation, Weight: u.Weight, Bias: u.Bias, Whole: u.Whole, Source: name}
 }
 
 // UnembeddingWeights are the logits' weights [F, vocab], tied or not, with muP's factor:
@@ -53,8 +48,8 @@ func (m *Model) UnembeddingWeights() []float64 { return m.unembedding.Weights() 
 // LogitDirection is what the logit of a token id is of the features: column id [F] of
 // UnembeddingWeights. It is an error if the vocabulary has no such id.
 func (m *Model) LogitDirection(id int) ([]float64, error) {
-	if id < 0 || id >= m.config.Vocab {
-		return nil, errors.Errorf("models: logit: want an id of 0 to %d, got %d", m.config.Vocab-1, id)
+	if id < 0 || id >= m.spec.Vocab {
+		return nil, errors.Errorf("models: logit: want an id of 0 to %d, got %d", m.spec.Vocab-1, id)
 	}
 	return m.unembedding.Column(id), nil
 }
@@ -62,7 +57,7 @@ func (m *Model) LogitDirection(id int) ([]float64, error) {
 // LogitsOf returns the logits [n, vocab] of features [n, F] without running the graph, at
 // the parameters' precision. It is an error if the features are not rows of F = Width entries.
 func (m *Model) LogitsOf(features []float64) ([]float64, error) {
-	if width := m.config.Width(); len(features)%width != 0 {
+	if width := m.spec.Width(); len(features)%width != 0 {
 		return nil, errors.Errorf("models: logits: want rows of %d features, got %d entries", width, len(features))
 	}
 	return m.unembedding.Apply(features), nil

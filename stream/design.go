@@ -1,8 +1,6 @@
 package stream
 
 import (
-	"fmt"
-	"math"
 	"slices"
 
 	"github.com/residua-go/residua/graph"
@@ -10,14 +8,16 @@ import (
 )
 
 // Design is a residual stream's settings, the struct from which a Stream is made: all that a
-// model needs to know of a stream, whichever it is. A setting that configs name is a field
-// with that name as its yaml tag. A design's struct embeds Common, or Vectors, which has it.
+// model needs to know of a stream, whichever it is. The struct embeds Common, or Vectors, which
+// has it; its own fields are the keys of model.stream in a config, with the key as their yaml
+// tag, and its meaning as their help tag.
 type Design interface {
-	// Name is the stream's name in configs.
+	// Name is the stream's kind in configs.
 	Name() string
 	// Defaults is the design with the settings that are zero, and have a default, filled in.
 	Defaults() Design
-	// Check tells the first setting that no stream can be made with, a *SettingError.
+	// Check tells the first setting that no stream can be made with, a *layers.SettingError. Its
+	// key is that of a setting, or with its section that of another part: attention.heads.
 	Check() error
 	// Shape is what the blocks and the ends of a model need to know. It is of use for a
 	// design that Check lets through.
@@ -53,15 +53,16 @@ type Varied interface {
 
 // Common is what a model says of itself to every stream.
 type Common struct {
-	Layers, Vocab int
-	Positions     int // rows of the position table; 0: none
-	Norm          layers.NormConfig
-	Init          layers.Init
-	Bias          bool    // of linear maps
-	Tied          bool    // the unembedding is the stream's Table, transposed
-	ExactGelu     bool    // by erf instead of tanh
-	InputScale    float64 // muP multiplier of the embedding
-	Dropout       float64
+	Layers, Vocab  int
+	Heads, HeadDim int // of attention; 0: none was chosen
+	Positions      int // rows of the position table; 0: none
+	Norm           layers.NormConfig
+	Init           layers.Init
+	Bias           bool    // of linear maps
+	Tied           bool    // the unembedding is the stream's Table, transposed
+	ExactGelu      bool    // by erf instead of tanh
+	InputScale     float64 // muP multiplier of the embedding
+	Dropout        float64
 	Ratios
 }
 
@@ -91,38 +92,6 @@ type Shape struct {
 
 // Has tells whether blocks have such a sublayer.
 func (s Shape) Has(kind Kind) bool { return slices.Contains(s.Sublayers, kind) }
-
-// SettingError is a setting with a bad value.
-type SettingError struct{ Key, Problem string }
-
-// Error returns "n: want >= 1, got 0".
-func (e *SettingError) Error() string { return e.Key + ": " + e.Problem }
-
-func settingError(key, format string, args ...any) error {
-	return &SettingError{Key: key, Problem: fmt.Sprintf(format, args...)}
-}
-
-// MaxSize keeps products of two sizes within an int; token ids are int32.
-const MaxSize = math.MaxInt32
-
-// Size is a setting that must be from 1 to MaxSize.
-type Size struct {
-	Key   string
-	Value int
-}
-
-// CheckSizes tells the first size out of bounds, a *SettingError.
-func CheckSizes(sizes ...Size) error {
-	for _, s := range sizes {
-		switch {
-		case s.Value < 1:
-			return settingError(s.Key, "want >= 1, got %d", s.Value)
-		case s.Value > MaxSize:
-			return settingError(s.Key, "want at most %d, got %d", MaxSize, s.Value)
-		}
-	}
-	return nil
-}
 
 // orOwn is a size, or where it is 0 its default.
 func orOwn(size, own int) int {

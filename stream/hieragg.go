@@ -13,8 +13,8 @@ import (
 // HieraggConfig describes a hierarchical aggregation stream.
 type HieraggConfig struct {
 	Vectors       // Layers is a multiple of HieraggGroup
-	Inner    int  `yaml:"inner"`               // width of the aggregate's hidden layer
-	Separate bool `yaml:"separate_aggregates"` // an aggregate for each group, the first one's without z
+	Inner    int  `yaml:"inner" default:"d_model" from:"model.stream.d_model" max:"1048576" help:"hidden width of the aggregate"`
+	Separate bool `yaml:"separate_aggregates" help:"an aggregate for each pair of blocks, the first without z, instead of one for all"`
 }
 
 // Name is "hieragg".
@@ -31,11 +31,11 @@ func (c HieraggConfig) Check() error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if err := CheckSizes(Size{"inner", c.Inner}); err != nil {
+	if err := layers.CheckSizes(layers.Size{Key: "inner", Value: c.Inner}); err != nil {
 		return err
 	}
 	if c.Layers%HieraggGroup != 0 {
-		return settingError("layers", "want an even number for the %s stream, which aggregates pairs of blocks, got %d", c.Name(), c.Layers)
+		return layers.Setting("layers", "want an even number for the %s stream, which aggregates pairs of blocks, got %d", c.Name(), c.Layers)
 	}
 	return nil
 }

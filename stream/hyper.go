@@ -10,8 +10,8 @@ import (
 // HyperConfig describes a stream with hyper-connections.
 type HyperConfig struct {
 	Vectors
-	N       int  `yaml:"n"`       // rows, the expansion rate
-	Dynamic bool `yaml:"dynamic"` // coefficients depend on the stream
+	N       int  `yaml:"n" default:"4" max:"4096" help:"number of rows, the expansion rate"`
+	Dynamic bool `yaml:"dynamic" help:"the coefficients depend on the stream"`
 }
 
 // defaultRows is the number of rows, the expansion rate, of hyper-connections of all kinds.
@@ -39,7 +39,7 @@ func (c HyperConfig) Check() error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	return CheckSizes(Size{"n", c.N})
+	return layers.CheckSizes(layers.Size{Key: "n", Value: c.N})
 }
 
 // Shape is that of n rows.

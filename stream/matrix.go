@@ -10,9 +10,9 @@ import (
 // MatrixConfig describes a matrix stream.
 type MatrixConfig struct {
 	Common
-	Dk   int `yaml:"dk"`   // rows, the size of a key
-	Dv   int `yaml:"dv"`   // columns, the size of a value and of a head
-	Rank int `yaml:"rank"` // heads, and keys of a sublayer
+	Dk   int `yaml:"dk" default:"required, or preset" max:"131072" help:"rows Dk of the stream, the key dimension"`
+	Dv   int `yaml:"dv" default:"required, or preset" max:"131072" help:"columns Dv of the stream, the value dimension, and the size of a head"`
+	Rank int `yaml:"rank" default:"required, or preset" max:"131072" help:"R, the number of heads, and of key vectors of a sublayer"`
 }
 
 // Name is "matrix".
@@ -21,9 +21,15 @@ func (MatrixConfig) Name() string { return "matrix" }
 // Defaults changes nothing.
 func (c MatrixConfig) Defaults() Design { return c }
 
-// Check wants sizes of 1 at least.
+// Check wants sizes of 1 at least, and no heads but its own.
 func (c MatrixConfig) Check() error {
-	return CheckSizes(Size{"dk", c.Dk}, Size{"dv", c.Dv}, Size{"rank", c.Rank})
+	switch {
+	case c.Heads != 0:
+		return layers.Setting(headsKey, "want nothing for the %s stream, whose heads are stream.rank, got %d: remove it", c.Name(), c.Heads)
+	case c.HeadDim != 0:
+		return layers.Setting(headDimKey, "want nothing for the %s stream, whose heads have stream.dv entries, got %d: remove it", c.Name(), c.HeadDim)
+	}
+	return layers.CheckSizes(layers.Size{Key: "dk", Value: c.Dk}, layers.Size{Key: "dv", Value: c.Dv}, layers.Size{Key: "rank", Value: c.Rank})
 }
 
 // Shape is that of a matrix a token, of which blocks work on R vectors of Dv entries.

@@ -12,8 +12,8 @@ import (
 // MHCConfig describes a stream with manifold-constrained hyper-connections.
 type MHCConfig struct {
 	Vectors
-	N          int `yaml:"n"`                   // rows
-	Iterations int `yaml:"sinkhorn_iterations"` // of Sinkhorn's algorithm
+	N          int `yaml:"n" default:"4" max:"4096" help:"number of rows"`
+	Iterations int `yaml:"sinkhorn_iterations" default:"20" max:"1000" help:"iterations that make the mixing doubly stochastic"`
 }
 
 const (
@@ -37,14 +37,14 @@ func (c MHCConfig) Check() error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if err := CheckSizes(Size{"n", c.N}, Size{"sinkhorn_iterations", c.Iterations}); err != nil {
+	if err := layers.CheckSizes(layers.Size{Key: "n", Value: c.N}, layers.Size{Key: "sinkhorn_iterations", Value: c.Iterations}); err != nil {
 		return err
 	}
 	switch {
 	case c.Iterations > maxIterations:
-		return settingError("sinkhorn_iterations", "want 1 to %d, got %d", maxIterations, c.Iterations)
+		return layers.Setting("sinkhorn_iterations", "want 1 to %d, got %d", maxIterations, c.Iterations)
 	case c.N > maxMHCRows:
-		return settingError("n", "want 1 to %d for the %s stream, got %d", maxMHCRows, c.Name(), c.N)
+		return layers.Setting("n", "want 1 to %d for the %s stream, got %d", maxMHCRows, c.Name(), c.N)
 	}
 	return nil
 }

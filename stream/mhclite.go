@@ -12,7 +12,7 @@ import (
 // MHCLiteConfig describes a stream with mHC-lite.
 type MHCLiteConfig struct {
 	Vectors
-	N int `yaml:"n"` // rows, at most 4
+	N int `yaml:"n" default:"4" max:"4096" help:"number of rows, at most 4"`
 }
 
 // maxLiteRows is the largest n of mHC-lite, which mixes n! permutations.
@@ -32,11 +32,11 @@ func (c MHCLiteConfig) Check() error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if err := CheckSizes(Size{"n", c.N}); err != nil {
+	if err := layers.CheckSizes(layers.Size{Key: "n", Value: c.N}); err != nil {
 		return err
 	}
 	if c.N > maxLiteRows {
-		return settingError("n", "want 1 to %d for the %s stream, which mixes n! permutations, got %d: take the %s stream", maxLiteRows, c.Name(), c.N, MHCConfig{}.Name())
+		return layers.Setting("n", "want 1 to %d for the %s stream, which mixes n! permutations, got %d: take the %s stream", maxLiteRows, c.Name(), c.N, MHCConfig{}.Name())
 	}
 	return nil
 }

@@ -5,10 +5,14 @@ import "github.com/residua-go/residua/layers"
 // Vectors are the settings that all streams of vectors have.
 type Vectors struct {
 	Common
-	D       int `yaml:"d_model"`
-	Heads   int `yaml:"heads"`
-	HeadDim int `yaml:"head_dim"` // 0: D/Heads
+	D int `yaml:"d_model" default:"required, or preset" max:"131072" help:"width D"`
 }
+
+// The keys of what the model says of its attention's heads.
+const (
+	headsKey   = "attention.heads"
+	headDimKey = "attention.head_dim"
+)
 
 // headDim is the size of an attention head.
 func (c Vectors) headDim() int {
@@ -23,16 +27,16 @@ func (c Vectors) headsWidth() int { return c.Heads * c.headDim() }
 
 // check looks at the sizes.
 func (c Vectors) check() error {
-	if err := CheckSizes(Size{"d_model", c.D}, Size{"heads", c.Heads}); err != nil {
+	if err := layers.CheckSizes(layers.Size{Key: "d_model", Value: c.D}, layers.Size{Key: headsKey, Value: c.Heads}); err != nil {
 		return err
 	}
 	switch {
 	case c.HeadDim < 0:
-		return settingError("head_dim", "want >= 1, or 0 for d_model/heads, got %d", c.HeadDim)
-	case c.HeadDim > MaxSize:
-		return settingError("head_dim", "want at most %d, got %d", MaxSize, c.HeadDim)
+		return layers.Setting(headDimKey, "want >= 1, or 0 for d_model/heads, got %d", c.HeadDim)
+	case c.HeadDim > layers.MaxSize:
+		return layers.Setting(headDimKey, "want at most %d, got %d", layers.MaxSize, c.HeadDim)
 	case c.HeadDim == 0 && c.D%c.Heads != 0:
-		return settingError("heads", "want a divisor of d_model %d, got %d", c.D, c.Heads)
+		return layers.Setting(headsKey, "want a divisor of d_model %d, got %d", c.D, c.Heads)
 	}
 	return nil
 }

@@ -12,9 +12,9 @@ import (
 // VWNConfig describes a virtual width network.
 type VWNConfig struct {
 	Vectors
-	N      int  `yaml:"n"`                // slots a token
-	M      int  `yaml:"m"`                // those that a sublayer reads: d = D/M
-	Expand bool `yaml:"expand_embedding"` // embed D entries and multiply by W_expand, instead of embedding n*d
+	N      int  `yaml:"n" default:"required" max:"4096" help:"number of slots a token"`
+	M      int  `yaml:"m" default:"required" max:"4096" help:"number of slots, of d_model / m each, that a sublayer reads"`
+	Expand bool `yaml:"expand_embedding" help:"embed d_model entries and multiply by W_expand, instead of embedding n slots"`
 }
 
 // Name is "vwn".
@@ -28,16 +28,16 @@ func (c VWNConfig) Check() error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if err := CheckSizes(Size{"n", c.N}, Size{"m", c.M}); err != nil {
+	if err := layers.CheckSizes(layers.Size{Key: "n", Value: c.N}, layers.Size{Key: "m", Value: c.M}); err != nil {
 		return err
 	}
 	switch {
 	case c.D%c.M != 0:
-		return settingError("m", "want a divisor of d_model %d, got %d", c.D, c.M)
+		return layers.Setting("m", "want a divisor of d_model %d, got %d", c.D, c.M)
 	case c.N < c.M:
-		return settingError("n", "want at least m %d, the slots that a sublayer reads, got %d", c.M, c.N)
+		return layers.Setting("n", "want at least m %d, the slots that a sublayer reads, got %d", c.M, c.N)
 	case c.Tied && c.Shape().TableWidth != c.D:
-		return settingError("tie_embeddings", "want expand_embedding with it for the %s stream, whose embedding is wider than d_model", c.Name())
+		return layers.Setting("tie_embeddings", "want expand_embedding with it for the %s stream, whose embedding is wider than d_model", c.Name())
 	}
 	return nil
 }

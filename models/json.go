@@ -1,0 +1,162 @@
+package models
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/stream"
+)
+
+// MarshalJSON writes a config as a run config does: sections, a stream's and a feed-forward's
+// with their kind. Zoo.Unmarshal reads it.
+func (c Config) MarshalJSON() ([]byte, error) {
+	type plain Config // without this method
+	return json.Marshal(struct {
+		plain
+		Stream      any      `json:"stream"`
+		FeedForward any      `json:"feedforward,omitempty"`
+		MuP         *mupJSON `json:"mup,omitempty"`
+	}{plain(c), sectionOf(c.Stream), sectionOf(c.FeedForward), jsonOfMuP(c.MuP)})
+}
+
+// mupJSON is a MuP with the sections of its base as JSON has them.
+type mupJSON struct {
+	*MuP
+	Base struct {
+		Stream      any       `json:"stream,omitempty"`
+		Attention   BaseHeads `json:"attention"`
+		FeedForward any       `json:"feedforward,omitempty"`
+	} `json:"base"`
+}
+
+func jsonOfMuP(m *MuP) *mupJSON {
+	if m == nil {
+		return nil
+	}
+	j := &mupJSON{MuP: m}
+	j.Base.Stream, j.Base.Attention, j.Base.FeedForward = sectionOf(m.Base.Stream), m.Base.Attention, sectionOf(m.Base.FeedForward)
+	return j
+}
+
+// sectionOf is a design as a section: its kind and its settings that are not zero; nil for none.
+func sectionOf(design any) any {
+	k, ok := design.(kinded)
+	if !ok {
+		return nil
+	}
+	section, v := map[string]any{keyOfKind: k.Name()}, reflect.ValueOf(design)
+	for _, s := range settingsOf(v.Type()) {
+		if field := v.FieldByIndex(s.index); !field.IsZero() {
+			section[s.key] = field.Interface()
+		}
+	}
+	return section
+}
+
+// Unmarshal reads a config that Config.MarshalJSON wrote, of designs in the zoo. A key that a
+// section does not have is an error.
+func (z Zoo) Unmarshal(text []byte) (Config, error) {
+	type plain Config
+	var read struct {
+		plain
+		Stream      json.RawMessage `json:"stream"`
+		FeedForward json.RawMessage `json:"feedforward"`
+		MuP         *struct {
+			*MuP
+			Base struct {
+				Stream      json.RawMessage `json:"stream"`
+				Attention   BaseHeads       `json:"attention"`
+				FeedForward json.RawMessage `json:"feedforward"`
+			} `json:"base"`
+		} `json:"mup"`
+	}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return Config{}, errors.Wrap(err, "models: config")
+	}
+	c := Config(read.plain)
+	err := readSections(
+		section{"stream", read.Stream, z.readStream(&c.Stream)},
+		section{"feedforward", read.FeedForward, z.readFeedForward(&c.FeedForward)})
+	if read.MuP != nil && err == nil {
+		c.MuP = &MuP{}
+		if read.MuP.MuP != nil {
+			*c.MuP = *read.MuP.MuP
+		}
+		base := &c.MuP.Base
+		base.Attention = read.MuP.Base.Attention
+		err = readSections(
+			section{"mup.base.stream", read.MuP.Base.Stream, z.readStream(&base.Stream)},
+			section{"mup.base.feedforward", read.MuP.Base.FeedForward, z.readFeedForward(&base.FeedForward)})
+	}
+	return c, err
+}
+
+// section is one of a kind in JSON, and what reads it.
+type section struct {
+	key  string
+	text json.RawMessage
+	read func(kind string, settings map[string]json.RawMessage) error
+}
+
+func readSections(sections ...section) error {
+	for _, s := range sections {
+		if len(s.text) == 0 || bytes.Equal(s.text, []byte("null")) {
+			continue
+		}
+		var settings map[string]json.RawMessage
+		var kind string
+		err := json.Unmarshal(s.text, &settings)
+		if err == nil {
+			err = json.Unmarshal(settings[keyOfKind], &kind)
+		}
+		if err != nil {
+			return errors.Wrapf(err, "models: config: %s: want a section with a kind", s.key)
+		}
+		delete(settings, keyOfKind)
+		if err := s.read(kind, settings); err != nil {
+			return errors.WithMessagef(err, "models: config: %s", s.key)
+		}
+	}
+	return nil
+}
+
+func (z Zoo) readStream(into *stream.Design) func(string, map[string]json.RawMessage) error {
+	return func(kind string, settings map[string]json.RawMessage) error {
+		d, err := z.Stream(kind)
+		if err == nil {
+			*into, err = withSettings(d, settings)
+		}
+		return err
+	}
+}
+
+func (z Zoo) readFeedForward(into *layers.FeedForwardDesign) func(string, map[string]json.RawMessage) error {
+	return func(kind string, settings map[string]json.RawMessage) error {
+		d, err := z.FeedForward(kind)
+		if err == nil {
+			*into, err = withSettings(d, settings)
+		}
+		return err
+	}
+}
+
+// withSettings is a design with the settings that JSON gives.
+func withSettings[D any](design D, settings map[string]json.RawMessage) (D, error) {
+	var err error
+	changed := altered(design, func(v reflect.Value) {
+		for _, s := range settingsOf(v.Type()) {
+			if text, ok := settings[s.key]; ok && err == nil {
+				err = errors.Wrap(json.Unmarshal(text, v.FieldByIndex(s.index).Addr().Interface()), s.key)
+				delete(settings, s.key)
+			}
+		}
+	})
+	for key := range settings {
+		return design, errors.Errorf("%s: unknown setting: a damaged file, or one of a newer program", key)
+	}
+	return changed, err
+}

@@ -1,0 +1,129 @@
+package models
+
+import (
+	"reflect"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/stream"
+)
+
+// Spec is a model that can be built: a Config that was checked, with every default filled in.
+// Config.Resolve makes it, once; what needs a model takes a Spec. A Spec is not to be changed:
+// change a copy of its Config and resolve that.
+type Spec struct {
+	Config
+	design stream.Design // Config.Stream with what the model says to it
+	shape  stream.Shape
+}
+
+// Resolve checks a config and fills in its defaults: the fields' own and those of the stream
+// and the feed-forward. The error is a *FieldError that tells the first field, in reading
+// order, that no model can be built with.
+func (c Config) Resolve() (Spec, error) {
+	s := Spec{Config: c.withDefaults()}
+	for _, check := range []func() error{s.checkStream, s.checkFeedForward, s.checkChoices, s.checkNumbers, s.checkMuP} {
+		if err := check(); err != nil {
+			return Spec{}, err
+		}
+	}
+	s.design = s.designed() // ratios are known now
+	return s, nil
+}
+
+// designed is the stream's design with what the config says to every stream.
+func (s Spec) designed() stream.Design {
+	return withCommon(s.Config.Stream, stream.Common{
+		Layers: s.Layers, Vocab: s.Vocab, Positions: s.positionRows(), Heads: s.Attention.Heads, HeadDim: s.Attention.HeadDim,
+		Norm: s.norm(), Init: s.init(), Bias: s.Bias, Tied: s.TieEmbeddings,
+		ExactGelu: s.Gelu == GeluExact, InputScale: s.inputScale(), Dropout: s.Dropout, Ratios: s.ratios()}).Defaults()
+}
+
+// Design returns the stream's settings with what the model says to it.
+func (s Spec) Design() stream.Design { return s.design }
+
+// Shape is that of the stream.
+func (s Spec) Shape() stream.Shape { return s.shape }
+
+// HeadDim is the size of one attention head.
+func (s Spec) HeadDim() int { return s.shape.HeadDim }
+
+// HeadCount is the number of attention heads.
+func (s Spec) HeadCount() int { return s.shape.Heads }
+
+// Width is the number of features that blocks work on: R*Dv, or d_model.
+func (s Spec) Width() int { return s.shape.Width }
+
+// StreamSize is the number of entries of a token's residual stream: Dk*Dv, d_model, n
+// streams of it, or n slots of d_model/m. The depth-wise LSTM's cell, and what the next
+// aggregate of hierarchical aggregation needs, are not counted.
+func (s Spec) StreamSize() int { return s.shape.Size }
+
+// FeedForwardShape is that of the feed-forward, of zeros if there is none.
+func (s Spec) FeedForwardShape() layers.FeedForwardShape {
+	if s.FeedForward == nil {
+		return layers.FeedForwardShape{}
+	}
+	return s.FeedForward.Shape()
+}
+
+// positionRows is the number of rows of the position table, 0 without one.
+func (s Spec) positionRows() int {
+	if s.Attention.Positions == PositionsLearned {
+		return s.Seq
+	}
+	return 0
+}
+
+// init returns the initialisation that the config names.
+func (s Spec) init() layers.Init {
+	std := s.InitStd
+	if s.Init == InitLeCun {
+		std = 1
+	}
+	return layers.Init{Std: std, Embedding: s.EmbeddingStd, Layers: s.Layers}
+}
+
+func (s Spec) norm() layers.NormConfig {
+	return layers.NormConfig{RMS: s.Norm == NormRMS, Eps: s.NormEps, Bias: s.Bias}
+}
+
+// feedForwardSizes are what the model says to its feed-forwards.
+func (s Spec) feedForwardSizes() layers.FeedForwardSizes {
+	return layers.FeedForwardSizes{In: s.Width(), Bias: s.Bias, ExactGelu: s.Gelu == GeluExact, Writes: s.shape.Direct,
+		WidthRatio: s.ratios().WidthRatio, HiddenRatio: s.hiddenRatio(), Init: s.init()}
+}
+
+// SameModel tells whether two models have the same parameters and are the same function of
+// them, and if not why. How a model starts and is trained (init, dropout, document masks, rows
+// without a position table) may differ.
+func (s Spec) SameModel(other Spec) error {
+	a, b := s.function(), other.function()
+	for _, key := range sortedKeys(a, b) {
+		if !reflect.DeepEqual(a[key], b[key]) {
+			return errors.Errorf("model.%s: want %v, got %v", key, orNothing(a[key]), orNothing(b[key]))
+		}
+	}
+	return nil
+}
+
+// function is what the model's function depends on, by dotted key.
+func (s Spec) function() map[string]any {
+	values := map[string]any{"seq": s.positionRows(), "attention.head_dim": s.HeadDim(), "attention.heads": s.HeadCount(),
+		"mup: scale of the embedding": s.inputScale(), "mup: scale of the logits": s.logitScale(), "mup: scale of q.k": s.attentionScale(0)}
+	starts := map[string]bool{"preset": true, "init": true, "init_std": true, "embedding_std": true, "dropout": true, "mup": true}
+	for key, value := range leaves("", reflect.ValueOf(s.Config)) {
+		if _, known := values[key]; !known && !starts[key] {
+			values[key] = value
+		}
+	}
+	return values
+}
+
+func orNothing(value any) any {
+	if value == nil {
+		return "nothing"
+	}
+	return value
+}
