@@ -17,7 +17,7 @@ type Batch struct {
 
 // RandomBatch draws rows of seq tokens. No token is the config's BOS, and the rows' first
 // tokens differ, so that the batch can be learned by heart.
-func RandomBatch(c models.Config, rows, seq int, seed uint64) Batch {
+func RandomBatch(c models.Spec, rows, seq int, seed uint64) Batch {
 	draw := rand.New(rand.NewPCG(seed, 1))
 	b := Batch{Rows: rows, Seq: seq}
 	firsts := draw.Perm(c.Vocab - 1)
@@ -33,14 +33,14 @@ func RandomBatch(c models.Config, rows, seq int, seed uint64) Batch {
 
 // documentBatch is a RandomBatch of the config's length in which a document begins inside
 // the first row.
-func documentBatch(c models.Config, rows int, seed uint64) Batch {
+func documentBatch(c models.Spec, rows int, seed uint64) Batch {
 	b := RandomBatch(c, rows, c.Seq, seed)
 	b.Inputs[c.Seq/2] = int32(c.BOS)
 	return b
 }
 
 // otherThanBOS numbers the ids that are not BOS.
-func otherThanBOS(c models.Config, i int) int32 {
+func otherThanBOS(c models.Spec, i int) int32 {
 	if i >= c.BOS {
 		i++
 	}
@@ -54,7 +54,7 @@ func (b Batch) clone() Batch {
 }
 
 // replace puts another token that is not BOS at place i of row r.
-func (b Batch) replace(c models.Config, r, i int) {
+func (b Batch) replace(c models.Spec, r, i int) {
 	at := r*b.Seq + i
 	for id := range int32(c.Vocab) {
 		if id != int32(c.BOS) && id != b.Inputs[at] {

@@ -14,7 +14,7 @@ import (
 
 // checkCausality: what comes later changes no bit of what comes before, nor anything of
 // another row; what comes before reaches all that comes later.
-func checkCausality(t *testing.T, c models.Config) {
+func checkCausality(t *testing.T, c models.Spec) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		p := Compile(t, c, PerturbedStore(t, c, dt), Setup{})
 		b := RandomBatch(c, rows, c.Seq, 3)
@@ -38,10 +38,10 @@ func checkCausality(t *testing.T, c models.Config) {
 
 // checkDocuments: with MaskDocuments another document's tokens change no bit; without it
 // they do.
-func checkDocuments(t *testing.T, c models.Config) {
+func checkDocuments(t *testing.T, c models.Spec) {
 	bos := c.Seq / 3
 	for _, masked := range []bool{true, false} {
-		c.MaskDocuments = masked
+		c := varied(t, c, func(c *models.Config) { c.MaskDocuments = masked })
 		p := Compile(t, c, PerturbedStore(t, c, tensor.Float64), Setup{})
 		b := RandomBatch(c, rows, c.Seq, 4)
 		b.Inputs[bos] = int32(c.BOS)
@@ -60,7 +60,7 @@ func checkDocuments(t *testing.T, c models.Config) {
 
 // requireRunOpensOne wants the second BOS of a run to see the first, and with a mask
 // nothing before it.
-func requireRunOpensOne(t *testing.T, c models.Config, p *Program, b Batch, bos int, masked bool) {
+func requireRunOpensOne(t *testing.T, c models.Spec, p *Program, b Batch, bos int, masked bool) {
 	t.Helper()
 	before := p.On(t, b, graph.RunOptions{}).Logits
 	changed := b.clone()
@@ -75,7 +75,7 @@ func requireRunOpensOne(t *testing.T, c models.Config, p *Program, b Batch, bos 
 
 // requireRows wants each of the tokens first to end to have the same logits to the last
 // bit, or each to have others.
-func requireRows(t *testing.T, c models.Config, before, after []float64, first, end int, same bool, what string, args ...any) {
+func requireRows(t *testing.T, c models.Spec, before, after []float64, first, end int, same bool, what string, args ...any) {
 	t.Helper()
 	for i := first; i < end; i++ {
 		x, y := before[i*c.Vocab:(i+1)*c.Vocab], after[i*c.Vocab:(i+1)*c.Vocab]
@@ -89,7 +89,7 @@ func requireRows(t *testing.T, c models.Config, before, after []float64, first, 
 
 // checkCache: tokens given one or a few at a time, behind those that a cache remembers,
 // have the logits that they have in one row.
-func checkCache(t *testing.T, c models.Config) {
+func checkCache(t *testing.T, c models.Spec) {
 	store := PerturbedStore(t, c, tensor.Float64)
 	b := documentBatch(c, rows, 5)
 	want := Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{}).Logits

@@ -12,7 +12,7 @@ import (
 )
 
 // checkCost: the closed forms are what the graph has.
-func checkCost(t *testing.T, c models.Config) {
+func checkCost(t *testing.T, c models.Spec) {
 	store := NewStore(t, c, tensor.Float32, 0)
 	cost, tokens := c.Cost(), rows*c.Seq
 	assert.Equal(t, store.Size(), cost.Parameters, "parameters")

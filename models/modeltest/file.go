@@ -15,7 +15,7 @@ import (
 
 // checkFile: one file holds a model: its config and parameters come back to the last bit
 // and compute the same.
-func checkFile(t *testing.T, c models.Config) {
+func checkFile(t *testing.T, c models.Spec) {
 	store := PerturbedStore(t, c, tensor.Float32)
 	path := filepath.Join(t.TempDir(), "model.safetensors")
 	text, err := json.Marshal(c)
@@ -28,9 +28,10 @@ func checkFile(t *testing.T, c models.Config) {
 
 	file, err := checkpoint.ReadModel(path)
 	require.NoError(t, err)
-	var read models.Config
-	require.NoError(t, json.Unmarshal([]byte(file.Metadata[checkpoint.MetadataConfig]), &read))
-	require.Equal(t, c, read, "the config")
+	config, err := models.Standard().Unmarshal([]byte(file.Metadata[checkpoint.MetadataConfig]))
+	require.NoError(t, err)
+	require.Equal(t, c.Config, config, "the config")
+	read := Resolve(t, config)
 	again := NewStore(t, read, tensor.Float32, 99)
 	require.Len(t, file.Tensors, len(again.Params()))
 	for _, p := range again.Params() {

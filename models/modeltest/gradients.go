@@ -21,9 +21,9 @@ const idleGradient = 1e-13
 
 // checkGradients: at weights where every part matters every entry of every parameter has a
 // gradient, but for those that the maths gives none.
-func checkGradients(t *testing.T, c models.Config) {
+func checkGradients(t *testing.T, c models.Spec) {
 	store := PerturbedStore(t, c, tensor.Float64)
-	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true})
+	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Auxiliary: auxiliary})
 	b := documentBatch(c, rows, 6)
 	p.On(t, b, graph.RunOptions{})
 	gradients := Gradients(store)
@@ -47,7 +47,7 @@ func checkGradients(t *testing.T, c models.Config) {
 // tokens; keys' biases, which add the same to all of a query's logits; mHC's mixing of the
 // rows where they are all the same, at the first site, or only their sum is read, at the
 // last.
-func idleEntries(c models.Config, b Batch, p *graph.Param) int {
+func idleEntries(c models.Spec, b Batch, p *graph.Param) int {
 	first, last := "blocks.0.attention.mhc.", fmt.Sprintf("blocks.%d.feedforward.mhc.", c.Layers-1)
 	switch {
 	case p.Name == "embedding" && !c.TieEmbeddings:
@@ -62,7 +62,7 @@ func idleEntries(c models.Config, b Batch, p *graph.Param) int {
 		return 1 // of pre, post and res
 	case strings.HasPrefix(p.Name, first) || strings.HasPrefix(p.Name, last):
 		columns := p.Shape[len(p.Shape)-1]
-		return p.Size() / columns * (columns - 2*c.N)
+		return p.Size() / columns * (columns - 2*c.StreamSize()/c.Width())
 	}
 	return 0
 }
@@ -79,9 +79,9 @@ const (
 // checkFiniteDifferences: the gradient of the whole model's loss, in float64, is that of
 // the loss itself, for some entries of every parameter. Dropout is active where the
 // config has it.
-func checkFiniteDifferences(t *testing.T, c models.Config) {
+func checkFiniteDifferences(t *testing.T, c models.Spec) {
 	store := PerturbedStore(t, c, tensor.Float64)
-	s := Setup{Gradients: true, LossOnly: true, Training: c.Dropout > 0}
+	s := Setup{Gradients: true, LossOnly: true, Training: c.Dropout > 0, Auxiliary: auxiliary}
 	b := documentBatch(c, rows, 7)
 	Compile(t, c, store, s).On(t, b, graph.RunOptions{Step: 3})
 	gradients := Gradients(store)
@@ -130,15 +130,15 @@ func argmax(xs []float64) int {
 
 // checkStockGradients: gorgonia.Grad and the stock tape machine over the same model give
 // the same loss and gradients as a Program.
-func checkStockGradients(t *testing.T, c models.Config) {
+func checkStockGradients(t *testing.T, c models.Spec) {
 	store := PerturbedStore(t, c, tensor.Float64)
 	b := documentBatch(c, rows, 9)
-	want := Compile(t, c, store, Setup{Gradients: true, LossOnly: true}).On(t, b, graph.RunOptions{})
+	want := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Auxiliary: auxiliary}).On(t, b, graph.RunOptions{})
 
 	g := gorgonia.NewGraph()
 	m, err := models.New(g, c, models.WithDType(tensor.Float64), models.WithStore(store), models.WithThreads(1))
 	require.NoError(t, err)
-	loss := m.Loss(m.Forward(intNode(g, "tokens", b, b.Inputs)), intNode(g, "targets", b, b.Targets))
+	loss := m.Loss(m.Forward(intNode(g, "tokens", b, b.Inputs)), intNode(g, "targets", b, b.Targets), auxiliary)
 	require.NoError(t, m.Err())
 	nodes, err := gorgonia.Grad(loss, m.Learnables()...)
 	require.NoError(t, err)

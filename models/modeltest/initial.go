@@ -23,9 +23,9 @@ const (
 // whatever weights they share: logits, loss and the shared weights' gradients. Why is said at
 // the designs' methods Plain. A norm's eps is what the arguments leave out. Other streams are
 // passed over.
-func checkInitialFunction(t *testing.T, c models.Config) {
-	c.NormEps = initialEps
-	plain, ok := transformerOf(c)
+func checkInitialFunction(t *testing.T, c models.Spec) {
+	c = varied(t, c, func(c *models.Config) { c.NormEps = initialEps })
+	plain, ok := transformerOf(t, c)
 	if !ok {
 		return
 	}
@@ -48,13 +48,16 @@ func checkInitialFunction(t *testing.T, c models.Config) {
 }
 
 // transformerOf is the transformer that a model starts as, if it does.
-func transformerOf(c models.Config) (models.Config, bool) {
+func transformerOf(t *testing.T, c models.Spec) (models.Spec, bool) {
 	grown, ok := c.Design().(stream.Grown)
 	if !ok {
 		return c, false
 	}
 	plain, ok := grown.Plain()
-	return c.WithStream(plain), ok
+	if !ok {
+		return c, false
+	}
+	return varied(t, c, func(c *models.Config) { c.Stream = plain }), true
 }
 
 // The maps into and out of a stream that is wider than the features.
@@ -64,24 +67,24 @@ const (
 )
 
 // share gives a model the weights of the transformer that it starts as.
-func share(t *testing.T, c models.Config, ours, theirs *graph.Store) {
+func share(t *testing.T, c models.Spec, ours, theirs *graph.Store) {
 	t.Helper()
 	for _, p := range theirs.Params() {
 		values, own := graph.Float64s(p.Value), ours.Param(p.Name)
 		require.NotNil(t, own, p.Name)
 		if own.Size() != p.Size() { // a virtual width network's tables
-			values = widened(values, c.DModel, c.StreamSize())
+			values = widened(values, c.Width(), c.StreamSize())
 		}
 		require.NoError(t, graph.SetFloat64s(own.Value, values))
 	}
 	wide := c.StreamSize()
 	if p := ours.Param(reduced); p != nil {
-		require.NoError(t, graph.SetFloat64s(p.Value, identity(wide, c.DModel)))
+		require.NoError(t, graph.SetFloat64s(p.Value, identity(wide, c.Width())))
 	}
 	if p := ours.Param(expanded); p != nil {
-		require.NoError(t, graph.SetFloat64s(p.Value, widened(identity(c.DModel, c.DModel), c.DModel, wide)))
+		require.NoError(t, graph.SetFloat64s(p.Value, widened(identity(c.Width(), c.Width()), c.Width(), wide)))
 	}
-	silenceUnits(ours, 2*c.DModel)
+	silenceUnits(ours, 2*c.Width())
 }
 
 // widened makes rows of width entries longer; further entries are other numbers, which

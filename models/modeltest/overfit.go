@@ -20,13 +20,13 @@ const (
 )
 
 // checkOverfit: from its specified initial values the model learns a batch by heart.
-func checkOverfit(t *testing.T, c models.Config) {
+func checkOverfit(t *testing.T, c models.Spec) {
 	if testing.Short() {
 		t.Skip("some hundred training steps are left out with -short")
 	}
 	store := NewStore(t, c, tensor.Float32, 1)
 	b := RandomBatch(c, rows, c.Seq, 16)
-	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Training: true})
+	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Training: true, Auxiliary: auxiliary})
 	o, err := optim.New(store, 1, optim.Clip(1), optim.Adam(0.9, 0.95, 1e-8),
 		optim.Rate(overfitRate, optim.WarmupCosine{Warmup: overfitSteps / 20, Total: overfitSteps, Min: 0.1}), optim.MuP())
 	require.NoError(t, err)

@@ -23,6 +23,7 @@ type Setup struct {
 	Threads   int  // 0: 1
 	Hooks     graph.Hooks
 	Cache     *graph.Cache // no loss then
+	Auxiliary models.Auxiliary
 }
 
 // Program is a compiled model with its nodes.
@@ -34,7 +35,7 @@ type Program struct {
 
 // Compile makes the program of a model over a store's parameters. It is closed when the
 // test ends.
-func Compile(t *testing.T, c models.Config, store *graph.Store, s Setup) *Program {
+func Compile(t *testing.T, c models.Spec, store *graph.Store, s Setup) *Program {
 	t.Helper()
 	if s.Rows == 0 {
 		s.Rows = rows
@@ -53,7 +54,7 @@ func Compile(t *testing.T, c models.Config, store *graph.Store, s Setup) *Progra
 	return p
 }
 
-func (p *Program) build(b *graph.Builder, c models.Config, s Setup) (graph.Roots, error) {
+func (p *Program) build(b *graph.Builder, c models.Spec, s Setup) (graph.Roots, error) {
 	m, err := models.On(b, c)
 	if err != nil {
 		return graph.Roots{}, err
@@ -63,7 +64,7 @@ func (p *Program) build(b *graph.Builder, c models.Config, s Setup) (graph.Roots
 	var roots graph.Roots
 	if s.Cache == nil {
 		targets := b.Input("targets", tensor.Int32, s.Rows, s.Seq)
-		p.loss = m.Loss(p.features, targets)
+		p.loss = m.Loss(p.features, targets, s.Auxiliary)
 		roots.Loss = p.loss
 		if !s.LossOnly {
 			p.tokenLosses = m.TokenLosses(p.features, targets)

@@ -12,7 +12,7 @@ import (
 )
 
 // checkPrecision: float32 computes the logits of float64 to 2e-5.
-func checkPrecision(t *testing.T, c models.Config) {
+func checkPrecision(t *testing.T, c models.Spec) {
 	narrow, wide := PerturbedStore(t, c, tensor.Float32), NewStore(t, c, tensor.Float64, 0)
 	copyValues(t, wide, narrow)
 	b := documentBatch(c, rows, 10)
@@ -25,7 +25,7 @@ func checkPrecision(t *testing.T, c models.Config) {
 // checkPrograms: programs over one Store agree, whatever else they are for. Training and
 // evaluating, sharing buffers or not, and recomputing blocks or not change no bit; the
 // number of threads changes rounding only.
-func checkPrograms(t *testing.T, c models.Config) {
+func checkPrograms(t *testing.T, c models.Spec) {
 	store := PerturbedStore(t, c, tensor.Float32)
 	b := documentBatch(c, rows, 11)
 	want := Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{})
@@ -57,8 +57,8 @@ func checkPrograms(t *testing.T, c models.Config) {
 
 // checkDropout: dropout is active in training only, depends on the step and on nothing
 // else, and is the same with recomputation. A config without it is given some.
-func checkDropout(t *testing.T, c models.Config) {
-	c.Dropout = 0.3
+func checkDropout(t *testing.T, c models.Spec) {
+	c = varied(t, c, func(c *models.Config) { c.Dropout = 0.3 })
 	store := PerturbedStore(t, c, tensor.Float32)
 	b := documentBatch(c, rows, 12)
 	without := c
@@ -80,14 +80,14 @@ func checkDropout(t *testing.T, c models.Config) {
 
 // checkAccumulation: the gradients of micro-batches add up to their number times that of
 // the whole batch.
-func checkAccumulation(t *testing.T, c models.Config) {
-	c.BalanceLoss = 0 // that of a whole batch is not the mean of its parts'
+func checkAccumulation(t *testing.T, c models.Spec) {
+	z := models.Auxiliary{ZLoss: auxiliary.ZLoss} // the balance of a whole batch is not the mean of its parts'
 	store := PerturbedStore(t, c, tensor.Float64)
 	const parts = 3
 	whole := documentBatch(c, parts*rows, 13)
-	Compile(t, c, store, Setup{Rows: parts * rows, Gradients: true, LossOnly: true}).On(t, whole, graph.RunOptions{})
+	Compile(t, c, store, Setup{Rows: parts * rows, Gradients: true, LossOnly: true, Auxiliary: z}).On(t, whole, graph.RunOptions{})
 	want := Gradients(store)
-	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true})
+	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Auxiliary: z})
 	size := rows * c.Seq
 	for i := range parts {
 		part := Batch{Inputs: whole.Inputs[i*size:][:size], Targets: whole.Targets[i*size:][:size], Rows: rows, Seq: c.Seq}

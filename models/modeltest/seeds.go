@@ -16,7 +16,7 @@ import (
 
 // checkSeeds: initial values depend on the seed and the name alone, and training is a
 // function of seed, data and thread count, to the last bit.
-func checkSeeds(t *testing.T, c models.Config) {
+func checkSeeds(t *testing.T, c models.Spec) {
 	first, wide := NewStore(t, c, tensor.Float32, 1), NewStore(t, c, tensor.Float64, 1)
 	requireSame(t, Values(first), Values(NewStore(t, c, tensor.Float32, 1)), "the same seed")
 	other := NewStore(t, c, tensor.Float32, 2)
@@ -37,9 +37,9 @@ func checkSeeds(t *testing.T, c models.Config) {
 }
 
 // train makes three steps and returns the parameters.
-func train(t *testing.T, c models.Config, seed uint64) map[string][]float64 {
+func train(t *testing.T, c models.Spec, seed uint64) map[string][]float64 {
 	store := NewStore(t, c, tensor.Float32, seed)
-	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Training: true, Threads: 2})
+	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Training: true, Threads: 2, Auxiliary: auxiliary})
 	o, err := optim.New(store, 2, optim.Rate(0.01, optim.Constant{}))
 	require.NoError(t, err)
 	defer o.Close()

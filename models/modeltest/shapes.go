@@ -14,7 +14,7 @@ import (
 
 // checkShapes: features are [T, ...F] with as many entries as the blocks are wide, logits
 // [T, vocab], the loss a scalar, token losses [T]; parameters have names of their own.
-func checkShapes(t *testing.T, c models.Config) {
+func checkShapes(t *testing.T, c models.Spec) {
 	p := Compile(t, c, NewStore(t, c, tensor.Float32, 0), Setup{})
 	tokens := rows * c.Seq
 	assert.Equal(t, tokens, p.features.Shape()[0], "tokens of the features")
@@ -22,7 +22,7 @@ func checkShapes(t *testing.T, c models.Config) {
 	assert.Equal(t, tensor.Shape{tokens, c.Vocab}, p.logits.Shape(), "logits")
 	assert.True(t, p.loss.IsScalar(), "loss of shape %v", p.loss.Shape())
 	assert.Equal(t, tensor.Shape{tokens}, p.tokenLosses.Shape(), "token losses")
-	assert.Equal(t, c, p.model.Config())
+	assert.Equal(t, c, p.model.Spec())
 	names := map[string]bool{}
 	for i, n := range p.model.Learnables() {
 		assert.False(t, names[n.Name()], "two parameters are called %q", n.Name())
@@ -40,9 +40,8 @@ func checkShapes(t *testing.T, c models.Config) {
 
 // checkLoss: the losses are those of the logits, computed here token by token; a negative
 // target is not counted.
-func checkLoss(t *testing.T, c models.Config) {
-	c.BalanceLoss, c.RouterZLoss = 0, 0 // not of the logits
-	p := Compile(t, c, PerturbedStore(t, c, tensor.Float64), Setup{})
+func checkLoss(t *testing.T, c models.Spec) {
+	p := Compile(t, c, PerturbedStore(t, c, tensor.Float64), Setup{Auxiliary: models.Auxiliary{ZLoss: auxiliary.ZLoss}})
 	b := documentBatch(c, rows, 2)
 	b.Targets[3] = -1
 	r := p.On(t, b, graph.RunOptions{})
@@ -59,7 +58,7 @@ func checkLoss(t *testing.T, c models.Config) {
 	}
 	n := float64(counted)
 	assert.InEpsilon(t, sum/n, r.CrossEntropy, 1e-12, "cross-entropy")
-	assert.InDelta(t, c.ZLoss*squares/n, r.ZLoss, 1e-12*squares, "z-loss")
+	assert.InDelta(t, auxiliary.ZLoss*squares/n, r.ZLoss, 1e-12*squares, "z-loss")
 	assert.InEpsilon(t, r.CrossEntropy+r.ZLoss, r.Loss, 1e-12, "loss")
 }
 

@@ -11,7 +11,7 @@ import (
 // check is one demand on every model.
 type check struct {
 	name string
-	run  func(t *testing.T, c models.Config)
+	run  func(t *testing.T, c models.Spec)
 }
 
 // checks lists them in the order they run.
@@ -37,13 +37,31 @@ func checks() []check {
 	}
 }
 
+// Resolve returns the model that a config describes.
+func Resolve(t *testing.T, c models.Config) models.Spec {
+	t.Helper()
+	s, err := c.Resolve()
+	require.NoError(t, err)
+	return s
+}
+
+// auxiliary are the losses that are added to the cross-entropy in checks of gradients.
+var auxiliary = models.Auxiliary{ZLoss: 1e-3, BalanceLoss: 0.01, RouterZLoss: 1e-3}
+
+// varied is a model with changes to its config.
+func varied(t *testing.T, s models.Spec, change func(c *models.Config)) models.Spec {
+	t.Helper()
+	c := s.Config
+	change(&c)
+	return Resolve(t, c)
+}
+
 // Run tests the model that c describes, as a subtest called name. c.Seq should be 6 to
 // 12 and c.Vocab at least 8.
 func Run(t *testing.T, name string, c models.Config) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
-		require.NoError(t, c.Validate())
-		c := c.Resolve()
+		c := Resolve(t, c)
 		require.True(t, c.Seq >= 6 && c.Seq <= 12 && c.Vocab >= 8, "want a config of 6 to 12 tokens and a vocabulary of 8 or more, got %d and %d", c.Seq, c.Vocab)
 		for _, check := range checks() {
 			t.Run(check.name, func(t *testing.T) { check.run(t, c) })

@@ -14,7 +14,7 @@ import (
 )
 
 // NewStore returns the initial parameters of a model.
-func NewStore(t *testing.T, c models.Config, dt tensor.Dtype, seed uint64) *graph.Store {
+func NewStore(t *testing.T, c models.Spec, dt tensor.Dtype, seed uint64) *graph.Store {
 	t.Helper()
 	store := graph.NewStore(dt, seed)
 	_, err := models.New(gorgonia.NewGraph(), c, models.WithDType(dt), models.WithStore(store))
@@ -23,7 +23,7 @@ func NewStore(t *testing.T, c models.Config, dt tensor.Dtype, seed uint64) *grap
 }
 
 // PerturbedStore is NewStore with weights at which every part of the model matters.
-func PerturbedStore(t *testing.T, c models.Config, dt tensor.Dtype) *graph.Store {
+func PerturbedStore(t *testing.T, c models.Spec, dt tensor.Dtype) *graph.Store {
 	t.Helper()
 	store := NewStore(t, c, dt, 0)
 	Perturb(t, store)
