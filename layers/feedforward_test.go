@@ -20,14 +20,14 @@ func TestFeedForward(t *testing.T) {
 		return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
 	}
 	exact := func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x/math.Sqrt2)) }
-	for _, c := range []layers.FeedForwardConfig{{}, {Bias: true}, {ExactGelu: true}, {Bias: true, ExactGelu: true, Writes: true}} {
-		c.In, c.Hidden = in, hidden
+	for _, s := range []layers.FeedForwardSizes{{}, {Bias: true}, {ExactGelu: true}, {Bias: true, ExactGelu: true, Writes: true}} {
+		s.In, s.Init = in, layers.Init{Std: 1}
 		gelu := tanh
-		if c.ExactGelu {
+		if s.ExactGelu {
 			gelu = exact
 		}
 		e := compile(t, nil, func(b *graph.Builder) *gorgonia.Node {
-			return layers.NewFeedForward(b, "ff", c, layers.Init{Std: 1}).Forward(b.Input("u", tensor.Float64, tokens, 2, 3))
+			return layers.GELUConfig{Hidden: hidden}.New(b, "ff", s).Forward(b.Input("u", tensor.Float64, tokens, 2, 3))
 		})
 		u := noise(3, tokens*in)
 		h := added(product(u, e.param("ff.w1"), in, hidden), e.bias("ff.w1_bias"))
@@ -35,8 +35,8 @@ func TestFeedForward(t *testing.T) {
 			h[i] = gelu(h[i])
 		}
 		want := added(product(h, e.param("ff.w2"), hidden, in), e.bias("ff.w2_bias"))
-		require.InDeltaSlice(t, want, e.on(map[string][]float64{"u": u}), 20*tolerance, "%+v", c)
-		assert.Equal(t, c.Bias, e.bias("ff.w1_bias") != nil && e.bias("ff.w2_bias") != nil)
+		require.InDeltaSlice(t, want, e.on(map[string][]float64{"u": u}), 20*tolerance, "%+v", s)
+		assert.Equal(t, s.Bias, e.bias("ff.w1_bias") != nil && e.bias("ff.w2_bias") != nil)
 	}
 }
 
@@ -48,4 +48,41 @@ func added(x, bias []float64) []float64 {
 		}
 	}
 	return x
+}
+
+// TestFeedForwardDesigns: what a design says of itself is what it makes, and what it refuses
+// is a setting of its own.
+func TestFeedForwardDesigns(t *testing.T) {
+	for want, d := range map[string]layers.FeedForwardDesign{
+		"hidden: want >= 1, got 0":                          layers.GELUConfig{},
+		"hidden: want at most 2147483647, got 2147483648":   layers.GELUConfig{Hidden: layers.MaxSize + 1},
+		"hidden: want >= 1, got -1":                         layers.MoEConfig{Hidden: -1, Experts: 2},
+		"experts: want >= 1, got 0":                         layers.MoEConfig{Hidden: 5},
+		"top_k: want 1 to 4, the number of experts, got 5":  layers.MoEConfig{Hidden: 5, Experts: 4, TopK: 5},
+		"top_k: want 1 to 4, the number of experts, got -1": layers.MoEConfig{Hidden: 5, Experts: 4, TopK: -1},
+		"experts: want at most 2147483647, got 2147483648":  layers.MoEConfig{Hidden: 5, Experts: layers.MaxSize + 1},
+	} {
+		var bad *layers.SettingError
+		err := d.Defaults().Check()
+		require.ErrorAs(t, err, &bad)
+		assert.EqualError(t, err, want)
+	}
+	for d, shape := range map[layers.FeedForwardDesign]layers.FeedForwardShape{
+		layers.GELUConfig{Hidden: 5}:                     {Hidden: 5},
+		layers.MoEConfig{Hidden: 5, Experts: 3}:          {Hidden: 5, Experts: 3, Used: 2},
+		layers.MoEConfig{Hidden: 5, Experts: 1}:          {Hidden: 5, Experts: 1, Used: 1},
+		layers.MoEConfig{Hidden: 5, Experts: 3, TopK: 3}: {Hidden: 5, Experts: 3, Used: 3},
+	} {
+		d = d.Defaults()
+		assert.NoError(t, d.Check())
+		assert.Equal(t, shape, d.Shape())
+		for _, bias := range []bool{false, true} {
+			s := layers.FeedForwardSizes{In: 6, Bias: bias}
+			b := graph.On(gorgonia.NewGraph(), graph.Options{})
+			_, routed := d.New(b, "ff", s).(layers.Routed)
+			require.NoError(t, b.Err())
+			assert.Equal(t, shape.Experts > 0, routed)
+			assert.Equal(t, float64(b.Store().Size()), d.Cost(s).Parameters, "%+v", d)
+		}
+	}
 }

@@ -33,8 +33,8 @@ func TestParameters(t *testing.T) {
 	init := layers.Init{Std: 2, Embedding: 0.1, Layers: 2}
 	layers.NewEmbedding(b, "e", init, 1, 7, 2, 3)
 	layers.NewNorm(b, "n", layers.NormConfig{Bias: true}, 4, 5)
-	layers.NewFeedForward(b, "hidden", layers.FeedForwardConfig{In: 16, Hidden: 25, Ratio1: 2, Ratio2: 3}, init)
-	layers.NewFeedForward(b, "written", layers.FeedForwardConfig{In: 16, Hidden: 25, Bias: true, Writes: true}, init)
+	layers.NewGELU(b, "hidden", layers.GELUConfig{Hidden: 25}, layers.FeedForwardSizes{In: 16, WidthRatio: 2, HiddenRatio: 3, Init: init})
+	layers.NewGELU(b, "written", layers.GELUConfig{Hidden: 25}, layers.FeedForwardSizes{In: 16, Bias: true, Writes: true, Init: init})
 	layers.NewUnembedding(b, "u", layers.UnembeddingConfig{Features: 6, Vocab: 7})
 	layers.NewAttention(b, "a", layers.AttentionConfig{Heads: 2})
 	assert.NoError(t, b.Err())
@@ -67,7 +67,7 @@ func TestLayerErrors(t *testing.T) {
 			layers.NewAttention(b, "a", layers.AttentionConfig{Heads: 5, Scale: 1}).Forward(b.Input("x", tensor.Float32, 4, 12), 4, nil)
 		},
 		"want x [tokens, 6] for a weight of shape (6, 2), got (4, 5)": func(b *graph.Builder) {
-			layers.NewFeedForward(b, "f", layers.FeedForwardConfig{In: 6, Hidden: 2}, layers.Init{}).Forward(b.Input("x", tensor.Float32, 4, 5))
+			layers.NewGELU(b, "f", layers.GELUConfig{Hidden: 2}, layers.FeedForwardSizes{In: 6}).Forward(b.Input("x", tensor.Float32, 4, 5))
 		},
 		"gain: want the last axes of x (4, 5), got shape (6)": func(b *graph.Builder) {
 			layers.NewNorm(b, "n", layers.NormConfig{}, 6).Forward(b.Input("x", tensor.Float32, 4, 5))

@@ -18,6 +18,15 @@ const (
 	moeTokens, moeIn, moeHidden, moeExperts = 5, 6, 4, 3
 )
 
+// moeConfig is a mixture of k experts a token.
+func moeConfig(k int) layers.MoEConfig {
+	return layers.MoEConfig{Hidden: moeHidden, Experts: moeExperts, TopK: k}
+}
+
+func moeSizes(bias, writes bool) layers.FeedForwardSizes {
+	return layers.FeedForwardSizes{In: moeIn, Bias: bias, Writes: writes, ExactGelu: true, Init: layers.Init{Std: 1}}
+}
+
 // moeGates are the gates [T, E] of the k experts of the highest probability, 0 elsewhere,
 // and the probabilities.
 func moeGates(logits []float64, k int) (gates, p []float64) {
@@ -51,20 +60,20 @@ func moeGates(logits []float64, k int) (gates, p []float64) {
 }
 
 // expertOutputs are each expert as a feed-forward by itself, [T, E, In].
-func expertOutputs(e *evaluation, c layers.MoEConfig, u []float64) []float64 {
+func expertOutputs(e *evaluation, bias bool, u []float64) []float64 {
 	gelu := func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x/math.Sqrt2)) }
 	outputs := make([]float64, len(u)*moeExperts)
 	for i := range moeExperts {
 		size := moeIn * moeHidden
 		h := product(u, e.param("ff.w1")[i*size:(i+1)*size], moeIn, moeHidden)
-		if c.Bias {
+		if bias {
 			added(h, e.param("ff.w1_bias")[i*moeHidden:(i+1)*moeHidden])
 		}
 		for j := range h {
 			h[j] = gelu(h[j])
 		}
 		y := product(h, e.param("ff.w2")[i*size:(i+1)*size], moeHidden, moeIn)
-		if c.Bias {
+		if bias {
 			added(y, e.param("ff.w2_bias")[i*moeIn:(i+1)*moeIn])
 		}
 		for j := range y {
@@ -78,25 +87,27 @@ func expertOutputs(e *evaluation, c layers.MoEConfig, u []float64) []float64 {
 // Watching gates or the experts' terms changes nothing, and they are what they say.
 func TestMoE(t *testing.T) {
 	watched := [][]string{{"ff.in", "ff.out"}, {"ff.gates"}, {"ff.experts"}, {"ff.in", "ff.gates", "ff.experts", "ff.out"}}
-	for _, c := range []layers.MoEConfig{{TopK: 1}, {TopK: 2, Bias: true}, {TopK: 3, Writes: true}, {TopK: 1, Bias: true}} {
+	for _, row := range []struct {
+		k            int
+		bias, writes bool
+	}{{1, false, false}, {2, true, false}, {3, false, true}, {1, true, false}} {
 		for _, names := range watched {
-			c.In, c.Hidden, c.Experts, c.ExactGelu = moeIn, moeHidden, moeExperts, true
 			hooks := graph.Hooks{}
 			for _, name := range names {
 				hooks[name] = nil
 			}
 			e := compile(t, hooks, func(b *graph.Builder) *gorgonia.Node {
-				return layers.NewMoE(b, "ff", c, layers.Init{Std: 1}).Forward(b.Input("u", tensor.Float64, moeTokens, 2, 3))
+				return moeConfig(row.k).New(b, "ff", moeSizes(row.bias, row.writes)).Forward(b.Input("u", tensor.Float64, moeTokens, 2, 3))
 			})
 			u := noise(3, moeTokens*moeIn)
-			gates, _ := moeGates(product(u, e.param("ff.router"), moeIn, moeExperts), c.TopK)
-			terms, want := expertOutputs(e, c, u), make([]float64, len(u))
+			gates, _ := moeGates(product(u, e.param("ff.router"), moeIn, moeExperts), row.k)
+			terms, want := expertOutputs(e, row.bias, u), make([]float64, len(u))
 			for j := range terms {
 				terms[j] *= gates[j/moeIn]
 				want[j/moeIn/moeExperts*moeIn+j%moeIn] += terms[j]
 			}
 			got := e.on(map[string][]float64{"u": u})
-			require.InDeltaSlice(t, want, got, 20*tolerance, "%+v", c)
+			require.InDeltaSlice(t, want, got, 20*tolerance, "%+v", row)
 			for name, want := range map[string][]float64{"ff.gates": gates, "ff.experts": terms, "ff.out": got} {
 				hooked, err := e.Hooked(name)
 				if !slices.Contains(names, name) {
@@ -104,7 +115,7 @@ func TestMoE(t *testing.T) {
 					continue
 				}
 				require.NoError(t, err)
-				require.InDeltaSlice(t, want, graph.Float64s(hooked), 20*tolerance, "%s, %+v", name, c)
+				require.InDeltaSlice(t, want, graph.Float64s(hooked), 20*tolerance, "%s, %+v", name, row)
 			}
 		}
 	}
@@ -113,7 +124,6 @@ func TestMoE(t *testing.T) {
 // TestMoEReplaced: what hooks leave of gates and terms is what y is made of; a gate of an
 // expert that was not chosen is not read.
 func TestMoEReplaced(t *testing.T) {
-	c := layers.MoEConfig{In: moeIn, Hidden: moeHidden, Experts: moeExperts, TopK: 2, Bias: true, ExactGelu: true}
 	var gates []float64
 	ones := func(_ string, x *tensor.Dense) error {
 		gates = graph.Float64s(x)
@@ -131,11 +141,11 @@ func TestMoEReplaced(t *testing.T) {
 		return nil
 	}
 	e := compile(t, graph.Hooks{"ff.gates": ones, "ff.experts": negate}, func(b *graph.Builder) *gorgonia.Node {
-		return layers.NewMoE(b, "ff", c, layers.Init{Std: 1}).Forward(b.Input("u", tensor.Float64, moeTokens, moeIn))
+		return layers.NewMoE(b, "ff", moeConfig(2), moeSizes(true, false)).Forward(b.Input("u", tensor.Float64, moeTokens, moeIn))
 	})
 	u := noise(3, moeTokens*moeIn)
 	got := e.on(map[string][]float64{"u": u})
-	wantTerms, want := expertOutputs(e, c, u), make([]float64, len(u))
+	wantTerms, want := expertOutputs(e, true, u), make([]float64, len(u))
 	for j := range wantTerms {
 		if gates[j/moeIn] == 0 {
 			wantTerms[j] = 0
@@ -151,7 +161,7 @@ func TestMoEAccessors(t *testing.T) {
 	const k = 2
 	var balance, z, counts *gorgonia.Node
 	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{DType: tensor.Float64, Threads: 1}}, func(b *graph.Builder) (graph.Roots, error) {
-		m := layers.NewMoE(b, "ff", layers.MoEConfig{In: moeIn, Hidden: moeHidden, Experts: moeExperts, TopK: k}, layers.Init{Std: 1})
+		m := layers.NewMoE(b, "ff", moeConfig(k), layers.FeedForwardSizes{In: moeIn, Init: layers.Init{Std: 1}})
 		assert.Nil(t, m.Balance(), "before Forward")
 		assert.Nil(t, m.RouterZ())
 		assert.Nil(t, m.Counts())
@@ -193,12 +203,13 @@ func TestMoEAccessors(t *testing.T) {
 	}
 }
 
-// TestMoEParameters: names, shapes and how they start; each expert as a FeedForward does.
+// TestMoEParameters: names, shapes and how they start; each expert as a GELU does.
 func TestMoEParameters(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})
 	init := layers.Init{Std: 2, Embedding: 0.1, Layers: 2}
-	layers.NewMoE(b, "hidden", layers.MoEConfig{In: 16, Hidden: 25, Experts: 3, TopK: 2, Ratio1: 2, Ratio2: 3}, init)
-	layers.NewMoE(b, "written", layers.MoEConfig{In: 16, Hidden: 25, Experts: 3, TopK: 2, Bias: true, Writes: true}, init)
+	c := layers.MoEConfig{Hidden: 25, Experts: 3, TopK: 2}
+	layers.NewMoE(b, "hidden", c, layers.FeedForwardSizes{In: 16, WidthRatio: 2, HiddenRatio: 3, Init: init})
+	layers.NewMoE(b, "written", c, layers.FeedForwardSizes{In: 16, Bias: true, Writes: true, Init: init})
 	require.NoError(t, b.Err())
 	var got []graph.ParamSpec
 	for _, p := range b.Store().Params() {

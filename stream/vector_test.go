@@ -19,7 +19,7 @@ func vectorConfig() stream.VectorConfig {
 
 // vectors are the settings of small streams of vectors.
 func vectors() stream.Vectors {
-	return stream.Vectors{D: 6, Heads: 2, Common: stream.Common{Layers: 2, Vocab: 5, Positions: 4, Norm: layers.NormConfig{Eps: eps},
+	return stream.Vectors{D: 6, Common: stream.Common{Heads: 2, Layers: 2, Vocab: 5, Positions: 4, Norm: layers.NormConfig{Eps: eps},
 		Init: layers.Init{Std: 1, Embedding: 1, Layers: 2}, InputScale: 1.5, Ratios: stream.Ratios{WidthRatio: 2, HeadsRatio: 3, InnerRatio: 4}}}
 }
 
