@@ -39,8 +39,7 @@ type Generator struct {
 // New compiles a generating program: one token a row over a Store that holds the
 // parameters of c. The tokenizer's ids must lie in the model's vocabulary; nil makes a
 // Generator of ids alone, for a model without a tokenizer.
-func New(store *graph.Store, c models.Config, t data.Tokenizer, o Options) (*Generator, error) {
-	c = c.Resolve()
+func New(store *graph.Store, c models.Spec, t data.Tokenizer, o Options) (*Generator, error) {
 	if err := check(store, c, t); err != nil {
 		return nil, err
 	}
@@ -61,7 +60,7 @@ func New(store *graph.Store, c models.Config, t data.Tokenizer, o Options) (*Gen
 	return g, nil
 }
 
-func check(store *graph.Store, c models.Config, t data.Tokenizer) error {
+func check(store *graph.Store, c models.Spec, t data.Tokenizer) error {
 	switch {
 	case store == nil || len(store.Params()) == 0:
 		return errors.New("generate: want a store with a model's parameters, got an empty one: read a model with trainer.OpenModel")
@@ -73,15 +72,15 @@ func check(store *graph.Store, c models.Config, t data.Tokenizer) error {
 	return nil
 }
 
-func (o Options) window(c models.Config) (int, error) {
+func (o Options) window(c models.Spec) (int, error) {
 	switch {
 	case o.Window < 0:
 		return 0, errors.Errorf("generate: window: want >= 1 tokens (0: as trained), got %d", o.Window)
-	case o.Window > c.Seq && c.Positions == models.PositionsLearned:
+	case o.Window > c.Seq && c.Attention.Positions == models.PositionsLearned:
 		return 0, errors.Errorf("generate: window: want at most %d tokens, the model's learned positions, got %d", c.Seq, o.Window)
 	case o.Window > 0:
 		return o.Window, nil
-	case c.Positions == models.PositionsALiBi:
+	case c.Attention.Positions == models.PositionsALiBi:
 		return alibiReach * c.Seq, nil
 	}
 	return c.Seq, nil
@@ -89,7 +88,7 @@ func (o Options) window(c models.Config) (int, error) {
 
 // checkWindow refuses a window whose keys and values, two vectors a token, attention head and
 // layer, the memory has no room for.
-func checkWindow(window int, c models.Config, available int) error {
+func checkWindow(window int, c models.Spec, available int) error {
 	const float32Bytes = 4
 	token := 2 * float32Bytes * float64(c.Layers) * float64(c.HeadCount()) * float64(c.HeadDim())
 	if need := token * float64(window); need > float64(available) {
@@ -99,7 +98,7 @@ func checkWindow(window int, c models.Config, available int) error {
 	return nil
 }
 
-func (g *Generator) compile(store *graph.Store, c models.Config, own Options) (err error) {
+func (g *Generator) compile(store *graph.Store, c models.Spec, own Options) (err error) {
 	o := graph.ProgramOptions{Options: graph.Options{Store: store.Serve(), Threads: own.Threads, Device: own.Device, Precision: own.Precision, Cache: g.cache}}
 	g.program, err = models.Compile(c, 1, 1, models.Outputs{Logits: true}, o) // logits [1, vocab]
 	return err

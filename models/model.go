@@ -64,6 +64,9 @@ func New(g *gorgonia.ExprGraph, c Spec, opts ...Option) (*Model, error) {
 // On is New with a Builder: a Program's, or one with further options.
 func On(b *graph.Builder, c Spec) (*Model, error) {
 	err := b.Err()
+	if err == nil && c.IsZero() {
+		err = errors.New("want a Spec that Config.Resolve made, got the zero value")
+	}
 	if err == nil {
 		err = c.checkParameters(b.Store())
 	}

@@ -40,6 +40,9 @@ func (s Spec) designed() stream.Design {
 		ExactGelu: s.Gelu == GeluExact, InputScale: s.inputScale(), Dropout: s.Dropout, Ratios: s.ratios()}).Defaults()
 }
 
+// IsZero tells whether the Spec is not one that Resolve made.
+func (s Spec) IsZero() bool { return s.design == nil }
+
 // Design returns the stream's settings with what the model says to it.
 func (s Spec) Design() stream.Design { return s.design }
 

@@ -27,7 +27,7 @@ type Score struct {
 
 // NewEvaluator compiles an evaluation program over the Store of o, on its device, for
 // batch rows of seq tokens.
-func NewEvaluator(o graph.Options, c models.Config, batch, seq int) (*Evaluator, error) {
+func NewEvaluator(o graph.Options, c models.Spec, batch, seq int) (*Evaluator, error) {
 	e := &Evaluator{batch: batch, seq: seq}
 	var err error
 	if e.program, err = models.Compile(c, batch, seq, models.Outputs{TokenLosses: true}, graph.ProgramOptions{Options: o}); err != nil {

@@ -51,7 +51,7 @@ func openHuggingFace(source checkpoint.Source) (*Pretrained, error) {
 // gpt2Vocab is the size of GPT-2's own vocabulary.
 const gpt2Vocab = 50257
 
-func tokenizerOf(c models.Config) string {
+func tokenizerOf(c models.Spec) string {
 	if c.Vocab == gpt2Vocab {
 		return "gpt2"
 	}
@@ -79,19 +79,18 @@ type gpt2Config struct {
 // maxHuggingFaceConfig bounds a config.json, which has a thousand bytes or two.
 const maxHuggingFaceConfig = 1 << 20
 
-func parseHuggingFace(text []byte) (models.Config, error) {
+func parseHuggingFace(text []byte) (models.Spec, error) {
 	c := gpt2Config{Vocab: gpt2Vocab, Seq: 1024, DModel: 768, Layers: 12, Heads: 12, Activation: "gelu_new", Eps: 1e-5, ScaleAttention: true, Tied: true}
 	var wrong *json.UnmarshalTypeError
 	if err := json.Unmarshal(text, &c); errors.As(err, &wrong) && wrong.Field != "" {
-		return models.Config{}, errors.Errorf("%s: want %s, got %s", wrong.Field, wrong.Type, wrong.Value)
+		return models.Spec{}, errors.Errorf("%s: want %s, got %s", wrong.Field, wrong.Type, wrong.Value)
 	} else if err != nil {
-		return models.Config{}, errors.Wrap(err, "want a JSON object")
+		return models.Spec{}, errors.Wrap(err, "want a JSON object")
 	}
 	if err := c.check(); err != nil {
-		return models.Config{}, err
+		return models.Spec{}, err
 	}
-	m := c.model()
-	return m, m.Validate()
+	return c.model().Resolve()
 }
 
 // check refuses what no model here computes.
@@ -123,20 +122,20 @@ func gelus() map[string]string {
 }
 
 func (c gpt2Config) model() models.Config {
-	m := models.Config{
-		Stream: models.StreamVector, Layers: c.Layers, DModel: c.DModel, Heads: c.Heads, FF: 4 * c.DModel, Vocab: c.Vocab, Seq: c.Seq,
-		NormEps: c.Eps, Bias: true, TieEmbeddings: true, Gelu: gelus()[c.Activation], InverseLayerScaling: c.InverseLayer,
-	}
+	hidden := 4 * c.DModel
 	if c.FF != nil {
-		m.FF = *c.FF
+		hidden = *c.FF
 	}
-	return m.Resolve()
+	m := models.Transformer(c.Layers, c.DModel, hidden, c.Heads)
+	m.Vocab, m.Seq, m.NormEps, m.Gelu, m.Bias, m.TieEmbeddings = c.Vocab, c.Seq, c.Eps, gelus()[c.Activation], true, true
+	m.Attention.InverseLayerScaling = c.InverseLayer
+	return m
 }
 
 // fromGPT2 returns the tensors of a GPT-2 under our names. Linear maps are [in, out] with q|k|v side by side in both
 // ("Conv1D"), so data stay as they are. Every tensor of the model must be there in its shape; nothing else may be but
 // the masks of attention, which old files hold, and an lm_head that equals the embedding.
-func fromGPT2(tensors []checkpoint.Tensor, c models.Config) ([]checkpoint.Tensor, error) {
+func fromGPT2(tensors []checkpoint.Tensor, c models.Spec) ([]checkpoint.Tensor, error) {
 	given, err := withoutPrefix(tensors)
 	if err != nil {
 		return nil, err
@@ -188,18 +187,19 @@ type imported struct {
 }
 
 // gpt2Ends are the tensors outside blocks, the embedding first.
-func gpt2Ends(c models.Config) []imported {
+func gpt2Ends(c models.Spec) []imported {
 	return []imported{
-		{"wte.weight", "embedding", []int{c.Vocab, c.DModel}},
-		{"wpe.weight", "positions", []int{c.Seq, c.DModel}},
-		{"ln_f.weight", "norm", []int{c.DModel}},
-		{"ln_f.bias", "norm_bias", []int{c.DModel}},
+		{"wte.weight", "embedding", []int{c.Vocab, c.Width()}},
+		{"wpe.weight", "positions", []int{c.Seq, c.Width()}},
+		{"ln_f.weight", "norm", []int{c.Width()}},
+		{"ln_f.bias", "norm_bias", []int{c.Width()}},
 	}
 }
 
 // gpt2Block are the tensors of block l.
-func gpt2Block(c models.Config, l int) []imported {
-	d, h, a, f := c.DModel, fmt.Sprintf("h.%d.", l), fmt.Sprintf("blocks.%d.attention.", l), fmt.Sprintf("blocks.%d.feedforward.", l)
+func gpt2Block(c models.Spec, l int) []imported {
+	d, hidden := c.Width(), c.FeedForwardShape().Hidden
+	h, a, f := fmt.Sprintf("h.%d.", l), fmt.Sprintf("blocks.%d.attention.", l), fmt.Sprintf("blocks.%d.feedforward.", l)
 	return []imported{
 		{h + "ln_1.weight", a + "norm", []int{d}},
 		{h + "ln_1.bias", a + "norm_bias", []int{d}},
@@ -209,9 +209,9 @@ func gpt2Block(c models.Config, l int) []imported {
 		{h + "attn.c_proj.bias", a + "o_bias", []int{d}},
 		{h + "ln_2.weight", f + "norm", []int{d}},
 		{h + "ln_2.bias", f + "norm_bias", []int{d}},
-		{h + "mlp.c_fc.weight", f + "w1", []int{d, c.FF}},
-		{h + "mlp.c_fc.bias", f + "w1_bias", []int{c.FF}},
-		{h + "mlp.c_proj.weight", f + "w2", []int{c.FF, d}},
+		{h + "mlp.c_fc.weight", f + "w1", []int{d, hidden}},
+		{h + "mlp.c_fc.bias", f + "w1_bias", []int{hidden}},
+		{h + "mlp.c_proj.weight", f + "w2", []int{hidden, d}},
 		{h + "mlp.c_proj.bias", f + "w2_bias", []int{d}},
 	}
 }

@@ -19,14 +19,14 @@ func (t *Trainer) checkMemory(context.Context) error {
 // fits compares what a run takes at least with the memory that is available. A GPU's own
 // memory is its driver's to count; the host keeps copies of weights and moments.
 func fits(run *config.Run, available int) error {
-	need := memoryNeed(run, run.Model)
+	need := memoryNeed(run, run.Spec())
 	if need.Total() <= available {
 		return nil
 	}
 	return need.Within(available, smaller(run, available).String())
 }
 
-func memoryNeed(run *config.Run, c models.Config) graph.MemoryNeed {
+func memoryNeed(run *config.Run, c models.Spec) graph.MemoryNeed {
 	need := c.TrainingMemory(run.Train.Batch, graph.Recompute(run.Train.Recompute))
 	if graph.Device(run.Device.Kind) == graph.CUDA {
 		need.Gradients, need.Activations = 0, 0
@@ -40,15 +40,15 @@ func smaller(run *config.Run, available int) models.Changes {
 	var changes models.Changes
 	less := *run
 	for less.Train.Batch = run.Train.Batch / 2; less.Train.Batch > 0; less.Train.Batch /= 2 {
-		if memoryNeed(&less, run.Model).Total() <= available {
+		if memoryNeed(&less, run.Spec()).Total() <= available {
 			changes = append(changes, models.Change{Field: "train.batch", Value: less.Train.Batch})
 			break
 		}
 	}
 	less = *run
 	less.Train.Recompute = string(graph.RecomputeBlock)
-	if memoryNeed(&less, run.Model).Total() <= available {
+	if memoryNeed(&less, run.Spec()).Total() <= available {
 		changes = append(changes, models.Change{Field: "train.recompute", Value: graph.RecomputeBlock})
 	}
-	return append(changes, run.Model.Smaller("model.", func(c models.Config) bool { return memoryNeed(run, c).Total() <= available })...)
+	return append(changes, run.Model.Smaller("model.", func(c models.Spec) bool { return memoryNeed(run, c).Total() <= available })...)
 }

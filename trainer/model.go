@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"encoding/json"
+	"strconv"
 
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
@@ -16,8 +17,8 @@ import (
 // Description is what a model file says of itself: enough to rebuild the graph, to find
 // the tokenizer and, where the data is still there, the validation split.
 type Description struct {
-	Model models.Config `json:"model"`
-	Data  config.Data   `json:"data"`
+	Model models.Spec `json:"model"`
+	Data  config.Data `json:"data"`
 }
 
 // Pretrained is a model read from a file.
@@ -28,9 +29,9 @@ type Pretrained struct {
 	State  *checkpoint.State // of the step folder around the file, nil when it stands alone
 }
 
-// OpenModel reads a model from a run folder, a step folder, one model file, or a folder
+// OpenModel reads a model of a design in the zoo from a run folder, a step folder, one model file, or a folder
 // with a Hugging Face GPT-2 (config.json, model.safetensors).
-func OpenModel(path string) (*Pretrained, error) {
+func OpenModel(zoo models.Zoo, path string) (*Pretrained, error) {
 	source, err := checkpoint.Resolve(path)
 	if err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func OpenModel(path string) (*Pretrained, error) {
 		return nil, err
 	}
 	p := &Pretrained{Source: source}
-	if p.Description, err = describe(source.ModelPath, file.Metadata); err != nil {
+	if p.Description, err = describe(zoo, source.ModelPath, file.Metadata); err != nil {
 		return nil, err
 	}
 	if p.Store, err = serve(p.Model, file.Tensors); err != nil {
@@ -67,18 +68,37 @@ func (p *Pretrained) readState() {
 	p.State = &state
 }
 
-func describe(path string, metadata map[string]string) (Description, error) {
-	var d Description
-	if err := json.Unmarshal([]byte(metadata[checkpoint.MetadataConfig]), &d); err != nil {
-		return d, errors.Wrapf(err, "%s: metadata %s: want a model description", path, checkpoint.MetadataConfig)
+// describe reads the description in a model file's metadata.
+func describe(zoo models.Zoo, path string, metadata map[string]string) (Description, error) {
+	var read struct {
+		Model json.RawMessage `json:"model"`
+		Data  config.Data     `json:"data"`
 	}
-	return d, errors.Wrap(d.Model.Validate(), path)
+	err := json.Unmarshal([]byte(metadata[checkpoint.MetadataConfig]), &read)
+	d := Description{Data: read.Data}
+	if err == nil {
+		d.Model, err = resolved(zoo, metadata[checkpoint.MetadataVersion], read.Model)
+	}
+	return d, errors.Wrapf(err, "%s: metadata %s: want a model description", path, checkpoint.MetadataConfig)
+}
+
+// resolved is the model that a file of a format version describes.
+func resolved(zoo models.Zoo, version string, text []byte) (models.Spec, error) {
+	number, err := strconv.Atoi(version)
+	if err != nil {
+		return models.Spec{}, errors.WithStack(err)
+	}
+	c, err := zoo.UnmarshalVersion(number, text)
+	if err != nil {
+		return models.Spec{}, err
+	}
+	return c.Resolve()
 }
 
 // serve returns a Store that serves a model from a file's tensors, which become its
 // parameters. Until names and shapes agree, nothing is allocated that the file's size does not
 // justify, whatever the config says.
-func serve(c models.Config, tensors []checkpoint.Tensor) (*graph.Store, error) {
+func serve(c models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) {
 	entries := 0
 	for _, t := range tensors {
 		entries += t.Len()

@@ -60,14 +60,14 @@ func (t *Trainer) compile(context.Context) (err error) {
 	if c.Model.Layers >= deep {
 		t.report.Note(fmt.Sprintf("compiling %d layers takes minutes: Gorgonia's time grows with the square of the graph", c.Model.Layers))
 	}
-	if t.program, err = models.Compile(c.Model, c.Train.Batch, c.Model.Seq, models.Outputs{Loss: true, ExpertCounts: true}, o); err != nil {
+	if t.program, err = models.Compile(c.Spec(), c.Train.Batch, c.Model.Seq, models.Outputs{Loss: true, Auxiliary: c.Auxiliary(), ExpertCounts: true}, o); err != nil {
 		return err
 	}
 	t.store = t.store.Serve() // evaluation and samples add no parameter
 	t.experts = newExpertCounts(t.program.ExpertCounts)
-	t.flops = float64(c.Model.Cost().TrainFLOPs())
+	t.flops = float64(c.Spec().Cost().TrainFLOPs())
 	if t.checkValidation(t.corpus) == nil {
-		if t.eval, err = NewEvaluator(c.Device.Options(t.store), c.Model, c.Train.Batch, c.Model.Seq); err != nil {
+		if t.eval, err = NewEvaluator(c.Device.Options(t.store), c.Spec(), c.Train.Batch, c.Model.Seq); err != nil {
 			return err
 		}
 	}
@@ -103,9 +103,9 @@ func (t *Trainer) initialise(context.Context) error {
 	if err != nil {
 		return errors.Wrap(err, "train.init_from")
 	}
-	d, err := describe(source.ModelPath, file.Metadata)
+	d, err := describe(t.run.Zoo(), source.ModelPath, file.Metadata)
 	if err == nil {
-		err = t.run.Model.SameModel(d.Model)
+		err = t.run.Spec().SameModel(d.Model)
 	}
 	if err == nil {
 		err = setValues(t.store, file.Tensors)

@@ -162,7 +162,7 @@ func (t *Trainer) checkResume(ctx context.Context, c *checkpoint.Checkpoint, dir
 	if err != nil {
 		return err
 	}
-	if err := t.run.Model.SameModel(d.Model); err != nil {
+	if err := t.run.Spec().SameModel(d.Model); err != nil {
 		return errors.Wrap(err, "the checkpoint is of another model")
 	}
 	if err := t.matchCorpus(ctx, c.State.CorpusFingerprint); err != nil {

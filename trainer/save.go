@@ -34,7 +34,7 @@ func (t *Trainer) save() error {
 			return err
 		}
 	}
-	metadata, err := Description{Model: t.run.Model, Data: t.run.Data}.metadata()
+	metadata, err := Description{Model: t.run.Spec(), Data: t.run.Data}.metadata()
 	if err != nil {
 		return err
 	}

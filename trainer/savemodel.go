@@ -16,7 +16,7 @@ import (
 // SaveModel writes a model to one file, which OpenModel and every command read: the
 // parameters of d.Model in a Store, and what they are the parameters of.
 //
-//	d := trainer.Description{Model: model.Config()}
+//	d := trainer.Description{Model: model.Spec()}
 //	d.Data.Tokenizer = "bytes"
 //	err := trainer.SaveModel("model.safetensors", store, d)
 //
@@ -24,7 +24,6 @@ import (
 // "" means it takes token ids alone. The rest of d.Data, which may be left out, says where
 // the validation split is found. The file is replaced whole or, with an error, not at all.
 func SaveModel(path string, store *graph.Store, d Description) error {
-	d.Model = d.Model.Resolve()
 	if err := d.check(store); err != nil {
 		return errors.Wrapf(err, "%s: cannot save the model", path)
 	}
@@ -58,8 +57,8 @@ func (d Description) metadata() (map[string]string, error) {
 
 // check refuses what OpenModel could not read back.
 func (d Description) check(store *graph.Store) error {
-	if err := d.Model.Validate(); err != nil {
-		return err
+	if d.Model.IsZero() {
+		return errors.New("want a description with the model's Spec, got one without: models.Model.Spec returns it")
 	}
 	if d.Data.Tokenizer != "" {
 		t, err := d.Tokenizer()
