@@ -1,6 +1,6 @@
 # Everything here is also a plain go command; `make help` lists them.
 GO ?= go
-COMMANDS := $(notdir $(patsubst %/,%,$(filter-out cmd/internal/,$(wildcard cmd/*/))))
+COMMANDS := $(notdir $(patsubst %/,%,$(wildcard cmd/*/)))
 
 # Packages with tests of the device; their other tests are the same without the tag cuda.
 DEVICE_PACKAGES := ./graph ./models ./trainer ./cmd/train

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/cmd/internal/cli/clitest"
+	"github.com/residua-go/residua/internal/cli/clitest"
 )
 
 // tinyYAML is a run of a second or two.

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 func attribute() cli.Command {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/residua-go/residua/analysis/page"
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 // delivery is the flags that say where a report goes.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 func lens() cli.Command {

@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 func main() {

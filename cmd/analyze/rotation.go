@@ -7,7 +7,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 func rotation() cli.Command {

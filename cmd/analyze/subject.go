@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
 )

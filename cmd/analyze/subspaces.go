@@ -4,7 +4,7 @@ import (
 	"flag"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 func subspaces() cli.Command {

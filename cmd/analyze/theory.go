@@ -8,8 +8,8 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/analysis/theory"
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 // theoryName is the command that looks at no trained model.

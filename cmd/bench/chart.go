@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/residua-go/residua/cmd/internal/bars"
+	"github.com/residua-go/residua/internal/bars"
 )
 
 // speedChart draws each model's speed in GFLOPS of its own matrix products, which makes

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/cuda/emulator"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 // prepareDevice makes the tests' device: the emulator, or a GPU where RESIDUA_GPU says so.

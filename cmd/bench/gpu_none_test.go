@@ -5,7 +5,7 @@ package main
 import (
 	"testing"
 
-	"github.com/residua-go/residua/cmd/internal/cli/clitest"
+	"github.com/residua-go/residua/internal/cli/clitest"
 )
 
 func prepareDevice() error { return nil }

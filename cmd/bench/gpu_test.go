@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/cmd/internal/cli/clitest"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/cli/clitest"
 )
 
 func TestPeaksByName(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 func main() {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 // bench measures what the flags ask for.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 // String is the report for reading.

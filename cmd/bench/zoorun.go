@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 // zooResult is a residual design's cost at a shape, relative to the plain transformer's.

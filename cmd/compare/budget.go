@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 // The axes that a loss is drawn against, and the units of a budget.

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 // standing is how a config did: its best run, and all of them.

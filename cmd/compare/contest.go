@@ -7,8 +7,8 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 // contest is models that train on the same text for the same budget.

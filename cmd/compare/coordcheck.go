@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 // Defaults of -coordcheck: a rate at which all widths train smoothly without muP too.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
 )
 

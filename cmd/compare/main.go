@@ -12,8 +12,8 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 func main() { os.Exit(cli.Main(command(), os.Args[1:], os.Stdout, os.Stderr)) }

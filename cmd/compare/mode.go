@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 // mode is one of the things that compare does.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/eval"
+	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/trainer"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 func main() { os.Exit(cli.Main(command(os.Stdin), os.Args[1:], os.Stdout, os.Stderr)) }

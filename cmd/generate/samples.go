@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 // sampling generates a call's samples one after the other.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
 )
 

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
-	"github.com/residua-go/residua/cmd/internal/cli/clitest"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/internal/cli/clitest"
 	"github.com/residua-go/residua/models"
 )
 

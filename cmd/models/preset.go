@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
+	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/graph/cuda/emulator"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 func TestMain(m *testing.M) { emulator.Main(m) }

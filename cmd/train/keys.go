@@ -7,9 +7,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/configs"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 // listKeys is -keys.

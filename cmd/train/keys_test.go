@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/configs"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 func TestThePageOfConfigKeysIsUpToDate(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/trainer"
 )
 

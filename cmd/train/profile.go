@@ -7,9 +7,9 @@ import (
 	"sort"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/cmd/internal/bars"
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/bars"
+	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/trainer"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/trainer"
 )
 

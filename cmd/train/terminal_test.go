@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
-	"github.com/residua-go/residua/cmd/internal/cli/clitest"
+	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/internal/cli/clitest"
 )
 
 // TestTrainOnATerminal: where the bar is drawn, a run starts, shows its bar and ends with a

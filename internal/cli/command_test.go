@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/residua-go/residua/cmd/internal/cli"
-	"github.com/residua-go/residua/cmd/internal/cli/clitest"
+	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/internal/cli/clitest"
 )
 
 // probe is a command with a flag of every kind; it notes what it was called with.
