@@ -84,8 +84,7 @@ const HieraggGroup = 2
 // as the source does. The last one's norm is the final norm. W2 starts small, as the
 // sigmoid's mean is positive.
 type Hieragg struct {
-	vector     *Vector
-	b          *graph.Builder
+	*Vector                // without a final norm
 	aggregates []aggregate // a group's each, or one for all
 }
 
@@ -114,12 +113,18 @@ func (s HieraggState) Nodes() gorgonia.Nodes {
 	return nodes
 }
 
+// WithVector is the state of another h.
+func (s HieraggState) WithVector(h *gorgonia.Node) State {
+	s.H = h
+	return s
+}
+
 // NewHieragg makes the parameters of a hierarchical aggregation stream.
 func NewHieragg(b *graph.Builder, c HieraggConfig) *Hieragg {
 	if c.Layers%HieraggGroup != 0 {
 		b.Fail(errors.Errorf("stream: hieragg: want a multiple of %d layers, the blocks of a group, got %d", HieraggGroup, c.Layers))
 	}
-	a := &Hieragg{vector: newVector(b, c.Vectors), b: b}
+	a := &Hieragg{Vector: newVector(b, c.Vectors)}
 	if !c.Separate {
 		a.aggregates = []aggregate{newAggregate(b, c, "aggregate", 3)}
 		return a
@@ -151,35 +156,8 @@ func newAggregate(b *graph.Builder, c HieraggConfig, name string, inputs int) ag
 
 // Embed is the vector stream's; the result is the first group's input.
 func (a *Hieragg) Embed(t Tokens) State {
-	h := a.vector.embed(t) // [T, D]
+	h := a.embed(t) // [T, D]
 	return HieraggState{VectorState: VectorState{h}, Input: h}
-}
-
-// Sites are attention and feed-forward.
-func (a *Hieragg) Sites(block int) []Site { return twoSites(block) }
-
-// ReadHeads is Norm, then W_QKV.
-func (a *Hieragg) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
-	return a.vector.ReadHeads(s.(HieraggState).VectorState, at)
-}
-
-// WriteHeads adds W_O o.
-func (a *Hieragg) WriteHeads(s State, at Site, link Link, o *gorgonia.Node) State {
-	state := s.(HieraggState)
-	state.VectorState = a.vector.WriteHeads(state.VectorState, at, link, o).(VectorState)
-	return state
-}
-
-// ReadFeatures is Norm.
-func (a *Hieragg) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
-	return a.vector.ReadFeatures(s.(HieraggState).VectorState, at)
-}
-
-// WriteFeatures adds y.
-func (a *Hieragg) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) State {
-	state := s.(HieraggState)
-	state.VectorState = a.vector.WriteFeatures(state.VectorState, at, link, y).(VectorState)
-	return state
 }
 
 // EndBlock keeps the stream after a group's first block and aggregates after its last.
@@ -206,15 +184,12 @@ func (a *Hieragg) aggregate(g aggregate, name string, inputs gorgonia.Nodes) *go
 	inner := a.b.Sigmoid(a.b.Linear(joined, g.w1, graph.LinearOptions{Bias: g.b1})) // [T, Inner]
 	inner = a.b.Hook(name+".hidden", inner, "neuron")
 	mixed := a.b.Linear(inner, g.w2, graph.LinearOptions{Bias: g.b2}) // [T, D]
-	terms := append(gorgonia.Nodes{a.b.Dropout(mixed, a.vector.c.Dropout)}, inputs...)
+	terms := append(gorgonia.Nodes{a.b.Dropout(mixed, a.c.Dropout)}, inputs...)
 	return g.norm.Apply(a.b.Hook(name+".sum", a.b.Add(terms...), "feature")) // [T, D]
 }
 
 // Features is the stream: the last aggregate has normalised it.
 func (a *Hieragg) Features(s State) *gorgonia.Node { return s.(HieraggState).H }
-
-// Table is E [V, D].
-func (a *Hieragg) Table() *gorgonia.Node { return a.vector.Table() }
 
 // Form is a vector stream's within a group; the aggregate is not of it.
 func (a *Hieragg) Form(at Site) Form {

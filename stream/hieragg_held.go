@@ -2,8 +2,8 @@ package stream
 
 // Writers are a vector stream's and the aggregates' hidden neurons.
 func (a *Hieragg) Writers() []Writer {
-	writers := a.vector.Writers()
-	for block := HieraggGroup - 1; block < a.vector.c.Layers; block += HieraggGroup {
+	writers := a.Vector.Writers()
+	for block := HieraggGroup - 1; block < a.c.Layers; block += HieraggGroup {
 		g, name := a.of(block), aggregateName(block)
 		w := Writer{Name: name, Part: "neuron", Parts: g.w2.Shape()[0], Activation: name + ".hidden", Weight: g.w2.Name(), Source: name}
 		if g.b2 != nil {
@@ -15,12 +15,12 @@ func (a *Hieragg) Writers() []Writer {
 }
 
 // End is the last aggregate.
-func (a *Hieragg) End() string { return aggregateName(a.vector.c.Layers - 1) }
+func (a *Hieragg) End() string { return aggregateName(a.c.Layers - 1) }
 
 // Holds are what the aggregates' norms read.
 func (a *Hieragg) Holds() []string {
 	var names []string
-	for block := HieraggGroup - 1; block < a.vector.c.Layers; block += HieraggGroup {
+	for block := HieraggGroup - 1; block < a.c.Layers; block += HieraggGroup {
 		names = append(names, aggregateName(block)+".sum")
 	}
 	return names
@@ -31,12 +31,12 @@ func (a *Hieragg) Holds() []string {
 // the scale of this run makes it the next h and z. A term that the group's input has
 // therefore comes out three times.
 func (a *Hieragg) Hold(r Record) (*Held, error) {
-	one, size := identityMap{a.vector.c.D}, a.vector.c.D
+	one, size := identityMap{a.c.D}, a.c.D
 	state := func(rows ...[]linearMap) blockMap { return blockMap{blocks: rows, size: size} }
 	into := state([]linearMap{one}, []linearMap{nil}, []linearMap{nil})
 	h := &Held{tokens: r.Tokens(), size: size}
-	h.enterTables(a.vector.tables, state([]linearMap{one}, []linearMap{nil}, []linearMap{one}))
-	for block := range a.vector.c.Layers {
+	h.enterTables(a.tables, state([]linearMap{one}, []linearMap{nil}, []linearMap{one}))
+	for block := range a.c.Layers {
 		for _, site := range a.Sites(block) {
 			h.vectorSite(site, state([]linearMap{one, nil, nil}), into)
 		}
@@ -60,7 +60,7 @@ func (a *Hieragg) holdAggregate(h *Held, r Record, block int, state func(rows ..
 	if err != nil {
 		return err
 	}
-	one := identityMap{a.vector.c.D}
+	one := identityMap{a.c.D}
 	join := []linearMap{one, one, one}
 	if g.inputs == 2 {
 		join[2] = nil

@@ -61,6 +61,20 @@ type VectorState struct{ H *gorgonia.Node }
 // Nodes returns h.
 func (s VectorState) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.H} }
 
+// Vector returns h.
+func (s VectorState) Vector() *gorgonia.Node { return s.H }
+
+// WithVector is the state of another h.
+func (VectorState) WithVector(h *gorgonia.Node) State { return VectorState{h} }
+
+// WithVector is a state whose sublayers read and write one vector h [T, D] a token, as a Vector's
+// do, whatever else it carries. A stream that embeds a Vector gives it such states.
+type WithVector interface {
+	State
+	Vector() *gorgonia.Node
+	WithVector(h *gorgonia.Node) State // the same with another h
+}
+
 // NewVector makes the parameters of a vector stream.
 func NewVector(b *graph.Builder, c VectorConfig) *Vector {
 	v := newVector(b, c.Vectors)
@@ -88,7 +102,7 @@ func (v *Vector) Sites(block int) []Site { return twoSites(block) }
 // ReadHeads is Norm, then W_QKV; heads are contiguous columns.
 func (v *Vector) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
 	h := v.attention[at.Block]
-	u := h.norm.Forward(s.(VectorState).H) // [T, D]
+	u := h.norm.Forward(s.(WithVector).Vector()) // [T, D]
 	return h.read(u), nil                  // [T, 3W]
 }
 
@@ -99,7 +113,7 @@ func (v *Vector) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
 
 // ReadFeatures is Norm.
 func (v *Vector) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
-	return v.features[at.Block].Forward(s.(VectorState).H), nil
+	return v.features[at.Block].Forward(s.(WithVector).Vector()), nil
 }
 
 // WriteFeatures adds y.
@@ -109,14 +123,15 @@ func (v *Vector) WriteFeatures(s State, at Site, _ Link, y *gorgonia.Node) State
 
 func (v *Vector) add(s State, at Site, y *gorgonia.Node) State {
 	y = v.b.Hook(at.Name()+".write", v.b.Dropout(y, v.c.Dropout), "feature") // [T, D]
-	return VectorState{v.b.Hook(at.Name()+".stream", v.b.Add(s.(VectorState).H, y), "feature")}
+	state := s.(WithVector)
+	return state.WithVector(v.b.Hook(at.Name()+".stream", v.b.Add(state.Vector(), y), "feature"))
 }
 
 // EndBlock does nothing.
 func (v *Vector) EndBlock(s State, _ int) State { return s }
 
 // Features is the final norm.
-func (v *Vector) Features(s State) *gorgonia.Node { return v.norm.Forward(s.(VectorState).H) }
+func (v *Vector) Features(s State) *gorgonia.Node { return v.norm.Forward(s.(WithVector).Vector()) }
 
 // Form is h' = h + F(h): nothing is chosen.
 func (v *Vector) Form(at Site) Form {
