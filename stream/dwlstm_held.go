@@ -1,5 +1,7 @@
 package stream
 
+import "github.com/residua-go/residua/stream/linear"
+
 // Writers are the tables and the hidden neurons of the cells' candidates. Heads write no
 // term: they reach the stream only through what the cell makes of them.
 func (d *DWLSTM) Writers() []Writer {
@@ -36,14 +38,13 @@ func (d *DWLSTM) Holds() []string {
 	return names
 }
 
-// Hold carries h and c, side by side: c' = f o c, to which i o g is added, and h' = o o c'.
+// Hold carries h and c, side by side: c' = f ⊙ c, to which i ⊙ g is added, and h' = o ⊙ c'.
 func (d *DWLSTM) Hold(r Record) (*Held, error) {
-	one, size := identityMap{d.c.D}, d.c.D
-	state := func(rows ...[]linearMap) blockMap { return blockMap{blocks: rows, size: size} }
-	h := &Held{tokens: r.Tokens(), size: size}
-	h.enterTables(d.tables, state([]linearMap{one}, []linearMap{one}))
+	one, take := linear.Identity(d.c.D), func(h, c float64) linear.Map { return linear.Rows(d.c.D, []float64{h, c}) }
+	h := NewHeld(r, d.c.D)
+	h.enterTables(d.tables, linear.Stack{one, one})
 	for l := range d.cells {
-		gates := map[string]linearMap{}
+		gates := map[string]linear.Map{}
 		for _, gate := range []string{inputGate, forgetGate, outputGate} {
 			open, err := d.heldGate(r, lstmName(l)+gate+gateLogits)
 			if err != nil {
@@ -51,21 +52,18 @@ func (d *DWLSTM) Hold(r Record) (*Held, error) {
 			}
 			gates[gate] = open
 		}
-		h.read(d.Sites(l)[0].Name(), state([]linearMap{one, nil}))
-		h.step(state([]linearMap{nil, nil}, []linearMap{nil, gates[forgetGate]}))
-		h.enter(lstmName(l), state([]linearMap{nil}, []linearMap{gates[inputGate]}))
-		h.step(state([]linearMap{nil, gates[outputGate]}, []linearMap{nil, one}))
+		h.Read(d.Sites(l)[0].Name(), take(1, 0))
+		h.Step(linear.Chain{take(0, 1), gates[forgetGate]}) // c alone
+		h.Enter(lstmName(l), gates[inputGate])
+		h.Step(linear.Stack{gates[outputGate], one})
 	}
-	h.step(state([]linearMap{one, nil}))
-	h.readout = func(end []float64) *Readout {
-		m, bias := holdLayerNorm(d.b, d.norm, end)
-		return &Readout{maps: []linearMap{m}, constant: bias}
-	}
+	h.Step(take(1, 0))
+	h.ReadOut(one, finalNorm(d.b, d.norm))
 	return h, nil
 }
 
 // heldGate is what a gate lets through, its sigmoid.
-func (d *DWLSTM) heldGate(r Record, name string) (linearMap, error) {
+func (d *DWLSTM) heldGate(r Record, name string) (linear.Map, error) {
 	logits, err := r.Activation(name)
 	if err != nil {
 		return nil, err
@@ -74,5 +72,5 @@ func (d *DWLSTM) heldGate(r Record, name string) (linearMap, error) {
 	for i, z := range logits {
 		open[i] = logistic(z)
 	}
-	return scaleMap{open, d.c.D}, nil
+	return linear.Scale{Factors: open, Size: d.c.D}, nil
 }

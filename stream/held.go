@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/pkg/errors"
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // Held is the stream of one run as a linear map, token by token, of what is written to it.
@@ -21,27 +24,31 @@ import (
 // networks have A_res at each site, the depth-wise LSTM its gates, hierarchical aggregation
 // its norms at the scale of the run.
 //
-// For the two sites of a block with hyper-connections, in order:
+// The state may have more entries behind a step than before it, or fewer.
 //
-//	source embedding, source positions, read attention, step A_res, source attention,
-//	read feedforward, step A_res, source feedforward
+// A stream makes it in the order of its run by Enter, Read, Step and Add, and ReadOut at last.
+// For the two sites of a block with hyper-connections:
+//
+//	Enter embedding, Enter positions, Read attention, Step A_res, Enter attention,
+//	Read feedforward, Step A_res, Enter feedforward
 //
 // Slices that methods return are the caller's.
 type Held struct {
 	tokens, size int
-	steps        []linearMap
+	steps        []linear.Map
 	sources      []source
 	reads        []tap
 	constants    []source // their up maps nothing: value is what they are
-	readout      func(end []float64) *Readout
+	down         linear.Map
+	behind       func(u []float64) (linear.Chain, []float64)
 }
 
-// source is where something enters the state: before step number at, behind the first reads
+// source is where something enters the state: before step number at, after the first reads
 // sites that read it.
 type source struct {
 	name      string
 	at, reads int
-	up        linearMap
+	up        linear.Map
 	value     []float64 // of a constant, in the state's entries
 }
 
@@ -49,7 +56,42 @@ type source struct {
 type tap struct {
 	name string
 	at   int
-	down linearMap
+	down linear.Map
+}
+
+// NewHeld begins the stream of a run of tokens; a token's state ends as size entries. Without a
+// record, of which no tokens are known, it is that of one.
+func NewHeld(r Record, size int) *Held {
+	if r == nil {
+		return &Held{tokens: 1, size: size}
+	}
+	return &Held{tokens: r.Tokens(), size: size}
+}
+
+// Enter says that a source writes to the state by a map, before the next step.
+func (h *Held) Enter(name string, up linear.Map) {
+	h.sources = append(h.sources, source{name: name, at: len(h.steps), reads: len(h.reads), up: up})
+}
+
+// Read says that a site reads the state by a map, before the next step.
+func (h *Held) Read(name string, down linear.Map) {
+	h.reads = append(h.reads, tap{name, len(h.steps), down})
+}
+
+// Step carries the state by a map.
+func (h *Held) Step(m linear.Map) { h.steps = append(h.steps, m) }
+
+// Add adds a constant to the state of all tokens, before the next step; nil is none.
+func (h *Held) Add(value []float64) {
+	if value != nil {
+		h.constants = append(h.constants, source{at: len(h.steps), reads: len(h.reads), value: value})
+	}
+}
+
+// ReadOut says how the end is read: by down, which gives u, and by the maps behind it, whose
+// norms have the scales of u, [T, ...]; behind returns their constant, too, or nil.
+func (h *Held) ReadOut(down linear.Map, behind func(u []float64) (linear.Chain, []float64)) {
+	h.down, h.behind = down, behind
 }
 
 // Tokens is the number of tokens of the run.
@@ -84,7 +126,7 @@ func (h *Held) Carry(source string, token int, y []float64) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(h.walk(s.at, len(h.steps), token, s.up.apply(token, y))), nil
+	return slices.Clone(h.walk(s.at, len(h.steps), token, s.up.Apply(token, y))), nil
 }
 
 // CarryTo takes what enters at a source for one token, y [width], to what the site reader
@@ -101,7 +143,7 @@ func (h *Held) CarryTo(source, reader string, token int, y []float64) ([]float64
 		return nil, err
 	}
 	t := h.reads[i]
-	return slices.Clone(t.down.apply(token, h.walk(s.at, t.at, token, s.up.apply(token, y)))), nil
+	return slices.Clone(t.down.Apply(token, h.walk(s.at, t.at, token, s.up.Apply(token, y)))), nil
 }
 
 // PullBack is the transpose of Carry for all sources at once: what a direction at the end
@@ -114,11 +156,11 @@ func (h *Held) PullBack(token int, direction []float64) (map[string][]float64, e
 	at := map[string][]float64{}
 	for k := len(h.steps); k >= 0; k-- {
 		if k < len(h.steps) {
-			direction = h.steps[k].transpose(token, direction)
+			direction = h.steps[k].Transpose(token, direction)
 		}
 		for _, s := range h.sources {
 			if s.at == k {
-				at[s.name] = slices.Clone(s.up.transpose(token, direction))
+				at[s.name] = slices.Clone(s.up.Transpose(token, direction))
 			}
 		}
 	}
@@ -133,7 +175,7 @@ func (h *Held) Constant(token int) ([]float64, error) {
 	}
 	sum := make([]float64, h.size)
 	for _, c := range h.constants {
-		addTo(sum, h.walk(c.at, len(h.steps), token, c.value))
+		floats.Add(sum, h.walk(c.at, len(h.steps), token, c.value))
 	}
 	return sum, nil
 }
@@ -149,11 +191,11 @@ func (h *Held) ConstantTo(reader string, token int) ([]float64, error) {
 		return nil, err
 	}
 	t := h.reads[i]
-	_, width := t.down.sizes()
+	_, width := t.down.Sizes()
 	sum := make([]float64, width)
 	for _, c := range h.constants {
 		if c.reads <= i {
-			addTo(sum, t.down.apply(token, h.walk(c.at, t.at, token, c.value)))
+			floats.Add(sum, t.down.Apply(token, h.walk(c.at, t.at, token, c.value)))
 		}
 	}
 	return sum, nil
@@ -162,7 +204,7 @@ func (h *Held) ConstantTo(reader string, token int) ([]float64, error) {
 // walk takes a state through the steps from and up to, without the latter.
 func (h *Held) walk(from, to, token int, x []float64) []float64 {
 	for _, step := range h.steps[from:to] {
-		x = step.apply(token, x)
+		x = step.Apply(token, x)
 	}
 	return x
 }
@@ -173,7 +215,7 @@ func (h *Held) source(name string, token, entries int) (source, error) {
 	if i < 0 {
 		return source{}, errors.Errorf("stream: nothing is written at %q; want one of %s", name, strings.Join(h.Sources(), ", "))
 	}
-	width, _ := h.sources[i].up.sizes()
+	width, _ := h.sources[i].up.Sizes()
 	return h.sources[i], checkEntries(name, token, h.tokens, entries, width)
 }
 
@@ -202,24 +244,4 @@ func checkEntries(where string, token, tokens, got, want int) error {
 		return errors.Errorf("stream: %s: want %d entries of a token, got %d", where, want, got)
 	}
 	return nil
-}
-
-// enter adds a source before the next step.
-func (h *Held) enter(name string, up linearMap) {
-	h.sources = append(h.sources, source{name: name, at: len(h.steps), reads: len(h.reads), up: up})
-}
-
-// read notes that a site reads the state before the next step.
-func (h *Held) read(name string, down linearMap) {
-	h.reads = append(h.reads, tap{name, len(h.steps), down})
-}
-
-// step adds a step.
-func (h *Held) step(m linearMap) { h.steps = append(h.steps, m) }
-
-// add adds a constant before the next step; nil is none.
-func (h *Held) add(value []float64) {
-	if value != nil {
-		h.constants = append(h.constants, source{at: len(h.steps), reads: len(h.reads), value: value})
-	}
 }

@@ -1,5 +1,7 @@
 package stream
 
+import "github.com/residua-go/residua/stream/linear"
+
 // Writers are a vector stream's and the aggregates' hidden neurons.
 func (a *Hieragg) Writers() []Writer {
 	writers := a.Vector.Writers()
@@ -26,52 +28,51 @@ func (a *Hieragg) Holds() []string {
 	return names
 }
 
-// Hold carries h, x and z, side by side: behind a group's first block x becomes h, behind
-// its second h becomes x + h + z, to which the aggregate's own term is added, and its norm at
-// the scale of this run makes it the next h and z. A term that the group's input has
-// therefore comes out three times.
+// Hold carries h and z, and inside a group behind its first block x, side by side: behind the
+// second block h becomes x + h + z, to which the aggregate's own term is added, and its norm at
+// the scale of this run makes it the next h and z. A term that the group's input has therefore
+// comes out three times.
 func (a *Hieragg) Hold(r Record) (*Held, error) {
-	one, size := identityMap{a.c.D}, a.c.D
-	state := func(rows ...[]linearMap) blockMap { return blockMap{blocks: rows, size: size} }
-	into := state([]linearMap{one}, []linearMap{nil}, []linearMap{nil})
-	h := &Held{tokens: r.Tokens(), size: size}
-	h.enterTables(a.tables, state([]linearMap{one}, []linearMap{nil}, []linearMap{one}))
+	d := a.c.D
+	rows := func(coefficients ...[]float64) linear.Map { return linear.Rows(d, coefficients...) }
+	h := NewHeld(r, d)
+	h.enterTables(a.tables, rows([]float64{1}, []float64{1}))
+	down, up := rows([]float64{1, 0}), rows([]float64{1}, []float64{0})
 	for block := range a.c.Layers {
 		for _, site := range a.Sites(block) {
-			h.vectorSite(site, state([]linearMap{one, nil, nil}), into)
+			h.vectorSite(site, down, up)
 		}
 		if block%HieraggGroup == 0 {
-			h.step(state([]linearMap{one, nil, nil}, []linearMap{one, nil, nil}, []linearMap{nil, nil, one}))
+			h.Step(rows([]float64{1, 0}, []float64{0, 1}, []float64{1, 0})) // h, z, x
+			down, up = rows([]float64{1, 0, 0}), rows([]float64{1}, []float64{0}, []float64{0})
 			continue
 		}
-		if err := a.holdAggregate(h, r, block, state); err != nil {
+		if err := a.holdAggregate(h, r, block); err != nil {
 			return nil, err
 		}
+		h.Step(rows([]float64{1}, []float64{1}))
+		down, up = rows([]float64{1, 0}), rows([]float64{1}, []float64{0})
 	}
-	h.step(state([]linearMap{one, nil, nil}))
-	h.readout = func([]float64) *Readout { return &Readout{} }
+	h.Step(down)
+	h.ReadOut(linear.Identity(d), func([]float64) (linear.Chain, []float64) { return nil, nil })
 	return h, nil
 }
 
-// holdAggregate adds the sum and the norm behind a group.
-func (a *Hieragg) holdAggregate(h *Held, r Record, block int, state func(rows ...[]linearMap) blockMap) error {
+// holdAggregate adds the sum and the norm behind a group, which leave h alone.
+func (a *Hieragg) holdAggregate(h *Held, r Record, block int) error {
 	g, name := a.of(block), aggregateName(block)
 	sum, err := r.Activation(name + ".sum")
 	if err != nil {
 		return err
 	}
-	one := identityMap{a.c.D}
-	join := []linearMap{one, one, one}
+	join := []float64{1, 1, 1} // of h, z and x
 	if g.inputs == 2 {
-		join[2] = nil
+		join[1] = 0
 	}
-	none := []linearMap{nil, nil, nil}
-	h.step(state(join, none, none))
-	h.enter(name, state([]linearMap{one}, []linearMap{nil}, []linearMap{nil}))
-	norm, bias := holdLayerNorm(a.b, g.norm, sum)
-	h.step(state([]linearMap{norm, nil, nil}, none, []linearMap{norm, nil, nil}))
-	if bias != nil {
-		h.add(append(append(append([]float64(nil), bias...), make([]float64, len(bias))...), bias...))
-	}
+	h.Step(linear.Rows(a.c.D, join))
+	h.Enter(name, linear.Identity(a.c.D))
+	norm, bias := holdNorm(a.b, g.norm, sum)
+	h.Step(norm)
+	h.Add(bias)
 	return nil
 }

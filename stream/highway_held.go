@@ -1,5 +1,7 @@
 package stream
 
+import "github.com/residua-go/residua/stream/linear"
+
 // Writers are a vector stream's and the self-dependency units'.
 func (h *Highway) Writers() []Writer {
 	writers := h.Vector.Writers()
@@ -16,6 +18,6 @@ func (h *Highway) Writers() []Writer {
 // term.
 func (h *Highway) Hold(r Record) (*Held, error) {
 	return h.Vector.hold(r, func(held *Held, site Site) {
-		held.enter(site.Name()+".sdu", identityMap{h.c.D})
+		held.Enter(site.Name()+".sdu", linear.Identity(h.c.D))
 	}), nil
 }

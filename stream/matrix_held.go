@@ -1,6 +1,10 @@
 package stream
 
-import "gorgonia.org/gorgonia"
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/stream/linear"
+)
 
 // Writers are the tables and the heads; a head's output is stored as it is.
 func (m *Matrix) Writers() []Writer {
@@ -20,28 +24,29 @@ func (m *Matrix) Holds() []string { return nil }
 
 // Hold is the identity from every site to the end, behind the site's outer products.
 func (m *Matrix) Hold(r Record) (*Held, error) {
-	h := &Held{tokens: r.Tokens(), size: m.c.Dk * m.c.Dv}
-	h.enter(tokenRows, m.keys(m.writeEmbedding))
+	h := NewHeld(r, m.c.Dk*m.c.Dv)
+	one := linear.Identity(h.size)
+	h.Enter(tokenRows, m.keys(m.writeEmbedding))
 	if m.positions != nil {
-		h.enter(positionRows, m.keys(m.writePos))
+		h.Enter(positionRows, m.keys(m.writePos))
 	}
 	for l := range m.c.Layers {
 		sites := m.Sites(l)
-		h.vectorSite(sites[0], identityMap{h.size}, m.keys(m.attention[l].write))
-		h.vectorSite(sites[1], identityMap{h.size}, m.keys(m.features[l].write))
+		h.vectorSite(sites[0], one, m.keys(m.attention[l].write))
+		h.vectorSite(sites[1], one, m.keys(m.features[l].write))
 	}
-	h.readout = func(end []float64) *Readout {
-		norm, bias := holdLayerNorm(m.b, m.norm, end)
-		read := transposed{m.keys(m.readUnembedding)}
+	h.ReadOut(one, func(end []float64) (linear.Chain, []float64) {
+		norm, bias := holdNorm(m.b, m.norm, end)
+		read := linear.Transposed{Of: m.keys(m.readUnembedding)}
 		if bias != nil {
-			bias = read.apply(0, bias) // [R, Dv]
+			bias = read.Apply(0, bias) // [R, Dv]
 		}
-		return &Readout{maps: []linearMap{norm, read}, constant: bias}
-	}
+		return linear.Chain{norm, read}, bias
+	})
 	return h, nil
 }
 
 // keys is the map by which key vectors [R, Dk] store R rows of Dv entries.
-func (m *Matrix) keys(node *gorgonia.Node) keysMap {
-	return keysMap{keys: values(m.b, node.Name()), r: m.c.Rank, dk: m.c.Dk, v: m.c.Dv}
+func (m *Matrix) keys(node *gorgonia.Node) linear.Map {
+	return linear.Keys(values(m.b, node.Name()), m.c.Dk, m.c.Dv)
 }

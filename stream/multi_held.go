@@ -3,7 +3,7 @@ package stream
 import (
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // writers are the heads.
@@ -39,9 +39,9 @@ func (s *multi) holdSites(h *Held, r Record, p packing) error {
 				return err
 			}
 			d := s.c.D / p.m
-			h.read(site.Name(), mixMap{in: p.n, out: p.m, d: d, at: func(t, i, j int) float64 { return c(t, j, i) }})
-			h.step(mixMap{in: p.n, out: p.n, d: d, at: func(t, i, j int) float64 { return c(t, j, p.m+i) }})
-			h.enter(site.Name(), mixMap{in: p.m, out: p.n, d: d, at: func(t, i, j int) float64 { return c(t, i, p.m+p.n+j) }})
+			h.Read(site.Name(), linear.Mix{In: p.n, Out: p.m, Width: d, At: func(t, i, j int) float64 { return c(t, j, i) }})
+			h.Step(linear.Mix{In: p.n, Out: p.n, Width: d, At: func(t, i, j int) float64 { return c(t, j, p.m+i) }})
+			h.Enter(site.Name(), linear.Mix{In: p.m, Out: p.n, Width: d, At: func(t, i, j int) float64 { return c(t, i, p.m+p.n+j) }})
 		}
 	}
 	return nil
@@ -71,27 +71,14 @@ func (s *copied) Writers() []Writer { return append(s.tables.writers(), s.multi.
 
 // Hold is products of A_res from every site to the end.
 func (s *copied) Hold(r Record) (*Held, error) {
-	h := &Held{tokens: r.Tokens(), size: s.n * s.c.D}
-	rows := mixMap{in: 1, out: s.n, d: s.c.D, at: func(_, _, _ int) float64 { return 1 }}
+	h := NewHeld(r, s.n*s.c.D)
+	rows := linear.Mix{In: 1, Out: s.n, Width: s.c.D, At: func(_, _, _ int) float64 { return 1 }}
 	h.enterTables(s.tables, rows)
 	if err := s.holdSites(h, r, packing{s.n, 1}); err != nil {
 		return nil, err
 	}
-	h.readout = func(end []float64) *Readout {
-		sum := transposed{rows}
-		norm, bias := holdLayerNorm(s.multi.b, s.norm, h.eachToken(end, sum))
-		return &Readout{maps: []linearMap{sum, norm}, constant: bias}
-	}
+	h.ReadOut(linear.Transposed{Of: rows}, finalNorm(s.multi.b, s.norm))
 	return h, nil
-}
-
-// eachToken maps the ends [T, Size] of all tokens.
-func (h *Held) eachToken(end []float64, m linearMap) []float64 {
-	var all []float64
-	for t := range h.tokens {
-		all = append(all, m.apply(t, end[t*h.size:][:h.size])...)
-	}
-	return all
 }
 
 // Writers are the tables and the heads.
@@ -99,36 +86,32 @@ func (v *VWN) Writers() []Writer { return append(v.tables.writers(), v.multi.wri
 
 // Hold is products of A_carry from every site to the end.
 func (v *VWN) Hold(r Record) (*Held, error) {
-	h := &Held{tokens: r.Tokens(), size: v.n * v.d}
-	var embed linearMap = identityMap{h.size}
+	h := NewHeld(r, v.n*v.d)
+	var embed linear.Map = linear.Identity(h.size)
 	if v.expand != nil {
-		embed = matrixMap{values(v.multi.b, v.expand.Name()), v.c.D, h.size}
+		embed = linear.Matrix{W: values(v.multi.b, v.expand.Name()), In: v.c.D, Out: h.size}
 	}
 	h.enterTables(v.tables, embed)
 	if err := v.holdSites(h, r, packing{v.n, v.m}); err != nil {
 		return nil, err
 	}
-	h.readout = func(end []float64) *Readout { return v.hold(h, end) }
+	h.ReadOut(linear.Identity(h.size), v.behind)
 	return h, nil
 }
 
-// hold holds the group norm, W_reduce and the final norm.
-func (v *VWN) hold(h *Held, end []float64) *Readout {
+// behind holds the group norm, W_reduce and the final norm at the ends [T, n*d].
+func (v *VWN) behind(end []float64) (linear.Chain, []float64) {
 	b := v.multi.b
-	reduce := matrixMap{values(b, v.reduce.Name()), h.size, v.c.D}
-	maps := []linearMap{reduce}
+	reduce := linear.Matrix{W: values(b, v.reduce.Name()), In: v.n * v.d, Out: v.c.D}
+	maps := linear.Chain{reduce}
 	if v.groupNorm != nil {
-		o := graph.NormOptions{Eps: v.c.Norm.Eps, Groups: v.groupNorm.Shape()[0]}
-		maps = []linearMap{holdNorm(end, values(b, v.groupNorm.Name()), o), reduce}
+		norm := linear.Norm{Gain: values(b, v.groupNorm.Name()), Centre: true, Groups: v.groupNorm.Shape()[0]}
+		maps = linear.Chain{norm.At(end, orEps(v.c.Norm.Eps)), reduce}
 	}
 	var reduced []float64 // [T, D]
-	for t := range h.tokens {
-		x := end[t*h.size:][:h.size]
-		for _, m := range maps {
-			x = m.apply(t, x)
-		}
-		reduced = append(reduced, x...)
+	for t := range len(end) / reduce.In {
+		reduced = append(reduced, maps.Apply(t, end[t*reduce.In:][:reduce.In])...)
 	}
-	norm, bias := holdLayerNorm(b, v.norm, reduced)
-	return &Readout{maps: append(maps, norm), constant: bias}
+	norm, bias := holdNorm(b, v.norm, reduced)
+	return append(maps, norm), bias
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // Readout is the way from the end of a stream to the model's features with the scales of the
@@ -11,9 +13,9 @@ import (
 //
 //	features_t = R_t end_t + Constant
 type Readout struct {
-	tokens, size int
-	maps         []linearMap // R, first to last
-	constant     []float64   // [F], or nil
+	tokens   int
+	maps     linear.Chain // R
+	constant []float64    // [F], or nil
 }
 
 // Readout holds the way from the end of the stream, [T, Size], to the model's features [F] at
@@ -23,37 +25,32 @@ func (h *Held) Readout(end []float64) (*Readout, error) {
 	if len(end) != h.tokens*h.size {
 		return nil, errors.Errorf("stream: readout: want the ends of %d tokens of %d entries, got %d entries", h.tokens, h.size, len(end))
 	}
-	r := h.readout(end)
-	r.tokens, r.size = h.tokens, h.size
-	return r, nil
+	var u []float64
+	for t := range h.tokens {
+		u = append(u, h.down.Apply(t, end[t*h.size:][:h.size])...)
+	}
+	maps, constant := h.behind(u)
+	return &Readout{tokens: h.tokens, maps: append(linear.Chain{h.down}, maps...), constant: constant}, nil
 }
 
 // Features is R_t x, the linear part of a token's features [F] for a part x of its end [Size].
 // It is an error if there is no such token or x has another size.
 func (r *Readout) Features(token int, x []float64) ([]float64, error) {
-	if err := checkEntries("readout", token, r.tokens, len(x), r.size); err != nil {
+	size, _ := r.maps.Sizes()
+	if err := checkEntries("readout", token, r.tokens, len(x), size); err != nil {
 		return nil, err
 	}
-	for _, m := range r.maps {
-		x = m.apply(token, x)
-	}
-	return slices.Clone(x), nil
+	return slices.Clone(r.maps.Apply(token, x)), nil
 }
 
 // PullBack is the transpose of Features, [F] -> [Size]: what a direction of the features is at
 // the stream's end.
 func (r *Readout) PullBack(token int, direction []float64) ([]float64, error) {
-	features := r.size
-	if n := len(r.maps); n > 0 {
-		_, features = r.maps[n-1].sizes()
-	}
+	_, features := r.maps.Sizes()
 	if err := checkEntries("readout", token, r.tokens, len(direction), features); err != nil {
 		return nil, err
 	}
-	for _, m := range slices.Backward(r.maps) {
-		direction = m.transpose(token, direction)
-	}
-	return slices.Clone(direction), nil
+	return slices.Clone(r.maps.Transpose(token, direction)), nil
 }
 
 // Constant is what features [F] have from no part of the end, the biases of norms; nil:

@@ -1,5 +1,7 @@
 package stream
 
+import "github.com/residua-go/residua/stream/linear"
+
 // Writers are the tables and the heads.
 func (v *Vector) Writers() []Writer {
 	writers := v.writers()
@@ -25,8 +27,8 @@ func (v *Vector) Hold(r Record) (*Held, error) {
 
 // hold is Hold for a stream to which something writes beside each site.
 func (v *Vector) hold(r Record, beside func(h *Held, site Site)) *Held {
-	one := identityMap{v.c.D}
-	h := &Held{tokens: r.Tokens(), size: v.c.D}
+	one := linear.Identity(v.c.D)
+	h := NewHeld(r, v.c.D)
 	h.enterTables(v.tables, one)
 	for l := range v.c.Layers {
 		for _, site := range v.Sites(l) {
@@ -34,24 +36,21 @@ func (v *Vector) hold(r Record, beside func(h *Held, site Site)) *Held {
 			beside(h, site)
 		}
 	}
-	h.readout = func(end []float64) *Readout {
-		m, bias := holdLayerNorm(v.b, v.norm, end)
-		return &Readout{maps: []linearMap{m}, constant: bias}
-	}
+	h.ReadOut(one, finalNorm(v.b, v.norm))
 	return h
 }
 
 // vectorSite is a site that is read and written with no step beside it.
-func (h *Held) vectorSite(site Site, down, up linearMap) {
-	h.read(site.Name(), down)
-	h.enter(site.Name(), up)
+func (h *Held) vectorSite(site Site, down, up linear.Map) {
+	h.Read(site.Name(), down)
+	h.Enter(site.Name(), up)
 }
 
 // enterTables enters what is looked up.
-func (h *Held) enterTables(t tables, up linearMap) {
-	h.enter(tokenRows, up)
+func (h *Held) enterTables(t tables, up linear.Map) {
+	h.Enter(tokenRows, up)
 	if t.positions != nil {
-		h.enter(positionRows, up)
+		h.Enter(positionRows, up)
 	}
 }
 

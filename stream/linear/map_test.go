@@ -1,0 +1,99 @@
+package linear
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+)
+
+func draws(r *rand.Rand, n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = r.NormFloat64()
+	}
+	return x
+}
+
+const tokens = 3
+
+// sample is a map with its sizes.
+type sample struct {
+	m       Map
+	in, out int
+}
+
+// samples are maps of every kind.
+func samples() map[string]sample {
+	r := rand.New(rand.NewPCG(1, 2))
+	scale := Scale{draws(r, tokens*4), 4}
+	layer := Norm{Gain: draws(r, 4), Centre: true, Groups: 1}
+	keys, matrix := Keys(draws(r, 2*5), 5, 3), Matrix{draws(r, 3*7), 3, 7}
+	mix := Mix{In: 2, Out: 3, Width: 4, At: func(t, i, j int) float64 { return float64(1 + t*7 + i*3 - j) }}
+	return map[string]sample{
+		"identity":   {Identity(5), 5, 5},
+		"matrix":     {matrix, 3, 7},
+		"keys":       {keys, 6, 15},
+		"transposed": {Transposed{keys}, 15, 6},
+		"scale":      {scale, 4, 4},
+		"layernorm":  {layer.At(draws(r, tokens*4), 1e-6), 4, 4},
+		"unscaled":   {layer, 4, 4},
+		"rmsnorm":    {Norm{Gain: draws(r, 6), Groups: 1}.At(draws(r, tokens*6), 0.1), 6, 6},
+		"groups":     {Norm{Gain: draws(r, 6), Centre: true, Groups: 2}.At(draws(r, tokens*6), 1e-6), 6, 6},
+		"stack":      {Stack{Identity(4), scale, Rows(2, []float64{2, 3})}, 4, 10},
+		"rows":       {Rows(2, []float64{1, 2, 3}, []float64{0, -1, 4}), 6, 4},
+		"mix":        {mix, 8, 12},
+		"chain":      {Chain{scale, layer, Rows(4, []float64{1}, []float64{2}), mix}, 4, 12},
+		"through":    {Chain{matrix, Transposed{matrix}, Identity(3)}, 3, 3},
+	}
+}
+
+// TestTransposes: every map's transpose is one, <M x, y> = <x, M^T y>, for each token, and maps
+// leave their inputs alone.
+func TestTransposes(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for name, c := range samples() {
+		in, out := c.m.Sizes()
+		assert.Equal(t, [2]int{c.in, c.out}, [2]int{in, out}, name)
+		for token := range tokens {
+			x, y := draws(r, c.in), draws(r, c.out)
+			inputs := slices.Concat(x, y)
+			forward, backward := c.m.Apply(token, x), c.m.Transpose(token, y)
+			require.Len(t, forward, c.out, name)
+			require.Len(t, backward, c.in, name)
+			assert.InDelta(t, floats.Dot(forward, y), floats.Dot(x, backward), 1e-12, "%s, token %d", name, token)
+			assert.Equal(t, inputs, slices.Concat(x, y), name)
+		}
+	}
+}
+
+// TestKeysStoreOuterProducts: X = keys^T y, entry by entry.
+func TestKeysStoreOuterProducts(t *testing.T) {
+	keys, y := []float64{1, 2, 3, 4, 5, 6}, []float64{10, 20, 30, 40} // [2, 3], [2, 2]
+	assert.Equal(t, []float64{1*10 + 4*30, 1*20 + 4*40, 2*10 + 5*30, 2*20 + 5*40, 3*10 + 6*30, 3*20 + 6*40}, Keys(keys, 3, 2).Apply(0, y))
+}
+
+// TestHeldNorm: at the input whose scale it holds it is the norm, and it is linear.
+func TestHeldNorm(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	x, gain := draws(r, 2*5), draws(r, 5)
+	m := Norm{Gain: gain, Centre: true, Groups: 1}.At(x, 0.2)
+	for token := range 2 {
+		v := x[token*5:][:5]
+		mean, variance := floats.Sum(v)/5, 0.0
+		for _, e := range v {
+			variance += (e - mean) * (e - mean) / 5
+		}
+		got := m.Apply(token, v)
+		for i := range v {
+			want := (v[i] - mean) * gain[i]
+			assert.InDelta(t, want*want/(variance+0.2), got[i]*got[i], 1e-12)
+			assert.Equal(t, want > 0, got[i] > 0)
+		}
+		twice := m.Apply(token, floats.ScaleTo(make([]float64, 5), 2, v))
+		assert.InDeltaSlice(t, floats.ScaleTo(make([]float64, 5), 2, got), twice, 1e-12)
+	}
+}

@@ -1,0 +1,57 @@
+package linear
+
+import "gonum.org/v1/gonum/floats"
+
+// Mix mixes rows of Width entries, x [In, Width] -> y [Out, Width], by a coefficient for each
+// pair of rows, which may differ from token to token:
+//
+//	y_i = sum over j of At(token, i, j) x_j
+//
+// Hyper-connections mix copies of a vector so, a stream that keeps earlier results weighs them,
+// and an outer-product memory of Dk rows is stored to by keys (Keys). A step I - b k k^T on the
+// rows of such a memory is one, too.
+type Mix struct {
+	In, Out, Width int
+	At             func(token, i, j int) float64
+}
+
+// Rows is a Mix with the same coefficients [out][in] for all tokens, of which there is at least
+// one.
+func Rows(width int, coefficients ...[]float64) Mix {
+	return Mix{In: len(coefficients[0]), Out: len(coefficients), Width: width, At: func(_, i, j int) float64 { return coefficients[i][j] }}
+}
+
+// Keys stores R rows y [R, width] in a matrix X [Dk, width] by their key vectors, keys [R, Dk],
+// as the RMT writes (Mak & Flanigan 2025, arXiv 2506.22696, eq. 20):
+//
+//	X = sum over r of keys_r (x) y_r = keys^T y
+//
+// Its transpose is how the RMT reads: y = keys X (eq. 22).
+func Keys(keys []float64, dk, width int) Mix {
+	return Mix{In: len(keys) / dk, Out: dk, Width: width, At: func(_, k, r int) float64 { return keys[r*dk+k] }}
+}
+
+// Sizes are In and Out rows.
+func (m Mix) Sizes() (in, out int) { return m.In * m.Width, m.Out * m.Width }
+
+// Apply mixes the rows of x.
+func (m Mix) Apply(token int, x []float64) []float64 {
+	y := make([]float64, m.Out*m.Width)
+	for i := range m.Out {
+		for j := range m.In {
+			floats.AddScaled(y[i*m.Width:][:m.Width], m.At(token, i, j), x[j*m.Width:][:m.Width])
+		}
+	}
+	return y
+}
+
+// Transpose mixes the rows of y by the transposed coefficients.
+func (m Mix) Transpose(token int, y []float64) []float64 {
+	x := make([]float64, m.In*m.Width)
+	for i := range m.Out {
+		for j := range m.In {
+			floats.AddScaled(x[j*m.Width:][:m.Width], m.At(token, i, j), y[i*m.Width:][:m.Width])
+		}
+	}
+	return x
+}

@@ -1,0 +1,86 @@
+package linear
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Norm is a norm whose scale is held at what it was for one input (Elhage et al. 2021,
+// "A Mathematical Framework for Transformer Circuits", on folding layer norm):
+//
+//	LayerNorm: y = scale_t Gain ⊙ (x - mean(x));   RMSNorm: y = scale_t Gain ⊙ x
+//
+// with the number scale_t = 1/sqrt(var + eps), or 1/sqrt(mean square + eps), of the run's own
+// input at token t (At). That makes it linear in x. Its bias is no part of the map.
+type Norm struct {
+	Gain   []float64
+	Centre bool      // a LayerNorm; otherwise an RMSNorm
+	Groups int       // runs of len(Gain)/Groups entries, each with a mean and a scale of its own
+	scale  []float64 // [T, Groups]; nil: 1
+}
+
+// At is the norm with its scales held at its inputs x [T, len(Gain)]. Without inputs they are 1,
+// for weights without a run.
+func (m Norm) At(x []float64, eps float64) Norm {
+	m.scale = nil
+	width := len(m.Gain) / m.Groups
+	for i := 0; i < len(x); i += width {
+		group, mean := x[i:][:width], 0.0
+		if m.Centre {
+			mean = meanOf(group)
+		}
+		squares := 0.0
+		for _, v := range group {
+			squares += (v - mean) * (v - mean)
+		}
+		m.scale = append(m.scale, 1/math.Sqrt(squares/float64(width)+eps))
+	}
+	return m
+}
+
+func meanOf(x []float64) float64 { return floats.Sum(x) / float64(len(x)) }
+
+// Sizes are those of Gain.
+func (m Norm) Sizes() (in, out int) { return len(m.Gain), len(m.Gain) }
+
+// Apply normalises x at the held scale.
+func (m Norm) Apply(token int, x []float64) []float64 {
+	y := m.centred(x)
+	m.scaleBy(token, y)
+	return y
+}
+
+// Transpose scales y and centres it then.
+func (m Norm) Transpose(token int, y []float64) []float64 {
+	x := slices.Clone(y)
+	m.scaleBy(token, x)
+	return m.centred(x)
+}
+
+// scaleBy multiplies x by Gain and by the scales of a token.
+func (m Norm) scaleBy(token int, x []float64) {
+	width := len(x) / m.Groups
+	for i := range x {
+		factor := m.Gain[i]
+		if m.scale != nil {
+			factor *= m.scale[token*m.Groups+i/width]
+		}
+		x[i] *= factor
+	}
+}
+
+// centred is x less its mean, in each group, in memory of its own.
+func (m Norm) centred(x []float64) []float64 {
+	y := slices.Clone(x)
+	if !m.Centre {
+		return y
+	}
+	width := len(x) / m.Groups
+	for i := 0; i < len(y); i += width {
+		group := y[i:][:width]
+		floats.AddConst(-meanOf(group), group)
+	}
+	return y
+}
