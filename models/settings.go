@@ -1,6 +1,7 @@
 package models
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -25,6 +26,25 @@ func settingsOf(t reflect.Type) []setting {
 		}
 	}
 	return fields
+}
+
+// Sizes are the settings of a design, of a stream or of a feed-forward, that are whole numbers
+// above 0, as "d_model=64", and the keys of those that are on, in order.
+func Sizes(design any) (words []string) {
+	v := reflect.ValueOf(design)
+	for _, s := range settingsOf(v.Type()) {
+		switch value := v.FieldByIndex(s.index).Interface().(type) {
+		case int:
+			if value > 0 {
+				words = append(words, fmt.Sprintf("%s=%d", s.key, value))
+			}
+		case bool:
+			if value {
+				words = append(words, s.key)
+			}
+		}
+	}
+	return words
 }
 
 // hasSetting tells whether a design has a setting of that key.

@@ -1,4 +1,4 @@
-package main
+package analyze
 
 import (
 	"flag"
@@ -10,10 +10,11 @@ import (
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
-func ablate() cli.Command {
-	return command(cli.Command{
+func ablate(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisAblate,
 		Summary: "what the model loses when activations are set to 0: heads, writers, or named ones",
 		Example: []string{

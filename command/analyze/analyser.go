@@ -1,4 +1,4 @@
-package main
+package analyze
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
 // analyser is a command that looks at a model.
@@ -23,8 +24,8 @@ type analyser interface {
 
 // command makes an analyser a command. The command's name is the analysis' own, as
 // analysis.Supports lists it.
-func command(c cli.Command, a analyser) cli.Command {
-	var model cli.Model
+func command(zoo models.Zoo, c cli.Command, a analyser) cli.Command {
+	model := cli.Model{Zoo: zoo}
 	var d delivery
 	c.Flags = func(flags *flag.FlagSet) {
 		model.HostFlags(flags)
@@ -50,7 +51,7 @@ func command(c cli.Command, a analyser) cli.Command {
 		if err != nil {
 			return err
 		}
-		r.Analysis, r.Checkpoint, r.Stream = c.Name, model.Path, s.Model.Stream
+		r.Analysis, r.Checkpoint, r.Stream = c.Name, model.Path, s.Model.Stream.Name()
 		return d.deliver(r, out)
 	}
 	return c
@@ -58,27 +59,11 @@ func command(c cli.Command, a analyser) cli.Command {
 
 // check refuses a model whose stream lacks an analysis.
 func (s *subject) check(name string) error {
-	has := s.has()
+	has := analysis.Supports(s.Model)
 	if slices.Contains(has, name) {
 		return nil
 	}
-	return errors.Errorf("%s: stream %s does not have it; it has %s", name, s.Model.Stream, strings.Join(has, ", "))
-}
-
-// has lists the commands that the model's stream has, in the order of -h.
-func (s *subject) has() (names []string) {
-	supported := analysis.Supports(s.Model.Stream)
-	for _, c := range commands() {
-		if c.Name != theoryName && (slices.Contains(supported, c.Name) || !slices.Contains(bound(), c.Name)) {
-			names = append(names, c.Name)
-		}
-	}
-	return names
-}
-
-// bound are the analyses that not every stream has.
-func bound() []string {
-	return []string{analysis.AnalysisCircuits, analysis.AnalysisWiring, analysis.AnalysisSubspaces, analysis.AnalysisMemory, analysis.AnalysisRotation}
+	return errors.Errorf("%s: stream %s does not have it; it has %s", name, s.Model.Stream.Name(), strings.Join(has, ", "))
 }
 
 // limitCores bounds all that the process computes to some cores, and returns what undoes

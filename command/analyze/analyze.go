@@ -1,18 +1,13 @@
-// Command analyze takes the residual stream of a trained model apart.
-package main
+// Package analyze is the commands that take the residual stream of a trained model apart.
+package analyze
 
 import (
-	"os"
-
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
-func main() {
-	command, args := suite().Choose(os.Args[1:])
-	os.Exit(cli.Main(command, args, os.Stdout, os.Stderr))
-}
-
-func suite() cli.Suite {
+// Suite is the analyses of models of the designs in a zoo.
+func Suite(zoo models.Zoo) cli.Suite {
 	return cli.Suite{
 		Name:    "analyze",
 		Summary: "take the residual stream of a trained model apart",
@@ -26,24 +21,24 @@ func suite() cli.Suite {
 			"document in its place. With -out DIR the folder gets a page that opens offline,",
 			"index.html, and beside it each figure as SVG and PNG and each table as CSV.",
 		},
-		Commands: commands(),
+		Commands: commands(zoo),
 	}
 }
 
 // commands are the analyses, in the order of -h.
-func commands() []cli.Command {
+func commands(zoo models.Zoo) []cli.Command {
 	return []cli.Command{
-		attribute(),
-		lens(),
-		heads(),
-		circuits(),
-		wiring(),
-		basis(),
-		rotation(),
-		subspaces(),
-		memory(),
-		ablate(),
-		patch(),
-		theoryCommand(),
+		attribute(zoo),
+		lens(zoo),
+		heads(zoo),
+		circuits(zoo),
+		wiring(zoo),
+		basis(zoo),
+		rotation(zoo),
+		subspaces(zoo),
+		memory(zoo),
+		ablate(zoo),
+		patch(zoo),
+		theoryCommand(zoo),
 	}
 }

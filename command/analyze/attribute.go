@@ -1,4 +1,4 @@
-package main
+package analyze
 
 import (
 	"cmp"
@@ -10,10 +10,11 @@ import (
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
-func attribute() cli.Command {
-	return command(cli.Command{
+func attribute(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisAttribute,
 		Summary: "a logit as a sum over all that wrote to the stream: tables, heads, neurons",
 		Example: []string{

@@ -1,4 +1,4 @@
-package main
+package analyze
 
 import (
 	"flag"
@@ -7,10 +7,11 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
-func basis() cli.Command {
-	return command(cli.Command{
+func basis(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisBasis,
 		Summary: "whether the stream's own basis is privileged: kurtosis, against rotated controls",
 		Example: []string{

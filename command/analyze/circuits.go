@@ -1,4 +1,4 @@
-package main
+package analyze
 
 import (
 	"cmp"
@@ -11,8 +11,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-func circuits() cli.Command {
-	return command(cli.Command{
+func circuits(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisCircuits,
 		Summary: "QK and OV circuits of heads: eigenvalues, copying scores, composition",
 		Example: []string{

@@ -1,4 +1,4 @@
-package main
+package analyze
 
 import (
 	"cmp"
@@ -7,10 +7,11 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
-func heads() cli.Command {
-	return command(cli.Command{
+func heads(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
 		Name:    "heads",
 		Summary: "induction and previous-token heads, and what heads attend to in a prompt",
 		Example: []string{

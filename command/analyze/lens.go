@@ -1,4 +1,4 @@
-package main
+package analyze
 
 import (
 	"flag"
@@ -8,10 +8,11 @@ import (
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
-func lens() cli.Command {
-	return command(cli.Command{
+func lens(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisLens,
 		Summary: "the logit lens: what the model would say if nothing more were written",
 		Example: []string{

@@ -1,4 +1,4 @@
-package main
+package analyze
 
 import (
 	"flag"
@@ -7,10 +7,11 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
-func memory() cli.Command {
-	return command(cli.Command{
+func memory(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisMemory,
 		Summary: "the matrix stream as an associative memory: retrieval error, and the model's keys",
 		Example: []string{

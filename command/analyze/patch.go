@@ -1,4 +1,4 @@
-package main
+package analyze
 
 import (
 	"flag"
@@ -11,10 +11,11 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
-func patch() cli.Command {
-	return command(cli.Command{
+func patch(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisPatch,
 		Summary: "which activations carry the difference of two prompts (activation patching)",
 		Example: []string{

@@ -1,4 +1,4 @@
-package main
+package analyze
 
 import (
 	"flag"
@@ -27,7 +27,7 @@ func (p *place) layerFlag(flags *flag.FlagSet) {
 }
 
 // check refuses a layer or a head that the model does not have.
-func (p *place) check(c models.Config) error {
+func (p *place) check(c models.Spec) error {
 	if p.layer < all || p.layer >= c.Layers {
 		return errors.Errorf("-layer: want 0 to %d, or -1 for all, got %d", c.Layers-1, p.layer)
 	}

@@ -1,4 +1,4 @@
-package main
+package analyze
 
 import (
 	"flag"
@@ -76,7 +76,7 @@ func (p *prompt) tokens(s *subject, least int) ([]int32, error) {
 		return nil, errors.Errorf("-ids: want token ids, such as 1,2,3, each below %d: the model has no tokenizer", s.Model.Vocab)
 	}
 	ids, err := s.readText("-prompt", p.text.value, p.bos, least)
-	if !p.text.given && s.Model.Positions == models.PositionsLearned {
+	if !p.text.given && s.Model.Attention.Positions == models.PositionsLearned {
 		ids = ids[:min(len(ids), s.Model.Seq)] // what fits of the default prompt
 	}
 	return ids, err
@@ -119,7 +119,7 @@ func (s *subject) readIDs(name, list string, least int) ([]int32, error) {
 
 // checkLength refuses more tokens than a model has positions.
 func (s *subject) checkLength(name string, n int) error {
-	if s.Model.Positions == models.PositionsLearned && n > s.Model.Seq {
+	if s.Model.Attention.Positions == models.PositionsLearned && n > s.Model.Seq {
 		return errors.Errorf("%s: want at most %s, the model's learned positions, got %d", name, tokenCount(s.Model.Seq), n)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package main
+package analyze
 
 import (
 	"cmp"
@@ -8,10 +8,11 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
-func rotation() cli.Command {
-	return command(cli.Command{
+func rotation(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisRotation,
 		Summary: "how far logits move when the stream is rotated, and what optimizers do to that",
 		Example: []string{

@@ -1,7 +1,8 @@
-package main
+package analyze
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/data"
@@ -22,18 +23,13 @@ func openSubject(m *cli.Model, out cli.Output) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Model = p.Model.Resolve()
 	return &subject{p, tokenizer}, nil
 }
 
 // about is a line that says what model it is.
 func (s *subject) about() string {
 	c := s.Model
-	size := fmt.Sprintf("width %d", c.DModel)
-	if c.Stream == models.StreamMatrix {
-		size = fmt.Sprintf("%d x %d, rank %d", c.Dk, c.Dv, c.Rank)
-	}
-	return fmt.Sprintf("%s: %s stream, %s, %d layers of %d heads", s.Source.ModelPath, c.Stream, size, c.Layers, c.HeadCount())
+	return fmt.Sprintf("%s: %s stream, %s, %d layers of %d heads", s.Source.ModelPath, c.Stream.Name(), strings.Join(models.Sizes(c.Stream), " "), c.Layers, c.HeadCount())
 }
 
 // run runs the model once on one row of ids and keeps activations, names or globs.

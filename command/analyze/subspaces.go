@@ -1,14 +1,15 @@
-package main
+package analyze
 
 import (
 	"flag"
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
-func subspaces() cli.Command {
-	return command(cli.Command{
+func subspaces(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisSubspaces,
 		Summary: "what sites read and write: spectra, overlaps, bandwidth, heads and neurons that erase",
 		Example: []string{

@@ -1,4 +1,4 @@
-package main
+package analyze
 
 import (
 	"context"
@@ -10,14 +10,15 @@ import (
 	"github.com/residua-go/residua/analysis/theory"
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
 // theoryName is the command that looks at no trained model.
 const theoryName = "theory"
 
 // theoryCommand needs no model: it is about the paper.
-func theoryCommand() cli.Command {
-	var c theoryCall
+func theoryCommand(zoo models.Zoo) cli.Command {
+	c := theoryCall{zoo: zoo}
 	return cli.Command{
 		Name:    theoryName,
 		Summary: "the RMT paper's tables and figures from its formulas, beside what it prints",
@@ -34,6 +35,7 @@ func theoryCommand() cli.Command {
 }
 
 type theoryCall struct {
+	zoo models.Zoo
 	delivery
 	seed    uint64
 	configs cli.List
@@ -76,14 +78,14 @@ func (c *theoryCall) run(ctx context.Context, out cli.Output) error {
 func (c *theoryCall) models(ctx context.Context) ([]theory.Model, error) {
 	var all []theory.Model
 	for _, file := range c.configs {
-		run, _, err := config.LoadContext(ctx, file, nil)
+		run, _, err := config.LoadContext(ctx, c.zoo, file, nil)
 		if err != nil {
 			return nil, cli.Usage(err)
 		}
-		if _, err := theory.CountResources(run.Name, run.Model); err != nil {
+		if _, err := theory.CountResources(run.Name, run.Spec()); err != nil {
 			return nil, cli.Usage(errors.Wrap(err, "-config "+file))
 		}
-		all = append(all, theory.Model{Name: run.Name, Config: run.Model})
+		all = append(all, theory.Model{Name: run.Name, Config: run.Spec()})
 	}
 	return all, nil
 }

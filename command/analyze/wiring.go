@@ -1,4 +1,4 @@
-package main
+package analyze
 
 import (
 	"flag"
@@ -7,10 +7,11 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
-func wiring() cli.Command {
-	return command(cli.Command{
+func wiring(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisWiring,
 		Summary: "the wiring diagram: who writes where, and who reads it, by virtual weights",
 		Example: []string{

@@ -1,21 +1,20 @@
-// Command eval scores text with a trained model.
-package main
+// Package eval is the command that scores text with a trained model.
+package eval
 
 import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
 
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
 )
 
-func main() { os.Exit(cli.Main(command(), os.Args[1:], os.Stdout, os.Stderr)) }
-
-func command() cli.Command {
-	var c call
+// Command scores with models of the designs in a zoo.
+func Command(zoo models.Zoo) cli.Command {
+	c := call{model: cli.Model{Zoo: zoo}}
 	return cli.Command{
 		Name:    "eval",
 		Summary: "score text with a trained model: loss (nats a token), perplexity, bits per byte",

@@ -1,22 +1,21 @@
-// Command generate continues a text with a trained model.
-package main
+// Package generate is the command that continues a text with a trained model.
+package generate
 
 import (
 	"context"
 	"flag"
 	"io"
-	"os"
 
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
-func main() { os.Exit(cli.Main(command(os.Stdin), os.Args[1:], os.Stdout, os.Stderr)) }
-
-func command(stdin io.Reader) cli.Command {
-	c := call{prompt: prompt{stdin: stdin}}
+// Command generates with models of the designs in a zoo; a prompt may come from stdin.
+func Command(zoo models.Zoo, stdin io.Reader) cli.Command {
+	c := call{model: cli.Model{Zoo: zoo}, prompt: prompt{stdin: stdin}}
 	return cli.Command{
 		Name:    "generate",
 		Summary: "continue a text with a trained model, token by token",

@@ -1,4 +1,4 @@
-package main
+package models
 
 import (
 	"fmt"
@@ -50,12 +50,16 @@ func (c *call) runMemory(out cli.Output) error {
 		return err
 	}
 	var lines []presetMemory
-	for _, p := range models.Presets() {
-		m, err := c.training.predict(p.Config)
+	for _, p := range c.zoo.Presets() {
+		spec, err := p.Config.Resolve()
 		if err != nil {
 			return errors.Wrap(err, p.Name)
 		}
-		lines = append(lines, presetMemory{p.Name, c.training.batch, p.Config.Seq, m, m.Total()})
+		m, err := c.training.predict(spec)
+		if err != nil {
+			return errors.Wrap(err, p.Name)
+		}
+		lines = append(lines, presetMemory{p.Name, c.training.batch, spec.Seq, m, m.Total()})
 	}
 	if c.json {
 		return out.PrintJSON(lines)
@@ -64,10 +68,10 @@ func (c *call) runMemory(out cli.Output) error {
 }
 
 // predict plans a training program of a model.
-func (t training) predict(c models.Config) (graph.MemoryNeed, error) {
+func (t training) predict(s models.Spec) (graph.MemoryNeed, error) {
 	o := graph.ProgramOptions{Gradients: true, Recompute: graph.Recompute(t.recompute),
 		Options: graph.Options{Device: graph.Device(t.device), Precision: graph.Precision(t.precision), Training: true}}
-	return models.PredictMemory(c, t.batch, c.Seq, models.Outputs{Loss: true, ExpertCounts: true}, o)
+	return models.PredictMemory(s, t.batch, s.Seq, models.Outputs{Loss: true, ExpertCounts: true}, o)
 }
 
 func memoryTable(lines []presetMemory) string {

@@ -1,20 +1,18 @@
-// Command models lists the presets and what each takes.
-package main
+// Package models is the command that lists presets and what each takes.
+package models
 
 import (
 	"context"
 	"flag"
-	"os"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
 )
 
-func main() { os.Exit(cli.Main(command(), os.Args[1:], os.Stdout, os.Stderr)) }
-
-func command() cli.Command {
-	var c call
+// Command lists what is in a zoo.
+func Command(zoo models.Zoo) cli.Command {
+	c := call{zoo: zoo}
 	return cli.Command{
 		Name:    "models",
 		Summary: "list every preset with parameters, FLOPs, stream size and activation memory, or the residual streams",
@@ -32,6 +30,7 @@ func command() cli.Command {
 
 // call is what the flags ask for.
 type call struct {
+	zoo                     models.Zoo
 	json, residuals, memory bool
 	training                training
 }
@@ -54,8 +53,12 @@ func (c *call) run(_ context.Context, out cli.Output) error {
 		return c.runMemory(out)
 	}
 	var presets []preset
-	for _, p := range models.Presets() {
-		presets = append(presets, newPreset(p))
+	for _, p := range c.zoo.Presets() {
+		line, err := newPreset(p)
+		if err != nil {
+			return err
+		}
+		presets = append(presets, line)
 	}
 	if c.json {
 		return out.PrintJSON(presets)
@@ -64,7 +67,7 @@ func (c *call) run(_ context.Context, out cli.Output) error {
 }
 
 func (c *call) runResiduals(out cli.Output) error {
-	all, err := designs()
+	all, err := designs(c.zoo)
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,11 @@
-package main
+package models
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
@@ -31,47 +33,41 @@ type preset struct {
 	RowActivationBytes int `json:"row_activation_bytes"` // a row's of Seq tokens
 }
 
-func newPreset(p models.Preset) preset {
-	c, cost := p.Config, p.Config.Cost()
+func newPreset(p models.Preset) (preset, error) {
+	s, err := p.Config.Resolve()
+	if err != nil {
+		return preset{}, errors.Wrap(err, p.Name)
+	}
+	cost := s.Cost()
 	line := preset{
-		Name: p.Name, Stream: c.Stream, Size: size(c), Vocab: c.Vocab, Seq: c.Seq, PaperNote: p.PaperNote,
+		Name: p.Name, Stream: s.Stream.Name(), Size: size(s), Vocab: s.Vocab, Seq: s.Seq, PaperNote: p.PaperNote,
 		Exact: cost.Parameters, Embedding: cost.Embedding, Rest: cost.Parameters - cost.Embedding,
 		ForwardFLOPs: cost.ForwardFLOPs, TrainFLOPs: cost.TrainFLOPs(), StreamSize: cost.StreamSize,
-		ActivationBytes: cost.ActivationBytes, RowActivationBytes: cost.ActivationBytes * c.Seq,
+		ActivationBytes: cost.ActivationBytes, RowActivationBytes: cost.ActivationBytes * s.Seq,
 	}
 	if p.Paper > 0 {
 		line.Paper = &p.Paper
 	}
-	return line
+	return line, nil
 }
 
-// size writes a model's widths, and what only its stream has.
-func size(c models.Config) string {
-	c = c.Resolve()
-	fields := []field{{"L", c.Layers}, {"D", c.DModel}, {"heads", c.Heads}, {"Dk", c.Dk}, {"Dv", c.Dv}, {"R", c.Rank}, {"FF", c.FF},
-		{"n", c.N}, {"m", c.M}, {"inner", c.Inner}, {"experts", c.Experts}, {"top", c.TopK}}
-	var words []string
-	for _, f := range fields {
-		if f.value > 0 {
-			words = append(words, fmt.Sprintf("%s=%d", f.name, f.value))
-		}
+// size writes a model's sizes: its layers, the settings of its stream, its attention heads, and
+// the settings of its feed-forward, by their keys in a run config.
+func size(s models.Spec) string {
+	words := append([]string{fmt.Sprintf("layers=%d", s.Layers)}, models.Sizes(s.Stream)...)
+	if s.Attention.Heads > 0 {
+		words = append(words, fmt.Sprintf("heads=%d", s.Attention.Heads))
 	}
-	if c.Dynamic {
-		words = append(words, "dynamic")
+	if s.FeedForward != nil {
+		words = append(words, models.Sizes(s.FeedForward)...)
 	}
 	return strings.Join(words, " ")
 }
 
-// field is a named number of a config.
-type field struct {
-	name  string
-	value int
-}
-
 // legend explains the table.
 const legend = `
-size         L blocks; n streams or slots, of which a sublayer reads m; inner: the aggregate's hidden width;
-             FF: that of each of the experts, of which a token takes the top
+size         keys of a run config: layers, and those of model.stream, of attention and of model.feedforward (train -keys explains
+             them); those that are 0 are left out
 paper        parameters in millions, as the RMT paper (arXiv 2506.22696) prints them
 exact        all parameters in millions: embedding (with positions and unembedding) + rest
 forward      MFLOP a token of matrix products, in full rows of seq tokens; train: with backward

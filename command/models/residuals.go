@@ -1,8 +1,11 @@
-package main
+package models
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
@@ -15,33 +18,41 @@ type design struct {
 	Preset string        `json:"preset"` // of which the numbers are
 	Size   string        `json:"size"`
 	Sites  []stream.Form `json:"sites"` // of the first block
+
+	spec models.Spec // of the preset
 }
 
-// designs asks each stream, of the size of its quickstart preset.
-func designs() ([]design, error) {
+// designs asks each stream, of the size of its smallest preset.
+func designs(zoo models.Zoo) ([]design, error) {
 	var all []design
-	seen := map[string]bool{}
-	for _, p := range models.Presets() {
-		name := designName(p.Config)
-		if !strings.HasPrefix(p.Name, "quickstart") || seen[name] {
+	parameters := map[string]int{} // of the preset that was asked, by the design's name
+	for _, p := range zoo.Presets() {
+		s, err := p.Config.Resolve()
+		if err != nil {
+			return nil, errors.Wrap(err, p.Name)
+		}
+		name, n := designName(s.Stream), s.Cost().Parameters
+		if least, known := parameters[name]; known && least <= n {
 			continue
 		}
-		seen[name] = true
-		forms, err := models.ResidualForm(p.Config)
-		if err != nil {
+		parameters[name] = n
+		all = append(slices.DeleteFunc(all, func(d design) bool { return d.Name == name }), design{Name: name, Preset: p.Name, Size: size(s), spec: s})
+	}
+	for i, d := range all {
+		var err error
+		if all[i].Sites, err = models.ResidualForm(d.spec); err != nil {
 			return nil, err
 		}
-		all = append(all, design{Name: name, Preset: p.Name, Size: size(p.Config), Sites: forms})
 	}
 	return all, nil
 }
 
 // designName is a stream's name, with that of the variant where it has some: "hyper static".
-func designName(c models.Config) string {
-	if d, ok := c.Design().(stream.Varied); ok {
-		return c.Stream + " " + d.Variant()
+func designName(d stream.Design) string {
+	if varied, ok := d.(stream.Varied); ok {
+		return d.Name() + " " + varied.Variant()
 	}
-	return c.Stream
+	return d.Name()
 }
 
 // linearForm heads the table.
@@ -53,7 +64,7 @@ h             a token's state as n rows; F: a sublayer with its norm, from m row
 fixed         the design names the numbers, no parameters
 learned       parameters, the same for all tokens; input-dependent: computed from the token's state
 starts as     at the first step: I the unit matrix, 1 every entry, N(..) drawn at random; site counts the sublayers
-The shapes are those of the quickstart presets. Tests compare all of this with what runs compute.
+The shapes are those of each stream's smallest preset. Tests compare all of this with what runs compute.
 `
 
 // formTable lines the designs up for reading.

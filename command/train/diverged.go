@@ -1,4 +1,4 @@
-package main
+package train
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 // diverged tells whether a run ended with weights that are worth nothing.
 func diverged(run *config.Run, r *trainer.Result) bool {
-	return r.Final != nil && trainer.Diverged(r.Final.Loss, run.Model.Vocab)
+	return r.Final != nil && trainer.Diverged(r.Final.Loss, run.Spec().Vocab)
 }
 
 // divergence is the last line of a run that diverged, and how to go on; "" if it did not.
@@ -18,7 +18,7 @@ func divergence(run *config.Run, r *trainer.Result) string {
 	if !diverged(run, r) {
 		return ""
 	}
-	vocab, lower := run.Model.Vocab, fmt.Sprintf("-set train.lr=%.2g -out %s-2", run.Train.LR/3, run.Out)
+	vocab, lower := run.Spec().Vocab, fmt.Sprintf("-set train.lr=%.2g -out %s-2", run.Train.LR/3, run.Out)
 	text := fmt.Sprintf("diverged: the validation loss is %.4g, that of guessing %.4g; train again with a lower rate (%s) or a longer train.warmup",
 		r.Final.Loss, trainer.Guess(vocab), lower)
 	if dir, loss, err := checkpoint.Best(run.Out); err == nil && !trainer.Diverged(loss, vocab) {

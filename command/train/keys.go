@@ -1,4 +1,4 @@
-package main
+package train
 
 import (
 	"fmt"
@@ -10,11 +10,12 @@ import (
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/configs"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
 // listKeys is -keys.
-func listKeys(markdown bool, out cli.Output) error {
-	keys, err := config.Keys()
+func listKeys(zoo models.Zoo, markdown bool, out cli.Output) error {
+	keys, err := config.Keys(zoo)
 	if err != nil {
 		return err
 	}

@@ -1,23 +1,22 @@
-// Command train trains a model as a run config says.
-package main
+// Package train is the command that trains a model as a run config says.
+package train
 
 import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
 )
 
-func main() { os.Exit(cli.Main(command(), os.Args[1:], os.Stdout, os.Stderr)) }
-
-func command() cli.Command {
-	var c call
+// Command trains models of the designs in a zoo.
+func Command(zoo models.Zoo) cli.Command {
+	c := call{zoo: zoo}
 	return cli.Command{
 		Name:    "train",
 		Summary: "train a model as a run config says",
@@ -40,6 +39,8 @@ func command() cli.Command {
 
 // call is what the flags ask for.
 type call struct {
+	zoo models.Zoo
+
 	config, out, resume, fork string
 	sets                      cli.List
 	json, profile             bool
@@ -65,13 +66,13 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	case c.markdown && !c.keys:
 		return cli.Usagef("-markdown: want -keys with it")
 	case c.keys:
-		return listKeys(c.markdown, out)
+		return listKeys(c.zoo, c.markdown, out)
 	case c.configs:
 		return listConfigs(out)
 	case c.config == "":
 		return cli.Usagef("-config: want a YAML file or a built-in config, as in -config quickstart, got nothing (train -configs lists them)")
 	}
-	run, _, err := config.LoadContext(ctx, c.config, c.sets)
+	run, _, err := config.LoadContext(ctx, c.zoo, c.config, c.sets)
 	if err != nil {
 		return cli.Usage(err)
 	}
@@ -113,7 +114,7 @@ func (c *call) reporter(run *config.Run, out cli.Output) trainer.Reporter {
 
 // describe says what is about to be trained.
 func describe(run *config.Run, t *trainer.Trainer) string {
-	cost, memory := run.Model.Cost(), t.Memory()
+	cost, memory := run.Spec().Cost(), t.Memory()
 	return fmt.Sprintf("%s: %.2fM parameters, %.1f MFLOP a token, stream of %d; %d steps of %d tokens on %.1fM tokens of text; %d MB of activations and buffers, %d MB of weights, gradients and moments; into %s",
 		run.Name, float64(cost.Parameters)/1e6, float64(cost.TrainFLOPs())/1e6, cost.StreamSize, run.TotalSteps(), run.StepTokens(),
 		float64(len(t.Corpus().Train.Tokens))/1e6, memory.Arena>>20, memory.Parameters>>20, run.Out)
@@ -161,7 +162,7 @@ func sample(ctx context.Context, run *config.Run, t *trainer.Trainer, out cli.Ou
 	if run.Sample.Tokens == 0 {
 		return nil
 	}
-	g, err := generate.New(t.Store(), run.Model, t.Tokenizer(), generate.Options{Threads: run.Device.Threads, Device: graph.Device(run.Device.Kind), Precision: graph.Precision(run.Device.Precision)})
+	g, err := generate.New(t.Store(), run.Spec(), t.Tokenizer(), generate.Options{Threads: run.Device.Threads, Device: graph.Device(run.Device.Kind), Precision: graph.Precision(run.Device.Precision)})
 	if err != nil {
 		return err
 	}

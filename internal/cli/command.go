@@ -26,6 +26,7 @@ const (
 // Command is one program.
 type Command struct {
 	Name    string   // as in cmd/NAME
+	Program string   // of which it is a command, called by "Program NAME"; "": by go run ./cmd/NAME
 	Summary string   // one line: what it does
 	Example []string // calls that work, shown first by -h; a line that begins with # comments
 	Notes   []string // further lines for -h, after the flags
@@ -79,7 +80,7 @@ func Execute(ctx context.Context, c Command, args []string, out Output) int {
 	if err == nil {
 		return ExitOK
 	}
-	message := oneLine(err.Error())
+	message := c.spell(oneLine(err.Error()))
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		message = c.Name + ": interrupted"
 	}

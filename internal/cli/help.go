@@ -26,7 +26,17 @@ func (c Command) help(flags *flag.FlagSet, out Output) error {
 	if len(c.Notes) > 0 {
 		fmt.Fprintf(&text, "\n%s\n", strings.Join(c.Notes, "\n"))
 	}
-	return out.Print(text.String())
+	return out.Print(c.spell(text.String()))
+}
+
+// spell writes how commands are called as the command's program is.
+func (c Command) spell(text string) string { return spell(c.Program, text) }
+
+func spell(program, text string) string {
+	if program == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, "go run ./cmd/", program+" ")
 }
 
 // describe returns a flag with its value's name, and what it does with its default.

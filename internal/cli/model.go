@@ -8,11 +8,13 @@ import (
 
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
 )
 
-// Model is the flags of a command that uses a trained model.
+// Model is the flags of a command that uses a trained model, of a design in the Zoo.
 type Model struct {
+	Zoo       models.Zoo
 	Path      string
 	Threads   int
 	device    string
@@ -66,7 +68,7 @@ func (m *Model) OpenIDs(out Output) (*trainer.Pretrained, data.Tokenizer, error)
 		return nil, nil, err
 	}
 	WarnDevice(out, m.Device())
-	p, err := trainer.OpenModel(m.Path)
+	p, err := trainer.OpenModel(m.Zoo, m.Path)
 	if err != nil {
 		return nil, nil, Usage(errors.Wrap(err, "-checkpoint"))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
 )
 
 func TestModelDevice(t *testing.T) {
@@ -32,7 +33,7 @@ func TestModelDevice(t *testing.T) {
 func TestModelWithoutTokenizer(t *testing.T) {
 	var stderr strings.Builder
 	out := Output{Stdout: io.Discard, Stderr: &stderr}
-	m := Model{Path: "../../../testdata/reference/gpt2-hf", device: string(graph.CPU)}
+	m := Model{Zoo: models.Standard(), Path: "../../testdata/reference/gpt2-hf", device: string(graph.CPU)}
 	p, tokenizer, err := m.OpenIDs(out)
 	require.NoError(t, err)
 	require.Nil(t, tokenizer)

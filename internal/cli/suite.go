@@ -15,16 +15,18 @@ import (
 //	os.Exit(cli.Main(command, args, os.Stdout, os.Stderr))
 type Suite struct {
 	Name     string    // as in cmd/NAME
+	Program  string    // as in Command; its commands have it, too
 	Summary  string    // one line: what it does
 	Example  []string  // calls that work, shown first by -h
 	Notes    []string  // further lines for -h, after the commands
 	Commands []Command // named without Name, in the order of -h
+	Suites   []Suite   // commands that have commands themselves, after those
 }
 
 // Choose returns the command that the first argument names, with the arguments left for it.
 // For -h that is a command that lists the commands, and for a wrong call one that says so.
 func (s Suite) Choose(args []string) (Command, []string) {
-	self := Command{Name: s.Name}
+	self := Command{Name: s.Name, Program: s.Program}
 	switch {
 	case len(args) == 0:
 		self.Run = s.refuse("want a command, got nothing")
@@ -36,10 +38,17 @@ func (s Suite) Choose(args []string) (Command, []string) {
 	var names []string
 	for _, c := range s.Commands {
 		if c.Name == args[0] {
-			c.Name = s.Name + " " + c.Name
+			c.Name, c.Program = s.Name+" "+c.Name, s.Program
 			return c, args[1:]
 		}
 		names = append(names, c.Name)
+	}
+	for _, sub := range s.Suites {
+		if sub.Name == args[0] {
+			sub.Name, sub.Program = s.Name+" "+sub.Name, s.Program
+			return sub.Choose(args[1:])
+		}
+		names = append(names, sub.Name)
 	}
 	self.Run = s.refuse(unknownCommand(args[0], names))
 	return self, nil
@@ -72,9 +81,12 @@ func (s Suite) help(out Output) error {
 	for _, c := range s.Commands {
 		table.Row(c.Name, c.Summary)
 	}
+	for _, sub := range s.Suites {
+		table.Row(sub.Name, sub.Summary)
+	}
 	fmt.Fprintf(&text, "%s\n%s COMMAND -h shows a command's flags.\n", table.String(), s.Name)
 	if len(s.Notes) > 0 {
 		fmt.Fprintf(&text, "\n%s\n", strings.Join(s.Notes, "\n"))
 	}
-	return out.Print(text.String())
+	return out.Print(spell(s.Program, text.String()))
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -49,7 +50,7 @@ func (o Outcome) Refused(t *testing.T, want string) {
 // tinyYAML is a run of a second.
 const tinyYAML = `
 seed: 7
-model: {stream: matrix, layers: 1, dk: 6, dv: 8, rank: 3, ff: 24, seq: 16, positions: alibi, init: lecun}
+model: {stream: {kind: matrix, dk: 6, dv: 8, rank: 3}, attention: {positions: alibi}, feedforward: {kind: gelu, hidden: 24}, layers: 1, seq: 16, init: lecun}
 data: {source: files, split: tail/5}
 train: {batch: 4, steps: 20, lr: 1e-2, eval_every: 10, checkpoint_every: 10, keep: 2, eval_tokens: 200}
 device: {threads: 1}
@@ -75,7 +76,7 @@ func Train(t *testing.T, sets ...string) Run {
 		fmt.Fprintf(&text, "line %d says %d times nothing\n", i, i*i%97)
 	}
 	require.NoError(t, os.WriteFile(r.Text, []byte(text.String()), 0o644))
-	run, _, err := config.Parse("tiny.yaml", []byte(tinyYAML), append([]string{"data.path=[" + r.Text + "]", "out=" + r.Dir}, sets...))
+	run, _, err := config.Parse(models.Standard(), "tiny.yaml", []byte(tinyYAML), append([]string{"data.path=[" + r.Text + "]", "out=" + r.Dir}, sets...))
 	require.NoError(t, err)
 	training, err := trainer.Open(context.Background(), run, trainer.Options{Resume: trainer.ResumeNone})
 	require.NoError(t, err)

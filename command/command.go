@@ -1,0 +1,44 @@
+// Package command is the program of a zoo, its commands train, eval, generate, models and
+// analyze, for whoever adds a residual stream of their own:
+//
+//	zoo := models.Standard().With(MyDesign{}, presets...)
+//	os.Exit(command.Main(zoo, os.Args[1:], os.Stdout, os.Stderr))
+package command
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/residua-go/residua/command/analyze"
+	"github.com/residua-go/residua/command/eval"
+	"github.com/residua-go/residua/command/generate"
+	list "github.com/residua-go/residua/command/models"
+	"github.com/residua-go/residua/command/train"
+	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
+)
+
+// Main runs the command that the first argument names, on models of the designs in a zoo, and
+// returns the process's exit code: 0 if it did its work, 1 if the work failed, 2 if the call, the
+// config or what they name is wrong. Help and errors call the program by the name of its file,
+// os.Args[0]. A command may read os.Stdin, and ends on an interrupt.
+func Main(zoo models.Zoo, args []string, stdout, stderr io.Writer) int {
+	program := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
+	command, rest := suite(zoo, program).Choose(args)
+	return cli.Main(command, rest, stdout, stderr)
+}
+
+func suite(zoo models.Zoo, program string) cli.Suite {
+	return cli.Suite{
+		Name: program, Program: program,
+		Summary: "train and examine language models of these residual streams: " + strings.Join(zoo.StreamNames(), ", "),
+		Example: []string{
+			program + " train -config FILE",
+			program + " models -residuals    # what each residual stream chooses",
+		},
+		Commands: []cli.Command{train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), list.Command(zoo)},
+		Suites:   []cli.Suite{analyze.Suite(zoo)},
+	}
+}
