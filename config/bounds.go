@@ -15,7 +15,7 @@ const (
 // checkBounds returns the first value, in the order of declaration, that lies outside the
 // bounds that its tags name.
 func (r *Run) checkBounds(where *Positions) error {
-	s, err := schemaOf(reflect.TypeOf(*r))
+	s, err := schemaFor(reflect.ValueOf(*r))
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/models"
 )
 
-const smallYAML = "model: {stream: vector, layers: 1, d_model: 8, heads: 2, ff: 16, seq: 8}\ntrain: {steps: 6, lr: 1e-2}\n"
+// zoo is what the tests read configs with.
+var zoo = models.Standard()
+
+const smallYAML = "model: {stream: {kind: vector, d_model: 8}, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 16}, layers: 1, seq: 8}\ntrain: {steps: 6, lr: 1e-2}\n"
 
 func TestAbsurdSizesAreRefusedInOneLine(t *testing.T) {
 	for _, c := range []struct{ set, want string }{
@@ -24,7 +29,7 @@ func TestAbsurdSizesAreRefusedInOneLine(t *testing.T) {
 		{"device.threads=9223372036854775807", "device.threads: want <= 1024, got 9223372036854775807"},
 		{"device.threads=-1", "device.threads: want >= 0, got -1"},
 		{"model.layers=1000000", "model.layers: want <= 4096, got 1000000"},
-		{"model.ff=1000000000000", "model.ff: want <= 1048576, got 1000000000000"},
+		{"model.feedforward.hidden=1000000000000", "model.feedforward.hidden: want <= 1048576, got 1000000000000"},
 		{"model.seq=1000000000", "model.seq: want <= 1048576, got 1000000000"},
 		{"model.vocab=9223372036854775807", "model.vocab: want <= 65536, got 9223372036854775807"},
 		{"train.warmup=1e300", "train.warmup: want <= 1000000000, got 1e+300"},
@@ -32,25 +37,25 @@ func TestAbsurdSizesAreRefusedInOneLine(t *testing.T) {
 		{"sample.temperature=-0.5", "sample.temperature: want >= 0, got -0.5"},
 		{"train.clip=-1", "train.clip: want >= 0, got -1"},
 	} {
-		_, _, err := Parse("x.yaml", []byte(smallYAML), []string{c.set})
+		_, _, err := Parse(zoo, "x.yaml", []byte(smallYAML), []string{c.set})
 		assert.EqualError(t, err, "-set: "+c.want)
 	}
-	_, _, err := Parse("x.yaml", []byte(smallYAML), []string{"train.batch=65536", "train.accumulate=1048576"})
+	_, _, err := Parse(zoo, "x.yaml", []byte(smallYAML), []string{"train.batch=65536", "train.accumulate=1048576"})
 	assert.EqualError(t, err, "-set: train.accumulate: want at most 4294967296 tokens a step, got 549755813888: batch 65536 x accumulate 1048576 x seq 8")
-	_, _, err = Parse("x.yaml", []byte(smallYAML), []string{"train.steps=0", "train.tokens=1000000000000000000"})
+	_, _, err = Parse(zoo, "x.yaml", []byte(smallYAML), []string{"train.steps=0", "train.tokens=1000000000000000000"})
 	assert.EqualError(t, err, "-set: train.tokens: want at most 1000000000 steps, got 15625000000000000: 1000000000000000000 tokens at 64 a step")
 }
 
 func TestTokensAreRoundedUpToSteps(t *testing.T) {
 	for tokens, steps := range map[string]int{"1": 1, "64": 1, "65": 2, "128": 2, "6400000": 100000} {
-		run, _, err := Parse("x.yaml", []byte(smallYAML), []string{"train.steps=0", "train.tokens=" + tokens})
+		run, _, err := Parse(zoo, "x.yaml", []byte(smallYAML), []string{"train.steps=0", "train.tokens=" + tokens})
 		require.NoError(t, err)
 		assert.Equal(t, steps, run.TotalSteps(), tokens)
 	}
 }
 
 func TestBoundsAreNumbersAndEveryIntegerHasOne(t *testing.T) {
-	s, err := schemaOf(reflect.TypeFor[Run]())
+	s, err := schemaOf(reflect.TypeFor[Run](), dialectOf(zoo).kinds)
 	require.NoError(t, err)
 	s.walk(reflect.ValueOf(Run{}), func(key string, f field, v reflect.Value) {
 		for _, tag := range []string{"min", "max"} {
@@ -72,7 +77,7 @@ func TestBoundsAreNumbersAndEveryIntegerHasOne(t *testing.T) {
 func TestAnUnknownChoiceNamesItsKeyOnce(t *testing.T) {
 	for _, set := range []string{"data.tokenizer=gpt3", "data.source=web", "train.schedule=none", "device.kind=tpu", "train.recompute=all"} {
 		key, _, _ := strings.Cut(set, "=")
-		_, _, err := Parse("x.yaml", []byte(smallYAML), []string{set})
+		_, _, err := Parse(zoo, "x.yaml", []byte(smallYAML), []string{set})
 		require.Error(t, err)
 		assert.Equal(t, 1, strings.Count(err.Error(), key), err.Error())
 		assert.Contains(t, err.Error(), "want one of [")

@@ -9,25 +9,49 @@ import (
 // Changes lists what differs between two configs, a line a key: "train.lr: 0.001 -> 0.0001".
 // Values that both derive from other keys follow those, and are left out, as is the folder.
 func Changes(before, after *Run) ([]string, error) {
-	s, err := schemaOf(reflect.TypeOf(*after))
+	old, err := leavesOf(before)
 	if err != nil {
 		return nil, err
 	}
+	now, err := leavesOf(after)
+	if err != nil {
+		return nil, err
+	}
+	was, is := textsOf(old), textsOf(now)
 	var changes []string
-	old := valuesOf(before)
-	s.walk(reflect.ValueOf(*after), func(key string, _ field, v reflect.Value) {
+	for _, leaf := range append(now, old...) {
+		key := leaf.key
 		derived := slices.Contains(before.derived, key) && slices.Contains(after.derived, key)
-		if key == "out" || derived || v.Kind() == reflect.Struct || reflect.DeepEqual(old[key], v.Interface()) {
-			return
+		if key == "out" || derived || was[key] == is[key] {
+			continue
 		}
-		changes = append(changes, fmt.Sprintf("%s: %s -> %s", key, valueText(reflect.ValueOf(old[key])), valueText(v)))
-	})
+		if change := fmt.Sprintf("%s: %s -> %s", key, orNothing(was[key]), orNothing(is[key])); !slices.Contains(changes, change) {
+			changes = append(changes, change)
+		}
+	}
 	return changes, nil
+}
+
+// textsOf are values as a config holds them, by dotted key.
+func textsOf(leaves []leaf) map[string]string {
+	texts := map[string]string{}
+	for _, l := range leaves {
+		texts[l.key] = valueText(reflect.ValueOf(l.value))
+	}
+	return texts
+}
+
+// orNothing is the value of a key that may not be there.
+func orNothing(text string) string {
+	if text == "" {
+		return "nothing"
+	}
+	return text
 }
 
 // valueText is a value as a config holds it.
 func valueText(v reflect.Value) string {
-	w := &writer{schema: schema{}}
+	w := &writer{}
 	if err := w.flow(v, ""); err != nil {
 		return fmt.Sprint(v.Interface())
 	}

@@ -9,7 +9,7 @@ import (
 
 func TestChangesNameEachKeyThatWasChanged(t *testing.T) {
 	const text = "model: {preset: quickstart}\ntrain: {steps: 10, lr: 1e-3}\n"
-	before, _, err := Parse("q.yaml", []byte(text), nil)
+	before, _, err := Parse(zoo, "q.yaml", []byte(text), nil)
 	require.NoError(t, err)
 	for _, c := range []struct {
 		sets []string
@@ -22,9 +22,10 @@ func TestChangesNameEachKeyThatWasChanged(t *testing.T) {
 		{[]string{"train.min_lr=0"}, []string{"train.min_lr: 0.0001 -> 0"}},
 		{[]string{"train.steps=20", "data.path=[a, b c]", "sample.prompt='x y'"},
 			[]string{`data.path: null -> [a, "b c"]`, "train.steps: 10 -> 20", `sample.prompt: "" -> "x y"`}},
-		{[]string{"model.mup.base_dk=16"}, []string{"model.mup.base_dk: 0 -> 16"}},
+		{[]string{"model.mup.base.stream.dk=16"}, []string{"model.mup.base.stream.dk: nothing -> 16", "model.mup.base.stream.dv: nothing -> 0", "model.mup.base.stream.rank: nothing -> 0"}},
+		{[]string{"model.stream.dk=16"}, []string{"model.stream.dk: 32 -> 16"}},
 	} {
-		after, _, err := Parse("q.yaml", []byte(text), c.sets)
+		after, _, err := Parse(zoo, "q.yaml", []byte(text), c.sets)
 		require.NoError(t, err)
 		got, err := Changes(before, after)
 		require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
 )
 
 const deviceYAML = "model: {preset: quickstart}\ntrain: {steps: 1, lr: 1e-3}\n"
@@ -21,7 +22,7 @@ func TestDevice(t *testing.T) {
 		{[]string{"device.kind=cuda"}, config.Device{Kind: "cuda", Precision: "tf32"}},
 		{[]string{"device.kind=cuda", "device.precision=bf16"}, config.Device{Kind: "cuda", Precision: "bf16"}},
 	} {
-		run, _, err := config.Parse("a.yaml", []byte(deviceYAML), c.sets)
+		run, _, err := config.Parse(models.Standard(), "a.yaml", []byte(deviceYAML), c.sets)
 		require.NoError(t, err)
 		require.Equal(t, c.want, run.Device)
 		o := run.Device.Options(nil)
@@ -36,7 +37,7 @@ func TestDevice(t *testing.T) {
 		{[]string{"device.precision=bf16"}, "device.precision"},
 		{[]string{"device.kind=cuda", "device.precision=fp8"}, "device.precision"},
 	} {
-		_, _, err := config.Parse("a.yaml", []byte(deviceYAML), c.sets)
+		_, _, err := config.Parse(models.Standard(), "a.yaml", []byte(deviceYAML), c.sets)
 		require.ErrorContains(t, err, c.want)
 	}
 }

@@ -2,7 +2,10 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"strings"
+
+	"github.com/residua-go/residua/models"
 )
 
 // Key is what is known about one key of a run config, from the tags of its field.
@@ -12,31 +15,70 @@ type Key struct {
 	Default string `json:"default,omitempty"` // in YAML, or how it follows from other keys; "" for a section
 	Bounds  string `json:"bounds,omitempty"`  // of numbers: "1 to 65536", ">= 0", or ""
 	Help    string `json:"help"`              // its meaning
+	Kinds   string `json:"kinds,omitempty"`   // those of its section that have it, as "hyper, mhc"; "": all, or the section has no kind
 }
 
 // IsSection tells whether a key holds further keys and no value.
 func (k Key) IsSection() bool { return k.Type == "section" }
 
-// Keys lists every key that a run config may hold, in the order of declaration, a section
-// before its keys.
-func Keys() ([]Key, error) {
+// Keys lists every key that a run config of designs in the zoo may hold, in the order of
+// declaration, a section before its keys. A key of a section that has a kind is there once for
+// each meaning.
+func Keys(zoo models.Zoo) ([]Key, error) {
 	run := Defaults()
-	run.Model = run.Model.Resolve()
-	s, err := schemaOf(reflect.TypeOf(run))
+	run.Model = run.Model.WithDefaults()
+	s, err := schemaOf(reflect.TypeOf(run), dialectOf(zoo).kinds)
 	if err != nil {
 		return nil, err
 	}
 	var keys []Key
 	s.walk(reflect.ValueOf(run), func(name string, f field, v reflect.Value) {
 		keys = append(keys, keyOf(name, f, v))
+		if f.isKinded() && f.sameKind() == "" {
+			keys = append(keys, s.keysOfKinds(name, f.typ)...)
+		}
 	})
 	return keys, nil
+}
+
+// keysOfKinds are those of a section of a kind.
+func (s schema) keysOfKinds(section string, t reflect.Type) []Key {
+	kind := field{name: kindKey, typ: reflect.TypeFor[string](), tag: kindTag}
+	keys := []Key{keyOf(joined(section, kindKey), kind, reflect.ValueOf(""))}
+	keys[0].Help = oneOfText(s.kinds.names(t))
+	owners := map[Key][]string{}
+	for _, prototype := range s.kinds[t] {
+		v := reflect.ValueOf(prototype)
+		for _, e := range s.entries(v, field{}, section) {
+			k := keyOf(e.key, e.field, e.value)
+			if owners[k] == nil {
+				keys = append(keys, k)
+			}
+			owners[k] = append(owners[k], prototype.Name())
+		}
+	}
+	for i, k := range keys {
+		keys[i].Kinds = kindsText(owners[k], s.kinds.names(t))
+	}
+	return keys
+}
+
+// kindsText names some of all kinds.
+func kindsText(some, all []string) string {
+	others := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(some, name) })
+	switch {
+	case len(some) == 0 || len(others) == 0:
+		return ""
+	case len(others) < len(some) && len(others) < 3:
+		return "all but " + strings.Join(others, ", ")
+	}
+	return strings.Join(some, ", ")
 }
 
 // keyOf is the key of a field that has the value v by default.
 func keyOf(name string, f field, v reflect.Value) Key {
 	k := Key{Name: name, Type: "section", Help: f.tag.Get("help")}
-	if v.Kind() == reflect.Struct {
+	if v.Kind() == reflect.Struct || f.isKinded() {
 		return k
 	}
 	k.Type = strings.TrimPrefix(strings.TrimPrefix(wantKind(f.typ), "an "), "a ")

@@ -11,26 +11,27 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/configs"
+	"github.com/residua-go/residua/models"
 )
 
-// Load reads a run config and applies assignments such as "train.steps=200" to it. The
+// Load reads a run config of designs in the zoo and applies assignments such as "train.steps=200" to it. The
 // result is complete and valid; Positions tells where each key came from.
 //
 // file is a file, a stream such as /dev/stdin, or the name of a config of package configs,
 // such as quickstart. A name is a word without a path separator and without an extension;
 // a file of that name in the working directory comes first. Paths in a config start at
 // the working directory, wherever the config lies.
-func Load(file string, sets []string) (*Run, *Positions, error) {
-	return LoadContext(context.Background(), file, sets)
+func Load(zoo models.Zoo, file string, sets []string) (*Run, *Positions, error) {
+	return LoadContext(context.Background(), zoo, file, sets)
 }
 
 // LoadContext is Load that ends with the context while it waits for a stream.
-func LoadContext(ctx context.Context, file string, sets []string) (*Run, *Positions, error) {
+func LoadContext(ctx context.Context, zoo models.Zoo, file string, sets []string) (*Run, *Positions, error) {
 	name, text, err := Read(ctx, file)
 	if err != nil {
 		return nil, nil, err
 	}
-	return Parse(name, text, sets)
+	return Parse(zoo, name, text, sets)
 }
 
 // Read returns a config's text, and the name of its file for Parse, as Load finds them.

@@ -21,7 +21,7 @@ func TestEveryBuiltInConfigIsFoundByNameInAnyFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for i, name := range configs.Names() {
 		assert.Equal(t, files[i], name+".yaml")
-		run, _, err := Load(name, nil)
+		run, _, err := Load(zoo, name, nil)
 		require.NoError(t, err)
 		assert.Equal(t, name, run.Name)
 		assert.Equal(t, filepath.Join("runs", name), run.Out)
@@ -30,11 +30,11 @@ func TestEveryBuiltInConfigIsFoundByNameInAnyFolder(t *testing.T) {
 }
 
 func TestErrorsInABuiltInConfigNameItsFileAndLine(t *testing.T) {
-	_, _, err := Load("quickstart", []string{"train.schedule=constant", "train.steps=0"})
+	_, _, err := Load(zoo, "quickstart", []string{"train.schedule=constant", "train.steps=0"})
 	require.ErrorContains(t, err, "-set: train.steps")
-	_, _, err = Load("quickstart", []string{"train.lr=1e-3", "train.min_lr=1"})
+	_, _, err = Load(zoo, "quickstart", []string{"train.lr=1e-3", "train.min_lr=1"})
 	require.ErrorContains(t, err, "-set: train.min_lr")
-	run, where, err := Load("quickstart", nil)
+	run, where, err := Load(zoo, "quickstart", nil)
 	require.NoError(t, err)
 	assert.Equal(t, "configs/quickstart.yaml:8", where.Of("train.lr"))
 	assert.Equal(t, 1e-2, run.Train.LR)
@@ -43,13 +43,13 @@ func TestErrorsInABuiltInConfigNameItsFileAndLine(t *testing.T) {
 func TestAFileComesBeforeABuiltInConfigOfItsName(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("moe", 0o755))
-	run, _, err := Load("moe", nil)
+	run, _, err := Load(zoo, "moe", nil)
 	require.NoError(t, err)
 	assert.Equal(t, "quickstart-moe", run.Model.Preset, "a folder is no config")
 	require.NoError(t, os.WriteFile("quickstart", []byte(smallYAML), 0o644))
-	run, _, err = Load("quickstart", nil)
+	run, _, err = Load(zoo, "quickstart", nil)
 	require.NoError(t, err)
-	assert.Equal(t, "vector", run.Model.Stream)
+	assert.Equal(t, "vector", run.Model.Stream.Name())
 }
 
 func TestAMissingConfigIsAnErrorThatHelps(t *testing.T) {
@@ -64,7 +64,7 @@ func TestAMissingConfigIsAnErrorThatHelps(t *testing.T) {
 		"folder":                  {"want a YAML file, got the folder folder"},
 		"":                        {"want a YAML file"},
 	} {
-		_, _, err := Load(file, nil)
+		_, _, err := Load(zoo, file, nil)
 		require.Error(t, err, file)
 		for _, part := range want {
 			assert.ErrorContains(t, err, part)
@@ -79,6 +79,6 @@ func TestALongFileIsRefusedAfterABoundedRead(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, f.Truncate(1<<30), "a hole: no disk has to hold it")
 	require.NoError(t, f.Close())
-	_, _, err = Load(file, nil)
+	_, _, err = Load(zoo, file, nil)
 	assert.EqualError(t, err, file+": want at most 65536 bytes of YAML, got more")
 }

@@ -18,14 +18,14 @@ func TestAConfigMayBeAFIFO(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fifo")
 	require.NoError(t, syscall.Mkfifo(file, 0o644))
 	go func() { _ = os.WriteFile(file, []byte(smallYAML), 0o644) }()
-	run, _, err := Load(file, nil)
+	run, _, err := Load(zoo, file, nil)
 	require.NoError(t, err)
-	assert.Equal(t, "vector", run.Model.Stream)
+	assert.Equal(t, "vector", run.Model.Stream.Name())
 	assert.Equal(t, "fifo", run.Name)
 }
 
 func TestAConfigWithoutEndIsRefused(t *testing.T) {
-	_, _, err := Load("/dev/zero", nil)
+	_, _, err := Load(zoo, "/dev/zero", nil)
 	assert.EqualError(t, err, "/dev/zero: want at most 65536 bytes of YAML, got more")
 }
 
@@ -36,6 +36,6 @@ func TestAConfigThatNeverComesDoesNotHoldUpAnInterrupt(t *testing.T) {
 	require.NoError(t, syscall.Mkfifo(file, 0o644))
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(10*time.Millisecond, cancel)
-	_, _, err := LoadContext(ctx, file, nil)
+	_, _, err := LoadContext(ctx, zoo, file, nil)
 	assert.ErrorIs(t, err, context.Canceled)
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,32 +14,33 @@ import (
 func TestModelRefusals(t *testing.T) {
 	const train = "\ntrain: {steps: 1, lr: 1e-3}"
 	for _, row := range []struct{ text, want string }{
-		{"model:\n  preset: quickstart-mhc\n  n: -1" + train, "c/x.yaml:3: model.n: want >= 1, got -1"},
-		{"model:\n  preset: quickstart-mhc-lite\n  n: 5" + train,
-			"c/x.yaml:3: model.n: want 1 to 4 for the mhc-lite stream, which mixes n! permutations, got 5: take the mhc stream"},
-		{"model:\n  preset: quickstart-mhc\n\n  sinkhorn_iterations: -3" + train, "c/x.yaml:4: model.sinkhorn_iterations: want >= 1, got -3"},
-		{"model:\n  preset: quickstart-vwn\n  m: 3" + train, "c/x.yaml:3: model.m: want a divisor of d_model 256, got 3"},
-		{"model:\n  preset: quickstart-vwn\n  n: 1" + train, "c/x.yaml:3: model.n: want at least m 2, the slots that a sublayer reads, got 1"},
+		{"model:\n  preset: quickstart-mhc\n  stream: {n: -1}" + train, "c/x.yaml:3: model.stream.n: want >= 1, got -1"},
+		{"model:\n  preset: quickstart-mhc\n  stream: {n: 0}" + train, "c/x.yaml:3: model.stream.n: got 0, which no model can have: leave the key out for the default, 4"},
+		{"model:\n  preset: quickstart-mhc-lite\n  stream:\n    n: 5" + train,
+			"c/x.yaml:4: model.stream.n: want 1 to 4 for the mhc-lite stream, which mixes n! permutations, got 5: take the mhc stream"},
+		{"model:\n  preset: quickstart-mhc\n\n  stream: {sinkhorn_iterations: -3}" + train, "c/x.yaml:4: model.stream.sinkhorn_iterations: want >= 1, got -3"},
+		{"model:\n  preset: quickstart-vwn\n  stream: {m: 3}" + train, "c/x.yaml:3: model.stream.m: want a divisor of d_model 256, got 3"},
+		{"model:\n  preset: quickstart-vwn\n  stream: {n: 1}" + train, "c/x.yaml:3: model.stream.n: want at least m 2, the slots that a sublayer reads, got 1"},
 		{"model:\n  preset: quickstart-vwn\n  tie_embeddings: true" + train,
 			"c/x.yaml:3: model.tie_embeddings: want expand_embedding with it for the vwn stream, whose embedding is wider than d_model"},
 		{"model:\n  preset: quickstart-hieragg\n  layers: 3" + train,
 			"c/x.yaml:3: model.layers: want an even number for the hieragg stream, which aggregates pairs of blocks, got 3"},
-		{"model:\n  preset: quickstart-hieragg\n  inner: -4" + train, "c/x.yaml:3: model.inner: want >= 1, got -4"},
-		{"model:\n  preset: quickstart-dwlstm\n  ff: 12" + train, "c/x.yaml:3: model.ff: want nothing for the dwlstm stream, got 12: remove it or change model.stream"},
-		{"model:\n  preset: quickstart-dwlstm\n  experts: 2" + train,
-			"c/x.yaml:3: model.experts: want nothing for the dwlstm stream, which has no feed-forward sublayer, got 2"},
-		{"model:\n  preset: quickstart-highway\n  dynamic: true" + train, "c/x.yaml:3: model.dynamic: want nothing for the highway stream: it belongs to hyper"},
-		{"model:\n  preset: quickstart-highway\n  mup:\n    base_ff: 8" + train, "c/x.yaml:3: model.mup: want nothing for the highway stream: muP is known for matrix and vector"},
-		{"model:\n  preset: quickstart-moe\n  top_k: 9" + train, "c/x.yaml:3: model.top_k: want 1 to 8, the number of experts, got 9"},
-		{"model:\n  preset: quickstart-moe\n  experts: 1" + train, "c/x.yaml: model.top_k: want 1 to 1, the number of experts, got 2"},
+		{"model:\n  preset: quickstart-hieragg\n  stream: {inner: -4}" + train, "c/x.yaml:3: model.stream.inner: want >= 1, got -4"},
+		{"model:\n  preset: quickstart-dwlstm\n  feedforward: {kind: gelu, hidden: 12}" + train,
+			"c/x.yaml:3: model.feedforward: want nothing for the dwlstm stream, whose blocks have no feed-forward, got kind gelu: remove it"},
+		{"model:\n  preset: quickstart-highway\n  stream: {dynamic: true}" + train, "c/x.yaml:3: model.stream.dynamic: unknown key of kind highway: it belongs to hyper"},
+		{"model:\n  preset: quickstart-highway\n  mup:\n    base: {feedforward: {hidden: 8}}" + train, "c/x.yaml:3: model.mup: want nothing for the highway stream, which muP is not known for"},
+		{"model:\n  preset: quickstart-moe\n  feedforward: {top_k: 9}" + train, "c/x.yaml:3: model.feedforward.top_k: want 1 to 8, the number of experts, got 9"},
+		{"model:\n  preset: quickstart-moe\n  feedforward: {experts: 1}" + train, "c/x.yaml: model.feedforward.top_k: want 1 to 1, the number of experts, got 2"},
+		{"model:\n  preset: quickstart\n  attention: {heads: 8}" + train, "c/x.yaml:3: model.attention.heads: want nothing for the matrix stream, whose heads are stream.rank, got 8: remove it"},
 		{"model: {preset: quickstart-moe}\ntrain:\n  steps: 1\n  lr: 1e-3\n  balance_loss: -1", "c/x.yaml:5: train.balance_loss: want >= 0, got -1"},
 		{"model: {preset: quickstart-moe}\ntrain:\n  steps: 1\n  lr: 1e-3\n  router_z_loss: -1", "c/x.yaml:5: train.router_z_loss: want >= 0, got -1"},
 		{"model: {preset: quickstart-moe}\ntrain:\n  steps: 1\n  lr: 1e-3\n  z_loss: -1", "c/x.yaml:5: train.z_loss: want >= 0, got -1"},
-		{"model:\n  preset: quickstart-mhc\n  sinkhorn_iteration: 3" + train, `c/x.yaml:3: model.sinkhorn_iteration: unknown key; did you mean "sinkhorn_iterations"?`},
+		{"model:\n  preset: quickstart-mhc\n  stream: {sinkhorn_iteration: 3}" + train, `c/x.yaml:3: model.stream.sinkhorn_iteration: unknown key; did you mean "sinkhorn_iterations"?`},
 		{"model:\n  preset: quickstart-moe\n  balance_loss: 1" + train, `c/x.yaml:3: model.balance_loss: unknown key; did you mean train.balance_loss?`},
 		{"model:\n  preset: quickstart-mch" + train, `c/x.yaml:2: model.preset: unknown preset "quickstart-mch"; did you mean quickstart-mhc?`},
 	} {
-		_, _, err := Parse("c/x.yaml", []byte(row.text), nil)
+		_, _, err := Parse(zoo, "c/x.yaml", []byte(row.text), nil)
 		assert.EqualError(t, err, row.want)
 		if err != nil {
 			assert.NotContains(t, err.Error(), "\n")
@@ -48,19 +48,14 @@ func TestModelRefusals(t *testing.T) {
 	}
 }
 
-// TestModelSections: every preset is a run's model; experts get their losses from the train
-// section, other models have none.
-func TestModelSections(t *testing.T) {
-	for _, p := range models.Presets() {
-		text := "model: {preset: " + p.Name + "}\ntrain: {steps: 1, lr: 1e-3, router_z_loss: 1e-3}"
-		run, _, err := Parse("x.yaml", []byte(text), nil)
+// TestEveryPresetIsARunsModel: and what the loss adds comes from the train section.
+func TestEveryPresetIsARunsModel(t *testing.T) {
+	for _, p := range zoo.Presets() {
+		text := "model: {preset: " + p.Name + "}\ntrain: {steps: 1, lr: 1e-3, z_loss: 0, router_z_loss: 1e-3}"
+		run, _, err := Parse(zoo, "x.yaml", []byte(text), nil)
 		require.NoError(t, err, p.Name)
-		balance, z := 0.0, 0.0
-		if strings.Contains(p.Name, "moe") {
-			balance, z = 0.01, 1e-3
-		}
-		assert.Equal(t, balance, run.Model.BalanceLoss, p.Name)
-		assert.Equal(t, z, run.Model.RouterZLoss, p.Name)
-		assert.Equal(t, p.Config.Stream, run.Model.Stream)
+		assert.Equal(t, models.Auxiliary{BalanceLoss: 0.01, RouterZLoss: 1e-3}, run.Auxiliary())
+		assert.Equal(t, p.Config.Stream.Name(), run.Spec().Stream.Name())
+		assert.Equal(t, run.Model, run.Spec().Config)
 	}
 }

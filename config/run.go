@@ -5,11 +5,14 @@ package config
 
 import (
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // Run is a run config. The tags of its fields, and of those of its sections, are what is
@@ -21,6 +24,7 @@ import (
 //	         models.Config.Resolve give it
 //	from     the keys that this default follows from; Text says what that changes
 //	min, max the least and the greatest value that a run is made with
+//	kind     the section whose kind a section has; its values start at zero
 type Run struct {
 	Name   string        `yaml:"name" default:"the file's name" help:"name of the run"`
 	Seed   uint64        `yaml:"seed" help:"seed of the initial weights, the batches and dropout; the same seed gives the same losses, bit for bit, with the same device.threads on the same kind of processor"`
@@ -32,6 +36,19 @@ type Run struct {
 	Out    string        `yaml:"out" default:"runs/NAME" from:"name" help:"folder of the run"`
 
 	derived []string // keys that were not given and follow from others; see Text
+	zoo     models.Zoo
+	spec    models.Spec
+}
+
+// Zoo is what the run was read with.
+func (r *Run) Zoo() models.Zoo { return r.zoo }
+
+// Spec is the run's model, checked.
+func (r *Run) Spec() models.Spec { return r.spec }
+
+// Auxiliary is what the run's loss adds to the cross-entropy.
+func (r *Run) Auxiliary() models.Auxiliary {
+	return models.Auxiliary{ZLoss: r.Train.ZLoss, BalanceLoss: r.Train.BalanceLoss, RouterZLoss: r.Train.RouterZLoss}
 }
 
 // Data says what a model learns from.
@@ -118,10 +135,10 @@ func Defaults() Run {
 	}
 }
 
-// Parse reads a run config from text, as Load does; file names it in messages and, without
-// its extension, the run.
-func Parse(file string, text []byte, sets []string) (*Run, *Positions, error) {
-	run, where, err := resolve(file, text, sets)
+// Parse reads a run config of designs in the zoo from text, as Load does; file names it in
+// messages and, without its extension, the run.
+func Parse(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *Positions, error) {
+	run, where, err := resolve(zoo, file, text, sets)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -129,28 +146,72 @@ func Parse(file string, text []byte, sets []string) (*Run, *Positions, error) {
 }
 
 // resolve is Parse without a look at the values.
-func resolve(file string, text []byte, sets []string) (*Run, *Positions, error) {
+func resolve(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *Positions, error) {
 	run := Defaults()
-	where, err := overlay(&run, file, text, sets)
-	if err != nil {
+	run.zoo = zoo
+	var err error
+	if run.Model, err = presetOf(zoo, file, text, sets); err != nil {
 		return nil, nil, err
 	}
-	if run.Model.Preset != "" {
-		preset, names, ok := models.FindPreset(run.Model.Preset)
-		if !ok {
-			return nil, nil, unknownPreset(where, run.Model.Preset, names)
-		}
-		run = Defaults()
-		run.Model = preset.Config
-		if where, err = overlay(&run, file, text, sets); err != nil {
-			return nil, nil, err
-		}
+	where, err := overlay(dialectOf(zoo), &run, file, text, sets)
+	if err != nil {
+		return nil, nil, err
 	}
 	if err := run.complete(file, where); err != nil {
 		return nil, nil, err
 	}
 	run.derived = derivedKeys(&run, where)
 	return &run, where, nil
+}
+
+// dialectOf is what a zoo says about the keys of a config.
+func dialectOf(zoo models.Zoo) dialect {
+	k := kinds{}
+	for _, d := range zoo.Streams() {
+		t := reflect.TypeFor[stream.Design]()
+		k[t] = append(k[t], d.Defaults())
+	}
+	for _, d := range zoo.FeedForwards() {
+		t := reflect.TypeFor[layers.FeedForwardDesign]()
+		k[t] = append(k[t], d.Defaults())
+	}
+	return dialect{kinds: k, renamed: renamed}
+}
+
+// renamed is what a key of a config of version 1 is called now, "" for one that has not moved.
+func renamed(key string) string {
+	if inner, ok := strings.CutPrefix(key, modelPrefix); ok {
+		if now := models.KeySinceVersion1(inner); now != "" {
+			return modelPrefix + now
+		}
+	}
+	return ""
+}
+
+// modelPrefix begins the keys of a run's model.
+const modelPrefix = "model."
+
+// presetOf is the model of the preset that a config names, else an empty one. What is wrong
+// with the config in other places is not its concern.
+func presetOf(zoo models.Zoo, file string, text []byte, sets []string) (models.Config, error) {
+	var named struct {
+		Model struct {
+			Preset string `yaml:"preset"`
+		} `yaml:"model"`
+	}
+	where, err := overlay(dialect{peeking: true}, &named, file, text, sets)
+	name := named.Model.Preset
+	if err != nil || name == "" {
+		return models.Config{}, nil
+	}
+	var names []string
+	for _, p := range zoo.Presets() {
+		if p.Name == name {
+			return p.Config, nil
+		}
+		names = append(names, p.Name)
+	}
+	return models.Config{}, unknownPreset(where, name, names)
 }
 
 // evalTokens is how many tokens a run evaluates on that does not say: a quarter of those that
@@ -163,13 +224,14 @@ func (r *Run) evalTokens() int {
 	return max(r.Model.Seq, int(min(float64(Defaults().Train.EvalTokens), tokens/4)))
 }
 
-func overlay(run *Run, file string, text []byte, sets []string) (*Positions, error) {
-	where, err := Decode(file, text, run)
+// overlay stores a file's text, then assignments, in the struct that v points to.
+func overlay(about dialect, v any, file string, text []byte, sets []string) (*Positions, error) {
+	where, err := decode(about, file, text, v)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range sets {
-		if err := where.Set(run, s); err != nil {
+		if err := where.set(v, s); err != nil {
 			return nil, err
 		}
 	}
@@ -208,11 +270,10 @@ func (r *Run) complete(file string, where *Positions) error {
 	if r.Model.Vocab < tokenizer.Vocab() {
 		return where.Errorf("model.vocab", "want >= %d, the ids of tokenizer %s, got %d", tokenizer.Vocab(), r.Data.Tokenizer, r.Model.Vocab)
 	}
-	r.Model = r.Model.Resolve()
-	r.Model.MaskDocuments, r.Model.ZLoss = r.Data.MaskDocuments, r.Train.ZLoss
-	if r.Model.Experts > 0 {
-		r.Model.BalanceLoss, r.Model.RouterZLoss = r.Train.BalanceLoss, r.Train.RouterZLoss
+	if err := r.completeModel(where); err != nil {
+		return err
 	}
+	r.Model.MaskDocuments = r.Data.MaskDocuments
 	if where.Of("train.eval_tokens") == "" {
 		r.Train.EvalTokens = r.evalTokens()
 	}

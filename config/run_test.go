@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/models"
 )
 
 // TestShortRunsEvaluateOnLittle: without eval_tokens, a quarter of the tokens trained on, at
@@ -24,8 +25,8 @@ func TestShortRunsEvaluateOnLittle(t *testing.T) {
 		{"steps: 1, eval_tokens: 0", 0},
 		{"steps: 1, eval_tokens: 5000", 5000},
 	} {
-		yaml := fmt.Sprintf("model: {stream: vector, layers: 1, d_model: 8, heads: 2, ff: 16, seq: 32}\ntrain: {batch: 2, lr: 1e-2, %s}\n", c.train)
-		run, _, err := config.Parse("short.yaml", []byte(yaml), nil)
+		yaml := fmt.Sprintf("model: {stream: {kind: vector, d_model: 8}, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 16}, layers: 1, seq: 32}\ntrain: {batch: 2, lr: 1e-2, %s}\n", c.train)
+		run, _, err := config.Parse(models.Standard(), "short.yaml", []byte(yaml), nil)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, run.Train.EvalTokens, c.train)
 	}

@@ -29,6 +29,8 @@ func (d *decoder) assign(v reflect.Value, segments []string, done, text string) 
 		return d.assignField(v, segments, done, text)
 	case reflect.Map:
 		return d.assignEntry(v, segments, done, text)
+	case reflect.Interface:
+		return d.assignKind(v, segments, done, text)
 	case reflect.Slice:
 		return d.errorAt(0, joined(done, segments[0]), "unknown key; %s is %s, set it whole, as %s=[a,b]", done, wantKind(v.Type()), done)
 	}
@@ -40,7 +42,14 @@ func (d *decoder) assignField(v reflect.Value, segments []string, done, text str
 	name := segments[0]
 	f, known := d.schema.find(v.Type(), name)
 	if known {
-		return d.assign(v.FieldByIndex(f.index), segments[1:], joined(done, name), text)
+		to, key := v.FieldByIndex(f.index), joined(done, name)
+		if other := f.sameKind(); other != "" {
+			return d.assignAlike(to, segments[1:], key, text, other)
+		}
+		return d.assign(to, segments[1:], key, text)
+	}
+	if d.peeking {
+		return nil
 	}
 	before, _, indexed := strings.Cut(name, "[")
 	if f, known := d.schema.find(v.Type(), before); known && indexed && f.typ.Kind() == reflect.Slice {

@@ -19,7 +19,7 @@ func TestSetReachesEveryKind(t *testing.T) {
 		"data.paths=[a, 'b c']":                 func(s *sample) { s.Data.Paths = []string{"a", "b c"} },
 		"data.paths=[]":                         func(s *sample) { s.Data.Paths = []string{} },
 		"data.mix=[1,.5]":                       func(s *sample) { s.Data.Mix = []float64{1, 0.5} },
-		"model.layers=3":                        func(s *sample) { s.Model.Shape.Layers = 3 },
+		"model.layers=3":                        func(s *sample) { s.Model.Layers = 3 },
 		"model.rank=8":                          func(s *sample) { s.Model.Rank = &eight },
 		"model.rank=null":                       func(s *sample) { s.Model.Rank = nil },
 		"model.moe.experts=3":                   func(s *sample) { s.Model.Moe = &sampleMoe{Experts: 3} },
@@ -30,7 +30,7 @@ func TestSetReachesEveryKind(t *testing.T) {
 		"stages=[{steps: 1}, {note: \"a: b\"}]": func(s *sample) { s.Stages = []sampleStage{{Steps: 1}, {Note: "a: b"}} },
 	} {
 		got, expected := defaults(), defaults()
-		require.NoError(t, Set(&got, assignment), assignment)
+		require.NoError(t, set(&got, assignment), assignment)
 		want(&expected)
 		assert.Equal(t, expected, got, assignment)
 	}
@@ -70,7 +70,7 @@ func TestSetErrors(t *testing.T) {
 		"train.lr=\xff":           `-set: train.lr: the byte 0xff is not UTF-8 text`,
 	} {
 		got := defaults()
-		assert.EqualError(t, Set(&got, assignment), want, assignment)
+		assert.EqualError(t, set(&got, assignment), want, assignment)
 		assert.Equal(t, defaults(), got, assignment)
 	}
 }
@@ -78,10 +78,10 @@ func TestSetErrors(t *testing.T) {
 func TestSetMovesPositions(t *testing.T) {
 	got := defaults()
 	text := "train:\n  steps: 1\n  lr: 1\ndata:\n  paths: [a, b]\nmodel:\n  moe:\n    experts: 2\ntags: {a: b}\n"
-	p, err := Decode("x.yaml", []byte(text), &got)
+	p, err := decode(dialect{}, "x.yaml", []byte(text), &got)
 	require.NoError(t, err)
 	for _, assignment := range []string{"train.steps=2", "data.paths=[c]", "model.moe=null", "tags.c=d", "out=o"} {
-		require.NoError(t, p.Set(&got, assignment))
+		require.NoError(t, p.set(&got, assignment))
 	}
 	for key, want := range map[string]string{
 		"train": "x.yaml:1", "train.steps": "-set", "train.lr": "x.yaml:3",
@@ -90,11 +90,11 @@ func TestSetMovesPositions(t *testing.T) {
 	} {
 		assert.Equal(t, want, p.Of(key), key)
 	}
-	require.Error(t, p.Set(&got, "train.lr=x"))
+	require.Error(t, p.set(&got, "train.lr=x"))
 	assert.Equal(t, "x.yaml:3", p.Of("train.lr"), "a refused assignment moved the position")
 
 	var fresh Positions
-	require.NoError(t, fresh.Set(&got, "train={lr: 3}"))
+	require.NoError(t, fresh.set(&got, "train={lr: 3}"))
 	assert.Equal(t, "-set", fresh.Of("train.lr"))
 	assert.Equal(t, "", fresh.Of("train.steps"))
 }
@@ -104,7 +104,7 @@ func TestSetLeavesSharedValuesAlone(t *testing.T) {
 	original.Model.Moe = &sampleMoe{Experts: 1}
 	changed := original
 	for _, assignment := range []string{"tags.old=no", "model.moe.experts=2", "model.rank=9", "model.widths=[7,8]"} {
-		require.NoError(t, Set(&changed, assignment))
+		require.NoError(t, set(&changed, assignment))
 	}
 	want := defaults()
 	want.Model.Moe = &sampleMoe{Experts: 1}

@@ -13,12 +13,18 @@ import (
 // decoder puts YAML trees into values. It writes into fresh memory only: the
 // lists, maps and pointees that the target held before stay as they were.
 type decoder struct {
-	schema   schema
-	root     reflect.Type
-	where    func(line int) string // the position of a line; 0 is the whole text
-	override bool                  // the text is an assignment's value, not a file
-	records  []record
+	dialect
+	schema  schema
+	root    reflect.Value         // the struct that is written to
+	where   func(line int) string // the position of a line; 0 is the whole text
+	before  *Positions            // of an assignment: the keys that were given before it; nil for a file
+	records []record
+	around  []*ast.MappingValueNode // the entries of the section that is read
+	later   []func() error          // sections that have another one's kind
 }
+
+// isSet tells whether the text is an assignment's value, and no file.
+func (d *decoder) isSet() bool { return d.before != nil }
 
 // errorAt makes the error of a key at a line.
 func (d *decoder) errorAt(line int, key, format string, args ...any) error {
@@ -41,6 +47,8 @@ func (d *decoder) value(n ast.Node, line int, key string, v reflect.Value) error
 		return d.list(n, line, key, v)
 	case reflect.Map:
 		return d.mapping(n, line, key, v)
+	case reflect.Interface:
+		return d.kindSection(n, line, key, v)
 	}
 	s, ok := scalarOf(n)
 	if !ok {
@@ -85,26 +93,44 @@ func pointeeCopy(v reflect.Value) reflect.Value {
 func (d *decoder) section(n ast.Node, line int, key string, v reflect.Value) error {
 	entries, ok := entriesOf(n)
 	if !ok {
-		if isNothing(n) && !d.override {
+		if isNothing(n) && !d.isSet() {
 			return nil
 		}
 		return d.mismatch(n, line, key, v.Type())
 	}
+	return d.fields(entries, line, key, v, "")
+}
+
+// fields stores the entries of a map, but the one called skip, in the fields of a struct.
+func (d *decoder) fields(entries []*ast.MappingValueNode, line int, key string, v reflect.Value, skip string) error {
 	return d.each(entries, key, func(name, full string, entry *ast.MappingValueNode) error {
 		at := lineOf(entry.Key, line)
 		f, known := d.schema.find(v.Type(), name)
-		if !known {
+		switch {
+		case name == skip && skip != "":
+			d.given(at, full, true)
+			return nil
+		case !known && d.peeking:
+			return nil
+		case !known:
 			return d.unknown(at, v.Type(), key, name)
 		}
+		d.around = entries
 		d.given(at, full, replaces(f.typ, entry.Value))
-		return d.value(entry.Value, at, full, v.FieldByIndex(f.index))
+		to := v.FieldByIndex(f.index)
+		if other := f.sameKind(); other != "" {
+			d.later = append(d.later, func() error { return d.alike(entry.Value, at, full, to, other) })
+			return nil
+		}
+		return d.value(entry.Value, at, full, to)
 	})
 }
 
 // replaces tells whether a node put into a field of type t leaves nothing of the
 // old value: sections are merged, everything else is replaced.
 func replaces(t reflect.Type, n ast.Node) bool {
-	return pointee(t).Kind() != reflect.Struct || isNull(n)
+	k := pointee(t).Kind()
+	return k != reflect.Struct && k != reflect.Interface || isNull(n)
 }
 
 // each calls do for the entries of a map in their order, with the name of each
@@ -118,7 +144,7 @@ func (d *decoder) each(entries []*ast.MappingValueNode, key string, do func(name
 			return d.errorAt(at, key, "%s", problem)
 		}
 		full := joined(key, name)
-		if first, twice := lines[name]; twice && d.override {
+		if first, twice := lines[name]; twice && d.isSet() {
 			return d.errorAt(at, full, "given twice")
 		} else if twice {
 			return d.errorAt(at, full, "given twice, first on line %d", first)

@@ -44,6 +44,9 @@ func (d *decoder) wants(t reflect.Type) string {
 	if t.Kind() == reflect.Struct {
 		return "a map with the keys " + strings.Join(d.schema.names(t), ", ")
 	}
+	if t.Kind() == reflect.Interface {
+		return "a map with the key " + kindKey + ", " + oneOfText(d.kinds.names(t)) + ", and that kind's keys"
+	}
 	return wantKind(t)
 }
 

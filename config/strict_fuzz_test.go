@@ -27,7 +27,7 @@ func checkOutcome(t *testing.T, v *sample, err error) {
 		return // escapes made the text longer than Decode takes
 	}
 	got := defaults()
-	_, err = Decode("again.yaml", text, &got)
+	_, err = decode(dialect{}, "again.yaml", text, &got)
 	require.NoError(t, err, "%q", text)
 	assert.Equal(t, *v, got, "%q", text)
 }
@@ -40,7 +40,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("\xef\xbb\xbfname: \xff\xfe"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		v := defaults()
-		_, err := Decode("x.yaml", text, &v)
+		_, err := decode(dialect{}, "x.yaml", text, &v)
 		checkOutcome(t, &v, err)
 	})
 }
@@ -55,7 +55,7 @@ func FuzzSet(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, assignment string) {
 		v := defaults()
-		checkOutcome(t, &v, Set(&v, assignment))
+		checkOutcome(t, &v, set(&v, assignment))
 	})
 }
 

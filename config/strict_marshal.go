@@ -27,15 +27,15 @@ func marshal(v any, hidden []string) ([]byte, error) {
 	if value.Kind() != reflect.Struct {
 		return nil, errors.Errorf("config: want a struct or a pointer to one, got %T", v)
 	}
-	s, err := schemaOf(value.Type())
+	s, err := schemaFor(value)
 	if err != nil {
 		return nil, err
 	}
 	w := &writer{schema: s, hidden: hidden}
-	if len(s[value.Type()]) == 0 {
+	if len(s.fields[value.Type()]) == 0 {
 		w.text.WriteString("{}\n")
 	}
-	if err := w.section(value, ""); err != nil {
+	if err := w.section(value, field{}, ""); err != nil {
 		return nil, err
 	}
 	return []byte(w.text.String()), nil
@@ -49,32 +49,27 @@ type writer struct {
 	text   strings.Builder
 }
 
-// section writes the fields of a struct, a line or an indented section each. key
-// is the struct's own.
-func (w *writer) section(v reflect.Value, key string) error {
+// section writes the keys of the struct v, the value of field of at key, a line or an indented
+// section each.
+func (w *writer) section(v reflect.Value, of field, key string) error {
 	indent := ""
 	if key != "" {
 		indent = strings.Repeat("  ", strings.Count(key, ".")+1)
 	}
-	for _, f := range w.schema[v.Type()] {
-		value := v.FieldByIndex(f.index)
-		full := joined(key, f.name)
-		if value.Kind() == reflect.Pointer && !value.IsNil() {
-			value = value.Elem()
-		}
+	for _, e := range w.schema.entries(v, of, key) {
 		w.text.WriteString(indent)
-		if w.isHidden(value, full) {
+		if w.isHidden(e) {
 			w.text.WriteString("# ")
 		}
-		w.text.WriteString(stringText(f.name) + ":")
+		w.text.WriteString(stringText(e.name) + ":")
 		var err error
-		if value.Kind() == reflect.Struct && len(w.schema[value.Type()]) > 0 {
-			w.text.WriteString("\n")
-			err = w.section(value, full)
-		} else {
+		if w.isEmpty(e) {
 			w.text.WriteString(" ")
-			err = w.flow(value, full)
+			err = w.flow(e.value, e.key)
 			w.text.WriteString("\n")
+		} else {
+			w.text.WriteString("\n")
+			err = w.section(e.value, e.field, e.key)
 		}
 		if err != nil {
 			return err
@@ -83,27 +78,27 @@ func (w *writer) section(v reflect.Value, key string) error {
 	return nil
 }
 
-// isHidden tells whether the value of key is written as a comment: a section's, if that
+// isEmpty tells whether a key holds no further ones.
+func (w *writer) isEmpty(e entry) bool {
+	return e.value.Kind() != reflect.Struct || len(w.schema.entries(e.value, e.field, e.key)) == 0
+}
+
+// isHidden tells whether the value of a key is written as a comment: a section's, if that
 // is all that it holds.
-func (w *writer) isHidden(v reflect.Value, key string) bool {
-	if v.Kind() == reflect.Pointer {
-		v = pointeeCopy(v).Elem()
+func (w *writer) isHidden(e entry) bool {
+	if e.value.Kind() == reflect.Pointer {
+		e.value = pointeeCopy(e.value).Elem()
 	}
-	if v.Kind() != reflect.Struct || len(w.schema[v.Type()]) == 0 {
-		return slices.Contains(w.hidden, key)
+	if w.isEmpty(e) {
+		return slices.Contains(w.hidden, e.key)
 	}
-	for _, f := range w.schema[v.Type()] {
-		if inner := v.FieldByIndex(f.index); !w.isHidden(inner, joined(key, f.name)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(w.schema.entries(e.value, e.field, e.key), func(inner entry) bool { return !w.isHidden(inner) })
 }
 
 // flow writes a value within a line.
 func (w *writer) flow(v reflect.Value, key string) error {
 	switch v.Kind() {
-	case reflect.Pointer:
+	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
 			return w.flow(v.Elem(), key)
 		}
@@ -162,7 +157,7 @@ func (w *writer) mapping(v reflect.Value, key string) error {
 // braced writes a struct within a line.
 func (w *writer) braced(v reflect.Value, key string) error {
 	w.text.WriteString("{")
-	for i, f := range w.schema[v.Type()] {
+	for i, f := range w.schema.fields[v.Type()] {
 		if err := w.entry(i, f.name, v.FieldByIndex(f.index), key); err != nil {
 			return err
 		}

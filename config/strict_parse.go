@@ -86,7 +86,7 @@ func (d *decoder) checkTokens(tokens token.Tokens, key string) error {
 		case token.SequenceEntryType:
 			dashes++
 		case token.CommentType:
-			if d.override {
+			if d.isSet() {
 				return d.errorAt(line, key, "# starts a comment; write the value in quotes")
 			}
 		default:

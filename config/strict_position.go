@@ -30,6 +30,7 @@ func (e *Error) Error() string {
 // Positions tells where the keys of a config were given. The zero value and nil
 // are those of a config in which every key has its default.
 type Positions struct {
+	dialect
 	file string
 	at   map[string]string // dotted key -> position
 }
@@ -72,9 +73,6 @@ type record struct {
 
 // apply enters the records in order.
 func (p *Positions) apply(records []record) {
-	if p == nil {
-		return
-	}
 	if p.at == nil {
 		p.at = make(map[string]string)
 	}

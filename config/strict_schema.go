@@ -17,13 +17,71 @@ type field struct {
 
 // schema holds the keys of every struct type that a config reaches, in the order
 // of their declaration.
-type schema map[reflect.Type][]field
+type schema struct {
+	fields map[reflect.Type][]field
+	kinds  kinds
+}
 
-// schemaOf collects the schema of a struct type. It fails where the type holds
-// what a config cannot: that is a mistake in the program, not in a config.
-func schemaOf(root reflect.Type) (schema, error) {
-	s := schema{}
-	return s, s.add(root, root.String())
+// schemaOf collects the schema of a struct type, of whose fields those of an interface type
+// hold one of the kinds. It fails where the type holds what a config cannot: that is a
+// mistake in the program, not in a config.
+func schemaOf(root reflect.Type, k kinds) (schema, error) {
+	s := schema{map[reflect.Type][]field{}, k}
+	if err := s.add(root, root.String()); err != nil {
+		return s, err
+	}
+	for t := range k {
+		for _, prototype := range k[t] {
+			if err := s.addKind(reflect.TypeOf(prototype)); err != nil {
+				return s, err
+			}
+		}
+	}
+	return s, nil
+}
+
+// addKind enters the struct type of a kind.
+func (s schema) addKind(t reflect.Type) error {
+	if t.Kind() != reflect.Struct {
+		return errors.Errorf("config: %s is a kind of a section; want a struct", t)
+	}
+	if err := s.add(t, t.String()); err != nil {
+		return err
+	}
+	if _, taken := s.find(t, kindKey); taken {
+		return errors.Errorf("config: %s has a field tagged %q, which is the key of its kind", t, kindKey)
+	}
+	return nil
+}
+
+// schemaFor collects the schema of a struct, with the kinds that its fields hold.
+func schemaFor(v reflect.Value) (schema, error) {
+	s, err := schemaOf(v.Type(), nil)
+	if err != nil {
+		return s, err
+	}
+	return s, s.addHeld(v)
+}
+
+// addHeld enters the struct types of the kinds that the fields of a struct hold.
+func (s schema) addHeld(v reflect.Value) error {
+	for _, f := range s.fields[v.Type()] {
+		value := v.FieldByIndex(f.index)
+		if k := value.Kind(); k == reflect.Pointer || k == reflect.Interface {
+			value = value.Elem()
+		}
+		if f.isKinded() && value.IsValid() {
+			if err := s.addKind(value.Type()); err != nil {
+				return err
+			}
+		}
+		if value.Kind() == reflect.Struct {
+			if err := s.addHeld(value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // add enters type t, which stands at the place in the program that path names.
@@ -55,15 +113,18 @@ func (s schema) add(t reflect.Type, path string) error {
 
 // addStruct enters struct type t and the types of its fields.
 func (s schema) addStruct(t reflect.Type, path string) error {
-	if _, known := s[t]; known {
+	if _, known := s.fields[t]; known {
 		return nil
 	}
 	fields, err := fieldsOf(t, path)
 	if err != nil {
 		return err
 	}
-	s[t] = fields
+	s.fields[t] = fields
 	for _, f := range fields {
+		if f.isKinded() {
+			continue
+		}
 		if err := s.add(f.typ, path+"."+t.FieldByIndex(f.index).Name); err != nil {
 			return err
 		}
@@ -71,7 +132,7 @@ func (s schema) addStruct(t reflect.Type, path string) error {
 	return nil
 }
 
-// fieldsOf lists the tagged fields of a struct, those of inlined structs among
+// fieldsOf lists the tagged fields of a struct, those of embedded structs among
 // them.
 func fieldsOf(t reflect.Type, path string) ([]field, error) {
 	var fields []field
@@ -92,25 +153,25 @@ func fieldsOf(t reflect.Type, path string) ([]field, error) {
 	return fields, nil
 }
 
-// fieldOf reads the tag of one struct field: no key, one, or an inlined struct's.
+// fieldOf reads the tag of one struct field: no key, one, or an embedded struct's.
 func fieldOf(sf reflect.StructField, path string) ([]field, error) {
 	tag := sf.Tag.Get("yaml")
-	if tag == "" || tag == "-" {
-		return nil, nil
-	}
 	path += "." + sf.Name
-	if !sf.IsExported() {
+	switch {
+	case tag == "" && sf.Anonymous && sf.Type.Kind() == reflect.Struct:
+		return embeddedFields(sf, path)
+	case tag == "" || tag == "-":
+		return nil, nil
+	case !sf.IsExported():
 		return nil, errors.Errorf("config: %s is tagged %q but not exported", path, tag)
+	case strings.ContainsAny(tag, ",.[ "):
+		return nil, errors.Errorf("config: %s is tagged %q; want a name alone", path, tag)
 	}
-	if tag != ",inline" {
-		if strings.ContainsAny(tag, ",.[ ") {
-			return nil, errors.Errorf("config: %s is tagged %q; want a name alone, or \",inline\"", path, tag)
-		}
-		return []field{{name: tag, index: sf.Index, typ: sf.Type, tag: sf.Tag}}, nil
-	}
-	if sf.Type.Kind() != reflect.Struct {
-		return nil, errors.Errorf("config: %s is inlined; want a struct, got %s", path, sf.Type)
-	}
+	return []field{{name: tag, index: sf.Index, typ: sf.Type, tag: sf.Tag}}, nil
+}
+
+// embeddedFields are those of an embedded struct, reached from the struct around it.
+func embeddedFields(sf reflect.StructField, path string) ([]field, error) {
 	inner, err := fieldsOf(sf.Type, path)
 	for i := range inner {
 		inner[i].index = append(append([]int(nil), sf.Index...), inner[i].index...)
@@ -120,7 +181,7 @@ func fieldOf(sf reflect.StructField, path string) ([]field, error) {
 
 // find returns the field of that name in struct type t.
 func (s schema) find(t reflect.Type, name string) (field, bool) {
-	for _, f := range s[t] {
+	for _, f := range s.fields[t] {
 		if f.name == name {
 			return f, true
 		}
@@ -130,15 +191,16 @@ func (s schema) find(t reflect.Type, name string) (field, bool) {
 
 // names lists the keys of struct type t.
 func (s schema) names(t reflect.Type) []string {
-	names := make([]string, len(s[t]))
-	for i, f := range s[t] {
+	names := make([]string, len(s.fields[t]))
+	for i, f := range s.fields[t] {
 		names[i] = f.name
 	}
 	return names
 }
 
 // paths lists the dotted keys below struct type t, sections before what they
-// hold. What stands in lists and maps has no fixed path and is left out.
+// hold, the keys of all kinds in one. What stands in lists and maps has no fixed path and is
+// left out, as is a section that has another's kind.
 func (s schema) paths(t reflect.Type) []string {
 	var all []string
 	open := map[reflect.Type]bool{} // a recursive type is entered once
@@ -148,9 +210,19 @@ func (s schema) paths(t reflect.Type) []string {
 			return
 		}
 		open[t] = true
-		for _, f := range s[t] {
-			all = append(all, prefix+f.name)
-			walk(pointee(f.typ), prefix+f.name+".")
+		for _, f := range s.fields[t] {
+			path := prefix + f.name
+			all = append(all, path)
+			if f.typ.Kind() != reflect.Interface {
+				walk(pointee(f.typ), path+".")
+				continue
+			}
+			if f.sameKind() == "" {
+				all = append(all, path+"."+kindKey)
+				for _, name := range s.kindNames(f.typ) {
+					all = append(all, path+"."+name)
+				}
+			}
 		}
 		open[t] = false
 	}
@@ -158,21 +230,44 @@ func (s schema) paths(t reflect.Type) []string {
 	return all
 }
 
-// walk visits every key of the struct v in the order of declaration, a section before
-// what it holds, a section that is nil as an empty one.
-func (s schema) walk(v reflect.Value, visit func(key string, f field, v reflect.Value)) {
-	s.walkBelow(v, "", visit)
+// entry is a key of a struct with its value: what a pointer points to, the struct that an
+// interface holds; a pointer or an interface itself if it is nil.
+type entry struct {
+	field
+	key   string // dotted
+	value reflect.Value
 }
 
-func (s schema) walkBelow(v reflect.Value, section string, visit func(key string, f field, v reflect.Value)) {
-	for _, f := range s[v.Type()] {
-		key, value := joined(section, f.name), v.FieldByIndex(f.index)
-		if f.typ.Kind() == reflect.Pointer {
-			value = pointeeCopy(value).Elem()
+// entries lists those of the struct v, the value of field f at key, its kind first.
+func (s schema) entries(v reflect.Value, f field, key string) []entry {
+	var all []entry
+	if f.isKinded() && f.sameKind() == "" {
+		all = append(all, entry{field{name: kindKey, typ: reflect.TypeFor[string](), tag: kindTag}, joined(key, kindKey), reflect.ValueOf(kindOf(v))})
+	}
+	for _, f := range s.fields[v.Type()] {
+		value := v.FieldByIndex(f.index)
+		if k := value.Kind(); (k == reflect.Pointer || k == reflect.Interface) && !value.IsNil() {
+			value = value.Elem()
 		}
-		visit(key, f, value)
-		if value.Kind() == reflect.Struct {
-			s.walkBelow(value, key, visit)
+		all = append(all, entry{f, joined(key, f.name), value})
+	}
+	return all
+}
+
+// walk visits every key of the struct v in the order of declaration, a section before
+// what it holds, a section that is nil as an empty one, but as nil where it would have a kind.
+func (s schema) walk(v reflect.Value, visit func(key string, f field, v reflect.Value)) {
+	s.walkBelow(v, field{}, "", visit)
+}
+
+func (s schema) walkBelow(v reflect.Value, of field, key string, visit func(key string, f field, v reflect.Value)) {
+	for _, e := range s.entries(v, of, key) {
+		if e.value.Kind() == reflect.Pointer {
+			e.value = pointeeCopy(e.value).Elem()
+		}
+		visit(e.key, e.field, e.value)
+		if e.value.Kind() == reflect.Struct {
+			s.walkBelow(e.value, e.field, e.key, visit)
 		}
 	}
 }

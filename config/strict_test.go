@@ -24,10 +24,10 @@ type sample struct {
 }
 
 type sampleModel struct {
-	Shape  sampleShape `yaml:",inline"`
-	Rank   *int        `yaml:"rank"`
-	Moe    *sampleMoe  `yaml:"moe"`
-	Widths []int       `yaml:"widths"`
+	sampleShape
+	Rank   *int       `yaml:"rank"`
+	Moe    *sampleMoe `yaml:"moe"`
+	Widths []int      `yaml:"widths"`
 }
 
 type sampleShape struct {
@@ -106,17 +106,17 @@ out: runs/tiny
 
 func TestDecodeReadsEveryKind(t *testing.T) {
 	got := defaults()
-	positions, err := Decode("configs/x.yaml", []byte(everything), &got)
+	positions, err := decode(dialect{}, "configs/x.yaml", []byte(everything), &got)
 	require.NoError(t, err)
 	rank := 8
 	want := sample{
 		Name: "tiny",
 		Seed: 18446744073709551615,
 		Model: sampleModel{
-			Shape:  sampleShape{Layers: 2, DModel: 1024},
-			Rank:   &rank,
-			Moe:    &sampleMoe{Experts: 4, Jitter: 0.01},
-			Widths: []int{1, -2, 16, 15, 3},
+			sampleShape: sampleShape{Layers: 2, DModel: 1024},
+			Rank:        &rank,
+			Moe:         &sampleMoe{Experts: 4, Jitter: 0.01},
+			Widths:      []int{1, -2, 16, 15, 3},
 		},
 		Data: sampleData{
 			Source: "files", Paths: []string{"a b", "c/*.go"},
@@ -144,7 +144,7 @@ func TestDecodeReadsEveryKind(t *testing.T) {
 func TestDecodeKeepsDefaults(t *testing.T) {
 	for _, text := range []string{"{}", "train:\n", "train: # steps: 5\nmodel:\n  # layers: 3\n", "train: {}"} {
 		got := defaults()
-		_, err := Decode("x.yaml", []byte(text), &got)
+		_, err := decode(dialect{}, "x.yaml", []byte(text), &got)
 		require.NoError(t, err, text)
 		assert.Equal(t, defaults(), got, text)
 	}
@@ -154,7 +154,7 @@ func TestDecodeMergesSectionsAndReplacesTheRest(t *testing.T) {
 	start := defaults()
 	start.Model.Moe = &sampleMoe{Experts: 2, Jitter: 3}
 	got := start
-	_, err := Decode("x.yaml", []byte("model: {moe: {experts: 9}, rank: null, widths: null}\ndata: {paths: []}\ntags: {new: a}\n"), &got)
+	_, err := decode(dialect{}, "x.yaml", []byte("model: {moe: {experts: 9}, rank: null, widths: null}\ndata: {paths: []}\ntags: {new: a}\n"), &got)
 	require.NoError(t, err)
 	assert.Equal(t, &sampleMoe{Experts: 9, Jitter: 3}, got.Model.Moe)
 	assert.Nil(t, got.Model.Rank)
@@ -169,7 +169,7 @@ func TestDecodeMergesSectionsAndReplacesTheRest(t *testing.T) {
 func TestDecodeFailureChangesNothing(t *testing.T) {
 	got := defaults()
 	got.Model.Moe = &sampleMoe{}
-	_, err := Decode("x.yaml", []byte("name: new\nmodel: {rank: 9, moe: {experts: 5}}\ntags: {old: no}\ntrain: {steps: many}\n"), &got)
+	_, err := decode(dialect{}, "x.yaml", []byte("name: new\nmodel: {rank: 9, moe: {experts: 5}}\ntags: {old: no}\ntrain: {steps: many}\n"), &got)
 	require.Error(t, err)
 	want := defaults()
 	want.Model.Moe = &sampleMoe{}
@@ -179,7 +179,7 @@ func TestDecodeFailureChangesNothing(t *testing.T) {
 func TestDecodeReadsWindowsText(t *testing.T) {
 	got := defaults()
 	text := "\ufeff" + strings.ReplaceAll("# c\nname: \"a\"\nout: 'b'\n\ntrain:\n  lr: 1\n", "\n", "\r\n")
-	positions, err := Decode("x.yaml", []byte(text), &got)
+	positions, err := decode(dialect{}, "x.yaml", []byte(text), &got)
 	require.NoError(t, err)
 	assert.Equal(t, "a", got.Name)
 	assert.Equal(t, "x.yaml:6", positions.Of("train.lr"))
@@ -192,7 +192,7 @@ func TestDecodeCountsLinesAfterLongValues(t *testing.T) {
 	} {
 		got := defaults()
 		before := "# first\nname: " + value
-		positions, err := Decode("x.yaml", []byte(before+"\ntrain:\n\n  steps: 3\n"), &got)
+		positions, err := decode(dialect{}, "x.yaml", []byte(before+"\ntrain:\n\n  steps: 3\n"), &got)
 		require.NoError(t, err, value)
 		p := &Positions{file: "x.yaml"}
 		assert.Equal(t, p.line(strings.Count(before, "\n")+4), positions.Of("train.steps"), value)
@@ -203,9 +203,9 @@ func TestDecodeWantsAStructPointer(t *testing.T) {
 	var nilPointer *sample
 	number := 3
 	for _, v := range []any{nil, sample{}, nilPointer, &number, map[string]int{}} {
-		_, err := Decode("x.yaml", []byte("name: a"), v)
+		_, err := decode(dialect{}, "x.yaml", []byte("name: a"), v)
 		assert.ErrorContains(t, err, "want a pointer to a struct")
-		assert.ErrorContains(t, Set(v, "name=a"), "want a pointer to a struct")
+		assert.ErrorContains(t, set(v, "name=a"), "want a pointer to a struct")
 	}
 	_, err := Marshal(&number)
 	assert.ErrorContains(t, err, "want a struct or a pointer to one, got *int")
@@ -240,11 +240,8 @@ func TestDecodeRefusesTypesItCannotFill(t *testing.T) {
 		`is tagged "a,omitempty"; want a name alone`: &struct {
 			A int `yaml:"a,omitempty"`
 		}{},
-		"is inlined; want a struct, got int": &struct {
-			A int `yaml:",inline"`
-		}{},
 	} {
-		_, err := Decode("x.yaml", []byte("bad: 1"), v)
+		_, err := decode(dialect{}, "x.yaml", []byte("bad: 1"), v)
 		assert.ErrorContains(t, err, want)
 		_, err = Marshal(v)
 		assert.ErrorContains(t, err, want)
@@ -260,16 +257,16 @@ type node struct {
 
 func TestDecodeReadsRecursiveTypes(t *testing.T) {
 	var got node
-	_, err := Decode("x.yaml", []byte("next: {next: {value: 3}}\nrest: [{value: 1}, null]"), &got)
+	_, err := decode(dialect{}, "x.yaml", []byte("next: {next: {value: 3}}\nrest: [{value: 1}, null]"), &got)
 	require.NoError(t, err)
 	assert.Equal(t, node{Next: &node{Next: &node{Value: 3}}, Rest: []*node{{Value: 1}, nil}}, got)
-	_, err = Decode("x.yaml", []byte("next: {next: {valu: 3}}"), &got)
+	_, err = decode(dialect{}, "x.yaml", []byte("next: {next: {valu: 3}}"), &got)
 	assert.EqualError(t, err, `x.yaml:1: next.next.valu: unknown key; did you mean "value"?`)
 }
 
 func TestErrorfNamesPositionAndKey(t *testing.T) {
 	got := defaults()
-	positions, err := Decode("configs/x.yaml", []byte("\nmodel:\n  rank: 0\n"), &got)
+	positions, err := decode(dialect{}, "configs/x.yaml", []byte("\nmodel:\n  rank: 0\n"), &got)
 	require.NoError(t, err)
 	err = positions.Errorf("model.rank", "want >= %d, got %d", 1, 0)
 	assert.EqualError(t, err, "configs/x.yaml:3: model.rank: want >= 1, got 0")
@@ -278,7 +275,7 @@ func TestErrorfNamesPositionAndKey(t *testing.T) {
 	assert.Equal(t, Error{Position: "configs/x.yaml:3", Key: "model.rank", Problem: "want >= 1, got 0"}, *typed)
 
 	assert.EqualError(t, positions.Errorf("train.steps", "want >= 1"), "configs/x.yaml: train.steps: want >= 1")
-	require.NoError(t, positions.Set(&got, "train.steps=0"))
+	require.NoError(t, positions.set(&got, "train.steps=0"))
 	assert.EqualError(t, positions.Errorf("train.steps", "want >= 1"), "-set: train.steps: want >= 1")
 
 	var none *Positions
@@ -286,3 +283,6 @@ func TestErrorfNamesPositionAndKey(t *testing.T) {
 	assert.EqualError(t, none.Errorf("name", "is empty"), "name: is empty")
 	assert.EqualError(t, (&Positions{}).Errorf("", "is empty"), "is empty")
 }
+
+// set makes an assignment to a struct that no text was read into.
+func set(v any, assignment string) error { return new(Positions).set(v, assignment) }

@@ -7,12 +7,22 @@ import (
 )
 
 // unknown is the error of a name that is no field of struct type t, the section
-// at key. It points to a near name in the same section, to the same name in
-// another one, to a near name in another one, or else lists what is known here.
+// at key. It points to what the key is called now, to the kinds of the section that have it, to a
+// near name in the same section, to the same name in another one, to a near name in
+// another one, or else lists what is known here.
 func (d *decoder) unknown(line int, t reflect.Type, key, name string) error {
 	full := joined(key, shortened(name, 60))
+	if now := d.nowCalled(full); now != "" {
+		return d.errorAt(line, full, "unknown key: it is %s now", now)
+	}
 	here := d.schema.names(t)
-	all := d.schema.paths(d.root)
+	if siblings := d.kinds.siblings(t); siblings != nil {
+		if owners := d.schema.owners(siblings, name); len(owners) > 0 {
+			return d.errorAt(line, full, "unknown key of kind %s: it belongs to %s", kindOf(reflect.Zero(t)), strings.Join(owners, ", "))
+		}
+		here = append([]string{kindKey}, here...)
+	}
+	all := d.schema.paths(d.root.Type())
 	if guesses := guessesFor(name, key, here, all); len(guesses) > 0 {
 		return d.errorAt(line, full, "unknown key; did you mean %s?", strings.Join(guesses, " or "))
 	}

@@ -36,7 +36,7 @@ func (r *Run) Text() ([]byte, error) {
 // rederived returns those of the hidden keys that get the value that they have in r when
 // the text, which leaves them out, is read.
 func (r *Run) rederived(text []byte, hidden []string) []string {
-	read, _, err := resolve("config.yaml", text, nil)
+	read, _, err := resolve(r.zoo, "config.yaml", text, nil)
 	if err != nil {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (r *Run) rederived(text []byte, hidden []string) []string {
 
 // derivedKeys lists the keys of a run that were not given and follow from others.
 func derivedKeys(run *Run, where *Positions) []string {
-	s, err := schemaOf(reflect.TypeOf(*run))
+	s, err := schemaFor(reflect.ValueOf(*run))
 	if err != nil {
 		return nil
 	}
@@ -67,15 +67,33 @@ func derivedKeys(run *Run, where *Positions) []string {
 	return derived
 }
 
+// leaf is a key that holds no further ones, with its value.
+type leaf struct {
+	key   string // dotted
+	value any
+}
+
+// leavesOf lists those of a run in the order of declaration.
+func leavesOf(run *Run) ([]leaf, error) {
+	s, err := schemaFor(reflect.ValueOf(*run))
+	if err != nil {
+		return nil, err
+	}
+	var leaves []leaf
+	s.walk(reflect.ValueOf(*run), func(key string, f field, v reflect.Value) {
+		if v.Kind() != reflect.Struct && !f.isKinded() {
+			leaves = append(leaves, leaf{key, v.Interface()})
+		}
+	})
+	return leaves, nil
+}
+
 // valuesOf returns a run's values by their dotted keys.
 func valuesOf(run *Run) map[string]any {
 	values := map[string]any{}
-	if s, err := schemaOf(reflect.TypeOf(*run)); err == nil {
-		s.walk(reflect.ValueOf(*run), func(key string, _ field, v reflect.Value) {
-			if v.Kind() != reflect.Struct {
-				values[key] = v.Interface()
-			}
-		})
+	leaves, _ := leavesOf(run) // of a run that was read there is no error
+	for _, l := range leaves {
+		values[l.key] = l.value
 	}
 	return values
 }

@@ -14,17 +14,17 @@ import (
 // explicitModels are models without a preset, one of each stream and what has defaults
 // that follow from other keys.
 var explicitModels = []string{
-	"{stream: matrix, layers: 1, dk: 4, dv: 6, rank: 2, ff: 8, seq: 8}",
-	"{stream: vector, layers: 1, d_model: 8, heads: 2, ff: 8, seq: 8}",
-	"{stream: vector, layers: 1, d_model: 8, heads: 2, ff: 8, seq: 8, experts: 4, positions: rope, mup: {base_d_model: 4}}",
-	"{stream: vector, layers: 1, d_model: 8, heads: 2, ff: 8, seq: 8, experts: 1, init: lecun, mup: {}}",
-	"{stream: hyper, layers: 1, d_model: 8, heads: 2, ff: 8, seq: 8}",
-	"{stream: mhc, layers: 1, d_model: 8, heads: 2, ff: 8, seq: 8}",
-	"{stream: mhc-lite, layers: 1, d_model: 8, heads: 2, ff: 8, seq: 8, n: 4}",
-	"{stream: vwn, layers: 1, d_model: 8, heads: 2, ff: 8, seq: 8, m: 2, n: 3}",
-	"{stream: highway, layers: 1, d_model: 8, heads: 2, ff: 8, seq: 8}",
-	"{stream: hieragg, layers: 2, d_model: 8, heads: 2, ff: 8, seq: 8}",
-	"{stream: dwlstm, layers: 1, d_model: 8, heads: 2, seq: 8}",
+	"{stream: {kind: matrix, dk: 4, dv: 6, rank: 2}, layers: 1, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
+	"{stream: {kind: vector, d_model: 8}, layers: 1, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
+	"{stream: {kind: vector, d_model: 8}, layers: 1, attention: {heads: 2, positions: rope}, feedforward: {kind: moe, hidden: 8, experts: 4}, seq: 8, mup: {base: {stream: {d_model: 4}, feedforward: {hidden: 4}}}}",
+	"{stream: {kind: vector, d_model: 8}, layers: 1, attention: {heads: 2}, feedforward: {kind: moe, hidden: 8, experts: 1}, seq: 8, init: lecun, mup: {}}",
+	"{stream: {kind: hyper, d_model: 8}, layers: 1, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
+	"{stream: {kind: mhc, d_model: 8}, layers: 1, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
+	"{stream: {kind: mhc-lite, d_model: 8, n: 4}, layers: 1, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
+	"{stream: {kind: vwn, d_model: 8, m: 2, n: 3}, layers: 1, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
+	"{stream: {kind: highway, d_model: 8}, layers: 1, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
+	"{stream: {kind: hieragg, d_model: 8}, layers: 2, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
+	"{stream: {kind: dwlstm, d_model: 8}, layers: 1, attention: {heads: 2}, seq: 8}",
 }
 
 // everyConfig returns texts of configs by their files: those of configs/, and one of each
@@ -54,15 +54,18 @@ var parentValues = map[string][]string{
 	"data.tokenizer":   {"bytes", "gpt2"},
 	"device.kind":      {"cpu", "cuda"},
 	"model.preset":     {"rmt-46m", "quickstart-mhc", "moe-8x2"},
-	"model.stream":     {"vector", "hyper", "mhc", "vwn"},
-	"model.d_model":    {"16"},
-	"model.experts":    {"0", "1", "3"},
-	"model.positions":  {"alibi", "rope"},
 	"model.init":       {"paper", "lecun"},
+
+	"model.stream":              {"{kind: vector, d_model: 16}", "{kind: hyper, d_model: 16}", "{kind: vwn, d_model: 16, n: 3, m: 2}"},
+	"model.stream.kind":         {"vector", "mhc"},
+	"model.stream.d_model":      {"16"},
+	"model.feedforward.experts": {"1", "3"},
+	"model.feedforward":         {"{kind: gelu, hidden: 4}", "{hidden: 4}"},
+	"model.attention.positions": {"alibi", "rope"},
 }
 
 func TestEveryParentOfADefaultHasValuesToTest(t *testing.T) {
-	s, err := schemaOf(reflect.TypeFor[Run]())
+	s, err := schemaOf(reflect.TypeFor[Run](), dialectOf(zoo).kinds)
 	require.NoError(t, err)
 	found := 0
 	s.walk(reflect.ValueOf(Run{}), func(key string, f field, _ reflect.Value) {
@@ -78,11 +81,11 @@ func TestEveryParentOfADefaultHasValuesToTest(t *testing.T) {
 
 func TestASavedConfigMakesTheSameRun(t *testing.T) {
 	for file, text := range everyConfig(t) {
-		run, _, err := Parse(file, []byte(text), nil)
+		run, _, err := Parse(zoo, file, []byte(text), nil)
 		require.NoError(t, err, file)
 		saved, err := run.Text()
 		require.NoError(t, err, file)
-		again, _, err := Parse("runs/q/config.yaml", saved, nil)
+		again, _, err := Parse(zoo, "runs/q/config.yaml", saved, nil)
 		require.NoError(t, err, "%s\n%s", file, saved)
 		assert.Equal(t, run, again, "%s\n%s", file, saved)
 		twice, err := again.Text()
@@ -100,7 +103,7 @@ func TestASavedConfigTakesChangesAsItsSourceDoes(t *testing.T) {
 		if strings.Contains(text, "tokenizer: gpt2") && (testing.Short() || !strings.Contains(file, "moe-8x2")) {
 			continue // one is enough; that vocabulary takes a while to read
 		}
-		run, _, err := Parse(file, []byte(text), nil)
+		run, _, err := Parse(zoo, file, []byte(text), nil)
 		require.NoError(t, err, file)
 		saved, err := run.Text()
 		require.NoError(t, err, file)
@@ -110,8 +113,8 @@ func TestASavedConfigTakesChangesAsItsSourceDoes(t *testing.T) {
 			}
 			for _, value := range values {
 				sets := []string{key + "=" + value}
-				want, _, wantErr := Parse(file, []byte(text), sets)
-				got, _, gotErr := Parse("runs/q/config.yaml", saved, sets)
+				want, _, wantErr := Parse(zoo, file, []byte(text), sets)
+				got, _, gotErr := Parse(zoo, "runs/q/config.yaml", saved, sets)
 				if wantErr != nil {
 					assert.Error(t, gotErr, "%s %s", file, sets)
 					continue
@@ -129,26 +132,26 @@ func TestASavedConfigTakesChangesAsItsSourceDoes(t *testing.T) {
 
 func TestASavedConfigHoldsWhatWasChosen(t *testing.T) {
 	const text = "model: {preset: quickstart, layers: 4}\ntrain: {steps: 10, lr: 1e-2, min_lr: 1e-3}"
-	run, _, err := Parse("q.yaml", []byte(text), []string{"out=runs/elsewhere"})
+	run, _, err := Parse(zoo, "q.yaml", []byte(text), []string{"out=runs/elsewhere"})
 	require.NoError(t, err)
 	saved, err := run.Text()
 	require.NoError(t, err)
 	for _, line := range []string{"name: q", "out: runs/elsewhere", "  preset: quickstart", "  layers: 4", "  min_lr: 0.001", "  clip: 1",
-		"  # dk: 32", "  # vocab: 257", "  # positions: alibi", "  # mup: null", "  # precision: fp32"} {
+		"  # stream:", "    # kind: matrix", "    # dk: 32", "  # vocab: 257", "    # positions: alibi", "  # mup: null", "  # precision: fp32"} {
 		assert.Contains(t, strings.Split(string(saved), "\n"), line, "chosen, though it is what would be derived, or a comment")
 	}
-	lower, _, err := Parse("c.yaml", saved, []string{"train.lr=5e-3"})
+	lower, _, err := Parse(zoo, "c.yaml", saved, []string{"train.lr=5e-3"})
 	require.NoError(t, err)
 	assert.Equal(t, 1e-3, lower.Train.MinLR, "chosen")
 }
 
 func TestASavedConfigOfAChangedRunHoldsTheChange(t *testing.T) {
-	run, _, err := Parse("q.yaml", []byte("model: {preset: quickstart}\ntrain: {steps: 10, lr: 1e-2}"), nil)
+	run, _, err := Parse(zoo, "q.yaml", []byte("model: {preset: quickstart}\ntrain: {steps: 10, lr: 1e-2}"), nil)
 	require.NoError(t, err)
 	run.Out, run.Train.LR, run.Model.Layers = "runs/b", 1e-3, 2
 	saved, err := run.Text()
 	require.NoError(t, err)
-	again, _, err := Parse("config.yaml", saved, nil)
+	again, _, err := Parse(zoo, "config.yaml", saved, nil)
 	require.NoError(t, err)
 	assert.Equal(t, valuesOf(run), valuesOf(again), "%s", saved)
 

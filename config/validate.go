@@ -1,7 +1,10 @@
 package config
 
 import (
+	"maps"
 	"math"
+	"reflect"
+	"slices"
 
 	"github.com/pkg/errors"
 
@@ -16,19 +19,8 @@ func (r *Run) validate(where *Positions) error {
 	if err := r.checkBounds(where); err != nil {
 		return err
 	}
-	if err := r.Model.Validate(); err != nil {
-		var field *models.FieldError
-		if !errors.As(err, &field) {
-			return err
-		}
-		key := "model." + field.Field
-		switch field.Field { // given in other sections
-		case "z_loss", "balance_loss", "router_z_loss":
-			key = "train." + field.Field
-		case "mask_documents":
-			key = "data.mask_documents"
-		}
-		return where.Errorf(key, "%s", field.Problem)
+	if err := r.resolveModel(where); err != nil {
+		return err
 	}
 	for _, check := range []func(*Positions) error{r.checkData, r.checkLength, r.checkProducts, r.checkTrainNumbers, r.checkSchedule, r.Device.check} {
 		if err := check(where); err != nil {
@@ -36,6 +28,36 @@ func (r *Run) validate(where *Positions) error {
 		}
 	}
 	return nil
+}
+
+// completeModel fills in the model's defaults. A zero that was written out does not stand for one.
+func (r *Run) completeModel(where *Positions) error {
+	given := valuesOf(r)
+	r.Model = r.Model.WithDefaults()
+	filled := valuesOf(r)
+	for _, key := range slices.Sorted(maps.Keys(filled)) {
+		if where.Of(key) == "" || reflect.DeepEqual(given[key], filled[key]) {
+			continue
+		}
+		text, byDefault := valueText(reflect.ValueOf(given[key])), valueText(reflect.ValueOf(filled[key]))
+		return where.Errorf(key, "got %s, which no model can have: leave the key out for the default, %s", text, byDefault)
+	}
+	return nil
+}
+
+// resolveModel checks the model.
+func (r *Run) resolveModel(where *Positions) error {
+	spec, err := r.Model.Resolve()
+	var field *models.FieldError
+	if errors.As(err, &field) {
+		key := modelPrefix + field.Field
+		if field.Field == "mask_documents" { // given in another section
+			key = "data.mask_documents"
+		}
+		return where.Errorf(key, "%s", field.Problem)
+	}
+	r.spec = spec
+	return err
 }
 
 // oneOf checks a named choice.

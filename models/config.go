@@ -82,9 +82,9 @@ type MuP struct {
 // MuPBase has the sections that the sizes of a muP base are in. A size that is zero, or whose
 // section is nil, is the model's own.
 type MuPBase struct {
-	Stream      stream.Design            `yaml:"stream" json:"stream,omitempty" help:"of the base: the same kind as the model's; a size of 0 is the model's own"`
-	Attention   BaseHeads                `yaml:"attention" json:"attention,omitempty" help:"of the base"`
-	FeedForward layers.FeedForwardDesign `yaml:"feedforward" json:"feedforward,omitempty" help:"of the base: the same kind as the model's; a size of 0 is the model's own"`
+	Stream      stream.Design            `yaml:"stream" json:"stream,omitempty" kind:"model.stream" help:"sizes of the base model's stream, with the keys of model.stream but kind; one of 0 is the model's own"`
+	Attention   BaseHeads                `yaml:"attention" json:"attention,omitempty" help:"the base model's attention"`
+	FeedForward layers.FeedForwardDesign `yaml:"feedforward" json:"feedforward,omitempty" kind:"model.feedforward" help:"sizes of the base model's feed-forward, with the keys of model.feedforward but kind; one of 0 is the model's own"`
 }
 
 // BaseHeads are the attention heads of a muP base.
@@ -103,8 +103,8 @@ func fieldError(field, format string, args ...any) error {
 	return &FieldError{Field: field, Problem: fmt.Sprintf(format, args...)}
 }
 
-// withDefaults fills in the fields that are zero and have a default.
-func (c Config) withDefaults() Config {
+// WithDefaults fills in the fields that are zero and have a default.
+func (c Config) WithDefaults() Config {
 	setDefault(&c.Norm, NormLayer)
 	setDefault(&c.NormEps, 1e-6)
 	setDefault(&c.Attention.Positions, PositionsLearned)

@@ -86,7 +86,7 @@ const (
 
 // sizes are those that a model's memory may grow with.
 func (c Config) sizes() Changes {
-	c = c.withDefaults()
+	c = c.WithDefaults()
 	all := Changes{{"seq", c.Seq}, {"layers", c.Layers}}
 	for _, part := range []struct {
 		prefix string

@@ -22,7 +22,7 @@ type Spec struct {
 // and the feed-forward. The error is a *FieldError that tells the first field, in reading
 // order, that no model can be built with.
 func (c Config) Resolve() (Spec, error) {
-	s := Spec{Config: c.withDefaults()}
+	s := Spec{Config: c.WithDefaults()}
 	for _, check := range []func() error{s.checkStream, s.checkFeedForward, s.checkChoices, s.checkNumbers, s.checkMuP} {
 		if err := check(); err != nil {
 			return Spec{}, err

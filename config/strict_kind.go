@@ -1,0 +1,304 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// A section may hold one of several structs: the field that it stands for has an interface
+// type, and the key kind chooses the struct. The keys of the section are kind and those of
+// that struct.
+
+// kindKey is the key of a section's kind.
+const kindKey = "kind"
+
+// kindTag is what is known of that key.
+const kindTag reflect.StructTag = `default:"required, or preset"`
+
+// kinded is what a section of a kind holds. Name is the kind.
+type kinded interface{ Name() string }
+
+// kinds are the structs that a field of an interface type may hold, by that type; a section
+// of a kind starts as a copy of it.
+type kinds map[reflect.Type][]kinded
+
+// isKinded tells whether a field stands for a section of a kind.
+func (f field) isKinded() bool {
+	return f.typ != nil && f.typ.Kind() == reflect.Interface && f.typ.Implements(reflect.TypeFor[kinded]())
+}
+
+// sameKind is the dotted key of the section whose kind a field's section has, "" if it has
+// one of its own. Such a section has no key kind, and starts with zeros.
+func (f field) sameKind() string { return f.tag.Get("kind") }
+
+// kindOf is the kind of a struct.
+func kindOf(v reflect.Value) string { return v.Interface().(kinded).Name() }
+
+// names are the kinds of a type, in order.
+func (k kinds) names(t reflect.Type) []string {
+	var names []string
+	for _, prototype := range k[t] {
+		names = append(names, prototype.Name())
+	}
+	return names
+}
+
+// find returns a new copy of the kind of that name.
+func (k kinds) find(t reflect.Type, name string) (reflect.Value, bool) {
+	for _, prototype := range k[t] {
+		if prototype.Name() == name {
+			return structCopy(reflect.ValueOf(prototype)), true
+		}
+	}
+	return reflect.Value{}, false
+}
+
+// structCopy is a copy of a struct whose fields can be set.
+func structCopy(v reflect.Value) reflect.Value {
+	fresh := reflect.New(v.Type()).Elem()
+	fresh.Set(v)
+	return fresh
+}
+
+// siblings are the kinds of the section that may hold struct type t.
+func (k kinds) siblings(t reflect.Type) []kinded {
+	for _, list := range k {
+		if slices.ContainsFunc(list, func(p kinded) bool { return reflect.TypeOf(p) == t }) {
+			return list
+		}
+	}
+	return nil
+}
+
+// owners are those of some kinds that have a key.
+func (s schema) owners(list []kinded, name string) []string {
+	var names []string
+	for _, prototype := range list {
+		if _, has := s.find(reflect.TypeOf(prototype), name); has {
+			names = append(names, prototype.Name())
+		}
+	}
+	return names
+}
+
+// kindNames are the keys that the kinds of a type have, each once.
+func (s schema) kindNames(t reflect.Type) []string {
+	var names []string
+	for _, prototype := range s.kinds[t] {
+		for _, name := range s.names(reflect.TypeOf(prototype)) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// kindSection stores the entries of a map in the struct of the kind that they name, or else
+// of the one that v holds. Another kind than that leaves nothing of the old values; null makes v nil.
+func (d *decoder) kindSection(n ast.Node, line int, key string, v reflect.Value) error {
+	if isNull(n) {
+		v.SetZero()
+		return nil
+	}
+	entries, ok := entriesOf(n)
+	if !ok {
+		if isNothing(n) && !d.isSet() {
+			return nil
+		}
+		return d.noSection(n, line, key, v.Type())
+	}
+	fresh, err := d.choose(entries, line, key, v)
+	if err != nil {
+		return err
+	}
+	if err := d.fields(entries, line, key, fresh, kindKey); err != nil {
+		return err
+	}
+	v.Set(fresh)
+	return nil
+}
+
+// choose returns the struct that a section's entries are stored in.
+func (d *decoder) choose(entries []*ast.MappingValueNode, line int, key string, v reflect.Value) (reflect.Value, error) {
+	for _, entry := range entries {
+		if name, _ := nameOf(entry.Key); name == kindKey {
+			return d.chosen(entry.Value, lineOf(entry.Key, line), key, v)
+		}
+	}
+	if v.IsNil() {
+		return v, d.errorAt(line, joined(key, kindKey), "want %s, got nothing", oneOfText(d.kinds.names(v.Type())))
+	}
+	return structCopy(v.Elem()), nil
+}
+
+// chosen returns the struct of the kind that a node names: a copy of v's own, if it is of that kind.
+func (d *decoder) chosen(n ast.Node, line int, section string, v reflect.Value) (reflect.Value, error) {
+	var name string
+	key := joined(section, kindKey)
+	if err := d.value(n, line, key, reflect.ValueOf(&name).Elem()); err != nil {
+		return v, err
+	}
+	if !v.IsNil() && kindOf(v.Elem()) == name {
+		return structCopy(v.Elem()), nil
+	}
+	names := d.kinds.names(v.Type())
+	fresh, known := d.kinds.find(v.Type(), name)
+	if !known {
+		if near := Nearest(name, names); near != "" {
+			return v, d.errorAt(line, key, "unknown kind %s; did you mean %s?", quoted(name), near)
+		}
+		return v, d.errorAt(line, key, "want %s, got %s", oneOfText(names), quoted(name))
+	}
+	if lost := d.before.assigned(section); lost != "" {
+		return v, d.errorAt(line, key, "another kind discards %s, which was set before: set the kind first", lost)
+	}
+	d.given(line, section, true)
+	return fresh, nil
+}
+
+// assigned is a key below section that an assignment has given, "" if there is none.
+func (p *Positions) assigned(section string) string {
+	if p == nil {
+		return ""
+	}
+	var keys []string
+	for key, position := range p.at {
+		if position == setPosition && key != joined(section, kindKey) && strings.HasPrefix(key, section+".") {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	return slices.Min(keys)
+}
+
+// noSection is the error of a node that is no map where a section of a kind is wanted. The name
+// of a kind alone is how sections were written before they were sections, with their keys around it.
+func (d *decoder) noSection(n ast.Node, line int, key string, t reflect.Type) error {
+	s, _ := scalarOf(n)
+	prototype, known := d.kinds.find(t, s.text)
+	if !known {
+		return d.mismatch(n, line, key, t)
+	}
+	parts := []string{kindKey + ": " + stringText(s.text)}
+	prefix := strings.TrimSuffix(key, leafOf(key))
+	for _, entry := range d.around {
+		name, _ := nameOf(entry.Key)
+		inner, moved := strings.CutPrefix(d.nowCalled(prefix+name), key+".")
+		value, isScalar := scalarOf(entry.Value)
+		if _, has := d.schema.find(prototype.Type(), inner); moved && has && isScalar && !value.isZero() {
+			parts = append(parts, stringText(inner)+": "+value.text)
+		}
+	}
+	return d.errorAt(lineOf(n, line), key, "want a section since version 2: write %s: {%s}", leafOf(key), strings.Join(parts, ", "))
+}
+
+// isZero tells whether a scalar is what a key holds that is not set.
+func (s scalar) isZero() bool {
+	switch s.form() {
+	case formNothing, formNull:
+		return true
+	case formText:
+		return s.text == ""
+	}
+	return s.text == "0" || s.text == "false"
+}
+
+// nowCalled is the key that has taken the place of one of an earlier version, "" if none has.
+func (d *decoder) nowCalled(key string) string {
+	if d.renamed == nil {
+		return ""
+	}
+	return d.renamed(key)
+}
+
+// assignKind goes on in the struct that v holds, or changes its kind.
+func (d *decoder) assignKind(v reflect.Value, segments []string, done, text string) error {
+	key := joined(done, segments[0])
+	if segments[0] != kindKey {
+		if v.IsNil() {
+			return d.errorAt(0, key, "want %s.%s first, %s", done, kindKey, oneOfText(d.kinds.names(v.Type())))
+		}
+		fresh := structCopy(v.Elem())
+		if err := d.assignField(fresh, segments, done, text); err != nil {
+			return err
+		}
+		v.Set(fresh)
+		return nil
+	}
+	if len(segments) > 1 {
+		return d.errorAt(0, joined(key, segments[1]), "unknown key; the value of %s is a string", key)
+	}
+	node, err := d.parse(text, key)
+	if err != nil {
+		return err
+	}
+	fresh, err := d.chosen(node, 0, done, v)
+	if err != nil {
+		return err
+	}
+	d.given(0, key, true)
+	v.Set(fresh)
+	return nil
+}
+
+// alike stores the entries of a map in a struct of the kind that the section at key other has.
+func (d *decoder) alike(n ast.Node, line int, key string, v reflect.Value, other string) error {
+	if isNull(n) {
+		v.SetZero()
+		return nil
+	}
+	fresh, err := d.startAlike(line, key, v, other)
+	if err == nil {
+		err = d.section(n, line, key, fresh)
+	}
+	if err == nil {
+		v.Set(fresh)
+	}
+	return err
+}
+
+// assignAlike is alike for an assignment.
+func (d *decoder) assignAlike(v reflect.Value, segments []string, key, text, other string) error {
+	if len(segments) == 0 {
+		node, err := d.parse(text, key)
+		if err != nil {
+			return err
+		}
+		d.given(0, key, replaces(v.Type(), node))
+		return d.alike(node, 0, key, v, other)
+	}
+	fresh, err := d.startAlike(0, key, v, other)
+	if err != nil {
+		return err
+	}
+	if err := d.assignField(fresh, segments, key, text); err != nil {
+		return err
+	}
+	v.Set(fresh)
+	return nil
+}
+
+// startAlike returns a copy of v's struct if it is of the other section's kind, else one of zeros.
+func (d *decoder) startAlike(line int, key string, v reflect.Value, other string) (reflect.Value, error) {
+	model := d.root
+	for _, name := range strings.Split(other, ".") {
+		f, _ := d.schema.find(model.Type(), name)
+		model = model.FieldByIndex(f.index)
+	}
+	switch {
+	case model.IsNil():
+		return v, d.errorAt(line, key, "want nothing without %s, whose kind it has", other)
+	case !v.IsNil() && v.Elem().Type() == model.Elem().Type():
+		return structCopy(v.Elem()), nil
+	}
+	return reflect.New(model.Elem().Type()).Elem(), nil
+}
+
+// oneOfText is "one of a, b".
+func oneOfText(names []string) string { return "one of " + strings.Join(names, ", ") }
