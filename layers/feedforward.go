@@ -12,6 +12,8 @@ import (
 type FeedForwardDesign interface {
 	// Name is the feed-forward's kind in configs.
 	Name() string
+	// Card is what a reader should know of it.
+	Card() Card
 	// Defaults is the design with the settings that are zero, and have a default, filled in.
 	Defaults() FeedForwardDesign
 	// Check tells the first setting that no feed-forward can be made with, a *SettingError.

@@ -23,6 +23,16 @@ type GELUConfig struct {
 // Name is "gelu".
 func (GELUConfig) Name() string { return "gelu" }
 
+// Card describes a dense feed-forward.
+func (GELUConfig) Card() Card {
+	return Card{
+		Title:    "Dense feed-forward",
+		Equation: "y = W2 gelu(W1 u + b1) + b2",
+		Source:   "Vaswani et al. 2017, with the activation of Hendrycks and Gimpel 2016, arXiv 1606.08415",
+		Use:      "The baseline: every token uses every neuron.",
+	}
+}
+
 // Defaults changes nothing.
 func (c GELUConfig) Defaults() FeedForwardDesign { return c }
 

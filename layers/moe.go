@@ -31,6 +31,17 @@ type MoEConfig struct {
 // Name is "moe".
 func (MoEConfig) Name() string { return "moe" }
 
+// Card describes a mixture of experts.
+func (MoEConfig) Card() Card {
+	return Card{
+		Title: "Mixture of experts",
+		Equation: "p = softmax(W_r u);   T = the k largest;   g_i = p_i / sum of p over T\n" +
+			"y = sum over i in T of g_i E_i(u);   loss += 0.01 E sum_i f_i P_i",
+		Source: "Shazeer et al. 2017, arXiv 1701.06538; gates as in Jiang et al. 2024, arXiv 2401.04088; balance as in Fedus et al. 2021",
+		Use:    "Not a stream but a feed-forward, on any of them: E experts of which a token uses k. Parameters without FLOPs, for when memory is cheaper than arithmetic. No token is dropped; the balance loss keeps experts in use.",
+	}
+}
+
 // Defaults are two experts a token.
 func (c MoEConfig) Defaults() FeedForwardDesign {
 	if c.TopK == 0 {

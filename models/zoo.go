@@ -44,6 +44,11 @@ func Standard() Zoo {
 // With returns the zoo with one more stream design, without settings, and presets of it.
 func (z Zoo) With(d stream.Design, presets ...Preset) Zoo {
 	z.streams = append(slices.Clip(z.streams), d)
+	return z.WithPresets(presets...)
+}
+
+// WithPresets returns the zoo with more presets.
+func (z Zoo) WithPresets(presets ...Preset) Zoo {
 	z.presets = append(slices.Clip(z.presets), presets...)
 	return z
 }
@@ -116,16 +121,16 @@ const (
 // other residual designs.
 func presets() []Preset {
 	return append([]Preset{
-		{"rmt-46m", rmt(6, 32, 32, 12, 1536), 45.9, noteRMT},
-		{"rmt-134m", rmt(12, 32, 64, 12, 3072), 134.2, noteRMT},
-		{"rmt-206m", rmt(18, 48, 64, 14, 3584), 206.2, noteRMT},
-		{"rmt-305m", rmt(24, 64, 64, 16, 4096), 304.9, noteRMT},
-		{"transformer-49m", Transformer(6, 384, 1536, 12), 49.2, noteTransformer},
-		{"transformer-162m", Transformer(12, 768, 3072, 12), 162.5, noteExact},
-		{"transformer-264m", Transformer(18, 896, 3584, 14), 263.5, noteTransformer},
-		{"transformer-405m", Transformer(24, 1024, 4096, 16), 404.9, noteTransformer},
-		{"quickstart", quickstart(rmt(4, 32, 32, 8, 1024)), 0, ""},
-		{"quickstart-transformer", quickstart(Transformer(4, 256, 1024, 8)), 0, ""},
+		{"rmt-46m", rmt(6, 32, 32, 12, 1536), 45.9, noteRMT, "transformer-49m"},
+		{"rmt-134m", rmt(12, 32, 64, 12, 3072), 134.2, noteRMT, "transformer-162m"},
+		{"rmt-206m", rmt(18, 48, 64, 14, 3584), 206.2, noteRMT, "transformer-264m"},
+		{"rmt-305m", rmt(24, 64, 64, 16, 4096), 304.9, noteRMT, "transformer-405m"},
+		{"transformer-49m", Transformer(6, 384, 1536, 12), 49.2, noteTransformer, ""},
+		{"transformer-162m", Transformer(12, 768, 3072, 12), 162.5, noteExact, ""},
+		{"transformer-264m", Transformer(18, 896, 3584, 14), 263.5, noteTransformer, ""},
+		{"transformer-405m", Transformer(24, 1024, 4096, 16), 404.9, noteTransformer, ""},
+		{"quickstart", quickstart(rmt(4, 32, 32, 8, 1024)), 0, "", "quickstart-transformer"},
+		{"quickstart-transformer", quickstart(Transformer(4, 256, 1024, 8)), 0, "", ""},
 	}, zooPresets()...)
 }
 
@@ -142,38 +147,38 @@ const (
 // grows by itself in the RMT and with the width in the transformer; and a small one of
 // each design for byte-level text.
 func zooPresets() []Preset {
-	large := Transformer(12, 768, 3072, 12)
+	large, plain := Transformer(12, 768, 3072, 12), "transformer-162m"
 	list := []Preset{
-		{"rmt-134m-lecun", leCun(rmt(12, 32, 64, 12, 3072)), 134.2, noteLeCun},
-		{"highway-191m", large.OnStream(stream.HighwayConfig{}), 191, noteHighway},
-		{"hieragg-165m", large.OnStream(stream.HieraggConfig{}), 165, noteHierAgg},
-		{"hieragg-dou", large.OnStream(stream.HieraggConfig{Inner: 4 * 768, Separate: true}), 0, ""},
-		{"dwlstm-233m", large.OnStream(stream.DWLSTMConfig{}), 233, noteDWLSTM},
-		{"hyper-static-162m", large.OnStream(stream.HyperConfig{N: 4}), 0, ""},
-		{"hyper-dynamic-162m", large.OnStream(stream.HyperConfig{N: 4, Dynamic: true}), 0, ""},
-		{"mhc-162m", large.OnStream(stream.MHCConfig{N: 4}), 0, ""},
-		{"mhc-lite-162m", large.OnStream(stream.MHCLiteConfig{N: 4}), 0, ""},
-		{"vwn-2x3", large.OnStream(stream.VWNConfig{M: 2, N: 3}), 0, ""},
-		{"vwn-8x64", large.OnStream(stream.VWNConfig{M: 8, N: 64}), 0, ""},
-		{"moe-8x2", mixture(large, 3072/2), 0, ""},
-		{"rmt-134m-dk16", rmt(12, 16, 64, 12, 3072), 0, ""},
-		{"rmt-134m-dk64", rmt(12, 64, 64, 12, 3072), 0, ""},
-		{"rmt-134m-dk128", rmt(12, 128, 64, 12, 3072), 0, ""},
-		{"transformer-d512", Transformer(12, 512, 4*512, 8), 0, ""},
-		{"transformer-d1024", Transformer(12, 1024, 4*1024, 16), 0, ""},
-		{"transformer-d1536", Transformer(12, 1536, 4*1536, 24), 0, ""},
+		{"rmt-134m-lecun", leCun(rmt(12, 32, 64, 12, 3072)), 134.2, noteLeCun, ""},
+		{"highway-191m", large.OnStream(stream.HighwayConfig{}), 191, noteHighway, plain},
+		{"hieragg-165m", large.OnStream(stream.HieraggConfig{}), 165, noteHierAgg, plain},
+		{"hieragg-dou", large.OnStream(stream.HieraggConfig{Inner: 4 * 768, Separate: true}), 0, "", ""},
+		{"dwlstm-233m", large.OnStream(stream.DWLSTMConfig{}), 233, noteDWLSTM, plain},
+		{"hyper-static-162m", large.OnStream(stream.HyperConfig{N: 4}), 0, "", plain},
+		{"hyper-dynamic-162m", large.OnStream(stream.HyperConfig{N: 4, Dynamic: true}), 0, "", plain},
+		{"mhc-162m", large.OnStream(stream.MHCConfig{N: 4}), 0, "", plain},
+		{"mhc-lite-162m", large.OnStream(stream.MHCLiteConfig{N: 4}), 0, "", plain},
+		{"vwn-2x3", large.OnStream(stream.VWNConfig{M: 2, N: 3}), 0, "", plain},
+		{"vwn-8x64", large.OnStream(stream.VWNConfig{M: 8, N: 64}), 0, "", plain},
+		{"moe-8x2", mixture(large, 3072/2), 0, "", plain},
+		{"rmt-134m-dk16", rmt(12, 16, 64, 12, 3072), 0, "", ""},
+		{"rmt-134m-dk64", rmt(12, 64, 64, 12, 3072), 0, "", ""},
+		{"rmt-134m-dk128", rmt(12, 128, 64, 12, 3072), 0, "", ""},
+		{"transformer-d512", Transformer(12, 512, 4*512, 8), 0, "", ""},
+		{"transformer-d1024", Transformer(12, 1024, 4*1024, 16), 0, "", ""},
+		{"transformer-d1536", Transformer(12, 1536, 4*1536, 24), 0, "", ""},
 	}
-	small := quickstart(Transformer(4, 256, 1024, 8))
+	small, plain := quickstart(Transformer(4, 256, 1024, 8)), "quickstart-transformer"
 	return append(list, []Preset{
-		{Name: "quickstart-highway", Config: small.OnStream(stream.HighwayConfig{})},
-		{Name: "quickstart-hieragg", Config: small.OnStream(stream.HieraggConfig{})},
-		{Name: "quickstart-dwlstm", Config: small.OnStream(stream.DWLSTMConfig{})},
-		{Name: "quickstart-hyper-static", Config: small.OnStream(stream.HyperConfig{N: 4})},
-		{Name: "quickstart-hyper-dynamic", Config: small.OnStream(stream.HyperConfig{N: 4, Dynamic: true})},
-		{Name: "quickstart-mhc", Config: small.OnStream(stream.MHCConfig{N: 4})},
-		{Name: "quickstart-mhc-lite", Config: small.OnStream(stream.MHCLiteConfig{N: 4})},
-		{Name: "quickstart-vwn", Config: small.OnStream(stream.VWNConfig{M: 2, N: 3})},
-		{Name: "quickstart-moe", Config: mixture(small, 512)},
+		{"quickstart-highway", small.OnStream(stream.HighwayConfig{}), 0, "", plain},
+		{"quickstart-hieragg", small.OnStream(stream.HieraggConfig{}), 0, "", plain},
+		{"quickstart-dwlstm", small.OnStream(stream.DWLSTMConfig{}), 0, "", plain},
+		{"quickstart-hyper-static", small.OnStream(stream.HyperConfig{N: 4}), 0, "", plain},
+		{"quickstart-hyper-dynamic", small.OnStream(stream.HyperConfig{N: 4, Dynamic: true}), 0, "", plain},
+		{"quickstart-mhc", small.OnStream(stream.MHCConfig{N: 4}), 0, "", plain},
+		{"quickstart-mhc-lite", small.OnStream(stream.MHCLiteConfig{N: 4}), 0, "", plain},
+		{"quickstart-vwn", small.OnStream(stream.VWNConfig{M: 2, N: 3}), 0, "", plain},
+		{"quickstart-moe", mixture(small, 512), 0, "", plain},
 	}...)
 }
 

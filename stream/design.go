@@ -14,6 +14,8 @@ import (
 type Design interface {
 	// Name is the stream's kind in configs.
 	Name() string
+	// Card is what a reader should know of it.
+	Card() layers.Card
 	// Defaults is the design with the settings that are zero, and have a default, filled in.
 	Defaults() Design
 	// Check tells the first setting that no stream can be made with, a *layers.SettingError. Its
@@ -34,6 +36,18 @@ type Scaled interface {
 	// Ratios compares the sizes with those of the base model, a design of the same type. A
 	// size of the base that is zero is the design's own.
 	Ratios(base Design) Ratios
+	// Growths are ways to grow in width. That of all sizes, without a name, is the first.
+	Growths() []Growth
+}
+
+// Growth is a small model and the sizes of it that grow together, to see whether activations
+// keep their size under muP.
+type Growth struct {
+	Name   string   // of the setting that grows alone
+	Scales string   // what grows, in words
+	Base   Design   // the small model's stream
+	Heads  int      // and its attention's heads, if they are not the stream's own
+	Keys   []string // settings of the model that grow, such as stream.d_model
 }
 
 // Grown is a design that starts as a plain transformer does, whatever the weights that both

@@ -19,6 +19,17 @@ type DWLSTMConfig struct {
 // Name is "dwlstm".
 func (DWLSTMConfig) Name() string { return "dwlstm" }
 
+// Card describes the depth-wise LSTM.
+func (DWLSTMConfig) Card() layers.Card {
+	return layers.Card{
+		Title: "Depth-wise LSTM",
+		Equation: "s = [MHA(h); h];   i, f, o = sigmoid(Norm(s W) + b);   g = W2 gelu(Norm(s W1))\n" +
+			"c <- f ⊙ c + i ⊙ g;   h <- o ⊙ c",
+		Source: "Xu et al. 2024, LREC-COLING; the cell's details reconstructed from its abstract and the printed size",
+		Use:    "Depth as an LSTM's time, in the place of residual connections and feed-forwards: gates decide what a block forgets. Its authors find deep models to converge. It adds 10 D^2 parameters a block, and leaves no path through the model that nothing multiplies.",
+	}
+}
+
 // Defaults is a hidden layer of 4D.
 func (c DWLSTMConfig) Defaults() Design {
 	c.Inner = orOwn(c.Inner, 4*c.D)

@@ -20,6 +20,16 @@ type HieraggConfig struct {
 // Name is "hieragg".
 func (HieraggConfig) Name() string { return "hieragg" }
 
+// Card describes hierarchical aggregation.
+func (HieraggConfig) Card() layers.Card {
+	return layers.Card{
+		Title:    "Hierarchical aggregation",
+		Equation: "h <- Norm(sigmoid([x; y; z] W1) W2 + x + y + z)          after every second block",
+		Source:   "Dou et al. 2018, EMNLP",
+		Use:      "A network joins the outputs x and y of two blocks with their input z and replaces the stream. Made for translation, where it brings low layers' features to the output. Layers come in pairs. One aggregate is shared by all pairs, which matches the size that the RMT paper prints, not the source: see hieragg-dou.",
+	}
+}
+
 // Defaults is a hidden layer as wide as the stream.
 func (c HieraggConfig) Defaults() Design {
 	c.Inner = orOwn(c.Inner, c.D)

@@ -13,6 +13,16 @@ type HighwayConfig struct{ Vectors }
 // Name is "highway".
 func (HighwayConfig) Name() string { return "highway" }
 
+// Card describes the Highway Transformer.
+func (HighwayConfig) Card() layers.Card {
+	return layers.Card{
+		Title:    "Highway Transformer",
+		Equation: "h <- h + F(h) + SDU(Norm(h));   SDU(x) = sigmoid(W1 x) ⊙ (W2 x)",
+		Source:   "Chai et al. 2020, ACL: self-dependency units",
+		Use:      "A gated look of each token at itself next to every sublayer, 4 D^2 parameters a block more. Its authors report faster convergence. What it adds is ordinary matrix products, so that it runs at full speed.",
+	}
+}
+
 // Defaults changes nothing.
 func (c HighwayConfig) Defaults() Design { return c }
 

@@ -18,6 +18,18 @@ type MatrixConfig struct {
 // Name is "matrix".
 func (MatrixConfig) Name() string { return "matrix" }
 
+// Card describes the RMT.
+func (MatrixConfig) Card() layers.Card {
+	return layers.Card{
+		Title: "Residual Matrix Transformer",
+		Equation: "q, k, v = r_QKV Norm(X);   X <- X + sum_h w_O[h] (x) o_h\n" +
+			"u = r_FF Norm(X);          X <- X + sum_h w_FF[h] (x) y_h\n" +
+			"logits = W_U vec(r_U Norm(X))          X is Dk x Dv",
+		Source: "Mak and Flanigan 2025, arXiv 2506.22696, eq. 18-27",
+		Use:    "A stream that grows without the sublayers: key vectors store and retrieve rows of Dv, in the place of W_QKV and W_O, so that a row of the stream costs about 3 R (2L+1) parameters and little work. Best where parameters or FLOPs are short. It wants a higher rate than the transformer, and its state, Dk*Dv a token, is memory traffic at every site.",
+	}
+}
+
 // Defaults changes nothing.
 func (c MatrixConfig) Defaults() Design { return c }
 
@@ -74,6 +86,22 @@ func (c MatrixConfig) Ratios(base Design) Ratios {
 	r.KeyRatio, r.RankRatio = ratio(c.Dk, other.Dk), ratio(c.Rank, other.Rank)
 	r.WidthRatio = r.RankRatio * ratio(c.Dv, dv)
 	return r
+}
+
+// Growths are of three widths. muP takes keys [R, Dk] for hidden weights, which is so where R
+// and Dk grow together, or neither (Dv grows). Where R grows alone, writing maps ever more to
+// the same Dk rows: keys of N(0, 1/R) meet rows of the embedding that training aligns with them,
+// so that what it changes of X grows, by this argument as sqrt(R/Dk), under muP too: "rank"
+// shows it. Where Dk grows alone, as in "dk", the argument holds for reads, but slopes of 0.1
+// are all that was seen.
+func (MatrixConfig) Growths() []Growth {
+	base := MatrixConfig{Dk: 32, Dv: 8, Rank: 8}
+	return []Growth{
+		{Scales: "dk, rank (heads and keys a site) and feed-forward: stream Dk*Dv and features R*Dv", Base: base, Keys: []string{"stream.dk", "stream.rank", hiddenKey}},
+		{Name: "dv", Scales: "dv (a head's size) and feed-forward: stream Dk*Dv and features R*Dv", Base: base, Keys: []string{"stream.dv", hiddenKey}},
+		{Name: "rank", Scales: "rank and feed-forward: features R*Dv, the stream as it is; muP does not fit", Base: base, Keys: []string{"stream.rank", hiddenKey}},
+		{Name: "dk", Scales: "dk alone: the stream Dk*Dv, features as they are", Base: base, Keys: []string{"stream.dk"}},
+	}
 }
 
 // Matrix is the residual stream of the Residual Matrix Transformer (Mak & Flanigan 2025,

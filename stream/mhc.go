@@ -26,6 +26,18 @@ const (
 // Name is "mhc".
 func (MHCConfig) Name() string { return "mhc" }
 
+// Card describes mHC.
+func (MHCConfig) Card() layers.Card {
+	return layers.Card{
+		Title: "Manifold-constrained hyper-connections",
+		Equation: "z = alpha (x phi) + b,   x = vec(X)/rms(vec X)\n" +
+			"pre = sigmoid(z_pre);   post = 2 sigmoid(z_post);   H_res = Sinkhorn(exp(z_res))\n" +
+			"X <- H_res X + post^T F(pre . X)",
+		Source: "DeepSeek 2025, arXiv 2512.24880",
+		Use:    "Hyper-connections for depth: H_res is doubly stochastic, so that products of mixings stay doubly stochastic and no signal is amplified on its way. Costs 20 Sinkhorn iterations on n x n numbers a token and site. The source leaves its start open; ours has H_res at the identity to 0.1%.",
+	}
+}
+
 // Defaults are 4 rows and 20 iterations.
 func (c MHCConfig) Defaults() Design {
 	c.N, c.Iterations = orOwn(c.N, defaultRows), orOwn(c.Iterations, 20)

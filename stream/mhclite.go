@@ -21,6 +21,17 @@ const maxLiteRows = 4
 // Name is "mhc-lite".
 func (MHCLiteConfig) Name() string { return "mhc-lite" }
 
+// Card describes mHC-lite.
+func (MHCLiteConfig) Card() layers.Card {
+	return layers.Card{
+		Title: "mHC-lite",
+		Equation: "a = softmax(alpha_res (x phi_res) + b_res);   H_res = sum_r a_r P_r\n" +
+			"the rest as mHC          P_r: the n! permutations",
+		Source: "arXiv 2601.05732",
+		Use:    "mHC without iterations: a mixture of permutations is doubly stochastic to rounding. Simpler and exact, but phi has n! columns: n is 4 at most.",
+	}
+}
+
 // Defaults are 4 rows.
 func (c MHCLiteConfig) Defaults() Design {
 	c.N = orOwn(c.N, defaultRows)

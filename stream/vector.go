@@ -13,6 +13,17 @@ type VectorConfig struct{ Vectors }
 // Name is "vector".
 func (VectorConfig) Name() string { return "vector" }
 
+// Card describes a plain transformer.
+func (VectorConfig) Card() layers.Card {
+	return layers.Card{
+		Title: "Transformer",
+		Equation: "h <- h + F(h)\n" +
+			"logits = Norm(h) W_U",
+		Source: "Radford et al. 2019 (GPT-2): pre-norm blocks, output projections started at 1/sqrt(2L)",
+		Use:    "The baseline: one vector a token that every sublayer adds to. Fewest moving parts, most known about it, and every rate and size rule of the literature applies. To carry more it has to grow in width, and everything else grows with that.",
+	}
+}
+
 // Defaults changes nothing.
 func (c VectorConfig) Defaults() Design { return c }
 
@@ -36,6 +47,12 @@ func (c VectorConfig) Ratios(base Design) Ratios {
 	r.WidthRatio = ratio(c.D, other.D)
 	r.HeadsRatio = ratio(c.Heads, other.Heads) * ratio(head, orOwn(other.HeadDim, head))
 	return r
+}
+
+// Growths grow the width by heads of one size.
+func (VectorConfig) Growths() []Growth {
+	return []Growth{{Scales: "d_model, heads and feed-forward, heads of one size", Base: VectorConfig{Vectors{D: 64}}, Heads: 4,
+		Keys: []string{"stream.d_model", headsKey, hiddenKey}}}
 }
 
 // cost is that of a vector stream without a final norm, as newVector makes it.
@@ -103,7 +120,7 @@ func (v *Vector) Sites(block int) []Site { return twoSites(block) }
 func (v *Vector) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
 	h := v.attention[at.Block]
 	u := h.norm.Forward(s.(WithVector).Vector()) // [T, D]
-	return h.read(u), nil                  // [T, 3W]
+	return h.read(u), nil                        // [T, 3W]
 }
 
 // WriteHeads adds W_O o.

@@ -14,6 +14,9 @@ const (
 	headDimKey = "attention.head_dim"
 )
 
+// hiddenKey is that of a feed-forward's width.
+const hiddenKey = "feedforward.hidden"
+
 // headDim is the size of an attention head.
 func (c Vectors) headDim() int {
 	if c.HeadDim > 0 {

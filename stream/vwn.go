@@ -20,6 +20,18 @@ type VWNConfig struct {
 // Name is "vwn".
 func (VWNConfig) Name() string { return "vwn" }
 
+// Card describes a virtual width network.
+func (VWNConfig) Card() layers.Card {
+	return layers.Card{
+		Title: "Virtual width network",
+		Equation: "[A_down | A_carry | B'] = static + S ⊙ tanh(Hn [W_a | W_b] / sqrt(d))\n" +
+			"u = A_down^T H;   H <- B' F(u) + A_carry^T H\n" +
+			"logits = Norm(GroupNorm(H) W_reduce) W_U          H is n x d, d = D/m",
+		Source: "ByteDance 2025, virtual width networks",
+		Use:    "A stream, and an embedding, n/m times as wide as what the sublayers work on: width of representation for a small share of the FLOPs. With a large vocabulary most of what it adds in parameters is the wider embedding, unless expand_embedding makes it from one of D entries. No group norm where n/m is not whole.",
+	}
+}
+
 // Defaults changes nothing.
 func (c VWNConfig) Defaults() Design { return c }
 
