@@ -122,7 +122,7 @@ func TestPointerRefusals(t *testing.T) {
 	runDir := runWith(t, 100, 200)
 	loss := 1.0
 	for want, p := range map[string]pointer{
-		"format version 2 is newer":    {Version: 2, Step: 100, Folder: "checkpoints/step-00000100", Loss: &loss},
+		"format version 3 is newer":    {Version: 3, Step: 100, Folder: "checkpoints/step-00000100", Loss: &loss},
 		`folder "../elsewhere" does`:   {Version: 1, Step: 100, Folder: "../elsewhere", Loss: &loss},
 		"does not belong to step -100": {Version: 1, Step: -100, Folder: "checkpoints/step--0000100", Loss: &loss},
 		"names no loss":                {Version: 1, Step: 100, Folder: "checkpoints/step-00000100"},
@@ -166,7 +166,7 @@ func TestBest(t *testing.T) {
 
 func TestLatestDoesNotPassOverANewerVersion(t *testing.T) {
 	newer := func(text []byte) []byte {
-		return []byte(strings.Replace(string(text), `"version": 1`, `"version": 2`, 1))
+		return []byte(strings.Replace(string(text), `"version": 2`, `"version": 3`, 1))
 	}
 	for _, name := range []string{latestFile, "checkpoints/step-00000300/" + StateFile} {
 		runDir := runWith(t, 100, 200, 300)

@@ -98,9 +98,9 @@ func TestStateRefusals(t *testing.T) {
 		text []byte
 		want string
 	}{
-		{sealed(func(s *State) { s.Version = 2 }), "format version 2 is newer than this program knows (1): update"},
-		{[]byte(`{"version": 3, "new": {}}`), "format version 3 is newer"},
-		{sealed(func(s *State) { s.Version = 0 }), "format version 0: want 1 to 1"},
+		{sealed(func(s *State) { s.Version = 3 }), "format version 3 is newer than this program knows (2): update"},
+		{[]byte(`{"version": 4, "new": {}}`), "format version 4 is newer"},
+		{sealed(func(s *State) { s.Version = 0 }), "format version 0: want 1 to 2"},
 		{sealed(func(s *State) { s.Files = nil }), "names no checksum of model.safetensors"},
 		{sealed(func(s *State) { s.Files = map[string]string{ModelFile: whole.Files[ModelFile]} }), "names no checksum of optimizer.safetensors"},
 		{[]byte(`{"version": 1, "step": 1}`), "checksum in its last line"},

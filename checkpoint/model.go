@@ -25,7 +25,7 @@ const (
 
 // FormatVersion is the version of model files, step folders and pointer files that this package writes; it refuses
 // higher ones.
-const FormatVersion = 1
+const FormatVersion = 2
 
 const (
 	kindModel     = "model"

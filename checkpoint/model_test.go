@@ -48,7 +48,7 @@ func TestModelRoundTrip(t *testing.T) {
 	f, err := ReadModel(path)
 	require.NoError(t, err)
 	assert.Equal(t, smallConfig, f.Metadata[MetadataConfig])
-	assert.Equal(t, "1", f.Metadata[MetadataVersion])
+	assert.Equal(t, "2", f.Metadata[MetadataVersion])
 	assert.Equal(t, "kept", f.Metadata["note"])
 	assert.Len(t, f.Metadata[MetadataDigest], 64)
 	for _, want := range smallModel() {
@@ -148,7 +148,7 @@ func TestReadModelRefuses(t *testing.T) {
 	}{
 		{nil, "no residua.version in the metadata: another program's file"},
 		{map[string]string{"format": "pt"}, "another program's file"},
-		{digested("model", "2", smallConfig), "format version 2 is newer than this program knows (1): update"},
+		{digested("model", "3", smallConfig), "format version 3 is newer than this program knows (2): update"},
 		{digested("model", "0", smallConfig), `residua.version is "0": damaged`},
 		{digested("model", "one", smallConfig), `residua.version is "one": damaged`},
 		{digested("optimizer", "1", smallConfig), `residua.kind: want "model", got "optimizer": name the model.safetensors file`},

@@ -257,7 +257,7 @@ func fromTheFuture(t *testing.T, path string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	body := bytes.Replace(text[:bytes.LastIndex(text, []byte(",\n  \"checksum\""))], []byte(`"version": 1`), []byte(`"version": 2`), 1)
+	body := bytes.Replace(text[:bytes.LastIndex(text, []byte(",\n  \"checksum\""))], []byte(`"version": 2`), []byte(`"version": 3`), 1)
 	require.NoError(t, os.WriteFile(path, fmt.Appendf(body, ",\n  \"checksum\": \"%x\"\n}\n", sha256.Sum256(body)), 0o644))
 }
 
@@ -274,7 +274,7 @@ func TestARunOfANewerProgramIsLeftAlone(t *testing.T) {
 				resume = trainer.Resume(filepath.Join(out, string(resume)))
 			}
 			_, err := tryTrain(context.Background(), smallest(t, text, out, "train.steps=15"), trainer.Options{Resume: resume})
-			require.ErrorContains(t, err, "format version 2 is newer than this program knows (1): update the program", "%s with %s", resume, name)
+			require.ErrorContains(t, err, "format version 3 is newer than this program knows (2): update the program", "%s with %s", resume, name)
 			require.ErrorContains(t, err, filepath.Base(name))
 			require.Equal(t, before, tree(t, out), "%s with %s", resume, name)
 		}
