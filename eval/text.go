@@ -126,7 +126,7 @@ func runTokens(p *trainer.Pretrained) (int, error) {
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		return config.Defaults().Train.EvalTokens, nil
 	}
-	run, _, err := config.Load(file, nil)
+	run, _, err := config.Load(p.Zoo, file, nil)
 	if err != nil {
 		return 0, err
 	}

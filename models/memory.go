@@ -70,19 +70,17 @@ func (c Config) Smaller(prefix string, fits func(Spec) bool) Changes {
 			if half < 1 || found.has(prefix+size.Field) {
 				continue
 			}
-			if spec, err := c.withSize(size.Field, half).Resolve(); err == nil && fits(spec) {
+			smaller, err := c.WithSize(size.Field, half)
+			if err != nil {
+				continue
+			}
+			if spec, err := smaller.Resolve(); err == nil && fits(spec) {
 				found = append(found, Change{prefix + size.Field, half})
 			}
 		}
 	}
 	return found[:min(len(found), 3)]
 }
-
-// The prefixes of the sizes in sections.
-const (
-	streamPrefix      = "stream."
-	feedForwardPrefix = "feedforward."
-)
 
 // sizes are those that a model's memory may grow with.
 func (c Config) sizes() Changes {
@@ -91,7 +89,7 @@ func (c Config) sizes() Changes {
 	for _, part := range []struct {
 		prefix string
 		design any
-	}{{feedForwardPrefix, c.FeedForward}, {streamPrefix, c.Stream}} {
+	}{{"feedforward.", c.FeedForward}, {"stream.", c.Stream}} {
 		if part.design == nil {
 			continue
 		}
@@ -103,21 +101,6 @@ func (c Config) sizes() Changes {
 		}
 	}
 	return all
-}
-
-// withSize is the config with another value of one of its sizes.
-func (c Config) withSize(field string, size int) Config {
-	switch key, ofStream := strings.CutPrefix(field, streamPrefix); {
-	case field == "seq":
-		c.Seq = size
-	case field == "layers":
-		c.Layers = size
-	case ofStream:
-		c.Stream = withSetting(c.Stream, key, size)
-	default:
-		c.FeedForward = withSetting(c.FeedForward, strings.TrimPrefix(field, feedForwardPrefix), size)
-	}
-	return c
 }
 
 func (all Changes) has(field string) bool {

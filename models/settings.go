@@ -60,17 +60,6 @@ func altered[D any](design D, change func(v reflect.Value)) D {
 	return v.Interface().(D)
 }
 
-// withSetting is a design with another value of a setting.
-func withSetting[D any](design D, key string, value any) D {
-	return altered(design, func(v reflect.Value) {
-		for _, s := range settingsOf(v.Type()) {
-			if s.key == key {
-				v.FieldByIndex(s.index).Set(reflect.ValueOf(value))
-			}
-		}
-	})
-}
-
 // withCommon is a design with what the model says to it.
 func withCommon(d stream.Design, common stream.Common) stream.Design {
 	return altered(d, func(v reflect.Value) { v.FieldByName(commonField).Set(reflect.ValueOf(common)) })

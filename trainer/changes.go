@@ -16,7 +16,7 @@ func (t *Trainer) noteChanges() {
 	if _, err := os.Stat(file); t.step == 0 || errors.Is(err, os.ErrNotExist) {
 		return
 	}
-	before, _, err := config.Load(file, nil)
+	before, _, err := config.Load(t.run.Zoo(), file, nil)
 	if err != nil {
 		t.report.Warn("what has changed in the config is not known: " + err.Error())
 		return

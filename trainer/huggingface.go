@@ -19,7 +19,7 @@ import (
 // openHuggingFace reads a folder as Hugging Face's transformers saves a GPT-2 (Radford et al. 2019): its config.json
 // and model.safetensors become a vector stream with biases, learned positions and a tied unembedding. Tensors are F32.
 // The tokenizer is gpt2 where the vocabulary has its size, otherwise none, with a warning: the folder's own is not read.
-func openHuggingFace(source checkpoint.Source) (*Pretrained, error) {
+func openHuggingFace(zoo models.Zoo, source checkpoint.Source) (*Pretrained, error) {
 	configPath := filepath.Join(filepath.Dir(source.ModelPath), checkpoint.HuggingFaceConfig)
 	text, err := data.ReadFile(configPath, maxHuggingFaceConfig)
 	if err != nil {
@@ -33,7 +33,7 @@ func openHuggingFace(source checkpoint.Source) (*Pretrained, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pretrained{Source: source}
+	p := &Pretrained{Source: source, Zoo: zoo}
 	p.Model, p.Data = c, config.Data{Tokenizer: tokenizerOf(c), TextField: config.Defaults().Data.TextField}
 	tensors, err := fromGPT2(file.Tensors, c)
 	if err != nil {

@@ -24,6 +24,7 @@ type Description struct {
 // Pretrained is a model read from a file.
 type Pretrained struct {
 	Description
+	Zoo    models.Zoo // that it was opened with
 	Store  *graph.Store
 	Source checkpoint.Source
 	State  *checkpoint.State // of the step folder around the file, nil when it stands alone
@@ -37,13 +38,13 @@ func OpenModel(zoo models.Zoo, path string) (*Pretrained, error) {
 		return nil, err
 	}
 	if source.Kind == checkpoint.KindHuggingFace {
-		return openHuggingFace(source)
+		return openHuggingFace(zoo, source)
 	}
 	file, err := checkpoint.ReadModel(source.ModelPath)
 	if err != nil {
 		return nil, err
 	}
-	p := &Pretrained{Source: source}
+	p := &Pretrained{Source: source, Zoo: zoo}
 	if p.Description, err = describe(zoo, source.ModelPath, file.Metadata); err != nil {
 		return nil, err
 	}

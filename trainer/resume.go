@@ -158,7 +158,7 @@ func (t *Trainer) restore(ctx context.Context, c *checkpoint.Checkpoint, dir str
 
 // checkResume refuses a checkpoint that this run cannot go on from.
 func (t *Trainer) checkResume(ctx context.Context, c *checkpoint.Checkpoint, dir string) error {
-	d, err := describe(dir, c.ModelMetadata)
+	d, err := describe(t.run.Zoo(), dir, c.ModelMetadata)
 	if err != nil {
 		return err
 	}

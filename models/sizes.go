@@ -12,15 +12,28 @@ import (
 // such size.
 func (c Config) Widened(m int, keys ...string) (Config, error) {
 	for _, key := range keys {
-		if !multiply(reflect.ValueOf(&c).Elem(), key, int64(m)) {
-			return Config{}, errors.Errorf("model.%s: want a size that the model has, got no such setting", key)
+		if !change(reflect.ValueOf(&c).Elem(), key, func(size int64) int64 { return size * int64(m) }) {
+			return Config{}, noSize(key)
 		}
 	}
 	return c, nil
 }
 
-// multiply multiplies the setting of a dotted key of a section, which can be assigned to.
-func multiply(section reflect.Value, key string, m int64) bool {
+// WithSize is the config with another value of one of its sizes, the setting of a dotted key
+// such as stream.dk. It is an error if the config has no such size.
+func (c Config) WithSize(key string, size int) (Config, error) {
+	if !change(reflect.ValueOf(&c).Elem(), key, func(int64) int64 { return int64(size) }) {
+		return Config{}, noSize(key)
+	}
+	return c, nil
+}
+
+func noSize(key string) error {
+	return errors.Errorf("model.%s: want a size that the model has, got no such setting", key)
+}
+
+// change changes the setting of a dotted key of a section, which can be assigned to.
+func change(section reflect.Value, key string, by func(size int64) int64) bool {
 	name, rest, inner := strings.Cut(key, ".")
 	for _, s := range settingsOf(section.Type()) {
 		if s.key != name {
@@ -29,14 +42,14 @@ func multiply(section reflect.Value, key string, m int64) bool {
 		v := section.FieldByIndex(s.index)
 		switch {
 		case !inner && v.CanInt():
-			v.SetInt(v.Int() * m)
+			v.SetInt(by(v.Int()))
 			return true
 		case inner && v.Kind() == reflect.Struct:
-			return multiply(v, rest, m)
+			return change(v, rest, by)
 		case inner && v.Kind() == reflect.Interface && !v.IsNil(): // a design, whose struct is copied
 			design := reflect.New(v.Elem().Type()).Elem()
 			design.Set(v.Elem())
-			ok := multiply(design, rest, m)
+			ok := change(design, rest, by)
 			v.Set(design)
 			return ok
 		}
