@@ -20,7 +20,7 @@ import (
 
 // tinyYAML is a run of a second or two.
 const tinyYAML = `
-model: {stream: matrix, layers: 1, dk: 6, dv: 8, rank: 3, ff: 24, seq: 16}
+model: {stream: {kind: matrix, dk: 6, dv: 8, rank: 3}, feedforward: {kind: gelu, hidden: 24}, layers: 1, seq: 16}
 data: {source: files, path: [text.txt], split: tail/5}
 train: {batch: 4, steps: 300, lr: 1e-2, eval_every: 100, checkpoint_every: 50, eval_tokens: 256}
 sample: {prompt: "line ", tokens: 20}

@@ -14,12 +14,13 @@ import (
 
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
 )
 
 // onOneThread runs the command as the runs were.
 func onOneThread(args ...string) clitest.Outcome {
-	return clitest.Call(command(), append(args, "-threads", "1")...)
+	return clitest.Call(Command(models.Standard()), append(args, "-threads", "1")...)
 }
 
 func scoreOf(t *testing.T, o clitest.Outcome) (score trainer.Score) {
@@ -95,8 +96,8 @@ func TestEvalOfJSONLines(t *testing.T) {
 	path := filepath.Join(dir, "a.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte(`{"body":"first"}`+"\n"+`{"body":"second one"}`), 0o644))
 	assert.Equal(t, 16, scoreOf(t, onOneThread("-checkpoint", run.Dir, "-data", path, "-text-field", "body", "-json")).Tokens)
-	clitest.Call(command(), "-checkpoint", run.Dir, "-data", path).Refused(t, "or with eval -text-field")
-	clitest.Call(command(), "-checkpoint", run.Dir, "-text-field", "body").Refused(t, "-text-field: want -data with it")
+	clitest.Call(Command(models.Standard()), "-checkpoint", run.Dir, "-data", path).Refused(t, "or with eval -text-field")
+	clitest.Call(Command(models.Standard()), "-checkpoint", run.Dir, "-text-field", "body").Refused(t, "-text-field: want -data with it")
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "picture.png"), nil, 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "program"), []byte("\x7fELF\x00"), 0o644))
@@ -127,7 +128,7 @@ func TestEvalRefuses(t *testing.T) {
 		{"threads", []string{"-checkpoint", run.Dir, "-threads", "-1"}, "-threads: want >= 0 (0: all cores), got -1"},
 		{"flag", []string{"-chekpoint", run.Dir}, "did you mean -checkpoint?"},
 	} {
-		t.Run(c.name, func(t *testing.T) { clitest.Call(command(), c.args...).Refused(t, c.want) })
+		t.Run(c.name, func(t *testing.T) { clitest.Call(Command(models.Standard()), c.args...).Refused(t, c.want) })
 	}
 	require.NoError(t, os.Remove(run.Text))
 	onOneThread("-checkpoint", run.Dir).Refused(t, "validation split of the model's run")
@@ -137,12 +138,12 @@ func TestEvalInterrupted(t *testing.T) {
 	run := clitest.Train(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	got := clitest.CallWith(ctx, command(), "-checkpoint", run.Dir)
+	got := clitest.CallWith(ctx, Command(models.Standard()), "-checkpoint", run.Dir)
 	assert.Equal(t, clitest.Outcome{Code: cli.ExitRun, Stderr: "error: eval: interrupted\n"}, got)
 }
 
 func TestEvalHelp(t *testing.T) {
-	got := clitest.Call(command(), "-h")
+	got := clitest.Call(Command(models.Standard()), "-h")
 	assert.Equal(t, cli.ExitOK, got.Code)
 	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n"))
 	for _, name := range []string{"-checkpoint P", "-data F", "-json", "-per-token", "-text-field NAME", "-tokens N", "-threads N"} {

@@ -15,10 +15,11 @@ import (
 
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/models"
 )
 
 // silent is the command with nothing on its standard input.
-func silent() cli.Command { return command(strings.NewReader("")) }
+func silent() cli.Command { return Command(models.Standard(), strings.NewReader("")) }
 
 // text runs the command and returns what it wrote.
 func text(t *testing.T, args ...string) string {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/models"
 )
 
 // TestPromptFromAFileOrStandardInput: the same text gives the same continuation, wherever
@@ -29,12 +30,12 @@ func TestPromptFromAFileOrStandardInput(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(content), 0o644))
 		assert.Equal(t, want, text(t, append(args, "-prompt-file", file)...))
 		ok := clitest.Outcome{Stdout: want}
-		assert.Equal(t, ok, clitest.Call(command(strings.NewReader(content)), args...), "%q", content)
-		assert.Equal(t, ok, clitest.Call(command(strings.NewReader(content)), append(args, "-prompt-file", "-")...))
+		assert.Equal(t, ok, clitest.Call(Command(models.Standard(), strings.NewReader(content)), args...), "%q", content)
+		assert.Equal(t, ok, clitest.Call(Command(models.Standard(), strings.NewReader(content)), append(args, "-prompt-file", "-")...))
 	}
 	two := text(t, append(args, "-prompt", "line 7\n", "-tokens", "0")...)
-	assert.Equal(t, two, clitest.Call(command(strings.NewReader("line 7\n\n")), append(args, "-tokens", "0")...).Stdout, "the first of two line breaks stays")
-	assert.Equal(t, want, clitest.Call(command(strings.NewReader("other")), append(args, "-prompt", "line 7\nsays")...).Stdout, "-prompt goes before standard input")
+	assert.Equal(t, two, clitest.Call(Command(models.Standard(), strings.NewReader("line 7\n\n")), append(args, "-tokens", "0")...).Stdout, "the first of two line breaks stays")
+	assert.Equal(t, want, clitest.Call(Command(models.Standard(), strings.NewReader("other")), append(args, "-prompt", "line 7\nsays")...).Stdout, "-prompt goes before standard input")
 }
 
 // failing is a standard input that cannot be read.
@@ -44,8 +45,8 @@ func (failing) Read([]byte) (int, error) { return 0, errors.New("input/output er
 
 func TestPromptThatCannotBeRead(t *testing.T) {
 	run := clitest.Train(t)
-	clitest.Call(command(failing{}), "-checkpoint", run.Dir).Refused(t, "standard input: input/output error")
-	clitest.Call(command(endless{}), "-checkpoint", run.Dir).Refused(t, "standard input: want at most 4 MiB of text, got more")
+	clitest.Call(Command(models.Standard(), failing{}), "-checkpoint", run.Dir).Refused(t, "standard input: input/output error")
+	clitest.Call(Command(models.Standard(), endless{}), "-checkpoint", run.Dir).Refused(t, "standard input: want at most 4 MiB of text, got more")
 }
 
 // endless is a standard input without an end.
@@ -58,7 +59,7 @@ func (endless) Read(p []byte) (int, error) { return len(p), nil }
 func TestInterruptWhileWaitingForAPrompt(t *testing.T) {
 	run := clitest.Train(t)
 	quiet, _ := io.Pipe()
-	interrupted(t, command(quiet), "-checkpoint", run.Dir)
+	interrupted(t, Command(models.Standard(), quiet), "-checkpoint", run.Dir)
 }
 
 // interrupted checks that a command which has been interrupted ends.

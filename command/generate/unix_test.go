@@ -39,7 +39,7 @@ func TestInterruptWhileANamedPipeHasNoWriter(t *testing.T) {
 // build makes the program.
 func build(t *testing.T) string {
 	program := filepath.Join(t.TempDir(), "generate")
-	out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", program, "../../cmd/generate").CombinedOutput()
 	require.NoError(t, err, string(out))
 	return program
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
 )
 
 // counts are the parameters in millions of the models whose size the RMT paper prints: as
@@ -22,14 +23,14 @@ var counts = map[string][2]string{
 }
 
 func TestModelsAsJSON(t *testing.T) {
-	got := clitest.Call(command(), "-json")
+	got := clitest.Call(Command(models.Standard()), "-json")
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	var presets []preset
 	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &presets))
-	require.Len(t, presets, len(models.Presets()))
+	require.Len(t, presets, len(models.Standard().Presets()))
 	compared := 0
 	for i, p := range presets {
-		assert.Equal(t, models.Presets()[i].Name, p.Name)
+		assert.Equal(t, models.Standard().Presets()[i].Name, p.Name)
 		assert.Equal(t, p.Exact, p.Embedding+p.Rest)
 		assert.Equal(t, 3*p.ForwardFLOPs, p.TrainFLOPs)
 		assert.Equal(t, p.Seq*p.ActivationBytes, p.RowActivationBytes)
@@ -47,15 +48,15 @@ func TestModelsAsJSON(t *testing.T) {
 }
 
 func TestModelsTable(t *testing.T) {
-	got := clitest.Call(command())
+	got := clitest.Call(Command(models.Standard()))
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	lines := strings.Split(got.Stdout, "\n")
 	assert.Regexp(t, `^preset +size +seq +paper +exact +embedding +rest +forward +train +stream +activations +a row`, lines[0])
 	end := strings.Index(lines[0], "exact") + len("exact")
-	for i, p := range models.Presets() {
+	for i, p := range models.Standard().Presets() {
 		line := lines[i+1]
 		assert.True(t, strings.HasPrefix(line, p.Name+" "), line)
-		assert.True(t, strings.HasSuffix(line[:end], " "+millions(p.Config.Cost().Parameters)), "the column ends under its name: %q", line)
+		assert.True(t, strings.HasSuffix(line[:end], " "+millions(modeltest.Resolve(t, p.Config).Cost().Parameters)), "the column ends under its name: %q", line)
 		if want, known := counts[p.Name]; known {
 			assert.Contains(t, line, " "+want[0]+" ")
 		} else {
@@ -63,8 +64,8 @@ func TestModelsTable(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"L=12 Dk=32 Dv=64 R=12 FF=3072 ", "L=12 D=768 heads=12 FF=3072 inner=768 ", "L=12 D=768 heads=12  ", "FF=3072 n=4 dynamic ",
-		"FF=3072 n=64 m=8 ", "FF=1536 experts=8 top=2 ",
+		"layers=12 dk=32 dv=64 rank=12 hidden=3072 ", "layers=12 d_model=768 inner=768 heads=12 hidden=3072 ", "layers=12 d_model=768 heads=12  ",
+		"d_model=768 n=4 dynamic heads=12 ", "n=64 m=8 heads=12 ", "hidden=1536 experts=8 top_k=2 ",
 	} {
 		assert.Contains(t, got.Stdout, want)
 	}
@@ -72,12 +73,12 @@ func TestModelsTable(t *testing.T) {
 }
 
 func TestModelsRefuses(t *testing.T) {
-	clitest.Call(command(), "-jsn").Refused(t, "unknown flag -jsn; did you mean -json?")
-	clitest.Call(command(), "quickstart").Refused(t, `want flags alone, got "quickstart"`)
+	clitest.Call(Command(models.Standard()), "-jsn").Refused(t, "unknown flag -jsn; did you mean -json?")
+	clitest.Call(Command(models.Standard()), "quickstart").Refused(t, `want flags alone, got "quickstart"`)
 }
 
 func TestModelsHelp(t *testing.T) {
-	got := clitest.Call(command(), "-h")
+	got := clitest.Call(Command(models.Standard()), "-h")
 	assert.Equal(t, cli.ExitOK, got.Code)
 	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  go run ./cmd/models\n"))
 	assert.Contains(t, got.Stdout, "\n  -json")

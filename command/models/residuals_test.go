@@ -16,7 +16,7 @@ import (
 
 // TestResidualsAsJSON: every stream that a preset has is there once, with its choices.
 func TestResidualsAsJSON(t *testing.T) {
-	got := clitest.Call(command(), "-residuals", "-json")
+	got := clitest.Call(Command(models.Standard()), "-residuals", "-json")
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	var all []design
 	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &all))
@@ -36,13 +36,13 @@ func TestResidualsAsJSON(t *testing.T) {
 		"hyper static":  {stream.Learned, stream.Learned, stream.Learned},
 		"hyper dynamic": mixed, "mhc": mixed, "mhc-lite": mixed, "vwn": mixed, "dwlstm": {stream.Dependent, stream.Fixed, stream.Dependent},
 	}, choices)
-	for _, p := range models.Presets() {
-		assert.Contains(t, choices, designName(p.Config), p.Name)
+	for _, p := range models.Standard().Presets() {
+		assert.Contains(t, choices, designName(p.Config.Stream), p.Name)
 	}
 }
 
 func TestResidualsTable(t *testing.T) {
-	got := clitest.Call(command(), "-residuals")
+	got := clitest.Call(Command(models.Standard()), "-residuals")
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	assert.True(t, strings.HasPrefix(got.Stdout, linearForm))
 	for _, want := range []string{

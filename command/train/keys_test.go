@@ -11,6 +11,7 @@ import (
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/configs"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
 func TestThePageOfConfigKeysIsUpToDate(t *testing.T) {
@@ -24,7 +25,7 @@ func TestThePageOfConfigKeysIsUpToDate(t *testing.T) {
 func TestKeysListsEveryKeyWithItsDefaultAndMeaning(t *testing.T) {
 	code, stdout, stderr := execute("-keys")
 	require.Equal(t, cli.ExitOK, code, stderr)
-	keys, err := config.Keys()
+	keys, err := config.Keys(models.Standard())
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")[1:]
 	require.Len(t, lines, len(keys))
@@ -52,13 +53,13 @@ func TestABuiltInConfigTrainsInAnyFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("text.txt", []byte(strings.Repeat("some text to learn. ", 50)), 0o644))
 	code, _, stderr := execute("-config", "quickstart", "-set", "data.source=files", "-set", "data.path=[text.txt]", "-set", "data.split=tail/5",
-		"-set", "model.layers=1", "-set", "model.ff=8", "-set", "model.rank=1", "-set", "model.seq=8", "-set", "train.batch=1", "-set", "train.steps=1", "-set", "sample.tokens=0")
+		"-set", "model.layers=1", "-set", "model.feedforward.hidden=8", "-set", "model.stream.rank=1", "-set", "model.seq=8", "-set", "train.batch=1", "-set", "train.steps=1", "-set", "sample.tokens=0")
 	require.Equal(t, cli.ExitOK, code, stderr)
 	require.FileExists(t, "runs/quickstart/config.yaml")
 
 	code, _, stderr = execute("-config", "runs/quickstart/config.yaml", "-set", "train.lr=1e-4", "-set", "sample.tokens=0", "-out", "runs/slower")
 	require.Equal(t, cli.ExitOK, code, stderr)
-	run, _, err := config.Load("runs/slower/config.yaml", nil)
+	run, _, err := config.Load(models.Standard(), "runs/slower/config.yaml", nil)
 	require.NoError(t, err)
 	require.Equal(t, [2]float64{1e-4, 1e-5}, [2]float64{run.Train.LR, run.Train.MinLR})
 }

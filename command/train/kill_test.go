@@ -21,7 +21,7 @@ import (
 // killYAML is a run of about a second.
 const killYAML = `
 seed: 3
-model: {stream: matrix, layers: 2, dk: 8, dv: 8, rank: 4, ff: 64, seq: 32, positions: alibi, init: lecun}
+model: {stream: {kind: matrix, dk: 8, dv: 8, rank: 4}, attention: {positions: alibi}, feedforward: {kind: gelu, hidden: 64}, layers: 2, seq: 32, init: lecun}
 data: {source: files, path: [text.txt], split: tail/5}
 train: {batch: 8, accumulate: 2, steps: 300, lr: 1e-2, eval_every: 40, checkpoint_every: 7, eval_tokens: 512}
 sample: {tokens: 0}
@@ -59,7 +59,7 @@ func TestKilledRunsResume(t *testing.T) {
 // built builds the program and a run for it; the function it returns makes a call.
 func built(t *testing.T, dir string) func(folder, resume string) *exec.Cmd {
 	program := filepath.Join(dir, "train")
-	out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", program, "../../cmd/train").CombinedOutput()
 	require.NoError(t, err, string(out))
 	var text strings.Builder
 	for i := range 900 {

@@ -18,7 +18,7 @@ import (
 func TestTrainOnATerminal(t *testing.T) {
 	file, dir := write(t, tinyYAML)
 	program := filepath.Join(t.TempDir(), "train")
-	out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", program, "../../cmd/train").CombinedOutput()
 	require.NoError(t, err, string(out))
 	terminal := clitest.StartTerminal(t, exec.Command(program, "-config", file, "-set", "data.path=["+dir+"/text.txt]", "-out", filepath.Join(dir, "run")), 120, 40)
 	code, screen := terminal.Wait()

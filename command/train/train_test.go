@@ -14,10 +14,11 @@ import (
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/configs"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
 const tinyYAML = `
-model: {stream: vector, layers: 1, d_model: 8, heads: 2, ff: 16, seq: 8}
+model: {stream: {kind: vector, d_model: 8}, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 16}, layers: 1, seq: 8}
 data: {source: files, split: tail/5}
 train: {batch: 2, steps: 6, lr: 1e-2, eval_every: 3, eval_tokens: 64}
 sample: {prompt: "a", tokens: 5}
@@ -35,7 +36,7 @@ func write(t *testing.T, yaml string) (configFile string, dir string) {
 // execute runs the command in this process.
 func execute(args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	code = cli.Execute(context.Background(), command(), args, cli.Output{Stdout: &out, Stderr: &err})
+	code = cli.Execute(context.Background(), Command(models.Standard()), args, cli.Output{Stdout: &out, Stderr: &err})
 	return code, out.String(), err.String()
 }
 
@@ -82,8 +83,8 @@ func TestTrainRefuses(t *testing.T) {
 		"unknown flag":     {[]string{"-confg", file}, []string{"-config"}},
 		"stray argument":   {[]string{"-config", file, "more"}, []string{"more"}},
 		"unknown key":      {[]string{"-config", file, "-set", "train.setps=3"}, []string{"-set", "train.setps", `"steps"`}},
-		"rank 0":           {[]string{"-config", file, "-set", "model.stream=matrix", "-set", "model.dk=2", "-set", "model.dv=2"}, []string{"model.rank: want >= 1, got 0"}},
-		"heads":            {[]string{"-config", file, "-set", "model.heads=3"}, []string{"model.heads", "divisor of d_model 8, got 3"}},
+		"rank 0":           {[]string{"-config", file, "-set", "model.stream={kind: matrix, dk: 2, dv: 2}", "-set", "model.attention.heads=0"}, []string{"model.stream.rank: want >= 1, got 0"}},
+		"heads":            {[]string{"-config", file, "-set", "model.attention.heads=3"}, []string{"model.attention.heads", "divisor of d_model 8, got 3"}},
 		"seq 0":            {[]string{"-config", file, "-set", "model.seq=0"}, []string{"model.seq: want >= 1, got 0"}},
 		"no data":          {[]string{"-config", file}, []string{"data.path"}},
 		"missing data":     {[]string{"-config", file, "-set", "data.path=[" + dir + "/no.txt]"}, []string{"no.txt"}},
@@ -108,7 +109,7 @@ func TestTrainRefuses(t *testing.T) {
 func TestShippedConfigs(t *testing.T) {
 	require.GreaterOrEqual(t, len(configs.Names()), 10)
 	for _, name := range configs.Names() {
-		run, _, err := config.Load(name, nil)
+		run, _, err := config.Load(models.Standard(), name, nil)
 		require.NoError(t, err, name)
 		require.Contains(t, []string{name, "quickstart-" + name}, run.Model.Preset, "a config is named for its preset")
 	}
