@@ -3,22 +3,59 @@ package models_test
 import (
 	"testing"
 
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // tinyMatrix and tinyVector are configs of odd sizes, varied by f.
 func tinyMatrix(f func(c *models.Config)) models.Config {
-	c := models.Config{Stream: models.StreamMatrix, Layers: 2, Dk: 5, Dv: 6, Rank: 3, FF: 11, Vocab: 13, Seq: 9}
+	c := models.Config{Stream: stream.MatrixConfig{Dk: 5, Dv: 6, Rank: 3}, Layers: 2, FeedForward: gelu(11), Vocab: 13, Seq: 9}
 	f(&c)
 	return c
 }
 
 func tinyVector(f func(c *models.Config)) models.Config {
-	c := models.Config{Stream: models.StreamVector, Layers: 2, DModel: 15, Heads: 3, FF: 17, Vocab: 13, Seq: 9}
+	c := models.Config{Stream: vectorOf(15), Attention: models.Attention{Heads: 3}, Layers: 2, FeedForward: gelu(17), Vocab: 13, Seq: 9}
 	f(&c)
 	return c
 }
+
+// tinyZoo is tinyVector on another stream, as wide if it says nothing else.
+func tinyZoo(d stream.Design, f func(c *models.Config)) models.Config {
+	c := tinyVector(plainly).OnStream(d)
+	f(&c)
+	return c
+}
+
+// plainly varies nothing.
+func plainly(*models.Config) {}
+
+func vectorOf(d int) stream.VectorConfig { return stream.VectorConfig{Vectors: width(d)} }
+
+// width is that of a stream of vectors.
+func width(d int) stream.Vectors { return stream.Vectors{D: d} }
+
+func gelu(hidden int) layers.GELUConfig { return layers.GELUConfig{Hidden: hidden} }
+
+// experts makes a config's feed-forward a mixture, of experts as wide as it was.
+func experts(n, k int) func(c *models.Config) {
+	return func(c *models.Config) {
+		c.FeedForward = layers.MoEConfig{Hidden: c.FeedForward.Shape().Hidden, Experts: n, TopK: k}
+	}
+}
+
+// all varies a config by each.
+func all(vary ...func(c *models.Config)) func(c *models.Config) {
+	return func(c *models.Config) {
+		for _, f := range vary {
+			f(c)
+		}
+	}
+}
+
+func biased(c *models.Config) { c.Bias = true }
 
 // TestConformance is the suite over both streams and every option. A new stream adds rows.
 func TestConformance(t *testing.T) {
@@ -26,23 +63,27 @@ func TestConformance(t *testing.T) {
 		name   string
 		config models.Config
 	}{
-		{"matrix/paper", tinyMatrix(func(c *models.Config) { c.ZLoss = 1e-4 })},
+		{"matrix/paper", tinyMatrix(plainly)},
 		{"matrix/authors", tinyMatrix(authors)},
 		{"matrix/rope-exact-lecun", tinyMatrix(ropeExactLeCun)},
 		{"matrix/no-positions-bias", tinyMatrix(noPositionsBias)},
 		{"matrix/tied", tinyMatrix(tied)},
 		{"matrix/mup", tinyMatrix(matrixMuP)},
 		{"matrix/dropout", tinyMatrix(dropoutBias)},
-		{"matrix/smallest", tinyMatrix(func(c *models.Config) { c.Layers, c.Dk, c.Dv, c.Rank, c.FF, c.Seq = 1, 9, 7, 1, 9, 6 })},
-		{"vector/paper", tinyVector(func(c *models.Config) { c.ZLoss = 1e-4 })},
+		{"matrix/smallest", tinyMatrix(func(c *models.Config) {
+			c.Stream, c.Layers, c.FeedForward, c.Seq = stream.MatrixConfig{Dk: 9, Dv: 7, Rank: 1}, 1, gelu(9), 6
+		})},
+		{"vector/paper", tinyVector(plainly)},
 		{"vector/authors", tinyVector(authors)},
-		{"vector/rope-exact-lecun", tinyVector(func(c *models.Config) { ropeExactLeCun(c); c.DModel = 18 })},
+		{"vector/rope-exact-lecun", tinyVector(func(c *models.Config) { ropeExactLeCun(c); c.Stream = vectorOf(18) })},
 		{"vector/no-positions-bias", tinyVector(noPositionsBias)},
 		{"vector/gpt2", tinyVector(func(c *models.Config) { tied(c); c.Bias, c.NormEps = true, 1e-5 })},
 		{"vector/mup", tinyVector(vectorMuP)},
-		{"vector/head-dim", tinyVector(func(c *models.Config) { c.HeadSize, c.Bias = 4, true })},
+		{"vector/head-dim", tinyVector(func(c *models.Config) { c.Attention.HeadDim, c.Bias = 4, true })},
 		{"vector/dropout", tinyVector(dropoutBias)},
-		{"vector/smallest", tinyVector(func(c *models.Config) { c.Layers, c.DModel, c.Heads, c.FF, c.Seq = 1, 7, 1, 9, 6 })},
+		{"vector/smallest", tinyVector(func(c *models.Config) {
+			c.Stream, c.Attention.Heads, c.Layers, c.FeedForward, c.Seq = vectorOf(7), 1, 1, gelu(9), 6
+		})},
 	} {
 		modeltest.Run(t, row.name, row.config)
 	}
@@ -54,29 +95,29 @@ func TestConformanceZoo(t *testing.T) {
 		name   string
 		config models.Config
 	}{
-		{"hyper/static", tinyZoo(models.StreamHyper, func(c *models.Config) { c.N = 3 })},
-		{"hyper/dynamic", tinyZoo(models.StreamHyper, func(c *models.Config) { c.N, c.Dynamic = 4, true })},
-		{"hyper/authors", tinyZoo(models.StreamHyper, func(c *models.Config) { authors(c); c.N, c.Dynamic = 2, true })},
-		{"hyper/one", tinyZoo(models.StreamHyper, func(c *models.Config) { c.N, c.Layers, c.Bias = 1, 1, true })},
-		{"mhc/paper", tinyZoo(models.StreamMHC, func(c *models.Config) { c.N = 4 })},
-		{"mhc/bias-dropout", tinyZoo(models.StreamMHC, func(c *models.Config) { dropoutBias(c); c.N, c.SinkhornIterations = 3, 5 })},
-		{"mhc-lite/paper", tinyZoo(models.StreamMHCLite, func(c *models.Config) { c.N = 3 })},
-		{"mhc-lite/tied", tinyZoo(models.StreamMHCLite, func(c *models.Config) { tied(c); c.N = 2 })},
-		{"hyper/one-dynamic", tinyZoo(models.StreamHyper, func(c *models.Config) { c.N, c.Dynamic = 1, true })},
-		{"vwn/groups", tinyZoo(models.StreamVWN, func(c *models.Config) { c.M, c.N = 3, 6 })},
-		{"vwn/fraction", tinyZoo(models.StreamVWN, func(c *models.Config) { c.DModel, c.M, c.N = 18, 2, 3 })},
-		{"vwn/expand-bias", tinyZoo(models.StreamVWN, func(c *models.Config) { c.M, c.N, c.ExpandEmbedding, c.Bias = 5, 7, true, true })},
-		{"highway/paper", tinyZoo(models.StreamHighway, func(c *models.Config) {})},
-		{"highway/bias-dropout", tinyZoo(models.StreamHighway, dropoutBias)},
-		{"hieragg/paper", tinyZoo(models.StreamHierAgg, func(c *models.Config) { c.Inner = 7 })},
-		{"hieragg/bias", tinyZoo(models.StreamHierAgg, func(c *models.Config) { noPositionsBias(c); c.Layers = 4 })},
-		{"hieragg/separate", tinyZoo(models.StreamHierAgg, func(c *models.Config) { c.Layers, c.Inner, c.SeparateAggregates, c.Bias = 4, 5, true, true })},
-		{"dwlstm/paper", tinyZoo(models.StreamDWLSTM, func(c *models.Config) { c.FF = 0 })},
-		{"dwlstm/bias-exact", tinyZoo(models.StreamDWLSTM, func(c *models.Config) { c.Bias, c.FF, c.Gelu = true, 0, models.GeluExact })},
-		{"moe/top-2", tinyVector(func(c *models.Config) { c.Experts, c.TopK, c.BalanceLoss, c.RouterZLoss = 4, 2, 0.01, 1e-3 })},
-		{"moe/top-1-bias", tinyVector(func(c *models.Config) { c.Experts, c.TopK, c.Bias = 3, 1, true })},
-		{"moe/matrix", tinyMatrix(func(c *models.Config) { c.Experts, c.TopK = 3, 2 })},
-		{"moe/hyper", tinyZoo(models.StreamHyper, func(c *models.Config) { c.Experts, c.TopK, c.N, c.Dynamic = 3, 2, 2, true })},
+		{"hyper/static", tinyZoo(stream.HyperConfig{N: 3}, plainly)},
+		{"hyper/dynamic", tinyZoo(stream.HyperConfig{N: 4, Dynamic: true}, plainly)},
+		{"hyper/authors", tinyZoo(stream.HyperConfig{N: 2, Dynamic: true}, authors)},
+		{"hyper/one", tinyZoo(stream.HyperConfig{N: 1}, func(c *models.Config) { c.Layers, c.Bias = 1, true })},
+		{"mhc/paper", tinyZoo(stream.MHCConfig{N: 4}, plainly)},
+		{"mhc/bias-dropout", tinyZoo(stream.MHCConfig{N: 3, Iterations: 5}, dropoutBias)},
+		{"mhc-lite/paper", tinyZoo(stream.MHCLiteConfig{N: 3}, plainly)},
+		{"mhc-lite/tied", tinyZoo(stream.MHCLiteConfig{N: 2}, tied)},
+		{"hyper/one-dynamic", tinyZoo(stream.HyperConfig{N: 1, Dynamic: true}, plainly)},
+		{"vwn/groups", tinyZoo(stream.VWNConfig{M: 3, N: 6}, plainly)},
+		{"vwn/fraction", tinyZoo(stream.VWNConfig{Vectors: width(18), M: 2, N: 3}, plainly)},
+		{"vwn/expand-bias", tinyZoo(stream.VWNConfig{M: 5, N: 7, Expand: true}, biased)},
+		{"highway/paper", tinyZoo(stream.HighwayConfig{}, plainly)},
+		{"highway/bias-dropout", tinyZoo(stream.HighwayConfig{}, dropoutBias)},
+		{"hieragg/paper", tinyZoo(stream.HieraggConfig{Inner: 7}, plainly)},
+		{"hieragg/bias", tinyZoo(stream.HieraggConfig{}, func(c *models.Config) { noPositionsBias(c); c.Layers = 4 })},
+		{"hieragg/separate", tinyZoo(stream.HieraggConfig{Inner: 5, Separate: true}, func(c *models.Config) { c.Layers, c.Bias = 4, true })},
+		{"dwlstm/paper", tinyZoo(stream.DWLSTMConfig{}, plainly)},
+		{"dwlstm/bias-exact", tinyZoo(stream.DWLSTMConfig{}, func(c *models.Config) { c.Bias, c.Gelu = true, models.GeluExact })},
+		{"moe/top-2", tinyVector(experts(4, 2))},
+		{"moe/top-1-bias", tinyVector(all(experts(3, 1), biased))},
+		{"moe/matrix", tinyMatrix(experts(3, 2))},
+		{"moe/hyper", tinyZoo(stream.HyperConfig{N: 2, Dynamic: true}, experts(3, 2))},
 	} {
 		modeltest.Run(t, row.name, row.config)
 	}
@@ -84,37 +125,31 @@ func TestConformanceZoo(t *testing.T) {
 
 // authors is the form of the RMT authors' code.
 func authors(c *models.Config) {
-	c.Norm, c.Positions, c.InverseLayerScaling, c.ZLoss = models.NormRMS, models.PositionsALiBi, true, 1e-4
+	c.Norm, c.Attention.Positions, c.Attention.InverseLayerScaling = models.NormRMS, models.PositionsALiBi, true
 	c.MaskDocuments, c.BOS = true, 4
 }
 
 func ropeExactLeCun(c *models.Config) {
-	c.Positions, c.RopeBase, c.Gelu, c.Init = models.PositionsRoPE, 100, models.GeluExact, models.InitLeCun
+	c.Attention.Positions, c.Attention.RopeBase, c.Gelu, c.Init = models.PositionsRoPE, 100, models.GeluExact, models.InitLeCun
 	c.MaskDocuments, c.Layers = true, 3
 }
 
 func noPositionsBias(c *models.Config) {
-	c.Positions, c.Bias, c.Init = models.PositionsNone, true, models.InitLeCun
+	c.Attention.Positions, c.Bias, c.Init = models.PositionsNone, true, models.InitLeCun
 }
 
-func tied(c *models.Config) { c.TieEmbeddings, c.InverseLayerScaling, c.ZLoss = true, true, 1e-3 }
+func tied(c *models.Config) { c.TieEmbeddings, c.Attention.InverseLayerScaling = true, true }
 
 func dropoutBias(c *models.Config) { c.Dropout, c.Bias, c.Norm = 0.05, true, models.NormLayer }
 
 func matrixMuP(c *models.Config) {
 	authors(c)
-	c.MuP = &models.MuP{BaseDk: 3, BaseDv: 4, BaseRank: 2, BaseFF: 6, InputMultiplier: 2.5, OutputMultiplier: 1.7, AttnMultiplier: 1.3}
+	c.MuP = &models.MuP{Base: models.MuPBase{Stream: stream.MatrixConfig{Dk: 3, Dv: 4, Rank: 2}, FeedForward: gelu(6)},
+		InputMultiplier: 2.5, OutputMultiplier: 1.7, AttnMultiplier: 1.3}
 }
 
 func vectorMuP(c *models.Config) {
 	authors(c)
-	c.MuP = &models.MuP{BaseDModel: 10, BaseHeads: 2, BaseHeadDim: 4, BaseFF: 8, InputMultiplier: 1.5, OutputMultiplier: 0.8, AttnMultiplier: 1.2}
-}
-
-// tinyZoo is tinyVector on another stream.
-func tinyZoo(stream string, f func(c *models.Config)) models.Config {
-	return tinyVector(func(c *models.Config) {
-		c.Stream = stream
-		f(c)
-	})
+	c.MuP = &models.MuP{Base: models.MuPBase{Stream: vectorOf(10), Attention: models.BaseHeads{Heads: 2, HeadDim: 4}, FeedForward: gelu(8)},
+		InputMultiplier: 1.5, OutputMultiplier: 0.8, AttnMultiplier: 1.2}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // TestStockTraining trains models with nothing but stock Gorgonia around them:
@@ -19,8 +20,8 @@ import (
 // our graphs.
 func TestStockTraining(t *testing.T) {
 	for name, c := range map[string]models.Config{
-		"matrix": tinyMatrix(func(c *models.Config) { c.Init, c.TieEmbeddings = models.InitLeCun, true }),
-		"vector": tinyVector(func(c *models.Config) { c.Init, c.TieEmbeddings = models.InitLeCun, true }),
+		"matrix": tinyMatrix(leCunTied),
+		"vector": tinyVector(leCunTied),
 	} {
 		t.Run(name+"/loss", func(t *testing.T) { trainStock(t, c, ownLoss, gorgonia.NewAdamSolver(gorgonia.WithLearnRate(0.01))) })
 		t.Run(name+"/loss/rmsprop", func(t *testing.T) { trainStock(t, c, ownLoss, gorgonia.NewRMSPropSolver(gorgonia.WithLearnRate(0.01))) })
@@ -32,31 +33,35 @@ func TestStockTraining(t *testing.T) {
 // under a head of stock nodes.
 func TestStockTrainingZoo(t *testing.T) {
 	for i, c := range zooBases() {
-		c.Init, c.TieEmbeddings = models.InitLeCun, true
-		if c.Stream == models.StreamVWN {
-			c.ExpandEmbedding = true // a tied table is as wide as d_model
+		leCunTied(&c)
+		if wide, ok := c.Stream.(stream.VWNConfig); ok {
+			wide.Expand = true // a tied table is as wide as d_model
+			c.Stream = wide
 		}
-		t.Run(fmt.Sprintf("%s/%d", c.Stream, i), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s/%d", c.Stream.Name(), i), func(t *testing.T) {
 			trainStock(t, c, stockHead, gorgonia.NewAdamSolver(gorgonia.WithLearnRate(0.01)))
 		})
 	}
 	moe := zooBases()[9]
-	moe.Init, moe.BalanceLoss, moe.RouterZLoss = models.InitLeCun, 0.01, 1e-3
+	moe.Init = models.InitLeCun
 	t.Run("losses of experts", func(t *testing.T) { trainStock(t, moe, ownLoss, gorgonia.NewAdamSolver(gorgonia.WithLearnRate(0.01))) })
 }
+
+func leCunTied(c *models.Config) { c.Init, c.TieEmbeddings = models.InitLeCun, true }
 
 // headOf makes a loss from features [T, ...F] and the nodes that it learns.
 type headOf func(t *testing.T, g *gorgonia.ExprGraph, m *models.Model, features *gorgonia.Node, b modeltest.Batch) (loss *gorgonia.Node, learn gorgonia.Nodes)
 
-// ownLoss is the model's own loss, learning all of its parameters.
+// ownLoss is the model's own loss, with those of experts if there are any, learning all of its
+// parameters.
 func ownLoss(_ *testing.T, g *gorgonia.ExprGraph, m *models.Model, features *gorgonia.Node, b modeltest.Batch) (*gorgonia.Node, gorgonia.Nodes) {
-	return m.Loss(features, intInput(g, "targets", b, b.Targets)), m.Learnables()
+	return m.Loss(features, intInput(g, "targets", b, b.Targets), models.Auxiliary{BalanceLoss: 0.01, RouterZLoss: 1e-3}), m.Learnables()
 }
 
 // stockHead is a regression of stock nodes on the model's features: the token's parity
 // from X W, with a stock product, sum and square. It does not use the unembedding.
 func stockHead(t *testing.T, g *gorgonia.ExprGraph, m *models.Model, features *gorgonia.Node, b modeltest.Batch) (*gorgonia.Node, gorgonia.Nodes) {
-	tokens, width := features.Shape()[0], m.Config().Width()
+	tokens, width := features.Shape()[0], m.Spec().Width()
 	wanted := make([]float32, tokens)
 	for i, id := range b.Inputs {
 		wanted[i] = float32(id % 2)
@@ -77,8 +82,8 @@ func intInput(g *gorgonia.ExprGraph, name string, b modeltest.Batch, values []in
 }
 
 // trainStock makes some steps; the loss must fall to less than half.
-func trainStock(t *testing.T, c models.Config, head headOf, solver gorgonia.Solver) {
-	g := gorgonia.NewGraph()
+func trainStock(t *testing.T, config models.Config, head headOf, solver gorgonia.Solver) {
+	g, c := gorgonia.NewGraph(), modeltest.Resolve(t, config)
 	m, err := models.New(g, c, models.WithSeed(3))
 	require.NoError(t, err)
 	b := modeltest.RandomBatch(c, 2, c.Seq, 1)

@@ -2,7 +2,6 @@ package models_test
 
 import (
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,9 +11,10 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
-// What a config field can change.
+// What a setting can change.
 const (
 	seenParameters = "parameters" // names and shapes
 	seenInitial    = "initial"    // values before training
@@ -25,15 +25,21 @@ const (
 	seenTraining   = "training" // logits with dropout active
 )
 
-// fieldEffect says that a change of one field changes some of these and keeps others.
-type fieldEffect struct {
-	field          string // of Config, "MuP.X" for one of MuP
+// subject is all that says what a training step computes.
+type subject struct {
+	models.Config
+	models.Auxiliary
+}
+
+// effect says that a change of one setting changes some of these and keeps others.
+type effect struct {
+	key            string // as settingsOf lists it
 	base           models.Config
-	change         func(c *models.Config)
+	change         func(c *subject)
 	changes, keeps []string
 }
 
-// matrixBase and vectorBase have every field set that others need.
+// matrixBase and vectorBase have every section that others need.
 func matrixBase() models.Config {
 	return tinyMatrix(func(c *models.Config) { c.MuP = &models.MuP{} })
 }
@@ -42,7 +48,7 @@ func vectorBase() models.Config {
 	return tinyVector(func(c *models.Config) { c.MuP = &models.MuP{} })
 }
 
-// withDocuments and withRope are bases in which a further field matters.
+// withDocuments and withRope are bases in which a further setting matters.
 func withDocuments() models.Config {
 	c := matrixBase()
 	c.MaskDocuments, c.BOS = true, 1
@@ -51,131 +57,151 @@ func withDocuments() models.Config {
 
 func withRope() models.Config {
 	c := matrixBase()
-	c.Positions = models.PositionsRoPE
+	c.Attention.Positions = models.PositionsRoPE
 	return c
 }
 
-func shapeEffects() []fieldEffect {
+// onField sets a field of a config's stream, and inFeedForward one of its feed-forward.
+func onField(name string, value any) func(c *subject) {
+	return func(c *subject) { c.Stream = withField(c.Stream, name, value) }
+}
+
+func inFeedForward(name string, value any) func(c *subject) {
+	return func(c *subject) { c.FeedForward = withField(c.FeedForward, name, value) }
+}
+
+// withField is a copy of a design with another value of a field.
+func withField[D any](design D, name string, value any) D {
+	v := reflect.New(reflect.TypeOf(design)).Elem()
+	v.Set(reflect.ValueOf(design))
+	v.FieldByName(name).Set(reflect.ValueOf(value))
+	return v.Interface().(D)
+}
+
+func shapeEffects() []effect {
 	m, v := matrixBase(), vectorBase()
-	all := []string{seenParameters, seenLogits}
-	return []fieldEffect{
-		{"Preset", models.Config{Preset: "quickstart", Layers: 1, Vocab: 13}, func(c *models.Config) { c.Preset = "quickstart-transformer" }, all, nil},
-		{"Stream", models.Config{Preset: "quickstart", Layers: 1, Vocab: 13}, func(c *models.Config) { *c = v }, all, nil},
-		{"Layers", m, func(c *models.Config) { c.Layers++ }, all, nil},
-		{"DModel", v, func(c *models.Config) { c.DModel *= 2 }, all, nil},
-		{"HeadSize", v, func(c *models.Config) { c.HeadSize = 7 }, all, nil},
-		{"Heads", v, func(c *models.Config) { c.Heads = 5 }, []string{seenLogits, seenGradients}, []string{seenParameters, seenInitial}},
-		{"Dk", m, func(c *models.Config) { c.Dk++ }, all, nil},
-		{"Dv", m, func(c *models.Config) { c.Dv++ }, all, nil},
-		{"Rank", m, func(c *models.Config) { c.Rank++ }, all, nil},
-		{"FF", m, func(c *models.Config) { c.FF++ }, all, nil},
-		{"Vocab", m, func(c *models.Config) { c.Vocab++ }, all, nil},
-		{"Seq", m, func(c *models.Config) { c.Seq++ }, []string{seenParameters}, []string{seenLogits}},
-		{"Bias", m, func(c *models.Config) { c.Bias = true }, all, nil},
-		{"Bias", v, func(c *models.Config) { c.Bias = true }, all, nil},
-		{"TieEmbeddings", m, func(c *models.Config) { c.TieEmbeddings = true }, all, nil},
-		{"TieEmbeddings", v, func(c *models.Config) { c.TieEmbeddings = true }, all, nil},
-		{"Positions", m, func(c *models.Config) { c.Positions = models.PositionsNone }, all, nil},
-		{"Positions", v, func(c *models.Config) { c.Positions = models.PositionsNone }, all, nil},
+	every := []string{seenParameters, seenLogits}
+	return []effect{
+		{"preset", m, func(c *subject) { c.Preset = "quickstart" }, nil, everything()}, // for the record
+		{"stream", m, func(c *subject) { c.Config = v }, every, nil},
+		{"feedforward", v, func(c *subject) { experts(3, 2)(&c.Config) }, every, nil},
+		{"layers", m, func(c *subject) { c.Layers++ }, every, nil},
+		{"stream.vector.d_model", v, onField("D", 30), every, nil},
+		{"attention.head_dim", v, func(c *subject) { c.Attention.HeadDim = 7 }, every, nil},
+		{"attention.heads", v, func(c *subject) { c.Attention.Heads = 5 }, []string{seenLogits, seenGradients}, []string{seenParameters, seenInitial}},
+		{"stream.matrix.dk", m, onField("Dk", 6), every, nil},
+		{"stream.matrix.dv", m, onField("Dv", 7), every, nil},
+		{"stream.matrix.rank", m, onField("Rank", 4), every, nil},
+		{"feedforward.gelu.hidden", m, inFeedForward("Hidden", 12), every, nil},
+		{"vocab", m, func(c *subject) { c.Vocab++ }, every, nil},
+		{"seq", m, func(c *subject) { c.Seq++ }, []string{seenParameters}, []string{seenLogits}},
+		{"bias", m, func(c *subject) { c.Bias = true }, every, nil},
+		{"bias", v, func(c *subject) { c.Bias = true }, every, nil},
+		{"tie_embeddings", m, func(c *subject) { c.TieEmbeddings = true }, every, nil},
+		{"tie_embeddings", v, func(c *subject) { c.TieEmbeddings = true }, every, nil},
+		{"attention.positions", m, func(c *subject) { c.Attention.Positions = models.PositionsNone }, every, nil},
+		{"attention.positions", v, func(c *subject) { c.Attention.Positions = models.PositionsNone }, every, nil},
 	}
 }
 
-func functionEffects() []fieldEffect {
+func functionEffects() []effect {
 	m, v := matrixBase(), vectorBase()
 	none := matrixBase()
-	none.Positions = models.PositionsNone
+	none.Attention.Positions = models.PositionsNone
 	function, same := []string{seenLogits, seenLoss, seenGradients}, []string{seenParameters, seenInitial, seenRates}
-	return []fieldEffect{
-		{"Norm", m, func(c *models.Config) { c.Norm = models.NormRMS }, function, same},
-		{"Norm", v, func(c *models.Config) { c.Norm = models.NormRMS }, function, same},
-		{"NormEps", m, func(c *models.Config) { c.NormEps = 1e-2 }, function, same},
-		{"NormEps", v, func(c *models.Config) { c.NormEps = 1e-2 }, function, same},
-		{"Positions", none, func(c *models.Config) { c.Positions = models.PositionsALiBi }, function, same},
-		{"Positions", none, func(c *models.Config) { c.Positions = models.PositionsRoPE }, function, same},
-		{"RopeBase", withRope(), func(c *models.Config) { c.RopeBase = 100 }, function, same},
-		{"InverseLayerScaling", m, func(c *models.Config) { c.InverseLayerScaling = true }, function, same},
-		{"InverseLayerScaling", v, func(c *models.Config) { c.InverseLayerScaling = true }, function, same},
-		{"Gelu", m, func(c *models.Config) { c.Gelu = models.GeluExact }, function, same},
-		{"Gelu", v, func(c *models.Config) { c.Gelu = models.GeluExact }, function, same},
-		{"Dropout", m, func(c *models.Config) { c.Dropout = 0.1 }, []string{seenTraining}, append(same, function...)},
-		{"Dropout", v, func(c *models.Config) { c.Dropout = 0.1 }, []string{seenTraining}, append(same, function...)},
-		{"MaskDocuments", m, func(c *models.Config) { c.MaskDocuments = true }, function, same},
-		{"MaskDocuments", v, func(c *models.Config) { c.MaskDocuments = true }, function, same},
-		{"BOS", withDocuments(), func(c *models.Config) { c.BOS = 4 }, function, same},
-		{"ZLoss", m, func(c *models.Config) { c.ZLoss = 1e-3 }, []string{seenLoss, seenGradients}, append(same, seenLogits, seenTraining)},
-		{"ZLoss", v, func(c *models.Config) { c.ZLoss = 1e-3 }, []string{seenLoss, seenGradients}, append(same, seenLogits, seenTraining)},
+	return []effect{
+		{"norm", m, func(c *subject) { c.Norm = models.NormRMS }, function, same},
+		{"norm", v, func(c *subject) { c.Norm = models.NormRMS }, function, same},
+		{"norm_eps", m, func(c *subject) { c.NormEps = 1e-2 }, function, same},
+		{"norm_eps", v, func(c *subject) { c.NormEps = 1e-2 }, function, same},
+		{"attention.positions", none, func(c *subject) { c.Attention.Positions = models.PositionsALiBi }, function, same},
+		{"attention.positions", none, func(c *subject) { c.Attention.Positions = models.PositionsRoPE }, function, same},
+		{"attention.rope_base", withRope(), func(c *subject) { c.Attention.RopeBase = 100 }, function, same},
+		{"attention.inverse_layer_scaling", m, func(c *subject) { c.Attention.InverseLayerScaling = true }, function, same},
+		{"attention.inverse_layer_scaling", v, func(c *subject) { c.Attention.InverseLayerScaling = true }, function, same},
+		{"gelu", m, func(c *subject) { c.Gelu = models.GeluExact }, function, same},
+		{"gelu", v, func(c *subject) { c.Gelu = models.GeluExact }, function, same},
+		{"dropout", m, func(c *subject) { c.Dropout = 0.1 }, []string{seenTraining}, append(same, function...)},
+		{"dropout", v, func(c *subject) { c.Dropout = 0.1 }, []string{seenTraining}, append(same, function...)},
+		{"mask_documents", m, func(c *subject) { c.MaskDocuments = true }, function, same},
+		{"mask_documents", v, func(c *subject) { c.MaskDocuments = true }, function, same},
+		{"bos", withDocuments(), func(c *subject) { c.BOS = 4 }, function, same},
+		{"ZLoss", m, func(c *subject) { c.ZLoss = 1e-3 }, []string{seenLoss, seenGradients}, append(same, seenLogits, seenTraining)},
+		{"ZLoss", v, func(c *subject) { c.ZLoss = 1e-3 }, []string{seenLoss, seenGradients}, append(same, seenLogits, seenTraining)},
 	}
 }
 
-func startEffects() []fieldEffect {
+func startEffects() []effect {
 	m, v := matrixBase(), vectorBase()
 	start, same := []string{seenInitial}, []string{seenParameters, seenRates, seenLogits, seenLoss, seenGradients}
-	return []fieldEffect{
-		{"Init", m, func(c *models.Config) { c.Init = models.InitLeCun }, start, same},
-		{"Init", v, func(c *models.Config) { c.Init = models.InitLeCun }, start, same},
-		{"InitStd", m, func(c *models.Config) { c.InitStd = 0.03 }, start, same},
-		{"InitStd", v, func(c *models.Config) { c.InitStd = 0.03 }, start, same},
-		{"EmbeddingStd", m, func(c *models.Config) { c.EmbeddingStd = 0.03 }, start, same},
-		{"EmbeddingStd", v, func(c *models.Config) { c.EmbeddingStd = 0.03 }, start, same},
+	return []effect{
+		{"init", m, func(c *subject) { c.Init = models.InitLeCun }, start, same},
+		{"init", v, func(c *subject) { c.Init = models.InitLeCun }, start, same},
+		{"init_std", m, func(c *subject) { c.InitStd = 0.03 }, start, same},
+		{"init_std", v, func(c *subject) { c.InitStd = 0.03 }, start, same},
+		{"embedding_std", m, func(c *subject) { c.EmbeddingStd = 0.03 }, start, same},
+		{"embedding_std", v, func(c *subject) { c.EmbeddingStd = 0.03 }, start, same},
 	}
 }
 
-func mupEffects() []fieldEffect {
+func mupEffects() []effect {
 	m, v := matrixBase(), vectorBase()
-	mup := func(f func(p *models.MuP)) func(c *models.Config) {
-		return func(c *models.Config) {
+	moe := tinyVector(experts(3, 2))
+	moe.MuP = &models.MuP{}
+	mup := func(f func(p *models.MuP)) func(c *subject) {
+		return func(c *subject) {
 			p := *c.MuP
 			f(&p)
 			c.MuP = &p
 		}
 	}
+	keys := func(base stream.MatrixConfig) func(c *subject) {
+		return mup(func(p *models.MuP) { p.Base.Stream = base })
+	}
+	ofExperts := func(base models.Config) func(c *subject) {
+		return mup(func(p *models.MuP) { p.Base.FeedForward = base.FeedForward })
+	}
+	input, output := mup(func(p *models.MuP) { p.InputMultiplier = 2 }), mup(func(p *models.MuP) { p.OutputMultiplier = 2 })
+	attention, hidden := mup(func(p *models.MuP) { p.AttnMultiplier = 2 }), mup(func(p *models.MuP) { p.Base.FeedForward = gelu(2) })
 	function, same := []string{seenLogits, seenLoss, seenGradients}, []string{seenParameters, seenInitial}
-	both := append([]string{seenRates}, function...)
-	return []fieldEffect{
-		{"MuP", tinyMatrix(func(*models.Config) {}), func(c *models.Config) { c.MuP = &models.MuP{AttnMultiplier: 2} }, function, append(same, seenRates)},
-		{"MuP.BaseDModel", v, mup(func(p *models.MuP) { p.BaseDModel = 5 }), both, same},
-		{"MuP.BaseHeads", v, mup(func(p *models.MuP) { p.BaseHeads = 1 }), []string{seenRates}, append(same, function...)},
-		{"MuP.BaseHeadDim", v, mup(func(p *models.MuP) { p.BaseHeadDim = 2 }), both, same},
-		{"MuP.BaseFF", v, mup(func(p *models.MuP) { p.BaseFF = 2 }), []string{seenRates}, append(same, function...)},
-		{"MuP.BaseFF", m, mup(func(p *models.MuP) { p.BaseFF = 2 }), []string{seenRates}, append(same, function...)},
-		{"MuP.BaseDk", m, mup(func(p *models.MuP) { p.BaseDk = 2 }), []string{seenRates}, append(same, function...)},
-		{"MuP.BaseDv", m, mup(func(p *models.MuP) { p.BaseDv = 2 }), both, same},
-		{"MuP.BaseRank", m, mup(func(p *models.MuP) { p.BaseRank = 2 }), both, same},
-		{"MuP.InputMultiplier", m, mup(func(p *models.MuP) { p.InputMultiplier = 2 }), function, append(same, seenRates)},
-		{"MuP.InputMultiplier", v, mup(func(p *models.MuP) { p.InputMultiplier = 2 }), function, append(same, seenRates)},
-		{"MuP.OutputMultiplier", m, mup(func(p *models.MuP) { p.OutputMultiplier = 2 }), function, append(same, seenRates)},
-		{"MuP.OutputMultiplier", v, mup(func(p *models.MuP) { p.OutputMultiplier = 2 }), function, append(same, seenRates)},
-		{"MuP.AttnMultiplier", m, mup(func(p *models.MuP) { p.AttnMultiplier = 2 }), function, append(same, seenRates)},
-		{"MuP.AttnMultiplier", v, mup(func(p *models.MuP) { p.AttnMultiplier = 2 }), function, append(same, seenRates)},
+	both, rates := append([]string{seenRates}, function...), []string{seenRates}
+	return []effect{
+		{"mup", tinyMatrix(plainly), func(c *subject) { c.MuP = &models.MuP{AttnMultiplier: 2} }, function, append(same, seenRates)},
+		{"mup.base.stream.vector.d_model", v, mup(func(p *models.MuP) { p.Base.Stream = vectorOf(5) }), both, same},
+		{"mup.base.attention.heads", v, mup(func(p *models.MuP) { p.Base.Attention.Heads = 1 }), rates, append(same, function...)},
+		{"mup.base.attention.head_dim", v, mup(func(p *models.MuP) { p.Base.Attention.HeadDim = 2 }), both, same},
+		{"mup.base.feedforward.gelu.hidden", v, hidden, rates, append(same, function...)},
+		{"mup.base.feedforward.gelu.hidden", m, hidden, rates, append(same, function...)},
+		{"mup.base.feedforward.moe.hidden", moe, ofExperts(tinyMatrix(experts(0, 0))), rates, append(same, function...)},
+		{"mup.base.feedforward.moe.experts", moe, ofExperts(tinyVector(experts(8, 0))), nil, everything()}, // a base's experts are no width
+		{"mup.base.feedforward.moe.top_k", moe, ofExperts(tinyVector(experts(0, 1))), nil, everything()},
+		{"mup.base.stream.matrix.dk", m, keys(stream.MatrixConfig{Dk: 2}), rates, append(same, function...)},
+		{"mup.base.stream.matrix.dv", m, keys(stream.MatrixConfig{Dv: 2}), both, same},
+		{"mup.base.stream.matrix.rank", m, keys(stream.MatrixConfig{Rank: 2}), both, same},
+		{"mup.input_multiplier", m, input, function, append(same, seenRates)},
+		{"mup.input_multiplier", v, input, function, append(same, seenRates)},
+		{"mup.output_multiplier", m, output, function, append(same, seenRates)},
+		{"mup.output_multiplier", v, output, function, append(same, seenRates)},
+		{"mup.attn_multiplier", m, attention, function, append(same, seenRates)},
+		{"mup.attn_multiplier", v, attention, function, append(same, seenRates)},
 	}
 }
 
-// TestEveryFieldHasAnEffect: no option is silently ignored. A new field of Config or MuP
-// without a row here fails.
-func TestEveryFieldHasAnEffect(t *testing.T) {
+// TestEverySettingHasAnEffect: no setting is silently ignored. A new one, of the config, of a
+// design in the zoo, or of the auxiliary losses, without a row here fails.
+func TestEverySettingHasAnEffect(t *testing.T) {
 	tested, before := map[string]bool{}, observation{}
-	for _, effects := range [][]fieldEffect{shapeEffects(), functionEffects(), startEffects(), mupEffects(), zooEffects()} {
+	for _, effects := range [][]effect{shapeEffects(), functionEffects(), startEffects(), mupEffects(), zooEffects()} {
 		for _, e := range effects {
-			tested[e.field] = true
-			t.Run(e.field+"/"+e.base.Resolve().Stream, func(t *testing.T) { e.check(t, &before) })
+			tested[e.key] = true
+			t.Run(e.key+"/"+e.base.Stream.Name(), func(t *testing.T) { e.check(t, &before) })
 		}
 	}
-	for _, name := range fieldNames() {
-		assert.True(t, tested[name], "field %s has no row: say what it changes", name)
-		delete(tested, name)
+	for _, key := range keysOf("", reflect.TypeFor[subject](), models.Standard(), false) {
+		assert.True(t, tested[key], "setting %s has no row: say what it changes", key)
+		delete(tested, key)
 	}
-	assert.Empty(t, tested, "rows of fields that do not exist")
-}
-
-func fieldNames() []string {
-	var names []string
-	for i := range reflect.TypeFor[models.Config]().NumField() {
-		names = append(names, reflect.TypeFor[models.Config]().Field(i).Name)
-	}
-	for i := range reflect.TypeFor[models.MuP]().NumField() {
-		names = append(names, "MuP."+reflect.TypeFor[models.MuP]().Field(i).Name)
-	}
-	return names
+	assert.Empty(t, tested, "rows of settings that do not exist")
 }
 
 // observation is what a config was last seen to do; rows of one base follow each other.
@@ -187,34 +213,34 @@ type observation struct {
 // of observes a config, if it is another than the last.
 func (o *observation) of(t *testing.T, c models.Config) map[string]any {
 	if o.seen == nil || !reflect.DeepEqual(o.config, c) {
-		o.config, o.seen = c, observe(t, c)
+		o.config, o.seen = c, observe(t, subject{Config: c})
 	}
 	return o.seen
 }
 
-func (e fieldEffect) check(t *testing.T, base *observation) {
-	changed := e.base
+func (e effect) check(t *testing.T, base *observation) {
+	before := subject{Config: e.base}
+	changed := before
 	e.change(&changed)
-	name, inMuP := strings.CutPrefix(e.field, "MuP.")
-	if inMuP {
-		require.NotEqual(t, field(*e.base.MuP, name), field(*changed.MuP, name), "the row changes another field")
-	} else {
-		require.NotEqual(t, field(e.base, name), field(changed, name), "the row changes another field")
-	}
-	before, after := base.of(t, e.base), observe(t, changed)
+	require.NotEqual(t, valuesOf("", reflect.ValueOf(before))[e.key], valuesOf("", reflect.ValueOf(changed))[e.key], "the row changes another setting")
+	was, is := base.of(t, e.base), observe(t, changed)
 	for _, what := range e.changes {
-		assert.NotEqual(t, before[what], after[what], "%s should change", what)
+		assert.NotEqual(t, was[what], is[what], "%s should change", what)
 	}
 	for _, what := range e.keeps {
-		assert.Equal(t, before[what], after[what], "%s should not change", what)
+		assert.Equal(t, was[what], is[what], "%s should not change", what)
 	}
 }
 
-func field(config any, name string) any { return reflect.ValueOf(config).FieldByName(name).Interface() }
+// everything is all that observe tells.
+func everything() []string {
+	return []string{seenParameters, seenInitial, seenRates, seenLogits, seenLoss, seenGradients, seenTraining}
+}
 
 // observe returns all that a config can change, by name, for one row in which each id that
 // a row of the table takes for BOS stands at another place.
-func observe(t *testing.T, c models.Config) map[string]any {
+func observe(t *testing.T, s subject) map[string]any {
+	c := modeltest.Resolve(t, s.Config)
 	store := modeltest.NewStore(t, c, tensor.Float64, 1)
 	seen := map[string]any{seenInitial: modeltest.Values(store)}
 	shapes, divisors := map[string][]int{}, map[string]float64{}
@@ -224,7 +250,7 @@ func observe(t *testing.T, c models.Config) map[string]any {
 	seen[seenParameters], seen[seenRates] = shapes, divisors
 	modeltest.Perturb(t, store)
 	b := modeltest.Batch{Rows: 1, Seq: 8, Inputs: []int32{3, 5, 0, 7, 1, 9, 4, 2}, Targets: []int32{5, 0, 7, 1, 9, 4, 2, 6}}
-	r := modeltest.Compile(t, c, store, modeltest.Setup{Rows: 1, Seq: 8, Gradients: true}).On(t, b, graph.RunOptions{})
+	r := modeltest.Compile(t, c, store, modeltest.Setup{Rows: 1, Seq: 8, Gradients: true, Auxiliary: s.Auxiliary}).On(t, b, graph.RunOptions{})
 	seen[seenLogits], seen[seenLoss], seen[seenGradients] = r.Logits, r.Loss, modeltest.Gradients(store)
 	seen[seenTraining] = modeltest.Compile(t, c, store, modeltest.Setup{Rows: 1, Seq: 8, Training: true}).On(t, b, graph.RunOptions{}).Logits
 	return seen

@@ -1,47 +1,50 @@
 package models_test
 
-import "github.com/residua-go/residua/models"
+import (
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
 
-// zooBases are small models of the streams beside matrix and vector, and a mixture of
+// zooBases are small models of the streams other than matrix and vector, and a mixture of
 // experts.
 func zooBases() []models.Config {
 	return []models.Config{
-		tinyZoo(models.StreamHyper, func(c *models.Config) { c.N = 2 }),
-		tinyZoo(models.StreamHyper, func(c *models.Config) { c.N, c.Dynamic = 2, true }),
-		tinyZoo(models.StreamMHC, func(c *models.Config) { c.N = 3 }),
-		tinyZoo(models.StreamMHCLite, func(c *models.Config) { c.N = 3 }),
-		tinyZoo(models.StreamVWN, func(c *models.Config) { c.M, c.N = 3, 5 }),
-		tinyZoo(models.StreamVWN, func(c *models.Config) { c.M, c.N = 3, 6 }),
-		tinyZoo(models.StreamHighway, func(*models.Config) {}),
-		tinyZoo(models.StreamHierAgg, func(*models.Config) {}),
-		tinyZoo(models.StreamDWLSTM, func(c *models.Config) { c.FF = 0 }),
-		tinyVector(func(c *models.Config) { c.Experts, c.TopK = 3, 2 }),
+		tinyZoo(stream.HyperConfig{N: 2}, plainly),
+		tinyZoo(stream.HyperConfig{N: 2, Dynamic: true}, plainly),
+		tinyZoo(stream.MHCConfig{N: 3}, plainly),
+		tinyZoo(stream.MHCLiteConfig{N: 3}, plainly),
+		tinyZoo(stream.VWNConfig{M: 3, N: 5}, plainly),
+		tinyZoo(stream.VWNConfig{M: 3, N: 6}, plainly),
+		tinyZoo(stream.HighwayConfig{}, plainly),
+		tinyZoo(stream.HieraggConfig{}, plainly),
+		tinyZoo(stream.DWLSTMConfig{}, plainly),
+		tinyVector(experts(3, 2)),
 	}
 }
 
-// zooEffects are the fields that only some streams have.
-func zooEffects() []fieldEffect {
-	all := []string{seenParameters, seenLogits}
+// zooEffects are the settings that only some designs have.
+func zooEffects() []effect {
+	every := []string{seenParameters, seenLogits}
 	function, same := []string{seenLogits, seenLoss, seenGradients}, []string{seenParameters, seenInitial, seenRates}
 	loss := []string{seenLoss, seenGradients}
 	unchanged := append([]string{seenLogits, seenTraining}, same...)
 	static, wide, moe := zooBases()[0], zooBases()[4], zooBases()[9]
-	effects := []fieldEffect{
-		{"N", static, func(c *models.Config) { c.N++ }, all, nil},
-		{"N", zooBases()[2], func(c *models.Config) { c.N++ }, all, nil},
-		{"N", zooBases()[3], func(c *models.Config) { c.N++ }, all, nil},
-		{"N", wide, func(c *models.Config) { c.N++ }, all, nil},
-		{"M", wide, func(c *models.Config) { c.M = 5 }, all, nil},
-		{"ExpandEmbedding", wide, func(c *models.Config) { c.ExpandEmbedding = true }, all, nil},
-		{"Dynamic", static, func(c *models.Config) { c.Dynamic = true }, all, nil},
-		{"SinkhornIterations", zooBases()[2], func(c *models.Config) { c.SinkhornIterations = 2 }, function, same},
-		{"SeparateAggregates", zooBases()[7], func(c *models.Config) { c.SeparateAggregates = true }, all, nil},
-		{"Inner", zooBases()[7], func(c *models.Config) { c.Inner = 7 }, all, nil},
-		{"Experts", tinyVector(func(*models.Config) {}), func(c *models.Config) { c.Experts = 3 }, all, nil},
-		{"Experts", moe, func(c *models.Config) { c.Experts++ }, all, nil},
-		{"TopK", moe, func(c *models.Config) { c.TopK = 1 }, function, same},
-		{"BalanceLoss", moe, func(c *models.Config) { c.BalanceLoss = 0.01 }, loss, unchanged},
-		{"RouterZLoss", moe, func(c *models.Config) { c.RouterZLoss = 1e-3 }, loss, unchanged},
+	effects := []effect{
+		{"stream.hyper.n", static, onField("N", 3), every, nil},
+		{"stream.mhc.n", zooBases()[2], onField("N", 4), every, nil},
+		{"stream.mhc-lite.n", zooBases()[3], onField("N", 4), every, nil},
+		{"stream.vwn.n", wide, onField("N", 6), every, nil},
+		{"stream.vwn.m", wide, onField("M", 5), every, nil},
+		{"stream.vwn.expand_embedding", wide, onField("Expand", true), every, nil},
+		{"stream.hyper.dynamic", static, onField("Dynamic", true), every, nil},
+		{"stream.mhc.sinkhorn_iterations", zooBases()[2], onField("Iterations", 2), function, same},
+		{"stream.hieragg.separate_aggregates", zooBases()[7], onField("Separate", true), every, nil},
+		{"stream.hieragg.inner", zooBases()[7], onField("Inner", 7), every, nil},
+		{"feedforward.moe.hidden", moe, inFeedForward("Hidden", 12), every, nil},
+		{"feedforward.moe.experts", moe, inFeedForward("Experts", 4), every, nil},
+		{"feedforward.moe.top_k", moe, inFeedForward("TopK", 1), function, same},
+		{"BalanceLoss", moe, func(c *subject) { c.BalanceLoss = 0.01 }, loss, unchanged},
+		{"RouterZLoss", moe, func(c *subject) { c.RouterZLoss = 1e-3 }, loss, unchanged},
 	}
 	for _, base := range zooBases() {
 		effects = append(effects, commonEffects(base)...)
@@ -49,26 +52,27 @@ func zooEffects() []fieldEffect {
 	return effects
 }
 
-// commonEffects are the fields that every stream has.
-func commonEffects(base models.Config) []fieldEffect {
-	all := []string{seenParameters, seenLogits}
+// commonEffects are the settings that every stream of vectors has.
+func commonEffects(base models.Config) []effect {
+	every := []string{seenParameters, seenLogits}
 	function, same := []string{seenLogits, seenLoss, seenGradients}, []string{seenParameters, seenInitial, seenRates}
 	start := append([]string{seenParameters, seenRates}, function...)
-	effects := []fieldEffect{
-		{"Bias", base, func(c *models.Config) { c.Bias = true }, all, nil},
-		{"Positions", base, func(c *models.Config) { c.Positions = models.PositionsNone }, all, nil},
-		{"HeadSize", base, func(c *models.Config) { c.HeadSize = 7 }, all, nil},
-		{"Norm", base, func(c *models.Config) { c.Norm = models.NormRMS }, function, same},
-		{"NormEps", base, func(c *models.Config) { c.NormEps = 1e-2 }, function, same},
-		{"Gelu", base, func(c *models.Config) { c.Gelu = models.GeluExact }, function, same},
-		{"InverseLayerScaling", base, func(c *models.Config) { c.InverseLayerScaling = true }, function, same},
-		{"MaskDocuments", base, func(c *models.Config) { c.MaskDocuments = true }, function, same},
-		{"Dropout", base, func(c *models.Config) { c.Dropout = 0.1 }, []string{seenTraining}, append(same, function...)},
-		{"InitStd", base, func(c *models.Config) { c.InitStd = 0.03 }, []string{seenInitial}, start},
-		{"EmbeddingStd", base, func(c *models.Config) { c.EmbeddingStd = 0.03 }, []string{seenInitial}, start},
+	effects := []effect{
+		{"stream." + base.Stream.Name() + ".d_model", base, onField("D", 30), every, nil},
+		{"bias", base, func(c *subject) { c.Bias = true }, every, nil},
+		{"attention.positions", base, func(c *subject) { c.Attention.Positions = models.PositionsNone }, every, nil},
+		{"attention.head_dim", base, func(c *subject) { c.Attention.HeadDim = 7 }, every, nil},
+		{"norm", base, func(c *subject) { c.Norm = models.NormRMS }, function, same},
+		{"norm_eps", base, func(c *subject) { c.NormEps = 1e-2 }, function, same},
+		{"gelu", base, func(c *subject) { c.Gelu = models.GeluExact }, function, same},
+		{"attention.inverse_layer_scaling", base, func(c *subject) { c.Attention.InverseLayerScaling = true }, function, same},
+		{"mask_documents", base, func(c *subject) { c.MaskDocuments = true }, function, same},
+		{"dropout", base, func(c *subject) { c.Dropout = 0.1 }, []string{seenTraining}, append(same, function...)},
+		{"init_std", base, func(c *subject) { c.InitStd = 0.03 }, []string{seenInitial}, start},
+		{"embedding_std", base, func(c *subject) { c.EmbeddingStd = 0.03 }, []string{seenInitial}, start},
 	}
-	if base.Stream != models.StreamVWN { // whose embedding is wider
-		effects = append(effects, fieldEffect{"TieEmbeddings", base, func(c *models.Config) { c.TieEmbeddings = true }, all, nil})
+	if _, wide := base.Stream.(stream.VWNConfig); !wide { // whose embedding is wider
+		effects = append(effects, effect{"tie_embeddings", base, func(c *subject) { c.TieEmbeddings = true }, every, nil})
 	}
 	return effects
 }

@@ -17,20 +17,24 @@ import (
 )
 
 // formConfigs are small models of all streams.
-func formConfigs() map[string]models.Config {
-	return map[string]models.Config{
-		"matrix":        tinyMatrix(func(*models.Config) {}),
-		"vector":        tinyVector(func(*models.Config) {}),
-		"highway":       tinyZoo(models.StreamHighway, func(*models.Config) {}),
-		"hieragg":       tinyZoo(models.StreamHierAgg, func(c *models.Config) { c.Bias = true }),
-		"dwlstm":        tinyZoo(models.StreamDWLSTM, func(c *models.Config) { c.FF = 0 }),
-		"hyper/static":  tinyZoo(models.StreamHyper, func(c *models.Config) { c.N = 3 }),
-		"hyper/dynamic": tinyZoo(models.StreamHyper, func(c *models.Config) { c.N, c.Dynamic = 4, true }),
-		"mhc":           tinyZoo(models.StreamMHC, func(c *models.Config) { c.N = 4 }),
-		"mhc-lite":      tinyZoo(models.StreamMHCLite, func(c *models.Config) { c.N = 3 }),
-		"vwn/groups":    tinyZoo(models.StreamVWN, func(c *models.Config) { c.M, c.N = 3, 6 }),
-		"vwn/fraction":  tinyZoo(models.StreamVWN, func(c *models.Config) { c.DModel, c.M, c.N = 18, 2, 3 }),
+func formConfigs(t *testing.T) map[string]models.Spec {
+	specs := map[string]models.Spec{}
+	for name, c := range map[string]models.Config{
+		"matrix":        tinyMatrix(plainly),
+		"vector":        tinyVector(plainly),
+		"highway":       tinyZoo(stream.HighwayConfig{}, plainly),
+		"hieragg":       tinyZoo(stream.HieraggConfig{}, biased),
+		"dwlstm":        tinyZoo(stream.DWLSTMConfig{}, plainly),
+		"hyper/static":  tinyZoo(stream.HyperConfig{N: 3}, plainly),
+		"hyper/dynamic": tinyZoo(stream.HyperConfig{N: 4, Dynamic: true}, plainly),
+		"mhc":           tinyZoo(stream.MHCConfig{N: 4}, plainly),
+		"mhc-lite":      tinyZoo(stream.MHCLiteConfig{N: 3}, plainly),
+		"vwn/groups":    tinyZoo(stream.VWNConfig{M: 3, N: 6}, plainly),
+		"vwn/fraction":  tinyZoo(stream.VWNConfig{Vectors: width(18), M: 2, N: 3}, plainly),
+	} {
+		specs[name] = modeltest.Resolve(t, c)
 	}
+	return specs
 }
 
 func coefficients(f stream.Form) []stream.Coefficient {
@@ -40,7 +44,7 @@ func coefficients(f stream.Form) []stream.Coefficient {
 // TestResidualFormParameters: what is fixed has no parameters and numbers of its own; what
 // is learned or depends on the input has parameters, and a gradient reaches each.
 func TestResidualFormParameters(t *testing.T) {
-	for name, c := range formConfigs() {
+	for name, c := range formConfigs(t) {
 		forms, err := models.ResidualForm(c)
 		require.NoError(t, err, name)
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
@@ -71,25 +75,25 @@ func TestResidualFormParameters(t *testing.T) {
 
 // TestResidualFormSites: a form for each sublayer, learned keys of the shape that it tells.
 func TestResidualFormSites(t *testing.T) {
-	for name, c := range formConfigs() {
+	for name, c := range formConfigs(t) {
 		forms, err := models.ResidualForm(c)
 		require.NoError(t, err, name)
 		store := modeltest.NewStore(t, c, tensor.Float64, 0)
 		sites := []string{"blocks.0.attention", "blocks.0.feedforward"}
-		if c.Stream == models.StreamDWLSTM {
+		if _, ok := c.Stream.(stream.DWLSTMConfig); ok {
 			sites = sites[:1]
 		}
 		require.Len(t, forms, len(sites), name)
 		for i, f := range forms {
 			assert.Equal(t, sites[i], f.Site)
-			if c.Stream == models.StreamMatrix {
+			if _, keyed := c.Stream.(stream.MatrixConfig); keyed {
 				assert.Equal(t, f.Down.Rows*f.Down.Columns, store.Param(f.Down.Parameters[0]).Size())
 				assert.Equal(t, f.Up.Rows*f.Up.Columns, store.Param(f.Up.Parameters[0]).Size())
 			}
 		}
 	}
-	_, err := models.ResidualForm(models.Config{Stream: "tensor"})
-	assert.ErrorContains(t, err, "model.stream")
+	_, err := models.ResidualForm(models.Spec{})
+	assert.EqualError(t, err, "models: want a Spec that Config.Resolve made, got the zero value")
 }
 
 // watched is a site's state before and behind it, what was read and written, and the
@@ -100,7 +104,7 @@ type watched struct {
 }
 
 // watch runs a model with hooks around a site of the first block.
-func watch(t *testing.T, c models.Config, store *graph.Store, site string, seed uint64) watched {
+func watch(t *testing.T, c models.Spec, store *graph.Store, site string, seed uint64) watched {
 	before := "embedding.out"
 	if site == "blocks.0.feedforward" {
 		before = "blocks.0.attention.stream"
@@ -165,7 +169,7 @@ func plus(x, y []float64) []float64 {
 // that before it and what was written. The matrix stream's is written by its keys.
 func TestResidualFormOfFixedOnes(t *testing.T) {
 	for _, name := range []string{"vector", "matrix", "highway", "hieragg"} {
-		c := formConfigs()[name]
+		c := formConfigs(t)[name]
 		forms, err := models.ResidualForm(c)
 		require.NoError(t, err)
 		for _, f := range forms {
@@ -186,7 +190,7 @@ func TestResidualFormOfFixedOnes(t *testing.T) {
 // says; what is doubly stochastic or bounded is.
 func TestResidualFormOfMixedOnes(t *testing.T) {
 	for _, name := range []string{"hyper/static", "hyper/dynamic", "mhc", "mhc-lite", "vwn/groups", "vwn/fraction"} {
-		c := formConfigs()[name]
+		c := formConfigs(t)[name]
 		forms, err := models.ResidualForm(c)
 		require.NoError(t, err)
 		for _, f := range forms {
@@ -249,7 +253,7 @@ func checkConstraint(t *testing.T, name string, x stream.Coefficient, values []f
 // tells, at both sites.
 func TestResidualFormStarts(t *testing.T) {
 	compared := 0
-	for name, c := range formConfigs() {
+	for name, c := range formConfigs(t) {
 		forms, err := models.ResidualForm(c)
 		require.NoError(t, err)
 		for _, f := range forms {

@@ -16,7 +16,7 @@ import (
 // TestForwardRefuses: a wrong input is an error of the model that names what it wants;
 // later nodes are nil and nothing panics.
 func TestForwardRefuses(t *testing.T) {
-	c := tinyMatrix(func(*models.Config) {})
+	c := modeltest.Resolve(t, tinyMatrix(plainly))
 	tokens := func(dt tensor.Dtype, shape ...int) func(g *gorgonia.ExprGraph) *gorgonia.Node {
 		return func(g *gorgonia.ExprGraph) *gorgonia.Node {
 			return gorgonia.NewTensor(g, dt, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName("tokens"))
@@ -35,7 +35,7 @@ func TestForwardRefuses(t *testing.T) {
 		features := m.Forward(make(g))
 		assert.Nil(t, features)
 		assert.Nil(t, m.Logits(features))
-		assert.Nil(t, m.Loss(features, nil))
+		assert.Nil(t, m.Loss(features, nil, models.Auxiliary{}))
 		assert.Nil(t, m.TokenLosses(features, nil))
 		assert.EqualError(t, m.Err(), want)
 	}
@@ -43,8 +43,10 @@ func TestForwardRefuses(t *testing.T) {
 
 // TestNewRefuses: options that contradict each other or the graph.
 func TestNewRefuses(t *testing.T) {
-	c := tinyVector(func(*models.Config) {})
-	_, err := models.New(nil, c)
+	c := modeltest.Resolve(t, tinyVector(plainly))
+	_, err := models.New(gorgonia.NewGraph(), models.Spec{Config: c.Config})
+	assert.EqualError(t, err, "models: want a Spec that Config.Resolve made, got the zero value")
+	_, err = models.New(nil, c)
 	assert.ErrorContains(t, err, "want a graph to build on, got nil")
 	_, err = models.New(gorgonia.NewGraph(), c, models.WithDType(tensor.Int))
 	assert.ErrorContains(t, err, "dtype: want float32 or float64, got int")
@@ -52,7 +54,7 @@ func TestNewRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, "the store holds float64, want float32")
 
 	other := graph.NewStore(tensor.Float32, 0)
-	_, err = models.New(gorgonia.NewGraph(), tinyVector(func(c *models.Config) { c.FF++ }), models.WithStore(other))
+	_, err = models.New(gorgonia.NewGraph(), modeltest.Resolve(t, tinyVector(func(c *models.Config) { c.FeedForward = gelu(18) })), models.WithStore(other))
 	require.NoError(t, err)
 	_, err = models.New(gorgonia.NewGraph(), c, models.WithStore(other))
 	assert.ErrorContains(t, err, `parameter "blocks.0.feedforward.w1": the store has shape (15, 18), the graph wants [15 17]`)
@@ -67,13 +69,15 @@ func TestNewRefuses(t *testing.T) {
 // TestWithStarts: document starts can be given instead of found by BOS; with other rows
 // than the training length, too.
 func TestWithStarts(t *testing.T) {
-	c := tinyMatrix(func(c *models.Config) { c.MaskDocuments = true })
+	masked := tinyMatrix(func(c *models.Config) { c.MaskDocuments = true })
+	c := modeltest.Resolve(t, masked)
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
 	b := modeltest.RandomBatch(c, 1, 7, 1)
 	b.Inputs[3] = int32(c.BOS)
 	want := modeltest.Compile(t, c, store, modeltest.Setup{Rows: 1, Seq: 7}).On(t, b, graph.RunOptions{})
 
-	c.MaskDocuments = false
+	masked.MaskDocuments = false
+	c = modeltest.Resolve(t, masked)
 	var logits *gorgonia.Node
 	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Store: store, DType: tensor.Float64, Threads: 1}}, func(b *graph.Builder) (graph.Roots, error) {
 		m, err := models.On(b, c)
@@ -94,7 +98,7 @@ func TestWithStarts(t *testing.T) {
 
 // TestBadToken: an id outside the vocabulary is an error of the run, not a crash.
 func TestBadToken(t *testing.T) {
-	c := tinyVector(func(*models.Config) {})
+	c := modeltest.Resolve(t, tinyVector(plainly))
 	p := modeltest.Compile(t, c, modeltest.NewStore(t, c, tensor.Float32, 0), modeltest.Setup{})
 	p.Ints("tokens")[3] = int32(c.Vocab)
 	assert.ErrorContains(t, p.Run(graph.RunOptions{}), "13")

@@ -21,7 +21,7 @@ func TestGeluInAModel(t *testing.T) {
 		},
 	} {
 		for dt, tolerance := range map[tensor.Dtype]float64{tensor.Float64: 1e-14, tensor.Float32: 1e-6} {
-			c := tinyMatrix(func(c *models.Config) { c.Gelu = form })
+			c := modeltest.Resolve(t, tinyMatrix(func(c *models.Config) { c.Gelu = form }))
 			const hidden, activations = "blocks.1.feedforward.hidden", "blocks.1.feedforward.activations"
 			p := modeltest.Compile(t, c, modeltest.PerturbedStore(t, c, dt), modeltest.Setup{Hooks: graph.Hooks{hidden: nil, activations: nil}})
 			p.On(t, modeltest.RandomBatch(c, 2, c.Seq, 1), graph.RunOptions{})

@@ -12,12 +12,13 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // hookNames lists every activation that a model of both streams names.
-func hookNames(c models.Config) []string {
+func hookNames(c models.Spec) []string {
 	feedForward := []string{"feedforward.hidden", "feedforward.activations"}
-	if c.Experts > 0 {
+	if c.FeedForwardShape().Experts > 0 {
 		feedForward = []string{"feedforward.gates", "feedforward.experts"}
 	}
 	names := []string{"embedding.out", "norm.out", "features"}
@@ -34,22 +35,23 @@ func hookNames(c models.Config) []string {
 // itself changes nothing, replacing it by another reaches the logits.
 func TestHooks(t *testing.T) {
 	for name, c := range map[string]models.Config{
-		"matrix":      tinyMatrix(func(*models.Config) {}),
-		"matrix/bias": tinyMatrix(func(c *models.Config) { c.Bias = true }),
-		"matrix/moe":  tinyMatrix(func(c *models.Config) { c.Experts, c.TopK = 3, 2 }),
-		"vector":      tinyVector(func(*models.Config) {}),
-		"vector/moe":  tinyVector(func(c *models.Config) { c.Experts, c.TopK, c.Bias, c.BalanceLoss = 3, 1, true, 0.1 }),
+		"matrix":      tinyMatrix(plainly),
+		"matrix/bias": tinyMatrix(biased),
+		"matrix/moe":  tinyMatrix(experts(3, 2)),
+		"vector":      tinyVector(plainly),
+		"vector/moe":  tinyVector(all(experts(3, 1), biased)),
 	} {
 		t.Run(name, func(t *testing.T) {
+			c := modeltest.Resolve(t, c)
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
 			b := modeltest.RandomBatch(c, 2, c.Seq, 1)
 			want := modeltest.Compile(t, c, store, modeltest.Setup{}).On(t, b, graph.RunOptions{}).Logits
-			all := graph.Hooks{}
+			hooks := graph.Hooks{}
 			for _, hook := range hookNames(c) {
-				all[hook] = nil
+				hooks[hook] = nil
 				checkHook(t, c, store, b, hook, want)
 			}
-			p := modeltest.Compile(t, c, store, modeltest.Setup{Hooks: all, Gradients: true})
+			p := modeltest.Compile(t, c, store, modeltest.Setup{Hooks: hooks, Gradients: true, Auxiliary: models.Auxiliary{BalanceLoss: 0.1}})
 			assert.LessOrEqual(t, modeltest.Distance(p.On(t, b, graph.RunOptions{}).Logits, want), 1e-12, "all at once")
 			checkStreamHooks(t, c, p.Program)
 		})
@@ -59,25 +61,23 @@ func TestHooks(t *testing.T) {
 // splitConfigs are models of every stream, of dense feed-forwards and of mixtures, with
 // all that attention can do.
 func splitConfigs() map[string]models.Config {
-	all := func(c *models.Config) { c.MaskDocuments = true }
-	moe := func(c *models.Config) { c.Experts, c.TopK, c.BalanceLoss = 3, 2, 0.1 }
-	rows := func(n int) func(c *models.Config) { return func(c *models.Config) { all(c); c.N = n } }
+	masked := func(c *models.Config) { c.MaskDocuments = true }
 	return map[string]models.Config{
-		"matrix":         tinyMatrix(all),
+		"matrix":         tinyMatrix(masked),
 		"matrix/authors": tinyMatrix(authors),
 		"matrix/rope":    tinyMatrix(ropeExactLeCun),
-		"matrix/moe":     tinyMatrix(moe),
-		"vector":         tinyVector(all),
+		"matrix/moe":     tinyMatrix(experts(3, 2)),
+		"vector":         tinyVector(masked),
 		"vector/authors": tinyVector(authors),
-		"vector/moe":     tinyVector(moe),
-		"hyper":          tinyZoo(models.StreamHyper, rows(2)),
-		"mhc":            tinyZoo(models.StreamMHC, rows(3)),
-		"mhc/moe":        tinyZoo(models.StreamMHC, func(c *models.Config) { rows(2)(c); moe(c) }),
-		"mhc-lite":       tinyZoo(models.StreamMHCLite, rows(2)),
-		"vwn":            tinyZoo(models.StreamVWN, func(c *models.Config) { rows(4)(c); c.M = 3 }),
-		"highway":        tinyZoo(models.StreamHighway, all),
-		"hieragg":        tinyZoo(models.StreamHierAgg, all),
-		"dwlstm":         tinyZoo(models.StreamDWLSTM, func(c *models.Config) { all(c); c.FF = 0 }),
+		"vector/moe":     tinyVector(experts(3, 2)),
+		"hyper":          tinyZoo(stream.HyperConfig{N: 2}, masked),
+		"mhc":            tinyZoo(stream.MHCConfig{N: 3}, masked),
+		"mhc/moe":        tinyZoo(stream.MHCConfig{N: 2}, all(masked, experts(3, 2))),
+		"mhc-lite":       tinyZoo(stream.MHCLiteConfig{N: 2}, masked),
+		"vwn":            tinyZoo(stream.VWNConfig{N: 4, M: 3}, masked),
+		"highway":        tinyZoo(stream.HighwayConfig{}, masked),
+		"hieragg":        tinyZoo(stream.HieraggConfig{}, masked),
+		"dwlstm":         tinyZoo(stream.DWLSTMConfig{}, masked),
 	}
 }
 
@@ -86,25 +86,26 @@ func splitConfigs() map[string]models.Config {
 func TestSplitHooks(t *testing.T) {
 	for name, c := range splitConfigs() {
 		for dt, tolerance := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-6} {
-			t.Run(name+"/"+dt.String(), func(t *testing.T) { checkSplit(t, c.Resolve(), dt, tolerance) })
+			t.Run(name+"/"+dt.String(), func(t *testing.T) { checkSplit(t, modeltest.Resolve(t, c), dt, tolerance) })
 		}
 	}
 }
 
-func checkSplit(t *testing.T, c models.Config, dt tensor.Dtype, tolerance float64) {
+func checkSplit(t *testing.T, c models.Spec, dt tensor.Dtype, tolerance float64) {
 	store := modeltest.PerturbedStore(t, c, dt)
 	b := modeltest.RandomBatch(c, 2, c.Seq, 1)
 	b.Inputs[c.Seq/2] = int32(c.BOS)
-	want := modeltest.Compile(t, c, store, modeltest.Setup{Gradients: true}).On(t, b, graph.RunOptions{})
+	balanced := models.Auxiliary{BalanceLoss: 0.1}
+	want := modeltest.Compile(t, c, store, modeltest.Setup{Gradients: true, Auxiliary: balanced}).On(t, b, graph.RunOptions{})
 	gradients := gradientsOf(store)
 	hooks := graph.Hooks{}
 	for l := range c.Layers {
 		hooks[site(l, "attention")+"pattern"] = nil
-		if c.Experts > 0 {
+		if c.FeedForwardShape().Experts > 0 {
 			hooks[site(l, "feedforward")+"gates"], hooks[site(l, "feedforward")+"experts"] = nil, nil
 		}
 	}
-	p := modeltest.Compile(t, c, store, modeltest.Setup{Gradients: true, Hooks: hooks})
+	p := modeltest.Compile(t, c, store, modeltest.Setup{Gradients: true, Auxiliary: balanced, Hooks: hooks})
 	got := p.On(t, b, graph.RunOptions{})
 	assert.LessOrEqual(t, modeltest.Distance(got.Logits, want.Logits), tolerance, "logits")
 	assert.InDelta(t, want.Loss, got.Loss, tolerance*want.Loss)
@@ -129,7 +130,7 @@ func gradientsOf(store *graph.Store) []float64 {
 
 // checkPattern wants each row to sum to 1 over what its token may see: with MaskDocuments
 // the second document of the first row begins in its middle.
-func checkPattern(t *testing.T, c models.Config, x *tensor.Dense, tolerance float64) {
+func checkPattern(t *testing.T, c models.Spec, x *tensor.Dense, tolerance float64) {
 	heads := x.Shape()[1]
 	require.Equal(t, tensor.Shape{2 * c.Seq, heads, c.Seq}, x.Shape())
 	for at, p := 0, graph.Float64s(x); at < len(p); at += c.Seq {
@@ -145,7 +146,7 @@ func checkPattern(t *testing.T, c models.Config, x *tensor.Dense, tolerance floa
 	}
 }
 
-func checkHook(t *testing.T, c models.Config, store *graph.Store, b modeltest.Batch, name string, want []float64) {
+func checkHook(t *testing.T, c models.Spec, store *graph.Store, b modeltest.Batch, name string, want []float64) {
 	seen := 0
 	change := func(got string, x *tensor.Dense) error {
 		assert.Equal(t, name, got)
@@ -171,20 +172,20 @@ func checkHook(t *testing.T, c models.Config, store *graph.Store, b modeltest.Ba
 }
 
 // checkStreamHooks: each site adds what it writes to the stream.
-func checkStreamHooks(t *testing.T, c models.Config, p *graph.Program) {
+func checkStreamHooks(t *testing.T, c models.Spec, p *graph.Program) {
 	value := func(name string) []float64 {
 		x, err := p.Hooked(name)
 		require.NoError(t, err, name)
 		return graph.Float64s(x)
 	}
-	stream := value("embedding.out")
+	state := value("embedding.out")
 	for l := range c.Layers {
 		for _, kind := range []string{"attention", "feedforward"} {
 			site := fmt.Sprintf("blocks.%d.%s", l, kind)
 			for i, v := range value(site + ".write") {
-				stream[i] += v
+				state[i] += v
 			}
-			require.InDeltaSlice(t, stream, value(site+".stream"), 1e-11, site)
+			require.InDeltaSlice(t, state, value(site+".stream"), 1e-11, site)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // start is how a kind of parameter begins: numerator/sqrt(fanIn), over sqrt(2L) for what
@@ -23,23 +24,24 @@ type start struct {
 	constant float64
 }
 
-func matrixStarts(c models.Config) []start {
+func matrixStarts(c models.Spec) []start {
+	m := c.Stream.(stream.MatrixConfig)
 	return []start{
-		{suffix: "attention.read", fanIn: c.Dk}, {suffix: "attention.write", fanIn: c.Rank, writes: true},
-		{suffix: "feedforward.read", fanIn: c.Dk}, {suffix: "feedforward.write", fanIn: c.Rank, writes: true},
-		{suffix: "feedforward.w1", fanIn: c.Rank * c.Dv}, {suffix: "feedforward.w2", fanIn: c.FF},
-		{suffix: "write_embedding", fanIn: c.Rank}, {suffix: "write_positions", fanIn: c.Rank}, {suffix: "read_unembedding", fanIn: c.Dk},
+		{suffix: "attention.read", fanIn: m.Dk}, {suffix: "attention.write", fanIn: m.Rank, writes: true},
+		{suffix: "feedforward.read", fanIn: m.Dk}, {suffix: "feedforward.write", fanIn: m.Rank, writes: true},
+		{suffix: "feedforward.w1", fanIn: c.Width()}, {suffix: "feedforward.w2", fanIn: c.FeedForwardShape().Hidden},
+		{suffix: "write_embedding", fanIn: m.Rank}, {suffix: "write_positions", fanIn: m.Rank}, {suffix: "read_unembedding", fanIn: m.Dk},
 	}
 }
 
-func vectorStarts(c models.Config) []start {
+func vectorStarts(c models.Spec) []start {
 	return []start{
-		{suffix: "attention.qkv", fanIn: c.DModel}, {suffix: "attention.o", fanIn: c.DModel, writes: true},
-		{suffix: "feedforward.w1", fanIn: c.DModel}, {suffix: "feedforward.w2", fanIn: c.FF, writes: true},
+		{suffix: "attention.qkv", fanIn: c.Width()}, {suffix: "attention.o", fanIn: c.Width(), writes: true},
+		{suffix: "feedforward.w1", fanIn: c.Width()}, {suffix: "feedforward.w2", fanIn: c.FeedForwardShape().Hidden, writes: true},
 	}
 }
 
-func commonStarts(c models.Config) []start {
+func commonStarts(c models.Spec) []start {
 	return []start{
 		{suffix: "unembedding"}, {suffix: "_bias"}, {suffix: "norm", constant: 1},
 		{suffix: "embedding", std: c.EmbeddingStd}, {suffix: "positions", std: c.EmbeddingStd},
@@ -49,25 +51,27 @@ func commonStarts(c models.Config) []start {
 // TestInitialValues compares mean, deviation and shape of every parameter's initial
 // values with what the papers say.
 func TestInitialValues(t *testing.T) {
-	matrix := models.Config{Stream: models.StreamMatrix, Layers: 3, Dk: 48, Dv: 32, Rank: 24, FF: 200, Vocab: 150, Seq: 40, Bias: true}
-	vector := models.Config{Stream: models.StreamVector, Layers: 3, DModel: 120, Heads: 4, FF: 500, Vocab: 150, Seq: 40, Bias: true}
+	matrix := models.Config{Stream: stream.MatrixConfig{Dk: 48, Dv: 32, Rank: 24}, Layers: 3, FeedForward: gelu(200), Vocab: 150, Seq: 40, Bias: true}
+	vector := models.Config{Stream: vectorOf(120), Attention: models.Attention{Heads: 4}, Layers: 3, FeedForward: gelu(500), Vocab: 150, Seq: 40, Bias: true}
 	for name, vary := range map[string]func(c *models.Config) float64{
 		"paper":    func(*models.Config) float64 { return 0.02 },
 		"init_std": func(c *models.Config) float64 { c.InitStd, c.EmbeddingStd = 0.05, 0.3; return 0.05 },
 		"lecun":    func(c *models.Config) float64 { c.Init = models.InitLeCun; return 1 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := matrix
-			numerator := vary(&c)
-			checkStarts(t, c.Resolve(), numerator, append(matrixStarts(c), commonStarts(c.Resolve())...))
-			c = vector
-			numerator = vary(&c)
-			checkStarts(t, c.Resolve(), numerator, append(vectorStarts(c), commonStarts(c.Resolve())...))
+			for _, row := range []struct {
+				c      models.Config
+				starts func(c models.Spec) []start
+			}{{matrix, matrixStarts}, {vector, vectorStarts}} {
+				numerator := vary(&row.c)
+				c := modeltest.Resolve(t, row.c)
+				checkStarts(t, c, numerator, append(row.starts(c), commonStarts(c)...))
+			}
 		})
 	}
 }
 
-func checkStarts(t *testing.T, c models.Config, numerator float64, starts []start) {
+func checkStarts(t *testing.T, c models.Spec, numerator float64, starts []start) {
 	store := modeltest.NewStore(t, c, tensor.Float64, 7)
 	used := map[string]bool{}
 	for _, p := range store.Params() {
@@ -81,7 +85,7 @@ func checkStarts(t *testing.T, c models.Config, numerator float64, starts []star
 		if s.writes {
 			std /= math.Sqrt(2 * float64(c.Layers))
 		}
-		checkDistribution(t, c.Stream+" "+p.Name, p.Value.Float64s(), s.constant, std)
+		checkDistribution(t, c.Stream.Name()+" "+p.Name, p.Value.Float64s(), s.constant, std)
 	}
 	assert.Len(t, used, len(starts), "every row is about a parameter that exists")
 }

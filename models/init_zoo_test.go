@@ -9,6 +9,7 @@ import (
 
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // TestInitialCoefficients: what mixes rows starts as the papers say, row by row [A_down |
@@ -19,7 +20,7 @@ func TestInitialCoefficients(t *testing.T) {
 		config   models.Config
 		constant map[string][][]float64 // by site
 	}{
-		"hyper": {tinyZoo(models.StreamHyper, func(c *models.Config) { c.N, c.Dynamic, c.Layers = 3, true, 2 }), map[string][][]float64{
+		"hyper": {tinyZoo(stream.HyperConfig{N: 3, Dynamic: true}, plainly), map[string][][]float64{
 			"hyper.static": {
 				{1, 1, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 1, 1},
 				{0, 1, 0, 0, 1, 1, 0, 1, 0, 1, 0, 0, 0, 1, 1},
@@ -29,24 +30,24 @@ func TestInitialCoefficients(t *testing.T) {
 			"hyper.scale": {{0.01, 0.01}},
 			"hyper.w":     {zeros(15 * 5)},
 		}},
-		"mhc": {tinyZoo(models.StreamMHC, func(c *models.Config) { c.N = 2 }), map[string][][]float64{
+		"mhc": {tinyZoo(stream.MHCConfig{N: 2}, plainly), map[string][][]float64{
 			"mhc.alpha": {{0.01, 0.01, 0.01}},
 			"mhc.b":     {{1, -1, 0, 0, 0, -8, -8, 0}, {-1, 1, 0, 0, 0, -8, -8, 0}, {1, -1, 0, 0, 0, -8, -8, 0}, {-1, 1, 0, 0, 0, -8, -8, 0}},
 			"mhc.phi":   {zeros(2 * 15 * 8)},
 		}},
-		"mhc-lite": {tinyZoo(models.StreamMHCLite, func(c *models.Config) { c.N, c.Layers = 3, 1 }), map[string][][]float64{
+		"mhc-lite": {tinyZoo(stream.MHCLiteConfig{N: 3}, func(c *models.Config) { c.Layers = 1 }), map[string][][]float64{
 			"mhc.alpha": {{0.01, 0.01, 0.01}},
 			"mhc.b":     {{1, -1, -1, 0, 0, 0, 0, -8, -8, -8, -8, -8}, {-1, 1, -1, 0, 0, 0, 0, -8, -8, -8, -8, -8}},
 			"mhc.phi":   {zeros(3 * 15 * 12)},
 		}},
-		"vwn": {tinyZoo(models.StreamVWN, func(c *models.Config) { c.DModel, c.M, c.N = 18, 2, 3 }), map[string][][]float64{
+		"vwn": {tinyZoo(stream.VWNConfig{Vectors: width(18), M: 2, N: 3}, plainly), map[string][][]float64{
 			"vwn.static": {{1, 0, 1, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0}}, // slot 2 is written as slot 0 is
 			"vwn.scale":  {ones(3 * 7)},
 			"vwn.w":      {zeros(9 * 7)},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store, index := modeltest.NewStore(t, row.config, tensor.Float64, 3), 0
+			store, index := modeltest.NewStore(t, modeltest.Resolve(t, row.config), tensor.Float64, 3), 0
 			sites(row.config.Layers, func(prefix string) {
 				for parameter, at := range row.constant {
 					p := store.Param(prefix + parameter)

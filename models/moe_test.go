@@ -13,6 +13,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // emptyExpert is the expert that a router of starve never chooses.
@@ -20,11 +21,11 @@ const emptyExpert = 2
 
 // starve sets routers to columns w, -w, 0, v, -v: one of each pair has a positive logit, so
 // that the third expert, whose logit is 0, is never among the first two.
-func starve(t *testing.T, c models.Config, store *graph.Store) {
+func starve(t *testing.T, c models.Spec, store *graph.Store) {
 	for l := range c.Layers {
 		router := store.Param(site(l, "feedforward") + "router").Value
 		values := graph.Float64s(router)
-		for i := 0; i < len(values); i += c.Experts {
+		for i := 0; i < len(values); i += c.FeedForwardShape().Experts {
 			values[i+1], values[i+emptyExpert], values[i+4] = -values[i], 0, -values[i+3]
 		}
 		require.NoError(t, graph.SetFloat64s(router, values))
@@ -35,23 +36,26 @@ func starve(t *testing.T, c models.Config, store *graph.Store) {
 // whatever its weights are; nothing is NaN, and its column of the router learns by the
 // auxiliary losses and by the other experts' probabilities.
 func TestEmptyExperts(t *testing.T) {
-	for name, c := range map[string]models.Config{
-		"top-1":  tinyVector(func(c *models.Config) { c.Experts, c.TopK = 5, 1 }),
-		"top-2":  tinyVector(func(c *models.Config) { c.Experts, c.TopK, c.Bias = 5, 2, true }),
-		"losses": tinyVector(func(c *models.Config) { c.Experts, c.TopK, c.BalanceLoss, c.RouterZLoss = 5, 2, 0.01, 1e-3 }),
-		"matrix": tinyMatrix(func(c *models.Config) { c.Experts, c.TopK = 5, 2 }),
-		"mhc":    tinyZoo(models.StreamMHC, func(c *models.Config) { c.Experts, c.TopK, c.N = 5, 2, 2 }),
+	for name, row := range map[string]struct {
+		c models.Config
+		a models.Auxiliary
+	}{
+		"top-1":  {tinyVector(experts(5, 1)), models.Auxiliary{}},
+		"top-2":  {tinyVector(all(experts(5, 2), biased)), models.Auxiliary{}},
+		"losses": {tinyVector(experts(5, 2)), models.Auxiliary{BalanceLoss: 0.01, RouterZLoss: 1e-3}},
+		"matrix": {tinyMatrix(experts(5, 2)), models.Auxiliary{}},
+		"mhc":    {tinyZoo(stream.MHCConfig{N: 2}, experts(5, 2)), models.Auxiliary{}},
 	} {
 		for _, dt := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
-			t.Run(name+"/"+dt.String(), func(t *testing.T) { checkEmptyExperts(t, c.Resolve(), dt) })
+			t.Run(name+"/"+dt.String(), func(t *testing.T) { checkEmptyExperts(t, modeltest.Resolve(t, row.c), row.a, dt) })
 		}
 	}
 }
 
-func checkEmptyExperts(t *testing.T, c models.Config, dt tensor.Dtype) {
+func checkEmptyExperts(t *testing.T, c models.Spec, a models.Auxiliary, dt tensor.Dtype) {
 	store := modeltest.PerturbedStore(t, c, dt)
 	starve(t, c, store)
-	p, b := modeltest.Compile(t, c, store, modeltest.Setup{Gradients: true}), modeltest.RandomBatch(c, 2, c.Seq, 1)
+	p, b := modeltest.Compile(t, c, store, modeltest.Setup{Gradients: true, Auxiliary: a}), modeltest.RandomBatch(c, 2, c.Seq, 1)
 	before := p.On(t, b, graph.RunOptions{})
 	for _, param := range store.Params() {
 		for i, v := range graph.Float64s(param.Grad) {
@@ -61,7 +65,7 @@ func checkEmptyExperts(t *testing.T, c models.Config, dt tensor.Dtype) {
 	for l := range c.Layers {
 		prefix := site(l, "feedforward")
 		checkEmptyGradients(t, c, store, prefix)
-		checkRouterGradient(t, c, store.Param(prefix+"router"))
+		checkRouterGradient(t, c, a, store.Param(prefix+"router"))
 	}
 	p.On(t, b, graph.RunOptions{Accumulate: true})
 	checkEmptyGradients(t, c, store, site(0, "feedforward"))
@@ -70,13 +74,13 @@ func checkEmptyExperts(t *testing.T, c models.Config, dt tensor.Dtype) {
 }
 
 // expertOf is one expert's share of a tensor that begins with the experts' axis.
-func expertOf(c models.Config, values []float64, expert int) []float64 {
-	size := len(values) / c.Experts
+func expertOf(c models.Spec, values []float64, expert int) []float64 {
+	size := len(values) / c.FeedForwardShape().Experts
 	return values[expert*size : (expert+1)*size]
 }
 
 // expertNames are the experts' parameters.
-func expertNames(c models.Config) []string {
+func expertNames(c models.Spec) []string {
 	if c.Bias {
 		return []string{"w1", "w1_bias", "w2", "w2_bias"}
 	}
@@ -84,12 +88,12 @@ func expertNames(c models.Config) []string {
 }
 
 // checkEmptyGradients wants zeros for the empty expert, and others for the rest together.
-func checkEmptyGradients(t *testing.T, c models.Config, store *graph.Store, prefix string) {
+func checkEmptyGradients(t *testing.T, c models.Spec, store *graph.Store, prefix string) {
 	t.Helper()
 	for _, name := range expertNames(c) {
 		g := graph.Float64s(store.Param(prefix + name).Grad)
 		learned := 0.0
-		for expert := range c.Experts {
+		for expert := range c.FeedForwardShape().Experts {
 			for _, v := range expertOf(c, g, expert) {
 				learned += math.Abs(v)
 				if expert == emptyExpert {
@@ -104,17 +108,17 @@ func checkEmptyGradients(t *testing.T, c models.Config, store *graph.Store, pref
 // checkRouterGradient: for k = 1 the gate is the probability itself, and an auxiliary loss
 // is of all probabilities; for k > 1 alone the gates know nothing of an expert that is not
 // chosen.
-func checkRouterGradient(t *testing.T, c models.Config, router *graph.Param) {
+func checkRouterGradient(t *testing.T, c models.Spec, a models.Auxiliary, router *graph.Param) {
 	t.Helper()
-	learns := c.TopK == 1 || c.BalanceLoss > 0
+	learns := c.FeedForwardShape().Used == 1 || a.BalanceLoss > 0
 	for i, v := range graph.Float64s(router.Grad) {
-		if i%c.Experts == emptyExpert {
+		if i%c.FeedForwardShape().Experts == emptyExpert {
 			require.Equal(t, learns, v != 0, "gradient %g of the empty expert's column of %q", v, router.Name)
 		}
 	}
 }
 
-func fillExpert(t *testing.T, c models.Config, store *graph.Store, value float64) {
+func fillExpert(t *testing.T, c models.Spec, store *graph.Store, value float64) {
 	for l := range c.Layers {
 		for _, name := range expertNames(c) {
 			param := store.Param(site(l, "feedforward") + name).Value
@@ -131,7 +135,7 @@ func fillExpert(t *testing.T, c models.Config, store *graph.Store, value float64
 // tokens each expert gets, with loops over tokens and experts.
 func TestExpertsInAModel(t *testing.T) {
 	for _, k := range []int{1, 2, 5} {
-		c := tinyVector(func(c *models.Config) { c.Experts, c.TopK = 5, k }).Resolve()
+		c := modeltest.Resolve(t, tinyVector(experts(5, k)))
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
 		starve(t, c, store)
 		prefix, b := site(1, "feedforward"), modeltest.RandomBatch(c, 2, c.Seq, 1)
@@ -149,26 +153,27 @@ func TestExpertsInAModel(t *testing.T) {
 }
 
 // mixture is y of u [T, D], and the number of tokens of each expert.
-func mixture(c models.Config, w map[string][]float64, prefix string, u []float64) ([]float64, []int32) {
-	d, y, counts := c.DModel, make([]float64, len(u)), make([]int32, c.Experts)
+func mixture(c models.Spec, w map[string][]float64, prefix string, u []float64) ([]float64, []int32) {
+	d, f := c.Width(), c.FeedForwardShape()
+	y, counts := make([]float64, len(u)), make([]int32, f.Experts)
 	for at := 0; at < len(u); at += d {
 		logits := matmul(u[at:at+d], w[prefix+"router"], d)
-		order, z, chosen := make([]int, c.Experts), 0.0, 0.0
+		order, z, chosen := make([]int, f.Experts), 0.0, 0.0
 		for e := range order {
 			order[e] = e
 			z += math.Exp(logits[e])
 		}
 		sort.SliceStable(order, func(i, j int) bool { return logits[order[i]] > logits[order[j]] })
-		for _, e := range order[:c.TopK] {
+		for _, e := range order[:f.Used] {
 			chosen += math.Exp(logits[e])
 		}
-		if c.TopK == 1 {
+		if f.Used == 1 {
 			chosen = z
 		}
-		for _, e := range order[:c.TopK] {
+		for _, e := range order[:f.Used] {
 			counts[e]++
 			hidden := geluTanh(matmul(u[at:at+d], expertOf(c, w[prefix+"w1"], e), d))
-			for i, v := range matmul(hidden, expertOf(c, w[prefix+"w2"], e), c.FF) {
+			for i, v := range matmul(hidden, expertOf(c, w[prefix+"w2"], e), f.Hidden) {
 				y[at+i] += math.Exp(logits[e]) / chosen * v
 			}
 		}
@@ -177,7 +182,7 @@ func mixture(c models.Config, w map[string][]float64, prefix string, u []float64
 }
 
 // countsOf runs a model and returns the number of tokens of each expert, a row a block.
-func countsOf(t *testing.T, c models.Config, store *graph.Store, batch modeltest.Batch) [][]int32 {
+func countsOf(t *testing.T, c models.Spec, store *graph.Store, batch modeltest.Batch) [][]int32 {
 	var counts gorgonia.Nodes
 	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Store: store, DType: store.DType(), Threads: 1}}, func(b *graph.Builder) (graph.Roots, error) {
 		m, err := models.On(b, c)
@@ -202,12 +207,12 @@ func countsOf(t *testing.T, c models.Config, store *graph.Store, batch modeltest
 // TestEqualExperts: a mixture of experts that are all the same is the feed-forward that they
 // are, for any router, as the gates sum to 1; with one expert for k = 1, too.
 func TestEqualExperts(t *testing.T) {
-	dense := tinyVector(func(c *models.Config) { c.Bias = true })
+	dense := modeltest.Resolve(t, tinyVector(biased))
 	b := modeltest.RandomBatch(dense, 2, dense.Seq, 1)
 	feedForward := modeltest.PerturbedStore(t, dense, tensor.Float64)
 	want := modeltest.Compile(t, dense, feedForward, modeltest.Setup{}).On(t, b, graph.RunOptions{}).Logits
 	for _, sizes := range [][2]int{{1, 1}, {3, 2}, {4, 4}} {
-		c := tinyVector(func(c *models.Config) { c.Bias, c.Experts, c.TopK = true, sizes[0], sizes[1] })
+		c := modeltest.Resolve(t, tinyVector(all(biased, experts(sizes[0], sizes[1]))))
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
 		for _, p := range feedForward.Params() {
 			values, own := graph.Float64s(p.Value), store.Param(p.Name)

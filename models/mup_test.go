@@ -16,6 +16,7 @@ import (
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/stream"
 )
 
 // officialParameter is what the authors' code says of one parameter.
@@ -45,14 +46,14 @@ func TestMuPOfOfficialParameters(t *testing.T) {
 			require.NoError(t, json.Unmarshal(text, &r.expected))
 			read(t, r)
 			checkOfficialRates(t, r, file.Parameters)
-			checkOfficialMultipliers(t, r.config, file.Parameters)
+			checkOfficialMultipliers(t, modeltest.Resolve(t, r.config), file.Parameters)
 		})
 	}
 }
 
 func checkOfficialRates(t *testing.T, r *reference, official []officialParameter) {
 	const peak = 0.5
-	store := modeltest.NewStore(t, r.config, tensor.Float32, 0)
+	store := modeltest.NewStore(t, modeltest.Resolve(t, r.config), tensor.Float32, 0)
 	o, err := optim.New(store, 1, optim.Rate(peak, optim.Constant{}), optim.MuP())
 	require.NoError(t, err)
 	defer o.Close()
@@ -95,7 +96,7 @@ func ourNames(t *testing.T, r *reference, theirs string) []string {
 }
 
 // checkOfficialMultipliers measures what the embedding and the unembedding multiply by.
-func checkOfficialMultipliers(t *testing.T, c models.Config, official []officialParameter) {
+func checkOfficialMultipliers(t *testing.T, c models.Spec, official []officialParameter) {
 	want := map[string]float64{}
 	for _, p := range official {
 		want[strings.TrimSuffix(p.Name, ".param")] = p.Multiplier
@@ -104,19 +105,20 @@ func checkOfficialMultipliers(t *testing.T, c models.Config, official []official
 	p := modeltest.Compile(t, c, store, modeltest.Setup{Rows: 1, Hooks: graph.Hooks{"embedding.out": nil}})
 	b := modeltest.RandomBatch(c, 1, c.Seq, 1)
 	r := p.On(t, b, graph.RunOptions{})
-	stream, err := p.Hooked("embedding.out")
+	state, err := p.Hooked("embedding.out")
 	require.NoError(t, err)
 
 	table, logit, width := store.Param("embedding").Value.Float64s(), 0.0, c.Width()
 	row := table[int(b.Inputs[0])*width:][:width] // token 0
 	embedded := row[0]
 	if keys := store.Param("write_embedding"); keys != nil { // X_0[0, 0] = sum_h w[h, 0] e[h, 0]
+		m := c.Stream.(stream.MatrixConfig)
 		embedded = 0
-		for h := range c.Rank {
-			embedded += keys.Value.Float64s()[h*c.Dk] * row[h*c.Dv]
+		for h := range m.Rank {
+			embedded += keys.Value.Float64s()[h*m.Dk] * row[h*m.Dv]
 		}
 	}
-	assert.InEpsilon(t, want["embedding"], stream.Float64s()[0]/embedded, 1e-12, "multiplier of the embedding")
+	assert.InEpsilon(t, want["embedding"], state.Float64s()[0]/embedded, 1e-12, "multiplier of the embedding")
 	unembedding := store.Param("unembedding").Value.Float64s()
 	for f := range width {
 		logit += r.Features[f] * unembedding[f*c.Vocab]

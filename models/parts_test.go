@@ -18,28 +18,28 @@ import (
 // stream those that its design makes alone, a feed-forward those of its sites' names that are
 // left, the unembedding its table; and there are no others.
 func TestPartsCountTheirParameters(t *testing.T) {
-	bases := append(zooBases(), tinyMatrix(func(*models.Config) {}), tinyVector(matchingHeads), tinyMatrix(func(c *models.Config) { c.Experts = 3 }))
+	bases := append(zooBases(), tinyMatrix(plainly), tinyVector(matchingHeads), tinyMatrix(experts(3, 0)))
 	covered := map[string]bool{}
 	for _, base := range bases {
-		covered[base.Stream] = true
+		covered[base.Stream.Name()] = true
 		checkParts(t, base)
-		base.Bias, base.Positions = true, models.PositionsNone
+		base.Bias, base.Attention.Positions = true, models.PositionsNone
 		checkParts(t, base)
 		base.TieEmbeddings = true
 		if base.Validate() == nil {
 			checkParts(t, base)
 		}
 	}
-	assert.Len(t, covered, len(models.Designs()), "every design")
+	assert.Len(t, covered, len(models.Standard().Streams()), "every design")
 }
 
 // matchingHeads are heads that are not as wide as the model.
-func matchingHeads(c *models.Config) { c.HeadSize = 4 }
+func matchingHeads(c *models.Config) { c.Attention.HeadDim = 4 }
 
-func checkParts(t *testing.T, c models.Config) {
+func checkParts(t *testing.T, config models.Config) {
 	t.Helper()
-	b := graph.On(gorgonia.NewGraph(), graph.Options{})
-	c.Resolve().Design().New(b)
+	b, c := graph.On(gorgonia.NewGraph(), graph.Options{}), modeltest.Resolve(t, config)
+	c.Design().New(b)
 	require.NoError(t, b.Err())
 	made := map[string]float64{models.PartAttention: 0}
 	for _, p := range modeltest.NewStore(t, c, tensor.Float32, 0).Params() {
@@ -47,7 +47,7 @@ func checkParts(t *testing.T, c models.Config) {
 		if b.Store().Param(p.Name) == nil {
 			part = models.PartUnembedding
 			if p.Name != "unembedding" {
-				require.Contains(t, p.Name, ".feedforward.", c.Stream)
+				require.Contains(t, p.Name, ".feedforward.", c.Stream.Name())
 				require.True(t, strings.HasPrefix(p.Name, "blocks."), p.Name)
 				part = models.PartFeedForward
 			}
@@ -56,7 +56,7 @@ func checkParts(t *testing.T, c models.Config) {
 	}
 	sum := 0.0
 	for _, part := range c.Parts() {
-		assert.Equal(t, made[part.Name], part.Cost.Parameters, "%s: parameters of the part %s", c.Stream, part.Name)
+		assert.Equal(t, made[part.Name], part.Cost.Parameters, "%s: parameters of the part %s", c.Stream.Name(), part.Name)
 		assert.LessOrEqual(t, part.Cost.Tables, part.Cost.Parameters, part.Name)
 		sum += part.Cost.Parameters
 		delete(made, part.Name)

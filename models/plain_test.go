@@ -12,20 +12,21 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // plain is a transformer in loops: learned positions, LayerNorm with a gain, one row. What
 // a norm reads is multiplied by site at the sublayers and by last at the end, which only
 // eps can tell.
 type plain struct {
-	c          models.Config
+	c          models.Spec
 	w          map[string][]float64
 	site, last float64
 }
 
 // logits is the model's function: [seq, vocab].
 func (p plain) logits(tokens []int32) []float64 {
-	d, h := p.c.DModel, []float64{}
+	d, h := p.c.Width(), []float64{}
 	for i, id := range tokens {
 		for j := range d {
 			h = append(h, p.w["embedding"][int(id)*d+j]+p.w["positions"][i*d+j])
@@ -36,7 +37,7 @@ func (p plain) logits(tokens []int32) []float64 {
 		qkv := matmul(p.norm(h, a+"norm", p.site), p.w[a+"qkv"], d)
 		addTo(h, matmul(p.attend(qkv), p.w[a+"o"], d))
 		hidden := matmul(p.norm(h, f+"norm", p.site), p.w[f+"w1"], d)
-		addTo(h, matmul(geluTanh(hidden), p.w[f+"w2"], p.c.FF))
+		addTo(h, matmul(geluTanh(hidden), p.w[f+"w2"], p.c.FeedForwardShape().Hidden))
 	}
 	return matmul(p.norm(h, "norm", p.last), p.w["unembedding"], d)
 }
@@ -62,7 +63,7 @@ func (p plain) norm(x []float64, name string, factor float64) []float64 {
 
 // attend is causal attention of packed q, k, v [seq, 3, heads, size]: [seq, heads, size].
 func (p plain) attend(qkv []float64) []float64 {
-	d, heads := p.c.DModel, p.c.Heads
+	d, heads := p.c.Width(), p.c.HeadCount()
 	size, seq := d/heads, len(qkv)/(3*d)
 	at := func(token, part, head, i int) float64 { return qkv[(token*3+part)*d+head*size+i] }
 	out := make([]float64, seq*d)
@@ -126,23 +127,21 @@ func readSum(n int) float64 { return logistic(1) + float64(n-1)*logistic(-1) }
 // eps over the square of the factor. eps is large here, so that the difference is seen.
 func TestInitialFunctionUpToEps(t *testing.T) {
 	const n, eps = 4, 0.05
-	vary := func(dynamic bool, rows int) func(c *models.Config) {
-		return func(c *models.Config) { c.N, c.Dynamic, c.NormEps = rows, dynamic, eps }
-	}
+	large := func(c *models.Config) { c.NormEps = eps }
 	for name, row := range map[string]struct {
 		c          models.Config
 		site, last float64
 	}{
-		"vector":        {tinyVector(func(c *models.Config) { c.NormEps = eps }), 1, 1},
-		"hyper/static":  {tinyZoo(models.StreamHyper, vary(false, n)), 1, n},
-		"hyper/dynamic": {tinyZoo(models.StreamHyper, vary(true, n)), 1, n},
-		"mhc":           {tinyZoo(models.StreamMHC, vary(false, n)), readSum(n), n},
-		"mhc-lite":      {tinyZoo(models.StreamMHCLite, vary(false, n)), readSum(n), n},
-		"mhc/two":       {tinyZoo(models.StreamMHC, vary(false, 2)), readSum(2), 2},
+		"vector":        {tinyVector(large), 1, 1},
+		"hyper/static":  {tinyZoo(stream.HyperConfig{N: n}, large), 1, n},
+		"hyper/dynamic": {tinyZoo(stream.HyperConfig{N: n, Dynamic: true}, large), 1, n},
+		"mhc":           {tinyZoo(stream.MHCConfig{N: n}, large), readSum(n), n},
+		"mhc-lite":      {tinyZoo(stream.MHCLiteConfig{N: n}, large), readSum(n), n},
+		"mhc/two":       {tinyZoo(stream.MHCConfig{N: 2}, large), readSum(2), 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := row.c.Resolve()
-			store, shared := modeltest.NewStore(t, c, tensor.Float64, 0), modeltest.PerturbedStore(t, tinyVector(func(*models.Config) {}), tensor.Float64)
+			c := modeltest.Resolve(t, row.c)
+			store, shared := modeltest.NewStore(t, c, tensor.Float64, 0), modeltest.PerturbedStore(t, modeltest.Resolve(t, tinyVector(plainly)), tensor.Float64)
 			for _, p := range shared.Params() {
 				require.NoError(t, graph.SetFloat64s(store.Param(p.Name).Value, graph.Float64s(p.Value)))
 			}
@@ -169,27 +168,27 @@ func TestInitialMixing(t *testing.T) {
 	const n = 4
 	rest := math.Exp(-8)
 	first := 1 / (1 + 23*rest)
-	for name, row := range map[string]struct{ diagonal, beside float64 }{
-		models.StreamMHC:     {1 / (1 + 3*rest), rest / (1 + 3*rest)},
-		models.StreamMHCLite: {first * (1 + 5*rest), first * 6 * rest},
+	for d, row := range map[stream.Design]struct{ diagonal, beside float64 }{
+		stream.MHCConfig{N: n}:     {1 / (1 + 3*rest), rest / (1 + 3*rest)},
+		stream.MHCLiteConfig{N: n}: {first * (1 + 5*rest), first * 6 * rest},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(d.Name(), func(t *testing.T) {
 			require.InDelta(t, 1, row.diagonal+(n-1)*row.beside, 1e-15, "the sum of a row")
-			c := tinyZoo(name, func(c *models.Config) { c.N = n })
-			p, post := compileMixing(t, c)
+			c := modeltest.Resolve(t, tinyZoo(d, plainly))
+			p, post := compileMixing(t, c, n)
 			value := func(hook string) []float64 {
 				x, err := p.Hooked(hook)
 				require.NoError(t, err, hook)
 				return graph.Float64s(x)
 			}
-			stream := value("embedding.out")
+			state := value("embedding.out")
 			for index := range 2 * c.Layers {
 				prefix := site(index/2, []string{"attention", "feedforward"}[index%2])
 				checkCoefficients(t, value(prefix+"coefficients"), index, post, row.diagonal, row.beside)
-				read, next := mixRows(stream, value(prefix+"write"), c.DModel, index, post, row.diagonal, row.beside)
+				read, next := mixRows(state, value(prefix+"write"), c.Width(), index, post, row.diagonal, row.beside)
 				require.LessOrEqual(t, modeltest.Distance(value(prefix+"read"), read), 1e-13, prefix+"read")
 				require.LessOrEqual(t, modeltest.Distance(value(prefix+"stream"), next), 1e-13, prefix+"stream")
-				stream = next
+				state = next
 			}
 		})
 	}
@@ -197,9 +196,9 @@ func TestInitialMixing(t *testing.T) {
 
 // compileMixing runs a model at its first coefficients but for post's, which it returns, and
 // watches its rows.
-func compileMixing(t *testing.T, c models.Config) (*modeltest.Program, []float64) {
+func compileMixing(t *testing.T, c models.Spec, n int) (*modeltest.Program, []float64) {
 	store := modeltest.NewStore(t, c, tensor.Float64, 0)
-	shared, bias, post := modeltest.PerturbedStore(t, tinyVector(func(*models.Config) {}), tensor.Float64), []float64{-1, 0, 0.5, 2}, []float64{}
+	shared, bias, post := modeltest.PerturbedStore(t, modeltest.Resolve(t, tinyVector(plainly)), tensor.Float64), []float64{-1, 0, 0.5, 2}, []float64{}
 	for _, p := range shared.Params() {
 		require.NoError(t, graph.SetFloat64s(store.Param(p.Name).Value, graph.Float64s(p.Value)))
 	}
@@ -208,7 +207,7 @@ func compileMixing(t *testing.T, c models.Config) (*modeltest.Program, []float64
 	}
 	hooks := graph.Hooks{"embedding.out": nil}
 	sites(c.Layers, func(prefix string) {
-		copy(store.Param(prefix + "mhc.b").Value.Float64s()[c.N:], bias)
+		copy(store.Param(prefix + "mhc.b").Value.Float64s()[n:], bias)
 		for _, hook := range []string{"coefficients", "read", "write", "stream"} {
 			hooks[prefix+hook] = nil
 		}
@@ -271,22 +270,17 @@ func mixRows(x, y []float64, d, index int, post []float64, diagonal, beside floa
 // TestMixingOfLargeLogits: logits of 1e4 and more make mixing matrices of ones and zeros,
 // not NaN, and finite gradients, in a whole model.
 func TestMixingOfLargeLogits(t *testing.T) {
-	for _, stream := range []string{models.StreamMHC, models.StreamMHCLite, models.StreamHyper, models.StreamVWN} {
+	for _, d := range []stream.Design{stream.MHCConfig{N: 3}, stream.MHCLiteConfig{N: 3}, stream.HyperConfig{N: 3, Dynamic: true}, stream.VWNConfig{N: 3, M: 3}} {
 		for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 			for _, scale := range []float64{1e4, 1e8} {
-				t.Run(fmt.Sprintf("%s/%v/%g", stream, dt, scale), func(t *testing.T) { checkLargeLogits(t, stream, dt, scale) })
+				t.Run(fmt.Sprintf("%s/%v/%g", d.Name(), dt, scale), func(t *testing.T) { checkLargeLogits(t, d, dt, scale) })
 			}
 		}
 	}
 }
 
-func checkLargeLogits(t *testing.T, stream string, dt tensor.Dtype, scale float64) {
-	c := tinyZoo(stream, func(c *models.Config) {
-		c.N, c.Dynamic = 3, stream == models.StreamHyper
-		if stream == models.StreamVWN {
-			c.M = 3
-		}
-	}).Resolve()
+func checkLargeLogits(t *testing.T, d stream.Design, dt tensor.Dtype, scale float64) {
+	c := modeltest.Resolve(t, tinyZoo(d, plainly))
 	store := modeltest.PerturbedStore(t, c, dt)
 	sites(c.Layers, func(prefix string) {
 		for _, name := range []string{"mhc.phi", "hyper.w", "vwn.w"} {

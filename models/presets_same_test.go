@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
 )
 
 // TestAPresetsNameMeansTheSameModelForEver: the config.yaml of a run names its preset and
@@ -19,11 +20,11 @@ func TestAPresetsNameMeansTheSameModelForEver(t *testing.T) {
 	require.NoError(t, err)
 	known := strings.Split(strings.TrimSpace(string(text)), "\n")
 	var lines []string
-	for _, p := range models.Presets() {
+	for _, p := range models.Standard().Presets() {
 		line, err := json.Marshal(struct {
 			Name   string        `json:"name"`
 			Config models.Config `json:"config"`
-		}{p.Name, p.Config.Resolve()})
+		}{p.Name, modeltest.Resolve(t, p.Config).Config})
 		require.NoError(t, err)
 		lines = append(lines, string(line))
 		assert.Contains(t, known, string(line), "a preset has changed: give it another name; a new one is added to testdata/presets.jsonl")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // TestPresetCounts compares exact parameter counts with those of the design document, and
@@ -23,14 +24,14 @@ func TestPresetCounts(t *testing.T) {
 	}
 	maps.Copy(exact, zooCounts())
 	maps.Copy(exact, quickstartCounts())
-	for _, p := range models.Presets() {
-		require.NoError(t, p.Config.Validate(), p.Name)
+	for _, p := range models.Standard().Presets() {
+		c := modeltest.Resolve(t, p.Config)
 		if assert.Contains(t, exact, p.Name) {
-			assert.Equal(t, exact[p.Name], p.Config.Cost().Parameters, p.Name)
+			assert.Equal(t, exact[p.Name], c.Cost().Parameters, p.Name)
 			delete(exact, p.Name)
 		}
 		if p.Paper > 0 {
-			counted, tolerance := asPrinted(p.Config)
+			counted, tolerance := asPrinted(c)
 			assert.InDelta(t, p.Paper, counted, tolerance, "%s: %s", p.Name, p.PaperNote)
 			assert.NotEmpty(t, p.PaperNote, p.Name)
 		}
@@ -41,46 +42,47 @@ func TestPresetCounts(t *testing.T) {
 // asPrinted counts in millions what the paper counts, and to what it rounds: no norm gains,
 // for the transformer no positions either (but at 162M); all of Table 10's other designs, in
 // whole millions.
-func asPrinted(c models.Config) (millions, tolerance float64) {
+func asPrinted(c models.Spec) (millions, tolerance float64) {
 	n := c.Cost().Parameters
-	if c.Stream != models.StreamMatrix && c.Stream != models.StreamVector {
+	gains := (2*c.Layers + 1) * c.StreamSize()
+	switch c.Stream.(type) {
+	case stream.MatrixConfig:
+		n -= gains
+	case stream.VectorConfig:
+		n -= gains
+		if c.Width() != 768 {
+			n -= c.Seq * c.Width()
+		}
+	default:
 		return float64(n) / 1e6, 0.5
-	}
-	n -= (2*c.Layers + 1) * c.StreamSize()
-	if c.Stream == models.StreamVector && c.DModel != 768 {
-		n -= c.Seq * c.DModel
 	}
 	return float64(n) / 1e6, 0.05
 }
 
 // TestPresetGraphs builds the graphs of the presets that a test can afford.
 func TestPresetGraphs(t *testing.T) {
-	for _, p := range models.Presets() {
-		if small := strings.HasPrefix(p.Name, "quickstart"); small || !testing.Short() && p.Config.Cost().Parameters < 60e6 {
-			assert.Equal(t, p.Config.Cost().Parameters, modeltest.NewStore(t, p.Config, tensor.Float32, 0).Size(), p.Name)
+	for _, p := range models.Standard().Presets() {
+		c := modeltest.Resolve(t, p.Config)
+		if small := strings.HasPrefix(p.Name, "quickstart"); small || !testing.Short() && c.Cost().Parameters < 60e6 {
+			assert.Equal(t, c.Cost().Parameters, modeltest.NewStore(t, c, tensor.Float32, 0).Size(), p.Name)
 		}
 	}
 }
 
-// TestPresetInAConfig: a config starts from a preset, its own fields go first; a stream
-// of its own means that the preset's values are there already.
-func TestPresetInAConfig(t *testing.T) {
-	p, _, _ := models.FindPreset("rmt-134m")
-	want := p.Config
-	want.Preset, want.Layers, want.Dropout = "rmt-134m", 3, 0.1
-	assert.Equal(t, want.Resolve(), models.Config{Preset: "rmt-134m", Layers: 3, Dropout: 0.1}.Resolve())
+// TestPresetByName: a name is that of one preset; an unknown one is an error that says where
+// the known ones are. What a config says of its preset is for the record alone.
+func TestPresetByName(t *testing.T) {
+	zoo := models.Standard()
+	_, err := zoo.Preset("rmt-45m")
+	assert.EqualError(t, err, `models: unknown preset "rmt-45m": go run ./cmd/models lists them`)
+	names := map[string]bool{}
+	for _, p := range zoo.Presets() {
+		assert.False(t, names[p.Name], "%s twice", p.Name)
+		names[p.Name] = true
+		found, err := zoo.Preset(p.Name)
+		require.NoError(t, err)
+		assert.Equal(t, p, found)
+	}
 	own := tinyMatrix(func(c *models.Config) { c.Preset = "rmt-134m" })
-	assert.Equal(t, own.Cost(), tinyMatrix(func(*models.Config) {}).Cost())
-	rope := models.Config{Preset: "rmt-46m", Positions: models.PositionsRoPE}.Resolve()
-	assert.Equal(t, 1e4, rope.RopeBase)
-}
-
-func TestFindPreset(t *testing.T) {
-	_, names, ok := models.FindPreset("rmt-45m")
-	assert.False(t, ok)
-	assert.IsIncreasing(t, names)
-	assert.Len(t, names, len(models.Presets()))
-	p, _, ok := models.FindPreset("transformer-264m")
-	assert.True(t, ok)
-	assert.Equal(t, "transformer-264m", p.Name)
+	assert.NoError(t, modeltest.Resolve(t, own).SameModel(modeltest.Resolve(t, tinyMatrix(plainly))))
 }

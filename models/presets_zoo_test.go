@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
 )
 
 // The transformers that the zoo's presets start from: D = 768, L = 12, FF = 3072, V = 50257,
@@ -100,9 +101,9 @@ func TestZooCountsAsPrinted(t *testing.T) {
 // with the papers' formulas a site, matrix products alone.
 func TestZooFLOPs(t *testing.T) {
 	flops := func(name string) int {
-		p, _, ok := models.FindPreset(name)
-		require.True(t, ok, name)
-		return p.Config.Cost().ForwardFLOPs
+		p, err := models.Standard().Preset(name)
+		require.NoError(t, err)
+		return modeltest.Resolve(t, p.Config).Cost().ForwardFLOPs
 	}
 	const n, d, sites = 4, 768, 24
 	base := flops("transformer-162m")

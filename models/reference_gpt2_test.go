@@ -13,6 +13,7 @@ import (
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
 )
 
 // testHuggingFace compares logits and greedy tokens of a Hugging Face GPT-2 checkpoint:
@@ -35,18 +36,18 @@ func testHuggingFace(t *testing.T, dir string) {
 	if c.Type != "gpt2" {
 		t.Skipf("Hugging Face model type %q: only gpt2 is built", c.Type)
 	}
-	config := models.Config{Stream: models.StreamVector, Layers: c.Layers, DModel: c.D, Heads: c.Heads, FF: 4 * c.D, Vocab: c.Vocab, Seq: c.Seq,
+	config := models.Config{Stream: vectorOf(c.D), Attention: models.Attention{Heads: c.Heads}, Layers: c.Layers, FeedForward: gelu(4 * c.D), Vocab: c.Vocab, Seq: c.Seq,
 		NormEps: c.Eps, Bias: true, TieEmbeddings: true, Gelu: models.GeluTanh}
 	if c.Inner != nil {
-		config.FF = *c.Inner
+		config.FeedForward = gelu(*c.Inner)
 	}
 	if c.Gelu == "gelu" {
 		config.Gelu = models.GeluExact
 	}
-	t.Run("float32", func(t *testing.T) { checkHuggingFace(t, dir, config) })
+	t.Run("float32", func(t *testing.T) { checkHuggingFace(t, dir, modeltest.Resolve(t, config)) })
 }
 
-func checkHuggingFace(t *testing.T, dir string, c models.Config) {
+func checkHuggingFace(t *testing.T, dir string, c models.Spec) {
 	store := graph.NewStore(tensor.Float32, 0)
 	_, err := models.New(gorgonia.NewGraph(), c, models.WithStore(store))
 	require.NoError(t, err)
@@ -95,21 +96,22 @@ func checkHuggingFace(t *testing.T, dir string, c models.Config) {
 	t.Logf("worst error: logits %.1e; %d greedy tokens equal", worst, len(greedy)-prompt)
 }
 
-func gpt2Links(c models.Config) []link {
+func gpt2Links(c models.Spec) []link {
+	d, hidden := c.Width(), c.FeedForwardShape().Hidden
 	top := func(theirs, ours string, strides ...int) link {
 		return link{theirs: "transformer." + theirs, ours: ours, strides: strides}
 	}
-	links := []link{top("wte.weight", "embedding", c.DModel, 1), top("wpe.weight", "positions", c.DModel, 1),
+	links := []link{top("wte.weight", "embedding", d, 1), top("wpe.weight", "positions", d, 1),
 		top("ln_f.weight", "norm", 1), top("ln_f.bias", "norm_bias", 1)}
 	for l := range c.Layers {
 		h, a, f := fmt.Sprintf("h.%d.", l), fmt.Sprintf("blocks.%d.attention.", l), fmt.Sprintf("blocks.%d.feedforward.", l)
 		links = append(links,
 			top(h+"ln_1.weight", a+"norm", 1), top(h+"ln_1.bias", a+"norm_bias", 1),
-			top(h+"attn.c_attn.weight", a+"qkv", 3*c.DModel, 1), top(h+"attn.c_attn.bias", a+"qkv_bias", 1),
-			top(h+"attn.c_proj.weight", a+"o", c.DModel, 1), top(h+"attn.c_proj.bias", a+"o_bias", 1),
+			top(h+"attn.c_attn.weight", a+"qkv", 3*d, 1), top(h+"attn.c_attn.bias", a+"qkv_bias", 1),
+			top(h+"attn.c_proj.weight", a+"o", d, 1), top(h+"attn.c_proj.bias", a+"o_bias", 1),
 			top(h+"ln_2.weight", f+"norm", 1), top(h+"ln_2.bias", f+"norm_bias", 1),
-			top(h+"mlp.c_fc.weight", f+"w1", c.FF, 1), top(h+"mlp.c_fc.bias", f+"w1_bias", 1),
-			top(h+"mlp.c_proj.weight", f+"w2", c.DModel, 1), top(h+"mlp.c_proj.bias", f+"w2_bias", 1))
+			top(h+"mlp.c_fc.weight", f+"w1", hidden, 1), top(h+"mlp.c_fc.bias", f+"w1_bias", 1),
+			top(h+"mlp.c_proj.weight", f+"w2", d, 1), top(h+"mlp.c_proj.bias", f+"w2_bias", 1))
 	}
 	return links
 }

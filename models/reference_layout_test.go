@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // link says where the entries of one of their tensors lie in ours: entry (i, j, ...) of
@@ -83,8 +84,9 @@ func readRMT(t *testing.T, r *reference) {
 		ZLoss                                float64 `json:"z_loss"`
 	}
 	require.NoError(t, json.Unmarshal(r.expected.Config, &c))
-	r.config = models.Config{Stream: models.StreamMatrix, Layers: c.Layers, Dk: c.Dk, Dv: c.Dv, Rank: c.Rank, FF: c.FF, Vocab: c.Vocab, Seq: c.Seq,
-		InverseLayerScaling: c.Inverse, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu, ZLoss: c.ZLoss}
+	r.config = models.Config{Stream: stream.MatrixConfig{Dk: c.Dk, Dv: c.Dv, Rank: c.Rank}, Layers: c.Layers, FeedForward: gelu(c.FF), Vocab: c.Vocab, Seq: c.Seq,
+		Attention: models.Attention{InverseLayerScaling: c.Inverse}, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu}
+	r.auxiliary.ZLoss = c.ZLoss
 	keys := []int{c.Dk, 1}
 	r.weights = []link{same("embedding", c.Rank*c.Dv, c.Dv, 1), same("positions", c.Rank*c.Dv, c.Dv, 1), same("write_embedding", keys...),
 		same("write_positions", keys...), same("norm", c.Dv, 1), same("read_unembedding", keys...), same("unembedding", c.Vocab, 1)}
@@ -121,23 +123,24 @@ func readOfficialRMT(t *testing.T, r *reference) {
 		Eps       float64 `json:"rmsnorm_eps"`
 	}
 	require.NoError(t, json.Unmarshal(r.expected.Config, &c))
-	r.config = officialConfig(r, models.Config{Stream: models.StreamMatrix, Layers: c.Layers, Dk: c.Dk, Dv: c.Dv, Rank: c.Rank, FF: c.FF, Vocab: c.Vocab, NormEps: c.Eps,
-		MuP: &models.MuP{BaseRank: c.BaseRank, BaseDk: c.BaseDk, BaseDv: c.BaseDv, BaseFF: c.BaseFF, InputMultiplier: c.In, OutputMultiplier: c.Out, AttnMultiplier: c.Attention}})
+	base := models.MuPBase{Stream: stream.MatrixConfig{Dk: c.BaseDk, Dv: c.BaseDv, Rank: c.BaseRank}, FeedForward: gelu(c.BaseFF)}
+	officialConfig(r, models.Config{Stream: stream.MatrixConfig{Dk: c.Dk, Dv: c.Dv, Rank: c.Rank}, Layers: c.Layers, FeedForward: gelu(c.FF), Vocab: c.Vocab, NormEps: c.Eps,
+		MuP: &models.MuP{Base: base, InputMultiplier: c.In, OutputMultiplier: c.Out, AttnMultiplier: c.Attention}})
 	width := c.Rank * c.Dv
-	keys, stream := []int{c.Dk, 1}, []int{1, c.Dv}
+	keys, state := []int{c.Dk, 1}, []int{1, c.Dv}
 	layer := func(theirs, ours string, strides ...int) link {
 		return link{theirs: "rmt_stack.stacked." + theirs, ours: "blocks.%d." + ours, layers: true, strides: strides}
 	}
 	r.weights = []link{
 		{theirs: "embedding.param", ours: "embedding", strides: []int{width, 1, c.Dv}},
 		{theirs: "storage_linear.param", ours: "write_embedding", strides: keys},
-		{theirs: "norm.param", ours: "norm", strides: stream},
+		{theirs: "norm.param", ours: "norm", strides: state},
 		{theirs: "retrieval_linear.param", ours: "read_unembedding", strides: []int{1, c.Dk}},
 		{theirs: "unembedding.param", ours: "unembedding", strides: []int{c.Vocab, c.Dv * c.Vocab, 1}},
-		layer("attention.module.norm.param", "attention.norm", stream...),
+		layer("attention.module.norm.param", "attention.norm", state...),
 		layer("attention.module.qkv_linear.param", "attention.read", 1, c.Rank*c.Dk, c.Dk),
 		layer("attention.module.out_linear.param", "attention.write", keys...),
-		layer("mlp.module.norm.param", "feedforward.norm", stream...),
+		layer("mlp.module.norm.param", "feedforward.norm", state...),
 		layer("mlp.module.retrieval_linear.param", "feedforward.read", 1, c.Dk),
 		layer("mlp.module.W1.param", "feedforward.w1", c.FF, c.Dv*c.FF, 1),
 		layer("mlp.module.W2.param", "feedforward.w2", width, 1, c.Dv),
@@ -148,17 +151,17 @@ func readOfficialRMT(t *testing.T, r *reference) {
 }
 
 func watchedRMT(n, x, width, dv int) []link {
-	stream := []int{n * x, x, 1, dv}
+	state := []int{n * x, x, 1, dv}
 	var links []link
 	for i, name := range []string{"query", "key", "value"} {
 		links = append(links, link{theirs: name, ours: "blocks.%d.attention.qkv", layers: true, base: i * width, strides: []int{3 * n * width, 3 * width, 1, dv}})
 	}
 	return append(links,
-		link{theirs: "embedding", ours: "embedding.out", strides: stream},
-		link{theirs: "attn_in", ours: "blocks.%d.attention.norm.out", layers: true, strides: stream},
-		link{theirs: "attn_out", ours: "blocks.%d.attention.write", layers: true, strides: stream},
-		link{theirs: "MHA_residual", ours: "blocks.%d.attention.stream", layers: true, strides: stream},
-		link{theirs: "MLP_residual", ours: "blocks.%d.feedforward.stream", layers: true, strides: stream},
+		link{theirs: "embedding", ours: "embedding.out", strides: state},
+		link{theirs: "attn_in", ours: "blocks.%d.attention.norm.out", layers: true, strides: state},
+		link{theirs: "attn_out", ours: "blocks.%d.attention.write", layers: true, strides: state},
+		link{theirs: "MHA_residual", ours: "blocks.%d.attention.stream", layers: true, strides: state},
+		link{theirs: "MLP_residual", ours: "blocks.%d.feedforward.stream", layers: true, strides: state},
 		link{theirs: "mlp_in", ours: "blocks.%d.feedforward.in", layers: true, strides: []int{n * width, width, 1, dv}},
 		link{theirs: "mlp_out", ours: "blocks.%d.feedforward.out", layers: true, strides: []int{n * width, width, 1, dv}},
 	)
@@ -171,11 +174,11 @@ func commonWatched(n, ff int) []link {
 	}
 }
 
-// officialConfig adds what both official models have in common.
-func officialConfig(r *reference, c models.Config) models.Config {
-	c.Seq, c.Norm, c.Positions, c.InverseLayerScaling = r.expected.Seq, models.NormRMS, models.PositionsALiBi, true
-	c.MaskDocuments, c.BOS, c.ZLoss = true, r.expected.BOS, r.expected.ZLoss
-	return c
+// officialConfig sets the config, with what both official models have in common.
+func officialConfig(r *reference, c models.Config) {
+	c.Seq, c.Norm, c.Attention.Positions, c.Attention.InverseLayerScaling = r.expected.Seq, models.NormRMS, models.PositionsALiBi, true
+	c.MaskDocuments, c.BOS = true, r.expected.BOS
+	r.config, r.auxiliary.ZLoss = c, r.expected.ZLoss
 }
 
 // readOfficialTransformer is the same repository's transformer.
@@ -198,8 +201,9 @@ func readOfficialTransformer(t *testing.T, r *reference) {
 	}
 	require.NoError(t, json.Unmarshal(r.expected.Config, &c))
 	w := c.Heads * c.HeadDim
-	r.config = officialConfig(r, models.Config{Stream: models.StreamVector, Layers: c.Layers, DModel: c.D, Heads: c.Heads, HeadSize: c.HeadDim, FF: c.FF, Vocab: c.Vocab, NormEps: c.Eps,
-		MuP: &models.MuP{BaseDModel: c.BaseD, BaseHeads: c.BaseHeads, BaseHeadDim: c.BaseHeadDim, BaseFF: c.BaseFF, InputMultiplier: c.In, OutputMultiplier: c.Out, AttnMultiplier: c.Attention}})
+	base := models.MuPBase{Stream: vectorOf(c.BaseD), Attention: models.BaseHeads{Heads: c.BaseHeads, HeadDim: c.BaseHeadDim}, FeedForward: gelu(c.BaseFF)}
+	officialConfig(r, models.Config{Stream: vectorOf(c.D), Attention: models.Attention{Heads: c.Heads, HeadDim: c.HeadDim}, Layers: c.Layers, FeedForward: gelu(c.FF), Vocab: c.Vocab, NormEps: c.Eps,
+		MuP: &models.MuP{Base: base, InputMultiplier: c.In, OutputMultiplier: c.Out, AttnMultiplier: c.Attention}})
 	layer := func(theirs, ours string, strides ...int) link {
 		return link{theirs: "transformer_stack.stacked." + theirs, ours: "blocks.%d." + ours, layers: true, strides: strides}
 	}
@@ -215,14 +219,14 @@ func readOfficialTransformer(t *testing.T, r *reference) {
 		layer("mlp.module.W2.param", "feedforward.w2", c.D, 1),
 	}
 	n := r.expected.Seq
-	stream := []int{n * c.D, c.D, 1}
+	state := []int{n * c.D, c.D, 1}
 	for i, name := range []string{"query", "key", "value"} {
 		r.watched = append(r.watched, link{theirs: name, ours: "blocks.%d.attention.qkv", layers: true, base: i * w, strides: []int{3 * n * w, 3 * w, c.HeadDim, 1}})
 	}
-	r.watched = append(r.watched, link{theirs: "embedding", ours: "embedding.out", strides: stream})
+	r.watched = append(r.watched, link{theirs: "embedding", ours: "embedding.out", strides: state})
 	for theirs, ours := range map[string]string{"attn_in": "attention.norm.out", "attn_out": "attention.write", "MHA_residual": "attention.stream",
 		"MLP_residual": "feedforward.stream", "mlp_in": "feedforward.in", "mlp_out": "feedforward.out"} {
-		r.watched = append(r.watched, link{theirs: theirs, ours: "blocks.%d." + ours, layers: true, strides: stream})
+		r.watched = append(r.watched, link{theirs: theirs, ours: "blocks.%d." + ours, layers: true, strides: state})
 	}
 	r.watched = append(r.watched, commonWatched(n, c.FF)...)
 }

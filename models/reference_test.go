@@ -15,6 +15,7 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/optim"
 )
 
@@ -76,12 +77,13 @@ type training struct {
 
 // reference is one folder, opened.
 type reference struct {
-	dir      string
-	expected expected
-	config   models.Config
-	weights  []link        // how its weights and gradients lie in ours
-	watched  []link        // how its intermediates lie in our hooks
-	device   graph.Options // Device and Precision that it is computed on; zero: the CPU
+	dir       string
+	expected  expected
+	config    models.Config
+	auxiliary models.Auxiliary // what its loss has beside the cross-entropy
+	weights   []link           // how its weights and gradients lie in ours
+	watched   []link           // how its intermediates lie in our hooks
+	device    graph.Options    // Device and Precision that it is computed on; zero: the CPU
 }
 
 // TestReference compares models with numbers that others' code computed, for every
@@ -221,7 +223,7 @@ func (r *reference) checkForward(t *testing.T, dt tensor.Dtype, tolerance float6
 	var logits *gorgonia.Node
 	p := r.program(t, store, in.rows, in.seq, nil, func(m *models.Model, features, targets *gorgonia.Node) graph.Roots {
 		logits = m.Logits(features)
-		return graph.Roots{Loss: m.Loss(features, targets), Outputs: gorgonia.Nodes{logits}}
+		return graph.Roots{Loss: m.Loss(features, targets, r.auxiliary), Outputs: gorgonia.Nodes{logits}}
 	})
 	run(t, p, in.inputs, in.targets)
 	values, err := graph.Value(logits)
@@ -256,7 +258,7 @@ func (r *reference) checkIntermediates(t *testing.T) {
 		}
 	}
 	p := r.program(t, r.store(t, tensor.Float32), in.rows, in.seq, hooks, func(m *models.Model, features, targets *gorgonia.Node) graph.Roots {
-		return graph.Roots{Loss: m.Loss(features, targets)}
+		return graph.Roots{Loss: m.Loss(features, targets, r.auxiliary)}
 	})
 	run(t, p, in.inputs, in.targets)
 	worst := r.compare(t, readTensors(t, r.dir, "intermediates.safetensors"), r.watched, tolerance32, 0, func(name string) []float64 {
@@ -276,7 +278,7 @@ func (r *reference) checkTraining(t *testing.T) {
 	require.NoError(t, err)
 	rows, n := tokens.Shape[1], tokens.Shape[2]
 	p := r.program(t, store, rows, n-1, nil, func(m *models.Model, features, targets *gorgonia.Node) graph.Roots {
-		return graph.Roots{Loss: m.Loss(features, targets)}
+		return graph.Roots{Loss: m.Loss(features, targets, r.auxiliary)}
 	})
 	o, err := optim.New(store, 2, optim.Clip(tr.Clip), optim.Adam(tr.B1, tr.B2, tr.Eps),
 		optim.Rate(tr.PeakLR, optim.WarmupCosine{Warmup: tr.Warmup, Total: tr.Total, Min: 0.1}), optim.MuP(),
@@ -311,7 +313,7 @@ func (r *reference) checkTraining(t *testing.T) {
 // store returns a Store that holds the reference's weights.
 func (r *reference) store(t *testing.T, dt tensor.Dtype) *graph.Store {
 	store := graph.NewStore(dt, 0)
-	_, err := models.New(gorgonia.NewGraph(), r.config, models.WithDType(dt), models.WithStore(store))
+	_, err := models.New(gorgonia.NewGraph(), modeltest.Resolve(t, r.config), models.WithDType(dt), models.WithStore(store))
 	require.NoError(t, err)
 	theirs := readTensors(t, r.dir, "weights.safetensors")
 	loadWeights(t, store, theirs, r.weights)
@@ -349,10 +351,11 @@ func nans(n int) []float64 {
 
 // program compiles a training program for rows of seq tokens.
 func (r *reference) program(t *testing.T, store *graph.Store, rows, seq int, hooks graph.Hooks, roots func(m *models.Model, features, targets *gorgonia.Node) graph.Roots) *graph.Program {
+	c := modeltest.Resolve(t, r.config)
 	p, err := graph.Compile(graph.ProgramOptions{Gradients: true, Options: graph.Options{Store: store, DType: store.DType(), Threads: 2, Hooks: hooks,
 		Device: r.device.Device, Precision: r.device.Precision}},
 		func(b *graph.Builder) (graph.Roots, error) {
-			m, err := models.On(b, r.config)
+			m, err := models.On(b, c)
 			if err != nil {
 				return graph.Roots{}, err
 			}

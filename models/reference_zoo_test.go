@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // vectorSizes are the fields that the paper-form configs of vector blocks share.
@@ -24,17 +25,17 @@ type vectorSizes struct {
 	ZLoss                            float64 `json:"z_loss"`
 }
 
-// config is the model of vectors on the given stream.
-func (c vectorSizes) config(stream string) models.Config {
-	return models.Config{Stream: stream, Layers: c.Layers, DModel: c.D, Heads: c.Heads, FF: c.FF, Vocab: c.Vocab, Seq: c.Seq,
-		InverseLayerScaling: c.Inverse, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu, ZLoss: c.ZLoss}
+// config is the model on a vector stream.
+func (c vectorSizes) config() models.Config {
+	return models.Config{Stream: vectorOf(c.D), Attention: models.Attention{Heads: c.Heads, InverseLayerScaling: c.Inverse}, Layers: c.Layers,
+		FeedForward: gelu(c.FF), Vocab: c.Vocab, Seq: c.Seq, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu}
 }
 
 // readSizes reads a folder's config and links the tensors that all vector blocks have.
-func readSizes(t *testing.T, r *reference, stream string) vectorSizes {
+func readSizes(t *testing.T, r *reference) vectorSizes {
 	var c vectorSizes
 	require.NoError(t, json.Unmarshal(r.expected.Config, &c))
-	r.config = c.config(stream)
+	r.config, r.auxiliary.ZLoss = c.config(), c.ZLoss
 	r.weights = append(r.weights, same("embedding", c.D, 1), same("positions", c.D, 1), same("norm", 1), same("unembedding", c.Vocab, 1))
 	for l := range c.Layers {
 		a, f := site(l, "attention"), site(l, "feedforward")
@@ -80,12 +81,12 @@ func (r *reference) remove(names ...string) {
 }
 
 // readTransformer is the paper form of the transformer.
-func readTransformer(t *testing.T, r *reference) { readSizes(t, r, models.StreamVector) }
+func readTransformer(t *testing.T, r *reference) { readSizes(t, r) }
 
 // readHyper links A_m | A_r | B^T, and W_m | W_r | W_b, to columns of one tensor each.
 func readHyper(t *testing.T, r *reference) {
-	c := readSizes(t, r, models.StreamHyper)
-	r.config.N, r.config.Dynamic = c.N, c.Dynamic
+	c := readSizes(t, r)
+	r.config = r.config.OnStream(stream.HyperConfig{N: c.N, Dynamic: c.Dynamic})
 	k := c.N + 2
 	sites(c.Layers, func(prefix string) {
 		h := prefix + "hyper."
@@ -102,14 +103,11 @@ func readHyper(t *testing.T, r *reference) {
 
 // readMHC is mHC and mHC-lite, whose tensors lie as ours.
 func readMHC(t *testing.T, r *reference) {
-	stream, mixing := models.StreamMHC, 0
+	c := readSizes(t, r)
+	mixing := c.N * c.N
+	r.config = r.config.OnStream(stream.MHCConfig{N: c.N, Iterations: c.Iterations})
 	if r.expected.Kind == "mhc-lite" {
-		stream = models.StreamMHCLite
-	}
-	c := readSizes(t, r, stream)
-	r.config.N, r.config.SinkhornIterations = c.N, c.Iterations
-	mixing = c.N * c.N
-	if stream == models.StreamMHCLite {
+		r.config = r.config.OnStream(stream.MHCLiteConfig{N: c.N})
 		mixing = 1
 		for i := range c.N {
 			mixing *= i + 1
@@ -123,8 +121,8 @@ func readMHC(t *testing.T, r *reference) {
 
 // readVWN links W_a | W_b to columns of one tensor.
 func readVWN(t *testing.T, r *reference) {
-	c := readSizes(t, r, models.StreamVWN)
-	r.config.N, r.config.M = c.N, c.M
+	c := readSizes(t, r)
+	r.config = r.config.OnStream(stream.VWNConfig{N: c.N, M: c.M})
 	d, k := c.D/c.M, 2*c.M+c.N
 	r.replace(same("embedding", c.N*d, 1), same("positions", c.N*d, 1), same("reduce", c.D, 1))
 	if c.N%c.M == 0 {
@@ -140,7 +138,8 @@ func readVWN(t *testing.T, r *reference) {
 
 // readHighway links W1 | W2 of the units to columns of one tensor.
 func readHighway(t *testing.T, r *reference) {
-	c := readSizes(t, r, models.StreamHighway)
+	c := readSizes(t, r)
+	r.config = r.config.OnStream(stream.HighwayConfig{})
 	sites(c.Layers, func(prefix string) {
 		for i, name := range []string{"sdu.w1", "sdu.w2"} {
 			r.weights = append(r.weights, link{theirs: prefix + name, ours: prefix + "sdu", base: i * c.D, strides: []int{2 * c.D, 1}})
@@ -150,16 +149,16 @@ func readHighway(t *testing.T, r *reference) {
 
 // readHieragg has an aggregate, whose norm is the last one.
 func readHieragg(t *testing.T, r *reference) {
-	c := readSizes(t, r, models.StreamHierAgg)
-	r.config.Inner = c.Inner
+	c := readSizes(t, r)
+	r.config = r.config.OnStream(stream.HieraggConfig{Inner: c.Inner})
 	r.remove("norm")
 	r.weights = append(r.weights, same("aggregate.w1", c.Inner, 1), same("aggregate.w2", c.D, 1), same("aggregate.norm", 1))
 }
 
 // readDWLSTM has cells in the place of norms and feed-forwards.
 func readDWLSTM(t *testing.T, r *reference) {
-	c := readSizes(t, r, models.StreamDWLSTM)
-	r.config.FF = 0
+	c := readSizes(t, r)
+	r.config = r.config.OnStream(stream.DWLSTMConfig{})
 	for l := range c.Layers {
 		f, cell := site(l, "feedforward"), site(l, "lstm")
 		r.remove(site(l, "attention")+"norm", f+"norm", f+"w1", f+"w2")
@@ -172,8 +171,9 @@ func readDWLSTM(t *testing.T, r *reference) {
 
 // readMoE has experts in the place of each feed-forward, stacked in one tensor of ours.
 func readMoE(t *testing.T, r *reference) {
-	c := readSizes(t, r, models.StreamVector)
-	r.config.Experts, r.config.TopK, r.config.BalanceLoss = c.Experts, c.TopK, c.Balance
+	c := readSizes(t, r)
+	experts(c.Experts, c.TopK)(&r.config)
+	r.auxiliary.BalanceLoss = c.Balance
 	for l := range c.Layers {
 		f := site(l, "feedforward")
 		r.remove(f+"w1", f+"w2")

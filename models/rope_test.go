@@ -9,6 +9,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // ropeTable are attention weights, computed by hand from the equation. One head of 4
@@ -28,11 +29,12 @@ var ropeTable = map[float64][3][3]float64{
 // weights: v_j is the unit vector j.
 func TestRoPEInAModel(t *testing.T) {
 	for base, want := range ropeTable {
-		for name, c := range map[string]models.Config{
-			"vector": {Stream: models.StreamVector, Layers: 1, DModel: 4, Heads: 1, FF: 5, Vocab: 8, Seq: 3},
-			"matrix": {Stream: models.StreamMatrix, Layers: 1, Dk: 3, Dv: 4, Rank: 1, FF: 5, Vocab: 8, Seq: 3},
+		for name, config := range map[string]models.Config{
+			"vector": {Stream: vectorOf(4), Attention: models.Attention{Heads: 1}, Layers: 1, FeedForward: gelu(5), Vocab: 8, Seq: 3},
+			"matrix": {Stream: stream.MatrixConfig{Dk: 3, Dv: 4, Rank: 1}, Layers: 1, FeedForward: gelu(5), Vocab: 8, Seq: 3},
 		} {
-			c.Positions, c.RopeBase = models.PositionsRoPE, base
+			config.Attention.Positions, config.Attention.RopeBase = models.PositionsRoPE, base
+			c := modeltest.Resolve(t, config)
 			const qkv, heads = "blocks.0.attention.qkv", "blocks.0.attention.heads"
 			known := func(_ string, x *tensor.Dense) error {
 				for i := range 3 {

@@ -11,12 +11,13 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // TestAttentionScale measures the factor of q.k in each block: 1/sqrt(Dh); with inverse
 // layer scaling over the block's number from 1; with muP multiplier*sqrt(base Dh)/Dh.
 func TestAttentionScale(t *testing.T) {
-	none := func(c *models.Config) { c.Layers, c.Positions = 3, models.PositionsNone }
+	none := func(c *models.Config) { c.Layers, c.Attention.Positions = 3, models.PositionsNone }
 	for _, row := range []struct {
 		name   string
 		config models.Config
@@ -25,16 +26,19 @@ func TestAttentionScale(t *testing.T) {
 	}{
 		{"matrix", tinyMatrix(none), func(*models.Config) {}, func(float64) float64 { return 1 / math.Sqrt(6) }},
 		{"vector", tinyVector(none), func(*models.Config) {}, func(float64) float64 { return 1 / math.Sqrt(5) }},
-		{"inverse", tinyMatrix(none), func(c *models.Config) { c.InverseLayerScaling = true }, func(block float64) float64 { return 1 / math.Sqrt(6) / (block + 1) }},
-		{"matrix mup", tinyMatrix(none), func(c *models.Config) { c.MuP = &models.MuP{BaseDv: 4, AttnMultiplier: 1.5} }, func(float64) float64 { return 1.5 * 2 / 6 }},
+		{"inverse", tinyMatrix(none), func(c *models.Config) { c.Attention.InverseLayerScaling = true }, func(block float64) float64 { return 1 / math.Sqrt(6) / (block + 1) }},
+		{"matrix mup", tinyMatrix(none), func(c *models.Config) {
+			c.MuP = &models.MuP{Base: models.MuPBase{Stream: stream.MatrixConfig{Dv: 4}}, AttnMultiplier: 1.5}
+		}, func(float64) float64 { return 1.5 * 2 / 6 }},
 		{"vector mup", tinyVector(none), func(c *models.Config) {
-			c.MuP, c.InverseLayerScaling = &models.MuP{BaseHeadDim: 9, AttnMultiplier: 1.5}, true
+			c.Attention.InverseLayerScaling = true
+			c.MuP = &models.MuP{Base: models.MuPBase{Attention: models.BaseHeads{HeadDim: 9}}, AttnMultiplier: 1.5}
 		}, func(block float64) float64 { return 1.5 * 3 / 5 / (block + 1) }},
 		{"mup without bases", tinyVector(none), func(c *models.Config) { c.MuP = &models.MuP{} }, func(float64) float64 { return 1 / math.Sqrt(5) }},
 	} {
 		row.change(&row.config)
 		for block := range row.config.Layers {
-			got := measureScale(t, row.config, block)
+			got := measureScale(t, modeltest.Resolve(t, row.config), block)
 			require.InEpsilon(t, row.want(float64(block)), got, 1e-12, "%s, block %d", row.name, block)
 		}
 	}
@@ -42,7 +46,7 @@ func TestAttentionScale(t *testing.T) {
 
 // measureScale gives attention q.k = 1 for token 0 and 0 for token 1, and values 1 and 0:
 // token 1 gets the weight 1/(1+exp(-scale)) of token 0.
-func measureScale(t *testing.T, c models.Config, block int) float64 {
+func measureScale(t *testing.T, c models.Spec, block int) float64 {
 	qkv, heads := fmt.Sprintf("blocks.%d.attention.qkv", block), fmt.Sprintf("blocks.%d.attention.heads", block)
 	part := c.HeadCount() * c.HeadDim()
 	known := func(_ string, x *tensor.Dense) error {

@@ -2,27 +2,18 @@ package models_test
 
 import (
 	"errors"
-	"fmt"
 	"math"
-	"sort"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gorgonia.org/gorgonia"
 
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
-
-// presetNames are the names of all presets, sorted.
-func presetNames() []string {
-	var names []string
-	for _, p := range models.Presets() {
-		names = append(names, p.Name)
-	}
-	sort.Strings(names)
-	return names
-}
 
 // refusal is a config that no model can be built with.
 type refusal struct {
@@ -30,35 +21,65 @@ type refusal struct {
 	bad            models.Config
 }
 
+// onStream and withFeedForward change one section.
+func onStream(d stream.Design) func(c *models.Config) { return func(c *models.Config) { c.Stream = d } }
+
+func withFeedForward(d layers.FeedForwardDesign) func(c *models.Config) {
+	return func(c *models.Config) { c.FeedForward = d }
+}
+
+func withAttention(a models.Attention) func(c *models.Config) {
+	return func(c *models.Config) { c.Attention = a }
+}
+
 func badShapes() []refusal {
+	keys := func(dk, dv, rank int) models.Config {
+		return tinyMatrix(onStream(stream.MatrixConfig{Dk: dk, Dv: dv, Rank: rank}))
+	}
+	rope := withAttention(models.Attention{Heads: 3, Positions: models.PositionsRoPE})
 	return []refusal{
-		{"stream", "want one of [matrix vector hyper mhc mhc-lite vwn highway hieragg dwlstm], got nothing: name a stream or a preset", models.Config{}},
-		{"stream", `want one of [matrix vector hyper mhc mhc-lite vwn highway hieragg dwlstm], got "tensor"`, models.Config{Stream: "tensor"}},
-		{"preset", fmt.Sprintf("want one of %v, got %q", presetNames(), "rmt"), models.Config{Preset: "rmt"}},
+		{"stream", "want a section with a kind, got nothing: name a kind of stream, or a preset", models.Config{}},
+		{"stream", "want a section with a kind, got nothing: name a kind of stream, or a preset", models.Config{Preset: "rmt-134m"}},
+		{"stream", "want a struct that embeds stream.Common, got *stream.MatrixConfig", tinyMatrix(onStream(&stream.MatrixConfig{Dk: 5, Dv: 6, Rank: 3}))},
+		{"stream", "want a struct that embeds stream.Common, got *stream.MatrixConfig", tinyMatrix(onStream((*stream.MatrixConfig)(nil)))},
+		{"stream", "want a struct that embeds stream.Common, got models_test.bare", tinyMatrix(onStream(bare{}))},
 		{"layers", "want >= 1, got 0", tinyMatrix(func(c *models.Config) { c.Layers = 0 })},
-		{"dk", "want >= 1, got -1", tinyMatrix(func(c *models.Config) { c.Dk = -1 })},
-		{"dv", "want >= 1, got 0", tinyMatrix(func(c *models.Config) { c.Dv = 0 })},
-		{"rank", "want >= 1, got 0", tinyMatrix(func(c *models.Config) { c.Rank = 0 })},
-		{"ff", "want >= 1, got 0", tinyMatrix(func(c *models.Config) { c.FF = 0 })},
+		{"stream.dk", "want >= 1, got -1", keys(-1, 6, 3)},
+		{"stream.dv", "want >= 1, got 0", keys(5, 0, 3)},
+		{"stream.rank", "want >= 1, got 0", keys(5, 6, 0)},
+		{"feedforward", "want a section with a kind, as {kind: gelu, hidden: 72}, got nothing", tinyMatrix(withFeedForward(nil))},
+		{"feedforward", "want a struct, got *layers.GELUConfig", tinyMatrix(withFeedForward(&layers.GELUConfig{Hidden: 5}))},
+		{"feedforward", "want a struct, got *layers.GELUConfig", tinyMatrix(withFeedForward((*layers.GELUConfig)(nil)))},
+		{"feedforward.hidden", "want >= 1, got 0", tinyMatrix(withFeedForward(gelu(0)))},
+		{"feedforward.hidden", "want >= 1, got -2", tinyVector(withFeedForward(gelu(-2)))},
 		{"vocab", "want >= 1, got 0", tinyMatrix(func(c *models.Config) { c.Vocab = 0 })},
 		{"seq", "want >= 1, got 0", tinyVector(func(c *models.Config) { c.Seq = 0 })},
-		{"d_model", "want >= 1, got 0", tinyVector(func(c *models.Config) { c.DModel = 0 })},
-		{"heads", "want >= 1, got 0", tinyVector(func(c *models.Config) { c.Heads = 0 })},
-		{"heads", "want a divisor of d_model 15, got 4", tinyVector(func(c *models.Config) { c.Heads = 4 })},
-		{"d_model", "want nothing for the matrix stream, got 8: remove it or change model.stream", tinyMatrix(func(c *models.Config) { c.DModel = 8 })},
-		{"heads", "want nothing for the matrix stream, got 2: remove it or change model.stream", tinyMatrix(func(c *models.Config) { c.Heads = 2 })},
-		{"dk", "want nothing for the vector stream, got 3: remove it or change model.stream", tinyVector(func(c *models.Config) { c.Dk = 3 })},
-		{"dv", "want nothing for the vector stream, got 3: remove it or change model.stream", tinyVector(func(c *models.Config) { c.Dv = 3 })},
-		{"rank", "want nothing for the vector stream, got 3: remove it or change model.stream", tinyVector(func(c *models.Config) { c.Rank = 3 })},
-		{"positions", "rope wants an even head size, got 5", tinyVector(func(c *models.Config) { c.Positions = models.PositionsRoPE })},
-		{"positions", "rope wants an even head size, got 7", tinyMatrix(func(c *models.Config) { c.Positions, c.Dv = models.PositionsRoPE, 7 })},
+		{"stream.d_model", "want >= 1, got 0", tinyVector(onStream(vectorOf(0)))},
+		{"attention.heads", "want >= 1, got 0", tinyVector(withAttention(models.Attention{}))},
+		{"attention.heads", "want a divisor of d_model 15, got 4", tinyVector(withAttention(models.Attention{Heads: 4}))},
+		{"attention.heads", "want nothing for the matrix stream, whose heads are stream.rank, got 2: remove it", tinyMatrix(withAttention(models.Attention{Heads: 2}))},
+		{"attention.positions", "rope wants an even head size, got 5", tinyVector(rope)},
+		{"attention.positions", "rope wants an even head size, got 7", tinyMatrix(func(c *models.Config) {
+			c.Stream, c.Attention.Positions = stream.MatrixConfig{Dk: 5, Dv: 7, Rank: 3}, models.PositionsRoPE
+		})},
 	}
 }
+
+// bare is a design that does not embed what a model says to it.
+type bare struct{}
+
+func (bare) Name() string                       { return "bare" }
+func (d bare) Defaults() stream.Design          { return d }
+func (bare) Check() error                       { return nil }
+func (bare) Card() layers.Card                  { return layers.Card{} }
+func (bare) Shape() stream.Shape                { return stream.Shape{} }
+func (bare) Cost() layers.Cost                  { return layers.Cost{} }
+func (bare) New(b *graph.Builder) stream.Stream { return nil }
 
 func badChoices() []refusal {
 	return []refusal{
 		{"norm", `want one of [layernorm rmsnorm], got "batchnorm"`, tinyMatrix(func(c *models.Config) { c.Norm = "batchnorm" })},
-		{"positions", `want one of [learned alibi rope none], got "sinus"`, tinyMatrix(func(c *models.Config) { c.Positions = "sinus" })},
+		{"attention.positions", `want one of [learned alibi rope none], got "sinus"`, tinyMatrix(func(c *models.Config) { c.Attention.Positions = "sinus" })},
 		{"gelu", `want one of [tanh exact], got "relu"`, tinyMatrix(func(c *models.Config) { c.Gelu = "relu" })},
 		{"init", `want one of [paper lecun], got "he"`, tinyMatrix(func(c *models.Config) { c.Init = "he" })},
 	}
@@ -73,20 +94,18 @@ func badNumbers() []refusal {
 		{"dropout", "want a rate in [0, 1), got 1", tinyMatrix(func(c *models.Config) { c.Dropout = 1 })},
 		{"dropout", "want a rate in [0, 1), got -0.1", tinyMatrix(func(c *models.Config) { c.Dropout = -0.1 })},
 		{"dropout", "want a rate in [0, 1), got NaN", tinyMatrix(func(c *models.Config) { c.Dropout = nan })},
-		{"head_dim", "want >= 1, or 0 for d_model/heads, got -1", tinyVector(func(c *models.Config) { c.HeadSize = -1 })},
-		{"head_dim", "want nothing for the matrix stream, got 4: remove it or change model.stream", tinyMatrix(func(c *models.Config) { c.HeadSize = 4 })},
+		{"attention.head_dim", "want >= 1, or 0 for d_model/heads, got -1", tinyVector(withAttention(models.Attention{Heads: 3, HeadDim: -1}))},
+		{"attention.head_dim", "want nothing for the matrix stream, whose heads have stream.dv entries, got 4: remove it", tinyMatrix(withAttention(models.Attention{HeadDim: 4}))},
 		{"init_std", "want a finite number > 0, got -1", tinyMatrix(func(c *models.Config) { c.InitStd = -1 })},
 		{"init_std", "want a finite number > 0, got NaN", tinyMatrix(func(c *models.Config) { c.InitStd = nan })},
 		{"init_std", "want a finite number > 0, got +Inf", tinyMatrix(func(c *models.Config) { c.InitStd = math.Inf(1) })},
 		{"init_std", "want nothing with init lecun, whose numerator is 1, got 0.5: remove it or set init to paper", tinyMatrix(func(c *models.Config) { c.Init, c.InitStd = models.InitLeCun, 0.5 })},
 		{"embedding_std", "want a finite number > 0, got -1", tinyMatrix(func(c *models.Config) { c.EmbeddingStd = -1 })},
 		{"embedding_std", "want a finite number > 0, got NaN", tinyMatrix(func(c *models.Config) { c.EmbeddingStd = nan })},
-		{"rope_base", "want > 1 and positions rope, got 10000 with positions learned", tinyMatrix(func(c *models.Config) { c.RopeBase = 1e4 })},
-		{"rope_base", "want > 1 and positions rope, got 1 with positions rope", tinyMatrix(func(c *models.Config) { c.Positions, c.RopeBase = models.PositionsRoPE, 1 })},
-		{"rope_base", "want > 1 and positions rope, got NaN with positions rope", tinyMatrix(func(c *models.Config) { c.Positions, c.RopeBase = models.PositionsRoPE, nan })},
+		{"attention.rope_base", "want > 1 and positions rope, got 10000 with positions learned", tinyMatrix(withAttention(models.Attention{RopeBase: 1e4}))},
+		{"attention.rope_base", "want > 1 and positions rope, got 1 with positions rope", tinyMatrix(withAttention(models.Attention{Positions: models.PositionsRoPE, RopeBase: 1}))},
+		{"attention.rope_base", "want > 1 and positions rope, got NaN with positions rope", tinyMatrix(withAttention(models.Attention{Positions: models.PositionsRoPE, RopeBase: nan}))},
 		{"bias", "rmsnorm has no bias: set bias to false or norm to layernorm", tinyMatrix(func(c *models.Config) { c.Norm, c.Bias = models.NormRMS, true })},
-		{"z_loss", "want a finite number >= 0, got -1", tinyMatrix(func(c *models.Config) { c.ZLoss = -1 })},
-		{"z_loss", "want a finite number >= 0, got NaN", tinyMatrix(func(c *models.Config) { c.ZLoss = nan })},
 		{"mask_documents", "want a BOS id below the vocabulary 13, got 13", tinyMatrix(func(c *models.Config) { c.MaskDocuments, c.BOS = true, 13 })},
 		{"mask_documents", "want a BOS id below the vocabulary 13, got -1", tinyMatrix(func(c *models.Config) { c.MaskDocuments, c.BOS = true, -1 })},
 	}
@@ -95,31 +114,37 @@ func badNumbers() []refusal {
 func badMuP() []refusal {
 	matrix := func(m models.MuP) models.Config { return tinyMatrix(func(c *models.Config) { c.MuP = &m }) }
 	vector := func(m models.MuP) models.Config { return tinyVector(func(c *models.Config) { c.MuP = &m }) }
+	base := func(d stream.Design) models.MuP { return models.MuP{Base: models.MuPBase{Stream: d}} }
+	heads := func(h models.BaseHeads) models.MuP { return models.MuP{Base: models.MuPBase{Attention: h}} }
+	hidden := func(d layers.FeedForwardDesign) models.MuP {
+		return models.MuP{Base: models.MuPBase{FeedForward: d}}
+	}
 	return []refusal{
-		{"mup.base_d_model", "want >= 1, got -1", vector(models.MuP{BaseDModel: -1})},
-		{"mup.base_heads", "want >= 1, got -1", vector(models.MuP{BaseHeads: -1})},
-		{"mup.base_head_dim", "want >= 1, got -1", vector(models.MuP{BaseHeadDim: -1})},
-		{"mup.base_dk", "want >= 1, got -1", matrix(models.MuP{BaseDk: -1})},
-		{"mup.base_dv", "want >= 1, got -1", matrix(models.MuP{BaseDv: -1})},
-		{"mup.base_rank", "want >= 1, got -1", matrix(models.MuP{BaseRank: -1})},
-		{"mup.base_ff", "want >= 1, got -1", matrix(models.MuP{BaseFF: -1})},
-		{"mup.base_d_model", "want nothing for the matrix stream, got 4: remove it", matrix(models.MuP{BaseDModel: 4})},
-		{"mup.base_heads", "want nothing for the matrix stream, got 4: remove it", matrix(models.MuP{BaseHeads: 4})},
-		{"mup.base_head_dim", "want nothing for the matrix stream, got 4: remove it", matrix(models.MuP{BaseHeadDim: 4})},
-		{"mup.base_dk", "want nothing for the vector stream, got 4: remove it", vector(models.MuP{BaseDk: 4})},
-		{"mup.base_dv", "want nothing for the vector stream, got 4: remove it", vector(models.MuP{BaseDv: 4})},
-		{"mup.base_rank", "want nothing for the vector stream, got 4: remove it", vector(models.MuP{BaseRank: 4})},
+		{"mup.base.stream.d_model", "want >= 1, got -1", vector(base(vectorOf(-1)))},
+		{"mup.base.attention.heads", "want >= 1, got -1", vector(heads(models.BaseHeads{Heads: -1}))},
+		{"mup.base.attention.head_dim", "want >= 1, got -1", vector(heads(models.BaseHeads{HeadDim: -1}))},
+		{"mup.base.stream.dk", "want >= 1, got -1", matrix(base(stream.MatrixConfig{Dk: -1}))},
+		{"mup.base.stream.dv", "want >= 1, got -1", matrix(base(stream.MatrixConfig{Dv: -1}))},
+		{"mup.base.stream.rank", "want >= 1, got -1", matrix(base(stream.MatrixConfig{Rank: -1}))},
+		{"mup.base.feedforward.hidden", "want >= 1, got -1", matrix(hidden(gelu(-1)))},
+		{"mup.base.stream", "want the kind of model.stream, got vector", matrix(base(vectorOf(4)))},
+		{"mup.base.stream", "want the kind of model.stream, got matrix", vector(base(stream.MatrixConfig{Dk: 4}))},
+		{"mup.base.stream", "want the kind of model.stream, got highway", vector(base(stream.HighwayConfig{}))},
+		{"mup.base.stream", "want the kind of model.stream, got vector", vector(base(&stream.VectorConfig{}))},
+		{"mup.base.feedforward", "want the kind of model.feedforward, got moe", matrix(hidden(layers.MoEConfig{Hidden: 4}))},
+		{"mup.base.attention.heads", "want nothing for the matrix stream, whose heads are its own, got 4: remove it", matrix(heads(models.BaseHeads{Heads: 4}))},
+		{"mup.base.attention.head_dim", "want nothing for the matrix stream, whose heads are its own, got 4: remove it", matrix(heads(models.BaseHeads{HeadDim: 4}))},
 		{"mup.input_multiplier", "want a finite number > 0, got -1", matrix(models.MuP{InputMultiplier: -1})},
 		{"mup.output_multiplier", "want a finite number > 0, got -2", matrix(models.MuP{OutputMultiplier: -2})},
 		{"mup.attn_multiplier", "want a finite number > 0, got NaN", vector(models.MuP{AttnMultiplier: math.NaN()})},
 	}
 }
 
-// TestValidateRefuses: each bad config has one field and message, and New refuses it.
+// TestValidateRefuses: each bad config has one field and message, and is no model.
 func TestValidateRefuses(t *testing.T) {
 	for _, refusals := range [][]refusal{badShapes(), badChoices(), badNumbers(), badMuP(), badZoo(), badExperts()} {
 		for _, r := range refusals {
-			err := r.bad.Validate()
+			spec, err := r.bad.Resolve()
 			var field *models.FieldError
 			if assert.True(t, errors.As(err, &field), "%s: %v", r.field, err) {
 				assert.Equal(t, r.field, field.Field)
@@ -127,19 +152,21 @@ func TestValidateRefuses(t *testing.T) {
 				assert.EqualError(t, err, "model."+r.field+": "+r.problem)
 			}
 			assert.NotContains(t, r.problem, "\n", "%s: one line", r.field)
-			_, built := models.New(gorgonia.NewGraph(), r.bad)
-			assert.Equal(t, err, built, "%s: New says the same", r.field)
+			assert.True(t, spec.IsZero(), "%s: nothing to build", r.field)
+			assert.Equal(t, err, r.bad.Validate(), "%s: Validate says the same", r.field)
 		}
 	}
 }
 
 // TestValidateNamesTheFirst: of several bad fields the first in reading order is named.
 func TestValidateNamesTheFirst(t *testing.T) {
-	c := models.Config{Stream: models.StreamMatrix, Layers: 1, Dk: 2, Dv: 2, FF: 0, Norm: "x", Dropout: 2}
-	require.EqualError(t, c.Validate(), "model.rank: want >= 1, got 0")
-	c.Rank = 1
-	require.EqualError(t, c.Validate(), "model.ff: want >= 1, got 0")
-	c.FF, c.Vocab, c.Seq = 1, 1, 1
+	c := models.Config{Stream: stream.MatrixConfig{Dk: 2, Dv: 2}, Layers: 1, FeedForward: gelu(0), Norm: "x", Dropout: 2}
+	require.EqualError(t, c.Validate(), "model.stream.rank: want >= 1, got 0")
+	c.Stream = stream.MatrixConfig{Dk: 2, Dv: 2, Rank: 1}
+	require.EqualError(t, c.Validate(), "model.vocab: want >= 1, got 0")
+	c.Vocab, c.Seq = 1, 1
+	require.EqualError(t, c.Validate(), "model.feedforward.hidden: want >= 1, got 0")
+	c.FeedForward = gelu(1)
 	require.EqualError(t, c.Validate(), `model.norm: want one of [layernorm rmsnorm], got "x"`)
 	c.Norm = ""
 	require.EqualError(t, c.Validate(), "model.dropout: want a rate in [0, 1), got 2")
@@ -150,14 +177,29 @@ func TestValidateNamesTheFirst(t *testing.T) {
 // TestResolve: zero fields take the documented defaults, others stay, a second time
 // changes nothing.
 func TestResolve(t *testing.T) {
-	c := tinyMatrix(func(*models.Config) {}).Resolve()
+	spec := modeltest.Resolve(t, tinyMatrix(plainly))
 	want := tinyMatrix(func(c *models.Config) {
-		c.Norm, c.NormEps, c.Positions, c.Gelu, c.Init, c.InitStd, c.EmbeddingStd = "layernorm", 1e-6, "learned", "tanh", "paper", 0.02, 0.02
+		c.Norm, c.NormEps, c.Attention.Positions, c.Gelu, c.Init, c.InitStd, c.EmbeddingStd = "layernorm", 1e-6, "learned", "tanh", "paper", 0.02, 0.02
 	})
-	assert.Equal(t, want, c)
-	assert.Equal(t, c, c.Resolve())
-	rope := tinyMatrix(func(c *models.Config) { c.Positions = models.PositionsRoPE })
-	assert.Equal(t, 1e4, rope.Resolve().RopeBase)
-	rope.RopeBase = 500
-	assert.Equal(t, 500.0, rope.Resolve().RopeBase)
+	assert.Equal(t, want, spec.Config)
+	assert.Equal(t, spec, modeltest.Resolve(t, spec.Config))
+	rope := tinyMatrix(withAttention(models.Attention{Positions: models.PositionsRoPE}))
+	assert.Equal(t, 1e4, modeltest.Resolve(t, rope).Attention.RopeBase)
+	rope.Attention.RopeBase = 500
+	assert.Equal(t, 500.0, modeltest.Resolve(t, rope).Attention.RopeBase)
+}
+
+// TestResolveTellsTheDesign: a stream's design hears all that the model says to every stream,
+// whatever its own Common held.
+func TestResolveTellsTheDesign(t *testing.T) {
+	c := tinyVector(func(c *models.Config) {
+		c.Stream = stream.VectorConfig{Vectors: stream.Vectors{D: 15, Common: stream.Common{Layers: 7, Dropout: 0.5, Heads: 5, Ratios: stream.Ratios{WidthRatio: 9}}}}
+		c.Bias, c.TieEmbeddings, c.Gelu, c.Dropout, c.Attention.HeadDim = true, true, models.GeluExact, 0.25, 4
+		c.MuP = &models.MuP{Base: models.MuPBase{Stream: vectorOf(5)}, InputMultiplier: 3}
+	})
+	got := modeltest.Resolve(t, c).Design().(stream.VectorConfig)
+	assert.Equal(t, stream.Vectors{D: 15, Common: stream.Common{
+		Layers: 2, Vocab: 13, Heads: 3, HeadDim: 4, Positions: 9, Norm: layers.NormConfig{Eps: 1e-6, Bias: true},
+		Init: layers.Init{Std: 0.02, Embedding: 0.02, Layers: 2}, Bias: true, Tied: true, ExactGelu: true, InputScale: 3, Dropout: 0.25,
+		Ratios: stream.Ratios{WidthRatio: 3, HeadsRatio: 1, KeyRatio: 1, RankRatio: 1, InnerRatio: 1, BaseHead: 4}}}, got.Vectors)
 }

@@ -10,13 +10,16 @@ import (
 
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // TestWriters: each writer's activation is one that the model names, and its weight and bias
 // are parameters of the model; there is one for each site that writes.
 func TestWriters(t *testing.T) {
-	for name, c := range splitConfigs() {
-		c.Bias = c.Norm != models.NormRMS && c.Stream != models.StreamMatrix
+	for name, config := range splitConfigs() {
+		_, keyed := config.Stream.(stream.MatrixConfig)
+		config.Bias = config.Norm != models.NormRMS && !keyed
+		c := modeltest.Resolve(t, config)
 		store := modeltest.PerturbedStore(t, c, tensor.Float32)
 		m, err := models.New(gorgonia.NewGraph(), c, models.WithStore(store))
 		require.NoError(t, err, name)
@@ -40,7 +43,7 @@ func TestWriters(t *testing.T) {
 // precision.
 func TestLogitsOf(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
-		c := tinyMatrix(authors)
+		c := modeltest.Resolve(t, tinyMatrix(authors))
 		m, err := models.New(gorgonia.NewGraph(), c, models.WithDType(dt), models.WithStore(modeltest.PerturbedStore(t, c, dt)))
 		require.NoError(t, err)
 		weights, width, vocab := m.UnembeddingWeights(), c.Width(), c.Vocab

@@ -7,63 +7,136 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
 )
 
-// TestDesignsHaveKeysInConfig: what a design calls a setting is a key of Config, of the same
-// type; and it holds Common, which a model fills in.
-func TestDesignsHaveKeysInConfig(t *testing.T) {
-	keys := map[string]reflect.Type{}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[models.Config]()) {
-		keys[f.Tag.Get("yaml")] = f.Type
-	}
-	for _, d := range models.Designs() {
-		own := 0
-		for _, f := range reflect.VisibleFields(reflect.TypeOf(d)) {
-			if key := f.Tag.Get("yaml"); key != "" {
-				assert.Equal(t, f.Type, keys[key], "%s: %s", d.Name(), key)
-				own++
-			}
-		}
-		assert.NotZero(t, own, d.Name())
+// TestDesignsHaveKeys: a design's own fields have keys of their own with a meaning, and it
+// holds Common, which a model fills in.
+func TestDesignsHaveKeys(t *testing.T) {
+	for _, d := range models.Standard().Streams() {
+		assert.NotZero(t, checkKeys(t, d), d.Name())
 		common, ok := reflect.TypeOf(d).FieldByName("Common")
 		require.True(t, ok, d.Name())
 		assert.Equal(t, reflect.TypeFor[stream.Common](), common.Type)
 	}
+	for _, d := range models.Standard().FeedForwards() {
+		assert.NotZero(t, checkKeys(t, d), d.Name())
+	}
 }
 
-// TestEachDesignHasItsNameAndAPreset: names differ, and each is that of a preset's stream.
+// checkKeys counts the settings of a design.
+func checkKeys(t *testing.T, d kinded) int {
+	keys := map[string]bool{"kind": true} // a section's own
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(d)) {
+		if key := f.Tag.Get("yaml"); key != "" {
+			assert.False(t, keys[key], "%s: %s twice", d.Name(), key)
+			assert.NotEmpty(t, f.Tag.Get("help"), "%s: help of %s", d.Name(), key)
+			keys[key] = true
+		}
+	}
+	return len(keys) - 1
+}
+
+// TestEachDesignHasItsNameAndAPreset: names differ, and each is that of a preset's section.
 func TestEachDesignHasItsNameAndAPreset(t *testing.T) {
-	presets := map[string]bool{}
-	for _, p := range models.Presets() {
-		presets[p.Config.Stream] = true
-		assert.Equal(t, p.Config.Stream, p.Config.Design().Name(), p.Name)
+	zoo := models.Standard()
+	streams, feedForwards := map[string]bool{}, map[string]bool{}
+	for _, p := range zoo.Presets() {
+		c := modeltest.Resolve(t, p.Config)
+		streams[c.Stream.Name()] = true
+		assert.Equal(t, c.Stream.Name(), c.Design().Name(), p.Name)
+		if c.FeedForward != nil {
+			feedForwards[c.FeedForward.Name()] = true
+		}
 	}
-	assert.Len(t, presets, len(models.Designs()))
-	for _, name := range models.Streams() {
-		assert.True(t, presets[name], "%s: want a preset", name)
+	assert.Len(t, streams, len(zoo.Streams()))
+	assert.Len(t, feedForwards, len(zoo.FeedForwards()))
+	for _, name := range zoo.StreamNames() {
+		assert.True(t, streams[name], "%s: want a preset", name)
+		d, err := zoo.Stream(name)
+		require.NoError(t, err)
+		assert.True(t, reflect.ValueOf(d).IsZero(), "%s: without settings", name)
+		assert.Equal(t, name, d.Name())
 	}
-	assert.Nil(t, models.Config{Stream: "tensor"}.Design())
+	_, err := zoo.Stream("tensor")
+	assert.EqualError(t, err, `unknown stream "tensor": want one of matrix, vector, hyper, mhc, mhc-lite, vwn, highway, hieragg, dwlstm`)
+	_, err = zoo.FeedForward("relu")
+	assert.EqualError(t, err, `unknown feed-forward "relu": want one of gelu, moe`)
 }
 
-// TestWithStream: what belonged to the old stream alone is gone, what both have and what is no
-// stream's stays; of those that start as a transformer, that transformer.
-func TestWithStream(t *testing.T) {
+// wide is a vector stream under another name, as an outsider may add it.
+type wide struct{ stream.VectorConfig }
+
+func (wide) Name() string                         { return "wide" }
+func (w wide) Defaults() stream.Design            { return w }
+func (w wide) Shape() stream.Shape                { return w.VectorConfig.Shape() }
+func (w wide) Ratios(stream.Design) stream.Ratios { return stream.Unscaled(w.Shape().HeadDim) }
+
+// narrow is a GELU under another name.
+type narrow struct{ layers.GELUConfig }
+
+func (narrow) Name() string                         { return "narrow" }
+func (n narrow) Defaults() layers.FeedForwardDesign { return n }
+
+// TestZooWith: a zoo with more designs has them, and the one that it was made from, or another
+// made from that, does not.
+func TestZooWith(t *testing.T) {
+	base := models.Standard()
+	preset := models.Preset{Name: "wide-1", Config: tinyVector(func(c *models.Config) {
+		c.Stream, c.FeedForward = wide{vectorOf(15)}, narrow{gelu(4)}
+	})}
+	zoo := base.With(wide{}, preset).WithFeedForward(narrow{})
+	other := base.With(settled{})
+	assert.Equal(t, append(base.StreamNames(), "wide"), zoo.StreamNames())
+	assert.Equal(t, append(base.StreamNames(), "settled"), other.StreamNames())
+	assert.Len(t, base.Streams(), 9)
+	_, err := base.Preset("wide-1")
+	assert.Error(t, err)
+	found, err := zoo.Preset("wide-1")
+	require.NoError(t, err)
+	assert.Equal(t, preset, found)
+	_, err = base.FeedForward("narrow")
+	assert.Error(t, err)
+	ff, err := zoo.FeedForward("narrow")
+	require.NoError(t, err)
+	assert.Equal(t, narrow{}, ff)
+
+	zoo.Streams()[0], zoo.Presets()[0] = nil, models.Preset{}
+	assert.NotNil(t, zoo.Streams()[0], "what a zoo returns is the caller's")
+	assert.NotEmpty(t, zoo.Presets()[0].Name)
+	modeltest.Run(t, "another design", preset.Config)
+}
+
+// TestOnStream: what the new stream says stays, what it leaves open and the old one had is the
+// old one's, and what is no stream's stays; of those that start as a transformer, that
+// transformer is what they came from.
+func TestOnStream(t *testing.T) {
 	var grown []string
 	for _, base := range zooBases() {
-		d, ok := base.Design().(stream.Grown)
+		d, ok := modeltest.Resolve(t, base).Design().(stream.Grown)
 		if !ok {
 			continue
 		}
 		grown = append(grown, d.Name())
 		plain, ok := d.Plain()
 		require.True(t, ok)
-		assert.Equal(t, tinyVector(func(*models.Config) {}), base.WithStream(plain), base.Stream)
+		assert.Equal(t, modeltest.Resolve(t, tinyVector(plainly)).Design(), plain, d.Name())
+		assert.Equal(t, tinyVector(plainly), base.OnStream(stream.VectorConfig{}), d.Name())
 	}
-	assert.Equal(t, []string{models.StreamHyper, models.StreamHyper, models.StreamMHC, models.StreamMHCLite, models.StreamVWN, models.StreamVWN, models.StreamHighway}, grown)
-	rms := tinyZoo(models.StreamVWN, func(c *models.Config) { c.M, c.N, c.Norm = 3, 6, models.NormRMS })
+	assert.Equal(t, []string{"hyper", "hyper", "mhc", "mhc-lite", "vwn", "vwn", "highway"}, grown)
+	rms := modeltest.Resolve(t, tinyZoo(stream.VWNConfig{M: 3, N: 6}, func(c *models.Config) { c.Norm = models.NormRMS }))
 	_, ok := rms.Design().(stream.Grown).Plain()
 	assert.False(t, ok, "the groups' LayerNorm is not undone")
-	assert.Equal(t, 4, tinyVector(func(*models.Config) {}).WithStream(stream.MHCConfig{N: 4}).N)
+
+	hyper := tinyZoo(stream.HyperConfig{N: 3, Dynamic: true}, biased)
+	mhc := hyper.OnStream(stream.MHCConfig{Iterations: 5})
+	assert.Equal(t, stream.MHCConfig{Vectors: width(15), N: 3, Iterations: 5}, mhc.Stream)
+	assert.Equal(t, stream.MHCConfig{Vectors: width(20), N: 2}, hyper.OnStream(stream.MHCConfig{Vectors: width(20), N: 2}).Stream)
+	mhc.Stream = hyper.Stream
+	assert.Equal(t, hyper, mhc, "the rest")
+	assert.Equal(t, stream.MatrixConfig{Dk: 2}, hyper.OnStream(stream.MatrixConfig{Dk: 2}).Stream, "nothing in common")
+	assert.Nil(t, hyper.OnStream(stream.DWLSTMConfig{}).FeedForward)
 }

@@ -28,9 +28,9 @@ func checkPrecision(t *testing.T, c models.Spec) {
 func checkPrograms(t *testing.T, c models.Spec) {
 	store := PerturbedStore(t, c, tensor.Float32)
 	b := documentBatch(c, rows, 11)
-	want := Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{})
+	want := Compile(t, c, store, Setup{Auxiliary: auxiliary}).On(t, b, graph.RunOptions{})
 	run := func(s Setup) (Result, map[string][]float64) {
-		s.Gradients = true
+		s.Gradients, s.Auxiliary = true, auxiliary
 		p := Compile(t, c, store, s)
 		p.On(t, b, graph.RunOptions{})
 		r := p.On(t, b, graph.RunOptions{}) // a second time, over used buffers
@@ -61,8 +61,7 @@ func checkDropout(t *testing.T, c models.Spec) {
 	c = varied(t, c, func(c *models.Config) { c.Dropout = 0.3 })
 	store := PerturbedStore(t, c, tensor.Float32)
 	b := documentBatch(c, rows, 12)
-	without := c
-	without.Dropout = 0
+	without := varied(t, c, func(c *models.Config) { c.Dropout = 0 })
 	plain := Compile(t, without, store, Setup{}).On(t, b, graph.RunOptions{})
 	require.Equal(t, plain, Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{}), "evaluation")
 	require.Equal(t, plain, Compile(t, without, store, Setup{Training: true}).On(t, b, graph.RunOptions{}), "training without dropout")

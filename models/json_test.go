@@ -1,0 +1,95 @@
+package models_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
+)
+
+// TestJSONHoldsAConfig: what is written is read again, as it was said and with its defaults, of
+// all that a file may hold; a Spec is written as its Config.
+func TestJSONHoldsAConfig(t *testing.T) {
+	configs := append(zooBases(), tinyMatrix(matrixMuP), tinyVector(vectorMuP), tinyMatrix(ropeExactLeCun), tinyMatrix(authors), tinyVector(tied), tinyVector(dropoutBias),
+		tinyMatrix(func(c *models.Config) { c.MuP = &models.MuP{} }), tinyMatrix(func(c *models.Config) { c.MuP = &models.MuP{AttnMultiplier: 2} }))
+	zoo := models.Standard()
+	for _, p := range zoo.Presets() {
+		p.Config.Preset = p.Name
+		configs = append(configs, p.Config)
+	}
+	for _, c := range configs {
+		for _, c := range []models.Config{c, modeltest.Resolve(t, c).Config} {
+			text, err := json.Marshal(c)
+			require.NoError(t, err)
+			read, err := zoo.Unmarshal(text)
+			require.NoError(t, err, string(text))
+			assert.Equal(t, c, read, string(text))
+		}
+		spec := modeltest.Resolve(t, c)
+		ofConfig, err := json.Marshal(spec.Config)
+		require.NoError(t, err)
+		ofSpec, err := json.Marshal(spec)
+		require.NoError(t, err)
+		assert.Equal(t, string(ofConfig), string(ofSpec))
+	}
+}
+
+// TestJSONHasARunConfigsSections: the keys are those of a run config's model section.
+func TestJSONHasARunConfigsSections(t *testing.T) {
+	text, err := json.Marshal(tinyMatrix(func(c *models.Config) { matrixMuP(c); experts(4, 2)(c); c.MuP.Base.FeedForward = nil }))
+	require.NoError(t, err)
+	assert.JSONEq(t, `{
+		"layers": 2, "vocab": 13, "seq": 9, "norm": "rmsnorm", "norm_eps": 0, "gelu": "", "bias": false, "tie_embeddings": false, "dropout": 0,
+		"init": "", "embedding_std": 0, "mask_documents": true, "bos": 4,
+		"stream": {"kind": "matrix", "dk": 5, "dv": 6, "rank": 3},
+		"attention": {"positions": "alibi", "inverse_layer_scaling": true},
+		"feedforward": {"kind": "moe", "hidden": 11, "experts": 4, "top_k": 2},
+		"mup": {"base": {"stream": {"kind": "matrix", "dk": 3, "dv": 4, "rank": 2}, "attention": {}}, "input_multiplier": 2.5, "output_multiplier": 1.7, "attn_multiplier": 1.3}
+	}`, string(text))
+}
+
+// TestJSONRefuses: a file of another program, or a damaged one, is an error in one line that
+// names the section.
+func TestJSONRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		`{`:                                               "models: config: unexpected end of JSON input",
+		`{"layers": "two"}`:                               "models: config: json: cannot unmarshal string",
+		`{"stream": "matrix", "dk": 5}`:                   "models: config: stream: want a section with a kind",
+		`{"stream": {"dk": 5}}`:                           "models: config: stream: want a section with a kind",
+		`{"stream": {"kind": 5}}`:                         "models: config: stream: want a section with a kind",
+		`{"stream": {"kind": "tensor"}}`:                  `models: config: stream: unknown stream "tensor": want one of matrix, `,
+		`{"stream": {"kind": "matrix", "n": 5}}`:          "models: config: stream: n: unknown setting: ",
+		`{"stream": {"kind": "matrix", "dk": 1.5}}`:       "models: config: stream: dk: json: cannot unmarshal number",
+		`{"feedforward": {"kind": "relu"}}`:               `models: config: feedforward: unknown feed-forward "relu": want one of gelu, moe`,
+		`{"feedforward": {"kind": "gelu", "experts": 3}}`: "models: config: feedforward: experts: unknown setting: ",
+		`{"attention": {"headz": 3}}`:                     "models: config: json: unknown field \"headz\"",
+		`{"layerz": 3}`:                                   "models: config: json: unknown field \"layerz\"",
+		`{"mup": {"base": {"stream": {"kind": "matrix", "hidden": 5}}}}`: "models: config: mup.base.stream: hidden: unknown setting: ",
+		`{"mup": {"base": {"feedforward": {"kind": "gelu", "dk": 5}}}}`:  "models: config: mup.base.feedforward: dk: unknown setting: ",
+	} {
+		_, err := models.Standard().Unmarshal([]byte(text))
+		if assert.Error(t, err, text) {
+			assert.Contains(t, err.Error(), want, text)
+			assert.NotContains(t, err.Error(), "\n", text)
+		}
+	}
+}
+
+// TestJSONOfAnotherZoo: a design of an outsider is written, and read by a zoo that has it.
+func TestJSONOfAnotherZoo(t *testing.T) {
+	c := tinyVector(func(c *models.Config) { c.Stream, c.FeedForward = wide{vectorOf(15)}, narrow{gelu(4)} })
+	text, err := json.Marshal(c)
+	require.NoError(t, err)
+	_, err = models.Standard().Unmarshal(text)
+	assert.ErrorContains(t, err, `unknown stream "wide"`)
+	read, err := models.Standard().With(wide{}).WithFeedForward(narrow{}).Unmarshal(text)
+	require.NoError(t, err)
+	assert.Equal(t, c, read)
+	assert.IsType(t, wide{}, read.Stream)
+	assert.NotEqual(t, stream.Design(vectorOf(15)), read.Stream)
+}
