@@ -94,7 +94,11 @@ func (z Zoo) Preset(name string) (Preset, error) {
 			return p, nil
 		}
 	}
-	return Preset{}, errors.Errorf("models: unknown preset %q: go run ./cmd/models lists them", name)
+	var names []string
+	for _, p := range z.presets {
+		names = append(names, p.Name)
+	}
+	return Preset{}, errors.Errorf("preset: want one of %v, got %q", names, name)
 }
 
 // StreamNames are the names of the streams, in order.

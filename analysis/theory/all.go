@@ -35,8 +35,8 @@ func All(seed uint64, further ...Model) ([]Result, error) { return all(seed, tri
 
 // Model is a config with the name that results call it by.
 type Model struct {
-	Name   string
-	Config models.Config
+	Name string
+	Spec models.Spec
 }
 
 func all(seed uint64, trials int, further ...Model) ([]Result, error) {
@@ -68,7 +68,7 @@ func table7(further []Model) (ResourceTable, error) {
 		return ResourceTable{}, err
 	}
 	for _, m := range further {
-		r, err := CountResources(m.Name, m.Config)
+		r, err := CountResources(m.Name, m.Spec)
 		if err != nil {
 			return ResourceTable{}, err
 		}
@@ -79,11 +79,11 @@ func table7(further []Model) (ResourceTable, error) {
 
 // figure1 varies rmt-134m and transformer-162m.
 func figure1() (Scaling, error) {
-	matrix, err := presetConfig("rmt-134m")
+	matrix, err := presetModel("rmt-134m")
 	if err != nil {
 		return Scaling{}, err
 	}
-	vector, err := presetConfig("transformer-162m")
+	vector, err := presetModel("transformer-162m")
 	if err != nil {
 		return Scaling{}, err
 	}

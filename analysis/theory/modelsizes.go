@@ -38,7 +38,7 @@ func table9Presets() []string {
 func NewModelSizes() (ModelSizes, error) {
 	var sizes ModelSizes
 	for _, name := range table9Presets() {
-		c, err := presetConfig(name)
+		c, err := presetModel(name)
 		if err != nil {
 			return ModelSizes{}, err
 		}
@@ -46,7 +46,10 @@ func NewModelSizes() (ModelSizes, error) {
 		if err != nil {
 			return ModelSizes{}, err
 		}
-		preset, _, _ := models.FindPreset(name)
+		preset, err := models.Standard().Preset(name)
+		if err != nil {
+			return ModelSizes{}, err
+		}
 		sizes.Models = append(sizes.Models, newModelSize(preset.Paper, r))
 	}
 	return sizes, nil

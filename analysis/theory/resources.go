@@ -19,7 +19,7 @@ type Part struct {
 type Counts struct {
 	Printed   int `json:"printed"`   // by Table 7's totals as printed
 	Corrected int `json:"corrected"` // the sum of what the paper counts
-	Exact     int `json:"exact"`     // the sum of what our models have, as models.Config.Cost says
+	Exact     int `json:"exact"`     // the sum of what our models have, as models.Spec.Cost says
 }
 
 // Resources are a model's parameters and its forward FLOPs a token (paper Table 7), 2 FLOPs a
@@ -36,15 +36,15 @@ type Resources struct {
 }
 
 // CountResources counts a model of the paper's two kinds: a matrix or a vector stream, dense
-// feed-forwards, no biases; name is what the result calls it. N is the config's seq.
-func CountResources(name string, c models.Config) (Resources, error) {
-	c = c.Resolve()
-	if err := checkCountable(name, c); err != nil {
+// feed-forwards, no biases; name is what the result calls it. N is the model's seq.
+func CountResources(name string, c models.Spec) (Resources, error) {
+	matrix, err := checkCountable(name, c)
+	if err != nil {
 		return Resources{}, err
 	}
 	r := Resources{Model: name, Parts: vectorParts(c)}
 	r.Parameters.Printed, r.FLOPs.Printed = printedVector(c)
-	if c.Stream == models.StreamMatrix {
+	if matrix {
 		r.Parts = matrixParts(c)
 		r.Parameters.Printed, r.FLOPs.Printed = printedMatrix(c)
 	}
@@ -57,30 +57,33 @@ func CountResources(name string, c models.Config) (Resources, error) {
 	return r, nil
 }
 
-func checkCountable(name string, c models.Config) error {
-	if err := c.Validate(); err != nil {
-		return errors.Wrapf(err, "theory: %s", name)
+// checkCountable tells whether a model is an RMT of the paper's; it is an error if it is neither
+// that nor its transformer.
+func checkCountable(name string, c models.Spec) (bool, error) {
+	matrix, vector, err := paperKinds()
+	if err != nil {
+		return false, err
 	}
-	switch {
-	case c.Stream != models.StreamMatrix && c.Stream != models.StreamVector:
-		return errors.Errorf("theory: %s: stream: want %s or %s, which the paper compares, got %s", name, models.StreamMatrix, models.StreamVector, c.Stream)
+	switch kind := c.Stream.Name(); {
+	case kind != matrix && kind != vector:
+		return false, errors.Errorf("theory: %s: stream: want %s or %s, which the paper compares, got %s", name, matrix, vector, kind)
 	case c.Bias:
-		return errors.Errorf("theory: %s: bias: want none, as in the paper, got true", name)
-	case c.Experts > 0:
-		return errors.Errorf("theory: %s: experts: want 0, a dense feed-forward, got %d", name, c.Experts)
+		return false, errors.Errorf("theory: %s: bias: want none, as in the paper, got true", name)
+	case c.FeedForwardShape().Experts > 0:
+		return false, errors.Errorf("theory: %s: experts: want 0, a dense feed-forward, got %d", name, c.FeedForwardShape().Experts)
 	}
-	return nil
+	return c.Stream.Name() == matrix, nil
 }
 
 // matrixParts are the RMT's (eq. 18 to 27): tables of R Dv entries a token id, keys of R Dk
 // entries that take 2 R Dk Dv FLOPs, two maps R Dv x FF a block, gains of Dk Dv entries a norm.
-func matrixParts(c models.Config) []Part {
-	l, dk, dv, r, width := c.Layers, c.Dk, c.Dv, c.Rank, c.Rank*c.Dv
+func matrixParts(c models.Spec) []Part {
+	l, dk, dv, r, width := c.Layers, keySize(c), c.HeadDim(), c.HeadCount(), c.Width()
 	keys := func(name string, n int) Part { // n sets of R keys
 		return both(name, n*r*dk, 2*n*r*dk*dv)
 	}
 	parts := []Part{lookup("embedding", c.Vocab, width), keys("embedding keys", 1)}
-	if c.Positions == models.PositionsLearned {
+	if c.Attention.Positions == models.PositionsLearned {
 		parts = append(parts, lookup("positions", c.Seq, width), keys("position keys", 1))
 	}
 	return append(parts,
@@ -88,7 +91,7 @@ func matrixParts(c models.Config) []Part {
 		attentionPart(c),
 		keys("attention storage keys", l),
 		keys("feed-forward retrieval keys", l),
-		both("feed-forward maps", 2*l*width*c.FF, 4*l*width*c.FF),
+		both("feed-forward maps", 2*l*width*hidden(c), 4*l*width*hidden(c)),
 		keys("feed-forward storage keys", l),
 		keys("unembedding keys", 1),
 		unembedding(c, width),
@@ -97,17 +100,17 @@ func matrixParts(c models.Config) []Part {
 }
 
 // vectorParts are the transformer's, with W = heads x head size entries of a query.
-func vectorParts(c models.Config) []Part {
-	l, d, w := c.Layers, c.DModel, c.HeadCount()*c.HeadDim()
+func vectorParts(c models.Spec) []Part {
+	l, d, w := c.Layers, c.Width(), c.HeadCount()*c.HeadDim()
 	parts := []Part{lookup("embedding", c.Vocab, d)}
-	if c.Positions == models.PositionsLearned {
+	if c.Attention.Positions == models.PositionsLearned {
 		parts = append(parts, Part{Name: "positions", Parameters: c.Seq * d})
 	}
 	return append(parts,
 		both("attention retrieval maps", 3*l*d*w, 6*l*d*w),
 		attentionPart(c),
 		both("attention storage maps", l*d*w, 2*l*d*w),
-		both("feed-forward maps", 2*l*d*c.FF, 4*l*d*c.FF),
+		both("feed-forward maps", 2*l*d*hidden(c), 4*l*d*hidden(c)),
 		unembedding(c, d),
 		Part{Name: "norm gains", Parameters: (2*l + 1) * d},
 	)
@@ -124,12 +127,12 @@ func lookup(name string, rows, width int) Part {
 }
 
 // attentionPart is q.k and the mixing of values.
-func attentionPart(c models.Config) Part {
+func attentionPart(c models.Spec) Part {
 	w := c.Layers * c.HeadCount() * c.HeadDim()
 	return Part{Name: "attention", FLOPs: 2 * w * (c.Seq + 1), PaperFLOPs: 4 * w * c.Seq}
 }
 
-func unembedding(c models.Config, width int) Part {
+func unembedding(c models.Spec, width int) Part {
 	part := both("unembedding", c.Vocab*width, 2*c.Vocab*width)
 	if c.TieEmbeddings {
 		part.Parameters, part.PaperParameters = 0, 0
@@ -139,9 +142,9 @@ func unembedding(c models.Config, width int) Part {
 
 // printedVector are Table 7's totals of the transformer as printed: the vocabulary's parameters
 // are counted once, and its FLOPs are those of V entries where V D is meant.
-func printedVector(c models.Config) (parameters, flops int) {
-	l, d, w := c.Layers, c.DModel, c.HeadCount()*c.HeadDim()
-	maps := l * (4*d*w + 2*d*c.FF)
+func printedVector(c models.Spec) (parameters, flops int) {
+	l, d, w := c.Layers, c.Width(), c.HeadCount()*c.HeadDim()
+	maps := l * (4*d*w + 2*d*hidden(c))
 	return c.Vocab*d + maps, 4*c.Vocab + 2*maps + 4*l*c.Seq*w
 }
 
@@ -149,12 +152,12 @@ func printedVector(c models.Config) (parameters, flops int) {
 // counted once, keys are 2 R Dk (3L+1) where its list sums to 3 R Dk (2L+1), their FLOPs
 // 6 R Dk Dv (1+L) where (1+2L) is meant. That the vocabulary's FLOPs are those of V R entries where
 // V R Dv is meant is read from Tables 3 and 4, whose FLOPs follow so.
-func printedMatrix(c models.Config) (parameters, flops int) {
-	l, dk, dv, r, width := c.Layers, c.Dk, c.Dv, c.Rank, c.Rank*c.Dv
-	maps := 2 * l * width * c.FF
+func printedMatrix(c models.Spec) (parameters, flops int) {
+	l, dk, dv, r, width := c.Layers, keySize(c), c.HeadDim(), c.HeadCount(), c.Width()
+	maps := 2 * l * width * hidden(c)
 	parameters = c.Vocab*width + maps + 2*r*dk*(3*l+1)
 	flops = 4*c.Vocab*r + 2*maps + 6*r*dk*dv*(1+l) + 4*l*c.Seq*width
-	if c.Positions == models.PositionsLearned {
+	if c.Attention.Positions == models.PositionsLearned {
 		parameters += c.Seq * width
 		flops += 2 * c.Seq * width
 	}

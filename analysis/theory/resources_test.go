@@ -6,30 +6,35 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // The sums of the parts are what models counts, for the presets and for configs that set apart
 // every size.
 func TestExactIsTheModelsOwnCount(t *testing.T) {
-	configs := map[string]models.Config{
-		"matrix": {Stream: models.StreamMatrix, Layers: 3, Dk: 5, Dv: 6, Rank: 7, FF: 11, Vocab: 13, Seq: 17},
-		"vector": {Stream: models.StreamVector, Layers: 3, DModel: 10, Heads: 5, FF: 11, Vocab: 13, Seq: 17},
-		"heads":  {Stream: models.StreamVector, Layers: 3, DModel: 10, Heads: 3, HeadSize: 8, FF: 11, Vocab: 13, Seq: 17},
-	}
-	for _, p := range models.Presets() {
-		if c := p.Config.Resolve(); checkCountable(p.Name, c) == nil {
-			configs[p.Name] = c
+	configs := map[string]models.Config{"matrix": tinyRMT(3, 5, 6, 7, 11), "vector": tinyTransformer(3, 10, 5, 11), "heads": tinyTransformer(3, 10, 3, 11)}
+	heads := configs["heads"]
+	heads.Attention.HeadDim = 8
+	configs["heads"] = heads
+	for _, p := range models.Standard().Presets() {
+		c, err := p.Config.Resolve()
+		require.NoError(t, err)
+		if _, err := checkCountable(p.Name, c); err == nil {
+			configs[p.Name] = p.Config
 		}
 	}
 	require.Greater(t, len(configs), 12)
 	for name, c := range configs {
 		for _, tie := range []bool{false, true} {
 			for _, positions := range []string{models.PositionsLearned, models.PositionsALiBi, models.PositionsNone} {
-				c.TieEmbeddings, c.Positions = tie, positions
-				r, err := CountResources(name, c)
+				c.TieEmbeddings, c.Attention.Positions = tie, positions
+				model, err := c.Resolve()
 				require.NoError(t, err)
-				cost := c.Cost()
+				r, err := CountResources(name, model)
+				require.NoError(t, err)
+				cost := model.Cost()
 				assert.Equal(t, cost.Parameters, r.Parameters.Exact, "%s %v %s", name, tie, positions)
 				assert.Equal(t, cost.ForwardFLOPs, r.FLOPs.Exact, "%s %v %s", name, tie, positions)
 			}
@@ -40,7 +45,7 @@ func TestExactIsTheModelsOwnCount(t *testing.T) {
 // The corrected sums are the closed forms that Table 7 means.
 func TestCorrectedTotals(t *testing.T) {
 	const l, dk, dv, r, ff, v, n = 3, 5, 6, 7, 11, 13, 17
-	matrix, err := CountResources("matrix", models.Config{Stream: models.StreamMatrix, Layers: l, Dk: dk, Dv: dv, Rank: r, FF: ff, Vocab: v, Seq: n})
+	matrix, err := CountResources("matrix", resolve(t, tinyRMT(l, dk, dv, r, ff)))
 	require.NoError(t, err)
 	assert.Equal(t, 2*r*dv*v+r*dv*n+2*l*r*dv*ff+3*r*dk*(2*l+1), matrix.Parameters.Corrected)
 	assert.Equal(t, 4*r*dv*v+2*r*dv*n+4*l*r*dv*ff+4*l*n*r*dv+6*r*dk*dv*(2*l+1), matrix.FLOPs.Corrected)
@@ -48,7 +53,7 @@ func TestCorrectedTotals(t *testing.T) {
 	assert.Equal(t, 4*r*v+2*r*dv*n+4*l*r*dv*ff+4*l*n*r*dv+6*r*dk*dv*(l+1), matrix.FLOPs.Printed)
 
 	const d = 10
-	vector, err := CountResources("vector", models.Config{Stream: models.StreamVector, Layers: l, DModel: d, Heads: 5, FF: ff, Vocab: v, Seq: n})
+	vector, err := CountResources("vector", resolve(t, tinyTransformer(l, d, 5, ff)))
 	require.NoError(t, err)
 	assert.Equal(t, 2*d*v+l*(4*d*d+2*d*ff), vector.Parameters.Corrected)
 	assert.Equal(t, 4*d*v+2*l*(4*d*d+2*d*ff)+4*l*n*d, vector.FLOPs.Corrected)
@@ -57,13 +62,18 @@ func TestCorrectedTotals(t *testing.T) {
 }
 
 func TestCountResourcesRefuses(t *testing.T) {
-	for want, c := range map[string]models.Config{
-		"theory: m: stream: want matrix or vector, which the paper compares, got mhc": {Preset: "mhc-162m"},
-		"theory: m: bias: want none, as in the paper, got true":                       {Preset: "rmt-46m", Bias: true},
-		"theory: m: experts: want 0, a dense feed-forward, got 8":                     {Preset: "moe-8x2"},
-		"theory: m: model.dk: want >= 1, got 0":                                       {Stream: models.StreamMatrix, Layers: 1},
+	for want, change := range map[string]func(zoo models.Zoo) (models.Preset, error){
+		"theory: m: stream: want matrix or vector, which the paper compares, got mhc": func(zoo models.Zoo) (models.Preset, error) { return zoo.Preset("mhc-162m") },
+		"theory: m: experts: want 0, a dense feed-forward, got 8":                     func(zoo models.Zoo) (models.Preset, error) { return zoo.Preset("moe-8x2") },
+		"theory: m: bias: want none, as in the paper, got true": func(zoo models.Zoo) (models.Preset, error) {
+			p, err := zoo.Preset("rmt-46m")
+			p.Config.Bias = true
+			return p, err
+		},
 	} {
-		_, err := CountResources("m", c)
+		p, err := change(models.Standard())
+		require.NoError(t, err)
+		_, err = CountResources("m", resolve(t, p.Config))
 		assert.EqualError(t, err, want)
 	}
 	_, err := NewResourceTable("rmt-1m")
@@ -98,4 +108,22 @@ func TestShapes(t *testing.T) {
 	}
 	assert.Equal(t, []int{48, 64, 3072, 896}, []int{shapes.Shapes[2].Dk, shapes.Shapes[2].Dv, shapes.Shapes[2].Stream, shapes.Shapes[2].Width})
 	assert.Equal(t, []int{64, 64, 4096, 1024}, []int{shapes.Shapes[3].Dk, shapes.Shapes[3].Dv, shapes.Shapes[3].Stream, shapes.Shapes[3].Width})
+}
+
+// tinyRMT and tinyTransformer have a vocabulary of 13 ids, and rows of 17 tokens.
+func tinyRMT(blocks, dk, dv, rank, ff int) models.Config {
+	return models.Config{Stream: stream.MatrixConfig{Dk: dk, Dv: dv, Rank: rank}, Layers: blocks, FeedForward: layers.GELUConfig{Hidden: ff}, Vocab: 13, Seq: 17}
+}
+
+func tinyTransformer(blocks, d, heads, ff int) models.Config {
+	c := models.Transformer(blocks, d, ff, heads)
+	c.Vocab, c.Seq = 13, 17
+	return c
+}
+
+func resolve(t *testing.T, c models.Config) models.Spec {
+	t.Helper()
+	s, err := c.Resolve()
+	require.NoError(t, err)
+	return s
 }

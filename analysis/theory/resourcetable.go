@@ -14,7 +14,7 @@ type ResourceTable struct {
 func NewResourceTable(presets ...string) (ResourceTable, error) {
 	var t ResourceTable
 	for _, name := range presets {
-		c, err := presetConfig(name)
+		c, err := presetModel(name)
 		if err != nil {
 			return ResourceTable{}, err
 		}
@@ -51,7 +51,7 @@ func (t ResourceTable) Table() figure.Table {
 // Notes says how the two ways of counting differ.
 func (t ResourceTable) Notes() []string {
 	return []string{
-		"paper's count: look-ups are products with one-hot vectors, attention sees all N tokens; no norm gains, no positions of the transformer. exact: look-ups cost nothing, attention sees the (N+1)/2 tokens that are there on average; it is what models.Config.Cost counts.",
+		"paper's count: look-ups are products with one-hot vectors, attention sees all N tokens; no norm gains, no positions of the transformer. exact: look-ups cost nothing, attention sees the (N+1)/2 tokens that are there on average; it is what models.Spec.Cost counts.",
 		"The printed totals count the vocabulary's parameters once, though embedding and unembedding are two tables; give the RMT's keys as 2 R Dk (3L+1) parameters where the list sums to 3 R Dk (2L+1), and 6 R Dk Dv (1+L) FLOPs where (1+2L) is meant; and leave out a factor (D, Dv) of the vocabulary's FLOPs.",
 	}
 }

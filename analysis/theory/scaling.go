@@ -32,10 +32,13 @@ func FigureSizes() []int { return []int{768, 1536, 2048, 3072, 4096, 6144, 8192}
 
 // NewScaling varies the stream of an RMT and of a transformer (paper figure 1). sizes in entries:
 // multiples of the RMT's Dv and of the transformer's head size for which FF d/d_model is whole.
-func NewScaling(matrix, vector models.Config, sizes []int) (Scaling, error) {
-	matrix, vector = matrix.Resolve(), vector.Resolve()
-	if matrix.Stream != models.StreamMatrix || vector.Stream != models.StreamVector {
-		return Scaling{}, errors.Errorf("theory: streams: want %s and %s, got %s and %s", models.StreamMatrix, models.StreamVector, matrix.Stream, vector.Stream)
+func NewScaling(matrix, vector models.Spec, sizes []int) (Scaling, error) {
+	first, second, err := paperKinds()
+	if err != nil {
+		return Scaling{}, err
+	}
+	if matrix.Stream.Name() != first || vector.Stream.Name() != second {
+		return Scaling{}, errors.Errorf("theory: streams: want %s and %s, got %s and %s", first, second, matrix.Stream.Name(), vector.Stream.Name())
 	}
 	var s Scaling
 	for _, size := range sizes {
@@ -47,28 +50,42 @@ func NewScaling(matrix, vector models.Config, sizes []int) (Scaling, error) {
 }
 
 // add appends a point to each line.
-func (s *Scaling) add(matrix, vector models.Config, size int) error {
-	head, dv := vector.HeadDim(), matrix.Dv
-	if size < 1 || size%dv != 0 || size%head != 0 || vector.FF*size%vector.DModel != 0 {
-		return errors.Errorf("theory: stream size: want a multiple of Dv %d and of the head size %d for which FF %d x size / d_model %d is whole, got %d", dv, head, vector.FF, vector.DModel, size)
+func (s *Scaling) add(matrix, vector models.Spec, size int) error {
+	head, dv, ff, d := vector.HeadDim(), matrix.HeadDim(), hidden(vector), vector.Width()
+	if size < 1 || size%dv != 0 || size%head != 0 || ff*size%d != 0 {
+		return errors.Errorf("theory: stream size: want a multiple of Dv %d and of the head size %d for which FF %d x size / d_model %d is whole, got %d", dv, head, ff, d, size)
 	}
-	matrix.Dk = size / dv
-	held, proportional := vector, vector
-	held.DModel, held.HeadSize = size, head
-	proportional.DModel, proportional.Heads, proportional.FF = size, size/head, vector.FF*size/vector.DModel
-	proportional.HeadSize = 0
 	for _, line := range []struct {
 		points *[]ScalePoint
 		name   string
-		config models.Config
-	}{{&s.Matrix, "RMT", matrix}, {&s.Transformer, "transformer, all else held", held}, {&s.Proportional, "transformer, in proportion", proportional}} {
-		if err := line.config.Validate(); err != nil {
+		of     models.Spec
+		sizes  map[string]int
+	}{
+		{&s.Matrix, "RMT", matrix, map[string]int{"stream.dk": size / dv}},
+		{&s.Transformer, "transformer, all else held", vector, map[string]int{"stream.d_model": size, "attention.head_dim": head}},
+		{&s.Proportional, "transformer, in proportion", vector,
+			map[string]int{"stream.d_model": size, "attention.heads": size / head, "attention.head_dim": 0, "feedforward.hidden": ff * size / d}},
+	} {
+		model, err := resized(line.of, line.sizes)
+		if err != nil {
 			return errors.Wrapf(err, "theory: %s with a stream of %d", line.name, size)
 		}
-		cost := line.config.Cost()
+		cost := model.Cost()
 		*line.points = append(*line.points, ScalePoint{line.name, cost.StreamSize, cost.Parameters, cost.ForwardFLOPs})
 	}
 	return nil
+}
+
+// resized is a model with other sizes, by key.
+func resized(c models.Spec, sizes map[string]int) (models.Spec, error) {
+	changed := c.Config
+	for key, size := range sizes {
+		var err error
+		if changed, err = changed.WithSize(key, size); err != nil {
+			return models.Spec{}, err
+		}
+	}
+	return changed.Resolve()
 }
 
 // Growth is last/first of a line's parameters and FLOPs.

@@ -10,16 +10,16 @@ import (
 func TestScaling(t *testing.T) {
 	s, err := figure1()
 	require.NoError(t, err)
-	matrix, err := presetConfig("rmt-134m")
+	matrix, err := presetModel("rmt-134m")
 	require.NoError(t, err)
 	for i, size := range FigureSizes() {
 		for _, line := range s.lines() {
 			assert.Equal(t, size, line[i].StreamSize)
 		}
 		// The closed form of what a larger Dk adds.
-		dk, sites := size/matrix.Dv-FigureSizes()[0]/matrix.Dv, 2*matrix.Layers+1
-		assert.Equal(t, dk*sites*(3*matrix.Rank+matrix.Dv), s.Matrix[i].Parameters-s.Matrix[0].Parameters)
-		assert.Equal(t, dk*sites*6*matrix.Rank*matrix.Dv, s.Matrix[i].ForwardFLOPs-s.Matrix[0].ForwardFLOPs)
+		dk, sites := size/matrix.HeadDim()-FigureSizes()[0]/matrix.HeadDim(), 2*matrix.Layers+1
+		assert.Equal(t, dk*sites*(3*matrix.HeadCount()+matrix.HeadDim()), s.Matrix[i].Parameters-s.Matrix[0].Parameters)
+		assert.Equal(t, dk*sites*6*matrix.HeadCount()*matrix.HeadDim(), s.Matrix[i].ForwardFLOPs-s.Matrix[0].ForwardFLOPs)
 		// All of a transformer's parameters have one axis of the stream.
 		assert.Equal(t, s.Transformer[0].Parameters*size, s.Transformer[i].Parameters*FigureSizes()[0])
 	}
@@ -32,15 +32,15 @@ func TestScaling(t *testing.T) {
 	parameters, flops = Growth(s.Proportional)
 	assert.Greater(t, min(parameters, flops), 5*held)
 
-	own, err := presetConfig("transformer-d1536")
+	own, err := presetModel("transformer-d1536")
 	require.NoError(t, err)
 	assert.Equal(t, own.Cost().Parameters, s.Proportional[1].Parameters, "in proportion is what the preset is")
 }
 
 func TestScalingRefuses(t *testing.T) {
-	matrix, err := presetConfig("rmt-134m")
+	matrix, err := presetModel("rmt-134m")
 	require.NoError(t, err)
-	vector, err := presetConfig("transformer-162m")
+	vector, err := presetModel("transformer-162m")
 	require.NoError(t, err)
 	_, err = NewScaling(vector, matrix, FigureSizes())
 	assert.EqualError(t, err, "theory: streams: want matrix and vector, got vector and matrix")
@@ -48,7 +48,4 @@ func TestScalingRefuses(t *testing.T) {
 		_, err = NewScaling(matrix, vector, []int{size})
 		assert.ErrorContains(t, err, "theory: stream size: want a multiple of Dv 64 and of the head size 64")
 	}
-	matrix.Layers = 0
-	_, err = NewScaling(matrix, vector, FigureSizes())
-	assert.ErrorContains(t, err, "model.layers")
 }

@@ -36,15 +36,22 @@ type Shapes struct {
 
 // NewShapes derives Dv of each RMT of Table 9 from the printed number of parameters.
 func NewShapes() (Shapes, error) {
+	matrix, _, err := paperKinds()
+	if err != nil {
+		return Shapes{}, err
+	}
 	var shapes Shapes
 	for _, name := range table9Presets() {
-		preset, _, _ := models.FindPreset(name)
-		c, err := presetConfig(name)
+		c, err := presetModel(name)
 		if err != nil {
 			return Shapes{}, err
 		}
-		if c.Stream != models.StreamMatrix {
+		if c.Stream.Name() != matrix {
 			continue
+		}
+		preset, err := models.Standard().Preset(name)
+		if err != nil {
+			return Shapes{}, err
 		}
 		shape, err := newShape(preset, c)
 		if err != nil {
@@ -55,28 +62,30 @@ func NewShapes() (Shapes, error) {
 	return shapes, nil
 }
 
-func newShape(p models.Preset, c models.Config) (Shape, error) {
+func newShape(p models.Preset, c models.Spec) (Shape, error) {
 	own, err := CountResources(p.Name, c)
 	if err != nil {
 		return Shape{}, err
 	}
-	wide := c
-	wide.Dv = c.Width()
+	wide, err := resized(c, map[string]int{"stream.dv": c.Width()})
+	if err != nil {
+		return Shape{}, err
+	}
 	misread, err := CountResources(p.Name, wide)
 	if err != nil {
 		return Shape{}, err
 	}
 	return Shape{
-		Model: p.Name, Paper: p.Paper, Layers: c.Layers, Rank: c.Rank, FF: c.FF, SizedDv: sizedDv(p.Paper, c),
-		Dk: c.Dk, Dv: c.Dv, Stream: c.StreamSize(), Width: c.Width(),
+		Model: p.Name, Paper: p.Paper, Layers: c.Layers, Rank: c.HeadCount(), FF: hidden(c), SizedDv: sizedDv(p.Paper, c),
+		Dk: keySize(c), Dv: c.HeadDim(), Stream: c.StreamSize(), Width: c.Width(),
 		Parameters: own.Parameters.Corrected, WidthParameters: misread.Parameters.Corrected,
 	}, nil
 }
 
 // sizedDv solves parameters = R Dv (2V + N + 2 L FF) + 3 R Dk (2L+1) for Dv.
-func sizedDv(paper float64, c models.Config) float64 {
-	keys := 3 * c.Rank * c.Dk * (2*c.Layers + 1)
-	return (1e6*paper - float64(keys)) / float64(c.Rank*(2*c.Vocab+c.Seq+2*c.Layers*c.FF))
+func sizedDv(paper float64, c models.Spec) float64 {
+	keys := 3 * c.HeadCount() * keySize(c) * (2*c.Layers + 1)
+	return (1e6*paper - float64(keys)) / float64(c.HeadCount()*(2*c.Vocab+c.Seq+2*c.Layers*hidden(c)))
 }
 
 // Name is the stem of the result's files.

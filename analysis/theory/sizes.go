@@ -12,26 +12,45 @@ const (
 	mediumTransformer = "transformer-405m"
 )
 
-// presetConfig is the config of a known model.
-func presetConfig(name string) (models.Config, error) {
-	preset, known, ok := models.FindPreset(name)
-	if !ok {
-		return models.Config{}, errors.Errorf("theory: preset: want one of %v, got %q", known, name)
+// presetModel is a known model.
+func presetModel(name string) (models.Spec, error) {
+	preset, err := models.Standard().Preset(name)
+	if err != nil {
+		return models.Spec{}, errors.Wrap(err, "theory")
 	}
-	return preset.Config.Resolve(), nil
+	return preset.Config.Resolve()
 }
+
+// paperKinds are the kinds of stream that the paper compares.
+func paperKinds() (matrix, vector string, err error) {
+	rmt, err := presetModel(mediumRMT)
+	if err != nil {
+		return "", "", err
+	}
+	transformer, err := presetModel(mediumTransformer)
+	if err != nil {
+		return "", "", err
+	}
+	return rmt.Stream.Name(), transformer.Stream.Name(), nil
+}
+
+// keySize is Dk of an RMT, whose stream has Dk rows of a head's size, Dv.
+func keySize(c models.Spec) int { return c.StreamSize() / c.HeadDim() }
+
+// hidden is the feed-forward's hidden width.
+func hidden(c models.Spec) int { return c.FeedForwardShape().Hidden }
 
 // sizes are those that reads and writes of GPT-2 medium's size have.
 type sizes struct{ dk, dv, rank, width, ff int }
 
 func mediumSizes() (sizes, error) {
-	matrix, err := presetConfig(mediumRMT)
+	matrix, err := presetModel(mediumRMT)
 	if err != nil {
 		return sizes{}, err
 	}
-	vector, err := presetConfig(mediumTransformer)
+	vector, err := presetModel(mediumTransformer)
 	if err != nil {
 		return sizes{}, err
 	}
-	return sizes{matrix.Dk, matrix.Dv, matrix.Rank, vector.DModel, vector.FF}, nil
+	return sizes{keySize(matrix), matrix.HeadDim(), matrix.HeadCount(), vector.Width(), hidden(vector)}, nil
 }

@@ -108,11 +108,13 @@ func NewTrainingFLOPs(in TrainingInputs) (TrainingFLOPs, error) {
 
 // countPreset counts a preset at so many tokens a row.
 func countPreset(name string, seq int) (Resources, error) {
-	c, err := presetConfig(name)
+	c, err := presetModel(name)
 	if err != nil {
 		return Resources{}, err
 	}
-	c.Seq = seq
+	if c, err = resized(c, map[string]int{"seq": seq}); err != nil {
+		return Resources{}, err
+	}
 	return CountResources(name, c)
 }
 

@@ -85,7 +85,7 @@ func (c *theoryCall) models(ctx context.Context) ([]theory.Model, error) {
 		if _, err := theory.CountResources(run.Name, run.Spec()); err != nil {
 			return nil, cli.Usage(errors.Wrap(err, "-config "+file))
 		}
-		all = append(all, theory.Model{Name: run.Name, Config: run.Spec()})
+		all = append(all, theory.Model{Name: run.Name, Spec: run.Spec()})
 	}
 	return all, nil
 }
