@@ -28,15 +28,15 @@ type accelerator interface {
 // onDevice tells whether b's ops run on an accelerator.
 func (b *Builder) onDevice() bool { return b.options.Device != CPU && b.options.Device != "" }
 
-// deviceSaved is device memory that an op keeps from one run to the next, or hands to
+// DeviceMemory is device memory that an op keeps from one run to the next, or hands to
 // the op that differentiates it.
-type deviceSaved struct {
+type DeviceMemory struct {
 	array  cuda.Array
 	device accelerator
 }
 
 // ensure returns the memory, made at the first call.
-func (s *deviceSaved) ensure(r *runState, t cuda.Type, n int) (cuda.Array, error) {
+func (s *DeviceMemory) ensure(r *runState, t cuda.Type, n int) (cuda.Array, error) {
 	if s.array.N == n && s.array.Type == t && !s.array.None() {
 		return s.array, nil
 	}
@@ -45,8 +45,8 @@ func (s *deviceSaved) ensure(r *runState, t cuda.Type, n int) (cuda.Array, error
 	return a, err
 }
 
-// float64s downloads n numbers that the device keeps as F64.
-func (s *deviceSaved) float64s(n int) ([]float64, error) {
+// Float64s downloads n numbers that the device keeps as F64.
+func (s *DeviceMemory) Float64s(n int) ([]float64, error) {
 	values := make([]float64, n)
 	if n == 0 || s.device == nil {
 		return values, nil

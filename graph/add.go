@@ -13,7 +13,7 @@ type add struct{}
 // Add sums any number of nodes of one shape, in order, in one pass.
 func (b *Builder) Add(inputs ...*gorgonia.Node) *gorgonia.Node {
 	if len(inputs) == 0 {
-		b.fail(errors.New("graph: Add: want at least one input, got none"))
+		b.Fail(errors.New("graph: Add: want at least one input, got none"))
 		return nil
 	}
 	return b.Apply(add{}, inputs...)
@@ -22,7 +22,7 @@ func (b *Builder) Add(inputs ...*gorgonia.Node) *gorgonia.Node {
 func (add) String() string { return "Add" }
 
 func (add) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
 	for i, s := range in {
@@ -33,23 +33,18 @@ func (add) Infer(in []Signature) (Signature, error) {
 	return in[0], nil
 }
 
-func (add) Differentiable(int) bool { return true }
-
 func (add) InPlace(i int) bool { return i == 0 }
 
 func (add) Accumulates() bool { return true }
 
 func (add) VJP(d *Derivative) {
-	for i := range d.op.in {
+	for i := range d.Inputs() {
 		d.Set(i, d.Gradient())
 	}
 }
 
 func (k add) Run(c *Call) error {
-	if c.Double() {
-		return runAdd[float64](c)
-	}
-	return runAdd[float32](c)
+	return Dispatch(c, k, runAdd[float32], runAdd[float64])
 }
 
 // addState is the kernel with its list of inputs, kept so that a run allocates nothing.
@@ -58,10 +53,10 @@ type addState[T kernel.Float] struct {
 	inputs [][]T
 }
 
-func runAdd[T kernel.Float](c *Call) error {
+func runAdd[T kernel.Float](_ add, c *Call) error {
 	s := State[addState[T]](c)
 	s.inputs = s.inputs[:0]
-	for i := range c.args {
+	for i := range c.Inputs() {
 		s.inputs = append(s.inputs, In[T](c, i))
 	}
 	s.Run(c.Pool(), Out[T](c), s.inputs, c.Accumulate())

@@ -2,9 +2,9 @@
 
 package graph
 
-func (add) launch(c *deviceCall) error {
-	if err := c.unify(); err != nil {
+func (add) Launch(c *DeviceCall) error {
+	if err := c.Unify(); err != nil {
 		return err
 	}
-	return c.sum(c.out(), c.args, c.accumulate())
+	return c.Sum(c.Out(), c.Inputs(), c.Accumulate())
 }

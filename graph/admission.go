@@ -51,7 +51,7 @@ func (p *Program) missing() MemoryNeed {
 		m.Activations = p.plan.unshared
 	}
 	for _, n := range p.builder.inputs {
-		m.Activations += signatureOf(n).bytes()
+		m.Activations += SignatureOf(n).Bytes()
 	}
 	if !p.options.Gradients {
 		return m

@@ -38,7 +38,7 @@ func checkAllocations(t *testing.T, n *gorgonia.Node) {
 	t.Helper()
 	op := opOf(n)
 	var values []gorgonia.Value
-	for _, c := range children(n) {
+	for _, c := range Inputs(n) {
 		values = append(values, c.Value())
 	}
 	run := func() {

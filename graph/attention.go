@@ -33,7 +33,7 @@ type attention struct {
 // attentionSaved holds the log-sum-exp of each row of logits, [batch, heads, seq].
 type attentionSaved struct {
 	lse    any
-	device struct{ lse, slopes, angles deviceSaved } // and what a device is told once
+	device struct{ lse, slopes, angles DeviceMemory } // and what a device is told once
 }
 
 // CausalAttention is multi-head attention in which token i sees the tokens from its
@@ -45,15 +45,15 @@ type attentionSaved struct {
 // blocks with an online softmax: no Seq x Seq matrix exists. With Options.Cache the
 // tokens stand behind those of earlier runs.
 func (b *Builder) CausalAttention(qkv *gorgonia.Node, o AttentionOptions) *gorgonia.Node {
-	if b.err != nil {
+	if b.Err() != nil {
 		return nil
 	}
 	k := attention{heads: o.Heads, seq: o.Seq, scale: o.Scale, ropeBase: o.RopeBase, slopes: o.Slopes,
 		masked: o.Starts != nil, saved: &attentionSaved{}}
-	if b.options.Cache != nil && qkv != nil && o.Heads > 0 {
+	if b.Cache() != nil && qkv != nil && o.Heads > 0 {
 		var err error
-		if k.cache, err = b.options.Cache.layer(qkv.Dtype(), o.Heads, signatureOf(qkv).width()/3/o.Heads); err != nil {
-			b.fail(errors.Wrap(err, "graph: CausalAttention"))
+		if k.cache, err = b.Cache().layer(qkv.Dtype(), o.Heads, SignatureOf(qkv).Width()/3/o.Heads); err != nil {
+			b.Fail(errors.Wrap(err, "graph: CausalAttention"))
 			return nil
 		}
 	}
@@ -68,44 +68,42 @@ func (k attention) String() string {
 		k.heads, k.seq, k.scale, k.slopes, k.ropeBase, k.masked)
 }
 
-func (k attention) flops(c cost) int { return 2 * k.halfFLOPs(c.in(0)) }
+func (k attention) FLOPs(c Cost) int { return 2 * k.halfFLOPs(c.Signature(0)) }
 
 func (k attention) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in[:1]); err != nil {
+	if err := WantFloats(in[:1]); err != nil {
 		return Signature{}, err
 	}
 	qkv := in[0]
 	switch {
-	case k.heads < 1 || qkv.Shape.Dims() < 2 || qkv.width()%(3*k.heads) != 0:
+	case k.heads < 1 || qkv.Shape.Dims() < 2 || qkv.Width()%(3*k.heads) != 0:
 		return Signature{}, errors.Errorf("qkv: want [tokens, 3*heads*Dh] with %d heads, got %v", k.heads, qkv.Shape)
-	case k.seq < 1 || qkv.leading()%k.seq != 0:
+	case k.seq < 1 || qkv.Leading()%k.seq != 0:
 		return Signature{}, errors.Errorf("qkv: want a multiple of seq %d tokens, got %v", k.seq, qkv.Shape)
 	case k.slopes != nil && len(k.slopes) != k.heads:
 		return Signature{}, errors.Errorf("slopes: want %d, one a head, got %d", k.heads, len(k.slopes))
-	case k.ropeBase != 0 && qkv.width()/3/k.heads%2 != 0:
-		return Signature{}, errors.Errorf("RoPE: want an even head size, got %d", qkv.width()/3/k.heads)
+	case k.ropeBase != 0 && qkv.Width()/3/k.heads%2 != 0:
+		return Signature{}, errors.Errorf("RoPE: want an even head size, got %d", qkv.Width()/3/k.heads)
 	}
 	if k.masked {
-		if err := wantInts(in, 1, "starts"); err != nil {
+		if err := WantInts(in, 1, "starts"); err != nil {
 			return Signature{}, err
 		}
-		if in[1].size() != qkv.leading() {
-			return Signature{}, errors.Errorf("starts: want %d entries, one a token, got shape %v", qkv.leading(), in[1].Shape)
+		if in[1].Size() != qkv.Leading() {
+			return Signature{}, errors.Errorf("starts: want %d entries, one a token, got shape %v", qkv.Leading(), in[1].Shape)
 		}
 	}
-	return Signature{qkv.DType, tensor.Shape{qkv.leading(), k.heads, qkv.width() / 3 / k.heads}}, nil
+	return Signature{qkv.DType, tensor.Shape{qkv.Leading(), k.heads, qkv.Width() / 3 / k.heads}}, nil
 }
 
 func (k attention) params(qkv Signature) kernel.AttentionParams {
-	return kernel.AttentionParams{Batch: qkv.leading() / k.seq, Seq: k.seq, Heads: k.heads, HeadDim: qkv.width() / 3 / k.heads,
+	return kernel.AttentionParams{Batch: qkv.Leading() / k.seq, Seq: k.seq, Heads: k.heads, HeadDim: qkv.Width() / 3 / k.heads,
 		Scale: k.scale, Slopes: k.slopes, RopeBase: k.ropeBase}
 }
 
-func (k attention) Differentiable(i int) bool { return i == 0 }
-
 func (k attention) VJP(d *Derivative) {
 	if k.cache != nil {
-		d.b.fail(errors.New("graph: CausalAttention: want no cache where a gradient is taken: build the training graph without Options.Cache"))
+		d.Builder().Fail(errors.New("graph: CausalAttention: want no cache where a gradient is taken: build the training graph without Options.Cache"))
 		return
 	}
 	if !d.Wants(0) {
@@ -115,14 +113,11 @@ func (k attention) VJP(d *Derivative) {
 	if k.masked {
 		children = append(children, d.Input(1))
 	}
-	d.Set(0, d.b.Apply(attentionGrad{k}, children...))
+	d.Set(0, d.Apply(attentionGrad{of: k}, children...))
 }
 
 func (k attention) Run(c *Call) error {
-	if c.Double() {
-		return runAttention[float64](k, c)
-	}
-	return runAttention[float32](k, c)
+	return Dispatch(c, k, runAttention[float32], runAttention[float64])
 }
 
 // savedLSE returns the saved log-sum-exps, [batch, heads, seq].
@@ -136,9 +131,9 @@ func savedLSE[T kernel.Float](s *attentionSaved, n int) []T {
 }
 
 func runAttention[T kernel.Float](k attention, c *Call) error {
-	p := k.params(c.op.in[0])
+	p := k.params(c.Signature(0))
 	run := State[kernel.Attention[T]](c)
-	starts := optional[int32](c, 1)
+	starts := In[int32](c, 1)
 	if k.cache != nil {
 		return run.ForwardCached(c.Pool(), Out[T](c), In[T](c, 0), memory[T](k.cache), starts, p)
 	}
@@ -148,30 +143,26 @@ func runAttention[T kernel.Float](k attention, c *Call) error {
 }
 
 // attentionGrad is d(qkv), packed as qkv. Inputs: qkv, o, do, and starts if masked.
-type attentionGrad struct{ attention }
+type attentionGrad struct {
+	NoGradient
+	of attention
+}
 
-func (k attentionGrad) String() string { return "GradQKV of " + k.attention.String() }
+func (k attentionGrad) String() string { return "GradQKV of " + k.of.String() }
 
-func (k attentionGrad) flops(c cost) int { // dp and dv, dq and dk, for q.k and p.v
-	return 4 * k.halfFLOPs(c.in(0))
+func (k attentionGrad) FLOPs(c Cost) int { // dp and dv, dq and dk, for q.k and p.v
+	return 4 * k.of.halfFLOPs(c.Signature(0))
 }
 
 func (k attentionGrad) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
-func (k attentionGrad) Differentiable(int) bool { return false }
-
-func (k attentionGrad) VJP(*Derivative) {}
-
 func (k attentionGrad) Run(c *Call) error {
-	if c.Double() {
-		return runAttentionGrad[float64](k, c)
-	}
-	return runAttentionGrad[float32](k, c)
+	return Dispatch(c, k, runAttentionGrad[float32], runAttentionGrad[float64])
 }
 
 func runAttentionGrad[T kernel.Float](k attentionGrad, c *Call) error {
-	p := k.params(c.op.in[0])
-	lse := savedLSE[T](k.saved, p.Batch*p.Heads*p.Seq)
-	State[kernel.Attention[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2), lse, optional[int32](c, 3), p)
+	p := k.of.params(c.Signature(0))
+	lse := savedLSE[T](k.of.saved, p.Batch*p.Heads*p.Seq)
+	State[kernel.Attention[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2), lse, In[int32](c, 3), p)
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 // deviceAttention is one launch of an attention.
 type deviceAttention struct {
-	*deviceCall
+	*DeviceCall
 	kernel.AttentionParams
 	kernels attentionKernels
 	number  cuda.Type // of q, k, v and what is made of them
@@ -23,10 +23,10 @@ type deviceAttention struct {
 }
 
 // onDevice readies a launch over positions positions; starts is the input that holds them.
-func (k attention) onDevice(c *deviceCall, qkv Signature, starts, positions int) (*deviceAttention, error) {
+func (k attention) onDevice(c *DeviceCall, qkv Signature, starts, positions int) (*deviceAttention, error) {
 	a := &deviceAttention{
-		deviceCall: c, AttentionParams: k.params(qkv), kernels: attentionKernelsOf(c.dev.Precision()),
-		number: c.activation(), starts: c.in(starts),
+		DeviceCall: c, AttentionParams: k.params(qkv), kernels: attentionKernelsOf(c.Device().Precision()),
+		number: c.Activation(), starts: c.In(starts),
 	}
 	a.padded = paddedHead(a.HeadDim)
 	saved := &k.saved.device
@@ -35,14 +35,14 @@ func (k attention) onDevice(c *deviceCall, qkv Signature, starts, positions int)
 		host = narrowed(k.slopes)
 	}
 	var err error
-	if a.slopes, err = c.constant(&saved.slopes, host); err != nil || k.ropeBase == 0 {
+	if a.slopes, err = c.Constant(&saved.slopes, host); err != nil || k.ropeBase == 0 {
 		return a, err
 	}
 	host = nil
 	if saved.angles.array.None() {
 		host = ropeAngles(k.ropeBase, a.HeadDim, a.padded, positions)
 	}
-	a.angles, err = c.constant(&saved.angles, host)
+	a.angles, err = c.Constant(&saved.angles, host)
 	return a, err
 }
 
@@ -57,7 +57,7 @@ func narrowed(x []float64) []float32 {
 
 // paddedHead is the size of heads of dim numbers as the kernels want them: half of it is a
 // multiple of 4 (cuda/attention_pad.cu).
-func paddedHead(dim int) int { return 2 * (ceilDiv(ceilDiv(dim, 2), 4) * 4) }
+func paddedHead(dim int) int { return 2 * (cuda.CeilDiv(cuda.CeilDiv(dim, 2), 4) * 4) }
 
 // ropeAngles are the cosines and sines of rotary positions (kernel/rope.go) of heads whose
 // dim numbers are padded, [positions, 2, padded/2].
@@ -78,54 +78,54 @@ func (a *deviceAttention) pairs() int { return a.Batch * a.Heads }
 
 // heads returns input i, [..., dim], with its heads padded.
 func (a *deviceAttention) heads(i int) (cuda.Array, error) {
-	x, err := a.inAs(i, a.number)
+	x, err := a.InAs(i, a.number)
 	if err != nil || a.padded == a.HeadDim && aligned16(x) {
 		return x, err
 	}
-	y, err := a.scratch(a.number, x.N/a.HeadDim*a.padded)
+	y, err := a.Scratch(a.number, x.N/a.HeadDim*a.padded)
 	if err != nil {
 		return y, err
 	}
-	return y, a.launch("attention_pad"+x.Suffix(), cuda.Over(y.N, 256),
+	return y, a.Launch("attention_pad"+x.Suffix(), cuda.Over(y.N, 256),
 		y.Arg(), x.Arg(), cuda.Long(y.N), cuda.Int(a.HeadDim), cuda.Int(a.padded))
 }
 
 // result returns where the kernels put their output, [..., padded].
 func (a *deviceAttention) result() (cuda.Array, error) {
-	y := a.out()
+	y := a.Out()
 	if a.padded == a.HeadDim && y.Type == a.number && aligned16(y) {
 		return y, nil
 	}
-	return a.scratch(a.number, y.N/a.HeadDim*a.padded)
+	return a.Scratch(a.number, y.N/a.HeadDim*a.padded)
 }
 
 // finish brings the result, if it lies elsewhere, to the output.
 func (a *deviceAttention) finish(x cuda.Array) error {
-	y := a.out()
+	y := a.Out()
 	if x.Ptr == y.Ptr {
 		return nil
 	}
 	if a.padded != a.HeadDim {
-		unpadded, err := a.scratch(a.number, y.N)
+		unpadded, err := a.Scratch(a.number, y.N)
 		if err != nil {
 			return err
 		}
-		err = a.launch("attention_unpad"+x.Suffix(), cuda.Over(y.N, 256),
+		err = a.Launch("attention_unpad"+x.Suffix(), cuda.Over(y.N, 256),
 			unpadded.Arg(), x.Arg(), cuda.Long(y.N), cuda.Int(a.HeadDim), cuda.Int(a.padded))
 		if err != nil {
 			return err
 		}
 		x = unpadded
 	}
-	return a.copyTo(y, x)
+	return a.CopyTo(y, x)
 }
 
-func (k attention) launch(c *deviceCall) error {
+func (k attention) Launch(c *DeviceCall) error {
 	positions := k.seq
 	if k.cache != nil {
 		positions = memory[float32](k.cache).Capacity
 	}
-	a, err := k.onDevice(c, c.op.in[0], 1, positions)
+	a, err := k.onDevice(c, c.Signature(0), 1, positions)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (k attention) launch(c *deviceCall) error {
 		err = a.cached(k.cache, out, qkv)
 	} else {
 		var lse cuda.Array
-		if lse, err = c.saved(&k.saved.device.lse, cuda.F32, a.pairs()*a.Seq); err == nil {
+		if lse, err = c.Saved(&k.saved.device.lse, cuda.F32, a.pairs()*a.Seq); err == nil {
 			err = a.forward(out, lse, qkv, deviceCache{})
 		}
 	}
@@ -162,8 +162,8 @@ func (a *deviceAttention) forward(out, lse, qkv cuda.Array, cache deviceCache) e
 		append([]cuda.Arg{out.Arg(), lse.Arg(), qkv.Arg()}, a.cacheArgs(cache)...)...)
 }
 
-func (k attentionGrad) launch(c *deviceCall) error {
-	a, err := k.onDevice(c, c.op.in[0], 3, k.seq)
+func (k attentionGrad) Launch(c *DeviceCall) error {
+	a, err := k.of.onDevice(c, c.Signature(0), 3, k.of.seq)
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (k attentionGrad) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	lse, err := c.saved(&k.saved.device.lse, cuda.F32, a.pairs()*a.Seq)
+	lse, err := c.Saved(&k.of.saved.device.lse, cuda.F32, a.pairs()*a.Seq)
 	if err != nil {
 		return err
 	}
@@ -215,11 +215,11 @@ func (a *deviceAttention) backward(dqkv, qkv, out, dout, lse cuda.Array) error {
 // deltas are do_i.o_i, [batch, heads, seq].
 func (a *deviceAttention) deltas(out, dout cuda.Array) (cuda.Array, error) {
 	rows := a.pairs() * a.Seq
-	delta, err := a.scratch(cuda.F32, rows)
+	delta, err := a.Scratch(cuda.F32, rows)
 	if err != nil {
 		return delta, err
 	}
-	return delta, a.launch("attention_delta"+out.Suffix(), cuda.Over(8*rows, 256),
+	return delta, a.Launch("attention_delta"+out.Suffix(), cuda.Over(8*rows, 256),
 		delta.Arg(), out.Arg(), dout.Arg(), cuda.Long(rows), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.padded))
 }
 
@@ -229,11 +229,11 @@ func (a *deviceAttention) tileStarts(tile int) (cuda.Array, error) {
 	if a.starts.None() {
 		return cuda.Array{}, nil
 	}
-	tiles := ceilDiv(a.Seq, tile)
-	first, err := a.scratch(cuda.I32, a.Batch*tiles)
+	tiles := cuda.CeilDiv(a.Seq, tile)
+	first, err := a.Scratch(cuda.I32, a.Batch*tiles)
 	if err != nil {
 		return first, err
 	}
-	return first, a.launch("attention_tile_starts", cuda.Grid{X: a.Batch * tiles, Threads: 32},
+	return first, a.Launch("attention_tile_starts", cuda.Grid{X: a.Batch * tiles, Threads: 32},
 		first.Arg(), a.starts.Arg(), cuda.Int(a.Seq), cuda.Int(tile), cuda.Int(tiles))
 }

@@ -21,7 +21,7 @@ type attentionMix struct{ heads, seq int }
 // key is masked; qkv [T, 3*H*Dh] as in AttentionPattern, of which only v is read; o [T, H,
 // Dh]. Of the options Heads and Seq count. A Builder with a Cache refuses it.
 func (b *Builder) AttentionMix(pattern, qkv *gorgonia.Node, o AttentionOptions) *gorgonia.Node {
-	if b.err != nil || b.refuseCache("AttentionMix") {
+	if b.Err() != nil || b.refuseCache("AttentionMix") {
 		return nil
 	}
 	return b.Apply(attentionMix{o.Heads, o.Seq}, pattern, qkv)
@@ -31,103 +31,86 @@ func (k attentionMix) String() string {
 	return fmt.Sprintf("AttentionMix(heads=%d, seq=%d)", k.heads, k.seq)
 }
 
-func (k attentionMix) flops(c cost) int { return k.attention().halfFLOPs(c.in(1)) }
+func (k attentionMix) FLOPs(c Cost) int { return k.attention().halfFLOPs(c.Signature(1)) }
 
 // attention is the attention whose sizes the mix has.
 func (k attentionMix) attention() attention { return attention{heads: k.heads, seq: k.seq} }
 
 func (k attentionMix) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
 	out, err := k.attention().Infer(in[1:])
 	if err != nil {
 		return Signature{}, err
 	}
-	if want := withTokens(out.leading(), k.heads, k.seq); !in[0].Shape.Eq(want) {
+	if want := WithTokens(out.Leading(), k.heads, k.seq); !in[0].Shape.Eq(want) {
 		return Signature{}, errors.Errorf("pattern: want [tokens, heads, seq] = %v for qkv %v, got %v", want, in[1].Shape, in[0].Shape)
 	}
 	return out, nil
 }
 
-func (k attentionMix) Differentiable(int) bool { return true }
-
 func (k attentionMix) VJP(d *Derivative) {
 	if d.Wants(0) {
-		d.Set(0, d.b.Apply(attentionMixGradPattern{k, d.op.in[0]}, d.Gradient(), d.Input(1)))
+		d.Set(0, d.Apply(attentionMixGradPattern{of: k, pattern: d.Signature(0)}, d.Gradient(), d.Input(1)))
 	}
 	if d.Wants(1) {
-		d.Set(1, d.b.Apply(attentionMixGradValues{k, d.op.in[1]}, d.Input(0), d.Gradient()))
+		d.Set(1, d.Apply(attentionMixGradValues{of: k, qkv: d.Signature(1)}, d.Input(0), d.Gradient()))
 	}
 }
 
 func (k attentionMix) Run(c *Call) error {
-	if c.Double() {
-		return runAttentionMix[float64](k, c)
-	}
-	return runAttentionMix[float32](k, c)
+	return Dispatch(c, k, runAttentionMix[float32], runAttentionMix[float64])
 }
 
 func runAttentionMix[T kernel.Float](k attentionMix, c *Call) error {
-	State[kernel.AttentionMix[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), k.attention().params(c.op.in[1]))
+	State[kernel.AttentionMix[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), k.attention().params(c.Signature(1)))
 	return nil
 }
 
 // attentionMixGradPattern is dp_ij = do_i.v_j. Inputs: do, qkv.
 type attentionMixGradPattern struct {
-	attentionMix
+	NoGradient
+	of      attentionMix
 	pattern Signature
 }
 
-func (k attentionMixGradPattern) String() string { return "GradPattern of " + k.attentionMix.String() }
+func (k attentionMixGradPattern) String() string { return "GradPattern of " + k.of.String() }
 
-func (k attentionMixGradPattern) flops(c cost) int { return k.attention().halfFLOPs(c.in(1)) }
+func (k attentionMixGradPattern) FLOPs(c Cost) int { return k.of.attention().halfFLOPs(c.Signature(1)) }
 
 func (k attentionMixGradPattern) Infer([]Signature) (Signature, error) { return k.pattern, nil }
 
-func (k attentionMixGradPattern) fullPrecision() bool { return true } // as the pattern is
-
-func (k attentionMixGradPattern) Differentiable(int) bool { return false }
-
-func (k attentionMixGradPattern) VJP(*Derivative) {}
+func (k attentionMixGradPattern) FullPrecision() bool { return true } // as the pattern is
 
 func (k attentionMixGradPattern) Run(c *Call) error {
-	if c.Double() {
-		return runAttentionMixGradPattern[float64](k, c)
-	}
-	return runAttentionMixGradPattern[float32](k, c)
+	return Dispatch(c, k, runAttentionMixGradPattern[float32], runAttentionMixGradPattern[float64])
 }
 
 func runAttentionMixGradPattern[T kernel.Float](k attentionMixGradPattern, c *Call) error {
-	State[kernel.AttentionMix[T]](c).GradPattern(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), k.attention().params(c.op.in[1]))
+	State[kernel.AttentionMix[T]](c).GradPattern(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), k.of.attention().params(c.Signature(1)))
 	return nil
 }
 
 // attentionMixGradValues is d(qkv), packed as qkv: dv_j = sum_i p_ij do_i, 0 for q and k.
 // Inputs: pattern, do.
 type attentionMixGradValues struct {
-	attentionMix
+	NoGradient
+	of  attentionMix
 	qkv Signature
 }
 
-func (k attentionMixGradValues) String() string { return "GradQKV of " + k.attentionMix.String() }
+func (k attentionMixGradValues) String() string { return "GradQKV of " + k.of.String() }
 
-func (k attentionMixGradValues) flops(c cost) int { return k.attention().halfFLOPs(k.qkv) }
+func (k attentionMixGradValues) FLOPs(c Cost) int { return k.of.attention().halfFLOPs(k.qkv) }
 
 func (k attentionMixGradValues) Infer([]Signature) (Signature, error) { return k.qkv, nil }
 
-func (k attentionMixGradValues) Differentiable(int) bool { return false }
-
-func (k attentionMixGradValues) VJP(*Derivative) {}
-
 func (k attentionMixGradValues) Run(c *Call) error {
-	if c.Double() {
-		return runAttentionMixGradValues[float64](k, c)
-	}
-	return runAttentionMixGradValues[float32](k, c)
+	return Dispatch(c, k, runAttentionMixGradValues[float32], runAttentionMixGradValues[float64])
 }
 
 func runAttentionMixGradValues[T kernel.Float](k attentionMixGradValues, c *Call) error {
-	State[kernel.AttentionMix[T]](c).GradValues(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), k.attention().params(k.qkv))
+	State[kernel.AttentionMix[T]](c).GradValues(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), k.of.attention().params(k.qkv))
 	return nil
 }

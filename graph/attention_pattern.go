@@ -22,7 +22,7 @@ type attentionPattern struct{ attention }
 // makes, and so are its gradients; it takes batch*H*Seq*Seq more memory. A Builder with a
 // Cache refuses it: build the graph of whole rows.
 func (b *Builder) AttentionPattern(qkv *gorgonia.Node, o AttentionOptions) *gorgonia.Node {
-	if b.err != nil || b.refuseCache("AttentionPattern") {
+	if b.Err() != nil || b.refuseCache("AttentionPattern") {
 		return nil
 	}
 	k := attentionPattern{o.kind()}
@@ -40,25 +40,25 @@ func (o AttentionOptions) kind() attention {
 
 // refuseCache fails where the builder has a cache, whose tokens an op does not see.
 func (b *Builder) refuseCache(op string) bool {
-	if b.options.Cache == nil {
+	if b.Cache() == nil {
 		return false
 	}
-	b.fail(errors.Errorf("graph: %s: want whole rows, got a cache of earlier tokens: build the graph without Options.Cache", op))
+	b.Fail(errors.Errorf("graph: %s: want whole rows, got a cache of earlier tokens: build the graph without Options.Cache", op))
 	return true
 }
 
 func (k attentionPattern) String() string { return "AttentionPattern of " + k.attention.String() }
 
-func (k attentionPattern) flops(c cost) int { return k.halfFLOPs(c.in(0)) }
+func (k attentionPattern) FLOPs(c Cost) int { return k.halfFLOPs(c.Signature(0)) }
 
 func (k attentionPattern) Infer(in []Signature) (Signature, error) {
 	if _, err := k.attention.Infer(in); err != nil {
 		return Signature{}, err
 	}
-	return Signature{in[0].DType, withTokens(in[0].leading(), k.heads, k.seq)}, nil
+	return Signature{in[0].DType, WithTokens(in[0].Leading(), k.heads, k.seq)}, nil
 }
 
-func (k attentionPattern) fullPrecision() bool { return true }
+func (k attentionPattern) FullPrecision() bool { return true }
 
 func (k attentionPattern) VJP(d *Derivative) {
 	if !d.Wants(0) {
@@ -68,7 +68,7 @@ func (k attentionPattern) VJP(d *Derivative) {
 	if k.masked {
 		children = append(children, d.Input(1))
 	}
-	d.Set(0, d.b.Apply(attentionPatternGrad(k), children...))
+	d.Set(0, d.Apply(attentionPatternGrad{of: k.attention}, children...))
 }
 
 // halfFLOPs counts one of attention's products, q.k or p.v, over the keys that queries see.
@@ -77,55 +77,48 @@ func (k attention) halfFLOPs(qkv Signature) int {
 	return 2 * p.Batch * p.Heads * p.HeadDim * p.Seq * (p.Seq + 1) / 2
 }
 
-// deviceNeeds: queries and keys, turned.
-func (k attentionPattern) deviceNeeds(op *Op) (saved, scratch int) {
-	return 0, op.in[0].size() / 3 * 2 * cuda.F32.Size()
+// DeviceNeeds: queries and keys, turned.
+func (k attentionPattern) DeviceNeeds(c Cost) (saved, scratch int) {
+	return 0, c.Signature(0).Size() / 3 * 2 * cuda.F32.Size()
 }
 
 func (k attentionPattern) Run(c *Call) error {
-	if c.Double() {
-		return runAttentionPattern[float64](k, c)
-	}
-	return runAttentionPattern[float32](k, c)
+	return Dispatch(c, k, runAttentionPattern[float32], runAttentionPattern[float64])
 }
 
 func runAttentionPattern[T kernel.Float](k attentionPattern, c *Call) error {
-	State[kernel.AttentionPattern[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), optional[int32](c, 1), k.params(c.op.in[0]))
+	State[kernel.AttentionPattern[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[int32](c, 1), k.params(c.Signature(0)))
 	return nil
 }
 
 // attentionPatternGrad is d(qkv), packed as qkv, 0 for v. Inputs: qkv, p, dp, and starts if
 // masked.
-type attentionPatternGrad struct{ attention }
-
-func (k attentionPatternGrad) String() string {
-	return "GradQKV of AttentionPattern of " + k.attention.String()
+type attentionPatternGrad struct {
+	NoGradient
+	of attention
 }
 
-func (k attentionPatternGrad) flops(c cost) int { // dq and dk
-	return 2 * k.halfFLOPs(c.in(0))
+func (k attentionPatternGrad) String() string {
+	return "GradQKV of AttentionPattern of " + k.of.String()
+}
+
+func (k attentionPatternGrad) FLOPs(c Cost) int { // dq and dk
+	return 2 * k.of.halfFLOPs(c.Signature(0))
 }
 
 func (k attentionPatternGrad) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
-func (k attentionPatternGrad) Differentiable(int) bool { return false }
-
-func (k attentionPatternGrad) VJP(*Derivative) {}
-
-// deviceNeeds: queries and keys, turned, and the gradient of the logits.
-func (k attentionPatternGrad) deviceNeeds(op *Op) (saved, scratch int) {
-	return 0, (op.in[0].size()/3*2 + op.in[1].size()) * cuda.F32.Size()
+// DeviceNeeds: queries and keys, turned, and the gradient of the logits.
+func (k attentionPatternGrad) DeviceNeeds(c Cost) (saved, scratch int) {
+	return 0, (c.Signature(0).Size()/3*2 + c.Signature(1).Size()) * cuda.F32.Size()
 }
 
 func (k attentionPatternGrad) Run(c *Call) error {
-	if c.Double() {
-		return runAttentionPatternGrad[float64](k, c)
-	}
-	return runAttentionPatternGrad[float32](k, c)
+	return Dispatch(c, k, runAttentionPatternGrad[float32], runAttentionPatternGrad[float64])
 }
 
 func runAttentionPatternGrad[T kernel.Float](k attentionPatternGrad, c *Call) error {
 	State[kernel.AttentionPattern[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2),
-		optional[int32](c, 3), k.params(c.op.in[0]))
+		In[int32](c, 3), k.of.params(c.Signature(0)))
 	return nil
 }

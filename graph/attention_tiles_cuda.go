@@ -81,7 +81,7 @@ func (t attentionTile) keysBytes(element int) int {
 
 // grid gives each of the pairs, of seq tokens, its blocks.
 func (t attentionTile) grid(pairs, seq, shared int) cuda.Grid {
-	return cuda.Grid{X: pairs, Y: ceilDiv(seq, t.rows), Threads: attentionThreads, Shared: shared}
+	return cuda.Grid{X: pairs, Y: cuda.CeilDiv(seq, t.rows), Threads: attentionThreads, Shared: shared}
 }
 
 // name is the kernel's, without the precision.

@@ -21,39 +21,34 @@ func (b *Builder) Bias(x, bias *gorgonia.Node) *gorgonia.Node {
 func (addBias) String() string { return "Bias" }
 
 func (addBias) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
-	if in[0].width() != in[1].size() {
-		return Signature{}, errors.Errorf("bias: want %d entries for x %v, got shape %v", in[0].width(), in[0].Shape, in[1].Shape)
+	if in[0].Width() != in[1].Size() {
+		return Signature{}, errors.Errorf("bias: want %d entries for x %v, got shape %v", in[0].Width(), in[0].Shape, in[1].Shape)
 	}
 	return in[0], nil
 }
-
-func (addBias) Differentiable(int) bool { return true }
 
 func (addBias) InPlace(i int) bool { return i == 0 }
 
 func (addBias) VJP(d *Derivative) {
 	d.Set(0, d.Gradient())
 	if d.Wants(1) {
-		d.Set(1, d.b.Apply(sumTokens{result: d.op.in[1]}, d.Gradient()))
+		d.Set(1, d.Apply(sumTokens{result: d.Signature(1)}, d.Gradient()))
 	}
 }
 
 func (k addBias) Run(c *Call) error {
-	if c.Double() {
-		return runBias[float64](c)
-	}
-	return runBias[float32](c)
+	return Dispatch(c, k, runBias[float32], runBias[float64])
 }
 
-func runBias[T kernel.Float](c *Call) error {
+func runBias[T kernel.Float](_ addBias, c *Call) error {
 	y, x := Out[T](c), In[T](c, 0)
 	if &y[0] != &x[0] {
 		copy(y, x)
 	}
-	State[kernel.SumRows[T]](c).AddBias(c.Pool(), y, In[T](c, 1), c.op.in[0].leading(), c.op.in[0].width())
+	State[kernel.SumRows[T]](c).AddBias(c.Pool(), y, In[T](c, 1), c.Signature(0).Leading(), c.Signature(0).Width())
 	return nil
 }
 
@@ -69,16 +64,13 @@ func (k sumTokens) Infer([]Signature) (Signature, error) { return k.result, nil 
 
 func (sumTokens) Accumulates() bool { return true }
 
-func (sumTokens) fullPrecision() bool { return true }
+func (sumTokens) FullPrecision() bool { return true }
 
 func (k sumTokens) Run(c *Call) error {
-	if c.Double() {
-		return runSumTokens[float64](c)
-	}
-	return runSumTokens[float32](c)
+	return Dispatch(c, k, runSumTokens[float32], runSumTokens[float64])
 }
 
-func runSumTokens[T kernel.Float](c *Call) error {
-	State[kernel.SumRows[T]](c).Run(c.Pool(), Out[T](c), In[T](c, 0), c.op.in[0].leading(), c.op.in[0].width(), c.Accumulate())
+func runSumTokens[T kernel.Float](_ sumTokens, c *Call) error {
+	State[kernel.SumRows[T]](c).Run(c.Pool(), Out[T](c), In[T](c, 0), c.Signature(0).Leading(), c.Signature(0).Width(), c.Accumulate())
 	return nil
 }

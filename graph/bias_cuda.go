@@ -4,21 +4,21 @@ package graph
 
 import "github.com/residua-go/residua/graph/cuda"
 
-func (addBias) launch(c *deviceCall) error {
-	y, rows, width := c.out(), c.op.in[0].leading(), c.op.in[0].width()
-	x, err := c.inAs(0, y.Type)
+func (addBias) Launch(c *DeviceCall) error {
+	y, rows, width := c.Out(), c.Signature(0).Leading(), c.Signature(0).Width()
+	x, err := c.InAs(0, y.Type)
 	if err != nil {
 		return err
 	}
-	bias, err := c.inAs(1, cuda.F32)
+	bias, err := c.InAs(1, cuda.F32)
 	if err != nil {
 		return err
 	}
-	return c.launch("add_bias"+y.Suffix(), cuda.QuadRows(rows, width),
+	return c.Launch("add_bias"+y.Suffix(), cuda.QuadRows(rows, width),
 		y.Arg(), x.Arg(), bias.Arg(), cuda.Int(rows), cuda.Int(width))
 }
 
-func (sumTokens) launch(c *deviceCall) error {
-	x := c.op.in[0]
-	return c.sumRows(c.out(), c.in(0), x.leading(), x.width(), c.accumulate())
+func (sumTokens) Launch(c *DeviceCall) error {
+	x := c.Signature(0)
+	return c.SumRows(c.Out(), c.In(0), x.Leading(), x.Width(), c.Accumulate())
 }

@@ -26,7 +26,7 @@ func (b *buffer) bindTo(t *tensor.Dense) {
 // ensure allocates the buffer if need be and undoes what a stock node may have done to
 // the wrapper around it (reshaped or transposed it in place).
 func (b *buffer) ensure(s Signature) {
-	if s.scalar() {
+	if s.Scalar() {
 		if b.value == nil {
 			b.value, b.data = newScalar(s.DType)
 		}
@@ -77,11 +77,11 @@ func denseAt(p unsafe.Pointer, s Signature) *tensor.Dense {
 	var backing any
 	switch s.DType {
 	case tensor.Float64:
-		backing = unsafe.Slice((*float64)(p), s.size())
+		backing = unsafe.Slice((*float64)(p), s.Size())
 	case tensor.Int32:
-		backing = unsafe.Slice((*int32)(p), s.size())
+		backing = unsafe.Slice((*int32)(p), s.Size())
 	default:
-		backing = unsafe.Slice((*float32)(p), s.size())
+		backing = unsafe.Slice((*float32)(p), s.Size())
 	}
 	return guard(tensor.New(tensor.WithShape(s.Shape...), tensor.WithBacking(backing)))
 }
@@ -138,16 +138,16 @@ func argumentOf(v gorgonia.Value, want Signature) (argument, error) {
 			}
 			t = dense
 		}
-		if t.Shape().TotalSize() != want.size() {
+		if t.Shape().TotalSize() != want.Size() {
 			return argument{}, errors.Errorf("want %s, got shape %v", want, t.Shape())
 		}
-		return argument{data: dataOf(t), n: want.size(), value: t}, nil
+		return argument{data: dataOf(t), n: want.Size(), value: t}, nil
 	case *gorgonia.F32:
-		if want.DType == tensor.Float32 && want.size() == 1 {
+		if want.DType == tensor.Float32 && want.Size() == 1 {
 			return argument{data: unsafe.Pointer(t), n: 1, value: t}, nil
 		}
 	case *gorgonia.F64:
-		if want.DType == tensor.Float64 && want.size() == 1 {
+		if want.DType == tensor.Float64 && want.Size() == 1 {
 			return argument{data: unsafe.Pointer(t), n: 1, value: t}, nil
 		}
 	case nil:
@@ -188,32 +188,48 @@ func (c *Call) Accumulate() bool { return c.op.accumulating() }
 
 func (op *Op) accumulating() bool { return op.isGradient && op.builder.runtime.accumulate }
 
-// In returns input i's elements.
-func In[T kernel.Float | int32](c *Call, i int) []T {
-	return unsafe.Slice((*T)(c.args[i].data), c.args[i].n)
-}
+// Inputs is the number of inputs.
+func (c *Call) Inputs() int { return len(c.args) }
 
-// optional returns input i's elements, or nil where the op has no such input.
-func optional[T kernel.Float | int32](c *Call, i int) []T {
+// Signature is that of input i.
+func (c *Call) Signature(i int) Signature { return c.op.in[i] }
+
+// Result is the signature of the output.
+func (c *Call) Result() Signature { return c.op.out }
+
+// Step is the training step, for draws that differ from step to step.
+func (c *Call) Step() uint64 { return c.op.builder.runtime.step }
+
+// In returns input i's elements, nil where the op has no such input.
+func In[T kernel.Float | int32](c *Call, i int) []T {
 	if i < 0 || i >= len(c.args) {
 		return nil
 	}
-	return In[T](c, i)
+	return unsafe.Slice((*T)(c.args[i].data), c.args[i].n)
 }
 
 // Out returns the output's elements.
 func Out[T kernel.Float | int32](c *Call) []T {
-	return unsafe.Slice((*T)(c.op.buffer.data), c.op.out.size())
+	return unsafe.Slice((*T)(c.op.buffer.data), c.op.out.Size())
 }
 
-// secondaryOut returns the elements of secondary i's buffer, nil if it was not built.
-func secondaryOut[T kernel.Float](c *Call, i int) (data []T, accumulate bool) {
+// SecondaryOut returns the elements of secondary i's buffer, nil if that node was not built,
+// and whether to add to them.
+func SecondaryOut[T kernel.Float | int32](c *Call, i int) (data []T, accumulate bool) {
 	if i >= len(c.op.secondaries) || c.op.secondaries[i] == nil {
 		return nil, false
 	}
 	other := c.op.secondaries[i]
 	other.buffer.ensure(other.out)
-	return unsafe.Slice((*T)(other.buffer.data), other.out.size()), other.accumulating()
+	return unsafe.Slice((*T)(other.buffer.data), other.out.Size()), other.accumulating()
+}
+
+// Dispatch runs k in the op's type of floats: run is one generic function, named for both.
+func Dispatch[K any](c *Call, k K, single, double func(K, *Call) error) error {
+	if c.Double() {
+		return double(k, c)
+	}
+	return single(k, c)
 }
 
 // State returns the op's kernel of type K, made at the first run and kept.

@@ -170,6 +170,20 @@ func (b *Builder) Cache() *Cache { return b.options.Cache }
 // Training tells whether dropout is active.
 func (b *Builder) Training() bool { return b.options.Training }
 
+// SetStep tells the dropouts of b's graph which training step they are at, so that each
+// step has masks of its own. A Program does so by RunOptions.Step; call it yourself
+// between runs of a stock tape machine.
+func (b *Builder) SetStep(step uint64) { b.runtime.step = step }
+
+// Seed returns that of the dropout masks.
+func (b *Builder) Seed() uint64 { return b.options.Seed }
+
+// DropoutSite numbers the places of the graph that draw at random, from 1.
+func (b *Builder) DropoutSite() uint32 {
+	b.sites++
+	return uint32(b.sites)
+}
+
 // Block marks the nodes that body makes as one unit of recomputation: a Program that
 // recomputes keeps only what flows into and out of the block and rebuilds the rest in
 // the backward pass.
@@ -209,7 +223,7 @@ func (b *Builder) newNode(k Primitive, children []*gorgonia.Node) (*gorgonia.Nod
 		case c.Graph() != b.g:
 			return nil, errors.Errorf("input %d: node %q belongs to another graph", i, c.Name())
 		}
-		sigs[i] = signatureOf(c)
+		sigs[i] = SignatureOf(c)
 	}
 	op, err := newOp(b, k, sigs)
 	if err != nil {

@@ -28,7 +28,7 @@ type cacheRow struct {
 // attentionMemory is one attention's part of a Cache.
 type attentionMemory struct {
 	kv     any
-	device deviceSaved // keys and values [2, batch, H, capacity, padded Dh]
+	device DeviceMemory // keys and values [2, batch, H, capacity, padded Dh]
 }
 
 // NewCache returns an empty cache for rows of up to capacity tokens. One Cache serves

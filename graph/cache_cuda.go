@@ -25,7 +25,7 @@ type deviceCache struct {
 func (m *attentionMemory) onDevice(a *deviceAttention) (deviceCache, error) {
 	kv := memory[float32](m)
 	size := a.pairs() * kv.Capacity * a.padded
-	both, err := a.saved(&m.device, a.number, 2*size)
+	both, err := a.Saved(&m.device, a.number, 2*size)
 	return deviceCache{both.Slice(0, size), both.Slice(size, size), kv.Length, kv.Capacity}, err
 }
 
@@ -36,7 +36,7 @@ func (a *deviceAttention) cached(m *attentionMemory, out, qkv cuda.Array) error 
 		return err
 	}
 	n := qkv.N / 3 / 4
-	err = a.launch("attention_append"+qkv.Suffix(), cuda.Over(n, 256),
+	err = a.Launch("attention_append"+qkv.Suffix(), cuda.Over(n, 256),
 		cache.keys.Arg(), cache.values.Arg(), qkv.Arg(), a.angles.Arg(), cuda.Long(n),
 		cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.padded), cuda.Int(cache.length), cuda.Int(cache.capacity))
 	if err != nil {
@@ -60,11 +60,11 @@ func (a *deviceAttention) cacheArgs(cache deviceCache) []cuda.Arg {
 // whose parts are added in their order.
 func (a *deviceAttention) decode(out, qkv cuda.Array, cache deviceCache) error {
 	queries := a.pairs() * a.Seq
-	splits := max(1, min(ceilDiv(decodeBlocks, queries), ceilDiv(cache.length+a.Seq, decodeKeys)))
+	splits := max(1, min(cuda.CeilDiv(decodeBlocks, queries), cuda.CeilDiv(cache.length+a.Seq, decodeKeys)))
 	var parts cuda.Array // [queries, splits, 2+padded]
 	if splits > 1 {
 		var err error
-		if parts, err = a.scratch(cuda.F32, queries*splits*(2+a.padded)); err != nil {
+		if parts, err = a.Scratch(cuda.F32, queries*splits*(2+a.padded)); err != nil {
 			return err
 		}
 	}
@@ -72,11 +72,11 @@ func (a *deviceAttention) decode(out, qkv cuda.Array, cache deviceCache) error {
 	if err != nil {
 		return err
 	}
-	err = a.launch(tile.name("attention_decode")+out.Suffix(), cuda.Grid{X: queries, Y: splits, Threads: attentionThreads},
+	err = a.Launch(tile.name("attention_decode")+out.Suffix(), cuda.Grid{X: queries, Y: splits, Threads: attentionThreads},
 		append([]cuda.Arg{out.Arg(), parts.Arg(), qkv.Arg()}, a.cacheArgs(cache)...)...)
 	if err != nil || splits == 1 {
 		return err
 	}
-	return a.launch("attention_combine"+out.Suffix(), cuda.Grid{X: queries, Threads: attentionThreads},
+	return a.Launch("attention_combine"+out.Suffix(), cuda.Grid{X: queries, Threads: attentionThreads},
 		out.Arg(), parts.Arg(), cuda.Int(splits), cuda.Int(a.padded))
 }

@@ -17,7 +17,7 @@ type concat struct{}
 // inputs [T, ...], y [T, sum of their widths].
 func (b *Builder) Concat(inputs ...*gorgonia.Node) *gorgonia.Node {
 	if len(inputs) == 0 {
-		b.fail(errors.New("graph: Concat: want at least one input, got none"))
+		b.Fail(errors.New("graph: Concat: want at least one input, got none"))
 		return nil
 	}
 	return b.Apply(concat{}, inputs...)
@@ -26,37 +26,33 @@ func (b *Builder) Concat(inputs ...*gorgonia.Node) *gorgonia.Node {
 func (concat) String() string { return "Concat" }
 
 func (concat) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
 	width := 0
 	for i, s := range in {
-		if s.Shape.Dims() < 2 || s.leading() != in[0].leading() {
-			return Signature{}, errors.Errorf("input %d: want [%d, ...], as many tokens as input 0, got %v", i, in[0].leading(), s.Shape)
+		if s.Shape.Dims() < 2 || s.Leading() != in[0].Leading() {
+			return Signature{}, errors.Errorf("input %d: want [%d, ...], as many tokens as input 0, got %v", i, in[0].Leading(), s.Shape)
 		}
-		width += s.width()
+		width += s.Width()
 	}
-	return Signature{in[0].DType, withTokens(in[0].leading(), width)}, nil
+	return Signature{in[0].DType, WithTokens(in[0].Leading(), width)}, nil
 }
-
-func (concat) Differentiable(int) bool { return true }
 
 // VJP gives each input its columns of the gradient.
 func (concat) VJP(d *Derivative) {
 	from := 0
-	for i, s := range d.op.in {
+	for i := range d.Inputs() {
+		s := d.Signature(i)
 		if d.Wants(i) {
-			d.Set(i, d.b.Apply(slice{from, s}, d.Gradient()))
+			d.Set(i, d.Apply(slice{from, s}, d.Gradient()))
 		}
-		from += s.width()
+		from += s.Width()
 	}
 }
 
 func (k concat) Run(c *Call) error {
-	if c.Double() {
-		return runConcat[float64](c)
-	}
-	return runConcat[float32](c)
+	return Dispatch(c, k, runConcat[float32], runConcat[float64])
 }
 
 // concatState is the kernel with its list of inputs, kept so that a run allocates nothing.
@@ -65,12 +61,12 @@ type concatState[T kernel.Float] struct {
 	inputs [][]T
 }
 
-func runConcat[T kernel.Float](c *Call) error {
+func runConcat[T kernel.Float](_ concat, c *Call) error {
 	s := State[concatState[T]](c)
 	s.inputs = s.inputs[:0]
-	for i := range c.args {
+	for i := range c.Inputs() {
 		s.inputs = append(s.inputs, In[T](c, i))
 	}
-	s.Run(c.Pool(), Out[T](c), s.inputs, c.op.out.leading())
+	s.Run(c.Pool(), Out[T](c), s.inputs, c.Result().Leading())
 	return nil
 }

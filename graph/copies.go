@@ -24,7 +24,7 @@ func (b *Builder) Copies(x *gorgonia.Node, n int) *gorgonia.Node { return b.Appl
 func (k copies) String() string { return fmt.Sprintf("Copies(n=%d)", k.n) }
 
 func (k copies) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
 	if k.n < 1 {
@@ -34,31 +34,26 @@ func (k copies) Infer(in []Signature) (Signature, error) {
 	if x.Dims() < 2 {
 		return Signature{}, errors.Errorf("x: want shape [tokens, ...], got %v", x)
 	}
-	return Signature{in[0].DType, append(withTokens(x[0], k.n), x[1:]...)}, nil
+	return Signature{in[0].DType, append(WithTokens(x[0], k.n), x[1:]...)}, nil
 }
-
-func (k copies) Differentiable(int) bool { return true }
 
 func (k copies) InPlace(i int) bool { return i == 1 }
 
 func (k copies) VJP(d *Derivative) {
-	d.Set(0, d.b.applyAbsorbing(d, sumCopies{}, d.Gradient()))
-	if len(d.op.in) > 1 {
+	d.Set(0, d.ApplyAbsorbing(sumCopies{}, d.Gradient()))
+	if d.Inputs() > 1 {
 		d.Set(1, d.Gradient())
 	}
 }
 
 func (k copies) Run(c *Call) error {
-	if c.Double() {
-		return runCopies[float64](k, c)
-	}
-	return runCopies[float32](k, c)
+	return Dispatch(c, k, runCopies[float32], runCopies[float64])
 }
 
 func runCopies[T kernel.Float](k copies, c *Call) error {
 	run := State[kernel.Copies[T]](c)
-	run.Addend = optional[T](c, 1)
-	run.Spread(c.Pool(), Out[T](c), In[T](c, 0), c.op.in[0].leading(), k.n, c.op.in[0].width())
+	run.Addend = In[T](c, 1)
+	run.Spread(c.Pool(), Out[T](c), In[T](c, 0), c.Signature(0).Leading(), k.n, c.Signature(0).Width())
 	return nil
 }
 
@@ -77,36 +72,31 @@ func (b *Builder) SumCopies(h *gorgonia.Node) *gorgonia.Node { return b.Apply(su
 func (sumCopies) String() string { return "SumCopies" }
 
 func (sumCopies) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
 	h := in[0].Shape
 	if h.Dims() < 3 {
 		return Signature{}, errors.Errorf("stream: want shape [tokens, n, ...], got %v", h)
 	}
-	return Signature{in[0].DType, withTokens(h[0], h[2:]...)}, nil
+	return Signature{in[0].DType, WithTokens(h[0], h[2:]...)}, nil
 }
 
-func (sumCopies) Differentiable(int) bool { return true }
-
 func (k sumCopies) VJP(d *Derivative) {
-	d.Set(0, d.b.applyAbsorbing(d, copies{d.op.in[0].Shape[1]}, d.Gradient()))
-	if len(d.op.in) > 1 {
+	d.Set(0, d.ApplyAbsorbing(copies{d.Signature(0).Shape[1]}, d.Gradient()))
+	if d.Inputs() > 1 {
 		d.Set(1, d.Gradient())
 	}
 }
 
 func (k sumCopies) Run(c *Call) error {
-	if c.Double() {
-		return runSumCopies[float64](c)
-	}
-	return runSumCopies[float32](c)
+	return Dispatch(c, k, runSumCopies[float32], runSumCopies[float64])
 }
 
-func runSumCopies[T kernel.Float](c *Call) error {
-	h := c.op.in[0]
+func runSumCopies[T kernel.Float](_ sumCopies, c *Call) error {
+	h := c.Signature(0)
 	run := State[kernel.Copies[T]](c)
-	run.Addend = optional[T](c, 1)
-	run.Sum(c.Pool(), Out[T](c), In[T](c, 0), h.leading(), h.Shape[1], c.op.out.width())
+	run.Addend = In[T](c, 1)
+	run.Sum(c.Pool(), Out[T](c), In[T](c, 0), h.Leading(), h.Shape[1], c.Result().Width())
 	return nil
 }

@@ -4,22 +4,22 @@ package graph
 
 import "github.com/residua-go/residua/graph/cuda"
 
-func (k copies) launch(c *deviceCall) error {
-	return c.copies("copies", c.op.in[0].leading(), k.n, c.op.in[0].width())
+func (k copies) Launch(c *DeviceCall) error {
+	return c.copies("copies", c.Signature(0).Leading(), k.n, c.Signature(0).Width())
 }
 
-func (sumCopies) launch(c *deviceCall) error {
-	h := c.op.in[0]
-	return c.copies("sum_copies", h.leading(), h.Shape[1], c.op.out.width())
+func (sumCopies) Launch(c *DeviceCall) error {
+	h := c.Signature(0)
+	return c.copies("sum_copies", h.Leading(), h.Shape[1], c.Result().Width())
 }
 
 // copies launches the kernel of either: the inputs are what it reads and, maybe, what its
 // result is added to.
-func (c *deviceCall) copies(kernel string, tokens, n, width int) error {
-	if err := c.unify(); err != nil {
+func (c *DeviceCall) copies(kernel string, tokens, n, width int) error {
+	if err := c.Unify(); err != nil {
 		return err
 	}
-	y := c.out()
-	return c.launch(kernel+y.Suffix(), cuda.QuadRows(tokens, width),
-		y.Arg(), c.in(0).Arg(), c.in(1).Arg(), cuda.Int(tokens), cuda.Int(n), cuda.Int(width))
+	y := c.Out()
+	return c.Launch(kernel+y.Suffix(), cuda.QuadRows(tokens, width),
+		y.Arg(), c.In(0).Arg(), c.In(1).Arg(), cuda.Int(tokens), cuda.Int(n), cuda.Int(width))
 }

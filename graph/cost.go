@@ -2,29 +2,34 @@ package graph
 
 // Optional abilities of a Primitive: what one run costs.
 type (
-	// flopsCounter is a Primitive that multiplies matrices: 2 a multiply-add, causal attention
+	// FLOPCounter is a Primitive that multiplies matrices: 2 a multiply-add, causal attention
 	// (and what is split off it) at its true half. Products that a backward pass only repeats
 	// to have the forward pass's numbers again (attention's logits) are not counted, so that
 	// without recomputation a loss and its gradients come to three times ForwardFLOPs.
-	flopsCounter interface{ flops(c cost) int }
-	// bytesCounter is a Primitive that does not read each input and write each output once.
-	bytesCounter interface{ bytes(c cost) int }
+	FLOPCounter interface{ FLOPs(c Cost) int }
+	// ByteCounter is a Primitive that does not read each input and write each output once.
+	ByteCounter interface{ Bytes(c Cost) int }
+	// DeviceNeeder is a Primitive that takes device memory in addition to its outputs: saved
+	// from run to run, scratch while it runs. Both in bytes, for PredictMemory.
+	DeviceNeeder interface {
+		DeviceNeeds(c Cost) (saved, scratch int)
+	}
 )
 
-// cost is what a Primitive counts by: its op's signatures.
-type cost struct {
+// Cost is what a Primitive counts by: its op's signatures.
+type Cost struct {
 	op      *Op
 	forward bool // as part of a forward pass alone
 }
 
-// in is the signature of input i.
-func (c cost) in(i int) Signature { return c.op.in[i] }
+// Signature is that of input i.
+func (c Cost) Signature(i int) Signature { return c.op.in[i] }
 
-// out is the signature of the output.
-func (c cost) out() Signature { return c.op.out }
+// Result is the signature of the output.
+func (c Cost) Result() Signature { return c.op.out }
 
-// secondary is 1 if the run also computes the secondary of that number, else 0.
-func (c cost) secondary(i int) int {
+// Secondary is 1 if the run also computes the secondary of that number, else 0.
+func (c Cost) Secondary(i int) int {
 	if !c.forward && i < len(c.op.secondaries) && c.op.secondaries[i] != nil {
 		return 1
 	}
@@ -46,8 +51,8 @@ func (p *Program) ForwardFLOPs() int {
 // runFLOPs counts the matrix products of one run; forward leaves out the gradients that a
 // forward op may compute in the same run.
 func (op *Op) runFLOPs(forward bool) int {
-	if k, ok := op.Primitive.(flopsCounter); ok {
-		return k.flops(cost{op, forward})
+	if k, ok := op.Primitive.(FLOPCounter); ok {
+		return k.FLOPs(Cost{op, forward})
 	}
 	return 0
 }
@@ -55,16 +60,16 @@ func (op *Op) runFLOPs(forward bool) int {
 // runBytes is the size of what one run reads and writes, each tensor once: its inputs, its
 // output and its secondaries'.
 func (op *Op) runBytes() int {
-	if k, ok := op.Primitive.(bytesCounter); ok {
-		return k.bytes(cost{op: op})
+	if k, ok := op.Primitive.(ByteCounter); ok {
+		return k.Bytes(Cost{op: op})
 	}
-	bytes := op.out.bytes()
+	bytes := op.out.Bytes()
 	for _, s := range op.in {
-		bytes += s.bytes()
+		bytes += s.Bytes()
 	}
 	for _, c := range op.secondaries {
 		if c != nil {
-			bytes += c.out.bytes()
+			bytes += c.out.Bytes()
 		}
 	}
 	return bytes

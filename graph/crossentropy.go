@@ -36,29 +36,29 @@ func (k lossKind) String() string {
 }
 
 func (k lossKind) check(in []Signature) error {
-	if err := wantFloats(in[:2]); err != nil {
+	if err := WantFloats(in[:2]); err != nil {
 		return err
 	}
-	if err := wantInts(in, 2, "targets"); err != nil {
+	if err := WantInts(in, 2, "targets"); err != nil {
 		return err
 	}
 	x, w := in[0], in[1]
 	f, _ := linear{transposed: k.transposed}.inOut(w)
 	switch {
-	case x.Shape.Dims() < 2 || w.Shape.Dims() < 2 || x.width() != f:
+	case x.Shape.Dims() < 2 || w.Shape.Dims() < 2 || x.Width() != f:
 		return errors.Errorf("features: want [tokens, %d] for an unembedding of shape %v, got %v", f, w.Shape, x.Shape)
-	case in[2].size() != x.leading():
-		return errors.Errorf("targets: want %d, one a token, got shape %v", x.leading(), in[2].Shape)
+	case in[2].Size() != x.Leading():
+		return errors.Errorf("targets: want %d, one a token, got shape %v", x.Leading(), in[2].Shape)
 	}
 	return nil
 }
 
 func lossArgs[T kernel.Float](k lossKind, c *Call) kernel.CrossEntropyArgs[T] {
-	x, w := c.op.in[0], c.op.in[1]
+	x, w := c.Signature(0), c.Signature(1)
 	f, vocab := linear{transposed: k.transposed}.inOut(w)
 	return kernel.CrossEntropyArgs[T]{
 		Features: In[T](c, 0), Weight: In[T](c, 1), Transposed: k.transposed, Targets: In[int32](c, 2),
-		Tokens: x.leading(), F: f, Vocab: vocab, Scale: k.scale, ZLoss: k.zLoss,
+		Tokens: x.Leading(), F: f, Vocab: vocab, Scale: k.scale, ZLoss: k.zLoss,
 	}
 }
 
@@ -71,7 +71,7 @@ type crossEntropy struct {
 // lossParts are the two terms of the last run's loss.
 type lossParts struct {
 	crossEntropy, zLoss float64
-	device              deviceSaved // a lossStatus
+	device              DeviceMemory // a lossStatus
 }
 
 // lossStatus is what a device keeps of a run: LossStatus in cuda/crossentropy.cu.
@@ -87,7 +87,7 @@ const lossStatusSize = 5
 // download reads the terms of a run on a device when it is done. A target beyond the
 // vocabulary, which made the loss NaN there, is an error here.
 func (p *lossParts) download(vocab int) (crossEntropy, zLoss float64, err error) {
-	v, err := p.device.float64s(lossStatusSize)
+	v, err := p.device.Float64s(lossStatusSize)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -113,46 +113,32 @@ func (b *Builder) CrossEntropy(x, w, targets *gorgonia.Node, o LossOptions) *gor
 func (k crossEntropy) String() string { return "CrossEntropy" + k.lossKind.String() }
 
 // logitsFLOPs counts the product of features and unembedding.
-func logitsFLOPs(c cost) int { return 2 * c.in(0).leading() * c.in(1).size() }
+func logitsFLOPs(c Cost) int { return 2 * c.Signature(0).Leading() * c.Signature(1).Size() }
 
-func (crossEntropy) flops(c cost) int { // logits, dx and dW
-	return (1 + c.secondary(0) + c.secondary(1)) * logitsFLOPs(c)
+func (crossEntropy) FLOPs(c Cost) int { // logits, dx and dW
+	return (1 + c.Secondary(0) + c.Secondary(1)) * logitsFLOPs(c)
 }
 
 func (k crossEntropy) Infer(in []Signature) (Signature, error) {
 	return Signature{in[0].DType, tensor.ScalarShape()}, k.check(in)
 }
 
-func (k crossEntropy) Differentiable(i int) bool { return i < 2 }
-
 func (k crossEntropy) VJP(d *Derivative) {
-	loss := d.Output()
-	if len(opOf(loss).secondaries) > 0 {
-		d.b.fail(errors.New("graph: CrossEntropy: want one differentiation of a loss, got a second: build the graph again"))
-		return
-	}
-	factor := d.Gradient()
-	if factor == d.b.one {
-		factor = nil
-	}
-	for i, what := range [...]string{"GradFeatures of CrossEntropy", "GradW of CrossEntropy"} {
+	for i, name := range [...]string{"GradFeatures of CrossEntropy", "GradW of CrossEntropy"} {
 		if d.Wants(i) {
-			d.Set(i, d.b.secondary(loss, i, what, d.op.in[i].Shape, factor))
+			d.SetScaled(i, d.Output(), i, name)
 		}
 	}
 }
 
 func (k crossEntropy) Run(c *Call) error {
-	if c.Double() {
-		return runCrossEntropy[float64](k, c)
-	}
-	return runCrossEntropy[float32](k, c)
+	return Dispatch(c, k, runCrossEntropy[float32], runCrossEntropy[float64])
 }
 
 func runCrossEntropy[T kernel.Float](k crossEntropy, c *Call) error {
 	args := lossArgs[T](k.lossKind, c)
-	args.DFeatures, _ = secondaryOut[T](c, 0)
-	args.DWeight, args.Accumulate = secondaryOut[T](c, 1)
+	args.DFeatures, _ = SecondaryOut[T](c, 0)
+	args.DWeight, args.Accumulate = SecondaryOut[T](c, 1)
 	ce, z, err := State[kernel.CrossEntropy[T]](c).Run(c.Pool(), args)
 	if err != nil {
 		return err
@@ -174,7 +160,7 @@ func LossParts(loss *gorgonia.Node) (crossEntropyTerm, zLoss float64, err error)
 			}
 			return k.parts.crossEntropy, k.parts.zLoss, nil
 		case add:
-			return LossParts(children(loss)[0])
+			return LossParts(Inputs(loss)[0])
 		}
 	}
 	return 0, 0, errors.Errorf("graph: LossParts: want a CrossEntropy node, got %s", nameOf(loss))
@@ -200,19 +186,16 @@ func (b *Builder) TokenLosses(x, w, targets *gorgonia.Node, o LossOptions) *gorg
 
 func (k tokenLosses) String() string { return "TokenLosses" + k.lossKind.String() }
 
-func (tokenLosses) flops(c cost) int { return logitsFLOPs(c) }
+func (tokenLosses) FLOPs(c Cost) int { return logitsFLOPs(c) }
 
 func (k tokenLosses) Infer(in []Signature) (Signature, error) {
-	return Signature{in[0].DType, withTokens(in[0].leading())}, k.check(in)
+	return Signature{in[0].DType, WithTokens(in[0].Leading())}, k.check(in)
 }
 
-func (k tokenLosses) fullPrecision() bool { return true }
+func (k tokenLosses) FullPrecision() bool { return true }
 
 func (k tokenLosses) Run(c *Call) error {
-	if c.Double() {
-		return runTokenLosses[float64](k, c)
-	}
-	return runTokenLosses[float32](k, c)
+	return Dispatch(c, k, runTokenLosses[float32], runTokenLosses[float64])
 }
 
 func runTokenLosses[T kernel.Float](k tokenLosses, c *Call) error {

@@ -12,7 +12,7 @@ const lossThreads = 1024
 // deviceLoss is a loss that is being made on a device, a chunk of tokens at a time.
 type deviceLoss struct {
 	lossKind
-	c *deviceCall
+	c *DeviceCall
 
 	x, w, targets cuda.Array // [tokens, features]; the unembedding; [tokens]
 	status        cuda.Array // a lossStatus
@@ -27,29 +27,29 @@ type deviceLoss struct {
 }
 
 // deviceLoss prepares what every loss needs; losses is none where they are not an output.
-func (k lossKind) deviceLoss(c *deviceCall, status, losses cuda.Array) (l *deviceLoss, err error) {
-	l = &deviceLoss{lossKind: k, c: c, status: status, losses: losses, targets: c.in(2), tokens: c.op.in[0].leading()}
-	l.features, l.vocab = linear{transposed: k.transposed}.inOut(c.op.in[1])
+func (k lossKind) deviceLoss(c *DeviceCall, status, losses cuda.Array) (l *deviceLoss, err error) {
+	l = &deviceLoss{lossKind: k, c: c, status: status, losses: losses, targets: c.In(2), tokens: c.Signature(0).Leading()}
+	l.features, l.vocab = linear{transposed: k.transposed}.inOut(c.Signature(1))
 	l.stride = logitStride(l.vocab)
 	l.chunk = k.chunk(l.tokens, l.stride)
 	if l.x, l.w, err = c.operands(0, 1); err != nil {
 		return l, err
 	}
 	if l.losses.None() {
-		if l.losses, err = c.scratch(cuda.F32, l.tokens); err != nil {
+		if l.losses, err = c.Scratch(cuda.F32, l.tokens); err != nil {
 			return l, err
 		}
 	}
-	if l.logZ, err = c.scratch(cuda.F32, l.tokens); err != nil {
+	if l.logZ, err = c.Scratch(cuda.F32, l.tokens); err != nil {
 		return l, err
 	}
-	l.logits, err = c.scratch(cuda.F32, l.chunk*l.stride)
+	l.logits, err = c.Scratch(cuda.F32, l.chunk*l.stride)
 	return l, err
 }
 
 // run makes the losses of all tokens, and the gradients that are wanted.
 func (l *deviceLoss) run() error {
-	err := l.c.launch("loss_targets", cuda.Grid{X: 1, Threads: lossThreads},
+	err := l.c.Launch("loss_targets", cuda.Grid{X: 1, Threads: lossThreads},
 		l.status.Arg(), l.targets.Arg(), cuda.Long(l.tokens), cuda.Int(l.vocab))
 	for first := 0; first < l.tokens && err == nil; first += l.chunk {
 		err = l.runChunk(first, min(l.chunk, l.tokens-first))
@@ -73,9 +73,9 @@ func (l *deviceLoss) runChunk(first, n int) error {
 
 // makeLogits sets logits [n, vocab] = scale * x [n, features] w.
 func (l *deviceLoss) makeLogits(first, n int) error {
-	return l.c.gemm(cuda.Gemm{
+	return l.c.Gemm(cuda.Gemm{
 		TransB: l.transposed, M: n, N: l.vocab, K: l.features, Alpha: l.scale,
-		A: l.x.Slice(first*l.features, n*l.features), LDA: l.features, B: l.w, LDB: l.c.op.in[1].width(),
+		A: l.x.Slice(first*l.features, n*l.features), LDA: l.features, B: l.w, LDB: l.c.Signature(1).Width(),
 		C: l.logits, LDC: l.stride,
 	})
 }
@@ -86,11 +86,11 @@ func (l *deviceLoss) rows(first, n int) error {
 	grid := cuda.Grid{X: n, Threads: lossThreads}
 	losses, logZ, targets := l.losses.Slice(first, n), l.logZ.Slice(first, n), l.targets.Slice(first, n)
 	if l.dx.None() && l.dw.None() {
-		return l.c.launch("loss_rows_f32", grid,
+		return l.c.Launch("loss_rows_f32", grid,
 			losses.Arg(), logZ.Arg(), l.logits.Arg(), targets.Arg(), cuda.Long(l.stride), cuda.Int(l.vocab))
 	}
 	gradients, _ := l.gradients()
-	return l.c.launch("loss_gradients"+gradients.Suffix(), grid,
+	return l.c.Launch("loss_gradients"+gradients.Suffix(), grid,
 		losses.Arg(), logZ.Arg(), l.logits.Arg(), targets.Arg(), l.status.Arg(),
 		cuda.Long(l.stride), cuda.Int(l.vocab), cuda.Float(l.zLoss))
 }
@@ -109,9 +109,9 @@ func (l *deviceLoss) gradX(first, n int) error {
 		return nil
 	}
 	d, stride := l.gradients()
-	return l.c.gemm(cuda.Gemm{
+	return l.c.Gemm(cuda.Gemm{
 		TransB: !l.transposed, M: n, N: l.features, K: l.vocab, Alpha: l.scale,
-		A: d, LDA: stride, B: l.w, LDB: l.c.op.in[1].width(),
+		A: d, LDA: stride, B: l.w, LDB: l.c.Signature(1).Width(),
 		C: l.dx.Slice(first*l.features, n*l.features), LDC: l.features,
 	})
 }
@@ -133,11 +133,11 @@ func (l *deviceLoss) gradW(first, n int) error {
 	if l.addW || first > 0 {
 		product.Beta = 1
 	}
-	return l.c.gemm(product)
+	return l.c.Gemm(product)
 }
 
-func (k crossEntropy) launch(c *deviceCall) error {
-	status, err := c.saved(&k.parts.device, cuda.F64, lossStatusSize)
+func (k crossEntropy) Launch(c *DeviceCall) error {
+	status, err := c.Saved(&k.parts.device, cuda.F64, lossStatusSize)
 	if err != nil {
 		return err
 	}
@@ -145,11 +145,11 @@ func (k crossEntropy) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	if l.dx, _, err = c.secondaryOut(0); err != nil {
+	if l.dx, _, err = c.SecondaryOut(0); err != nil {
 		return err
 	}
 	var finish func() error
-	if l.dw, l.addW, finish, err = c.floatCompanion(1); err != nil {
+	if l.dw, l.addW, finish, err = c.FloatSecondary(1); err != nil {
 		return err
 	}
 	if err := l.run(); err != nil {
@@ -158,16 +158,16 @@ func (k crossEntropy) launch(c *deviceCall) error {
 	if err := finish(); err != nil {
 		return err
 	}
-	return c.launch("loss_sum", cuda.Grid{X: 1, Threads: lossThreads},
-		c.out().Arg(), status.Arg(), l.losses.Arg(), l.logZ.Arg(), cuda.Long(l.tokens), cuda.Double(k.zLoss))
+	return c.Launch("loss_sum", cuda.Grid{X: 1, Threads: lossThreads},
+		c.Out().Arg(), status.Arg(), l.losses.Arg(), l.logZ.Arg(), cuda.Long(l.tokens), cuda.Double(k.zLoss))
 }
 
-func (k tokenLosses) launch(c *deviceCall) error {
-	status, err := c.scratch(cuda.F64, lossStatusSize)
+func (k tokenLosses) Launch(c *DeviceCall) error {
+	status, err := c.Scratch(cuda.F64, lossStatusSize)
 	if err != nil {
 		return err
 	}
-	l, err := k.deviceLoss(c, status, c.out())
+	l, err := k.deviceLoss(c, status, c.Out())
 	if err != nil {
 		return err
 	}

@@ -12,16 +12,16 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// deviceCall is one run of an op on a device. Its methods are what a Primitive's launch needs.
-type deviceCall struct {
+// DeviceCall is one run of an op on a device. Its methods are what a Primitive's launch needs.
+type DeviceCall struct {
 	op   *Op
-	kind launcher
+	kind Launcher
 	dev  *cuda.Device
 	args []cuda.Array
 }
 
 // bind finds the inputs' and the output's memory.
-func (c *deviceCall) bind(values []gorgonia.Value) error {
+func (c *DeviceCall) bind(values []gorgonia.Value) error {
 	if len(values) != len(c.args) {
 		return errors.Errorf("want %d inputs, got %d", len(c.args), len(values))
 	}
@@ -37,7 +37,7 @@ func (c *deviceCall) bind(values []gorgonia.Value) error {
 
 // argument is where input i lies: the memory of the op of ours that made it, or what the
 // tape machine has copied to the device.
-func (c *deviceCall) argument(i int, v gorgonia.Value) (cuda.Array, error) {
+func (c *DeviceCall) argument(i int, v gorgonia.Value) (cuda.Array, error) {
 	if from := c.op.from[i]; from != nil && from.ranOn != nil {
 		return from.device, nil
 	}
@@ -49,58 +49,74 @@ func (c *deviceCall) argument(i int, v gorgonia.Value) (cuda.Array, error) {
 	if want.DType == tensor.Int32 {
 		t = cuda.I32
 	}
-	return cuda.Array{Ptr: uint64(v.Uintptr()), Type: t, N: want.size()}, nil
+	return cuda.Array{Ptr: uint64(v.Uintptr()), Type: t, N: want.Size()}, nil
 }
 
 // ensureDevice allocates the output's memory where no Program has placed it.
 func (op *Op) ensureDevice() (err error) {
 	if op.device.None() {
-		op.device, err = op.builder.runtime.alloc(op.storage(), op.out.size())
+		op.device, err = op.builder.runtime.alloc(op.storage(), op.out.Size())
 	}
 	return err
 }
 
-// in returns input i, the zero Array where the op has no such input.
-func (c *deviceCall) in(i int) cuda.Array {
+// Device is what the op runs on.
+func (c *DeviceCall) Device() *cuda.Device { return c.dev }
+
+// Signature is that of input i.
+func (c *DeviceCall) Signature(i int) Signature { return c.op.in[i] }
+
+// Result is the signature of the output.
+func (c *DeviceCall) Result() Signature { return c.op.out }
+
+// Step is the training step, for draws that differ from step to step.
+func (c *DeviceCall) Step() uint64 { return c.op.builder.runtime.step }
+
+// Inputs are all inputs.
+func (c *DeviceCall) Inputs() []cuda.Array { return c.args }
+
+// In returns input i, the zero Array where the op has no such input.
+func (c *DeviceCall) In(i int) cuda.Array {
 	if i < 0 || i >= len(c.args) {
 		return cuda.Array{}
 	}
 	return c.args[i]
 }
 
-// inAs returns input i in the given type, converted into scratch memory if need be.
-func (c *deviceCall) inAs(i int, t cuda.Type) (cuda.Array, error) {
-	a := c.in(i)
+// InAs returns input i in the given type, converted into scratch memory if need be.
+func (c *DeviceCall) InAs(i int, t cuda.Type) (cuda.Array, error) {
+	a := c.In(i)
 	if a.None() || a.Type == t {
 		return a, nil
 	}
-	return c.converted(a, t)
+	return c.Converted(a, t)
 }
 
-func (c *deviceCall) converted(a cuda.Array, t cuda.Type) (cuda.Array, error) {
-	to, err := c.scratch(t, a.N)
+// Converted returns a copy of an array in another type, in scratch memory.
+func (c *DeviceCall) Converted(a cuda.Array, t cuda.Type) (cuda.Array, error) {
+	to, err := c.Scratch(t, a.N)
 	if err != nil {
 		return to, err
 	}
 	return to, c.dev.Convert(to, a)
 }
 
-// operand returns input i as matrix products want it: bfloat16 in precision bf16 (of a
+// Operand returns input i as matrix products want it: bfloat16 in precision bf16 (of a
 // parameter, the copy that the optimizer keeps), else a 32-bit float.
-func (c *deviceCall) operand(i int) (cuda.Array, error) {
-	if c.activation() == cuda.BF16 && i < len(c.op.from) && c.op.from[i] != nil {
+func (c *DeviceCall) Operand(i int) (cuda.Array, error) {
+	if c.Activation() == cuda.BF16 && i < len(c.op.from) && c.op.from[i] != nil {
 		if k, ok := c.op.from[i].Primitive.(parameter); ok {
 			return k.param.resident.shadow, nil
 		}
 	}
-	return c.inAs(i, c.activation())
+	return c.InAs(i, c.Activation())
 }
 
-// out returns the output.
-func (c *deviceCall) out() cuda.Array { return c.op.device }
+// Out returns the output.
+func (c *DeviceCall) Out() cuda.Array { return c.op.device }
 
-// secondaryOut returns secondary i's memory, the zero Array if it was not built.
-func (c *deviceCall) secondaryOut(i int) (a cuda.Array, accumulate bool, err error) {
+// SecondaryOut returns secondary i's memory, the zero Array if it was not built.
+func (c *DeviceCall) SecondaryOut(i int) (a cuda.Array, accumulate bool, err error) {
 	if i >= len(c.op.secondaries) || c.op.secondaries[i] == nil {
 		return cuda.Array{}, false, nil
 	}
@@ -111,42 +127,42 @@ func (c *deviceCall) secondaryOut(i int) (a cuda.Array, accumulate bool, err err
 	return other.device, other.accumulating(), nil
 }
 
-// accumulate tells whether to add to the output's old content.
-func (c *deviceCall) accumulate() bool { return c.op.accumulating() }
+// Accumulate tells whether to add to the output's old content.
+func (c *DeviceCall) Accumulate() bool { return c.op.accumulating() }
 
-// activation is the type that activations have.
-func (c *deviceCall) activation() cuda.Type { return c.dev.Precision().Activation() }
+// Activation is the type that activations have.
+func (c *DeviceCall) Activation() cuda.Type { return c.dev.Precision().Activation() }
 
-// scratch returns memory that is free again when launch returns.
-func (c *deviceCall) scratch(t cuda.Type, n int) (cuda.Array, error) { return c.dev.Scratch(t, n) }
+// Scratch returns memory that is free again when launch returns.
+func (c *DeviceCall) Scratch(t cuda.Type, n int) (cuda.Array, error) { return c.dev.Scratch(t, n) }
 
-// saved returns memory of n elements that stays from run to run.
-func (c *deviceCall) saved(owner *deviceSaved, t cuda.Type, n int) (cuda.Array, error) {
+// Saved returns memory of n elements that stays from run to run.
+func (c *DeviceCall) Saved(owner *DeviceMemory, t cuda.Type, n int) (cuda.Array, error) {
 	return owner.ensure(c.op.builder.runtime, t, n)
 }
 
-// constant returns host numbers that were uploaded at the first run.
-func (c *deviceCall) constant(owner *deviceSaved, host []float32) (cuda.Array, error) {
+// Constant returns host numbers that were uploaded at the first run.
+func (c *DeviceCall) Constant(owner *DeviceMemory, host []float32) (cuda.Array, error) {
 	if len(host) == 0 || !owner.array.None() {
 		return owner.array, nil
 	}
-	a, err := c.saved(owner, cuda.F32, len(host))
+	a, err := c.Saved(owner, cuda.F32, len(host))
 	if err != nil {
 		return a, err
 	}
 	return a, c.dev.Upload(a, unsafe.Pointer(unsafe.SliceData(host)))
 }
 
-// launch starts the kernel of that name. Wrong arguments are an error.
-func (c *deviceCall) launch(name string, grid cuda.Grid, args ...cuda.Arg) error {
+// Launch starts the kernel of that name. Wrong arguments are an error.
+func (c *DeviceCall) Launch(name string, grid cuda.Grid, args ...cuda.Arg) error {
 	return c.dev.Launch(name, grid, args...)
 }
 
-// gemm starts a matrix product.
-func (c *deviceCall) gemm(g cuda.Gemm) error { return c.dev.Gemm(g) }
+// Gemm starts a matrix product.
+func (c *DeviceCall) Gemm(g cuda.Gemm) error { return c.dev.Gemm(g) }
 
-// copyTo copies or converts an array of as many elements.
-func (c *deviceCall) copyTo(dst, src cuda.Array) error {
+// CopyTo copies or converts an array of as many elements.
+func (c *DeviceCall) CopyTo(dst, src cuda.Array) error {
 	if dst.Ptr == src.Ptr {
 		return nil
 	}

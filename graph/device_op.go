@@ -12,14 +12,14 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// launcher is a Primitive that runs on a GPU: it starts kernels and returns without waiting.
-type launcher interface{ launch(c *deviceCall) error }
+// Launcher is a Primitive that runs on a GPU: it starts kernels and returns without waiting.
+type Launcher interface{ Launch(c *DeviceCall) error }
 
 // deviceOp is an Op as the tape machine runs it on a GPU. A node of an op with CUDADo
 // never runs on the CPU.
 type deviceOp struct {
 	*Op
-	call deviceCall
+	call DeviceCall
 }
 
 var _ gorgonia.CUDADoer = (*deviceOp)(nil)
@@ -38,18 +38,18 @@ func openAccelerator(p Precision) (accelerator, error) {
 // onDeviceOp makes the op that a device runs. What depends on the cache's rows, which the
 // host keeps, stays on the CPU: it is an integer a token.
 func (b *Builder) onDeviceOp(op *Op) (gorgonia.Op, error) {
-	if k, ok := op.Primitive.(interface{ onHost() bool }); ok && k.onHost() {
+	if k, ok := op.Primitive.(interface{ OnHost() bool }); ok && k.OnHost() {
 		return op, nil
 	}
-	kind, ok := op.Primitive.(launcher)
+	kind, ok := op.Primitive.(Launcher)
 	if !ok {
-		return nil, errors.Errorf("%s: want an op with a CUDA kernel, got one that runs on the CPU alone", op.Primitive)
+		return nil, errors.Errorf("want an op with a Launch method on the device %s, got one that runs on the CPU alone: choose the device %s", CUDA, CPU)
 	}
 	device, ok := b.runtime.device.(*cuda.Device)
 	if !ok {
 		return nil, errors.New("want an open device, got none")
 	}
-	return &deviceOp{Op: op, call: deviceCall{op: op, kind: kind, dev: device, args: make([]cuda.Array, len(op.in))}}, nil
+	return &deviceOp{Op: op, call: DeviceCall{op: op, kind: kind, dev: device, args: make([]cuda.Array, len(op.in))}}, nil
 }
 
 // CUDADo runs the op on the device into its own memory and returns a tensor around that.
@@ -67,7 +67,7 @@ func (o *deviceOp) CUDADo(_ gorgonia.External, _ gorgonia.Device, _ gorgonia.Val
 		return nil, errors.Wrapf(err, "%s", o.Primitive)
 	}
 	a := o.device
-	return tensor.New(tensor.Of(o.out.DType), tensor.WithShape(o.out.Shape...), tensor.FromMemory(uintptr(a.Ptr), uintptr(o.out.bytes()))), nil
+	return tensor.New(tensor.Of(o.out.DType), tensor.WithShape(o.out.Shape...), tensor.FromMemory(uintptr(a.Ptr), uintptr(o.out.Bytes()))), nil
 }
 
 func (o *deviceOp) run(inputs []gorgonia.Value) error {
@@ -84,7 +84,7 @@ func (o *deviceOp) run(inputs []gorgonia.Value) error {
 		return err
 	}
 	defer leave()
-	return c.kind.launch(c)
+	return c.kind.Launch(c)
 }
 
 // profile waits for the op's kernels, so that their time is the op's.

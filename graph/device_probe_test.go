@@ -19,17 +19,15 @@ type enter struct{ full bool }
 
 func (k enter) String() string { return fmt.Sprintf("Enter(full=%t)", k.full) }
 
-func (k enter) fullPrecision() bool { return k.full }
+func (k enter) FullPrecision() bool { return k.full }
 
 func (enter) Infer(in []Signature) (Signature, error) { return in[0], nil }
-
-func (enter) Differentiable(i int) bool { return i == 0 }
 
 func (enter) VJP(d *Derivative) { d.Set(0, d.Gradient()) }
 
 func (enter) Run(c *Call) error { return (duplicate{}).Run(c) }
 
-func (enter) launch(c *deviceCall) error { return c.copyTo(c.out(), c.in(0)) }
+func (enter) Launch(c *DeviceCall) error { return c.CopyTo(c.Out(), c.In(0)) }
 
 // weigh is sum_i weights_i x_i, a loss whose gradient with respect to x are the weights.
 type weigh struct{ weights []float32 }
@@ -40,10 +38,8 @@ func (k weigh) Infer(in []Signature) (Signature, error) {
 	return Signature{in[0].DType, tensor.ScalarShape()}, nil
 }
 
-func (k weigh) Differentiable(int) bool { return true }
-
 func (k weigh) VJP(d *Derivative) {
-	d.Set(0, d.b.Apply(weights{k.weights, d.op.in[0]}, d.inputs(0)))
+	d.Set(0, d.Apply(weights{weights: k.weights, x: d.Signature(0)}, d.Input(0)))
 }
 
 func (k weigh) Run(c *Call) error {
@@ -55,11 +51,12 @@ func (k weigh) Run(c *Call) error {
 	return nil
 }
 
-// launch leaves the loss 0: what counts is the gradient.
-func (k weigh) launch(c *deviceCall) error { return c.dev.Zero(c.out()) }
+// Launch leaves the loss 0: what counts is the gradient.
+func (k weigh) Launch(c *DeviceCall) error { return c.Device().Zero(c.Out()) }
 
 // weights emits the gradient of weigh.
 type weights struct {
+	NoGradient
 	weights []float32
 	x       Signature
 }
@@ -68,22 +65,18 @@ func (k weights) String() string { return fmt.Sprintf("Weights(%d)", len(k.weigh
 
 func (k weights) Infer([]Signature) (Signature, error) { return k.x, nil }
 
-func (k weights) Differentiable(int) bool { return false }
-
-func (k weights) VJP(*Derivative) {}
-
 func (k weights) Run(c *Call) error {
 	copy(Out[float32](c), k.weights)
 	return nil
 }
 
-func (k weights) launch(c *deviceCall) error {
-	var saved deviceSaved
-	a, err := c.constant(&saved, k.weights)
+func (k weights) Launch(c *DeviceCall) error {
+	var saved DeviceMemory
+	a, err := c.Constant(&saved, k.weights)
 	if err != nil {
 		return err
 	}
-	return c.copyTo(c.out(), a)
+	return c.CopyTo(c.Out(), a)
 }
 
 // probed builds a case's op over parameters, the first of them as an activation, and a
@@ -114,7 +107,7 @@ func (c opCase) probed(b *Builder, full bool, weights []float32) Roots {
 	case y.IsScalar():
 		r.Loss = y
 	default:
-		r.Loss = b.Apply(weigh{weights[:signatureOf(y).size()]}, y)
+		r.Loss = b.Apply(weigh{weights[:SignatureOf(y).Size()]}, y)
 	}
 	return r
 }

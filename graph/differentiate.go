@@ -56,14 +56,14 @@ func ancestors(roots gorgonia.Nodes) gorgonia.Nodes {
 		}
 		seen[n] = true
 		all = append(all, n)
-		stack = append(stack, children(n)...)
+		stack = append(stack, Inputs(n)...)
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].ID() < all[j].ID() })
 	return all
 }
 
-// children returns a node's inputs in order.
-func children(n *gorgonia.Node) gorgonia.Nodes {
+// Inputs returns a node's inputs in order.
+func Inputs(n *gorgonia.Node) gorgonia.Nodes {
 	var nodes gorgonia.Nodes
 	for it := n.Graph().From(n.ID()); it.Next(); {
 		nodes = append(nodes, it.Node().(*gorgonia.Node))
@@ -81,7 +81,7 @@ func (d *differentiator) findUseful() {
 	}
 	for _, n := range d.order {
 		wrt := differentiableInputs(n)
-		for i, c := range children(n) {
+		for i, c := range Inputs(n) {
 			d.readers[c]++
 			if i < len(wrt) && wrt[i] && d.useful[c] {
 				d.useful[n] = true
@@ -92,7 +92,7 @@ func (d *differentiator) findUseful() {
 
 func differentiableInputs(n *gorgonia.Node) []bool {
 	if op, ok := n.Op().(gorgonia.SDOp); ok {
-		return op.DiffWRT(len(children(n)))
+		return op.DiffWRT(len(Inputs(n)))
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (d *differentiator) visit(n *gorgonia.Node) error {
 	if err != nil {
 		return err
 	}
-	for i, c := range children(n) {
+	for i, c := range Inputs(n) {
 		if d.useful[c] && grads[i] != nil {
 			d.terms[c] = append(d.terms[c], grads[i])
 		}
@@ -136,8 +136,8 @@ func staysFull(n *gorgonia.Node) bool {
 	if op == nil {
 		return false
 	}
-	k, ok := op.Primitive.(fullPrecision)
-	return ok && k.fullPrecision()
+	k, ok := op.Primitive.(FullPrecision)
+	return ok && k.FullPrecision()
 }
 
 // keepFull keeps a parameter's gradient, and the terms it is summed from, in 32 bits.
@@ -151,7 +151,7 @@ func keepFull(nodes gorgonia.Nodes) {
 
 // inputGradients differentiates one node.
 func (d *differentiator) inputGradients(n, grad *gorgonia.Node) (gorgonia.Nodes, error) {
-	inputs := children(n)
+	inputs := Inputs(n)
 	op := opOf(n)
 	if op == nil {
 		return d.stockGradients(n, grad)
@@ -204,7 +204,7 @@ func (d *differentiator) stockGradients(n, grad *gorgonia.Node) (gorgonia.Nodes,
 		// the harm of the gradient's other readers: it gets one in a buffer of ours.
 		grad = d.b.Add(grad)
 	}
-	grads, err := op.SymDiff(children(n), n, grad)
+	grads, err := op.SymDiff(Inputs(n), n, grad)
 	return grads, errors.Wrapf(err, "gradient of %q", n.Name())
 }
 
@@ -216,7 +216,7 @@ func (d *differentiator) gradients() (gorgonia.Nodes, error) {
 		uses[terms[0]]++
 	}
 	for _, n := range d.b.g.AllNodes() {
-		for _, c := range children(n) {
+		for _, c := range Inputs(n) {
 			uses[c]++
 		}
 	}

@@ -14,7 +14,6 @@ type dropout struct {
 	rate float64
 	seed uint64
 	site uint32
-	step *runState
 }
 
 // Dropout zeroes each entry with probability rate and multiplies the others by
@@ -24,46 +23,36 @@ type dropout struct {
 // with rate 0, x itself is returned.
 func (b *Builder) Dropout(x *gorgonia.Node, rate float64) *gorgonia.Node {
 	if !(rate >= 0 && rate < 1) {
-		b.fail(errors.Errorf("graph: Dropout: want a rate in [0, 1), got %g", rate))
+		b.Fail(errors.Errorf("graph: Dropout: want a rate in [0, 1), got %g", rate))
 		return nil
 	}
-	b.sites++
-	if !b.options.Training || rate == 0 {
+	site := b.DropoutSite()
+	if !b.Training() || rate == 0 {
 		return x
 	}
-	return b.Apply(dropout{rate, b.options.Seed, uint32(b.sites), b.runtime}, x)
+	return b.Apply(dropout{rate, b.Seed(), site}, x)
 }
-
-// SetStep tells the dropouts of b's graph which training step they are at, so that each
-// step has masks of its own. A Program does so by RunOptions.Step; call it yourself
-// between runs of a stock tape machine.
-func (b *Builder) SetStep(step uint64) { b.runtime.step = step }
 
 func (k dropout) String() string {
 	return fmt.Sprintf("Dropout(%g, seed=%d, site=%d)", k.rate, k.seed, k.site)
 }
 
-func (k dropout) Infer(in []Signature) (Signature, error) { return in[0], wantFloats(in) }
-
-func (k dropout) Differentiable(int) bool { return true }
+func (k dropout) Infer(in []Signature) (Signature, error) { return in[0], WantFloats(in) }
 
 func (k dropout) InPlace(int) bool { return true }
 
 func (k dropout) VJP(d *Derivative) {
 	if d.Wants(0) {
-		d.Set(0, d.b.Apply(k, d.Gradient()))
+		d.Set(0, d.Apply(k, d.Gradient()))
 	}
 }
 
 func (k dropout) Run(c *Call) error {
-	if c.Double() {
-		return runDropout[float64](k, c)
-	}
-	return runDropout[float32](k, c)
+	return Dispatch(c, k, runDropout[float32], runDropout[float64])
 }
 
 func runDropout[T kernel.Float](k dropout, c *Call) error {
-	key := kernel.DropoutKey{Seed: k.seed, Site: k.site, Step: k.step.step}
+	key := kernel.DropoutKey{Seed: k.seed, Site: k.site, Step: c.Step()}
 	State[kernel.Dropout[T]](c).Run(c.Pool(), Out[T](c), In[T](c, 0), k.rate, key)
 	return nil
 }

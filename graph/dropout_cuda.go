@@ -7,8 +7,8 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-func (k dropout) launch(c *deviceCall) error {
-	key := kernel.DropoutKey{Seed: k.seed, Site: k.site, Step: k.step.step}
+func (k dropout) Launch(c *DeviceCall) error {
+	key := kernel.DropoutKey{Seed: k.seed, Site: k.site, Step: c.Step()}
 	stream, threshold := key.Mask(k.rate)
-	return c.elementwise("dropout", cuda.Unsigned(stream), cuda.Unsigned(threshold), cuda.Float(1/(1-k.rate)))
+	return c.Elementwise("dropout", cuda.Unsigned(stream), cuda.Unsigned(threshold), cuda.Float(1/(1-k.rate)))
 }

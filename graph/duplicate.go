@@ -7,22 +7,18 @@ type duplicate struct{}
 
 func (duplicate) String() string { return "Duplicate" }
 
-func (duplicate) Infer(in []Signature) (Signature, error) { return in[0], wantFloats(in) }
-
-func (duplicate) Differentiable(int) bool { return true }
+func (duplicate) Infer(in []Signature) (Signature, error) { return in[0], WantFloats(in) }
 
 func (duplicate) VJP(d *Derivative) { d.Set(0, d.Gradient()) }
 
 func (k duplicate) Run(c *Call) error {
-	if c.Double() {
-		copyInput[float64](c)
-	} else {
-		copyInput[float32](c)
-	}
-	return nil
+	return Dispatch(c, k, copyInput[float32], copyInput[float64])
 }
 
-func copyInput[T kernel.Float](c *Call) { copy(Out[T](c), In[T](c, 0)) }
+func copyInput[T kernel.Float](_ duplicate, c *Call) error {
+	copy(Out[T](c), In[T](c, 0))
+	return nil
+}
 
 // separate replaces the arriving gradient, where diff passed it on to several inputs, by
 // duplicates from the second input on. gorgonia.Grad sums gradients with stock Adds, which
@@ -34,7 +30,7 @@ func (d *Derivative) separate() {
 			continue
 		}
 		if passed {
-			d.grads[i] = d.b.Apply(duplicate{}, d.Gradient())
+			d.grads[i] = d.Apply(duplicate{}, d.Gradient())
 		}
 		passed = true
 	}

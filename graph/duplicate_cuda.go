@@ -2,4 +2,4 @@
 
 package graph
 
-func (duplicate) launch(c *deviceCall) error { return c.copyTo(c.out(), c.in(0)) }
+func (duplicate) Launch(c *DeviceCall) error { return c.CopyTo(c.Out(), c.In(0)) }

@@ -25,41 +25,36 @@ func (b *Builder) Embedding(table, ids *gorgonia.Node, scale float64) *gorgonia.
 
 func (k embedding) String() string { return fmt.Sprintf("Embedding(scale=%g)", k.scale) }
 
-// bytes counts the rows of the tokens alone, not the whole table.
-func (embedding) bytes(c cost) int { return c.in(1).bytes() + 2*c.out().bytes() }
+// Bytes counts the rows of the tokens alone, not the whole table.
+func (embedding) Bytes(c Cost) int { return c.Signature(1).Bytes() + 2*c.Result().Bytes() }
 
 func (k embedding) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in[:1]); err != nil {
+	if err := WantFloats(in[:1]); err != nil {
 		return Signature{}, err
 	}
-	if err := wantInts(in, 1, "ids"); err != nil {
+	if err := WantInts(in, 1, "ids"); err != nil {
 		return Signature{}, err
 	}
 	if in[0].Shape.Dims() < 2 {
 		return Signature{}, errors.Errorf("table: want shape [vocab, ...], got %v", in[0].Shape)
 	}
-	return Signature{in[0].DType, withTokens(in[1].size(), in[0].Shape[1:]...)}, nil
+	return Signature{in[0].DType, WithTokens(in[1].Size(), in[0].Shape[1:]...)}, nil
 }
-
-func (k embedding) Differentiable(i int) bool { return i == 0 }
 
 func (k embedding) VJP(d *Derivative) {
 	if d.Wants(0) {
-		d.Set(0, d.b.Apply(embeddingGrad{scale: k.scale, table: d.op.in[0]}, d.Input(1), d.Gradient()))
+		d.Set(0, d.Apply(embeddingGrad{scale: k.scale, table: d.Signature(0)}, d.Input(1), d.Gradient()))
 	}
 }
 
 func (k embedding) Run(c *Call) error {
-	if c.Double() {
-		return runEmbedding[float64](k, c)
-	}
-	return runEmbedding[float32](k, c)
+	return Dispatch(c, k, runEmbedding[float32], runEmbedding[float64])
 }
 
 func runEmbedding[T kernel.Float](k embedding, c *Call) error {
-	table := c.op.in[0]
+	table := c.Signature(0)
 	return State[kernel.Embedding[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[int32](c, 1),
-		table.leading(), table.width(), k.scale)
+		table.Leading(), table.Width(), k.scale)
 }
 
 // embeddingGrad is the gradient of Embedding's table: inputs ids and dy.
@@ -77,16 +72,13 @@ func (k embeddingGrad) Infer([]Signature) (Signature, error) { return k.table, n
 
 func (k embeddingGrad) Accumulates() bool { return true }
 
-func (embeddingGrad) fullPrecision() bool { return true }
+func (embeddingGrad) FullPrecision() bool { return true }
 
 func (k embeddingGrad) Run(c *Call) error {
-	if c.Double() {
-		return runEmbeddingGrad[float64](k, c)
-	}
-	return runEmbeddingGrad[float32](k, c)
+	return Dispatch(c, k, runEmbeddingGrad[float32], runEmbeddingGrad[float64])
 }
 
 func runEmbeddingGrad[T kernel.Float](k embeddingGrad, c *Call) error {
 	return State[kernel.Embedding[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 1), In[int32](c, 0),
-		k.table.leading(), k.table.width(), k.scale, c.Accumulate())
+		k.table.Leading(), k.table.Width(), k.scale, c.Accumulate())
 }

@@ -21,23 +21,18 @@ func (b *Builder) Gelu(x *gorgonia.Node, exact bool) *gorgonia.Node {
 
 func (k gelu) String() string { return fmt.Sprintf("Gelu(exact=%t)", k.exact) }
 
-func (k gelu) Infer(in []Signature) (Signature, error) { return in[0], wantFloats(in) }
-
-func (k gelu) Differentiable(int) bool { return true }
+func (k gelu) Infer(in []Signature) (Signature, error) { return in[0], WantFloats(in) }
 
 func (k gelu) InPlace(int) bool { return true }
 
 func (k gelu) VJP(d *Derivative) {
 	if d.Wants(0) {
-		d.Set(0, d.b.Apply(geluGrad{k}, d.Gradient(), d.Input(0)))
+		d.Set(0, d.Apply(geluGrad{of: k}, d.Gradient(), d.Input(0)))
 	}
 }
 
 func (k gelu) Run(c *Call) error {
-	if c.Double() {
-		return runGelu[float64](k, c)
-	}
-	return runGelu[float32](k, c)
+	return Dispatch(c, k, runGelu[float32], runGelu[float64])
 }
 
 func runGelu[T kernel.Float](k gelu, c *Call) error {
@@ -46,22 +41,22 @@ func runGelu[T kernel.Float](k gelu, c *Call) error {
 }
 
 // geluGrad is dx = dy gelu'(x). Inputs: dy, x.
-type geluGrad struct{ gelu }
+type geluGrad struct {
+	NoGradient
+	of gelu
+}
 
-func (k geluGrad) String() string { return "GradX of " + k.gelu.String() }
+func (k geluGrad) String() string { return "GradX of " + k.of.String() }
 
-func (k geluGrad) Differentiable(int) bool { return false }
+func (k geluGrad) Infer(in []Signature) (Signature, error) { return in[0], WantFloats(in) }
 
-func (k geluGrad) VJP(*Derivative) {}
+func (k geluGrad) InPlace(int) bool { return true }
 
 func (k geluGrad) Run(c *Call) error {
-	if c.Double() {
-		return runGeluGrad[float64](k, c)
-	}
-	return runGeluGrad[float32](k, c)
+	return Dispatch(c, k, runGeluGrad[float32], runGeluGrad[float64])
 }
 
 func runGeluGrad[T kernel.Float](k geluGrad, c *Call) error {
-	State[kernel.Gelu[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), k.exact)
+	State[kernel.Gelu[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), k.of.exact)
 	return nil
 }

@@ -23,14 +23,14 @@ func (b *Builder) GLU(x *gorgonia.Node, addends ...*gorgonia.Node) *gorgonia.Nod
 func (glu) String() string { return "GLU" }
 
 func (k glu) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
 	x := in[0].Shape
 	if x.Dims() != 2 || x[1]%2 != 0 {
 		return Signature{}, errors.Errorf("x: want shape [tokens, 2*D], a gate and a value side by side, got %v", x)
 	}
-	y := Signature{in[0].DType, withTokens(x[0], x[1]/2)}
+	y := Signature{in[0].DType, WithTokens(x[0], x[1]/2)}
 	for i, s := range in[1:] {
 		if !s.Shape.Eq(y.Shape) {
 			return Signature{}, errors.Errorf("addend %d: want shape %v for x %v, got %v", i, y.Shape, x, s.Shape)
@@ -39,13 +39,11 @@ func (k glu) Infer(in []Signature) (Signature, error) {
 	return y, nil
 }
 
-func (glu) Differentiable(int) bool { return true }
-
 func (k glu) InPlace(i int) bool { return i > 0 && i == k.addends }
 
 func (k glu) VJP(d *Derivative) {
 	if d.Wants(0) {
-		d.Set(0, d.b.Apply(gluGrad{}, d.Gradient(), d.Input(0)))
+		d.Set(0, d.Apply(gluGrad{}, d.Gradient(), d.Input(0)))
 	}
 	for i := range k.addends {
 		d.Set(1+i, d.Gradient())
@@ -53,10 +51,7 @@ func (k glu) VJP(d *Derivative) {
 }
 
 func (k glu) Run(c *Call) error {
-	if c.Double() {
-		return runGLU[float64](c)
-	}
-	return runGLU[float32](c)
+	return Dispatch(c, k, runGLU[float32], runGLU[float64])
 }
 
 // gluState is the kernel with its list of addends, kept so that a run allocates nothing.
@@ -65,13 +60,13 @@ type gluState[T kernel.Float] struct {
 	addends [][]T
 }
 
-func runGLU[T kernel.Float](c *Call) error {
-	s, y := State[gluState[T]](c), c.op.out
+func runGLU[T kernel.Float](_ glu, c *Call) error {
+	s, y := State[gluState[T]](c), c.Result()
 	s.addends = s.addends[:0]
-	for i := range c.args[1:] {
-		s.addends = append(s.addends, In[T](c, 1+i))
+	for i := 1; i < c.Inputs(); i++ {
+		s.addends = append(s.addends, In[T](c, i))
 	}
-	s.Forward(c.Pool(), Out[T](c), In[T](c, 0), s.addends, y.leading(), y.width())
+	s.Forward(c.Pool(), Out[T](c), In[T](c, 0), s.addends, y.Leading(), y.Width())
 	return nil
 }
 
@@ -83,14 +78,11 @@ func (gluGrad) String() string { return "GradX of GLU" }
 func (gluGrad) Infer(in []Signature) (Signature, error) { return in[1], nil }
 
 func (k gluGrad) Run(c *Call) error {
-	if c.Double() {
-		return runGLUGrad[float64](c)
-	}
-	return runGLUGrad[float32](c)
+	return Dispatch(c, k, runGLUGrad[float32], runGLUGrad[float64])
 }
 
-func runGLUGrad[T kernel.Float](c *Call) error {
-	dy := c.op.in[0]
-	State[kernel.GLU[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), dy.leading(), dy.width())
+func runGLUGrad[T kernel.Float](_ gluGrad, c *Call) error {
+	dy := c.Signature(0)
+	State[kernel.GLU[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), dy.Leading(), dy.Width())
 	return nil
 }

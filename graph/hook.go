@@ -94,15 +94,13 @@ func (b *Builder) Activations() []Activation { return slices.Clone(b.activations
 func (k hook) String() string { return fmt.Sprintf("Hook(%s)", k.name) }
 
 func (k hook) Infer(in []Signature) (Signature, error) {
-	if in[0].scalar() {
+	if in[0].Scalar() {
 		return Signature{}, errors.New("want a tensor, got a scalar: read it with Scalar after a run")
 	}
-	return in[0], wantFloats(in)
+	return in[0], WantFloats(in)
 }
 
-func (k hook) passes() bool { return true }
-
-func (k hook) Differentiable(int) bool { return true }
+func (k hook) Passes() bool { return true }
 
 func (k hook) VJP(d *Derivative) { d.Set(0, d.Gradient()) }
 

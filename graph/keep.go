@@ -12,7 +12,7 @@ type keep struct{ NoGradient }
 
 func (keep) String() string { return "Keep" }
 
-func (keep) bytes(cost) int { return 0 }
+func (keep) Bytes(Cost) int { return 0 }
 
 func (keep) Infer(in []Signature) (Signature, error) { return Signature{DType: in[0].DType}, nil }
 

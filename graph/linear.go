@@ -42,60 +42,55 @@ func (k linear) String() string {
 	return fmt.Sprintf("Linear(transposed=%t, scale=%g)", k.transposed, k.scale)
 }
 
-func (k linear) flops(c cost) int { return 2 * c.in(0).size() * c.out().width() }
+func (k linear) FLOPs(c Cost) int { return 2 * c.Signature(0).Size() * c.Result().Width() }
 
 // inOut returns the weight's two sides.
 func (k linear) inOut(w Signature) (inputs, outputs int) {
 	if k.transposed {
-		return w.width(), w.leading()
+		return w.Width(), w.Leading()
 	}
-	return w.leading(), w.width()
+	return w.Leading(), w.Width()
 }
 
 func (k linear) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
 	inputs, outputs := k.inOut(in[1])
-	if in[1].Shape.Dims() < 2 || in[0].Shape.Dims() < 2 || in[0].width() != inputs {
+	if in[1].Shape.Dims() < 2 || in[0].Shape.Dims() < 2 || in[0].Width() != inputs {
 		return Signature{}, errors.Errorf("want x [tokens, %d] for a weight of shape %v, got %v", inputs, in[1].Shape, in[0].Shape)
 	}
-	return Signature{in[0].DType, withTokens(in[0].leading(), outputs)}, nil
+	return Signature{in[0].DType, WithTokens(in[0].Leading(), outputs)}, nil
 }
-
-func (k linear) Differentiable(int) bool { return true }
 
 func (k linear) VJP(d *Derivative) {
 	if d.Wants(0) {
 		d.Set(0, k.gradX(d))
 	}
 	if d.Wants(1) {
-		d.Set(1, d.b.Apply(linearGradW{k, d.op.in[1]}, d.Input(0), d.Gradient()))
+		d.Set(1, d.Apply(linearGradW{of: k, w: d.Signature(1)}, d.Input(0), d.Gradient()))
 	}
 }
 
 // gradX is the gradient of x; where x is the GELU of a LinearGelu and only this reads it,
 // it is taken on to what is before the GELU in the same pass.
 func (k linear) gradX(d *Derivative) *gorgonia.Node {
-	if x := d.only(0); x != nil && k.scale == 1 {
-		if a, ok := opOf(x).Primitive.(activated); ok {
-			h := children(x)[0]
-			return d.b.Apply(linearGradGelu{k, a.gelu, signatureOf(h)}, d.Gradient(), d.Input(1), d.value(h))
+	if x := d.Only(0); x != nil && k.scale == 1 {
+		if a, ok := PrimitiveOf(x).(activated); ok {
+			h := Inputs(x)[0]
+			return d.Apply(linearGradGelu{k, a.gelu, SignatureOf(h)}, d.Gradient(), d.Input(1), d.Value(h))
 		}
 	}
-	return d.b.Apply(linearGradX{k, d.op.in[0]}, d.Gradient(), d.Input(1))
+	return d.Apply(linearGradX{of: k, x: d.Signature(0)}, d.Gradient(), d.Input(1))
 }
 
 func (k linear) Run(c *Call) error {
-	if c.Double() {
-		return runLinear[float64](k, c)
-	}
-	return runLinear[float32](k, c)
+	return Dispatch(c, k, runLinear[float32], runLinear[float64])
 }
 
 func runLinear[T kernel.Float](k linear, c *Call) error {
-	tokens := c.op.in[0].leading()
-	inputs, outputs := k.inOut(c.op.in[1])
+	tokens := c.Signature(0).Leading()
+	inputs, outputs := k.inOut(c.Signature(1))
 	ldw := outputs
 	if k.transposed {
 		ldw = inputs
@@ -107,79 +102,67 @@ func runLinear[T kernel.Float](k linear, c *Call) error {
 
 // linearGradX is dx = scale * dy W^T: inputs dy and W.
 type linearGradX struct {
-	linear
-	x Signature
+	NoGradient
+	of linear
+	x  Signature
 }
 
-func (k linearGradX) String() string { return "GradX of " + k.linear.String() }
+func (k linearGradX) String() string { return "GradX of " + k.of.String() }
 
-func (linearGradX) flops(c cost) int { // dy W^T
-	return 2 * c.in(0).size() * c.out().width()
+func (linearGradX) FLOPs(c Cost) int { // dy W^T
+	return 2 * c.Signature(0).Size() * c.Result().Width()
 }
 
 func (k linearGradX) Infer([]Signature) (Signature, error) { return k.x, nil }
 
-func (k linearGradX) Differentiable(int) bool { return false }
-
-func (k linearGradX) VJP(*Derivative) {}
-
 func (k linearGradX) Run(c *Call) error {
-	if c.Double() {
-		return runLinearGradX[float64](k, c)
-	}
-	return runLinearGradX[float32](k, c)
+	return Dispatch(c, k, runLinearGradX[float32], runLinearGradX[float64])
 }
 
 func runLinearGradX[T kernel.Float](k linearGradX, c *Call) error {
-	inputs, outputs := k.inOut(c.op.in[1])
+	inputs, outputs := k.of.inOut(c.Signature(1))
 	ldw := outputs
-	if k.transposed {
+	if k.of.transposed {
 		ldw = inputs
 	}
-	State[kernel.Gemm[T]](c).Run(c.Pool(), false, !k.transposed, k.x.leading(), inputs, outputs, T(k.scale),
+	State[kernel.Gemm[T]](c).Run(c.Pool(), false, !k.of.transposed, k.x.Leading(), inputs, outputs, T(k.of.scale),
 		In[T](c, 0), outputs, In[T](c, 1), ldw, 0, Out[T](c), inputs)
 	return nil
 }
 
 // linearGradW is dW = scale * x^T dy (or its transpose): inputs x and dy.
 type linearGradW struct {
-	linear
-	w Signature
+	NoGradient
+	of linear
+	w  Signature
 }
 
-func (k linearGradW) String() string { return "GradW of " + k.linear.String() }
+func (k linearGradW) String() string { return "GradW of " + k.of.String() }
 
-func (linearGradW) flops(c cost) int { // x^T dy
-	return 2 * c.in(0).size() * c.in(1).width()
+func (linearGradW) FLOPs(c Cost) int { // x^T dy
+	return 2 * c.Signature(0).Size() * c.Signature(1).Width()
 }
 
 func (k linearGradW) Infer([]Signature) (Signature, error) { return k.w, nil }
 
-func (k linearGradW) Differentiable(int) bool { return false }
-
-func (k linearGradW) VJP(*Derivative) {}
-
 func (k linearGradW) Accumulates() bool { return true }
 
 func (k linearGradW) Run(c *Call) error {
-	if c.Double() {
-		return runLinearGradW[float64](k, c)
-	}
-	return runLinearGradW[float32](k, c)
+	return Dispatch(c, k, runLinearGradW[float32], runLinearGradW[float64])
 }
 
 func runLinearGradW[T kernel.Float](k linearGradW, c *Call) error {
-	inputs, outputs := k.inOut(k.w)
+	inputs, outputs := k.of.inOut(k.w)
 	left, right := In[T](c, 0), In[T](c, 1) // x [tokens, inputs], dy [tokens, outputs]
 	rows, columns := inputs, outputs
-	if k.transposed {
+	if k.of.transposed {
 		left, right, rows, columns = right, left, outputs, inputs
 	}
 	var beta T
 	if c.Accumulate() {
 		beta = 1
 	}
-	State[kernel.Gemm[T]](c).Run(c.Pool(), true, false, rows, columns, c.op.in[0].leading(), T(k.scale),
+	State[kernel.Gemm[T]](c).Run(c.Pool(), true, false, rows, columns, c.Signature(0).Leading(), T(k.of.scale),
 		left, rows, right, columns, beta, Out[T](c), columns)
 	return nil
 }

@@ -24,34 +24,29 @@ func (b *Builder) LinearGelu(x, w *gorgonia.Node, exact bool) (h, y *gorgonia.No
 	if h == nil {
 		return nil, nil
 	}
-	return h, b.follow(activated{gelu{exact}}, 0, h)
+	return h, b.Secondary(activated{gelu{exact}}, 0, h)
 }
 
 func (k linearGelu) String() string { return k.linear.String() + " then " + k.gelu.String() }
 
 func (k linearGelu) Infer(in []Signature) (Signature, error) { return k.linear.Infer(in) }
 
-func (k linearGelu) Differentiable(int) bool { return true }
-
 func (k linearGelu) InPlace(int) bool { return false }
 
 func (k linearGelu) VJP(d *Derivative) { k.linear.VJP(d) }
 
 func (k linearGelu) Run(c *Call) error {
-	if c.Double() {
-		return runLinearGelu[float64](k, c)
-	}
-	return runLinearGelu[float32](k, c)
+	return Dispatch(c, k, runLinearGelu[float32], runLinearGelu[float64])
 }
 
 func runLinearGelu[T kernel.Float](k linearGelu, c *Call) error {
-	y, _ := secondaryOut[T](c, 0)
+	y, _ := SecondaryOut[T](c, 0)
 	if y == nil { // y is not in this graph
 		return runLinear[T](k.linear, c)
 	}
-	inputs, outputs := k.inOut(c.op.in[1])
+	inputs, outputs := k.inOut(c.Signature(1))
 	State[kernel.GemmGelu[T]](c).Forward(c.Pool(), y, Out[T](c), In[T](c, 0), In[T](c, 1),
-		c.op.in[0].leading(), inputs, outputs, k.transposed, k.exact)
+		c.Signature(0).Leading(), inputs, outputs, k.transposed, k.exact)
 	return nil
 }
 
@@ -86,8 +81,8 @@ func (k linearGradGelu) String() string {
 	return "GradX of " + k.linear.String() + " after " + k.gelu.String()
 }
 
-func (linearGradGelu) flops(c cost) int { // dy W^T
-	return 2 * c.in(0).size() * c.out().width()
+func (linearGradGelu) FLOPs(c Cost) int { // dy W^T
+	return 2 * c.Signature(0).Size() * c.Result().Width()
 }
 
 func (k linearGradGelu) Infer([]Signature) (Signature, error) { return k.h, nil }
@@ -99,15 +94,12 @@ func (k linearGradGelu) InPlace(int) bool { return false }
 func (k linearGradGelu) VJP(*Derivative) {}
 
 func (k linearGradGelu) Run(c *Call) error {
-	if c.Double() {
-		return runLinearGradGelu[float64](k, c)
-	}
-	return runLinearGradGelu[float32](k, c)
+	return Dispatch(c, k, runLinearGradGelu[float32], runLinearGradGelu[float64])
 }
 
 func runLinearGradGelu[T kernel.Float](k linearGradGelu, c *Call) error {
-	inputs, outputs := k.inOut(c.op.in[1])
+	inputs, outputs := k.inOut(c.Signature(1))
 	State[kernel.GemmGelu[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 2), In[T](c, 0), In[T](c, 1),
-		k.h.leading(), inputs, outputs, k.transposed, k.exact)
+		k.h.Leading(), inputs, outputs, k.transposed, k.exact)
 	return nil
 }

@@ -185,7 +185,7 @@ func TestDeviceNormLinearOfLargeMean(t *testing.T) {
 	}
 	c := opCase{floats: [][]int{{9, 300}, {300, 5}},
 		build: func(b *Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
-			x[0] = b.Add(x[0], b.Apply(weights{far, signatureOf(x[0])}, x[0]))
+			x[0] = b.Add(x[0], b.Apply(weights{weights: far, x: SignatureOf(x[0])}, x[0]))
 			return b.NormLinear(x[0], nil, x[1], NormOptions{})
 		}}
 	want := newProbe(t, c, Options{Threads: 1}, true)

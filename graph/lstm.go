@@ -25,7 +25,7 @@ func (b *Builder) LSTMCell(c *gorgonia.Node, g LSTMGates) (cell, hidden *gorgoni
 	if cell == nil {
 		return nil, nil
 	}
-	return cell, b.follow(lstmOutput{}, 0, cell, g.Output)
+	return cell, b.Secondary(lstmOutput{}, 0, cell, g.Output)
 }
 
 // lstmCell is c'; its run also makes h', for which it reads the output gate. Inputs: c, i,
@@ -35,7 +35,7 @@ type lstmCell struct{}
 func (lstmCell) String() string { return "LSTMCell" }
 
 func (lstmCell) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
 	for i, what := range []string{"", "input gate", "forget gate", "candidate", "output gate"} {
@@ -51,27 +51,24 @@ func (lstmCell) Differentiable(i int) bool { return i < 4 }
 
 func (lstmCell) InPlace(i int) bool { return i == 0 }
 
-func (lstmCell) fullPrecision() bool { return true }
+func (lstmCell) FullPrecision() bool { return true }
 
 func (lstmCell) VJP(d *Derivative) {
-	primary := d.b.Apply(lstmCellGrad{}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2), d.Input(3))
+	primary := d.Apply(lstmCellGrad{}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2), d.Input(3))
 	d.Set(0, primary)
 	for i, what := range []string{"input gate", "forget gate", "candidate"} {
 		if d.Wants(1 + i) {
-			d.Set(1+i, d.b.follow(lstmGateGrad{what: what}, i, primary))
+			d.Set(1+i, d.Builder().Secondary(lstmGateGrad{what: what}, i, primary))
 		}
 	}
 }
 
 func (k lstmCell) Run(c *Call) error {
-	if c.Double() {
-		return runLSTMCell[float64](c)
-	}
-	return runLSTMCell[float32](c)
+	return Dispatch(c, k, runLSTMCell[float32], runLSTMCell[float64])
 }
 
-func runLSTMCell[T kernel.Float](c *Call) error {
-	hidden, _ := secondaryOut[T](c, 0)
+func runLSTMCell[T kernel.Float](_ lstmCell, c *Call) error {
+	hidden, _ := SecondaryOut[T](c, 0)
 	State[kernel.LSTM[T]](c).Forward(c.Pool(), Out[T](c), hidden, In[T](c, 0), kernel.LSTMGates[T]{
 		Input: In[T](c, 1), Forget: In[T](c, 2), Candidate: In[T](c, 3), Output: In[T](c, 4)})
 	return nil
@@ -84,15 +81,13 @@ func (lstmOutput) String() string { return "LSTMOutput" }
 
 func (lstmOutput) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
-func (lstmOutput) Differentiable(int) bool { return true }
-
 func (lstmOutput) Run(*Call) error { return nil }
 
 func (lstmOutput) VJP(d *Derivative) {
-	primary := d.b.applyAbsorbing(d, lstmOutputGrad{}, d.Gradient(), d.Input(0), d.Input(1))
+	primary := d.ApplyAbsorbing(lstmOutputGrad{}, d.Gradient(), d.Input(0), d.Input(1))
 	d.Set(0, primary)
 	if d.Wants(1) {
-		d.Set(1, d.b.follow(lstmGateGrad{what: "output gate"}, 0, primary))
+		d.Set(1, d.Builder().Secondary(lstmGateGrad{what: "output gate"}, 0, primary))
 	}
 }
 
@@ -106,18 +101,15 @@ func (lstmOutputGrad) Infer(in []Signature) (Signature, error) { return in[0], n
 
 func (lstmOutputGrad) InPlace(i int) bool { return i == 0 || i == 3 }
 
-func (lstmOutputGrad) fullPrecision() bool { return true }
+func (lstmOutputGrad) FullPrecision() bool { return true }
 
 func (k lstmOutputGrad) Run(c *Call) error {
-	if c.Double() {
-		return runLSTMOutputGrad[float64](c)
-	}
-	return runLSTMOutputGrad[float32](c)
+	return Dispatch(c, k, runLSTMOutputGrad[float32], runLSTMOutputGrad[float64])
 }
 
-func runLSTMOutputGrad[T kernel.Float](c *Call) error {
-	do, _ := secondaryOut[T](c, 0)
-	State[kernel.LSTM[T]](c).OutputBackward(c.Pool(), Out[T](c), do, In[T](c, 0), In[T](c, 1), In[T](c, 2), optional[T](c, 3))
+func runLSTMOutputGrad[T kernel.Float](_ lstmOutputGrad, c *Call) error {
+	do, _ := SecondaryOut[T](c, 0)
+	State[kernel.LSTM[T]](c).OutputBackward(c.Pool(), Out[T](c), do, In[T](c, 0), In[T](c, 1), In[T](c, 2), In[T](c, 3))
 	return nil
 }
 
@@ -129,20 +121,17 @@ func (lstmCellGrad) String() string { return "GradState of LSTMCell" }
 
 func (lstmCellGrad) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
-func (lstmCellGrad) fullPrecision() bool { return true }
+func (lstmCellGrad) FullPrecision() bool { return true }
 
 func (k lstmCellGrad) Run(c *Call) error {
-	if c.Double() {
-		return runLSTMCellGrad[float64](c)
-	}
-	return runLSTMCellGrad[float32](c)
+	return Dispatch(c, k, runLSTMCellGrad[float32], runLSTMCellGrad[float64])
 }
 
-func runLSTMCellGrad[T kernel.Float](c *Call) error {
+func runLSTMCellGrad[T kernel.Float](_ lstmCellGrad, c *Call) error {
 	var d kernel.LSTMGates[T]
-	d.Input, _ = secondaryOut[T](c, 0)
-	d.Forget, _ = secondaryOut[T](c, 1)
-	d.Candidate, _ = secondaryOut[T](c, 2)
+	d.Input, _ = SecondaryOut[T](c, 0)
+	d.Forget, _ = SecondaryOut[T](c, 1)
+	d.Candidate, _ = SecondaryOut[T](c, 2)
 	State[kernel.LSTM[T]](c).CellBackward(c.Pool(), Out[T](c), d, In[T](c, 0), In[T](c, 1), kernel.LSTMGates[T]{
 		Input: In[T](c, 2), Forget: In[T](c, 3), Candidate: In[T](c, 4)})
 	return nil

@@ -10,14 +10,14 @@ import (
 
 // lstmArgs are the inputs of an LSTM kernel: the given ones, the cell's state and its
 // gradient, as floats, the others as activations.
-func (c *deviceCall) lstmArgs(floats ...int) ([]cuda.Arg, error) {
-	args := make([]cuda.Arg, len(c.args))
+func (c *DeviceCall) lstmArgs(floats ...int) ([]cuda.Arg, error) {
+	args := make([]cuda.Arg, len(c.Inputs()))
 	for i := range args {
-		t := c.activation()
+		t := c.Activation()
 		if slices.Contains(floats, i) {
 			t = cuda.F32
 		}
-		a, err := c.inAs(i, t)
+		a, err := c.InAs(i, t)
 		if err != nil {
 			return nil, err
 		}
@@ -27,27 +27,27 @@ func (c *deviceCall) lstmArgs(floats ...int) ([]cuda.Arg, error) {
 }
 
 // lstm launches a kernel of the output, the secondaries, as activations, and the inputs.
-func (c *deviceCall) lstm(kernel string, secondaries int, inputs []cuda.Arg) error {
-	args := []cuda.Arg{c.out().Arg()}
-	var results []result
+func (c *DeviceCall) lstm(kernel string, secondaries int, inputs []cuda.Arg) error {
+	args := []cuda.Arg{c.Out().Arg()}
+	var results []SecondaryResult
 	for i := range secondaries {
-		r, err := c.companionAs(i, c.activation())
+		r, err := c.SecondaryAs(i, c.Activation())
 		if err != nil {
 			return err
 		}
-		results, args = append(results, r), append(args, r.array.Arg())
+		results, args = append(results, r), append(args, r.Array.Arg())
 	}
-	n := c.out().N
-	err := c.launch(kernel+"_"+c.activation().String(), cuda.Quads(n), append(append(args, inputs...), cuda.Long(n))...)
+	n := c.Out().N
+	err := c.Launch(kernel+"_"+c.Activation().String(), cuda.Quads(n), append(append(args, inputs...), cuda.Long(n))...)
 	for _, r := range results {
 		if err == nil {
-			err = r.deliver()
+			err = r.Deliver()
 		}
 	}
 	return err
 }
 
-func (lstmCell) launch(c *deviceCall) error {
+func (lstmCell) Launch(c *DeviceCall) error {
 	inputs, err := c.lstmArgs(0)
 	if err != nil {
 		return err
@@ -55,9 +55,9 @@ func (lstmCell) launch(c *deviceCall) error {
 	return c.lstm("lstm_cell", 1, inputs)
 }
 
-func (lstmOutput) launch(*deviceCall) error { return nil }
+func (lstmOutput) Launch(*DeviceCall) error { return nil }
 
-func (lstmOutputGrad) launch(c *deviceCall) error {
+func (lstmOutputGrad) Launch(c *DeviceCall) error {
 	inputs, err := c.lstmArgs(1, 3)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (lstmOutputGrad) launch(c *deviceCall) error {
 	return c.lstm("lstm_output_grad", 1, inputs)
 }
 
-func (lstmCellGrad) launch(c *deviceCall) error {
+func (lstmCellGrad) Launch(c *DeviceCall) error {
 	inputs, err := c.lstmArgs(0, 1)
 	if err != nil {
 		return err
@@ -76,4 +76,4 @@ func (lstmCellGrad) launch(c *deviceCall) error {
 	return c.lstm("lstm_cell_grad", 3, inputs)
 }
 
-func (lstmGateGrad) launch(*deviceCall) error { return nil }
+func (lstmGateGrad) Launch(*DeviceCall) error { return nil }

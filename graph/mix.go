@@ -18,11 +18,11 @@ func (k mixing) check(h, c Signature) error {
 	if k.m < 1 {
 		return errors.Errorf("m: want at least 1, got %d", k.m)
 	}
-	if err := wantDims(h, 3, "stream", "[tokens, n, d]"); err != nil {
+	if err := WantDims(h, 3, "stream", "[tokens, n, d]"); err != nil {
 		return err
 	}
 	n := h.Shape[1]
-	shared, each := withTokens(n, 2*k.m+n), withTokens(h.Shape[0], n, 2*k.m+n)
+	shared, each := WithTokens(n, 2*k.m+n), WithTokens(h.Shape[0], n, 2*k.m+n)
 	if !c.Shape.Eq(shared) && !c.Shape.Eq(each) {
 		return errors.Errorf("coefficients: want shape %v or %v for a stream %v and m = %d, got %v", shared, each, h.Shape, k.m, c.Shape)
 	}
@@ -52,38 +52,33 @@ func (b *Builder) MixRead(h, c *gorgonia.Node, m int) *gorgonia.Node {
 
 func (k mixRead) String() string { return fmt.Sprintf("MixRead(m=%d)", k.m) }
 
-func (k mixRead) flops(c cost) int { return k.readFLOPs(c.in(0)) }
+func (k mixRead) FLOPs(c Cost) int { return k.readFLOPs(c.Signature(0)) }
 
 func (k mixRead) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
 	if err := k.check(in[0], in[1]); err != nil {
 		return Signature{}, err
 	}
-	return Signature{in[0].DType, withTokens(in[0].Shape[0], k.m*in[0].Shape[2])}, nil
+	return Signature{in[0].DType, WithTokens(in[0].Shape[0], k.m*in[0].Shape[2])}, nil
 }
-
-func (k mixRead) Differentiable(int) bool { return true }
 
 func (k mixRead) VJP(d *Derivative) {
 	addends, children := mixAddendsOf(d, 1, d.Gradient(), d.Input(0), d.Input(1))
-	primary := d.b.Apply(mixReadGrad{k, addends}, children...)
+	primary := d.Apply(mixReadGrad{of: k, addends: addends}, children...)
 	d.Set(0, primary)
 	if d.Wants(1) {
-		d.setFull(1, primary, 0, "GradC of MixRead")
+		d.SetFull(1, primary, 0, "GradC of MixRead")
 	}
 }
 
 func (k mixRead) Run(c *Call) error {
-	if c.Double() {
-		return runMixRead[float64](k, c)
-	}
-	return runMixRead[float32](k, c)
+	return Dispatch(c, k, runMixRead[float32], runMixRead[float64])
 }
 
 func runMixRead[T kernel.Float](k mixRead, c *Call) error {
-	p := k.params(c.op.in[0], c.op.in[1])
+	p := k.params(c.Signature(0), c.Signature(1))
 	State[kernel.MixRead[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), p)
 	return nil
 }
@@ -97,64 +92,50 @@ type mixAddends struct{ h, c int }
 // coefficients then make sums as they go, instead of terms, zero in half the columns of C.
 func mixAddendsOf(d *Derivative, coefficients int, children ...*gorgonia.Node) (mixAddends, gorgonia.Nodes) {
 	a := mixAddends{-1, -1}
-	if addend := d.absorb(0); addend != nil {
+	if addend := d.Absorb(0); addend != nil {
 		a.h, children = len(children), append(children, addend)
 	}
 	if !d.Wants(coefficients) {
 		return a, children
 	}
-	if addend := d.absorb(coefficients); addend != nil {
+	if addend := d.Absorb(coefficients); addend != nil {
 		a.c, children = len(children), append(children, addend)
 	}
 	return a, children
 }
 
-// setFull sets the gradient of input i, which is secondary number n of primary, and keeps it
-// in 32 bits on a device, as coefficients and what they are made of are.
-func (d *Derivative) setFull(i int, primary *gorgonia.Node, n int, what string) {
-	grad := d.b.secondary(primary, n, what, d.op.in[i].Shape, nil)
-	keepFull(gorgonia.Nodes{grad})
-	d.Set(i, grad)
-}
-
 // mixReadGrad is dh; its secondary is dc. Inputs: du, h, c and the addends.
 type mixReadGrad struct {
-	mixRead
+	NoGradient
+	of      mixRead
 	addends mixAddends
 }
 
-func (k mixReadGrad) String() string { return "GradH of " + k.mixRead.String() }
+func (k mixReadGrad) String() string { return "GradH of " + k.of.String() }
 
-func (k mixReadGrad) flops(c cost) int { // dh, and dc
-	return (1 + c.secondary(0)) * k.readFLOPs(c.in(1))
+func (k mixReadGrad) FLOPs(c Cost) int { // dh, and dc
+	return (1 + c.Secondary(0)) * k.of.readFLOPs(c.Signature(1))
 }
 
 func (k mixReadGrad) Infer(in []Signature) (Signature, error) { return in[1], nil }
 
-func (k mixReadGrad) Differentiable(int) bool { return false }
-
 func (k mixReadGrad) InPlace(i int) bool { return i == k.addends.h }
 
-func (k mixReadGrad) VJP(*Derivative) {}
-
 func (k mixReadGrad) Run(c *Call) error {
-	if c.Double() {
-		return runMixReadGrad[float64](k, c)
-	}
-	return runMixReadGrad[float32](k, c)
+	return Dispatch(c, k, runMixReadGrad[float32], runMixReadGrad[float64])
 }
 
 func runMixReadGrad[T kernel.Float](k mixReadGrad, c *Call) error {
-	p := k.params(c.op.in[1], c.op.in[2])
-	dc, accumulate := secondaryOut[T](c, 0)
+	p := k.of.params(c.Signature(1), c.Signature(2))
+	dc, accumulate := SecondaryOut[T](c, 0)
 	run := State[kernel.MixRead[T]](c)
-	run.Addend, run.AddendC = optional[T](c, k.addends.h), optional[T](c, k.addends.c)
+	run.Addend, run.AddendC = In[T](c, k.addends.h), In[T](c, k.addends.c)
 	run.Backward(c.Pool(), Out[T](c), dc, In[T](c, 0), In[T](c, 1), In[T](c, 2), accumulate, p)
 	return nil
 }
 
 // readFLOPs are those of combining the rows of a stream h to m rows, or the other way.
-func (k mixing) readFLOPs(h Signature) int { return 2 * k.m * h.size() }
+func (k mixing) readFLOPs(h Signature) int { return 2 * k.m * h.Size() }
 
 // carryFLOPs are those of carrying a stream h over.
-func (k mixing) carryFLOPs(h Signature) int { return 2 * h.Shape[1] * h.size() }
+func (k mixing) carryFLOPs(h Signature) int { return 2 * h.Shape[1] * h.Size() }

@@ -14,13 +14,13 @@ const (
 
 // deviceMix is a stream's mixing on a device.
 type deviceMix struct {
-	*deviceCall
+	*DeviceCall
 	kernel.MixParams
 	t cuda.Type // of the stream
 }
 
-func (k mixing) onDevice(c *deviceCall, h, coefficients Signature) *deviceMix {
-	return &deviceMix{c, k.params(h, coefficients), c.out().Type}
+func (k mixing) onDevice(c *DeviceCall, h, coefficients Signature) *deviceMix {
+	return &deviceMix{c, k.params(h, coefficients), c.Out().Type}
 }
 
 // small is the number of rows in the name of the kernels for this stream, 4 or 8, or
@@ -53,7 +53,7 @@ func (d *deviceMix) inputs(coefficients int) ([]cuda.Array, error) {
 			t = cuda.F32
 		}
 		var err error
-		if arrays[i], err = d.inAs(i, t); err != nil {
+		if arrays[i], err = d.InAs(i, t); err != nil {
 			return nil, err
 		}
 	}
@@ -82,10 +82,10 @@ type mixGradients struct {
 
 // gradients returns that of C, secondary number i; its addend is the given input.
 func (d *deviceMix) gradients(i, addend int) (g mixGradients, err error) {
-	if g.dc, g.accumulate, err = d.secondaryOut(i); err != nil {
+	if g.dc, g.accumulate, err = d.SecondaryOut(i); err != nil {
 		return g, err
 	}
-	g.addend, err = d.inAs(addend, cuda.F32)
+	g.addend, err = d.InAs(addend, cuda.F32)
 	return g, err
 }
 
@@ -100,33 +100,33 @@ func (d *deviceMix) sums(g mixGradients, blocks int, begun bool, run func(dc cud
 		}
 		return run(g.dc)
 	}
-	partial, err := d.scratch(cuda.F32, blocks*g.dc.N) // [blocks, n, 2m+n]
+	partial, err := d.Scratch(cuda.F32, blocks*g.dc.N) // [blocks, n, 2m+n]
 	if err != nil {
 		return err
 	}
 	if begun {
-		if err := d.dev.Zero(partial); err != nil {
+		if err := d.Device().Zero(partial); err != nil {
 			return err
 		}
 	}
 	if err := run(partial); err != nil {
 		return err
 	}
-	return d.totals(g.dc, partial, g.addend, blocks, g.dc.N, g.accumulate)
+	return d.Totals(g.dc, partial, g.addend, blocks, g.dc.N, g.accumulate)
 }
 
 // begin sets dc to what its sums are added to.
 func (d *deviceMix) begin(g mixGradients) error {
-	return d.launch("mix_begin", cuda.Over(g.dc.N, 256), g.dc.Arg(), g.addend.Arg(), cuda.Bool(g.accumulate), cuda.Long(g.dc.N))
+	return d.Launch("mix_begin", cuda.Over(g.dc.N, 256), g.dc.Arg(), g.addend.Arg(), cuda.Bool(g.accumulate), cuda.Long(g.dc.N))
 }
 
-func (k mixRead) launch(c *deviceCall) error {
-	d := k.onDevice(c, c.op.in[0], c.op.in[1])
+func (k mixRead) Launch(c *DeviceCall) error {
+	d := k.onDevice(c, c.Signature(0), c.Signature(1))
 	in, err := d.inputs(1)
 	if err != nil {
 		return err
 	}
-	u, h, coefficients := c.out(), in[0], in[1]
+	u, h, coefficients := c.Out(), in[0], in[1]
 	name := "mix_read4"
 	switch {
 	case d.M > 4 || d.D%4 != 0:
@@ -134,11 +134,11 @@ func (k mixRead) launch(c *deviceCall) error {
 	case d.M == 1:
 		name = "mix_read1"
 	}
-	return c.launch(d.name(name), d.forwardGrid(), d.sizes(u.Arg(), h.Arg(), coefficients.Arg())...)
+	return c.Launch(d.name(name), d.forwardGrid(), d.sizes(u.Arg(), h.Arg(), coefficients.Arg())...)
 }
 
-func (k mixReadGrad) launch(c *deviceCall) error {
-	d := k.onDevice(c, c.op.in[1], c.op.in[2])
+func (k mixReadGrad) Launch(c *DeviceCall) error {
+	d := k.of.onDevice(c, c.Signature(1), c.Signature(2))
 	in, err := d.inputs(2)
 	if err != nil {
 		return err
@@ -147,13 +147,13 @@ func (k mixReadGrad) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	dh, du, h, coefficients, addend := c.out(), in[0], in[1], in[2], optionalArray(in, k.addends.h)
+	dh, du, h, coefficients, addend := c.Out(), in[0], in[1], in[2], optionalArray(in, k.addends.h)
 	if d.small() == "" {
 		return d.readGradTiled(g, dh, du, h, coefficients, addend)
 	}
 	grid := d.backwardGrid()
 	return d.sums(g, grid.X, false, func(dc cuda.Array) error {
-		return c.launch(d.name("mix_read_grad"+d.small()), grid, d.sizes(dh.Arg(), dc.Arg(), du.Arg(), h.Arg(),
+		return c.Launch(d.name("mix_read_grad"+d.small()), grid, d.sizes(dh.Arg(), dc.Arg(), du.Arg(), h.Arg(),
 			coefficients.Arg(), addend.Arg(), g.addend.Arg(), cuda.Bool(g.accumulate))...)
 	})
 }

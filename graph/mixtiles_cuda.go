@@ -56,17 +56,17 @@ func (d *deviceMix) combine(out, addend cuda.Array, rows int, accumulate bool, t
 		stride = 0
 	}
 	grid := cuda.Grid{X: d.Tokens, Y: (d.D + tileColumns - 1) / tileColumns, Z: (rows + tileRows - 1) / tileRows, Threads: 128}
-	return d.launch(d.name("mix_combine"), grid,
+	return d.Launch(d.name("mix_combine"), grid,
 		append(args, cuda.Long(stride), cuda.Int(rows), cuda.Int(d.D), cuda.Bool(accumulate))...)
 }
 
 // copied returns a copy of x in scratch memory.
 func (d *deviceMix) copied(x cuda.Array) (cuda.Array, error) {
-	y, err := d.scratch(x.Type, x.N)
+	y, err := d.Scratch(x.Type, x.N)
 	if err != nil {
 		return y, err
 	}
-	return y, d.copyTo(y, x)
+	return y, d.CopyTo(y, x)
 }
 
 // dotProducts are those of the n rows of x with the m rows of y, for the columns of C
@@ -89,7 +89,7 @@ func (d *deviceMix) dots(g mixGradients, all ...dotProducts) error {
 	return d.sums(g, blocks, true, func(dc cuda.Array) error {
 		for _, p := range all {
 			grid := cuda.Grid{X: blocks, Y: (p.n + tileDots - 1) / tileDots, Z: (p.m + tileDots - 1) / tileDots, Threads: 128}
-			err := d.launch(d.name("mix_dots"), grid, dc.Slice(p.column, 1).Arg(), p.x.Arg(), p.y.Arg(), cuda.Long(d.Tokens),
+			err := d.Launch(d.name("mix_dots"), grid, dc.Slice(p.column, 1).Arg(), p.x.Arg(), p.y.Arg(), cuda.Long(d.Tokens),
 				cuda.Int(p.n), cuda.Int(p.m), cuda.Int(d.D), cuda.Int(d.Columns()), cuda.Long(d.N*d.Columns()), cuda.Int(chunk))
 			if err != nil {
 				return err

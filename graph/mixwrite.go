@@ -26,47 +26,44 @@ func (b *Builder) MixWrite(h, y, c *gorgonia.Node, m int) *gorgonia.Node {
 
 func (k mixWrite) String() string { return fmt.Sprintf("MixWrite(m=%d)", k.m) }
 
-func (k mixWrite) flops(c cost) int { return k.readFLOPs(c.in(0)) + k.carryFLOPs(c.in(0)) }
+func (k mixWrite) FLOPs(c Cost) int {
+	return k.readFLOPs(c.Signature(0)) + k.carryFLOPs(c.Signature(0))
+}
 
 func (k mixWrite) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
 	h, y, c := in[0], in[1], in[2]
 	if err := k.check(h, c); err != nil {
 		return Signature{}, err
 	}
-	if y.Shape.Dims() < 2 || y.leading() != h.Shape[0] || y.width() != k.m*h.Shape[2] {
+	if y.Shape.Dims() < 2 || y.Leading() != h.Shape[0] || y.Width() != k.m*h.Shape[2] {
 		return Signature{}, errors.Errorf("y: want %d tokens of %d entries for a stream %v and m = %d, got %v", h.Shape[0], k.m*h.Shape[2], h.Shape, k.m, y.Shape)
 	}
 	return h, nil
 }
 
-func (k mixWrite) Differentiable(int) bool { return true }
-
 func (k mixWrite) InPlace(i int) bool { return i == 0 }
 
 func (k mixWrite) VJP(d *Derivative) {
 	addends, children := mixAddendsOf(d, 2, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
-	primary := d.b.Apply(mixWriteGrad{k, addends}, children...)
+	primary := d.Apply(mixWriteGrad{of: k, addends: addends}, children...)
 	d.Set(0, primary)
 	if d.Wants(1) {
-		d.Set(1, d.b.secondary(primary, 0, "GradY of MixWrite", d.op.in[1].Shape, nil))
+		d.SetSecondary(1, primary, 0, "GradY of MixWrite")
 	}
 	if d.Wants(2) {
-		d.setFull(2, primary, 1, "GradC of MixWrite")
+		d.SetFull(2, primary, 1, "GradC of MixWrite")
 	}
 }
 
 func (k mixWrite) Run(c *Call) error {
-	if c.Double() {
-		return runMixWrite[float64](k, c)
-	}
-	return runMixWrite[float32](k, c)
+	return Dispatch(c, k, runMixWrite[float32], runMixWrite[float64])
 }
 
 func runMixWrite[T kernel.Float](k mixWrite, c *Call) error {
-	p := k.params(c.op.in[0], c.op.in[2])
+	p := k.params(c.Signature(0), c.Signature(2))
 	State[kernel.MixWrite[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2), p)
 	return nil
 }
@@ -74,38 +71,32 @@ func runMixWrite[T kernel.Float](k mixWrite, c *Call) error {
 // mixWriteGrad is dh; its secondaries are dy and dc, made in the same pass over the stream's
 // gradient. Inputs: that gradient, h, y, c and the addends.
 type mixWriteGrad struct {
-	mixWrite
+	NoGradient
+	of      mixWrite
 	addends mixAddends
 }
 
-func (k mixWriteGrad) String() string { return "GradH of " + k.mixWrite.String() }
+func (k mixWriteGrad) String() string { return "GradH of " + k.of.String() }
 
-func (k mixWriteGrad) flops(c cost) int { // dh, dy and dc
-	dc := c.secondary(1)
-	return (1+dc)*k.carryFLOPs(c.in(0)) + (c.secondary(0)+dc)*k.readFLOPs(c.in(0))
+func (k mixWriteGrad) FLOPs(c Cost) int { // dh, dy and dc
+	dc := c.Secondary(1)
+	return (1+dc)*k.of.carryFLOPs(c.Signature(0)) + (c.Secondary(0)+dc)*k.of.readFLOPs(c.Signature(0))
 }
 
 func (k mixWriteGrad) Infer(in []Signature) (Signature, error) { return in[0], nil }
 
-func (k mixWriteGrad) Differentiable(int) bool { return false }
-
 func (k mixWriteGrad) InPlace(i int) bool { return i == 0 || i == k.addends.h }
 
-func (k mixWriteGrad) VJP(*Derivative) {}
-
 func (k mixWriteGrad) Run(c *Call) error {
-	if c.Double() {
-		return runMixWriteGrad[float64](k, c)
-	}
-	return runMixWriteGrad[float32](k, c)
+	return Dispatch(c, k, runMixWriteGrad[float32], runMixWriteGrad[float64])
 }
 
 func runMixWriteGrad[T kernel.Float](k mixWriteGrad, c *Call) error {
-	p := k.params(c.op.in[0], c.op.in[3])
-	dy, addY := secondaryOut[T](c, 0)
-	dc, addC := secondaryOut[T](c, 1)
+	p := k.of.params(c.Signature(0), c.Signature(3))
+	dy, addY := SecondaryOut[T](c, 0)
+	dc, addC := SecondaryOut[T](c, 1)
 	run := State[kernel.MixWrite[T]](c)
-	run.Addend, run.AddendC = optional[T](c, k.addends.h), optional[T](c, k.addends.c)
+	run.Addend, run.AddendC = In[T](c, k.addends.h), In[T](c, k.addends.c)
 	run.Backward(c.Pool(), Out[T](c), dy, dc, In[T](c, 0), In[T](c, 1), In[T](c, 2), In[T](c, 3),
 		addY, addC, p)
 	return nil

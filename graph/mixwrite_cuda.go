@@ -4,24 +4,24 @@ package graph
 
 import "github.com/residua-go/residua/graph/cuda"
 
-func (k mixWrite) launch(c *deviceCall) error {
-	d := k.onDevice(c, c.op.in[0], c.op.in[2])
+func (k mixWrite) Launch(c *DeviceCall) error {
+	d := k.onDevice(c, c.Signature(0), c.Signature(2))
 	in, err := d.inputs(2)
 	if err != nil {
 		return err
 	}
-	out, h, y, coefficients := c.out(), in[0], in[1], in[2]
+	out, h, y, coefficients := c.Out(), in[0], in[1], in[2]
 	if d.small() == "" {
 		return d.combine(out, cuda.Array{}, d.N, false, d.carry(coefficients, h).transposed(), d.up(coefficients, y))
 	}
-	return c.launch(d.name("mix_write"+d.small()), d.forwardGrid(), d.sizes(out.Arg(), h.Arg(), y.Arg(), coefficients.Arg())...)
+	return c.Launch(d.name("mix_write"+d.small()), d.forwardGrid(), d.sizes(out.Arg(), h.Arg(), y.Arg(), coefficients.Arg())...)
 }
 
 // mixWriteInputs are what both forms of mixWriteGrad read.
 type mixWriteInputs struct{ dout, h, y, coefficients, addend cuda.Array }
 
-func (k mixWriteGrad) launch(c *deviceCall) error {
-	d := k.onDevice(c, c.op.in[0], c.op.in[3])
+func (k mixWriteGrad) Launch(c *DeviceCall) error {
+	d := k.of.onDevice(c, c.Signature(0), c.Signature(3))
 	in, err := d.inputs(3)
 	if err != nil {
 		return err
@@ -31,35 +31,35 @@ func (k mixWriteGrad) launch(c *deviceCall) error {
 	if err != nil {
 		return err
 	}
-	dy, err := c.companionAs(0, d.t)
+	dy, err := c.SecondaryAs(0, d.t)
 	if err != nil {
 		return err
 	}
-	if err := d.writeGrad(g, c.out(), dy, x); err != nil {
+	if err := d.writeGrad(g, c.Out(), dy, x); err != nil {
 		return err
 	}
-	return dy.deliver()
+	return dy.Deliver()
 }
 
-func (d *deviceMix) writeGrad(g mixGradients, dh cuda.Array, dy result, x mixWriteInputs) error {
+func (d *deviceMix) writeGrad(g mixGradients, dh cuda.Array, dy SecondaryResult, x mixWriteInputs) error {
 	if d.small() == "" {
 		return d.writeGradTiled(g, dh, dy, x)
 	}
 	grid := d.backwardGrid()
 	return d.sums(g, grid.X, false, func(dc cuda.Array) error {
-		return d.launch(d.name("mix_write_grad"+d.small()), grid, d.sizes(dh.Arg(), dy.array.Arg(), dc.Arg(), x.dout.Arg(),
-			x.h.Arg(), x.y.Arg(), x.coefficients.Arg(), x.addend.Arg(), g.addend.Arg(), cuda.Bool(dy.accumulate), cuda.Bool(g.accumulate))...)
+		return d.Launch(d.name("mix_write_grad"+d.small()), grid, d.sizes(dh.Arg(), dy.Array.Arg(), dc.Arg(), x.dout.Arg(),
+			x.h.Arg(), x.y.Arg(), x.coefficients.Arg(), x.addend.Arg(), g.addend.Arg(), cuda.Bool(dy.Accumulate), cuda.Bool(g.accumulate))...)
 	})
 }
 
 // writeGradTiled is mixWriteGrad of a stream of any sizes. dh, which may be dout, comes last.
-func (d *deviceMix) writeGradTiled(g mixGradients, dh cuda.Array, dy result, x mixWriteInputs) error {
+func (d *deviceMix) writeGradTiled(g mixGradients, dh cuda.Array, dy SecondaryResult, x mixWriteInputs) error {
 	err := d.dots(g, dotProducts{x.h, x.dout, d.N, d.N, d.M}, dotProducts{x.dout, x.y, d.N, d.M, d.M + d.N})
 	if err != nil {
 		return err
 	}
-	if !dy.array.None() {
-		if err := d.combine(dy.array, cuda.Array{}, d.M, dy.accumulate, d.up(x.coefficients, x.dout).transposed()); err != nil {
+	if !dy.Array.None() {
+		if err := d.combine(dy.Array, cuda.Array{}, d.M, dy.Accumulate, d.up(x.coefficients, x.dout).transposed()); err != nil {
 			return err
 		}
 	}

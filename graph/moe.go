@@ -42,7 +42,7 @@ func (b *Builder) MoE(u, router, w1, w2 *gorgonia.Node, o MoEOptions) MoEOutput 
 		return MoEOutput{}
 	}
 	if router.Shape().Dims() != 2 {
-		b.fail(errors.Errorf("graph: MoE: router: want shape [D, E], got %v", router.Shape()))
+		b.Fail(errors.Errorf("graph: MoE: router: want shape [D, E], got %v", router.Shape()))
 		return MoEOutput{}
 	}
 	return b.mixture(logits, u, w1, w2, o)
@@ -57,7 +57,7 @@ func (b *Builder) mixture(logits, u, w1, w2 *gorgonia.Node, o MoEOptions) MoEOut
 		return MoEOutput{}
 	}
 	r := &routing{b: b, logits: logits, experts: k}
-	r.dispatch = b.follow(dispatch{size: k.dispatchSize(tokens)}, 0, gates)
+	r.dispatch = b.Secondary(dispatch{size: k.dispatchSize(tokens)}, 0, gates)
 	gates = b.showGates(k, gates, r.dispatch, o)
 	return MoEOutput{Y: b.experts(k, u, w1, w2, gates, r.dispatch, o), routing: r}
 }
@@ -72,7 +72,7 @@ func (b *Builder) experts(k experts, u, w1, w2, gates, dispatch *gorgonia.Node, 
 	if h == nil {
 		return nil
 	}
-	a := b.follow(expertsActivated{activated{k.gelu}}, 0, h) // [T*k, FF]
+	a := b.Secondary(expertsActivated{activated{k.gelu}}, 0, h) // [T*k, FF]
 	if o.Terms != nil {
 		return b.SumCopies(b.expertTerms(k, a, w2, gates, dispatch, o))
 	}
@@ -89,8 +89,8 @@ func (b *Builder) gated(k experts, a, w2, gates, dispatch *gorgonia.Node, o MoEO
 	if rows == nil {
 		return nil
 	}
-	s := signatureOf(rows)
-	return b.follow(combined{Signature{s.DType, withTokens(s.leading()/k.topK, s.width())}}, 0, rows)
+	s := SignatureOf(rows)
+	return b.Secondary(combined{Signature{s.DType, WithTokens(s.Leading()/k.topK, s.Width())}}, 0, rows)
 }
 
 // MoEOutput is what MoE makes. The methods' nodes exist from their first call on; each
@@ -192,7 +192,7 @@ func (k experts) check(in []Signature, what, axes string, rows, inputs int) (Sig
 	if k.biased {
 		floats = append(floats, in[len(in)-1])
 	}
-	if err := wantFloats(floats); err != nil {
+	if err := WantFloats(floats); err != nil {
 		return Signature{}, err
 	}
 	w := in[1].Shape
@@ -204,5 +204,5 @@ func (k experts) check(in []Signature, what, axes string, rows, inputs int) (Sig
 			return Signature{}, errors.Errorf("bias of %s: want shape %v, got %v", what, tensor.Shape{k.number, w[2]}, bias)
 		}
 	}
-	return Signature{in[0].DType, withTokens(rows, w[2])}, nil
+	return Signature{in[0].DType, WithTokens(rows, w[2])}, nil
 }

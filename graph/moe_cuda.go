@@ -26,8 +26,8 @@ func newDeviceDispatch(memory cuda.Array, topK, experts int) deviceDispatch {
 	}
 }
 
-func (k experts) deviceDispatch(c *deviceCall, i int) deviceDispatch {
-	return newDeviceDispatch(c.in(i), k.topK, k.number)
+func (k experts) deviceDispatch(c *DeviceCall, i int) deviceDispatch {
+	return newDeviceDispatch(c.In(i), k.topK, k.number)
 }
 
 // rowTiles bounds the tiles of the rows, whatever rows each expert has: of its tiles only an
@@ -51,39 +51,39 @@ func warpEach(n int) cuda.Grid { return cuda.Grid{X: (n + 7) / 8, Threads: 256} 
 
 // launchProduct launches the form of a kernel that multiplies as the device's precision
 // wants it.
-func (c *deviceCall) launchProduct(name string, grid cuda.Grid, args ...cuda.Arg) error {
-	return c.launch(name+"_"+string(c.dev.Precision()), grid, args...)
+func (c *DeviceCall) launchProduct(name string, grid cuda.Grid, args ...cuda.Arg) error {
+	return c.Launch(name+"_"+string(c.Device().Precision()), grid, args...)
 }
 
 // operands are inputs i and j as matrix products want them.
-func (c *deviceCall) operands(i, j int) (a, b cuda.Array, err error) {
-	if a, err = c.operand(i); err != nil {
+func (c *DeviceCall) operands(i, j int) (a, b cuda.Array, err error) {
+	if a, err = c.Operand(i); err != nil {
 		return a, b, err
 	}
-	b, err = c.operand(j)
+	b, err = c.Operand(j)
 	return a, b, err
 }
 
 // floatOut is where a kernel may write the output in 32-bit floats; finish brings it to
 // the output's own type.
-func (c *deviceCall) floatOut() (a cuda.Array, finish func() error, err error) {
-	y := c.out()
+func (c *DeviceCall) floatOut() (a cuda.Array, finish func() error, err error) {
+	y := c.Out()
 	if y.Type == cuda.F32 {
 		return y, func() error { return nil }, nil
 	}
-	a, err = c.scratch(cuda.F32, y.N)
-	return a, func() error { return c.copyTo(y, a) }, err
+	a, err = c.Scratch(cuda.F32, y.N)
+	return a, func() error { return c.CopyTo(y, a) }, err
 }
 
 // combine sums the rows of each token into y [tokens, width], times the gates and plus the
 // biases where there are any.
-func (d deviceDispatch) combine(c *deviceCall, y, rows, bias, gates cuda.Array, accumulate bool) error {
+func (d deviceDispatch) combine(c *DeviceCall, y, rows, bias, gates cuda.Array, accumulate bool) error {
 	name := "moe_combine" + rows.Suffix()
 	if y.Type != rows.Type {
 		name += y.Suffix()
 	}
 	tokens := d.rows / d.topK
-	return c.launch(name, cuda.Over((y.N+3)/4, 256),
+	return c.Launch(name, cuda.Over((y.N+3)/4, 256),
 		y.Arg(), rows.Arg(), bias.Arg(), gates.Arg(), d.places.Arg(), d.choices.Arg(),
 		cuda.Int(tokens), cuda.Int(d.topK), cuda.Int(y.N/tokens), cuda.Bool(accumulate))
 }

@@ -27,7 +27,7 @@ func (r routed) opCase(output func(m MoEOutput) *gorgonia.Node) opCase {
 			o.B1, o.B2 = x[4], x[5]
 		}
 		own := b.Apply(routerLogits{linear{scale: 0.02 / math.Sqrt(float64(r.width))}}, x[0], x[1])
-		fixed := b.Apply(weights{r.logits(), Signature{tensor.Float32, tensor.Shape{r.tokens, r.experts}}}, x[0])
+		fixed := b.Apply(weights{weights: r.logits(), x: Signature{tensor.Float32, tensor.Shape{r.tokens, r.experts}}}, x[0])
 		scale := 1 / math.Sqrt(float64(r.width))
 		return output(b.mixture(b.Apply(fullAdd{}, own, fixed), x[0], b.Scale(x[2], scale), x[3], o))
 	}}
@@ -47,7 +47,7 @@ func (r routed) logits() []float32 {
 // fullAdd is an Add of full precision.
 type fullAdd struct{ add }
 
-func (fullAdd) fullPrecision() bool { return true }
+func (fullAdd) FullPrecision() bool { return true }
 
 // TestDeviceMoE runs mixtures whose experts have very different loads, of sizes that are
 // and are not multiples of the kernels' tiles, on the device and on the CPU.
@@ -96,10 +96,10 @@ func TestDeviceDispatch(t *testing.T) {
 			MoEOutput.Counts,
 		} {
 			c := opCase{noGradient: true, ints: []intInput{{[]int{1}, below(2)}}, build: func(b *Builder, _, ids gorgonia.Nodes) *gorgonia.Node {
-				fixed := b.Apply(weights{logits, Signature{tensor.Float32, tensor.Shape{tokens, number}}}, ids[0])
+				fixed := b.Apply(weights{weights: logits, x: Signature{tensor.Float32, tensor.Shape{tokens, number}}}, ids[0])
 				k := MoEOutput{routing: &routing{b: b, logits: fixed, experts: experts{topK: topK, number: number}}}
 				gates := b.Apply(route{topK}, fixed)
-				k.routing.dispatch = b.follow(dispatch{size: k.routing.experts.dispatchSize(tokens)}, 0, gates)
+				k.routing.dispatch = b.Secondary(dispatch{size: k.routing.experts.dispatchSize(tokens)}, 0, gates)
 				return output(k)
 			}}
 			want := newProbe(t, c, Options{Threads: 1}, true)

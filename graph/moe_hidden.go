@@ -11,39 +11,34 @@ type expertsHidden struct{ experts }
 
 func (k expertsHidden) String() string { return "ExpertsHidden" + k.experts.String() }
 
-func (expertsHidden) flops(c cost) int { return 2 * c.out().size() * c.in(1).Shape[1] }
+func (expertsHidden) FLOPs(c Cost) int { return 2 * c.Result().Size() * c.Signature(1).Shape[1] }
 
 func (k expertsHidden) Infer(in []Signature) (Signature, error) {
-	return k.check(in, "w1", "D, FF", in[0].leading()*k.topK, in[0].width())
+	return k.check(in, "w1", "D, FF", in[0].Leading()*k.topK, in[0].Width())
 }
-
-func (k expertsHidden) Differentiable(i int) bool { return i != 2 }
 
 func (k expertsHidden) VJP(d *Derivative) {
 	dispatch := d.Input(2)
 	if d.Wants(0) {
-		rows := d.b.Apply(expertsGradU{experts: k.experts}, d.Gradient(), d.Input(1), dispatch)
-		d.Set(0, d.b.secondary(rows, 0, "GradU of ExpertsHidden", d.op.in[0].Shape, nil))
+		rows := d.Apply(expertsGradU{experts: k.experts}, d.Gradient(), d.Input(1), dispatch)
+		d.SetSecondary(0, rows, 0, "GradU of ExpertsHidden")
 	}
 	if d.Wants(1) {
-		d.Set(1, d.b.Apply(expertsGradW{experts: k.experts, w: d.op.in[1], second: false}, d.Input(0), d.Gradient(), dispatch))
+		d.Set(1, d.Apply(expertsGradW{experts: k.experts, w: d.Signature(1), second: false}, d.Input(0), d.Gradient(), dispatch))
 	}
 	if k.biased && d.Wants(3) {
-		d.Set(3, d.b.Apply(expertsGradBias{experts: k.experts, bias: d.op.in[3], second: false}, d.Gradient(), dispatch))
+		d.Set(3, d.Apply(expertsGradBias{experts: k.experts, bias: d.Signature(3), second: false}, d.Gradient(), dispatch))
 	}
 }
 
 func (k expertsHidden) Run(c *Call) error {
-	if c.Double() {
-		return runExpertsHidden[float64](k, c)
-	}
-	return runExpertsHidden[float32](k, c)
+	return Dispatch(c, k, runExpertsHidden[float32], runExpertsHidden[float64])
 }
 
 func runExpertsHidden[T kernel.Float](k expertsHidden, c *Call) error {
-	a, _ := secondaryOut[T](c, 0)
-	State[kernel.Experts[T]](c).Hidden(c.Pool(), Out[T](c), a, In[T](c, 0), In[T](c, 1), optional[T](c, 3),
-		k.dispatch(c, 2), k.sizes(c.op.in[1], false))
+	a, _ := SecondaryOut[T](c, 0)
+	State[kernel.Experts[T]](c).Hidden(c.Pool(), Out[T](c), a, In[T](c, 0), In[T](c, 1), In[T](c, 3),
+		k.dispatch(c, 2), k.sizes(c.Signature(1), false))
 	return nil
 }
 
@@ -69,24 +64,21 @@ type expertsGradU struct {
 
 func (k expertsGradU) String() string { return "GradX of ExpertsHidden" + k.experts.String() }
 
-func (expertsGradU) flops(c cost) int { // dh W1^T
-	return 2 * c.out().size() * c.in(1).Shape[2]
+func (expertsGradU) FLOPs(c Cost) int { // dh W1^T
+	return 2 * c.Result().Size() * c.Signature(1).Shape[2]
 }
 
 func (k expertsGradU) Infer(in []Signature) (Signature, error) {
-	return Signature{in[0].DType, withTokens(in[0].leading(), in[1].Shape[1])}, nil
+	return Signature{in[0].DType, WithTokens(in[0].Leading(), in[1].Shape[1])}, nil
 }
 
 func (k expertsGradU) Run(c *Call) error {
-	if c.Double() {
-		return runExpertsGradU[float64](k, c)
-	}
-	return runExpertsGradU[float32](k, c)
+	return Dispatch(c, k, runExpertsGradU[float32], runExpertsGradU[float64])
 }
 
 func runExpertsGradU[T kernel.Float](k expertsGradU, c *Call) error {
-	du, accumulate := secondaryOut[T](c, 0)
+	du, accumulate := SecondaryOut[T](c, 0)
 	State[kernel.Experts[T]](c).GradU(c.Pool(), du, Out[T](c), In[T](c, 0), In[T](c, 1),
-		k.dispatch(c, 2), k.sizes(c.op.in[1], false), accumulate)
+		k.dispatch(c, 2), k.sizes(c.Signature(1), false), accumulate)
 	return nil
 }

@@ -4,37 +4,37 @@ package graph
 
 import "github.com/residua-go/residua/graph/cuda"
 
-func (k expertsHidden) launch(c *deviceCall) error {
+func (k expertsHidden) Launch(c *DeviceCall) error {
 	u, w, err := c.operands(0, 1)
 	if err != nil {
 		return err
 	}
-	bias, err := c.inAs(3, cuda.F32)
+	bias, err := c.InAs(3, cuda.F32)
 	if err != nil {
 		return err
 	}
-	a, _, err := c.secondaryOut(0)
+	a, _, err := c.SecondaryOut(0)
 	if err != nil {
 		return err
 	}
-	d, shape := k.deviceDispatch(c, 2), c.op.in[1].Shape
-	args := append([]cuda.Arg{c.out().Arg(), a.Arg(), u.Arg(), w.Arg(), bias.Arg()}, d.args()...)
+	d, shape := k.deviceDispatch(c, 2), c.Signature(1).Shape
+	args := append([]cuda.Arg{c.Out().Arg(), a.Arg(), u.Arg(), w.Arg(), bias.Arg()}, d.args()...)
 	return c.launchProduct("moe_hidden", d.grid(shape[2]),
 		append(args, cuda.Int(shape[2]), cuda.Int(shape[1]), cuda.Bool(k.gelu.exact))...)
 }
 
-func (expertsActivated) launch(*deviceCall) error { return nil }
+func (expertsActivated) Launch(*DeviceCall) error { return nil }
 
-func (k expertsGradU) launch(c *deviceCall) error {
+func (k expertsGradU) Launch(c *DeviceCall) error {
 	dh, w, err := c.operands(0, 1)
 	if err != nil {
 		return err
 	}
-	du, accumulate, err := c.secondaryOut(0)
+	du, accumulate, err := c.SecondaryOut(0)
 	if err != nil {
 		return err
 	}
-	d, shape, rows := k.deviceDispatch(c, 2), c.op.in[1].Shape, c.out()
+	d, shape, rows := k.deviceDispatch(c, 2), c.Signature(1).Shape, c.Out()
 	if err := d.product(c, "moe_rows_back", rows, dh, w, shape[1], shape[2]); err != nil || du.None() {
 		return err
 	}
@@ -43,7 +43,7 @@ func (k expertsGradU) launch(c *deviceCall) error {
 
 // product multiplies sorted rows a, of k columns, with the experts' matrices into rows of
 // n columns.
-func (d deviceDispatch) product(c *deviceCall, name string, rows, a, w cuda.Array, n, k int) error {
+func (d deviceDispatch) product(c *DeviceCall, name string, rows, a, w cuda.Array, n, k int) error {
 	args := append([]cuda.Arg{rows.Arg(), a.Arg(), w.Arg()}, d.args()...)
 	return c.launchProduct(name, d.grid(n), append(args, cuda.Int(n), cuda.Int(k))...)
 }

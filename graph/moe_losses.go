@@ -23,37 +23,32 @@ func (k routerLoss) String() string {
 }
 
 func (k routerLoss) Infer(in []Signature) (Signature, error) {
-	return Signature{in[0].DType, tensor.ScalarShape()}, wantFloats(in[:1])
+	return Signature{in[0].DType, tensor.ScalarShape()}, WantFloats(in[:1])
 }
 
-func (k routerLoss) Differentiable(i int) bool { return i == 0 }
-
-func (k routerLoss) fullPrecision() bool { return true } // so is the gradient of the logits
+func (k routerLoss) FullPrecision() bool { return true } // so is the gradient of the logits
 
 func (k routerLoss) VJP(d *Derivative) {
 	if !d.Wants(0) {
 		return
 	}
 	if k.balance {
-		d.Set(0, d.b.Apply(routerLossGrad{k, d.op.in[0]}, d.Gradient(), d.Input(0), d.Input(1)))
+		d.Set(0, d.Apply(routerLossGrad{of: k, logits: d.Signature(0)}, d.Gradient(), d.Input(0), d.Input(1)))
 		return
 	}
-	d.Set(0, d.b.Apply(routerLossGrad{k, d.op.in[0]}, d.Gradient(), d.Input(0)))
+	d.Set(0, d.Apply(routerLossGrad{of: k, logits: d.Signature(0)}, d.Gradient(), d.Input(0)))
 }
 
 func (k routerLoss) Run(c *Call) error {
-	if c.Double() {
-		return runRouterLoss[float64](k, c)
-	}
-	return runRouterLoss[float32](k, c)
+	return Dispatch(c, k, runRouterLoss[float32], runRouterLoss[float64])
 }
 
 func runRouterLoss[T kernel.Float](k routerLoss, c *Call) error {
-	losses, logits := State[kernel.RouterLosses[T]](c), c.op.in[0]
+	losses, logits := State[kernel.RouterLosses[T]](c), c.Signature(0)
 	if k.balance {
-		Out[T](c)[0] = T(losses.Balance(c.Pool(), In[T](c, 0), newDispatch(In[int32](c, 1), k.topK, logits.width())))
+		Out[T](c)[0] = T(losses.Balance(c.Pool(), In[T](c, 0), newDispatch(In[int32](c, 1), k.topK, logits.Width())))
 	} else {
-		Out[T](c)[0] = T(losses.ZLoss(c.Pool(), In[T](c, 0), logits.leading(), logits.width()))
+		Out[T](c)[0] = T(losses.ZLoss(c.Pool(), In[T](c, 0), logits.Leading(), logits.Width()))
 	}
 	return nil
 }
@@ -61,31 +56,27 @@ func runRouterLoss[T kernel.Float](k routerLoss, c *Call) error {
 // routerLossGrad is the gradient of the logits. Inputs: that of the loss, the logits and,
 // for the balance, the dispatch.
 type routerLossGrad struct {
-	routerLoss
+	NoGradient
+	of     routerLoss
 	logits Signature
 }
 
-func (k routerLossGrad) String() string { return "GradLogits of " + k.routerLoss.String() }
+func (k routerLossGrad) String() string { return "GradLogits of " + k.of.String() }
 
 func (k routerLossGrad) Infer([]Signature) (Signature, error) { return k.logits, nil }
 
-func (k routerLossGrad) Differentiable(int) bool { return false }
-
-func (k routerLossGrad) VJP(*Derivative) {}
+func (k routerLossGrad) FullPrecision() bool { return true }
 
 func (k routerLossGrad) Run(c *Call) error {
-	if c.Double() {
-		return runRouterLossGrad[float64](k, c)
-	}
-	return runRouterLossGrad[float32](k, c)
+	return Dispatch(c, k, runRouterLossGrad[float32], runRouterLossGrad[float64])
 }
 
 func runRouterLossGrad[T kernel.Float](k routerLossGrad, c *Call) error {
 	losses, factor := State[kernel.RouterLosses[T]](c), float64(In[T](c, 0)[0])
-	if k.balance {
-		losses.BalanceGradient(c.Pool(), Out[T](c), In[T](c, 1), newDispatch(In[int32](c, 2), k.topK, k.logits.width()), factor)
+	if k.of.balance {
+		losses.BalanceGradient(c.Pool(), Out[T](c), In[T](c, 1), newDispatch(In[int32](c, 2), k.of.topK, k.logits.Width()), factor)
 	} else {
-		losses.ZLossGradient(c.Pool(), Out[T](c), In[T](c, 1), k.logits.leading(), k.logits.width(), factor)
+		losses.ZLossGradient(c.Pool(), Out[T](c), In[T](c, 1), k.logits.Leading(), k.logits.Width(), factor)
 	}
 	return nil
 }

@@ -15,29 +15,25 @@ type expertsOut struct{ experts }
 
 func (k expertsOut) String() string { return "ExpertsOut" + k.experts.String() }
 
-func (expertsOut) flops(c cost) int { return 2 * c.out().size() * c.in(1).Shape[1] }
+func (expertsOut) FLOPs(c Cost) int { return 2 * c.Result().Size() * c.Signature(1).Shape[1] }
 
 func (k expertsOut) Infer(in []Signature) (Signature, error) {
-	return k.check(in, "w2", "FF, D", in[0].leading(), in[0].width())
+	return k.check(in, "w2", "FF, D", in[0].Leading(), in[0].Width())
 }
-
-func (k expertsOut) Differentiable(i int) bool { return i != 2 }
 
 func (k expertsOut) VJP(d *Derivative) {
 	if d.Wants(0) || d.Wants(3) {
 		primary := k.gradHidden(d)
 		d.Set(0, primary)
 		if d.Wants(3) {
-			gates := d.b.secondary(primary, 0, "GradGates of ExpertsOut", d.op.in[3].Shape, nil)
-			keepFull(gorgonia.Nodes{gates}) // as the gates are
-			d.Set(3, gates)
+			d.SetFull(3, primary, 0, "GradGates of ExpertsOut") // as the gates are
 		}
 	}
 	if d.Wants(1) {
-		d.Set(1, d.b.Apply(expertsGradW{experts: k.experts, w: d.op.in[1], second: true}, d.Input(0), d.Gradient(), d.Input(2), d.Input(3)))
+		d.Set(1, d.Apply(expertsGradW{experts: k.experts, w: d.Signature(1), second: true}, d.Input(0), d.Gradient(), d.Input(2), d.Input(3)))
 	}
 	if k.biased && d.Wants(4) {
-		d.Set(4, d.b.Apply(expertsGradBias{experts: k.experts, bias: d.op.in[4], second: true}, d.Gradient(), d.Input(2), d.Input(3)))
+		d.Set(4, d.Apply(expertsGradBias{experts: k.experts, bias: d.Signature(4), second: true}, d.Gradient(), d.Input(2), d.Input(3)))
 	}
 }
 
@@ -47,24 +43,21 @@ func (k expertsOut) gradHidden(d *Derivative) *gorgonia.Node {
 	if k.biased {
 		inputs = append(inputs, d.Input(4))
 	}
-	a := d.only(0)
+	a := d.Only(0)
 	if a != nil {
-		inputs = append(inputs, d.value(children(a)[0]))
+		inputs = append(inputs, d.Value(Inputs(a)[0]))
 	}
-	return d.b.Apply(expertsGradHidden{experts: k.experts, through: a != nil}, inputs...)
+	return d.Apply(expertsGradHidden{experts: k.experts, through: a != nil}, inputs...)
 }
 
 func (k expertsOut) Run(c *Call) error {
-	if c.Double() {
-		return runExpertsOut[float64](k, c)
-	}
-	return runExpertsOut[float32](k, c)
+	return Dispatch(c, k, runExpertsOut[float32], runExpertsOut[float64])
 }
 
 func runExpertsOut[T kernel.Float](k expertsOut, c *Call) error {
-	y, _ := secondaryOut[T](c, 0)
-	State[kernel.Experts[T]](c).Out(c.Pool(), y, Out[T](c), In[T](c, 0), In[T](c, 1), optional[T](c, 4), In[T](c, 3),
-		k.dispatch(c, 2), k.sizes(c.op.in[1], true))
+	y, _ := SecondaryOut[T](c, 0)
+	State[kernel.Experts[T]](c).Out(c.Pool(), y, Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 4), In[T](c, 3),
+		k.dispatch(c, 2), k.sizes(c.Signature(1), true))
 	return nil
 }
 
@@ -75,8 +68,6 @@ type combined struct{ result Signature }
 func (k combined) String() string { return fmt.Sprintf("Combined %v", k.result.Shape) }
 
 func (k combined) Infer([]Signature) (Signature, error) { return k.result, nil }
-
-func (k combined) Differentiable(int) bool { return true }
 
 func (k combined) VJP(d *Derivative) { d.Set(0, d.Gradient()) }
 
@@ -95,17 +86,14 @@ func (k expertsGradHidden) String() string {
 	return fmt.Sprintf("GradX of ExpertsOut(%s, through=%t)", k.experts, k.through)
 }
 
-func (expertsGradHidden) flops(c cost) int { // dy W2^T
-	return 2 * c.out().size() * c.in(1).Shape[2]
+func (expertsGradHidden) FLOPs(c Cost) int { // dy W2^T
+	return 2 * c.Result().Size() * c.Signature(1).Shape[2]
 }
 
 func (k expertsGradHidden) Infer(in []Signature) (Signature, error) { return in[4], nil }
 
 func (k expertsGradHidden) Run(c *Call) error {
-	if c.Double() {
-		return runExpertsGradHidden[float64](k, c)
-	}
-	return runExpertsGradHidden[float32](k, c)
+	return Dispatch(c, k, runExpertsGradHidden[float32], runExpertsGradHidden[float64])
 }
 
 func runExpertsGradHidden[T kernel.Float](k expertsGradHidden, c *Call) error {
@@ -114,10 +102,10 @@ func runExpertsGradHidden[T kernel.Float](k expertsGradHidden, c *Call) error {
 		b2 = In[T](c, 5)
 	}
 	if k.through {
-		h = In[T](c, len(c.args)-1)
+		h = In[T](c, c.Inputs()-1)
 	}
-	dgates, _ := secondaryOut[T](c, 0)
+	dgates, _ := SecondaryOut[T](c, 0)
 	State[kernel.Experts[T]](c).GradHidden(c.Pool(), Out[T](c), dgates, In[T](c, 0), In[T](c, 1), b2, In[T](c, 4), h, In[T](c, 3),
-		k.dispatch(c, 2), k.sizes(c.op.in[1], true))
+		k.dispatch(c, 2), k.sizes(c.Signature(1), true))
 	return nil
 }

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"fmt"
-	"unsafe"
 
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
@@ -17,7 +16,7 @@ type routerLogits struct{ linear }
 
 func (k routerLogits) String() string { return "RouterLogits of " + k.linear.String() }
 
-func (k routerLogits) fullPrecision() bool { return true }
+func (k routerLogits) FullPrecision() bool { return true }
 
 // route chooses the experts of each token and makes their gates, [T, k], from the router's
 // logits [T, E]; it leads dispatch.
@@ -26,27 +25,22 @@ type route struct{ topK int }
 func (k route) String() string { return fmt.Sprintf("Route(top=%d)", k.topK) }
 
 func (k route) Infer(in []Signature) (Signature, error) {
-	if experts := in[0].width(); k.topK < 1 || k.topK > experts {
+	if experts := in[0].Width(); k.topK < 1 || k.topK > experts {
 		return Signature{}, errors.Errorf("top-k: want 1 to %d, the number of experts, got %d", experts, k.topK)
 	}
-	return Signature{in[0].DType, withTokens(in[0].leading(), k.topK)}, wantFloats(in)
+	return Signature{in[0].DType, WithTokens(in[0].Leading(), k.topK)}, WantFloats(in)
 }
 
-func (k route) Differentiable(int) bool { return true }
-
-func (k route) fullPrecision() bool { return true } // so is the gradient of the logits
+func (k route) FullPrecision() bool { return true } // so is the gradient of the logits
 
 func (k route) VJP(d *Derivative) {
 	if d.Wants(0) {
-		d.Set(0, d.b.Apply(routeGrad{k, d.op.in[0]}, d.Gradient(), d.Input(0)))
+		d.Set(0, d.Apply(routeGrad{of: k, logits: d.Signature(0)}, d.Gradient(), d.Input(0)))
 	}
 }
 
 func (k route) Run(c *Call) error {
-	if c.Double() {
-		return runRoute[float64](k, c)
-	}
-	return runRoute[float32](k, c)
+	return Dispatch(c, k, runRoute[float32], runRoute[float64])
 }
 
 // routeState is the kernel, and a place for the choices where no node wants them: in a
@@ -58,8 +52,8 @@ type routeState[T kernel.Float] struct {
 
 func runRoute[T kernel.Float](k route, c *Call) error {
 	s := State[routeState[T]](c)
-	tokens, experts := c.op.in[0].leading(), c.op.in[0].width()
-	memory := dispatchOut(c)
+	tokens, experts := c.Signature(0).Leading(), c.Signature(0).Width()
+	memory, _ := SecondaryOut[int32](c, 0)
 	if memory == nil {
 		if s.dispatch == nil {
 			s.dispatch = make([]int32, kernel.DispatchSize(tokens, k.topK, experts))
@@ -70,39 +64,25 @@ func runRoute[T kernel.Float](k route, c *Call) error {
 	return nil
 }
 
-// dispatchOut is the memory of the route's secondary, nil if that was not built.
-func dispatchOut(c *Call) []int32 {
-	if len(c.op.secondaries) == 0 || c.op.secondaries[0] == nil {
-		return nil
-	}
-	other := c.op.secondaries[0]
-	other.buffer.ensure(other.out)
-	return unsafe.Slice((*int32)(other.buffer.data), other.out.size())
-}
-
 // routeGrad is the gradient of the logits. Inputs: dgates, logits.
 type routeGrad struct {
-	route
+	NoGradient
+	of     route
 	logits Signature
 }
 
-func (k routeGrad) String() string { return "GradLogits of " + k.route.String() }
+func (k routeGrad) String() string { return "GradLogits of " + k.of.String() }
 
 func (k routeGrad) Infer([]Signature) (Signature, error) { return k.logits, nil }
 
-func (k routeGrad) Differentiable(int) bool { return false }
-
-func (k routeGrad) VJP(*Derivative) {}
+func (k routeGrad) FullPrecision() bool { return true }
 
 func (k routeGrad) Run(c *Call) error {
-	if c.Double() {
-		return runRouteGrad[float64](k, c)
-	}
-	return runRouteGrad[float32](k, c)
+	return Dispatch(c, k, runRouteGrad[float32], runRouteGrad[float64])
 }
 
 func runRouteGrad[T kernel.Float](k routeGrad, c *Call) error {
-	State[kernel.Route[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), k.logits.leading(), k.topK, k.logits.width())
+	State[kernel.Route[T]](c).Backward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), k.logits.Leading(), k.of.topK, k.logits.Width())
 	return nil
 }
 

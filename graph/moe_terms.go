@@ -12,8 +12,8 @@ func (b *Builder) showGates(k experts, gates, dispatch *gorgonia.Node, o MoEOpti
 	if o.Gates == nil || gates == nil {
 		return gates
 	}
-	s := signatureOf(gates)
-	all := b.Apply(expertTerms{k, Signature{s.DType, withTokens(s.leading(), k.number)}}, gates, dispatch) // [T, E]
+	s := SignatureOf(gates)
+	all := b.Apply(expertTerms{k, Signature{s.DType, WithTokens(s.Leading(), k.number)}}, gates, dispatch) // [T, E]
 	return b.Apply(chosenTerms{k, s}, b.show("Gates", o.Gates, all), dispatch)
 }
 
@@ -26,8 +26,8 @@ func (b *Builder) expertTerms(k experts, a, w2, gates, dispatch *gorgonia.Node, 
 	if rows == nil {
 		return nil
 	}
-	s := signatureOf(rows)
-	result := Signature{s.DType, withTokens(s.leading()/k.topK, k.number, s.width())}
+	s := SignatureOf(rows)
+	result := Signature{s.DType, WithTokens(s.Leading()/k.topK, k.number, s.Width())}
 	return b.show("Terms", o.Terms, b.Apply(expertTerms{k, result}, rows, dispatch))
 }
 
@@ -37,8 +37,8 @@ func (b *Builder) show(name string, look func(*gorgonia.Node) *gorgonia.Node, x 
 		return nil
 	}
 	y := look(x)
-	if b.err == nil && (y == nil || !y.Shape().Eq(x.Shape())) {
-		b.fail(errors.Errorf("graph: MoE: %s: want it to return a node of shape %v, got %s", name, x.Shape(), describe(y)))
+	if b.Err() == nil && (y == nil || !y.Shape().Eq(x.Shape())) {
+		b.Fail(errors.Errorf("graph: MoE: %s: want it to return a node of shape %v, got %s", name, x.Shape(), describe(y)))
 	}
 	return y
 }
@@ -47,7 +47,7 @@ func describe(n *gorgonia.Node) string {
 	if n == nil {
 		return "nil"
 	}
-	return signatureOf(n).String()
+	return SignatureOf(n).String()
 }
 
 // expertTerms lays what each token has of its chosen experts, [T*k, ...] or [T, k], out over
@@ -62,21 +62,16 @@ func (k expertTerms) String() string { return "ExpertTerms" + k.experts.String()
 
 func (k expertTerms) Infer([]Signature) (Signature, error) { return k.result, nil }
 
-func (k expertTerms) passes() bool { return true }
-
-func (k expertTerms) Differentiable(i int) bool { return i == 0 }
+func (k expertTerms) Passes() bool { return true }
 
 func (k expertTerms) VJP(d *Derivative) {
 	if d.Wants(0) {
-		d.Set(0, d.b.Apply(chosenTerms{k.experts, d.op.in[0]}, d.Gradient(), d.Input(1)))
+		d.Set(0, d.Apply(chosenTerms{k.experts, d.Signature(0)}, d.Gradient(), d.Input(1)))
 	}
 }
 
 func (k expertTerms) Run(c *Call) error {
-	if c.Double() {
-		return runExpertTerms[float64](k, c)
-	}
-	return runExpertTerms[float32](k, c)
+	return Dispatch(c, k, runExpertTerms[float32], runExpertTerms[float64])
 }
 
 func runExpertTerms[T kernel.Float](k expertTerms, c *Call) error {
@@ -95,21 +90,16 @@ func (k chosenTerms) String() string { return "ChosenTerms" + k.experts.String()
 
 func (k chosenTerms) Infer([]Signature) (Signature, error) { return k.result, nil }
 
-func (k chosenTerms) passes() bool { return true }
-
-func (k chosenTerms) Differentiable(i int) bool { return i == 0 }
+func (k chosenTerms) Passes() bool { return true }
 
 func (k chosenTerms) VJP(d *Derivative) {
 	if d.Wants(0) {
-		d.Set(0, d.b.Apply(expertTerms{k.experts, d.op.in[0]}, d.Gradient(), d.Input(1)))
+		d.Set(0, d.Apply(expertTerms{k.experts, d.Signature(0)}, d.Gradient(), d.Input(1)))
 	}
 }
 
 func (k chosenTerms) Run(c *Call) error {
-	if c.Double() {
-		return runChosenTerms[float64](k, c)
-	}
-	return runChosenTerms[float32](k, c)
+	return Dispatch(c, k, runChosenTerms[float32], runChosenTerms[float64])
 }
 
 func runChosenTerms[T kernel.Float](k chosenTerms, c *Call) error {

@@ -4,20 +4,20 @@ package graph
 
 import "github.com/residua-go/residua/graph/cuda"
 
-func (k expertTerms) launch(c *deviceCall) error { return k.launchTerms(c, "moe_spread", k.number) }
+func (k expertTerms) Launch(c *DeviceCall) error { return k.launchTerms(c, "moe_spread", k.number) }
 
-func (k chosenTerms) launch(c *deviceCall) error { return k.launchTerms(c, "moe_gather", k.topK) }
+func (k chosenTerms) Launch(c *DeviceCall) error { return k.launchTerms(c, "moe_gather", k.topK) }
 
 // launchTerms launches the kernel of either; the output has so many rows a token.
-func (k experts) launchTerms(c *deviceCall, name string, rows int) error {
-	y := c.out()
-	x, err := c.inAs(0, y.Type)
+func (k experts) launchTerms(c *DeviceCall, name string, rows int) error {
+	y := c.Out()
+	x, err := c.InAs(0, y.Type)
 	if err != nil {
 		return err
 	}
 	d := k.deviceDispatch(c, 1)
 	tokens := d.rows / k.topK
 	width := y.N / (tokens * rows)
-	return c.launch(name+y.Suffix(), cuda.QuadRows(tokens*rows, width),
+	return c.Launch(name+y.Suffix(), cuda.QuadRows(tokens*rows, width),
 		y.Arg(), x.Arg(), d.choices.Arg(), cuda.Int(tokens), cuda.Int(k.topK), cuda.Int(k.number), cuda.Int(width))
 }

@@ -28,22 +28,19 @@ func expertsProduct(second bool) string {
 
 func (k expertsGradW) Infer([]Signature) (Signature, error) { return k.w, nil }
 
-// flops counts a run: one multiply-add a row and entry of its weight.
-func (k expertsGradW) flops(c cost) int {
-	rows := c.in(0).leading() // of a; u has one a token
+// FLOPs counts a run: one multiply-add a row and entry of its weight.
+func (k expertsGradW) FLOPs(c Cost) int {
+	rows := c.Signature(0).Leading() // of a; u has one a token
 	if !k.second {
 		rows *= k.topK
 	}
-	return 2 * rows * k.w.width()
+	return 2 * rows * k.w.Width()
 }
 
 func (k expertsGradW) Accumulates() bool { return true }
 
 func (k expertsGradW) Run(c *Call) error {
-	if c.Double() {
-		return runExpertsGradW[float64](k, c)
-	}
-	return runExpertsGradW[float32](k, c)
+	return Dispatch(c, k, runExpertsGradW[float32], runExpertsGradW[float64])
 }
 
 func runExpertsGradW[T kernel.Float](k expertsGradW, c *Call) error {
@@ -75,10 +72,7 @@ func (k expertsGradBias) Infer([]Signature) (Signature, error) { return k.bias, 
 func (k expertsGradBias) Accumulates() bool { return true }
 
 func (k expertsGradBias) Run(c *Call) error {
-	if c.Double() {
-		return runExpertsGradBias[float64](k, c)
-	}
-	return runExpertsGradBias[float32](k, c)
+	return Dispatch(c, k, runExpertsGradBias[float32], runExpertsGradBias[float64])
 }
 
 func runExpertsGradBias[T kernel.Float](k expertsGradBias, c *Call) error {

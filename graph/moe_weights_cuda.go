@@ -4,12 +4,12 @@ package graph
 
 import "github.com/residua-go/residua/graph/cuda"
 
-func (k expertsGradW) launch(c *deviceCall) error {
+func (k expertsGradW) Launch(c *DeviceCall) error {
 	a, b, err := c.operands(0, 1)
 	if err != nil {
 		return err
 	}
-	gates, err := c.inAs(3, cuda.F32) // none for w1
+	gates, err := c.InAs(3, cuda.F32) // none for w1
 	if err != nil {
 		return err
 	}
@@ -21,19 +21,19 @@ func (k expertsGradW) launch(c *deviceCall) error {
 	grid := cuda.Grid{X: tiles(m) * tiles(n), Y: k.number, Threads: 256}
 	err = c.launchProduct("moe_weights", grid,
 		dw.Arg(), a.Arg(), b.Arg(), gates.Arg(), d.order.Arg(), d.offsets.Arg(), cuda.Int(d.topK), cuda.Int(m), cuda.Int(n),
-		cuda.Bool(!k.second), cuda.Bool(k.second), cuda.Bool(c.accumulate()))
+		cuda.Bool(!k.second), cuda.Bool(k.second), cuda.Bool(c.Accumulate()))
 	if err != nil {
 		return err
 	}
 	return finish()
 }
 
-func (k expertsGradBias) launch(c *deviceCall) error {
-	x, err := c.inAs(0, c.activation())
+func (k expertsGradBias) Launch(c *DeviceCall) error {
+	x, err := c.InAs(0, c.Activation())
 	if err != nil {
 		return err
 	}
-	gates, err := c.inAs(2, cuda.F32) // none for b1
+	gates, err := c.InAs(2, cuda.F32) // none for b1
 	if err != nil {
 		return err
 	}
@@ -43,8 +43,8 @@ func (k expertsGradBias) launch(c *deviceCall) error {
 	}
 	d, width := k.deviceDispatch(c, 1), k.bias.Shape[1]
 	grid := cuda.Grid{X: (width + 31) / 32, Y: k.number, Threads: 256}
-	err = c.launch("moe_sums"+x.Suffix(), grid,
-		db.Arg(), x.Arg(), gates.Arg(), d.order.Arg(), d.offsets.Arg(), cuda.Int(d.topK), cuda.Int(width), cuda.Bool(c.accumulate()))
+	err = c.Launch("moe_sums"+x.Suffix(), grid,
+		db.Arg(), x.Arg(), gates.Arg(), d.order.Arg(), d.offsets.Arg(), cuda.Int(d.topK), cuda.Int(width), cuda.Bool(c.Accumulate()))
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (k normKind) String() string {
 // pass. They are the op's own, no node's value.
 type stats struct {
 	mean, rstd any
-	device     deviceSaved // mean [rows] less the rows' first elements, rstd [rows]
+	device     DeviceMemory // mean [rows] less the rows' first elements, rstd [rows]
 }
 
 // rows returns the saved statistics as slices of n elements.
@@ -96,14 +96,14 @@ func (b *Builder) RMSNorm(x, gain *gorgonia.Node) *gorgonia.Node {
 }
 
 func (k norm) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
 	x, gain := in[0].Shape, in[1].Shape
 	switch {
 	case k.groups > 0:
-		if gain.Dims() < 2 || gain[0] != k.groups || in[1].size() != in[0].width() {
-			return Signature{}, errors.Errorf("gain: want [%d groups, ...] of %d entries for x %v, got shape %v", k.groups, in[0].width(), x, gain)
+		if gain.Dims() < 2 || gain[0] != k.groups || in[1].Size() != in[0].Width() {
+			return Signature{}, errors.Errorf("gain: want [%d groups, ...] of %d entries for x %v, got shape %v", k.groups, in[0].Width(), x, gain)
 		}
 	case gain.Dims() < 1 || gain.Dims() > x.Dims() || !x[x.Dims()-gain.Dims():].Eq(gain):
 		return Signature{}, errors.Errorf("gain: want the last axes of x %v, got shape %v", x, gain)
@@ -116,73 +116,55 @@ func (k norm) Infer(in []Signature) (Signature, error) {
 
 func (k norm) params(x, gain Signature) kernel.NormParams {
 	groups := max(1, k.groups)
-	return kernel.NormParams{Rows: x.size() / gain.size() * groups, Width: gain.size() / groups, RMS: k.rms, Eps: k.eps, Groups: groups}
+	return kernel.NormParams{Rows: x.Size() / gain.Size() * groups, Width: gain.Size() / groups, RMS: k.rms, Eps: k.eps, Groups: groups}
 }
 
-func (k norm) Differentiable(int) bool { return true }
-
 func (k norm) Run(c *Call) error {
-	if c.Double() {
-		return runNorm[float64](k, c)
-	}
-	return runNorm[float32](k, c)
+	return Dispatch(c, k, runNorm[float32], runNorm[float64])
 }
 
 func runNorm[T kernel.Float](k norm, c *Call) error {
-	p := k.params(c.op.in[0], c.op.in[1])
+	p := k.params(c.Signature(0), c.Signature(1))
 	mean, rstd := savedRows[T](k.saved, p.Rows)
-	State[kernel.Norm[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), optional[T](c, 2), mean, rstd, p)
+	State[kernel.Norm[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2), mean, rstd, p)
 	return nil
 }
 
 func (k norm) VJP(d *Derivative) {
 	x, gain := d.Input(0), d.Input(1)
-	bias := len(d.op.in) > 2 && d.Wants(2)
-	primary := d.b.applyAbsorbing(d, normGrad{k}, d.Gradient(), x, gain)
+	bias := d.Inputs() > 2 && d.Wants(2)
+	primary := d.ApplyAbsorbing(normGrad{of: k}, d.Gradient(), x, gain)
 	d.Set(0, primary)
 	if d.Wants(1) {
-		d.Set(1, d.b.secondary(primary, 0, "GradGain of "+k.String(), d.op.in[1].Shape, nil))
+		d.SetSecondary(1, primary, 0, "GradGain of "+k.String())
 	}
 	if bias {
-		d.Set(2, d.b.secondary(primary, 1, "GradBias of "+k.String(), d.op.in[2].Shape, nil))
+		d.SetSecondary(2, primary, 1, "GradBias of "+k.String())
 	}
-}
-
-// applyAbsorbing makes the gradient node of input 0, with what that input's gradient has
-// from elsewhere as a last input to be added.
-func (b *Builder) applyAbsorbing(d *Derivative, k Primitive, children ...*gorgonia.Node) *gorgonia.Node {
-	if addend := d.absorb(0); addend != nil {
-		children = append(children, addend)
-	}
-	return b.Apply(k, children...)
 }
 
 // normGrad is dx; its secondaries are dgain and dbias. Inputs: dy, x, gain and, where dx
 // is to be added to it, the gradient that x has from elsewhere.
-type normGrad struct{ norm }
+type normGrad struct {
+	NoGradient
+	of norm
+}
 
 func (k normGrad) InPlace(i int) bool { return i == 3 }
 
-func (k normGrad) String() string { return "GradX of " + k.norm.String() }
+func (k normGrad) String() string { return "GradX of " + k.of.String() }
 
 func (k normGrad) Infer(in []Signature) (Signature, error) { return in[1], nil }
 
-func (k normGrad) Differentiable(int) bool { return false }
-
-func (k normGrad) VJP(*Derivative) {}
-
 func (k normGrad) Run(c *Call) error {
-	if c.Double() {
-		return runNormGrad[float64](k, c)
-	}
-	return runNormGrad[float32](k, c)
+	return Dispatch(c, k, runNormGrad[float32], runNormGrad[float64])
 }
 
 func runNormGrad[T kernel.Float](k normGrad, c *Call) error {
-	p := k.params(c.op.in[1], c.op.in[2])
-	mean, rstd := savedRows[T](k.saved, p.Rows)
-	dgain, accumulateGain := secondaryOut[T](c, 0)
-	dbias, accumulateBias := secondaryOut[T](c, 1)
+	p := k.of.params(c.Signature(1), c.Signature(2))
+	mean, rstd := savedRows[T](k.of.saved, p.Rows)
+	dgain, accumulateGain := SecondaryOut[T](c, 0)
+	dbias, accumulateBias := SecondaryOut[T](c, 1)
 	// Where only one of them is a parameter's gradient, the other is a term of one.
 	if accumulateGain && !accumulateBias {
 		clear(dbias)
@@ -191,7 +173,7 @@ func runNormGrad[T kernel.Float](k normGrad, c *Call) error {
 		clear(dgain)
 	}
 	run := State[kernel.Norm[T]](c)
-	run.Addend = optional[T](c, 3)
+	run.Addend = In[T](c, 3)
 	run.Backward(c.Pool(), Out[T](c), dgain, dbias, In[T](c, 0), In[T](c, 1), In[T](c, 2),
 		mean, rstd, accumulateGain || accumulateBias, p)
 	return nil

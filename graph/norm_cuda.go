@@ -16,49 +16,9 @@ const (
 // deviceStats are a normalisation's statistics on a device, [rows] each.
 type deviceStats struct{ mean, rstd cuda.Array }
 
-func (s *stats) onDevice(c *deviceCall, rows int) (deviceStats, error) {
-	both, err := c.saved(&s.device, cuda.F32, 2*rows)
+func (s *stats) onDevice(c *DeviceCall, rows int) (deviceStats, error) {
+	both, err := c.Saved(&s.device, cuda.F32, 2*rows)
 	return deviceStats{both.Slice(0, rows), both.Slice(rows, rows)}, err
-}
-
-// deviceSum is a sum over tokens that a backward pass makes: the zero Array is not wanted.
-type deviceSum struct {
-	to         cuda.Array
-	accumulate bool
-	partial    cuda.Array // [sets, blocks, to.N/sets]
-	blocks     int
-}
-
-// companionSum is secondary i as a sum that blocks share; sets 0 is one.
-func (c *deviceCall) companionSum(i, blocks int) (s deviceSum, err error) {
-	s.blocks = blocks
-	if s.to, s.accumulate, err = c.secondaryOut(i); err != nil || s.to.None() {
-		return s, err
-	}
-	s.partial, err = c.scratch(cuda.F32, blocks*s.to.N)
-	return s, err
-}
-
-// finish adds what the blocks have left, for each set of columns.
-func (s deviceSum) finish(c *deviceCall, sets int) error {
-	if s.to.None() {
-		return nil
-	}
-	width := s.to.N / sets
-	return c.launch("sum_partials"+s.to.Suffix(), cuda.Grid{X: ceilDiv(width, 32), Y: sets, Threads: 512},
-		s.to.Arg(), s.partial.Arg(), cuda.Int(s.blocks), cuda.Int(width), cuda.Bool(s.accumulate))
-}
-
-// inputs are some inputs in one type.
-func (c *deviceCall) inputs(t cuda.Type, numbers ...int) ([]cuda.Array, error) {
-	arrays := make([]cuda.Array, len(numbers))
-	for i, n := range numbers {
-		var err error
-		if arrays[i], err = c.inAs(n, t); err != nil {
-			return nil, err
-		}
-	}
-	return arrays, nil
 }
 
 // aligned16 tells whether all arrays begin at multiples of 16 bytes.
@@ -71,54 +31,54 @@ func aligned16(arrays ...cuda.Array) bool {
 	return true
 }
 
-func (k norm) launch(c *deviceCall) error {
-	p := k.params(c.op.in[0], c.op.in[1])
+func (k norm) Launch(c *DeviceCall) error {
+	p := k.params(c.Signature(0), c.Signature(1))
 	saved, err := k.saved.onDevice(c, p.Rows)
 	if err != nil {
 		return err
 	}
-	x, err := c.inAs(0, c.out().Type)
+	x, err := c.InAs(0, c.Out().Type)
 	if err != nil {
 		return err
 	}
-	params, err := c.inputs(cuda.F32, 1, 2)
+	params, err := c.InAll(cuda.F32, 1, 2)
 	if err != nil {
 		return err
 	}
-	return c.normForward(c.out(), x, params[0], params[1], saved, p)
+	return c.normForward(c.Out(), x, params[0], params[1], saved, p)
 }
 
 // normForward normalises the rows of x into y, of the same type, or, where y is none,
 // finds their statistics alone.
-func (c *deviceCall) normForward(y, x, gain, bias cuda.Array, saved deviceStats, p kernel.NormParams) error {
-	warps := min(8, ceilDiv(p.Width, 32*normPiece*normKept)) // a row
+func (c *DeviceCall) normForward(y, x, gain, bias cuda.Array, saved deviceStats, p kernel.NormParams) error {
+	warps := min(8, cuda.CeilDiv(p.Width, 32*normPiece*normKept)) // a row
 	teams := 8 / warps
 	vectors := p.Width%normPiece == 0 && aligned16(y, x, gain, bias)
-	return c.launch("norm_forward"+x.Suffix(), cuda.Grid{X: ceilDiv(p.Rows, teams), Threads: 32 * warps * teams},
+	return c.Launch("norm_forward"+x.Suffix(), cuda.Grid{X: cuda.CeilDiv(p.Rows, teams), Threads: 32 * warps * teams},
 		y.Arg(), x.Arg(), gain.Arg(), bias.Arg(), saved.mean.Arg(), saved.rstd.Arg(),
 		cuda.Long(p.Rows), cuda.Int(p.Width), cuda.Int(p.Groups), cuda.Bool(p.RMS), cuda.Float(p.Eps), cuda.Int(warps), cuda.Bool(vectors))
 }
 
-func (k normGrad) launch(c *deviceCall) error {
-	g := deviceNormGrad{NormParams: k.params(c.op.in[1], c.op.in[2]), c: c, dx: c.out()}
-	arrays, err := c.inputs(g.dx.Type, 0, 1, 3)
+func (k normGrad) Launch(c *DeviceCall) error {
+	g := deviceNormGrad{NormParams: k.of.params(c.Signature(1), c.Signature(2)), c: c, dx: c.Out()}
+	arrays, err := c.InAll(g.dx.Type, 0, 1, 3)
 	if err != nil {
 		return err
 	}
 	g.dy, g.x, g.addend = arrays[0], arrays[1], arrays[2]
-	if g.processors, err = c.dev.Multiprocessors(); err != nil {
+	if g.processors, err = c.Device().Multiprocessors(); err != nil {
 		return err
 	}
-	if g.gain, err = c.inAs(2, cuda.F32); err != nil {
+	if g.gain, err = c.InAs(2, cuda.F32); err != nil {
 		return err
 	}
-	if g.saved, err = k.saved.onDevice(c, g.Rows); err != nil {
+	if g.saved, err = k.of.saved.onDevice(c, g.Rows); err != nil {
 		return err
 	}
-	if g.dgain, err = c.companionSum(0, g.teams()); err != nil {
+	if g.dgain, err = c.SecondarySum(0, g.teams()); err != nil {
 		return err
 	}
-	if g.dbias, err = c.companionSum(1, g.teams()); err != nil {
+	if g.dbias, err = c.SecondarySum(1, g.teams()); err != nil {
 		return err
 	}
 	return g.launch()
@@ -127,16 +87,16 @@ func (k normGrad) launch(c *deviceCall) error {
 // deviceNormGrad is a norm's backward pass on a device.
 type deviceNormGrad struct {
 	kernel.NormParams
-	c                 *deviceCall
+	c                 *DeviceCall
 	processors        int
 	dx, dy, x, addend cuda.Array // [rows, width], of one type; addend may be none
 	gain              cuda.Array // [groups, width]
 	saved             deviceStats
-	dgain, dbias      deviceSum
+	dgain, dbias      SecondarySum
 }
 
 // warps are those that have a row, a piece a thread.
-func (g *deviceNormGrad) warps() int { return ceilDiv(g.Width, 32*normPiece) }
+func (g *deviceNormGrad) warps() int { return cuda.CeilDiv(g.Width, 32*normPiece) }
 
 // wide tells whether the rows are too wide for that.
 func (g *deviceNormGrad) wide() bool { return g.warps() > 16 }
@@ -144,9 +104,9 @@ func (g *deviceNormGrad) wide() bool { return g.warps() > 16 }
 // blocks are those that share the rows of a group: as many as run at once where a
 // multiprocessor holds 640 threads, but no more than an eighth of the rows' number.
 func (g *deviceNormGrad) blocks() int {
-	rows := ceilDiv(g.Rows/g.Groups, g.teamsOfBlock())
+	rows := cuda.CeilDiv(g.Rows/g.Groups, g.teamsOfBlock())
 	atOnce := g.processors * max(1, 640/g.threads())
-	return max(1, min(ceilDiv(rows, 8), ceilDiv(atOnce, g.Groups)))
+	return max(1, min(cuda.CeilDiv(rows, 8), cuda.CeilDiv(atOnce, g.Groups)))
 }
 
 // threads are those of a block.
@@ -170,15 +130,15 @@ func (g *deviceNormGrad) launch() error {
 	if err := start(); err != nil {
 		return err
 	}
-	if err := g.dgain.finish(g.c, g.Groups); err != nil {
+	if err := g.dgain.Finish(g.c, g.Groups); err != nil {
 		return err
 	}
-	return g.dbias.finish(g.c, g.Groups)
+	return g.dbias.Finish(g.c, g.Groups)
 }
 
 func (g *deviceNormGrad) args() []cuda.Arg {
 	return []cuda.Arg{
-		g.dx.Arg(), g.dgain.partial.Arg(), g.dbias.partial.Arg(), g.dy.Arg(), g.x.Arg(), g.addend.Arg(),
+		g.dx.Arg(), g.dgain.Partial.Arg(), g.dbias.Partial.Arg(), g.dy.Arg(), g.x.Arg(), g.addend.Arg(),
 		g.gain.Arg(), g.saved.mean.Arg(), g.saved.rstd.Arg(),
 		cuda.Long(g.Rows), cuda.Int(g.Width), cuda.Int(g.Groups), cuda.Bool(g.RMS),
 	}
@@ -187,16 +147,16 @@ func (g *deviceNormGrad) args() []cuda.Arg {
 func (g *deviceNormGrad) narrow() error {
 	vectors := g.Width%normPiece == 0 && aligned16(g.dx, g.dy, g.x, g.addend, g.gain)
 	grid := cuda.Grid{X: g.blocks(), Y: g.Groups, Threads: g.threads()}
-	return g.c.launch("norm_backward"+g.dx.Suffix(), grid, append(g.args(), cuda.Int(g.warps()), cuda.Bool(vectors))...)
+	return g.c.Launch("norm_backward"+g.dx.Suffix(), grid, append(g.args(), cuda.Int(g.warps()), cuda.Bool(vectors))...)
 }
 
 // anyWidth sums the parameters' gradients first: dx may lie where the addend does.
 func (g *deviceNormGrad) anyWidth() error {
-	if !g.dgain.to.None() || !g.dbias.to.None() {
-		grid := cuda.Grid{X: ceilDiv(g.Width, 512), Y: g.Groups, Z: g.blocks(), Threads: 512}
-		if err := g.c.launch("norm_sums"+g.dx.Suffix(), grid, g.args()...); err != nil {
+	if !g.dgain.To.None() || !g.dbias.To.None() {
+		grid := cuda.Grid{X: cuda.CeilDiv(g.Width, 512), Y: g.Groups, Z: g.blocks(), Threads: 512}
+		if err := g.c.Launch("norm_sums"+g.dx.Suffix(), grid, g.args()...); err != nil {
 			return err
 		}
 	}
-	return g.c.launch("norm_backward_wide"+g.dx.Suffix(), cuda.Grid{X: g.Rows, Threads: 512}, g.args()...)
+	return g.c.Launch("norm_backward_wide"+g.dx.Suffix(), cuda.Grid{X: g.Rows, Threads: 512}, g.args()...)
 }

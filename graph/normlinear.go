@@ -17,7 +17,7 @@ type normLinear struct {
 // normLinearStats are what the forward pass leaves for the backward pass.
 type normLinearStats struct {
 	stats
-	device deviceSaved // mean [2, rows], rstd [rows] and the sums of the columns of gain * w [K]
+	device DeviceMemory // mean [2, rows], rstd [rows] and the sums of the columns of gain * w [K]
 }
 
 // NormLinear is a normalisation followed by a product with few columns, as the mixing
@@ -32,11 +32,11 @@ type normLinearStats struct {
 // LayerNorm, eps 1e-6.
 func (b *Builder) NormLinear(x, gain, w *gorgonia.Node, o NormOptions) *gorgonia.Node {
 	if o.Bias != nil {
-		b.fail(errors.New("graph: NormLinear: bias: want none, got a node: add it to the result"))
+		b.Fail(errors.New("graph: NormLinear: bias: want none, got a node: add it to the result"))
 		return nil
 	}
 	if o.Groups > 0 {
-		b.fail(errors.Errorf("graph: NormLinear: groups: want 0, got %d: each row is one", o.Groups))
+		b.Fail(errors.Errorf("graph: NormLinear: groups: want 0, got %d: each row is one", o.Groups))
 		return nil
 	}
 	k := normLinear{o.kind(), &normLinearStats{}}
@@ -48,64 +48,59 @@ func (b *Builder) NormLinear(x, gain, w *gorgonia.Node, o NormOptions) *gorgonia
 
 func (k normLinear) String() string { return "NormLinear " + k.normKind.String() }
 
-func (normLinear) flops(c cost) int { return 2 * c.in(0).size() * c.in(1).width() }
+func (normLinear) FLOPs(c Cost) int { return 2 * c.Signature(0).Size() * c.Signature(1).Width() }
 
 func (k normLinear) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
 	x, w := in[0], in[1]
-	if err := wantDims(w, 2, "w", "[width, K]"); err != nil {
+	if err := WantDims(w, 2, "w", "[width, K]"); err != nil {
 		return Signature{}, err
 	}
-	width, columns := w.leading(), w.width()
-	if x.Shape.Dims() < 2 || x.width()%width != 0 {
+	width, columns := w.Leading(), w.Width()
+	if x.Shape.Dims() < 2 || x.Width()%width != 0 {
 		return Signature{}, errors.Errorf("x: want shape [tokens, ...] with rows of %d entries for w %v, got %v", width, w.Shape, x.Shape)
 	}
-	if len(in) > 2 && (in[2].Shape.Dims() != 1 || in[2].size() != width) {
+	if len(in) > 2 && (in[2].Shape.Dims() != 1 || in[2].Size() != width) {
 		return Signature{}, errors.Errorf("gain: want shape (%d) for w %v, got %v", width, w.Shape, in[2].Shape)
 	}
-	if rows := x.width() / width; rows > 1 {
-		return Signature{x.DType, withTokens(x.leading(), rows, columns)}, nil
+	if rows := x.Width() / width; rows > 1 {
+		return Signature{x.DType, WithTokens(x.Leading(), rows, columns)}, nil
 	}
-	return Signature{x.DType, withTokens(x.leading(), columns)}, nil
+	return Signature{x.DType, WithTokens(x.Leading(), columns)}, nil
 }
 
 func (k normLinear) params(x, w Signature) kernel.NormLinearParams {
-	return kernel.NormLinearParams{Rows: x.size() / w.leading(), Width: w.leading(), K: w.width(), RMS: k.rms, Eps: k.eps}
+	return kernel.NormLinearParams{Rows: x.Size() / w.Leading(), Width: w.Leading(), K: w.Width(), RMS: k.rms, Eps: k.eps}
 }
 
-func (k normLinear) fullPrecision() bool { return true } // coefficients
-
-func (k normLinear) Differentiable(int) bool { return true }
+func (k normLinear) FullPrecision() bool { return true } // coefficients
 
 func (k normLinear) VJP(d *Derivative) {
 	inputs := gorgonia.Nodes{d.Gradient(), d.Output(), d.Input(0), d.Input(1)}
-	gain := len(d.op.in) > 2
+	gain := d.Inputs() > 2
 	if gain {
 		inputs = append(inputs, d.Input(2))
 	}
-	primary := d.b.applyAbsorbing(d, normLinearGrad{k, gain}, inputs...)
+	primary := d.ApplyAbsorbing(normLinearGrad{of: k, gain: gain}, inputs...)
 	d.Set(0, primary)
 	if d.Wants(1) {
-		d.Set(1, d.b.secondary(primary, 0, "GradW of NormLinear", d.op.in[1].Shape, nil))
+		d.SetSecondary(1, primary, 0, "GradW of NormLinear")
 	}
 	if gain && d.Wants(2) {
-		d.Set(2, d.b.secondary(primary, 1, "GradGain of NormLinear", d.op.in[2].Shape, nil))
+		d.SetSecondary(2, primary, 1, "GradGain of NormLinear")
 	}
 }
 
 func (k normLinear) Run(c *Call) error {
-	if c.Double() {
-		return runNormLinear[float64](k, c)
-	}
-	return runNormLinear[float32](k, c)
+	return Dispatch(c, k, runNormLinear[float32], runNormLinear[float64])
 }
 
 func runNormLinear[T kernel.Float](k normLinear, c *Call) error {
-	p := k.params(c.op.in[0], c.op.in[1])
+	p := k.params(c.Signature(0), c.Signature(1))
 	mean, rstd := savedRows[T](&k.saved.stats, p.Rows)
-	State[kernel.NormLinear[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), optional[T](c, 2), In[T](c, 1), mean, rstd, p)
+	State[kernel.NormLinear[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 2), In[T](c, 1), mean, rstd, p)
 	return nil
 }
 
@@ -113,7 +108,8 @@ func runNormLinear[T kernel.Float](k normLinear, c *Call) error {
 // where there is one and, where dx is to be added to it, the gradient that x has from
 // elsewhere.
 type normLinearGrad struct {
-	normLinear
+	NoGradient
+	of   normLinear
 	gain bool
 }
 
@@ -127,38 +123,29 @@ func (k normLinearGrad) addend() int {
 
 func (k normLinearGrad) InPlace(i int) bool { return i == k.addend() }
 
-func (k normLinearGrad) String() string { return "GradX of " + k.normLinear.String() }
+func (k normLinearGrad) String() string { return "GradX of " + k.of.String() }
 
-func (normLinearGrad) flops(c cost) int { // dz W^T, and dw
-	return (1 + c.secondary(0)) * 2 * c.in(2).size() * c.in(3).width()
+func (normLinearGrad) FLOPs(c Cost) int { // dz W^T, and dw
+	return (1 + c.Secondary(0)) * 2 * c.Signature(2).Size() * c.Signature(3).Width()
 }
 
 func (k normLinearGrad) Infer(in []Signature) (Signature, error) { return in[2], nil }
 
-func (k normLinearGrad) fullPrecision() bool { return false }
-
-func (k normLinearGrad) Differentiable(int) bool { return false }
-
-func (k normLinearGrad) VJP(*Derivative) {}
-
 func (k normLinearGrad) Run(c *Call) error {
-	if c.Double() {
-		return runNormLinearGrad[float64](k, c)
-	}
-	return runNormLinearGrad[float32](k, c)
+	return Dispatch(c, k, runNormLinearGrad[float32], runNormLinearGrad[float64])
 }
 
 func runNormLinearGrad[T kernel.Float](k normLinearGrad, c *Call) error {
-	p := k.params(c.op.in[2], c.op.in[3])
-	mean, rstd := savedRows[T](&k.saved.stats, p.Rows)
-	dw, accumulateW := secondaryOut[T](c, 0)
-	dgain, accumulateGain := secondaryOut[T](c, 1)
+	p := k.of.params(c.Signature(2), c.Signature(3))
+	mean, rstd := savedRows[T](&k.of.saved.stats, p.Rows)
+	dw, accumulateW := SecondaryOut[T](c, 0)
+	dgain, accumulateGain := SecondaryOut[T](c, 1)
 	var gain []T
 	if k.gain {
 		gain = In[T](c, 4)
 	}
 	run := State[kernel.NormLinear[T]](c)
-	run.Addend = optional[T](c, k.addend())
+	run.Addend = In[T](c, k.addend())
 	run.Backward(c.Pool(), Out[T](c), dgain, dw, In[T](c, 0), In[T](c, 1), In[T](c, 2), gain, In[T](c, 3),
 		mean, rstd, accumulateGain, accumulateW, p)
 	return nil

@@ -29,10 +29,10 @@ func (b *Builder) NormRead(x, gain, keys *gorgonia.Node, o NormOptions) *gorgoni
 
 func (k normRead) String() string { return "NormRead " + k.normKind.String() }
 
-func (normRead) flops(c cost) int { return matrixFLOPs(c.in(0), c.in(2)) }
+func (normRead) FLOPs(c Cost) int { return matrixFLOPs(c.Signature(0), c.Signature(2)) }
 
 func (k normRead) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
 	if x := in[0].Shape; x.Dims() == 3 && !x[1:].Eq(in[1].Shape) {
@@ -41,33 +41,28 @@ func (k normRead) Infer(in []Signature) (Signature, error) {
 	return readSignature(in[0], in[2])
 }
 
-func (k normRead) Differentiable(int) bool { return true }
-
 func (k normRead) params(x, keys Signature) kernel.NormReadParams {
 	tokens, m, dk, dv := streamSizes(x, keys)
 	return kernel.NormReadParams{Tokens: tokens, R: m, Dk: dk, Dv: dv, RMS: k.rms, Eps: k.eps}
 }
 
 func (k normRead) VJP(d *Derivative) {
-	primary := d.b.applyAbsorbing(d, normReadGrad{k}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
+	primary := d.ApplyAbsorbing(normReadGrad{of: k}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
 	d.Set(0, primary)
 	if d.Wants(1) {
-		d.Set(1, d.b.secondary(primary, 0, "GradGain of NormRead", d.op.in[1].Shape, nil))
+		d.SetSecondary(1, primary, 0, "GradGain of NormRead")
 	}
 	if d.Wants(2) {
-		d.Set(2, d.b.secondary(primary, 1, "GradKeys of NormRead", d.op.in[2].Shape, nil))
+		d.SetSecondary(2, primary, 1, "GradKeys of NormRead")
 	}
 }
 
 func (k normRead) Run(c *Call) error {
-	if c.Double() {
-		return runNormRead[float64](k, c)
-	}
-	return runNormRead[float32](k, c)
+	return Dispatch(c, k, runNormRead[float32], runNormRead[float64])
 }
 
 func runNormRead[T kernel.Float](k normRead, c *Call) error {
-	p := k.params(c.op.in[0], c.op.in[2])
+	p := k.params(c.Signature(0), c.Signature(2))
 	mean, rstd := savedRows[T](k.saved, p.Tokens)
 	State[kernel.NormRead[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2), mean, rstd, p)
 	return nil
@@ -75,36 +70,32 @@ func runNormRead[T kernel.Float](k normRead, c *Call) error {
 
 // normReadGrad is dx; its secondaries are dgain and dkeys. Inputs: dy, x, gain, keys and,
 // where dx is to be added to it, the gradient that x has from elsewhere.
-type normReadGrad struct{ normRead }
+type normReadGrad struct {
+	NoGradient
+	of normRead
+}
 
 func (k normReadGrad) InPlace(i int) bool { return i == 4 }
 
-func (k normReadGrad) String() string { return "GradX of " + k.normRead.String() }
+func (k normReadGrad) String() string { return "GradX of " + k.of.String() }
 
-func (normReadGrad) flops(c cost) int { // dXn = keys^T dy, and dkeys
-	return (1 + c.secondary(1)) * matrixFLOPs(c.in(1), c.in(3))
+func (normReadGrad) FLOPs(c Cost) int { // dXn = keys^T dy, and dkeys
+	return (1 + c.Secondary(1)) * matrixFLOPs(c.Signature(1), c.Signature(3))
 }
 
 func (k normReadGrad) Infer(in []Signature) (Signature, error) { return in[1], nil }
 
-func (k normReadGrad) Differentiable(int) bool { return false }
-
-func (k normReadGrad) VJP(*Derivative) {}
-
 func (k normReadGrad) Run(c *Call) error {
-	if c.Double() {
-		return runNormReadGrad[float64](k, c)
-	}
-	return runNormReadGrad[float32](k, c)
+	return Dispatch(c, k, runNormReadGrad[float32], runNormReadGrad[float64])
 }
 
 func runNormReadGrad[T kernel.Float](k normReadGrad, c *Call) error {
-	p := k.params(c.op.in[1], c.op.in[3])
-	mean, rstd := savedRows[T](k.saved, p.Tokens)
-	dgain, accumulateGain := secondaryOut[T](c, 0)
-	dkeys, accumulateKeys := secondaryOut[T](c, 1)
+	p := k.of.params(c.Signature(1), c.Signature(3))
+	mean, rstd := savedRows[T](k.of.saved, p.Tokens)
+	dgain, accumulateGain := SecondaryOut[T](c, 0)
+	dkeys, accumulateKeys := SecondaryOut[T](c, 1)
 	run := State[kernel.NormRead[T]](c)
-	run.Addend = optional[T](c, 4)
+	run.Addend = In[T](c, 4)
 	run.Backward(c.Pool(), Out[T](c), dgain, dkeys, In[T](c, 0), In[T](c, 1), In[T](c, 2), In[T](c, 3),
 		mean, rstd, accumulateGain, accumulateKeys, p)
 	return nil

@@ -7,18 +7,18 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-func (k normRead) launch(c *deviceCall) error {
-	y := c.out()
-	x, err := c.inAs(0, y.Type)
+func (k normRead) Launch(c *DeviceCall) error {
+	y := c.Out()
+	x, err := c.InAs(0, y.Type)
 	if err != nil {
 		return err
 	}
-	params, err := c.inputs(cuda.F32, 1, 2)
+	params, err := c.InAll(cuda.F32, 1, 2)
 	if err != nil {
 		return err
 	}
 	gain, keys := params[0], params[1]
-	s, err := c.stream(c.op.in[0], c.op.in[2], y.Type, y, x, gain, keys)
+	s, err := c.stream(c.Signature(0), c.Signature(2), y.Type, y, x, gain, keys)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (k normRead) launch(c *deviceCall) error {
 	}
 	grid := cuda.Grid{X: s.blocks(768, 512), Z: s.parts(), Threads: 32 * s.warps, Shared: s.bytes}
 	args := append([]cuda.Arg{y.Arg(), x.Arg(), gain.Arg(), keys.Arg(), saved.mean.Arg(), saved.rstd.Arg()}, s.sizes()...)
-	return c.launch("normread_forward_"+s.arithmetic, grid,
+	return c.Launch("normread_forward_"+s.arithmetic, grid,
 		append(args, cuda.Int(s.part), cuda.Int(s.slab), cuda.Bool(k.rms), cuda.Bool(given), cuda.Float(k.eps))...)
 }
 
@@ -48,8 +48,8 @@ func (k normRead) normParams(s deviceStream) kernel.NormParams {
 }
 
 // normThenRead stores the normalised stream: for sizes that fit no block.
-func (c *deviceCall) normThenRead(y, x, gain, keys cuda.Array, saved deviceStats, p kernel.NormParams, s deviceStream) error {
-	xn, err := c.scratch(x.Type, x.N) // [tokens, Dk, Dv]
+func (c *DeviceCall) normThenRead(y, x, gain, keys cuda.Array, saved deviceStats, p kernel.NormParams, s deviceStream) error {
+	xn, err := c.Scratch(x.Type, x.N) // [tokens, Dk, Dv]
 	if err != nil {
 		return err
 	}
@@ -62,32 +62,32 @@ func (c *deviceCall) normThenRead(y, x, gain, keys cuda.Array, saved deviceStats
 // deviceNormReadGrad is a NormRead's backward pass on a device.
 type deviceNormReadGrad struct {
 	deviceStream
-	c             *deviceCall
+	c             *DeviceCall
 	norm          kernel.NormParams
 	dy            cuda.Array // [tokens, m, Dv]
 	dx, x, addend cuda.Array // [tokens, Dk, Dv]; addend may be none
 	gain, keys    cuda.Array // [Dk, Dv], [m, Dk]
 	saved         deviceStats
-	dgain, dkeys  deviceSum
+	dgain, dkeys  SecondarySum
 }
 
-func (k normReadGrad) launch(c *deviceCall) error {
-	g := deviceNormReadGrad{c: c, dx: c.out()}
-	arrays, err := c.inputs(g.dx.Type, 0, 1, 4)
+func (k normReadGrad) Launch(c *DeviceCall) error {
+	g := deviceNormReadGrad{c: c, dx: c.Out()}
+	arrays, err := c.InAll(g.dx.Type, 0, 1, 4)
 	if err != nil {
 		return err
 	}
-	params, err := c.inputs(cuda.F32, 2, 3)
+	params, err := c.InAll(cuda.F32, 2, 3)
 	if err != nil {
 		return err
 	}
 	g.dy, g.x, g.addend, g.gain, g.keys = arrays[0], arrays[1], arrays[2], params[0], params[1]
-	g.deviceStream, err = c.stream(c.op.in[1], c.op.in[3], g.dx.Type, g.dx, g.dy, g.x, g.addend, g.gain, g.keys)
+	g.deviceStream, err = c.stream(c.Signature(1), c.Signature(3), g.dx.Type, g.dx, g.dy, g.x, g.addend, g.gain, g.keys)
 	if err != nil {
 		return err
 	}
-	g.norm = k.normParams(g.deviceStream)
-	if g.saved, err = k.saved.onDevice(c, g.tokens); err != nil {
+	g.norm = k.of.normParams(g.deviceStream)
+	if g.saved, err = k.of.saved.onDevice(c, g.tokens); err != nil {
 		return err
 	}
 	if !g.fit() {
@@ -104,7 +104,7 @@ func (g *deviceNormReadGrad) fit() bool {
 	}
 	for tiles := min(inTiles(g.dk), streamTiles/max(g.rowTiles(), keyTiles)); tiles > 0; tiles-- {
 		g.slab = tiles * streamTile
-		g.warps = ceilDiv(tiles*max(g.rowTiles(), keyTiles), 2)
+		g.warps = cuda.CeilDiv(tiles*max(g.rowTiles(), keyTiles), 2)
 		g.bytes = (g.slab*(g.keyRow(g.m)+g.matrixRow()) + 2*keyTiles*streamTile*g.matrixRow()) * g.size
 		if g.bytes <= sharedMemory {
 			return true
@@ -117,10 +117,10 @@ func (g *deviceNormReadGrad) fit() bool {
 // two, of which the first finds the two sums that all of a token's dX need.
 func (g *deviceNormReadGrad) fused() (err error) {
 	blocks := g.sumBlocks(512, 512)
-	if g.dgain, err = g.c.companionSum(0, blocks); err != nil {
+	if g.dgain, err = g.c.SecondarySum(0, blocks); err != nil {
 		return err
 	}
-	if g.dkeys, err = g.c.companionSum(1, blocks); err != nil {
+	if g.dkeys, err = g.c.SecondarySum(1, blocks); err != nil {
 		return err
 	}
 	if g.slabs() == 1 {
@@ -131,14 +131,14 @@ func (g *deviceNormReadGrad) fused() (err error) {
 	if err != nil {
 		return err
 	}
-	if err := g.dgain.finish(g.c, 1); err != nil {
+	if err := g.dgain.Finish(g.c, 1); err != nil {
 		return err
 	}
-	return g.dkeys.finish(g.c, 1)
+	return g.dkeys.Finish(g.c, 1)
 }
 
 func (g *deviceNormReadGrad) twoPasses(blocks int) error {
-	sums, err := g.c.scratch(cuda.F32, 2*g.slabs()*g.tokens) // [slabs, tokens, 2]
+	sums, err := g.c.Scratch(cuda.F32, 2*g.slabs()*g.tokens) // [slabs, tokens, 2]
 	if err != nil {
 		return err
 	}
@@ -150,25 +150,25 @@ func (g *deviceNormReadGrad) twoPasses(blocks int) error {
 
 func (g *deviceNormReadGrad) pass(name string, blocks int, sums cuda.Array) error {
 	args := append([]cuda.Arg{
-		g.dx.Arg(), g.dgain.partial.Arg(), g.dkeys.partial.Arg(), sums.Arg(), g.dy.Arg(), g.x.Arg(), g.addend.Arg(),
+		g.dx.Arg(), g.dgain.Partial.Arg(), g.dkeys.Partial.Arg(), sums.Arg(), g.dy.Arg(), g.x.Arg(), g.addend.Arg(),
 		g.gain.Arg(), g.keys.Arg(), g.saved.mean.Arg(), g.saved.rstd.Arg(),
 	}, g.sizes()...)
 	grid := cuda.Grid{X: blocks, Y: g.slabs(), Threads: 32 * g.warps, Shared: g.bytes}
-	return g.c.launch(name+g.arithmetic, grid, append(args, cuda.Int(g.slab), cuda.Bool(g.norm.RMS))...)
+	return g.c.Launch(name+g.arithmetic, grid, append(args, cuda.Int(g.slab), cuda.Bool(g.norm.RMS))...)
 }
 
 // unfused stores N(X) and its gradient: for sizes that fit no block.
 func (g *deviceNormReadGrad) unfused() error {
-	to, accumulate, err := g.c.secondaryOut(1)
+	to, accumulate, err := g.c.SecondaryOut(1)
 	if err != nil {
 		return err
 	}
 	if !to.None() {
-		if err := g.keysAlone(deviceSum{to: to, accumulate: accumulate}); err != nil {
+		if err := g.keysAlone(SecondarySum{To: to, Accumulate: accumulate}); err != nil {
 			return err
 		}
 	}
-	dxn, err := g.c.scratch(g.x.Type, g.x.N) // [tokens, Dk, Dv]
+	dxn, err := g.c.Scratch(g.x.Type, g.x.N) // [tokens, Dk, Dv]
 	if err != nil {
 		return err
 	}
@@ -176,14 +176,14 @@ func (g *deviceNormReadGrad) unfused() error {
 		return err
 	}
 	n := deviceNormGrad{NormParams: g.norm, c: g.c, processors: g.processors, dx: g.dx, dy: dxn, x: g.x, addend: g.addend, gain: g.gain, saved: g.saved}
-	if n.dgain, err = g.c.companionSum(0, n.teams()); err != nil {
+	if n.dgain, err = g.c.SecondarySum(0, n.teams()); err != nil {
 		return err
 	}
 	return n.launch()
 }
 
-func (g *deviceNormReadGrad) keysAlone(dkeys deviceSum) error {
-	xn, err := g.c.scratch(g.x.Type, g.x.N) // [tokens, Dk, Dv]
+func (g *deviceNormReadGrad) keysAlone(dkeys SecondarySum) error {
+	xn, err := g.c.Scratch(g.x.Type, g.x.N) // [tokens, Dk, Dv]
 	if err != nil {
 		return err
 	}

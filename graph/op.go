@@ -15,15 +15,17 @@ import (
 )
 
 func (s Signature) hmType() hm.Type {
-	if s.scalar() {
+	if s.Scalar() {
 		return s.DType
 	}
 	return gorgonia.TensorType{Dims: s.Shape.Dims(), Of: s.DType}
 }
 
-func (s Signature) scalar() bool { return s.Shape.Dims() == 0 }
+// Scalar tells whether s has no dimensions.
+func (s Signature) Scalar() bool { return s.Shape.Dims() == 0 }
 
-func (s Signature) size() int {
+// Size is the number of elements.
+func (s Signature) Size() int {
 	n := 1
 	for _, d := range s.Shape {
 		n *= d
@@ -31,22 +33,25 @@ func (s Signature) size() int {
 	return n
 }
 
-func (s Signature) bytes() int { return s.size() * int(s.DType.Size()) }
+// Bytes is what the elements take on the CPU.
+func (s Signature) Bytes() int { return s.Size() * int(s.DType.Size()) }
 
-// leading is the size of the first axis; width is the size of all the others together.
-func (s Signature) leading() int {
-	if s.scalar() {
+// Leading is the size of the first axis, the number of tokens.
+func (s Signature) Leading() int {
+	if s.Scalar() {
 		return 1
 	}
 	return s.Shape[0]
 }
 
-func (s Signature) width() int { return s.size() / max(1, s.leading()) }
+// Width is the size of all axes but the first together: a token's entries.
+func (s Signature) Width() int { return s.Size() / max(1, s.Leading()) }
 
 // String is as in "float32 (16, 384)".
 func (s Signature) String() string { return fmt.Sprintf("%v %v", s.DType, s.Shape) }
 
-func signatureOf(n *gorgonia.Node) Signature {
+// SignatureOf returns the type and shape of a node's value.
+func SignatureOf(n *gorgonia.Node) Signature {
 	return Signature{DType: n.Dtype(), Shape: n.Shape()}
 }
 
@@ -98,6 +103,14 @@ func opOf(n *gorgonia.Node) *Op {
 	}
 	if carrier, ok := n.Op().(interface{ residua() *Op }); ok {
 		return carrier.residua()
+	}
+	return nil
+}
+
+// PrimitiveOf returns what a node computes, nil for inputs, stock nodes and nil.
+func PrimitiveOf(n *gorgonia.Node) Primitive {
+	if op := opOf(n); op != nil {
+		return op.Primitive
 	}
 	return nil
 }
@@ -157,9 +170,17 @@ func (op *Op) Hashcode() uint32 {
 func (op *Op) DiffWRT(inputs int) []bool {
 	wrt := make([]bool, inputs)
 	for i := range wrt {
-		wrt[i] = op.Differentiable(i)
+		wrt[i] = op.differentiable(i)
 	}
 	return wrt
+}
+
+func (op *Op) differentiable(i int) bool {
+	if op.in[i].DType == tensor.Int32 {
+		return false
+	}
+	k, ok := op.Primitive.(Differentiable)
+	return !ok || k.Differentiable(i)
 }
 
 // SymDiff returns the gradient nodes of the inputs (nil for those that have none).

@@ -42,20 +42,19 @@ func (b *Builder) PermutationCoefficients(z, alpha, bias *gorgonia.Node, n int) 
 func (k permutations) String() string { return fmt.Sprintf("PermutationCoefficients(n=%d)", k.n) }
 
 func (k permutations) params(z Signature) kernel.PermutationsParams {
-	return kernel.PermutationsParams{Tokens: z.leading(), N: k.n}
+	return kernel.PermutationsParams{Tokens: z.Leading(), N: k.n}
 }
 
-func (k permutations) VJP(d *Derivative) { k.gradients(d, permutationsGrad{permutations: k}) }
+func (k permutations) VJP(d *Derivative) {
+	k.gradients(d, "PermutationCoefficients", permutationsGrad{permutations: k})
+}
 
 func (k permutations) Run(c *Call) error {
-	if c.Double() {
-		return runPermutations[float64](k, c)
-	}
-	return runPermutations[float32](k, c)
+	return Dispatch(c, k, runPermutations[float32], runPermutations[float64])
 }
 
 func runPermutations[T kernel.Float](k permutations, c *Call) error {
-	State[kernel.Permutations[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2), k.params(c.op.in[0]))
+	State[kernel.Permutations[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2), k.params(c.Signature(0)))
 	return nil
 }
 
@@ -68,16 +67,13 @@ type permutationsGrad struct {
 func (k permutationsGrad) String() string { return "GradZ of " + k.permutations.String() }
 
 func (k permutationsGrad) Run(c *Call) error {
-	if c.Double() {
-		return runPermutationsGrad[float64](k, c)
-	}
-	return runPermutationsGrad[float32](k, c)
+	return Dispatch(c, k, runPermutationsGrad[float32], runPermutationsGrad[float64])
 }
 
 func runPermutationsGrad[T kernel.Float](k permutationsGrad, c *Call) error {
-	dalpha, accumulateAlpha := secondaryOut[T](c, 0)
-	dbias, accumulateBias := secondaryOut[T](c, 1)
+	dalpha, accumulateAlpha := SecondaryOut[T](c, 0)
+	dbias, accumulateBias := SecondaryOut[T](c, 1)
 	State[kernel.Permutations[T]](c).Backward(c.Pool(), Out[T](c), dalpha, dbias, In[T](c, 0), In[T](c, 1), In[T](c, 2), In[T](c, 3),
-		accumulateAlpha, accumulateBias, k.permutations.params(c.op.in[1]))
+		accumulateAlpha, accumulateBias, k.permutations.params(c.Signature(1)))
 	return nil
 }

@@ -8,22 +8,22 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-func (k permutations) launch(c *deviceCall) error {
-	if err := c.unify(); err != nil {
+func (k permutations) Launch(c *DeviceCall) error {
+	if err := c.Unify(); err != nil {
 		return err
 	}
-	tokens := c.op.in[0].leading()
-	return c.launch("permutations"+strconv.Itoa(k.n), perToken(tokens), c.out().Arg(),
-		c.in(0).Arg(), c.in(1).Arg(), c.in(2).Arg(), cuda.Long(tokens))
+	tokens := c.Signature(0).Leading()
+	return c.Launch("permutations"+strconv.Itoa(k.n), perToken(tokens), c.Out().Arg(),
+		c.In(0).Arg(), c.In(1).Arg(), c.In(2).Arg(), cuda.Long(tokens))
 }
 
-func (k permutationsGrad) launch(c *deviceCall) error {
-	if err := c.unify(); err != nil {
+func (k permutationsGrad) Launch(c *DeviceCall) error {
+	if err := c.Unify(); err != nil {
 		return err
 	}
-	tokens, n := c.op.in[1].leading(), k.permutations.n
-	err := c.launch("permutations_grad"+strconv.Itoa(n), perToken(tokens), c.out().Arg(),
-		c.in(0).Arg(), c.in(1).Arg(), c.in(2).Arg(), c.in(3).Arg(), cuda.Long(tokens))
+	tokens, n := c.Signature(1).Leading(), k.permutations.n
+	err := c.Launch("permutations_grad"+strconv.Itoa(n), perToken(tokens), c.Out().Arg(),
+		c.In(0).Arg(), c.In(1).Arg(), c.In(2).Arg(), c.In(3).Arg(), cuda.Long(tokens))
 	if err != nil {
 		return err
 	}

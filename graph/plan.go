@@ -53,7 +53,7 @@ func newPlan(g *gorgonia.ExprGraph, pinned gorgonia.Nodes) (*plan, error) {
 		p.pinned[n] = true
 	}
 	for _, n := range p.order {
-		for _, c := range children(n) {
+		for _, c := range Inputs(n) {
 			p.readers[c] = append(p.readers[c], n)
 		}
 	}
@@ -65,7 +65,7 @@ func newPlan(g *gorgonia.ExprGraph, pinned gorgonia.Nodes) (*plan, error) {
 // planned tells whether a node's output belongs into the arena.
 func planned(n *gorgonia.Node) bool {
 	op := opOf(n)
-	if op == nil || op.isGradient || op.out.scalar() {
+	if op == nil || op.isGradient || op.out.Scalar() {
 		return false
 	}
 	_, resident := op.Primitive.(parameter)
@@ -99,7 +99,7 @@ func aligned(bytes int) int { return (bytes + arenaAlignment - 1) / arenaAlignme
 
 // leaderPosition is when a secondary's buffer is written: at its primary's run.
 func (p *plan) leaderPosition(n *gorgonia.Node) int {
-	for _, c := range children(n) {
+	for _, c := range Inputs(n) {
 		if opOf(c) == opOf(n).primary {
 			return p.position[c]
 		}
@@ -134,7 +134,7 @@ func (p *plan) host(n *gorgonia.Node) *interval {
 	if !ok || opOf(n).primary != nil {
 		return nil
 	}
-	inputs := children(n)
+	inputs := Inputs(n)
 	for i, c := range inputs {
 		v := p.of[c]
 		if v == nil || !k.InPlace(i) || opOf(c).storageBytes() != opOf(n).storageBytes() || v.end != p.position[n] {
@@ -195,7 +195,7 @@ func (p *plan) bindDevice(r *runState) error {
 	for _, v := range p.intervals {
 		for _, n := range v.nodes {
 			op := opOf(n)
-			op.device = cuda.Array{Ptr: arena.Ptr + uint64(v.offset), Type: op.storage(), N: op.out.size()}
+			op.device = cuda.Array{Ptr: arena.Ptr + uint64(v.offset), Type: op.storage(), N: op.out.Size()}
 		}
 	}
 	return nil

@@ -17,7 +17,7 @@ type positions struct {
 // Positions returns each token's index in its row, [batch, seq] Int32, counted from the
 // cache's length where there is one. tokens is [batch, seq] Int32.
 func (b *Builder) Positions(tokens *gorgonia.Node) *gorgonia.Node {
-	return b.Apply(positions{cache: b.options.Cache}, tokens)
+	return b.Apply(positions{cache: b.Cache()}, tokens)
 }
 
 func (positions) String() string { return "Positions" }
@@ -37,7 +37,7 @@ func (k positions) Run(c *Call) error {
 	if k.cache != nil {
 		first = k.cache.length
 	}
-	seq, result := c.op.in[0].Shape[1], Out[int32](c)
+	seq, result := c.Signature(0).Shape[1], Out[int32](c)
 	for i := range result {
 		result[i] = int32(first + i%seq)
 	}
@@ -56,7 +56,7 @@ type documentStarts struct {
 // BOS, so that a run of BOS opens one document; a row may begin inside a document.
 // tokens is [batch, seq] Int32.
 func (b *Builder) DocumentStarts(tokens *gorgonia.Node, bos int) *gorgonia.Node {
-	return b.Apply(documentStarts{bos: int32(bos), cache: b.options.Cache}, tokens)
+	return b.Apply(documentStarts{bos: int32(bos), cache: b.Cache()}, tokens)
 }
 
 func (k documentStarts) String() string { return fmt.Sprintf("DocumentStarts(bos=%d)", k.bos) }
@@ -67,7 +67,7 @@ func (k documentStarts) Infer(in []Signature) (Signature, error) {
 
 func (k documentStarts) Run(c *Call) error {
 	tokens, starts := In[int32](c, 0), Out[int32](c)
-	seq := c.op.in[0].Shape[1]
+	seq := c.Signature(0).Shape[1]
 	for row := 0; row*seq < len(tokens); row++ {
 		first, start, previous := 0, int32(0), int32(-1)
 		if k.cache != nil {

@@ -4,20 +4,20 @@ package graph
 
 import "github.com/residua-go/residua/graph/cuda"
 
-func (k positions) launch(c *deviceCall) error {
-	first, y := 0, c.out()
+func (k positions) Launch(c *DeviceCall) error {
+	first, y := 0, c.Out()
 	if k.cache != nil {
 		first = k.cache.length
 	}
-	return c.launch("positions", cuda.Over(y.N, 256), y.Arg(), cuda.Int(first), cuda.Int(c.op.in[0].Shape[1]), cuda.Int(y.N))
+	return c.Launch("positions", cuda.Over(y.N, 256), y.Arg(), cuda.Int(first), cuda.Int(c.Signature(0).Shape[1]), cuda.Int(y.N))
 }
 
-// launch knows of no cache: with one, the op runs on the host.
-func (k documentStarts) launch(c *deviceCall) error {
-	rows, seq := c.op.in[0].Shape[0], c.op.in[0].Shape[1]
-	return c.launch("document_starts", cuda.Over(rows*32, 256),
-		c.out().Arg(), c.in(0).Arg(), cuda.Int(int(k.bos)), cuda.Int(seq), cuda.Int(rows))
+// Launch knows of no cache: with one, the op runs on the host.
+func (k documentStarts) Launch(c *DeviceCall) error {
+	rows, seq := c.Signature(0).Shape[0], c.Signature(0).Shape[1]
+	return c.Launch("document_starts", cuda.Over(rows*32, 256),
+		c.Out().Arg(), c.In(0).Arg(), cuda.Int(int(k.bos)), cuda.Int(seq), cuda.Int(rows))
 }
 
-// onHost: the cache's rows are the host's.
-func (k documentStarts) onHost() bool { return k.cache != nil }
+// OnHost: the cache's rows are the host's.
+func (k documentStarts) OnHost() bool { return k.cache != nil }

@@ -21,26 +21,27 @@ const (
 // Precisions lists them.
 func Precisions() []Precision { return cuda.Precisions() }
 
-// fullPrecision is a Primitive whose output stays a 32-bit float where activations are
-// bfloat16: coefficients, statistics, losses.
-type fullPrecision interface{ fullPrecision() bool }
-
-// passing is a Primitive whose output is what its first input is: on a device it is kept in
-// the same type.
-type passing interface{ passes() bool }
+// Optional abilities of a Primitive: of what type its output is on a device.
+type (
+	// FullPrecision is a Primitive whose output, and its gradient, stay 32-bit floats where
+	// activations are bfloat16: coefficients, statistics, losses.
+	FullPrecision interface{ FullPrecision() bool }
+	// Passing is a Primitive whose output is what its first input is, in the same type.
+	Passing interface{ Passes() bool }
+)
 
 // storage is what the op's output is made of on a device.
 func (op *Op) storage() cuda.Type {
 	switch {
 	case op.out.DType == tensor.Int32:
 		return cuda.I32
-	case op.out.scalar() || op.isGradient || op.full:
+	case op.out.Scalar() || op.isGradient || op.full:
 		return cuda.F32
 	}
-	if k, ok := op.Primitive.(fullPrecision); ok && k.fullPrecision() {
+	if k, ok := op.Primitive.(FullPrecision); ok && k.FullPrecision() {
 		return cuda.F32
 	}
-	if k, ok := op.Primitive.(passing); ok && k.passes() && op.from[0] != nil {
+	if k, ok := op.Primitive.(Passing); ok && k.Passes() && op.from[0] != nil {
 		return op.from[0].storage()
 	}
 	return op.builder.options.Precision.Activation()
@@ -49,9 +50,9 @@ func (op *Op) storage() cuda.Type {
 // storageBytes is the size of the op's output where it runs.
 func (op *Op) storageBytes() int {
 	if op.builder.onDevice() {
-		return op.out.size() * op.storage().Size()
+		return op.out.Size() * op.storage().Size()
 	}
-	return op.out.bytes()
+	return op.out.Bytes()
 }
 
 // checkPrecision sets the default and refuses unknown ones.

@@ -21,12 +21,6 @@ func (m MemoryNeed) Total() int {
 	return m.Parameters + m.Gradients + m.Moments + m.Activations + m.Saved + m.Scratch
 }
 
-// deviceNeeds is a Primitive that takes device memory in addition to its output: saved from run to run,
-// scratch while it runs. Both in bytes.
-type deviceNeeds interface {
-	deviceNeeds(op *Op) (saved, scratch int)
-}
-
 // PredictMemory returns what a program of o's device, precision, differentiation and
 // recomputation would take of the device's or, on the CPU, of the machine's memory. Nothing
 // is allocated, and a device need not be there: it makes the same plan and stops.
@@ -66,8 +60,8 @@ func (p *Program) deviceMemory() MemoryNeed {
 		if op == nil {
 			continue
 		}
-		if k, ok := op.Primitive.(deviceNeeds); ok {
-			saved, scratch := k.deviceNeeds(op)
+		if k, ok := op.Primitive.(DeviceNeeder); ok {
+			saved, scratch := k.DeviceNeeds(Cost{op: op})
 			m.Saved, m.Scratch = m.Saved+saved, max(m.Scratch, scratch)
 		}
 	}

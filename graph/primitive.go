@@ -18,10 +18,9 @@ type Primitive interface {
 	String() string
 	// Infer checks the inputs' types and shapes and returns the output's.
 	Infer(in []Signature) (Signature, error)
-	// Differentiable tells whether input i can have a gradient.
-	Differentiable(i int) bool
 	// VJP builds, for each input that d wants, the gradient of the loss with respect to it,
-	// a node of the input's shape, from the gradient that arrives at the output.
+	// a node of the input's shape, from the gradient that arrives at the output. Int32 inputs
+	// have none.
 	VJP(d *Derivative)
 	// Run computes the output on the CPU.
 	Run(c *Call) error
@@ -32,6 +31,8 @@ type (
 	// InPlacer is a Primitive whose output may share the memory of its input i when nothing
 	// else reads that input later.
 	InPlacer interface{ InPlace(i int) bool }
+	// Differentiable is a Primitive some of whose inputs of floats have no gradient.
+	Differentiable interface{ Differentiable(i int) bool }
 	// Accumulator is a Primitive that can add to its output's old content instead of
 	// replacing it (Call.Accumulate), as parameter gradients over micro-batches need.
 	Accumulator interface{ Accumulates() bool }
@@ -78,6 +79,17 @@ type Derivative struct {
 // Builder is what gradient nodes are made with.
 func (d *Derivative) Builder() *Builder { return d.b }
 
+// Apply makes a gradient node, as Builder.Apply does.
+func (d *Derivative) Apply(k Primitive, inputs ...*gorgonia.Node) *gorgonia.Node {
+	return d.b.Apply(k, inputs...)
+}
+
+// Inputs is the number of the op's inputs.
+func (d *Derivative) Inputs() int { return len(d.op.in) }
+
+// Signature is that of input i; asking for it makes nothing live.
+func (d *Derivative) Signature(i int) Signature { return d.op.in[i] }
+
 // Wants tells whether the gradient of input i is needed.
 func (d *Derivative) Wants(i int) bool { return d.wanted[i] }
 
@@ -92,3 +104,47 @@ func (d *Derivative) Gradient() *gorgonia.Node { return d.grad }
 
 // Set stores the gradient with respect to input i.
 func (d *Derivative) Set(i int, grad *gorgonia.Node) { d.grads[i] = grad }
+
+// SetSecondary stores as gradient of input i the secondary of number n that primary's run
+// also computes (Call.SecondaryOut), and calls it by name.
+func (d *Derivative) SetSecondary(i int, primary *gorgonia.Node, n int, name string) {
+	d.Set(i, d.b.secondary(primary, n, name, d.op.in[i].Shape, nil))
+}
+
+// SetFull is SetSecondary of a gradient that stays in 32 bits on a device, as coefficients
+// and what they are made of do.
+func (d *Derivative) SetFull(i int, primary *gorgonia.Node, n int, name string) {
+	d.SetSecondary(i, primary, n, name)
+	keepFull(gorgonia.Nodes{d.grads[i]})
+}
+
+// SetScaled is SetSecondary times the gradient that arrives at the op, a scalar: primary is a
+// loss that has computed its own gradients.
+func (d *Derivative) SetScaled(i int, primary *gorgonia.Node, n int, name string) {
+	factor := d.grad
+	if factor == d.b.one {
+		factor = nil
+	}
+	d.Set(i, d.b.secondary(primary, n, name, d.op.in[i].Shape, factor))
+}
+
+// Absorb takes over the gradient that input i has from elsewhere so far, nil if none: a
+// Primitive that can add it to its own in the same pass sets the sum.
+func (d *Derivative) Absorb(i int) *gorgonia.Node { return d.absorb(i) }
+
+// ApplyAbsorbing makes the gradient node of input 0, with what Absorb(0) returns, if
+// anything, as a last input to be added.
+func (d *Derivative) ApplyAbsorbing(k Primitive, inputs ...*gorgonia.Node) *gorgonia.Node {
+	if addend := d.absorb(0); addend != nil {
+		inputs = append(inputs, addend)
+	}
+	return d.b.Apply(k, inputs...)
+}
+
+// Only returns input i's node if it is made by a Primitive and nothing else reads it, else
+// nil: its gradient may then be taken on to its own inputs, at Value of them.
+func (d *Derivative) Only(i int) *gorgonia.Node { return d.only(i) }
+
+// Value is what the backward pass reads in the place of a forward node that is no input of
+// the op: itself, or its recomputation.
+func (d *Derivative) Value(n *gorgonia.Node) *gorgonia.Node { return d.value(n) }

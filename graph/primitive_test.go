@@ -26,23 +26,18 @@ func (p power) Infer(in []graph.Signature) (graph.Signature, error) {
 	return in[0], nil
 }
 
-func (power) Differentiable(int) bool { return true }
-
 func (p power) VJP(d *graph.Derivative) {
-	d.Set(0, d.Builder().Apply(powerGrad{n: p.n}, d.Input(0), d.Gradient()))
+	d.Set(0, d.Apply(powerGrad{n: p.n}, d.Input(0), d.Gradient()))
 }
 
 func (p power) Run(c *graph.Call) error {
-	if c.Double() {
-		return runPower[float64](c, p.n)
-	}
-	return runPower[float32](c, p.n)
+	return graph.Dispatch(c, p, runPower[float32], runPower[float64])
 }
 
-func runPower[T float32 | float64](c *graph.Call, n int) error {
+func runPower[T float32 | float64](p power, c *graph.Call) error {
 	x, y := graph.In[T](c, 0), graph.Out[T](c)
 	for i, v := range x {
-		y[i] = T(math.Pow(float64(v), float64(n)))
+		y[i] = T(math.Pow(float64(v), float64(p.n)))
 	}
 	return nil
 }
@@ -58,16 +53,13 @@ func (p powerGrad) String() string { return fmt.Sprintf("GradX of Power(%d)", p.
 func (p powerGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
 func (p powerGrad) Run(c *graph.Call) error {
-	if c.Double() {
-		return runPowerGrad[float64](c, p.n)
-	}
-	return runPowerGrad[float32](c, p.n)
+	return graph.Dispatch(c, p, runPowerGrad[float32], runPowerGrad[float64])
 }
 
-func runPowerGrad[T float32 | float64](c *graph.Call, n int) error {
+func runPowerGrad[T float32 | float64](p powerGrad, c *graph.Call) error {
 	x, dy, dx := graph.In[T](c, 0), graph.In[T](c, 1), graph.Out[T](c)
 	for i, v := range x {
-		dx[i] = T(float64(n)*math.Pow(float64(v), float64(n-1))) * dy[i]
+		dx[i] = T(float64(p.n)*math.Pow(float64(v), float64(p.n-1))) * dy[i]
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func TestProfileCostsNothing(t *testing.T) {
 
 func TestPlainKind(t *testing.T) {
 	for want, k := range map[string]Primitive{
-		"GradX of Linear":       linearGradX{linear: linear{scale: 1}},
+		"GradX of Linear":       linearGradX{of: linear{scale: 1}},
 		"GradGain of LayerNorm": secondaryOutput{what: "GradGain of LayerNorm", result: Signature{Shape: tensor.Shape{3, 4}}},
 		"Dropout":               dropout{},
 		"Linear then Gelu":      linearGelu{linear{scale: 1}, gelu{}},

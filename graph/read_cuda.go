@@ -26,14 +26,14 @@ type deviceStream struct {
 }
 
 // stream describes a pass whose activations are of type t.
-func (c *deviceCall) stream(x, keys Signature, t cuda.Type, arrays ...cuda.Array) (s deviceStream, err error) {
+func (c *DeviceCall) stream(x, keys Signature, t cuda.Type, arrays ...cuda.Array) (s deviceStream, err error) {
 	s.size, s.aligned = t.Size(), aligned16(arrays...)
-	s.processors, err = c.dev.Multiprocessors()
+	s.processors, err = c.Device().Multiprocessors()
 	s.tokens, s.m, s.dk, s.dv = streamSizes(x, keys)
 	switch {
 	case t == cuda.BF16:
 		s.arithmetic, s.pad, s.keyPad = "bf16", 8, 8
-	case c.dev.Precision() == cuda.PrecisionFP32:
+	case c.Device().Precision() == cuda.PrecisionFP32:
 		s.arithmetic, s.pad, s.keyPad = "fp32", 4, 4
 	default:
 		s.arithmetic, s.pad, s.keyPad = "tf32", 8, 4
@@ -42,15 +42,15 @@ func (c *deviceCall) stream(x, keys Signature, t cuda.Type, arrays ...cuda.Array
 }
 
 // inTiles is n in tiles.
-func inTiles(n int) int { return ceilDiv(n, streamTile) }
+func inTiles(n int) int { return cuda.CeilDiv(n, streamTile) }
 
 // matrixRow and keyRow are the elements from a row of Dv, and of n keys' entries, to the
 // next in shared memory.
 func (s *deviceStream) matrixRow() int   { return inTiles(s.dv)*streamTile + s.pad }
 func (s *deviceStream) keyRow(n int) int { return inTiles(n)*streamTile + s.keyPad }
 func (s *deviceStream) rowTiles() int    { return inTiles(s.dv) }
-func (s *deviceStream) slabs() int       { return ceilDiv(s.dk, s.slab) }
-func (s *deviceStream) parts() int       { return ceilDiv(s.m, s.part) }
+func (s *deviceStream) slabs() int       { return cuda.CeilDiv(s.dk, s.slab) }
+func (s *deviceStream) parts() int       { return cuda.CeilDiv(s.m, s.part) }
 func (s *deviceStream) tileable() bool {
 	return s.aligned && s.dv%8 == 0 && s.rowTiles() <= streamTiles
 }
@@ -85,7 +85,7 @@ func (s *deviceStream) fitRead(read, keys bool) bool {
 			elements += 2 * s.part * s.matrixRow()
 		}
 		if s.bytes = elements * s.size; s.bytes <= sharedMemory {
-			s.warps = ceilDiv(max(s.slab/streamTile*s.rowTiles(), rows*across), 2)
+			s.warps = cuda.CeilDiv(max(s.slab/streamTile*s.rowTiles(), rows*across), 2)
 			return true
 		}
 	}
@@ -104,76 +104,76 @@ func (s *deviceStream) blocks(bf16, others int) int {
 
 // sumBlocks are those of a pass that sums over tokens: no more than a quarter of these.
 func (s *deviceStream) sumBlocks(bf16, others int) int {
-	return min(s.blocks(bf16, others), ceilDiv(s.tokens, 4))
+	return min(s.blocks(bf16, others), cuda.CeilDiv(s.tokens, 4))
 }
 
-func (read) launch(c *deviceCall) error {
-	x, err := c.inAs(0, c.out().Type)
+func (read) Launch(c *DeviceCall) error {
+	x, err := c.InAs(0, c.Out().Type)
 	if err != nil {
 		return err
 	}
-	keys, err := c.inAs(1, cuda.F32)
+	keys, err := c.InAs(1, cuda.F32)
 	if err != nil {
 		return err
 	}
-	s, err := c.stream(c.op.in[0], c.op.in[1], x.Type, c.out(), x, keys)
+	s, err := c.stream(c.Signature(0), c.Signature(1), x.Type, c.Out(), x, keys)
 	if err != nil {
 		return err
 	}
-	return c.read(c.out(), x, keys, s)
+	return c.read(c.Out(), x, keys, s)
 }
 
 // read computes y_t = keys X_t.
-func (c *deviceCall) read(y, x, keys cuda.Array, s deviceStream) error {
+func (c *DeviceCall) read(y, x, keys cuda.Array, s deviceStream) error {
 	args := append([]cuda.Arg{y.Arg(), x.Arg(), keys.Arg()}, s.sizes()...)
 	if !s.fitRead(true, false) {
-		return c.launch("read_plain"+y.Suffix(), cuda.Over(y.N, 256), args...)
+		return c.Launch("read_plain"+y.Suffix(), cuda.Over(y.N, 256), args...)
 	}
 	grid := cuda.Grid{X: s.blocks(768, 512), Z: s.parts(), Threads: 32 * s.warps, Shared: s.bytes}
-	return c.launch("read_"+s.arithmetic, grid, append(args, cuda.Int(s.part), cuda.Int(s.slab))...)
+	return c.Launch("read_"+s.arithmetic, grid, append(args, cuda.Int(s.part), cuda.Int(s.slab))...)
 }
 
-func (k keysGrad) launch(c *deviceCall) error {
-	arrays, err := c.inputs(c.activation(), 0, 1)
+func (k keysGrad) Launch(c *DeviceCall) error {
+	arrays, err := c.InAll(c.Activation(), 0, 1)
 	if err != nil {
 		return err
 	}
-	s, err := c.stream(c.op.in[1], k.keys, c.activation(), arrays...)
+	s, err := c.stream(c.Signature(1), k.keys, c.Activation(), arrays...)
 	if err != nil {
 		return err
 	}
-	return c.keysGrad(deviceSum{to: c.out(), accumulate: c.accumulate()}, arrays[0], arrays[1], s)
+	return c.keysGrad(SecondarySum{To: c.Out(), Accumulate: c.Accumulate()}, arrays[0], arrays[1], s)
 }
 
 // keysGrad computes dkeys (+)= sum over tokens of y_t X_t^T.
-func (c *deviceCall) keysGrad(dkeys deviceSum, y, x cuda.Array, s deviceStream) (err error) {
-	if dkeys.to.None() {
+func (c *DeviceCall) keysGrad(dkeys SecondarySum, y, x cuda.Array, s deviceStream) (err error) {
+	if dkeys.To.None() {
 		return nil
 	}
 	if !s.fitRead(false, true) {
 		return c.keysGradPlain(dkeys, y, x, s)
 	}
-	dkeys.blocks = s.sumBlocks(768, 512)
-	if dkeys.partial, err = c.scratch(cuda.F32, dkeys.blocks*dkeys.to.N); err != nil {
+	dkeys.Blocks = s.sumBlocks(768, 512)
+	if dkeys.Partial, err = c.Scratch(cuda.F32, dkeys.Blocks*dkeys.To.N); err != nil {
 		return err
 	}
-	grid := cuda.Grid{X: dkeys.blocks, Y: s.slabs(), Z: s.parts(), Threads: 32 * s.warps, Shared: s.bytes}
-	args := append([]cuda.Arg{dkeys.partial.Arg(), y.Arg(), x.Arg()}, s.sizes()...)
-	if err := c.launch("keys_grad_"+s.arithmetic, grid, append(args, cuda.Int(s.part), cuda.Int(s.slab))...); err != nil {
+	grid := cuda.Grid{X: dkeys.Blocks, Y: s.slabs(), Z: s.parts(), Threads: 32 * s.warps, Shared: s.bytes}
+	args := append([]cuda.Arg{dkeys.Partial.Arg(), y.Arg(), x.Arg()}, s.sizes()...)
+	if err := c.Launch("keys_grad_"+s.arithmetic, grid, append(args, cuda.Int(s.part), cuda.Int(s.slab))...); err != nil {
 		return err
 	}
-	return dkeys.finish(c, 1)
+	return dkeys.Finish(c, 1)
 }
 
 // keysGradPlain is for sizes that fit no block: one partial sum, of all tokens.
-func (c *deviceCall) keysGradPlain(dkeys deviceSum, y, x cuda.Array, s deviceStream) (err error) {
-	dkeys.blocks = 1
-	if dkeys.partial, err = c.scratch(cuda.F32, dkeys.to.N); err != nil {
+func (c *DeviceCall) keysGradPlain(dkeys SecondarySum, y, x cuda.Array, s deviceStream) (err error) {
+	dkeys.Blocks = 1
+	if dkeys.Partial, err = c.Scratch(cuda.F32, dkeys.To.N); err != nil {
 		return err
 	}
-	args := append([]cuda.Arg{dkeys.partial.Arg(), y.Arg(), x.Arg()}, s.sizes()...)
-	if err := c.launch("keys_grad_plain"+x.Suffix(), cuda.Grid{X: dkeys.to.N, Threads: 256}, args...); err != nil {
+	args := append([]cuda.Arg{dkeys.Partial.Arg(), y.Arg(), x.Arg()}, s.sizes()...)
+	if err := c.Launch("keys_grad_plain"+x.Suffix(), cuda.Grid{X: dkeys.To.N, Threads: 256}, args...); err != nil {
 		return err
 	}
-	return dkeys.finish(c, 1)
+	return dkeys.Finish(c, 1)
 }

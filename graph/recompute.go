@@ -31,7 +31,7 @@ func newRebuilder(b *Builder, order gorgonia.Nodes) *rebuilder {
 		r.kept[n] = true
 	}
 	for _, n := range order {
-		for _, c := range children(n) {
+		for _, c := range Inputs(n) {
 			if b.blocks[c.ID()] != b.blocks[n.ID()] {
 				r.kept[c] = true
 			}
@@ -57,7 +57,7 @@ func (r *rebuilder) copy(x *gorgonia.Node) *gorgonia.Node {
 	if op == nil {
 		return x
 	}
-	inputs := children(x)
+	inputs := Inputs(x)
 	for i, c := range inputs {
 		inputs[i] = r.node(c, x)
 	}
@@ -76,5 +76,5 @@ func (r *rebuilder) follower(x *gorgonia.Node, inputs gorgonia.Nodes) *gorgonia.
 		return x
 	}
 	i := slices.Index(op.primary.secondaries, op)
-	return r.b.follow(op.Primitive, i, inputs[0], inputs[1:]...)
+	return r.b.Secondary(op.Primitive, i, inputs[0], inputs[1:]...)
 }

@@ -28,7 +28,7 @@ func (p *Program) activationBytes() int {
 		}
 		for _, r := range p.plan.readers[n] {
 			if int(r.ID()) >= p.forward {
-				bytes += opOf(n).out.bytes()
+				bytes += opOf(n).out.Bytes()
 				break
 			}
 		}

@@ -25,33 +25,28 @@ func (b *Builder) Reshape(x *gorgonia.Node, axes ...int) *gorgonia.Node {
 func (k reshape) String() string { return fmt.Sprintf("Reshape %v", k.features) }
 
 func (k reshape) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
-	if in[0].Shape.Dims() < 2 || product(k.features) != in[0].width() {
+	if in[0].Shape.Dims() < 2 || product(k.features) != in[0].Width() {
 		return Signature{}, errors.Errorf("x: want [tokens, ...] of %d entries each for the axes %v, got shape %v", product(k.features), k.features, in[0].Shape)
 	}
-	return Signature{in[0].DType, withTokens(in[0].leading(), k.features...)}, nil
+	return Signature{in[0].DType, WithTokens(in[0].Leading(), k.features...)}, nil
 }
-
-func (reshape) Differentiable(int) bool { return true }
 
 func (reshape) InPlace(int) bool { return true }
 
-func (reshape) passes() bool { return true }
+func (reshape) Passes() bool { return true }
 
 func (reshape) VJP(d *Derivative) {
-	d.Set(0, d.b.Apply(reshape{d.op.in[0].Shape[1:].Clone()}, d.Gradient()))
+	d.Set(0, d.Apply(reshape{d.Signature(0).Shape[1:].Clone()}, d.Gradient()))
 }
 
 func (k reshape) Run(c *Call) error {
-	if c.Double() {
-		return runReshape[float64](c)
-	}
-	return runReshape[float32](c)
+	return Dispatch(c, k, runReshape[float32], runReshape[float64])
 }
 
-func runReshape[T kernel.Float](c *Call) error {
+func runReshape[T kernel.Float](_ reshape, c *Call) error {
 	x, y := In[T](c, 0), Out[T](c)
 	if len(y) > 0 && &x[0] != &y[0] {
 		s := State[addState[T]](c)

@@ -18,23 +18,18 @@ func (b *Builder) Scale(x *gorgonia.Node, factor float64) *gorgonia.Node {
 
 func (k scale) String() string { return fmt.Sprintf("Scale(%g)", k.factor) }
 
-func (k scale) Infer(in []Signature) (Signature, error) { return in[0], wantFloats(in) }
-
-func (k scale) Differentiable(int) bool { return true }
+func (k scale) Infer(in []Signature) (Signature, error) { return in[0], WantFloats(in) }
 
 func (k scale) InPlace(int) bool { return true }
 
 func (k scale) VJP(d *Derivative) {
 	if d.Wants(0) {
-		d.Set(0, d.b.Apply(k, d.Gradient()))
+		d.Set(0, d.Apply(k, d.Gradient()))
 	}
 }
 
 func (k scale) Run(c *Call) error {
-	if c.Double() {
-		return runScale[float64](k, c)
-	}
-	return runScale[float32](k, c)
+	return Dispatch(c, k, runScale[float32], runScale[float64])
 }
 
 func runScale[T kernel.Float](k scale, c *Call) error {

@@ -4,4 +4,4 @@ package graph
 
 import "github.com/residua-go/residua/graph/cuda"
 
-func (k scale) launch(c *deviceCall) error { return c.elementwise("scale", cuda.Float(k.factor)) }
+func (k scale) Launch(c *DeviceCall) error { return c.Elementwise("scale", cuda.Float(k.factor)) }

@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 
+	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
@@ -24,12 +25,12 @@ type secondaryOutput struct {
 
 func (k secondaryOutput) String() string { return fmt.Sprintf("%s %v", k.what, k.result.Shape) }
 
-// bytes counts the scaling, which is in place: what is emitted alone, its primary wrote.
-func (k secondaryOutput) bytes(c cost) int {
+// Bytes counts the scaling, which is in place: what is emitted alone, its primary wrote.
+func (k secondaryOutput) Bytes(c Cost) int {
 	if !k.scaled {
 		return 0
 	}
-	return 2 * c.out().bytes()
+	return 2 * c.Result().Bytes()
 }
 
 func (k secondaryOutput) Infer([]Signature) (Signature, error) { return k.result, nil }
@@ -40,13 +41,10 @@ func (k secondaryOutput) Run(c *Call) error {
 	if !k.scaled {
 		return nil
 	}
-	if c.Double() {
-		return scaleInPlace[float64](c)
-	}
-	return scaleInPlace[float32](c)
+	return Dispatch(c, k, scaleInPlace[float32], scaleInPlace[float64])
 }
 
-func scaleInPlace[T kernel.Float](c *Call) error {
+func scaleInPlace[T kernel.Float](_ secondaryOutput, c *Call) error {
 	if factor := In[T](c, 1)[0]; factor != 1 {
 		State[kernel.Scale[T]](c).Run(c.Pool(), Out[T](c), Out[T](c), float64(factor))
 	}
@@ -61,14 +59,14 @@ func (b *Builder) secondary(primary *gorgonia.Node, i int, what string, shape te
 	}
 	k := secondaryOutput{what: what, result: Signature{opOf(primary).in[0].DType, shape.Clone()}, scaled: factor != nil}
 	if factor != nil {
-		return b.follow(k, i, primary, factor)
+		return b.Secondary(k, i, primary, factor)
 	}
-	return b.follow(k, i, primary)
+	return b.Secondary(k, i, primary)
 }
 
-// follow makes a node of kind k that is secondary number i of primary: the primary's run
-// fills its buffer.
-func (b *Builder) follow(k Primitive, i int, primary *gorgonia.Node, others ...*gorgonia.Node) *gorgonia.Node {
+// Secondary makes a node of k that is secondary number i of primary: the primary's run fills
+// its buffer (SecondaryOut), and its own does nothing.
+func (b *Builder) Secondary(k Primitive, i int, primary *gorgonia.Node, others ...*gorgonia.Node) *gorgonia.Node {
 	node := b.Apply(k, append(gorgonia.Nodes{primary}, others...)...)
 	if node == nil {
 		return nil
@@ -77,6 +75,10 @@ func (b *Builder) follow(k Primitive, i int, primary *gorgonia.Node, others ...*
 	opOf(node).primary = main
 	for len(main.secondaries) <= i {
 		main.secondaries = append(main.secondaries, nil)
+	}
+	if main.secondaries[i] != nil {
+		b.fail(errors.Errorf("graph: %s: want one differentiation of a loss, got a second: build the graph again", plainKind(main.Primitive)))
+		return nil
 	}
 	main.secondaries[i] = opOf(node)
 	return node

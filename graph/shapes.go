@@ -7,8 +7,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// wantFloats checks that the inputs are float32 or float64, all of one type.
-func wantFloats(in []Signature) error {
+// WantFloats checks that the inputs are float32 or float64, all of one type.
+func WantFloats(in []Signature) error {
 	for i, s := range in {
 		if s.DType != tensor.Float32 && s.DType != tensor.Float64 {
 			return errors.Errorf("input %d: want float32 or float64, got %v", i, s.DType)
@@ -20,16 +20,16 @@ func wantFloats(in []Signature) error {
 	return nil
 }
 
-// wantInts checks that input i holds Int32.
-func wantInts(in []Signature, i int, what string) error {
+// WantInts checks that input i holds Int32.
+func WantInts(in []Signature, i int, what string) error {
 	if in[i].DType != tensor.Int32 {
 		return errors.Errorf("%s: want int32, got %v", what, in[i].DType)
 	}
 	return nil
 }
 
-// wantDims checks an input's number of axes; axes names them in the message.
-func wantDims(s Signature, dims int, what, axes string) error {
+// WantDims checks an input's number of axes; axes names them in the message.
+func WantDims(s Signature, dims int, what, axes string) error {
 	if s.Shape.Dims() != dims {
 		return errors.Errorf("%s: want shape %s, got %v", what, axes, s.Shape)
 	}
@@ -44,8 +44,8 @@ func wantPositive(shape []int) error {
 	return nil
 }
 
-// withTokens is the shape [tokens, rest...].
-func withTokens(tokens int, rest ...int) tensor.Shape {
+// WithTokens is the shape [tokens, rest...].
+func WithTokens(tokens int, rest ...int) tensor.Shape {
 	return append(tensor.Shape{tokens}, rest...)
 }
 

@@ -2,6 +2,6 @@
 
 package graph
 
-func (sigmoid) launch(c *deviceCall) error { return c.elementwise("sigmoid") }
+func (sigmoid) Launch(c *DeviceCall) error { return c.Elementwise("sigmoid") }
 
-func (sigmoidGrad) launch(c *deviceCall) error { return c.elementwise("sigmoid_grad") }
+func (sigmoidGrad) Launch(c *DeviceCall) error { return c.Elementwise("sigmoid_grad") }

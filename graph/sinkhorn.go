@@ -35,7 +35,7 @@ func (b *Builder) SinkhornCoefficients(z, alpha, bias *gorgonia.Node, n, iterati
 		return nil
 	}
 	if iterations < 1 {
-		b.fail(errors.Errorf("graph: SinkhornCoefficients: iterations: want at least 1, got %d", iterations))
+		b.Fail(errors.Errorf("graph: SinkhornCoefficients: iterations: want at least 1, got %d", iterations))
 		return nil
 	}
 	return b.Apply(sinkhorn{streamGates{n, n*n + 2*n}, iterations}, z, alpha, bias)
@@ -46,20 +46,19 @@ func (k sinkhorn) String() string {
 }
 
 func (k sinkhorn) params(z Signature) kernel.SinkhornParams {
-	return kernel.SinkhornParams{Tokens: z.leading(), N: k.n, Iterations: k.iterations}
+	return kernel.SinkhornParams{Tokens: z.Leading(), N: k.n, Iterations: k.iterations}
 }
 
-func (k sinkhorn) VJP(d *Derivative) { k.gradients(d, sinkhornGrad{sinkhorn: k}) }
+func (k sinkhorn) VJP(d *Derivative) {
+	k.gradients(d, "SinkhornCoefficients", sinkhornGrad{sinkhorn: k})
+}
 
 func (k sinkhorn) Run(c *Call) error {
-	if c.Double() {
-		return runSinkhorn[float64](k, c)
-	}
-	return runSinkhorn[float32](k, c)
+	return Dispatch(c, k, runSinkhorn[float32], runSinkhorn[float64])
 }
 
 func runSinkhorn[T kernel.Float](k sinkhorn, c *Call) error {
-	State[kernel.Sinkhorn[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2), k.params(c.op.in[0]))
+	State[kernel.Sinkhorn[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2), k.params(c.Signature(0)))
 	return nil
 }
 
@@ -72,16 +71,13 @@ type sinkhornGrad struct {
 func (k sinkhornGrad) String() string { return "GradZ of " + k.sinkhorn.String() }
 
 func (k sinkhornGrad) Run(c *Call) error {
-	if c.Double() {
-		return runSinkhornGrad[float64](k, c)
-	}
-	return runSinkhornGrad[float32](k, c)
+	return Dispatch(c, k, runSinkhornGrad[float32], runSinkhornGrad[float64])
 }
 
 func runSinkhornGrad[T kernel.Float](k sinkhornGrad, c *Call) error {
-	dalpha, accumulateAlpha := secondaryOut[T](c, 0)
-	dbias, accumulateBias := secondaryOut[T](c, 1)
+	dalpha, accumulateAlpha := SecondaryOut[T](c, 0)
+	dbias, accumulateBias := SecondaryOut[T](c, 1)
 	State[kernel.Sinkhorn[T]](c).Backward(c.Pool(), Out[T](c), dalpha, dbias, In[T](c, 0), In[T](c, 1), In[T](c, 2), In[T](c, 3),
-		accumulateAlpha, accumulateBias, k.sinkhorn.params(c.op.in[1]))
+		accumulateAlpha, accumulateBias, k.sinkhorn.params(c.Signature(1)))
 	return nil
 }

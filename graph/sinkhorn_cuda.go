@@ -21,27 +21,27 @@ func (k sinkhorn) onDevice(tokens int) (ending string, grid cuda.Grid, slots int
 	return "_wide", cuda.Grid{X: slots, Threads: 64}, slots
 }
 
-func (k sinkhorn) launch(c *deviceCall) error {
-	if err := c.unify(); err != nil {
+func (k sinkhorn) Launch(c *DeviceCall) error {
+	if err := c.Unify(); err != nil {
 		return err
 	}
-	tokens := c.op.in[0].leading()
+	tokens := c.Signature(0).Leading()
 	ending, grid, _ := k.onDevice(tokens)
-	return c.launch("sinkhorn"+ending, grid, c.out().Arg(), c.in(0).Arg(), c.in(1).Arg(), c.in(2).Arg(),
+	return c.Launch("sinkhorn"+ending, grid, c.Out().Arg(), c.In(0).Arg(), c.In(1).Arg(), c.In(2).Arg(),
 		cuda.Long(tokens), cuda.Int(k.n), cuda.Int(k.iterations))
 }
 
-func (k sinkhornGrad) launch(c *deviceCall) error {
-	if err := c.unify(); err != nil {
+func (k sinkhornGrad) Launch(c *DeviceCall) error {
+	if err := c.Unify(); err != nil {
 		return err
 	}
-	tokens, n, iterations := c.op.in[1].leading(), k.sinkhorn.n, k.sinkhorn.iterations
+	tokens, n, iterations := c.Signature(1).Leading(), k.sinkhorn.n, k.sinkhorn.iterations
 	ending, grid, slots := k.sinkhorn.onDevice(tokens)
-	steps, err := c.scratch(cuda.F32, 2*iterations*n*slots) // [2 iterations, n, slots]
+	steps, err := c.Scratch(cuda.F32, 2*iterations*n*slots) // [2 iterations, n, slots]
 	if err != nil {
 		return err
 	}
-	err = c.launch("sinkhorn_grad"+ending, grid, c.out().Arg(), steps.Arg(), c.in(0).Arg(), c.in(1).Arg(), c.in(2).Arg(), c.in(3).Arg(),
+	err = c.Launch("sinkhorn_grad"+ending, grid, c.Out().Arg(), steps.Arg(), c.In(0).Arg(), c.In(1).Arg(), c.In(2).Arg(), c.In(3).Arg(),
 		cuda.Long(tokens), cuda.Int(n), cuda.Int(iterations))
 	if err != nil {
 		return err

@@ -24,12 +24,12 @@ type slice struct {
 func (b *Builder) Slice(x *gorgonia.Node, from, to int) *gorgonia.Node {
 	k := slice{from: from}
 	if x != nil && x.Dims() > 1 {
-		s := signatureOf(x)
-		if from < 0 || to <= from || to > s.width() {
-			b.fail(errors.Errorf("graph: Slice: want features within [0, %d) of x %v, got [%d, %d)", s.width(), s.Shape, from, to))
+		s := SignatureOf(x)
+		if from < 0 || to <= from || to > s.Width() {
+			b.Fail(errors.Errorf("graph: Slice: want features within [0, %d) of x %v, got [%d, %d)", s.Width(), s.Shape, from, to))
 			return nil
 		}
-		k.result = Signature{s.DType, withTokens(s.leading(), to-from)}
+		k.result = Signature{s.DType, WithTokens(s.Leading(), to-from)}
 	}
 	return b.Apply(k, x)
 }
@@ -37,7 +37,7 @@ func (b *Builder) Slice(x *gorgonia.Node, from, to int) *gorgonia.Node {
 func (k slice) String() string { return fmt.Sprintf("Slice(from=%d) %v", k.from, k.result.Shape) }
 
 func (k slice) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
 	if in[0].Shape.Dims() < 2 {
@@ -46,23 +46,18 @@ func (k slice) Infer(in []Signature) (Signature, error) {
 	return k.result, nil
 }
 
-func (slice) Differentiable(int) bool { return true }
-
 func (k slice) VJP(d *Derivative) {
 	if d.Wants(0) {
-		d.Set(0, d.b.applyAbsorbing(d, sliceGrad{from: k.from, x: d.op.in[0]}, d.Gradient()))
+		d.Set(0, d.ApplyAbsorbing(sliceGrad{from: k.from, x: d.Signature(0)}, d.Gradient()))
 	}
 }
 
 func (k slice) Run(c *Call) error {
-	if c.Double() {
-		return runSlice[float64](k, c)
-	}
-	return runSlice[float32](k, c)
+	return Dispatch(c, k, runSlice[float32], runSlice[float64])
 }
 
 func runSlice[T kernel.Float](k slice, c *Call) error {
-	State[kernel.Columns[T]](c).Take(c.Pool(), Out[T](c), In[T](c, 0), c.op.out.leading(), k.from)
+	State[kernel.Columns[T]](c).Take(c.Pool(), Out[T](c), In[T](c, 0), c.Result().Leading(), k.from)
 	return nil
 }
 
@@ -81,13 +76,10 @@ func (k sliceGrad) Infer([]Signature) (Signature, error) { return k.x, nil }
 func (k sliceGrad) InPlace(i int) bool { return i == 1 }
 
 func (k sliceGrad) Run(c *Call) error {
-	if c.Double() {
-		return runSliceGrad[float64](k, c)
-	}
-	return runSliceGrad[float32](k, c)
+	return Dispatch(c, k, runSliceGrad[float32], runSliceGrad[float64])
 }
 
 func runSliceGrad[T kernel.Float](k sliceGrad, c *Call) error {
-	State[kernel.Columns[T]](c).Put(c.Pool(), Out[T](c), optional[T](c, 1), In[T](c, 0), k.x.leading(), k.from)
+	State[kernel.Columns[T]](c).Put(c.Pool(), Out[T](c), In[T](c, 1), In[T](c, 0), k.x.Leading(), k.from)
 	return nil
 }

@@ -4,20 +4,20 @@ package graph
 
 import "github.com/residua-go/residua/graph/cuda"
 
-func (k slice) launch(c *deviceCall) error {
-	y, result, width := c.out(), c.op.out, c.op.in[0].width()
-	x, err := c.inAs(0, y.Type)
+func (k slice) Launch(c *DeviceCall) error {
+	y, result, width := c.Out(), c.Result(), c.Signature(0).Width()
+	x, err := c.InAs(0, y.Type)
 	if err != nil {
 		return err
 	}
-	return c.columns(y, result.width(), x.Slice(k.from, x.N-k.from), width, result.leading(), result.width())
+	return c.columns(y, result.Width(), x.Slice(k.from, x.N-k.from), width, result.Leading(), result.Width())
 }
 
-func (k sliceGrad) launch(c *deviceCall) error {
-	if err := c.unify(); err != nil {
+func (k sliceGrad) Launch(c *DeviceCall) error {
+	if err := c.Unify(); err != nil {
 		return err
 	}
-	dx, rows, width := c.out(), k.x.leading(), k.x.width()
-	return c.launch("slice_grad"+dx.Suffix(), cuda.QuadRows(rows, width),
-		dx.Arg(), c.in(1).Arg(), c.in(0).Arg(), cuda.Int(rows), cuda.Int(width), cuda.Int(c.op.in[0].width()), cuda.Int(k.from))
+	dx, rows, width := c.Out(), k.x.Leading(), k.x.Width()
+	return c.Launch("slice_grad"+dx.Suffix(), cuda.QuadRows(rows, width),
+		dx.Arg(), c.In(1).Arg(), c.In(0).Arg(), cuda.Int(rows), cuda.Int(width), cuda.Int(c.Signature(0).Width()), cuda.Int(k.from))
 }

@@ -9,33 +9,31 @@ import (
 type streamGates struct{ n, columns int }
 
 func (k streamGates) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
 	z, alpha, bias := in[0], in[1], in[2]
-	if z.Shape.Dims() != 2 || z.width() != k.columns {
+	if z.Shape.Dims() != 2 || z.Width() != k.columns {
 		return Signature{}, errors.Errorf("z: want shape [tokens, %d] for %d streams, got %v", k.columns, k.n, z.Shape)
 	}
-	if alpha.Shape.Dims() != 1 || alpha.size() != 3 {
+	if alpha.Shape.Dims() != 1 || alpha.Size() != 3 {
 		return Signature{}, errors.Errorf("alpha: want shape (3), of pre, post and res, got %v", alpha.Shape)
 	}
-	if bias.Shape.Dims() != 1 || bias.size() != k.columns {
+	if bias.Shape.Dims() != 1 || bias.Size() != k.columns {
 		return Signature{}, errors.Errorf("bias: want shape (%d) for %d streams, got %v", k.columns, k.n, bias.Shape)
 	}
-	return Signature{z.DType, withTokens(z.leading(), k.n, k.n+2)}, nil
+	return Signature{z.DType, WithTokens(z.Leading(), k.n, k.n+2)}, nil
 }
 
-func (k streamGates) Differentiable(int) bool { return true }
+func (streamGates) FullPrecision() bool { return true }
 
-func (streamGates) fullPrecision() bool { return true }
-
-// gradients makes the primary, of kind grad, and its secondaries.
-func (k streamGates) gradients(d *Derivative, grad Primitive) {
-	primary := d.b.Apply(grad, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
+// gradients makes the primary, grad, and its secondaries, for the op of that name.
+func (k streamGates) gradients(d *Derivative, name string, grad Primitive) {
+	primary := d.Apply(grad, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
 	d.Set(0, primary)
 	for i, what := range []string{"GradAlpha", "GradBias"} {
 		if d.Wants(1 + i) {
-			d.setFull(1+i, primary, i, what+" of "+plainKind(d.op.Primitive))
+			d.SetFull(1+i, primary, i, what+" of "+name)
 		}
 	}
 }
@@ -46,12 +44,12 @@ type streamGatesGrad struct{ NoGradient }
 
 func (streamGatesGrad) Infer(in []Signature) (Signature, error) { return in[1], nil }
 
-func (streamGatesGrad) fullPrecision() bool { return true }
+func (streamGatesGrad) FullPrecision() bool { return true }
 
 // wantStreams checks the number of streams of an op before its sizes are made of it.
 func (b *Builder) wantStreams(op string, n, most int) bool {
-	if b.err == nil && (n < 1 || n > most) {
-		b.fail(errors.Errorf("graph: %s: n: want 1 to %d streams, got %d", op, most, n))
+	if b.Err() == nil && (n < 1 || n > most) {
+		b.Fail(errors.Errorf("graph: %s: n: want 1 to %d streams, got %d", op, most, n))
 	}
-	return b.err == nil
+	return b.Err() == nil
 }

@@ -10,29 +10,29 @@ func perToken(tokens int) cuda.Grid { return cuda.Over(tokens, 64) }
 
 // finishGates ends the gradients of n streams' coefficients: the output holds that of
 // zt = alpha[group] z + bias and gets that of z; the secondaries get those of alpha and bias.
-func (c *deviceCall) finishGates(n int) error {
-	tokens, width := c.op.in[1].leading(), c.op.in[1].width()
-	sums, err := c.tokenSums(tokens, width)
+func (c *DeviceCall) finishGates(n int) error {
+	tokens, width := c.Signature(1).Leading(), c.Signature(1).Width()
+	sums, err := c.TokenSums(tokens, width)
 	if err != nil {
 		return err
 	}
-	err = c.launch("stream_gates_sums", sums.grid(), c.out().Arg(), sums.partial.Arg(), c.in(1).Arg(), c.in(2).Arg(),
-		cuda.Long(tokens), cuda.Int(width), cuda.Int(n), cuda.Int(sums.chunk))
+	err = c.Launch("stream_gates_sums", sums.Grid(), c.Out().Arg(), sums.partial.Arg(), c.In(1).Arg(), c.In(2).Arg(),
+		cuda.Long(tokens), cuda.Int(width), cuda.Int(n), cuda.Int(sums.Chunk))
 	if err != nil {
 		return err
 	}
-	dalpha, accumulate, err := c.secondaryOut(0)
+	dalpha, accumulate, err := c.SecondaryOut(0)
 	if err != nil {
 		return err
 	}
 	if !dalpha.None() {
-		if err := sums.groups(c, "totals_groups", dalpha, accumulate, cuda.Int(n), cuda.Int(2*n)); err != nil {
+		if err := sums.Groups(c, "totals_groups", dalpha, accumulate, cuda.Int(n), cuda.Int(2*n)); err != nil {
 			return err
 		}
 	}
-	dbias, accumulate, err := c.secondaryOut(1)
+	dbias, accumulate, err := c.SecondaryOut(1)
 	if err != nil {
 		return err
 	}
-	return sums.columns(c, dbias, 0, accumulate)
+	return sums.Columns(c, dbias, 0, accumulate)
 }

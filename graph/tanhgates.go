@@ -23,7 +23,7 @@ type tanhGates struct{ tau float64 }
 // the write. tau > 0.
 func (b *Builder) TanhCoefficients(z, static, scale *gorgonia.Node, tau float64) *gorgonia.Node {
 	if !(tau > 0) {
-		b.fail(errors.Errorf("graph: TanhCoefficients: tau: want a positive number, got %g", tau))
+		b.Fail(errors.Errorf("graph: TanhCoefficients: tau: want a positive number, got %g", tau))
 		return nil
 	}
 	return b.Apply(tanhGates{tau}, z, static, scale)
@@ -32,7 +32,7 @@ func (b *Builder) TanhCoefficients(z, static, scale *gorgonia.Node, tau float64)
 func (k tanhGates) String() string { return fmt.Sprintf("TanhCoefficients(tau=%g)", k.tau) }
 
 func (k tanhGates) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
 	z, static, scale := in[0].Shape, in[1].Shape, in[2].Shape
@@ -46,7 +46,7 @@ func (k tanhGates) Infer(in []Signature) (Signature, error) {
 	if !scale.Eq(static) && !(scale.Dims() == 1 && scale[0] == 2) {
 		return Signature{}, errors.Errorf("scale: want shape %v or (2) for z %v, got %v", rows, z, scale)
 	}
-	return Signature{in[0].DType, withTokens(z[0], rows...)}, nil
+	return Signature{in[0].DType, WithTokens(z[0], rows...)}, nil
 }
 
 // rowsAndColumns is [n, K] of z [T, n, K], or of [T, K] with one row.
@@ -59,59 +59,54 @@ func rowsAndColumns(z tensor.Shape) tensor.Shape {
 
 func (k tanhGates) params(z, scale Signature) kernel.TanhGatesParams {
 	last := z.Shape[z.Shape.Dims()-1]
-	return kernel.TanhGatesParams{Tokens: z.Shape[0], N: z.width() / last, K: last, Pair: scale.Shape.Dims() == 1, Tau: k.tau}
+	return kernel.TanhGatesParams{Tokens: z.Shape[0], N: z.Width() / last, K: last, Pair: scale.Shape.Dims() == 1, Tau: k.tau}
 }
-
-func (k tanhGates) Differentiable(int) bool { return true }
 
 func (k tanhGates) InPlace(i int) bool { return i == 0 }
 
-func (tanhGates) fullPrecision() bool { return true }
+func (tanhGates) FullPrecision() bool { return true }
 
 func (k tanhGates) VJP(d *Derivative) {
-	primary := d.b.Apply(tanhGatesGrad{k}, d.Gradient(), d.Input(0), d.Input(2))
+	primary := d.Apply(tanhGatesGrad{of: k}, d.Gradient(), d.Input(0), d.Input(2))
 	d.Set(0, primary)
 	for i, what := range []string{"GradStatic", "GradScale"} {
 		if d.Wants(1 + i) {
-			d.setFull(1+i, primary, i, what+" of TanhCoefficients")
+			d.SetFull(1+i, primary, i, what+" of TanhCoefficients")
 		}
 	}
 }
 
 func (k tanhGates) Run(c *Call) error {
-	if c.Double() {
-		return runTanhGates[float64](k, c)
-	}
-	return runTanhGates[float32](k, c)
+	return Dispatch(c, k, runTanhGates[float32], runTanhGates[float64])
 }
 
 func runTanhGates[T kernel.Float](k tanhGates, c *Call) error {
-	State[kernel.TanhGates[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2), k.params(c.op.in[0], c.op.in[2]))
+	State[kernel.TanhGates[T]](c).Forward(c.Pool(), Out[T](c), In[T](c, 0), In[T](c, 1), In[T](c, 2), k.params(c.Signature(0), c.Signature(2)))
 	return nil
 }
 
 // tanhGatesGrad is dz; its secondaries are dstatic and dscale. Inputs: dc, z, scale.
-type tanhGatesGrad struct{ tanhGates }
+type tanhGatesGrad struct {
+	NoGradient
+	of tanhGates
+}
 
-func (k tanhGatesGrad) String() string { return "GradZ of " + k.tanhGates.String() }
+func (k tanhGatesGrad) String() string { return "GradZ of " + k.of.String() }
 
 func (k tanhGatesGrad) Infer(in []Signature) (Signature, error) { return in[1], nil }
 
-func (k tanhGatesGrad) Differentiable(int) bool { return false }
+func (k tanhGatesGrad) InPlace(i int) bool { return i == 0 }
 
-func (k tanhGatesGrad) VJP(*Derivative) {}
+func (tanhGatesGrad) FullPrecision() bool { return true }
 
 func (k tanhGatesGrad) Run(c *Call) error {
-	if c.Double() {
-		return runTanhGatesGrad[float64](k, c)
-	}
-	return runTanhGatesGrad[float32](k, c)
+	return Dispatch(c, k, runTanhGatesGrad[float32], runTanhGatesGrad[float64])
 }
 
 func runTanhGatesGrad[T kernel.Float](k tanhGatesGrad, c *Call) error {
-	dstatic, accumulateStatic := secondaryOut[T](c, 0)
-	dscale, accumulateScale := secondaryOut[T](c, 1)
+	dstatic, accumulateStatic := SecondaryOut[T](c, 0)
+	dscale, accumulateScale := SecondaryOut[T](c, 1)
 	State[kernel.TanhGates[T]](c).Backward(c.Pool(), Out[T](c), dstatic, dscale, In[T](c, 0), In[T](c, 1), In[T](c, 2),
-		accumulateStatic, accumulateScale, k.params(c.op.in[1], c.op.in[2]))
+		accumulateStatic, accumulateScale, k.of.params(c.Signature(1), c.Signature(2)))
 	return nil
 }

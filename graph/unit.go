@@ -24,13 +24,11 @@ func (k unit) Infer([]Signature) (Signature, error) {
 	return Signature{k.dtype, tensor.ScalarShape()}, nil
 }
 
-func (unit) Run(c *Call) error {
-	if c.Double() {
-		setOne[float64](c)
-	} else {
-		setOne[float32](c)
-	}
-	return nil
+func (k unit) Run(c *Call) error {
+	return Dispatch(c, k, setOne[float32], setOne[float64])
 }
 
-func setOne[T kernel.Float](c *Call) { Out[T](c)[0] = 1 }
+func setOne[T kernel.Float](_ unit, c *Call) error {
+	Out[T](c)[0] = 1
+	return nil
+}

@@ -34,7 +34,7 @@ func Scalar(n *gorgonia.Node) (float64, error) {
 	if n == nil {
 		return 0, errors.New("graph: want a scalar node, got nil")
 	}
-	if op := opOf(n); op != nil && op.deviceRan() && op.out.scalar() {
+	if op := opOf(n); op != nil && op.deviceRan() && op.out.Scalar() {
 		t, err := op.download()
 		if err != nil {
 			return 0, err
@@ -55,7 +55,7 @@ func Scalar(n *gorgonia.Node) (float64, error) {
 // download copies the op's output from its device.
 func (op *Op) download() (*tensor.Dense, error) {
 	shape := op.out.Shape
-	if op.out.scalar() {
+	if op.out.Scalar() {
 		shape = tensor.Shape{1}
 	}
 	t := tensor.New(tensor.Of(op.out.DType), tensor.WithShape(shape...))

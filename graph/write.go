@@ -30,10 +30,10 @@ func (k write) String() string {
 	return "Store"
 }
 
-func (write) flops(c cost) int { return matrixFLOPs(c.out(), c.in(0)) }
+func (write) FLOPs(c Cost) int { return matrixFLOPs(c.Result(), c.Signature(0)) }
 
 func (k write) Infer(in []Signature) (Signature, error) {
-	if err := wantFloats(in); err != nil {
+	if err := WantFloats(in); err != nil {
 		return Signature{}, err
 	}
 	dims := in[0].Shape.Dims()
@@ -41,18 +41,16 @@ func (k write) Infer(in []Signature) (Signature, error) {
 		return Signature{}, errors.Errorf("keys: want shape [..., Dk], got %v", in[0].Shape)
 	}
 	dk := in[0].Shape[dims-1]
-	m := in[0].size() / dk
-	if in[1].Shape.Dims() < 2 || in[1].width()%m != 0 {
+	m := in[0].Size() / dk
+	if in[1].Shape.Dims() < 2 || in[1].Width()%m != 0 {
 		return Signature{}, errors.Errorf("y: want [tokens, %d*Dv] for keys %v, got %v", m, in[0].Shape, in[1].Shape)
 	}
-	result := Signature{in[0].DType, withTokens(in[1].leading(), dk, in[1].width()/m)}
+	result := Signature{in[0].DType, WithTokens(in[1].Leading(), dk, in[1].Width()/m)}
 	if k.into && !in[2].Shape.Eq(result.Shape) {
 		return Signature{}, errors.Errorf("stream: want %v for keys %v and y %v, got %v", result.Shape, in[0].Shape, in[1].Shape, in[2].Shape)
 	}
 	return result, nil
 }
-
-func (k write) Differentiable(int) bool { return true }
 
 func (k write) InPlace(i int) bool { return i == 2 }
 
@@ -62,25 +60,22 @@ func (k write) VJP(d *Derivative) {
 	}
 	switch {
 	case d.Wants(1):
-		primary := d.b.Apply(writeGrad{y: d.op.in[1]}, d.Gradient(), d.Input(0), d.Input(1))
+		primary := d.Apply(writeGrad{y: d.Signature(1)}, d.Gradient(), d.Input(0), d.Input(1))
 		d.Set(1, primary)
 		if d.Wants(0) {
-			d.Set(0, d.b.secondary(primary, 0, "GradKeys of Write", d.op.in[0].Shape, nil))
+			d.SetSecondary(0, primary, 0, "GradKeys of Write")
 		}
 	case d.Wants(0):
-		d.Set(0, d.b.Apply(keysGrad{keys: d.op.in[0]}, d.Input(1), d.Gradient()))
+		d.Set(0, d.Apply(keysGrad{keys: d.Signature(0)}, d.Input(1), d.Gradient()))
 	}
 }
 
 func (k write) Run(c *Call) error {
-	if c.Double() {
-		return runWrite[float64](k, c)
-	}
-	return runWrite[float32](k, c)
+	return Dispatch(c, k, runWrite[float32], runWrite[float64])
 }
 
 func runWrite[T kernel.Float](k write, c *Call) error {
-	tokens, m, dk, dv := streamSizes(c.op.out, c.op.in[0])
+	tokens, m, dk, dv := streamSizes(c.Result(), c.Signature(0))
 	var x []T
 	if k.into {
 		x = In[T](c, 2)
@@ -98,22 +93,19 @@ type writeGrad struct {
 
 func (k writeGrad) String() string { return "GradY and GradKeys of Write" }
 
-func (writeGrad) flops(c cost) int { // dy, and dkeys
-	return (1 + c.secondary(0)) * matrixFLOPs(c.in(0), c.in(1))
+func (writeGrad) FLOPs(c Cost) int { // dy, and dkeys
+	return (1 + c.Secondary(0)) * matrixFLOPs(c.Signature(0), c.Signature(1))
 }
 
 func (k writeGrad) Infer([]Signature) (Signature, error) { return k.y, nil }
 
 func (k writeGrad) Run(c *Call) error {
-	if c.Double() {
-		return runWriteGrad[float64](c)
-	}
-	return runWriteGrad[float32](c)
+	return Dispatch(c, k, runWriteGrad[float32], runWriteGrad[float64])
 }
 
-func runWriteGrad[T kernel.Float](c *Call) error {
-	tokens, m, dk, dv := streamSizes(c.op.in[0], c.op.in[1])
-	dkeys, accumulate := secondaryOut[T](c, 0)
+func runWriteGrad[T kernel.Float](_ writeGrad, c *Call) error {
+	tokens, m, dk, dv := streamSizes(c.Signature(0), c.Signature(1))
+	dkeys, accumulate := SecondaryOut[T](c, 0)
 	State[kernel.WriteGrad[T]](c).Run(c.Pool(), Out[T](c), dkeys, In[T](c, 0), In[T](c, 1), In[T](c, 2), tokens, m, dk, dv, accumulate)
 	return nil
 }

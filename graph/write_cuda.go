@@ -4,17 +4,17 @@ package graph
 
 import "github.com/residua-go/residua/graph/cuda"
 
-func (k write) launch(c *deviceCall) error {
-	out := c.out()
-	keys, err := c.inAs(0, cuda.F32)
+func (k write) Launch(c *DeviceCall) error {
+	out := c.Out()
+	keys, err := c.InAs(0, cuda.F32)
 	if err != nil {
 		return err
 	}
-	arrays, err := c.inputs(out.Type, 1, 2) // y, x
+	arrays, err := c.InAll(out.Type, 1, 2) // y, x
 	if err != nil {
 		return err
 	}
-	s, err := c.stream(c.op.out, c.op.in[0], out.Type, out, keys, arrays[0], arrays[1])
+	s, err := c.stream(c.Result(), c.Signature(0), out.Type, out, keys, arrays[0], arrays[1])
 	if err != nil {
 		return err
 	}
@@ -22,14 +22,14 @@ func (k write) launch(c *deviceCall) error {
 }
 
 // write computes X'_t = X_t + keys^T y_t; x may be none.
-func (c *deviceCall) write(out, x, keys, y cuda.Array, s deviceStream) error {
+func (c *DeviceCall) write(out, x, keys, y cuda.Array, s deviceStream) error {
 	args := append([]cuda.Arg{out.Arg(), x.Arg(), keys.Arg(), y.Arg()}, s.sizes()...)
 	batch := s.fitWrite()
 	if batch == 0 {
-		return c.launch("write_plain"+out.Suffix(), cuda.Over(out.N, 256), args...)
+		return c.Launch("write_plain"+out.Suffix(), cuda.Over(out.N, 256), args...)
 	}
-	grid := cuda.Grid{X: min(s.blocks(1024, 768), ceilDiv(s.tokens, batch)), Y: s.slabs(), Threads: 32 * s.warps, Shared: s.bytes}
-	return c.launch("write_"+s.arithmetic, grid, append(args, cuda.Int(s.slab), cuda.Int(batch))...)
+	grid := cuda.Grid{X: min(s.blocks(1024, 768), cuda.CeilDiv(s.tokens, batch)), Y: s.slabs(), Threads: 32 * s.warps, Shared: s.bytes}
+	return c.Launch("write_"+s.arithmetic, grid, append(args, cuda.Int(s.slab), cuda.Int(batch))...)
 }
 
 // fitWrite divides a pass of cuda/write.cu among blocks and returns the tokens that one
@@ -51,26 +51,26 @@ func (s *deviceStream) fitWrite() (batch int) {
 	return 0
 }
 
-func (k writeGrad) launch(c *deviceCall) error {
-	dy := c.out()
-	arrays, err := c.inputs(dy.Type, 0, 2) // g, y
+func (k writeGrad) Launch(c *DeviceCall) error {
+	dy := c.Out()
+	arrays, err := c.InAll(dy.Type, 0, 2) // g, y
 	if err != nil {
 		return err
 	}
-	keys, err := c.inAs(1, cuda.F32)
+	keys, err := c.InAs(1, cuda.F32)
 	if err != nil {
 		return err
 	}
 	g, y := arrays[0], arrays[1]
-	s, err := c.stream(c.op.in[0], c.op.in[1], dy.Type, dy, g, y, keys)
+	s, err := c.stream(c.Signature(0), c.Signature(1), dy.Type, dy, g, y, keys)
 	if err != nil {
 		return err
 	}
-	to, accumulate, err := c.secondaryOut(0)
+	to, accumulate, err := c.SecondaryOut(0)
 	if err != nil {
 		return err
 	}
-	dkeys := deviceSum{to: to, accumulate: accumulate}
+	dkeys := SecondarySum{To: to, Accumulate: accumulate}
 	if both := s; !to.None() && both.fitRead(true, true) && both.slabs() == 1 && both.parts() == 1 {
 		return c.writeGrad(dy, dkeys, g, keys, y, both)
 	}
@@ -81,15 +81,15 @@ func (k writeGrad) launch(c *deviceCall) error {
 }
 
 // writeGrad computes dy_t = keys G_t and dkeys (+)= sum over tokens of y_t G_t^T.
-func (c *deviceCall) writeGrad(dy cuda.Array, dkeys deviceSum, g, keys, y cuda.Array, s deviceStream) (err error) {
-	dkeys.blocks = s.sumBlocks(512, 512)
-	if dkeys.partial, err = c.scratch(cuda.F32, dkeys.blocks*dkeys.to.N); err != nil {
+func (c *DeviceCall) writeGrad(dy cuda.Array, dkeys SecondarySum, g, keys, y cuda.Array, s deviceStream) (err error) {
+	dkeys.Blocks = s.sumBlocks(512, 512)
+	if dkeys.Partial, err = c.Scratch(cuda.F32, dkeys.Blocks*dkeys.To.N); err != nil {
 		return err
 	}
-	args := append([]cuda.Arg{dy.Arg(), dkeys.partial.Arg(), g.Arg(), keys.Arg(), y.Arg()}, s.sizes()...)
-	grid := cuda.Grid{X: dkeys.blocks, Threads: 32 * s.warps, Shared: s.bytes}
-	if err := c.launch("write_grad_"+s.arithmetic, grid, append(args, cuda.Int(s.slab))...); err != nil {
+	args := append([]cuda.Arg{dy.Arg(), dkeys.Partial.Arg(), g.Arg(), keys.Arg(), y.Arg()}, s.sizes()...)
+	grid := cuda.Grid{X: dkeys.Blocks, Threads: 32 * s.warps, Shared: s.bytes}
+	if err := c.Launch("write_grad_"+s.arithmetic, grid, append(args, cuda.Int(s.slab))...); err != nil {
 		return err
 	}
-	return dkeys.finish(c, 1)
+	return dkeys.Finish(c, 1)
 }

@@ -38,6 +38,9 @@ type Grid struct {
 	Shared  int // bytes of dynamic shared memory a block
 }
 
+// CeilDiv is n/by, rounded up.
+func CeilDiv(n, by int) int { return (n + by - 1) / by }
+
 // Over returns a grid of one thread an element.
 func Over(n, threads int) Grid {
 	return Grid{X: (n + threads - 1) / threads, Threads: threads}
