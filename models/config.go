@@ -31,7 +31,7 @@ const (
 // What a run config says about its model section is in the tags; package config reads them.
 type Config struct {
 	// Preset is the name of the preset that the config started from, for the record.
-	Preset string `yaml:"preset" json:"preset,omitempty" help:"start from the preset of that name; the other keys of this section override it (go run ./cmd/models lists them)"`
+	Preset string `yaml:"preset" json:"preset,omitempty" help:"start from the preset of that name; the other keys of this section override it (the command models lists them)"`
 	Layers int    `yaml:"layers" json:"layers" default:"required, or preset" max:"4096" help:"number of blocks"`
 	Vocab  int    `yaml:"vocab" json:"vocab" default:"the tokenizer's" from:"data.tokenizer" max:"65536" help:"number of token ids"`
 	Seq    int    `yaml:"seq" json:"seq" default:"required, or preset" max:"1048576" help:"tokens of a row in training, and rows of learned positions"`
@@ -117,10 +117,10 @@ func (c Config) WithDefaults() Config {
 	if c.Attention.Positions == PositionsRoPE {
 		setDefault(&c.Attention.RopeBase, 10000)
 	}
-	if c.FeedForward != nil {
+	if isStruct(c.FeedForward) {
 		c.FeedForward = c.FeedForward.Defaults()
 	}
-	if c.Stream != nil {
+	if isStruct(c.Stream) {
 		c.Stream = c.Stream.Defaults()
 	}
 	return c

@@ -35,12 +35,16 @@ func keysTable(keys []config.Key) string {
 	return t.String()
 }
 
-// meaning is a key's help with its bounds.
+// meaning is a key's help with its bounds, and with the kinds of its section that have it.
 func meaning(k config.Key) string {
-	if k.Bounds == "" {
-		return k.Help
+	text := k.Help
+	if k.Kinds != "" {
+		text = "of " + k.Kinds + ": " + text
 	}
-	return k.Help + " (" + k.Bounds + ")"
+	if k.Bounds != "" {
+		text += " (" + k.Bounds + ")"
+	}
+	return text
 }
 
 // pageHead begins docs/config.md.
@@ -62,28 +66,30 @@ What follows from other keys stands there as a comment, so that ` + "`train -con
 at another rate, with its own ` + "`min_lr`" + `.
 `
 
-// keysPage is docs/config.md: a table for each section, that of the keys outside any first.
+// keysPage is docs/config.md: a table of the keys outside any section, then one for each section.
 func keysPage(keys []config.Key) string {
-	var page strings.Builder
-	page.WriteString(pageHead)
-	section, started := "", false
+	tables := map[string]string{} // by section
+	for _, k := range keys {
+		section := k.Name[:max(0, strings.LastIndex(k.Name, "."))]
+		if !k.IsSection() {
+			tables[section] += fmt.Sprintf("| `%s` | %s | %s | %s |\n", k.Name, k.Type, k.Default, meaning(k))
+		}
+	}
+	page := pageHead + tableOf(tables[""])
 	for _, k := range keys {
 		if k.IsSection() {
-			fmt.Fprintf(&page, "\n## %s\n\n%s.\n", k.Name, sentence(k.Help))
-			section, started = k.Name+".", false
-			continue
+			page += fmt.Sprintf("\n## %s\n\n%s.\n", k.Name, sentence(k.Help)) + tableOf(tables[k.Name])
 		}
-		if !strings.HasPrefix(k.Name, section) {
-			page.WriteString("\n## Further keys\n")
-			section, started = "", false
-		}
-		if !started {
-			page.WriteString("\n| key | type | default | meaning |\n|---|---|---|---|\n")
-			started = true
-		}
-		fmt.Fprintf(&page, "| `%s` | %s | %s | %s |\n", k.Name, k.Type, k.Default, meaning(k))
 	}
-	return page.String()
+	return page
+}
+
+// tableOf is a table with rows, if there are any.
+func tableOf(rows string) string {
+	if rows == "" {
+		return ""
+	}
+	return "\n| key | type | default | meaning |\n|---|---|---|---|\n" + rows
 }
 
 // sentence makes the first letter a capital.
