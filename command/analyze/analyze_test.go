@@ -21,11 +21,12 @@ import (
 	"github.com/residua-go/residua/internal/cli/clitest"
 	"github.com/residua-go/residua/internal/webdriver"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/trainer"
 )
 
 // call runs analyze as its main does.
 func call(args ...string) clitest.Outcome {
-	command, rest := suite().Choose(args)
+	command, rest := Suite(models.Standard()).Choose(args)
 	return clitest.Call(command, rest...)
 }
 
@@ -45,16 +46,14 @@ func trained(t *testing.T, stream string) string {
 
 // sizes are settings of a tiny model.
 func sizes(stream string) []string {
-	sets := []string{"model.stream=" + stream, "model.layers=2"}
-	if stream == models.StreamMatrix {
+	sets := []string{"model.layers=2"}
+	if stream == "matrix" {
 		return sets
 	}
-	sets = append(sets, "model.dk=0", "model.dv=0", "model.rank=0", "model.d_model=12", "model.heads=3", "model.seq=48", "model.positions=learned")
-	switch stream {
-	case models.StreamHyper:
-		sets = append(sets, "model.n=3", "model.dynamic=true")
-	case models.StreamDWLSTM:
-		sets = append(sets, "model.ff=0")
+	own := map[string]string{"hyper": ", n: 3, dynamic: true"}[stream]
+	sets = append(sets, "model.stream={kind: "+stream+", d_model: 12"+own+"}", "model.attention.heads=3", "model.seq=48", "model.attention.positions=learned")
+	if stream == "dwlstm" {
+		sets = append(sets, "model.feedforward=null")
 	}
 	return sets
 }
@@ -69,7 +68,7 @@ func quick(name string) []string {
 // ofModels are the names of all commands that look at a model.
 func ofModels() []string {
 	var names []string
-	for _, c := range commands() {
+	for _, c := range commands(models.Standard()) {
 		if c.Name != "theory" {
 			names = append(names, c.Name)
 		}
@@ -79,12 +78,12 @@ func ofModels() []string {
 
 // TestEveryCommandOnEveryKindOfStream: each either works or says which analyses the stream has.
 func TestEveryCommandOnEveryKindOfStream(t *testing.T) {
-	for _, stream := range []string{models.StreamMatrix, models.StreamVector, models.StreamHyper, models.StreamDWLSTM} {
+	for _, stream := range []string{"matrix", "vector", "hyper", "dwlstm"} {
 		run := trained(t, stream)
 		for _, name := range ofModels() {
 			t.Run(stream+"/"+name, func(t *testing.T) {
 				args := append([]string{name, "-checkpoint", run}, quick(name)...)
-				if slices.Contains(bound(), name) && !slices.Contains(analysis.Supports(stream), name) {
+				if !slices.Contains(supported(t, run), name) {
 					call(args...).Refused(t, name+": stream "+stream+" does not have it; it has attribute, lens, ")
 					return
 				}
@@ -94,9 +93,16 @@ func TestEveryCommandOnEveryKindOfStream(t *testing.T) {
 	}
 }
 
+// supported are the analyses that a run's model has.
+func supported(t *testing.T, run string) []string {
+	p, err := trainer.OpenModel(models.Standard(), run)
+	require.NoError(t, err)
+	return analysis.Supports(p.Model)
+}
+
 // TestEveryCommandDelivers: with -out the folder has a page, pictures and tables.
 func TestEveryCommandDelivers(t *testing.T) {
-	run, browser := trained(t, models.StreamMatrix), openBrowser(t)
+	run, browser := trained(t, "matrix"), openBrowser(t)
 	for _, name := range ofModels() {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && name != "lens" && name != "wiring" {
@@ -106,7 +112,7 @@ func TestEveryCommandDelivers(t *testing.T) {
 			args := append([]string{name, "-checkpoint", run}, quick(name)...)
 			plain := works(t, args...)
 			assert.NotContains(t, plain, "NaN")
-			assert.Contains(t, plain, ": matrix stream, 6 x 8, rank 3, 2 layers of 3 heads")
+			assert.Contains(t, plain, ": matrix stream, dk=6 dv=8 rank=3, 2 layers of 3 heads")
 			got := call(append(args, "-out", dir)...)
 			require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 			assert.Equal(t, plain, got.Stdout)

@@ -29,7 +29,7 @@ func read(t *testing.T, part string, into any, args ...string) {
 
 // TestPrompts: a text is its ids with BOS in front, on whatever path the model is read from.
 func TestPrompts(t *testing.T) {
-	run := trained(t, models.StreamMatrix)
+	run := trained(t, "matrix")
 	want := tables(works(t, "lens", "-checkpoint", run, "-ids", "256,97,98,10"))
 	step := filepath.Join(run, "checkpoints", "step-00000004")
 	for _, path := range []string{run, step, filepath.Join(step, "model.safetensors")} {
@@ -51,7 +51,7 @@ func tables(output string) string {
 
 // TestDefaultPromptIsCut: a model with few positions reads its beginning.
 func TestDefaultPromptIsCut(t *testing.T) {
-	run := clitest.Train(t, append(sizes(models.StreamVector), "model.seq=16", "train.steps=1", "train.eval_every=0")...).Dir
+	run := clitest.Train(t, append(sizes("vector"), "model.seq=16", "train.steps=1", "train.eval_every=0")...).Dir
 	for _, name := range []string{"lens", "patch"} {
 		assert.Contains(t, works(t, name, "-checkpoint", run), ". 16 tokens: BOS f u n c ␣ a d d ( a , ␣ b ␣ i")
 	}
@@ -78,7 +78,7 @@ func TestAttributeFlags(t *testing.T) {
 
 // TestAblateNamed: one place alone is what the sweep has there.
 func TestAblateNamed(t *testing.T) {
-	run := trained(t, models.StreamMatrix)
+	run := trained(t, "matrix")
 	var sweep, one analysis.Ablation
 	read(t, "heads", &sweep, "ablate", "-checkpoint", run, "-target", "b")
 	read(t, "ablation", &one, "ablate", "-checkpoint", run, "-target", "b", "-names", "blocks.1.attention.heads", "-at", "head=2")
@@ -94,7 +94,7 @@ func TestAblateNamed(t *testing.T) {
 
 // TestPatchBringsAllBack: the last stream of the last token holds the whole difference.
 func TestPatchBringsAllBack(t *testing.T) {
-	run := trained(t, models.StreamVector)
+	run := trained(t, "vector")
 	var p analysis.Patching
 	read(t, "stream", &p, "patch", "-checkpoint", run, "-prompt", "line 7", "-corrupt", "lime 7")
 	last := len(p.Effect) - 1
@@ -121,7 +121,7 @@ func TestHeadsOfOne(t *testing.T) {
 
 // TestSeeds: the same seed gives the same table, another another.
 func TestSeeds(t *testing.T) {
-	run := trained(t, models.StreamMatrix)
+	run := trained(t, "matrix")
 	args := []string{"memory", "-checkpoint", run, "-seeds", "2", "-seed"}
 	assert.Equal(t, works(t, append(args, "3")...), works(t, append(args, "3")...))
 	assert.NotEqual(t, works(t, append(args, "3")...), works(t, append(args, "4")...))
@@ -158,7 +158,7 @@ func TestInterrupt(t *testing.T) {
 		return nil, nil
 	})
 	assert.ErrorIs(t, err, context.Canceled)
-	command, rest := suite().Choose([]string{"memory", "-checkpoint", trained(t, models.StreamMatrix)})
+	command, rest := Suite(models.Standard()).Choose([]string{"memory", "-checkpoint", trained(t, "matrix")})
 	got := clitest.CallWith(ctx, command, rest...)
 	assert.Equal(t, clitest.Outcome{Code: cli.ExitRun, Stderr: "error: analyze memory: interrupted\n"}, got)
 }
@@ -186,13 +186,13 @@ func TestCircuitsOfOne(t *testing.T) {
 
 // TestWiringOfOne: the virtual weights of two sites; a prompt matters where a stream mixes.
 func TestWiringOfOne(t *testing.T) {
-	run := trained(t, models.StreamHyper)
+	run := trained(t, "hyper")
 	var v analysis.VirtualWeights
 	read(t, "weights", &v, "wiring", "-checkpoint", run, "-from", "blocks.0.feedforward", "-to", "blocks.1.attention.0.q")
 	assert.Len(t, v.Values, 24)
 	args := []string{"wiring", "-checkpoint", run, "-draws", "50", "-threshold", "0.1", "-json", "-prompt"}
 	assert.NotEqual(t, carries(t, append(args, "line")...), carries(t, append(args, "nothing times")...))
-	args = append([]string{"wiring", "-checkpoint", trained(t, models.StreamMatrix)}, args[3:]...)
+	args = append([]string{"wiring", "-checkpoint", trained(t, "matrix")}, args[3:]...)
 	args = slices.DeleteFunc(args, func(arg string) bool { return arg == "-json" })
 	assert.Equal(t, works(t, append(args, "line")...), works(t, append(args, "nothing times")...))
 	assert.Less(t, strings.Count(works(t, append(args, "a", "-whole")...), "\n"), strings.Count(works(t, append(args, "a")...), "\n"))

@@ -18,7 +18,7 @@ const gpt2HF = "../../testdata/reference/gpt2-hf"
 
 // TestRefuses: what a call gets wrong is one line, exit code 2.
 func TestRefuses(t *testing.T) {
-	matrix, vector := trained(t, models.StreamMatrix), trained(t, models.StreamVector)
+	matrix, vector := trained(t, "matrix"), trained(t, "vector")
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
 	for _, c := range []struct {
@@ -117,7 +117,7 @@ func warning(stderr string) string {
 func TestHelp(t *testing.T) {
 	all := works(t, "-h")
 	assert.True(t, strings.HasPrefix(all, "Example:\n"))
-	for _, c := range commands() {
+	for _, c := range commands(models.Standard()) {
 		assert.Contains(t, all, "\n  "+c.Name+" ")
 		got := call(c.Name, "-h")
 		assert.Equal(t, cli.ExitOK, got.Code)

@@ -72,3 +72,18 @@ func TestSuiteRefuses(t *testing.T) {
 		assert.Zero(t, p.calls)
 	}
 }
+
+// TestSuiteOfSuites: a suite in another one is chosen by its name, and all calls are written as
+// those of the outermost program.
+func TestSuiteOfSuites(t *testing.T) {
+	var p probe
+	outer := cli.Suite{Name: "house", Program: "house", Suites: []cli.Suite{suite(&p)}}
+	assert.Equal(t, clitest.Outcome{}, callSuite(outer, "tour", "walk", "-steps", "9"))
+	assert.Equal(t, 9, p.n)
+	assert.Contains(t, callSuite(outer, "-h").Stdout, "\n  tour  show commands\n")
+	assert.Contains(t, callSuite(outer, "tour", "-h").Stdout, "Example:\n  house tour walk -steps 3\n\nhouse tour: show commands\n")
+	assert.Contains(t, callSuite(outer, "tour", "walk", "-h").Stdout, "Example:\n  house probe -steps 3\n\nhouse tour walk: go some steps\n")
+	callSuite(outer, "tuor").Refused(t, "did you mean tour? (house -h lists all commands)")
+	p.err = cli.Usagef("go run ./cmd/tour lists them")
+	callSuite(outer, "tour", "walk").Refused(t, "error: house tour lists them")
+}

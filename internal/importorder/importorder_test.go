@@ -33,10 +33,22 @@ var allowed = map[string][]string{
 	"generate":      {"trainer", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 	"eval":          {"trainer", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
-	"analysis/page":   {"figure"},
-	"analysis/cache":  {"config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
-	"analysis":        {"analysis/cache", "figure", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"analysis/page":    {"figure"},
+	"analysis/cache":   {"config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"analysis":         {"analysis/cache", "figure", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"command/train":    commandImports("generate"),
+	"command/eval":     commandImports("eval"),
+	"command/generate": commandImports("generate"),
+	"command/models":   commandImports(),
+	"command/analyze":  commandImports("analysis", "analysis/cache", "analysis/page", "analysis/theory"),
+	"command":          commandImports("generate", "eval", "analysis", "analysis/cache", "analysis/page", "analysis/theory", "command/train", "command/eval", "command/generate", "command/models", "command/analyze"),
+
 	"analysis/theory": {"figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "checkpoint"},
+}
+
+// commandImports is what every command may import, and others.
+func commandImports(others ...string) []string {
+	return append(others, "internal/cli", "internal/bars", "trainer", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
 // free are the prefixes of packages at the end of all arrows.
