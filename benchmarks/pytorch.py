@@ -6,10 +6,11 @@ for READ and WRITE, scaled_dot_product_attention, torch.optim.AdamW. Pre-norm La
 without bias, learned positions, attention logits over (layer + 1), untied unembedding,
 cross-entropy with z-loss 1e-4.
 
-  pytorch.py rmt --layers 6 --dk 32 --dv 32 --rank 12 --ff 1536 [--compile]
-  pytorch.py transformer --layers 6 --width 384 --heads 12 --ff 1536 [--compile]
+  pytorch.py '{"layers": 6, "vocab": 50257, "seq": 256, "stream": {"kind": "matrix", "dk": 32, "dv": 32,
+              "rank": 12}, "feedforward": {"kind": "gelu", "hidden": 1536}}' --batch 8 [--compile]
 
-prints one line of JSON: parameters, median milliseconds a step, tokens a second, the first
+takes a model as cmd/bench writes it, of the stream's kind matrix (the RMT) or vector (the transformer,
+"stream": {"kind": "vector", "d_model": 384}, "attention": {"heads": 12}), and prints one line of JSON: parameters, median milliseconds a step, tokens a second, the first
 loss and the peak of resident memory. With --serve it makes steps when cmd/bench asks for
 them (cmd/bench/serve.go describes the lines); `pytorch.py gemm --serve` times products.
 
@@ -151,11 +152,12 @@ class LanguageModel(nn.Module):
 
     def __init__(self, o):
         super().__init__()
-        width = o.rank * o.dv if o.model == "rmt" else o.width
+        matrix = o.stream == "matrix"
+        width = o.rank * o.dv if matrix else o.width
         self.tokens, self.positions = nn.Embedding(o.vocab, width), nn.Embedding(o.seq, width)
         nn.init.normal_(self.tokens.weight, std=0.02)
         nn.init.normal_(self.positions.weight, std=0.02)
-        ends, block = (MatrixEnds, MatrixBlock) if o.model == "rmt" else (VectorEnds, VectorBlock)
+        ends, block = (MatrixEnds, MatrixBlock) if matrix else (VectorEnds, VectorBlock)
         self.ends = ends(o)
         self.blocks = nn.ModuleList(block(o, layer) for layer in range(o.layers))
         self.unembedding = hidden(width, o.vocab)
@@ -285,24 +287,36 @@ def report(o):
     for _ in range(o.warm_up - 1):
         training.step()
     seconds = statistics.median(training.step()[0] for _ in range(o.steps))
-    say(model=o.model, torch=torch.__version__, parameters=training.parameters(), ms_per_step=round(1e3 * seconds, 1),
+    say(stream=o.stream, torch=torch.__version__, parameters=training.parameters(), ms_per_step=round(1e3 * seconds, 1),
         tokens_per_s=round(o.batch * o.seq / seconds), first_loss=round(first, 4), peak_mb=training.device.peak_bytes() >> 20)
+
+
+def sizes(text):
+    """The options that a model's config says; another model than the two here is an error."""
+    c = json.loads(text)
+    stream, feedforward = c["stream"], c.get("feedforward", {})
+    kinds = [stream.get("kind"), feedforward.get("kind")]
+    if kinds not in (["matrix", "gelu"], ["vector", "gelu"]):
+        raise ValueError(f"want a stream of kind matrix or vector and a feedforward of kind gelu, got {kinds}")
+    return dict(stream=kinds[0], layers=c["layers"], vocab=c["vocab"], seq=c["seq"], ff=feedforward["hidden"], gelu=c.get("gelu", "tanh"),
+                dk=stream.get("dk"), dv=stream.get("dv"), rank=stream.get("rank"), width=stream.get("d_model"),
+                heads=c.get("attention", {}).get("heads"))
 
 
 def options():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("model", choices=["rmt", "transformer", "gemm"])
-    defaults = dict(layers=6, dk=32, dv=32, rank=12, width=384, heads=12, ff=1536, vocab=50257, seq=256, batch=8,
-                    steps=8, threads=2, seed=0)
-    for name, value in defaults.items():
+    p.add_argument("model", help="a model's config as JSON, or gemm")
+    for name, value in dict(batch=8, steps=8, threads=2, seed=0).items():
         p.add_argument("--" + name, type=int, default=value)
     p.add_argument("--warm-up", type=int, default=2)
-    p.add_argument("--gelu", choices=["tanh", "exact"], default="tanh")
     p.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     p.add_argument("--precision", choices=["fp32", "tf32", "bf16"], default="fp32")
     p.add_argument("--compile", action="store_true")
     p.add_argument("--serve", action="store_true")
-    return p.parse_args()
+    o = p.parse_args()
+    if o.model != "gemm":
+        vars(o).update(sizes(o.model))
+    return o
 
 
 def main():

@@ -10,7 +10,6 @@ import (
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/models"
 )
 
 // maxRows bounds the rows of a step, and the tokens of a row.
@@ -32,20 +31,21 @@ func (c *call) workloads() ([]workload, error) {
 			return nil, errors.Errorf("%s: want <= %d, got %d", n.flag, n.most, n.value)
 		}
 	}
-	if err := c.checkSections(); err != nil || c.zoo {
+	if err := c.checkSections(); err != nil || c.designs {
 		return nil, err
 	}
-	chosen, err := choose(c.models)
+	choice := choose
+	if c.stock {
+		choice = chooseForStock
+	}
+	chosen, err := choice(c.zoo, c.models)
 	if err != nil {
 		return nil, err
 	}
-	if c.stock {
-		if chosen, err = c.forStock(chosen); err != nil {
+	for i, w := range chosen {
+		if chosen[i], err = w.resized(c.batch, c.seq); err != nil {
 			return nil, err
 		}
-	}
-	for i := range chosen {
-		chosen[i] = c.resized(chosen[i])
 	}
 	return chosen, nil
 }
@@ -53,7 +53,7 @@ func (c *call) workloads() ([]workload, error) {
 // checkSections checks the flags that ask for something else than the model table.
 func (c *call) checkSections() error {
 	sections := 0
-	for _, wanted := range []bool{c.stock, c.scaling, c.products, c.zoo} {
+	for _, wanted := range []bool{c.stock, c.scaling, c.products, c.designs} {
 		if wanted {
 			sections++
 		}
@@ -63,37 +63,12 @@ func (c *call) checkSections() error {
 		return errors.New("want one of -stock, -threads-scaling, -gemm and -zoo, got several: call bench for each")
 	case sections > 0 && c.svg != "":
 		return errors.New("-svg: want it with the model table, got it with -stock, -threads-scaling, -gemm or -zoo: the picture is of the models")
-	case c.zoo && c.python != "":
+	case c.designs && c.python != "":
 		return errors.New("-pytorch: want it with the model table or -gemm, got it with -zoo: PyTorch's side has no such models")
-	case c.shapes != "" && !c.zoo:
+	case c.shapes != "" && !c.designs:
 		return errors.New("-shapes: want it with -zoo, got it without")
 	}
 	return nil
-}
-
-// resized is a workload with the rows that -batch and -seq ask for.
-func (c *call) resized(w workload) workload {
-	if c.batch > 0 {
-		w.Batch = c.batch
-	}
-	if c.seq > 0 {
-		w.Config.Seq = c.seq
-	}
-	return w
-}
-
-// forStock returns the workloads as stock Gorgonia trains them.
-func (c *call) forStock(chosen []workload) ([]workload, error) {
-	if c.models == "" {
-		chosen = []workload{stockWorkload()}
-	}
-	for i, w := range chosen {
-		if w.Config.Stream != models.StreamVector {
-			return nil, errors.Errorf("-stock: want transformers, got %s: name some with -models", w.Name)
-		}
-		chosen[i].Config.ZLoss = 0 // the stock graph's would be a second pass over the logits
-	}
-	return chosen, nil
 }
 
 // unknownName refuses a name in the list of a flag.

@@ -58,11 +58,11 @@ func newContestant(name string, w workload, on target) (contestant, error) {
 func randomBatch(w workload) (tokens, targets []int32) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	for range w.Batch {
-		row := make([]int32, w.Config.Seq+1)
+		row := make([]int32, w.Spec.Seq+1)
 		for i := range row {
-			row[i] = int32(draw.IntN(w.Config.Vocab))
+			row[i] = int32(draw.IntN(w.Spec.Vocab))
 		}
-		tokens, targets = append(tokens, row[:w.Config.Seq]...), append(targets, row[1:]...)
+		tokens, targets = append(tokens, row[:w.Spec.Seq]...), append(targets, row[1:]...)
 	}
 	return tokens, targets
 }

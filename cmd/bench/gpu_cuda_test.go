@@ -14,6 +14,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/cuda/emulator"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
 // prepareDevice makes the tests' device: the emulator, or a GPU where RESIDUA_GPU says so.
@@ -58,13 +59,16 @@ func TestBenchOnTheDeviceBesidePyTorch(t *testing.T) {
 
 // TestOursLearnsOnTheDevice: the device's losses are those of the CPU.
 func TestOursLearnsOnTheDevice(t *testing.T) {
-	chosen, err := (&call{models: "byte-rmt", steps: 1, rounds: 1, batch: 1, seq: 8}).workloads()
+	chosen, err := (&call{zoo: models.Standard(), models: "byte-rmt", steps: 1, rounds: 1, batch: 1, seq: 8}).workloads()
 	require.NoError(t, err)
-	chosen[0].Config.Layers = 1
-	cpu, err := newOurs(chosen[0], target{Threads: 1})
+	small := chosen[0].Preset
+	small.Config.Layers = 1
+	w, err := newWorkload("small", small, 1, 8)
+	require.NoError(t, err)
+	cpu, err := newOurs(w, target{Threads: 1})
 	require.NoError(t, err)
 	defer cpu.close()
-	gpu, err := newOurs(chosen[0], target{Threads: 1, Device: graph.CUDA, Precision: graph.FP32})
+	gpu, err := newOurs(w, target{Threads: 1, Device: graph.CUDA, Precision: graph.FP32})
 	require.NoError(t, err)
 	defer gpu.close()
 	for step := range 3 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/models"
 )
 
 func TestPeaksByName(t *testing.T) {
@@ -49,7 +50,7 @@ func TestTargetOfFlags(t *testing.T) {
 		"-peak: want > 0 TFLOPS, got -1":                             {"-device", "cuda", "-peak", "-1"},
 		"-device cuda: want the model table or -zoo, got -stock, -t": {"-device", "cuda", "-gemm"},
 	} {
-		t.Run(want, func(t *testing.T) { clitest.Call(command(), args...).Refused(t, want) })
+		t.Run(want, func(t *testing.T) { clitest.Call(command(models.Standard()), args...).Refused(t, want) })
 	}
 }
 

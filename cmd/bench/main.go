@@ -13,17 +13,19 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
 func main() {
 	if text, child := os.LookupEnv(childVariable); child {
-		os.Exit(serve(text, os.Stdin, os.Stdout))
+		os.Exit(serve(models.Standard(), text, os.Stdin, os.Stdout))
 	}
-	os.Exit(cli.Main(command(), os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(cli.Main(command(models.Standard()), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-func command() cli.Command {
-	var c call
+// command measures models of a zoo.
+func command(zoo models.Zoo) cli.Command {
+	c := call{zoo: zoo}
 	return cli.Command{
 		Name:    "bench",
 		Summary: "measure training speed: tokens/s, share of the machine's peak, memory, RMT against transformer",
@@ -50,12 +52,13 @@ func command() cli.Command {
 
 // call is what the flags ask for.
 type call struct {
+	zoo                                     models.Zoo
 	models, shapes, script, modes, svg, out string
 	steps, rounds, threads                  int
 	batch, seq                              int
 	device, precision                       string
 	peak                                    float64 // TFLOPS
-	json, stock, scaling, products, zoo     bool
+	json, stock, scaling, products, designs bool
 	python                                  interpreter
 	set                                     *flag.FlagSet
 }
@@ -69,7 +72,7 @@ func (c *call) given(name string) bool {
 
 func (c *call) flags(flags *flag.FlagSet) {
 	c.set = flags
-	flags.StringVar(&c.models, "models", "", "measure the models `A,B` instead of all: "+strings.Join(names(workloads()), ", ")+"; also any other preset; with -zoo: "+strings.Join(namesOf(zooDesigns(), designName), ", "))
+	flags.StringVar(&c.models, "models", "", "measure the models `A,B` instead of all: "+strings.Join(namesOf(measuredModels(), measuredName), ", ")+"; also any other preset; with -zoo: "+strings.Join(zooNames(c.zoo, zooShapes()), ", "))
 	flags.IntVar(&c.batch, "batch", 0, "train on `N` rows a step; 0: each model's own number")
 	flags.IntVar(&c.seq, "seq", 0, "train on rows of `N` tokens; 0: each model's own length")
 	flags.IntVar(&c.steps, "steps", 5, "time `N` steps in a turn; with -zoo by default 1 at 162m")
@@ -85,7 +88,7 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.BoolVar(&c.stock, "stock", false, "compare transformers, a small one unless -models names some, with the same of stock Gorgonia nodes; no model table")
 	flags.BoolVar(&c.scaling, "threads-scaling", false, "compare one thread with all; no model table")
 	flags.BoolVar(&c.products, "gemm", false, "measure matrix products; no model table")
-	flags.BoolVar(&c.zoo, "zoo", false, "compare residual designs with the plain transformer of the same shape; no model table")
+	flags.BoolVar(&c.designs, "zoo", false, "compare residual designs with the plain transformer of the same shape; no model table")
 	flags.StringVar(&c.shapes, "shapes", "", "with -zoo, measure at the shapes `A,B` instead of all: byte, 162m")
 	flags.StringVar(&c.out, "out", "", "write the JSON object into `FILE` too")
 	flags.StringVar(&c.svg, "svg", "", "draw the models' speed into `FILE`")
@@ -117,7 +120,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 		return cli.Usage(err)
 	}
 	var groups []zooGroup
-	if c.zoo {
+	if c.designs {
 		if groups, err = c.zooGroups(); err != nil {
 			return cli.Usage(err)
 		}
@@ -171,7 +174,7 @@ func (c *call) measure(ctx context.Context, b *bench, chosen []workload, groups 
 	case c.stock:
 		r.Stock, err = b.stock(ctx, chosen)
 		return err
-	case c.zoo:
+	case c.designs:
 		r.Zoo, err = b.zoo(ctx, groups)
 		return err
 	case c.scaling:
@@ -181,7 +184,7 @@ func (c *call) measure(ctx context.Context, b *bench, chosen []workload, groups 
 	if r.Models, err = b.models(ctx, chosen); err != nil {
 		return err
 	}
-	r.Sizes = compareSizes(r.Models)
+	r.Sizes = compareSizes(chosen, r.Models)
 	if b.torch != nil {
 		r.PyTorch, err = b.pytorch(ctx, chosen)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/models"
 )
 
 // fakePython, in the environment, makes the test program behave as a Python with torch
@@ -27,7 +28,7 @@ const fakeDevice = "RESIDUA_BENCH_FAKE_DEVICE"
 // TestMain is also the children of the tests.
 func TestMain(m *testing.M) {
 	if text, child := os.LookupEnv(childVariable); child {
-		os.Exit(serve(text, os.Stdin, os.Stdout))
+		os.Exit(serve(models.Standard(), text, os.Stdin, os.Stdout))
 	}
 	if parameters, fake := os.LookupEnv(fakePython); fake && len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-test") {
 		os.Exit(playPython(parameters))
@@ -64,7 +65,7 @@ func playPython(parameters string) int {
 
 // tiny is a call of the command on a batch of a few tokens.
 func tiny(args ...string) clitest.Outcome {
-	return clitest.Call(command(), append([]string{"-models", "byte-rmt,byte-transformer", "-batch", "1", "-seq", "8", "-steps", "2", "-rounds", "1", "-threads", "1"}, args...)...)
+	return clitest.Call(command(models.Standard()), append([]string{"-models", "byte-rmt,byte-transformer", "-batch", "1", "-seq", "8", "-steps", "2", "-rounds", "1", "-threads", "1"}, args...)...)
 }
 
 func TestBenchEndToEnd(t *testing.T) {
@@ -122,9 +123,9 @@ func TestBenchBesidePyTorch(t *testing.T) {
 
 // oursParameters counts a workload's parameters as the tests' short rows have them.
 func oursParameters(t *testing.T, name string) int {
-	chosen, err := (&call{models: name, steps: 1, rounds: 1, seq: 8}).workloads()
+	chosen, err := (&call{zoo: models.Standard(), models: name, steps: 1, rounds: 1, seq: 8}).workloads()
 	require.NoError(t, err)
-	return chosen[0].Config.Cost().Parameters
+	return chosen[0].Spec.Cost().Parameters
 }
 
 func TestBenchThreadsScaling(t *testing.T) {
@@ -135,7 +136,7 @@ func TestBenchThreadsScaling(t *testing.T) {
 }
 
 func TestBenchStock(t *testing.T) {
-	got := clitest.Call(command(), "-stock", "-steps", "1", "-rounds", "1")
+	got := clitest.Call(command(models.Standard()), "-stock", "-steps", "1", "-rounds", "1")
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, `(?m)^small-transformer +4 x 32 +ours +\d+ +[\d.]+ +\d+\n +stock +\d+ +[\d.]+ +\d+\.\dx`, got.Stdout)
 }
@@ -155,15 +156,15 @@ func TestBenchRefuses(t *testing.T) {
 		"-pytorch-modes: want eager, compile or both":                   {"-pytorch", "-pytorch-modes", "jit"},
 		"unknown flag -pytroch; did you mean -pytorch?":                 {"-pytroch"},
 	} {
-		t.Run(want, func(t *testing.T) { clitest.Call(command(), args...).Refused(t, want) })
+		t.Run(want, func(t *testing.T) { clitest.Call(command(models.Standard()), args...).Refused(t, want) })
 	}
 }
 
 func TestBenchHelp(t *testing.T) {
-	got := clitest.Call(command(), "-h")
+	got := clitest.Call(command(models.Standard()), "-h")
 	assert.Equal(t, cli.ExitOK, got.Code)
 	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  go run ./cmd/bench\n"), got.Stdout)
-	for _, w := range workloads() {
-		assert.Contains(t, got.Stdout, w.Name)
+	for _, m := range measuredModels() {
+		assert.Contains(t, got.Stdout, m.name)
 	}
 }

@@ -53,11 +53,15 @@ func (b *bench) turns(ctx context.Context, what string, processes ...*process) e
 // own starts an implementation of this program.
 func (b *bench) own(ctx context.Context, implementation string, w workload, on target) func() (*process, error) {
 	return func() (*process, error) {
-		return startOwn(ctx, order{Implementation: implementation, Workload: w, Target: on, WarmUp: b.schedule.warmUp})
+		o, err := newOrder(implementation, w, on, b.schedule.warmUp)
+		if err != nil {
+			return nil, err
+		}
+		return startOwn(ctx, o)
 	}
 }
 
-// models measures ours, an RMT alternating with the transformer of its size.
+// models measures ours, each alternating with the transformer of its size.
 func (b *bench) models(ctx context.Context, chosen []workload) ([]modelResult, error) {
 	var results []modelResult
 	for _, group := range groups(chosen) {
@@ -83,20 +87,18 @@ func (b *bench) models(ctx context.Context, chosen []workload) ([]modelResult, e
 	return results, nil
 }
 
-// groups puts the two models of a size together, in the order in which they are named.
+// groups puts the models of a size together, those that are compared with one transformer, in
+// the order in which they are named.
 func groups(chosen []workload) [][]workload {
 	var all [][]workload
-	grouped := map[string]bool{}
+	at := map[string]int{}
 	for _, w := range chosen {
-		if grouped[w.Name] {
-			continue
+		i, known := at[w.plain()]
+		if !known {
+			i, all = len(all), append(all, nil)
+			at[w.plain()] = i
 		}
-		group := []workload{w}
-		if other, ok := find(chosen, partner(w.Name)); ok {
-			group = append(group, other)
-			grouped[other.Name] = true
-		}
-		all = append(all, group)
+		all[i] = append(all[i], w)
 	}
 	return all
 }

@@ -41,11 +41,16 @@ func (o *oursRun) open(store *graph.Store, w workload, on target, parts []optim.
 			return err
 		}
 	}
-	if o.program, err = models.Compile(w.Config, w.Batch, w.Config.Seq, models.Outputs{Loss: true}, on.options(store)); err != nil {
+	if o.program, err = models.Compile(w.Spec, w.Batch, w.Spec.Seq, outputs(w), on.options(store)); err != nil {
 		return err
 	}
 	o.optimize, err = optim.New(store, on.Threads, parts...)
 	return err
+}
+
+// outputs are what a training program of a workload computes.
+func outputs(w workload) models.Outputs {
+	return models.Outputs{Loss: true, Auxiliary: models.Auxiliary{ZLoss: w.ZLoss}}
 }
 
 // step also profiles the first one, which belongs to the warm-up, for its traffic. It
@@ -108,7 +113,7 @@ type gpuMemory struct {
 
 // openGPU opens a store's GPU.
 func openGPU(store *graph.Store, on target, w workload) (*gpuMemory, error) {
-	plan, err := models.PredictMemory(w.Config, w.Batch, w.Config.Seq, models.Outputs{Loss: true}, on.options(nil))
+	plan, err := models.PredictMemory(w.Spec, w.Batch, w.Spec.Seq, outputs(w), on.options(nil))
 	if err != nil {
 		return nil, err
 	}

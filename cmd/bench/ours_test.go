@@ -7,13 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
 )
 
 // TestStepFLOPsAreThoseOfTheProfile: the FLOPs that speeds are computed from are those
 // of the ops that a step runs.
 func TestStepFLOPsAreThoseOfTheProfile(t *testing.T) {
 	for _, name := range []string{"byte-rmt", "byte-transformer"} {
-		chosen, err := (&call{models: name, steps: 1, rounds: 1, batch: 2, seq: 8}).workloads()
+		chosen, err := (&call{zoo: models.Standard(), models: name, steps: 1, rounds: 1, batch: 2, seq: 8}).workloads()
 		require.NoError(t, err)
 		o, err := newOurs(chosen[0], target{Threads: 1})
 		require.NoError(t, err)
@@ -29,7 +30,7 @@ func TestStepFLOPsAreThoseOfTheProfile(t *testing.T) {
 
 // TestOursLearns: steps on one batch lower its loss, and the facts are the program's.
 func TestOursLearns(t *testing.T) {
-	chosen, err := (&call{models: "byte-rmt", steps: 1, rounds: 1, batch: 1, seq: 8}).workloads()
+	chosen, err := (&call{zoo: models.Standard(), models: "byte-rmt", steps: 1, rounds: 1, batch: 1, seq: 8}).workloads()
 	require.NoError(t, err)
 	o, err := newOurs(chosen[0], target{Threads: 1})
 	require.NoError(t, err)
@@ -43,6 +44,6 @@ func TestOursLearns(t *testing.T) {
 	}
 	assert.Less(t, last, first-0.5)
 	f := o.facts()
-	assert.Equal(t, chosen[0].Config.Cost().Parameters, f.Parameters)
+	assert.Equal(t, chosen[0].Spec.Cost().Parameters, f.Parameters)
 	assert.Equal(t, o.program.Memory().Arena+16*f.Parameters, f.Predicted)
 }

@@ -38,7 +38,7 @@ func startOwn(ctx context.Context, o order) (*process, error) {
 	}
 	command := exec.CommandContext(ctx, self)
 	command.Env = append(os.Environ(), childVariable+"="+string(text))
-	return start(o.Implementation+" "+o.Workload.Name, command)
+	return start(o.Implementation+" "+o.Name, command)
 }
 
 // start runs a child and waits for its facts.

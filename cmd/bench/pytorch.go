@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 
 	"github.com/pkg/errors"
-
-	"github.com/residua-go/residua/models"
 )
 
 // The ways to run PyTorch's side.
@@ -44,31 +43,21 @@ func lastLine(out []byte) string {
 
 // startModel starts the script on a workload.
 func (p pytorch) startModel(ctx context.Context, w workload, mode string, on target, warmUp int) (*process, error) {
-	args := append(modelArguments(w), "--serve", "--threads", fmt.Sprint(on.Threads), "--warm-up", fmt.Sprint(warmUp))
+	model, err := json.Marshal(w.Spec.Config)
+	if err != nil {
+		return nil, errors.WithStack(err)
+	}
+	args := []string{p.script, string(model), "--batch", fmt.Sprint(w.Batch), "--serve", "--threads", fmt.Sprint(on.Threads), "--warm-up", fmt.Sprint(warmUp)}
 	if on.onGPU() {
 		args = append(args, "--device", string(on.Device), "--precision", string(on.Precision))
 	}
 	if mode == compiled {
 		args = append(args, "--compile")
 	}
-	return start("PyTorch "+mode+" "+w.Name, exec.CommandContext(ctx, p.python, append([]string{p.script}, args...)...))
+	return start("PyTorch "+mode+" "+w.Name, exec.CommandContext(ctx, p.python, args...))
 }
 
 // startGemm starts the script's matrix products.
 func (p pytorch) startGemm(ctx context.Context, threads int) (*process, error) {
 	return start("PyTorch gemm", exec.CommandContext(ctx, p.python, p.script, "gemm", "--serve", "--threads", fmt.Sprint(threads)))
-}
-
-// modelArguments describe a workload to the script.
-func modelArguments(w workload) []string {
-	c := w.Config
-	name, sizes := "transformer", []any{"--width", c.DModel, "--heads", c.Heads}
-	if c.Stream == models.StreamMatrix {
-		name, sizes = "rmt", []any{"--dk", c.Dk, "--dv", c.Dv, "--rank", c.Rank}
-	}
-	args := []string{name}
-	for _, v := range append(sizes, "--layers", c.Layers, "--ff", c.FF, "--vocab", c.Vocab, "--seq", c.Seq, "--batch", w.Batch, "--gelu", c.Gelu) {
-		args = append(args, fmt.Sprint(v))
-	}
-	return args
 }

@@ -42,34 +42,37 @@ type modelResult struct {
 }
 
 func newModelResult(w workload, p *process) modelResult {
-	return modelResult{Name: w.Name, Batch: w.Batch, Seq: w.Config.Seq, Parameters: p.facts.Parameters,
-		TrainFLOPs: w.Config.Cost().TrainFLOPs(), timing: newTiming(w, p), Predicted: p.facts.Predicted}
+	return modelResult{Name: w.Name, Batch: w.Batch, Seq: w.Spec.Seq, Parameters: p.facts.Parameters,
+		TrainFLOPs: w.Spec.Cost().TrainFLOPs(), timing: newTiming(w, p), Predicted: p.facts.Predicted}
 }
 
-// sizeResult compares an RMT with the transformer of its size, a token each.
+// sizeResult compares a model with the plain transformer of its size, a token each.
 type sizeResult struct {
-	RMT         string  `json:"rmt"`
+	Model       string  `json:"model"`
 	Transformer string  `json:"transformer"`
 	Time        float64 `json:"time_ratio"`
 	FLOPs       float64 `json:"flop_ratio"`
 	Excess      float64 `json:"excess"` // time ratio over FLOP ratio
 }
 
-// compareSizes pairs the results of the known sizes.
-func compareSizes(results []modelResult) []sizeResult {
-	byName := map[string]modelResult{}
+// compareSizes compares each workload's result with that of its plain transformer, if it has one.
+func compareSizes(chosen []workload, results []modelResult) []sizeResult {
+	plain, byName := map[string]string{}, map[string]modelResult{}
+	for _, w := range chosen {
+		plain[w.Preset.Name] = w.Name
+	}
 	for _, r := range results {
 		byName[r.Name] = r
 	}
 	var sizes []sizeResult
-	for _, pair := range sizePairs() {
-		rmt, ok := byName[pair.RMT]
-		transformer, too := byName[pair.Transformer]
-		if !ok || !too {
+	for _, w := range chosen {
+		own := byName[w.Name]
+		transformer, ok := byName[plain[w.Preset.Plain]]
+		if !ok {
 			continue
 		}
-		s := sizeResult{RMT: pair.RMT, Transformer: pair.Transformer, Time: transformer.TokensPS / rmt.TokensPS,
-			FLOPs: float64(rmt.TrainFLOPs) / float64(transformer.TrainFLOPs)}
+		s := sizeResult{Model: w.Name, Transformer: transformer.Name, Time: transformer.TokensPS / own.TokensPS,
+			FLOPs: float64(own.TrainFLOPs) / float64(transformer.TrainFLOPs)}
 		s.Excess = s.Time / s.FLOPs
 		sizes = append(sizes, s)
 	}
@@ -143,7 +146,7 @@ type stockResult struct {
 
 // newStockResult compares processes that train the same number of parameters.
 func newStockResult(w workload, mine, theirs *process) (stockResult, error) {
-	r := stockResult{Name: w.Name, Batch: w.Batch, Seq: w.Config.Seq, Parameters: mine.facts.Parameters,
+	r := stockResult{Name: w.Name, Batch: w.Batch, Seq: w.Spec.Seq, Parameters: mine.facts.Parameters,
 		Ours: newTiming(w, mine), Stock: newTiming(w, theirs)}
 	r.Speedup = r.Stock.StepSeconds / r.Ours.StepSeconds
 	return r, sameParameters(mine, theirs)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/models"
 )
 
 // Each model is measured in a process of its own, so that memory does not add up and
@@ -26,10 +28,29 @@ const childVariable = "RESIDUA_BENCH_CHILD"
 
 // order tells a child what to train.
 type order struct {
-	Implementation string   `json:"implementation"`
-	Workload       workload `json:"workload"`
-	Target         target   `json:"target"`
-	WarmUp         int      `json:"warm_up"` // steps that are not timed
+	Implementation string          `json:"implementation"`
+	Name           string          `json:"name"`
+	Model          json.RawMessage `json:"model"` // a config
+	Batch          int             `json:"batch"`
+	ZLoss          float64         `json:"z_loss"`
+	Target         target          `json:"target"`
+	WarmUp         int             `json:"warm_up"` // steps that are not timed
+}
+
+// newOrder is the order to train a workload.
+func newOrder(implementation string, w workload, on target, warmUp int) (order, error) {
+	model, err := json.Marshal(w.Spec.Config)
+	return order{implementation, w.Name, model, w.Batch, w.ZLoss, on, warmUp}, errors.WithStack(err)
+}
+
+// workload is what an order is to train.
+func (o order) workload(zoo models.Zoo) (workload, error) {
+	c, err := zoo.Unmarshal(o.Model)
+	if err != nil {
+		return workload{}, err
+	}
+	spec, err := c.Resolve()
+	return workload{Name: o.Name, Spec: spec, Batch: o.Batch, ZLoss: o.ZLoss}, err
 }
 
 // reply is a line from a child.
@@ -42,21 +63,25 @@ type reply struct {
 }
 
 // serve is the life of a child. The exit code is that of its process.
-func serve(text string, in io.Reader, out io.Writer) int {
+func serve(zoo models.Zoo, text string, in io.Reader, out io.Writer) int {
 	answers := json.NewEncoder(out)
-	if err := obey(text, in, answers); err != nil {
+	if err := obey(zoo, text, in, answers); err != nil {
 		_ = answers.Encode(reply{Error: err.Error()})
 		return 1
 	}
 	return 0
 }
 
-func obey(text string, in io.Reader, answers *json.Encoder) error {
+func obey(zoo models.Zoo, text string, in io.Reader, answers *json.Encoder) error {
 	var o order
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return errors.Wrapf(err, "%s: want an order as JSON", childVariable)
 	}
-	c, err := newContestant(o.Implementation, o.Workload, o.Target)
+	w, err := o.workload(zoo)
+	if err != nil {
+		return err
+	}
+	c, err := newContestant(o.Implementation, w, o.Target)
 	if err != nil {
 		return err
 	}

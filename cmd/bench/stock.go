@@ -11,9 +11,44 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
+// byteVocab is 256 bytes and BOS.
+const byteVocab = 257
+
 // stockWorkload is small enough for stock Gorgonia.
-func stockWorkload() workload {
-	return newWorkload("small-transformer", models.Config{Stream: models.StreamVector, Layers: 2, DModel: 64, Heads: 2, FF: 256, Vocab: byteVocab}, 4, 32)
+func stockWorkload() (workload, error) {
+	c := models.Transformer(2, 64, 256, 2)
+	c.Vocab = byteVocab
+	return newWorkload("small-transformer", models.Preset{Config: c}, 4, 32)
+}
+
+// chooseForStock returns the workloads of a list of names as stock Gorgonia trains them: without
+// z-loss, which would be a second pass over the stock graph's logits. They are transformers, a
+// small one for "".
+func chooseForStock(zoo models.Zoo, list string) ([]workload, error) {
+	if list == "" {
+		w, err := stockWorkload()
+		w.ZLoss = 0
+		return []workload{w}, err
+	}
+	chosen, err := choose(zoo, list)
+	if err != nil {
+		return nil, err
+	}
+	for i, w := range chosen {
+		if !isTransformer(w.Spec) {
+			return nil, errors.Errorf("-stock: want transformers, got %s: name some with -models", w.Name)
+		}
+		chosen[i].ZLoss = 0
+	}
+	return chosen, nil
+}
+
+// isTransformer tells whether a model is one as stock Gorgonia's is built, of the size that it has.
+func isTransformer(s models.Spec) bool {
+	c := models.Transformer(s.Layers, s.Width(), s.FeedForwardShape().Hidden, s.HeadCount())
+	c.Vocab, c.Seq, c.Attention.InverseLayerScaling, c.Init = s.Vocab, s.Seq, true, s.Init
+	plain, err := c.Resolve()
+	return err == nil && plain.SameModel(s) == nil
 }
 
 // stockGraph builds a vector-stream transformer of stock Gorgonia nodes alone, the way a
@@ -75,24 +110,24 @@ func (s *stockGraph) times(x *gorgonia.Node, v float64) *gorgonia.Node {
 // norm is LayerNorm of x [T, D] with a gain [D].
 func (s *stockGraph) norm(x *gorgonia.Node, name string) *gorgonia.Node {
 	rows, column := []byte{0}, []byte{1}
-	centred := s.node(gorgonia.BroadcastSub(x, s.node(gorgonia.Mean(x, 1)), nil, column))    // [T, D]
-	variance := s.node(gorgonia.Mean(s.node(gorgonia.Square(centred)), 1))                   // [T]
-	std := s.node(gorgonia.Sqrt(s.node(gorgonia.Add(variance, number(s.w.Config.NormEps))))) // [T]
+	centred := s.node(gorgonia.BroadcastSub(x, s.node(gorgonia.Mean(x, 1)), nil, column))  // [T, D]
+	variance := s.node(gorgonia.Mean(s.node(gorgonia.Square(centred)), 1))                 // [T]
+	std := s.node(gorgonia.Sqrt(s.node(gorgonia.Add(variance, number(s.w.Spec.NormEps))))) // [T]
 	return s.node(gorgonia.BroadcastHadamardProd(s.node(gorgonia.BroadcastHadamardDiv(centred, std, nil, column)), s.whole(name), nil, rows))
 }
 
 // heads brings x [T, D] into the shape [B*H, N, Dh].
 func (s *stockGraph) heads(x *gorgonia.Node) *gorgonia.Node {
-	c := s.w.Config
-	x = s.node(gorgonia.Reshape(x, tensor.Shape{s.w.Batch, c.Seq, c.Heads, c.HeadDim()}))
+	c := s.w.Spec
+	x = s.node(gorgonia.Reshape(x, tensor.Shape{s.w.Batch, c.Seq, c.HeadCount(), c.HeadDim()}))
 	x = s.node(gorgonia.Transpose(x, 0, 2, 1, 3)) // [B, H, N, Dh]
-	return s.node(gorgonia.Reshape(x, tensor.Shape{s.w.Batch * c.Heads, c.Seq, c.HeadDim()}))
+	return s.node(gorgonia.Reshape(x, tensor.Shape{s.w.Batch * c.HeadCount(), c.Seq, c.HeadDim()}))
 }
 
 // attention is causal attention of block l over u [T, D].
 func (s *stockGraph) attention(u *gorgonia.Node, l int, name string, mask *gorgonia.Node) *gorgonia.Node {
-	c := s.w.Config
-	d, rows := c.DModel, s.w.Batch*c.Heads*c.Seq
+	c := s.w.Spec
+	d, rows := c.Width(), s.w.Batch*c.HeadCount()*c.Seq
 	project := func(part string, i int) *gorgonia.Node {
 		return s.heads(s.node(gorgonia.Mul(u, s.param(name+".qkv", part, i*d, (i+1)*d))))
 	}
@@ -100,9 +135,9 @@ func (s *stockGraph) attention(u *gorgonia.Node, l int, name string, mask *gorgo
 	logits := s.node(gorgonia.BatchedMatMul(q, k, false, true)) // [B*H, N, N]
 	logits = s.times(logits, 1/math.Sqrt(float64(c.HeadDim()))/float64(l+1))
 	logits = s.node(gorgonia.Add(s.node(gorgonia.Reshape(logits, tensor.Shape{rows, c.Seq})), mask)) // [B*H*N, N]
-	weights := s.node(gorgonia.Reshape(s.node(gorgonia.SoftMax(logits, 1)), tensor.Shape{s.w.Batch * c.Heads, c.Seq, c.Seq}))
+	weights := s.node(gorgonia.Reshape(s.node(gorgonia.SoftMax(logits, 1)), tensor.Shape{s.w.Batch * c.HeadCount(), c.Seq, c.Seq}))
 	o := s.node(gorgonia.BatchedMatMul(weights, v)) // [B*H, N, Dh]
-	o = s.node(gorgonia.Reshape(o, tensor.Shape{s.w.Batch, c.Heads, c.Seq, c.HeadDim()}))
+	o = s.node(gorgonia.Reshape(o, tensor.Shape{s.w.Batch, c.HeadCount(), c.Seq, c.HeadDim()}))
 	o = s.node(gorgonia.Reshape(s.node(gorgonia.Transpose(o, 0, 2, 1, 3)), tensor.Shape{s.w.tokens(), d})) // [T, D]
 	return s.node(gorgonia.Mul(o, s.whole(name+".o")))
 }
@@ -123,7 +158,7 @@ func (s *stockGraph) rows(table string, ids []int) *gorgonia.Node {
 
 // loss builds the model: the mean cross-entropy of a batch.
 func (s *stockGraph) loss(tokens, targets []int32) *gorgonia.Node {
-	c := s.w.Config
+	c := s.w.Spec
 	ids, positions := make([]int, len(tokens)), make([]int, len(tokens))
 	for t, id := range tokens {
 		ids[t], positions[t] = int(id), t%c.Seq
@@ -144,8 +179,8 @@ func (s *stockGraph) loss(tokens, targets []int32) *gorgonia.Node {
 // mask is what is added to logits [B*H*N, N]: nothing up to the token itself, a number
 // that exp makes 0 behind it.
 func (s *stockGraph) mask() *gorgonia.Node {
-	seq := s.w.Config.Seq
-	rows := s.w.Batch * s.w.Config.Heads * seq
+	seq := s.w.Spec.Seq
+	rows := s.w.Batch * s.w.Spec.HeadCount() * seq
 	data := make([]float32, rows*seq)
 	for i := range data {
 		if i%seq > i/seq%seq {
@@ -157,7 +192,7 @@ func (s *stockGraph) mask() *gorgonia.Node {
 
 // oneHot is 1 at each token's target, [T, V].
 func (s *stockGraph) oneHot(targets []int32) *gorgonia.Node {
-	vocab := s.w.Config.Vocab
+	vocab := s.w.Spec.Vocab
 	data := make([]float32, len(targets)*vocab)
 	for t, id := range targets {
 		data[t*vocab+int(id)] = 1

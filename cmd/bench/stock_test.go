@@ -17,7 +17,7 @@ import (
 // perturbed returns a workload's parameters, none of them 0 or 1.
 func perturbed(t *testing.T, w workload) *graph.Store {
 	store := graph.NewStore(tensor.Float32, 1)
-	_, err := models.New(gorgonia.NewGraph(), w.Config, models.WithStore(store))
+	_, err := models.New(gorgonia.NewGraph(), w.Spec, models.WithStore(store))
 	require.NoError(t, err)
 	draw := rand.New(rand.NewPCG(3, 4))
 	for _, p := range store.Params() {
@@ -31,8 +31,9 @@ func perturbed(t *testing.T, w workload) *graph.Store {
 // TestStockIsTheSameModel: on the same weights the stock graph has our loss, and after
 // each of a few Adam steps again.
 func TestStockIsTheSameModel(t *testing.T) {
-	w := stockWorkload()
-	w.Config.ZLoss = 0
+	chosen, err := chooseForStock(models.Standard(), "")
+	require.NoError(t, err)
+	w := chosen[0]
 	store := perturbed(t, w)
 	theirs, err := newStockOn(store, w)
 	require.NoError(t, err)

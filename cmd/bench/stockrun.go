@@ -22,7 +22,7 @@ type stockRun struct {
 
 func newStock(w workload) (*stockRun, error) {
 	store := graph.NewStore(tensor.Float32, 1)
-	if _, err := models.New(gorgonia.NewGraph(), w.Config, models.WithStore(store)); err != nil {
+	if _, err := models.New(gorgonia.NewGraph(), w.Spec, models.WithStore(store)); err != nil {
 		return nil, err
 	}
 	return newStockOn(store, w)
@@ -31,8 +31,8 @@ func newStock(w workload) (*stockRun, error) {
 // newStockOn trains copies of a store's parameters. Stock solvers clip single entries,
 // not the norm, and their weight decay does nothing: neither is asked for.
 func newStockOn(store *graph.Store, w workload) (*stockRun, error) {
-	if c := w.Config; c.Stream != models.StreamVector || c.Bias || c.TieEmbeddings || c.ZLoss != 0 || c.Norm != models.NormLayer {
-		return nil, errors.Errorf("workload %s: want a plain transformer for stock Gorgonia", w.Name)
+	if !isTransformer(w.Spec) || w.ZLoss != 0 {
+		return nil, errors.Errorf("workload %s: want a plain transformer without z-loss for stock Gorgonia", w.Name)
 	}
 	s := &stockRun{graph: &stockGraph{g: gorgonia.NewGraph(), w: w, store: store},
 		solver: gorgonia.NewAdamSolver(gorgonia.WithLearnRate(learningRate), gorgonia.WithBeta1(beta1), gorgonia.WithBeta2(beta2), gorgonia.WithEps(adamEps))}

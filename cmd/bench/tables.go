@@ -49,9 +49,9 @@ func sizeTable(results []sizeResult) string {
 		return ""
 	}
 	t := cli.Table{Align: "lrrr"}
-	t.Row("RMT : transformer", "time", "FLOPs", "time/FLOPs")
+	t.Row("model : transformer", "time", "FLOPs", "time/FLOPs")
 	for _, r := range results {
-		t.Row(r.RMT+" : "+r.Transformer, fmt.Sprintf("%.3f", r.Time), fmt.Sprintf("%.3f", r.FLOPs), fmt.Sprintf("%.3f", r.Excess))
+		t.Row(r.Model+" : "+r.Transformer, fmt.Sprintf("%.3f", r.Time), fmt.Sprintf("%.3f", r.FLOPs), fmt.Sprintf("%.3f", r.Excess))
 	}
 	return t.String()
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/models"
 )
 
 // fake is a process that has measured these times.
@@ -16,7 +18,7 @@ func fake(parameters, peak int, seconds ...float64) *process {
 // fakeReport is a report of made-up measurements of the smallest paper size: the RMT
 // takes 1 s a step, the transformer 1.25 s.
 func fakeReport(t *testing.T) *report {
-	chosen, err := choose("rmt-46m,transformer-49m")
+	chosen, err := choose(models.Standard(), "rmt-46m,transformer-49m")
 	require.NoError(t, err)
 	r := &report{Machine: &machine{Threads: 2, PeakGFLOPS: 400, CopyGBs: 26.94}}
 	for i, seconds := range []float64{1, 1.25} {
@@ -24,7 +26,7 @@ func fakeReport(t *testing.T) *report {
 		m.Share = m.GFLOPS / r.Machine.PeakGFLOPS
 		r.Models = append(r.Models, m)
 	}
-	r.Sizes = compareSizes(r.Models)
+	r.Sizes = compareSizes(chosen, r.Models)
 	p, err := newPyTorchResult(chosen[0], fake(45e6, 1020e6, 1), []string{eager, compiled}, []*process{fake(45e6, 4020e6, 3.5), fake(45e6, 1720e6, 1.8)})
 	require.NoError(t, err)
 	r.PyTorch = []pytorchResult{p}
@@ -50,18 +52,22 @@ func TestRatiosOfFakeMeasurements(t *testing.T) {
 
 // TestSizesAreComparedATokenEach: rows of another number do not change the ratio.
 func TestSizesAreComparedATokenEach(t *testing.T) {
-	chosen, err := choose("byte-rmt,byte-transformer")
+	chosen, err := choose(models.Standard(), "byte-rmt,byte-transformer")
 	require.NoError(t, err)
 	chosen[0].Batch *= 2
 	results := []modelResult{newModelResult(chosen[0], fake(1, 1, 2)), newModelResult(chosen[1], fake(1, 1, 1))}
-	assert.InEpsilon(t, 1.0, compareSizes(results)[0].Time, 1e-12)
-	assert.Empty(t, compareSizes(results[:1]), "a model without its partner")
+	assert.InEpsilon(t, 1.0, compareSizes(chosen, results)[0].Time, 1e-12)
+	assert.Empty(t, compareSizes(chosen, results[:1]), "a model without its partner")
 }
 
 func TestReportAsText(t *testing.T) {
 	r := fakeReport(t)
-	r.Scaling = []scalingResult{newScalingResult(workloads()[0], 2, fake(1, 1, 1.9), fake(1, 1, 1))}
-	besideStock, err := newStockResult(stockWorkload(), fake(7, 0, 0.002), fake(7, 0, 0.09))
+	chosen, err := choose(models.Standard(), "rmt-46m")
+	require.NoError(t, err)
+	r.Scaling = []scalingResult{newScalingResult(chosen[0], 2, fake(1, 1, 1.9), fake(1, 1, 1))}
+	small, err := stockWorkload()
+	require.NoError(t, err)
+	besideStock, err := newStockResult(small, fake(7, 0, 0.002), fake(7, 0, 0.09))
 	require.NoError(t, err)
 	r.Stock = []stockResult{besideStock}
 	shape := gemmShape{M: 32, K: 65536, N: 48, TA: true}
@@ -73,7 +79,7 @@ training         batch x seq  parameters  MFLOP a token  tokens/s  ms a step  GF
 rmt-46m          8 x 256          45.00M          164.7      2048       1000     337      84%     1000         900
 transformer-49m  8 x 256          45.00M          183.0      1638       1250     300      75%     1000         900
 
-RMT : transformer           time  FLOPs  time/FLOPs
+model : transformer         time  FLOPs  time/FLOPs
 rmt-46m : transformer-49m  0.800  0.900       0.889
 
 torch 9           tokens/s  ms a step  ours is  peak MB  our memory

@@ -4,112 +4,123 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/models"
 )
 
 // workload is a model and the batch that it is trained on.
 type workload struct {
-	Name   string        `json:"name"`
-	Config models.Config `json:"config"`
-	Batch  int           `json:"batch"`
+	Name   string
+	Preset models.Preset // that it is of
+	Spec   models.Spec
+	Batch  int
+	ZLoss  float64 // coefficient
 }
 
 // tokens is how many a step trains on.
-func (w workload) tokens() int { return w.Batch * w.Config.Seq }
+func (w workload) tokens() int { return w.Batch * w.Spec.Seq }
 
 // stepFLOPs are the matrix products of a step, forward and backward.
 func (w workload) stepFLOPs() float64 {
-	return float64(w.tokens()) * float64(w.Config.Cost().TrainFLOPs())
+	return float64(w.tokens()) * float64(w.Spec.Cost().TrainFLOPs())
 }
 
-// zLoss is the z-loss coefficient of every workload.
+// zLoss is the z-loss coefficient of every workload but those of stock Gorgonia.
 const zLoss = 1e-4
 
-// workloads are the models that the project's speed is measured on, each RMT before the
+// measured is a model of the table.
+type measured struct {
+	name, preset string
+	batch, seq   int
+}
+
+// measuredModels are the models that the project's speed is measured on, each RMT before the
 // transformer of its size: the paper's two smaller sizes and a byte-level one.
-func workloads() []workload {
-	byteRMT := models.Config{Stream: models.StreamMatrix, Layers: 4, Dk: 32, Dv: 32, Rank: 8, FF: 1024, Vocab: byteVocab}
-	byteTransformer := models.Config{Stream: models.StreamVector, Layers: 4, DModel: 256, Heads: 8, FF: 1024, Vocab: byteVocab}
-	return []workload{
-		newWorkload("rmt-46m", preset("rmt-46m"), 8, 256),
-		newWorkload("transformer-49m", preset("transformer-49m"), 8, 256),
-		newWorkload("byte-rmt", byteRMT, 16, 256),
-		newWorkload("byte-transformer", byteTransformer, 16, 256),
-		newWorkload("rmt-134m", preset("rmt-134m"), 4, 512),
-		newWorkload("transformer-162m", preset("transformer-162m"), 4, 512),
+func measuredModels() []measured {
+	return []measured{
+		{"rmt-46m", "rmt-46m", 8, 256},
+		{"transformer-49m", "transformer-49m", 8, 256},
+		{"byte-rmt", "quickstart", 16, 256},
+		{"byte-transformer", "quickstart-transformer", 16, 256},
+		{"rmt-134m", "rmt-134m", 4, 512},
+		{"transformer-162m", "transformer-162m", 4, 512},
 	}
 }
 
-// byteVocab is 256 bytes and BOS.
-const byteVocab = 257
-
-func preset(name string) models.Config { return models.Config{Preset: name}.Resolve() }
-
-// newWorkload completes a config: learned positions of seq tokens, logits over (l+1), z-loss.
-func newWorkload(name string, c models.Config, batch, seq int) workload {
-	c.Seq, c.Positions, c.InverseLayerScaling, c.ZLoss = seq, models.PositionsLearned, true, zLoss
-	return workload{name, c.Resolve(), batch}
+// newWorkload is a preset with learned positions of seq tokens, logits over (l+1) and z-loss.
+func newWorkload(name string, p models.Preset, batch, seq int) (workload, error) {
+	c := p.Config
+	c.Seq, c.Attention.Positions, c.Attention.InverseLayerScaling = seq, models.PositionsLearned, true
+	spec, err := c.Resolve()
+	return workload{Name: name, Preset: p, Spec: spec, Batch: batch, ZLoss: zLoss}, errors.WithMessage(err, name)
 }
 
-// sizePair is an RMT and the transformer it is compared with.
-type sizePair struct{ RMT, Transformer string }
-
-// sizePairs lists the three sizes.
-func sizePairs() []sizePair {
-	return []sizePair{{"rmt-46m", "transformer-49m"}, {"byte-rmt", "byte-transformer"}, {"rmt-134m", "transformer-162m"}}
-}
-
-// partner is the other model of a model's size, "" if there is none.
-func partner(name string) string {
-	for _, pair := range sizePairs() {
-		switch name {
-		case pair.RMT:
-			return pair.Transformer
-		case pair.Transformer:
-			return pair.RMT
-		}
+// workload is a measured model's.
+func (m measured) workload(zoo models.Zoo) (workload, error) {
+	p, err := zoo.Preset(m.preset)
+	if err != nil {
+		return workload{}, err
 	}
-	return ""
+	return newWorkload(m.name, p, m.batch, m.seq)
 }
 
-// find returns the workload of a name.
-func find(list []workload, name string) (workload, bool) {
-	i := slices.IndexFunc(list, func(w workload) bool { return w.Name == name })
-	if i < 0 {
-		return workload{}, false
+// resized is a workload with rows of another number and length; 0 leaves them as they are.
+func (w workload) resized(batch, seq int) (workload, error) {
+	if batch == 0 {
+		batch = w.Batch
 	}
-	return list[i], true
+	if seq == 0 {
+		seq = w.Spec.Seq
+	}
+	resized, err := newWorkload(w.Name, w.Preset, batch, seq)
+	resized.ZLoss = w.ZLoss
+	return resized, err
+}
+
+// plain is the name of the plain transformer's preset that a workload is compared with, its own
+// for the transformer.
+func (w workload) plain() string {
+	if w.Preset.Plain == "" {
+		return w.Preset.Name
+	}
+	return w.Preset.Plain
 }
 
 func names(list []workload) []string {
-	var names []string
-	for _, w := range list {
-		names = append(names, w.Name)
-	}
-	return names
+	return namesOf(list, func(w workload) string { return w.Name })
 }
 
-// choose returns the workloads of a comma-separated list of names, all of them for "".
-// A preset without a workload of its own gets 4 rows of its own length.
-func choose(list string) ([]workload, error) {
-	known := workloads()
+// presetRows are the rows of a step of a preset that is not among the measured models.
+const presetRows = 4
+
+// choose returns the workloads of a comma-separated list of names, the measured models for "".
+// Another preset gets 4 rows of its own length.
+func choose(zoo models.Zoo, list string) ([]workload, error) {
+	known := measuredModels()
 	if list == "" {
-		return known, nil
+		list = strings.Join(namesOf(known, measuredName), ",")
 	}
-	for _, p := range models.Presets() {
-		if _, ok := find(known, p.Name); !ok {
-			known = append(known, newWorkload(p.Name, p.Config, 4, p.Config.Seq))
+	for _, p := range zoo.Presets() {
+		if !slices.Contains(namesOf(known, measuredName), p.Name) {
+			known = append(known, measured{p.Name, p.Name, presetRows, p.Config.Seq})
 		}
 	}
 	var chosen []workload
 	for _, name := range strings.Split(list, ",") {
-		w, ok := find(known, name)
-		if !ok {
-			return nil, unknownName("-models", "model", name, names(known))
+		i := slices.IndexFunc(known, func(m measured) bool { return m.name == name })
+		if i < 0 {
+			return nil, unknownName("-models", "model", name, namesOf(known, measuredName))
 		}
-		if _, twice := find(chosen, name); !twice {
+		w, err := known[i].workload(zoo)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(names(chosen), name) {
 			chosen = append(chosen, w)
 		}
 	}
 	return chosen, nil
 }
+
+func measuredName(m measured) string { return m.name }

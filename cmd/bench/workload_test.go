@@ -2,15 +2,18 @@ package main
 
 import (
 	"encoding/json"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/models"
 )
 
 // TestWorkloadsAreThoseOfTheComparison: sizes and FLOPs as the project's goals name them.
 func TestWorkloadsAreThoseOfTheComparison(t *testing.T) {
+	chosen, err := choose(models.Standard(), "")
+	require.NoError(t, err)
 	for i, want := range []struct {
 		name              string
 		batch, seq, vocab int
@@ -24,55 +27,85 @@ func TestWorkloadsAreThoseOfTheComparison(t *testing.T) {
 		{"rmt-134m", 4, 512, 50257, 134.3, 610},
 		{"transformer-162m", 4, 512, 50257, 162.5, 770},
 	} {
-		w := workloads()[i]
+		w := chosen[i]
 		require.Equal(t, want.name, w.Name)
-		require.NoError(t, w.Config.Validate())
-		cost := w.Config.Cost()
-		assert.Equal(t, []int{want.batch, want.seq, want.vocab}, []int{w.Batch, w.Config.Seq, w.Config.Vocab}, want.name)
+		cost := w.Spec.Cost()
+		assert.Equal(t, []int{want.batch, want.seq, want.vocab}, []int{w.Batch, w.Spec.Seq, w.Spec.Vocab}, want.name)
 		assert.InEpsilon(t, want.millions, float64(cost.Parameters)/1e6, 5e-3, want.name)
 		assert.InEpsilon(t, want.megaFLOPs, float64(cost.TrainFLOPs())/1e6, 3e-2, want.name)
 	}
 }
 
-// TestOrdersTravel: a child trains what the parent meant.
+// requireTravels: a child trains what the parent meant.
+func requireTravels(t *testing.T, w workload) {
+	t.Helper()
+	sent, err := newOrder(ours, w, target{Threads: 3}, 2)
+	require.NoError(t, err)
+	text, err := json.Marshal(sent)
+	require.NoError(t, err)
+	var order order
+	require.NoError(t, json.Unmarshal(text, &order))
+	got, err := order.workload(models.Standard())
+	require.NoError(t, err)
+	w.Preset = models.Preset{}
+	assert.Equal(t, w, got)
+	assert.Equal(t, []any{ours, target{Threads: 3}, 2}, []any{order.Implementation, order.Target, order.WarmUp})
+}
+
 func TestOrdersTravel(t *testing.T) {
-	for _, w := range append(workloads(), stockWorkload()) {
-		text, err := json.Marshal(order{Workload: w})
-		require.NoError(t, err)
-		var got order
-		require.NoError(t, json.Unmarshal(text, &got))
-		assert.Equal(t, w, got.Workload)
+	chosen, err := choose(models.Standard(), "")
+	require.NoError(t, err)
+	for _, w := range chosen {
+		requireTravels(t, w)
 	}
+	small, err := stockWorkload()
+	require.NoError(t, err)
+	requireTravels(t, small)
+	_, err = order{Model: json.RawMessage(`{"layers": 1, "stream": {"kind": "tensor"}}`)}.workload(models.Standard())
+	assert.ErrorContains(t, err, `unknown stream "tensor"`)
 }
 
 func TestChoose(t *testing.T) {
-	chosen, err := choose("rmt-206m,byte-rmt,rmt-206m")
+	chosen, err := choose(models.Standard(), "rmt-206m,byte-rmt,rmt-206m")
 	require.NoError(t, err)
 	require.Len(t, chosen, 2)
-	assert.Equal(t, 18, chosen[0].Config.Layers)
+	assert.Equal(t, 18, chosen[0].Spec.Layers)
 	assert.Equal(t, 4*512, chosen[0].tokens())
-	all, err := choose("")
+	all, err := choose(models.Standard(), "")
 	require.NoError(t, err)
-	assert.Equal(t, workloads(), all)
+	assert.Equal(t, namesOf(measuredModels(), measuredName), names(all))
 }
 
+// TestGroupsPutSizesTogether: those that are compared with one transformer, and it.
 func TestGroupsPutSizesTogether(t *testing.T) {
-	chosen, err := choose("byte-transformer,rmt-46m,rmt-206m,byte-rmt")
+	chosen, err := choose(models.Standard(), "byte-transformer,rmt-46m,rmt-206m,byte-rmt,mhc-162m,quickstart-mhc,highway-191m")
 	require.NoError(t, err)
-	var names [][]string
+	var all [][]string
 	for _, g := range groups(chosen) {
-		var group []string
-		for _, w := range g {
-			group = append(group, w.Name)
-		}
-		names = append(names, group)
+		all = append(all, names(g))
 	}
-	assert.Equal(t, [][]string{{"byte-transformer", "byte-rmt"}, {"rmt-46m"}, {"rmt-206m"}}, names)
+	assert.Equal(t, [][]string{{"byte-transformer", "byte-rmt", "quickstart-mhc"}, {"rmt-46m"}, {"rmt-206m"}, {"mhc-162m", "highway-191m"}}, all)
 }
 
-func TestModelArguments(t *testing.T) {
-	rmt, transformer := modelArguments(workloads()[0]), modelArguments(workloads()[1])
-	assert.Equal(t, []string{"rmt", "--dk", "32", "--dv", "32", "--rank", "12", "--layers", "6", "--ff", "1536", "--vocab", "50257", "--seq", "256", "--batch", "8", "--gelu", "tanh"}, rmt)
-	assert.True(t, slices.Contains(transformer, "--width"))
-	assert.Equal(t, "transformer", transformer[0])
+// TestStockTrainsTransformers: other models are refused, and those that stock nodes are not
+// built for.
+func TestStockTrainsTransformers(t *testing.T) {
+	chosen, err := choose(models.Standard(), "")
+	require.NoError(t, err)
+	for _, w := range chosen {
+		assert.Equal(t, w.plain() == w.Preset.Name, isTransformer(w.Spec), w.Name)
+	}
+	for _, change := range []func(c *models.Config){
+		func(c *models.Config) { c.Bias = true },
+		func(c *models.Config) { c.TieEmbeddings = true },
+		func(c *models.Config) { c.Norm = models.NormRMS },
+		func(c *models.Config) { c.Attention.Positions = models.PositionsALiBi },
+		func(c *models.Config) { c.Attention.InverseLayerScaling = false },
+	} {
+		c := chosen[1].Spec.Config
+		change(&c)
+		spec, err := c.Resolve()
+		require.NoError(t, err)
+		assert.False(t, isTransformer(spec))
+	}
 }

@@ -7,76 +7,35 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// zooShape is a size at which residual designs are compared with a plain transformer.
+// zooShape is a size at which residual designs are compared with a plain transformer: the
+// presets that name it are.
 type zooShape struct {
-	name             string
-	transformer, rmt string // workloads of that size
-	steps            int    // a turn, unless -steps says otherwise
-	largeSlots       bool   // is wide enough for 64 slots
+	name       string
+	plain      string // preset
+	batch, seq int
+	steps      int // a turn, unless -steps says otherwise
 }
 
 func zooShapes() []zooShape {
 	return []zooShape{
-		{name: "byte", transformer: "byte-transformer", rmt: "byte-rmt", steps: 5},
-		{name: "162m", transformer: "transformer-162m", rmt: "rmt-134m", steps: 1, largeSlots: true},
+		{name: "byte", plain: "quickstart-transformer", batch: 16, seq: 256, steps: 5},
+		{name: "162m", plain: "transformer-162m", batch: 4, seq: 512, steps: 1},
 	}
 }
 
-// zooDesign is a residual design: what it changes in a transformer's config.
-type zooDesign struct {
-	name   string
-	change func(c *models.Config)
+// compared are the presets that are compared with the plain transformer.
+func (s zooShape) compared(zoo models.Zoo) []models.Preset {
+	return slices.DeleteFunc(zoo.Presets(), func(p models.Preset) bool { return p.Plain != s.plain })
 }
 
-// plainDesign is what all others are compared with, rmtDesign has sizes of its own.
-const (
-	plainDesign = "vector"
-	rmtDesign   = "rmt"
-	largeDesign = "vwn-8x64"
-)
-
-// zooDesigns lists the designs, the plain transformer first.
-func zooDesigns() []zooDesign {
-	on := func(stream string) func(*models.Config) { return func(c *models.Config) { c.Stream = stream } }
-	hyper := func(dynamic bool) func(*models.Config) {
-		return func(c *models.Config) { c.Stream, c.N, c.Dynamic = models.StreamHyper, 4, dynamic }
+// zooNames are the presets that -zoo measures at the shapes.
+func zooNames(zoo models.Zoo, shapes []zooShape) []string {
+	var names []string
+	for _, s := range shapes {
+		names = append(names, s.plain)
+		names = append(names, namesOf(s.compared(zoo), presetName)...)
 	}
-	vwn := func(m, n int) func(*models.Config) {
-		return func(c *models.Config) { c.Stream, c.M, c.N = models.StreamVWN, m, n }
-	}
-	return []zooDesign{
-		{plainDesign, func(*models.Config) {}},
-		{"hyper-static", hyper(false)},
-		{"hyper-dynamic", hyper(true)},
-		{"mhc", on(models.StreamMHC)},
-		{"mhc-lite", on(models.StreamMHCLite)},
-		{"vwn-2x3", vwn(2, 3)},
-		{largeDesign, vwn(8, 64)},
-		{"highway", on(models.StreamHighway)},
-		{"hieragg", on(models.StreamHierAgg)},
-		{"dwlstm", func(c *models.Config) { c.Stream, c.FF = models.StreamDWLSTM, 0 }},
-		{"moe-8x2", func(c *models.Config) { c.Experts, c.TopK, c.FF = 8, 2, c.FF/2 }},
-		{rmtDesign, nil},
-	}
-}
-
-// at returns the workload of a design at a shape; no for a design that is not measured
-// there.
-func (d zooDesign) at(s zooShape) (w workload, ok bool) {
-	base := s.transformer
-	if d.name == rmtDesign {
-		base = s.rmt
-	}
-	w, ok = find(workloads(), base)
-	if !ok || d.name == largeDesign && !s.largeSlots {
-		return workload{}, false
-	}
-	w.Name, w.Config.Preset = d.name, ""
-	if d.change != nil {
-		d.change(&w.Config)
-	}
-	w.Config = w.Config.Resolve()
-	return w, true
+	return names
 }
 
 // zooGroup is a shape's plain transformer and what is compared with it.
@@ -86,32 +45,53 @@ type zooGroup struct {
 	others []workload
 }
 
-// zooGroups returns the workloads that -zoo with -shapes, -models, -batch and -seq asks for.
+// zooGroups returns the workloads that -zoo with -shapes, -models, -batch and -seq asks for: a
+// group for each shape that a chosen model has.
 func (c *call) zooGroups() ([]zooGroup, error) {
 	shapes, err := chosenOf("-shapes", "shape", c.shapes, zooShapes(), shapeName)
 	if err != nil {
 		return nil, err
 	}
-	designs, err := chosenOf("-models", "residual design", c.models, zooDesigns(), designName)
+	chosen, err := chosenOf("-models", "residual design", c.models, zooNames(c.zoo, shapes), func(name string) string { return name })
 	if err != nil {
 		return nil, err
 	}
 	var groups []zooGroup
 	for _, s := range shapes {
-		g := zooGroup{shape: s}
 		if c.given("steps") {
-			g.shape.steps = c.steps
+			s.steps = c.steps
 		}
-		g.base, _ = zooDesigns()[0].at(s)
-		g.base = c.resized(g.base)
-		for _, d := range designs {
-			if w, ok := d.at(s); ok && d.name != plainDesign {
-				g.others = append(g.others, c.resized(w))
-			}
+		others := slices.DeleteFunc(s.compared(c.zoo), func(p models.Preset) bool { return !slices.Contains(chosen, p.Name) })
+		if len(others) == 0 && !slices.Contains(chosen, s.plain) {
+			continue
+		}
+		g, err := c.zooGroup(s, others)
+		if err != nil {
+			return nil, err
 		}
 		groups = append(groups, g)
 	}
 	return groups, nil
+}
+
+// zooGroup makes the workloads of a group.
+func (c *call) zooGroup(s zooShape, others []models.Preset) (zooGroup, error) {
+	plain, err := c.zoo.Preset(s.plain)
+	if err != nil {
+		return zooGroup{}, err
+	}
+	var all []workload
+	for _, p := range append([]models.Preset{plain}, others...) {
+		w, err := newWorkload(p.Name, p, s.batch, s.seq)
+		if err == nil {
+			w, err = w.resized(c.batch, c.seq)
+		}
+		if err != nil {
+			return zooGroup{}, err
+		}
+		all = append(all, w)
+	}
+	return zooGroup{shape: s, base: all[0], others: all[1:]}, nil
 }
 
 // chosenOf returns those that a comma-separated list names, in the order of the known ones;
@@ -146,4 +126,4 @@ func namesOf[T any](known []T, name func(T) string) []string {
 
 func shapeName(s zooShape) string { return s.name }
 
-func designName(d zooDesign) string { return d.name }
+func presetName(p models.Preset) string { return p.Name }

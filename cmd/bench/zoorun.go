@@ -25,9 +25,9 @@ type zooResult struct {
 // newZooResult compares a design's process with the plain transformer's, whose seconds are
 // those of the same turns.
 func newZooResult(shape string, w, base workload, p *process, plain facts, plainSeconds []float64) zooResult {
-	t, cost, plainCost := newTiming(w, p), w.Config.Cost(), base.Config.Cost()
+	t, cost, plainCost := newTiming(w, p), w.Spec.Cost(), base.Spec.Cost()
 	return zooResult{
-		Name: w.Name, Shape: shape, Batch: w.Batch, Seq: w.Config.Seq, Parameters: p.facts.Parameters,
+		Name: w.Name, Shape: shape, Batch: w.Batch, Seq: w.Spec.Seq, Parameters: p.facts.Parameters,
 		Time:   t.StepSeconds / median(plainSeconds),
 		FLOPs:  float64(cost.TrainFLOPs()) / float64(plainCost.TrainFLOPs()),
 		Bytes:  float64(p.facts.Traffic) / float64(plain.Traffic),
@@ -96,7 +96,7 @@ func (b *bench) besides(ctx context.Context, what string, running *process, w wo
 }
 
 // zooLegend explains the table.
-const zooLegend = `time, FLOPs and bytes of a step are relative to the plain transformer (vector) of the same shape: the time in the turns that
+const zooLegend = `time, FLOPs and bytes of a step are relative to the plain transformer of the same shape: the time in the turns that
 both took, FLOPs of matrix products, bytes that the graph's ops read and write, each tensor of an op once; AdamW's are not counted
 `
 
