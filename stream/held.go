@@ -73,6 +73,19 @@ func (h *Held) Enter(name string, up linear.Map) {
 	h.sources = append(h.sources, source{name: name, at: len(h.steps), reads: len(h.reads), up: up})
 }
 
+// Through puts a map before that by which a source enters: what is written there goes through m
+// first. A stream that embeds another one says by it what it makes of a sublayer's output. It is an
+// error if there is no such source.
+func (h *Held) Through(source string, m linear.Map) error {
+	for i, s := range h.sources {
+		if s.name == source {
+			h.sources[i].up = linear.Chain{m, s.up}
+			return nil
+		}
+	}
+	return errors.Errorf("stream: nothing is written at %q; want one of %s", source, strings.Join(h.Sources(), ", "))
+}
+
 // Read says that a site reads the state by a map, before the next step.
 func (h *Held) Read(name string, down linear.Map) {
 	h.reads = append(h.reads, tap{name, len(h.steps), down})

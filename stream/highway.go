@@ -99,7 +99,7 @@ func (h *Highway) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
 
 // WriteHeads adds W_O o and the unit's output.
 func (h *Highway) WriteHeads(s State, at Site, link Link, o *gorgonia.Node) State {
-	return h.addGated(s, at, link, h.attention[at.Block].write(o))
+	return h.addGated(s, at, link, h.HeadsOutput(at, o))
 }
 
 // ReadFeatures is Norm, which is also the link.
@@ -119,10 +119,10 @@ func (h *Highway) addGated(s State, at Site, link Link, y *gorgonia.Node) State 
 	u, x, write := h.units[at.Index], s.(VectorState).H, at.Name()+".write"
 	packed := h.b.Linear(link.(HighwayLink).Normal, u.w, graph.LinearOptions{Bias: u.bias}) // [T, 2D]
 	if unit := at.Name() + ".sdu"; h.b.Hooked(unit) {
-		return h.add(s, at, h.b.Add(y, h.b.Hook(unit, h.b.GLU(packed), "feature")))
+		return h.Add(s, at, h.b.Add(y, h.b.Hook(unit, h.b.GLU(packed), "feature")))
 	}
 	if h.b.Hooked(write) || h.b.Training() && h.c.Dropout > 0 {
-		return h.add(s, at, h.b.GLU(packed, y))
+		return h.Add(s, at, h.b.GLU(packed, y))
 	}
 	return VectorState{h.b.Hook(at.Name()+".stream", h.b.GLU(packed, x, y), "feature")} // [T, D]
 }

@@ -125,7 +125,7 @@ func (v *Vector) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
 
 // WriteHeads adds W_O o.
 func (v *Vector) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
-	return v.add(s, at, v.attention[at.Block].write(o))
+	return v.Add(s, at, v.HeadsOutput(at, o))
 }
 
 // ReadFeatures is Norm.
@@ -135,10 +135,17 @@ func (v *Vector) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
 
 // WriteFeatures adds y.
 func (v *Vector) WriteFeatures(s State, at Site, _ Link, y *gorgonia.Node) State {
-	return v.add(s, at, y)
+	return v.Add(s, at, y)
 }
 
-func (v *Vector) add(s State, at Site, y *gorgonia.Node) State {
+// HeadsOutput is W_O o, what attention adds: [T, H, Dh] -> [T, D].
+func (v *Vector) HeadsOutput(at Site, o *gorgonia.Node) *gorgonia.Node {
+	return v.attention[at.Block].write(o)
+}
+
+// Add is h + y with y [T, D], for a stream that embeds a Vector and adds something else than what
+// the sublayer gives; y has the hook "blocks.0.attention.write", the sum ".stream".
+func (v *Vector) Add(s State, at Site, y *gorgonia.Node) State {
 	y = v.b.Hook(at.Name()+".write", v.b.Dropout(y, v.c.Dropout), "feature") // [T, D]
 	state := s.(WithVector)
 	return state.WithVector(v.b.Hook(at.Name()+".stream", v.b.Add(state.Vector(), y), "feature"))
