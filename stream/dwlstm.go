@@ -13,7 +13,7 @@ import (
 // DWLSTMConfig describes a depth-wise LSTM stream.
 type DWLSTMConfig struct {
 	Vectors
-	Inner int // width of the candidate's hidden layer, 4D by default
+	Inner int // width of the candidate's hidden layer; 0: 4D
 }
 
 // Name is "dwlstm".
@@ -30,11 +30,11 @@ func (DWLSTMConfig) Card() layers.Card {
 	}
 }
 
-// Defaults is a hidden layer of 4D.
-func (c DWLSTMConfig) Defaults() Design {
-	c.Inner = orOwn(c.Inner, 4*c.D)
-	return c
-}
+// Defaults changes nothing.
+func (c DWLSTMConfig) Defaults() Design { return c }
+
+// inner is the width of the candidate's hidden layer.
+func (c DWLSTMConfig) inner() int { return orOwn(c.Inner, 4*c.D) }
 
 // Check wants sizes that fit together.
 func (c DWLSTMConfig) Check() error { return c.check() }
@@ -51,7 +51,7 @@ func (c DWLSTMConfig) Shape() Shape {
 // after its norm, and the candidate; [a; h], c and h are kept.
 func (c DWLSTMConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()
-	inner := float64(c.Inner)
+	inner := float64(c.inner())
 	gate := layers.LinearCost(2*d, d, true).Plus(layers.Cost{Parameters: d, Activations: 2 * d})
 	candidate := layers.LinearCost(2*d, inner, false).Plus(c.Norm.Cost(inner)).Plus(layers.LinearCost(inner, d, c.Bias)).Plus(layers.Kept(2*inner + d))
 	cell := gate.Times(3).Plus(candidate).Plus(layers.Kept(2*d + 2*d))
@@ -116,9 +116,9 @@ func (d *DWLSTM) newCell(block int) depthCell {
 	cell := depthCell{
 		attention: newBareHeads(d.b, c.Vectors, d.Sites(block)[0].Name(), c.Init.Hidden),
 		input:     d.newGate(name+".input", 0), forget: d.newGate(name+".forget", 1), output: d.newGate(name+".output", 0),
-		w1:   d.b.Param(c.Init.Hidden(name+".hidden.w1", 2*c.D, c.WidthRatio, 2*c.D, c.Inner)),
-		norm: layers.NewNorm(d.b, name+".hidden.norm", c.Norm, c.Inner),
-		w2:   d.b.Param(c.Init.Hidden(name+".hidden.w2", c.Inner, c.InnerRatio, c.Inner, c.D)),
+		w1:   d.b.Param(c.Init.Hidden(name+".hidden.w1", 2*c.D, c.WidthRatio, 2*c.D, c.inner())),
+		norm: layers.NewNorm(d.b, name+".hidden.norm", c.Norm, c.inner()),
+		w2:   d.b.Param(c.Init.Hidden(name+".hidden.w2", c.inner(), c.InnerRatio, c.inner(), c.D)),
 	}
 	if c.Bias {
 		cell.b2 = d.b.Param(layers.Zero(name+".hidden.w2_bias", c.D))

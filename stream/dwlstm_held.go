@@ -8,7 +8,7 @@ func (d *DWLSTM) Writers() []Writer {
 	writers := d.tables.writers()
 	for l, cell := range d.cells {
 		name := lstmName(l)
-		w := Writer{Name: name, Part: "neuron", Parts: d.c.Inner, Activation: name + ".activations", Weight: cell.w2.Name(), Source: name}
+		w := Writer{Name: name, Part: "neuron", Parts: d.c.inner(), Activation: name + ".activations", Weight: cell.w2.Name(), Source: name}
 		if cell.b2 != nil {
 			w.Bias = cell.b2.Name()
 		}
