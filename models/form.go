@@ -12,6 +12,9 @@ import (
 // designs share, for each sublayer of the first block. It makes the stream's parameters
 // in a graph of their own: ask it of a small model.
 func ResidualForm(c Spec) ([]stream.Form, error) {
+	if c.IsZero() {
+		return nil, errors.Wrap(errUnresolved(), "models")
+	}
 	b := graph.On(gorgonia.NewGraph(), graph.Options{})
 	s := c.Design().New(b)
 	if err := b.Err(); err != nil {

@@ -74,7 +74,9 @@ func (z Zoo) Unmarshal(text []byte) (Config, error) {
 			} `json:"base"`
 		} `json:"mup"`
 	}
-	if err := json.Unmarshal(text, &read); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&read); err != nil {
 		return Config{}, errors.Wrap(err, "models: config")
 	}
 	c := Config(read.plain)

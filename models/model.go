@@ -65,7 +65,7 @@ func New(g *gorgonia.ExprGraph, c Spec, opts ...Option) (*Model, error) {
 func On(b *graph.Builder, c Spec) (*Model, error) {
 	err := b.Err()
 	if err == nil && c.IsZero() {
-		err = errors.New("want a Spec that Config.Resolve made, got the zero value")
+		err = errUnresolved()
 	}
 	if err == nil {
 		err = c.checkParameters(b.Store())

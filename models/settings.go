@@ -2,7 +2,6 @@ package models
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 
@@ -70,12 +69,16 @@ const commonField = "Common"
 
 // isDesign tells whether a design is a struct that embeds stream.Common.
 func isDesign(d stream.Design) bool {
-	t := reflect.TypeOf(d)
-	if t.Kind() != reflect.Struct {
+	if !isStruct(d) {
 		return false
 	}
-	f, ok := t.FieldByName(commonField)
+	f, ok := reflect.TypeOf(d).FieldByName(commonField)
 	return ok && f.Type == reflect.TypeFor[stream.Common]()
+}
+
+// isStruct tells whether a design is there and a struct, not a pointer to one.
+func isStruct(design any) bool {
+	return design != nil && reflect.TypeOf(design).Kind() == reflect.Struct
 }
 
 // kinded is a section that has a kind.
@@ -84,10 +87,16 @@ type kinded interface{ Name() string }
 // keyOfKind is the key of a section's kind.
 const keyOfKind = "kind"
 
-// leaves are a section's values that are not sections, by dotted key; those of an optional
-// section that is not there are left out.
-func leaves(prefix string, section reflect.Value) map[string]any {
-	values := map[string]any{}
+// leaf is a value that is not a section, by dotted key.
+type leaf struct {
+	key   string
+	value any
+}
+
+// leaves are a section's, in reading order; those of an optional section that is not there are
+// left out.
+func leaves(prefix string, section reflect.Value) []leaf {
+	var all []leaf
 	for _, s := range settingsOf(section.Type()) {
 		v, key := section.FieldByIndex(s.index), prefix+s.key
 		if v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
@@ -95,22 +104,25 @@ func leaves(prefix string, section reflect.Value) map[string]any {
 				continue
 			}
 			if k, ok := v.Interface().(kinded); ok {
-				values[key+"."+keyOfKind] = k.Name()
+				all = append(all, leaf{key + "." + keyOfKind, k.Name()})
 			}
 			v = v.Elem()
 		}
 		if v.Kind() != reflect.Struct {
-			values[key] = v.Interface()
+			all = append(all, leaf{key, v.Interface()})
 			continue
 		}
-		maps.Copy(values, leaves(key+".", v))
+		all = append(all, leaves(key+".", v)...)
 	}
-	return values
+	return all
 }
 
-// sortedKeys are the keys of both maps, in order.
-func sortedKeys(a, b map[string]any) []string {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	return slices.Sorted(maps.Keys(all))
+// valueOf is the value at a key, nil if there is none.
+func valueOf(all []leaf, key string) any {
+	for _, l := range all {
+		if l.key == key {
+			return l.value
+		}
+	}
+	return nil
 }

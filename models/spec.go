@@ -2,6 +2,8 @@ package models
 
 import (
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/pkg/errors"
 
@@ -42,6 +44,10 @@ func (s Spec) designed() stream.Design {
 
 // IsZero tells whether the Spec is not one that Resolve made.
 func (s Spec) IsZero() bool { return s.design == nil }
+
+func errUnresolved() error {
+	return errors.New("want a Spec that Config.Resolve made, got the zero value")
+}
 
 // Design returns the stream's settings with what the model says to it.
 func (s Spec) Design() stream.Design { return s.design }
@@ -103,25 +109,29 @@ func (s Spec) feedForwardSizes() layers.FeedForwardSizes {
 // without a position table) may differ.
 func (s Spec) SameModel(other Spec) error {
 	a, b := s.function(), other.function()
-	for _, key := range sortedKeys(a, b) {
-		if !reflect.DeepEqual(a[key], b[key]) {
-			return errors.Errorf("model.%s: want %v, got %v", key, orNothing(a[key]), orNothing(b[key]))
+	for _, l := range slices.Concat(a, b) {
+		if want, got := valueOf(a, l.key), valueOf(b, l.key); !reflect.DeepEqual(want, got) {
+			return errors.Errorf("model.%s: want %v, got %v", l.key, orNothing(want), orNothing(got))
 		}
 	}
 	return nil
 }
 
-// function is what the model's function depends on, by dotted key.
-func (s Spec) function() map[string]any {
-	values := map[string]any{"seq": s.positionRows(), "attention.head_dim": s.HeadDim(), "attention.heads": s.HeadCount(),
-		"mup: scale of the embedding": s.inputScale(), "mup: scale of the logits": s.logitScale(), "mup: scale of q.k": s.attentionScale(0)}
-	starts := map[string]bool{"preset": true, "init": true, "init_std": true, "embedding_std": true, "dropout": true, "mup": true}
-	for key, value := range leaves("", reflect.ValueOf(s.Config)) {
-		if _, known := values[key]; !known && !starts[key] {
-			values[key] = value
+// function is what the model's function depends on, in reading order.
+func (s Spec) function() []leaf {
+	resolved := map[string]any{"attention.head_dim": s.HeadDim(), "attention.heads": s.HeadCount()}
+	starts := []string{"preset", "seq", "init", "init_std", "embedding_std", "dropout"}
+	var all []leaf
+	for _, l := range leaves("", reflect.ValueOf(s.Config)) {
+		if value, ok := resolved[l.key]; ok {
+			l.value = value
+		}
+		if !slices.Contains(starts, l.key) && !strings.HasPrefix(l.key, "mup.") {
+			all = append(all, l)
 		}
 	}
-	return values
+	return append(all, leaf{"seq", s.positionRows()}, leaf{"mup: scale of the embedding", s.inputScale()}, leaf{"mup: scale of the logits", s.logitScale()},
+		leaf{"mup: scale of q.k", s.attentionScale(0)})
 }
 
 func orNothing(value any) any {

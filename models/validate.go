@@ -59,6 +59,8 @@ func (s *Spec) ofSetting(err error) error {
 func (s *Spec) checkFeedForward() error {
 	has := s.shape.Has(stream.FeedForward)
 	switch {
+	case s.FeedForward != nil && !isStruct(s.FeedForward):
+		return fieldError("feedforward", "want a struct, got %T", s.FeedForward)
 	case !has && s.FeedForward != nil:
 		return fieldError("feedforward", "want nothing for the %s stream, whose blocks have no feed-forward, got kind %s: remove it", s.Stream.Name(), s.FeedForward.Name())
 	case !has:
@@ -158,6 +160,9 @@ func (s *Spec) checkMuP() error {
 func checkBase(key string, base, own any) error {
 	if base == nil {
 		return nil
+	}
+	if !isStruct(base) {
+		return fieldError(key, "want a struct, got %T", base)
 	}
 	if reflect.TypeOf(base) != reflect.TypeOf(own) {
 		return fieldError(key, "want the kind of model.%s, got %s", key[len("mup.base."):], base.(kinded).Name())
