@@ -57,9 +57,9 @@ func TestJSONHasARunConfigsSections(t *testing.T) {
 // names the section.
 func TestJSONRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		`{`:                                               "models: config: unexpected end of JSON input",
+		`{`:                                               "models: config: unexpected EOF",
 		`{"layers": "two"}`:                               "models: config: json: cannot unmarshal string",
-		`{"stream": "matrix", "dk": 5}`:                   "models: config: stream: want a section with a kind",
+		`{"stream": "matrix"}`:                            "models: config: stream: want a section with a kind",
 		`{"stream": {"dk": 5}}`:                           "models: config: stream: want a section with a kind",
 		`{"stream": {"kind": 5}}`:                         "models: config: stream: want a section with a kind",
 		`{"stream": {"kind": "tensor"}}`:                  `models: config: stream: unknown stream "tensor": want one of matrix, `,
