@@ -25,6 +25,16 @@ func TestModules(t *testing.T) {
 	require.Equal(t, "./graph/cuda/cu", work.Use[1].DiskPath)
 	require.Empty(t, work.Replace)
 
+	// The example of another module is none of the workspace: it is built as an outsider's.
+	var example struct {
+		Module  struct{ Path string }
+		Replace []struct{ New struct{ Path string } }
+	}
+	edited(t, &example, "mod", "edit", "-json", "../../examples/newstream/go.mod")
+	require.Equal(t, "example", example.Module.Path)
+	require.Len(t, example.Replace, 1)
+	require.Equal(t, "../..", example.Replace[0].New.Path)
+
 	var cu struct{ Module struct{ Path string } }
 	edited(t, &cu, "mod", "edit", "-json", "../../graph/cuda/cu/go.mod")
 	require.Equal(t, "gorgonia.org/cu", cu.Module.Path)

@@ -1,0 +1,42 @@
+// Newstream is a program of its own module that adds a residual stream to Residua, with an op of
+// its own, and trains and examines models of it with Residua's commands:
+//
+//	cd examples/newstream
+//	export GOWORK=off            # this folder is no part of the repository's workspace
+//	go run . train -config layerscale.yaml
+//	go run . eval -checkpoint runs/layerscale
+//	go run . generate -checkpoint runs/layerscale -prompt "func "
+//	go run . models -residuals
+//	go run . analyze attribute -checkpoint runs/layerscale
+//
+// gain.go is the op, design.go what a run config may say of the stream, stream.go the stream,
+// held.go what takes a run of it apart. Residua's conformance suite tests it in newstream_test.go.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/residua-go/residua/command"
+	"github.com/residua-go/residua/models"
+)
+
+func main() {
+	zoo, err := newZoo()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+	os.Exit(command.Main(zoo, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// newZoo is Residua's designs and presets, our design, and a preset of it: the byte-level
+// transformer quickstart-transformer on our stream.
+func newZoo() (models.Zoo, error) {
+	zoo := models.Standard()
+	plain, err := zoo.Preset("quickstart-transformer")
+	if err != nil {
+		return zoo, err
+	}
+	return zoo.With(LayerScale{}, models.Preset{Name: "quickstart-layerscale", Config: plain.Config.OnStream(LayerScale{})}), nil
+}
