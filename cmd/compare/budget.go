@@ -33,7 +33,7 @@ func parseBudget(text string) (budget, error) {
 // tokens is the budget in a run's tokens, at least one; the run rounds up to whole steps.
 func (b budget) tokens(run *config.Run) int64 {
 	if b.unit == axisFLOPs {
-		return max(1, int64(b.amount/float64(run.Model.Cost().TrainFLOPs())))
+		return max(1, int64(b.amount/float64(run.Spec().Cost().TrainFLOPs())))
 	}
 	return int64(b.amount)
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/cli"
@@ -19,19 +21,18 @@ func cardRates() []float64 { return []float64{1e-3, 3e-3, 1e-2} }
 type measured struct {
 	card
 	standing
-	stream int // entries of a token's state
-	rows   []zooRow
+	entries int // of a token's state
+	rows    []zooRow
 }
 
 // album is the cards as they are written.
 type album struct {
-	file    string // the page
-	configs string
-	tokens  int64
-	rates   []float64
-	seed    uint64
-	sets    []string
-	cards   []measured
+	file   string // the page
+	tokens int64
+	rates  []float64
+	seed   uint64
+	sets   []string
+	cards  []measured // the plain transformer's first
 }
 
 // writeCards is -cards.
@@ -43,12 +44,12 @@ func (c *call) writeCards(ctx context.Context, out cli.Output) error {
 	if c.tokens < 1 {
 		return cli.Usagef("-tokens: want >= 1, got %d", c.tokens)
 	}
-	zoo, err := readZoo(c.zoo)
+	speeds, err := readZoo(c.speeds)
 	if err != nil {
 		return cli.Usage(err)
 	}
-	a := &album{file: c.cards, configs: c.configDir, tokens: c.tokens, rates: rates, seed: c.seed, sets: c.sets}
-	if err := a.measure(ctx, c, zoo, out); err != nil {
+	a := &album{file: c.cards, tokens: c.tokens, rates: rates, seed: c.seed, sets: c.sets}
+	if err := a.measure(ctx, c, speeds, out); err != nil {
 		return err
 	}
 	files, err := a.draw()
@@ -61,15 +62,26 @@ func (c *call) writeCards(ctx context.Context, out cli.Output) error {
 	return out.Print("files:\n  " + strings.Join(append(files, a.file), "\n  ") + "\n")
 }
 
-// measure trains every card's config at each rate.
-func (a *album) measure(ctx context.Context, c *call, zoo []zooRow, out cli.Output) error {
-	var files []string
-	for _, card := range deck() {
-		files = append(files, filepath.Join(a.configs, card.config))
+// plainPreset is the transformer of the cards in docs, plainConfig the run config that all cards'
+// presets are trained with.
+const (
+	plainPreset = "quickstart-transformer"
+	plainConfig = "quickstart-transformer"
+)
+
+// measure trains every card's preset at each rate.
+func (a *album) measure(ctx context.Context, c *call, speeds []zooRow, out cli.Output) error {
+	cards, err := deck(c.zoo, c.plain)
+	if err != nil {
+		return cli.Usage(errors.WithMessage(err, "-plain"))
+	}
+	var presets []entrant
+	for _, card := range cards {
+		presets = append(presets, entrant{plainConfig, []string{"name=" + card.preset, "model.preset=" + card.preset}})
 	}
 	// As many validation tokens as a run trains on, at most the config's own number.
 	sets := append([]string{fmt.Sprintf("train.eval_tokens=%d", min(a.tokens, int64(config.Defaults().Train.EvalTokens)))}, c.sets...)
-	entries, err := contest{c.out, c.seed, sets}.enter(ctx, files, &budget{axisTokens, float64(a.tokens)}, a.rates)
+	entries, err := contest{c.zoo, c.out, c.seed, sets}.enter(ctx, presets, &budget{axisTokens, float64(a.tokens)}, a.rates)
 	if err != nil {
 		return err
 	}
@@ -77,32 +89,25 @@ func (a *album) measure(ctx context.Context, c *call, zoo []zooRow, out cli.Outp
 	if err != nil {
 		return err
 	}
-	for i, card := range deck() {
-		a.cards = append(a.cards, measured{card, standings[i], entries[i].runs[0].Model.Cost().StreamSize, rowsOf(zoo, card.zoo)})
+	for i, card := range cards {
+		a.cards = append(a.cards, measured{card, standings[i], entries[i].runs[0].Spec().StreamSize(), card.rowsOf(c.zoo, speeds)})
 	}
 	return nil
 }
 
-// plain is the transformer's card.
-func (a *album) plain() measured {
-	for _, m := range a.cards {
-		if m.name == plain {
-			return m
-		}
-	}
-	return a.cards[0]
-}
+// plain is the transformer's card, which all others are compared with.
+func (a *album) plain() measured { return a.cards[0] }
 
-// draw writes each card's curve beside the transformer's.
+// draw writes each card's curve next to the transformer's.
 func (a *album) draw() ([]string, error) {
 	var files []string
-	for _, m := range a.cards {
+	for i, m := range a.cards {
 		shown := []standing{a.plain().standing}
-		if m.name != plain {
+		if i > 0 {
 			shown = append(shown, m.standing)
 		}
 		file := filepath.Join(filepath.Dir(a.file), filepath.FromSlash(curveOf(m.card)))
-		if err := writeFile(file, drawing(curvePicture(m.title, shown))); err != nil {
+		if err := writeFile(file, drawing(curvePicture(m.Title, shown))); err != nil {
 			return nil, err
 		}
 		files = append(files, file)
@@ -120,4 +125,4 @@ func curvePicture(title string, all []standing) figure.Lines {
 }
 
 // curveOf is a curve's file from the page's folder.
-func curveOf(c card) string { return "curves/" + c.name + ".svg" }
+func curveOf(c card) string { return "curves/" + c.preset + ".svg" }

@@ -16,79 +16,90 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestDeckIsOfTheConfigs: every card's config is there, of the card's stream and of
-// quickstart's size, and every stream has a card.
-func TestDeckIsOfTheConfigs(t *testing.T) {
-	seen, names := map[string]bool{}, map[string]bool{}
-	for _, c := range deck() {
-		run, _, err := config.Load(filepath.Join("..", "..", "configs", c.config), nil)
+// TestDeckShowsEveryDesign: every stream of the zoo has a card, of a preset of the plain
+// transformer's size, which is the first.
+func TestDeckShowsEveryDesign(t *testing.T) {
+	zoo := models.Standard()
+	cards, err := deck(zoo, plainPreset)
+	require.NoError(t, err)
+	require.Equal(t, plainPreset, cards[0].preset)
+	seen, titles := map[string]bool{}, map[string]bool{}
+	for _, c := range cards {
+		p, err := zoo.Preset(c.preset)
 		require.NoError(t, err)
-		seen[run.Model.Stream] = true
-		assert.Equal(t, 4, run.Model.Layers, c.name)
-		assert.Equal(t, 256, run.Model.Width(), c.name)
-		assert.Equal(t, c.name == "moe", run.Model.Experts > 0, c.name)
-		assert.Equal(t, c.name == "hyper-dynamic", run.Model.Dynamic, c.name)
-		assert.False(t, names[c.name], "%s twice", c.name)
-		names[c.name] = true
-		for _, text := range []string{c.title, c.equation, c.source, c.use} {
-			assert.NotEmpty(t, text, c.name)
+		spec, err := p.Config.Resolve()
+		require.NoError(t, err)
+		seen[spec.Stream.Name()] = true
+		assert.Equal(t, []int{4, 256}, []int{spec.Layers, spec.Width()}, c.preset)
+		assert.Equal(t, strings.HasPrefix(c.Title, "Mixture"), spec.FeedForwardShape().Experts > 0, c.preset)
+		assert.False(t, titles[c.Title], "%s twice", c.Title)
+		titles[c.Title] = true
+	}
+	for _, name := range zoo.StreamNames() {
+		assert.True(t, seen[name], "stream %s has no card", name)
+	}
+}
+
+// tinyZoo has a tiny preset of every card's.
+func tinyZoo(t *testing.T) models.Zoo {
+	t.Helper()
+	zoo := models.Standard()
+	cards, err := deck(zoo, plainPreset)
+	require.NoError(t, err)
+	var tiny []models.Preset
+	for i, c := range cards {
+		sizes := "stream: {d_model: 8}, attention: {heads: 2}"
+		if c.preset == "quickstart" {
+			sizes = "stream: {dk: 6, dv: 4, rank: 2}"
 		}
+		yaml := "model: {preset: " + c.preset + ", layers: 2, seq: 8, " + sizes + "}\ntrain: {steps: 1, lr: 1}"
+		run, _, err := config.Parse(zoo, "tiny", []byte(yaml), nil)
+		require.NoError(t, err)
+		p := models.Preset{Name: strings.Replace(c.preset, "quickstart", "tiny", 1), Config: run.Model}
+		if i > 0 {
+			p.Plain = "tiny-transformer"
+		}
+		tiny = append(tiny, p)
 	}
-	for _, s := range []string{models.StreamMatrix, models.StreamVector, models.StreamHyper, models.StreamMHC, models.StreamMHCLite,
-		models.StreamVWN, models.StreamHighway, models.StreamHierAgg, models.StreamDWLSTM} {
-		assert.True(t, seen[s], "stream %s has no card", s)
-	}
+	return zoo.WithPresets(tiny...)
 }
 
-// tinyDeck writes a tiny config of every card.
-func tinyDeck(t *testing.T) string {
-	dir := t.TempDir()
-	size := "layers: 2, d_model: 8, heads: 2, ff: 16, seq: 8, positions: alibi"
-	for name, model := range map[string]string{
-		"quickstart-transformer": tinyVector, "quickstart": tinyMatrix,
-		"hyper-static": "stream: hyper, n: 2, " + size, "hyper-dynamic": "stream: hyper, n: 2, dynamic: true, " + size,
-		"mhc": "stream: mhc, n: 2, " + size, "mhc-lite": "stream: mhc-lite, n: 2, " + size, "vwn": "stream: vwn, m: 2, n: 3, " + size,
-		"highway": "stream: highway, " + size, "hieragg": "stream: hieragg, " + size,
-		"dwlstm": "stream: dwlstm, " + strings.Replace(size, "ff: 16, ", "", 1), "moe": "stream: vector, experts: 4, " + size,
-	} {
-		tiny(t, dir, name, model)
-	}
-	return dir
-}
-
-const zooText = `[{"name":"hyper-static","shape":"byte","relative_time":1.25,"relative_flops":1.01,"relative_bytes":1.5,"peak_mb":77},
+const zooText = `[{"name":"quickstart-hyper-static","shape":"byte","relative_time":1.25,"relative_flops":1.01,"relative_bytes":1.5,"peak_mb":77},
  {"name":"vwn-8x64","shape":"162m","relative_time":0.8}]`
 
 func TestCards(t *testing.T) {
 	dir := t.TempDir()
-	zoo := filepath.Join(dir, "zoo.json")
-	require.NoError(t, os.WriteFile(zoo, []byte(zooText), 0o644))
+	zoo, speeds := tinyZoo(t), filepath.Join(dir, "zoo.json")
+	require.NoError(t, os.WriteFile(speeds, []byte(zooText), 0o644))
 	page := filepath.Join(dir, "docs", "models.md")
 	rates := "0.001,0.01"
 	if testing.Short() {
 		rates = "0.01"
 	}
-	args := append(text(t), "-cards", page, "-configs", tinyDeck(t), "-zoo", zoo, "-tokens", "48", "-lr", rates, "-out", filepath.Join(dir, "out"))
-	got := clitest.Call(command(), args...)
+	args := append(text(t), "-cards", page, "-plain", "tiny-transformer", "-zoo", speeds, "-tokens", "48", "-lr", rates, "-out", filepath.Join(dir, "out"))
+	got := clitest.Call(command(zoo), args...)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	written, err := os.ReadFile(page)
 	require.NoError(t, err)
 	content := string(written)
-	for _, c := range deck() {
-		assert.Contains(t, content, "\n## "+c.title+"\n")
-		assert.Contains(t, content, "](#"+anchor(c.title)+")")
-		assert.Contains(t, content, c.equation)
-		assert.Contains(t, content, "](curves/"+c.name+".svg)")
-		curve, err := os.ReadFile(filepath.Join(dir, "docs", "curves", c.name+".svg"))
+	cards, err := deck(zoo, "tiny-transformer")
+	require.NoError(t, err)
+	require.Len(t, cards, 11)
+	for _, c := range cards {
+		assert.Contains(t, content, "\n## "+c.Title+"\n")
+		assert.Contains(t, content, "](#"+anchor(c.Title)+")")
+		assert.Contains(t, content, c.Equation)
+		assert.Contains(t, content, "](curves/"+c.preset+".svg)")
+		curve, err := os.ReadFile(filepath.Join(dir, "docs", "curves", c.preset+".svg"))
 		require.NoError(t, err)
-		assert.Contains(t, string(curve), "quickstart-transformer at ")
+		assert.Contains(t, string(curve), "tiny-transformer at ")
 	}
-	assert.Contains(t, content, "| hyper-static | byte | 1.25x | 1.01x | 1.50x | 77 MB |")
-	assert.Contains(t, content, "| vwn-2x3 | - | - | - | - | - |\n| vwn-8x64 | 162m | 0.80x | - | - | - |")
-	assert.Equal(t, len(deck())-2, strings.Count(content, "| - | - | - | - | - |"), "one of those beside the transformer was measured, and one of two vwn")
-	assert.Contains(t, content, "-tokens 48 -lr "+rates+" -set data.source=files")
+	assert.Contains(t, content, "| quickstart-hyper-static | byte | 1.25x | 1.01x | 1.50x | 77 MB |")
+	assert.Contains(t, content, "| vwn-8x64 | 162m | 0.80x | - | - | - |")
+	assert.Equal(t, len(cards)-3, strings.Count(content, "| - | - | - | - | - |"), "two of those next to the transformer were measured")
+	assert.Contains(t, content, "-tokens 48 -lr "+rates+" -plain tiny-transformer -set data.source=files")
 
-	again := clitest.Call(command(), args...)
+	again := clitest.Call(command(zoo), args...)
 	require.Equal(t, cli.ExitOK, again.Code, again.Stderr)
 	assert.NotContains(t, again.Stderr, "steps at")
 	rewritten, err := os.ReadFile(page)

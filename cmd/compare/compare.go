@@ -33,7 +33,7 @@ func (c *call) compare(ctx context.Context, out cli.Output) error {
 		}
 		b = &parsed
 	}
-	entries, err := contest{c.out, c.seed, c.sets}.enter(ctx, fileList(c.configs), b, rates)
+	entries, err := contest{c.zoo, c.out, c.seed, c.sets}.enter(ctx, entrants(c.configs), b, rates)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (c *call) show(standings []standing, out cli.Output) error {
 func hold(ctx context.Context, entries []contestant, out cli.Output) ([]standing, error) {
 	var all []standing
 	for _, e := range entries {
-		cost := e.runs[0].Model.Cost()
+		cost := e.runs[0].Spec().Cost()
 		s := standing{Model: e.name, Config: e.file, Parameters: cost.Parameters, FLOPs: cost.TrainFLOPs()}
 		for _, run := range e.runs {
 			done, err := finish(ctx, run, out)

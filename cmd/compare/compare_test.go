@@ -15,13 +15,14 @@ import (
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
 )
 
 // race compares two tiny models, as JSON.
 func race(t *testing.T, args ...string) (standings []standing, stderr string) {
 	t.Helper()
-	got := clitest.Call(command(), append(args, "-json")...)
+	got := clitest.Call(command(models.Standard()), append(args, "-json")...)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &standings))
 	return standings, got.Stderr
@@ -37,10 +38,10 @@ func TestCompareTrainsEachRateOnce(t *testing.T) {
 	require.Len(t, first, 2)
 	for i, stream := range []string{tinyVector, tinyMatrix} {
 		s := first[i]
-		run, _, err := config.Parse("x.yaml", []byte("model: {"+stream+"}\ntrain: {steps: 1, lr: 1}"), nil)
+		run, _, err := config.Parse(models.Standard(), "x.yaml", []byte("model: {"+stream+"}\ntrain: {steps: 1, lr: 1}"), nil)
 		require.NoError(t, err)
-		assert.Equal(t, run.Model.Cost().Parameters, s.Parameters)
-		assert.Equal(t, run.Model.Cost().TrainFLOPs(), s.FLOPs)
+		assert.Equal(t, run.Spec().Cost().Parameters, s.Parameters)
+		assert.Equal(t, run.Spec().Cost().TrainFLOPs(), s.FLOPs)
 		require.Len(t, s.Runs, 2)
 		assert.Equal(t, 1e-3, s.Runs[0].Rate)
 		assert.Equal(t, 1e-2, s.Runs[1].Rate)
@@ -66,7 +67,7 @@ func requireAsTrained(t *testing.T, r *outcome) {
 	last := steps[len(steps)-1]
 	require.NotNil(t, last.ValLoss)
 	require.Equal(t, float64(*last.ValLoss), float64(r.Loss))
-	run, _, err := config.Load(filepath.Join(r.Folder, "config.yaml"), nil)
+	run, _, err := config.Load(models.Standard(), filepath.Join(r.Folder, "config.yaml"), nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 5, run.Seed)
 	require.Equal(t, r.Rate, run.Train.LR)
@@ -78,7 +79,7 @@ func requireAsTrained(t *testing.T, r *outcome) {
 func TestCompareTable(t *testing.T) {
 	dir := t.TempDir()
 	svg := filepath.Join(dir, "new", "race.svg")
-	got := clitest.Call(command(), append(text(t), "-config", tiny(t, dir, "a", tinyVector), "-x", "flops", "-svg", svg, "-out", filepath.Join(dir, "out"))...)
+	got := clitest.Call(command(models.Standard()), append(text(t), "-config", tiny(t, dir, "a", tinyVector), "-x", "flops", "-svg", svg, "-out", filepath.Join(dir, "out"))...)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, `^model +parameters +MFLOP a token +tokens +lr +loss +bits per byte +tokens/s +memory\na +0\.01M +0\.0 +64 +0\.01 +[0-9.]+ +[0-9.]+ +[0-9]+ +[0-9]+ MB\nfiles:\n  `, got.Stdout)
 	picture, err := os.ReadFile(svg)
@@ -91,7 +92,7 @@ func TestCompareTable(t *testing.T) {
 func TestRateSearchShowsEveryRate(t *testing.T) {
 	dir := t.TempDir()
 	args := append(text(t), "-config", tiny(t, dir, "a", tinyVector), "-lr", "1e-2,1e-3,1e30", "-budget", "tokens=320", "-set", "train.max_bad_steps=3", "-set", "train.clip=0", "-out", filepath.Join(dir, "out"))
-	got := clitest.Call(command(), args...)
+	got := clitest.Call(command(models.Standard()), args...)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, `\na .* 0\.001 +\d\.\d+ +\d\.\d+ +\d+ +\d+ MB\na .* 0\.01 +\d\.\d+ +\d\.\d+ +\d+ +\d+ MB  best\na .* 1e\+30 +- +- +\d+ +\d+ MB  diverged\n`, got.Stdout)
 	picture, err := os.ReadFile(filepath.Join(dir, "out", "compare.svg"))
@@ -106,12 +107,12 @@ func TestFLOPsBudget(t *testing.T) {
 	dir := t.TempDir()
 	b, err := parseBudget("flops=2e7")
 	require.NoError(t, err)
-	entries, err := contest{out: dir}.enter(context.Background(), []string{tiny(t, dir, "a", tinyVector), tiny(t, dir, "b", tinyMatrix)}, &b, nil)
+	entries, err := contest{zoo: models.Standard(), out: dir}.enter(context.Background(), entrants(tiny(t, dir, "a", tinyVector)+","+tiny(t, dir, "b", tinyMatrix)), &b, nil)
 	require.NoError(t, err)
 	for _, e := range entries {
 		run := e.runs[0]
-		flops := run.Model.Cost().TrainFLOPs() * run.StepTokens()
-		assert.GreaterOrEqual(t, run.TotalSteps()*flops, 20_000_000-run.Model.Cost().TrainFLOPs())
+		flops := run.Spec().Cost().TrainFLOPs() * run.StepTokens()
+		assert.GreaterOrEqual(t, run.TotalSteps()*flops, 20_000_000-run.Spec().Cost().TrainFLOPs())
 		assert.Less(t, (run.TotalSteps()-1)*flops, 20_000_000)
 	}
 	assert.NotEqual(t, entries[0].runs[0].TotalSteps(), entries[1].runs[0].TotalSteps())
@@ -121,9 +122,9 @@ func TestFLOPsBudget(t *testing.T) {
 // the bits of one that was not interrupted.
 func TestCompareGoesOn(t *testing.T) {
 	dir := t.TempDir()
-	c := contest{out: filepath.Join(dir, "cut"), sets: append(setsOf(text(t)), "train.log_every=1")}
+	c := contest{zoo: models.Standard(), out: filepath.Join(dir, "cut"), sets: append(setsOf(text(t)), "train.log_every=1")}
 	file := tiny(t, dir, "a", tinyVector)
-	entries, err := c.enter(context.Background(), []string{file}, &budget{axisTokens, 160}, nil)
+	entries, err := c.enter(context.Background(), entrants(file), &budget{axisTokens, 160}, nil)
 	require.NoError(t, err)
 	cut := entries[0].runs[0]
 	ctx, cancel := context.WithCancel(context.Background())
@@ -137,7 +138,7 @@ func TestCompareGoesOn(t *testing.T) {
 	require.NoError(t, err)
 
 	c.out = filepath.Join(dir, "whole")
-	entries, err = c.enter(context.Background(), []string{file}, &budget{axisTokens, 160}, nil)
+	entries, err = c.enter(context.Background(), entrants(file), &budget{axisTokens, 160}, nil)
 	require.NoError(t, err)
 	whole, err := finish(context.Background(), entries[0].runs[0], cli.Output{Stdout: io.Discard, Stderr: io.Discard})
 	require.NoError(t, err)
@@ -172,7 +173,7 @@ func TestCompareKeepsOtherRuns(t *testing.T) {
 	dir := t.TempDir()
 	args := append(text(t), "-config", tiny(t, dir, "a", tinyVector), "-out", filepath.Join(dir, "out"))
 	race(t, args...)
-	clitest.Call(command(), append(args, "-set", "train.beta1=0.8")...).Refused(t, "holds a run of another config")
+	clitest.Call(command(models.Standard()), append(args, "-set", "train.beta1=0.8")...).Refused(t, "holds a run of another config")
 }
 
 // TestCompareOutlivesDivergence: a rate that diverges is no result and no failure.

@@ -5,16 +5,25 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
 // contest is models that train on the same text for the same budget.
 type contest struct {
+	zoo  models.Zoo
 	out  string
 	seed uint64
+	sets []string
+}
+
+// entrant is a config's file, and what overrides its keys.
+type entrant struct {
+	file string
 	sets []string
 }
 
@@ -27,12 +36,13 @@ type contestant struct {
 
 // enter loads configs. Each gets a run a rate, its own rate where none is given; without a
 // budget that of the first config's own tokens.
-func (c contest) enter(ctx context.Context, files []string, b *budget, rates []float64) ([]contestant, error) {
+func (c contest) enter(ctx context.Context, entrants []entrant, b *budget, rates []float64) ([]contestant, error) {
 	var all []contestant
 	names := map[string]string{}
 	var first *config.Run
-	for _, file := range files {
-		load, err := c.loader(ctx, file)
+	for _, e := range entrants {
+		file := e.file
+		load, err := c.loader(ctx, e)
 		if err != nil {
 			return nil, err
 		}
@@ -51,7 +61,7 @@ func (c contest) enter(ctx context.Context, files []string, b *budget, rates []f
 			first = own
 		}
 		if !reflect.DeepEqual(first.Data, own.Data) {
-			return nil, cli.Usagef("-config: want the same data for all, got another data section in %s than in %s: set it with -set", file, files[0])
+			return nil, cli.Usagef("-config: want the same data for all, got another data section in %s than in %s: set it with -set", file, entrants[0].file)
 		}
 		entry, err := c.atRates(file, load, own, *b, rates)
 		if err != nil {
@@ -81,14 +91,14 @@ func (c contest) atRates(file string, load loader, own *config.Run, b budget, ra
 type loader func(more ...string) (*config.Run, error)
 
 // loader reads a config once, so that it may be a stream; all share the contest's overrides.
-func (c contest) loader(ctx context.Context, file string) (loader, error) {
-	name, text, err := config.Read(ctx, file)
+func (c contest) loader(ctx context.Context, e entrant) (loader, error) {
+	name, text, err := config.Read(ctx, e.file)
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
 	return func(more ...string) (*config.Run, error) {
-		sets := append([]string{fmt.Sprintf("seed=%d", c.seed)}, c.sets...)
-		run, _, err := config.Parse(name, text, append(sets, more...))
+		sets := slices.Concat([]string{fmt.Sprintf("seed=%d", c.seed)}, e.sets, c.sets, more)
+		run, _, err := config.Parse(c.zoo, name, text, sets)
 		return run, cli.Usage(err)
 	}, nil
 }
@@ -103,13 +113,13 @@ func (c contest) runAt(load loader, own *config.Run, tokens int64, rate float64)
 		fmt.Sprintf("train.eval_every=%d", steps), "train.keep=1", "out="+filepath.ToSlash(filepath.Join(c.out, folder)))
 }
 
-// fileList splits a comma-separated list of files.
-func fileList(list string) []string {
-	var files []string
+// entrants are the files of a comma-separated list.
+func entrants(list string) []entrant {
+	var all []entrant
 	for _, f := range strings.Split(list, ",") {
 		if f = strings.TrimSpace(f); f != "" {
-			files = append(files, f)
+			all = append(all, entrant{file: f})
 		}
 	}
-	return files
+	return all
 }

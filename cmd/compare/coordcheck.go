@@ -17,7 +17,7 @@ const (
 
 // checkCoordinates is -coordcheck.
 func (c *call) checkCoordinates(ctx context.Context, out cli.Output) error {
-	chosen, err := findFamilies(c.streams)
+	chosen, err := findFamilies(c.zoo, c.streams)
 	if err != nil {
 		return err
 	}

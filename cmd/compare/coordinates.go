@@ -10,6 +10,7 @@ import (
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // logitsName names the logits among the activations.
@@ -43,11 +44,14 @@ type activationSizes struct {
 
 // activationNames lists what is measured: the stream behind the embedding and each site,
 // what each sublayer computes, and the way out.
-func activationNames(c models.Config) []string {
+func activationNames(s models.Spec) []string {
 	names := []string{"embedding.out"}
-	for l := range c.Layers {
-		for _, n := range []string{"attention.qkv", "attention.heads", "feedforward.out", "feedforward.stream"} {
-			names = append(names, fmt.Sprintf("blocks.%d.%s", l, n))
+	parts := map[stream.Kind][]string{stream.Attention: {"qkv", "heads"}, stream.FeedForward: {"out", "stream"}}
+	for l := range s.Layers {
+		for _, kind := range s.Shape().Sublayers {
+			for _, part := range parts[kind] {
+				names = append(names, fmt.Sprintf("blocks.%d.%s.%s", l, kind, part))
+			}
 		}
 	}
 	return append(names, "features", logitsName)
@@ -56,21 +60,21 @@ func activationNames(c models.Config) []string {
 // checkFamily measures a family, averaging over the corpus's batches and initial values of
 // several seeds.
 func checkFamily(ctx context.Context, f family, base *config.Run, corpus *data.Corpus, widths []int, seeds int) (*coordinates, error) {
-	c := &coordinates{Family: f.name, Scales: f.scales, Widths: widths, Steps: base.TotalSteps(), Rate: base.Train.LR, Seeds: seeds}
-	names := activationNames(base.Model)
+	c := &coordinates{Family: f.name, Scales: f.Scales, Widths: widths, Steps: base.TotalSteps(), Rate: base.Train.LR, Seeds: seeds}
+	names := activationNames(base.Spec())
 	for _, p := range parametrisations() {
 		sizes := make([]activationSizes, len(names))
 		for i, name := range names {
 			sizes[i] = activationSizes{Parametrisation: p, Name: name, Size: make([]number, len(widths)), Change: make([]number, len(widths))}
 		}
 		for at, m := range widths {
-			run, err := f.at(base, m, p)
+			wide, err := f.at(base, m, p)
 			if err != nil {
 				return nil, err
 			}
 			for seed := range seeds {
-				run.Seed = base.Seed + uint64(seed)
-				if err := measure(ctx, run, corpus, sizes, at, 1/float64(seeds)); err != nil {
+				wide.Seed = base.Seed + uint64(seed)
+				if err := measure(ctx, wide, corpus, sizes, at, 1/float64(seeds)); err != nil {
 					return nil, errors.Wrapf(err, "%s, %s, width x%d", f.name, p, m)
 				}
 			}
@@ -85,8 +89,8 @@ func checkFamily(ctx context.Context, f family, base *config.Run, corpus *data.C
 
 // measure trains one model on one batch and adds share of each activation's sizes at a
 // width.
-func measure(ctx context.Context, run *config.Run, corpus *data.Corpus, sizes []activationSizes, at int, share float64) error {
-	s, err := newSmall(run, corpus, hooksOf(sizes))
+func measure(ctx context.Context, t trial, corpus *data.Corpus, sizes []activationSizes, at int, share float64) error {
+	s, err := newSmall(t, corpus, hooksOf(sizes))
 	if err != nil {
 		return err
 	}
@@ -103,7 +107,7 @@ func measure(ctx context.Context, run *config.Run, corpus *data.Corpus, sizes []
 		}
 		before[i] = append([]float64(nil), x...)
 	}
-	if err := s.train(ctx, run.TotalSteps()); err != nil {
+	if err := s.train(ctx, t.TotalSteps()); err != nil {
 		return err
 	}
 	for i, a := range sizes {

@@ -14,6 +14,7 @@ import (
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/models"
 )
 
 func TestSlope(t *testing.T) {
@@ -51,7 +52,7 @@ const flat = 0.15
 
 func requireCoordinates(t *testing.T, stream string, widths []int, seeds int) {
 	t.Helper()
-	f, err := findFamilies(stream)
+	f, err := findFamilies(models.Standard(), stream)
 	require.NoError(t, err)
 	base, err := f[0].run(checkTraining, checkSteps, checkRate, 0, setsOf(text(t)))
 	require.NoError(t, err)
@@ -88,9 +89,9 @@ func TestKeysOfOneWidth(t *testing.T) {
 		t.Skip("trains a rank of 128")
 	}
 	change := func(stream string) float64 {
-		f, err := findFamilies(stream)
+		f, err := findFamilies(models.Standard(), stream)
 		require.NoError(t, err)
-		base, err := f[0].run(checkTraining, 3, checkRate, 0, append(setsOf(text(t)), "model.layers=1", "model.dv=2", "model.ff=16", "model.dk=16", "model.rank=4"))
+		base, err := f[0].run(checkTraining, 3, checkRate, 0, append(setsOf(text(t)), "model.layers=1", "model.stream.dv=2", "model.feedforward.hidden=16", "model.stream.dk=16", "model.stream.rank=4"))
 		require.NoError(t, err)
 		corpus, err := loadCorpus(context.Background(), base)
 		require.NoError(t, err)
@@ -111,8 +112,8 @@ func TestKeysOfOneWidth(t *testing.T) {
 func TestCoordinateCheckCommand(t *testing.T) {
 	dir := t.TempDir()
 	args := append(text(t), "-coordcheck", "-stream", "vector,matrix-dv", "-widths", "2,1", "-steps", "2", "-seeds", "2", "-out", dir,
-		"-set", "model.layers=1", "-set", "model.seq=8", "-set", "model.ff=16")
-	got := clitest.Call(command(), args...)
+		"-set", "model.layers=1", "-set", "model.seq=8", "-set", "model.feedforward.hidden=16")
+	got := clitest.Call(command(models.Standard()), args...)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	assert.Contains(t, got.Stdout, "matrix-dv: scales dv")
 	assert.Regexp(t, `\nmuP +blocks\.0\.attention\.heads +[0-9.]+ +[0-9.]+ +[+-][0-9.]+ +[+-][0-9.]+\n`, got.Stdout)
@@ -121,7 +122,7 @@ func TestCoordinateCheckCommand(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(picture), "blocks.0.feedforward.stream")
 
-	got = clitest.Call(command(), append(args, "-json")...)
+	got = clitest.Call(command(models.Standard()), append(args, "-json")...)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	var checks []coordinates
 	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &checks))
@@ -133,34 +134,34 @@ func TestCoordinateCheckCommand(t *testing.T) {
 // TestFamiliesScale: each family grows what it says, and its muP config is valid and, at
 // width 1, the base itself.
 func TestFamiliesScale(t *testing.T) {
-	for _, f := range families() {
+	for _, f := range families(models.Standard()) {
 		base, err := f.run(checkTraining, 1, 1, 0, nil)
 		require.NoError(t, err)
 		for _, p := range parametrisations() {
 			one, err := f.at(base, 1, p)
 			require.NoError(t, err)
 			if p == standard {
-				assert.Equal(t, base.Model, one.Model, f.name)
+				assert.Equal(t, base.Spec(), one.model, f.name)
 			}
-			assert.NoError(t, base.Model.SameModel(one.Model), f.name)
+			assert.NoError(t, base.Spec().SameModel(one.model), f.name)
 			three, err := f.at(base, 3, p)
 			require.NoError(t, err)
-			assert.Greater(t, three.Model.Cost().Parameters, base.Model.Cost().Parameters, f.name)
-			assert.True(t, base.Model.Width() != three.Model.Width() || base.Model.StreamSize() != three.Model.StreamSize(), f.name)
+			assert.Greater(t, three.model.Cost().Parameters, base.Spec().Cost().Parameters, f.name)
+			assert.True(t, base.Spec().Width() != three.model.Width() || base.Spec().StreamSize() != three.model.StreamSize(), f.name)
 		}
 	}
 }
 
 // TestSmallTrainsOnBatches: fixed is one batch, otherwise each step has another.
 func TestSmallTrainsOnBatches(t *testing.T) {
-	f, err := findFamilies("vector")
+	f, err := findFamilies(models.Standard(), "vector")
 	require.NoError(t, err)
 	base, err := f[0].run(checkTraining, 1, 1e-3, 0, append(setsOf(text(t)), "model.layers=1", "model.seq=8"))
 	require.NoError(t, err)
 	corpus, err := loadCorpus(context.Background(), base)
 	require.NoError(t, err)
 	inputs := func(corpus *data.Corpus, fixed bool) []int32 {
-		s, err := newSmall(base, corpus, nil)
+		s, err := newSmall(trial{base, base.Spec()}, corpus, nil)
 		require.NoError(t, err)
 		defer s.close()
 		s.fixed = fixed

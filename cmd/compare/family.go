@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // parametrisation says how initial values, rates and multipliers depend on the width.
@@ -22,63 +25,75 @@ const (
 // parametrisations lists them in the order of tables and panels.
 func parametrisations() []parametrisation { return []parametrisation{maximal, standard} }
 
-// family is a model that grows from a small base: width m is the base with the scaled
-// sizes m times as large.
+// family is a model that grows from a small one as its stream's design says: width m has the
+// sizes of the growth's keys m times as large.
 type family struct {
-	name, stream string
-	scales       string // what grows, in words
-	base         string // of the model's section, as YAML
-	grow         func(c *models.Config, m int)
-	bases        func(c models.Config) models.MuP // the muP bases that are c's sizes
+	name string // the design's, and of a growth of some sizes the growth's
+	stream.Growth
+	zoo models.Zoo // in which the small model is the preset of the family's name
 }
 
-// families lists them. Positions are learned: ALiBi's slopes depend on the number of heads,
-// so that a wider model would be another function.
-//
-// The matrix stream has three widths. muP takes its keys [R, Dk] for hidden weights, which
-// is so where R and Dk grow together, or neither (Dv grows). Where R grows alone, writing
-// maps ever more to the same Dk rows: keys of N(0, 1/R) meet rows of the embedding that
-// training aligns with them, so that what it changes of X grows, by this argument as
-// sqrt(R/Dk), under muP too: matrix-rank shows it. Where Dk grows alone, as in matrix-dk,
-// the argument holds for reads, but slopes of 0.1 are all that was seen.
-func families() []family {
-	const matrix = "stream: matrix, layers: 2, dk: 32, dv: 8, rank: 8, ff: 256, seq: 32, init: lecun"
-	bases := func(c models.Config) models.MuP {
-		return models.MuP{BaseDk: c.Dk, BaseDv: c.Dv, BaseRank: c.Rank, BaseFF: c.FF}
+// families are those of each design in the zoo that muP is known for.
+func families(zoo models.Zoo) []family {
+	var all []family
+	for _, d := range zoo.Streams() {
+		scaled, ok := d.(stream.Scaled)
+		if !ok {
+			continue
+		}
+		for _, g := range scaled.Growths() {
+			f := family{name: d.Name(), Growth: g}
+			if g.Name != "" {
+				f.name += "-" + g.Name
+			}
+			f.zoo = zoo.WithPresets(models.Preset{Name: f.name, Config: f.small()})
+			all = append(all, f)
+		}
 	}
-	return []family{
-		{name: "vector", stream: models.StreamVector, scales: "d_model, heads and ff, heads of one size",
-			base: "stream: vector, layers: 2, d_model: 64, heads: 4, ff: 256, seq: 32, init: lecun",
-			grow: func(c *models.Config, m int) { c.DModel, c.Heads, c.FF = m*c.DModel, m*c.Heads, m*c.FF },
-			bases: func(c models.Config) models.MuP {
-				return models.MuP{BaseDModel: c.DModel, BaseHeads: c.Heads, BaseHeadDim: c.HeadDim(), BaseFF: c.FF}
-			}},
-		{name: "matrix", stream: models.StreamMatrix, scales: "dk, rank (heads and keys a site) and ff: stream Dk*Dv and features R*Dv", base: matrix, bases: bases,
-			grow: func(c *models.Config, m int) { c.Dk, c.Rank, c.FF = m*c.Dk, m*c.Rank, m*c.FF }},
-		{name: "matrix-dv", stream: models.StreamMatrix, scales: "dv (a head's size) and ff: stream Dk*Dv and features R*Dv", base: matrix, bases: bases,
-			grow: func(c *models.Config, m int) { c.Dv, c.FF = m*c.Dv, m*c.FF }},
-		{name: "matrix-rank", stream: models.StreamMatrix, scales: "rank and ff: features R*Dv, the stream as it is", base: matrix, bases: bases,
-			grow: func(c *models.Config, m int) { c.Rank, c.FF = m*c.Rank, m*c.FF }},
-		{name: "matrix-dk", stream: models.StreamMatrix, scales: "dk alone: the stream Dk*Dv, features as they are", base: matrix, bases: bases,
-			grow: func(c *models.Config, m int) { c.Dk *= m }},
+	return all
+}
+
+// small is the family's smallest model. Positions are learned: ALiBi's slopes depend on the
+// number of heads, so that a wider model would be another function.
+func (f family) small() models.Config {
+	c := models.Config{Layers: 2, Seq: 32, Init: models.InitLeCun, Stream: f.Base, Attention: models.Attention{Heads: f.Heads}}
+	if shape := f.Base.Shape(); shape.Has(stream.FeedForward) {
+		c.FeedForward = layers.GELUConfig{Hidden: 4 * shape.Width}
 	}
+	return c
+}
+
+// familyNames are the names of all families, and of those in which all sizes grow.
+func familyNames(zoo models.Zoo) (all, whole []string) {
+	for _, f := range families(zoo) {
+		all = append(all, f.name)
+		if f.Name == "" {
+			whole = append(whole, f.name)
+		}
+	}
+	return all, whole
+}
+
+// familyNotes say what grows in each.
+func familyNotes(zoo models.Zoo) []string {
+	var notes []string
+	for _, f := range families(zoo) {
+		notes = append(notes, "  "+f.name+": scales "+f.Scales)
+	}
+	return notes
 }
 
 // findFamilies returns those of the given names.
-func findFamilies(list string) ([]family, error) {
-	var known []string
-	byName := map[string]family{}
-	for _, f := range families() {
-		known = append(known, f.name)
-		byName[f.name] = f
-	}
+func findFamilies(zoo models.Zoo, list string) ([]family, error) {
 	var chosen []family
+	known := families(zoo)
 	for _, name := range strings.Split(list, ",") {
-		f, ok := byName[strings.TrimSpace(name)]
-		if !ok {
-			return nil, cli.Usagef("-stream: want some of %s, got %q", strings.Join(known, ", "), name)
+		i := slices.IndexFunc(known, func(f family) bool { return f.name == strings.TrimSpace(name) })
+		if i < 0 {
+			names, _ := familyNames(zoo)
+			return nil, cli.Usagef("-stream: want some of %s, got %q", strings.Join(names, ", "), name)
 		}
-		chosen = append(chosen, f)
+		chosen = append(chosen, known[i])
 	}
 	return chosen, nil
 }
@@ -90,25 +105,41 @@ const (
 	sweepTraining = "{batch: 8, steps: %d, lr: %g, schedule: warmup-cosine, warmup: 0.1}"
 )
 
-// run returns the base model's run; sets override its keys.
+// run returns the smallest model's run; sets override its keys.
 func (f family) run(training string, steps int, rate float64, seed uint64, sets []string) (*config.Run, error) {
-	text := fmt.Sprintf("seed: %d\nmodel: {%s}\ntrain: %s\n", seed, f.base, fmt.Sprintf(training, steps, rate))
-	run, _, err := config.Parse(f.name, []byte(text), sets)
+	text := fmt.Sprintf("seed: %d\nmodel: {preset: %s}\ntrain: %s\n", seed, f.name, fmt.Sprintf(training, steps, rate))
+	run, _, err := config.Parse(f.zoo, f.name, []byte(text), sets)
 	return run, cli.Usage(err)
 }
 
-// at returns the run of the model m times as wide.
-func (f family) at(base *config.Run, m int, p parametrisation) (*config.Run, error) {
-	run := *base
-	f.grow(&run.Model, m)
-	if p == maximal {
-		bases := f.bases(base.Model)
-		if own := base.Model.MuP; own != nil { // multipliers from -set
-			bases.InputMultiplier, bases.OutputMultiplier, bases.AttnMultiplier = own.InputMultiplier, own.OutputMultiplier, own.AttnMultiplier
-		}
-		run.Model.MuP = &bases
-	} else {
-		run.Model.MuP = nil
+// trial is a model, and the run that says how it trains.
+type trial struct {
+	*config.Run
+	model models.Spec
+}
+
+// at returns the model m times as wide, trained as the base is.
+func (f family) at(base *config.Run, m int, p parametrisation) (trial, error) {
+	c, err := base.Model.Widened(m, f.Keys...)
+	if err != nil {
+		return trial{}, cli.Usage(err)
 	}
-	return &run, cli.Usage(run.Model.Validate())
+	c.MuP = nil
+	if p == maximal {
+		c.MuP = mupOf(base.Model)
+	}
+	run := *base
+	spec, err := c.Resolve()
+	return trial{&run, spec}, cli.Usage(err)
+}
+
+// mupOf is the parametrisation whose base is the model; its multipliers are the model's.
+func mupOf(c models.Config) *models.MuP {
+	mup := models.MuP{}
+	if c.MuP != nil { // from -set
+		mup = *c.MuP
+	}
+	mup.Base = models.MuPBase{Stream: c.Stream, FeedForward: c.FeedForward,
+		Attention: models.BaseHeads{Heads: c.Attention.Heads, HeadDim: c.Attention.HeadDim}}
+	return &mup
 }

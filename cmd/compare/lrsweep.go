@@ -8,7 +8,6 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/cli"
@@ -50,7 +49,7 @@ type sweepLine struct {
 
 // sweepRates is -lrsweep.
 func (c *call) sweepRates(ctx context.Context, out cli.Output) error {
-	chosen, err := findFamilies(c.streams)
+	chosen, err := findFamilies(c.zoo, c.streams)
 	if err != nil {
 		return err
 	}
@@ -97,15 +96,15 @@ func (c *call) sweepFamily(ctx context.Context, f family, widths []int, steps in
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
-	s := &sweep{Family: f.name, Scales: f.scales, Steps: base.TotalSteps(), Tokens: base.TotalSteps() * base.StepTokens(),
+	s := &sweep{Family: f.name, Scales: f.Scales, Steps: base.TotalSteps(), Tokens: base.TotalSteps() * base.StepTokens(),
 		Guess: math.Log(float64(base.Model.Vocab)), Rates: rates}
 	for _, p := range parametrisations() {
 		for _, m := range widths {
-			run, err := f.at(base, m, p)
+			wide, err := f.at(base, m, p)
 			if err != nil {
 				return nil, err
 			}
-			line, err := sweepWidth(ctx, run, corpus, rates)
+			line, err := sweepWidth(ctx, wide, corpus, rates)
 			if err != nil {
 				return nil, errors.Wrapf(err, "%s, %s, width x%d", f.name, p, m)
 			}
@@ -118,12 +117,12 @@ func (c *call) sweepFamily(ctx context.Context, f family, widths []int, steps in
 }
 
 // sweepWidth trains a model at each rate.
-func sweepWidth(ctx context.Context, run *config.Run, corpus *data.Corpus, rates []float64) (sweepLine, error) {
-	line := sweepLine{Parameters: run.Model.Cost().Parameters}
+func sweepWidth(ctx context.Context, t trial, corpus *data.Corpus, rates []float64) (sweepLine, error) {
+	line := sweepLine{Parameters: t.model.Cost().Parameters}
 	for _, rate := range rates {
-		at := *run
-		at.Train.LR, at.Train.MinLR = rate, rate/10
-		loss, err := finalLoss(ctx, &at, corpus)
+		run := *t.Run
+		run.Train.LR, run.Train.MinLR = rate, rate/10
+		loss, err := finalLoss(ctx, trial{&run, t.model}, corpus)
 		if err != nil {
 			return line, errors.Wrapf(err, "rate %g", rate)
 		}
@@ -136,13 +135,13 @@ func sweepWidth(ctx context.Context, run *config.Run, corpus *data.Corpus, rates
 // finalLoss trains a model and returns its mean training loss over the last fifth of the
 // steps; each step's batch is new to it, or nearly. It is not finite when a loss or a
 // gradient was not.
-func finalLoss(ctx context.Context, run *config.Run, corpus *data.Corpus) (float64, error) {
-	s, err := newSmall(run, corpus, nil)
+func finalLoss(ctx context.Context, t trial, corpus *data.Corpus) (float64, error) {
+	s, err := newSmall(t, corpus, nil)
 	if err != nil {
 		return 0, err
 	}
 	defer s.close()
-	sum, n, total := 0.0, 0, run.TotalSteps()
+	sum, n, total := 0.0, 0, t.TotalSteps()
 	for step := range total {
 		if ctx.Err() != nil {
 			return 0, ctx.Err()

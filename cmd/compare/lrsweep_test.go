@@ -12,6 +12,7 @@ import (
 
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/models"
 )
 
 func TestBestPassesOverDivergence(t *testing.T) {
@@ -26,8 +27,8 @@ func TestBestPassesOverDivergence(t *testing.T) {
 func TestSweepCommand(t *testing.T) {
 	dir := t.TempDir()
 	args := append(text(t), "-lrsweep", "-stream", "matrix", "-widths", "1,2", "-steps", "12", "-lr", "1e-6,1e-2,1e30", "-out", dir,
-		"-set", "model.layers=1", "-set", "model.seq=8", "-set", "model.dk=8", "-set", "model.rank=2", "-set", "model.ff=32")
-	got := clitest.Call(command(), append(args, "-json")...)
+		"-set", "model.layers=1", "-set", "model.seq=8", "-set", "model.stream.dk=8", "-set", "model.stream.rank=2", "-set", "model.feedforward.hidden=32")
+	got := clitest.Call(command(models.Standard()), append(args, "-json")...)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	var sweeps []sweep
 	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &sweeps))
@@ -42,7 +43,7 @@ func TestSweepCommand(t *testing.T) {
 		assert.Less(t, float64(l.Losses[1]), float64(l.Losses[0]))
 		assert.False(t, l.Losses[2].finite())
 	}
-	got = clitest.Call(command(), args...)
+	got = clitest.Call(command(models.Standard()), args...)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, `\n +lr +muP x1 +muP x2 +standard x1 +standard x2\n`, got.Stdout)
 	assert.Regexp(t, `\n +best lr +0\.01 +0\.01 +0\.01 +0\.01\n`, got.Stdout)

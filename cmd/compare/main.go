@@ -8,18 +8,21 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 )
 
-func main() { os.Exit(cli.Main(command(), os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(cli.Main(command(models.Standard()), os.Args[1:], os.Stdout, os.Stderr)) }
 
-func command() cli.Command {
-	var c call
+// command compares models of a zoo.
+func command(zoo models.Zoo) cli.Command {
+	c := call{zoo: zoo}
 	return cli.Command{
 		Name:    "compare",
 		Summary: "compare finished runs, or train configs for one budget and compare them; check muP's coordinates and rates; write the models' cards",
@@ -27,16 +30,14 @@ func command() cli.Command {
 			"go run ./cmd/compare runs/quickstart runs/short     # one table and plot of runs that train has made",
 			"go run ./cmd/compare -config configs/quickstart.yaml,configs/quickstart-transformer.yaml -budget tokens=1000000 -lr 3e-3,1e-2",
 			"go run ./cmd/compare -coordcheck                    # do activations keep their size as the width grows?",
-			"go run ./cmd/compare -lrsweep -stream vector        # does the best rate stay where it is? minutes",
+			"go run ./cmd/compare -lrsweep                       # does the best rate stay where it is? minutes",
 			"go run ./cmd/compare -cards docs/models.md          # every stream beside the transformer; about an hour",
 		},
-		Notes: []string{
+		Notes: append([]string{
 			"-config and -cards train into a folder a run below -out. A run that is complete is not repeated and one that was cut",
 			"short goes on: call again after an interrupt. Runs of one comparison see the same batches.",
-			"-coordcheck and -lrsweep train small models in memory. Streams: vector scales d_model, heads and ff; matrix scales dk,",
-			"rank and ff; matrix-dv, matrix-rank and matrix-dk scale those (the first two with ff). muP fits vector, matrix and",
-			"matrix-dv; matrix-rank, where it does not, is there to show that.",
-		},
+			"-coordcheck and -lrsweep train small models in memory, of these streams:",
+		}, familyNotes(zoo)...),
 		Flags:    c.flags,
 		Operands: &cli.Operands{Name: "RUN...", Usage: "compare these runs' folders, as train and compare write them", Values: &c.folders},
 		Run:      c.run,
@@ -45,6 +46,7 @@ func command() cli.Command {
 
 // call is what the flags ask for.
 type call struct {
+	zoo     models.Zoo
 	given   *flag.FlagSet
 	folders []string
 
@@ -57,8 +59,8 @@ type call struct {
 	streams, widths    string
 	steps, seeds       int
 
-	cards, zoo, configDir string
-	tokens                int64
+	cards, speeds, plain string
+	tokens               int64
 }
 
 func (c *call) flags(flags *flag.FlagSet) {
@@ -74,14 +76,15 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.BoolVar(&c.json, "json", false, "write one JSON object")
 	flags.BoolVar(&c.coordinates, "coordcheck", false, "check muP's coordinates: the size of activations against the width, under muP and in the standard parametrisation")
 	flags.BoolVar(&c.sweep, "lrsweep", false, "check muP's transfer of rates: the loss against the rate, for each width")
-	flags.StringVar(&c.streams, "stream", "vector,matrix", "check the families `A,B`: vector, matrix, matrix-dv, matrix-rank, matrix-dk")
+	all, whole := familyNames(c.zoo)
+	flags.StringVar(&c.streams, "stream", strings.Join(whole, ","), "check the families `A,B`: "+strings.Join(all, ", "))
 	flags.StringVar(&c.widths, "widths", "", "widths as `MULTIPLES` of the base; default 1,2,4,8, with -lrsweep 1,2,4")
 	flags.IntVar(&c.steps, "steps", 0, "train `N` steps; default 10, with -lrsweep 200")
 	flags.IntVar(&c.seeds, "seeds", 3, "average the coordinates over `N` seeds from -seed on")
 	flags.StringVar(&c.cards, "cards", "", "write a card of each stream into `FILE`, with curves beside it in curves/")
 	flags.Int64Var(&c.tokens, "tokens", 1_000_000, "train each card's runs on `N` tokens")
-	flags.StringVar(&c.configDir, "configs", "configs", "read the cards' run configs from `DIR`")
-	flags.StringVar(&c.zoo, "zoo", filepath.Join("docs", "zoo.json"), "read the cards' speed and memory from `FILE`, written by bench -zoo -json; without it they show -")
+	flags.StringVar(&c.plain, "plain", plainPreset, "write the cards of the transformer `PRESET` and of the presets that are compared with it")
+	flags.StringVar(&c.speeds, "zoo", filepath.Join("docs", "zoo.json"), "read the cards' speed and memory from `FILE`, written by bench -zoo -json; without it they show -")
 }
 
 func (c *call) run(ctx context.Context, out cli.Output) error {

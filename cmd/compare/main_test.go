@@ -12,6 +12,7 @@ import (
 
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/models"
 )
 
 // text writes a text to learn and returns the overrides that name it.
@@ -36,8 +37,8 @@ func tiny(t *testing.T, dir, name, model string) string {
 }
 
 const (
-	tinyVector = "stream: vector, layers: 2, d_model: 8, heads: 2, ff: 16, seq: 8, positions: alibi"
-	tinyMatrix = "stream: matrix, layers: 2, dk: 6, dv: 4, rank: 2, ff: 16, seq: 8, positions: alibi"
+	tinyVector = "stream: {kind: vector, d_model: 8}, attention: {heads: 2, positions: alibi}, feedforward: {kind: gelu, hidden: 16}, layers: 2, seq: 8"
+	tinyMatrix = "stream: {kind: matrix, dk: 6, dv: 4, rank: 2}, attention: {positions: alibi}, feedforward: {kind: gelu, hidden: 16}, layers: 2, seq: 8"
 )
 
 func TestCompareRefuses(t *testing.T) {
@@ -61,10 +62,10 @@ func TestCompareRefuses(t *testing.T) {
 		{[]string{"-coordcheck", "-widths", "1"}, "-widths: want at least 2 widths, got 1"},
 		{[]string{"-coordcheck", "-widths", "1,0"}, `-widths: want whole multiples of the base, as in 1,2,4, got "0"`},
 		{[]string{"-coordcheck", "-widths", "2,2"}, "want each width once, got 2 twice"},
-		{[]string{"-coordcheck", "-stream", "vektor"}, `-stream: want some of vector, matrix, matrix-dv, matrix-rank, matrix-dk, got "vektor"`},
+		{[]string{"-coordcheck", "-stream", "vektor"}, `-stream: want some of matrix, matrix-dv, matrix-rank, matrix-dk, vector, got "vektor"`},
 		{[]string{"-coordcheck", "-lr", "1e-3,1e-2"}, "want one -lr and -seeds >= 1, got 2 rates"},
 		{[]string{"-coordcheck", "-steps", "-1"}, "-steps: want >= 1, got -1"},
-		{[]string{"-coordcheck", "-set", "model.heads=3"}, "model.heads"},
+		{[]string{"-coordcheck", "-set", "model.attention.heads=3"}, "model.attention.heads"},
 		{[]string{"-lrsweep", "-lr", "1e-3,-1"}, `-lr: want rates above 0, as in 1e-3,3e-3, got "-1"`},
 		{[]string{"-lrsweep", "-lr", "1e-3,0.001"}, "-lr: want each rate once"},
 		{[]string{"-config", a, "-budget", "steps=3"}, `-budget: want tokens=N or flops=N, as in tokens=1000000 or flops=1e14, got "steps=3"`},
@@ -73,18 +74,19 @@ func TestCompareRefuses(t *testing.T) {
 		{[]string{"-config", a + "," + other}, `want a name for each, got "a" for`},
 		{[]string{"-config", a + "," + masked}, "want the same data for all"},
 		{[]string{"-config", filepath.Join(dir, "none.yaml")}, "none.yaml"},
-		{[]string{"-config", b, "-set", "model.rank=0"}, "model.rank"},
+		{[]string{"-config", b, "-set", "model.stream.rank=0"}, "model.stream.rank"},
 		{[]string{"-cards", filepath.Join(dir, "m.md"), "-tokens", "0"}, "-tokens: want >= 1, got 0"},
 		{[]string{"-cards", filepath.Join(dir, "m.md"), "-zoo", a}, "want what bench -zoo -json writes"},
+		{[]string{"-cards", filepath.Join(dir, "m.md"), "-plain", "quickstart-transfomer"}, `got "quickstart-transfomer"`},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
-			clitest.Call(command(), append(c.args, "-out", filepath.Join(dir, "out"))...).Refused(t, c.want)
+			clitest.Call(command(models.Standard()), append(c.args, "-out", filepath.Join(dir, "out"))...).Refused(t, c.want)
 		})
 	}
 }
 
 func TestHelp(t *testing.T) {
-	got := clitest.Call(command(), "-h")
+	got := clitest.Call(command(models.Standard()), "-h")
 	assert.Equal(t, cli.ExitOK, got.Code)
 	assert.Contains(t, got.Stdout, "-coordcheck")
 }

@@ -34,7 +34,7 @@ func (c *call) modes() []mode {
 		{"config", c.configs != "", []string{"budget", "lr", "seed", "set", "out", "svg", "x", "json"}, c.compare},
 		{"coordcheck", c.coordinates, []string{"stream", "widths", "steps", "seeds", "lr", "seed", "set", "out", "svg", "json"}, c.checkCoordinates},
 		{"lrsweep", c.sweep, []string{"stream", "widths", "steps", "lr", "seed", "set", "out", "svg", "json"}, c.sweepRates},
-		{"cards", c.cards != "", []string{"tokens", "lr", "seed", "set", "out", "zoo", "configs"}, c.writeCards},
+		{"cards", c.cards != "", []string{"tokens", "lr", "seed", "set", "out", "zoo", "plain"}, c.writeCards},
 	}
 }
 

@@ -62,7 +62,7 @@ func readOutcome(run *config.Run) (*outcome, error) {
 	if _, err := os.Stat(file); os.IsNotExist(err) {
 		return nil, nil
 	}
-	found, _, err := config.Load(file, nil)
+	found, _, err := config.Load(run.Zoo(), file, nil)
 	if err != nil {
 		return nil, cli.Usage(err)
 	}

@@ -13,8 +13,8 @@ func (a *album) page() string {
 	fmt.Fprintf(&text, `# Models
 
 A card for each residual stream, all of quickstart's size: 4 blocks of width 256 on bytes, on the source of the Go
-standard library. Every stream trained on the same %s tokens (batches of seed %d) at the rates %s;
-shown is each one's best by validation loss. One seed, small models and few tokens: small differences mean little, and
+standard library. Every preset trained as configs/quickstart-transformer.yaml says, on the same %s tokens (batches of seed
+%d) at the rates %s; shown is each one's best by validation loss. One seed, small models and few tokens: small differences mean little, and
 an order here need not be the order at scale. Time, FLOPs and bytes moved are multiples of the plain transformer's of the
 same shape, as `+"`go run ./cmd/bench -zoo`"+` measured them (-: not yet).
 
@@ -22,8 +22,8 @@ Written by `+"`%s`"+`; do not edit.
 
 `, thousands(a.plain().Best.Tokens), a.seed, a.rateText(), a.command())
 	a.writeOverview(&text)
-	for _, m := range a.cards {
-		a.writeCard(&text, m)
+	for i, m := range a.cards {
+		m.write(&text, i == 0)
 	}
 	return text.String()
 }
@@ -33,6 +33,9 @@ func (a *album) command() string {
 	command := fmt.Sprintf("go run ./cmd/compare -cards %s -tokens %d -lr %s", filepath.ToSlash(a.file), a.tokens, strings.ReplaceAll(a.rateText(), ", ", ","))
 	if a.seed != 0 {
 		command += fmt.Sprintf(" -seed %d", a.seed)
+	}
+	if plain := a.plain().preset; plain != plainPreset {
+		command += " -plain " + plain
 	}
 	for _, set := range a.sets {
 		command += " -set " + set
@@ -50,33 +53,31 @@ func (a *album) rateText() string {
 
 // writeOverview lists all cards in one table.
 func (a *album) writeOverview(text *strings.Builder) {
-	text.WriteString("| stream | parameters | train FLOPs a token | entries a token | best rate | bits per byte | beside the transformer |\n|---|---:|---:|---:|---:|---:|---:|\n")
+	text.WriteString("| stream | parameters | train FLOPs a token | entries a token | best rate | bits per byte | next to the transformer |\n|---|---:|---:|---:|---:|---:|---:|\n")
 	base := a.plain().Best.Bits
-	for _, m := range a.cards {
+	for i, m := range a.cards {
 		difference := "-"
-		if m.name != plain {
+		if i > 0 {
 			difference = (m.Best.Bits - base).text("%+.3f")
 		}
-		fmt.Fprintf(text, "| [%s](#%s) | %.2fM | %.1fM | %d | %g | %s | %s |\n", m.title, anchor(m.title), float64(m.Parameters)/1e6, float64(m.FLOPs)/1e6,
-			m.stream, m.Best.Rate, m.Best.Bits.text("%.3f"), difference)
+		fmt.Fprintf(text, "| [%s](#%s) | %.2fM | %.1fM | %d | %g | %s | %s |\n", m.Title, anchor(m.Title), float64(m.Parameters)/1e6, float64(m.FLOPs)/1e6,
+			m.entries, m.Best.Rate, m.Best.Bits.text("%.3f"), difference)
 	}
 	text.WriteString("\n")
 }
 
-// writeCard writes one card.
-func (a *album) writeCard(text *strings.Builder, m measured) {
-	fmt.Fprintf(text, "## %s\n\n```\n%s\n```\n\n%s.\n\n%s\n\n", m.title, m.equation, m.source, m.use)
-	fmt.Fprintf(text, "Config: [%s](%s). %.2fM parameters, %.1f MFLOP a token in training, %d entries of state a token.\n", m.config, a.link(m.config),
-		float64(m.Parameters)/1e6, float64(m.FLOPs)/1e6, m.stream)
+// write writes a card; all numbers but the plain transformer's are compared with its.
+func (m measured) write(text *strings.Builder, plain bool) {
+	fmt.Fprintf(text, "## %s\n\n```\n%s\n```\n\n%s.\n\n%s\n\n", m.Title, m.Equation, m.Source, m.Use)
+	fmt.Fprintf(text, "Preset `%s`: %.2fM parameters, %.1f MFLOP a token in training, %d entries of state a token.\n", m.preset,
+		float64(m.Parameters)/1e6, float64(m.FLOPs)/1e6, m.entries)
 	fmt.Fprintf(text, "Validation, bits per byte:%s.\n\n", m.scores())
-	if m.name != plain { // all numbers are beside the plain transformer's
+	next := ""
+	if !plain {
 		m.writeSpeed(text)
+		next = " next to the transformer"
 	}
-	beside := " beside the transformer"
-	if m.name == plain {
-		beside = ""
-	}
-	fmt.Fprintf(text, "![Training loss: %s%s](%s)\n\n", m.title, beside, curveOf(m.card))
+	fmt.Fprintf(text, "![Training loss: %s%s](%s)\n\n", m.Title, next, curveOf(m.card))
 }
 
 // writeSpeed writes what bench -zoo measured.
@@ -105,19 +106,6 @@ func (m measured) scores() string {
 		text += fmt.Sprintf(" %s at %g", score, run.Rate)
 	}
 	return text
-}
-
-// link is a config's file as seen from the page.
-func (a *album) link(name string) string {
-	file := filepath.Join(a.configs, name)
-	from, err1 := filepath.Abs(filepath.Dir(a.file))
-	to, err2 := filepath.Abs(file)
-	if err1 == nil && err2 == nil {
-		if relative, err := filepath.Rel(from, to); err == nil {
-			file = relative
-		}
-	}
-	return filepath.ToSlash(file)
 }
 
 // anchor is the name that Markdown pages give a heading.

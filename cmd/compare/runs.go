@@ -12,6 +12,7 @@ import (
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -24,7 +25,7 @@ func (c *call) compareRuns(ctx context.Context, out cli.Output) error {
 	var first *config.Run
 	for i, name := range runNames(c.folders) {
 		folder := filepath.Clean(c.folders[i])
-		run, s, err := readRun(folder)
+		run, s, err := readRun(c.zoo, folder)
 		if err != nil {
 			return err
 		}
@@ -60,12 +61,12 @@ func runNames(folders []string) []string {
 }
 
 // readRun reads what a run's folder tells, whether the run is finished or not.
-func readRun(folder string) (*config.Run, standing, error) {
+func readRun(zoo models.Zoo, folder string) (*config.Run, standing, error) {
 	file := filepath.Join(folder, "config.yaml")
 	if _, err := os.Stat(file); err != nil {
 		return nil, standing{}, cli.Usagef("%s: want a run's folder, as train writes it, got no config.yaml in it", folder)
 	}
-	run, _, err := config.Load(file, nil)
+	run, _, err := config.Load(zoo, file, nil)
 	if err != nil {
 		return nil, standing{}, cli.Usage(err)
 	}
@@ -76,7 +77,7 @@ func readRun(folder string) (*config.Run, standing, error) {
 	if len(steps) == 0 {
 		return nil, standing{}, cli.Usagef("%s: want a run that has made steps, got no line in metrics.jsonl", folder)
 	}
-	cost := run.Model.Cost()
+	cost := run.Spec().Cost()
 	done := &outcome{Rate: run.Train.LR, Loss: number(math.NaN()), Bits: number(math.NaN()), Folder: folder, Memory: plannedBytes(folder), curve: steps}
 	done.measure(steps)
 	done.judge(run)

@@ -13,6 +13,7 @@ import (
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -20,7 +21,7 @@ import (
 func trained(t *testing.T, sets []string, folder, model string, until int) {
 	t.Helper()
 	file := tiny(t, t.TempDir(), "run", model)
-	run, _, err := config.Load(file, append(append([]string{"out=" + filepath.ToSlash(folder), "train.checkpoint_every=2"}, setsOf(sets)...), "train.eval_every=2"))
+	run, _, err := config.Load(models.Standard(), file, append(append([]string{"out=" + filepath.ToSlash(folder), "train.checkpoint_every=2"}, setsOf(sets)...), "train.eval_every=2"))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -51,7 +52,7 @@ func TestCompareFinishedRuns(t *testing.T) {
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	trained(t, text, a, tinyVector, 0)
 	trained(t, text, b, tinyMatrix, 3)
-	got := clitest.Call(command(), a, "-out", filepath.Join(dir, "out"), b+string(filepath.Separator))
+	got := clitest.Call(command(models.Standard()), a, "-out", filepath.Join(dir, "out"), b+string(filepath.Separator))
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	assert.Empty(t, got.Stderr)
 	assert.Regexp(t, `^model +parameters .*\na +0\.01M +0\.0 +64 +0\.01 +\d\.\d+ +\d\.\d+ +\d+ +-\nb +0\.0\dM +0\.0 +48 +0\.01 +\d\.\d+ +\d\.\d+ +\d+ +-  at step 3 of 4, evaluated at step 2\nfiles:\n`, got.Stdout)
@@ -60,7 +61,7 @@ func TestCompareFinishedRuns(t *testing.T) {
 	assert.Contains(t, string(picture), ">a<")
 	assert.Contains(t, string(picture), ">b<")
 
-	got = clitest.Call(command(), a, "-json", "-x", "flops", "-svg", filepath.Join(dir, "one.svg"))
+	got = clitest.Call(command(models.Standard()), a, "-json", "-x", "flops", "-svg", filepath.Join(dir, "one.svg"))
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	var standings []standing
 	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &standings))
@@ -78,7 +79,7 @@ func TestCompareWarnsOfOtherText(t *testing.T) {
 	a, b := filepath.Join(dir, "x", "run"), filepath.Join(dir, "y", "run")
 	trained(t, text(t), a, tinyVector, 0)
 	trained(t, text(t), b, tinyVector, 0)
-	got := clitest.Call(command(), a, b, "-out", filepath.Join(dir, "out"))
+	got := clitest.Call(command(models.Standard()), a, b, "-out", filepath.Join(dir, "out"))
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	assert.Contains(t, got.Stderr, "warning: "+b+": its config has another data section than that of "+a)
 	assert.Contains(t, got.Stdout, "\n"+a+" ", "whole paths, as the names are the same")

@@ -24,21 +24,21 @@ type small struct {
 	steps    int
 }
 
-// newSmall compiles a run's model as trainer does, with hooks that keep activations.
-func newSmall(run *config.Run, corpus *data.Corpus, hooks []string) (*small, error) {
+// newSmall compiles a model as trainer does, with hooks that keep activations.
+func newSmall(t trial, corpus *data.Corpus, hooks []string) (*small, error) {
 	s, kept := &small{}, graph.Hooks{}
 	for _, name := range hooks {
 		kept[name] = nil
 	}
 	var err error
-	store := graph.NewStore(tensor.Float32, run.Seed)
-	o := graph.ProgramOptions{Gradients: true, Options: graph.Options{Store: store, Threads: run.Device.Threads, Training: true, Seed: run.Seed, Hooks: kept}}
-	want := models.Outputs{Loss: true, Logits: len(hooks) > 0}
-	if s.program, err = models.Compile(run.Model, run.Train.Batch, run.Model.Seq, want, o); err != nil {
+	store := graph.NewStore(tensor.Float32, t.Seed)
+	o := graph.ProgramOptions{Gradients: true, Options: graph.Options{Store: store, Threads: t.Device.Threads, Training: true, Seed: t.Seed, Hooks: kept}}
+	want := models.Outputs{Loss: true, Auxiliary: t.Auxiliary(), Logits: len(hooks) > 0}
+	if s.program, err = models.Compile(t.model, t.Train.Batch, t.model.Seq, want, o); err != nil {
 		return nil, err
 	}
-	if s.optimize, err = trainer.NewOptimizer(store, run); err == nil {
-		s.batches, err = data.NewBatcher(corpus.Train.Tokens, run.Train.Batch, run.Model.Seq, run.Seed)
+	if s.optimize, err = trainer.NewOptimizer(store, t.Run); err == nil {
+		s.batches, err = data.NewBatcher(corpus.Train.Tokens, t.Train.Batch, t.model.Seq, t.Seed)
 	}
 	if err != nil {
 		s.close()
@@ -47,7 +47,7 @@ func newSmall(run *config.Run, corpus *data.Corpus, hooks []string) (*small, err
 	return s, nil
 }
 
-// train makes steps, each on its batch, and ends with a forward behind the last.
+// train makes steps, each on its batch, and ends with a forward after the last.
 func (s *small) train(ctx context.Context, steps int) error {
 	for range steps {
 		if ctx.Err() != nil {

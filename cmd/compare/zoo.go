@@ -36,20 +36,3 @@ func readZoo(path string) ([]zooRow, error) {
 	}
 	return file.Zoo, errors.Wrapf(err, "-zoo: %s: want what bench -zoo -json writes", path)
 }
-
-// rowsOf returns the rows of some names, and one without numbers for a name without any.
-func rowsOf(rows []zooRow, names []string) []zooRow {
-	var found []zooRow
-	for _, name := range names {
-		before := len(found)
-		for _, row := range rows {
-			if row.Name == name {
-				found = append(found, row)
-			}
-		}
-		if len(found) == before {
-			found = append(found, zooRow{Name: name, Shape: "-"})
-		}
-	}
-	return found
-}
