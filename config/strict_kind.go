@@ -126,7 +126,7 @@ func (d *decoder) kindSection(n ast.Node, line int, key string, v reflect.Value)
 func (d *decoder) choose(entries []*ast.MappingValueNode, line int, key string, v reflect.Value) (reflect.Value, error) {
 	for _, entry := range entries {
 		if name, _ := nameOf(entry.Key); name == kindKey {
-			return d.chosen(entry.Value, lineOf(entry.Key, line), key, v)
+			return d.chosen(entry.Value, line, lineOf(entry.Key, line), key, v)
 		}
 	}
 	if v.IsNil() {
@@ -135,11 +135,12 @@ func (d *decoder) choose(entries []*ast.MappingValueNode, line int, key string, 
 	return structCopy(v.Elem()), nil
 }
 
-// chosen returns the struct of the kind that a node names: a copy of v's own, if it is of that kind.
-func (d *decoder) chosen(n ast.Node, line int, section string, v reflect.Value) (reflect.Value, error) {
+// chosen returns the struct of the kind that a node names: a copy of v's own, if it is of that
+// kind. The section begins at line, its key kind stands at another.
+func (d *decoder) chosen(n ast.Node, line, at int, section string, v reflect.Value) (reflect.Value, error) {
 	var name string
 	key := joined(section, kindKey)
-	if err := d.value(n, line, key, reflect.ValueOf(&name).Elem()); err != nil {
+	if err := d.value(n, at, key, reflect.ValueOf(&name).Elem()); err != nil {
 		return v, err
 	}
 	if !v.IsNil() && kindOf(v.Elem()) == name {
@@ -149,12 +150,12 @@ func (d *decoder) chosen(n ast.Node, line int, section string, v reflect.Value) 
 	fresh, known := d.kinds.find(v.Type(), name)
 	if !known {
 		if near := Nearest(name, names); near != "" {
-			return v, d.errorAt(line, key, "unknown kind %s; did you mean %s?", quoted(name), near)
+			return v, d.errorAt(at, key, "unknown kind %s; did you mean %s?", quoted(name), near)
 		}
-		return v, d.errorAt(line, key, "want %s, got %s", oneOfText(names), quoted(name))
+		return v, d.errorAt(at, key, "want %s, got %s", oneOfText(names), quoted(name))
 	}
 	if lost := d.before.assigned(section); lost != "" {
-		return v, d.errorAt(line, key, "another kind discards %s, which was set before: set the kind first", lost)
+		return v, d.errorAt(at, key, "another kind discards %s, which was set before: set the kind first", lost)
 	}
 	d.given(line, section, true)
 	return fresh, nil
@@ -175,46 +176,6 @@ func (p *Positions) assigned(section string) string {
 		return ""
 	}
 	return slices.Min(keys)
-}
-
-// noSection is the error of a node that is no map where a section of a kind is wanted. The name
-// of a kind alone is how sections were written before they were sections, with their keys around it.
-func (d *decoder) noSection(n ast.Node, line int, key string, t reflect.Type) error {
-	s, _ := scalarOf(n)
-	prototype, known := d.kinds.find(t, s.text)
-	if !known {
-		return d.mismatch(n, line, key, t)
-	}
-	parts := []string{kindKey + ": " + stringText(s.text)}
-	prefix := strings.TrimSuffix(key, leafOf(key))
-	for _, entry := range d.around {
-		name, _ := nameOf(entry.Key)
-		inner, moved := strings.CutPrefix(d.nowCalled(prefix+name), key+".")
-		value, isScalar := scalarOf(entry.Value)
-		if _, has := d.schema.find(prototype.Type(), inner); moved && has && isScalar && !value.isZero() {
-			parts = append(parts, stringText(inner)+": "+value.text)
-		}
-	}
-	return d.errorAt(lineOf(n, line), key, "want a section since version 2: write %s: {%s}", leafOf(key), strings.Join(parts, ", "))
-}
-
-// isZero tells whether a scalar is what a key holds that is not set.
-func (s scalar) isZero() bool {
-	switch s.form() {
-	case formNothing, formNull:
-		return true
-	case formText:
-		return s.text == ""
-	}
-	return s.text == "0" || s.text == "false"
-}
-
-// nowCalled is the key that has taken the place of one of an earlier version, "" if none has.
-func (d *decoder) nowCalled(key string) string {
-	if d.renamed == nil {
-		return ""
-	}
-	return d.renamed(key)
 }
 
 // assignKind goes on in the struct that v holds, or changes its kind.
@@ -238,66 +199,13 @@ func (d *decoder) assignKind(v reflect.Value, segments []string, done, text stri
 	if err != nil {
 		return err
 	}
-	fresh, err := d.chosen(node, 0, done, v)
+	fresh, err := d.chosen(node, 0, 0, done, v)
 	if err != nil {
 		return err
 	}
 	d.given(0, key, true)
 	v.Set(fresh)
 	return nil
-}
-
-// alike stores the entries of a map in a struct of the kind that the section at key other has.
-func (d *decoder) alike(n ast.Node, line int, key string, v reflect.Value, other string) error {
-	if isNull(n) {
-		v.SetZero()
-		return nil
-	}
-	fresh, err := d.startAlike(line, key, v, other)
-	if err == nil {
-		err = d.section(n, line, key, fresh)
-	}
-	if err == nil {
-		v.Set(fresh)
-	}
-	return err
-}
-
-// assignAlike is alike for an assignment.
-func (d *decoder) assignAlike(v reflect.Value, segments []string, key, text, other string) error {
-	if len(segments) == 0 {
-		node, err := d.parse(text, key)
-		if err != nil {
-			return err
-		}
-		d.given(0, key, replaces(v.Type(), node))
-		return d.alike(node, 0, key, v, other)
-	}
-	fresh, err := d.startAlike(0, key, v, other)
-	if err != nil {
-		return err
-	}
-	if err := d.assignField(fresh, segments, key, text); err != nil {
-		return err
-	}
-	v.Set(fresh)
-	return nil
-}
-
-// startAlike returns a copy of v's struct if it is of the other section's kind, else one of zeros.
-func (d *decoder) startAlike(line int, key string, v reflect.Value, other string) (reflect.Value, error) {
-	model := d.root
-	for _, name := range strings.Split(other, ".") {
-		f, _ := d.schema.find(model.Type(), name)
-		model = model.FieldByIndex(f.index)
-	}
-	switch {
-	case model.IsNil():
-		return v, d.errorAt(line, key, "want nothing without %s, whose kind it has", other)
-	case !v.IsNil() && v.Elem().Type() == model.Elem().Type():
-		return structCopy(v.Elem()), nil
-	}
-	return reflect.New(model.Elem().Type()).Elem(), nil
 }
 
 // oneOfText is "one of a, b".

@@ -20,6 +20,9 @@ func (d *decoder) unknown(line int, t reflect.Type, key, name string) error {
 		if owners := d.schema.owners(siblings, name); len(owners) > 0 {
 			return d.errorAt(line, full, "unknown key of kind %s: it belongs to %s", kindOf(reflect.Zero(t)), strings.Join(owners, ", "))
 		}
+		if name == kindKey {
+			return d.errorAt(line, full, "unknown key: the section has the kind of another one; remove it")
+		}
 		here = append([]string{kindKey}, here...)
 	}
 	all := d.schema.paths(d.root.Type())
