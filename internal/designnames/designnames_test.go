@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 const (
@@ -26,56 +28,27 @@ const (
 	list = "models/zoo.go"
 )
 
-// remaining are the files that still name designs. The list may only get shorter: what they
-// need of a stream is to come from its design, see stream.Design.
-var remaining = []string{
-	"analysis/bandwidth.go",
-	"analysis/carry.go",
-	"analysis/folded.go",
-	"analysis/lens.go",
-	"analysis/optimizerbasis.go",
-	"analysis/rotation.go",
-	"analysis/rotation_fold.go",
-	"analysis/rotation_report.go",
-	"analysis/siteends.go",
-	"analysis/siteweights.go",
-	"analysis/support.go",
-	"analysis/theory/resources.go",
-	"analysis/theory/scaling.go",
-	"analysis/theory/shapes.go",
-	"cmd/analyze/circuits.go",
-	"cmd/analyze/mixing.go",
-	"cmd/analyze/subject.go",
-	"cmd/bench/call.go",
-	"cmd/bench/pytorch.go",
-	"cmd/bench/stock.go",
-	"cmd/bench/stockrun.go",
-	"cmd/bench/workload.go",
-	"cmd/bench/zoo.go",
-	"cmd/compare/deck.go",
-	"cmd/compare/family.go",
-	"trainer/huggingface.go",
+// TestOnlyTheListNamesDesigns: outside the list no string literal is the name of a stream's
+// design, but in the method that returns it, and outside package stream nothing refers to the
+// struct of one, in no Go file of the module but tests.
+func TestOnlyTheListNamesDesigns(t *testing.T) {
+	for _, path := range sources(t) {
+		if path != list {
+			assert.Empty(t, names(parse(t, filepath.Join(root, path))), "%s names designs: ask models.Spec.Design or Shape, or the zoo", path)
+		}
+	}
 }
 
-// TestOnlyTheListNamesDesigns: outside the list and a design's own file in package stream, no
-// string literal is the name of a design, and nothing refers to the constants of their names,
-// in no Go file of the module but tests and those that remain.
-func TestOnlyTheListNamesDesigns(t *testing.T) {
-	constants := constantsOf(t, filepath.Join(root, list))
-	require.Len(t, constants, len(models.Streams()), "a constant in %s for each design", list)
-	var naming []string
-	for _, path := range sources(t) {
-		if path == list {
-			continue
-		}
-		if named := names(t, path, constants); len(named) > 0 {
-			naming = append(naming, path)
-			assert.Contains(t, remaining, path, "%s names %v: ask models.Config.Shape or Design instead", path, named)
-		}
-	}
-	for _, path := range remaining {
-		assert.Contains(t, naming, path, "%s names no design any more: remove it from this test's list", path)
-	}
+// TestNamesAreFound: the test sees a name, a struct, and not what only looks like one.
+func TestNamesAreFound(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "x.go", `package x
+type c struct { Matrix int `+"`yaml:\"matrix\"`"+` }
+func f() any { return stream.HyperConfig{N: len("mhc") + len("mhcs") + other.HyperConfig} }
+func (c) Name() string { return "vector" }`, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"stream.HyperConfig", `"mhc"`, `"vector"`}, names(file))
+	file.Name.Name = streams
+	assert.ElementsMatch(t, []string{"stream.HyperConfig", `"mhc"`}, names(file))
 }
 
 // sources are the module's Go files but tests, as slash-separated paths from its root.
@@ -109,34 +82,24 @@ func isModule(folder string) bool {
 	return err == nil && filepath.Clean(folder) != filepath.Clean(root)
 }
 
-// constantsOf are a file's constants whose values are names of designs.
-func constantsOf(t *testing.T, path string) []string {
-	var constants []string
-	ast.Inspect(parse(t, path), func(n ast.Node) bool {
-		if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == 1 && isDesign(spec.Values[0]) {
-			constants = append(constants, spec.Names[0].Name)
-		}
-		return true
-	})
-	return constants
-}
+// streams is the package of designs.
+const streams = "stream"
 
-// names are the designs that a file names, as literals or by the constants; a file of package
+// names are the designs that a file names, as literals or by their structs; a file of package
 // stream may have the name that a method Name in it returns.
-func names(t *testing.T, path string, constants []string) []string {
+func names(file *ast.File) []string {
 	var found, own []string
-	file := parse(t, filepath.Join(root, path))
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
-			if n.Recv != nil && n.Name.Name == "Name" && file.Name.Name == "stream" {
+			if n.Recv != nil && n.Name.Name == "Name" && file.Name.Name == streams {
 				own = append(own, returned(n)...)
 			}
 		case *ast.Field: // whose tag is a literal too
 			n.Tag = nil
-		case *ast.Ident:
-			if slices.Contains(constants, n.Name) {
-				found = append(found, n.Name)
+		case *ast.SelectorExpr:
+			if of, ok := n.X.(*ast.Ident); ok && of.Name == streams && isStruct(n.Sel.Name) {
+				found = append(found, streams+"."+n.Sel.Name)
 			}
 		case ast.Expr:
 			if isDesign(n) {
@@ -146,6 +109,11 @@ func names(t *testing.T, path string, constants []string) []string {
 		return true
 	})
 	return slices.DeleteFunc(found, func(name string) bool { return slices.Contains(own, name) })
+}
+
+// isStruct tells whether a name of package stream is that of a design's struct.
+func isStruct(name string) bool {
+	return slices.ContainsFunc(models.Standard().Streams(), func(d stream.Design) bool { return reflect.TypeOf(d).Name() == name })
 }
 
 // returned are the names of designs that a function returns.
@@ -167,7 +135,7 @@ func isDesign(e ast.Expr) bool {
 		return false
 	}
 	value, err := strconv.Unquote(literal.Value)
-	return err == nil && slices.Contains(models.Streams(), value)
+	return err == nil && slices.Contains(models.Standard().StreamNames(), value)
 }
 
 func parse(t *testing.T, path string) *ast.File {
