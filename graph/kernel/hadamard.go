@@ -1,7 +1,7 @@
 package kernel
 
 // Hadamard multiplies the rows of a matrix, element by element, by one vector: a gain on
-// each feature, as of LayerScale (Touvron et al. 2021, arXiv 2103.17239, eq. 4).
+// each feature, as of LayerScale (Touvron et al. 2021, arXiv 2103.17239, section 2).
 type Hadamard[T Float] struct {
 	// Addend, where not nil, is added to the gradient of x, which may be Addend itself.
 	Addend []T

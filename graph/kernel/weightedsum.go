@@ -10,7 +10,7 @@ type WeightedSumParams struct {
 func (d WeightedSumParams) size() int { return d.Tokens * d.Width }
 
 // WeightedSum adds tensors up, each times a weight of its own, as DenseFormer does with the
-// outputs of all earlier blocks (Pagliardini et al. 2024, arXiv 2402.02622, eq. 2):
+// outputs of all earlier blocks (Pagliardini et al. 2024, arXiv 2402.02622, section 3):
 //
 //	y_t = sum over j of a[j] x[j]_t
 //
