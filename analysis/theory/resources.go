@@ -44,7 +44,7 @@ func CountResources(name string, c models.Config) (Resources, error) {
 	}
 	r := Resources{Model: name, Parts: vectorParts(c)}
 	r.Parameters.Printed, r.FLOPs.Printed = printedVector(c)
-	if c.Stream == models.StreamMatrix {
+	if isRMT(c) {
 		r.Parts = matrixParts(c)
 		r.Parameters.Printed, r.FLOPs.Printed = printedMatrix(c)
 	}
@@ -62,8 +62,8 @@ func checkCountable(name string, c models.Config) error {
 		return errors.Wrapf(err, "theory: %s", name)
 	}
 	switch {
-	case c.Stream != models.StreamMatrix && c.Stream != models.StreamVector:
-		return errors.Errorf("theory: %s: stream: want %s or %s, which the paper compares, got %s", name, models.StreamMatrix, models.StreamVector, c.Stream)
+	case !isRMT(c) && !isTransformer(c):
+		return errors.Errorf("theory: %s: stream: want %s or %s, which the paper compares, got %s", name, streamOf(mediumRMT), streamOf(mediumTransformer), streamName(c))
 	case c.Bias:
 		return errors.Errorf("theory: %s: bias: want none, as in the paper, got true", name)
 	case c.Experts > 0:
@@ -75,7 +75,7 @@ func checkCountable(name string, c models.Config) error {
 // matrixParts are the RMT's (eq. 18 to 27): tables of R Dv entries a token id, keys of R Dk
 // entries that take 2 R Dk Dv FLOPs, two maps R Dv x FF a block, gains of Dk Dv entries a norm.
 func matrixParts(c models.Config) []Part {
-	l, dk, dv, r, width := c.Layers, c.Dk, c.Dv, c.Rank, c.Rank*c.Dv
+	l, dk, dv, r, width := c.Layers, keySize(c), c.HeadDim(), c.HeadCount(), c.Width()
 	keys := func(name string, n int) Part { // n sets of R keys
 		return both(name, n*r*dk, 2*n*r*dk*dv)
 	}
@@ -98,7 +98,7 @@ func matrixParts(c models.Config) []Part {
 
 // vectorParts are the transformer's, with W = heads x head size entries of a query.
 func vectorParts(c models.Config) []Part {
-	l, d, w := c.Layers, c.DModel, c.HeadCount()*c.HeadDim()
+	l, d, w := c.Layers, c.Width(), c.HeadCount()*c.HeadDim()
 	parts := []Part{lookup("embedding", c.Vocab, d)}
 	if c.Positions == models.PositionsLearned {
 		parts = append(parts, Part{Name: "positions", Parameters: c.Seq * d})
@@ -140,7 +140,7 @@ func unembedding(c models.Config, width int) Part {
 // printedVector are Table 7's totals of the transformer as printed: the vocabulary's parameters
 // are counted once, and its FLOPs are those of V entries where V D is meant.
 func printedVector(c models.Config) (parameters, flops int) {
-	l, d, w := c.Layers, c.DModel, c.HeadCount()*c.HeadDim()
+	l, d, w := c.Layers, c.Width(), c.HeadCount()*c.HeadDim()
 	maps := l * (4*d*w + 2*d*c.FF)
 	return c.Vocab*d + maps, 4*c.Vocab + 2*maps + 4*l*c.Seq*w
 }
@@ -150,7 +150,7 @@ func printedVector(c models.Config) (parameters, flops int) {
 // 6 R Dk Dv (1+L) where (1+2L) is meant. That the vocabulary's FLOPs are those of V R entries where
 // V R Dv is meant is read from Tables 3 and 4, whose FLOPs follow so.
 func printedMatrix(c models.Config) (parameters, flops int) {
-	l, dk, dv, r, width := c.Layers, c.Dk, c.Dv, c.Rank, c.Rank*c.Dv
+	l, dk, dv, r, width := c.Layers, keySize(c), c.HeadDim(), c.HeadCount(), c.Width()
 	maps := 2 * l * width * c.FF
 	parameters = c.Vocab*width + maps + 2*r*dk*(3*l+1)
 	flops = 4*c.Vocab*r + 2*maps + 6*r*dk*dv*(1+l) + 4*l*c.Seq*width

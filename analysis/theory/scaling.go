@@ -34,8 +34,8 @@ func FigureSizes() []int { return []int{768, 1536, 2048, 3072, 4096, 6144, 8192}
 // multiples of the RMT's Dv and of the transformer's head size for which FF d/d_model is whole.
 func NewScaling(matrix, vector models.Config, sizes []int) (Scaling, error) {
 	matrix, vector = matrix.Resolve(), vector.Resolve()
-	if matrix.Stream != models.StreamMatrix || vector.Stream != models.StreamVector {
-		return Scaling{}, errors.Errorf("theory: streams: want %s and %s, got %s and %s", models.StreamMatrix, models.StreamVector, matrix.Stream, vector.Stream)
+	if !isRMT(matrix) || !isTransformer(vector) {
+		return Scaling{}, errors.Errorf("theory: streams: want %s and %s, got %s and %s", streamOf(mediumRMT), streamOf(mediumTransformer), streamName(matrix), streamName(vector))
 	}
 	var s Scaling
 	for _, size := range sizes {
@@ -48,14 +48,14 @@ func NewScaling(matrix, vector models.Config, sizes []int) (Scaling, error) {
 
 // add appends a point to each line.
 func (s *Scaling) add(matrix, vector models.Config, size int) error {
-	head, dv := vector.HeadDim(), matrix.Dv
-	if size < 1 || size%dv != 0 || size%head != 0 || vector.FF*size%vector.DModel != 0 {
-		return errors.Errorf("theory: stream size: want a multiple of Dv %d and of the head size %d for which FF %d x size / d_model %d is whole, got %d", dv, head, vector.FF, vector.DModel, size)
+	head, dv, width := vector.HeadDim(), matrix.HeadDim(), vector.Width()
+	if size < 1 || size%dv != 0 || size%head != 0 || vector.FF*size%width != 0 {
+		return errors.Errorf("theory: stream size: want a multiple of Dv %d and of the head size %d for which FF %d x size / d_model %d is whole, got %d", dv, head, vector.FF, width, size)
 	}
 	matrix.Dk = size / dv
 	held, proportional := vector, vector
 	held.DModel, held.HeadSize = size, head
-	proportional.DModel, proportional.Heads, proportional.FF = size, size/head, vector.FF*size/vector.DModel
+	proportional.DModel, proportional.Heads, proportional.FF = size, size/head, vector.FF*size/width
 	proportional.HeadSize = 0
 	for _, line := range []struct {
 		points *[]ScalePoint

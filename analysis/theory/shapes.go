@@ -43,7 +43,7 @@ func NewShapes() (Shapes, error) {
 		if err != nil {
 			return Shapes{}, err
 		}
-		if c.Stream != models.StreamMatrix {
+		if !isRMT(c) {
 			continue
 		}
 		shape, err := newShape(preset, c)
@@ -67,16 +67,16 @@ func newShape(p models.Preset, c models.Config) (Shape, error) {
 		return Shape{}, err
 	}
 	return Shape{
-		Model: p.Name, Paper: p.Paper, Layers: c.Layers, Rank: c.Rank, FF: c.FF, SizedDv: sizedDv(p.Paper, c),
-		Dk: c.Dk, Dv: c.Dv, Stream: c.StreamSize(), Width: c.Width(),
+		Model: p.Name, Paper: p.Paper, Layers: c.Layers, Rank: c.HeadCount(), FF: c.FF, SizedDv: sizedDv(p.Paper, c),
+		Dk: keySize(c), Dv: c.HeadDim(), Stream: c.StreamSize(), Width: c.Width(),
 		Parameters: own.Parameters.Corrected, WidthParameters: misread.Parameters.Corrected,
 	}, nil
 }
 
 // sizedDv solves parameters = R Dv (2V + N + 2 L FF) + 3 R Dk (2L+1) for Dv.
 func sizedDv(paper float64, c models.Config) float64 {
-	keys := 3 * c.Rank * c.Dk * (2*c.Layers + 1)
-	return (1e6*paper - float64(keys)) / float64(c.Rank*(2*c.Vocab+c.Seq+2*c.Layers*c.FF))
+	keys := 3 * c.HeadCount() * keySize(c) * (2*c.Layers + 1)
+	return (1e6*paper - float64(keys)) / float64(c.HeadCount()*(2*c.Vocab+c.Seq+2*c.Layers*c.FF))
 }
 
 // Name is the stem of the result's files.

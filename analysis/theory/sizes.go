@@ -33,5 +33,28 @@ func mediumSizes() (sizes, error) {
 	if err != nil {
 		return sizes{}, err
 	}
-	return sizes{matrix.Dk, matrix.Dv, matrix.Rank, vector.DModel, vector.FF}, nil
+	return sizes{keySize(matrix), matrix.HeadDim(), matrix.HeadCount(), vector.Width(), vector.FF}, nil
 }
+
+// keySize is Dk of an RMT, whose stream has Dk rows of a head's size.
+func keySize(c models.Config) int { return c.StreamSize() / c.HeadDim() }
+
+// streamOf is the name of a known model's stream.
+func streamOf(preset string) string {
+	p, _, _ := models.FindPreset(preset)
+	return streamName(p.Config.Resolve())
+}
+
+// streamName is that of a config's stream; "" without one.
+func streamName(c models.Config) string {
+	if d := c.Design(); d != nil {
+		return d.Name()
+	}
+	return ""
+}
+
+// isRMT tells whether a model's stream is the paper's.
+func isRMT(c models.Config) bool { return streamName(c) == streamOf(mediumRMT) }
+
+// isTransformer tells whether it is that of the transformers that the paper compares with.
+func isTransformer(c models.Config) bool { return streamName(c) == streamOf(mediumTransformer) }

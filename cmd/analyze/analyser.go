@@ -62,12 +62,12 @@ func (s *subject) check(name string) error {
 	if slices.Contains(has, name) {
 		return nil
 	}
-	return errors.Errorf("%s: stream %s does not have it; it has %s", name, s.Model.Stream, strings.Join(has, ", "))
+	return errors.Errorf("%s: stream %s does not have it; it has %s", name, s.Model.Design().Name(), strings.Join(has, ", "))
 }
 
 // has lists the commands that the model's stream has, in the order of -h.
 func (s *subject) has() (names []string) {
-	supported := analysis.Supports(s.Model.Stream)
+	supported := analysis.Supports(s.Model)
 	for _, c := range commands() {
 		if c.Name != theoryName && (slices.Contains(supported, c.Name) || !slices.Contains(bound(), c.Name)) {
 			names = append(names, c.Name)

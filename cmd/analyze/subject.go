@@ -7,7 +7,6 @@ import (
 	"github.com/residua-go/residua/cmd/internal/cli"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/figure"
-	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -29,11 +28,7 @@ func openSubject(m *cli.Model, out cli.Output) (*subject, error) {
 // about is a line that says what model it is.
 func (s *subject) about() string {
 	c := s.Model
-	size := fmt.Sprintf("width %d", c.DModel)
-	if c.Stream == models.StreamMatrix {
-		size = fmt.Sprintf("%d x %d, rank %d", c.Dk, c.Dv, c.Rank)
-	}
-	return fmt.Sprintf("%s: %s stream, %s, %d layers of %d heads", s.Source.ModelPath, c.Stream, size, c.Layers, c.HeadCount())
+	return fmt.Sprintf("%s: %s stream of %d entries a token, %d layers of %d heads of %d", s.Source.ModelPath, c.Design().Name(), c.StreamSize(), c.Layers, c.HeadCount(), c.HeadDim())
 }
 
 // run runs the model once on one row of ids and keeps activations, names or globs.

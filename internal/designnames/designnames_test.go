@@ -29,23 +29,6 @@ const (
 // remaining are the files that still name designs. The list may only get shorter: what they
 // need of a stream is to come from its design, see stream.Design.
 var remaining = []string{
-	"analysis/bandwidth.go",
-	"analysis/carry.go",
-	"analysis/folded.go",
-	"analysis/lens.go",
-	"analysis/optimizerbasis.go",
-	"analysis/rotation.go",
-	"analysis/rotation_fold.go",
-	"analysis/rotation_report.go",
-	"analysis/siteends.go",
-	"analysis/siteweights.go",
-	"analysis/support.go",
-	"analysis/theory/resources.go",
-	"analysis/theory/scaling.go",
-	"analysis/theory/shapes.go",
-	"cmd/analyze/circuits.go",
-	"cmd/analyze/mixing.go",
-	"cmd/analyze/subject.go",
 	"cmd/bench/call.go",
 	"cmd/bench/pytorch.go",
 	"cmd/bench/stock.go",
