@@ -5,6 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // directions are an end's rows [count, size], or, where its one part has more rows than the
@@ -46,12 +48,12 @@ func (e end) part(rows *mat.Dense, i int) *mat.Dense {
 }
 
 // through are the rows x M.
-func (d *directions) through(m rowMaps) *directions {
+func (d *directions) through(m linear.Chain) *directions {
 	to := &directions{end: d.end, norms: d.norms}
 	if d.rows != nil {
-		to.rows = m.rows(d.rows)
+		to.rows = m.Rows(d.rows)
 	} else {
-		to.gram = m.gramOfRows(d.gram)
+		to.gram = m.Rows(mat.DenseCopyOf(m.Rows(d.gram).T()))
 	}
 	return to
 }
@@ -83,8 +85,8 @@ func (d *directions) pack() *mat.Dense {
 }
 
 // productNorms are ||A_i M B_j^T|| of the parts of two ends.
-func productNorms(a, b *directions, m rowMaps) *mat.Dense {
-	scale, scalar := m.scalar()
+func productNorms(a, b *directions, m linear.Chain) *mat.Dense {
+	scale, scalar := m.Number()
 	if !scalar {
 		a = a.through(m)
 	}

@@ -2,6 +2,8 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
@@ -40,7 +42,11 @@ func CountBandwidth(c models.Config) (*Bandwidth, error) {
 		return nil, err
 	}
 	c = c.Resolve()
-	b := &Bandwidth{Stream: c.Stream, Dimensions: c.StreamSize(), Sites: bandwidthSites(c)}
+	m, err := planned(c)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bandwidth{Stream: streamName(c), Dimensions: c.StreamSize(), Sites: bandwidthSites(m)}
 	before, after := 0, 0
 	for i := range b.Sites {
 		s := &b.Sites[i]
@@ -55,54 +61,93 @@ func CountBandwidth(c models.Config) (*Bandwidth, error) {
 }
 
 // bandwidthSites lists the sites with their own dimensions.
-func bandwidthSites(c models.Config) []SiteBandwidth {
-	row, reached := c.Width(), writeReach(c)
-	if c.Stream == models.StreamVWN && !c.ExpandEmbedding {
-		row, reached = c.StreamSize(), c.StreamSize() // the tables are as wide as the slots
-	}
-	sites := []SiteBandwidth{{Site: embeddingSite, Writes: row, Width: reached}}
-	if c.Positions == models.PositionsLearned {
-		sites = append(sites, SiteBandwidth{Site: positionsSite, Writes: row, Width: reached})
-	}
-	for l := range c.Layers {
-		sites = append(sites, blockBandwidth(c, l)...)
-	}
-	return append(sites, SiteBandwidth{Site: unembeddingSite, Reads: c.Width()})
-}
-
-// blockBandwidth is that of one block's sites.
-func blockBandwidth(c models.Config, layer int) []SiteBandwidth {
-	heads, neurons := c.HeadCount()*c.HeadDim(), c.FF*max(1, c.Experts)
-	attention := SiteBandwidth{Site: siteName(layer, stream.Attention), Reads: 3 * heads, Writes: heads, Width: min(heads, writeReach(c))}
-	feedForward := SiteBandwidth{Site: siteName(layer, stream.FeedForward), Reads: neurons, Writes: neurons, Width: min(neurons, writeReach(c))}
-	switch c.Stream {
-	case models.StreamDWLSTM:
-		attention.Writes, attention.Width = 0, 0 // what heads find goes into the cell
-		cell := SiteBandwidth{Site: fmt.Sprintf("blocks.%d.lstm", layer), Reads: 3*c.DModel + lstmNeurons*c.DModel, Writes: lstmNeurons * c.DModel, Width: c.DModel}
-		return []SiteBandwidth{attention, cell}
-	case models.StreamHighway:
-		for _, s := range []*SiteBandwidth{&attention, &feedForward} {
-			s.Reads, s.Writes, s.Width = s.Reads+2*c.DModel, s.Writes+c.DModel, c.DModel
-		}
-	case models.StreamHierAgg:
-		if layer%stream.HieraggGroup == stream.HieraggGroup-1 {
-			aggregate := SiteBandwidth{Site: fmt.Sprintf("blocks.%d.aggregate", layer), Reads: c.Inner, Writes: c.Inner, Width: min(c.Inner, c.DModel)}
-			return []SiteBandwidth{attention, feedForward, aggregate}
+func bandwidthSites(m *models.Model) []SiteBandwidth {
+	d := bandwidthDraft{m: m, held: staticForm(m), writers: m.Writers()}
+	for _, w := range d.writers {
+		if w.Table {
+			d.sites = append(d.sites, SiteBandwidth{Site: w.Name})
+			d.add(w, m.Config().Shape().TableWidth)
 		}
 	}
-	return []SiteBandwidth{attention, feedForward}
+	for l := range m.Config().Layers {
+		for _, site := range m.Stream().Sites(l) {
+			d.sites = append(d.sites, SiteBandwidth{Site: site.Name(), Reads: d.reads(site)})
+			for _, w := range d.writers {
+				if w.Name == site.Name() || strings.HasPrefix(w.Name, site.Name()+".") {
+					d.add(w, d.written(w))
+				}
+			}
+		}
+		d.addOthers(l)
+	}
+	return append(d.sites, SiteBandwidth{Site: unembeddingSite, Reads: m.Config().Width()})
 }
 
-// lstmNeurons is the width of the depth-wise LSTM's hidden layer, of d_model.
-const lstmNeurons = 4
+// bandwidthDraft are sites in the making.
+type bandwidthDraft struct {
+	m       *models.Model
+	held    *stream.Held // or nil
+	writers []stream.Writer
+	sites   []SiteBandwidth
+}
 
-// writeReach is how many dimensions one write reaches at most: as many rows of Dv entries as
-// its R keys are independent, or D.
-func writeReach(c models.Config) int {
-	if c.Stream == models.StreamMatrix {
-		return min(c.Rank, c.Dk) * c.Dv
+// addOthers adds what writes behind a block that is no part of a site.
+func (d *bandwidthDraft) addOthers(block int) {
+	sites := d.m.Stream().Sites(block)
+	for _, w := range d.writers {
+		of := func(s stream.Site) bool { return strings.HasPrefix(w.Name+".", s.Name()+".") }
+		if strings.HasPrefix(w.Name, fmt.Sprintf("blocks.%d.", block)) && !slices.ContainsFunc(sites, of) {
+			d.sites = append(d.sites, SiteBandwidth{Site: w.Name})
+			d.add(w, d.written(w))
+		}
 	}
-	return c.DModel
+}
+
+// add counts a writer of so many numbers at the last site.
+func (d *bandwidthDraft) add(w stream.Writer, written int) {
+	s := &d.sites[len(d.sites)-1]
+	s.Reads, s.Writes, s.Width = s.Reads+w.Reads, s.Writes+written, max(s.Width, min(written, d.reached(w)))
+}
+
+// reads is the number of entries of q, k and v, or of neurons.
+func (d *bandwidthDraft) reads(site stream.Site) int {
+	if c := d.m.Config(); site.Kind == stream.Attention {
+		return 3 * c.HeadCount() * c.HeadDim()
+	}
+	return d.neurons(site.Name())
+}
+
+// neurons are a feed-forward's, those of all experts.
+func (d *bandwidthDraft) neurons(site string) int {
+	return d.m.Store().Param(site+".w2").Size() / d.m.Config().Width()
+}
+
+// written is the number of entries of heads' outputs, neurons, or of a writer without either.
+func (d *bandwidthDraft) written(w stream.Writer) int {
+	switch c := d.m.Config(); w.Part {
+	case "head":
+		return c.HeadCount() * c.HeadDim()
+	case "neuron":
+		return w.Parts
+	case "expert":
+		return d.neurons(w.Name)
+	default:
+		return c.Width()
+	}
+}
+
+// reached is how many dimensions a writer's way into the stream reaches at most: of keys as many
+// rows as are independent.
+func (d *bandwidthDraft) reached(w stream.Writer) int {
+	if d.held == nil {
+		return d.m.Config().Width()
+	}
+	up, err := d.held.Up(w.Source)
+	if err != nil {
+		return 0
+	}
+	in, out := up.Sizes()
+	return min(in, out)
 }
 
 // Written is the sum of all sites' writes, and Read of their reads.

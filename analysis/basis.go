@@ -118,7 +118,7 @@ func BasisOf(run *cache.Cache, o BasisOptions) (*BasisReport, error) {
 	}
 	o.Controls = cmp.Or(o.Controls, 8)
 	c := run.Model().Config()
-	report := &BasisReport{Stream: c.Stream, Tokens: run.Tokens(), Controls: o.Controls}
+	report := &BasisReport{Stream: streamName(c), Tokens: run.Tokens(), Controls: o.Controls}
 	for _, space := range spacesOf(c) {
 		turns := basisControls{c: c, space: space, options: o}
 		for _, name := range names {

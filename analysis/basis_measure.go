@@ -84,18 +84,19 @@ func (r *Rotation) turnStream(a cache.Activation) []float64 {
 // samples are a stream's values as samples [N, n] of the space, and n.
 func (b *basisControls) samples(a cache.Activation, values []float64) ([]float64, int) {
 	last := a.Shape[len(a.Shape)-1]
-	switch b.space {
-	case SpaceBoth: // [T, Dk*Dv]
-		return values, b.c.Dk * last
-	case SpaceKey: // [T*Dv, Dk]
-		all := make([]float64, 0, len(values))
-		for size, at := b.c.Dk*last, 0; at < len(values); at += size {
-			x := mat.NewDense(b.c.Dk, last, values[at:at+size])
-			all = append(all, mat.DenseCopyOf(x.T()).RawMatrix().Data...)
-		}
-		return all, b.c.Dk
+	if b.space == SpaceStream || b.space == SpaceValue {
+		return values, last
 	}
-	return values, last
+	rows := a.Shape[len(a.Shape)-2]
+	if b.space == SpaceBoth { // [T, Dk*Dv]
+		return values, rows * last
+	}
+	all := make([]float64, 0, len(values)) // [T*Dv, Dk]
+	for size, at := rows*last, 0; at < len(values); at += size {
+		x := mat.NewDense(rows, last, values[at:at+size])
+		all = append(all, mat.DenseCopyOf(x.T()).RawMatrix().Data...)
+	}
+	return all, rows
 }
 
 // basisMeasures are what is measured of samples.

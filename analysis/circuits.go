@@ -78,7 +78,7 @@ func FindCircuits(store *graph.Store, c models.Config, o CircuitOptions) (*Circu
 	if err != nil {
 		return nil, err
 	}
-	circuits := &Circuits{Stream: f.c.Stream, Layers: f.c.Layers, Each: f.c.HeadCount()}
+	circuits := &Circuits{Stream: streamName(f.c), Layers: f.c.Layers, Each: f.c.HeadCount()}
 	var v *vocabulary
 	if !o.WithoutVocabulary {
 		v = newVocabulary(f, carry)

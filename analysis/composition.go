@@ -11,6 +11,8 @@ import (
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // Composition is how much of what each head writes the heads of later layers read (Elhage et
@@ -55,10 +57,10 @@ func Compose(store *graph.Store, c models.Config, run *cache.Cache) (*Compositio
 	if err != nil {
 		return nil, err
 	}
-	composition := &Composition{Stream: f.c.Stream, Chance: 1 / math.Sqrt(float64(f.streamWidth()))}
+	composition := &Composition{Stream: streamName(f.c), Chance: 1 / math.Sqrt(float64(f.streamWidth()))}
 	var writers []*directions
 	for l := range f.c.Layers {
-		composition.Heads = append(composition.Heads, f.headNames(l)...)
+		composition.Heads = append(composition.Heads, f.headNames(siteName(l, stream.Attention))...)
 		heads := f.layerHeads(l)
 		readers := f.circuitReaders(l, heads)
 		for i, w := range writers {
@@ -91,7 +93,8 @@ func (f *Folded) circuitReaders(layer int, heads []HeadWeights) [3]*directions {
 
 // circuitEnd stacks rows of a layer's heads.
 func (f *Folded) circuitEnd(layer int, heads []HeadWeights, rows func(HeadWeights) *mat.Dense) *directions {
-	e := f.attentionEnd(layer, false)
+	site := siteName(layer, stream.Attention)
+	e := f.inHeads(f.ends[slices.IndexFunc(f.ends, func(e end) bool { return e.site == site && !e.reads })], false)
 	var all []float64
 	for _, h := range heads {
 		all = append(all, rows(h).RawMatrix().Data...)
@@ -102,7 +105,7 @@ func (f *Folded) circuitEnd(layer int, heads []HeadWeights, rows func(HeadWeight
 }
 
 // add scores each head of a layer with each of a later one.
-func (c *Composition) add(from, to int, w *directions, readers [3]*directions, m rowMaps) {
+func (c *Composition) add(from, to int, w *directions, readers [3]*directions, m linear.Chain) {
 	var scores [3]*mat.Dense
 	for i, r := range readers {
 		scores[i] = productNorms(w, r, m)

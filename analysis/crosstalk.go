@@ -64,7 +64,10 @@ func MeasureKeys(store *graph.Store, c models.Config, seed uint64) (*KeyMemory, 
 	if err != nil {
 		return nil, err
 	}
-	m := &KeyMemory{Dk: f.c.Dk, accesses: f.accesses()}
+	m := &KeyMemory{Dk: f.streamWidth()}
+	if m.accesses, err = f.accesses(); err != nil {
+		return nil, err
+	}
 	draw := rand.New(rand.NewPCG(seed, 2))
 	for _, a := range m.accesses {
 		keys := unitRows(a.weights()) // [m, Dk]

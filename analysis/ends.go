@@ -4,17 +4,23 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/stream"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // end is where weights meet the stream: directions along which a site writes, or with which
 // it reads, as rows [count, size]. Its parts (heads) have equal shares of the rows.
 type end struct {
 	site        string   // "embedding", "blocks.3.attention"
+	source      string   // of what writes, its name in the stream's linear form
+	kind        string   // of what it is a part: "head", or ""
 	reads       bool     // else it writes
 	via         string   // "q", "k", "v" of what attention reads
 	parts       []string // names of the nodes, "blocks.3.attention.1"
 	at          int      // in the order of the run: a write at i reaches a read at j > i
 	count, size int
+	values      int               // columns of the state that directions are for, one by one: those of keys; else 1
 	weights     func() *mat.Dense // the rows: large models are not held all at once
 	gram        func() *mat.Dense // rows^T rows [size, size], where the rows would take more memory; else nil
 }
@@ -23,13 +29,190 @@ type end struct {
 const (
 	embeddingSite   = "embedding"
 	positionsSite   = "positions"
-	unembeddingSite = "unembedding"
+	unembeddingSite = stream.AtEnd
 )
 
-// The place of a site of block l in the order of the run, 0 being the tables'.
-func attentionAt(l int) int   { return 3*l + 1 }
-func feedForwardAt(l int) int { return 3*l + 2 }
-func aggregateAt(l int) int   { return 3*l + 3 }
+// ends lists all that writes to the stream along weights, or reads it, in the order of the run:
+// tables, sites, what else the design adds, the unembedding. What attention reads, queries, keys
+// and values together, is one end. Writers whose terms depend on a run beyond their activations
+// (self-dependency units, which write a product of two readings) are not among them.
+func (f *Folded) listEnds() []end {
+	writers := f.model.Writers()
+	var all []end
+	at, last, tables := 0, "", true
+	for _, a := range f.held.Accesses() {
+		tables = tables && !a.Reads
+		if a.Name != last && !tables {
+			at++
+		}
+		last = a.Name
+		e := end{site: a.Name, reads: a.Reads, at: at, values: 1}
+		switch i := slices.IndexFunc(writers, func(w stream.Writer) bool { return w.Source == a.Name }); {
+		case a.Reads:
+			f.setReader(&e)
+		case i >= 0:
+			f.setWriter(&e, writers[i])
+		}
+		if e.weights != nil {
+			e.parts = []string{e.site}
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// setWriter finds the directions along which a writer writes: the keys by which it stores, or
+// the rows of its weight, or those of its table as they are looked up, with muP's factor.
+func (f *Folded) setWriter(e *end, w stream.Writer) {
+	e.site, e.source, e.kind = w.Name, w.Source, w.Part
+	up, _ := f.held.Up(w.Source) // a name of its own
+	keys, stores := up.(linear.Keys)
+	weight := w.Weight
+	switch {
+	case stores:
+		e.count, e.size, e.values = len(keys.Vectors)/keys.Dk, keys.Dk, keys.Width
+		e.weights = func() *mat.Dense { return mat.NewDense(e.count, e.size, slices.Clone(keys.Vectors)) }
+		return
+	case w.Table:
+		weight = w.Name
+	case w.Whole: // experts, of which each one's rows are directions
+		weight = w.Name + ".w2"
+	}
+	p := f.store.Param(weight)
+	if p == nil {
+		return
+	}
+	e.size = p.Shape[len(p.Shape)-1]
+	e.count = p.Size() / e.size
+	if w.Table {
+		e.count, e.size = p.Shape[0], p.Size()/p.Shape[0]
+	}
+	count := e.count
+	e.weights = func() *mat.Dense {
+		rows := f.dense(weight, count)
+		if w.Table && w.Scale != 1 {
+			rows.Scale(w.Scale, rows)
+		}
+		return rows
+	}
+}
+
+// setReader finds the directions with which a site reads.
+func (f *Folded) setReader(e *end) {
+	e.count, e.size, e.values = f.readSizes(e.site)
+	site := e.site
+	e.weights = func() *mat.Dense { return f.reading(site) }
+	if site == unembeddingSite && e.values == 1 {
+		norms, _ := f.behind(site)
+		e.gram = func() *mat.Dense { return gramBehind(norms, gramOfRows(f.unembedding())) }
+	}
+}
+
+// gramBehind is M G M^T, the Gram matrix of the directions that columns w of G = w w^T are in
+// front of M.
+func gramBehind(m linear.Chain, g *mat.Dense) *mat.Dense {
+	if len(m) == 0 {
+		return g
+	}
+	return m.Back(mat.DenseCopyOf(m.Back(g).T()))
+}
+
+// writers lists what writes, heads one by one or the whole of attention.
+func (f *Folded) writers(whole bool) []end {
+	var ends []end
+	for _, e := range f.ends {
+		if !e.reads {
+			ends = append(ends, f.inHeads(e, whole))
+		}
+	}
+	return ends
+}
+
+// readers lists what reads: queries, keys and values of heads (or of all heads), feed-forwards,
+// the unembedding.
+func (f *Folded) readers(whole bool) []end {
+	var ends []end
+	for _, e := range f.ends {
+		switch {
+		case !e.reads:
+		case f.isAttention(e.site):
+			for i, via := range []string{"q", "k", "v"} {
+				third := e
+				third.via, third.count, third.kind = via, e.count/3, "head"
+				third.weights = func() *mat.Dense {
+					return e.weights().Slice(i*third.count, (i+1)*third.count, 0, e.size).(*mat.Dense)
+				}
+				ends = append(ends, f.inHeads(third, whole))
+			}
+		default:
+			ends = append(ends, e)
+		}
+	}
+	return ends
+}
+
+// inHeads parts an end of attention's into heads, unless it is to stay whole.
+func (f *Folded) inHeads(e end, whole bool) end {
+	if e.kind == "head" && !whole {
+		e.parts = f.headNames(e.site)
+	}
+	return e
+}
+
+// accesses lists the reads and writes of whole sites in one space, in the order of the run, a
+// site's read before its write. The unembedding has all that follows on the last site folded in,
+// aggregates' norms, too. Tables and unembedding are left out where they are in another space
+// than what sites read and write (wider, or mixed of slots), and so is what writes but is no
+// site: it reads more than the stream.
+func (f *Folded) accesses() ([]end, error) {
+	var all []end
+	carry, ends := &carrier{f.held, map[[2]string]linear.Chain{}}, f.ends
+	first := slices.IndexFunc(ends, func(e end) bool { return e.reads })
+	var lastWriter end
+	for _, e := range ends {
+		_, isSite := f.sites[e.site]
+		switch {
+		case isSite:
+			if !e.reads {
+				lastWriter = e
+			}
+		case e.site == unembeddingSite:
+			way, err := carry.between(lastWriter, e)
+			if err != nil {
+				return nil, err
+			}
+			if way.Mixture() {
+				continue
+			}
+			if _, same := way.Number(); !same {
+				rows, gram := e.weights, e.gram
+				e.weights = func() *mat.Dense { return way.Back(rows()) }
+				e.gram = func() *mat.Dense { return gramBehind(way, gram()) }
+			}
+		case e.at == 0:
+			way, err := carry.between(e, ends[first])
+			if err != nil {
+				return nil, err
+			}
+			if _, same := way.Number(); !same {
+				continue
+			}
+		default:
+			continue
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// headNames are the names of the heads of an attention.
+func (f *Folded) headNames(site string) []string {
+	var names []string
+	for h := range f.c.HeadCount() {
+		names = append(names, headName(f.sites[site].Block, h))
+	}
+	return names
+}
 
 // name is that of a part: its node's, and for what attention reads q, k or v behind it.
 func (e end) name(part int) string {

@@ -64,18 +64,16 @@ func MeasureErasure(store *graph.Store, c models.Config) (*Erasure, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Erasure{Stream: f.c.Stream, Dimensions: f.c.DModel, HeadDimensions: f.c.DModel * f.c.HeadDim(), Experts: f.c.Experts}
-	if f.isMatrix() {
-		e.Dimensions, e.HeadDimensions = f.c.StreamSize(), f.c.Dk
+	d, values := f.streamWidth(), f.ends[0].values
+	e := &Erasure{Stream: streamName(f.c), Dimensions: d * values, HeadDimensions: d * f.c.HeadDim(), Experts: f.c.Experts}
+	heads, neurons := f.headErasure, f.vectorNeurons
+	if values > 1 {
+		e.HeadDimensions = d
+		heads, neurons = f.keyHeadErasure, f.keyNeurons
 	}
 	for l := range f.c.Layers {
-		if f.isMatrix() {
-			neurons := f.matrixNeurons(l)
-			e.Layers = append(e.Layers, LayerErasure{f.matrixHeadErasure(l), neurons.cosines(), neurons.joint()})
-			continue
-		}
-		neurons := f.vectorNeurons(l)
-		e.Layers = append(e.Layers, LayerErasure{f.headErasure(l), neurons.cosines(), neurons.joint()})
+		each := neurons(l)
+		e.Layers = append(e.Layers, LayerErasure{heads(l), each.cosines(), each.joint()})
 	}
 	return e, nil
 }
@@ -99,25 +97,24 @@ func (p inOut) joint() float64 {
 
 // vectorNeurons compares the columns of W1 [D, N] and the rows of W2 [N, D].
 func (f *Folded) vectorNeurons(layer int) inOut {
-	w1, w2 := f.feedForward(layer)
-	_, n := w1.Dims()
+	site := siteName(layer, stream.FeedForward)
+	in, out := f.reading(site), f.writing(site)
+	n, _ := in.Dims()
 	p := inOut{make([]float64, n), make([]float64, n), make([]float64, n)}
 	for i := range n {
-		in, out := mat.Col(nil, i, w1), w2.RawRowView(i) // [D]
-		p.dot[i], p.in[i], p.out[i] = floats.Dot(in, out), floats.Dot(in, in), floats.Dot(out, out)
+		a, b := in.RawRowView(i), out.RawRowView(i) // [D]
+		p.dot[i], p.in[i], p.out[i] = floats.Dot(a, b), floats.Dot(a, a), floats.Dot(b, b)
 	}
 	return p
 }
 
 // headErasure compares W_V [D, Dh] and W_O [Dh, D] of each head.
 func (f *Folded) headErasure(layer int) []float64 {
-	qkv, o := f.attention(layer)
 	var each []float64
-	for h := range f.c.HeadCount() {
-		v, out := f.head(qkv, o, h)
+	for _, w := range f.layerHeads(layer) {
 		dot, in, written := 0.0, 0.0, 0.0
 		for i := range f.c.HeadDim() {
-			a, b := mat.Col(nil, i, v), mat.Row(nil, i, out) // [D]
+			a, b := mat.Col(nil, i, w.V), w.O.RawRowView(i) // [D]
 			dot, in, written = dot+floats.Dot(a, b), in+floats.Dot(a, a), written+floats.Dot(b, b)
 		}
 		each = append(each, cosine(dot, in, written))

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // cosine is a dot product over the root of two squared lengths; 0 where one is 0.
@@ -24,20 +24,26 @@ func cosine(dot, a, b float64) float64 {
 // matrices [Dk, Dv] need that are sums of outer products with them.
 type keyPair struct {
 	read, write *mat.Dense // [m, Dk], [R, Dk]
-	gain        []float64  // [Dk, Dv]
+	norm        linear.Norm
 	dk, dv      int
-	centred     bool // LayerNorm: what is read is centred over all entries
 }
 
 func (f *Folded) keyPair(layer int, kind stream.Kind) keyPair {
-	name := siteName(layer, kind)
-	return keyPair{read: f.keys(name + ".read"), write: f.keys(name + ".write"), gain: f.values(name + ".norm"),
-		dk: f.c.Dk, dv: f.c.Dv, centred: f.c.Norm == models.NormLayer}
+	site := siteName(layer, kind)
+	norms, own := f.behind(site)
+	keys, k := own.(linear.Keys), keyPair{write: f.writing(site)}
+	k.read, k.dk, k.dv = keyRows(keys), keys.Dk, keys.Width
+	for _, m := range norms {
+		if norm, ok := m.(linear.Norm); ok {
+			k.norm = norm
+		}
+	}
+	return k
 }
 
 // scaled are the reading keys as they read column v of the stream: r[d] g[d, v], [m, Dk].
 func (k keyPair) scaled(v int) *mat.Dense {
-	s, g := mat.DenseCopyOf(k.read), column(k.gain, k.dv, v)
+	s, g := mat.DenseCopyOf(k.read), column(k.norm.Gain, k.dv, v)
 	for i := range s.RawMatrix().Rows {
 		floats.Mul(s.RawRowView(i), g)
 	}
@@ -47,22 +53,22 @@ func (k keyPair) scaled(v int) *mat.Dense {
 // centre takes the mean over all Dk*Dv entries from what is read, given the sums of the
 // entries of both.
 func (k keyPair) centre(dot, in *float64, sumIn, sumOut float64) {
-	if k.centred {
+	if k.norm.Centre {
 		entries := float64(k.dk * k.dv)
 		*dot -= sumIn * sumOut / entries
 		*in -= sumIn * sumIn / entries
 	}
 }
 
-// matrixHeadErasure compares what each head of a matrix stream reads as its values and
-// writes: [Dk, Dv] x Dv matrices with one key in each column.
-func (f *Folded) matrixHeadErasure(layer int) []float64 {
-	k := f.keyPair(layer, stream.Attention)
-	dot, in := make([]float64, f.c.Rank), make([]float64, f.c.Rank)
+// keyHeadErasure compares what each head with keys reads as its values and writes: [Dk, Dv] x
+// Dv matrices with one key in each column.
+func (f *Folded) keyHeadErasure(layer int) []float64 {
+	k, heads := f.keyPair(layer, stream.Attention), f.c.HeadCount()
+	dot, in := make([]float64, heads), make([]float64, heads)
 	for v := range k.dv {
 		read := k.scaled(v) // [3R, Dk]
 		for h := range dot {
-			a, b := read.RawRowView(2*f.c.Rank+h), k.write.RawRowView(h) // [Dk]
+			a, b := read.RawRowView(2*heads+h), k.write.RawRowView(h) // [Dk]
 			d, i := floats.Dot(a, b), floats.Dot(a, a)
 			k.centre(&d, &i, floats.Sum(a), floats.Sum(b))
 			dot[h], in[h] = dot[h]+d, in[h]+i
@@ -75,16 +81,18 @@ func (f *Folded) matrixHeadErasure(layer int) []float64 {
 	return dot
 }
 
-// matrixNeurons are the products of what the neurons of a matrix stream read and write, from
+// keyNeurons are the products of what neurons read and write by keys, from
 // products of keys: with g_v the gain's column v,
 //
 //	in.out  = sum_v W1[:, v, n]^T (r diag(g_v) w^T) W2[n, :, v]^T
 //	|in|^2  = sum_v W1[:, v, n]^T (r diag(g_v)^2 r^T) W1[:, v, n]
 //	|out|^2 = sum_v W2[n, :, v] (w w^T) W2[n, :, v]^T
-func (f *Folded) matrixNeurons(layer int) inOut {
+func (f *Folded) keyNeurons(layer int) inOut {
 	k := f.keyPair(layer, stream.FeedForward)
-	w1, w2 := f.neurons(layer) // [R*Dv, N], [N, R*Dv]
+	name := siteName(layer, stream.FeedForward)
+	w1 := f.blockWeights(name) // [R*Dv, N]
 	_, n := w1.Dims()
+	w2 := f.dense(name+".w2", n) // [N, R*Dv]
 	p := inOut{make([]float64, n), make([]float64, n), make([]float64, n)}
 	sumIn, sumOut := make([]float64, n), make([]float64, n)
 	var written, across, own mat.Dense

@@ -6,6 +6,8 @@ import (
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // Folded is a model's weights as circuits take them (Elhage et al. 2021, "A Mathematical
@@ -32,6 +34,9 @@ type Folded struct {
 	store *graph.Store
 	model *models.Model
 	c     models.Config
+	held  *stream.Held           // the stream's static form
+	sites map[string]stream.Site // by name
+	ends  []end
 }
 
 // Fold reads a model's weights. The depth-wise LSTM's, whose heads write through gates, have
@@ -54,7 +59,14 @@ func foldFor(name string, store *graph.Store, c models.Config) (*Folded, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &Folded{store, m, c}, nil
+	f := &Folded{store: store, model: m, c: c, held: staticForm(m), sites: map[string]stream.Site{}}
+	for l := range c.Layers {
+		for _, site := range m.Stream().Sites(l) {
+			f.sites[site.Name()] = site
+		}
+	}
+	f.ends = f.listEnds()
+	return f, nil
 }
 
 // HeadWeights are one head's weights, those that read with the norm folded in.
@@ -92,24 +104,20 @@ func (f *Folded) check(layer, head int) error {
 
 // layerHeads are all heads of a layer.
 func (f *Folded) layerHeads(layer int) []HeadWeights {
-	qkv, o := f.attention(layer)
+	site := siteName(layer, stream.Attention)
+	read, write := f.reading(site), f.writing(site) // [3W, D], [W, D]
+	_, _, values := f.readSizes(site)
 	all := make([]HeadWeights, f.c.HeadCount())
-	width, d := o.Dims()
+	width, d := write.Dims()
 	dh := width / len(all)
 	for h := range all {
-		part := func(i int) *mat.Dense { return qkv.Slice(0, d, i*width+h*dh, i*width+(h+1)*dh).(*mat.Dense) }
+		part := func(i int) *mat.Dense {
+			return mat.DenseCopyOf(read.Slice(i*width+h*dh, i*width+(h+1)*dh, 0, d).T())
+		}
 		all[h] = HeadWeights{Layer: layer, Head: h, Q: part(0), K: part(1), V: part(2),
-			O: o.Slice(h*dh, (h+1)*dh, 0, d).(*mat.Dense), Values: f.columnsOfValues()}
+			O: write.Slice(h*dh, (h+1)*dh, 0, d).(*mat.Dense), Values: values}
 	}
 	return all
-}
-
-// columnsOfValues is what HeadWeights.Values is.
-func (f *Folded) columnsOfValues() int {
-	if f.isMatrix() {
-		return f.c.Dv
-	}
-	return 1
 }
 
 // FeedForwardWeights are one feed-forward's weights, those that read with the norm folded in;
@@ -125,41 +133,23 @@ func (f *Folded) FeedForward(layer int) (FeedForwardWeights, error) {
 	if err := inRange("layer", layer, f.c.Layers); err != nil {
 		return FeedForwardWeights{}, err
 	}
-	in, out := f.feedForward(layer)
-	return FeedForwardWeights{layer, in, out}, nil
-}
-
-// inputScale is the factor of what is looked up in the embedding (muP).
-func (f *Folded) inputScale() float64 {
-	if m := f.c.MuP; m != nil && m.InputMultiplier != 0 {
-		return m.InputMultiplier
-	}
-	return 1
+	site := siteName(layer, stream.FeedForward)
+	return FeedForwardWeights{layer, mat.DenseCopyOf(f.reading(site).T()), f.writing(site)}, nil
 }
 
 // streamWidth is the number of entries of a direction that sites read and write: D, or Dk.
 func (f *Folded) streamWidth() int {
-	if f.isMatrix() {
-		return f.c.Dk
-	}
-	return f.c.DModel
+	_, size, _ := f.readSizes(siteName(0, stream.Attention))
+	return size
 }
 
-// leave is the way from the end of the stream to the features, the final norms at scale 1:
-// for a matrix stream from keys [Dk] to R rows; for hierarchical aggregation, whose end is
-// behind its last norm, nothing.
-func (f *Folded) leave() rowMaps {
-	switch f.c.Stream {
-	case models.StreamMatrix:
-		return rowMaps{matrixRows{mat.DenseCopyOf(f.foldedKeys("read_unembedding", "norm").T())}}
-	case models.StreamHierAgg:
-		return nil
-	case models.StreamVWN:
-		maps := rowMaps{matrixRows{f.dense("reduce", f.c.StreamSize())}, f.norm("norm")}
-		if gain := f.values("group_norm"); gain != nil {
-			return append(rowMaps{normRows{gain, f.c.N / f.c.M, true}}, maps...)
-		}
-		return maps
+// leave is the way from the end of the stream to the features, the final norms at scale 1: of
+// keys [Dk] to as many rows as are read.
+func (f *Folded) leave() linear.Chain {
+	norms, own := f.behind(unembeddingSite)
+	if keys, ok := own.(linear.Keys); ok {
+		rows := mat.DenseCopyOf(foldedKeys(keys, norms).T()).RawMatrix() // [Dk, R]
+		return linear.Chain{linear.Matrix{W: rows.Data, In: rows.Rows, Out: rows.Cols}}
 	}
-	return rowMaps{f.norm("norm")}
+	return norms
 }

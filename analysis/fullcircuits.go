@@ -2,24 +2,26 @@ package analysis
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/stream"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // vocabulary is what all full circuits share: products over the vocabulary.
 type vocabulary struct {
 	f       *Folded
 	carry   *carrier
-	leave   rowMaps    // P, from the end of the stream to the features
-	through *mat.Dense // W_unembed W_E [F, E]: E the width of the table's rows, F of the features
-	embed   *mat.Dense // W_E^T W_E [E, E]
-	unembed *mat.Dense // W_unembed W_unembed^T [F, F]
+	leave   linear.Chain // P, from the end of the stream to the features
+	through *mat.Dense   // W_unembed W_E [F, E]: E the width of the table's rows, F of the features
+	embed   *mat.Dense   // W_E^T W_E [E, E]
+	unembed *mat.Dense   // W_unembed W_unembed^T [F, F]
 }
 
 func newVocabulary(f *Folded, carry *carrier) *vocabulary {
-	table := f.table(embeddingSite) // [V, E]
+	table := f.table() // [V, E]
 	embed := gramOfColumns(table)
 	v := &vocabulary{f, carry, f.leave(), embed, embed, embed}
 	if !f.c.TieEmbeddings || f.c.MuP != nil {
@@ -37,9 +39,11 @@ func (v *vocabulary) add(h *HeadCircuits, w HeadWeights) error {
 		return err
 	}
 	values := func(m *mat.Dense) *mat.Dense { return v.widen(m, w.Values) }
-	ev := values(in.columns(w.V))                                  // M W_V [E, Dh]
-	eq, ek := values(in.columns(w.Q)), values(in.columns(w.K))     // [E, Dh]
-	ou := values(v.leave.rows(out.rows(w.O)))                      // W_O M' P [Dh, F], W_U = P W_unembed
+	back := func(w *mat.Dense) *mat.Dense { // M W
+		return values(mat.DenseCopyOf(in.Back(mat.DenseCopyOf(w.T())).T()))
+	}
+	ev, eq, ek := back(w.V), back(w.Q), back(w.K)                  // [E, Dh]
+	ou := values(v.leave.Rows(out.Rows(w.O)))                      // W_O M' P [Dh, F], W_U = P W_unembed
 	ov, qk := times(ou, v.through, ev), times(ek.T(), v.embed, eq) // [Dh, Dh]
 	small := func(x mat.Matrix, g *mat.Dense) *mat.Dense { return times(x.T(), g, x) }
 	ovNorm := rootTrace(small(ev, v.embed), small(ou.T(), v.unembed))
@@ -53,16 +57,19 @@ func (v *vocabulary) add(h *HeadCircuits, w HeadWeights) error {
 	return err
 }
 
-// ways are M from the embedding to a layer's heads and M' from there to the end.
-func (v *vocabulary) ways(layer int) (in, out rowMaps, err error) {
-	if v.f.isMatrix() {
-		return rowMaps{matrixRows{v.f.keys("write_embedding")}}, nil, nil // [R, Dk]
-	}
-	site := end{site: siteName(layer, stream.Attention), at: attentionAt(layer)}
-	if in, err = v.carry.between(v.f.tableEnds()[0], site); err != nil {
+// ways are M from the embedding to a layer's heads, with the keys that store it if there are
+// any, and M' from there to the end.
+func (v *vocabulary) ways(layer int) (in, out linear.Chain, err error) {
+	site, embedding := siteName(layer, stream.Attention), v.f.ends[0]
+	writer := v.f.ends[slices.IndexFunc(v.f.ends, func(e end) bool { return e.site == site && !e.reads })]
+	if in, err = v.carry.between(embedding, end{site: site}); err != nil {
 		return nil, nil, err
 	}
-	out, err = v.carry.between(site, v.f.unembeddingEnd(v.leave))
+	if embedding.values > 1 {
+		keys := embedding.weights().RawMatrix() // [R, Dk]
+		in = append(linear.Chain{linear.Matrix{W: keys.Data, In: keys.Rows, Out: keys.Cols}}, in...)
+	}
+	out, err = v.carry.between(writer, end{site: unembeddingSite})
 	return in, out, err
 }
 

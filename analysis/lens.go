@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/residua-go/residua/figure"
-	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // Lens is the logit lens (nostalgebraist 2020, "interpreting GPT: the logit lens"): what
@@ -61,6 +61,10 @@ func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 	if err != nil {
 		return nil, err
 	}
+	keys, err := d.readingKeys()
+	if err != nil {
+		return nil, err
+	}
 	l := &Lens{Token: token, Target: target}
 	err = d.eachPoint(token, 1, func(after string, features []float64) error {
 		logits, err := model.LogitsOf(features)
@@ -68,8 +72,8 @@ func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 			return err
 		}
 		p := lensPoint(after, logits, target)
-		if c := model.Config(); c.Stream == models.StreamMatrix {
-			p.Keys = keyParts(features, direction, c.Rank)
+		if keys > 0 {
+			p.Keys = keyParts(features, direction, keys)
 		}
 		l.Points = append(l.Points, p)
 		return nil
@@ -78,6 +82,19 @@ func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// readingKeys is the number of key vectors by which the end is read; 0 without keys.
+func (d *Decomposition) readingKeys() (int, error) {
+	chain, err := d.held.Behind(stream.AtEnd)
+	for _, m := range chain {
+		if t, ok := m.(linear.Transposed); ok {
+			if keys, ok := t.Of.(linear.Keys); ok {
+				return len(keys.Vectors) / keys.Dk, err
+			}
+		}
+	}
+	return 0, err
 }
 
 // eachPoint calls f behind each writer, in order, with the features [n, F] that the stream so

@@ -65,7 +65,7 @@ func CompareOptimizers(store *graph.Store, c models.Config, ids []int32, o Optim
 	if err != nil {
 		return nil, err
 	}
-	b := &OptimizerBasis{Stream: c.Stream, Space: o.Space, Norm: c.Norm, Steps: o.Steps}
+	b := &OptimizerBasis{Stream: streamName(c), Space: o.Space, Norm: c.Norm, Steps: o.Steps}
 	for _, k := range o.contenders() {
 		run, err := k.run(model, c, ids, o)
 		if err != nil {
@@ -108,7 +108,7 @@ func withoutBreakers(store *graph.Store, c models.Config, o *RotationOptions) (*
 	if err != nil {
 		return nil, c, err
 	}
-	t := trial{folded: c.Stream == models.StreamVector, rope: o.Space == SpaceKey}
+	t := trial{folded: turnsVectors(c), rope: o.Space == SpaceKey}
 	model, c, err := t.prepare(wide, c)
 	o.KeepOnes = o.KeepOnes || t.keepOnes
 	return model, c, err

@@ -89,7 +89,7 @@ func (k contender) learner(model *graph.Store, c models.Config, ids []int32, r *
 	if l.store, err = copyModel(model, c); err != nil {
 		return nil, err
 	}
-	if err := r.turn(l.store, model); err != nil {
+	if err := r.turn(l.store, model, turnedSpaces(c)); err != nil {
 		return nil, err
 	}
 	if err := l.compile(c, len(ids)-1, threads); err != nil {

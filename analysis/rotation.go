@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -9,14 +10,15 @@ import (
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // The spaces of a residual stream that can be turned.
 const (
-	SpaceStream = "stream" // the D entries of a vector stream
-	SpaceKey    = "key"    // the Dk rows of a matrix stream
-	SpaceValue  = "value"  // the Dv columns of a matrix stream
-	SpaceBoth   = "both"   // rows and columns, each by a matrix of its own
+	SpaceStream = stream.SpaceStream // the D entries of a vector stream
+	SpaceKey    = stream.SpaceKey    // the Dk rows of a matrix stream
+	SpaceValue  = stream.SpaceValue  // the Dv columns of a matrix stream
+	SpaceBoth   = "both"             // rows and columns, each by a matrix of its own
 )
 
 // RotationOptions say how a stream is turned.
@@ -53,15 +55,19 @@ func drawRotation(c models.Config, o RotationOptions) (*Rotation, error) {
 		return nil, err
 	}
 	r := &Rotation{}
-	for i, part := range r.parts() {
-		if space != part.space && (space != SpaceBoth || part.space == SpaceStream) {
+	parts := r.parts()
+	for _, s := range turnedSpaces(c) {
+		if space != s.Name && space != SpaceBoth {
 			continue
 		}
-		size := part.size(c)
-		if size < 1 {
-			return nil, errors.Errorf("analysis: rotation: space %s: want at least 1 dimension, got %d: is the config a model's?", part.space, size)
+		if s.Size < 1 {
+			return nil, errors.Errorf("analysis: rotation: space %s: want at least 1 dimension, got %d: is the config a model's?", s.Name, s.Size)
 		}
-		*part.matrix = randomOrthogonal(size, rand.New(rand.NewPCG(o.Seed, uint64(i))), o.KeepOnes)
+		i := slices.IndexFunc(parts, func(p rotationPart) bool { return p.space == s.Name })
+		if i < 0 {
+			return nil, errors.Errorf("analysis: rotation: want a space %s, %s or %s, got %s of the %s stream", SpaceStream, SpaceKey, SpaceValue, s.Name, streamName(c))
+		}
+		*parts[i].matrix = randomOrthogonal(s.Size, rand.New(rand.NewPCG(o.Seed, uint64(i))), o.KeepOnes)
 	}
 	return r, nil
 }
@@ -70,23 +76,40 @@ func drawRotation(c models.Config, o RotationOptions) (*Rotation, error) {
 type rotationPart struct {
 	space  string
 	matrix **mat.Dense
-	size   func(c models.Config) int
 }
 
 func (r *Rotation) parts() []rotationPart {
-	return []rotationPart{
-		{SpaceStream, &r.Stream, func(c models.Config) int { return c.DModel }},
-		{SpaceKey, &r.Key, func(c models.Config) int { return c.Dk }},
-		{SpaceValue, &r.Value, func(c models.Config) int { return c.Dv }},
-	}
+	return []rotationPart{{SpaceStream, &r.Stream}, {SpaceKey, &r.Key}, {SpaceValue, &r.Value}}
 }
 
-// spacesOf lists what can be turned in a model's stream.
-func spacesOf(c models.Config) []string {
-	if c.Stream == models.StreamMatrix {
-		return []string{SpaceKey, SpaceValue, SpaceBoth}
+// turnedSpaces are what can be turned in a model's stream by its weights; none of most streams.
+func turnedSpaces(c models.Config) []stream.Space {
+	if rotatable, ok := c.Design().(stream.Rotatable); ok {
+		return rotatable.Spaces()
 	}
-	return []string{SpaceStream}
+	return nil
+}
+
+// turnsVectors tells whether that are the vectors of a stream as a whole.
+func turnsVectors(c models.Config) bool {
+	spaces := turnedSpaces(c)
+	return len(spaces) == 1 && spaces[0].Name == SpaceStream
+}
+
+// spacesOf lists what can be turned in a model's stream, one space after another and all; the
+// activations of any stream of vectors can, if not its weights.
+func spacesOf(c models.Config) []string {
+	var names []string
+	for _, s := range turnedSpaces(c) {
+		names = append(names, s.Name)
+	}
+	switch len(names) {
+	case 0:
+		return []string{SpaceStream}
+	case 1:
+		return names
+	}
+	return append(names, SpaceBoth)
 }
 
 // spaceOf is a space by its name; "" is the last of the stream's.
@@ -95,12 +118,10 @@ func spaceOf(c models.Config, name string) (string, error) {
 	if name == "" {
 		return spaces[len(spaces)-1], nil
 	}
-	for _, s := range spaces {
-		if s == name {
-			return s, nil
-		}
+	if slices.Contains(spaces, name) {
+		return name, nil
 	}
-	return "", errors.Errorf("analysis: space: want %s for the %s stream, got %q", strings.Join(spaces, ", "), c.Stream, name)
+	return "", errors.Errorf("analysis: space: want %s for the %s stream, got %q", strings.Join(spaces, ", "), streamName(c), name)
 }
 
 // Rotate turns a model's residual stream by a random orthogonal matrix and folds that into
@@ -128,7 +149,7 @@ func Rotate(store *graph.Store, c models.Config, o RotationOptions) (*graph.Stor
 	if err != nil {
 		return nil, c, err
 	}
-	if c.Stream == models.StreamVector {
+	if turnsVectors(c) {
 		store, c, err = FoldNorms(store, c)
 	} else {
 		store, err = copyModel(store, c)
@@ -136,5 +157,5 @@ func Rotate(store *graph.Store, c models.Config, o RotationOptions) (*graph.Stor
 	if err != nil {
 		return nil, c, err
 	}
-	return store, c, r.turn(store, store)
+	return store, c, r.turn(store, store, turnedSpaces(c))
 }

@@ -32,13 +32,13 @@ import (
 // was tied. Errors: another stream than vector; a Store that lacks parameters.
 func FoldNorms(store *graph.Store, c models.Config) (*graph.Store, models.Config, error) {
 	c = c.Resolve()
-	if c.Stream != models.StreamVector {
-		return nil, c, errors.Errorf("analysis: fold norms: want stream vector, got %s: its gains scale what no single weight reads", c.Stream)
+	if !turnsVectors(c) {
+		return nil, c, errors.Errorf("analysis: fold norms: want a stream of vectors that can be turned, got %s: its gains scale what no single weight reads", streamName(c))
 	}
 	if err := wantStore(store); err != nil {
 		return nil, c, err
 	}
-	f := folding{c: c, from: store, centred: c.Norm == models.NormLayer, tied: c.TieEmbeddings}
+	f := folding{width: c.Width(), bias: c.Bias, standings: standings(SpaceStream, turnedSpaces(c)), from: store, centred: c.Norm == models.NormLayer, tied: c.TieEmbeddings}
 	folded := c
 	folded.TieEmbeddings = false
 	if f.centred && !keepsLayerNorm(c) {
@@ -58,15 +58,16 @@ func FoldNorms(store *graph.Store, c models.Config) (*graph.Store, models.Config
 
 // keepsLayerNorm tells whether a model's folded norms are LayerNorms still.
 func keepsLayerNorm(c models.Config) bool {
-	return c.Stream == models.StreamVector && c.Norm == models.NormLayer && c.Bias
+	return turnsVectors(c) && c.Norm == models.NormLayer && c.Bias
 }
 
 // folding is the work of FoldNorms.
 type folding struct {
-	c       models.Config
-	from    *graph.Store
-	centred bool // the norms are LayerNorms
-	tied    bool
+	width         int
+	bias          bool
+	standings     map[string]standing
+	from          *graph.Store
+	centred, tied bool // the norms are LayerNorms; the unembedding is the embedding's table
 }
 
 // fold sets one parameter of the folded model.
@@ -75,17 +76,17 @@ func (f folding) fold(p *graph.Param) error {
 	if err != nil {
 		return err
 	}
-	d := f.c.DModel
+	d := f.width
 	switch kind := kindOf(p.Name); {
 	case kind == "norm" || kind == "norm_bias":
 		for i := range values {
 			values[i] = 1
 		}
-	case standings(SpaceStream)[kind] == writes && f.centred:
+	case f.standings[kind] == writes && f.centred:
 		for row := range len(values) / d {
 			centre(values[row*d:][:d])
 		}
-	case standings(SpaceStream)[kind] == reads:
+	case f.standings[kind] == reads:
 		if err := f.behindNorm(p, values); err != nil {
 			return err
 		}
@@ -107,7 +108,7 @@ func (f folding) values(name string) ([]float64, error) {
 	if !transposed {
 		return values, nil
 	}
-	d := f.c.DModel
+	d := f.width
 	table := mat.NewDense(len(values)/d, d, values) // [V, D]
 	return mat.DenseCopyOf(table.T()).RawMatrix().Data, nil
 }
@@ -121,13 +122,13 @@ func (f folding) behindNorm(p *graph.Param, values []float64) error {
 		return err
 	}
 	var bias []float64
-	if f.c.Bias {
+	if f.bias {
 		if bias, err = f.values(norm + "_bias"); err != nil {
 			return err
 		}
 	}
 	last := p.Shape[len(p.Shape)-1]
-	for size, at := f.c.DModel*last, 0; at < len(values); at += size {
+	for size, at := f.width*last, 0; at < len(values); at += size {
 		f.block(values[at:at+size], last, gain, bias)
 	}
 	return nil

@@ -58,3 +58,11 @@ func onesReflection(n int) *mat.Dense {
 	}
 	return h
 }
+
+func identityMatrix(n int) *mat.Dense {
+	one := mat.NewDense(n, n, nil)
+	for i := range n {
+		one.Set(i, i, 1)
+	}
+	return one
+}

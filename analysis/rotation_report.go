@@ -72,7 +72,7 @@ func MeasureRotation(store *graph.Store, c models.Config, ids []int32, o Rotatio
 	if err := wantStore(store); err != nil {
 		return nil, err
 	}
-	r := &RotationReport{Stream: c.Stream, DType: store.DType().Name(), Seeds: o.Seeds, Tokens: len(ids)}
+	r := &RotationReport{Stream: streamName(c), DType: store.DType().Name(), Seeds: o.Seeds, Tokens: len(ids)}
 	for _, t := range trialsOf(c) {
 		if err := r.add(t, store, c, ids, o.Seed); err != nil {
 			return nil, err
@@ -106,7 +106,7 @@ func trialsOf(c models.Config) []trial {
 		all = append(all, trial{breaker: BreakerRoPE, rope: true})
 	}
 	all = append(all, trial{breaker: BreakerAll, mean: true, gains: true, rope: true})
-	if c.Stream == models.StreamVector {
+	if turnsVectors(c) {
 		all = append(all, trial{breaker: BreakerFolded, folded: true})
 	}
 	return all
@@ -197,7 +197,7 @@ func (m measurement) deviation(o RotationOptions) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := rotation.turn(m.rotated, m.model); err != nil {
+	if err := rotation.turn(m.rotated, m.model, turnedSpaces(m.c)); err != nil {
 		return 0, err
 	}
 	logits, err := finiteLogits(m.runner, m.ids)

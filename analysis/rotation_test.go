@@ -216,7 +216,7 @@ func TestFoldNorms(t *testing.T) {
 	_, _, err := analysis.FoldNorms(nil, vectorModels()["bias"])
 	assert.EqualError(t, err, "analysis: want a store with a model's parameters, got an empty one: read a model with trainer.OpenModel")
 	_, _, err = analysis.FoldNorms(nil, matrixModels()["bias"])
-	assert.EqualError(t, err, "analysis: fold norms: want stream vector, got matrix: its gains scale what no single weight reads")
+	assert.EqualError(t, err, "analysis: fold norms: want a stream of vectors that can be turned, got matrix: its gains scale what no single weight reads")
 }
 
 // TestRotationMatrices: they are orthogonal and depend on the seed; those that keep the ones

@@ -1,13 +1,14 @@
 package analysis
 
 import (
-	"maps"
+	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/stream"
 )
 
 // standing says how a parameter stands to a space of the stream.
@@ -19,26 +20,32 @@ const (
 	reads                      // the axis before its last is: Q^T W
 )
 
-// standings are those of every kind of parameter, by the last part of its name, to a space.
-func standings(space string) map[string]standing {
-	all := map[string]standing{"norm": aside, "qkv_bias": aside, "w1_bias": aside}
-	given := map[string]map[string]standing{
-		SpaceStream: {
-			"embedding": writes, "positions": writes, "o": writes, "o_bias": writes, "w2": writes, "w2_bias": writes, "norm_bias": writes,
-			"qkv": reads, "w1": reads, "router": reads, "unembedding": reads,
-		},
-		SpaceKey: { // keys are rows, to read and to write
-			"write_embedding": writes, "write_positions": writes, "read_unembedding": writes, "read": writes, "write": writes,
-			"norm_bias": reads, // [Dk, Dv]
-			"embedding": aside, "positions": aside, "w1": aside, "w2": aside, "w2_bias": aside, "router": aside, "unembedding": aside,
-		},
-		SpaceValue: { // features are R vectors of Dv entries
-			"embedding": writes, "positions": writes, "w2": writes, "w2_bias": writes, "norm_bias": writes,
-			"w1": reads, "router": reads, "unembedding": reads,
-			"write_embedding": aside, "write_positions": aside, "read_unembedding": aside, "read": aside, "write": aside,
-		},
+// standings are those of the kinds of parameters, by the last part of their names, to a space;
+// what is not listed is no model's whose stream has the spaces.
+func standings(space string, spaces []stream.Space) map[string]standing {
+	all := map[string]standing{}
+	for _, kind := range []string{"norm", "qkv_bias", "w1", "w1_bias", "w2", "w2_bias", "router", "unembedding"} {
+		all[kind] = aside
 	}
-	maps.Copy(all, given[space])
+	for _, s := range spaces {
+		for _, kind := range slices.Concat(s.Writes, s.Reads) {
+			all[kind] = aside
+		}
+	}
+	for _, s := range spaces {
+		if s.Name != space {
+			continue
+		}
+		if s.Features {
+			s.Writes, s.Reads = append(s.Writes, "w2", "w2_bias"), append(s.Reads, "w1", "router", "unembedding")
+		}
+		for _, kind := range s.Writes {
+			all[kind] = writes
+		}
+		for _, kind := range s.Reads {
+			all[kind] = reads
+		}
+	}
 	return all
 }
 
@@ -46,17 +53,17 @@ func standings(space string) map[string]standing {
 func kindOf(name string) string { return name[strings.LastIndex(name, ".")+1:] }
 
 // turn writes the weights of one Store, turned, into another of the same parameters, which
-// may be the same. Gains stay as they are.
-func (r *Rotation) turn(to, from *graph.Store) error {
+// may be the same; spaces are the stream's. Gains stay as they are.
+func (r *Rotation) turn(to, from *graph.Store, spaces []stream.Space) error {
 	for _, p := range from.Params() {
 		values := graph.Float64s(p.Value)
 		for _, part := range r.parts() {
 			if *part.matrix == nil {
 				continue
 			}
-			how, known := standings(part.space)[kindOf(p.Name)]
+			how, known := standings(part.space, spaces)[kindOf(p.Name)]
 			if !known {
-				return errors.Errorf("analysis: rotation: parameter %q: want one of a matrix or vector stream's, got a name of neither", p.Name)
+				return errors.Errorf("analysis: rotation: parameter %q: want one that the stream's spaces, or blocks, list, got another name", p.Name)
 			}
 			values = turned(values, *part.matrix, how, p.Shape[len(p.Shape)-1])
 		}

@@ -5,8 +5,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // siteName is "blocks.3.attention".
@@ -14,8 +14,8 @@ func siteName(layer int, kind stream.Kind) string {
 	return stream.Site{Block: layer, Kind: kind}.Name()
 }
 
-// isMatrix tells whether sites read and write by key vectors.
-func (f *Folded) isMatrix() bool { return f.c.Stream == models.StreamMatrix }
+// isAttention tells whether a site is one.
+func (f *Folded) isAttention(site string) bool { return f.sites[site].Kind == stream.Attention }
 
 // values are a parameter's, in memory of their own; nil without it.
 func (f *Folded) values(name string) []float64 {
@@ -32,96 +32,130 @@ func (f *Folded) dense(name string, rows int) *mat.Dense {
 	return mat.NewDense(rows, len(w)/rows, w)
 }
 
-// norm is a norm of a stream of vectors at scale 1.
-func (f *Folded) norm(name string) normRows {
-	return normRows{f.values(name), 1, f.c.Norm == models.NormLayer}
-}
-
-// fold folds the norm called name into W [D, m], which reads behind it.
-func (f *Folded) fold(name string, w *mat.Dense) *mat.Dense { return f.norm(name).columns(w) }
-
-// attention are W_Q | W_K | W_V [D, 3W] of all heads of a layer, folded, and W_O [W, D]: W =
-// heads*Dh; of a matrix stream keys [Dk, 3R] and [R, Dk].
-func (f *Folded) attention(layer int) (qkv, o *mat.Dense) {
-	name := siteName(layer, stream.Attention)
-	if f.isMatrix() {
-		return mat.DenseCopyOf(f.foldedKeys(name+".read", name+".norm").T()), f.keys(name + ".write")
+// behind are the maps behind what a site reads: those in front of the weights or keys with which
+// it reads, and these where they are the stream's own, a linear.Matrix or linear.Keys, or nil.
+func (f *Folded) behind(site string) (norms linear.Chain, own linear.Map) {
+	chain, _ := f.held.Behind(site) // foldFor has asked for it
+	if len(chain) == 0 {
+		return nil, nil
 	}
-	return f.fold(name+".norm", f.dense(name+".qkv", f.c.DModel)), f.dense(name+".o", f.attentionRows())
-}
-
-// attentionRows is the number of directions that attention writes along, and that its
-// queries, keys or values read with: heads*Dh, or R.
-func (f *Folded) attentionRows() int {
-	if f.isMatrix() {
-		return f.c.Rank
+	last := len(chain) - 1
+	switch m := chain[last].(type) {
+	case linear.Matrix:
+		return chain[:last], m
+	case linear.Transposed:
+		return chain[:last], m.Of
 	}
-	return f.c.HeadCount() * f.c.HeadDim()
+	return chain, nil
 }
 
-// feedForward are W1 [D, N], folded, and W2 [N, D] of a layer; of a matrix stream the keys in
-// front of W1 and behind W2, [Dk, R] and [R, Dk].
-func (f *Folded) feedForward(layer int) (in, out *mat.Dense) {
-	name := siteName(layer, stream.FeedForward)
-	if f.isMatrix() {
-		return mat.DenseCopyOf(f.foldedKeys(name+".read", name+".norm").T()), f.keys(name + ".write")
+// reading are the directions with which a site reads, rows [count, size], with the norm in front
+// of them folded in: W_Q | W_K | W_V of all heads; W1, of all experts; the unembedding; or keys.
+func (f *Folded) reading(site string) *mat.Dense {
+	norms, own := f.behind(site)
+	switch w := own.(type) {
+	case linear.Keys:
+		return foldedKeys(w, norms)
+	case linear.Matrix:
+		return norms.Back(mat.DenseCopyOf(mat.NewDense(w.In, w.Out, w.W).T()))
 	}
-	w1, w2 := f.neurons(layer)
-	return f.fold(name+".norm", w1), w2
-}
-
-// feedForwardRows is the number of directions that a feed-forward writes along, or reads
-// with: its neurons, or R.
-func (f *Folded) feedForwardRows() int {
-	if f.isMatrix() {
-		return f.c.Rank
+	w := f.unembedding
+	if site != unembeddingSite {
+		w = func() *mat.Dense { return f.blockWeights(site) }
 	}
-	return max(1, f.c.Experts) * f.c.FF
+	return norms.Back(mat.DenseCopyOf(w().T()))
 }
 
-// head is one head's share of such weights: W_V [D, Dh] and W_O [Dh, D].
-func (f *Folded) head(qkv, o *mat.Dense, h int) (v, out mat.Matrix) {
-	dh, width := f.c.HeadDim(), f.c.HeadCount()*f.c.HeadDim()
-	from := 2*width + h*dh
-	return qkv.Slice(0, f.c.DModel, from, from+dh), o.Slice(h*dh, (h+1)*dh, 0, f.c.DModel)
-}
-
-// neurons are W1 [F, N] and W2 [N, F] of a layer's feed-forward as they stand, of the features
-// F = D or R*Dv: N neurons, those of all experts one after another.
-func (f *Folded) neurons(layer int) (w1, w2 *mat.Dense) {
-	name, features := siteName(layer, stream.FeedForward), f.c.Width()
-	experts := max(1, f.c.Experts)
-	w2 = f.dense(name+".w2", experts*f.c.FF)
-	if f.c.Experts == 0 {
-		return f.dense(name+".w1", features), w2
-	}
-	each := f.values(name + ".w1") // [experts, F, FF]
-	w1 = mat.NewDense(features, experts*f.c.FF, nil)
-	for e := range experts {
-		for i := range features {
-			copy(w1.RawRowView(i)[e*f.c.FF:], share(share(each, experts, e), features, i))
+// readSizes are the number of directions with which a site reads, their size, and of how many
+// columns of the state each is.
+func (f *Folded) readSizes(site string) (count, size, values int) {
+	norms, own := f.behind(site)
+	switch w := own.(type) {
+	case linear.Keys:
+		return len(w.Vectors) / w.Dk, w.Dk, w.Width
+	case linear.Matrix:
+		count, size = w.Out, w.In
+	default:
+		if site == unembeddingSite {
+			count, size = f.c.Vocab, f.c.Width()
+		} else {
+			p := f.store.Param(site + ".w1") // [F, N], or [experts, F, N]
+			size = f.c.Width()
+			count = p.Size() / size
 		}
 	}
-	return w1, w2
+	if len(norms) > 0 {
+		size, _ = norms.Sizes()
+	}
+	return count, size, 1
 }
 
-// keys are a matrix stream's key vectors called name, [m, Dk].
-func (f *Folded) keys(name string) *mat.Dense {
-	w := f.values(name)
-	return mat.NewDense(len(w)/f.c.Dk, f.c.Dk, w)
+// writing are the directions along which a site writes, rows [count, size].
+func (f *Folded) writing(site string) *mat.Dense {
+	for _, e := range f.ends {
+		if e.site == site && !e.reads {
+			return e.weights()
+		}
+	}
+	return nil
 }
 
 // foldedKeys are reading keys [m, Dk] with the norm in front of them folded as far as one key
 // a read allows: r[d] * mean_v g[d, v]. The norm's own centring, over all Dk*Dv entries
 // jointly, takes the same number from all entries and is no map of key space: it is left out.
-func (f *Folded) foldedKeys(name, norm string) *mat.Dense {
-	keys, gain := f.keys(name), f.values(norm)
-	mean := make([]float64, f.c.Dk)
-	for d := range mean {
-		mean[d] = floats.Sum(share(gain, f.c.Dk, d)) / float64(f.c.Dv)
+func foldedKeys(w linear.Keys, norms linear.Chain) *mat.Dense {
+	rows := keyRows(w)
+	for _, m := range norms {
+		norm, ok := m.(linear.Norm)
+		if !ok {
+			continue
+		}
+		mean := make([]float64, w.Dk)
+		for d := range mean {
+			mean[d] = floats.Sum(share(norm.Gain, w.Dk, d)) / float64(w.Width)
+		}
+		for i := range rows.RawMatrix().Rows {
+			floats.Mul(rows.RawRowView(i), mean)
+		}
 	}
-	for i := range keys.RawMatrix().Rows {
-		floats.Mul(keys.RawRowView(i), mean)
+	return rows
+}
+
+// keyRows are key vectors as rows [R, Dk], in memory of their own.
+func keyRows(w linear.Keys) *mat.Dense {
+	return mat.DenseCopyOf(mat.NewDense(len(w.Vectors)/w.Dk, w.Dk, w.Vectors))
+}
+
+// blockWeights are W1 [F, N] of a feed-forward as they stand, of the features F = D or R*Dv: N
+// neurons, those of all experts one after another.
+func (f *Folded) blockWeights(site string) *mat.Dense {
+	p, features := f.store.Param(site+".w1"), f.c.Width()
+	if len(p.Shape) == 2 {
+		return f.dense(site+".w1", features)
 	}
-	return keys
+	experts, each := p.Shape[0], f.values(site+".w1") // [experts, F, FF]
+	ff := p.Shape[2]
+	w1 := mat.NewDense(features, experts*ff, nil)
+	for e := range experts {
+		for i := range features {
+			copy(w1.RawRowView(i)[e*ff:], share(share(each, experts, e), features, i))
+		}
+	}
+	return w1
+}
+
+// unembedding is W_unembed [F, V].
+func (f *Folded) unembedding() *mat.Dense {
+	return mat.NewDense(f.c.Width(), f.c.Vocab, f.model.UnembeddingWeights())
+}
+
+// table is the embedding's rows as they are looked up, [V, E], with muP's factor.
+func (f *Folded) table() *mat.Dense {
+	w := f.dense(embeddingSite, f.c.Vocab)
+	for _, writer := range f.model.Writers() {
+		if writer.Name == embeddingSite && writer.Scale != 1 {
+			w.Scale(writer.Scale, w)
+		}
+	}
+	return w
 }

@@ -62,12 +62,15 @@ func FindSubspaces(store *graph.Store, c models.Config) (*Subspaces, error) {
 	if err != nil {
 		return nil, err
 	}
-	accesses := f.accesses()
+	accesses, err := f.accesses()
+	if err != nil {
+		return nil, err
+	}
 	spectra, spaces, err := takeApart(accesses)
 	if err != nil {
 		return nil, err
 	}
-	s := &Subspaces{Stream: f.c.Stream}
+	s := &Subspaces{Stream: streamName(f.c)}
 	for i, a := range accesses {
 		s.Sites = append(s.Sites, SiteSpectrum{a.site, a.reads, spectra[i]})
 	}

@@ -5,8 +5,13 @@ import (
 	"strings"
 
 	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // The analyses by the names that cmd/analyze gives them.
@@ -27,30 +32,60 @@ const (
 // everyStream are the analyses that ask for nothing but named activations and a sum.
 var everyStream = []string{AnalysisAttribute, AnalysisLens, AnalysisHeads, AnalysisBasis, AnalysisAblate, AnalysisPatch}
 
-// Supports lists the analyses that a stream has. Circuits, wiring and subspaces are about
-// heads and feed-forwards that write linearly and read behind a norm; the depth-wise LSTM's
-// don't. Memory is about key vectors, which only a matrix stream has; a rotation can be
-// folded into the weights of matrix and vector streams alone.
-func Supports(stream string) []string {
+// Supports lists the analyses that a model's stream has. Circuits, wiring and subspaces are about
+// heads and feed-forwards that write linearly and read behind a norm, those of a
+// stream.Weighted. Memory is about key vectors; a rotation can be folded into the weights of a
+// stream.Rotatable.
+func Supports(c models.Config) []string {
 	names := slices.Clone(everyStream)
-	if stream != models.StreamDWLSTM {
-		names = append(names, AnalysisCircuits, AnalysisWiring, AnalysisSubspaces)
+	if m, err := planned(c); err == nil {
+		if held := staticForm(m); held != nil {
+			names = append(names, AnalysisCircuits, AnalysisWiring, AnalysisSubspaces)
+			if storesByKeys(held) {
+				names = append(names, AnalysisMemory)
+			}
+		}
 	}
-	switch stream {
-	case models.StreamMatrix:
-		names = append(names, AnalysisMemory, AnalysisRotation)
-	case models.StreamVector:
+	if _, ok := c.Design().(stream.Rotatable); ok {
 		names = append(names, AnalysisRotation)
 	}
 	return names
 }
 
+// streamName is that of a config's stream; "" without one.
+func streamName(c models.Config) string {
+	if d := c.Design(); d != nil {
+		return d.Name()
+	}
+	return ""
+}
+
+// planned builds a model whose parameters are not allocated.
+func planned(c models.Config) (*models.Model, error) {
+	return models.New(gorgonia.NewGraph(), c, models.WithStore(graph.NewPlan(tensor.Float32)))
+}
+
+// staticForm is the linear form of a model's stream without a run; nil if it has none.
+func staticForm(m *models.Model) *stream.Held {
+	if weighted, ok := m.Stream().(stream.Weighted); ok {
+		return weighted.Static()
+	}
+	return nil
+}
+
+// storesByKeys tells whether a stream is written by key vectors.
+func storesByKeys(held *stream.Held) bool {
+	up, err := held.Up(held.Sources()[0])
+	_, ok := up.(linear.Keys)
+	return err == nil && ok
+}
+
 // unsupported is nil if the model's stream has the analysis, and otherwise says which it
 // has.
 func unsupported(name string, c models.Config) error {
-	has := Supports(c.Stream)
+	has := Supports(c)
 	if slices.Contains(has, name) {
 		return nil
 	}
-	return errors.Errorf("analysis: %s: stream %s does not have it; it has %s", name, c.Stream, strings.Join(has, ", "))
+	return errors.Errorf("analysis: %s: stream %s does not have it; it has %s", name, streamName(c), strings.Join(has, ", "))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // TensorProduct is a head as one linear map of the whole sequence, with its attention pattern
@@ -149,16 +150,20 @@ func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {
 
 // weigh reads the head's weights as they stand: norm.out has the norm's gain and bias.
 func (h *headMap) weigh(f *Folded, name string) {
-	if f.isMatrix() {
-		h.dk, h.dv = f.c.Dk, f.c.Dv
-		h.in = mat.NewDense(h.dk, 1, f.keys(name+".read").RawRowView(2*f.c.Rank+h.head))
-		h.out = mat.NewDense(1, h.dk, f.keys(name+".write").RawRowView(h.head))
+	_, own := f.behind(name)
+	heads, write := f.c.HeadCount(), f.writing(name)
+	if keys, ok := own.(linear.Keys); ok {
+		h.dk, h.dv = keys.Dk, keys.Width
+		h.in = mat.NewDense(h.dk, 1, keyRows(keys).RawRowView(2*heads+h.head))
+		h.out = mat.NewDense(1, h.dk, write.RawRowView(h.head))
 		return
 	}
-	width := f.c.HeadCount() * f.c.HeadDim()
-	h.in, h.out = f.head(f.dense(name+".qkv", f.c.DModel), f.dense(name+".o", width), h.head)
+	w, dh := own.(linear.Matrix), f.c.HeadDim()
+	from := 2*w.Out/3 + h.head*dh
+	h.in = mat.NewDense(w.In, w.Out, w.W).Slice(0, w.In, from, from+dh)
+	h.out = write.Slice(h.head*dh, (h.head+1)*dh, 0, w.In)
 	if bias := f.values(name + ".qkv_bias"); bias != nil {
-		h.bias = share(share(bias, 3, 2), f.c.HeadCount(), h.head)
+		h.bias = share(share(bias, 3, 2), heads, h.head)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream/linear"
 )
 
 // VirtualWeights are the weights that connect two sites directly, through the stream (Elhage
@@ -110,15 +111,15 @@ func behind(writer, reader string) error {
 	return errors.Errorf("analysis: want a reader that comes behind %s, got %s: it has read the stream by then", writer, reader)
 }
 
-func connect(w, r end, maps rowMaps) *VirtualWeights {
+func connect(w, r end, maps linear.Chain) *VirtualWeights {
 	v := &VirtualWeights{Writer: w.name(0), Reader: r.name(0), Rows: w.count, Columns: r.count}
 	a, b := directionsOf(w), directionsOf(r)
 	chance := DrawChance(w.count, w.size, r.size, r.count, defaultDraws, 0)
-	v.Alignment = align(productNorms(a, b, maps).At(0, 0), a.norms[0], b.norms[0], maps.size(w.size), chance)
+	v.Alignment = align(productNorms(a, b, maps).At(0, 0), a.norms[0], b.norms[0], maps.Gain(w.size), chance)
 	if v.Rows*v.Columns > matrixWeights {
 		return v
 	}
-	v.out, v.in = maps.rows(w.weights()), r.weights()
+	v.out, v.in = maps.Rows(w.weights()), r.weights()
 	if v.Rows*v.Columns <= listedWeights {
 		var m mat.Dense
 		m.Mul(v.out, v.in.T())

@@ -91,7 +91,7 @@ func Wire(store *graph.Store, c models.Config, o WiringOptions) (*Wiring, error)
 	if err != nil {
 		return nil, err
 	}
-	d := &wiringDraft{Wiring: &Wiring{Stream: f.c.Stream, Threshold: o.Threshold}, o: o, carry: carry, chances: map[[4]int]Chance{}}
+	d := &wiringDraft{Wiring: &Wiring{Stream: streamName(f.c), Threshold: o.Threshold}, o: o, carry: carry, chances: map[[4]int]Chance{}}
 	writers, readers := f.writers(o.Whole), f.readers(o.Whole)
 	d.lay(writers, readers)
 	for _, w := range writers {
@@ -168,7 +168,7 @@ func (d *wiringDraft) connect(r *directions, j int) error {
 		if err != nil {
 			return err
 		}
-		norms, size := productNorms(w, r, maps), maps.size(w.size)
+		norms, size := productNorms(w, r, maps), maps.Gain(w.size)
 		chance := d.chance(w.end, r.end)
 		for a := range w.parts {
 			for b := range r.parts {

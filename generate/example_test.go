@@ -12,26 +12,20 @@ import (
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/trainer"
 )
 
 const sentence = "the quick brown fox jumps over the lazy dog"
 
 // learn trains a model on one sentence and returns its parameters.
-func learn(config models.Config, tokenizer data.Tokenizer, steps int) (*graph.Store, error) {
+func learn(spec models.Spec, tokenizer data.Tokenizer, steps int) (*graph.Store, error) {
 	ids := tokenizer.Encode([]int32{tokenizer.BOS()}, sentence)
-	n := len(ids) - 1
 	store := graph.NewStore(tensor.Float32, 1)
-	program, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Store: store}, Gradients: true}, func(b *graph.Builder) (graph.Roots, error) {
-		m, err := models.On(b, config)
-		if err != nil {
-			return graph.Roots{}, err
-		}
-		features := m.Forward(b.Input("tokens", tensor.Int32, 1, n))
-		return graph.Roots{Loss: m.Loss(features, b.Input("targets", tensor.Int32, 1, n))}, m.Err()
-	})
+	program, err := models.Compile(spec, 1, len(ids)-1, models.Outputs{Loss: true}, graph.ProgramOptions{Options: graph.Options{Store: store}, Gradients: true})
 	if err != nil {
 		return nil, err
 	}
@@ -41,8 +35,8 @@ func learn(config models.Config, tokenizer data.Tokenizer, steps int) (*graph.St
 		return nil, err
 	}
 	defer adam.Close()
-	copy(program.Ints("tokens"), ids)
-	copy(program.Ints("targets"), ids[1:])
+	copy(program.Tokens, ids)
+	copy(program.Targets, ids[1:])
 	for step := range steps {
 		if err := program.Run(graph.RunOptions{Step: uint64(step)}); err != nil {
 			return nil, err
@@ -57,15 +51,21 @@ func learn(config models.Config, tokenizer data.Tokenizer, steps int) (*graph.St
 // A small Residual Matrix Transformer learns a sentence by heart, is saved to one file,
 // opened from it, and asked to continue the sentence's beginning.
 func Example() {
-	config := models.Config{Stream: models.StreamMatrix, Layers: 1, Dk: 8, Dv: 8, Rank: 4, FF: 32, Vocab: 257, BOS: 256,
-		Seq: 64, Positions: models.PositionsALiBi, InverseLayerScaling: true}
-	description := trainer.Description{Model: config}
+	spec, err := models.Config{
+		Stream: stream.MatrixConfig{Dk: 8, Dv: 8, Rank: 4}, FeedForward: layers.GELUConfig{Hidden: 32},
+		Attention: models.Attention{Positions: models.PositionsALiBi, InverseLayerScaling: true},
+		Layers:    1, Vocab: 257, BOS: 256, Seq: 64,
+	}.Resolve()
+	if err != nil {
+		log.Fatal(err)
+	}
+	description := trainer.Description{Model: spec}
 	description.Data.Tokenizer = "bytes"
 	tokenizer, err := description.Tokenizer()
 	if err != nil {
 		log.Fatal(err)
 	}
-	store, err := learn(config, tokenizer, 150)
+	store, err := learn(spec, tokenizer, 150)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	p, err := trainer.OpenModel(path)
+	p, err := trainer.OpenModel(models.Standard(), path)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -11,19 +11,30 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // vocab and bos are those of all models here.
 const vocab, bos = 13, 2
 
+// streams are the kinds of the models' streams.
+var streams = []string{"matrix", "vector"}
+
+// auxiliary is what the models' losses add to the cross-entropy.
+var auxiliary = models.Auxiliary{ZLoss: 0.01}
+
 // config is a small model with nothing round about its sizes.
-func config(stream, positions string) models.Config {
-	c := models.Config{Stream: stream, Layers: 2, FF: 11, Vocab: vocab, Seq: 9, Positions: positions, Init: models.InitLeCun, EmbeddingStd: 0.5}
-	if stream == models.StreamMatrix {
-		c.Dk, c.Dv, c.Rank = 5, 4, 3
+func config(kind, positions string) models.Config {
+	c := models.Config{FeedForward: layers.GELUConfig{Hidden: 11}, Layers: 2, Vocab: vocab, Seq: 9, Init: models.InitLeCun, EmbeddingStd: 0.5}
+	c.Attention.Positions = positions
+	if kind == "matrix" {
+		c.Stream = stream.MatrixConfig{Dk: 5, Dv: 4, Rank: 3}
 	} else {
-		c.DModel, c.Heads, c.Bias, c.TieEmbeddings = 12, 3, true, true
+		c.Stream = stream.VectorConfig{Vectors: stream.Vectors{D: 12}}
+		c.Attention.Heads, c.Bias, c.TieEmbeddings = 3, true, true
 	}
 	return c
 }
@@ -50,15 +61,15 @@ type modelProgram struct {
 
 func compileModel(t *testing.T, o graph.ProgramOptions, c models.Config, rows, seq int) *modelProgram {
 	t.Helper()
-	m := &modelProgram{}
+	m, spec := &modelProgram{}, modeltest.Resolve(t, c)
 	p, err := graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
-		model, err := models.On(b, c)
+		model, err := models.On(b, spec)
 		if err != nil {
 			return graph.Roots{}, err
 		}
 		features := model.Forward(b.Input("tokens", tensor.Int32, rows, seq))
 		if o.Gradients {
-			m.loss = model.Loss(features, b.Input("targets", tensor.Int32, rows, seq))
+			m.loss = model.Loss(features, b.Input("targets", tensor.Int32, rows, seq), auxiliary)
 			return graph.Roots{Loss: m.loss}, b.Err()
 		}
 		m.logits = model.Logits(features)
@@ -99,9 +110,9 @@ func (m *modelProgram) results(t *testing.T) []float64 {
 
 // eachModel runs a test for both streams and all Primitives of positions.
 func eachModel(t *testing.T, test func(t *testing.T, c models.Config)) {
-	for _, stream := range []string{models.StreamMatrix, models.StreamVector} {
+	for _, kind := range streams {
 		for _, positions := range []string{models.PositionsLearned, models.PositionsALiBi, models.PositionsRoPE, models.PositionsNone} {
-			t.Run(stream+" "+positions, func(t *testing.T) { test(t, config(stream, positions)) })
+			t.Run(kind+" "+positions, func(t *testing.T) { test(t, config(kind, positions)) })
 		}
 	}
 }
@@ -110,7 +121,7 @@ func eachModel(t *testing.T, test func(t *testing.T, c models.Config)) {
 // gorgonia.Grad on a stock tape machine. It also checks that the Program has no dead node.
 func TestModelUnderStockGrad(t *testing.T) {
 	eachModel(t, func(t *testing.T, c models.Config) {
-		c.ZLoss, c.MaskDocuments, c.BOS = 0.01, true, bos
+		c.MaskDocuments, c.BOS = true, bos
 		const rows, seq = 2, 7
 		store := graph.NewStore(tensor.Float64, 1)
 		p := compileModel(t, graph.ProgramOptions{Options: graph.Options{Store: store, DType: tensor.Float64, Threads: 2}, Gradients: true}, c, rows, seq)
@@ -121,10 +132,10 @@ func TestModelUnderStockGrad(t *testing.T) {
 		p.run(t, graph.RunOptions{})
 
 		g := gorgonia.NewGraph()
-		model, err := models.New(g, c, models.WithStore(store), models.WithDType(tensor.Float64), models.WithThreads(2))
+		model, err := models.New(g, modeltest.Resolve(t, c), models.WithStore(store), models.WithDType(tensor.Float64), models.WithThreads(2))
 		require.NoError(t, err)
 		tokens, targets := model.Builder().Input("tokens", tensor.Int32, rows, seq), model.Builder().Input("targets", tensor.Int32, rows, seq)
-		loss := model.Loss(model.Forward(tokens), targets)
+		loss := model.Loss(model.Forward(tokens), targets, auxiliary)
 		require.NoError(t, model.Err())
 		grads, err := gorgonia.Grad(loss, model.Learnables()...)
 		require.NoError(t, err)
@@ -148,8 +159,8 @@ func TestModelUnderStockGrad(t *testing.T) {
 
 // TestModelRecompute checks bit-identical training under recomputation, and its memory.
 func TestModelRecompute(t *testing.T) {
-	for _, stream := range []string{models.StreamMatrix, models.StreamVector} {
-		c := config(stream, models.PositionsLearned)
+	for _, kind := range streams {
+		c := config(kind, models.PositionsLearned)
 		c.Layers, c.Dropout = 12, 0.1
 		var want []float64
 		arena := 0
@@ -165,7 +176,7 @@ func TestModelRecompute(t *testing.T) {
 				continue
 			}
 			require.Equal(t, want, p.results(t))
-			t.Logf("%s: arena %d bytes, %d with recomputation", stream, arena, p.Memory().Arena)
+			t.Logf("%s: arena %d bytes, %d with recomputation", kind, arena, p.Memory().Arena)
 			require.Less(t, 2*p.Memory().Arena, arena)
 		}
 	}
@@ -210,7 +221,7 @@ func TestDecoding(t *testing.T) {
 
 // TestDecodingInPieces feeds a prompt of several tokens a run.
 func TestDecodingInPieces(t *testing.T) {
-	c := config(models.StreamMatrix, models.PositionsRoPE)
+	c := config("matrix", models.PositionsRoPE)
 	c.MaskDocuments, c.BOS = true, bos
 	store := graph.NewStore(tensor.Float64, 1)
 	o := graph.Options{Store: store, DType: tensor.Float64, Threads: 1}
@@ -290,10 +301,10 @@ func TestModelHooks(t *testing.T) {
 // TestModelBetweenStockNodes puts stock nodes behind a model's features: shared buffers,
 // separate ones and the stock tape machine agree bit for bit.
 func TestModelBetweenStockNodes(t *testing.T) {
-	for _, stream := range []string{models.StreamMatrix, models.StreamVector} {
-		c := config(stream, models.PositionsALiBi)
+	for _, kind := range streams {
+		spec := modeltest.Resolve(t, config(kind, models.PositionsALiBi))
 		build := func(b *graph.Builder) (*gorgonia.Node, error) {
-			model, err := models.On(b, c)
+			model, err := models.On(b, spec)
 			if err != nil {
 				return nil, err
 			}
@@ -306,7 +317,7 @@ func TestModelBetweenStockNodes(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return model.Loss(shifted, b.Input("targets", tensor.Int32, 10)), b.Err()
+			return model.Loss(shifted, b.Input("targets", tensor.Int32, 10), auxiliary), b.Err()
 		}
 		var want []float64
 		for _, separate := range []bool{false, true} {

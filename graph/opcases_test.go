@@ -53,7 +53,7 @@ func opCases() []opCase {
 	var all []opCase
 	for _, group := range [][]opCase{embeddingCases(), linearCases(), linearGeluCases(), normCases(), streamCases(), normReadCases(), elementwiseCases(),
 		normLinearCases(), coefficientCases(), attentionCases(), lossCases(), tokenCases(), gateCases(), reshapeCases(), mixCases(), moeCases(),
-		patternCases(), moeTermsCases()} {
+		patternCases(), moeTermsCases(), hadamardCases(), weightedSumCases()} {
 		all = append(all, group...)
 	}
 	return all

@@ -16,6 +16,16 @@ type Additive interface {
 	Hold(r Record) (*Held, error)
 }
 
+// Weighted is a stream that has a linear form without a run, of weights alone: sites read it
+// linearly behind norms, and what they write enters it linearly. All streams of this package are
+// but the depth-wise LSTM, whose sites write by gates.
+type Weighted interface {
+	Additive
+	// Static is the form of one token with the coefficients that depend on the input as they are
+	// in a plain residual stream, which the design says, and norms at scale 1.
+	Static() *Held
+}
+
 // Writer is something that writes to the stream: its parts' terms add up, with those of the
 // other writers, to the end of the stream. What a writer writes for token t is
 //
@@ -37,6 +47,12 @@ type Writer struct {
 	// otherwise they stand side by side.
 	Whole bool
 	Bias  string // parameter [width] that enters beside the parts, or ""
+	// Table: the activation is a row of the table that is the parameter Name, times Scale.
+	Table bool
+	Scale float64
+	// Reads is how many numbers the writer itself makes of the stream, its hidden neurons and
+	// gates; what sites read is not counted.
+	Reads int
 	// Source is where the parts enter the stream, a name that Held knows.
 	Source string
 }

@@ -8,7 +8,8 @@ func (d *DWLSTM) Writers() []Writer {
 	writers := d.tables.writers()
 	for l, cell := range d.cells {
 		name := lstmName(l)
-		w := Writer{Name: name, Part: "neuron", Parts: d.c.inner(), Activation: name + ".activations", Weight: cell.w2.Name(), Source: name}
+		w := Writer{Name: name, Part: "neuron", Parts: d.c.inner(), Activation: name + ".activations", Weight: cell.w2.Name(),
+			Reads: 3*d.c.D + d.c.inner(), Source: name}
 		if cell.b2 != nil {
 			w.Bias = cell.b2.Name()
 		}
@@ -52,7 +53,7 @@ func (d *DWLSTM) Hold(r Record) (*Held, error) {
 			}
 			gates[gate] = open
 		}
-		h.Read(d.Sites(l)[0].Name(), take(1, 0))
+		h.Read(d.Sites(l)[0].Name(), take(1, 0), nil)
 		h.Step(linear.Chain{take(0, 1), gates[forgetGate]}) // c alone
 		h.Enter(lstmName(l), gates[inputGate])
 		h.Step(linear.Stack{gates[outputGate], one})

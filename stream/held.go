@@ -39,8 +39,8 @@ type Held struct {
 	sources      []source
 	reads        []tap
 	constants    []source // their up maps nothing: value is what they are
-	down         linear.Map
-	behind       func(u []float64) (linear.Chain, []float64)
+	end          tap
+	readout      func(u []float64) (linear.Chain, []float64) // behind the end
 }
 
 // source is where something enters the state: before step number at, after the first reads
@@ -52,11 +52,12 @@ type source struct {
 	value     []float64 // of a constant, in the state's entries
 }
 
-// tap is where a site reads the state, before step number at.
+// tap is where a site reads the state, before step number at; behind is what follows there.
 type tap struct {
-	name string
-	at   int
-	down linear.Map
+	name   string
+	at     int
+	down   linear.Map
+	behind func() linear.Chain
 }
 
 // NewHeld begins the stream of a run of tokens; a token's state ends as size entries. Without a
@@ -86,9 +87,11 @@ func (h *Held) Through(source string, m linear.Map) error {
 	return errors.Errorf("stream: nothing is written at %q; want one of %s", source, strings.Join(h.Sources(), ", "))
 }
 
-// Read says that a site reads the state by a map, before the next step.
-func (h *Held) Read(name string, down linear.Map) {
-	h.reads = append(h.reads, tap{name, len(h.steps), down})
+// Read says that a site reads the state by a map, before the next step, and by which further
+// maps of the stream's own its block gets what is read, norms at scale 1 (Behind); nil: that is
+// no linear map.
+func (h *Held) Read(name string, down linear.Map, behind func() linear.Chain) {
+	h.reads = append(h.reads, tap{name, len(h.steps), down, behind})
 }
 
 // Step carries the state by a map.
@@ -102,9 +105,14 @@ func (h *Held) Add(value []float64) {
 }
 
 // ReadOut says how the end is read: by down, which gives u, and by the maps behind it, whose
-// norms have the scales of u, [T, ...]; behind returns their constant, too, or nil.
+// norms have the scales that they have for u, [T, ...], or 1 without it; behind returns their
+// constant, too, or nil.
 func (h *Held) ReadOut(down linear.Map, behind func(u []float64) (linear.Chain, []float64)) {
-	h.down, h.behind = down, behind
+	h.readout = behind
+	h.end = tap{AtEnd, len(h.steps), down, func() linear.Chain {
+		maps, _ := behind(nil)
+		return maps
+	}}
 }
 
 // Tokens is the number of tokens of the run.
@@ -135,7 +143,7 @@ func (h *Held) Readers() []string {
 // the stream [Size]. It is an error if there is no such source or token, or y has another
 // width than what the source writes.
 func (h *Held) Carry(source string, token int, y []float64) ([]float64, error) {
-	s, err := h.source(source, token, len(y))
+	s, err := h.sourceOf(source, token, len(y))
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +155,7 @@ func (h *Held) Carry(source string, token int, y []float64) ([]float64, error) {
 // It is nil where the source comes behind the reader. Errors are those of Carry, and a reader
 // that there is not.
 func (h *Held) CarryTo(source, reader string, token int, y []float64) ([]float64, error) {
-	s, err := h.source(source, token, len(y))
+	s, err := h.sourceOf(source, token, len(y))
 	if err != nil {
 		return nil, err
 	}
@@ -222,14 +230,23 @@ func (h *Held) walk(from, to, token int, x []float64) []float64 {
 	return x
 }
 
-// source finds a source for a token and something of some entries to write there.
-func (h *Held) source(name string, token, entries int) (source, error) {
+// source finds a source.
+func (h *Held) source(name string) (source, error) {
 	i := slices.IndexFunc(h.sources, func(s source) bool { return s.name == name })
 	if i < 0 {
 		return source{}, errors.Errorf("stream: nothing is written at %q; want one of %s", name, strings.Join(h.Sources(), ", "))
 	}
-	width, _ := h.sources[i].up.Sizes()
-	return h.sources[i], checkEntries(name, token, h.tokens, entries, width)
+	return h.sources[i], nil
+}
+
+// sourceOf finds a source for a token and something of some entries to write there.
+func (h *Held) sourceOf(name string, token, entries int) (source, error) {
+	s, err := h.source(name)
+	if err != nil {
+		return s, err
+	}
+	width, _ := s.up.Sizes()
+	return s, checkEntries(name, token, h.tokens, entries, width)
 }
 
 // reader finds a site that reads.

@@ -25,7 +25,7 @@ func TestHeldPullBack(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	h := &Held{tokens: 2, size: 4}
 	h.Enter("a", linear.Matrix{W: draws(r, 3*4), In: 3, Out: 4})
-	h.Read("first", linear.Identity(4))
+	h.Read("first", linear.Identity(4), nil)
 	h.Step(linear.Scale{Factors: draws(r, 8), Size: 4})
 	h.Add([]float64{1, 2, 3, 4})
 	h.Enter("b", linear.Identity(4))
@@ -60,8 +60,8 @@ func TestHeldWithoutSteps(t *testing.T) {
 	h := &Held{tokens: 1, size: 2}
 	h.ReadOut(linear.Identity(2), func([]float64) (linear.Chain, []float64) { return nil, nil })
 	h.Enter("embedding", linear.Identity(2))
-	h.vectorSite(Site{Kind: Attention}, linear.Identity(2), linear.Identity(2))
-	h.vectorSite(Site{Kind: FeedForward}, linear.Identity(2), linear.Identity(2))
+	h.vectorSite(Site{Kind: Attention}, linear.Identity(2), linear.Identity(2), nil)
+	h.vectorSite(Site{Kind: FeedForward}, linear.Identity(2), linear.Identity(2), nil)
 	for source, readers := range map[string]int{"embedding": 2, "blocks.0.attention": 1, "blocks.0.feedforward": 0} {
 		reached := 0
 		for _, reader := range h.Readers() {
@@ -96,7 +96,7 @@ func TestHeldErrors(t *testing.T) {
 		return linear.Chain{linear.Matrix{W: make([]float64, 12), In: 4, Out: 3}}, nil
 	})
 	h.Enter("a", linear.Matrix{W: make([]float64, 12), In: 3, Out: 4})
-	h.Read("first", linear.Identity(4))
+	h.Read("first", linear.Identity(4), nil)
 	r, err := h.Readout(make([]float64, 8))
 	require.NoError(t, err)
 	for want, f := range map[string]func() error{

@@ -6,12 +6,16 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// values returns a parameter's values; nil for nil.
+// values returns a parameter's values, those of a planned one zeros; nil for nil.
 func values(b *graph.Builder, name string) []float64 {
-	if p := b.Store().Param(name); p != nil {
+	switch p := b.Store().Param(name); {
+	case p == nil:
+		return nil
+	case p.Value == nil:
+		return make([]float64, p.Size())
+	default:
 		return graph.Float64s(p.Value)
 	}
-	return nil
 }
 
 // holdNorm holds a layer's norm at its inputs x [T, ...], and returns its bias, or nil.
@@ -30,6 +34,14 @@ func orEps(eps float64) float64 {
 		return 1e-6
 	}
 	return eps
+}
+
+// normAlone is the way behind a site's read that a norm is, at scale 1.
+func normAlone(b *graph.Builder, n *layers.Norm) func() linear.Chain {
+	return func() linear.Chain {
+		m, _ := holdNorm(b, n, nil)
+		return linear.Chain{m}
+	}
 }
 
 // finalNorm is the way behind the end of a stream that a norm reads, see Held.ReadOut.

@@ -7,7 +7,8 @@ func (a *Hieragg) Writers() []Writer {
 	writers := a.Vector.Writers()
 	for block := HieraggGroup - 1; block < a.c.Layers; block += HieraggGroup {
 		g, name := a.of(block), aggregateName(block)
-		w := Writer{Name: name, Part: "neuron", Parts: g.w2.Shape()[0], Activation: name + ".hidden", Weight: g.w2.Name(), Source: name}
+		w := Writer{Name: name, Part: "neuron", Parts: g.w2.Shape()[0], Activation: name + ".hidden", Weight: g.w2.Name(),
+			Reads: g.w2.Shape()[0], Source: name}
 		if g.b2 != nil {
 			w.Bias = g.b2.Name()
 		}
@@ -33,6 +34,21 @@ func (a *Hieragg) Holds() []string {
 // the scale of this run makes it the next h and z. A term that the group's input has therefore
 // comes out three times.
 func (a *Hieragg) Hold(r Record) (*Held, error) {
+	sums := map[string][]float64{} // what the aggregates' norms read
+	for _, name := range a.Holds() {
+		sum, err := r.Activation(name)
+		if err != nil {
+			return nil, err
+		}
+		sums[name] = sum
+	}
+	return a.hold(r, sums), nil
+}
+
+// Static has norms at scale 1 for aggregates, of h alone, of which x and z are parts.
+func (a *Hieragg) Static() *Held { return a.hold(nil, nil) }
+
+func (a *Hieragg) hold(r Record, sums map[string][]float64) *Held {
 	d := a.c.D
 	rows := func(coefficients ...[]float64) linear.Map { return linear.Rows(d, coefficients...) }
 	h := NewHeld(r, d)
@@ -40,39 +56,35 @@ func (a *Hieragg) Hold(r Record) (*Held, error) {
 	down, up := rows([]float64{1, 0}), rows([]float64{1}, []float64{0})
 	for block := range a.c.Layers {
 		for _, site := range a.Sites(block) {
-			h.vectorSite(site, down, up)
+			h.vectorSite(site, down, up, a.behind(site))
 		}
 		if block%HieraggGroup == 0 {
 			h.Step(rows([]float64{1, 0}, []float64{0, 1}, []float64{1, 0})) // h, z, x
 			down, up = rows([]float64{1, 0, 0}), rows([]float64{1}, []float64{0}, []float64{0})
 			continue
 		}
-		if err := a.holdAggregate(h, r, block); err != nil {
-			return nil, err
-		}
+		a.holdAggregate(h, block, sums)
 		h.Step(rows([]float64{1}, []float64{1}))
 		down, up = rows([]float64{1, 0}), rows([]float64{1}, []float64{0})
 	}
 	h.Step(down)
 	h.ReadOut(linear.Identity(d), func([]float64) (linear.Chain, []float64) { return nil, nil })
-	return h, nil
+	return h
 }
 
 // holdAggregate adds the sum and the norm behind a group, which leave h alone.
-func (a *Hieragg) holdAggregate(h *Held, r Record, block int) error {
+func (a *Hieragg) holdAggregate(h *Held, block int, sums map[string][]float64) {
 	g, name := a.of(block), aggregateName(block)
-	sum, err := r.Activation(name + ".sum")
-	if err != nil {
-		return err
-	}
 	join := []float64{1, 1, 1} // of h, z and x
 	if g.inputs == 2 {
 		join[1] = 0
 	}
+	if sums == nil {
+		join = []float64{1, 0, 0}
+	}
 	h.Step(linear.Rows(a.c.D, join))
 	h.Enter(name, linear.Identity(a.c.D))
-	norm, bias := holdNorm(a.b, g.norm, sum)
+	norm, bias := holdNorm(a.b, g.norm, sums[name+".sum"])
 	h.Step(norm)
 	h.Add(bias)
-	return nil
 }

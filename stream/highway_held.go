@@ -8,7 +8,7 @@ func (h *Highway) Writers() []Writer {
 	for l := range h.c.Layers {
 		for _, site := range h.Sites(l) {
 			name := site.Name() + ".sdu"
-			writers = append(writers, Writer{Name: name, Part: "", Parts: 1, Activation: name, Source: name})
+			writers = append(writers, Writer{Name: name, Parts: 1, Activation: name, Reads: 2 * h.c.D, Source: name})
 		}
 	}
 	return writers
@@ -16,8 +16,13 @@ func (h *Highway) Writers() []Writer {
 
 // Hold is the identity from every site and unit to the end: a unit's gate is part of its
 // term.
-func (h *Highway) Hold(r Record) (*Held, error) {
+func (h *Highway) Hold(r Record) (*Held, error) { return h.hold(r), nil }
+
+// Static is Hold: nothing depends on a run.
+func (h *Highway) Static() *Held { return h.hold(nil) }
+
+func (h *Highway) hold(r Record) *Held {
 	return h.Vector.hold(r, func(held *Held, site Site) {
 		held.Enter(site.Name()+".sdu", linear.Identity(h.c.D))
-	}), nil
+	})
 }

@@ -8,7 +8,7 @@ import (
 
 // Writers are the tables and the heads; a head's output is stored as it is.
 func (m *Matrix) Writers() []Writer {
-	writers := tableWriters(m.positions != nil)
+	writers := tableWriters(m.positions != nil, m.c.InputScale)
 	for l := range m.attention {
 		name := m.Sites(l)[0].Name()
 		writers = append(writers, Writer{Name: name, Part: "head", Activation: name + ".heads", Source: name})
@@ -23,7 +23,12 @@ func (m *Matrix) End() string { return lastSite(m.c.Layers).Name() + ".stream" }
 func (m *Matrix) Holds() []string { return nil }
 
 // Hold is the identity from every site to the end, behind the site's outer products.
-func (m *Matrix) Hold(r Record) (*Held, error) {
+func (m *Matrix) Hold(r Record) (*Held, error) { return m.hold(r), nil }
+
+// Static is Hold: nothing depends on a run.
+func (m *Matrix) Static() *Held { return m.hold(nil) }
+
+func (m *Matrix) hold(r Record) *Held {
 	h := NewHeld(r, m.c.Dk*m.c.Dv)
 	one := linear.Identity(h.size)
 	h.Enter(tokenRows, m.keys(m.writeEmbedding))
@@ -32,8 +37,11 @@ func (m *Matrix) Hold(r Record) (*Held, error) {
 	}
 	for l := range m.c.Layers {
 		sites := m.Sites(l)
-		h.vectorSite(sites[0], one, m.keys(m.attention[l].write))
-		h.vectorSite(sites[1], one, m.keys(m.features[l].write))
+		for i, at := range []memory{m.attention[l], m.features[l]} {
+			h.vectorSite(sites[i], one, m.keys(at.write), func() linear.Chain {
+				return append(normAlone(m.b, at.norm)(), linear.Transposed{Of: m.keys(at.read)})
+			})
+		}
 	}
 	h.ReadOut(one, func(end []float64) (linear.Chain, []float64) {
 		norm, bias := holdNorm(m.b, m.norm, end)
@@ -43,10 +51,10 @@ func (m *Matrix) Hold(r Record) (*Held, error) {
 		}
 		return linear.Chain{norm, read}, bias
 	})
-	return h, nil
+	return h
 }
 
 // keys is the map by which key vectors [R, Dk] store R rows of Dv entries.
-func (m *Matrix) keys(node *gorgonia.Node) linear.Map {
-	return linear.Keys(values(m.b, node.Name()), m.c.Dk, m.c.Dv)
+func (m *Matrix) keys(node *gorgonia.Node) linear.Keys {
+	return linear.Keys{Vectors: values(m.b, node.Name()), Dk: m.c.Dk, Width: m.c.Dv}
 }

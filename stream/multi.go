@@ -160,6 +160,13 @@ func (p packing) values(down, carry, up func(i, j int) float64) []float64 {
 	return v
 }
 
+// plain packs a plain residual's: sites read the first m rows, row i is carried as it is and
+// takes row i mod m of what is written.
+func (p packing) plain() []float64 {
+	same := func(i, j int) float64 { return indicator(i == j) }
+	return p.values(same, same, func(j, i int) float64 { return indicator(j == i%p.m) })
+}
+
 // indicator is 1 where a condition holds, else 0.
 func indicator(yes bool) float64 {
 	if yes {

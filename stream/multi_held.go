@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"slices"
+
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/stream/linear"
@@ -38,8 +40,12 @@ func (s *multi) holdSites(h *Held, r Record, p packing) error {
 			if err != nil {
 				return err
 			}
+			behind := s.attention[l].behind
+			if site.Kind == FeedForward {
+				behind = normAlone(s.b, s.features[l])
+			}
 			d := s.c.D / p.m
-			h.Read(site.Name(), linear.Mix{In: p.n, Out: p.m, Width: d, At: func(t, i, j int) float64 { return c(t, j, i) }})
+			h.Read(site.Name(), linear.Mix{In: p.n, Out: p.m, Width: d, At: func(t, i, j int) float64 { return c(t, j, i) }}, behind)
 			h.Step(linear.Mix{In: p.n, Out: p.n, Width: d, At: func(t, i, j int) float64 { return c(t, j, p.m+i) }})
 			h.Enter(site.Name(), linear.Mix{In: p.m, Out: p.n, Width: d, At: func(t, i, j int) float64 { return c(t, i, p.m+p.n+j) }})
 		}
@@ -48,8 +54,12 @@ func (s *multi) holdSites(h *Held, r Record, p packing) error {
 }
 
 // heldCoefficients are a site's packed coefficients by token, row and column: one set for
-// all tokens, or one each.
+// all tokens, or one each; without a run those of a plain residual.
 func heldCoefficients(r Record, site Site, p packing) (func(token, row, column int) float64, error) {
+	if r == nil {
+		plain := p.plain()
+		return func(_, row, column int) float64 { return plain[row*p.columns()+column] }, nil
+	}
 	name, size := site.Name()+".coefficients", p.n*p.columns()
 	values, err := r.Activation(name)
 	if err != nil {
@@ -69,6 +79,14 @@ func heldCoefficients(r Record, site Site, p packing) (func(token, row, column i
 // Writers are the tables and the heads.
 func (s *copied) Writers() []Writer { return append(s.tables.writers(), s.multi.writers()...) }
 
+// Static is of rows that are alike, as those of a plain residual are: a site reads one and
+// writes to all, and the last norm takes their sum for one.
+func (s *copied) Static() *Held {
+	h, _ := s.Hold(nil) // wants no activations, and fails by them alone
+	h.ReadOut(linear.Rows(s.c.D, slices.Repeat([]float64{1 / float64(s.n)}, s.n)), finalNorm(s.multi.b, s.norm))
+	return h
+}
+
 // Hold is products of A_res from every site to the end.
 func (s *copied) Hold(r Record) (*Held, error) {
 	h := NewHeld(r, s.n*s.c.D)
@@ -83,6 +101,13 @@ func (s *copied) Hold(r Record) (*Held, error) {
 
 // Writers are the tables and the heads.
 func (v *VWN) Writers() []Writer { return append(v.tables.writers(), v.multi.writers()...) }
+
+// Static is of a plain residual in the first m slots, whose slot i the others have, too, where
+// i is their number mod m.
+func (v *VWN) Static() *Held {
+	h, _ := v.Hold(nil) // wants no activations, and fails by them alone
+	return h
+}
 
 // Hold is products of A_carry from every site to the end.
 func (v *VWN) Hold(r Record) (*Held, error) {

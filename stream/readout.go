@@ -27,10 +27,10 @@ func (h *Held) Readout(end []float64) (*Readout, error) {
 	}
 	var u []float64
 	for t := range h.tokens {
-		u = append(u, h.down.Apply(t, end[t*h.size:][:h.size])...)
+		u = append(u, h.end.down.Apply(t, end[t*h.size:][:h.size])...)
 	}
-	maps, constant := h.behind(u)
-	return &Readout{tokens: h.tokens, maps: append(linear.Chain{h.down}, maps...), constant: constant}, nil
+	maps, constant := h.readout(u)
+	return &Readout{tokens: h.tokens, maps: append(linear.Chain{h.end.down}, maps...), constant: constant}, nil
 }
 
 // Features is R_t x, the linear part of a token's features [F] for a part x of its end [Size].

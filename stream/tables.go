@@ -13,6 +13,7 @@ type tables struct {
 	embedding *layers.Embedding
 	positions *layers.Embedding // nil: none
 	dropout   float64
+	scale     float64  // of the embedding's rows
 	axes      []string // of a row
 }
 
@@ -28,7 +29,7 @@ func newTables(b *graph.Builder, c Vectors, row ...int) tables {
 	if len(row) == 0 {
 		row, axes = []int{c.D}, []string{"feature"}
 	}
-	t := tables{b: b, dropout: c.Dropout, axes: axes, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, row...)}
+	t := tables{b: b, dropout: c.Dropout, scale: c.InputScale, axes: axes, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, row...)}
 	if c.Positions > 0 {
 		t.positions = layers.NewEmbedding(b, "positions", c.Init, 1, c.Positions, row...)
 	}

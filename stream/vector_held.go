@@ -20,6 +20,9 @@ func lastSite(layers int) Site { return twoSites(layers - 1)[1] }
 // Holds is nothing: what is written is carried as it is.
 func (v *Vector) Holds() []string { return nil }
 
+// Static is Hold: nothing depends on a run.
+func (v *Vector) Static() *Held { return v.hold(nil, func(*Held, Site) {}) }
+
 // Hold is the identity from every site to the end.
 func (v *Vector) Hold(r Record) (*Held, error) {
 	return v.hold(r, func(*Held, Site) {}), nil
@@ -32,7 +35,7 @@ func (v *Vector) hold(r Record, beside func(h *Held, site Site)) *Held {
 	h.enterTables(v.tables, one)
 	for l := range v.c.Layers {
 		for _, site := range v.Sites(l) {
-			h.vectorSite(site, one, one)
+			h.vectorSite(site, one, one, v.behind(site))
 			beside(h, site)
 		}
 	}
@@ -40,9 +43,23 @@ func (v *Vector) hold(r Record, beside func(h *Held, site Site)) *Held {
 	return h
 }
 
+// behind are the maps behind a site's read: its norm and, to heads, W_QKV.
+func (v *Vector) behind(site Site) func() linear.Chain {
+	if site.Kind == Attention {
+		return v.attention[site.Block].behind
+	}
+	return normAlone(v.b, v.features[site.Block])
+}
+
+// behind are the norm and W_QKV.
+func (h heads) behind() linear.Chain {
+	shape := h.qkv.Shape()
+	return append(normAlone(h.b, h.norm)(), linear.Matrix{W: values(h.b, h.qkv.Name()), In: shape[0], Out: shape[1]})
+}
+
 // vectorSite is a site that is read and written with no step beside it.
-func (h *Held) vectorSite(site Site, down, up linear.Map) {
-	h.Read(site.Name(), down)
+func (h *Held) vectorSite(site Site, down, up linear.Map, behind func() linear.Chain) {
+	h.Read(site.Name(), down, behind)
 	h.Enter(site.Name(), up)
 }
 
@@ -56,14 +73,15 @@ func (h *Held) enterTables(t tables, up linear.Map) {
 
 // writers are the tables'.
 func (t tables) writers() []Writer {
-	return tableWriters(t.positions != nil)
+	return tableWriters(t.positions != nil, t.scale)
 }
 
-// tableWriters are the embedding and, if there are any, the positions.
-func tableWriters(positions bool) []Writer {
-	writers := []Writer{{Name: "embedding", Parts: 1, Activation: tokenRows, Source: tokenRows}}
+// tableWriters are the embedding, whose rows are multiplied by a scale, and, if there are any,
+// the positions.
+func tableWriters(positions bool, scale float64) []Writer {
+	writers := []Writer{{Name: "embedding", Parts: 1, Activation: tokenRows, Table: true, Scale: scale, Source: tokenRows}}
 	if positions {
-		writers = append(writers, Writer{Name: "positions", Parts: 1, Activation: positionRows, Source: positionRows})
+		writers = append(writers, Writer{Name: "positions", Parts: 1, Activation: positionRows, Table: true, Scale: 1, Source: positionRows})
 	}
 	return writers
 }

@@ -135,13 +135,10 @@ func newVWNMixer(b *graph.Builder, c VWNConfig, at Site) mixer {
 	name, p, d := at.Name()+".vwn", packing{c.N, c.M}, c.D/c.M
 	ones := func(_, _ int) float64 { return 1 }
 	return tanhMixer{b: b, norm: graph.NormOptions{RMS: true, Eps: c.Norm.Eps}, tau: 1 / math.Sqrt(float64(d)),
-		gain: b.Param(layers.Gain(name+".norm", d)),
-		w:    b.Param(decaying(name+".w", d, p.columns())),
-		static: b.Param(constant(name+".static", p.values(
-			func(i, j int) float64 { return indicator(i == j) },
-			func(i, k int) float64 { return indicator(i == k) },
-			func(j, i int) float64 { return indicator(j == i%c.M) }), c.N, p.columns())),
-		scale: b.Param(constant(name+".scale", p.values(ones, ones, ones), c.N, p.columns())),
+		gain:   b.Param(layers.Gain(name+".norm", d)),
+		w:      b.Param(decaying(name+".w", d, p.columns())),
+		static: b.Param(constant(name+".static", p.plain(), c.N, p.columns())),
+		scale:  b.Param(constant(name+".scale", p.values(ones, ones, ones), c.N, p.columns())),
 	}
 }
 

@@ -64,21 +64,21 @@ func (c *circuitsCall) report(s *subject) (*report, error) {
 		r.add("head", head.Name(), "The eigenvalues of a head's circuits: OV says what it writes of what it attends to, QK what it attends to.", head)
 		return r, nil
 	}
-	p := r.add("circuits", "Circuits", circuitsText(s.Model), found)
+	p := r.add("circuits", "Circuits", circuitsText(found)+c.way(s, run), found)
 	p.table = c.table(p.table, found.Heads)
 	composition, err := analysis.Compose(s.Store, s.Model, run)
 	if err != nil || len(composition.Pairs) == 0 {
 		return r, err
 	}
-	r.add("composition", "Composition", "How much of what a head writes a head of a later layer reads: as queries, as keys, as values.", composition)
+	r.add("composition", "Composition", "How much of what a head writes a head of a later layer reads: as queries, as keys, as values."+c.way(s, run), composition)
 	return r, nil
 }
 
 // circuitsText says what the scores of circuits mean.
-func circuitsText(c models.Config) string {
+func circuitsText(c *analysis.Circuits) string {
 	text := "OV says what a head writes of what it attends to, QK what it attends to. A copying score of 1: whatever a head attends to becomes likelier."
-	if c.Stream == models.StreamMatrix {
-		text += "\n\nA matrix stream's head reads by one key and writes by one key, and leaves values as they are: all eigenvalues of OV, or of QK, are the same product of two keys, " +
+	if len(c.Heads) > 0 && c.Heads[0].OV.Multiplicity > 1 {
+		text += "\n\nA head with keys reads by one key and writes by one key, and leaves values as they are: all eigenvalues of OV, or of QK, are the same product of two keys, " +
 			"and their score is its sign, 1 or -1. The full circuits, from token to token, tell more."
 	}
 	return text

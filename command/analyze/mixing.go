@@ -2,10 +2,11 @@ package analyze
 
 import (
 	"flag"
+	"fmt"
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
-	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // mixing is the prompt of an analysis of weights: a stream that mixes what was written does
@@ -23,11 +24,11 @@ func (m *mixing) flags(flags *flag.FlagSet) {
 // without tokenizer was given no ids.
 func (m *mixing) held(s *subject) (*cache.Cache, []int32, error) {
 	given := m.text.given || m.ids.given
-	if !given && (s.tokenizer == nil || !mixes(s.Model.Stream)) {
+	if !given && (s.tokenizer == nil || !s.mixes()) {
 		return nil, nil, nil
 	}
 	ids, err := m.read(s, 1)
-	if err != nil || !mixes(s.Model.Stream) {
+	if err != nil || !s.mixes() {
 		return nil, nil, err
 	}
 	names, err := analysis.DecompositionNames(s.Store, s.Model)
@@ -38,11 +39,25 @@ func (m *mixing) held(s *subject) (*cache.Cache, []int32, error) {
 	return run, ids, err
 }
 
-// mixes tells whether a stream carries what was written otherwise than by adding to it.
-func mixes(stream string) bool {
-	switch stream {
-	case models.StreamVector, models.StreamHighway, models.StreamMatrix:
+// way says for a report what the weights' ways through the stream are; "" where they depend on
+// nothing.
+func (m *mixing) way(s *subject, run *cache.Cache) string {
+	switch {
+	case run != nil:
+		return fmt.Sprintf(" What is written is carried on as the stream's coefficients have it, the mean over the prompt's %d tokens.", run.Tokens())
+	case s.mixes():
+		return " What is written is carried on as in a plain residual stream: a prompt would say what this stream makes of it."
+	}
+	return ""
+}
+
+// mixes tells whether the model's stream carries on what was written by coefficients of a run,
+// and not only by adding to it.
+func (s *subject) mixes() bool {
+	m, err := cache.Sketch(s.Store, s.Model)
+	if err != nil {
 		return false
 	}
-	return true
+	additive, ok := m.Stream().(stream.Additive)
+	return ok && len(additive.Holds()) > 0
 }

@@ -67,7 +67,7 @@ func (c *wiringCall) report(s *subject) (*report, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.add("weights", "Virtual weights", "What one site writes and another reads are connected through the stream by the product of their weights.", weights)
+		r.add("weights", "Virtual weights", "What one site writes and another reads are connected through the stream by the product of their weights."+c.way(s, run), weights)
 		return r, nil
 	}
 	c.options.Run = run
@@ -75,6 +75,6 @@ func (c *wiringCall) report(s *subject) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.add("wiring", "Who writes, who reads", "Columns in the order of the run. An edge is a virtual weight that stands out of those of random weights.", diagram)
+	r.add("wiring", "Who writes, who reads", "Columns in the order of the run. An edge is a virtual weight that stands out of those of random weights."+c.way(s, run), diagram)
 	return r, nil
 }

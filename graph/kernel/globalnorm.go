@@ -33,23 +33,7 @@ type sumSquaresTask[T Float] struct {
 
 func (t *sumSquaresTask[T]) Part(_, lo, hi int) {
 	for b := lo; b < hi; b++ {
-		t.sums[b] = sumSquares(t.path, t.x[b*squaresBlock:min((b+1)*squaresBlock, len(t.x))])
+		x := t.x[b*squaresBlock : min((b+1)*squaresBlock, len(t.x))]
+		t.sums[b] = dotProduct(t.path, x, x) // in float64: a gradient's square may lie outside float32's range
 	}
-}
-
-// sumSquares returns the sum of x^2, squared in float64: a gradient's square may lie
-// outside float32's range.
-func sumSquares[T Float](p path, x []T) float64 {
-	if p > portable {
-		return fastDot(p, single(x), single(x))
-	}
-	var s0, s1 float64
-	for ; len(x) >= 2; x = x[2:] {
-		s0 += float64(x[0]) * float64(x[0])
-		s1 += float64(x[1]) * float64(x[1])
-	}
-	for _, v := range x {
-		s0 += float64(v) * float64(v)
-	}
-	return s0 + s1
 }

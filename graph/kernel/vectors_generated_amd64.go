@@ -297,6 +297,23 @@ func avx512Dot(x *float32, y *float32, n int) (sum float64)
 //go:noescape
 func avx2Dot(x *float32, y *float32, n int) (sum float64)
 
+// fastTwoDots computes x . z and y . z in float64.
+func fastTwoDots(p path, z []float32, x []float32, y []float32) (first float64, second float64) {
+	n := len(z)
+	x = x[:n]
+	y = y[:n]
+	if p == avx512 {
+		return avx512TwoDots(unsafe.SliceData(z), unsafe.SliceData(x), unsafe.SliceData(y), n)
+	}
+	return avx2TwoDots(unsafe.SliceData(z), unsafe.SliceData(x), unsafe.SliceData(y), n)
+}
+
+//go:noescape
+func avx512TwoDots(z *float32, x *float32, y *float32, n int) (first float64, second float64)
+
+//go:noescape
+func avx2TwoDots(z *float32, x *float32, y *float32, n int) (first float64, second float64)
+
 // fastExp computes x = exp(x - shift), and the sum of the results in float64.
 func fastExp(p path, x []float32, shift float64) (sum float64) {
 	n := len(x)
@@ -485,6 +502,24 @@ func avx512AddMultiple(out *float32, x *float32, n int, factor float32)
 
 //go:noescape
 func avx2AddMultiple(out *float32, x *float32, n int, factor float32)
+
+// fastAddTwoMultiples computes out = out + factor * x + other * y.
+func fastAddTwoMultiples(p path, out []float32, x []float32, y []float32, factor float32, other float32) {
+	n := len(out)
+	x = x[:n]
+	y = y[:n]
+	if p == avx512 {
+		avx512AddTwoMultiples(unsafe.SliceData(out), unsafe.SliceData(x), unsafe.SliceData(y), n, factor, other)
+	} else {
+		avx2AddTwoMultiples(unsafe.SliceData(out), unsafe.SliceData(x), unsafe.SliceData(y), n, factor, other)
+	}
+}
+
+//go:noescape
+func avx512AddTwoMultiples(out *float32, x *float32, y *float32, n int, factor float32, other float32)
+
+//go:noescape
+func avx2AddTwoMultiples(out *float32, x *float32, y *float32, n int, factor float32, other float32)
 
 // fastFlush computes total = total + block in float64, and block = 0.
 func fastFlush(p path, block []float32, total []float64) {

@@ -57,6 +57,10 @@ func fastDot(path, []float32, []float32) (sum float64) {
 	return 0
 }
 
+func fastTwoDots(path, []float32, []float32, []float32) (first float64, second float64) {
+	return 0, 0
+}
+
 func fastExp(path, []float32, float64) (sum float64) {
 	return 0
 }
@@ -83,6 +87,8 @@ func fastAddProducts(path, []float32, []float32, []float32) {}
 func fastScale(path, []float32, []float32, float32) {}
 
 func fastAddMultiple(path, []float32, []float32, float32) {}
+
+func fastAddTwoMultiples(path, []float32, []float32, []float32, float32, float32) {}
 
 func fastFlush(path, []float32, []float64) {}
 

@@ -70,6 +70,10 @@ var vectorCases = []vectorCase{
 	{"addTwo", 3, func(p path, s [][]float32) []float64 { addTwo(p, s[0], s[1], s[2]); return nil }},
 	{"scaleTo", 2, func(p path, s [][]float32) []float64 { scaleTo(p, s[0], s[1], 0.7); return nil }},
 	{"addMultiple", 2, func(p path, s [][]float32) []float64 { addMultiple(p, s[0], s[1], 0.7); return nil }},
+	{"addTwoMultiples", 3, func(p path, s [][]float32) []float64 { addTwoMultiples(p, s[0], s[1], s[2], 0.7, -1.3); return nil }},
+	{"multiply", 3, func(p path, s [][]float32) []float64 { multiply(p, s[0], s[1], s[2]); return nil }},
+	{"dotProduct", 2, func(p path, s [][]float32) []float64 { return result(dotProduct(p, s[0], s[1])) }},
+	{"dotProducts", 3, func(p path, s [][]float32) []float64 { return result(dotProducts(p, s[0], s[1], s[2])) }},
 	{"softmaxMax", 1, func(p path, s [][]float32) []float64 { return result(max(-1e30, float64(softmaxMax(p, s[0])))) }},
 	{"softmaxExp", 1, func(p path, s [][]float32) []float64 { return result(softmaxExp(p, s[0], 0.5)) }},
 	{"attentionExp", 1, func(p path, s [][]float32) []float64 { return result(attentionExp(p, s[0], 0.5)) }},
@@ -173,7 +177,7 @@ func requireCanaries(t *testing.T, s []float32) {
 func TestVectorsInPlace(t *testing.T) {
 	aliases := map[string]int{ // the input that slice 0 may be
 		"geluTanh": 1, "geluTanhGradient": 1, "geluExact": 1, "geluExactGradient": 1, "normalize": 1, "scale": 1, "scaleShift": 1, "normGradient": 1,
-		"normGradient with addend": 1, "scaleTo": 1, "setSum": 1,
+		"normGradient with addend": 1, "scaleTo": 1, "setSum": 1, "multiply": 1,
 		"sigmoid": 1, "sigmoidGradient": 1, "gated": 1, "gated with addend": 1, "gatedGradient": 3, "gatedGradient with addend": 5,
 	}
 	forEachFastPath(t, func(t *testing.T, p path) {

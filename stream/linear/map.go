@@ -95,11 +95,14 @@ func (m Transposed) Apply(token int, x []float64) []float64 { return m.Of.Transp
 // Transpose is the other map's Apply.
 func (m Transposed) Transpose(token int, y []float64) []float64 { return m.Of.Apply(token, y) }
 
-// Chain is maps one after another, of which there is at least one: y = M_n ... M_1 x.
+// Chain is maps one after another, y = M_n ... M_1 x; none is the identity.
 type Chain []Map
 
-// Sizes are the first map's in and the last one's out.
+// Sizes are the first map's in and the last one's out. An identity of no map has none.
 func (m Chain) Sizes() (in, out int) {
+	if len(m) == 0 {
+		return 0, 0
+	}
 	in, _ = m[0].Sizes()
 	_, out = m[len(m)-1].Sizes()
 	return in, out

@@ -21,16 +21,6 @@ func Rows(width int, coefficients ...[]float64) Mix {
 	return Mix{In: len(coefficients[0]), Out: len(coefficients), Width: width, At: func(_, i, j int) float64 { return coefficients[i][j] }}
 }
 
-// Keys stores R rows y [R, width] in a matrix X [Dk, width] by their key vectors, keys [R, Dk],
-// as the RMT writes (Mak & Flanigan 2025, arXiv 2506.22696, eq. 20):
-//
-//	X = sum over r of keys_r (x) y_r = keys^T y
-//
-// Its transpose is how the RMT reads: y = keys X (eq. 22).
-func Keys(keys []float64, dk, width int) Mix {
-	return Mix{In: len(keys) / dk, Out: dk, Width: width, At: func(_, k, r int) float64 { return keys[r*dk+k] }}
-}
-
 // Sizes are In and Out rows.
 func (m Mix) Sizes() (in, out int) { return m.In * m.Width, m.Out * m.Width }
 
@@ -54,4 +44,9 @@ func (m Mix) Transpose(token int, y []float64) []float64 {
 		}
 	}
 	return x
+}
+
+// transposed mixes the other way.
+func (m Mix) transposed() Mix {
+	return Mix{In: m.Out, Out: m.In, Width: m.Width, At: func(t, i, j int) float64 { return m.At(t, j, i) }}
 }

@@ -67,6 +67,19 @@ var elementwiseRoutines = []routine{
 		},
 	},
 	{
+		name:   "AddTwoMultiples",
+		doc:    "out = out + factor * x + other * y.",
+		slices: singles("out", "x", "y"), numbers: singles("factor", "other"), unroll: 4, scratch: 2,
+		work: func(b *builder) {
+			b.load("out", b.r(0))
+			b.load("x", b.r(1))
+			b.op("VFMADD231PS", b.number("factor"), b.r(1), b.r(0))
+			b.load("y", b.r(1))
+			b.op("VFMADD231PS", b.number("other"), b.r(1), b.r(0))
+			b.store(b.r(0), "out")
+		},
+	},
+	{
 		name:   "Flush",
 		doc:    "total = total + block in float64, and block = 0.",
 		slices: append(singles("block"), doubles("total")...), wide: true, unroll: 4, scratch: 2,

@@ -46,6 +46,20 @@ var softmaxRoutines = []routine{
 		finish: func(b *builder) { b.emitSum(0, "sum") },
 	},
 	{
+		name:   "TwoDots",
+		doc:    "x . z and y . z in float64.",
+		slices: singles("z", "x", "y"), results: doubles("first", "second"), wide: true, unroll: 2, scratch: 2, kept: 2,
+		start: func(b *builder) { b.zero(b.k(0)); b.zero(b.k(1)) },
+		work: func(b *builder) {
+			b.loadWidened("z", b.r(0))
+			b.loadWidened("x", b.r(1))
+			b.op("VFMADD231PD", b.r(1), b.r(0), b.k(0))
+			b.loadWidened("y", b.r(1))
+			b.op("VFMADD231PD", b.r(1), b.r(0), b.k(1))
+		},
+		finish: func(b *builder) { b.emitSum(0, "first"); b.emitSum(1, "second") },
+	},
+	{
 		name:   "Exp",
 		doc:    "x = exp(x - shift), and the sum of the results in float64.",
 		slices: singles("x"), numbers: doubles("shift"), results: doubles("sum"), wide: true, unroll: 2, scratch: 5, kept: 1,

@@ -1,0 +1,91 @@
+package kernel
+
+// Hadamard multiplies the rows of a matrix, element by element, by one vector: a gain on
+// each feature, as of LayerScale (Touvron et al. 2021, arXiv 2103.17239, section 2).
+type Hadamard[T Float] struct {
+	// Addend, where not nil, is added to the gradient of x, which may be Addend itself.
+	Addend []T
+
+	forward  hadamardTask[T]
+	backward hadamardGradTask[T]
+	path     path
+}
+
+// Forward computes y_i = x_i ⊙ gain, with x and y [rows, width] and gain [width]. y may be x.
+func (k *Hadamard[T]) Forward(p *Pool, y, x, gain []T, rows int) {
+	n := rows * len(gain)
+	k.forward = hadamardTask[T]{y: y[:n], x: x[:n], gain: gain, path: pathOf[T](k.path)}
+	p.Do(rows, &k.forward)
+}
+
+// Backward computes from dy, the gradient of y,
+//
+//	dx_i = dy_i ⊙ gain + Addend_i,  dgain (+)= sum over i of dy_i ⊙ x_i
+//
+// dgain may be nil: not wanted. accumulate says that it is added to what the slice holds. The
+// rows are summed in their order, so the result does not depend on the thread count. dx may
+// be dy.
+func (k *Hadamard[T]) Backward(p *Pool, dx, dgain, dy, x, gain []T, rows int, accumulate bool) {
+	n, t := rows*len(gain), &k.backward
+	t.dx, t.dgain, t.dy, t.x, t.gain, t.addend = dx[:n], dgain, dy[:n], x[:n], gain, k.Addend
+	t.rows, t.accumulate, t.path = rows, accumulate, pathOf[T](k.path)
+	t.sums, t.products = growKept(t.sums, p.Threads()), growKept(t.products, p.Threads())
+	p.Do(columnGroups(len(gain)), t)
+	k.Addend, t.addend = nil, nil // keeps nobody's memory alive
+}
+
+type hadamardTask[T Float] struct {
+	y, x, gain []T
+	path       path
+}
+
+func (t *hadamardTask[T]) Part(_, lo, hi int) {
+	width := len(t.gain)
+	for i := lo; i < hi; i++ {
+		multiply(t.path, rowOf(t.y, i, width), rowOf(t.x, i, width), t.gain)
+	}
+}
+
+type hadamardGradTask[T Float] struct {
+	dx, dgain, dy, x, gain, addend []T
+	rows                           int
+	accumulate                     bool
+	sums                           []blockedSum[T] // of dgain, one a worker
+	products                       [][]T           // a row of dy ⊙ gain, one a worker
+	path                           path
+}
+
+// Part works on groups of columns.
+func (t *hadamardGradTask[T]) Part(worker, lo, hi int) {
+	width := len(t.gain)
+	first, end := groupColumns(lo, hi, width)
+	if first == end {
+		return
+	}
+	sum := &t.sums[worker]
+	sum.reset(t.path, end-first)
+	t.products[worker] = grow(t.products[worker], end-first)
+	for i := range t.rows {
+		from, to := i*width+first, i*width+end
+		if t.dgain != nil {
+			addProducts(t.path, sum.block, t.dy[from:to], t.x[from:to])
+			sum.added()
+		}
+		t.row(t.products[worker], from, to, t.gain[first:end])
+	}
+	if t.dgain != nil {
+		sum.flush()
+		sum.store(t.dgain[first:end], t.accumulate)
+	}
+}
+
+// row computes the elements [from, to) of dx, after the last read of those of dy.
+func (t *hadamardGradTask[T]) row(product []T, from, to int, gain []T) {
+	dx, dy := t.dx[from:to], t.dy[from:to]
+	if t.addend == nil {
+		multiply(t.path, dx, dy, gain)
+		return
+	}
+	multiply(t.path, product, dy, gain)
+	setSum(t.path, dx, t.addend[from:to], product)
+}

@@ -1,0 +1,77 @@
+package stream_test
+
+import (
+	"fmt"
+	"log"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// damped is the settings of a stream of our own, h <- h + a F(h) with a number a: those of a vector
+// stream, and one more. What a vector stream's methods say of it needs no repeating.
+type damped struct {
+	stream.VectorConfig
+	Factor float64 `yaml:"factor" default:"0.5" help:"a, which multiplies what is added"`
+}
+
+func (damped) Name() string { return "damped" }
+
+func (c damped) Defaults() stream.Design {
+	if c.Factor == 0 {
+		c.Factor = 0.5
+	}
+	return c
+}
+
+func (c damped) New(b *graph.Builder) stream.Stream {
+	return &dampedStream{stream.NewVector(b, c.VectorConfig), b, c.Factor}
+}
+
+// dampedStream embeds a vector stream and replaces how it writes.
+type dampedStream struct {
+	*stream.Vector
+	b      *graph.Builder
+	factor float64
+}
+
+func (s *dampedStream) WriteHeads(h stream.State, at stream.Site, _ stream.Link, o *gorgonia.Node) stream.State {
+	return s.Add(h, at, s.b.Scale(s.HeadsOutput(at, o), s.factor))
+}
+
+func (s *dampedStream) WriteFeatures(h stream.State, at stream.Site, _ stream.Link, y *gorgonia.Node) stream.State {
+	return s.Add(h, at, s.b.Scale(y, s.factor))
+}
+
+// A new stream is a Design: settings from which a Stream is made. A zoo with it makes configs,
+// checkpoints and package command know its kind.
+func Example() {
+	zoo := models.Standard().With(damped{})
+	design, err := zoo.Stream("damped")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("without settings:", design.Defaults().(damped).Factor)
+
+	spec, err := models.Config{
+		Stream: damped{VectorConfig: stream.VectorConfig{Vectors: stream.Vectors{D: 8}}, Factor: 0.25}, FeedForward: layers.GELUConfig{Hidden: 32},
+		Attention: models.Attention{Heads: 2}, Layers: 2, Vocab: 16, Seq: 8,
+	}.Resolve()
+	if err != nil {
+		log.Fatal(err)
+	}
+	m, err := models.New(gorgonia.NewGraph(), spec)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("parameters:", m.Store().Size(), "as counted:", spec.Cost().Parameters)
+	fmt.Println(spec.Stream.Name(), models.Sizes(spec.Stream))
+	// Output:
+	// without settings: 0.5
+	// parameters: 1896 as counted: 1896
+	// damped [d_model=8]
+}

@@ -1,0 +1,251 @@
+package linear
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Mean is the mean of M_t over the first tokens, as a chain that is the same for all of them. A
+// chain of maps of entries W (matrices, norms) and of mixtures of rows A_t keeps its structure:
+// a norm's scale and a mixture of one row with itself are numbers, which stand wherever one
+// likes, so that
+//
+//	M_t = A_t (x) I behind W_1 W_2 ...,   the mean M = mean(A_t) (x) I behind the same W
+//
+// Any other chain becomes a Matrix.
+func (m Chain) Mean(tokens int) Chain {
+	p := &product{groups: make([][]Mix, 1)}
+	for _, each := range m {
+		if !p.take(each) {
+			return Chain{m.dense(tokens)}
+		}
+	}
+	return p.mean(tokens)
+}
+
+// product is a chain in the making.
+type product struct {
+	fixed  Chain   // W_1, W_2, ...
+	groups [][]Mix // what lies before, between and behind them: numbers, but for the last
+	norms  []Norm  // whose scales are numbers, too
+	size   int     // of the entries so far
+}
+
+// take goes on by a map; false: it has not the structure.
+func (p *product) take(m Map) bool {
+	last := len(p.groups) - 1
+	_, p.size = m.Sizes()
+	switch m := m.(type) {
+	case Identity:
+		return true
+	case Mix:
+		p.groups[last] = append(p.groups[last], m)
+		return true
+	case Keys:
+		return p.take(m.mix())
+	case Transposed:
+		switch of := m.Of.(type) {
+		case Mix:
+			return p.take(of.transposed())
+		case Keys:
+			return p.take(of.mix().transposed())
+		}
+		return false
+	case Chain:
+		for _, each := range m {
+			if !p.take(each) {
+				return false
+			}
+		}
+		return true
+	case Norm:
+		if m.scale != nil {
+			if m.Groups > 1 {
+				return false
+			}
+			p.norms = append(p.norms, m)
+		}
+		return p.fix(m.At(nil, 0))
+	case Matrix:
+		return p.fix(m)
+	}
+	return false
+}
+
+// fix goes on by a map of entries, if what lies before it is a number.
+func (p *product) fix(m Map) bool {
+	group := p.groups[len(p.groups)-1]
+	if n := len(group); n > 0 && (group[0].In > 1 || group[n-1].Out > 1) {
+		return false
+	}
+	p.fixed, p.groups = append(p.fixed, m), append(p.groups, nil)
+	return true
+}
+
+// mean is the chain's.
+func (p *product) mean(tokens int) Chain {
+	var sum mat.Dense
+	for t := range tokens {
+		a := p.coefficients(t)
+		a.Scale(1/float64(tokens), a)
+		if t == 0 {
+			sum.CloneFrom(a)
+			continue
+		}
+		sum.Add(&sum, a)
+	}
+	out, in := sum.Dims()
+	if isIdentity(&sum) {
+		return p.fixed
+	}
+	return append(p.fixed, Mix{In: in, Out: out, Width: p.size / out, At: func(_, i, j int) float64 { return sum.At(i, j) }})
+}
+
+// coefficients are A_t [out, in] of the last group, with all numbers.
+func (p *product) coefficients(token int) *mat.Dense {
+	number := 1.0
+	for _, n := range p.norms {
+		number *= n.scale[token]
+	}
+	last := len(p.groups) - 1
+	for _, group := range p.groups[:last] {
+		number *= mixed(group, token).At(0, 0)
+	}
+	a := mixed(p.groups[last], token)
+	a.Scale(number, a)
+	return a
+}
+
+// mixed is the product of the coefficients of mixtures, one after another; 1 of none.
+func mixed(group []Mix, token int) *mat.Dense {
+	a := mat.NewDense(1, 1, []float64{1})
+	for i, m := range group {
+		next := mat.NewDense(m.Out, m.In, nil)
+		next.Apply(func(i, j int, _ float64) float64 { return m.At(token, i, j) }, next)
+		if i > 0 {
+			var both mat.Dense
+			both.Mul(next, a)
+			next = &both
+		}
+		a = next
+	}
+	return a
+}
+
+func isIdentity(a *mat.Dense) bool {
+	n, m := a.Dims()
+	if n != m {
+		return false
+	}
+	for i := range n {
+		for j := range n {
+			if i == j && a.At(i, j) != 1 || i != j && a.At(i, j) != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// dense is the mean by unit vectors.
+func (m Chain) dense(tokens int) Matrix {
+	in, out := m.Sizes()
+	w := Matrix{W: make([]float64, in*out), In: in, Out: out}
+	for i := range in {
+		unit, row := make([]float64, in), w.W[i*out:][:out]
+		unit[i] = 1
+		for t := range tokens {
+			for j, v := range m.Apply(t, unit) {
+				row[j] += v / float64(tokens)
+			}
+		}
+	}
+	return w
+}
+
+// Number is a where a chain of Mean's is a times the identity, and otherwise 1 and false.
+func (m Chain) Number() (a float64, is bool) {
+	if len(m) == 0 {
+		return 1, true
+	}
+	mix, is := m[0].(Mix)
+	if !is || len(m) > 1 || mix.In > 1 || mix.Out > 1 {
+		return 1, false
+	}
+	return mix.At(0, 0, 0), true
+}
+
+// Mixture tells whether a chain of Mean's mixes several rows, or makes several of one.
+func (m Chain) Mixture() bool {
+	if len(m) == 0 {
+		return false
+	}
+	mix, is := m[len(m)-1].(Mix)
+	return is && (mix.In > 1 || mix.Out > 1)
+}
+
+// Gain is ||M|| / sqrt(out) of a chain that is the same for all tokens: the root mean square of
+// what it multiplies a direction by, 1 for the identity; in is the number of entries that go in.
+func (m Chain) Gain(in int) float64 {
+	if len(m) == 0 {
+		return 1
+	}
+	if mix, is := m[0].(Mix); is && len(m) == 1 {
+		return mat.Norm(mixed([]Mix{mix}, 0), 2) / math.Sqrt(float64(mix.Out))
+	}
+	one := mat.NewDense(in, in, nil)
+	for i := range in {
+		one.Set(i, i, 1)
+	}
+	w := m.Rows(one)
+	_, out := w.Dims()
+	return mat.Norm(w, 2) / math.Sqrt(float64(out))
+}
+
+// Rows takes each row of x [n, in], as a token's entries, through a chain that is the same for
+// all tokens: [n, out].
+func (m Chain) Rows(x *mat.Dense) *mat.Dense {
+	for _, each := range m {
+		x = rowsThrough(each, x, false)
+	}
+	return x
+}
+
+// Back takes each row of y [n, out] back through a chain that is the same for all tokens, by
+// its transpose: [n, in].
+func (m Chain) Back(y *mat.Dense) *mat.Dense {
+	for i := len(m) - 1; i >= 0; i-- {
+		y = rowsThrough(m[i], y, true)
+	}
+	return y
+}
+
+// rowsThrough is one map's; of a matrix it is a product of matrices.
+func rowsThrough(m Map, x *mat.Dense, back bool) *mat.Dense {
+	switch m := m.(type) {
+	case Identity:
+		return x
+	case Transposed:
+		return rowsThrough(m.Of, x, !back)
+	case Matrix:
+		var y mat.Dense
+		if w := mat.NewDense(m.In, m.Out, m.W); back {
+			y.Mul(x, w.T())
+		} else {
+			y.Mul(x, w)
+		}
+		return &y
+	}
+	in, out := m.Sizes()
+	through := m.Apply
+	if back {
+		out, through = in, m.Transpose
+	}
+	n, _ := x.Dims()
+	y := mat.NewDense(n, out, nil)
+	for i := range n {
+		y.SetRow(i, through(0, x.RawRowView(i)))
+	}
+	return y
+}

@@ -1,0 +1,41 @@
+package stream
+
+// Rotatable is a design whose state can be turned by orthogonal matrices that are folded into
+// the weights, because all that writes to it or reads it does so linearly.
+type Rotatable interface {
+	Design
+	// Spaces are what can be turned, each by a matrix of its own.
+	Spaces() []Space
+}
+
+// The names of spaces.
+const (
+	SpaceStream = "stream" // the entries of a vector
+	SpaceKey    = "key"    // the rows of a matrix
+	SpaceValue  = "value"  // its columns
+)
+
+// Space is a space of a stream's state. Parameters are listed by the last part of their names.
+type Space struct {
+	Name     string
+	Size     int
+	Writes   []string // parameters of which the last axis is made of vectors of that space
+	Reads    []string // parameters of which the axis before the last is
+	Features bool     // what blocks work on is made of vectors of that space
+}
+
+// Spaces are h.
+func (c VectorConfig) Spaces() []Space {
+	return []Space{{Name: SpaceStream, Size: c.D, Features: true,
+		Writes: []string{"embedding", "positions", "o", "o_bias", "norm_bias"}, Reads: []string{"qkv"}}}
+}
+
+// Spaces are keys and values. Keys are rows, to read and to write; features are R vectors of Dv
+// entries.
+func (c MatrixConfig) Spaces() []Space {
+	return []Space{
+		{Name: SpaceKey, Size: c.Dk, Reads: []string{"norm_bias"}, // [Dk, Dv]
+			Writes: []string{"write_embedding", "write_positions", "read_unembedding", "read", "write"}},
+		{Name: SpaceValue, Size: c.Dv, Features: true, Writes: []string{"embedding", "positions", "norm_bias"}},
+	}
+}
