@@ -52,7 +52,7 @@ func (s schema) keysOfKinds(section string, t reflect.Type) []Key {
 		for _, e := range s.entries(v, field{}, section) {
 			k := keyOf(e.key, e.field, e.value)
 			if owners[k] == nil {
-				keys = append(keys, k)
+				keys = afterNamesakes(keys, k)
 			}
 			owners[k] = append(owners[k], prototype.Name())
 		}
@@ -61,6 +61,16 @@ func (s schema) keysOfKinds(section string, t reflect.Type) []Key {
 		keys[i].Kinds = kindsText(owners[k], s.kinds.names(t))
 	}
 	return keys
+}
+
+// afterNamesakes is the list with a key after those of its name, else at the end.
+func afterNamesakes(keys []Key, k Key) []Key {
+	for i := len(keys) - 1; i >= 0; i-- {
+		if keys[i].Name == k.Name {
+			return slices.Insert(keys, i+1, k)
+		}
+	}
+	return append(keys, k)
 }
 
 // kindsText names some of all kinds.

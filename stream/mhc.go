@@ -12,7 +12,7 @@ import (
 // MHCConfig describes a stream with manifold-constrained hyper-connections.
 type MHCConfig struct {
 	Vectors
-	N          int `yaml:"n" default:"4" max:"4096" help:"number of rows"`
+	N          int `yaml:"n" default:"4" max:"4096" help:"number of rows, the expansion rate"`
 	Iterations int `yaml:"sinkhorn_iterations" default:"20" max:"1000" help:"iterations that make the mixing doubly stochastic"`
 }
 

@@ -61,35 +61,40 @@ directory, wherever the config lies.
 
 With ` + "`model.preset`" + ` the model's keys have the preset's values as their defaults. "Required" means without a preset.
 
+The sections ` + "`model.stream`" + ` and ` + "`model.feedforward`" + ` have a kind, and the keys of that kind: ` + "`stream: {kind: hyper, d_model: 256, n: 4}`" + `. The kind
+may be left out where a preset gives it: ` + "`stream: {n: 8}`" + `, or ` + "`-set model.stream.n=8`" + `. Another kind discards all that the preset gives that
+section.
+
 A run writes what it was made with into its folder's ` + "`config.yaml`" + `: the keys that were given, and those whose default is a constant.
 What follows from other keys stands there as a comment, so that ` + "`train -config runs/q/config.yaml -set train.lr=1e-4 -out runs/r`" + ` trains
 at another rate, with its own ` + "`min_lr`" + `.
 `
 
-// keysPage is docs/config.md: a table of the keys outside any section, then one for each section.
+// keysPage is docs/config.md: a table for each section, that of the keys outside any first.
 func keysPage(keys []config.Key) string {
-	tables := map[string]string{} // by section
-	for _, k := range keys {
-		section := k.Name[:max(0, strings.LastIndex(k.Name, "."))]
-		if !k.IsSection() {
-			tables[section] += fmt.Sprintf("| `%s` | %s | %s | %s |\n", k.Name, k.Type, k.Default, meaning(k))
-		}
-	}
-	page := pageHead + tableOf(tables[""])
+	var page strings.Builder
+	page.WriteString(pageHead)
+	keysOf(&page, keys, "")
 	for _, k := range keys {
 		if k.IsSection() {
-			page += fmt.Sprintf("\n## %s\n\n%s.\n", k.Name, sentence(k.Help)) + tableOf(tables[k.Name])
+			fmt.Fprintf(&page, "\n## %s\n\n%s.\n", k.Name, sentence(k.Help))
+			keysOf(&page, keys, k.Name+".")
 		}
 	}
-	return page
+	return page.String()
 }
 
-// tableOf is a table with rows, if there are any.
-func tableOf(rows string) string {
-	if rows == "" {
-		return ""
+// keysOf writes the table of the keys that a section holds itself, if there are any.
+func keysOf(page *strings.Builder, keys []config.Key, section string) {
+	head := "\n| key | type | default | meaning |\n|---|---|---|---|\n"
+	for _, k := range keys {
+		name, inside := strings.CutPrefix(k.Name, section)
+		if !inside || strings.Contains(name, ".") || k.IsSection() {
+			continue
+		}
+		fmt.Fprintf(page, "%s| `%s` | %s | %s | %s |\n", head, k.Name, k.Type, k.Default, meaning(k))
+		head = ""
 	}
-	return "\n| key | type | default | meaning |\n|---|---|---|---|\n" + rows
 }
 
 // sentence makes the first letter a capital.
