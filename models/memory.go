@@ -48,7 +48,7 @@ type Change struct {
 // Changes are alternatives: each alone does.
 type Changes []Change
 
-// String is advice: "model.layers=6 or model.ff=512 would fit".
+// String is advice: "model.layers=6 or model.feedforward.hidden=512 would fit".
 func (all Changes) String() string {
 	if len(all) == 0 {
 		return "no single size makes it fit: start from a preset (go run ./cmd/models lists them)"

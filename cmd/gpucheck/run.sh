@@ -41,7 +41,7 @@ settings() {
   if [ -n "${EMULATE:-}" ]; then
     unset RESIDUA_GPU
     REPORT=rehearsal # never beside what a GPU has done
-    : "${STEPS:=4}" "${RESUME_STEPS:=12}" "${BATCH:=1}" "${SEQ:=8}" "${TRAIN:=-set model.layers=1 -set model.ff=64}"
+    : "${STEPS:=4}" "${RESUME_STEPS:=12}" "${BATCH:=1}" "${SEQ:=8}" "${TRAIN:=-set model.layers=1 -set model.feedforward.hidden=64}"
     : "${OPS:=^TestDevice\$/^(Add|Norm)}" "${REFERENCES:=TestReference.*/^(rmt|mhc)-?[a-z]*\$}" "${STREAMS:=^TestDeviceResume\$}"
     : "${BENCH_MODELS:=byte-rmt,byte-transformer}" "${BENCH_BATCH:=1}" "${BENCH_SEQ:=8}" "${BENCH_STEPS:=1}" "${BENCH_ROUNDS:=1}"
   else

@@ -33,7 +33,7 @@ func TestAnErrorNamesItsLineAndQuotesIt(t *testing.T) {
 		{"fails in an expression of many", "at(0)\nat(1)\nat(values[0] +\n\t8)\nat(2)", 0, "index out of range", "called from cell %d, line 3\n    3 | at(values[0] +"},
 		{"returns an error", "x := 1\n\nstrconv.Atoi(\"x\")", 3, `strconv.Atoi: parsing "x": invalid syntax`, ""},
 		{"shows an error", "ok := true\nshow.Check(nil)\nshow.Check(errors.New(\"no such layer\"))\nok = false", 3, "no such layer", ""},
-		{"fails in our package", "run, _, err := config.Load(\"none.yaml\", nil)\nshow.Check(err)\nfmt.Println(run)", 2, "none.yaml", ""},
+		{"fails in our package", "run, _, err := config.Load(models.Standard(), \"none.yaml\", nil)\nshow.Check(err)\nfmt.Println(run)", 2, "none.yaml", ""},
 		{"fails in a function of another cell", "fmt.Println(at(0))\nfmt.Println(at(5))", 0, "index out of range", "cell 2, line 5: |    5 | \t\treturn values[i]|called from cell %d, line 2\n    2 | fmt.Println(at(5))"},
 		{"fails below a deferred call", "deferred(4)", 0, "index out of range", "cell 2, line 5: |called from cell 2, line 12\n   12 | \treturn at(i)\ncalled from cell %d, line 1\n"},
 	} {
@@ -133,7 +133,7 @@ func corpusCell(t *testing.T, steps int) string {
 	"github.com/residua-go/residua/trainer"
 )
 
-run, _, err := config.Load("../configs/quickstart.yaml", []string{"model.layers=1", "model.dk=4", "model.dv=4", "model.rank=2", "model.ff=8", "model.seq=16",
+run, _, err := config.Load(models.Standard(), "../configs/quickstart.yaml", []string{"model.layers=1", "model.stream={dk: 4, dv: 4, rank: 2}", "model.feedforward.hidden=8", "model.seq=16",
 	"train.batch=2", "train.steps=%d", "train.eval_every=0", "train.eval_tokens=64", "train.checkpoint_every=0", "out=%s"})
 show.Check(err)
 small := models.Config{Stream: models.StreamVector, Layers: 1, DModel: 8, Heads: 2, FF: 8, Vocab: 8, Seq: 16, Positions: models.PositionsALiBi, Init: models.InitLeCun}
