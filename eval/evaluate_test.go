@@ -18,12 +18,13 @@ import (
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
 )
 
 const tinyYAML = `
 seed: 3
-model: {stream: matrix, layers: 1, dk: 5, dv: 6, rank: 3, ff: 20, seq: 16, positions: learned, init: lecun}
+model: {stream: {kind: matrix, dk: 5, dv: 6, rank: 3}, layers: 1, attention: {positions: learned}, feedforward: {kind: gelu, hidden: 20}, seq: 16, init: lecun}
 data: {source: files, split: tail/4}
 train: {batch: 4, steps: 12, lr: 1e-2, eval_tokens: 200}
 device: {threads: 1}
@@ -47,14 +48,14 @@ func lines(n int) string {
 // train trains a tiny model on a text file and opens it.
 func train(t *testing.T, text string, sets ...string) (*trainer.Pretrained, *trainer.Result) {
 	out := filepath.Join(t.TempDir(), "run")
-	run, _, err := config.Parse("tiny.yaml", []byte(tinyYAML), append([]string{"data.path=[" + text + "]", "out=" + out}, sets...))
+	run, _, err := config.Parse(models.Standard(), "tiny.yaml", []byte(tinyYAML), append([]string{"data.path=[" + text + "]", "out=" + out}, sets...))
 	require.NoError(t, err)
 	training, err := trainer.Open(context.Background(), run, trainer.Options{Resume: trainer.ResumeNone})
 	require.NoError(t, err)
 	defer training.Close()
 	result, err := training.Run(context.Background())
 	require.NoError(t, err)
-	p, err := trainer.OpenModel(out)
+	p, err := trainer.OpenModel(models.Standard(), out)
 	require.NoError(t, err)
 	return p, result
 }

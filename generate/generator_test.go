@@ -17,20 +17,31 @@ import (
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 const bos = 256
 
 // tiny is a byte-level model of 2 blocks and 12 tokens a row.
 func tiny(positions string) models.Config {
-	return models.Config{Stream: models.StreamMatrix, Layers: 2, Dk: 5, Dv: 6, Rank: 3, FF: 14, Vocab: 257, Seq: 12,
-		Positions: positions, BOS: bos, InverseLayerScaling: true}.Resolve()
+	return models.Config{Layers: 2, Stream: stream.MatrixConfig{Dk: 5, Dv: 6, Rank: 3}, FeedForward: layers.GELUConfig{Hidden: 14}, Vocab: 257, Seq: 12,
+		Attention: models.Attention{Positions: positions, InverseLayerScaling: true}, BOS: bos}
 }
 
 func tinyVector(positions string) models.Config {
-	return models.Config{Stream: models.StreamVector, Layers: 2, DModel: 16, Heads: 2, FF: 24, Vocab: 257, Seq: 12,
-		Positions: positions, BOS: bos, Bias: true}.Resolve()
+	c := models.Transformer(2, 16, 24, 2)
+	c.Vocab, c.Seq, c.BOS, c.Bias, c.Attention.Positions = 257, 12, bos, true, positions
+	return c
+}
+
+// resolved is a config's model.
+func resolved(t *testing.T, c models.Config) models.Spec {
+	t.Helper()
+	spec, err := c.Resolve()
+	require.NoError(t, err)
+	return spec
 }
 
 func bytesTokenizer(t *testing.T) data.Tokenizer {
@@ -43,7 +54,7 @@ func bytesTokenizer(t *testing.T) data.Tokenizer {
 // is as likely as any other, whatever stands before it.
 func freshStore(t *testing.T, c models.Config) *graph.Store {
 	store := graph.NewStore(tensor.Float32, 1)
-	_, err := models.New(gorgonia.NewGraph(), c, models.WithStore(store))
+	_, err := models.New(gorgonia.NewGraph(), resolved(t, c), models.WithStore(store))
 	require.NoError(t, err)
 	return store
 }
@@ -68,7 +79,7 @@ func wildStore(t *testing.T, c models.Config) *graph.Store {
 
 func newGenerator(t *testing.T, store *graph.Store, c models.Config, o generate.Options) *generate.Generator {
 	o.Threads = 2
-	g, err := generate.New(store, c, bytesTokenizer(t), o)
+	g, err := generate.New(store, resolved(t, c), bytesTokenizer(t), o)
 	require.NoError(t, err)
 	t.Cleanup(g.Close)
 	return g
@@ -90,7 +101,7 @@ func run(t *testing.T, g *generate.Generator, r generate.Request) (string, gener
 func recompute(t *testing.T, store *graph.Store, c models.Config, row []int32) int32 {
 	var logits *gorgonia.Node
 	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Store: store, Threads: 1}}, func(b *graph.Builder) (graph.Roots, error) {
-		m, err := models.On(b, c)
+		m, err := models.On(b, resolved(t, c))
 		require.NoError(t, err)
 		logits = m.Logits(m.Forward(b.Input("row", tensor.Int32, 1, len(row)))) // [len(row), vocab]
 		return graph.Roots{Outputs: gorgonia.Nodes{logits}}, m.Err()
@@ -272,7 +283,7 @@ func TestCancelledAndFailing(t *testing.T) {
 func TestDivergedModel(t *testing.T) {
 	c := tiny(models.PositionsALiBi)
 	store := wildStore(t, c)
-	store.Params()[0].Value.Float32s()[bos*c.Width()] = float32(inf())
+	store.Params()[0].Value.Float32s()[bos*resolved(t, c).Width()] = float32(inf())
 	_, err := newGenerator(t, store, c, generate.Options{}).Generate(context.Background(), generate.Request{Tokens: 3}, nil)
 	assert.ErrorContains(t, err, "token 1: the model's logits are not finite")
 }
@@ -301,7 +312,7 @@ func TestNewRefuses(t *testing.T) {
 		{"negative window", store, c, generate.Options{Window: -1}, "window: want >= 1"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			_, err := generate.New(r.store, r.config, bytesTokenizer(t), r.o)
+			_, err := generate.New(r.store, resolved(t, r.config), bytesTokenizer(t), r.o)
 			assert.ErrorContains(t, err, r.want)
 		})
 	}
@@ -336,14 +347,14 @@ func TestWindowBeyondMemoryIsRefused(t *testing.T) {
 	c := tiny(models.PositionsALiBi)
 	store := freshStore(t, c)
 	for _, window := range []int{1e12, math.MaxInt} {
-		_, err := generate.New(store, c, bytesTokenizer(t), generate.Options{Window: window})
+		_, err := generate.New(store, resolved(t, c), bytesTokenizer(t), generate.Options{Window: window})
 		require.Error(t, err)
 		assert.Regexp(t, `^generate: window: want at most \d+ tokens, whose keys and values fill the \S+ [MG]B of memory that are available, got \d+$`, err.Error())
 	}
 	c.Seq = 1<<31 - 1 // as a file may claim where positions are not parameters
-	_, err := generate.New(store, c, bytesTokenizer(t), generate.Options{})
+	_, err := generate.New(store, resolved(t, c), bytesTokenizer(t), generate.Options{})
 	assert.ErrorContains(t, err, "generate: window: want at most")
-	g, err := generate.New(store, c, bytesTokenizer(t), generate.Options{Window: 100})
+	g, err := generate.New(store, resolved(t, c), bytesTokenizer(t), generate.Options{Window: 100})
 	require.NoError(t, err)
 	g.Close()
 }

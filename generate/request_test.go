@@ -66,7 +66,7 @@ func TestIDsAreReadAsTheyAre(t *testing.T) {
 	assert.NotEqual(t, told.IDs, bare.IDs)
 	assert.Equal(t, 2, bare.PromptTokens)
 
-	mute, err := generate.New(store, c, nil, generate.Options{Threads: 2})
+	mute, err := generate.New(store, resolved(t, c), nil, generate.Options{Threads: 2})
 	require.NoError(t, err)
 	defer mute.Close()
 	nothing, result := run(t, mute, generate.Request{IDs: told.PromptIDs, Tokens: 12, Echo: true})

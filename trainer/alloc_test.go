@@ -14,6 +14,7 @@ import (
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // Bounds of what a step may allocate. The tape machine makes about four small objects a
@@ -30,8 +31,8 @@ func TestStepAllocations(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text.txt")
 	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("some text to learn from. ", 400)), 0o644))
-	run, _, err := config.Parse("tiny.yaml", []byte(`
-model: {stream: matrix, layers: 4, dk: 8, dv: 16, rank: 4, ff: 64, seq: 32}
+	run, _, err := config.Parse(models.Standard(), "tiny.yaml", []byte(`
+model: {stream: {kind: matrix, dk: 8, dv: 16, rank: 4}, feedforward: {kind: gelu, hidden: 64}, layers: 4, seq: 32}
 data: {source: files, split: none}
 train: {batch: 4, accumulate: 2, steps: 100, lr: 1e-3}
 `), []string{"data.path=[" + text + "]", "out=" + filepath.Join(dir, "run")})
@@ -60,15 +61,19 @@ train: {batch: 4, accumulate: 2, steps: 100, lr: 1e-3}
 
 // TestCompileTime: a graph of 24 layers compiles in under a second.
 func TestCompileTime(t *testing.T) {
-	for _, c := range []models.Config{
-		{Stream: models.StreamMatrix, Layers: 24, Dk: 8, Dv: 8, Rank: 2, FF: 16, Vocab: 50, Seq: 16},
-		{Stream: models.StreamVector, Layers: 24, DModel: 16, Heads: 2, FF: 16, Vocab: 50, Seq: 16},
-	} {
-		t.Run(c.Stream, func(t *testing.T) {
+	for _, d := range []stream.Design{stream.MatrixConfig{Dk: 8, Dv: 8, Rank: 2}, stream.VectorConfig{}} {
+		c := models.Transformer(24, 16, 16, 2).OnStream(d)
+		if d.Shape().Heads > 0 { // of its own
+			c.Attention.Heads = 0
+		}
+		c.Vocab, c.Seq = 50, 16
+		spec, err := c.Resolve()
+		require.NoError(t, err)
+		t.Run(d.Name(), func(t *testing.T) {
 			best := time.Hour // of a few: the machine may be busy
 			for range 3 {
 				began := time.Now()
-				p, err := models.Compile(c, 2, c.Seq, models.Outputs{Loss: true}, graph.ProgramOptions{Gradients: true})
+				p, err := models.Compile(spec, 2, c.Seq, models.Outputs{Loss: true}, graph.ProgramOptions{Gradients: true})
 				require.NoError(t, err)
 				best = min(best, time.Since(began))
 				t.Logf("%d nodes in %v", p.Nodes(), best)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/graph/cuda/emulator"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -23,19 +24,22 @@ func TestMain(m *testing.M) { emulator.Main(m) }
 
 // deviceModels are small models of every stream, and experts.
 func deviceModels() map[string]string {
-	const sizes = "layers: 2, d_model: 16, heads: 2, ff: 24, seq: 16"
+	model := func(stream, positions, feedforward string) string {
+		return fmt.Sprintf("{stream: {d_model: 16, %s}, layers: 2, attention: {heads: 2, positions: %s}, feedforward: %s, seq: 16}", stream, positions, feedforward)
+	}
+	const dense = "{kind: gelu, hidden: 24}"
 	return map[string]string{
-		"transformer":   "{stream: vector, " + sizes + ", positions: learned}",
-		"rmt":           "{stream: matrix, layers: 2, dk: 6, dv: 8, rank: 2, ff: 24, seq: 16, positions: alibi, dropout: 0.1}",
-		"hyper-static":  "{stream: hyper, n: 2, " + sizes + ", positions: alibi}",
-		"hyper-dynamic": "{stream: hyper, n: 4, dynamic: true, " + sizes + ", positions: alibi}",
-		"mhc":           "{stream: mhc, n: 2, " + sizes + ", positions: alibi}",
-		"mhc-lite":      "{stream: mhc-lite, n: 3, " + sizes + ", positions: alibi}",
-		"vwn":           "{stream: vwn, n: 3, m: 2, " + sizes + ", positions: alibi}",
-		"highway":       "{stream: highway, " + sizes + ", positions: rope}",
-		"hieragg":       "{stream: hieragg, " + sizes + ", positions: alibi}",
-		"dwlstm":        "{stream: dwlstm, layers: 2, d_model: 16, heads: 2, seq: 16, positions: alibi}",
-		"experts":       "{stream: vector, experts: 4, top_k: 2, " + sizes + ", positions: alibi}",
+		"transformer":   model("kind: vector", "learned", dense),
+		"rmt":           "{stream: {kind: matrix, dk: 6, dv: 8, rank: 2}, layers: 2, attention: {positions: alibi}, feedforward: " + dense + ", seq: 16, dropout: 0.1}",
+		"hyper-static":  model("kind: hyper, n: 2", "alibi", dense),
+		"hyper-dynamic": model("kind: hyper, n: 4, dynamic: true", "alibi", dense),
+		"mhc":           model("kind: mhc, n: 2", "alibi", dense),
+		"mhc-lite":      model("kind: mhc-lite, n: 3", "alibi", dense),
+		"vwn":           model("kind: vwn, n: 3, m: 2", "alibi", dense),
+		"highway":       model("kind: highway", "rope", dense),
+		"hieragg":       model("kind: hieragg", "alibi", dense),
+		"dwlstm":        model("kind: dwlstm", "alibi", "null"),
+		"experts":       model("kind: vector", "alibi", "{kind: moe, hidden: 24, experts: 4, top_k: 2}"),
 	}
 }
 
@@ -50,7 +54,7 @@ train: {batch: 2, steps: 12, lr: 1e-2, eval_every: 6, checkpoint_every: 4, keep:
 sample: {tokens: 0}
 device: {threads: 2}
 `, model)
-	run, _, err := config.Parse("device.yaml", []byte(yaml), append([]string{"data.path=[" + text + "]", "out=" + out}, sets...))
+	run, _, err := config.Parse(models.Standard(), "device.yaml", []byte(yaml), append([]string{"data.path=[" + text + "]", "out=" + out}, sets...))
 	require.NoError(t, err)
 	return run
 }
@@ -94,7 +98,7 @@ func requireSameLosses(t *testing.T, want, got string, tolerance float64, what s
 func TestDeviceDepth(t *testing.T) {
 	text := corpus(t)
 	for _, layers := range []int{12, 24} {
-		model := fmt.Sprintf("{stream: matrix, layers: %d, dk: 4, dv: 8, rank: 2, ff: 16, seq: 8, positions: alibi}", layers)
+		model := fmt.Sprintf("{stream: {kind: matrix, dk: 4, dv: 8, rank: 2}, layers: %d, attention: {positions: alibi}, feedforward: {kind: gelu, hidden: 16}, seq: 8}", layers)
 		want, out := filepath.Join(t.TempDir(), "cpu"), filepath.Join(t.TempDir(), "cuda")
 		few := []string{"train.steps=2", "train.batch=1", "train.eval_every=0"}
 		train(t, deviceRun(t, model, text, want, few...), trainer.Options{})

@@ -70,7 +70,7 @@ func (f *foreign) write(t *testing.T) string {
 }
 
 func open(t *testing.T, dir string) *trainer.Pretrained {
-	p, err := trainer.OpenModel(dir)
+	p, err := trainer.OpenModel(models.Standard(), dir)
 	require.NoError(t, err)
 	return p
 }
@@ -125,10 +125,9 @@ const hfTolerance = 2e-5 // of float32 logits
 
 func TestOpenHuggingFace(t *testing.T) {
 	p := open(t, gpt2Folder()+"/")
-	require.Equal(t, models.Config{
-		Stream: models.StreamVector, Layers: 2, DModel: 24, Heads: 3, FF: 96, Vocab: 113, Seq: 64,
-		NormEps: 1e-5, Bias: true, TieEmbeddings: true, Gelu: models.GeluTanh,
-	}.Resolve(), p.Model)
+	c := models.Transformer(2, 24, 96, 3)
+	c.Vocab, c.Seq, c.NormEps, c.Bias, c.TieEmbeddings, c.Gelu = 113, 64, 1e-5, true, true, models.GeluTanh
+	require.Equal(t, resolved(t, c), p.Model)
 	require.Equal(t, config.Data{TextField: "text"}, p.Data)
 	require.Equal(t, checkpoint.KindHuggingFace, p.Source.Kind)
 	require.Len(t, p.Source.Warnings, 1)
@@ -226,13 +225,13 @@ func TestHuggingFaceRefuses(t *testing.T) {
 		{"large eps", set("layer_norm_epsilon", 2), "config.json: model.norm_eps: want between 0 and 1, got 2"},
 		{"type of a size", set("n_embd", "24"), "config.json: n_embd: want int, got string"},
 		{"fraction", set("n_layer", 1.5), "n_layer: want int, got number 1.5"},
-		{"heads", set("n_head", 5), "config.json: model.heads: want a divisor of d_model 24, got 5"},
+		{"heads", set("n_head", 5), "config.json: model.attention.heads: want a divisor of d_model 24, got 5"},
 		{"negative", set("n_layer", -1), "model.layers: want >= 1, got -1"},
 		{"width", set("n_embd", 48), `model.safetensors: tensor "transformer.wte.weight": want shape [113 48] for the model of config.json, got [113 24]`},
 		{"huge width", set("n_embd", 3<<27), `tensor "transformer.wte.weight": want shape`},
 		{"inner", set("n_inner", 95), `tensor "transformer.h.0.mlp.c_fc.weight": want shape [24 95]`},
 		{"huge inner", set("n_inner", 1<<30), `tensor "transformer.h.0.mlp.c_fc.weight": want shape`},
-		{"width beyond bounds", set("n_embd", 3<<58), "config.json: model.d_model: want at most 2147483647"},
+		{"width beyond bounds", set("n_embd", 3<<58), "config.json: model.stream.d_model: want at most 2147483647"},
 		{"positions", set("n_positions", 1024), `tensor "transformer.wpe.weight": want shape [1024 24] for the model of config.json, got [64 24]`},
 		{"too many layers", set("n_layer", 1<<30), `tensor "h.2.ln_1.weight": want it for the model of config.json, the file has none`},
 		{"too few layers", set("n_layer", 1), `tensor "h.1.attn.c_attn.bias": a GPT-2 of 1 layers with a language model's head has none of that name`},
@@ -253,7 +252,7 @@ func TestHuggingFaceRefuses(t *testing.T) {
 }
 
 func requireRefused(t *testing.T, dir, want string) {
-	p, err := trainer.OpenModel(dir)
+	p, err := trainer.OpenModel(models.Standard(), dir)
 	require.ErrorContains(t, err, want)
 	require.ErrorContains(t, err, dir)
 	require.NotContains(t, err.Error(), "\n")

@@ -16,13 +16,14 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
 )
 
 // smallYAML is the smallest run worth the name: one layer, windows of 16.
 const smallYAML = `
 seed: 7
-model: {stream: vector, layers: 1, d_model: 8, heads: 2, ff: 16, seq: 16}
+model: {stream: {kind: vector, d_model: 8}, layers: 1, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 16}, seq: 16}
 data: {source: files, split: tail/5}
 train: {batch: 2, steps: 12, lr: 1e-2, eval_every: 4, checkpoint_every: 3, keep: 2, eval_tokens: 64}
 sample: {tokens: 0}
@@ -32,7 +33,7 @@ device: {threads: 1}
 // smallest returns the smallest run into a folder.
 func smallest(t *testing.T, text, out string, sets ...string) *config.Run {
 	t.Helper()
-	run, _, err := config.Parse("small.yaml", []byte(smallYAML), append([]string{"data.path=[" + text + "]", "out=" + out}, sets...))
+	run, _, err := config.Parse(models.Standard(), "small.yaml", []byte(smallYAML), append([]string{"data.path=[" + text + "]", "out=" + out}, sets...))
 	require.NoError(t, err)
 	return run
 }
@@ -92,7 +93,7 @@ func TestAStepIsSavedBeforeItIsValidated(t *testing.T) {
 func TestValidationThatCannotWorkIsRefusedBeforeTheFirstStep(t *testing.T) {
 	text := corpus(t)
 	for _, tokens := range []int{1, 10, 15} {
-		_, _, err := config.Parse("small.yaml", []byte(smallYAML), []string{"data.path=[" + text + "]", fmt.Sprintf("train.eval_tokens=%d", tokens)})
+		_, _, err := config.Parse(models.Standard(), "small.yaml", []byte(smallYAML), []string{"data.path=[" + text + "]", fmt.Sprintf("train.eval_tokens=%d", tokens)})
 		require.ErrorContains(t, err, fmt.Sprintf("-set: train.eval_tokens: want 0 (all) or at least one window of model.seq, 16 tokens, got %d", tokens))
 	}
 	for _, tokens := range []int{16, 0, math.MaxInt64} {

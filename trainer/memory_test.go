@@ -13,6 +13,7 @@ import (
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -24,9 +25,9 @@ func TestRunBeyondMemoryIsRefused(t *testing.T) {
 		sets []string
 		want string
 	}{
-		"wide":  {[]string{"model.dk=65536", "model.ff=1048576", "model.layers=4096"}, `^the model and its training: want about \S+ TB of memory \(parameters \S+ [GT]B, gradients \S+ [GT]B, moments \S+ [GT]B, activations \S+ [GT]B\), got \S+ [MG]B available: `},
-		"deep":  {[]string{"model.ff=1048576", "model.layers=4096"}, `available: model\.layers=\d+ .*would fit$`},
-		"batch": {[]string{"train.batch=65536", "model.seq=65536", "model.positions=none", "train.eval_tokens=0"}, `available: train\.batch=\d+.* would fit$`},
+		"wide":  {[]string{"model.stream.dk=65536", "model.feedforward.hidden=1048576", "model.layers=4096"}, `^the model and its training: want about \S+ TB of memory \(parameters \S+ [GT]B, gradients \S+ [GT]B, moments \S+ [GT]B, activations \S+ [GT]B\), got \S+ [MG]B available: `},
+		"deep":  {[]string{"model.feedforward.hidden=1048576", "model.layers=4096"}, `available: model\.layers=\d+ .*would fit$`},
+		"batch": {[]string{"train.batch=65536", "model.seq=65536", "model.attention.positions=none", "train.eval_tokens=0"}, `available: train\.batch=\d+.* would fit$`},
 	} {
 		out := filepath.Join(t.TempDir(), "run")
 		var before, after runtime.MemStats
@@ -45,7 +46,7 @@ func TestRunBeyondMemoryIsRefused(t *testing.T) {
 // TestWhatIsAdvisedFits: a change that the refusal names makes the run fit.
 func TestWhatIsAdvisedFits(t *testing.T) {
 	run := tiny(t, corpus(t), t.TempDir(), "train.batch=64", "model.seq=1024", "model.layers=8", "train.eval_tokens=0")
-	need := run.Model.TrainingMemory(run.Train.Batch, graph.RecomputeNone)
+	need := run.Spec().TrainingMemory(run.Train.Batch, graph.RecomputeNone)
 	available := need.Total() / 2
 	require.NoError(t, trainer.Fits(run, need.Total()))
 	err := trainer.Fits(run, available)
@@ -62,13 +63,13 @@ func TestEveryConfigFits(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
-		run, _, err := config.Load(file, nil)
+		run, _, err := config.Load(models.Standard(), file, nil)
 		require.NoError(t, err)
 		assert.NoError(t, trainer.Fits(run, 64e9), file)
 		if run.Model.Layers <= 4 {
 			assert.NoError(t, trainer.Fits(run, 2e9), file)
 		}
-		need := run.Model.TrainingMemory(run.Train.Batch, graph.Recompute(run.Train.Recompute))
+		need := run.Spec().TrainingMemory(run.Train.Batch, graph.Recompute(run.Train.Recompute))
 		t.Logf("%-28s %s", filepath.Base(file), graph.FormatBytes(need.Total()))
 		assert.Error(t, trainer.Fits(run, need.Total()-1), file)
 		run.Device.Kind = string(graph.CUDA)

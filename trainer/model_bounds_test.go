@@ -12,6 +12,7 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/trainer"
@@ -19,18 +20,31 @@ import (
 
 // small is a model of some 20,000 parameters.
 func small(positions string) models.Config {
-	return models.Config{Stream: models.StreamVector, Layers: 1, DModel: 24, Heads: 3, FF: 96, Vocab: 257, Seq: 16, Positions: positions}
+	c := models.Transformer(1, 24, 96, 3)
+	c.Vocab, c.Seq, c.Attention.Positions = 257, 16, positions
+	return c
 }
+
+// resolved is a config's model.
+func resolved(t *testing.T, c models.Config) models.Spec {
+	t.Helper()
+	spec, err := c.Resolve()
+	require.NoError(t, err)
+	return spec
+}
+
+// hidden is a feed-forward of that width.
+func hidden(width int) layers.FeedForwardDesign { return layers.GELUConfig{Hidden: width} }
 
 // writeModel writes the initial parameters of a model into a file whose digest is valid and
 // whose config claims another.
 func writeModel(t *testing.T, real, claimed models.Config) string {
 	t.Helper()
 	var tensors []checkpoint.Tensor
-	for _, p := range modeltest.NewStore(t, real, tensor.Float32, 1).Params() {
+	for _, p := range modeltest.NewStore(t, resolved(t, real), tensor.Float32, 1).Params() {
 		tensors = append(tensors, checkpoint.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Value.Float32s()})
 	}
-	text, err := json.Marshal(trainer.Description{Model: claimed.Resolve()})
+	text, err := json.Marshal(trainer.Description{Model: resolved(t, claimed)})
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "model.safetensors")
 	require.NoError(t, checkpoint.WriteModel(path, tensors, map[string]string{checkpoint.MetadataConfig: string(text)}))
@@ -47,14 +61,15 @@ func TestModelFileAllocatesWhatItHolds(t *testing.T) {
 		change    func(*models.Config)
 		want      string
 	}{
-		{"ff 1e6", models.PositionsALiBi, func(c *models.Config) { c.FF = 1e6 }, "want 48014712 parameters"},
+		{"ff 1e6", models.PositionsALiBi, func(c *models.Config) { c.FeedForward = hidden(1e6) }, "want 48014712 parameters"},
 		{"seq 1e6", models.PositionsLearned, func(c *models.Config) { c.Seq = 1e6 }, "parameters for the model that the file describes, got tensors of 19704 entries"},
 		{"layers 1e3", models.PositionsALiBi, func(c *models.Config) { c.Layers = 1e3 }, "parameters for the model that the file describes"},
-		{"ff 1e9", models.PositionsALiBi, func(c *models.Config) { c.FF = 1e9 }, "want 48000014712 parameters"},
+		{"ff 1e9", models.PositionsALiBi, func(c *models.Config) { c.FeedForward = hidden(1e9) }, "want 48000014712 parameters"},
 		{"seq 1e9", models.PositionsLearned, func(c *models.Config) { c.Seq = 1e9 }, "parameters for the model that the file describes"},
 		{"layers 1e5", models.PositionsALiBi, func(c *models.Config) { c.Layers = 1e5 }, "parameters for the model that the file describes"},
 		{"everything", models.PositionsALiBi, func(c *models.Config) {
-			c.Layers, c.DModel, c.Heads, c.FF, c.Seq = 1<<31-1, 1<<30, 1<<30, 1<<31-1, 1<<31-1
+			*c = models.Transformer(1<<31-1, 1<<30, 1<<31-1, 1<<30)
+			c.Seq, c.Attention.Positions = 1<<31-1, models.PositionsALiBi
 		}, "parameters for the model that the file describes"},
 		{"as many in other shapes", models.PositionsLearned, func(c *models.Config) { c.Vocab, c.Seq = c.Vocab-1, c.Seq+2 }, `tensor "embedding": want shape [256 24], got [257 24]`},
 	} {
@@ -64,7 +79,7 @@ func TestModelFileAllocatesWhatItHolds(t *testing.T) {
 		path := writeModel(t, real, claimed)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := trainer.OpenModel(path)
+		_, err := trainer.OpenModel(models.Standard(), path)
 		runtime.ReadMemStats(&after)
 		require.ErrorContains(t, err, row.want, row.name)
 		require.ErrorContains(t, err, path, row.name)
@@ -78,12 +93,12 @@ func TestModelFileAllocatesWhatItHolds(t *testing.T) {
 func TestModelFileServes(t *testing.T) {
 	c := small(models.PositionsALiBi)
 	path := writeModel(t, c, c)
-	p, err := trainer.OpenModel(path)
+	p, err := trainer.OpenModel(models.Standard(), path)
 	require.NoError(t, err)
-	require.Equal(t, modeltest.Values(modeltest.NewStore(t, c, tensor.Float32, 1)), modeltest.Values(p.Store))
+	require.Equal(t, modeltest.Values(modeltest.NewStore(t, resolved(t, c), tensor.Float32, 1)), modeltest.Values(p.Store))
 	count := len(p.Store.Params())
 	c.Layers = 2
-	_, err = trainer.NewEvaluator(graph.Options{Store: p.Store}, c, 1, 4)
+	_, err = trainer.NewEvaluator(graph.Options{Store: p.Store}, resolved(t, c), 1, 4)
 	require.ErrorContains(t, err, `parameter "blocks.1.attention.norm": the store does not have it`)
 	require.Len(t, p.Store.Params(), count)
 	require.False(t, strings.Contains(err.Error(), "\n"))

@@ -17,14 +17,15 @@ import (
 
 // smallModel is a model of a program's own, with its description.
 func smallModel(t *testing.T, change func(*models.Config)) (*graph.Store, trainer.Description) {
-	c := models.Config{Stream: models.StreamVector, Layers: 2, DModel: 16, Heads: 2, FF: 24, Vocab: 257, BOS: 256, Seq: 12}
+	c := models.Transformer(2, 16, 24, 2)
+	c.Vocab, c.BOS, c.Seq = 257, 256, 12
 	if change != nil {
 		change(&c)
 	}
 	store := graph.NewStore(tensor.Float32, 1)
-	_, err := models.New(gorgonia.NewGraph(), c, models.WithStore(store))
+	d := trainer.Description{Model: resolved(t, c)}
+	_, err := models.New(gorgonia.NewGraph(), d.Model, models.WithStore(store))
 	require.NoError(t, err)
-	d := trainer.Description{Model: c}
 	d.Data.Tokenizer = "bytes"
 	return store, d
 }
@@ -34,7 +35,7 @@ func smallModel(t *testing.T, change func(*models.Config)) (*graph.Store, traine
 func TestSavedModelIsThatOfTheRun(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	train(t, tiny(t, corpus(t), out, "train.steps=2", "train.eval_every=0"), trainer.Options{})
-	p, err := trainer.OpenModel(out)
+	p, err := trainer.OpenModel(models.Standard(), out)
 	require.NoError(t, err)
 	want, err := os.ReadFile(p.Source.ModelPath)
 	require.NoError(t, err)
@@ -51,10 +52,9 @@ func TestSavedModelIsOpened(t *testing.T) {
 	store, d := smallModel(t, nil)
 	path := filepath.Join(t.TempDir(), "model.safetensors")
 	require.NoError(t, trainer.SaveModel(path, store, d))
-	require.Equal(t, "", d.Model.Norm, "the caller's description stays")
-	p, err := trainer.OpenModel(path)
+	p, err := trainer.OpenModel(models.Standard(), path)
 	require.NoError(t, err)
-	require.Equal(t, d.Model.Resolve(), p.Model)
+	require.Equal(t, d.Model, p.Model)
 	tokenizer, err := p.Tokenizer()
 	require.NoError(t, err)
 	require.Equal(t, "bytes", tokenizer.Name())
@@ -64,7 +64,7 @@ func TestSavedModelIsOpened(t *testing.T) {
 
 	d.Data.Tokenizer = ""
 	require.NoError(t, trainer.SaveModel(path, store, d))
-	p, err = trainer.OpenModel(path)
+	p, err = trainer.OpenModel(models.Standard(), path)
 	require.NoError(t, err)
 	_, err = p.Tokenizer()
 	require.EqualError(t, err, "the model has no tokenizer: want token ids, each below 257, in the place of text")
@@ -75,7 +75,7 @@ func TestSavedModelIsOpened(t *testing.T) {
 func TestModelThatCannotBeOpenedIsNotSaved(t *testing.T) {
 	store, d := smallModel(t, nil)
 	deeper, _ := smallModel(t, func(c *models.Config) { c.Layers = 3 })
-	wider, _ := smallModel(t, func(c *models.Config) { c.FF, c.Layers = 40, 1 })
+	wider, _ := smallModel(t, func(c *models.Config) { c.FeedForward, c.Layers = hidden(40), 1 })
 	dir := t.TempDir()
 	path := filepath.Join(dir, "model.safetensors")
 	require.NoError(t, os.WriteFile(path, []byte("earlier"), 0o644))
@@ -90,7 +90,7 @@ func TestModelThatCannotBeOpenedIsNotSaved(t *testing.T) {
 		{"float64", float64Store(t, d.Model), nil, "want a store of float32, got float64"},
 		{"deeper model's store", deeper, nil, "the model has 12080 parameters, the store 13904: it is of another model"},
 		{"wider model's store", wider, nil, "it is of another model"},
-		{"bad config", store, func(d *trainer.Description) { d.Model.Heads = 0 }, "model.heads: want"},
+		{"no model", store, func(d *trainer.Description) { d.Model = models.Spec{} }, "want a Spec"},
 		{"unknown tokenizer", store, func(d *trainer.Description) { d.Data.Tokenizer = "words" }, `data.tokenizer: want one of bytes, gpt2, got "words"`},
 		{"large tokenizer", store, func(d *trainer.Description) { d.Data.Tokenizer = "gpt2" }, "tokenizer gpt2 has 50257 ids, the model's vocabulary 257"},
 	} {
@@ -117,7 +117,7 @@ func TestModelThatCannotBeOpenedIsNotSaved(t *testing.T) {
 	require.ErrorContains(t, trainer.SaveModel(filepath.Join(dir, "none", "m.safetensors"), store, d), "no such file or directory")
 }
 
-func float64Store(t *testing.T, c models.Config) *graph.Store {
+func float64Store(t *testing.T, c models.Spec) *graph.Store {
 	store := graph.NewStore(tensor.Float64, 1)
 	_, err := models.New(gorgonia.NewGraph(), c, models.WithStore(store), models.WithDType(tensor.Float64))
 	require.NoError(t, err)
@@ -127,11 +127,13 @@ func float64Store(t *testing.T, c models.Config) *graph.Store {
 // TestModelTrainedByGorgoniaIsSaved: what a stock solver has changed is what is saved.
 func TestModelTrainedByGorgoniaIsSaved(t *testing.T) {
 	g := gorgonia.NewGraph()
-	m, err := models.New(g, models.Config{Stream: models.StreamVector, Layers: 1, DModel: 8, Heads: 2, FF: 12, Vocab: 20, Seq: 6})
+	c := models.Transformer(1, 8, 12, 2)
+	c.Vocab, c.Seq = 20, 6
+	m, err := models.New(g, resolved(t, c))
 	require.NoError(t, err)
 	tokens := gorgonia.NewMatrix(g, tensor.Int32, gorgonia.WithShape(1, 6), gorgonia.WithName("tokens"))
 	targets := gorgonia.NewMatrix(g, tensor.Int32, gorgonia.WithShape(1, 6), gorgonia.WithName("targets"))
-	loss := m.Loss(m.Forward(tokens), targets)
+	loss := m.Loss(m.Forward(tokens), targets, models.Auxiliary{})
 	require.NoError(t, m.Err())
 	_, err = gorgonia.Grad(loss, m.Learnables()...)
 	require.NoError(t, err)
@@ -146,8 +148,8 @@ func TestModelTrainedByGorgoniaIsSaved(t *testing.T) {
 	require.NoError(t, gorgonia.NewAdamSolver().Step(gorgonia.NodesToValueGrads(m.Learnables())))
 
 	path := filepath.Join(t.TempDir(), "model.safetensors")
-	require.NoError(t, trainer.SaveModel(path, m.Store(), trainer.Description{Model: m.Config()}))
-	p, err := trainer.OpenModel(path)
+	require.NoError(t, trainer.SaveModel(path, m.Store(), trainer.Description{Model: m.Spec()}))
+	p, err := trainer.OpenModel(models.Standard(), path)
 	require.NoError(t, err)
 	for _, n := range m.Learnables() {
 		require.Equal(t, n.Value().Data(), p.Store.Param(n.Name()).Value.Data(), n.Name())

@@ -16,13 +16,14 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
 )
 
 // tinyYAML is a model and a run of seconds.
 const tinyYAML = `
 seed: 7
-model: {stream: matrix, layers: 2, dk: 6, dv: 8, rank: 3, ff: 24, seq: 16, positions: alibi, inverse_layer_scaling: true, init: lecun, dropout: 0.1}
+model: {stream: {kind: matrix, dk: 6, dv: 8, rank: 3}, layers: 2, attention: {positions: alibi, inverse_layer_scaling: true}, feedforward: {kind: gelu, hidden: 24}, seq: 16, init: lecun, dropout: 0.1}
 data: {source: files, split: tail/5}
 train: {batch: 4, steps: 24, lr: 1e-2, eval_every: 6, checkpoint_every: 5, keep: 2, eval_tokens: 256}
 sample: {tokens: 0}
@@ -44,7 +45,7 @@ func corpus(t *testing.T) string {
 func tiny(t *testing.T, text, out string, sets ...string) *config.Run {
 	t.Helper()
 	sets = append([]string{"data.path=[" + text + "]", "out=" + out}, sets...)
-	run, _, err := config.Parse("tiny.yaml", []byte(tinyYAML), sets)
+	run, _, err := config.Parse(models.Standard(), "tiny.yaml", []byte(tinyYAML), sets)
 	require.NoError(t, err)
 	return run
 }
@@ -107,7 +108,7 @@ func TestTrainWritesAWholeRun(t *testing.T) {
 	require.Contains(t, string(svg), "</svg>")
 	require.Contains(t, log.String(), "step 5/24")
 	require.Contains(t, log.String(), "validation loss")
-	again, _, err := config.Load(filepath.Join(out, "config.yaml"), nil)
+	again, _, err := config.Load(models.Standard(), filepath.Join(out, "config.yaml"), nil)
 	require.NoError(t, err)
 	require.Equal(t, tiny(t, again.Data.Path[0], out).Model, again.Model, "the resolved config describes the same run")
 }
@@ -271,7 +272,7 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		"a second run":   {tiny(t, text, done), trainer.ResumeNone, []string{"already holds a run", "-resume auto", "-out"}},
 		"not a folder":   {tiny(t, text, filepath.Join(file, "run")), trainer.ResumeNone, []string{"out: want a folder that can be written"}},
-		"another model":  {tiny(t, text, done, "model.ff=32"), trainer.ResumeAuto, []string{"another model", "model.ff: want 32, got 24"}},
+		"another model":  {tiny(t, text, done, "model.feedforward.hidden=32"), trainer.ResumeAuto, []string{"another model", "model.feedforward.hidden: want 32, got 24"}},
 		"another norm":   {tiny(t, text, done, "model.norm=rmsnorm"), trainer.ResumeAuto, []string{"another model", "model.norm: want rmsnorm, got layernorm"}},
 		"another seed":   {tiny(t, text, done, "seed=8"), trainer.ResumeAuto, []string{"seed: want 7", "got 8"}},
 		"another batch":  {tiny(t, text, done, "train.batch=2"), trainer.ResumeAuto, []string{"train.batch or model.seq", "128 tokens in 2 steps, got 32 a step"}},
