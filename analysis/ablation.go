@@ -17,8 +17,7 @@ type Ablation struct{ Sweep }
 
 // AblateHeads sets each head's output to 0 in turn, at all tokens: a row a layer, a column a
 // head.
-func AblateHeads(store *graph.Store, c models.Config, ids []int32, m Metric) (*Ablation, error) {
-	c = c.Resolve()
+func AblateHeads(store *graph.Store, c models.Spec, ids []int32, m Metric) (*Ablation, error) {
 	s := newSweep("Zero ablation of heads", "layer", "head", m)
 	for h := range c.HeadCount() {
 		s.Columns = append(s.Columns, fmt.Sprint(h))
@@ -38,7 +37,7 @@ func (s *Sweep) ablation(err error) (*Ablation, error) {
 }
 
 // headActivations are the names of what heads give.
-func headActivations(c models.Config) []string {
+func headActivations(c models.Spec) []string {
 	var names []string
 	for l := range c.Layers {
 		names = append(names, siteName(l, stream.Attention)+".heads")
@@ -48,7 +47,7 @@ func headActivations(c models.Config) []string {
 
 // AblateWriters sets what each writer writes to 0 in turn, at one token or, for the last
 // column, at all: a row a writer, a column a token.
-func AblateWriters(store *graph.Store, c models.Config, ids []int32, m Metric) (*Ablation, error) {
+func AblateWriters(store *graph.Store, c models.Spec, ids []int32, m Metric) (*Ablation, error) {
 	sketch, err := cache.Sketch(store, c)
 	if err != nil {
 		return nil, err
@@ -104,7 +103,7 @@ func activations(writers []stream.Writer) []string {
 
 // Ablate sets chosen entries of the activations that patterns name to 0, all together, and
 // measures that alone. It is an error if one of the activations lacks an axis or index of at.
-func Ablate(store *graph.Store, c models.Config, ids []int32, patterns []string, at cache.At, m Metric) (*Ablation, error) {
+func Ablate(store *graph.Store, c models.Spec, ids []int32, patterns []string, at cache.At, m Metric) (*Ablation, error) {
 	r, err := newRunner(store, c, ids, patterns)
 	if err != nil {
 		return nil, err

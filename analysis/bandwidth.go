@@ -18,7 +18,7 @@ import (
 // R*Dv; streams of n rows have n*D, of which one site reaches D.
 type Bandwidth struct {
 	Stream     string          `json:"stream"`
-	Dimensions int             `json:"dimensions"` // models.Config.StreamSize: without the LSTM's cell and what an aggregate waits for
+	Dimensions int             `json:"dimensions"` // models.Spec.StreamSize: without the LSTM's cell and what an aggregate waits for
 	Sites      []SiteBandwidth `json:"sites"`      // in the order of the run
 }
 
@@ -37,16 +37,15 @@ type SiteBandwidth struct {
 
 // CountBandwidth counts a model's dimensions. Every stream has this analysis; it needs no
 // weights.
-func CountBandwidth(c models.Config) (*Bandwidth, error) {
+func CountBandwidth(c models.Spec) (*Bandwidth, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	c = c.Resolve()
 	m, err := planned(c)
 	if err != nil {
 		return nil, err
 	}
-	b := &Bandwidth{Stream: streamName(c), Dimensions: c.StreamSize(), Sites: bandwidthSites(m)}
+	b := &Bandwidth{Stream: c.Stream.Name(), Dimensions: c.StreamSize(), Sites: bandwidthSites(m)}
 	before, after := 0, 0
 	for i := range b.Sites {
 		s := &b.Sites[i]
@@ -66,10 +65,10 @@ func bandwidthSites(m *models.Model) []SiteBandwidth {
 	for _, w := range d.writers {
 		if w.Table {
 			d.sites = append(d.sites, SiteBandwidth{Site: w.Name})
-			d.add(w, m.Config().Shape().TableWidth)
+			d.add(w, m.Spec().Shape().TableWidth)
 		}
 	}
-	for l := range m.Config().Layers {
+	for l := range m.Spec().Layers {
 		for _, site := range m.Stream().Sites(l) {
 			d.sites = append(d.sites, SiteBandwidth{Site: site.Name(), Reads: d.reads(site)})
 			for _, w := range d.writers {
@@ -80,7 +79,7 @@ func bandwidthSites(m *models.Model) []SiteBandwidth {
 		}
 		d.addOthers(l)
 	}
-	return append(d.sites, SiteBandwidth{Site: unembeddingSite, Reads: m.Config().Width()})
+	return append(d.sites, SiteBandwidth{Site: unembeddingSite, Reads: m.Spec().Width()})
 }
 
 // bandwidthDraft are sites in the making.
@@ -111,7 +110,7 @@ func (d *bandwidthDraft) add(w stream.Writer, written int) {
 
 // reads is the number of entries of q, k and v, or of neurons.
 func (d *bandwidthDraft) reads(site stream.Site) int {
-	if c := d.m.Config(); site.Kind == stream.Attention {
+	if c := d.m.Spec(); site.Kind == stream.Attention {
 		return 3 * c.HeadCount() * c.HeadDim()
 	}
 	return d.neurons(site.Name())
@@ -119,12 +118,12 @@ func (d *bandwidthDraft) reads(site stream.Site) int {
 
 // neurons are a feed-forward's, those of all experts.
 func (d *bandwidthDraft) neurons(site string) int {
-	return d.m.Store().Param(site+".w2").Size() / d.m.Config().Width()
+	return d.m.Store().Param(site+".w2").Size() / d.m.Spec().Width()
 }
 
 // written is the number of entries of heads' outputs, neurons, or of a writer without either.
 func (d *bandwidthDraft) written(w stream.Writer) int {
-	switch c := d.m.Config(); w.Part {
+	switch c := d.m.Spec(); w.Part {
 	case "head":
 		return c.HeadCount() * c.HeadDim()
 	case "neuron":
@@ -140,7 +139,7 @@ func (d *bandwidthDraft) written(w stream.Writer) int {
 // rows as are independent.
 func (d *bandwidthDraft) reached(w stream.Writer) int {
 	if d.held == nil {
-		return d.m.Config().Width()
+		return d.m.Spec().Width()
 	}
 	up, err := d.held.Up(w.Source)
 	if err != nil {

@@ -26,14 +26,18 @@ type ModelBandwidth struct {
 	Ratio      float64 `json:"ratio"`   // Written / Dimensions
 }
 
-// CompareBandwidth counts the dimensions of named models, models.Presets() for one.
+// CompareBandwidth counts the dimensions of named models, models.Standard().Presets() for one.
 func CompareBandwidth(presets []models.Preset) (*BandwidthComparison, error) {
 	if len(presets) == 0 {
 		return nil, errors.New("analysis: bandwidth: want at least one model to compare, got none")
 	}
 	all := &BandwidthComparison{}
 	for _, p := range presets {
-		b, err := CountBandwidth(p.Config)
+		c, err := p.Config.Resolve()
+		if err != nil {
+			return nil, errors.Wrapf(err, "analysis: bandwidth: %s", p.Name)
+		}
+		b, err := CountBandwidth(c)
 		if err != nil {
 			return nil, errors.Wrapf(err, "analysis: bandwidth: %s", p.Name)
 		}

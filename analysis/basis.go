@@ -63,11 +63,11 @@ type BasisOptions struct {
 // MeasureBasis runs a model on token ids, rows of Seq (a last one that is not full is left
 // out), and measures its stream behind the embedding and behind every sublayer. Every
 // stream has this analysis.
-func MeasureBasis(store *graph.Store, c models.Config, ids []int32, o BasisOptions) (*BasisReport, error) {
+func MeasureBasis(store *graph.Store, c models.Spec, ids []int32, o BasisOptions) (*BasisReport, error) {
 	if o.Seq < 0 {
 		return nil, errors.Errorf("analysis: basis: seq: want at least 1, or 0 for all, got %d", o.Seq)
 	}
-	seq := cmp.Or(o.Seq, min(len(ids), c.Resolve().Seq))
+	seq := cmp.Or(o.Seq, min(len(ids), c.Seq))
 	if seq < 1 || len(ids) < seq {
 		return nil, errors.Errorf("analysis: basis: want at least one row of %d token ids, got %d", max(1, seq), len(ids))
 	}
@@ -117,8 +117,8 @@ func BasisOf(run *cache.Cache, o BasisOptions) (*BasisReport, error) {
 		return nil, errors.Errorf("analysis: basis: controls: want at least 1, or 0 for 8, got %d", o.Controls)
 	}
 	o.Controls = cmp.Or(o.Controls, 8)
-	c := run.Model().Config()
-	report := &BasisReport{Stream: streamName(c), Tokens: run.Tokens(), Controls: o.Controls}
+	c := run.Model().Spec()
+	report := &BasisReport{Stream: c.Stream.Name(), Tokens: run.Tokens(), Controls: o.Controls}
 	for _, space := range spacesOf(c) {
 		turns := basisControls{c: c, space: space, options: o}
 		for _, name := range names {

@@ -14,7 +14,7 @@ import (
 
 // basisControls measures the sites of one space against the same rotations.
 type basisControls struct {
-	c         models.Config
+	c         models.Spec
 	space     string
 	options   BasisOptions
 	rotations []*Rotation

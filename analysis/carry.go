@@ -22,7 +22,7 @@ func newCarrier(f *Folded, run *cache.Cache) (*carrier, error) {
 	if run == nil {
 		return c, nil
 	}
-	if err := run.Model().Config().SameModel(f.c); err != nil {
+	if err := run.Model().Spec().SameModel(f.c); err != nil {
 		return nil, errors.Wrap(err, "analysis: want a run of the same model")
 	}
 	additive, err := additiveStream(run.Model())

@@ -69,7 +69,7 @@ type CircuitOptions struct {
 }
 
 // FindCircuits takes all heads' circuits apart.
-func FindCircuits(store *graph.Store, c models.Config, o CircuitOptions) (*Circuits, error) {
+func FindCircuits(store *graph.Store, c models.Spec, o CircuitOptions) (*Circuits, error) {
 	f, err := Fold(store, c)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func FindCircuits(store *graph.Store, c models.Config, o CircuitOptions) (*Circu
 	if err != nil {
 		return nil, err
 	}
-	circuits := &Circuits{Stream: streamName(f.c), Layers: f.c.Layers, Each: f.c.HeadCount()}
+	circuits := &Circuits{Stream: f.c.Stream.Name(), Layers: f.c.Layers, Each: f.c.HeadCount()}
 	var v *vocabulary
 	if !o.WithoutVocabulary {
 		v = newVocabulary(f, carry)

@@ -48,7 +48,7 @@ type HeadPair struct {
 }
 
 // Compose scores all pairs of heads; run may be nil (see CircuitOptions).
-func Compose(store *graph.Store, c models.Config, run *cache.Cache) (*Composition, error) {
+func Compose(store *graph.Store, c models.Spec, run *cache.Cache) (*Composition, error) {
 	f, err := Fold(store, c)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func Compose(store *graph.Store, c models.Config, run *cache.Cache) (*Compositio
 	if err != nil {
 		return nil, err
 	}
-	composition := &Composition{Stream: streamName(f.c), Chance: 1 / math.Sqrt(float64(f.streamWidth()))}
+	composition := &Composition{Stream: f.c.Stream.Name(), Chance: 1 / math.Sqrt(float64(f.streamWidth()))}
 	var writers []*directions
 	for l := range f.c.Layers {
 		composition.Heads = append(composition.Heads, f.headNames(siteName(l, stream.Attention))...)

@@ -59,7 +59,7 @@ const randomDraws = 8
 
 // MeasureKeys measures the keys of a model with a matrix stream; the seed is that of the
 // random keys beside them.
-func MeasureKeys(store *graph.Store, c models.Config, seed uint64) (*KeyMemory, error) {
+func MeasureKeys(store *graph.Store, c models.Spec, seed uint64) (*KeyMemory, error) {
 	f, err := foldFor(AnalysisMemory, store, c)
 	if err != nil {
 		return nil, err

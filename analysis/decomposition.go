@@ -36,7 +36,7 @@ type Decomposition struct {
 }
 
 // DecompositionNames lists the activations that Decompose needs of a run.
-func DecompositionNames(store *graph.Store, c models.Config) ([]string, error) {
+func DecompositionNames(store *graph.Store, c models.Spec) ([]string, error) {
 	m, err := cache.Sketch(store, c)
 	if err != nil {
 		return nil, err
@@ -55,14 +55,14 @@ func DecompositionNames(store *graph.Store, c models.Config) ([]string, error) {
 func additiveStream(m *models.Model) (stream.Additive, error) {
 	additive, ok := m.Stream().(stream.Additive)
 	if !ok {
-		return nil, errors.Errorf("analysis: stream %s: want one that lists its writers (stream.Additive)", m.Config().Stream)
+		return nil, errors.Errorf("analysis: stream %s: want one that lists its writers (stream.Additive)", m.Spec().Stream)
 	}
 	return additive, nil
 }
 
 // Run runs a model once on one row of token ids and keeps what Decompose needs and further
 // activations, names or globs.
-func Run(store *graph.Store, c models.Config, ids []int32, further ...string) (*cache.Cache, error) {
+func Run(store *graph.Store, c models.Spec, ids []int32, further ...string) (*cache.Cache, error) {
 	names, err := DecompositionNames(store, c)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func Run(store *graph.Store, c models.Config, ids []int32, further ...string) (*
 }
 
 // newRunner is cache.New for one row of tokens.
-func newRunner(store *graph.Store, c models.Config, ids []int32, names []string) (*cache.Runner, error) {
+func newRunner(store *graph.Store, c models.Spec, ids []int32, names []string) (*cache.Runner, error) {
 	if len(ids) == 0 {
 		return nil, errors.New("analysis: want a prompt of at least 1 token, got none")
 	}
@@ -79,7 +79,7 @@ func newRunner(store *graph.Store, c models.Config, ids []int32, names []string)
 }
 
 // keep runs a model once on one row of tokens and keeps the named activations.
-func keep(store *graph.Store, c models.Config, ids []int32, names []string) (*cache.Cache, error) {
+func keep(store *graph.Store, c models.Spec, ids []int32, names []string) (*cache.Cache, error) {
 	r, err := newRunner(store, c, ids, names)
 	if err != nil {
 		return nil, err

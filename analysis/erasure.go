@@ -59,13 +59,13 @@ type Eraser struct {
 func (e Eraser) Name() string { return fmt.Sprintf("%s %s %d", e.Site, e.Part, e.Index) }
 
 // MeasureErasure measures all heads and neurons of a model.
-func MeasureErasure(store *graph.Store, c models.Config) (*Erasure, error) {
+func MeasureErasure(store *graph.Store, c models.Spec) (*Erasure, error) {
 	f, err := foldFor(AnalysisSubspaces, store, c)
 	if err != nil {
 		return nil, err
 	}
 	d, values := f.streamWidth(), f.ends[0].values
-	e := &Erasure{Stream: streamName(f.c), Dimensions: d * values, HeadDimensions: d * f.c.HeadDim(), Experts: f.c.Experts}
+	e := &Erasure{Stream: f.c.Stream.Name(), Dimensions: d * values, HeadDimensions: d * f.c.HeadDim(), Experts: f.c.FeedForwardShape().Experts}
 	heads, neurons := f.headErasure, f.vectorNeurons
 	if values > 1 {
 		e.HeadDimensions = d

@@ -33,7 +33,7 @@ import (
 type Folded struct {
 	store *graph.Store
 	model *models.Model
-	c     models.Config
+	c     models.Spec
 	held  *stream.Held           // the stream's static form
 	sites map[string]stream.Site // by name
 	ends  []end
@@ -41,17 +41,16 @@ type Folded struct {
 
 // Fold reads a model's weights. The depth-wise LSTM's, whose heads write through gates, have
 // no such form.
-func Fold(store *graph.Store, c models.Config) (*Folded, error) {
+func Fold(store *graph.Store, c models.Spec) (*Folded, error) {
 	return foldFor(AnalysisCircuits, store, c)
 }
 
 // foldFor refuses a stream that lacks the analysis called name, and a store that is not the
 // config's.
-func foldFor(name string, store *graph.Store, c models.Config) (*Folded, error) {
+func foldFor(name string, store *graph.Store, c models.Spec) (*Folded, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	c = c.Resolve()
 	if err := unsupported(name, c); err != nil {
 		return nil, err
 	}

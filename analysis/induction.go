@@ -29,11 +29,10 @@ type HeadScores struct {
 
 // InductionScores measures the heads of a model on rows of period random tokens, drawn from
 // the seed and repeated once. BOS is none of them where it masks what is before it.
-func InductionScores(store *graph.Store, c models.Config, period, rows int, seed uint64) (*HeadScores, error) {
+func InductionScores(store *graph.Store, c models.Spec, period, rows int, seed uint64) (*HeadScores, error) {
 	if period < 2 || rows < 1 {
 		return nil, errors.Errorf("analysis: induction: want a period of at least 2 tokens and a row, got %d and %d", period, rows)
 	}
-	c = c.Resolve()
 	ids := RepeatedTokens(c.Vocab, period, rows, seed)
 	for i, id := range ids {
 		if c.MaskDocuments && int(id) == c.BOS {
@@ -62,7 +61,7 @@ func RepeatedTokens(vocab, period, rows int, seed uint64) []int32 {
 }
 
 // HeadScoresOn measures the heads on given rows, of which each repeats its first half.
-func HeadScoresOn(store *graph.Store, c models.Config, ids []int32, rows int) (*HeadScores, error) {
+func HeadScoresOn(store *graph.Store, c models.Spec, ids []int32, rows int) (*HeadScores, error) {
 	if rows < 1 || len(ids) == 0 || len(ids)%(2*rows) != 0 {
 		return nil, errors.Errorf("analysis: induction: want %d rows of two halves, got %d tokens", rows, len(ids))
 	}
@@ -76,7 +75,7 @@ func HeadScoresOn(store *graph.Store, c models.Config, ids []int32, rows int) (*
 		return nil, err
 	}
 	scores := &HeadScores{Period: run.Seq / 2, Rows: rows}
-	for l := range run.Model().Config().Layers {
+	for l := range run.Model().Spec().Layers {
 		if err := scores.addLayer(run, l); err != nil {
 			return nil, err
 		}
@@ -86,7 +85,7 @@ func HeadScoresOn(store *graph.Store, c models.Config, ids []int32, rows int) (*
 
 // addLayer appends the scores of a layer's heads.
 func (s *HeadScores) addLayer(run *cache.Cache, layer int) error {
-	heads := run.Model().Config().HeadCount()
+	heads := run.Model().Spec().HeadCount()
 	induction, previous := make([]float64, heads), make([]float64, heads)
 	for row := range s.Rows {
 		p, err := patternsOf(run, layer, row)

@@ -53,11 +53,10 @@ type OptimizerOptions struct {
 // CompareOptimizers trains on the next tokens of one row of ids, the same at each step: by
 // plain SGD with the norms' gains held at 1; by SGD that trains the gains, too, whose
 // entries belong to the basis; by Adam (betas .9, .95) and by AdamW (decay .1) with gains held.
-func CompareOptimizers(store *graph.Store, c models.Config, ids []int32, o OptimizerOptions) (*OptimizerBasis, error) {
+func CompareOptimizers(store *graph.Store, c models.Spec, ids []int32, o OptimizerOptions) (*OptimizerBasis, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	c = c.Resolve()
 	if err := o.resolve(c, ids); err != nil {
 		return nil, err
 	}
@@ -65,7 +64,7 @@ func CompareOptimizers(store *graph.Store, c models.Config, ids []int32, o Optim
 	if err != nil {
 		return nil, err
 	}
-	b := &OptimizerBasis{Stream: streamName(c), Space: o.Space, Norm: c.Norm, Steps: o.Steps}
+	b := &OptimizerBasis{Stream: c.Stream.Name(), Space: o.Space, Norm: c.Norm, Steps: o.Steps}
 	for _, k := range o.contenders() {
 		run, err := k.run(model, c, ids, o)
 		if err != nil {
@@ -76,7 +75,7 @@ func CompareOptimizers(store *graph.Store, c models.Config, ids []int32, o Optim
 	return b, nil
 }
 
-func (o *OptimizerOptions) resolve(c models.Config, ids []int32) (err error) {
+func (o *OptimizerOptions) resolve(c models.Spec, ids []int32) (err error) {
 	if err := unsupported(AnalysisRotation, c); err != nil {
 		return err
 	}
@@ -100,7 +99,7 @@ func (o *OptimizerOptions) resolve(c models.Config, ids []int32) (err error) {
 
 // withoutBreakers is a copy of a model, in float64, that every rotation that o allows
 // leaves as it is.
-func withoutBreakers(store *graph.Store, c models.Config, o *RotationOptions) (*graph.Store, models.Config, error) {
+func withoutBreakers(store *graph.Store, c models.Spec, o *RotationOptions) (*graph.Store, models.Spec, error) {
 	if err := wantStore(store); err != nil {
 		return nil, c, err
 	}

@@ -27,7 +27,7 @@ func (o OptimizerOptions) contenders() []contender {
 }
 
 // run trains both models with one optimizer.
-func (k contender) run(model *graph.Store, c models.Config, ids []int32, o OptimizerOptions) (OptimizerRun, error) {
+func (k contender) run(model *graph.Store, c models.Spec, ids []int32, o OptimizerOptions) (OptimizerRun, error) {
 	run := OptimizerRun{Optimizer: k.name, Rate: k.rate}
 	rotation, err := drawRotation(c, o.RotationOptions)
 	if err != nil {
@@ -83,7 +83,7 @@ type learner struct {
 }
 
 // learner compiles a turned copy of a model, on the row ids[:n-1] with targets ids[1:].
-func (k contender) learner(model *graph.Store, c models.Config, ids []int32, r *Rotation, threads int) (*learner, error) {
+func (k contender) learner(model *graph.Store, c models.Spec, ids []int32, r *Rotation, threads int) (*learner, error) {
 	l := &learner{contender: k}
 	var err error
 	if l.store, err = copyModel(model, c); err != nil {
@@ -106,7 +106,7 @@ func (k contender) learner(model *graph.Store, c models.Config, ids []int32, r *
 	return l, nil
 }
 
-func (l *learner) compile(c models.Config, seq, threads int) (err error) {
+func (l *learner) compile(c models.Spec, seq, threads int) (err error) {
 	o := graph.ProgramOptions{Gradients: true, Options: graph.Options{Store: l.store, DType: l.store.DType(), Threads: threads}}
 	l.program, err = models.Compile(c, 1, seq, models.Outputs{Loss: true, Logits: true}, o)
 	return err

@@ -28,7 +28,7 @@ type Patching struct {
 // row a site, a column a token. What a feed-forward makes of one token it makes of that alone, so
 // that the stream behind it, patched, would show the same. Streams that carry more than h (cells,
 // a group's input) are patched in h alone.
-func PatchStream(store *graph.Store, c models.Config, clean, corrupt []int32, m Metric) (*Patching, error) {
+func PatchStream(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
 	names, err := cache.Names(store, c)
 	if err != nil {
 		return nil, err
@@ -43,8 +43,7 @@ func PatchStream(store *graph.Store, c models.Config, clean, corrupt []int32, m 
 }
 
 // PatchHeads patches each head's output at all tokens: a row a layer, a column a head.
-func PatchHeads(store *graph.Store, c models.Config, clean, corrupt []int32, m Metric) (*Patching, error) {
-	c = c.Resolve()
+func PatchHeads(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
 	p := places{title: "Patching heads", label: "head", axis: "head", columns: c.HeadCount(), names: headActivations(c)}
 	return p.patch(store, c, clean, corrupt, m)
 }
@@ -57,7 +56,7 @@ type places struct {
 	names        []string
 }
 
-func (p places) patch(store *graph.Store, c models.Config, clean, corrupt []int32, m Metric) (*Patching, error) {
+func (p places) patch(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
 	if len(clean) != len(corrupt) {
 		return nil, errors.Errorf("analysis: patch: want a clean and a corrupt prompt of as many tokens, got %d and %d", len(clean), len(corrupt))
 	}

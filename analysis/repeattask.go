@@ -31,8 +31,7 @@ type RepeatTask struct {
 // Train trains a model of config c, and returns its weights and the loss of each step, in nats
 // a token that can be known (those of a row's first period are not counted). It is an error if
 // the config is not valid, or the fields are not what they say.
-func (r RepeatTask) Train(c models.Config) (*graph.Store, []float64, error) {
-	c = c.Resolve()
+func (r RepeatTask) Train(c models.Spec) (*graph.Store, []float64, error) {
 	if err := r.check(c); err != nil {
 		return nil, nil, err
 	}
@@ -59,7 +58,7 @@ func (r RepeatTask) threads() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-func (r RepeatTask) check(c models.Config) error {
+func (r RepeatTask) check(c models.Spec) error {
 	switch {
 	case r.Rows < 1 || r.Steps < 1 || !(r.LR > 0):
 		return errors.Errorf("analysis: repeat task: want rows, steps and a learning rate above 0, got %d, %d and %g", r.Rows, r.Steps, r.LR)
@@ -71,7 +70,7 @@ func (r RepeatTask) check(c models.Config) error {
 	return nil
 }
 
-func (r RepeatTask) steps(p *models.Compiled, o *optim.Optimizer, c models.Config) ([]float64, error) {
+func (r RepeatTask) steps(p *models.Compiled, o *optim.Optimizer, c models.Spec) ([]float64, error) {
 	draw := rand.New(rand.NewPCG(r.Seed, 1))
 	var losses []float64
 	for step := range r.Steps {
@@ -100,7 +99,7 @@ func (r RepeatTask) steps(p *models.Compiled, o *optim.Optimizer, c models.Confi
 
 // fill draws a row. A target is counted once its token has been seen: behind the first
 // period.
-func (r RepeatTask) fill(draw *rand.Rand, c models.Config, tokens, targets []int32) {
+func (r RepeatTask) fill(draw *rand.Rand, c models.Spec, tokens, targets []int32) {
 	period := r.MinPeriod + draw.IntN(r.MaxPeriod-r.MinPeriod+1)
 	at := func(i int) int32 { return tokens[i%period] }
 	for i := range tokens {

@@ -39,14 +39,13 @@ type Rotation struct {
 
 // DrawRotation draws the rotation that Rotate folds into a model of this config with the
 // same options.
-func DrawRotation(c models.Config, o RotationOptions) (*Rotation, error) {
-	c = c.Resolve()
+func DrawRotation(c models.Spec, o RotationOptions) (*Rotation, error) {
 	o.KeepOnes = o.KeepOnes || keepsLayerNorm(c)
 	return drawRotation(c, o)
 }
 
 // drawRotation draws a rotation with options as they are.
-func drawRotation(c models.Config, o RotationOptions) (*Rotation, error) {
+func drawRotation(c models.Spec, o RotationOptions) (*Rotation, error) {
 	if err := unsupported(AnalysisRotation, c); err != nil {
 		return nil, err
 	}
@@ -65,7 +64,7 @@ func drawRotation(c models.Config, o RotationOptions) (*Rotation, error) {
 		}
 		i := slices.IndexFunc(parts, func(p rotationPart) bool { return p.space == s.Name })
 		if i < 0 {
-			return nil, errors.Errorf("analysis: rotation: want a space %s, %s or %s, got %s of the %s stream", SpaceStream, SpaceKey, SpaceValue, s.Name, streamName(c))
+			return nil, errors.Errorf("analysis: rotation: want a space %s, %s or %s, got %s of the %s stream", SpaceStream, SpaceKey, SpaceValue, s.Name, c.Stream.Name())
 		}
 		*parts[i].matrix = randomOrthogonal(s.Size, rand.New(rand.NewPCG(o.Seed, uint64(i))), o.KeepOnes)
 	}
@@ -83,7 +82,7 @@ func (r *Rotation) parts() []rotationPart {
 }
 
 // turnedSpaces are what can be turned in a model's stream by its weights; none of most streams.
-func turnedSpaces(c models.Config) []stream.Space {
+func turnedSpaces(c models.Spec) []stream.Space {
 	if rotatable, ok := c.Design().(stream.Rotatable); ok {
 		return rotatable.Spaces()
 	}
@@ -91,14 +90,14 @@ func turnedSpaces(c models.Config) []stream.Space {
 }
 
 // turnsVectors tells whether that are the vectors of a stream as a whole.
-func turnsVectors(c models.Config) bool {
+func turnsVectors(c models.Spec) bool {
 	spaces := turnedSpaces(c)
 	return len(spaces) == 1 && spaces[0].Name == SpaceStream
 }
 
 // spacesOf lists what can be turned in a model's stream, one space after another and all; the
 // activations of any stream of vectors can, if not its weights.
-func spacesOf(c models.Config) []string {
+func spacesOf(c models.Spec) []string {
 	var names []string
 	for _, s := range turnedSpaces(c) {
 		names = append(names, s.Name)
@@ -113,7 +112,7 @@ func spacesOf(c models.Config) []string {
 }
 
 // spaceOf is a space by its name; "" is the last of the stream's.
-func spaceOf(c models.Config, name string) (string, error) {
+func spaceOf(c models.Spec, name string) (string, error) {
 	spaces := spacesOf(c)
 	if name == "" {
 		return spaces[len(spaces)-1], nil
@@ -121,7 +120,7 @@ func spaceOf(c models.Config, name string) (string, error) {
 	if slices.Contains(spaces, name) {
 		return name, nil
 	}
-	return "", errors.Errorf("analysis: space: want %s for the %s stream, got %q", strings.Join(spaces, ", "), streamName(c), name)
+	return "", errors.Errorf("analysis: space: want %s for the %s stream, got %q", strings.Join(spaces, ", "), c.Stream.Name(), name)
 }
 
 // Rotate turns a model's residual stream by a random orthogonal matrix and folds that into
@@ -143,8 +142,7 @@ func spaceOf(c models.Config, name string) (string, error) {
 //
 // The config differs in norm and tie_embeddings at most. Errors: a stream without this
 // analysis, an unknown space, a Store that lacks the model's parameters.
-func Rotate(store *graph.Store, c models.Config, o RotationOptions) (*graph.Store, models.Config, error) {
-	c = c.Resolve()
+func Rotate(store *graph.Store, c models.Spec, o RotationOptions) (*graph.Store, models.Spec, error) {
 	r, err := DrawRotation(c, o)
 	if err != nil {
 		return nil, c, err

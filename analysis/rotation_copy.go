@@ -10,7 +10,7 @@ import (
 )
 
 // copyModel copies a model's parameters into a Store of their own.
-func copyModel(store *graph.Store, c models.Config) (*graph.Store, error) {
+func copyModel(store *graph.Store, c models.Spec) (*graph.Store, error) {
 	if err := wantStore(store); err != nil {
 		return nil, err
 	}
@@ -19,7 +19,7 @@ func copyModel(store *graph.Store, c models.Config) (*graph.Store, error) {
 
 // copyModelAs is copyModel with another element type. The Store must have all parameters of
 // the config and may have more.
-func copyModelAs(store *graph.Store, c models.Config, dt tensor.Dtype) (*graph.Store, error) {
+func copyModelAs(store *graph.Store, c models.Spec, dt tensor.Dtype) (*graph.Store, error) {
 	fresh, err := emptyModel(c, dt)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func copyModelAs(store *graph.Store, c models.Config, dt tensor.Dtype) (*graph.S
 }
 
 // emptyModel returns a Store of a model's parameters, all zero.
-func emptyModel(c models.Config, dt tensor.Dtype) (*graph.Store, error) {
+func emptyModel(c models.Spec, dt tensor.Dtype) (*graph.Store, error) {
 	plan := graph.NewPlan(dt)
 	if _, err := models.New(gorgonia.NewGraph(), c, models.WithDType(dt), models.WithStore(plan)); err != nil {
 		return nil, err

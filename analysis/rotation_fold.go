@@ -30,19 +30,22 @@ import (
 //
 // The unembedding, which reads behind the final norm, becomes a weight of its own where it
 // was tied. Errors: another stream than vector; a Store that lacks parameters.
-func FoldNorms(store *graph.Store, c models.Config) (*graph.Store, models.Config, error) {
-	c = c.Resolve()
+func FoldNorms(store *graph.Store, c models.Spec) (*graph.Store, models.Spec, error) {
 	if !turnsVectors(c) {
-		return nil, c, errors.Errorf("analysis: fold norms: want a stream of vectors that can be turned, got %s: its gains scale what no single weight reads", streamName(c))
+		return nil, c, errors.Errorf("analysis: fold norms: want a stream of vectors that can be turned, got %s: its gains scale what no single weight reads", c.Stream.Name())
 	}
 	if err := wantStore(store); err != nil {
 		return nil, c, err
 	}
 	f := folding{width: c.Width(), bias: c.Bias, standings: standings(SpaceStream, turnedSpaces(c)), from: store, centred: c.Norm == models.NormLayer, tied: c.TieEmbeddings}
-	folded := c
-	folded.TieEmbeddings = false
-	if f.centred && !keepsLayerNorm(c) {
-		folded.Norm = models.NormRMS
+	folded, err := c.With(func(folded *models.Config) {
+		folded.TieEmbeddings = false
+		if f.centred && !keepsLayerNorm(c) {
+			folded.Norm = models.NormRMS
+		}
+	})
+	if err != nil {
+		return nil, c, err
 	}
 	to, err := emptyModel(folded, store.DType())
 	if err != nil {
@@ -57,7 +60,7 @@ func FoldNorms(store *graph.Store, c models.Config) (*graph.Store, models.Config
 }
 
 // keepsLayerNorm tells whether a model's folded norms are LayerNorms still.
-func keepsLayerNorm(c models.Config) bool {
+func keepsLayerNorm(c models.Spec) bool {
 	return turnsVectors(c) && c.Norm == models.NormLayer && c.Bias
 }
 

@@ -57,11 +57,10 @@ type RotationReportOptions struct {
 // have, on one row of token ids. A LayerNorm's mean is taken away by making it an RMSNorm; a
 // model with biases, which RMSNorm has not, keeps it and is turned about the vector of ones
 // instead (Norm and KeepOnes of a row tell).
-func MeasureRotation(store *graph.Store, c models.Config, ids []int32, o RotationReportOptions) (*RotationReport, error) {
+func MeasureRotation(store *graph.Store, c models.Spec, ids []int32, o RotationReportOptions) (*RotationReport, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	c = c.Resolve()
 	if err := unsupported(AnalysisRotation, c); err != nil {
 		return nil, err
 	}
@@ -72,7 +71,7 @@ func MeasureRotation(store *graph.Store, c models.Config, ids []int32, o Rotatio
 	if err := wantStore(store); err != nil {
 		return nil, err
 	}
-	r := &RotationReport{Stream: streamName(c), DType: store.DType().Name(), Seeds: o.Seeds, Tokens: len(ids)}
+	r := &RotationReport{Stream: c.Stream.Name(), DType: store.DType().Name(), Seeds: o.Seeds, Tokens: len(ids)}
 	for _, t := range trialsOf(c) {
 		if err := r.add(t, store, c, ids, o.Seed); err != nil {
 			return nil, err
@@ -93,7 +92,7 @@ type trial struct {
 }
 
 // trialsOf lists what a model's breakers allow to be measured.
-func trialsOf(c models.Config) []trial {
+func trialsOf(c models.Spec) []trial {
 	all := []trial{{breaker: BreakerNone}}
 	if c.Norm == models.NormLayer {
 		all = append(all, trial{breaker: BreakerMean, mean: true})
@@ -102,7 +101,7 @@ func trialsOf(c models.Config) []trial {
 		}
 	}
 	all = append(all, trial{breaker: BreakerGains, gains: true})
-	if c.Positions == models.PositionsRoPE {
+	if c.Attention.Positions == models.PositionsRoPE {
 		all = append(all, trial{breaker: BreakerRoPE, rope: true})
 	}
 	all = append(all, trial{breaker: BreakerAll, mean: true, gains: true, rope: true})
@@ -113,19 +112,25 @@ func trialsOf(c models.Config) []trial {
 }
 
 // prepare makes the model that is measured.
-func (t *trial) prepare(original *graph.Store, c models.Config) (*graph.Store, models.Config, error) {
+func (t *trial) prepare(original *graph.Store, c models.Spec) (*graph.Store, models.Spec, error) {
 	if t.folded {
 		t.keepOnes = keepsLayerNorm(c)
 		return FoldNorms(original, c)
 	}
-	if !t.mean && c.Norm == models.NormLayer {
+	layerNorm := !t.mean && c.Norm == models.NormLayer
+	if layerNorm {
 		t.keepOnes = c.Bias
-		if !c.Bias {
+	}
+	c, err := c.With(func(c *models.Config) {
+		if layerNorm && !c.Bias {
 			c.Norm = models.NormRMS
 		}
-	}
-	if !t.rope && c.Positions == models.PositionsRoPE {
-		c.Positions, c.RopeBase = models.PositionsNone, 0
+		if !t.rope && c.Attention.Positions == models.PositionsRoPE {
+			c.Attention.Positions, c.Attention.RopeBase = models.PositionsNone, 0
+		}
+	})
+	if err != nil {
+		return nil, c, err
 	}
 	store, err := copyModel(original, c)
 	if err == nil && !t.gains {
@@ -152,7 +157,7 @@ func resetGains(store *graph.Store) error {
 }
 
 // add measures a trial in all spaces.
-func (r *RotationReport) add(t trial, store *graph.Store, c models.Config, ids []int32, seed uint64) error {
+func (r *RotationReport) add(t trial, store *graph.Store, c models.Spec, ids []int32, seed uint64) error {
 	model, c, err := t.prepare(store, c)
 	if err != nil {
 		return err
@@ -186,7 +191,7 @@ func (r *RotationReport) add(t trial, store *graph.Store, c models.Config, ids [
 type measurement struct {
 	model, rotated *graph.Store
 	runner         *cache.Runner // of rotated
-	c              models.Config
+	c              models.Spec
 	ids            []int32
 	logits         []float64 // of the model
 }

@@ -57,7 +57,7 @@ type Overlap struct {
 // FindSubspaces measures what the sites of a model read and write. Of a stream with D
 // directions it takes about 4L+3 eigenvalue problems of D x D, as many at a time as there are
 // cores: a minute or two for the size of GPT-2 small on two.
-func FindSubspaces(store *graph.Store, c models.Config) (*Subspaces, error) {
+func FindSubspaces(store *graph.Store, c models.Spec) (*Subspaces, error) {
 	f, err := foldFor(AnalysisSubspaces, store, c)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func FindSubspaces(store *graph.Store, c models.Config) (*Subspaces, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Subspaces{Stream: streamName(f.c)}
+	s := &Subspaces{Stream: f.c.Stream.Name()}
 	for i, a := range accesses {
 		s.Sites = append(s.Sites, SiteSpectrum{a.site, a.reads, spectra[i]})
 	}

@@ -36,7 +36,7 @@ var everyStream = []string{AnalysisAttribute, AnalysisLens, AnalysisHeads, Analy
 // heads and feed-forwards that write linearly and read behind a norm, those of a
 // stream.Weighted. Memory is about key vectors; a rotation can be folded into the weights of a
 // stream.Rotatable.
-func Supports(c models.Config) []string {
+func Supports(c models.Spec) []string {
 	names := slices.Clone(everyStream)
 	if m, err := planned(c); err == nil {
 		if held := staticForm(m); held != nil {
@@ -52,16 +52,8 @@ func Supports(c models.Config) []string {
 	return names
 }
 
-// streamName is that of a config's stream; "" without one.
-func streamName(c models.Config) string {
-	if d := c.Design(); d != nil {
-		return d.Name()
-	}
-	return ""
-}
-
 // planned builds a model whose parameters are not allocated.
-func planned(c models.Config) (*models.Model, error) {
+func planned(c models.Spec) (*models.Model, error) {
 	return models.New(gorgonia.NewGraph(), c, models.WithStore(graph.NewPlan(tensor.Float32)))
 }
 
@@ -82,10 +74,10 @@ func storesByKeys(held *stream.Held) bool {
 
 // unsupported is nil if the model's stream has the analysis, and otherwise says which it
 // has.
-func unsupported(name string, c models.Config) error {
+func unsupported(name string, c models.Spec) error {
 	has := Supports(c)
 	if slices.Contains(has, name) {
 		return nil
 	}
-	return errors.Errorf("analysis: %s: stream %s does not have it; it has %s", name, streamName(c), strings.Join(has, ", "))
+	return errors.Errorf("analysis: %s: stream %s does not have it; it has %s", name, c.Stream.Name(), strings.Join(has, ", "))
 }

@@ -28,7 +28,7 @@ func newSweep(title, rowLabel, columnLabel string, m Metric) *Sweep {
 }
 
 // runModel is run with a runner of its own.
-func (s *Sweep) runModel(store *graph.Store, c models.Config, ids []int32, names []string, at func(name string, column int) cache.Intervention) error {
+func (s *Sweep) runModel(store *graph.Store, c models.Spec, ids []int32, names []string, at func(name string, column int) cache.Intervention) error {
 	r, err := newRunner(store, c, ids, names)
 	if err != nil {
 		return err

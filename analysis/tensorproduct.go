@@ -49,7 +49,7 @@ func TensorProductNames(layer int) []string {
 
 // RunTensorProduct runs a model on one row of token ids and makes the tensor-product form of
 // one head.
-func RunTensorProduct(store *graph.Store, c models.Config, ids []int32, layer, head int) (*TensorProduct, error) {
+func RunTensorProduct(store *graph.Store, c models.Spec, ids []int32, layer, head int) (*TensorProduct, error) {
 	f, err := Fold(store, c)
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ type headMap struct {
 
 func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {
 	m := run.Model()
-	f, err := Fold(m.Store(), m.Config())
+	f, err := Fold(m.Store(), m.Spec())
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func endNames(all ...[]end) []string {
 
 // Connect returns the virtual weights between a writer and a reader behind it, by name (see
 // Folded.Writers and Readers); run may be nil.
-func Connect(store *graph.Store, c models.Config, writer, reader string, run *cache.Cache) (*VirtualWeights, error) {
+func Connect(store *graph.Store, c models.Spec, writer, reader string, run *cache.Cache) (*VirtualWeights, error) {
 	f, err := foldFor(AnalysisWiring, store, c)
 	if err != nil {
 		return nil, err

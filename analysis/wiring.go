@@ -79,7 +79,7 @@ func (o *WiringOptions) resolve() error {
 }
 
 // Wire measures all connections of a model.
-func Wire(store *graph.Store, c models.Config, o WiringOptions) (*Wiring, error) {
+func Wire(store *graph.Store, c models.Spec, o WiringOptions) (*Wiring, error) {
 	if err := o.resolve(); err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func Wire(store *graph.Store, c models.Config, o WiringOptions) (*Wiring, error)
 	if err != nil {
 		return nil, err
 	}
-	d := &wiringDraft{Wiring: &Wiring{Stream: streamName(f.c), Threshold: o.Threshold}, o: o, carry: carry, chances: map[[4]int]Chance{}}
+	d := &wiringDraft{Wiring: &Wiring{Stream: f.c.Stream.Name(), Threshold: o.Threshold}, o: o, carry: carry, chances: map[[4]int]Chance{}}
 	writers, readers := f.writers(o.Whole), f.readers(o.Whole)
 	d.lay(writers, readers)
 	for _, w := range writers {

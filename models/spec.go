@@ -13,7 +13,7 @@ import (
 
 // Spec is a model that can be built: a Config that was checked, with every default filled in.
 // Config.Resolve makes it, once; what needs a model takes a Spec. A Spec is not to be changed:
-// change a copy of its Config and resolve that.
+// With makes another one.
 type Spec struct {
 	Config
 	design stream.Design // Config.Stream with what the model says to it
@@ -47,6 +47,13 @@ func (s Spec) IsZero() bool { return s.design == nil }
 
 func errUnresolved() error {
 	return errors.New("want a Spec that Config.Resolve made, got the zero value")
+}
+
+// With resolves a copy of the model's config with changes.
+func (s Spec) With(change func(c *Config)) (Spec, error) {
+	c := s.Config
+	change(&c)
+	return c.Resolve()
 }
 
 // Design returns the stream's settings with what the model says to it.

@@ -15,7 +15,7 @@ import (
 )
 
 // Names lists all activations of a model in the order in which they are computed.
-func Names(store *graph.Store, c models.Config) ([]string, error) {
+func Names(store *graph.Store, c models.Spec) ([]string, error) {
 	m, err := Sketch(store, c)
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func Names(store *graph.Store, c models.Config) ([]string, error) {
 
 // Sketch builds a model over the Store's parameters in a graph that is not run: for its
 // writers, its activations' names and shapes of one token.
-func Sketch(store *graph.Store, c models.Config) (*models.Model, error) {
+func Sketch(store *graph.Store, c models.Spec) (*models.Model, error) {
 	if store == nil || len(store.Params()) == 0 {
 		return nil, errors.New("cache: want a store with a model's parameters, got an empty one: read a model with trainer.OpenModel")
 	}

@@ -33,8 +33,7 @@ type Runner struct {
 // New compiles a model so that the named activations can be kept and replaced. The model is
 // that of training, masks between documents included; only dropout is off. Close it after use.
 // It is an error if the store has not the config's parameters, or the model no such activation.
-func New(store *graph.Store, c models.Config, o Options) (*Runner, error) {
-	c = c.Resolve()
+func New(store *graph.Store, c models.Spec, o Options) (*Runner, error) {
 	if err := o.resolve(c); err != nil {
 		return nil, err
 	}
@@ -52,7 +51,7 @@ func New(store *graph.Store, c models.Config, o Options) (*Runner, error) {
 	return r, nil
 }
 
-func (o *Options) resolve(c models.Config) error {
+func (o *Options) resolve(c models.Spec) error {
 	if o.Batch == 0 {
 		o.Batch = 1
 	}
@@ -62,13 +61,13 @@ func (o *Options) resolve(c models.Config) error {
 	if o.Batch < 1 || o.Seq < 1 {
 		return errors.Errorf("cache: want at least 1 row of 1 token, got %d of %d", o.Batch, o.Seq)
 	}
-	if c.Positions == models.PositionsLearned && o.Seq > c.Seq {
+	if c.Attention.Positions == models.PositionsLearned && o.Seq > c.Seq {
 		return errors.Errorf("cache: want at most %d tokens a row, the model's learned positions, got %d", c.Seq, o.Seq)
 	}
 	return nil
 }
 
-func (r *Runner) compile(store *graph.Store, c models.Config) (err error) {
+func (r *Runner) compile(store *graph.Store, c models.Spec) (err error) {
 	hooks := graph.Hooks{}
 	for _, name := range r.names {
 		hooks[name] = r.replace
@@ -111,7 +110,7 @@ func (r *Runner) Run(ids []int32, replace ...Intervention) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cache{IDs: slices.Clone(ids), Batch: r.options.Batch, Seq: r.options.Seq, Vocab: r.program.Model.Config().Vocab,
+	c := &Cache{IDs: slices.Clone(ids), Batch: r.options.Batch, Seq: r.options.Seq, Vocab: r.program.Model.Spec().Vocab,
 		Logits: graph.Float64s(logits), model: r.program.Model}
 	if err := r.keep(c); err != nil {
 		return nil, err
@@ -123,7 +122,7 @@ func (r *Runner) check(ids []int32, replace []Intervention, want int) error {
 	if len(ids) != want {
 		return errors.Errorf("cache: want %d x %d token ids (rows, tokens a row), got %d", r.options.Batch, r.options.Seq, len(ids))
 	}
-	vocab := r.program.Model.Config().Vocab
+	vocab := r.program.Model.Spec().Vocab
 	for i, id := range ids {
 		if id < 0 || int(id) >= vocab {
 			return errors.Errorf("cache: token %d: want an id of 0 to %d, got %d", i, vocab-1, id)

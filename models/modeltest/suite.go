@@ -51,9 +51,9 @@ var auxiliary = models.Auxiliary{ZLoss: 1e-3, BalanceLoss: 0.01, RouterZLoss: 1e
 // varied is a model with changes to its config.
 func varied(t *testing.T, s models.Spec, change func(c *models.Config)) models.Spec {
 	t.Helper()
-	c := s.Config
-	change(&c)
-	return Resolve(t, c)
+	c, err := s.With(change)
+	require.NoError(t, err)
+	return c
 }
 
 // Run tests the model that c describes, as a subtest called name. c.Seq should be 6 to
