@@ -12,14 +12,19 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// damped is the settings of a stream of our own, h <- h + a F(h) with a number a: those of a vector
-// stream, and one more. What a vector stream's methods say of it needs no repeating.
+// damped is the settings of a stream of our own, h <- h + a F(h) with a number a: those of all streams
+// of vectors, and one more.
 type damped struct {
-	stream.VectorConfig
+	stream.Vectors
 	Factor float64 `yaml:"factor" default:"0.5" help:"a, which multiplies what is added"`
 }
 
+// vector is a vector stream of the same sizes.
+func (c damped) vector() stream.VectorConfig { return stream.VectorConfig{Vectors: c.Vectors} }
+
 func (damped) Name() string { return "damped" }
+
+func (damped) Card() layers.Card { return layers.Card{Title: "Damped", Equation: "h <- h + a F(h)"} }
 
 func (c damped) Defaults() stream.Design {
 	if c.Factor == 0 {
@@ -28,23 +33,31 @@ func (c damped) Defaults() stream.Design {
 	return c
 }
 
+func (c damped) Check() error { return c.vector().Check() }
+
+func (c damped) Shape() stream.Shape { return c.vector().Shape() }
+
+func (c damped) Cost() layers.Cost { return c.vector().Cost() }
+
 func (c damped) New(b *graph.Builder) stream.Stream {
-	return &dampedStream{stream.NewVector(b, c.VectorConfig), b, c.Factor}
+	return dampedStream{stream.NewVector(b, c.vector()), b, c.Factor}
 }
 
-// dampedStream embeds a vector stream and replaces how it writes.
+// dampedStream is a vector stream that writes otherwise. (Another module's examples/newstream also says
+// to package analysis how what is written reaches the end, and has an op of its own.)
 type dampedStream struct {
-	*stream.Vector
+	stream.Stream
 	b      *graph.Builder
 	factor float64
 }
 
-func (s *dampedStream) WriteHeads(h stream.State, at stream.Site, _ stream.Link, o *gorgonia.Node) stream.State {
-	return s.Add(h, at, s.b.Scale(s.HeadsOutput(at, o), s.factor))
+func (s dampedStream) WriteHeads(h stream.State, at stream.Site, _ stream.Link, o *gorgonia.Node) stream.State {
+	v := s.Stream.(*stream.Vector)
+	return v.Add(h, at, s.b.Scale(v.HeadsOutput(at, o), s.factor))
 }
 
-func (s *dampedStream) WriteFeatures(h stream.State, at stream.Site, _ stream.Link, y *gorgonia.Node) stream.State {
-	return s.Add(h, at, s.b.Scale(y, s.factor))
+func (s dampedStream) WriteFeatures(h stream.State, at stream.Site, _ stream.Link, y *gorgonia.Node) stream.State {
+	return s.Stream.(*stream.Vector).Add(h, at, s.b.Scale(y, s.factor))
 }
 
 // A new stream is a Design: settings from which a Stream is made. A zoo with it makes configs,
@@ -58,7 +71,7 @@ func Example() {
 	fmt.Println("without settings:", design.Defaults().(damped).Factor)
 
 	spec, err := models.Config{
-		Stream: damped{VectorConfig: stream.VectorConfig{Vectors: stream.Vectors{D: 8}}, Factor: 0.25}, FeedForward: layers.GELUConfig{Hidden: 32},
+		Stream: damped{Vectors: stream.Vectors{D: 8}, Factor: 0.25}, FeedForward: layers.GELUConfig{Hidden: 32},
 		Attention: models.Attention{Heads: 2}, Layers: 2, Vocab: 16, Seq: 8,
 	}.Resolve()
 	if err != nil {

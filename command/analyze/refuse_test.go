@@ -91,7 +91,7 @@ func TestRefuses(t *testing.T) {
 		{"lens -checkpoint " + gpt2HF + " -prompt ab", "-prompt: the model has no tokenizer: want its token ids, such as -ids 1,2,3, each below 113"},
 		{"lens -checkpoint " + gpt2HF + " -ids 1,2 -target ab", `-target: the model has no tokenizer: want an id of 0 to 112, got "ab"`},
 		{"patch -checkpoint " + gpt2HF + " -ids 1,2 -corrupt ab", "-corrupt: the model has no tokenizer"},
-		{"memory -checkpoint " + gpt2HF, "memory: stream vector does not have it; it has attribute, lens, heads, circuits, "},
+		{"memory -checkpoint " + gpt2HF, "memory: stream vector does not have it; it has attribute, lens, heads, basis, "},
 		{"theory -seed x", "-seed: want a whole number >= 0"},
 		{"theory -config ../../configs/none.yaml", "config: want a YAML file"},
 		{"theory -config ../../configs/mhc.yaml", "-config ../../configs/mhc.yaml: theory: mhc: stream: want matrix or vector"},

@@ -6,12 +6,16 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// LayerScale is the settings of our stream: those of a vector stream, whose shape and checks it
-// takes over, and one of its own. Its methods are those of stream.Design.
+// LayerScale is the settings of our stream: those of all streams of vectors, and one of its own. Its
+// methods are those of stream.Design.
 type LayerScale struct {
-	stream.VectorConfig
+	stream.Vectors
 	Start float64 `yaml:"start" default:"0.1" help:"what each gain starts as; 1: as a plain transformer"`
 }
+
+// vector is a vector stream of our sizes. It is asked, not embedded: what more is known of it, such
+// as that it can be rotated, does not hold for ours.
+func (c LayerScale) vector() stream.VectorConfig { return stream.VectorConfig{Vectors: c.Vectors} }
 
 // Name is the kind in model.stream.
 func (LayerScale) Name() string { return "layerscale-example" }
@@ -39,32 +43,21 @@ func (c LayerScale) Check() error {
 	if !(c.Start > 0 && c.Start <= 1) {
 		return layers.Setting("start", "want above 0 and at most 1, got %g", c.Start)
 	}
-	return c.VectorConfig.Check()
+	return c.vector().Check()
 }
+
+// Shape is that of one vector a token.
+func (c LayerScale) Shape() stream.Shape { return c.vector().Shape() }
 
 // Cost is a vector stream's and that of the gains, which keep what they multiply: two of D entries
 // a block.
 func (c LayerScale) Cost() layers.Cost {
 	one := layers.Cost{Parameters: float64(c.D), Activations: float64(c.D)}
-	return c.VectorConfig.Cost().Plus(one.Times(2 * float64(c.Layers)))
+	return c.vector().Cost().Plus(one.Times(2 * float64(c.Layers)))
 }
 
 // New makes the parameters.
 func (c LayerScale) New(b *graph.Builder) stream.Stream { return newScaled(b, c) }
 
-// Plain says that gains of 1 are a transformer.
-func (c LayerScale) Plain() (stream.Design, bool) { return c.VectorConfig, c.Start == 1 }
-
-// Ratios are a vector stream's, for muP.
-func (c LayerScale) Ratios(base stream.Design) stream.Ratios {
-	return c.VectorConfig.Ratios(base.(LayerScale).VectorConfig)
-}
-
-// Growths are a vector stream's, of our type.
-func (c LayerScale) Growths() []stream.Growth {
-	growths := c.VectorConfig.Growths()
-	for i, g := range growths {
-		growths[i].Base = LayerScale{VectorConfig: g.Base.(stream.VectorConfig)}
-	}
-	return growths
-}
+// Plain says that gains of 1 are a transformer (stream.Grown).
+func (c LayerScale) Plain() (stream.Design, bool) { return c.vector(), c.Start == 1 }

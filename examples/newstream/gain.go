@@ -21,7 +21,9 @@ func (gain) Infer(in []graph.Signature) (graph.Signature, error) {
 	return in[0], nil
 }
 
-func (k gain) Run(c *graph.Call) error { return graph.Dispatch(c, k, runGain[float32], runGain[float64]) }
+func (k gain) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runGain[float32], runGain[float64])
+}
 
 func runGain[T float32 | float64](_ gain, c *graph.Call) error {
 	x, g, y := graph.In[T](c, 0), graph.In[T](c, 1), graph.Out[T](c)

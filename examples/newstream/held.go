@@ -5,17 +5,43 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Hold says how what is written reaches the stream's end: as in a vector stream, once it has been
-// multiplied by the gains. Package analysis takes models apart by it.
+// Package analysis takes models apart by what Hold and Static say: how what is written reaches the
+// stream's end. It is as in a vector stream, once it has been multiplied by the gains.
+
+// Hold is the stream of a run.
 func (s *scaled) Hold(r stream.Record) (*stream.Held, error) {
 	h, err := s.Vector.Hold(r)
-	for _, at := range s.sites() {
-		if err != nil {
-			return nil, err
-		}
-		err = h.Through(at.Name(), diagonal(graph.Float64s(s.b.Store().Param(s.gains[at.Index].Name()).Value)))
+	if err != nil {
+		return nil, err
 	}
-	return h, err
+	return h, s.throughGains(h)
+}
+
+// Static is the stream without a run, for analyses of weights (stream.Weighted).
+func (s *scaled) Static() *stream.Held {
+	h := s.Vector.Static()
+	if s.throughGains(h) != nil {
+		return nil
+	}
+	return h
+}
+
+func (s *scaled) throughGains(h *stream.Held) error {
+	for _, at := range s.sites() {
+		if err := h.Through(at.Name(), s.gain(at)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gain is a sublayer's, zeros in a model that is only planned.
+func (s *scaled) gain(at stream.Site) diagonal {
+	p := s.b.Store().Param(s.gains[at.Index].Name())
+	if p.Value == nil {
+		return make(diagonal, p.Size())
+	}
+	return graph.Float64s(p.Value)
 }
 
 // diagonal is the linear.Map x -> g ⊙ x.

@@ -15,7 +15,7 @@ import (
 // tiny is a model that the suite can run some thousand times.
 func tiny(start float64) models.Config {
 	return models.Config{
-		Stream: LayerScale{VectorConfig: stream.VectorConfig{Vectors: stream.Vectors{D: 12}}, Start: start},
+		Stream: LayerScale{Vectors: stream.Vectors{D: 12}, Start: start},
 		Layers: 2, Vocab: 13, Seq: 8, BOS: 12, Init: models.InitLeCun,
 		Attention: models.Attention{Heads: 3}, FeedForward: layers.GELUConfig{Hidden: 20},
 	}

@@ -22,7 +22,7 @@ type scaled struct {
 }
 
 func newScaled(b *graph.Builder, c LayerScale) *scaled {
-	s := &scaled{Vector: stream.NewVector(b, c.VectorConfig), b: b, c: c}
+	s := &scaled{Vector: stream.NewVector(b, c.vector()), b: b, c: c}
 	for _, at := range s.sites() {
 		s.gains = append(s.gains, b.Param(graph.ParamSpec{Name: at.Name() + ".gain", Shape: []int{c.D}, Init: graph.Initializer{Offset: c.Start}}))
 	}
