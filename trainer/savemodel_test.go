@@ -90,7 +90,7 @@ func TestModelThatCannotBeOpenedIsNotSaved(t *testing.T) {
 		{"float64", float64Store(t, d.Model), nil, "want a store of float32, got float64"},
 		{"deeper model's store", deeper, nil, "the model has 12080 parameters, the store 13904: it is of another model"},
 		{"wider model's store", wider, nil, "it is of another model"},
-		{"no model", store, func(d *trainer.Description) { d.Model = models.Spec{} }, "want a Spec"},
+		{"no model", store, func(d *trainer.Description) { d.Model = models.Spec{} }, "want a description with the model's Spec"},
 		{"unknown tokenizer", store, func(d *trainer.Description) { d.Data.Tokenizer = "words" }, `data.tokenizer: want one of bytes, gpt2, got "words"`},
 		{"large tokenizer", store, func(d *trainer.Description) { d.Data.Tokenizer = "gpt2" }, "tokenizer gpt2 has 50257 ids, the model's vocabulary 257"},
 	} {
