@@ -1,11 +1,19 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
 
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/command"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -40,4 +48,56 @@ func TestChecks(t *testing.T) {
 	_, err = c.Resolve()
 	require.ErrorContains(t, err, "model.attention.heads: want a divisor of d_model 12, got 5")
 	assert.Equal(t, 0.1, modeltest.Resolve(t, tiny(0)).Stream.(LayerScale).Start)
+}
+
+// TestDecomposition: what the writers wrote, each by its gains, adds up to the logits and to what the
+// sites read; without a run the heads have circuits.
+func TestDecomposition(t *testing.T) {
+	spec := modeltest.Resolve(t, tiny(0))
+	store := modeltest.PerturbedStore(t, spec, tensor.Float64)
+	run, err := analysis.Run(store, spec, []int32{12, 3, 1, 4, 1, 5})
+	require.NoError(t, err)
+	d, err := analysis.Decompose(run)
+	require.NoError(t, err)
+	for token := range 6 {
+		a, err := d.Attribute(token, 7, -1)
+		require.NoError(t, err)
+		assert.InDelta(t, a.Logit, a.Sum, 1e-12)
+		assert.Greater(t, len(a.Contributions), 2*(3+20), "heads and neurons of two blocks")
+	}
+	assert.Contains(t, analysis.Supports(spec), analysis.AnalysisCircuits)
+	assert.NotContains(t, analysis.Supports(spec), analysis.AnalysisRotation, "gains have a basis of their own")
+	_, err = analysis.FindCircuits(store, spec, analysis.CircuitOptions{})
+	require.NoError(t, err)
+}
+
+// call runs the program in this process.
+func call(t *testing.T, args ...string) string {
+	t.Helper()
+	zoo, err := newZoo()
+	require.NoError(t, err)
+	var stdout, stderr bytes.Buffer
+	require.Zero(t, command.Main(zoo, args, &stdout, &stderr), stderr.String())
+	return stdout.String()
+}
+
+// TestCommands: a model of the stream is trained, scored, sampled, listed and taken apart.
+func TestCommands(t *testing.T) {
+	dir := t.TempDir()
+	text, run := filepath.Join(dir, "text.txt"), filepath.Join(dir, "run")
+	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("some text to learn. ", 60)), 0o644))
+	call(t, "train", "-config", "layerscale.yaml", "-out", run, "-set", "data.source=files", "-set", "data.path=["+text+"]", "-set", "data.split=tail/5",
+		"-set", "model.layers=1", "-set", "model.stream.d_model=16", "-set", "model.stream.start=0.5", "-set", "model.seq=16", "-set", "train.batch=2", "-set", "train.steps=3", "-set", "sample.tokens=0")
+	assert.Contains(t, call(t, "eval", "-checkpoint", run), "bits per byte")
+	assert.True(t, strings.HasPrefix(call(t, "generate", "-checkpoint", run, "-prompt", "some", "-tokens", "4"), "some"))
+	assert.Contains(t, call(t, "models"), "\nquickstart-layerscale ")
+	assert.Regexp(t, `(?m)^layerscale-example +A_res +fixed`, call(t, "models", "-residuals"))
+	var document struct {
+		Stream  string
+		Results struct{ Attribution analysis.Attribution }
+	}
+	require.NoError(t, json.Unmarshal([]byte(call(t, "analyze", "attribute", "-checkpoint", run, "-prompt", "some", "-json")), &document))
+	assert.Equal(t, "layerscale-example", document.Stream)
+	assert.NotZero(t, document.Results.Attribution.Logit)
+	assert.InDelta(t, document.Results.Attribution.Logit, document.Results.Attribution.Sum, 1e-5)
 }
