@@ -16,7 +16,7 @@ func basis(zoo models.Zoo) cli.Command {
 		Summary: "whether the stream's own basis is privileged: kurtosis, against rotated controls",
 		Example: []string{
 			"go run ./cmd/analyze basis -checkpoint runs/quickstart",
-			`go run ./cmd/analyze basis -checkpoint runs/quickstart -prompt "$(cat cmd/eval/main.go)" -out /tmp/basis`,
+			`go run ./cmd/analyze basis -checkpoint runs/quickstart -prompt "$(cat command/command.go)" -out /tmp/basis`,
 		},
 		Notes: []string{
 			"The more tokens, the surer the numbers: a prompt may be of any length here, it is read in",
