@@ -19,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/stream"
 )
 
 const (
@@ -32,9 +31,10 @@ const (
 // design, but in the method that returns it, and outside package stream nothing refers to the
 // struct of one, in no Go file of the module but tests.
 func TestOnlyTheListNamesDesigns(t *testing.T) {
+	d := designsOf(models.Standard())
 	for _, path := range sources(t) {
 		if path != list {
-			assert.Empty(t, names(parse(t, filepath.Join(root, path))), "%s names designs: ask models.Spec.Design or Shape, or the zoo", path)
+			assert.Empty(t, d.in(parse(t, filepath.Join(root, path))), "%s names designs: ask models.Spec.Design or Shape, or the zoo", path)
 		}
 	}
 }
@@ -46,9 +46,9 @@ type c struct { Matrix int `+"`yaml:\"matrix\"`"+` }
 func f() any { return stream.HyperConfig{N: len("mhc") + len("mhcs") + other.HyperConfig} }
 func (c) Name() string { return "vector" }`, parser.SkipObjectResolution)
 	require.NoError(t, err)
-	assert.ElementsMatch(t, []string{"stream.HyperConfig", `"mhc"`, `"vector"`}, names(file))
+	assert.ElementsMatch(t, []string{"stream.HyperConfig", `"mhc"`, `"vector"`}, designsOf(models.Standard()).in(file))
 	file.Name.Name = streams
-	assert.ElementsMatch(t, []string{"stream.HyperConfig", `"mhc"`}, names(file))
+	assert.ElementsMatch(t, []string{"stream.HyperConfig", `"mhc"`}, designsOf(models.Standard()).in(file))
 }
 
 // sources are the module's Go files but tests, as slash-separated paths from its root.
@@ -60,7 +60,7 @@ func sources(t *testing.T) []string {
 		}
 		if d.IsDir() {
 			name := d.Name()
-			if name == "testdata" || name == "shared" || strings.HasPrefix(name, ".") && name != ".." || isModule(path) {
+			if name == "testdata" || name == "shared" || name == "build" || strings.HasPrefix(name, ".") && name != ".." || isModule(path) {
 				return filepath.SkipDir
 			}
 			return nil
@@ -85,24 +85,35 @@ func isModule(folder string) bool {
 // streams is the package of designs.
 const streams = "stream"
 
-// names are the designs that a file names, as literals or by their structs; a file of package
+// designs are the names of streams' designs and of their structs.
+type designs struct{ names, structs []string }
+
+func designsOf(zoo models.Zoo) designs {
+	d := designs{names: zoo.StreamNames()}
+	for _, s := range zoo.Streams() {
+		d.structs = append(d.structs, reflect.TypeOf(s).Name())
+	}
+	return d
+}
+
+// in are the designs that a file names, as literals or by their structs; a file of package
 // stream may have the name that a method Name in it returns.
-func names(file *ast.File) []string {
+func (d designs) in(file *ast.File) []string {
 	var found, own []string
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			if n.Recv != nil && n.Name.Name == "Name" && file.Name.Name == streams {
-				own = append(own, returned(n)...)
+				own = append(own, d.returned(n)...)
 			}
 		case *ast.Field: // whose tag is a literal too
 			n.Tag = nil
 		case *ast.SelectorExpr:
-			if of, ok := n.X.(*ast.Ident); ok && of.Name == streams && isStruct(n.Sel.Name) {
+			if of, ok := n.X.(*ast.Ident); ok && of.Name == streams && slices.Contains(d.structs, n.Sel.Name) {
 				found = append(found, streams+"."+n.Sel.Name)
 			}
 		case ast.Expr:
-			if isDesign(n) {
+			if d.isName(n) {
 				found = append(found, n.(*ast.BasicLit).Value)
 			}
 		}
@@ -111,16 +122,11 @@ func names(file *ast.File) []string {
 	return slices.DeleteFunc(found, func(name string) bool { return slices.Contains(own, name) })
 }
 
-// isStruct tells whether a name of package stream is that of a design's struct.
-func isStruct(name string) bool {
-	return slices.ContainsFunc(models.Standard().Streams(), func(d stream.Design) bool { return reflect.TypeOf(d).Name() == name })
-}
-
 // returned are the names of designs that a function returns.
-func returned(f *ast.FuncDecl) []string {
+func (d designs) returned(f *ast.FuncDecl) []string {
 	var literals []string
 	ast.Inspect(f.Body, func(n ast.Node) bool {
-		if r, ok := n.(*ast.ReturnStmt); ok && len(r.Results) == 1 && isDesign(r.Results[0]) {
+		if r, ok := n.(*ast.ReturnStmt); ok && len(r.Results) == 1 && d.isName(r.Results[0]) {
 			literals = append(literals, r.Results[0].(*ast.BasicLit).Value)
 		}
 		return true
@@ -128,14 +134,14 @@ func returned(f *ast.FuncDecl) []string {
 	return literals
 }
 
-// isDesign tells whether an expression is a string literal that is the name of a design.
-func isDesign(e ast.Expr) bool {
+// isName tells whether an expression is a string literal that is the name of a design.
+func (d designs) isName(e ast.Expr) bool {
 	literal, ok := e.(*ast.BasicLit)
 	if !ok || literal.Kind != token.STRING {
 		return false
 	}
 	value, err := strconv.Unquote(literal.Value)
-	return err == nil && slices.Contains(models.Standard().StreamNames(), value)
+	return err == nil && slices.Contains(d.names, value)
 }
 
 func parse(t *testing.T, path string) *ast.File {
