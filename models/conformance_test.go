@@ -89,17 +89,23 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestConformanceZoo is the suite over the other streams and mixtures of experts.
+// TestConformancePresets is the suite over the zoo's small presets, of which every design has
+// one.
+func TestConformancePresets(t *testing.T) {
+	for _, p := range modeltest.Small(models.Standard()) {
+		modeltest.Run(t, p.Name, p.Config)
+	}
+}
+
+// TestConformanceZoo is the suite over further settings of the other streams and of mixtures of
+// experts.
 func TestConformanceZoo(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		config models.Config
 	}{
-		{"hyper/static", tinyZoo(stream.HyperConfig{N: 3}, plainly)},
-		{"hyper/dynamic", tinyZoo(stream.HyperConfig{N: 4, Dynamic: true}, plainly)},
 		{"hyper/authors", tinyZoo(stream.HyperConfig{N: 2, Dynamic: true}, authors)},
 		{"hyper/one", tinyZoo(stream.HyperConfig{N: 1}, func(c *models.Config) { c.Layers, c.Bias = 1, true })},
-		{"mhc/paper", tinyZoo(stream.MHCConfig{N: 4}, plainly)},
 		{"mhc/bias-dropout", tinyZoo(stream.MHCConfig{N: 3, Iterations: 5}, dropoutBias)},
 		{"mhc-lite/paper", tinyZoo(stream.MHCLiteConfig{N: 3}, plainly)},
 		{"mhc-lite/tied", tinyZoo(stream.MHCLiteConfig{N: 2}, tied)},
@@ -107,12 +113,10 @@ func TestConformanceZoo(t *testing.T) {
 		{"vwn/groups", tinyZoo(stream.VWNConfig{M: 3, N: 6}, plainly)},
 		{"vwn/fraction", tinyZoo(stream.VWNConfig{Vectors: width(18), M: 2, N: 3}, plainly)},
 		{"vwn/expand-bias", tinyZoo(stream.VWNConfig{M: 5, N: 7, Expand: true}, biased)},
-		{"highway/paper", tinyZoo(stream.HighwayConfig{}, plainly)},
 		{"highway/bias-dropout", tinyZoo(stream.HighwayConfig{}, dropoutBias)},
 		{"hieragg/paper", tinyZoo(stream.HieraggConfig{Inner: 7}, plainly)},
 		{"hieragg/bias", tinyZoo(stream.HieraggConfig{}, func(c *models.Config) { noPositionsBias(c); c.Layers = 4 })},
 		{"hieragg/separate", tinyZoo(stream.HieraggConfig{Inner: 5, Separate: true}, func(c *models.Config) { c.Layers, c.Bias = 4, true })},
-		{"dwlstm/paper", tinyZoo(stream.DWLSTMConfig{}, plainly)},
 		{"dwlstm/bias-exact", tinyZoo(stream.DWLSTMConfig{}, func(c *models.Config) { c.Bias, c.Gelu = true, models.GeluExact })},
 		{"moe/top-2", tinyVector(experts(4, 2))},
 		{"moe/top-1-bias", tinyVector(all(experts(3, 1), biased))},

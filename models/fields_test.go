@@ -2,6 +2,7 @@ package models_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -188,7 +189,8 @@ func mupEffects() []effect {
 }
 
 // TestEverySettingHasAnEffect: no setting is silently ignored. A new one, of the config, of a
-// design in the zoo, or of the auxiliary losses, without a row here fails.
+// feed-forward, or of the auxiliary losses, without a row here fails; a stream's setting without
+// a row is tried on its small preset.
 func TestEverySettingHasAnEffect(t *testing.T) {
 	tested, before := map[string]bool{}, observation{}
 	for _, effects := range [][]effect{shapeEffects(), functionEffects(), startEffects(), mupEffects(), zooEffects()} {
@@ -197,11 +199,46 @@ func TestEverySettingHasAnEffect(t *testing.T) {
 			t.Run(e.key+"/"+e.base.Stream.Name(), func(t *testing.T) { e.check(t, &before) })
 		}
 	}
+	for _, p := range modeltest.Small(models.Standard()) {
+		prefix := "stream." + p.Config.Stream.Name() + "."
+		for _, key := range keysOf(prefix, reflect.TypeOf(p.Config.Stream), models.Standard(), false) {
+			if !tested[key] {
+				tested[key] = true
+				t.Run(key, func(t *testing.T) { checkAnyEffect(t, p.Config, strings.TrimPrefix(key, prefix)) })
+			}
+		}
+	}
 	for _, key := range keysOf("", reflect.TypeFor[subject](), models.Standard(), false) {
 		assert.True(t, tested[key], "setting %s has no row: say what it changes", key)
 		delete(tested, key)
 	}
 	assert.Empty(t, tested, "rows of settings that do not exist")
+}
+
+// checkAnyEffect: another value of a setting of the stream changes something.
+func checkAnyEffect(t *testing.T, c models.Config, key string) {
+	changed := c
+	design := reflect.New(reflect.TypeOf(c.Stream)).Elem()
+	design.Set(reflect.ValueOf(c.Stream.Defaults()))
+	for _, f := range reflect.VisibleFields(design.Type()) {
+		if f.Tag.Get("yaml") != key {
+			continue
+		}
+		switch v := design.FieldByIndex(f.Index); v.Kind() {
+		case reflect.Int:
+			v.SetInt(2 * v.Int())
+		case reflect.Bool:
+			v.SetBool(!v.Bool())
+		case reflect.Float64:
+			v.SetFloat(v.Float()/2 + 0.125)
+		default:
+			t.Fatalf("%s: want a row for a setting of type %s", key, v.Type())
+		}
+	}
+	changed.Stream = design.Interface().(stream.Design)
+	require.NotEqual(t, c.Stream, changed.Stream)
+	was, is := observe(t, subject{Config: c}), observe(t, subject{Config: changed})
+	assert.False(t, reflect.DeepEqual(was, is), "nothing changes")
 }
 
 // observation is what a config was last seen to do; rows of one base follow each other.

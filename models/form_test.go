@@ -18,22 +18,16 @@ import (
 
 // formConfigs are small models of all streams.
 func formConfigs(t *testing.T) map[string]models.Spec {
-	specs := map[string]models.Spec{}
-	for name, c := range map[string]models.Config{
-		"matrix":        tinyMatrix(plainly),
-		"vector":        tinyVector(plainly),
-		"highway":       tinyZoo(stream.HighwayConfig{}, plainly),
-		"hieragg":       tinyZoo(stream.HieraggConfig{}, biased),
-		"dwlstm":        tinyZoo(stream.DWLSTMConfig{}, plainly),
-		"hyper/static":  tinyZoo(stream.HyperConfig{N: 3}, plainly),
-		"hyper/dynamic": tinyZoo(stream.HyperConfig{N: 4, Dynamic: true}, plainly),
-		"mhc":           tinyZoo(stream.MHCConfig{N: 4}, plainly),
-		"mhc-lite":      tinyZoo(stream.MHCLiteConfig{N: 3}, plainly),
-		"vwn/groups":    tinyZoo(stream.VWNConfig{M: 3, N: 6}, plainly),
-		"vwn/fraction":  tinyZoo(stream.VWNConfig{Vectors: width(18), M: 2, N: 3}, plainly),
-	} {
-		specs[name] = modeltest.Resolve(t, c)
+	specs := map[string]models.Spec{
+		"hieragg/bias": modeltest.Resolve(t, tinyZoo(stream.HieraggConfig{}, biased)),
+		"hyper/three":  modeltest.Resolve(t, tinyZoo(stream.HyperConfig{N: 3}, plainly)),
+		"vwn/groups":   modeltest.Resolve(t, tinyZoo(stream.VWNConfig{M: 3, N: 6}, plainly)),
 	}
+	for _, p := range modeltest.Small(models.Standard()) {
+		specs[p.Name] = modeltest.Resolve(t, p.Config)
+	}
+	// At these sizes 20 iterations come near enough to what they lead to.
+	specs["quickstart-mhc"] = modeltest.Resolve(t, tinyZoo(stream.MHCConfig{N: 4}, plainly))
 	return specs
 }
 
@@ -168,10 +162,14 @@ func plus(x, y []float64) []float64 {
 // TestResidualFormOfFixedOnes: where A_res and B_up are fixed the state behind a site is
 // that before it and what was written. The matrix stream's is written by its keys.
 func TestResidualFormOfFixedOnes(t *testing.T) {
-	for _, name := range []string{"vector", "matrix", "highway", "hieragg"} {
-		c := formConfigs(t)[name]
+	fixed := 0
+	for name, c := range formConfigs(t) {
 		forms, err := models.ResidualForm(c)
 		require.NoError(t, err)
+		if forms[0].Res.Choice != stream.Fixed {
+			continue
+		}
+		fixed++
 		for _, f := range forms {
 			w := watch(t, c, modeltest.PerturbedStore(t, c, tensor.Float64), f.Site, 1)
 			assert.Nil(t, w.coefficients, "%s: none to be seen", name)
@@ -183,16 +181,21 @@ func TestResidualFormOfFixedOnes(t *testing.T) {
 			}
 		}
 	}
+	assert.Greater(t, fixed, 5)
 }
 
 // TestResidualFormOfMixedOnes: with the coefficients that a run has made, reading and
 // writing are the linear form; they have the shape, and change with the token, as the form
 // says; what is doubly stochastic or bounded is.
 func TestResidualFormOfMixedOnes(t *testing.T) {
-	for _, name := range []string{"hyper/static", "hyper/dynamic", "mhc", "mhc-lite", "vwn/groups", "vwn/fraction"} {
-		c := formConfigs(t)[name]
+	mixed := 0
+	for name, c := range formConfigs(t) {
 		forms, err := models.ResidualForm(c)
 		require.NoError(t, err)
+		if res := forms[0].Res; res.Rows == 1 || res.Choice == stream.Fixed || res.Diagonal {
+			continue
+		}
+		mixed++
 		for _, f := range forms {
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
 			w, each := watch(t, c, store, f.Site, 1), f.Res.Choice == stream.Dependent
@@ -208,6 +211,7 @@ func TestResidualFormOfMixedOnes(t *testing.T) {
 			assert.Equal(t, each, modeltest.Distance(other.coefficients, w.coefficients) > 1e-4, "%s: with other tokens", name)
 		}
 	}
+	assert.Greater(t, mixed, 5)
 }
 
 // checkLinear checks what a site did with a token, whose packed coefficients are given.
@@ -269,7 +273,7 @@ func TestResidualFormStarts(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, 6*2*3, compared)
+	assert.GreaterOrEqual(t, compared, 7*2*3)
 }
 
 // checkWords checks a coefficient's numbers at the first step by what the form says of them

@@ -62,23 +62,19 @@ func TestHooks(t *testing.T) {
 // all that attention can do.
 func splitConfigs() map[string]models.Config {
 	masked := func(c *models.Config) { c.MaskDocuments = true }
-	return map[string]models.Config{
-		"matrix":         tinyMatrix(masked),
+	configs := map[string]models.Config{
 		"matrix/authors": tinyMatrix(authors),
 		"matrix/rope":    tinyMatrix(ropeExactLeCun),
 		"matrix/moe":     tinyMatrix(experts(3, 2)),
-		"vector":         tinyVector(masked),
 		"vector/authors": tinyVector(authors),
 		"vector/moe":     tinyVector(experts(3, 2)),
-		"hyper":          tinyZoo(stream.HyperConfig{N: 2}, masked),
-		"mhc":            tinyZoo(stream.MHCConfig{N: 3}, masked),
 		"mhc/moe":        tinyZoo(stream.MHCConfig{N: 2}, all(masked, experts(3, 2))),
-		"mhc-lite":       tinyZoo(stream.MHCLiteConfig{N: 2}, masked),
-		"vwn":            tinyZoo(stream.VWNConfig{N: 4, M: 3}, masked),
-		"highway":        tinyZoo(stream.HighwayConfig{}, masked),
-		"hieragg":        tinyZoo(stream.HieraggConfig{}, masked),
-		"dwlstm":         tinyZoo(stream.DWLSTMConfig{}, masked),
 	}
+	for _, p := range modeltest.Small(models.Standard()) {
+		masked(&p.Config)
+		configs[p.Name] = p.Config
+	}
+	return configs
 }
 
 // TestSplitHooks: with attention and mixtures in the forms that a hook asks for, logits and

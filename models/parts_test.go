@@ -18,7 +18,10 @@ import (
 // stream those that its design makes alone, a feed-forward those of its sites' names that are
 // left, the unembedding its table; and there are no others.
 func TestPartsCountTheirParameters(t *testing.T) {
-	bases := append(zooBases(), tinyMatrix(plainly), tinyVector(matchingHeads), tinyMatrix(experts(3, 0)))
+	bases := append(zooBases(), tinyVector(matchingHeads), tinyMatrix(experts(3, 0)))
+	for _, p := range modeltest.Small(models.Standard()) {
+		bases = append(bases, p.Config)
+	}
 	covered := map[string]bool{}
 	for _, base := range bases {
 		covered[base.Stream.Name()] = true

@@ -42,7 +42,9 @@ func zooCounts() map[string]int {
 		"dwlstm-233m": base162m + (10*d*d+8*d)*blocks,
 		// A site 2n(2m+n) + d(2m+n) + d, slots of d = D/m; W_reduce, 0.885M; tables half as
 		// wide again; at r = 1.5 no norm of groups.
-		"vwn-2x3": base162m + (2*3*7+384*7+384)*sites + 884_736 + rows*(1152-d),
+		// Averages after blocks 5 and 10, of 2 and 3 outputs; after each of 4 blocks.
+		"denseformer-162m": base162m + 2 + 3,
+		"vwn-2x3":          base162m + (2*3*7+384*7+384)*sites + 884_736 + rows*(1152-d),
 		// r = 8: tables and W_reduce of 6144, and its norm.
 		"vwn-8x64": base162m + (2*64*80+96*80+96)*sites + 6144*d + 6144 + rows*(6144-d),
 		// 8 experts of half the width and a router for each feed-forward.
@@ -77,6 +79,7 @@ func quickstartCounts() map[string]int {
 		"quickstart-highway":       baseQuickstart + 4*d*d*blocks,
 		"quickstart-hieragg":       baseQuickstart + 4*d*d,
 		"quickstart-dwlstm":        baseQuickstart + (10*d*d+8*d)*blocks,
+		"quickstart-denseformer":   baseQuickstart + 2 + 3 + 4 + 5,
 		"quickstart-vwn":           baseQuickstart + (2*3*7+128*7+128)*sites + 384*d + 257*(384-d),
 		"quickstart-moe":           baseQuickstart + (8*dense/2+8*d-dense)*blocks,
 	}

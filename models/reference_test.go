@@ -174,12 +174,7 @@ func openReference(t *testing.T, dir string) *reference {
 	require.NoError(t, err)
 	r := &reference{dir: dir}
 	require.NoError(t, json.Unmarshal(text, &r.expected))
-	read := map[string]func(*testing.T, *reference){
-		"rmt": readRMT, "transformer": readTransformer,
-		"official-rmt": readOfficialRMT, "official-transformer": readOfficialTransformer,
-		"hyper-static": readHyper, "hyper-dynamic": readHyper, "mhc": readMHC, "mhc-lite": readMHC, "vwn": readVWN,
-		"highway": readHighway, "hieragg": readHieragg, "dwlstm": readDWLSTM, "moe": readMoE,
-	}[r.expected.Kind]
+	read := readers()[r.expected.Kind]
 	if read == nil {
 		t.Skipf("kind %q: its stream or block is not built yet", r.expected.Kind)
 	}

@@ -19,6 +19,7 @@ type vectorSizes struct {
 	TopK                             int `json:"top_k"`
 	Balance                          float64
 	Dynamic                          bool
+	Dilation, Period                 int
 	Inverse                          bool `json:"inverse_layer_scaling"`
 	Eps                              float64
 	Gelu, Norm                       string
@@ -78,6 +79,16 @@ func (r *reference) remove(names ...string) {
 		}
 	}
 	r.weights = kept
+}
+
+// readers read the folders, by their kind.
+func readers() map[string]func(*testing.T, *reference) {
+	return map[string]func(*testing.T, *reference){
+		"rmt": readRMT, "transformer": readTransformer,
+		"official-rmt": readOfficialRMT, "official-transformer": readOfficialTransformer,
+		"hyper-static": readHyper, "hyper-dynamic": readHyper, "mhc": readMHC, "mhc-lite": readMHC, "vwn": readVWN,
+		"highway": readHighway, "hieragg": readHieragg, "dwlstm": readDWLSTM, "moe": readMoE, "denseformer": readDenseFormer,
+	}
 }
 
 // readTransformer is the paper form of the transformer.
@@ -153,6 +164,17 @@ func readHieragg(t *testing.T, r *reference) {
 	r.config = r.config.OnStream(stream.HieraggConfig{Inner: c.Inner})
 	r.remove("norm")
 	r.weights = append(r.weights, same("aggregate.w1", c.Inner, 1), same("aggregate.w2", c.D, 1), same("aggregate.norm", 1))
+}
+
+// readDenseFormer has weights at some blocks' ends, which lie as ours.
+func readDenseFormer(t *testing.T, r *reference) {
+	c := readSizes(t, r)
+	r.config = r.config.OnStream(stream.DenseFormerConfig{Dilation: c.Dilation, Period: c.Period})
+	for block := range c.Layers {
+		if (block+1)%c.Period == 0 {
+			r.weights = append(r.weights, same(fmt.Sprintf("blocks.%d.dwa", block), 1))
+		}
+	}
 }
 
 // readDWLSTM has cells in the place of norms and feed-forwards.

@@ -32,6 +32,7 @@ func Standard() Zoo {
 			stream.HighwayConfig{},
 			stream.HieraggConfig{},
 			stream.DWLSTMConfig{},
+			stream.DenseFormerConfig{},
 		},
 		feedForwards: []layers.FeedForwardDesign{
 			layers.GELUConfig{},
@@ -162,6 +163,7 @@ func zooPresets() []Preset {
 		{"hyper-dynamic-162m", large.OnStream(stream.HyperConfig{N: 4, Dynamic: true}), 0, "", plain},
 		{"mhc-162m", large.OnStream(stream.MHCConfig{N: 4}), 0, "", plain},
 		{"mhc-lite-162m", large.OnStream(stream.MHCLiteConfig{N: 4}), 0, "", plain},
+		{"denseformer-162m", large.OnStream(stream.DenseFormerConfig{Dilation: 4, Period: 5}), 0, "", plain},
 		{"vwn-2x3", large.OnStream(stream.VWNConfig{M: 2, N: 3}), 0, "", plain},
 		{"vwn-8x64", large.OnStream(stream.VWNConfig{M: 8, N: 64}), 0, "", plain},
 		{"moe-8x2", mixture(large, 3072/2), 0, "", plain},
@@ -181,6 +183,7 @@ func zooPresets() []Preset {
 		{"quickstart-hyper-dynamic", small.OnStream(stream.HyperConfig{N: 4, Dynamic: true}), 0, "", plain},
 		{"quickstart-mhc", small.OnStream(stream.MHCConfig{N: 4}), 0, "", plain},
 		{"quickstart-mhc-lite", small.OnStream(stream.MHCLiteConfig{N: 4}), 0, "", plain},
+		{"quickstart-denseformer", small.OnStream(stream.DenseFormerConfig{}), 0, "", plain},
 		{"quickstart-vwn", small.OnStream(stream.VWNConfig{M: 2, N: 3}), 0, "", plain},
 		{"quickstart-moe", mixture(small, 512), 0, "", plain},
 	}...)

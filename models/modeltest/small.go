@@ -1,0 +1,51 @@
+package modeltest
+
+import (
+	"reflect"
+
+	"github.com/residua-go/residua/models"
+)
+
+// smallSize is what larger sizes become: a multiple of 2, 3 and 4.
+const smallSize = 12
+
+// Small returns the presets of the zoo's smallest models, which have 4 blocks, made smaller
+// still, so that the suite runs on each in moments: every design of a stream has one at least.
+// Mixtures of experts, of which some would get none of so few tokens, are left out.
+func Small(zoo models.Zoo) []models.Preset {
+	var small []models.Preset
+	for _, p := range zoo.Presets() {
+		if p.Config.Layers == 4 && (p.Config.FeedForward == nil || p.Config.FeedForward.Shape().Experts == 0) {
+			p.Config = Shrunk(p.Config)
+			small = append(small, p)
+		}
+	}
+	return small
+}
+
+// Shrunk is a model of 2 blocks with a vocabulary of 13 ids, rows of 9 tokens and learned
+// positions, in which no size of stream and feed-forward is above 12.
+func Shrunk(c models.Config) models.Config {
+	c.Layers, c.Vocab, c.Seq, c.Attention.Positions = 2, 13, 9, models.PositionsLearned
+	c.Attention.Heads = min(3, c.Attention.Heads)
+	for _, part := range []any{&c.Stream, &c.FeedForward} {
+		v := reflect.ValueOf(part).Elem() // an interface with a design
+		if v.IsNil() {
+			continue
+		}
+		design := reflect.New(v.Elem().Type()).Elem()
+		design.Set(v.Elem())
+		shrink(design)
+		v.Set(design)
+	}
+	return c
+}
+
+// shrink bounds the settings of a design that are sizes.
+func shrink(design reflect.Value) {
+	for _, f := range reflect.VisibleFields(design.Type()) {
+		if v := design.FieldByIndex(f.Index); f.Tag.Get("yaml") != "" && v.CanInt() {
+			v.SetInt(min(v.Int(), smallSize))
+		}
+	}
+}

@@ -1,0 +1,225 @@
+package stream
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/stream/linear"
+)
+
+// DenseFormerConfig describes a DenseFormer stream.
+type DenseFormerConfig struct {
+	Vectors
+	Dilation int `yaml:"dilation" default:"1" max:"4096" help:"k: a block's average takes every k-th block's output, back from its own"`
+	Period   int `yaml:"period" default:"1" max:"4096" help:"p: there is an average after every p-th block"`
+}
+
+// Name is "denseformer".
+func (DenseFormerConfig) Name() string { return "denseformer" }
+
+// Card describes DenseFormer.
+func (DenseFormerConfig) Card() layers.Card {
+	return layers.Card{
+		Title:    "DenseFormer",
+		Equation: "X_i = Block_i(Y_{i-1});   Y_i = sum over j <= i of a_i[j] X_j",
+		Source:   "Pagliardini et al. 2024, arXiv 2402.02622: depth-weighted averages",
+		Use:      "Every block reads a learned sum of all earlier blocks' outputs, for L(L+3)/2 parameters and hardly any FLOPs. It starts as the transformer, bit for bit. What it costs is memory: the outputs are kept. Dilation and period thin the averages out.",
+	}
+}
+
+// Defaults average all outputs after each block.
+func (c DenseFormerConfig) Defaults() Design {
+	c.Dilation, c.Period = orOwn(c.Dilation, 1), orOwn(c.Period, 1)
+	return c
+}
+
+// Check wants a dilation and a period of 1 at least.
+func (c DenseFormerConfig) Check() error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	return layers.CheckSizes(layers.Size{Key: "dilation", Value: c.Dilation}, layers.Size{Key: "period", Value: c.Period})
+}
+
+// Shape is that of one vector a token; the kept outputs are not counted.
+func (c DenseFormerConfig) Shape() Shape { return c.shape(c.D) }
+
+// Plain is a vector stream: at first each average is the block's own output.
+func (c DenseFormerConfig) Plain() (Design, bool) { return VectorConfig{c.Vectors}, true }
+
+// Cost has the averages: a weight for each output in each, L(L+3)/2 with dilation and period
+// 1; what an average gives is kept next to the block's own output.
+func (c DenseFormerConfig) Cost() layers.Cost {
+	d, _, _ := c.counts()
+	total := c.cost().Plus(c.lastNormCost())
+	for block := range c.Layers {
+		if n := float64(len(c.members(block))); n > 0 {
+			total = total.Plus(layers.Cost{Parameters: n, FLOPs: 2 * d * n, Activations: d})
+		}
+	}
+	return total
+}
+
+// members are the outputs, 0 being the embedding, that the average after a block is of, first
+// to last; none without an average.
+func (c DenseFormerConfig) members(block int) []int {
+	own := block + 1
+	if own%c.Period != 0 {
+		return nil
+	}
+	var members []int
+	for j := own % c.Dilation; j <= own; j += c.Dilation {
+		members = append(members, j)
+	}
+	return members
+}
+
+// New is NewDenseFormer.
+func (c DenseFormerConfig) New(b *graph.Builder) Stream { return NewDenseFormer(b, c) }
+
+// DenseFormer is a vector stream with depth-weighted averages (Pagliardini et al. 2024, arXiv
+// 2402.02622): with X_0 the embedding, and X_i = Block_i(Y_(i-1)) of the blocks i = 1..L,
+//
+//	Y_i = sum over j <= i, j = i mod k, of a_i[j] X_j    where i mod p = 0, else Y_i = X_i
+//
+// Y_i is the next block's input, and Y_L that of the last norm. At first a_i = (0, ..., 0, 1):
+// the function is that of a vector stream. The weights do not decay.
+//
+// Parameters of block l, counted from 0: "blocks.l.dwa" [n], n = floor((l+1)/k) + 1.
+type DenseFormer struct {
+	*Vector
+	c        DenseFormerConfig
+	averages []*gorgonia.Node // of each block; nil: none
+}
+
+// DenseFormerState is the stream h [T, D], and what averages are of.
+type DenseFormerState struct {
+	VectorState
+	Outputs gorgonia.Nodes // X_0 .. X_i, [T, D] each
+}
+
+// Nodes returns h and the outputs.
+func (s DenseFormerState) Nodes() gorgonia.Nodes {
+	return append(gorgonia.Nodes{s.H}, s.Outputs...)
+}
+
+// WithVector is the state of another h.
+func (s DenseFormerState) WithVector(h *gorgonia.Node) State {
+	s.H = h
+	return s
+}
+
+// NewDenseFormer makes the parameters of a DenseFormer stream.
+func NewDenseFormer(b *graph.Builder, c DenseFormerConfig) *DenseFormer {
+	f := &DenseFormer{Vector: NewVector(b, VectorConfig{c.Vectors}), c: c, averages: make([]*gorgonia.Node, c.Layers)}
+	for block := range c.Layers {
+		if n := len(c.members(block)); n > 0 {
+			own := make([]float64, n)
+			own[n-1] = 1
+			f.averages[block] = b.Param(constant(averageName(block), own, n))
+		}
+	}
+	return f
+}
+
+// averageName is "blocks.3.dwa".
+func averageName(block int) string { return fmt.Sprintf("blocks.%d.dwa", block) }
+
+// Embed is the vector stream's.
+func (f *DenseFormer) Embed(t Tokens) State {
+	h := f.Vector.Embed(t).(VectorState)
+	return DenseFormerState{h, h.Nodes()}
+}
+
+// EndBlock keeps the block's output, and replaces h by the average if there is one.
+func (f *DenseFormer) EndBlock(s State, block int) State {
+	state := s.(DenseFormerState)
+	state.Outputs = append(state.Outputs[:len(state.Outputs):len(state.Outputs)], state.H)
+	var terms gorgonia.Nodes
+	for _, j := range f.c.members(block) {
+		terms = append(terms, state.Outputs[j])
+	}
+	if len(terms) > 0 {
+		y := f.b.WeightedSum(f.averages[block], terms...) // [T, D]
+		state.H = f.b.Hook(averageName(block)+".out", y, "feature")
+	}
+	return state
+}
+
+// Form is h' = h + F(h), with averages after blocks.
+func (f *DenseFormer) Form(at Site) Form {
+	form := plainForm(at, "Pagliardini et al. 2024, arXiv 2402.02622")
+	form.Beyond = []Term{{Text: "after a block: a learned sum of the outputs of blocks so far", Parameters: nodeNames(f.averages[at.Block])}}
+	return form
+}
+
+// End is the last average, or the vector stream's end.
+func (f *DenseFormer) End() string {
+	if last := f.c.Layers - 1; f.averages[last] != nil {
+		return averageName(last) + ".out"
+	}
+	return f.Vector.End()
+}
+
+// Hold carries h and the outputs so far, one below the other: an average replaces h, and a
+// block's end has one more output. The weights are what they are: nothing is held but the last
+// norm's scale.
+func (f *DenseFormer) Hold(r Record) (*Held, error) { return f.hold(r), nil }
+
+// Static is Hold: nothing depends on a run.
+func (f *DenseFormer) Static() *Held { return f.hold(nil) }
+
+func (f *DenseFormer) hold(r Record) *Held {
+	d := f.c.D
+	h := NewHeld(r, d)
+	h.enterTables(f.tables, linear.Rows(d, []float64{1}, []float64{1})) // h and X_0
+	for block := range f.c.Layers {
+		rows := block + 2
+		down, up := linear.Rows(d, unitRow(rows, 0)), linear.Rows(d, unitColumn(rows)...)
+		for _, site := range f.Sites(block) {
+			h.vectorSite(site, down, up, f.behind(site))
+		}
+		h.Step(linear.Rows(d, f.blockEnd(block)...))
+	}
+	h.Step(linear.Rows(d, unitRow(f.c.Layers+2, 0)))
+	h.ReadOut(linear.Identity(d), finalNorm(f.b, f.norm))
+	return h
+}
+
+// blockEnd are the coefficients that take h and the outputs before a block's end to those after
+// it.
+func (f *DenseFormer) blockEnd(block int) [][]float64 {
+	rows, own := block+2, block+1
+	h := unitRow(rows, 0)
+	if average := f.averages[block]; average != nil {
+		h[0] = 0
+		weights := values(f.b, average.Name())
+		for i, j := range f.c.members(block) {
+			h[(j+1)%(own+1)] = weights[i] // the block's own output is h
+		}
+	}
+	after := [][]float64{h}
+	for row := 1; row < rows; row++ {
+		after = append(after, unitRow(rows, row))
+	}
+	return append(after, unitRow(rows, 0))
+}
+
+// unitRow is a row of n coefficients that takes the given one of n rows.
+func unitRow(n, row int) []float64 {
+	unit := make([]float64, n)
+	unit[row] = 1
+	return unit
+}
+
+// unitColumn are the coefficients that put one row in the first place of n.
+func unitColumn(n int) [][]float64 {
+	column := make([][]float64, n)
+	for i := range column {
+		column[i] = []float64{indicator(i == 0)}
+	}
+	return column
+}
