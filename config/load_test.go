@@ -29,6 +29,25 @@ func TestEveryBuiltInConfigIsFoundByNameInAnyFolder(t *testing.T) {
 	assert.Len(t, configs.Names(), len(files))
 }
 
+// TestEveryDesignHasAConfig: each stream and each feed-forward of the zoo is that of a built-in config.
+func TestEveryDesignHasAConfig(t *testing.T) {
+	kinds := map[string]bool{}
+	for _, name := range configs.Names() {
+		run, _, err := Load(zoo, name, nil)
+		require.NoError(t, err)
+		kinds["stream "+run.Model.Stream.Name()] = true
+		if f := run.Model.FeedForward; f != nil {
+			kinds["feed-forward "+f.Name()] = true
+		}
+	}
+	for _, d := range zoo.Streams() {
+		assert.True(t, kinds["stream "+d.Name()], "%s: want a file in configs", d.Name())
+	}
+	for _, d := range zoo.FeedForwards() {
+		assert.True(t, kinds["feed-forward "+d.Name()], "%s: want a file in configs", d.Name())
+	}
+}
+
 func TestErrorsInABuiltInConfigNameItsFileAndLine(t *testing.T) {
 	_, _, err := Load(zoo, "quickstart", []string{"train.schedule=constant", "train.steps=0"})
 	require.ErrorContains(t, err, "-set: train.steps")

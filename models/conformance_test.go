@@ -3,6 +3,8 @@ package models_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -92,8 +94,13 @@ func TestConformance(t *testing.T) {
 // TestConformancePresets is the suite over the zoo's small presets, of which every design has
 // one.
 func TestConformancePresets(t *testing.T) {
+	covered := map[string]bool{}
 	for _, p := range modeltest.Small(models.Standard()) {
+		covered[p.Config.Stream.Name()] = true
 		modeltest.Run(t, p.Name, p.Config)
+	}
+	for _, name := range models.Standard().StreamNames() {
+		assert.True(t, covered[name], "%s: want a preset of 4 blocks", name)
 	}
 }
 
