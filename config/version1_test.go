@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,7 +16,7 @@ func TestAnOldConfigIsToldWhatToWrite(t *testing.T) {
 			"x.yaml:3: model.stream: want a section since version 2: write stream: {kind: matrix, dk: 8, dv: 8, rank: 2}"},
 		{"model: {stream: hyper, dynamic: true, n: 2, m: 0, dk: 0, d_model: 16, heads: 2, expand_embedding: false}",
 			"x.yaml:1: model.stream: want a section since version 2: write stream: {kind: hyper, dynamic: true, n: 2, d_model: 16}"},
-		{"model: {stream: mch}", `x.yaml:1: model.stream: want a map with the key kind, one of matrix, vector, hyper, mhc, mhc-lite, vwn, highway, hieragg, dwlstm, and that kind's keys, got "mch"`},
+		{"model: {stream: mch}", `x.yaml:1: model.stream: want a map with the key kind, one of ` + strings.Join(zoo.StreamNames(), ", ") + `, and that kind's keys, got "mch"`},
 	} {
 		_, _, err := Parse(zoo, "x.yaml", []byte(c.text+train), nil)
 		assert.EqualError(t, err, c.want)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -54,7 +55,7 @@ func TestAnOutsidersDesignIsReadAsOursAre(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, keys, Key{Name: "model.stream.damping", Type: "number", Default: "0.5", Help: "what the stream is multiplied by", Kinds: "damped"})
 	_, _, err = Parse(models.Standard(), "x.yaml", []byte(text), nil)
-	assert.ErrorContains(t, err, `x.yaml:3: model.stream.kind: want one of matrix, vector, hyper, mhc, mhc-lite, vwn, highway, hieragg, dwlstm, got "damped"`)
+	assert.ErrorContains(t, err, `x.yaml:3: model.stream.kind: want one of `+strings.Join(zoo.StreamNames(), ", ")+`, got "damped"`)
 }
 
 // TestKeysOfASectionAreThoseOfItsKind: from a preset, a file and assignments, key by key.
