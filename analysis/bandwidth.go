@@ -38,9 +38,6 @@ type SiteBandwidth struct {
 // CountBandwidth counts a model's dimensions. Every stream has this analysis; it needs no
 // weights.
 func CountBandwidth(c models.Spec) (*Bandwidth, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
 	m, err := planned(c)
 	if err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func DecompositionNames(store *graph.Store, c models.Spec) ([]string, error) {
 func additiveStream(m *models.Model) (stream.Additive, error) {
 	additive, ok := m.Stream().(stream.Additive)
 	if !ok {
-		return nil, errors.Errorf("analysis: stream %s: want one that lists its writers (stream.Additive)", m.Spec().Stream)
+		return nil, errors.Errorf("analysis: stream %s: want one that lists its writers (stream.Additive)", m.Spec().Stream.Name())
 	}
 	return additive, nil
 }

@@ -48,9 +48,6 @@ func Fold(store *graph.Store, c models.Spec) (*Folded, error) {
 // foldFor refuses a stream that lacks the analysis called name, and a store that is not the
 // config's.
 func foldFor(name string, store *graph.Store, c models.Spec) (*Folded, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
 	if err := unsupported(name, c); err != nil {
 		return nil, err
 	}

@@ -54,9 +54,6 @@ type OptimizerOptions struct {
 // plain SGD with the norms' gains held at 1; by SGD that trains the gains, too, whose
 // entries belong to the basis; by Adam (betas .9, .95) and by AdamW (decay .1) with gains held.
 func CompareOptimizers(store *graph.Store, c models.Spec, ids []int32, o OptimizerOptions) (*OptimizerBasis, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
 	if err := o.resolve(c, ids); err != nil {
 		return nil, err
 	}

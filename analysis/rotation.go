@@ -60,7 +60,7 @@ func drawRotation(c models.Spec, o RotationOptions) (*Rotation, error) {
 			continue
 		}
 		if s.Size < 1 {
-			return nil, errors.Errorf("analysis: rotation: space %s: want at least 1 dimension, got %d: is the config a model's?", s.Name, s.Size)
+			return nil, errors.Errorf("analysis: rotation: space %s of the %s stream: want at least 1 dimension, got %d", s.Name, c.Stream.Name(), s.Size)
 		}
 		i := slices.IndexFunc(parts, func(p rotationPart) bool { return p.space == s.Name })
 		if i < 0 {

@@ -31,6 +31,9 @@ import (
 // The unembedding, which reads behind the final norm, becomes a weight of its own where it
 // was tied. Errors: another stream than vector; a Store that lacks parameters.
 func FoldNorms(store *graph.Store, c models.Spec) (*graph.Store, models.Spec, error) {
+	if err := wantModel("fold norms", c); err != nil {
+		return nil, c, err
+	}
 	if !turnsVectors(c) {
 		return nil, c, errors.Errorf("analysis: fold norms: want a stream of vectors that can be turned, got %s: its gains scale what no single weight reads", c.Stream.Name())
 	}

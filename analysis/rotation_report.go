@@ -58,9 +58,6 @@ type RotationReportOptions struct {
 // model with biases, which RMSNorm has not, keeps it and is turned about the vector of ones
 // instead (Norm and KeepOnes of a row tell).
 func MeasureRotation(store *graph.Store, c models.Spec, ids []int32, o RotationReportOptions) (*RotationReport, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
 	if err := unsupported(AnalysisRotation, c); err != nil {
 		return nil, err
 	}

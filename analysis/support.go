@@ -72,9 +72,20 @@ func storesByKeys(held *stream.Held) bool {
 	return err == nil && ok
 }
 
+// wantModel is an error if there is none.
+func wantModel(name string, c models.Spec) error {
+	if c.IsZero() {
+		return errors.Errorf("analysis: %s: want a Spec that Config.Resolve made, got the zero value", name)
+	}
+	return nil
+}
+
 // unsupported is nil if the model's stream has the analysis, and otherwise says which it
 // has.
 func unsupported(name string, c models.Spec) error {
+	if err := wantModel(name, c); err != nil {
+		return err
+	}
 	has := Supports(c)
 	if slices.Contains(has, name) {
 		return nil

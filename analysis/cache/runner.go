@@ -34,11 +34,11 @@ type Runner struct {
 // that of training, masks between documents included; only dropout is off. Close it after use.
 // It is an error if the store has not the config's parameters, or the model no such activation.
 func New(store *graph.Store, c models.Spec, o Options) (*Runner, error) {
-	if err := o.resolve(c); err != nil {
-		return nil, err
-	}
 	known, err := Names(store, c)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.resolve(c); err != nil {
 		return nil, err
 	}
 	r := &Runner{options: o}
