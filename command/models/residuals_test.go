@@ -29,13 +29,13 @@ func TestResidualsAsJSON(t *testing.T) {
 		assert.Equal(t, "blocks.0.attention", f.Site)
 		assert.Equal(t, f.Down.Columns == f.Res.Rows, d.Name != "dwlstm", d.Name)
 	}
-	mixed := [3]stream.Choice{stream.Dependent, stream.Dependent, stream.Dependent}
-	plain := [3]stream.Choice{stream.Fixed, stream.Fixed, stream.Fixed}
-	assert.Equal(t, map[string][3]stream.Choice{
-		"vector": plain, "highway": plain, "hieragg": plain, "matrix": {stream.Fixed, stream.Learned, stream.Learned},
-		"hyper static":  {stream.Learned, stream.Learned, stream.Learned},
-		"hyper dynamic": mixed, "mhc": mixed, "mhc-lite": mixed, "vwn": mixed, "dwlstm": {stream.Dependent, stream.Fixed, stream.Dependent},
-	}, choices)
+	for name, want := range map[string][3]stream.Choice{
+		"vector": {stream.Fixed, stream.Fixed, stream.Fixed}, "matrix": {stream.Fixed, stream.Learned, stream.Learned},
+		"hyper static": {stream.Learned, stream.Learned, stream.Learned}, "hyper dynamic": {stream.Dependent, stream.Dependent, stream.Dependent},
+		"dwlstm": {stream.Dependent, stream.Fixed, stream.Dependent},
+	} {
+		assert.Equal(t, want, choices[name], name)
+	}
 	for _, p := range models.Standard().Presets() {
 		assert.Contains(t, choices, designName(p.Config.Stream), p.Name)
 	}
