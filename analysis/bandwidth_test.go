@@ -8,6 +8,8 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // TestBandwidthOfTransformers: half way through a transformer of 50 layers a hundred times as
@@ -15,7 +17,7 @@ import (
 // (Elhage et al. 2021, "Subspaces and Residual Stream Bandwidth").
 func TestBandwidthOfTransformers(t *testing.T) {
 	const d = 64
-	b, err := analysis.CountBandwidth(models.Config{Stream: models.StreamVector, Layers: 50, DModel: d, Heads: 4, FF: 4 * d, Vocab: 99, Seq: 8})
+	b, err := analysis.CountBandwidth(modeltest.Resolve(t, transformer(50, d, 4*d, 4, 99, 8)))
 	require.NoError(t, err)
 	middle := 2 + 2*25 - 1 // the feed-forward of layer 24, behind the two tables
 	require.Equal(t, "blocks.24.feedforward", b.Sites[middle].Site)
@@ -30,7 +32,7 @@ func TestBandwidthOfTransformers(t *testing.T) {
 // TestBandwidthOfTheZoo counts streams' dimensions by hand.
 func TestBandwidthOfTheZoo(t *testing.T) {
 	type count struct{ dimensions, width, written, read int }
-	all := zoo()
+	all := zoo(t)
 	for name, want := range map[string]count{
 		// 3 blocks: Dk 5, Dv 6, R 3: heads write R*Dv = 18, 11 neurons; tables 2 x 18
 		"matrix":     {30, 18, 2*18 + 3*(18+11), 3*(3*18+11) + 18},
@@ -45,11 +47,12 @@ func TestBandwidthOfTheZoo(t *testing.T) {
 		"vwn/expand":   {3 * 6, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
 		"highway":      {12, 12, 2*12 + 4*(12+12+17+12), 4*(36+24+17+24) + 12},
 		"hieragg":      {12, 12, 2*12 + 4*(12+17) + 2*7, 4*(36+17) + 2*7 + 12},
+		"denseformer":  {12, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
 		"dwlstm":       {12, 12, 2*12 + 4*48, 4*(36+7*12) + 12},
 	} {
 		b, err := analysis.CountBandwidth(all[name])
 		require.NoError(t, err, name)
-		comparison, err := analysis.CompareBandwidth([]models.Preset{{Name: name, Config: all[name]}})
+		comparison, err := analysis.CompareBandwidth([]models.Preset{{Name: name, Config: all[name].Config}})
 		require.NoError(t, err)
 		m := comparison.Models[0]
 		assert.Equal(t, want, count{m.Dimensions, m.Width, m.Written, m.Read}, name)
@@ -61,19 +64,21 @@ func TestBandwidthOfTheZoo(t *testing.T) {
 // TestBandwidthOfPresets: every preset is counted; the RMT's stream is as wide as a site
 // reaches R/Dk of.
 func TestBandwidthOfPresets(t *testing.T) {
-	all, err := analysis.CompareBandwidth(models.Presets())
+	all, err := analysis.CompareBandwidth(models.Standard().Presets())
 	require.NoError(t, err)
-	require.Len(t, all.Models, len(models.Presets()))
+	require.Len(t, all.Models, len(models.Standard().Presets()))
 	checkResult(t, all)
-	for i, p := range models.Presets() {
-		if c := p.Config; c.Stream == models.StreamMatrix {
-			assert.InDelta(t, float64(c.Rank)/float64(c.Dk), all.Models[i].Share, 1e-12, p.Name)
+	for i, p := range models.Standard().Presets() {
+		if s, ok := p.Config.Stream.(stream.MatrixConfig); ok {
+			assert.InDelta(t, float64(s.Rank)/float64(s.Dk), all.Models[i].Share, 1e-12, p.Name)
 		}
 	}
 	_, err = analysis.CompareBandwidth(nil)
 	assert.EqualError(t, err, "analysis: bandwidth: want at least one model to compare, got none")
-	_, err = analysis.CountBandwidth(models.Config{Stream: models.StreamVector})
-	assert.ErrorContains(t, err, "model.layers")
+	_, err = analysis.CountBandwidth(models.Spec{})
+	assert.ErrorContains(t, err, "want a Spec that Config.Resolve made, got the zero value")
 	_, err = analysis.CompareBandwidth([]models.Preset{{Name: "odd"}})
 	assert.ErrorContains(t, err, "analysis: bandwidth: odd: model.stream")
+	_, err = analysis.CompareBandwidth([]models.Preset{{Name: "short", Config: models.Config{Stream: vectorOf(8)}}})
+	assert.ErrorContains(t, err, "analysis: bandwidth: short: model.layers")
 }

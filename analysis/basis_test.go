@@ -15,6 +15,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // TestBasisAgainstNumpy: the kurtosis of each direction of gpt2-hf's last stream.
@@ -46,7 +47,7 @@ func TestKurtosis(t *testing.T) {
 }
 
 // filled runs a model whose embedding gives the values that draw makes, all else left out.
-func filled(t *testing.T, c models.Config, batch int, draw func() float64) *cache.Cache {
+func filled(t *testing.T, c models.Spec, batch int, draw func() float64) *cache.Cache {
 	t.Helper()
 	store := modeltest.NewStore(t, c, tensor.Float64, 0)
 	r, err := cache.New(store, c, cache.Options{Names: []string{"embedding.out"}, Batch: batch})
@@ -66,9 +67,9 @@ func filled(t *testing.T, c models.Config, batch int, draw func() float64) *cach
 // mu4^2)/n of a symmetric distribution with variance 1). Gaussian ones have no basis of
 // their own; Laplace ones have, and lose it when they are turned.
 func TestBasisOfKnownDistributions(t *testing.T) {
-	c := models.Config{Stream: models.StreamVector, Layers: 1, DModel: 16, Heads: 1, FF: 1, Vocab: 2, Seq: 32}
+	c := modeltest.Resolve(t, transformer(1, 16, 1, 1, 2, 32))
 	const batch = 128
-	n := float64(batch * c.Seq * c.DModel)
+	n := float64(batch * c.Seq * c.Width())
 	random := rand.New(rand.NewPCG(4, 4))
 	sign := func() float64 { return float64(2*random.IntN(2) - 1) }
 	for name, d := range map[string]struct {
@@ -103,12 +104,12 @@ func TestBasisOfKnownDistributions(t *testing.T) {
 // TestBasisFindsOutlier: one direction that a model writes large at all tokens, and one that
 // it writes large at one token, are found at every site; turned they are gone.
 func TestBasisFindsOutlier(t *testing.T) {
-	c := models.Config{Stream: models.StreamVector, Layers: 2, DModel: 24, Heads: 3, FF: 30, Vocab: 40, Seq: 30, Bias: true}
+	c := varied(t, modeltest.Resolve(t, transformer(2, 24, 30, 3, 40, 30)), biased)
 	const large, sharp = 7, 11
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)
 	add := func(name string, at int, v float64) {
 		values := graph.Float64s(store.Param(name).Value)
-		for i := at; i < len(values); i += c.DModel {
+		for i := at; i < len(values); i += c.Width() {
 			values[i] += v
 			if name == "embedding" {
 				break
@@ -142,7 +143,7 @@ func TestBasisFindsOutlier(t *testing.T) {
 // TestBasisOfEveryStream: sites, spaces and directions; the measures equal those of plain
 // loops.
 func TestBasisOfEveryStream(t *testing.T) {
-	for name, c := range zoo() {
+	for name, c := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
 			store := modeltest.PerturbedStore(t, c, tensor.Float32)
 			ids := tokensFor(c, 2*c.Seq+3, 3) // two rows; the rest is left out
@@ -154,10 +155,10 @@ func TestBasisOfEveryStream(t *testing.T) {
 			for _, p := range r.Points {
 				sites[p.Space]++
 				assert.Len(t, p.Size, len(p.Kurtosis))
-				assert.Equal(t, r.Tokens*c.Resolve().StreamSize(), p.Samples*len(p.Kurtosis), p.Site)
+				assert.Equal(t, r.Tokens*c.StreamSize(), p.Samples*len(p.Kurtosis), p.Site)
 			}
 			want := []string{analysis.SpaceStream}
-			if c.Stream == models.StreamMatrix {
+			if on[stream.MatrixConfig](c) {
 				want = []string{analysis.SpaceKey, analysis.SpaceValue, analysis.SpaceBoth}
 			}
 			require.Len(t, sites, len(want))
@@ -171,23 +172,24 @@ func TestBasisOfEveryStream(t *testing.T) {
 
 // TestBasisOfMatrixStream compares the spaces of X [Dk, Dv] with plain loops.
 func TestBasisOfMatrixStream(t *testing.T) {
-	c := matrixModels()["layernorm"]
+	c := matrixModels(t)["layernorm"]
 	random := rand.New(rand.NewPCG(9, 9))
 	run := filled(t, c, 2, func() float64 { return math.Pow(random.NormFloat64(), 3) })
 	r, err := analysis.BasisOf(run, analysis.BasisOptions{})
 	require.NoError(t, err)
 	x, err := run.Activation("embedding.out")
 	require.NoError(t, err)
-	at := func(token, key, value int) float64 { return x[(token*c.Dk+key)*c.Dv+value] }
+	s := matrixOf(c)
+	at := func(token, key, value int) float64 { return x[(token*s.Dk+key)*s.Dv+value] }
 	var size, across float64
 	var key, value, entry []float64
 	for token := range run.Tokens() {
-		for k := range c.Dk {
-			across += analysis.Kurtosis(x[(token*c.Dk+k)*c.Dv:][:c.Dv])
+		for k := range s.Dk {
+			across += analysis.Kurtosis(x[(token*s.Dk+k)*s.Dv:][:s.Dv])
 			value = append(value, at(token, k, 4))
 			size += at(token, k, 4) * at(token, k, 4)
 		}
-		for v := range c.Dv {
+		for v := range s.Dv {
 			key = append(key, at(token, 3, v))
 		}
 		entry = append(entry, at(token, 3, 4))
@@ -195,7 +197,7 @@ func TestBasisOfMatrixStream(t *testing.T) {
 	require.Len(t, r.Points, 3)
 	assert.InDelta(t, analysis.Kurtosis(key), r.Points[0].Kurtosis[3], 1e-12)
 	assert.InDelta(t, analysis.Kurtosis(value), r.Points[1].Kurtosis[4], 1e-12)
-	assert.InDelta(t, analysis.Kurtosis(entry), r.Points[2].Kurtosis[3*c.Dv+4], 1e-12)
+	assert.InDelta(t, analysis.Kurtosis(entry), r.Points[2].Kurtosis[3*s.Dv+4], 1e-12)
 	assert.InDelta(t, math.Sqrt(size/float64(len(value))), r.Points[1].Size[4], 1e-12)
 	assert.InDelta(t, across/float64(len(value)), r.Points[1].Across.Own, 1e-12)
 	assert.Equal(t, floats.MaxIdx(r.Points[2].Size), r.Points[2].Largest)
@@ -206,7 +208,7 @@ func TestBasisOfMatrixStream(t *testing.T) {
 
 // TestBasisErrors: what a call can get wrong is one line.
 func TestBasisErrors(t *testing.T) {
-	c := vectorModels()["bias"]
+	c := vectorModels(t)["bias"]
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)
 	measure := func(ids []int32, o analysis.BasisOptions) error {
 		_, err := analysis.MeasureBasis(store, c, ids, o)
@@ -219,7 +221,7 @@ func TestBasisErrors(t *testing.T) {
 	_, err := analysis.BasisOf(logitsOf(t, store, c, []int32{1, 2}, "norm.out"), analysis.BasisOptions{})
 	assert.EqualError(t, err, "analysis: basis: want a run that kept embedding.out or blocks.*.*.stream, got one without")
 	values := graph.Float64s(store.Param("embedding").Value)
-	values[c.DModel+3] = math.NaN()
+	values[c.Width()+3] = math.NaN()
 	require.NoError(t, graph.SetFloat64s(store.Param("embedding").Value, values))
 	assert.EqualError(t, measure([]int32{1, 2}, analysis.BasisOptions{}), "analysis: embedding.out: want finite numbers, got NaN: has the model diverged?")
 }

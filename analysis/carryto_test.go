@@ -19,7 +19,7 @@ import (
 // TestCarryToSums: what all writers' terms and the constants are at a site's read adds up to
 // what the site read in the run, for every stream and site.
 func TestCarryToSums(t *testing.T) {
-	for name, c := range zoo() {
+	for name, c := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
 			run, err := analysis.Run(modeltest.PerturbedStore(t, c, tensor.Float64), c, tokensFor(c, c.Seq, 3), readHooks(c)...)
 			require.NoError(t, err)
@@ -39,19 +39,21 @@ func TestCarryToSums(t *testing.T) {
 }
 
 // readHooks are what sites read, or the streams before them.
-func readHooks(c models.Config) []string {
-	switch c.Stream {
-	case models.StreamHyper, models.StreamMHC, models.StreamMHCLite, models.StreamVWN:
+func readHooks(c models.Spec) []string {
+	switch c.Stream.(type) {
+	case stream.HyperConfig, stream.MHCConfig, stream.MHCLiteConfig, stream.VWNConfig:
 		return []string{"blocks.*.*.read"}
-	case models.StreamHierAgg:
+	case stream.HieraggConfig:
 		return []string{"embedding.out", "blocks.*.*.stream", "blocks.*.aggregate"}
+	case stream.DenseFormerConfig:
+		return []string{"embedding.out", "blocks.*.*.stream", "blocks.*.dwa.out"}
 	}
 	return []string{"embedding.out", "blocks.*.*.stream"}
 }
 
 // readBy is what a site read, by token: the hook of it, or the stream that the last hook
 // before the site shows.
-func readBy(t *testing.T, run *cache.Cache, c models.Config, reader string) [][]float64 {
+func readBy(t *testing.T, run *cache.Cache, c models.Spec, reader string) [][]float64 {
 	name := reader + ".read"
 	if hooks := readHooks(c); len(hooks) > 1 {
 		name = "embedding.out"
@@ -59,7 +61,7 @@ func readBy(t *testing.T, run *cache.Cache, c models.Config, reader string) [][]
 			if strings.HasPrefix(kept, reader+".") {
 				break
 			}
-			if strings.HasSuffix(kept, ".stream") || strings.HasSuffix(kept, ".aggregate") {
+			if strings.HasSuffix(kept, ".stream") || strings.HasSuffix(kept, ".aggregate") || strings.HasSuffix(kept, ".dwa.out") {
 				name = kept
 			}
 		}
@@ -122,7 +124,7 @@ func written(t *testing.T, run *cache.Cache, w stream.Writer, token int) []float
 // TestReaders: sites read in the order of the run, and each feed-forward reads behind its
 // block's attention.
 func TestReaders(t *testing.T) {
-	run, _ := decompose(t, zoo()["highway"], tensor.Float32)
+	run, _ := decompose(t, zoo(t)["highway"], tensor.Float32)
 	held, err := run.Model().Stream().(stream.Additive).Hold(run)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"blocks.0.attention", "blocks.0.feedforward", "blocks.1.attention"}, held.Readers()[:3])

@@ -19,6 +19,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 type numpyCircuit struct {
@@ -100,8 +101,13 @@ const (
 	outputScale = 1.7
 )
 
+// scaledEnds gives a config the multipliers.
+func scaledEnds(c *models.Config) {
+	c.MuP = &models.MuP{InputMultiplier: inputScale, OutputMultiplier: outputScale}
+}
+
 // scaleEnds multiplies a model's tables by muP's multipliers, if it has them.
-func scaleEnds(c models.Config, embedding, unembedding *mat.Dense) {
+func scaleEnds(c models.Spec, embedding, unembedding *mat.Dense) {
 	if c.MuP != nil {
 		embedding.Scale(inputScale, embedding)
 		unembedding.Scale(outputScale, unembedding)
@@ -111,12 +117,11 @@ func scaleEnds(c models.Config, embedding, unembedding *mat.Dense) {
 // TestVectorCircuits compares with explicit D x D and V x V matrices, for both norms, heads of
 // their own size, tied and untied.
 func TestVectorCircuits(t *testing.T) {
-	rms, scaled := zoo()["vector"], zoo()["vector/gpt2"]
-	rms.Norm = models.NormRMS
-	scaled.MuP = &models.MuP{InputMultiplier: inputScale, OutputMultiplier: outputScale}
-	for name, c := range map[string]models.Config{"vector": zoo()["vector"], "gpt2": zoo()["vector/gpt2"], "rms": rms, "muP": scaled, "highway": zoo()["highway"]} {
+	all := zoo(t)
+	rms := varied(t, all["vector"], func(c *models.Config) { c.Norm = models.NormRMS })
+	scaled := varied(t, all["vector/gpt2"], scaledEnds)
+	for name, c := range map[string]models.Spec{"vector": all["vector"], "gpt2": all["vector/gpt2"], "rms": rms, "muP": scaled, "highway": all["highway"]} {
 		t.Run(name, func(t *testing.T) {
-			c = c.Resolve()
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
 			circuits, err := analysis.FindCircuits(store, c, analysis.CircuitOptions{})
 			require.NoError(t, err)
@@ -125,8 +130,8 @@ func TestVectorCircuits(t *testing.T) {
 	}
 }
 
-func checkVectorCircuits(t *testing.T, store *graph.Store, c models.Config, circuits *analysis.Circuits) {
-	d, dh, width := c.DModel, c.HeadDim(), c.HeadDim()*c.Heads
+func checkVectorCircuits(t *testing.T, store *graph.Store, c models.Spec, circuits *analysis.Circuits) {
+	d, dh, width := c.Width(), c.HeadDim(), c.HeadDim()*c.HeadCount()
 	norm := func(name string) *mat.Dense {
 		return normMatrix(graph.Float64s(store.Param(name).Value), c.Norm == models.NormLayer)
 	}
@@ -153,25 +158,26 @@ func checkVectorCircuits(t *testing.T, store *graph.Store, c models.Config, circ
 type rmt struct {
 	t     *testing.T
 	store *graph.Store
-	c     models.Config
+	c     models.Spec
+	s     stream.MatrixConfig // its stream's sizes
 }
 
 func newRMT(t *testing.T) rmt {
-	c := models.Config{Stream: models.StreamMatrix, Layers: 2, Dk: 5, Dv: 4, Rank: 3, FF: 11, Vocab: 13, Seq: 9}
-	return rmt{t, modeltest.PerturbedStore(t, c, tensor.Float64), c}
+	c := modeltest.Resolve(t, tinyMatrix(func(c *models.Config) { c.Stream, c.Layers = stream.MatrixConfig{Dk: 5, Dv: 4, Rank: 3}, 2 }))
+	return rmt{t, modeltest.PerturbedStore(t, c, tensor.Float64), c, matrixOf(c)}
 }
 
 // key is key number i of a parameter, read through a norm unless that is "".
 func (m rmt) key(name string, i int, norm string) *mat.Dense {
-	key := mat.DenseCopyOf(parameter(m.t, m.store, name, len(graph.Float64s(m.store.Param(name).Value))/m.c.Dk).Slice(i, i+1, 0, m.c.Dk))
+	key := mat.DenseCopyOf(parameter(m.t, m.store, name, len(graph.Float64s(m.store.Param(name).Value))/m.s.Dk).Slice(i, i+1, 0, m.s.Dk))
 	if norm == "" {
 		return key // [1, Dk]
 	}
-	gain := parameter(m.t, m.store, norm, m.c.Dk)
-	for k := range m.c.Dk {
+	gain := parameter(m.t, m.store, norm, m.s.Dk)
+	for k := range m.s.Dk {
 		mean := 0.0
-		for v := range m.c.Dv {
-			mean += gain.At(k, v) / float64(m.c.Dv)
+		for v := range m.s.Dv {
+			mean += gain.At(k, v) / float64(m.s.Dv)
 		}
 		key.Set(0, k, key.At(0, k)*mean)
 	}
@@ -180,8 +186,8 @@ func (m rmt) key(name string, i int, norm string) *mat.Dense {
 
 // whole is w (x) I on vectors of Dk*Dv entries, or R*Dv.
 func (m rmt) whole(w mat.Matrix) *mat.Dense {
-	one := mat.NewDense(m.c.Dv, m.c.Dv, nil)
-	for i := range m.c.Dv {
+	one := mat.NewDense(m.s.Dv, m.s.Dv, nil)
+	for i := range m.s.Dv {
 		one.Set(i, i, 1)
 	}
 	var big mat.Dense
@@ -192,7 +198,7 @@ func (m rmt) whole(w mat.Matrix) *mat.Dense {
 // head are a head's keys.
 func (m rmt) head(layer, head int) (q, k, v, o *mat.Dense) {
 	name := fmt.Sprintf("blocks.%d.attention.", layer)
-	read := func(i int) *mat.Dense { return m.key(name+"read", i*m.c.Rank+head, name+"norm") }
+	read := func(i int) *mat.Dense { return m.key(name+"read", i*m.s.Rank+head, name+"norm") }
 	return read(0), read(1), read(2), m.key(name+"write", head, "")
 }
 
@@ -200,18 +206,18 @@ func (m rmt) head(layer, head int) (q, k, v, o *mat.Dense) {
 func TestMatrixCircuits(t *testing.T) {
 	m := newRMT(t)
 	m.check(t)
-	m.c.MuP = &models.MuP{InputMultiplier: inputScale, OutputMultiplier: outputScale}
+	m.c = varied(t, m.c, scaledEnds)
 	m.check(t)
 }
 
 func (m rmt) check(t *testing.T) {
 	circuits, err := analysis.FindCircuits(m.store, m.c, analysis.CircuitOptions{})
 	require.NoError(t, err)
-	embedding, unembedding := parameter(t, m.store, "embedding", m.c.Vocab), parameter(t, m.store, "unembedding", m.c.Rank*m.c.Dv)
+	embedding, unembedding := parameter(t, m.store, "embedding", m.c.Vocab), parameter(t, m.store, "unembedding", m.s.Rank*m.s.Dv)
 	scaleEnds(m.c, embedding, unembedding)
-	stored := times(embedding, m.whole(parameter(t, m.store, "write_embedding", m.c.Rank))) // [V, Dk*Dv]
-	read := mat.NewDense(m.c.Dk, m.c.Rank, nil)
-	for r := range m.c.Rank {
+	stored := times(embedding, m.whole(parameter(t, m.store, "write_embedding", m.s.Rank))) // [V, Dk*Dv]
+	read := mat.NewDense(m.s.Dk, m.s.Rank, nil)
+	for r := range m.s.Rank {
 		read.SetCol(r, mat.Row(nil, 0, m.key("read_unembedding", r, "norm")))
 	}
 	logits := times(m.whole(read), unembedding) // [Dk*Dv, V]
@@ -221,8 +227,8 @@ func (m rmt) check(t *testing.T) {
 		requireSpectrum(t, ov, h.OV, h.Name()+" OV")
 		requireSpectrum(t, qk, h.QK, h.Name()+" QK")
 		require.Len(t, h.OV.Eigenvalues, 1)
-		assert.Equal(t, m.c.Dv, h.OV.Multiplicity)
-		require.Len(t, h.FullOV.Eigenvalues, m.c.Dv)
+		assert.Equal(t, m.s.Dv, h.OV.Multiplicity)
+		require.Len(t, h.FullOV.Eigenvalues, m.s.Dv)
 		requireSpectrum(t, times(stored, ov, logits), *h.FullOV, h.Name()+" full OV")
 		requireSpectrum(t, times(stored, qk, stored.T()), *h.FullQK, h.Name()+" full QK")
 	}
@@ -231,8 +237,8 @@ func (m rmt) check(t *testing.T) {
 // TestCircuitsOfEveryStream: all but the LSTM have them, with and without a run, in JSON and
 // in pictures.
 func TestCircuitsOfEveryStream(t *testing.T) {
-	for name, c := range zoo() {
-		if c.Stream == models.StreamDWLSTM {
+	for name, c := range zoo(t) {
+		if on[stream.DWLSTMConfig](c) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -270,7 +276,7 @@ func requireResult(t *testing.T, r circuitResult) {
 
 // TestCircuitErrors: what a call can get wrong is one line.
 func TestCircuitErrors(t *testing.T) {
-	c := zoo()["vector"]
+	c := zoo(t)["vector"]
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)
 	circuits, err := analysis.FindCircuits(store, c, analysis.CircuitOptions{WithoutVocabulary: true})
 	require.NoError(t, err)
@@ -278,13 +284,13 @@ func TestCircuitErrors(t *testing.T) {
 	assert.EqualError(t, err, "analysis: layer: want 0 to 3, got 9")
 	_, err = circuits.Head(0, 3)
 	assert.EqualError(t, err, "analysis: head: want 0 to 2, got 3")
-	lstm := zoo()["dwlstm"]
+	lstm := zoo(t)["dwlstm"]
 	_, err = analysis.FindCircuits(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, analysis.CircuitOptions{})
 	assert.ErrorContains(t, err, "analysis: circuits: stream dwlstm does not have it; it has ")
-	other := zoo()["hyper/static"]
+	other := zoo(t)["hyper/static"]
 	run, _ := decompose(t, other, tensor.Float32)
 	_, err = analysis.FindCircuits(store, c, analysis.CircuitOptions{Run: run})
-	assert.ErrorContains(t, err, "analysis: want a run of the same model: model.stream: want hyper, got vector")
+	assert.ErrorContains(t, err, "analysis: want a run of the same model: model.stream.kind: want hyper, got vector")
 	values := graph.Float64s(store.Param("blocks.0.attention.o").Value)
 	values[0] = math.NaN()
 	require.NoError(t, graph.SetFloat64s(store.Param("blocks.0.attention.o").Value, values))

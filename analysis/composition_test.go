@@ -32,7 +32,7 @@ func TestCompositionAgainstNumpy(t *testing.T) {
 	require.NoError(t, err)
 	requireResult(t, c)
 	require.Len(t, c.Pairs, len(want.Composition))
-	heads := p.Model.Heads
+	heads := p.Model.HeadCount()
 	for i, w := range want.Composition {
 		got, err := c.Pair(c.Heads[w.From[0]*heads+w.From[1]], c.Heads[w.To[0]*heads+w.To[1]])
 		require.NoError(t, err)
@@ -41,25 +41,25 @@ func TestCompositionAgainstNumpy(t *testing.T) {
 		assert.InEpsilon(t, w.K, got.K, 1e-9)
 		assert.InEpsilon(t, w.V, got.V, 1e-9)
 	}
-	assert.InEpsilon(t, 1/math.Sqrt(float64(p.Model.DModel)), c.Chance, 1e-12)
+	assert.InEpsilon(t, 1/math.Sqrt(float64(p.Model.Width())), c.Chance, 1e-12)
 }
 
 // TestCompositionOfEveryStream compares with explicit D x D matrices and what CarryTo makes of
 // unit vectors; heads may be larger than the stream.
 func TestCompositionOfEveryStream(t *testing.T) {
-	for _, name := range []string{"vector/gpt2", "large heads", "hyper/dynamic", "mhc", "vwn", "highway", "hieragg/dou"} {
+	for _, name := range []string{"vector/gpt2", "large heads", "hyper/dynamic", "mhc", "vwn", "highway", "hieragg/dou", "denseformer/2"} {
 		t.Run(name, func(t *testing.T) {
-			c, known := zoo()[name]
+			c, known := zoo(t)[name]
 			if !known {
-				c = zoo()["vector"]
-				c.HeadSize = c.DModel + 3
+				c = zoo(t)["vector"]
+				c = varied(t, c, func(v *models.Config) { v.Attention.HeadDim = c.Width() + 3 })
 			}
 			run, _ := decompose(t, c, tensor.Float64)
 			store := run.Model().Store()
 			for _, r := range []*cache.Cache{nil, run} {
 				got, err := analysis.Compose(store, c, r)
 				require.NoError(t, err)
-				require.Len(t, got.Pairs, c.Heads*c.Heads*c.Layers*(c.Layers-1)/2)
+				require.Len(t, got.Pairs, c.HeadCount()*c.HeadCount()*c.Layers*(c.Layers-1)/2)
 				n := newNaive(t, store, c, r)
 				for _, p := range got.Pairs {
 					n.checkPair(got.Heads[p.From], got.Heads[p.To], p)
@@ -70,7 +70,7 @@ func TestCompositionOfEveryStream(t *testing.T) {
 }
 
 func (n *naive) checkPair(from, to string, p analysis.HeadPair) {
-	d := n.c.DModel
+	d := n.c.Width()
 	carried := times(n.in(from+".v"), n.out(from), n.carry(from, to, d, d)) // OV M
 	left := mat.Norm(times(n.in(from+".v"), n.out(from)), 2)
 	qk, ov := times(n.in(to+".q"), n.in(to+".k").T()), times(n.in(to+".v"), n.out(to))
@@ -86,10 +86,10 @@ func TestMatrixComposition(t *testing.T) {
 	c, err := analysis.Compose(m.store, m.c, nil)
 	require.NoError(t, err)
 	requireResult(t, c)
-	require.Len(t, c.Pairs, m.c.Rank*m.c.Rank)
+	require.Len(t, c.Pairs, m.s.Rank*m.s.Rank)
 	for _, p := range c.Pairs {
 		_, _, v, o := m.head(0, p.From)
-		q, k, v2, o2 := m.head(1, p.To-m.c.Rank)
+		q, k, v2, o2 := m.head(1, p.To-m.s.Rank)
 		cosine := func(read *mat.Dense) float64 {
 			return math.Abs(times(o, read.T()).At(0, 0)) / (mat.Norm(o, 2) * mat.Norm(read, 2))
 		}
@@ -97,7 +97,7 @@ func TestMatrixComposition(t *testing.T) {
 		assert.InEpsilon(t, cosine(k), p.K, 1e-12)
 		assert.InEpsilon(t, cosine(v2), p.V, 1e-12)
 		ov, qk, ov2 := m.whole(times(v.T(), o)), m.whole(times(q.T(), k)), m.whole(times(v2.T(), o2))
-		root := math.Sqrt(float64(m.c.Dv))
+		root := math.Sqrt(float64(m.s.Dv))
 		assert.InEpsilon(t, root*mat.Norm(times(ov, qk), 2)/(mat.Norm(ov, 2)*mat.Norm(qk, 2)), p.Q, 1e-12)
 		assert.InEpsilon(t, root*mat.Norm(times(ov, qk.T()), 2)/(mat.Norm(ov, 2)*mat.Norm(qk, 2)), p.K, 1e-12)
 		assert.InEpsilon(t, root*mat.Norm(times(ov, ov2), 2)/(mat.Norm(ov, 2)*mat.Norm(ov2, 2)), p.V, 1e-12)
@@ -106,7 +106,7 @@ func TestMatrixComposition(t *testing.T) {
 
 // TestCompositionErrors: what a call can get wrong is one line.
 func TestCompositionErrors(t *testing.T) {
-	c := zoo()["vector"]
+	c := zoo(t)["vector"]
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)
 	composition, err := analysis.Compose(store, c, nil)
 	require.NoError(t, err)
@@ -114,10 +114,10 @@ func TestCompositionErrors(t *testing.T) {
 	assert.EqualError(t, err, "analysis: want a reader that comes behind blocks.0.attention.0, got blocks.0.attention.1: it has read the stream by then")
 	_, err = composition.Pair("blocks.0.attention.7", "blocks.1.attention.1")
 	assert.ErrorContains(t, err, `analysis: no head "blocks.0.attention.7"; did you mean blocks.0.attention.`)
-	lstm := zoo()["dwlstm"]
+	lstm := zoo(t)["dwlstm"]
 	_, err = analysis.Compose(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, nil)
 	assert.ErrorContains(t, err, "analysis: circuits: stream dwlstm does not have it; it has ")
-	one := models.Config{Stream: models.StreamVector, Layers: 1, DModel: 8, Heads: 2, FF: 8, Vocab: 5, Seq: 4}
+	one := modeltest.Resolve(t, transformer(1, 8, 8, 2, 5, 4))
 	composition, err = analysis.Compose(modeltest.PerturbedStore(t, one, tensor.Float32), one, nil)
 	require.NoError(t, err)
 	assert.Empty(t, composition.Figures(), "one layer has no pairs")

@@ -15,11 +15,12 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // TestKeysAgainstNaive compares coherence and crosstalk with cosines taken one by one.
 func TestKeysAgainstNaive(t *testing.T) {
-	all := zoo()
+	all := zoo(t)
 	for _, name := range []string{"matrix", "matrix/authors", "matrix/moe"} {
 		t.Run(name, func(t *testing.T) {
 			c := all[name]
@@ -109,7 +110,7 @@ func checkCrosstalk(t *testing.T, m *analysis.KeyMemory, accesses []access) {
 // TestKeysOfRandomModels: in a model whose keys are random all is as for random keys: the
 // crosstalk's ratio has mean 1 and the deviation that it says, the coherence is theirs.
 func TestKeysOfRandomModels(t *testing.T) {
-	c := models.Config{Stream: models.StreamMatrix, Layers: 2, Dk: 12, Dv: 2, Rank: 9, FF: 3, Vocab: 5, Seq: 4}
+	c := modeltest.Resolve(t, models.Config{Stream: stream.MatrixConfig{Dk: 12, Dv: 2, Rank: 9}, Layers: 2, FeedForward: gelu(3), Vocab: 5, Seq: 4})
 	var ratios, spread, largest, errors []float64
 	var random analysis.KeySet
 	for seed := range uint64(60) {
@@ -131,14 +132,14 @@ func TestKeysOfRandomModels(t *testing.T) {
 
 // TestPlantedKeys: keys that are known. A set's error is what a memory with these keys has.
 func TestPlantedKeys(t *testing.T) {
-	c := zoo()["matrix/authors"]
+	c := zoo(t)["matrix/authors"]
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
 	set := func(name string, values []float64) {
 		require.NoError(t, graph.SetFloat64s(store.Param(name).Value, values))
 	}
 	const writer, reader = "blocks.0.attention", "blocks.0.feedforward"
 	set(writer+".write", []float64{2, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, -1, 0, 0, 0}) // e_0, e_2, -e_1
-	set(reader+".norm", slicesOf(1, c.Dk*c.Dv))
+	set(reader+".norm", slicesOf(1, matrixOf(c).Dk*matrixOf(c).Dv))
 	set(reader+".read", []float64{1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 5})
 	m, err := analysis.MeasureKeys(store, c, 1)
 	require.NoError(t, err)
@@ -169,14 +170,15 @@ func slicesOf(v float64, n int) []float64 {
 }
 
 // storedErrors stores values under a site's keys again and again and reads them, sum by sum.
-func storedErrors(store *graph.Store, c models.Config, name string) []float64 {
-	keys := param(store, name, c.Rank)
+func storedErrors(store *graph.Store, c models.Spec, name string) []float64 {
+	s := matrixOf(c)
+	keys := param(store, name, s.Rank)
 	draw := rand.New(rand.NewPCG(1, 7))
 	var errors []float64
 	for range 2000 {
-		memory, values := mat.NewDense(c.Dk, c.Dv, nil), make([][]float64, c.Rank)
+		memory, values := mat.NewDense(s.Dk, s.Dv, nil), make([][]float64, s.Rank)
 		for i := range values {
-			for range c.Dv {
+			for range s.Dv {
 				values[i] = append(values[i], draw.NormFloat64())
 			}
 			key := mat.Row(nil, i, keys)
@@ -186,7 +188,7 @@ func storedErrors(store *graph.Store, c models.Config, name string) []float64 {
 		lost, all := 0.0, 0.0
 		for i, v := range values {
 			key := mat.Row(nil, i, keys)
-			read := make([]float64, c.Dv)
+			read := make([]float64, s.Dv)
 			for d, k := range key {
 				floats.AddScaled(read, k/floats.Norm(key, 2), memory.RawRowView(d))
 			}
@@ -200,7 +202,7 @@ func storedErrors(store *graph.Store, c models.Config, name string) []float64 {
 
 // TestKeysOfOtherStreams: only matrix streams have keys.
 func TestKeysOfOtherStreams(t *testing.T) {
-	c := zoo()["vector"]
+	c := zoo(t)["vector"]
 	_, err := analysis.MeasureKeys(modeltest.NewStore(t, c, tensor.Float32, 1), c, 1)
 	assert.EqualError(t, err, "analysis: memory: stream vector does not have it; it has attribute, lens, heads, basis, ablate, patch, circuits, wiring, subspaces, rotation")
 }

@@ -1,7 +1,6 @@
 package analysis_test
 
 import (
-	"maps"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -15,73 +14,12 @@ import (
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
-// zoo are small models of every stream, with and without biases.
-func zoo() map[string]models.Config {
-	all := vectorZoo()
-	maps.Copy(all, matrixZoo())
-	return all
-}
-
-func plain(*models.Config) {}
-
-func biased(c *models.Config) { c.Bias = true }
-
-func matrixZoo() map[string]models.Config {
-	matrix := func(f func(c *models.Config)) models.Config {
-		c := models.Config{Stream: models.StreamMatrix, Layers: 3, Dk: 5, Dv: 6, Rank: 3, FF: 11, Vocab: 13, Seq: 9}
-		f(&c)
-		return c
-	}
-	return map[string]models.Config{
-		"matrix": matrix(plain), "matrix/bias": matrix(biased),
-		"matrix/authors": matrix(func(c *models.Config) {
-			c.Norm, c.Positions, c.InverseLayerScaling = models.NormRMS, models.PositionsALiBi, true
-			c.MuP = &models.MuP{BaseDk: 3, BaseDv: 4, BaseRank: 2, InputMultiplier: 2.5, OutputMultiplier: 1.7, AttnMultiplier: 1.3}
-		}),
-		"matrix/moe": matrix(func(c *models.Config) { c.Experts, c.TopK = 3, 2 }),
-		"matrix/one": matrix(func(c *models.Config) { c.Layers, c.Positions = 1, models.PositionsNone }),
-	}
-}
-
-func vectorZoo() map[string]models.Config {
-	vector := func(stream string, f func(c *models.Config)) models.Config {
-		c := models.Config{Stream: stream, Layers: 4, DModel: 12, Heads: 3, FF: 17, Vocab: 13, Seq: 9}
-		f(&c)
-		return c
-	}
-	return map[string]models.Config{
-		"vector":        vector(models.StreamVector, plain),
-		"vector/gpt2":   vector(models.StreamVector, func(c *models.Config) { c.Bias, c.TieEmbeddings, c.HeadSize = true, true, 5 }),
-		"vector/moe":    vector(models.StreamVector, func(c *models.Config) { c.Experts, c.TopK, c.Bias = 4, 2, true }),
-		"hyper/static":  vector(models.StreamHyper, func(c *models.Config) { c.N = 3 }),
-		"hyper/dynamic": vector(models.StreamHyper, func(c *models.Config) { c.N, c.Dynamic, c.Bias = 4, true, true }),
-		"mhc":           vector(models.StreamMHC, plain),
-		"mhc-lite":      vector(models.StreamMHCLite, func(c *models.Config) { c.N, c.Positions = 3, models.PositionsRoPE }),
-		"vwn":           vector(models.StreamVWN, func(c *models.Config) { c.M, c.N = 3, 6 }),
-		"vwn/expand":    vector(models.StreamVWN, func(c *models.Config) { c.M, c.N, c.ExpandEmbedding, c.Bias = 2, 3, true, true }),
-		"highway":       vector(models.StreamHighway, biased),
-		"hieragg":       vector(models.StreamHierAgg, func(c *models.Config) { c.Inner = 7 }),
-		"hieragg/dou":   vector(models.StreamHierAgg, func(c *models.Config) { c.Inner, c.SeparateAggregates, c.Bias = 5, true, true }),
-		"dwlstm":        vector(models.StreamDWLSTM, func(c *models.Config) { c.FF = 0 }),
-		"dwlstm/bias":   vector(models.StreamDWLSTM, func(c *models.Config) { c.FF, c.Bias = 0, true }),
-		"dwlstm/rms":    vector(models.StreamDWLSTM, func(c *models.Config) { c.FF, c.Norm = 0, models.NormRMS }),
-		"vector/mup": vector(models.StreamVector, func(c *models.Config) {
-			c.Positions = models.PositionsNone
-			c.MuP = &models.MuP{BaseDModel: 6, BaseHeads: 1, BaseFF: 5, OutputMultiplier: 1.7, AttnMultiplier: 1.3}
-		}),
-		"vector/documents": vector(models.StreamVector, func(c *models.Config) { c.MaskDocuments, c.BOS = true, 4 }),
-		"vector/one":       vector(models.StreamVector, func(c *models.Config) { c.Layers = 1 }),
-		"mhc/one":          vector(models.StreamMHC, func(c *models.Config) { c.Layers = 1 }),
-		"dwlstm/one":       vector(models.StreamDWLSTM, func(c *models.Config) { c.Layers, c.FF = 1, 0 }),
-	}
-}
-
 // decompose runs a model of random weights and takes it apart.
-func decompose(t *testing.T, c models.Config, dt tensor.Dtype) (*cache.Cache, *analysis.Decomposition) {
+func decompose(t *testing.T, c models.Spec, dt tensor.Dtype) (*cache.Cache, *analysis.Decomposition) {
 	t.Helper()
-	require.NoError(t, c.Validate())
 	run, err := analysis.Run(modeltest.PerturbedStore(t, c, dt), c, tokensFor(c, c.Seq, 3))
 	require.NoError(t, err)
 	d, err := analysis.Decompose(run)
@@ -89,7 +27,7 @@ func decompose(t *testing.T, c models.Config, dt tensor.Dtype) (*cache.Cache, *a
 	return run, d
 }
 
-func tokensFor(c models.Config, n int, seed uint64) []int32 {
+func tokensFor(c models.Spec, n int, seed uint64) []int32 {
 	draw, ids := rand.New(rand.NewPCG(seed, 1)), make([]int32, n)
 	for i := range ids {
 		ids[i] = int32(draw.IntN(c.Vocab))
@@ -97,21 +35,9 @@ func tokensFor(c models.Config, n int, seed uint64) []int32 {
 	return ids
 }
 
-// TestZoo: every design has a row here, and so is taken apart: its writers' terms add up to its
-// end, to what its sites read, and to its logits.
-func TestZoo(t *testing.T) {
-	rows := map[string]int{}
-	for _, c := range zoo() {
-		rows[c.Design().Name()]++
-	}
-	for _, name := range models.Streams() {
-		assert.Positive(t, rows[name], "no config of stream %s in zoo, in analysis/decomposition_test.go", name)
-	}
-}
-
 // TestDecomposeRows: of a run of several rows each row's terms are those of a run of its own.
 func TestDecomposeRows(t *testing.T) {
-	for name, c := range zoo() {
+	for name, c := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
 			store, seq := modeltest.PerturbedStore(t, c, tensor.Float64), 4
 			names, err := analysis.DecompositionNames(store, c)
@@ -145,7 +71,7 @@ func TestDecomposeRows(t *testing.T) {
 
 // TestDecomposeOneToken: so are those of a prompt of one token.
 func TestDecomposeOneToken(t *testing.T) {
-	for name, c := range zoo() {
+	for name, c := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
 			run, err := analysis.Run(modeltest.PerturbedStore(t, c, tensor.Float64), c, []int32{4})
 			require.NoError(t, err)
@@ -160,10 +86,10 @@ func TestDecomposeOneToken(t *testing.T) {
 // TestDecompositionSums: for every stream the terms of all writers' parts add up to the
 // model's own stream, and their contributions to its logits.
 func TestDecompositionSums(t *testing.T) {
-	all := zoo()
-	scaled := all["vector/mup"]
-	scaled.MuP = &models.MuP{BaseDModel: 6, InputMultiplier: 2.5}
-	all["vector/mup/input"] = scaled
+	all := zoo(t)
+	all["vector/mup/input"] = varied(t, all["vector/mup"], func(c *models.Config) {
+		c.MuP = &models.MuP{Base: models.MuPBase{Stream: vectorOf(6)}, InputMultiplier: 2.5}
+	})
 	for name, c := range all {
 		t.Run(name, func(t *testing.T) {
 			for dt, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-5} {
@@ -224,8 +150,8 @@ func checkLogits(t *testing.T, run *cache.Cache, d *analysis.Decomposition, toke
 // away, where nothing behind it depends on it: the last writer's. Behind the last aggregate of
 // hierarchical aggregation comes a norm, whose scale changes.
 func TestLastTermIsWhatAblationTakesAway(t *testing.T) {
-	for name, c := range zoo() {
-		if c.Stream == models.StreamHierAgg {
+	for name, c := range zoo(t) {
+		if on[stream.HieraggConfig](c) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -249,7 +175,7 @@ func TestLastTermIsWhatAblationTakesAway(t *testing.T) {
 	}
 }
 
-func checkAblation(t *testing.T, c models.Config, d *analysis.Decomposition, ablated *cache.Cache, last string) {
+func checkAblation(t *testing.T, c models.Spec, d *analysis.Decomposition, ablated *cache.Cache, last string) {
 	after, err := analysis.Decompose(ablated)
 	require.NoError(t, err)
 	for token := range c.Seq {
@@ -269,7 +195,7 @@ func checkAblation(t *testing.T, c models.Config, d *analysis.Decomposition, abl
 
 // TestDecomposeErrors: what a call can get wrong is one line.
 func TestDecomposeErrors(t *testing.T) {
-	c := zoo()["vector"]
+	c := zoo(t)["vector"]
 	run, d := decompose(t, c, tensor.Float32)
 	_, err := d.Term("blocks.0.atention", 0, 0)
 	assert.EqualError(t, err, `analysis: no writer "blocks.0.atention"; did you mean blocks.0.attention?`)

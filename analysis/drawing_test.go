@@ -24,7 +24,7 @@ type drawable interface {
 // TestDrawings: tables have as many cells as columns, figures can be drawn, and results
 // written as JSON, for every stream.
 func TestDrawings(t *testing.T) {
-	for name, c := range zoo() {
+	for name, c := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
 			for what, r := range drawables(t, c) {
 				checkDrawing(t, what, r)
@@ -33,7 +33,7 @@ func TestDrawings(t *testing.T) {
 	}
 }
 
-func drawables(t *testing.T, c models.Config) map[string]drawable {
+func drawables(t *testing.T, c models.Spec) map[string]drawable {
 	store, ids, loss := modeltest.PerturbedStore(t, c, tensor.Float64), tokensFor(c, 4, 5), analysis.NextTokenLoss()
 	other := append([]int32{(ids[0] + 1) % int32(c.Vocab)}, ids[1:]...)
 	run, err := analysis.Run(store, c, ids, "blocks.*.attention.pattern")

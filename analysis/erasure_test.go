@@ -16,6 +16,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // TestErasureAgainstNumpy: GPT-2's neurons, heads and feed-forwards.
@@ -50,10 +51,11 @@ func outer(x []float64, key, value []float64) {
 }
 
 // readDirection is what reads sum_h key_h (x) value_h behind a norm, on Dk*Dv entries.
-func readDirection(c models.Config, gain, keys, values []float64) []float64 {
-	x := make([]float64, c.Dk*c.Dv)
-	for h := range len(keys) / c.Dk {
-		outer(x, keys[h*c.Dk:][:c.Dk], values[h*c.Dv:][:c.Dv])
+func readDirection(c models.Spec, gain, keys, values []float64) []float64 {
+	s := matrixOf(c)
+	x := make([]float64, s.Dk*s.Dv)
+	for h := range len(keys) / s.Dk {
+		outer(x, keys[h*s.Dk:][:s.Dk], values[h*s.Dv:][:s.Dv])
 	}
 	w := naiveFold(c, gain, mat.NewDense(len(x), 1, x))
 	return mat.Col(nil, 0, w)
@@ -62,7 +64,7 @@ func readDirection(c models.Config, gain, keys, values []float64) []float64 {
 // TestErasureOfMatrixStreams: cosines from products of keys are those of the matrices
 // [Dk, Dv] that are read and written, built out.
 func TestErasureOfMatrixStreams(t *testing.T) {
-	all := zoo()
+	all := zoo(t)
 	for _, name := range []string{"matrix", "matrix/authors", "matrix/moe", "matrix/bias"} {
 		t.Run(name, func(t *testing.T) {
 			c := all[name]
@@ -78,17 +80,17 @@ func TestErasureOfMatrixStreams(t *testing.T) {
 	}
 }
 
-func checkMatrixNeurons(t *testing.T, c models.Config, store *graph.Store, l int, got analysis.LayerErasure) {
+func checkMatrixNeurons(t *testing.T, c models.Spec, store *graph.Store, l int, got analysis.LayerErasure) {
 	name := fmt.Sprintf("blocks.%d.feedforward", l)
 	value := func(suffix string) []float64 { return graph.Float64s(store.Param(name + suffix).Value) }
-	plain := make([]float64, c.Dk*c.Dv)
+	s := matrixOf(c)
+	plain := make([]float64, s.Dk*s.Dv)
 	dot, in, out, n := 0.0, 0.0, 0.0, 0
-	unfolded := c
-	unfolded.Norm = models.NormRMS
+	unfolded := varied(t, c, func(c *models.Config) { c.Norm, c.Bias = models.NormRMS, false })
 	floats.AddConst(1, plain)
-	w2 := expertsOf(c, store, name+".w2", c.FF)
-	for e, w1 := range expertsOf(c, store, name+".w1", c.Rank*c.Dv) {
-		for i := range c.FF {
+	w2 := expertsOf(c, store, name+".w2", hidden(c))
+	for e, w1 := range expertsOf(c, store, name+".w1", s.Rank*s.Dv) {
+		for i := range hidden(c) {
 			read := readDirection(c, value(".norm"), value(".read"), mat.Col(nil, i, w1))
 			wrote := readDirection(unfolded, plain, value(".write"), w2[e].RawRowView(i))
 			cosine := floats.Dot(read, wrote) / floats.Norm(read, 2) / floats.Norm(wrote, 2)
@@ -101,15 +103,16 @@ func checkMatrixNeurons(t *testing.T, c models.Config, store *graph.Store, l int
 }
 
 // checkMatrixHeads builds W_V [Dk*Dv, Dv] and W_O [Dv, Dk*Dv] and takes their eigenvalues.
-func checkMatrixHeads(t *testing.T, c models.Config, store *graph.Store, l int, got []float64) {
+func checkMatrixHeads(t *testing.T, c models.Spec, store *graph.Store, l int, got []float64) {
 	name := fmt.Sprintf("blocks.%d.attention", l)
 	value := func(suffix string) []float64 { return graph.Float64s(store.Param(name + suffix).Value) }
-	for h := range c.Rank {
-		v, o := mat.NewDense(c.Dk*c.Dv, c.Dv, nil), mat.NewDense(c.Dv, c.Dk*c.Dv, nil)
-		for d := range c.Dk {
-			for j := range c.Dv {
-				v.Set(d*c.Dv+j, j, value(".read")[(2*c.Rank+h)*c.Dk+d])
-				o.Set(j, d*c.Dv+j, value(".write")[h*c.Dk+d])
+	s := matrixOf(c)
+	for h := range s.Rank {
+		v, o := mat.NewDense(s.Dk*s.Dv, s.Dv, nil), mat.NewDense(s.Dv, s.Dk*s.Dv, nil)
+		for d := range s.Dk {
+			for j := range s.Dv {
+				v.Set(d*s.Dv+j, j, value(".read")[(2*s.Rank+h)*s.Dk+d])
+				o.Set(j, d*s.Dv+j, value(".write")[h*s.Dk+d])
 			}
 		}
 		require.InDelta(t, eigenScore(t, naiveFold(c, value(".norm"), v), o), got[h], 1e-9, "head %d", h)
@@ -131,7 +134,7 @@ func eigenScore(t *testing.T, v, o mat.Matrix) float64 {
 
 // TestErasureOfVectorStreams compares with folded weights and eigenvalues.
 func TestErasureOfVectorStreams(t *testing.T) {
-	all := zoo()
+	all := zoo(t)
 	for _, name := range []string{"vector", "vector/gpt2", "vector/moe", "hyper/dynamic", "vwn", "hieragg/dou"} {
 		t.Run(name, func(t *testing.T) {
 			c := all[name]
@@ -141,16 +144,16 @@ func TestErasureOfVectorStreams(t *testing.T) {
 			for l := range c.Layers {
 				a, f := fmt.Sprintf("blocks.%d.attention", l), fmt.Sprintf("blocks.%d.feedforward", l)
 				gain := func(site string) []float64 { return graph.Float64s(store.Param(site + ".norm").Value) }
-				qkv, dh := naiveFold(c, gain(a), param(store, a+".qkv", c.DModel)), c.HeadDim()
-				o := param(store, a+".o", c.Heads*dh)
-				for h := range c.Heads {
-					from := 2*c.Heads*dh + h*dh
-					want := eigenScore(t, qkv.Slice(0, c.DModel, from, from+dh), o.Slice(h*dh, (h+1)*dh, 0, c.DModel))
+				qkv, dh := naiveFold(c, gain(a), param(store, a+".qkv", c.Width())), c.HeadDim()
+				o := param(store, a+".o", c.HeadCount()*dh)
+				for h := range c.HeadCount() {
+					from := 2*c.HeadCount()*dh + h*dh
+					want := eigenScore(t, qkv.Slice(0, c.Width(), from, from+dh), o.Slice(h*dh, (h+1)*dh, 0, c.Width()))
 					require.InDelta(t, want, e.Layers[l].Heads[h], 1e-9)
 				}
-				w1 := naiveFold(c, gain(f), sideBySide(expertsOf(c, store, f+".w1", c.DModel)))
+				w1 := naiveFold(c, gain(f), sideBySide(expertsOf(c, store, f+".w1", c.Width())))
 				for n, got := range e.Layers[l].Neurons {
-					in, out := mat.Col(nil, n, w1), expertsOf(c, store, f+".w2", c.FF)[n/c.FF].RawRowView(n%c.FF)
+					in, out := mat.Col(nil, n, w1), expertsOf(c, store, f+".w2", hidden(c))[n/hidden(c)].RawRowView(n%hidden(c))
 					require.InDelta(t, floats.Dot(in, out)/floats.Norm(in, 2)/floats.Norm(out, 2), got, 1e-12)
 				}
 			}
@@ -162,16 +165,15 @@ func TestErasureOfVectorStreams(t *testing.T) {
 // TestPlantedEraser: a neuron that writes minus what it reads is found, first of all, in
 // streams of vectors and of matrices.
 func TestPlantedEraser(t *testing.T) {
-	all := zoo()
+	all := zoo(t)
 	for _, name := range []string{"vector", "matrix"} {
-		c := all[name]
-		c.Norm = models.NormRMS
+		c := varied(t, all[name], func(c *models.Config) { c.Norm = models.NormRMS })
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
 		const f, neuron = "blocks.1.feedforward", 5
 		copyParam := func(to, from string) {
 			require.NoError(t, graph.SetFloat64s(store.Param(to).Value, graph.Float64s(store.Param(from).Value)))
 		}
-		if c.Stream == models.StreamMatrix {
+		if on[stream.MatrixConfig](c) {
 			copyParam(f+".write", f+".read") // writes where it reads
 		}
 		gain := store.Param(f + ".norm").Value
@@ -180,7 +182,7 @@ func TestPlantedEraser(t *testing.T) {
 			unit[i] = 2
 		}
 		require.NoError(t, graph.SetFloat64s(gain, unit))
-		w1, w2 := param(store, f+".w1", c.Width()), param(store, f+".w2", c.FF)
+		w1, w2 := param(store, f+".w1", c.Width()), param(store, f+".w2", hidden(c))
 		for i := range c.Width() {
 			w2.Set(neuron, i, -0.3*w1.At(i, neuron))
 		}
@@ -243,10 +245,10 @@ func integrate(from, to float64, f func(x float64) float64) float64 {
 
 // TestErasureErrors: a stream without it says so.
 func TestErasureErrors(t *testing.T) {
-	c := zoo()["dwlstm"]
+	c := zoo(t)["dwlstm"]
 	_, err := analysis.MeasureErasure(modeltest.NewStore(t, c, tensor.Float32, 1), c)
 	assert.ErrorContains(t, err, "analysis: subspaces: stream dwlstm does not have it")
-	fresh, err := analysis.MeasureErasure(modeltest.NewStore(t, zoo()["vector"], tensor.Float32, 1), zoo()["vector"])
+	fresh, err := analysis.MeasureErasure(modeltest.NewStore(t, zoo(t)["vector"], tensor.Float32, 1), zoo(t)["vector"])
 	require.NoError(t, err)
 	checkResult(t, fresh)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // parameter is a store's parameter as a matrix of so many rows.
@@ -51,11 +52,11 @@ func normMatrix(gain []float64, centre bool) *mat.Dense {
 }
 
 // readBySite is what a site reads: u [D] of vector streams, X [Dk, Dv] of a matrix stream.
-func readBySite(t *testing.T, run *cache.Cache, c models.Config, token int) []float64 {
+func readBySite(t *testing.T, run *cache.Cache, c models.Spec, token int) []float64 {
 	t.Helper()
 	name := "embedding.out"
-	switch c.Stream {
-	case models.StreamHyper, models.StreamMHC, models.StreamMHCLite, models.StreamVWN:
+	switch c.Stream.(type) {
+	case stream.HyperConfig, stream.MHCConfig, stream.MHCLiteConfig, stream.VWNConfig:
 		name = "blocks.0.attention.read"
 	}
 	a, err := run.Get(name)
@@ -68,15 +69,17 @@ func readBySite(t *testing.T, run *cache.Cache, c models.Config, token int) []fl
 // TestFoldedHeadsReadWhatTheModelReads: x W / sigma of folded weights is the model's own
 // query, key and value, in all streams.
 func TestFoldedHeadsReadWhatTheModelReads(t *testing.T) {
-	for name, c := range zoo() {
-		if c.Stream == models.StreamDWLSTM {
+	for name, c := range zoo(t) {
+		if on[stream.DWLSTMConfig](c) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			c.Bias, c.Positions = false, models.PositionsLearned
-			if c.Stream == models.StreamMatrix {
-				c.Norm = models.NormRMS // a joint mean is no matter of keys
-			}
+			c := varied(t, c, func(v *models.Config) {
+				v.Bias, v.Attention.Positions, v.Attention.RopeBase = false, models.PositionsLearned, 0
+				if on[stream.MatrixConfig](c) {
+					v.Norm = models.NormRMS // a joint mean is no matter of keys
+				}
+			})
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
 			levelGains(t, store, c)
 			run, err := analysis.Run(store, c, tokensFor(c, c.Seq, 3), "embedding.*", "blocks.0.attention.*")
@@ -91,29 +94,29 @@ func TestFoldedHeadsReadWhatTheModelReads(t *testing.T) {
 }
 
 // levelGains makes a matrix stream's gains equal in each row, where one key says it all.
-func levelGains(t *testing.T, store *graph.Store, c models.Config) {
-	if c.Stream != models.StreamMatrix {
+func levelGains(t *testing.T, store *graph.Store, c models.Spec) {
+	if !on[stream.MatrixConfig](c) {
 		return
 	}
 	gain := store.Param("blocks.0.attention.norm").Value
-	values := graph.Float64s(gain)
+	values, dv := graph.Float64s(gain), matrixOf(c).Dv
 	for i := range values {
-		values[i] = values[i/c.Dv*c.Dv]
+		values[i] = values[i/dv*dv]
 	}
 	require.NoError(t, graph.SetFloat64s(gain, values))
 }
 
-func checkFoldedReads(t *testing.T, f *analysis.Folded, run *cache.Cache, c models.Config, token int) {
+func checkFoldedReads(t *testing.T, f *analysis.Folded, run *cache.Cache, c models.Spec, token int) {
 	x := readBySite(t, run, c, token)
 	mean := 0.0
-	if c.Resolve().Norm == models.NormLayer {
+	if c.Norm == models.NormLayer {
 		mean = floats.Sum(x) / float64(len(x))
 	}
 	square := 0.0
 	for _, v := range x {
 		square += (v - mean) * (v - mean) / float64(len(x))
 	}
-	scale := 1 / math.Sqrt(square+c.Resolve().NormEps)
+	scale := 1 / math.Sqrt(square+c.NormEps)
 	qkv, err := run.Get("blocks.0.attention.qkv")
 	require.NoError(t, err)
 	want, err := qkv.Token(token)
@@ -133,29 +136,30 @@ func checkFoldedReads(t *testing.T, f *analysis.Folded, run *cache.Cache, c mode
 // TestFoldedFeedForward compares with explicit matrices.
 func TestFoldedFeedForward(t *testing.T) {
 	for _, name := range []string{"vector/gpt2", "vector/moe", "matrix"} {
-		c := zoo()[name]
+		c := zoo(t)[name]
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
 		f, err := analysis.Fold(store, c)
 		require.NoError(t, err)
 		w, err := f.FeedForward(1)
 		require.NoError(t, err)
 		gain := graph.Float64s(store.Param("blocks.1.feedforward.norm").Value)
-		if c.Stream == models.StreamMatrix {
-			read, write := parameter(t, store, "blocks.1.feedforward.read", c.Rank), parameter(t, store, "blocks.1.feedforward.write", c.Rank)
-			means := make([]float64, c.Dk)
+		if on[stream.MatrixConfig](c) {
+			s := matrixOf(c)
+			read, write := parameter(t, store, "blocks.1.feedforward.read", s.Rank), parameter(t, store, "blocks.1.feedforward.write", s.Rank)
+			means := make([]float64, s.Dk)
 			for i, g := range gain {
-				means[i/c.Dv] += g / float64(c.Dv)
+				means[i/s.Dv] += g / float64(s.Dv)
 			}
 			requireEqual(t, times(normMatrix(means, false), read.T()), w.In)
 			requireEqual(t, write, w.Out)
 			continue
 		}
-		experts := max(1, c.Experts)
+		experts := expertCount(c)
 		for e := range experts {
-			w1 := parameter(t, store, "blocks.1.feedforward.w1", experts*c.DModel).Slice(e*c.DModel, (e+1)*c.DModel, 0, c.FF)
-			w2 := parameter(t, store, "blocks.1.feedforward.w2", experts*c.FF).Slice(e*c.FF, (e+1)*c.FF, 0, c.DModel)
-			requireEqual(t, times(normMatrix(gain, true), w1), w.In.Slice(0, c.DModel, e*c.FF, (e+1)*c.FF))
-			requireEqual(t, w2, w.Out.Slice(e*c.FF, (e+1)*c.FF, 0, c.DModel))
+			w1 := parameter(t, store, "blocks.1.feedforward.w1", experts*c.Width()).Slice(e*c.Width(), (e+1)*c.Width(), 0, hidden(c))
+			w2 := parameter(t, store, "blocks.1.feedforward.w2", experts*hidden(c)).Slice(e*hidden(c), (e+1)*hidden(c), 0, c.Width())
+			requireEqual(t, times(normMatrix(gain, true), w1), w.In.Slice(0, c.Width(), e*hidden(c), (e+1)*hidden(c)))
+			requireEqual(t, w2, w.Out.Slice(e*hidden(c), (e+1)*hidden(c), 0, c.Width()))
 		}
 	}
 }
@@ -167,7 +171,7 @@ func requireEqual(t *testing.T, want, got mat.Matrix) {
 
 // TestFoldedErrors: what a call can get wrong is one line.
 func TestFoldedErrors(t *testing.T) {
-	c := zoo()["vector"]
+	c := zoo(t)["vector"]
 	f, err := analysis.Fold(modeltest.NewStore(t, c, tensor.Float32, 0), c)
 	require.NoError(t, err)
 	_, err = f.Head(4, 0)
@@ -176,7 +180,7 @@ func TestFoldedErrors(t *testing.T) {
 	assert.EqualError(t, err, "analysis: head: want 0 to 2, got -1")
 	_, err = f.FeedForward(-1)
 	assert.EqualError(t, err, "analysis: layer: want 0 to 3, got -1")
-	lstm := zoo()["dwlstm"]
+	lstm := zoo(t)["dwlstm"]
 	_, err = analysis.Fold(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm)
 	assert.ErrorContains(t, err, "analysis: circuits: stream dwlstm does not have it; it has ")
 	_, err = analysis.Fold(nil, c)

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -24,7 +25,7 @@ func numpy(t *testing.T, into any) {
 // gpt2 opens the checkpoint that numpy's numbers are about.
 func gpt2(t *testing.T) *trainer.Pretrained {
 	t.Helper()
-	p, err := trainer.OpenModel("../testdata/reference/gpt2-hf")
+	p, err := trainer.OpenModel(models.Standard(), "../testdata/reference/gpt2-hf")
 	require.NoError(t, err)
 	return p
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // TestInductionHead: a model of two layers that was trained on repeated random tokens has an
@@ -26,23 +27,25 @@ func TestInductionHead(t *testing.T) {
 		task   analysis.RepeatTask
 		period int
 	}{
-		"vector": {models.Config{Stream: models.StreamVector, Layers: 2, DModel: 64, Heads: 4, FF: 32, Vocab: 32, Seq: 48, Init: models.InitLeCun, Positions: models.PositionsALiBi},
+		"vector": {transformer(2, 64, 32, 4, 32, 48),
 			analysis.RepeatTask{Rows: 32, MinPeriod: 8, MaxPeriod: 24, Steps: 480, LR: 5e-3}, 20},
-		"matrix": {models.Config{Stream: models.StreamMatrix, Layers: 2, Dk: 16, Dv: 16, Rank: 4, FF: 32, Vocab: 32, Seq: 32, Init: models.InitLeCun, Positions: models.PositionsALiBi},
+		"matrix": {models.Config{Stream: stream.MatrixConfig{Dk: 16, Dv: 16, Rank: 4}, Layers: 2, FeedForward: gelu(32), Vocab: 32, Seq: 32},
 			analysis.RepeatTask{Rows: 32, MinPeriod: 5, MaxPeriod: 16, Steps: 300, LR: 5e-3}, 14},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store, losses, err := row.task.Train(row.config)
+			row.config.Init, row.config.Attention.Positions = models.InitLeCun, models.PositionsALiBi
+			model := modeltest.Resolve(t, row.config)
+			store, losses, err := row.task.Train(model)
 			require.NoError(t, err)
 			require.Len(t, losses, row.task.Steps)
 			t.Logf("loss %.3f at first, %.3f at last", losses[0], losses[len(losses)-1])
-			scores, err := analysis.InductionScores(store, row.config, row.period, 8, 1)
+			scores, err := analysis.InductionScores(store, model, row.period, 8, 1)
 			require.NoError(t, err)
 			layer, head, score := scores.Strongest()
 			t.Logf("induction head %d of layer %d: %.3f", head, layer, score)
 			assert.Equal(t, 1, layer, "it needs a layer below")
 			assert.Greater(t, score, 0.5)
-			gains := gainsOfHeads(t, store, row.config, row.period)
+			gains := gainsOfHeads(t, store, model, row.period)
 			for h, gain := range gains {
 				if h != head {
 					assert.Less(t, gain, gains[head], "head %d", h)
@@ -54,13 +57,13 @@ func TestInductionHead(t *testing.T) {
 
 // gainsOfHeads are what the heads of layer 1 give to the logits of what follows in a row's
 // second half.
-func gainsOfHeads(t *testing.T, store *graph.Store, c models.Config, period int) []float64 {
+func gainsOfHeads(t *testing.T, store *graph.Store, c models.Spec, period int) []float64 {
 	ids := analysis.RepeatedTokens(c.Vocab, period, 1, 2)
 	run, err := analysis.Run(store, c, ids)
 	require.NoError(t, err)
 	d, err := analysis.Decompose(run)
 	require.NoError(t, err)
-	gains := make([]float64, c.Resolve().HeadCount())
+	gains := make([]float64, c.HeadCount())
 	for token := period; token < len(ids)-1; token++ {
 		a, err := d.Attribute(token, int(ids[token+1]), -1)
 		require.NoError(t, err)
@@ -76,8 +79,8 @@ func gainsOfHeads(t *testing.T, store *graph.Store, c models.Config, period int)
 // TestInductionOfRandomModel: heads that were not trained attend nowhere in particular, about
 // evenly: far below what an induction head has.
 func TestInductionOfRandomModel(t *testing.T) {
-	for name, c := range zoo() {
-		c.Seq = 24
+	for name, c := range zoo(t) {
+		c := varied(t, c, func(c *models.Config) { c.Seq = 24 })
 		store := modeltest.NewStore(t, c, tensor.Float32, 1)
 		scores, err := analysis.InductionScores(store, c, 12, 4, 1)
 		require.NoError(t, err, name)
@@ -91,8 +94,7 @@ func TestInductionOfRandomModel(t *testing.T) {
 // TestInductionWithDocuments: BOS, which would hide what is before it, is not drawn: every
 // head of the last token sees the first.
 func TestInductionWithDocuments(t *testing.T) {
-	c := zoo()["vector/documents"]
-	c.Vocab, c.BOS, c.Seq = 3, 1, 40
+	c := varied(t, zoo(t)["vector/documents"], func(c *models.Config) { c.Vocab, c.BOS, c.Seq = 3, 1, 40 })
 	store := modeltest.NewStore(t, c, tensor.Float32, 1)
 	masked, err := analysis.InductionScores(store, c, 20, 2, 1)
 	require.NoError(t, err)
@@ -103,8 +105,8 @@ func TestInductionWithDocuments(t *testing.T) {
 			ids[i] = 2
 		}
 	}
-	c.MaskDocuments = false
-	want, err := analysis.HeadScoresOn(store, c, ids, 2)
+	unmasked := varied(t, c, func(c *models.Config) { c.MaskDocuments = false })
+	want, err := analysis.HeadScoresOn(store, unmasked, ids, 2)
 	require.NoError(t, err)
 	assert.Equal(t, want, masked)
 }
@@ -125,7 +127,7 @@ func TestRepeatedTokens(t *testing.T) {
 
 // TestInductionErrors: what a call can get wrong is one line.
 func TestInductionErrors(t *testing.T) {
-	c := zoo()["vector"]
+	c := zoo(t)["vector"]
 	store := modeltest.NewStore(t, c, tensor.Float32, 1)
 	_, err := analysis.InductionScores(store, c, 1, 1, 0)
 	assert.EqualError(t, err, "analysis: induction: want a period of at least 2 tokens and a row, got 1 and 1")
@@ -143,8 +145,7 @@ func TestInductionErrors(t *testing.T) {
 	require.NoError(t, err)
 	_, err = analysis.Patterns(rows, 0)
 	assert.EqualError(t, err, "analysis: patterns: want a run of 1 row, got 2: run one at a time")
-	masked := c
-	masked.MaskDocuments = true
+	masked := varied(t, c, func(c *models.Config) { c.MaskDocuments = true })
 	_, _, err = analysis.RepeatTask{Rows: 1, Steps: 1, LR: 1, MinPeriod: 2, MaxPeriod: 3}.Train(masked)
 	assert.ErrorContains(t, err, "want a model without document masks")
 	for want, task := range map[string]analysis.RepeatTask{

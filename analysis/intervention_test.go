@@ -18,7 +18,7 @@ import (
 // TestAblation: the effect of a head is the loss with its output 0 less the loss with it, for
 // every stream; all heads that are not read would be 0.
 func TestAblation(t *testing.T) {
-	for name, c := range zoo() {
+	for name, c := range zoo(t) {
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
 		ids, metric := tokensFor(c, c.Seq, 5), analysis.NextTokenLoss()
 		heads, err := analysis.AblateHeads(store, c, ids, metric)
@@ -44,8 +44,8 @@ func TestAblation(t *testing.T) {
 // TestPatching: all of the metric comes back with the embedding of all that differs, nothing
 // by what does not reach the token that is measured. No document begins between the two.
 func TestPatching(t *testing.T) {
-	for name, c := range zoo() {
-		c.MaskDocuments = false
+	for name, c := range zoo(t) {
+		c := varied(t, c, func(c *models.Config) { c.MaskDocuments = false })
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
 		clean := tokensFor(c, c.Seq, 6)
 		corrupt := append([]int32(nil), clean...)
@@ -71,7 +71,7 @@ func TestPatching(t *testing.T) {
 
 // checkPatchedHead compares the effect of head 1 of the last layer with that of a run that
 // is given, at all tokens, what this head made of the clean prompt.
-func checkPatchedHead(t *testing.T, store *graph.Store, c models.Config, prompts [2][]int32, p *analysis.Patching) {
+func checkPatchedHead(t *testing.T, store *graph.Store, c models.Spec, prompts [2][]int32, p *analysis.Patching) {
 	require.Len(t, p.Effect, c.Layers)
 	name := fmt.Sprintf("blocks.%d.attention.heads", c.Layers-1)
 	r, err := cache.New(store, c, cache.Options{Names: []string{name}, Seq: c.Seq})
@@ -94,7 +94,7 @@ func checkPatchedHead(t *testing.T, store *graph.Store, c models.Config, prompts
 
 // TestInterventionErrors: what a call can get wrong is one line.
 func TestInterventionErrors(t *testing.T) {
-	c := zoo()["matrix"]
+	c := zoo(t)["matrix"]
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
 	ids := tokensFor(c, 4, 1)
 	_, err := analysis.AblateHeads(store, c, nil, analysis.NextTokenLoss())
@@ -119,7 +119,7 @@ func TestInterventionErrors(t *testing.T) {
 
 // TestNextTokenLoss: the mean over all tokens is that of parts, by their sizes.
 func TestNextTokenLoss(t *testing.T) {
-	c := zoo()["vector"]
+	c := zoo(t)["vector"]
 	run, _ := decompose(t, c, tensor.Float64)
 	of := func(m analysis.Metric) float64 {
 		value, err := m.Of(run)

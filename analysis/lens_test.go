@@ -20,7 +20,7 @@ import (
 // TestLensEndsAtTheModel: for every stream the lens behind the last writer is the model's own
 // prediction, and there is a point behind each writer but the bare embedding.
 func TestLensEndsAtTheModel(t *testing.T) {
-	for name, c := range zoo() {
+	for name, c := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
 			for dt, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-10, tensor.Float32: 1e-4} {
 				run, d := decompose(t, c, dt)
@@ -56,7 +56,7 @@ func checkLens(t *testing.T, lens *analysis.Lens, logits []float64, bound float6
 // when all that comes later writes nothing.
 func TestLensPartialSums(t *testing.T) {
 	for _, name := range []string{"vector", "matrix", "matrix/authors", "vector/moe"} {
-		c := zoo()[name]
+		c := zoo(t)[name]
 		store, ids := modeltest.PerturbedStore(t, c, tensor.Float64), tokensFor(c, c.Seq, 3)
 		run, err := analysis.Run(store, c, ids)
 		require.NoError(t, err)
@@ -84,7 +84,7 @@ func TestLensPartialSums(t *testing.T) {
 
 // TestLensMap: it is the lens of each token at its successor, whose row ends where it ends.
 func TestLensMap(t *testing.T) {
-	for name, c := range zoo() {
+	for name, c := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
 			store, seq := modeltest.PerturbedStore(t, c, tensor.Float64), 3
 			names, err := analysis.DecompositionNames(store, c)
@@ -116,7 +116,7 @@ func TestLensMap(t *testing.T) {
 
 // TestLensErrors: what a call can get wrong is one line.
 func TestLensErrors(t *testing.T) {
-	c := zoo()["vector"]
+	c := zoo(t)["vector"]
 	run, err := analysis.Run(modeltest.PerturbedStore(t, c, tensor.Float32), c, []int32{4})
 	require.NoError(t, err)
 	d, err := analysis.Decompose(run)
@@ -131,9 +131,12 @@ func TestLensErrors(t *testing.T) {
 
 // BenchmarkLensMap is a transformer of 12 layers and GPT-2's vocabulary at 64 tokens.
 func BenchmarkLensMap(b *testing.B) {
-	c := models.Config{Preset: "transformer-162m"}.Resolve()
+	preset, err := models.Standard().Preset("transformer-162m")
+	require.NoError(b, err)
+	c, err := preset.Config.Resolve()
+	require.NoError(b, err)
 	store := graph.NewStore(tensor.Float32, 1)
-	_, err := models.New(gorgonia.NewGraph(), c, models.WithStore(store))
+	_, err = models.New(gorgonia.NewGraph(), c, models.WithStore(store))
 	require.NoError(b, err)
 	run, err := analysis.Run(store, c, tokensFor(c, 64, 1))
 	require.NoError(b, err)

@@ -59,6 +59,8 @@ func vectorZoo() map[string]models.Config {
 		"dwlstm":        tiny(stream.DWLSTMConfig{}, plain),
 		"dwlstm/bias":   tiny(stream.DWLSTMConfig{}, biased),
 		"dwlstm/rms":    tiny(stream.DWLSTMConfig{}, func(c *models.Config) { c.Norm = models.NormRMS }),
+		"denseformer":   tiny(stream.DenseFormerConfig{}, plain),
+		"denseformer/2": tiny(stream.DenseFormerConfig{Dilation: 2, Period: 2}, biased),
 		"vector/mup": tiny(vectorOf(12), func(c *models.Config) {
 			c.Attention.Positions = models.PositionsNone
 			c.MuP = &models.MuP{Base: models.MuPBase{Stream: vectorOf(6), Attention: models.BaseHeads{Heads: 1}, FeedForward: gelu(5)},

@@ -24,9 +24,9 @@ func TestOptimizerBasis(t *testing.T) {
 		"matrix/moe":     {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := vectorModels()
+			all := vectorModels(t)
 			if name[:6] == "matrix" {
-				all = matrixModels()
+				all = matrixModels(t)
 			}
 			c := all[name[7:]]
 			store := modeltest.PerturbedStore(t, c, tensor.Float32)
@@ -60,7 +60,7 @@ func checkRun(t *testing.T, r analysis.OptimizerRun, steps int) {
 
 // TestOptimizerBasisErrors: what a call can get wrong is one line.
 func TestOptimizerBasisErrors(t *testing.T) {
-	c := vectorModels()["bias"]
+	c := vectorModels(t)["bias"]
 	for want, call := range map[string]struct {
 		ids []int32
 		o   analysis.OptimizerOptions
@@ -74,7 +74,7 @@ func TestOptimizerBasisErrors(t *testing.T) {
 		_, err := analysis.CompareOptimizers(nil, c, call.ids, call.o)
 		assert.ErrorContains(t, err, want)
 	}
-	_, err := analysis.CompareOptimizers(nil, zoo()["vwn"], []int32{1, 2}, analysis.OptimizerOptions{})
+	_, err := analysis.CompareOptimizers(nil, zoo(t)["vwn"], []int32{1, 2}, analysis.OptimizerOptions{})
 	assert.ErrorContains(t, err, "stream vwn does not have it")
 	_, err = analysis.CompareOptimizers(modeltest.NewStore(t, c, tensor.Float32, 0), c, make([]int32, c.Seq+2), analysis.OptimizerOptions{})
 	assert.ErrorContains(t, err, "want at most 9 tokens a row")

@@ -10,6 +10,7 @@ import (
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // noise is above the rounding of float64 logits, and far below what a breaker does.
@@ -37,10 +38,10 @@ func breaks(row analysis.RotationRow, unitGains bool) bool {
 // TestRotationReport: each breaker alone moves the logits where the model has it, and
 // nothing does where it does not.
 func TestRotationReport(t *testing.T) {
-	for stream, all := range map[string]map[string]models.Config{"vector": vectorModels(), "matrix": matrixModels()} {
+	for kind, all := range map[string]map[string]models.Spec{"vector": vectorModels(t), "matrix": matrixModels(t)} {
 		for name, c := range all {
 			for _, unitGains := range []bool{false, true} {
-				t.Run(stream+"/"+name, func(t *testing.T) {
+				t.Run(kind+"/"+name, func(t *testing.T) {
 					store := modeltest.PerturbedStore(t, c, tensor.Float64)
 					if unitGains {
 						withUnitGains(t, store)
@@ -57,13 +58,13 @@ func TestRotationReport(t *testing.T) {
 	}
 }
 
-func checkBreakers(t *testing.T, r *analysis.RotationReport, c models.Config, unitGains bool) {
+func checkBreakers(t *testing.T, r *analysis.RotationReport, c models.Spec, unitGains bool) {
 	has := map[string]int{}
 	for _, row := range r.Rows {
 		has[row.Breaker]++
 		assert.GreaterOrEqual(t, row.Worst, row.Mean)
 		broken := breaks(row, unitGains)
-		if c.Stream == models.StreamMatrix && c.Positions == models.PositionsRoPE && row.Space != analysis.SpaceKey {
+		if on[stream.MatrixConfig](c) && c.Attention.Positions == models.PositionsRoPE && row.Space != analysis.SpaceKey {
 			broken = broken || row.Breaker == analysis.BreakerAll
 		}
 		if broken {
@@ -72,12 +73,11 @@ func checkBreakers(t *testing.T, r *analysis.RotationReport, c models.Config, un
 			assert.Less(t, row.Worst, noise, "%+v", row)
 		}
 	}
-	c = c.Resolve()
 	assert.Equal(t, c.Norm == models.NormLayer, has[analysis.BreakerMean] > 0)
-	assert.Equal(t, c.Positions == models.PositionsRoPE, has[analysis.BreakerRoPE] > 0)
-	assert.Equal(t, c.Stream == models.StreamVector, has[analysis.BreakerFolded] > 0)
+	assert.Equal(t, c.Attention.Positions == models.PositionsRoPE, has[analysis.BreakerRoPE] > 0)
+	assert.Equal(t, on[stream.VectorConfig](c), has[analysis.BreakerFolded] > 0)
 	spaces := 1
-	if c.Stream == models.StreamMatrix {
+	if on[stream.MatrixConfig](c) {
 		spaces = 3
 	}
 	for _, breaker := range []string{analysis.BreakerNone, analysis.BreakerGains, analysis.BreakerAll} {

@@ -17,56 +17,14 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // exactTo is to what part of their size logits agree that are the same but for rounding.
 var exactTo = map[tensor.Dtype]float64{tensor.Float64: 1e-9, tensor.Float32: 1e-4}
 
-// vectorModels are vector streams with every option that meets the stream.
-func vectorModels() map[string]models.Config {
-	with := func(f func(c *models.Config)) models.Config {
-		c := models.Config{Stream: models.StreamVector, Layers: 3, DModel: 12, Heads: 3, FF: 17, Vocab: 13, Seq: 9}
-		f(&c)
-		return c
-	}
-	mup := models.MuP{BaseDModel: 6, BaseHeads: 2, BaseFF: 10, InputMultiplier: 2.5, OutputMultiplier: 1.7, AttnMultiplier: 1.3}
-	return map[string]models.Config{
-		"layernorm": with(func(*models.Config) {}),
-		"bias":      with(func(c *models.Config) { c.Bias = true }),
-		"tied":      with(func(c *models.Config) { c.TieEmbeddings = true }),
-		"gpt2":      with(func(c *models.Config) { c.Bias, c.TieEmbeddings, c.HeadSize, c.NormEps = true, true, 5, 0.3 }),
-		"rmsnorm":   with(func(c *models.Config) { c.Norm, c.TieEmbeddings = models.NormRMS, true }),
-		"alibi":     with(func(c *models.Config) { c.Positions, c.InverseLayerScaling = models.PositionsALiBi, true }),
-		"rope":      with(func(c *models.Config) { c.Positions = models.PositionsRoPE }),
-		"none/mup":  with(func(c *models.Config) { c.Positions, c.MuP, c.TieEmbeddings = models.PositionsNone, &mup, true }),
-		"moe":       with(func(c *models.Config) { c.Experts, c.TopK = 4, 2 }),
-		"moe/bias":  with(func(c *models.Config) { c.Experts, c.TopK, c.Bias = 3, 1, true }),
-	}
-}
-
-// matrixModels are matrix streams with every option that meets the stream.
-func matrixModels() map[string]models.Config {
-	with := func(f func(c *models.Config)) models.Config {
-		c := models.Config{Stream: models.StreamMatrix, Layers: 3, Dk: 5, Dv: 6, Rank: 3, FF: 11, Vocab: 13, Seq: 9}
-		f(&c)
-		return c
-	}
-	mup := models.MuP{BaseDk: 3, BaseDv: 4, BaseRank: 2, InputMultiplier: 2.5, OutputMultiplier: 1.7, AttnMultiplier: 1.3}
-	return map[string]models.Config{
-		"layernorm": with(func(*models.Config) {}),
-		"bias":      with(func(c *models.Config) { c.Bias, c.TieEmbeddings = true, true }),
-		"rmsnorm":   with(func(c *models.Config) { c.Norm, c.TieEmbeddings = models.NormRMS, true }),
-		"authors": with(func(c *models.Config) {
-			c.Norm, c.Positions, c.InverseLayerScaling, c.MuP = models.NormRMS, models.PositionsALiBi, true, &mup
-		}),
-		"rope":     with(func(c *models.Config) { c.Norm, c.Positions = models.NormRMS, models.PositionsRoPE }),
-		"moe":      with(func(c *models.Config) { c.Norm, c.Experts, c.TopK = models.NormRMS, 4, 2 }),
-		"moe/bias": with(func(c *models.Config) { c.Experts, c.TopK, c.Bias = 3, 1, true }),
-	}
-}
-
 // logitsOf runs a model and returns its logits and the named activations.
-func logitsOf(t *testing.T, store *graph.Store, c models.Config, ids []int32, names ...string) *cache.Cache {
+func logitsOf(t *testing.T, store *graph.Store, c models.Spec, ids []int32, names ...string) *cache.Cache {
 	t.Helper()
 	r, err := cache.New(store, c, cache.Options{Names: names, Seq: len(ids)})
 	require.NoError(t, err)
@@ -92,7 +50,7 @@ func withUnitGains(t *testing.T, store *graph.Store) *graph.Store {
 // TestRotateVector: a vector model with random gains (one of them 0), biases and means is
 // the same function after its stream was turned; the Store that was given is as before.
 func TestRotateVector(t *testing.T) {
-	for name, c := range vectorModels() {
+	for name, c := range vectorModels(t) {
 		t.Run(name, func(t *testing.T) {
 			for dt, bound := range exactTo {
 				store := modeltest.PerturbedStore(t, c, dt)
@@ -122,7 +80,7 @@ func TestRotateVector(t *testing.T) {
 // TestRotatedVectorStream: the stream of the turned model is the model's own, centred where
 // its norms do that, times the matrix that was drawn.
 func TestRotatedVectorStream(t *testing.T) {
-	for name, c := range vectorModels() {
+	for name, c := range vectorModels(t) {
 		t.Run(name, func(t *testing.T) {
 			store, ids := modeltest.PerturbedStore(t, c, tensor.Float64), tokensFor(c, c.Seq, 3)
 			o := analysis.RotationOptions{Seed: 8}
@@ -137,11 +95,11 @@ func TestRotatedVectorStream(t *testing.T) {
 				require.NoError(t, err)
 				got, err := turned.Activation(site)
 				require.NoError(t, err)
-				for i := 0; c.Resolve().Norm == models.NormLayer && i < len(h); i += c.DModel {
-					floats.AddConst(-floats.Sum(h[i:i+c.DModel])/float64(c.DModel), h[i:i+c.DModel])
+				for i := 0; c.Norm == models.NormLayer && i < len(h); i += c.Width() {
+					floats.AddConst(-floats.Sum(h[i:i+c.Width()])/float64(c.Width()), h[i:i+c.Width()])
 				}
 				var want mat.Dense
-				want.Mul(mat.NewDense(c.Seq, c.DModel, h), q.Stream)
+				want.Mul(mat.NewDense(c.Seq, c.Width(), h), q.Stream)
 				assert.LessOrEqual(t, modeltest.Distance(got, want.RawMatrix().Data), 1e-11, site)
 			}
 		})
@@ -152,7 +110,7 @@ func TestRotatedVectorStream(t *testing.T) {
 // space, its value space or both were turned: for RMSNorm by any rotation, for LayerNorm by
 // those that keep the vector of ones; rotary positions forbid the value space.
 func TestRotateMatrix(t *testing.T) {
-	for name, c := range matrixModels() {
+	for name, c := range matrixModels(t) {
 		for _, space := range []string{analysis.SpaceKey, analysis.SpaceValue, analysis.SpaceBoth} {
 			t.Run(name+"/"+space, func(t *testing.T) {
 				for dt, bound := range exactTo {
@@ -161,7 +119,7 @@ func TestRotateMatrix(t *testing.T) {
 					for _, keepOnes := range []bool{false, true} {
 						rotated, rc, err := analysis.Rotate(store, c, analysis.RotationOptions{Space: space, Seed: 5, KeepOnes: keepOnes})
 						require.NoError(t, err)
-						require.Equal(t, c.Resolve(), rc)
+						require.Equal(t, c, rc)
 						deviation := modeltest.Distance(logitsOf(t, rotated, rc, ids).Logits, want)
 						if name == "rope" && space != analysis.SpaceKey || !keepOnes && c.Norm != models.NormRMS {
 							assert.Greater(t, deviation, 1e-2)
@@ -177,7 +135,7 @@ func TestRotateMatrix(t *testing.T) {
 
 // TestRotatedMatrixStream: X becomes Key^T X Value.
 func TestRotatedMatrixStream(t *testing.T) {
-	c := matrixModels()["authors"]
+	c := matrixModels(t)["authors"]
 	store, ids := withUnitGains(t, modeltest.PerturbedStore(t, c, tensor.Float64)), tokensFor(c, c.Seq, 3)
 	o := analysis.RotationOptions{Seed: 8}
 	rotated, rc, err := analysis.Rotate(store, c, o)
@@ -192,7 +150,8 @@ func TestRotatedMatrixStream(t *testing.T) {
 	var want []float64
 	for token := range ids {
 		var y mat.Dense
-		y.Product(r.Key.T(), mat.NewDense(c.Dk, c.Dv, x[token*c.Dk*c.Dv:][:c.Dk*c.Dv]), r.Value)
+		s := matrixOf(c)
+		y.Product(r.Key.T(), mat.NewDense(s.Dk, s.Dv, x[token*s.Dk*s.Dv:][:s.Dk*s.Dv]), r.Value)
 		want = append(want, y.RawMatrix().Data...)
 	}
 	assert.LessOrEqual(t, modeltest.Distance(got, want), 1e-12)
@@ -201,7 +160,7 @@ func TestRotatedMatrixStream(t *testing.T) {
 // TestFoldNorms: the folded model is the same function with gains of 1 and, without
 // biases, RMSNorms.
 func TestFoldNorms(t *testing.T) {
-	for name, c := range vectorModels() {
+	for name, c := range vectorModels(t) {
 		store, ids := modeltest.PerturbedStore(t, c, tensor.Float64), tokensFor(c, c.Seq, 3)
 		folded, fc, err := analysis.FoldNorms(store, c)
 		require.NoError(t, err, name)
@@ -213,9 +172,9 @@ func TestFoldNorms(t *testing.T) {
 			}
 		}
 	}
-	_, _, err := analysis.FoldNorms(nil, vectorModels()["bias"])
+	_, _, err := analysis.FoldNorms(nil, vectorModels(t)["bias"])
 	assert.EqualError(t, err, "analysis: want a store with a model's parameters, got an empty one: read a model with trainer.OpenModel")
-	_, _, err = analysis.FoldNorms(nil, matrixModels()["bias"])
+	_, _, err = analysis.FoldNorms(nil, matrixModels(t)["bias"])
 	assert.EqualError(t, err, "analysis: fold norms: want a stream of vectors that can be turned, got matrix: its gains scale what no single weight reads")
 }
 
@@ -223,7 +182,7 @@ func TestFoldNorms(t *testing.T) {
 // do. Over many draws the trace of a uniform one has mean 0 and variance 1 (Diaconis &
 // Shahshahani 1994), and the square of an entry has mean 1/n.
 func TestRotationMatrices(t *testing.T) {
-	c := models.Config{Stream: models.StreamVector, Layers: 1, DModel: 6, Heads: 1, FF: 1, Vocab: 2, Seq: 1}
+	c := modeltest.Resolve(t, transformer(1, 6, 1, 1, 2, 1))
 	ones := mat.NewDense(1, 6, []float64{1, 1, 1, 1, 1, 1})
 	identity := mat.NewDiagDense(6, []float64{1, 1, 1, 1, 1, 1})
 	const draws = 3000
@@ -248,12 +207,12 @@ func TestRotationMatrices(t *testing.T) {
 		assert.InDelta(t, 1, square-mean*mean, 4*math.Sqrt(2.0/draws))
 		assert.InDelta(t, wantEntry, floats.Sum(squares)/draws, 0.012)
 	}
-	square, err := analysis.DrawRotation(models.Config{Stream: models.StreamMatrix, Dk: 4, Dv: 4}, analysis.RotationOptions{})
+	square, err := analysis.DrawRotation(varied(t, matrixModels(t)["bias"], func(c *models.Config) { c.Stream = stream.MatrixConfig{Dk: 4, Dv: 4, Rank: 2} }), analysis.RotationOptions{})
 	require.NoError(t, err)
 	assert.False(t, mat.EqualApprox(square.Key, square.Value, 0.1), "the same for both spaces")
 	assert.Nil(t, square.Stream)
 	for _, small := range []int{1, 2} {
-		c.DModel = small
+		c := modeltest.Resolve(t, transformer(1, small, 1, 1, 2, 1))
 		r, err := analysis.DrawRotation(c, analysis.RotationOptions{KeepOnes: true})
 		require.NoError(t, err)
 		var product mat.Dense
@@ -264,28 +223,49 @@ func TestRotationMatrices(t *testing.T) {
 
 // TestRotateErrors: what a call can get wrong is one line.
 func TestRotateErrors(t *testing.T) {
-	c := vectorModels()["bias"]
+	c := vectorModels(t)["bias"]
 	_, _, err := analysis.Rotate(nil, c, analysis.RotationOptions{Space: "key"})
 	assert.EqualError(t, err, `analysis: space: want stream for the vector stream, got "key"`)
-	m := matrixModels()["bias"]
+	m := matrixModels(t)["bias"]
 	_, _, err = analysis.Rotate(nil, m, analysis.RotationOptions{Space: "stream"})
 	assert.EqualError(t, err, `analysis: space: want key, value, both for the matrix stream, got "stream"`)
 	_, _, err = analysis.Rotate(nil, m, analysis.RotationOptions{})
 	assert.ErrorContains(t, err, "want a store with a model's parameters")
 	_, _, err = analysis.Rotate(modeltest.NewStore(t, m, tensor.Float32, 0), c, analysis.RotationOptions{})
 	assert.ErrorContains(t, err, "analysis: ")
-	_, err = analysis.DrawRotation(models.Config{Stream: models.StreamMatrix, Dk: 4}, analysis.RotationOptions{})
-	assert.EqualError(t, err, "analysis: rotation: space value: want at least 1 dimension, got 0: is the config a model's?")
-	_, err = analysis.MeasureRotation(nil, models.Config{}, []int32{1}, analysis.RotationReportOptions{})
-	assert.ErrorContains(t, err, "model.stream: want one of")
-	_, _, err = analysis.Rotate(nil, zoo()["mhc"], analysis.RotationOptions{})
+	_, _, err = analysis.Rotate(nil, modeltest.Resolve(t, tiny(oddSpaces{Space: stream.Space{Name: stream.SpaceStream}}, plain)), analysis.RotationOptions{})
+	assert.EqualError(t, err, "analysis: rotation: space stream of the odd stream: want at least 1 dimension, got 0")
+	_, _, err = analysis.Rotate(nil, modeltest.Resolve(t, tiny(oddSpaces{Space: stream.Space{Name: "depth", Size: 3}}, plain)), analysis.RotationOptions{})
+	assert.EqualError(t, err, "analysis: rotation: want a space stream, key or value, got depth of the odd stream")
+	_, _, err = analysis.Rotate(nil, zoo(t)["mhc"], analysis.RotationOptions{})
 	assert.ErrorContains(t, err, "analysis: rotation: stream mhc does not have it")
-	_, err = analysis.MeasureRotation(nil, zoo()["mhc"], []int32{1}, analysis.RotationReportOptions{})
+	_, err = analysis.MeasureRotation(nil, zoo(t)["mhc"], []int32{1}, analysis.RotationReportOptions{})
 	assert.ErrorContains(t, err, "analysis: rotation: stream mhc does not have it")
 	_, err = analysis.MeasureRotation(modeltest.NewStore(t, c, tensor.Float32, 0), c, []int32{99}, analysis.RotationReportOptions{})
 	assert.ErrorContains(t, err, "want an id of 0 to 12, got 99")
+	_, err = analysis.MeasureRotation(nil, models.Spec{}, []int32{1}, analysis.RotationReportOptions{})
+	assert.EqualError(t, err, "analysis: rotation: want a Spec that Config.Resolve made, got the zero value")
+	_, err = analysis.DrawRotation(models.Spec{}, analysis.RotationOptions{})
+	assert.EqualError(t, err, "analysis: rotation: want a Spec that Config.Resolve made, got the zero value")
+	_, _, err = analysis.FoldNorms(nil, models.Spec{})
+	assert.EqualError(t, err, "analysis: fold norms: want a Spec that Config.Resolve made, got the zero value")
 	_, err = analysis.MeasureRotation(nil, c, nil, analysis.RotationReportOptions{Seeds: -1})
 	assert.EqualError(t, err, "analysis: rotation: seeds: want at least 1, or 0 for 3, got -1")
+}
+
+// oddSpaces is a design of one's own whose stream is said to have the given space.
+type oddSpaces struct {
+	stream.VectorConfig
+	Space stream.Space
+}
+
+func (oddSpaces) Name() string { return "odd" }
+
+func (o oddSpaces) Spaces() []stream.Space { return []stream.Space{o.Space} }
+
+func (o oddSpaces) Defaults() stream.Design {
+	o.VectorConfig = o.VectorConfig.Defaults().(stream.VectorConfig)
+	return o
 }
 
 // result is what every analysis returns.

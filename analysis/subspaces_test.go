@@ -15,6 +15,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // access is what a site reads with or writes by, columns.
@@ -25,7 +26,7 @@ type access struct {
 }
 
 // naiveFold is C diag(g) W, entry by entry.
-func naiveFold(c models.Config, gain []float64, w *mat.Dense) *mat.Dense {
+func naiveFold(c models.Spec, gain []float64, w *mat.Dense) *mat.Dense {
 	d, m := w.Dims()
 	folded := mat.NewDense(d, m, nil)
 	for j := range m {
@@ -50,8 +51,8 @@ func param(store *graph.Store, name string, rows int) *mat.Dense {
 }
 
 // expertsOf are the parts of a feed-forward's weights: one, or one an expert.
-func expertsOf(c models.Config, store *graph.Store, name string, rows int) []*mat.Dense {
-	n := max(1, c.Experts)
+func expertsOf(c models.Spec, store *graph.Store, name string, rows int) []*mat.Dense {
+	n := expertCount(c)
 	w := graph.Float64s(store.Param(name).Value)
 	var all []*mat.Dense
 	for e := range n {
@@ -73,82 +74,83 @@ func sideBySide(all []*mat.Dense) *mat.Dense {
 }
 
 // accessesOf are a model's reads and writes, in the order of the run.
-func accessesOf(c models.Config, store *graph.Store) []access {
-	if c.Stream == models.StreamMatrix {
+func accessesOf(c models.Spec, store *graph.Store) []access {
+	if on[stream.MatrixConfig](c) {
 		return matrixAccesses(c, store)
 	}
 	return vectorAccesses(c, store)
 }
 
 // vectorAccesses are a stream of vectors' reads and writes, in the order of the run.
-func vectorAccesses(c models.Config, store *graph.Store) []access {
+func vectorAccesses(c models.Spec, store *graph.Store) []access {
 	gain := func(name string) []float64 { return graph.Float64s(store.Param(name).Value) }
 	transposed := func(w *mat.Dense) *mat.Dense { return mat.DenseCopyOf(w.T()) }
 	embedding, last := transposed(param(store, "embedding", c.Vocab)), lastAccess(c, store)
 	if c.MuP != nil {
 		embedding.Scale(c.MuP.InputMultiplier, embedding)
-		last.w.Scale(c.MuP.OutputMultiplier*float64(c.MuP.BaseDModel)/float64(c.DModel), last.w)
+		last.w.Scale(c.MuP.OutputMultiplier*float64(c.MuP.Base.Stream.(stream.VectorConfig).D)/float64(c.Width()), last.w)
 	}
 	all := []access{{"embedding", false, embedding}}
-	if c.Positions == "" {
+	if c.Attention.Positions == models.PositionsLearned {
 		all = append(all, access{"positions", false, transposed(param(store, "positions", c.Seq))})
 	}
-	if c.Stream == models.StreamVWN {
+	if on[stream.VWNConfig](c) {
 		all = nil
 	}
 	for l := range c.Layers {
 		a, f := fmt.Sprintf("blocks.%d.attention", l), fmt.Sprintf("blocks.%d.feedforward", l)
 		o := graph.Float64s(store.Param(a + ".o").Value)
 		var written []*mat.Dense
-		for _, w2 := range expertsOf(c, store, f+".w2", c.FF) {
+		for _, w2 := range expertsOf(c, store, f+".w2", hidden(c)) {
 			written = append(written, transposed(w2))
 		}
 		all = append(all,
-			access{a, true, naiveFold(c, gain(a+".norm"), param(store, a+".qkv", c.DModel))},
-			access{a, false, transposed(mat.NewDense(len(o)/c.DModel, c.DModel, o))},
-			access{f, true, naiveFold(c, gain(f+".norm"), sideBySide(expertsOf(c, store, f+".w1", c.DModel)))},
+			access{a, true, naiveFold(c, gain(a+".norm"), param(store, a+".qkv", c.Width()))},
+			access{a, false, transposed(mat.NewDense(len(o)/c.Width(), c.Width(), o))},
+			access{f, true, naiveFold(c, gain(f+".norm"), sideBySide(expertsOf(c, store, f+".w1", c.Width())))},
 			access{f, false, sideBySide(written)})
 	}
-	if c.Stream == models.StreamVWN {
+	if on[stream.VWNConfig](c) {
 		return all
 	}
 	return append(all, last)
 }
 
 // lastAccess is the unembedding behind the last norm.
-func lastAccess(c models.Config, store *graph.Store) access {
+func lastAccess(c models.Spec, store *graph.Store) access {
 	last := "norm"
 	switch {
-	case c.SeparateAggregates:
+	case settingsOf[stream.HieraggConfig](c).Separate:
 		last = "blocks.3.aggregate.norm"
-	case c.Stream == models.StreamHierAgg:
+	case on[stream.HieraggConfig](c):
 		last = "aggregate.norm"
 	}
 	u := mat.DenseCopyOf(param(store, "embedding", c.Vocab).T())
 	if !c.TieEmbeddings {
-		u = param(store, "unembedding", c.DModel)
+		u = param(store, "unembedding", c.Width())
 	}
 	return access{"unembedding", true, naiveFold(c, graph.Float64s(store.Param(last).Value), u)}
 }
 
 // matrixAccesses are a matrix stream's keys, reading ones times their norm's mean gain.
-func matrixAccesses(c models.Config, store *graph.Store) []access {
+func matrixAccesses(c models.Spec, store *graph.Store) []access {
+	s := matrixOf(c)
 	reading := func(keys, norm string) *mat.Dense {
 		k, g := param(store, keys, 1), graph.Float64s(store.Param(norm).Value)
 		_, n := k.Dims()
-		w := mat.NewDense(c.Dk, n/c.Dk, nil)
+		w := mat.NewDense(s.Dk, n/s.Dk, nil)
 		w.Apply(func(d, i int, _ float64) float64 {
 			mean := 0.0
-			for v := range c.Dv {
-				mean += g[d*c.Dv+v] / float64(c.Dv)
+			for v := range s.Dv {
+				mean += g[d*s.Dv+v] / float64(s.Dv)
 			}
-			return k.At(0, i*c.Dk+d) * mean
+			return k.At(0, i*s.Dk+d) * mean
 		}, w)
 		return w
 	}
-	writing := func(keys string) *mat.Dense { return mat.DenseCopyOf(param(store, keys, c.Rank).T()) }
+	writing := func(keys string) *mat.Dense { return mat.DenseCopyOf(param(store, keys, s.Rank).T()) }
 	all := []access{{"embedding", false, writing("write_embedding")}}
-	if c.Positions == "" {
+	if c.Attention.Positions == models.PositionsLearned {
 		all = append(all, access{"positions", false, writing("write_positions")})
 	}
 	for l := range c.Layers {
@@ -183,11 +185,11 @@ func svd(t *testing.T, w *mat.Dense) (values []float64, basis *mat.Dense) {
 // TestSubspacesAgainstSVD compares spectra, ranks and overlaps with a singular value
 // decomposition of weights folded entry by entry.
 func TestSubspacesAgainstSVD(t *testing.T) {
-	all := zoo()
-	scaled := all["vector/mup"]
-	scaled.MuP = &models.MuP{BaseDModel: 6, InputMultiplier: 2.5, OutputMultiplier: 1.7}
-	all["vector/mup"] = scaled
-	for _, name := range []string{"vector", "vector/gpt2", "vector/mup", "vector/moe", "hyper/dynamic", "mhc-lite", "vwn", "highway", "hieragg", "hieragg/dou", "matrix", "matrix/authors", "matrix/moe"} {
+	all := zoo(t)
+	all["vector/mup"] = varied(t, all["vector/mup"], func(c *models.Config) {
+		c.MuP = &models.MuP{Base: models.MuPBase{Stream: vectorOf(6)}, InputMultiplier: 2.5, OutputMultiplier: 1.7}
+	})
+	for _, name := range []string{"vector", "vector/gpt2", "vector/mup", "vector/moe", "hyper/dynamic", "mhc-lite", "vwn", "highway", "hieragg", "hieragg/dou", "denseformer", "matrix", "matrix/authors", "matrix/moe"} {
 		t.Run(name, func(t *testing.T) {
 			c := all[name]
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
@@ -283,7 +285,7 @@ func TestSpectraAgainstNumpy(t *testing.T) {
 }
 
 // plantedStore has weights of which it is known what they read and write of 12 entries.
-func plantedStore(t *testing.T, c models.Config) *graph.Store {
+func plantedStore(t *testing.T, c models.Spec) *graph.Store {
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
 	plant := func(name string, f func(i, j int) bool) {
 		p := store.Param(name)
@@ -306,8 +308,7 @@ func plantedStore(t *testing.T, c models.Config) *graph.Store {
 // TestPlantedSubspaces: a write into exactly what is read overlaps fully, one into what is
 // not read not at all; ranks of weights that are known.
 func TestPlantedSubspaces(t *testing.T) {
-	c := zoo()["vector"]
-	c.Norm = models.NormRMS
+	c := varied(t, zoo(t)["vector"], func(c *models.Config) { c.Norm = models.NormRMS })
 	s, err := analysis.FindSubspaces(plantedStore(t, c), c)
 	require.NoError(t, err)
 	overlaps, random := map[string]float64{}, map[string]float64{}
@@ -372,25 +373,25 @@ func randomBasis(draw *rand.Rand, k, d int) *mat.Dense {
 // TestSubspacesOfEveryStream: all streams have them or say that they have not; a fresh
 // model's unembedding of zeros has rank 0.
 func TestSubspacesOfEveryStream(t *testing.T) {
-	for name, c := range zoo() {
+	for name, c := range zoo(t) {
 		s, err := analysis.FindSubspaces(modeltest.NewStore(t, c, tensor.Float32, 1), c)
-		if c.Stream == models.StreamDWLSTM {
+		if on[stream.DWLSTMConfig](c) {
 			assert.EqualError(t, err, "analysis: subspaces: stream dwlstm does not have it; it has attribute, lens, heads, basis, ablate, patch")
 			continue
 		}
 		require.NoError(t, err, name)
 		checkResult(t, s)
 		last := s.Sites[len(s.Sites)-1]
-		if last.Site == "unembedding" && c.Stream != models.StreamMatrix && !c.TieEmbeddings {
+		if last.Site == "unembedding" && !on[stream.MatrixConfig](c) && !c.TieEmbeddings {
 			assert.Zero(t, last.Effective+last.Stable+float64(last.Directions), name)
 		}
 	}
-	_, err := analysis.FindSubspaces(nil, zoo()["vector"])
+	_, err := analysis.FindSubspaces(nil, zoo(t)["vector"])
 	assert.ErrorContains(t, err, "got an empty one")
-	_, err = analysis.FindSubspaces(nil, models.Config{Stream: "vektor"})
-	assert.ErrorContains(t, err, "model.stream")
-	store := modeltest.PerturbedStore(t, zoo()["vector"], tensor.Float32)
+	_, err = analysis.FindSubspaces(nil, models.Spec{})
+	assert.ErrorContains(t, err, "want a Spec that Config.Resolve made, got the zero value")
+	store := modeltest.PerturbedStore(t, zoo(t)["vector"], tensor.Float32)
 	store.Param("blocks.2.attention.o").Value.Float32s()[7] = float32(math.NaN())
-	_, err = analysis.FindSubspaces(store, zoo()["vector"])
+	_, err = analysis.FindSubspaces(store, zoo(t)["vector"])
 	assert.EqualError(t, err, "analysis: what blocks.2.attention writes: singular values of 12 x 12 entries: want finite ones, got some that are not")
 }

@@ -14,24 +14,23 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // tensorModels are the zoo's and some with other attentions.
-func tensorModels() map[string]models.Config {
-	all := zoo()
-	with := func(name string, f func(c *models.Config)) models.Config {
-		c := all[name]
-		f(&c)
-		return c
-	}
-	all["vector/gpt2/rope"] = with("vector/gpt2", func(c *models.Config) { c.Positions, c.HeadSize = models.PositionsRoPE, 6 })
-	all["vector/gpt2/alibi"] = with("vector/gpt2", func(c *models.Config) { c.Positions, c.InverseLayerScaling = models.PositionsALiBi, true })
-	all["vector/moe/rope"] = with("vector/moe", func(c *models.Config) { c.Positions = models.PositionsRoPE })
-	all["hyper/dynamic/alibi"] = with("hyper/dynamic", func(c *models.Config) { c.Positions = models.PositionsALiBi })
-	all["matrix/bias/rope"] = with("matrix/bias", func(c *models.Config) { c.Positions = models.PositionsRoPE })
+func tensorModels(t *testing.T) map[string]models.Spec {
+	all := zoo(t)
+	with := func(name string, f func(c *models.Config)) models.Spec { return varied(t, all[name], f) }
+	all["vector/gpt2/rope"] = with("vector/gpt2", func(c *models.Config) { c.Attention.Positions, c.Attention.HeadDim = models.PositionsRoPE, 6 })
+	all["vector/gpt2/alibi"] = with("vector/gpt2", func(c *models.Config) {
+		c.Attention.Positions, c.Attention.InverseLayerScaling = models.PositionsALiBi, true
+	})
+	all["vector/moe/rope"] = with("vector/moe", func(c *models.Config) { c.Attention.Positions = models.PositionsRoPE })
+	all["hyper/dynamic/alibi"] = with("hyper/dynamic", func(c *models.Config) { c.Attention.Positions = models.PositionsALiBi })
+	all["matrix/bias/rope"] = with("matrix/bias", func(c *models.Config) { c.Attention.Positions = models.PositionsRoPE })
 	all["matrix/documents"] = with("matrix/authors", func(c *models.Config) { c.MaskDocuments, c.BOS = true, 3 })
 	for name, c := range all {
-		if c.Stream == models.StreamDWLSTM {
+		if on[stream.DWLSTMConfig](c) {
 			delete(all, name)
 		}
 	}
@@ -42,9 +41,8 @@ func tensorModels() map[string]models.Config {
 // every stream whose heads read behind a norm, and all heads with W_O's bias are what
 // attention wrote.
 func TestTensorProduct(t *testing.T) {
-	for name, c := range tensorModels() {
+	for name, c := range tensorModels(t) {
 		t.Run(name, func(t *testing.T) {
-			require.NoError(t, c.Validate())
 			for dt, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-5} {
 				store := modeltest.PerturbedStore(t, c, dt)
 				layer := c.Layers - 1
@@ -63,7 +61,7 @@ func TestTensorProduct(t *testing.T) {
 // checkHeads compares each head's form with what it wrote, and their sum with what attention
 // wrote.
 func checkHeads(t *testing.T, run *cache.Cache, layer int, write string, bound float64) {
-	c := run.Model().Config()
+	c := run.Model().Spec()
 	want, err := run.Activation(write)
 	require.NoError(t, err)
 	sum := make([]float64, len(want))
@@ -80,7 +78,7 @@ func checkHeads(t *testing.T, run *cache.Cache, layer int, write string, bound f
 		}
 		checkResult(t, p)
 	}
-	if c.Stream == models.StreamHighway {
+	if on[stream.HighwayConfig](c) {
 		return // beside the heads the unit writes
 	}
 	o := run.Model().Store().Param(fmt.Sprintf("blocks.%d.attention.o_bias", layer))
@@ -96,7 +94,7 @@ func checkHeads(t *testing.T, run *cache.Cache, layer int, write string, bound f
 // with one key alone moves all there is.
 func TestTensorProductMoves(t *testing.T) {
 	for _, name := range []string{"vector/gpt2", "matrix"} {
-		c := zoo()[name]
+		c := zoo(t)[name]
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
 		p, err := analysis.RunTensorProduct(store, c, tokensFor(c, 6, 2), 1, 2)
 		require.NoError(t, err)
@@ -112,7 +110,7 @@ func TestTensorProductMoves(t *testing.T) {
 // TestTensorProductOfAnotherRun: where the run's heads were changed, the form is not what
 // they wrote.
 func TestTensorProductOfAnotherRun(t *testing.T) {
-	c := zoo()["vector"]
+	c := zoo(t)["vector"]
 	r, err := cache.New(modeltest.PerturbedStore(t, c, tensor.Float64), c, cache.Options{Names: analysis.TensorProductNames(0)})
 	require.NoError(t, err)
 	defer r.Close()
@@ -132,7 +130,7 @@ func TestTensorProductOfAnotherRun(t *testing.T) {
 	assert.EqualError(t, err, "analysis: layer: want 0 to 3, got 9")
 	_, err = analysis.RunTensorProduct(run.Model().Store(), c, nil, 0, 0)
 	assert.EqualError(t, err, "analysis: want a prompt of at least 1 token, got none")
-	lstm := zoo()["dwlstm"]
+	lstm := zoo(t)["dwlstm"]
 	_, err = analysis.RunTensorProduct(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, []int32{1}, 0, 0)
 	assert.ErrorContains(t, err, "analysis: circuits: stream dwlstm does not have it")
 }

@@ -20,7 +20,7 @@ import (
 // names in the order of the run as in a run's form, the maps fit together, and what lies behind a
 // site's read gives its block as many entries as it takes.
 func TestStaticForms(t *testing.T) {
-	for name, c := range zoo() {
+	for name, c := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
 			run, _ := decompose(t, c, tensor.Float64)
 			weighted, ok := run.Model().Stream().(stream.Weighted)
@@ -54,7 +54,7 @@ func holdOf(t *testing.T, run *cache.Cache) *stream.Held {
 func checkBehind(t *testing.T, run *cache.Cache, static *stream.Held, reader string) {
 	behind, err := static.Behind(reader)
 	require.NoError(t, err)
-	c := run.Model().Config()
+	c := run.Model().Spec()
 	want := c.Width()
 	for l := range c.Layers {
 		for _, site := range run.Model().Stream().Sites(l) {
@@ -97,7 +97,7 @@ func checkWays(t *testing.T, static, held *stream.Held, source string, up linear
 
 // TestBetweenErrors: what a call can get wrong is one line.
 func TestBetweenErrors(t *testing.T) {
-	c := zoo()["vector/one"]
+	c := zoo(t)["vector/one"]
 	m, err := cache.Sketch(modeltest.NewStore(t, c, tensor.Float32, 0), c)
 	require.NoError(t, err)
 	static := m.Stream().(stream.Weighted).Static()

@@ -18,18 +18,19 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // wide are a matrix and a vector model large enough for a connection to stand out.
-func wide() map[string]models.Config {
-	return map[string]models.Config{
-		"matrix": {Stream: models.StreamMatrix, Layers: 3, Dk: 40, Dv: 3, Rank: 4, FF: 8, Vocab: 7, Seq: 5, Norm: models.NormRMS},
-		"vector": {Stream: models.StreamVector, Layers: 3, DModel: 40, Heads: 4, HeadSize: 2, FF: 8, Vocab: 7, Seq: 5, Norm: models.NormRMS},
-	}
+func wide(t *testing.T) map[string]models.Spec {
+	vector := transformer(3, 40, 8, 4, 7, 5)
+	vector.Attention.HeadDim, vector.Norm = 2, models.NormRMS
+	matrix := models.Config{Stream: stream.MatrixConfig{Dk: 40, Dv: 3, Rank: 4}, Layers: 3, FeedForward: gelu(8), Vocab: 7, Seq: 5, Norm: models.NormRMS}
+	return resolved(t, map[string]models.Config{"matrix": matrix, "vector": vector})
 }
 
 // randomStore has independent weights from N(0, 1) and gains of 1.
-func randomStore(t *testing.T, c models.Config, seed uint64) *graph.Store {
+func randomStore(t *testing.T, c models.Spec, seed uint64) *graph.Store {
 	store := modeltest.NewStore(t, c, tensor.Float64, seed)
 	draw := rand.New(rand.NewPCG(seed, 9))
 	for _, p := range store.Params() {
@@ -53,15 +54,16 @@ func set(t *testing.T, store *graph.Store, name string, rows int, change func(w 
 }
 
 // plant makes what head 1 of layer 0 writes what head 2 of layer 2 reads as its key.
-func plant(t *testing.T, store *graph.Store, c models.Config) {
-	if c.Stream == models.StreamMatrix {
-		written := mat.Row(nil, 1, parameter(t, store, "blocks.0.attention.write", c.Rank))
-		set(t, store, "blocks.2.attention.read", 3*c.Rank, func(w *mat.Dense) { w.SetRow(c.Rank+2, written) })
+func plant(t *testing.T, store *graph.Store, c models.Spec) {
+	if on[stream.MatrixConfig](c) {
+		s := matrixOf(c)
+		written := mat.Row(nil, 1, parameter(t, store, "blocks.0.attention.write", s.Rank))
+		set(t, store, "blocks.2.attention.read", 3*s.Rank, func(w *mat.Dense) { w.SetRow(s.Rank+2, written) })
 		return
 	}
-	width, dh := c.Heads*c.HeadSize, c.HeadSize
+	width, dh := c.HeadCount()*c.HeadDim(), c.HeadDim()
 	o := parameter(t, store, "blocks.0.attention.o", width)
-	set(t, store, "blocks.2.attention.qkv", c.DModel, func(w *mat.Dense) {
+	set(t, store, "blocks.2.attention.qkv", c.Width(), func(w *mat.Dense) {
 		for i := range dh {
 			w.SetCol(width+2*dh+i, mat.Row(nil, dh+i, o))
 		}
@@ -71,7 +73,7 @@ func plant(t *testing.T, store *graph.Store, c models.Config) {
 // TestWiringFindsAPlantedConnection: it is the strongest edge of the model, by score and by
 // Z, and in every picture.
 func TestWiringFindsAPlantedConnection(t *testing.T) {
-	for name, c := range wide() {
+	for name, c := range wide(t) {
 		t.Run(name, func(t *testing.T) {
 			store := randomStore(t, c, 3)
 			plant(t, store, c)
@@ -85,7 +87,7 @@ func TestWiringFindsAPlantedConnection(t *testing.T) {
 			assert.Equal(t, []string{e.Writer, e.Reader}, w.Table().Rows[0][:2])
 			assert.Equal(t, figure.WiringEdge{From: e.From, To: e.To, Weight: e.Z}, w.Diagram().Edges[0])
 			want := 1.0 // A A^T of two rows that are nearly orthogonal and of one size: 1/sqrt(2)
-			if c.Stream == models.StreamVector {
+			if on[stream.VectorConfig](c) {
 				a := parameter(t, store, "blocks.0.attention.o", 8).Slice(2, 4, 0, 40)
 				want = mat.Norm(times(a, a.T()), 2) / math.Pow(mat.Norm(a, 2), 2)
 			}
@@ -105,7 +107,7 @@ func TestWiringFindsAPlantedConnection(t *testing.T) {
 // TestWiringOfRandomWeights: connections of a model of random weights are what chance makes
 // them: their Z has mean 0 and deviation 1, to four standard errors.
 func TestWiringOfRandomWeights(t *testing.T) {
-	for name, c := range wide() {
+	for name, c := range wide(t) {
 		var z []float64
 		for seed := range uint64(20) {
 			w, err := analysis.Wire(randomStore(t, c, seed), c, analysis.WiringOptions{Seed: seed})
@@ -125,7 +127,7 @@ func TestWiringOfRandomWeights(t *testing.T) {
 
 // TestWiringOfWholeSites: all heads of a layer are one node.
 func TestWiringOfWholeSites(t *testing.T) {
-	c := zoo()["hieragg"]
+	c := zoo(t)["hieragg"]
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)
 	w, err := analysis.Wire(store, c, analysis.WiringOptions{Whole: true, Threshold: -100})
 	require.NoError(t, err)
@@ -151,7 +153,7 @@ func TestWiringOfWholeSites(t *testing.T) {
 
 // TestWiringThreshold: edges are those beyond it, sorted; JSON has them.
 func TestWiringThreshold(t *testing.T) {
-	c := wide()["matrix"]
+	c := wide(t)["matrix"]
 	store := randomStore(t, c, 1)
 	all, err := analysis.Wire(store, c, analysis.WiringOptions{Threshold: -100, Draws: 100})
 	require.NoError(t, err)
@@ -185,7 +187,7 @@ func TestWiringThreshold(t *testing.T) {
 
 // TestWiringOfZeros: an unembedding of zeros, as models start with, connects to nothing.
 func TestWiringOfZeros(t *testing.T) {
-	c := zoo()["vector"]
+	c := zoo(t)["vector"]
 	w, err := analysis.Wire(modeltest.NewStore(t, c, tensor.Float32, 0), c, analysis.WiringOptions{Draws: 10})
 	require.NoError(t, err)
 	requireResult(t, w)
@@ -197,14 +199,14 @@ func TestWiringOfZeros(t *testing.T) {
 
 // TestWiringErrors: what a call can get wrong is one line.
 func TestWiringErrors(t *testing.T) {
-	c := zoo()["vector"]
+	c := zoo(t)["vector"]
 	store := modeltest.NewStore(t, c, tensor.Float32, 0)
 	_, err := analysis.Wire(store, c, analysis.WiringOptions{Draws: 1})
 	assert.EqualError(t, err, "analysis: wiring: draws: want at least 2, which have a deviation, or 0 for 1000, got 1")
-	lstm := zoo()["dwlstm"]
+	lstm := zoo(t)["dwlstm"]
 	_, err = analysis.Wire(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, analysis.WiringOptions{})
 	assert.ErrorContains(t, err, "analysis: wiring: stream dwlstm does not have it; it has ")
-	run, _ := decompose(t, zoo()["mhc"], tensor.Float32)
+	run, _ := decompose(t, zoo(t)["mhc"], tensor.Float32)
 	_, err = analysis.Wire(store, c, analysis.WiringOptions{Run: run})
 	assert.ErrorContains(t, err, "analysis: want a run of the same model")
 }

@@ -10,18 +10,24 @@ import (
 
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 var (
-	matrix = models.Config{Stream: models.StreamMatrix, Layers: 2, Dk: 5, Dv: 6, Rank: 3, FF: 11, Vocab: 13, Seq: 6}
-	vector = models.Config{Stream: models.StreamVector, Layers: 2, DModel: 12, Heads: 3, FF: 17, Vocab: 13, Seq: 6, Bias: true}
-	ids    = []int32{1, 7, 3, 0, 12, 5}
+	matrix = models.Config{Stream: stream.MatrixConfig{Dk: 5, Dv: 6, Rank: 3}, Layers: 2, FeedForward: layers.GELUConfig{Hidden: 11}, Vocab: 13, Seq: 6}
+	vector = models.Config{Stream: stream.VectorConfig{Vectors: stream.Vectors{D: 12}}, Attention: models.Attention{Heads: 3}, Layers: 2,
+		FeedForward: layers.GELUConfig{Hidden: 17}, Vocab: 13, Seq: 6, Bias: true}
+	hyper = models.Config{Stream: stream.HyperConfig{Vectors: stream.Vectors{D: 12}, N: 4}, Attention: models.Attention{Heads: 3}, Layers: 2,
+		FeedForward: layers.GELUConfig{Hidden: 17}, Vocab: 13, Seq: 6}
+	ids = []int32{1, 7, 3, 0, 12, 5}
 )
 
-func runner(t *testing.T, c models.Config, names ...string) *cache.Runner {
+func runner(t *testing.T, config models.Config, names ...string) *cache.Runner {
 	t.Helper()
+	c := modeltest.Resolve(t, config)
 	r, err := cache.New(modeltest.PerturbedStore(t, c, tensor.Float64), c, cache.Options{Names: names})
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
@@ -63,7 +69,7 @@ func TestAxes(t *testing.T) {
 		"blocks.0.attention.stream":       {vector, []string{"token", "feature"}, []int{6, 12}},
 		"blocks.0.attention.pattern":      {vector, []string{"token", "head", "key"}, []int{6, 3, 6}},
 		"blocks.0.attention.heads":        {matrix, []string{"token", "head", "value"}, []int{6, 3, 6}},
-		"blocks.1.attention.coefficients": {models.Config{Stream: models.StreamHyper, Layers: 2, DModel: 12, Heads: 3, FF: 17, Vocab: 13, Seq: 6, N: 4}, []string{"row", "coefficient"}, []int{4, 6}},
+		"blocks.1.attention.coefficients": {hyper, []string{"row", "coefficient"}, []int{4, 6}},
 	} {
 		a := get(t, run(t, runner(t, row.config, name)), name)
 		assert.Equal(t, row.axes, a.Axes, name)
@@ -170,8 +176,9 @@ func TestPatch(t *testing.T) {
 // TestDocuments: a model that masks documents sees where they begin, as in training: behind
 // BOS nothing attends to what is before it, in each row by itself.
 func TestDocuments(t *testing.T) {
-	for name, c := range map[string]models.Config{"matrix": matrix, "vector": vector} {
-		c.MaskDocuments, c.BOS = true, 3
+	for name, config := range map[string]models.Config{"matrix": matrix, "vector": vector} {
+		config.MaskDocuments, config.BOS = true, 3
+		c := modeltest.Resolve(t, config)
 		r, err := cache.New(modeltest.PerturbedStore(t, c, tensor.Float32), c, cache.Options{Names: []string{"blocks.1.attention.pattern"}, Batch: 2})
 		require.NoError(t, err, name)
 		defer r.Close()
@@ -192,7 +199,8 @@ func TestDocuments(t *testing.T) {
 
 // TestOneToken: a prompt of one token attends to itself alone.
 func TestOneToken(t *testing.T) {
-	for name, c := range map[string]models.Config{"matrix": matrix, "vector": vector} {
+	for name, config := range map[string]models.Config{"matrix": matrix, "vector": vector} {
+		c := modeltest.Resolve(t, config)
 		r, err := cache.New(modeltest.PerturbedStore(t, c, tensor.Float64), c, cache.Options{Names: []string{"blocks.*.attention.pattern"}, Seq: 1})
 		require.NoError(t, err, name)
 		defer r.Close()
@@ -208,7 +216,8 @@ func TestOneToken(t *testing.T) {
 
 // TestNewErrors: each is one line that names what is wrong.
 func TestNewErrors(t *testing.T) {
-	store := modeltest.PerturbedStore(t, vector, tensor.Float32)
+	c := modeltest.Resolve(t, vector)
+	store := modeltest.PerturbedStore(t, c, tensor.Float32)
 	for _, row := range []struct {
 		options cache.Options
 		want    string
@@ -218,17 +227,19 @@ func TestNewErrors(t *testing.T) {
 		{cache.Options{Seq: 7}, "cache: want at most 6 tokens a row, the model's learned positions, got 7"},
 		{cache.Options{Seq: -1}, "cache: want at least 1 row of 1 token, got 1 of -1"},
 	} {
-		_, err := cache.New(store, vector, row.options)
+		_, err := cache.New(store, c, row.options)
 		assert.EqualError(t, err, row.want)
 	}
-	_, err := cache.New(store, vector, cache.Options{Names: []string{"nothing.like.this.at.all"}})
+	_, err := cache.New(store, c, cache.Options{Names: []string{"nothing.like.this.at.all"}})
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), "it has embedding.tokens")
 	assert.False(t, strings.Contains(err.Error(), "\n"))
-	_, err = cache.New(nil, vector, cache.Options{})
+	_, err = cache.New(nil, c, cache.Options{})
 	assert.ErrorContains(t, err, "want a store with a model's parameters")
-	_, err = cache.New(store, matrix, cache.Options{})
+	_, err = cache.New(store, modeltest.Resolve(t, matrix), cache.Options{})
 	assert.Error(t, err)
+	_, err = cache.New(store, models.Spec{}, cache.Options{})
+	assert.ErrorContains(t, err, "want a Spec that Config.Resolve made, got the zero value")
 }
 
 // TestRunErrors: so are those of a run.
