@@ -15,7 +15,7 @@ import (
 
 func TestAnErrorNamesItsLineAndQuotesIt(t *testing.T) {
 	c := start(t)
-	c.run("import (\n\t\"errors\"\n\t\"fmt\"\n\t\"strconv\"\n\n\t\"github.com/residua-go/residua/config\"\n\t\"github.com/residua-go/residua/notebooks/show\"\n)")
+	c.run("import (\n\t\"errors\"\n\t\"fmt\"\n\t\"strconv\"\n\n\t\"github.com/residua-go/residua/config\"\n\t\"github.com/residua-go/residua/models\"\n\t\"github.com/residua-go/residua/notebooks/show\"\n)")
 	c.run("values := []int{1, 2, 3}\n\nfunc at(i int) int {\n\tif i >= 0 {\n\t\treturn values[i]\n\t}\n\treturn 0\n}\n\n" +
 		"func deferred(i int) int {\n\tdefer func() {}()\n\treturn at(i)\n}")
 	for _, cell := range []struct {
@@ -128,15 +128,20 @@ func corpusCell(t *testing.T, steps int) string {
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/notebooks/show"
+	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/trainer"
 )
 
 run, _, err := config.Load(models.Standard(), "../configs/quickstart.yaml", []string{"model.layers=1", "model.stream={dk: 4, dv: 4, rank: 2}", "model.feedforward.hidden=8", "model.seq=16",
 	"train.batch=2", "train.steps=%d", "train.eval_every=0", "train.eval_tokens=64", "train.checkpoint_every=0", "out=%s"})
 show.Check(err)
-small := models.Config{Stream: models.StreamVector, Layers: 1, DModel: 8, Heads: 2, FF: 8, Vocab: 8, Seq: 16, Positions: models.PositionsALiBi, Init: models.InitLeCun}
+c := models.Config{Layers: 1, Stream: stream.VectorConfig{Vectors: stream.Vectors{D: 8}}, FeedForward: layers.GELUConfig{Hidden: 8}, Vocab: 8, Seq: 16, Init: models.InitLeCun,
+	Attention: models.Attention{Heads: 2, Positions: models.PositionsALiBi}}
+small, err := c.Resolve()
+show.Check(err)
 task := analysis.RepeatTask{Rows: 1, MinPeriod: 2, MaxPeriod: 4, Steps: %d, LR: 0.01, Threads: 1}`,
 		steps, filepath.ToSlash(t.TempDir()), steps)
 }
@@ -210,7 +215,7 @@ func TestCompletion(t *testing.T) {
 	c := start(t)
 	c.run("import (\n\t\"os\"\n\n\t\"github.com/residua-go/residua/models\"\n\t\"github.com/residua-go/residua/trainer\"\n)\n" +
 		"type pair struct {\n\tleft, right int\n}\nfunc (p pair) lead() int { return p.left }\n" +
-		"pairs := []pair{{1, 2}}\nlengthy := 1\nmodel := models.Config{}\nfunc pick(i int) pair { return pairs[i] }")
+		"pairs := []pair{{1, 2}}\nlengthy := 1\nmodel := models.Config{}\nspec := models.Spec{}\nfunc pick(i int) pair { return pairs[i] }")
 	for _, cell := range []struct {
 		text string   // the cursor is at the |
 		want []string // among what is offered
@@ -222,12 +227,12 @@ func TestCompletion(t *testing.T) {
 		{"trainer.|", []string{"Open", "Trainer", "ReadMetrics"}, nil, 8},
 		{"// ä\nmodel.Sea|", nil, []string{"Seq"}, 0},
 		{"// ä\nmodel.Se|", []string{"Seq"}, nil, 11},
-		{"model.Co|", []string{"Cost"}, nil, 6},
-		{"model.Cost().Par|", []string{"Parameters"}, nil, 13},
+		{"spec.Co|", []string{"Cost", "Config"}, nil, 5},
+		{"spec.Cost().Par|", []string{"Parameters"}, nil, 12},
 		{"pick(0).le|", []string{"lead", "left"}, []string{"lengthy"}, 8},
 		{"pairs[0].r|", []string{"right"}, nil, 9},
 		{"models.Config{La|", []string{"Layers"}, []string{"La"}, 14},
-		{"models.Config{Layers: 1, D|", []string{"DModel", "Dk", "Dv"}, nil, 25},
+		{"models.Config{Layers: 1, D|", []string{"Dropout"}, nil, 25},
 		{"here := pair{}\nnow := &here\nnow.le|\n", []string{"lead", "left"}, nil, 32},
 		{"func f() {\n\tcounter := 1\n\tcou|\n}", []string{"counter"}, nil, 26},
 		{"import \"github.com/residua-go/residua/mod|", []string{"github.com/residua-go/residua/models"}, nil, 8},
@@ -269,7 +274,7 @@ func TestInspection(t *testing.T) {
 		{"model.Layers|", "field Layers int"},
 		{"model|", "var model models.Config\n\ntype Config struct"},
 		{"trainer|.Open", "package trainer // import \"github.com/residua-go/residua/trainer\""},
-		{"models.StreamMatrix|", "const StreamMatrix"},
+		{"models.PositionsALiBi|", "const PositionsALiBi"},
 		{"fmt.Fprintf|(", "func Fprintf(w io.Writer, format string, a ...any) (n int, err error)"},
 		{"double|(2)", "func double(int) int"},
 		{"half|", "const half = 0.5"},
