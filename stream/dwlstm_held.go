@@ -59,7 +59,7 @@ func (d *DWLSTM) Hold(r Record) (*Held, error) {
 		h.Step(linear.Stack{gates[outputGate], one})
 	}
 	h.Step(take(1, 0))
-	h.ReadOut(one, finalNorm(d.b, d.norm))
+	h.ReadOut(one, behindNorm(d.b, d.norm))
 	return h, nil
 }
 

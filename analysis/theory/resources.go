@@ -62,7 +62,7 @@ func checkCountable(name string, c models.Config) error {
 		return errors.Wrapf(err, "theory: %s", name)
 	}
 	switch {
-	case !isRMT(c) && !isTransformer(c):
+	case !isRMT(c) && streamName(c) != streamOf(mediumTransformer):
 		return errors.Errorf("theory: %s: stream: want %s or %s, which the paper compares, got %s", name, streamOf(mediumRMT), streamOf(mediumTransformer), streamName(c))
 	case c.Bias:
 		return errors.Errorf("theory: %s: bias: want none, as in the paper, got true", name)

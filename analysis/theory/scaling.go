@@ -34,7 +34,7 @@ func FigureSizes() []int { return []int{768, 1536, 2048, 3072, 4096, 6144, 8192}
 // multiples of the RMT's Dv and of the transformer's head size for which FF d/d_model is whole.
 func NewScaling(matrix, vector models.Config, sizes []int) (Scaling, error) {
 	matrix, vector = matrix.Resolve(), vector.Resolve()
-	if !isRMT(matrix) || !isTransformer(vector) {
+	if !isRMT(matrix) || streamName(vector) != streamOf(mediumTransformer) {
 		return Scaling{}, errors.Errorf("theory: streams: want %s and %s, got %s and %s", streamOf(mediumRMT), streamOf(mediumTransformer), streamName(matrix), streamName(vector))
 	}
 	var s Scaling

@@ -55,6 +55,3 @@ func streamName(c models.Config) string {
 
 // isRMT tells whether a model's stream is the paper's.
 func isRMT(c models.Config) bool { return streamName(c) == streamOf(mediumRMT) }
-
-// isTransformer tells whether it is that of the transformers that the paper compares with.
-func isTransformer(c models.Config) bool { return streamName(c) == streamOf(mediumTransformer) }

@@ -31,7 +31,7 @@ func samples() map[string]sample {
 	r := rand.New(rand.NewPCG(1, 2))
 	scale := Scale{draws(r, tokens*4), 4}
 	layer := Norm{Gain: draws(r, 4), Centre: true, Groups: 1}
-	keys, matrix := Keys{draws(r, 2*5), 5, 3}, Matrix{draws(r, 3*7), 3, 7}
+	keys, matrix := Keys(draws(r, 2*5), 5, 3), Matrix{draws(r, 3*7), 3, 7}
 	mix := Mix{In: 2, Out: 3, Width: 4, At: func(t, i, j int) float64 { return float64(1 + t*7 + i*3 - j) }}
 	return map[string]sample{
 		"identity":   {Identity(5), 5, 5},
@@ -73,7 +73,7 @@ func TestTransposes(t *testing.T) {
 // TestKeysStoreOuterProducts: X = keys^T y, entry by entry.
 func TestKeysStoreOuterProducts(t *testing.T) {
 	keys, y := []float64{1, 2, 3, 4, 5, 6}, []float64{10, 20, 30, 40} // [2, 3], [2, 2]
-	assert.Equal(t, []float64{1*10 + 4*30, 1*20 + 4*40, 2*10 + 5*30, 2*20 + 5*40, 3*10 + 6*30, 3*20 + 6*40}, Keys{keys, 3, 2}.Apply(0, y))
+	assert.Equal(t, []float64{1*10 + 4*30, 1*20 + 4*40, 2*10 + 5*30, 2*20 + 5*40, 3*10 + 6*30, 3*20 + 6*40}, Keys(keys, 3, 2).Apply(0, y))
 }
 
 // TestHeldNorm: at the input whose scale it holds it is the norm, and it is linear.

@@ -29,7 +29,7 @@ func chains() map[string]Chain {
 		"expanded":    {Matrix{draws(r, 3*8), 3, 8}, mix(4, 4, 2), Identity(8), mix(4, 2, 2)},
 		"aggregates":  {mix(1, 2, 4), mix(2, 1, 4), norm, mix(1, 3, 4), mix(3, 1, 4), norm},
 		"norm last":   {mix(1, 1, 4), norm},
-		"keys":        {Keys{draws(r, 6), 3, 2}, mix(3, 3, 2), Transposed{Keys{draws(r, 9), 3, 2}}},
+		"keys":        {Keys(draws(r, 6), 3, 2), mix(3, 3, 2), Transposed{Keys(draws(r, 9), 3, 2)}},
 		"nested":      {Chain{mix(1, 2, 4), Identity(8)}, Chain{mix(2, 1, 4), norm}},
 		"gates":       {s["scale"].m, norm},
 		"norm inside": {mix(2, 1, 4), norm},
