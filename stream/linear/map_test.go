@@ -97,3 +97,24 @@ func TestHeldNorm(t *testing.T) {
 		assert.InDeltaSlice(t, floats.ScaleTo(make([]float64, 5), 2, got), twice, 1e-12)
 	}
 }
+
+// TestMixOfLowRank: a step that forgets what lies along a key, I - b k k^T on the rows of a
+// memory with b and k a token's own, is a Mix.
+func TestMixOfLowRank(t *testing.T) {
+	const dk, width = 4, 3
+	r := rand.New(rand.NewPCG(5, 6))
+	k, b := draws(r, tokens*dk), draws(r, tokens)
+	step := Mix{In: dk, Out: dk, Width: width, At: func(t, i, j int) float64 {
+		own := -b[t] * k[t*dk+i] * k[t*dk+j]
+		if i == j {
+			return 1 + own
+		}
+		return own
+	}}
+	for token := range tokens {
+		x, key := draws(r, dk*width), k[token*dk:][:dk]
+		read, want := Keys(key, dk, width).Transpose(0, x), slices.Clone(x)
+		floats.AddScaled(want, -b[token], Keys(key, dk, width).Apply(0, read))
+		assert.InDeltaSlice(t, want, step.Apply(token, x), 1e-12)
+	}
+}

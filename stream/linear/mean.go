@@ -46,6 +46,9 @@ func (p *product) take(m Map) bool {
 	case Transposed:
 		mix, ok := m.Of.(Mix)
 		return ok && p.take(mix.transposed())
+	case Stack:
+		mix, ok := m.mix()
+		return ok && p.take(mix)
 	case Chain:
 		return !slices.ContainsFunc(m, func(each Map) bool { return !p.take(each) })
 	case Norm:

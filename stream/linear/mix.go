@@ -22,6 +22,13 @@ func Rows(width int, coefficients ...[]float64) Mix {
 	return Mix{In: len(coefficients[0]), Out: len(coefficients), Width: width, At: func(_, i, j int) float64 { return coefficients[i][j] }}
 }
 
+// Row takes row i of n rows; its transpose writes to that row alone.
+func Row(n, i, width int) Mix {
+	only := make([]float64, n)
+	only[i] = 1
+	return Rows(width, only)
+}
+
 // Keys stores R rows y [R, width] in a matrix X [Dk, width] by their key vectors [R, Dk], as the
 // RMT writes (Mak & Flanigan 2025, arXiv 2506.22696, eq. 20):
 //
