@@ -94,7 +94,7 @@ func (f *Folded) circuitReaders(layer int, heads []HeadWeights) [3]*directions {
 // circuitEnd stacks rows of a layer's heads.
 func (f *Folded) circuitEnd(layer int, heads []HeadWeights, rows func(HeadWeights) *mat.Dense) *directions {
 	site := siteName(layer, stream.Attention)
-	e := f.inHeads(f.ends[slices.IndexFunc(f.ends, func(e end) bool { return e.site == site && !e.reads })], false)
+	e := f.inHeads(f.end(site, false), false)
 	var all []float64
 	for _, h := range heads {
 		all = append(all, rows(h).RawMatrix().Data...)

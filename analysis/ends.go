@@ -66,12 +66,12 @@ func (f *Folded) listEnds() []end {
 func (f *Folded) setWriter(e *end, w stream.Writer) {
 	e.site, e.source, e.kind = w.Name, w.Source, w.Part
 	up, _ := f.held.Up(w.Source) // a name of its own
-	keys, stores := up.(linear.Keys)
+	keys, stores := linear.KeysOf(up)
 	weight := w.Weight
 	switch {
 	case stores:
-		e.count, e.size, e.values = len(keys.Vectors)/keys.Dk, keys.Dk, keys.Width
-		e.weights = func() *mat.Dense { return mat.NewDense(e.count, e.size, slices.Clone(keys.Vectors)) }
+		e.count, e.size, e.values = keys.In, keys.Out, keys.Width
+		e.weights = func() *mat.Dense { return keyRows(keys) }
 		return
 	case w.Table:
 		weight = w.Name
@@ -82,30 +82,20 @@ func (f *Folded) setWriter(e *end, w stream.Writer) {
 	if p == nil {
 		return
 	}
-	e.size = p.Shape[len(p.Shape)-1]
+	e.size, _ = up.Sizes()
 	e.count = p.Size() / e.size
-	if w.Table {
-		e.count, e.size = p.Shape[0], p.Size()/p.Shape[0]
-	}
 	count := e.count
-	e.weights = func() *mat.Dense {
-		rows := f.dense(weight, count)
-		if w.Table && w.Scale != 1 {
-			rows.Scale(w.Scale, rows)
-		}
-		return rows
+	e.weights = func() *mat.Dense { return f.dense(weight, count) }
+	if w.Table {
+		e.weights = func() *mat.Dense { return f.table(w) }
 	}
 }
 
-// setReader finds the directions with which a site reads.
-func (f *Folded) setReader(e *end) {
-	e.count, e.size, e.values = f.readSizes(e.site)
-	site := e.site
-	e.weights = func() *mat.Dense { return f.reading(site) }
-	if site == unembeddingSite && e.values == 1 {
-		norms, _ := f.behind(site)
-		e.gram = func() *mat.Dense { return gramBehind(norms, gramOfRows(f.unembedding())) }
-	}
+// table are a table's rows as they are looked up, [V, E].
+func (f *Folded) table(w stream.Writer) *mat.Dense {
+	rows := f.dense(w.Name, f.store.Param(w.Name).Shape[0])
+	rows.Scale(w.Scale, rows)
+	return rows
 }
 
 // gramBehind is M G M^T, the Gram matrix of the directions that columns w of G = w w^T are in

@@ -98,7 +98,7 @@ func (p inOut) joint() float64 {
 // vectorNeurons compares the columns of W1 [D, N] and the rows of W2 [N, D].
 func (f *Folded) vectorNeurons(layer int) inOut {
 	site := siteName(layer, stream.FeedForward)
-	in, out := f.reading(site), f.writing(site)
+	in, out := f.end(site, true).weights(), f.end(site, false).weights()
 	n, _ := in.Dims()
 	p := inOut{make([]float64, n), make([]float64, n), make([]float64, n)}
 	for i := range n {

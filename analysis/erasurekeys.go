@@ -31,8 +31,8 @@ type keyPair struct {
 func (f *Folded) keyPair(layer int, kind stream.Kind) keyPair {
 	site := siteName(layer, kind)
 	norms, own := f.behind(site)
-	keys, k := own.(linear.Keys), keyPair{write: f.writing(site)}
-	k.read, k.dk, k.dv = keyRows(keys), keys.Dk, keys.Width
+	keys, k := own.(linear.Mix), keyPair{write: f.end(site, false).weights()}
+	k.read, k.dk, k.dv = keyRows(keys), keys.Out, keys.Width
 	for _, m := range norms {
 		if norm, ok := m.(linear.Norm); ok {
 			k.norm = norm

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"github.com/pkg/errors"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/cache"
@@ -62,6 +63,11 @@ func foldFor(name string, store *graph.Store, c models.Spec) (*Folded, error) {
 		}
 	}
 	f.ends = f.listEnds()
+	for site := range f.sites {
+		if reads, writes := f.find(site, true), f.find(site, false); reads < 0 || writes < 0 {
+			return nil, errors.Errorf("analysis: %s: %s: want a site that reads and writes along weights, got another", name, site)
+		}
+	}
 	return f, nil
 }
 
@@ -101,8 +107,8 @@ func (f *Folded) check(layer, head int) error {
 // layerHeads are all heads of a layer.
 func (f *Folded) layerHeads(layer int) []HeadWeights {
 	site := siteName(layer, stream.Attention)
-	read, write := f.reading(site), f.writing(site) // [3W, D], [W, D]
-	_, _, values := f.readSizes(site)
+	reader := f.end(site, true)
+	read, write := reader.weights(), f.end(site, false).weights() // [3W, D], [W, D]
 	all := make([]HeadWeights, f.c.HeadCount())
 	width, d := write.Dims()
 	dh := width / len(all)
@@ -111,7 +117,7 @@ func (f *Folded) layerHeads(layer int) []HeadWeights {
 			return mat.DenseCopyOf(read.Slice(i*width+h*dh, i*width+(h+1)*dh, 0, d).T())
 		}
 		all[h] = HeadWeights{Layer: layer, Head: h, Q: part(0), K: part(1), V: part(2),
-			O: write.Slice(h*dh, (h+1)*dh, 0, d).(*mat.Dense), Values: values}
+			O: write.Slice(h*dh, (h+1)*dh, 0, d).(*mat.Dense), Values: reader.values}
 	}
 	return all
 }
@@ -130,20 +136,17 @@ func (f *Folded) FeedForward(layer int) (FeedForwardWeights, error) {
 		return FeedForwardWeights{}, err
 	}
 	site := siteName(layer, stream.FeedForward)
-	return FeedForwardWeights{layer, mat.DenseCopyOf(f.reading(site).T()), f.writing(site)}, nil
+	return FeedForwardWeights{layer, mat.DenseCopyOf(f.end(site, true).weights().T()), f.end(site, false).weights()}, nil
 }
 
 // streamWidth is the number of entries of a direction that sites read and write: D, or Dk.
-func (f *Folded) streamWidth() int {
-	_, size, _ := f.readSizes(siteName(0, stream.Attention))
-	return size
-}
+func (f *Folded) streamWidth() int { return f.end(siteName(0, stream.Attention), true).size }
 
 // leave is the way from the end of the stream to the features, the final norms at scale 1: of
 // keys [Dk] to as many rows as are read.
 func (f *Folded) leave() linear.Chain {
 	norms, own := f.behind(unembeddingSite)
-	if keys, ok := own.(linear.Keys); ok {
+	if keys, ok := own.(linear.Mix); ok {
 		rows := mat.DenseCopyOf(foldedKeys(keys, norms).T()).RawMatrix() // [Dk, R]
 		return linear.Chain{linear.Matrix{W: rows.Data, In: rows.Rows, Out: rows.Cols}}
 	}

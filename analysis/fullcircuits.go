@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -21,7 +20,7 @@ type vocabulary struct {
 }
 
 func newVocabulary(f *Folded, carry *carrier) *vocabulary {
-	table := f.table() // [V, E]
+	table := f.table(f.model.Writers()[0]) // [V, E]
 	embed := gramOfColumns(table)
 	v := &vocabulary{f, carry, f.leave(), embed, embed, embed}
 	if !f.c.TieEmbeddings || f.c.MuP != nil {
@@ -61,7 +60,6 @@ func (v *vocabulary) add(h *HeadCircuits, w HeadWeights) error {
 // any, and M' from there to the end.
 func (v *vocabulary) ways(layer int) (in, out linear.Chain, err error) {
 	site, embedding := siteName(layer, stream.Attention), v.f.ends[0]
-	writer := v.f.ends[slices.IndexFunc(v.f.ends, func(e end) bool { return e.site == site && !e.reads })]
 	if in, err = v.carry.between(embedding, end{site: site}); err != nil {
 		return nil, nil, err
 	}
@@ -69,7 +67,7 @@ func (v *vocabulary) ways(layer int) (in, out linear.Chain, err error) {
 		keys := embedding.weights().RawMatrix() // [R, Dk]
 		in = append(linear.Chain{linear.Matrix{W: keys.Data, In: keys.Rows, Out: keys.Cols}}, in...)
 	}
-	out, err = v.carry.between(writer, end{site: unembeddingSite})
+	out, err = v.carry.between(v.f.end(site, false), end{site: unembeddingSite})
 	return in, out, err
 }
 

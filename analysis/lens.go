@@ -87,14 +87,14 @@ func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 // readingKeys is the number of key vectors by which the end is read; 0 without keys.
 func (d *Decomposition) readingKeys() (int, error) {
 	chain, err := d.held.Behind(stream.AtEnd)
-	for _, m := range chain {
-		if t, ok := m.(linear.Transposed); ok {
-			if keys, ok := t.Of.(linear.Keys); ok {
-				return len(keys.Vectors) / keys.Dk, err
-			}
-		}
+	if len(chain) == 0 {
+		return 0, err
 	}
-	return 0, err
+	keys, ok := linear.KeysOf(chain[len(chain)-1])
+	if !ok {
+		return 0, err
+	}
+	return keys.In, err
 }
 
 // eachPoint calls f behind each writer, in order, with the features [n, F] that the stream so

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
@@ -35,84 +37,78 @@ func (f *Folded) dense(name string, rows int) *mat.Dense {
 // behind are the maps behind what a site reads: those in front of the weights or keys with which
 // it reads, and these where they are the stream's own, a linear.Matrix or linear.Keys, or nil.
 func (f *Folded) behind(site string) (norms linear.Chain, own linear.Map) {
-	chain, _ := f.held.Behind(site) // foldFor has asked for it
+	chain, _ := f.held.Behind(site) // one of the form's own names
 	if len(chain) == 0 {
 		return nil, nil
 	}
 	last := len(chain) - 1
-	switch m := chain[last].(type) {
-	case linear.Matrix:
-		return chain[:last], m
-	case linear.Transposed:
-		return chain[:last], m.Of
+	if keys, ok := linear.KeysOf(chain[last]); ok {
+		return chain[:last], keys
+	}
+	if w, ok := chain[last].(linear.Matrix); ok {
+		return chain[:last], w
 	}
 	return chain, nil
 }
 
-// reading are the directions with which a site reads, rows [count, size], with the norm in front
-// of them folded in: W_Q | W_K | W_V of all heads; W1, of all experts; the unembedding; or keys.
-func (f *Folded) reading(site string) *mat.Dense {
+// setReader finds the directions with which a site reads, the norm in front of them folded in:
+// keys; W_Q | W_K | W_V of all heads; W1, of all experts; the unembedding.
+func (f *Folded) setReader(e *end) {
+	site := e.site
 	norms, own := f.behind(site)
-	switch w := own.(type) {
-	case linear.Keys:
-		return foldedKeys(w, norms)
-	case linear.Matrix:
-		return norms.Back(mat.DenseCopyOf(mat.NewDense(w.In, w.Out, w.W).T()))
+	if keys, ok := own.(linear.Mix); ok {
+		e.count, e.size, e.values = keys.In, keys.Out, keys.Width
+		e.weights = func() *mat.Dense { return foldedKeys(keys, norms) }
+		return
 	}
-	w := f.unembedding
-	if site != unembeddingSite {
-		w = func() *mat.Dense { return f.blockWeights(site) }
-	}
-	return norms.Back(mat.DenseCopyOf(w().T()))
-}
-
-// readSizes are the number of directions with which a site reads, their size, and of how many
-// columns of the state each is.
-func (f *Folded) readSizes(site string) (count, size, values int) {
-	norms, own := f.behind(site)
-	switch w := own.(type) {
-	case linear.Keys:
-		return len(w.Vectors) / w.Dk, w.Dk, w.Width
-	case linear.Matrix:
-		count, size = w.Out, w.In
+	var columns func() *mat.Dense
+	e.size = f.c.Width()
+	switch p := f.store.Param(site + ".w1"); {
+	case own != nil:
+		e.size, e.count = own.Sizes()
+		columns = func() *mat.Dense { return f.ownMatrix(site) } // not kept: it may be large
+	case site == unembeddingSite:
+		e.count, columns = f.c.Vocab, f.unembedding
+		e.gram = func() *mat.Dense { return gramBehind(norms, gramOfRows(f.unembedding())) }
+	case p != nil: // [F, N], or [experts, F, N]
+		e.count, columns = p.Size()/e.size, func() *mat.Dense { return f.blockWeights(site) }
 	default:
-		if site == unembeddingSite {
-			count, size = f.c.Vocab, f.c.Width()
-		} else {
-			p := f.store.Param(site + ".w1") // [F, N], or [experts, F, N]
-			size = f.c.Width()
-			count = p.Size() / size
-		}
+		return
 	}
 	if len(norms) > 0 {
-		size, _ = norms.Sizes()
+		e.size, _ = norms.Sizes()
 	}
-	return count, size, 1
+	e.weights = func() *mat.Dense { return norms.Back(mat.DenseCopyOf(columns().T())) }
 }
 
-// writing are the directions along which a site writes, rows [count, size].
-func (f *Folded) writing(site string) *mat.Dense {
-	for _, e := range f.ends {
-		if e.site == site && !e.reads {
-			return e.weights()
-		}
-	}
-	return nil
+// ownMatrix are the weights W_Q | W_K | W_V of an attention as they stand, [D, 3W].
+func (f *Folded) ownMatrix(site string) *mat.Dense {
+	_, own := f.behind(site)
+	w := own.(linear.Matrix)
+	return mat.NewDense(w.In, w.Out, w.W)
+}
+
+// end is where a site reads, or writes.
+func (f *Folded) end(site string, reads bool) end { return f.ends[f.find(site, reads)] }
+
+// find is its number; -1: there is none.
+func (f *Folded) find(site string, reads bool) int {
+	return slices.IndexFunc(f.ends, func(e end) bool { return e.site == site && e.reads == reads })
 }
 
 // foldedKeys are reading keys [m, Dk] with the norm in front of them folded as far as one key
 // a read allows: r[d] * mean_v g[d, v]. The norm's own centring, over all Dk*Dv entries
 // jointly, takes the same number from all entries and is no map of key space: it is left out.
-func foldedKeys(w linear.Keys, norms linear.Chain) *mat.Dense {
+func foldedKeys(w linear.Mix, norms linear.Chain) *mat.Dense {
 	rows := keyRows(w)
 	for _, m := range norms {
 		norm, ok := m.(linear.Norm)
 		if !ok {
 			continue
 		}
-		mean := make([]float64, w.Dk)
+		mean := make([]float64, w.Out)
 		for d := range mean {
-			mean[d] = floats.Sum(share(norm.Gain, w.Dk, d)) / float64(w.Width)
+			mean[d] = floats.Sum(share(norm.Gain, w.Out, d)) / float64(w.Width)
 		}
 		for i := range rows.RawMatrix().Rows {
 			floats.Mul(rows.RawRowView(i), mean)
@@ -122,8 +118,8 @@ func foldedKeys(w linear.Keys, norms linear.Chain) *mat.Dense {
 }
 
 // keyRows are key vectors as rows [R, Dk], in memory of their own.
-func keyRows(w linear.Keys) *mat.Dense {
-	return mat.DenseCopyOf(mat.NewDense(len(w.Vectors)/w.Dk, w.Dk, w.Vectors))
+func keyRows(w linear.Mix) *mat.Dense {
+	return mat.DenseCopyOf(mat.NewDense(w.In, w.Out, w.Vectors))
 }
 
 // blockWeights are W1 [F, N] of a feed-forward as they stand, of the features F = D or R*Dv: N
@@ -147,15 +143,4 @@ func (f *Folded) blockWeights(site string) *mat.Dense {
 // unembedding is W_unembed [F, V].
 func (f *Folded) unembedding() *mat.Dense {
 	return mat.NewDense(f.c.Width(), f.c.Vocab, f.model.UnembeddingWeights())
-}
-
-// table is the embedding's rows as they are looked up, [V, E], with muP's factor.
-func (f *Folded) table() *mat.Dense {
-	w := f.dense(embeddingSite, f.c.Vocab)
-	for _, writer := range f.model.Writers() {
-		if writer.Name == embeddingSite && writer.Scale != 1 {
-			w.Scale(writer.Scale, w)
-		}
-	}
-	return w
 }

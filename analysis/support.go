@@ -68,7 +68,7 @@ func staticForm(m *models.Model) *stream.Held {
 // storesByKeys tells whether a stream is written by key vectors.
 func storesByKeys(held *stream.Held) bool {
 	up, err := held.Up(held.Sources()[0])
-	_, ok := up.(linear.Keys)
+	_, ok := linear.KeysOf(up)
 	return err == nil && ok
 }
 

@@ -118,14 +118,13 @@ func moved(pattern [][]float64, norms []float64) [][]float64 {
 	return lengths
 }
 
-// headMap is one head's W_V and W_O, or r_V and w_O, and what they work on in a run.
+// headMap is one head's weights and what they work on in a run.
 type headMap struct {
 	run           *cache.Cache
 	normed, heads []float64  // [T, D or Dk*Dv], [T, H, Dh]
-	in            mat.Matrix // W_V [D, Dh]; r_V [Dk, 1]
-	out           mat.Matrix // W_O [Dh, D]; w_O [1, Dk]
+	in, out       linear.Map // to queries, keys and values of all heads; from the outputs of all heads
 	bias          []float64  // b_V [Dh], or nil
-	head, dk, dv  int        // dk, dv: 0 but of a matrix stream
+	head, dh      int
 }
 
 func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {
@@ -137,7 +136,8 @@ func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {
 	if err := f.check(layer, head); err != nil {
 		return nil, err
 	}
-	name, h := siteName(layer, stream.Attention), &headMap{run: run, head: head}
+	name := siteName(layer, stream.Attention)
+	h := &headMap{run: run, head: head, dh: f.c.HeadDim()}
 	if h.normed, err = run.Activation(name + ".norm.out"); err != nil {
 		return nil, err
 	}
@@ -148,22 +148,18 @@ func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {
 	return h, nil
 }
 
-// weigh reads the head's weights as they stand: norm.out has the norm's gain and bias.
+// weigh reads the weights as they stand: norm.out has the norm's gain and bias.
 func (h *headMap) weigh(f *Folded, name string) {
 	_, own := f.behind(name)
-	heads, write := f.c.HeadCount(), f.writing(name)
-	if keys, ok := own.(linear.Keys); ok {
-		h.dk, h.dv = keys.Dk, keys.Width
-		h.in = mat.NewDense(h.dk, 1, keyRows(keys).RawRowView(2*heads+h.head))
-		h.out = mat.NewDense(1, h.dk, write.RawRowView(h.head))
+	writer := f.end(name, false)
+	if keys, ok := own.(linear.Mix); ok {
+		h.in = linear.Transposed{Of: keys}
+		h.out = linear.Keys(writer.weights().RawMatrix().Data, writer.size, writer.values)
 		return
 	}
-	w, dh := own.(linear.Matrix), f.c.HeadDim()
-	from := 2*w.Out/3 + h.head*dh
-	h.in = mat.NewDense(w.In, w.Out, w.W).Slice(0, w.In, from, from+dh)
-	h.out = write.Slice(h.head*dh, (h.head+1)*dh, 0, w.In)
+	h.in, h.out = own, linear.Matrix{W: writer.weights().RawMatrix().Data, In: writer.count, Out: writer.size}
 	if bias := f.values(name + ".qkv_bias"); bias != nil {
-		h.bias = share(share(bias, 3, 2), heads, h.head)
+		h.bias = share(share(bias, 3, 2), f.c.HeadCount(), h.head)
 	}
 }
 
@@ -172,34 +168,25 @@ func (h *headMap) weigh(f *Folded, name string) {
 func (h *headMap) values(row int) (values *mat.Dense, norms []float64) {
 	seq := h.run.Seq
 	x := share(h.normed, h.run.Batch, row) // [Seq, D or Dk*Dv]
-	if h.dk > 0 {
-		values = mat.NewDense(seq, h.dv, nil)
-		for s := range seq {
-			column := mat.NewDense(h.dk, h.dv, share(x, seq, s))
-			values.Slice(s, s+1, 0, h.dv).(*mat.Dense).Mul(h.in.T(), column)
-		}
-	} else {
-		values = &mat.Dense{}
-		values.Mul(mat.NewDense(seq, len(x)/seq, x), h.in)
-	}
+	values = mat.NewDense(seq, h.dh, nil)
 	for s := range seq {
+		all := share(h.in.Apply(0, share(x, seq, s)), 3, 2) // of all heads
+		v := values.RawRowView(s)
+		copy(v, all[h.head*h.dh:])
 		if h.bias != nil {
-			floats.Add(values.RawRowView(s), h.bias)
+			floats.Add(v, h.bias)
 		}
-		norms = append(norms, floats.Norm(h.write(values.RawRowView(s)), 2))
+		norms = append(norms, floats.Norm(h.write(v), 2))
 	}
 	return values, norms
 }
 
 // write is y W_O [D], or w_O (x) y [Dk*Dv], for y [Dh].
 func (h *headMap) write(y []float64) []float64 {
-	var out mat.Dense
-	if h.dk > 0 {
-		out.Mul(h.out.T(), mat.NewDense(1, len(y), y))
-	} else {
-		out.Mul(mat.NewDense(1, len(y), y), h.out)
-	}
-	return out.RawMatrix().Data
+	width, _ := h.out.Sizes()
+	all := make([]float64, width)
+	copy(all[h.head*h.dh:], y)
+	return h.out.Apply(0, all)
 }
 
 // output is what the head made of a token in the run, o_h [Dh].

@@ -45,7 +45,8 @@ func (h *Held) Behind(reader string) (linear.Chain, error) {
 	if err != nil || t.behind == nil {
 		return nil, err
 	}
-	return t.behind(), nil
+	maps, _ := t.behind(nil)
+	return maps, nil
 }
 
 // Between are the maps by which what enters at a source comes to what a site, or the end,

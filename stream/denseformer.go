@@ -174,52 +174,35 @@ func (f *DenseFormer) Static() *Held { return f.hold(nil) }
 
 func (f *DenseFormer) hold(r Record) *Held {
 	d := f.c.D
+	one := linear.Identity(d)
 	h := NewHeld(r, d)
-	h.enterTables(f.tables, linear.Rows(d, []float64{1}, []float64{1})) // h and X_0
+	h.enterTables(f.tables, linear.Stack{one, one}) // h and X_0
 	for block := range f.c.Layers {
 		rows := block + 2
-		down, up := linear.Rows(d, unitRow(rows, 0)), linear.Rows(d, unitColumn(rows)...)
+		row := linear.Row(rows, 0, d)
 		for _, site := range f.Sites(block) {
-			h.vectorSite(site, down, up, f.behind(site))
+			h.vectorSite(site, row, linear.Transposed{Of: row}, f.behind(site))
 		}
-		h.Step(linear.Rows(d, f.blockEnd(block)...))
+		end := linear.Stack{linear.Rows(d, f.average(block))}
+		for i := 1; i < rows; i++ {
+			end = append(end, linear.Row(rows, i, d))
+		}
+		h.Step(append(end, row))
 	}
-	h.Step(linear.Rows(d, unitRow(f.c.Layers+2, 0)))
-	h.ReadOut(linear.Identity(d), finalNorm(f.b, f.norm))
+	h.Step(linear.Row(f.c.Layers+2, 0, d))
+	h.ReadOut(one, behindNorm(f.b, f.norm))
 	return h
 }
 
-// blockEnd are the coefficients that take h and the outputs before a block's end to those after
-// it.
-func (f *DenseFormer) blockEnd(block int) [][]float64 {
-	rows, own := block+2, block+1
-	h := unitRow(rows, 0)
-	if average := f.averages[block]; average != nil {
-		h[0] = 0
-		weights := values(f.b, average.Name())
-		for i, j := range f.c.members(block) {
-			h[(j+1)%(own+1)] = weights[i] // the block's own output is h
+// average are the coefficients of the next h: of h, and of the outputs before it.
+func (f *DenseFormer) average(block int) []float64 {
+	own := block + 1
+	of := make([]float64, own+1)
+	of[0] = 1
+	if weights := f.averages[block]; weights != nil {
+		for i, a := range values(f.b, weights.Name()) {
+			of[(f.c.members(block)[i]+1)%len(of)] = a // the block's own output is h
 		}
 	}
-	after := [][]float64{h}
-	for row := 1; row < rows; row++ {
-		after = append(after, unitRow(rows, row))
-	}
-	return append(after, unitRow(rows, 0))
-}
-
-// unitRow is a row of n coefficients that takes the given one of n rows.
-func unitRow(n, row int) []float64 {
-	unit := make([]float64, n)
-	unit[row] = 1
-	return unit
-}
-
-// unitColumn are the coefficients that put one row in the first place of n.
-func unitColumn(n int) [][]float64 {
-	column := make([][]float64, n)
-	for i := range column {
-		column[i] = []float64{indicator(i == 0)}
-	}
-	return column
+	return of
 }

@@ -41,7 +41,7 @@ func (d *DWLSTM) Holds() []string {
 
 // Hold carries h and c, side by side: c' = f ⊙ c, to which i ⊙ g is added, and h' = o ⊙ c'.
 func (d *DWLSTM) Hold(r Record) (*Held, error) {
-	one, take := linear.Identity(d.c.D), func(h, c float64) linear.Map { return linear.Rows(d.c.D, []float64{h, c}) }
+	one, row := linear.Identity(d.c.D), func(i int) linear.Map { return linear.Row(2, i, d.c.D) }
 	h := NewHeld(r, d.c.D)
 	h.enterTables(d.tables, linear.Stack{one, one})
 	for l := range d.cells {
@@ -53,13 +53,13 @@ func (d *DWLSTM) Hold(r Record) (*Held, error) {
 			}
 			gates[gate] = open
 		}
-		h.Read(d.Sites(l)[0].Name(), take(1, 0), nil)
-		h.Step(linear.Chain{take(0, 1), gates[forgetGate]}) // c alone
+		h.Read(d.Sites(l)[0].Name(), row(0), nil)
+		h.Step(linear.Chain{row(1), gates[forgetGate]}) // c alone
 		h.Enter(lstmName(l), gates[inputGate])
 		h.Step(linear.Stack{gates[outputGate], one})
 	}
-	h.Step(take(1, 0))
-	h.ReadOut(one, finalNorm(d.b, d.norm))
+	h.Step(row(0))
+	h.ReadOut(one, behindNorm(d.b, d.norm))
 	return h, nil
 }
 

@@ -40,7 +40,6 @@ type Held struct {
 	reads        []tap
 	constants    []source // their up maps nothing: value is what they are
 	end          tap
-	readout      func(u []float64) (linear.Chain, []float64) // behind the end
 }
 
 // source is where something enters the state: before step number at, after the first reads
@@ -57,8 +56,12 @@ type tap struct {
 	name   string
 	at     int
 	down   linear.Map
-	behind func() linear.Chain
+	behind Behind
 }
+
+// Behind are the maps that follow where u, [T, ...], is read, norms at the scales that they have
+// for it, or at 1 without it; and the constant that their biases come to, or nil.
+type Behind func(u []float64) (linear.Chain, []float64)
 
 // NewHeld begins the stream of a run of tokens; a token's state ends as size entries. Without a
 // record, of which no tokens are known, it is that of one.
@@ -88,9 +91,8 @@ func (h *Held) Through(source string, m linear.Map) error {
 }
 
 // Read says that a site reads the state by a map, before the next step, and by which further
-// maps of the stream's own its block gets what is read, norms at scale 1 (Behind); nil: that is
-// no linear map.
-func (h *Held) Read(name string, down linear.Map, behind func() linear.Chain) {
+// maps of the stream's own its block gets that; nil: by none that is linear.
+func (h *Held) Read(name string, down linear.Map, behind Behind) {
 	h.reads = append(h.reads, tap{name, len(h.steps), down, behind})
 }
 
@@ -104,15 +106,9 @@ func (h *Held) Add(value []float64) {
 	}
 }
 
-// ReadOut says how the end is read: by down, which gives u, and by the maps behind it, whose
-// norms have the scales that they have for u, [T, ...], or 1 without it; behind returns their
-// constant, too, or nil.
-func (h *Held) ReadOut(down linear.Map, behind func(u []float64) (linear.Chain, []float64)) {
-	h.readout = behind
-	h.end = tap{AtEnd, len(h.steps), down, func() linear.Chain {
-		maps, _ := behind(nil)
-		return maps
-	}}
+// ReadOut says how the end is read, which becomes the features.
+func (h *Held) ReadOut(down linear.Map, behind Behind) {
+	h.end = tap{AtEnd, len(h.steps), down, behind}
 }
 
 // Tokens is the number of tokens of the run.

@@ -117,3 +117,44 @@ func TestHeldErrors(t *testing.T) {
 		assert.EqualError(t, f(), want)
 	}
 }
+
+// TestHeldOfEarlierBlocks: a state that grows by a piece with each block, as that of a stream
+// whose blocks read weighted sums of all earlier blocks' outputs, carries what is written as the
+// sums written out do.
+func TestHeldOfEarlierBlocks(t *testing.T) {
+	const d, blocks = 3, 3
+	r := rand.New(rand.NewPCG(11, 12))
+	h, weights := NewHeld(nil, d), make([][]float64, blocks)
+	h.Enter("embedding", linear.Stack{linear.Identity(d), linear.Identity(d)}) // x_0, h
+	for l := range blocks {
+		n := l + 2
+		now := linear.Row(n, n-1, d)
+		h.vectorSite(Site{Block: l, Kind: FeedForward}, now, linear.Transposed{Of: now}, nil)
+		weights[l] = draws(r, n)
+		h.Step(linear.Stack{linear.Identity(n * d), linear.Rows(d, weights[l])}) // x_0 ... x_(l+1), h
+	}
+	h.Step(linear.Row(blocks+2, blocks+1, d))
+	h.ReadOut(linear.Identity(d), func([]float64) (linear.Chain, []float64) { return nil, nil })
+	written, sum := map[string][]float64{"embedding": draws(r, d)}, make([]float64, d)
+	x := [][]float64{written["embedding"]}
+	now := x[0]
+	for l := range blocks {
+		name := Site{Block: l, Kind: FeedForward}.Name()
+		written[name] = draws(r, d)
+		x = append(x, floats.AddTo(make([]float64, d), now, written[name]))
+		now = make([]float64, d)
+		for i, weight := range weights[l] {
+			floats.AddScaled(now, weight, x[i])
+		}
+	}
+	for _, source := range h.Sources() {
+		term, err := h.Carry(source, 0, written[source])
+		require.NoError(t, err)
+		floats.Add(sum, term)
+	}
+	assert.InDeltaSlice(t, now, sum, 1e-12)
+	way, err := h.Between("embedding", AtEnd)
+	require.NoError(t, err)
+	_, number := way.Mean(1).Number()
+	assert.True(t, number, "what becomes of the embedding is a number times it")
+}

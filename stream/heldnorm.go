@@ -36,16 +36,8 @@ func orEps(eps float64) float64 {
 	return eps
 }
 
-// normAlone is the way behind a site's read that a norm is, at scale 1.
-func normAlone(b *graph.Builder, n *layers.Norm) func() linear.Chain {
-	return func() linear.Chain {
-		m, _ := holdNorm(b, n, nil)
-		return linear.Chain{m}
-	}
-}
-
-// finalNorm is the way behind the end of a stream that a norm reads, see Held.ReadOut.
-func finalNorm(b *graph.Builder, n *layers.Norm) func(u []float64) (linear.Chain, []float64) {
+// behindNorm is a norm.
+func behindNorm(b *graph.Builder, n *layers.Norm) Behind {
 	return func(u []float64) (linear.Chain, []float64) {
 		m, bias := holdNorm(b, n, u)
 		return linear.Chain{m}, bias

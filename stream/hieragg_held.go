@@ -50,25 +50,24 @@ func (a *Hieragg) Static() *Held { return a.hold(nil, nil) }
 
 func (a *Hieragg) hold(r Record, sums map[string][]float64) *Held {
 	d := a.c.D
-	rows := func(coefficients ...[]float64) linear.Map { return linear.Rows(d, coefficients...) }
-	h := NewHeld(r, d)
-	h.enterTables(a.tables, rows([]float64{1}, []float64{1}))
-	down, up := rows([]float64{1, 0}), rows([]float64{1}, []float64{0})
+	one := linear.Identity(d)
+	h, rows := NewHeld(r, d), 2
+	h.enterTables(a.tables, linear.Stack{one, one})
 	for block := range a.c.Layers {
+		row := linear.Row(rows, 0, d)
 		for _, site := range a.Sites(block) {
-			h.vectorSite(site, down, up, a.behind(site))
+			h.vectorSite(site, row, linear.Transposed{Of: row}, a.behind(site))
 		}
-		if block%HieraggGroup == 0 {
-			h.Step(rows([]float64{1, 0}, []float64{0, 1}, []float64{1, 0})) // h, z, x
-			down, up = rows([]float64{1, 0, 0}), rows([]float64{1}, []float64{0}, []float64{0})
+		if rows = 2; block%HieraggGroup == 0 {
+			rows = 3
+			h.Step(linear.Stack{linear.Identity(2 * d), row}) // h, z, x
 			continue
 		}
 		a.holdAggregate(h, block, sums)
-		h.Step(rows([]float64{1}, []float64{1}))
-		down, up = rows([]float64{1, 0}), rows([]float64{1}, []float64{0})
+		h.Step(linear.Stack{one, one})
 	}
-	h.Step(down)
-	h.ReadOut(linear.Identity(d), func([]float64) (linear.Chain, []float64) { return nil, nil })
+	h.Step(linear.Row(rows, 0, d))
+	h.ReadOut(one, func([]float64) (linear.Chain, []float64) { return nil, nil })
 	return h
 }
 

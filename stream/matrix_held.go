@@ -3,6 +3,7 @@ package stream
 import (
 	"gorgonia.org/gorgonia"
 
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/stream/linear"
 )
 
@@ -38,23 +39,26 @@ func (m *Matrix) hold(r Record) *Held {
 	for l := range m.c.Layers {
 		sites := m.Sites(l)
 		for i, at := range []memory{m.attention[l], m.features[l]} {
-			h.vectorSite(sites[i], one, m.keys(at.write), func() linear.Chain {
-				return append(normAlone(m.b, at.norm)(), linear.Transposed{Of: m.keys(at.read)})
-			})
+			h.vectorSite(sites[i], one, m.keys(at.write), m.behind(at.norm, at.read))
 		}
 	}
-	h.ReadOut(one, func(end []float64) (linear.Chain, []float64) {
-		norm, bias := holdNorm(m.b, m.norm, end)
-		read := linear.Transposed{Of: m.keys(m.readUnembedding)}
-		if bias != nil {
-			bias = read.Apply(0, bias) // [R, Dv]
-		}
-		return linear.Chain{norm, read}, bias
-	})
+	h.ReadOut(one, m.behind(m.norm, m.readUnembedding))
 	return h
 }
 
+// behind are a norm and the keys that read behind it.
+func (m *Matrix) behind(n *layers.Norm, keys *gorgonia.Node) Behind {
+	return func(x []float64) (linear.Chain, []float64) {
+		norm, bias := holdNorm(m.b, n, x)
+		read := linear.Transposed{Of: m.keys(keys)}
+		if bias != nil {
+			bias = read.Apply(0, bias) // [m, Dv]
+		}
+		return linear.Chain{norm, read}, bias
+	}
+}
+
 // keys is the map by which key vectors [R, Dk] store R rows of Dv entries.
-func (m *Matrix) keys(node *gorgonia.Node) linear.Keys {
-	return linear.Keys{Vectors: values(m.b, node.Name()), Dk: m.c.Dk, Width: m.c.Dv}
+func (m *Matrix) keys(node *gorgonia.Node) linear.Mix {
+	return linear.Keys(values(m.b, node.Name()), m.c.Dk, m.c.Dv)
 }

@@ -40,9 +40,9 @@ func (s *multi) holdSites(h *Held, r Record, p packing) error {
 			if err != nil {
 				return err
 			}
-			behind := s.attention[l].behind
-			if site.Kind == FeedForward {
-				behind = normAlone(s.b, s.features[l])
+			behind := behindNorm(s.b, s.features[l])
+			if site.Kind == Attention {
+				behind = s.attention[l].behind
 			}
 			d := s.c.D / p.m
 			h.Read(site.Name(), linear.Mix{In: p.n, Out: p.m, Width: d, At: func(t, i, j int) float64 { return c(t, j, i) }}, behind)
@@ -83,7 +83,7 @@ func (s *copied) Writers() []Writer { return append(s.tables.writers(), s.multi.
 // writes to all, and the last norm takes their sum for one.
 func (s *copied) Static() *Held {
 	h, _ := s.Hold(nil) // wants no activations, and fails by them alone
-	h.ReadOut(linear.Rows(s.c.D, slices.Repeat([]float64{1 / float64(s.n)}, s.n)), finalNorm(s.multi.b, s.norm))
+	h.ReadOut(linear.Rows(s.c.D, slices.Repeat([]float64{1 / float64(s.n)}, s.n)), behindNorm(s.multi.b, s.norm))
 	return h
 }
 
@@ -95,7 +95,7 @@ func (s *copied) Hold(r Record) (*Held, error) {
 	if err := s.holdSites(h, r, packing{s.n, 1}); err != nil {
 		return nil, err
 	}
-	h.ReadOut(linear.Transposed{Of: rows}, finalNorm(s.multi.b, s.norm))
+	h.ReadOut(linear.Transposed{Of: rows}, behindNorm(s.multi.b, s.norm))
 	return h, nil
 }
 

@@ -39,26 +39,26 @@ func (v *Vector) hold(r Record, beside func(h *Held, site Site)) *Held {
 			beside(h, site)
 		}
 	}
-	h.ReadOut(one, finalNorm(v.b, v.norm))
+	h.ReadOut(one, behindNorm(v.b, v.norm))
 	return h
 }
 
 // behind are the maps behind a site's read: its norm and, to heads, W_QKV.
-func (v *Vector) behind(site Site) func() linear.Chain {
+func (v *Vector) behind(site Site) Behind {
 	if site.Kind == Attention {
 		return v.attention[site.Block].behind
 	}
-	return normAlone(v.b, v.features[site.Block])
+	return behindNorm(v.b, v.features[site.Block])
 }
 
-// behind are the norm and W_QKV.
-func (h heads) behind() linear.Chain {
-	shape := h.qkv.Shape()
-	return append(normAlone(h.b, h.norm)(), linear.Matrix{W: values(h.b, h.qkv.Name()), In: shape[0], Out: shape[1]})
+// behind are the norm and W_QKV, whose biases are no matter of what is read.
+func (h heads) behind(u []float64) (linear.Chain, []float64) {
+	norm, _ := holdNorm(h.b, h.norm, u)
+	return linear.Chain{norm, linear.Matrix{W: values(h.b, h.qkv.Name()), In: h.qkv.Shape()[0], Out: h.qkv.Shape()[1]}}, nil
 }
 
 // vectorSite is a site that is read and written with no step beside it.
-func (h *Held) vectorSite(site Site, down, up linear.Map, behind func() linear.Chain) {
+func (h *Held) vectorSite(site Site, down, up linear.Map, behind Behind) {
 	h.Read(site.Name(), down, behind)
 	h.Enter(site.Name(), up)
 }

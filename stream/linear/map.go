@@ -157,3 +157,39 @@ func (m Stack) Transpose(token int, y []float64) []float64 {
 	}
 	return x
 }
+
+// mix is a stack of mixtures of the same rows, and of those rows as they are, as one mixture;
+// false: it is none.
+func (m Stack) mix() (Mix, bool) {
+	in, out := m.Sizes()
+	all := Mix{Width: in}
+	for _, each := range m {
+		if mix, ok := each.(Mix); ok {
+			all.Width = mix.Width
+		}
+	}
+	var rows []func(token, j int) float64
+	for _, each := range m {
+		mix, ok := each.(Mix)
+		if _, is := each.(Identity); is {
+			mix, ok = Mix{Out: in / all.Width, Width: all.Width, At: kronecker}, true
+		}
+		if !ok || mix.Width != all.Width {
+			return all, false
+		}
+		for i := range mix.Out {
+			rows = append(rows, func(token, j int) float64 { return mix.At(token, i, j) })
+		}
+	}
+	all.In, all.Out = in/all.Width, out/all.Width
+	all.At = func(token, i, j int) float64 { return rows[i](token, j) }
+	return all, true
+}
+
+// kronecker are the coefficients of the identity.
+func kronecker(_, i, j int) float64 {
+	if i == j {
+		return 1
+	}
+	return 0
+}

@@ -31,7 +31,7 @@ func samples() map[string]sample {
 	r := rand.New(rand.NewPCG(1, 2))
 	scale := Scale{draws(r, tokens*4), 4}
 	layer := Norm{Gain: draws(r, 4), Centre: true, Groups: 1}
-	keys, matrix := Keys{draws(r, 2*5), 5, 3}, Matrix{draws(r, 3*7), 3, 7}
+	keys, matrix := Keys(draws(r, 2*5), 5, 3), Matrix{draws(r, 3*7), 3, 7}
 	mix := Mix{In: 2, Out: 3, Width: 4, At: func(t, i, j int) float64 { return float64(1 + t*7 + i*3 - j) }}
 	return map[string]sample{
 		"identity":   {Identity(5), 5, 5},
@@ -73,7 +73,7 @@ func TestTransposes(t *testing.T) {
 // TestKeysStoreOuterProducts: X = keys^T y, entry by entry.
 func TestKeysStoreOuterProducts(t *testing.T) {
 	keys, y := []float64{1, 2, 3, 4, 5, 6}, []float64{10, 20, 30, 40} // [2, 3], [2, 2]
-	assert.Equal(t, []float64{1*10 + 4*30, 1*20 + 4*40, 2*10 + 5*30, 2*20 + 5*40, 3*10 + 6*30, 3*20 + 6*40}, Keys{keys, 3, 2}.Apply(0, y))
+	assert.Equal(t, []float64{1*10 + 4*30, 1*20 + 4*40, 2*10 + 5*30, 2*20 + 5*40, 3*10 + 6*30, 3*20 + 6*40}, Keys(keys, 3, 2).Apply(0, y))
 }
 
 // TestHeldNorm: at the input whose scale it holds it is the norm, and it is linear.
@@ -95,5 +95,26 @@ func TestHeldNorm(t *testing.T) {
 		}
 		twice := m.Apply(token, floats.ScaleTo(make([]float64, 5), 2, v))
 		assert.InDeltaSlice(t, floats.ScaleTo(make([]float64, 5), 2, got), twice, 1e-12)
+	}
+}
+
+// TestMixOfLowRank: a step that forgets what lies along a key, I - b k k^T on the rows of a
+// memory with b and k a token's own, is a Mix.
+func TestMixOfLowRank(t *testing.T) {
+	const dk, width = 4, 3
+	r := rand.New(rand.NewPCG(5, 6))
+	k, b := draws(r, tokens*dk), draws(r, tokens)
+	step := Mix{In: dk, Out: dk, Width: width, At: func(t, i, j int) float64 {
+		own := -b[t] * k[t*dk+i] * k[t*dk+j]
+		if i == j {
+			return 1 + own
+		}
+		return own
+	}}
+	for token := range tokens {
+		x, key := draws(r, dk*width), k[token*dk:][:dk]
+		read, want := Keys(key, dk, width).Transpose(0, x), slices.Clone(x)
+		floats.AddScaled(want, -b[token], Keys(key, dk, width).Apply(0, read))
+		assert.InDeltaSlice(t, want, step.Apply(token, x), 1e-12)
 	}
 }

@@ -2,6 +2,7 @@ package linear
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -42,31 +43,19 @@ func (p *product) take(m Map) bool {
 	case Mix:
 		p.groups[last] = append(p.groups[last], m)
 		return true
-	case Keys:
-		return p.take(m.mix())
 	case Transposed:
-		switch of := m.Of.(type) {
-		case Mix:
-			return p.take(of.transposed())
-		case Keys:
-			return p.take(of.mix().transposed())
-		}
-		return false
+		mix, ok := m.Of.(Mix)
+		return ok && p.take(mix.transposed())
+	case Stack:
+		mix, ok := m.mix()
+		return ok && p.take(mix)
 	case Chain:
-		for _, each := range m {
-			if !p.take(each) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(m, func(each Map) bool { return !p.take(each) })
 	case Norm:
 		if m.scale != nil {
-			if m.Groups > 1 {
-				return false
-			}
 			p.norms = append(p.norms, m)
 		}
-		return p.fix(m.At(nil, 0))
+		return (m.scale == nil || m.Groups == 1) && p.fix(m.At(nil, 0))
 	case Matrix:
 		return p.fix(m)
 	}
@@ -85,18 +74,13 @@ func (p *product) fix(m Map) bool {
 
 // mean is the chain's.
 func (p *product) mean(tokens int) Chain {
-	var sum mat.Dense
-	for t := range tokens {
-		a := p.coefficients(t)
-		a.Scale(1/float64(tokens), a)
-		if t == 0 {
-			sum.CloneFrom(a)
-			continue
-		}
-		sum.Add(&sum, a)
+	sum := p.coefficients(0)
+	for t := 1; t < tokens; t++ {
+		sum.Add(sum, p.coefficients(t))
 	}
+	sum.Scale(1/float64(tokens), sum)
 	out, in := sum.Dims()
-	if isIdentity(&sum) {
+	if in == out && mat.Equal(sum, identity(in)) {
 		return p.fixed
 	}
 	return append(p.fixed, Mix{In: in, Out: out, Width: p.size / out, At: func(_, i, j int) float64 { return sum.At(i, j) }})
@@ -119,33 +103,26 @@ func (p *product) coefficients(token int) *mat.Dense {
 
 // mixed is the product of the coefficients of mixtures, one after another; 1 of none.
 func mixed(group []Mix, token int) *mat.Dense {
-	a := mat.NewDense(1, 1, []float64{1})
-	for i, m := range group {
+	if len(group) == 0 {
+		return identity(1)
+	}
+	a := identity(group[0].In)
+	for _, m := range group {
 		next := mat.NewDense(m.Out, m.In, nil)
 		next.Apply(func(i, j int, _ float64) float64 { return m.At(token, i, j) }, next)
-		if i > 0 {
-			var both mat.Dense
-			both.Mul(next, a)
-			next = &both
-		}
-		a = next
+		both := &mat.Dense{}
+		both.Mul(next, a)
+		a = both
 	}
 	return a
 }
 
-func isIdentity(a *mat.Dense) bool {
-	n, m := a.Dims()
-	if n != m {
-		return false
-	}
+func identity(n int) *mat.Dense {
+	one := mat.NewDense(n, n, nil)
 	for i := range n {
-		for j := range n {
-			if i == j && a.At(i, j) != 1 || i != j && a.At(i, j) != 0 {
-				return false
-			}
-		}
+		one.Set(i, i, 1)
 	}
-	return true
+	return one
 }
 
 // dense is the mean by unit vectors.
@@ -194,11 +171,7 @@ func (m Chain) Gain(in int) float64 {
 	if mix, is := m[0].(Mix); is && len(m) == 1 {
 		return mat.Norm(mixed([]Mix{mix}, 0), 2) / math.Sqrt(float64(mix.Out))
 	}
-	one := mat.NewDense(in, in, nil)
-	for i := range in {
-		one.Set(i, i, 1)
-	}
-	w := m.Rows(one)
+	w := m.Rows(identity(in))
 	_, out := w.Dims()
 	return mat.Norm(w, 2) / math.Sqrt(float64(out))
 }

@@ -29,12 +29,14 @@ func chains() map[string]Chain {
 		"expanded":    {Matrix{draws(r, 3*8), 3, 8}, mix(4, 4, 2), Identity(8), mix(4, 2, 2)},
 		"aggregates":  {mix(1, 2, 4), mix(2, 1, 4), norm, mix(1, 3, 4), mix(3, 1, 4), norm},
 		"norm last":   {mix(1, 1, 4), norm},
-		"keys":        {Keys{draws(r, 6), 3, 2}, mix(3, 3, 2), Transposed{Keys{draws(r, 9), 3, 2}}},
+		"keys":        {Keys(draws(r, 6), 3, 2), mix(3, 3, 2), Transposed{Keys(draws(r, 9), 3, 2)}},
 		"nested":      {Chain{mix(1, 2, 4), Identity(8)}, Chain{mix(2, 1, 4), norm}},
 		"gates":       {s["scale"].m, norm},
 		"norm inside": {mix(2, 1, 4), norm},
 		"groups":      {s["groups"].m},
 		"stack":       {Stack{norm, norm}, mix(2, 1, 4)},
+		"pieces":      {Stack{Identity(4), Identity(4)}, Stack{Identity(8), mix(2, 1, 4)}, mix(3, 1, 4)},
+		"unlike":      {Stack{mix(2, 1, 4), mix(4, 1, 2)}},
 		"W^T":         {Transposed{Matrix{draws(r, 12), 3, 4}}},
 	}
 }
@@ -73,7 +75,7 @@ func TestMean(t *testing.T) {
 // TestMeanIsANumber: what mixes one row with itself is a number, what it multiplies, and nothing
 // else is.
 func TestMeanIsANumber(t *testing.T) {
-	numbers := map[string]bool{"nothing": true, "identity": true, "plain": true, "one row": true}
+	numbers := map[string]bool{"nothing": true, "identity": true, "plain": true, "one row": true, "pieces": true}
 	for name, chain := range chains() {
 		a, is := chain.Mean(tokens).Number()
 		assert.Equal(t, numbers[name], is, name)

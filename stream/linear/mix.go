@@ -13,12 +13,40 @@ import "gonum.org/v1/gonum/floats"
 type Mix struct {
 	In, Out, Width int
 	At             func(token, i, j int) float64
+	Vectors        []float64 // of Keys, [In, Out]; else nil
 }
 
 // Rows is a Mix with the same coefficients [out][in] for all tokens, of which there is at least
 // one.
 func Rows(width int, coefficients ...[]float64) Mix {
 	return Mix{In: len(coefficients[0]), Out: len(coefficients), Width: width, At: func(_, i, j int) float64 { return coefficients[i][j] }}
+}
+
+// Row takes row i of n rows; its transpose writes to that row alone.
+func Row(n, i, width int) Mix {
+	only := make([]float64, n)
+	only[i] = 1
+	return Rows(width, only)
+}
+
+// Keys stores R rows y [R, width] in a matrix X [Dk, width] by their key vectors [R, Dk], as the
+// RMT writes (Mak & Flanigan 2025, arXiv 2506.22696, eq. 20):
+//
+//	X = sum over r of vectors_r (x) y_r = vectors^T y
+//
+// Its transpose is how the RMT reads: y = vectors X (eq. 22).
+func Keys(vectors []float64, dk, width int) Mix {
+	at := func(_, k, r int) float64 { return vectors[r*dk+k] }
+	return Mix{In: len(vectors) / dk, Out: dk, Width: width, At: at, Vectors: vectors}
+}
+
+// KeysOf returns the Keys that a map, or its transpose, is; false: it is none.
+func KeysOf(m Map) (Mix, bool) {
+	if t, ok := m.(Transposed); ok {
+		m = t.Of
+	}
+	keys, ok := m.(Mix)
+	return keys, ok && keys.Vectors != nil
 }
 
 // Sizes are In and Out rows.
@@ -36,15 +64,7 @@ func (m Mix) Apply(token int, x []float64) []float64 {
 }
 
 // Transpose mixes the rows of y by the transposed coefficients.
-func (m Mix) Transpose(token int, y []float64) []float64 {
-	x := make([]float64, m.In*m.Width)
-	for i := range m.Out {
-		for j := range m.In {
-			floats.AddScaled(x[j*m.Width:][:m.Width], m.At(token, i, j), y[i*m.Width:][:m.Width])
-		}
-	}
-	return x
-}
+func (m Mix) Transpose(token int, y []float64) []float64 { return m.transposed().Apply(token, y) }
 
 // transposed mixes the other way.
 func (m Mix) transposed() Mix {
