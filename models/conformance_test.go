@@ -87,7 +87,7 @@ func TestConformance(t *testing.T) {
 			c.Stream, c.Attention.Heads, c.Layers, c.FeedForward, c.Seq = vectorOf(7), 1, 1, gelu(9), 6
 		})},
 	} {
-		modeltest.Run(t, row.name, row.config)
+		modeltest.RunIdle(t, row.name, row.config, idle)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestConformancePresets(t *testing.T) {
 	covered := map[string]bool{}
 	for _, p := range modeltest.Small(models.Standard()) {
 		covered[p.Config.Stream.Name()] = true
-		modeltest.Run(t, p.Name, p.Config)
+		modeltest.RunIdle(t, p.Name, p.Config, idle)
 	}
 	for _, name := range models.Standard().StreamNames() {
 		assert.True(t, covered[name], "%s: want a preset of 4 blocks", name)
@@ -130,7 +130,7 @@ func TestConformanceZoo(t *testing.T) {
 		{"moe/matrix", tinyMatrix(experts(3, 2))},
 		{"moe/hyper", tinyZoo(stream.HyperConfig{N: 2, Dynamic: true}, experts(3, 2))},
 	} {
-		modeltest.Run(t, row.name, row.config)
+		modeltest.RunIdle(t, row.name, row.config, idle)
 	}
 }
 

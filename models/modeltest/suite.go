@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
 
@@ -15,14 +16,14 @@ type check struct {
 }
 
 // checks lists them in the order they run.
-func checks() []check {
+func checks(idle IdleFunc) []check {
 	return []check{
 		{"shapes", checkShapes},
 		{"loss", checkLoss},
 		{"causality", checkCausality},
 		{"documents", checkDocuments},
 		{"initial-function", checkInitialFunction},
-		{"gradients", checkGradients},
+		{"gradients", func(t *testing.T, c models.Spec) { checkGradients(t, c, idle) }},
 		{"finite-differences", checkFiniteDifferences},
 		{"stock-gradients", checkStockGradients},
 		{"precision", checkPrecision},
@@ -56,14 +57,24 @@ func varied(t *testing.T, s models.Spec, change func(c *models.Config)) models.S
 	return c
 }
 
+// IdleFunc says how many entries of a parameter have no gradient, whatever the weights: by the
+// stream's maths nothing depends on them.
+type IdleFunc func(c models.Spec, p *graph.Param) int
+
 // Run tests the model that c describes, as a subtest called name. c.Seq should be 6 to
 // 12 and c.Vocab at least 8.
 func Run(t *testing.T, name string, c models.Config) {
 	t.Helper()
+	RunIdle(t, name, c, func(models.Spec, *graph.Param) int { return 0 })
+}
+
+// RunIdle is Run for a stream of which not every entry of a parameter has a gradient.
+func RunIdle(t *testing.T, name string, c models.Config, idle IdleFunc) {
+	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		c := Resolve(t, c)
 		require.True(t, c.Seq >= 6 && c.Seq <= 12 && c.Vocab >= 8, "want a config of 6 to 12 tokens and a vocabulary of 8 or more, got %d and %d", c.Seq, c.Vocab)
-		for _, check := range checks() {
+		for _, check := range checks(idle) {
 			t.Run(check.name, func(t *testing.T) { check.run(t, c) })
 		}
 	})

@@ -1,0 +1,23 @@
+package models_test
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// idle is how many entries of our streams' parameters have no gradient: mHC's mixing of the rows
+// where they are all the same, at the first site, or only their sum is read, at the last.
+func idle(c models.Spec, p *graph.Param) int {
+	first, last := "blocks.0.attention.mhc.", fmt.Sprintf("blocks.%d.feedforward.mhc.", c.Layers-1)
+	switch {
+	case p.Name == first+"alpha" || p.Name == last+"alpha":
+		return 1 // of pre, post and res
+	case strings.HasPrefix(p.Name, first) || strings.HasPrefix(p.Name, last):
+		columns := p.Shape[len(p.Shape)-1]
+		return p.Size() / columns * (columns - 2*c.StreamSize()/c.Width())
+	}
+	return 0
+}
