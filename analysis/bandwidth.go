@@ -58,51 +58,40 @@ func CountBandwidth(c models.Spec) (*Bandwidth, error) {
 
 // bandwidthSites lists the sites with their own dimensions.
 func bandwidthSites(m *models.Model) []SiteBandwidth {
-	d := bandwidthDraft{m: m, held: staticForm(m), writers: m.Writers()}
-	for _, w := range d.writers {
-		if w.Table {
-			d.sites = append(d.sites, SiteBandwidth{Site: w.Name})
-			d.add(w, m.Spec().Shape().TableWidth)
-		}
-	}
+	d := bandwidthDraft{m: m, held: staticForm(m)}
+	d.add(nil, func(w stream.Writer) bool { return w.Table })
 	for l := range m.Spec().Layers {
-		for _, site := range m.Stream().Sites(l) {
-			d.sites = append(d.sites, SiteBandwidth{Site: site.Name(), Reads: d.reads(site)})
-			for _, w := range d.writers {
-				if w.Name == site.Name() || strings.HasPrefix(w.Name, site.Name()+".") {
-					d.add(w, d.written(w))
-				}
-			}
-		}
-		d.addOthers(l)
+		prefix := fmt.Sprintf("blocks.%d.", l)
+		d.add(m.Stream().Sites(l), func(w stream.Writer) bool { return strings.HasPrefix(w.Name, prefix) })
 	}
 	return append(d.sites, SiteBandwidth{Site: unembeddingSite, Reads: m.Spec().Width()})
 }
 
 // bandwidthDraft are sites in the making.
 type bandwidthDraft struct {
-	m       *models.Model
-	held    *stream.Held // or nil
-	writers []stream.Writer
-	sites   []SiteBandwidth
+	m     *models.Model
+	held  *stream.Held // or nil
+	sites []SiteBandwidth
 }
 
-// addOthers adds what writes behind a block that is no part of a site.
-func (d *bandwidthDraft) addOthers(block int) {
-	sites := d.m.Stream().Sites(block)
-	for _, w := range d.writers {
-		of := func(s stream.Site) bool { return strings.HasPrefix(w.Name+".", s.Name()+".") }
-		if strings.HasPrefix(w.Name, fmt.Sprintf("blocks.%d.", block)) && !slices.ContainsFunc(sites, of) {
-			d.sites = append(d.sites, SiteBandwidth{Site: w.Name})
-			d.add(w, d.written(w))
-		}
+// add adds sites, and the writers that there are: those under a site's name count with it.
+func (d *bandwidthDraft) add(sites []stream.Site, of func(w stream.Writer) bool) {
+	first := len(d.sites)
+	for _, site := range sites {
+		d.sites = append(d.sites, SiteBandwidth{Site: site.Name(), Reads: d.reads(site)})
 	}
-}
-
-// add counts a writer of so many numbers at the last site.
-func (d *bandwidthDraft) add(w stream.Writer, written int) {
-	s := &d.sites[len(d.sites)-1]
-	s.Reads, s.Writes, s.Width = s.Reads+w.Reads, s.Writes+written, max(s.Width, min(written, d.reached(w)))
+	for _, w := range d.m.Writers() {
+		if !of(w) {
+			continue
+		}
+		i := slices.IndexFunc(d.sites[first:], func(s SiteBandwidth) bool { return strings.HasPrefix(w.Name+".", s.Site+".") })
+		if i < 0 {
+			d.sites = append(d.sites, SiteBandwidth{Site: w.Name})
+			i = len(d.sites) - 1 - first
+		}
+		s, written := &d.sites[first+i], d.written(w)
+		s.Reads, s.Writes, s.Width = s.Reads+w.Reads, s.Writes+written, max(s.Width, min(written, d.reached(w)))
+	}
 }
 
 // reads is the number of entries of q, k and v, or of neurons.
@@ -118,14 +107,17 @@ func (d *bandwidthDraft) neurons(site string) int {
 	return d.m.Store().Param(site+".w2").Size() / d.m.Spec().Width()
 }
 
-// written is the number of entries of heads' outputs, neurons, or of a writer without either.
+// written is the number of entries of a table's rows, heads' outputs, neurons, or of a writer
+// with none of them.
 func (d *bandwidthDraft) written(w stream.Writer) int {
-	switch c := d.m.Spec(); w.Part {
-	case "head":
+	switch c := d.m.Spec(); {
+	case w.Table:
+		return c.Shape().TableWidth
+	case w.Part == "head":
 		return c.HeadCount() * c.HeadDim()
-	case "neuron":
+	case w.Part == "neuron":
 		return w.Parts
-	case "expert":
+	case w.Part == "expert":
 		return d.neurons(w.Name)
 	default:
 		return c.Width()

@@ -29,7 +29,6 @@ func (m Chain) Mean(tokens int) Chain {
 type product struct {
 	fixed  Chain   // W_1, W_2, ...
 	groups [][]Mix // what lies before, between and behind them: numbers, but for the last
-	norms  []Norm  // whose scales are numbers, too
 	size   int     // of the entries so far
 }
 
@@ -41,6 +40,12 @@ func (p *product) take(m Map) bool {
 	case Identity:
 		return true
 	case Mix:
+		if n := len(p.groups[last]); n > 0 && p.groups[last][n-1].Width != m.Width { // rows of another width
+			if !p.number() {
+				return false
+			}
+			p.groups, last = append(p.groups, nil), last+1
+		}
 		p.groups[last] = append(p.groups[last], m)
 		return true
 	case Transposed:
@@ -52,10 +57,11 @@ func (p *product) take(m Map) bool {
 	case Chain:
 		return !slices.ContainsFunc(m, func(each Map) bool { return !p.take(each) })
 	case Norm:
-		if m.scale != nil {
-			p.norms = append(p.norms, m)
+		if m.scale == nil {
+			return p.fix(m)
 		}
-		return (m.scale == nil || m.Groups == 1) && p.fix(m.At(nil, 0))
+		scale := Mix{In: 1, Out: 1, Width: p.size, At: func(t, _, _ int) float64 { return m.scale[t] }}
+		return m.Groups == 1 && p.fix(m.At(nil, 0)) && p.take(scale)
 	case Matrix:
 		return p.fix(m)
 	}
@@ -64,12 +70,18 @@ func (p *product) take(m Map) bool {
 
 // fix goes on by a map of entries, if what lies before it is a number.
 func (p *product) fix(m Map) bool {
-	group := p.groups[len(p.groups)-1]
-	if n := len(group); n > 0 && (group[0].In > 1 || group[n-1].Out > 1) {
+	if !p.number() {
 		return false
 	}
 	p.fixed, p.groups = append(p.fixed, m), append(p.groups, nil)
 	return true
+}
+
+// number tells whether the last group comes to one.
+func (p *product) number() bool {
+	group := p.groups[len(p.groups)-1]
+	n := len(group)
+	return n == 0 || group[0].In == 1 && group[n-1].Out == 1
 }
 
 // mean is the chain's.
@@ -89,9 +101,6 @@ func (p *product) mean(tokens int) Chain {
 // coefficients are A_t [out, in] of the last group, with all numbers.
 func (p *product) coefficients(token int) *mat.Dense {
 	number := 1.0
-	for _, n := range p.norms {
-		number *= n.scale[token]
-	}
 	last := len(p.groups) - 1
 	for _, group := range p.groups[:last] {
 		number *= mixed(group, token).At(0, 0)
