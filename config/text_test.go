@@ -25,6 +25,7 @@ var explicitModels = []string{
 	"{stream: {kind: highway, d_model: 8}, layers: 1, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
 	"{stream: {kind: hieragg, d_model: 8}, layers: 2, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
 	"{stream: {kind: dwlstm, d_model: 8}, layers: 1, attention: {heads: 2}, seq: 8}",
+	"{stream: {kind: denseformer, d_model: 8}, layers: 1, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 8}, seq: 8}",
 }
 
 // everyConfig returns texts of configs by their files: those of configs/, and one of each
@@ -77,6 +78,16 @@ func TestEveryParentOfADefaultHasValuesToTest(t *testing.T) {
 		}
 	})
 	assert.Positive(t, found)
+}
+
+func TestEveryKindHasAnExplicitModel(t *testing.T) {
+	all := strings.Join(explicitModels, "\n")
+	for _, d := range zoo.Streams() {
+		assert.Contains(t, all, "stream: {kind: "+d.Name()+", ")
+	}
+	for _, d := range zoo.FeedForwards() {
+		assert.Contains(t, all, "feedforward: {kind: "+d.Name()+", ")
+	}
 }
 
 func TestASavedConfigMakesTheSameRun(t *testing.T) {
