@@ -12,7 +12,7 @@ func Suite(zoo models.Zoo) cli.Suite {
 		Name:    "analyze",
 		Summary: "take the residual stream of a trained model apart",
 		Example: []string{
-			"# after: go run ./cmd/train -config configs/quickstart.yaml",
+			"# after: go run ./cmd/train -config quickstart",
 			`go run ./cmd/analyze lens -checkpoint runs/quickstart -prompt "if err != " -out /tmp/lens`,
 			"go run ./cmd/analyze theory -out /tmp/theory",
 		},

@@ -24,7 +24,7 @@ func theoryCommand(zoo models.Zoo) cli.Command {
 		Summary: "the RMT paper's tables and figures from its formulas, beside what it prints",
 		Example: []string{
 			"go run ./cmd/analyze theory -out /tmp/theory",
-			"go run ./cmd/analyze theory -config configs/quickstart.yaml -config configs/quickstart-transformer.yaml",
+			"go run ./cmd/analyze theory -config quickstart -config quickstart-transformer",
 		},
 		Notes: []string{
 			"-out writes each table as Markdown and CSV, each figure as SVG and PNG, and one page of all.",

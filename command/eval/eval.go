@@ -19,7 +19,7 @@ func Command(zoo models.Zoo) cli.Command {
 		Name:    "eval",
 		Summary: "score text with a trained model: loss (nats a token), perplexity, bits per byte",
 		Example: []string{
-			"# after: go run ./cmd/train -config configs/quickstart.yaml",
+			"# after: go run ./cmd/train -config quickstart",
 			"go run ./cmd/eval -checkpoint runs/quickstart",
 			"go run ./cmd/eval -checkpoint runs/quickstart -data 'models/*.go' -json",
 		},

@@ -20,7 +20,7 @@ func Command(zoo models.Zoo, stdin io.Reader) cli.Command {
 		Name:    "generate",
 		Summary: "continue a text with a trained model, token by token",
 		Example: []string{
-			"# after: go run ./cmd/train -config configs/quickstart.yaml",
+			"# after: go run ./cmd/train -config quickstart",
 			`go run ./cmd/generate -checkpoint runs/quickstart -prompt "func " -tokens 200 -temperature 0.8`,
 			"# three samples, each up to the end of the function",
 			`go run ./cmd/generate -checkpoint runs/quickstart -prompt "func " -n 3 -stop $'\n}\n'`,

@@ -21,9 +21,9 @@ func Command(zoo models.Zoo) cli.Command {
 		Name:    "train",
 		Summary: "train a model as a run config says",
 		Example: []string{
-			"go run ./cmd/train -config configs/quickstart.yaml",
-			"go run ./cmd/train -config configs/quickstart.yaml -set train.steps=200 -out runs/short",
-			"go run ./cmd/train -config configs/quickstart.yaml -resume auto",
+			"go run ./cmd/train -config quickstart",
+			"go run ./cmd/train -config quickstart -set train.steps=200 -out runs/short",
+			"go run ./cmd/train -config quickstart -resume auto",
 			"go run ./cmd/train -keys                    # every key of a config: type, default, meaning",
 		},
 		Notes: []string{
