@@ -33,7 +33,7 @@ func newCarrier(f *Folded, run *cache.Cache) (*carrier, error) {
 	return c, err
 }
 
-// between is M of a write and a read behind it.
+// between is M of a write and a read after it.
 func (c *carrier) between(w, r end) (linear.Chain, error) {
 	key := [2]string{w.source, r.site}
 	if maps, known := c.seen[key]; known {

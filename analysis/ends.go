@@ -98,9 +98,9 @@ func (f *Folded) table(w stream.Writer) *mat.Dense {
 	return rows
 }
 
-// gramBehind is M G M^T, the Gram matrix of the directions that columns w of G = w w^T are in
+// gramBack is M G M^T, the Gram matrix of the directions that columns w of G = w w^T are in
 // front of M.
-func gramBehind(m linear.Chain, g *mat.Dense) *mat.Dense {
+func gramBack(m linear.Chain, g *mat.Dense) *mat.Dense {
 	if len(m) == 0 {
 		return g
 	}
@@ -177,7 +177,7 @@ func (f *Folded) accesses() ([]end, error) {
 			if _, same := way.Number(); !same {
 				rows, gram := e.weights, e.gram
 				e.weights = func() *mat.Dense { return way.Back(rows()) }
-				e.gram = func() *mat.Dense { return gramBehind(way, gram()) }
+				e.gram = func() *mat.Dense { return gramBack(way, gram()) }
 			}
 		case e.at == 0:
 			way, err := carry.between(e, ends[first])
@@ -204,7 +204,7 @@ func (f *Folded) headNames(site string) []string {
 	return names
 }
 
-// name is that of a part: its node's, and for what attention reads q, k or v behind it.
+// name is that of a part: its node's, and for what attention reads q, k or v after it.
 func (e end) name(part int) string {
 	if e.via == "" {
 		return e.parts[part]

@@ -30,7 +30,7 @@ type keyPair struct {
 
 func (f *Folded) keyPair(layer int, kind stream.Kind) keyPair {
 	site := siteName(layer, kind)
-	norms, own := f.behind(site)
+	norms, own := f.after(site)
 	keys, k := own.(linear.Mix), keyPair{write: f.end(site, false).weights()}
 	k.read, k.dk, k.dv = keyRows(keys), keys.Out, keys.Width
 	for _, m := range norms {

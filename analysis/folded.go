@@ -22,7 +22,7 @@ import (
 //
 // All streams of vectors have this form. Those of several rows a token (hyper-connections,
 // mHC, virtual width networks) mix the rows into one vector u [D] first, and the norm and
-// what reads behind it see u: "the stream" of their weights is that vector, and how much of
+// what reads after it see u: "the stream" of their weights is that vector, and how much of
 // what one site writes is in the u of another is another matter (see VirtualWeights).
 //
 // A matrix stream's sites read and write rows of X [Dk, Dv] by key vectors, the same way in
@@ -127,7 +127,7 @@ func (f *Folded) layerHeads(layer int) []HeadWeights {
 type FeedForwardWeights struct {
 	Layer int
 	In    *mat.Dense // W1 [D, N]; of a matrix stream the keys r_FF [Dk, R] in front of W1
-	Out   *mat.Dense // W2 [N, D]; of a matrix stream the keys w_FF [R, Dk] behind W2
+	Out   *mat.Dense // W2 [N, D]; of a matrix stream the keys w_FF [R, Dk] after W2
 }
 
 // FeedForward returns a feed-forward's weights.
@@ -145,7 +145,7 @@ func (f *Folded) streamWidth() int { return f.end(siteName(0, stream.Attention),
 // leave is the way from the end of the stream to the features, the final norms at scale 1: of
 // keys [Dk] to as many rows as are read.
 func (f *Folded) leave() linear.Chain {
-	norms, own := f.behind(unembeddingSite)
+	norms, own := f.after(unembeddingSite)
 	if keys, ok := own.(linear.Mix); ok {
 		rows := mat.DenseCopyOf(foldedKeys(keys, norms).T()).RawMatrix() // [Dk, R]
 		return linear.Chain{linear.Matrix{W: rows.Data, In: rows.Rows, Out: rows.Cols}}

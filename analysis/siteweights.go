@@ -34,10 +34,10 @@ func (f *Folded) dense(name string, rows int) *mat.Dense {
 	return mat.NewDense(rows, len(w)/rows, w)
 }
 
-// behind are the maps behind what a site reads: those in front of the weights or keys with which
+// after are the maps after what a site reads: those in front of the weights or keys with which
 // it reads, and these where they are the stream's own, a linear.Matrix or linear.Keys, or nil.
-func (f *Folded) behind(site string) (norms linear.Chain, own linear.Map) {
-	chain, _ := f.held.Behind(site) // one of the form's own names
+func (f *Folded) after(site string) (norms linear.Chain, own linear.Map) {
+	chain, _ := f.held.After(site) // one of the form's own names
 	if len(chain) == 0 {
 		return nil, nil
 	}
@@ -55,7 +55,7 @@ func (f *Folded) behind(site string) (norms linear.Chain, own linear.Map) {
 // keys; W_Q | W_K | W_V of all heads; W1, of all experts; the unembedding.
 func (f *Folded) setReader(e *end) {
 	site := e.site
-	norms, own := f.behind(site)
+	norms, own := f.after(site)
 	if keys, ok := own.(linear.Mix); ok {
 		e.count, e.size, e.values = keys.In, keys.Out, keys.Width
 		e.weights = func() *mat.Dense { return foldedKeys(keys, norms) }
@@ -69,7 +69,7 @@ func (f *Folded) setReader(e *end) {
 		columns = func() *mat.Dense { return f.ownMatrix(site) } // not kept: it may be large
 	case site == unembeddingSite:
 		e.count, columns = f.c.Vocab, f.unembedding
-		e.gram = func() *mat.Dense { return gramBehind(norms, gramOfRows(f.unembedding())) }
+		e.gram = func() *mat.Dense { return gramBack(norms, gramOfRows(f.unembedding())) }
 	case p != nil: // [F, N], or [experts, F, N]
 		e.count, columns = p.Size()/e.size, func() *mat.Dense { return f.blockWeights(site) }
 	default:
@@ -83,7 +83,7 @@ func (f *Folded) setReader(e *end) {
 
 // ownMatrix are the weights W_Q | W_K | W_V of an attention as they stand, [D, 3W].
 func (f *Folded) ownMatrix(site string) *mat.Dense {
-	_, own := f.behind(site)
+	_, own := f.after(site)
 	w := own.(linear.Matrix)
 	return mat.NewDense(w.In, w.Out, w.W)
 }

@@ -33,7 +33,7 @@ const (
 var everyStream = []string{AnalysisAttribute, AnalysisLens, AnalysisHeads, AnalysisBasis, AnalysisAblate, AnalysisPatch}
 
 // Supports lists the analyses that a model's stream has. Circuits, wiring and subspaces are about
-// heads and feed-forwards that write linearly and read behind a norm, those of a
+// heads and feed-forwards that write linearly and read after a norm, those of a
 // stream.Weighted. Memory is about key vectors; a rotation can be folded into the weights of a
 // stream.Rotatable.
 func Supports(c models.Spec) []string {

@@ -150,7 +150,7 @@ func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {
 
 // weigh reads the weights as they stand: norm.out has the norm's gain and bias.
 func (h *headMap) weigh(f *Folded, name string) {
-	_, own := f.behind(name)
+	_, own := f.after(name)
 	writer := f.end(name, false)
 	if keys, ok := own.(linear.Mix); ok {
 		h.in = linear.Transposed{Of: keys}

@@ -17,7 +17,7 @@ import (
 )
 
 // TestStaticForms: of every stream with a form of weights alone, sites write and read under their
-// names in the order of the run as in a run's form, the maps fit together, and what lies behind a
+// names in the order of the run as in a run's form, the maps fit together, and what lies after a
 // site's read gives its block as many entries as it takes.
 func TestStaticForms(t *testing.T) {
 	for name, c := range zoo(t) {
@@ -33,7 +33,7 @@ func TestStaticForms(t *testing.T) {
 			assert.Equal(t, 1, static.Tokens())
 			for _, a := range static.Accesses() {
 				if a.Reads {
-					checkBehind(t, run, static, a.Name)
+					checkAfter(t, run, static, a.Name)
 					continue
 				}
 				up, err := static.Up(a.Name)
@@ -50,9 +50,9 @@ func holdOf(t *testing.T, run *cache.Cache) *stream.Held {
 	return held
 }
 
-// checkBehind: heads get q, k and v, a feed-forward and the unembedding features.
-func checkBehind(t *testing.T, run *cache.Cache, static *stream.Held, reader string) {
-	behind, err := static.Behind(reader)
+// checkAfter: heads get q, k and v, a feed-forward and the unembedding features.
+func checkAfter(t *testing.T, run *cache.Cache, static *stream.Held, reader string) {
+	after, err := static.After(reader)
 	require.NoError(t, err)
 	c := run.Model().Spec()
 	want := c.Width()
@@ -63,15 +63,15 @@ func checkBehind(t *testing.T, run *cache.Cache, static *stream.Held, reader str
 			}
 		}
 	}
-	if len(behind) == 0 { // hierarchical aggregation's end is normalised already
+	if len(after) == 0 { // hierarchical aggregation's end is normalised already
 		assert.Equal(t, stream.AtEnd, reader)
 		return
 	}
-	_, features := behind.Sizes()
+	_, features := after.Sizes()
 	assert.Equal(t, want, features, reader)
 }
 
-// checkWays: a source reaches what comes behind it, statically and in the run, with as many
+// checkWays: a source reaches what comes after it, statically and in the run, with as many
 // entries, and the run's way is what CarryTo does.
 func checkWays(t *testing.T, static, held *stream.Held, source string, up linear.Map) {
 	width, _ := up.Sizes()
@@ -105,7 +105,7 @@ func TestBetweenErrors(t *testing.T) {
 	assert.EqualError(t, err, `stream: nothing is written at "embedding"; want one of embedding.tokens, embedding.positions, blocks.0.attention, blocks.0.feedforward`)
 	_, err = static.Between("embedding.tokens", "end")
 	assert.EqualError(t, err, `stream: no site "end" reads this stream; want one of blocks.0.attention, blocks.0.feedforward`)
-	_, err = static.Behind("end")
+	_, err = static.After("end")
 	assert.Error(t, err)
 	_, err = static.Up("end")
 	assert.Error(t, err)

@@ -17,7 +17,7 @@ type Additive interface {
 }
 
 // Weighted is a stream that has a linear form without a run, of weights alone: sites read it
-// linearly behind norms, and what they write enters it linearly. All streams of this package are
+// linearly after norms, and what they write enters it linearly. All streams of this package are
 // but the depth-wise LSTM, whose sites write by gates.
 type Weighted interface {
 	Additive

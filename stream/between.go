@@ -37,20 +37,20 @@ func (h *Held) Up(source string) (linear.Map, error) {
 	return s.up, err
 }
 
-// Behind are the maps between what a site reads and its block, or the end and the features,
+// After are the maps between what a site reads and its block, or the end and the features,
 // norms at scale 1: a norm, and weights or keys where they are the stream's own. It is nil where
 // what follows is not linear, and an error if no such site reads.
-func (h *Held) Behind(reader string) (linear.Chain, error) {
+func (h *Held) After(reader string) (linear.Chain, error) {
 	t, _, err := h.tap(reader)
-	if err != nil || t.behind == nil {
+	if err != nil || t.after == nil {
 		return nil, err
 	}
-	maps, _ := t.behind(nil)
+	maps, _ := t.after(nil)
 	return maps, nil
 }
 
 // Between are the maps by which what enters at a source comes to what a site, or the end,
-// reads: the source's own, steps, the reader's. It is nil where the source comes behind the
+// reads: the source's own, steps, the reader's. It is nil where the source comes after the
 // reader, and an error if one of them there is not.
 func (h *Held) Between(source, reader string) (linear.Chain, error) {
 	s, err := h.source(source)

@@ -181,7 +181,7 @@ func (f *DenseFormer) hold(r Record) *Held {
 		rows := block + 2
 		row := linear.Row(rows, 0, d)
 		for _, site := range f.Sites(block) {
-			h.vectorSite(site, row, linear.Transposed{Of: row}, f.behind(site))
+			h.vectorSite(site, row, linear.Transposed{Of: row}, f.after(site))
 		}
 		end := linear.Stack{linear.Rows(d, f.average(block))}
 		for i := 1; i < rows; i++ {
@@ -190,7 +190,7 @@ func (f *DenseFormer) hold(r Record) *Held {
 		h.Step(append(end, row))
 	}
 	h.Step(linear.Row(f.c.Layers+2, 0, d))
-	h.ReadOut(one, behindNorm(f.b, f.norm))
+	h.ReadOut(one, thenNorm(f.b, f.norm))
 	return h
 }
 

@@ -18,10 +18,10 @@ func (d *DWLSTM) Writers() []Writer {
 	return writers
 }
 
-// End is h behind the last cell.
+// End is h after the last cell.
 func (d *DWLSTM) End() string { return d.Sites(d.c.Layers - 1)[0].Name() + ".stream" }
 
-// gateNames are the gates' names behind that of their cell.
+// gateNames are the gates' names after that of their cell.
 const (
 	inputGate  = ".input"
 	forgetGate = ".forget"
@@ -59,7 +59,7 @@ func (d *DWLSTM) Hold(r Record) (*Held, error) {
 		h.Step(linear.Stack{gates[outputGate], one})
 	}
 	h.Step(row(0))
-	h.ReadOut(one, behindNorm(d.b, d.norm))
+	h.ReadOut(one, thenNorm(d.b, d.norm))
 	return h, nil
 }
 

@@ -24,7 +24,7 @@ import (
 // networks have A_res at each site, the depth-wise LSTM its gates, hierarchical aggregation
 // its norms at the scale of the run.
 //
-// The state may have more entries behind a step than before it, or fewer.
+// The state may have more entries after a step than before it, or fewer.
 //
 // A stream makes it in the order of its run by Enter, Read, Step and Add, and ReadOut at last.
 // For the two sites of a block with hyper-connections:
@@ -51,17 +51,17 @@ type source struct {
 	value     []float64 // of a constant, in the state's entries
 }
 
-// tap is where a site reads the state, before step number at; behind is what follows there.
+// tap is where a site reads the state, before step number at; after is what follows there.
 type tap struct {
-	name   string
-	at     int
-	down   linear.Map
-	behind Behind
+	name  string
+	at    int
+	down  linear.Map
+	after After
 }
 
-// Behind are the maps that follow where u, [T, ...], is read, norms at the scales that they have
+// After are the maps that follow where u, [T, ...], is read, norms at the scales that they have
 // for it, or at 1 without it; and the constant that their biases come to, or nil.
-type Behind func(u []float64) (linear.Chain, []float64)
+type After func(u []float64) (linear.Chain, []float64)
 
 // NewHeld begins the stream of a run of tokens; a token's state ends as size entries. Without a
 // record, of which no tokens are known, it is that of one.
@@ -92,8 +92,8 @@ func (h *Held) Through(source string, m linear.Map) error {
 
 // Read says that a site reads the state by a map, before the next step, and by which further
 // maps of the stream's own its block gets that; nil: by none that is linear.
-func (h *Held) Read(name string, down linear.Map, behind Behind) {
-	h.reads = append(h.reads, tap{name, len(h.steps), down, behind})
+func (h *Held) Read(name string, down linear.Map, after After) {
+	h.reads = append(h.reads, tap{name, len(h.steps), down, after})
 }
 
 // Step carries the state by a map.
@@ -107,8 +107,8 @@ func (h *Held) Add(value []float64) {
 }
 
 // ReadOut says how the end is read, which becomes the features.
-func (h *Held) ReadOut(down linear.Map, behind Behind) {
-	h.end = tap{AtEnd, len(h.steps), down, behind}
+func (h *Held) ReadOut(down linear.Map, after After) {
+	h.end = tap{AtEnd, len(h.steps), down, after}
 }
 
 // Tokens is the number of tokens of the run.
@@ -148,7 +148,7 @@ func (h *Held) Carry(source string, token int, y []float64) ([]float64, error) {
 
 // CarryTo takes what enters at a source for one token, y [width], to what the site reader
 // reads: for a matrix stream a matrix [Dk, Dv], for all others u [D], before the site's norm.
-// It is nil where the source comes behind the reader. Errors are those of Carry, and a reader
+// It is nil where the source comes after the reader. Errors are those of Carry, and a reader
 // that there is not.
 func (h *Held) CarryTo(source, reader string, token int, y []float64) ([]float64, error) {
 	s, err := h.sourceOf(source, token, len(y))

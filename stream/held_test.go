@@ -49,9 +49,9 @@ func TestHeldPullBack(t *testing.T) {
 	there, err := h.CarryTo("a", "first", 0, []float64{1, 0, 0})
 	require.NoError(t, err)
 	assert.Len(t, there, 4)
-	behind, err := h.CarryTo("b", "first", 0, []float64{1, 0, 0, 0})
+	after, err := h.CarryTo("b", "first", 0, []float64{1, 0, 0, 0})
 	require.NoError(t, err)
-	assert.Nil(t, behind)
+	assert.Nil(t, after)
 }
 
 // TestHeldWithoutSteps: where no step lies between a site's read and its write, what it

@@ -36,8 +36,8 @@ func orEps(eps float64) float64 {
 	return eps
 }
 
-// behindNorm is a norm.
-func behindNorm(b *graph.Builder, n *layers.Norm) Behind {
+// thenNorm is a norm, after which nothing follows.
+func thenNorm(b *graph.Builder, n *layers.Norm) After {
 	return func(u []float64) (linear.Chain, []float64) {
 		m, bias := holdNorm(b, n, u)
 		return linear.Chain{m}, bias

@@ -29,7 +29,7 @@ func (a *Hieragg) Holds() []string {
 	return names
 }
 
-// Hold carries h and z, and inside a group behind its first block x, side by side: behind the
+// Hold carries h and z, and inside a group after its first block x, side by side: after the
 // second block h becomes x + h + z, to which the aggregate's own term is added, and its norm at
 // the scale of this run makes it the next h and z. A term that the group's input has therefore
 // comes out three times.
@@ -56,7 +56,7 @@ func (a *Hieragg) hold(r Record, sums map[string][]float64) *Held {
 	for block := range a.c.Layers {
 		row := linear.Row(rows, 0, d)
 		for _, site := range a.Sites(block) {
-			h.vectorSite(site, row, linear.Transposed{Of: row}, a.behind(site))
+			h.vectorSite(site, row, linear.Transposed{Of: row}, a.after(site))
 		}
 		if rows = 2; block%HieraggGroup == 0 {
 			rows = 3
@@ -71,7 +71,7 @@ func (a *Hieragg) hold(r Record, sums map[string][]float64) *Held {
 	return h
 }
 
-// holdAggregate adds the sum and the norm behind a group, which leave h alone.
+// holdAggregate adds the sum and the norm after a group, which leave h alone.
 func (a *Hieragg) holdAggregate(h *Held, block int, sums map[string][]float64) {
 	g, name := a.of(block), aggregateName(block)
 	join := []float64{1, 1, 1} // of h, z and x

@@ -17,13 +17,13 @@ func (m *Matrix) Writers() []Writer {
 	return writers
 }
 
-// End is the matrix behind the last feed-forward.
+// End is the matrix after the last feed-forward.
 func (m *Matrix) End() string { return lastSite(m.c.Layers).Name() + ".stream" }
 
 // Holds is nothing: what is written is carried as it is.
 func (m *Matrix) Holds() []string { return nil }
 
-// Hold is the identity from every site to the end, behind the site's outer products.
+// Hold is the identity from every site to the end, after the site's outer products.
 func (m *Matrix) Hold(r Record) (*Held, error) { return m.hold(r), nil }
 
 // Static is Hold: nothing depends on a run.
@@ -39,15 +39,15 @@ func (m *Matrix) hold(r Record) *Held {
 	for l := range m.c.Layers {
 		sites := m.Sites(l)
 		for i, at := range []memory{m.attention[l], m.features[l]} {
-			h.vectorSite(sites[i], one, m.keys(at.write), m.behind(at.norm, at.read))
+			h.vectorSite(sites[i], one, m.keys(at.write), m.after(at.norm, at.read))
 		}
 	}
-	h.ReadOut(one, m.behind(m.norm, m.readUnembedding))
+	h.ReadOut(one, m.after(m.norm, m.readUnembedding))
 	return h
 }
 
-// behind are a norm and the keys that read behind it.
-func (m *Matrix) behind(n *layers.Norm, keys *gorgonia.Node) Behind {
+// after are a norm and the keys that read after it.
+func (m *Matrix) after(n *layers.Norm, keys *gorgonia.Node) After {
 	return func(x []float64) (linear.Chain, []float64) {
 		norm, bias := holdNorm(m.b, n, x)
 		read := linear.Transposed{Of: m.keys(keys)}

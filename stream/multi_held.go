@@ -17,7 +17,7 @@ func (s *multi) writers() []Writer {
 	return writers
 }
 
-// End is the rows behind the last feed-forward.
+// End is the rows after the last feed-forward.
 func (s *multi) End() string { return lastSite(s.c.Layers).Name() + ".stream" }
 
 // Holds are the coefficients of all sites.
@@ -31,7 +31,7 @@ func (s *multi) Holds() []string {
 	return names
 }
 
-// holdSites adds a step a site: the rows are mixed by A_carry, and what is written behind
+// holdSites adds a step a site: the rows are mixed by A_carry, and what is written after
 // that goes to the rows by B_up.
 func (s *multi) holdSites(h *Held, r Record, p packing) error {
 	for l := range s.c.Layers {
@@ -40,12 +40,12 @@ func (s *multi) holdSites(h *Held, r Record, p packing) error {
 			if err != nil {
 				return err
 			}
-			behind := behindNorm(s.b, s.features[l])
+			after := thenNorm(s.b, s.features[l])
 			if site.Kind == Attention {
-				behind = s.attention[l].behind
+				after = s.attention[l].after
 			}
 			d := s.c.D / p.m
-			h.Read(site.Name(), linear.Mix{In: p.n, Out: p.m, Width: d, At: func(t, i, j int) float64 { return c(t, j, i) }}, behind)
+			h.Read(site.Name(), linear.Mix{In: p.n, Out: p.m, Width: d, At: func(t, i, j int) float64 { return c(t, j, i) }}, after)
 			h.Step(linear.Mix{In: p.n, Out: p.n, Width: d, At: func(t, i, j int) float64 { return c(t, j, p.m+i) }})
 			h.Enter(site.Name(), linear.Mix{In: p.m, Out: p.n, Width: d, At: func(t, i, j int) float64 { return c(t, i, p.m+p.n+j) }})
 		}
@@ -83,7 +83,7 @@ func (s *copied) Writers() []Writer { return append(s.tables.writers(), s.multi.
 // writes to all, and the last norm takes their sum for one.
 func (s *copied) Static() *Held {
 	h, _ := s.Hold(nil) // wants no activations, and fails by them alone
-	h.ReadOut(linear.Rows(s.c.D, slices.Repeat([]float64{1 / float64(s.n)}, s.n)), behindNorm(s.multi.b, s.norm))
+	h.ReadOut(linear.Rows(s.c.D, slices.Repeat([]float64{1 / float64(s.n)}, s.n)), thenNorm(s.multi.b, s.norm))
 	return h
 }
 
@@ -95,7 +95,7 @@ func (s *copied) Hold(r Record) (*Held, error) {
 	if err := s.holdSites(h, r, packing{s.n, 1}); err != nil {
 		return nil, err
 	}
-	h.ReadOut(linear.Transposed{Of: rows}, behindNorm(s.multi.b, s.norm))
+	h.ReadOut(linear.Transposed{Of: rows}, thenNorm(s.multi.b, s.norm))
 	return h, nil
 }
 
@@ -120,12 +120,12 @@ func (v *VWN) Hold(r Record) (*Held, error) {
 	if err := v.holdSites(h, r, packing{v.n, v.m}); err != nil {
 		return nil, err
 	}
-	h.ReadOut(linear.Identity(h.size), v.behind)
+	h.ReadOut(linear.Identity(h.size), v.after)
 	return h, nil
 }
 
-// behind holds the group norm, W_reduce and the final norm at the ends [T, n*d].
-func (v *VWN) behind(end []float64) (linear.Chain, []float64) {
+// after holds the group norm, W_reduce and the final norm at the ends [T, n*d].
+func (v *VWN) after(end []float64) (linear.Chain, []float64) {
 	b := v.multi.b
 	reduce := linear.Matrix{W: values(b, v.reduce.Name()), In: v.n * v.d, Out: v.c.D}
 	maps := linear.Chain{reduce}

@@ -29,7 +29,7 @@ func (h *Held) Readout(end []float64) (*Readout, error) {
 	for t := range h.tokens {
 		u = append(u, h.end.down.Apply(t, end[t*h.size:][:h.size])...)
 	}
-	maps, constant := h.end.behind(u)
+	maps, constant := h.end.after(u)
 	return &Readout{tokens: h.tokens, maps: append(linear.Chain{h.end.down}, maps...), constant: constant}, nil
 }
 

@@ -11,7 +11,7 @@ func (v *Vector) Writers() []Writer {
 	return writers
 }
 
-// End is the stream behind the last feed-forward.
+// End is the stream after the last feed-forward.
 func (v *Vector) End() string { return lastSite(v.c.Layers).Name() + ".stream" }
 
 // lastSite is the last sublayer of a model with two a block.
@@ -35,31 +35,31 @@ func (v *Vector) hold(r Record, beside func(h *Held, site Site)) *Held {
 	h.enterTables(v.tables, one)
 	for l := range v.c.Layers {
 		for _, site := range v.Sites(l) {
-			h.vectorSite(site, one, one, v.behind(site))
+			h.vectorSite(site, one, one, v.after(site))
 			beside(h, site)
 		}
 	}
-	h.ReadOut(one, behindNorm(v.b, v.norm))
+	h.ReadOut(one, thenNorm(v.b, v.norm))
 	return h
 }
 
-// behind are the maps behind a site's read: its norm and, to heads, W_QKV.
-func (v *Vector) behind(site Site) Behind {
+// after are the maps after a site's read: its norm and, to heads, W_QKV.
+func (v *Vector) after(site Site) After {
 	if site.Kind == Attention {
-		return v.attention[site.Block].behind
+		return v.attention[site.Block].after
 	}
-	return behindNorm(v.b, v.features[site.Block])
+	return thenNorm(v.b, v.features[site.Block])
 }
 
-// behind are the norm and W_QKV, whose biases are no matter of what is read.
-func (h heads) behind(u []float64) (linear.Chain, []float64) {
+// after are the norm and W_QKV, whose biases are no matter of what is read.
+func (h heads) after(u []float64) (linear.Chain, []float64) {
 	norm, _ := holdNorm(h.b, h.norm, u)
 	return linear.Chain{norm, linear.Matrix{W: values(h.b, h.qkv.Name()), In: h.qkv.Shape()[0], Out: h.qkv.Shape()[1]}}, nil
 }
 
 // vectorSite is a site that is read and written with no step beside it.
-func (h *Held) vectorSite(site Site, down, up linear.Map, behind Behind) {
-	h.Read(site.Name(), down, behind)
+func (h *Held) vectorSite(site Site, down, up linear.Map, after After) {
+	h.Read(site.Name(), down, after)
 	h.Enter(site.Name(), up)
 }
 

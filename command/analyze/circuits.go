@@ -47,7 +47,7 @@ func (c *circuitsCall) report(s *subject) (*report, error) {
 	if err := checkTop(c.top); err != nil {
 		return nil, err
 	}
-	run, ids, err := c.held(s)
+	r, run, err := c.begin(s, "Circuits of heads")
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,6 @@ func (c *circuitsCall) report(s *subject) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := reportOn(s, "Circuits of heads", ids)
 	if c.layer != all && c.head != all {
 		head, err := found.Head(c.layer, c.head)
 		if err != nil {
@@ -64,13 +63,13 @@ func (c *circuitsCall) report(s *subject) (*report, error) {
 		r.add("head", head.Name(), "The eigenvalues of a head's circuits: OV says what it writes of what it attends to, QK what it attends to.", head)
 		return r, nil
 	}
-	p := r.add("circuits", "Circuits", circuitsText(found)+c.way(s, run), found)
+	p := r.add("circuits", "Circuits", circuitsText(found), found)
 	p.table = c.table(p.table, found.Heads)
 	composition, err := analysis.Compose(s.Store, s.Model, run)
 	if err != nil || len(composition.Pairs) == 0 {
 		return r, err
 	}
-	r.add("composition", "Composition", "How much of what a head writes a head of a later layer reads: as queries, as keys, as values."+c.way(s, run), composition)
+	r.add("composition", "Composition", "How much of what a head writes a head of a later layer reads: as queries, as keys, as values.", composition)
 	return r, nil
 }
 

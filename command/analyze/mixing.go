@@ -39,16 +39,21 @@ func (m *mixing) held(s *subject) (*cache.Cache, []int32, error) {
 	return run, ids, err
 }
 
-// way says for a report what the weights' ways through the stream are; "" where they depend on
-// nothing.
-func (m *mixing) way(s *subject, run *cache.Cache) string {
+// begin begins the report of an analysis of weights, with the run that it goes by, or nil, and
+// says how the stream carries on what is written where that is more than a sum.
+func (m *mixing) begin(s *subject, title string) (*report, *cache.Cache, error) {
+	run, ids, err := m.held(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := reportOn(s, title, ids)
 	switch {
 	case run != nil:
-		return fmt.Sprintf(" What is written is carried on as the stream's coefficients have it, the mean over the prompt's %d tokens.", run.Tokens())
+		r.about += fmt.Sprintf("; what is written is carried on as the coefficients of the prompt's %d tokens have it on average", run.Tokens())
 	case s.mixes():
-		return " What is written is carried on as in a plain residual stream: a prompt would say what this stream makes of it."
+		r.about += "; what is written is carried on as in a plain residual stream, for want of a prompt"
 	}
-	return ""
+	return r, run, nil
 }
 
 // mixes tells whether the model's stream carries on what was written by coefficients of a run,

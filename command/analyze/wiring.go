@@ -57,17 +57,16 @@ func (c *wiringCall) report(s *subject) (*report, error) {
 	if c.options.Threshold <= 0 {
 		return nil, errors.Errorf("-threshold: want above 0, got %g", c.options.Threshold)
 	}
-	run, ids, err := c.held(s)
+	r, run, err := c.begin(s, "Wiring")
 	if err != nil {
 		return nil, err
 	}
-	r := reportOn(s, "Wiring", ids)
 	if c.from != "" {
 		weights, err := analysis.Connect(s.Store, s.Model, c.from, c.to, run)
 		if err != nil {
 			return nil, err
 		}
-		r.add("weights", "Virtual weights", "What one site writes and another reads are connected through the stream by the product of their weights."+c.way(s, run), weights)
+		r.add("weights", "Virtual weights", "What one site writes and another reads are connected through the stream by the product of their weights.", weights)
 		return r, nil
 	}
 	c.options.Run = run
@@ -75,6 +74,6 @@ func (c *wiringCall) report(s *subject) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.add("wiring", "Who writes, who reads", "Columns in the order of the run. An edge is a virtual weight that stands out of those of random weights."+c.way(s, run), diagram)
+	r.add("wiring", "Who writes, who reads", "Columns in the order of the run. An edge is a virtual weight that stands out of those of random weights.", diagram)
 	return r, nil
 }

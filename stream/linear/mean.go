@@ -12,7 +12,7 @@ import (
 // a norm's scale and a mixture of one row with itself are numbers, which stand wherever one
 // likes, so that
 //
-//	M_t = A_t (x) I behind W_1 W_2 ...,   the mean M = mean(A_t) (x) I behind the same W
+//	M_t = A_t (x) I after W_1 W_2 ...,   the mean M = mean(A_t) (x) I after the same W
 //
 // Any other chain becomes a Matrix.
 func (m Chain) Mean(tokens int) Chain {
@@ -28,7 +28,7 @@ func (m Chain) Mean(tokens int) Chain {
 // product is a chain in the making.
 type product struct {
 	fixed  Chain   // W_1, W_2, ...
-	groups [][]Mix // what lies before, between and behind them: numbers, but for the last
+	groups [][]Mix // what lies before, between and after them: numbers, but for the last
 	size   int     // of the entries so far
 }
 
