@@ -32,7 +32,7 @@ func TestModelRefusals(t *testing.T) {
 		{"model:\n  preset: quickstart-highway\n  mup:\n    base: {feedforward: {hidden: 8}}" + train, "c/x.yaml:3: model.mup: want nothing for the highway stream, which muP is not known for"},
 		{"model:\n  preset: quickstart-moe\n  feedforward: {top_k: 9}" + train, "c/x.yaml:3: model.feedforward.top_k: want 1 to 8, the number of experts, got 9"},
 		{"model:\n  preset: quickstart-moe\n  feedforward: {experts: 1}" + train, "c/x.yaml: model.feedforward.top_k: want 1 to 1, the number of experts, got 2"},
-		{"model:\n  preset: quickstart\n  attention: {heads: 8}" + train, "c/x.yaml:3: model.attention.heads: want nothing for the matrix stream, whose heads are stream.rank, got 8: remove it"},
+		{"model:\n  preset: quickstart\n  attention: {heads: 8}" + train, "c/x.yaml:3: model.attention.heads: want nothing for the matrix stream, whose heads are model.stream.rank, got 8: remove it"},
 		{"model: {preset: quickstart-moe}\ntrain:\n  steps: 1\n  lr: 1e-3\n  balance_loss: -1", "c/x.yaml:5: train.balance_loss: want >= 0, got -1"},
 		{"model: {preset: quickstart-moe}\ntrain:\n  steps: 1\n  lr: 1e-3\n  router_z_loss: -1", "c/x.yaml:5: train.router_z_loss: want >= 0, got -1"},
 		{"model: {preset: quickstart-moe}\ntrain:\n  steps: 1\n  lr: 1e-3\n  z_loss: -1", "c/x.yaml:5: train.z_loss: want >= 0, got -1"},

@@ -2,30 +2,60 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 )
 
 // noSection is the error of a node that is no map where a section of a kind is wanted. The name
-// of a kind alone is how sections were written before they were sections, with their keys around it.
+// of a kind alone is how sections were written before they were sections, with the keys of all of
+// them around it.
 func (d *decoder) noSection(n ast.Node, line int, key string, t reflect.Type) error {
 	s, _ := scalarOf(n)
 	prototype, known := d.kinds.find(t, s.text)
 	if !known {
 		return d.mismatch(n, line, key, t)
 	}
-	parts := []string{kindKey + ": " + stringText(s.text)}
 	prefix := strings.TrimSuffix(key, leafOf(key))
+	order, sections, keys := []string{leafOf(key)}, map[string][]string{leafOf(key): {kindKey + ": " + stringText(s.text)}}, map[string][]string{}
 	for _, entry := range d.around {
 		name, _ := nameOf(entry.Key)
-		inner, moved := strings.CutPrefix(d.nowCalled(prefix+name), key+".")
+		section, inner, moved := strings.Cut(strings.TrimPrefix(d.nowCalled(prefix+name), prefix), ".")
 		value, isScalar := scalarOf(entry.Value)
-		if _, has := d.schema.find(prototype.Type(), inner); moved && has && isScalar && !value.isZero() {
-			parts = append(parts, inner+": "+value.text)
+		if _, has := d.schema.find(prototype.Type(), inner); !moved || !isScalar || value.isZero() || inner == kindKey || section == leafOf(key) && !has {
+			continue
+		}
+		if sections[section] == nil {
+			order = append(order, section)
+		}
+		sections[section], keys[section] = append(sections[section], inner+": "+value.text), append(keys[section], inner)
+	}
+	var write []string
+	for _, section := range order {
+		if kind := d.kindWith(t, keys[section]); kind != "" && section != leafOf(key) {
+			sections[section] = slices.Insert(sections[section], 0, kindKey+": "+kind)
+		}
+		write = append(write, section+": {"+strings.Join(sections[section], ", ")+"}")
+	}
+	return d.errorAt(lineOf(n, line), key, "want a section since version 2: write %s", strings.Join(write, ", "))
+}
+
+// kindWith is the first kind, of sections of another type than t, that has all the keys; "" if
+// none has.
+func (d *decoder) kindWith(t reflect.Type, keys []string) string {
+	for of, prototypes := range d.kinds {
+		for _, p := range prototypes {
+			lacks := func(key string) bool {
+				_, has := d.schema.find(reflect.TypeOf(p), key)
+				return !has
+			}
+			if of != t && !slices.ContainsFunc(keys, lacks) {
+				return p.Name()
+			}
 		}
 	}
-	return d.errorAt(lineOf(n, line), key, "want a section since version 2: write %s: {%s}", leafOf(key), strings.Join(parts, ", "))
+	return ""
 }
 
 // isZero tells whether a scalar is what a key holds that is not set.

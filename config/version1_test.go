@@ -13,9 +13,9 @@ func TestAnOldConfigIsToldWhatToWrite(t *testing.T) {
 	const train = "\ntrain: {steps: 1, lr: 1e-3}"
 	for _, c := range []struct{ text, want string }{
 		{"model:\n  layers: 2\n  stream: matrix\n  dk: 8\n  dv: 8\n  rank: 2\n  ff: 32\n  seq: 16",
-			"x.yaml:3: model.stream: want a section since version 2: write stream: {kind: matrix, dk: 8, dv: 8, rank: 2}"},
+			"x.yaml:3: model.stream: want a section since version 2: write stream: {kind: matrix, dk: 8, dv: 8, rank: 2}, feedforward: {kind: gelu, hidden: 32}"},
 		{"model: {stream: hyper, dynamic: true, n: 2, m: 0, dk: 0, d_model: 16, heads: 2, expand_embedding: false}",
-			"x.yaml:1: model.stream: want a section since version 2: write stream: {kind: hyper, dynamic: true, n: 2, d_model: 16}"},
+			"x.yaml:1: model.stream: want a section since version 2: write stream: {kind: hyper, dynamic: true, n: 2, d_model: 16}, attention: {heads: 2}"},
 		{"model: {stream: mch}", `x.yaml:1: model.stream: want a map with the key kind, one of ` + strings.Join(zoo.StreamNames(), ", ") + `, and that kind's keys, got "mch"`},
 	} {
 		_, _, err := Parse(zoo, "x.yaml", []byte(c.text+train), nil)
@@ -43,5 +43,5 @@ func TestAnOldConfigIsToldWhatToWrite(t *testing.T) {
 // TestAnOldRunsConfigIsToldWhatToWrite: that of a run folder of format version 1, which names all keys.
 func TestAnOldRunsConfigIsToldWhatToWrite(t *testing.T) {
 	_, _, err := Load(zoo, "../testdata/version1/run/config.yaml", nil)
-	require.EqualError(t, err, `../testdata/version1/run/config.yaml:6: model.stream: want a section since version 2: write stream: {kind: hyper, d_model: 4, n: 2, dynamic: true}`)
+	require.EqualError(t, err, `../testdata/version1/run/config.yaml:6: model.stream: want a section since version 2: write stream: {kind: hyper, d_model: 4, n: 2, dynamic: true}, attention: {heads: 2, positions: learned}, feedforward: {kind: gelu, hidden: 8}`)
 }

@@ -191,6 +191,12 @@ type Auxiliary struct {
 // cross-entropy and the z-loss apart after a run. The experts' losses are those of the last
 // Forward.
 func (m *Model) Loss(features, targets *gorgonia.Node, a Auxiliary) *gorgonia.Node {
+	for _, coefficient := range []float64{a.ZLoss, a.BalanceLoss, a.RouterZLoss} {
+		if coefficient != 0 && !positive(coefficient) {
+			m.b.Fail(errors.Errorf("models: Loss: want auxiliary coefficients that are finite and >= 0, got %+v", a))
+			return nil
+		}
+	}
 	terms := gorgonia.Nodes{m.unembedding.Loss(features, targets, a.ZLoss)}
 	for _, x := range m.routed() {
 		if a.BalanceLoss > 0 {

@@ -49,7 +49,8 @@ func errUnresolved() error {
 	return errors.New("want a Spec that Config.Resolve made, got the zero value")
 }
 
-// With resolves a copy of the model's config with changes.
+// With resolves a copy of the model's config with changes. The copy has the defaults filled in:
+// who takes rope away takes its RopeBase away, too.
 func (s Spec) With(change func(c *Config)) (Spec, error) {
 	c := s.Config
 	change(&c)

@@ -57,7 +57,7 @@ func badShapes() []refusal {
 		{"stream.d_model", "want >= 1, got 0", tinyVector(onStream(vectorOf(0)))},
 		{"attention.heads", "want >= 1, got 0", tinyVector(withAttention(models.Attention{}))},
 		{"attention.heads", "want a divisor of d_model 15, got 4", tinyVector(withAttention(models.Attention{Heads: 4}))},
-		{"attention.heads", "want nothing for the matrix stream, whose heads are stream.rank, got 2: remove it", tinyMatrix(withAttention(models.Attention{Heads: 2}))},
+		{"attention.heads", "want nothing for the matrix stream, whose heads are model.stream.rank, got 2: remove it", tinyMatrix(withAttention(models.Attention{Heads: 2}))},
 		{"attention.positions", "rope wants an even head size, got 5", tinyVector(rope)},
 		{"attention.positions", "rope wants an even head size, got 7", tinyMatrix(func(c *models.Config) {
 			c.Stream, c.Attention.Positions = stream.MatrixConfig{Dk: 5, Dv: 7, Rank: 3}, models.PositionsRoPE
@@ -95,7 +95,7 @@ func badNumbers() []refusal {
 		{"dropout", "want a rate in [0, 1), got -0.1", tinyMatrix(func(c *models.Config) { c.Dropout = -0.1 })},
 		{"dropout", "want a rate in [0, 1), got NaN", tinyMatrix(func(c *models.Config) { c.Dropout = nan })},
 		{"attention.head_dim", "want >= 1, or 0 for d_model/heads, got -1", tinyVector(withAttention(models.Attention{Heads: 3, HeadDim: -1}))},
-		{"attention.head_dim", "want nothing for the matrix stream, whose heads have stream.dv entries, got 4: remove it", tinyMatrix(withAttention(models.Attention{HeadDim: 4}))},
+		{"attention.head_dim", "want nothing for the matrix stream, whose heads have model.stream.dv entries, got 4: remove it", tinyMatrix(withAttention(models.Attention{HeadDim: 4}))},
 		{"init_std", "want a finite number > 0, got -1", tinyMatrix(func(c *models.Config) { c.InitStd = -1 })},
 		{"init_std", "want a finite number > 0, got NaN", tinyMatrix(func(c *models.Config) { c.InitStd = nan })},
 		{"init_std", "want a finite number > 0, got +Inf", tinyMatrix(func(c *models.Config) { c.InitStd = math.Inf(1) })},
@@ -203,4 +203,13 @@ func TestResolveTellsTheDesign(t *testing.T) {
 		Layers: 2, Vocab: 13, Heads: 3, HeadDim: 4, Positions: 9, Norm: layers.NormConfig{Eps: 1e-6, Bias: true},
 		Init: layers.Init{Std: 0.02, Embedding: 0.02, Layers: 2}, Bias: true, Tied: true, ExactGelu: true, InputScale: 3, Dropout: 0.25,
 		Ratios: stream.Ratios{WidthRatio: 3, HeadsRatio: 1, KeyRatio: 1, RankRatio: 1, InnerRatio: 1, BaseHead: 4}}}, got.Vectors)
+}
+
+// TestAuxiliaryCoefficientsAreChecked: no loss is made with one that is not finite and >= 0.
+func TestAuxiliaryCoefficientsAreChecked(t *testing.T) {
+	c := modeltest.Resolve(t, tinyVector(experts(3, 2)))
+	for _, bad := range []models.Auxiliary{{ZLoss: -1}, {BalanceLoss: math.NaN()}, {RouterZLoss: math.Inf(1)}} {
+		_, err := models.Compile(c, 2, c.Seq, models.Outputs{Loss: true, Auxiliary: bad}, graph.ProgramOptions{})
+		assert.ErrorContains(t, err, "models: Loss: want auxiliary coefficients that are finite and >= 0, got")
+	}
 }

@@ -13,7 +13,7 @@ import (
 // DWLSTMConfig describes a depth-wise LSTM stream.
 type DWLSTMConfig struct {
 	Vectors
-	Inner int // width of the candidate's hidden layer; 0: 4D
+	Inner int `yaml:"inner" default:"4 d_model" from:"model.stream.d_model" max:"1048576" help:"width of the candidate's hidden layer"`
 }
 
 // Name is "dwlstm".

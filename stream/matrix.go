@@ -37,9 +37,9 @@ func (c MatrixConfig) Defaults() Design { return c }
 func (c MatrixConfig) Check() error {
 	switch {
 	case c.Heads != 0:
-		return layers.Setting(headsKey, "want nothing for the %s stream, whose heads are stream.rank, got %d: remove it", c.Name(), c.Heads)
+		return layers.Setting(headsKey, "want nothing for the %s stream, whose heads are model.stream.rank, got %d: remove it", c.Name(), c.Heads)
 	case c.HeadDim != 0:
-		return layers.Setting(headDimKey, "want nothing for the %s stream, whose heads have stream.dv entries, got %d: remove it", c.Name(), c.HeadDim)
+		return layers.Setting(headDimKey, "want nothing for the %s stream, whose heads have model.stream.dv entries, got %d: remove it", c.Name(), c.HeadDim)
 	}
 	return layers.CheckSizes(layers.Size{Key: "dk", Value: c.Dk}, layers.Size{Key: "dv", Value: c.Dv}, layers.Size{Key: "rank", Value: c.Rank})
 }
