@@ -4,6 +4,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/loss"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
 )
@@ -117,7 +118,7 @@ func (l *learner) evaluate() (float64, []float64, error) {
 	if err := l.program.Run(graph.RunOptions{}); err != nil {
 		return 0, nil, err
 	}
-	loss, _, err := graph.LossParts(l.program.Roots().Loss)
+	loss, _, err := loss.Parts(l.program.Roots().Loss)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -3,6 +3,8 @@ package graph
 import (
 	"unsafe"
 
+	"gorgonia.org/gorgonia"
+
 	"github.com/residua-go/residua/graph/cuda"
 )
 
@@ -35,6 +37,9 @@ type DeviceMemory struct {
 	device accelerator
 }
 
+// None tells whether there is no memory yet.
+func (s *DeviceMemory) None() bool { return s.array.None() }
+
 // ensure returns the memory, made at the first call.
 func (s *DeviceMemory) ensure(r *runState, t cuda.Type, n int) (cuda.Array, error) {
 	if s.array.N == n && s.array.Type == t && !s.array.None() {
@@ -56,6 +61,15 @@ func (s *DeviceMemory) Float64s(n int) ([]float64, error) {
 
 // deviceRan tells whether the op last ran on a device.
 func (op *Op) deviceRan() bool { return op.ranOn != nil }
+
+// StorageOf is the type that a node's value has on a device.
+func StorageOf(n *gorgonia.Node) cuda.Type { return opOf(n).storage() }
+
+// RanOnDevice tells whether a node's value was last computed on a device.
+func RanOnDevice(n *gorgonia.Node) bool {
+	op := opOf(n)
+	return op != nil && op.deviceRan()
+}
 
 // alloc takes device memory that lives as long as the builder's program.
 func (r *runState) alloc(t cuda.Type, n int) (cuda.Array, error) {

@@ -19,6 +19,14 @@ func (b *Builder) Add(inputs ...*gorgonia.Node) *gorgonia.Node {
 	return b.Apply(add{}, inputs...)
 }
 
+// Terms returns the nodes that an Add sums, nil of any other node.
+func Terms(n *gorgonia.Node) gorgonia.Nodes {
+	if _, ok := PrimitiveOf(n).(add); ok {
+		return Inputs(n)
+	}
+	return nil
+}
+
 func (add) String() string { return "Add" }
 
 func (add) Infer(in []Signature) (Signature, error) {

@@ -1,28 +1,32 @@
-package graph
+package graph_test
 
 import (
 	"math"
 	"runtime"
 	"testing"
 
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/linear"
+	"github.com/residua-go/residua/graph/optest"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )
 
 // product2 multiplies an input of n rows with a weight.
-func product2(n int) BuildFunc {
-	return func(b *Builder) (Roots, error) {
-		w := b.Param(ParamSpec{Name: "w", Shape: []int{4, 8}, Init: Normal(1)})
-		y := b.Linear(b.Input("x", tensor.Float32, n, 4), w, LinearOptions{})
-		return Roots{Outputs: gorgonia.Nodes{b.Gelu(y, false)}}, b.Err()
+func product2(n int) graph.BuildFunc {
+	return func(b *graph.Builder) (graph.Roots, error) {
+		w := b.Param(graph.ParamSpec{Name: "w", Shape: []int{4, 8}, Init: graph.Normal(1)})
+		y := linear.Map(b, b.Input("x", tensor.Float32, n, 4), w, linear.Options{})
+		return graph.Roots{Outputs: gorgonia.Nodes{elementwise.Gelu(b, y, false)}}, b.Err()
 	}
 }
 
 // TestProgramBeyondMemoryIsRefused: buffers that the memory has no room for are refused in one
 // line that says how much they take, and none of them is made.
 func TestProgramBeyondMemoryIsRefused(t *testing.T) {
-	store := NewStore(tensor.Float32, 1)
+	store := graph.NewStore(tensor.Float32, 1)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for n, want := range map[int]string{
@@ -30,14 +34,14 @@ func TestProgramBeyondMemoryIsRefused(t *testing.T) {
 		1 << 38: "want about 13 TB of memory (activations 13 TB), got 500 MB available: fewer rows",
 		1 << 42: "want at most 17592186044416 entries",
 	} {
-		_, err := Compile(ProgramOptions{Memory: 5e8, Options: Options{Store: store}}, product2(n))
-		requireLine(t, err, want)
+		_, err := graph.Compile(graph.ProgramOptions{Memory: 5e8, Options: graph.Options{Store: store}}, product2(n))
+		optest.RequireLine(t, err, want)
 	}
-	_, err := Compile(ProgramOptions{Options: Options{Store: store}}, product2(1<<38))
-	requireLine(t, err, "want about 13 TB of memory")
+	_, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Store: store}}, product2(1<<38))
+	optest.RequireLine(t, err, "want about 13 TB of memory")
 	runtime.ReadMemStats(&after)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20))
-	p, err := Compile(ProgramOptions{Memory: 5e8, Options: Options{Store: store}}, product2(8))
+	p, err := graph.Compile(graph.ProgramOptions{Memory: 5e8, Options: graph.Options{Store: store}}, product2(8))
 	require.NoError(t, err)
 	p.Close()
 }
@@ -45,32 +49,32 @@ func TestProgramBeyondMemoryIsRefused(t *testing.T) {
 // TestAdmissionCountsWhatIsMissing: gradients and moments count with gradients, once they are
 // there no more; the same prediction is made without a store of values.
 func TestAdmissionCountsWhatIsMissing(t *testing.T) {
-	build := func(b *Builder) (Roots, error) {
+	build := func(b *graph.Builder) (graph.Roots, error) {
 		roots, err := product2(2)(b)
-		return Roots{Loss: gorgonia.Must(gorgonia.Sum(roots.Outputs[0]))}, err
+		return graph.Roots{Loss: gorgonia.Must(gorgonia.Sum(roots.Outputs[0]))}, err
 	}
-	store := NewStore(tensor.Float32, 1)
-	o := ProgramOptions{Gradients: true, Options: Options{Store: store}}
-	p, err := Compile(o, build)
+	store := graph.NewStore(tensor.Float32, 1)
+	o := graph.ProgramOptions{Gradients: true, Options: graph.Options{Store: store}}
+	p, err := graph.Compile(o, build)
 	require.NoError(t, err)
 	defer p.Close()
-	require.Equal(t, MemoryNeed{Moments: 2 * 4 * 32, Activations: p.plan.bytes + 4*8}, p.missing())
+	require.Equal(t, graph.MemoryNeed{Moments: 2 * 4 * 32, Activations: p.Plan().Bytes() + 4*8}, p.Missing())
 	require.NoError(t, store.EnsureMoments(store.Param("w")))
-	require.Equal(t, MemoryNeed{Activations: p.plan.bytes + 4*8}, p.missing())
-	want, err := PredictMemory(o, build)
+	require.Equal(t, graph.MemoryNeed{Activations: p.Plan().Bytes() + 4*8}, p.Missing())
+	want, err := graph.PredictMemory(o, build)
 	require.NoError(t, err)
-	require.Equal(t, MemoryNeed{Parameters: 128, Gradients: 128, Moments: 256, Activations: p.plan.bytes}, want)
+	require.Equal(t, graph.MemoryNeed{Parameters: 128, Gradients: 128, Moments: 256, Activations: p.Plan().Bytes()}, want)
 }
 
 // TestThreadsHaveABound: a number that no machine has a use for makes no workers.
 func TestThreadsHaveABound(t *testing.T) {
-	for _, n := range []int{MaxThreads + 1, math.MaxInt} {
-		requireLine(t, On(gorgonia.NewGraph(), Options{Threads: n}).Err(), "graph: threads: want at most 1024, got")
+	for _, n := range []int{graph.MaxThreads + 1, math.MaxInt} {
+		optest.RequireLine(t, graph.On(gorgonia.NewGraph(), graph.Options{Threads: n}).Err(), "graph: threads: want at most 1024, got")
 	}
 }
 
 func TestAvailableMemory(t *testing.T) {
-	n := AvailableMemory()
+	n := graph.AvailableMemory()
 	require.Greater(t, n, 1<<20)
 	if runtime.GOOS == "linux" {
 		require.Less(t, n, 1<<50, "known on Linux")
@@ -79,6 +83,6 @@ func TestAvailableMemory(t *testing.T) {
 
 func TestFormatBytes(t *testing.T) {
 	for n, want := range map[int]string{0: "0 bytes", 999: "999 bytes", 1000: "1.0 KB", 9949: "9.9 KB", 9950: "10 KB", 999_600: "1.0 MB", 22e9: "22 GB", math.MaxInt: "9.2 EB"} {
-		require.Equal(t, want, FormatBytes(n))
+		require.Equal(t, want, graph.FormatBytes(n))
 	}
 }

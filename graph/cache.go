@@ -13,22 +13,22 @@ import (
 type Cache struct {
 	batch, capacity int
 	length          int
-	layers          []*attentionMemory
+	layers          []*CacheLayer
 	// now is where the rows stand, next where they will stand once the run under way has
 	// succeeded.
-	now, next []cacheRow
+	now, next []CacheRow
 }
 
-// cacheRow is what document starts need to know of a row's earlier tokens.
-type cacheRow struct {
-	start    int32 // where its current document began
-	previous int32 // its last token, -1 before the first
+// CacheRow is what document starts need to know of a row's earlier tokens.
+type CacheRow struct {
+	Start    int32 // where its current document began
+	Previous int32 // its last token, -1 before the first
 }
 
-// attentionMemory is one attention's part of a Cache.
-type attentionMemory struct {
+// CacheLayer is one attention's part of a Cache.
+type CacheLayer struct {
 	kv     any
-	device DeviceMemory // keys and values [2, batch, H, capacity, padded Dh]
+	Device DeviceMemory // keys and values [2, batch, H, capacity, padded Dh]
 }
 
 // NewCache returns an empty cache for rows of up to capacity tokens. One Cache serves
@@ -37,7 +37,7 @@ func NewCache(batch, capacity int) (*Cache, error) {
 	if batch < 1 || capacity < 1 {
 		return nil, errors.Errorf("graph: cache: want at least one row and one token, got batch %d, capacity %d", batch, capacity)
 	}
-	c := &Cache{batch: batch, capacity: capacity, now: make([]cacheRow, batch), next: make([]cacheRow, batch)}
+	c := &Cache{batch: batch, capacity: capacity, now: make([]CacheRow, batch), next: make([]CacheRow, batch)}
 	c.Reset()
 	return c, nil
 }
@@ -52,7 +52,7 @@ func (c *Cache) Capacity() int { return c.capacity }
 func (c *Cache) Reset() {
 	c.setLength(0)
 	for i := range c.now {
-		c.now[i] = cacheRow{previous: -1}
+		c.now[i] = CacheRow{Previous: -1}
 	}
 	copy(c.next, c.now)
 }
@@ -66,8 +66,8 @@ func (c *Cache) free() error {
 	return nil
 }
 
-// rows checks the number of rows of a graph's tokens.
-func (c *Cache) rows(batch int) error {
+// Rows checks the number of rows of a graph's tokens.
+func (c *Cache) Rows(batch int) error {
 	if c != nil && batch != c.batch {
 		return errors.Errorf("tokens: want %d rows as the cache has, got %d", c.batch, batch)
 	}
@@ -82,6 +82,12 @@ func (c *Cache) room(tokens int) error {
 	}
 	return nil
 }
+
+// Row is where a row stands.
+func (c *Cache) Row(i int) CacheRow { return c.now[i] }
+
+// SetNext says where a row will stand once the run under way has succeeded.
+func (c *Cache) SetNext(i int, r CacheRow) { c.next[i] = r }
 
 // advance moves past the tokens of a program's run.
 func (c *Cache) advance(tokens int) {
@@ -101,9 +107,9 @@ func (c *Cache) setLength(n int) {
 	}
 }
 
-// layer adds an attention's part.
-func (c *Cache) layer(dt tensor.Dtype, heads, headDim int) (*attentionMemory, error) {
-	m := &attentionMemory{}
+// Layer adds an attention's part.
+func (c *Cache) Layer(dt tensor.Dtype, heads, headDim int) (*CacheLayer, error) {
+	m := &CacheLayer{}
 	_, err := sizeOf([]int{2, c.batch, heads, c.capacity, headDim})
 	if err != nil {
 		return nil, errors.Wrap(err, "cache")
@@ -117,7 +123,8 @@ func (c *Cache) layer(dt tensor.Dtype, heads, headDim int) (*attentionMemory, er
 	return m, err
 }
 
-func memory[T kernel.Float](m *attentionMemory) *kernel.KVCache[T] {
+// KV returns the keys and values that an attention has cached.
+func KV[T kernel.Float](m *CacheLayer) *kernel.KVCache[T] {
 	kv, _ := m.kv.(*kernel.KVCache[T])
 	return kv
 }

@@ -1,33 +1,37 @@
-package graph
+package graph_test
 
 import (
 	"testing"
 
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/attention"
+	"github.com/residua-go/residua/graph/ops/embedding"
+	"github.com/residua-go/residua/graph/optest"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )
 
 // cachedGraph is attention over looked-up tokens [rows, seq].
-func cachedGraph(rows, seq int) BuildFunc {
-	return func(b *Builder) (Roots, error) {
+func cachedGraph(rows, seq int) graph.BuildFunc {
+	return func(b *graph.Builder) (graph.Roots, error) {
 		tokens := b.Input("tokens", tensor.Int32, rows, seq)
-		starts := b.DocumentStarts(tokens, 2)
-		qkv := b.Embedding(b.Param(ParamSpec{Name: "e", Shape: []int{5, 3, 1, 2}, Init: Normal(1)}), tokens, 1)
-		o := AttentionOptions{Heads: 1, Seq: seq, Scale: 1, Starts: starts}
-		return Roots{Outputs: gorgonia.Nodes{b.CausalAttention(qkv, o)}}, nil
+		starts := attention.DocumentStarts(b, tokens, 2)
+		qkv := embedding.Gather(b, b.Param(graph.ParamSpec{Name: "e", Shape: []int{5, 3, 1, 2}, Init: graph.Normal(1)}), tokens, 1)
+		o := attention.Options{Heads: 1, Seq: seq, Scale: 1, Starts: starts}
+		return graph.Roots{Outputs: gorgonia.Nodes{attention.Causal(b, qkv, o)}}, nil
 	}
 }
 
 // TestCacheErrors checks what a program with a cache refuses.
 func TestCacheErrors(t *testing.T) {
-	newCache := func() *Cache {
-		c, err := NewCache(2, 3)
+	newCache := func() *graph.Cache {
+		c, err := graph.NewCache(2, 3)
 		require.NoError(t, err)
 		return c
 	}
-	compile := func(c *Cache, build BuildFunc) (*Program, error) {
-		return Compile(ProgramOptions{Options: Options{Threads: 1, Cache: c}}, build)
+	compile := func(c *graph.Cache, build graph.BuildFunc) (*graph.Program, error) {
+		return graph.Compile(graph.ProgramOptions{Options: graph.Options{Threads: 1, Cache: c}}, build)
 	}
 	cache := newCache()
 	require.Equal(t, 3, cache.Capacity())
@@ -36,41 +40,41 @@ func TestCacheErrors(t *testing.T) {
 	defer p.Close()
 	require.Same(t, cache, p.Builder().Cache())
 	_, err = compile(cache, cachedGraph(2, 1))
-	requireLine(t, err, "want one that no other program uses")
+	optest.RequireLine(t, err, "want one that no other program uses")
 	_, err = compile(newCache(), cachedGraph(3, 1))
-	requireLine(t, err, "want 2 rows as the cache has, got 3")
-	_, err = compile(newCache(), func(b *Builder) (Roots, error) {
+	optest.RequireLine(t, err, "want 2 rows as the cache has, got 3")
+	_, err = compile(newCache(), func(b *graph.Builder) (graph.Roots, error) {
 		qkv := b.Input("qkv", tensor.Float32, 2, 6)
-		return Roots{Outputs: gorgonia.Nodes{b.CausalAttention(qkv, AttentionOptions{Heads: 1, Seq: 1, Scale: 1})}}, nil
+		return graph.Roots{Outputs: gorgonia.Nodes{attention.Causal(b, qkv, attention.Options{Heads: 1, Seq: 1, Scale: 1})}}, nil
 	})
-	requireLine(t, err, "want an input of tokens")
-	_, err = compile(newCache(), func(b *Builder) (Roots, error) {
-		return Roots{Outputs: gorgonia.Nodes{b.CausalAttention(b.Input("qkv", tensor.Float32, 2, 2), AttentionOptions{Heads: 1, Seq: 1})}}, nil
+	optest.RequireLine(t, err, "want an input of tokens")
+	_, err = compile(newCache(), func(b *graph.Builder) (graph.Roots, error) {
+		return graph.Roots{Outputs: gorgonia.Nodes{attention.Causal(b, b.Input("qkv", tensor.Float32, 2, 2), attention.Options{Heads: 1, Seq: 1})}}, nil
 	})
-	requireLine(t, err, "CausalAttention")
+	optest.RequireLine(t, err, "CausalAttention")
 }
 
 // TestCacheLength checks that the cache counts what runs, refuses what does not fit, and
 // stands still where a run fails.
 func TestCacheLength(t *testing.T) {
-	cache, err := NewCache(2, 3)
+	cache, err := graph.NewCache(2, 3)
 	require.NoError(t, err)
-	p, err := Compile(ProgramOptions{Options: Options{Threads: 1, Cache: cache}}, cachedGraph(2, 1))
+	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Threads: 1, Cache: cache}}, cachedGraph(2, 1))
 	require.NoError(t, err)
 	defer p.Close()
 	for range 2 {
 		for i := range 3 {
 			require.Equal(t, i, cache.Len())
-			before := append([]cacheRow(nil), cache.now...)
+			before := append([]graph.CacheRow(nil), cache.AllRows()...)
 			p.Ints("tokens")[0], p.Ints("tokens")[1] = 2, 9
-			requireLine(t, p.Run(RunOptions{}), "got 9")
+			optest.RequireLine(t, p.Run(graph.RunOptions{}), "got 9")
 			require.Equal(t, i, cache.Len())
-			require.Equal(t, before, cache.now)
+			require.Equal(t, before, cache.AllRows())
 			p.Ints("tokens")[0], p.Ints("tokens")[1] = int32(i), 1
-			require.NoError(t, p.Run(RunOptions{}))
+			require.NoError(t, p.Run(graph.RunOptions{}))
 		}
-		require.Equal(t, []cacheRow{{start: 2, previous: 2}, {start: 0, previous: 1}}, cache.now)
-		requireLine(t, p.Run(RunOptions{}), "want room for 1 more tokens after 3, got a capacity of 3")
+		require.Equal(t, []graph.CacheRow{{Start: 2, Previous: 2}, {Start: 0, Previous: 1}}, cache.AllRows())
+		optest.RequireLine(t, p.Run(graph.RunOptions{}), "want room for 1 more tokens after 3, got a capacity of 3")
 		cache.Reset()
 	}
 }

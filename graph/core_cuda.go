@@ -16,8 +16,6 @@ func (unit) Launch(c *DeviceCall) error {
 	return c.Launch("fill_f32", cuda.Over(1, 32), c.Out().Arg(), cuda.Float(1), cuda.Long(1))
 }
 
-func (reshape) Launch(c *DeviceCall) error { return c.CopyTo(c.Out(), c.In(0)) }
-
 // Launch multiplies by the factor, which may have come a long way as a gradient.
 func (k secondaryOutput) Launch(c *DeviceCall) error {
 	if !k.scaled {

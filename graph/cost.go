@@ -10,7 +10,8 @@ type (
 	// ByteCounter is a Primitive that does not read each input and write each output once.
 	ByteCounter interface{ Bytes(c Cost) int }
 	// DeviceNeeder is a Primitive that takes device memory in addition to its outputs: saved
-	// from run to run, scratch while it runs. Both in bytes, for PredictMemory.
+	// from run to run, scratch while it runs. Both in bytes, for PredictMemory, which leaves
+	// out small pieces: the logits' scratch is the largest.
 	DeviceNeeder interface {
 		DeviceNeeds(c Cost) (saved, scratch int)
 	}
@@ -73,10 +74,4 @@ func (op *Op) runBytes() int {
 		}
 	}
 	return bytes
-}
-
-// matrixFLOPs is a READ's or WRITE's cost: a stream [T, Dk, Dv] with m keys [.., Dk].
-func matrixFLOPs(x, keys Signature) int {
-	tokens, m, dk, dv := streamSizes(x, keys)
-	return 2 * tokens * m * dk * dv
 }

@@ -168,3 +168,18 @@ func (c *DeviceCall) CopyTo(dst, src cuda.Array) error {
 	}
 	return c.dev.Convert(dst, src)
 }
+
+// LaunchProduct launches the form of a kernel that multiplies as the device's precision
+// wants it.
+func (c *DeviceCall) LaunchProduct(name string, grid cuda.Grid, args ...cuda.Arg) error {
+	return c.Launch(name+"_"+string(c.Device().Precision()), grid, args...)
+}
+
+// Operands are inputs i and j as matrix products want them.
+func (c *DeviceCall) Operands(i, j int) (a, b cuda.Array, err error) {
+	if a, err = c.Operand(i); err != nil {
+		return a, b, err
+	}
+	b, err = c.Operand(j)
+	return a, b, err
+}

@@ -13,7 +13,7 @@ func (c *DeviceCall) Totals(out, partial, addend cuda.Array, rows, stride int, a
 
 // TokenSums are sums over tokens that blocks share: each leaves two rows of width sums.
 type TokenSums struct {
-	partial              cuda.Array // [blocks, 2, width]
+	Partial              cuda.Array // [blocks, 2, width]
 	blocks, Chunk, width int
 }
 
@@ -22,7 +22,7 @@ func (c *DeviceCall) TokenSums(tokens, width int) (s TokenSums, err error) {
 	const threads, most = 256, 256
 	s.width, s.Chunk = width, max(4*max(1, threads/width), (tokens+most-1)/most)
 	s.blocks = (tokens + s.Chunk - 1) / s.Chunk
-	s.partial, err = c.Scratch(cuda.F32, s.blocks*2*width)
+	s.Partial, err = c.Scratch(cuda.F32, s.blocks*2*width)
 	return s, err
 }
 
@@ -33,7 +33,7 @@ func (s TokenSums) Grid() cuda.Grid {
 
 // Row returns the first or the second of each block's two rows.
 func (s TokenSums) Row(i int) cuda.Array {
-	return s.partial.Slice(i*s.width, max(0, s.partial.N-i*s.width))
+	return s.Partial.Slice(i*s.width, max(0, s.Partial.N-i*s.width))
 }
 
 // Columns adds the blocks' sums of a row to one total for each column; out may be none.

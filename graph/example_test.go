@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/norm"
 )
 
 // cube is an op of our own, y = x^3 for each entry.
@@ -86,7 +87,7 @@ func Example() {
 		gorgonia.WithValue(tensor.New(tensor.WithShape(2, 2), tensor.WithBacking([]float32{3, 4, 0, 5}))))
 	b := graph.On(g, graph.Options{})
 	gain := b.Param(graph.ParamSpec{Name: "gain", Shape: []int{2}, Init: graph.Ones()})
-	y := b.Norm(x, gain, graph.NormOptions{RMS: true, Eps: 1e-6}) // x / sqrt(mean of x^2)
+	y := norm.Apply(b, x, gain, norm.Options{RMS: true, Eps: 1e-6}) // x / sqrt(mean of x^2)
 	if err := b.Err(); err != nil {
 		log.Fatal(err)
 	}

@@ -1,22 +1,27 @@
-package graph
+package graph_test
 
 import (
 	"errors"
 	"testing"
 
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/embedding"
+	"github.com/residua-go/residua/graph/ops/loss"
+	"github.com/residua-go/residua/graph/optest"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )
 
 // hookProgram is y = 3 hook(2 x).
-func hookProgram(t *testing.T, hooks Hooks) (p *Program, y *gorgonia.Node) {
+func hookProgram(t *testing.T, hooks graph.Hooks) (p *graph.Program, y *gorgonia.Node) {
 	t.Helper()
-	p, err := Compile(ProgramOptions{Options: Options{Threads: 1, Hooks: hooks}}, func(b *Builder) (Roots, error) {
+	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Threads: 1, Hooks: hooks}}, func(b *graph.Builder) (graph.Roots, error) {
 		x := b.Input("x", tensor.Float32, 2, 3)
 		require.Equal(t, hooks != nil, b.Hooked("h"))
-		y = b.Scale(b.Hook("h", b.Scale(x, 2)), 3)
-		return Roots{Outputs: gorgonia.Nodes{y}}, b.Err()
+		y = elementwise.Scale(b, b.Hook("h", elementwise.Scale(b, x, 2)), 3)
+		return graph.Roots{Outputs: gorgonia.Nodes{y}}, b.Err()
 	})
 	require.NoError(t, err)
 	t.Cleanup(p.Close)
@@ -28,24 +33,24 @@ func hookProgram(t *testing.T, hooks Hooks) (p *Program, y *gorgonia.Node) {
 // rest of the graph does not change.
 func TestHookWatches(t *testing.T) {
 	plain, want := hookProgram(t, nil)
-	require.NoError(t, plain.Run(RunOptions{}))
+	require.NoError(t, plain.Run(graph.RunOptions{}))
 	var seen []float64
-	for _, hooks := range []Hooks{{"h": nil}, {"h": func(name string, x *tensor.Dense) error {
+	for _, hooks := range []graph.Hooks{{"h": nil}, {"h": func(name string, x *tensor.Dense) error {
 		require.Equal(t, "h", name)
 		require.Equal(t, tensor.Shape{2, 3}, x.Shape())
-		seen = Float64s(x)
+		seen = graph.Float64s(x)
 		return nil
 	}}} {
 		p, y := hookProgram(t, hooks)
 		_, err := p.Hooked("h")
-		requireLine(t, err, `hook "h"`, "after a run")
-		require.NoError(t, p.Run(RunOptions{}))
-		require.Equal(t, valuesOf(t, want.Value()), valuesOf(t, y.Value()))
+		optest.RequireLine(t, err, `hook "h"`, "after a run")
+		require.NoError(t, p.Run(graph.RunOptions{}))
+		require.Equal(t, optest.ValuesOf(t, want.Value()), optest.ValuesOf(t, y.Value()))
 		kept, err := p.Hooked("h")
 		require.NoError(t, err)
-		require.Equal(t, []float64{2, 4, 6, 8, 10, 12}, Float64s(kept))
+		require.Equal(t, []float64{2, 4, 6, 8, 10, 12}, graph.Float64s(kept))
 		_, err = p.Hooked("other")
-		requireLine(t, err, `hook "other"`)
+		optest.RequireLine(t, err, `hook "other"`)
 		require.Equal(t, plain.Nodes()+1, p.Nodes())
 	}
 	require.Equal(t, []float64{2, 4, 6, 8, 10, 12}, seen)
@@ -53,57 +58,59 @@ func TestHookWatches(t *testing.T) {
 
 // TestHookReplaces checks that what a hook leaves is what the graph goes on with.
 func TestHookReplaces(t *testing.T) {
-	p, y := hookProgram(t, Hooks{"h": func(_ string, x *tensor.Dense) error {
+	p, y := hookProgram(t, graph.Hooks{"h": func(_ string, x *tensor.Dense) error {
 		x.Float32s()[1] = -1
 		return nil
 	}})
 	for range 2 {
-		require.NoError(t, p.Run(RunOptions{}))
-		require.Equal(t, []float64{6, -3, 18, 24, 30, 36}, valuesOf(t, y.Value()))
+		require.NoError(t, p.Run(graph.RunOptions{}))
+		require.Equal(t, []float64{6, -3, 18, 24, 30, 36}, optest.ValuesOf(t, y.Value()))
 		kept, err := p.Hooked("h")
 		require.NoError(t, err)
-		require.Equal(t, []float64{2, -1, 6, 8, 10, 12}, Float64s(kept))
+		require.Equal(t, []float64{2, -1, 6, 8, 10, 12}, graph.Float64s(kept))
 	}
 	require.Equal(t, []float32{1, 2, 3, 4, 5, 6}, p.Input("x").Float32s(), "the hooked node's input stays")
 }
 
 // TestHookFails checks that a hook's error, and its panic, are errors of the run.
 func TestHookFails(t *testing.T) {
-	p, _ := hookProgram(t, Hooks{"h": func(string, *tensor.Dense) error { return errors.New("stop here") }})
-	requireLine(t, p.Run(RunOptions{}), "graph: run: Hook(h): stop here")
-	p, _ = hookProgram(t, Hooks{"h": func(string, *tensor.Dense) error { panic("no way") }})
-	requireLine(t, p.Run(RunOptions{}), "Hook(h): no way")
+	p, _ := hookProgram(t, graph.Hooks{"h": func(string, *tensor.Dense) error { return errors.New("stop here") }})
+	optest.RequireLine(t, p.Run(graph.RunOptions{}), "graph: run: Hook(h): stop here")
+	p, _ = hookProgram(t, graph.Hooks{"h": func(string, *tensor.Dense) error { panic("no way") }})
+	optest.RequireLine(t, p.Run(graph.RunOptions{}), "Hook(h): no way")
 }
 
 // TestHookOfScalar checks that a hook on a scalar, which it could not change, is refused.
 func TestHookOfScalar(t *testing.T) {
-	b := On(gorgonia.NewGraph(), Options{Hooks: Hooks{"loss": nil}})
-	loss := b.CrossEntropy(b.Input("x", tensor.Float32, 2, 3), b.Input("w", tensor.Float32, 3, 5), b.Input("targets", tensor.Int32, 2), LossOptions{})
+	b := graph.On(gorgonia.NewGraph(), graph.Options{Hooks: graph.Hooks{"loss": nil}})
+	loss := loss.CrossEntropy(b, b.Input("x", tensor.Float32, 2, 3), b.Input("w", tensor.Float32, 3, 5), b.Input("targets", tensor.Int32, 2), loss.Options{})
 	require.Nil(t, b.Hook("loss", loss))
-	requireLine(t, b.Err(), "Hook(loss): want a tensor, got a scalar")
+	optest.RequireLine(t, b.Err(), "Hook(loss): want a tensor, got a scalar")
 }
 
 // TestHookRunsOnce checks that a hooked activation inside a recomputed block is kept, not
 // hooked a second time.
 func TestHookRunsOnce(t *testing.T) {
 	calls := 0
-	p, err := Compile(ProgramOptions{Options: Options{Threads: 1, Hooks: Hooks{"h": func(string, *tensor.Dense) error { calls++; return nil }}},
-		Gradients: true, Recompute: RecomputeBlock}, func(b *Builder) (Roots, error) {
-		x := b.Embedding(b.Param(ParamSpec{Name: "e", Shape: []int{5, 3}, Init: Normal(1)}), b.Input("ids", tensor.Int32, 4), 1)
-		b.Block(func() { x = b.Gelu(b.Hook("h", b.Scale(b.Gelu(x, false), 2)), false) })
-		w := b.Param(ParamSpec{Name: "w", Shape: []int{3, 5}, Init: Normal(1)})
-		return Roots{Loss: b.CrossEntropy(x, w, b.Input("targets", tensor.Int32, 4), LossOptions{})}, nil
+	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Threads: 1, Hooks: graph.Hooks{"h": func(string, *tensor.Dense) error { calls++; return nil }}},
+		Gradients: true, Recompute: graph.RecomputeBlock}, func(b *graph.Builder) (graph.Roots, error) {
+		x := embedding.Gather(b, b.Param(graph.ParamSpec{Name: "e", Shape: []int{5, 3}, Init: graph.Normal(1)}), b.Input("ids", tensor.Int32, 4), 1)
+		b.Block(func() {
+			x = elementwise.Gelu(b, b.Hook("h", elementwise.Scale(b, elementwise.Gelu(b, x, false), 2)), false)
+		})
+		w := b.Param(graph.ParamSpec{Name: "w", Shape: []int{3, 5}, Init: graph.Normal(1)})
+		return graph.Roots{Loss: loss.CrossEntropy(b, x, w, b.Input("targets", tensor.Int32, 4), loss.Options{})}, nil
 	})
 	require.NoError(t, err)
 	defer p.Close()
-	require.NoError(t, p.Run(RunOptions{}))
+	require.NoError(t, p.Run(graph.RunOptions{}))
 	require.Equal(t, 1, calls)
 }
 
 // TestActivations checks that a graph lists its names, hooked or not, and their axes: the
 // last ones are named by the caller, the one before is that of tokens.
 func TestActivations(t *testing.T) {
-	b := On(gorgonia.NewGraph(), Options{})
+	b := graph.On(gorgonia.NewGraph(), graph.Options{})
 	x := b.Input("x", tensor.Float32, 2, 3, 4)
 	require.Same(t, x, b.Hook("named", x, "row", "entry"))
 	b.Hook("some", x, "entry")
@@ -118,5 +125,5 @@ func TestActivations(t *testing.T) {
 		require.Equal(t, tensor.Shape{2, 3, 4}, a.Shape)
 		axes = append(axes, a.Axes)
 	}
-	require.Equal(t, [][]string{{TokenAxis, "row", "entry"}, {TokenAxis, "axis1", "entry"}, {TokenAxis, "axis1", "axis2"}, {"a", "b", "c"}}, axes)
+	require.Equal(t, [][]string{{graph.TokenAxis, "row", "entry"}, {graph.TokenAxis, "axis1", "entry"}, {graph.TokenAxis, "axis1", "axis2"}, {"a", "b", "c"}}, axes)
 }

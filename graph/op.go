@@ -115,8 +115,8 @@ func PrimitiveOf(n *gorgonia.Node) Primitive {
 	return nil
 }
 
-// nameOf quotes a node's name for a message.
-func nameOf(n *gorgonia.Node) string {
+// NameOf quotes a node's name for a message.
+func NameOf(n *gorgonia.Node) string {
 	if n == nil {
 		return "nil"
 	}

@@ -12,6 +12,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/loss"
 )
 
 // power is an op of another package: y = x^n, elementwise, for whole n >= 1.
@@ -72,9 +74,9 @@ func powerProgram(t *testing.T, dt tensor.Dtype, recompute graph.Recompute) *gra
 	p, err := graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
 		x := b.Param(graph.ParamSpec{Name: "x", Shape: []int{2, 5}, Init: graph.Initializer{Std: 1}})
 		var y *gorgonia.Node
-		b.Block(func() { y = b.Apply(power{n: 3}, b.Scale(x, 0.5)) })
+		b.Block(func() { y = b.Apply(power{n: 3}, elementwise.Scale(b, x, 0.5)) })
 		w := b.Param(graph.ParamSpec{Name: "w", Shape: []int{5, 7}, Init: graph.Initializer{Std: 1}})
-		return graph.Roots{Loss: b.CrossEntropy(y, w, b.Input("targets", tensor.Int32, 2), graph.LossOptions{})}, b.Err()
+		return graph.Roots{Loss: loss.CrossEntropy(b, y, w, b.Input("targets", tensor.Int32, 2), loss.Options{})}, b.Err()
 	})
 	require.NoError(t, err)
 	t.Cleanup(p.Close)

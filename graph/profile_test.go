@@ -1,8 +1,17 @@
-package graph
+package graph_test
 
 import (
 	"testing"
 
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/attention"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/embedding"
+	"github.com/residua-go/residua/graph/ops/linear"
+	"github.com/residua-go/residua/graph/ops/loss"
+	"github.com/residua-go/residua/graph/ops/norm"
+	"github.com/residua-go/residua/graph/ops/readwrite"
+	"github.com/residua-go/residua/graph/optest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
@@ -16,30 +25,30 @@ const (
 )
 
 // profiled is a program with every kind that multiplies matrices.
-func profiled(t *testing.T, o ProgramOptions) *Program {
+func profiled(t *testing.T, o graph.ProgramOptions) *graph.Program {
 	t.Helper()
-	o.Options, o.Gradients = Options{Threads: 1, Seed: 1}, true
-	p, err := Compile(o, func(b *Builder) (Roots, error) {
+	o.Options, o.Gradients = graph.Options{Threads: 1, Seed: 1}, true
+	p, err := graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
 		param := func(name string, shape ...int) *gorgonia.Node {
-			return b.Param(ParamSpec{Name: name, Shape: shape, Init: Normal(0.3)})
+			return b.Param(graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(0.3)})
 		}
 		tokens := b.Input("tokens", tensor.Int32, profileTokens/profileSeq, profileSeq)
-		e := b.Embedding(param("table", profileVocab, profileHeads, 4), tokens, 1) // [T, 2, 4]
-		x := b.Write(nil, param("store", profileHeads, 3), e)                      // [T, 3, 4]
+		e := embedding.Gather(b, param("table", profileVocab, profileHeads, 4), tokens, 1) // [T, 2, 4]
+		x := readwrite.Write(b, nil, param("store", profileHeads, 3), e)                   // [T, 3, 4]
 		b.Block(func() {
-			qkv := b.NormRead(x, param("gain", 3, 4), param("heads", 3, profileHeads, 3), NormOptions{}) // [T, 3, 2, 4]
-			o := b.CausalAttention(qkv, AttentionOptions{Heads: profileHeads, Seq: profileSeq, Scale: 0.5})
-			x = b.Write(x, param("write", profileHeads, 3), o)
+			qkv := readwrite.NormRead(b, x, param("gain", 3, 4), param("heads", 3, profileHeads, 3), norm.Options{}) // [T, 3, 2, 4]
+			o := attention.Causal(b, qkv, attention.Options{Heads: profileHeads, Seq: profileSeq, Scale: 0.5})
+			x = readwrite.Write(b, x, param("write", profileHeads, 3), o)
 		})
 		b.Block(func() {
-			u := b.Read(x, param("features", profileHeads, 3)) // [T, 2, 4]
-			h := b.Gelu(b.Linear(u, param("w1", 8, 5), LinearOptions{}), false)
-			_, h = b.LinearGelu(h, param("w3", 5, 5), false)
-			x = b.Write(x, param("back", profileHeads, 3), b.Linear(h, param("w2", 8, 5), LinearOptions{Transposed: true}))
+			u := readwrite.Read(b, x, param("features", profileHeads, 3)) // [T, 2, 4]
+			h := elementwise.Gelu(b, linear.Map(b, u, param("w1", 8, 5), linear.Options{}), false)
+			_, h = linear.MapGelu(b, h, param("w3", 5, 5), false)
+			x = readwrite.Write(b, x, param("back", profileHeads, 3), linear.Map(b, h, param("w2", 8, 5), linear.Options{Transposed: true}))
 		})
-		y := b.Read(x, param("out", profileHeads, 3))
-		loss := b.CrossEntropy(y, param("unembedding", 8, profileVocab), tokens, LossOptions{ZLoss: 0.1})
-		return Roots{Loss: loss}, b.Err()
+		y := readwrite.Read(b, x, param("out", profileHeads, 3))
+		loss := loss.CrossEntropy(b, y, param("unembedding", 8, profileVocab), tokens, loss.Options{ZLoss: 0.1})
+		return graph.Roots{Loss: loss}, b.Err()
 	})
 	require.NoError(t, err)
 	t.Cleanup(p.Close)
@@ -49,28 +58,19 @@ func profiled(t *testing.T, o ProgramOptions) *Program {
 	return p
 }
 
-func totals(rows []OpProfile) (sum OpProfile) {
-	for _, r := range rows {
-		sum.Seconds += r.Seconds
-		sum.FLOPs += r.FLOPs
-		sum.Bytes += r.Bytes
-	}
-	return sum
-}
-
 func TestProfileSumsToTheRuns(t *testing.T) {
-	p := profiled(t, ProgramOptions{})
+	p := profiled(t, graph.ProgramOptions{})
 	const runs = 3
 	for range runs {
-		require.NoError(t, p.Run(RunOptions{Profile: true}))
+		require.NoError(t, p.Run(graph.RunOptions{Profile: true}))
 	}
-	require.NoError(t, p.Run(RunOptions{}), "a run that is not profiled")
+	require.NoError(t, p.Run(graph.RunOptions{}), "a run that is not profiled")
 	rows := p.Profile()
 	last := rows[len(rows)-1]
-	require.Equal(t, TapeMachine, last.Kind)
+	require.Equal(t, graph.TapeMachine, last.Kind)
 	assert.Positive(t, last.Seconds)
-	assert.Equal(t, p.runs.calls, runs)
-	assert.InDelta(t, p.runs.total.Seconds(), totals(rows).Seconds, 1e-9)
+	assert.Equal(t, p.Stopwatch().Calls(), runs)
+	assert.InDelta(t, p.Stopwatch().Total().Seconds(), optest.Totals(rows).Seconds, 1e-9)
 	for _, r := range rows {
 		assert.Equal(t, runs, r.Calls, r.Kind)
 		assert.NotContains(t, r.Kind, "(")
@@ -81,9 +81,9 @@ func TestProfileSumsToTheRuns(t *testing.T) {
 // TestProfileFLOPs: a loss and its gradients take three times the forward products, with
 // recomputation the blocks' a fourth time; some Primitives' are known by hand.
 func TestProfileFLOPs(t *testing.T) {
-	p := profiled(t, ProgramOptions{})
-	require.NoError(t, p.Run(RunOptions{Profile: true}))
-	assert.Equal(t, 3*p.ForwardFLOPs(), totals(p.Profile()).FLOPs)
+	p := profiled(t, graph.ProgramOptions{})
+	require.NoError(t, p.Run(graph.RunOptions{Profile: true}))
+	assert.Equal(t, 3*p.ForwardFLOPs(), optest.Totals(p.Profile()).FLOPs)
 	flops := map[string]int{}
 	for _, r := range p.Profile() {
 		flops[r.Kind] += r.FLOPs
@@ -100,14 +100,14 @@ func TestProfileFLOPs(t *testing.T) {
 	} {
 		assert.Equal(t, want, flops[kind], kind)
 	}
-	again := profiled(t, ProgramOptions{Recompute: RecomputeBlock})
-	require.NoError(t, again.Run(RunOptions{Profile: true}))
-	assert.Greater(t, totals(again.Profile()).FLOPs, 3*again.ForwardFLOPs())
+	again := profiled(t, graph.ProgramOptions{Recompute: graph.RecomputeBlock})
+	require.NoError(t, again.Run(graph.RunOptions{Profile: true}))
+	assert.Greater(t, optest.Totals(again.Profile()).FLOPs, 3*again.ForwardFLOPs())
 }
 
 func TestProfileBytes(t *testing.T) {
-	p := profiled(t, ProgramOptions{})
-	require.NoError(t, p.Run(RunOptions{Profile: true}))
+	p := profiled(t, graph.ProgramOptions{})
+	require.NoError(t, p.Run(graph.RunOptions{Profile: true}))
 	const x, e = 4 * profileTokens * 3 * 4, 4 * profileTokens * profileHeads * 4
 	bytes := map[string]int{}
 	for _, r := range p.Profile() {
@@ -123,32 +123,19 @@ func TestProfileBytes(t *testing.T) {
 
 // TestProfileCostsNothing: timing allocates nothing, neither off nor on.
 func TestProfileCostsNothing(t *testing.T) {
-	b := On(gorgonia.NewGraph(), Options{Threads: 1})
+	b := graph.On(gorgonia.NewGraph(), graph.Options{Threads: 1})
 	x := b.Input("x", tensor.Float32, 2, 3)
-	op := opOf(b.Scale(x, 2))
+	op := graph.OpOf(elementwise.Scale(b, x, 2))
 	value := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(2, 3))
 	inputs := []gorgonia.Value{value}
 	for _, on := range []bool{false, true} {
-		b.runtime.profile = on
+		b.SetProfile(on)
 		allocations := testing.AllocsPerRun(100, func() {
 			if _, err := op.Do(inputs...); err != nil {
 				t.Error(err)
 			}
 		})
 		assert.Zero(t, allocations, "profile %t", on)
-		assert.Equal(t, on, op.runs.calls > 0, "profile %t", on)
-	}
-}
-
-func TestPlainKind(t *testing.T) {
-	for want, k := range map[string]Primitive{
-		"GradX of Linear":       linearGradX{of: linear{scale: 1}},
-		"GradGain of LayerNorm": secondaryOutput{what: "GradGain of LayerNorm", result: Signature{Shape: tensor.Shape{3, 4}}},
-		"Dropout":               dropout{},
-		"Linear then Gelu":      linearGelu{linear{scale: 1}, gelu{}},
-		"SumTokens":             sumTokens{result: Signature{Shape: tensor.Shape{3}}},
-		"Add":                   add{},
-	} {
-		assert.Equal(t, want, plainKind(k))
+		assert.Equal(t, on, op.Stopwatch().Calls() > 0, "profile %t", on)
 	}
 }

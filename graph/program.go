@@ -127,7 +127,7 @@ func (p *Program) checkRoots() error {
 	}
 	for _, n := range roots {
 		if n == nil || n.Graph() != p.builder.g {
-			return errors.Errorf("loss and outputs: want nodes of the builder's graph, got %s", nameOf(n))
+			return errors.Errorf("loss and outputs: want nodes of the builder's graph, got %s", NameOf(n))
 		}
 	}
 	return nil

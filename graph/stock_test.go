@@ -1,140 +1,88 @@
-package graph
+package graph_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/optest"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )
-
-// TestStockNodes runs every op between stock Add, Reshape, HadamardProd and Sum nodes: a
-// Program with shared buffers, one with separate ones and a stock tape machine under
-// gorgonia.Grad give the same bits, run after run with new inputs. (Stock binary ops write
-// their results into our buffers.)
-func TestStockNodes(t *testing.T) {
-	for _, c := range opCases() {
-		for _, dt := range stockTypes() {
-			c.addFirst = dt == tensor.Float32
-			t.Run(fmt.Sprintf("%s/%v", c.name, dt), func(t *testing.T) {
-				newOne := []func() *machine{
-					func() *machine { return newProgram(t, c, NewStore(dt, 3), ProgramOptions{}) },
-					func() *machine { return newProgram(t, c, NewStore(dt, 3), ProgramOptions{Separate: true}) },
-					func() *machine { return newStock(t, c, NewStore(dt, 3)) },
-				}
-				var want []float64
-				for i, make := range newOne {
-					m := make()
-					got := m.results(t, c)
-					if i == 0 {
-						want = got
-					}
-					require.Equal(t, want, got, m.name)
-				}
-			})
-		}
-	}
-}
-
-// stockTypes are the element types that every case runs in: with -short that of training.
-func stockTypes() []tensor.Dtype {
-	if testing.Short() {
-		return []tensor.Dtype{tensor.Float32}
-	}
-	return []tensor.Dtype{tensor.Float32, tensor.Float64}
-}
-
-// results runs a machine a few times and returns everything that comes out of it.
-func (m *machine) results(t *testing.T, c opCase) []float64 {
-	var all []float64
-	for run := range 3 {
-		m.feed(c, run)
-		require.NoError(t, m.run())
-		all = append(all, m.output()...)
-		if c.noGradient {
-			continue
-		}
-		all = append(all, m.loss())
-		for i := range c.floats {
-			all = append(all, m.grad(i)...)
-		}
-	}
-	return all
-}
 
 // TestStockReadersLeaveOutputsAlone checks that an output which a stock op reads last is
 // still there after the run, and so is a hooked value.
 func TestStockReadersLeaveOutputsAlone(t *testing.T) {
 	for _, separate := range []bool{false, true} {
 		var y *gorgonia.Node
-		p, err := Compile(ProgramOptions{Options: Options{Threads: 1, Hooks: Hooks{"h": nil}}, Gradients: true, Separate: separate},
-			func(b *Builder) (Roots, error) {
-				var s stockGraph
-				x := b.Param(ParamSpec{Name: "x", Shape: []int{3, 5}, Init: Normal(1)})
+		p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Threads: 1, Hooks: graph.Hooks{"h": nil}}, Gradients: true, Separate: separate},
+			func(b *graph.Builder) (graph.Roots, error) {
+				var s optest.StockGraph
+				x := b.Param(graph.ParamSpec{Name: "x", Shape: []int{3, 5}, Init: graph.Normal(1)})
 				w := b.Input("w", tensor.Float32, 3, 5)
-				y = b.Scale(x, 2)
-				h := b.Hook("h", b.Scale(x, 3))
-				stock := s.node(gorgonia.HadamardProd(s.node(gorgonia.Add(y, w)), s.node(gorgonia.Add(h, w))))
-				return Roots{Loss: s.node(gorgonia.Sum(stock)), Outputs: gorgonia.Nodes{y}}, s.err
+				y = elementwise.Scale(b, x, 2)
+				h := b.Hook("h", elementwise.Scale(b, x, 3))
+				stock := s.Node(gorgonia.HadamardProd(s.Node(gorgonia.Add(y, w)), s.Node(gorgonia.Add(h, w))))
+				return graph.Roots{Loss: s.Node(gorgonia.Sum(stock)), Outputs: gorgonia.Nodes{y}}, s.Err
 			})
 		require.NoError(t, err)
 		defer p.Close()
-		fill(p.Input("w").Float32s(), func() float64 { return 0.25 })
-		require.NoError(t, p.Run(RunOptions{}))
-		x := Float64s(p.Store().Param("x").Value)
-		require.InDeltaSlice(t, wantScale(x, 2), valuesOf(t, y.Value()), 1e-6)
+		optest.Fill(p.Input("w").Float32s(), func() float64 { return 0.25 })
+		require.NoError(t, p.Run(graph.RunOptions{}))
+		x := graph.Float64s(p.Store().Param("x").Value)
+		require.InDeltaSlice(t, optest.WantScale(x, 2), optest.ValuesOf(t, y.Value()), 1e-6)
 		hooked, err := p.Hooked("h")
 		require.NoError(t, err)
-		require.InDeltaSlice(t, wantScale(x, 3), Float64s(hooked), 1e-6)
+		require.InDeltaSlice(t, optest.WantScale(x, 3), graph.Float64s(hooked), 1e-6)
 	}
 }
 
 // TestReshapeBeforeAdd checks a trap of stock Gorgonia that our outputs avoid: a Reshape
 // shares its input's memory, and an Add behind it writes there.
 func TestReshapeBeforeAdd(t *testing.T) {
-	b := On(gorgonia.NewGraph(), Options{Threads: 1})
-	var s stockGraph
-	x := b.Param(ParamSpec{Name: "x", Shape: []int{3, 5}, Init: Normal(1)})
+	b := graph.On(gorgonia.NewGraph(), graph.Options{Threads: 1})
+	var s optest.StockGraph
+	x := b.Param(graph.ParamSpec{Name: "x", Shape: []int{3, 5}, Init: graph.Normal(1)})
 	w := b.Input("w", tensor.Float32, 15)
-	y := b.Scale(x, 2)
-	s.node(gorgonia.Add(s.node(gorgonia.Reshape(y, tensor.Shape{15})), w))
-	late := b.Scale(y, 1)
-	require.NoError(t, s.err)
-	fill(letInputs(t, b)["w"].Float32s(), func() float64 { return 0.25 })
+	y := elementwise.Scale(b, x, 2)
+	s.Node(gorgonia.Add(s.Node(gorgonia.Reshape(y, tensor.Shape{15})), w))
+	late := elementwise.Scale(b, y, 1)
+	require.NoError(t, s.Err)
+	optest.Fill(optest.LetInputs(t, b)["w"].Float32s(), func() float64 { return 0.25 })
 	vm := gorgonia.NewTapeMachine(b.Graph())
 	defer func() { require.NoError(t, vm.Close()) }()
 	require.NoError(t, vm.RunAll())
-	require.InDeltaSlice(t, wantScale(Float64s(b.Store().Param("x").Value), 2), valuesOf(t, late.Value()), 1e-6)
+	require.InDeltaSlice(t, optest.WantScale(graph.Float64s(b.Store().Param("x").Value), 2), optest.ValuesOf(t, late.Value()), 1e-6)
 }
 
 // TestViewsAsInputs feeds our ops what stock Transpose and Slice leave behind.
 func TestViewsAsInputs(t *testing.T) {
-	b := On(gorgonia.NewGraph(), Options{Threads: 1, DType: tensor.Float64})
-	var s stockGraph
-	x := b.Param(ParamSpec{Name: "x", Shape: []int{3, 5}, Init: Normal(1)})
-	y := b.Scale(s.node(gorgonia.Transpose(b.Scale(x, 1))), 2)                    // [5, 3]
-	z := b.Scale(s.node(gorgonia.Slice(b.Scale(x, 1), nil, gorgonia.S(1, 3))), 2) // [3, 2]
-	require.NoError(t, s.err)
+	b := graph.On(gorgonia.NewGraph(), graph.Options{Threads: 1, DType: tensor.Float64})
+	var s optest.StockGraph
+	x := b.Param(graph.ParamSpec{Name: "x", Shape: []int{3, 5}, Init: graph.Normal(1)})
+	y := elementwise.Scale(b, s.Node(gorgonia.Transpose(elementwise.Scale(b, x, 1))), 2)                    // [5, 3]
+	z := elementwise.Scale(b, s.Node(gorgonia.Slice(elementwise.Scale(b, x, 1), nil, gorgonia.S(1, 3))), 2) // [3, 2]
+	require.NoError(t, s.Err)
 	vm := gorgonia.NewTapeMachine(b.Graph())
 	defer func() { require.NoError(t, vm.Close()) }()
 	require.NoError(t, vm.RunAll())
-	values := Float64s(b.Store().Param("x").Value)
+	values := graph.Float64s(b.Store().Param("x").Value)
 	for i := range 3 {
 		for j := range 5 {
-			require.Equal(t, 2*values[i*5+j], valuesOf(t, y.Value())[j*3+i])
+			require.Equal(t, 2*values[i*5+j], optest.ValuesOf(t, y.Value())[j*3+i])
 		}
-		require.Equal(t, []float64{2 * values[i*5+1], 2 * values[i*5+2]}, valuesOf(t, z.Value())[2*i:2*i+2])
+		require.Equal(t, []float64{2 * values[i*5+1], 2 * values[i*5+2]}, optest.ValuesOf(t, z.Value())[2*i:2*i+2])
 	}
 }
 
 // TestColumnMajorInput checks that a tensor whose elements lie in another order is
 // refused, not misread.
 func TestColumnMajorInput(t *testing.T) {
-	b := On(gorgonia.NewGraph(), Options{Threads: 1, DType: tensor.Float64})
+	b := graph.On(gorgonia.NewGraph(), graph.Options{Threads: 1, DType: tensor.Float64})
 	x := b.Input("x", tensor.Float64, 2, 3)
-	b.Scale(x, 2)
+	elementwise.Scale(b, x, 2)
 	require.NoError(t, gorgonia.Let(x, tensor.New(tensor.Of(tensor.Float64), tensor.WithShape(2, 3), tensor.AsFortran(nil))))
 	vm := gorgonia.NewTapeMachine(b.Graph())
 	defer func() { require.NoError(t, vm.Close()) }()
@@ -146,25 +94,25 @@ func TestColumnMajorInput(t *testing.T) {
 // into it before the Reshape's result is read.
 func TestStockGradientsShareNothing(t *testing.T) {
 	var loss *gorgonia.Node
-	p, err := Compile(ProgramOptions{Options: Options{Threads: 1, DType: tensor.Float64}, Gradients: true}, func(b *Builder) (Roots, error) {
-		var s stockGraph
-		x := b.Param(ParamSpec{Name: "x", Shape: []int{3, 5}, Init: Normal(1)})
-		h := b.Scale(x, 2) // [3, 5]
-		y := b.Param(ParamSpec{Name: "y", Shape: []int{15}, Init: Normal(1)})
-		m := s.node(gorgonia.Abs(b.Scale(y, 1))) // [15]
-		flat := s.node(gorgonia.Reshape(h, tensor.Shape{15}))
-		sum := s.node(gorgonia.Add(flat, m))
-		loss = s.node(gorgonia.Sum(s.node(gorgonia.HadamardProd(sum, b.Input("weights", tensor.Float64, 15)))))
-		return Roots{Loss: loss}, s.err
+	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Threads: 1, DType: tensor.Float64}, Gradients: true}, func(b *graph.Builder) (graph.Roots, error) {
+		var s optest.StockGraph
+		x := b.Param(graph.ParamSpec{Name: "x", Shape: []int{3, 5}, Init: graph.Normal(1)})
+		h := elementwise.Scale(b, x, 2) // [3, 5]
+		y := b.Param(graph.ParamSpec{Name: "y", Shape: []int{15}, Init: graph.Normal(1)})
+		m := s.Node(gorgonia.Abs(elementwise.Scale(b, y, 1))) // [15]
+		flat := s.Node(gorgonia.Reshape(h, tensor.Shape{15}))
+		sum := s.Node(gorgonia.Add(flat, m))
+		loss = s.Node(gorgonia.Sum(s.Node(gorgonia.HadamardProd(sum, b.Input("weights", tensor.Float64, 15)))))
+		return graph.Roots{Loss: loss}, s.Err
 	})
 	require.NoError(t, err)
 	defer p.Close()
-	drawInto(p.Input("weights"), rand.New(rand.NewPCG(1, 1)))
-	m := &machine{run: func() error { return p.Run(RunOptions{}) }, loss: func() float64 { return scalarOf(t, loss) }}
-	require.NoError(t, m.run())
+	optest.DrawInto(p.Input("weights"), rand.New(rand.NewPCG(1, 1)))
+	m := &optest.Machine{Run: func() error { return p.Run(graph.RunOptions{}) }, Loss: func() float64 { return optest.ScalarOf(t, loss) }}
+	require.NoError(t, m.Run())
 	x := p.Store().Param("x")
-	got := Float64s(x.Grad)
+	got := graph.Float64s(x.Grad)
 	for i := range got {
-		require.InDelta(t, quotient(t, m, x.Value.Float64s(), i), got[i], 1e-7, "entry %d", i)
+		require.InDelta(t, optest.Quotient(t, m, x.Value.Float64s(), i), got[i], 1e-7, "entry %d", i)
 	}
 }

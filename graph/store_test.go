@@ -1,17 +1,19 @@
-package graph
+package graph_test
 
 import (
 	"math"
 	"testing"
 
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/optest"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )
 
-func stored(t *testing.T, s *Store, specs ...ParamSpec) {
+func stored(t *testing.T, s *graph.Store, specs ...graph.ParamSpec) {
 	t.Helper()
-	b := On(gorgonia.NewGraph(), Options{Store: s, DType: s.DType()})
+	b := graph.On(gorgonia.NewGraph(), graph.Options{Store: s, DType: s.DType()})
 	for _, spec := range specs {
 		b.Param(spec)
 	}
@@ -21,14 +23,14 @@ func stored(t *testing.T, s *Store, specs ...ParamSpec) {
 // TestStoreInitialValues checks that values depend on the seed and the name alone.
 func TestStoreInitialValues(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
-		a := ParamSpec{Name: "a", Shape: []int{5, 7}, Init: Normal(2)}
-		b := ParamSpec{Name: "b", Shape: []int{5, 7}, Init: Normal(2)}
-		one, other, third := NewStore(dt, 1), NewStore(dt, 1), NewStore(dt, 2)
+		a := graph.ParamSpec{Name: "a", Shape: []int{5, 7}, Init: graph.Normal(2)}
+		b := graph.ParamSpec{Name: "b", Shape: []int{5, 7}, Init: graph.Normal(2)}
+		one, other, third := graph.NewStore(dt, 1), graph.NewStore(dt, 1), graph.NewStore(dt, 2)
 		stored(t, one, a, b)
 		stored(t, other, b)
 		stored(t, other, a)
 		stored(t, third, a, b)
-		values := func(s *Store, name string) []float64 { return Float64s(s.Param(name).Value) }
+		values := func(s *graph.Store, name string) []float64 { return graph.Float64s(s.Param(name).Value) }
 		require.Equal(t, values(one, "a"), values(other, "a"))
 		require.Equal(t, values(one, "b"), values(other, "b"))
 		require.NotEqual(t, values(one, "a"), values(one, "b"))
@@ -43,12 +45,12 @@ func TestStoreInitialValues(t *testing.T) {
 
 // TestInitializers checks the distributions.
 func TestInitializers(t *testing.T) {
-	s := NewStore(tensor.Float64, 1)
+	s := graph.NewStore(tensor.Float64, 1)
 	shape := []int{100, 1000}
-	stored(t, s, ParamSpec{Name: "zeros", Shape: shape, Init: Zeros()}, ParamSpec{Name: "ones", Shape: shape, Init: Ones()},
-		ParamSpec{Name: "normal", Shape: shape, Init: Normal(0.02)}, ParamSpec{Name: "shifted", Shape: shape, Init: Initializer{Offset: 3, Std: 0.5}})
-	for name, want := range map[string]Initializer{"zeros": {}, "ones": {Offset: 1}, "normal": {Std: 0.02}, "shifted": {Offset: 3, Std: 0.5}} {
-		values := Float64s(s.Param(name).Value)
+	stored(t, s, graph.ParamSpec{Name: "zeros", Shape: shape, Init: graph.Zeros()}, graph.ParamSpec{Name: "ones", Shape: shape, Init: graph.Ones()},
+		graph.ParamSpec{Name: "normal", Shape: shape, Init: graph.Normal(0.02)}, graph.ParamSpec{Name: "shifted", Shape: shape, Init: graph.Initializer{Offset: 3, Std: 0.5}})
+	for name, want := range map[string]graph.Initializer{"zeros": {}, "ones": {Offset: 1}, "normal": {Std: 0.02}, "shifted": {Offset: 3, Std: 0.5}} {
+		values := graph.Float64s(s.Param(name).Value)
 		mean, variance := 0.0, 0.0
 		for _, v := range values {
 			mean += v / float64(len(values))
@@ -63,26 +65,26 @@ func TestInitializers(t *testing.T) {
 
 // TestInitializerSecond: of two weights side by side each has its own deviation.
 func TestInitializerSecond(t *testing.T) {
-	s := NewStore(tensor.Float64, 1)
-	one, both := ParamSpec{Name: "w", Shape: []int{500, 40}, Init: Normal(0.5)}, ParamSpec{Name: "w", Shape: []int{500, 40}, Init: Initializer{Std: 0.5, Second: 0.02}}
+	s := graph.NewStore(tensor.Float64, 1)
+	one, both := graph.ParamSpec{Name: "w", Shape: []int{500, 40}, Init: graph.Normal(0.5)}, graph.ParamSpec{Name: "w", Shape: []int{500, 40}, Init: graph.Initializer{Std: 0.5, Second: 0.02}}
 	stored(t, s, both)
-	other := NewStore(tensor.Float64, 1)
+	other := graph.NewStore(tensor.Float64, 1)
 	stored(t, other, one)
-	want := Float64s(other.Param("w").Value)
+	want := graph.Float64s(other.Param("w").Value)
 	for i := range want {
 		if i%40 >= 20 {
 			want[i] *= 0.02 / 0.5
 		}
 	}
-	require.InDeltaSlice(t, want, Float64s(s.Param("w").Value), 1e-15)
+	require.InDeltaSlice(t, want, graph.Float64s(s.Param("w").Value), 1e-15)
 }
 
 // TestStoreIsShared checks that graphs over one Store see the same parameter, and that a
 // graph that wants another shape is refused.
 func TestStoreIsShared(t *testing.T) {
-	s := NewStore(tensor.Float32, 1)
-	train, eval := On(gorgonia.NewGraph(), Options{Store: s}), On(gorgonia.NewGraph(), Options{Store: s})
-	spec := ParamSpec{Name: "w", Shape: []int{5, 1}, Init: Normal(1), Decay: true, WidthRatio: 2}
+	s := graph.NewStore(tensor.Float32, 1)
+	train, eval := graph.On(gorgonia.NewGraph(), graph.Options{Store: s}), graph.On(gorgonia.NewGraph(), graph.Options{Store: s})
+	spec := graph.ParamSpec{Name: "w", Shape: []int{5, 1}, Init: graph.Normal(1), Decay: true, WidthRatio: 2}
 	x, y := train.Param(spec), eval.Param(spec)
 	require.NoError(t, train.Err())
 	require.NoError(t, eval.Err())
@@ -92,12 +94,12 @@ func TestStoreIsShared(t *testing.T) {
 	require.Equal(t, "w", x.Name())
 
 	for _, shape := range [][]int{{7}, {5, 2}, {5}, {1, 5}} {
-		b := On(gorgonia.NewGraph(), Options{Store: s})
-		require.Nil(t, b.Param(ParamSpec{Name: "w", Shape: shape}))
-		requireLine(t, b.Err(), `parameter "w": the store has shape (5, 1), the graph wants`)
+		b := graph.On(gorgonia.NewGraph(), graph.Options{Store: s})
+		require.Nil(t, b.Param(graph.ParamSpec{Name: "w", Shape: shape}))
+		optest.RequireLine(t, b.Err(), `parameter "w": the store has shape (5, 1), the graph wants`)
 	}
 	require.Nil(t, train.Param(spec))
-	requireLine(t, train.Err(), `the name "w" is taken`)
+	optest.RequireLine(t, train.Err(), `the name "w" is taken`)
 	require.Len(t, s.Params(), 1)
 }
 
@@ -105,10 +107,10 @@ func TestStoreIsShared(t *testing.T) {
 func TestFloat64s(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		x := tensor.New(tensor.Of(dt), tensor.WithShape(2, 3))
-		require.NoError(t, SetFloat64s(x, []float64{1, 2, 3, 4, 5, 6.5}))
-		values := Float64s(x)
+		require.NoError(t, graph.SetFloat64s(x, []float64{1, 2, 3, 4, 5, 6.5}))
+		values := graph.Float64s(x)
 		require.Equal(t, []float64{1, 2, 3, 4, 5, 6.5}, values)
 		values[0] = 9
-		require.Equal(t, 1.0, Float64s(x)[0])
+		require.Equal(t, 1.0, graph.Float64s(x)[0])
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/attention"
 )
 
 // Attention is the mixing of values between tokens: it takes packed queries, keys and
@@ -14,7 +15,7 @@ import (
 type Attention struct {
 	b       *graph.Builder
 	name    string
-	options graph.AttentionOptions
+	options attention.Options
 }
 
 // AttentionConfig describes one block's attention.
@@ -37,7 +38,7 @@ func ALiBiSlopes(heads int) []float64 {
 
 // NewAttention makes the attention called name.
 func NewAttention(b *graph.Builder, name string, c AttentionConfig) *Attention {
-	a := &Attention{b: b, name: name, options: graph.AttentionOptions{Heads: c.Heads, Scale: c.Scale, RopeBase: c.RopeBase}}
+	a := &Attention{b: b, name: name, options: attention.Options{Heads: c.Heads, Scale: c.Scale, RopeBase: c.RopeBase}}
 	if c.ALiBi {
 		a.options.Slopes = ALiBiSlopes(c.Heads)
 	}
@@ -56,13 +57,13 @@ func (a *Attention) Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) 
 }
 
 // attend is causal attention, in one pass unless somebody looks at the pattern.
-func (a *Attention) attend(qkv *gorgonia.Node, o graph.AttentionOptions) *gorgonia.Node {
+func (a *Attention) attend(qkv *gorgonia.Node, o attention.Options) *gorgonia.Node {
 	pattern := a.name + ".pattern"
 	if !a.b.Hooked(pattern) {
-		return a.b.CausalAttention(qkv, o) // [T, H, Dh]
+		return attention.Causal(a.b, qkv, o) // [T, H, Dh]
 	}
-	p := a.b.Hook(pattern, a.b.AttentionPattern(qkv, o), "head", "key") // [T, H, seq]
-	return a.b.AttentionMix(p, qkv, o)
+	p := a.b.Hook(pattern, attention.Pattern(a.b, qkv, o), "head", "key") // [T, H, seq]
+	return attention.Mix(a.b, p, qkv, o)
 }
 
 // qkvAxes names the axes of packed queries, keys and values.

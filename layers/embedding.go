@@ -4,6 +4,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/embedding"
 )
 
 // Embedding is a table of one row a token id.
@@ -22,7 +23,7 @@ func NewEmbedding(b *graph.Builder, name string, init Init, scale float64, vocab
 
 // Forward gathers: ids Int32, T of them -> [T, ...row].
 func (e *Embedding) Forward(ids *gorgonia.Node) *gorgonia.Node {
-	return e.b.Embedding(e.table, ids, e.scale)
+	return embedding.Gather(e.b, e.table, ids, e.scale)
 }
 
 // Table returns the table's node, for a tied unembedding.

@@ -4,6 +4,8 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/linear"
 )
 
 // GELU is a dense feed-forward, y = W2 gelu(W1 u + b1) + b2.
@@ -79,18 +81,18 @@ func (f *GELU) Units() Units {
 // Forward maps u [T, ...In] to y [T, In].
 func (f *GELU) Forward(u *gorgonia.Node) *gorgonia.Node {
 	a := f.activate(f.b.Hook(f.name+".in", u, inputAxes(u)...))                                     // [T, Hidden]
-	return f.b.Hook(f.name+".out", f.b.Linear(a, f.w2, graph.LinearOptions{Bias: f.b2}), "feature") // [T, In]
+	return f.b.Hook(f.name+".out", linear.Map(f.b, a, f.w2, linear.Options{Bias: f.b2}), "feature") // [T, In]
 }
 
 // activate is gelu(W1 u + b1), in one pass unless there is a bias or somebody looks.
 func (f *GELU) activate(u *gorgonia.Node) *gorgonia.Node {
 	hidden, activations := f.name+".hidden", f.name+".activations"
 	if f.b1 == nil && !f.b.Hooked(hidden) && !f.b.Hooked(activations) {
-		_, a := f.b.LinearGelu(u, f.w1, f.exact)
+		_, a := linear.MapGelu(f.b, u, f.w1, f.exact)
 		return a
 	}
-	h := f.b.Hook(hidden, f.b.Linear(u, f.w1, graph.LinearOptions{Bias: f.b1}), "neuron") // [T, Hidden]
-	return f.b.Hook(activations, f.b.Gelu(h, f.exact), "neuron")
+	h := f.b.Hook(hidden, linear.Map(f.b, u, f.w1, linear.Options{Bias: f.b1}), "neuron") // [T, Hidden]
+	return f.b.Hook(activations, elementwise.Gelu(f.b, h, f.exact), "neuron")
 }
 
 // inputAxes names the axes of a feed-forward's input: R vectors of Dv entries, or D.

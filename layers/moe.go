@@ -4,6 +4,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/moe"
 )
 
 // routerStd is the standard deviation that a router starts with, whatever its fan-in: the
@@ -11,14 +12,14 @@ import (
 const routerStd = 0.02
 
 // MoE is a mixture of feed-forward experts, of which each token uses a few (see
-// graph.Builder.MoE): y = sum over the chosen experts i of g_i W2_i gelu(W1_i u + b1_i) + b2_i.
+// moe.Mixture): y = sum over the chosen experts i of g_i W2_i gelu(W1_i u + b1_i) + b2_i.
 type MoE struct {
 	b                      *graph.Builder
 	name                   string
 	router, w1, w2, b1, b2 *gorgonia.Node
 	topK, experts          int
 	exact                  bool
-	last                   graph.MoEOutput
+	last                   moe.Output
 }
 
 // MoEConfig is the design of a MoE.
@@ -105,13 +106,13 @@ func (m *MoE) Units() Units {
 // expert's output times its gate; both are 0 for experts that a token does not go to. What
 // a hook leaves of gates is read for the chosen experts alone.
 func (m *MoE) Forward(u *gorgonia.Node) *gorgonia.Node {
-	m.last = m.b.MoE(m.b.Hook(m.name+".in", u, inputAxes(u)...), m.router, m.w1, m.w2,
-		graph.MoEOptions{TopK: m.topK, ExactGelu: m.exact, B1: m.b1, B2: m.b2,
+	m.last = moe.Mixture(m.b, m.b.Hook(m.name+".in", u, inputAxes(u)...), m.router, m.w1, m.w2,
+		moe.Options{TopK: m.topK, ExactGelu: m.exact, B1: m.b1, B2: m.b2,
 			Gates: m.hook("gates", "expert"), Terms: m.hook("experts", "expert", "feature")})
 	return m.b.Hook(m.name+".out", m.last.Y, "feature") // [T, In]
 }
 
-// hook names what graph.MoE shows, or is nil where nobody asks for it.
+// hook names what moe.Mixture shows, or is nil where nobody asks for it.
 func (m *MoE) hook(what string, axes ...string) func(*gorgonia.Node) *gorgonia.Node {
 	name := m.name + "." + what
 	if !m.b.Hooked(name) {

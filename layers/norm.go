@@ -4,6 +4,8 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/norm"
+	"github.com/residua-go/residua/graph/ops/readwrite"
 )
 
 // NormConfig chooses the norm of a whole model.
@@ -18,12 +20,12 @@ type Norm struct {
 	b       *graph.Builder
 	name    string
 	gain    *gorgonia.Node
-	options graph.NormOptions
+	options norm.Options
 }
 
 // NewNorm makes a norm whose gain is the parameter name, of the given shape.
 func NewNorm(b *graph.Builder, name string, c NormConfig, shape ...int) *Norm {
-	n := &Norm{b: b, name: name, gain: b.Param(Gain(name, shape...)), options: graph.NormOptions{RMS: c.RMS, Eps: c.Eps}}
+	n := &Norm{b: b, name: name, gain: b.Param(Gain(name, shape...)), options: norm.Options{RMS: c.RMS, Eps: c.Eps}}
 	if c.Bias {
 		n.options.Bias = b.Param(Zero(name+"_bias", shape...))
 	}
@@ -36,13 +38,13 @@ func (n *Norm) Forward(x *gorgonia.Node) *gorgonia.Node {
 }
 
 // Apply is Forward of a norm that is used more than once, so that its output has no name.
-func (n *Norm) Apply(x *gorgonia.Node) *gorgonia.Node { return n.b.Norm(x, n.gain, n.options) }
+func (n *Norm) Apply(x *gorgonia.Node) *gorgonia.Node { return norm.Apply(n.b, x, n.gain, n.options) }
 
 // Gain is the gain's node.
 func (n *Norm) Gain() *gorgonia.Node { return n.gain }
 
 // Options are the norm's kind, eps and bias.
-func (n *Norm) Options() graph.NormOptions { return n.options }
+func (n *Norm) Options() norm.Options { return n.options }
 
 // gainAxes names a gain's axes: those of a matrix stream, or the features.
 func gainAxes(gain *gorgonia.Node) []string {
@@ -56,7 +58,7 @@ func gainAxes(gain *gorgonia.Node) []string {
 // pass unless the normalised stream is hooked.
 func (n *Norm) Read(x, keys *gorgonia.Node) *gorgonia.Node {
 	if n.b.Hooked(n.name + ".out") {
-		return n.b.Read(n.Forward(x), keys)
+		return readwrite.Read(n.b, n.Forward(x), keys)
 	}
-	return n.b.NormRead(x, n.gain, keys, n.options)
+	return readwrite.NormRead(n.b, x, n.gain, keys, n.options)
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
+	"github.com/residua-go/residua/graph/ops/linear"
+	"github.com/residua-go/residua/graph/ops/loss"
 )
 
 // Unembedding turns features into logits or a loss: logits = scale * x W.
@@ -34,17 +36,17 @@ func NewUnembedding(b *graph.Builder, name string, c UnembeddingConfig) *Unembed
 
 // Logits returns [T, Vocab] for features [T, ...Features].
 func (u *Unembedding) Logits(features *gorgonia.Node) *gorgonia.Node {
-	return u.b.Linear(features, u.w, graph.LinearOptions{Transposed: u.tied, Scale: u.scale})
+	return linear.Map(u.b, features, u.w, linear.Options{Transposed: u.tied, Scale: u.scale})
 }
 
-// Loss is graph.Builder.CrossEntropy of features against targets.
+// Loss is loss.CrossEntropy of features against targets.
 func (u *Unembedding) Loss(features, targets *gorgonia.Node, zLoss float64) *gorgonia.Node {
-	return u.b.CrossEntropy(features, u.w, targets, u.options(zLoss))
+	return loss.CrossEntropy(u.b, features, u.w, targets, u.options(zLoss))
 }
 
 // TokenLosses is graph.Builder.TokenLosses of features against targets, [T].
 func (u *Unembedding) TokenLosses(features, targets *gorgonia.Node) *gorgonia.Node {
-	return u.b.TokenLosses(features, u.w, targets, u.options(0))
+	return loss.Tokens(u.b, features, u.w, targets, u.options(0))
 }
 
 // Weights are the logits' weights, scale * W [Features, Vocab]: features times them are the
@@ -141,6 +143,6 @@ func transpose(w []float64, rows, columns int) []float64 {
 	return turned
 }
 
-func (u *Unembedding) options(zLoss float64) graph.LossOptions {
-	return graph.LossOptions{Transposed: u.tied, Scale: u.scale, ZLoss: zLoss}
+func (u *Unembedding) options(zLoss float64) loss.Options {
+	return loss.Options{Transposed: u.tied, Scale: u.scale, ZLoss: zLoss}
 }

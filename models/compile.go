@@ -24,7 +24,7 @@ type Outputs struct {
 }
 
 // Compiled is a model compiled into a program over a Store: fill Tokens (and Targets), Run,
-// read the outputs with graph.Value, graph.Scalar and graph.LossParts.
+// read the outputs with graph.Value, graph.Scalar and loss.Parts.
 type Compiled struct {
 	*graph.Program
 	Model                         *Model

@@ -6,6 +6,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/attention"
+	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/stream"
 )
@@ -129,10 +131,10 @@ func (m *Model) Forward(tokens *gorgonia.Node, opts ...ForwardOption) *gorgonia.
 	}
 	in := stream.Tokens{IDs: tokens}
 	if m.spec.Attention.Positions == PositionsLearned {
-		in.Positions = m.b.Positions(tokens)
+		in.Positions = attention.Positions(m.b, tokens)
 	}
 	if f.starts == nil && m.spec.MaskDocuments {
-		f.starts = m.b.DocumentStarts(tokens, m.spec.BOS)
+		f.starts = attention.DocumentStarts(m.b, tokens, m.spec.BOS)
 	}
 	state := m.stream.Embed(in)
 	seq := tokens.Shape()[1]
@@ -187,7 +189,7 @@ type Auxiliary struct {
 }
 
 // Loss returns the mean cross-entropy of targets (Int32, T entries; negative ones are
-// not counted) plus the auxiliary losses, a scalar in nats. graph.LossParts tells the
+// not counted) plus the auxiliary losses, a scalar in nats. loss.Parts tells the
 // cross-entropy and the z-loss apart after a run. The experts' losses are those of the last
 // Forward.
 func (m *Model) Loss(features, targets *gorgonia.Node, a Auxiliary) *gorgonia.Node {
@@ -200,10 +202,10 @@ func (m *Model) Loss(features, targets *gorgonia.Node, a Auxiliary) *gorgonia.No
 	terms := gorgonia.Nodes{m.unembedding.Loss(features, targets, a.ZLoss)}
 	for _, x := range m.routed() {
 		if a.BalanceLoss > 0 {
-			terms = append(terms, m.b.Scale(x.Balance(), a.BalanceLoss))
+			terms = append(terms, elementwise.Scale(m.b, x.Balance(), a.BalanceLoss))
 		}
 		if a.RouterZLoss > 0 {
-			terms = append(terms, m.b.Scale(x.RouterZ(), a.RouterZLoss))
+			terms = append(terms, elementwise.Scale(m.b, x.RouterZ(), a.RouterZLoss))
 		}
 	}
 	if len(terms) == 1 {

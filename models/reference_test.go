@@ -14,6 +14,7 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/loss"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/optim"
@@ -225,12 +226,12 @@ func (r *reference) checkForward(t *testing.T, dt tensor.Dtype, tolerance float6
 	require.NoError(t, err)
 	worst := relativeError(graph.Float64s(values), in.logits, 0)
 	require.LessOrEqual(t, worst, tolerance, "logits")
-	loss, err := graph.Scalar(p.Roots().Loss)
+	value, err := graph.Scalar(p.Roots().Loss)
 	require.NoError(t, err)
 	want := r.expected.Loss + r.expected.LossWithZ // a folder has one of the two
-	lossError := math.Abs(loss-want) / math.Abs(want)
+	lossError := math.Abs(value-want) / math.Abs(want)
 	require.LessOrEqual(t, lossError, tolerance, "loss")
-	crossEntropy, _, err := graph.LossParts(p.Roots().Loss)
+	crossEntropy, _, err := loss.Parts(p.Roots().Loss)
 	require.NoError(t, err)
 	require.InEpsilon(t, r.expected.CrossEntropy, crossEntropy, tolerance, "cross-entropy")
 
@@ -288,7 +289,7 @@ func (r *reference) checkTraining(t *testing.T) {
 		}
 		inputs, targets := shift(row, rows, n)
 		run(t, p, inputs, targets)
-		crossEntropy, z, err := graph.LossParts(p.Roots().Loss)
+		crossEntropy, z, err := loss.Parts(p.Roots().Loss)
 		require.NoError(t, err)
 		stats, err := o.Step(1)
 		require.NoError(t, err)

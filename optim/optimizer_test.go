@@ -10,6 +10,9 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/linear"
+	"github.com/residua-go/residua/graph/ops/loss"
 	"github.com/residua-go/residua/optim"
 )
 
@@ -222,8 +225,8 @@ func lossProgram(t *testing.T, tokens, width int) *graph.Program {
 	p, err := graph.Compile(graph.ProgramOptions{Gradients: true, Options: graph.Options{Threads: 1, Seed: 4}}, func(b *graph.Builder) (graph.Roots, error) {
 		w1 := b.Param(graph.ParamSpec{Name: "w1", Shape: []int{width, 7}, Init: graph.Normal(0.5), Decay: true, WidthRatio: 2})
 		w2 := b.Param(graph.ParamSpec{Name: "w2", Shape: []int{7, 5}, Init: graph.Normal(0.5)})
-		h := b.Gelu(b.Linear(b.Input("x", tensor.Float32, tokens, width), w1, graph.LinearOptions{}), false)
-		loss := b.CrossEntropy(h, w2, b.Input("targets", tensor.Int32, tokens), graph.LossOptions{})
+		h := elementwise.Gelu(b, linear.Map(b, b.Input("x", tensor.Float32, tokens, width), w1, linear.Options{}), false)
+		loss := loss.CrossEntropy(b, h, w2, b.Input("targets", tensor.Int32, tokens), loss.Options{})
 		return graph.Roots{Loss: loss}, b.Err()
 	})
 	require.NoError(t, err)

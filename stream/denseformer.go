@@ -6,6 +6,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/stream/linear"
 )
@@ -143,7 +144,7 @@ func (f *DenseFormer) EndBlock(s State, block int) State {
 		terms = append(terms, state.Outputs[j])
 	}
 	if len(terms) > 0 {
-		y := f.b.WeightedSum(f.averages[block], terms...) // [T, D]
+		y := elementwise.WeightedSum(f.b, f.averages[block], terms...) // [T, D]
 		state.H = f.b.Hook(averageName(block)+".out", y, "feature")
 	}
 	return state

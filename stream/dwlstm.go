@@ -7,6 +7,10 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/linear"
+	"github.com/residua-go/residua/graph/ops/norm"
+	"github.com/residua-go/residua/graph/ops/shape"
 	"github.com/residua-go/residua/layers"
 )
 
@@ -155,18 +159,18 @@ func (d *DWLSTM) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
 func (d *DWLSTM) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
 	cell, state, name := d.cells[at.Block], s.(DWLSTMState), lstmName(at.Block)
 	a := d.b.Hook(at.Name()+".write", cell.attention.write(o), "feature") // [T, D]
-	x := d.b.Concat(a, state.H)                                           // [T, 2D]
+	x := shape.Concat(d.b, a, state.H)                                    // [T, 2D]
 	g := d.b.Hook(name+".candidate", d.candidate(cell, name, x), "feature")
-	c, h := d.b.LSTMCell(state.C, graph.LSTMGates{
+	c, h := elementwise.LSTMCell(d.b, state.C, elementwise.LSTMGates{
 		Input: d.open(cell.input, name+inputGate, x), Forget: d.open(cell.forget, name+forgetGate, x), Output: d.open(cell.output, name+outputGate, x),
-		Candidate: d.b.Dropout(g, d.c.Dropout)})
+		Candidate: elementwise.Dropout(d.b, g, d.c.Dropout)})
 	return DWLSTMState{H: d.b.Hook(at.Name()+".stream", h, "feature"), C: d.b.Hook(name+".cell", c, "feature")}
 }
 
 // open is a gate before its sigmoid: [T, 2D] -> [T, D].
 func (d *DWLSTM) open(g gate, name string, x *gorgonia.Node) *gorgonia.Node {
-	z := d.b.Norm(d.b.Linear(x, g.w, graph.LinearOptions{}), g.gain,
-		graph.NormOptions{RMS: d.c.Norm.RMS, Eps: d.c.Norm.Eps, Bias: g.bias})
+	z := norm.Apply(d.b, linear.Map(d.b, x, g.w, linear.Options{}), g.gain,
+		norm.Options{RMS: d.c.Norm.RMS, Eps: d.c.Norm.Eps, Bias: g.bias})
 	return d.b.Hook(name+gateLogits, z, "feature")
 }
 
@@ -175,9 +179,9 @@ const gateLogits = ".logits"
 
 // candidate is g: [T, 2D] -> [T, D].
 func (d *DWLSTM) candidate(cell depthCell, name string, x *gorgonia.Node) *gorgonia.Node {
-	hidden := cell.norm.Forward(d.b.Linear(x, cell.w1, graph.LinearOptions{})) // [T, Inner]
-	hidden = d.b.Hook(name+".activations", d.b.Gelu(hidden, d.c.ExactGelu), "neuron")
-	return d.b.Linear(hidden, cell.w2, graph.LinearOptions{Bias: cell.b2})
+	hidden := cell.norm.Forward(linear.Map(d.b, x, cell.w1, linear.Options{})) // [T, Inner]
+	hidden = d.b.Hook(name+".activations", elementwise.Gelu(d.b, hidden, d.c.ExactGelu), "neuron")
+	return linear.Map(d.b, hidden, cell.w2, linear.Options{Bias: cell.b2})
 }
 
 // ReadFeatures fails: there is no feed-forward site.

@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
@@ -53,11 +54,11 @@ type dampedStream struct {
 
 func (s dampedStream) WriteHeads(h stream.State, at stream.Site, _ stream.Link, o *gorgonia.Node) stream.State {
 	v := s.Stream.(*stream.Vector)
-	return v.Add(h, at, s.b.Scale(v.HeadsOutput(at, o), s.factor))
+	return v.Add(h, at, elementwise.Scale(s.b, v.HeadsOutput(at, o), s.factor))
 }
 
 func (s dampedStream) WriteFeatures(h stream.State, at stream.Site, _ stream.Link, y *gorgonia.Node) stream.State {
-	return s.Stream.(*stream.Vector).Add(h, at, s.b.Scale(y, s.factor))
+	return s.Stream.(*stream.Vector).Add(h, at, elementwise.Scale(s.b, y, s.factor))
 }
 
 // A new stream is a Design: settings from which a Stream is made. A zoo with it makes configs,

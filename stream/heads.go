@@ -4,6 +4,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/layers"
 )
 
@@ -39,10 +40,10 @@ func newBareHeads(b *graph.Builder, c Vectors, name string, outputInit func(stri
 
 // read is W_QKV u: [T, D] -> [T, 3W]; heads are contiguous columns.
 func (h heads) read(u *gorgonia.Node) *gorgonia.Node {
-	return h.b.Linear(u, h.qkv, graph.LinearOptions{Bias: h.qkvBias})
+	return linear.Map(h.b, u, h.qkv, linear.Options{Bias: h.qkvBias})
 }
 
 // write is W_O o: [T, H, Dh] -> [T, D].
 func (h heads) write(o *gorgonia.Node) *gorgonia.Node {
-	return h.b.Linear(o, h.output, graph.LinearOptions{Bias: h.outputsBias})
+	return linear.Map(h.b, o, h.output, linear.Options{Bias: h.outputsBias})
 }

@@ -7,6 +7,9 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/linear"
+	"github.com/residua-go/residua/graph/ops/shape"
 	"github.com/residua-go/residua/layers"
 )
 
@@ -190,11 +193,11 @@ func (a *Hieragg) of(block int) aggregate {
 // aggregate is AGG [T, D] of x, y and z, or of x and y; name is that of its activations.
 func (a *Hieragg) aggregate(g aggregate, name string, inputs gorgonia.Nodes) *gorgonia.Node {
 	inputs = inputs[:g.inputs]
-	joined := a.b.Concat(inputs...)                                                 // [T, 3D]
-	inner := a.b.Sigmoid(a.b.Linear(joined, g.w1, graph.LinearOptions{Bias: g.b1})) // [T, Inner]
+	joined := shape.Concat(a.b, inputs...)                                                       // [T, 3D]
+	inner := elementwise.Sigmoid(a.b, linear.Map(a.b, joined, g.w1, linear.Options{Bias: g.b1})) // [T, Inner]
 	inner = a.b.Hook(name+".hidden", inner, "neuron")
-	mixed := a.b.Linear(inner, g.w2, graph.LinearOptions{Bias: g.b2}) // [T, D]
-	terms := append(gorgonia.Nodes{a.b.Dropout(mixed, a.c.Dropout)}, inputs...)
+	mixed := linear.Map(a.b, inner, g.w2, linear.Options{Bias: g.b2}) // [T, D]
+	terms := append(gorgonia.Nodes{elementwise.Dropout(a.b, mixed, a.c.Dropout)}, inputs...)
 	return g.norm.Apply(a.b.Hook(name+".sum", a.b.Add(terms...), "feature")) // [T, D]
 }
 

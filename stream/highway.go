@@ -4,6 +4,8 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/layers"
 )
 
@@ -117,14 +119,14 @@ func (h *Highway) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) S
 // entries or somebody looks at it.
 func (h *Highway) addGated(s State, at Site, link Link, y *gorgonia.Node) State {
 	u, x, write := h.units[at.Index], s.(VectorState).H, at.Name()+".write"
-	packed := h.b.Linear(link.(HighwayLink).Normal, u.w, graph.LinearOptions{Bias: u.bias}) // [T, 2D]
+	packed := linear.Map(h.b, link.(HighwayLink).Normal, u.w, linear.Options{Bias: u.bias}) // [T, 2D]
 	if unit := at.Name() + ".sdu"; h.b.Hooked(unit) {
-		return h.Add(s, at, h.b.Add(y, h.b.Hook(unit, h.b.GLU(packed), "feature")))
+		return h.Add(s, at, h.b.Add(y, h.b.Hook(unit, elementwise.GLU(h.b, packed), "feature")))
 	}
 	if h.b.Hooked(write) || h.b.Training() && h.c.Dropout > 0 {
-		return h.Add(s, at, h.b.GLU(packed, y))
+		return h.Add(s, at, elementwise.GLU(h.b, packed, y))
 	}
-	return VectorState{h.b.Hook(at.Name()+".stream", h.b.GLU(packed, x, y), "feature")} // [T, D]
+	return VectorState{h.b.Hook(at.Name()+".stream", elementwise.GLU(h.b, packed, x, y), "feature")} // [T, D]
 }
 
 // Form is a vector stream's with the unit beside it.

@@ -4,6 +4,8 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/mix"
+	"github.com/residua-go/residua/graph/ops/norm"
 	"github.com/residua-go/residua/layers"
 )
 
@@ -113,7 +115,7 @@ func NewHyper(b *graph.Builder, c HyperConfig) *Hyper {
 		if !c.Dynamic {
 			return parameter{b, static}
 		}
-		return tanhMixer{b: b, static: static, norm: graph.NormOptions{RMS: c.Norm.RMS, Eps: c.Norm.Eps}, tau: 1,
+		return tanhMixer{b: b, static: static, norm: norm.Options{RMS: c.Norm.RMS, Eps: c.Norm.Eps}, tau: 1,
 			gain:  b.Param(layers.Gain(name+".norm", c.D)),
 			w:     b.Param(decaying(name+".w", c.D, p.columns())),
 			scale: b.Param(constant(name+".scale", []float64{0.01, 0.01}, 2))}
@@ -132,13 +134,13 @@ func (p parameter) coefficients(*gorgonia.Node) *gorgonia.Node { return p.node }
 type tanhMixer struct {
 	b                      *graph.Builder
 	static, gain, w, scale *gorgonia.Node
-	norm                   graph.NormOptions
+	norm                   norm.Options
 	tau                    float64
 }
 
 func (m tanhMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
-	z := m.b.NormLinear(h, m.gain, m.w, m.norm) // [T, n, 2m+n]
-	return m.b.TanhCoefficients(z, m.static, m.scale, m.tau)
+	z := norm.Linear(m.b, h, m.gain, m.w, m.norm) // [T, n, 2m+n]
+	return mix.TanhCoefficients(m.b, z, m.static, m.scale, m.tau)
 }
 
 // Form is learned coefficients, or such plus what the stream makes of itself.

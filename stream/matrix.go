@@ -4,6 +4,8 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/readwrite"
 	"github.com/residua-go/residua/layers"
 )
 
@@ -166,12 +168,12 @@ func (m *Matrix) newMemory(name string, readShape ...int) memory {
 // Embed stores the tokens' and the positions' rows (eq. 18-19).
 func (m *Matrix) Embed(t Tokens) State {
 	e := m.b.Hook(tokenRows, m.embedding.Forward(t.IDs), "rank", "value") // [T, R, Dv]
-	x := m.b.Write(nil, m.writeEmbedding, e)                              // [T, Dk, Dv]
+	x := readwrite.Write(m.b, nil, m.writeEmbedding, e)                   // [T, Dk, Dv]
 	if m.positions != nil {
 		p := m.b.Hook(positionRows, m.positions.Forward(t.Positions), "rank", "value") // [T, R, Dv]
-		x = m.b.Write(x, m.writePos, p)                                                // [T, Dk, Dv]
+		x = readwrite.Write(m.b, x, m.writePos, p)                                     // [T, Dk, Dv]
 	}
-	return MatrixState{m.b.Hook("embedding.out", m.b.Dropout(x, m.c.Dropout), "key", "value")}
+	return MatrixState{m.b.Hook("embedding.out", elementwise.Dropout(m.b, x, m.c.Dropout), "key", "value")}
 }
 
 // Sites are attention and feed-forward.
@@ -201,11 +203,11 @@ func (m *Matrix) WriteFeatures(s State, at Site, _ Link, y *gorgonia.Node) State
 
 func (m *Matrix) store(s State, at Site, keys, y *gorgonia.Node) State {
 	x := s.(MatrixState).X
-	y = m.b.Dropout(y, m.c.Dropout)
+	y = elementwise.Dropout(m.b, y, m.c.Dropout)
 	if name := at.Name() + ".write"; m.b.Hooked(name) {
-		x = m.b.Add(x, m.b.Hook(name, m.b.Write(nil, keys, y), "key", "value")) // [T, Dk, Dv]
+		x = m.b.Add(x, m.b.Hook(name, readwrite.Write(m.b, nil, keys, y), "key", "value")) // [T, Dk, Dv]
 	} else {
-		x = m.b.Write(x, keys, y) // [T, Dk, Dv]
+		x = readwrite.Write(m.b, x, keys, y) // [T, Dk, Dv]
 	}
 	return MatrixState{m.b.Hook(at.Name()+".stream", x, "key", "value")}
 }

@@ -6,6 +6,8 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/mix"
+	"github.com/residua-go/residua/graph/ops/norm"
 	"github.com/residua-go/residua/layers"
 )
 
@@ -137,7 +139,7 @@ func newProjection(b *graph.Builder, c Vectors, n int, at Site, res []float64) p
 
 // of is x_n phi [T, k].
 func (p projection) of(h *gorgonia.Node) *gorgonia.Node {
-	return p.b.NormLinear(h, nil, p.phi, graph.NormOptions{RMS: true, Eps: p.eps})
+	return norm.Linear(p.b, h, nil, p.phi, norm.Options{RMS: true, Eps: p.eps})
 }
 
 type sinkhornMixer struct {
@@ -146,7 +148,7 @@ type sinkhornMixer struct {
 }
 
 func (m sinkhornMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
-	return m.b.SinkhornCoefficients(m.of(h), m.alpha, m.c, m.n, m.iterations)
+	return mix.SinkhornCoefficients(m.b, m.of(h), m.alpha, m.c, m.n, m.iterations)
 }
 
 // Form has a doubly stochastic A_res. At first the matrix that Sinkhorn's algorithm begins

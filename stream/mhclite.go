@@ -6,6 +6,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/mix"
 	"github.com/residua-go/residua/layers"
 )
 
@@ -60,7 +61,7 @@ func (c MHCLiteConfig) Plain() (Design, bool) { return VectorConfig{c.Vectors}, 
 
 // Cost has a number of the projection for each permutation.
 func (c MHCLiteConfig) Cost() layers.Cost {
-	return c.copiedCost(c.N, c.projectionCost(c.N, graph.Permutations(c.N)))
+	return c.copiedCost(c.N, c.projectionCost(c.N, mix.Permutations(c.N)))
 }
 
 // New is NewMHCLite.
@@ -78,7 +79,7 @@ type MHCLite struct{ copied }
 
 // NewMHCLite makes the parameters of a stream with mHC-lite.
 func NewMHCLite(b *graph.Builder, c MHCLiteConfig) *MHCLite {
-	res := make([]float64, graph.Permutations(c.N))
+	res := make([]float64, mix.Permutations(c.N))
 	for r := range res {
 		res[r] = besideIdentity * indicator(r > 0)
 	}
@@ -93,14 +94,14 @@ type permutationMixer struct {
 }
 
 func (m permutationMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
-	return m.b.PermutationCoefficients(m.of(h), m.alpha, m.c, m.n)
+	return mix.PermutationCoefficients(m.b, m.of(h), m.alpha, m.c, m.n)
 }
 
 // Form has a doubly stochastic A_res. (n-1)! of the n! permutations leave a given row where
 // it is, the identity among them.
 func (s *MHCLite) Form(at Site) Form {
 	other := math.Exp(besideIdentity)
-	stays, all := 1+float64(graph.Permutations(s.n-1)-1)*other, 1+float64(graph.Permutations(s.n)-1)*other
+	stays, all := 1+float64(mix.Permutations(s.n-1)-1)*other, 1+float64(mix.Permutations(s.n)-1)*other
 	f := constrainedForm(s.multi.b, at, s.n, s.mixers[at.Index].(permutationMixer).projection, stays/all)
 	f.Source = "mHC-lite, arXiv 2601.05732"
 	return f

@@ -4,6 +4,9 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/mix"
+	"github.com/residua-go/residua/graph/ops/shape"
 	"github.com/residua-go/residua/layers"
 )
 
@@ -71,7 +74,7 @@ func (s *multi) Sites(block int) []Site { return twoSites(block) }
 // read mixes the rows into what a sublayer works on.
 func (s *multi) read(h *gorgonia.Node, at Site) (*gorgonia.Node, Link) {
 	c := s.b.Hook(at.Name()+".coefficients", s.mixers[at.Index].coefficients(h), "row", "coefficient")
-	return s.b.Hook(at.Name()+".read", s.b.MixRead(h, c, s.m), "feature"), MultiLink{c} // [T, D]
+	return s.b.Hook(at.Name()+".read", mix.Read(s.b, h, c, s.m), "feature"), MultiLink{c} // [T, D]
 }
 
 // ReadHeads mixes the rows, then Norm and W_QKV.
@@ -98,8 +101,8 @@ func (s *multi) WriteFeatures(state State, at Site, link Link, y *gorgonia.Node)
 }
 
 func (s *multi) write(state State, at Site, link Link, y *gorgonia.Node) State {
-	y = s.b.Hook(at.Name()+".write", s.b.Dropout(y, s.c.Dropout), "feature")       // [T, D]
-	h := s.b.MixWrite(state.(MultiState).H, y, link.(MultiLink).Coefficients, s.m) // [T, n, d]
+	y = s.b.Hook(at.Name()+".write", elementwise.Dropout(s.b, y, s.c.Dropout), "feature") // [T, D]
+	h := mix.Write(s.b, state.(MultiState).H, y, link.(MultiLink).Coefficients, s.m)      // [T, n, d]
 	return MultiState{s.b.Hook(at.Name()+".stream", h, "row", "feature")}
 }
 
@@ -128,12 +131,12 @@ func newCopied(b *graph.Builder, c Vectors, n int, newMixer func(at Site) mixer)
 
 // Embed makes n copies of the tokens' embedding.
 func (s *copied) Embed(t Tokens) State {
-	return MultiState{s.multi.b.Hook("embedding.out", s.multi.b.Copies(s.lookUp(t), s.n), "row", "feature")} // [T, n, D]
+	return MultiState{s.multi.b.Hook("embedding.out", shape.Copies(s.multi.b, s.lookUp(t), s.n), "row", "feature")} // [T, n, D]
 }
 
 // Features is the norm of the rows' sum.
 func (s *copied) Features(state State) *gorgonia.Node {
-	return s.norm.Forward(s.multi.b.SumCopies(state.(MultiState).H)) // [T, D]
+	return s.norm.Forward(shape.SumCopies(s.multi.b, state.(MultiState).H)) // [T, D]
 }
 
 // packing lays out a site's packed coefficients [n, 2m+n].

@@ -4,6 +4,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/layers"
 )
 
@@ -47,7 +48,7 @@ func (t tables) lookUp(in Tokens) *gorgonia.Node {
 	if t.positions != nil {
 		h = t.b.Add(h, t.b.Hook(positionRows, t.positions.Forward(in.Positions), t.axes...))
 	}
-	return t.b.Dropout(h, t.dropout)
+	return elementwise.Dropout(t.b, h, t.dropout)
 }
 
 // Table is E [V, D].

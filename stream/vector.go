@@ -4,6 +4,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/layers"
 )
 
@@ -146,7 +147,7 @@ func (v *Vector) HeadsOutput(at Site, o *gorgonia.Node) *gorgonia.Node {
 // Add is h + y with y [T, D], for a stream that embeds a Vector and adds something else than what
 // the sublayer gives; y has the hook "blocks.0.attention.write", the sum ".stream".
 func (v *Vector) Add(s State, at Site, y *gorgonia.Node) State {
-	y = v.b.Hook(at.Name()+".write", v.b.Dropout(y, v.c.Dropout), "feature") // [T, D]
+	y = v.b.Hook(at.Name()+".write", elementwise.Dropout(v.b, y, v.c.Dropout), "feature") // [T, D]
 	state := s.(WithVector)
 	return state.WithVector(v.b.Hook(at.Name()+".stream", v.b.Add(state.Vector(), y), "feature"))
 }

@@ -6,6 +6,9 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/linear"
+	"github.com/residua-go/residua/graph/ops/norm"
+	"github.com/residua-go/residua/graph/ops/shape"
 	"github.com/residua-go/residua/layers"
 )
 
@@ -134,7 +137,7 @@ func NewVWN(b *graph.Builder, c VWNConfig) *VWN {
 func newVWNMixer(b *graph.Builder, c VWNConfig, at Site) mixer {
 	name, p, d := at.Name()+".vwn", packing{c.N, c.M}, c.D/c.M
 	ones := func(_, _ int) float64 { return 1 }
-	return tanhMixer{b: b, norm: graph.NormOptions{RMS: true, Eps: c.Norm.Eps}, tau: 1 / math.Sqrt(float64(d)),
+	return tanhMixer{b: b, norm: norm.Options{RMS: true, Eps: c.Norm.Eps}, tau: 1 / math.Sqrt(float64(d)),
 		gain:   b.Param(layers.Gain(name+".norm", d)),
 		w:      b.Param(decaying(name+".w", d, p.columns())),
 		static: b.Param(constant(name+".static", p.plain(), c.N, p.columns())),
@@ -146,7 +149,7 @@ func newVWNMixer(b *graph.Builder, c VWNConfig, at Site) mixer {
 func (v *VWN) Embed(t Tokens) State {
 	b, h := v.multi.b, v.lookUp(t) // [T, n, d], or [T, D]
 	if v.expand != nil {
-		h = b.Reshape(b.Linear(h, v.expand, graph.LinearOptions{}), v.n, v.d) // [T, n, d]
+		h = shape.Reshape(b, linear.Map(b, h, v.expand, linear.Options{}), v.n, v.d) // [T, n, d]
 	}
 	return MultiState{b.Hook("embedding.out", h, "row", "feature")}
 }
@@ -155,9 +158,9 @@ func (v *VWN) Embed(t Tokens) State {
 func (v *VWN) Features(state State) *gorgonia.Node {
 	b, h := v.multi.b, state.(MultiState).H // [T, n, d]
 	if v.groupNorm != nil {
-		h = b.Norm(h, v.groupNorm, graph.NormOptions{Eps: v.c.Norm.Eps, Groups: v.groupNorm.Shape()[0]}) // [T, n, d]
+		h = norm.Apply(b, h, v.groupNorm, norm.Options{Eps: v.c.Norm.Eps, Groups: v.groupNorm.Shape()[0]}) // [T, n, d]
 	}
-	return v.norm.Forward(b.Linear(h, v.reduce, graph.LinearOptions{})) // [T, D]
+	return v.norm.Forward(linear.Map(b, h, v.reduce, linear.Options{})) // [T, D]
 }
 
 // Form is a learned part plus one that the slots make of themselves, of m rows at a time.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/loss"
 	"github.com/residua-go/residua/optim"
 )
 
@@ -62,7 +63,7 @@ func (t *Trainer) gradient() (float64, error) {
 		if err := t.program.Run(graph.RunOptions{Accumulate: micro > 0, Step: step, Profile: t.times.on()}); err != nil {
 			return 0, err
 		}
-		crossEntropy, _, err := graph.LossParts(t.program.Roots().Loss)
+		crossEntropy, _, err := loss.Parts(t.program.Roots().Loss)
 		if err != nil {
 			return 0, err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/loss"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/trainer"
@@ -79,7 +80,7 @@ func (s *small) forward() (float64, error) {
 	if err := s.program.Run(graph.RunOptions{Step: uint64(s.steps)}); err != nil {
 		return 0, err
 	}
-	loss, _, err := graph.LossParts(s.program.Roots().Loss)
+	loss, _, err := loss.Parts(s.program.Roots().Loss)
 	return loss, err
 }
 

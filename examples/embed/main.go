@@ -15,6 +15,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/readwrite"
 	"github.com/residua-go/residua/layers"
 )
 
@@ -86,10 +87,10 @@ func block(g *gorgonia.ExprGraph, hidden *gorgonia.Node) (*gorgonia.Node, gorgon
 	norm := layers.NewNorm(b, "norm", layers.NormConfig{Eps: 1e-6}, dk, dv)
 	attention := layers.NewAttention(b, "attention", layers.AttentionConfig{Heads: rank, Scale: 0.35})
 
-	x := b.Write(nil, store, hidden)                     // [tokens, dk, dv]
-	o := attention.Forward(norm.Read(x, read), seq, nil) // [tokens, rank, dv]
-	x = b.Write(x, write, o)                             // [tokens, dk, dv]
-	return b.Read(x, readOut), b.Learnables(), b.Err()   // [tokens, rank, dv]
+	x := readwrite.Write(b, nil, store, hidden)                   // [tokens, dk, dv]
+	o := attention.Forward(norm.Read(x, read), seq, nil)          // [tokens, rank, dv]
+	x = readwrite.Write(b, x, write, o)                           // [tokens, dk, dv]
+	return readwrite.Read(b, x, readOut), b.Learnables(), b.Err() // [tokens, rank, dv]
 }
 
 // train runs stock Gorgonia: tape machine, Adam.

@@ -47,3 +47,13 @@ func (a Array) Arg() Arg { return Arg{a.Ptr, 8} }
 func (a Array) String() string {
 	return a.Type.String() + "[" + strconv.Itoa(a.N) + "]@0x" + strconv.FormatUint(a.Ptr, 16)
 }
+
+// Aligned16 tells whether all arrays begin at multiples of 16 bytes.
+func Aligned16(arrays ...Array) bool {
+	for _, a := range arrays {
+		if a.Ptr%16 != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/loss"
 	"github.com/residua-go/residua/models"
 )
 
@@ -96,7 +97,7 @@ func (p *Program) On(t *testing.T, b Batch, o graph.RunOptions) Result {
 		var err error
 		r.Loss, err = graph.Scalar(p.loss)
 		require.NoError(t, err)
-		r.CrossEntropy, r.ZLoss, err = graph.LossParts(p.loss)
+		r.CrossEntropy, r.ZLoss, err = loss.Parts(p.loss)
 		require.NoError(t, err)
 	}
 	r.Features, r.Logits, r.TokenLosses = valuesOf(p.features), valuesOf(p.logits), valuesOf(p.tokenLosses)

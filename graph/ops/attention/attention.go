@@ -1,0 +1,185 @@
+package attention
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// Options describe one causal attention.
+type Options struct {
+	Heads    int
+	Seq      int            // tokens a row; T = batch*Seq
+	Scale    float64        // of q.k, everything folded in: 1/sqrt(Dh), 1/(layer+1), muP
+	Slopes   []float64      // ALiBi: adds -Slopes[h]*(i-j); one a head, or nil
+	RopeBase float64        // rotary positions on q and k, half-split pairs; 0: none
+	Starts   *gorgonia.Node // Int32, T entries: first visible index in the row; nil: 0
+}
+
+// attention is causal attention over packed q, k, v.
+type attention struct {
+	heads, seq      int
+	scale, ropeBase float64
+	slopes          []float64
+	masked          bool // has document starts as an input
+	saved           *attentionSaved
+	cache           *graph.CacheLayer
+}
+
+// attentionSaved holds the log-sum-exp of each row of logits, [batch, heads, seq].
+type attentionSaved struct {
+	lse    any
+	device struct{ lse, slopes, angles graph.DeviceMemory } // and what a device is told once
+}
+
+// Causal is multi-head attention in which token i sees the tokens from its
+// document's start to itself (Vaswani et al. 2017):
+//
+//	o_i = sum_j softmax_j(Scale q_i.k_j - Slopes (i-j)) v_j,  starts_i <= j <= i
+//
+// qkv [T, 3*H*Dh] in the order (q, k, v), head, entry; o [T, H, Dh]. It is computed in
+// blocks with an online softmax: no Seq x Seq matrix exists. With Options.Cache the
+// tokens stand behind those of earlier runs.
+func Causal(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
+	if b.Err() != nil {
+		return nil
+	}
+	k := attention{heads: o.Heads, seq: o.Seq, scale: o.Scale, ropeBase: o.RopeBase, slopes: o.Slopes,
+		masked: o.Starts != nil, saved: &attentionSaved{}}
+	if b.Cache() != nil && qkv != nil && o.Heads > 0 {
+		var err error
+		if k.cache, err = b.Cache().Layer(qkv.Dtype(), o.Heads, graph.SignatureOf(qkv).Width()/3/o.Heads); err != nil {
+			b.Fail(errors.Wrap(err, "graph: CausalAttention"))
+			return nil
+		}
+	}
+	if o.Starts != nil {
+		return b.Apply(k, qkv, o.Starts)
+	}
+	return b.Apply(k, qkv)
+}
+
+func (k attention) String() string {
+	return fmt.Sprintf("CausalAttention(heads=%d, seq=%d, scale=%g, slopes=%v, rope=%g, masked=%t)",
+		k.heads, k.seq, k.scale, k.slopes, k.ropeBase, k.masked)
+}
+
+func (k attention) FLOPs(c graph.Cost) int { return 2 * k.halfFLOPs(c.Signature(0)) }
+
+func (k attention) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in[:1]); err != nil {
+		return graph.Signature{}, err
+	}
+	qkv := in[0]
+	switch {
+	case k.heads < 1 || qkv.Shape.Dims() < 2 || qkv.Width()%(3*k.heads) != 0:
+		return graph.Signature{}, errors.Errorf("qkv: want [tokens, 3*heads*Dh] with %d heads, got %v", k.heads, qkv.Shape)
+	case k.seq < 1 || qkv.Leading()%k.seq != 0:
+		return graph.Signature{}, errors.Errorf("qkv: want a multiple of seq %d tokens, got %v", k.seq, qkv.Shape)
+	case k.slopes != nil && len(k.slopes) != k.heads:
+		return graph.Signature{}, errors.Errorf("slopes: want %d, one a head, got %d", k.heads, len(k.slopes))
+	case k.ropeBase != 0 && qkv.Width()/3/k.heads%2 != 0:
+		return graph.Signature{}, errors.Errorf("RoPE: want an even head size, got %d", qkv.Width()/3/k.heads)
+	}
+	if k.masked {
+		if err := graph.WantInts(in, 1, "starts"); err != nil {
+			return graph.Signature{}, err
+		}
+		if in[1].Size() != qkv.Leading() {
+			return graph.Signature{}, errors.Errorf("starts: want %d entries, one a token, got shape %v", qkv.Leading(), in[1].Shape)
+		}
+	}
+	return graph.Signature{DType: qkv.DType, Shape: tensor.Shape{qkv.Leading(), k.heads, qkv.Width() / 3 / k.heads}}, nil
+}
+
+func (k attention) params(qkv graph.Signature) kernel.AttentionParams {
+	return kernel.AttentionParams{Batch: qkv.Leading() / k.seq, Seq: k.seq, Heads: k.heads, HeadDim: qkv.Width() / 3 / k.heads,
+		Scale: k.scale, Slopes: k.slopes, RopeBase: k.ropeBase}
+}
+
+func (k attention) VJP(d *graph.Derivative) {
+	if k.cache != nil {
+		d.Builder().Fail(errors.New("graph: CausalAttention: want no cache where a gradient is taken: build the training graph without Options.Cache"))
+		return
+	}
+	if !d.Wants(0) {
+		return
+	}
+	children := gorgonia.Nodes{d.Input(0), d.Output(), d.Gradient()}
+	if k.masked {
+		children = append(children, d.Input(1))
+	}
+	d.Set(0, d.Apply(attentionGrad{of: k}, children...))
+}
+
+// DeviceNeeds: the log-sum-exps.
+func (k attention) DeviceNeeds(c graph.Cost) (saved, scratch int) {
+	if k.cache != nil {
+		return 0, 0
+	}
+	p := k.params(c.Signature(0))
+	return p.Batch * p.Heads * p.Seq * cuda.F32.Size(), 0
+}
+
+func (k attention) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runAttention[float32], runAttention[float64])
+}
+
+// savedLSE returns the saved log-sum-exps, [batch, heads, seq].
+func savedLSE[T kernel.Float](s *attentionSaved, n int) []T {
+	lse, _ := s.lse.([]T)
+	if len(lse) != n {
+		lse = make([]T, n)
+		s.lse = lse
+	}
+	return lse
+}
+
+func runAttention[T kernel.Float](k attention, c *graph.Call) error {
+	p := k.params(c.Signature(0))
+	run := graph.State[kernel.Attention[T]](c)
+	starts := graph.In[int32](c, 1)
+	if k.cache != nil {
+		return run.ForwardCached(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.KV[T](k.cache), starts, p)
+	}
+	lse := savedLSE[T](k.saved, p.Batch*p.Heads*p.Seq)
+	run.Forward(c.Pool(), graph.Out[T](c), lse, graph.In[T](c, 0), starts, p)
+	return nil
+}
+
+// attentionGrad is d(qkv), packed as qkv. Inputs: qkv, o, do, and starts if masked.
+type attentionGrad struct {
+	graph.NoGradient
+	of attention
+}
+
+func (k attentionGrad) String() string { return "GradQKV of " + k.of.String() }
+
+func (k attentionGrad) FLOPs(c graph.Cost) int { // dp and dv, dq and dk, for q.k and p.v
+	return 4 * k.of.halfFLOPs(c.Signature(0))
+}
+
+func (k attentionGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
+
+// DeviceNeeds: the products of o and do.
+func (k attentionGrad) DeviceNeeds(c graph.Cost) (saved, scratch int) {
+	p := k.of.params(c.Signature(0))
+	return 0, p.Batch * p.Heads * p.Seq * cuda.F32.Size()
+}
+
+func (k attentionGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runAttentionGrad[float32], runAttentionGrad[float64])
+}
+
+func runAttentionGrad[T kernel.Float](k attentionGrad, c *graph.Call) error {
+	p := k.of.params(c.Signature(0))
+	lse := savedLSE[T](k.of.saved, p.Batch*p.Heads*p.Seq)
+	graph.State[kernel.Attention[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), lse, graph.In[int32](c, 3), p)
+	return nil
+}

@@ -1,0 +1,121 @@
+package attention
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// attentionMix sums values by a pattern. Inputs: pattern, qkv.
+type attentionMix struct{ heads, seq int }
+
+// Mix is what attention does with its pattern (Vaswani et al. 2017, eq. 1): each
+// token's output is a sum of its row's values,
+//
+//	o_i = sum_j p_ij v_j
+//
+// pattern [T, H, Seq] (query, head, key's index in its row), whatever its entries are: no
+// key is masked; qkv [T, 3*H*Dh] as in AttentionPattern, of which only v is read; o [T, H,
+// Dh]. Of the options Heads and Seq count. A Builder with a Cache refuses it.
+func Mix(b *graph.Builder, pattern, qkv *gorgonia.Node, o Options) *gorgonia.Node {
+	if b.Err() != nil || refuseCache(b, "AttentionMix") {
+		return nil
+	}
+	return b.Apply(attentionMix{o.Heads, o.Seq}, pattern, qkv)
+}
+
+func (k attentionMix) String() string {
+	return fmt.Sprintf("AttentionMix(heads=%d, seq=%d)", k.heads, k.seq)
+}
+
+func (k attentionMix) FLOPs(c graph.Cost) int { return k.attention().halfFLOPs(c.Signature(1)) }
+
+// attention is the attention whose sizes the mix has.
+func (k attentionMix) attention() attention { return attention{heads: k.heads, seq: k.seq} }
+
+func (k attentionMix) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	out, err := k.attention().Infer(in[1:])
+	if err != nil {
+		return graph.Signature{}, err
+	}
+	if want := graph.WithTokens(out.Leading(), k.heads, k.seq); !in[0].Shape.Eq(want) {
+		return graph.Signature{}, errors.Errorf("pattern: want [tokens, heads, seq] = %v for qkv %v, got %v", want, in[1].Shape, in[0].Shape)
+	}
+	return out, nil
+}
+
+func (k attentionMix) VJP(d *graph.Derivative) {
+	if d.Wants(0) {
+		d.Set(0, d.Apply(attentionMixGradPattern{of: k, pattern: d.Signature(0)}, d.Gradient(), d.Input(1)))
+	}
+	if d.Wants(1) {
+		d.Set(1, d.Apply(attentionMixGradValues{of: k, qkv: d.Signature(1)}, d.Input(0), d.Gradient()))
+	}
+}
+
+func (k attentionMix) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runAttentionMix[float32], runAttentionMix[float64])
+}
+
+func runAttentionMix[T kernel.Float](k attentionMix, c *graph.Call) error {
+	graph.State[kernel.AttentionMix[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), k.attention().params(c.Signature(1)))
+	return nil
+}
+
+// attentionMixGradPattern is dp_ij = do_i.v_j. Inputs: do, qkv.
+type attentionMixGradPattern struct {
+	graph.NoGradient
+	of      attentionMix
+	pattern graph.Signature
+}
+
+func (k attentionMixGradPattern) String() string { return "GradPattern of " + k.of.String() }
+
+func (k attentionMixGradPattern) FLOPs(c graph.Cost) int {
+	return k.of.attention().halfFLOPs(c.Signature(1))
+}
+
+func (k attentionMixGradPattern) Infer([]graph.Signature) (graph.Signature, error) {
+	return k.pattern, nil
+}
+
+func (k attentionMixGradPattern) FullPrecision() bool { return true } // as the pattern is
+
+func (k attentionMixGradPattern) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runAttentionMixGradPattern[float32], runAttentionMixGradPattern[float64])
+}
+
+func runAttentionMixGradPattern[T kernel.Float](k attentionMixGradPattern, c *graph.Call) error {
+	graph.State[kernel.AttentionMix[T]](c).GradPattern(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), k.of.attention().params(c.Signature(1)))
+	return nil
+}
+
+// attentionMixGradValues is d(qkv), packed as qkv: dv_j = sum_i p_ij do_i, 0 for q and k.
+// Inputs: pattern, do.
+type attentionMixGradValues struct {
+	graph.NoGradient
+	of  attentionMix
+	qkv graph.Signature
+}
+
+func (k attentionMixGradValues) String() string { return "GradQKV of " + k.of.String() }
+
+func (k attentionMixGradValues) FLOPs(c graph.Cost) int { return k.of.attention().halfFLOPs(k.qkv) }
+
+func (k attentionMixGradValues) Infer([]graph.Signature) (graph.Signature, error) { return k.qkv, nil }
+
+func (k attentionMixGradValues) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runAttentionMixGradValues[float32], runAttentionMixGradValues[float64])
+}
+
+func runAttentionMixGradValues[T kernel.Float](k attentionMixGradValues, c *graph.Call) error {
+	graph.State[kernel.AttentionMix[T]](c).GradValues(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), k.of.attention().params(k.qkv))
+	return nil
+}

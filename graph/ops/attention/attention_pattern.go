@@ -1,0 +1,125 @@
+package attention
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// attentionPattern is the softmax of an attention as a whole tensor. Inputs: qkv and, if
+// masked, starts.
+type attentionPattern struct{ attention }
+
+// Pattern is the softmax inside CausalAttention (Vaswani et al. 2017, eq. 1), for
+// looking at it or changing it:
+//
+//	p_ij = softmax_j(Scale q_i.k_j - Slopes (i-j)),  starts_i <= j <= i; exactly 0 elsewhere
+//
+// qkv [T, 3*H*Dh] in the order (q, k, v), head, entry; p [T, H, Seq]: query, head, and the
+// key's index in its row. AttentionMix(p, qkv, o) then is what CausalAttention(qkv, o)
+// makes, and so are its gradients; it takes batch*H*Seq*Seq more memory. A Builder with a
+// Cache refuses it: build the graph of whole rows.
+func Pattern(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
+	if b.Err() != nil || refuseCache(b, "AttentionPattern") {
+		return nil
+	}
+	k := attentionPattern{o.kind()}
+	if o.Starts != nil {
+		return b.Apply(k, qkv, o.Starts)
+	}
+	return b.Apply(k, qkv)
+}
+
+// kind is the attention that the options describe, without a cache.
+func (o Options) kind() attention {
+	return attention{heads: o.Heads, seq: o.Seq, scale: o.Scale, ropeBase: o.RopeBase, slopes: o.Slopes,
+		masked: o.Starts != nil, saved: &attentionSaved{}}
+}
+
+// refuseCache fails where the builder has a cache, whose tokens an op does not see.
+func refuseCache(b *graph.Builder, op string) bool {
+	if b.Cache() == nil {
+		return false
+	}
+	b.Fail(errors.Errorf("graph: %s: want whole rows, got a cache of earlier tokens: build the graph without Options.Cache", op))
+	return true
+}
+
+func (k attentionPattern) String() string { return "AttentionPattern of " + k.attention.String() }
+
+func (k attentionPattern) FLOPs(c graph.Cost) int { return k.halfFLOPs(c.Signature(0)) }
+
+func (k attentionPattern) Infer(in []graph.Signature) (graph.Signature, error) {
+	if _, err := k.attention.Infer(in); err != nil {
+		return graph.Signature{}, err
+	}
+	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading(), k.heads, k.seq)}, nil
+}
+
+func (k attentionPattern) FullPrecision() bool { return true }
+
+func (k attentionPattern) VJP(d *graph.Derivative) {
+	if !d.Wants(0) {
+		return
+	}
+	children := gorgonia.Nodes{d.Input(0), d.Output(), d.Gradient()}
+	if k.masked {
+		children = append(children, d.Input(1))
+	}
+	d.Set(0, d.Apply(attentionPatternGrad{of: k.attention}, children...))
+}
+
+// halfFLOPs counts one of attention's products, q.k or p.v, over the keys that queries see.
+func (k attention) halfFLOPs(qkv graph.Signature) int {
+	p := k.params(qkv)
+	return 2 * p.Batch * p.Heads * p.HeadDim * p.Seq * (p.Seq + 1) / 2
+}
+
+// DeviceNeeds: queries and keys, turned.
+func (k attentionPattern) DeviceNeeds(c graph.Cost) (saved, scratch int) {
+	return 0, c.Signature(0).Size() / 3 * 2 * cuda.F32.Size()
+}
+
+func (k attentionPattern) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runAttentionPattern[float32], runAttentionPattern[float64])
+}
+
+func runAttentionPattern[T kernel.Float](k attentionPattern, c *graph.Call) error {
+	graph.State[kernel.AttentionPattern[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[int32](c, 1), k.params(c.Signature(0)))
+	return nil
+}
+
+// attentionPatternGrad is d(qkv), packed as qkv, 0 for v. Inputs: qkv, p, dp, and starts if
+// masked.
+type attentionPatternGrad struct {
+	graph.NoGradient
+	of attention
+}
+
+func (k attentionPatternGrad) String() string {
+	return "GradQKV of AttentionPattern of " + k.of.String()
+}
+
+func (k attentionPatternGrad) FLOPs(c graph.Cost) int { // dq and dk
+	return 2 * k.of.halfFLOPs(c.Signature(0))
+}
+
+func (k attentionPatternGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
+
+// DeviceNeeds: queries and keys, turned, and the gradient of the logits.
+func (k attentionPatternGrad) DeviceNeeds(c graph.Cost) (saved, scratch int) {
+	return 0, (c.Signature(0).Size()/3*2 + c.Signature(1).Size()) * cuda.F32.Size()
+}
+
+func (k attentionPatternGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runAttentionPatternGrad[float32], runAttentionPatternGrad[float64])
+}
+
+func runAttentionPatternGrad[T kernel.Float](k attentionPatternGrad, c *graph.Call) error {
+	graph.State[kernel.AttentionPattern[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2),
+		graph.In[int32](c, 3), k.of.params(c.Signature(0)))
+	return nil
+}

@@ -1,0 +1,160 @@
+package attention
+
+import (
+	"math"
+	"testing"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/loss"
+	"github.com/residua-go/residua/graph/optest"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+func attentionCases() []optest.Case {
+	make := func(name string, batch int, masked bool, headDim int, o Options) optest.Case {
+		tokens := batch * o.Seq
+		c := optest.Case{Name: "CausalAttention/" + name, MayBeNil: []int{1}, Floats: [][]int{{tokens, 3, o.Heads, headDim}},
+			Build: func(b *graph.Builder, x, ids gorgonia.Nodes) *gorgonia.Node {
+				o := o
+				if masked {
+					o.Starts = ids[0]
+				}
+				return Causal(b, x[0], o)
+			},
+			Want: func(x [][]float64, ids [][]int32) []float64 {
+				var starts []int32
+				if masked {
+					starts = ids[0]
+				}
+				return wantAttention(x[0], starts, batch, headDim, o)
+			}}
+		if masked {
+			c.Ints = []optest.IntInput{{Shape: []int{batch, o.Seq}, Draw: optest.StartsOf(o.Seq)}}
+		}
+		return c
+	}
+	return []optest.Case{
+		make("one head", 1, false, 3, Options{Heads: 1, Seq: 5, Scale: 0.6}),
+		make("one token", 1, false, 2, Options{Heads: 3, Seq: 1, Scale: 0.7}),
+		make("heads and rows", 2, false, 5, Options{Heads: 3, Seq: 3, Scale: 0.3}),
+		make("alibi", 2, false, 3, Options{Heads: 2, Seq: 5, Scale: 0.5, Slopes: []float64{0.5, 0.0625}}),
+		make("rope", 2, false, 4, Options{Heads: 2, Seq: 5, Scale: 0.5, RopeBase: 100}),
+		make("starts", 2, true, 3, Options{Heads: 2, Seq: 7, Scale: 0.5}),
+		make("everything", 2, true, 2, Options{Heads: 3, Seq: 5, Scale: 0.5, Slopes: []float64{1, 0.5, 0.25}, RopeBase: 10000}),
+		make("more than a block", 1, true, 2, Options{Heads: 1, Seq: 67, Scale: 0.5}),
+	}
+}
+
+// tokenCases are the ops on Int32.
+func tokenCases() []optest.Case {
+	const bos = 2
+	return []optest.Case{
+		{Name: "Positions", Ints: []optest.IntInput{{Shape: []int{3, 5}, Draw: optest.Below(9)}}, NoGradient: true,
+			Build: func(b *graph.Builder, _, ids gorgonia.Nodes) *gorgonia.Node { return Positions(b, ids[0]) },
+			Want: func(_ [][]float64, ids [][]int32) []float64 {
+				positions := make([]float64, len(ids[0]))
+				for i := range positions {
+					positions[i] = float64(i % 5)
+				}
+				return positions
+			}},
+		{Name: "DocumentStarts", Ints: []optest.IntInput{{Shape: []int{3, 11}, Draw: optest.Below(4)}}, NoGradient: true,
+			Build: func(b *graph.Builder, _, ids gorgonia.Nodes) *gorgonia.Node { return DocumentStarts(b, ids[0], bos) },
+			Want:  func(_ [][]float64, ids [][]int32) []float64 { return wantStarts(ids[0], 11, bos) }},
+	}
+}
+
+// wantAttention takes qkv [batch*seq, 3, heads, headDim].
+func wantAttention(qkv []float64, starts []int32, batch, headDim int, o Options) []float64 {
+	part := func(which, row, i, head int) []float64 {
+		v := qkv[(((row*o.Seq+i)*3+which)*o.Heads+head)*headDim:][:headDim]
+		if which < 2 && o.RopeBase != 0 {
+			return wantRotation(v, i, o.RopeBase)
+		}
+		return v
+	}
+	var out []float64
+	for row := range batch {
+		for i := range o.Seq {
+			first := 0
+			if starts != nil {
+				first = int(starts[row*o.Seq+i])
+			}
+			for head := range o.Heads {
+				sum, total := make([]float64, headDim), 0.0
+				for j := first; j <= i; j++ {
+					q, k, v := part(0, row, i, head), part(1, row, j, head), part(2, row, j, head)
+					logit := 0.0
+					for d := range headDim {
+						logit += o.Scale * q[d] * k[d]
+					}
+					if o.Slopes != nil {
+						logit -= o.Slopes[head] * float64(i-j)
+					}
+					weight := math.Exp(logit)
+					total += weight
+					for d := range headDim {
+						sum[d] += weight * v[d]
+					}
+				}
+				out = append(out, optest.WantScale(sum, 1/total)...)
+			}
+		}
+	}
+	return out
+}
+
+// wantRotation turns the pairs (d, d + half) of a head by position*base^(-2d/headDim).
+func wantRotation(v []float64, position int, base float64) []float64 {
+	half := len(v) / 2
+	turned := make([]float64, len(v))
+	for d := range half {
+		angle := float64(position) * math.Pow(base, -2*float64(d)/float64(len(v)))
+		sin, cos := math.Sincos(angle)
+		turned[d] = v[d]*cos - v[d+half]*sin
+		turned[d+half] = v[d+half]*cos + v[d]*sin
+	}
+	return turned
+}
+
+// wantStarts: a document begins at a BOS that does not follow a BOS.
+func wantStarts(tokens []int32, seq int, bos int32) []float64 {
+	var starts []float64
+	start := 0
+	for i, id := range tokens {
+		if i%seq == 0 {
+			start = 0
+		}
+		if id == bos && (i%seq == 0 || tokens[i-1] != bos) {
+			start = i % seq
+		}
+		starts = append(starts, float64(start))
+	}
+	return starts
+}
+
+// TestAttentionScratch bounds what attention over 8,192 tokens takes beyond its inputs and
+// outputs, forward and backward: no 8192 x 8192 matrix exists (it alone has 256 MB).
+func TestAttentionScratch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("30 GFLOP")
+	}
+	const tokens, headDim = 8192, 64
+	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Threads: 2}, Gradients: true, Separate: true}, func(b *graph.Builder) (graph.Roots, error) {
+		qkv := b.Param(graph.ParamSpec{Name: "qkv", Shape: []int{tokens, 3, 1, headDim}, Init: graph.Normal(1)})
+		o := Causal(b, qkv, Options{Heads: 1, Seq: tokens, Scale: 0.125, Slopes: []float64{0.01}, RopeBase: 10000})
+		targets := b.Input("targets", tensor.Int32, tokens)
+		unembedding := b.Param(graph.ParamSpec{Name: "unembedding", Shape: []int{headDim, 2}, Init: graph.Normal(1)})
+		return graph.Roots{Loss: loss.CrossEntropy(b, o, unembedding, targets, loss.Options{})}, nil
+	})
+	require.NoError(t, err)
+	defer p.Close()
+	taken := optest.AllocatedBy(func() { require.NoError(t, p.Run(graph.RunOptions{})) })
+	// o, its gradient from the loss and d(qkv); the loss's own scratch is its logits.
+	outputs := 4 * tokens * headDim * (1 + 1 + 3)
+	loss := 4 * tokens * 2
+	t.Logf("%.1f MB beyond inputs and outputs", float64(taken-outputs-loss)/1e6)
+	require.Less(t, taken-outputs, 32_000_000)
+}

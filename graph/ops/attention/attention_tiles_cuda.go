@@ -1,0 +1,88 @@
+//go:build cuda
+
+package attention
+
+import (
+	"strconv"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+// attentionThreads are those of a block of any attention kernel.
+const attentionThreads = 128
+
+// attentionTile is a kernel of cuda/attention_{forward,backward}_PRECISION.cu: a block's own
+// rows go over tiles of columns. Rows are queries and columns keys, or, where the kernel
+// makes the gradients of keys and values, the other way round.
+type attentionTile struct {
+	dim     int // heads of up to so many numbers
+	rows    int // of a block
+	columns int // of a tile
+	stages  int // tiles in memory at a time
+}
+
+// attentionKernels are the kernels of one precision, by rising head size.
+type attentionKernels struct{ forward, backward []attentionTile }
+
+func attentionKernelsOf(p cuda.Precision) attentionKernels {
+	switch p {
+	case cuda.PrecisionBF16:
+		return attentionKernels{
+			forward:  []attentionTile{{32, 128, 64, 1}, {64, 128, 64, 1}, {96, 128, 32, 1}, {128, 128, 32, 1}, {256, 64, 32, 1}},
+			backward: []attentionTile{{32, 128, 32, 2}, {64, 128, 32, 2}, {96, 64, 32, 2}, {128, 64, 32, 2}, {256, 32, 32, 1}},
+		}
+	case cuda.PrecisionTF32:
+		return attentionKernels{
+			forward:  []attentionTile{{32, 128, 64, 1}, {64, 128, 64, 1}, {96, 64, 32, 1}, {128, 64, 32, 1}, {256, 64, 16, 1}},
+			backward: []attentionTile{{32, 128, 32, 2}, {64, 64, 32, 2}, {96, 64, 16, 2}, {128, 64, 16, 1}, {256, 32, 16, 1}},
+		}
+	default:
+		return attentionKernels{
+			forward:  []attentionTile{{64, 128, 64, 1}, {128, 64, 32, 1}, {256, 64, 16, 1}},
+			backward: []attentionTile{{64, 64, 32, 2}, {128, 64, 16, 1}, {256, 32, 16, 1}},
+		}
+	}
+}
+
+// attentionTileOf chooses the smallest kernel that takes heads of dim numbers.
+func attentionTileOf(kernels []attentionTile, dim int) (attentionTile, error) {
+	for _, t := range kernels {
+		if dim <= t.dim {
+			return t, nil
+		}
+	}
+	return attentionTile{}, errors.Errorf("want heads of at most %d numbers on a GPU, got %d", kernels[len(kernels)-1].dim, dim)
+}
+
+// rowBytes are those of a row in shared memory, 16 of them between two rows.
+func (t attentionTile) rowBytes(element int) int { return t.dim*element + 16 }
+
+// stagedBytes are those of a block's results in 32 bits, which take the tiles' place in
+// the end.
+func (t attentionTile) stagedBytes() int { return t.rows * (t.dim + 8) * 4 }
+
+// forwardBytes is the shared memory for queries, keys and values.
+func (t attentionTile) forwardBytes(element int) int {
+	return max((t.rows+2*t.columns)*t.rowBytes(element), t.stagedBytes())
+}
+
+// queriesBytes is that for queries and the gradients of their results, keys and values.
+func (t attentionTile) queriesBytes(element int) int {
+	return (2*t.rows + 2*t.stages*t.columns) * t.rowBytes(element)
+}
+
+// keysBytes is that for keys and values, and for queries, the gradients of their results
+// and three statistics of each.
+func (t attentionTile) keysBytes(element int) int {
+	return t.queriesBytes(element) + t.stages*t.columns*3*4
+}
+
+// grid gives each of the pairs, of seq tokens, its blocks.
+func (t attentionTile) grid(pairs, seq, shared int) cuda.Grid {
+	return cuda.Grid{X: pairs, Y: cuda.CeilDiv(seq, t.rows), Threads: attentionThreads, Shared: shared}
+}
+
+// name is the kernel's, without the precision.
+func (t attentionTile) name(kernel string) string { return kernel + "_" + strconv.Itoa(t.dim) }

@@ -1,0 +1,85 @@
+//go:build cuda
+
+package attention
+
+import (
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+const (
+	// decodeTokens is the largest number of tokens a row and run for which the keys are read
+	// once a query instead of once a block of queries.
+	decodeTokens = 8
+	// decodeBlocks is the number of blocks that decoding is split into if its keys are many:
+	// two for each multiprocessor of an H100.
+	decodeBlocks = 264
+	// decodeKeys is the smallest number of keys that is worth a block.
+	decodeKeys = 256
+)
+
+// deviceCache is one attention's part of a Cache on a device.
+type deviceCache struct {
+	keys, values     cuda.Array // [batch, heads, capacity, padded]; the keys turned
+	length, capacity int
+}
+
+// onDevice returns the memory, made at the first run.
+func cacheOnDevice(m *graph.CacheLayer, a *deviceAttention) (deviceCache, error) {
+	kv := graph.KV[float32](m)
+	size := a.pairs() * kv.Capacity * a.padded
+	both, err := a.Saved(&m.Device, a.number, 2*size)
+	return deviceCache{both.Slice(0, size), both.Slice(size, size), kv.Length, kv.Capacity}, err
+}
+
+// cached puts the new tokens' keys and values into the cache and attends over it.
+func (a *deviceAttention) cached(m *graph.CacheLayer, out, qkv cuda.Array) error {
+	cache, err := cacheOnDevice(m, a)
+	if err != nil {
+		return err
+	}
+	n := qkv.N / 3 / 4
+	err = a.Launch("attention_append"+qkv.Suffix(), cuda.Over(n, 256),
+		cache.keys.Arg(), cache.values.Arg(), qkv.Arg(), a.angles.Arg(), cuda.Long(n),
+		cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.padded), cuda.Int(cache.length), cuda.Int(cache.capacity))
+	if err != nil {
+		return err
+	}
+	if a.Seq > decodeTokens {
+		return a.forward(out, cuda.Array{}, qkv, cache)
+	}
+	return a.decode(out, qkv, cache)
+}
+
+// cacheArgs pass a cache and the other arguments that follow qkv in the kernels.
+func (a *deviceAttention) cacheArgs(cache deviceCache) []cuda.Arg {
+	return []cuda.Arg{
+		cache.keys.Arg(), cache.values.Arg(), a.starts.Arg(), a.slopes.Arg(), a.angles.Arg(),
+		cuda.Float(a.Scale), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.padded), cuda.Int(cache.length), cuda.Int(cache.capacity),
+	}
+}
+
+// decode attends with a block a query or, if that leaves much of a GPU idle, with several
+// whose parts are added in their order.
+func (a *deviceAttention) decode(out, qkv cuda.Array, cache deviceCache) error {
+	queries := a.pairs() * a.Seq
+	splits := max(1, min(cuda.CeilDiv(decodeBlocks, queries), cuda.CeilDiv(cache.length+a.Seq, decodeKeys)))
+	var parts cuda.Array // [queries, splits, 2+padded]
+	if splits > 1 {
+		var err error
+		if parts, err = a.Scratch(cuda.F32, queries*splits*(2+a.padded)); err != nil {
+			return err
+		}
+	}
+	tile, err := attentionTileOf([]attentionTile{{dim: 64}, {dim: 128}, {dim: 256}}, a.padded)
+	if err != nil {
+		return err
+	}
+	err = a.Launch(tile.name("attention_decode")+out.Suffix(), cuda.Grid{X: queries, Y: splits, Threads: attentionThreads},
+		append([]cuda.Arg{out.Arg(), parts.Arg(), qkv.Arg()}, a.cacheArgs(cache)...)...)
+	if err != nil || splits == 1 {
+		return err
+	}
+	return a.Launch("attention_combine"+out.Suffix(), cuda.Grid{X: queries, Threads: attentionThreads},
+		out.Arg(), parts.Arg(), cuda.Int(splits), cuda.Int(a.padded))
+}

@@ -1,0 +1,91 @@
+package attention
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"github.com/residua-go/residua/graph"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// positions numbers the tokens of each row.
+type positions struct {
+	graph.NoGradient
+	cache *graph.Cache
+}
+
+// Positions returns each token's index in its row, [batch, seq] Int32, counted from the
+// cache's length where there is one. tokens is [batch, seq] Int32.
+func Positions(b *graph.Builder, tokens *gorgonia.Node) *gorgonia.Node {
+	return b.Apply(positions{cache: b.Cache()}, tokens)
+}
+
+func (positions) String() string { return "Positions" }
+
+func (k positions) Infer(in []graph.Signature) (graph.Signature, error) {
+	return tokenRows(in[0], k.cache)
+}
+
+// tokenRows checks tokens [batch, seq] Int32 and, where there is a cache, their rows.
+func tokenRows(s graph.Signature, cache *graph.Cache) (graph.Signature, error) {
+	if s.DType != tensor.Int32 || s.Shape.Dims() != 2 {
+		return graph.Signature{}, errors.Errorf("tokens: want int32 [batch, seq], got %s", s)
+	}
+	return s, cache.Rows(s.Shape[0])
+}
+
+func (k positions) Run(c *graph.Call) error {
+	first := 0
+	if k.cache != nil {
+		first = k.cache.Len()
+	}
+	seq, result := c.Signature(0).Shape[1], graph.Out[int32](c)
+	for i := range result {
+		result[i] = int32(first + i%seq)
+	}
+	return nil
+}
+
+// documentStarts finds the documents of each row.
+type documentStarts struct {
+	graph.NoGradient
+	bos   int32
+	cache *graph.Cache
+}
+
+// DocumentStarts returns for each token the index in its row of its document's first
+// token, [batch, seq] Int32. A document begins at a BOS whose previous token is not a
+// BOS, so that a run of BOS opens one document; a row may begin inside a document.
+// tokens is [batch, seq] Int32.
+func DocumentStarts(b *graph.Builder, tokens *gorgonia.Node, bos int) *gorgonia.Node {
+	return b.Apply(documentStarts{bos: int32(bos), cache: b.Cache()}, tokens)
+}
+
+func (k documentStarts) String() string { return fmt.Sprintf("DocumentStarts(bos=%d)", k.bos) }
+
+func (k documentStarts) Infer(in []graph.Signature) (graph.Signature, error) {
+	return tokenRows(in[0], k.cache)
+}
+
+func (k documentStarts) Run(c *graph.Call) error {
+	tokens, starts := graph.In[int32](c, 0), graph.Out[int32](c)
+	seq := c.Signature(0).Shape[1]
+	for row := 0; row*seq < len(tokens); row++ {
+		first, start, previous := 0, int32(0), int32(-1)
+		if k.cache != nil {
+			first, start, previous = k.cache.Len(), k.cache.Row(row).Start, k.cache.Row(row).Previous
+		}
+		for i := 0; i < seq; i++ {
+			id := tokens[row*seq+i]
+			if id == k.bos && previous != k.bos {
+				start = int32(first + i)
+			}
+			starts[row*seq+i], previous = start, id
+		}
+		if k.cache != nil {
+			k.cache.SetNext(row, graph.CacheRow{Start: start, Previous: previous})
+		}
+	}
+	return nil
+}

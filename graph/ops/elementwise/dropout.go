@@ -1,0 +1,61 @@
+package elementwise
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// dropout zeroes entries by a mask that is a pure function of (seed, site, step, entry).
+type dropout struct {
+	rate float64
+	seed uint64
+	site uint32
+}
+
+// Dropout zeroes each entry with probability rate and multiplies the others by
+// 1/(1-rate) (Srivastava et al. 2014). The mask depends on Options.Seed, on which
+// dropout of the graph this is, on the training step and on the entry, on nothing else:
+// the backward pass and a recomputation draw the same one. Without Options.Training, or
+// with rate 0, x itself is returned.
+func Dropout(b *graph.Builder, x *gorgonia.Node, rate float64) *gorgonia.Node {
+	if !(rate >= 0 && rate < 1) {
+		b.Fail(errors.Errorf("graph: Dropout: want a rate in [0, 1), got %g", rate))
+		return nil
+	}
+	site := b.DropoutSite()
+	if !b.Training() || rate == 0 {
+		return x
+	}
+	return b.Apply(dropout{rate, b.Seed(), site}, x)
+}
+
+func (k dropout) String() string {
+	return fmt.Sprintf("Dropout(%g, seed=%d, site=%d)", k.rate, k.seed, k.site)
+}
+
+func (k dropout) Infer(in []graph.Signature) (graph.Signature, error) {
+	return in[0], graph.WantFloats(in)
+}
+
+func (k dropout) InPlace(int) bool { return true }
+
+func (k dropout) VJP(d *graph.Derivative) {
+	if d.Wants(0) {
+		d.Set(0, d.Apply(k, d.Gradient()))
+	}
+}
+
+func (k dropout) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runDropout[float32], runDropout[float64])
+}
+
+func runDropout[T kernel.Float](k dropout, c *graph.Call) error {
+	key := kernel.DropoutKey{Seed: k.seed, Site: k.site, Step: c.Step()}
+	graph.State[kernel.Dropout[T]](c).Run(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), k.rate, key)
+	return nil
+}

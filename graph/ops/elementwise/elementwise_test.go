@@ -1,0 +1,26 @@
+package elementwise_test
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/optest"
+	"gorgonia.org/gorgonia"
+)
+
+func elementwiseCases() []optest.Case {
+	gelu := func(exact bool, shape ...int) optest.Case {
+		return optest.Case{Name: fmt.Sprintf("Gelu/exact=%t %v", exact, shape), Floats: [][]int{shape},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return elementwise.Gelu(b, x[0], exact) },
+			Want:  func(x [][]float64, _ [][]int32) []float64 { return optest.WantGelu(x[0], exact) }}
+	}
+	return []optest.Case{
+		gelu(false, 3, 5), gelu(true, 3, 5), gelu(false, 1, 1), gelu(true, 2, 3, 7),
+		{Name: "Scale", Floats: [][]int{{3, 5}},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return elementwise.Scale(b, x[0], -0.3) },
+			Want:  func(x [][]float64, _ [][]int32) []float64 { return optest.WantScale(x[0], -0.3) }},
+		{Name: "Dropout", Floats: [][]int{{7, 5}}, Training: true,
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return elementwise.Dropout(b, x[0], 0.3) }},
+	}
+}

@@ -1,0 +1,89 @@
+package elementwise
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// glu is a gated linear unit's product, added to any number of inputs.
+type glu struct{ addends int }
+
+// GLU is the product of a gated linear unit (Dauphin et al. 2017, section 2), with the gate
+// before the value, and what it is added to:
+//
+//	y_t = sigmoid(gate_t) o value_t + addends_t,   x_t = [gate_t | value_t]
+//
+// x [T, 2D]; y and the addends [T, D]. The addends are added from the last to the first.
+func GLU(b *graph.Builder, x *gorgonia.Node, addends ...*gorgonia.Node) *gorgonia.Node {
+	return b.Apply(glu{len(addends)}, append(gorgonia.Nodes{x}, addends...)...)
+}
+
+func (glu) String() string { return "GLU" }
+
+func (k glu) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	x := in[0].Shape
+	if x.Dims() != 2 || x[1]%2 != 0 {
+		return graph.Signature{}, errors.Errorf("x: want shape [tokens, 2*D], a gate and a value side by side, got %v", x)
+	}
+	y := graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(x[0], x[1]/2)}
+	for i, s := range in[1:] {
+		if !s.Shape.Eq(y.Shape) {
+			return graph.Signature{}, errors.Errorf("addend %d: want shape %v for x %v, got %v", i, y.Shape, x, s.Shape)
+		}
+	}
+	return y, nil
+}
+
+func (k glu) InPlace(i int) bool { return i > 0 && i == k.addends }
+
+func (k glu) VJP(d *graph.Derivative) {
+	if d.Wants(0) {
+		d.Set(0, d.Apply(gluGrad{}, d.Gradient(), d.Input(0)))
+	}
+	for i := range k.addends {
+		d.Set(1+i, d.Gradient())
+	}
+}
+
+func (k glu) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runGLU[float32], runGLU[float64])
+}
+
+// gluState is the kernel with its list of addends, kept so that a run allocates nothing.
+type gluState[T kernel.Float] struct {
+	kernel.GLU[T]
+	addends [][]T
+}
+
+func runGLU[T kernel.Float](_ glu, c *graph.Call) error {
+	s, y := graph.State[gluState[T]](c), c.Result()
+	s.addends = s.addends[:0]
+	for i := 1; i < c.Inputs(); i++ {
+		s.addends = append(s.addends, graph.In[T](c, i))
+	}
+	s.Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), s.addends, y.Leading(), y.Width())
+	return nil
+}
+
+// gluGrad is dx = [dy o value o sigmoid'(gate) | dy o sigmoid(gate)]. Inputs: dy, x.
+type gluGrad struct{ graph.NoGradient }
+
+func (gluGrad) String() string { return "GradX of GLU" }
+
+func (gluGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
+
+func (k gluGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runGLUGrad[float32], runGLUGrad[float64])
+}
+
+func runGLUGrad[T kernel.Float](_ gluGrad, c *graph.Call) error {
+	dy := c.Signature(0)
+	graph.State[kernel.GLU[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), dy.Leading(), dy.Width())
+	return nil
+}

@@ -1,0 +1,152 @@
+package elementwise
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// LSTMGates are the inputs of an LSTM cell beside its state, all of the state's shape: the
+// gates before their sigmoid, and the candidate as it is added.
+type LSTMGates struct{ Input, Forget, Output, Candidate *gorgonia.Node }
+
+// LSTMCell is one step of a long short-term memory's cell (Hochreiter & Schmidhuber 1997;
+// the forget gate: Gers et al. 2000), with i, f, o and g the input, forget and output gates
+// and the candidate:
+//
+//	c' = sigmoid(f) o c + sigmoid(i) o g
+//	h' = sigmoid(o) o c'
+//
+// c, c' and h' [T, ...], elementwise, in one pass. Neither g nor the output is squashed: a
+// caller that wants tanh(g) passes it.
+func LSTMCell(b *graph.Builder, c *gorgonia.Node, g LSTMGates) (cell, hidden *gorgonia.Node) {
+	cell = b.Apply(lstmCell{}, c, g.Input, g.Forget, g.Candidate, g.Output)
+	if cell == nil {
+		return nil, nil
+	}
+	return cell, b.Secondary(lstmOutput{}, 0, cell, g.Output)
+}
+
+// lstmCell is c'; its run also makes h', for which it reads the output gate. Inputs: c, i,
+// f, g, o.
+type lstmCell struct{}
+
+func (lstmCell) String() string { return "LSTMCell" }
+
+func (lstmCell) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	for i, what := range []string{"", "input gate", "forget gate", "candidate", "output gate"} {
+		if !in[i].Shape.Eq(in[0].Shape) {
+			return graph.Signature{}, errors.Errorf("%s: want shape %v as the state, got %v", what, in[0].Shape, in[i].Shape)
+		}
+	}
+	return in[0], nil
+}
+
+// Differentiable: c' does not depend on the output gate.
+func (lstmCell) Differentiable(i int) bool { return i < 4 }
+
+func (lstmCell) InPlace(i int) bool { return i == 0 }
+
+func (lstmCell) FullPrecision() bool { return true }
+
+func (lstmCell) VJP(d *graph.Derivative) {
+	primary := d.Apply(lstmCellGrad{}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2), d.Input(3))
+	d.Set(0, primary)
+	for i, what := range []string{"input gate", "forget gate", "candidate"} {
+		if d.Wants(1 + i) {
+			d.Set(1+i, d.Builder().Secondary(lstmGateGrad{what: what}, i, primary))
+		}
+	}
+}
+
+func (k lstmCell) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runLSTMCell[float32], runLSTMCell[float64])
+}
+
+func runLSTMCell[T kernel.Float](_ lstmCell, c *graph.Call) error {
+	hidden, _ := graph.SecondaryOut[T](c, 0)
+	graph.State[kernel.LSTM[T]](c).Forward(c.Pool(), graph.Out[T](c), hidden, graph.In[T](c, 0), kernel.LSTMGates[T]{
+		Input: graph.In[T](c, 1), Forget: graph.In[T](c, 2), Candidate: graph.In[T](c, 3), Output: graph.In[T](c, 4)})
+	return nil
+}
+
+// lstmOutput is h' = sigmoid(o) o c', made by the run of c'. Inputs: c', o.
+type lstmOutput struct{}
+
+func (lstmOutput) String() string { return "LSTMOutput" }
+
+func (lstmOutput) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
+
+func (lstmOutput) Run(*graph.Call) error { return nil }
+
+func (lstmOutput) VJP(d *graph.Derivative) {
+	primary := d.ApplyAbsorbing(lstmOutputGrad{}, d.Gradient(), d.Input(0), d.Input(1))
+	d.Set(0, primary)
+	if d.Wants(1) {
+		d.Set(1, d.Builder().Secondary(lstmGateGrad{what: "output gate"}, 0, primary))
+	}
+}
+
+// lstmOutputGrad is dc' = dh' o sigmoid(o); its secondary is do. Inputs: dh', c', o and,
+// where dc' is to be added to it, the gradient that c' has from elsewhere.
+type lstmOutputGrad struct{ graph.NoGradient }
+
+func (lstmOutputGrad) String() string { return "GradCell of LSTMOutput" }
+
+func (lstmOutputGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
+
+func (lstmOutputGrad) InPlace(i int) bool { return i == 0 || i == 3 }
+
+func (lstmOutputGrad) FullPrecision() bool { return true }
+
+func (k lstmOutputGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runLSTMOutputGrad[float32], runLSTMOutputGrad[float64])
+}
+
+func runLSTMOutputGrad[T kernel.Float](_ lstmOutputGrad, c *graph.Call) error {
+	do, _ := graph.SecondaryOut[T](c, 0)
+	graph.State[kernel.LSTM[T]](c).OutputBackward(c.Pool(), graph.Out[T](c), do, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), graph.In[T](c, 3))
+	return nil
+}
+
+// lstmCellGrad is dc = dc' o sigmoid(f); its secondaries are di, df and dg. Inputs: dc', c,
+// i, f, g.
+type lstmCellGrad struct{ graph.NoGradient }
+
+func (lstmCellGrad) String() string { return "GradState of LSTMCell" }
+
+func (lstmCellGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
+
+func (lstmCellGrad) FullPrecision() bool { return true }
+
+func (k lstmCellGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runLSTMCellGrad[float32], runLSTMCellGrad[float64])
+}
+
+func runLSTMCellGrad[T kernel.Float](_ lstmCellGrad, c *graph.Call) error {
+	var d kernel.LSTMGates[T]
+	d.Input, _ = graph.SecondaryOut[T](c, 0)
+	d.Forget, _ = graph.SecondaryOut[T](c, 1)
+	d.Candidate, _ = graph.SecondaryOut[T](c, 2)
+	graph.State[kernel.LSTM[T]](c).CellBackward(c.Pool(), graph.Out[T](c), d, graph.In[T](c, 0), graph.In[T](c, 1), kernel.LSTMGates[T]{
+		Input: graph.In[T](c, 2), Forget: graph.In[T](c, 3), Candidate: graph.In[T](c, 4)})
+	return nil
+}
+
+// lstmGateGrad is a gate's or the candidate's gradient, made by the run of the state's.
+// It cannot add to what a parameter's gradient holds, as secondary can.
+type lstmGateGrad struct {
+	graph.NoGradient
+	what string
+}
+
+func (k lstmGateGrad) String() string { return "Grad of LSTMCell's " + k.what }
+
+func (lstmGateGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
+
+func (lstmGateGrad) Run(*graph.Call) error { return nil }

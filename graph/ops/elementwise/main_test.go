@@ -1,0 +1,12 @@
+//go:build cuda
+
+package elementwise_test
+
+import (
+	"testing"
+
+	"github.com/residua-go/residua/graph/cuda/emulator"
+)
+
+// TestMain runs the device's tests on the emulator, or on a GPU where RESIDUA_GPU says so.
+func TestMain(m *testing.M) { emulator.Main(m) }

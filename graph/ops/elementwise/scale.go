@@ -1,0 +1,41 @@
+package elementwise
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// scale multiplies by a fixed factor.
+type scale struct{ factor float64 }
+
+// Scale multiplies every entry by a factor that is fixed when the graph is built.
+func Scale(b *graph.Builder, x *gorgonia.Node, factor float64) *gorgonia.Node {
+	return b.Apply(scale{factor}, x)
+}
+
+func (k scale) String() string { return fmt.Sprintf("Scale(%g)", k.factor) }
+
+func (k scale) Infer(in []graph.Signature) (graph.Signature, error) {
+	return in[0], graph.WantFloats(in)
+}
+
+func (k scale) InPlace(int) bool { return true }
+
+func (k scale) VJP(d *graph.Derivative) {
+	if d.Wants(0) {
+		d.Set(0, d.Apply(k, d.Gradient()))
+	}
+}
+
+func (k scale) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runScale[float32], runScale[float64])
+}
+
+func runScale[T kernel.Float](k scale, c *graph.Call) error {
+	graph.State[kernel.Scale[T]](c).Run(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), k.factor)
+	return nil
+}

@@ -1,0 +1,10 @@
+//go:build cuda
+
+package elementwise
+
+import (
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+func (k scale) Launch(c *graph.DeviceCall) error { return c.Elementwise("scale", cuda.Float(k.factor)) }

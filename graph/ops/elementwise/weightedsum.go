@@ -1,0 +1,169 @@
+package elementwise
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// weightedSum adds tensors up, each times a weight. Inputs: the weights, the tensors.
+type weightedSum struct{}
+
+// WeightedSum adds tensors of one shape up, each times a weight of its own, as DenseFormer
+// does with the outputs of all earlier blocks (Pagliardini et al. 2024, arXiv 2402.02622,
+// section 3), or, with weights of each token's own, as attention over them does:
+//
+//	y_t = sum over j of a[j] x[j]_t      or      sum over j of a[t, j] x[j]_t
+//
+// weights a [k] or [1, k] for all tokens, or [T, k], one set a token; x k tensors [T, ...], y
+// as each. The terms are added from the first to the last. A tensor is left out where its
+// weight is 0, so that weights of 0 and a single 1 give that tensor, bit for bit.
+func WeightedSum(b *graph.Builder, weights *gorgonia.Node, x ...*gorgonia.Node) *gorgonia.Node {
+	if len(x) == 0 {
+		b.Fail(errors.New("graph: WeightedSum: want at least one tensor, got none"))
+		return nil
+	}
+	return b.Apply(weightedSum{}, append(gorgonia.Nodes{weights}, x...)...)
+}
+
+func (weightedSum) String() string { return "WeightedSum" }
+
+func (weightedSum) FLOPs(c graph.Cost) int {
+	return 2 * sumParams(c.Signature(0), c.Result()).Terms * c.Result().Size()
+}
+
+func (weightedSum) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	a, x := in[0].Shape, in[1:]
+	for j, s := range x {
+		if s.Shape.Dims() < 2 {
+			return graph.Signature{}, errors.Errorf("tensor %d: want shape [tokens, ...], got %v", j, s.Shape)
+		}
+		if !s.Shape.Eq(x[0].Shape) {
+			return graph.Signature{}, errors.Errorf("tensor %d: want shape %v as tensor 0, got %v", j, x[0].Shape, s.Shape)
+		}
+	}
+	k, tokens := len(x), x[0].Leading()
+	if !slices.Equal(a, tensor.Shape{k}) && !slices.Equal(a, tensor.Shape{1, k}) && !slices.Equal(a, tensor.Shape{tokens, k}) {
+		return graph.Signature{}, errors.Errorf("weights: want shape (%d), (1, %d) or (%d, %d) for %d tensors of %d tokens, got %v", k, k, tokens, k, k, tokens, a)
+	}
+	return x[0], nil
+}
+
+func (weightedSum) InPlace(i int) bool { return i == 1 }
+
+// VJP makes one pass over all tensors for the weights' gradient, and one for each tensor's,
+// which adds it to what that tensor's gradient has from elsewhere.
+func (weightedSum) VJP(d *graph.Derivative) {
+	terms := d.Inputs() - 1
+	if d.Wants(0) {
+		inputs := gorgonia.Nodes{d.Gradient()}
+		for j := range terms {
+			inputs = append(inputs, d.Input(1+j))
+		}
+		d.Set(0, d.Apply(sumWeightsGrad{weights: d.Signature(0)}, inputs...))
+	}
+	for j := range terms {
+		if !d.Wants(1 + j) {
+			continue
+		}
+		inputs := gorgonia.Nodes{d.Gradient(), d.Input(0)}
+		if addend := d.Absorb(1 + j); addend != nil {
+			inputs = append(inputs, addend)
+		}
+		d.Set(1+j, d.Apply(sumTermGrad{j: j}, inputs...))
+	}
+}
+
+// sumParams are the sizes of a weighted sum of k tensors like y.
+func sumParams(weights, y graph.Signature) kernel.WeightedSumParams {
+	k := weights.Shape[weights.Shape.Dims()-1]
+	return kernel.WeightedSumParams{Tokens: y.Leading(), Width: y.Width(), Terms: k, Shared: weights.Size() == k}
+}
+
+// weightedSumState is the kernel with its list of tensors, kept so that a run allocates nothing.
+type weightedSumState[T kernel.Float] struct {
+	kernel.WeightedSum[T]
+	x [][]T
+}
+
+// tensors lists the tensors, which are the inputs from the second on.
+func (s *weightedSumState[T]) tensors(c *graph.Call) [][]T {
+	s.x = s.x[:0]
+	for i := range c.Inputs() - 1 {
+		s.x = append(s.x, graph.In[T](c, 1+i))
+	}
+	return s.x
+}
+
+func (k weightedSum) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runWeightedSum[float32], runWeightedSum[float64])
+}
+
+func runWeightedSum[T kernel.Float](_ weightedSum, c *graph.Call) error {
+	s := graph.State[weightedSumState[T]](c)
+	s.Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), s.tensors(c), sumParams(c.Signature(0), c.Result()))
+	return nil
+}
+
+// sumWeightsGrad is the gradient of the weights. Inputs: dy, the tensors.
+type sumWeightsGrad struct {
+	graph.NoGradient
+	weights graph.Signature
+}
+
+func (k sumWeightsGrad) String() string {
+	return fmt.Sprintf("GradWeights of WeightedSum %v", k.weights.Shape)
+}
+
+func (k sumWeightsGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.weights, nil }
+
+func (sumWeightsGrad) Accumulates() bool { return true }
+
+func (sumWeightsGrad) FullPrecision() bool { return true }
+
+func (sumWeightsGrad) FLOPs(c graph.Cost) int {
+	return 2 * sumParams(c.Result(), c.Signature(0)).Terms * c.Signature(0).Size()
+}
+
+func (k sumWeightsGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runSumWeightsGrad[float32], runSumWeightsGrad[float64])
+}
+
+func runSumWeightsGrad[T kernel.Float](_ sumWeightsGrad, c *graph.Call) error {
+	s := graph.State[weightedSumState[T]](c)
+	s.Weights(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), s.tensors(c), c.Accumulate(), sumParams(c.Result(), c.Signature(0)))
+	return nil
+}
+
+// sumTermGrad is the gradient of tensor j, a[j] dy. Inputs: dy, the weights and, where it is
+// to be added to it, the gradient that the tensor has from elsewhere.
+type sumTermGrad struct {
+	graph.NoGradient
+	j int
+}
+
+func (k sumTermGrad) String() string { return fmt.Sprintf("GradX%d of WeightedSum", k.j) }
+
+func (sumTermGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
+
+func (sumTermGrad) InPlace(i int) bool { return i == 0 || i == 2 }
+
+func (sumTermGrad) FLOPs(c graph.Cost) int { return 2 * c.Result().Size() }
+
+func (k sumTermGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runSumTermGrad[float32], runSumTermGrad[float64])
+}
+
+func runSumTermGrad[T kernel.Float](k sumTermGrad, c *graph.Call) error {
+	graph.State[kernel.WeightedSum[T]](c).Term(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), k.j, sumParams(c.Signature(1), c.Result()))
+	return nil
+}

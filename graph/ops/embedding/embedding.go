@@ -1,0 +1,85 @@
+package embedding
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// embedding gathers rows of a table.
+type embedding struct{ scale float64 }
+
+// Gather gathers rows of a table (RMT paper eq. 18; GPT-2's wte and wpe):
+//
+//	y_t = scale * table[ids_t]
+//
+// table [V, ...], ids Int32 of any shape with T elements, y [T, ...]. The gradient of
+// the table scatter-adds in token order. An id outside [0, V) is an error of the run; on a
+// GPU, which a run does not wait for, it gives a row of NaN.
+func Gather(b *graph.Builder, table, ids *gorgonia.Node, scale float64) *gorgonia.Node {
+	return b.Apply(embedding{scale}, table, ids)
+}
+
+func (k embedding) String() string { return fmt.Sprintf("Embedding(scale=%g)", k.scale) }
+
+// Bytes counts the rows of the tokens alone, not the whole table.
+func (embedding) Bytes(c graph.Cost) int { return c.Signature(1).Bytes() + 2*c.Result().Bytes() }
+
+func (k embedding) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in[:1]); err != nil {
+		return graph.Signature{}, err
+	}
+	if err := graph.WantInts(in, 1, "ids"); err != nil {
+		return graph.Signature{}, err
+	}
+	if in[0].Shape.Dims() < 2 {
+		return graph.Signature{}, errors.Errorf("table: want shape [vocab, ...], got %v", in[0].Shape)
+	}
+	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[1].Size(), in[0].Shape[1:]...)}, nil
+}
+
+func (k embedding) VJP(d *graph.Derivative) {
+	if d.Wants(0) {
+		d.Set(0, d.Apply(embeddingGrad{scale: k.scale, table: d.Signature(0)}, d.Input(1), d.Gradient()))
+	}
+}
+
+func (k embedding) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runEmbedding[float32], runEmbedding[float64])
+}
+
+func runEmbedding[T kernel.Float](k embedding, c *graph.Call) error {
+	table := c.Signature(0)
+	return graph.State[kernel.Embedding[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[int32](c, 1),
+		table.Leading(), table.Width(), k.scale)
+}
+
+// embeddingGrad is the gradient of Embedding's table: inputs ids and dy.
+type embeddingGrad struct {
+	graph.NoGradient
+	scale float64
+	table graph.Signature
+}
+
+func (k embeddingGrad) String() string {
+	return fmt.Sprintf("EmbeddingGrad(scale=%g, table=%v)", k.scale, k.table.Shape)
+}
+
+func (k embeddingGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.table, nil }
+
+func (k embeddingGrad) Accumulates() bool { return true }
+
+func (embeddingGrad) FullPrecision() bool { return true }
+
+func (k embeddingGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runEmbeddingGrad[float32], runEmbeddingGrad[float64])
+}
+
+func runEmbeddingGrad[T kernel.Float](k embeddingGrad, c *graph.Call) error {
+	return graph.State[kernel.Embedding[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 1), graph.In[int32](c, 0),
+		k.table.Leading(), k.table.Width(), k.scale, c.Accumulate())
+}

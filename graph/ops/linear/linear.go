@@ -1,0 +1,174 @@
+package linear
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// Product is a matrix product over each token's flattened features.
+type Product struct {
+	Transposed bool
+	Scale      float64
+}
+
+// Options vary Linear. The zero value is y = x W.
+type Options struct {
+	Bias       *gorgonia.Node // [out], or nil
+	Transposed bool           // W is stored [out, ...in], as a tied embedding is
+	Scale      float64        // factor of x W (muP multiplier); 0 means 1
+}
+
+// Map is an affine map of each token's features:
+//
+//	y_t = scale * x_t W + bias
+//
+// x [T, ...in] is read flattened over its last axes, W is [in, out], y is [T, out].
+func Map(b *graph.Builder, x, w *gorgonia.Node, o Options) *gorgonia.Node {
+	if o.Scale == 0 {
+		o.Scale = 1
+	}
+	y := b.Apply(Product{o.Transposed, o.Scale}, x, w)
+	if o.Bias != nil {
+		y = Bias(b, y, o.Bias)
+	}
+	return y
+}
+
+// String is the name, the form of the weight and the scale.
+func (k Product) String() string {
+	return fmt.Sprintf("Linear(transposed=%t, scale=%g)", k.Transposed, k.Scale)
+}
+
+// FLOPs are 2 a multiply-add.
+func (k Product) FLOPs(c graph.Cost) int { return 2 * c.Signature(0).Size() * c.Result().Width() }
+
+// Sides returns the weight's two sides.
+func (k Product) Sides(w graph.Signature) (inputs, outputs int) {
+	if k.Transposed {
+		return w.Width(), w.Leading()
+	}
+	return w.Leading(), w.Width()
+}
+
+// Infer wants x [tokens, ...in] and the weight.
+func (k Product) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	inputs, outputs := k.Sides(in[1])
+	if in[1].Shape.Dims() < 2 || in[0].Shape.Dims() < 2 || in[0].Width() != inputs {
+		return graph.Signature{}, errors.Errorf("want x [tokens, %d] for a weight of shape %v, got %v", inputs, in[1].Shape, in[0].Shape)
+	}
+	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading(), outputs)}, nil
+}
+
+// VJP makes dx = scale * dy W^T and dW = scale * x^T dy.
+func (k Product) VJP(d *graph.Derivative) {
+	if d.Wants(0) {
+		d.Set(0, k.gradX(d))
+	}
+	if d.Wants(1) {
+		d.Set(1, d.Apply(linearGradW{of: k, w: d.Signature(1)}, d.Input(0), d.Gradient()))
+	}
+}
+
+// gradX is the gradient of x; where x is the GELU of a LinearGelu and only this reads it,
+// it is taken on to what is before the GELU in the same pass.
+func (k Product) gradX(d *graph.Derivative) *gorgonia.Node {
+	if x := d.Only(0); x != nil && k.Scale == 1 {
+		if a, ok := graph.PrimitiveOf(x).(activated); ok {
+			h := graph.Inputs(x)[0]
+			return d.Apply(linearGradGelu{k, a.GELU, graph.SignatureOf(h)}, d.Gradient(), d.Input(1), d.Value(h))
+		}
+	}
+	return d.Apply(linearGradX{of: k, x: d.Signature(0)}, d.Gradient(), d.Input(1))
+}
+
+// Run computes it on the CPU.
+func (k Product) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runLinear[float32], runLinear[float64])
+}
+
+func runLinear[T kernel.Float](k Product, c *graph.Call) error {
+	tokens := c.Signature(0).Leading()
+	inputs, outputs := k.Sides(c.Signature(1))
+	ldw := outputs
+	if k.Transposed {
+		ldw = inputs
+	}
+	graph.State[kernel.Gemm[T]](c).Run(c.Pool(), false, k.Transposed, tokens, outputs, inputs, T(k.Scale),
+		graph.In[T](c, 0), inputs, graph.In[T](c, 1), ldw, 0, graph.Out[T](c), outputs)
+	return nil
+}
+
+// linearGradX is dx = scale * dy W^T: inputs dy and W.
+type linearGradX struct {
+	graph.NoGradient
+	of Product
+	x  graph.Signature
+}
+
+func (k linearGradX) String() string { return "GradX of " + k.of.String() }
+
+func (linearGradX) FLOPs(c graph.Cost) int { // dy W^T
+	return 2 * c.Signature(0).Size() * c.Result().Width()
+}
+
+func (k linearGradX) Infer([]graph.Signature) (graph.Signature, error) { return k.x, nil }
+
+func (k linearGradX) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runLinearGradX[float32], runLinearGradX[float64])
+}
+
+func runLinearGradX[T kernel.Float](k linearGradX, c *graph.Call) error {
+	inputs, outputs := k.of.Sides(c.Signature(1))
+	ldw := outputs
+	if k.of.Transposed {
+		ldw = inputs
+	}
+	graph.State[kernel.Gemm[T]](c).Run(c.Pool(), false, !k.of.Transposed, k.x.Leading(), inputs, outputs, T(k.of.Scale),
+		graph.In[T](c, 0), outputs, graph.In[T](c, 1), ldw, 0, graph.Out[T](c), inputs)
+	return nil
+}
+
+// linearGradW is dW = scale * x^T dy (or its transpose): inputs x and dy.
+type linearGradW struct {
+	graph.NoGradient
+	of Product
+	w  graph.Signature
+}
+
+func (k linearGradW) String() string { return "GradW of " + k.of.String() }
+
+func (linearGradW) FLOPs(c graph.Cost) int { // x^T dy
+	return 2 * c.Signature(0).Size() * c.Signature(1).Width()
+}
+
+func (k linearGradW) Infer([]graph.Signature) (graph.Signature, error) { return k.w, nil }
+
+func (k linearGradW) Accumulates() bool { return true }
+
+func (k linearGradW) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runLinearGradW[float32], runLinearGradW[float64])
+}
+
+func runLinearGradW[T kernel.Float](k linearGradW, c *graph.Call) error {
+	inputs, outputs := k.of.Sides(k.w)
+	left, right := graph.In[T](c, 0), graph.In[T](c, 1) // x [tokens, inputs], dy [tokens, outputs]
+	rows, columns := inputs, outputs
+	if k.of.Transposed {
+		left, right, rows, columns = right, left, outputs, inputs
+	}
+	var beta T
+	if c.Accumulate() {
+		beta = 1
+	}
+	graph.State[kernel.Gemm[T]](c).Run(c.Pool(), true, false, rows, columns, c.Signature(0).Leading(), T(k.of.Scale),
+		left, rows, right, columns, beta, graph.Out[T](c), columns)
+	return nil
+}

@@ -1,0 +1,55 @@
+//go:build cuda
+
+package linear
+
+import (
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+// Launch computes it on a device.
+func (k Product) Launch(c *graph.DeviceCall) error {
+	x, w, err := c.Operands(0, 1)
+	if err != nil {
+		return err
+	}
+	inputs, outputs := k.Sides(c.Signature(1))
+	return c.Gemm(cuda.Gemm{
+		TransB: k.Transposed, M: c.Signature(0).Leading(), N: outputs, K: inputs, Alpha: k.Scale,
+		A: x, LDA: inputs, B: w, LDB: c.Signature(1).Width(), C: c.Out(), LDC: outputs,
+	})
+}
+
+func (k linearGradX) Launch(c *graph.DeviceCall) error { return k.of.productGradX(c, k.x.Leading()) }
+
+// productGradX sets the output to scale * dy W^T, [tokens, inputs].
+func (k Product) productGradX(c *graph.DeviceCall, tokens int) error {
+	dy, w, err := c.Operands(0, 1)
+	if err != nil {
+		return err
+	}
+	inputs, outputs := k.Sides(c.Signature(1))
+	return c.Gemm(cuda.Gemm{
+		TransB: !k.Transposed, M: tokens, N: inputs, K: outputs, Alpha: k.Scale,
+		A: dy, LDA: outputs, B: w, LDB: c.Signature(1).Width(), C: c.Out(), LDC: inputs,
+	})
+}
+
+func (k linearGradW) Launch(c *graph.DeviceCall) error {
+	left, right, err := c.Operands(0, 1) // x [tokens, inputs], dy [tokens, outputs]
+	if err != nil {
+		return err
+	}
+	rows, columns := k.of.Sides(k.w)
+	if k.of.Transposed {
+		left, right, rows, columns = right, left, columns, rows
+	}
+	product := cuda.Gemm{
+		TransA: true, M: rows, N: columns, K: c.Signature(0).Leading(), Alpha: k.of.Scale,
+		A: left, LDA: rows, B: right, LDB: columns, C: c.Out(), LDC: columns,
+	}
+	if c.Accumulate() {
+		product.Beta = 1
+	}
+	return c.Gemm(product)
+}

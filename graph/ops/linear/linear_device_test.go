@@ -1,0 +1,39 @@
+//go:build cuda
+
+package linear_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/linear"
+	"github.com/residua-go/residua/graph/optest"
+	"gorgonia.org/gorgonia"
+)
+
+// TestDeviceLinear has sizes beyond a tile of the matrix products.
+func TestDeviceLinear(t *testing.T) {
+	for _, transposed := range []bool{false, true} {
+		w := []int{72, 41}
+		if transposed {
+			w = []int{41, 72}
+		}
+		c := optest.Case{Floats: [][]int{{67, 72}, w},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+				return linear.Map(b, x[0], x[1], linear.Options{Transposed: transposed, Scale: 0.7})
+			}}
+		t.Run(fmt.Sprintf("transposed=%t", transposed), func(t *testing.T) { optest.CheckInAllPrecisions(t, c) })
+		c = optest.Case{Floats: [][]int{{67, 41}, {41, 90}, w},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+				_, y := linear.MapGelu(b, x[0], elementwise.Scale(b, x[1], 1/math.Sqrt(41)), transposed)
+				return linear.Map(b, y, x[2], linear.Options{Transposed: transposed})
+			}}
+		if c.Floats[2] = []int{90, 33}; transposed {
+			c.Floats[2] = []int{33, 90}
+		}
+		t.Run(fmt.Sprintf("after GELU transposed=%t", transposed), func(t *testing.T) { optest.CheckInAllPrecisions(t, c) })
+	}
+}

@@ -1,0 +1,37 @@
+//go:build cuda
+
+package linear
+
+import (
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+// Launch makes h by a product and y = gelu(h) in a pass over it.
+func (k linearGelu) Launch(c *graph.DeviceCall) error {
+	if err := k.Product.Launch(c); err != nil {
+		return err
+	}
+	y, _, err := c.SecondaryOut(0)
+	if err != nil || y.None() {
+		return err
+	}
+	h := c.Out()
+	return c.Launch("gelu"+h.Suffix(), cuda.Quads(h.N), y.Arg(), h.Arg(), cuda.Bool(k.Exact), cuda.Long(h.N))
+}
+
+// Launch does nothing: h's own run has made y.
+func (k activated) Launch(*graph.DeviceCall) error { return nil }
+
+// Launch makes dy W^T by a product and multiplies it by gelu'(h) where it lies.
+func (k linearGradGelu) Launch(c *graph.DeviceCall) error {
+	if err := k.Product.productGradX(c, k.h.Leading()); err != nil {
+		return err
+	}
+	dh := c.Out()
+	h, err := c.InAs(2, dh.Type)
+	if err != nil {
+		return err
+	}
+	return c.Launch("gelu_grad"+dh.Suffix(), cuda.Quads(dh.N), dh.Arg(), dh.Arg(), h.Arg(), cuda.Bool(k.Exact), cuda.Long(dh.N))
+}

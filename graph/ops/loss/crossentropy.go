@@ -1,0 +1,206 @@
+package loss
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+	"github.com/residua-go/residua/graph/ops/linear"
+)
+
+// Options vary the loss. The zero value is plain cross-entropy.
+type Options struct {
+	Transposed bool    // W is stored [V, ...F], as a tied embedding is
+	Scale      float64 // of the logits (muP output multiplier); 0 means 1
+	ZLoss      float64 // coefficient of mean (log Z)^2
+}
+
+func (o Options) kind() lossKind {
+	if o.Scale == 0 {
+		o.Scale = 1
+	}
+	return lossKind{transposed: o.Transposed, scale: o.Scale, zLoss: o.ZLoss}
+}
+
+// lossKind is what CrossEntropy and TokenLosses share.
+type lossKind struct {
+	transposed   bool
+	scale, zLoss float64
+	logitBytes   int // bound on the logits in a device's memory; 0 is deviceLogitBytes
+}
+
+func (k lossKind) String() string {
+	return fmt.Sprintf("(transposed=%t, scale=%g, z=%g)", k.transposed, k.scale, k.zLoss)
+}
+
+func (k lossKind) check(in []graph.Signature) error {
+	if err := graph.WantFloats(in[:2]); err != nil {
+		return err
+	}
+	if err := graph.WantInts(in, 2, "targets"); err != nil {
+		return err
+	}
+	x, w := in[0], in[1]
+	f, _ := linear.Product{Transposed: k.transposed}.Sides(w)
+	switch {
+	case x.Shape.Dims() < 2 || w.Shape.Dims() < 2 || x.Width() != f:
+		return errors.Errorf("features: want [tokens, %d] for an unembedding of shape %v, got %v", f, w.Shape, x.Shape)
+	case in[2].Size() != x.Leading():
+		return errors.Errorf("targets: want %d, one a token, got shape %v", x.Leading(), in[2].Shape)
+	}
+	return nil
+}
+
+func lossArgs[T kernel.Float](k lossKind, c *graph.Call) kernel.CrossEntropyArgs[T] {
+	x, w := c.Signature(0), c.Signature(1)
+	f, vocab := linear.Product{Transposed: k.transposed}.Sides(w)
+	return kernel.CrossEntropyArgs[T]{
+		Features: graph.In[T](c, 0), Weight: graph.In[T](c, 1), Transposed: k.transposed, Targets: graph.In[int32](c, 2),
+		Tokens: x.Leading(), F: f, Vocab: vocab, Scale: k.scale, ZLoss: k.zLoss,
+	}
+}
+
+// crossEntropy is the loss; it leads the secondaries that emit its gradients.
+type crossEntropy struct {
+	lossKind
+	parts *lossParts
+}
+
+// lossParts are the two terms of the last run's loss.
+type lossParts struct {
+	crossEntropy, zLoss float64
+	device              graph.DeviceMemory // a lossStatus
+}
+
+// lossStatus is what a device keeps of a run: LossStatus in cuda/crossentropy.cu.
+type lossStatus struct {
+	crossEntropy, zLoss float64
+	inverse             float64 // 1 / counted tokens
+	position, target    float64 // of the first target beyond the vocabulary; position -1: none
+}
+
+// lossStatusSize is the number of float64 in a lossStatus.
+const lossStatusSize = 5
+
+// download reads the terms of a run on a device when it is done. A target beyond the
+// vocabulary, which made the loss NaN there, is an error here.
+func (p *lossParts) download(vocab int) (crossEntropy, zLoss float64, err error) {
+	v, err := p.device.Float64s(lossStatusSize)
+	if err != nil {
+		return 0, 0, err
+	}
+	s := lossStatus{v[0], v[1], v[2], v[3], v[4]}
+	if s.position >= 0 {
+		return 0, 0, kernel.TargetError(int(s.position), vocab, int(s.target))
+	}
+	return s.crossEntropy, s.zLoss, nil
+}
+
+// CrossEntropy is the mean loss of predicting targets from features, a scalar:
+//
+//	logits_t = scale * x_t W;  loss = mean_t(log Z_t - logits_t[target_t]) + z * mean_t (log Z_t)^2
+//
+// with Z_t = sum_v exp logits_t[v] (the z-loss is that of PaLM, Chowdhery et al. 2022).
+// x [T, ...F], W [F, V], targets Int32 with T entries; a negative target is not counted.
+// Logits exist for a chunk of tokens at a time only, and where a gradient is taken both
+// gradients are made in the same pass.
+func CrossEntropy(b *graph.Builder, x, w, targets *gorgonia.Node, o Options) *gorgonia.Node {
+	return b.Apply(crossEntropy{o.kind(), &lossParts{}}, x, w, targets)
+}
+
+func (k crossEntropy) String() string { return "CrossEntropy" + k.lossKind.String() }
+
+// logitsFLOPs counts the product of features and unembedding.
+func logitsFLOPs(c graph.Cost) int { return 2 * c.Signature(0).Leading() * c.Signature(1).Size() }
+
+func (crossEntropy) FLOPs(c graph.Cost) int { // logits, dx and dW
+	return (1 + c.Secondary(0) + c.Secondary(1)) * logitsFLOPs(c)
+}
+
+func (k crossEntropy) Infer(in []graph.Signature) (graph.Signature, error) {
+	return graph.Signature{DType: in[0].DType, Shape: tensor.ScalarShape()}, k.check(in)
+}
+
+func (k crossEntropy) VJP(d *graph.Derivative) {
+	for i, name := range [...]string{"GradFeatures of CrossEntropy", "GradW of CrossEntropy"} {
+		if d.Wants(i) {
+			d.SetScaled(i, d.Output(), i, name)
+		}
+	}
+}
+
+func (k crossEntropy) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runCrossEntropy[float32], runCrossEntropy[float64])
+}
+
+func runCrossEntropy[T kernel.Float](k crossEntropy, c *graph.Call) error {
+	args := lossArgs[T](k.lossKind, c)
+	args.DFeatures, _ = graph.SecondaryOut[T](c, 0)
+	args.DWeight, args.Accumulate = graph.SecondaryOut[T](c, 1)
+	ce, z, err := graph.State[kernel.CrossEntropy[T]](c).Run(c.Pool(), args)
+	if err != nil {
+		return err
+	}
+	k.parts.crossEntropy, k.parts.zLoss = ce, z
+	graph.Out[T](c)[0] = T(ce + z)
+	return nil
+}
+
+// Parts returns the terms of a CrossEntropy node's last run: the cross-entropy alone
+// and the z-loss, both in nats a token, summed in float64. Of an Add it is the first
+// input's: other losses may have been added to the cross-entropy.
+func Parts(loss *gorgonia.Node) (crossEntropyTerm, zLoss float64, err error) {
+	if k, ok := graph.PrimitiveOf(loss).(crossEntropy); ok {
+		if graph.RanOnDevice(loss) {
+			return k.downloadParts(graph.SignatureOf(graph.Inputs(loss)[1]))
+		}
+		return k.parts.crossEntropy, k.parts.zLoss, nil
+	}
+	if terms := graph.Terms(loss); len(terms) > 0 {
+		return Parts(terms[0])
+	}
+	return 0, 0, errors.Errorf("graph: LossParts: want a CrossEntropy node, got %s", graph.NameOf(loss))
+}
+
+func (k crossEntropy) downloadParts(w graph.Signature) (crossEntropyTerm, zLoss float64, err error) {
+	_, vocab := linear.Product{Transposed: k.transposed}.Sides(w)
+	crossEntropyTerm, zLoss, err = k.parts.download(vocab)
+	return crossEntropyTerm, zLoss, errors.Wrapf(err, "%s", k)
+}
+
+// tokenLosses is the loss of each token by itself.
+type tokenLosses struct {
+	graph.NoGradient
+	lossKind
+}
+
+// Tokens returns -log p(target) of each token in nats, [T], 0 for a negative target.
+// Inputs as CrossEntropy's.
+func Tokens(b *graph.Builder, x, w, targets *gorgonia.Node, o Options) *gorgonia.Node {
+	return b.Apply(tokenLosses{lossKind: o.kind()}, x, w, targets)
+}
+
+func (k tokenLosses) String() string { return "TokenLosses" + k.lossKind.String() }
+
+func (tokenLosses) FLOPs(c graph.Cost) int { return logitsFLOPs(c) }
+
+func (k tokenLosses) Infer(in []graph.Signature) (graph.Signature, error) {
+	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading())}, k.check(in)
+}
+
+func (k tokenLosses) FullPrecision() bool { return true }
+
+func (k tokenLosses) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runTokenLosses[float32], runTokenLosses[float64])
+}
+
+func runTokenLosses[T kernel.Float](k tokenLosses, c *graph.Call) error {
+	args := lossArgs[T](k.lossKind, c)
+	args.Losses = graph.Out[T](c)
+	_, _, err := graph.State[kernel.CrossEntropy[T]](c).Run(c.Pool(), args)
+	return err
+}

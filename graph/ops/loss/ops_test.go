@@ -1,0 +1,20 @@
+package loss
+
+import (
+	"testing"
+
+	"github.com/residua-go/residua/graph/optest"
+)
+
+// TestOps: what holds for every op.
+func TestOps(t *testing.T) {
+	optest.Run(t, lossCases(), "secondaryOutput")
+}
+
+// TestForwardFLOPs counts the products.
+func TestForwardFLOPs(t *testing.T) {
+	optest.ForwardFLOPs(t, lossCases(), map[string]int{
+		"CrossEntropy/transposed":      2 * 5 * 6 * 7,
+		"TokenLosses/transposed=false": 2 * 7 * 3 * 5,
+	})
+}

@@ -1,0 +1,142 @@
+package mix
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// mixing is what MixRead and MixWrite share: the number of rows that a sublayer reads and
+// writes.
+type mixing struct{ m int }
+
+// check checks the stream and the coefficients.
+func (k mixing) check(h, c graph.Signature) error {
+	if k.m < 1 {
+		return errors.Errorf("m: want at least 1, got %d", k.m)
+	}
+	if err := graph.WantDims(h, 3, "stream", "[tokens, n, d]"); err != nil {
+		return err
+	}
+	n := h.Shape[1]
+	shared, each := graph.WithTokens(n, 2*k.m+n), graph.WithTokens(h.Shape[0], n, 2*k.m+n)
+	if !c.Shape.Eq(shared) && !c.Shape.Eq(each) {
+		return errors.Errorf("coefficients: want shape %v or %v for a stream %v and m = %d, got %v", shared, each, h.Shape, k.m, c.Shape)
+	}
+	return nil
+}
+
+func (k mixing) params(h, c graph.Signature) kernel.MixParams {
+	return kernel.MixParams{Tokens: h.Shape[0], N: h.Shape[1], M: k.m, D: h.Shape[2], Shared: c.Shape.Dims() == 2}
+}
+
+// mixRead reads from a stream of several rows.
+type mixRead struct{ mixing }
+
+// Read reads what a sublayer works on from a stream of n rows, as all the designs after
+// hyper-connections do (Zhu et al. 2024, arXiv 2409.19606, eq. 2, A_m; with m > 1 the
+// generalised ones of virtual width networks). The coefficients c hold, for row i of the
+// stream, the columns
+//
+//	[down[i, 0..m) | carry[i, 0..n) | up'[i, 0..m)]
+//	u_t[j] = sum over i of down[i, j] H_t[i],   j < m
+//
+// h [T, n, d]; c [n, 2m+n] for all tokens or [T, n, 2m+n], one a token; u [T, m*d].
+// MixWrite uses carry and up', and is to be given the same c.
+func Read(b *graph.Builder, h, c *gorgonia.Node, m int) *gorgonia.Node {
+	return b.Apply(mixRead{mixing{m}}, h, c)
+}
+
+func (k mixRead) String() string { return fmt.Sprintf("MixRead(m=%d)", k.m) }
+
+func (k mixRead) FLOPs(c graph.Cost) int { return k.readFLOPs(c.Signature(0)) }
+
+func (k mixRead) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	if err := k.check(in[0], in[1]); err != nil {
+		return graph.Signature{}, err
+	}
+	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Shape[0], k.m*in[0].Shape[2])}, nil
+}
+
+func (k mixRead) VJP(d *graph.Derivative) {
+	addends, children := mixAddendsOf(d, 1, d.Gradient(), d.Input(0), d.Input(1))
+	primary := d.Apply(mixReadGrad{of: k, addends: addends}, children...)
+	d.Set(0, primary)
+	if d.Wants(1) {
+		d.SetFull(1, primary, 0, "GradC of MixRead")
+	}
+}
+
+func (k mixRead) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runMixRead[float32], runMixRead[float64])
+}
+
+func runMixRead[T kernel.Float](k mixRead, c *graph.Call) error {
+	p := k.params(c.Signature(0), c.Signature(1))
+	graph.State[kernel.MixRead[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), p)
+	return nil
+}
+
+// mixAddends are the inputs of a gradient op that hold what the gradients of the stream and
+// of the coefficients have from elsewhere; -1 for none.
+type mixAddends struct{ h, c int }
+
+// mixAddendsOf appends such inputs to a gradient op's children, for a stream that is input 0
+// and coefficients that are the given input. Both ops on one stream and one set of
+// coefficients then make sums as they go, instead of terms, zero in half the columns of C.
+func mixAddendsOf(d *graph.Derivative, coefficients int, children ...*gorgonia.Node) (mixAddends, gorgonia.Nodes) {
+	a := mixAddends{-1, -1}
+	if addend := d.Absorb(0); addend != nil {
+		a.h, children = len(children), append(children, addend)
+	}
+	if !d.Wants(coefficients) {
+		return a, children
+	}
+	if addend := d.Absorb(coefficients); addend != nil {
+		a.c, children = len(children), append(children, addend)
+	}
+	return a, children
+}
+
+// mixReadGrad is dh; its secondary is dc. Inputs: du, h, c and the addends.
+type mixReadGrad struct {
+	graph.NoGradient
+	of      mixRead
+	addends mixAddends
+}
+
+func (k mixReadGrad) String() string { return "GradH of " + k.of.String() }
+
+func (k mixReadGrad) FLOPs(c graph.Cost) int { // dh, and dc
+	return (1 + c.Secondary(0)) * k.of.readFLOPs(c.Signature(1))
+}
+
+func (k mixReadGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
+
+func (k mixReadGrad) InPlace(i int) bool { return i == k.addends.h }
+
+func (k mixReadGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runMixReadGrad[float32], runMixReadGrad[float64])
+}
+
+func runMixReadGrad[T kernel.Float](k mixReadGrad, c *graph.Call) error {
+	p := k.of.params(c.Signature(1), c.Signature(2))
+	dc, accumulate := graph.SecondaryOut[T](c, 0)
+	run := graph.State[kernel.MixRead[T]](c)
+	run.Addend, run.AddendC = graph.In[T](c, k.addends.h), graph.In[T](c, k.addends.c)
+	run.Backward(c.Pool(), graph.Out[T](c), dc, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), accumulate, p)
+	return nil
+}
+
+// readFLOPs are those of combining the rows of a stream h to m rows, or the other way.
+func (k mixing) readFLOPs(h graph.Signature) int { return 2 * k.m * h.Size() }
+
+// carryFLOPs are those of carrying a stream h over.
+func (k mixing) carryFLOPs(h graph.Signature) int { return 2 * h.Shape[1] * h.Size() }

@@ -1,0 +1,100 @@
+//go:build cuda
+
+package mix
+
+import "github.com/residua-go/residua/graph/cuda"
+
+// The sizes of mixtiles.cu.
+const (
+	tileRows    = 32  // of results of mix_combine
+	tileColumns = 64  // of results of mix_combine
+	tileDots    = 32  // rows and columns of results of mix_dots
+	tileBlocks  = 256 // the most that share the gradient of one C for all tokens
+)
+
+// mixTerm is what mix_combine sums: rows of x with coefficients from a part of C, of
+// which row and term are the distances from one result, and from one row of x, to the next.
+type mixTerm struct {
+	part, x          cuda.Array
+	row, term, terms int
+}
+
+// transposed combines the other way: for m results instead of m terms, say.
+func (t mixTerm) transposed() mixTerm {
+	t.row, t.term = t.term, t.row
+	return t
+}
+
+// down, carry and up are the terms of C's parts by row: their transposed ones, by column.
+func (d *deviceMix) down(c, x cuda.Array) mixTerm  { return d.part(c, x, 0) }
+func (d *deviceMix) carry(c, x cuda.Array) mixTerm { return d.part(c, x, d.M) }
+func (d *deviceMix) up(c, x cuda.Array) mixTerm    { return d.part(c, x, d.M+d.N) }
+
+func (d *deviceMix) part(c, x cuda.Array, column int) mixTerm {
+	return mixTerm{c.Slice(column, c.N-column), x, d.Columns(), 1, x.N / max(1, d.Tokens*d.D)}
+}
+
+// combine computes out_t[r] = the sum of the terms + addend_t[r], r < rows, of a token; it
+// adds to out where it accumulates. A term's x may be out.
+func (d *deviceMix) combine(out, addend cuda.Array, rows int, accumulate bool, terms ...mixTerm) error {
+	args := []cuda.Arg{out.Arg(), addend.Arg()}
+	for i := range 2 {
+		var t mixTerm
+		if i < len(terms) {
+			t = terms[i]
+		}
+		if t.x.Ptr == out.Ptr {
+			var err error
+			if t.x, err = d.copied(t.x); err != nil {
+				return err
+			}
+		}
+		args = append(args, t.part.Arg(), t.x.Arg(), cuda.Int(t.row), cuda.Int(t.term), cuda.Int(t.terms))
+	}
+	stride := d.N * d.Columns()
+	if d.Shared {
+		stride = 0
+	}
+	grid := cuda.Grid{X: d.Tokens, Y: (d.D + tileColumns - 1) / tileColumns, Z: (rows + tileRows - 1) / tileRows, Threads: 128}
+	return d.Launch(d.name("mix_combine"), grid,
+		append(args, cuda.Long(stride), cuda.Int(rows), cuda.Int(d.D), cuda.Bool(accumulate))...)
+}
+
+// copied returns a copy of x in scratch memory.
+func (d *deviceMix) copied(x cuda.Array) (cuda.Array, error) {
+	y, err := d.Scratch(x.Type, x.N)
+	if err != nil {
+		return y, err
+	}
+	return y, d.CopyTo(y, x)
+}
+
+// dotProducts are those of the n rows of x with the m rows of y, for the columns of C
+// from column on.
+type dotProducts struct {
+	x, y         cuda.Array
+	n, m, column int
+}
+
+// dots makes the gradient of C of dot products of rows.
+func (d *deviceMix) dots(g mixGradients, all ...dotProducts) error {
+	if g.dc.None() {
+		return nil
+	}
+	chunk := 1
+	if d.Shared {
+		chunk = max(1, (d.Tokens+tileBlocks-1)/tileBlocks)
+	}
+	blocks := (d.Tokens + chunk - 1) / chunk
+	return d.sums(g, blocks, true, func(dc cuda.Array) error {
+		for _, p := range all {
+			grid := cuda.Grid{X: blocks, Y: (p.n + tileDots - 1) / tileDots, Z: (p.m + tileDots - 1) / tileDots, Threads: 128}
+			err := d.Launch(d.name("mix_dots"), grid, dc.Slice(p.column, 1).Arg(), p.x.Arg(), p.y.Arg(), cuda.Long(d.Tokens),
+				cuda.Int(p.n), cuda.Int(p.m), cuda.Int(d.D), cuda.Int(d.Columns()), cuda.Long(d.N*d.Columns()), cuda.Int(chunk))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

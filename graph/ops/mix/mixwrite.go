@@ -1,0 +1,104 @@
+package mix
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// mixWrite carries a stream of several rows over and writes into it.
+type mixWrite struct{ mixing }
+
+// Write makes the stream behind a sublayer, as all the designs after hyper-connections
+// do (Zhu et al. 2024, arXiv 2409.19606, eq. 2, A_r and B): its rows are mixed by carry, and
+// up' writes the sublayer's m rows into them. With c as in MixRead,
+//
+//	H'_t[k] = sum over i of carry[i, k] H_t[i] + sum over j of up'[k, j] y_t[j]
+//
+// that is carry^T H + B^T y with B = up'^T. h, H' [T, n, d]; y T tokens of m*d entries; c
+// [n, 2m+n] or [T, n, 2m+n].
+func Write(b *graph.Builder, h, y, c *gorgonia.Node, m int) *gorgonia.Node {
+	return b.Apply(mixWrite{mixing{m}}, h, y, c)
+}
+
+func (k mixWrite) String() string { return fmt.Sprintf("MixWrite(m=%d)", k.m) }
+
+func (k mixWrite) FLOPs(c graph.Cost) int {
+	return k.readFLOPs(c.Signature(0)) + k.carryFLOPs(c.Signature(0))
+}
+
+func (k mixWrite) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	h, y, c := in[0], in[1], in[2]
+	if err := k.check(h, c); err != nil {
+		return graph.Signature{}, err
+	}
+	if y.Shape.Dims() < 2 || y.Leading() != h.Shape[0] || y.Width() != k.m*h.Shape[2] {
+		return graph.Signature{}, errors.Errorf("y: want %d tokens of %d entries for a stream %v and m = %d, got %v", h.Shape[0], k.m*h.Shape[2], h.Shape, k.m, y.Shape)
+	}
+	return h, nil
+}
+
+func (k mixWrite) InPlace(i int) bool { return i == 0 }
+
+func (k mixWrite) VJP(d *graph.Derivative) {
+	addends, children := mixAddendsOf(d, 2, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
+	primary := d.Apply(mixWriteGrad{of: k, addends: addends}, children...)
+	d.Set(0, primary)
+	if d.Wants(1) {
+		d.SetSecondary(1, primary, 0, "GradY of MixWrite")
+	}
+	if d.Wants(2) {
+		d.SetFull(2, primary, 1, "GradC of MixWrite")
+	}
+}
+
+func (k mixWrite) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runMixWrite[float32], runMixWrite[float64])
+}
+
+func runMixWrite[T kernel.Float](k mixWrite, c *graph.Call) error {
+	p := k.params(c.Signature(0), c.Signature(2))
+	graph.State[kernel.MixWrite[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), p)
+	return nil
+}
+
+// mixWriteGrad is dh; its secondaries are dy and dc, made in the same pass over the stream's
+// gradient. Inputs: that gradient, h, y, c and the addends.
+type mixWriteGrad struct {
+	graph.NoGradient
+	of      mixWrite
+	addends mixAddends
+}
+
+func (k mixWriteGrad) String() string { return "GradH of " + k.of.String() }
+
+func (k mixWriteGrad) FLOPs(c graph.Cost) int { // dh, dy and dc
+	dc := c.Secondary(1)
+	return (1+dc)*k.of.carryFLOPs(c.Signature(0)) + (c.Secondary(0)+dc)*k.of.readFLOPs(c.Signature(0))
+}
+
+func (k mixWriteGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
+
+func (k mixWriteGrad) InPlace(i int) bool { return i == 0 || i == k.addends.h }
+
+func (k mixWriteGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runMixWriteGrad[float32], runMixWriteGrad[float64])
+}
+
+func runMixWriteGrad[T kernel.Float](k mixWriteGrad, c *graph.Call) error {
+	p := k.of.params(c.Signature(0), c.Signature(3))
+	dy, addY := graph.SecondaryOut[T](c, 0)
+	dc, addC := graph.SecondaryOut[T](c, 1)
+	run := graph.State[kernel.MixWrite[T]](c)
+	run.Addend, run.AddendC = graph.In[T](c, k.addends.h), graph.In[T](c, k.addends.c)
+	run.Backward(c.Pool(), graph.Out[T](c), dy, dc, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), graph.In[T](c, 3),
+		addY, addC, p)
+	return nil
+}

@@ -1,0 +1,13 @@
+package mix
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/residua-go/residua/graph/optest"
+)
+
+// TestOps: what holds for every op.
+func TestOps(t *testing.T) {
+	optest.Run(t, slices.Concat(mixCases(), coefficientCases()), "mixReadGrad", "mixWriteGrad")
+}

@@ -1,0 +1,80 @@
+package mix
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// permutations makes the coefficients of mHC-lite.
+type permutations struct{ streamGates }
+
+// permutationStreams is the largest number of streams of PermutationCoefficients: five
+// have 120 permutations.
+const permutationStreams = 4
+
+// Permutations is n!, the number of permutations that PermutationCoefficients mixes.
+func Permutations(n int) int { return kernel.PermutationsParams{N: n}.Columns() - 2*n }
+
+// PermutationCoefficients makes the mixing coefficients of mHC-lite (arXiv 2601.05732) with
+// n streams, 1 to 4:
+//
+//	zt = alpha[group] * z + bias            groups pre [n], post [n], res [n!]
+//	pre = sigmoid(zt_pre),  post = 2 sigmoid(zt_post)
+//	a = softmax(zt_res),  H = sum over r of a_r P_r,  P_r[i, perm_r(i)] = 1
+//	c_i = [ pre_i | H_1i ... H_ni | post_i ]
+//
+// over the permutations in the lexicographic order of (perm(0), ..., perm(n-1)), the
+// identity first. H[i, j] mixes stream j into stream i; c has the transpose. H's rows and
+// columns sum to 1 up to rounding.
+//
+// z [T, 2n + n!], alpha [3] (pre, post, res), bias [2n + n!], c [T, n, n+2].
+func PermutationCoefficients(b *graph.Builder, z, alpha, bias *gorgonia.Node, n int) *gorgonia.Node {
+	if !wantStreams(b, "PermutationCoefficients", n, permutationStreams) {
+		return nil
+	}
+	columns := kernel.PermutationsParams{N: n}.Columns()
+	return b.Apply(permutations{streamGates{n, columns}}, z, alpha, bias)
+}
+
+func (k permutations) String() string { return fmt.Sprintf("PermutationCoefficients(n=%d)", k.n) }
+
+func (k permutations) params(z graph.Signature) kernel.PermutationsParams {
+	return kernel.PermutationsParams{Tokens: z.Leading(), N: k.n}
+}
+
+func (k permutations) VJP(d *graph.Derivative) {
+	k.gradients(d, "PermutationCoefficients", permutationsGrad{permutations: k})
+}
+
+func (k permutations) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runPermutations[float32], runPermutations[float64])
+}
+
+func runPermutations[T kernel.Float](k permutations, c *graph.Call) error {
+	graph.State[kernel.Permutations[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), k.params(c.Signature(0)))
+	return nil
+}
+
+// permutationsGrad is dz; see streamGatesGrad.
+type permutationsGrad struct {
+	streamGatesGrad
+	permutations permutations
+}
+
+func (k permutationsGrad) String() string { return "GradZ of " + k.permutations.String() }
+
+func (k permutationsGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runPermutationsGrad[float32], runPermutationsGrad[float64])
+}
+
+func runPermutationsGrad[T kernel.Float](k permutationsGrad, c *graph.Call) error {
+	dalpha, accumulateAlpha := graph.SecondaryOut[T](c, 0)
+	dbias, accumulateBias := graph.SecondaryOut[T](c, 1)
+	graph.State[kernel.Permutations[T]](c).Backward(c.Pool(), graph.Out[T](c), dalpha, dbias, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), graph.In[T](c, 3),
+		accumulateAlpha, accumulateBias, k.permutations.params(c.Signature(1)))
+	return nil
+}

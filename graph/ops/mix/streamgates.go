@@ -1,0 +1,56 @@
+package mix
+
+import (
+	"github.com/pkg/errors"
+	"github.com/residua-go/residua/graph"
+)
+
+// streamGates is what SinkhornCoefficients and PermutationCoefficients share: from z
+// [tokens, columns], alpha [3] and bias [columns] they make c [tokens, n, n+2].
+type streamGates struct{ n, columns int }
+
+func (k streamGates) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	z, alpha, bias := in[0], in[1], in[2]
+	if z.Shape.Dims() != 2 || z.Width() != k.columns {
+		return graph.Signature{}, errors.Errorf("z: want shape [tokens, %d] for %d streams, got %v", k.columns, k.n, z.Shape)
+	}
+	if alpha.Shape.Dims() != 1 || alpha.Size() != 3 {
+		return graph.Signature{}, errors.Errorf("alpha: want shape (3), of pre, post and res, got %v", alpha.Shape)
+	}
+	if bias.Shape.Dims() != 1 || bias.Size() != k.columns {
+		return graph.Signature{}, errors.Errorf("bias: want shape (%d) for %d streams, got %v", k.columns, k.n, bias.Shape)
+	}
+	return graph.Signature{DType: z.DType, Shape: graph.WithTokens(z.Leading(), k.n, k.n+2)}, nil
+}
+
+func (streamGates) FullPrecision() bool { return true }
+
+// gradients makes the primary, grad, and its secondaries, for the op of that name.
+func (k streamGates) gradients(d *graph.Derivative, name string, grad graph.Primitive) {
+	primary := d.Apply(grad, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
+	d.Set(0, primary)
+	for i, what := range []string{"GradAlpha", "GradBias"} {
+		if d.Wants(1 + i) {
+			d.SetFull(1+i, primary, i, what+" of "+name)
+		}
+	}
+}
+
+// streamGatesGrad is what the gradients dz share. Inputs: dc, z, alpha, bias; secondaries:
+// dalpha, dbias.
+type streamGatesGrad struct{ graph.NoGradient }
+
+func (streamGatesGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
+
+func (streamGatesGrad) FullPrecision() bool { return true }
+
+// wantStreams checks the number of streams of an op before its sizes are made of it.
+func wantStreams(b *graph.Builder, op string, n, most int) bool {
+	if b.Err() == nil && (n < 1 || n > most) {
+		b.Fail(errors.Errorf("graph: %s: n: want 1 to %d streams, got %d", op, most, n))
+	}
+	return b.Err() == nil
+}

@@ -1,0 +1,113 @@
+package mix
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// tanhGates makes the coefficients of dynamic hyper-connections. Inputs: z, static, scale.
+type tanhGates struct{ tau float64 }
+
+// TanhCoefficients makes the mixing coefficients of dynamic hyper-connections (Zhu et al.
+// 2024, arXiv 2409.19606, section 2.3) and of virtual width networks:
+//
+//	c = static + scale * tanh(tau z)
+//
+// z [T, n, K], or [T, K] with n = 1; static [n, K], c [T, n, K]. scale is [n, K], an entry for each coefficient, or [2]:
+// scale[0] for the first K-1 columns, of the read and the carry, scale[1] for the last, of
+// the write. tau > 0.
+func TanhCoefficients(b *graph.Builder, z, static, scale *gorgonia.Node, tau float64) *gorgonia.Node {
+	if !(tau > 0) {
+		b.Fail(errors.Errorf("graph: TanhCoefficients: tau: want a positive number, got %g", tau))
+		return nil
+	}
+	return b.Apply(tanhGates{tau}, z, static, scale)
+}
+
+func (k tanhGates) String() string { return fmt.Sprintf("TanhCoefficients(tau=%g)", k.tau) }
+
+func (k tanhGates) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	z, static, scale := in[0].Shape, in[1].Shape, in[2].Shape
+	if z.Dims() != 2 && z.Dims() != 3 {
+		return graph.Signature{}, errors.Errorf("z: want [tokens, n, K] or [tokens, K], got shape %v", z)
+	}
+	rows := rowsAndColumns(z)
+	if !static.Eq(rows) {
+		return graph.Signature{}, errors.Errorf("static: want shape %v for z %v, got %v", rows, z, static)
+	}
+	if !scale.Eq(static) && !(scale.Dims() == 1 && scale[0] == 2) {
+		return graph.Signature{}, errors.Errorf("scale: want shape %v or (2) for z %v, got %v", rows, z, scale)
+	}
+	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(z[0], rows...)}, nil
+}
+
+// rowsAndColumns is [n, K] of z [T, n, K], or of [T, K] with one row.
+func rowsAndColumns(z tensor.Shape) tensor.Shape {
+	if z.Dims() == 2 {
+		return tensor.Shape{1, z[1]}
+	}
+	return z[1:].Clone()
+}
+
+func (k tanhGates) params(z, scale graph.Signature) kernel.TanhGatesParams {
+	last := z.Shape[z.Shape.Dims()-1]
+	return kernel.TanhGatesParams{Tokens: z.Shape[0], N: z.Width() / last, K: last, Pair: scale.Shape.Dims() == 1, Tau: k.tau}
+}
+
+func (k tanhGates) InPlace(i int) bool { return i == 0 }
+
+func (tanhGates) FullPrecision() bool { return true }
+
+func (k tanhGates) VJP(d *graph.Derivative) {
+	primary := d.Apply(tanhGatesGrad{of: k}, d.Gradient(), d.Input(0), d.Input(2))
+	d.Set(0, primary)
+	for i, what := range []string{"GradStatic", "GradScale"} {
+		if d.Wants(1 + i) {
+			d.SetFull(1+i, primary, i, what+" of TanhCoefficients")
+		}
+	}
+}
+
+func (k tanhGates) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runTanhGates[float32], runTanhGates[float64])
+}
+
+func runTanhGates[T kernel.Float](k tanhGates, c *graph.Call) error {
+	graph.State[kernel.TanhGates[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), k.params(c.Signature(0), c.Signature(2)))
+	return nil
+}
+
+// tanhGatesGrad is dz; its secondaries are dstatic and dscale. Inputs: dc, z, scale.
+type tanhGatesGrad struct {
+	graph.NoGradient
+	of tanhGates
+}
+
+func (k tanhGatesGrad) String() string { return "GradZ of " + k.of.String() }
+
+func (k tanhGatesGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
+
+func (k tanhGatesGrad) InPlace(i int) bool { return i == 0 }
+
+func (tanhGatesGrad) FullPrecision() bool { return true }
+
+func (k tanhGatesGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runTanhGatesGrad[float32], runTanhGatesGrad[float64])
+}
+
+func runTanhGatesGrad[T kernel.Float](k tanhGatesGrad, c *graph.Call) error {
+	dstatic, accumulateStatic := graph.SecondaryOut[T](c, 0)
+	dscale, accumulateScale := graph.SecondaryOut[T](c, 1)
+	graph.State[kernel.TanhGates[T]](c).Backward(c.Pool(), graph.Out[T](c), dstatic, dscale, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2),
+		accumulateStatic, accumulateScale, k.of.params(c.Signature(1), c.Signature(2)))
+	return nil
+}

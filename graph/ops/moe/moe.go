@@ -1,0 +1,212 @@
+package moe
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/linear"
+	"github.com/residua-go/residua/graph/ops/shape"
+)
+
+// Options vary MoE.
+type Options struct {
+	TopK      int            // experts a token, k
+	ExactGelu bool           // by erf instead of tanh
+	B1        *gorgonia.Node // [E, FF], or nil
+	B2        *gorgonia.Node // [E, D], or nil; both or neither
+
+	// Gates and Terms, where not nil, are called while the graph is built, with a node that
+	// otherwise does not exist; what they return, a node of the same shape, takes its place.
+	// Of Gates' entries of experts that are not chosen none is read.
+	Gates func(g *gorgonia.Node) *gorgonia.Node     // g_te [T, E], 0 for experts not chosen
+	Terms func(terms *gorgonia.Node) *gorgonia.Node // g_te E_e(u_t) [T, E, D], whose sum over e is y
+}
+
+// Mixture is a feed-forward of E experts of which each token uses k (Shazeer et al. 2017,
+// arXiv 1701.06538, section 2; gates as in Mixtral, Jiang et al. 2024, arXiv 2401.04088,
+// section 2.1):
+//
+//	p_t = softmax(u_t router)
+//	c_t = the k experts of the highest p_te, ties going to the lowest index
+//	g_ti = p_ti / sum over j in c_t of p_tj; for k = 1 it is p_ti (Fedus et al. 2021)
+//	y_t = sum over i in c_t of g_ti E_i(u_t),   E_i(u) = gelu(u W1_i + b1_i) W2_i + b2_i
+//
+// u [T, ...F] is read flattened over its last axes, D entries a token; router [D, E], w1
+// [E, D, FF], w2 [E, FF, D], y [T, D]. No assignment is dropped. The choices are constant
+// for the gradient; the weights of an expert without tokens have the gradient 0.
+func Mixture(b *graph.Builder, u, router, w1, w2 *gorgonia.Node, o Options) Output {
+	logits := b.Apply(routerLogits{linear.Product{Scale: 1}}, u, router) // [T, E]
+	if logits == nil {
+		return Output{}
+	}
+	if router.Shape().Dims() != 2 {
+		b.Fail(errors.Errorf("graph: MoE: router: want shape [D, E], got %v", router.Shape()))
+		return Output{}
+	}
+	return mixture(b, logits, u, w1, w2, o)
+}
+
+// mixture is MoE behind the router's logits [T, E].
+func mixture(b *graph.Builder, logits, u, w1, w2 *gorgonia.Node, o Options) Output {
+	tokens := logits.Shape()[0]
+	k := experts{topK: o.TopK, number: logits.Shape()[1], gelu: elementwise.GELU{Exact: o.ExactGelu}, biased: o.B1 != nil || o.B2 != nil}
+	gates := b.Apply(route{k.topK}, logits) // [T, k]
+	if gates == nil {
+		return Output{}
+	}
+	r := &routing{b: b, logits: logits, experts: k}
+	r.dispatch = b.Secondary(dispatch{size: k.dispatchSize(tokens)}, 0, gates)
+	gates = showGates(b, k, gates, r.dispatch, o)
+	return Output{Y: throughExperts(b, k, u, w1, w2, gates, r.dispatch, o), routing: r}
+}
+
+// experts makes y [T, D].
+func throughExperts(b *graph.Builder, k experts, u, w1, w2, gates, dispatch *gorgonia.Node, o Options) *gorgonia.Node {
+	inputs := gorgonia.Nodes{u, w1, dispatch}
+	if k.biased {
+		inputs = append(inputs, o.B1)
+	}
+	h := b.Apply(expertsHidden{k}, inputs...) // [T*k, FF]
+	if h == nil {
+		return nil
+	}
+	a := b.Secondary(expertsActivated{k.gelu}, 0, h) // [T*k, FF]
+	if o.Terms != nil {
+		return shape.SumCopies(b, gatedTerms(b, k, a, w2, gates, dispatch, o))
+	}
+	return gated(b, k, a, w2, gates, dispatch, o)
+}
+
+// gated makes the experts' outputs times the gates, summed over each token's choices, [T, D].
+func gated(b *graph.Builder, k experts, a, w2, gates, dispatch *gorgonia.Node, o Options) *gorgonia.Node {
+	inputs := gorgonia.Nodes{a, w2, dispatch, gates}
+	if k.biased {
+		inputs = append(inputs, o.B2)
+	}
+	rows := b.Apply(expertsOut{k}, inputs...) // an assignment a row
+	if rows == nil {
+		return nil
+	}
+	s := graph.SignatureOf(rows)
+	return b.Secondary(combined{graph.Signature{DType: s.DType, Shape: graph.WithTokens(s.Leading()/k.topK, s.Width())}}, 0, rows)
+}
+
+// Output is what MoE makes. The methods' nodes exist from their first call on; each
+// must then be read by something.
+type Output struct {
+	Y *gorgonia.Node // [T, D]
+
+	routing *routing // nil after an error
+}
+
+// routing is what the methods of a MoEOutput work on.
+type routing struct {
+	b                        *graph.Builder
+	logits, dispatch         *gorgonia.Node // [T, E] and its choices
+	experts                  experts
+	balance, routerZ, counts *gorgonia.Node // made so far
+}
+
+// Balance is the load-balancing loss (Fedus et al. 2021, arXiv 2101.03961, section 2.2), a
+// scalar:
+//
+//	E * sum over e of f_e P_e,   f_e = assignments of e / (k T),   P_e = mean over t of p_te
+//
+// It is 1 where all experts have the same load; f is constant for the gradient.
+func (m Output) Balance() *gorgonia.Node {
+	r := m.routing
+	if r == nil {
+		return nil
+	}
+	if r.balance == nil {
+		r.balance = r.b.Apply(routerLoss{balance: true, topK: r.experts.topK}, r.logits, r.dispatch)
+	}
+	return r.balance
+}
+
+// RouterZ is the router's z-loss (Zoph et al. 2022, arXiv 2202.08906, section 3.2), a
+// scalar:
+//
+//	mean over t of (log sum over e of exp(logits_te))^2
+func (m Output) RouterZ() *gorgonia.Node {
+	r := m.routing
+	if r == nil {
+		return nil
+	}
+	if r.routerZ == nil {
+		r.routerZ = r.b.Apply(routerLoss{topK: r.experts.topK}, r.logits)
+	}
+	return r.routerZ
+}
+
+// Counts is the number of assignments of each expert, [E] Int32.
+func (m Output) Counts() *gorgonia.Node {
+	r := m.routing
+	if r == nil {
+		return nil
+	}
+	if r.counts == nil {
+		r.counts = r.b.Apply(expertCounts{tokens: r.logits.Shape()[0], experts: r.experts.number, topK: r.experts.topK}, r.dispatch)
+	}
+	return r.counts
+}
+
+// experts is what the Primitives of MoE behind the router share.
+type experts struct {
+	topK, number int // k, E
+	gelu         elementwise.GELU
+	biased       bool
+}
+
+func (k experts) String() string {
+	return fmt.Sprintf("(top=%d, of=%d, exact=%t, biased=%t)", k.topK, k.number, k.gelu.Exact, k.biased)
+}
+
+func (k experts) dispatchSize(tokens int) int { return kernel.DispatchSize(tokens, k.topK, k.number) }
+
+// dispatch lays the kernel's Dispatch over input i.
+func (k experts) dispatch(c *graph.Call, i int) kernel.Dispatch {
+	return newDispatch(graph.In[int32](c, i), k.topK, k.number)
+}
+
+// newDispatch lays a Dispatch over its node's memory.
+func newDispatch(memory []int32, topK, experts int) kernel.Dispatch {
+	return kernel.NewDispatch(memory, (len(memory)-experts-1)/(3*topK), topK, experts)
+}
+
+// sizes are those of experts with the weights w1, or w2 where second.
+func (k experts) sizes(w graph.Signature, second bool) kernel.ExpertSizes {
+	s := kernel.ExpertSizes{Width: w.Shape[1], Hidden: w.Shape[2], Exact: k.gelu.Exact}
+	if second {
+		s.Width, s.Hidden = s.Hidden, s.Width
+	}
+	return s
+}
+
+// check checks what a product of the experts takes, and returns its output [T*k, n]: x, w
+// [E, inputs, n], the dispatch and, as the last input, a bias.
+func (k experts) check(in []graph.Signature, what, axes string, rows, inputs int) (graph.Signature, error) {
+	floats := []graph.Signature{in[0], in[1]}
+	if k.biased {
+		floats = append(floats, in[len(in)-1])
+	}
+	if err := graph.WantFloats(floats); err != nil {
+		return graph.Signature{}, err
+	}
+	w := in[1].Shape
+	if w.Dims() != 3 || w[0] != k.number || w[1] != inputs {
+		return graph.Signature{}, errors.Errorf("%s: want [E, %s] with E = %d experts, as the router has, and %d inputs, got %v", what, axes, k.number, inputs, w)
+	}
+	if k.biased {
+		if bias := in[len(in)-1].Shape; bias.Dims() != 2 || bias[0] != k.number || bias[1] != w[2] {
+			return graph.Signature{}, errors.Errorf("bias of %s: want shape %v, got %v", what, tensor.Shape{k.number, w[2]}, bias)
+		}
+	}
+	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(rows, w[2])}, nil
+}

@@ -1,0 +1,75 @@
+//go:build cuda
+
+package moe
+
+import (
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+// expertTile is the number of rows, and of columns, that a block of the experts' kernels
+// computes (TILE in cuda/moe_tile.cuh).
+const expertTile = 128
+
+// deviceDispatch is a kernel.Dispatch in a device's memory.
+type deviceDispatch struct {
+	choices, places, order, offsets cuda.Array
+
+	rows, topK, experts int
+}
+
+// newDeviceDispatch lays a deviceDispatch over its node's memory.
+func newDeviceDispatch(memory cuda.Array, topK, experts int) deviceDispatch {
+	rows := (memory.N - experts - 1) / 3
+	return deviceDispatch{
+		choices: memory.Slice(0, rows), places: memory.Slice(rows, rows), order: memory.Slice(2*rows, rows),
+		offsets: memory.Slice(3*rows, experts+1), rows: rows, topK: topK, experts: experts,
+	}
+}
+
+func (k experts) deviceDispatch(c *graph.DeviceCall, i int) deviceDispatch {
+	return newDeviceDispatch(c.In(i), k.topK, k.number)
+}
+
+// rowTiles bounds the tiles of the rows, whatever rows each expert has: of its tiles only an
+// expert's last is not full.
+func (d deviceDispatch) rowTiles() int { return d.rows/expertTile + min(d.experts, d.rows) }
+
+// grid is that of a product of rows of n columns.
+func (d deviceDispatch) grid(n int) cuda.Grid {
+	return cuda.Grid{X: d.rowTiles() * tiles(n), Threads: 256}
+}
+
+// args pass the dispatch to a product.
+func (d deviceDispatch) args() []cuda.Arg {
+	return []cuda.Arg{d.order.Arg(), d.offsets.Arg(), cuda.Int(d.experts), cuda.Int(d.topK)}
+}
+
+func tiles(n int) int { return (n + expertTile - 1) / expertTile }
+
+// warpEach is the grid of a kernel that has a warp for each of n items.
+func warpEach(n int) cuda.Grid { return cuda.Grid{X: (n + 7) / 8, Threads: 256} }
+
+// floatOut is where a kernel may write the output in 32-bit floats; finish brings it to
+// the output's own type.
+func floatOut(c *graph.DeviceCall) (a cuda.Array, finish func() error, err error) {
+	y := c.Out()
+	if y.Type == cuda.F32 {
+		return y, func() error { return nil }, nil
+	}
+	a, err = c.Scratch(cuda.F32, y.N)
+	return a, func() error { return c.CopyTo(y, a) }, err
+}
+
+// combine sums the rows of each token into y [tokens, width], times the gates and plus the
+// biases where there are any.
+func (d deviceDispatch) combine(c *graph.DeviceCall, y, rows, bias, gates cuda.Array, accumulate bool) error {
+	name := "moe_combine" + rows.Suffix()
+	if y.Type != rows.Type {
+		name += y.Suffix()
+	}
+	tokens := d.rows / d.topK
+	return c.Launch(name, cuda.Over((y.N+3)/4, 256),
+		y.Arg(), rows.Arg(), bias.Arg(), gates.Arg(), d.places.Arg(), d.choices.Arg(),
+		cuda.Int(tokens), cuda.Int(d.topK), cuda.Int(y.N/tokens), cuda.Bool(accumulate))
+}

@@ -1,0 +1,90 @@
+package moe
+
+import (
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+)
+
+// expertsHidden is the first product of the experts, h_j = u_t(j) W1_e(j) + b1_e(j) for the
+// rows j of the dispatch, [T*k, FF]; it leads expertsActivated. Inputs: u, w1, dispatch and,
+// where biased, b1.
+type expertsHidden struct{ experts }
+
+func (k expertsHidden) String() string { return "ExpertsHidden" + k.experts.String() }
+
+func (expertsHidden) FLOPs(c graph.Cost) int { return 2 * c.Result().Size() * c.Signature(1).Shape[1] }
+
+func (k expertsHidden) Infer(in []graph.Signature) (graph.Signature, error) {
+	return k.check(in, "w1", "D, FF", in[0].Leading()*k.topK, in[0].Width())
+}
+
+func (k expertsHidden) VJP(d *graph.Derivative) {
+	dispatch := d.Input(2)
+	if d.Wants(0) {
+		rows := d.Apply(expertsGradU{experts: k.experts}, d.Gradient(), d.Input(1), dispatch)
+		d.SetSecondary(0, rows, 0, "GradU of ExpertsHidden")
+	}
+	if d.Wants(1) {
+		d.Set(1, d.Apply(expertsGradW{experts: k.experts, w: d.Signature(1), second: false}, d.Input(0), d.Gradient(), dispatch))
+	}
+	if k.biased && d.Wants(3) {
+		d.Set(3, d.Apply(expertsGradBias{experts: k.experts, bias: d.Signature(3), second: false}, d.Gradient(), dispatch))
+	}
+}
+
+func (k expertsHidden) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runExpertsHidden[float32], runExpertsHidden[float64])
+}
+
+func runExpertsHidden[T kernel.Float](k expertsHidden, c *graph.Call) error {
+	a, _ := graph.SecondaryOut[T](c, 0)
+	graph.State[kernel.Experts[T]](c).Hidden(c.Pool(), graph.Out[T](c), a, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 3),
+		k.dispatch(c, 2), k.sizes(c.Signature(1), false))
+	return nil
+}
+
+// expertsActivated is a = gelu(h), [T*k, FF], made by h's own run. Input: h.
+type expertsActivated struct{ elementwise.GELU }
+
+func (k expertsActivated) String() string { return "Activated " + k.GELU.String() }
+
+func (expertsActivated) InPlace(int) bool { return false }
+
+func (expertsActivated) Run(*graph.Call) error { return nil }
+
+func (k expertsActivated) VJP(d *graph.Derivative) {
+	if g, ok := graph.PrimitiveOf(d.Gradient()).(expertsGradHidden); ok && g.through {
+		d.Set(0, d.Gradient())
+		return
+	}
+	k.GELU.VJP(d)
+}
+
+// expertsGradU is the gradient of u from each row, [T*k, D]; its secondary is their sum, the
+// gradient of u. Inputs: dh, w1, dispatch.
+type expertsGradU struct {
+	graph.NoGradient
+	experts
+}
+
+func (k expertsGradU) String() string { return "GradX of ExpertsHidden" + k.experts.String() }
+
+func (expertsGradU) FLOPs(c graph.Cost) int { // dh W1^T
+	return 2 * c.Result().Size() * c.Signature(1).Shape[2]
+}
+
+func (k expertsGradU) Infer(in []graph.Signature) (graph.Signature, error) {
+	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading(), in[1].Shape[1])}, nil
+}
+
+func (k expertsGradU) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runExpertsGradU[float32], runExpertsGradU[float64])
+}
+
+func runExpertsGradU[T kernel.Float](k expertsGradU, c *graph.Call) error {
+	du, accumulate := graph.SecondaryOut[T](c, 0)
+	graph.State[kernel.Experts[T]](c).GradU(c.Pool(), du, graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1),
+		k.dispatch(c, 2), k.sizes(c.Signature(1), false), accumulate)
+	return nil
+}

@@ -1,0 +1,67 @@
+//go:build cuda
+
+package moe
+
+import (
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+// lossBlocks is the most blocks that sum a router's loss.
+const lossBlocks = 512
+
+func (k routerLoss) Launch(c *graph.DeviceCall) error {
+	logits, err := c.InAs(0, cuda.F32)
+	if err != nil {
+		return err
+	}
+	tokens, experts := c.Signature(0).Leading(), c.Signature(0).Width()
+	grid := warpEach(tokens)
+	grid.X = min(grid.X, lossBlocks)
+	sums, err := c.Scratch(cuda.F32, grid.X)
+	if err != nil {
+		return err
+	}
+	err = c.Launch("moe_loss_terms", grid,
+		sums.Arg(), logits.Arg(), k.offsets(c, 1, experts).Arg(), cuda.Int(tokens), cuda.Int(experts))
+	if err != nil {
+		return err
+	}
+	return c.Launch("moe_loss", cuda.Grid{X: 1, Threads: 256},
+		c.Out().Arg(), sums.Arg(), cuda.Int(grid.X), cuda.Float(k.factor(tokens, experts)))
+}
+
+// offsets are those of the dispatch, input i, or none for the z-loss.
+func (k routerLoss) offsets(c *graph.DeviceCall, i, experts int) cuda.Array {
+	if !k.balance {
+		return cuda.Array{}
+	}
+	return newDeviceDispatch(c.In(i), k.topK, experts).offsets
+}
+
+// factor is that of the sum over the tokens: the balance counts an expert's rows where its
+// equation has their share of all.
+func (k routerLoss) factor(tokens, experts int) float64 {
+	if k.balance {
+		return float64(experts) / float64(tokens) / float64(k.topK*tokens)
+	}
+	return 1 / float64(tokens)
+}
+
+func (k routerLossGrad) Launch(c *graph.DeviceCall) error {
+	dloss, err := c.InAs(0, cuda.F32)
+	if err != nil {
+		return err
+	}
+	logits, err := c.InAs(1, cuda.F32)
+	if err != nil {
+		return err
+	}
+	tokens, experts := k.logits.Leading(), k.logits.Width()
+	factor := k.of.factor(tokens, experts)
+	if !k.of.balance {
+		factor *= 2 // of the square
+	}
+	return c.Launch("moe_loss_grad", warpEach(tokens), c.Out().Arg(), dloss.Arg(), logits.Arg(),
+		k.of.offsets(c, 2, experts).Arg(), cuda.Int(tokens), cuda.Int(experts), cuda.Float(factor))
+}

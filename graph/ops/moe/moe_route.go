@@ -1,0 +1,123 @@
+package moe
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+	"github.com/residua-go/residua/graph/ops/linear"
+)
+
+// routerLogits is the router's product, u_t router, [T, E]: a Linear of full precision, since
+// the choices hang on small differences (Fedus et al. 2021, arXiv 2101.03961, section 2.4,
+// "selective precision").
+type routerLogits struct{ linear.Product }
+
+func (k routerLogits) String() string { return "RouterLogits of " + k.Product.String() }
+
+func (k routerLogits) FullPrecision() bool { return true }
+
+// route chooses the experts of each token and makes their gates, [T, k], from the router's
+// logits [T, E]; it leads dispatch.
+type route struct{ topK int }
+
+func (k route) String() string { return fmt.Sprintf("Route(top=%d)", k.topK) }
+
+func (k route) Infer(in []graph.Signature) (graph.Signature, error) {
+	if experts := in[0].Width(); k.topK < 1 || k.topK > experts {
+		return graph.Signature{}, errors.Errorf("top-k: want 1 to %d, the number of experts, got %d", experts, k.topK)
+	}
+	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading(), k.topK)}, graph.WantFloats(in)
+}
+
+func (k route) FullPrecision() bool { return true } // so is the gradient of the logits
+
+func (k route) VJP(d *graph.Derivative) {
+	if d.Wants(0) {
+		d.Set(0, d.Apply(routeGrad{of: k, logits: d.Signature(0)}, d.Gradient(), d.Input(0)))
+	}
+}
+
+func (k route) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runRoute[float32], runRoute[float64])
+}
+
+// routeState is the kernel, and a place for the choices where no node wants them: in a
+// copy of the gates alone, made to recompute them.
+type routeState[T kernel.Float] struct {
+	kernel.Route[T]
+	dispatch []int32
+}
+
+func runRoute[T kernel.Float](k route, c *graph.Call) error {
+	s := graph.State[routeState[T]](c)
+	tokens, experts := c.Signature(0).Leading(), c.Signature(0).Width()
+	memory, _ := graph.SecondaryOut[int32](c, 0)
+	if memory == nil {
+		if s.dispatch == nil {
+			s.dispatch = make([]int32, kernel.DispatchSize(tokens, k.topK, experts))
+		}
+		memory = s.dispatch
+	}
+	s.Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), kernel.NewDispatch(memory, tokens, k.topK, experts))
+	return nil
+}
+
+// routeGrad is the gradient of the logits. Inputs: dgates, logits.
+type routeGrad struct {
+	graph.NoGradient
+	of     route
+	logits graph.Signature
+}
+
+func (k routeGrad) String() string { return "GradLogits of " + k.of.String() }
+
+func (k routeGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.logits, nil }
+
+func (k routeGrad) FullPrecision() bool { return true }
+
+func (k routeGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runRouteGrad[float32], runRouteGrad[float64])
+}
+
+func runRouteGrad[T kernel.Float](k routeGrad, c *graph.Call) error {
+	graph.State[kernel.Route[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), k.logits.Leading(), k.of.topK, k.logits.Width())
+	return nil
+}
+
+// dispatch is a kernel.Dispatch, made by the gates' own run. Input: the gates.
+type dispatch struct {
+	graph.NoGradient
+	size int
+}
+
+func (k dispatch) String() string { return fmt.Sprintf("Dispatch(%d)", k.size) }
+
+func (k dispatch) Infer([]graph.Signature) (graph.Signature, error) {
+	return graph.Signature{DType: tensor.Int32, Shape: tensor.Shape{k.size}}, nil
+}
+
+func (k dispatch) Run(*graph.Call) error { return nil }
+
+// expertCounts is the number of rows of each expert, [E] Int32. Input: the dispatch.
+type expertCounts struct {
+	graph.NoGradient
+	tokens, experts, topK int
+}
+
+func (k expertCounts) String() string {
+	return fmt.Sprintf("ExpertCounts(top=%d, of=%d)", k.topK, k.experts)
+}
+
+func (k expertCounts) Infer([]graph.Signature) (graph.Signature, error) {
+	return graph.Signature{DType: tensor.Int32, Shape: tensor.Shape{k.experts}}, nil
+}
+
+func (k expertCounts) Run(c *graph.Call) error {
+	d := kernel.NewDispatch(graph.In[int32](c, 0), k.tokens, k.topK, k.experts)
+	d.Counts(graph.Out[int32](c))
+	return nil
+}

@@ -1,0 +1,88 @@
+package moe
+
+import (
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// expertsGradW is the gradient of w1, dW1_e = sum over the rows j of e of u_t(j)^T dh_j, with
+// the inputs u, dh and dispatch; or, where second, that of w2, dW2_e = sum of g_j a_j^T
+// dy_t(j), with the inputs a, dy, dispatch and gates.
+type expertsGradW struct {
+	graph.NoGradient
+	experts
+	w      graph.Signature
+	second bool
+}
+
+func (k expertsGradW) String() string {
+	return "GradW of " + expertsProduct(k.second) + k.experts.String()
+}
+
+// expertsProduct names the experts' first or second product.
+func expertsProduct(second bool) string {
+	if second {
+		return "ExpertsOut"
+	}
+	return "ExpertsHidden"
+}
+
+func (k expertsGradW) Infer([]graph.Signature) (graph.Signature, error) { return k.w, nil }
+
+// FLOPs counts a run: one multiply-add a row and entry of its weight.
+func (k expertsGradW) FLOPs(c graph.Cost) int {
+	rows := c.Signature(0).Leading() // of a; u has one a token
+	if !k.second {
+		rows *= k.topK
+	}
+	return 2 * rows * k.w.Width()
+}
+
+func (k expertsGradW) Accumulates() bool { return true }
+
+func (k expertsGradW) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runExpertsGradW[float32], runExpertsGradW[float64])
+}
+
+func runExpertsGradW[T kernel.Float](k expertsGradW, c *graph.Call) error {
+	run, d, sizes := graph.State[kernel.Experts[T]](c), k.dispatch(c, 2), k.sizes(k.w, k.second)
+	if k.second {
+		run.GradW2(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 3), d, sizes, c.Accumulate())
+	} else {
+		run.GradW1(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), d, sizes, c.Accumulate())
+	}
+	return nil
+}
+
+// expertsGradBias is the gradient of b1, db1_e = sum over the rows j of e of dh_j, with the
+// inputs dh and dispatch; or, where second, that of b2, db2_e = sum of g_j dy_t(j), with the
+// inputs dy, dispatch and gates.
+type expertsGradBias struct {
+	graph.NoGradient
+	experts
+	bias   graph.Signature
+	second bool
+}
+
+func (k expertsGradBias) String() string {
+	return "GradBias of " + expertsProduct(k.second) + k.experts.String()
+}
+
+func (k expertsGradBias) Infer([]graph.Signature) (graph.Signature, error) { return k.bias, nil }
+
+func (k expertsGradBias) Accumulates() bool { return true }
+
+func (k expertsGradBias) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runExpertsGradBias[float32], runExpertsGradBias[float64])
+}
+
+func runExpertsGradBias[T kernel.Float](k expertsGradBias, c *graph.Call) error {
+	run, d := graph.State[kernel.Experts[T]](c), k.dispatch(c, 1)
+	width := k.bias.Shape[1]
+	if k.second {
+		run.GradB2(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 2), d, kernel.ExpertSizes{Width: width}, c.Accumulate())
+	} else {
+		run.GradB1(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), d, kernel.ExpertSizes{Hidden: width}, c.Accumulate())
+	}
+	return nil
+}

@@ -1,0 +1,13 @@
+package moe
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/residua-go/residua/graph/optest"
+)
+
+// TestOps: what holds for every op.
+func TestOps(t *testing.T) {
+	optest.Run(t, slices.Concat(moeCases(), moeTermsCases()))
+}

@@ -1,0 +1,199 @@
+package norm
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// Options choose between LayerNorm and RMSNorm.
+type Options struct {
+	RMS  bool           // RMSNorm: no mean
+	Eps  float64        // added to the variance; 0 means 1e-6
+	Bias *gorgonia.Node // shape of the gain, or nil (Norm only)
+	// Groups is the number of groups of a token's entries that are normalised each for
+	// itself, the gain's first axis (Norm only); 0: all of the gain's axes jointly.
+	Groups int
+}
+
+// Kind is the normalisation that the options describe.
+func (o Options) Kind() Kind {
+	if o.Eps == 0 {
+		o.Eps = 1e-6
+	}
+	return Kind{RMS: o.RMS, Eps: o.Eps, groups: o.Groups}
+}
+
+// Kind is what Norm and NormRead share.
+type Kind struct {
+	RMS    bool
+	Eps    float64
+	groups int // 0: one
+}
+
+// String is the name with its parameters.
+func (k Kind) String() string {
+	name := "LayerNorm"
+	if k.RMS {
+		name = "RMSNorm"
+	}
+	if k.groups > 0 {
+		return fmt.Sprintf("%s(eps=%g, groups=%d)", name, k.Eps, k.groups)
+	}
+	return fmt.Sprintf("%s(eps=%g)", name, k.Eps)
+}
+
+// Stats are the statistics that a normalisation's forward pass leaves for its backward
+// pass. They are the op's own, no node's value.
+type Stats struct {
+	mean, rstd any
+	device     graph.DeviceMemory // mean [rows] less the rows' first elements, rstd [rows]
+}
+
+// SavedRows returns the saved statistics as slices of n elements.
+func SavedRows[T kernel.Float](s *Stats, n int) (mean, rstd []T) {
+	mean, _ = s.mean.([]T)
+	rstd, _ = s.rstd.([]T)
+	if len(mean) != n {
+		mean, rstd = make([]T, n), make([]T, n)
+		s.mean, s.rstd = mean, rstd
+	}
+	return mean, rstd
+}
+
+// norm normalises over the gain's axes jointly.
+type norm struct {
+	Kind
+	saved *Stats
+}
+
+// Apply normalises jointly over the last axes of x, as many as the gain has:
+//
+//	LayerNorm: y = (x - mean(x)) / sqrt(var(x) + eps) * gain + bias
+//	RMSNorm:   y = x / sqrt(mean(x^2) + eps) * gain + bias
+//
+// The RMT normalises over all Dk*Dv entries of its matrix (paper section 3.2), a
+// transformer over D. x [..., gain's axes], variance biased. With o.Groups the gain's
+// first axis counts groups, each normalised for itself (Wu & He 2018, Group Normalization,
+// arXiv 1803.08494). Defaults: LayerNorm, eps 1e-6, no bias, no groups.
+func Apply(b *graph.Builder, x, gain *gorgonia.Node, o Options) *gorgonia.Node {
+	k := norm{o.Kind(), &Stats{}}
+	if o.Bias != nil {
+		return b.Apply(k, x, gain, o.Bias)
+	}
+	return b.Apply(k, x, gain)
+}
+
+// Layer normalises each token to mean 0 and variance 1 and multiplies it by the gain (Ba et
+// al. 2016):
+//
+//	y = (x - mean(x)) / sqrt(var(x) + 1e-6) * gain
+//
+// x [T, ...gain's axes], y as x. There is no bias: Apply has it, with another eps or groups.
+func Layer(b *graph.Builder, x, gain *gorgonia.Node) *gorgonia.Node {
+	return Apply(b, x, gain, Options{})
+}
+
+// RMS divides each token by its root mean square and multiplies it by the gain (Zhang &
+// Sennrich 2019):
+//
+//	y = x / sqrt(mean(x^2) + 1e-6) * gain
+//
+// x [T, ...gain's axes], y as x. There is no bias: Apply has it, with another eps or groups.
+func RMS(b *graph.Builder, x, gain *gorgonia.Node) *gorgonia.Node {
+	return Apply(b, x, gain, Options{RMS: true})
+}
+
+func (k norm) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	x, gain := in[0].Shape, in[1].Shape
+	switch {
+	case k.groups > 0:
+		if gain.Dims() < 2 || gain[0] != k.groups || in[1].Size() != in[0].Width() {
+			return graph.Signature{}, errors.Errorf("gain: want [%d groups, ...] of %d entries for x %v, got shape %v", k.groups, in[0].Width(), x, gain)
+		}
+	case gain.Dims() < 1 || gain.Dims() > x.Dims() || !x[x.Dims()-gain.Dims():].Eq(gain):
+		return graph.Signature{}, errors.Errorf("gain: want the last axes of x %v, got shape %v", x, gain)
+	}
+	if len(in) > 2 && !in[2].Shape.Eq(gain) {
+		return graph.Signature{}, errors.Errorf("bias: want shape %v as the gain, got %v", gain, in[2].Shape)
+	}
+	return in[0], nil
+}
+
+func (k norm) params(x, gain graph.Signature) kernel.NormParams {
+	groups := max(1, k.groups)
+	return kernel.NormParams{Rows: x.Size() / gain.Size() * groups, Width: gain.Size() / groups, RMS: k.RMS, Eps: k.Eps, Groups: groups}
+}
+
+// DeviceNeeds: the statistics.
+func (k norm) DeviceNeeds(c graph.Cost) (saved, scratch int) {
+	return 2 * k.params(c.Signature(0), c.Signature(1)).Rows * cuda.F32.Size(), 0
+}
+
+func (k norm) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runNorm[float32], runNorm[float64])
+}
+
+func runNorm[T kernel.Float](k norm, c *graph.Call) error {
+	p := k.params(c.Signature(0), c.Signature(1))
+	mean, rstd := SavedRows[T](k.saved, p.Rows)
+	graph.State[kernel.Norm[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), mean, rstd, p)
+	return nil
+}
+
+func (k norm) VJP(d *graph.Derivative) {
+	x, gain := d.Input(0), d.Input(1)
+	bias := d.Inputs() > 2 && d.Wants(2)
+	primary := d.ApplyAbsorbing(normGrad{of: k}, d.Gradient(), x, gain)
+	d.Set(0, primary)
+	if d.Wants(1) {
+		d.SetSecondary(1, primary, 0, "GradGain of "+k.String())
+	}
+	if bias {
+		d.SetSecondary(2, primary, 1, "GradBias of "+k.String())
+	}
+}
+
+// normGrad is dx; its secondaries are dgain and dbias. Inputs: dy, x, gain and, where dx
+// is to be added to it, the gradient that x has from elsewhere.
+type normGrad struct {
+	graph.NoGradient
+	of norm
+}
+
+func (k normGrad) InPlace(i int) bool { return i == 3 }
+
+func (k normGrad) String() string { return "GradX of " + k.of.String() }
+
+func (k normGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
+
+func (k normGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runNormGrad[float32], runNormGrad[float64])
+}
+
+func runNormGrad[T kernel.Float](k normGrad, c *graph.Call) error {
+	p := k.of.params(c.Signature(1), c.Signature(2))
+	mean, rstd := SavedRows[T](k.of.saved, p.Rows)
+	dgain, accumulateGain := graph.SecondaryOut[T](c, 0)
+	dbias, accumulateBias := graph.SecondaryOut[T](c, 1)
+	// Where only one of them is a parameter's gradient, the other is a term of one.
+	if accumulateGain && !accumulateBias {
+		clear(dbias)
+	}
+	if accumulateBias && !accumulateGain {
+		clear(dgain)
+	}
+	run := graph.State[kernel.Norm[T]](c)
+	run.Addend = graph.In[T](c, 3)
+	run.Backward(c.Pool(), graph.Out[T](c), dgain, dbias, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2),
+		mean, rstd, accumulateGain || accumulateBias, p)
+	return nil
+}

@@ -1,0 +1,107 @@
+//go:build cuda
+
+package norm_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/norm"
+	"github.com/residua-go/residua/graph/optest"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// TestDeviceNorm has rows that one warp, several warps and only loops can hold, and so
+// many of them that several blocks share the gradients of the gain and the bias.
+func TestDeviceNorm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long rows on the emulator")
+	}
+	for _, s := range []normShape{{70, 64, 0}, {21, 300, 0}, {5, 1500, 0}, {3, 4096, 0}, {3, 8200, 0}, {2, 4500, 3}, {9, 48, 3}} {
+		for _, rms := range []bool{false, true} {
+			c := s.normTwice(norm.Options{Groups: s.groups, RMS: rms})
+			t.Run(fmt.Sprintf("%d rows of %d, %s", s.rows, s.width, c.Name), func(t *testing.T) { optest.CheckInAllPrecisions(t, c) })
+		}
+	}
+}
+
+// normShape are rows of groups (0: one) times width entries.
+type normShape struct{ rows, width, groups int }
+
+// normTwice normalises twice, so that the first norm's gradient takes over that of the
+// second; the second one has a bias.
+func (s normShape) normTwice(o norm.Options) optest.Case {
+	gain := []int{s.width}
+	if s.groups > 0 {
+		gain = []int{s.groups, s.width}
+	}
+	x := append([]int{s.rows}, gain...)
+	return optest.Case{Name: o.Kind().String(), Floats: [][]int{x, gain, gain, gain},
+		Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+			biased := o
+			biased.Bias = x[3]
+			return b.Add(norm.Apply(b, x[0], x[1], o), norm.Apply(b, x[0], x[2], biased))
+		}}
+}
+
+// TestDeviceNormLinear has rows, widths and columns that several blocks share, and takes
+// over a gradient from elsewhere.
+func TestDeviceNormLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large matrices on the emulator")
+	}
+	for _, s := range []struct{ rows, width, columns int }{
+		{300, 64, 6}, {70, 300, 24}, {33, 257, 80}, {40, 1024, 33}, {1, 129, 32}, {200, 6, 20}, {35, 132, 13},
+	} {
+		for _, rms := range []bool{false, true} {
+			o := norm.Options{RMS: rms}
+			c := optest.Case{Floats: [][]int{{s.rows, s.width}, {s.width, s.columns}, {s.width}, {s.width, s.columns}},
+				Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+					return b.Add(norm.Linear(b, x[0], x[2], x[1], o), norm.Linear(b, x[0], nil, x[3], norm.Options{Eps: 1e-2}))
+				}}
+			t.Run(fmt.Sprintf("%v rms=%t", s, rms), func(t *testing.T) { optest.CheckInAllPrecisions(t, c) })
+		}
+	}
+}
+
+// TestDeviceNormLinearOfLargeMean has rows whose mean is far larger than their deviation,
+// of which z keeps its digits.
+func TestDeviceNormLinearOfLargeMean(t *testing.T) {
+	far := make([]float32, 9*300)
+	for i := range far {
+		far[i] = 3000
+	}
+	c := optest.Case{Floats: [][]int{{9, 300}, {300, 5}},
+		Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+			x[0] = b.Add(x[0], b.Apply(optest.Weights{Weights: far, X: graph.SignatureOf(x[0])}, x[0]))
+			return norm.Linear(b, x[0], nil, x[1], norm.Options{})
+		}}
+	want := optest.NewProbe(t, c, graph.Options{Threads: 1}, true)
+	want.Run(t, graph.RunOptions{})
+	got := optest.NewProbe(t, c, graph.Options{Device: graph.CUDA, Precision: graph.FP32}, true)
+	got.Run(t, graph.RunOptions{})
+	optest.RequireClose(t, want.Tensors(t), got.Tensors(t), 1e-5)
+}
+
+// TestDeviceCoefficientsStayFloats checks which outputs keep 32 bits in precision bf16.
+func TestDeviceCoefficientsStayFloats(t *testing.T) {
+	c := optest.Case{Floats: [][]int{{4, 8}, {8, 3}}, Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+		return norm.Linear(b, elementwise.Scale(b, x[0], 2), nil, x[1], norm.Options{})
+	}}
+	p := optest.NewProbe(t, c, graph.Options{Device: graph.CUDA, Precision: graph.BF16}, false)
+	require.Equal(t, tensor.Float32, p.Program.Roots().Outputs[0].Dtype())
+	require.Equal(t, 4, graph.StorageOf(p.Program.Roots().Outputs[0]).Size())
+	seen := false
+	for _, n := range p.Program.Builder().Graph().AllNodes() {
+		if k := graph.PrimitiveOf(n); k != nil && strings.HasPrefix(k.String(), "GradX of NormLinear") {
+			require.Equal(t, 2, graph.StorageOf(n).Size(), "the gradient of an activation")
+			seen = true
+		}
+	}
+	require.True(t, seen)
+}

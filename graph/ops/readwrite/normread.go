@@ -1,0 +1,110 @@
+package readwrite
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/graph/kernel"
+	"github.com/residua-go/residua/graph/ops/norm"
+)
+
+// normRead is Norm and Read in one pass over the stream.
+type normRead struct {
+	norm.Kind
+	saved *norm.Stats
+}
+
+// NormRead reads from the normalised matrix stream without storing it (RMT paper eq.
+// 22-23 behind the norm of section 3.2):
+//
+//	y_t = keys Norm(X_t)
+//
+// x [T, Dk, Dv], gain [Dk, Dv], keys [m..., Dk], y [T, m..., Dv]. The norm is over all
+// Dk*Dv entries of a token jointly.
+func NormRead(b *graph.Builder, x, gain, keys *gorgonia.Node, o norm.Options) *gorgonia.Node {
+	if o.Bias != nil {
+		return Read(b, norm.Apply(b, x, gain, o), keys)
+	}
+	return b.Apply(normRead{o.Kind(), &norm.Stats{}}, x, gain, keys)
+}
+
+func (k normRead) String() string { return "NormRead " + k.Kind.String() }
+
+func (normRead) FLOPs(c graph.Cost) int { return matrixFLOPs(c.Signature(0), c.Signature(2)) }
+
+func (k normRead) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	if x := in[0].Shape; x.Dims() == 3 && !x[1:].Eq(in[1].Shape) {
+		return graph.Signature{}, errors.Errorf("gain: want shape %v for a stream %v, got %v", x[1:], x, in[1].Shape)
+	}
+	return readSignature(in[0], in[2])
+}
+
+func (k normRead) params(x, keys graph.Signature) kernel.NormReadParams {
+	tokens, m, dk, dv := streamSizes(x, keys)
+	return kernel.NormReadParams{Tokens: tokens, R: m, Dk: dk, Dv: dv, RMS: k.RMS, Eps: k.Eps}
+}
+
+func (k normRead) VJP(d *graph.Derivative) {
+	primary := d.ApplyAbsorbing(normReadGrad{of: k}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
+	d.Set(0, primary)
+	if d.Wants(1) {
+		d.SetSecondary(1, primary, 0, "GradGain of NormRead")
+	}
+	if d.Wants(2) {
+		d.SetSecondary(2, primary, 1, "GradKeys of NormRead")
+	}
+}
+
+// DeviceNeeds: the statistics.
+func (k normRead) DeviceNeeds(c graph.Cost) (saved, scratch int) {
+	return 2 * c.Signature(0).Leading() * cuda.F32.Size(), 0
+}
+
+func (k normRead) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runNormRead[float32], runNormRead[float64])
+}
+
+func runNormRead[T kernel.Float](k normRead, c *graph.Call) error {
+	p := k.params(c.Signature(0), c.Signature(2))
+	mean, rstd := norm.SavedRows[T](k.saved, p.Tokens)
+	graph.State[kernel.NormRead[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), mean, rstd, p)
+	return nil
+}
+
+// normReadGrad is dx; its secondaries are dgain and dkeys. Inputs: dy, x, gain, keys and,
+// where dx is to be added to it, the gradient that x has from elsewhere.
+type normReadGrad struct {
+	graph.NoGradient
+	of normRead
+}
+
+func (k normReadGrad) InPlace(i int) bool { return i == 4 }
+
+func (k normReadGrad) String() string { return "GradX of " + k.of.String() }
+
+func (normReadGrad) FLOPs(c graph.Cost) int { // dXn = keys^T dy, and dkeys
+	return (1 + c.Secondary(1)) * matrixFLOPs(c.Signature(1), c.Signature(3))
+}
+
+func (k normReadGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
+
+func (k normReadGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runNormReadGrad[float32], runNormReadGrad[float64])
+}
+
+func runNormReadGrad[T kernel.Float](k normReadGrad, c *graph.Call) error {
+	p := k.of.params(c.Signature(1), c.Signature(3))
+	mean, rstd := norm.SavedRows[T](k.of.saved, p.Tokens)
+	dgain, accumulateGain := graph.SecondaryOut[T](c, 0)
+	dkeys, accumulateKeys := graph.SecondaryOut[T](c, 1)
+	run := graph.State[kernel.NormRead[T]](c)
+	run.Addend = graph.In[T](c, 4)
+	run.Backward(c.Pool(), graph.Out[T](c), dgain, dkeys, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), graph.In[T](c, 3),
+		mean, rstd, accumulateGain, accumulateKeys, p)
+	return nil
+}

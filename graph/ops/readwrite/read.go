@@ -1,0 +1,102 @@
+package readwrite
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// read retrieves from a matrix stream with key vectors.
+type read struct{}
+
+// Read retrieves vectors from a matrix stream (RMT paper eq. 22-23, 26):
+//
+//	y_t = keys X_t
+//
+// x [T, Dk, Dv], keys [m..., Dk], y [T, m..., Dv].
+func Read(b *graph.Builder, x, keys *gorgonia.Node) *gorgonia.Node {
+	return b.Apply(read{}, x, keys)
+}
+
+func (read) String() string { return "Read" }
+
+func (read) FLOPs(c graph.Cost) int { return matrixFLOPs(c.Signature(0), c.Signature(1)) }
+
+// readSignature checks a stream [T, Dk, Dv] and keys [m..., Dk].
+func readSignature(x, keys graph.Signature) (graph.Signature, error) {
+	if err := graph.WantDims(x, 3, "stream", "[tokens, Dk, Dv]"); err != nil {
+		return graph.Signature{}, err
+	}
+	if dims := keys.Shape.Dims(); dims < 2 || keys.Shape[dims-1] != x.Shape[1] {
+		return graph.Signature{}, errors.Errorf("keys: want [..., %d] for a stream %v, got %v", x.Shape[1], x.Shape, keys.Shape)
+	}
+	heads := keys.Shape[:keys.Shape.Dims()-1]
+	return graph.Signature{DType: x.DType, Shape: append(graph.WithTokens(x.Shape[0], heads...), x.Shape[2])}, nil
+}
+
+func (read) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	return readSignature(in[0], in[1])
+}
+
+func (k read) VJP(d *graph.Derivative) {
+	if d.Wants(0) {
+		d.Set(0, Write(d.Builder(), nil, d.Input(1), d.Gradient()))
+	}
+	if d.Wants(1) {
+		d.Set(1, d.Apply(keysGrad{keys: d.Signature(1)}, d.Gradient(), d.Input(0)))
+	}
+}
+
+// streamSizes returns the sizes of a stream and its keys: tokens, key vectors, Dk, Dv.
+func streamSizes(x, keys graph.Signature) (tokens, m, dk, dv int) {
+	dk = x.Shape[1]
+	return x.Shape[0], keys.Size() / dk, dk, x.Shape[2]
+}
+
+func (k read) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runRead[float32], runRead[float64])
+}
+
+func runRead[T kernel.Float](_ read, c *graph.Call) error {
+	tokens, m, dk, dv := streamSizes(c.Signature(0), c.Signature(1))
+	graph.State[kernel.Read[T]](c).Run(c.Pool(), graph.Out[T](c), graph.In[T](c, 1), graph.In[T](c, 0), tokens, m, dk, dv)
+	return nil
+}
+
+// keysGrad is the gradient of key vectors: dkeys = sum_t y_t X_t^T. Inputs: y
+// [T, m..., Dv] and the stream X [T, Dk, Dv] (or its gradient, for a write).
+type keysGrad struct {
+	graph.NoGradient
+	keys graph.Signature
+}
+
+func (k keysGrad) String() string { return "KeysGrad" }
+
+func (k keysGrad) FLOPs(c graph.Cost) int { // sum_t y_t X_t^T
+	return matrixFLOPs(c.Signature(1), k.keys)
+}
+
+func (k keysGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.keys, nil }
+
+func (k keysGrad) Accumulates() bool { return true }
+
+func (k keysGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runKeysGrad[float32], runKeysGrad[float64])
+}
+
+func runKeysGrad[T kernel.Float](k keysGrad, c *graph.Call) error {
+	tokens, m, dk, dv := streamSizes(c.Signature(1), k.keys)
+	graph.State[kernel.KeysGrad[T]](c).Run(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), tokens, m, dk, dv, c.Accumulate())
+	return nil
+}
+
+// matrixFLOPs is a READ's or WRITE's cost: a stream [T, Dk, Dv] with m keys [.., Dk].
+func matrixFLOPs(x, keys graph.Signature) int {
+	tokens, m, dk, dv := streamSizes(x, keys)
+	return 2 * tokens * m * dk * dv
+}

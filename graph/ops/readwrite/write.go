@@ -1,0 +1,112 @@
+package readwrite
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// write stores vectors into a matrix stream with key vectors.
+type write struct{ into bool }
+
+// Write stores vectors into a matrix stream (RMT paper eq. 18-20, 25):
+//
+//	X'_t = X_t + keys^T y_t
+//
+// x [T, Dk, Dv] or nil for an empty stream, keys [m..., Dk], y T tokens of m*Dv
+// entries, X' [T, Dk, Dv].
+func Write(b *graph.Builder, x, keys, y *gorgonia.Node) *gorgonia.Node {
+	if x == nil {
+		return b.Apply(write{}, keys, y)
+	}
+	return b.Apply(write{into: true}, keys, y, x)
+}
+
+func (k write) String() string {
+	if k.into {
+		return "Write"
+	}
+	return "Store"
+}
+
+func (write) FLOPs(c graph.Cost) int { return matrixFLOPs(c.Result(), c.Signature(0)) }
+
+func (k write) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	dims := in[0].Shape.Dims()
+	if dims < 2 {
+		return graph.Signature{}, errors.Errorf("keys: want shape [..., Dk], got %v", in[0].Shape)
+	}
+	dk := in[0].Shape[dims-1]
+	m := in[0].Size() / dk
+	if in[1].Shape.Dims() < 2 || in[1].Width()%m != 0 {
+		return graph.Signature{}, errors.Errorf("y: want [tokens, %d*Dv] for keys %v, got %v", m, in[0].Shape, in[1].Shape)
+	}
+	result := graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[1].Leading(), dk, in[1].Width()/m)}
+	if k.into && !in[2].Shape.Eq(result.Shape) {
+		return graph.Signature{}, errors.Errorf("stream: want %v for keys %v and y %v, got %v", result.Shape, in[0].Shape, in[1].Shape, in[2].Shape)
+	}
+	return result, nil
+}
+
+func (k write) InPlace(i int) bool { return i == 2 }
+
+func (k write) VJP(d *graph.Derivative) {
+	if k.into {
+		d.Set(2, d.Gradient())
+	}
+	switch {
+	case d.Wants(1):
+		primary := d.Apply(writeGrad{y: d.Signature(1)}, d.Gradient(), d.Input(0), d.Input(1))
+		d.Set(1, primary)
+		if d.Wants(0) {
+			d.SetSecondary(0, primary, 0, "GradKeys of Write")
+		}
+	case d.Wants(0):
+		d.Set(0, d.Apply(keysGrad{keys: d.Signature(0)}, d.Input(1), d.Gradient()))
+	}
+}
+
+func (k write) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runWrite[float32], runWrite[float64])
+}
+
+func runWrite[T kernel.Float](k write, c *graph.Call) error {
+	tokens, m, dk, dv := streamSizes(c.Result(), c.Signature(0))
+	var x []T
+	if k.into {
+		x = graph.In[T](c, 2)
+	}
+	graph.State[kernel.Write[T]](c).Run(c.Pool(), graph.Out[T](c), x, graph.In[T](c, 0), graph.In[T](c, 1), tokens, m, dk, dv)
+	return nil
+}
+
+// writeGrad is dy of a Write; its secondary is dkeys, made in the same pass over the
+// stream's gradient. Inputs: the stream's gradient, keys, y.
+type writeGrad struct {
+	graph.NoGradient
+	y graph.Signature
+}
+
+func (k writeGrad) String() string { return "GradY and GradKeys of Write" }
+
+func (writeGrad) FLOPs(c graph.Cost) int { // dy, and dkeys
+	return (1 + c.Secondary(0)) * matrixFLOPs(c.Signature(0), c.Signature(1))
+}
+
+func (k writeGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.y, nil }
+
+func (k writeGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runWriteGrad[float32], runWriteGrad[float64])
+}
+
+func runWriteGrad[T kernel.Float](_ writeGrad, c *graph.Call) error {
+	tokens, m, dk, dv := streamSizes(c.Signature(0), c.Signature(1))
+	dkeys, accumulate := graph.SecondaryOut[T](c, 0)
+	graph.State[kernel.WriteGrad[T]](c).Run(c.Pool(), graph.Out[T](c), dkeys, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), tokens, m, dk, dv, accumulate)
+	return nil
+}

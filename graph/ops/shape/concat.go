@@ -1,0 +1,73 @@
+package shape
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// concat puts each token's features side by side.
+type concat struct{}
+
+// Concat puts the features of its inputs side by side, each flattened over its last axes:
+//
+//	y_t = [x0_t | x1_t | ...]
+//
+// inputs [T, ...], y [T, sum of their widths].
+func Concat(b *graph.Builder, inputs ...*gorgonia.Node) *gorgonia.Node {
+	if len(inputs) == 0 {
+		b.Fail(errors.New("graph: Concat: want at least one input, got none"))
+		return nil
+	}
+	return b.Apply(concat{}, inputs...)
+}
+
+func (concat) String() string { return "Concat" }
+
+func (concat) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	width := 0
+	for i, s := range in {
+		if s.Shape.Dims() < 2 || s.Leading() != in[0].Leading() {
+			return graph.Signature{}, errors.Errorf("input %d: want [%d, ...], as many tokens as input 0, got %v", i, in[0].Leading(), s.Shape)
+		}
+		width += s.Width()
+	}
+	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading(), width)}, nil
+}
+
+// VJP gives each input its columns of the gradient.
+func (concat) VJP(d *graph.Derivative) {
+	from := 0
+	for i := range d.Inputs() {
+		s := d.Signature(i)
+		if d.Wants(i) {
+			d.Set(i, d.Apply(slice{from, s}, d.Gradient()))
+		}
+		from += s.Width()
+	}
+}
+
+func (k concat) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runConcat[float32], runConcat[float64])
+}
+
+// concatState is the kernel with its list of inputs, kept so that a run allocates nothing.
+type concatState[T kernel.Float] struct {
+	kernel.Concat[T]
+	inputs [][]T
+}
+
+func runConcat[T kernel.Float](_ concat, c *graph.Call) error {
+	s := graph.State[concatState[T]](c)
+	s.inputs = s.inputs[:0]
+	for i := range c.Inputs() {
+		s.inputs = append(s.inputs, graph.In[T](c, i))
+	}
+	s.Run(c.Pool(), graph.Out[T](c), s.inputs, c.Result().Leading())
+	return nil
+}

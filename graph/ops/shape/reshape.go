@@ -1,0 +1,64 @@
+package shape
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// reshape gives a token's features other axes.
+type reshape struct{ features tensor.Shape }
+
+// Reshape gives each token's features the given axes:
+//
+//	x [T, ...] -> [T, axes...]
+//
+// It costs nothing where nothing else reads x later, else a copy.
+func Reshape(b *graph.Builder, x *gorgonia.Node, axes ...int) *gorgonia.Node {
+	return b.Apply(reshape{tensor.Shape(axes).Clone()}, x)
+}
+
+func (k reshape) String() string { return fmt.Sprintf("Reshape %v", k.features) }
+
+func (k reshape) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	if in[0].Shape.Dims() < 2 || k.features.TotalSize() != in[0].Width() {
+		return graph.Signature{}, errors.Errorf("x: want [tokens, ...] of %d entries each for the axes %v, got shape %v", k.features.TotalSize(), k.features, in[0].Shape)
+	}
+	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading(), k.features...)}, nil
+}
+
+func (reshape) InPlace(int) bool { return true }
+
+func (reshape) Passes() bool { return true }
+
+func (reshape) VJP(d *graph.Derivative) {
+	d.Set(0, d.Apply(reshape{d.Signature(0).Shape[1:].Clone()}, d.Gradient()))
+}
+
+func (k reshape) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runReshape[float32], runReshape[float64])
+}
+
+// reshapeState is a kernel that copies on all workers, with its one input.
+type reshapeState[T kernel.Float] struct {
+	kernel.Add[T]
+	inputs [1][]T
+}
+
+func runReshape[T kernel.Float](_ reshape, c *graph.Call) error {
+	x, y := graph.In[T](c, 0), graph.Out[T](c)
+	if len(y) > 0 && &x[0] != &y[0] {
+		s := graph.State[reshapeState[T]](c)
+		s.inputs[0] = x
+		s.Run(c.Pool(), y, s.inputs[:], false)
+	}
+	return nil
+}

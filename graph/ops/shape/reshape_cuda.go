@@ -1,0 +1,9 @@
+//go:build cuda
+
+package shape
+
+import (
+	"github.com/residua-go/residua/graph"
+)
+
+func (reshape) Launch(c *graph.DeviceCall) error { return c.CopyTo(c.Out(), c.In(0)) }

@@ -1,0 +1,88 @@
+package shape
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// slice takes a run of each token's features, in the shape of result.
+type slice struct {
+	from   int
+	result graph.Signature
+}
+
+// Slice takes the features from number from up to, not including, number to out of each
+// token's, flattened over their axes:
+//
+//	y_t = x_t[from:to]
+//
+// x [T, ...], y [T, to-from].
+func Slice(b *graph.Builder, x *gorgonia.Node, from, to int) *gorgonia.Node {
+	k := slice{from: from}
+	if x != nil && x.Dims() > 1 {
+		s := graph.SignatureOf(x)
+		if from < 0 || to <= from || to > s.Width() {
+			b.Fail(errors.Errorf("graph: Slice: want features within [0, %d) of x %v, got [%d, %d)", s.Width(), s.Shape, from, to))
+			return nil
+		}
+		k.result = graph.Signature{DType: s.DType, Shape: graph.WithTokens(s.Leading(), to-from)}
+	}
+	return b.Apply(k, x)
+}
+
+func (k slice) String() string { return fmt.Sprintf("Slice(from=%d) %v", k.from, k.result.Shape) }
+
+func (k slice) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	if in[0].Shape.Dims() < 2 {
+		return graph.Signature{}, errors.Errorf("x: want shape [tokens, ...], got %v", in[0].Shape)
+	}
+	return k.result, nil
+}
+
+func (slice) Passes() bool { return true }
+
+func (k slice) VJP(d *graph.Derivative) {
+	if d.Wants(0) {
+		d.Set(0, d.ApplyAbsorbing(sliceGrad{from: k.from, x: d.Signature(0)}, d.Gradient()))
+	}
+}
+
+func (k slice) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runSlice[float32], runSlice[float64])
+}
+
+func runSlice[T kernel.Float](k slice, c *graph.Call) error {
+	graph.State[kernel.Columns[T]](c).Take(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), c.Result().Leading(), k.from)
+	return nil
+}
+
+// sliceGrad is dy in its place among zeros. Inputs: dy and, where dx is to be added to it,
+// the gradient that x has from elsewhere.
+type sliceGrad struct {
+	graph.NoGradient
+	from int
+	x    graph.Signature
+}
+
+func (k sliceGrad) String() string { return fmt.Sprintf("GradX of Slice(from=%d)", k.from) }
+
+func (k sliceGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.x, nil }
+
+func (k sliceGrad) InPlace(i int) bool { return i == 1 }
+
+func (k sliceGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runSliceGrad[float32], runSliceGrad[float64])
+}
+
+func runSliceGrad[T kernel.Float](k sliceGrad, c *graph.Call) error {
+	graph.State[kernel.Columns[T]](c).Put(c.Pool(), graph.Out[T](c), graph.In[T](c, 1), graph.In[T](c, 0), k.x.Leading(), k.from)
+	return nil
+}

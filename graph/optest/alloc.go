@@ -1,0 +1,74 @@
+package optest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// allocations runs the op, and each op of its backward pass, on its own: once warm, Do
+// allocates nothing. It returns the names of the Primitives' types.
+func (c Case) allocations(t *testing.T) (seen []string) {
+	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+		t.Run(dt.String(), func(t *testing.T) {
+			p := newBareProgram(t, c, graph.ProgramOptions{Options: c.Options(dt), Separate: true})
+			for _, n := range p.Builder().Graph().AllNodes() {
+				if op, ok := n.Op().(*graph.Op); ok {
+					checkAllocations(t, n, op)
+					name := fmt.Sprintf("%T", op.Primitive)
+					seen = append(seen, name[strings.LastIndex(name, ".")+1:])
+				}
+			}
+		})
+	}
+	return seen
+}
+
+func checkAllocations(t *testing.T, n *gorgonia.Node, op *graph.Op) {
+	t.Helper()
+	var values []gorgonia.Value
+	for _, c := range graph.Inputs(n) {
+		values = append(values, c.Value())
+	}
+	run := func() {
+		_, err := op.Do(values...)
+		require.NoError(t, err)
+	}
+	run()
+	allocations := testing.AllocsPerRun(10, func() {
+		if _, err := op.Do(values...); err != nil {
+			panic(err)
+		}
+	})
+	require.Zero(t, allocations, "%s", op.Primitive)
+}
+
+// newBareProgram compiles a case's op alone: its inputs are parameters, its loss is ours, so
+// that all nodes but the inputs are ours.
+func newBareProgram(t *testing.T, c Case, o graph.ProgramOptions) *graph.Program {
+	t.Helper()
+	o.Gradients = !c.NoGradient
+	p, err := graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
+		var x, ids gorgonia.Nodes
+		for i, shape := range c.Floats {
+			x = append(x, b.Param(graph.ParamSpec{Name: fmt.Sprintf("x%d", i), Shape: shape, Init: graph.Normal(1)}))
+		}
+		for i, in := range c.Ints {
+			ids = append(ids, b.Input(fmt.Sprintf("ids%d", i), tensor.Int32, in.Shape...))
+		}
+		y := c.Build(b, x, ids)
+		if c.NoGradient || b.Err() != nil {
+			return graph.Roots{Outputs: gorgonia.Nodes{y}}, b.Err()
+		}
+		return graph.Roots{Loss: b.Apply(weigh{drawn(graph.SignatureOf(y).Size())}, b.Add(y, y))}, b.Err()
+	})
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	require.NoError(t, p.Run(graph.RunOptions{}))
+	return p
+}

@@ -1,0 +1,79 @@
+package optest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"math/rand/v2"
+
+	"github.com/residua-go/residua/graph"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// Case is one op in one form: a row of its package's table of cases.
+type Case struct {
+	Name   string
+	Floats [][]int // shapes of the float inputs, all differentiable
+	Ints   []IntInput
+	Build  func(b *graph.Builder, x, ids gorgonia.Nodes) *gorgonia.Node
+	// want is the op's equation in plain loops; nil where an op draws at random.
+	Want       func(x [][]float64, ids [][]int32) []float64
+	MayBeNil   []int // inputs that may be nil, floats counted before ids
+	NoGradient bool
+	Training   bool
+	addFirst   bool // the output meets a stock Add before the stock Reshape
+}
+
+// IntInput is an Int32 input: its shape and how entry i is drawn.
+type IntInput struct {
+	Shape []int
+	Draw  func(r *rand.Rand, i int) int32
+}
+
+func Below(n int) func(*rand.Rand, int) int32 {
+	return func(r *rand.Rand, _ int) int32 { return int32(r.IntN(n)) }
+}
+
+// BelowOrIgnored draws targets of which some are negative, the first never.
+func BelowOrIgnored(n int) func(*rand.Rand, int) int32 {
+	return func(r *rand.Rand, i int) int32 {
+		if i > 0 && r.IntN(3) == 0 {
+			return -1
+		}
+		return int32(r.IntN(n))
+	}
+}
+
+// StartsOf draws a document start for each token of rows of seq tokens.
+func StartsOf(seq int) func(*rand.Rand, int) int32 {
+	return func(r *rand.Rand, i int) int32 { return int32(r.IntN(i%seq + 1)) }
+}
+
+// Options are the builder's options for a case.
+func (c Case) Options(dt tensor.Dtype) graph.Options {
+	return graph.Options{Threads: 2, DType: dt, Training: c.Training, Seed: 7, Hooks: graph.Hooks{"hooked": nil}}
+}
+
+// Run checks of every case what holds for every op: its equation, finite differences,
+// stock nodes around it, no allocation, bad inputs and, in a build with the tag cuda, the
+// device next to the CPU. primitives name the types of Primitives that must be among the
+// nodes of the cases' graphs, so that none goes unchecked.
+func Run(t *testing.T, cases []Case, primitives ...string) {
+	var seen []string
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Run("forward", c.forward)
+			t.Run("gradients", c.gradients)
+			t.Run("stock nodes", c.stockNodes)
+			t.Run("allocations", func(t *testing.T) { seen = append(seen, c.allocations(t)...) })
+			t.Run("bad inputs", c.badInputs)
+			t.Run("errors stick", c.errorsStick)
+			t.Run("device", c.device)
+		})
+	}
+	for _, name := range primitives {
+		require.Contains(t, seen, name, "not among the ops")
+	}
+}

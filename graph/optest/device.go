@@ -1,0 +1,197 @@
+//go:build cuda
+
+package optest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// DeviceTolerances bound |device - CPU| relative to the largest magnitude of a tensor.
+func DeviceTolerances() map[graph.Precision]float64 {
+	return map[graph.Precision]float64{graph.FP32: 1e-5, graph.TF32: 2e-3, graph.BF16: 2e-2}
+}
+
+// device compares the op on the device with the CPU: its output and every gradient, in every
+// precision, with its first input as an activation of that precision and as one of 32 bits.
+// A second run has the same bits; an accumulating one doubles the gradients.
+func (c Case) device(t *testing.T) {
+	want := NewProbe(t, c, graph.Options{Threads: 1}, true)
+	want.Run(t, graph.RunOptions{})
+	for precision, tolerance := range DeviceTolerances() {
+		for _, full := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/full=%t", precision, full), func(t *testing.T) {
+				CheckOnDevice(t, c, want, graph.Options{Device: graph.CUDA, Precision: precision}, full, tolerance)
+			})
+		}
+	}
+}
+
+// CheckOnDevice is device in one precision; want is the probe on the CPU.
+func CheckOnDevice(t *testing.T, c Case, want *probe, o graph.Options, full bool, tolerance float64) {
+	got := NewProbe(t, c, o, full)
+	got.Run(t, graph.RunOptions{})
+	first := got.Tensors(t)
+	RequireClose(t, want.Tensors(t), first, tolerance)
+	got.Run(t, graph.RunOptions{})
+	require.Equal(t, bitsOf(first), bitsOf(got.Tensors(t)), "a second run")
+	if c.NoGradient {
+		return
+	}
+	got.Run(t, graph.RunOptions{Accumulate: true})
+	for name, values := range got.Tensors(t) {
+		if name != "output" {
+			RequireClose(t, map[string][]float64{name: scaled(first[name], 2)}, map[string][]float64{name: values}, 1e-6)
+		}
+	}
+}
+
+// probe is a case's program.
+type probe struct {
+	Program *graph.Program
+	C       Case
+}
+
+func NewProbe(t *testing.T, c Case, o graph.Options, full bool) *probe {
+	t.Helper()
+	o.Store, o.Training, o.Seed = graph.NewStore(tensor.Float32, 3), c.Training, 5
+	weights := drawn(1 << 16)
+	p, err := graph.Compile(graph.ProgramOptions{Options: o, Gradients: !c.NoGradient}, func(b *graph.Builder) (graph.Roots, error) {
+		return c.probed(b, full, weights), b.Err()
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		p.Close()
+		require.NoError(t, o.Store.Close())
+	})
+	return &probe{p, c}
+}
+
+func (p *probe) Run(t *testing.T, o graph.RunOptions) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(11, 11))
+	for i, in := range p.C.Ints {
+		ids := p.Program.Ints(fmt.Sprintf("ids%d", i))
+		for j := range ids {
+			ids[j] = in.Draw(r, j)
+		}
+	}
+	require.NoError(t, p.Program.Run(o))
+}
+
+// Tensors are the output and the gradients.
+func (p *probe) Tensors(t *testing.T) map[string][]float64 {
+	t.Helper()
+	all := map[string][]float64{"output": p.Output(t)}
+	require.NoError(t, p.Program.Store().GradientsToHost())
+	if p.C.NoGradient {
+		return all
+	}
+	for _, param := range p.Program.Store().Params() {
+		all["gradient of "+param.Name] = graph.Float64s(param.Grad)
+	}
+	return all
+}
+
+func (p *probe) Output(t *testing.T) []float64 {
+	t.Helper()
+	n := p.Program.Roots().Outputs[0]
+	if n.IsScalar() {
+		v, err := graph.Scalar(n)
+		require.NoError(t, err)
+		return []float64{v}
+	}
+	v, err := graph.Value(n)
+	require.NoError(t, err)
+	if v.Dtype() != tensor.Int32 {
+		return graph.Float64s(v)
+	}
+	wide := make([]float64, v.DataSize())
+	for i, x := range v.Int32s() {
+		wide[i] = float64(x)
+	}
+	return wide
+}
+
+func RequireClose(t *testing.T, want, got map[string][]float64, tolerance float64) {
+	t.Helper()
+	for name, w := range want {
+		g := got[name]
+		require.Len(t, g, len(w), name)
+		largest := 0.0
+		for _, v := range w {
+			largest = max(largest, math.Abs(v))
+		}
+		for i := range w {
+			require.LessOrEqual(t, math.Abs(w[i]-g[i]), tolerance*largest+1e-30, "%s, entry %d: want %g, got %g, largest %g", name, i, w[i], g[i], largest)
+		}
+	}
+}
+
+func bitsOf(tensors map[string][]float64) map[string][]uint64 {
+	bits := map[string][]uint64{}
+	for name, values := range tensors {
+		for _, v := range values {
+			bits[name] = append(bits[name], math.Float64bits(v))
+		}
+	}
+	return bits
+}
+
+func scaled(x []float64, factor float64) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = v * factor
+	}
+	return y
+}
+
+func CheckInAllPrecisions(t *testing.T, c Case) {
+	want := NewProbe(t, c, graph.Options{Threads: 1}, true)
+	want.Run(t, graph.RunOptions{})
+	for precision, tolerance := range DeviceTolerances() {
+		t.Run(string(precision), func(t *testing.T) {
+			CheckOnDevice(t, c, want, graph.Options{Device: graph.CUDA, Precision: precision}, false, tolerance)
+		})
+	}
+}
+
+// probed builds a case's op over parameters, the first of them as an activation, and a
+// loss that its gradients come from.
+func (c Case) probed(b *graph.Builder, full bool, weights []float32) graph.Roots {
+	var x, ids gorgonia.Nodes
+	var present *gorgonia.Node
+	if len(c.Floats) > 0 {
+		present = b.Input("present", tensor.Int32, 1)
+	}
+	for i, shape := range c.Floats {
+		p := b.Param(graph.ParamSpec{Name: fmt.Sprintf("x%d", i), Shape: shape, Init: graph.Normal(1)})
+		if i == 0 {
+			p = b.Apply(enter{full}, p, present)
+		}
+		x = append(x, p)
+	}
+	for i, in := range c.Ints {
+		ids = append(ids, b.Input(fmt.Sprintf("ids%d", i), tensor.Int32, in.Shape...))
+	}
+	y := c.Build(b, x, ids)
+	if b.Err() != nil {
+		return graph.Roots{}
+	}
+	r := graph.Roots{Outputs: gorgonia.Nodes{y}}
+	switch {
+	case c.NoGradient:
+	case y.IsScalar():
+		r.Loss = y
+	default:
+		r.Loss = b.Apply(weigh{weights[:graph.SignatureOf(y).Size()]}, y)
+	}
+	return r
+}

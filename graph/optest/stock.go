@@ -1,0 +1,61 @@
+package optest
+
+import (
+	"testing"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+)
+
+// stockNodes runs the op between stock Add, Reshape, HadamardProd and Sum nodes: a Program
+// with shared buffers, one with separate ones and a stock tape machine under gorgonia.Grad
+// give the same bits, run after run with new inputs. (Stock binary ops write their results
+// into our buffers.)
+func (c Case) stockNodes(t *testing.T) {
+	for _, dt := range stockTypes() {
+		c.addFirst = dt == tensor.Float32
+		t.Run(dt.String(), func(t *testing.T) {
+			newOne := []func() *Machine{
+				func() *Machine { return NewProgram(t, c, graph.NewStore(dt, 3), graph.ProgramOptions{}) },
+				func() *Machine { return NewProgram(t, c, graph.NewStore(dt, 3), graph.ProgramOptions{Separate: true}) },
+				func() *Machine { return newStock(t, c, graph.NewStore(dt, 3)) },
+			}
+			var want []float64
+			for i, make := range newOne {
+				m := make()
+				got := m.results(t, c)
+				if i == 0 {
+					want = got
+				}
+				require.Equal(t, want, got, m.name)
+			}
+		})
+	}
+}
+
+// stockTypes are the element types that every case runs in: with -short that of training.
+func stockTypes() []tensor.Dtype {
+	if testing.Short() {
+		return []tensor.Dtype{tensor.Float32}
+	}
+	return []tensor.Dtype{tensor.Float32, tensor.Float64}
+}
+
+// results runs a machine a few times and returns everything that comes out of it.
+func (m *Machine) results(t *testing.T, c Case) []float64 {
+	var all []float64
+	for run := range 3 {
+		m.Feed(c, run)
+		require.NoError(t, m.Run())
+		all = append(all, m.output()...)
+		if c.NoGradient {
+			continue
+		}
+		all = append(all, m.Loss())
+		for i := range c.Floats {
+			all = append(all, m.grad(i)...)
+		}
+	}
+	return all
+}

@@ -1,7 +1,0 @@
-//go:build cuda
-
-package graph
-
-func (sigmoid) Launch(c *DeviceCall) error { return c.Elementwise("sigmoid") }
-
-func (sigmoidGrad) Launch(c *DeviceCall) error { return c.Elementwise("sigmoid_grad") }
