@@ -1,11 +1,11 @@
-// Package graph is Residua's vocabulary of Gorgonia ops for language models built on
-// residual streams, and the machinery that runs graphs of them fast.
+// Package graph makes Gorgonia graphs of ops for language models built on residual streams,
+// and runs them fast. The ops are Primitives, ours in the packages below graph/ops and anybody's.
 //
-// An op (one a file) implements gorgonia.Op and gorgonia.SDOp: its nodes stand in any
-// Gorgonia graph, beside stock nodes, under gorgonia.Grad and the stock tape machine.
+// An op implements gorgonia.Op and gorgonia.SDOp: its nodes stand in any Gorgonia graph, next
+// to stock nodes, under gorgonia.Grad and the stock tape machine.
 //
 //	b := graph.On(g, graph.Options{})
-//	u := b.NormRead(x, gain, keys, graph.NormOptions{})
+//	u := readwrite.NormRead(b, x, gain, keys, norm.Options{})
 //	if err := b.Err(); err != nil { … }
 //
 // A Builder makes nodes and remembers the first error, so that a forward pass reads as

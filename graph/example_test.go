@@ -53,7 +53,7 @@ func runCubeGradient[T float32 | float64](_ cubeGradient, c *graph.Call) error {
 }
 
 // An op is a Primitive: its name, the type and shape of what it makes, how it runs, and its gradient.
-// It stands between stock nodes of Gorgonia as those of this package do.
+// It stands between stock nodes of Gorgonia as ours do.
 func ExamplePrimitive() {
 	g := gorgonia.NewGraph()
 	x := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("x"), gorgonia.WithShape(3),
@@ -80,7 +80,7 @@ func ExamplePrimitive() {
 	// gradient: [3 12 27]
 }
 
-// Ops of this package between stock layers of a Gorgonia program: an RMSNorm.
+// Ops between stock layers of a Gorgonia program: an RMSNorm.
 func Example() {
 	g := gorgonia.NewGraph()
 	x := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithName("x"), gorgonia.WithShape(2, 2),

@@ -7,7 +7,7 @@ import (
 
 // Primitive is what an op is, apart from its place in a graph: what it is called, what it makes
 // of its inputs' types and shapes, how it runs and how it differentiates (its vector-Jacobian
-// product). Builder.Apply makes a node of one. The ops of this package are Primitives like any
+// product). Builder.Apply makes a node of one. The ops of graph/ops are Primitives like any
 // other; nothing in a Program knows one from another.
 //
 // A Primitive is a value without state: what a run needs is kept by its node (see State), and

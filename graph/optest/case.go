@@ -1,3 +1,5 @@
+// Package optest checks ops, ours and others': a table of cases goes through everything that
+// holds for every op.
 package optest
 
 import (

@@ -1,3 +1,5 @@
+// Package attention has causal attention over packed queries, keys and values, its pattern as a
+// tensor of its own, and what it needs to know of tokens: positions and document starts.
 package attention
 
 import (

@@ -1,3 +1,5 @@
+// Package elementwise has the ops that treat each entry by itself: activations, gates, dropout,
+// products with parameters and weighted sums.
 package elementwise
 
 import (

@@ -1,3 +1,4 @@
+// Package embedding gathers the rows of a table.
 package embedding
 
 import (

@@ -1,3 +1,4 @@
+// Package linear has the matrix products of tokens' features, with a bias or a GELU.
 package linear
 
 import (

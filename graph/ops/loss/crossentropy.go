@@ -1,3 +1,4 @@
+// Package loss has the losses of predicting tokens, without all logits in memory.
 package loss
 
 import (

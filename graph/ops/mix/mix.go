@@ -1,3 +1,5 @@
+// Package mix reads and writes streams of several rows a token, as hyper-connections and their
+// descendants do, and makes their mixing coefficients.
 package mix
 
 import (

@@ -1,3 +1,4 @@
+// Package moe has a mixture of experts, its routing and the losses that balance it.
 package moe
 
 import (

@@ -1,3 +1,4 @@
+// Package norm has LayerNorm and RMSNorm, of groups too, and with a narrow product in one pass.
 package norm
 
 import (

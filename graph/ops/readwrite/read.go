@@ -1,3 +1,4 @@
+// Package readwrite reads and writes a matrix stream by keys, and reads it normalised.
 package readwrite
 
 import (

@@ -1,3 +1,4 @@
+// Package shape has the ops that compute nothing: other axes, parts, copies and their sums.
 package shape
 
 import (
