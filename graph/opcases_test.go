@@ -9,8 +9,8 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// TestOps: the ops that are part of every graph.
-func TestOps(t *testing.T) {
+// cases are those of the ops that are part of every graph.
+func cases() []optest.Case {
 	add := func(n int, shape ...int) optest.Case {
 		c := optest.Case{Name: fmt.Sprintf("Add/%d of %v", n, shape), Want: optest.WantAdd,
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return b.Add(x...) }}
@@ -19,7 +19,7 @@ func TestOps(t *testing.T) {
 		}
 		return c
 	}
-	optest.Run(t, []optest.Case{
+	return []optest.Case{
 		add(1, 3, 5), add(2, 2, 3, 5), add(3, 1, 1), add(7, 3, 5),
 		{Name: "Add/one node twice", Floats: [][]int{{3, 5}, {3, 5}},
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return b.Add(x[0], x[1], x[0]) },
@@ -27,5 +27,8 @@ func TestOps(t *testing.T) {
 		{Name: "Hook", Floats: [][]int{{3, 5}},
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return b.Hook("hooked", x[0]) },
 			Want:  func(x [][]float64, _ [][]int32) []float64 { return x[0] }},
-	}, "add", "hook")
+	}
 }
+
+// TestOps: what holds for every op.
+func TestOps(t *testing.T) { optest.Run(t, cases(), "add", "hook") }

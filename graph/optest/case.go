@@ -59,9 +59,8 @@ func (c Case) Options(dt tensor.Dtype) graph.Options {
 }
 
 // Run checks of every case what holds for every op: its equation, finite differences,
-// stock nodes around it, no allocation, bad inputs and, in a build with the tag cuda, the
-// device next to the CPU. primitives name the types of Primitives that must be among the
-// nodes of the cases' graphs, so that none goes unchecked.
+// stock nodes around it, no allocation and bad inputs. primitives name the types of
+// Primitives that must be among the nodes of the cases' graphs, so that none goes unchecked.
 func Run(t *testing.T, cases []Case, primitives ...string) {
 	var seen []string
 	for _, c := range cases {
@@ -72,7 +71,6 @@ func Run(t *testing.T, cases []Case, primitives ...string) {
 			t.Run("allocations", func(t *testing.T) { seen = append(seen, c.allocations(t)...) })
 			t.Run("bad inputs", c.badInputs)
 			t.Run("errors stick", c.errorsStick)
-			t.Run("device", c.device)
 		})
 	}
 	for _, name := range primitives {

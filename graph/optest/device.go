@@ -19,6 +19,13 @@ func DeviceTolerances() map[graph.Precision]float64 {
 	return map[graph.Precision]float64{graph.FP32: 1e-5, graph.TF32: 2e-3, graph.BF16: 2e-2}
 }
 
+// RunOnDevice checks every case on the device, next to the CPU.
+func RunOnDevice(t *testing.T, cases []Case) {
+	for _, c := range cases {
+		t.Run(c.Name, c.device)
+	}
+}
+
 // device compares the op on the device with the CPU: its output and every gradient, in every
 // precision, with its first input as an activation of that precision and as one of 32 bits.
 // A second run has the same bits; an accumulating one doubles the gradients.

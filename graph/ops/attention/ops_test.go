@@ -7,14 +7,19 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
+// cases are those of all ops of this package.
+func cases() []optest.Case {
+	return slices.Concat(attentionCases(), patternCases(), tokenCases())
+}
+
 // TestOps: what holds for every op.
 func TestOps(t *testing.T) {
-	optest.Run(t, slices.Concat(attentionCases(), patternCases(), tokenCases()), "attentionGrad")
+	optest.Run(t, cases(), "attentionGrad")
 }
 
 // TestForwardFLOPs counts the products.
 func TestForwardFLOPs(t *testing.T) {
-	optest.ForwardFLOPs(t, slices.Concat(attentionCases(), patternCases(), tokenCases()), map[string]int{
+	optest.ForwardFLOPs(t, cases(), map[string]int{
 		"CausalAttention/heads and rows": 2 * (2 * 2 * 3 * 5) * (1 + 2 + 3),
 	})
 }

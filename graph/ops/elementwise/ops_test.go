@@ -7,14 +7,19 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
+// cases are those of all ops of this package.
+func cases() []optest.Case {
+	return slices.Concat(elementwiseCases(), gateCases(), hadamardCases(), weightedSumCases())
+}
+
 // TestOps: what holds for every op.
 func TestOps(t *testing.T) {
-	optest.Run(t, slices.Concat(elementwiseCases(), gateCases(), hadamardCases(), weightedSumCases()), "geluGrad", "sigmoidGrad", "gluGrad", "lstmOutput", "lstmOutputGrad", "lstmCellGrad", "lstmGateGrad")
+	optest.Run(t, cases(), "geluGrad", "sigmoidGrad", "gluGrad", "lstmOutput", "lstmOutputGrad", "lstmCellGrad", "lstmGateGrad")
 }
 
 // TestForwardFLOPs counts the products.
 func TestForwardFLOPs(t *testing.T) {
-	optest.ForwardFLOPs(t, slices.Concat(elementwiseCases(), gateCases(), hadamardCases(), weightedSumCases()), map[string]int{
+	optest.ForwardFLOPs(t, cases(), map[string]int{
 		"Gelu/exact=true [3 5]": 0,
 	})
 }

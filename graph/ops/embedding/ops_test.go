@@ -6,14 +6,19 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
+// cases are those of all ops of this package.
+func cases() []optest.Case {
+	return embeddingCases()
+}
+
 // TestOps: what holds for every op.
 func TestOps(t *testing.T) {
-	optest.Run(t, embeddingCases(), "embeddingGrad")
+	optest.Run(t, cases(), "embeddingGrad")
 }
 
 // TestForwardFLOPs counts the products.
 func TestForwardFLOPs(t *testing.T) {
-	optest.ForwardFLOPs(t, embeddingCases(), map[string]int{
+	optest.ForwardFLOPs(t, cases(), map[string]int{
 		"Embedding/vectors": 0,
 	})
 }

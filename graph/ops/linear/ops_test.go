@@ -7,14 +7,19 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
+// cases are those of all ops of this package.
+func cases() []optest.Case {
+	return slices.Concat(linearCases(), linearGeluCases())
+}
+
 // TestOps: what holds for every op.
 func TestOps(t *testing.T) {
-	optest.Run(t, slices.Concat(linearCases(), linearGeluCases()), "linearGradX", "linearGradW", "linearGelu", "activated", "linearGradGelu", "sumTokens")
+	optest.Run(t, cases(), "linearGradX", "linearGradW", "linearGelu", "activated", "linearGradGelu", "sumTokens")
 }
 
 // TestForwardFLOPs counts the products.
 func TestForwardFLOPs(t *testing.T) {
-	optest.ForwardFLOPs(t, slices.Concat(linearCases(), linearGeluCases()), map[string]int{
+	optest.ForwardFLOPs(t, cases(), map[string]int{
 		"Linear/plain":      2 * 3 * 5 * 2,
 		"Linear/transposed": 2 * 3 * 10 * 7,
 		"LinearGelu/both":   2 * 7 * 5 * 3,

@@ -7,14 +7,19 @@ import (
 	"github.com/residua-go/residua/graph/optest"
 )
 
+// cases are those of all ops of this package.
+func cases() []optest.Case {
+	return slices.Concat(streamCases(), normReadCases())
+}
+
 // TestOps: what holds for every op.
 func TestOps(t *testing.T) {
-	optest.Run(t, slices.Concat(streamCases(), normReadCases()), "normReadGrad", "keysGrad", "writeGrad")
+	optest.Run(t, cases(), "normReadGrad", "keysGrad", "writeGrad")
 }
 
 // TestForwardFLOPs counts the products.
 func TestForwardFLOPs(t *testing.T) {
-	optest.ForwardFLOPs(t, slices.Concat(streamCases(), normReadCases()), map[string]int{
+	optest.ForwardFLOPs(t, cases(), map[string]int{
 		"Read/[2 7 3] [3 2 7]":                                   2 * 2 * 6 * 7 * 3,
 		"Write/[3 5 7] [2 5] [3 2 7]":                            2 * 3 * 2 * 5 * 7,
 		"NormRead/LayerNorm(eps=1e-06) bias=false [3 5 7] [2 5]": 2 * 3 * 2 * 5 * 7,

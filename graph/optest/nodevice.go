@@ -1,8 +1,0 @@
-//go:build !cuda
-
-package optest
-
-import "testing"
-
-// device has nothing to compare in a build without the tag cuda.
-func (c Case) device(*testing.T) {}
