@@ -41,7 +41,7 @@ cuda: ## vet, build and test the CUDA backend on its emulator (wants gcc and g++
 	$(GO) test -tags cuda -short -run 'Device|Reference|GPU' $(DEVICE_PACKAGES)
 
 GPU_CHECK := build/gpu-check
-GPU_CHECK_TESTS := internal/tapemachine graph/cuda graph models trainer
+GPU_CHECK_TESTS := internal/tapemachine graph/cuda graph $(patsubst %/,%,$(wildcard graph/ops/*/)) models trainer
 GPU_CHECK_MEGABYTES := 60
 CUDA_BUILD := -tags cuda -trimpath -ldflags '-s -w'
 

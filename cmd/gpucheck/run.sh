@@ -155,11 +155,22 @@ same() {
   done
 }
 
+# part_ops tests package graph and each family of ops.
+part_ops() {
+  failed=0
+  for p in graph graph/ops/*; do
+    gotest "$p" "${p##*/}.test" "$OPS" || failed=1
+  done
+  return $failed
+}
+
 part_sanitizer() {
   tool=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer /usr/local/cuda*/compute-sanitizer/compute-sanitizer 2>/dev/null | head -n 1)
   [ -n "$tool" ] || { echo "figure: no compute-sanitizer on this machine"; return 77; }
   failed=0
-  sanitized ops graph "$root/bin/graph.test" -test.run="$SANITIZE" || failed=1
+  for p in graph graph/ops/*; do
+    sanitized "$p" "$p" "$root/bin/${p##*/}.test" -test.run="$SANITIZE" || failed=1
+  done
   rm -rf runs/sanitize-*
   for precision in $PRECISIONS; do
     sanitized "training in $precision" . sh "$root/run.sh" -train "sanitize-$precision" quickstart cuda "$precision" 3 || failed=1
@@ -199,7 +210,7 @@ perform() {
   case $1 in
   binding) gotest internal/tapemachine tapemachine.test "$BINDING" ;;
   device) gotest graph/cuda cuda.test "$DEVICE" ;;
-  ops) gotest graph graph.test "$OPS" ;;
+  ops) part_ops ;;
   references) gotest models models.test "$REFERENCES" ;;
   streams) gotest trainer trainer.test "$STREAMS" ;;
   steps) part_steps ;;
