@@ -249,7 +249,7 @@ func TestAttentionTilesAreTheKernels(t *testing.T) {
 
 // readTiles returns the numbers of each use of a macro: MACRO(name, numbers, D, ...).
 func readTiles(t *testing.T, file, macro string, p cuda.Precision) (tiles [][]int) {
-	text, err := os.ReadFile(filepath.Join("cuda", file+"_"+string(p)+".cu"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "cuda", file+"_"+string(p)+".cu"))
 	require.NoError(t, err)
 	for _, use := range regexp.MustCompile(`(?m)^`+macro+`\(\w+, \w+, (.*)\)$`).FindAllStringSubmatch(string(text), -1) {
 		var tile []int
