@@ -84,7 +84,7 @@ func (k Product) gradX(d *graph.Derivative) *gorgonia.Node {
 	if x := d.Only(0); x != nil && k.Scale == 1 {
 		if a, ok := graph.PrimitiveOf(x).(activated); ok {
 			h := graph.Inputs(x)[0]
-			return d.Apply(linearGradGelu{k, a.GELU, graph.SignatureOf(h)}, d.Gradient(), d.Input(1), d.Value(h))
+			return d.Apply(linearGradGelu{of: k, gelu: a.GELU, h: graph.SignatureOf(h)}, d.Gradient(), d.Input(1), d.Value(h))
 		}
 	}
 	return d.Apply(linearGradX{of: k, x: d.Signature(0)}, d.Gradient(), d.Input(1))

@@ -72,13 +72,14 @@ func (k activated) VJP(d *graph.Derivative) {
 // linearGradGelu is dh = (dy W^T) gelu'(h): the gradient of a Linear's input y = gelu(h)
 // taken on to h in one pass. Inputs: dy, W, h.
 type linearGradGelu struct {
-	Product
-	elementwise.GELU
-	h graph.Signature
+	graph.NoGradient
+	of   Product
+	gelu elementwise.GELU
+	h    graph.Signature
 }
 
 func (k linearGradGelu) String() string {
-	return "GradX of " + k.Product.String() + " after " + k.GELU.String()
+	return "GradX of " + k.of.String() + " after " + k.gelu.String()
 }
 
 func (linearGradGelu) FLOPs(c graph.Cost) int { // dy W^T
@@ -87,19 +88,13 @@ func (linearGradGelu) FLOPs(c graph.Cost) int { // dy W^T
 
 func (k linearGradGelu) Infer([]graph.Signature) (graph.Signature, error) { return k.h, nil }
 
-func (k linearGradGelu) Differentiable(int) bool { return false }
-
-func (k linearGradGelu) InPlace(int) bool { return false }
-
-func (k linearGradGelu) VJP(*graph.Derivative) {}
-
 func (k linearGradGelu) Run(c *graph.Call) error {
 	return graph.Dispatch(c, k, runLinearGradGelu[float32], runLinearGradGelu[float64])
 }
 
 func runLinearGradGelu[T kernel.Float](k linearGradGelu, c *graph.Call) error {
-	inputs, outputs := k.Sides(c.Signature(1))
+	inputs, outputs := k.of.Sides(c.Signature(1))
 	graph.State[kernel.GemmGelu[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 2), graph.In[T](c, 0), graph.In[T](c, 1),
-		k.h.Leading(), inputs, outputs, k.Transposed, k.Exact)
+		k.h.Leading(), inputs, outputs, k.of.Transposed, k.gelu.Exact)
 	return nil
 }

@@ -25,7 +25,7 @@ func (k activated) Launch(*graph.DeviceCall) error { return nil }
 
 // Launch makes dy W^T by a product and multiplies it by gelu'(h) where it lies.
 func (k linearGradGelu) Launch(c *graph.DeviceCall) error {
-	if err := k.Product.productGradX(c, k.h.Leading()); err != nil {
+	if err := k.of.productGradX(c, k.h.Leading()); err != nil {
 		return err
 	}
 	dh := c.Out()
@@ -33,5 +33,5 @@ func (k linearGradGelu) Launch(c *graph.DeviceCall) error {
 	if err != nil {
 		return err
 	}
-	return c.Launch("gelu_grad"+dh.Suffix(), cuda.Quads(dh.N), dh.Arg(), dh.Arg(), h.Arg(), cuda.Bool(k.Exact), cuda.Long(dh.N))
+	return c.Launch("gelu_grad"+dh.Suffix(), cuda.Quads(dh.N), dh.Arg(), dh.Arg(), h.Arg(), cuda.Bool(k.gelu.Exact), cuda.Long(dh.N))
 }
