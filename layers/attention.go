@@ -26,9 +26,9 @@ type AttentionConfig struct {
 	RopeBase float64 // rotary positions; 0: none
 }
 
-// ALiBiSlopes returns the slopes 2^(-8h/H), h = 1..H (Press et al. 2022, as in the RMT
+// alibiSlopes returns the slopes 2^(-8h/H), h = 1..H (Press et al. 2022, as in the RMT
 // authors' code, for any H).
-func ALiBiSlopes(heads int) []float64 {
+func alibiSlopes(heads int) []float64 {
 	slopes := make([]float64, heads)
 	for h := range slopes {
 		slopes[h] = math.Pow(2, -8*float64(h+1)/float64(heads))
@@ -40,7 +40,7 @@ func ALiBiSlopes(heads int) []float64 {
 func NewAttention(b *graph.Builder, name string, c AttentionConfig) *Attention {
 	a := &Attention{b: b, name: name, options: attention.Options{Heads: c.Heads, Scale: c.Scale, RopeBase: c.RopeBase}}
 	if c.ALiBi {
-		a.options.Slopes = ALiBiSlopes(c.Heads)
+		a.options.Slopes = alibiSlopes(c.Heads)
 	}
 	return a
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/residua-go/residua/graph/ops/linear"
 )
 
-// GELU is a dense feed-forward, y = W2 gelu(W1 u + b1) + b2.
-type GELU struct {
+// dense is a dense feed-forward, y = W2 gelu(W1 u + b1) + b2.
+type dense struct {
 	b              *graph.Builder
 	name           string
 	hidden         int
@@ -50,15 +50,15 @@ func (c GELUConfig) Cost(s FeedForwardSizes) Cost {
 	return LinearCost(in, hidden, s.Bias).Plus(LinearCost(hidden, in, s.Bias)).Plus(Kept(2 * hidden))
 }
 
-// New is NewGELU.
+// New is newGELU.
 func (c GELUConfig) New(b *graph.Builder, name string, s FeedForwardSizes) FeedForward {
-	return NewGELU(b, name, c, s)
+	return newGELU(b, name, c, s)
 }
 
-// NewGELU makes a feed-forward with the parameters name.w1 [In, Hidden] and name.w2
+// newGELU makes a feed-forward with the parameters name.w1 [In, Hidden] and name.w2
 // [Hidden, In].
-func NewGELU(b *graph.Builder, name string, c GELUConfig, s FeedForwardSizes) *GELU {
-	f := &GELU{b: b, name: name, hidden: c.Hidden, exact: s.ExactGelu,
+func newGELU(b *graph.Builder, name string, c GELUConfig, s FeedForwardSizes) *dense {
+	f := &dense{b: b, name: name, hidden: c.Hidden, exact: s.ExactGelu,
 		w1: b.Param(s.Init.Hidden(name+".w1", s.In, s.WidthRatio, s.In, c.Hidden)),
 		w2: b.Param(s.second()(name+".w2", c.Hidden, s.HiddenRatio, c.Hidden, s.In)),
 	}
@@ -70,7 +70,7 @@ func NewGELU(b *graph.Builder, name string, c GELUConfig, s FeedForwardSizes) *G
 }
 
 // Units are the neurons, with their rows of W2.
-func (f *GELU) Units() Units {
+func (f *dense) Units() Units {
 	u := Units{Part: "neuron", Count: f.hidden, Activation: f.name + ".activations", Weight: f.w2.Name()}
 	if f.b2 != nil {
 		u.Bias = f.b2.Name()
@@ -79,13 +79,13 @@ func (f *GELU) Units() Units {
 }
 
 // Forward maps u [T, ...In] to y [T, In].
-func (f *GELU) Forward(u *gorgonia.Node) *gorgonia.Node {
+func (f *dense) Forward(u *gorgonia.Node) *gorgonia.Node {
 	a := f.activate(f.b.Hook(f.name+".in", u, inputAxes(u)...))                                     // [T, Hidden]
 	return f.b.Hook(f.name+".out", linear.Map(f.b, a, f.w2, linear.Options{Bias: f.b2}), "feature") // [T, In]
 }
 
 // activate is gelu(W1 u + b1), in one pass unless there is a bias or somebody looks.
-func (f *GELU) activate(u *gorgonia.Node) *gorgonia.Node {
+func (f *dense) activate(u *gorgonia.Node) *gorgonia.Node {
 	hidden, activations := f.name+".hidden", f.name+".activations"
 	if f.b1 == nil && !f.b.Hooked(hidden) && !f.b.Hooked(activations) {
 		_, a := linear.MapGelu(f.b, u, f.w1, f.exact)

@@ -11,9 +11,9 @@ import (
 // probabilities are nearly even at first.
 const routerStd = 0.02
 
-// MoE is a mixture of feed-forward experts, of which each token uses a few (see
+// mixture is a mixture of feed-forward experts, of which each token uses a few (see
 // moe.Mixture): y = sum over the chosen experts i of g_i W2_i gelu(W1_i u + b1_i) + b2_i.
-type MoE struct {
+type mixture struct {
 	b                      *graph.Builder
 	name                   string
 	router, w1, w2, b1, b2 *gorgonia.Node
@@ -76,15 +76,15 @@ func (c MoEConfig) Cost(s FeedForwardSizes) Cost {
 	return all.Plus(LinearCost(float64(s.In), experts, false)).Plus(Kept(experts + used))
 }
 
-// New is NewMoE.
+// New is newMoE.
 func (c MoEConfig) New(b *graph.Builder, name string, s FeedForwardSizes) FeedForward {
-	return NewMoE(b, name, c, s)
+	return newMoE(b, name, c, s)
 }
 
-// NewMoE makes a mixture with the parameters name.router [In, Experts], name.w1 [Experts,
+// newMoE makes a mixture with the parameters name.router [In, Experts], name.w1 [Experts,
 // In, Hidden] and name.w2 [Experts, Hidden, In]. Each expert starts as a GELU does.
-func NewMoE(b *graph.Builder, name string, c MoEConfig, s FeedForwardSizes) *MoE {
-	m := &MoE{b: b, name: name, topK: c.TopK, experts: c.Experts, exact: s.ExactGelu,
+func newMoE(b *graph.Builder, name string, c MoEConfig, s FeedForwardSizes) *mixture {
+	m := &mixture{b: b, name: name, topK: c.TopK, experts: c.Experts, exact: s.ExactGelu,
 		router: b.Param(graph.ParamSpec{Name: name + ".router", Shape: []int{s.In, c.Experts}, Init: graph.Normal(routerStd), Decay: true, WidthRatio: s.WidthRatio}),
 		w1:     b.Param(s.Init.Hidden(name+".w1", s.In, s.WidthRatio, c.Experts, s.In, c.Hidden)),
 		w2:     b.Param(s.second()(name+".w2", c.Hidden, s.HiddenRatio, c.Experts, c.Hidden, s.In)),
@@ -97,7 +97,7 @@ func NewMoE(b *graph.Builder, name string, c MoEConfig, s FeedForwardSizes) *MoE
 }
 
 // Units are the experts.
-func (m *MoE) Units() Units {
+func (m *mixture) Units() Units {
 	return Units{Part: "expert", Count: m.experts, Activation: m.name + ".experts", Whole: true}
 }
 
@@ -105,7 +105,7 @@ func (m *MoE) Units() Units {
 // as name.gates [T, Experts], and the terms of y as name.experts [T, Experts, In], each
 // expert's output times its gate; both are 0 for experts that a token does not go to. What
 // a hook leaves of gates is read for the chosen experts alone.
-func (m *MoE) Forward(u *gorgonia.Node) *gorgonia.Node {
+func (m *mixture) Forward(u *gorgonia.Node) *gorgonia.Node {
 	m.last = moe.Mixture(m.b, m.b.Hook(m.name+".in", u, inputAxes(u)...), m.router, m.w1, m.w2,
 		moe.Options{TopK: m.topK, ExactGelu: m.exact, B1: m.b1, B2: m.b2,
 			Gates: m.hook("gates", "expert"), Terms: m.hook("experts", "expert", "feature")})
@@ -113,7 +113,7 @@ func (m *MoE) Forward(u *gorgonia.Node) *gorgonia.Node {
 }
 
 // hook names what moe.Mixture shows, or is nil where nobody asks for it.
-func (m *MoE) hook(what string, axes ...string) func(*gorgonia.Node) *gorgonia.Node {
+func (m *mixture) hook(what string, axes ...string) func(*gorgonia.Node) *gorgonia.Node {
 	name := m.name + "." + what
 	if !m.b.Hooked(name) {
 		return nil
@@ -123,11 +123,11 @@ func (m *MoE) hook(what string, axes ...string) func(*gorgonia.Node) *gorgonia.N
 
 // Balance is the load-balancing loss of the last Forward, a scalar: 1 where all experts
 // have the same load. The node exists from the first call on, and must then be read.
-func (m *MoE) Balance() *gorgonia.Node { return m.last.Balance() }
+func (m *mixture) Balance() *gorgonia.Node { return m.last.Balance() }
 
 // RouterZ is the router's z-loss of the last Forward, a scalar; see Balance.
-func (m *MoE) RouterZ() *gorgonia.Node { return m.last.RouterZ() }
+func (m *mixture) RouterZ() *gorgonia.Node { return m.last.RouterZ() }
 
 // Counts is the number of assignments of each expert in the last Forward, [Experts] Int32;
 // see Balance.
-func (m *MoE) Counts() *gorgonia.Node { return m.last.Counts() }
+func (m *mixture) Counts() *gorgonia.Node { return m.last.Counts() }

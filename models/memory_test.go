@@ -77,12 +77,12 @@ func TestSizesHaveBounds(t *testing.T) {
 		c := tinyVector(plainly)
 		change(&c)
 		var wrong *models.FieldError
-		require.ErrorAs(t, c.Validate(), &wrong, field)
+		require.ErrorAs(t, problem(c), &wrong, field)
 		assert.Equal(t, field, wrong.Field)
 		assert.Contains(t, wrong.Problem, "want at most 2147483647, got ")
 	}
 	c := tinyZoo(stream.MHCConfig{Iterations: 1e9}, plainly)
-	assert.EqualError(t, c.Validate(), "model.stream.sinkhorn_iterations: want 1 to 1000, got 1000000000")
+	assert.EqualError(t, problem(c), "model.stream.sinkhorn_iterations: want 1 to 1000, got 1000000000")
 }
 
 // TestParametersBeyondMemoryAreRefused: before any of them is made, in one line that says what

@@ -29,7 +29,7 @@ func TestPartsCountTheirParameters(t *testing.T) {
 		base.Bias, base.Attention.Positions = true, models.PositionsNone
 		checkParts(t, base)
 		base.TieEmbeddings = true
-		if base.Validate() == nil {
+		if problem(base) == nil {
 			checkParts(t, base)
 		}
 	}

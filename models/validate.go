@@ -11,12 +11,6 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Validate tells the first field that no model can be built with, as Resolve does.
-func (c Config) Validate() error {
-	_, err := c.Resolve()
-	return err
-}
-
 // checkStream looks at the sizes of the model and of its stream, whose shape is known then.
 func (s *Spec) checkStream() error {
 	d := s.Config.Stream

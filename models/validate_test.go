@@ -154,7 +154,6 @@ func TestValidateRefuses(t *testing.T) {
 			}
 			assert.NotContains(t, r.problem, "\n", "%s: one line", r.field)
 			assert.True(t, spec.IsZero(), "%s: nothing to build", r.field)
-			assert.Equal(t, err, r.bad.Validate(), "%s: Validate says the same", r.field)
 		}
 	}
 }
@@ -162,17 +161,17 @@ func TestValidateRefuses(t *testing.T) {
 // TestValidateNamesTheFirst: of several bad fields the first in reading order is named.
 func TestValidateNamesTheFirst(t *testing.T) {
 	c := models.Config{Stream: stream.MatrixConfig{Dk: 2, Dv: 2}, Layers: 1, FeedForward: gelu(0), Norm: "x", Dropout: 2}
-	require.EqualError(t, c.Validate(), "model.stream.rank: want >= 1, got 0")
+	require.EqualError(t, problem(c), "model.stream.rank: want >= 1, got 0")
 	c.Stream = stream.MatrixConfig{Dk: 2, Dv: 2, Rank: 1}
-	require.EqualError(t, c.Validate(), "model.vocab: want >= 1, got 0")
+	require.EqualError(t, problem(c), "model.vocab: want >= 1, got 0")
 	c.Vocab, c.Seq = 1, 1
-	require.EqualError(t, c.Validate(), "model.feedforward.hidden: want >= 1, got 0")
+	require.EqualError(t, problem(c), "model.feedforward.hidden: want >= 1, got 0")
 	c.FeedForward = gelu(1)
-	require.EqualError(t, c.Validate(), `model.norm: want one of [layernorm rmsnorm], got "x"`)
+	require.EqualError(t, problem(c), `model.norm: want one of [layernorm rmsnorm], got "x"`)
 	c.Norm = ""
-	require.EqualError(t, c.Validate(), "model.dropout: want a rate in [0, 1), got 2")
+	require.EqualError(t, problem(c), "model.dropout: want a rate in [0, 1), got 2")
 	c.Dropout = 0
-	require.NoError(t, c.Validate())
+	require.NoError(t, problem(c))
 }
 
 // TestResolve: zero fields take the documented defaults, others stay, a second time
@@ -212,4 +211,10 @@ func TestAuxiliaryCoefficientsAreChecked(t *testing.T) {
 		_, err := models.Compile(c, 2, c.Seq, models.Outputs{Loss: true, Auxiliary: bad}, graph.ProgramOptions{})
 		assert.ErrorContains(t, err, "models: Loss: want auxiliary coefficients that are finite and >= 0, got")
 	}
+}
+
+// problem is what Resolve says against a config.
+func problem(c models.Config) error {
+	_, err := c.Resolve()
+	return err
 }

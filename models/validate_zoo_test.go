@@ -84,7 +84,7 @@ func TestValidateAtTheEdge(t *testing.T) {
 		"one expert":         tinyVector(experts(1, 0)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.NoError(t, config.Validate())
+			require.NoError(t, problem(config))
 			c := modeltest.Resolve(t, config)
 			store := modeltest.NewStore(t, c, tensor.Float32, 0)
 			assert.Equal(t, store.Size(), c.Cost().Parameters)

@@ -78,10 +78,10 @@ func (c DenseFormerConfig) members(block int) []int {
 	return members
 }
 
-// New is NewDenseFormer.
-func (c DenseFormerConfig) New(b *graph.Builder) Stream { return NewDenseFormer(b, c) }
+// New is newDenseFormer.
+func (c DenseFormerConfig) New(b *graph.Builder) Stream { return newDenseFormer(b, c) }
 
-// DenseFormer is a vector stream with depth-weighted averages (Pagliardini et al. 2024, arXiv
+// denseFormer is a vector stream with depth-weighted averages (Pagliardini et al. 2024, arXiv
 // 2402.02622): with X_0 the embedding, and X_i = Block_i(Y_(i-1)) of the blocks i = 1..L,
 //
 //	Y_i = sum over j <= i, j = i mod k, of a_i[j] X_j    where i mod p = 0, else Y_i = X_i
@@ -90,32 +90,32 @@ func (c DenseFormerConfig) New(b *graph.Builder) Stream { return NewDenseFormer(
 // the function is that of a vector stream. The weights do not decay.
 //
 // Parameters of block l, counted from 0: "blocks.l.dwa" [n], n = floor((l+1)/k) + 1.
-type DenseFormer struct {
+type denseFormer struct {
 	*Vector
 	c        DenseFormerConfig
 	averages []*gorgonia.Node // of each block; nil: none
 }
 
-// DenseFormerState is the stream h [T, D], and what averages are of.
-type DenseFormerState struct {
+// denseFormerState is the stream h [T, D], and what averages are of.
+type denseFormerState struct {
 	VectorState
 	Outputs gorgonia.Nodes // X_0 .. X_i, [T, D] each
 }
 
 // Nodes returns h and the outputs.
-func (s DenseFormerState) Nodes() gorgonia.Nodes {
+func (s denseFormerState) Nodes() gorgonia.Nodes {
 	return append(gorgonia.Nodes{s.H}, s.Outputs...)
 }
 
 // WithVector is the state of another h.
-func (s DenseFormerState) WithVector(h *gorgonia.Node) State {
+func (s denseFormerState) WithVector(h *gorgonia.Node) State {
 	s.H = h
 	return s
 }
 
-// NewDenseFormer makes the parameters of a DenseFormer stream.
-func NewDenseFormer(b *graph.Builder, c DenseFormerConfig) *DenseFormer {
-	f := &DenseFormer{Vector: NewVector(b, VectorConfig{c.Vectors}), c: c, averages: make([]*gorgonia.Node, c.Layers)}
+// newDenseFormer makes the parameters of a DenseFormer stream.
+func newDenseFormer(b *graph.Builder, c DenseFormerConfig) *denseFormer {
+	f := &denseFormer{Vector: NewVector(b, VectorConfig{c.Vectors}), c: c, averages: make([]*gorgonia.Node, c.Layers)}
 	for block := range c.Layers {
 		if n := len(c.members(block)); n > 0 {
 			own := make([]float64, n)
@@ -130,14 +130,14 @@ func NewDenseFormer(b *graph.Builder, c DenseFormerConfig) *DenseFormer {
 func averageName(block int) string { return fmt.Sprintf("blocks.%d.dwa", block) }
 
 // Embed is the vector stream's.
-func (f *DenseFormer) Embed(t Tokens) State {
+func (f *denseFormer) Embed(t Tokens) State {
 	h := f.Vector.Embed(t).(VectorState)
-	return DenseFormerState{h, h.Nodes()}
+	return denseFormerState{h, h.Nodes()}
 }
 
 // EndBlock keeps the block's output, and replaces h by the average if there is one.
-func (f *DenseFormer) EndBlock(s State, block int) State {
-	state := s.(DenseFormerState)
+func (f *denseFormer) EndBlock(s State, block int) State {
+	state := s.(denseFormerState)
 	state.Outputs = append(state.Outputs[:len(state.Outputs):len(state.Outputs)], state.H)
 	var terms gorgonia.Nodes
 	for _, j := range f.c.members(block) {
@@ -151,14 +151,14 @@ func (f *DenseFormer) EndBlock(s State, block int) State {
 }
 
 // Form is h' = h + F(h), with averages after blocks.
-func (f *DenseFormer) Form(at Site) Form {
+func (f *denseFormer) Form(at Site) Form {
 	form := plainForm(at, "Pagliardini et al. 2024, arXiv 2402.02622")
 	form.Beyond = []Term{{Text: "after a block: a learned sum of the outputs of blocks so far", Parameters: nodeNames(f.averages[at.Block])}}
 	return form
 }
 
 // End is the last average, or the vector stream's end.
-func (f *DenseFormer) End() string {
+func (f *denseFormer) End() string {
 	if last := f.c.Layers - 1; f.averages[last] != nil {
 		return averageName(last) + ".out"
 	}
@@ -168,12 +168,12 @@ func (f *DenseFormer) End() string {
 // Hold carries h and the outputs so far, one below the other: an average replaces h, and a
 // block's end has one more output. The weights are what they are: nothing is held but the last
 // norm's scale.
-func (f *DenseFormer) Hold(r Record) (*Held, error) { return f.hold(r), nil }
+func (f *denseFormer) Hold(r Record) (*Held, error) { return f.hold(r), nil }
 
 // Static is Hold: nothing depends on a run.
-func (f *DenseFormer) Static() *Held { return f.hold(nil) }
+func (f *denseFormer) Static() *Held { return f.hold(nil) }
 
-func (f *DenseFormer) hold(r Record) *Held {
+func (f *denseFormer) hold(r Record) *Held {
 	d := f.c.D
 	one := linear.Identity(d)
 	h := NewHeld(r, d)
@@ -196,7 +196,7 @@ func (f *DenseFormer) hold(r Record) *Held {
 }
 
 // average are the coefficients of the next h: of h, and of the outputs before it.
-func (f *DenseFormer) average(block int) []float64 {
+func (f *denseFormer) average(block int) []float64 {
 	own := block + 1
 	of := make([]float64, own+1)
 	of[0] = 1

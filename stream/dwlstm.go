@@ -62,10 +62,10 @@ func (c DWLSTMConfig) Cost() layers.Cost {
 	return c.tablesCost(d).Plus(c.headsCost().Plus(cell).Times(blocks)).Plus(c.lastNormCost())
 }
 
-// New is NewDWLSTM.
-func (c DWLSTMConfig) New(b *graph.Builder) Stream { return NewDWLSTM(b, c) }
+// New is newDWLSTM.
+func (c DWLSTMConfig) New(b *graph.Builder) Stream { return newDWLSTM(b, c) }
 
-// DWLSTM is the stream of a transformer whose depth is an LSTM's time (Xu et al. 2024,
+// dwlstm is the stream of a transformer whose depth is an LSTM's time (Xu et al. 2024,
 // LREC-COLING, "Rewiring the Transformer with depth-wise LSTMs"): block by block a cell
 // takes what attention finds, in place of residual connections and of the feed-forward,
 //
@@ -79,7 +79,7 @@ func (c DWLSTMConfig) New(b *graph.Builder) Stream { return NewDWLSTM(b, c) }
 // of g, nothing squashed) it is our reading, of the size that the RMT paper prints. The
 // forget gate's bias starts at 1, the others' at 0. Dropout is on g, so that the cell
 // forgets nothing by it (Semeniuta et al. 2016).
-type DWLSTM struct {
+type dwlstm struct {
 	tables
 	c     DWLSTMConfig
 	cells []depthCell
@@ -97,15 +97,15 @@ type depthCell struct {
 // gate is what one gate is before its sigmoid.
 type gate struct{ w, gain, bias *gorgonia.Node } // [2D, D], [D], [D]
 
-// DWLSTMState is the stream: h and the cells' state c, both [T, D].
-type DWLSTMState struct{ H, C *gorgonia.Node }
+// dwlstmState is the stream: h and the cells' state c, both [T, D].
+type dwlstmState struct{ H, C *gorgonia.Node }
 
 // Nodes returns h and c.
-func (s DWLSTMState) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.H, s.C} }
+func (s dwlstmState) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.H, s.C} }
 
-// NewDWLSTM makes the parameters of a depth-wise LSTM stream.
-func NewDWLSTM(b *graph.Builder, c DWLSTMConfig) *DWLSTM {
-	d := &DWLSTM{tables: newTables(b, c.Vectors), c: c}
+// newDWLSTM makes the parameters of a depth-wise LSTM stream.
+func newDWLSTM(b *graph.Builder, c DWLSTMConfig) *dwlstm {
+	d := &dwlstm{tables: newTables(b, c.Vectors), c: c}
 	for l := range c.Layers {
 		d.cells = append(d.cells, d.newCell(l))
 	}
@@ -115,7 +115,7 @@ func NewDWLSTM(b *graph.Builder, c DWLSTMConfig) *DWLSTM {
 
 // newCell makes a block's parameters. None of its products is added to the stream as it
 // is: all start as hidden weights.
-func (d *DWLSTM) newCell(block int) depthCell {
+func (d *dwlstm) newCell(block int) depthCell {
 	c, name := d.c, lstmName(block)
 	cell := depthCell{
 		attention: newBareHeads(d.b, c.Vectors, d.Sites(block)[0].Name(), c.Init.Hidden),
@@ -133,7 +133,7 @@ func (d *DWLSTM) newCell(block int) depthCell {
 // lstmName is the prefix of a block's gates, "blocks.3.lstm".
 func lstmName(block int) string { return fmt.Sprintf("blocks.%d.lstm", block) }
 
-func (d *DWLSTM) newGate(name string, bias float64) gate {
+func (d *dwlstm) newGate(name string, bias float64) gate {
 	return gate{
 		w:    d.b.Param(d.c.Init.Hidden(name+".w", 2*d.c.D, d.c.WidthRatio, 2*d.c.D, d.c.D)),
 		gain: d.b.Param(layers.Gain(name+".norm", d.c.D)),
@@ -142,33 +142,33 @@ func (d *DWLSTM) newGate(name string, bias float64) gate {
 }
 
 // Embed looks the tokens up and adds their positions: the first h and the first c.
-func (d *DWLSTM) Embed(t Tokens) State {
+func (d *dwlstm) Embed(t Tokens) State {
 	h := d.embed(t) // [T, D]
-	return DWLSTMState{H: h, C: h}
+	return dwlstmState{H: h, C: h}
 }
 
 // Sites is attention alone: the cell stands in the feed-forward's place.
-func (d *DWLSTM) Sites(block int) []Site { return []Site{{block, Attention, block}} }
+func (d *dwlstm) Sites(block int) []Site { return []Site{{block, Attention, block}} }
 
 // ReadHeads is W_QKV; heads are contiguous columns.
-func (d *DWLSTM) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
-	return d.cells[at.Block].attention.read(s.(DWLSTMState).H), nil // [T, 3W]
+func (d *dwlstm) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
+	return d.cells[at.Block].attention.read(s.(dwlstmState).H), nil // [T, 3W]
 }
 
 // WriteHeads is a step of the cell on W_O o.
-func (d *DWLSTM) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
-	cell, state, name := d.cells[at.Block], s.(DWLSTMState), lstmName(at.Block)
+func (d *dwlstm) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
+	cell, state, name := d.cells[at.Block], s.(dwlstmState), lstmName(at.Block)
 	a := d.b.Hook(at.Name()+".write", cell.attention.write(o), "feature") // [T, D]
 	x := shape.Concat(d.b, a, state.H)                                    // [T, 2D]
 	g := d.b.Hook(name+".candidate", d.candidate(cell, name, x), "feature")
 	c, h := elementwise.LSTMCell(d.b, state.C, elementwise.LSTMGates{
 		Input: d.open(cell.input, name+inputGate, x), Forget: d.open(cell.forget, name+forgetGate, x), Output: d.open(cell.output, name+outputGate, x),
 		Candidate: elementwise.Dropout(d.b, g, d.c.Dropout)})
-	return DWLSTMState{H: d.b.Hook(at.Name()+".stream", h, "feature"), C: d.b.Hook(name+".cell", c, "feature")}
+	return dwlstmState{H: d.b.Hook(at.Name()+".stream", h, "feature"), C: d.b.Hook(name+".cell", c, "feature")}
 }
 
 // open is a gate before its sigmoid: [T, 2D] -> [T, D].
-func (d *DWLSTM) open(g gate, name string, x *gorgonia.Node) *gorgonia.Node {
+func (d *dwlstm) open(g gate, name string, x *gorgonia.Node) *gorgonia.Node {
 	z := norm.Apply(d.b, linear.Map(d.b, x, g.w, linear.Options{}), g.gain,
 		norm.Options{RMS: d.c.Norm.RMS, Eps: d.c.Norm.Eps, Bias: g.bias})
 	return d.b.Hook(name+gateLogits, z, "feature")
@@ -178,37 +178,37 @@ func (d *DWLSTM) open(g gate, name string, x *gorgonia.Node) *gorgonia.Node {
 const gateLogits = ".logits"
 
 // candidate is g: [T, 2D] -> [T, D].
-func (d *DWLSTM) candidate(cell depthCell, name string, x *gorgonia.Node) *gorgonia.Node {
+func (d *dwlstm) candidate(cell depthCell, name string, x *gorgonia.Node) *gorgonia.Node {
 	hidden := cell.norm.Forward(linear.Map(d.b, x, cell.w1, linear.Options{})) // [T, Inner]
 	hidden = d.b.Hook(name+".activations", elementwise.Gelu(d.b, hidden, d.c.ExactGelu), "neuron")
 	return linear.Map(d.b, hidden, cell.w2, linear.Options{Bias: cell.b2})
 }
 
 // ReadFeatures fails: there is no feed-forward site.
-func (d *DWLSTM) ReadFeatures(_ State, at Site) (*gorgonia.Node, Link) {
+func (d *dwlstm) ReadFeatures(_ State, at Site) (*gorgonia.Node, Link) {
 	d.noFeatures(at)
 	return nil, nil
 }
 
 // WriteFeatures fails: there is no feed-forward site.
-func (d *DWLSTM) WriteFeatures(s State, at Site, _ Link, _ *gorgonia.Node) State {
+func (d *dwlstm) WriteFeatures(s State, at Site, _ Link, _ *gorgonia.Node) State {
 	d.noFeatures(at)
 	return s
 }
 
-func (d *DWLSTM) noFeatures(at Site) {
+func (d *dwlstm) noFeatures(at Site) {
 	d.b.Fail(errors.Errorf("stream: dwlstm: %s: want a site that Sites lists, attention alone, got a feed-forward's", at.Name()))
 }
 
 // EndBlock does nothing.
-func (d *DWLSTM) EndBlock(s State, _ int) State { return s }
+func (d *dwlstm) EndBlock(s State, _ int) State { return s }
 
 // Features is the final norm of h.
-func (d *DWLSTM) Features(s State) *gorgonia.Node { return d.norm.Forward(s.(DWLSTMState).H) }
+func (d *dwlstm) Features(s State) *gorgonia.Node { return d.norm.Forward(s.(dwlstmState).H) }
 
 // Form is the cell's, with c for h: c' = f o c + i o g, of gates that are factors of D
 // entries. Their norms have a gain of 1 at first.
-func (d *DWLSTM) Form(at Site) Form {
+func (d *dwlstm) Form(at Site) Form {
 	cell := d.cells[at.Block]
 	opened := func(g gate, start string) Coefficient {
 		return Coefficient{Choice: Dependent, Constraint: WithinOne, Rows: d.c.D, Columns: d.c.D, Axes: "D x D", Diagonal: true,

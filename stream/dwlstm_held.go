@@ -4,7 +4,7 @@ import "github.com/residua-go/residua/stream/linear"
 
 // Writers are the tables and the hidden neurons of the cells' candidates. Heads write no
 // term: they reach the stream only through what the cell makes of them.
-func (d *DWLSTM) Writers() []Writer {
+func (d *dwlstm) Writers() []Writer {
 	writers := d.tables.writers()
 	for l, cell := range d.cells {
 		name := lstmName(l)
@@ -19,7 +19,7 @@ func (d *DWLSTM) Writers() []Writer {
 }
 
 // End is h after the last cell.
-func (d *DWLSTM) End() string { return d.Sites(d.c.Layers - 1)[0].Name() + ".stream" }
+func (d *dwlstm) End() string { return d.Sites(d.c.Layers - 1)[0].Name() + ".stream" }
 
 // gateNames are the gates' names after that of their cell.
 const (
@@ -29,7 +29,7 @@ const (
 )
 
 // Holds are the gates of all cells.
-func (d *DWLSTM) Holds() []string {
+func (d *dwlstm) Holds() []string {
 	var names []string
 	for l := range d.cells {
 		for _, gate := range []string{inputGate, forgetGate, outputGate} {
@@ -40,7 +40,7 @@ func (d *DWLSTM) Holds() []string {
 }
 
 // Hold carries h and c, side by side: c' = f ⊙ c, to which i ⊙ g is added, and h' = o ⊙ c'.
-func (d *DWLSTM) Hold(r Record) (*Held, error) {
+func (d *dwlstm) Hold(r Record) (*Held, error) {
 	one, row := linear.Identity(d.c.D), func(i int) linear.Map { return linear.Row(2, i, d.c.D) }
 	h := NewHeld(r, d.c.D)
 	h.enterTables(d.tables, linear.Stack{one, one})
@@ -64,7 +64,7 @@ func (d *DWLSTM) Hold(r Record) (*Held, error) {
 }
 
 // heldGate is what a gate lets through, its sigmoid.
-func (d *DWLSTM) heldGate(r Record, name string) (linear.Map, error) {
+func (d *dwlstm) heldGate(r Record, name string) (linear.Map, error) {
 	logits, err := r.Activation(name)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func (c HieraggConfig) Check() error {
 	if err := layers.CheckSizes(layers.Size{Key: "inner", Value: c.Inner}); err != nil {
 		return err
 	}
-	if c.Layers%HieraggGroup != 0 {
+	if c.Layers%hieraggGroup != 0 {
 		return layers.Setting("layers", "want an even number for the %s stream, which aggregates pairs of blocks, got %d", c.Name(), c.Layers)
 	}
 	return nil
@@ -59,7 +59,7 @@ func (c HieraggConfig) Shape() Shape { return c.shape(c.D) }
 // Cost has one set of parameters, used by each group of blocks, or one each, of which the
 // first has two inputs instead of three. The last one's norm is the final norm.
 func (c HieraggConfig) Cost() layers.Cost {
-	groups := float64(c.Layers / HieraggGroup)
+	groups := float64(c.Layers / hieraggGroup)
 	all := c.aggregateCost(3).Times(groups)
 	if c.Separate {
 		all = c.aggregateCost(2).Plus(c.aggregateCost(3).Times(groups - 1))
@@ -78,13 +78,13 @@ func (c HieraggConfig) aggregateCost(inputs float64) layers.Cost {
 	return a
 }
 
-// New is NewHieragg.
-func (c HieraggConfig) New(b *graph.Builder) Stream { return NewHieragg(b, c) }
+// New is newHieragg.
+func (c HieraggConfig) New(b *graph.Builder) Stream { return newHieragg(b, c) }
 
-// HieraggGroup is the number of blocks between two aggregates.
-const HieraggGroup = 2
+// hieraggGroup is the number of blocks between two aggregates.
+const hieraggGroup = 2
 
-// Hieragg is a vector stream with hierarchical aggregation (Dou et al. 2018, EMNLP,
+// hieragg is a vector stream with hierarchical aggregation (Dou et al. 2018, EMNLP,
 // "Exploiting deep representations for neural machine translation"): behind every group
 // of two blocks an aggregate of the group's input z and of the stream x and y after its
 // first and its second block replaces the stream,
@@ -96,7 +96,7 @@ const HieraggGroup = 2
 // the first, which has no earlier aggregate to read, joins x and y alone (w1 [2D, Inner]),
 // as the source does. The last one's norm is the final norm. W2 starts small, as the
 // sigmoid's mean is positive.
-type Hieragg struct {
+type hieragg struct {
 	*Vector                // without a final norm
 	aggregates []aggregate // a group's each, or one for all
 }
@@ -110,15 +110,15 @@ type aggregate struct {
 	norm   *layers.Norm
 }
 
-// HieraggState is the stream h [T, D] and what the next aggregate needs beside it.
-type HieraggState struct {
+// hieraggState is the stream h [T, D] and what the next aggregate needs beside it.
+type hieraggState struct {
 	VectorState
 	Input *gorgonia.Node // z [T, D], the group's input
 	First *gorgonia.Node // x [T, D], h after the group's first block; nil inside that block
 }
 
 // Nodes returns h, z and, if it is there, x.
-func (s HieraggState) Nodes() gorgonia.Nodes {
+func (s hieraggState) Nodes() gorgonia.Nodes {
 	nodes := gorgonia.Nodes{s.H, s.Input}
 	if s.First != nil {
 		nodes = append(nodes, s.First)
@@ -127,22 +127,22 @@ func (s HieraggState) Nodes() gorgonia.Nodes {
 }
 
 // WithVector is the state of another h.
-func (s HieraggState) WithVector(h *gorgonia.Node) State {
+func (s hieraggState) WithVector(h *gorgonia.Node) State {
 	s.H = h
 	return s
 }
 
-// NewHieragg makes the parameters of a hierarchical aggregation stream.
-func NewHieragg(b *graph.Builder, c HieraggConfig) *Hieragg {
-	if c.Layers%HieraggGroup != 0 {
-		b.Fail(errors.Errorf("stream: hieragg: want a multiple of %d layers, the blocks of a group, got %d", HieraggGroup, c.Layers))
+// newHieragg makes the parameters of a hierarchical aggregation stream.
+func newHieragg(b *graph.Builder, c HieraggConfig) *hieragg {
+	if c.Layers%hieraggGroup != 0 {
+		b.Fail(errors.Errorf("stream: hieragg: want a multiple of %d layers, the blocks of a group, got %d", hieraggGroup, c.Layers))
 	}
-	a := &Hieragg{Vector: newVector(b, c.Vectors)}
+	a := &hieragg{Vector: newVector(b, c.Vectors)}
 	if !c.Separate {
 		a.aggregates = []aggregate{newAggregate(b, c, "aggregate", 3)}
 		return a
 	}
-	for block := HieraggGroup - 1; block < c.Layers; block += HieraggGroup {
+	for block := hieraggGroup - 1; block < c.Layers; block += hieraggGroup {
 		a.aggregates = append(a.aggregates, newAggregate(b, c, aggregateName(block), min(3, 2+len(a.aggregates))))
 	}
 	return a
@@ -168,30 +168,30 @@ func newAggregate(b *graph.Builder, c HieraggConfig, name string, inputs int) ag
 }
 
 // Embed is the vector stream's; the result is the first group's input.
-func (a *Hieragg) Embed(t Tokens) State {
+func (a *hieragg) Embed(t Tokens) State {
 	h := a.embed(t) // [T, D]
-	return HieraggState{VectorState: VectorState{h}, Input: h}
+	return hieraggState{VectorState: VectorState{h}, Input: h}
 }
 
 // EndBlock keeps the stream after a group's first block and aggregates after its last.
-func (a *Hieragg) EndBlock(s State, block int) State {
-	state := s.(HieraggState)
-	if block%HieraggGroup == 0 {
+func (a *hieragg) EndBlock(s State, block int) State {
+	state := s.(hieraggState)
+	if block%hieraggGroup == 0 {
 		state.First = state.H
 		return state
 	}
 	inputs := gorgonia.Nodes{state.First, state.H, state.Input}
 	h := a.b.Hook(aggregateName(block), a.aggregate(a.of(block), aggregateName(block), inputs), "feature")
-	return HieraggState{VectorState: VectorState{h}, Input: h}
+	return hieraggState{VectorState: VectorState{h}, Input: h}
 }
 
 // of is the aggregate behind a block's group.
-func (a *Hieragg) of(block int) aggregate {
-	return a.aggregates[min(block/HieraggGroup, len(a.aggregates)-1)]
+func (a *hieragg) of(block int) aggregate {
+	return a.aggregates[min(block/hieraggGroup, len(a.aggregates)-1)]
 }
 
 // aggregate is AGG [T, D] of x, y and z, or of x and y; name is that of its activations.
-func (a *Hieragg) aggregate(g aggregate, name string, inputs gorgonia.Nodes) *gorgonia.Node {
+func (a *hieragg) aggregate(g aggregate, name string, inputs gorgonia.Nodes) *gorgonia.Node {
 	inputs = inputs[:g.inputs]
 	joined := shape.Concat(a.b, inputs...)                                                       // [T, 3D]
 	inner := elementwise.Sigmoid(a.b, linear.Map(a.b, joined, g.w1, linear.Options{Bias: g.b1})) // [T, Inner]
@@ -202,14 +202,14 @@ func (a *Hieragg) aggregate(g aggregate, name string, inputs gorgonia.Nodes) *go
 }
 
 // Features is the stream: the last aggregate has normalised it.
-func (a *Hieragg) Features(s State) *gorgonia.Node { return s.(HieraggState).H }
+func (a *hieragg) Features(s State) *gorgonia.Node { return s.(hieraggState).H }
 
 // Form is a vector stream's within a group; the aggregate is not of it.
-func (a *Hieragg) Form(at Site) Form {
+func (a *hieragg) Form(at Site) Form {
 	f := plainForm(at, "Dou et al. 2018, EMNLP (hierarchical aggregation)")
 	g := a.of(at.Block)
 	f.Beyond = []Term{{
-		Text:       fmt.Sprintf("behind every %d blocks AGG(x, y, z) = Norm(sigmoid([x; y; z] W1) W2 + x + y + z) replaces h", HieraggGroup),
+		Text:       fmt.Sprintf("behind every %d blocks AGG(x, y, z) = Norm(sigmoid([x; y; z] W1) W2 + x + y + z) replaces h", hieraggGroup),
 		Parameters: append(nodeNames(g.w1, g.w2, g.b1, g.b2), g.name+".norm"),
 	}}
 	return f

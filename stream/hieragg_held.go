@@ -3,9 +3,9 @@ package stream
 import "github.com/residua-go/residua/stream/linear"
 
 // Writers are a vector stream's and the aggregates' hidden neurons.
-func (a *Hieragg) Writers() []Writer {
+func (a *hieragg) Writers() []Writer {
 	writers := a.Vector.Writers()
-	for block := HieraggGroup - 1; block < a.c.Layers; block += HieraggGroup {
+	for block := hieraggGroup - 1; block < a.c.Layers; block += hieraggGroup {
 		g, name := a.of(block), aggregateName(block)
 		w := Writer{Name: name, Part: "neuron", Parts: g.w2.Shape()[0], Activation: name + ".hidden", Weight: g.w2.Name(),
 			Reads: g.w2.Shape()[0], Source: name}
@@ -18,12 +18,12 @@ func (a *Hieragg) Writers() []Writer {
 }
 
 // End is the last aggregate.
-func (a *Hieragg) End() string { return aggregateName(a.c.Layers - 1) }
+func (a *hieragg) End() string { return aggregateName(a.c.Layers - 1) }
 
 // Holds are what the aggregates' norms read.
-func (a *Hieragg) Holds() []string {
+func (a *hieragg) Holds() []string {
 	var names []string
-	for block := HieraggGroup - 1; block < a.c.Layers; block += HieraggGroup {
+	for block := hieraggGroup - 1; block < a.c.Layers; block += hieraggGroup {
 		names = append(names, aggregateName(block)+".sum")
 	}
 	return names
@@ -33,7 +33,7 @@ func (a *Hieragg) Holds() []string {
 // second block h becomes x + h + z, to which the aggregate's own term is added, and its norm at
 // the scale of this run makes it the next h and z. A term that the group's input has therefore
 // comes out three times.
-func (a *Hieragg) Hold(r Record) (*Held, error) {
+func (a *hieragg) Hold(r Record) (*Held, error) {
 	sums := map[string][]float64{} // what the aggregates' norms read
 	for _, name := range a.Holds() {
 		sum, err := r.Activation(name)
@@ -46,9 +46,9 @@ func (a *Hieragg) Hold(r Record) (*Held, error) {
 }
 
 // Static has norms at scale 1 for aggregates, of h alone, of which x and z are parts.
-func (a *Hieragg) Static() *Held { return a.hold(nil, nil) }
+func (a *hieragg) Static() *Held { return a.hold(nil, nil) }
 
-func (a *Hieragg) hold(r Record, sums map[string][]float64) *Held {
+func (a *hieragg) hold(r Record, sums map[string][]float64) *Held {
 	d := a.c.D
 	one := linear.Identity(d)
 	h, rows := NewHeld(r, d), 2
@@ -58,7 +58,7 @@ func (a *Hieragg) hold(r Record, sums map[string][]float64) *Held {
 		for _, site := range a.Sites(block) {
 			h.vectorSite(site, row, linear.Transposed{Of: row}, a.after(site))
 		}
-		if rows = 2; block%HieraggGroup == 0 {
+		if rows = 2; block%hieraggGroup == 0 {
 			rows = 3
 			h.Step(linear.Stack{linear.Identity(2 * d), row}) // h, z, x
 			continue
@@ -72,7 +72,7 @@ func (a *Hieragg) hold(r Record, sums map[string][]float64) *Held {
 }
 
 // holdAggregate adds the sum and the norm after a group, which leave h alone.
-func (a *Hieragg) holdAggregate(h *Held, block int, sums map[string][]float64) {
+func (a *hieragg) holdAggregate(h *Held, block int, sums map[string][]float64) {
 	g, name := a.of(block), aggregateName(block)
 	join := []float64{1, 1, 1} // of h, z and x
 	if g.inputs == 2 {

@@ -44,10 +44,10 @@ func (c HighwayConfig) Cost() layers.Cost {
 	return c.cost().Plus(c.lastNormCost()).Plus(unit.Times(2 * blocks))
 }
 
-// New is NewHighway.
-func (c HighwayConfig) New(b *graph.Builder) Stream { return NewHighway(b, c) }
+// New is newHighway.
+func (c HighwayConfig) New(b *graph.Builder) Stream { return newHighway(b, c) }
 
-// Highway is the residual stream of the Highway Transformer (Chai et al. 2020, ACL): a
+// highway is the residual stream of the Highway Transformer (Chai et al. 2020, ACL): a
 // vector stream whose sublayers have a self-dependency unit beside them, which gates the
 // normalised input xn with itself,
 //
@@ -56,7 +56,7 @@ func (c HighwayConfig) New(b *graph.Builder) Stream { return NewHighway(b, c) }
 // W1 and W2 are one parameter, "blocks.3.attention.sdu" [D, 2D], side by side. W2 starts
 // as small as what else is added to the stream. The gate is the paper's default, the
 // sigmoid.
-type Highway struct {
+type highway struct {
 	*Vector
 	units []unit // by Site.Index
 }
@@ -67,13 +67,13 @@ type unit struct {
 	bias *gorgonia.Node // [2D], or nil
 }
 
-// HighwayLink is the normalised input of a sublayer, xn [T, D].
-type HighwayLink struct{ Normal *gorgonia.Node }
+// highwayLink is the normalised input of a sublayer, xn [T, D].
+type highwayLink struct{ Normal *gorgonia.Node }
 
-// NewHighway makes the parameters of a highway stream: those of a vector stream and the
+// newHighway makes the parameters of a highway stream: those of a vector stream and the
 // units'.
-func NewHighway(b *graph.Builder, c HighwayConfig) *Highway {
-	h := &Highway{Vector: NewVector(b, VectorConfig(c))}
+func newHighway(b *graph.Builder, c HighwayConfig) *highway {
+	h := &highway{Vector: NewVector(b, VectorConfig(c))}
 	for l := range c.Layers {
 		for _, site := range twoSites(l) {
 			h.units = append(h.units, newUnit(b, c.Vectors, site.Name()+".sdu"))
@@ -93,33 +93,33 @@ func newUnit(b *graph.Builder, c Vectors, name string) unit {
 }
 
 // ReadHeads is Norm, then W_QKV; the link is what Norm gives.
-func (h *Highway) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
+func (h *highway) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
 	a := h.attention[at.Block]
 	normal := a.norm.Forward(s.(VectorState).H) // [T, D]
-	return a.read(normal), HighwayLink{normal}  // [T, 3W]
+	return a.read(normal), highwayLink{normal}  // [T, 3W]
 }
 
 // WriteHeads adds W_O o and the unit's output.
-func (h *Highway) WriteHeads(s State, at Site, link Link, o *gorgonia.Node) State {
+func (h *highway) WriteHeads(s State, at Site, link Link, o *gorgonia.Node) State {
 	return h.addGated(s, at, link, h.HeadsOutput(at, o))
 }
 
 // ReadFeatures is Norm, which is also the link.
-func (h *Highway) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
+func (h *highway) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
 	normal := h.features[at.Block].Forward(s.(VectorState).H) // [T, D]
-	return normal, HighwayLink{normal}
+	return normal, highwayLink{normal}
 }
 
 // WriteFeatures adds y and the unit's output.
-func (h *Highway) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) State {
+func (h *highway) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) State {
 	return h.addGated(s, at, link, y)
 }
 
 // addGated adds y and the unit's output to the stream, in one pass unless their sum loses
 // entries or somebody looks at it.
-func (h *Highway) addGated(s State, at Site, link Link, y *gorgonia.Node) State {
+func (h *highway) addGated(s State, at Site, link Link, y *gorgonia.Node) State {
 	u, x, write := h.units[at.Index], s.(VectorState).H, at.Name()+".write"
-	packed := linear.Map(h.b, link.(HighwayLink).Normal, u.w, linear.Options{Bias: u.bias}) // [T, 2D]
+	packed := linear.Map(h.b, link.(highwayLink).Normal, u.w, linear.Options{Bias: u.bias}) // [T, 2D]
 	if unit := at.Name() + ".sdu"; h.b.Hooked(unit) {
 		return h.Add(s, at, h.b.Add(y, h.b.Hook(unit, elementwise.GLU(h.b, packed), "feature")))
 	}
@@ -130,7 +130,7 @@ func (h *Highway) addGated(s State, at Site, link Link, y *gorgonia.Node) State 
 }
 
 // Form is a vector stream's with the unit beside it.
-func (h *Highway) Form(at Site) Form {
+func (h *highway) Form(at Site) Form {
 	f := plainForm(at, "Chai et al. 2020, ACL (Highway Transformer)")
 	unit := h.units[at.Index]
 	f.Beyond = []Term{{Text: "h' has a third term, the gated sigmoid(W1 xn) o (W2 xn) of xn = Norm(h)", Parameters: nodeNames(unit.w, unit.bias)}}

@@ -81,10 +81,10 @@ func (c HyperConfig) Cost() layers.Cost {
 	return c.copiedCost(c.N, coefficients)
 }
 
-// New is NewHyper.
-func (c HyperConfig) New(b *graph.Builder) Stream { return NewHyper(b, c) }
+// New is newHyper.
+func (c HyperConfig) New(b *graph.Builder) Stream { return newHyper(b, c) }
 
-// Hyper is a stream with hyper-connections (Zhu et al. 2024, arXiv 2409.19606): n rows
+// hyper is a stream with hyper-connections (Zhu et al. 2024, arXiv 2409.19606): n rows
 // H [n, D] that start as copies of the embedding; each site reads a mixture and writes to
 // every row, and the rows are mixed (eq. 2),
 //
@@ -102,11 +102,11 @@ func (c HyperConfig) New(b *graph.Builder) Stream { return NewHyper(b, c) }
 //
 // Parameters of a site: "hyper.static" [n, n+2], columns A_m | A_r | B^T; dynamic also
 // "hyper.norm" [D], "hyper.w" [D, n+2], columns W_m | W_r | W_b, and "hyper.scale" [2].
-type Hyper struct{ copied }
+type hyper struct{ copied }
 
-// NewHyper makes the parameters of a stream with hyper-connections.
-func NewHyper(b *graph.Builder, c HyperConfig) *Hyper {
-	return &Hyper{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
+// newHyper makes the parameters of a stream with hyper-connections.
+func newHyper(b *graph.Builder, c HyperConfig) *hyper {
+	return &hyper{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
 		name, p := at.Name()+".hyper", packing{c.N, 1}
 		static := b.Param(constant(name+".static", p.values(
 			func(i, _ int) float64 { return indicator(i == at.Index%c.N) },
@@ -144,7 +144,7 @@ func (m tanhMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
 }
 
 // Form is learned coefficients, or such plus what the stream makes of itself.
-func (h *Hyper) Form(at Site) Form {
+func (h *hyper) Form(at Site) Form {
 	f := h.mixers[at.Index].(formedMixer).form(at, packing{h.n, 1}, "I", "1 at row (site mod n)", "1")
 	f.Source = "Zhu et al. 2024, arXiv 2409.19606"
 	return f

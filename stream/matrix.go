@@ -77,8 +77,8 @@ func (c MatrixConfig) Cost() layers.Cost {
 	return total
 }
 
-// New is NewMatrix.
-func (c MatrixConfig) New(b *graph.Builder) Stream { return NewMatrix(b, c) }
+// New is newMatrix.
+func (c MatrixConfig) New(b *graph.Builder) Stream { return newMatrix(b, c) }
 
 // Ratios compares keys, rank and values.
 func (c MatrixConfig) Ratios(base Design) Ratios {
@@ -106,7 +106,7 @@ func (MatrixConfig) Growths() []Growth {
 	}
 }
 
-// Matrix is the residual stream of the Residual Matrix Transformer (Mak & Flanigan 2025,
+// matrix is the residual stream of the Residual Matrix Transformer (Mak & Flanigan 2025,
 // arXiv 2506.22696): each token has an outer-product memory X, Dk x Dv, that sublayers
 // read and write with key vectors,
 //
@@ -116,7 +116,7 @@ func (MatrixConfig) Growths() []Growth {
 //	features = r_U Norm(X)                                              (eq. 26)
 //
 // The norm is over all Dk*Dv entries jointly.
-type Matrix struct {
+type matrix struct {
 	b                        *graph.Builder
 	c                        MatrixConfig
 	embedding, positions     *layers.Embedding
@@ -132,15 +132,15 @@ type memory struct {
 	read, write *gorgonia.Node // keys: [3, R, Dk] or [R, Dk] to read, [R, Dk] to write
 }
 
-// MatrixState is the stream: X [T, Dk, Dv].
-type MatrixState struct{ X *gorgonia.Node }
+// matrixState is the stream: X [T, Dk, Dv].
+type matrixState struct{ X *gorgonia.Node }
 
 // Nodes returns X.
-func (s MatrixState) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.X} }
+func (s matrixState) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.X} }
 
-// NewMatrix makes the parameters of a matrix stream.
-func NewMatrix(b *graph.Builder, c MatrixConfig) *Matrix {
-	m := &Matrix{b: b, c: c, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, c.Rank, c.Dv),
+// newMatrix makes the parameters of a matrix stream.
+func newMatrix(b *graph.Builder, c MatrixConfig) *matrix {
+	m := &matrix{b: b, c: c, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, c.Rank, c.Dv),
 		writeEmbedding: b.Param(c.Init.Hidden("write_embedding", c.Rank, c.RankRatio, c.Rank, c.Dk))}
 	if c.Positions > 0 {
 		m.positions = layers.NewEmbedding(b, "positions", c.Init, 1, c.Positions, c.Rank, c.Dv)
@@ -156,7 +156,7 @@ func NewMatrix(b *graph.Builder, c MatrixConfig) *Matrix {
 	return m
 }
 
-func (m *Matrix) newMemory(name string, readShape ...int) memory {
+func (m *matrix) newMemory(name string, readShape ...int) memory {
 	c := m.c
 	return memory{
 		norm:  layers.NewNorm(m.b, name+".norm", c.Norm, c.Dk, c.Dv),
@@ -166,65 +166,65 @@ func (m *Matrix) newMemory(name string, readShape ...int) memory {
 }
 
 // Embed stores the tokens' and the positions' rows (eq. 18-19).
-func (m *Matrix) Embed(t Tokens) State {
+func (m *matrix) Embed(t Tokens) State {
 	e := m.b.Hook(tokenRows, m.embedding.Forward(t.IDs), "rank", "value") // [T, R, Dv]
 	x := readwrite.Write(m.b, nil, m.writeEmbedding, e)                   // [T, Dk, Dv]
 	if m.positions != nil {
 		p := m.b.Hook(positionRows, m.positions.Forward(t.Positions), "rank", "value") // [T, R, Dv]
 		x = readwrite.Write(m.b, x, m.writePos, p)                                     // [T, Dk, Dv]
 	}
-	return MatrixState{m.b.Hook("embedding.out", elementwise.Dropout(m.b, x, m.c.Dropout), "key", "value")}
+	return matrixState{m.b.Hook("embedding.out", elementwise.Dropout(m.b, x, m.c.Dropout), "key", "value")}
 }
 
 // Sites are attention and feed-forward.
-func (m *Matrix) Sites(block int) []Site { return twoSites(block) }
+func (m *matrix) Sites(block int) []Site { return twoSites(block) }
 
 // ReadHeads reads queries, keys and values of R heads of Dv entries (eq. 22).
-func (m *Matrix) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
+func (m *matrix) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
 	a := m.attention[at.Block]
-	return a.norm.Read(s.(MatrixState).X, a.read), nil // [T, 3, R, Dv]
+	return a.norm.Read(s.(matrixState).X, a.read), nil // [T, 3, R, Dv]
 }
 
 // WriteHeads stores the heads' outputs (eq. 20).
-func (m *Matrix) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
+func (m *matrix) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
 	return m.store(s, at, m.attention[at.Block].write, o)
 }
 
 // ReadFeatures reads R vectors of Dv entries (eq. 23).
-func (m *Matrix) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
+func (m *matrix) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
 	f := m.features[at.Block]
-	return f.norm.Read(s.(MatrixState).X, f.read), nil // [T, R, Dv]
+	return f.norm.Read(s.(matrixState).X, f.read), nil // [T, R, Dv]
 }
 
 // WriteFeatures stores y, R vectors of Dv entries (eq. 25).
-func (m *Matrix) WriteFeatures(s State, at Site, _ Link, y *gorgonia.Node) State {
+func (m *matrix) WriteFeatures(s State, at Site, _ Link, y *gorgonia.Node) State {
 	return m.store(s, at, m.features[at.Block].write, y)
 }
 
-func (m *Matrix) store(s State, at Site, keys, y *gorgonia.Node) State {
-	x := s.(MatrixState).X
+func (m *matrix) store(s State, at Site, keys, y *gorgonia.Node) State {
+	x := s.(matrixState).X
 	y = elementwise.Dropout(m.b, y, m.c.Dropout)
 	if name := at.Name() + ".write"; m.b.Hooked(name) {
 		x = m.b.Add(x, m.b.Hook(name, readwrite.Write(m.b, nil, keys, y), "key", "value")) // [T, Dk, Dv]
 	} else {
 		x = readwrite.Write(m.b, x, keys, y) // [T, Dk, Dv]
 	}
-	return MatrixState{m.b.Hook(at.Name()+".stream", x, "key", "value")}
+	return matrixState{m.b.Hook(at.Name()+".stream", x, "key", "value")}
 }
 
 // EndBlock does nothing.
-func (m *Matrix) EndBlock(s State, _ int) State { return s }
+func (m *matrix) EndBlock(s State, _ int) State { return s }
 
 // Features reads R vectors from the normalised stream (eq. 26).
-func (m *Matrix) Features(s State) *gorgonia.Node {
-	return m.norm.Read(s.(MatrixState).X, m.readUnembedding) // [T, R, Dv]
+func (m *matrix) Features(s State) *gorgonia.Node {
+	return m.norm.Read(s.(matrixState).X, m.readUnembedding) // [T, R, Dv]
 }
 
 // Table is E [V, R, Dv].
-func (m *Matrix) Table() *gorgonia.Node { return m.embedding.Table() }
+func (m *matrix) Table() *gorgonia.Node { return m.embedding.Table() }
 
 // Form is that of a matrix of Dk rows: keys read R vectors (3R for attention) and write R.
-func (m *Matrix) Form(at Site) Form {
+func (m *matrix) Form(at Site) Form {
 	keys, heads, width := m.attention[at.Block], "3R", 3*m.c.Rank
 	if at.Kind == FeedForward {
 		keys, heads, width = m.features[at.Block], "R", m.c.Rank

@@ -8,7 +8,7 @@ import (
 )
 
 // Writers are the tables and the heads; a head's output is stored as it is.
-func (m *Matrix) Writers() []Writer {
+func (m *matrix) Writers() []Writer {
 	writers := tableWriters(m.positions != nil, m.c.InputScale)
 	for l := range m.attention {
 		name := m.Sites(l)[0].Name()
@@ -18,18 +18,18 @@ func (m *Matrix) Writers() []Writer {
 }
 
 // End is the matrix after the last feed-forward.
-func (m *Matrix) End() string { return lastSite(m.c.Layers).Name() + ".stream" }
+func (m *matrix) End() string { return lastSite(m.c.Layers).Name() + ".stream" }
 
 // Holds is nothing: what is written is carried as it is.
-func (m *Matrix) Holds() []string { return nil }
+func (m *matrix) Holds() []string { return nil }
 
 // Hold is the identity from every site to the end, after the site's outer products.
-func (m *Matrix) Hold(r Record) (*Held, error) { return m.hold(r), nil }
+func (m *matrix) Hold(r Record) (*Held, error) { return m.hold(r), nil }
 
 // Static is Hold: nothing depends on a run.
-func (m *Matrix) Static() *Held { return m.hold(nil) }
+func (m *matrix) Static() *Held { return m.hold(nil) }
 
-func (m *Matrix) hold(r Record) *Held {
+func (m *matrix) hold(r Record) *Held {
 	h := NewHeld(r, m.c.Dk*m.c.Dv)
 	one := linear.Identity(h.size)
 	h.Enter(tokenRows, m.keys(m.writeEmbedding))
@@ -47,7 +47,7 @@ func (m *Matrix) hold(r Record) *Held {
 }
 
 // after are a norm and the keys that read after it.
-func (m *Matrix) after(n *layers.Norm, keys *gorgonia.Node) After {
+func (m *matrix) after(n *layers.Norm, keys *gorgonia.Node) After {
 	return func(x []float64) (linear.Chain, []float64) {
 		norm, bias := holdNorm(m.b, n, x)
 		read := linear.Transposed{Of: m.keys(keys)}
@@ -59,6 +59,6 @@ func (m *Matrix) after(n *layers.Norm, keys *gorgonia.Node) After {
 }
 
 // keys is the map by which key vectors [R, Dk] store R rows of Dv entries.
-func (m *Matrix) keys(node *gorgonia.Node) linear.Mix {
+func (m *matrix) keys(node *gorgonia.Node) linear.Mix {
 	return linear.Keys(values(m.b, node.Name()), m.c.Dk, m.c.Dv)
 }

@@ -73,10 +73,10 @@ func (c MHCConfig) Plain() (Design, bool) { return VectorConfig{c.Vectors}, true
 // Cost has a number of the projection for each entry of the rows' mixing.
 func (c MHCConfig) Cost() layers.Cost { return c.copiedCost(c.N, c.projectionCost(c.N, c.N*c.N)) }
 
-// New is NewMHC.
-func (c MHCConfig) New(b *graph.Builder) Stream { return NewMHC(b, c) }
+// New is newMHC.
+func (c MHCConfig) New(b *graph.Builder) Stream { return newMHC(b, c) }
 
-// MHC is a stream with manifold-constrained hyper-connections (DeepSeek 2025, arXiv
+// mhc is a stream with manifold-constrained hyper-connections (DeepSeek 2025, arXiv
 // 2512.24880): n rows X [n, D] whose mixing is doubly stochastic, so that no row's sum
 // grows with depth. With x_n = vec(X)/rms(vec(X)), one RMS over all n*D entries,
 //
@@ -90,20 +90,20 @@ func (c MHCConfig) New(b *graph.Builder) Stream { return NewMHC(b, c) }
 // alpha do not decay.
 //
 // Parameters of a site: "mhc.phi" [n*D, 2n+n*n], "mhc.alpha" [3], "mhc.b" [2n+n*n].
-type MHC struct{ copied }
+type mhc struct{ copied }
 
 // besideIdentity is b at first of what mixes rows other than with themselves.
 const besideIdentity = -8
 
-// NewMHC makes the parameters of a stream with manifold-constrained hyper-connections.
-func NewMHC(b *graph.Builder, c MHCConfig) *MHC {
+// newMHC makes the parameters of a stream with manifold-constrained hyper-connections.
+func newMHC(b *graph.Builder, c MHCConfig) *mhc {
 	var res []float64
 	for i := range c.N {
 		for j := range c.N {
 			res = append(res, besideIdentity*indicator(i != j))
 		}
 	}
-	return &MHC{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
+	return &mhc{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
 		return sinkhornMixer{newProjection(b, c.Vectors, c.N, at, res), c.N, c.Iterations}
 	})}
 }
@@ -153,7 +153,7 @@ func (m sinkhornMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
 
 // Form has a doubly stochastic A_res. At first the matrix that Sinkhorn's algorithm begins
 // with is the same in each row and column, so that dividing by a row's sum ends it.
-func (s *MHC) Form(at Site) Form {
+func (s *mhc) Form(at Site) Form {
 	f := constrainedForm(s.multi.b, at, s.n, s.mixers[at.Index].(sinkhornMixer).projection, 1/(1+float64(s.n-1)*math.Exp(besideIdentity)))
 	f.Source = "DeepSeek 2025, arXiv 2512.24880"
 	return f

@@ -64,10 +64,10 @@ func (c MHCLiteConfig) Cost() layers.Cost {
 	return c.copiedCost(c.N, c.projectionCost(c.N, mix.Permutations(c.N)))
 }
 
-// New is NewMHCLite.
-func (c MHCLiteConfig) New(b *graph.Builder) Stream { return NewMHCLite(b, c) }
+// New is newMHCLite.
+func (c MHCLiteConfig) New(b *graph.Builder) Stream { return newMHCLite(b, c) }
 
-// MHCLite is MHC with the rows' mixing a mixture of permutations, doubly stochastic
+// mhcLite is MHC with the rows' mixing a mixture of permutations, doubly stochastic
 // without iterations (arXiv 2601.05732): with P_r the n! permutation matrices in
 // lexicographic order, the identity first,
 //
@@ -75,15 +75,15 @@ func (c MHCLiteConfig) New(b *graph.Builder) Stream { return NewMHCLite(b, c) }
 //
 // b_res starts at 0 for the identity and -8 for the others. Parameters of a site: "mhc.phi"
 // [n*D, 2n+n!], "mhc.alpha" [3], "mhc.b" [2n+n!].
-type MHCLite struct{ copied }
+type mhcLite struct{ copied }
 
-// NewMHCLite makes the parameters of a stream with mHC-lite.
-func NewMHCLite(b *graph.Builder, c MHCLiteConfig) *MHCLite {
+// newMHCLite makes the parameters of a stream with mHC-lite.
+func newMHCLite(b *graph.Builder, c MHCLiteConfig) *mhcLite {
 	res := make([]float64, mix.Permutations(c.N))
 	for r := range res {
 		res[r] = besideIdentity * indicator(r > 0)
 	}
-	return &MHCLite{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
+	return &mhcLite{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
 		return permutationMixer{newProjection(b, c.Vectors, c.N, at, res), c.N}
 	})}
 }
@@ -99,7 +99,7 @@ func (m permutationMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
 
 // Form has a doubly stochastic A_res. (n-1)! of the n! permutations leave a given row where
 // it is, the identity among them.
-func (s *MHCLite) Form(at Site) Form {
+func (s *mhcLite) Form(at Site) Form {
 	other := math.Exp(besideIdentity)
 	stays, all := 1+float64(mix.Permutations(s.n-1)-1)*other, 1+float64(mix.Permutations(s.n)-1)*other
 	f := constrainedForm(s.multi.b, at, s.n, s.mixers[at.Index].(permutationMixer).projection, stays/all)

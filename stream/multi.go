@@ -44,14 +44,14 @@ type mixer interface {
 	coefficients(h *gorgonia.Node) *gorgonia.Node
 }
 
-// MultiState is a stream of several rows a token: H [T, n, d].
-type MultiState struct{ H *gorgonia.Node }
+// multiState is a stream of several rows a token: H [T, n, d].
+type multiState struct{ H *gorgonia.Node }
 
 // Nodes returns H.
-func (s MultiState) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.H} }
+func (s multiState) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.H} }
 
-// MultiLink are the coefficients of a site.
-type MultiLink struct{ Coefficients *gorgonia.Node }
+// multiLink are the coefficients of a site.
+type multiLink struct{ Coefficients *gorgonia.Node }
 
 // newMulti makes the parameters of the sublayers' ways in and out; newMixer makes a
 // site's.
@@ -74,12 +74,12 @@ func (s *multi) Sites(block int) []Site { return twoSites(block) }
 // read mixes the rows into what a sublayer works on.
 func (s *multi) read(h *gorgonia.Node, at Site) (*gorgonia.Node, Link) {
 	c := s.b.Hook(at.Name()+".coefficients", s.mixers[at.Index].coefficients(h), "row", "coefficient")
-	return s.b.Hook(at.Name()+".read", mix.Read(s.b, h, c, s.m), "feature"), MultiLink{c} // [T, D]
+	return s.b.Hook(at.Name()+".read", mix.Read(s.b, h, c, s.m), "feature"), multiLink{c} // [T, D]
 }
 
 // ReadHeads mixes the rows, then Norm and W_QKV.
 func (s *multi) ReadHeads(state State, at Site) (*gorgonia.Node, Link) {
-	u, link := s.read(state.(MultiState).H, at)
+	u, link := s.read(state.(multiState).H, at)
 	a := s.attention[at.Block]
 	return a.read(a.norm.Forward(u)), link // [T, 3W]
 }
@@ -91,7 +91,7 @@ func (s *multi) WriteHeads(state State, at Site, link Link, o *gorgonia.Node) St
 
 // ReadFeatures mixes the rows, then Norm.
 func (s *multi) ReadFeatures(state State, at Site) (*gorgonia.Node, Link) {
-	u, link := s.read(state.(MultiState).H, at)
+	u, link := s.read(state.(multiState).H, at)
 	return s.features[at.Block].Forward(u), link // [T, D]
 }
 
@@ -102,8 +102,8 @@ func (s *multi) WriteFeatures(state State, at Site, link Link, y *gorgonia.Node)
 
 func (s *multi) write(state State, at Site, link Link, y *gorgonia.Node) State {
 	y = s.b.Hook(at.Name()+".write", elementwise.Dropout(s.b, y, s.c.Dropout), "feature") // [T, D]
-	h := mix.Write(s.b, state.(MultiState).H, y, link.(MultiLink).Coefficients, s.m)      // [T, n, d]
-	return MultiState{s.b.Hook(at.Name()+".stream", h, "row", "feature")}
+	h := mix.Write(s.b, state.(multiState).H, y, link.(multiLink).Coefficients, s.m)      // [T, n, d]
+	return multiState{s.b.Hook(at.Name()+".stream", h, "row", "feature")}
 }
 
 // EndBlock does nothing.
@@ -131,12 +131,12 @@ func newCopied(b *graph.Builder, c Vectors, n int, newMixer func(at Site) mixer)
 
 // Embed makes n copies of the tokens' embedding.
 func (s *copied) Embed(t Tokens) State {
-	return MultiState{s.multi.b.Hook("embedding.out", shape.Copies(s.multi.b, s.lookUp(t), s.n), "row", "feature")} // [T, n, D]
+	return multiState{s.multi.b.Hook("embedding.out", shape.Copies(s.multi.b, s.lookUp(t), s.n), "row", "feature")} // [T, n, D]
 }
 
 // Features is the norm of the rows' sum.
 func (s *copied) Features(state State) *gorgonia.Node {
-	return s.norm.Forward(shape.SumCopies(s.multi.b, state.(MultiState).H)) // [T, D]
+	return s.norm.Forward(shape.SumCopies(s.multi.b, state.(multiState).H)) // [T, D]
 }
 
 // packing lays out a site's packed coefficients [n, 2m+n].

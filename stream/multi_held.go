@@ -100,17 +100,17 @@ func (s *copied) Hold(r Record) (*Held, error) {
 }
 
 // Writers are the tables and the heads.
-func (v *VWN) Writers() []Writer { return append(v.tables.writers(), v.multi.writers()...) }
+func (v *vwn) Writers() []Writer { return append(v.tables.writers(), v.multi.writers()...) }
 
 // Static is of a plain residual in the first m slots, whose slot i the others have, too, where
 // i is their number mod m.
-func (v *VWN) Static() *Held {
+func (v *vwn) Static() *Held {
 	h, _ := v.Hold(nil) // wants no activations, and fails by them alone
 	return h
 }
 
 // Hold is products of A_carry from every site to the end.
-func (v *VWN) Hold(r Record) (*Held, error) {
+func (v *vwn) Hold(r Record) (*Held, error) {
 	h := NewHeld(r, v.n*v.d)
 	var embed linear.Map = linear.Identity(h.size)
 	if v.expand != nil {
@@ -125,7 +125,7 @@ func (v *VWN) Hold(r Record) (*Held, error) {
 }
 
 // after holds the group norm, W_reduce and the final norm at the ends [T, n*d].
-func (v *VWN) after(end []float64) (linear.Chain, []float64) {
+func (v *vwn) after(end []float64) (linear.Chain, []float64) {
 	b := v.multi.b
 	reduce := linear.Matrix{W: values(b, v.reduce.Name()), In: v.n * v.d, Out: v.c.D}
 	maps := linear.Chain{reduce}

@@ -88,10 +88,10 @@ func (c VWNConfig) Cost() layers.Cost {
 	return total
 }
 
-// New is NewVWN.
-func (c VWNConfig) New(b *graph.Builder) Stream { return NewVWN(b, c) }
+// New is newVWN.
+func (c VWNConfig) New(b *graph.Builder) Stream { return newVWN(b, c) }
 
-// VWN is the stream of virtual width networks (ByteDance 2025, generalised
+// vwn is the stream of virtual width networks (ByteDance 2025, generalised
 // hyper-connections): n slots H [n, d] of d = D/m entries, r = n/m times as wide as what
 // sublayers work on. With Hn the slots, each normalised by RMSNorm,
 //
@@ -106,7 +106,7 @@ func (c VWNConfig) New(b *graph.Builder) Stream { return NewVWN(b, c) }
 // Parameters of a site: "vwn.norm" [d], "vwn.w" [d, 2m+n], "vwn.static" and "vwn.scale"
 // [n, 2m+n]; of the model: the embedding and the positions [.., n, d], or [.., D] and "expand"
 // [D, n*d], "group_norm" [r, D], "reduce" [n*d, D].
-type VWN struct {
+type vwn struct {
 	multi
 	tables
 	n, d              int
@@ -115,9 +115,9 @@ type VWN struct {
 	norm              *layers.Norm
 }
 
-// NewVWN makes the parameters of a virtual width network.
-func NewVWN(b *graph.Builder, c VWNConfig) *VWN {
-	v := &VWN{n: c.N, d: c.D / c.M}
+// newVWN makes the parameters of a virtual width network.
+func newVWN(b *graph.Builder, c VWNConfig) *vwn {
+	v := &vwn{n: c.N, d: c.D / c.M}
 	wide := c.N * v.d
 	if c.Expand {
 		v.tables = newTables(b, c.Vectors)
@@ -146,17 +146,17 @@ func newVWNMixer(b *graph.Builder, c VWNConfig, at Site) mixer {
 }
 
 // Embed looks the tokens up in n slots.
-func (v *VWN) Embed(t Tokens) State {
+func (v *vwn) Embed(t Tokens) State {
 	b, h := v.multi.b, v.lookUp(t) // [T, n, d], or [T, D]
 	if v.expand != nil {
 		h = shape.Reshape(b, linear.Map(b, h, v.expand, linear.Options{}), v.n, v.d) // [T, n, d]
 	}
-	return MultiState{b.Hook("embedding.out", h, "row", "feature")}
+	return multiState{b.Hook("embedding.out", h, "row", "feature")}
 }
 
 // Features reduces the slots to D entries.
-func (v *VWN) Features(state State) *gorgonia.Node {
-	b, h := v.multi.b, state.(MultiState).H // [T, n, d]
+func (v *vwn) Features(state State) *gorgonia.Node {
+	b, h := v.multi.b, state.(multiState).H // [T, n, d]
 	if v.groupNorm != nil {
 		h = norm.Apply(b, h, v.groupNorm, norm.Options{Eps: v.c.Norm.Eps, Groups: v.groupNorm.Shape()[0]}) // [T, n, d]
 	}
@@ -164,7 +164,7 @@ func (v *VWN) Features(state State) *gorgonia.Node {
 }
 
 // Form is a learned part plus one that the slots make of themselves, of m rows at a time.
-func (v *VWN) Form(at Site) Form {
+func (v *vwn) Form(at Site) Form {
 	f := v.mixers[at.Index].(formedMixer).form(at, packing{v.n, v.m}, "I", "[I 0]", "1 where j = i mod m")
 	f.Source = "ByteDance 2025, virtual width networks"
 	return f

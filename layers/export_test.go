@@ -1,0 +1,8 @@
+package layers
+
+// What tests of single layers look at.
+var (
+	ALiBiSlopes = alibiSlopes
+	NewGELU     = newGELU
+	NewMoE      = newMoE
+)
