@@ -44,7 +44,7 @@ func (u *Unembedding) Loss(features, targets *gorgonia.Node, zLoss float64) *gor
 	return loss.CrossEntropy(u.b, features, u.w, targets, u.options(zLoss))
 }
 
-// TokenLosses is graph.Builder.TokenLosses of features against targets, [T].
+// TokenLosses is loss.Tokens of features against targets, [T].
 func (u *Unembedding) TokenLosses(features, targets *gorgonia.Node) *gorgonia.Node {
 	return loss.Tokens(u.b, features, u.w, targets, u.options(0))
 }
