@@ -9,7 +9,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// ScalePoint is a model with a residual stream of a given size, as models.Config.Cost counts it.
+// ScalePoint is a model with a residual stream of a given size, as models.Spec.Cost counts it.
 type ScalePoint struct {
 	Model        string `json:"model"`
 	StreamSize   int    `json:"stream_size"` // entries a token
