@@ -39,7 +39,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	a, err := d.Attribute(2, 5, -1) // the logit of id 5 behind token 2
+	a, err := d.Attribute(2, 5, -1) // the logit of id 5 after token 2
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -204,14 +204,11 @@ func presetOf(zoo models.Zoo, file string, text []byte, sets []string) (models.C
 	if err != nil || name == "" {
 		return models.Config{}, nil
 	}
-	var names []string
-	for _, p := range zoo.Presets() {
-		if p.Name == name {
-			return p.Config, nil
-		}
-		names = append(names, p.Name)
+	preset, err := zoo.Preset(name)
+	if err != nil {
+		return models.Config{}, unknownPreset(where, name, zoo.PresetNames())
 	}
-	return models.Config{}, unknownPreset(where, name, names)
+	return preset.Config, nil
 }
 
 // evalTokens is how many tokens a run evaluates on that does not say: a quarter of those that

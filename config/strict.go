@@ -7,7 +7,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// dialect is what decoding knows beside the types of the fields.
+// dialect is what decoding knows in addition to the types of the fields.
 type dialect struct {
 	kinds   kinds
 	renamed func(key string) string // what a key of an earlier version is called now, "" if it has not moved; may be nil

@@ -14,6 +14,11 @@ import (
 // MarshalJSON writes a config as a run config does: sections, a stream's and a feed-forward's
 // with their kind. Zoo.Unmarshal reads it.
 func (c Config) MarshalJSON() ([]byte, error) {
+	for _, design := range []any{c.Stream, c.FeedForward} {
+		if design != nil && !isStruct(design) {
+			return nil, errors.Errorf("models: config: want a design that is a struct, got %T", design)
+		}
+	}
 	type plain Config // without this method
 	return json.Marshal(struct {
 		plain

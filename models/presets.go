@@ -21,8 +21,12 @@ type Preset struct {
 
 // OnStream is the model on another stream: settings of d that are zero, and that the model's
 // stream has too, are taken from it, such as d_model. A stream whose blocks have no
-// feed-forward takes it away.
+// feed-forward takes it away. What no stream can be made with, Resolve refuses.
 func (c Config) OnStream(d stream.Design) Config {
+	if !isDesign(d) || !isDesign(c.Stream) {
+		c.Stream = d
+		return c
+	}
 	from := reflect.ValueOf(c.Stream)
 	c.Stream = altered(d, func(v reflect.Value) {
 		for _, s := range settingsOf(v.Type()) {

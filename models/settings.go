@@ -16,8 +16,12 @@ type setting struct {
 	index []int
 }
 
-// settingsOf lists those of a struct and of the structs embedded in it, in order.
+// settingsOf lists those of a struct and of the structs embedded in it, in order; none of what is
+// not a struct, a design that Resolve refuses.
 func settingsOf(t reflect.Type) []setting {
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil
+	}
 	var fields []setting
 	for _, f := range reflect.VisibleFields(t) {
 		if key := f.Tag.Get("yaml"); key != "" && key != "-" {

@@ -95,11 +95,16 @@ func (z Zoo) Preset(name string) (Preset, error) {
 			return p, nil
 		}
 	}
+	return Preset{}, errors.Errorf("preset: want one of %v, got %q", z.PresetNames(), name)
+}
+
+// PresetNames are the names of the presets, in order.
+func (z Zoo) PresetNames() []string {
 	var names []string
 	for _, p := range z.presets {
 		names = append(names, p.Name)
 	}
-	return Preset{}, errors.Errorf("preset: want one of %v, got %q", names, name)
+	return names
 }
 
 // StreamNames are the names of the streams, in order.

@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -140,4 +141,18 @@ func TestOnStream(t *testing.T) {
 	assert.Equal(t, hyper, mhc, "the rest")
 	assert.Equal(t, stream.MatrixConfig{Dk: 2}, hyper.OnStream(stream.MatrixConfig{Dk: 2}).Stream, "nothing in common")
 	assert.Nil(t, hyper.OnStream(stream.DWLSTMConfig{}).FeedForward)
+}
+
+// TestDesignsThatAreNoStructs: whatever is asked of a config with one, or without, does not panic.
+func TestDesignsThatAreNoStructs(t *testing.T) {
+	for _, d := range []stream.Design{nil, &stream.MatrixConfig{Dk: 4, Dv: 4, Rank: 2}, (*stream.MatrixConfig)(nil)} {
+		for _, c := range []models.Config{{Stream: d}, tinyMatrix(plainly).OnStream(d), models.Config{Stream: d}.OnStream(vectorOf(8))} {
+			_, err := c.Resolve()
+			assert.Error(t, err)
+			_, err = c.WithSize("stream.dk", 8)
+			assert.Error(t, err)
+		}
+		_, err := json.Marshal(models.Config{Stream: d})
+		assert.Equal(t, d == nil, err == nil, "%T", d)
+	}
 }

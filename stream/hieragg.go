@@ -110,7 +110,7 @@ type aggregate struct {
 	norm   *layers.Norm
 }
 
-// hieraggState is the stream h [T, D] and what the next aggregate needs beside it.
+// hieraggState is the stream h [T, D] and what else the next aggregate needs.
 type hieraggState struct {
 	VectorState
 	Input *gorgonia.Node // z [T, D], the group's input
@@ -209,7 +209,7 @@ func (a *hieragg) Form(at Site) Form {
 	f := plainForm(at, "Dou et al. 2018, EMNLP (hierarchical aggregation)")
 	g := a.of(at.Block)
 	f.Beyond = []Term{{
-		Text:       fmt.Sprintf("behind every %d blocks AGG(x, y, z) = Norm(sigmoid([x; y; z] W1) W2 + x + y + z) replaces h", hieraggGroup),
+		Text:       fmt.Sprintf("after every %d blocks AGG(x, y, z) = Norm(sigmoid([x; y; z] W1) W2 + x + y + z) replaces h", hieraggGroup),
 		Parameters: append(nodeNames(g.w1, g.w2, g.b1, g.b2), g.name+".norm"),
 	}}
 	return f

@@ -15,7 +15,7 @@ import (
 //	u = A_down^T H;   H <- B_up^T F(u) + A_carry^T H
 //
 // where A_down [n, m], A_carry [n, n] and B_up [m, n] are the site's coefficients, packed
-// as graph.MixRead wants them, and u is m rows side by side, D = m*d. The streams differ
+// as mix.Read wants them, and u is m rows side by side, D = m*d. The streams differ
 // in where the coefficients come from, and in how the rows come about and end.
 type multi struct {
 	b         *graph.Builder

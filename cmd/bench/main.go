@@ -1,5 +1,5 @@
 // Command bench measures training speed on this machine: tokens a second, share of the
-// machine's peak, memory, the RMT's time beside the transformer's, and, side by side in
+// machine's peak, memory, the RMT's time compared with the transformer's, and, side by side in
 // one run, PyTorch and stock Gorgonia.
 package main
 

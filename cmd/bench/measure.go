@@ -113,7 +113,7 @@ func (b *bench) pytorch(ctx context.Context, chosen []workload) ([]pytorchResult
 				return b.torch.startModel(ctx, w, mode, b.target, b.schedule.warmUp)
 			})
 		}
-		err := b.compare(ctx, w.Name+" beside PyTorch", starts, func(p []*process) error {
+		err := b.compare(ctx, w.Name+" compared with PyTorch", starts, func(p []*process) error {
 			r, err := newPyTorchResult(w, p[0], b.modes, p[1:])
 			results = append(results, r)
 			return err
@@ -147,7 +147,7 @@ func (b *bench) stock(ctx context.Context, chosen []workload) ([]stockResult, er
 	var results []stockResult
 	for _, w := range chosen {
 		starts := []func() (*process, error){b.own(ctx, ours, w, b.target), b.own(ctx, stock, w, b.target)}
-		err := b.compare(ctx, w.Name+" beside stock Gorgonia", starts, func(p []*process) error {
+		err := b.compare(ctx, w.Name+" compared with stock Gorgonia", starts, func(p []*process) error {
 			r, err := newStockResult(w, p[0], p[1])
 			results = append(results, r)
 			return err

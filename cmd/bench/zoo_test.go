@@ -144,7 +144,7 @@ func TestBenchZoo(t *testing.T) {
 	assert.Regexp(t, `(?m)^quickstart-transformer +byte +1 x 8 +3\.28M +1\.000 +1\.000 +1\.000 +\d`, got.Stdout)
 	assert.Regexp(t, `(?m)^quickstart-hyper-static +byte +1 x 8 +3\.28M +\d+\.\d{3} +1\.\d{3} +1\.\d{3} +\d`, got.Stdout)
 	assert.NotContains(t, got.Stdout, "of peak", "no model table")
-	assert.Contains(t, got.Stderr, "quickstart beside quickstart-transformer at byte: round 2 of 2")
+	assert.Contains(t, got.Stderr, "quickstart compared with quickstart-transformer at byte: round 2 of 2")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	var r report

@@ -67,7 +67,7 @@ func (b *bench) zooGroup(ctx context.Context, g zooGroup) ([]zooResult, error) {
 	var results []zooResult
 	for _, w := range g.others {
 		from := len(base.seconds)
-		what := fmt.Sprintf("%s beside %s at %s", w.Name, g.base.Name, g.shape.name)
+		what := fmt.Sprintf("%s compared with %s at %s", w.Name, g.base.Name, g.shape.name)
 		err := turns.besides(ctx, what, base, w, func(p *process) {
 			results = append(results, newZooResult(g.shape.name, w, g.base, p, base.facts, base.seconds[from:]))
 		})

@@ -47,7 +47,7 @@ type attentionSaved struct {
 //
 // qkv [T, 3*H*Dh] in the order (q, k, v), head, entry; o [T, H, Dh]. It is computed in
 // blocks with an online softmax: no Seq x Seq matrix exists. With Options.Cache the
-// tokens stand behind those of earlier runs.
+// tokens stand after those of earlier runs.
 func Causal(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 	if b.Err() != nil {
 		return nil

@@ -13,13 +13,13 @@ import (
 // masked, starts.
 type attentionPattern struct{ attention }
 
-// Pattern is the softmax inside CausalAttention (Vaswani et al. 2017, eq. 1), for
+// Pattern is the softmax inside Causal (Vaswani et al. 2017, eq. 1), for
 // looking at it or changing it:
 //
 //	p_ij = softmax_j(Scale q_i.k_j - Slopes (i-j)),  starts_i <= j <= i; exactly 0 elsewhere
 //
 // qkv [T, 3*H*Dh] in the order (q, k, v), head, entry; p [T, H, Seq]: query, head, and the
-// key's index in its row. AttentionMix(p, qkv, o) then is what CausalAttention(qkv, o)
+// key's index in its row. Mix(b, p, qkv, o) then is what Causal(b, qkv, o)
 // makes, and so are its gradients; it takes batch*H*Seq*Seq more memory. A Builder with a
 // Cache refuses it: build the graph of whole rows.
 func Pattern(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {

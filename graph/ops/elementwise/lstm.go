@@ -8,7 +8,7 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// LSTMGates are the inputs of an LSTM cell beside its state, all of the state's shape: the
+// LSTMGates are the inputs of an LSTM cell other than its state, all of the state's shape: the
 // gates before their sigmoid, and the candidate as it is added.
 type LSTMGates struct{ Input, Forget, Output, Candidate *gorgonia.Node }
 

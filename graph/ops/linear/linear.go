@@ -17,7 +17,7 @@ type Product struct {
 	Scale      float64
 }
 
-// Options vary Linear. The zero value is y = x W.
+// Options vary Map. The zero value is y = x W.
 type Options struct {
 	Bias       *gorgonia.Node // [out], or nil
 	Transposed bool           // W is stored [out, ...in], as a tied embedding is
@@ -78,7 +78,7 @@ func (k Product) VJP(d *graph.Derivative) {
 	}
 }
 
-// gradX is the gradient of x; where x is the GELU of a LinearGelu and only this reads it,
+// gradX is the gradient of x; where x is the GELU of a LinearGelu op and only this reads it,
 // it is taken on to what is before the GELU in the same pass.
 func (k Product) gradX(d *graph.Derivative) *gorgonia.Node {
 	if x := d.Only(0); x != nil && k.Scale == 1 {

@@ -12,7 +12,7 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// mixing is what MixRead and MixWrite share: the number of rows that a sublayer reads and
+// mixing is what Read and Write share: the number of rows that a sublayer reads and
 // writes.
 type mixing struct{ m int }
 
@@ -48,7 +48,7 @@ type mixRead struct{ mixing }
 //	u_t[j] = sum over i of down[i, j] H_t[i],   j < m
 //
 // h [T, n, d]; c [n, 2m+n] for all tokens or [T, n, 2m+n], one a token; u [T, m*d].
-// MixWrite uses carry and up', and is to be given the same c.
+// Write uses carry and up', and is to be given the same c.
 func Read(b *graph.Builder, h, c *gorgonia.Node, m int) *gorgonia.Node {
 	return b.Apply(mixRead{mixing{m}}, h, c)
 }

@@ -13,9 +13,9 @@ import (
 // mixWrite carries a stream of several rows over and writes into it.
 type mixWrite struct{ mixing }
 
-// Write makes the stream behind a sublayer, as all the designs after hyper-connections
+// Write makes the stream after a sublayer, as all the designs after hyper-connections
 // do (Zhu et al. 2024, arXiv 2409.19606, eq. 2, A_r and B): its rows are mixed by carry, and
-// up' writes the sublayer's m rows into them. With c as in MixRead,
+// up' writes the sublayer's m rows into them. With c as in Read,
 //
 //	H'_t[k] = sum over i of carry[i, k] H_t[i] + sum over j of up'[k, j] y_t[j]
 //

@@ -17,7 +17,7 @@ type normRead struct {
 }
 
 // NormRead reads from the normalised matrix stream without storing it (RMT paper eq.
-// 22-23 behind the norm of section 3.2):
+// 22-23 after the norm of section 3.2):
 //
 //	y_t = keys Norm(X_t)
 //
