@@ -6,9 +6,9 @@ import (
 )
 
 // zooBases are small models of the streams other than matrix and vector, and a mixture of
-// experts.
+// experts. A stream without a row comes with its defaults.
 func zooBases() []models.Config {
-	return []models.Config{
+	bases := []models.Config{
 		tinyZoo(stream.HyperConfig{N: 2}, plainly),
 		tinyZoo(stream.HyperConfig{N: 2, Dynamic: true}, plainly),
 		tinyZoo(stream.MHCConfig{N: 3}, plainly),
@@ -20,6 +20,16 @@ func zooBases() []models.Config {
 		tinyZoo(stream.DWLSTMConfig{}, plainly),
 		tinyVector(experts(3, 2)),
 	}
+	listed := map[string]bool{tinyMatrix(plainly).Stream.Name(): true}
+	for _, base := range bases {
+		listed[base.Stream.Name()] = true
+	}
+	for _, d := range models.Standard().Streams() {
+		if !listed[d.Name()] {
+			bases = append(bases, tinyZoo(d, plainly))
+		}
+	}
+	return bases
 }
 
 // zooEffects are the settings that only some designs have.
