@@ -1,5 +1,5 @@
-// Command gpucheck is what run.sh, beside it, calls on a GPU machine without Go: it unpacks
-// the programs that `make gpu-check` has packed, compares runs, and writes the report.
+// Command gpucheck is what run.sh of package experiment/gpucheck calls on a GPU machine without
+// Go: it unpacks the programs that `make gpu-check` has packed, compares runs and writes the report.
 package main
 
 import (
@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/experiment/gpucheck"
 )
 
 func main() {
@@ -19,54 +21,32 @@ func main() {
 	}
 }
 
-// task is one of the things that it does.
-type task struct {
-	name, arguments string
-	least, most     int // arguments after the flags
-	run             func(c *call, out io.Writer) error
-}
-
-// call is what a call asks for.
-type call struct {
-	arguments []string
-	name      string  // of a comparison
-	tolerance float64 // relative, of losses
-}
-
-// many is more arguments than a call has.
-const many = 1 << 20
-
-func tasks() []task {
-	return []task{
-		{"pack", "ARCHIVE FILE...", 2, many, func(c *call, _ io.Writer) error { return pack(c.arguments[0], c.arguments[1:]) }},
-		{"unpack", "ARCHIVE DIR", 2, 2, func(c *call, _ io.Writer) error { return unpack(c.arguments[0], c.arguments[1]) }},
-		{"compare", "[-name NAME] [-tolerance T] RUN RUN", 2, 2, (*call).compare},
-		{"report", "DIR", 1, 1, func(c *call, out io.Writer) error { return writeReport(c.arguments[0], out) }},
-		{"emulate", "", 0, 0, func(_ *call, out io.Writer) error { return emulate(out) }},
-	}
-}
+const usage = "pack ARCHIVE FILE... | unpack ARCHIVE DIR | compare [-name NAME] [-tolerance T] RUN RUN | report DIR | emulate"
 
 func run(args []string, out io.Writer) error {
-	var names []string
-	for _, t := range tasks() {
-		if len(args) > 0 && args[0] == t.name {
-			return t.call(args[1:], out)
+	task, operands := "", []string(nil)
+	var c gpucheck.Comparison
+	if len(args) > 0 {
+		flags := flag.NewFlagSet("gpucheck", flag.ContinueOnError)
+		flags.SetOutput(io.Discard)
+		flags.StringVar(&c.Name, "name", "", "")
+		flags.Float64Var(&c.Tolerance, "tolerance", 0, "")
+		if flags.Parse(args[1:]) == nil {
+			task, operands = args[0], flags.Args()
 		}
-		names = append(names, strings.TrimSpace(t.name+" "+t.arguments))
 	}
-	return errors.Errorf("want one of: %s", strings.Join(names, " | "))
-}
-
-func (t task) call(args []string, out io.Writer) error {
-	c := &call{}
-	flags := flag.NewFlagSet(t.name, flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.StringVar(&c.name, "name", "", "")
-	flags.Float64Var(&c.tolerance, "tolerance", 0, "")
-	err := flags.Parse(args)
-	c.arguments = flags.Args()
-	if n := len(c.arguments); err != nil || n < t.least || n > t.most {
-		return errors.Errorf("want gpucheck %s %s, got %q", t.name, t.arguments, args)
+	switch n := len(operands); {
+	case task == "pack" && n >= 2:
+		return gpucheck.Pack(operands[0], operands[1:])
+	case task == "unpack" && n == 2:
+		return gpucheck.Unpack(operands[0], operands[1])
+	case task == "compare" && n == 2:
+		c.Want, c.Got = operands[0], operands[1]
+		return c.Write(out)
+	case task == "report" && n == 1:
+		return gpucheck.WriteReport(operands[0], out)
+	case task == "emulate" && n == 0:
+		return gpucheck.Emulate(out)
 	}
-	return errors.Wrap(t.run(c, out), t.name)
+	return errors.Errorf("want one of gpucheck %s, got %q", usage, args)
 }

@@ -57,6 +57,8 @@ var allowed = map[string][]string{
 	"command/analyze":  commandImports("analysis", "analysis/cache", "analysis/page", "analysis/theory"),
 	"command":          commandImports("generate", "eval", "analysis", "analysis/cache", "analysis/page", "analysis/theory", "command/train", "command/eval", "command/generate", "command/models", "command/analyze"),
 
+	"experiment/gpucheck": {},
+
 	"analysis/theory": {"figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "checkpoint"},
 }
 

@@ -8,7 +8,7 @@
 # Each part goes on after another's failure. report/report.md has a table of all, report/PART.log what a part printed; the
 # exit status is 1 if a part failed. What can be set in the environment, with defaults for a GPU of 80 GB:
 #
-#   PYTHON=python3        a Python, with PyTorch for the benchmark beside it
+#   PYTHON=python3        a Python, with PyTorch for the benchmark to compare with
 #   RESIDUA_CUBLAS=FILE   cuBLAS; else that of PYTHON's packages, else where the binding looks (docs/cuda.md)
 #   LIMIT=1800            seconds that a part may take
 #   PRECISIONS="fp32 tf32 bf16"
@@ -31,7 +31,7 @@ streams      a small model of every stream trains as on the CPU, resumes, moves 
 steps        $STEPS training steps, CPU against GPU
 resume       a run stopped and resumed against one that was not: the same bits
 sanitizer    compute-sanitizer's memcheck over the ops and over training steps
-bench-bf16   speed and memory beside PyTorch
+bench-bf16   speed and memory, compared with PyTorch
 bench-tf32   the same
 bench-fp32   the same
 END
@@ -40,7 +40,7 @@ END
 settings() {
   if [ -n "${EMULATE:-}" ]; then
     unset RESIDUA_GPU
-    REPORT=rehearsal # never beside what a GPU has done
+    REPORT=rehearsal # apart from what a GPU has done
     : "${STEPS:=4}" "${RESUME_STEPS:=12}" "${BATCH:=1}" "${SEQ:=8}" "${TRAIN:=-set model.layers=1 -set model.feedforward.hidden=64}"
     : "${OPS:=^TestDevice\$/^(Add|Norm)}" "${REFERENCES:=TestReference.*/^(rmt|mhc)-?[a-z]*\$}" "${STREAMS:=^TestDeviceResume\$}"
     : "${BENCH_MODELS:=byte-rmt,byte-transformer}" "${BENCH_BATCH:=1}" "${BENCH_SEQ:=8}" "${BENCH_STEPS:=1}" "${BENCH_ROUNDS:=1}"

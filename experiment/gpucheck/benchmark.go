@@ -1,4 +1,4 @@
-package main
+package gpucheck
 
 import (
 	"encoding/json"
@@ -46,11 +46,11 @@ func readBenchmark(path string) (*benchmark, error) {
 	return b, errors.Wrap(json.Unmarshal(text, b), path)
 }
 
-// figures has a line a model: beside PyTorch where that was measured, else alone.
+// figures has a line a model: compared with PyTorch where that was measured, else alone.
 func (b *benchmark) figures() []string {
 	var lines []string
 	for _, p := range b.PyTorch {
-		line := fmt.Sprintf("%s beside PyTorch: %s", p.Name, b.describe(p.Ours))
+		line := fmt.Sprintf("%s, compared with PyTorch: %s", p.Name, b.describe(p.Ours))
 		for _, r := range p.Rivals {
 			line += fmt.Sprintf("; %s %s: ours is %.2fx", r.Mode, b.describe(r), r.Speedup)
 		}

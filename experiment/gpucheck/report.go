@@ -1,4 +1,7 @@
-package main
+// Package gpucheck checks the CUDA backend on a GPU machine that has no Go: run.sh calls the programs
+// that `make gpu-check` has packed, and this package unpacks them, compares runs and writes the
+// report. It reads what the programs have written, and imports none of them: it has to stay small.
+package gpucheck
 
 import (
 	"fmt"
@@ -22,8 +25,8 @@ import (
 // fence begins and ends what is copied from a log.
 const fence = "```"
 
-// writeReport writes report.md into the folder and says how the check went.
-func writeReport(dir string, out io.Writer) error {
+// WriteReport writes report.md into the folder and prints how the check went.
+func WriteReport(dir string, out io.Writer) error {
 	parts, err := readParts(dir)
 	if err != nil {
 		return err

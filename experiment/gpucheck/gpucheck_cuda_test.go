@@ -1,6 +1,6 @@
 //go:build cuda
 
-package main
+package gpucheck
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ func TestEmulate(t *testing.T) {
 		t.Skip("without the emulator")
 	}
 	var out bytes.Buffer
-	require.NoError(t, run([]string{"emulate"}, &out))
+	require.NoError(t, Emulate(&out))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Len(t, lines, 2)
 	for i, name := range []string{"RESIDUA_CUDA_DRIVER", "RESIDUA_CUBLAS"} {

@@ -1,4 +1,4 @@
-package main
+package gpucheck
 
 import (
 	"bufio"
@@ -44,16 +44,22 @@ func readSteps(run string) ([]step, error) {
 	return steps, errors.WithStack(lines.Err())
 }
 
-// comparison is two runs of the same steps.
-type comparison struct {
-	name      string
+// Comparison is of two training runs of the same steps.
+type Comparison struct {
+	Name      string  // for the report
+	Want, Got string  // the runs' folders
+	Tolerance float64 // of losses, relative; 0: losses and gradient norms have the same bits
+}
+
+// pair is the steps of a comparison's runs.
+type pair struct {
+	Comparison
 	want, got []step
-	tolerance float64
 }
 
 // worst returns the largest |got - want| / |want| of the losses and where it is, and that
 // of the gradient norms.
-func (c comparison) worst() (loss float64, at int, norm float64) {
+func (c pair) worst() (loss float64, at int, norm float64) {
 	at = c.want[0].Step
 	for i, w := range c.want {
 		if d := relative(*w.Loss, *c.got[i].Loss); d > loss {
@@ -71,49 +77,49 @@ func relative(want, got float64) float64 {
 	return math.Abs(got-want) / math.Abs(want)
 }
 
-// compare checks that two runs have the same losses, up to the tolerance; with tolerance 0
-// losses and gradient norms must have the same bits.
-func (c *call) compare(out io.Writer) error {
-	both := comparison{name: c.name, tolerance: c.tolerance}
+// Write writes how the runs differ, as the report wants it. It fails where their losses differ by
+// more than the tolerance.
+func (c Comparison) Write(out io.Writer) error {
+	both := pair{Comparison: c}
 	var err error
-	if both.want, err = readSteps(c.arguments[0]); err != nil {
+	if both.want, err = readSteps(c.Want); err != nil {
 		return err
 	}
-	if both.got, err = readSteps(c.arguments[1]); err != nil {
+	if both.got, err = readSteps(c.Got); err != nil {
 		return err
 	}
 	if len(both.want) != len(both.got) {
-		return errors.Errorf("%s: want the %d steps of %s, got %d in %s", c.name, len(both.want), c.arguments[0], len(both.got), c.arguments[1])
+		return errors.Errorf("%s: want the %d steps of %s, got %d in %s", c.Name, len(both.want), c.Want, len(both.got), c.Got)
 	}
-	return both.print(out)
+	return both.write(out)
 }
 
 // shownSteps is how many steps a table has, about.
 const shownSteps = 10
 
-// print writes a figure and, unless the runs are the same, a table for the report.
-func (c comparison) print(out io.Writer) error {
+// write writes a figure and, unless the runs are the same, a table for the report.
+func (c pair) write(out io.Writer) error {
 	loss, at, norm := c.worst()
 	first, last := c.want[0], c.want[len(c.want)-1]
-	text := fmt.Sprintf("figure: %s: loss %.4f to %.4f in %d steps, ", c.name, *first.Loss, *last.Loss, len(c.want))
+	text := fmt.Sprintf("figure: %s: loss %.4f to %.4f in %d steps, ", c.Name, *first.Loss, *last.Loss, len(c.want))
 	if loss == 0 && norm == 0 {
 		text += "every loss and gradient norm has the same bits\n"
 	} else {
 		text += fmt.Sprintf("the other %.4f to %.4f; largest relative difference %.1e, at step %d (wanted <= %.0e), of gradient norms %.1e\n%s",
-			*c.got[0].Loss, *c.got[len(c.got)-1].Loss, loss, at, c.tolerance, norm, c.table())
+			*c.got[0].Loss, *c.got[len(c.got)-1].Loss, loss, at, c.Tolerance, norm, c.table())
 	}
 	if _, err := io.WriteString(out, text); err != nil {
 		return errors.WithStack(err)
 	}
-	if loss > c.tolerance || c.tolerance == 0 && norm > 0 {
-		return errors.Errorf("%s: want losses within %.0e, got a relative difference of %.1e at step %d, of gradient norms %.1e", c.name, c.tolerance, loss, at, norm)
+	if loss > c.Tolerance || c.Tolerance == 0 && norm > 0 {
+		return errors.Errorf("%s: want losses within %.0e, got a relative difference of %.1e at step %d, of gradient norms %.1e", c.Name, c.Tolerance, loss, at, norm)
 	}
 	return nil
 }
 
 // table lists some of the steps.
-func (c comparison) table() string {
-	text := fmt.Sprintf("%s\n%s\n%6s  %12s  %12s  %8s\n", fence, c.name, "step", "loss", "the other", "relative")
+func (c pair) table() string {
+	text := fmt.Sprintf("%s\n%s\n%6s  %12s  %12s  %8s\n", fence, c.Name, "step", "loss", "the other", "relative")
 	for i, w := range c.want {
 		if i%max(1, len(c.want)/shownSteps) == 0 || i == len(c.want)-1 {
 			text += fmt.Sprintf("%6d  %12.6f  %12.6f  %8.1e\n", w.Step, *w.Loss, *c.got[i].Loss, relative(*w.Loss, *c.got[i].Loss))

@@ -1,4 +1,4 @@
-package main
+package gpucheck
 
 import (
 	"archive/tar"
@@ -10,12 +10,12 @@ import (
 	"github.com/pkg/errors"
 )
 
-// The programs have much in common, the kernels above all: the window is wide enough for
-// one to be told by what it shares with the one before.
+// The programs have much in common: the window is wide enough for each to be written as its
+// differences from the one before.
 const window = 128 << 20
 
-// pack writes files into an archive. Their folders are not kept.
-func pack(archive string, files []string) (err error) {
+// Pack writes files into an archive, a tar file compressed by zstd. Their folders are not kept.
+func Pack(archive string, files []string) (err error) {
 	out, err := os.Create(archive)
 	if err != nil {
 		return errors.WithStack(err)
@@ -52,8 +52,8 @@ func packFile(to *tar.Writer, file string) error {
 	return err
 }
 
-// unpack writes an archive's files into a folder.
-func unpack(archive, folder string) error {
+// Unpack writes the files of an archive that Pack has made into a folder.
+func Unpack(archive, folder string) error {
 	in, err := os.Open(archive)
 	if err != nil {
 		return errors.WithStack(err)

@@ -1,6 +1,6 @@
 //go:build !cuda
 
-package main
+package gpucheck
 
 import (
 	"io"
@@ -8,7 +8,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// emulate says that this build has no emulator.
-func emulate(io.Writer) error {
+// Emulate is an error: the emulator is in builds with the tag cuda alone.
+func Emulate(io.Writer) error {
 	return errors.New("want a gpucheck built with the tag cuda, got one without")
 }

@@ -1,6 +1,6 @@
 //go:build cuda
 
-package main
+package gpucheck
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"github.com/residua-go/residua/graph/cuda/emulator"
 )
 
-// emulate builds the emulator and prints, for a shell, what makes programs use it.
-func emulate(out io.Writer) error {
+// Emulate builds the emulator and prints, for a shell, what makes programs use it instead of a GPU.
+func Emulate(out io.Writer) error {
 	if err := emulator.Use(); err != nil {
 		return err
 	}
