@@ -12,8 +12,8 @@ import (
 // maxArgs is the most arguments a kernel may have.
 const maxArgs = 40
 
-// kernels are the compiled kernels by name. A module is loaded, which compiles its PTX
-// for the GPU, when a kernel of it is first launched.
+// kernels are the compiled kernels by name. A module is loaded, which decompresses its PTX
+// and compiles it for the GPU, when a kernel of it is first launched.
 type kernels struct {
 	byName map[string]*kernel
 	loaded []cu.Module
@@ -36,17 +36,16 @@ type loadable struct {
 	ready  bool
 }
 
-// indexKernels lists what the PTX holds.
-func indexKernels() (kernels, error) {
+// indexKernels lists the kernels of all modules.
+func indexKernels() kernels {
 	k := kernels{byName: map[string]*kernel{}}
-	list, err := modules()
-	for _, m := range list {
+	for _, m := range modules {
 		l := &loadable{module: m}
 		for _, e := range m.entries {
 			k.byName[e.name] = &kernel{entry: e, module: l}
 		}
 	}
-	return k, err
+	return k
 }
 
 // Launch starts a kernel on grid. It checks the arguments' number and sizes against the
@@ -99,7 +98,11 @@ func (d *Device) load(k *kernel) (err error) {
 		return nil
 	}
 	if m := k.module; !m.ready {
-		if m.handle, err = cu.LoadData(m.ptx); err != nil {
+		ptx, err := m.ptx()
+		if err != nil {
+			return err
+		}
+		if m.handle, err = cu.LoadData(ptx); err != nil {
 			return errors.Wrapf(err, "PTX of %s.cu", m.name)
 		}
 		m.ready = true

@@ -10,18 +10,15 @@ const StockModule = "elembinop"
 
 // Stock returns that module's PTX and the names of its kernels.
 func Stock() (ptx string, kernels []string, err error) {
-	list, err := modules()
-	if err != nil {
-		return "", nil, err
-	}
-	for _, m := range list {
+	for _, m := range modules {
 		if m.name != StockModule {
 			continue
 		}
 		for _, e := range m.entries {
 			kernels = append(kernels, e.name)
 		}
-		return m.ptx, kernels, nil
+		ptx, err = m.ptx()
+		return ptx, kernels, err
 	}
 	return "", nil, errors.Errorf("kernels: want the module %s, got none: run go generate ./graph/cuda", StockModule)
 }

@@ -1,9 +1,10 @@
 //go:build linux
 
-// Command ptxgen compiles the CUDA sources of the folder it is run in, *.cu, to PTX beside
-// them, for the oldest GPU that they support; the driver compiles the PTX for the one it
-// finds. The first line of each .ptx records the hash of its sources, and a file whose hash
-// still holds is left alone. See the go:generate line of package cuda.
+// Command ptxgen compiles the CUDA sources of the folder it is run in, *.cu, to PTX in the
+// same folder, compressed by zstd (*.ptx.zst), for the oldest GPU that they support; the
+// driver compiles the PTX for the one it finds. The first line of each PTX records the hash
+// of its sources, and a file whose hash still holds is left alone. A Go file, modules.go,
+// lists the kernels that the PTX declares. See the go:generate line of package cuda.
 //
 // It needs NVIDIA's runtime compiler, libnvrtc, of CUDA 12 or 13, and no GPU. It looks for
 // it where RESIDUA_NVRTC says, in the loader's path, in CUDA_HOME, /usr/local/cuda* and in
@@ -52,6 +53,9 @@ func run(only string, all bool) error {
 			failures = append(failures, err.Error())
 		}
 	}
+	if err := writeIndex("."); err != nil {
+		failures = append(failures, err.Error())
+	}
 	if len(failures) > 0 {
 		return errors.New("ptxgen: " + strings.Join(failures, "\nptxgen: "))
 	}
@@ -60,12 +64,12 @@ func run(only string, all bool) error {
 
 // removeStale removes the PTX of sources that are gone.
 func removeStale(names []string) error {
-	outputs, err := filepath.Glob("*.ptx")
+	outputs, err := filepath.Glob("*" + ending)
 	if err != nil {
 		return err
 	}
 	for _, output := range outputs {
-		if slices.Contains(names, strings.TrimSuffix(output, ".ptx")+".cu") {
+		if slices.Contains(names, strings.TrimSuffix(output, ending)+".cu") {
 			continue
 		}
 		if err := os.Remove(output); err != nil {
@@ -86,9 +90,9 @@ func (g *generator) generate(name string) error {
 	if err != nil {
 		return err
 	}
-	output := strings.TrimSuffix(name, ".cu") + ".ptx"
+	output := strings.TrimSuffix(name, ".cu") + ending
 	label := source.Label(unit.Hash())
-	if old, err := os.ReadFile(output); err == nil && !g.all && strings.HasPrefix(string(old), label) {
+	if old, err := readPTX(output); err == nil && !g.all && strings.HasPrefix(old, label) {
 		return nil
 	}
 	if g.compiler == nil {
@@ -103,16 +107,20 @@ func (g *generator) generate(name string) error {
 	if err != nil {
 		return err
 	}
-	return replace(output, label+g.compiler.String()+"\n"+ptx)
-}
-
-// replace writes a file in one step, so that nobody reads half of it.
-func replace(name, text string) error {
-	partial, err := os.CreateTemp(".", "."+name+"-*")
+	packed, err := compress(label + g.compiler.String() + "\n" + ptx)
 	if err != nil {
 		return err
 	}
-	_, err = partial.WriteString(text)
+	return replace(output, packed)
+}
+
+// replace writes a file in one step, so that nobody reads half of it.
+func replace(name string, content []byte) error {
+	partial, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = partial.Write(content)
 	if failed := partial.Close(); err == nil {
 		err = failed
 	}
