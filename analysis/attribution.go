@@ -86,11 +86,11 @@ func (d *Decomposition) addTerms(a *Attribution, direction []float64) error {
 	if err != nil {
 		return err
 	}
-	pulled, err := d.held.PullBack(a.Token, atEnd)
+	pulled, err := d.frozen.PullBack(a.Token, atEnd)
 	if err != nil {
 		return err
 	}
-	constant, err := d.held.Constant(a.Token)
+	constant, err := d.frozen.Constant(a.Token)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func CountBandwidth(c models.Spec) (*Bandwidth, error) {
 
 // bandwidthSites lists the sites with their own dimensions.
 func bandwidthSites(m *models.Model) []SiteBandwidth {
-	d := bandwidthDraft{m: m, held: staticForm(m)}
+	d := bandwidthDraft{m: m, frozen: staticForm(m)}
 	d.add(nil, func(w stream.Writer) bool { return w.Table })
 	for l := range m.Spec().Layers {
 		prefix := fmt.Sprintf("blocks.%d.", l)
@@ -69,9 +69,9 @@ func bandwidthSites(m *models.Model) []SiteBandwidth {
 
 // bandwidthDraft are sites in the making.
 type bandwidthDraft struct {
-	m     *models.Model
-	held  *stream.Held // or nil
-	sites []SiteBandwidth
+	m      *models.Model
+	frozen *stream.Frozen // or nil
+	sites  []SiteBandwidth
 }
 
 // add adds sites, and the writers that there are: those under a site's name count with it.
@@ -127,10 +127,10 @@ func (d *bandwidthDraft) written(w stream.Writer) int {
 // reached is how many dimensions a writer's way into the stream reaches at most: of keys as many
 // rows as are independent.
 func (d *bandwidthDraft) reached(w stream.Writer) int {
-	if d.held == nil {
+	if d.frozen == nil {
 		return d.m.Spec().Width()
 	}
-	up, err := d.held.Up(w.Source)
+	up, err := d.frozen.Up(w.Source)
 	if err != nil {
 		return 0
 	}

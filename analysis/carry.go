@@ -9,16 +9,16 @@ import (
 )
 
 // carrier tells what becomes of a write on its way to a read: y M for what is written, y, with M
-// the mean, over the tokens of a run, of the stream's own map (stream.Held.Between) with what
-// the run made of its input held; without a run, or where nothing depends on one, M is that of
+// the mean, over the tokens of a run, of the stream's own map (stream.Frozen.Between) with what
+// the run made of its input frozen; without a run, or where nothing depends on one, M is that of
 // the stream's static form. Of a stream with keys M is between keys, not values.
 type carrier struct {
-	held *stream.Held
-	seen map[[2]string]linear.Chain
+	frozen *stream.Frozen
+	seen   map[[2]string]linear.Chain
 }
 
 func newCarrier(f *Folded, run *cache.Cache) (*carrier, error) {
-	c := &carrier{f.held, map[[2]string]linear.Chain{}}
+	c := &carrier{f.frozen, map[[2]string]linear.Chain{}}
 	if run == nil {
 		return c, nil
 	}
@@ -26,10 +26,10 @@ func newCarrier(f *Folded, run *cache.Cache) (*carrier, error) {
 		return nil, errors.Wrap(err, "analysis: want a run of the same model")
 	}
 	additive, err := additiveStream(run.Model())
-	if err != nil || len(additive.Holds()) == 0 {
+	if err != nil || len(additive.FreezeHooks()) == 0 {
 		return c, err
 	}
-	c.held, err = additive.Hold(run)
+	c.frozen, err = additive.Freeze(run)
 	return c, err
 }
 
@@ -39,14 +39,14 @@ func (c *carrier) between(w, r end) (linear.Chain, error) {
 	if maps, known := c.seen[key]; known {
 		return maps, nil
 	}
-	chain, err := c.held.Between(w.source, r.site)
+	chain, err := c.frozen.Between(w.source, r.site)
 	if err != nil {
 		return nil, err
 	}
 	if w.values > 1 { // the first map are the keys themselves
 		chain = chain[1:]
 	}
-	maps := chain.Mean(c.held.Tokens())
+	maps := chain.Mean(c.frozen.Tokens())
 	for i, m := range maps {
 		if mix, ok := m.(linear.Mix); ok && w.values > 1 {
 			mix.Width /= w.values

@@ -25,13 +25,13 @@ func TestCarryToSums(t *testing.T) {
 			require.NoError(t, err)
 			d, err := analysis.Decompose(run)
 			require.NoError(t, err)
-			held, err := run.Model().Stream().(stream.Additive).Hold(run)
+			frozen, err := run.Model().Stream().(stream.Additive).Freeze(run)
 			require.NoError(t, err)
-			require.NotEmpty(t, held.Readers())
-			for _, reader := range held.Readers() {
+			require.NotEmpty(t, frozen.Readers())
+			for _, reader := range frozen.Readers() {
 				want := readBy(t, run, c, reader)
 				for token := range c.Seq {
-					require.InDeltaSlice(t, want[token], carriedTo(t, d, held, run, reader, token), 1e-9, "%s, token %d", reader, token)
+					require.InDeltaSlice(t, want[token], carriedTo(t, d, frozen, run, reader, token), 1e-9, "%s, token %d", reader, token)
 				}
 			}
 		})
@@ -78,11 +78,11 @@ func readBy(t *testing.T, run *cache.Cache, c models.Spec, reader string) [][]fl
 }
 
 // carriedTo is the sum of constants and of all writers' activations, weighted and carried.
-func carriedTo(t *testing.T, d *analysis.Decomposition, held *stream.Held, run *cache.Cache, reader string, token int) []float64 {
-	sum, err := held.ConstantTo(reader, token)
+func carriedTo(t *testing.T, d *analysis.Decomposition, frozen *stream.Frozen, run *cache.Cache, reader string, token int) []float64 {
+	sum, err := frozen.ConstantTo(reader, token)
 	require.NoError(t, err)
 	for _, w := range d.Writers() {
-		term, err := held.CarryTo(w.Source, reader, token, written(t, run, w, token))
+		term, err := frozen.CarryTo(w.Source, reader, token, written(t, run, w, token))
 		require.NoError(t, err)
 		if term != nil {
 			require.Len(t, term, len(sum))
@@ -125,9 +125,9 @@ func written(t *testing.T, run *cache.Cache, w stream.Writer, token int) []float
 // block's attention.
 func TestReaders(t *testing.T) {
 	run, _ := decompose(t, zoo(t)["highway"], tensor.Float32)
-	held, err := run.Model().Stream().(stream.Additive).Hold(run)
+	frozen, err := run.Model().Stream().(stream.Additive).Freeze(run)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"blocks.0.attention", "blocks.0.feedforward", "blocks.1.attention"}, held.Readers()[:3])
+	assert.Equal(t, []string{"blocks.0.attention", "blocks.0.feedforward", "blocks.1.attention"}, frozen.Readers()[:3])
 	assert.Equal(t, []string{"embedding.tokens", "embedding.positions", "blocks.0.attention", "blocks.0.attention.sdu", "blocks.0.feedforward",
-		"blocks.0.feedforward.sdu", "blocks.1.attention"}, held.Sources()[:7])
+		"blocks.0.feedforward.sdu", "blocks.1.attention"}, frozen.Sources()[:7])
 }

@@ -20,15 +20,15 @@ import (
 //
 //	end_t = Constant_t + sum over writers and their parts of Term
 //
-// where a term has been carried to the end with what the run made of its input held: mixing
-// coefficients, gates, the scales of norms on the way (stream.Held). Tokens are counted over
+// where a term has been carried to the end with what the run made of its input frozen: mixing
+// coefficients, gates, the scales of norms on the way (stream.Frozen). Tokens are counted over
 // all rows of the run.
 //
 // It reads weights from the run's Store when they are first needed: the Store must not have
 // changed since the run. It is not safe for concurrent use.
 type Decomposition struct {
 	run     *cache.Cache
-	held    *stream.Held
+	frozen  *stream.Frozen
 	readout *stream.Readout
 	writers []stream.Writer
 	end     []float64            // [T, Size]
@@ -45,7 +45,7 @@ func DecompositionNames(store *graph.Store, c models.Spec) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := append(slices.Clone(additive.Holds()), additive.End())
+	names := append(slices.Clone(additive.FreezeHooks()), additive.End())
 	for _, w := range m.Writers() {
 		names = append(names, w.Activation)
 	}
@@ -96,16 +96,16 @@ func Decompose(run *cache.Cache) (*Decomposition, error) {
 		return nil, err
 	}
 	d := &Decomposition{run: run, values: map[string][]float64{}}
-	if d.held, err = additive.Hold(run); err != nil {
+	if d.frozen, err = additive.Freeze(run); err != nil {
 		return nil, err
 	}
 	if d.end, err = run.Activation(additive.End()); err != nil {
 		return nil, err
 	}
-	if d.readout, err = d.held.Readout(d.end); err != nil {
+	if d.readout, err = d.frozen.Readout(d.end); err != nil {
 		return nil, err
 	}
-	d.writers = inOrder(run.Model().Writers(), d.held.Sources())
+	d.writers = inOrder(run.Model().Writers(), d.frozen.Sources())
 	for _, w := range d.writers {
 		if d.values[w.Activation], err = run.Activation(w.Activation); err != nil {
 			return nil, err
@@ -134,7 +134,7 @@ func inOrder(writers []stream.Writer, sources []string) []stream.Writer {
 func (d *Decomposition) Writers() []stream.Writer { return slices.Clone(d.writers) }
 
 // Size is the number of entries of a token's stream at its end.
-func (d *Decomposition) Size() int { return d.held.Size() }
+func (d *Decomposition) Size() int { return d.frozen.Size() }
 
 // End is the model's own stream of a token at its end [Size].
 func (d *Decomposition) End(token int) ([]float64, error) {
@@ -149,7 +149,7 @@ func (d *Decomposition) Constant(token int) ([]float64, error) {
 	if err := d.checkToken(token); err != nil {
 		return nil, err
 	}
-	return d.held.Constant(token)
+	return d.frozen.Constant(token)
 }
 
 // Term is what part number part of a writer contributes to a token's end [Size].
@@ -164,7 +164,7 @@ func (d *Decomposition) Term(writer string, part, token int) ([]float64, error) 
 	if err := d.checkToken(token); err != nil {
 		return nil, err
 	}
-	return d.held.Carry(w.Source, token, d.written(w, part, token))
+	return d.frozen.Carry(w.Source, token, d.written(w, part, token))
 }
 
 // BiasTerm is what a writer's bias contributes to a token's end [Size]; 0 without one.
@@ -179,7 +179,7 @@ func (d *Decomposition) BiasTerm(writer string, token int) ([]float64, error) {
 	if err := d.checkToken(token); err != nil {
 		return nil, err
 	}
-	return d.held.Carry(w.Source, token, d.parameter(w.Bias))
+	return d.frozen.Carry(w.Source, token, d.parameter(w.Bias))
 }
 
 // WriterTerm is the sum of a writer's terms and its bias [Size].
@@ -191,14 +191,14 @@ func (d *Decomposition) WriterTerm(writer string, token int) ([]float64, error) 
 	if err := d.checkToken(token); err != nil {
 		return nil, err
 	}
-	return d.held.Carry(w.Source, token, d.wholly(w, token, 1))
+	return d.frozen.Carry(w.Source, token, d.wholly(w, token, 1))
 }
 
 // wholly is what a writer writes at its source for n tokens from the first on [n, width], bias
 // included.
 func (d *Decomposition) wholly(w stream.Writer, first, n int) []float64 {
 	all := d.values[w.Activation]
-	size := len(all) / d.held.Tokens()
+	size := len(all) / d.frozen.Tokens()
 	a := all[first*size:][:n*size] // [n, size]
 	var y []float64
 	switch {
@@ -247,7 +247,7 @@ func (d *Decomposition) written(w stream.Writer, part, token int) []float64 {
 
 // activation is a writer's activation of one token.
 func (d *Decomposition) activation(w stream.Writer, token int) []float64 {
-	return share(d.values[w.Activation], d.held.Tokens(), token)
+	return share(d.values[w.Activation], d.frozen.Tokens(), token)
 }
 
 // share is part number i of n equal parts.
@@ -276,7 +276,9 @@ func (d *Decomposition) writer(name string) (stream.Writer, error) {
 	return stream.Writer{}, unknownName("writer", name, names)
 }
 
-func (d *Decomposition) checkToken(token int) error { return inRange("token", token, d.held.Tokens()) }
+func (d *Decomposition) checkToken(token int) error {
+	return inRange("token", token, d.frozen.Tokens())
+}
 
 // partName is what a writer's parts are called.
 func partName(w stream.Writer) string {

@@ -21,7 +21,7 @@ type end struct {
 	at          int      // in the order of the run: a write at i reaches a read at j > i
 	count, size int
 	values      int               // columns of the state that directions are for, one by one: those of keys; else 1
-	weights     func() *mat.Dense // the rows: large models are not held all at once
+	weights     func() *mat.Dense // the rows: a large model's are not all in memory at once
 	gram        func() *mat.Dense // rows^T rows [size, size], where the rows would take more memory; else nil
 }
 
@@ -40,7 +40,7 @@ func (f *Folded) listEnds() []end {
 	writers := f.model.Writers()
 	var all []end
 	at, last, tables := 0, "", true
-	for _, a := range f.held.Accesses() {
+	for _, a := range f.frozen.Accesses() {
 		tables = tables && !a.Reads
 		if a.Name != last && !tables {
 			at++
@@ -65,7 +65,7 @@ func (f *Folded) listEnds() []end {
 // the rows of its weight, or those of its table as they are looked up, with muP's factor.
 func (f *Folded) setWriter(e *end, w stream.Writer) {
 	e.site, e.source, e.kind = w.Name, w.Source, w.Part
-	up, _ := f.held.Up(w.Source) // a name of its own
+	up, _ := f.frozen.Up(w.Source) // a name of its own
 	keys, stores := linear.KeysOf(up)
 	weight := w.Weight
 	switch {
@@ -156,7 +156,7 @@ func (f *Folded) inHeads(e end, whole bool) end {
 // site: it reads more than the stream.
 func (f *Folded) accesses() ([]end, error) {
 	var all []end
-	carry, ends := &carrier{f.held, map[[2]string]linear.Chain{}}, f.ends
+	carry, ends := &carrier{f.frozen, map[[2]string]linear.Chain{}}, f.ends
 	first := slices.IndexFunc(ends, func(e end) bool { return e.reads })
 	var lastWriter end
 	for _, e := range ends {

@@ -32,12 +32,12 @@ import (
 // LayerNorm's joint mean takes away, the same number from all Dk*Dv entries, is left out.
 // With an RMSNorm of equal gains in each row nothing is left out.
 type Folded struct {
-	store *graph.Store
-	model *models.Model
-	c     models.Spec
-	held  *stream.Held           // the stream's static form
-	sites map[string]stream.Site // by name
-	ends  []end
+	store  *graph.Store
+	model  *models.Model
+	c      models.Spec
+	frozen *stream.Frozen         // the stream's static form
+	sites  map[string]stream.Site // by name
+	ends   []end
 }
 
 // Fold reads a model's weights. The depth-wise LSTM's, whose heads write through gates, have
@@ -56,7 +56,7 @@ func foldFor(name string, store *graph.Store, c models.Spec) (*Folded, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Folded{store: store, model: m, c: c, held: staticForm(m), sites: map[string]stream.Site{}}
+	f := &Folded{store: store, model: m, c: c, frozen: staticForm(m), sites: map[string]stream.Site{}}
 	for l := range c.Layers {
 		for _, site := range m.Stream().Sites(l) {
 			f.sites[site.Name()] = site

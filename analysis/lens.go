@@ -86,7 +86,7 @@ func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 
 // readingKeys is the number of key vectors by which the end is read; 0 without keys.
 func (d *Decomposition) readingKeys() (int, error) {
-	chain, err := d.held.After(stream.AtEnd)
+	chain, err := d.frozen.After(stream.AtEnd)
 	if len(chain) == 0 {
 		return 0, err
 	}
@@ -126,11 +126,11 @@ func (d *Decomposition) eachPoint(first, n int, f func(after string, features []
 func (d *Decomposition) constants(first, n int) ([]float64, error) {
 	ends := make([]float64, len(d.end))
 	for t := first; t < first+n; t++ {
-		constant, err := d.held.Constant(t)
+		constant, err := d.frozen.Constant(t)
 		if err != nil {
 			return nil, err
 		}
-		copy(share(ends, d.held.Tokens(), t), constant)
+		copy(share(ends, d.frozen.Tokens(), t), constant)
 	}
 	return ends, nil
 }
@@ -139,11 +139,11 @@ func (d *Decomposition) constants(first, n int) ([]float64, error) {
 func (d *Decomposition) addWriter(ends []float64, w stream.Writer, first, n int) error {
 	written := d.wholly(w, first, n)
 	for i := range n {
-		term, err := d.held.Carry(w.Source, first+i, share(written, n, i))
+		term, err := d.frozen.Carry(w.Source, first+i, share(written, n, i))
 		if err != nil {
 			return err
 		}
-		floats.Add(share(ends, d.held.Tokens(), first+i), term)
+		floats.Add(share(ends, d.frozen.Tokens(), first+i), term)
 	}
 	return nil
 }
@@ -151,14 +151,14 @@ func (d *Decomposition) addWriter(ends []float64, w stream.Writer, first, n int)
 // featuresOf are the features [n, F] of n tokens for ends [T, Size] that take the place of the
 // run's own.
 func (d *Decomposition) featuresOf(ends []float64, first, n int) ([]float64, error) {
-	readout, err := d.held.Readout(ends)
+	readout, err := d.frozen.Readout(ends)
 	if err != nil {
 		return nil, err
 	}
 	var features []float64
 	constant := readout.Constant()
 	for t := first; t < first+n; t++ {
-		x, err := readout.Features(t, share(ends, d.held.Tokens(), t))
+		x, err := readout.Features(t, share(ends, d.frozen.Tokens(), t))
 		if err != nil {
 			return nil, err
 		}

@@ -26,7 +26,7 @@ type LensMap struct {
 // is an error if there is none.
 func (d *Decomposition) LensMap() (*LensMap, error) {
 	m := &LensMap{IDs: d.run.IDs}
-	for t := range d.held.Tokens() {
+	for t := range d.frozen.Tokens() {
 		if (t+1)%d.run.Seq != 0 {
 			m.Tokens = append(m.Tokens, t)
 		}
@@ -34,7 +34,7 @@ func (d *Decomposition) LensMap() (*LensMap, error) {
 	if len(m.Tokens) == 0 {
 		return nil, errors.Errorf("analysis: lens: want at least 2 tokens a row, so that one has a successor, got %d", d.run.Seq)
 	}
-	err := d.eachPoint(0, d.held.Tokens(), func(after string, features []float64) error {
+	err := d.eachPoint(0, d.frozen.Tokens(), func(after string, features []float64) error {
 		m.After = append(m.After, after)
 		return d.addRow(m, features)
 	})
@@ -50,7 +50,7 @@ const lensChunk = 64
 // addRow adds what features [T, F] say of the successors.
 func (d *Decomposition) addRow(m *LensMap, features []float64) error {
 	var probability, loss, rank []float64
-	tokens := d.held.Tokens()
+	tokens := d.frozen.Tokens()
 	width := len(features) / tokens
 	for from := 0; from < tokens; from += lensChunk {
 		n := min(lensChunk, tokens-from)

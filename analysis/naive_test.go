@@ -17,20 +17,20 @@ import (
 
 // naive makes virtual weights of explicit matrices.
 type naive struct {
-	t     *testing.T
-	store *graph.Store
-	c     models.Spec
-	run   *cache.Cache // or nil
-	held  *stream.Held
-	maps  map[string]*mat.Dense
+	t      *testing.T
+	store  *graph.Store
+	c      models.Spec
+	run    *cache.Cache // or nil
+	frozen *stream.Frozen
+	maps   map[string]*mat.Dense
 }
 
 func newNaive(t *testing.T, store *graph.Store, c models.Spec, run *cache.Cache) *naive {
 	n := &naive{t: t, store: store, c: c, run: run, maps: map[string]*mat.Dense{}}
 	if run != nil {
-		held, err := run.Model().Stream().(stream.Additive).Hold(run)
+		frozen, err := run.Model().Stream().(stream.Additive).Freeze(run)
 		require.NoError(t, err)
-		n.held = held
+		n.frozen = frozen
 	}
 	return n
 }
@@ -154,9 +154,9 @@ func (n *naive) carry(writer, reader string, in, out int) *mat.Dense {
 	for i := range in {
 		unit := make([]float64, in)
 		unit[i] = 1
-		for token := range n.held.Tokens() {
+		for token := range n.frozen.Tokens() {
 			for j, v := range n.carried(site, to, token, unit) {
-				m.Set(i, j%out, m.At(i, j%out)+v/float64(n.held.Tokens())) // the end's rows are added up
+				m.Set(i, j%out, m.At(i, j%out)+v/float64(n.frozen.Tokens())) // the end's rows are added up
 			}
 		}
 	}
@@ -168,9 +168,9 @@ func (n *naive) carried(site, to string, token int, y []float64) []float64 {
 	var x []float64
 	var err error
 	if to == "unembedding" {
-		x, err = n.held.Carry(site, token, y)
+		x, err = n.frozen.Carry(site, token, y)
 	} else {
-		x, err = n.held.CarryTo(site, to, token, y)
+		x, err = n.frozen.CarryTo(site, to, token, y)
 	}
 	require.NoError(n.t, err)
 	return x

@@ -37,7 +37,7 @@ func (f *Folded) dense(name string, rows int) *mat.Dense {
 // after are the maps after what a site reads: those in front of the weights or keys with which
 // it reads, and these where they are the stream's own, a linear.Matrix or linear.Keys, or nil.
 func (f *Folded) after(site string) (norms linear.Chain, own linear.Map) {
-	chain, _ := f.held.After(site) // one of the form's own names
+	chain, _ := f.frozen.After(site) // one of the form's own names
 	if len(chain) == 0 {
 		return nil, nil
 	}

@@ -39,9 +39,9 @@ var everyStream = []string{AnalysisAttribute, AnalysisLens, AnalysisHeads, Analy
 func Supports(c models.Spec) []string {
 	names := slices.Clone(everyStream)
 	if m, err := planned(c); err == nil {
-		if held := staticForm(m); held != nil {
+		if frozen := staticForm(m); frozen != nil {
 			names = append(names, AnalysisCircuits, AnalysisWiring, AnalysisSubspaces)
-			if storesByKeys(held) {
+			if storesByKeys(frozen) {
 				names = append(names, AnalysisMemory)
 			}
 		}
@@ -58,7 +58,7 @@ func planned(c models.Spec) (*models.Model, error) {
 }
 
 // staticForm is the linear form of a model's stream without a run; nil if it has none.
-func staticForm(m *models.Model) *stream.Held {
+func staticForm(m *models.Model) *stream.Frozen {
 	if weighted, ok := m.Stream().(stream.Weighted); ok {
 		return weighted.Static()
 	}
@@ -66,8 +66,8 @@ func staticForm(m *models.Model) *stream.Held {
 }
 
 // storesByKeys tells whether a stream is written by key vectors.
-func storesByKeys(held *stream.Held) bool {
-	up, err := held.Up(held.Sources()[0])
+func storesByKeys(frozen *stream.Frozen) bool {
+	up, err := frozen.Up(frozen.Sources()[0])
 	_, ok := linear.KeysOf(up)
 	return err == nil && ok
 }

@@ -25,7 +25,7 @@ import (
 // reads.
 //
 // M is what becomes of a write on its way. It is the identity in vector, highway and matrix
-// streams. In the others it is the mean over the tokens of a run of what stream.Held.CarryTo
+// streams. In the others it is the mean over the tokens of a run of what stream.Frozen.CarryTo
 // makes of a write, the coefficients of the run held:
 //
 //	hyper, mhc, mhc-lite  a I, a the mean of A_down^T A_res ... A_res B_up

@@ -28,8 +28,8 @@ func TestStaticForms(t *testing.T) {
 			if !ok {
 				return
 			}
-			static, held := weighted.Static(), holdOf(t, run)
-			assert.Equal(t, held.Accesses(), static.Accesses())
+			static, frozen := weighted.Static(), frozenOf(t, run)
+			assert.Equal(t, frozen.Accesses(), static.Accesses())
 			assert.Equal(t, 1, static.Tokens())
 			for _, a := range static.Accesses() {
 				if a.Reads {
@@ -38,20 +38,20 @@ func TestStaticForms(t *testing.T) {
 				}
 				up, err := static.Up(a.Name)
 				require.NoError(t, err)
-				checkWays(t, static, held, a.Name, up)
+				checkWays(t, static, frozen, a.Name, up)
 			}
 		})
 	}
 }
 
-func holdOf(t *testing.T, run *cache.Cache) *stream.Held {
-	held, err := run.Model().Stream().(stream.Additive).Hold(run)
+func frozenOf(t *testing.T, run *cache.Cache) *stream.Frozen {
+	frozen, err := run.Model().Stream().(stream.Additive).Freeze(run)
 	require.NoError(t, err)
-	return held
+	return frozen
 }
 
 // checkAfter: heads get q, k and v, a feed-forward and the unembedding features.
-func checkAfter(t *testing.T, run *cache.Cache, static *stream.Held, reader string) {
+func checkAfter(t *testing.T, run *cache.Cache, static *stream.Frozen, reader string) {
 	after, err := static.After(reader)
 	require.NoError(t, err)
 	c := run.Model().Spec()
@@ -73,18 +73,18 @@ func checkAfter(t *testing.T, run *cache.Cache, static *stream.Held, reader stri
 
 // checkWays: a source reaches what comes after it, statically and in the run, with as many
 // entries, and the run's way is what CarryTo does.
-func checkWays(t *testing.T, static, held *stream.Held, source string, up linear.Map) {
+func checkWays(t *testing.T, static, frozen *stream.Frozen, source string, up linear.Map) {
 	width, _ := up.Sizes()
 	y := make([]float64, width)
 	for i := range y {
 		y[i] = float64(1 + i%3)
 	}
-	for _, reader := range held.Readers() {
+	for _, reader := range frozen.Readers() {
 		way, err := static.Between(source, reader)
 		require.NoError(t, err)
-		there, err := held.Between(source, reader)
+		there, err := frozen.Between(source, reader)
 		require.NoError(t, err)
-		want, err := held.CarryTo(source, reader, 1, y)
+		want, err := frozen.CarryTo(source, reader, 1, y)
 		require.NoError(t, err)
 		require.Equal(t, want == nil, way == nil, "%s to %s", source, reader)
 		if want == nil {

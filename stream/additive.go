@@ -1,7 +1,7 @@
 package stream
 
 // Additive is a stream whose end is a sum over what was written to it, once all that the
-// run made of its input (mixing coefficients, gates, the scales of norms) is held. All
+// run made of its input (mixing coefficients, gates, the scales of norms) is frozen. All
 // streams of this package are.
 type Additive interface {
 	Stream
@@ -10,10 +10,10 @@ type Additive interface {
 	Writers() []Writer
 	// End is the hook of the stream's end, [T, ...], which Features reads.
 	End() string
-	// Holds lists the hooks whose values Hold needs.
-	Holds() []string
-	// Hold returns the stream of a run with its coefficients held.
-	Hold(r Record) (*Held, error)
+	// FreezeHooks lists the hooks whose values Freeze needs.
+	FreezeHooks() []string
+	// Freeze returns the stream of a run with its coefficients frozen.
+	Freeze(r Record) (*Frozen, error)
 }
 
 // Weighted is a stream that has a linear form without a run, of weights alone: sites read it
@@ -23,7 +23,7 @@ type Weighted interface {
 	Additive
 	// Static is the form of one token with the coefficients that depend on the input as they are
 	// in a plain residual stream, which the design says, and norms at scale 1.
-	Static() *Held
+	Static() *Frozen
 }
 
 // Writer is something that writes to the stream: its parts' terms add up, with those of the
@@ -53,7 +53,7 @@ type Writer struct {
 	// Reads is how many numbers the writer itself makes of the stream, its hidden neurons and
 	// gates; what sites read is not counted.
 	Reads int
-	// Source is where the parts enter the stream, a name that Held knows.
+	// Source is where the parts enter the stream, a name that Frozen knows.
 	Source string
 }
 

@@ -16,32 +16,32 @@ type Access struct {
 }
 
 // Accesses lists all that writes or reads in the order of the run, the end last.
-func (h *Held) Accesses() []Access {
+func (f *Frozen) Accesses() []Access {
 	var all []Access
-	for i := range len(h.reads) + 1 {
-		for _, s := range h.sources {
+	for i := range len(f.reads) + 1 {
+		for _, s := range f.sources {
 			if s.reads == i {
 				all = append(all, Access{s.name, false})
 			}
 		}
-		if i < len(h.reads) {
-			all = append(all, Access{h.reads[i].name, true})
+		if i < len(f.reads) {
+			all = append(all, Access{f.reads[i].name, true})
 		}
 	}
 	return append(all, Access{AtEnd, true})
 }
 
 // Up is how a source writes to the state.
-func (h *Held) Up(source string) (linear.Map, error) {
-	s, err := h.source(source)
+func (f *Frozen) Up(source string) (linear.Map, error) {
+	s, err := f.source(source)
 	return s.up, err
 }
 
 // After are the maps between what a site reads and its block, or the end and the features,
 // norms at scale 1: a norm, and weights or keys where they are the stream's own. It is nil where
 // what follows is not linear, and an error if no such site reads.
-func (h *Held) After(reader string) (linear.Chain, error) {
-	t, _, err := h.tap(reader)
+func (f *Frozen) After(reader string) (linear.Chain, error) {
+	t, _, err := f.tap(reader)
 	if err != nil || t.after == nil {
 		return nil, err
 	}
@@ -52,26 +52,26 @@ func (h *Held) After(reader string) (linear.Chain, error) {
 // Between are the maps by which what enters at a source comes to what a site, or the end,
 // reads: the source's own, steps, the reader's. It is nil where the source comes after the
 // reader, and an error if one of them there is not.
-func (h *Held) Between(source, reader string) (linear.Chain, error) {
-	s, err := h.source(source)
+func (f *Frozen) Between(source, reader string) (linear.Chain, error) {
+	s, err := f.source(source)
 	if err != nil {
 		return nil, err
 	}
-	t, i, err := h.tap(reader)
+	t, i, err := f.tap(reader)
 	if err != nil || s.reads > i {
 		return nil, err
 	}
-	return slices.Concat(linear.Chain{s.up}, h.steps[s.at:t.at], linear.Chain{t.down}), nil
+	return slices.Concat(linear.Chain{s.up}, f.steps[s.at:t.at], linear.Chain{t.down}), nil
 }
 
 // tap finds what reads, and its number.
-func (h *Held) tap(name string) (tap, int, error) {
+func (f *Frozen) tap(name string) (tap, int, error) {
 	if name == AtEnd {
-		return h.end, len(h.reads), nil
+		return f.end, len(f.reads), nil
 	}
-	i, err := h.reader(name)
+	i, err := f.reader(name)
 	if err != nil {
 		return tap{}, 0, err
 	}
-	return h.reads[i], i, nil
+	return f.reads[i], i, nil
 }

@@ -165,34 +165,34 @@ func (f *denseFormer) End() string {
 	return f.Vector.End()
 }
 
-// Hold carries h and the outputs so far, one below the other: an average replaces h, and a
-// block's end has one more output. The weights are what they are: nothing is held but the last
+// Freeze carries h and the outputs so far, one below the other: an average replaces h, and a
+// block's end has one more output. The weights are what they are: nothing is frozen but the last
 // norm's scale.
-func (f *denseFormer) Hold(r Record) (*Held, error) { return f.hold(r), nil }
+func (f *denseFormer) Freeze(r Record) (*Frozen, error) { return f.freeze(r), nil }
 
-// Static is Hold: nothing depends on a run.
-func (f *denseFormer) Static() *Held { return f.hold(nil) }
+// Static is Freeze: nothing depends on a run.
+func (f *denseFormer) Static() *Frozen { return f.freeze(nil) }
 
-func (f *denseFormer) hold(r Record) *Held {
+func (f *denseFormer) freeze(r Record) *Frozen {
 	d := f.c.D
 	one := linear.Identity(d)
-	h := NewHeld(r, d)
-	h.enterTables(f.tables, linear.Stack{one, one}) // h and X_0
+	frozen := NewFrozen(r, d)
+	frozen.enterTables(f.tables, linear.Stack{one, one}) // h and X_0
 	for block := range f.c.Layers {
 		rows := block + 2
 		row := linear.Row(rows, 0, d)
 		for _, site := range f.Sites(block) {
-			h.vectorSite(site, row, linear.Transposed{Of: row}, f.after(site))
+			frozen.vectorSite(site, row, linear.Transposed{Of: row}, f.after(site))
 		}
 		end := linear.Stack{linear.Rows(d, f.average(block))}
 		for i := 1; i < rows; i++ {
 			end = append(end, linear.Row(rows, i, d))
 		}
-		h.Step(append(end, row))
+		frozen.Step(append(end, row))
 	}
-	h.Step(linear.Row(f.c.Layers+2, 0, d))
-	h.ReadOut(one, thenNorm(f.b, f.norm))
-	return h
+	frozen.Step(linear.Row(f.c.Layers+2, 0, d))
+	frozen.ReadOut(one, thenNorm(f.b, f.norm))
+	return frozen
 }
 
 // average are the coefficients of the next h: of h, and of the outputs before it.

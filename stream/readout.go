@@ -9,7 +9,7 @@ import (
 )
 
 // Readout is the way from the end of a stream to the model's features with the scales of the
-// norms on it held at what they are for one end: for token t, with R_t linear,
+// norms on it frozen at what they are for one end: for token t, with R_t linear,
 //
 //	features_t = R_t end_t + Constant
 type Readout struct {
@@ -18,19 +18,19 @@ type Readout struct {
 	constant []float64    // [F], or nil
 }
 
-// Readout holds the way from the end of the stream, [T, Size], to the model's features [F] at
+// Readout freezes the way from the end of the stream, [T, Size], to the model's features [F] at
 // the scales that the norms on it have for that end. It is an error if the end has not as many
 // entries.
-func (h *Held) Readout(end []float64) (*Readout, error) {
-	if len(end) != h.tokens*h.size {
-		return nil, errors.Errorf("stream: readout: want the ends of %d tokens of %d entries, got %d entries", h.tokens, h.size, len(end))
+func (f *Frozen) Readout(end []float64) (*Readout, error) {
+	if len(end) != f.tokens*f.size {
+		return nil, errors.Errorf("stream: readout: want the ends of %d tokens of %d entries, got %d entries", f.tokens, f.size, len(end))
 	}
 	var u []float64
-	for t := range h.tokens {
-		u = append(u, h.end.down.Apply(t, end[t*h.size:][:h.size])...)
+	for t := range f.tokens {
+		u = append(u, f.end.down.Apply(t, end[t*f.size:][:f.size])...)
 	}
-	maps, constant := h.end.after(u)
-	return &Readout{tokens: h.tokens, maps: append(linear.Chain{h.end.down}, maps...), constant: constant}, nil
+	maps, constant := f.end.after(u)
+	return &Readout{tokens: f.tokens, maps: append(linear.Chain{f.end.down}, maps...), constant: constant}, nil
 }
 
 // Features is R_t x, the linear part of a token's features [F] for a part x of its end [Size].

@@ -64,5 +64,5 @@ func (s *subject) mixes() bool {
 		return false
 	}
 	additive, ok := m.Stream().(stream.Additive)
-	return ok && len(additive.Holds()) > 0
+	return ok && len(additive.FreezeHooks()) > 0
 }

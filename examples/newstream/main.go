@@ -10,7 +10,7 @@
 //	go run . analyze attribute -checkpoint runs/layerscale
 //
 // gain.go is the op, design.go what a run config may say of the stream, stream.go the stream,
-// held.go what takes a run of it apart. Residua's conformance suite tests it in newstream_test.go.
+// frozen.go what takes a run of it apart. Residua's conformance suite tests it in newstream_test.go.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package linear holds the linear maps of which residual streams are made, once what a run made
-// of its input (mixing coefficients, gates, the scales of norms) is held: sources enter a
+// Package linear has the linear maps of which residual streams are made, once what a run made
+// of its input (mixing coefficients, gates, the scales of norms) is frozen: sources enter a
 // stream's state by a map, sites read it by a map, steps carry it by a map.
 package linear
 

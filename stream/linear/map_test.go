@@ -76,8 +76,8 @@ func TestKeysStoreOuterProducts(t *testing.T) {
 	assert.Equal(t, []float64{1*10 + 4*30, 1*20 + 4*40, 2*10 + 5*30, 2*20 + 5*40, 3*10 + 6*30, 3*20 + 6*40}, Keys(keys, 3, 2).Apply(0, y))
 }
 
-// TestHeldNorm: at the input whose scale it holds it is the norm, and it is linear.
-func TestHeldNorm(t *testing.T) {
+// TestFrozenNorm: at the input whose scale it holds it is the norm, and it is linear.
+func TestFrozenNorm(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	x, gain := draws(r, 2*5), draws(r, 5)
 	m := Norm{Gain: gain, Centre: true, Groups: 1}.At(x, 0.2)

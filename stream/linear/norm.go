@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Norm is a norm whose scale is held at what it was for one input (Elhage et al. 2021,
+// Norm is a norm whose scale is frozen at what it was for one input (Elhage et al. 2021,
 // "A Mathematical Framework for Transformer Circuits", on folding layer norm):
 //
 //	LayerNorm: y = scale_t Gain ⊙ (x - mean(x));   RMSNorm: y = scale_t Gain ⊙ x
@@ -21,7 +21,7 @@ type Norm struct {
 	scale  []float64 // [T, Groups]; nil: 1
 }
 
-// At is the norm with its scales held at its inputs x [T, len(Gain)]. Without inputs they are 1,
+// At is the norm with its scales frozen at its inputs x [T, len(Gain)]. Without inputs they are 1,
 // for weights without a run.
 func (m Norm) At(x []float64, eps float64) Norm {
 	m.scale = nil
@@ -45,7 +45,7 @@ func meanOf(x []float64) float64 { return floats.Sum(x) / float64(len(x)) }
 // Sizes are those of Gain.
 func (m Norm) Sizes() (in, out int) { return len(m.Gain), len(m.Gain) }
 
-// Apply normalises x at the held scale.
+// Apply normalises x at the frozen scale.
 func (m Norm) Apply(token int, x []float64) []float64 {
 	y := m.centred(x)
 	m.scaleBy(token, y)

@@ -20,8 +20,8 @@ func (a *hieragg) Writers() []Writer {
 // End is the last aggregate.
 func (a *hieragg) End() string { return aggregateName(a.c.Layers - 1) }
 
-// Holds are what the aggregates' norms read.
-func (a *hieragg) Holds() []string {
+// FreezeHooks are what the aggregates' norms read.
+func (a *hieragg) FreezeHooks() []string {
 	var names []string
 	for block := hieraggGroup - 1; block < a.c.Layers; block += hieraggGroup {
 		names = append(names, aggregateName(block)+".sum")
@@ -29,50 +29,50 @@ func (a *hieragg) Holds() []string {
 	return names
 }
 
-// Hold carries h and z, and inside a group after its first block x, side by side: after the
+// Freeze carries h and z, and inside a group after its first block x, side by side: after the
 // second block h becomes x + h + z, to which the aggregate's own term is added, and its norm at
 // the scale of this run makes it the next h and z. A term that the group's input has therefore
 // comes out three times.
-func (a *hieragg) Hold(r Record) (*Held, error) {
+func (a *hieragg) Freeze(r Record) (*Frozen, error) {
 	sums := map[string][]float64{} // what the aggregates' norms read
-	for _, name := range a.Holds() {
+	for _, name := range a.FreezeHooks() {
 		sum, err := r.Activation(name)
 		if err != nil {
 			return nil, err
 		}
 		sums[name] = sum
 	}
-	return a.hold(r, sums), nil
+	return a.freeze(r, sums), nil
 }
 
 // Static has norms at scale 1 for aggregates, of h alone, of which x and z are parts.
-func (a *hieragg) Static() *Held { return a.hold(nil, nil) }
+func (a *hieragg) Static() *Frozen { return a.freeze(nil, nil) }
 
-func (a *hieragg) hold(r Record, sums map[string][]float64) *Held {
+func (a *hieragg) freeze(r Record, sums map[string][]float64) *Frozen {
 	d := a.c.D
 	one := linear.Identity(d)
-	h, rows := NewHeld(r, d), 2
-	h.enterTables(a.tables, linear.Stack{one, one})
+	f, rows := NewFrozen(r, d), 2
+	f.enterTables(a.tables, linear.Stack{one, one})
 	for block := range a.c.Layers {
 		row := linear.Row(rows, 0, d)
 		for _, site := range a.Sites(block) {
-			h.vectorSite(site, row, linear.Transposed{Of: row}, a.after(site))
+			f.vectorSite(site, row, linear.Transposed{Of: row}, a.after(site))
 		}
 		if rows = 2; block%hieraggGroup == 0 {
 			rows = 3
-			h.Step(linear.Stack{linear.Identity(2 * d), row}) // h, z, x
+			f.Step(linear.Stack{linear.Identity(2 * d), row}) // h, z, x
 			continue
 		}
-		a.holdAggregate(h, block, sums)
-		h.Step(linear.Stack{one, one})
+		a.freezeAggregate(f, block, sums)
+		f.Step(linear.Stack{one, one})
 	}
-	h.Step(linear.Row(rows, 0, d))
-	h.ReadOut(one, func([]float64) (linear.Chain, []float64) { return nil, nil })
-	return h
+	f.Step(linear.Row(rows, 0, d))
+	f.ReadOut(one, func([]float64) (linear.Chain, []float64) { return nil, nil })
+	return f
 }
 
-// holdAggregate adds the sum and the norm after a group, which leave h alone.
-func (a *hieragg) holdAggregate(h *Held, block int, sums map[string][]float64) {
+// freezeAggregate adds the sum and the norm after a group, which leave h alone.
+func (a *hieragg) freezeAggregate(f *Frozen, block int, sums map[string][]float64) {
 	g, name := a.of(block), aggregateName(block)
 	join := []float64{1, 1, 1} // of h, z and x
 	if g.inputs == 2 {
@@ -81,9 +81,9 @@ func (a *hieragg) holdAggregate(h *Held, block int, sums map[string][]float64) {
 	if sums == nil {
 		join = []float64{1, 0, 0}
 	}
-	h.Step(linear.Rows(a.c.D, join))
-	h.Enter(name, linear.Identity(a.c.D))
-	norm, bias := holdNorm(a.b, g.norm, sums[name+".sum"])
-	h.Step(norm)
-	h.Add(bias)
+	f.Step(linear.Rows(a.c.D, join))
+	f.Enter(name, linear.Identity(a.c.D))
+	norm, bias := freezeNorm(a.b, g.norm, sums[name+".sum"])
+	f.Step(norm)
+	f.Add(bias)
 }

@@ -17,30 +17,30 @@ func (v *Vector) End() string { return lastSite(v.c.Layers).Name() + ".stream" }
 // lastSite is the last sublayer of a model with two a block.
 func lastSite(layers int) Site { return twoSites(layers - 1)[1] }
 
-// Holds is nothing: what is written is carried as it is.
-func (v *Vector) Holds() []string { return nil }
+// FreezeHooks is nothing: what is written is carried as it is.
+func (v *Vector) FreezeHooks() []string { return nil }
 
-// Static is Hold: nothing depends on a run.
-func (v *Vector) Static() *Held { return v.hold(nil, func(*Held, Site) {}) }
+// Static is Freeze: nothing depends on a run.
+func (v *Vector) Static() *Frozen { return v.freeze(nil, func(*Frozen, Site) {}) }
 
-// Hold is the identity from every site to the end.
-func (v *Vector) Hold(r Record) (*Held, error) {
-	return v.hold(r, func(*Held, Site) {}), nil
+// Freeze is the identity from every site to the end.
+func (v *Vector) Freeze(r Record) (*Frozen, error) {
+	return v.freeze(r, func(*Frozen, Site) {}), nil
 }
 
-// hold is Hold for a stream to which something writes beside each site.
-func (v *Vector) hold(r Record, beside func(h *Held, site Site)) *Held {
+// freeze is Freeze for a stream to which something else, too, writes after each site.
+func (v *Vector) freeze(r Record, write func(f *Frozen, site Site)) *Frozen {
 	one := linear.Identity(v.c.D)
-	h := NewHeld(r, v.c.D)
-	h.enterTables(v.tables, one)
+	f := NewFrozen(r, v.c.D)
+	f.enterTables(v.tables, one)
 	for l := range v.c.Layers {
 		for _, site := range v.Sites(l) {
-			h.vectorSite(site, one, one, v.after(site))
-			beside(h, site)
+			f.vectorSite(site, one, one, v.after(site))
+			write(f, site)
 		}
 	}
-	h.ReadOut(one, thenNorm(v.b, v.norm))
-	return h
+	f.ReadOut(one, thenNorm(v.b, v.norm))
+	return f
 }
 
 // after are the maps after a site's read: its norm and, to heads, W_QKV.
@@ -53,21 +53,21 @@ func (v *Vector) after(site Site) After {
 
 // after are the norm and W_QKV, whose biases are no matter of what is read.
 func (h heads) after(u []float64) (linear.Chain, []float64) {
-	norm, _ := holdNorm(h.b, h.norm, u)
+	norm, _ := freezeNorm(h.b, h.norm, u)
 	return linear.Chain{norm, linear.Matrix{W: values(h.b, h.qkv.Name()), In: h.qkv.Shape()[0], Out: h.qkv.Shape()[1]}}, nil
 }
 
-// vectorSite is a site that is read and written with no step beside it.
-func (h *Held) vectorSite(site Site, down, up linear.Map, after After) {
-	h.Read(site.Name(), down, after)
-	h.Enter(site.Name(), up)
+// vectorSite is a site that is read and written and no step.
+func (f *Frozen) vectorSite(site Site, down, up linear.Map, after After) {
+	f.Read(site.Name(), down, after)
+	f.Enter(site.Name(), up)
 }
 
 // enterTables enters what is looked up.
-func (h *Held) enterTables(t tables, up linear.Map) {
-	h.Enter(tokenRows, up)
+func (f *Frozen) enterTables(t tables, up linear.Map) {
+	f.Enter(tokenRows, up)
 	if t.positions != nil {
-		h.Enter(positionRows, up)
+		f.Enter(positionRows, up)
 	}
 }
 

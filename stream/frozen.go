@@ -10,9 +10,9 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// Held is the stream of one run as a linear map, token by token, of what is written to it.
+// Frozen is the stream of one run as a linear map, token by token, of what is written to it.
 // A stream is a chain of K steps; before or between them, sources write and sites read. With
-// the coefficients of the run held, for each token (Elhage et al. 2021, "A Mathematical
+// the coefficients of the run frozen, for each token (Elhage et al. 2021, "A Mathematical
 // Framework for Transformer Circuits", whose residual stream has steps that do nothing)
 //
 //	end = sum over sources s of C_s y_s + Constant,   C_s = M_K ... M_(s+1) U_s
@@ -33,7 +33,7 @@ import (
 //	Read feedforward, Step A_res, Enter feedforward
 //
 // Slices that methods return are the caller's.
-type Held struct {
+type Frozen struct {
 	tokens, size int
 	steps        []linear.Map
 	sources      []source
@@ -63,73 +63,73 @@ type tap struct {
 // for it, or at 1 without it; and the constant that their biases come to, or nil.
 type After func(u []float64) (linear.Chain, []float64)
 
-// NewHeld begins the stream of a run of tokens; a token's state ends as size entries. Without a
+// NewFrozen begins the stream of a run of tokens; a token's state ends as size entries. Without a
 // record, of which no tokens are known, it is that of one.
-func NewHeld(r Record, size int) *Held {
+func NewFrozen(r Record, size int) *Frozen {
 	if r == nil {
-		return &Held{tokens: 1, size: size}
+		return &Frozen{tokens: 1, size: size}
 	}
-	return &Held{tokens: r.Tokens(), size: size}
+	return &Frozen{tokens: r.Tokens(), size: size}
 }
 
 // Enter says that a source writes to the state by a map, before the next step.
-func (h *Held) Enter(name string, up linear.Map) {
-	h.sources = append(h.sources, source{name: name, at: len(h.steps), reads: len(h.reads), up: up})
+func (f *Frozen) Enter(name string, up linear.Map) {
+	f.sources = append(f.sources, source{name: name, at: len(f.steps), reads: len(f.reads), up: up})
 }
 
 // Through puts a map before that by which a source enters: what is written there goes through m
 // first. A stream that embeds another one says by it what it makes of a sublayer's output. It is an
 // error if there is no such source.
-func (h *Held) Through(source string, m linear.Map) error {
-	for i, s := range h.sources {
+func (f *Frozen) Through(source string, m linear.Map) error {
+	for i, s := range f.sources {
 		if s.name == source {
-			h.sources[i].up = linear.Chain{m, s.up}
+			f.sources[i].up = linear.Chain{m, s.up}
 			return nil
 		}
 	}
-	return errors.Errorf("stream: nothing is written at %q; want one of %s", source, strings.Join(h.Sources(), ", "))
+	return errors.Errorf("stream: nothing is written at %q; want one of %s", source, strings.Join(f.Sources(), ", "))
 }
 
 // Read says that a site reads the state by a map, before the next step, and by which further
 // maps of the stream's own its block gets that; nil: by none that is linear.
-func (h *Held) Read(name string, down linear.Map, after After) {
-	h.reads = append(h.reads, tap{name, len(h.steps), down, after})
+func (f *Frozen) Read(name string, down linear.Map, after After) {
+	f.reads = append(f.reads, tap{name, len(f.steps), down, after})
 }
 
 // Step carries the state by a map.
-func (h *Held) Step(m linear.Map) { h.steps = append(h.steps, m) }
+func (f *Frozen) Step(m linear.Map) { f.steps = append(f.steps, m) }
 
 // Add adds a constant to the state of all tokens, before the next step; nil is none.
-func (h *Held) Add(value []float64) {
+func (f *Frozen) Add(value []float64) {
 	if value != nil {
-		h.constants = append(h.constants, source{at: len(h.steps), reads: len(h.reads), value: value})
+		f.constants = append(f.constants, source{at: len(f.steps), reads: len(f.reads), value: value})
 	}
 }
 
 // ReadOut says how the end is read, which becomes the features.
-func (h *Held) ReadOut(down linear.Map, after After) {
-	h.end = tap{AtEnd, len(h.steps), down, after}
+func (f *Frozen) ReadOut(down linear.Map, after After) {
+	f.end = tap{AtEnd, len(f.steps), down, after}
 }
 
 // Tokens is the number of tokens of the run.
-func (h *Held) Tokens() int { return h.tokens }
+func (f *Frozen) Tokens() int { return f.tokens }
 
 // Size is the number of entries of a token at the stream's end.
-func (h *Held) Size() int { return h.size }
+func (f *Frozen) Size() int { return f.size }
 
 // Sources lists where terms enter, in order.
-func (h *Held) Sources() []string {
+func (f *Frozen) Sources() []string {
 	var names []string
-	for _, s := range h.sources {
+	for _, s := range f.sources {
 		names = append(names, s.name)
 	}
 	return names
 }
 
 // Readers lists the sites that read the stream, in order.
-func (h *Held) Readers() []string {
+func (f *Frozen) Readers() []string {
 	var names []string
-	for _, t := range h.reads {
+	for _, t := range f.reads {
 		names = append(names, t.name)
 	}
 	return names
@@ -138,44 +138,44 @@ func (h *Held) Readers() []string {
 // Carry is C_s y: it takes what enters at a source for one token, y [width], to the end of
 // the stream [Size]. It is an error if there is no such source or token, or y has another
 // width than what the source writes.
-func (h *Held) Carry(source string, token int, y []float64) ([]float64, error) {
-	s, err := h.sourceOf(source, token, len(y))
+func (f *Frozen) Carry(source string, token int, y []float64) ([]float64, error) {
+	s, err := f.sourceOf(source, token, len(y))
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(h.walk(s.at, len(h.steps), token, s.up.Apply(token, y))), nil
+	return slices.Clone(f.walk(s.at, len(f.steps), token, s.up.Apply(token, y))), nil
 }
 
 // CarryTo takes what enters at a source for one token, y [width], to what the site reader
 // reads: for a matrix stream a matrix [Dk, Dv], for all others u [D], before the site's norm.
 // It is nil where the source comes after the reader. Errors are those of Carry, and a reader
 // that there is not.
-func (h *Held) CarryTo(source, reader string, token int, y []float64) ([]float64, error) {
-	s, err := h.sourceOf(source, token, len(y))
+func (f *Frozen) CarryTo(source, reader string, token int, y []float64) ([]float64, error) {
+	s, err := f.sourceOf(source, token, len(y))
 	if err != nil {
 		return nil, err
 	}
-	i, err := h.reader(reader)
+	i, err := f.reader(reader)
 	if err != nil || s.reads > i {
 		return nil, err
 	}
-	t := h.reads[i]
-	return slices.Clone(t.down.Apply(token, h.walk(s.at, t.at, token, s.up.Apply(token, y)))), nil
+	t := f.reads[i]
+	return slices.Clone(t.down.Apply(token, f.walk(s.at, t.at, token, s.up.Apply(token, y)))), nil
 }
 
 // PullBack is the transpose of Carry for all sources at once: what a direction at the end
 // [Size] is, for one token, as a direction C_s^T direction of what enters at each source
 // [width].
-func (h *Held) PullBack(token int, direction []float64) (map[string][]float64, error) {
-	if err := checkEntries("the end", token, h.tokens, len(direction), h.size); err != nil {
+func (f *Frozen) PullBack(token int, direction []float64) (map[string][]float64, error) {
+	if err := checkEntries("the end", token, f.tokens, len(direction), f.size); err != nil {
 		return nil, err
 	}
 	at := map[string][]float64{}
-	for k := len(h.steps); k >= 0; k-- {
-		if k < len(h.steps) {
-			direction = h.steps[k].Transpose(token, direction)
+	for k := len(f.steps); k >= 0; k-- {
+		if k < len(f.steps) {
+			direction = f.steps[k].Transpose(token, direction)
 		}
-		for _, s := range h.sources {
+		for _, s := range f.sources {
 			if s.at == k {
 				at[s.name] = slices.Clone(s.up.Transpose(token, direction))
 			}
@@ -185,71 +185,71 @@ func (h *Held) PullBack(token int, direction []float64) (map[string][]float64, e
 }
 
 // Constant is what the end [Size] of a token has from no source: the biases of norms that
-// are held on the way.
-func (h *Held) Constant(token int) ([]float64, error) {
-	if err := checkToken(token, h.tokens); err != nil {
+// are frozen on the way.
+func (f *Frozen) Constant(token int) ([]float64, error) {
+	if err := checkToken(token, f.tokens); err != nil {
 		return nil, err
 	}
-	sum := make([]float64, h.size)
-	for _, c := range h.constants {
-		floats.Add(sum, h.walk(c.at, len(h.steps), token, c.value))
+	sum := make([]float64, f.size)
+	for _, c := range f.constants {
+		floats.Add(sum, f.walk(c.at, len(f.steps), token, c.value))
 	}
 	return sum, nil
 }
 
 // ConstantTo is what the site reader reads for a token from no source: with what CarryTo takes
 // there from all sources it is all that the site reads.
-func (h *Held) ConstantTo(reader string, token int) ([]float64, error) {
-	i, err := h.reader(reader)
+func (f *Frozen) ConstantTo(reader string, token int) ([]float64, error) {
+	i, err := f.reader(reader)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkToken(token, h.tokens); err != nil {
+	if err := checkToken(token, f.tokens); err != nil {
 		return nil, err
 	}
-	t := h.reads[i]
+	t := f.reads[i]
 	_, width := t.down.Sizes()
 	sum := make([]float64, width)
-	for _, c := range h.constants {
+	for _, c := range f.constants {
 		if c.reads <= i {
-			floats.Add(sum, t.down.Apply(token, h.walk(c.at, t.at, token, c.value)))
+			floats.Add(sum, t.down.Apply(token, f.walk(c.at, t.at, token, c.value)))
 		}
 	}
 	return sum, nil
 }
 
 // walk takes a state through the steps from and up to, without the latter.
-func (h *Held) walk(from, to, token int, x []float64) []float64 {
-	for _, step := range h.steps[from:to] {
+func (f *Frozen) walk(from, to, token int, x []float64) []float64 {
+	for _, step := range f.steps[from:to] {
 		x = step.Apply(token, x)
 	}
 	return x
 }
 
 // source finds a source.
-func (h *Held) source(name string) (source, error) {
-	i := slices.IndexFunc(h.sources, func(s source) bool { return s.name == name })
+func (f *Frozen) source(name string) (source, error) {
+	i := slices.IndexFunc(f.sources, func(s source) bool { return s.name == name })
 	if i < 0 {
-		return source{}, errors.Errorf("stream: nothing is written at %q; want one of %s", name, strings.Join(h.Sources(), ", "))
+		return source{}, errors.Errorf("stream: nothing is written at %q; want one of %s", name, strings.Join(f.Sources(), ", "))
 	}
-	return h.sources[i], nil
+	return f.sources[i], nil
 }
 
 // sourceOf finds a source for a token and something of some entries to write there.
-func (h *Held) sourceOf(name string, token, entries int) (source, error) {
-	s, err := h.source(name)
+func (f *Frozen) sourceOf(name string, token, entries int) (source, error) {
+	s, err := f.source(name)
 	if err != nil {
 		return s, err
 	}
 	width, _ := s.up.Sizes()
-	return s, checkEntries(name, token, h.tokens, entries, width)
+	return s, checkEntries(name, token, f.tokens, entries, width)
 }
 
 // reader finds a site that reads.
-func (h *Held) reader(name string) (int, error) {
-	i := slices.IndexFunc(h.reads, func(t tap) bool { return t.name == name })
+func (f *Frozen) reader(name string) (int, error) {
+	i := slices.IndexFunc(f.reads, func(t tap) bool { return t.name == name })
 	if i < 0 {
-		return 0, errors.Errorf("stream: no site %q reads this stream; want one of %s", name, strings.Join(h.Readers(), ", "))
+		return 0, errors.Errorf("stream: no site %q reads this stream; want one of %s", name, strings.Join(f.Readers(), ", "))
 	}
 	return i, nil
 }

@@ -14,15 +14,15 @@ func (h *highway) Writers() []Writer {
 	return writers
 }
 
-// Hold is the identity from every site and unit to the end: a unit's gate is part of its
+// Freeze is the identity from every site and unit to the end: a unit's gate is part of its
 // term.
-func (h *highway) Hold(r Record) (*Held, error) { return h.hold(r), nil }
+func (h *highway) Freeze(r Record) (*Frozen, error) { return h.freeze(r), nil }
 
-// Static is Hold: nothing depends on a run.
-func (h *highway) Static() *Held { return h.hold(nil) }
+// Static is Freeze: nothing depends on a run.
+func (h *highway) Static() *Frozen { return h.freeze(nil) }
 
-func (h *highway) hold(r Record) *Held {
-	return h.Vector.hold(r, func(held *Held, site Site) {
-		held.Enter(site.Name()+".sdu", linear.Identity(h.c.D))
+func (h *highway) freeze(r Record) *Frozen {
+	return h.Vector.freeze(r, func(frozen *Frozen, site Site) {
+		frozen.Enter(site.Name()+".sdu", linear.Identity(h.c.D))
 	})
 }

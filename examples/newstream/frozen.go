@@ -5,30 +5,30 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Package analysis takes models apart by what Hold and Static say: how what is written reaches the
+// Package analysis takes models apart by what Freeze and Static say: how what is written reaches the
 // stream's end. It is as in a vector stream, once it has been multiplied by the gains.
 
-// Hold is the stream of a run.
-func (s *scaled) Hold(r stream.Record) (*stream.Held, error) {
-	h, err := s.Vector.Hold(r)
+// Freeze is the stream of a run.
+func (s *scaled) Freeze(r stream.Record) (*stream.Frozen, error) {
+	f, err := s.Vector.Freeze(r)
 	if err != nil {
 		return nil, err
 	}
-	return h, s.throughGains(h)
+	return f, s.throughGains(f)
 }
 
 // Static is the stream without a run, for analyses of weights (stream.Weighted).
-func (s *scaled) Static() *stream.Held {
-	h := s.Vector.Static()
-	if s.throughGains(h) != nil {
+func (s *scaled) Static() *stream.Frozen {
+	f := s.Vector.Static()
+	if s.throughGains(f) != nil {
 		return nil
 	}
-	return h
+	return f
 }
 
-func (s *scaled) throughGains(h *stream.Held) error {
+func (s *scaled) throughGains(f *stream.Frozen) error {
 	for _, at := range s.sites() {
-		if err := h.Through(at.Name(), s.gain(at)); err != nil {
+		if err := f.Through(at.Name(), s.gain(at)); err != nil {
 			return err
 		}
 	}

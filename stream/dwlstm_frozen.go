@@ -28,8 +28,8 @@ const (
 	outputGate = ".output"
 )
 
-// Holds are the gates of all cells.
-func (d *dwlstm) Holds() []string {
+// FreezeHooks are the gates of all cells.
+func (d *dwlstm) FreezeHooks() []string {
 	var names []string
 	for l := range d.cells {
 		for _, gate := range []string{inputGate, forgetGate, outputGate} {
@@ -39,32 +39,32 @@ func (d *dwlstm) Holds() []string {
 	return names
 }
 
-// Hold carries h and c, side by side: c' = f ⊙ c, to which i ⊙ g is added, and h' = o ⊙ c'.
-func (d *dwlstm) Hold(r Record) (*Held, error) {
+// Freeze carries h and c, side by side: c' = f ⊙ c, to which i ⊙ g is added, and h' = o ⊙ c'.
+func (d *dwlstm) Freeze(r Record) (*Frozen, error) {
 	one, row := linear.Identity(d.c.D), func(i int) linear.Map { return linear.Row(2, i, d.c.D) }
-	h := NewHeld(r, d.c.D)
-	h.enterTables(d.tables, linear.Stack{one, one})
+	f := NewFrozen(r, d.c.D)
+	f.enterTables(d.tables, linear.Stack{one, one})
 	for l := range d.cells {
 		gates := map[string]linear.Map{}
 		for _, gate := range []string{inputGate, forgetGate, outputGate} {
-			open, err := d.heldGate(r, lstmName(l)+gate+gateLogits)
+			open, err := d.frozenGate(r, lstmName(l)+gate+gateLogits)
 			if err != nil {
 				return nil, err
 			}
 			gates[gate] = open
 		}
-		h.Read(d.Sites(l)[0].Name(), row(0), nil)
-		h.Step(linear.Chain{row(1), gates[forgetGate]}) // c alone
-		h.Enter(lstmName(l), gates[inputGate])
-		h.Step(linear.Stack{gates[outputGate], one})
+		f.Read(d.Sites(l)[0].Name(), row(0), nil)
+		f.Step(linear.Chain{row(1), gates[forgetGate]}) // c alone
+		f.Enter(lstmName(l), gates[inputGate])
+		f.Step(linear.Stack{gates[outputGate], one})
 	}
-	h.Step(row(0))
-	h.ReadOut(one, thenNorm(d.b, d.norm))
-	return h, nil
+	f.Step(row(0))
+	f.ReadOut(one, thenNorm(d.b, d.norm))
+	return f, nil
 }
 
-// heldGate is what a gate lets through, its sigmoid.
-func (d *dwlstm) heldGate(r Record, name string) (linear.Map, error) {
+// frozenGate is what a gate lets through, its sigmoid.
+func (d *dwlstm) frozenGate(r Record, name string) (linear.Map, error) {
 	logits, err := r.Activation(name)
 	if err != nil {
 		return nil, err

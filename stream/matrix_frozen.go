@@ -20,36 +20,36 @@ func (m *matrix) Writers() []Writer {
 // End is the matrix after the last feed-forward.
 func (m *matrix) End() string { return lastSite(m.c.Layers).Name() + ".stream" }
 
-// Holds is nothing: what is written is carried as it is.
-func (m *matrix) Holds() []string { return nil }
+// FreezeHooks is nothing: what is written is carried as it is.
+func (m *matrix) FreezeHooks() []string { return nil }
 
-// Hold is the identity from every site to the end, after the site's outer products.
-func (m *matrix) Hold(r Record) (*Held, error) { return m.hold(r), nil }
+// Freeze is the identity from every site to the end, after the site's outer products.
+func (m *matrix) Freeze(r Record) (*Frozen, error) { return m.freeze(r), nil }
 
-// Static is Hold: nothing depends on a run.
-func (m *matrix) Static() *Held { return m.hold(nil) }
+// Static is Freeze: nothing depends on a run.
+func (m *matrix) Static() *Frozen { return m.freeze(nil) }
 
-func (m *matrix) hold(r Record) *Held {
-	h := NewHeld(r, m.c.Dk*m.c.Dv)
-	one := linear.Identity(h.size)
-	h.Enter(tokenRows, m.keys(m.writeEmbedding))
+func (m *matrix) freeze(r Record) *Frozen {
+	f := NewFrozen(r, m.c.Dk*m.c.Dv)
+	one := linear.Identity(f.size)
+	f.Enter(tokenRows, m.keys(m.writeEmbedding))
 	if m.positions != nil {
-		h.Enter(positionRows, m.keys(m.writePos))
+		f.Enter(positionRows, m.keys(m.writePos))
 	}
 	for l := range m.c.Layers {
 		sites := m.Sites(l)
 		for i, at := range []memory{m.attention[l], m.features[l]} {
-			h.vectorSite(sites[i], one, m.keys(at.write), m.after(at.norm, at.read))
+			f.vectorSite(sites[i], one, m.keys(at.write), m.after(at.norm, at.read))
 		}
 	}
-	h.ReadOut(one, m.after(m.norm, m.readUnembedding))
-	return h
+	f.ReadOut(one, m.after(m.norm, m.readUnembedding))
+	return f
 }
 
 // after are a norm and the keys that read after it.
 func (m *matrix) after(n *layers.Norm, keys *gorgonia.Node) After {
 	return func(x []float64) (linear.Chain, []float64) {
-		norm, bias := holdNorm(m.b, n, x)
+		norm, bias := freezeNorm(m.b, n, x)
 		read := linear.Transposed{Of: m.keys(keys)}
 		if bias != nil {
 			bias = read.Apply(0, bias) // [m, Dv]

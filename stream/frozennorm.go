@@ -18,8 +18,8 @@ func values(b *graph.Builder, name string) []float64 {
 	}
 }
 
-// holdNorm holds a layer's norm at its inputs x [T, ...], and returns its bias, or nil.
-func holdNorm(b *graph.Builder, n *layers.Norm, x []float64) (linear.Norm, []float64) {
+// freezeNorm freezes a layer's norm at its inputs x [T, ...], and returns its bias, or nil.
+func freezeNorm(b *graph.Builder, n *layers.Norm, x []float64) (linear.Norm, []float64) {
 	o := n.Options()
 	var bias []float64
 	if o.Bias != nil {
@@ -39,7 +39,7 @@ func orEps(eps float64) float64 {
 // thenNorm is a norm, after which nothing follows.
 func thenNorm(b *graph.Builder, n *layers.Norm) After {
 	return func(u []float64) (linear.Chain, []float64) {
-		m, bias := holdNorm(b, n, u)
+		m, bias := freezeNorm(b, n, u)
 		return linear.Chain{m}, bias
 	}
 }
