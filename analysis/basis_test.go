@@ -28,9 +28,9 @@ func TestBasisAgainstNumpy(t *testing.T) {
 	}
 	numpy(t, &want)
 	p := gpt2(t)
-	r, err := analysis.MeasureBasis(p.Store, p.Model, want.Tokens, analysis.BasisOptions{})
+	r, err := analysis.MeasureBasis(p.Store, p.Spec, want.Tokens, analysis.BasisOptions{})
 	require.NoError(t, err)
-	require.Len(t, r.Points, 1+2*p.Model.Layers)
+	require.Len(t, r.Points, 1+2*p.Spec.Layers)
 	last := r.Points[len(r.Points)-1]
 	assert.Equal(t, "blocks.1.feedforward.stream", last.Site)
 	assert.InEpsilonSlice(t, want.Basis.Kurtosis, last.Kurtosis, 1e-4)

@@ -41,7 +41,7 @@ func TestCircuitsAgainstNumpy(t *testing.T) {
 	}
 	numpy(t, &want)
 	p := gpt2(t)
-	circuits, err := analysis.FindCircuits(p.Store, p.Model, analysis.CircuitOptions{})
+	circuits, err := analysis.FindCircuits(p.Store, p.Spec, analysis.CircuitOptions{})
 	require.NoError(t, err)
 	for l, heads := range want.Circuits {
 		for h, w := range heads {

@@ -28,11 +28,11 @@ func TestCompositionAgainstNumpy(t *testing.T) {
 	}
 	numpy(t, &want)
 	p := gpt2(t)
-	c, err := analysis.Compose(p.Store, p.Model, nil)
+	c, err := analysis.Compose(p.Store, p.Spec, nil)
 	require.NoError(t, err)
 	requireResult(t, c)
 	require.Len(t, c.Pairs, len(want.Composition))
-	heads := p.Model.HeadCount()
+	heads := p.Spec.HeadCount()
 	for i, w := range want.Composition {
 		got, err := c.Pair(c.Heads[w.From[0]*heads+w.From[1]], c.Heads[w.To[0]*heads+w.To[1]])
 		require.NoError(t, err)
@@ -41,7 +41,7 @@ func TestCompositionAgainstNumpy(t *testing.T) {
 		assert.InEpsilon(t, w.K, got.K, 1e-9)
 		assert.InEpsilon(t, w.V, got.V, 1e-9)
 	}
-	assert.InEpsilon(t, 1/math.Sqrt(float64(p.Model.Width())), c.Chance, 1e-12)
+	assert.InEpsilon(t, 1/math.Sqrt(float64(p.Spec.Width())), c.Chance, 1e-12)
 }
 
 // TestCompositionOfEveryStream compares with explicit D x D matrices and what CarryTo makes of

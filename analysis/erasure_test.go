@@ -32,7 +32,7 @@ func TestErasureAgainstNumpy(t *testing.T) {
 	}
 	numpy(t, &want)
 	p := gpt2(t)
-	e, err := analysis.MeasureErasure(p.Store, p.Model)
+	e, err := analysis.MeasureErasure(p.Store, p.Spec)
 	require.NoError(t, err)
 	require.Len(t, e.Layers, len(want.Neurons.Cosine))
 	for l, layer := range e.Layers {

@@ -16,7 +16,7 @@ import (
 )
 
 // A logit is the sum of what all that wrote to the residual stream wrote for it: embedding,
-// positions, heads, neurons. Here of a model that is not trained; trainer.OpenModel gives the Store
+// positions, heads, neurons. Here of a model that is not trained; pretrained.Open gives the Store
 // and the Spec of one that is.
 func Example() {
 	spec, err := models.Config{

@@ -10,8 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/trainer"
+	"github.com/residua-go/residua/pretrained"
 )
 
 // numpy reads what testdata/analysis/gpt2_hf.py computed.
@@ -23,9 +22,9 @@ func numpy(t *testing.T, into any) {
 }
 
 // gpt2 opens the checkpoint that numpy's numbers are about.
-func gpt2(t *testing.T) *trainer.Pretrained {
+func gpt2(t *testing.T) *pretrained.Model {
 	t.Helper()
-	p, err := trainer.OpenModel(models.Standard(), "../testdata/reference/gpt2-hf")
+	p, err := pretrained.Open("../testdata/reference/gpt2-hf")
 	require.NoError(t, err)
 	return p
 }
@@ -52,7 +51,7 @@ func TestAttributionAgainstNumpy(t *testing.T) {
 	}
 	numpy(t, &want)
 	p := gpt2(t)
-	run, err := analysis.Run(p.Store, p.Model, want.Tokens)
+	run, err := analysis.Run(p.Store, p.Spec, want.Tokens)
 	require.NoError(t, err)
 	d, err := analysis.Decompose(run)
 	require.NoError(t, err)
@@ -132,7 +131,7 @@ func TestLensAgainstNumpy(t *testing.T) {
 	}
 	numpy(t, &want)
 	p := gpt2(t)
-	run, err := analysis.Run(p.Store, p.Model, want.Tokens)
+	run, err := analysis.Run(p.Store, p.Spec, want.Tokens)
 	require.NoError(t, err)
 	d, err := analysis.Decompose(run)
 	require.NoError(t, err)
@@ -163,7 +162,7 @@ func TestPatternsAgainstNumpy(t *testing.T) {
 	}
 	numpy(t, &want)
 	p := gpt2(t)
-	run, err := analysis.Run(p.Store, p.Model, want.Tokens, "blocks.*.attention.pattern")
+	run, err := analysis.Run(p.Store, p.Spec, want.Tokens, "blocks.*.attention.pattern")
 	require.NoError(t, err)
 	for l, heads := range want.Patterns {
 		a, err := analysis.Patterns(run, l)
@@ -187,7 +186,7 @@ func TestInductionAgainstNumpy(t *testing.T) {
 	}
 	numpy(t, &want)
 	p := gpt2(t)
-	scores, err := analysis.HeadScoresOn(p.Store, p.Model, want.Induction.Tokens, 1)
+	scores, err := analysis.HeadScoresOn(p.Store, p.Spec, want.Induction.Tokens, 1)
 	require.NoError(t, err)
 	for l := range want.Induction.Induction {
 		assert.InDeltaSlice(t, want.Induction.Induction[l], scores.Induction[l], 1e-6)

@@ -54,7 +54,7 @@ func copyParameter(to, from *graph.Param) error {
 // wantStore refuses no Store and one without parameters.
 func wantStore(store *graph.Store) error {
 	if store == nil || len(store.Params()) == 0 {
-		return errors.New("analysis: want a store with a model's parameters, got an empty one: read a model with trainer.OpenModel")
+		return errors.New("analysis: want a store with a model's parameters, got an empty one: read a model with pretrained.Open")
 	}
 	return nil
 }

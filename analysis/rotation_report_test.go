@@ -89,7 +89,7 @@ func checkBreakers(t *testing.T, r *analysis.RotationReport, c models.Spec, unit
 // rotation leaves the logits as they are.
 func TestRotationReportOfGPT2(t *testing.T) {
 	p := gpt2(t)
-	r, err := analysis.MeasureRotation(p.Store, p.Model, tokensFor(p.Model, 12, 3), analysis.RotationReportOptions{})
+	r, err := analysis.MeasureRotation(p.Store, p.Spec, tokensFor(p.Spec, 12, 3), analysis.RotationReportOptions{})
 	require.NoError(t, err)
 	for _, row := range r.Rows {
 		switch row.Breaker {

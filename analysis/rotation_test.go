@@ -172,7 +172,7 @@ func TestFoldNorms(t *testing.T) {
 		}
 	}
 	_, _, err := analysis.FoldNorms(nil, vectorModels(t)["bias"])
-	assert.EqualError(t, err, "analysis: want a store with a model's parameters, got an empty one: read a model with trainer.OpenModel")
+	assert.EqualError(t, err, "analysis: want a store with a model's parameters, got an empty one: read a model with pretrained.Open")
 	_, _, err = analysis.FoldNorms(nil, matrixModels(t)["bias"])
 	assert.EqualError(t, err, "analysis: fold norms: want a stream of vectors that can be turned, got matrix: its gains scale what no single weight reads")
 }

@@ -270,7 +270,7 @@ func TestSpectraAgainstNumpy(t *testing.T) {
 	}
 	numpy(t, &want)
 	p := gpt2(t)
-	s, err := analysis.FindSubspaces(p.Store, p.Model)
+	s, err := analysis.FindSubspaces(p.Store, p.Spec)
 	require.NoError(t, err)
 	got := map[string][]float64{}
 	for _, site := range s.Sites {

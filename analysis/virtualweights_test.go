@@ -29,7 +29,7 @@ func TestVirtualWeightsAgainstNumpy(t *testing.T) {
 	}
 	numpy(t, &want)
 	p := gpt2(t)
-	wiring, err := analysis.Wire(p.Store, p.Model, analysis.WiringOptions{Draws: 2})
+	wiring, err := analysis.Wire(p.Store, p.Spec, analysis.WiringOptions{Draws: 2})
 	require.NoError(t, err)
 	require.Len(t, want.Weights, wiring.Pairs)
 	for i, w := range want.Weights {
@@ -38,7 +38,7 @@ func TestVirtualWeightsAgainstNumpy(t *testing.T) {
 		if i%7 > 0 {
 			continue
 		}
-		v, err := analysis.Connect(p.Store, p.Model, w.Writer, w.Reader, nil)
+		v, err := analysis.Connect(p.Store, p.Spec, w.Writer, w.Reader, nil)
 		require.NoError(t, err)
 		assert.InEpsilon(t, w.Norm, v.Norm, 1e-9)
 		assert.InEpsilon(t, w.Score, v.Score, 1e-9)

@@ -2,6 +2,6 @@
 // of one token a row over the model's Store keeps the keys and values of earlier tokens,
 // so that a token costs one pass however much text stands before it.
 //
-// New makes a Generator of a model that trainer.OpenModel has read, or of a Store that is
+// New makes a Generator of a model that pretrained.Open has read, or of a Store that is
 // being trained; Generate takes a Request. The example trains, saves, opens and asks a model.
 package generate

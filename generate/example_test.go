@@ -15,8 +15,8 @@ import (
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/stream"
-	"github.com/residua-go/residua/trainer"
 )
 
 const sentence = "the quick brown fox jumps over the lazy dog"
@@ -59,7 +59,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	description := trainer.Description{Model: spec}
+	description := pretrained.Description{Spec: spec}
 	description.Data.Tokenizer = "bytes"
 	tokenizer, err := description.Tokenizer()
 	if err != nil {
@@ -75,18 +75,15 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "fox.safetensors")
-	if err := trainer.SaveModel(path, store, description); err != nil {
+	if err := pretrained.Save(path, store, description); err != nil {
 		log.Fatal(err)
 	}
 
-	p, err := trainer.OpenModel(models.Standard(), path)
+	p, err := pretrained.Open(path)
 	if err != nil {
 		log.Fatal(err)
 	}
-	if tokenizer, err = p.Tokenizer(); err != nil {
-		log.Fatal(err)
-	}
-	g, err := generate.New(p.Store, p.Model, tokenizer, generate.Options{})
+	g, err := p.Generator(generate.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func New(store *graph.Store, c models.Spec, t data.Tokenizer, o Options) (*Gener
 func check(store *graph.Store, c models.Spec, t data.Tokenizer) error {
 	switch {
 	case store == nil || len(store.Params()) == 0:
-		return errors.New("generate: want a store with a model's parameters, got an empty one: read a model with trainer.OpenModel")
+		return errors.New("generate: want a store with a model's parameters, got an empty one: read a model with pretrained.Open")
 	case store.DType() != tensor.Float32:
 		return errors.Errorf("generate: want a store of float32, got %v", store.DType())
 	case t != nil && t.Vocab() > c.Vocab:

@@ -5,20 +5,13 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
 )
-
-// LoadCorpus loads the corpus that a data section names, with threads workers (0: all
-// cores; it changes nothing else).
-func LoadCorpus(ctx context.Context, d config.Data, threads int) (*data.Corpus, error) {
-	return data.Load(ctx, data.Options{Source: data.Source{Kind: d.Source, Paths: d.Path}, Tokenizer: d.Tokenizer, Split: d.Split, TextField: d.TextField, Threads: threads})
-}
 
 // loadCorpus loads the run's corpus and says what it did that the config does not.
 func (t *Trainer) loadCorpus(ctx context.Context) error {
 	c := t.run
-	corpus, err := LoadCorpus(ctx, c.Data, c.Device.Threads)
+	corpus, err := c.Data.LoadCorpus(ctx, c.Device.Threads)
 	if err != nil {
 		return err
 	}

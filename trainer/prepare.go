@@ -7,11 +7,12 @@ import (
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/pretrained"
 )
 
 // prepare makes everything that a run needs.
@@ -67,7 +68,7 @@ func (t *Trainer) compile(context.Context) (err error) {
 	t.experts = newExpertCounts(t.program.ExpertCounts)
 	t.flops = float64(c.Spec().Cost().TrainFLOPs())
 	if t.checkValidation(t.corpus) == nil {
-		if t.eval, err = NewEvaluator(c.Device.Options(t.store), c.Spec(), c.Train.Batch, c.Model.Seq); err != nil {
+		if t.eval, err = eval.NewEvaluator(c.Device.Options(t.store), c.Spec(), c.Train.Batch, c.Model.Seq); err != nil {
 			return err
 		}
 	}
@@ -94,24 +95,17 @@ func (t *Trainer) initialise(context.Context) error {
 	if path == "" {
 		return nil
 	}
-	source, err := checkpoint.Resolve(path)
+	m, err := pretrained.OpenWith(t.run.Zoo(), path)
 	if err != nil {
 		return errors.Wrap(err, "train.init_from")
 	}
-	t.warn(source.Warnings)
-	file, err := checkpoint.ReadModel(source.ModelPath)
-	if err != nil {
-		return errors.Wrap(err, "train.init_from")
-	}
-	d, err := describe(t.run.Zoo(), source.ModelPath, file.Metadata)
+	t.warn(m.Source.Warnings)
+	err = t.run.Spec().SameModel(m.Spec)
 	if err == nil {
-		err = t.run.Spec().SameModel(d.Model)
-	}
-	if err == nil {
-		err = setValues(t.store, file.Tensors)
+		err = setValues(t.store, pretrained.Tensors(m.Store))
 	}
 	if err == nil {
 		err = t.store.ToDevice()
 	}
-	return errors.Wrapf(err, "train.init_from: %s", source.ModelPath)
+	return errors.Wrapf(err, "train.init_from: %s", m.Source.ModelPath)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/pretrained"
 )
 
 // start puts the run where it is to begin: at its first step, at a checkpoint of its own,
@@ -158,11 +159,11 @@ func (t *Trainer) restore(ctx context.Context, c *checkpoint.Checkpoint, dir str
 
 // checkResume refuses a checkpoint that this run cannot go on from.
 func (t *Trainer) checkResume(ctx context.Context, c *checkpoint.Checkpoint, dir string) error {
-	d, err := describe(t.run.Zoo(), dir, c.ModelMetadata)
+	d, err := pretrained.Describe(t.run.Zoo(), dir, c.ModelMetadata)
 	if err != nil {
 		return err
 	}
-	if err := t.run.Spec().SameModel(d.Model); err != nil {
+	if err := t.run.Spec().SameModel(d.Spec); err != nil {
 		return errors.Wrap(err, "the checkpoint is of another model")
 	}
 	if err := t.matchCorpus(ctx, c.State.CorpusFingerprint); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/pretrained"
 )
 
 // Keys of what the trainer adds to a checkpoint's state.
@@ -34,7 +35,7 @@ func (t *Trainer) save() error {
 			return err
 		}
 	}
-	metadata, err := Description{Model: t.run.Spec(), Data: t.run.Data}.metadata()
+	metadata, err := pretrained.Description{Spec: t.run.Spec(), Data: t.run.Data}.Metadata()
 	if err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func (t *Trainer) save() error {
 	if err != nil {
 		return err
 	}
-	dir, err := t.disk.Save(t.run.Out, &checkpoint.Checkpoint{State: state, Model: values(t.store), Optimizer: moments(t.store), ModelMetadata: metadata})
+	dir, err := t.disk.Save(t.run.Out, &checkpoint.Checkpoint{State: state, Model: pretrained.Tensors(t.store), Optimizer: moments(t.store), ModelMetadata: metadata})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
@@ -26,17 +27,17 @@ type Trainer struct {
 	batches  *data.Batcher
 	store    *graph.Store
 	program  *models.Compiled
-	eval     *Evaluator
+	eval     *eval.Evaluator
 	optimize *optim.Optimizer
 	metrics  *metricsLog
 	flops    float64 // of one token, forward and backward
 	times    stepTimes
 	experts  expertCounts
 
-	id       string  // the run's identity
-	step     int     // steps done
-	last     Metrics // of that step
-	score    *Score  // its validation, nil: none
+	id       string      // the run's identity
+	step     int         // steps done
+	last     Metrics     // of that step
+	score    *eval.Score // its validation, nil: none
 	badInRow int
 	badTotal int
 	best     float64 // validation loss, +Inf: none yet
@@ -60,8 +61,8 @@ type Options struct {
 type Result struct {
 	Steps       int
 	Interrupted bool
-	Final       *Score // validation at the end, nil when interrupted or without validation data
-	Checkpoint  string // the newest step folder
+	Final       *eval.Score // validation at the end, nil when interrupted or without validation data
+	Checkpoint  string      // the newest step folder
 }
 
 // Open prepares a run: folder, corpus, programs, weights. Whatever it complains about is

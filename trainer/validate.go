@@ -60,7 +60,7 @@ func (t *Trainer) unvalidated() bool {
 // validate scores the step, which has been saved, and adds the score to its metrics and
 // its checkpoint's state.
 func (t *Trainer) validate(ctx context.Context) error {
-	score, err := t.eval.Evaluate(context.WithoutCancel(ctx), t.corpus.Tokenizer, t.validationTokens(t.corpus), nil)
+	score, err := t.eval.Evaluate(context.WithoutCancel(ctx), t.corpus.Tokenizer, t.validationTokens(t.corpus))
 	if err != nil {
 		return errors.Wrapf(err, "validation after step %d, which is saved", t.step)
 	}

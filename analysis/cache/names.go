@@ -27,7 +27,7 @@ func Names(store *graph.Store, c models.Spec) ([]string, error) {
 // writers, its activations' names and shapes of one token.
 func Sketch(store *graph.Store, c models.Spec) (*models.Model, error) {
 	if store == nil || len(store.Params()) == 0 {
-		return nil, errors.New("cache: want a store with a model's parameters, got an empty one: read a model with trainer.OpenModel")
+		return nil, errors.New("cache: want a store with a model's parameters, got an empty one: read a model with pretrained.Open")
 	}
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Store: store.Serve(), DType: store.DType()})
 	m, err := models.On(b, c)

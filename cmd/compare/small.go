@@ -117,7 +117,7 @@ func (s *small) close() {
 
 // loadCorpus loads the text of a run.
 func loadCorpus(ctx context.Context, run *config.Run) (*data.Corpus, error) {
-	corpus, err := trainer.LoadCorpus(ctx, run.Data, run.Device.Threads)
+	corpus, err := run.Data.LoadCorpus(ctx, run.Device.Threads)
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func (c *ablateCall) metric(s *subject, ids []int32) (analysis.Metric, string, e
 
 // addNamed ablates what -names and -at choose.
 func (c *ablateCall) addNamed(r *report, s *subject, ids []int32, at cache.At, m analysis.Metric, what string) error {
-	one, err := analysis.Ablate(s.Store, s.Model, ids, c.names, at, m)
+	one, err := analysis.Ablate(s.Store, s.Spec, ids, c.names, at, m)
 	if err != nil {
 		return err
 	}
@@ -119,13 +119,13 @@ func (c *ablateCall) addNamed(r *report, s *subject, ids []int32, at cache.At, m
 
 // addSweeps ablates each head, and what each writer writes at each token.
 func (c *ablateCall) addSweeps(r *report, s *subject, ids []int32, m analysis.Metric, what string) error {
-	each, err := analysis.AblateHeads(s.Store, s.Model, ids, m)
+	each, err := analysis.AblateHeads(s.Store, s.Spec, ids, m)
 	if err != nil {
 		return err
 	}
 	r.addSweep(s, "heads", "Heads", "Each head's output is set to 0 at all tokens: how the metric changes.",
 		sweep{&each.Sweep, each, nil, c.top}).rename(m.Name, what)
-	writers, err := analysis.AblateWriters(s.Store, s.Model, ids, m)
+	writers, err := analysis.AblateWriters(s.Store, s.Spec, ids, m)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func command(zoo models.Zoo, c cli.Command, a analyser) cli.Command {
 		if err != nil {
 			return err
 		}
-		r.Analysis, r.Checkpoint, r.Stream = c.Name, model.Path, s.Model.Stream.Name()
+		r.Analysis, r.Checkpoint, r.Stream = c.Name, model.Path, s.Spec.Stream.Name()
 		return d.deliver(r, out)
 	}
 	return c
@@ -59,11 +59,11 @@ func command(zoo models.Zoo, c cli.Command, a analyser) cli.Command {
 
 // check refuses a model whose stream lacks an analysis.
 func (s *subject) check(name string) error {
-	has := analysis.Supports(s.Model)
+	has := analysis.Supports(s.Spec)
 	if slices.Contains(has, name) {
 		return nil
 	}
-	return errors.Errorf("%s: stream %s does not have it; it has %s", name, s.Model.Stream.Name(), strings.Join(has, ", "))
+	return errors.Errorf("%s: stream %s does not have it; it has %s", name, s.Spec.Stream.Name(), strings.Join(has, ", "))
 }
 
 // limitCores bounds all that the process computes to some cores, and returns what undoes

@@ -21,7 +21,7 @@ import (
 	"github.com/residua-go/residua/internal/cli/clitest"
 	"github.com/residua-go/residua/internal/webdriver"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/trainer"
+	"github.com/residua-go/residua/pretrained"
 )
 
 // call runs analyze as its main does.
@@ -95,9 +95,9 @@ func TestEveryCommandOnEveryKindOfStream(t *testing.T) {
 
 // supported are the analyses that a run's model has.
 func supported(t *testing.T, run string) []string {
-	p, err := trainer.OpenModel(models.Standard(), run)
+	p, err := pretrained.Open(run)
 	require.NoError(t, err)
-	return analysis.Supports(p.Model)
+	return analysis.Supports(p.Spec)
 }
 
 // TestEveryCommandDelivers: with -out the folder has a page, pictures and tables.

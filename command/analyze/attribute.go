@@ -47,7 +47,7 @@ func (c *attributeCall) report(s *subject) (*report, error) {
 	if err := checkTop(c.top); err != nil {
 		return nil, err
 	}
-	if err := c.place.check(s.Model); err != nil {
+	if err := c.place.check(s.Spec); err != nil {
 		return nil, err
 	}
 	ids, err := c.read(s, 1)
@@ -72,7 +72,7 @@ func (c *attributeCall) report(s *subject) (*report, error) {
 
 // decompose runs the model on a prompt, takes the run apart and finds what to look at.
 func (t *target) decompose(s *subject, ids []int32) (*analysis.Decomposition, aim, error) {
-	names, err := analysis.DecompositionNames(s.Store, s.Model)
+	names, err := analysis.DecompositionNames(s.Store, s.Spec)
 	if err != nil {
 		return nil, aim{}, err
 	}

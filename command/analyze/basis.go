@@ -48,7 +48,7 @@ func (c *basisCall) report(s *subject) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	measured, err := analysis.MeasureBasis(s.Store, s.Model, ids, c.options)
+	measured, err := analysis.MeasureBasis(s.Store, s.Spec, ids, c.options)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func (c *circuitsCall) flags(flags *flag.FlagSet) {
 }
 
 func (c *circuitsCall) report(s *subject) (*report, error) {
-	if err := c.check(s.Model); err != nil {
+	if err := c.check(s.Spec); err != nil {
 		return nil, err
 	}
 	if err := checkTop(c.top); err != nil {
@@ -51,7 +51,7 @@ func (c *circuitsCall) report(s *subject) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := analysis.FindCircuits(s.Store, s.Model, analysis.CircuitOptions{Run: run, WithoutVocabulary: !c.vocabulary})
+	found, err := analysis.FindCircuits(s.Store, s.Spec, analysis.CircuitOptions{Run: run, WithoutVocabulary: !c.vocabulary})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (c *circuitsCall) report(s *subject) (*report, error) {
 	}
 	p := r.add("circuits", "Circuits", circuitsText(found), found)
 	p.table = c.table(p.table, found.Heads)
-	composition, err := analysis.Compose(s.Store, s.Model, run)
+	composition, err := analysis.Compose(s.Store, s.Spec, run)
 	if err != nil || len(composition.Pairs) == 0 {
 		return r, err
 	}

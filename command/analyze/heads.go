@@ -42,11 +42,11 @@ func (c *headsCall) flags(flags *flag.FlagSet) {
 }
 
 func (c *headsCall) report(s *subject) (*report, error) {
-	if err := c.check(s.Model); err != nil {
+	if err := c.check(s.Spec); err != nil {
 		return nil, err
 	}
 	if c.period == 0 {
-		c.period = min(32, s.Model.Seq/2)
+		c.period = min(32, s.Spec.Seq/2)
 	}
 	if err := cmp.Or(atMost("-rows", c.rows), atMost("-period", c.period), atMost("-rows times -period", c.rows*c.period)); err != nil {
 		return nil, err
@@ -54,11 +54,11 @@ func (c *headsCall) report(s *subject) (*report, error) {
 	if err := s.checkLength("-period: twice that", 2*c.period); err != nil {
 		return nil, err
 	}
-	scores, err := analysis.InductionScores(s.Store, s.Model, c.period, c.rows, c.seed)
+	scores, err := analysis.InductionScores(s.Store, s.Spec, c.period, c.rows, c.seed)
 	if err != nil {
 		return nil, err
 	}
-	ids := analysis.RepeatedTokens(s.Model.Vocab, c.period, 1, c.seed)
+	ids := analysis.RepeatedTokens(s.Spec.Vocab, c.period, 1, c.seed)
 	if s.tokenizer != nil || c.ids.given || c.text.given {
 		if ids, err = c.read(s, 2); err != nil {
 			return nil, err
@@ -75,7 +75,7 @@ func (c *headsCall) report(s *subject) (*report, error) {
 
 // addTensorProduct adds the chosen head as one linear map of the sequence.
 func (c *headsCall) addTensorProduct(r *report, s *subject, ids []int32) error {
-	product, err := analysis.RunTensorProduct(s.Store, s.Model, ids, c.layer, c.head)
+	product, err := analysis.RunTensorProduct(s.Store, s.Spec, ids, c.layer, c.head)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (c *headsCall) addPatterns(r *report, s *subject, ids []int32) error {
 	if err != nil {
 		return err
 	}
-	for l := range s.Model.Layers {
+	for l := range s.Spec.Layers {
 		if c.layer != all && c.layer != l {
 			continue
 		}

@@ -43,12 +43,12 @@ func (c *memoryCall) report(s *subject) (*report, error) {
 		return nil, err
 	}
 	r := reportOn(s, "Associative memory", nil)
-	keys, err := analysis.MeasureKeys(s.Store, s.Model, c.seed)
+	keys, err := analysis.MeasureKeys(s.Store, s.Spec, c.seed)
 	if err != nil {
 		return nil, err
 	}
 	r.add("keys", "The model's keys", "All sites store in one matrix. How much a reading key hears of each writing key is their cosine.", keys)
-	tried, err := analysis.TryMemory(analysis.MemoryOptions{Dk: keys.Dk, Dv: s.Model.StreamSize() / keys.Dk, Seeds: c.seeds, Seed: c.seed})
+	tried, err := analysis.TryMemory(analysis.MemoryOptions{Dk: keys.Dk, Dv: s.Spec.StreamSize() / keys.Dk, Seeds: c.seeds, Seed: c.seed})
 	if err != nil {
 		return nil, err
 	}

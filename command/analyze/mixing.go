@@ -31,7 +31,7 @@ func (m *mixing) held(s *subject) (*cache.Cache, []int32, error) {
 	if err != nil || !s.mixes() {
 		return nil, nil, err
 	}
-	names, err := analysis.DecompositionNames(s.Store, s.Model)
+	names, err := analysis.DecompositionNames(s.Store, s.Spec)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -59,7 +59,7 @@ func (m *mixing) begin(s *subject, title string) (*report, *cache.Cache, error) 
 // mixes tells whether the model's stream carries on what was written by coefficients of a run,
 // and not only by adding to it.
 func (s *subject) mixes() bool {
-	m, err := cache.Sketch(s.Store, s.Model)
+	m, err := cache.Sketch(s.Store, s.Spec)
 	if err != nil {
 		return false
 	}

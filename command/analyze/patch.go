@@ -59,11 +59,11 @@ func (c *patchCall) report(s *subject) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	stream, err := analysis.PatchStream(s.Store, s.Model, clean, corrupt, a.metric())
+	stream, err := analysis.PatchStream(s.Store, s.Spec, clean, corrupt, a.metric())
 	if err != nil {
 		return nil, err
 	}
-	heads, err := analysis.PatchHeads(s.Store, s.Model, clean, corrupt, a.metric())
+	heads, err := analysis.PatchHeads(s.Store, s.Spec, clean, corrupt, a.metric())
 	if err != nil {
 		return nil, err
 	}

@@ -71,13 +71,13 @@ func (p *prompt) tokens(s *subject, least int) ([]int32, error) {
 	case p.ids.given:
 		return s.readIDs("-ids", p.ids.value, least)
 	case s.tokenizer == nil && p.text.given:
-		return nil, errors.Errorf("-prompt: the model has no tokenizer: want its token ids, such as -ids 1,2,3, each below %d", s.Model.Vocab)
+		return nil, errors.Errorf("-prompt: the model has no tokenizer: want its token ids, such as -ids 1,2,3, each below %d", s.Spec.Vocab)
 	case s.tokenizer == nil:
-		return nil, errors.Errorf("-ids: want token ids, such as 1,2,3, each below %d: the model has no tokenizer", s.Model.Vocab)
+		return nil, errors.Errorf("-ids: want token ids, such as 1,2,3, each below %d: the model has no tokenizer", s.Spec.Vocab)
 	}
 	ids, err := s.readText("-prompt", p.text.value, p.bos, least)
-	if !p.text.given && s.Model.Attention.Positions == models.PositionsLearned {
-		ids = ids[:min(len(ids), s.Model.Seq)] // what fits of the default prompt
+	if !p.text.given && s.Spec.Attention.Positions == models.PositionsLearned {
+		ids = ids[:min(len(ids), s.Spec.Seq)] // what fits of the default prompt
 	}
 	return ids, err
 }
@@ -90,8 +90,8 @@ func (s *subject) readText(name, text string, bos bool, least int) ([]int32, err
 		return nil, errors.Errorf("%s: want a text of at least %s, got %q of %d", name, tokenCount(least), text, count)
 	}
 	for i, id := range ids {
-		if int(id) >= s.Model.Vocab {
-			return nil, errors.Errorf("%s: token %d: want an id below %d, the model's vocabulary, got %d", name, i, s.Model.Vocab, id)
+		if int(id) >= s.Spec.Vocab {
+			return nil, errors.Errorf("%s: token %d: want an id below %d, the model's vocabulary, got %d", name, i, s.Spec.Vocab, id)
 		}
 	}
 	return ids, nil
@@ -107,7 +107,7 @@ func (s *subject) encode(text string, bos bool) []int32 {
 
 // readIDs reads "1,2,3".
 func (s *subject) readIDs(name, list string, least int) ([]int32, error) {
-	ids, err := cli.ParseIDs(name, list, s.Model.Vocab)
+	ids, err := cli.ParseIDs(name, list, s.Spec.Vocab)
 	if err != nil {
 		return nil, err
 	}
@@ -119,8 +119,8 @@ func (s *subject) readIDs(name, list string, least int) ([]int32, error) {
 
 // checkLength refuses more tokens than a model has positions.
 func (s *subject) checkLength(name string, n int) error {
-	if s.Model.Attention.Positions == models.PositionsLearned && n > s.Model.Seq {
-		return errors.Errorf("%s: want at most %s, the model's learned positions, got %d", name, tokenCount(s.Model.Seq), n)
+	if s.Spec.Attention.Positions == models.PositionsLearned && n > s.Spec.Seq {
+		return errors.Errorf("%s: want at most %s, the model's learned positions, got %d", name, tokenCount(s.Spec.Seq), n)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func (c *rotationCall) report(s *subject) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	measured, err := analysis.MeasureRotation(s.Store, s.Model, ids, analysis.RotationReportOptions{Seeds: c.seeds, Seed: c.seed})
+	measured, err := analysis.MeasureRotation(s.Store, s.Spec, ids, analysis.RotationReportOptions{Seeds: c.seeds, Seed: c.seed})
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (c *rotationCall) report(s *subject) (*report, error) {
 	if c.steps == 0 {
 		return r, nil
 	}
-	trained, err := analysis.CompareOptimizers(s.Store, s.Model, ids, analysis.OptimizerOptions{RotationOptions: analysis.RotationOptions{Seed: c.seed}, Steps: c.steps})
+	trained, err := analysis.CompareOptimizers(s.Store, s.Spec, ids, analysis.OptimizerOptions{RotationOptions: analysis.RotationOptions{Seed: c.seed}, Steps: c.steps})
 	if err != nil {
 		return nil, err
 	}

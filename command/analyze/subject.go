@@ -9,12 +9,12 @@ import (
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/trainer"
+	"github.com/residua-go/residua/pretrained"
 )
 
 // subject is the model that an analysis looks at.
 type subject struct {
-	*trainer.Pretrained
+	*pretrained.Model
 	tokenizer data.Tokenizer // nil: the model has none
 }
 
@@ -28,13 +28,13 @@ func openSubject(m *cli.Model, out cli.Output) (*subject, error) {
 
 // about is a line that says what model it is.
 func (s *subject) about() string {
-	c := s.Model
+	c := s.Spec
 	return fmt.Sprintf("%s: %s stream, %s, %d layers of %d heads", s.Source.ModelPath, c.Stream.Name(), strings.Join(models.Sizes(c.Stream), " "), c.Layers, c.HeadCount())
 }
 
 // run runs the model once on one row of ids and keeps activations, names or globs.
 func (s *subject) run(ids []int32, names []string) (*cache.Cache, error) {
-	r, err := cache.New(s.Store, s.Model, cache.Options{Names: names, Seq: len(ids)})
+	r, err := cache.New(s.Store, s.Spec, cache.Options{Names: names, Seq: len(ids)})
 	if err != nil {
 		return nil, err
 	}

@@ -28,17 +28,17 @@ func (c *subspacesCall) flags(*flag.FlagSet) {}
 
 func (c *subspacesCall) report(s *subject) (*report, error) {
 	r := reportOn(s, "Subspaces of the stream", nil)
-	spaces, err := analysis.FindSubspaces(s.Store, s.Model)
+	spaces, err := analysis.FindSubspaces(s.Store, s.Spec)
 	if err != nil {
 		return nil, err
 	}
 	r.add("subspaces", "What is read and written", "The directions that each site reads and writes, and how far what one site writes lies in what a later one reads.", spaces)
-	bandwidth, err := analysis.CountBandwidth(s.Model)
+	bandwidth, err := analysis.CountBandwidth(s.Spec)
 	if err != nil {
 		return nil, err
 	}
 	r.add("bandwidth", "Bandwidth", "Many more dimensions communicate through the stream than it has.", bandwidth)
-	erasure, err := analysis.MeasureErasure(s.Store, s.Model)
+	erasure, err := analysis.MeasureErasure(s.Store, s.Spec)
 	if err != nil {
 		return nil, err
 	}

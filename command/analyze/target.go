@@ -110,13 +110,13 @@ func (s *subject) describe(a aim, ids []int32) string {
 // stand in Go's double quotes.
 func (s *subject) readToken(name, value string) (int, error) {
 	if id, err := strconv.Atoi(value); err == nil {
-		if id < 0 || id >= s.Model.Vocab {
-			return 0, errors.Errorf("%s: want an id of 0 to %d, got %d", name, s.Model.Vocab-1, id)
+		if id < 0 || id >= s.Spec.Vocab {
+			return 0, errors.Errorf("%s: want an id of 0 to %d, got %d", name, s.Spec.Vocab-1, id)
 		}
 		return id, nil
 	}
 	if s.tokenizer == nil {
-		return 0, errors.Errorf("%s: the model has no tokenizer: want an id of 0 to %d, got %q", name, s.Model.Vocab-1, value)
+		return 0, errors.Errorf("%s: the model has no tokenizer: want an id of 0 to %d, got %q", name, s.Spec.Vocab-1, value)
 	}
 	word := value
 	if unquoted, err := strconv.Unquote(value); err == nil && strings.HasPrefix(value, `"`) {

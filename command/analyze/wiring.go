@@ -62,7 +62,7 @@ func (c *wiringCall) report(s *subject) (*report, error) {
 		return nil, err
 	}
 	if c.from != "" {
-		weights, err := analysis.Connect(s.Store, s.Model, c.from, c.to, run)
+		weights, err := analysis.Connect(s.Store, s.Spec, c.from, c.to, run)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func (c *wiringCall) report(s *subject) (*report, error) {
 		return r, nil
 	}
 	c.options.Run = run
-	diagram, err := analysis.Wire(s.Store, s.Model, c.options)
+	diagram, err := analysis.Wire(s.Store, s.Spec, c.options)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/trainer"
+	"github.com/residua-go/residua/pretrained"
 )
 
 // Command scores with models of the designs in a zoo.
@@ -38,7 +38,7 @@ func Command(zoo models.Zoo) cli.Command {
 type call struct {
 	model    cli.Model
 	data     cli.List
-	options  eval.Options
+	options  pretrained.EvaluateOptions
 	json     bool
 	perToken bool
 }
@@ -65,7 +65,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	}
 	c.options.Data, c.options.Threads = c.data, c.model.Threads
 	c.options.Device, c.options.Precision = c.model.Device(), c.model.Precision()
-	text, err := eval.Load(ctx, p, c.options)
+	text, err := p.LoadText(ctx, c.options)
 	if err != nil {
 		return cli.Usage(err)
 	}
@@ -78,7 +78,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if c.perToken {
 		c.options.PerToken = func(t eval.Token) error { return c.printToken(out, t) }
 	}
-	score, err := eval.Score(ctx, p, text, c.options)
+	score, err := eval.Evaluate(ctx, p.Store, p.Spec, text, c.options.Options)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (c *call) printToken(out cli.Output, t eval.Token) error {
 	return out.Print(t.String() + "\n")
 }
 
-func (c *call) printScore(out cli.Output, s trainer.Score) error {
+func (c *call) printScore(out cli.Output, s eval.Score) error {
 	if c.json {
 		return out.PrintJSON(s)
 	}

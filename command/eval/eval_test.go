@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/trainer"
 )
 
 // onOneThread runs the command as the runs were.
@@ -23,7 +23,7 @@ func onOneThread(args ...string) clitest.Outcome {
 	return clitest.Call(Command(models.Standard()), append(args, "-threads", "1")...)
 }
 
-func scoreOf(t *testing.T, o clitest.Outcome) (score trainer.Score) {
+func scoreOf(t *testing.T, o clitest.Outcome) (score eval.Score) {
 	require.Equal(t, cli.ExitOK, o.Code, o.Stderr)
 	assert.Empty(t, o.Stderr)
 	require.NoError(t, json.Unmarshal([]byte(o.Stdout), &score), o.Stdout)
@@ -82,7 +82,7 @@ func TestEvalOfText(t *testing.T) {
 		sum += token.Loss
 	}
 	assert.InEpsilon(t, whole.Loss, sum/15, 1e-6)
-	var last trainer.Score
+	var last eval.Score
 	require.NoError(t, json.Unmarshal([]byte(lines[15]), &last))
 	assert.Equal(t, whole, last)
 

@@ -102,10 +102,10 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if err != nil {
 		return err
 	}
-	if c.request.Prompt, c.request.IDs, err = c.prompt.read(ctx, out, tokenizer != nil, p.Model.Vocab); err != nil {
+	if c.request.Prompt, c.request.IDs, err = c.prompt.read(ctx, out, tokenizer != nil, p.Spec.Vocab); err != nil {
 		return err
 	}
-	g, err := generate.New(p.Store, p.Model, tokenizer, generate.Options{Threads: c.model.Threads, Device: c.model.Device(), Precision: c.model.Precision(), Window: c.window})
+	g, err := p.Generator(generate.Options{Threads: c.model.Threads, Device: c.model.Device(), Precision: c.model.Precision(), Window: c.window})
 	if err != nil {
 		return cli.Usage(err)
 	}

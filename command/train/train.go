@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/cli"
@@ -122,11 +123,11 @@ func describe(run *config.Run, t *trainer.Trainer) string {
 
 // summary is the result as JSON.
 type summary struct {
-	Steps       int            `json:"steps"`
-	Interrupted bool           `json:"interrupted"`
-	Diverged    bool           `json:"diverged"`   // the validation loss is far above that of guessing
-	Validation  *trainer.Score `json:"validation"` // null when interrupted or without validation text
-	Checkpoint  string         `json:"checkpoint"`
+	Steps       int         `json:"steps"`
+	Interrupted bool        `json:"interrupted"`
+	Diverged    bool        `json:"diverged"`   // the validation loss is far above that of guessing
+	Validation  *eval.Score `json:"validation"` // null when interrupted or without validation text
+	Checkpoint  string      `json:"checkpoint"`
 }
 
 // finish prints how the run ended: score, a sample of text, files, and what to do about a loss that

@@ -9,7 +9,7 @@ import (
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/trainer"
+	"github.com/residua-go/residua/pretrained"
 )
 
 // Model is the flags of a command that uses a trained model, of a design in the Zoo.
@@ -44,17 +44,17 @@ func (m *Model) HostFlags(flags *flag.FlagSet) {
 
 // Open reads the model and makes its tokenizer. What is wrong with either is the call's
 // mistake.
-func (m *Model) Open(out Output) (*trainer.Pretrained, data.Tokenizer, error) {
+func (m *Model) Open(out Output) (*pretrained.Model, data.Tokenizer, error) {
 	p, tokenizer, err := m.OpenIDs(out)
 	if err == nil && tokenizer == nil {
-		err = Usagef("-checkpoint: %s: want a model with a tokenizer, got one of %d token ids without: this command reads text", p.Source.ModelPath, p.Model.Vocab)
+		err = Usagef("-checkpoint: %s: want a model with a tokenizer, got one of %d token ids without: this command reads text", p.Source.ModelPath, p.Spec.Vocab)
 	}
 	return p, tokenizer, err
 }
 
 // OpenIDs is Open for a command that can take token ids in the place of text: the tokenizer
 // is nil if the model has none.
-func (m *Model) OpenIDs(out Output) (*trainer.Pretrained, data.Tokenizer, error) {
+func (m *Model) OpenIDs(out Output) (*pretrained.Model, data.Tokenizer, error) {
 	if m.Path == "" {
 		return nil, nil, Usagef("-checkpoint: want a run folder, a step folder or a .safetensors file, got nothing")
 	}
@@ -68,7 +68,7 @@ func (m *Model) OpenIDs(out Output) (*trainer.Pretrained, data.Tokenizer, error)
 		return nil, nil, err
 	}
 	WarnDevice(out, m.Device())
-	p, err := trainer.OpenModel(m.Zoo, m.Path)
+	p, err := pretrained.OpenWith(m.Zoo, m.Path)
 	if err != nil {
 		return nil, nil, Usage(errors.Wrap(err, "-checkpoint"))
 	}

@@ -37,7 +37,7 @@ func TestModelWithoutTokenizer(t *testing.T) {
 	p, tokenizer, err := m.OpenIDs(out)
 	require.NoError(t, err)
 	require.Nil(t, tokenizer)
-	require.Equal(t, 113, p.Model.Vocab)
+	require.Equal(t, 113, p.Spec.Vocab)
 	require.Contains(t, stderr.String(), "warning: ")
 	_, _, err = m.Open(out)
 	require.ErrorContains(t, err, "want a model with a tokenizer, got one of 113 token ids without")

@@ -43,19 +43,20 @@ var allowed = map[string][]string{
 	"optim":         {"graph", "graph/kernel", "graph/cuda"},
 	"configs":       {},
 	"config":        {"configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
-	"trainer":       {"config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
-	"generate":      {"trainer", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
-	"eval":          {"trainer", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"generate":      {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data"},
+	"eval":          {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data"},
+	"pretrained":    {"eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint"},
+	"trainer":       {"pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
 	"analysis/page":    {"figure"},
 	"analysis/cache":   {"config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 	"analysis":         {"analysis/cache", "figure", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
-	"command/train":    commandImports("generate"),
-	"command/eval":     commandImports("eval"),
-	"command/generate": commandImports("generate"),
+	"command/train":    commandImports(),
+	"command/eval":     commandImports(),
+	"command/generate": commandImports(),
 	"command/models":   commandImports(),
 	"command/analyze":  commandImports("analysis", "analysis/cache", "analysis/page", "analysis/theory"),
-	"command":          commandImports("generate", "eval", "analysis", "analysis/cache", "analysis/page", "analysis/theory", "command/train", "command/eval", "command/generate", "command/models", "command/analyze"),
+	"command":          commandImports("analysis", "analysis/cache", "analysis/page", "analysis/theory", "command/train", "command/eval", "command/generate", "command/models", "command/analyze"),
 
 	"experiment/gpucheck": {},
 
@@ -64,7 +65,7 @@ var allowed = map[string][]string{
 
 // commandImports is what every command may import, and others.
 func commandImports(others ...string) []string {
-	return append(others, "internal/cli", "internal/bars", "trainer", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
+	return append(others, "internal/cli", "internal/bars", "trainer", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
 // free are the prefixes of packages at the end of all arrows.

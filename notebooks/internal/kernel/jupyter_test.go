@@ -223,7 +223,7 @@ func TestCompletion(t *testing.T) {
 		from int // where what is replaced begins
 	}{
 		{"le|", []string{"lengthy", "len"}, []string{"left"}, 0},
-		{"x := trainer.Op|", []string{"Open", "OpenModel", "Options"}, []string{"NewStore"}, 13},
+		{"x := trainer.Op|", []string{"Open", "Options"}, []string{"NewStore"}, 13},
 		{"trainer.|", []string{"Open", "Trainer", "ReadMetrics"}, nil, 8},
 		{"// ä\nmodel.Sea|", nil, []string{"Seq"}, 0},
 		{"// ä\nmodel.Se|", []string{"Seq"}, nil, 11},

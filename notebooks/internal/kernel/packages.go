@@ -32,6 +32,7 @@ func Packages() []string {
 		residua + "models",
 		residua + "notebooks/show",
 		residua + "optim",
+		residua + "pretrained",
 		residua + "stream",
 		residua + "trainer",
 

@@ -1,4 +1,4 @@
-package trainer
+package pretrained
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ import (
 // openHuggingFace reads a folder as Hugging Face's transformers saves a GPT-2 (Radford et al. 2019): its config.json
 // and model.safetensors become a vector stream with biases, learned positions and a tied unembedding. Tensors are F32.
 // The tokenizer is gpt2 where the vocabulary has its size, otherwise none, with a warning: the folder's own is not read.
-func openHuggingFace(zoo models.Zoo, source checkpoint.Source) (*Pretrained, error) {
+func openHuggingFace(zoo models.Zoo, source checkpoint.Source) (*Model, error) {
 	configPath := filepath.Join(filepath.Dir(source.ModelPath), checkpoint.HuggingFaceConfig)
 	text, err := data.ReadFile(configPath, maxHuggingFaceConfig)
 	if err != nil {
@@ -33,19 +33,19 @@ func openHuggingFace(zoo models.Zoo, source checkpoint.Source) (*Pretrained, err
 	if err != nil {
 		return nil, err
 	}
-	p := &Pretrained{Source: source, Zoo: zoo}
-	p.Model, p.Data = c, config.Data{Tokenizer: tokenizerOf(c), TextField: config.Defaults().Data.TextField}
+	m := &Model{Source: source, Zoo: zoo}
+	m.Spec, m.Data = c, config.Data{Tokenizer: tokenizerOf(c), TextField: config.Defaults().Data.TextField}
 	tensors, err := fromGPT2(file.Tensors, c)
 	if err != nil {
 		return nil, errors.Wrap(err, source.ModelPath)
 	}
-	if p.Store, err = serve(c, tensors); err != nil {
+	if m.Store, err = serve(c, tensors); err != nil {
 		return nil, errors.Wrap(err, source.ModelPath)
 	}
-	if p.Data.Tokenizer == "" {
-		p.Source.Warnings = append(p.Source.Warnings, fmt.Sprintf("%s: no tokenizer here has its vocabulary of %d ids (gpt2 has %d): text cannot be encoded, want token ids as prompt", configPath, c.Vocab, gpt2Vocab))
+	if m.Data.Tokenizer == "" {
+		m.Source.Warnings = append(m.Source.Warnings, fmt.Sprintf("%s: no tokenizer here has its vocabulary of %d ids (gpt2 has %d): text cannot be encoded, want token ids as prompt", configPath, c.Vocab, gpt2Vocab))
 	}
-	return p, nil
+	return m, nil
 }
 
 // gpt2Vocab is the size of GPT-2's own vocabulary.

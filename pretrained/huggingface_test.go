@@ -1,4 +1,4 @@
-package trainer_test
+package pretrained_test
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ import (
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/trainer"
+	"github.com/residua-go/residua/pretrained"
 )
 
 func gpt2Folder() string { return filepath.Join("..", "testdata", "reference", "gpt2-hf") }
@@ -69,17 +69,17 @@ func (f *foreign) write(t *testing.T) string {
 	return dir
 }
 
-func open(t *testing.T, dir string) *trainer.Pretrained {
-	p, err := trainer.OpenModel(models.Standard(), dir)
+func open(t *testing.T, dir string) *pretrained.Model {
+	p, err := pretrained.Open(dir)
 	require.NoError(t, err)
 	return p
 }
 
 // logitsOf runs the model over whole rows of tokens.
-func logitsOf(t *testing.T, p *trainer.Pretrained, tokens []int, rows int) []float32 { // [rows, tokens, V]
+func logitsOf(t *testing.T, p *pretrained.Model, tokens []int, rows int) []float32 { // [rows, tokens, V]
 	var logits *gorgonia.Node
 	program, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Store: p.Store, Threads: 2}}, func(b *graph.Builder) (graph.Roots, error) {
-		m, err := models.On(b, p.Model)
+		m, err := models.On(b, p.Spec)
 		if err != nil {
 			return graph.Roots{}, err
 		}
@@ -127,7 +127,7 @@ func TestOpenHuggingFace(t *testing.T) {
 	p := open(t, gpt2Folder()+"/")
 	c := models.Transformer(2, 24, 96, 3)
 	c.Vocab, c.Seq, c.NormEps, c.Bias, c.TieEmbeddings, c.Gelu = 113, 64, 1e-5, true, true, models.GeluTanh
-	require.Equal(t, resolved(t, c), p.Model)
+	require.Equal(t, resolved(t, c), p.Spec)
 	require.Equal(t, config.Data{TextField: "text"}, p.Data)
 	require.Equal(t, checkpoint.KindHuggingFace, p.Source.Kind)
 	require.Len(t, p.Source.Warnings, 1)
@@ -186,7 +186,7 @@ func TestHuggingFaceActivations(t *testing.T) {
 	for name, want := range map[string]string{"gelu_new": models.GeluTanh, "gelu_pytorch_tanh": models.GeluTanh, "gelu_fast": models.GeluTanh, "gelu": models.GeluExact, "gelu_python": models.GeluExact} {
 		f := openForeign(t)
 		f.config["activation_function"] = name
-		require.Equal(t, want, open(t, f.write(t)).Model.Gelu, name)
+		require.Equal(t, want, open(t, f.write(t)).Spec.Gelu, name)
 	}
 }
 
@@ -252,7 +252,7 @@ func TestHuggingFaceRefuses(t *testing.T) {
 }
 
 func requireRefused(t *testing.T, dir, want string) {
-	p, err := trainer.OpenModel(models.Standard(), dir)
+	p, err := pretrained.Open(dir)
 	require.ErrorContains(t, err, want)
 	require.ErrorContains(t, err, dir)
 	require.NotContains(t, err.Error(), "\n")

@@ -1,4 +1,4 @@
-package trainer_test
+package pretrained_test
 
 import (
 	"os"
@@ -12,19 +12,19 @@ import (
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/trainer"
+	"github.com/residua-go/residua/pretrained"
 )
 
 // smallModel is a model of a program's own, with its description.
-func smallModel(t *testing.T, change func(*models.Config)) (*graph.Store, trainer.Description) {
+func smallModel(t *testing.T, change func(*models.Config)) (*graph.Store, pretrained.Description) {
 	c := models.Transformer(2, 16, 24, 2)
 	c.Vocab, c.BOS, c.Seq = 257, 256, 12
 	if change != nil {
 		change(&c)
 	}
 	store := graph.NewStore(tensor.Float32, 1)
-	d := trainer.Description{Model: resolved(t, c)}
-	_, err := models.New(gorgonia.NewGraph(), d.Model, models.WithStore(store))
+	d := pretrained.Description{Spec: resolved(t, c)}
+	_, err := models.New(gorgonia.NewGraph(), d.Spec, models.WithStore(store))
 	require.NoError(t, err)
 	d.Data.Tokenizer = "bytes"
 	return store, d
@@ -33,10 +33,7 @@ func smallModel(t *testing.T, change func(*models.Config)) (*graph.Store, traine
 // TestSavedModelIsThatOfTheRun: what a program saves is, byte for byte, what the run that
 // trained the model has saved.
 func TestSavedModelIsThatOfTheRun(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "run")
-	train(t, tiny(t, corpus(t), out, "train.steps=2", "train.eval_every=0"), trainer.Options{})
-	p, err := trainer.OpenModel(models.Standard(), out)
-	require.NoError(t, err)
+	p, _ := train(t, write(t, "text.txt", lines(120)), "train.steps=2", "train.eval_every=0")
 	want, err := os.ReadFile(p.Source.ModelPath)
 	require.NoError(t, err)
 
@@ -51,10 +48,10 @@ func TestSavedModelIsThatOfTheRun(t *testing.T) {
 func TestSavedModelIsOpened(t *testing.T) {
 	store, d := smallModel(t, nil)
 	path := filepath.Join(t.TempDir(), "model.safetensors")
-	require.NoError(t, trainer.SaveModel(path, store, d))
-	p, err := trainer.OpenModel(models.Standard(), path)
+	require.NoError(t, pretrained.Save(path, store, d))
+	p, err := pretrained.Open(path)
 	require.NoError(t, err)
-	require.Equal(t, d.Model, p.Model)
+	require.Equal(t, d.Spec, p.Spec)
 	tokenizer, err := p.Tokenizer()
 	require.NoError(t, err)
 	require.Equal(t, "bytes", tokenizer.Name())
@@ -63,14 +60,14 @@ func TestSavedModelIsOpened(t *testing.T) {
 	}
 
 	d.Data.Tokenizer = ""
-	require.NoError(t, trainer.SaveModel(path, store, d))
-	p, err = trainer.OpenModel(models.Standard(), path)
+	require.NoError(t, pretrained.Save(path, store, d))
+	p, err = pretrained.Open(path)
 	require.NoError(t, err)
 	_, err = p.Tokenizer()
 	require.EqualError(t, err, "the model has no tokenizer: want token ids, each below 257, in the place of text")
 }
 
-// TestModelThatCannotBeOpenedIsNotSaved: SaveModel refuses it and leaves an earlier file
+// TestModelThatCannotBeOpenedIsNotSaved: Save refuses it and leaves an earlier file
 // and the Store as they are.
 func TestModelThatCannotBeOpenedIsNotSaved(t *testing.T) {
 	store, d := smallModel(t, nil)
@@ -82,17 +79,17 @@ func TestModelThatCannotBeOpenedIsNotSaved(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		store  *graph.Store
-		change func(*trainer.Description)
+		change func(*pretrained.Description)
 		want   string
 	}{
 		{"no store", nil, nil, "want a store with the model's parameters, got an empty one"},
 		{"empty store", graph.NewStore(tensor.Float32, 0), nil, "got an empty one"},
-		{"float64", float64Store(t, d.Model), nil, "want a store of float32, got float64"},
+		{"float64", float64Store(t, d.Spec), nil, "want a store of float32, got float64"},
 		{"deeper model's store", deeper, nil, "the model has 12080 parameters, the store 13904: it is of another model"},
 		{"wider model's store", wider, nil, "it is of another model"},
-		{"no model", store, func(d *trainer.Description) { d.Model = models.Spec{} }, "want a description with the model's Spec"},
-		{"unknown tokenizer", store, func(d *trainer.Description) { d.Data.Tokenizer = "words" }, `data.tokenizer: want one of bytes, gpt2, got "words"`},
-		{"large tokenizer", store, func(d *trainer.Description) { d.Data.Tokenizer = "gpt2" }, "tokenizer gpt2 has 50257 ids, the model's vocabulary 257"},
+		{"no model", store, func(d *pretrained.Description) { d.Spec = models.Spec{} }, "want a description with the model's Spec"},
+		{"unknown tokenizer", store, func(d *pretrained.Description) { d.Data.Tokenizer = "words" }, `data.tokenizer: want one of bytes, gpt2, got "words"`},
+		{"large tokenizer", store, func(d *pretrained.Description) { d.Data.Tokenizer = "gpt2" }, "tokenizer gpt2 has 50257 ids, the model's vocabulary 257"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			own := d
@@ -103,7 +100,7 @@ func TestModelThatCannotBeOpenedIsNotSaved(t *testing.T) {
 			if c.store != nil {
 				parameters = len(c.store.Params())
 			}
-			err := trainer.SaveModel(path, c.store, own)
+			err := pretrained.Save(path, c.store, own)
 			require.ErrorContains(t, err, path+": cannot save the model: ")
 			require.ErrorContains(t, err, c.want)
 			if c.store != nil {
@@ -114,7 +111,7 @@ func TestModelThatCannotBeOpenedIsNotSaved(t *testing.T) {
 			require.Equal(t, "earlier", string(content))
 		})
 	}
-	require.ErrorContains(t, trainer.SaveModel(filepath.Join(dir, "none", "m.safetensors"), store, d), "no such file or directory")
+	require.ErrorContains(t, pretrained.Save(filepath.Join(dir, "none", "m.safetensors"), store, d), "no such file or directory")
 }
 
 func float64Store(t *testing.T, c models.Spec) *graph.Store {
@@ -148,8 +145,8 @@ func TestModelTrainedByGorgoniaIsSaved(t *testing.T) {
 	require.NoError(t, gorgonia.NewAdamSolver().Step(gorgonia.NodesToValueGrads(m.Learnables())))
 
 	path := filepath.Join(t.TempDir(), "model.safetensors")
-	require.NoError(t, trainer.SaveModel(path, m.Store(), trainer.Description{Model: m.Spec()}))
-	p, err := trainer.OpenModel(models.Standard(), path)
+	require.NoError(t, pretrained.Save(path, m.Store(), pretrained.Description{Spec: m.Spec()}))
+	p, err := pretrained.Open(path)
 	require.NoError(t, err)
 	for _, n := range m.Learnables() {
 		require.Equal(t, n.Value().Data(), p.Store.Param(n.Name()).Value.Data(), n.Name())

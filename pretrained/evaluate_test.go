@@ -1,8 +1,7 @@
-package eval_test
+package pretrained_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -19,6 +18,7 @@ import (
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/pretrained"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -46,7 +46,7 @@ func lines(n int) string {
 }
 
 // train trains a tiny model on a text file and opens it.
-func train(t *testing.T, text string, sets ...string) (*trainer.Pretrained, *trainer.Result) {
+func train(t *testing.T, text string, sets ...string) (*pretrained.Model, *trainer.Result) {
 	out := filepath.Join(t.TempDir(), "run")
 	run, _, err := config.Parse(models.Standard(), "tiny.yaml", []byte(tinyYAML), append([]string{"data.path=[" + text + "]", "out=" + out}, sets...))
 	require.NoError(t, err)
@@ -55,15 +55,15 @@ func train(t *testing.T, text string, sets ...string) (*trainer.Pretrained, *tra
 	defer training.Close()
 	result, err := training.Run(context.Background())
 	require.NoError(t, err)
-	p, err := trainer.OpenModel(models.Standard(), out)
+	p, err := pretrained.Open(out)
 	require.NoError(t, err)
 	return p, result
 }
 
 // evaluate scores on one thread, as the runs do.
-func evaluate(t *testing.T, p *trainer.Pretrained, o eval.Options) trainer.Score {
+func evaluate(t *testing.T, p *pretrained.Model, o pretrained.EvaluateOptions) eval.Score {
 	o.Threads = 1
-	score, err := eval.Evaluate(context.Background(), p, o)
+	score, err := p.Evaluate(context.Background(), o)
 	require.NoError(t, err)
 	return score
 }
@@ -72,15 +72,15 @@ func TestValidationSplitScoresAsTheRunDid(t *testing.T) {
 	text := write(t, "text.txt", lines(120))
 	p, result := train(t, text)
 	require.NotNil(t, result.Final)
-	assert.Equal(t, *result.Final, evaluate(t, p, eval.Options{Batch: 4}))
+	assert.Equal(t, *result.Final, evaluate(t, p, pretrained.EvaluateOptions{Options: eval.Options{Batch: 4}}))
 	assert.Equal(t, 192, result.Final.Tokens, "12 windows of eval_tokens 200")
 
 	all, result := train(t, text, "train.eval_tokens=0")
-	assert.Equal(t, *result.Final, evaluate(t, all, eval.Options{Batch: 4}))
+	assert.Equal(t, *result.Final, evaluate(t, all, pretrained.EvaluateOptions{Options: eval.Options{Batch: 4}}))
 	assert.Greater(t, result.Final.Tokens, 192)
 
 	require.NoError(t, os.Remove(filepath.Join(p.Source.RunDir, "config.yaml")))
-	assert.Equal(t, result.Final.Tokens, evaluate(t, p, eval.Options{}).Tokens, "without the config the default, which is more than there is")
+	assert.Equal(t, result.Final.Tokens, evaluate(t, p, pretrained.EvaluateOptions{}).Tokens, "without the config the default, which is more than there is")
 }
 
 func TestTextIsScoredWhole(t *testing.T) {
@@ -88,10 +88,10 @@ func TestTextIsScoredWhole(t *testing.T) {
 	other := lines(9)[:133]
 	path := write(t, "other.txt", other)
 	var tokens []eval.Token
-	score := evaluate(t, p, eval.Options{Data: []string{path}, PerToken: func(token eval.Token) error {
+	score := evaluate(t, p, pretrained.EvaluateOptions{Data: []string{path}, Options: eval.Options{PerToken: func(token eval.Token) error {
 		tokens = append(tokens, token)
 		return nil
-	}})
+	}}})
 	require.Len(t, tokens, len(other))
 	assert.Equal(t, len(other), score.Tokens)
 	sum, spelt := 0.0, ""
@@ -107,12 +107,12 @@ func TestTextIsScoredWhole(t *testing.T) {
 	assert.InEpsilon(t, math.Exp(score.Loss), score.Perplexity, 1e-12)
 	assert.InEpsilon(t, score.Loss/math.Ln2, score.BitsPerByte, 1e-12, "a byte a token")
 
-	assert.Equal(t, score, evaluate(t, p, eval.Options{Data: []string{path}, Batch: 1}), "the batch does not matter")
-	short := evaluate(t, p, eval.Options{Data: []string{path}, Tokens: 21})
+	assert.Equal(t, score, evaluate(t, p, pretrained.EvaluateOptions{Data: []string{path}, Options: eval.Options{Batch: 1}}), "the batch does not matter")
+	short := evaluate(t, p, pretrained.EvaluateOptions{Data: []string{path}, Tokens: 21})
 	assert.Equal(t, 21, short.Tokens)
 	assert.InEpsilon(t, mean(tokens[:16])*16+mean5(t, p, other)*5, short.Loss*21, 1e-5)
-	assert.Equal(t, 3, evaluate(t, p, eval.Options{Data: []string{write(t, "abc.txt", "abc")}}).Tokens, "shorter than a window")
-	assert.Equal(t, 7, evaluate(t, p, eval.Options{Tokens: 7}).Tokens, "of the validation split")
+	assert.Equal(t, 3, evaluate(t, p, pretrained.EvaluateOptions{Data: []string{write(t, "abc.txt", "abc")}}).Tokens, "shorter than a window")
+	assert.Equal(t, 7, evaluate(t, p, pretrained.EvaluateOptions{Tokens: 7}).Tokens, "of the validation split")
 }
 
 func mean(tokens []eval.Token) float64 {
@@ -124,17 +124,17 @@ func mean(tokens []eval.Token) float64 {
 }
 
 // mean5 is the mean loss of the 5 tokens after the first window, in a row of their own.
-func mean5(t *testing.T, p *trainer.Pretrained, text string) float64 {
-	e, err := trainer.NewEvaluator(graph.Options{Store: p.Store, Threads: 1}, p.Model, 1, 5)
+func mean5(t *testing.T, p *pretrained.Model, text string) float64 {
+	e, err := eval.NewEvaluator(graph.Options{Store: p.Store, Threads: 1}, p.Spec, 1, 5)
 	require.NoError(t, err)
 	defer e.Close()
 	row := []uint16{uint16(text[15])}
 	for _, b := range []byte(text[16:21]) {
 		row = append(row, uint16(b))
 	}
-	loaded, err := eval.Load(context.Background(), p, eval.Options{})
+	loaded, err := p.LoadText(context.Background(), pretrained.EvaluateOptions{})
 	require.NoError(t, err)
-	score, err := e.Evaluate(context.Background(), loaded.Tokenizer, row, nil)
+	score, err := e.Evaluate(context.Background(), loaded.Tokenizer, row)
 	require.NoError(t, err)
 	return score.Loss
 }
@@ -147,12 +147,12 @@ func TestDocumentsAreJoined(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	var ends []int
-	score := evaluate(t, p, eval.Options{Data: []string{dir}, PerToken: func(token eval.Token) error {
+	score := evaluate(t, p, pretrained.EvaluateOptions{Data: []string{dir}, Options: eval.Options{PerToken: func(token eval.Token) error {
 		if token.Text == "" {
 			ends = append(ends, token.Index)
 		}
 		return nil
-	}})
+	}}})
 	assert.Equal(t, []int{6}, ends)
 	assert.Equal(t, 16, score.Tokens)
 	assert.InEpsilon(t, score.Loss*16/math.Ln2/15, score.BitsPerByte, 1e-12)
@@ -161,10 +161,10 @@ func TestDocumentsAreJoined(t *testing.T) {
 func TestTextFieldOfLines(t *testing.T) {
 	p, _ := train(t, write(t, "text.txt", lines(120)))
 	path := write(t, "a.jsonl", `{"text":"no","body":"first"}`+"\n"+`{"body":"second one"}`)
-	assert.Equal(t, 16, evaluate(t, p, eval.Options{Data: []string{path}, TextField: "body"}).Tokens)
-	_, err := eval.Evaluate(context.Background(), p, eval.Options{Data: []string{path}})
+	assert.Equal(t, 16, evaluate(t, p, pretrained.EvaluateOptions{Data: []string{path}, TextField: "body"}).Tokens)
+	_, err := p.Evaluate(context.Background(), pretrained.EvaluateOptions{Data: []string{path}})
 	assert.ErrorContains(t, err, `a.jsonl:2: want the text in field "text", got an object with the fields [body]: name it in data.text_field, or with eval -text-field`)
-	_, err = eval.Evaluate(context.Background(), p, eval.Options{TextField: "body"})
+	_, err = p.Evaluate(context.Background(), pretrained.EvaluateOptions{TextField: "body"})
 	assert.ErrorContains(t, err, `text field: want it with text of one's own, got "body"`)
 }
 
@@ -174,7 +174,7 @@ func TestFilesThatArePassedOverAreNoted(t *testing.T) {
 	for name, text := range map[string]string{"a.txt": "text", "b.bin": "binary"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
-	text, err := eval.Load(context.Background(), p, eval.Options{Data: []string{dir}})
+	text, err := p.LoadText(context.Background(), pretrained.EvaluateOptions{Data: []string{dir}})
 	require.NoError(t, err)
 	require.Len(t, text.Notes, 1)
 	assert.Contains(t, text.Notes[0], `1 file passed over, not text by extension or content: "b.bin"`)
@@ -185,11 +185,11 @@ func TestEndOfOneFileIsScoredIfItWasHeldOut(t *testing.T) {
 	text := write(t, "text.txt", lines(120))
 	p, result := train(t, text, "data.split=hash/20")
 	require.NotNil(t, result.Final)
-	assert.Equal(t, *result.Final, evaluate(t, p, eval.Options{Batch: 4}))
+	assert.Equal(t, *result.Final, evaluate(t, p, pretrained.EvaluateOptions{Options: eval.Options{Batch: 4}}))
 
 	p, _ = train(t, text, "data.split=none")
 	p.Data.Split = "hash/20" // of a run before ends were held out: it learnt from all of it
-	_, err := eval.Load(context.Background(), p, eval.Options{})
+	_, err := p.LoadText(context.Background(), pretrained.EvaluateOptions{})
 	assert.ErrorContains(t, err, "data: validation split: want at least 17 tokens (seq 16 + 1), got 0 in 0 documents")
 }
 
@@ -199,12 +199,12 @@ func TestChangedCorpusIsNoticed(t *testing.T) {
 	step, err := checkpoint.Load(p.Source.StepDir)
 	require.NoError(t, err)
 	p.State = &step.State
-	same, err := eval.Load(context.Background(), p, eval.Options{})
+	same, err := p.LoadText(context.Background(), pretrained.EvaluateOptions{})
 	require.NoError(t, err)
 	assert.Empty(t, same.Warnings)
 
 	require.NoError(t, os.WriteFile(path, []byte(lines(121)), 0o644))
-	changed, err := eval.Load(context.Background(), p, eval.Options{})
+	changed, err := p.LoadText(context.Background(), pretrained.EvaluateOptions{})
 	require.NoError(t, err)
 	require.Len(t, changed.Warnings, 1)
 	assert.Contains(t, changed.Warnings[0], "the corpus has changed")
@@ -219,24 +219,24 @@ func TestTextsThatAreRefused(t *testing.T) {
 	foreign.Data.Tokenizer = "gpt2"
 	for _, c := range []struct {
 		name string
-		p    *trainer.Pretrained
-		o    eval.Options
+		p    *pretrained.Model
+		o    pretrained.EvaluateOptions
 		want string
 	}{
-		{"no such file", p, eval.Options{Data: []string{"nowhere.txt"}}, "nowhere.txt: no such file or folder"},
-		{"empty file", p, eval.Options{Data: []string{write(t, "empty.txt", "")}}, "empty corpus"},
-		{"negative", p, eval.Options{Tokens: -1}, "tokens: want >= 0, got -1"},
-		{"negative batch", p, eval.Options{Batch: -1}, "batch: want >= 0"},
-		{"no corpus", &nameless, eval.Options{}, "names no corpus"},
-		{"other tokenizer", &foreign, eval.Options{Data: []string{path}}, "tokenizer gpt2 has 50257 ids, the model's vocabulary 257"},
+		{"no such file", p, pretrained.EvaluateOptions{Data: []string{"nowhere.txt"}}, "nowhere.txt: no such file or folder"},
+		{"empty file", p, pretrained.EvaluateOptions{Data: []string{write(t, "empty.txt", "")}}, "empty corpus"},
+		{"negative", p, pretrained.EvaluateOptions{Tokens: -1}, "tokens: want >= 0, got -1"},
+		{"negative batch", p, pretrained.EvaluateOptions{Options: eval.Options{Batch: -1}}, "batch: want >= 0"},
+		{"no corpus", &nameless, pretrained.EvaluateOptions{}, "names no corpus"},
+		{"other tokenizer", &foreign, pretrained.EvaluateOptions{Data: []string{path}}, "tokenizer gpt2 has 50257 ids, the model's vocabulary 257"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := eval.Evaluate(context.Background(), c.p, c.o)
+			_, err := c.p.Evaluate(context.Background(), c.o)
 			assert.ErrorContains(t, err, c.want)
 		})
 	}
 	require.NoError(t, os.Remove(path))
-	_, err := eval.Evaluate(context.Background(), p, eval.Options{})
+	_, err := p.Evaluate(context.Background(), pretrained.EvaluateOptions{})
 	assert.ErrorContains(t, err, "validation split of the model's run")
 }
 
@@ -244,29 +244,21 @@ func TestInterruptsAndFailures(t *testing.T) {
 	p, _ := train(t, write(t, "text.txt", lines(120)))
 	ctx, cancel := context.WithCancel(context.Background())
 	seen := 0
-	_, err := eval.Evaluate(ctx, p, eval.Options{Batch: 1, PerToken: func(eval.Token) error {
+	_, err := p.Evaluate(ctx, pretrained.EvaluateOptions{Options: eval.Options{Batch: 1, PerToken: func(eval.Token) error {
 		seen++
 		cancel()
 		return nil
-	}})
+	}}})
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, 16, seen, "the window under way is the last")
 
 	full := errors.New("disk full")
-	_, err = eval.Evaluate(context.Background(), p, eval.Options{PerToken: func(eval.Token) error { return full }})
+	_, err = p.Evaluate(context.Background(), pretrained.EvaluateOptions{Options: eval.Options{PerToken: func(eval.Token) error { return full }}})
 	assert.ErrorIs(t, err, full)
 
 	for _, param := range p.Store.Params() {
 		param.Value.Float32s()[0] = float32(math.NaN())
 	}
-	_, err = eval.Evaluate(context.Background(), p, eval.Options{})
+	_, err = p.Evaluate(context.Background(), pretrained.EvaluateOptions{})
 	assert.ErrorContains(t, err, "weights have diverged or were damaged")
-}
-
-func TestTokenForms(t *testing.T) {
-	token := eval.Token{Index: 3, ID: 226, Text: "\xe2", Loss: 0.25}
-	assert.Equal(t, "3\t\"\\xe2\"\t0.25", token.String())
-	text, err := json.Marshal(token)
-	require.NoError(t, err)
-	assert.Equal(t, `{"index":3,"id":226,"token":"\"\\xe2\"","loss":0.25}`, string(text))
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package trainer_test
+package pretrained_test
 
 import (
 	"os"

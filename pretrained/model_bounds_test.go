@@ -1,4 +1,4 @@
-package trainer_test
+package pretrained_test
 
 import (
 	"encoding/json"
@@ -11,11 +11,12 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
-	"github.com/residua-go/residua/trainer"
+	"github.com/residua-go/residua/pretrained"
 )
 
 // small is a model of some 20,000 parameters.
@@ -44,7 +45,7 @@ func writeModel(t *testing.T, real, claimed models.Config) string {
 	for _, p := range modeltest.NewStore(t, resolved(t, real), tensor.Float32, 1).Params() {
 		tensors = append(tensors, checkpoint.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Value.Float32s()})
 	}
-	text, err := json.Marshal(trainer.Description{Model: resolved(t, claimed)})
+	text, err := json.Marshal(pretrained.Description{Spec: resolved(t, claimed)})
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "model.safetensors")
 	require.NoError(t, checkpoint.WriteModel(path, tensors, map[string]string{checkpoint.MetadataConfig: string(text)}))
@@ -79,7 +80,7 @@ func TestModelFileAllocatesWhatItHolds(t *testing.T) {
 		path := writeModel(t, real, claimed)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := trainer.OpenModel(models.Standard(), path)
+		_, err := pretrained.Open(path)
 		runtime.ReadMemStats(&after)
 		require.ErrorContains(t, err, row.want, row.name)
 		require.ErrorContains(t, err, path, row.name)
@@ -88,17 +89,17 @@ func TestModelFileAllocatesWhatItHolds(t *testing.T) {
 	}
 }
 
-// TestModelFileServes: what OpenModel returns holds the file's values, and no graph adds a
+// TestModelFileServes: what Open returns holds the file's values, and no graph adds a
 // parameter to it: one that is not there is named.
 func TestModelFileServes(t *testing.T) {
 	c := small(models.PositionsALiBi)
 	path := writeModel(t, c, c)
-	p, err := trainer.OpenModel(models.Standard(), path)
+	p, err := pretrained.Open(path)
 	require.NoError(t, err)
 	require.Equal(t, modeltest.Values(modeltest.NewStore(t, resolved(t, c), tensor.Float32, 1)), modeltest.Values(p.Store))
 	count := len(p.Store.Params())
 	c.Layers = 2
-	_, err = trainer.NewEvaluator(graph.Options{Store: p.Store}, resolved(t, c), 1, 4)
+	_, err = eval.NewEvaluator(graph.Options{Store: p.Store}, resolved(t, c), 1, 4)
 	require.ErrorContains(t, err, `parameter "blocks.1.attention.norm": the store does not have it`)
 	require.Len(t, p.Store.Params(), count)
 	require.False(t, strings.Contains(err.Error(), "\n"))

@@ -1,0 +1,68 @@
+package eval
+
+import (
+	"context"
+
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// Evaluator scores streams of tokens with a model, in windows of one length.
+type Evaluator struct {
+	program    *models.Compiled
+	batch, seq int
+}
+
+// NewEvaluator compiles an evaluation program over the Store of o, on its device, for
+// batch windows at a time of seq tokens each.
+func NewEvaluator(o graph.Options, c models.Spec, batch, seq int) (*Evaluator, error) {
+	program, err := models.Compile(c, batch, seq, models.Outputs{TokenLosses: true}, graph.ProgramOptions{Options: o})
+	if err != nil {
+		return nil, err
+	}
+	return &Evaluator{program, batch, seq}, nil
+}
+
+// Evaluate scores the consecutive whole windows of a stream of tokens, each by itself, and
+// sums in float64. The loss of weights that have diverged may not be finite.
+func (e *Evaluator) Evaluate(ctx context.Context, t data.Tokenizer, tokens []uint16) (Score, error) {
+	s := sum{tokenizer: t}
+	if err := e.add(ctx, &s, tokens); err != nil {
+		return Score{}, err
+	}
+	return s.score()
+}
+
+// add scores the whole windows of tokens into s.
+func (e *Evaluator) add(ctx context.Context, s *sum, tokens []uint16) error {
+	windows, err := data.NewWindows(tokens, e.batch, e.seq)
+	if err != nil {
+		return err
+	}
+	before := s.tokens
+	for i := range windows.Batches() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		rows, err := windows.Batch(i, e.program.Tokens, e.program.Targets)
+		if err != nil {
+			return err
+		}
+		if err := e.program.Run(graph.RunOptions{}); err != nil {
+			return err
+		}
+		losses, err := graph.Value(e.program.TokenLosses) // [batch * seq]
+		if err != nil {
+			return err
+		}
+		if err := s.add(e.program.Targets, losses.Float32s()[:rows*e.seq]); err != nil {
+			return err
+		}
+	}
+	s.bytes += data.TextBytes(s.tokenizer, tokens[1:1+s.tokens-before])
+	return nil
+}
+
+// Close ends the program.
+func (e *Evaluator) Close() { e.program.Close() }

@@ -1,0 +1,95 @@
+package eval
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/data"
+)
+
+// Score is the result of an evaluation.
+type Score struct {
+	Tokens      int     // scored
+	Loss        float64 // mean cross-entropy in nats a token, without z-loss
+	Perplexity  float64 // exp(Loss)
+	BitsPerByte float64 // summed loss in bits over the bytes of the scored text
+}
+
+// finite returns an error for the score of a model whose weights are of no use.
+func (s Score) finite() error {
+	if math.IsNaN(s.Loss) || math.IsInf(s.Loss, 0) {
+		return errors.Errorf("eval: the loss is %g: the model's weights have diverged or were damaged; take an earlier checkpoint", s.Loss)
+	}
+	return nil
+}
+
+// scoreJSON is a Score as JSON, null for what is not finite.
+type scoreJSON struct {
+	Tokens      int      `json:"tokens"`
+	Loss        *float64 `json:"loss"`
+	Perplexity  *float64 `json:"perplexity"`
+	BitsPerByte *float64 `json:"bits_per_byte"`
+}
+
+// MarshalJSON writes {"tokens", "loss", "perplexity", "bits_per_byte"}, null for what is not finite: a diverged model's
+// perplexity.
+func (s Score) MarshalJSON() ([]byte, error) {
+	return json.Marshal(scoreJSON{s.Tokens, orNull(s.Loss), orNull(s.Perplexity), orNull(s.BitsPerByte)})
+}
+
+// UnmarshalJSON reads null as NaN.
+func (s *Score) UnmarshalJSON(text []byte) error {
+	var read scoreJSON
+	err := json.Unmarshal(text, &read)
+	*s = Score{read.Tokens, orNaN(read.Loss), orNaN(read.Perplexity), orNaN(read.BitsPerByte)}
+	return err
+}
+
+func orNull(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+func orNaN(x *float64) float64 {
+	if x == nil {
+		return math.NaN()
+	}
+	return *x
+}
+
+// sum adds up the losses of a text's tokens.
+type sum struct {
+	tokenizer data.Tokenizer
+	perToken  func(Token) error // gets each token, if not nil
+	loss      float64
+	tokens    int
+	bytes     int64 // of the tokens' text
+}
+
+// add takes the losses of the next tokens.
+func (s *sum) add(targets []int32, losses []float32) error {
+	for i, loss := range losses {
+		s.loss += float64(loss)
+		s.tokens++
+		if s.perToken == nil {
+			continue
+		}
+		id := targets[i]
+		if err := s.perToken(Token{Index: s.tokens, ID: int(id), Text: s.tokenizer.Decode([]int32{id}), Loss: loss}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *sum) score() (Score, error) {
+	if s.tokens == 0 || s.bytes == 0 {
+		return Score{}, errors.Errorf("eval: want text to score, got %d tokens with %d bytes of text", s.tokens, s.bytes)
+	}
+	mean := s.loss / float64(s.tokens)
+	return Score{Tokens: s.tokens, Loss: mean, Perplexity: math.Exp(mean), BitsPerByte: s.loss / math.Ln2 / float64(s.bytes)}, nil
+}

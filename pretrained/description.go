@@ -1,0 +1,103 @@
+package pretrained
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// Description is what a model file says of itself: enough to rebuild the graph, to find
+// the tokenizer and, where the data is still there, the validation split.
+type Description struct {
+	Spec models.Spec `json:"model"`
+	Data config.Data `json:"data"`
+}
+
+// Describe reads the description in the metadata of the model file at a path.
+func Describe(zoo models.Zoo, path string, metadata map[string]string) (Description, error) {
+	var read struct {
+		Model json.RawMessage `json:"model"`
+		Data  config.Data     `json:"data"`
+	}
+	err := json.Unmarshal([]byte(metadata[checkpoint.MetadataConfig]), &read)
+	d := Description{Data: read.Data}
+	if err == nil {
+		d.Spec, err = resolved(zoo, metadata[checkpoint.MetadataVersion], read.Model)
+	}
+	return d, errors.Wrapf(err, "%s: metadata %s: want a model description", path, checkpoint.MetadataConfig)
+}
+
+// resolved is the model that a file of a format version describes.
+func resolved(zoo models.Zoo, version string, text []byte) (models.Spec, error) {
+	number, err := strconv.Atoi(version)
+	if err != nil {
+		return models.Spec{}, errors.WithStack(err)
+	}
+	c, err := zoo.UnmarshalVersion(number, text)
+	if err != nil {
+		return models.Spec{}, err
+	}
+	return c.Resolve()
+}
+
+// Metadata returns the description as the metadata of a model file.
+func (d Description) Metadata() (map[string]string, error) {
+	text, err := json.Marshal(d)
+	return map[string]string{checkpoint.MetadataConfig: string(text)}, errors.WithStack(err)
+}
+
+// Tokenizer returns the tokenizer that the model reads text by; a model that has none, but
+// takes token ids alone, is an error.
+func (d Description) Tokenizer() (data.Tokenizer, error) {
+	if d.Data.Tokenizer == "" {
+		return nil, errors.Errorf("the model has no tokenizer: want token ids, each below %d, in the place of text", d.Spec.Vocab)
+	}
+	return data.NewTokenizer(d.Data.Tokenizer)
+}
+
+// check refuses what Open could not read back.
+func (d Description) check(store *graph.Store) error {
+	if d.Spec.IsZero() {
+		return errors.New("want a description with the model's Spec, got one without: models.Model.Spec returns it")
+	}
+	if d.Data.Tokenizer != "" {
+		t, err := d.Tokenizer()
+		if err != nil {
+			return err
+		}
+		if t.Vocab() > d.Spec.Vocab {
+			return errors.Errorf("tokenizer %s has %d ids, the model's vocabulary %d: want the tokenizer that the model was trained with", t.Name(), t.Vocab(), d.Spec.Vocab)
+		}
+	}
+	switch {
+	case store == nil || len(store.Params()) == 0:
+		return errors.New("want a store with the model's parameters, got an empty one")
+	case store.DType() != tensor.Float32:
+		return errors.Errorf("want a store of float32, got %v", store.DType())
+	}
+	return d.holds(store)
+}
+
+// holds checks that a Store has the model's parameters and no others.
+func (d Description) holds(store *graph.Store) error {
+	if want, got := d.Spec.Cost().Parameters, store.Size(); want != got {
+		return errors.Errorf("the model has %d parameters, the store %d: it is of another model", want, got)
+	}
+	parameters := len(store.Params())
+	if _, err := models.New(gorgonia.NewGraph(), d.Spec, models.WithStore(store)); err != nil {
+		return err
+	}
+	if made := len(store.Params()) - parameters; made > 0 {
+		return errors.Errorf("the store lacks %d of the model's parameters: it is of another model", made)
+	}
+	return nil
+}

@@ -1,0 +1,9 @@
+// Package pretrained opens trained models: ours from a run folder, a step folder or one file, and GPT-2 as Hugging
+// Face's transformers saves it. A Model generates text, and is scored on its run's validation split or on any text.
+//
+//	m, err := pretrained.Open("runs/quickstart")
+//	score, err := m.Evaluate(ctx, pretrained.EvaluateOptions{})
+//	g, err := m.Generator(generate.Options{})
+//
+// Save writes a model that a program of one's own has trained.
+package pretrained

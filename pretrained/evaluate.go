@@ -1,0 +1,90 @@
+package pretrained
+
+import (
+	"context"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/eval"
+)
+
+// EvaluateOptions say what to score, and how. The zero value scores the validation split
+// of the model's run exactly as the run does.
+type EvaluateOptions struct {
+	// Data names text instead: files, folders or globs, as data.Source.Paths.
+	Data []string
+	// TextField is the field of .jsonl lines of Data that holds the text; "": the run's.
+	TextField string
+	Tokens    int // to score at most; 0: as many as the run evaluates on, or all of Data
+	eval.Options
+}
+
+func (o EvaluateOptions) check() error {
+	switch {
+	case o.Tokens < 0:
+		return errors.Errorf("evaluate: tokens: want >= 0, got %d", o.Tokens)
+	case o.TextField != "" && len(o.Data) == 0:
+		return errors.Errorf("evaluate: text field: want it with text of one's own, got %q for a run's validation split", o.TextField)
+	}
+	return nil
+}
+
+// Evaluate loads the text that o names and scores it.
+func (m *Model) Evaluate(ctx context.Context, o EvaluateOptions) (eval.Score, error) {
+	text, err := m.LoadText(ctx, o)
+	if err != nil {
+		return eval.Score{}, err
+	}
+	return eval.Evaluate(ctx, m.Store, m.Spec, text, o.Options)
+}
+
+// LoadText returns the text that o names: o.Data, or without it the validation split of the
+// model's run and of that as many tokens as the run evaluates on. Whatever it complains
+// about is in the call or in what it names.
+func (m *Model) LoadText(ctx context.Context, o EvaluateOptions) (*eval.Text, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	load := m.validation
+	if len(o.Data) > 0 {
+		load = m.files
+	}
+	text, err := load(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if n := text.Tokenizer.Vocab(); n > m.Spec.Vocab {
+		return nil, errors.Errorf("%s: tokenizer %s has %d ids, the model's vocabulary %d: want the tokenizer that the model was trained with", m.Source.ModelPath, text.Tokenizer.Name(), n, m.Spec.Vocab)
+	}
+	if o.Tokens > 0 {
+		text.Windows = false
+		limit(text, o.Tokens)
+	}
+	if len(text.Tokens) < 2 {
+		return nil, errors.Errorf("evaluate: want at least 2 tokens of text, got %d", len(text.Tokens))
+	}
+	return text, nil
+}
+
+// limit keeps the first n scored tokens.
+func limit(t *eval.Text, n int) {
+	if n < len(t.Tokens)-1 {
+		t.Tokens = t.Tokens[:n+1]
+	}
+}
+
+// files reads text files with the model's tokenizer.
+func (m *Model) files(ctx context.Context, o EvaluateOptions) (*eval.Text, error) {
+	const whole = "none" // no part of the corpus is held out
+	d := config.Data{Source: data.KindFiles, Path: o.Data, Tokenizer: m.Data.Tokenizer, Split: whole, TextField: m.Data.TextField}
+	if o.TextField != "" {
+		d.TextField = o.TextField
+	}
+	corpus, err := d.LoadCorpus(ctx, o.Threads)
+	if err != nil {
+		return nil, err
+	}
+	return &eval.Text{Tokenizer: corpus.Tokenizer, Tokens: corpus.Train.Tokens, Notes: corpus.Notes}, nil
+}

@@ -1,0 +1,73 @@
+package pretrained
+
+import (
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// Model is a trained model, read from a file.
+type Model struct {
+	Description
+	Zoo    models.Zoo   // that it was opened with
+	Store  *graph.Store // its parameters; serves, no graph adds to them
+	Source checkpoint.Source
+	State  *checkpoint.State // of the step folder around the file, nil when it stands alone
+}
+
+// Open reads a model from a run folder (its newest checkpoint), a step folder, one model file, or a folder with a
+// Hugging Face GPT-2 (config.json, model.safetensors). What it passed over is in Source.Warnings.
+func Open(path string) (*Model, error) { return OpenWith(models.Standard(), path) }
+
+// OpenWith is Open for models of the designs in a zoo.
+func OpenWith(zoo models.Zoo, path string) (*Model, error) {
+	source, err := checkpoint.Resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	if source.Kind == checkpoint.KindHuggingFace {
+		return openHuggingFace(zoo, source)
+	}
+	file, err := checkpoint.ReadModel(source.ModelPath)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{Source: source, Zoo: zoo}
+	if m.Description, err = Describe(zoo, source.ModelPath, file.Metadata); err != nil {
+		return nil, err
+	}
+	if m.Store, err = serve(m.Spec, file.Tensors); err != nil {
+		return nil, errors.Wrap(err, source.ModelPath)
+	}
+	m.readState()
+	return m, nil
+}
+
+// readState reads the state that was saved with the model; a damaged one is a warning, since the model itself is whole.
+func (m *Model) readState() {
+	if m.Source.StepDir == "" {
+		return
+	}
+	state, err := checkpoint.ReadState(m.Source.StepDir)
+	if err != nil {
+		m.Source.Warnings = append(m.Source.Warnings, err.Error())
+		return
+	}
+	m.State = &state
+}
+
+// Generator returns a generator of text by the model; of token ids alone, if it has no tokenizer.
+func (m *Model) Generator(o generate.Options) (*generate.Generator, error) {
+	var tokenizer data.Tokenizer
+	if m.Data.Tokenizer != "" {
+		var err error
+		if tokenizer, err = m.Tokenizer(); err != nil {
+			return nil, errors.Wrap(err, m.Source.ModelPath)
+		}
+	}
+	return generate.New(m.Store, m.Spec, tokenizer, o)
+}

@@ -1,0 +1,35 @@
+package pretrained
+
+import (
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/graph"
+)
+
+// Save writes a model to one file, which Open and every command read: the parameters of
+// d.Spec in a Store, and what they are the parameters of.
+//
+//	d := pretrained.Description{Spec: model.Spec()}
+//	d.Data.Tokenizer = "bytes"
+//	err := pretrained.Save("model.safetensors", store, d)
+//
+// d.Data.Tokenizer names the tokenizer (data.NewTokenizer) that the model reads text by;
+// "" means it takes token ids alone. The rest of d.Data, which may be left out, says where
+// the validation split is found. The file is replaced whole or, with an error, not at all.
+func Save(path string, store *graph.Store, d Description) error {
+	if err := d.check(store); err != nil {
+		return errors.Wrapf(err, "%s: cannot save the model", path)
+	}
+	metadata, err := d.Metadata()
+	if err != nil {
+		return err
+	}
+	if err := store.ToHost(); err != nil {
+		return err
+	}
+	return checkpoint.WriteModel(path, Tensors(store), metadata)
+}
+
+// Save writes the model to another file.
+func (m *Model) Save(path string) error { return Save(path, m.Store, m.Description) }

@@ -1,0 +1,75 @@
+package pretrained
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// Tensors returns a Store's parameters, by name, as tensors that share its memory.
+func Tensors(s *graph.Store) []checkpoint.Tensor {
+	var tensors []checkpoint.Tensor
+	for _, p := range s.Params() {
+		tensors = append(tensors, checkpoint.Tensor{Name: p.Name, Shape: p.Shape, Data: p.Value.Float32s()})
+	}
+	return tensors
+}
+
+// Match returns the data of tensors by name. Each name in shapes must be there, in its
+// shape, and nothing else.
+func Match(shapes map[string][]int, tensors []checkpoint.Tensor) (map[string][]float32, error) {
+	given := map[string][]float32{}
+	for _, t := range tensors {
+		shape, ok := shapes[t.Name]
+		if !ok {
+			return nil, errors.Errorf("tensor %q: the model has none of that name: it is a checkpoint of another model", t.Name)
+		}
+		if !tensor.Shape(shape).Eq(tensor.Shape(t.Shape)) {
+			return nil, errors.Errorf("tensor %q: want shape %v, got %v: it is a checkpoint of another model", t.Name, shape, t.Shape)
+		}
+		data, err := t.Float32s()
+		if err != nil {
+			return nil, err
+		}
+		given[t.Name] = data
+	}
+	for name := range shapes {
+		if _, ok := given[name]; !ok {
+			return nil, errors.Errorf("tensor %q: want it for the model, the file has none: it is a checkpoint of another model", name)
+		}
+	}
+	return given, nil
+}
+
+// serve returns a Store that serves a model from a file's tensors, which become its
+// parameters. Until names and shapes agree, nothing is allocated that the file's size does not
+// justify, whatever the config says.
+func serve(c models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) {
+	entries := 0
+	for _, t := range tensors {
+		entries += t.Len()
+	}
+	if err := c.CheckCount(entries); err != nil {
+		return nil, err
+	}
+	plan := graph.NewPlan(tensor.Float32)
+	if _, err := models.New(gorgonia.NewGraph(), c, models.WithStore(plan)); err != nil {
+		return nil, err
+	}
+	shapes := map[string][]int{}
+	for _, p := range plan.Params() {
+		shapes[p.Name] = p.Shape
+	}
+	given, err := Match(shapes, tensors)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range plan.Params() {
+		p.Value = tensor.New(tensor.WithShape(p.Shape...), tensor.WithBacking(given[p.Name]))
+	}
+	return plan.Serve(), nil
+}

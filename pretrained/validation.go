@@ -1,0 +1,66 @@
+package pretrained
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/eval"
+)
+
+// validation loads the validation split of the model's run.
+func (m *Model) validation(ctx context.Context, o EvaluateOptions) (*eval.Text, error) {
+	if m.Data.Source == "" {
+		return nil, errors.Errorf("%s: the model names no corpus whose validation split could be scored: name a text", m.Source.ModelPath)
+	}
+	tokens, err := m.runTokens()
+	if err != nil {
+		return nil, err
+	}
+	corpus, err := m.Data.LoadCorpus(ctx, o.Threads)
+	if err != nil {
+		return nil, errors.Wrap(err, "validation split of the model's run")
+	}
+	if m.State != nil {
+		same, err := corpus.Matching(ctx, m.State.CorpusFingerprint)
+		if err != nil {
+			return nil, err
+		}
+		if same != nil {
+			corpus = same
+		}
+	}
+	if err := corpus.CheckValidation(m.Spec.Seq); err != nil {
+		return nil, err
+	}
+	text := &eval.Text{Tokenizer: corpus.Tokenizer, Tokens: corpus.Val.Tokens, Windows: true}
+	if tokens > 0 {
+		limit(text, tokens)
+	}
+	if m.State != nil && m.State.CorpusFingerprint != corpus.Fingerprint {
+		text.Warnings = append(text.Warnings, fmt.Sprintf("the corpus has changed since the model was trained (fingerprint %.12s then, %.12s now): the score is not that of the run, and the model may have seen some of the text",
+			m.State.CorpusFingerprint, corpus.Fingerprint))
+	}
+	return text, nil
+}
+
+// runTokens is how many tokens the model's run evaluates on, 0: all. A model without its
+// run folder gives the default.
+func (m *Model) runTokens() (int, error) {
+	if m.Source.RunDir == "" {
+		return config.Defaults().Train.EvalTokens, nil
+	}
+	file := filepath.Join(m.Source.RunDir, "config.yaml")
+	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+		return config.Defaults().Train.EvalTokens, nil
+	}
+	run, _, err := config.Load(m.Zoo, file, nil)
+	if err != nil {
+		return 0, err
+	}
+	return run.Train.EvalTokens, nil
+}
