@@ -10,26 +10,24 @@ import (
 	"testing"
 
 	"github.com/residua-go/residua/analysis/page"
-	"github.com/residua-go/residua/internal/webdriver"
+	"github.com/residua-go/residua/internal/browsertest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 // window is a browser with a page open.
 type window struct {
-	*webdriver.Browser
+	*browsertest.Browser
 	t *testing.T
 }
 
 // TestInBrowser looks at pages in a headless Chromium: one browser for all, as it takes a second to
 // start. With PAGE_GALLERY=FOLDER pictures of the page are left there.
 func TestInBrowser(t *testing.T) {
-	if testing.Short() || !webdriver.Installed() {
-		t.Skip("short, or chromium and chromedriver are not in PATH")
+	browser := browsertest.Open(t, 1280, 1000)
+	if browser == nil {
+		t.Skip("short, or chromium is not in PATH")
 	}
-	browser, err := webdriver.Open(t.TempDir(), 1280, 1000)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, browser.Close()) })
 	w := window{browser, t}
 	w.open(small())
 	w.photograph("light")
@@ -239,9 +237,7 @@ func (w window) checkTexts() {
 
 // checkQuiet: the console has no message, and nothing was asked of a network or disk.
 func (w window) checkQuiet() {
-	messages, err := w.Console()
-	require.NoError(w.t, err)
-	assert.Empty(w.t, messages)
+	assert.Empty(w.t, w.Console())
 	assert.Equal(w.t, "0", w.text(`performance.getEntriesByType("resource").filter((e) => !e.name.startsWith("data:")).length`))
 }
 

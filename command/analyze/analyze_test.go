@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/internal/browsertest"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
-	"github.com/residua-go/residua/internal/webdriver"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
 )
@@ -127,21 +127,18 @@ func TestEveryCommandDelivers(t *testing.T) {
 }
 
 // openBrowser starts a browser, nil if there is none.
-func openBrowser(t *testing.T) *webdriver.Browser {
+func openBrowser(t *testing.T) *browsertest.Browser {
 	t.Helper()
-	if testing.Short() || !webdriver.Installed() {
-		t.Log("pages are not looked at in a browser: chromium and chromedriver are not in PATH, or -short")
-		return nil
+	browser := browsertest.Open(t, 1280, 1000)
+	if browser == nil {
+		t.Log("pages are not looked at in a browser: chromium is not in PATH, or -short")
 	}
-	browser, err := webdriver.Open(t.TempDir(), 1280, 1000)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, browser.Close()) })
 	return browser
 }
 
 // checkDrawn opens a page: every figure is drawn, nothing is asked of a network, and the
 // console is silent.
-func checkDrawn(t *testing.T, browser *webdriver.Browser, page string) {
+func checkDrawn(t *testing.T, browser *browsertest.Browser, page string) {
 	t.Helper()
 	if browser == nil {
 		return
@@ -154,9 +151,7 @@ func checkDrawn(t *testing.T, browser *webdriver.Browser, page string) {
 	assert.Greater(t, seen.Figures, 1)
 	assert.Equal(t, seen.Figures, seen.Drawn)
 	assert.Zero(t, seen.Requests)
-	messages, err := browser.Console()
-	require.NoError(t, err)
-	assert.Empty(t, messages)
+	assert.Empty(t, browser.Console())
 }
 
 // checkDocument reads a command's JSON and returns the names of its parts.

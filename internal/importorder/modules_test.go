@@ -47,3 +47,11 @@ func edited(t *testing.T, into any, args ...string) {
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(out, into))
 }
+
+// TestProgramsHoldNoBrowser: what drives a browser is for tests alone.
+func TestProgramsHoldNoBrowser(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "../../cmd/...", "../../examples/...").Output()
+	require.NoError(t, err)
+	require.Contains(t, string(out), "residua/trainer")
+	require.NotContains(t, string(out), "chromedp")
+}
