@@ -27,7 +27,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	store := graph.NewStore(tensor.Float64, 1)
-	if _, err := models.New(gorgonia.NewGraph(), spec, models.WithStore(store), models.WithDType(tensor.Float64)); err != nil {
+	if _, err := models.New(gorgonia.NewGraph(), spec, graph.Options{Store: store, DType: tensor.Float64}); err != nil {
 		log.Fatal(err)
 	}
 

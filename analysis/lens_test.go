@@ -136,7 +136,7 @@ func BenchmarkLensMap(b *testing.B) {
 	c, err := preset.Config.Resolve()
 	require.NoError(b, err)
 	store := graph.NewStore(tensor.Float32, 1)
-	_, err = models.New(gorgonia.NewGraph(), c, models.WithStore(store))
+	_, err = models.New(gorgonia.NewGraph(), c, graph.Options{Store: store})
 	require.NoError(b, err)
 	run, err := analysis.Run(store, c, tokensFor(c, 64, 1))
 	require.NoError(b, err)

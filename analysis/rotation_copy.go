@@ -35,7 +35,7 @@ func copyModelAs(store *graph.Store, c models.Spec, dt tensor.Dtype) (*graph.Sto
 // emptyModel returns a Store of a model's parameters, all zero.
 func emptyModel(c models.Spec, dt tensor.Dtype) (*graph.Store, error) {
 	plan := graph.NewPlan(dt)
-	if _, err := models.New(gorgonia.NewGraph(), c, models.WithDType(dt), models.WithStore(plan)); err != nil {
+	if _, err := models.New(gorgonia.NewGraph(), c, graph.Options{DType: dt, Store: plan}); err != nil {
 		return nil, err
 	}
 	for _, p := range plan.Params() {

@@ -54,7 +54,7 @@ func Supports(c models.Spec) []string {
 
 // planned builds a model whose parameters are not allocated.
 func planned(c models.Spec) (*models.Model, error) {
-	return models.New(gorgonia.NewGraph(), c, models.WithStore(graph.NewPlan(tensor.Float32)))
+	return models.New(gorgonia.NewGraph(), c, graph.Options{Store: graph.NewPlan(tensor.Float32)})
 }
 
 // staticForm is the linear form of a model's stream without a run; nil if it has none.

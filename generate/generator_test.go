@@ -54,7 +54,7 @@ func bytesTokenizer(t *testing.T) data.Tokenizer {
 // is as likely as any other, whatever stands before it.
 func freshStore(t *testing.T, c models.Config) *graph.Store {
 	store := graph.NewStore(tensor.Float32, 1)
-	_, err := models.New(gorgonia.NewGraph(), resolved(t, c), models.WithStore(store))
+	_, err := models.New(gorgonia.NewGraph(), resolved(t, c), graph.Options{Store: store})
 	require.NoError(t, err)
 	return store
 }

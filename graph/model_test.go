@@ -132,7 +132,7 @@ func TestModelUnderStockGrad(t *testing.T) {
 		p.run(t, graph.RunOptions{})
 
 		g := gorgonia.NewGraph()
-		model, err := models.New(g, modeltest.Resolve(t, c), models.WithStore(store), models.WithDType(tensor.Float64), models.WithThreads(2))
+		model, err := models.New(g, modeltest.Resolve(t, c), graph.Options{Store: store, DType: tensor.Float64, Threads: 2})
 		require.NoError(t, err)
 		tokens, targets := model.Builder().Input("tokens", tensor.Int32, rows, seq), model.Builder().Input("targets", tensor.Int32, rows, seq)
 		loss := model.Loss(model.Forward(tokens), targets, auxiliary)

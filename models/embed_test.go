@@ -84,7 +84,7 @@ func intInput(g *gorgonia.ExprGraph, name string, b modeltest.Batch, values []in
 // trainStock makes some steps; the loss must fall to less than half.
 func trainStock(t *testing.T, config models.Config, head headOf, solver gorgonia.Solver) {
 	g, c := gorgonia.NewGraph(), modeltest.Resolve(t, config)
-	m, err := models.New(g, c, models.WithSeed(3))
+	m, err := models.New(g, c, graph.Options{Seed: 3})
 	require.NoError(t, err)
 	b := modeltest.RandomBatch(c, 2, c.Seq, 1)
 	loss, learn := head(t, g, m, m.Forward(intInput(g, "tokens", b, b.Inputs)), b)

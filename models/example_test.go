@@ -70,7 +70,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	g := gorgonia.NewGraph()
-	m, err := models.New(g, spec, models.WithSeed(1))
+	m, err := models.New(g, spec, graph.Options{Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

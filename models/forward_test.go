@@ -30,7 +30,7 @@ func TestForwardRefuses(t *testing.T) {
 		`graph: Positions: input 0: node "tokens" belongs to another graph`:                   func(*gorgonia.ExprGraph) *gorgonia.Node { return tokens(tensor.Int32, 2, 3)(gorgonia.NewGraph()) },
 	} {
 		g := gorgonia.NewGraph()
-		m, err := models.New(g, c)
+		m, err := models.New(g, c, graph.Options{})
 		require.NoError(t, err)
 		features := m.Forward(make(g))
 		assert.Nil(t, features)
@@ -44,31 +44,31 @@ func TestForwardRefuses(t *testing.T) {
 // TestNewRefuses: options that contradict each other or the graph.
 func TestNewRefuses(t *testing.T) {
 	c := modeltest.Resolve(t, tinyVector(plainly))
-	_, err := models.New(gorgonia.NewGraph(), models.Spec{Config: c.Config})
+	_, err := models.New(gorgonia.NewGraph(), models.Spec{Config: c.Config}, graph.Options{})
 	assert.EqualError(t, err, "models: want a Spec that Config.Resolve made, got the zero value")
-	_, err = models.New(nil, c)
+	_, err = models.New(nil, c, graph.Options{})
 	assert.ErrorContains(t, err, "want a graph to build on, got nil")
-	_, err = models.New(gorgonia.NewGraph(), c, models.WithDType(tensor.Int))
+	_, err = models.New(gorgonia.NewGraph(), c, graph.Options{DType: tensor.Int})
 	assert.ErrorContains(t, err, "dtype: want float32 or float64, got int")
-	_, err = models.New(gorgonia.NewGraph(), c, models.WithStore(graph.NewStore(tensor.Float64, 0)))
+	_, err = models.New(gorgonia.NewGraph(), c, graph.Options{Store: graph.NewStore(tensor.Float64, 0)})
 	assert.ErrorContains(t, err, "the store holds float64, want float32")
 
 	other := graph.NewStore(tensor.Float32, 0)
-	_, err = models.New(gorgonia.NewGraph(), modeltest.Resolve(t, tinyVector(func(c *models.Config) { c.FeedForward = gelu(18) })), models.WithStore(other))
+	_, err = models.New(gorgonia.NewGraph(), modeltest.Resolve(t, tinyVector(func(c *models.Config) { c.FeedForward = gelu(18) })), graph.Options{Store: other})
 	require.NoError(t, err)
-	_, err = models.New(gorgonia.NewGraph(), c, models.WithStore(other))
+	_, err = models.New(gorgonia.NewGraph(), c, graph.Options{Store: other})
 	assert.ErrorContains(t, err, `parameter "blocks.0.feedforward.w1": the store has shape (15, 18), the graph wants [15 17]`)
 
 	g := gorgonia.NewGraph()
-	_, err = models.New(g, c)
+	_, err = models.New(g, c, graph.Options{})
 	require.NoError(t, err)
-	_, err = models.New(g, c)
+	_, err = models.New(g, c, graph.Options{})
 	assert.ErrorContains(t, err, `the name "embedding" is taken`)
 }
 
-// TestWithStarts: document starts can be given instead of found by BOS; with other rows
+// TestForwardFrom: document starts can be given instead of found by BOS; with other rows
 // than the training length, too.
-func TestWithStarts(t *testing.T) {
+func TestForwardFrom(t *testing.T) {
 	masked := tinyMatrix(func(c *models.Config) { c.MaskDocuments = true })
 	c := modeltest.Resolve(t, masked)
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
@@ -85,7 +85,7 @@ func TestWithStarts(t *testing.T) {
 			return graph.Roots{}, err
 		}
 		tokens, starts := b.Input("tokens", tensor.Int32, 1, 7), b.Input("starts", tensor.Int32, 1, 7)
-		logits = m.Logits(m.Forward(tokens, models.WithStarts(starts)))
+		logits = m.Logits(m.ForwardFrom(tokens, starts))
 		return graph.Roots{Outputs: gorgonia.Nodes{logits}}, m.Err()
 	})
 	require.NoError(t, err)

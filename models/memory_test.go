@@ -90,12 +90,12 @@ func TestSizesHaveBounds(t *testing.T) {
 func TestParametersBeyondMemoryAreRefused(t *testing.T) {
 	keys := stream.MatrixConfig{Dk: 32, Dv: 32, Rank: 8}
 	c := models.Config{Stream: keys, Layers: 4, FeedForward: gelu(1 << 30), Vocab: 257, Seq: 128, Attention: models.Attention{Positions: models.PositionsALiBi}}
-	_, err := models.New(gorgonia.NewGraph(), modeltest.Resolve(t, c))
+	_, err := models.New(gorgonia.NewGraph(), modeltest.Resolve(t, c), graph.Options{})
 	require.Error(t, err)
 	assert.Regexp(t, `^models: want about 8\.8 TB of memory \(parameters 8\.8 TB\), got \S+ [GM]B available: model.feedforward.hidden=\d+ would fit$`, err.Error())
 	keys.Dk = 1 << 30
 	c.Stream = keys
-	_, err = models.New(gorgonia.NewGraph(), modeltest.Resolve(t, c))
+	_, err = models.New(gorgonia.NewGraph(), modeltest.Resolve(t, c), graph.Options{})
 	assert.ErrorContains(t, err, "no single size makes it fit: start from a preset")
 }
 

@@ -24,46 +24,18 @@ type Model struct {
 	unembedding *layers.Unembedding
 }
 
-// Option varies New.
-type Option func(*graph.Options)
-
-// WithDType chooses tensor.Float32 (the default) or tensor.Float64, which is for checks.
-func WithDType(dt tensor.Dtype) Option { return func(o *graph.Options) { o.DType = dt } }
-
-// WithSeed seeds the initial values and dropout; the default is 0.
-func WithSeed(seed uint64) Option { return func(o *graph.Options) { o.Seed = seed } }
-
-// WithThreads sets the number of workers an op; the default is all.
-func WithThreads(n int) Option { return func(o *graph.Options) { o.Threads = n } }
-
-// WithStore shares parameters with other programs of the same model.
-func WithStore(s *graph.Store) Option { return func(o *graph.Options) { o.Store = s } }
-
-// WithTraining turns dropout on.
-func WithTraining() Option { return func(o *graph.Options) { o.Training = true } }
-
-// WithHooks watches or replaces named activations.
-func WithHooks(h graph.Hooks) Option { return func(o *graph.Options) { o.Hooks = h } }
-
-// WithCache makes Forward continue from earlier runs, for generation.
-func WithCache(c *graph.Cache) Option { return func(o *graph.Options) { o.Cache = c } }
-
-// New makes a model's parameters in g, initialised from the seed.
+// New makes a model's parameters in g, initialised from o.Seed unless o.Store has them.
 //
 //	spec, err := config.Resolve()
-//	m, err := models.New(g, spec)
+//	m, err := models.New(g, spec, graph.Options{})
 //	features := m.Forward(tokens) // tokens: [batch, seq] Int32
 //	loss := m.Loss(features, targets, models.Auxiliary{}) // a scalar
 //	grads, err := gorgonia.Grad(loss, m.Learnables()...)
-func New(g *gorgonia.ExprGraph, c Spec, opts ...Option) (*Model, error) {
-	var o graph.Options
-	for _, opt := range opts {
-		opt(&o)
-	}
+func New(g *gorgonia.ExprGraph, c Spec, o graph.Options) (*Model, error) {
 	return On(graph.On(g, o), c)
 }
 
-// On is New with a Builder: a Program's, or one with further options.
+// On is New with a Builder, such as a Program's.
 func On(b *graph.Builder, c Spec) (*Model, error) {
 	err := b.Err()
 	if err == nil && c.IsZero() {
@@ -110,22 +82,14 @@ func (m *Model) addUnembedding() {
 	m.unembedding = layers.NewUnembedding(m.b, "unembedding", u)
 }
 
-// ForwardOption varies Forward.
-type ForwardOption func(*forward)
-
-type forward struct{ starts *gorgonia.Node }
-
-// WithStarts gives the document starts, [batch, seq] Int32, instead of finding them by
-// BOS: for each token the index in its row of the first token it may see.
-func WithStarts(starts *gorgonia.Node) ForwardOption { return func(f *forward) { f.starts = starts } }
-
 // Forward returns the features of tokens [batch, seq] Int32: [T, ...F] with T =
 // batch*seq, the input of Logits and Loss. It never builds logits.
-func (m *Model) Forward(tokens *gorgonia.Node, opts ...ForwardOption) *gorgonia.Node {
-	var f forward
-	for _, opt := range opts {
-		opt(&f)
-	}
+func (m *Model) Forward(tokens *gorgonia.Node) *gorgonia.Node { return m.ForwardFrom(tokens, nil) }
+
+// ForwardFrom is Forward with given document starts, [batch, seq] Int32: for each token the index
+// in its row of the first token that it may see. Without them (nil) they are found by BOS, if the
+// model masks documents.
+func (m *Model) ForwardFrom(tokens, starts *gorgonia.Node) *gorgonia.Node {
 	if !m.checkTokens(tokens) {
 		return nil
 	}
@@ -133,13 +97,13 @@ func (m *Model) Forward(tokens *gorgonia.Node, opts ...ForwardOption) *gorgonia.
 	if m.spec.Attention.Positions == PositionsLearned {
 		in.Positions = attention.Positions(m.b, tokens)
 	}
-	if f.starts == nil && m.spec.MaskDocuments {
-		f.starts = attention.DocumentStarts(m.b, tokens, m.spec.BOS)
+	if starts == nil && m.spec.MaskDocuments {
+		starts = attention.DocumentStarts(m.b, tokens, m.spec.BOS)
 	}
 	state := m.stream.Embed(in)
 	seq := tokens.Shape()[1]
 	for l := range m.spec.Layers {
-		m.b.Block(func() { state = m.block(state, l, seq, f.starts) })
+		m.b.Block(func() { state = m.block(state, l, seq, starts) })
 	}
 	return m.b.Hook("features", m.stream.Features(state), m.spec.Shape().Axes...)
 }

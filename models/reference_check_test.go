@@ -141,7 +141,7 @@ func (r *reference) checkTraining(t *testing.T) {
 // store returns a Store that holds the reference's weights.
 func (r *reference) store(t *testing.T, dt tensor.Dtype) *graph.Store {
 	store := graph.NewStore(dt, 0)
-	_, err := models.New(gorgonia.NewGraph(), modeltest.Resolve(t, r.config), models.WithDType(dt), models.WithStore(store))
+	_, err := models.New(gorgonia.NewGraph(), modeltest.Resolve(t, r.config), graph.Options{DType: dt, Store: store})
 	require.NoError(t, err)
 	theirs := readTensors(t, r.dir, "weights.safetensors")
 	loadWeights(t, store, theirs, r.weights)

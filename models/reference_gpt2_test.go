@@ -47,7 +47,7 @@ func testHuggingFace(t *testing.T, dir string) {
 
 func checkHuggingFace(t *testing.T, dir string, c models.Spec) {
 	store := graph.NewStore(tensor.Float32, 0)
-	_, err := models.New(gorgonia.NewGraph(), c, models.WithStore(store))
+	_, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: store})
 	require.NoError(t, err)
 	loadWeights(t, store, readTensors(t, dir, "model.safetensors"), gpt2Links(c))
 	want := readTensors(t, dir, "expected.safetensors")

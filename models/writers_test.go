@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
@@ -21,7 +22,7 @@ func TestWriters(t *testing.T) {
 		config.Bias = config.Norm != models.NormRMS && !keyed
 		c := modeltest.Resolve(t, config)
 		store := modeltest.PerturbedStore(t, c, tensor.Float32)
-		m, err := models.New(gorgonia.NewGraph(), c, models.WithStore(store))
+		m, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: store})
 		require.NoError(t, err, name)
 		m.Forward(m.Builder().Input("tokens", tensor.Int32, 1, 1))
 		require.NoError(t, m.Err(), name)
@@ -44,7 +45,7 @@ func TestWriters(t *testing.T) {
 func TestLogitsOf(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		c := modeltest.Resolve(t, tinyMatrix(authors))
-		m, err := models.New(gorgonia.NewGraph(), c, models.WithDType(dt), models.WithStore(modeltest.PerturbedStore(t, c, dt)))
+		m, err := models.New(gorgonia.NewGraph(), c, graph.Options{DType: dt, Store: modeltest.PerturbedStore(t, c, dt)})
 		require.NoError(t, err)
 		weights, width, vocab := m.UnembeddingWeights(), c.Width(), c.Vocab
 		features := make([]float64, 2*width)

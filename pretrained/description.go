@@ -93,7 +93,7 @@ func (d Description) holds(store *graph.Store) error {
 		return errors.Errorf("the model has %d parameters, the store %d: it is of another model", want, got)
 	}
 	parameters := len(store.Params())
-	if _, err := models.New(gorgonia.NewGraph(), d.Spec, models.WithStore(store)); err != nil {
+	if _, err := models.New(gorgonia.NewGraph(), d.Spec, graph.Options{Store: store}); err != nil {
 		return err
 	}
 	if made := len(store.Params()) - parameters; made > 0 {

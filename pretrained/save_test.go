@@ -24,7 +24,7 @@ func smallModel(t *testing.T, change func(*models.Config)) (*graph.Store, pretra
 	}
 	store := graph.NewStore(tensor.Float32, 1)
 	d := pretrained.Description{Spec: resolved(t, c)}
-	_, err := models.New(gorgonia.NewGraph(), d.Spec, models.WithStore(store))
+	_, err := models.New(gorgonia.NewGraph(), d.Spec, graph.Options{Store: store})
 	require.NoError(t, err)
 	d.Data.Tokenizer = "bytes"
 	return store, d
@@ -116,7 +116,7 @@ func TestModelThatCannotBeOpenedIsNotSaved(t *testing.T) {
 
 func float64Store(t *testing.T, c models.Spec) *graph.Store {
 	store := graph.NewStore(tensor.Float64, 1)
-	_, err := models.New(gorgonia.NewGraph(), c, models.WithStore(store), models.WithDType(tensor.Float64))
+	_, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: store, DType: tensor.Float64})
 	require.NoError(t, err)
 	return store
 }
@@ -126,7 +126,7 @@ func TestModelTrainedByGorgoniaIsSaved(t *testing.T) {
 	g := gorgonia.NewGraph()
 	c := models.Transformer(1, 8, 12, 2)
 	c.Vocab, c.Seq = 20, 6
-	m, err := models.New(g, resolved(t, c))
+	m, err := models.New(g, resolved(t, c), graph.Options{})
 	require.NoError(t, err)
 	tokens := gorgonia.NewMatrix(g, tensor.Int32, gorgonia.WithShape(1, 6), gorgonia.WithName("tokens"))
 	targets := gorgonia.NewMatrix(g, tensor.Int32, gorgonia.WithShape(1, 6), gorgonia.WithName("targets"))

@@ -57,7 +57,7 @@ func serve(c models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) {
 		return nil, err
 	}
 	plan := graph.NewPlan(tensor.Float32)
-	if _, err := models.New(gorgonia.NewGraph(), c, models.WithStore(plan)); err != nil {
+	if _, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: plan}); err != nil {
 		return nil, err
 	}
 	shapes := map[string][]int{}

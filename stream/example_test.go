@@ -78,7 +78,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := models.New(gorgonia.NewGraph(), spec)
+	m, err := models.New(gorgonia.NewGraph(), spec, graph.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 // perturbed returns a workload's parameters, none of them 0 or 1.
 func perturbed(t *testing.T, w workload) *graph.Store {
 	store := graph.NewStore(tensor.Float32, 1)
-	_, err := models.New(gorgonia.NewGraph(), w.Spec, models.WithStore(store))
+	_, err := models.New(gorgonia.NewGraph(), w.Spec, graph.Options{Store: store})
 	require.NoError(t, err)
 	draw := rand.New(rand.NewPCG(3, 4))
 	for _, p := range store.Params() {

@@ -22,7 +22,7 @@ type stockRun struct {
 
 func newStock(w workload) (*stockRun, error) {
 	store := graph.NewStore(tensor.Float32, 1)
-	if _, err := models.New(gorgonia.NewGraph(), w.Spec, models.WithStore(store)); err != nil {
+	if _, err := models.New(gorgonia.NewGraph(), w.Spec, graph.Options{Store: store}); err != nil {
 		return nil, err
 	}
 	return newStockOn(store, w)

@@ -127,7 +127,7 @@ func checkStockGradients(t *testing.T, c models.Spec) {
 	want := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Auxiliary: auxiliary}).On(t, b, graph.RunOptions{})
 
 	g := gorgonia.NewGraph()
-	m, err := models.New(g, c, models.WithDType(tensor.Float64), models.WithStore(store), models.WithThreads(1))
+	m, err := models.New(g, c, graph.Options{DType: tensor.Float64, Store: store, Threads: 1})
 	require.NoError(t, err)
 	loss := m.Loss(m.Forward(intNode(g, "tokens", b, b.Inputs)), intNode(g, "targets", b, b.Targets), auxiliary)
 	require.NoError(t, m.Err())

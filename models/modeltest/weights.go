@@ -17,7 +17,7 @@ import (
 func NewStore(t *testing.T, c models.Spec, dt tensor.Dtype, seed uint64) *graph.Store {
 	t.Helper()
 	store := graph.NewStore(dt, seed)
-	_, err := models.New(gorgonia.NewGraph(), c, models.WithDType(dt), models.WithStore(store))
+	_, err := models.New(gorgonia.NewGraph(), c, graph.Options{DType: dt, Store: store})
 	require.NoError(t, err)
 	return store
 }
