@@ -62,8 +62,8 @@ func CompareOptimizers(store *graph.Store, c models.Spec, ids []int32, o Optimiz
 		return nil, err
 	}
 	b := &OptimizerBasis{Stream: c.Stream.Name(), Space: o.Space, Norm: c.Norm, Steps: o.Steps}
-	for _, k := range o.contenders() {
-		run, err := k.run(model, c, ids, o)
+	for _, t := range o.trainings() {
+		run, err := t.run(model, c, ids, o)
 		if err != nil {
 			return nil, err
 		}
@@ -100,6 +100,10 @@ func withoutBreakers(store *graph.Store, c models.Spec, o *RotationOptions) (*gr
 	if err := wantStore(store); err != nil {
 		return nil, c, err
 	}
+	c, err := withoutDropout(c)
+	if err != nil {
+		return nil, c, err
+	}
 	wide, err := copyModelAs(store, c, tensor.Float64)
 	if err != nil {
 		return nil, c, err
@@ -108,6 +112,11 @@ func withoutBreakers(store *graph.Store, c models.Spec, o *RotationOptions) (*gr
 	model, c, err := t.prepare(wide, c)
 	o.KeepOnes = o.KeepOnes || t.keepOnes
 	return model, c, err
+}
+
+// withoutDropout is a model whose training drops nothing.
+func withoutDropout(c models.Spec) (models.Spec, error) {
+	return c.With(func(c *models.Config) { c.Dropout = 0 })
 }
 
 // Table shows the deviation after some of the steps.

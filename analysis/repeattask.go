@@ -1,13 +1,14 @@
 package analysis
 
 import (
+	"context"
 	"math/rand/v2"
-	"runtime"
 
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
 )
@@ -35,27 +36,29 @@ func (r RepeatTask) Train(c models.Spec) (*graph.Store, []float64, error) {
 	if err := r.check(c); err != nil {
 		return nil, nil, err
 	}
-	store := graph.NewStore(tensor.Float32, r.Seed)
-	p, err := models.Compile(c, r.Rows, c.Seq, models.Outputs{Loss: true}, graph.ProgramOptions{Options: graph.Options{Store: store, Threads: r.Threads}, Gradients: true})
+	c, err := withoutDropout(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer p.Close()
 	schedule := optim.WarmupCosine{Warmup: max(1, r.Steps/20), Total: r.Steps, Min: 0.1, WarmupFromOne: true}
-	o, err := optim.New(store, r.threads(), optim.Adam(0.9, 0.98, 1e-8), optim.Clip(1), optim.Rate(r.LR, schedule))
+	store := graph.NewStore(tensor.Float32, r.Seed)
+	l, err := learner.New(c, r.batches(c), learner.Options{
+		Batch: r.Rows, Compute: graph.Options{Store: store, Threads: r.Threads},
+		Optimizer: []optim.Part{optim.Adam(0.9, 0.98, 1e-8), optim.Clip(1), optim.Rate(r.LR, schedule)},
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	defer o.Close()
-	losses, err := r.steps(p, o, c)
+	defer l.Close()
+	var losses []float64
+	err = l.Train(context.Background(), r.Steps, func(s learner.Step) error {
+		losses = append(losses, s.Loss)
+		if r.Report == nil {
+			return nil
+		}
+		return r.Report(s.N, r.Steps, s.Loss)
+	})
 	return store, losses, err
-}
-
-func (r RepeatTask) threads() int {
-	if r.Threads > 0 {
-		return r.Threads
-	}
-	return runtime.GOMAXPROCS(0)
 }
 
 func (r RepeatTask) check(c models.Spec) error {
@@ -70,34 +73,18 @@ func (r RepeatTask) check(c models.Spec) error {
 	return nil
 }
 
-func (r RepeatTask) steps(p *models.Compiled, o *optim.Optimizer, c models.Spec) ([]float64, error) {
+// batches draws the rows.
+func (r RepeatTask) batches(c models.Spec) learner.Batches {
 	draw := rand.New(rand.NewPCG(r.Seed, 1))
-	var losses []float64
-	for step := range r.Steps {
+	return learner.BatchFunc(func(tokens, targets []int32) error {
 		for row := range r.Rows {
-			r.fill(draw, c, p.Tokens[row*c.Seq:][:c.Seq], p.Targets[row*c.Seq:][:c.Seq])
+			r.fill(draw, c, tokens[row*c.Seq:][:c.Seq], targets[row*c.Seq:][:c.Seq])
 		}
-		if err := p.Run(graph.RunOptions{Step: uint64(step)}); err != nil {
-			return nil, err
-		}
-		value, err := graph.Scalar(p.Roots().Loss)
-		if err != nil {
-			return nil, err
-		}
-		losses = append(losses, value)
-		if _, err := o.Step(1); err != nil {
-			return nil, err
-		}
-		if r.Report != nil {
-			if err := r.Report(step+1, r.Steps, value); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return losses, nil
+		return nil
+	})
 }
 
-// fill draws a row. A target is counted once its token has been seen: behind the first
+// fill draws a row. A target is counted once its token has been seen: after the first
 // period.
 func (r RepeatTask) fill(draw *rand.Rand, c models.Spec, tokens, targets []int32) {
 	period := r.MinPeriod + draw.IntN(r.MaxPeriod-r.MinPeriod+1)

@@ -165,6 +165,16 @@ func (r *Run) Schedule() (optim.Schedule, error) {
 	return optim.NewSchedule(t.Schedule, o)
 }
 
+// Optimizer returns the parts of the run's optimizer: AdamW, as train says, with muP's rates.
+func (r *Run) Optimizer() ([]optim.Part, error) {
+	t := r.Train
+	schedule, err := r.Schedule()
+	return []optim.Part{
+		optim.Clip(t.Clip), optim.Adam(t.Beta1, t.Beta2, t.AdamEps), optim.Rate(t.LR, schedule),
+		optim.MuP(), optim.Decay(t.WeightDecay, optim.DecayMode(t.WeightDecayMode), nil),
+	}, err
+}
+
 // stepsOf turns a share of the steps, or a number of steps, into steps.
 func stepsOf(v float64, total int) int {
 	if v < 1 {

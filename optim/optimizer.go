@@ -24,7 +24,8 @@ type Optimizer struct {
 	rows     []Row
 	clip     float64 // 0: none
 	schedule Schedule
-	steps    int // taken so far
+	sgd      bool // in Adam's place
+	steps    int  // taken so far
 	pool     *kernel.Pool
 	norm     normKernels
 	adam     adamKernels
@@ -59,10 +60,6 @@ type Part func(*Optimizer) error
 func New(store *graph.Store, threads int, parts ...Part) (*Optimizer, error) {
 	o := &Optimizer{store: store, schedule: Constant{}, pool: kernel.NewPool(threads)}
 	for _, p := range store.Params() {
-		if err := store.EnsureMoments(p); err != nil {
-			o.Close()
-			return nil, errors.Wrap(err, "optim")
-		}
 		o.rows = append(o.rows, Row{Param: p, Rate: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8})
 	}
 	if len(o.rows) == 0 {
@@ -74,17 +71,32 @@ func New(store *graph.Store, threads int, parts ...Part) (*Optimizer, error) {
 			return nil, errors.Wrap(err, "optim")
 		}
 	}
-	for i := range o.rows {
-		o.rows[i].finish()
-	}
-	if err := o.openDevice(); err != nil {
+	if err := o.finish(); err != nil {
 		o.Close()
 		return nil, errors.Wrap(err, "optim")
 	}
 	return o, nil
 }
 
-// finish computes what needs all parts, in whatever order they came.
+// finish does what needs all parts, in whatever order they came.
+func (o *Optimizer) finish() error {
+	for i := range o.rows {
+		r := &o.rows[i]
+		if o.sgd && r.divisor != 0 {
+			return errors.New("sgd: want no muP with it, whose rates are Adam's: use one of the two")
+		}
+		r.finish()
+		if o.sgd {
+			continue
+		}
+		if err := o.store.EnsureMoments(r.Param); err != nil {
+			return err
+		}
+	}
+	return o.openDevice()
+}
+
+// finish computes the rates from all parts.
 func (r *Row) finish() {
 	if r.divisor != 0 {
 		r.Rate /= r.divisor
@@ -130,8 +142,12 @@ func (o *Optimizer) Step(gradScale float64) (Stats, error) {
 		gradScale *= o.clip / s.GradNorm
 	}
 	o.steps++
+	update := o.update
+	if o.sgd {
+		update = o.descend
+	}
 	for i := range o.rows {
-		o.update(&o.rows[i], s.Factor, gradScale)
+		update(&o.rows[i], s.Factor, gradScale)
 	}
 	return s, nil
 }

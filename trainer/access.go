@@ -13,7 +13,11 @@ import (
 
 // NewOptimizer returns the optimizer that a run trains a Store's parameters with.
 func NewOptimizer(store *graph.Store, run *config.Run) (*optim.Optimizer, error) {
-	return newOptimizer(store, run)
+	parts, err := run.Optimizer()
+	if err != nil {
+		return nil, err
+	}
+	return optim.New(store, run.Device.Threads, parts...)
 }
 
 // ReadMetrics returns the steps that a run folder's metrics.jsonl tells of, up to a torn

@@ -54,7 +54,7 @@ train: {batch: 4, accumulate: 2, steps: 100, lr: 1e-3}
 		step()
 	}
 	runtime.ReadMemStats(&after)
-	runs := run.Train.Accumulate * tr.program.Nodes()
+	runs := run.Train.Accumulate * tr.learner.Program().Nodes()
 	require.LessOrEqual(t, int(after.TotalAlloc-before.TotalAlloc)/measured, bytesPerNode*runs+bytesPerStep, "%d node runs a step", runs)
 	require.Zero(t, after.NumGC-before.NumGC, "garbage collections over %d steps", measured)
 }

@@ -13,7 +13,7 @@ import (
 // config.yaml was written.
 func (t *Trainer) noteChanges() {
 	file := filepath.Join(t.run.Out, configFile)
-	if _, err := os.Stat(file); t.step == 0 || errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(file); t.step() == 0 || errors.Is(err, os.ErrNotExist) {
 		return
 	}
 	before, _, err := config.Load(t.run.Zoo(), file, nil)

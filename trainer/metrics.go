@@ -63,15 +63,15 @@ type metricsLog struct {
 // this step from dir's ("": none); the step's own line comes from its checkpoint, and once
 // more from validation if that is still to come.
 func (t *Trainer) openMetrics(dir string) error {
-	if t.last.Step != t.step && dir != "" && t.step > 0 { // a checkpoint of an earlier program
-		line, err := findStep(filepath.Join(dir, metricsFile), t.step)
+	if t.last.Step != t.step() && dir != "" && t.step() > 0 { // a checkpoint of an earlier program
+		line, err := findStep(filepath.Join(dir, metricsFile), t.step())
 		if err != nil {
 			return err
 		}
 		t.last = line
 	}
-	upTo := t.step
-	if t.last.Step == t.step {
+	upTo := t.step()
+	if t.last.Step == t.step() {
 		upTo--
 	}
 	var err error
@@ -79,7 +79,7 @@ func (t *Trainer) openMetrics(dir string) error {
 		return err
 	}
 	t.before = t.metrics.last.Seconds
-	if t.last.Step == t.step && t.step > 0 {
+	if t.last.Step == t.step() && t.step() > 0 {
 		t.before = t.last.Seconds
 		if !t.unvalidated() {
 			return t.metrics.add(t.last)

@@ -7,11 +7,10 @@ import (
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/pretrained"
 )
 
@@ -55,38 +54,28 @@ const deep = 512
 func (t *Trainer) compile(context.Context) (err error) {
 	c := t.run
 	t.store = graph.NewStore(tensor.Float32, c.Seed)
-	o := graph.ProgramOptions{Gradients: true, Recompute: graph.Recompute(c.Train.Recompute),
-		Options: c.Device.Options(t.store)}
-	o.Training, o.Seed = true, c.Seed
 	if c.Model.Layers >= deep {
 		t.report.Note(fmt.Sprintf("compiling %d layers takes minutes: Gorgonia's time grows with the square of the graph", c.Model.Layers))
 	}
-	if t.program, err = models.Compile(c.Spec(), c.Train.Batch, c.Model.Seq, models.Outputs{Loss: true, Auxiliary: c.Auxiliary(), ExpertCounts: true}, o); err != nil {
+	parts, err := c.Optimizer()
+	if err != nil {
+		return err
+	}
+	o := learner.Options{
+		Batch: c.Train.Batch, Accumulate: c.Train.Accumulate, Outputs: models.Outputs{Auxiliary: c.Auxiliary(), ExpertCounts: true},
+		Compute: c.Device.Options(t.store), Recompute: graph.Recompute(c.Train.Recompute), Optimizer: parts,
+	}
+	o.Compute.Seed = c.Seed
+	draw := func(tokens, targets []int32) error { return t.batches.Next(tokens, targets) } // resuming may change the corpus
+	if t.learner, err = learner.New(c.Spec(), learner.BatchFunc(draw), o); err != nil {
 		return err
 	}
 	t.store = t.store.Serve() // evaluation and samples add no parameter
-	t.experts = newExpertCounts(t.program.ExpertCounts)
 	t.flops = float64(c.Spec().Cost().TrainFLOPs())
 	if t.checkValidation(t.corpus) == nil {
-		if t.eval, err = eval.NewEvaluator(c.Device.Options(t.store), c.Spec(), c.Train.Batch, c.Model.Seq); err != nil {
-			return err
-		}
+		t.eval, err = eval.NewEvaluator(c.Device.Options(t.store), c.Spec(), c.Train.Batch, c.Model.Seq)
 	}
-	t.optimize, err = newOptimizer(t.store, c)
 	return err
-}
-
-func newOptimizer(store *graph.Store, c *config.Run) (*optim.Optimizer, error) {
-	schedule, err := c.Schedule()
-	if err != nil {
-		return nil, err
-	}
-	return optim.New(store, c.Device.Threads,
-		optim.Clip(c.Train.Clip),
-		optim.Adam(c.Train.Beta1, c.Train.Beta2, c.Train.AdamEps),
-		optim.Rate(c.Train.LR, schedule),
-		optim.MuP(),
-		optim.Decay(c.Train.WeightDecay, optim.DecayMode(c.Train.WeightDecayMode), nil))
 }
 
 // initialise starts from another run's weights if the config says so.

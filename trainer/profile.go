@@ -1,10 +1,6 @@
 package trainer
 
-import (
-	"time"
-
-	"github.com/residua-go/residua/graph"
-)
+import "github.com/residua-go/residua/graph"
 
 // ProfileFile is the picture of a profile in a run folder.
 const ProfileFile = "profile.svg"
@@ -24,39 +20,13 @@ type Profile struct {
 
 // Profile reports the steps so far; it is empty without Options.Profile.
 func (t *Trainer) Profile() Profile {
-	s := t.times
-	if !s.wanted {
+	if !t.profile {
 		return Profile{}
 	}
+	s := t.learner.Times()
 	const float32Bytes, passes = 4, 8
 	return Profile{
-		Steps: s.steps, Seconds: s.whole.Seconds(), Data: s.data.Seconds(), Optimizer: s.optimizer.Seconds(),
-		OptimizerBytes: s.steps * passes * float32Bytes * t.store.Size(), Ops: t.program.Profile(),
+		Steps: s.Steps, Seconds: s.Step.Seconds(), Data: s.Data.Seconds(), Optimizer: s.Optimizer.Seconds(),
+		OptimizerBytes: s.Steps * passes * float32Bytes * t.store.Size(), Ops: t.learner.Program().Profile(),
 	}
-}
-
-// stepTimes sums what the profiled steps took.
-type stepTimes struct {
-	wanted, warm           bool // warm: a step has been done
-	steps                  int
-	whole, data, optimizer time.Duration
-}
-
-// on tells whether the current step is profiled.
-func (s *stepTimes) on() bool { return s.wanted && s.warm }
-
-// add counts the time since begin into a part.
-func (s *stepTimes) add(part *time.Duration, begin time.Time) {
-	if s.on() {
-		*part += time.Since(begin)
-	}
-}
-
-// endStep counts a whole step.
-func (s *stepTimes) endStep(begin time.Time) {
-	if s.on() {
-		s.steps++
-		s.whole += time.Since(begin)
-	}
-	s.warm = true
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/pretrained"
 )
 
@@ -98,9 +99,9 @@ func (t *Trainer) resumeFrom(ctx context.Context, dir string, own bool) error {
 	}
 	t.bestStep, t.good = stepOf(s.BestStep), stepOf(s.GoodStep)
 	if own {
-		t.saved = t.step
+		t.saved = t.step()
 	}
-	t.report.Note(fmt.Sprintf("resumed from %s at step %d", dir, t.step))
+	t.report.Note(fmt.Sprintf("resumed from %s at step %d", dir, t.step()))
 	return nil
 }
 
@@ -115,9 +116,9 @@ func (t *Trainer) fork(ctx context.Context, dir string) error {
 		return err
 	}
 	if t.score != nil && t.score.Loss < t.best {
-		t.best, t.bestStep = t.score.Loss, t.step
+		t.best, t.bestStep = t.score.Loss, t.step()
 	}
-	t.report.Note(fmt.Sprintf("forked from %s at step %d", dir, t.step))
+	t.report.Note(fmt.Sprintf("forked from %s at step %d", dir, t.step()))
 	return nil
 }
 
@@ -151,8 +152,7 @@ func (t *Trainer) restore(ctx context.Context, c *checkpoint.Checkpoint, dir str
 	if err := t.store.ToDevice(); err != nil {
 		return err
 	}
-	t.step, t.badTotal, t.badInRow = s.Step, s.BadSteps, s.BadInRow
-	t.optimize.SetSteps(s.OptimizerSteps)
+	t.learner.Resume(learner.Progress{Steps: s.Step, Updates: s.OptimizerSteps, Skipped: s.BadSteps, SkippedInRow: s.BadInRow})
 	t.batches.Seek(s.BatchPosition)
 	return nil
 }

@@ -15,14 +15,14 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	total := t.run.TotalSteps()
 	t.started = time.Now()
 	t.savedAt = t.started
-	t.report.Start(t.step, total)
+	t.report.Start(t.step(), total)
 	defer t.report.Finish()
 	if t.unvalidated() {
 		if err := t.validate(ctx); err != nil {
 			return nil, err
 		}
 	}
-	for t.step < total && ctx.Err() == nil {
+	for t.step() < total && ctx.Err() == nil {
 		if err := t.advance(ctx); err != nil {
 			return nil, err
 		}
@@ -32,7 +32,7 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	}
 	t.tidy()
 	t.draw()
-	r := &Result{Steps: t.step, Interrupted: t.step < total, Checkpoint: filepath.Join(t.run.Out, "checkpoints", fmt.Sprintf("step-%08d", t.step))}
+	r := &Result{Steps: t.step(), Interrupted: t.step() < total, Checkpoint: filepath.Join(t.run.Out, "checkpoints", fmt.Sprintf("step-%08d", t.step()))}
 	if !r.Interrupted {
 		r.Final = t.score
 	}
@@ -46,10 +46,10 @@ func (t *Trainer) advance(ctx context.Context) (err error) {
 		return err
 	}
 	t.score = nil
-	if t.badInRow == 0 && t.saved >= 0 {
+	if t.learner.Progress().SkippedInRow == 0 && t.saved >= 0 {
 		t.good = t.saved // its weights led here
 	}
-	bad := t.badInRow >= t.run.Train.MaxBadSteps
+	bad := t.learner.Progress().SkippedInRow >= t.run.Train.MaxBadSteps
 	validates := t.validates() && !bad
 	if !validates {
 		if err := t.metrics.add(t.last); err != nil {
@@ -76,7 +76,7 @@ func (t *Trainer) advance(ctx context.Context) (err error) {
 // saveDue tells whether it is time for a checkpoint.
 func (t *Trainer) saveDue() bool {
 	c := t.run.Train
-	if c.CheckpointEvery > 0 && t.step%c.CheckpointEvery == 0 {
+	if c.CheckpointEvery > 0 && t.step()%c.CheckpointEvery == 0 {
 		return true
 	}
 	return c.CheckpointMinutes > 0 && time.Since(t.savedAt).Minutes() >= c.CheckpointMinutes
@@ -89,5 +89,5 @@ func (t *Trainer) giveUp() error {
 		last = fmt.Sprintf("the checkpoint of step %d, the last known to be good, is kept: go on from it with -resume %s", t.good, filepath.Join(t.run.Out, "checkpoints", fmt.Sprintf("step-%08d", t.good)))
 	}
 	return errors.Errorf("step %d: loss %g, gradient norm %g: not finite for %d steps in a row (train.max_bad_steps): take a lower train.lr or a longer train.warmup; %s, or train again into another folder (-out)",
-		t.step, float64(t.last.Loss), float64(t.last.GradNorm), t.badInRow, last)
+		t.step(), float64(t.last.Loss), float64(t.last.GradNorm), t.learner.Progress().SkippedInRow, last)
 }

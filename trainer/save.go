@@ -27,7 +27,7 @@ func (t *Trainer) save() error {
 	if moved != nil && !gone {
 		return moved
 	}
-	if t.saved == t.step && moved == nil {
+	if t.saved == t.step() && moved == nil {
 		return nil
 	}
 	if t.metrics != nil {
@@ -50,8 +50,8 @@ func (t *Trainer) save() error {
 	if err != nil {
 		return err
 	}
-	t.saved, t.savedAt = t.step, time.Now()
-	return errors.Wrapf(moved, "step %d is saved in %s, in a new folder of the old name", t.step, dir)
+	t.saved, t.savedAt = t.step(), time.Now()
+	return errors.Wrapf(moved, "step %d is saved in %s, in a new folder of the old name", t.step(), dir)
 }
 
 // amend adds what validation has told to the state of the step's checkpoint. The metrics
@@ -69,10 +69,11 @@ func (t *Trainer) amend() error {
 
 // state is where the run stands.
 func (t *Trainer) state() (checkpoint.State, error) {
+	p := t.learner.Progress()
 	s := checkpoint.State{
-		Step: t.step, Tokens: int64(t.step) * int64(t.run.StepTokens()), BatchPosition: t.batches.Position(),
-		CorpusFingerprint: t.corpus.Fingerprint, Run: t.id, Seed: t.run.Seed, OptimizerSteps: t.optimize.Steps(),
-		BadSteps: t.badTotal, BadInRow: t.badInRow, GoodStep: stepOrNil(t.good), BestStep: stepOrNil(t.bestStep),
+		Step: p.Steps, Tokens: int64(p.Steps) * int64(t.run.StepTokens()), BatchPosition: t.batches.Position(),
+		CorpusFingerprint: t.corpus.Fingerprint, Run: t.id, Seed: t.run.Seed, OptimizerSteps: p.Updates,
+		BadSteps: p.Skipped, BadInRow: p.SkippedInRow, GoodStep: stepOrNil(t.good), BestStep: stepOrNil(t.bestStep),
 	}
 	if !math.IsInf(t.best, 0) {
 		s.BestLoss = &t.best
@@ -82,7 +83,7 @@ func (t *Trainer) state() (checkpoint.State, error) {
 		return s, err
 	}
 	s.Extra = map[string]json.RawMessage{}
-	if t.last.Step == t.step {
+	if t.last.Step == t.step() {
 		if s.Extra[extraMetrics], err = json.Marshal(t.last); err != nil {
 			return s, errors.WithStack(err)
 		}

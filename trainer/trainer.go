@@ -12,37 +12,32 @@ import (
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/learner"
 )
 
 // Trainer is one run.
 type Trainer struct {
-	run      *config.Run
-	disk     checkpoint.Disk
-	report   Reporter
-	unlock   func() error
-	folder   os.FileInfo // the run's, as it was opened
-	corpus   *data.Corpus
-	batches  *data.Batcher
-	store    *graph.Store
-	program  *models.Compiled
-	eval     *eval.Evaluator
-	optimize *optim.Optimizer
-	metrics  *metricsLog
-	flops    float64 // of one token, forward and backward
-	times    stepTimes
-	experts  expertCounts
+	run     *config.Run
+	disk    checkpoint.Disk
+	report  Reporter
+	unlock  func() error
+	folder  os.FileInfo // the run's, as it was opened
+	corpus  *data.Corpus
+	batches *data.Batcher
+	store   *graph.Store
+	learner *learner.Learner
+	eval    *eval.Evaluator
+	metrics *metricsLog
+	flops   float64 // of one token, forward and backward
+	profile bool    // but for the first step
+	stepped bool    // a step has been made since Open
 
 	id       string      // the run's identity
-	step     int         // steps done
-	last     Metrics     // of that step
+	last     Metrics     // of the newest step
 	score    *eval.Score // its validation, nil: none
-	badInRow int
-	badTotal int
-	best     float64 // validation loss, +Inf: none yet
-	bestStep int     // its step, -1: none or not known
-	saved    int     // the step of the newest checkpoint, -1: none
+	best     float64     // validation loss, +Inf: none yet
+	bestStep int         // its step, -1: none or not known
+	saved    int         // the step of the newest checkpoint, -1: none
 	savedAt  time.Time
 	good     int // the newest checkpoint whose weights made a finite loss, -1: none known
 	started  time.Time
@@ -73,7 +68,7 @@ func Open(ctx context.Context, run *config.Run, o Options) (*Trainer, error) {
 
 // open is Open on a disk that a test may let fail.
 func open(ctx context.Context, run *config.Run, o Options, disk checkpoint.Disk) (*Trainer, error) {
-	t := &Trainer{run: run, disk: disk, report: o.Report, best: math.Inf(1), bestStep: -1, saved: -1, good: -1, times: stepTimes{wanted: o.Profile}}
+	t := &Trainer{run: run, disk: disk, report: o.Report, best: math.Inf(1), bestStep: -1, saved: -1, good: -1, profile: o.Profile}
 	if t.report == nil {
 		t.report = Silent{}
 	}
@@ -84,6 +79,9 @@ func open(ctx context.Context, run *config.Run, o Options, disk checkpoint.Disk)
 	return t, nil
 }
 
+// step is the number of steps done.
+func (t *Trainer) step() int { return t.learner.Progress().Steps }
+
 // Store returns where the parameters live.
 func (t *Trainer) Store() *graph.Store { return t.store }
 
@@ -91,21 +89,18 @@ func (t *Trainer) Store() *graph.Store { return t.store }
 func (t *Trainer) Tokenizer() data.Tokenizer { return t.corpus.Tokenizer }
 
 // Memory reports the training program's buffers.
-func (t *Trainer) Memory() graph.Memory { return t.program.Memory() }
+func (t *Trainer) Memory() graph.Memory { return t.learner.Program().Memory() }
 
 // Corpus returns the run's corpus.
 func (t *Trainer) Corpus() *data.Corpus { return t.corpus }
 
 // Close frees the folder and ends all workers.
 func (t *Trainer) Close() {
-	if t.program != nil {
-		t.program.Close()
+	if t.learner != nil {
+		t.learner.Close()
 	}
 	if t.eval != nil {
 		t.eval.Close()
-	}
-	if t.optimize != nil {
-		t.optimize.Close()
 	}
 	if t.store != nil {
 		_ = t.store.Close()

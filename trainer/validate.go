@@ -41,20 +41,20 @@ func (t *Trainer) checkValidation(corpus *data.Corpus) error {
 // validates tells whether the step is one whose weights are scored.
 func (t *Trainer) validates() bool {
 	every := t.run.Train.EvalEvery
-	return t.eval != nil && (t.step == t.run.TotalSteps() || every > 0 && t.step%every == 0)
+	return t.eval != nil && (t.step() == t.run.TotalSteps() || every > 0 && t.step()%every == 0)
 }
 
 // unvalidated tells whether the step that the run begins at is still to be scored: the run
 // ended before that, or is to end here with another number of tokens to score.
 func (t *Trainer) unvalidated() bool {
-	last := t.step == t.run.TotalSteps()
+	last := t.step() == t.run.TotalSteps()
 	switch {
-	case !t.validates() || t.step == 0:
+	case !t.validates() || t.step() == 0:
 		return false
 	case t.score != nil:
 		return last && t.score.Tokens != t.scoredTokens(len(t.validationTokens(t.corpus)))
 	}
-	return last || t.last.Step == t.step && t.last.ValLoss == nil
+	return last || t.last.Step == t.step() && t.last.ValLoss == nil
 }
 
 // validate scores the step, which has been saved, and adds the score to its metrics and
@@ -62,16 +62,16 @@ func (t *Trainer) unvalidated() bool {
 func (t *Trainer) validate(ctx context.Context) error {
 	score, err := t.eval.Evaluate(context.WithoutCancel(ctx), t.corpus.Tokenizer, t.validationTokens(t.corpus))
 	if err != nil {
-		return errors.Wrapf(err, "validation after step %d, which is saved", t.step)
+		return errors.Wrapf(err, "validation after step %d, which is saved", t.step())
 	}
 	t.score = &score
 	loss, bits := number(score.Loss), number(score.BitsPerByte)
 	t.last.ValLoss, t.last.ValBits = &loss, &bits
 	if score.Loss < t.best {
-		t.best, t.bestStep = score.Loss, t.step
+		t.best, t.bestStep = score.Loss, t.step()
 	}
-	t.report.Note(fmt.Sprintf("step %d  validation loss %.4f, perplexity %.3f, %.4f bits per byte", t.step, score.Loss, score.Perplexity, score.BitsPerByte))
-	if t.last.Step == t.step { // not so when an earlier program's run has lost its metrics
+	t.report.Note(fmt.Sprintf("step %d  validation loss %.4f, perplexity %.3f, %.4f bits per byte", t.step(), score.Loss, score.Perplexity, score.BitsPerByte))
+	if t.last.Step == t.step() { // not so when an earlier program's run has lost its metrics
 		if err := t.metrics.add(t.last); err != nil {
 			return err
 		}
@@ -99,8 +99,8 @@ func (t *Trainer) tidy() {
 // markBest writes best.json, unless it is right already or there is nothing to mark. A mark
 // of this step from a branch that was given up gets the score of what now stands there.
 func (t *Trainer) markBest() error {
-	if marked, ok := checkpoint.Marked(t.run.Out); ok && marked == t.step && t.bestStep != t.step && t.saved == t.step && t.score != nil {
-		if err := t.disk.MarkBest(t.run.Out, t.step, t.score.Loss); err != nil {
+	if marked, ok := checkpoint.Marked(t.run.Out); ok && marked == t.step() && t.bestStep != t.step() && t.saved == t.step() && t.score != nil {
+		if err := t.disk.MarkBest(t.run.Out, t.step(), t.score.Loss); err != nil {
 			return err
 		}
 	}

@@ -41,16 +41,17 @@ var allowed = map[string][]string{
 	"checkpoint":    {},
 	"figure":        {},
 	"optim":         {"graph", "graph/kernel", "graph/cuda"},
+	"learner":       {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
 	"configs":       {},
 	"config":        {"configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 	"generate":      {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data"},
 	"eval":          {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data"},
 	"pretrained":    {"eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint"},
-	"trainer":       {"pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"trainer":       {"learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
 	"analysis/page":    {"figure"},
 	"analysis/cache":   {"config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
-	"analysis":         {"analysis/cache", "figure", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"analysis":         {"learner", "analysis/cache", "figure", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 	"command/train":    commandImports(),
 	"command/eval":     commandImports(),
 	"command/generate": commandImports(),
@@ -65,7 +66,7 @@ var allowed = map[string][]string{
 
 // commandImports is what every command may import, and others.
 func commandImports(others ...string) []string {
-	return append(others, "internal/cli", "internal/bars", "trainer", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
+	return append(others, "internal/cli", "internal/bars", "trainer", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
 // free are the prefixes of packages at the end of all arrows.

@@ -29,6 +29,7 @@ func Packages() []string {
 		residua + "graph/ops/readwrite",
 		residua + "graph/ops/shape",
 		residua + "layers",
+		residua + "learner",
 		residua + "models",
 		residua + "notebooks/show",
 		residua + "optim",

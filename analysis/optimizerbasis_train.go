@@ -1,0 +1,107 @@
+package analysis
+
+import (
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/learner"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/optim"
+)
+
+// training is one optimizer to compare, with the settings it trains by.
+type training struct {
+	name  string
+	rate  float64
+	gains bool // are trained; otherwise they stay 1
+	parts []optim.Part
+}
+
+func (o OptimizerOptions) trainings() []training {
+	sgd := []optim.Part{optim.SGD(), optim.Rate(o.SGDRate, optim.Constant{})}
+	adam := []optim.Part{optim.Adam(0.9, 0.95, 1e-8), optim.Rate(o.AdamRate, optim.Constant{})}
+	return []training{
+		{name: "SGD", rate: o.SGDRate, parts: sgd},
+		{name: "SGD, gains trained", rate: o.SGDRate, gains: true, parts: sgd},
+		{name: "Adam", rate: o.AdamRate, parts: adam},
+		{name: "AdamW", rate: o.AdamRate, parts: append(adam[:2:2], optim.Decay(0.1, optim.Coupled, nil))},
+	}
+}
+
+// run trains a model and its rotated copy.
+func (t training) run(model *graph.Store, c models.Spec, ids []int32, o OptimizerOptions) (OptimizerRun, error) {
+	run := OptimizerRun{Optimizer: t.name, Rate: t.rate}
+	rotation, err := drawRotation(c, o.RotationOptions)
+	if err != nil {
+		return run, err
+	}
+	var pair [2]*learner.Learner
+	for i, r := range []*Rotation{{}, rotation} {
+		if pair[i], err = t.learner(model, c, ids, r, o.Threads); err != nil {
+			return run, err
+		}
+		defer pair[i].Close()
+	}
+	for s := range o.Steps + 1 {
+		if err := run.compare(pair); err != nil {
+			return run, err
+		}
+		for _, l := range pair {
+			if s == o.Steps {
+				break
+			}
+			if err := t.update(l); err != nil {
+				return run, err
+			}
+		}
+	}
+	return run, nil
+}
+
+// learner compiles a rotated copy of a model, on the row ids[:n-1] with targets ids[1:].
+func (t training) learner(model *graph.Store, c models.Spec, ids []int32, r *Rotation, threads int) (*learner.Learner, error) {
+	store, err := copyModel(model, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.turn(store, model, turnedSpaces(c)); err != nil {
+		return nil, err
+	}
+	last := len(ids) - 1
+	l, err := learner.New(c, learner.Fixed(ids[:last], ids[1:]), learner.Options{
+		Seq: last, Outputs: models.Outputs{Logits: true},
+		Compute: graph.Options{Store: store, Threads: threads}, Optimizer: t.parts,
+	})
+	return l, errors.Wrap(err, "analysis: optimizers")
+}
+
+// update changes a model's weights by the gradients that compare has made.
+func (t training) update(l *learner.Learner) error {
+	if _, err := l.Update(); err != nil || t.gains {
+		return err
+	}
+	return resetGains(l.Program().Store())
+}
+
+// compare runs both models and notes their losses and how far their logits are apart.
+func (r *OptimizerRun) compare(pair [2]*learner.Learner) error {
+	var losses [2]float64
+	var logits [2][]float64
+	for i, l := range pair {
+		var err error
+		if losses[i], err = l.Gradient(); err != nil {
+			return err
+		}
+		values, err := graph.Value(l.Program().Logits)
+		if err != nil {
+			return err
+		}
+		logits[i] = graph.Float64s(values)
+		if err := checkFinite(r.Optimizer+": logits", logits[i]); err != nil {
+			return err
+		}
+	}
+	r.Loss, r.Rotated = append(r.Loss, losses[0]), append(r.Rotated, losses[1])
+	r.Deviation = append(r.Deviation, relativeDeviation(logits[1], logits[0]))
+	return nil
+}

@@ -1,0 +1,115 @@
+package learner
+
+import (
+	"context"
+	"math"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/loss"
+	"github.com/residua-go/residua/optim"
+)
+
+// Step is what a training step did. Where the loss or the gradient was not finite, Stats.Finite is false and
+// nothing was changed; a loss that was not finite leaves GradNorm NaN and Factor 0.
+type Step struct {
+	optim.Stats
+	N    int     // of the step, from 1
+	Loss float64 // mean cross-entropy before the update, in nats a token, without auxiliary losses
+}
+
+// Train makes steps until so many are made, ctx is cancelled or each returns an error, and returns what
+// ended it early. each is called after each step; nil: nothing is.
+func (l *Learner) Train(ctx context.Context, steps int, each func(Step) error) error {
+	for range steps {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s, err := l.Step()
+		if err != nil {
+			return err
+		}
+		if each == nil {
+			continue
+		}
+		if err := each(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Step makes one step: Gradient and Update.
+func (l *Learner) Step() (Step, error) {
+	defer l.endStep(l.timed())
+	s := Step{}
+	var err error
+	if s.Loss, err = l.Gradient(); err != nil {
+		return s, err
+	}
+	s.Stats, err = l.Update()
+	s.N = l.progress.Steps
+	return s, err
+}
+
+// Gradient runs the micro-batches of a step forward and backward and returns their mean cross-entropy, in
+// nats a token. The Store then holds the sum of their gradients, for Update. Called again, it begins anew,
+// on the next micro-batches.
+func (l *Learner) Gradient() (float64, error) {
+	l.ready = false
+	sum := 0.0
+	for micro := range l.accumulate {
+		crossEntropy, err := l.run(micro)
+		if err != nil {
+			return 0, err
+		}
+		sum += crossEntropy
+	}
+	l.loss, l.ready = sum/float64(l.accumulate), true
+	return l.loss, nil
+}
+
+// run adds a micro-batch's gradient to those of the step and returns its cross-entropy.
+func (l *Learner) run(micro int) (float64, error) {
+	draw := l.timed()
+	if err := l.batches.Next(l.program.Tokens, l.program.Targets); err != nil {
+		return 0, err
+	}
+	l.add(&l.times.Data, draw)
+	step := uint64(l.progress.Steps)*uint64(l.accumulate) + uint64(micro)
+	if err := l.program.Run(graph.RunOptions{Accumulate: micro > 0, Step: step, Profile: l.profile}); err != nil {
+		return 0, err
+	}
+	if err := l.countExperts(micro == 0); err != nil {
+		return 0, err
+	}
+	crossEntropy, _, err := loss.Parts(l.program.Roots().Loss)
+	return crossEntropy, err
+}
+
+// Update changes the parameters by the mean gradient of the last Gradient's micro-batches and counts the
+// step. A loss or gradient that is not finite is counted and changes nothing.
+func (l *Learner) Update() (optim.Stats, error) {
+	if !l.ready {
+		return optim.Stats{}, errors.New("learner: want a gradient to update by, got none: call Gradient first")
+	}
+	l.ready = false
+	stats := optim.Stats{GradNorm: math.NaN()}
+	if finite(l.loss) {
+		begin := l.timed()
+		var err error
+		if stats, err = l.optimizer.Step(1 / float64(l.accumulate)); err != nil {
+			return stats, err
+		}
+		l.add(&l.times.Optimizer, begin)
+	}
+	l.progress.Steps++
+	if stats.Finite {
+		l.progress.SkippedInRow = 0
+	} else {
+		l.progress.Skipped++
+		l.progress.SkippedInRow++
+	}
+	return stats, nil
+}
