@@ -1,25 +1,36 @@
 package main
 
-import "fmt"
+import "github.com/residua-go/residua/graph/kernel/internal/asm"
 
-// isa is an instruction set that micro-kernels are written for.
+// isa is an instruction set with the sizes of its micro-kernels.
 type isa struct {
-	name      string
-	reg       string // prefix of its vector registers
-	lanes     int    // float32 values in a vector
-	registers int    // vector registers
-	maxRows   [3]int // rows of the highest tile, by vectors in a row
-	dotRows   int    // rows of the highest tile of dot
-	masks     bool   // has mask registers: one kernel serves full and partial vectors
+	asm.ISA
+	maxRows [3]int // rows of the highest tile, by vectors in a row
+	dotRows int    // rows of the highest tile of dot
 }
 
 var isas = []isa{
-	{name: "avx512", reg: "Z", lanes: 16, registers: 32, maxRows: [3]int{1: 14, 2: 14}, dotRows: 4, masks: true},
-	{name: "avx2", reg: "Y", lanes: 8, registers: 16, maxRows: [3]int{1: 12, 2: 6}, dotRows: 2},
+	{ISA: asm.AVX512, maxRows: [3]int{1: 14, 2: 14}, dotRows: 4},
+	{ISA: asm.AVX2, maxRows: [3]int{1: 12, 2: 6}, dotRows: 2},
 }
 
-// bytes is the size of a vector.
-func (s isa) bytes() int { return 4 * s.lanes }
+// zero clears a register.
+func zero(w *asm.Writer, register string) {
+	if w.Masks {
+		w.Op("VPXORD", register, register, register)
+	} else {
+		w.Op("VXORPS", register, register, register)
+	}
+}
 
-// vector names a vector register.
-func (s isa) vector(i int) string { return fmt.Sprintf("%s%d", s.reg, i) }
+// setMask makes the mask of the first count lanes, or of all if count is larger with AVX2.
+func setMask(w *asm.Writer, count, scratch string) {
+	if w.Masks {
+		w.MaskBits(count, scratch)
+		return
+	}
+	mask := w.Mask()
+	w.Op("VMOVD", count, asm.Quarter(mask))
+	w.Op("VPBROADCASTD", asm.Quarter(mask), mask)
+	w.Op("VPCMPGTD", "lanes<>(SB)", mask, mask)
+}

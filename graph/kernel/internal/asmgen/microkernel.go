@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/graph/kernel/internal/asm"
+)
 
 // microkernel is one function of the product: tiles of rows x vecs*lanes of C.
 type microkernel struct {
@@ -17,7 +21,7 @@ func (s isa) kernels() []microkernel {
 		for rows := 1; rows <= s.maxRows[vecs]; rows++ {
 			for _, transposed := range []bool{false, true} {
 				list = append(list, microkernel{s, rows, vecs, transposed, false})
-				if !s.masks {
+				if !s.Masks {
 					list = append(list, microkernel{s, rows, vecs, transposed, true})
 				}
 			}
@@ -35,7 +39,7 @@ func (k microkernel) name() string {
 	if k.masked {
 		mask = "m"
 	}
-	return fmt.Sprintf("%s%s%dx%d%s", k.isa.name, form, k.rows, k.vecs, mask)
+	return fmt.Sprintf("%s%s%dx%d%s", k.isa.Name, form, k.rows, k.vecs, mask)
 }
 
 // choice is the number that the kernel's switch case has in declare.
@@ -44,7 +48,7 @@ func (k microkernel) choice() int {
 	if k.transposed {
 		n |= 1
 	}
-	if k.masks {
+	if k.Masks {
 		return n
 	}
 	n <<= 1
@@ -70,25 +74,18 @@ const (
 // regA holds A at the step: of rows 0, 3, 6 ... , the others being reached by index.
 var regA = []string{"SI", "R8", "R9", "R10", "R11"}
 
-func (k microkernel) acc(r, v int) string { return k.vector(r*k.vecs + v) }
-func (k microkernel) b(v int) string      { return k.vector(k.rows*k.vecs + v) }
+func (k microkernel) acc(r, v int) string { return k.Vector(r*k.vecs + v) }
+func (k microkernel) b(v int) string      { return k.Vector(k.rows*k.vecs + v) }
 
 // free returns the i-th register that neither the accumulators nor B use, counting
 // round if there are fewer.
 func (k microkernel) free(i int) string {
 	first := (k.rows + 1) * k.vecs
-	n := k.registers - first
+	n := k.Registers - first
 	if k.masked {
 		n-- // the last register holds the mask
 	}
-	return k.vector(first + i%n)
-}
-
-func (k microkernel) mask() string {
-	if k.masks {
-		return "K1"
-	}
-	return k.vector(k.registers - 1)
+	return k.Vector(first + i%n)
 }
 
 // groups is the number of A pointers in use.
@@ -99,112 +96,102 @@ func (k microkernel) groups() int {
 	return (k.rows + 2) / 3
 }
 
-func (k microkernel) emit(w *writer) {
-	w.line("")
-	w.line("// func %s(t *tile[float32])", k.name())
-	w.line("TEXT ·%s(SB), NOSPLIT, $16-8", k.name())
+func (k microkernel) emit(w *asm.Writer) {
+	w.Function(k.name()+"(t *tile[float32])", 16, 8)
 	k.emitArguments(w)
-	w.label("tile")
+	w.Label("tile")
 	k.emitTileStart(w)
-	w.label("step")
+	w.Label("step")
 	k.emitStep(w)
-	w.op("DECQ", regK)
-	w.op("JNZ", "step")
+	w.Op("DECQ", regK)
+	w.Op("JNZ", "step")
 	k.emitStore(w)
-	w.op("VZEROUPPER")
-	w.op("RET")
+	w.Return()
 }
 
-func (k microkernel) emitArguments(w *writer) {
-	w.op("MOVQ", "t+0(FP)", regTile)
-	w.op("MOVQ", "tile_as(AX)", regAS)
-	w.op("SHLQ", "$2", regAS)
-	w.op("MOVQ", "tile_bs(AX)", regBS)
-	w.op("SHLQ", "$2", regBS)
-	w.op("MOVQ", "tile_cs(AX)", regCS)
-	w.op("SHLQ", "$2", regCS)
-	w.op("MOVQ", "tile_c(AX)", regC)
-	w.op("MOVQ", "tile_d(AX)", regD)
-	w.op("SUBQ", regC, regD)
+func (k microkernel) emitArguments(w *asm.Writer) {
+	w.Op("MOVQ", "t+0(FP)", regTile)
+	w.Op("MOVQ", "tile_as(AX)", regAS)
+	w.Op("SHLQ", "$2", regAS)
+	w.Op("MOVQ", "tile_bs(AX)", regBS)
+	w.Op("SHLQ", "$2", regBS)
+	w.Op("MOVQ", "tile_cs(AX)", regCS)
+	w.Op("SHLQ", "$2", regCS)
+	w.Op("MOVQ", "tile_c(AX)", regC)
+	w.Op("MOVQ", "tile_d(AX)", regD)
+	w.Op("SUBQ", regC, regD)
 	k.emitMask(w)
-	w.op("MOVQ", "tile_tiles(AX)", "CX")
-	w.op("MOVQ", "CX", "tiles-8(SP)")
-	w.op("MOVQ", "tile_a(AX)", regA[0])
+	w.Op("MOVQ", "tile_tiles(AX)", "CX")
+	w.Op("MOVQ", "CX", "tiles-8(SP)")
+	w.Op("MOVQ", "tile_a(AX)", regA[0])
 }
 
-func (k microkernel) emitMask(w *writer) {
+func (k microkernel) emitMask(w *asm.Writer) {
 	switch {
-	case k.masks:
-		w.op("MOVQ", "tile_cols(AX)", "CX")
-		w.op("MOVL", "$1", "DI")
-		w.op("SHLL", "CX", "DI")
-		w.op("DECL", "DI")
-		w.op("KMOVW", "DI", "K1")
+	case k.Masks:
+		w.Op("MOVQ", "tile_cols(AX)", "CX")
+		w.MaskBits("CX", "DI")
 	case k.masked:
-		w.op("VPBROADCASTD", "tile_cols(AX)", k.mask())
-		w.op("VPCMPGTD", "lanes<>(SB)", k.mask(), k.mask())
+		w.Op("VPBROADCASTD", "tile_cols(AX)", k.Mask())
+		w.Op("VPCMPGTD", "lanes<>(SB)", k.Mask(), k.Mask())
 	}
 }
 
 // emitTileStart points at the tile's A and B and clears the accumulators.
-func (k microkernel) emitTileStart(w *writer) {
-	w.op("MOVQ", regA[0], "a-16(SP)")
+func (k microkernel) emitTileStart(w *asm.Writer) {
+	w.Op("MOVQ", regA[0], "a-16(SP)")
 	if g := k.groups(); g > 1 {
-		w.op("LEAQ", fmt.Sprintf("(%s)(%s*2)", regAS, regAS), "CX")
+		w.Op("LEAQ", fmt.Sprintf("(%s)(%s*2)", regAS, regAS), "CX")
 		for i := 1; i < g; i++ {
-			w.op("LEAQ", fmt.Sprintf("(%s)(CX*1)", regA[i-1]), regA[i])
+			w.Op("LEAQ", fmt.Sprintf("(%s)(CX*1)", regA[i-1]), regA[i])
 		}
 	}
 	k.emitPrefetch(w)
-	w.op("MOVQ", "tile_b(AX)", regB)
-	w.op("MOVQ", "tile_k(AX)", regK)
+	w.Op("MOVQ", "tile_b(AX)", regB)
+	w.Op("MOVQ", "tile_k(AX)", regK)
 	for r := range k.rows {
 		for v := range k.vecs {
-			if k.masks {
-				w.op("VPXORD", k.acc(r, v), k.acc(r, v), k.acc(r, v))
-			} else {
-				w.op("VXORPS", k.acc(r, v), k.acc(r, v), k.acc(r, v))
-			}
+			zero(w, k.acc(r, v))
 		}
 	}
 }
 
 // emitPrefetch asks for the tile's place in C early, where the sum takes long enough.
-func (k microkernel) emitPrefetch(w *writer) {
+func (k microkernel) emitPrefetch(w *asm.Writer) {
 	const longSum = 64
-	w.op("CMPQ", "tile_k(AX)", fmt.Sprintf("$%d", longSum))
-	w.op("JLT", "clear")
-	w.op("MOVQ", regC, "DI")
+	w.Op("CMPQ", "tile_k(AX)", fmt.Sprintf("$%d", longSum))
+	w.Op("JLT", "clear")
+	w.Op("MOVQ", regC, "DI")
 	for r := range k.rows {
-		for line := 0; line < k.vecs*k.bytes(); line += 64 {
-			w.op("PREFETCHT0", fmt.Sprintf("%d(DI)", line))
+		for line := 0; line < k.vecs*k.Size(); line += 64 {
+			w.Op("PREFETCHT0", fmt.Sprintf("%d(DI)", line))
 		}
 		if r < k.rows-1 {
-			w.op("ADDQ", regCS, "DI")
+			w.Op("ADDQ", regCS, "DI")
 		}
 	}
-	w.label("clear")
+	w.Label("clear")
 }
 
 // emitStep adds one k: acc[r, :] += A[r, k] * B[k, :].
-func (k microkernel) emitStep(w *writer) {
+func (k microkernel) emitStep(w *asm.Writer) {
 	for v := range k.vecs {
-		k.emitLoad(w, fmt.Sprintf("%d(%s)", v*k.bytes(), regB), k.b(v), v == k.vecs-1)
+		w.Load(fmt.Sprintf("%d(%s)", v*k.Size(), regB), k.b(v), k.partial(v))
 	}
-	w.op("ADDQ", regBS, regB)
+	w.Op("ADDQ", regBS, regB)
 	for r := range k.rows {
 		a := k.free(r)
-		w.op("VBROADCASTSS", k.a(r), a)
+		w.Op("VBROADCASTSS", k.a(r), a)
 		for v := range k.vecs {
-			w.op("VFMADD231PS", k.b(v), a, k.acc(r, v))
+			w.Op("VFMADD231PS", k.b(v), a, k.acc(r, v))
 		}
 	}
 	if k.transposed {
-		w.op("ADDQ", regAS, regA[0])
+		w.Op("ADDQ", regAS, regA[0])
 		return
 	}
 	for g := range k.groups() {
-		w.op("ADDQ", "$4", regA[g])
+		w.Op("ADDQ", "$4", regA[g])
 	}
 }
 
@@ -219,75 +206,54 @@ func (k microkernel) a(r int) string {
 	return fmt.Sprintf("(%s)(%s*%d)", regA[r/3], regAS, r%3)
 }
 
-// emitLoad loads a vector, of which the last of a row may be partial.
-func (k microkernel) emitLoad(w *writer, from, to string, last bool) {
-	switch {
-	case last && k.masks:
-		w.op("VMOVUPS.Z", from, k.mask(), to)
-	case last && k.masked:
-		w.op("VMASKMOVPS", from, k.mask(), to)
-	default:
-		w.op("VMOVUPS", from, to)
-	}
-}
-
-func (k microkernel) emitRowStore(w *writer, from, to string, last bool) {
-	switch {
-	case last && k.masks:
-		w.op("VMOVUPS", from, k.mask(), to)
-	case last && k.masked:
-		w.op("VMASKMOVPS", from, k.mask(), to)
-	default:
-		w.op("VMOVUPS", from, to)
-	}
-}
+// partial says whether vector v of a row may be partial: the last, if there is a mask.
+func (k microkernel) partial(v int) bool { return v == k.vecs-1 && (k.Masks || k.masked) }
 
 // emitStore writes the tile, C = alpha acc + beta D, and goes to the next one.
-func (k microkernel) emitStore(w *writer) {
+func (k microkernel) emitStore(w *asm.Writer) {
 	alpha, beta := k.b(0), k.free(0)
-	w.op("VBROADCASTSS", "tile_alpha(AX)", alpha)
-	w.op("MOVL", "tile_beta(AX)", "CX")
-	w.op("TESTL", "CX", "CX")
-	w.op("JZ", "store")
-	w.op("VBROADCASTSS", "tile_beta(AX)", beta)
+	w.Op("VBROADCASTSS", "tile_alpha(AX)", alpha)
+	w.Op("MOVL", "tile_beta(AX)", "CX")
+	w.Op("TESTL", "CX", "CX")
+	w.Op("JZ", "store")
+	w.Op("VBROADCASTSS", "tile_beta(AX)", beta)
 	k.emitRows(w, alpha, beta)
-	w.op("JMP", "next")
-	w.label("store")
+	w.Op("JMP", "next")
+	w.Label("store")
 	k.emitRows(w, alpha, "")
-	w.label("next")
-	w.op("MOVQ", "a-16(SP)", regA[0])
+	w.Label("next")
+	w.Op("MOVQ", "a-16(SP)", regA[0])
 	if k.transposed {
-		w.op("ADDQ", fmt.Sprintf("$%d", 4*k.rows), regA[0])
+		w.Op("ADDQ", fmt.Sprintf("$%d", 4*k.rows), regA[0])
 	} else {
-		w.op("IMUL3Q", fmt.Sprintf("$%d", k.rows), regAS, "CX")
-		w.op("ADDQ", "CX", regA[0])
+		w.Op("IMUL3Q", fmt.Sprintf("$%d", k.rows), regAS, "CX")
+		w.Op("ADDQ", "CX", regA[0])
 	}
-	w.op("DECQ", "tiles-8(SP)")
-	w.op("JNZ", "tile")
+	w.Op("DECQ", "tiles-8(SP)")
+	w.Op("JNZ", "tile")
 }
 
 // emitRows writes the rows of C and leaves regC below them; beta is empty for zero.
-func (k microkernel) emitRows(w *writer, alpha, beta string) {
+func (k microkernel) emitRows(w *asm.Writer, alpha, beta string) {
 	for r := range k.rows {
 		for v := range k.vecs {
-			last := v == k.vecs-1
-			w.op("VMULPS", alpha, k.acc(r, v), k.acc(r, v))
+			w.Op("VMULPS", alpha, k.acc(r, v), k.acc(r, v))
 			if beta != "" {
-				addend := fmt.Sprintf("%d(%s)(%s*1)", v*k.bytes(), regC, regD)
-				if last && (k.masks || k.masked) {
+				addend := fmt.Sprintf("%d(%s)(%s*1)", v*k.Size(), regC, regD)
+				if k.partial(v) {
 					old := k.free(1)
 					if old == beta { // none free: an accumulator that is already stored, or B
 						old = k.spare(r)
 					}
-					k.emitLoad(w, addend, old, true)
-					w.op("VFMADD231PS", old, beta, k.acc(r, v))
+					w.Load(addend, old, true)
+					w.Op("VFMADD231PS", old, beta, k.acc(r, v))
 				} else {
-					w.op("VFMADD231PS", addend, beta, k.acc(r, v))
+					w.Op("VFMADD231PS", addend, beta, k.acc(r, v))
 				}
 			}
-			k.emitRowStore(w, k.acc(r, v), fmt.Sprintf("%d(%s)", v*k.bytes(), regC), last)
+			w.Store(k.acc(r, v), fmt.Sprintf("%d(%s)", v*k.Size(), regC), k.partial(v))
 		}
-		w.op("ADDQ", regCS, regC)
+		w.Op("ADDQ", regCS, regC)
 	}
 }
 

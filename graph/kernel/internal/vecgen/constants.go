@@ -99,29 +99,27 @@ func emitConstants(b *builder, names []string) {
 	for _, name := range slices.Compact(names) {
 		c := b.constant(name)
 		values := c.values
-		for !b.masks && len(values)*c.kind.size < 4*b.lanes {
+		for !b.Masks && len(values)*c.kind.size < 4*b.Lanes {
 			values = append(values, values...)
 		}
 		if len(values) > 1 {
-			values = values[:4*b.lanes/c.kind.size]
+			values = values[:4*b.Lanes/c.kind.size]
 		}
-		b.line("")
+		words := make([]string, len(values))
 		for i, v := range values {
-			bits := fmt.Sprintf("%#016x", math.Float64bits(v))
+			words[i] = fmt.Sprintf("%#016x", math.Float64bits(v))
 			if c.kind == single {
-				bits = fmt.Sprintf("%#08x", math.Float32bits(float32(v)))
+				words[i] = fmt.Sprintf("%#08x", math.Float32bits(float32(v)))
 			}
-			b.line("DATA %s<>+%d(SB)/%d, $%s", name, i*c.kind.size, c.kind.size, bits)
 		}
-		b.line("GLOBL %s<>(SB), RODATA|NOPTR, $%d", name, len(values)*c.kind.size)
+		b.Table(name, c.kind.size, words)
 	}
 }
 
 // constant is a constant by name: one of the list, or the number of lanes.
-func (s isa) constant(name string) constant {
-	switch name {
-	case "lanesSingle":
-		return allSingle(float64(s.lanes))
+func (b *builder) constant(name string) constant {
+	if name == "lanesSingle" {
+		return allSingle(float64(b.Lanes))
 	}
 	return constants[name]
 }

@@ -3,13 +3,15 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/residua-go/residua/graph/kernel/internal/asm"
 )
 
 // symbol is the name of the assembly function.
-func (r *routine) symbol(s isa) string { return s.name + r.name }
+func (r *routine) symbol(s asm.ISA) string { return s.Name + r.name }
 
 // signature declares the assembly function.
-func (r *routine) signature(s isa) string {
+func (r *routine) signature(s asm.ISA) string {
 	var arguments []string
 	for _, v := range r.slices {
 		arguments = append(arguments, v.name+" *"+v.kind.name)
@@ -37,11 +39,11 @@ func (r *routine) chooser() string { return "fast" + r.name }
 
 // declare writes the declarations of the assembly and the choosing function.
 func (r *routine) declare(b *builder) {
-	b.line("\n// %s computes %s", r.chooser(), r.doc)
-	b.line("func %s(p path, %s)%s {", r.chooser(), r.parameters(), r.resultList())
-	b.line("n := len(%s)", r.slices[0].name)
+	b.Line("\n// %s computes %s", r.chooser(), r.doc)
+	b.Line("func %s(p path, %s)%s {", r.chooser(), r.parameters(), r.resultList())
+	b.Line("n := len(%s)", r.slices[0].name)
 	for _, v := range r.slices[1:] {
-		b.line("%s = %s[:n]", v.name, v.name)
+		b.Line("%s = %s[:n]", v.name, v.name)
 	}
 	var arguments []string
 	for _, v := range r.slices {
@@ -53,12 +55,12 @@ func (r *routine) declare(b *builder) {
 	}
 	list := strings.Join(arguments, ", ")
 	if len(r.results) > 0 {
-		b.line("if p == avx512 {\nreturn %s(%s)\n}\nreturn %s(%s)\n}", r.symbol(isas[0]), list, r.symbol(isas[1]), list)
+		b.Line("if p == avx512 {\nreturn %s(%s)\n}\nreturn %s(%s)\n}", r.symbol(isas[0]), list, r.symbol(isas[1]), list)
 	} else {
-		b.line("if p == avx512 {\n%s(%s)\n} else {\n%s(%s)\n}\n}", r.symbol(isas[0]), list, r.symbol(isas[1]), list)
+		b.Line("if p == avx512 {\n%s(%s)\n} else {\n%s(%s)\n}\n}", r.symbol(isas[0]), list, r.symbol(isas[1]), list)
 	}
 	for _, s := range isas {
-		b.line("\n//go:noescape\nfunc %s", r.signature(s))
+		b.Declare(r.signature(s))
 	}
 }
 
@@ -88,5 +90,5 @@ func (r *routine) declareAbsent(b *builder) {
 		results = r.resultList()
 		body = "{\nreturn " + strings.Repeat("0, ", n-1) + "0\n}"
 	}
-	b.line("\nfunc %s(path, %s)%s %s", r.chooser(), strings.Join(kinds, ", "), results, body)
+	b.Line("\nfunc %s(path, %s)%s %s", r.chooser(), strings.Join(kinds, ", "), results, body)
 }

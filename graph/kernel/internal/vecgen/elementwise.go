@@ -21,9 +21,9 @@ var elementwiseRoutines = []routine{
 		work: func(b *builder) {
 			b.load("out", b.r(0))
 			b.load("x", b.r(1))
-			b.op("VADDPS", b.r(1), b.r(0), b.r(0))
+			b.Op("VADDPS", b.r(1), b.r(0), b.r(0))
 			b.load("y", b.r(1))
-			b.op("VADDPS", b.r(1), b.r(0), b.r(0))
+			b.Op("VADDPS", b.r(1), b.r(0), b.r(0))
 			b.store(b.r(0), "out")
 		},
 	},
@@ -41,7 +41,7 @@ var elementwiseRoutines = []routine{
 			b.load("out", b.r(0))
 			b.load("x", b.r(1))
 			b.load("y", b.r(2))
-			b.op("VFMADD231PS", b.r(2), b.r(1), b.r(0))
+			b.Op("VFMADD231PS", b.r(2), b.r(1), b.r(0))
 			b.store(b.r(0), "out")
 		},
 	},
@@ -51,7 +51,7 @@ var elementwiseRoutines = []routine{
 		slices: singles("out", "x"), numbers: singles("factor"), unroll: 4, scratch: 1,
 		work: func(b *builder) {
 			b.load("x", b.r(0))
-			b.op("VMULPS", b.number("factor"), b.r(0), b.r(0))
+			b.Op("VMULPS", b.number("factor"), b.r(0), b.r(0))
 			b.store(b.r(0), "out")
 		},
 	},
@@ -62,7 +62,7 @@ var elementwiseRoutines = []routine{
 		work: func(b *builder) {
 			b.load("out", b.r(0))
 			b.load("x", b.r(1))
-			b.op("VFMADD231PS", b.number("factor"), b.r(1), b.r(0))
+			b.Op("VFMADD231PS", b.number("factor"), b.r(1), b.r(0))
 			b.store(b.r(0), "out")
 		},
 	},
@@ -73,9 +73,9 @@ var elementwiseRoutines = []routine{
 		work: func(b *builder) {
 			b.load("out", b.r(0))
 			b.load("x", b.r(1))
-			b.op("VFMADD231PS", b.number("factor"), b.r(1), b.r(0))
+			b.Op("VFMADD231PS", b.number("factor"), b.r(1), b.r(0))
 			b.load("y", b.r(1))
-			b.op("VFMADD231PS", b.number("other"), b.r(1), b.r(0))
+			b.Op("VFMADD231PS", b.number("other"), b.r(1), b.r(0))
 			b.store(b.r(0), "out")
 		},
 	},
@@ -86,7 +86,7 @@ var elementwiseRoutines = []routine{
 		work: func(b *builder) {
 			b.loadWidened("block", b.r(0))
 			b.loadDouble("total", b.r(1))
-			b.op("VADDPD", b.r(0), b.r(1), b.r(1))
+			b.Op("VADDPD", b.r(0), b.r(1), b.r(1))
 			b.storeDouble(b.r(1), "total")
 			b.zero(b.r(0))
 			b.storeNarrowed(b.r(0), "block")
@@ -98,6 +98,6 @@ var elementwiseRoutines = []routine{
 func (b *builder) combine(op, x, y string) {
 	b.load(x, b.r(0))
 	b.load(y, b.r(1))
-	b.op(op, b.r(1), b.r(0), b.r(0))
+	b.Op(op, b.r(1), b.r(0), b.r(0))
 	b.store(b.r(0), "out")
 }

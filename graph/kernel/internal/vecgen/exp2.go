@@ -9,27 +9,27 @@ var exp2Constants = []string{"one", "exp2round", "exp2c1", "exp2c2", "exp2c3", "
 // are summed apart, so that an operation waits for fewer before it. All registers
 // change.
 func (b *builder) exp2(x, t, result, square, odd string) {
-	b.op("VMOVUPD", b.c("exp2round"), result)
-	b.op("VADDPD", result, x, t)
-	b.op("VSUBPD", result, t, result)
-	b.op("VSUBPD", result, x, x)
-	b.op("VMULPD", x, x, square)
-	b.op("VMOVUPD", b.c("exp2c7"), odd)
-	b.op("VMOVUPD", b.c("exp2c6"), result)
+	b.Op("VMOVUPD", b.c("exp2round"), result)
+	b.Op("VADDPD", result, x, t)
+	b.Op("VSUBPD", result, t, result)
+	b.Op("VSUBPD", result, x, x)
+	b.Op("VMULPD", x, x, square)
+	b.Op("VMOVUPD", b.c("exp2c7"), odd)
+	b.Op("VMOVUPD", b.c("exp2c6"), result)
 	for _, c := range [][2]string{{"exp2c5", "exp2c4"}, {"exp2c3", "exp2c2"}, {"exp2c1", "one"}} {
-		b.op("VFMADD213PD", b.c(c[0]), square, odd)
-		b.op("VFMADD213PD", b.c(c[1]), square, result)
+		b.Op("VFMADD213PD", b.c(c[0]), square, odd)
+		b.Op("VFMADD213PD", b.c(c[1]), square, result)
 	}
-	b.op("VFMADD231PD", x, odd, result)
-	b.op("VPSLLQ", "$52", t, t)
-	b.op("VPADDQ", t, result, result)
+	b.Op("VFMADD231PD", x, odd, result)
+	b.Op("VPSLLQ", "$52", t, t)
+	b.Op("VPADDQ", t, result, result)
 }
 
 // atLeast and atMost limit x to a constant; NaN stays NaN.
 func (b *builder) atLeast(x, constant, t string) {
-	b.op("VMAXPD", x, b.inRegister(constant, t), x)
+	b.Op("VMAXPD", x, b.inRegister(constant, t), x)
 }
 
 func (b *builder) atMost(x, constant, t string) {
-	b.op("VMINPD", x, b.inRegister(constant, t), x)
+	b.Op("VMINPD", x, b.inRegister(constant, t), x)
 }

@@ -17,8 +17,8 @@ var geluRoutines = []routine{
 			b.geluExponent(x, e, t)
 			b.atLeast(e, "geluLeast", t)
 			b.exp2(e, t, p, b.r(4), b.r(5))
-			b.op("VADDPD", b.c("one"), p, p)
-			b.op("VDIVPD", p, x, x)
+			b.Op("VADDPD", b.c("one"), p, p)
+			b.Op("VDIVPD", p, x, x)
 			b.storeNarrowed(x, "y")
 		},
 	},
@@ -35,17 +35,17 @@ var geluRoutines = []routine{
 			b.atMost(x, "geluHigh", t)
 			b.geluExponent(x, e, t)
 			b.exp2(e, t, p, s, b.r(5))
-			b.op("VMULPD", x, x, e)
-			b.op("VFMADD213PD", b.c("geluSlope"), b.inRegister("geluSlope2", t), e)
-			b.op("VMULPD", x, e, e) // x (-2u')
-			b.op("VADDPD", b.c("one"), p, x)
-			b.op("VMOVUPD", b.c("one"), s)
-			b.op("VDIVPD", x, s, s)
-			b.op("VMULPD", s, p, p)
-			b.op("VFNMADD213PD", b.c("one"), p, e)
-			b.op("VMULPD", s, e, e)
+			b.Op("VMULPD", x, x, e)
+			b.Op("VFMADD213PD", b.c("geluSlope"), b.inRegister("geluSlope2", t), e)
+			b.Op("VMULPD", x, e, e) // x (-2u')
+			b.Op("VADDPD", b.c("one"), p, x)
+			b.Op("VMOVUPD", b.c("one"), s)
+			b.Op("VDIVPD", x, s, s)
+			b.Op("VMULPD", s, p, p)
+			b.Op("VFNMADD213PD", b.c("one"), p, e)
+			b.Op("VMULPD", s, e, e)
 			b.loadWidened("dy", x)
-			b.op("VMULPD", x, e, e)
+			b.Op("VMULPD", x, e, e)
 			b.storeNarrowed(e, "dx")
 		},
 	},
@@ -53,7 +53,7 @@ var geluRoutines = []routine{
 
 // geluExponent computes e = x (geluA + geluB x^2).
 func (b *builder) geluExponent(x, e, t string) {
-	b.op("VMULPD", x, x, e)
-	b.op("VFMADD213PD", b.c("geluA"), b.inRegister("geluB", t), e)
-	b.op("VMULPD", x, e, e)
+	b.Op("VMULPD", x, x, e)
+	b.Op("VFMADD213PD", b.c("geluA"), b.inRegister("geluB", t), e)
+	b.Op("VMULPD", x, e, e)
 }

@@ -14,8 +14,8 @@ var geluExactRoutines = []routine{
 			b.normalTail()
 			b.loadWidened("x", x)
 			b.zero(zero)
-			b.op("VMAXPD", x, zero, x)
-			b.op("VFNMADD231PD", tail, z, x)
+			b.Op("VMAXPD", x, zero, x)
+			b.Op("VFNMADD231PD", tail, z, x)
 			b.storeNarrowed(x, "y")
 		},
 	},
@@ -27,17 +27,17 @@ var geluExactRoutines = []routine{
 		work: func(b *builder) {
 			z, tail, bell, phi, sign := b.r(0), b.r(1), b.r(3), b.r(4), b.r(6)
 			b.normalTail()
-			b.op("VMULPD", bell, z, z)
-			b.op("VMULPD", b.c("bellScale"), z, z)
+			b.Op("VMULPD", bell, z, z)
+			b.Op("VMULPD", b.c("bellScale"), z, z)
 			b.or(sign, z) // x exp(-x^2/2) / sqrt(2 pi)
 			b.or(sign, tail)
-			b.op("VMOVUPD", b.c("half"), phi)
+			b.Op("VMOVUPD", b.c("half"), phi)
 			b.or(sign, phi)
-			b.op("VADDPD", b.c("half"), phi, phi) // 1 or 0
-			b.op("VSUBPD", tail, phi, phi)
-			b.op("VADDPD", z, phi, phi)
+			b.Op("VADDPD", b.c("half"), phi, phi) // 1 or 0
+			b.Op("VSUBPD", tail, phi, phi)
+			b.Op("VADDPD", z, phi, phi)
 			b.loadWidened("dy", z)
-			b.op("VMULPD", z, phi, phi)
+			b.Op("VMULPD", z, phi, phi)
 			b.storeNarrowed(phi, "dx")
 		},
 	},
@@ -54,23 +54,23 @@ func (b *builder) normalTail() {
 	b.bits("VPAND", b.c("signBit"), z, sign)
 	b.bits("VPXOR", sign, z, z)
 	b.atMost(z, "geluHigh", t)
-	b.op("VMULPD", z, z, p)
-	b.op("VMULPD", b.c("bellExponent"), p, p)
+	b.Op("VMULPD", z, z, p)
+	b.Op("VMULPD", b.c("bellExponent"), p, p)
 	b.exp2(p, t, bell, square, odd)
-	b.op("VMOVUPD", b.c("tailStep"), p)
-	b.op("VFMADD213PD", b.c("one"), z, p)
-	b.op("VMOVUPD", b.c("one"), t)
-	b.op("VDIVPD", p, t, t)
-	b.op("VMULPD", t, t, square)
-	b.op("VMOVUPD", b.c("tail9"), odd)
-	b.op("VMOVUPD", b.c("tail8"), p)
+	b.Op("VMOVUPD", b.c("tailStep"), p)
+	b.Op("VFMADD213PD", b.c("one"), z, p)
+	b.Op("VMOVUPD", b.c("one"), t)
+	b.Op("VDIVPD", p, t, t)
+	b.Op("VMULPD", t, t, square)
+	b.Op("VMOVUPD", b.c("tail9"), odd)
+	b.Op("VMOVUPD", b.c("tail8"), p)
 	for _, c := range [][2]string{{"tail7", "tail6"}, {"tail5", "tail4"}, {"tail3", "tail2"}, {"tail1", "tail0"}} {
-		b.op("VFMADD213PD", b.c(c[0]), square, odd)
-		b.op("VFMADD213PD", b.c(c[1]), square, p)
+		b.Op("VFMADD213PD", b.c(c[0]), square, odd)
+		b.Op("VFMADD213PD", b.c(c[1]), square, p)
 	}
-	b.op("VFMADD231PD", t, odd, p)
-	b.op("VMULPD", t, p, p)
-	b.op("VMULPD", bell, p, p)
+	b.Op("VFMADD231PD", t, odd, p)
+	b.Op("VMULPD", t, p, p)
+	b.Op("VMULPD", bell, p, p)
 }
 
 // or computes x = x | sign.
@@ -78,8 +78,8 @@ func (b *builder) or(sign, x string) { b.bits("VPOR", sign, x, x) }
 
 // bits is a bitwise instruction, whose AVX-512F name tells the size of a lane.
 func (b *builder) bits(name string, operands ...string) {
-	if b.masks {
+	if b.Masks {
 		name += "Q"
 	}
-	b.op(name, operands...)
+	b.Op(name, operands...)
 }

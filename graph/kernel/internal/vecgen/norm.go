@@ -10,9 +10,9 @@ var normRoutines = []routine{
 		start: func(b *builder) { b.zero(b.k(0)) },
 		work: func(b *builder) {
 			b.load("x", b.r(0))
-			b.op("VSUBPS", b.number("shift"), b.r(0), b.r(0))
+			b.Op("VSUBPS", b.number("shift"), b.r(0), b.r(0))
 			b.clearRestSingle(b.r(0))
-			b.op("VADDPS", b.r(0), b.k(0), b.k(0))
+			b.Op("VADDPS", b.r(0), b.k(0), b.k(0))
 		},
 		finish: func(b *builder) { b.emitSumSingle(0, "sum") },
 	},
@@ -23,10 +23,10 @@ var normRoutines = []routine{
 		start: func(b *builder) { b.zero(b.k(0)) },
 		work: func(b *builder) {
 			b.load("x", b.r(0))
-			b.op("VSUBPS", b.number("mean"), b.r(0), b.r(0))
-			b.op("VSUBPS", b.number("rest"), b.r(0), b.r(0))
+			b.Op("VSUBPS", b.number("mean"), b.r(0), b.r(0))
+			b.Op("VSUBPS", b.number("rest"), b.r(0), b.r(0))
 			b.clearRestSingle(b.r(0))
-			b.op("VFMADD231PS", b.r(0), b.r(0), b.k(0))
+			b.Op("VFMADD231PS", b.r(0), b.r(0), b.k(0))
 		},
 		finish: func(b *builder) { b.emitSumSingle(0, "sum") },
 	},
@@ -38,10 +38,10 @@ var normRoutines = []routine{
 		work: func(b *builder) {
 			b.load("dy", b.r(0))
 			b.load("gain", b.r(1))
-			b.op("VMULPS", b.r(1), b.r(0), b.r(0))
+			b.Op("VMULPS", b.r(1), b.r(0), b.r(0))
 			b.load("normal", b.r(1))
-			b.op("VADDPS", b.r(0), b.k(0), b.k(0))
-			b.op("VFMADD231PS", b.r(1), b.r(0), b.k(1))
+			b.Op("VADDPS", b.r(0), b.k(0), b.k(0))
+			b.Op("VFMADD231PS", b.r(1), b.r(0), b.k(1))
 		},
 		finish: func(b *builder) { b.emitSumSingle(0, "sumH"); b.emitSumSingle(1, "sumHN") },
 	},
@@ -55,12 +55,12 @@ var normRoutines = []routine{
 			b.load("dy", dy)
 			b.load("normal", normal)
 			b.load("dgain", x)
-			b.op("VFMADD231PS", normal, dy, x)
+			b.Op("VFMADD231PS", normal, dy, x)
 			b.store(x, "dgain")
 			b.load("gain", x)
-			b.op("VMULPS", x, dy, dy)
-			b.op("VADDPS", dy, b.k(0), b.k(0))
-			b.op("VFMADD231PS", normal, dy, b.k(1))
+			b.Op("VMULPS", x, dy, dy)
+			b.Op("VADDPS", dy, b.k(0), b.k(0))
+			b.Op("VFMADD231PS", normal, dy, b.k(1))
 		},
 		finish: func(b *builder) { b.emitSumSingle(0, "sumH"); b.emitSumSingle(1, "sumHN") },
 	},
@@ -80,7 +80,7 @@ var normRoutines = []routine{
 		work: func(b *builder) {
 			b.normalize(b.r(0))
 			b.load("gain", b.r(1))
-			b.op("VMULPS", b.r(1), b.r(0), b.r(0))
+			b.Op("VMULPS", b.r(1), b.r(0), b.r(0))
 			b.store(b.r(0), "y")
 		},
 	},
@@ -92,7 +92,7 @@ var normRoutines = []routine{
 			b.normalize(b.r(0))
 			b.load("gain", b.r(1))
 			b.store(b.r(0), "y")
-			b.op("VMULPS", b.r(1), b.r(0), b.r(0))
+			b.Op("VMULPS", b.r(1), b.r(0), b.r(0))
 			b.store(b.r(0), "z")
 		},
 	},
@@ -104,7 +104,7 @@ var normRoutines = []routine{
 			b.normalize(b.r(0))
 			b.load("gain", b.r(1))
 			b.load("bias", b.r(2))
-			b.op("VFMADD213PS", b.r(2), b.r(1), b.r(0))
+			b.Op("VFMADD213PS", b.r(2), b.r(1), b.r(0))
 			b.store(b.r(0), "y")
 		},
 	},
@@ -114,7 +114,7 @@ var normRoutines = []routine{
 		slices: singles("dx", "dy", "gain", "normal"), numbers: singles("meanH", "meanHN", "rstd"), unroll: 2, scratch: 3,
 		work: func(b *builder) {
 			b.normGradient(b.r(0), b.r(1), b.r(2))
-			b.op("VMULPS", b.number("rstd"), b.r(0), b.r(0))
+			b.Op("VMULPS", b.number("rstd"), b.r(0), b.r(0))
 			b.store(b.r(0), "dx")
 		},
 	},
@@ -125,7 +125,7 @@ var normRoutines = []routine{
 		work: func(b *builder) {
 			b.normGradient(b.r(0), b.r(1), b.r(2))
 			b.load("addend", b.r(1))
-			b.op("VFMADD213PS", b.r(1), b.number("rstd"), b.r(0))
+			b.Op("VFMADD213PS", b.r(1), b.number("rstd"), b.r(0))
 			b.store(b.r(0), "dx")
 		},
 	},
@@ -136,14 +136,14 @@ func (b *builder) normGradient(x, gain, normal string) {
 	b.load("dy", x)
 	b.load("gain", gain)
 	b.load("normal", normal)
-	b.op("VFMSUB213PS", b.number("meanH"), gain, x)
-	b.op("VFNMADD231PS", b.number("meanHN"), normal, x)
+	b.Op("VFMSUB213PS", b.number("meanH"), gain, x)
+	b.Op("VFNMADD231PS", b.number("meanHN"), normal, x)
 }
 
 // normalize loads x and computes (x - mean - rest) * rstd.
 func (b *builder) normalize(x string) {
 	b.load("x", x)
-	b.op("VSUBPS", b.number("mean"), x, x)
-	b.op("VSUBPS", b.number("rest"), x, x)
-	b.op("VMULPS", b.number("rstd"), x, x)
+	b.Op("VSUBPS", b.number("mean"), x, x)
+	b.Op("VSUBPS", b.number("rest"), x, x)
+	b.Op("VMULPS", b.number("rstd"), x, x)
 }

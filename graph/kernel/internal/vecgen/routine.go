@@ -1,5 +1,7 @@
 package main
 
+import "github.com/residua-go/residua/graph/kernel/internal/asm"
+
 // kind is an element type.
 type kind struct {
 	name string
@@ -57,11 +59,11 @@ func variables(k kind, names []string) []variable {
 }
 
 // step is the number of elements in one vector.
-func (r *routine) step(s isa) int {
+func (r *routine) step(s asm.ISA) int {
 	if r.wide {
-		return s.lanes / 2
+		return s.Lanes / 2
 	}
-	return s.lanes
+	return s.Lanes
 }
 
 // frame lays out arguments and results: pointers, the length, numbers, results.

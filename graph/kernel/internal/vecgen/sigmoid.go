@@ -14,9 +14,9 @@ var sigmoidRoutines = []routine{
 		work: func(b *builder) {
 			b.sigmoidDecay("x")
 			x, e := b.r(0), b.r(3)
-			b.op("VMOVUPD", b.c("one"), x)
-			b.op("VADDPD", x, e, e)
-			b.op("VDIVPD", e, x, x)
+			b.Op("VMOVUPD", b.c("one"), x)
+			b.Op("VADDPD", x, e, e)
+			b.Op("VDIVPD", e, x, x)
 			b.storeNarrowed(x, "y")
 		},
 	},
@@ -28,10 +28,10 @@ var sigmoidRoutines = []routine{
 			dy, y, rest := b.r(0), b.r(1), b.r(2)
 			b.loadWidened("dy", dy)
 			b.loadWidened("y", y)
-			b.op("VMOVUPD", b.c("one"), rest)
-			b.op("VSUBPD", y, rest, rest)
-			b.op("VMULPD", y, dy, dy)
-			b.op("VMULPD", rest, dy, dy)
+			b.Op("VMOVUPD", b.c("one"), rest)
+			b.Op("VSUBPD", y, rest, rest)
+			b.Op("VMULPD", y, dy, dy)
+			b.Op("VMULPD", rest, dy, dy)
 			b.storeNarrowed(dy, "dx")
 		},
 	},
@@ -48,7 +48,7 @@ var sigmoidRoutines = []routine{
 		work: func(b *builder) {
 			product, addend := b.gated(), b.r(1)
 			b.loadWidened("addend", addend)
-			b.op("VADDPD", addend, product, product)
+			b.Op("VADDPD", addend, product, product)
 			b.storeNarrowed(product, "y")
 		},
 	},
@@ -71,7 +71,7 @@ var sigmoidRoutines = []routine{
 			addend := b.r(4)
 			b.loadWidened("addend", addend)
 			b.round(through)
-			b.op("VADDPD", addend, through, through)
+			b.Op("VADDPD", addend, through, through)
 			b.storeNarrowed(slope, "dgate")
 			b.storeNarrowed(through, "dvalue")
 		},
@@ -85,7 +85,7 @@ func (b *builder) sigmoidDecay(x string) {
 	b.loadWidened(x, value)
 	b.atLeast(value, "sigmoidLow", t)
 	b.atMost(value, "sigmoidHigh", t)
-	b.op("VMULPD", b.c("minusLog2e"), value, value)
+	b.Op("VMULPD", b.c("minusLog2e"), value, value)
 	b.exp2(value, t, b.r(3), b.r(4), b.r(5))
 }
 
@@ -93,9 +93,9 @@ func (b *builder) sigmoidDecay(x string) {
 func (b *builder) gated() string {
 	b.sigmoidDecay("gate")
 	value, e := b.r(0), b.r(3)
-	b.op("VADDPD", b.c("one"), e, e)
+	b.Op("VADDPD", b.c("one"), e, e)
 	b.loadWidened("value", value)
-	b.op("VDIVPD", e, value, value)
+	b.Op("VDIVPD", e, value, value)
 	return value
 }
 
@@ -104,26 +104,26 @@ func (b *builder) gated() string {
 func (b *builder) gatedGradient() (slope, through string) {
 	b.sigmoidDecay("gate")
 	dy, value, open, e := b.r(0), b.r(1), b.r(2), b.r(3)
-	b.op("VADDPD", b.c("one"), e, dy)
-	b.op("VMOVUPD", b.c("one"), open)
-	b.op("VDIVPD", dy, open, open)
-	b.op("VMULPD", open, e, e) // 1 - sigmoid(gate)
+	b.Op("VADDPD", b.c("one"), e, dy)
+	b.Op("VMOVUPD", b.c("one"), open)
+	b.Op("VDIVPD", dy, open, open)
+	b.Op("VMULPD", open, e, e) // 1 - sigmoid(gate)
 	b.loadWidened("dy", dy)
-	b.op("VMULPD", open, dy, dy) // dy sigmoid(gate)
-	b.op("VMULPD", dy, e, e)
+	b.Op("VMULPD", open, dy, dy) // dy sigmoid(gate)
+	b.Op("VMULPD", dy, e, e)
 	b.loadWidened("value", value)
-	b.op("VMULPD", e, value, value)
+	b.Op("VMULPD", e, value, value)
 	return value, dy
 }
 
 // round rounds float64 lanes to float32. The sum of two such numbers, rounded again, is
 // what an addition in float32 gives.
 func (b *builder) round(register string) {
-	narrow := b.halfOf(register)
-	if b.masks {
-		b.op("VCVTPD2PS", register, narrow)
+	narrow := b.Half(register)
+	if b.Masks {
+		b.Op("VCVTPD2PS", register, narrow)
 	} else {
-		b.op("VCVTPD2PSY", register, narrow)
+		b.Op("VCVTPD2PSY", register, narrow)
 	}
-	b.op("VCVTPS2PD", narrow, register)
+	b.Op("VCVTPS2PD", narrow, register)
 }

@@ -20,8 +20,8 @@ func sinkhornRoutines() []routine {
 		slices: singles("y", "x"), numbers: singles("factor", "shift"), unroll: 2, scratch: 2,
 		work: func(b *builder) {
 			b.load("x", b.r(0))
-			b.op("VMOVAPS", b.number("shift"), b.r(1))
-			b.op("VFMADD231PS", b.number("factor"), b.r(0), b.r(1))
+			b.Op("VMOVAPS", b.number("shift"), b.r(1))
+			b.Op("VFMADD231PS", b.number("factor"), b.r(0), b.r(1))
 			b.store(b.r(1), "y")
 		},
 	}, {
@@ -31,7 +31,7 @@ func sinkhornRoutines() []routine {
 		work: func(b *builder) {
 			b.load("out", b.r(0))
 			b.load("x", b.r(1))
-			b.op("VMAXPS", b.r(1), b.r(0), b.r(0))
+			b.Op("VMAXPS", b.r(1), b.r(0), b.r(0))
 			b.store(b.r(0), "out")
 		},
 	}}
@@ -93,48 +93,48 @@ func (b *builder) entry(name string, e int) string {
 func (b *builder) cells(name string, entries []int) []string {
 	var registers []string
 	for k, e := range entries {
-		if b.masks {
-			registers = append(registers, b.isa.vector(sinkhornFirst+e))
+		if b.Masks {
+			registers = append(registers, b.Vector(sinkhornFirst+e))
 			continue
 		}
 		registers = append(registers, b.r(k))
-		b.op("VMOVUPS", b.entry(name, e), b.r(k))
+		b.Op("VMOVUPS", b.entry(name, e), b.r(k))
 	}
 	return registers
 }
 
-// hold loads a matrix where registers hold it.
-func (b *builder) hold(name string, n int) {
-	for e := 0; b.masks && e < n*n; e++ {
-		b.op("VMOVUPS", b.entry(name, e), b.isa.vector(sinkhornFirst+e))
+// loadMatrix loads a matrix where there are registers for all of it (AVX-512).
+func (b *builder) loadMatrix(name string, n int) {
+	for e := 0; b.Masks && e < n*n; e++ {
+		b.Op("VMOVUPS", b.entry(name, e), b.Vector(sinkhornFirst+e))
 	}
 }
 
 // reduce combines registers with an instruction.
 func (b *builder) reduce(name string, cells []string, to string) {
-	b.op(name, cells[1], cells[0], to)
+	b.Op(name, cells[1], cells[0], to)
 	for _, c := range cells[2:] {
-		b.op(name, c, to, to)
+		b.Op(name, c, to, to)
 	}
 }
 
 func (b *builder) sinkhornStart(n int) {
-	b.hold("x", n)
+	b.loadMatrix("x", n)
 	for j := range n {
 		entries := columnOf(n, j)
 		cells, largest, low := b.cells("x", entries), b.r(n), b.r(n+1)
 		b.reduce("VMAXPS", cells, largest)
 		low = b.inRegister("sinkhornLow", low)
 		for k, c := range cells {
-			b.op("VSUBPS", largest, c, c)
-			b.op("VMAXPS", c, low, c) // a NaN stays
-			b.op("VMOVUPS", c, b.entry("x", entries[k]))
+			b.Op("VSUBPS", largest, c, c)
+			b.Op("VMAXPS", c, low, c) // a NaN stays
+			b.Op("VMOVUPS", c, b.entry("x", entries[k]))
 		}
 	}
 }
 
 func (b *builder) sinkhorn(n int) {
-	b.hold("x", n)
+	b.loadMatrix("x", n)
 	for j := range n {
 		b.normalizeGroup("columns", "x", columnOf(n, j))
 	}
@@ -148,15 +148,15 @@ func (b *builder) normalizeGroup(to, from string, entries []int) {
 	n := len(entries)
 	cells, sum, one := b.cells(from, entries), b.r(n), b.r(n+1)
 	b.reduce("VADDPS", cells, sum)
-	b.op("VDIVPS", sum, b.inRegister("oneSingle", one), sum)
+	b.Op("VDIVPS", sum, b.inRegister("oneSingle", one), sum)
 	for k, c := range cells {
-		b.op("VMULPS", sum, c, c)
-		b.op("VMOVUPS", c, b.entry(to, entries[k]))
+		b.Op("VMULPS", sum, c, c)
+		b.Op("VMOVUPS", c, b.entry(to, entries[k]))
 	}
 }
 
 func (b *builder) sinkhornGradient(n int) {
-	b.hold("grad", n)
+	b.loadMatrix("grad", n)
 	for i := range n {
 		b.groupGradient("rows", rowOf(n, i), false)
 	}
@@ -172,10 +172,10 @@ func (b *builder) groupGradient(y string, entries []int, last bool) {
 	cells, sum, other := b.cells("grad", entries), b.r(n), b.r(n+1)
 	b.reduce("VADDPS", cells, sum)
 	for k, c := range cells {
-		b.op("VMOVUPS", b.entry(y, entries[k]), other)
-		b.op("VFNMADD231PS", other, sum, c)
-		if last || !b.masks {
-			b.op("VMOVUPS", c, b.entry("grad", entries[k]))
+		b.Op("VMOVUPS", b.entry(y, entries[k]), other)
+		b.Op("VFNMADD231PS", other, sum, c)
+		if last || !b.Masks {
+			b.Op("VMOVUPS", c, b.entry("grad", entries[k]))
 		}
 	}
 }

@@ -7,10 +7,10 @@ var softmaxRoutines = []routine{
 		name:   "Max",
 		doc:    "the largest x, -Inf without any; NaN is passed over.",
 		slices: singles("x"), results: singles("largest"), unroll: 4, scratch: 2, kept: 1, constants: []string{"minusInf"},
-		start: func(b *builder) { b.op("VMOVUPS", b.c("minusInf"), b.k(0)) },
+		start: func(b *builder) { b.Op("VMOVUPS", b.c("minusInf"), b.k(0)) },
 		work: func(b *builder) {
 			b.loadOr("x", b.inRegister("minusInf", b.r(1)), b.r(0))
-			b.op("VMAXPS", b.k(0), b.r(0), b.k(0))
+			b.Op("VMAXPS", b.k(0), b.r(0), b.k(0))
 		},
 		finish: func(b *builder) { b.emitMax(0, "largest") },
 	},
@@ -20,15 +20,15 @@ var softmaxRoutines = []routine{
 		slices: singles("x"), numbers: singles("slope", "far"), results: singles("largest"), unroll: 1, scratch: 3, kept: 2,
 		constants: []string{"minusInf", "count", "lanesSingle"},
 		start: func(b *builder) {
-			b.op("VMOVUPS", b.c("minusInf"), b.k(0))
-			b.op("VSUBPS", b.c("count"), b.number("far"), b.k(1))
+			b.Op("VMOVUPS", b.c("minusInf"), b.k(0))
+			b.Op("VSUBPS", b.c("count"), b.number("far"), b.k(1))
 		},
 		work: func(b *builder) {
 			b.loadOr("x", b.inRegister("minusInf", b.r(1)), b.r(0))
-			b.op("VMOVAPS", b.k(1), b.r(2))
-			b.op("VFNMADD231PS", b.number("slope"), b.r(2), b.r(0))
-			b.op("VSUBPS", b.c("lanesSingle"), b.k(1), b.k(1))
-			b.op("VMAXPS", b.k(0), b.r(0), b.k(0))
+			b.Op("VMOVAPS", b.k(1), b.r(2))
+			b.Op("VFNMADD231PS", b.number("slope"), b.r(2), b.r(0))
+			b.Op("VSUBPS", b.c("lanesSingle"), b.k(1), b.k(1))
+			b.Op("VMAXPS", b.k(0), b.r(0), b.k(0))
 			b.store(b.r(0), "x")
 		},
 		finish: func(b *builder) { b.emitMax(0, "largest") },
@@ -41,7 +41,7 @@ var softmaxRoutines = []routine{
 		work: func(b *builder) {
 			b.loadWidened("x", b.r(0))
 			b.loadWidened("y", b.r(1))
-			b.op("VFMADD231PD", b.r(1), b.r(0), b.k(0))
+			b.Op("VFMADD231PD", b.r(1), b.r(0), b.k(0))
 		},
 		finish: func(b *builder) { b.emitSum(0, "sum") },
 	},
@@ -53,9 +53,9 @@ var softmaxRoutines = []routine{
 		work: func(b *builder) {
 			b.loadWidened("z", b.r(0))
 			b.loadWidened("x", b.r(1))
-			b.op("VFMADD231PD", b.r(1), b.r(0), b.k(0))
+			b.Op("VFMADD231PD", b.r(1), b.r(0), b.k(0))
 			b.loadWidened("y", b.r(1))
-			b.op("VFMADD231PD", b.r(1), b.r(0), b.k(1))
+			b.Op("VFMADD231PD", b.r(1), b.r(0), b.k(1))
 		},
 		finish: func(b *builder) { b.emitSum(0, "first"); b.emitSum(1, "second") },
 	},
@@ -68,12 +68,12 @@ var softmaxRoutines = []routine{
 		work: func(b *builder) {
 			x, t, p := b.r(0), b.r(1), b.r(2)
 			b.loadWidened("x", x)
-			b.op("VSUBPD", b.number("shift"), x, x)
+			b.Op("VSUBPD", b.number("shift"), x, x)
 			b.exp(x, t, p)
 			b.storeNarrowed(p, "x")
-			b.op("VCVTPS2PD", b.halfOf(p), p)
+			b.Op("VCVTPS2PD", b.Half(p), p)
 			b.clearRest(p)
-			b.op("VADDPD", p, b.k(0), b.k(0))
+			b.Op("VADDPD", p, b.k(0), b.k(0))
 		},
 		finish: func(b *builder) { b.emitSum(0, "sum") },
 	},
@@ -86,11 +86,11 @@ var softmaxRoutines = []routine{
 		work: func(b *builder) {
 			x, p := b.r(0), b.r(3)
 			b.load("x", x)
-			b.op("VSUBPS", b.number("shift"), x, x)
+			b.Op("VSUBPS", b.number("shift"), x, x)
 			b.expSingle(x, b.r(1), b.r(2), p)
 			b.store(p, "x")
 			b.clearRestSingle(p)
-			b.op("VADDPS", p, b.k(0), b.k(0))
+			b.Op("VADDPS", p, b.k(0), b.k(0))
 		},
 		finish: func(b *builder) { b.emitSumSingle(0, "sum") },
 	},
@@ -99,18 +99,18 @@ var softmaxRoutines = []routine{
 		doc:    "p = exp(p - slope * (far - i) - lse) for element i, see expSingle, and dp = p * (dp - delta).",
 		slices: singles("prob", "dprob"), numbers: singles("slope", "far", "lse", "delta"), unroll: 1, scratch: 4, kept: 1,
 		constants: slices.Concat(expSingleConstants, []string{"count", "lanesSingle"}),
-		start:     func(b *builder) { b.op("VSUBPS", b.c("count"), b.number("far"), b.k(0)) },
+		start:     func(b *builder) { b.Op("VSUBPS", b.c("count"), b.number("far"), b.k(0)) },
 		work: func(b *builder) {
 			x, p := b.r(0), b.r(3)
 			b.load("prob", x)
-			b.op("VFNMADD231PS", b.number("slope"), b.k(0), x)
-			b.op("VSUBPS", b.c("lanesSingle"), b.k(0), b.k(0))
-			b.op("VSUBPS", b.number("lse"), x, x)
+			b.Op("VFNMADD231PS", b.number("slope"), b.k(0), x)
+			b.Op("VSUBPS", b.c("lanesSingle"), b.k(0), b.k(0))
+			b.Op("VSUBPS", b.number("lse"), x, x)
 			b.expSingle(x, b.r(1), b.r(2), p)
 			b.store(p, "prob")
 			b.load("dprob", x)
-			b.op("VSUBPS", b.number("delta"), x, x)
-			b.op("VMULPS", p, x, x)
+			b.Op("VSUBPS", b.number("delta"), x, x)
+			b.Op("VMULPS", p, x, x)
 			b.store(x, "dprob")
 		},
 	},
@@ -123,7 +123,7 @@ var expConstants = []string{"expLow", "expHigh", "log2e"}
 func (b *builder) exp(x, t, p string) {
 	b.atLeast(x, "expLow", t)
 	b.atMost(x, "expHigh", t)
-	b.op("VMULPD", b.c("log2e"), x, x)
+	b.Op("VMULPD", b.c("log2e"), x, x)
 	b.exp2(x, t, p, b.r(3), b.r(4))
 }
 
@@ -135,17 +135,17 @@ var expSingleConstants = []string{"expSingleLow", "expSingleTop", "log2eHigh", "
 // 2^x = 2^n 2^f, but adding exp2bias leaves n + 127 in the low bits of t: shifted to the
 // exponent they are the number 2^n, and for n = -127 zero. x, t and f change.
 func (b *builder) expSingle(x, t, f, p string) {
-	b.op("VMAXPS", x, b.inRegister("expSingleLow", t), x)
-	b.op("VMINPS", x, b.inRegister("expSingleTop", t), x)
-	b.op("VMOVUPS", b.c("exp2bias"), t)
-	b.op("VFMADD231PS", b.c("log2eHigh"), x, t)
-	b.op("VSUBPS", b.c("exp2bias"), t, f)
-	b.op("VFMSUB231PS", b.c("log2eHigh"), x, f)
-	b.op("VFMADD231PS", b.c("log2eLow"), x, f)
-	b.op("VMOVUPS", b.c("exp2s6"), p)
+	b.Op("VMAXPS", x, b.inRegister("expSingleLow", t), x)
+	b.Op("VMINPS", x, b.inRegister("expSingleTop", t), x)
+	b.Op("VMOVUPS", b.c("exp2bias"), t)
+	b.Op("VFMADD231PS", b.c("log2eHigh"), x, t)
+	b.Op("VSUBPS", b.c("exp2bias"), t, f)
+	b.Op("VFMSUB231PS", b.c("log2eHigh"), x, f)
+	b.Op("VFMADD231PS", b.c("log2eLow"), x, f)
+	b.Op("VMOVUPS", b.c("exp2s6"), p)
 	for _, c := range []string{"exp2s5", "exp2s4", "exp2s3", "exp2s2", "exp2s1", "oneSingle"} {
-		b.op("VFMADD213PS", b.c(c), f, p)
+		b.Op("VFMADD213PS", b.c(c), f, p)
 	}
-	b.op("VPSLLD", "$23", t, t)
-	b.op("VMULPS", t, p, p)
+	b.Op("VPSLLD", "$23", t, t)
+	b.Op("VMULPS", t, p, p)
 }

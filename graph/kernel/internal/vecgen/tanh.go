@@ -14,11 +14,11 @@ var tanhRoutines = []routine{
 		slices: singles("c", "z", "scale", "static"), numbers: doubles("rate"), wide: true, unroll: 2, scratch: 5, constants: tanhConstants,
 		work: func(b *builder) {
 			m, t := b.tanhRatio(), b.r(0)
-			b.op("VADDPD", b.c("two"), m, t)
-			b.op("VDIVPD", t, m, m)
+			b.Op("VADDPD", b.c("two"), m, t)
+			b.Op("VDIVPD", t, m, m)
 			b.loadWidened("scale", t)
 			b.loadWidened("static", b.r(1))
-			b.op("VFMADD213PD", b.r(1), t, m)
+			b.Op("VFMADD213PD", b.r(1), t, m)
 			b.storeNarrowed(m, "c")
 		},
 	},
@@ -28,22 +28,22 @@ var tanhRoutines = []routine{
 		slices: singles("dz", "dscale", "dc", "z", "scale"), numbers: doubles("tau", "rate"), wide: true, unroll: 2, scratch: 5, constants: tanhConstants,
 		work: func(b *builder) {
 			m, r, slope, dc, other := b.tanhRatio(), b.r(0), b.r(1), b.r(3), b.r(4)
-			b.op("VADDPD", b.c("two"), m, slope)
-			b.op("VMOVUPD", b.c("two"), r)
-			b.op("VDIVPD", slope, r, r)          // 2/(m+2)
-			b.op("VADDPD", b.c("one"), m, slope) // m+1
-			b.op("VMULPD", r, slope, slope)
-			b.op("VMULPD", r, slope, slope)
-			b.op("VMULPD", b.number("tau"), slope, slope)
-			b.op("VMULPD", r, m, m) // 2 tanh
+			b.Op("VADDPD", b.c("two"), m, slope)
+			b.Op("VMOVUPD", b.c("two"), r)
+			b.Op("VDIVPD", slope, r, r)          // 2/(m+2)
+			b.Op("VADDPD", b.c("one"), m, slope) // m+1
+			b.Op("VMULPD", r, slope, slope)
+			b.Op("VMULPD", r, slope, slope)
+			b.Op("VMULPD", b.number("tau"), slope, slope)
+			b.Op("VMULPD", r, m, m) // 2 tanh
 			b.loadWidened("dc", dc)
 			b.loadWidened("scale", other)
-			b.op("VMULPD", other, slope, slope)
-			b.op("VMULPD", dc, slope, slope)
+			b.Op("VMULPD", other, slope, slope)
+			b.Op("VMULPD", dc, slope, slope)
 			b.storeNarrowed(slope, "dz")
-			b.op("VMULPD", dc, m, m)
+			b.Op("VMULPD", dc, m, m)
 			b.loadWidened("dscale", other)
-			b.op("VFMADD231PD", b.inRegister("half", r), m, other)
+			b.Op("VFMADD231PD", b.inRegister("half", r), m, other)
 			b.storeNarrowed(other, "dscale")
 		},
 	},
@@ -55,26 +55,26 @@ var tanhRoutines = []routine{
 func (b *builder) tanhRatio() (m string) {
 	x, t, result, square, odd := b.r(0), b.r(1), b.r(2), b.r(3), b.r(4)
 	b.loadWidened("z", x)
-	b.op("VMULPD", b.number("rate"), x, x)
+	b.Op("VMULPD", b.number("rate"), x, x)
 	b.atLeast(x, "tanhLow", t)
 	b.atMost(x, "tanhHigh", t)
-	b.op("VMOVUPD", b.c("exp2round"), result)
-	b.op("VADDPD", result, x, t)
-	b.op("VSUBPD", result, t, result)
-	b.op("VSUBPD", result, x, x)
-	b.op("VMULPD", x, x, square)
-	b.op("VMOVUPD", b.c("exp2c7"), odd)
-	b.op("VMOVUPD", b.c("exp2c6"), result)
-	b.op("VFMADD213PD", b.c("exp2c5"), square, odd)
-	b.op("VFMADD213PD", b.c("exp2c4"), square, result)
-	b.op("VFMADD213PD", b.c("exp2c3"), square, odd)
-	b.op("VFMADD213PD", b.c("exp2c2"), square, result)
-	b.op("VFMADD213PD", b.c("exp2c1"), square, odd)
-	b.op("VFMADD231PD", x, result, odd)
-	b.op("VMULPD", x, odd, odd) // 2^f - 1
-	b.op("VPSLLQ", "$52", t, t)
-	b.op("VPADDQ", b.c("one"), t, t) // 2^n
-	b.op("VSUBPD", b.c("one"), t, result)
-	b.op("VFMADD231PD", t, odd, result)
+	b.Op("VMOVUPD", b.c("exp2round"), result)
+	b.Op("VADDPD", result, x, t)
+	b.Op("VSUBPD", result, t, result)
+	b.Op("VSUBPD", result, x, x)
+	b.Op("VMULPD", x, x, square)
+	b.Op("VMOVUPD", b.c("exp2c7"), odd)
+	b.Op("VMOVUPD", b.c("exp2c6"), result)
+	b.Op("VFMADD213PD", b.c("exp2c5"), square, odd)
+	b.Op("VFMADD213PD", b.c("exp2c4"), square, result)
+	b.Op("VFMADD213PD", b.c("exp2c3"), square, odd)
+	b.Op("VFMADD213PD", b.c("exp2c2"), square, result)
+	b.Op("VFMADD213PD", b.c("exp2c1"), square, odd)
+	b.Op("VFMADD231PD", x, result, odd)
+	b.Op("VMULPD", x, odd, odd) // 2^f - 1
+	b.Op("VPSLLQ", "$52", t, t)
+	b.Op("VPADDQ", b.c("one"), t, t) // 2^n
+	b.Op("VSUBPD", b.c("one"), t, result)
+	b.Op("VFMADD231PD", t, odd, result)
 	return result
 }

@@ -1,0 +1,48 @@
+package asm
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Files are the texts of generated files by name.
+type Files map[string][]byte
+
+// Save writes the files into a folder.
+func (f Files) Save(folder string) error {
+	for name, text := range f {
+		if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stale lists the files that a folder does not have as they are here, whatever ends their
+// lines.
+func (f Files) Stale(folder string) []string {
+	var stale []string
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil || !bytes.Equal(f[name], bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))) {
+			stale = append(stale, name)
+		}
+	}
+	return stale
+}
+
+// Main is the program of a generator: it writes the files into the current folder.
+func Main(generate func() (Files, error)) {
+	files, err := generate()
+	if err == nil {
+		err = files.Save(".")
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", filepath.Base(os.Args[0]), err)
+		os.Exit(1)
+	}
+}

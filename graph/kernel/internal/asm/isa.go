@@ -1,0 +1,40 @@
+package asm
+
+import "fmt"
+
+// ISA is an instruction set that functions are written for.
+type ISA struct {
+	Name      string
+	Lanes     int  // float32 values in a vector
+	Registers int  // vector registers
+	Masks     bool // has mask registers (AVX-512F; AVX-512VL and DQ are not needed)
+
+	whole, half string // prefixes of its vector registers and of their lower halves
+}
+
+// The instruction sets.
+var (
+	AVX512 = ISA{Name: "avx512", Lanes: 16, Registers: 32, Masks: true, whole: "Z", half: "Y"}
+	AVX2   = ISA{Name: "avx2", Lanes: 8, Registers: 16, whole: "Y", half: "X"} // with FMA
+)
+
+// Size is the size of a vector in bytes.
+func (s ISA) Size() int { return 4 * s.Lanes }
+
+// Vector names vector register i.
+func (s ISA) Vector(i int) string { return fmt.Sprintf("%s%d", s.whole, i) }
+
+// Half is the lower half of a vector register.
+func (s ISA) Half(register string) string { return s.half + register[1:] }
+
+// Quarter is the lowest 128 bits of a vector register.
+func Quarter(register string) string { return "X" + register[1:] }
+
+// Mask is the register with the mask of a partial vector: a mask register, or with AVX2
+// the last vector register.
+func (s ISA) Mask() string {
+	if s.Masks {
+		return "K1"
+	}
+	return s.Vector(s.Registers - 1)
+}
