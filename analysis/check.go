@@ -5,7 +5,7 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/internal/spelling"
 )
 
 // inRange refuses an index that is not below n.
@@ -18,7 +18,7 @@ func inRange(what string, index, n int) error {
 
 // unknownName says that nothing of a kind has that name, and which name is near.
 func unknownName(what, name string, known []string) error {
-	if near := config.Nearest(name, known); near != "" {
+	if near := spelling.Nearest(name, known); near != "" {
 		return errors.Errorf("analysis: no %s %q; did you mean %s?", what, name, near)
 	}
 	return errors.Errorf("analysis: no %s %q; want one of %s", what, name, strings.Join(known, ", "))

@@ -11,6 +11,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/configs"
+	"github.com/residua-go/residua/internal/spelling"
 	"github.com/residua-go/residua/models"
 )
 
@@ -60,7 +61,7 @@ func Read(ctx context.Context, file string) (name string, text []byte, err error
 // unknownConfig is the error of a name that is neither a file nor a built-in config.
 func unknownConfig(name string) error {
 	hint := ""
-	if near := Nearest(name, configs.Names()); near != "" {
+	if near := spelling.Nearest(name, configs.Names()); near != "" {
 		hint = "; did you mean " + near + "?"
 	}
 	return errors.Errorf("config: want a YAML file or a built-in config, got %s%s (train -configs lists them)", quoted(name), hint)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/spelling"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
@@ -237,7 +238,7 @@ func overlay(about dialect, v any, file string, text []byte, sets []string) (*Po
 
 func unknownPreset(where *Positions, name string, names []string) error {
 	hint := "one of " + strings.Join(names, ", ")
-	if near := Nearest(name, names); near != "" {
+	if near := spelling.Nearest(name, names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	return where.Errorf("model.preset", "unknown preset %q; %s", name, hint)

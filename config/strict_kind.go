@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/residua-go/residua/internal/spelling"
 )
 
 // A section may hold one of several structs: the field that it stands for has an interface
@@ -149,7 +151,7 @@ func (d *decoder) chosen(n ast.Node, line, at int, section string, v reflect.Val
 	names := d.kinds.names(v.Type())
 	fresh, known := d.kinds.find(v.Type(), name)
 	if !known {
-		if near := Nearest(name, names); near != "" {
+		if near := spelling.Nearest(name, names); near != "" {
 			return v, d.errorAt(at, key, "unknown kind %s; did you mean %s?", quoted(name), near)
 		}
 		return v, d.errorAt(at, key, "want %s, got %s", oneOfText(names), quoted(name))

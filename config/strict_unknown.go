@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/residua-go/residua/internal/spelling"
 )
 
 // unknown is the error of a name that is no field of struct type t, the section
@@ -46,7 +48,7 @@ func guessesFor(name, key string, here, all []string) []string {
 		return []string{quoted(name[i+1:]) + " indented below " + quoted(name[:i])}
 	}
 	var guesses []string
-	if near := Nearest(name, here); near != "" {
+	if near := spelling.Nearest(name, here); near != "" {
 		guesses = append(guesses, quoted(near))
 	}
 	leaves := make([]string, len(all))
@@ -59,7 +61,7 @@ func guessesFor(name, key string, here, all []string) []string {
 	if len(guesses) > 0 {
 		return guesses
 	}
-	if near := Nearest(name, leaves); near != "" {
+	if near := spelling.Nearest(name, leaves); near != "" {
 		return []string{placed(all[slices.Index(leaves, near)])}
 	}
 	return nil

@@ -9,8 +9,8 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/spelling"
 	"github.com/residua-go/residua/models"
 )
 
@@ -66,7 +66,7 @@ func slashed(name string) string { return strings.ReplaceAll(name, ".", "/") }
 
 // unknown says that there is no such activation, and which name is near.
 func unknown(known []string, name string) error {
-	if near := config.Nearest(name, known); near != "" {
+	if near := spelling.Nearest(name, known); near != "" {
 		return errors.Errorf("cache: no activation %q in this model; did you mean %s?", name, near)
 	}
 	return errors.Errorf("cache: no activation %q in this model; it has %s", name, strings.Join(kinds(known), ", "))

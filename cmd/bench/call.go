@@ -8,8 +8,8 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/spelling"
 )
 
 // maxRows bounds the rows of a step, and the tokens of a row.
@@ -73,7 +73,7 @@ func (c *call) checkSections() error {
 
 // unknownName refuses a name in the list of a flag.
 func unknownName(flag, what, name string, names []string) error {
-	if near := config.Nearest(name, names); near != "" {
+	if near := spelling.Nearest(name, names); near != "" {
 		return errors.Errorf("%s: unknown %s %q; did you mean %s?", flag, what, name, near)
 	}
 	return errors.Errorf("%s: unknown %s %q; want some of %s", flag, what, name, strings.Join(names, ", "))

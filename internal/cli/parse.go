@@ -6,7 +6,7 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/internal/spelling"
 )
 
 // parse sets the flags of a call. A flag is written -name value, -name=value or with two
@@ -58,7 +58,7 @@ func splitFlag(arg string) (name, value string, given, ok bool) {
 func unknownFlag(flags *flag.FlagSet, name string) error {
 	var known []string
 	flags.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
-	if near := config.Nearest(name, known); near != "" {
+	if near := spelling.Nearest(name, known); near != "" {
 		return errors.Errorf("unknown flag -%s; did you mean -%s?", name, near)
 	}
 	return errors.Errorf("unknown flag -%s", name)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/internal/spelling"
 )
 
 // Suite is a program of several commands: go run ./cmd/NAME COMMAND flags. Its main is
@@ -58,7 +58,7 @@ func unknownCommand(name string, known []string) string {
 	if strings.HasPrefix(name, "-") {
 		return fmt.Sprintf("want a command before the flags, got %q", name)
 	}
-	if near := config.Nearest(name, known); near != "" {
+	if near := spelling.Nearest(name, known); near != "" {
 		return fmt.Sprintf("unknown command %q; did you mean %s?", name, near)
 	}
 	return fmt.Sprintf("unknown command %q", name)

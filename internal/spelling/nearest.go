@@ -1,4 +1,5 @@
-package config
+// Package spelling finds the name that was probably meant, for "did you mean".
+package spelling
 
 import "strings"
 
