@@ -9,10 +9,10 @@ cross-entropy with z-loss 1e-4.
   pytorch.py '{"layers": 6, "vocab": 50257, "seq": 256, "stream": {"kind": "matrix", "dk": 32, "dv": 32,
               "rank": 12}, "feedforward": {"kind": "gelu", "hidden": 1536}}' --batch 8 [--compile]
 
-takes a model as cmd/bench writes it, of the stream's kind matrix (the RMT) or vector (the transformer,
+takes a model as package experiment/bench writes it, of the stream's kind matrix (the RMT) or vector (the transformer,
 "stream": {"kind": "vector", "d_model": 384}, "attention": {"heads": 12}), and prints one line of JSON: parameters, median milliseconds a step, tokens a second, the first
-loss and the peak of resident memory. With --serve it makes steps when cmd/bench asks for
-them (cmd/bench/serve.go describes the lines); `pytorch.py gemm --serve` times products.
+loss and the peak of resident memory. With --serve it makes steps when bench asks for
+them (experiment/bench/child.go describes the lines); `pytorch.py gemm --serve` times products.
 
 --device cuda trains on a GPU, in --precision fp32 (no tensor cores), tf32 or bf16 (autocast,
 weights and AdamW in 32 bits), with AdamW's fused form; a step's time ends when the GPU has

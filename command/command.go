@@ -1,4 +1,4 @@
-// Package command is the program of a zoo, its commands train, eval, generate, models and
+// Package command is the program of a zoo, its commands train, eval, generate, models, bench and
 // analyze, for whoever adds a residual stream of their own:
 //
 //	zoo := models.Standard().With(MyDesign{}, presets...)
@@ -12,10 +12,12 @@ import (
 	"strings"
 
 	"github.com/residua-go/residua/command/analyze"
+	"github.com/residua-go/residua/command/bench"
 	"github.com/residua-go/residua/command/eval"
 	"github.com/residua-go/residua/command/generate"
 	list "github.com/residua-go/residua/command/models"
 	"github.com/residua-go/residua/command/train"
+	measure "github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
 )
@@ -23,8 +25,12 @@ import (
 // Main runs the command that the first argument names, on models of the designs in a zoo, and
 // returns the process's exit code: 0 if it did its work, 1 if the work failed, 2 if the call, the
 // config or what they name is wrong. Help and errors call the program by the name of its file,
-// os.Args[0]. A command may read os.Stdin, and ends on an interrupt.
+// os.Args[0]. A command may read os.Stdin, and ends on an interrupt; bench starts the program again, without arguments, for each
+// model that it measures.
 func Main(zoo models.Zoo, args []string, stdout, stderr io.Writer) int {
+	if measure.IsChild() {
+		return measure.RunChild(zoo, os.Stdin, stdout)
+	}
 	program := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	command, rest := suite(zoo, program).Choose(args)
 	return cli.Main(command, rest, stdout, stderr)
@@ -38,7 +44,7 @@ func suite(zoo models.Zoo, program string) cli.Suite {
 			program + " train -config FILE",
 			program + " models -residuals    # what each residual stream chooses",
 		},
-		Commands: []cli.Command{train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), list.Command(zoo)},
+		Commands: []cli.Command{train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), list.Command(zoo), bench.Command(zoo)},
 		Suites:   []cli.Suite{analyze.Suite(zoo)},
 	}
 }

@@ -7,6 +7,7 @@
 //	go run . eval -checkpoint runs/layerscale
 //	go run . generate -checkpoint runs/layerscale -prompt "func "
 //	go run . models -residuals
+//	go run . bench -zoo -shapes byte -models quickstart-layerscale
 //	go run . analyze attribute -checkpoint runs/layerscale
 //
 // gain.go is the op, design.go what a run config may say of the stream, stream.go the stream,
@@ -31,12 +32,14 @@ func main() {
 }
 
 // newZoo is Residua's designs and presets, our design, and a preset of it: the byte-level
-// transformer quickstart-transformer on our stream.
+// transformer quickstart-transformer on our stream, with which it is compared.
 func newZoo() (models.Zoo, error) {
 	zoo := models.Standard()
 	plain, err := zoo.Preset("quickstart-transformer")
 	if err != nil {
 		return zoo, err
 	}
-	return zoo.With(LayerScale{}, models.Preset{Name: "quickstart-layerscale", Config: plain.Config.OnStream(LayerScale{})}), nil
+	return zoo.With(LayerScale{}, models.Preset{
+		Name: "quickstart-layerscale", Plain: plain.Name, Config: plain.Config.OnStream(LayerScale{}),
+	}), nil
 }

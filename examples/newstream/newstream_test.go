@@ -14,6 +14,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/command"
+	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -71,6 +72,14 @@ func TestDecomposition(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// TestMain is also the program that bench starts again for each model that it measures.
+func TestMain(m *testing.M) {
+	if bench.IsChild() {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
 // call runs the program in this process.
 func call(t *testing.T, args ...string) string {
 	t.Helper()
@@ -81,7 +90,7 @@ func call(t *testing.T, args ...string) string {
 	return stdout.String()
 }
 
-// TestCommands: a model of the stream is trained, scored, sampled, listed and taken apart.
+// TestCommands: a model of the stream is trained, scored, sampled, listed, timed and taken apart.
 func TestCommands(t *testing.T) {
 	dir := t.TempDir()
 	text, run := filepath.Join(dir, "text.txt"), filepath.Join(dir, "run")
@@ -92,6 +101,10 @@ func TestCommands(t *testing.T) {
 	assert.True(t, strings.HasPrefix(call(t, "generate", "-checkpoint", run, "-prompt", "some", "-tokens", "4"), "some"))
 	assert.Contains(t, call(t, "models"), "\nquickstart-layerscale ")
 	assert.Regexp(t, `(?m)^layerscale-example +A_res +fixed`, call(t, "models", "-residuals"))
+	var measured bench.Report
+	require.NoError(t, json.Unmarshal([]byte(call(t, "bench", "-zoo", "-models", "quickstart-layerscale", "-batch", "1", "-seq", "8", "-steps", "1", "-rounds", "1", "-json")), &measured))
+	require.Len(t, measured.Designs, 2)
+	assert.Equal(t, "quickstart-layerscale", measured.Designs[1].Name)
 	var document struct {
 		Stream  string
 		Results struct{ Attribution analysis.Attribution }

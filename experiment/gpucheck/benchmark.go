@@ -27,9 +27,9 @@ type benchmark struct {
 		speed
 	} `json:"models"`
 	PyTorch []struct {
-		Name   string  `json:"name"`
-		Ours   speed   `json:"ours"`
-		Rivals []speed `json:"rivals"`
+		Name      string  `json:"name"`
+		Ours      speed   `json:"ours"`
+		Baselines []speed `json:"baselines"`
 	} `json:"pytorch"`
 }
 
@@ -51,7 +51,7 @@ func (b *benchmark) figures() []string {
 	var lines []string
 	for _, p := range b.PyTorch {
 		line := fmt.Sprintf("%s, compared with PyTorch: %s", p.Name, b.describe(p.Ours))
-		for _, r := range p.Rivals {
+		for _, r := range p.Baselines {
 			line += fmt.Sprintf("; %s %s: ours is %.2fx", r.Mode, b.describe(r), r.Speedup)
 		}
 		lines = append(lines, line)

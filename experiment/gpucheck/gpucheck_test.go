@@ -113,7 +113,7 @@ PASS
 
 const benchJSON = `{"machine": {"peak_gflops": 1000}, "models": [{"name": "rmt", "tokens_per_s": 100.4, "gflops": 250, "peak_bytes": 2000000000}],
 "pytorch": [{"name": "rmt", "ours": {"tokens_per_s": 99, "gflops": 240, "peak_bytes": 2100000000},
- "rivals": [{"mode": "compile", "tokens_per_s": 66, "gflops": 160, "peak_bytes": 4200000000, "speedup": 1.5}]}]}`
+ "baselines": [{"mode": "compile", "tokens_per_s": 66, "gflops": 160, "peak_bytes": 4200000000, "speedup": 1.5}]}]}`
 
 // reportFolder is what run.sh leaves of some parts.
 func reportFolder(t *testing.T) string {

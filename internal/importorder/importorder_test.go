@@ -52,13 +52,15 @@ var allowed = map[string][]string{
 	"analysis/page":    {"figure"},
 	"analysis/cache":   {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis":         {"learner", "analysis/cache", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"command/bench":    commandImports("experiment/bench"),
 	"command/train":    commandImports(),
 	"command/eval":     commandImports(),
 	"command/generate": commandImports(),
 	"command/models":   commandImports(),
 	"command/analyze":  commandImports("analysis", "analysis/cache", "analysis/page", "analysis/theory"),
-	"command":          commandImports("analysis", "analysis/cache", "analysis/page", "analysis/theory", "command/train", "command/eval", "command/generate", "command/models", "command/analyze"),
+	"command":          commandImports("analysis", "analysis/cache", "analysis/page", "analysis/theory", "experiment/bench", "command/bench", "command/train", "command/eval", "command/generate", "command/models", "command/analyze"),
 
+	"experiment/bench":    commandImports(),
 	"experiment/gpucheck": {},
 
 	"analysis/theory": {"figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "checkpoint"},

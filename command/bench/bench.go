@@ -1,0 +1,108 @@
+// Package bench is the command that measures training speed on this machine: tokens a second, share of the
+// machine's peak, memory, the RMT's time compared with the transformer's, and, side by side in
+// one run, PyTorch and stock Gorgonia.
+package bench
+
+import (
+	"flag"
+	"strings"
+
+	"github.com/residua-go/residua/experiment/bench"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
+)
+
+// Command measures models of a zoo. Its program calls bench.RunChild first, as package experiment/bench says.
+func Command(zoo models.Zoo) cli.Command {
+	c := call{zoo: zoo}
+	return cli.Command{
+		Name:    "bench",
+		Summary: "measure training speed and memory, compared with PyTorch and between models",
+		Example: []string{
+			"go run ./cmd/bench",
+			"go run ./cmd/bench -models rmt-46m,transformer-49m -pytorch=python3 -svg bench.svg",
+			"go run ./cmd/bench -zoo -shapes byte            # residual designs compared with the plain transformer",
+			"go run ./cmd/bench -zoo -out docs/zoo.json      # the same at all shapes, kept as JSON",
+			"go run ./cmd/bench -gemm -pytorch               # matrix products alone",
+			"go run ./cmd/bench -stock                       # compared with stock Gorgonia",
+			"go run ./cmd/bench -threads-scaling -models rmt-46m",
+			"go run ./cmd/bench -from docs/speed.json -svg docs/speed.svg   # show what was measured",
+			"go run ./cmd/bench -device cuda -precision bf16 -batch 16 -pytorch=python3   # of a program built with -tags cuda",
+		},
+		Notes: []string{
+			"Each model trains in a process of its own on random tokens. A step is a full one: forward, backward, clipping, AdamW; times",
+			"are medians, after a warm-up. What is compared takes turns, so that a slow minute of the machine is a slow minute for all.",
+			"\"% of peak GEMM\" is the FLOPS of a model's matrix products over those of one large matrix product, measured between the",
+			"turns (on a GPU: over its data sheet's peak). Each table is printed when it is measured; one that fails does not stop the",
+			"others. Nothing else should run meanwhile.",
+		},
+		Flags: c.flags,
+		Run:   c.run,
+	}
+}
+
+// call is what the flags ask for.
+type call struct {
+	zoo                                     models.Zoo
+	models, shapes, modes                   string
+	script, svg, out, from                  string
+	steps, rounds, threads, batch, seq      int
+	device, precision                       string
+	peak                                    float64 // TFLOPS
+	json, stock, scaling, products, designs bool
+	python                                  interpreter
+	set                                     *flag.FlagSet
+}
+
+// given tells whether a flag was named in the call.
+func (c *call) given(name string) bool {
+	found := false
+	c.set.Visit(func(f *flag.Flag) { found = found || f.Name == name })
+	return found
+}
+
+func (c *call) flags(flags *flag.FlagSet) {
+	c.set = flags
+	flags.StringVar(&c.models, "models", "", "measure the models `A,B` instead of "+strings.Join(bench.ModelNames(), ", ")+"; with -zoo instead of all designs; each is a preset, as the command models lists them, or one of these")
+	flags.IntVar(&c.batch, "batch", 0, "train on `N` rows a step; 0: each model's own number")
+	flags.IntVar(&c.seq, "seq", 0, "train on rows of `N` tokens; 0: each model's own length")
+	flags.IntVar(&c.steps, "steps", 5, "time `N` steps in a turn; with -zoo by default 1 at 162m")
+	flags.IntVar(&c.rounds, "rounds", 3, "give each model `N` turns")
+	flags.IntVar(&c.threads, "threads", 0, "compute with `N` threads; 0: all cores")
+	flags.StringVar(&c.device, "device", string(graph.CPU), "train on `D`: cpu or cuda, PyTorch too")
+	flags.StringVar(&c.precision, "precision", "", "on cuda: compute in `P`: fp32, tf32 or bf16 (PyTorch: autocast); default tf32")
+	flags.Float64Var(&c.peak, "peak", 0, "on cuda: the GPU's peak is `TFLOPS`; 0: that of the data sheet, known of H100, H200 and A100")
+	flags.Var(&c.python, "pytorch", "compare with PyTorch, run by python3 or by PYTHON as in -pytorch=PYTHON")
+	flags.StringVar(&c.modes, "pytorch-modes", bench.Eager+","+bench.Compiled, "run PyTorch in these `MODES`")
+	flags.StringVar(&c.script, "script", "benchmarks/pytorch.py", "PyTorch's models are in `FILE`")
+	flags.BoolVar(&c.designs, "zoo", false, "instead: compare residual designs with the plain transformer of the same shape")
+	flags.StringVar(&c.shapes, "shapes", "", "with -zoo: measure at the shapes `A,B` instead of all: "+strings.Join(bench.ShapeNames(), ", "))
+	flags.BoolVar(&c.stock, "stock", false, "instead: compare a transformer (a small one unless -models names some) with the same built of stock Gorgonia nodes")
+	flags.BoolVar(&c.scaling, "threads-scaling", false, "instead: compare one thread with all")
+	flags.BoolVar(&c.products, "gemm", false, "instead: measure matrix products")
+	flags.BoolVar(&c.json, "json", false, "print one JSON object instead of tables")
+	flags.StringVar(&c.out, "out", "", "write the JSON object into `FILE`, too, each time that a row of a table has been measured")
+	flags.StringVar(&c.svg, "svg", "", "draw the models' speed into `FILE`")
+	flags.StringVar(&c.from, "from", "", "show what `FILE` has, which -out wrote, and measure nothing")
+}
+
+// interpreter is the optional value of -pytorch.
+type interpreter string
+
+func (i *interpreter) String() string { return string(*i) }
+
+// IsBoolFlag lets -pytorch stand alone.
+func (i *interpreter) IsBoolFlag() bool { return true }
+
+// Set takes a Python, or the bare flag.
+func (i *interpreter) Set(value string) error {
+	switch value {
+	case "true":
+		value = "python3"
+	case "false":
+		value = ""
+	}
+	*i = interpreter(value)
+	return nil
+}

@@ -1,0 +1,128 @@
+package bench
+
+import (
+	"flag"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/experiment/bench"
+	"github.com/residua-go/residua/graph"
+)
+
+// maxRows bounds the rows of a step, and the tokens of a row.
+const maxRows = 1 << 20
+
+// check checks the flags.
+func (c *call) check() error {
+	for _, n := range []struct {
+		flag               string
+		value, least, most int
+	}{{"-steps", c.steps, 1, math.MaxInt}, {"-rounds", c.rounds, 1, math.MaxInt}, {"-threads", c.threads, 0, graph.MaxThreads}, {"-batch", c.batch, 0, maxRows}, {"-seq", c.seq, 0, maxRows}} {
+		switch {
+		case n.value < n.least:
+			return errors.Errorf("%s: want >= %d, got %d", n.flag, n.least, n.value)
+		case n.value > n.most:
+			return errors.Errorf("%s: want <= %d, got %d", n.flag, n.most, n.value)
+		}
+	}
+	if c.from != "" {
+		return c.checkFrom()
+	}
+	tables := 0
+	for _, wanted := range []bool{c.stock, c.scaling, c.products, c.designs} {
+		if wanted {
+			tables++
+		}
+	}
+	switch {
+	case tables > 1:
+		return errors.New("want one of -stock, -threads-scaling, -gemm and -zoo, got several: call bench for each")
+	case tables > 0 && c.svg != "":
+		return errors.New("-svg: want it with the model table, got it with -stock, -threads-scaling, -gemm or -zoo: the picture is of the models")
+	case c.designs && c.python != "":
+		return errors.New("-pytorch: want it with the model table or -gemm, got it with -zoo: PyTorch's side has no such models")
+	case c.shapes != "" && !c.designs:
+		return errors.New("-shapes: want it with -zoo, got it without")
+	}
+	return nil
+}
+
+// checkFrom refuses what says how to measure.
+func (c *call) checkFrom() (err error) {
+	c.set.Visit(func(f *flag.Flag) {
+		if !slices.Contains([]string{"from", "svg", "json"}, f.Name) {
+			err = errors.Errorf("-from: want it with -svg and -json alone, got it with -%s: nothing is measured", f.Name)
+		}
+	})
+	return err
+}
+
+// target returns what the flags ask for.
+func (c *call) target() (bench.Target, error) {
+	t := bench.Target{Threads: c.threads, Device: graph.Device(c.device), Precision: graph.Precision(c.precision)}
+	switch {
+	case t.Device != graph.CPU && t.Device != graph.CUDA:
+		return t, errors.Errorf("-device: want %s or %s, got %q", graph.CPU, graph.CUDA, c.device)
+	case t.Device == graph.CPU && (c.precision != "" || c.peak != 0):
+		return t, errors.Errorf("-precision and -peak: want them with -device %s, got the device %s", graph.CUDA, t.Device)
+	case t.Device == graph.CPU:
+		return t, nil
+	case c.stock || c.scaling || c.products:
+		return t, errors.Errorf("-device %s: want the model table or -zoo, got -stock, -threads-scaling or -gemm", t.Device)
+	case t.Precision == "":
+		t.Precision = graph.TF32
+	case !slices.Contains(graph.Precisions(), t.Precision):
+		return t, errors.Errorf("-precision: want one of %v, got %q", graph.Precisions(), c.precision)
+	}
+	if c.peak < 0 {
+		return t, errors.Errorf("-peak: want > 0 TFLOPS, got %g", c.peak)
+	}
+	return t, nil
+}
+
+// pytorch returns what -pytorch asks for, nil for nothing.
+func (c *call) pytorch() (*bench.PyTorch, error) {
+	if c.python == "" {
+		return nil, nil
+	}
+	p := &bench.PyTorch{Python: string(c.python), Script: c.script, Modes: strings.Split(c.modes, ",")}
+	for _, mode := range p.Modes {
+		if !slices.Contains([]string{bench.Eager, bench.Compiled}, mode) {
+			return nil, errors.Errorf("-pytorch-modes: want %s, %s or both with a comma, got %q", bench.Eager, bench.Compiled, c.modes)
+		}
+	}
+	return p, nil
+}
+
+// list are the names of a flag, none for "".
+func list(names string) []string {
+	if names == "" {
+		return nil
+	}
+	return strings.Split(names, ",")
+}
+
+// workloads returns the models that the flags name.
+func (c *call) workloads() ([]bench.Workload, error) {
+	choose := bench.Choose
+	if c.stock {
+		choose = bench.ChooseStock
+	}
+	chosen, err := choose(c.zoo, list(c.models), bench.Size{Batch: c.batch, Seq: c.seq})
+	return chosen, errors.WithMessage(err, "-models")
+}
+
+// comparisons returns what -zoo is to compare.
+func (c *call) comparisons() ([]bench.Comparison, error) {
+	for _, name := range list(c.shapes) {
+		if !slices.Contains(bench.ShapeNames(), name) {
+			_, err := bench.Comparisons(c.zoo, []string{name}, nil, bench.Size{})
+			return nil, errors.WithMessage(err, "-shapes")
+		}
+	}
+	all, err := bench.Comparisons(c.zoo, list(c.shapes), list(c.models), bench.Size{Batch: c.batch, Seq: c.seq})
+	return all, errors.WithMessage(err, "-models")
+}

@@ -1,0 +1,257 @@
+// Package bench measures training speed: tokens a second, the share of the machine's peak and memory, compared with PyTorch,
+// with stock Gorgonia, with one thread, and residual designs compared with the plain transformer.
+//
+// Each model is trained in a process of its own, this program started again: a program that uses this package begins with
+//
+//	if bench.IsChild() {
+//		os.Exit(bench.RunChild(zoo, os.Stdin, os.Stdout))
+//	}
+package bench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// Options say how to measure. The zero value is 3 rounds of 5 steps on all cores, without PyTorch.
+type Options struct {
+	Rounds     int      // turns of each model; 0: 3
+	Steps      int      // of a turn; 0: 5, and in Designs that of each comparison
+	Target     Target   // what trains
+	PeakTFLOPS float64  // of a GPU; 0: its data sheet's, as far as it is known
+	PyTorch    *PyTorch // nil: without
+	Log        Log      // nil: silent
+	// Save is called with the report after each row of a table: what is measured next may fail. nil: nothing is saved.
+	Save func(*Report) error
+}
+
+// Log takes news: Note of the progress, Warn of what failed.
+type Log interface {
+	Note(message string)
+	Warn(message string)
+}
+
+// Bench measures and keeps a Report.
+type Bench struct {
+	o      Options
+	report *Report
+	pool   *kernel.Pool
+	start  func(context.Context, job) (*worker, error)
+}
+
+// New describes the machine. Close the Bench after use.
+func New(o Options) (*Bench, error) {
+	if o.Rounds == 0 {
+		o.Rounds = 3
+	}
+	m, err := newMachine(o.Target, o.PeakTFLOPS)
+	if err != nil {
+		return nil, err
+	}
+	o.Target.Threads = m.Threads
+	return &Bench{o: o, report: &Report{Machine: m}, pool: kernel.NewPool(m.Threads), start: startChild}, nil
+}
+
+// Close ends the workers that measure the machine.
+func (b *Bench) Close() { b.pool.Close() }
+
+// Report is what has been measured so far.
+func (b *Bench) Report() *Report { return b.report }
+
+func (b *Bench) note(format string, args ...any) {
+	if b.o.Log != nil {
+		b.o.Log.Note(fmt.Sprintf(format, args...))
+	}
+}
+
+// save hands on the report.
+func (b *Bench) save() error {
+	b.report.shares()
+	if b.o.Save == nil {
+		return nil
+	}
+	return b.o.Save(b.report)
+}
+
+// failed keeps the error of one measurement, so that the others go on. It returns an error if that is because ctx has ended: a
+// terminal's interrupt also ends the children, maybe a moment before ctx.
+func (b *Bench) failed(ctx context.Context, name string, err error) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(interruptDelay):
+	}
+	b.report.Failures = append(b.report.Failures, Failure{name, err.Error()})
+	if b.o.Log != nil {
+		b.o.Log.Warn(err.Error())
+	}
+	return b.save()
+}
+
+// interruptDelay is how long after a child's end an interrupt counts as its cause.
+const interruptDelay = 200 * time.Millisecond
+
+// compare starts the jobs' workers, lets them take turns, and ends them. It returns a worker a job, nil for one that
+// did not start.
+func (b *Bench) compare(ctx context.Context, what string, steps int, jobs ...job) ([]*worker, error) {
+	b.note("%s: starting and warming up", what)
+	workers := make([]*worker, len(jobs))
+	for i, j := range jobs {
+		var err error
+		if workers[i], err = b.start(ctx, j); err != nil {
+			if err := b.failed(ctx, j.title(), err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		defer func(w *worker) { _ = w.close() }(workers[i])
+	}
+	return workers, b.turns(ctx, what, steps, workers)
+}
+
+// Models measures each model, in turns with the others of its size: Report.Models and Sizes.
+func (b *Bench) Models(ctx context.Context, chosen []Workload) error {
+	for _, group := range groups(chosen) {
+		var jobs []job
+		var names []string
+		for _, w := range group {
+			jobs = append(jobs, b.job(residua, w))
+			names = append(names, w.Name)
+		}
+		workers, err := b.compare(ctx, strings.Join(names, " and "), b.steps(), jobs...)
+		if err != nil {
+			return err
+		}
+		for i, worker := range workers {
+			if worker.ok() {
+				b.report.Models = append(b.report.Models, newModelResult(group[i], worker))
+			}
+		}
+		b.report.Sizes = compareSizes(chosen, b.report.Models)
+		if err := b.save(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groups puts the models of a size together, those that are compared with one transformer, in
+// the order in which they are named.
+func groups(chosen []Workload) [][]Workload {
+	var all [][]Workload
+	at := map[string]int{}
+	for _, w := range chosen {
+		i, known := at[w.plain()]
+		if !known {
+			i, all = len(all), append(all, nil)
+			at[w.plain()] = i
+		}
+		all[i] = append(all[i], w)
+	}
+	return all
+}
+
+// Baselines compares each model with PyTorch's ways of running it: Report.PyTorch.
+func (b *Bench) Baselines(ctx context.Context, chosen []Workload) error {
+	for _, w := range chosen {
+		jobs := []job{b.job(residua, w)}
+		for _, mode := range b.o.PyTorch.modes() {
+			jobs = append(jobs, b.job(mode, w))
+		}
+		workers, err := b.compare(ctx, w.Name+" compared with PyTorch", b.steps(), jobs...)
+		if err != nil {
+			return err
+		}
+		if !workers[0].ok() {
+			continue
+		}
+		for _, theirs := range workers[1:] {
+			if err := sameParameters(workers[0], theirs); err != nil {
+				theirs.failed = true
+				if err := b.failed(ctx, theirs.name, err); err != nil {
+					return err
+				}
+			}
+		}
+		b.report.PyTorch = append(b.report.PyTorch, newPyTorchResult(w, workers[0], b.o.PyTorch.modes(), workers[1:]))
+		if err := b.save(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Threads compares one thread with all: Report.Threads.
+func (b *Bench) Threads(ctx context.Context, chosen []Workload) error {
+	for _, w := range chosen {
+		single := b.job(residua, w)
+		single.Target = Target{Threads: 1}
+		workers, err := b.pair(ctx, w.Name+" by threads", single, b.job(residua, w))
+		if err != nil {
+			return err
+		}
+		if workers != nil {
+			b.report.Threads = append(b.report.Threads, newThreadsResult(w, b.o.Target.Threads, workers[0], workers[1]))
+		}
+		if err := b.save(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stock compares transformers with the same built of stock Gorgonia nodes: Report.Stock.
+func (b *Bench) Stock(ctx context.Context, chosen []Workload) error {
+	for _, w := range chosen {
+		workers, err := b.pair(ctx, w.Name+" compared with stock Gorgonia", b.job(residua, w), b.job(stock, w))
+		if err != nil {
+			return err
+		}
+		if workers != nil {
+			b.report.Stock = append(b.report.Stock, newStockResult(w, workers[0], workers[1]))
+		}
+		if err := b.save(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pair compares two jobs that train the same number of parameters; nil if one failed.
+func (b *Bench) pair(ctx context.Context, what string, one, other job) ([]*worker, error) {
+	workers, err := b.compare(ctx, what, b.steps(), one, other)
+	if err != nil || !workers[0].ok() || !workers[1].ok() {
+		return nil, err
+	}
+	if err := sameParameters(workers[0], workers[1]); err != nil {
+		return nil, b.failed(ctx, other.title(), err)
+	}
+	return workers, nil
+}
+
+// steps is how many a turn has.
+func (b *Bench) steps() int {
+	if b.o.Steps == 0 {
+		return defaultSteps
+	}
+	return b.o.Steps
+}
+
+const defaultSteps = 5
+
+// Err is nil if all that was asked for has been measured.
+func (r *Report) Err() error {
+	switch len(r.Failures) {
+	case 0:
+		return nil
+	case 1:
+		return errors.New(r.Failures[0].Error)
+	}
+	return errors.Errorf("%d measurements failed, first: %s", len(r.Failures), r.Failures[0].Error)
+}

@@ -1,0 +1,151 @@
+package bench
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/models"
+)
+
+// Each model is measured in a process of its own, so that memory does not add up and
+// nothing is warm by chance. The processes of one comparison live side by side and take
+// turns. Parent and child talk in lines; PyTorch's side speaks the same:
+//
+//	child -> parent   {"facts": ...}                              after its warm-up
+//	parent -> child   5                                           make 5 steps
+//	child -> parent   {"seconds": [...], "loss": ..., "peak_bytes": ...}
+//
+// The child ends when its input does. What goes wrong in it is a line {"error": ...}.
+
+// childVariable, in the environment, makes this program a child; its value is a job.
+const childVariable = "RESIDUA_BENCH_JOB"
+
+// IsChild tells whether this process was started to train one model for a Bench.
+func IsChild() bool { return os.Getenv(childVariable) != "" }
+
+// RunChild is the life of such a process, on models of the designs in a zoo. It returns the exit code.
+func RunChild(zoo models.Zoo, in io.Reader, out io.Writer) int {
+	return runJob(zoo, os.Getenv(childVariable), in, out)
+}
+
+// runJob serves a job, given as JSON, until its input ends.
+func runJob(zoo models.Zoo, text string, in io.Reader, out io.Writer) int {
+	answers := json.NewEncoder(out)
+	if err := serve(zoo, text, in, answers); err != nil {
+		_ = answers.Encode(reply{Error: err.Error()})
+		return 1
+	}
+	return 0
+}
+
+// job is what a child is to train.
+type job struct {
+	Implementation string          `json:"implementation"`
+	Name           string          `json:"name"`
+	Model          json.RawMessage `json:"model"` // a config
+	Batch          int             `json:"batch"`
+	ZLoss          float64         `json:"z_loss"`
+	Target         Target          `json:"target"`
+
+	config  models.Config // Model as it is here
+	pytorch *PyTorch      // which runs the implementations that are not in this program
+}
+
+// title names a job in messages.
+func (j job) title() string { return implementationName(j.Implementation) + " " + j.Name }
+
+// job is to train a workload by an implementation.
+func (b *Bench) job(implementation string, w Workload) job {
+	return job{Implementation: implementation, Name: w.Name, Batch: w.Batch, ZLoss: w.ZLoss, Target: b.o.Target,
+		config: w.Spec.Config, pytorch: b.o.PyTorch}
+}
+
+// encoded is the job with its model as JSON.
+func (j job) encoded() (job, error) {
+	model, err := json.Marshal(j.config)
+	j.Model = model
+	return j, errors.WithStack(err)
+}
+
+// workload is what a job is to train.
+func (j job) workload(zoo models.Zoo) (Workload, error) {
+	c, err := zoo.Unmarshal(j.Model)
+	if err != nil {
+		return Workload{}, err
+	}
+	spec, err := c.Resolve()
+	return Workload{Name: j.Name, Spec: spec, Batch: j.Batch, ZLoss: j.ZLoss}, err
+}
+
+// reply is a line from a child.
+type reply struct {
+	Facts   *facts    `json:"facts,omitempty"`
+	Seconds []float64 `json:"seconds,omitempty"` // one a step
+	Loss    float64   `json:"loss,omitempty"`    // of the last step
+	Peak    int       `json:"peak_bytes,omitempty"`
+	Error   string    `json:"error,omitempty"`
+}
+
+// warmUpSteps are not timed: the first makes buffers, or compiles.
+const warmUpSteps = 2
+
+func serve(zoo models.Zoo, text string, in io.Reader, answers *json.Encoder) error {
+	var j job
+	if err := json.Unmarshal([]byte(text), &j); err != nil {
+		return errors.Wrapf(err, "%s: want a job as JSON", childVariable)
+	}
+	w, err := j.workload(zoo)
+	if err != nil {
+		return err
+	}
+	trained, err := newImplementation(j.Implementation, w, j.Target)
+	if err != nil {
+		return err
+	}
+	defer trained.close()
+	if _, err := timed(trained, warmUpSteps); err != nil {
+		return err
+	}
+	about := trained.facts()
+	if err := answers.Encode(reply{Facts: &about}); err != nil {
+		return errors.WithStack(err)
+	}
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		n, err := strconv.Atoi(strings.TrimSpace(lines.Text()))
+		if err != nil {
+			return errors.Errorf("want a number of steps, got %q", lines.Text())
+		}
+		r, err := timed(trained, n)
+		if err != nil {
+			return err
+		}
+		if err := answers.Encode(r); err != nil {
+			return errors.WithStack(err)
+		}
+	}
+	return nil
+}
+
+// timed makes n steps.
+func timed(i implementation, n int) (reply, error) {
+	var r reply
+	for range n {
+		begin := time.Now()
+		loss, err := i.step()
+		if err != nil {
+			return reply{}, err
+		}
+		r.Seconds = append(r.Seconds, time.Since(begin).Seconds())
+		r.Loss = loss
+	}
+	var err error
+	r.Peak, err = i.peak()
+	return r, err
+}

@@ -1,0 +1,97 @@
+package bench
+
+import "context"
+
+// DesignResult is a residual design's cost at a shape, relative to the plain transformer's.
+type DesignResult struct {
+	Name       string  `json:"name"`
+	Shape      string  `json:"shape"`
+	Batch      int     `json:"batch"`
+	Seq        int     `json:"seq"`
+	Parameters int     `json:"parameters"`
+	Time       float64 `json:"relative_time"`     // of a step: medians of the same turns
+	FLOPs      float64 `json:"relative_flops"`    // matrix products of a token
+	Bytes      float64 `json:"relative_bytes"`    // what the graph's ops read and write in a step
+	PeakMB     float64 `json:"peak_mb"`           // of the process
+	TokensPS   float64 `json:"tokens_per_second"` // median
+	Steps      int     `json:"steps"`
+}
+
+// newDesignResult compares a design's worker with the plain transformer's, whose seconds are
+// those of the same turns.
+func newDesignResult(shape string, w, base Workload, own *worker, plain facts, plainSeconds []float64) DesignResult {
+	t, cost, plainCost := newTiming(w, own), w.Spec.Cost(), base.Spec.Cost()
+	return DesignResult{
+		Name: w.Name, Shape: shape, Batch: w.Batch, Seq: w.Spec.Seq, Parameters: own.facts.Parameters,
+		Time:   t.StepSeconds / median(plainSeconds),
+		FLOPs:  float64(cost.TrainFLOPs()) / float64(plainCost.TrainFLOPs()),
+		Bytes:  float64(own.facts.Traffic) / float64(plain.Traffic),
+		PeakMB: float64(t.PeakBytes) / 1e6, TokensPS: t.TokensPS, Steps: t.Steps,
+	}
+}
+
+// Designs compares residual designs with their plain transformers, whose rows come first: Report.Designs.
+func (b *Bench) Designs(ctx context.Context, all []Comparison) error {
+	for _, c := range all {
+		if b.o.Steps != 0 {
+			c.Steps = b.o.Steps
+		}
+		if err := b.designs(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// designs lets each design take turns with the plain transformer, whose worker lives all the
+// while.
+func (b *Bench) designs(ctx context.Context, c Comparison) error {
+	b.note("%s at %s: starting and warming up", c.Base.Name, c.Shape)
+	plain, err := b.start(ctx, b.job(residua, c.Base))
+	if err != nil {
+		return b.failed(ctx, c.Base.Name, err)
+	}
+	defer func() { _ = plain.close() }()
+	if len(c.Others) == 0 {
+		c.Others = []Workload{{}} // the plain one alone
+	}
+	before, rows := b.report.Designs, []DesignResult(nil)
+	for _, w := range c.Others {
+		from := len(plain.seconds)
+		own, err := b.besides(ctx, c, plain, w)
+		if err != nil {
+			return err
+		}
+		if !plain.ok() {
+			return nil
+		}
+		if len(plain.seconds) == 0 {
+			continue // nothing has been measured yet
+		}
+		if own.ok() {
+			rows = append(rows, newDesignResult(c.Shape, w, c.Base, own, plain.facts, plain.seconds[from:]))
+		}
+		first := newDesignResult(c.Shape, c.Base, c.Base, plain, plain.facts, plain.seconds)
+		b.report.Designs = append(append(before[:len(before):len(before)], first), rows...)
+		if err := b.save(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// besides lets a running worker and a new one of w take turns; a w without a name is none. It returns the new one, ended; nil if it
+// did not start.
+func (b *Bench) besides(ctx context.Context, c Comparison, running *worker, w Workload) (*worker, error) {
+	if w.Name == "" {
+		return nil, b.turns(ctx, c.Base.Name, c.Steps, []*worker{running})
+	}
+	what := w.Name + " compared with " + c.Base.Name + " at " + c.Shape
+	b.note("%s: starting and warming up", what)
+	own, err := b.start(ctx, b.job(residua, w))
+	if err != nil {
+		return nil, b.failed(ctx, w.Name, err)
+	}
+	defer func() { _ = own.close() }()
+	return own, b.turns(ctx, what, c.Steps, []*worker{running, own})
+}

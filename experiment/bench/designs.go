@@ -1,0 +1,109 @@
+package bench
+
+import (
+	"slices"
+
+	"github.com/residua-go/residua/models"
+)
+
+// shape is a size at which residual designs are compared with a plain transformer: the
+// presets that name it are.
+type shape struct {
+	name       string
+	plain      string // preset
+	batch, seq int
+	steps      int // a turn, unless Options.Steps says otherwise
+}
+
+func shapes() []shape {
+	return []shape{
+		{name: "byte", plain: "quickstart-transformer", batch: 16, seq: 256, steps: 5},
+		{name: "162m", plain: "transformer-162m", batch: 4, seq: 512, steps: 1},
+	}
+}
+
+// ShapeNames are the sizes at which residual designs are compared.
+func ShapeNames() []string { return namesOf(shapes(), shapeName) }
+
+func shapeName(s shape) string { return s.name }
+
+// compared are the presets that are compared with the plain transformer.
+func (s shape) compared(zoo models.Zoo) []models.Preset {
+	return slices.DeleteFunc(zoo.Presets(), func(p models.Preset) bool { return p.Plain != s.plain })
+}
+
+// designNames are the presets that are measured at the shapes.
+func designNames(zoo models.Zoo, shapes []shape) []string {
+	var names []string
+	for _, s := range shapes {
+		names = append(names, s.plain)
+		names = append(names, namesOf(s.compared(zoo), presetName)...)
+	}
+	return names
+}
+
+func presetName(p models.Preset) string { return p.Name }
+
+// Comparison is a plain transformer and the designs that are compared with it.
+type Comparison struct {
+	Shape  string
+	Base   Workload
+	Others []Workload
+	Steps  int // a turn
+}
+
+// Comparisons returns a comparison for each of the shapes (none: all) that has one of the named presets (none: all).
+func Comparisons(zoo models.Zoo, shapeNames, names []string, size Size) ([]Comparison, error) {
+	chosenShapes, err := chosenOf("shape", shapeNames, shapes(), shapeName)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := chosenOf("residual design", names, designNames(zoo, chosenShapes), func(name string) string { return name })
+	if err != nil {
+		return nil, err
+	}
+	var all []Comparison
+	for _, s := range chosenShapes {
+		others := slices.DeleteFunc(s.compared(zoo), func(p models.Preset) bool { return !slices.Contains(chosen, p.Name) })
+		if len(others) == 0 && !slices.Contains(chosen, s.plain) {
+			continue
+		}
+		c, err := s.comparison(zoo, others, size)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// comparison makes the workloads.
+func (s shape) comparison(zoo models.Zoo, others []models.Preset, size Size) (Comparison, error) {
+	plain, err := zoo.Preset(s.plain)
+	if err != nil {
+		return Comparison{}, err
+	}
+	batch, seq := size.or(s.batch, s.seq)
+	var all []Workload
+	for _, p := range append([]models.Preset{plain}, others...) {
+		w, err := newWorkload(p.Name, p, batch, seq)
+		if err != nil {
+			return Comparison{}, err
+		}
+		all = append(all, w)
+	}
+	return Comparison{Shape: s.name, Base: all[0], Others: all[1:], Steps: s.steps}, nil
+}
+
+// chosenOf returns the named ones in the order of the known ones; all for no names.
+func chosenOf[T any](what string, names []string, known []T, name func(T) string) ([]T, error) {
+	if len(names) == 0 {
+		return known, nil
+	}
+	for _, n := range names {
+		if !slices.Contains(namesOf(known, name), n) {
+			return nil, unknownName(what, n, namesOf(known, name))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(known), func(k T) bool { return !slices.Contains(names, name(k)) }), nil
+}

@@ -1,0 +1,10 @@
+//go:build !cuda
+
+package bench
+
+import "github.com/pkg/errors"
+
+// gpuName says that this program has no CUDA backend.
+func gpuName() (string, error) {
+	return "", errors.New("device cuda: want a program built with it, as in go run -tags cuda ./cmd/bench, got one without")
+}

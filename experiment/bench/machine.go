@@ -1,0 +1,98 @@
+package bench
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// Machine is what this computer can do, measured between the turns: the best of all measurements.
+// A GPU's peak is not measured: it is the one of its data sheet.
+type Machine struct {
+	Threads    int             `json:"threads"`
+	PeakGFLOPS float64         `json:"peak_gflops"`         // our matrix product of peakSide^3; 0: unknown
+	CopyGBs    float64         `json:"copy_gb_s,omitempty"` // bytes read plus bytes written
+	GPU        string          `json:"gpu,omitempty"`       // its name, if that is what trains
+	Precision  graph.Precision `json:"precision,omitempty"` // of the GPU
+}
+
+// Sizes of the two measurements: the copy's are far above any cache.
+const (
+	peakSide    = 1536
+	copyBytes   = 128 << 20
+	machineTime = 150 * time.Millisecond
+)
+
+// newMachine describes the target; peak is a GPU's in TFLOPS, 0 if it is to be looked up.
+func newMachine(t Target, peak float64) (*Machine, error) {
+	if t.Threads == 0 {
+		t.Threads = runtime.GOMAXPROCS(0)
+	}
+	m := &Machine{Threads: t.Threads}
+	if t.onGPU() {
+		name, err := gpuName()
+		if err != nil {
+			return nil, err
+		}
+		if t.Precision == "" {
+			t.Precision = graph.TF32
+		}
+		if peak == 0 {
+			peak = peakTFLOPS(name, t.Precision)
+		}
+		m.GPU, m.Precision, m.PeakGFLOPS = name, t.Precision, 1e3*peak
+	}
+	return m, nil
+}
+
+// precision names the numbers that are multiplied.
+func (m *Machine) precision() string {
+	if m.GPU != "" {
+		return string(m.Precision)
+	}
+	return "float32"
+}
+
+// name is what computes.
+func (m *Machine) name() string {
+	if m.GPU != "" {
+		return m.GPU
+	}
+	return fmt.Sprintf("%d threads", m.Threads)
+}
+
+// share is a speed's part of the peak, 0 if that is unknown.
+func (m *Machine) share(gflops float64) float64 {
+	if m.PeakGFLOPS == 0 {
+		return 0
+	}
+	return gflops / m.PeakGFLOPS
+}
+
+// measure measures the CPU once and keeps the best; memory is freed again.
+func (m *Machine) measure(pool *kernel.Pool) {
+	if m.GPU != "" {
+		return
+	}
+	square := newProduct(productShape{M: peakSide, K: peakSide, N: peakSide})
+	best := slices.Min(times(machineTime, func() { square.run(pool) }))
+	m.PeakGFLOPS = max(m.PeakGFLOPS, square.shape.flops()/best/1e9)
+	c := &copyTask{from: slices.Repeat([]float32{1}, copyBytes/4), to: make([]float32, copyBytes/4)}
+	c.run(pool) // the first touch of the pages
+	best = slices.Min(times(machineTime, func() { c.run(pool) }))
+	m.CopyGBs = max(m.CopyGBs, 2*copyBytes/best/1e9)
+	debug.FreeOSMemory()
+}
+
+// copyTask copies memory in parallel.
+type copyTask struct{ from, to []float32 }
+
+func (c *copyTask) run(p *kernel.Pool) { p.Do(len(c.from), c) }
+
+// Part copies a stretch.
+func (c *copyTask) Part(_, lo, hi int) { copy(c.to[lo:hi], c.from[lo:hi]) }

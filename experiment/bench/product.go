@@ -1,0 +1,152 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// productShape is a product C [M, N] = op(A) [M, K] op(B) [K, N]; TA and TB tell whether A
+// and B are stored transposed.
+type productShape struct {
+	M, K, N int
+	TA, TB  bool
+}
+
+// productShapes are products of training: blocks' weights, the unembedding, a matrix
+// stream's keys (tall and narrow).
+func productShapes() []productShape {
+	return []productShape{
+		{M: 2048, K: 768, N: 3072},
+		{M: 2048, K: 3072, N: 768},
+		{M: 2048, K: 384, N: 1536},
+		{M: 1024, K: 1024, N: 1024},
+		{M: 2048, K: 768, N: 3072, TB: true},
+		{M: 768, K: 2048, N: 3072, TA: true},
+		{M: 2048, K: 384, N: 50257},
+		{M: 65536, K: 32, N: 48},
+		{M: 65536, K: 12, N: 32},
+		{M: 65536, K: 64, N: 64},
+		{M: 32, K: 65536, N: 48, TA: true},
+	}
+}
+
+func (g productShape) flops() float64 { return 2 * float64(g.M) * float64(g.K) * float64(g.N) }
+
+// String is "TN 32 x 65536 x 48", M x K x N.
+func (g productShape) String() string {
+	letter := map[bool]string{false: "N", true: "T"}
+	return fmt.Sprintf("%s%s %d x %d x %d", letter[g.TA], letter[g.TB], g.M, g.K, g.N)
+}
+
+// product is a shape with its operands.
+type product struct {
+	shape   productShape
+	a, b, c []float32
+	gemm    kernel.Gemm[float32]
+}
+
+func newProduct(g productShape) *product {
+	p := &product{shape: g, a: make([]float32, g.M*g.K), b: make([]float32, g.K*g.N), c: make([]float32, g.M*g.N)}
+	for i := range p.a {
+		p.a[i] = float32(i%7) - 3
+	}
+	for i := range p.b {
+		p.b[i] = float32(i%5) - 2
+	}
+	return p
+}
+
+func (p *product) run(pool *kernel.Pool) {
+	g := p.shape
+	lda, ldb := g.K, g.N
+	if g.TA {
+		lda = g.M
+	}
+	if g.TB {
+		ldb = g.K
+	}
+	p.gemm.Run(pool, g.TA, g.TB, g.M, g.N, g.K, 1, p.a, lda, p.b, ldb, 0, p.c, g.N)
+}
+
+// ProductResult is the speed of a matrix product.
+type ProductResult struct {
+	Shape   string  `json:"shape"` // "TN 32 x 65536 x 48": whether the operands are stored transposed, M x K x N
+	GFLOPS  float64 `json:"ours_gflops"`
+	Share   float64 `json:"peak_share"`
+	PyTorch float64 `json:"pytorch_gflops,omitempty"`
+	Ratio   float64 `json:"ratio,omitempty"` // GFLOPS over PyTorch's
+}
+
+// turnTime is how long a shape is repeated in one turn.
+const turnTime = 100 * time.Millisecond
+
+// Products measures matrix products, compared with PyTorch's if that is asked for: Report.Products.
+func (b *Bench) Products(ctx context.Context) error {
+	b.note("matrix products")
+	var theirs *worker
+	if b.o.PyTorch != nil {
+		var err error
+		if theirs, err = b.o.PyTorch.startProducts(ctx, b.o.Target.Threads); err == nil {
+			defer func() { _ = theirs.close() }()
+		} else if err := b.failed(ctx, "PyTorch's products", err); err != nil {
+			return err
+		}
+	}
+	return b.products(ctx, productShapes(), theirs)
+}
+
+// products measures the shapes; theirs is PyTorch's worker, or nil.
+func (b *Bench) products(ctx context.Context, shapes []productShape, theirs *worker) error {
+	for _, g := range shapes {
+		b.report.Machine.measure(b.pool)
+		p := newProduct(g)
+		p.run(b.pool)
+		var own, other []float64
+		for range b.o.Rounds {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			own = append(own, times(turnTime, func() { p.run(b.pool) })...)
+			if !theirs.ok() {
+				continue
+			}
+			r, err := theirs.ask(fmt.Sprintf("%d %d %d %t %t %g", g.M, g.K, g.N, g.TA, g.TB, turnTime.Seconds()))
+			if err != nil {
+				theirs.failed = true
+				if err := b.failed(ctx, theirs.name, err); err != nil {
+					return err
+				}
+			}
+			other = append(other, r.Seconds...)
+		}
+		b.report.Products = append(b.report.Products, newProductResult(g, median(own), median(other)))
+		if err := b.save(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newProductResult turns seconds a product into a row; theirs is 0 where there is none.
+func newProductResult(g productShape, own, theirs float64) ProductResult {
+	r := ProductResult{Shape: g.String(), GFLOPS: g.flops() / own / 1e9}
+	if theirs > 0 {
+		r.PyTorch, r.Ratio = g.flops()/theirs/1e9, theirs/own
+	}
+	return r
+}
+
+// times repeats f, at least twice, for about the given time and returns the seconds of
+// each call.
+func times(atLeast time.Duration, f func()) []float64 {
+	var seconds []float64
+	for begin := time.Now(); len(seconds) < 2 || time.Since(begin) < atLeast; {
+		start := time.Now()
+		f()
+		seconds = append(seconds, time.Since(start).Seconds())
+	}
+	return seconds
+}

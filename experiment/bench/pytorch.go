@@ -1,0 +1,64 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+
+	"github.com/pkg/errors"
+)
+
+// The ways to run PyTorch's side.
+const (
+	Eager    = "eager"
+	Compiled = "compile"
+)
+
+// PyTorch says how to run the PyTorch side of a comparison, benchmarks/pytorch.py.
+type PyTorch struct {
+	Python string   // the interpreter
+	Script string   // the file
+	Modes  []string // Eager, Compiled; nil: both
+}
+
+func (p *PyTorch) modes() []string {
+	if p.Modes == nil {
+		return []string{Eager, Compiled}
+	}
+	return p.Modes
+}
+
+// Check tells early what is missing.
+func (p *PyTorch) Check(ctx context.Context, on Target) error {
+	if _, err := os.Stat(p.Script); err != nil {
+		return errors.Errorf("-script: want the PyTorch script, got %q, which cannot be read: run from the repository's folder", p.Script)
+	}
+	test, what := "import torch", "torch"
+	if on.onGPU() {
+		test, what = "import torch; torch.zeros(1, device='cuda')", "torch that finds the GPU"
+	}
+	out, err := exec.CommandContext(ctx, p.Python, "-c", test).CombinedOutput()
+	if err != nil {
+		stderr := &tail{out}
+		return errors.Errorf("-pytorch: want a Python with %s, got %q (%v %s): benchmarks/README.md says how to install one", what, p.Python, err, stderr)
+	}
+	return nil
+}
+
+// train is the command that trains a job's model.
+func (p *PyTorch) train(ctx context.Context, j job) *exec.Cmd {
+	args := []string{p.Script, string(j.Model), "--batch", fmt.Sprint(j.Batch), "--serve", "--threads", fmt.Sprint(j.Target.Threads), "--warm-up", fmt.Sprint(warmUpSteps)}
+	if j.Target.onGPU() {
+		args = append(args, "--device", string(j.Target.Device), "--precision", string(j.Target.Precision))
+	}
+	if j.Implementation == Compiled {
+		args = append(args, "--compile")
+	}
+	return exec.CommandContext(ctx, p.Python, args...)
+}
+
+// startProducts starts the script's matrix products.
+func (p *PyTorch) startProducts(ctx context.Context, threads int) (*worker, error) {
+	return startProcess("PyTorch's products", exec.CommandContext(ctx, p.Python, p.Script, "gemm", "--serve", "--threads", fmt.Sprint(threads)))
+}

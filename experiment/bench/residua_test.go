@@ -1,0 +1,49 @@
+package bench
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// TestStepFLOPsAreThoseOfTheProfile: the FLOPs that speeds are computed from are those
+// of the ops that a step runs.
+func TestStepFLOPsAreThoseOfTheProfile(t *testing.T) {
+	for _, name := range []string{"byte-rmt", "byte-transformer"} {
+		chosen, err := Choose(models.Standard(), []string{name}, Size{Batch: 2, Seq: 8})
+		require.NoError(t, err)
+		o, err := newResidua(chosen[0], Target{Threads: 1})
+		require.NoError(t, err)
+		defer o.close()
+		require.NoError(t, o.program.Run(graph.RunOptions{Profile: true}))
+		flops := 0
+		for _, row := range o.program.Profile() {
+			flops += row.FLOPs
+		}
+		assert.Equal(t, chosen[0].stepFLOPs(), float64(flops), name)
+	}
+}
+
+// TestResiduaLearns: steps on one batch lower its loss, and the facts are the program's.
+func TestResiduaLearns(t *testing.T) {
+	chosen, err := Choose(models.Standard(), []string{"byte-rmt"}, Size{Batch: 1, Seq: 8})
+	require.NoError(t, err)
+	o, err := newResidua(chosen[0], Target{Threads: 1})
+	require.NoError(t, err)
+	defer o.close()
+	first, err := o.step()
+	require.NoError(t, err)
+	var last float64
+	for range 60 {
+		last, err = o.step()
+		require.NoError(t, err)
+	}
+	assert.Less(t, last, first-0.5)
+	f := o.facts()
+	assert.Equal(t, chosen[0].Spec.Cost().Parameters, f.Parameters)
+	assert.Equal(t, o.program.Memory().Arena+16*f.Parameters, f.Predicted)
+}

@@ -1,0 +1,179 @@
+package bench
+
+import "github.com/pkg/errors"
+
+// Report is what has been measured.
+type Report struct {
+	Machine  *Machine        `json:"machine"`
+	Models   []ModelResult   `json:"models,omitempty"`
+	Sizes    []SizeResult    `json:"sizes,omitempty"`
+	PyTorch  []PyTorchResult `json:"pytorch,omitempty"`
+	Threads  []ThreadsResult `json:"threads_scaling,omitempty"`
+	Stock    []StockResult   `json:"stock,omitempty"`
+	Products []ProductResult `json:"gemm,omitempty"`
+	Designs  []DesignResult  `json:"zoo,omitempty"`
+	Failures []Failure       `json:"failures,omitempty"`
+}
+
+// Failure is a measurement that failed.
+type Failure struct {
+	Name  string `json:"name"` // the implementation and the model
+	Error string `json:"error"`
+}
+
+// shares sets what depends on the machine's peak, which is known better with every measurement.
+func (r *Report) shares() {
+	for i := range r.Models {
+		r.Models[i].Share = r.Machine.share(r.Models[i].GFLOPS)
+	}
+	for i := range r.Products {
+		r.Products[i].Share = r.Machine.share(r.Products[i].GFLOPS)
+	}
+}
+
+// Timing is one implementation's training speed on a workload.
+type Timing struct {
+	StepSeconds float64 `json:"step_seconds"` // median
+	TokensPS    float64 `json:"tokens_per_s"`
+	GFLOPS      float64 `json:"gflops"` // of the model's own matrix products
+	PeakBytes   int     `json:"peak_bytes"`
+	Steps       int     `json:"steps"`
+}
+
+func newTiming(w Workload, of *worker) Timing {
+	seconds := median(of.seconds)
+	return Timing{StepSeconds: seconds, TokensPS: float64(w.tokens()) / seconds, GFLOPS: w.stepFLOPs() / seconds / 1e9,
+		PeakBytes: of.peak, Steps: len(of.seconds)}
+}
+
+// ModelResult is Residua's speed on a workload.
+type ModelResult struct {
+	Name       string `json:"name"`
+	Batch      int    `json:"batch"`
+	Seq        int    `json:"seq"`
+	Parameters int    `json:"parameters"`
+	TrainFLOPs int    `json:"train_flops"` // a token, forward and backward
+	Timing
+	Share     float64 `json:"peak_share"`      // GFLOPS over the machine's peak
+	Predicted int     `json:"predicted_bytes"` // weights, gradients, moments and planned buffers
+}
+
+func newModelResult(w Workload, of *worker) ModelResult {
+	return ModelResult{Name: w.Name, Batch: w.Batch, Seq: w.Spec.Seq, Parameters: of.facts.Parameters,
+		TrainFLOPs: w.Spec.Cost().TrainFLOPs(), Timing: newTiming(w, of), Predicted: of.facts.Predicted}
+}
+
+// SizeResult compares a model with the plain transformer of its size, a token each.
+type SizeResult struct {
+	Model       string  `json:"model"`
+	Transformer string  `json:"transformer"`
+	Time        float64 `json:"time_ratio"`
+	FLOPs       float64 `json:"flop_ratio"`
+	Excess      float64 `json:"excess"` // time ratio over FLOP ratio
+}
+
+// compareSizes compares each workload's result with that of its plain transformer, if it has one.
+func compareSizes(chosen []Workload, results []ModelResult) []SizeResult {
+	plain, byName := map[string]string{}, map[string]ModelResult{}
+	for _, w := range chosen {
+		plain[w.Preset.Name] = w.Name
+	}
+	for _, r := range results {
+		byName[r.Name] = r
+	}
+	var sizes []SizeResult
+	for _, w := range chosen {
+		own, measured := byName[w.Name]
+		transformer, both := byName[plain[w.Preset.Plain]]
+		if !measured || !both {
+			continue
+		}
+		s := SizeResult{Model: w.Name, Transformer: transformer.Name, Time: transformer.TokensPS / own.TokensPS,
+			FLOPs: float64(own.TrainFLOPs) / float64(transformer.TrainFLOPs)}
+		s.Excess = s.Time / s.FLOPs
+		sizes = append(sizes, s)
+	}
+	return sizes
+}
+
+// stateBytes are a parameter's value, gradient and AdamW's two moments.
+const stateBytes = 16
+
+// BaselineResult is PyTorch's speed in one of its modes, compared with Residua's.
+type BaselineResult struct {
+	Mode string `json:"mode"`
+	Timing
+	Speedup float64 `json:"speedup"` // its step time over Residua's
+	// Memory is Residua's activation memory over its own: the peak less 16 bytes a parameter. 0: unknown.
+	Memory float64 `json:"memory_ratio"`
+}
+
+// PyTorchResult is a workload's comparison with PyTorch.
+type PyTorchResult struct {
+	Name       string           `json:"name"`
+	Version    string           `json:"version"`
+	Parameters int              `json:"parameters"`
+	Residua    Timing           `json:"ours"`
+	Baselines  []BaselineResult `json:"baselines"` // those that did not fail
+}
+
+// newPyTorchResult compares workers; modes name the baselines in order.
+func newPyTorchResult(w Workload, own *worker, modes []string, baselines []*worker) PyTorchResult {
+	r := PyTorchResult{Name: w.Name, Parameters: own.facts.Parameters, Residua: newTiming(w, own)}
+	for i, theirs := range baselines {
+		if !theirs.ok() {
+			continue
+		}
+		t := newTiming(w, theirs)
+		result := BaselineResult{Mode: modes[i], Timing: t, Speedup: t.StepSeconds / r.Residua.StepSeconds}
+		if r.Residua.PeakBytes > 0 && t.PeakBytes > 0 {
+			result.Memory = activations(r.Residua.PeakBytes, r.Parameters) / activations(t.PeakBytes, r.Parameters)
+		}
+		r.Version, r.Baselines = theirs.facts.Version, append(r.Baselines, result)
+	}
+	return r
+}
+
+// activations is what a peak has above weights, gradients and moments.
+func activations(peak, parameters int) float64 { return float64(peak - stateBytes*parameters) }
+
+// ThreadsResult is a workload on one thread and on all.
+type ThreadsResult struct {
+	Name    string  `json:"name"`
+	Threads int     `json:"threads"`
+	One     Timing  `json:"one"`
+	All     Timing  `json:"all"`
+	Speedup float64 `json:"speedup"`
+}
+
+func newThreadsResult(w Workload, threads int, one, all *worker) ThreadsResult {
+	r := ThreadsResult{Name: w.Name, Threads: threads, One: newTiming(w, one), All: newTiming(w, all)}
+	r.Speedup = r.One.StepSeconds / r.All.StepSeconds
+	return r
+}
+
+// StockResult compares Residua with stock Gorgonia.
+type StockResult struct {
+	Name       string  `json:"name"`
+	Batch      int     `json:"batch"`
+	Seq        int     `json:"seq"`
+	Parameters int     `json:"parameters"`
+	Residua    Timing  `json:"ours"`
+	Stock      Timing  `json:"stock"`
+	Speedup    float64 `json:"speedup"`
+}
+
+func newStockResult(w Workload, own, theirs *worker) StockResult {
+	r := StockResult{Name: w.Name, Batch: w.Batch, Seq: w.Spec.Seq, Parameters: own.facts.Parameters,
+		Residua: newTiming(w, own), Stock: newTiming(w, theirs)}
+	r.Speedup = r.Stock.StepSeconds / r.Residua.StepSeconds
+	return r
+}
+
+// sameParameters refuses to compare two different models; it says nothing of a worker that has failed.
+func sameParameters(own, theirs *worker) error {
+	if theirs.ok() && own.facts.Parameters != theirs.facts.Parameters {
+		return errors.Errorf("%s: want %d parameters as Residua's, got %d: it is another model", theirs.name, own.facts.Parameters, theirs.facts.Parameters)
+	}
+	return nil
+}

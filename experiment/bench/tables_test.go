@@ -1,0 +1,135 @@
+package bench
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/models"
+)
+
+// fake is a worker that has measured these times.
+func fake(parameters, peak int, seconds ...float64) *worker {
+	return &worker{name: "fake", facts: facts{Parameters: parameters, Predicted: 900e6, Version: "torch 9"}, seconds: seconds, peak: peak}
+}
+
+// fakeReport is a report of made-up measurements of the smallest paper size: the RMT
+// takes 1 s a step, the transformer 1.25 s.
+func fakeReport(t *testing.T) *Report {
+	chosen, err := Choose(models.Standard(), []string{"rmt-46m", "transformer-49m"}, Size{})
+	require.NoError(t, err)
+	r := &Report{Machine: &Machine{Threads: 2, PeakGFLOPS: 400, CopyGBs: 26.94}}
+	for i, seconds := range []float64{1, 1.25} {
+		r.Models = append(r.Models, newModelResult(chosen[i], fake(45e6, 1000e6, seconds, 9, seconds-0.5, seconds, seconds)))
+	}
+	r.Sizes = compareSizes(chosen, r.Models)
+	r.PyTorch = []PyTorchResult{newPyTorchResult(chosen[0], fake(45e6, 1020e6, 1), []string{Eager, Compiled}, []*worker{fake(45e6, 4020e6, 3.5), fake(45e6, 1720e6, 1.8)})}
+	r.shares()
+	return r
+}
+
+func TestRatiosOfFakeMeasurements(t *testing.T) {
+	r := fakeReport(t)
+	m := r.Models[0]
+	assert.Equal(t, 1.0, m.StepSeconds, "the median")
+	assert.Equal(t, 2048.0, m.TokensPS)
+	assert.InEpsilon(t, 2048*float64(m.TrainFLOPs)/1e9, m.GFLOPS, 1e-12)
+	require.Len(t, r.Sizes, 1)
+	s := r.Sizes[0]
+	assert.InEpsilon(t, 1/1.25, s.Time, 1e-12)
+	assert.InEpsilon(t, float64(r.Models[0].TrainFLOPs)/float64(r.Models[1].TrainFLOPs), s.FLOPs, 1e-12)
+	assert.InEpsilon(t, s.Time/s.FLOPs, s.Excess, 1e-12)
+	baselines := r.PyTorch[0].Baselines
+	assert.Equal(t, []float64{3.5, 1.8}, []float64{baselines[0].Speedup, baselines[1].Speedup})
+	assert.InEpsilon(t, 300.0/3300, baselines[0].Memory, 1e-12, "beyond 16 bytes for each of 45M parameters")
+	assert.InEpsilon(t, 300.0/1000, baselines[1].Memory, 1e-12)
+}
+
+// TestSizesAreComparedATokenEach: rows of another number do not change the ratio.
+func TestSizesAreComparedATokenEach(t *testing.T) {
+	chosen, err := Choose(models.Standard(), []string{"byte-rmt", "byte-transformer"}, Size{})
+	require.NoError(t, err)
+	chosen[0].Batch *= 2
+	results := []ModelResult{newModelResult(chosen[0], fake(1, 1, 2)), newModelResult(chosen[1], fake(1, 1, 1))}
+	assert.InEpsilon(t, 1.0, compareSizes(chosen, results)[0].Time, 1e-12)
+	assert.Empty(t, compareSizes(chosen, results[:1]), "a model without its partner")
+}
+
+func TestReportAsText(t *testing.T) {
+	r := fakeReport(t)
+	chosen, err := Choose(models.Standard(), []string{"rmt-46m"}, Size{})
+	require.NoError(t, err)
+	r.Threads = []ThreadsResult{newThreadsResult(chosen[0], 2, fake(1, 1, 1.9), fake(1, 1, 1))}
+	small, err := ChooseStock(models.Standard(), nil, Size{})
+	require.NoError(t, err)
+	r.Stock = []StockResult{newStockResult(small[0], fake(7, 0, 0.002), fake(7, 0, 0.09))}
+	shape := productShape{M: 32, K: 65536, N: 48, TA: true}
+	r.Products = []ProductResult{newProductResult(shape, shape.flops()/200e9, shape.flops()/80e9)}
+	r.shares()
+	assert.Equal(t, `machine: 2 threads, peak 400 GFLOPS (measured: a float32 matrix product of 1536^3), copy 26.9 GB/s (read and written)
+
+Training speed
+
+model            batch x seq  parameters  MFLOP/token  tokens/s  ms/step  GFLOPS  % of peak GEMM  peak MB  planned MB
+---------------  -----------  ----------  -----------  --------  -------  ------  --------------  -------  ----------
+rmt-46m          8 x 256          45.00M        164.7      2048     1000     337             84%     1000         900
+transformer-49m  8 x 256          45.00M        183.0      1638     1250     300             75%     1000         900
+
+Compared with the transformer, per token
+
+model    transformer        time   FLOPs  time / FLOPs
+-------  ---------------  ------  ------  ------------
+rmt-46m  transformer-49m  0.800x  0.900x         0.889
+
+Compared with PyTorch (torch 9)
+
+model    implementation  tokens/s  ms/step  % of peak GEMM  peak MB  speedup  activation memory
+-------  --------------  --------  -------  --------------  -------  -------  -----------------
+rmt-46m  Residua             2048     1000             84%     1020
+         PyTorch eager        585     3500             24%     4020    3.50x              0.09x
+         torch.compile       1138     1800             47%     1720    1.80x              0.30x
+speedup, activation memory: Residua's over that implementation's, where activation memory is the peak less 16 bytes a parameter
+(weight, gradient, AdamW's moments); Residua's step clips the gradient, PyTorch's does not
+
+Threads
+
+model    1: ms/step  2: ms/step  speedup
+-------  ----------  ----------  -------
+rmt-46m        1900        1000    1.90x
+
+Compared with stock Gorgonia
+
+model              batch x seq  implementation  tokens/s  ms/step  peak MB  speedup
+-----------------  -----------  --------------  --------  -------  -------  -------
+small-transformer  4 x 32       Residua            64000     2.00        -
+                                stock Gorgonia      1422    90.00        -    45.0x
+
+Matrix products
+
+M x K x N           GFLOPS  % of peak GEMM  PyTorch's GFLOPS  speedup
+------------------  ------  --------------  ----------------  -------
+TN 32 x 65536 x 48     200             50%                80    2.50x
+N: an operand as it is, T: stored transposed
+`, r.String())
+}
+
+func TestPicture(t *testing.T) {
+	r := fakeReport(t)
+	c := r.Picture()
+	assert.Equal(t, []string{"Residua", "torch.compile", "PyTorch eager"}, c.Series)
+	require.Len(t, c.Rows, 1)
+	assert.InEpsilonSlice(t, []float64{r.PyTorch[0].Residua.GFLOPS, r.PyTorch[0].Residua.GFLOPS / 1.8, r.PyTorch[0].Residua.GFLOPS / 3.5}, c.Rows[0].Values, 1e-12)
+	r.PyTorch = nil
+	c = r.Picture()
+	assert.Len(t, c.Rows, 2)
+	var picture bytes.Buffer
+	require.NoError(t, c.Write(&picture))
+}
+
+func TestMedian(t *testing.T) {
+	assert.Equal(t, 2.0, median([]float64{9, 1, 2}))
+	assert.Equal(t, 1.5, median([]float64{2, 1}))
+	assert.Zero(t, median(nil))
+}

@@ -1,0 +1,22 @@
+package bench
+
+import (
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+)
+
+// Target is what models are trained on. The zero value is all cores of the CPU.
+type Target struct {
+	Threads   int             `json:"threads"`             // 0: all cores
+	Device    graph.Device    `json:"device,omitempty"`    // "": CPU
+	Precision graph.Precision `json:"precision,omitempty"` // of a CUDA device; "": TF32
+}
+
+func (t Target) onGPU() bool { return t.Device == graph.CUDA }
+
+// options are a training program's on a store.
+func (t Target) options(store *graph.Store) graph.ProgramOptions {
+	o := graph.Options{Store: store, DType: tensor.Float32, Threads: t.Threads, Device: t.Device, Precision: t.Precision, Training: true}
+	return graph.ProgramOptions{Gradients: true, Options: o}
+}

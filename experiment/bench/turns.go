@@ -1,0 +1,41 @@
+package bench
+
+import (
+	"context"
+	"sort"
+)
+
+// turns lets workers take turns: in each round each makes its steps. One that fails is left out
+// from then on.
+func (b *Bench) turns(ctx context.Context, what string, steps int, workers []*worker) error {
+	for round := range b.o.Rounds {
+		b.report.Machine.measure(b.pool)
+		b.note("%s: round %d of %d", what, round+1, b.o.Rounds)
+		for _, w := range workers {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if !w.ok() {
+				continue
+			}
+			if err := w.run(steps); err != nil {
+				w.failed = true
+				if err := b.failed(ctx, w.name, err); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// median of times; 0 for none.
+func median(seconds []float64) float64 {
+	n := len(seconds)
+	if n == 0 {
+		return 0
+	}
+	sorted := append([]float64(nil), seconds...)
+	sort.Float64s(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}

@@ -1,0 +1,139 @@
+package bench
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/spelling"
+	"github.com/residua-go/residua/models"
+)
+
+// Workload is a model and the batch that it is trained on.
+type Workload struct {
+	Name   string
+	Preset models.Preset // that it is of
+	Spec   models.Spec
+	Batch  int
+	ZLoss  float64 // coefficient
+}
+
+// tokens is how many a step trains on.
+func (w Workload) tokens() int { return w.Batch * w.Spec.Seq }
+
+// stepFLOPs are the matrix products of a step, forward and backward.
+func (w Workload) stepFLOPs() float64 {
+	return float64(w.tokens()) * float64(w.Spec.Cost().TrainFLOPs())
+}
+
+// plain is the name of the plain transformer's preset that a workload is compared with, its own
+// for the transformer.
+func (w Workload) plain() string {
+	if w.Preset.Plain == "" {
+		return w.Preset.Name
+	}
+	return w.Preset.Plain
+}
+
+// zLoss is the z-loss coefficient of every workload but those of stock Gorgonia.
+const zLoss = 1e-4
+
+// newWorkload is a preset with learned positions of seq tokens, logits over (l+1) and z-loss.
+func newWorkload(name string, p models.Preset, batch, seq int) (Workload, error) {
+	c := p.Config
+	c.Seq, c.Attention.Positions, c.Attention.InverseLayerScaling = seq, models.PositionsLearned, true
+	spec, err := c.Resolve()
+	return Workload{Name: name, Preset: p, Spec: spec, Batch: batch, ZLoss: zLoss}, errors.WithMessage(err, name)
+}
+
+// measured is a model of the table.
+type measured struct {
+	name, preset string
+	batch, seq   int
+}
+
+// measuredModels are the models that the project's speed is measured on, each RMT before the
+// transformer of its size: the paper's two smaller sizes and a byte-level one.
+func measuredModels() []measured {
+	return []measured{
+		{"rmt-46m", "rmt-46m", 8, 256},
+		{"transformer-49m", "transformer-49m", 8, 256},
+		{"byte-rmt", "quickstart", 16, 256},
+		{"byte-transformer", "quickstart-transformer", 16, 256},
+		{"rmt-134m", "rmt-134m", 4, 512},
+		{"transformer-162m", "transformer-162m", 4, 512},
+	}
+}
+
+// ModelNames are the models that are measured if none is named.
+func ModelNames() []string { return namesOf(measuredModels(), measuredName) }
+
+// presetRows are the rows of a step of a preset that is not among the measured models.
+const presetRows = 4
+
+// Size changes the rows of workloads.
+type Size struct{ Batch, Seq int } // rows a step, tokens a row; 0: each model's own
+
+// or is the size with another one's numbers where it has none.
+func (s Size) or(batch, seq int) (int, int) {
+	if s.Batch != 0 {
+		batch = s.Batch
+	}
+	if s.Seq != 0 {
+		seq = s.Seq
+	}
+	return batch, seq
+}
+
+// Choose returns the workloads of these names, the measured models for none. Another preset gets 4 rows of its own length.
+func Choose(zoo models.Zoo, names []string, size Size) ([]Workload, error) {
+	known := measuredModels()
+	if len(names) == 0 {
+		names = ModelNames()
+	}
+	for _, p := range zoo.Presets() {
+		if !slices.Contains(ModelNames(), p.Name) {
+			known = append(known, measured{p.Name, p.Name, presetRows, p.Config.Seq})
+		}
+	}
+	var chosen []Workload
+	for i, name := range names {
+		at := slices.IndexFunc(known, func(m measured) bool { return m.name == name })
+		if at < 0 {
+			return nil, unknownName("model", name, namesOf(known, measuredName))
+		}
+		if slices.Contains(names[:i], name) {
+			continue
+		}
+		p, err := zoo.Preset(known[at].preset)
+		if err != nil {
+			return nil, err
+		}
+		batch, seq := size.or(known[at].batch, known[at].seq)
+		w, err := newWorkload(name, p, batch, seq)
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, w)
+	}
+	return chosen, nil
+}
+
+func measuredName(m measured) string { return m.name }
+
+// unknownName refuses a name that is not among those known.
+func unknownName(what, name string, known []string) error {
+	if near := spelling.Nearest(name, known); near != "" {
+		return errors.Errorf("unknown %s %q; did you mean %s?", what, name, near)
+	}
+	return errors.Errorf("unknown %s %q; want some of %s", what, name, strings.Join(known, ", "))
+}
+
+func namesOf[T any](known []T, name func(T) string) []string {
+	var names []string
+	for _, k := range known {
+		names = append(names, name(k))
+	}
+	return names
+}
