@@ -26,7 +26,7 @@ const (
 // refuseRun refuses a folder that already holds a run, unless that is to go on.
 func refuseRun(dir string, resume Resume) error {
 	if (resume == ResumeNone || resume == "") && holdsRun(dir) {
-		return errors.Errorf("out: %s already holds a run: go on with -resume auto, or choose another folder with -out", dir)
+		return errors.WithStack(&RunExistsError{dir})
 	}
 	return nil
 }
@@ -64,11 +64,11 @@ func (t *Trainer) checkFolder() (gone bool, err error) {
 	case err == nil && os.SameFile(now, t.folder):
 		return false, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return true, errors.Errorf("out: %s was moved or removed while the run wrote into it", t.run.Out)
+		return true, errors.WithStack(&FolderError{Out: t.run.Out})
 	case err != nil:
 		return false, errors.Wrap(err, "out")
 	}
-	return false, errors.Errorf("out: %s is not the folder any more that the run began to write into", t.run.Out)
+	return false, errors.WithStack(&FolderError{Out: t.run.Out, Replaced: true})
 }
 
 // holdsRun tells whether a folder has anything of a run that a new one would overwrite: a

@@ -38,9 +38,9 @@ func (t *Trainer) checkOwn(dir string) (own bool, err error) {
 	case own && (here == "" || s.Run == "" || here == s.Run), here != "" && here == s.Run:
 		return own, nil
 	case here == "" && !own:
-		return own, errors.Errorf("%s is not of the run in %s: go on there with -out, or %s", dir, out, hint)
+		return own, cannotResume("out", "%s is not of the run in %s: go on there with -out, or %s", dir, out, hint)
 	}
-	return own, errors.Errorf("%s is of another run than the one in %s (identity %.8s, there %.8s): %s", dir, out, s.Run, here, hint)
+	return own, cannotResume("out", "%s is of another run than the one in %s (identity %.8s, there %.8s): %s", dir, out, s.Run, here, hint)
 }
 
 // folderIdentity is the identity of the run in a folder, "" if it has none.

@@ -164,7 +164,7 @@ func (t *Trainer) checkResume(ctx context.Context, c *checkpoint.Checkpoint, dir
 		return err
 	}
 	if err := t.run.Spec().SameModel(d.Spec); err != nil {
-		return errors.Wrap(err, "the checkpoint is of another model")
+		return cannotResume("model", "the checkpoint is of another model: %v", err)
 	}
 	if err := t.matchCorpus(ctx, c.State.CorpusFingerprint); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (t *Trainer) checkResume(ctx context.Context, c *checkpoint.Checkpoint, dir
 		return err
 	}
 	if c.State.Step > t.run.TotalSteps() {
-		return errors.Errorf("the checkpoint is of step %d, the run ends at %d: raise train.steps", c.State.Step, t.run.TotalSteps())
+		return cannotResume("train.steps", "the checkpoint is of step %d, the run ends at %d: raise train.steps", c.State.Step, t.run.TotalSteps())
 	}
 	return nil
 }
@@ -185,13 +185,13 @@ func (t *Trainer) checkBatches(s checkpoint.State, masked bool) error {
 	steps := int64(s.Step)
 	switch {
 	case s.Seed != t.run.Seed:
-		return errors.Errorf("seed: want %d as the checkpoint's run, got %d: %s", s.Seed, t.run.Seed, hint)
+		return cannotResume("seed", "seed: want %d as the checkpoint's run, got %d: %s", s.Seed, t.run.Seed, hint)
 	case masked != t.run.Data.MaskDocuments:
-		return errors.Errorf("data.mask_documents: want %t as the checkpoint's run, got %t: %s", masked, t.run.Data.MaskDocuments, hint)
+		return cannotResume("data.mask_documents", "data.mask_documents: want %t as the checkpoint's run, got %t: %s", masked, t.run.Data.MaskDocuments, hint)
 	case s.BatchPosition != uint64(steps)*uint64(t.run.Train.Accumulate):
-		return errors.Errorf("train.accumulate: the checkpoint drew %d micro-batches in %d steps, got %d a step: %s", s.BatchPosition, steps, t.run.Train.Accumulate, hint)
+		return cannotResume("train.accumulate", "train.accumulate: the checkpoint drew %d micro-batches in %d steps, got %d a step: %s", s.BatchPosition, steps, t.run.Train.Accumulate, hint)
 	case s.Tokens != steps*int64(t.run.StepTokens()):
-		return errors.Errorf("train.batch or model.seq: the checkpoint saw %d tokens in %d steps, got %d a step: %s", s.Tokens, steps, t.run.StepTokens(), hint)
+		return cannotResume("train.batch", "train.batch or model.seq: the checkpoint saw %d tokens in %d steps, got %d a step: %s", s.Tokens, steps, t.run.StepTokens(), hint)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	}
 	t.tidy()
 	t.draw()
-	r := &Result{Steps: t.step(), Interrupted: t.step() < total, Checkpoint: filepath.Join(t.run.Out, "checkpoints", fmt.Sprintf("step-%08d", t.step()))}
+	r := &Result{Steps: t.step(), Interrupted: t.step() < total, Checkpoint: t.stepFolder(t.step())}
 	if !r.Interrupted {
 		r.Final = t.score
 	}
@@ -46,10 +46,11 @@ func (t *Trainer) advance(ctx context.Context) (err error) {
 		return err
 	}
 	t.score = nil
-	if t.learner.Progress().SkippedInRow == 0 && t.saved >= 0 {
+	skipped := t.learner.Progress().SkippedInRow
+	if skipped == 0 && t.saved >= 0 {
 		t.good = t.saved // its weights led here
 	}
-	bad := t.learner.Progress().SkippedInRow >= t.run.Train.MaxBadSteps
+	bad := skipped >= t.run.Train.MaxBadSteps
 	validates := t.validates() && !bad
 	if !validates {
 		if err := t.metrics.add(t.last); err != nil {
@@ -84,10 +85,14 @@ func (t *Trainer) saveDue() bool {
 
 // giveUp ends a run that only makes numbers that are not finite.
 func (t *Trainer) giveUp() error {
-	last := "there is no checkpoint from before"
+	e := &DivergedError{Step: t.step(), Loss: float64(t.last.Loss), GradNorm: float64(t.last.GradNorm), InRow: t.learner.Progress().SkippedInRow}
 	if t.good >= 0 {
-		last = fmt.Sprintf("the checkpoint of step %d, the last known to be good, is kept: go on from it with -resume %s", t.good, filepath.Join(t.run.Out, "checkpoints", fmt.Sprintf("step-%08d", t.good)))
+		e.Good = t.stepFolder(t.good)
 	}
-	return errors.Errorf("step %d: loss %g, gradient norm %g: not finite for %d steps in a row (train.max_bad_steps): take a lower train.lr or a longer train.warmup; %s, or train again into another folder (-out)",
-		t.step(), float64(t.last.Loss), float64(t.last.GradNorm), t.learner.Progress().SkippedInRow, last)
+	return errors.WithStack(e)
+}
+
+// stepFolder is where the checkpoint of a step lies.
+func (t *Trainer) stepFolder(step int) string {
+	return filepath.Join(t.run.Out, "checkpoints", fmt.Sprintf("step-%08d", step))
 }
