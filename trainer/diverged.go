@@ -3,11 +3,11 @@ package trainer
 import "math"
 
 // Diverged tells whether a loss, in nats a token, is that of a run that diverged: not finite, or
-// far above Guess.
+// far above UniformLoss.
 func Diverged(loss float64, vocab int) bool {
 	const far = 1.5
-	return !(loss <= far*Guess(vocab))
+	return !(loss <= far*UniformLoss(vocab))
 }
 
-// Guess is the loss of a model that gives each token of a vocabulary the same probability.
-func Guess(vocab int) float64 { return math.Log(float64(vocab)) }
+// UniformLoss is the loss, in nats a token, of a model that gives each token of a vocabulary the same probability.
+func UniformLoss(vocab int) float64 { return math.Log(float64(vocab)) }

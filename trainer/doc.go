@@ -1,6 +1,5 @@
-// Package trainer is the run: it compiles a model into a training program and an
-// evaluation program over one Store, steps, evaluates, writes metrics and checkpoints,
-// and resumes. The same seed, config and data give the same bits, also after a resume, on
-// the same kind of processor and with the same number of threads. OpenModel reads a trained model back, SaveModel writes one that another
-// program has trained.
+// Package trainer makes a training run of a config: a learner.Learner over the corpus, with a folder that
+// keeps metrics, scores on validation text and checkpoints, and from which the run resumes. The same seed,
+// config and data give the same bits, resumed or not, on processors of one kind and with one number of
+// threads.
 package trainer

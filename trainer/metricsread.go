@@ -7,10 +7,19 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"math"
 	"os"
+	"path/filepath"
 
 	"github.com/pkg/errors"
 )
+
+// ReadMetrics returns the steps that a run folder's metrics.jsonl tells of, up to a torn
+// line.
+func ReadMetrics(dir string) ([]Metrics, error) {
+	lines, err := readMetrics(filepath.Join(dir, metricsFile), math.MaxInt)
+	return lines, errors.Wrap(err, "metrics")
+}
 
 // maxLine bounds what is kept of a line of metrics.jsonl: far more than the expert counts of
 // the largest model, far less than memory.

@@ -20,6 +20,13 @@ type lossPoint struct {
 // lossCurves are what loss.svg shows.
 type lossCurves struct{ training, validation []lossPoint }
 
+// draw writes loss.svg.
+func (t *Trainer) draw() {
+	if err := drawLoss(t.disk, t.run.Out, t.run.Name, t.metrics.curves()); err != nil {
+		t.report.Warn("loss.svg: " + err.Error())
+	}
+}
+
 // drawLoss writes loss.svg into a run folder, unless there is no loss to show.
 func drawLoss(disk checkpoint.Disk, dir, title string, c lossCurves) error {
 	picture := c.picture(title)

@@ -7,13 +7,12 @@ import (
 
 // trainStep makes one step.
 func (t *Trainer) trainStep() (Metrics, error) {
-	t.learner.Profile(t.profile && t.stepped) // the first step makes buffers
-	t.stepped = true
 	begin := time.Now()
 	s, err := t.learner.Step()
 	if err != nil {
 		return Metrics{}, err
 	}
+	t.learner.Profile(t.profile) // from the second step on: the first makes buffers
 	tokens := t.run.StepTokens()
 	rate := perSecond(tokens, time.Since(begin))
 	return Metrics{

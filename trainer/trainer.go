@@ -30,7 +30,6 @@ type Trainer struct {
 	metrics *metricsLog
 	flops   float64 // of one token, forward and backward
 	profile bool    // but for the first step
-	stepped bool    // a step has been made since Open
 
 	id       string      // the run's identity
 	last     Metrics     // of the newest step

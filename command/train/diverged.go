@@ -20,7 +20,7 @@ func divergence(run *config.Run, r *trainer.Result) string {
 	}
 	vocab, lower := run.Spec().Vocab, fmt.Sprintf("-set train.lr=%.2g -out %s-2", run.Train.LR/3, run.Out)
 	text := fmt.Sprintf("diverged: the validation loss is %.4g, that of guessing %.4g; train again with a lower rate (%s) or a longer train.warmup",
-		r.Final.Loss, trainer.Guess(vocab), lower)
+		r.Final.Loss, trainer.UniformLoss(vocab), lower)
 	if dir, loss, err := checkpoint.Best(run.Out); err == nil && !trainer.Diverged(loss, vocab) {
 		text += fmt.Sprintf(", or from the best checkpoint, of validation loss %.4f (add -set train.init_from=%s)", loss, dir)
 	}
