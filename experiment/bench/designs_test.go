@@ -91,7 +91,7 @@ func TestDesignsCountsWhatRuns(t *testing.T) {
 		_, err = o.step()
 		require.NoError(t, err, w.Name)
 		flops, bytes := 0, 0
-		for _, row := range o.program.Profile() {
+		for _, row := range o.learner.Program().Profile() {
 			flops, bytes = flops+row.FLOPs, bytes+row.Bytes
 		}
 		assert.Equal(t, w.stepFLOPs(), float64(flops), w.Name)

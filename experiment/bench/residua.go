@@ -5,16 +5,15 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
 )
 
 // residuaRun is a training program of this project.
 type residuaRun struct {
-	program  *models.Compiled
-	optimize *optim.Optimizer
-	steps    uint64
-	gpu      *gpuMemory // nil on the CPU
+	learner *learner.Learner
+	gpu     *gpuMemory // nil on the CPU
 }
 
 func newResidua(w Workload, on Target) (*residuaRun, error) {
@@ -24,28 +23,20 @@ func newResidua(w Workload, on Target) (*residuaRun, error) {
 
 // newResiduaOn trains a store's parameters.
 func newResiduaOn(store *graph.Store, w Workload, on Target, parts ...optim.Part) (*residuaRun, error) {
-	o := &residuaRun{}
-	if err := o.open(store, w, on, parts); err != nil {
-		o.close()
-		return nil, err
-	}
-	tokens, targets := randomBatch(w)
-	copy(o.program.Tokens, tokens)
-	copy(o.program.Targets, targets)
-	return o, nil
-}
-
-func (o *residuaRun) open(store *graph.Store, w Workload, on Target, parts []optim.Part) (err error) {
+	r := &residuaRun{}
+	var err error
 	if on.onGPU() {
-		if o.gpu, err = openGPU(store, on, w); err != nil {
-			return err
+		if r.gpu, err = openGPU(store, on, w); err != nil {
+			return nil, err
 		}
 	}
-	if o.program, err = models.Compile(w.Spec, w.Batch, w.Spec.Seq, outputs(w), on.options(store)); err != nil {
-		return err
+	options := learner.Options{Batch: w.Batch, Outputs: outputs(w), Compute: on.options(store).Options, Optimizer: parts}
+	if r.learner, err = learner.New(w.Spec, learner.Fixed(randomBatch(w)), options); err != nil {
+		r.close()
+		return nil, err
 	}
-	o.optimize, err = optim.New(store, on.Threads, parts...)
-	return err
+	r.learner.Profile(true)
+	return r, nil
 }
 
 // outputs are what a training program of a workload computes.
@@ -53,53 +44,42 @@ func outputs(w Workload) models.Outputs {
 	return models.Outputs{Loss: true, Auxiliary: models.Auxiliary{ZLoss: w.ZLoss}}
 }
 
-// step also profiles the first one, which belongs to the warm-up, for its traffic. It
-// reads the loss at the end, and so waits for all that a GPU has been given to do.
-func (o *residuaRun) step() (float64, error) {
-	if err := o.program.Run(graph.RunOptions{Step: o.steps, Profile: o.steps == 0}); err != nil {
+// step profiles the first step, which belongs to the warm-up, for its traffic. It reads the loss at the end, and so waits for all
+// that a GPU has been given to do.
+func (r *residuaRun) step() (float64, error) {
+	if _, err := r.learner.Step(); err != nil {
 		return 0, err
 	}
-	o.steps++
-	if _, err := o.optimize.Step(1); err != nil {
-		return 0, err
-	}
-	return graph.Scalar(o.program.Roots().Loss)
+	r.learner.Profile(false)
+	return graph.Scalar(r.learner.Program().Roots().Loss)
 }
 
-func (o *residuaRun) peak() (int, error) {
-	if o.gpu != nil {
-		return o.gpu.taken()
+func (r *residuaRun) peak() (int, error) {
+	if r.gpu != nil {
+		return r.gpu.taken()
 	}
 	return peakBytes(), nil
 }
 
-func (o *residuaRun) facts() facts {
-	m := o.program.Memory()
-	f := facts{Parameters: o.program.Store().Size(), Predicted: m.Arena + m.Parameters, Traffic: o.traffic()}
-	if o.gpu != nil {
-		f.Predicted = o.gpu.predicted
+func (r *residuaRun) facts() facts {
+	program := r.learner.Program()
+	m := program.Memory()
+	f := facts{Parameters: program.Store().Size(), Predicted: m.Arena + m.Parameters}
+	if r.gpu != nil {
+		f.Predicted = r.gpu.predicted
+	}
+	for _, op := range program.Profile() {
+		f.Traffic += op.Bytes
 	}
 	return f
 }
 
-// traffic sums the bytes of the step that was profiled, the first.
-func (o *residuaRun) traffic() int {
-	bytes := 0
-	for _, op := range o.program.Profile() {
-		bytes += op.Bytes
+func (r *residuaRun) close() {
+	if r.learner != nil {
+		r.learner.Close()
 	}
-	return bytes
-}
-
-func (o *residuaRun) close() {
-	if o.optimize != nil {
-		o.optimize.Close()
-	}
-	if o.program != nil {
-		o.program.Close()
-	}
-	if o.gpu != nil {
-		_ = o.gpu.store.Close()
+	if r.gpu != nil {
+		_ = r.gpu.store.Close()
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
 
@@ -19,9 +18,10 @@ func TestStepFLOPsAreThoseOfTheProfile(t *testing.T) {
 		o, err := newResidua(chosen[0], Target{Threads: 1})
 		require.NoError(t, err)
 		defer o.close()
-		require.NoError(t, o.program.Run(graph.RunOptions{Profile: true}))
+		_, err = o.step()
+		require.NoError(t, err)
 		flops := 0
-		for _, row := range o.program.Profile() {
+		for _, row := range o.learner.Program().Profile() {
 			flops += row.FLOPs
 		}
 		assert.Equal(t, chosen[0].stepFLOPs(), float64(flops), name)
@@ -45,5 +45,5 @@ func TestResiduaLearns(t *testing.T) {
 	assert.Less(t, last, first-0.5)
 	f := o.facts()
 	assert.Equal(t, chosen[0].Spec.Cost().Parameters, f.Parameters)
-	assert.Equal(t, o.program.Memory().Arena+16*f.Parameters, f.Predicted)
+	assert.Equal(t, o.learner.Program().Memory().Arena+16*f.Parameters, f.Predicted)
 }

@@ -60,7 +60,7 @@ var allowed = map[string][]string{
 	"command/analyze":  commandImports("analysis", "analysis/cache", "analysis/page", "analysis/theory"),
 	"command":          commandImports("analysis", "analysis/cache", "analysis/page", "analysis/theory", "experiment/bench", "command/bench", "command/train", "command/eval", "command/generate", "command/models", "command/analyze"),
 
-	"experiment/bench":    commandImports(),
+	"experiment/bench":    {"learner", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim", "figure", "internal/bars"},
 	"experiment/gpucheck": {},
 
 	"analysis/theory": {"figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "checkpoint"},
