@@ -58,9 +58,14 @@ var allowed = map[string][]string{
 	"command/generate": commandImports(),
 	"command/models":   commandImports(),
 	"command/analyze":  commandImports("analysis", "analysis/cache", "analysis/page", "analysis/theory"),
-	"command":          commandImports("analysis", "analysis/cache", "analysis/page", "analysis/theory", "experiment/bench", "command/bench", "command/train", "command/eval", "command/generate", "command/models", "command/analyze"),
+	"command/compare":  commandImports("experiment", "experiment/compare", "experiment/mup", "experiment/cards"),
+	"command":          commandImports("experiment/bench", "command/bench", "experiment", "experiment/compare", "experiment/mup", "experiment/cards", "command/compare", "analysis", "analysis/cache", "analysis/page", "analysis/theory", "command/train", "command/eval", "command/generate", "command/models", "command/analyze"),
 
+	"experiment":          {},
 	"experiment/bench":    {"learner", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim", "figure", "internal/bars"},
+	"experiment/compare":  experimentImports("experiment"),
+	"experiment/mup":      experimentImports("experiment"),
+	"experiment/cards":    experimentImports("experiment", "experiment/compare"),
 	"experiment/gpucheck": {},
 
 	"analysis/theory": {"figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "checkpoint"},
@@ -69,6 +74,11 @@ var allowed = map[string][]string{
 // commandImports is what every command may import, and others.
 func commandImports(others ...string) []string {
 	return append(others, "internal/cli", "internal/bars", "trainer", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
+}
+
+// experimentImports is what an experiment may import, and others.
+func experimentImports(others ...string) []string {
+	return append(others, "trainer", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
 // free are the prefixes of packages at the end of all arrows.

@@ -1,14 +1,13 @@
-package main
+package cards
 
 import (
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 )
 
-// page is the cards as Markdown.
-func (a *album) page() string {
+// Markdown is the page's text.
+func (p *Page) Markdown() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, `# Models
 
@@ -20,56 +19,41 @@ same shape, as `+"`go run ./cmd/bench -zoo`"+` measured them (-: not yet).
 
 Written by `+"`%s`"+`; do not edit.
 
-`, thousands(a.plain().Best.Tokens), a.seed, a.rateText(), a.command())
-	a.writeOverview(&text)
-	for i, m := range a.cards {
+`, thousands(p.cards[0].Best.Tokens), p.options.Seed, joined(p.options.Rates), p.options.Command)
+	p.writeOverview(&text)
+	for i, m := range p.cards {
 		m.write(&text, i == 0)
 	}
 	return text.String()
 }
 
-// command is the call that writes the page again.
-func (a *album) command() string {
-	command := fmt.Sprintf("go run ./cmd/compare -cards %s -tokens %d -lr %s", filepath.ToSlash(a.file), a.tokens, strings.ReplaceAll(a.rateText(), ", ", ","))
-	if a.seed != 0 {
-		command += fmt.Sprintf(" -seed %d", a.seed)
-	}
-	if plain := a.plain().preset; plain != plainPreset {
-		command += " -plain " + plain
-	}
-	for _, set := range a.sets {
-		command += " -set " + set
-	}
-	return command
-}
-
-func (a *album) rateText() string {
+func joined(rates []float64) string {
 	var texts []string
-	for _, r := range a.rates {
+	for _, r := range rates {
 		texts = append(texts, strconv.FormatFloat(r, 'g', -1, 64))
 	}
 	return strings.Join(texts, ", ")
 }
 
 // writeOverview lists all cards in one table.
-func (a *album) writeOverview(text *strings.Builder) {
+func (p *Page) writeOverview(text *strings.Builder) {
 	text.WriteString("| stream | parameters | train FLOPs a token | entries a token | best rate | bits per byte | next to the transformer |\n|---|---:|---:|---:|---:|---:|---:|\n")
-	base := a.plain().Best.Bits
-	for i, m := range a.cards {
+	base := p.cards[0].Best.Bits
+	for i, m := range p.cards {
 		difference := "-"
 		if i > 0 {
-			difference = (m.Best.Bits - base).text("%+.3f")
+			difference = (m.Best.Bits - base).Text("%+.3f")
 		}
 		fmt.Fprintf(text, "| [%s](#%s) | %.2fM | %.1fM | %d | %g | %s | %s |\n", m.Title, anchor(m.Title), float64(m.Parameters)/1e6, float64(m.FLOPs)/1e6,
-			m.entries, m.Best.Rate, m.Best.Bits.text("%.3f"), difference)
+			m.entries, m.Best.Rate, m.Best.Bits.Text("%.3f"), difference)
 	}
 	text.WriteString("\n")
 }
 
-// write writes a card; all numbers but the plain transformer's are compared with its.
+// write writes a card; the speed of the others is compared with the transformer's.
 func (m measured) write(text *strings.Builder, plain bool) {
 	fmt.Fprintf(text, "## %s\n\n```\n%s\n```\n\n%s.\n\n%s\n\n", m.Title, m.Equation, m.Source, m.Use)
-	fmt.Fprintf(text, "Preset `%s`: %.2fM parameters, %.1f MFLOP a token in training, %d entries of state a token.\n", m.preset,
+	fmt.Fprintf(text, "Preset `%s`: %.2fM parameters, %.1f MFLOP a token in training, %d entries of state a token.\n", m.Preset,
 		float64(m.Parameters)/1e6, float64(m.FLOPs)/1e6, m.entries)
 	fmt.Fprintf(text, "Validation, bits per byte:%s.\n\n", m.scores())
 	next := ""
@@ -77,13 +61,13 @@ func (m measured) write(text *strings.Builder, plain bool) {
 		m.writeSpeed(text)
 		next = " next to the transformer"
 	}
-	fmt.Fprintf(text, "![Training loss: %s%s](%s)\n\n", m.Title, next, curveOf(m.card))
+	fmt.Fprintf(text, "![Training loss: %s%s](%s)\n\n", m.Title, next, m.curve())
 }
 
 // writeSpeed writes what bench -zoo measured.
 func (m measured) writeSpeed(text *strings.Builder) {
 	text.WriteString("| model | shape | time a step | FLOPs a token | bytes moved a step | peak memory |\n|---|---|---:|---:|---:|---:|\n")
-	for _, r := range m.rows {
+	for _, r := range m.speeds {
 		fmt.Fprintf(text, "| %s | %s | %s | %s | %s | %s |\n", r.Name, r.Shape, share(r.RelativeTime), share(r.RelativeFLOPs), share(r.RelativeBytes), megabytes(r.PeakMB))
 	}
 	text.WriteString("\n")
@@ -93,8 +77,8 @@ func (m measured) writeSpeed(text *strings.Builder) {
 func (m measured) scores() string {
 	text := ""
 	for i, run := range m.Runs {
-		score := run.Bits.text("%.3f")
-		if !run.Bits.finite() {
+		score := run.Bits.Text("%.3f")
+		if !run.Bits.Finite() {
 			score = "diverged"
 		}
 		if run == m.Best {

@@ -1,4 +1,4 @@
-package main
+package cards
 
 import (
 	"bytes"
@@ -8,9 +8,9 @@ import (
 	"github.com/pkg/errors"
 )
 
-// zooRow is one stream's speed and memory beside the plain transformer's of the same
-// shape, as bench -zoo -json writes it.
-type zooRow struct {
+// Speed is a preset's speed and memory compared with those of the transformer of the same shape, as
+// bench -zoo -json writes them.
+type Speed struct {
 	Name          string   `json:"name"`
 	Shape         string   `json:"shape"`
 	RelativeTime  *float64 `json:"relative_time"`  // of a training step
@@ -19,20 +19,21 @@ type zooRow struct {
 	PeakMB        *float64 `json:"peak_mb"`        // of the process
 }
 
-// readZoo reads the rows: an array, or an object's "zoo". A missing file has none.
-func readZoo(path string) ([]zooRow, error) {
+// ReadSpeeds reads a file of bench -zoo -json: an array, or an object's "zoo". A missing file has
+// none.
+func ReadSpeeds(path string) ([]Speed, error) {
 	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, errors.Wrap(err, "-zoo")
+		return nil, errors.WithStack(err)
 	}
-	var file struct{ Zoo []zooRow }
+	var file struct{ Zoo []Speed }
 	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '[' {
 		err = json.Unmarshal(text, &file.Zoo)
 	} else {
 		err = json.Unmarshal(text, &file)
 	}
-	return file.Zoo, errors.Wrapf(err, "-zoo: %s: want what bench -zoo -json writes", path)
+	return file.Zoo, errors.Wrapf(err, "%s: want what bench -zoo -json writes", path)
 }

@@ -1,0 +1,63 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/experiment/cards"
+	"github.com/residua-go/residua/internal/cli"
+)
+
+// writeCards is -cards.
+func (c *call) writeCards(ctx context.Context, out cli.Output) error {
+	rates, err := c.rateList()
+	if err != nil {
+		return err
+	}
+	if c.tokens < 1 {
+		return cli.Usagef("-tokens: want >= 1, got %d", c.tokens)
+	}
+	speeds, err := cards.ReadSpeeds(c.speeds)
+	if err != nil {
+		return cli.Usage(errors.WithMessage(err, "-zoo"))
+	}
+	page, err := cards.Measure(ctx, cards.Options{Zoo: c.zoo, Transformer: c.transformer, Tokens: c.tokens, Rates: rates, Seed: c.seed, Set: c.sets,
+		Out: c.out, Speeds: speeds, Command: c.cardsCall(rates)}, logTo(out))
+	if err != nil {
+		return usage(err)
+	}
+	var files []string
+	for _, curve := range page.Curves() {
+		files = append(files, filepath.Join(filepath.Dir(c.cards), filepath.FromSlash(curve.File)))
+		if err := writeSVG(files[len(files)-1], curve.Chart); err != nil {
+			return err
+		}
+	}
+	if err := writeFile(c.cards, func(w io.Writer) error { _, err := io.WriteString(w, page.Markdown()); return err }); err != nil {
+		return err
+	}
+	return out.Print(listed(append(files, c.cards)...))
+}
+
+// cardsCall is the call that writes the page again.
+func (c *call) cardsCall(rates []float64) string {
+	text := fmt.Sprintf("go run ./cmd/compare -cards %s -tokens %d", filepath.ToSlash(c.cards), c.tokens)
+	if len(rates) > 0 {
+		text += " -lr " + strings.Trim(strings.ReplaceAll(fmt.Sprint(rates), " ", ","), "[]")
+	}
+	if c.seed != 0 {
+		text += fmt.Sprintf(" -seed %d", c.seed)
+	}
+	if c.transformer != cards.Transformer {
+		text += " -plain " + c.transformer
+	}
+	for _, set := range c.sets {
+		text += " -set " + set
+	}
+	return text
+}

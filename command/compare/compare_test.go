@@ -1,0 +1,150 @@
+package compare
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/experiment/compare"
+	"github.com/residua-go/residua/experiment/mup"
+	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/internal/experimenttest"
+	"github.com/residua-go/residua/models"
+)
+
+// run calls the command.
+func run(args ...string) clitest.Outcome { return clitest.Call(Command(models.Standard()), args...) }
+
+// text are flags that name a text to learn.
+func text(t *testing.T) []string {
+	var args []string
+	for _, set := range experimenttest.Text(t) {
+		args = append(args, "-set", set)
+	}
+	return args
+}
+
+// TestConfigs: configs are trained, then compared again from their folders; the picture is where -svg
+// or -out says.
+func TestConfigs(t *testing.T) {
+	dir := t.TempDir()
+	out, svg := filepath.Join(dir, "out"), filepath.Join(dir, "new", "loss.svg")
+	args := append(text(t), "-config", experimenttest.Config(t, dir, "a", experimenttest.Vector), "-lr", "1e-2, 1e-3", "-budget", "tokens=32", "-seed", "5", "-out", out)
+	got := run(append(args, "-x", "flops", "-svg", svg)...)
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	assert.Regexp(t, `^model +parameters .*memory\n[- ]+\na +0\.01M +0\.0 +32 +0\.001 .* MB.*\na +0\.01M +0\.0 +32 +0\.01 .* MB.*\nfiles:\n  `, got.Stdout)
+	assert.Contains(t, got.Stderr, "note: a: 2 steps at 0.001")
+	picture, err := os.ReadFile(svg)
+	require.NoError(t, err)
+	assert.Contains(t, string(picture), "TFLOP")
+
+	got = run(append(args, "-json")...)
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	var all []compare.Model
+	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &all))
+	require.Len(t, all[0].Runs, 2)
+	assert.FileExists(t, filepath.Join(out, "compare.svg"))
+
+	got = run(all[0].Runs[0].Folder, "-svg", svg, all[0].Runs[1].Folder)
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	assert.Empty(t, got.Stderr)
+	assert.Regexp(t, `\na-tokens32-lr0.001-seed5 +0\.01M .* MB\na-tokens32-lr0.01-seed5 `, got.Stdout)
+	run(append(args, "-set", "train.beta1=0.8")...).Refused(t, "holds a run of another config")
+}
+
+// TestCoordinatesAndRates: -coordcheck and -lrsweep print tables, draw and write JSON.
+func TestCoordinatesAndRates(t *testing.T) {
+	dir := t.TempDir()
+	args := append(text(t), "-stream", "vector", "-widths", "2,1", "-steps", "2", "-lr", "1e-3", "-out", dir,
+		"-set", "model.layers=1", "-set", "model.seq=8", "-set", "model.feedforward.hidden=16")
+	got := run(append(args, "-coordcheck", "-seeds", "1")...)
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	assert.Contains(t, got.Stdout, "vector: scales d_model")
+	assert.Contains(t, got.Stdout, "\nfiles:\n  "+filepath.Join(dir, "coordcheck.svg")+"\n")
+	picture, err := os.ReadFile(filepath.Join(dir, "coordcheck.svg"))
+	require.NoError(t, err)
+	assert.Contains(t, string(picture), "blocks.0.feedforward.stream")
+	var checks []mup.Coordinates
+	require.NoError(t, json.Unmarshal([]byte(run(append(args, "-coordcheck", "-seeds", "1", "-json")...).Stdout), &checks))
+	require.Len(t, checks, 1)
+	assert.Equal(t, []int{1, 2}, checks[0].Widths)
+	assert.Equal(t, 1, checks[0].Seeds)
+
+	got = run(append(args, "-lrsweep")...)
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	assert.Contains(t, got.Stderr, "vector, standard, width x2: best rate 0.001")
+	assert.Regexp(t, `\n +lr +muP x1 +muP x2 +standard x1 +standard x2\n`, got.Stdout)
+	picture, err = os.ReadFile(filepath.Join(dir, "lrsweep.svg"))
+	require.NoError(t, err)
+	assert.Contains(t, string(picture), "width x2")
+}
+
+// TestCards: the page says how it was written, its curves lie in a folder next to it.
+func TestCards(t *testing.T) {
+	dir := t.TempDir()
+	tiny, _, err := config.Parse(models.Standard(), "tiny", []byte("model: {"+experimenttest.Vector+"}\ntrain: {steps: 1, lr: 1}"), nil)
+	require.NoError(t, err)
+	zoo := models.Standard().WithPresets(models.Preset{Name: "tiny", Config: tiny.Model}, models.Preset{Name: "other", Config: tiny.Model, Plain: "tiny"})
+	page := filepath.Join(dir, "docs", "models.md")
+	args := append(text(t), "-cards", page, "-plain", "tiny", "-tokens", "48", "-lr", "0.01,0.001", "-out", filepath.Join(dir, "out"))
+	got := clitest.Call(Command(zoo), args...)
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	written, err := os.ReadFile(page)
+	require.NoError(t, err)
+	assert.Contains(t, string(written), "Written by `go run ./cmd/compare -cards "+filepath.ToSlash(page)+" -tokens 48 -lr 0.001,0.01 -plain tiny -set data.source=files")
+	curve, err := os.ReadFile(filepath.Join(dir, "docs", "curves", "other.svg"))
+	require.NoError(t, err)
+	assert.Contains(t, string(curve), "other at 0.01<")
+}
+
+func TestCompareRefuses(t *testing.T) {
+	dir := t.TempDir()
+	a, b := experimenttest.Config(t, dir, "a", experimenttest.Vector), experimenttest.Config(t, dir, "b", experimenttest.Matrix)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "want one of run folders, -config, -coordcheck, -lrsweep, -cards, got 0 of them"},
+		{[]string{"runs/a", "-config", a}, "got 2 of them"},
+		{[]string{dir, "-budget", "tokens=1"}, "-budget: want it left out with run folders, which does not use it"},
+		{[]string{dir}, "want a run's folder, as train writes it, got no config.yaml in it"},
+		{[]string{filepath.Join(dir, "none")}, "want a run's folder"},
+		{[]string{"-coordcheck", "-lrsweep"}, "got 2 of them"},
+		{[]string{"-coordcheck", "-budget", "tokens=1"}, "-budget: want it left out with -coordcheck"},
+		{[]string{"-config", a, "-widths", "1,2"}, "-widths: want it left out with -config"},
+		{[]string{"-coordcheck", "-widths", "1"}, "want 2 or more ascending widths, multiples of the base, got [1]"},
+		{[]string{"-coordcheck", "-widths", "1,0"}, `-widths: want whole multiples of the base, as in 1,2,4, got "0"`},
+		{[]string{"-coordcheck", "-widths", "2,2"}, "-widths: want each value once, got 2 twice"},
+		{[]string{"-coordcheck", "-stream", "vektor"}, `-stream: want some of matrix, matrix-dv, matrix-rank, matrix-dk, vector, got "vektor"`},
+		{[]string{"-coordcheck", "-lr", "1e-3,1e-2"}, "want one -lr and -seeds >= 1, got 2 rates"},
+		{[]string{"-coordcheck", "-steps", "-1"}, "want steps >= 1, got -1"},
+		{[]string{"-coordcheck", "-set", "model.attention.heads=3"}, "model.attention.heads"},
+		{[]string{"-lrsweep", "-lr", "1e-3,-1"}, `-lr: want rates above 0, as in 1e-3,3e-3, got "-1"`},
+		{[]string{"-lrsweep", "-lr", "1e-3,0.001"}, "-lr: want each value once, got 0.001 twice"},
+		{[]string{"-config", a, "-budget", "steps=3"}, `-budget: want tokens=N or flops=N, as in tokens=1000000 or flops=1e14, got "steps=3"`},
+		{[]string{"-config", a, "-budget", "tokens=0"}, "-budget: want tokens=N"},
+		{[]string{"-config", a, "-x", "time"}, `-x: want tokens or flops, got "time"`},
+		{[]string{"-config", filepath.Join(dir, "none.yaml")}, "none.yaml"},
+		{[]string{"-config", b, "-set", "model.stream.rank=0"}, "model.stream.rank"},
+		{[]string{"-cards", filepath.Join(dir, "m.md"), "-tokens", "0"}, "-tokens: want >= 1, got 0"},
+		{[]string{"-cards", filepath.Join(dir, "m.md"), "-zoo", a}, "want what bench -zoo -json writes"},
+		{[]string{"-cards", filepath.Join(dir, "m.md"), "-plain", "quickstart-transfomer"}, `got "quickstart-transfomer"`},
+	} {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			run(append(c.args, "-out", filepath.Join(dir, "out"))...).Refused(t, c.want)
+		})
+	}
+}
+
+func TestHelp(t *testing.T) {
+	got := run("-h")
+	assert.Equal(t, cli.ExitOK, got.Code)
+	assert.Contains(t, got.Stdout, "-coordcheck")
+}

@@ -1,0 +1,61 @@
+// Package cards writes a page with a card for each residual stream: its equation and source, and how a
+// small model of it learned next to a transformer of the same size.
+package cards
+
+import (
+	"slices"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/experiment"
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
+)
+
+// Card is what a design says of itself, and the preset that stands for it. Symbols in equations: F is
+// a sublayer with its norm, D the width, L the blocks; h, H [n, D] and X are a token's state.
+type Card struct {
+	layers.Card
+	Preset string
+}
+
+// List returns the card of a transformer's preset and those of the presets that are compared with it.
+func List(zoo models.Zoo, transformer string) ([]Card, error) {
+	p, err := zoo.Preset(transformer)
+	if err != nil {
+		return nil, experiment.Setup(errors.WithMessage(err, "the transformer"))
+	}
+	all := []Card{{cardOf(zoo, p), p.Name}}
+	for _, p := range zoo.Presets() {
+		if p.Plain == transformer {
+			all = append(all, Card{cardOf(zoo, p), p.Name})
+		}
+	}
+	return all, nil
+}
+
+// cardOf is the card of a preset's stream, or of its feed-forward if its stream is that of the
+// transformer which it is compared with.
+func cardOf(zoo models.Zoo, p models.Preset) layers.Card {
+	plain, err := zoo.Preset(p.Plain)
+	if err == nil && p.Config.FeedForward != nil && p.Config.Stream.Name() == plain.Config.Stream.Name() {
+		return p.Config.FeedForward.Card()
+	}
+	return p.Config.Stream.Card()
+}
+
+// speedsOf returns the rows of the presets that have the card, and one without numbers if there is
+// none.
+func (c Card) speedsOf(zoo models.Zoo, all []Speed) []Speed {
+	found := slices.DeleteFunc(slices.Clone(all), func(r Speed) bool {
+		p, err := zoo.Preset(r.Name)
+		return err != nil || cardOf(zoo, p).Title != c.Title
+	})
+	if len(found) == 0 {
+		return []Speed{{Name: c.Preset, Shape: "-"}}
+	}
+	return found
+}
+
+// curve is the file of a card's loss curve, from the page's folder.
+func (c Card) curve() string { return "curves/" + c.Preset + ".svg" }

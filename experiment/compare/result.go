@@ -1,0 +1,160 @@
+package compare
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/experiment"
+	"github.com/residua-go/residua/trainer"
+)
+
+// resultFile tells, in a run's folder, that the run is complete and what its result is.
+const resultFile = "outcome.json"
+
+// Result is what a training run has reached.
+type Result struct {
+	Rate     float64           `json:"lr"`
+	Tokens   int64             `json:"tokens"`        // trained on
+	Loss     experiment.Number `json:"val_loss"`      // at the end, nats a token; null: diverged
+	Bits     experiment.Number `json:"bits_per_byte"` // of the validation text
+	TokensPS float64           `json:"tokens_per_s"`  // median over steps
+	Memory   int               `json:"planned_bytes"` // peak as planned: activations, buffers, weights, gradients, moments; 0: not known
+	Folder   string            `json:"folder"`
+	Diverged bool              `json:"diverged"`
+	Remark   string            `json:"remark,omitempty"` // what else to know about it
+
+	steps []trainer.Metrics
+}
+
+func newResult(run *config.Run, folder string, steps []trainer.Metrics) *Result {
+	nan := experiment.Number(math.NaN())
+	r := &Result{Rate: run.Train.LR, Loss: nan, Bits: nan, Folder: folder, steps: steps}
+	var speeds []float64
+	for _, m := range steps {
+		speeds = append(speeds, m.TokensPS)
+	}
+	if len(steps) == 0 {
+		return r
+	}
+	slices.Sort(speeds)
+	last := steps[len(steps)-1]
+	r.Tokens, r.TokensPS = last.Tokens, speeds[len(speeds)/2]
+	r.score(last)
+	return r
+}
+
+// score takes the validation loss of a step, if it has one.
+func (r *Result) score(m trainer.Metrics) bool {
+	if m.ValLoss == nil {
+		return false
+	}
+	r.Loss, r.Bits = experiment.Number(*m.ValLoss), experiment.Number(*m.ValBits)
+	return true
+}
+
+// better tells whether a run ended at a lower loss; one that diverged never did.
+func (r *Result) better(than *Result) bool {
+	return r.Loss.Finite() && (!than.Loss.Finite() || r.Loss < than.Loss)
+}
+
+// complete trains a run to its end, or reads its result.
+func complete(ctx context.Context, run *config.Run, log Log) (*Result, error) {
+	r, err := readResult(run)
+	if err != nil {
+		return nil, err
+	}
+	if r != nil {
+		log.note(run.Out + " is complete")
+		return r, nil
+	}
+	if r, err = train(ctx, run, log); err != nil {
+		return nil, err
+	}
+	return r, checkpoint.WriteFileAtomic(filepath.Join(run.Out, resultFile), func(w io.Writer) error { return json.NewEncoder(w).Encode(r) })
+}
+
+// readResult returns a complete run's result, nil where there is none. A folder of another run is
+// refused.
+func readResult(run *config.Run) (*Result, error) {
+	file := filepath.Join(run.Out, "config.yaml")
+	if _, err := os.Stat(file); os.IsNotExist(err) {
+		return nil, nil
+	}
+	found, _, err := config.Load(run.Zoo(), file, nil)
+	if err != nil {
+		return nil, experiment.Setup(err)
+	}
+	changes, err := config.Changes(found, run)
+	if err != nil {
+		return nil, err
+	}
+	if len(changes) > 0 {
+		return nil, experiment.Setupf("%s: want this run's folder, got one that holds a run of another config (%s): remove it, or choose another folder", run.Out, strings.Join(changes, ", "))
+	}
+	r := new(Result)
+	if found, err := r.readFile(run.Out); !found || err != nil {
+		return nil, err
+	}
+	r.Folder, r.Diverged = run.Out, !r.Loss.Finite()
+	r.steps, err = trainer.ReadMetrics(run.Out)
+	return r, err
+}
+
+// readFile reads the file in a run's folder that tells its result.
+func (r *Result) readFile(folder string) (found bool, err error) {
+	text, err := os.ReadFile(filepath.Join(folder, resultFile))
+	if os.IsNotExist(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, errors.WithStack(err)
+	}
+	return true, errors.Wrapf(json.Unmarshal(text, r), "%s: remove it to train again", filepath.Join(folder, resultFile))
+}
+
+// train trains a run from where it stands.
+func train(ctx context.Context, run *config.Run, log Log) (*Result, error) {
+	o := trainer.Options{Resume: trainer.ResumeAuto}
+	if log.Steps != nil {
+		o.Report = trainer.NewLines(log.Steps, run.Train.LogEvery)
+	}
+	t, err := trainer.Open(ctx, run, o)
+	if err != nil {
+		return nil, experiment.Setup(err)
+	}
+	defer t.Close()
+	log.note(fmt.Sprintf("%s: %d steps at %g", run.Name, run.TotalSteps(), run.Train.LR))
+	ended, failed := t.Run(ctx)
+	steps, err := trainer.ReadMetrics(run.Out)
+	if err != nil {
+		return nil, err
+	}
+	if failed != nil && !diverged(steps, run.Train.MaxBadSteps) {
+		return nil, failed
+	}
+	if failed == nil && ended.Interrupted {
+		return nil, errors.WithStack(context.Cause(ctx))
+	}
+	r, memory := newResult(run, run.Out, steps), t.Memory()
+	r.Memory, r.Diverged = memory.Arena+memory.Parameters, !r.Loss.Finite()
+	return r, nil
+}
+
+// diverged tells whether a run's last steps were all not finite, after which it gives up.
+func diverged(steps []trainer.Metrics, most int) bool {
+	if len(steps) < most {
+		return false
+	}
+	return !slices.ContainsFunc(steps[len(steps)-most:], func(m trainer.Metrics) bool { return !m.Skipped })
+}
