@@ -1,0 +1,84 @@
+package kernel
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The fast paths against the portable one.
+func TestMoEPaths(t *testing.T) {
+	moeCases(t, func(t *testing.T, c moeCase) {
+		run := func(p path) (*moeData[float32], *moeGradients[float32]) {
+			s := newMoEData[float32](c)
+			route, k := Route[float32]{path: p}, Experts[float32]{gemm: ExpertGemm[float32]{path: p}}
+			s.forward(nil, &route, &k, c)
+			g := newMoEGradients(s)
+			s.backward(nil, &route, &k, g, c, false)
+			return s, g
+		}
+		want, wantGradients := run(portable)
+		for p := portable + 1; p <= machinePath; p++ {
+			got, gradients := run(p)
+			require.Equal(t, want.dispatch.Choices, got.dispatch.Choices)
+			requireNear(t, widen(want.y), got.y, 2e-5, pathNames[p])
+			for name, x := range gradients.all() {
+				requireNear(t, widen(wantGradients.all()[name]), x, 3e-5, pathNames[p]+" "+name)
+			}
+		}
+	})
+}
+
+// For a thread count the bits are the same each time; those of the rows do not even depend
+// on it.
+func TestMoESameBitsForTheSameThreads(t *testing.T) {
+	for _, c := range []moeCase{
+		{tokens: 230, k: 2, experts: 7, width: 50, hidden: 90, bias: true},
+		{tokens: 3, k: 2, experts: 7, width: 50, hidden: 200, bias: true}, // few rows are divided by columns
+	} {
+		run := func(threads int) (*moeData[float32], *moeGradients[float32]) {
+			s := newMoEData[float32](c)
+			p := NewPool(threads)
+			defer p.Close()
+			var route Route[float32]
+			var k Experts[float32]
+			s.forward(p, &route, &k, c)
+			g := newMoEGradients(s)
+			s.backward(p, &route, &k, g, c, false)
+			return s, g
+		}
+		one, oneGradients := run(1)
+		for threads := 1; threads <= 4; threads++ {
+			s, g := run(threads)
+			again, gradientsAgain := run(threads)
+			require.Equal(t, s, again)
+			require.Equal(t, g, gradientsAgain)
+			require.Equal(t, one.y, s.y)
+			require.Equal(t, oneGradients.du, g.du)
+			require.Equal(t, oneGradients.db1, g.db1)
+			require.Equal(t, oneGradients.dw1, g.dw1)
+			require.Equal(t, oneGradients.dw2, g.dw2)
+		}
+	}
+}
+
+func TestMoEWarmAllocatesNothing(t *testing.T) {
+	for _, threads := range []int{1, 2} {
+		c := moeCase{tokens: 33, k: 2, experts: 4, width: 20, hidden: 40, bias: true}
+		s := newMoEData[float32](c)
+		p := NewPool(threads)
+		defer p.Close()
+		var route Route[float32]
+		var k Experts[float32]
+		var losses RouterLosses[float32]
+		g := newMoEGradients(s)
+		requireNoAllocations(t, func() {
+			s.forward(p, &route, &k, c)
+			s.backward(p, &route, &k, g, c, true)
+			losses.Balance(p, s.logits, s.dispatch)
+			losses.BalanceGradient(p, g.dlogits, s.logits, s.dispatch, 0.5)
+			losses.ZLoss(p, s.logits, c.tokens, c.experts)
+			losses.ZLossGradient(p, g.dlogits, s.logits, c.tokens, c.experts, 0.5)
+		})
+	}
+}

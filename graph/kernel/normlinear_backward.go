@@ -1,0 +1,199 @@
+package kernel
+
+// normRows are the rows of one block, n_i = factor_i source_i - shift_i.
+type normRows[T Float] struct {
+	stats         []statistics[T]
+	source        []T // [rows, width]
+	factor, shift []T // [rows]
+	scratch       []T // [rows, width]
+}
+
+// Backward's blocks have up to backwardRows rows (four tiles of the widest micro-kernels)
+// and about backwardBlock elements, a quarter of a second-level cache in float32.
+const (
+	backwardRows  = 56
+	backwardBlock = 1 << 16
+)
+
+// reset makes room for blocks of rows of the given width and returns their size.
+func (b *normRows[T]) reset(width int) int {
+	rows := min(backwardRows, max(backwardRows/4, backwardBlock/width))
+	b.stats = grow(b.stats, rows)
+	b.factor, b.shift = grow(b.factor, rows), grow(b.shift, rows)
+	return rows
+}
+
+// place makes the rows x [rows, width] of the block ready, whose stats are set.
+func (b *normRows[T]) place(p path, x []T, rows int) {
+	width := len(x) / rows
+	b.source = x
+	for i, s := range b.stats[:rows] {
+		b.factor[i], b.shift[i] = s.rstd, s.mean*s.rstd
+		if b.shift[i] < -1 || b.shift[i] > 1 {
+			b.source = grow(b.scratch, len(x))
+			b.scratch = b.source
+		}
+	}
+	if &b.source[0] == &x[0] {
+		return
+	}
+	for i, s := range b.stats[:rows] {
+		row, to := x[i*width:(i+1)*width], b.source[i*width:(i+1)*width]
+		if b.shift[i] >= -1 && b.shift[i] <= 1 { // as it is: a row's bits depend on no other
+			copy(to, row)
+			continue
+		}
+		s.normalize(p, to, row)
+		b.factor[i], b.shift[i] = 1, 0
+	}
+}
+
+type normLinearBackward[T Float] struct {
+	dx, dz, z, x, mean, rstd []T
+	addend                   []T
+	wantW                    bool
+	d                        NormLinearParams
+	path                     path
+	weights                  *foldedWeights[T]
+	workers                  []normLinearScratch[T]
+}
+
+// normLinearScratch is one worker's memory.
+type normLinearScratch[T Float] struct {
+	normRows[T]
+	own       []T           // [rows], the part of dx that the row itself has
+	dh        []T           // [rows, k or k+1], rstd * dz, and LayerNorm's part in every element
+	dn        []T           // [rows, k], factor * dz
+	v         blockedSum[T] // [k, width], V^T without its shifts
+	shiftSums []float64     // [k], of shift * dz
+}
+
+// flushBlocks is the number of blocks whose V is summed in T.
+const flushBlocks = 4
+
+func (t *normLinearBackward[T]) Part(worker, lo, hi int) {
+	width, k, b := t.d.Width, t.d.K, &t.workers[worker]
+	rows := b.reset(width)
+	b.own, b.dh, b.dn = grow(b.own, rows), grow(b.dh, rows*(k+1)), grow(b.dn, rows*k)
+	b.v.reset(t.path, k*width)
+	b.shiftSums = grow(b.shiftSums, k)
+	clear(b.shiftSums)
+	for n := 1; lo < hi; n++ {
+		rows = min(rows, hi-lo)
+		x := t.x[lo*width : (lo+rows)*width] // [rows, width]
+		for i := range rows {
+			b.stats[i] = savedStatistics(t.path, x[i*width:(i+1)*width], t.mean, t.rstd, lo+i, t.d.RMS)
+		}
+		b.place(t.path, x, rows)
+		t.small(b, lo, rows)
+		t.gradX(b, lo, rows)
+		if t.wantW {
+			t.addW(b, rows)
+		}
+		if n%flushBlocks == 0 {
+			b.v.flush()
+		}
+		lo += rows
+	}
+	b.v.flush()
+}
+
+// small makes the factors of a block's products.
+func (t *normLinearBackward[T]) small(b *normLinearScratch[T], first, rows int) {
+	k, step := t.d.K, t.d.columns()
+	for i := range rows {
+		dz := t.dz[(first+i)*k : (first+i+1)*k] // [k]
+		z := t.z[(first+i)*k : (first+i+1)*k]   // [k]
+		factor, shift, rstd := b.factor[i], b.shift[i], b.stats[i].rstd
+		dh, dn := b.dh[i*step:(i+1)*step], b.dn[i*k:(i+1)*k]
+		var sumH, sumHN float64
+		for j, v := range dz {
+			sumH += float64(v) * float64(t.weights.sums[j])
+			sumHN += float64(v) * float64(z[j])
+			b.shiftSums[j] += float64(shift) * float64(v)
+			dh[j], dn[j] = rstd*v, factor*v
+		}
+		meanH, meanHN := T(sumH/float64(t.d.Width)), T(sumHN/float64(t.d.Width))
+		if step > k {
+			dh[k] = rstd * (meanHN*shift - meanH)
+		}
+		b.own[i] = -rstd * meanHN * factor
+	}
+}
+
+// gradX computes dx of a block.
+func (t *normLinearBackward[T]) gradX(b *normLinearScratch[T], first, rows int) {
+	width, step := t.d.Width, t.d.columns()
+	dx := t.dx[first*width : (first+rows)*width] // [rows, width]
+	for i := range rows {
+		setMultiple(t.path, dx[i*width:(i+1)*width], rowOf(t.addend, first+i, width), b.source[i*width:(i+1)*width], b.own[i])
+	}
+	product := block[T]{kernels: kernelsOf[T](t.path), m: rows, n: width}
+	product.panel = product.kernels.width()
+	product.tile = tile[T]{a: &b.dh[0], as: step, b: &t.weights.turned[0], bs: width, k: step,
+		c: &dx[0], d: &dx[0], cs: width, alpha: 1, beta: 1}
+	product.run()
+}
+
+// addW adds a block's part of V.
+func (t *normLinearBackward[T]) addW(b *normLinearScratch[T], rows int) {
+	width, k := t.d.Width, t.d.K
+	product := block[T]{kernels: kernelsOf[T](t.path), m: k, n: width, transposed: true}
+	product.panel = product.kernels.width()
+	product.tile = tile[T]{a: &b.dn[0], as: k, b: &b.source[0], bs: width, k: rows,
+		c: &b.v.block[0], d: &b.v.block[0], cs: width, alpha: 1, beta: 1}
+	product.run()
+}
+
+// setMultiple computes out = addend + factor * x; a nil addend is zero. out may be the
+// addend.
+func setMultiple[T Float](p path, out, addend, x []T, factor T) {
+	if addend == nil {
+		scaleTo(p, out, x, factor)
+		return
+	}
+	if &out[0] != &addend[0] {
+		copy(out, addend)
+	}
+	addMultiple(p, out, x, factor)
+}
+
+// normLinearCollect makes dgain and dw of the workers' V.
+type normLinearCollect[T Float] struct {
+	dgain, dw, gain, w          []T
+	d                           NormLinearParams
+	accumulateGain, accumulateW bool
+	workers                     []normLinearScratch[T]
+}
+
+func (t *normLinearCollect[T]) Part(_, lo, hi int) {
+	width, k := t.d.Width, t.d.K
+	first, end := groupColumns(lo, hi, width)
+	for i := first; i < end; i++ {
+		gain, sum := 1.0, 0.0
+		if t.gain != nil {
+			gain = float64(t.gain[i])
+		}
+		for j := range k {
+			v := 0.0
+			for w := range t.workers {
+				v += t.workers[w].v.total[j*width+i] - t.workers[w].shiftSums[j]
+			}
+			sum += v * float64(t.w[i*k+j])
+			if t.dw != nil {
+				store(&t.dw[i*k+j], gain*v, t.accumulateW)
+			}
+		}
+		if t.dgain != nil {
+			store(&t.dgain[i], sum, t.accumulateGain)
+		}
+	}
+}
+
+// store writes v to x, or adds it.
+func store[T Float](x *T, v float64, accumulate bool) {
+	if accumulate {
+		v += float64(*x)
+	}
+	*x = T(v)
+}
