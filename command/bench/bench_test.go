@@ -26,6 +26,9 @@ const fakePython = "RESIDUA_BENCH_FAKE_PYTHON"
 // fakeDevice, in the environment, is the device's arguments that the fake Python wants.
 const fakeDevice = "RESIDUA_BENCH_FAKE_DEVICE"
 
+// fakeFailure, in the environment, is an argument with which the fake Python fails.
+const fakeFailure = "RESIDUA_BENCH_FAKE_FAILURE"
+
 // TestMain is also the children of the tests.
 func TestMain(m *testing.M) {
 	if bench.IsChild() {
@@ -50,6 +53,10 @@ func playPython(parameters string) int {
 		fmt.Printf(`{"error": "want %s, got %s"}`+"\n", device, os.Args)
 		return 1
 	}
+	if failing := os.Getenv(fakeFailure); failing != "" && slices.Contains(os.Args, failing) {
+		fmt.Fprint(os.Stderr, "Traceback (most recent call last):\n  File \"pytorch.py\", line 1\nRuntimeError: no C++ compiler\n")
+		return 3
+	}
 	fmt.Printf(`{"facts": {"parameters": %s, "version": "torch 0"}}`+"\n", parameters)
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		n := 1
@@ -64,29 +71,45 @@ func playPython(parameters string) int {
 	return 0
 }
 
-// tiny is a call of the command on a batch of a few tokens.
-func tiny(args ...string) clitest.Outcome {
-	return clitest.Call(Command(models.Standard()), append([]string{"-models", "byte-rmt,byte-transformer", "-batch", "1", "-seq", "8", "-steps", "2", "-rounds", "1", "-threads", "1"}, args...)...)
+// execute runs the command in this process.
+func execute(args ...string) clitest.Outcome {
+	return clitest.Call(Command(models.Standard()), args...)
 }
 
-func TestBenchEndToEnd(t *testing.T) {
-	picture := filepath.Join(t.TempDir(), "speed.svg")
-	got := tiny("-svg", picture)
+// tiny is a call of the command on a batch of a few tokens.
+func tiny(args ...string) clitest.Outcome {
+	return execute(append([]string{"-models", "byte-rmt,byte-transformer", "-batch", "1", "-seq", "8", "-steps", "2", "-rounds", "1", "-threads", "1"}, args...)...)
+}
+
+// TestBench: tables, file and picture have what was measured, and -from shows it again.
+func TestBench(t *testing.T) {
+	file, picture, again := filepath.Join(t.TempDir(), "bench.json"), filepath.Join(t.TempDir(), "speed.svg"), filepath.Join(t.TempDir(), "again.svg")
+	got := tiny("-out", file, "-svg", picture)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, `^machine: 1 threads, peak \d+ GFLOPS`, got.Stdout)
 	assert.Regexp(t, `(?m)^byte-rmt +1 x 8 +2\.25M +\d`, got.Stdout)
 	assert.Regexp(t, `(?m)^byte-rmt +byte-transformer +\d`, got.Stdout)
 	assert.Contains(t, got.Stderr, "byte-rmt and byte-transformer: round 1 of 1")
-	text, err := os.ReadFile(picture)
+	checkReport(t, kept(t, file))
+
+	shown := execute("-from", file, "-svg", again)
+	require.Equal(t, cli.ExitOK, shown.Code, shown.Stderr)
+	assert.Equal(t, got.Stdout, shown.Stdout)
+	assert.Empty(t, shown.Stderr, "nothing is measured")
+	first, err := os.ReadFile(picture)
 	require.NoError(t, err)
-	assert.Contains(t, string(text), "byte-transformer")
+	second, err := os.ReadFile(again)
+	require.NoError(t, err)
+	assert.Equal(t, string(first), string(second))
+	assert.Contains(t, string(first), "byte-transformer")
+
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, string(text), execute("-from", file, "-json").Stdout)
 }
 
-func TestBenchJSON(t *testing.T) {
-	got := tiny("-json")
-	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
-	var r bench.Report
-	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &r))
+// checkReport checks the numbers of the tiny call against one another.
+func checkReport(t *testing.T, r bench.Report) {
 	require.Len(t, r.Models, 2)
 	for _, m := range r.Models {
 		assert.Equal(t, 2, m.Steps)
@@ -116,10 +139,6 @@ func TestBenchComparedWithPyTorch(t *testing.T) {
 		assert.Equal(t, mode, baseline.Mode)
 		assert.InEpsilon(t, 0.5/r.PyTorch[0].Residua.StepSeconds, baseline.Speedup, 1e-9)
 	}
-	t.Setenv(fakePython, "7")
-	got = tiny(args...)
-	assert.Equal(t, cli.ExitRun, got.Code)
-	assert.Contains(t, got.Stderr, "got 7: it is another model")
 }
 
 // oursParameters counts a workload's parameters as the tests' short rows have them.
@@ -134,12 +153,6 @@ func TestBenchThreadsScaling(t *testing.T) {
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, `(?m)^model +1: ms/step +2: ms/step +speedup\n-+ +-+ +-+ +-+\nbyte-rmt +[\d.]+ +[\d.]+ +[\d.]+x$`, got.Stdout)
 	assert.NotContains(t, got.Stdout, "tokens/s", "no model table")
-}
-
-func TestBenchStock(t *testing.T) {
-	got := clitest.Call(Command(models.Standard()), "-stock", "-steps", "1", "-rounds", "1")
-	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
-	assert.Regexp(t, `(?m)^small-transformer +4 x 32 +Residua +\d+ +[\d.]+ +\d+ *\n +stock Gorgonia +\d+ +[\d.]+ +\d+ +\d+\.\dx`, got.Stdout)
 }
 
 func TestBenchRefuses(t *testing.T) {
@@ -160,12 +173,12 @@ func TestBenchRefuses(t *testing.T) {
 		"-from: bench.go: want the JSON object that bench -out writes":            {"-from", "bench.go"},
 		"unknown flag -pytroch; did you mean -pytorch?":                           {"-pytroch"},
 	} {
-		t.Run(want, func(t *testing.T) { clitest.Call(Command(models.Standard()), args...).Refused(t, want) })
+		t.Run(want, func(t *testing.T) { execute(args...).Refused(t, want) })
 	}
 }
 
 func TestBenchHelp(t *testing.T) {
-	got := clitest.Call(Command(models.Standard()), "-h")
+	got := execute("-h")
 	assert.Equal(t, cli.ExitOK, got.Code)
 	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  go run ./cmd/bench\n"), got.Stdout)
 	for _, m := range bench.ModelNames() {

@@ -9,8 +9,6 @@ import (
 
 	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/internal/cli/clitest"
-	"github.com/residua-go/residua/models"
 )
 
 func TestTargetOfFlags(t *testing.T) {
@@ -33,6 +31,6 @@ func TestTargetOfFlags(t *testing.T) {
 		"-peak: want > 0 TFLOPS, got -1":                             {"-device", "cuda", "-peak", "-1"},
 		"-device cuda: want the model table or -zoo, got -stock, -t": {"-device", "cuda", "-gemm"},
 	} {
-		t.Run(want, func(t *testing.T) { clitest.Call(Command(models.Standard()), args...).Refused(t, want) })
+		t.Run(want, func(t *testing.T) { execute(args...).Refused(t, want) })
 	}
 }

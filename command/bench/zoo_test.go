@@ -1,34 +1,26 @@
 package bench
 
 import (
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/internal/cli"
-	"github.com/residua-go/residua/internal/cli/clitest"
-	"github.com/residua-go/residua/models"
 )
 
 func TestBenchZoo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "zoo.json")
-	got := clitest.Call(Command(models.Standard()), "-zoo", "-models", "quickstart-hyper-static,quickstart", "-shapes", "byte", "-batch", "1", "-seq", "8", "-steps", "2", "-rounds", "2", "-threads", "1", "-out", file)
+	got := execute("-zoo", "-models", "quickstart-hyper-static,quickstart", "-shapes", "byte", "-batch", "1", "-seq", "8", "-steps", "2", "-rounds", "1", "-threads", "1", "-out", file)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, `(?m)^quickstart-transformer +byte +1 x 8 +3\.28M +1\.000x +1\.000x +1\.000x +\d`, got.Stdout)
 	assert.Regexp(t, `(?m)^quickstart-hyper-static +byte +1 x 8 +3\.28M +\d+\.\d{3}x +1\.\d{3}x +1\.\d{3}x +\d`, got.Stdout)
 	assert.NotContains(t, got.Stdout, "of peak", "no model table")
-	assert.Contains(t, got.Stderr, "quickstart compared with quickstart-transformer at byte: round 2 of 2")
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	var r bench.Report
-	require.NoError(t, json.Unmarshal(text, &r))
+	assert.Contains(t, got.Stderr, "quickstart compared with quickstart-transformer at byte: round 1 of 1")
+	r := kept(t, file)
 	require.Len(t, r.Designs, 3)
-	for i, steps := range []int{8, 4, 4} { // the plain one took turns with both
+	for i, steps := range []int{4, 2, 2} { // the plain one took turns with both
 		row := r.Designs[i]
 		assert.Equal(t, steps, row.Steps, row.Name)
 		for _, v := range []float64{row.Time, row.FLOPs, row.Bytes, row.TokensPS} {
@@ -37,17 +29,6 @@ func TestBenchZoo(t *testing.T) {
 	}
 	assert.Less(t, r.Designs[1].FLOPs, 1.0, "the RMT's keys")
 	assert.Greater(t, r.Designs[2].Bytes, 1.0, "four streams")
-}
-
-// TestBenchZooAlone: without other designs the plain one is measured.
-func TestBenchZooAlone(t *testing.T) {
-	got := clitest.Call(Command(models.Standard()), "-zoo", "-models", "quickstart-transformer", "-shapes", "byte", "-batch", "1", "-seq", "8", "-steps", "1", "-rounds", "1", "-threads", "1", "-json")
-	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
-	var r bench.Report
-	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &r))
-	require.Len(t, r.Designs, 1)
-	assert.Equal(t, 1.0, r.Designs[0].Time)
-	assert.Equal(t, 1, r.Designs[0].Steps)
 }
 
 func TestBenchZooRefuses(t *testing.T) {
@@ -60,19 +41,6 @@ func TestBenchZooRefuses(t *testing.T) {
 		"-pytorch: want it with the model table or -gemm, got it with -zoo":   {"-zoo", "-pytorch"},
 		"-steps: want >= 1, got 0":                                            {"-zoo", "-steps", "0"},
 	} {
-		t.Run(want, func(t *testing.T) { clitest.Call(Command(models.Standard()), args...).Refused(t, want) })
+		t.Run(want, func(t *testing.T) { execute(args...).Refused(t, want) })
 	}
-}
-
-// TestBenchOut: the file has what -json prints.
-func TestBenchOut(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "bench.json")
-	got := tiny("-models", "byte-rmt", "-json", "-out", file)
-	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	assert.Equal(t, got.Stdout, string(text))
-	var r bench.Report
-	require.NoError(t, json.Unmarshal(text, &r))
-	assert.Empty(t, r.Designs)
 }
