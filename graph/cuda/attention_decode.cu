@@ -18,7 +18,7 @@ DEVICE void load4_turned(float x[4], const A *row, int c, int dim, const float *
   }
 }
 
-// attention_append puts the keys, turned, and values of qkv [batch * seq, 3, heads, dim] into the caches behind the first `past`
+// attention_append puts the keys, turned, and values of qkv [batch * seq, 3, heads, dim] into the caches after the first `past`
 // positions. A thread four numbers of a head of a token.
 template <typename A>
 DEVICE void attention_append(A *keys, A *values, const A *qkv, const float *angles, i64 n, int seq, int heads, int dim, int past,
@@ -106,7 +106,7 @@ DEVICE float combine(const float *parts, int n, int stride, int c, float &top, f
   return o;
 }
 
-// attention_decode computes o [batch * seq, heads, dim] of the queries of qkv [batch * seq, 3, heads, dim], which stand behind
+// attention_decode computes o [batch * seq, heads, dim] of the queries of qkv [batch * seq, 3, heads, dim], which come after
 // the first `past` positions of the caches. The grid is [batch * seq * heads, splits]; with several splits `parts` [queries,
 // splits, 2 + dim] gets their parts.
 template <typename A, int D>

@@ -96,7 +96,7 @@ DEVICE void forward_tiles(float (&o)[M][D / 8][4], Softmax<M> &softmax, A *q_til
 
 // attention_forward computes o [batch * seq, heads, dim] and lse [batch, heads, seq], if not null, from qkv [batch * seq, 3,
 // heads, dim]. With keys and values [batch, heads, capacity, dim], not null, it attends over the first past + seq positions
-// of these instead, turned already, and the queries stand behind `past` of them.
+// of these instead, turned already, and the queries come after `past` of them.
 // The grid is [batch * heads, blocks of queries], those that see the most keys first.
 template <typename P, int D, int M, int KEYS, typename A>
 DEVICE void attention_forward(A *o, float *lse, const A *qkv, const A *keys, const A *values, const int *starts, const float *slopes,

@@ -25,7 +25,7 @@ DEVICE float ranked(float logit) { return logit == logit ? logit : -INFINITY; }
 // Ties go to the lowest index.
 DEVICE bool before(Choice a, Choice b) { return a.logit > b.logit || (a.logit == b.logit && a.expert < b.expert); }
 
-// next finds the first choice behind last.
+// next finds the first choice after last.
 DEVICE Choice next(const float* logits, int experts, Choice last) {
     Choice best = {-INFINITY, experts};
     for (int e = threadIdx.x % 32; e < experts; e += 32) {

@@ -26,7 +26,7 @@ func TestAdamW(t *testing.T) {
 	testAdamW[float64](t, 1e-13)
 }
 
-// testAdamW takes 20 steps beside naiveAdamW, on gradients of very different sizes.
+// testAdamW takes 20 steps and compares them with naiveAdamW's, on gradients of very different sizes.
 func testAdamW[T Float](t *testing.T, tolerance float64) {
 	for _, n := range []int{1, 7, 1009} {
 		for threads := 1; threads <= 3; threads++ {

@@ -126,7 +126,7 @@ func (a *AttentionPattern[T]) copyTokens(w *patternWorker[T], row, head int) {
 }
 
 // softmaxBlock makes the probabilities of the queries i0:i1, of which none sees a key
-// behind i1.
+// from i1 on.
 func (a *AttentionPattern[T]) softmaxBlock(w *patternWorker[T], row, head, i0, i1 int) {
 	dim, ld := a.d.HeadDim, a.d.Heads*a.d.Seq
 	// logits [queries, keys] = Scale * q [queries, Dh] k^T [Dh, keys]

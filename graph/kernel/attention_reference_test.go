@@ -38,11 +38,11 @@ func attentionCases() []attentionCase {
 		long.starts[i] = int32(max(0, i/400*400-i%2*2000))
 	}
 	cases = append(cases, long)
-	behind := newAttentionCase(1, 150, 2, 4, false, 0, true)
-	for i := range behind.starts { // beyond the token itself, negative, not rising
-		behind.starts[i] = int32(i + 3 - 40*(i%5))
+	late := newAttentionCase(1, 150, 2, 4, false, 0, true)
+	for i := range late.starts { // beyond the token itself, negative, not rising
+		late.starts[i] = int32(i + 3 - 40*(i%5))
 	}
-	return append(cases, behind)
+	return append(cases, late)
 }
 
 func newAttentionCase(batch, seq, heads, dim int, alibi bool, rope float64, starts bool) attentionCase {

@@ -29,8 +29,8 @@ func (w *attentionWorker[T]) shrinkRow(p path, r, dim int, largest T) {
 }
 
 // visible returns the part of row r that its query sees, and the distance of the first
-// key in it. It clears the row where the products read it besides: before that part, and
-// behind it up to the end of a micro-kernel's tile.
+// key in it. It clears what else of the row the products read: before that part, and
+// after it up to the end of a micro-kernel's tile.
 func (a *Attention[T]) visible(scores []T, batch int, s attentionSpan, r int) (visible []T, far int) {
 	row := scores[r*attentionStride:][:s.columns()]
 	start, pos := a.start(batch, s.i0+r), a.past+s.i0+r

@@ -1,5 +1,5 @@
 // Package kernel holds what the graph ops call on the CPU: plain functions over
-// row-major slices, portable Go with faster paths behind the same names. It knows
+// row-major slices, portable Go with faster paths under the same names. It knows
 // nothing of Gorgonia.
 //
 // A kernel is a struct whose zero value is ready to use. It keeps its scratch

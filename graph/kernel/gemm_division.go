@@ -23,7 +23,7 @@ const (
 	worthDividingPortable = 1 << 13
 )
 
-// divisionCost is what moving an element of A, B or C costs beside its products, in
+// divisionCost is what moving an element of A, B or C costs compared with its products, in
 // multiplications of the fast micro-kernels.
 const divisionCost = 16
 

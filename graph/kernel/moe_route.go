@@ -1,6 +1,6 @@
 package kernel
 
-// Route is the router of a mixture of experts behind its matrix product: it chooses, for
+// Route is the router of a mixture of experts, after its matrix product: it chooses, for
 // each token, the K experts of the highest probability, ties going to the lowest index,
 // and weighs them by gates (Shazeer et al. 2017, arXiv 1701.06538, section 2.1, without
 // the noise; the renormalised form is that of Jiang et al. 2024, arXiv 2401.04088, section
@@ -78,13 +78,13 @@ func (w *routerToken[T]) softmax(p path, logits []T) (logZ float64) {
 // choose finds the largest logits, whose order is that of the probabilities. They go into
 // choices as they come, each before all that are smaller; a NaN never goes before another.
 func (w *routerToken[T]) choose(logits []T) {
-	held := 0
+	chosen := 0
 	for e, v := range logits {
-		if held == len(w.choices) && !(v > logits[w.choices[held-1]]) {
+		if chosen == len(w.choices) && !(v > logits[w.choices[chosen-1]]) {
 			continue
 		}
-		held = min(held+1, len(w.choices))
-		at := held - 1
+		chosen = min(chosen+1, len(w.choices))
+		at := chosen - 1
 		for ; at > 0 && v > logits[w.choices[at-1]]; at-- {
 			w.choices[at] = w.choices[at-1]
 		}

@@ -22,7 +22,7 @@ func prefetchToken[T Float](s []T, i, elements int) {
 }
 
 // prefetchSmallToken is prefetchToken for kernels that use little else of the first-level
-// cache: tokens that fit beside the present one are loaded into it.
+// cache: a token that fits there with the present one is loaded into it.
 func prefetchSmallToken[T Float](s []T, i, elements int) {
 	const small = 4 << 10 // bytes
 	if elements*int(unsafe.Sizeof(T(0))) > small {

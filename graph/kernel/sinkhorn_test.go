@@ -151,7 +151,7 @@ func BenchmarkSinkhorn(b *testing.B) {
 	}
 }
 
-// TestSinkhornStaysInside looks at the elements beside the matrices, whose first entry's
+// TestSinkhornStaysInside looks at the elements around the matrices, whose first entry's
 // slice alone the assembly is given.
 func TestSinkhornStaysInside(t *testing.T) {
 	forEachFastPath(t, func(t *testing.T, p path) {

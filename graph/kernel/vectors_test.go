@@ -124,7 +124,7 @@ func (c *vectorCase) requireNear(t *testing.T, n int, wantSlices, gotSlices [][]
 }
 
 // TestVectors compares every fast function with its portable form, at every length and
-// several alignments, and looks at the elements beside the slices.
+// several alignments, and looks at the elements around the slices.
 func TestVectors(t *testing.T) {
 	forEachFastPath(t, func(t *testing.T, p path) {
 		for _, c := range vectorCases {
@@ -168,7 +168,7 @@ func surrounded(s [][]float32, offset int) (inside, around [][]float32) {
 func requireCanaries(t *testing.T, s []float32) {
 	t.Helper()
 	for i, v := range s {
-		require.Equal(t, float32(canary), v, "element %d beside the slice", i)
+		require.Equal(t, float32(canary), v, "element %d outside the slice", i)
 	}
 }
 

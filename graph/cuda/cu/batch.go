@@ -44,7 +44,7 @@ func NewBatchedContext(c Context, d Device) *BatchedContext {
 // DoWork does nothing: there is no work that waits.
 func (b *BatchedContext) DoWork() {}
 
-// Cleanup does nothing: calls leave nothing behind.
+// Cleanup does nothing: calls leave nothing to clean up.
 func (b *BatchedContext) Cleanup() {}
 
 // WorkAvailable returns a channel on which nothing comes. Close closes it.

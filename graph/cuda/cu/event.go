@@ -22,7 +22,7 @@ func (e Event) Destroy() error {
 	return anyThread("giving up an event", func(d *driver) uintptr { return d.eventDestroy.Call(e.handle) })
 }
 
-// Record puts the event behind the stream's work so far. The calling thread must have the
+// Record puts the event after the stream's work so far. The calling thread must have the
 // context: see CUContext.Lock.
 func (e Event) Record(s Stream) error {
 	d, err := load()

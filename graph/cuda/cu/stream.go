@@ -16,7 +16,7 @@ const (
 	// StreamDefault waits for work on the default stream, and that for it: what Gorgonia
 	// copies is there when a kernel wants it.
 	StreamDefault StreamFlags = 0
-	// StreamNonBlocking runs beside the default stream.
+	// StreamNonBlocking runs concurrently with the default stream.
 	StreamNonBlocking StreamFlags = 1
 )
 

@@ -26,7 +26,7 @@ type Moved struct {
 	InUse, Peak                                uint64 // bytes of device memory
 }
 
-// library is the open stand-in of the driver: what it offers to tests beside the driver's own functions.
+// library is the stand-in of the driver, opened: what it offers to tests that a real driver does not have.
 type library struct {
 	totals, launches, reset, lose, failure uintptr
 }
@@ -89,7 +89,7 @@ func LoseDevice() (restore func()) {
 	return l.restore
 }
 
-// Restore ends the errors that a failed kernel leaves behind.
+// Restore clears the errors of a failed kernel.
 func Restore() {
 	if l := opened(); l != nil {
 		l.restore()

@@ -1,7 +1,7 @@
 //go:build cuda
 
 // Package emulator runs the CUDA backend without a GPU, for tests: it compiles the kernels with a C++ compiler, each CUDA
-// thread a fiber, into a stand-in for the driver's libcuda.so.1, and a stand-in for cuBLAS beside it. What the kernels compute,
+// thread a fiber, into a stand-in for the driver's libcuda.so.1, and a stand-in for cuBLAS in the same folder. What the kernels compute,
 // what crosses the bus and what a kernel does wrong (a missing barrier, a write past its memory) show on any machine with g++.
 //
 // RESIDUA_GPU=1 leaves it out: tests then run on the real driver and GPU.

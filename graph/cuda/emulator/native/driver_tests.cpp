@@ -1,4 +1,4 @@
-// What a real driver does not have: counts and failures for tests, and questions of the cuBLAS beside this library.
+// What a real driver does not have: counts and failures for tests, and questions of the cuBLAS in this library's folder.
 #include <string.h>
 
 #include "driver.h"

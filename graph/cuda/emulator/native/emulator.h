@@ -46,7 +46,7 @@ struct alignas(16) uint4 { unsigned x, y, z, w; };
 struct alignas(4) ushort2 { unsigned short x, y; };
 struct alignas(8) ushort4 { unsigned short x, y, z, w; };
 struct alignas(16) longlong2 { long long x, y; };
-// nvcc takes alignas behind __shared__, where the language does not.
+// nvcc takes alignas after __shared__, where the language does not.
 #define alignas(n) __attribute__((aligned(n)))
 
 struct dim3 {

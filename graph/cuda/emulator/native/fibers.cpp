@@ -290,7 +290,7 @@ void recover_stacks() {
   }
 }
 
-// check_shared looks whether the block wrote behind its dynamic shared memory.
+// check_shared looks whether the block wrote past the end of its dynamic shared memory.
 void check_shared() {
   int64_t bad = canary_damage(dynamic_memory + s.launch.shared, kSharedCanary);
   if (bad < 0) return;

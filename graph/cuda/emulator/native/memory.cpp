@@ -16,7 +16,7 @@ Totals totals;
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kFront = kPage, kBack = 256;  // bytes of canary before and, at least, behind
+constexpr uint64_t kFront = kPage, kBack = 256;  // bytes of canary before and, at least, after
 constexpr unsigned char kNaN = 0xff;
 
 struct Block {
@@ -27,10 +27,10 @@ std::map<uint64_t, Block> blocks;  // by the address of their first byte
 
 unsigned char *at(uint64_t address) { return reinterpret_cast<unsigned char *>(address); }
 
-uint64_t behind(const Block &b) { return b.mapped - kFront - b.bytes; }
+uint64_t back_canary(const Block &b) { return b.mapped - kFront - b.bytes; }
 
-// checked is what is looked at of the canary behind a block: what lies further off is rarely hit.
-uint64_t checked(const Block &b) { return behind(b) < 2 * kBack ? behind(b) : 2 * kBack; }
+// checked is what is looked at of the canary after a block: what lies further off is rarely hit.
+uint64_t checked(const Block &b) { return back_canary(b) < 2 * kBack ? back_canary(b) : 2 * kBack; }
 
 bool block_damaged(uint64_t address, const Block &b, const char *after) {
   int64_t back = canary_damage(at(address + b.bytes), checked(b));
@@ -60,7 +60,7 @@ Result allocate(uint64_t *address, uint64_t bytes) {
   *address = reinterpret_cast<uint64_t>(p) + kFront;
   fill_canary(p, kFront);
   memset(at(*address), kNaN, bytes);
-  fill_canary(at(*address + bytes), behind(b));
+  fill_canary(at(*address + bytes), back_canary(b));
   blocks[*address] = b;
   totals.allocations++;
   totals.in_use += bytes;
