@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 
 	"github.com/pkg/errors"
@@ -19,36 +18,16 @@ const metricsFile = "metrics.jsonl"
 type Metrics struct {
 	Step     int     `json:"step"`   // updates done, this one included
 	Tokens   int64   `json:"tokens"` // seen so far
-	Loss     number  `json:"loss"`   // cross-entropy in nats a token, without z-loss
+	Loss     Number  `json:"loss"`   // cross-entropy in nats a token, without z-loss
 	LR       float64 `json:"lr"`     // peak rate times the schedule
-	GradNorm number  `json:"grad_norm"`
+	GradNorm Number  `json:"grad_norm"`
 	TokensPS float64 `json:"tokens_per_s"`
 	FLOPsPS  float64 `json:"flops_per_s"`       // achieved, of the model's own matrix products
 	Seconds  float64 `json:"seconds"`           // since the run's start, resumed parts included
 	Skipped  bool    `json:"skipped,omitempty"` // not finite: no update was made
 	Experts  [][]int `json:"experts,omitempty"` // tokens that each block's experts got
-	ValLoss  *number `json:"val_loss,omitempty"`
-	ValBits  *number `json:"val_bits_per_byte,omitempty"`
-}
-
-// number is a float64 that JSON can always write.
-type number float64
-
-// MarshalJSON writes a number with every bit, or null.
-func (n number) MarshalJSON() ([]byte, error) {
-	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
-
-// UnmarshalJSON reads null as NaN.
-func (n *number) UnmarshalJSON(text []byte) error {
-	if string(text) == "null" {
-		*n = number(math.NaN())
-		return nil
-	}
-	return json.Unmarshal(text, (*float64)(n))
+	ValLoss  *Number `json:"val_loss,omitempty"`
+	ValBits  *Number `json:"val_bits_per_byte,omitempty"`
 }
 
 // metricsLog appends to metrics.jsonl and keeps the curve of the loss.

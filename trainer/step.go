@@ -16,8 +16,8 @@ func (t *Trainer) trainStep() (Metrics, error) {
 	tokens := t.run.StepTokens()
 	rate := perSecond(tokens, time.Since(begin))
 	return Metrics{
-		Step: s.N, Tokens: int64(s.N) * int64(tokens), Loss: number(s.Loss), LR: s.Factor * t.run.Train.LR,
-		GradNorm: number(s.GradNorm), TokensPS: math.Round(rate), FLOPsPS: math.Round(rate * t.flops),
+		Step: s.N, Tokens: int64(s.N) * int64(tokens), Loss: Number(s.Loss), LR: s.Factor * t.run.Train.LR,
+		GradNorm: Number(s.GradNorm), TokensPS: math.Round(rate), FLOPsPS: math.Round(rate * t.flops),
 		Seconds: t.before + time.Since(t.started).Seconds(), Skipped: !s.Finite,
 		Experts: t.learner.ExpertCounts(),
 	}, nil

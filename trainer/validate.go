@@ -64,7 +64,7 @@ func (t *Trainer) validate(ctx context.Context) error {
 		return errors.Wrapf(err, "validation after step %d, which is saved", t.step())
 	}
 	t.score = &score
-	loss, bits := number(score.Loss), number(score.BitsPerByte)
+	loss, bits := Number(score.Loss), Number(score.BitsPerByte)
 	t.last.ValLoss, t.last.ValBits = &loss, &bits
 	if score.Loss < t.best {
 		t.best, t.bestStep = score.Loss, t.step()

@@ -24,21 +24,21 @@ const resultFile = "outcome.json"
 
 // Result is what a training run has reached.
 type Result struct {
-	Rate     float64           `json:"lr"`
-	Tokens   int64             `json:"tokens"`        // trained on
-	Loss     experiment.Number `json:"val_loss"`      // at the end, nats a token; null: diverged
-	Bits     experiment.Number `json:"bits_per_byte"` // of the validation text
-	TokensPS float64           `json:"tokens_per_s"`  // median over steps
-	Memory   int               `json:"planned_bytes"` // peak as planned: activations, buffers, weights, gradients, moments; 0: not known
-	Folder   string            `json:"folder"`
-	Diverged bool              `json:"diverged"`
-	Remark   string            `json:"remark,omitempty"` // what else to know about it
+	Rate     float64        `json:"lr"`
+	Tokens   int64          `json:"tokens"`        // trained on
+	Loss     trainer.Number `json:"val_loss"`      // at the end, nats a token; null: diverged
+	Bits     trainer.Number `json:"bits_per_byte"` // of the validation text
+	TokensPS float64        `json:"tokens_per_s"`  // median over steps
+	Memory   int            `json:"planned_bytes"` // peak as planned: activations, buffers, weights, gradients, moments; 0: not known
+	Folder   string         `json:"folder"`
+	Diverged bool           `json:"diverged"`
+	Remark   string         `json:"remark,omitempty"` // what else to know about it
 
 	steps []trainer.Metrics
 }
 
 func newResult(run *config.Run, folder string, steps []trainer.Metrics) *Result {
-	nan := experiment.Number(math.NaN())
+	nan := trainer.Number(math.NaN())
 	r := &Result{Rate: run.Train.LR, Loss: nan, Bits: nan, Folder: folder, steps: steps}
 	var speeds []float64
 	for _, m := range steps {
@@ -59,7 +59,7 @@ func (r *Result) score(m trainer.Metrics) bool {
 	if m.ValLoss == nil {
 		return false
 	}
-	r.Loss, r.Bits = experiment.Number(*m.ValLoss), experiment.Number(*m.ValBits)
+	r.Loss, r.Bits = trainer.Number(*m.ValLoss), trainer.Number(*m.ValBits)
 	return true
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
+	"github.com/residua-go/residua/trainer"
 )
 
 // logitsName names the logits among the activations.
@@ -35,12 +36,12 @@ type Coordinates struct {
 // Activation is the size of one activation under one parametrisation, a value for each width: of x_t
 // after t steps and of what they changed, x_t - x_0.
 type Activation struct {
-	Parametrisation Parametrisation     `json:"parametrisation"`
-	Name            string              `json:"name"`
-	Size            []experiment.Number `json:"mean_abs"`        // mean |x_t|
-	Change          []experiment.Number `json:"mean_abs_change"` // mean |x_t - x_0|
-	SizeSlope       experiment.Number   `json:"slope"`           // of log mean |x_t| against log width
-	ChangeSlope     experiment.Number   `json:"change_slope"`    // of log mean |x_t - x_0|
+	Parametrisation Parametrisation  `json:"parametrisation"`
+	Name            string           `json:"name"`
+	Size            []trainer.Number `json:"mean_abs"`        // mean |x_t|
+	Change          []trainer.Number `json:"mean_abs_change"` // mean |x_t - x_0|
+	SizeSlope       trainer.Number   `json:"slope"`           // of log mean |x_t| against log width
+	ChangeSlope     trainer.Number   `json:"change_slope"`    // of log mean |x_t - x_0|
 }
 
 // CoordinateOptions say how a coordinate check trains. The zero value has all defaults.
@@ -155,7 +156,7 @@ func activationNames(s models.Spec) []string {
 func newActivations(p Parametrisation, names []string, widths int) []Activation {
 	all := make([]Activation, len(names))
 	for i, name := range names {
-		all[i] = Activation{Parametrisation: p, Name: name, Size: make([]experiment.Number, widths), Change: make([]experiment.Number, widths)}
+		all[i] = Activation{Parametrisation: p, Name: name, Size: make([]trainer.Number, widths), Change: make([]trainer.Number, widths)}
 	}
 	return all
 }
@@ -225,13 +226,13 @@ func (a *Activation) add(at int, share float64, before, after []float64) {
 		change += math.Abs(v - before[i])
 	}
 	share /= float64(len(after))
-	a.Size[at] += experiment.Number(share * size)
-	a.Change[at] += experiment.Number(share * change)
+	a.Size[at] += trainer.Number(share * size)
+	a.Change[at] += trainer.Number(share * change)
 }
 
 // slope is the least-squares slope of log values against log widths: the exponent with which they
 // grow.
-func slope(widths []int, values []experiment.Number) experiment.Number {
+func slope(widths []int, values []trainer.Number) trainer.Number {
 	n, sumX, sumY := float64(len(widths)), 0.0, 0.0
 	for i, w := range widths {
 		sumX += math.Log(float64(w))
@@ -243,5 +244,5 @@ func slope(widths []int, values []experiment.Number) experiment.Number {
 		covariance += dx * (math.Log(float64(values[i])) - sumY/n)
 		variance += dx * dx
 	}
-	return experiment.Number(covariance / variance)
+	return trainer.Number(covariance / variance)
 }

@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/residua-go/residua/experiment"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/trainer"
 )
 
 // Text has a row for each activation, with its slopes, and below them the steepest.
@@ -36,9 +36,9 @@ func (c *Coordinates) Text() string {
 func times(width int) string { return fmt.Sprintf("x%d", width) }
 
 // steepest returns the activation whose size, or change, depends most on the width.
-func (c *Coordinates) steepest(p Parametrisation) (name string, steepest experiment.Number) {
+func (c *Coordinates) steepest(p Parametrisation) (name string, steepest trainer.Number) {
 	for _, a := range c.Activations {
-		for _, s := range []experiment.Number{a.SizeSlope, a.ChangeSlope} {
+		for _, s := range []trainer.Number{a.SizeSlope, a.ChangeSlope} {
 			if a.Parametrisation == p && (name == "" || math.Abs(float64(s)) > math.Abs(float64(steepest))) {
 				name, steepest = a.Name, s
 			}

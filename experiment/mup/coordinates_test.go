@@ -13,23 +13,24 @@ import (
 	"github.com/residua-go/residua/experiment"
 	"github.com/residua-go/residua/internal/experimenttest"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/trainer"
 )
 
 func TestSlope(t *testing.T) {
 	widths := []int{1, 2, 4, 16}
-	var values []experiment.Number
+	var values []trainer.Number
 	for _, w := range widths {
-		values = append(values, experiment.Number(3*math.Pow(float64(w), -0.75)))
+		values = append(values, trainer.Number(3*math.Pow(float64(w), -0.75)))
 	}
 	assert.InDelta(t, -0.75, float64(slope(widths, values)), 1e-12)
-	assert.False(t, slope(widths, []experiment.Number{1, 2, experiment.Number(math.NaN()), 3}).Finite())
+	assert.False(t, slope(widths, []trainer.Number{1, 2, trainer.Number(math.NaN()), 3}).Finite())
 }
 
 func TestSizesAreMeans(t *testing.T) {
-	a := Activation{Size: make([]experiment.Number, 2), Change: make([]experiment.Number, 2)}
+	a := Activation{Size: make([]trainer.Number, 2), Change: make([]trainer.Number, 2)}
 	a.add(1, 0.5, []float64{1, 1}, []float64{-3, 2})
-	assert.Equal(t, []experiment.Number{0, 1.25}, a.Size)
-	assert.Equal(t, []experiment.Number{0, 1.25}, a.Change)
+	assert.Equal(t, []trainer.Number{0, 1.25}, a.Size)
+	assert.Equal(t, []trainer.Number{0, 1.25}, a.Change)
 }
 
 // TestCoordinates is the check itself: under muP no activation's size, nor what training

@@ -10,6 +10,7 @@ import (
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/experiment"
+	"github.com/residua-go/residua/trainer"
 )
 
 // Sweep is the transfer of learning rates (Yang et al. 2022, section 3 and figure 1): under muP the
@@ -27,11 +28,11 @@ type Sweep struct {
 
 // SweepWidth is one width under one parametrisation.
 type SweepWidth struct {
-	Parametrisation Parametrisation     `json:"parametrisation"`
-	Width           int                 `json:"width"` // multiple of the base
-	Parameters      int                 `json:"parameters"`
-	Losses          []experiment.Number `json:"losses"`  // of each rate; null: diverged
-	Best            experiment.Number   `json:"best_lr"` // null: all diverged
+	Parametrisation Parametrisation  `json:"parametrisation"`
+	Width           int              `json:"width"` // multiple of the base
+	Parameters      int              `json:"parameters"`
+	Losses          []trainer.Number `json:"losses"`  // of each rate; null: diverged
+	Best            trainer.Number   `json:"best_lr"` // null: all diverged
 }
 
 // SweepOptions say how a sweep trains. The zero value has all defaults.
@@ -112,7 +113,7 @@ func sweepWidth(ctx context.Context, s Scaling, base *config.Run, text *data.Cor
 		if err != nil {
 			return w, errors.Wrapf(err, "rate %g", rate)
 		}
-		w.Losses = append(w.Losses, experiment.Number(loss))
+		w.Losses = append(w.Losses, trainer.Number(loss))
 	}
 	w.Best = best(rates, w.Losses)
 	return w, nil
@@ -143,7 +144,7 @@ func finalLoss(ctx context.Context, t trial, text *data.Corpus) (float64, error)
 }
 
 // best is the rate of the lowest loss, NaN if there is none.
-func best(rates []float64, losses []experiment.Number) experiment.Number {
+func best(rates []float64, losses []trainer.Number) trainer.Number {
 	at := -1
 	for i, loss := range losses {
 		if loss.Finite() && (at < 0 || loss < losses[at]) {
@@ -151,7 +152,7 @@ func best(rates []float64, losses []experiment.Number) experiment.Number {
 		}
 	}
 	if at < 0 {
-		return experiment.Number(math.NaN())
+		return trainer.Number(math.NaN())
 	}
-	return experiment.Number(rates[at])
+	return trainer.Number(rates[at])
 }

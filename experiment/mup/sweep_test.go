@@ -8,15 +8,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/experiment"
 	"github.com/residua-go/residua/internal/experimenttest"
+	"github.com/residua-go/residua/trainer"
 )
 
 func TestBestPassesOverDivergence(t *testing.T) {
-	nan := experiment.Number(math.NaN())
-	assert.Equal(t, experiment.Number(2), best([]float64{1, 2, 3}, []experiment.Number{5, 4, nan}))
-	assert.Equal(t, experiment.Number(3), best([]float64{1, 2, 3}, []experiment.Number{nan, nan, 7}))
-	assert.False(t, best([]float64{1}, []experiment.Number{nan}).Finite())
+	nan := trainer.Number(math.NaN())
+	assert.Equal(t, trainer.Number(2), best([]float64{1, 2, 3}, []trainer.Number{5, 4, nan}))
+	assert.Equal(t, trainer.Number(3), best([]float64{1, 2, 3}, []trainer.Number{nan, nan, 7}))
+	assert.False(t, best([]float64{1}, []trainer.Number{nan}).Finite())
 }
 
 // TestSweep: the muP base is the standard base, bit for bit; each width's best rate is that of its
@@ -33,7 +33,7 @@ func TestSweep(t *testing.T) {
 	assert.Equal(t, s.Widths[0].Losses[:2], s.Widths[2].Losses[:2], "muP and standard at x1")
 	assert.NotEqual(t, s.Widths[1].Losses[1], s.Widths[3].Losses[1], "muP and standard at x2")
 	for _, w := range s.Widths {
-		assert.Equal(t, experiment.Number(1e-2), w.Best)
+		assert.Equal(t, trainer.Number(1e-2), w.Best)
 		assert.Less(t, float64(w.Losses[1]), float64(w.Losses[0]))
 		assert.False(t, w.Losses[2].Finite())
 	}

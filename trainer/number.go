@@ -1,4 +1,4 @@
-package experiment
+package trainer
 
 import (
 	"encoding/json"
