@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/residua-go/residua/analysis/check"
 )
 
 // AssociativeMemory is what one matrix M [Dk, Dv], the stream of the Residual Matrix
@@ -93,8 +96,8 @@ func (o MemoryOptions) resolve() (MemoryOptions, error) {
 			*field.value = field.usual
 		}
 	}
-	if o.Dk < 2 || o.Dv < 1 || o.Seeds < 2 {
-		return o, errors.Errorf("analysis: memory: want dk of 2 or more, dv of 1 or more and 2 or more seeds, got %d, %d and %d", o.Dk, o.Dv, o.Seeds)
+	if err := cmp.Or(check.AtLeast("dk", 2, o.Dk), check.AtLeast("dv", 1, o.Dv), check.AtLeast("seeds", 2, o.Seeds)); err != nil {
+		return o, err
 	}
 	if o.Pairs == nil {
 		for _, eighths := range []int{1, 2, 4, 6, 8, 12, 16, 24, 32} {
@@ -104,7 +107,7 @@ func (o MemoryOptions) resolve() (MemoryOptions, error) {
 	}
 	for _, n := range o.Pairs {
 		if n < 1 {
-			return o, errors.Errorf("analysis: memory: pairs: want 1 or more, got %d", n)
+			return o, check.Value("pairs", "at least 1", n)
 		}
 	}
 	return o, nil
@@ -200,7 +203,7 @@ func retrievalError(k, v *mat.Dense, leastSquares bool) (float64, error) {
 	var memory, read mat.Dense
 	if leastSquares {
 		if err := memory.Solve(k, v); err != nil {
-			return 0, errors.Wrapf(err, "analysis: memory: least squares of %d keys", k.RawMatrix().Rows)
+			return 0, errors.Wrapf(err, "least squares of %d keys", k.RawMatrix().Rows)
 		}
 	} else {
 		memory.Mul(k.T(), v)

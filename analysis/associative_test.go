@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/check"
 )
 
 // TestAssociativeMemory: what is read is off by what theory says, within 4 standard errors.
@@ -58,12 +59,12 @@ func TestMemoryDefaults(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 64, m.Dv)
 	checkResult(t, m)
-	for _, o := range []analysis.MemoryOptions{{Dk: 1}, {Dv: -1}, {Seeds: 1}} {
+	for name, o := range map[string]analysis.MemoryOptions{"dk": {Dk: 1}, "dv": {Dv: -1}, "seeds": {Seeds: 1}} {
 		_, err := analysis.TryMemory(o)
-		assert.ErrorContains(t, err, "analysis: memory: want dk of 2 or more")
+		assert.ErrorIs(t, err, check.ValueError{Name: name})
 	}
 	_, err = analysis.TryMemory(analysis.MemoryOptions{Pairs: []int{3, 0}})
-	assert.EqualError(t, err, "analysis: memory: pairs: want 1 or more, got 0")
+	assert.ErrorIs(t, err, check.ValueError{Name: "pairs", Got: "0"})
 }
 
 // TestWelchBound: that of d+1 vectors is reached by the regular simplex, whose cosines are

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/stream"
 )
@@ -106,14 +107,14 @@ func (d *Decomposition) addTerms(a *Attribution, direction []float64) error {
 
 // logitDirection is what a logit, or a difference of two, is of the features [F].
 func (d *Decomposition) logitDirection(target, against int) ([]float64, error) {
-	if err := inRange("target id", target, d.run.Vocab); err != nil {
+	if err := check.Index("target id", target, d.run.Vocab); err != nil {
 		return nil, err
 	}
 	direction, err := d.run.Model().LogitDirection(target)
 	if err != nil || against < 0 {
 		return direction, err
 	}
-	if err := inRange("id to compare with", against, d.run.Vocab); err != nil {
+	if err := check.Index("id to compare with", against, d.run.Vocab); err != nil {
 		return nil, err
 	}
 	other, err := d.run.Model().LogitDirection(against)

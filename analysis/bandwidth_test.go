@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
@@ -74,11 +75,11 @@ func TestBandwidthOfPresets(t *testing.T) {
 		}
 	}
 	_, err = analysis.CompareBandwidth(nil)
-	assert.EqualError(t, err, "analysis: bandwidth: want at least one model to compare, got none")
+	assert.ErrorIs(t, err, check.ValueError{Name: "bandwidth", Got: "none"})
 	_, err = analysis.CountBandwidth(models.Spec{})
-	assert.ErrorContains(t, err, "want a Spec that Config.Resolve made, got the zero value")
+	assert.Error(t, err, "no Spec")
 	_, err = analysis.CompareBandwidth([]models.Preset{{Name: "odd"}})
-	assert.ErrorContains(t, err, "analysis: bandwidth: odd: model.stream")
+	assert.ErrorContains(t, err, "odd: model.stream")
 	_, err = analysis.CompareBandwidth([]models.Preset{{Name: "short", Config: models.Config{Stream: vectorOf(8)}}})
-	assert.ErrorContains(t, err, "analysis: bandwidth: short: model.layers")
+	assert.ErrorContains(t, err, "short: model.layers")
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
 )
@@ -29,17 +30,17 @@ type ModelBandwidth struct {
 // CompareBandwidth counts the dimensions of named models, models.Standard().Presets() for one.
 func CompareBandwidth(presets []models.Preset) (*BandwidthComparison, error) {
 	if len(presets) == 0 {
-		return nil, errors.New("analysis: bandwidth: want at least one model to compare, got none")
+		return nil, check.Value("bandwidth", "at least one model to compare", "none")
 	}
 	all := &BandwidthComparison{}
 	for _, p := range presets {
 		c, err := p.Config.Resolve()
 		if err != nil {
-			return nil, errors.Wrapf(err, "analysis: bandwidth: %s", p.Name)
+			return nil, errors.Wrapf(err, "%s", p.Name)
 		}
 		b, err := CountBandwidth(c)
 		if err != nil {
-			return nil, errors.Wrapf(err, "analysis: bandwidth: %s", p.Name)
+			return nil, errors.Wrapf(err, "%s", p.Name)
 		}
 		m := ModelBandwidth{Name: p.Name, Stream: b.Stream, Dimensions: b.Dimensions, Width: b.widest(), Written: b.Written(), Read: b.Read()}
 		m.Share, m.Ratio = float64(m.Width)/float64(m.Dimensions), float64(m.Written)/float64(m.Dimensions)

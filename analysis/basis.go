@@ -2,11 +2,11 @@ package analysis
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
@@ -65,11 +65,11 @@ type BasisOptions struct {
 // stream has this analysis.
 func MeasureBasis(store *graph.Store, c models.Spec, ids []int32, o BasisOptions) (*BasisReport, error) {
 	if o.Seq < 0 {
-		return nil, errors.Errorf("analysis: basis: seq: want at least 1, or 0 for all, got %d", o.Seq)
+		return nil, check.Value("seq", "at least 1, or 0 for all", o.Seq)
 	}
 	seq := cmp.Or(o.Seq, min(len(ids), c.Seq))
 	if seq < 1 || len(ids) < seq {
-		return nil, errors.Errorf("analysis: basis: want at least one row of %d token ids, got %d", max(1, seq), len(ids))
+		return nil, check.Value("ids", fmt.Sprintf("at least one row of %d", max(1, seq)), len(ids))
 	}
 	known, err := cache.Names(store, c)
 	if err != nil {
@@ -110,11 +110,11 @@ func BasisOf(run *cache.Cache, o BasisOptions) (*BasisReport, error) {
 	names := streamNames(run.Names())
 	switch {
 	case len(names) == 0:
-		return nil, errors.New("analysis: basis: want a run that kept embedding.out or blocks.*.*.stream, got one without")
+		return nil, check.Value("run", "one that kept embedding.out or blocks.*.*.stream", "one without")
 	case run.Tokens() < 2:
-		return nil, errors.Errorf("analysis: basis: want at least 2 tokens, got %d", run.Tokens())
+		return nil, check.Value("ids", "at least 2", run.Tokens())
 	case o.Controls < 0:
-		return nil, errors.Errorf("analysis: basis: controls: want at least 1, or 0 for 8, got %d", o.Controls)
+		return nil, check.Value("controls", "at least 1, or 0 for 8", o.Controls)
 	}
 	o.Controls = cmp.Or(o.Controls, 8)
 	c := run.Model().Spec()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -214,14 +215,14 @@ func TestBasisErrors(t *testing.T) {
 		_, err := analysis.MeasureBasis(store, c, ids, o)
 		return err
 	}
-	assert.EqualError(t, measure([]int32{1}, analysis.BasisOptions{}), "analysis: basis: want at least 2 tokens, got 1")
-	assert.EqualError(t, measure(nil, analysis.BasisOptions{}), "analysis: basis: want at least one row of 1 token ids, got 0")
-	assert.EqualError(t, measure([]int32{1, 2}, analysis.BasisOptions{Seq: 3}), "analysis: basis: want at least one row of 3 token ids, got 2")
-	assert.EqualError(t, measure([]int32{1, 2}, analysis.BasisOptions{Controls: -1}), "analysis: basis: controls: want at least 1, or 0 for 8, got -1")
+	assert.ErrorIs(t, measure([]int32{1}, analysis.BasisOptions{}), check.ValueError{Name: "ids", Got: "1"})
+	assert.ErrorIs(t, measure(nil, analysis.BasisOptions{}), check.ValueError{Name: "ids", Got: "0"})
+	assert.ErrorIs(t, measure([]int32{1, 2}, analysis.BasisOptions{Seq: 3}), check.ValueError{Name: "ids", Want: "at least one row of 3"})
+	assert.ErrorIs(t, measure([]int32{1, 2}, analysis.BasisOptions{Controls: -1}), check.ValueError{Name: "controls"})
 	_, err := analysis.BasisOf(logitsOf(t, store, c, []int32{1, 2}, "norm.out"), analysis.BasisOptions{})
-	assert.EqualError(t, err, "analysis: basis: want a run that kept embedding.out or blocks.*.*.stream, got one without")
+	assert.ErrorIs(t, err, check.ValueError{Name: "run", Got: "one without"})
 	values := graph.Float64s(store.Param("embedding").Value)
 	values[c.Width()+3] = math.NaN()
 	require.NoError(t, graph.SetFloat64s(store.Param("embedding").Value, values))
-	assert.EqualError(t, measure([]int32{1, 2}, analysis.BasisOptions{}), "analysis: embedding.out: want finite numbers, got NaN: has the model diverged?")
+	assert.ErrorIs(t, measure([]int32{1, 2}, analysis.BasisOptions{}), check.ValueError{Name: "embedding.out", Want: "finite numbers"})
 }

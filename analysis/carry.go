@@ -23,7 +23,7 @@ func newCarrier(f *Folded, run *cache.Cache) (*carrier, error) {
 		return c, nil
 	}
 	if err := run.Model().Spec().SameModel(f.c); err != nil {
-		return nil, errors.Wrap(err, "analysis: want a run of the same model")
+		return nil, errors.Wrap(err, "run: want one of the same model")
 	}
 	additive, err := additiveStream(run.Model())
 	if err != nil || len(additive.FreezeHooks()) == 0 {

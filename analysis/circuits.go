@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
@@ -122,10 +123,10 @@ func (f Factored) spectrum(multiplicity int) (CircuitSpectrum, error) {
 
 // Head returns one head's circuits.
 func (c *Circuits) Head(layer, head int) (*HeadCircuits, error) {
-	if err := inRange("layer", layer, c.Layers); err != nil {
+	if err := check.Index("layer", layer, c.Layers); err != nil {
 		return nil, err
 	}
-	if err := inRange("head", head, c.Each); err != nil {
+	if err := check.Index("head", head, c.Each); err != nil {
 		return nil, err
 	}
 	return &c.Heads[layer*c.Each+head], nil

@@ -15,6 +15,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -281,19 +282,19 @@ func TestCircuitErrors(t *testing.T) {
 	circuits, err := analysis.FindCircuits(store, c, analysis.CircuitOptions{WithoutVocabulary: true})
 	require.NoError(t, err)
 	_, err = circuits.Head(9, 0)
-	assert.EqualError(t, err, "analysis: layer: want 0 to 3, got 9")
+	assert.ErrorIs(t, err, check.RangeError{Name: "layer", N: 4, Got: 9})
 	_, err = circuits.Head(0, 3)
-	assert.EqualError(t, err, "analysis: head: want 0 to 2, got 3")
+	assert.ErrorIs(t, err, check.RangeError{Name: "head", N: 3, Got: 3})
 	lstm := zoo(t)["dwlstm"]
 	_, err = analysis.FindCircuits(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, analysis.CircuitOptions{})
-	assert.ErrorContains(t, err, "analysis: circuits: stream dwlstm does not have it; it has ")
+	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: "circuits", Stream: "dwlstm"})
 	other := zoo(t)["hyper/static"]
 	run, _ := decompose(t, other, tensor.Float32)
 	_, err = analysis.FindCircuits(store, c, analysis.CircuitOptions{Run: run})
-	assert.ErrorContains(t, err, "analysis: want a run of the same model: model.stream.kind: want hyper, got vector")
+	assert.ErrorContains(t, err, "run: want one of the same model: model.stream.kind: want hyper, got vector")
 	values := graph.Float64s(store.Param("blocks.0.attention.o").Value)
 	values[0] = math.NaN()
 	require.NoError(t, graph.SetFloat64s(store.Param("blocks.0.attention.o").Value, values))
 	_, err = analysis.FindCircuits(store, c, analysis.CircuitOptions{WithoutVocabulary: true})
-	assert.EqualError(t, err, "analysis: eigenvalues of a circuit of rank 4: want finite weights, got some that are not, or no convergence")
+	assert.ErrorIs(t, err, check.ValueError{Name: "eigenvalues of a circuit of rank 4"})
 }

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -131,10 +132,10 @@ func ratioOf(a, b float64) float64 {
 func (c *Composition) Pair(from, to string) (HeadPair, error) {
 	i, j := slices.Index(c.Heads, from), slices.Index(c.Heads, to)
 	if i < 0 {
-		return HeadPair{}, unknownName("head", from, c.Heads)
+		return HeadPair{}, check.Unknown("head", from, c.Heads)
 	}
 	if j < 0 {
-		return HeadPair{}, unknownName("head", to, c.Heads)
+		return HeadPair{}, check.Unknown("head", to, c.Heads)
 	}
 	for _, p := range c.Pairs {
 		if p.From == i && p.To == j {

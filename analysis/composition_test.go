@@ -11,6 +11,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 )
@@ -111,12 +112,12 @@ func TestCompositionErrors(t *testing.T) {
 	composition, err := analysis.Compose(store, c, nil)
 	require.NoError(t, err)
 	_, err = composition.Pair("blocks.0.attention.0", "blocks.0.attention.1")
-	assert.EqualError(t, err, "analysis: want a reader that comes behind blocks.0.attention.0, got blocks.0.attention.1: it has read the stream by then")
+	assert.ErrorIs(t, err, check.ValueError{Name: "reader", Want: "one that comes after blocks.0.attention.0"})
 	_, err = composition.Pair("blocks.0.attention.7", "blocks.1.attention.1")
-	assert.ErrorContains(t, err, `analysis: no head "blocks.0.attention.7"; did you mean blocks.0.attention.`)
+	assert.ErrorIs(t, err, check.UnknownNameError{Kind: "head", Name: "blocks.0.attention.7"})
 	lstm := zoo(t)["dwlstm"]
 	_, err = analysis.Compose(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, nil)
-	assert.ErrorContains(t, err, "analysis: circuits: stream dwlstm does not have it; it has ")
+	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: "circuits", Stream: "dwlstm"})
 	one := modeltest.Resolve(t, transformer(1, 8, 8, 2, 5, 4))
 	composition, err = analysis.Compose(modeltest.PerturbedStore(t, one, tensor.Float32), one, nil)
 	require.NoError(t, err)

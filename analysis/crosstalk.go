@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
@@ -179,5 +180,5 @@ func (m *KeyMemory) set(site string, reads bool) (int, error) {
 			known = append(known, a.site)
 		}
 	}
-	return 0, unknownName(what, site, known)
+	return 0, check.Unknown(what, site, known)
 }

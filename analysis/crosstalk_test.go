@@ -12,6 +12,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -158,9 +159,9 @@ func TestPlantedKeys(t *testing.T) {
 		}
 	}
 	_, err = m.Cosines("blocks.0.atention", reader)
-	assert.ErrorContains(t, err, "did you mean blocks.0.attention?")
+	assert.ErrorIs(t, err, check.UnknownNameError{Nearest: "blocks.0.attention"})
 	_, err = m.Cosines(writer, "embedding")
-	assert.ErrorContains(t, err, "analysis: no site that reads called")
+	assert.ErrorIs(t, err, check.UnknownNameError{Name: "embedding"})
 }
 
 func slicesOf(v float64, n int) []float64 {
@@ -204,5 +205,5 @@ func storedErrors(store *graph.Store, c models.Spec, name string) []float64 {
 func TestKeysOfOtherStreams(t *testing.T) {
 	c := zoo(t)["vector"]
 	_, err := analysis.MeasureKeys(modeltest.NewStore(t, c, tensor.Float32, 1), c, 1)
-	assert.EqualError(t, err, "analysis: memory: stream vector does not have it; it has attribute, lens, heads, basis, ablate, patch, circuits, wiring, subspaces, rotation")
+	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: "memory", Stream: "vector"})
 }

@@ -3,12 +3,12 @@ package analysis
 import (
 	"slices"
 
-	"github.com/pkg/errors"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
@@ -55,7 +55,7 @@ func DecompositionNames(store *graph.Store, c models.Spec) ([]string, error) {
 func additiveStream(m *models.Model) (stream.Additive, error) {
 	additive, ok := m.Stream().(stream.Additive)
 	if !ok {
-		return nil, errors.Errorf("analysis: stream %s: want one that lists its writers (stream.Additive)", m.Spec().Stream.Name())
+		return nil, check.Value("stream", "one that lists its writers (stream.Additive)", m.Spec().Stream.Name())
 	}
 	return additive, nil
 }
@@ -73,7 +73,7 @@ func Run(store *graph.Store, c models.Spec, ids []int32, further ...string) (*ca
 // newRunner is cache.New for one row of tokens.
 func newRunner(store *graph.Store, c models.Spec, ids []int32, names []string) (*cache.Runner, error) {
 	if len(ids) == 0 {
-		return nil, errors.New("analysis: want a prompt of at least 1 token, got none")
+		return nil, check.Value("prompt", "at least 1 token", "none")
 	}
 	return cache.New(store, c, cache.Options{Names: names, Seq: len(ids)})
 }
@@ -159,7 +159,7 @@ func (d *Decomposition) Term(writer string, part, token int) ([]float64, error) 
 		return nil, err
 	}
 	if part < 0 || part >= w.Parts {
-		return nil, errors.Errorf("analysis: %s: %s: want 0 to %d, got %d", w.Name, partName(w), w.Parts-1, part)
+		return nil, check.RangeError{Name: w.Name + ": " + partName(w), N: w.Parts, Got: part}
 	}
 	if err := d.checkToken(token); err != nil {
 		return nil, err
@@ -273,11 +273,11 @@ func (d *Decomposition) writer(name string) (stream.Writer, error) {
 		}
 		names = append(names, w.Name)
 	}
-	return stream.Writer{}, unknownName("writer", name, names)
+	return stream.Writer{}, check.Unknown("writer", name, names)
 }
 
 func (d *Decomposition) checkToken(token int) error {
-	return inRange("token", token, d.frozen.Tokens())
+	return check.Index("token", token, d.frozen.Tokens())
 }
 
 // partName is what a writer's parts are called.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
@@ -198,30 +199,30 @@ func TestDecomposeErrors(t *testing.T) {
 	c := zoo(t)["vector"]
 	run, d := decompose(t, c, tensor.Float32)
 	_, err := d.Term("blocks.0.atention", 0, 0)
-	assert.EqualError(t, err, `analysis: no writer "blocks.0.atention"; did you mean blocks.0.attention?`)
+	assert.ErrorIs(t, err, check.UnknownNameError{Kind: "writer", Name: "blocks.0.atention", Nearest: "blocks.0.attention"})
 	_, err = d.Term("blocks.0.attention", 3, 0)
-	assert.EqualError(t, err, "analysis: blocks.0.attention: head: want 0 to 2, got 3")
+	assert.ErrorIs(t, err, check.RangeError{Name: "blocks.0.attention: head", N: 3, Got: 3})
 	_, err = d.Term("embedding", 0, 9)
-	assert.EqualError(t, err, "analysis: token: want 0 to 8, got 9")
+	assert.ErrorIs(t, err, check.RangeError{Name: "token", N: 9, Got: 9})
 	_, err = d.Attribute(0, 13, -1)
-	assert.EqualError(t, err, "analysis: target id: want 0 to 12, got 13")
+	assert.ErrorIs(t, err, check.RangeError{Name: "target id", N: 13, Got: 13})
 	_, err = d.Attribute(0, 1, 13)
-	assert.EqualError(t, err, "analysis: id to compare with: want 0 to 12, got 13")
+	assert.ErrorIs(t, err, check.RangeError{Name: "id to compare with", N: 13, Got: 13})
 	_, err = analysis.Run(run.Model().Store(), c, nil)
-	assert.EqualError(t, err, "analysis: want a prompt of at least 1 token, got none")
+	assert.ErrorIs(t, err, check.ValueError{Name: "prompt", Got: "none"})
 	_, err = d.End(-1)
-	assert.EqualError(t, err, "analysis: token: want 0 to 8, got -1")
+	assert.ErrorIs(t, err, check.RangeError{Name: "token", N: 9, Got: -1})
 	_, err = d.Constant(9)
-	assert.EqualError(t, err, "analysis: token: want 0 to 8, got 9")
+	assert.ErrorIs(t, err, check.RangeError{Name: "token", N: 9, Got: 9})
 	_, err = d.BiasTerm("embedding", 9)
-	assert.EqualError(t, err, "analysis: token: want 0 to 8, got 9")
+	assert.ErrorIs(t, err, check.RangeError{Name: "token", N: 9, Got: 9})
 	r, err := cache.New(run.Model().Store(), c, cache.Options{})
 	require.NoError(t, err)
 	defer r.Close()
 	bare, err := r.Run(run.IDs)
 	require.NoError(t, err)
 	_, err = analysis.Decompose(bare)
-	assert.ErrorContains(t, err, "blocks.3.feedforward.stream")
+	assert.ErrorIs(t, err, cache.NotKeptError{Name: "blocks.3.feedforward.stream"})
 	_, err = analysis.Decompose(run)
 	assert.NoError(t, err)
 }

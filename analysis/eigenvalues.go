@@ -2,13 +2,15 @@ package analysis
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/cmplx"
 	"slices"
 	"strconv"
 
-	"github.com/pkg/errors"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/analysis/check"
 )
 
 // Eigenvalue is a complex number.
@@ -38,7 +40,7 @@ func circuitSpectrum(small *mat.Dense, norm float64, multiplicity int) (CircuitS
 	s := CircuitSpectrum{Multiplicity: multiplicity, Norm: norm * math.Sqrt(float64(multiplicity))}
 	var eigen mat.Eigen
 	if n, _ := small.Dims(); !finiteMatrix(small) || !eigen.Factorize(small, mat.EigenNone) {
-		return s, errors.Errorf("analysis: eigenvalues of a circuit of rank %d: want finite weights, got some that are not, or no convergence", n)
+		return s, check.Value(fmt.Sprintf("eigenvalues of a circuit of rank %d", n), "finite weights", "some that are not, or no convergence")
 	}
 	values := eigen.Values(nil)
 	slices.SortStableFunc(values, byModulus)

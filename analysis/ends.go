@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/stream/linear"
 )
@@ -244,5 +245,5 @@ func find(what, name string, all ...[]end) (end, error) {
 			}
 		}
 	}
-	return end{}, unknownName(what, name, slices.Compact(names))
+	return end{}, check.Unknown(what, name, slices.Compact(names))
 }

@@ -13,6 +13,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -247,7 +248,7 @@ func integrate(from, to float64, f func(x float64) float64) float64 {
 func TestErasureErrors(t *testing.T) {
 	c := zoo(t)["dwlstm"]
 	_, err := analysis.MeasureErasure(modeltest.NewStore(t, c, tensor.Float32, 1), c)
-	assert.ErrorContains(t, err, "analysis: subspaces: stream dwlstm does not have it")
+	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: "subspaces", Stream: "dwlstm"})
 	fresh, err := analysis.MeasureErasure(modeltest.NewStore(t, zoo(t)["vector"], tensor.Float32, 1), zoo(t)["vector"])
 	require.NoError(t, err)
 	checkResult(t, fresh)

@@ -1,10 +1,10 @@
 package analysis
 
 import (
-	"github.com/pkg/errors"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
@@ -49,7 +49,7 @@ func Fold(store *graph.Store, c models.Spec) (*Folded, error) {
 // foldFor refuses a stream that lacks the analysis called name, and a store that is not the
 // config's.
 func foldFor(name string, store *graph.Store, c models.Spec) (*Folded, error) {
-	if err := unsupported(name, c); err != nil {
+	if err := CheckSupport(name, c); err != nil {
 		return nil, err
 	}
 	m, err := cache.Sketch(store, c)
@@ -65,7 +65,7 @@ func foldFor(name string, store *graph.Store, c models.Spec) (*Folded, error) {
 	f.ends = f.listEnds()
 	for site := range f.sites {
 		if reads, writes := f.find(site, true), f.find(site, false); reads < 0 || writes < 0 {
-			return nil, errors.Errorf("analysis: %s: %s: want a site that reads and writes along weights, got another", name, site)
+			return nil, check.Value(name+": "+site, "a site that reads and writes along weights", "another")
 		}
 	}
 	return f, nil
@@ -98,10 +98,10 @@ func (f *Folded) Head(layer, head int) (HeadWeights, error) {
 }
 
 func (f *Folded) check(layer, head int) error {
-	if err := inRange("layer", layer, f.c.Layers); err != nil {
+	if err := check.Index("layer", layer, f.c.Layers); err != nil {
 		return err
 	}
-	return inRange("head", head, f.c.HeadCount())
+	return check.Index("head", head, f.c.HeadCount())
 }
 
 // layerHeads are all heads of a layer.
@@ -132,7 +132,7 @@ type FeedForwardWeights struct {
 
 // FeedForward returns a feed-forward's weights.
 func (f *Folded) FeedForward(layer int) (FeedForwardWeights, error) {
-	if err := inRange("layer", layer, f.c.Layers); err != nil {
+	if err := check.Index("layer", layer, f.c.Layers); err != nil {
 		return FeedForwardWeights{}, err
 	}
 	site := siteName(layer, stream.FeedForward)

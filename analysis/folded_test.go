@@ -13,6 +13,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -175,14 +176,14 @@ func TestFoldedErrors(t *testing.T) {
 	f, err := analysis.Fold(modeltest.NewStore(t, c, tensor.Float32, 0), c)
 	require.NoError(t, err)
 	_, err = f.Head(4, 0)
-	assert.EqualError(t, err, "analysis: layer: want 0 to 3, got 4")
+	assert.ErrorIs(t, err, check.RangeError{Name: "layer", N: 4, Got: 4})
 	_, err = f.Head(0, -1)
-	assert.EqualError(t, err, "analysis: head: want 0 to 2, got -1")
+	assert.ErrorIs(t, err, check.RangeError{Name: "head", N: 3, Got: -1})
 	_, err = f.FeedForward(-1)
-	assert.EqualError(t, err, "analysis: layer: want 0 to 3, got -1")
+	assert.ErrorIs(t, err, check.RangeError{Name: "layer", N: 4, Got: -1})
 	lstm := zoo(t)["dwlstm"]
 	_, err = analysis.Fold(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm)
-	assert.ErrorContains(t, err, "analysis: circuits: stream dwlstm does not have it; it has ")
+	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: "circuits", Stream: "dwlstm"})
 	_, err = analysis.Fold(nil, c)
 	assert.Error(t, err)
 	_, err = analysis.Fold(modeltest.NewStore(t, lstm, tensor.Float32, 0), c)

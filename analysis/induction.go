@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -31,7 +30,7 @@ type HeadScores struct {
 // the seed and repeated once. BOS is none of them where it masks what is before it.
 func InductionScores(store *graph.Store, c models.Spec, period, rows int, seed uint64) (*HeadScores, error) {
 	if period < 2 || rows < 1 {
-		return nil, errors.Errorf("analysis: induction: want a period of at least 2 tokens and a row, got %d and %d", period, rows)
+		return nil, check.Value("induction", "a period of at least 2 tokens and a row", fmt.Sprintf("%d and %d", period, rows))
 	}
 	ids := RepeatedTokens(c.Vocab, period, rows, seed)
 	for i, id := range ids {
@@ -63,7 +62,7 @@ func RepeatedTokens(vocab, period, rows int, seed uint64) []int32 {
 // HeadScoresOn measures the heads on given rows, of which each repeats its first half.
 func HeadScoresOn(store *graph.Store, c models.Spec, ids []int32, rows int) (*HeadScores, error) {
 	if rows < 1 || len(ids) == 0 || len(ids)%(2*rows) != 0 {
-		return nil, errors.Errorf("analysis: induction: want %d rows of two halves, got %d tokens", rows, len(ids))
+		return nil, check.Value("induction", fmt.Sprintf("%d rows of two halves", rows), fmt.Sprintf("%d tokens", len(ids)))
 	}
 	r, err := cache.New(store, c, cache.Options{Names: []string{"blocks.*.attention.pattern"}, Batch: rows, Seq: len(ids) / rows})
 	if err != nil {

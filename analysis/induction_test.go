@@ -9,6 +9,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -130,29 +131,29 @@ func TestInductionErrors(t *testing.T) {
 	c := zoo(t)["vector"]
 	store := modeltest.NewStore(t, c, tensor.Float32, 1)
 	_, err := analysis.InductionScores(store, c, 1, 1, 0)
-	assert.EqualError(t, err, "analysis: induction: want a period of at least 2 tokens and a row, got 1 and 1")
+	assert.ErrorIs(t, err, check.ValueError{Name: "induction", Got: "1 and 1"})
 	_, err = analysis.HeadScoresOn(store, c, []int32{1, 2, 3}, 1)
-	assert.EqualError(t, err, "analysis: induction: want 1 rows of two halves, got 3 tokens")
+	assert.ErrorIs(t, err, check.ValueError{Name: "induction", Got: "3 tokens"})
 	_, err = analysis.InductionScores(store, c, 5, 1, 0)
-	assert.ErrorContains(t, err, "want at most 9 tokens a row")
+	assert.ErrorIs(t, err, check.ValueError{Name: "run", Got: "10"})
 	run, _ := decompose(t, c, tensor.Float32)
 	_, err = analysis.Patterns(run, 4)
-	assert.EqualError(t, err, "analysis: layer: want 0 to 3, got 4")
+	assert.ErrorIs(t, err, check.RangeError{Name: "layer", N: 4, Got: 4})
 	r, err := cache.New(store, c, cache.Options{Names: []string{analysis.PatternName(0)}, Batch: 2, Seq: 3})
 	require.NoError(t, err)
 	defer r.Close()
 	rows, err := r.Run(tokensFor(c, 6, 1))
 	require.NoError(t, err)
 	_, err = analysis.Patterns(rows, 0)
-	assert.EqualError(t, err, "analysis: patterns: want a run of 1 row, got 2: run one at a time")
+	assert.ErrorIs(t, err, check.ValueError{Name: "patterns"})
 	masked := varied(t, c, func(c *models.Config) { c.MaskDocuments = true })
 	_, _, err = analysis.RepeatTask{Rows: 1, Steps: 1, LR: 1, MinPeriod: 2, MaxPeriod: 3}.Train(masked)
-	assert.ErrorContains(t, err, "want a model without document masks")
-	for want, task := range map[string]analysis.RepeatTask{
-		"want rows, steps and a learning rate above 0, got 0, 1 and 1":      {Steps: 1, LR: 1, MinPeriod: 2, MaxPeriod: 3},
-		"want 2 <= MinPeriod <= MaxPeriod <= half of 9 tokens, got 2 and 5": {Rows: 1, Steps: 1, LR: 1, MinPeriod: 2, MaxPeriod: 5},
+	assert.ErrorIs(t, err, check.ValueError{Name: "repeat task", Want: "a model without document masks"})
+	for want, task := range map[error]analysis.RepeatTask{
+		check.ValueError{Name: "repeat task", Got: "0, 1 and 1"}: {Steps: 1, LR: 1, MinPeriod: 2, MaxPeriod: 3},
+		check.ValueError{Name: "repeat task", Got: "2 and 5"}:    {Rows: 1, Steps: 1, LR: 1, MinPeriod: 2, MaxPeriod: 5},
 	} {
 		_, _, err := task.Train(c)
-		assert.ErrorContains(t, err, want)
+		assert.ErrorIs(t, err, want)
 	}
 }

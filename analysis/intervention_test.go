@@ -10,6 +10,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -98,23 +99,23 @@ func TestInterventionErrors(t *testing.T) {
 	store := modeltest.PerturbedStore(t, c, tensor.Float64)
 	ids := tokensFor(c, 4, 1)
 	_, err := analysis.AblateHeads(store, c, nil, analysis.NextTokenLoss())
-	assert.EqualError(t, err, "analysis: want a prompt of at least 1 token, got none")
+	assert.ErrorIs(t, err, check.ValueError{Name: "prompt", Got: "none"})
 	_, err = analysis.AblateHeads(store, c, ids, analysis.Metric{Name: "mine"})
-	assert.EqualError(t, err, `analysis: metric "mine": want NextTokenLoss() or LogitOf(...), got a Metric that measures nothing`)
+	assert.ErrorIs(t, err, check.ValueError{Name: `metric "mine"`})
 	_, err = analysis.PatchStream(store, c, ids, ids[:3], analysis.NextTokenLoss())
-	assert.EqualError(t, err, "analysis: patch: want a clean and a corrupt prompt of as many tokens, got 4 and 3")
+	assert.ErrorIs(t, err, check.ValueError{Name: "corrupt", Got: "3"})
 	_, err = analysis.PatchHeads(store, c, ids, ids, analysis.NextTokenLoss())
-	assert.ErrorContains(t, err, "analysis: patch: want prompts that differ in the loss of the next token")
+	assert.ErrorIs(t, err, check.ValueError{Name: "corrupt", Want: "a prompt that changes the loss of the next token"})
 	_, err = analysis.AblateHeads(store, c, ids[:1], analysis.NextTokenLoss())
-	assert.EqualError(t, err, "analysis: loss: want at least 2 tokens, so that one has a successor, got 1")
+	assert.ErrorIs(t, err, check.ValueError{Name: "loss", Got: "1"})
 	_, err = analysis.AblateHeads(store, c, ids, analysis.LogitOf(4, 0, -1))
-	assert.EqualError(t, err, "cache: token: want 0 to 3, got 4")
+	assert.ErrorIs(t, err, check.RangeError{Name: "token", N: 4, Got: 4})
 	_, err = analysis.AblateHeads(store, c, ids, analysis.LogitOf(0, 13, -1))
-	assert.EqualError(t, err, "analysis: target id: want 0 to 12, got 13")
+	assert.ErrorIs(t, err, check.RangeError{Name: "target id", N: 13, Got: 13})
 	_, err = analysis.AblateHeads(store, c, ids, analysis.LogitOf(0, 0, 13))
-	assert.EqualError(t, err, "analysis: id to compare with: want 0 to 12, got 13")
+	assert.ErrorIs(t, err, check.RangeError{Name: "id to compare with", N: 13, Got: 13})
 	_, err = analysis.Ablate(store, c, ids, []string{"blocks.7.*.heads"}, nil, analysis.NextTokenLoss())
-	assert.ErrorContains(t, err, "no activation")
+	assert.ErrorIs(t, err, check.UnknownNameError{Kind: "activation", Name: "blocks.7.*.heads"})
 }
 
 // TestNextTokenLoss: the mean over all tokens is that of parts, by their sizes.
@@ -131,15 +132,15 @@ func TestNextTokenLoss(t *testing.T) {
 	for token := 1; token < n; token++ {
 		others = append(others, token)
 	}
-	first, rest := of(analysis.NextTokenLossBehind(0)), of(analysis.NextTokenLossBehind(others...))
+	first, rest := of(analysis.NextTokenLossAfter(0)), of(analysis.NextTokenLossAfter(others...))
 	assert.NotEqual(t, first, rest)
 	assert.InDelta(t, of(analysis.NextTokenLoss()), (first+float64(n-1)*rest)/float64(n), 1e-12)
-	for want, m := range map[string]analysis.Metric{
-		"analysis: loss: want at least one token, got none":                           analysis.NextTokenLossBehind(),
-		"analysis: token: want 0 to 8, got 9":                                         analysis.NextTokenLossBehind(9),
-		"analysis: loss: token 8: want one with a successor, got the last of its row": analysis.NextTokenLossBehind(8),
+	for want, m := range map[error]analysis.Metric{
+		check.ValueError{Name: "loss", Got: "none"}:                         analysis.NextTokenLossAfter(),
+		check.RangeError{Name: "token", N: 9, Got: 9}:                       analysis.NextTokenLossAfter(9),
+		check.ValueError{Name: "loss: token 8", Got: "the last of its row"}: analysis.NextTokenLossAfter(8),
 	} {
 		_, err := m.Of(run)
-		assert.EqualError(t, err, want)
+		assert.ErrorIs(t, err, want)
 	}
 }

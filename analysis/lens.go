@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/stream/linear"
@@ -53,7 +54,7 @@ func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 	if err := d.checkToken(token); err != nil {
 		return nil, err
 	}
-	if err := inRange("target id", target, d.run.Vocab); err != nil {
+	if err := check.Index("target id", target, d.run.Vocab); err != nil {
 		return nil, err
 	}
 	model := d.run.Model()

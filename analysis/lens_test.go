@@ -12,6 +12,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -122,11 +123,11 @@ func TestLensErrors(t *testing.T) {
 	d, err := analysis.Decompose(run)
 	require.NoError(t, err)
 	_, err = d.Lens(1, 0)
-	assert.EqualError(t, err, "analysis: token: want 0 to 0, got 1")
+	assert.ErrorIs(t, err, check.RangeError{Name: "token", N: 1, Got: 1})
 	_, err = d.Lens(0, 13)
-	assert.EqualError(t, err, "analysis: target id: want 0 to 12, got 13")
+	assert.ErrorIs(t, err, check.RangeError{Name: "target id", N: 13, Got: 13})
 	_, err = d.LensMap()
-	assert.EqualError(t, err, "analysis: lens: want at least 2 tokens a row, so that one has a successor, got 1")
+	assert.ErrorIs(t, err, check.ValueError{Name: "lens", Got: "1"})
 }
 
 // BenchmarkLensMap is a transformer of 12 layers and GPT-2's vocabulary at 64 tokens.

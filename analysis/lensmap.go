@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/pkg/errors"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 )
 
@@ -32,7 +32,7 @@ func (d *Decomposition) LensMap() (*LensMap, error) {
 		}
 	}
 	if len(m.Tokens) == 0 {
-		return nil, errors.Errorf("analysis: lens: want at least 2 tokens a row, so that one has a successor, got %d", d.run.Seq)
+		return nil, check.Value("lens", "at least 2 tokens a row, so that one has a successor", d.run.Seq)
 	}
 	err := d.eachPoint(0, d.frozen.Tokens(), func(after string, features []float64) error {
 		m.After = append(m.After, after)

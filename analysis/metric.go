@@ -3,10 +3,10 @@ package analysis
 import (
 	"fmt"
 
-	"github.com/pkg/errors"
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 )
 
 // Metric is a number that says how well a run did; NextTokenLoss and LogitOf make one.
@@ -18,7 +18,7 @@ type Metric struct {
 // Of measures a run.
 func (m Metric) Of(run *cache.Cache) (float64, error) {
 	if m.of == nil {
-		return 0, errors.Errorf("analysis: metric %q: want NextTokenLoss() or LogitOf(...), got a Metric that measures nothing", m.Name)
+		return 0, check.Value(fmt.Sprintf("metric %q", m.Name), "what NextTokenLoss or LogitOf returns", "a Metric that measures nothing")
 	}
 	return m.of(run)
 }
@@ -27,7 +27,7 @@ func (m Metric) Of(run *cache.Cache) (float64, error) {
 func NextTokenLoss() Metric {
 	return Metric{"loss of the next token", func(run *cache.Cache) (float64, error) {
 		if run.Seq < 2 {
-			return 0, errors.Errorf("analysis: loss: want at least 2 tokens, so that one has a successor, got %d", run.Seq)
+			return 0, check.Value("loss", "at least 2 tokens, so that one has a successor", run.Seq)
 		}
 		var tokens []int
 		for token := range run.Tokens() {
@@ -39,19 +39,19 @@ func NextTokenLoss() Metric {
 	}}
 }
 
-// NextTokenLossBehind is NextTokenLoss of some tokens alone: of those whose successor can be
+// NextTokenLossAfter is NextTokenLoss of some tokens alone: of those whose successor can be
 // known, say.
-func NextTokenLossBehind(tokens ...int) Metric {
-	return Metric{fmt.Sprintf("loss of the next token behind %d tokens", len(tokens)), func(run *cache.Cache) (float64, error) {
+func NextTokenLossAfter(tokens ...int) Metric {
+	return Metric{fmt.Sprintf("loss of the next token after %d tokens", len(tokens)), func(run *cache.Cache) (float64, error) {
 		if len(tokens) == 0 {
-			return 0, errors.New("analysis: loss: want at least one token, got none")
+			return 0, check.Value("loss", "at least one token", "none")
 		}
 		for _, token := range tokens {
-			if err := inRange("token", token, run.Tokens()); err != nil {
+			if err := check.Index("token", token, run.Tokens()); err != nil {
 				return 0, err
 			}
 			if (token+1)%run.Seq == 0 {
-				return 0, errors.Errorf("analysis: loss: token %d: want one with a successor, got the last of its row", token)
+				return 0, check.Value(fmt.Sprintf("loss: token %d", token), "one with a successor", "the last of its row")
 			}
 		}
 		return nextTokenLoss(run, tokens)
@@ -83,13 +83,13 @@ func LogitOf(token, target, against int) Metric {
 		if err != nil {
 			return 0, err
 		}
-		if err := inRange("target id", target, len(logits)); err != nil {
+		if err := check.Index("target id", target, len(logits)); err != nil {
 			return 0, err
 		}
 		if against < 0 {
 			return logits[target], nil
 		}
-		if err := inRange("id to compare with", against, len(logits)); err != nil {
+		if err := check.Index("id to compare with", against, len(logits)); err != nil {
 			return 0, err
 		}
 		return logits[target] - logits[against], nil

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -73,22 +74,22 @@ func CompareOptimizers(store *graph.Store, c models.Spec, ids []int32, o Optimiz
 }
 
 func (o *OptimizerOptions) resolve(c models.Spec, ids []int32) (err error) {
-	if err := unsupported(AnalysisRotation, c); err != nil {
+	if err := CheckSupport(AnalysisRotation, c); err != nil {
 		return err
 	}
 	if o.Space, err = spaceOf(c, o.Space); err != nil {
 		return err
 	}
 	if len(ids) < 2 {
-		return errors.Errorf("analysis: optimizers: want at least 2 token ids, one to predict, got %d", len(ids))
+		return check.Value("ids", "at least 2, one to predict", len(ids))
 	}
 	for _, id := range ids {
-		if err := inRange("token id", int(id), c.Vocab); err != nil {
+		if err := check.Index("token id", int(id), c.Vocab); err != nil {
 			return err
 		}
 	}
 	if o.Steps < 0 || !(o.SGDRate >= 0) || !(o.AdamRate >= 0) {
-		return errors.Errorf("analysis: optimizers: want steps and rates above 0, or 0 for the defaults, got %d steps, rates %g and %g", o.Steps, o.SGDRate, o.AdamRate)
+		return check.Value("optimizers", "steps and rates above 0, or 0 for the defaults", fmt.Sprintf("%d steps, rates %g and %g", o.Steps, o.SGDRate, o.AdamRate))
 	}
 	o.Steps, o.SGDRate, o.AdamRate = cmp.Or(o.Steps, 20), cmp.Or(o.SGDRate, 0.1), cmp.Or(o.AdamRate, 0.001)
 	return nil
@@ -97,7 +98,7 @@ func (o *OptimizerOptions) resolve(c models.Spec, ids []int32) (err error) {
 // withoutBreakers is a copy of a model, in float64, that every rotation that o allows
 // leaves as it is.
 func withoutBreakers(store *graph.Store, c models.Spec, o *RotationOptions) (*graph.Store, models.Spec, error) {
-	if err := wantStore(store); err != nil {
+	if err := cache.CheckStore(store); err != nil {
 		return nil, c, err
 	}
 	c, err := withoutDropout(c)

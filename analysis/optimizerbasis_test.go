@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/models/modeltest"
 )
 
@@ -61,21 +62,21 @@ func checkRun(t *testing.T, r analysis.OptimizerRun, steps int) {
 // TestOptimizerBasisErrors: what a call can get wrong is one line.
 func TestOptimizerBasisErrors(t *testing.T) {
 	c := vectorModels(t)["bias"]
-	for want, call := range map[string]struct {
+	for want, call := range map[error]struct {
 		ids []int32
 		o   analysis.OptimizerOptions
 	}{
-		"want at least 2 token ids, one to predict, got 1": {ids: []int32{1}},
-		"analysis: token id: want 0 to 12, got 13":         {ids: []int32{1, 13}},
-		"got -1 steps": {ids: []int32{1, 2}, o: analysis.OptimizerOptions{Steps: -1}},
-		"want a store with a model's parameters, got an empty one":    {ids: []int32{1, 2}},
-		`analysis: space: want stream for the vector stream, got "x"`: {ids: []int32{1, 2}, o: analysis.OptimizerOptions{RotationOptions: analysis.RotationOptions{Space: "x"}}},
+		check.ValueError{Name: "ids", Got: "1"}:            {ids: []int32{1}},
+		check.RangeError{Name: "token id", N: 13, Got: 13}: {ids: []int32{1, 13}},
+		check.ValueError{Name: "optimizers"}:               {ids: []int32{1, 2}, o: analysis.OptimizerOptions{Steps: -1}},
+		check.ValueError{Name: "store"}:                    {ids: []int32{1, 2}},
+		check.ValueError{Name: "space", Got: `"x"`}:        {ids: []int32{1, 2}, o: analysis.OptimizerOptions{RotationOptions: analysis.RotationOptions{Space: "x"}}},
 	} {
 		_, err := analysis.CompareOptimizers(nil, c, call.ids, call.o)
-		assert.ErrorContains(t, err, want)
+		assert.ErrorIs(t, err, want)
 	}
 	_, err := analysis.CompareOptimizers(nil, zoo(t)["vwn"], []int32{1, 2}, analysis.OptimizerOptions{})
-	assert.ErrorContains(t, err, "stream vwn does not have it")
+	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: analysis.AnalysisRotation, Stream: "vwn"})
 	_, err = analysis.CompareOptimizers(modeltest.NewStore(t, c, tensor.Float32, 0), c, make([]int32, c.Seq+2), analysis.OptimizerOptions{})
 	assert.ErrorContains(t, err, "want at most 9 tokens a row")
 }

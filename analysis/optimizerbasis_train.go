@@ -72,7 +72,7 @@ func (t training) learner(model *graph.Store, c models.Spec, ids []int32, r *Rot
 		Seq: last, Outputs: models.Outputs{Logits: true},
 		Compute: graph.Options{Store: store, Threads: threads}, Optimizer: t.parts,
 	})
-	return l, errors.Wrap(err, "analysis: optimizers")
+	return l, errors.Wrap(err, "optimizers")
 }
 
 // update changes a model's weights by the gradients that compare has made.

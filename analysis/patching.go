@@ -5,9 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
@@ -58,7 +57,7 @@ type places struct {
 
 func (p places) patch(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
 	if len(clean) != len(corrupt) {
-		return nil, errors.Errorf("analysis: patch: want a clean and a corrupt prompt of as many tokens, got %d and %d", len(clean), len(corrupt))
+		return nil, check.Value("corrupt", fmt.Sprintf("as many tokens as the clean prompt has, %d", len(clean)), len(corrupt))
 	}
 	r, err := newRunner(store, c, clean, p.names)
 	if err != nil {
@@ -92,7 +91,7 @@ func (p places) patch(store *graph.Store, c models.Spec, clean, corrupt []int32,
 func (p *Patching) normalise() error {
 	gap := p.Clean - p.Baseline
 	if math.Abs(gap) < 1e-12*max(1, math.Abs(p.Clean)) {
-		return errors.Errorf("analysis: patch: want prompts that differ in the %s, got %g for both: choose another token or target", p.Metric, p.Clean)
+		return check.Value("corrupt", "a prompt that changes the "+p.Metric, fmt.Sprintf("%g for both: choose another token or target", p.Clean))
 	}
 	for _, row := range p.Effect {
 		for i := range row {

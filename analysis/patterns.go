@@ -3,9 +3,8 @@ package analysis
 import (
 	"fmt"
 
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/stream"
 )
@@ -25,14 +24,14 @@ type AttentionPatterns struct {
 // PatternName(layer). It is an error if it is not one row, or there is no such layer.
 func Patterns(run *cache.Cache, layer int) (*AttentionPatterns, error) {
 	if run.Batch != 1 {
-		return nil, errors.Errorf("analysis: patterns: want a run of 1 row, got %d: run one at a time", run.Batch)
+		return nil, check.Value("patterns", "a run of 1 row", fmt.Sprintf("%d: run one at a time", run.Batch))
 	}
 	return patternsOf(run, layer, 0)
 }
 
 // patternsOf is Patterns of one of the run's rows.
 func patternsOf(run *cache.Cache, layer, row int) (*AttentionPatterns, error) {
-	if err := inRange("layer", layer, run.Model().Spec().Layers); err != nil {
+	if err := check.Index("layer", layer, run.Model().Spec().Layers); err != nil {
 		return nil, err
 	}
 	a, err := run.Get(PatternName(layer))

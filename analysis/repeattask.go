@@ -2,11 +2,12 @@ package analysis
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 
-	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
@@ -64,11 +65,11 @@ func (r RepeatTask) Train(c models.Spec) (*graph.Store, []float64, error) {
 func (r RepeatTask) check(c models.Spec) error {
 	switch {
 	case r.Rows < 1 || r.Steps < 1 || !(r.LR > 0):
-		return errors.Errorf("analysis: repeat task: want rows, steps and a learning rate above 0, got %d, %d and %g", r.Rows, r.Steps, r.LR)
+		return check.Value("repeat task", "rows, steps and a learning rate above 0", fmt.Sprintf("%d, %d and %g", r.Rows, r.Steps, r.LR))
 	case c.MaskDocuments:
-		return errors.New("analysis: repeat task: want a model without document masks, got one that sees nothing before BOS, which is drawn too: set MaskDocuments to false")
+		return check.Value("repeat task", "a model without document masks", "one that sees nothing before BOS, which is drawn too: set MaskDocuments to false")
 	case r.MinPeriod < 2 || r.MaxPeriod < r.MinPeriod || 2*r.MaxPeriod > c.Seq:
-		return errors.Errorf("analysis: repeat task: want 2 <= MinPeriod <= MaxPeriod <= half of %d tokens, got %d and %d", c.Seq, r.MinPeriod, r.MaxPeriod)
+		return check.Value("repeat task", fmt.Sprintf("2 <= MinPeriod <= MaxPeriod <= half of %d tokens", c.Seq), fmt.Sprintf("%d and %d", r.MinPeriod, r.MaxPeriod))
 	}
 	return nil
 }

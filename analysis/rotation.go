@@ -1,13 +1,15 @@
 package analysis
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/pkg/errors"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
@@ -46,7 +48,7 @@ func DrawRotation(c models.Spec, o RotationOptions) (*Rotation, error) {
 
 // drawRotation draws a rotation with options as they are.
 func drawRotation(c models.Spec, o RotationOptions) (*Rotation, error) {
-	if err := unsupported(AnalysisRotation, c); err != nil {
+	if err := CheckSupport(AnalysisRotation, c); err != nil {
 		return nil, err
 	}
 	space, err := spaceOf(c, o.Space)
@@ -60,11 +62,11 @@ func drawRotation(c models.Spec, o RotationOptions) (*Rotation, error) {
 			continue
 		}
 		if s.Size < 1 {
-			return nil, errors.Errorf("analysis: rotation: space %s of the %s stream: want at least 1 dimension, got %d", s.Name, c.Stream.Name(), s.Size)
+			return nil, check.Value(fmt.Sprintf("space %s of the %s stream", s.Name, c.Stream.Name()), "at least 1 dimension", s.Size)
 		}
 		i := slices.IndexFunc(parts, func(p rotationPart) bool { return p.space == s.Name })
 		if i < 0 {
-			return nil, errors.Errorf("analysis: rotation: want a space %s, %s or %s, got %s of the %s stream", SpaceStream, SpaceKey, SpaceValue, s.Name, c.Stream.Name())
+			return nil, check.Value("space of the "+c.Stream.Name()+" stream", fmt.Sprintf("%s, %s or %s", SpaceStream, SpaceKey, SpaceValue), s.Name)
 		}
 		*parts[i].matrix = randomOrthogonal(s.Size, rand.New(rand.NewPCG(o.Seed, uint64(i))), o.KeepOnes)
 	}
@@ -120,7 +122,7 @@ func spaceOf(c models.Spec, name string) (string, error) {
 	if slices.Contains(spaces, name) {
 		return name, nil
 	}
-	return "", errors.Errorf("analysis: space: want %s for the %s stream, got %q", strings.Join(spaces, ", "), c.Stream.Name(), name)
+	return "", check.Value("space", fmt.Sprintf("%s for the %s stream", strings.Join(spaces, ", "), c.Stream.Name()), strconv.Quote(name))
 }
 
 // Rotate turns a model's residual stream by a random orthogonal matrix and folds that into

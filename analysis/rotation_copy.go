@@ -1,17 +1,21 @@
 package analysis
 
 import (
+	"fmt"
+
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
 
 // copyModel copies a model's parameters into a Store of their own.
 func copyModel(store *graph.Store, c models.Spec) (*graph.Store, error) {
-	if err := wantStore(store); err != nil {
+	if err := cache.CheckStore(store); err != nil {
 		return nil, err
 	}
 	return copyModelAs(store, c, store.DType())
@@ -46,15 +50,12 @@ func emptyModel(c models.Spec, dt tensor.Dtype) (*graph.Store, error) {
 
 func copyParameter(to, from *graph.Param) error {
 	if from == nil {
-		return errors.Errorf("analysis: the store lacks the parameter %q: want the config that it was made for", to.Name)
+		return missingParameter(to.Name)
 	}
-	return errors.Wrapf(graph.SetFloat64s(to.Value, graph.Float64s(from.Value)), "analysis: parameter %q", to.Name)
+	return errors.Wrapf(graph.SetFloat64s(to.Value, graph.Float64s(from.Value)), "parameter %q", to.Name)
 }
 
-// wantStore refuses no Store and one without parameters.
-func wantStore(store *graph.Store) error {
-	if store == nil || len(store.Params()) == 0 {
-		return errors.New("analysis: want a store with a model's parameters, got an empty one: read a model with pretrained.Open")
-	}
-	return nil
+// missingParameter says that a Store is of another model.
+func missingParameter(name string) error {
+	return check.Value("store", fmt.Sprintf("the parameter %q", name), "none: want the config that it was made for")
 }

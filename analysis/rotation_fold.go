@@ -7,6 +7,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
@@ -31,13 +33,13 @@ import (
 // The unembedding, which reads behind the final norm, becomes a weight of its own where it
 // was tied. Errors: another stream than vector; a Store that lacks parameters.
 func FoldNorms(store *graph.Store, c models.Spec) (*graph.Store, models.Spec, error) {
-	if err := wantModel("fold norms", c); err != nil {
+	if err := checkSpec(c); err != nil {
 		return nil, c, err
 	}
 	if !turnsVectors(c) {
-		return nil, c, errors.Errorf("analysis: fold norms: want a stream of vectors that can be turned, got %s: its gains scale what no single weight reads", c.Stream.Name())
+		return nil, c, check.Value("stream", "one of vectors that can be rotated", c.Stream.Name()+", whose gains scale what no single weight reads")
 	}
-	if err := wantStore(store); err != nil {
+	if err := cache.CheckStore(store); err != nil {
 		return nil, c, err
 	}
 	f := folding{width: c.Width(), bias: c.Bias, standings: standings(SpaceStream, turnedSpaces(c)), from: store, centred: c.Norm == models.NormLayer, tied: c.TieEmbeddings}
@@ -97,7 +99,7 @@ func (f folding) fold(p *graph.Param) error {
 			return err
 		}
 	}
-	return errors.Wrapf(graph.SetFloat64s(p.Value, values), "analysis: parameter %q", p.Name)
+	return errors.Wrapf(graph.SetFloat64s(p.Value, values), "parameter %q", p.Name)
 }
 
 // values are a parameter's, those of a tied unembedding the transposed table's.
@@ -108,7 +110,7 @@ func (f folding) values(name string) ([]float64, error) {
 	}
 	p := f.from.Param(name)
 	if p == nil {
-		return nil, errors.Errorf("analysis: the store lacks the parameter %q: want the config that it was made for", name)
+		return nil, missingParameter(name)
 	}
 	values := graph.Float64s(p.Value)
 	if !transposed {

@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -58,14 +59,14 @@ type RotationReportOptions struct {
 // model with biases, which RMSNorm has not, keeps it and is turned about the vector of ones
 // instead (Norm and KeepOnes of a row tell).
 func MeasureRotation(store *graph.Store, c models.Spec, ids []int32, o RotationReportOptions) (*RotationReport, error) {
-	if err := unsupported(AnalysisRotation, c); err != nil {
+	if err := CheckSupport(AnalysisRotation, c); err != nil {
 		return nil, err
 	}
 	if o.Seeds < 0 {
-		return nil, errors.Errorf("analysis: rotation: seeds: want at least 1, or 0 for 3, got %d", o.Seeds)
+		return nil, check.Value("seeds", "at least 1, or 0 for 3", o.Seeds)
 	}
 	o.Seeds = cmp.Or(o.Seeds, 3)
-	if err := wantStore(store); err != nil {
+	if err := cache.CheckStore(store); err != nil {
 		return nil, err
 	}
 	r := &RotationReport{Stream: c.Stream.Name(), DType: store.DType().Name(), Seeds: o.Seeds, Tokens: len(ids)}
@@ -147,7 +148,7 @@ func resetGains(store *graph.Store) error {
 			ones[i] = 1
 		}
 		if err := graph.SetFloat64s(p.Value, ones); err != nil {
-			return errors.Wrapf(err, "analysis: parameter %q", p.Name)
+			return errors.Wrapf(err, "parameter %q", p.Name)
 		}
 	}
 	return nil
@@ -219,7 +220,7 @@ func finiteLogits(r *cache.Runner, ids []int32) ([]float64, error) {
 func checkFinite(what string, x []float64) error {
 	for _, v := range x {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return errors.Errorf("analysis: %s: want finite numbers, got %g: has the model diverged?", what, v)
+			return check.Value(what, "finite numbers", fmt.Sprintf("%g: has the model diverged?", v))
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -172,9 +173,9 @@ func TestFoldNorms(t *testing.T) {
 		}
 	}
 	_, _, err := analysis.FoldNorms(nil, vectorModels(t)["bias"])
-	assert.EqualError(t, err, "analysis: want a store with a model's parameters, got an empty one: read a model with pretrained.Open")
+	assert.ErrorIs(t, err, check.ValueError{Name: "store"})
 	_, _, err = analysis.FoldNorms(nil, matrixModels(t)["bias"])
-	assert.EqualError(t, err, "analysis: fold norms: want a stream of vectors that can be turned, got matrix: its gains scale what no single weight reads")
+	assert.ErrorIs(t, err, check.ValueError{Name: "stream", Want: "one of vectors that can be rotated"})
 }
 
 // TestRotationMatrices: they are orthogonal and depend on the seed; those that keep the ones
@@ -224,32 +225,32 @@ func TestRotationMatrices(t *testing.T) {
 func TestRotateErrors(t *testing.T) {
 	c := vectorModels(t)["bias"]
 	_, _, err := analysis.Rotate(nil, c, analysis.RotationOptions{Space: "key"})
-	assert.EqualError(t, err, `analysis: space: want stream for the vector stream, got "key"`)
+	assert.ErrorIs(t, err, check.ValueError{Name: "space", Got: `"key"`})
 	m := matrixModels(t)["bias"]
 	_, _, err = analysis.Rotate(nil, m, analysis.RotationOptions{Space: "stream"})
-	assert.EqualError(t, err, `analysis: space: want key, value, both for the matrix stream, got "stream"`)
+	assert.ErrorIs(t, err, check.ValueError{Name: "space", Got: `"stream"`})
 	_, _, err = analysis.Rotate(nil, m, analysis.RotationOptions{})
-	assert.ErrorContains(t, err, "want a store with a model's parameters")
+	assert.ErrorIs(t, err, check.ValueError{Name: "store"})
 	_, _, err = analysis.Rotate(modeltest.NewStore(t, m, tensor.Float32, 0), c, analysis.RotationOptions{})
-	assert.ErrorContains(t, err, "analysis: ")
+	assert.ErrorContains(t, err, `parameter "`, "a store of another model")
 	_, _, err = analysis.Rotate(nil, modeltest.Resolve(t, tiny(oddSpaces{Space: stream.Space{Name: stream.SpaceStream}}, plain)), analysis.RotationOptions{})
-	assert.EqualError(t, err, "analysis: rotation: space stream of the odd stream: want at least 1 dimension, got 0")
+	assert.ErrorIs(t, err, check.ValueError{Name: "space stream of the odd stream", Got: "0"})
 	_, _, err = analysis.Rotate(nil, modeltest.Resolve(t, tiny(oddSpaces{Space: stream.Space{Name: "depth", Size: 3}}, plain)), analysis.RotationOptions{})
-	assert.EqualError(t, err, "analysis: rotation: want a space stream, key or value, got depth of the odd stream")
+	assert.ErrorIs(t, err, check.ValueError{Name: "space of the odd stream", Got: "depth"})
 	_, _, err = analysis.Rotate(nil, zoo(t)["mhc"], analysis.RotationOptions{})
-	assert.ErrorContains(t, err, "analysis: rotation: stream mhc does not have it")
+	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: "rotation", Stream: "mhc"})
 	_, err = analysis.MeasureRotation(nil, zoo(t)["mhc"], []int32{1}, analysis.RotationReportOptions{})
-	assert.ErrorContains(t, err, "analysis: rotation: stream mhc does not have it")
+	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: "rotation", Stream: "mhc"})
 	_, err = analysis.MeasureRotation(modeltest.NewStore(t, c, tensor.Float32, 0), c, []int32{99}, analysis.RotationReportOptions{})
-	assert.ErrorContains(t, err, "want an id of 0 to 12, got 99")
+	assert.ErrorIs(t, err, check.RangeError{Name: "id of token 0", N: 13, Got: 99})
 	_, err = analysis.MeasureRotation(nil, models.Spec{}, []int32{1}, analysis.RotationReportOptions{})
-	assert.EqualError(t, err, "analysis: rotation: want a Spec that Config.Resolve made, got the zero value")
+	assert.ErrorIs(t, err, check.ValueError{Name: "model", Got: "the zero value"})
 	_, err = analysis.DrawRotation(models.Spec{}, analysis.RotationOptions{})
-	assert.EqualError(t, err, "analysis: rotation: want a Spec that Config.Resolve made, got the zero value")
+	assert.ErrorIs(t, err, check.ValueError{Name: "model", Got: "the zero value"})
 	_, _, err = analysis.FoldNorms(nil, models.Spec{})
-	assert.EqualError(t, err, "analysis: fold norms: want a Spec that Config.Resolve made, got the zero value")
+	assert.ErrorIs(t, err, check.ValueError{Name: "model", Got: "the zero value"})
 	_, err = analysis.MeasureRotation(nil, c, nil, analysis.RotationReportOptions{Seeds: -1})
-	assert.EqualError(t, err, "analysis: rotation: seeds: want at least 1, or 0 for 3, got -1")
+	assert.ErrorIs(t, err, check.ValueError{Name: "seeds", Got: "-1"})
 }
 
 // oddSpaces is a design of one's own whose stream is said to have the given space.

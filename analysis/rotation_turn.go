@@ -7,6 +7,7 @@ import (
 	"github.com/pkg/errors"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/stream"
 )
@@ -63,12 +64,12 @@ func (r *Rotation) turn(to, from *graph.Store, spaces []stream.Space) error {
 			}
 			how, known := standings(part.space, spaces)[kindOf(p.Name)]
 			if !known {
-				return errors.Errorf("analysis: rotation: parameter %q: want one that the stream's spaces, or blocks, list, got another name", p.Name)
+				return check.Value("parameter", "one that the stream's spaces, or blocks, list", p.Name)
 			}
 			values = turned(values, *part.matrix, how, p.Shape[len(p.Shape)-1])
 		}
 		if err := graph.SetFloat64s(to.Param(p.Name).Value, values); err != nil {
-			return errors.Wrapf(err, "analysis: rotation: %q", p.Name)
+			return errors.Wrapf(err, "%q", p.Name)
 		}
 	}
 	return nil

@@ -1,12 +1,14 @@
 package analysis
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
-	"github.com/pkg/errors"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/analysis/check"
 )
 
 // Spectrum is how many directions of the stream a weight uses, by its singular values s_i,
@@ -40,11 +42,11 @@ type subspace struct {
 func spectrumOf(e end) (Spectrum, subspace, error) {
 	gram, d, m := e.wholeGram(), e.size, e.count // [D, D]
 	if !finiteMatrix(gram) {
-		return Spectrum{}, subspace{}, errors.Errorf("singular values of %d x %d entries: want finite ones, got some that are not", d, m)
+		return Spectrum{}, subspace{}, check.Value(fmt.Sprintf("singular values of %d x %d entries", d, m), "finite entries", "some that are not")
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(mat.NewSymDense(d, gram.RawMatrix().Data), true) {
-		return Spectrum{}, subspace{}, errors.Errorf("singular values of %d x %d entries: no convergence", d, m)
+		return Spectrum{}, subspace{}, check.Value(fmt.Sprintf("singular values of %d x %d entries", d, m), "convergence", "none")
 	}
 	energies := eigen.Values(nil)
 	slices.Reverse(energies)

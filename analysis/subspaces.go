@@ -93,7 +93,7 @@ func takeApart(accesses []end) ([]Spectrum, []subspace, error) {
 	work.Wait()
 	for i, err := range errs {
 		if err != nil {
-			return nil, nil, errors.Wrapf(err, "analysis: what %s %s", accesses[i].site, wayOf(accesses[i].reads))
+			return nil, nil, errors.Wrapf(err, "what %s %s", accesses[i].site, wayOf(accesses[i].reads))
 		}
 	}
 	return spectra, spaces, nil

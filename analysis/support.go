@@ -2,12 +2,11 @@ package analysis
 
 import (
 	"slices"
-	"strings"
 
-	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
@@ -72,23 +71,23 @@ func storesByKeys(frozen *stream.Frozen) bool {
 	return err == nil && ok
 }
 
-// wantModel is an error if there is none.
-func wantModel(name string, c models.Spec) error {
-	if c.IsZero() {
-		return errors.Errorf("analysis: %s: want a Spec that Config.Resolve made, got the zero value", name)
-	}
-	return nil
-}
-
-// unsupported is nil if the model's stream has the analysis, and otherwise says which it
-// has.
-func unsupported(name string, c models.Spec) error {
-	if err := wantModel(name, c); err != nil {
+// CheckSupport returns a check.UnsupportedError if a model's stream has not an analysis, one of
+// Supports.
+func CheckSupport(name string, c models.Spec) error {
+	if err := checkSpec(c); err != nil {
 		return err
 	}
 	has := Supports(c)
 	if slices.Contains(has, name) {
 		return nil
 	}
-	return errors.Errorf("analysis: %s: stream %s does not have it; it has %s", name, c.Stream.Name(), strings.Join(has, ", "))
+	return check.UnsupportedError{Analysis: name, Stream: c.Stream.Name(), Has: has}
+}
+
+// checkSpec refuses a Spec that is none.
+func checkSpec(c models.Spec) error {
+	if c.IsZero() {
+		return check.Value("model", "a Spec that Config.Resolve made", "the zero value")
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -121,16 +122,16 @@ func TestTensorProductOfAnotherRun(t *testing.T) {
 	assert.InDelta(t, floats.Norm(p.Output[3], 1), floats.Distance(p.Output[3], p.Written[3], 1), 1e-12)
 	assert.Greater(t, p.Deviation, 0.01)
 	_, err = analysis.TensorProductOf(run, 4, 0)
-	assert.EqualError(t, err, "analysis: layer: want 0 to 3, got 4")
+	assert.ErrorIs(t, err, check.RangeError{Name: "layer", N: 4, Got: 4})
 	_, err = analysis.TensorProductOf(run, 0, -1)
-	assert.EqualError(t, err, "analysis: head: want 0 to 2, got -1")
+	assert.ErrorIs(t, err, check.RangeError{Name: "head", N: 3, Got: -1})
 	_, err = analysis.TensorProductOf(run, 1, 0)
-	assert.ErrorContains(t, err, "blocks.1.attention.norm.out")
+	assert.ErrorIs(t, err, cache.NotKeptError{Name: "blocks.1.attention.norm.out"})
 	_, err = analysis.RunTensorProduct(run.Model().Store(), c, []int32{1, 2}, 9, 0)
-	assert.EqualError(t, err, "analysis: layer: want 0 to 3, got 9")
+	assert.ErrorIs(t, err, check.RangeError{Name: "layer", N: 4, Got: 9})
 	_, err = analysis.RunTensorProduct(run.Model().Store(), c, nil, 0, 0)
-	assert.EqualError(t, err, "analysis: want a prompt of at least 1 token, got none")
+	assert.ErrorIs(t, err, check.ValueError{Name: "prompt", Got: "none"})
 	lstm := zoo(t)["dwlstm"]
 	_, err = analysis.RunTensorProduct(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, []int32{1}, 0, 0)
-	assert.ErrorContains(t, err, "analysis: circuits: stream dwlstm does not have it")
+	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: "circuits", Stream: "dwlstm"})
 }

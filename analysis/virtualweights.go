@@ -3,10 +3,10 @@ package analysis
 import (
 	"fmt"
 
-	"github.com/pkg/errors"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -108,7 +108,7 @@ func Connect(store *graph.Store, c models.Spec, writer, reader string, run *cach
 
 // behind says that a writer comes too late for a reader.
 func behind(writer, reader string) error {
-	return errors.Errorf("analysis: want a reader that comes behind %s, got %s: it has read the stream by then", writer, reader)
+	return check.Value("reader", "one that comes after "+writer, reader+", which has read the stream by then")
 }
 
 func connect(w, r end, maps linear.Chain) *VirtualWeights {
@@ -133,7 +133,7 @@ func connect(w, r end, maps linear.Chain) *VirtualWeights {
 // Matrix returns W_out M W_in [Rows, Columns], of at most 2^24 entries.
 func (v *VirtualWeights) Matrix() (*mat.Dense, error) {
 	if v.out == nil {
-		return nil, errors.Errorf("analysis: virtual weights of %s and %s: want at most %d entries, got %d x %d: take a head, or ask for Norm", v.Writer, v.Reader, matrixWeights, v.Rows, v.Columns)
+		return nil, check.Value(fmt.Sprintf("virtual weights of %s and %s", v.Writer, v.Reader), fmt.Sprintf("at most %d entries", matrixWeights), fmt.Sprintf("%d x %d: take a head, or ask for Norm", v.Rows, v.Columns))
 	}
 	var m mat.Dense
 	m.Mul(v.out, v.in.T())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
@@ -171,14 +172,14 @@ func TestConnectErrors(t *testing.T) {
 	c := zoo(t)["vector"]
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)
 	_, err := analysis.Connect(store, c, "blocks.1.attention.0", "blocks.0.attention.0.q", nil)
-	assert.EqualError(t, err, "analysis: want a reader that comes behind blocks.1.attention.0, got blocks.0.attention.0.q: it has read the stream by then")
+	assert.ErrorIs(t, err, check.ValueError{Name: "reader", Want: "one that comes after blocks.1.attention.0"})
 	_, err = analysis.Connect(store, c, "blocks.1.atention.0", "unembedding", nil)
-	assert.EqualError(t, err, `analysis: no writer "blocks.1.atention.0"; did you mean blocks.1.attention.0?`)
+	assert.ErrorIs(t, err, check.UnknownNameError{Kind: "writer", Name: "blocks.1.atention.0", Nearest: "blocks.1.attention.0"})
 	_, err = analysis.Connect(store, c, "embedding", "blocks.0.attention.3.q", nil)
-	assert.ErrorContains(t, err, `analysis: no reader "blocks.0.attention.3.q"; did you mean blocks.0.attention.`)
+	assert.ErrorIs(t, err, check.UnknownNameError{Kind: "reader", Name: "blocks.0.attention.3.q"})
 	lstm := zoo(t)["dwlstm"]
 	_, err = analysis.Connect(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, "embedding", "unembedding", nil)
-	assert.ErrorContains(t, err, "analysis: wiring: stream dwlstm does not have it; it has ")
+	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: "wiring", Stream: "dwlstm"})
 	f, err := analysis.Fold(store, c)
 	require.NoError(t, err)
 	assert.Contains(t, f.Writers(), "blocks.3.attention")

@@ -2,11 +2,11 @@ package analysis
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -73,7 +73,7 @@ func (o *WiringOptions) resolve() error {
 		o.Draws = defaultDraws
 	}
 	if o.Draws < 2 {
-		return errors.Errorf("analysis: wiring: draws: want at least 2, which have a deviation, or 0 for %d, got %d", defaultDraws, o.Draws)
+		return check.Value("draws", fmt.Sprintf("at least 2, which have a deviation, or 0 for %d", defaultDraws), o.Draws)
 	}
 	return nil
 }

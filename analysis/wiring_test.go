@@ -14,6 +14,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -202,11 +203,11 @@ func TestWiringErrors(t *testing.T) {
 	c := zoo(t)["vector"]
 	store := modeltest.NewStore(t, c, tensor.Float32, 0)
 	_, err := analysis.Wire(store, c, analysis.WiringOptions{Draws: 1})
-	assert.EqualError(t, err, "analysis: wiring: draws: want at least 2, which have a deviation, or 0 for 1000, got 1")
+	assert.ErrorIs(t, err, check.ValueError{Name: "draws", Got: "1"})
 	lstm := zoo(t)["dwlstm"]
 	_, err = analysis.Wire(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, analysis.WiringOptions{})
-	assert.ErrorContains(t, err, "analysis: wiring: stream dwlstm does not have it; it has ")
+	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: "wiring", Stream: "dwlstm"})
 	run, _ := decompose(t, zoo(t)["mhc"], tensor.Float32)
 	_, err = analysis.Wire(store, c, analysis.WiringOptions{Run: run})
-	assert.ErrorContains(t, err, "analysis: want a run of the same model")
+	assert.ErrorContains(t, err, "run: want one of the same model")
 }

@@ -3,8 +3,7 @@ package cache
 import (
 	"slices"
 
-	"github.com/pkg/errors"
-
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 )
 
@@ -49,10 +48,10 @@ func (a Activation) check(at At) error {
 	for axis, index := range at {
 		i := a.Axis(axis)
 		if i < 0 {
-			return errors.Errorf("cache: %s: want one of the axes %v, got %q", a.Name, a.Axes, axis)
+			return check.Unknown("axis of "+a.Name, axis, a.Axes)
 		}
-		if index < 0 || index >= a.Shape[i] {
-			return errors.Errorf("cache: %s: %s: want 0 to %d, got %d", a.Name, axis, a.Shape[i]-1, index)
+		if err := check.Index(a.Name+": "+axis, index, a.Shape[i]); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,10 +1,10 @@
 package cache
 
 import (
+	"fmt"
 	"strings"
 
-	"github.com/pkg/errors"
-
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/models"
 )
 
@@ -33,6 +33,27 @@ func (c *Cache) Names() []string {
 	return names
 }
 
+// NotKeptError says that a run has not kept an activation: add it to Options.Names.
+type NotKeptError struct {
+	Name string
+	Kept []string // the activations that it has kept
+}
+
+// Error lists what was kept.
+func (e NotKeptError) Error() string {
+	kept := "nothing"
+	if len(e.Kept) > 0 {
+		kept = strings.Join(globs(e.Kept), ", ")
+	}
+	return fmt.Sprintf("activation %q: want one that the run keeps, got a run that keeps %s: add it to Options.Names", e.Name, kept)
+}
+
+// Is tells whether target is a NotKeptError of the same activation.
+func (e NotKeptError) Is(target error) bool {
+	t, ok := target.(NotKeptError)
+	return ok && t.Name == e.Name
+}
+
 // Get returns an activation with its axes. It is an error if the run has not kept it. Values
 // are the cache's own: whoever changes them copies them.
 func (c *Cache) Get(name string) (Activation, error) {
@@ -41,10 +62,7 @@ func (c *Cache) Get(name string) (Activation, error) {
 			return a, nil
 		}
 	}
-	if len(c.activations) == 0 {
-		return Activation{}, errors.Errorf("cache: %q was not kept in this run, which kept nothing: add it to Options.Names", name)
-	}
-	return Activation{}, errors.Errorf("cache: %q was not kept in this run, which kept %s: add it to Options.Names", name, strings.Join(kinds(c.Names()), ", "))
+	return Activation{}, NotKeptError{name, c.Names()}
 }
 
 // Activation returns an activation's values, Get's without its axes; stream.Record wants it so.
@@ -55,8 +73,8 @@ func (c *Cache) Activation(name string) ([]float64, error) {
 
 // TokenLogits returns the logits [Vocab] of one token, counted over all rows: part of Logits.
 func (c *Cache) TokenLogits(token int) ([]float64, error) {
-	if token < 0 || token >= c.Tokens() {
-		return nil, errors.Errorf("cache: token: want 0 to %d, got %d", c.Tokens()-1, token)
+	if err := check.Index("token", token, c.Tokens()); err != nil {
+		return nil, err
 	}
 	return c.Logits[token*c.Vocab:][:c.Vocab], nil
 }

@@ -1,7 +1,6 @@
 package cache_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
@@ -96,9 +96,9 @@ func TestSelect(t *testing.T) {
 		assert.Equal(t, row.want, got)
 	}
 	_, err := a.Select(cache.At{"heads": 1})
-	assert.EqualError(t, err, `cache: x: want one of the axes [token head entry], got "heads"`)
+	assert.ErrorIs(t, err, check.UnknownNameError{Kind: "axis of x", Name: "heads", Nearest: "head"})
 	_, err = a.Select(cache.At{"entry": 3})
-	assert.EqualError(t, err, "cache: x: entry: want 0 to 2, got 3")
+	assert.ErrorIs(t, err, check.RangeError{Name: "x: entry", N: 3, Got: 3})
 	a.Axes[0] = "row"
 	all, err := a.Token(1)
 	require.NoError(t, err)
@@ -220,22 +220,24 @@ func TestNewErrors(t *testing.T) {
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)
 	for _, row := range []struct {
 		options cache.Options
-		want    string
+		want    error
 	}{
-		{cache.Options{Names: []string{"blocks.0.atention.heads"}}, `cache: no activation "blocks.0.atention.heads" in this model; did you mean blocks.0.attention.heads?`},
-		{cache.Options{Names: []string{"["}}, `cache: "[": want a name or a glob such as blocks.*.attention.pattern, got a pattern that is not one`},
-		{cache.Options{Seq: 7}, "cache: want at most 6 tokens a row, the model's learned positions, got 7"},
-		{cache.Options{Seq: -1}, "cache: want at least 1 row of 1 token, got 1 of -1"},
+		{cache.Options{Names: []string{"blocks.0.atention.heads"}}, check.UnknownNameError{Kind: "activation", Nearest: "blocks.0.attention.heads"}},
+		{cache.Options{Names: []string{"["}}, check.ValueError{Name: "activations", Got: `"["`}},
+		{cache.Options{Seq: 7}, check.ValueError{Name: "run", Got: "7"}},
+		{cache.Options{Seq: -1}, check.ValueError{Name: "run", Got: "1 of -1"}},
 	} {
 		_, err := cache.New(store, c, row.options)
-		assert.EqualError(t, err, row.want)
+		assert.ErrorIs(t, err, row.want)
 	}
 	_, err := cache.New(store, c, cache.Options{Names: []string{"nothing.like.this.at.all"}})
-	require.Error(t, err)
-	assert.Contains(t, err.Error(), "it has embedding.tokens")
-	assert.False(t, strings.Contains(err.Error(), "\n"))
+	var unknown check.UnknownNameError
+	require.ErrorAs(t, err, &unknown)
+	assert.Empty(t, unknown.Nearest)
+	assert.Contains(t, unknown.Known, "blocks.*.attention.heads")
+	assert.NotContains(t, err.Error(), "\n")
 	_, err = cache.New(nil, c, cache.Options{})
-	assert.ErrorContains(t, err, "want a store with a model's parameters")
+	assert.ErrorIs(t, err, check.ValueError{Name: "store"})
 	_, err = cache.New(store, modeltest.Resolve(t, matrix), cache.Options{})
 	assert.Error(t, err)
 	_, err = cache.New(store, models.Spec{}, cache.Options{})
@@ -248,30 +250,34 @@ func TestRunErrors(t *testing.T) {
 	for _, row := range []struct {
 		ids     []int32
 		replace []cache.Intervention
-		want    string
+		want    error
 	}{
-		{ids[:2], nil, "cache: want 1 x 6 token ids (rows, tokens a row), got 2"},
-		{[]int32{0, 1, 2, 3, 4, 13}, nil, "cache: token 5: want an id of 0 to 12, got 13"},
-		{ids, []cache.Intervention{{Name: "embedding.out"}}, `cache: replace "embedding.out": want what Ablate, Patch, Set or Steer returns, got an Intervention that changes nothing`},
-		{ids, []cache.Intervention{cache.Ablate("features", nil)}, `cache: replace "features": want an activation that the runner keeps: add it to Options.Names`},
+		{ids[:2], nil, check.ValueError{Name: "ids", Got: "2"}},
+		{[]int32{0, 1, 2, 3, 4, 13}, nil, check.RangeError{Name: "id of token 5", N: 13, Got: 13}},
+		{ids, []cache.Intervention{{Name: "embedding.out"}}, check.ValueError{Name: "replace embedding.out"}},
+		{ids, []cache.Intervention{cache.Ablate("features", nil)}, cache.NotKeptError{Name: "features"}},
 	} {
 		_, err := r.Run(row.ids, row.replace...)
-		assert.EqualError(t, err, row.want)
+		assert.ErrorIs(t, err, row.want)
 	}
-	for want, v := range map[string]cache.Intervention{
-		"cache: embedding.out: token: want 0 to 5, got 6":                                                  cache.Ablate("embedding.out", cache.At{"token": 6}),
-		"cache: embedding.out: want a run to patch from, got none":                                         cache.Patch("embedding.out", nil, nil),
-		"cache: embedding.out: want 72 values for the chosen entries map[], got 1":                         cache.Set("embedding.out", nil, []float64{1}),
-		"cache: embedding.out: want a direction whose length divides the 72 chosen entries, got 5 entries": cache.Steer("embedding.out", nil, make([]float64, 5), 1),
+	for want, v := range map[error]cache.Intervention{
+		check.RangeError{Name: "embedding.out: token", N: 6, Got: 6}: cache.Ablate("embedding.out", cache.At{"token": 6}),
+		check.ValueError{Name: "patch", Got: "none"}:                 cache.Patch("embedding.out", nil, nil),
+		check.ValueError{Name: "embedding.out", Got: "1"}:            cache.Set("embedding.out", nil, []float64{1}),
+		check.ValueError{Name: "direction", Got: "5"}:                cache.Steer("embedding.out", nil, make([]float64, 5), 1),
 	} {
 		_, err := r.Run(ids, v)
-		assert.ErrorContains(t, err, want)
+		assert.ErrorIs(t, err, want)
+		assert.ErrorContains(t, err, "embedding.out")
 	}
 	c := run(t, r)
 	_, err := c.Get("features")
-	assert.EqualError(t, err, `cache: "features" was not kept in this run, which kept embedding.out: add it to Options.Names`)
+	var missing cache.NotKeptError
+	require.ErrorAs(t, err, &missing)
+	assert.Equal(t, []string{"embedding.out"}, missing.Kept)
 	_, err = run(t, runner(t, vector)).Get("features")
-	assert.EqualError(t, err, `cache: "features" was not kept in this run, which kept nothing: add it to Options.Names`)
+	require.ErrorAs(t, err, &missing)
+	assert.Empty(t, missing.Kept)
 	_, err = c.TokenLogits(6)
-	assert.EqualError(t, err, "cache: token: want 0 to 5, got 6")
+	assert.ErrorIs(t, err, check.RangeError{Name: "token", N: 6, Got: 6})
 }

@@ -1,7 +1,11 @@
 package cache
 
 import (
+	"fmt"
+
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/analysis/check"
 )
 
 // Intervention replaces chosen entries of an activation while the model runs: what comes
@@ -24,7 +28,7 @@ func Ablate(name string, at At) Intervention {
 func Patch(name string, at At, from *Cache) Intervention {
 	return Intervention{name, at, func([]float64) ([]float64, error) {
 		if from == nil {
-			return nil, errors.New("want a run to patch from, got none")
+			return nil, check.Value("patch", "a run to patch from", "none")
 		}
 		a, err := from.Get(name)
 		if err != nil {
@@ -44,7 +48,7 @@ func Set(name string, at At, values []float64) Intervention {
 func Steer(name string, at At, direction []float64, scale float64) Intervention {
 	return Intervention{name, at, func(old []float64) ([]float64, error) {
 		if len(direction) == 0 || len(old)%len(direction) != 0 {
-			return nil, errors.Errorf("want a direction whose length divides the %d chosen entries, got %d entries", len(old), len(direction))
+			return nil, check.Value("direction", fmt.Sprintf("a length that divides the %d chosen entries", len(old)), len(direction))
 		}
 		for i := range old {
 			old[i] += scale * direction[i%len(direction)]
@@ -62,10 +66,10 @@ func (v Intervention) apply(a Activation) error {
 	count := len(old)
 	values, err := v.change(old)
 	if err != nil {
-		return errors.Wrapf(err, "cache: %s", v.Name)
+		return errors.Wrap(err, v.Name)
 	}
 	if len(values) != count {
-		return errors.Errorf("cache: %s: want %d values for the chosen entries %v, got %d", v.Name, count, v.At, len(values))
+		return check.Value(v.Name, fmt.Sprintf("%d values for the chosen entries %v", count, v.At), len(values))
 	}
 	next := 0
 	a.each(v.At, func(i int) {

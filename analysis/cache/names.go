@@ -3,14 +3,14 @@ package cache
 import (
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/internal/spelling"
 	"github.com/residua-go/residua/models"
 )
 
@@ -26,8 +26,8 @@ func Names(store *graph.Store, c models.Spec) ([]string, error) {
 // Sketch builds a model over the Store's parameters in a graph that is not run: for its
 // writers, its activations' names and shapes of one token.
 func Sketch(store *graph.Store, c models.Spec) (*models.Model, error) {
-	if store == nil || len(store.Params()) == 0 {
-		return nil, errors.New("cache: want a store with a model's parameters, got an empty one: read a model with pretrained.Open")
+	if err := CheckStore(store); err != nil {
+		return nil, err
 	}
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Store: store.Serve(), DType: store.DType()})
 	m, err := models.On(b, c)
@@ -36,6 +36,14 @@ func Sketch(store *graph.Store, c models.Spec) (*models.Model, error) {
 	}
 	m.Logits(m.Forward(b.Input("tokens", tensor.Int32, 1, 1)))
 	return m, m.Err()
+}
+
+// CheckStore refuses no Store, and one without parameters.
+func CheckStore(store *graph.Store) error {
+	if store == nil || len(store.Params()) == 0 {
+		return check.Value("store", "one with a model's parameters", "an empty one: read a model with pretrained.Open")
+	}
+	return nil
 }
 
 // match returns the names, of those known, that patterns ask for, in the order of known. A
@@ -48,14 +56,16 @@ func match(known, patterns []string) ([]string, error) {
 		for _, name := range known {
 			ok, err := path.Match(slashed(p), slashed(name))
 			if err != nil {
-				return nil, errors.Errorf("cache: %q: want a name or a glob such as blocks.*.attention.pattern, got a pattern that is not one", p)
+				return nil, check.Value("activations", "a name or a glob such as blocks.*.attention.pattern", strconv.Quote(p))
 			}
 			if ok {
 				wanted[name], found = true, true
 			}
 		}
 		if !found {
-			return nil, unknown(known, p)
+			unknown := check.Unknown("activation", p, known)
+			unknown.Known = globs(known)
+			return nil, unknown
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !wanted[name] }), nil
@@ -64,24 +74,16 @@ func match(known, patterns []string) ([]string, error) {
 // slashed makes dots what path.Match takes for separators.
 func slashed(name string) string { return strings.ReplaceAll(name, ".", "/") }
 
-// unknown says that there is no such activation, and which name is near.
-func unknown(known []string, name string) error {
-	if near := spelling.Nearest(name, known); near != "" {
-		return errors.Errorf("cache: no activation %q in this model; did you mean %s?", name, near)
-	}
-	return errors.Errorf("cache: no activation %q in this model; it has %s", name, strings.Join(kinds(known), ", "))
-}
-
-// kinds are names with * for the numbers of blocks, each once.
-func kinds(known []string) []string {
+// globs are names with * for the numbers of blocks, each once.
+func globs(known []string) []string {
 	var all []string
 	for _, name := range known {
 		parts := strings.Split(name, ".")
 		if len(parts) > 2 && parts[0] == "blocks" {
 			parts[1] = "*"
 		}
-		if kind := strings.Join(parts, "."); !slices.Contains(all, kind) {
-			all = append(all, kind)
+		if glob := strings.Join(parts, "."); !slices.Contains(all, glob) {
+			all = append(all, glob)
 		}
 	}
 	return all

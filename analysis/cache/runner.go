@@ -1,11 +1,12 @@
 package cache
 
 import (
+	"fmt"
 	"slices"
 
-	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 )
@@ -46,7 +47,7 @@ func New(store *graph.Store, c models.Spec, o Options) (*Runner, error) {
 		return nil, err
 	}
 	if err := r.compile(store, c); err != nil {
-		return nil, errors.Wrap(err, "cache")
+		return nil, err
 	}
 	return r, nil
 }
@@ -59,10 +60,10 @@ func (o *Options) resolve(c models.Spec) error {
 		o.Seq = c.Seq
 	}
 	if o.Batch < 1 || o.Seq < 1 {
-		return errors.Errorf("cache: want at least 1 row of 1 token, got %d of %d", o.Batch, o.Seq)
+		return check.Value("run", "at least 1 row of 1 token", fmt.Sprintf("%d of %d", o.Batch, o.Seq))
 	}
 	if c.Attention.Positions == models.PositionsLearned && o.Seq > c.Seq {
-		return errors.Errorf("cache: want at most %d tokens a row, the model's learned positions, got %d", c.Seq, o.Seq)
+		return check.Value("run", fmt.Sprintf("at most %d tokens a row, the model's learned positions", c.Seq), o.Seq)
 	}
 	return nil
 }
@@ -120,20 +121,20 @@ func (r *Runner) Run(ids []int32, replace ...Intervention) (*Cache, error) {
 
 func (r *Runner) check(ids []int32, replace []Intervention, want int) error {
 	if len(ids) != want {
-		return errors.Errorf("cache: want %d x %d token ids (rows, tokens a row), got %d", r.options.Batch, r.options.Seq, len(ids))
+		return check.Value("ids", fmt.Sprintf("%d x %d (rows, tokens a row)", r.options.Batch, r.options.Seq), len(ids))
 	}
 	vocab := r.program.Model.Spec().Vocab
 	for i, id := range ids {
-		if id < 0 || int(id) >= vocab {
-			return errors.Errorf("cache: token %d: want an id of 0 to %d, got %d", i, vocab-1, id)
+		if err := check.Index(fmt.Sprintf("id of token %d", i), int(id), vocab); err != nil {
+			return err
 		}
 	}
 	for _, v := range replace {
 		if !slices.Contains(r.names, v.Name) {
-			return errors.Errorf("cache: replace %q: want an activation that the runner keeps: add it to Options.Names", v.Name)
+			return NotKeptError{v.Name, r.names}
 		}
 		if v.change == nil {
-			return errors.Errorf("cache: replace %q: want what Ablate, Patch, Set or Steer returns, got an Intervention that changes nothing", v.Name)
+			return check.Value("replace "+v.Name, "what Ablate, Patch, Set or Steer returns", "an Intervention that changes nothing")
 		}
 	}
 	return nil
@@ -185,5 +186,5 @@ func (r *Runner) activation(name string, x *tensor.Dense) (Activation, error) {
 			return Activation{Name: name, Axes: a.Axes, Shape: a.Shape, Values: graph.Float64s(x)}, nil
 		}
 	}
-	return Activation{}, errors.Errorf("cache: %s: the compiled graph does not have it", name)
+	return Activation{}, check.Unknown("activation", name, r.program.Builder().ActivationNames())
 }

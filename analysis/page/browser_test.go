@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/residua-go/residua/analysis/page"
-	"github.com/residua-go/residua/internal/browsertest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/analysis/page"
+	"github.com/residua-go/residua/internal/browsertest"
 )
 
 // window is a browser with a page open.

@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/residua-go/residua/analysis/page"
-	"github.com/residua-go/residua/figure"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/analysis/page"
+	"github.com/residua-go/residua/figure"
 )
 
 // htmlOf is a page as text.

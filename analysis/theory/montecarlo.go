@@ -5,8 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/pkg/errors"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/analysis/check"
 )
 
 // Estimate is what a Monte-Carlo run finds: moments with their standard errors.
@@ -47,7 +48,7 @@ func (o Operation) monteCarlo(pass string, s Setting, trials int, seed uint64, f
 		return Estimate{}, err
 	}
 	if trials < 2 {
-		return Estimate{}, errors.Errorf("theory: trials: want at least 2, got %d", trials)
+		return Estimate{}, check.Value("trials", "at least 2", trials)
 	}
 	random := rand.New(rand.NewPCG(seed, label(o.Name+" "+pass)))
 	var sums tally

@@ -1,9 +1,11 @@
 package theory
 
 import (
+	"fmt"
 	"math"
+	"strconv"
 
-	"github.com/pkg/errors"
+	"github.com/residua-go/residua/analysis/check"
 )
 
 // The passes through an operation.
@@ -98,7 +100,7 @@ func (o Operation) ClosedForm(pass string, s Setting) (Moments, error) {
 		shared, mean := float64(o.Shared), g.Mean*x.Mean
 		return Moments{Mean: shared * mean, Variance: shared * (g.Square()*x.Square() - mean*mean)}, nil
 	}
-	return Moments{}, errors.Errorf("theory: pass: want %s, %s or %s, got %q", PassForward, PassBackward, PassWeights, pass)
+	return Moments{}, check.Value("pass", fmt.Sprintf("%s, %s or %s", PassForward, PassBackward, PassWeights), strconv.Quote(string(pass)))
 }
 
 // check wants sizes and moments that exist.
@@ -108,14 +110,14 @@ func (o Operation) check(s Setting) error {
 		value int
 	}{{"rows", o.Rows}, {"columns", o.Columns}, {"shared columns", o.Shared}} {
 		if size.value < 1 {
-			return errors.Errorf("theory: %s: %s: want at least 1, got %d", o.Name, size.name, size.value)
+			return check.Value(o.Name+": "+size.name, "at least 1", size.value)
 		}
 	}
 	if !s.Input.finite() || !s.Gradient.finite() {
-		return errors.Errorf("theory: %s: want finite moments and no negative variance, got %+v and %+v", o.Name, s.Input, s.Gradient)
+		return check.Value(o.Name, "finite moments and no negative variance", fmt.Sprintf("%+v and %+v", s.Input, s.Gradient))
 	}
 	if !(s.WeightVariance >= 0) || math.IsInf(s.WeightVariance, 0) {
-		return errors.Errorf("theory: %s: variance of the weights: want a finite number >= 0, got %v", o.Name, s.WeightVariance)
+		return check.Value(o.Name+": variance of the weights", "a finite number >= 0", s.WeightVariance)
 	}
 	return nil
 }

@@ -1,8 +1,9 @@
 package theory
 
 import (
-	"github.com/pkg/errors"
+	"fmt"
 
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/models"
 )
 
@@ -66,11 +67,11 @@ func checkCountable(name string, c models.Spec) (bool, error) {
 	}
 	switch kind := c.Stream.Name(); {
 	case kind != matrix && kind != vector:
-		return false, errors.Errorf("theory: %s: stream: want %s or %s, which the paper compares, got %s", name, matrix, vector, kind)
+		return false, check.Value(name+": stream", fmt.Sprintf("%s or %s, which the paper compares", matrix, vector), kind)
 	case c.Bias:
-		return false, errors.Errorf("theory: %s: bias: want none, as in the paper, got true", name)
+		return false, check.Value(name+": bias", "none, as in the paper", true)
 	case c.FeedForwardShape().Experts > 0:
-		return false, errors.Errorf("theory: %s: experts: want 0, a dense feed-forward, got %d", name, c.FeedForwardShape().Experts)
+		return false, check.Value(name+": experts", "0, a dense feed-forward", c.FeedForwardShape().Experts)
 	}
 	return c.Stream.Name() == matrix, nil
 }

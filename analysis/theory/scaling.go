@@ -1,10 +1,12 @@
 package theory
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
 )
@@ -38,7 +40,7 @@ func NewScaling(matrix, vector models.Spec, sizes []int) (Scaling, error) {
 		return Scaling{}, err
 	}
 	if matrix.Stream.Name() != first || vector.Stream.Name() != second {
-		return Scaling{}, errors.Errorf("theory: streams: want %s and %s, got %s and %s", first, second, matrix.Stream.Name(), vector.Stream.Name())
+		return Scaling{}, check.Value("streams", fmt.Sprintf("%s and %s", first, second), fmt.Sprintf("%s and %s", matrix.Stream.Name(), vector.Stream.Name()))
 	}
 	var s Scaling
 	for _, size := range sizes {
@@ -53,7 +55,7 @@ func NewScaling(matrix, vector models.Spec, sizes []int) (Scaling, error) {
 func (s *Scaling) add(matrix, vector models.Spec, size int) error {
 	head, dv, ff, d := vector.HeadDim(), matrix.HeadDim(), hidden(vector), vector.Width()
 	if size < 1 || size%dv != 0 || size%head != 0 || ff*size%d != 0 {
-		return errors.Errorf("theory: stream size: want a multiple of Dv %d and of the head size %d for which FF %d x size / d_model %d is whole, got %d", dv, head, ff, d, size)
+		return check.Value("stream size", fmt.Sprintf("a multiple of Dv %d and of the head size %d for which FF %d x size / d_model %d is whole", dv, head, ff, d), size)
 	}
 	for _, line := range []struct {
 		points *[]ScalePoint
@@ -68,7 +70,7 @@ func (s *Scaling) add(matrix, vector models.Spec, size int) error {
 	} {
 		model, err := resized(line.of, line.sizes)
 		if err != nil {
-			return errors.Wrapf(err, "theory: %s with a stream of %d", line.name, size)
+			return errors.Wrapf(err, "%s with a stream of %d", line.name, size)
 		}
 		cost := model.Cost()
 		*line.points = append(*line.points, ScalePoint{line.name, cost.StreamSize, cost.Parameters, cost.ForwardFLOPs})

@@ -1,10 +1,13 @@
 package theory
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/analysis/check"
 )
 
 func TestScaling(t *testing.T) {
@@ -43,9 +46,9 @@ func TestScalingRefuses(t *testing.T) {
 	vector, err := presetModel("transformer-162m")
 	require.NoError(t, err)
 	_, err = NewScaling(vector, matrix, FigureSizes())
-	assert.EqualError(t, err, "theory: streams: want matrix and vector, got vector and matrix")
+	assert.ErrorIs(t, err, check.ValueError{Name: "streams", Got: "vector and matrix"})
 	for _, size := range []int{0, -64, 100} {
 		_, err = NewScaling(matrix, vector, []int{size})
-		assert.ErrorContains(t, err, "theory: stream size: want a multiple of Dv 64 and of the head size 64")
+		assert.ErrorIs(t, err, check.ValueError{Name: "stream size", Got: fmt.Sprint(size)})
 	}
 }

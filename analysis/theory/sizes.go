@@ -1,8 +1,6 @@
 package theory
 
 import (
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/models"
 )
 
@@ -16,7 +14,7 @@ const (
 func presetModel(name string) (models.Spec, error) {
 	preset, err := models.Standard().Preset(name)
 	if err != nil {
-		return models.Spec{}, errors.Wrap(err, "theory")
+		return models.Spec{}, err
 	}
 	return preset.Config.Resolve()
 }

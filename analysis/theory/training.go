@@ -5,8 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/pkg/errors"
-
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 )
 
@@ -79,7 +78,7 @@ func ImpliedSteps(printed float64, forwardFLOPs, batch, seq int) (low, high floa
 // NewTrainingFLOPs computes the FLOPs of the paper's Tables 3 and 4 from the runs' inputs.
 func NewTrainingFLOPs(in TrainingInputs) (TrainingFLOPs, error) {
 	if in.Batch < 1 || in.Seq < 1 || in.Steps < 1 || in.EqualLossSteps < 1 {
-		return TrainingFLOPs{}, errors.Errorf("theory: training: batch, seq and steps: want at least 1, got %+v", in)
+		return TrainingFLOPs{}, check.Value("training", "batch, seq and steps of at least 1", fmt.Sprintf("%+v", in))
 	}
 	t := TrainingFLOPs{Inputs: in}
 	for _, run := range []struct {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/analysis/check"
 )
 
 // rounded is a number to so many significant digits, as print has it.
@@ -62,7 +64,7 @@ func TestTrainingFLOPsRefuses(t *testing.T) {
 	in := PaperTraining()
 	in.Steps = 0
 	_, err := NewTrainingFLOPs(in)
-	assert.ErrorContains(t, err, "want at least 1")
+	assert.ErrorIs(t, err, check.ValueError{Name: "training"})
 	in = PaperTraining()
 	in.Matrix = "rmt"
 	_, err = NewTrainingFLOPs(in)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/internal/browsertest"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
@@ -84,7 +85,7 @@ func TestEveryCommandOnEveryKindOfStream(t *testing.T) {
 			t.Run(stream+"/"+name, func(t *testing.T) {
 				args := append([]string{name, "-checkpoint", run}, quick(name)...)
 				if !slices.Contains(supported(t, run), name) {
-					call(args...).Refused(t, name+": stream "+stream+" does not have it; it has attribute, lens, ")
+					call(args...).Refused(t, name+": a model with the "+stream+" stream has no such analysis; it has attribute, lens, ")
 					return
 				}
 				checkDocument(t, name, works(t, append(args, "-json")...))
@@ -116,12 +117,12 @@ func TestEveryCommandDelivers(t *testing.T) {
 			got := call(append(args, "-out", dir)...)
 			require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 			assert.Equal(t, plain, got.Stdout)
-			assert.Equal(t, "note: the page is "+filepath.Join(dir, pageFile)+"\n", got.Stderr)
+			assert.Equal(t, "note: the page is "+filepath.Join(dir, report.PageFile)+"\n", got.Stderr)
 			for _, part := range checkDocument(t, name, works(t, append(args, "-json")...)) {
 				checkFiles(t, filepath.Join(dir, part))
 			}
 			checkPage(t, dir)
-			checkDrawn(t, browser, filepath.Join(dir, pageFile))
+			checkDrawn(t, browser, filepath.Join(dir, report.PageFile))
 		})
 	}
 }
@@ -193,7 +194,7 @@ func checkFiles(t *testing.T, stem string) {
 // checkPage looks for a page and no temporaries.
 func checkPage(t *testing.T, dir string) {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(dir, pageFile))
+	page, err := os.ReadFile(filepath.Join(dir, report.PageFile))
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "<html")
 	left, err := filepath.Glob(filepath.Join(dir, ".*"))

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
 	"github.com/residua-go/residua/models"
@@ -39,7 +40,7 @@ func TestPrompts(t *testing.T) {
 	assert.Contains(t, works(t, "lens", "-checkpoint", run, "-prompt", "ab\n"), ". 4 tokens: BOS a b ⏎\n")
 	for _, target := range []string{"10", "\n", `"\n"`} {
 		out := works(t, "attribute", "-checkpoint", run, "-prompt", "ab", "-token", "-2", "-target", target, "-against", "a")
-		assert.Contains(t, out, "logit of ⏎ (id 10) less that of a (id 97) behind token 1 (a)\n", target)
+		assert.Contains(t, out, "logit of ⏎ (id 10) less that of a (id 97) after token 1 (a)\n", target)
 	}
 }
 
@@ -73,7 +74,7 @@ func TestAttributeFlags(t *testing.T) {
 	rows = regexp.MustCompile(`(?m)^blocks\.1\.\S+ (head|neuron|bias).*$`).FindAllString(out, -1)
 	assert.Len(t, rows, 7)
 	assert.Contains(t, out, "\nall else (")
-	assert.Contains(t, out, "logit of id 11 behind token 2\n")
+	assert.Contains(t, out, "logit of id 11 after token 2\n")
 }
 
 // TestAblateNamed: one place alone is what the sweep has there.
@@ -85,7 +86,7 @@ func TestAblateNamed(t *testing.T) {
 	assert.NotZero(t, one.Effect[0][0])
 	assert.Equal(t, sweep.Effect[1][2], one.Effect[0][0])
 	assert.Equal(t, sweep.Baseline, one.Baseline)
-	assert.Contains(t, one.Metric, "logit of 98")
+	assert.Contains(t, one.Metric, "logit of b (id 98)")
 	read(t, "ablation", &one, "ablate", "-checkpoint", run, "-names", "blocks.*.attention.heads", "-names", "embedding.out")
 	assert.Equal(t, []string{"3 activations"}, one.Rows)
 	assert.Contains(t, one.Metric, "loss")
@@ -134,11 +135,11 @@ func TestTheory(t *testing.T) {
 	for _, title := range []string{"Figure 1", "Table 1", "Table 2", "Table 7"} {
 		assert.Contains(t, out, title)
 	}
-	for _, name := range []string{"table-1.md", "table-1.csv", "table-1.svg", "table-1.png", "table-2.md", "figure-1a.svg"} {
+	for _, name := range []string{"table-1.md", "table-1.csv", "table-1-1.svg", "table-1-1.png", "table-2.md", "figure-1-1.svg"} {
 		assert.FileExists(t, filepath.Join(dir, name))
 	}
 	checkPage(t, dir)
-	checkDrawn(t, openBrowser(t), filepath.Join(dir, pageFile))
+	checkDrawn(t, openBrowser(t), filepath.Join(dir, report.PageFile))
 	if testing.Short() {
 		t.Skip("another seed takes seconds")
 	}
@@ -152,7 +153,7 @@ func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	never := make(chan struct{})
 	defer close(never)
-	_, err := await(ctx, func() (*report, error) {
+	_, err := await(ctx, func() (*report.Report, error) {
 		cancel()
 		<-never
 		return nil, nil
@@ -165,7 +166,7 @@ func TestInterrupt(t *testing.T) {
 
 // TestPanicIsOneLine: an analysis runs apart from where the command's panics are caught.
 func TestPanicIsOneLine(t *testing.T) {
-	_, err := await(context.Background(), func() (*report, error) { panic("broken") })
+	_, err := await(context.Background(), func() (*report.Report, error) { panic("broken") })
 	assert.EqualError(t, err, "internal error: broken")
 }
 

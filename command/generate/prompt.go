@@ -65,11 +65,11 @@ func (p *prompt) check() error {
 func (p *prompt) read(ctx context.Context, out cli.Output, spells bool, vocab int) (string, []int32, error) {
 	switch {
 	case p.given("ids"):
-		ids, err := cli.ParseIDs("-ids", p.ids, vocab)
+		ids, err := cli.ParseIDs(p.ids, vocab)
 		if err == nil && len(ids) == 0 {
-			err = errors.New("-ids: want at least one token id, got none")
+			err = errors.New("want at least one token id, got none")
 		}
-		return "", ids, cli.Usage(err)
+		return "", ids, cli.Usage(errors.Wrap(err, "-ids"))
 	case !spells:
 		return "", nil, cli.Usagef("-ids: want token ids, such as 1,2,3, each below %d: the model has no tokenizer", vocab)
 	case p.given("prompt"):

@@ -7,17 +7,17 @@ import (
 	"github.com/pkg/errors"
 )
 
-// ParseIDs reads a flag's token ids, such as "1,2,3", each below the model's vocabulary.
+// ParseIDs reads token ids, such as "1,2,3", each below the model's vocabulary.
 // Spaces and line breaks may stand in the place of commas, too.
-func ParseIDs(flag, list string, vocab int) ([]int32, error) {
+func ParseIDs(list string, vocab int) ([]int32, error) {
 	var ids []int32
 	for _, word := range strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) }) {
 		id, err := strconv.Atoi(word)
 		if err != nil {
-			return nil, errors.Errorf("%s: want whole numbers such as 1,2,3, got %q", flag, word)
+			return nil, errors.Errorf("want whole numbers such as 1,2,3, got %q", word)
 		}
 		if id < 0 || id >= vocab {
-			return nil, errors.Errorf("%s: token %d: want an id of 0 to %d, got %d", flag, len(ids), vocab-1, id)
+			return nil, errors.Errorf("token %d: want an id of 0 to %d, got %d", len(ids), vocab-1, id)
 		}
 		ids = append(ids, int32(id))
 	}

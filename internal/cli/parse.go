@@ -65,7 +65,8 @@ func unknownFlag(flags *flag.FlagSet, name string) error {
 }
 
 func badValue(f *flag.Flag, value string, err error) error {
-	if _, own := f.Value.(*List); own {
+	var own *usageError
+	if errors.As(err, &own) {
 		return errors.Errorf("-%s: %v", f.Name, err)
 	}
 	return errors.Errorf("-%s: want %s, got %q", f.Name, wanted(f), value)
@@ -107,7 +108,7 @@ func (l *List) String() string {
 // Set adds a value.
 func (l *List) Set(value string) error {
 	if value == "" {
-		return errors.New("want a value, got an empty one")
+		return Usagef("want a value, got an empty one")
 	}
 	*l = append(*l, value)
 	return nil

@@ -50,16 +50,17 @@ var allowed = map[string][]string{
 	"trainer":       {"learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
 	"analysis/page":    {"figure"},
-	"analysis/cache":   {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
-	"analysis":         {"learner", "analysis/cache", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"analysis/check":   {},
+	"analysis/cache":   {"analysis/check", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
+	"analysis":         {"learner", "analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 	"command/bench":    commandImports("experiment/bench"),
 	"command/train":    commandImports(),
 	"command/eval":     commandImports(),
 	"command/generate": commandImports(),
 	"command/models":   commandImports(),
-	"command/analyze":  commandImports("analysis", "analysis/cache", "analysis/page", "analysis/theory"),
+	"command/analyze":  commandImports("analysis", "analysis/cache", "analysis/check", "analysis/page", "analysis/report", "analysis/theory"),
 	"command/compare":  commandImports("experiment", "experiment/compare", "experiment/mup", "experiment/cards"),
-	"command":          commandImports("experiment/bench", "command/bench", "experiment", "experiment/compare", "experiment/mup", "experiment/cards", "command/compare", "analysis", "analysis/cache", "analysis/page", "analysis/theory", "command/train", "command/eval", "command/generate", "command/models", "command/analyze"),
+	"command":          commandImports("experiment/bench", "command/bench", "experiment", "experiment/compare", "experiment/mup", "experiment/cards", "command/compare", "analysis", "analysis/cache", "analysis/check", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/models", "command/analyze"),
 
 	"experiment":          {},
 	"experiment/bench":    {"learner", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim", "figure", "internal/bars"},
@@ -68,7 +69,8 @@ var allowed = map[string][]string{
 	"experiment/cards":    experimentImports("experiment", "experiment/compare"),
 	"experiment/gpucheck": {},
 
-	"analysis/theory": {"figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "checkpoint"},
+	"analysis/theory": {"analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
+	"analysis/report": {"analysis", "analysis/cache", "analysis/check", "analysis/page", "analysis/theory", "learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 }
 
 // commandImports is what every command may import, and others.

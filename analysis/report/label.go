@@ -1,4 +1,4 @@
-package analyze
+package report
 
 import (
 	"fmt"
@@ -8,23 +8,20 @@ import (
 )
 
 // rename replaces a piece of the titles of a part's table and figures.
-func (p *part) rename(old, title string) {
+func (p *Part) rename(old, title string) {
 	replace := func(heading string) string { return strings.ReplaceAll(heading, old, title) }
-	p.table.Title = replace(p.table.Title)
-	if p.brief != nil {
-		p.brief.Title = replace(p.brief.Title)
-	}
-	for i, f := range p.figures {
+	p.Table.Title = replace(p.Table.Title)
+	for i, f := range p.Figures {
 		switch f := f.(type) {
 		case figure.Heatmap:
 			f.Title = replace(f.Title)
-			p.figures[i] = f
+			p.Figures[i] = f
 		case figure.Bars:
 			f.Title = replace(f.Title)
-			p.figures[i] = f
+			p.Figures[i] = f
 		case figure.Lines:
 			f.Title = replace(f.Title)
-			p.figures[i] = f
+			p.Figures[i] = f
 		}
 	}
 }
@@ -34,9 +31,9 @@ const tokenAxis = "token"
 
 // labelTokens names the tokens of a prompt in a part's figures, where an analysis has their
 // positions or ids: by texts, and along a heatmap's axes with their positions.
-func (p *part) labelTokens(s *subject, ids []int32) {
-	words := s.words(ids)
-	for i, f := range p.figures {
+func (p *Part) labelTokens(m *Model, ids []int32) {
+	words := m.words(ids)
+	for i, f := range p.Figures {
 		switch f := f.(type) {
 		case figure.Heatmap:
 			if f.XLabel == tokenAxis {
@@ -45,12 +42,15 @@ func (p *part) labelTokens(s *subject, ids []int32) {
 			if f.YLabel == tokenAxis {
 				f.Rows = inWords(f.Rows, words)
 			}
-			p.figures[i] = f
+			p.Figures[i] = f
 		case figure.Attention:
 			if len(f.Tokens) == len(ids) {
-				f.Tokens = s.texts(ids)
+				f.Tokens = nil
+				for _, t := range m.tokens(ids) {
+					f.Tokens = append(f.Tokens, t.Text)
+				}
 			}
-			p.figures[i] = f
+			p.Figures[i] = f
 		}
 	}
 }

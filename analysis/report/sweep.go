@@ -1,4 +1,4 @@
-package analyze
+package report
 
 import (
 	"cmp"
@@ -12,20 +12,20 @@ import (
 // sweep is a sweep over places as a report shows it.
 type sweep struct {
 	effects *analysis.Sweep
-	whole   result  // that holds effects
+	whole   Result  // that holds effects
 	ids     []int32 // of the prompt whose tokens are the columns; nil: columns are heads
 	top     int     // how many effects the terminal lists
 }
 
 // addSweep adds a sweep; the terminal shows the largest effects alone.
-func (r *report) addSweep(s *subject, name, heading, text string, of sweep) *part {
-	p, columns, axis := r.add(name, heading, text, of.whole), of.effects.Columns, "head"
+func (r *Report) addSweep(m *Model, name, heading, text string, of sweep) *Part {
+	p, columns, axis := r.Add(name, heading, text, of.whole), of.effects.Columns, "head"
 	if of.ids != nil {
-		axis, columns = tokenAxis, inWords(of.effects.Columns, s.words(of.ids))
-		p.labelTokens(s, of.ids)
-		p.table.Header = append(p.table.Header[:1:1], columns...)
+		axis, columns = tokenAxis, inWords(of.effects.Columns, m.words(of.ids))
+		p.labelTokens(m, of.ids)
+		p.Table.Header = append(p.Table.Header[:1:1], columns...)
 	}
-	p.brief = largestEffects(of.effects, p.table.Title, axis, columns, of.top)
+	p.Brief = largestEffects(of.effects, p.Table.Title, axis, columns, of.top)
 	return p
 }
 

@@ -1,0 +1,105 @@
+// Package check is the errors of the analyses, for callers to match by errors.Is and errors.As,
+// and the functions that make them.
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/residua-go/residua/internal/spelling"
+)
+
+// RangeError says that an index is not in a range: of a layer, a head, a token.
+type RangeError struct {
+	Name string // what is counted: "layer"
+	N    int    // how many there are
+	Got  int
+}
+
+// Error says which indices there are.
+func (e RangeError) Error() string {
+	return fmt.Sprintf("%s: want 0 to %d, got %d", e.Name, e.N-1, e.Got)
+}
+
+// Index returns a RangeError unless i is one of n.
+func Index(name string, i, n int) error {
+	if i < 0 || i >= n {
+		return RangeError{name, n, i}
+	}
+	return nil
+}
+
+// ValueError says that an option or an argument has a value that cannot be used.
+type ValueError struct {
+	Name string // of the option, or of what has the value: "draws"
+	Want string // "at least 2"
+	Got  string
+}
+
+// Error is "draws: want at least 2, got 1".
+func (e ValueError) Error() string { return fmt.Sprintf("%s: want %s, got %s", e.Name, e.Want, e.Got) }
+
+// Is tells whether target is a ValueError of the same name; what else target states must agree.
+func (e ValueError) Is(target error) bool {
+	t, ok := target.(ValueError)
+	return ok && agree(t.Name, e.Name) && agree(t.Want, e.Want) && agree(t.Got, e.Got)
+}
+
+// Value makes a ValueError.
+func Value(name, want string, got any) error { return ValueError{name, want, fmt.Sprint(got)} }
+
+// AtLeast returns a ValueError if got is below least.
+func AtLeast(name string, least, got int) error {
+	if got < least {
+		return Value(name, fmt.Sprintf("at least %d", least), got)
+	}
+	return nil
+}
+
+// UnknownNameError says that there is nothing of that name.
+type UnknownNameError struct {
+	Kind    string // of what: "writer"
+	Name    string
+	Nearest string // the name that was probably meant; "": none is near
+	Known   []string
+}
+
+// Error names the nearest name, or all that there are.
+func (e UnknownNameError) Error() string {
+	if e.Nearest != "" {
+		return fmt.Sprintf("no %s %q; did you mean %s?", e.Kind, e.Name, e.Nearest)
+	}
+	return fmt.Sprintf("no %s %q; want one of %s", e.Kind, e.Name, strings.Join(e.Known, ", "))
+}
+
+// Is tells whether target is an UnknownNameError that states nothing else than e does.
+func (e UnknownNameError) Is(target error) bool {
+	t, ok := target.(UnknownNameError)
+	return ok && agree(t.Kind, e.Kind) && agree(t.Name, e.Name) && agree(t.Nearest, e.Nearest)
+}
+
+// Unknown makes an UnknownNameError.
+func Unknown(kind, name string, known []string) UnknownNameError {
+	return UnknownNameError{kind, name, spelling.Nearest(name, known), known}
+}
+
+// UnsupportedError says that a model's stream has not an analysis.
+type UnsupportedError struct {
+	Analysis string
+	Stream   string   // the name of its design
+	Has      []string // the analyses that it has
+}
+
+// Error lists what the stream has.
+func (e UnsupportedError) Error() string {
+	return fmt.Sprintf("%s: a model with the %s stream has no such analysis; it has %s", e.Analysis, e.Stream, strings.Join(e.Has, ", "))
+}
+
+// Is tells whether target is an UnsupportedError that states nothing else than e does.
+func (e UnsupportedError) Is(target error) bool {
+	t, ok := target.(UnsupportedError)
+	return ok && agree(t.Analysis, e.Analysis) && agree(t.Stream, e.Stream)
+}
+
+// agree tells whether a text that need not be stated is what it should be.
+func agree(stated, actual string) bool { return stated == "" || stated == actual }

@@ -1,0 +1,69 @@
+package analysis_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// TestErrorMessages: what a call gets wrong is one line, which names the thing, what was wanted and
+// what was got. Other tests match errors by their types.
+func TestErrorMessages(t *testing.T) {
+	c, lstm := zoo(t)["vector"], zoo(t)["dwlstm"]
+	store := modeltest.PerturbedStore(t, c, tensor.Float32)
+	ids := tokensFor(c, 4, 1)
+	run, err := analysis.Run(store, c, ids)
+	require.NoError(t, err)
+	d, err := analysis.Decompose(run)
+	require.NoError(t, err)
+	for want, call := range map[string]func() error{
+		"layer: want 0 to 3, got 4":                                       func() error { _, err := analysis.Patterns(run, 4); return err },
+		"blocks.0.attention: head: want 0 to 2, got 3":                    func() error { _, err := d.Term("blocks.0.attention", 3, 0); return err },
+		`no writer "blocks.0.atention"; did you mean blocks.0.attention?`: func() error { _, err := d.Term("blocks.0.atention", 0, 0); return err },
+		`no activation "blocks.0.atention.heads"; did you mean blocks.0.attention.heads?`: func() error {
+			_, err := cache.New(store, c, cache.Options{Names: []string{"blocks.0.atention.heads"}})
+			return err
+		},
+		`activation "features": want one that the run keeps, got a run that keeps embedding.out: add it to Options.Names`: func() error {
+			r, err := cache.New(store, c, cache.Options{Names: []string{"embedding.out"}, Seq: 4})
+			require.NoError(t, err)
+			defer r.Close()
+			_, err = r.Run(ids, cache.Ablate("features", nil))
+			return err
+		},
+		"circuits: a model with the dwlstm stream has no such analysis; it has attribute, lens, heads, basis, ablate, patch": func() error {
+			_, err := analysis.Fold(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm)
+			return err
+		},
+		"reader: want one that comes after blocks.1.attention.0, got blocks.0.attention.0.q, which has read the stream by then": func() error {
+			_, err := analysis.Connect(store, c, "blocks.1.attention.0", "blocks.0.attention.0.q", nil)
+			return err
+		},
+		"draws: want at least 2, which have a deviation, or 0 for 1000, got 1": func() error {
+			_, err := analysis.Wire(store, c, analysis.WiringOptions{Draws: 1})
+			return err
+		},
+		"prompt: want at least 1 token, got none": func() error { _, err := analysis.Run(store, c, nil); return err },
+		"store: want one with a model's parameters, got an empty one: read a model with pretrained.Open": func() error {
+			_, _, err := analysis.FoldNorms(nil, c)
+			return err
+		},
+		"model: want a Spec that Config.Resolve made, got the zero value": func() error {
+			_, err := analysis.DrawRotation(models.Spec{}, analysis.RotationOptions{})
+			return err
+		},
+		"corrupt: want as many tokens as the clean prompt has, 4, got 3": func() error {
+			_, err := analysis.PatchStream(store, c, ids, ids[:3], analysis.NextTokenLoss())
+			return err
+		},
+	} {
+		assert.EqualError(t, call(), want)
+	}
+}

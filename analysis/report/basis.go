@@ -1,0 +1,25 @@
+package report
+
+import "github.com/residua-go/residua/analysis"
+
+// BasisOptions say on what, and against how many random rotations, a basis is measured.
+type BasisOptions struct {
+	Prompt // of any length: it is read in rows as long as those of training
+	analysis.BasisOptions
+}
+
+// Basis reports whether the stream's own basis is privileged.
+func Basis(m *Model, o BasisOptions) (*Report, error) {
+	ids, err := o.Prompt.read(m, 2, true)
+	if err != nil {
+		return nil, err
+	}
+	measured, err := analysis.MeasureBasis(m.Store, m.Spec, ids, o.BasisOptions)
+	if err != nil {
+		return nil, err
+	}
+	r := on(m, analysis.AnalysisBasis, "Privileged basis", ids)
+	r.Add("basis", "Own basis and rotated ones",
+		"In a stream without a privileged basis, entries are distributed along its own directions as along those of a random rotation. A kurtosis of 3 is a Gaussian's.", measured)
+	return r, nil
+}

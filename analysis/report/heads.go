@@ -1,0 +1,89 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/check"
+)
+
+// HeadsOptions say on what heads are measured and which are shown.
+type HeadsOptions struct {
+	Prompt // whose attention is shown; of a model without tokenizer by default the first random row
+	Place
+	Period int // random tokens that repeat once; 0: 32, or as many as the model has positions for
+	Rows   int // of such tokens; 0: 4
+	Seed   uint64
+}
+
+// maxRandomTokens bounds Rows times Period.
+const maxRandomTokens = 1_000_000
+
+// Heads reports induction and previous-token scores of all heads and what they attend to in a
+// prompt or, of one head of one layer, that head as a tensor product.
+func Heads(m *Model, o HeadsOptions) (*Report, error) {
+	at, err := o.Place.in(m.Spec)
+	if err != nil {
+		return nil, err
+	}
+	period, rows := cmp.Or(o.Period, min(32, m.Spec.Seq/2)), cmp.Or(o.Rows, 4)
+	if period > maxRandomTokens/max(1, rows) {
+		return nil, check.Value("rows", fmt.Sprintf("rows times period of at most %d", maxRandomTokens), fmt.Sprintf("%d times %d", rows, period))
+	}
+	if err := m.checkLength("period: twice that", 2*period); err != nil {
+		return nil, err
+	}
+	scores, err := analysis.InductionScores(m.Store, m.Spec, period, rows, o.Seed)
+	if err != nil {
+		return nil, err
+	}
+	ids := analysis.RepeatedTokens(m.Spec.Vocab, period, 1, o.Seed)
+	if m.Tokenizer != nil || o.Prompt.Given() {
+		if ids, err = o.Prompt.read(m, 2, false); err != nil {
+			return nil, err
+		}
+	}
+	r := on(m, analysis.AnalysisHeads, "Heads", ids)
+	r.Add("scores", "Induction heads",
+		"On random tokens that repeat, an induction head attends to what followed this token the last time; a previous-token head, below it, to the token before.", scores)
+	if at.one() {
+		return r, r.addTensorProduct(m, ids, at)
+	}
+	return r, r.addPatterns(m, ids, at)
+}
+
+// addTensorProduct adds one head as a linear map of the sequence.
+func (r *Report) addTensorProduct(m *Model, ids []int32, at place) error {
+	product, err := analysis.RunTensorProduct(m.Store, m.Spec, ids, at.layer, at.head)
+	if err != nil {
+		return err
+	}
+	p := r.Add("tensor-product", fmt.Sprintf("Layer %d head %d as a tensor product", at.layer, at.head),
+		"With its attention pattern A fixed, a head is the linear map A ⊗ W_OV: A moves between tokens, W_OV between entries of the stream. It equals what the head wrote.", product)
+	p.labelTokens(m, ids)
+	for i, row := range p.Table.Rows {
+		row[1] = m.word(int(ids[i]))
+	}
+	return nil
+}
+
+// addPatterns adds the attention patterns of the chosen layers.
+func (r *Report) addPatterns(m *Model, ids []int32, at place) error {
+	run, err := m.run(ids, []string{"blocks.*.attention.pattern"})
+	if err != nil {
+		return err
+	}
+	for l := range m.Spec.Layers {
+		if at.layer >= 0 && at.layer != l {
+			continue
+		}
+		patterns, err := analysis.Patterns(run, l)
+		if err != nil {
+			return err
+		}
+		r.Add(fmt.Sprintf("attention-%d", l), fmt.Sprintf("Attention of layer %d", l),
+			"How much each head attends, at each token, to the tokens up to it.", patterns).labelTokens(m, ids)
+	}
+	return nil
+}

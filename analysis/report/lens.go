@@ -1,0 +1,55 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/figure"
+)
+
+// LensOptions say which token of a prompt the logit lens looks at.
+type LensOptions struct {
+	Prompt
+	Target // Against is not used
+}
+
+// Lens reports what the model would say if the stream were read out early.
+func Lens(m *Model, o LensOptions) (*Report, error) {
+	ids, err := o.Prompt.read(m, 2, false)
+	if err != nil {
+		return nil, err
+	}
+	d, a, err := o.Target.decompose(m, ids)
+	if err != nil {
+		return nil, err
+	}
+	one, err := d.Lens(a.token, a.target)
+	if err != nil {
+		return nil, err
+	}
+	every, err := d.LensMap()
+	if err != nil {
+		return nil, err
+	}
+	r := on(m, analysis.AnalysisLens, "Logit lens", ids)
+	p := r.Add("lens", "At one token", "What the model would say of one token if the stream were read out early: after each writer, in the order of the run.", one)
+	p.rename(p.Table.Title, "logit lens on "+a.what)
+	p.rename(fmt.Sprintf("Logit of id %d ", a.target), "Logit of "+m.word(a.target)+" ")
+	p.Table = lensTable(m, one, p.Table.Title)
+	r.Add("map", "At every token", "The probability of each token's true successor, read out after each writer.", every).labelTokens(m, ids)
+	return r, nil
+}
+
+// lensTable lists a lens' points with the likeliest tokens in words.
+func lensTable(m *Model, l *analysis.Lens, title string) figure.Table {
+	t := figure.Table{Title: title, Header: []string{"after", "logit", "probability", "rank", "likeliest"}, Align: "lrrrl"}
+	for _, p := range l.Points {
+		var likeliest []string
+		for _, top := range p.Top {
+			likeliest = append(likeliest, fmt.Sprintf("%s %.2f", m.text(top.ID), top.Probability))
+		}
+		t.Rows = append(t.Rows, []string{p.After, number(p.Logit), number(p.Probability), fmt.Sprint(p.Rank), strings.Join(likeliest, " · ")})
+	}
+	return t
+}

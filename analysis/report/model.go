@@ -1,0 +1,85 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// Model is a trained model that reports are about.
+type Model struct {
+	Name      string // what a report calls it: its file
+	Store     *graph.Store
+	Spec      models.Spec
+	Tokenizer data.Tokenizer // nil: prompts are token ids
+}
+
+// about is a line that says what model it is.
+func (m *Model) about() string {
+	c := m.Spec
+	return fmt.Sprintf("%s: %s stream, %s, %d layers of %d heads", m.Name, c.Stream.Name(), strings.Join(models.Sizes(c.Stream), " "), c.Layers, c.HeadCount())
+}
+
+// run runs the model once on one row of ids and keeps activations, names or globs.
+func (m *Model) run(ids []int32, names []string) (*cache.Cache, error) {
+	r, err := cache.New(m.Store, m.Spec, cache.Options{Names: names, Seq: len(ids)})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return r.Run(ids)
+}
+
+// mixes tells whether the model's stream carries on what was written by coefficients of a run,
+// and not only by adding to it.
+func (m *Model) mixes() bool {
+	sketch, err := cache.Sketch(m.Store, m.Spec)
+	if err != nil {
+		return false
+	}
+	additive, ok := sketch.Stream().(stream.Additive)
+	return ok && len(additive.FreezeHooks()) > 0
+}
+
+// text is a token's text as figures show it: the id where it has none.
+func (m *Model) text(id int) string {
+	switch {
+	case m.Tokenizer == nil || id >= m.Tokenizer.Vocab():
+		return fmt.Sprint(id)
+	case int32(id) == m.Tokenizer.BOS():
+		return "BOS"
+	}
+	return figure.Label(m.Tokenizer.Decode([]int32{int32(id)}))
+}
+
+// word is a token's text with its id.
+func (m *Model) word(id int) string {
+	if text := m.text(id); text != fmt.Sprint(id) {
+		return fmt.Sprintf("%s (id %d)", text, id)
+	}
+	return fmt.Sprintf("id %d", id)
+}
+
+// words are tokens' positions and texts: "3 ␣func".
+func (m *Model) words(ids []int32) []string {
+	var words []string
+	for i, id := range ids {
+		words = append(words, fmt.Sprintf("%d %s", i, m.text(int(id))))
+	}
+	return words
+}
+
+// tokens are a prompt's tokens as a report lists them.
+func (m *Model) tokens(ids []int32) []Token {
+	var tokens []Token
+	for i, id := range ids {
+		tokens = append(tokens, Token{i, int(id), m.text(int(id))})
+	}
+	return tokens
+}

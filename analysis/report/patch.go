@@ -1,0 +1,118 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/check"
+)
+
+// PatchOptions say from which prompt activations are put into the run on which other.
+type PatchOptions struct {
+	Prompt             // the clean prompt
+	Corrupt    string  // the other one, of as many tokens; "" with the default prompt: another form of it
+	CorruptIDs []int32 // in the place of Corrupt
+	Target             // Target: by default the likeliest answer to Prompt; Against: that to the corrupt prompt
+	Top        int     // how many of the largest effects a terminal lists; 0: 20
+}
+
+// Patch reports which activations carry the difference of two prompts.
+func Patch(m *Model, o PatchOptions) (*Report, error) {
+	clean, corrupt, err := o.prompts(m)
+	if err != nil {
+		return nil, err
+	}
+	a, err := o.aim(m, clean, corrupt)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := analysis.PatchStream(m.Store, m.Spec, clean, corrupt, a.metric())
+	if err != nil {
+		return nil, err
+	}
+	heads, err := analysis.PatchHeads(m.Store, m.Spec, clean, corrupt, a.metric())
+	if err != nil {
+		return nil, err
+	}
+	r := on(m, analysis.AnalysisPatch, "Activation patching", clean)
+	r.Corrupt = m.tokens(corrupt)
+	share := fmt.Sprintf(" 1: the %s is the clean run's %s again; 0: it stays the corrupt run's %s.", stream.Metric, number(stream.Clean), number(stream.Baseline))
+	r.About += fmt.Sprintf("; %s: %s, corrupt %s", stream.Metric, number(stream.Clean), number(stream.Baseline))
+	top := cmp.Or(o.Top, defaultTop)
+	r.addSweep(m, "stream", "The stream, token by token", "The stream after a sublayer, at one token, is put back to what the clean prompt gave."+share,
+		sweep{&stream.Sweep, stream, clean, top})
+	r.addSweep(m, "heads", "Heads", "A head's output, at all tokens, is put back to what the clean prompt gave."+share,
+		sweep{&heads.Sweep, heads, nil, top})
+	return r, nil
+}
+
+// prompts reads the clean and the corrupt one.
+func (o PatchOptions) prompts(m *Model) (clean, corrupt []int32, err error) {
+	if clean, err = o.Prompt.read(m, 2, false); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case o.Corrupt != "" && o.CorruptIDs != nil:
+		err = check.Value("corrupt", "a text or token ids", "both")
+	case o.CorruptIDs != nil:
+		corrupt, err = o.CorruptIDs, m.checkIDs("corrupt-ids", o.CorruptIDs, 2)
+	case o.Corrupt != "":
+		corrupt, err = m.encode("corrupt", o.Corrupt, !o.NoBOS, 2)
+	case !o.Prompt.Given():
+		corrupt, err = o.otherDefault(m, clean)
+	default:
+		err = check.Value("corrupt", "another prompt of as many tokens", "none")
+	}
+	switch {
+	case err != nil:
+	case len(corrupt) != len(clean): // which its positions suffice for
+		err = check.Value("corrupt", fmt.Sprintf("as many tokens as the prompt has, %d", len(clean)), len(corrupt))
+	case slices.Equal(clean, corrupt):
+		err = check.Value("corrupt", "another prompt", "the same")
+	}
+	return clean, corrupt, err
+}
+
+// otherDefault is the default prompt's other: "=" for the last "+", which changes what is said next
+// by much. Where that "+" did not fit, it is another name earlier.
+func (o PatchOptions) otherDefault(m *Model, clean []int32) (ids []int32, err error) {
+	for _, change := range [][2]string{{"a + ", "a = "}, {"b int", "c int"}} {
+		text := strings.Replace(DefaultPrompt, change[0], change[1], 1)
+		if ids, err = m.encode("corrupt", text, !o.NoBOS, 2); err != nil {
+			return nil, err
+		}
+		if ids = ids[:min(len(ids), len(clean))]; !slices.Equal(ids, clean) {
+			break
+		}
+	}
+	return ids, nil
+}
+
+// aim finds what to measure.
+func (o PatchOptions) aim(m *Model, clean, corrupt []int32) (aim, error) {
+	run, err := m.run(clean, nil)
+	if err != nil {
+		return aim{}, err
+	}
+	a, err := o.Target.find(m, run)
+	if err != nil || o.Against != "" {
+		return a, err
+	}
+	if run, err = m.run(corrupt, nil); err != nil {
+		return a, err
+	}
+	logits, err := run.TokenLogits(a.token)
+	if err != nil {
+		return a, err
+	}
+	if likeliest := floats.MaxIdx(logits); likeliest != a.target {
+		a.against = likeliest
+	}
+	a.what = m.describe(a, clean)
+	return a, nil
+}

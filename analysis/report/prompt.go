@@ -1,0 +1,103 @@
+package report
+
+import (
+	"strconv"
+
+	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/models"
+)
+
+// DefaultPrompt is what a model reads unless it is told otherwise.
+const DefaultPrompt = "func add(a, b int) int {\n\treturn a + "
+
+// Prompt is what a model reads: a text, or token ids.
+type Prompt struct {
+	Text  string  // "": DefaultPrompt, or as much of it as there are learned positions
+	IDs   []int32 // in the place of Text
+	NoBOS bool    // don't begin Text with the token that begins documents
+}
+
+// Given tells whether there is a text or ids.
+func (p Prompt) Given() bool { return p.Text != "" || p.IDs != nil }
+
+// read returns the prompt's ids, at least so many; no more than the model has positions for,
+// unless they are read in rows.
+func (p Prompt) read(m *Model, least int, rows bool) ([]int32, error) {
+	ids, err := p.encode(m, least)
+	if err != nil || rows {
+		return ids, err
+	}
+	name := "prompt"
+	if p.IDs != nil {
+		name = "ids"
+	}
+	return ids, m.checkLength(name, len(ids))
+}
+
+func (p Prompt) encode(m *Model, least int) ([]int32, error) {
+	switch {
+	case p.Text != "" && p.IDs != nil:
+		return nil, check.Value("prompt", "a text or token ids", "both")
+	case p.IDs != nil:
+		return p.IDs, m.checkIDs("ids", p.IDs, least)
+	case p.Text != "":
+		return m.encode("prompt", p.Text, !p.NoBOS, least)
+	case m.Tokenizer == nil:
+		return nil, m.wantIDs("ids", "none")
+	}
+	ids, err := m.encode("prompt", DefaultPrompt, !p.NoBOS, least)
+	if m.Spec.Attention.Positions == models.PositionsLearned {
+		ids = ids[:min(len(ids), m.Spec.Seq)]
+	}
+	return ids, err
+}
+
+// wantIDs is the error of a text for a model without tokenizer.
+func (m *Model) wantIDs(name, got string) error {
+	return check.Value(name, "token ids such as 1,2,3, each below "+strconv.Itoa(m.Spec.Vocab), got+": the model has no tokenizer")
+}
+
+// encode is the ids of an option's text; at least so many, BOS not counted.
+func (m *Model) encode(name, text string, bos bool, least int) ([]int32, error) {
+	if m.Tokenizer == nil {
+		return nil, m.wantIDs(name, strconv.Quote(text))
+	}
+	var ids []int32
+	if bos {
+		ids = append(ids, m.Tokenizer.BOS())
+	}
+	first := len(ids)
+	ids = m.Tokenizer.Encode(ids, text)
+	if count := len(ids) - first; count < least {
+		return nil, check.Value(name, "a text of at least "+tokenCount(least), strconv.Quote(text)+" of "+strconv.Itoa(count))
+	}
+	return ids, m.checkIDs(name, ids, least)
+}
+
+// checkIDs refuses ids that the model does not know, and fewer than wanted.
+func (m *Model) checkIDs(name string, ids []int32, least int) error {
+	if len(ids) < least {
+		return check.Value(name, "at least "+tokenCount(least), len(ids))
+	}
+	for i, id := range ids {
+		if err := check.Index(name+": token "+strconv.Itoa(i), int(id), m.Spec.Vocab); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkLength refuses more tokens than a model has positions for.
+func (m *Model) checkLength(name string, n int) error {
+	if m.Spec.Attention.Positions == models.PositionsLearned && n > m.Spec.Seq {
+		return check.Value(name, "at most "+tokenCount(m.Spec.Seq)+", the model's learned positions", n)
+	}
+	return nil
+}
+
+func tokenCount(n int) string {
+	if n == 1 {
+		return "1 token"
+	}
+	return strconv.Itoa(n) + " tokens"
+}

@@ -1,0 +1,106 @@
+// Package report writes up what an analysis of a trained model found: tables for a terminal, a
+// JSON document, or a folder with a page that opens offline, its figures and its tables.
+//
+// Each analysis has a function of a Model and its options, such as Lens, whose zero value is ready.
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/residua-go/residua/figure"
+)
+
+// Report is what an analysis found. Its exported fields are also the JSON document.
+type Report struct {
+	Analysis   string         `json:"analysis"`
+	Checkpoint string         `json:"checkpoint,omitempty"`
+	Stream     string         `json:"stream,omitempty"`
+	Tokens     []Token        `json:"tokens,omitempty"`
+	Corrupt    []Token        `json:"corrupt_tokens,omitempty"` // of the prompt that is patched into
+	Results    map[string]any `json:"results"`                  // by the name of their part
+
+	Title string `json:"-"` // of the page
+	About string `json:"-"` // a line: what was looked at
+	Parts []Part `json:"-"`
+}
+
+// Token is a token of a prompt.
+type Token struct {
+	Position int    `json:"position"`
+	ID       int    `json:"id"`
+	Text     string `json:"text"`
+}
+
+// Part is one result of a report.
+type Part struct {
+	Name    string // of its files, and in the JSON document: "map"
+	Heading string
+	Text    string // paragraphs of the page: what is seen
+	Table   figure.Table
+	Brief   *figure.Table // what a terminal shows in the table's place; nil: the table
+	Figures []figure.Figure
+}
+
+// Result is what every analysis gives.
+type Result interface {
+	Table() figure.Table
+	Figures() []figure.Figure
+}
+
+// New begins a report.
+func New(title, about string) *Report {
+	return &Report{Title: title, About: about, Results: map[string]any{}}
+}
+
+// on begins the report of an analysis of a model, and of a prompt unless it is nil.
+func on(m *Model, analysis, title string, ids []int32) *Report {
+	r := New(title, m.about())
+	r.Analysis, r.Checkpoint, r.Stream, r.Tokens = analysis, m.Name, m.Spec.Stream.Name(), m.tokens(ids)
+	return r
+}
+
+// Add appends a result and returns its part.
+func (r *Report) Add(name, heading, text string, of Result) *Part {
+	r.Results[name] = of
+	r.Parts = append(r.Parts, Part{Name: name, Heading: heading, Text: text, Table: of.Table(), Figures: of.Figures()})
+	return &r.Parts[len(r.Parts)-1]
+}
+
+// String is the report as a terminal shows it.
+func (r *Report) String() string {
+	text := r.Subtitle() + "\n"
+	for _, p := range r.Parts {
+		table := p.Table
+		if p.Brief != nil {
+			table = *p.Brief
+		}
+		text += "\n" + table.Text()
+	}
+	return text
+}
+
+// Subtitle says what was looked at, with the tokens of the prompts.
+func (r *Report) Subtitle() string {
+	text := r.About
+	if len(r.Tokens) > 0 {
+		text += fmt.Sprintf(". %s: %s", tokenCount(len(r.Tokens)), spell(r.Tokens))
+	}
+	if len(r.Corrupt) > 0 {
+		text += ". Corrupt prompt: " + spell(r.Corrupt)
+	}
+	return text
+}
+
+// spell writes out the first tokens of a prompt.
+func spell(tokens []Token) string {
+	const shown = 64
+	var words []string
+	for _, t := range tokens[:min(shown, len(tokens))] {
+		words = append(words, t.Text)
+	}
+	if len(tokens) > shown {
+		words = append(words, "…")
+	}
+	return strings.Join(words, " ")
+}

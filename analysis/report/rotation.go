@@ -1,0 +1,40 @@
+package report
+
+import (
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/check"
+)
+
+// RotationOptions say how often a stream is rotated, and how long models are trained after that.
+type RotationOptions struct {
+	Prompt
+	analysis.RotationReportOptions
+	Steps int // of training by each optimizer; 0: none
+}
+
+// Rotation reports how far logits move when the stream is rotated and, with Steps, what optimizers
+// do to a model and its rotated copy.
+func Rotation(m *Model, o RotationOptions) (*Report, error) {
+	if err := check.AtLeast("steps", 0, o.Steps); err != nil {
+		return nil, err
+	}
+	ids, err := o.Prompt.read(m, 2, false)
+	if err != nil {
+		return nil, err
+	}
+	measured, err := analysis.MeasureRotation(m.Store, m.Spec, ids, o.RotationReportOptions)
+	if err != nil {
+		return nil, err
+	}
+	r := on(m, analysis.AnalysisRotation, "Rotation of the stream", ids)
+	r.Add("rotation", "Rotations folded into the weights", "How far the logits move when the stream is rotated and the weights with it: not at all but for rounding, unless something has a basis of its own.", measured)
+	if o.Steps == 0 {
+		return r, nil
+	}
+	trained, err := analysis.CompareOptimizers(m.Store, m.Spec, ids, analysis.OptimizerOptions{RotationOptions: analysis.RotationOptions{Seed: o.Seed}, Steps: o.Steps})
+	if err != nil {
+		return nil, err
+	}
+	r.Add("optimizers", "Optimizers", "A model without what breaks the invariance and a rotated copy are trained on the same tokens. Under plain gradient descent they stay each other's rotation; coordinate-wise optimizers make a basis special.", trained)
+	return r, nil
+}

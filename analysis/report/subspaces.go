@@ -1,0 +1,27 @@
+package report
+
+import "github.com/residua-go/residua/analysis"
+
+// SubspacesOptions has no options yet.
+type SubspacesOptions struct{}
+
+// Subspaces reports what sites read and write, from the weights alone.
+func Subspaces(m *Model, _ SubspacesOptions) (*Report, error) {
+	r := on(m, analysis.AnalysisSubspaces, "Subspaces of the stream", nil)
+	spaces, err := analysis.FindSubspaces(m.Store, m.Spec)
+	if err != nil {
+		return nil, err
+	}
+	r.Add("subspaces", "What is read and written", "The directions that each site reads and writes, and how far what one site writes lies in what a later one reads.", spaces)
+	bandwidth, err := analysis.CountBandwidth(m.Spec)
+	if err != nil {
+		return nil, err
+	}
+	r.Add("bandwidth", "Bandwidth", "Many more dimensions communicate through the stream than it has.", bandwidth)
+	erasure, err := analysis.MeasureErasure(m.Store, m.Spec)
+	if err != nil {
+		return nil, err
+	}
+	r.Add("erasure", "Memory management", "A head or a neuron whose written direction is opposite to the one it reads takes out of the stream what it finds there.", erasure)
+	return r, nil
+}

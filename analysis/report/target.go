@@ -1,0 +1,110 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
+)
+
+// Target is a position and what the model says there: a logit, or a difference of two.
+type Target struct {
+	Token   Index  // after which the model answers; by default the last
+	Target  string // the token whose logit it is: a text, or an id; "": the likeliest
+	Against string // a token whose logit is subtracted; "": none
+}
+
+// Given tells whether anything is chosen.
+func (t Target) Given() bool { return t != Target{} }
+
+// aim is a target that has been found.
+type aim struct {
+	token, target, against int    // against -1: none
+	what                   string // in words: "␣b (id 290) after token 7 (+)"
+}
+
+// metric is that number, of any run, called by the texts of the tokens.
+func (a aim) metric() analysis.Metric {
+	m := analysis.LogitOf(a.token, a.target, a.against)
+	m.Name = "logit of " + a.what
+	return m
+}
+
+// find looks the target up; run is the model's run on the prompt.
+func (t Target) find(m *Model, run *cache.Cache) (aim, error) {
+	a := aim{against: -1}
+	var err error
+	if a.token, err = t.Token.of("token", run.Tokens(), run.Tokens()-1); err != nil {
+		return a, err
+	}
+	logits, err := run.TokenLogits(a.token)
+	if err != nil {
+		return a, err
+	}
+	a.target = floats.MaxIdx(logits)
+	if t.Target != "" {
+		if a.target, err = m.token("target", t.Target); err != nil {
+			return a, err
+		}
+	}
+	if t.Against != "" {
+		if a.against, err = m.token("against", t.Against); err != nil {
+			return a, err
+		}
+		if a.against == a.target {
+			return a, check.Value("against", "another token than the target", m.word(a.target)+" for both")
+		}
+	}
+	a.what = m.describe(a, run.IDs)
+	return a, nil
+}
+
+func (m *Model) describe(a aim, ids []int32) string {
+	what := m.word(a.target)
+	if a.against >= 0 {
+		what += " less that of " + m.word(a.against)
+	}
+	what += fmt.Sprintf(" after token %d", a.token)
+	if m.Tokenizer != nil {
+		what += fmt.Sprintf(" (%s)", m.text(int(ids[a.token])))
+	}
+	return what
+}
+
+// token reads an option's token: a whole number is an id, anything else a text, which may stand in
+// Go's double quotes.
+func (m *Model) token(name, value string) (int, error) {
+	if id, err := strconv.Atoi(value); err == nil {
+		return id, check.Index(name, id, m.Spec.Vocab)
+	}
+	word := value
+	if unquoted, err := strconv.Unquote(value); err == nil && strings.HasPrefix(value, `"`) {
+		word = unquoted
+	}
+	ids, err := m.encode(name, word, false, 1)
+	if err != nil {
+		return 0, err
+	}
+	if len(ids) > 1 {
+		return 0, check.Value(name, "one token", fmt.Sprintf("%q of %d, ids %s: choose one of them", word, len(ids), list(ids)))
+	}
+	return int(ids[0]), nil
+}
+
+// list writes ids as they are read.
+func list(ids []int32) string {
+	const shown = 12
+	var words []string
+	for _, id := range ids[:min(shown, len(ids))] {
+		words = append(words, strconv.Itoa(int(id)))
+	}
+	if len(ids) > shown {
+		words = append(words, "…")
+	}
+	return strings.Join(words, ",")
+}

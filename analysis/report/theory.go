@@ -1,0 +1,30 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/residua-go/residua/analysis/theory"
+)
+
+// TheoryName is what the report of Theory calls its analysis.
+const TheoryName = "theory"
+
+// TheoryOptions say what is computed besides the paper's own models.
+type TheoryOptions struct {
+	Models []theory.Model // counted in Table 7, too
+	Seed   uint64         // of the Monte-Carlo runs
+}
+
+// Theory reports the RMT paper's tables and figures, computed from its formulas.
+func Theory(o TheoryOptions) (*Report, error) {
+	results, err := theory.All(o.Seed, o.Models...)
+	if err != nil {
+		return nil, err
+	}
+	r := New("Theory of the Residual Matrix Transformer", "Mak & Flanigan 2025, arXiv 2506.22696: what the paper derives and counts, computed from its inputs")
+	r.Analysis = TheoryName
+	for _, result := range results {
+		r.Add(result.Name(), result.Table().Title, strings.Join(result.Notes(), "\n\n"), result)
+	}
+	return r, nil
+}

@@ -1,0 +1,39 @@
+package report
+
+import (
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/check"
+)
+
+// WiringOptions say which connections are shown.
+type WiringOptions struct {
+	Prompt                        // for the coefficients of a stream that mixes what was written; no other stream asks
+	analysis.WiringOptions        // Run is made from Prompt
+	From, To               string // a writer and a reader: show the virtual weights of their connection alone
+}
+
+// Wiring reports who writes where and who reads it.
+func Wiring(m *Model, o WiringOptions) (*Report, error) {
+	if (o.From == "") != (o.To == "") {
+		return nil, check.Value("from", "it with -to, or neither", "one of them")
+	}
+	r, run, err := onWeights(m, analysis.AnalysisWiring, "Wiring", o.Prompt)
+	if err != nil {
+		return nil, err
+	}
+	if o.From != "" {
+		weights, err := analysis.Connect(m.Store, m.Spec, o.From, o.To, run)
+		if err != nil {
+			return nil, err
+		}
+		r.Add("weights", "Virtual weights", "What one site writes and another reads are connected through the stream by the product of their weights.", weights)
+		return r, nil
+	}
+	o.Run = run
+	diagram, err := analysis.Wire(m.Store, m.Spec, o.WiringOptions)
+	if err != nil {
+		return nil, err
+	}
+	r.Add("wiring", "Who writes, who reads", "Columns in the order of the run. An edge is a virtual weight that stands out of those of random weights.", diagram)
+	return r, nil
+}

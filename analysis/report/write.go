@@ -1,0 +1,81 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/analysis/page"
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/figure"
+)
+
+// PageFile is the page in a report's folder.
+const PageFile = "index.html"
+
+// Write writes a report into a folder, which it makes if need be: a page of it all, PageFile, each
+// part's table as NAME.csv and, with the part's text, as NAME.md, and its figures as NAME-1.svg,
+// NAME-1.png, NAME-2.svg and so on. Each file is written whole or not at all.
+func (r *Report) Write(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return errors.Wrapf(err, "report: cannot make folder %s", dir)
+	}
+	for _, p := range r.Parts {
+		if err := p.write(dir); err != nil {
+			return err
+		}
+	}
+	html, err := r.page().HTML()
+	if err != nil {
+		return err
+	}
+	return save(dir, PageFile, html)
+}
+
+// page is the whole report as a page.
+func (r *Report) page() page.Page {
+	p := page.Page{Title: r.Title, Subtitle: r.Subtitle()}
+	for _, part := range r.Parts {
+		figures := append(slices.Clone(part.Figures), part.Table)
+		p.Sections = append(p.Sections, page.Section{Heading: part.Heading, Text: part.Text, Figures: figures})
+	}
+	return p
+}
+
+// write writes a part's files.
+func (p *Part) write(dir string) error {
+	if err := save(dir, p.Name+".csv", []byte(p.Table.CSV())); err != nil {
+		return err
+	}
+	if err := save(dir, p.Name+".md", []byte(p.Table.Markdown()+"\n"+p.Text+"\n")); err != nil {
+		return err
+	}
+	for i, f := range p.Figures {
+		for _, form := range []struct {
+			extension string
+			draw      func(figure.Figure) ([]byte, error)
+		}{{".svg", figure.SVG}, {".png", figure.PNG}} {
+			name := fmt.Sprintf("%s-%d%s", p.Name, i+1, form.extension)
+			picture, err := form.draw(f)
+			if err != nil {
+				return errors.Wrap(err, name)
+			}
+			if err := save(dir, name, picture); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// save replaces a file of a folder.
+func save(dir, name string, content []byte) error {
+	return checkpoint.WriteFileAtomic(filepath.Join(dir, name), func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}

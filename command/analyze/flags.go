@@ -1,0 +1,156 @@
+package analyze
+
+import (
+	"errors"
+	"flag"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/report"
+	"github.com/residua-go/residua/internal/cli"
+)
+
+// promptFlags declares the flags that say what the model reads; note is added to what they say.
+func promptFlags(flags *flag.FlagSet, p *report.Prompt, note string) {
+	textFlag(flags, &p.Text, "prompt", "let the model read `TEXT`; without, "+strconv.Quote(report.DefaultPrompt)+note)
+	idsFlag(flags, &p.IDs, "ids", "let the model read token ids `1,2,3`, in the place of -prompt"+note)
+	notFlag(flags, &p.NoBOS, "bos", "begin -prompt's tokens with the one that begins documents, as in training; -bos=false: don't")
+}
+
+// mixing is the note on the prompt of an analysis of weights.
+const mixing = "; it matters only in streams that mix what was written"
+
+// targetFlags declares the flags that choose a position and a logit there.
+func targetFlags(flags *flag.FlagSet, t *report.Target) {
+	indexFlag(flags, &t.Token, "token", "look at the model's answer after token `N`, from 0; below 0: from the end; without, after the last")
+	textFlag(flags, &t.Target, "target", "look at the logit of token `T`: a text, or an id; without, the likeliest")
+}
+
+// againstFlag declares -against for the commands that compare.
+func againstFlag(flags *flag.FlagSet, t *report.Target) {
+	textFlag(flags, &t.Against, "against", "subtract the logit of token `T`: a text, or an id")
+}
+
+// placeFlags declares the flags that choose a layer and a head.
+func placeFlags(flags *flag.FlagSet, p *report.Place) {
+	indexFlag(flags, &p.Layer, "layer", "show layer `L` alone, from 0; below 0: from the last; without, all")
+	indexFlag(flags, &p.Head, "head", "show head `H` alone, from 0; below 0: from the last; without, all")
+}
+
+// topFlag declares how long a list of the largest is.
+func topFlag(flags *flag.FlagSet, top *int, usage string) { countFlag(flags, top, "top", 20, 1, usage) }
+
+// seedFlag declares the seed of what is drawn.
+func seedFlag(flags *flag.FlagSet, seed *uint64, what string) {
+	flags.Uint64Var(seed, "seed", 1, "seed "+what+" with `N`")
+}
+
+// maxCount bounds what is drawn or repeated again and again.
+const maxCount = 1_000_000
+
+// countFlag declares a whole number of at least least.
+func countFlag(flags *flag.FlagSet, n *int, name string, usual, least int, usage string) {
+	*n = usual
+	flags.Var(&count{n, least}, name, usage)
+}
+
+// count is a flag's whole number.
+type count struct {
+	n     *int
+	least int
+}
+
+// String shows the value.
+func (c *count) String() string {
+	if c.n == nil {
+		return ""
+	}
+	return strconv.Itoa(*c.n)
+}
+
+// Get returns the value.
+func (c *count) Get() any { return *c.n }
+
+// Set reads the value.
+func (c *count) Set(value string) (err error) {
+	if *c.n, err = strconv.Atoi(value); err != nil {
+		return err
+	}
+	if *c.n < c.least || *c.n > maxCount {
+		return cli.Usagef("want %d to %d, got %d", c.least, maxCount, *c.n)
+	}
+	return nil
+}
+
+// textFlag declares a text that is not empty.
+func textFlag(flags *flag.FlagSet, text *string, name, usage string) {
+	flags.Func(name, usage, func(value string) error {
+		if value == "" {
+			return cli.Usagef("want a text, got an empty one")
+		}
+		*text = value
+		return nil
+	})
+}
+
+// idsFlag declares a list of token ids.
+func idsFlag(flags *flag.FlagSet, ids *[]int32, name, usage string) {
+	flags.Func(name, usage, func(value string) (err error) {
+		if *ids, err = cli.ParseIDs(value, math.MaxInt32); err == nil && len(*ids) == 0 {
+			err = errors.New("want whole numbers such as 1,2,3, got none")
+		}
+		return cli.Usage(err)
+	})
+}
+
+// indexFlag declares the number of one of several.
+func indexFlag(flags *flag.FlagSet, index *report.Index, name, usage string) {
+	flags.Func(name, usage, func(value string) error {
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return cli.Usagef("want a whole number, got %q", value)
+		}
+		*index = report.At(n)
+		return nil
+	})
+}
+
+// atFlag declares entries of an activation.
+func atFlag(flags *flag.FlagSet, at *cache.At, name, usage string) {
+	flags.Func(name, usage, func(value string) error {
+		*at = cache.At{}
+		for _, choice := range strings.Split(value, ",") {
+			axis, index, _ := strings.Cut(strings.TrimSpace(choice), "=")
+			n, err := strconv.Atoi(index)
+			if err != nil || axis == "" {
+				return cli.Usagef("want AXIS=N,..., such as head=3,token=5, got %q", value)
+			}
+			(*at)[axis] = n
+		}
+		return nil
+	})
+}
+
+// thresholdFlag declares a number above 0.
+func thresholdFlag(flags *flag.FlagSet, z *float64, name string, usual float64, usage string) {
+	*z = usual
+	flags.Func(name, usage, func(value string) (err error) {
+		if *z, err = strconv.ParseFloat(value, 64); err != nil || !(*z > 0) || math.IsInf(*z, 0) {
+			return cli.Usagef("want a number above 0, got %q", value)
+		}
+		return nil
+	})
+}
+
+// notFlag declares a flag that is true by default, of an option that says the opposite.
+func notFlag(flags *flag.FlagSet, not *bool, name, usage string) {
+	flags.BoolFunc(name, usage, func(value string) error {
+		yes, err := strconv.ParseBool(value)
+		if *not = !yes; err != nil {
+			return cli.Usagef("want true or false, got %q", value)
+		}
+		return nil
+	})
+}

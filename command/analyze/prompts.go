@@ -1,0 +1,160 @@
+package analyze
+
+import (
+	"flag"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/report"
+	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
+)
+
+// The analyses of one run on a prompt.
+
+func attribute(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
+		Name:    analysis.AnalysisAttribute,
+		Summary: "a logit as a sum over all that wrote to the stream: tables, heads, neurons",
+		Example: []string{
+			"go run ./cmd/analyze attribute -checkpoint runs/quickstart",
+			`go run ./cmd/analyze attribute -checkpoint runs/quickstart -prompt "if err != " -target n -against e -out /tmp/attribute`,
+		},
+		Notes: []string{
+			"Direct logit attribution (Elhage et al. 2021): the terms add up to the model's own logit,",
+			"with mixing coefficients, gates and norms' scales as they were in the run.",
+		},
+	}, report.Attribute, func(flags *flag.FlagSet, o *report.AttributeOptions) {
+		promptFlags(flags, &o.Prompt, "")
+		targetFlags(flags, &o.Target)
+		againstFlag(flags, &o.Target)
+		placeFlags(flags, &o.Place)
+		topFlag(flags, &o.Top, "list the `N` largest contributions")
+	})
+}
+
+func lens(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
+		Name:    analysis.AnalysisLens,
+		Summary: "the logit lens: what the model would say if nothing more were written",
+		Example: []string{
+			"go run ./cmd/analyze lens -checkpoint runs/quickstart",
+			`go run ./cmd/analyze lens -checkpoint runs/quickstart -prompt "if err != " -target n -out /tmp/lens`,
+		},
+		Notes: []string{
+			"The stream after each sublayer is read out by the final norm and the unembedding; of the",
+			"matrix stream also each key direction of the readout alone.",
+		},
+	}, report.Lens, func(flags *flag.FlagSet, o *report.LensOptions) {
+		promptFlags(flags, &o.Prompt, "")
+		targetFlags(flags, &o.Target)
+	})
+}
+
+func heads(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
+		Name:    analysis.AnalysisHeads,
+		Summary: "induction and previous-token heads, and what heads attend to in a prompt",
+		Example: []string{
+			"go run ./cmd/analyze heads -checkpoint runs/quickstart",
+			`go run ./cmd/analyze heads -checkpoint runs/quickstart -prompt "for i := 0; i < n; i++ {" -layer 1 -out /tmp/heads`,
+		},
+		Notes: []string{
+			"With -layer and -head, that head is shown as one linear map of the sequence, A ⊗ W_OV.",
+			"Scores are measured on random tokens that repeat once (Olsson et al. 2022). Without a",
+			"prompt that the model can read, attention is shown on the first of those rows.",
+		},
+	}, report.Heads, func(flags *flag.FlagSet, o *report.HeadsOptions) {
+		promptFlags(flags, &o.Prompt, "")
+		placeFlags(flags, &o.Place)
+		countFlag(flags, &o.Period, "period", 0, 0, "repeat `N` random tokens; 0: 32, or as many as the model has positions for")
+		countFlag(flags, &o.Rows, "rows", 4, 1, "average over `N` rows")
+		seedFlag(flags, &o.Seed, "the random tokens")
+	})
+}
+
+func basis(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
+		Name:    analysis.AnalysisBasis,
+		Summary: "whether the stream's own basis is privileged: kurtosis, compared with random rotations",
+		Example: []string{
+			"go run ./cmd/analyze basis -checkpoint runs/quickstart",
+			`go run ./cmd/analyze basis -checkpoint runs/quickstart -prompt "$(cat command/command.go)" -out /tmp/basis`,
+		},
+		Notes: []string{
+			"The more tokens, the surer the numbers: a prompt may be of any length here, it is read in",
+			"rows as long as those of training (Elhage, Lasenby & Olah 2023).",
+		},
+	}, report.Basis, func(flags *flag.FlagSet, o *report.BasisOptions) {
+		promptFlags(flags, &o.Prompt, "")
+		countFlag(flags, &o.Controls, "controls", 8, 1, "compare with `N` random rotations")
+		seedFlag(flags, &o.BasisOptions.Seed, "the rotations")
+	})
+}
+
+func rotation(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
+		Name:    analysis.AnalysisRotation,
+		Summary: "how far logits move when the stream is rotated, and what optimizers do to that",
+		Example: []string{
+			"go run ./cmd/analyze rotation -checkpoint runs/quickstart",
+			"go run ./cmd/analyze rotation -checkpoint runs/quickstart -seeds 5 -steps 50 -out /tmp/rotation",
+		},
+		Notes: []string{
+			"The stream is rotated by random orthogonal matrices, folded into the weights; what breaks",
+			"the invariance is measured, one cause at a time. Then the model and a rotated copy are",
+			"trained on the same tokens.",
+		},
+	}, report.Rotation, func(flags *flag.FlagSet, o *report.RotationOptions) {
+		promptFlags(flags, &o.Prompt, "")
+		countFlag(flags, &o.Seeds, "seeds", 3, 1, "try `N` rotations")
+		countFlag(flags, &o.Steps, "steps", 20, 0, "train both models for `N` steps with each optimizer; 0: don't")
+		seedFlag(flags, &o.Seed, "the rotations")
+	})
+}
+
+func ablate(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
+		Name:    analysis.AnalysisAblate,
+		Summary: "what the model loses when activations are set to 0: heads, writers, or named ones",
+		Example: []string{
+			"go run ./cmd/analyze ablate -checkpoint runs/quickstart -out /tmp/ablate",
+			"go run ./cmd/analyze ablate -checkpoint runs/quickstart -names blocks.1.attention.heads -at head=3,token=5 -target b",
+		},
+		Notes: []string{
+			"Without -names, every head is set to 0 in turn, and all that each writer writes, token by",
+			"token. What changes is measured on the mean loss of the next token or, with -token,",
+			"-target or -against, on a logit.",
+		},
+	}, report.Ablate, func(flags *flag.FlagSet, o *report.AblateOptions) {
+		promptFlags(flags, &o.Prompt, "")
+		targetFlags(flags, &o.Target)
+		againstFlag(flags, &o.Target)
+		flags.Var((*cli.List)(&o.Names), "names", "set the activations of name or glob `G` to 0, such as blocks.*.attention.heads, all together; may be repeated")
+		atFlag(flags, &o.At, "at", "of -names, set the entries `AXIS=N,...` alone, such as head=3,token=5")
+		topFlag(flags, &o.Top, "list the `N` largest effects")
+	})
+}
+
+func patch(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
+		Name:    analysis.AnalysisPatch,
+		Summary: "which activations carry the difference of two prompts (activation patching)",
+		Example: []string{
+			"go run ./cmd/analyze patch -checkpoint runs/quickstart -out /tmp/patch",
+			`go run ./cmd/analyze patch -checkpoint runs/quickstart -prompt "var x int = " -corrupt "var x str = "`,
+		},
+		Notes: []string{
+			"An activation of the run on -prompt is put into the run on -corrupt, one place after the",
+			"other: 1 is all of the metric's difference back, 0 nothing. The metric is the logit of",
+			"-target, by default the likeliest answer to -prompt, less that of -against, by default the",
+			"likeliest to -corrupt.",
+		},
+	}, report.Patch, func(flags *flag.FlagSet, o *report.PatchOptions) {
+		promptFlags(flags, &o.Prompt, "")
+		textFlag(flags, &o.Corrupt, "corrupt", "patch into the run on `TEXT`, of as many tokens as -prompt")
+		idsFlag(flags, &o.CorruptIDs, "corrupt-ids", "patch into the run on token ids `1,2,3`, as many as -ids")
+		targetFlags(flags, &o.Target)
+		againstFlag(flags, &o.Target)
+		topFlag(flags, &o.Top, "list the `N` largest effects")
+	})
+}

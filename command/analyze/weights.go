@@ -1,0 +1,90 @@
+package analyze
+
+import (
+	"flag"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/report"
+	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
+)
+
+// The analyses of weights.
+
+func circuits(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
+		Name:    analysis.AnalysisCircuits,
+		Summary: "QK and OV circuits of heads: eigenvalues, copying scores, composition",
+		Example: []string{
+			"go run ./cmd/analyze circuits -checkpoint runs/quickstart",
+			"go run ./cmd/analyze circuits -checkpoint runs/quickstart -layer 1 -head 3 -out /tmp/circuits",
+		},
+		Notes: []string{
+			"Circuits are those of Elhage et al. 2021, norms folded into the weights. With -layer and",
+			"-head, that head's circuits are shown alone, with their eigenvalues.",
+		},
+	}, report.Circuits, func(flags *flag.FlagSet, o *report.CircuitsOptions) {
+		promptFlags(flags, &o.Prompt, mixing)
+		placeFlags(flags, &o.Place)
+		notFlag(flags, &o.WithoutVocabulary, "full", "take the circuits from token to token, too; -full=false: don't, for large models")
+		topFlag(flags, &o.Top, "list `N` heads, those that copy most first")
+	})
+}
+
+func wiring(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
+		Name:    analysis.AnalysisWiring,
+		Summary: "the wiring diagram: who writes where, and who reads it, by virtual weights",
+		Example: []string{
+			"go run ./cmd/analyze wiring -checkpoint runs/quickstart -out /tmp/wiring",
+			"go run ./cmd/analyze wiring -checkpoint runs/quickstart -from embedding -to blocks.1.attention.3.q",
+		},
+		Notes: []string{
+			"A connection's strength is compared with random weights, or keys, of the same shapes:",
+			"-threshold says how many deviations above them are drawn. -from and -to show the virtual",
+			"weights of one connection; writers are embedding, positions, blocks.0.attention (or .1 for",
+			"a head), blocks.0.feedforward, readers blocks.0.attention.q (or .1.q), blocks.0.feedforward,",
+			"unembedding.",
+		},
+	}, report.Wiring, func(flags *flag.FlagSet, o *report.WiringOptions) {
+		promptFlags(flags, &o.Prompt, mixing)
+		flags.BoolVar(&o.Whole, "whole", false, "take all heads of a layer for one")
+		thresholdFlag(flags, &o.Threshold, "threshold", 3, "draw connections `Z` deviations above random weights; without, 3")
+		countFlag(flags, &o.Draws, "draws", 1000, 2, "draw random weights `N` times")
+		seedFlag(flags, &o.Seed, "the random weights")
+		textFlag(flags, &o.From, "from", "show the virtual weights from writer `W` alone, with -to")
+		textFlag(flags, &o.To, "to", "show the virtual weights to reader `R` alone, with -from")
+	})
+}
+
+func subspaces(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
+		Name:    analysis.AnalysisSubspaces,
+		Summary: "what sites read and write: spectra, overlaps, bandwidth, heads and neurons that erase",
+		Example: []string{
+			"go run ./cmd/analyze subspaces -checkpoint runs/quickstart",
+			"go run ./cmd/analyze subspaces -checkpoint runs/quickstart -out /tmp/subspaces",
+		},
+		Notes: []string{
+			"It looks at weights alone. A model of GPT-2 small's size takes two minutes.",
+		},
+	}, report.Subspaces, func(*flag.FlagSet, *report.SubspacesOptions) {})
+}
+
+func memory(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
+		Name:    analysis.AnalysisMemory,
+		Summary: "the matrix stream as an associative memory: retrieval error, and the model's keys",
+		Example: []string{
+			"go run ./cmd/analyze memory -checkpoint runs/quickstart",
+			"go run ./cmd/analyze memory -checkpoint runs/quickstart -seeds 32 -out /tmp/memory",
+		},
+		Notes: []string{
+			"Random key-value pairs are stored in one matrix of the model's Dk x Dv and read back, next",
+			"to the theory of outer-product memories; then the model's own keys are measured.",
+		},
+	}, report.Memory, func(flags *flag.FlagSet, o *report.MemoryOptions) {
+		countFlag(flags, &o.Seeds, "seeds", 16, 2, "fill `N` memories a point")
+		seedFlag(flags, &o.Seed, "keys and values")
+	})
+}
