@@ -7,12 +7,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"gorgonia.org/tensor"
-
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/pretrained"
@@ -24,28 +23,15 @@ const sentence = "the quick brown fox jumps over the lazy dog"
 // learn trains a model on one sentence and returns its parameters.
 func learn(spec models.Spec, tokenizer data.Tokenizer, steps int) (*graph.Store, error) {
 	ids := tokenizer.Encode([]int32{tokenizer.BOS()}, sentence)
-	store := graph.NewStore(tensor.Float32, 1)
-	program, err := models.Compile(spec, 1, len(ids)-1, models.Outputs{Loss: true}, graph.ProgramOptions{Options: graph.Options{Store: store}, Gradients: true})
+	last := len(ids) - 1
+	l, err := learner.New(spec, learner.Fixed(ids[:last], ids[1:]), learner.Options{
+		Seq: last, Compute: graph.Options{Seed: 1}, Optimizer: []optim.Part{optim.Rate(1e-2, optim.Constant{}), optim.Clip(1)},
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer program.Close()
-	adam, err := optim.New(store, 0, optim.Rate(1e-2, optim.Constant{}), optim.Clip(1))
-	if err != nil {
-		return nil, err
-	}
-	defer adam.Close()
-	copy(program.Tokens, ids)
-	copy(program.Targets, ids[1:])
-	for step := range steps {
-		if err := program.Run(graph.RunOptions{Step: uint64(step)}); err != nil {
-			return nil, err
-		}
-		if _, err := adam.Step(1); err != nil {
-			return nil, err
-		}
-	}
-	return store, nil
+	defer l.Close()
+	return l.Program().Store(), l.Train(context.Background(), steps, nil)
 }
 
 // A small Residual Matrix Transformer learns a sentence by heart, is saved to one file,

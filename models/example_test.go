@@ -10,7 +10,6 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/stream"
 )
 
@@ -22,44 +21,28 @@ func small() models.Config {
 	}
 }
 
-// A model is built and trained for 20 steps on one row, in which each token is followed by the next
-// number.
-func Example() {
+// A model is compiled into a program, which computes its loss and the gradients. Package learner trains it.
+func ExampleCompile() {
 	spec, err := small().Resolve()
 	if err != nil {
 		log.Fatal(err)
 	}
-	store := graph.NewStore(tensor.Float32, 1)
-	m, err := models.Compile(spec, 1, 8, models.Outputs{Loss: true}, graph.ProgramOptions{Options: graph.Options{Store: store, Training: true}, Gradients: true})
+	m, err := models.Compile(spec, 1, 8, models.Outputs{Loss: true}, graph.ProgramOptions{Gradients: true})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer m.Close()
-	adam, err := optim.New(store, 0, optim.Clip(1), optim.Rate(3e-3, optim.Constant{}))
+	copy(m.Tokens, []int32{0, 1, 2, 3, 4, 5, 6, 7})
+	copy(m.Targets, []int32{1, 2, 3, 4, 5, 6, 7, 8})
+	if err := m.Run(graph.RunOptions{}); err != nil {
+		log.Fatal(err)
+	}
+	loss, err := graph.Scalar(m.Roots().Loss)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer adam.Close()
-	copy(m.Tokens, []int32{0, 1, 2, 3, 4, 5, 6, 7})
-	copy(m.Targets, []int32{1, 2, 3, 4, 5, 6, 7, 8})
-	for step := range 20 {
-		if err := m.Run(graph.RunOptions{Step: uint64(step)}); err != nil {
-			log.Fatal(err)
-		}
-		if step == 0 || step == 19 {
-			loss, err := graph.Scalar(m.Roots().Loss)
-			if err != nil {
-				log.Fatal(err)
-			}
-			fmt.Printf("step %d: loss %.1f\n", step+1, loss)
-		}
-		if _, err := adam.Step(1); err != nil {
-			log.Fatal(err)
-		}
-	}
-	// Output:
-	// step 1: loss 2.8
-	// step 20: loss 0.8
+	fmt.Printf("loss %.1f\n", loss)
+	// Output: loss 2.8
 }
 
 // A model stands in any Gorgonia graph, under gorgonia.Grad and the stock tape machine, and learns by

@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
 )
@@ -26,17 +26,11 @@ func checkOverfit(t *testing.T, c models.Spec) {
 	}
 	store := NewStore(t, c, tensor.Float32, 1)
 	b := RandomBatch(c, rows, c.Seq, 16)
-	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Training: true, Auxiliary: auxiliary})
-	o, err := optim.New(store, 1, optim.Clip(1), optim.Adam(0.9, 0.95, 1e-8),
-		optim.Rate(overfitRate, optim.WarmupCosine{Warmup: overfitSteps / 20, Total: overfitSteps, Min: 0.1}), optim.MuP())
-	require.NoError(t, err)
-	defer o.Close()
-	for step := range overfitSteps {
-		p.On(t, b, graph.RunOptions{Step: uint64(step)})
-		stats, err := o.Step(1)
-		require.NoError(t, err)
-		require.True(t, stats.Finite, "step %d", step)
-	}
+	learn(t, c, learner.Fixed(b.Inputs, b.Targets), overfitSteps, learner.Options{
+		Compute: graph.Options{Store: store, Threads: 1},
+		Optimizer: []optim.Part{optim.Clip(1), optim.Adam(0.9, 0.95, 1e-8), optim.MuP(),
+			optim.Rate(overfitRate, optim.WarmupCosine{Warmup: overfitSteps / 20, Total: overfitSteps, Min: 0.1})},
+	})
 	loss := Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{}).CrossEntropy
 	assert.Less(t, loss, overfitLoss, "cross-entropy after %d steps on one batch", overfitSteps)
 	t.Logf("cross-entropy after %d steps: %.4f nats", overfitSteps, loss)

@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
 )
@@ -39,15 +40,25 @@ func checkSeeds(t *testing.T, c models.Spec) {
 // train makes three steps and returns the parameters.
 func train(t *testing.T, c models.Spec, seed uint64) map[string][]float64 {
 	store := NewStore(t, c, tensor.Float32, seed)
-	p := Compile(t, c, store, Setup{Gradients: true, LossOnly: true, Training: true, Threads: 2, Auxiliary: auxiliary})
-	o, err := optim.New(store, 2, optim.Rate(0.01, optim.Constant{}))
-	require.NoError(t, err)
-	defer o.Close()
-	for step := range 3 {
-		p.On(t, RandomBatch(c, rows, c.Seq, uint64(step)), graph.RunOptions{Step: uint64(step)})
-		stats, err := o.Step(1)
-		require.NoError(t, err)
-		require.True(t, stats.Finite)
-	}
+	position := uint64(0)
+	batches := learner.BatchFunc(func(tokens, targets []int32) error {
+		b := RandomBatch(c, rows, c.Seq, position)
+		position++
+		return learner.Fixed(b.Inputs, b.Targets).Next(tokens, targets)
+	})
+	learn(t, c, batches, 3, learner.Options{
+		Compute: graph.Options{Store: store, Threads: 2}, Optimizer: []optim.Part{optim.Rate(0.01, optim.Constant{})},
+	})
 	return Values(store)
+}
+
+// learn trains on batches of the suite's rows; every step has to be finite.
+func learn(t *testing.T, c models.Spec, batches learner.Batches, steps int, o learner.Options) {
+	t.Helper()
+	o.Batch, o.Outputs.Auxiliary = rows, auxiliary
+	l, err := learner.New(c, batches, o)
+	require.NoError(t, err)
+	defer l.Close()
+	require.NoError(t, l.Train(t.Context(), steps, nil))
+	require.Zero(t, l.Progress().Skipped)
 }
