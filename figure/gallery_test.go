@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -181,7 +182,7 @@ func TestEveryKindIsDrawn(t *testing.T) {
 		folder = t.TempDir()
 	}
 	all := gallery()
-	if !testing.Short() {
+	if longtest.Enabled() {
 		maps.Copy(all, giants())
 	}
 	for name, f := range all {

@@ -13,6 +13,7 @@ import (
 	"github.com/residua-go/residua/graph/ops/norm"
 	"github.com/residua-go/residua/graph/ops/readwrite"
 	"github.com/residua-go/residua/graph/optest"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -236,12 +237,12 @@ func TestBufferPlanOnRandomGraphs(t *testing.T) {
 	}
 }
 
-// graphs is how many random graphs a test makes: n, with -short a fifth.
+// graphs is how many random graphs a test makes: n among the long tests, a fifth else.
 func graphs(n uint64) uint64 {
-	if testing.Short() {
-		return n / 5
+	if longtest.Enabled() {
+		return n
 	}
-	return n
+	return n / 5
 }
 
 // checkPlan checks that no two intervals share memory at one time.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -161,15 +162,11 @@ func (c *crashes) kill(scenario, from string) (points int) {
 
 // TestARunSurvivesWhateverStepOfItsFails walks every create, open, write, flush, close, rename,
 // making and removing of a small run, of one that was resumed, and of one that was resumed
-// after a fault: a fifth of them, with -short fewer, with RESIDUA_CRASHES=all every one, in a
-// few minutes.
+// after a fault: some of them, and every one among the long tests, in a few minutes.
 func TestARunSurvivesWhateverStepOfItsFails(t *testing.T) {
-	c := &crashes{t: t, text: corpus(t), stride: 5}
-	switch {
-	case os.Getenv("RESIDUA_CRASHES") == "all":
+	c := &crashes{t: t, text: corpus(t), stride: 29}
+	if longtest.Enabled() {
 		c.stride = 1
-	case testing.Short():
-		c.stride = 23
 	}
 	out := c.folder("")
 	require.NoError(t, c.train(out, checkpoint.Disk{}, trainer.ResumeNone))

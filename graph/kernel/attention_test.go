@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -239,9 +240,7 @@ func TestAttentionAllocatesNothingWarm(t *testing.T) {
 
 // A matrix of all scores would take 268 MB.
 func TestAttentionOfLongRowsTakesLittleMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long: 8192 tokens forward and backward")
-	}
+	longtest.Skip(t) // 8192 tokens forward and backward
 	c := newAttentionCase(1, 8192, 1, 64, false, 10000, false)
 	qkv, dout := castTo[float32](c.randomQKV(17)), castTo[float32](c.randomOut(18))
 	out, lse, dqkv := make([]float32, len(dout)), make([]float32, c.Seq), make([]float32, len(qkv))

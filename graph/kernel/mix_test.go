@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -134,9 +135,9 @@ func sameBitsOfAll(t *testing.T, first, got [][]float32) [][]float32 {
 // TestMixManyTokens sums terms of one sign over many tokens, which a single running sum in
 // float32 would not do to this precision.
 func TestMixManyTokens(t *testing.T) {
-	d := MixParams{Tokens: 65536, N: 2, M: 1, D: 3, Shared: true}
-	if testing.Short() {
-		d.Tokens = 16384
+	d := MixParams{Tokens: 16384, N: 2, M: 1, D: 3, Shared: true}
+	if longtest.Enabled() {
+		d.Tokens = 65536
 	}
 	o := newMixOperands[float32](d)
 	for _, v := range [][]float32{o.h, o.dout, o.y, o.du} {

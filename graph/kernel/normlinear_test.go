@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -110,9 +111,9 @@ func testNormLinearForward[T Float](t *testing.T, p path, d NormLinearParams, ga
 }
 
 func TestNormLinearBackwardFiniteDifferences(t *testing.T) {
-	most := 200_000
-	if testing.Short() {
-		most = 60_000
+	most := 60_000
+	if longtest.Enabled() {
+		most = 200_000
 	}
 	normLinearCases(t, func(t *testing.T, d NormLinearParams, gain bool, far int) {
 		if d.Rows*d.Width*d.Rows*d.K > most {
@@ -190,9 +191,7 @@ func testNormLinearOptions(t *testing.T, k *NormLinear[float32], p *Pool, s norm
 // Gradients of the parameters are sums over all rows: the error must not grow with their
 // number.
 func TestNormLinearManyRows(t *testing.T) {
-	if testing.Short() {
-		t.Skip("32,768 rows")
-	}
+	longtest.Skip(t) // 32,768 rows
 	d := NormLinearParams{Rows: 32768, Width: 5, K: 3, Eps: 1e-6}
 	s := newNormLinearData[float32](d, true, 0)
 	for i := range s.dz {

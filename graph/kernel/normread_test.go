@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -147,9 +148,7 @@ func doubled[T Float](x []T) []float64 {
 // Gradients of the parameters are sums over all tokens: the error must not grow with
 // their number.
 func TestNormReadManyTokens(t *testing.T) {
-	if testing.Short() {
-		t.Skip("16,384 tokens")
-	}
+	longtest.Skip(t) // 16,384 tokens
 	d := NormReadParams{Tokens: 16384, R: 2, Dk: 3, Dv: 5, Eps: 1e-6}
 	s, s64 := newNormReadData[float32](d), newNormReadData[float64](d)
 	for i := range s.dout {

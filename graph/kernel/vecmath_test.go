@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -107,9 +108,9 @@ func TestExpSplitPrecision(t *testing.T) {
 }
 
 func TestExpSingleWithinOneUlp(t *testing.T) {
-	bits := 22
-	if testing.Short() {
-		bits = 16
+	bits := 18
+	if longtest.Enabled() {
+		bits = 22
 	}
 	var worst float64
 	sweep(bits, func(x float32) {
@@ -129,9 +130,9 @@ func TestExpSingleWithinOneUlp(t *testing.T) {
 }
 
 func TestTanhSingleWithinOneUlp(t *testing.T) {
-	bits := 22
-	if testing.Short() {
-		bits = 16
+	bits := 18
+	if longtest.Enabled() {
+		bits = 22
 	}
 	var worst float64
 	check := func(x float32) { worst = max(worst, ulps(tanhT(x), math.Tanh(float64(x)))) }

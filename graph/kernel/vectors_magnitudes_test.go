@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,10 +21,13 @@ func everyFloat(bits int) []float32 {
 
 // sweepBits is the number of values of a sweep, as a power of two.
 func sweepBits() int {
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		return 14
+	case longtest.Enabled():
+		return 20
 	}
-	return 20
+	return 17
 }
 
 // requireSame wants the same NaN or infinity, or a value that is off by at most the

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
 )
@@ -45,7 +46,7 @@ func CheckGradients(t *testing.T, c Case, m *Machine) {
 }
 
 // CheckQuotients compares the gradient of the loss with respect to x with difference
-// quotients: of every entry, with -short of a few.
+// quotients: of some entries, with -short of fewer, among the long tests of every one.
 func CheckQuotients(t *testing.T, m *Machine, x, got []float64, tolerance float64, what string) {
 	require.Len(t, got, len(x), what)
 	for _, i := range sample(len(x)) {
@@ -54,12 +55,18 @@ func CheckQuotients(t *testing.T, m *Machine, x, got []float64, tolerance float6
 	}
 }
 
-// sample is all of n entries, with -short a few of them, from the first to the last.
+// sample is some of n entries, from the first to the last.
 func sample(n int) []int {
-	const few = 4
+	few := 24
+	switch {
+	case testing.Short():
+		few = 4
+	case longtest.Enabled():
+		few = n
+	}
 	var entries []int
 	for i := range n {
-		if !testing.Short() || n <= few || i*(few-1)/(n-1) > (i-1)*(few-1)/(n-1) || i == 0 {
+		if n <= few || i == 0 || i*(few-1)/(n-1) > (i-1)*(few-1)/(n-1) {
 			entries = append(entries, i)
 		}
 	}

@@ -1,0 +1,20 @@
+package longtest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestSkip(t *testing.T) {
+	for value, want := range map[string]bool{"": false, "0": false, "1": !testing.Short()} {
+		t.Setenv(Variable, value)
+		assert.Equal(t, want, Enabled(), "%q", value)
+		ran := false
+		t.Run("long", func(t *testing.T) {
+			Skip(t)
+			ran = true
+		})
+		assert.Equal(t, want, ran, "%q", value)
+	}
+}
