@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -59,13 +60,22 @@ func all(vary ...func(c *models.Config)) func(c *models.Config) {
 
 func biased(c *models.Config) { c.Bias = true }
 
-// TestConformance is the suite over both streams and every option. A new stream adds rows.
+// conformanceCase is a model that the suite runs on.
+type conformanceCase struct {
+	name   string
+	config models.Config
+}
+
+func checkConformance(t *testing.T, cases []conformanceCase) {
+	for _, c := range cases {
+		modeltest.RunIdle(t, c.name, c.config, idle)
+	}
+}
+
+// TestConformance is the suite over every option of a model on a matrix stream, and on a vector
+// stream over what other blocks do not have.
 func TestConformance(t *testing.T) {
-	for _, row := range []struct {
-		name   string
-		config models.Config
-	}{
-		{"matrix/paper", tinyMatrix(plainly)},
+	checkConformance(t, []conformanceCase{
 		{"matrix/authors", tinyMatrix(authors)},
 		{"matrix/rope-exact-lecun", tinyMatrix(ropeExactLeCun)},
 		{"matrix/no-positions-bias", tinyMatrix(noPositionsBias)},
@@ -75,20 +85,10 @@ func TestConformance(t *testing.T) {
 		{"matrix/smallest", tinyMatrix(func(c *models.Config) {
 			c.Stream, c.Layers, c.FeedForward, c.Seq = stream.MatrixConfig{Dk: 9, Dv: 7, Rank: 1}, 1, gelu(9), 6
 		})},
-		{"vector/paper", tinyVector(plainly)},
-		{"vector/authors", tinyVector(authors)},
-		{"vector/rope-exact-lecun", tinyVector(func(c *models.Config) { ropeExactLeCun(c); c.Stream = vectorOf(18) })},
-		{"vector/no-positions-bias", tinyVector(noPositionsBias)},
 		{"vector/gpt2", tinyVector(func(c *models.Config) { tied(c); c.Bias, c.NormEps = true, 1e-5 })},
 		{"vector/mup", tinyVector(vectorMuP)},
 		{"vector/head-dim", tinyVector(func(c *models.Config) { c.Attention.HeadDim, c.Bias = 4, true })},
-		{"vector/dropout", tinyVector(dropoutBias)},
-		{"vector/smallest", tinyVector(func(c *models.Config) {
-			c.Stream, c.Attention.Heads, c.Layers, c.FeedForward, c.Seq = vectorOf(7), 1, 1, gelu(9), 6
-		})},
-	} {
-		modeltest.RunIdle(t, row.name, row.config, idle)
-	}
+	})
 }
 
 // TestConformancePresets is the suite over the zoo's small presets, of which every design has
@@ -104,34 +104,45 @@ func TestConformancePresets(t *testing.T) {
 	}
 }
 
-// TestConformanceZoo is the suite over further settings of the other streams and of mixtures of
-// experts.
+// TestConformanceZoo is the suite over settings of the other streams, and of mixtures of experts,
+// that no small preset has.
 func TestConformanceZoo(t *testing.T) {
-	for _, row := range []struct {
-		name   string
-		config models.Config
-	}{
-		{"hyper/authors", tinyZoo(stream.HyperConfig{N: 2, Dynamic: true}, authors)},
+	checkConformance(t, []conformanceCase{
 		{"hyper/one", tinyZoo(stream.HyperConfig{N: 1}, func(c *models.Config) { c.Layers, c.Bias = 1, true })},
-		{"mhc/bias-dropout", tinyZoo(stream.MHCConfig{N: 3, Iterations: 5}, dropoutBias)},
-		{"mhc-lite/paper", tinyZoo(stream.MHCLiteConfig{N: 3}, plainly)},
-		{"mhc-lite/tied", tinyZoo(stream.MHCLiteConfig{N: 2}, tied)},
 		{"hyper/one-dynamic", tinyZoo(stream.HyperConfig{N: 1, Dynamic: true}, plainly)},
 		{"vwn/groups", tinyZoo(stream.VWNConfig{M: 3, N: 6}, plainly)},
 		{"vwn/fraction", tinyZoo(stream.VWNConfig{Vectors: width(18), M: 2, N: 3}, plainly)},
 		{"vwn/expand-bias", tinyZoo(stream.VWNConfig{M: 5, N: 7, Expand: true}, biased)},
 		{"highway/bias-dropout", tinyZoo(stream.HighwayConfig{}, dropoutBias)},
-		{"hieragg/paper", tinyZoo(stream.HieraggConfig{Inner: 7}, plainly)},
 		{"hieragg/bias", tinyZoo(stream.HieraggConfig{}, func(c *models.Config) { noPositionsBias(c); c.Layers = 4 })},
 		{"hieragg/separate", tinyZoo(stream.HieraggConfig{Inner: 5, Separate: true}, func(c *models.Config) { c.Layers, c.Bias = 4, true })},
 		{"dwlstm/bias-exact", tinyZoo(stream.DWLSTMConfig{}, func(c *models.Config) { c.Bias, c.Gelu = true, models.GeluExact })},
 		{"moe/top-2", tinyVector(experts(4, 2))},
 		{"moe/top-1-bias", tinyVector(all(experts(3, 1), biased))},
 		{"moe/matrix", tinyMatrix(experts(3, 2))},
+	})
+}
+
+// TestConformanceLong is the suite over more options of more streams.
+func TestConformanceLong(t *testing.T) {
+	longtest.Skip(t)
+	checkConformance(t, []conformanceCase{
+		{"matrix/paper", tinyMatrix(plainly)},
+		{"vector/paper", tinyVector(plainly)},
+		{"vector/authors", tinyVector(authors)},
+		{"vector/rope-exact-lecun", tinyVector(func(c *models.Config) { ropeExactLeCun(c); c.Stream = vectorOf(18) })},
+		{"vector/no-positions-bias", tinyVector(noPositionsBias)},
+		{"vector/dropout", tinyVector(dropoutBias)},
+		{"vector/smallest", tinyVector(func(c *models.Config) {
+			c.Stream, c.Attention.Heads, c.Layers, c.FeedForward, c.Seq = vectorOf(7), 1, 1, gelu(9), 6
+		})},
+		{"hyper/authors", tinyZoo(stream.HyperConfig{N: 2, Dynamic: true}, authors)},
+		{"mhc/bias-dropout", tinyZoo(stream.MHCConfig{N: 3, Iterations: 5}, dropoutBias)},
+		{"mhc-lite/paper", tinyZoo(stream.MHCLiteConfig{N: 3}, plainly)},
+		{"mhc-lite/tied", tinyZoo(stream.MHCLiteConfig{N: 2}, tied)},
+		{"hieragg/paper", tinyZoo(stream.HieraggConfig{Inner: 7}, plainly)},
 		{"moe/hyper", tinyZoo(stream.HyperConfig{N: 2, Dynamic: true}, experts(3, 2))},
-	} {
-		modeltest.RunIdle(t, row.name, row.config, idle)
-	}
+	})
 }
 
 // authors is the form of the RMT authors' code.

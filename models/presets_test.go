@@ -2,13 +2,14 @@ package models_test
 
 import (
 	"maps"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
@@ -59,13 +60,13 @@ func asPrinted(c models.Spec) (millions, tolerance float64) {
 	return float64(n) / 1e6, 0.05
 }
 
-// TestPresetGraphs builds the graphs of the presets that a test can afford.
+// TestPresetGraphs: the graph of each preset has as many parameters as the closed form says.
 func TestPresetGraphs(t *testing.T) {
 	for _, p := range models.Standard().Presets() {
-		c := modeltest.Resolve(t, p.Config)
-		if small := strings.HasPrefix(p.Name, "quickstart"); small || !testing.Short() && c.Cost().Parameters < 60e6 {
-			assert.Equal(t, c.Cost().Parameters, modeltest.NewStore(t, c, tensor.Float32, 0).Size(), p.Name)
-		}
+		c, store := modeltest.Resolve(t, p.Config), graph.NewPlan(tensor.Float32)
+		_, err := models.New(gorgonia.NewGraph(), c, models.WithStore(store))
+		require.NoError(t, err, p.Name)
+		assert.Equal(t, c.Cost().Parameters, store.Size(), p.Name)
 	}
 }
 

@@ -57,7 +57,7 @@ func CheckQuotients(t *testing.T, m *Machine, x, got []float64, tolerance float6
 
 // sample is some of n entries, from the first to the last.
 func sample(n int) []int {
-	few := 24
+	few := 12
 	switch {
 	case testing.Short():
 		few = 4

@@ -12,6 +12,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 )
 
@@ -62,7 +63,7 @@ func idleEntries(c models.Spec, b Batch, p *graph.Param) int {
 const (
 	differenceStep      = 5e-5
 	differenceTolerance = 1e-6
-	differenceEntries   = 4 // a parameter: the largest gradient and random ones; half with -short
+	differenceEntries   = 4 // a parameter: the largest gradient and random ones; half but for long tests
 	// differenceFloor is the least denominator, of the parameter's largest gradient.
 	differenceFloor = 0.01
 )
@@ -80,7 +81,7 @@ func checkFiniteDifferences(t *testing.T, c models.Spec) {
 	p := Compile(t, c, store, s)
 	loss := func() float64 { return p.On(t, b, graph.RunOptions{Step: 3}).Loss }
 	draw, number := rand.New(rand.NewPCG(8, 8)), differenceEntries
-	if testing.Short() {
+	if !longtest.Enabled() {
 		number /= 2
 	}
 	for _, param := range store.Params() {

@@ -14,7 +14,7 @@ import (
 
 // Overfitting: steps, peak rate and the cross-entropy to reach, in nats.
 const (
-	overfitSteps = 400
+	overfitSteps = 200
 	overfitRate  = 0.02
 	overfitLoss  = 0.1
 )
