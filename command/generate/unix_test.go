@@ -4,7 +4,6 @@ package generate
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -36,42 +35,30 @@ func TestInterruptWhileANamedPipeHasNoWriter(t *testing.T) {
 	interrupted(t, silent(), "-checkpoint", clitest.Train(t).Dir, "-prompt-file", fifo(t))
 }
 
-// build makes the program.
-func build(t *testing.T) string {
-	program := filepath.Join(t.TempDir(), "generate")
-	out, err := exec.Command("go", "build", "-o", program, "../../cmd/generate").CombinedOutput()
-	require.NoError(t, err, string(out))
-	return program
-}
-
 // TestGenerateOnATerminal: standard input is not waited for, and the speed is told at the
 // end, which it is nowhere else.
 func TestGenerateOnATerminal(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
 	run := clitest.Train(t)
-	program := build(t)
 	args := []string{"-checkpoint", run.Dir, "-tokens", "12", "-temperature", "0", "-threads", "1"}
-	terminal := clitest.StartTerminal(t, exec.Command(program, args...), 100, 30)
+	terminal := clitest.StartTerminal(t, clitest.Program(t, "generate", args...), 100, 30)
 	code, screen := terminal.Wait()
 	require.Equal(t, cli.ExitOK, code, screen)
 	assert.Regexp(t, `(?m)^note: 12 tokens in \d+\.\d s: \d+\.\d tokens/s$`, screen)
 
-	terminal = clitest.StartTerminal(t, exec.Command(program, append(args, "-prompt-file", "/dev/stdin")...), 100, 30)
+	terminal = clitest.StartTerminal(t, clitest.Program(t, "generate", append(args, "-prompt-file", "/dev/stdin")...), 100, 30)
 	terminal.Type("line\n\x04")
 	code, screen = terminal.Wait()
 	require.Equal(t, cli.ExitOK, code, screen)
 	assert.Contains(t, screen, "\nline")
 
-	terminal = clitest.StartTerminal(t, exec.Command(program, append(args, "-tokens", "1000000", "-prompt", "line 7")...), 100, 30)
+	terminal = clitest.StartTerminal(t, clitest.Program(t, "generate", append(args, "-tokens", "1000000", "-prompt", "line 7")...), 100, 30)
 	terminal.Await("prompt", func(screen string) bool { return len(screen) > len("line 7") })
 	terminal.Type("\x03")
 	code, screen = terminal.Wait()
 	assert.Equal(t, cli.ExitRun, code)
 	assert.Regexp(t, `(?m)^note: \d+ tokens in .*\nerror: generate: interrupted$`, screen)
 
-	got, err := exec.Command(program, args...).CombinedOutput()
+	got, err := clitest.Program(t, "generate", args...).CombinedOutput()
 	require.NoError(t, err)
 	assert.NotContains(t, string(got), "tokens/s")
 }

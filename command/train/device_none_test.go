@@ -3,6 +3,7 @@
 package train
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -10,6 +11,11 @@ import (
 
 	"github.com/residua-go/residua/internal/cli"
 )
+
+func TestMain(m *testing.M) {
+	serve()
+	os.Exit(m.Run())
+}
 
 // TestTrainWithoutCUDA: asked for in a build that has no CUDA backend, it says how to get
 // one, and leaves no folder that a later call would refuse.

@@ -14,7 +14,10 @@ import (
 	"github.com/residua-go/residua/internal/cli"
 )
 
-func TestMain(m *testing.M) { emulator.Main(m) }
+func TestMain(m *testing.M) {
+	serve()
+	emulator.Main(m)
+}
 
 // TestTrainOnTheDevice trains, samples and warns that the device is unproven.
 func TestTrainOnTheDevice(t *testing.T) {

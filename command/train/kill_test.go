@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/internal/longtest"
 )
 
 // killYAML is a run of about a second.
@@ -28,14 +30,18 @@ train: {batch: 8, accumulate: 2, steps: 300, lr: 1e-2, eval_every: 40, checkpoin
 sample: {tokens: 0}
 `
 
-// TestKilledRunsResume kills the built program with SIGKILL at five random moments and
-// resumes: the same losses, the same last checkpoint, bit for bit.
+// TestKilledRunsResume kills a process with SIGKILL at random moments and resumes: the same
+// losses, the same last checkpoint, bit for bit.
 func TestKilledRunsResume(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds and runs the program many times")
+		t.Skip("trains in many processes")
+	}
+	kills := 2
+	if longtest.Enabled() {
+		kills = 8
 	}
 	dir := t.TempDir()
-	start := built(t, dir)
+	start := killable(t, dir)
 	began := time.Now()
 	out, err := start("whole", "none").CombinedOutput()
 	require.NoError(t, err, string(out))
@@ -43,7 +49,7 @@ func TestKilledRunsResume(t *testing.T) {
 	want := fingerprint(t, filepath.Join(dir, "whole"))
 
 	draw := rand.New(rand.NewPCG(uint64(began.UnixNano()), 0)) // any moment will do
-	for i := range 5 {
+	for i := range kills {
 		folder := fmt.Sprintf("killed%d", i)
 		delay := time.Duration(draw.Float64() * float64(length))
 		c := start(folder, "none")
@@ -57,11 +63,8 @@ func TestKilledRunsResume(t *testing.T) {
 	}
 }
 
-// built builds the program and a run for it; the function it returns makes a call.
-func built(t *testing.T, dir string) func(folder, resume string) *exec.Cmd {
-	program := filepath.Join(dir, "train")
-	out, err := exec.Command("go", "build", "-o", program, "../../cmd/train").CombinedOutput()
-	require.NoError(t, err, string(out))
+// killable writes a run's text and config; the function it returns makes a call that trains it.
+func killable(t *testing.T, dir string) func(folder, resume string) *exec.Cmd {
 	var text strings.Builder
 	for i := range 900 {
 		fmt.Fprintf(&text, "%d squared is %d\n", i, i*i)
@@ -69,7 +72,7 @@ func built(t *testing.T, dir string) func(folder, resume string) *exec.Cmd {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "text.txt"), []byte(text.String()), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "kill.yaml"), []byte(killYAML), 0o644))
 	return func(folder, resume string) *exec.Cmd {
-		c := exec.Command(program, "-config", "kill.yaml", "-out", folder, "-resume", resume)
+		c := clitest.Program(t, "train", "-config", "kill.yaml", "-out", folder, "-resume", resume)
 		c.Dir = dir
 		return c
 	}
@@ -79,10 +82,10 @@ func built(t *testing.T, dir string) func(folder, resume string) *exec.Cmd {
 // exit 0.
 func TestSignalsSave(t *testing.T) {
 	if testing.Short() || runtime.GOOS == "windows" {
-		t.Skip("builds and runs the program; sends unix signals")
+		t.Skip("sends unix signals")
 	}
 	dir := t.TempDir()
-	start := built(t, dir)
+	start := killable(t, dir)
 	all := [][]os.Signal{{os.Interrupt}, {syscall.SIGTERM}}
 	if !signal.Ignored(syscall.SIGHUP) { // as under nohup, which the program inherits
 		all = append(all, []os.Signal{syscall.SIGHUP, syscall.SIGHUP})

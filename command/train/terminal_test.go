@@ -3,7 +3,6 @@
 package train
 
 import (
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -17,10 +16,7 @@ import (
 // sample.
 func TestTrainOnATerminal(t *testing.T) {
 	file, dir := write(t, tinyYAML)
-	program := filepath.Join(t.TempDir(), "train")
-	out, err := exec.Command("go", "build", "-o", program, "../../cmd/train").CombinedOutput()
-	require.NoError(t, err, string(out))
-	terminal := clitest.StartTerminal(t, exec.Command(program, "-config", file, "-set", "data.path=["+dir+"/text.txt]", "-out", filepath.Join(dir, "run")), 120, 40)
+	terminal := clitest.StartTerminal(t, clitest.Program(t, "train", "-config", file, "-set", "data.path=["+dir+"/text.txt]", "-out", filepath.Join(dir, "run")), 120, 40)
 	code, screen := terminal.Wait()
 	require.Equal(t, cli.ExitOK, code, screen)
 	require.Contains(t, screen, "parameters", "what is trained stands above the bar")
