@@ -64,7 +64,7 @@ func asPrinted(c models.Spec) (millions, tolerance float64) {
 func TestPresetGraphs(t *testing.T) {
 	for _, p := range models.Standard().Presets() {
 		c, store := modeltest.Resolve(t, p.Config), graph.NewPlan(tensor.Float32)
-		_, err := models.New(gorgonia.NewGraph(), c, models.WithStore(store))
+		_, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: store})
 		require.NoError(t, err, p.Name)
 		assert.Equal(t, c.Cost().Parameters, store.Size(), p.Name)
 	}
