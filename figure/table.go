@@ -6,6 +6,9 @@ import (
 	"unicode/utf8"
 )
 
+// Row adds a row.
+func (t *Table) Row(cells ...string) { t.Rows = append(t.Rows, cells) }
+
 // Text returns the table's lines, columns aligned and two spaces apart, the title and the header
 // (if any) first. Control characters in cells are shown visibly.
 func (t Table) Text() string {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
@@ -75,14 +76,14 @@ func (t training) predict(s models.Spec) (graph.MemoryNeed, error) {
 }
 
 func memoryTable(lines []presetMemory) string {
-	t := cli.Table{Align: "lrrrrrrrrr"}
+	t := figure.Table{Align: "lrrrrrrrrr"}
 	t.Row("preset", "batch", "seq", "parameters", "gradients", "moments", "activations", "saved", "scratch", "total")
 	for _, l := range lines {
 		m := l.Memory
 		t.Row(l.Name, fmt.Sprint(l.Batch), fmt.Sprint(l.Seq), megabytes(m.Parameters), megabytes(m.Gradients), megabytes(m.Moments),
 			megabytes(m.Activations), megabytes(m.Saved), megabytes(m.Scratch), megabytes(l.Total))
 	}
-	return t.String() + memoryLegend
+	return t.Text() + memoryLegend
 }
 
 func megabytes(n int) string { return fmt.Sprintf("%.0f MB", float64(n)/1e6) }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
 )
 
@@ -77,7 +77,7 @@ activations  kept for the backward pass, without recomputation, of a token and o
 
 // table lines the presets up for reading.
 func table(presets []preset) string {
-	t := cli.Table{Align: "llrrrrrrrrrr"}
+	t := figure.Table{Align: "llrrrrrrrrrr"}
 	t.Row("preset", "size", "seq", "paper", "exact", "embedding", "rest", "forward", "train", "stream", "activations", "a row", "exact - paper")
 	for _, p := range presets {
 		paper := "-"
@@ -88,7 +88,7 @@ func table(presets []preset) string {
 			fmt.Sprintf("%.1f", float64(p.ForwardFLOPs)/1e6), fmt.Sprintf("%.1f", float64(p.TrainFLOPs)/1e6), fmt.Sprint(p.StreamSize),
 			fmt.Sprintf("%.0f KB", float64(p.ActivationBytes)/1e3), fmt.Sprintf("%.0f MB", float64(p.RowActivationBytes)/1e6), p.PaperNote)
 	}
-	return t.String() + legend
+	return t.Text() + legend
 }
 
 func millions(n int) string { return fmt.Sprintf("%.2f", float64(n)/1e6) }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
 )
@@ -69,7 +69,7 @@ The shapes are those of each stream's smallest preset. Tests compare all of this
 
 // formTable lines the designs up for reading.
 func formTable(all []design) string {
-	t := cli.Table{}
+	var t figure.Table
 	t.Row("stream", "", "choice", "shape", "", "starts as")
 	for _, d := range all {
 		name := d.Name
@@ -80,16 +80,16 @@ func formTable(all []design) string {
 			}
 		}
 	}
-	beyond, sources := cli.Table{Indent: "  "}, cli.Table{Indent: "  "}
+	var beyond, sources figure.Table
 	for _, d := range all {
 		name := d.Name
 		for _, term := range d.Sites[0].Beyond {
-			beyond.Row(name, term.Text)
+			beyond.Row("", name, term.Text)
 			name = ""
 		}
-		sources.Row(d.Name, d.Sites[0].Source)
+		sources.Row("", d.Name, d.Sites[0].Source)
 	}
-	return linearForm + t.String() + "\nWhat does not fit the form:\n" + beyond.String() + "\nSources:\n" + sources.String() + formLegend
+	return linearForm + t.Text() + "\nWhat does not fit the form:\n" + beyond.Text() + "\nSources:\n" + sources.Text() + formLegend
 }
 
 // formPart is one of the form's coefficients.

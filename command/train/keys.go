@@ -9,6 +9,7 @@ import (
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/configs"
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
 )
@@ -27,12 +28,12 @@ func listKeys(zoo models.Zoo, markdown bool, out cli.Output) error {
 
 // keysTable lines the keys up, a line each, sections apart.
 func keysTable(keys []config.Key) string {
-	var t cli.Table
+	var t figure.Table
 	t.Row("key", "type", "default", "meaning")
 	for _, k := range keys {
 		t.Row(k.Name, k.Type, k.Default, meaning(k))
 	}
-	return t.String()
+	return t.Text()
 }
 
 // meaning is a key's help with its bounds, and with the kinds of its section that have it.
@@ -105,7 +106,7 @@ func sentence(text string) string {
 
 // listConfigs is -configs: each name with the comment that its file begins with.
 func listConfigs(out cli.Output) error {
-	var t cli.Table
+	var t figure.Table
 	for _, name := range configs.Names() {
 		_, text, err := configs.Read(name)
 		if err != nil {
@@ -113,7 +114,7 @@ func listConfigs(out cli.Output) error {
 		}
 		t.Row(name, comment(string(text)))
 	}
-	return out.Print(t.String())
+	return out.Print(t.Text())
 }
 
 // comment joins the lines of the comment that a text begins with, up to the end of its

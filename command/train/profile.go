@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/bars"
 	"github.com/residua-go/residua/internal/cli"
@@ -72,7 +73,7 @@ func sumOf(rows []part) part {
 
 // profileTable is the profile for reading.
 func profileTable(steps int, rows []part) string {
-	table := cli.Table{Align: "lrrrrr"}
+	table := figure.Table{Align: "lrrrrr"}
 	table.Row("part of a step", "calls", "ms", "share", "GFLOPS", "GB/s")
 	sum := sumOf(rows)
 	for _, r := range append(rows, sum) {
@@ -83,7 +84,7 @@ func profileTable(steps int, rows []part) string {
 		table.Row(r.name, calls, fmt.Sprintf("%.3f", 1e3*r.seconds/float64(steps)), fmt.Sprintf("%.2f%%", 100*r.seconds/sum.seconds),
 			speed(r.flops, r.seconds), speed(r.bytes, r.seconds))
 	}
-	return fmt.Sprintf("profile of %d steps:\n", steps) + table.String()
+	return fmt.Sprintf("profile of %d steps:\n", steps) + table.Text()
 }
 
 // speed writes giga-units a second, nothing for a part that has none.

@@ -19,8 +19,8 @@ func Table(all []Model) figure.Table {
 			if r.Memory > 0 {
 				memory = fmt.Sprintf("%d MB", r.Memory>>20)
 			}
-			t.Rows = append(t.Rows, []string{m.Name, fmt.Sprintf("%.2fM", float64(m.Parameters)/1e6), fmt.Sprintf("%.1f", float64(m.FLOPs)/1e6), fmt.Sprint(r.Tokens), fmt.Sprintf("%g", r.Rate),
-				r.Loss.Text("%.4f"), r.Bits.Text("%.4f"), fmt.Sprintf("%.0f", r.TokensPS), memory, m.remark(r)})
+			t.Row(m.Name, fmt.Sprintf("%.2fM", float64(m.Parameters)/1e6), fmt.Sprintf("%.1f", float64(m.FLOPs)/1e6), fmt.Sprint(r.Tokens), fmt.Sprintf("%g", r.Rate),
+				r.Loss.Text("%.4f"), r.Bits.Text("%.4f"), fmt.Sprintf("%.0f", r.TokensPS), memory, m.remark(r))
 		}
 	}
 	return t

@@ -22,7 +22,7 @@ func (c *Coordinates) Text() string {
 		for _, v := range a.Size {
 			row = append(row, v.Text("%.3g"))
 		}
-		t.Rows = append(t.Rows, append(row, a.SizeSlope.Text("%+.2f"), a.ChangeSlope.Text("%+.2f")))
+		t.Row(append(row, a.SizeSlope.Text("%+.2f"), a.ChangeSlope.Text("%+.2f"))...)
 	}
 	text := t.Text()
 	for _, p := range parametrisations() {

@@ -23,9 +23,9 @@ func (s *Sweep) Table() figure.Table {
 		for _, w := range s.Widths {
 			row = append(row, w.Losses[i].Text("%.4f"))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Row(row...)
 	}
-	t.Rows = append(t.Rows, bests)
+	t.Row(bests...)
 	return t
 }
 

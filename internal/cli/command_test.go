@@ -225,11 +225,3 @@ func TestMainHearsAnInterrupt(t *testing.T) {
 	assert.Equal(t, cli.ExitRun, cli.Main(p.command(), nil, &stdout, &stderr))
 	assert.Equal(t, "error: probe: interrupted\n", stderr.String())
 }
-
-func TestTable(t *testing.T) {
-	table := cli.Table{Indent: " ", Align: "lr"}
-	table.Row("name", "size", "note")
-	table.Row("é", "1024", "")
-	table.Row("longer", "5", "x")
-	assert.Equal(t, " name    size  note\n é       1024\n longer     5  x\n", table.String())
-}

@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"strings"
+
+	"github.com/residua-go/residua/figure"
 )
 
 // help writes what -h shows: calls that work, what the command does, its
@@ -19,10 +21,10 @@ func (c Command) help(flags *flag.FlagSet, out Output) error {
 		fmt.Fprintf(&text, "Arguments:\n  %s  %s\n\n", c.Operands.Name, c.Operands.Usage)
 	}
 	text.WriteString("Flags:\n")
-	table := Table{Indent: "  "}
-	flags.VisitAll(func(f *flag.Flag) { table.Row(describe(f)...) })
-	table.Row("-h", "show this")
-	text.WriteString(table.String())
+	var table figure.Table
+	flags.VisitAll(func(f *flag.Flag) { table.Row(append([]string{""}, describe(f)...)...) })
+	table.Row("", "-h", "show this")
+	text.WriteString(table.Text())
 	if len(c.Notes) > 0 {
 		fmt.Fprintf(&text, "\n%s\n", strings.Join(c.Notes, "\n"))
 	}

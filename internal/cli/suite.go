@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/spelling"
 )
 
@@ -77,14 +78,14 @@ func (s Suite) help(out Output) error {
 		fmt.Fprintf(&text, "  %s\n", line)
 	}
 	fmt.Fprintf(&text, "\n%s: %s\n\nCommands:\n", s.Name, s.Summary)
-	table := Table{Indent: "  "}
+	var table figure.Table
 	for _, c := range s.Commands {
-		table.Row(c.Name, c.Summary)
+		table.Row("", c.Name, c.Summary)
 	}
 	for _, sub := range s.Suites {
-		table.Row(sub.Name, sub.Summary)
+		table.Row("", sub.Name, sub.Summary)
 	}
-	fmt.Fprintf(&text, "%s\n%s COMMAND -h shows a command's flags.\n", table.String(), s.Name)
+	fmt.Fprintf(&text, "%s\n%s COMMAND -h shows a command's flags.\n", table.Text(), s.Name)
 	if len(s.Notes) > 0 {
 		fmt.Fprintf(&text, "\n%s\n", strings.Join(s.Notes, "\n"))
 	}
