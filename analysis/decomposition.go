@@ -45,7 +45,7 @@ func DecompositionNames(store *graph.Store, c models.Spec) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := append(slices.Clone(additive.FreezeHooks()), additive.End())
+	names := append(slices.Clone(additive.FreezeHooks()), additive.Output())
 	for _, w := range m.Writers() {
 		names = append(names, w.Activation)
 	}
@@ -99,7 +99,7 @@ func Decompose(run *cache.Cache) (*Decomposition, error) {
 	if d.frozen, err = additive.Freeze(run); err != nil {
 		return nil, err
 	}
-	if d.end, err = run.Activation(additive.End()); err != nil {
+	if d.end, err = run.Activation(additive.Output()); err != nil {
 		return nil, err
 	}
 	if d.readout, err = d.frozen.Readout(d.end); err != nil {

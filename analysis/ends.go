@@ -30,7 +30,7 @@ type end struct {
 const (
 	embeddingSite   = "embedding"
 	positionsSite   = "positions"
-	unembeddingSite = stream.AtEnd
+	unembeddingSite = stream.Unembedding
 )
 
 // ends lists all that writes to the stream along weights, or reads it, in the order of the run:

@@ -28,7 +28,7 @@ type keyPair struct {
 	dk, dv      int
 }
 
-func (f *Folded) keyPair(layer int, kind stream.Kind) keyPair {
+func (f *Folded) keyPair(layer int, kind stream.Sublayer) keyPair {
 	site := siteName(layer, kind)
 	norms, own := f.after(site)
 	keys, k := own.(linear.Mix), keyPair{write: f.end(site, false).weights()}

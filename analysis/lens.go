@@ -87,7 +87,7 @@ func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 
 // readingKeys is the number of key vectors by which the end is read; 0 without keys.
 func (d *Decomposition) readingKeys() (int, error) {
-	chain, err := d.frozen.After(stream.AtEnd)
+	chain, err := d.frozen.After(stream.Unembedding)
 	if len(chain) == 0 {
 		return 0, err
 	}

@@ -12,12 +12,12 @@ import (
 )
 
 // siteName is "blocks.3.attention".
-func siteName(layer int, kind stream.Kind) string {
-	return stream.Site{Block: layer, Kind: kind}.Name()
+func siteName(layer int, kind stream.Sublayer) string {
+	return stream.Site{Block: layer, Sublayer: kind}.Name()
 }
 
 // isAttention tells whether a site is one.
-func (f *Folded) isAttention(site string) bool { return f.sites[site].Kind == stream.Attention }
+func (f *Folded) isAttention(site string) bool { return f.sites[site].Sublayer == stream.Attention }
 
 // values are a parameter's, in memory of their own; nil without it.
 func (f *Folded) values(name string) []float64 {

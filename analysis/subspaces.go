@@ -140,7 +140,7 @@ func (s *Subspaces) Figures() []figure.Figure {
 // ranks draws a rank of the layers' sites.
 func (s *Subspaces) ranks(title string, rank func(p Spectrum) float64) figure.Lines {
 	l := figure.Lines{Title: title, XLabel: "layer", YLabel: "dimensions"}
-	for _, kind := range []stream.Kind{stream.Attention, stream.FeedForward} {
+	for _, kind := range []stream.Sublayer{stream.Attention, stream.FeedForward} {
 		for _, reads := range []bool{true, false} {
 			series := figure.Series{Name: string(kind) + " " + wayOf(reads)}
 			for _, site := range s.Sites {

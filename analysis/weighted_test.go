@@ -58,13 +58,13 @@ func checkAfter(t *testing.T, run *cache.Cache, static *stream.Frozen, reader st
 	want := c.Width()
 	for l := range c.Layers {
 		for _, site := range run.Model().Stream().Sites(l) {
-			if site.Name() == reader && site.Kind == stream.Attention {
+			if site.Name() == reader && site.Sublayer == stream.Attention {
 				want = 3 * c.HeadCount() * c.HeadDim()
 			}
 		}
 	}
 	if len(after) == 0 { // hierarchical aggregation's end is normalised already
-		assert.Equal(t, stream.AtEnd, reader)
+		assert.Equal(t, stream.Unembedding, reader)
 		return
 	}
 	_, features := after.Sizes()
@@ -101,7 +101,7 @@ func TestBetweenErrors(t *testing.T) {
 	m, err := cache.Sketch(modeltest.NewStore(t, c, tensor.Float32, 0), c)
 	require.NoError(t, err)
 	static := m.Stream().(stream.Weighted).Static()
-	_, err = static.Between("embedding", stream.AtEnd)
+	_, err = static.Between("embedding", stream.Unembedding)
 	assert.EqualError(t, err, `stream: nothing is written at "embedding"; want one of embedding.tokens, embedding.positions, blocks.0.attention, blocks.0.feedforward`)
 	_, err = static.Between("embedding.tokens", "end")
 	assert.EqualError(t, err, `stream: no site "end" reads this stream; want one of blocks.0.attention, blocks.0.feedforward`)

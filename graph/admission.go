@@ -28,24 +28,24 @@ func AvailableMemory() int {
 	return int(min(available, math.MaxInt))
 }
 
-// admit refuses a program whose buffers the memory has no room for, before they are
+// checkMemory refuses a program whose buffers the memory has no room for, before they are
 // allocated. Parameters that exist are not counted again. A device says so by itself.
-func (p *Program) admit() error {
+func (p *Program) checkMemory() error {
 	if p.builder.planning() {
 		return errors.New("want a store with values, got one that only plans")
 	}
 	if p.builder.onDevice() {
 		return nil
 	}
-	need, available := p.missing(), p.options.Memory
+	need, available := p.additionalMemory(), p.options.Memory
 	if available == 0 {
 		available = AvailableMemory()
 	}
 	return need.Within(available, "fewer rows or tokens at a time, recomputation by block or a smaller model take less")
 }
 
-// missing is what the program needs on top of what is there already.
-func (p *Program) missing() MemoryNeed {
+// additionalMemory is what the program needs on top of what is there already.
+func (p *Program) additionalMemory() MemoryNeed {
 	m := MemoryNeed{Activations: p.plan.bytes}
 	if p.options.Separate {
 		m.Activations = p.plan.unshared

@@ -158,10 +158,10 @@ func argumentOf(v gorgonia.Value, want Signature) (argument, error) {
 
 // Call is one run of an op: In and Out are its tensors, State is what it keeps between runs.
 type Call struct {
-	op      *Op
-	args    []argument
-	result  gorgonia.Value
-	scratch any // the op's kernel, kept between runs
+	op     *Op
+	args   []argument
+	result gorgonia.Value
+	state  any // the op's kernel, kept between runs
 }
 
 func (c *Call) bind(values []gorgonia.Value) error {
@@ -234,11 +234,11 @@ func Dispatch[K any](c *Call, k K, single, double func(K, *Call) error) error {
 
 // State returns the op's kernel of type K, made at the first run and kept.
 func State[K any](c *Call) *K {
-	if k, ok := c.scratch.(*K); ok {
+	if k, ok := c.state.(*K); ok {
 		return k
 	}
 	k := new(K)
-	c.scratch = k
+	c.state = k
 	return k
 }
 

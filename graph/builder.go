@@ -53,12 +53,12 @@ type Builder struct {
 	names      map[string]bool  // names of inputs and parameters
 	hooked     []*gorgonia.Node // hook nodes, for Program to keep
 
-	asked       []string // names that Hook and Hooked were called with
+	hookNames   []string // names that Hook and Hooked were called with
 	activations []Activation
 
-	// one stands for the gradient of the loss with respect to itself while Program
-	// differentiates. It is in no graph; an op that really reads it gets a unit node.
-	one, loss *gorgonia.Node
+	// implicitLossGradient stands for the gradient of the loss with respect to itself while Program
+	// differentiates. It is in no graph; an op that reads it gets a node for it (Builder.lossGradient).
+	implicitLossGradient, loss *gorgonia.Node
 }
 
 // parameterNode ties a node to the stored parameter behind it.
@@ -213,8 +213,8 @@ func (b *Builder) Apply(k Primitive, children ...*gorgonia.Node) *gorgonia.Node 
 func (b *Builder) newNode(k Primitive, children []*gorgonia.Node) (*gorgonia.Node, error) {
 	sigs := make([]Signature, len(children))
 	for i, c := range children {
-		if c != nil && c == b.one {
-			c = b.unit(b.loss)
+		if c != nil && c == b.implicitLossGradient {
+			c = b.lossGradient(b.loss)
 			children[i] = c
 		}
 		switch {
@@ -230,9 +230,9 @@ func (b *Builder) newNode(k Primitive, children []*gorgonia.Node) (*gorgonia.Nod
 		return nil, err
 	}
 	for _, c := range children {
-		op.from = append(op.from, opOf(c))
+		op.producers = append(op.producers, opOf(c))
 	}
-	carrier, err := b.carrier(op)
+	carrier, err := b.graphOp(op)
 	if err != nil {
 		return nil, err
 	}
@@ -249,9 +249,9 @@ func (b *Builder) newNode(k Primitive, children []*gorgonia.Node) (*gorgonia.Nod
 	return node, nil
 }
 
-// carrier is what the graph's node holds: the op, or what runs it on a device. A node
+// graphOp is what the graph's node holds: the op, or what runs it on a device. A node
 // whose op can run on a device never runs on the CPU.
-func (b *Builder) carrier(op *Op) (gorgonia.Op, error) {
+func (b *Builder) graphOp(op *Op) (gorgonia.Op, error) {
 	if b.onDevice() && !b.planning() {
 		return b.onDeviceOp(op)
 	}
@@ -264,7 +264,7 @@ func (b *Builder) Input(name string, dt tensor.Dtype, shape ...int) *gorgonia.No
 	if b.err != nil {
 		return nil
 	}
-	if !b.claim(name) {
+	if !b.reserveName(name) {
 		return nil
 	}
 	err := wantPositive(shape)
@@ -280,9 +280,9 @@ func (b *Builder) Input(name string, dt tensor.Dtype, shape ...int) *gorgonia.No
 	return n
 }
 
-// claim reserves a name: Gorgonia merges two inputs of one name, type and shape, and
+// reserveName reserves a name: Gorgonia merges two inputs of one name, type and shape, and
 // silently drops the second one's value.
-func (b *Builder) claim(name string) bool {
+func (b *Builder) reserveName(name string) bool {
 	if name == "" {
 		b.fail(errors.New("graph: want a name for the input, got an empty one"))
 		return false
@@ -307,7 +307,7 @@ func (b *Builder) Param(p ParamSpec) *gorgonia.Node {
 		b.fail(err)
 		return nil
 	}
-	if !b.claim(p.Name) {
+	if !b.reserveName(p.Name) {
 		return nil
 	}
 	node, err := b.paramNode(param)

@@ -10,9 +10,9 @@ import (
 
 func (parameter) Launch(*DeviceCall) error { return nil }
 
-func (keep) Launch(*DeviceCall) error { return nil }
+func (keepAlive) Launch(*DeviceCall) error { return nil }
 
-func (unit) Launch(c *DeviceCall) error {
+func (lossGradient) Launch(c *DeviceCall) error {
 	return c.Launch("fill_f32", cuda.Over(1, 32), c.Out().Arg(), cuda.Float(1), cuda.Long(1))
 }
 

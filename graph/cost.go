@@ -9,11 +9,11 @@ type (
 	FLOPCounter interface{ FLOPs(c Cost) int }
 	// ByteCounter is a Primitive that does not read each input and write each output once.
 	ByteCounter interface{ Bytes(c Cost) int }
-	// DeviceNeeder is a Primitive that takes device memory in addition to its outputs: saved
+	// DeviceByteCounter is a Primitive that takes device memory in addition to its outputs: saved
 	// from run to run, scratch while it runs. Both in bytes, for PredictMemory, which leaves
 	// out small pieces: the logits' scratch is the largest.
-	DeviceNeeder interface {
-		DeviceNeeds(c Cost) (saved, scratch int)
+	DeviceByteCounter interface {
+		DeviceBytes(c Cost) (saved, scratch int)
 	}
 )
 

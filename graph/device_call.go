@@ -14,10 +14,10 @@ import (
 
 // DeviceCall is one run of an op on a device. Its methods are what a Primitive's launch needs.
 type DeviceCall struct {
-	op   *Op
-	kind Launcher
-	dev  *cuda.Device
-	args []cuda.Array
+	op       *Op
+	launcher Launcher
+	dev      *cuda.Device
+	args     []cuda.Array
 }
 
 // bind finds the inputs' and the output's memory.
@@ -38,7 +38,7 @@ func (c *DeviceCall) bind(values []gorgonia.Value) error {
 // argument is where input i lies: the memory of the op of ours that made it, or what the
 // tape machine has copied to the device.
 func (c *DeviceCall) argument(i int, v gorgonia.Value) (cuda.Array, error) {
-	if from := c.op.from[i]; from != nil && from.ranOn != nil {
+	if from := c.op.producers[i]; from != nil && from.ranOn != nil {
 		return from.device, nil
 	}
 	want := c.op.in[i]
@@ -104,8 +104,8 @@ func (c *DeviceCall) Converted(a cuda.Array, t cuda.Type) (cuda.Array, error) {
 // Operand returns input i as matrix products want it: bfloat16 in precision bf16 (of a
 // parameter, the copy that the optimizer keeps), else a 32-bit float.
 func (c *DeviceCall) Operand(i int) (cuda.Array, error) {
-	if c.Activation() == cuda.BF16 && i < len(c.op.from) && c.op.from[i] != nil {
-		if k, ok := c.op.from[i].Primitive.(parameter); ok {
+	if c.Activation() == cuda.BF16 && i < len(c.op.producers) && c.op.producers[i] != nil {
+		if k, ok := c.op.producers[i].Primitive.(parameter); ok {
 			return k.param.resident.shadow, nil
 		}
 	}

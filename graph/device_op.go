@@ -49,7 +49,7 @@ func (b *Builder) onDeviceOp(op *Op) (gorgonia.Op, error) {
 	if !ok {
 		return nil, errors.New("want an open device, got none")
 	}
-	return &deviceOp{Op: op, call: DeviceCall{op: op, kind: kind, dev: device, args: make([]cuda.Array, len(op.in))}}, nil
+	return &deviceOp{Op: op, call: DeviceCall{op: op, launcher: kind, dev: device, args: make([]cuda.Array, len(op.in))}}, nil
 }
 
 // CUDADo runs the op on the device into its own memory and returns a tensor around that.
@@ -84,7 +84,7 @@ func (o *deviceOp) run(inputs []gorgonia.Value) error {
 		return err
 	}
 	defer leave()
-	return c.kind.Launch(c)
+	return c.launcher.Launch(c)
 }
 
 // profile waits for the op's kernels, so that their time is the op's.

@@ -32,9 +32,9 @@ func differentiate(b *Builder, loss *gorgonia.Node, recompute Recompute) (gorgon
 	if recompute == RecomputeBlock {
 		d.rebuild = newRebuilder(b, d.order)
 	}
-	b.one, b.loss = new(gorgonia.Node), loss
-	defer func() { b.one, b.loss = nil, nil }()
-	d.terms[loss] = gorgonia.Nodes{b.one}
+	b.implicitLossGradient, b.loss = new(gorgonia.Node), loss
+	defer func() { b.implicitLossGradient, b.loss = nil, nil }()
+	d.terms[loss] = gorgonia.Nodes{b.implicitLossGradient}
 	for i := len(d.order) - 1; i >= 0; i-- {
 		if err := d.visit(d.order[i]); err != nil {
 			return nil, err
@@ -106,13 +106,13 @@ func (d *differentiator) visit(n *gorgonia.Node) error {
 	grad := terms[0]
 	if len(terms) > 1 {
 		grad = d.b.Add(terms...)
-		if staysFull(n) {
-			keepFull(gorgonia.Nodes{grad})
+		if keepsFloat32(n) {
+			keepFloat32(gorgonia.Nodes{grad})
 		}
 	}
 	d.terms[n] = gorgonia.Nodes{grad}
 	if d.parameters[n] {
-		keepFull(append(terms, grad))
+		keepFloat32(append(terms, grad))
 		return d.b.err
 	}
 	if n.Op() == nil {
@@ -130,21 +130,21 @@ func (d *differentiator) visit(n *gorgonia.Node) error {
 	return nil
 }
 
-// staysFull tells whether a node's value, and so its gradient, is kept in 32 bits.
-func staysFull(n *gorgonia.Node) bool {
+// keepsFloat32 tells whether a node's value, and so its gradient, is kept in 32 bits.
+func keepsFloat32(n *gorgonia.Node) bool {
 	op := opOf(n)
 	if op == nil {
 		return false
 	}
-	k, ok := op.Primitive.(FullPrecision)
-	return ok && k.FullPrecision()
+	k, ok := op.Primitive.(KeepsFloat32)
+	return ok && k.KeepsFloat32()
 }
 
-// keepFull keeps a parameter's gradient, and the terms it is summed from, in 32 bits.
-func keepFull(nodes gorgonia.Nodes) {
+// keepFloat32 keeps a parameter's gradient, and the terms it is summed from, in 32 bits.
+func keepFloat32(nodes gorgonia.Nodes) {
 	for _, n := range nodes {
 		if op := opOf(n); op != nil {
-			op.full = true
+			op.keepsFloat32 = true
 		}
 	}
 }
@@ -157,11 +157,11 @@ func (d *differentiator) inputGradients(n, grad *gorgonia.Node) (gorgonia.Nodes,
 		return d.stockGradients(n, grad)
 	}
 	v := &Derivative{b: d.b, op: op, grad: grad, wanted: op.DiffWRT(len(inputs)), grads: make(gorgonia.Nodes, len(inputs)),
-		inputs: func(i int) *gorgonia.Node { return d.rebuild.node(inputs[i], n) },
-		output: func() *gorgonia.Node { return d.rebuild.node(n, n) },
-		absorb: func(i int) *gorgonia.Node { return d.absorb(inputs[i]) },
-		only:   func(i int) *gorgonia.Node { return d.only(inputs[i]) },
-		value:  func(x *gorgonia.Node) *gorgonia.Node { return d.rebuild.node(x, n) },
+		inputs:          func(i int) *gorgonia.Node { return d.rebuild.node(inputs[i], n) },
+		output:          func() *gorgonia.Node { return d.rebuild.node(n, n) },
+		takeAccumulated: func(i int) *gorgonia.Node { return d.takeAccumulated(inputs[i]) },
+		fusible:         func(i int) *gorgonia.Node { return d.fusible(inputs[i]) },
+		recomputed:      func(x *gorgonia.Node) *gorgonia.Node { return d.rebuild.node(x, n) },
 	}
 	for i, c := range inputs {
 		v.wanted[i] = v.wanted[i] && d.useful[c]
@@ -170,16 +170,16 @@ func (d *differentiator) inputGradients(n, grad *gorgonia.Node) (gorgonia.Nodes,
 	return v.grads, errors.Wrapf(d.b.err, "gradient of %s", op.Primitive)
 }
 
-// only returns n if it is made by an op of ours and one forward node alone reads it.
-func (d *differentiator) only(n *gorgonia.Node) *gorgonia.Node {
+// fusible returns n if it is made by an op of ours and one forward node alone reads it.
+func (d *differentiator) fusible(n *gorgonia.Node) *gorgonia.Node {
 	if opOf(n) == nil || d.readers[n] != 1 {
 		return nil
 	}
 	return n
 }
 
-// absorb returns the sum of n's gradient terms so far and forgets them.
-func (d *differentiator) absorb(n *gorgonia.Node) *gorgonia.Node {
+// takeAccumulated returns the sum of n's gradient terms so far and forgets them.
+func (d *differentiator) takeAccumulated(n *gorgonia.Node) *gorgonia.Node {
 	terms := d.terms[n]
 	delete(d.terms, n)
 	switch len(terms) {
@@ -197,8 +197,8 @@ func (d *differentiator) stockGradients(n, grad *gorgonia.Node) (gorgonia.Nodes,
 		return nil, errors.Errorf("graph: node %q: its op has no symbolic derivative", n.Name())
 	}
 	switch {
-	case grad == d.b.one:
-		grad = d.b.unit(d.b.loss)
+	case grad == d.b.implicitLossGradient:
+		grad = d.b.lossGradient(d.b.loss)
 	case opOf(grad) == nil:
 		// A stock op may pass a gradient on as it is, share its memory or write into it, to
 		// the harm of the gradient's other readers: it gets one in a buffer of ours.

@@ -22,7 +22,7 @@ func Differentiate(b *Builder, loss *gorgonia.Node) (gorgonia.Nodes, error) {
 func (p *Program) Plan() *plan { return p.plan }
 
 // Missing is missing.
-func (p *Program) Missing() MemoryNeed { return p.missing() }
+func (p *Program) Missing() MemoryNeed { return p.additionalMemory() }
 
 // Stopwatch has timed the profiled runs.
 func (p *Program) Stopwatch() stopwatch { return p.runs }

@@ -37,7 +37,7 @@ const TokenAxis = "token"
 // of tokens. It returns x itself unless Options.Hooks asks for that name; then it returns a
 // copy of x that has passed through the hook's function. The gradient passes unchanged.
 func (b *Builder) Hook(name string, x *gorgonia.Node, axes ...string) *gorgonia.Node {
-	b.ask(name)
+	b.recordHook(name)
 	f, wanted := b.options.Hooks[name]
 	if b.err == nil && x != nil {
 		b.activations = append(b.activations, Activation{Name: name, Axes: axesOf(x, axes), Shape: x.Shape().Clone()})
@@ -53,15 +53,15 @@ func (b *Builder) Hook(name string, x *gorgonia.Node, axes ...string) *gorgonia.
 // Hooked tells whether Options.Hooks asks for that name: a layer that would fuse the
 // activation away then builds the unfused form.
 func (b *Builder) Hooked(name string) bool {
-	b.ask(name)
+	b.recordHook(name)
 	_, wanted := b.options.Hooks[name]
 	return wanted
 }
 
-// ask notes that the graph knows a name.
-func (b *Builder) ask(name string) {
-	if !slices.Contains(b.asked, name) {
-		b.asked = append(b.asked, name)
+// recordHook notes that the graph knows a name.
+func (b *Builder) recordHook(name string) {
+	if !slices.Contains(b.hookNames, name) {
+		b.hookNames = append(b.hookNames, name)
 	}
 }
 
@@ -85,7 +85,7 @@ func axesOf(x *gorgonia.Node, last []string) []string {
 // ActivationNames lists the names that Options.Hooks may ask for in the graph built so far,
 // in the order in which the graph computes them. Some exist only when they are asked for,
 // where a fused op stands in their place otherwise.
-func (b *Builder) ActivationNames() []string { return slices.Clone(b.asked) }
+func (b *Builder) ActivationNames() []string { return slices.Clone(b.hookNames) }
 
 // Activations lists the named tensors of the graph built so far, hooked or not, without those
 // in whose place a fused op stands.
@@ -100,7 +100,7 @@ func (k hook) Infer(in []Signature) (Signature, error) {
 	return in[0], WantFloats(in)
 }
 
-func (k hook) Passes() bool { return true }
+func (k hook) SameType() bool { return true }
 
 func (k hook) VJP(d *Derivative) { d.Set(0, d.Gradient()) }
 

@@ -6,28 +6,28 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// keep reads nodes at the end of a run, so that a stock op before it cannot write its own
+// keepAlive reads nodes at the end of a run, so that a stock op before it cannot write its own
 // result into their memory. Its output, a scalar, means nothing.
-type keep struct{ NoGradient }
+type keepAlive struct{ NoGradient }
 
-func (keep) String() string { return "Keep" }
+func (keepAlive) String() string { return "Keep" }
 
-func (keep) Bytes(Cost) int { return 0 }
+func (keepAlive) Bytes(Cost) int { return 0 }
 
-func (keep) Infer(in []Signature) (Signature, error) { return Signature{DType: in[0].DType}, nil }
+func (keepAlive) Infer(in []Signature) (Signature, error) { return Signature{DType: in[0].DType}, nil }
 
-func (keep) Run(*Call) error { return nil }
+func (keepAlive) Run(*Call) error { return nil }
 
-// keepValues adds a keep behind those nodes that outlive a run and have a stock reader.
-func (p *Program) keepValues() error {
+// keepAliveAtEnd adds a keep behind those nodes that outlive a run and have a stock reader.
+func (p *Program) keepAliveAtEnd() error {
 	var endangered gorgonia.Nodes
-	for _, n := range p.kept() {
+	for _, n := range p.liveAtEnd() {
 		if !n.IsScalar() && hasStockReader(n) && !slices.Contains(endangered, n) {
 			endangered = append(endangered, n)
 		}
 	}
 	if len(endangered) > 0 {
-		p.keeper = p.builder.Apply(keep{}, endangered...)
+		p.keepAlive = p.builder.Apply(keepAlive{}, endangered...)
 	}
 	return p.builder.Err()
 }

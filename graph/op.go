@@ -71,10 +71,10 @@ type Op struct {
 	isGradient  bool  // its buffer is a parameter's gradient in a Store
 	runs        stopwatch
 
-	from   []*Op       // what makes each input, nil for inputs and stock nodes
-	full   bool        // stays 32-bit on a device of precision bf16
-	device cuda.Array  // where its output lives on a device
-	ranOn  accelerator // the device it last ran on
+	producers    []*Op       // what makes each input, nil for inputs and stock nodes
+	keepsFloat32 bool        // stays 32-bit on a device of precision bf16
+	device       cuda.Array  // where its output lives on a device
+	ranOn        accelerator // the device it last ran on
 }
 
 var (
@@ -187,12 +187,12 @@ func (op *Op) differentiable(i int) bool {
 func (op *Op) SymDiff(inputs gorgonia.Nodes, output, grad *gorgonia.Node) (gorgonia.Nodes, error) {
 	d := &Derivative{
 		b: op.builder, op: op, grad: grad, wanted: op.DiffWRT(len(inputs)),
-		inputs: func(i int) *gorgonia.Node { return inputs[i] },
-		output: func() *gorgonia.Node { return output },
-		absorb: func(int) *gorgonia.Node { return nil },
-		only:   func(int) *gorgonia.Node { return nil },
-		value:  func(n *gorgonia.Node) *gorgonia.Node { return n },
-		grads:  make(gorgonia.Nodes, len(inputs)),
+		inputs:          func(i int) *gorgonia.Node { return inputs[i] },
+		output:          func() *gorgonia.Node { return output },
+		takeAccumulated: func(int) *gorgonia.Node { return nil },
+		fusible:         func(int) *gorgonia.Node { return nil },
+		recomputed:      func(n *gorgonia.Node) *gorgonia.Node { return n },
+		grads:           make(gorgonia.Nodes, len(inputs)),
 	}
 	op.VJP(d)
 	d.separate()

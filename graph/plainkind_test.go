@@ -22,6 +22,6 @@ func TestPlainKind(t *testing.T) {
 		"Linear then Gelu":      named{name: "Linear(transposed=false, scale=1) then Gelu(exact=true)"},
 		"Add":                   add{},
 	} {
-		assert.Equal(t, want, plainKind(k))
+		assert.Equal(t, want, opType(k))
 	}
 }

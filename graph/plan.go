@@ -26,15 +26,15 @@ type interval struct {
 // plan decides where each op's output lives. Two outputs may share memory when they are
 // never alive at the same time.
 type plan struct {
-	order     gorgonia.Nodes
-	position  map[*gorgonia.Node]int
-	readers   map[*gorgonia.Node]gorgonia.Nodes
-	pinned    map[*gorgonia.Node]bool
-	last      map[*gorgonia.Node]int // what lastUse has found
-	of        map[*gorgonia.Node]*interval
-	intervals []*interval
-	bytes     int // of the arena
-	unshared  int // what the same buffers would take without sharing
+	order      gorgonia.Nodes
+	position   map[*gorgonia.Node]int
+	readers    map[*gorgonia.Node]gorgonia.Nodes
+	pinned     map[*gorgonia.Node]bool
+	last       map[*gorgonia.Node]int // what lastUse has found
+	intervalOf map[*gorgonia.Node]*interval
+	intervals  []*interval
+	bytes      int // of the arena
+	unshared   int // what the same buffers would take without sharing
 }
 
 // newPlan plans the buffers of every node of g. pinned nodes keep theirs to the end.
@@ -44,7 +44,7 @@ func newPlan(g *gorgonia.ExprGraph, pinned gorgonia.Nodes) (*plan, error) {
 		return nil, errors.Wrap(err, "graph: plan")
 	}
 	p := &plan{position: map[*gorgonia.Node]int{}, readers: map[*gorgonia.Node]gorgonia.Nodes{},
-		pinned: map[*gorgonia.Node]bool{}, last: map[*gorgonia.Node]int{}, of: map[*gorgonia.Node]*interval{}}
+		pinned: map[*gorgonia.Node]bool{}, last: map[*gorgonia.Node]int{}, intervalOf: map[*gorgonia.Node]*interval{}}
 	for i := len(sorted) - 1; i >= 0; i-- { // the tape machine runs the sort backwards
 		p.position[sorted[i]] = len(p.order)
 		p.order = append(p.order, sorted[i])
@@ -80,25 +80,25 @@ func (p *plan) layOut() {
 		}
 		op := opOf(n)
 		p.unshared += aligned(op.storageBytes())
-		if host := p.host(n); host != nil {
+		if host := p.overwritable(n); host != nil {
 			host.nodes = append(host.nodes, n)
 			host.end = max(host.end, p.lastUse(n))
-			p.of[n] = host
+			p.intervalOf[n] = host
 			continue
 		}
 		v := &interval{start: i, end: p.lastUse(n), bytes: aligned(op.storageBytes()), nodes: gorgonia.Nodes{n}}
 		if op.primary != nil {
-			v.start = p.leaderPosition(n)
+			v.start = p.primaryPosition(n)
 		}
-		p.of[n] = v
+		p.intervalOf[n] = v
 		p.intervals = append(p.intervals, v)
 	}
 }
 
 func aligned(bytes int) int { return (bytes + arenaAlignment - 1) / arenaAlignment * arenaAlignment }
 
-// leaderPosition is when a secondary's buffer is written: at its primary's run.
-func (p *plan) leaderPosition(n *gorgonia.Node) int {
+// primaryPosition is when a secondary's buffer is written: at its primary's run.
+func (p *plan) primaryPosition(n *gorgonia.Node) int {
 	for _, c := range Inputs(n) {
 		if opOf(c) == opOf(n).primary {
 			return p.position[c]
@@ -128,15 +128,15 @@ func (p *plan) lastUse(n *gorgonia.Node) int {
 	return last
 }
 
-// host returns the interval of an input that n can overwrite, or nil.
-func (p *plan) host(n *gorgonia.Node) *interval {
+// overwritable returns the interval of an input that n can overwrite, or nil.
+func (p *plan) overwritable(n *gorgonia.Node) *interval {
 	k, ok := opOf(n).Primitive.(InPlacer)
 	if !ok || opOf(n).primary != nil {
 		return nil
 	}
 	inputs := Inputs(n)
 	for i, c := range inputs {
-		v := p.of[c]
+		v := p.intervalOf[c]
 		if v == nil || !k.InPlace(i) || opOf(c).storageBytes() != opOf(n).storageBytes() || v.end != p.position[n] {
 			continue
 		}

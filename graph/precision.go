@@ -23,11 +23,12 @@ func Precisions() []Precision { return cuda.Precisions() }
 
 // Optional abilities of a Primitive: of what type its output is on a device.
 type (
-	// FullPrecision is a Primitive whose output, and its gradient, stay 32-bit floats where
+	// KeepsFloat32 is a Primitive whose output, and its gradient, stay 32-bit floats where
 	// activations are bfloat16: coefficients, statistics, losses.
-	FullPrecision interface{ FullPrecision() bool }
-	// Passing is a Primitive whose output is what its first input is, in the same type.
-	Passing interface{ Passes() bool }
+	KeepsFloat32 interface{ KeepsFloat32() bool }
+	// SameType is a Primitive that passes on its first input's entries, on a device in the type
+	// that they have there.
+	SameType interface{ SameType() bool }
 )
 
 // storage is what the op's output is made of on a device.
@@ -35,14 +36,14 @@ func (op *Op) storage() cuda.Type {
 	switch {
 	case op.out.DType == tensor.Int32:
 		return cuda.I32
-	case op.out.Scalar() || op.isGradient || op.full:
+	case op.out.Scalar() || op.isGradient || op.keepsFloat32:
 		return cuda.F32
 	}
-	if k, ok := op.Primitive.(FullPrecision); ok && k.FullPrecision() {
+	if k, ok := op.Primitive.(KeepsFloat32); ok && k.KeepsFloat32() {
 		return cuda.F32
 	}
-	if k, ok := op.Primitive.(Passing); ok && k.Passes() && op.from[0] != nil {
-		return op.from[0].storage()
+	if k, ok := op.Primitive.(SameType); ok && k.SameType() && op.producers[0] != nil {
+		return op.producers[0].storage()
 	}
 	return op.builder.options.Precision.Activation()
 }

@@ -28,7 +28,7 @@ func PredictMemory(o ProgramOptions, build BuildFunc) (MemoryNeed, error) {
 	o.Store = NewPlan(dtypeOr32(o.DType))
 	p := &Program{options: o, build: build}
 	for _, s := range stages() {
-		if s.name == stageAdmit {
+		if s.name == stageMemory {
 			break
 		}
 		if err := s.run(p); err != nil {
@@ -60,8 +60,8 @@ func (p *Program) deviceMemory() MemoryNeed {
 		if op == nil {
 			continue
 		}
-		if k, ok := op.Primitive.(DeviceNeeder); ok {
-			saved, scratch := k.DeviceNeeds(Cost{op: op})
+		if k, ok := op.Primitive.(DeviceByteCounter); ok {
+			saved, scratch := k.DeviceBytes(Cost{op: op})
 			m.Saved, m.Scratch = m.Saved+saved, max(m.Scratch, scratch)
 		}
 	}

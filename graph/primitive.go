@@ -67,13 +67,10 @@ type Derivative struct {
 	output func() *gorgonia.Node
 	wanted []bool
 	grads  gorgonia.Nodes
-	// absorb takes over the gradient that input i has from elsewhere so far, nil if none:
-	// a Primitive that can add it to its own in the same pass sets the sum.
-	absorb func(i int) *gorgonia.Node
-	// only returns input i's node if it is made by an op of ours and nothing else reads
-	// it, else nil; value is what the backward pass reads in the place of a forward node.
-	only  func(i int) *gorgonia.Node
-	value func(n *gorgonia.Node) *gorgonia.Node
+	// These are what the methods of the same names do: Program and gorgonia.Grad differ in them.
+	takeAccumulated func(i int) *gorgonia.Node
+	fusible         func(i int) *gorgonia.Node
+	recomputed      func(n *gorgonia.Node) *gorgonia.Node
 }
 
 // Builder is what gradient nodes are made with.
@@ -111,40 +108,42 @@ func (d *Derivative) SetSecondary(i int, primary *gorgonia.Node, n int, name str
 	d.Set(i, d.b.secondary(primary, n, name, d.op.in[i].Shape, nil))
 }
 
-// SetFull is SetSecondary of a gradient that stays in 32 bits on a device, as coefficients
+// SetFloat32 is SetSecondary of a gradient that stays in 32 bits on a device, as coefficients
 // and what they are made of do.
-func (d *Derivative) SetFull(i int, primary *gorgonia.Node, n int, name string) {
+func (d *Derivative) SetFloat32(i int, primary *gorgonia.Node, n int, name string) {
 	d.SetSecondary(i, primary, n, name)
-	keepFull(gorgonia.Nodes{d.grads[i]})
+	keepFloat32(gorgonia.Nodes{d.grads[i]})
 }
 
 // SetScaled is SetSecondary times the gradient that arrives at the op, a scalar: primary is a
 // loss that has computed its own gradients.
 func (d *Derivative) SetScaled(i int, primary *gorgonia.Node, n int, name string) {
 	factor := d.grad
-	if factor == d.b.one {
+	if factor == d.b.implicitLossGradient {
 		factor = nil
 	}
 	d.Set(i, d.b.secondary(primary, n, name, d.op.in[i].Shape, factor))
 }
 
-// Absorb takes over the gradient that input i has from elsewhere so far, nil if none: a
-// Primitive that can add it to its own in the same pass sets the sum.
-func (d *Derivative) Absorb(i int) *gorgonia.Node { return d.absorb(i) }
+// TakeAccumulated returns the gradient that input i has received from its other readers so far,
+// nil if none, and removes it from the sum: a Primitive that can add it to its own gradient in the
+// same pass sets the sum of both.
+func (d *Derivative) TakeAccumulated(i int) *gorgonia.Node { return d.takeAccumulated(i) }
 
-// ApplyAbsorbing makes the gradient node of input 0, with what Absorb(0) returns, if
-// anything, as a last input to be added.
-func (d *Derivative) ApplyAbsorbing(k Primitive, inputs ...*gorgonia.Node) *gorgonia.Node {
-	if addend := d.absorb(0); addend != nil {
+// ApplyAccumulating makes the gradient node of input 0, with what TakeAccumulated(0) returns,
+// if anything, as a last input to be added.
+func (d *Derivative) ApplyAccumulating(k Primitive, inputs ...*gorgonia.Node) *gorgonia.Node {
+	if addend := d.takeAccumulated(0); addend != nil {
 		inputs = append(inputs, addend)
 	}
 	return d.b.Apply(k, inputs...)
 }
 
-// Only returns input i's node if it is made by a Primitive and nothing else reads it, else
-// nil: its gradient may then be taken on to its own inputs, at Value of them.
-func (d *Derivative) Only(i int) *gorgonia.Node { return d.only(i) }
+// FusibleInput returns input i's node if a Primitive makes it and only this op reads it, else nil:
+// the gradient pass of that Primitive may then be fused into this op's, which sets the gradient of
+// its inputs, reading them by Recomputed.
+func (d *Derivative) FusibleInput(i int) *gorgonia.Node { return d.fusible(i) }
 
-// Value is what the backward pass reads in the place of a forward node that is no input of
-// the op: itself, or its recomputation.
-func (d *Derivative) Value(n *gorgonia.Node) *gorgonia.Node { return d.value(n) }
+// Recomputed returns what the backward pass reads in the place of a forward node that is no input
+// of the op: the node itself, or its recomputation.
+func (d *Derivative) Recomputed(n *gorgonia.Node) *gorgonia.Node { return d.recomputed(n) }

@@ -8,7 +8,7 @@ import (
 // OpProfile is what the profiled runs (RunOptions.Profile) of one op came to. FLOPs and
 // Bytes are those of all its calls together, so that FLOPs/Seconds is its speed.
 type OpProfile struct {
-	Kind    string  // what the op does, without its parameters: "GradX of Linear"
+	OpType  string  // what the op does, without its parameters: "GradX of Linear"
 	Node    string  // the node's name; "" for the tape machine's own row
 	Calls   int     // timed runs
 	Seconds float64 // wall time
@@ -24,7 +24,7 @@ const TapeMachine = "tape machine"
 // machine's. Their Seconds sum to those of the profiled runs. A secondary's time is in
 // its primary's row, and so are its FLOPs.
 func (p *Program) Profile() []OpProfile {
-	machine := OpProfile{Kind: TapeMachine, Calls: p.runs.calls, Seconds: p.runs.total.Seconds()}
+	machine := OpProfile{OpType: TapeMachine, Calls: p.runs.calls, Seconds: p.runs.total.Seconds()}
 	var rows []OpProfile
 	for _, n := range p.plan.order {
 		op := opOf(n)
@@ -34,15 +34,15 @@ func (p *Program) Profile() []OpProfile {
 		calls, seconds := op.runs.calls, op.runs.total.Seconds()
 		machine.Seconds -= seconds
 		rows = append(rows, OpProfile{
-			Kind: plainKind(op.Primitive), Node: n.Name(), Calls: calls, Seconds: seconds,
+			OpType: opType(op.Primitive), Node: n.Name(), Calls: calls, Seconds: seconds,
 			FLOPs: calls * op.runFLOPs(false), Bytes: calls * op.runBytes(),
 		})
 	}
 	return append(rows, machine)
 }
 
-// plainKind is a Primitive's name without the parameters and shapes that stand in brackets.
-func plainKind(k Primitive) string {
+// opType is a Primitive's name without the parameters and shapes that stand in brackets.
+func opType(k Primitive) string {
 	var name strings.Builder
 	depth := 0
 	for _, letter := range k.String() {

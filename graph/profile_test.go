@@ -67,14 +67,14 @@ func TestProfileSumsToTheRuns(t *testing.T) {
 	require.NoError(t, p.Run(graph.RunOptions{}), "a run that is not profiled")
 	rows := p.Profile()
 	last := rows[len(rows)-1]
-	require.Equal(t, graph.TapeMachine, last.Kind)
+	require.Equal(t, graph.TapeMachine, last.OpType)
 	assert.Positive(t, last.Seconds)
 	assert.Equal(t, p.Stopwatch().Calls(), runs)
 	assert.InDelta(t, p.Stopwatch().Total().Seconds(), optest.Totals(rows).Seconds, 1e-9)
 	for _, r := range rows {
-		assert.Equal(t, runs, r.Calls, r.Kind)
-		assert.NotContains(t, r.Kind, "(")
-		assert.GreaterOrEqual(t, r.Seconds, 0.0, r.Kind)
+		assert.Equal(t, runs, r.Calls, r.OpType)
+		assert.NotContains(t, r.OpType, "(")
+		assert.GreaterOrEqual(t, r.Seconds, 0.0, r.OpType)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestProfileFLOPs(t *testing.T) {
 	assert.Equal(t, 3*p.ForwardFLOPs(), optest.Totals(p.Profile()).FLOPs)
 	flops := map[string]int{}
 	for _, r := range p.Profile() {
-		flops[r.Kind] += r.FLOPs
+		flops[r.OpType] += r.FLOPs
 	}
 	const key, pairs = 2 * profileTokens * profileHeads * 3 * 4, profileTokens * (profileSeq + 1) / 2 * profileHeads
 	for kind, want := range map[string]int{
@@ -111,7 +111,7 @@ func TestProfileBytes(t *testing.T) {
 	const x, e = 4 * profileTokens * 3 * 4, 4 * profileTokens * profileHeads * 4
 	bytes := map[string]int{}
 	for _, r := range p.Profile() {
-		bytes[r.Kind] += r.Bytes
+		bytes[r.OpType] += r.Bytes
 	}
 	assert.Equal(t, 4*profileTokens+2*e, bytes["Embedding"], "the rows read, not the table")
 	assert.Equal(t, 2*(x+4*profileHeads*3+e), bytes["Read"])

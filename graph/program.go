@@ -43,7 +43,7 @@ type Program struct {
 	roots     Roots
 	forward   int            // nodes that the build function made
 	gradients gorgonia.Nodes // one a parameter
-	keeper    *gorgonia.Node // reads, at the end, what stock ops could overwrite; or nil
+	keepAlive *gorgonia.Node // reads, at the end, what stock ops could overwrite; or nil
 	plan      *plan
 	vm        gorgonia.VM
 	inputs    map[string]*tensor.Dense
@@ -57,17 +57,17 @@ type stage struct {
 	run  func(*Program) error
 }
 
-const stageAdmit = "memory" // before the first stage that takes memory
+const stageMemory = "memory" // before the first stage that takes memory
 
 // stages lists them in order.
 func stages() []stage {
 	return []stage{
 		{"build", (*Program).buildGraph},          // the model's own forward nodes
 		{"differentiate", (*Program).addGradient}, // gradient nodes; recomputation puts copies before them
-		{"keep", (*Program).keepValues},           // after all readers exist, before liveness is computed
+		{"keep", (*Program).keepAliveAtEnd},       // after all readers exist, before liveness is computed
 		{"verify", (*Program).verify},             // no dead node, no two nodes of one hash: after all nodes exist
 		{"plan", (*Program).planBuffers},          // liveness -> offsets in one arena
-		{stageAdmit, (*Program).admit},            // is there room for the buffers: before they are made
+		{stageMemory, (*Program).checkMemory},     // is there room for the buffers: before they are made
 		{"bind", (*Program).bind},                 // buffers to ops, values to inputs: before the machine copies engines
 		{"compile", (*Program).compile},           // gorgonia.NewTapeMachine
 	}
@@ -105,7 +105,7 @@ func (p *Program) buildGraph() (err error) {
 		p.options.Store = NewStore(dtypeOr32(p.options.DType), p.options.Seed)
 	}
 	g := gorgonia.NewGraph()
-	p.builder, p.keeper = On(g, p.options.Options), nil
+	p.builder, p.keepAlive = On(g, p.options.Options), nil
 	p.roots, err = p.build(p.builder)
 	if err == nil {
 		err = p.builder.Err()
@@ -185,18 +185,18 @@ func (p *Program) rebuild(n *gorgonia.Node) error {
 	if err := p.addGradient(); err != nil {
 		return err
 	}
-	if err := p.keepValues(); err != nil {
+	if err := p.keepAliveAtEnd(); err != nil {
 		return err
 	}
 	return p.verify()
 }
 
-// kept returns the nodes whose values outlive a run.
-func (p *Program) kept() gorgonia.Nodes {
+// liveAtEnd returns the nodes whose values outlive a run.
+func (p *Program) liveAtEnd() gorgonia.Nodes {
 	kept := append(gorgonia.Nodes(nil), p.roots.Outputs...)
 	kept = append(kept, p.gradients...)
 	kept = append(kept, p.builder.hooked...)
-	for _, n := range []*gorgonia.Node{p.roots.Loss, p.keeper} {
+	for _, n := range []*gorgonia.Node{p.roots.Loss, p.keepAlive} {
 		if n != nil {
 			kept = append(kept, n)
 		}
@@ -208,7 +208,7 @@ func (p *Program) kept() gorgonia.Nodes {
 // runs every node of its graph, used or not.
 func (p *Program) DeadNodes() gorgonia.Nodes {
 	alive := map[*gorgonia.Node]bool{}
-	for _, n := range ancestors(p.kept()) {
+	for _, n := range ancestors(p.liveAtEnd()) {
 		alive[n] = true
 	}
 	var dead gorgonia.Nodes
@@ -221,7 +221,7 @@ func (p *Program) DeadNodes() gorgonia.Nodes {
 }
 
 func (p *Program) planBuffers() (err error) {
-	p.plan, err = newPlan(p.builder.g, p.kept())
+	p.plan, err = newPlan(p.builder.g, p.liveAtEnd())
 	return err
 }
 

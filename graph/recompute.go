@@ -64,13 +64,13 @@ func (r *rebuilder) copy(x *gorgonia.Node) *gorgonia.Node {
 	if op.primary == nil {
 		r.copies[x] = r.b.Apply(op.Primitive, inputs...)
 	} else {
-		r.copies[x] = r.follower(x, inputs)
+		r.copies[x] = r.copySecondary(x, inputs)
 	}
 	return r.copies[x]
 }
 
-// follower copies a secondary: the copy of its primary fills it.
-func (r *rebuilder) follower(x *gorgonia.Node, inputs gorgonia.Nodes) *gorgonia.Node {
+// copySecondary copies a secondary: the copy of its primary fills it.
+func (r *rebuilder) copySecondary(x *gorgonia.Node, inputs gorgonia.Nodes) *gorgonia.Node {
 	op := opOf(x)
 	if opOf(inputs[0]) == op.primary { // the primary is kept: so is what it filled
 		return x

@@ -38,8 +38,8 @@ func (b *Builder) residentNode(p *Param) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	op.full, op.device = true, p.resident.value
-	carrier, err := b.carrier(op)
+	op.keepsFloat32, op.device = true, p.resident.value
+	carrier, err := b.graphOp(op)
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ func (b *Builder) Secondary(k Primitive, i int, primary *gorgonia.Node, others .
 		main.secondaries = append(main.secondaries, nil)
 	}
 	if main.secondaries[i] != nil {
-		b.fail(errors.Errorf("graph: %s: want one differentiation of a loss, got a second: build the graph again", plainKind(main.Primitive)))
+		b.fail(errors.Errorf("graph: %s: want one differentiation of a loss, got a second: build the graph again", opType(main.Primitive)))
 		return nil
 	}
 	main.secondaries[i] = opOf(node)

@@ -124,9 +124,9 @@ func (s *Store) ensure(spec ParamSpec) (*Param, error) {
 		if !slices.Equal(p.Shape, spec.Shape) {
 			return nil, errors.Errorf("parameter %q: the store has shape %v, the graph wants %v", spec.Name, tensor.Shape(p.Shape), spec.Shape)
 		}
-		return p, s.mode.accept(p)
+		return p, s.mode.checkExisting(p)
 	}
-	if err := s.mode.admit(spec.Name); err != nil {
+	if err := s.mode.checkNew(spec.Name); err != nil {
 		return nil, err
 	}
 	p := &Param{ParamSpec: spec}

@@ -32,16 +32,16 @@ func (s *Store) Serve() *Store { return &Store{contents: s.contents, mode: serve
 // Initialises tells whether the Store makes parameters that it does not have.
 func (s *Store) Initialises() bool { return s.mode == initialises }
 
-// admit tells whether a parameter may be added.
-func (m mode) admit(name string) error {
+// checkNew tells whether a parameter may be added.
+func (m mode) checkNew(name string) error {
 	if m == serves {
 		return errors.Errorf("parameter %q: the store does not have it: want the config of the model that the store holds", name)
 	}
 	return nil
 }
 
-// accept tells whether a parameter may be used as it stands.
-func (m mode) accept(p *Param) error {
+// checkExisting tells whether a parameter may be used as it stands.
+func (m mode) checkExisting(p *Param) error {
 	if m != plans && p.Value == nil {
 		return errors.Errorf("parameter %q: want its values, got a plan's shape %v alone: set Param.Value first", p.Name, p.Shape)
 	}

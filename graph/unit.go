@@ -7,28 +7,28 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// unit is the scalar 1 that a gradient starts from. It takes the loss as its input so
+// lossGradient is the scalar 1 that a gradient starts from. It takes the loss as its input so
 // that it belongs to the loss's graph and comes after it.
-type unit struct {
+type lossGradient struct {
 	NoGradient
 	dtype tensor.Dtype
 }
 
-func (b *Builder) unit(loss *gorgonia.Node) *gorgonia.Node {
-	return b.Apply(unit{dtype: loss.Dtype()}, loss)
+func (b *Builder) lossGradient(loss *gorgonia.Node) *gorgonia.Node {
+	return b.Apply(lossGradient{dtype: loss.Dtype()}, loss)
 }
 
-func (unit) String() string { return "One" }
+func (lossGradient) String() string { return "One" }
 
-func (k unit) Infer([]Signature) (Signature, error) {
+func (k lossGradient) Infer([]Signature) (Signature, error) {
 	return Signature{k.dtype, tensor.ScalarShape()}, nil
 }
 
-func (k unit) Run(c *Call) error {
+func (k lossGradient) Run(c *Call) error {
 	return Dispatch(c, k, setOne[float32], setOne[float64])
 }
 
-func setOne[T kernel.Float](_ unit, c *Call) error {
+func setOne[T kernel.Float](_ lossGradient, c *Call) error {
 	Out[T](c)[0] = 1
 	return nil
 }

@@ -21,8 +21,8 @@ func (a Cost) Times(n float64) Cost {
 	return Cost{n * a.Parameters, n * a.Tables, n * a.FLOPs, n * a.Activations}
 }
 
-// Kept is the cost of an activation of n entries that is kept, alone.
-func Kept(n float64) Cost { return Cost{Activations: n} }
+// ActivationCost is the cost of an activation of n entries that is kept, alone.
+func ActivationCost(n float64) Cost { return Cost{Activations: n} }
 
 // LinearCost is that of a linear map: its parameters and products, nothing that is kept.
 func LinearCost(in, out float64, bias bool) Cost {

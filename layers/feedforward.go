@@ -38,15 +38,15 @@ type FeedForwardSizes struct {
 	In          int // width of u and of y
 	Bias        bool
 	ExactGelu   bool    // by erf instead of tanh
-	Writes      bool    // y is added to the stream as it is: the last weights start smaller (Init.Output)
+	AddsOutput  bool    // y is added to the stream as it is: the last weights start smaller (Init.Output)
 	WidthRatio  float64 // muP: In over its base; 0: 1
 	HiddenRatio float64 // muP: the hidden width over its base; 0: 1
 	Init        Init
 }
 
-// second is how the last map's weights start.
-func (s FeedForwardSizes) second() func(name string, fanIn int, ratio float64, shape ...int) graph.ParamSpec {
-	if s.Writes {
+// lastWeights is how the last map's weights start.
+func (s FeedForwardSizes) lastWeights() func(name string, fanIn int, ratio float64, shape ...int) graph.ParamSpec {
+	if s.AddsOutput {
 		return s.Init.Output
 	}
 	return s.Init.Hidden

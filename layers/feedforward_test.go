@@ -20,7 +20,7 @@ func TestFeedForward(t *testing.T) {
 		return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
 	}
 	exact := func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x/math.Sqrt2)) }
-	for _, s := range []layers.FeedForwardSizes{{}, {Bias: true}, {ExactGelu: true}, {Bias: true, ExactGelu: true, Writes: true}} {
+	for _, s := range []layers.FeedForwardSizes{{}, {Bias: true}, {ExactGelu: true}, {Bias: true, ExactGelu: true, AddsOutput: true}} {
 		s.In, s.Init = in, layers.Init{Std: 1}
 		gelu := tanh
 		if s.ExactGelu {

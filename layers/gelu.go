@@ -47,7 +47,7 @@ func (c GELUConfig) Shape() FeedForwardShape { return FeedForwardShape{Hidden: c
 // Cost is that of the two maps; the hidden layer is kept before and after GELU.
 func (c GELUConfig) Cost(s FeedForwardSizes) Cost {
 	in, hidden := float64(s.In), float64(c.Hidden)
-	return LinearCost(in, hidden, s.Bias).Plus(LinearCost(hidden, in, s.Bias)).Plus(Kept(2 * hidden))
+	return LinearCost(in, hidden, s.Bias).Plus(LinearCost(hidden, in, s.Bias)).Plus(ActivationCost(2 * hidden))
 }
 
 // New is newGELU.
@@ -60,7 +60,7 @@ func (c GELUConfig) New(b *graph.Builder, name string, s FeedForwardSizes) FeedF
 func newGELU(b *graph.Builder, name string, c GELUConfig, s FeedForwardSizes) *dense {
 	f := &dense{b: b, name: name, hidden: c.Hidden, exact: s.ExactGelu,
 		w1: b.Param(s.Init.Hidden(name+".w1", s.In, s.WidthRatio, s.In, c.Hidden)),
-		w2: b.Param(s.second()(name+".w2", c.Hidden, s.HiddenRatio, c.Hidden, s.In)),
+		w2: b.Param(s.lastWeights()(name+".w2", c.Hidden, s.HiddenRatio, c.Hidden, s.In)),
 	}
 	if s.Bias {
 		f.b1 = b.Param(Zero(name+".w1_bias", c.Hidden))

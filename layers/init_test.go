@@ -34,7 +34,7 @@ func TestParameters(t *testing.T) {
 	layers.NewEmbedding(b, "e", init, 1, 7, 2, 3)
 	layers.NewNorm(b, "n", layers.NormConfig{Bias: true}, 4, 5)
 	layers.NewGELU(b, "hidden", layers.GELUConfig{Hidden: 25}, layers.FeedForwardSizes{In: 16, WidthRatio: 2, HiddenRatio: 3, Init: init})
-	layers.NewGELU(b, "written", layers.GELUConfig{Hidden: 25}, layers.FeedForwardSizes{In: 16, Bias: true, Writes: true, Init: init})
+	layers.NewGELU(b, "written", layers.GELUConfig{Hidden: 25}, layers.FeedForwardSizes{In: 16, Bias: true, AddsOutput: true, Init: init})
 	layers.NewUnembedding(b, "u", layers.UnembeddingConfig{Features: 6, Vocab: 7})
 	layers.NewAttention(b, "a", layers.AttentionConfig{Heads: 2})
 	assert.NoError(t, b.Err())

@@ -73,7 +73,7 @@ func (c MoEConfig) Cost(s FeedForwardSizes) Cost {
 	expert := GELUConfig{c.Hidden}.Cost(s)
 	experts, used := float64(c.Experts), float64(c.TopK)
 	all := Cost{Parameters: experts * expert.Parameters, FLOPs: used * expert.FLOPs, Activations: used * expert.Activations}
-	return all.Plus(LinearCost(float64(s.In), experts, false)).Plus(Kept(experts + used))
+	return all.Plus(LinearCost(float64(s.In), experts, false)).Plus(ActivationCost(experts + used))
 }
 
 // New is newMoE.
@@ -87,7 +87,7 @@ func newMoE(b *graph.Builder, name string, c MoEConfig, s FeedForwardSizes) *mix
 	m := &mixture{b: b, name: name, topK: c.TopK, experts: c.Experts, exact: s.ExactGelu,
 		router: b.Param(graph.ParamSpec{Name: name + ".router", Shape: []int{s.In, c.Experts}, Init: graph.Normal(routerStd), Decay: true, WidthRatio: s.WidthRatio}),
 		w1:     b.Param(s.Init.Hidden(name+".w1", s.In, s.WidthRatio, c.Experts, s.In, c.Hidden)),
-		w2:     b.Param(s.second()(name+".w2", c.Hidden, s.HiddenRatio, c.Experts, c.Hidden, s.In)),
+		w2:     b.Param(s.lastWeights()(name+".w2", c.Hidden, s.HiddenRatio, c.Experts, c.Hidden, s.In)),
 	}
 	if s.Bias {
 		m.b1 = b.Param(Zero(name+".w1_bias", c.Experts, c.Hidden))

@@ -24,7 +24,7 @@ func moeConfig(k int) layers.MoEConfig {
 }
 
 func moeSizes(bias, writes bool) layers.FeedForwardSizes {
-	return layers.FeedForwardSizes{In: moeIn, Bias: bias, Writes: writes, ExactGelu: true, Init: layers.Init{Std: 1}}
+	return layers.FeedForwardSizes{In: moeIn, Bias: bias, AddsOutput: writes, ExactGelu: true, Init: layers.Init{Std: 1}}
 }
 
 // moeGates are the gates [T, E] of the k experts of the highest probability, 0 elsewhere,
@@ -209,7 +209,7 @@ func TestMoEParameters(t *testing.T) {
 	init := layers.Init{Std: 2, Embedding: 0.1, Layers: 2}
 	c := layers.MoEConfig{Hidden: 25, Experts: 3, TopK: 2}
 	layers.NewMoE(b, "hidden", c, layers.FeedForwardSizes{In: 16, WidthRatio: 2, HiddenRatio: 3, Init: init})
-	layers.NewMoE(b, "written", c, layers.FeedForwardSizes{In: 16, Bias: true, Writes: true, Init: init})
+	layers.NewMoE(b, "written", c, layers.FeedForwardSizes{In: 16, Bias: true, AddsOutput: true, Init: init})
 	require.NoError(t, b.Err())
 	var got []graph.ParamSpec
 	for _, p := range b.Store().Params() {

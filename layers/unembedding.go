@@ -95,15 +95,15 @@ func (u *Unembedding) Apply(x []float64) []float64 {
 	w, features, vocab := u.values()
 	switch w := w.(type) {
 	case []float32:
-		return applied(u, x, w, features, vocab)
+		return scaledProduct(u, x, w, features, vocab)
 	case []float64:
-		return applied(u, x, w, features, vocab)
+		return scaledProduct(u, x, w, features, vocab)
 	}
 	return nil
 }
 
-// applied is scale * x W, with W [Features, Vocab] or, tied, [Vocab, Features].
-func applied[T kernel.Float](u *Unembedding, x []float64, w []T, features, vocab int) []float64 {
+// scaledProduct is scale * x W, with W [Features, Vocab] or, tied, [Vocab, Features].
+func scaledProduct[T kernel.Float](u *Unembedding, x []float64, w []T, features, vocab int) []float64 {
 	n, scale, stride := len(x)/features, T(1), vocab
 	if u.scale != 0 {
 		scale = T(u.scale)

@@ -35,13 +35,13 @@ func TestCards(t *testing.T) {
 func TestPlainPresets(t *testing.T) {
 	zoo, compared := models.Standard(), 0
 	for _, p := range zoo.Presets() {
-		if p.Plain == "" {
+		if p.Baseline == "" {
 			continue
 		}
 		compared++
-		plain, err := zoo.Preset(p.Plain)
+		plain, err := zoo.Preset(p.Baseline)
 		require.NoError(t, err, p.Name)
-		assert.Empty(t, plain.Plain, p.Name)
+		assert.Empty(t, plain.Baseline, p.Name)
 		a, err := p.Config.Resolve()
 		require.NoError(t, err)
 		b, err := plain.Config.Resolve()

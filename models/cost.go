@@ -70,7 +70,7 @@ func (s Spec) Parts() []Part {
 }
 
 // blockCost is that of what stands between the read and the write of a sublayer.
-func (s Spec) blockCost(kind stream.Kind) layers.Cost {
+func (s Spec) blockCost(kind stream.Sublayer) layers.Cost {
 	if kind == stream.Attention {
 		return layers.AttentionCost(float64(s.HeadCount())*float64(s.HeadDim()), float64(s.Seq))
 	}

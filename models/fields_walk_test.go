@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// kinded is a section that has a kind.
-type kinded interface{ Name() string }
+// namedDesign is a section that has a kind.
+type namedDesign interface{ Name() string }
 
 // keysOf lists the settings of a struct and of its sections by dotted key. Those of a section
 // that has a kind are "stream.hyper.n", for each kind in the zoo; the kind itself is "stream".
@@ -49,12 +49,12 @@ func keysOf(prefix string, t reflect.Type, z models.Zoo, base bool) []string {
 }
 
 // kindsOf are the designs that a field can hold, nil for a field of another type.
-func kindsOf(t reflect.Type, z models.Zoo, base bool) []kinded {
-	var kinds []kinded
+func kindsOf(t reflect.Type, z models.Zoo, base bool) []namedDesign {
+	var kinds []namedDesign
 	switch t {
 	case reflect.TypeFor[stream.Design]():
 		for _, d := range z.Streams() {
-			if _, scaled := d.(stream.Scaled); scaled || !base {
+			if _, scaled := d.(stream.MuPDesign); scaled || !base {
 				kinds = append(kinds, d)
 			}
 		}
@@ -90,7 +90,7 @@ func valuesOf(prefix string, v reflect.Value) map[string]any {
 			maps.Copy(values, valuesOf(prefix, field))
 		case keyOf(f) == "":
 		case field.Kind() == reflect.Interface:
-			if k, ok := field.Interface().(kinded); ok {
+			if k, ok := field.Interface().(namedDesign); ok {
 				values[key] = k.Name()
 				maps.Copy(values, valuesOf(key+"."+k.Name()+".", field.Elem()))
 			}

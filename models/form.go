@@ -20,9 +20,9 @@ func ResidualForm(c Spec) ([]stream.Form, error) {
 	if err := b.Err(); err != nil {
 		return nil, errors.Wrap(err, "models")
 	}
-	formed, ok := s.(stream.Formed)
+	formed, ok := s.(stream.FormDescriber)
 	if !ok {
-		return nil, errors.Errorf("models: stream %s: want the method Form of stream.Formed, got none: add it to %T", c.Stream.Name(), s)
+		return nil, errors.Errorf("models: stream %s: want the method Form of stream.FormDescriber, got none: add it to %T", c.Stream.Name(), s)
 	}
 	var forms []stream.Form
 	for _, at := range s.Sites(0) {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestWhatStartsAsATransformerSaysSo: a stream that has all the weights of a vector stream and
-// at first its function, too, is a stream.Grown, whose start the conformance suite checks.
+// at first its function, too, is a stream.PlainAtInit, whose start the conformance suite checks.
 func TestWhatStartsAsATransformerSaysSo(t *testing.T) {
 	plain := modeltest.Resolve(t, tinyVector(plainly))
 	theirs := modeltest.PerturbedStore(t, plain, tensor.Float64)
@@ -22,7 +22,7 @@ func TestWhatStartsAsATransformerSaysSo(t *testing.T) {
 	checked := 0
 	for _, base := range zooBases() {
 		c := modeltest.Resolve(t, base)
-		if _, ok := c.Design().(stream.Grown); ok || base.FeedForward != nil && c.FeedForwardShape().Experts > 0 {
+		if _, ok := c.Design().(stream.PlainAtInit); ok || base.FeedForward != nil && c.FeedForwardShape().Experts > 0 {
 			continue
 		}
 		checked++

@@ -49,11 +49,11 @@ func jsonOfMuP(m *MuP) *mupJSON {
 
 // sectionOf is a design as a section: its kind and its settings that are not zero; nil for none.
 func sectionOf(design any) any {
-	k, ok := design.(kinded)
+	k, ok := design.(namedDesign)
 	if !ok {
 		return nil
 	}
-	section, v := map[string]any{keyOfKind: k.Name()}, reflect.ValueOf(design)
+	section, v := map[string]any{kindKey: k.Name()}, reflect.ValueOf(design)
 	for _, s := range settingsOf(v.Type()) {
 		if field := v.FieldByIndex(s.index); !field.IsZero() {
 			section[s.key] = field.Interface()
@@ -118,12 +118,12 @@ func readSections(sections ...section) error {
 		var kind string
 		err := json.Unmarshal(s.text, &settings)
 		if err == nil {
-			err = json.Unmarshal(settings[keyOfKind], &kind)
+			err = json.Unmarshal(settings[kindKey], &kind)
 		}
 		if err != nil {
 			return errors.Wrapf(err, "models: config: %s: want a section with a kind", s.key)
 		}
-		delete(settings, keyOfKind)
+		delete(settings, kindKey)
 		if err := s.read(kind, settings); err != nil {
 			return errors.WithMessagef(err, "models: config: %s", s.key)
 		}

@@ -64,7 +64,7 @@ func On(b *graph.Builder, c Spec) (*Model, error) {
 // addBlock makes the block of one site.
 func (m *Model) addBlock(site stream.Site) {
 	c := m.spec
-	switch site.Kind {
+	switch site.Sublayer {
 	case stream.Attention:
 		m.attention = append(m.attention, layers.NewAttention(m.b, site.Name(), layers.AttentionConfig{
 			Heads: c.HeadCount(), Scale: c.attentionScale(site.Block), ALiBi: c.Attention.Positions == PositionsALiBi, RopeBase: c.Attention.RopeBase}))
@@ -128,7 +128,7 @@ func (m *Model) checkTokens(tokens *gorgonia.Node) bool {
 // block runs the sublayers of block l.
 func (m *Model) block(s stream.State, l, seq int, starts *gorgonia.Node) stream.State {
 	for _, site := range m.stream.Sites(l) {
-		switch site.Kind {
+		switch site.Sublayer {
 		case stream.Attention:
 			qkv, link := m.stream.ReadHeads(s, site)
 			s = m.stream.WriteHeads(s, site, link, m.attention[l].Forward(qkv, seq, starts))

@@ -9,7 +9,7 @@ import (
 
 // ratios compares the stream with that of the muP base.
 func (s Spec) ratios() stream.Ratios {
-	scaled, ok := s.design.(stream.Scaled)
+	scaled, ok := s.design.(stream.MuPDesign)
 	if !ok || s.MuP == nil {
 		return stream.Unscaled(s.HeadDim())
 	}
@@ -47,7 +47,7 @@ func (s Spec) inputScale() float64 {
 // attentionScale is the factor of q.k in block l: multiplier * sqrt(base Dh)/Dh, which
 // is 1/sqrt(Dh) without muP; with inverse layer scaling over (l+1) (paper C.1).
 func (s Spec) attentionScale(l int) float64 {
-	scale := s.multiplier(func(m *MuP) float64 { return m.AttnMultiplier }) * math.Sqrt(s.ratios().BaseHead) / float64(s.HeadDim())
+	scale := s.multiplier(func(m *MuP) float64 { return m.AttnMultiplier }) * math.Sqrt(s.ratios().BaseHeadDim) / float64(s.HeadDim())
 	if s.Attention.InverseLayerScaling {
 		scale /= float64(l + 1)
 	}

@@ -14,9 +14,9 @@ type Preset struct {
 	// it prints none. PaperNote says where and why the exact count differs.
 	Paper     float64
 	PaperNote string
-	// Plain is the preset of the transformer of the same shape, which bench and the cards in
+	// Baseline is the preset of the transformer of the same shape, which bench and the cards in
 	// docs/models.md compare it with, if there is one.
-	Plain string
+	Baseline string
 }
 
 // OnStream is the model on another stream: settings of d that are zero, and that the model's

@@ -85,11 +85,11 @@ func isStruct(design any) bool {
 	return design != nil && reflect.TypeOf(design).Kind() == reflect.Struct
 }
 
-// kinded is a section that has a kind.
-type kinded interface{ Name() string }
+// namedDesign is a section that has a kind.
+type namedDesign interface{ Name() string }
 
-// keyOfKind is the key of a section's kind.
-const keyOfKind = "kind"
+// kindKey is the key of a section's kind.
+const kindKey = "kind"
 
 // leaf is a value that is not a section, by dotted key.
 type leaf struct {
@@ -107,8 +107,8 @@ func leaves(prefix string, section reflect.Value) []leaf {
 			if v.IsNil() {
 				continue
 			}
-			if k, ok := v.Interface().(kinded); ok {
-				all = append(all, leaf{key + "." + keyOfKind, k.Name()})
+			if k, ok := v.Interface().(namedDesign); ok {
+				all = append(all, leaf{key + "." + kindKey, k.Name()})
 			}
 			v = v.Elem()
 		}

@@ -30,11 +30,11 @@ func TestWidened(t *testing.T) {
 // as well.
 func TestDesignsGrow(t *testing.T) {
 	for _, d := range models.Standard().Streams() {
-		scaled, ok := d.(stream.Scaled)
+		scaled, ok := d.(stream.MuPDesign)
 		if !ok {
 			continue
 		}
-		for i, g := range scaled.Growths() {
+		for i, g := range scaled.WidthScalings() {
 			assert.Equal(t, i == 0, g.Name == "", "%s: only the first is of all sizes", d.Name())
 			c := models.Config{Layers: 2, Vocab: 9, Seq: 4, Stream: g.Base, Attention: models.Attention{Heads: g.Heads}, FeedForward: layers.GELUConfig{Hidden: 16}}
 			small, err := c.Resolve()

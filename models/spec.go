@@ -108,7 +108,7 @@ func (s Spec) norm() layers.NormConfig {
 
 // feedForwardSizes are what the model says to its feed-forwards.
 func (s Spec) feedForwardSizes() layers.FeedForwardSizes {
-	return layers.FeedForwardSizes{In: s.Width(), Bias: s.Bias, ExactGelu: s.Gelu == GeluExact, Writes: s.shape.Direct,
+	return layers.FeedForwardSizes{In: s.Width(), Bias: s.Bias, ExactGelu: s.Gelu == GeluExact, AddsOutput: s.shape.AddsOutput,
 		WidthRatio: s.ratios().WidthRatio, HiddenRatio: s.hiddenRatio(), Init: s.init()}
 }
 

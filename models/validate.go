@@ -117,7 +117,7 @@ func (s *Spec) checkMuP() error {
 	if s.MuP == nil {
 		return nil
 	}
-	if _, ok := s.design.(stream.Scaled); !ok {
+	if _, ok := s.design.(stream.MuPDesign); !ok {
 		return fieldError("mup", "want nothing for the %s stream, which muP is not known for", s.Stream.Name())
 	}
 	base := s.MuP.Base
@@ -159,7 +159,7 @@ func checkBase(key string, base, own any) error {
 		return fieldError(key, "want a struct, got %T", base)
 	}
 	if reflect.TypeOf(base) != reflect.TypeOf(own) {
-		return fieldError(key, "want the kind of model.%s, got %s", key[len("mup.base."):], base.(kinded).Name())
+		return fieldError(key, "want the kind of model.%s, got %s", key[len("mup.base."):], base.(namedDesign).Name())
 	}
 	v := reflect.ValueOf(base)
 	for _, setting := range settingsOf(v.Type()) {

@@ -201,7 +201,7 @@ func TestResolveTellsTheDesign(t *testing.T) {
 	assert.Equal(t, stream.Vectors{D: 15, Common: stream.Common{
 		Layers: 2, Vocab: 13, Heads: 3, HeadDim: 4, Positions: 9, Norm: layers.NormConfig{Eps: 1e-6, Bias: true},
 		Init: layers.Init{Std: 0.02, Embedding: 0.02, Layers: 2}, Bias: true, Tied: true, ExactGelu: true, InputScale: 3, Dropout: 0.25,
-		Ratios: stream.Ratios{WidthRatio: 3, HeadsRatio: 1, KeyRatio: 1, RankRatio: 1, InnerRatio: 1, BaseHead: 4}}}, got.Vectors)
+		Ratios: stream.Ratios{WidthRatio: 3, HeadsRatio: 1, KeyRatio: 1, RankRatio: 1, InnerRatio: 1, BaseHeadDim: 4}}}, got.Vectors)
 }
 
 // TestAuxiliaryCoefficientsAreChecked: no loss is made with one that is not finite and >= 0.

@@ -39,7 +39,7 @@ func badZoo() []refusal {
 		{"bias", "rmsnorm has no bias: set bias to false or norm to layernorm", tinyZoo(stream.VWNConfig{M: 3, N: 3}, func(c *models.Config) { c.Norm, c.Bias = models.NormRMS, true })},
 	}
 	for _, base := range zooBases() {
-		if _, known := base.Stream.(stream.Scaled); !known {
+		if _, known := base.Stream.(stream.MuPDesign); !known {
 			base.MuP = &models.MuP{}
 			bad = append(bad, refusal{"mup", fmt.Sprintf("want nothing for the %s stream, which muP is not known for", base.Stream.Name()), base})
 		}
@@ -62,7 +62,7 @@ func badExperts() []refusal {
 func TestMuPIsKnownForMatrixAndVector(t *testing.T) {
 	var known []string
 	for _, d := range models.Standard().Streams() {
-		if _, ok := d.(stream.Scaled); ok {
+		if _, ok := d.(stream.MuPDesign); ok {
 			known = append(known, d.Name())
 		}
 	}

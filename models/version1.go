@@ -64,7 +64,7 @@ func fromVersion1(text []byte) ([]byte, error) {
 	}
 	delete(old, "mup")
 	if mup != nil {
-		place(now, "mup.base", map[string]any{})
+		setPath(now, "mup.base", map[string]any{})
 	}
 	for key, value := range mup {
 		old["mup."+key] = value
@@ -75,7 +75,7 @@ func fromVersion1(text []byte) ([]byte, error) {
 			to = key
 		}
 		if to != "" && !isZeroJSON(value) {
-			place(now, to, value)
+			setPath(now, to, value)
 		}
 	}
 	addKinds(now)
@@ -87,23 +87,23 @@ func addKinds(now map[string]any) {
 	stream, _ := now["stream"].(map[string]any)
 	feedforward, _ := now["feedforward"].(map[string]any)
 	if feedforward != nil {
-		feedforward[keyOfKind] = "gelu"
+		feedforward[kindKey] = "gelu"
 		if _, mixture := feedforward["experts"]; mixture {
-			feedforward[keyOfKind] = "moe"
+			feedforward[kindKey] = "moe"
 		}
 	}
 	mup, _ := now["mup"].(map[string]any)
 	base, _ := mup["base"].(map[string]any)
 	if b, ok := base["stream"].(map[string]any); ok && stream != nil {
-		b[keyOfKind] = stream[keyOfKind]
+		b[kindKey] = stream[kindKey]
 	}
 	if b, ok := base["feedforward"].(map[string]any); ok && feedforward != nil {
-		b[keyOfKind] = feedforward[keyOfKind]
+		b[kindKey] = feedforward[kindKey]
 	}
 }
 
 // place stores a value at a dotted key, in sections that are made where there are none.
-func place(sections map[string]any, key string, value any) {
+func setPath(sections map[string]any, key string, value any) {
 	name, rest, below := strings.Cut(key, ".")
 	if !below {
 		sections[name] = value
@@ -114,7 +114,7 @@ func place(sections map[string]any, key string, value any) {
 		inner = map[string]any{}
 		sections[name] = inner
 	}
-	place(inner, rest, value)
+	setPath(inner, rest, value)
 }
 
 func orNull(text json.RawMessage) json.RawMessage {

@@ -26,7 +26,7 @@ func (m *Model) Writers() []stream.Writer {
 	}
 	for l := range m.spec.Layers {
 		for _, site := range m.stream.Sites(l) {
-			if site.Kind == stream.FeedForward {
+			if site.Sublayer == stream.FeedForward {
 				writers = append(writers, m.feedForwardWriter(site))
 			}
 		}

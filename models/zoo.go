@@ -78,7 +78,7 @@ func (z Zoo) FeedForward(name string) (layers.FeedForwardDesign, error) {
 }
 
 // find is the design of a name.
-func find[D kinded](what string, designs []D, name string) (D, error) {
+func find[D namedDesign](what string, designs []D, name string) (D, error) {
 	for _, d := range designs {
 		if d.Name() == name {
 			return d, nil
@@ -110,7 +110,7 @@ func (z Zoo) PresetNames() []string {
 // StreamNames are the names of the streams, in order.
 func (z Zoo) StreamNames() []string { return namesOf(z.streams) }
 
-func namesOf[D kinded](designs []D) []string {
+func namesOf[D namedDesign](designs []D) []string {
 	var names []string
 	for _, d := range designs {
 		names = append(names, d.Name())

@@ -30,7 +30,7 @@ func TestDesignsHaveKeys(t *testing.T) {
 }
 
 // checkKeys counts the settings of a design.
-func checkKeys(t *testing.T, d kinded) int {
+func checkKeys(t *testing.T, d namedDesign) int {
 	keys := map[string]bool{"kind": true} // a section's own
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(d)) {
 		if key := f.Tag.Get("yaml"); key != "" {
@@ -118,7 +118,7 @@ func TestZooWith(t *testing.T) {
 func TestOnStream(t *testing.T) {
 	var grown []string
 	for _, base := range zooBases() {
-		d, ok := modeltest.Resolve(t, base).Design().(stream.Grown)
+		d, ok := modeltest.Resolve(t, base).Design().(stream.PlainAtInit)
 		if !ok {
 			continue
 		}
@@ -130,7 +130,7 @@ func TestOnStream(t *testing.T) {
 	}
 	assert.Equal(t, []string{"hyper", "hyper", "mhc", "mhc-lite", "vwn", "vwn", "highway", "denseformer"}, grown)
 	rms := modeltest.Resolve(t, tinyZoo(stream.VWNConfig{M: 3, N: 6}, func(c *models.Config) { c.Norm = models.NormRMS }))
-	_, ok := rms.Design().(stream.Grown).Plain()
+	_, ok := rms.Design().(stream.PlainAtInit).Plain()
 	assert.False(t, ok, "the groups' LayerNorm is not undone")
 
 	hyper := tinyZoo(stream.HyperConfig{N: 3, Dynamic: true}, biased)

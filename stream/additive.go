@@ -8,8 +8,8 @@ type Additive interface {
 	// Writers lists the stream's own writers: tables, heads, what the design adds. What
 	// feed-forwards write enters at the names of their sites.
 	Writers() []Writer
-	// End is the hook of the stream's end, [T, ...], which Features reads.
-	End() string
+	// Output is the hook of the stream's end, [T, ...], which Features reads.
+	Output() string
 	// FreezeHooks lists the hooks whose values Freeze needs.
 	FreezeHooks() []string
 	// Freeze returns the stream of a run with its coefficients frozen.

@@ -6,8 +6,8 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// AtEnd is the name, among what reads a stream, of the model's way out of it.
-const AtEnd = "unembedding"
+// Unembedding is the name, among what reads a stream, of the model's way out of it.
+const Unembedding = "unembedding"
 
 // Access is a source that writes to the stream, or a site that reads it.
 type Access struct {
@@ -28,7 +28,7 @@ func (f *Frozen) Accesses() []Access {
 			all = append(all, Access{f.reads[i].name, true})
 		}
 	}
-	return append(all, Access{AtEnd, true})
+	return append(all, Access{Unembedding, true})
 }
 
 // Up is how a source writes to the state.
@@ -41,7 +41,7 @@ func (f *Frozen) Up(source string) (linear.Map, error) {
 // norms at scale 1: a norm, and weights or keys where they are the stream's own. It is nil where
 // what follows is not linear, and an error if no such site reads.
 func (f *Frozen) After(reader string) (linear.Chain, error) {
-	t, _, err := f.tap(reader)
+	t, _, err := f.readPoint(reader)
 	if err != nil || t.after == nil {
 		return nil, err
 	}
@@ -57,21 +57,21 @@ func (f *Frozen) Between(source, reader string) (linear.Chain, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, i, err := f.tap(reader)
+	t, i, err := f.readPoint(reader)
 	if err != nil || s.reads > i {
 		return nil, err
 	}
 	return slices.Concat(linear.Chain{s.up}, f.steps[s.at:t.at], linear.Chain{t.down}), nil
 }
 
-// tap finds what reads, and its number.
-func (f *Frozen) tap(name string) (tap, int, error) {
-	if name == AtEnd {
-		return f.end, len(f.reads), nil
+// readPoint finds what reads, and its number.
+func (f *Frozen) readPoint(name string) (readPoint, int, error) {
+	if name == Unembedding {
+		return f.output, len(f.reads), nil
 	}
-	i, err := f.reader(name)
+	i, err := f.readerIndex(name)
 	if err != nil {
-		return tap{}, 0, err
+		return readPoint{}, 0, err
 	}
 	return f.reads[i], i, nil
 }

@@ -33,7 +33,7 @@ func (DenseFormerConfig) Card() layers.Card {
 
 // Defaults average all outputs after each block.
 func (c DenseFormerConfig) Defaults() Design {
-	c.Dilation, c.Period = orOwn(c.Dilation, 1), orOwn(c.Period, 1)
+	c.Dilation, c.Period = orDefault(c.Dilation, 1), orDefault(c.Period, 1)
 	return c
 }
 
@@ -157,12 +157,12 @@ func (f *denseFormer) Form(at Site) Form {
 	return form
 }
 
-// End is the last average, or the vector stream's end.
-func (f *denseFormer) End() string {
+// Output is the last average, or the vector stream's end.
+func (f *denseFormer) Output() string {
 	if last := f.c.Layers - 1; f.averages[last] != nil {
 		return averageName(last) + ".out"
 	}
-	return f.Vector.End()
+	return f.Vector.Output()
 }
 
 // Freeze carries h and the outputs so far, one below the other: an average replaces h, and a
@@ -177,7 +177,7 @@ func (f *denseFormer) freeze(r Record) *Frozen {
 	d := f.c.D
 	one := linear.Identity(d)
 	frozen := NewFrozen(r, d)
-	frozen.enterTables(f.tables, linear.Stack{one, one}) // h and X_0
+	frozen.writeTables(f.tables, linear.Stack{one, one}) // h and X_0
 	for block := range f.c.Layers {
 		rows := block + 2
 		row := linear.Row(rows, 0, d)

@@ -30,19 +30,19 @@ type Design interface {
 	New(b *graph.Builder) Stream
 }
 
-// Scaled is a design that the maximal update parametrisation is known for.
-type Scaled interface {
+// MuPDesign is a design that the maximal update parametrisation is known for.
+type MuPDesign interface {
 	Design
 	// Ratios compares the sizes with those of the base model, a design of the same type. A
 	// size of the base that is zero is the design's own.
 	Ratios(base Design) Ratios
-	// Growths are ways to grow in width. That of all sizes, without a name, is the first.
-	Growths() []Growth
+	// WidthScalings are ways to grow in width. That of all sizes, without a name, is the first.
+	WidthScalings() []WidthScaling
 }
 
-// Growth is a small model and the sizes of it that grow together, to see whether activations
+// WidthScaling is a small model and the sizes of it that grow together, to see whether activations
 // keep their size under muP.
-type Growth struct {
+type WidthScaling struct {
 	Name   string   // of the setting that grows alone
 	Scales string   // what grows, in words
 	Base   Design   // the small model's stream
@@ -50,16 +50,16 @@ type Growth struct {
 	Keys   []string // settings of the model that grow, such as stream.d_model
 }
 
-// Grown is a design that starts as a plain transformer does, whatever the weights that both
+// PlainAtInit is a design that starts as a plain transformer does, whatever the weights that both
 // have, if the further ones let it through unchanged.
-type Grown interface {
+type PlainAtInit interface {
 	Design
 	// Plain is that transformer's stream; false where the settings keep it from being one.
 	Plain() (Design, bool)
 }
 
-// Varied is a design of which settings choose between variants that have names.
-type Varied interface {
+// VariantNamer is a design of which settings choose between variants that have names.
+type VariantNamer interface {
 	Design
 	// Variant is "dynamic", say.
 	Variant() string
@@ -82,12 +82,12 @@ type Common struct {
 
 // Ratios are a model's sizes over those of its muP base: what Unscaled returns without one.
 type Ratios struct {
-	WidthRatio float64 // of what blocks work on
-	HeadsRatio float64 // heads*headDim
-	KeyRatio   float64 // a matrix stream's Dk
-	RankRatio  float64 // and its rank
-	InnerRatio float64 // a hidden layer of the stream's own
-	BaseHead   float64 // the base's head size itself
+	WidthRatio  float64 // of what blocks work on
+	HeadsRatio  float64 // heads*headDim
+	KeyRatio    float64 // a matrix stream's Dk
+	RankRatio   float64 // and its rank
+	InnerRatio  float64 // a hidden layer of the stream's own
+	BaseHeadDim float64 // the base's head size itself
 }
 
 // Unscaled are the ratios of a model that is its own base.
@@ -95,20 +95,20 @@ func Unscaled(headDim int) Ratios { return Ratios{1, 1, 1, 1, 1, float64(headDim
 
 // Shape is what the blocks and the ends of a model need to know of a stream.
 type Shape struct {
-	Heads, HeadDim int      // of attention
-	Width          int      // entries of a feed-forward's input and output, and of features
-	Axes           []string // of features, after that of tokens
-	Size           int      // entries of a token's stream; a second state and kept ones are not counted
-	TableWidth     int      // entries of a row of the tables
-	Sublayers      []Kind   // of a block, in order
-	Direct         bool     // sublayers' outputs are added as they are: their last weights start smaller
+	Heads, HeadDim int        // of attention
+	Width          int        // entries of a feed-forward's input and output, and of features
+	Axes           []string   // of features, after that of tokens
+	Size           int        // entries of a token's stream; a second state and kept ones are not counted
+	TableWidth     int        // entries of a row of the tables
+	Sublayers      []Sublayer // of a block, in order
+	AddsOutput     bool       // sublayers' outputs are added as they are: their last weights start smaller
 }
 
 // Has tells whether blocks have such a sublayer.
-func (s Shape) Has(kind Kind) bool { return slices.Contains(s.Sublayers, kind) }
+func (s Shape) Has(x Sublayer) bool { return slices.Contains(s.Sublayers, x) }
 
-// orOwn is a size, or where it is 0 its default.
-func orOwn(size, own int) int {
+// orDefault is a size, or where it is 0 its default.
+func orDefault(size, own int) int {
 	if size == 0 {
 		return own
 	}
@@ -123,5 +123,5 @@ func ratio(size, base int) float64 {
 	return float64(size) / float64(base)
 }
 
-// blockKinds are the sublayers of most streams' blocks.
-func blockKinds() []Kind { return []Kind{Attention, FeedForward} }
+// attentionAndFeedForward are the sublayers of most streams' blocks.
+func attentionAndFeedForward() []Sublayer { return []Sublayer{Attention, FeedForward} }

@@ -38,7 +38,7 @@ func (DWLSTMConfig) Card() layers.Card {
 func (c DWLSTMConfig) Defaults() Design { return c }
 
 // inner is the width of the candidate's hidden layer.
-func (c DWLSTMConfig) inner() int { return orOwn(c.Inner, 4*c.D) }
+func (c DWLSTMConfig) inner() int { return orDefault(c.Inner, 4*c.D) }
 
 // Check wants sizes that fit together.
 func (c DWLSTMConfig) Check() error { return c.check() }
@@ -47,7 +47,7 @@ func (c DWLSTMConfig) Check() error { return c.check() }
 // the stream's own.
 func (c DWLSTMConfig) Shape() Shape {
 	s := c.shape(c.D)
-	s.Sublayers = []Kind{Attention}
+	s.Sublayers = []Sublayer{Attention}
 	return s
 }
 
@@ -57,8 +57,8 @@ func (c DWLSTMConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()
 	inner := float64(c.inner())
 	gate := layers.LinearCost(2*d, d, true).Plus(layers.Cost{Parameters: d, Activations: 2 * d})
-	candidate := layers.LinearCost(2*d, inner, false).Plus(c.Norm.Cost(inner)).Plus(layers.LinearCost(inner, d, c.Bias)).Plus(layers.Kept(2*inner + d))
-	cell := gate.Times(3).Plus(candidate).Plus(layers.Kept(2*d + 2*d))
+	candidate := layers.LinearCost(2*d, inner, false).Plus(c.Norm.Cost(inner)).Plus(layers.LinearCost(inner, d, c.Bias)).Plus(layers.ActivationCost(2*inner + d))
+	cell := gate.Times(3).Plus(candidate).Plus(layers.ActivationCost(2*d + 2*d))
 	return c.tablesCost(d).Plus(c.headsCost().Plus(cell).Times(blocks)).Plus(c.lastNormCost())
 }
 

@@ -18,8 +18,8 @@ func (d *dwlstm) Writers() []Writer {
 	return writers
 }
 
-// End is h after the last cell.
-func (d *dwlstm) End() string { return d.Sites(d.c.Layers - 1)[0].Name() + ".stream" }
+// Output is h after the last cell.
+func (d *dwlstm) Output() string { return d.Sites(d.c.Layers - 1)[0].Name() + ".stream" }
 
 // gateNames are the gates' names after that of their cell.
 const (
@@ -43,7 +43,7 @@ func (d *dwlstm) FreezeHooks() []string {
 func (d *dwlstm) Freeze(r Record) (*Frozen, error) {
 	one, row := linear.Identity(d.c.D), func(i int) linear.Map { return linear.Row(2, i, d.c.D) }
 	f := NewFrozen(r, d.c.D)
-	f.enterTables(d.tables, linear.Stack{one, one})
+	f.writeTables(d.tables, linear.Stack{one, one})
 	for l := range d.cells {
 		gates := map[string]linear.Map{}
 		for _, gate := range []string{inputGate, forgetGate, outputGate} {
@@ -55,7 +55,7 @@ func (d *dwlstm) Freeze(r Record) (*Frozen, error) {
 		}
 		f.Read(d.Sites(l)[0].Name(), row(0), nil)
 		f.Step(linear.Chain{row(1), gates[forgetGate]}) // c alone
-		f.Enter(lstmName(l), gates[inputGate])
+		f.Write(lstmName(l), gates[inputGate])
 		f.Step(linear.Stack{gates[outputGate], one})
 	}
 	f.Step(row(0))

@@ -95,7 +95,7 @@ func TestDWLSTMWays(t *testing.T) {
 
 // TestDWLSTMSites: attention alone; another site is an error.
 func TestDWLSTMSites(t *testing.T) {
-	site := stream.Site{Block: 3, Kind: stream.FeedForward, Index: 7}
+	site := stream.Site{Block: 3, Sublayer: stream.FeedForward, Index: 7}
 	for _, call := range []func(v *stream.DWLSTM){
 		func(v *stream.DWLSTM) { v.ReadFeatures(stream.DWLSTMState{}, site) },
 		func(v *stream.DWLSTM) { v.WriteFeatures(stream.DWLSTMState{}, site, nil, nil) },
@@ -103,7 +103,7 @@ func TestDWLSTMSites(t *testing.T) {
 		b := graph.On(gorgonia.NewGraph(), graph.Options{})
 		v := stream.NewDWLSTM(b, dwlstmConfig())
 		require.NoError(t, b.Err())
-		assert.Equal(t, []stream.Site{{Block: 3, Kind: stream.Attention, Index: 3}}, v.Sites(3))
+		assert.Equal(t, []stream.Site{{Block: 3, Sublayer: stream.Attention, Index: 3}}, v.Sites(3))
 		call(v)
 		assert.EqualError(t, b.Err(), "stream: dwlstm: blocks.3.feedforward: want a site that Sites lists, attention alone, got a feed-forward's")
 	}

@@ -24,8 +24,8 @@ type Form struct {
 	Source string      `json:"source"`           // of the design
 }
 
-// Formed is a stream that can say how it fills in the linear form.
-type Formed interface {
+// FormDescriber is a stream that describes how it fills in the linear form.
+type FormDescriber interface {
 	Form(at Site) Form
 }
 

@@ -37,9 +37,9 @@ type Frozen struct {
 	tokens, size int
 	steps        []linear.Map
 	sources      []source
-	reads        []tap
+	reads        []readPoint
 	constants    []source // their up maps nothing: value is what they are
-	end          tap
+	output       readPoint
 }
 
 // source is where something enters the state: before step number at, after the first reads
@@ -51,8 +51,8 @@ type source struct {
 	value     []float64 // of a constant, in the state's entries
 }
 
-// tap is where a site reads the state, before step number at; after is what follows there.
-type tap struct {
+// readPoint is where a site reads the state, before step number at; after is what follows there.
+type readPoint struct {
 	name  string
 	at    int
 	down  linear.Map
@@ -72,15 +72,15 @@ func NewFrozen(r Record, size int) *Frozen {
 	return &Frozen{tokens: r.Tokens(), size: size}
 }
 
-// Enter says that a source writes to the state by a map, before the next step.
-func (f *Frozen) Enter(name string, up linear.Map) {
+// Write says that a source writes to the state by a map, before the next step.
+func (f *Frozen) Write(name string, up linear.Map) {
 	f.sources = append(f.sources, source{name: name, at: len(f.steps), reads: len(f.reads), up: up})
 }
 
-// Through puts a map before that by which a source enters: what is written there goes through m
+// Precompose puts a map before that by which a source enters: what is written there goes through m
 // first. A stream that embeds another one says by it what it makes of a sublayer's output. It is an
 // error if there is no such source.
-func (f *Frozen) Through(source string, m linear.Map) error {
+func (f *Frozen) Precompose(source string, m linear.Map) error {
 	for i, s := range f.sources {
 		if s.name == source {
 			f.sources[i].up = linear.Chain{m, s.up}
@@ -93,7 +93,7 @@ func (f *Frozen) Through(source string, m linear.Map) error {
 // Read says that a site reads the state by a map, before the next step, and by which further
 // maps of the stream's own its block gets that; nil: by none that is linear.
 func (f *Frozen) Read(name string, down linear.Map, after After) {
-	f.reads = append(f.reads, tap{name, len(f.steps), down, after})
+	f.reads = append(f.reads, readPoint{name, len(f.steps), down, after})
 }
 
 // Step carries the state by a map.
@@ -108,7 +108,7 @@ func (f *Frozen) Add(value []float64) {
 
 // ReadOut says how the end is read, which becomes the features.
 func (f *Frozen) ReadOut(down linear.Map, after After) {
-	f.end = tap{AtEnd, len(f.steps), down, after}
+	f.output = readPoint{Unembedding, len(f.steps), down, after}
 }
 
 // Tokens is the number of tokens of the run.
@@ -155,7 +155,7 @@ func (f *Frozen) CarryTo(source, reader string, token int, y []float64) ([]float
 	if err != nil {
 		return nil, err
 	}
-	i, err := f.reader(reader)
+	i, err := f.readerIndex(reader)
 	if err != nil || s.reads > i {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (f *Frozen) Constant(token int) ([]float64, error) {
 // ConstantTo is what the site reader reads for a token from no source: with what CarryTo takes
 // there from all sources it is all that the site reads.
 func (f *Frozen) ConstantTo(reader string, token int) ([]float64, error) {
-	i, err := f.reader(reader)
+	i, err := f.readerIndex(reader)
 	if err != nil {
 		return nil, err
 	}
@@ -245,9 +245,9 @@ func (f *Frozen) sourceOf(name string, token, entries int) (source, error) {
 	return s, checkEntries(name, token, f.tokens, entries, width)
 }
 
-// reader finds a site that reads.
-func (f *Frozen) reader(name string) (int, error) {
-	i := slices.IndexFunc(f.reads, func(t tap) bool { return t.name == name })
+// readerIndex finds a site that reads.
+func (f *Frozen) readerIndex(name string) (int, error) {
+	i := slices.IndexFunc(f.reads, func(t readPoint) bool { return t.name == name })
 	if i < 0 {
 		return 0, errors.Errorf("stream: no site %q reads this stream; want one of %s", name, strings.Join(f.Readers(), ", "))
 	}

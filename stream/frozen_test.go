@@ -24,11 +24,11 @@ func draws(r *rand.Rand, n int) []float64 {
 func TestHeldPullBack(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	f := &Frozen{tokens: 2, size: 4}
-	f.Enter("a", linear.Matrix{W: draws(r, 3*4), In: 3, Out: 4})
+	f.Write("a", linear.Matrix{W: draws(r, 3*4), In: 3, Out: 4})
 	f.Read("first", linear.Identity(4), nil)
 	f.Step(linear.Scale{Factors: draws(r, 8), Size: 4})
 	f.Add([]float64{1, 2, 3, 4})
-	f.Enter("b", linear.Identity(4))
+	f.Write("b", linear.Identity(4))
 	f.Step(linear.Scale{Factors: draws(r, 8), Size: 4})
 	for token := range 2 {
 		end := draws(r, 4)
@@ -59,9 +59,9 @@ func TestHeldPullBack(t *testing.T) {
 func TestHeldWithoutSteps(t *testing.T) {
 	f := &Frozen{tokens: 1, size: 2}
 	f.ReadOut(linear.Identity(2), func([]float64) (linear.Chain, []float64) { return nil, nil })
-	f.Enter("embedding", linear.Identity(2))
-	f.vectorSite(Site{Kind: Attention}, linear.Identity(2), linear.Identity(2), nil)
-	f.vectorSite(Site{Kind: FeedForward}, linear.Identity(2), linear.Identity(2), nil)
+	f.Write("embedding", linear.Identity(2))
+	f.vectorSite(Site{Sublayer: Attention}, linear.Identity(2), linear.Identity(2), nil)
+	f.vectorSite(Site{Sublayer: FeedForward}, linear.Identity(2), linear.Identity(2), nil)
 	for source, readers := range map[string]int{"embedding": 2, "blocks.0.attention": 1, "blocks.0.feedforward": 0} {
 		reached := 0
 		for _, reader := range f.Readers() {
@@ -95,7 +95,7 @@ func TestHeldErrors(t *testing.T) {
 	f.ReadOut(linear.Identity(4), func([]float64) (linear.Chain, []float64) {
 		return linear.Chain{linear.Matrix{W: make([]float64, 12), In: 4, Out: 3}}, nil
 	})
-	f.Enter("a", linear.Matrix{W: make([]float64, 12), In: 3, Out: 4})
+	f.Write("a", linear.Matrix{W: make([]float64, 12), In: 3, Out: 4})
 	f.Read("first", linear.Identity(4), nil)
 	r, err := f.Readout(make([]float64, 8))
 	require.NoError(t, err)
@@ -125,11 +125,11 @@ func TestHeldOfEarlierBlocks(t *testing.T) {
 	const d, blocks = 3, 3
 	r := rand.New(rand.NewPCG(11, 12))
 	f, weights := NewFrozen(nil, d), make([][]float64, blocks)
-	f.Enter("embedding", linear.Stack{linear.Identity(d), linear.Identity(d)}) // x_0, h
+	f.Write("embedding", linear.Stack{linear.Identity(d), linear.Identity(d)}) // x_0, h
 	for l := range blocks {
 		n := l + 2
 		now := linear.Row(n, n-1, d)
-		f.vectorSite(Site{Block: l, Kind: FeedForward}, now, linear.Transposed{Of: now}, nil)
+		f.vectorSite(Site{Block: l, Sublayer: FeedForward}, now, linear.Transposed{Of: now}, nil)
 		weights[l] = draws(r, n)
 		f.Step(linear.Stack{linear.Identity(n * d), linear.Rows(d, weights[l])}) // x_0 ... x_(l+1), h
 	}
@@ -139,7 +139,7 @@ func TestHeldOfEarlierBlocks(t *testing.T) {
 	x := [][]float64{written["embedding"]}
 	now := x[0]
 	for l := range blocks {
-		name := Site{Block: l, Kind: FeedForward}.Name()
+		name := Site{Block: l, Sublayer: FeedForward}.Name()
 		written[name] = draws(r, d)
 		x = append(x, floats.AddTo(make([]float64, d), now, written[name]))
 		now = make([]float64, d)
@@ -153,7 +153,7 @@ func TestHeldOfEarlierBlocks(t *testing.T) {
 		floats.Add(sum, term)
 	}
 	assert.InDeltaSlice(t, now, sum, 1e-12)
-	way, err := f.Between("embedding", AtEnd)
+	way, err := f.Between("embedding", Unembedding)
 	require.NoError(t, err)
 	_, number := way.Mean(1).Number()
 	assert.True(t, number, "what becomes of the embedding is a number times it")

@@ -35,7 +35,7 @@ func (HieraggConfig) Card() layers.Card {
 
 // Defaults is a hidden layer as wide as the stream.
 func (c HieraggConfig) Defaults() Design {
-	c.Inner = orOwn(c.Inner, c.D)
+	c.Inner = orDefault(c.Inner, c.D)
 	return c
 }
 

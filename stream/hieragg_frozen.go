@@ -17,8 +17,8 @@ func (a *hieragg) Writers() []Writer {
 	return writers
 }
 
-// End is the last aggregate.
-func (a *hieragg) End() string { return aggregateName(a.c.Layers - 1) }
+// Output is the last aggregate.
+func (a *hieragg) Output() string { return aggregateName(a.c.Layers - 1) }
 
 // FreezeHooks are what the aggregates' norms read.
 func (a *hieragg) FreezeHooks() []string {
@@ -52,7 +52,7 @@ func (a *hieragg) freeze(r Record, sums map[string][]float64) *Frozen {
 	d := a.c.D
 	one := linear.Identity(d)
 	f, rows := NewFrozen(r, d), 2
-	f.enterTables(a.tables, linear.Stack{one, one})
+	f.writeTables(a.tables, linear.Stack{one, one})
 	for block := range a.c.Layers {
 		row := linear.Row(rows, 0, d)
 		for _, site := range a.Sites(block) {
@@ -82,7 +82,7 @@ func (a *hieragg) freezeAggregate(f *Frozen, block int, sums map[string][]float6
 		join = []float64{1, 0, 0}
 	}
 	f.Step(linear.Rows(a.c.D, join))
-	f.Enter(name, linear.Identity(a.c.D))
+	f.Write(name, linear.Identity(a.c.D))
 	norm, bias := freezeNorm(a.b, g.norm, sums[name+".sum"])
 	f.Step(norm)
 	f.Add(bias)

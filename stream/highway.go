@@ -40,7 +40,7 @@ func (c HighwayConfig) Plain() (Design, bool) { return VectorConfig(c), true }
 // Cost is a vector stream's and that of the units, each kept before its gate.
 func (c HighwayConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()
-	unit := layers.LinearCost(d, 2*d, c.Bias).Plus(layers.Kept(2 * d))
+	unit := layers.LinearCost(d, 2*d, c.Bias).Plus(layers.ActivationCost(2 * d))
 	return c.cost().Plus(c.lastNormCost()).Plus(unit.Times(2 * blocks))
 }
 

@@ -23,6 +23,6 @@ func (h *highway) Static() *Frozen { return h.freeze(nil) }
 
 func (h *highway) freeze(r Record) *Frozen {
 	return h.Vector.freeze(r, func(frozen *Frozen, site Site) {
-		frozen.Enter(site.Name()+".sdu", linear.Identity(h.c.D))
+		frozen.Write(site.Name()+".sdu", linear.Identity(h.c.D))
 	})
 }

@@ -49,7 +49,7 @@ func selfDependency(x, w, bias []float64, d int) []float64 {
 }
 
 // highwaySite reads and writes at one site of block 1.
-func highwaySite(b *graph.Builder, s *stream.Highway, h, y *gorgonia.Node, kind stream.Kind) (read, written *gorgonia.Node) {
+func highwaySite(b *graph.Builder, s *stream.Highway, h, y *gorgonia.Node, kind stream.Sublayer) (read, written *gorgonia.Node) {
 	state := stream.VectorState{H: h}
 	if kind == stream.Attention {
 		qkv, link := s.ReadHeads(state, s.Sites(1)[0])
@@ -63,7 +63,7 @@ func highwaySite(b *graph.Builder, s *stream.Highway, h, y *gorgonia.Node, kind 
 // with the written sum looked at, which changes no bit.
 func TestHighwaySites(t *testing.T) {
 	for _, bias := range []bool{false, true} {
-		for _, kind := range []stream.Kind{stream.Attention, stream.FeedForward} {
+		for _, kind := range []stream.Sublayer{stream.Attention, stream.FeedForward} {
 			c := highwayConfig()
 			c.Bias = bias
 			read, written, s := runHighway(t, c, kind, nil)
@@ -92,7 +92,7 @@ func TestHighwaySites(t *testing.T) {
 }
 
 // runHighway runs a site on h and y of noise.
-func runHighway(t *testing.T, c stream.HighwayConfig, kind stream.Kind, hooks graph.Hooks) (read, written []float64, s *graph.Store) {
+func runHighway(t *testing.T, c stream.HighwayConfig, kind stream.Sublayer, hooks graph.Hooks) (read, written []float64, s *graph.Store) {
 	t.Helper()
 	floats := map[string][]float64{"h": noise(1, siteTokens*c.D), "y": noise(2, siteTokens*c.D)}
 	build := func(read bool) func(b *graph.Builder) *gorgonia.Node {

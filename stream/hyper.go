@@ -52,7 +52,7 @@ func (c HyperConfig) Variant() string {
 
 // Defaults are 4 rows.
 func (c HyperConfig) Defaults() Design {
-	c.N = orOwn(c.N, defaultRows)
+	c.N = orDefault(c.N, defaultRows)
 	return c
 }
 

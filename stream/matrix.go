@@ -49,7 +49,7 @@ func (c MatrixConfig) Check() error {
 // Shape is that of a matrix a token, of which blocks work on R vectors of Dv entries.
 func (c MatrixConfig) Shape() Shape {
 	return Shape{Heads: c.Rank, HeadDim: c.Dv, Width: c.Rank * c.Dv, Axes: []string{"rank", "value"}, Size: c.Dk * c.Dv, TableWidth: c.Rank * c.Dv,
-		Sublayers: blockKinds()}
+		Sublayers: attentionAndFeedForward()}
 }
 
 // Cost is the RMT's (paper Table 7, with its sums corrected): keys 3 R Dk (2L+1), gains
@@ -70,9 +70,9 @@ func (c MatrixConfig) Cost() layers.Cost {
 	}
 	keys := (6*l + inputs + 1) * rank * float64(c.Dk)
 	total := layers.EmbeddingCost(float64(c.Vocab)+float64(c.Positions), width).Plus(norms).Plus(layers.Cost{Parameters: keys, FLOPs: 2 * keys * dv})
-	total = total.Plus(layers.Kept(l*(2*x+2*width) + inputs*width + x))
+	total = total.Plus(layers.ActivationCost(l*(2*x+2*width) + inputs*width + x))
 	if c.Dropout > 0 {
-		total = total.Plus(layers.Kept(l * width)) // the heads' output after dropout
+		total = total.Plus(layers.ActivationCost(l * width)) // the heads' output after dropout
 	}
 	return total
 }
@@ -83,22 +83,22 @@ func (c MatrixConfig) New(b *graph.Builder) Stream { return newMatrix(b, c) }
 // Ratios compares keys, rank and values.
 func (c MatrixConfig) Ratios(base Design) Ratios {
 	other := base.(MatrixConfig)
-	dv := orOwn(other.Dv, c.Dv)
+	dv := orDefault(other.Dv, c.Dv)
 	r := Unscaled(dv)
 	r.KeyRatio, r.RankRatio = ratio(c.Dk, other.Dk), ratio(c.Rank, other.Rank)
 	r.WidthRatio = r.RankRatio * ratio(c.Dv, dv)
 	return r
 }
 
-// Growths are of three widths. muP takes keys [R, Dk] for hidden weights, which is so where R
+// WidthScalings are of three widths. muP takes keys [R, Dk] for hidden weights, which is so where R
 // and Dk grow together, or neither (Dv grows). Where R grows alone, writing maps ever more to
 // the same Dk rows: keys of N(0, 1/R) meet rows of the embedding that training aligns with them,
 // so that what it changes of X grows, by this argument as sqrt(R/Dk), under muP too: "rank"
 // shows it. Where Dk grows alone, as in "dk", the argument holds for reads, but slopes of 0.1
 // are all that was seen.
-func (MatrixConfig) Growths() []Growth {
+func (MatrixConfig) WidthScalings() []WidthScaling {
 	base := MatrixConfig{Dk: 32, Dv: 8, Rank: 8}
-	return []Growth{
+	return []WidthScaling{
 		{Scales: "dk, rank (heads and keys a site) and feed-forward: stream Dk*Dv and features R*Dv", Base: base, Keys: []string{"stream.dk", "stream.rank", hiddenKey}},
 		{Name: "dv", Scales: "dv (a head's size) and feed-forward: stream Dk*Dv and features R*Dv", Base: base, Keys: []string{"stream.dv", hiddenKey}},
 		{Name: "rank", Scales: "rank and feed-forward: features R*Dv, the stream as it is; muP does not fit", Base: base, Keys: []string{"stream.rank", hiddenKey}},
@@ -226,7 +226,7 @@ func (m *matrix) Table() *gorgonia.Node { return m.embedding.Table() }
 // Form is that of a matrix of Dk rows: keys read R vectors (3R for attention) and write R.
 func (m *matrix) Form(at Site) Form {
 	keys, heads, width := m.attention[at.Block], "3R", 3*m.c.Rank
-	if at.Kind == FeedForward {
+	if at.Sublayer == FeedForward {
 		keys, heads, width = m.features[at.Block], "R", m.c.Rank
 	}
 	return Form{

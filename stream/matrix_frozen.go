@@ -17,8 +17,8 @@ func (m *matrix) Writers() []Writer {
 	return writers
 }
 
-// End is the matrix after the last feed-forward.
-func (m *matrix) End() string { return lastSite(m.c.Layers).Name() + ".stream" }
+// Output is the matrix after the last feed-forward.
+func (m *matrix) Output() string { return lastSite(m.c.Layers).Name() + ".stream" }
 
 // FreezeHooks is nothing: what is written is carried as it is.
 func (m *matrix) FreezeHooks() []string { return nil }
@@ -32,9 +32,9 @@ func (m *matrix) Static() *Frozen { return m.freeze(nil) }
 func (m *matrix) freeze(r Record) *Frozen {
 	f := NewFrozen(r, m.c.Dk*m.c.Dv)
 	one := linear.Identity(f.size)
-	f.Enter(tokenRows, m.keys(m.writeEmbedding))
+	f.Write(tokenRows, m.keys(m.writeEmbedding))
 	if m.positions != nil {
-		f.Enter(positionRows, m.keys(m.writePos))
+		f.Write(positionRows, m.keys(m.writePos))
 	}
 	for l := range m.c.Layers {
 		sites := m.Sites(l)

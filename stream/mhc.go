@@ -42,7 +42,7 @@ func (MHCConfig) Card() layers.Card {
 
 // Defaults are 4 rows and 20 iterations.
 func (c MHCConfig) Defaults() Design {
-	c.N, c.Iterations = orOwn(c.N, defaultRows), orOwn(c.Iterations, 20)
+	c.N, c.Iterations = orDefault(c.N, defaultRows), orDefault(c.Iterations, 20)
 	return c
 }
 
@@ -92,15 +92,15 @@ func (c MHCConfig) New(b *graph.Builder) Stream { return newMHC(b, c) }
 // Parameters of a site: "mhc.phi" [n*D, 2n+n*n], "mhc.alpha" [3], "mhc.b" [2n+n*n].
 type mhc struct{ copied }
 
-// besideIdentity is b at first of what mixes rows other than with themselves.
-const besideIdentity = -8
+// offDiagonalLogit is b at first of what mixes rows other than with themselves.
+const offDiagonalLogit = -8
 
 // newMHC makes the parameters of a stream with manifold-constrained hyper-connections.
 func newMHC(b *graph.Builder, c MHCConfig) *mhc {
 	var res []float64
 	for i := range c.N {
 		for j := range c.N {
-			res = append(res, besideIdentity*indicator(i != j))
+			res = append(res, offDiagonalLogit*indicator(i != j))
 		}
 	}
 	return &mhc{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
@@ -154,7 +154,7 @@ func (m sinkhornMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
 // Form has a doubly stochastic A_res. At first the matrix that Sinkhorn's algorithm begins
 // with is the same in each row and column, so that dividing by a row's sum ends it.
 func (s *mhc) Form(at Site) Form {
-	f := constrainedForm(s.multi.b, at, s.n, s.mixers[at.Index].(sinkhornMixer).projection, 1/(1+float64(s.n-1)*math.Exp(besideIdentity)))
+	f := constrainedForm(s.multi.b, at, s.n, s.mixers[at.Index].(sinkhornMixer).projection, 1/(1+float64(s.n-1)*math.Exp(offDiagonalLogit)))
 	f.Source = "DeepSeek 2025, arXiv 2512.24880"
 	return f
 }

@@ -35,7 +35,7 @@ func (MHCLiteConfig) Card() layers.Card {
 
 // Defaults are 4 rows.
 func (c MHCLiteConfig) Defaults() Design {
-	c.N = orOwn(c.N, defaultRows)
+	c.N = orDefault(c.N, defaultRows)
 	return c
 }
 
@@ -81,7 +81,7 @@ type mhcLite struct{ copied }
 func newMHCLite(b *graph.Builder, c MHCLiteConfig) *mhcLite {
 	res := make([]float64, mix.Permutations(c.N))
 	for r := range res {
-		res[r] = besideIdentity * indicator(r > 0)
+		res[r] = offDiagonalLogit * indicator(r > 0)
 	}
 	return &mhcLite{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
 		return permutationMixer{newProjection(b, c.Vectors, c.N, at, res), c.N}
@@ -100,7 +100,7 @@ func (m permutationMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
 // Form has a doubly stochastic A_res. (n-1)! of the n! permutations leave a given row where
 // it is, the identity among them.
 func (s *mhcLite) Form(at Site) Form {
-	other := math.Exp(besideIdentity)
+	other := math.Exp(offDiagonalLogit)
 	stays, all := 1+float64(mix.Permutations(s.n-1)-1)*other, 1+float64(mix.Permutations(s.n)-1)*other
 	f := constrainedForm(s.multi.b, at, s.n, s.mixers[at.Index].(permutationMixer).projection, stays/all)
 	f.Source = "mHC-lite, arXiv 2601.05732"

@@ -17,8 +17,8 @@ func (s *multi) writers() []Writer {
 	return writers
 }
 
-// End is the rows after the last feed-forward.
-func (s *multi) End() string { return lastSite(s.c.Layers).Name() + ".stream" }
+// Output is the rows after the last feed-forward.
+func (s *multi) Output() string { return lastSite(s.c.Layers).Name() + ".stream" }
 
 // FreezeHooks are the coefficients of all sites.
 func (s *multi) FreezeHooks() []string {
@@ -41,13 +41,13 @@ func (s *multi) freezeSites(f *Frozen, r Record, p packing) error {
 				return err
 			}
 			after := thenNorm(s.b, s.features[l])
-			if site.Kind == Attention {
+			if site.Sublayer == Attention {
 				after = s.attention[l].after
 			}
 			d := s.c.D / p.m
 			f.Read(site.Name(), linear.Mix{In: p.n, Out: p.m, Width: d, At: func(t, i, j int) float64 { return c(t, j, i) }}, after)
 			f.Step(linear.Mix{In: p.n, Out: p.n, Width: d, At: func(t, i, j int) float64 { return c(t, j, p.m+i) }})
-			f.Enter(site.Name(), linear.Mix{In: p.m, Out: p.n, Width: d, At: func(t, i, j int) float64 { return c(t, i, p.m+p.n+j) }})
+			f.Write(site.Name(), linear.Mix{In: p.m, Out: p.n, Width: d, At: func(t, i, j int) float64 { return c(t, i, p.m+p.n+j) }})
 		}
 	}
 	return nil
@@ -91,7 +91,7 @@ func (s *copied) Static() *Frozen {
 func (s *copied) Freeze(r Record) (*Frozen, error) {
 	f := NewFrozen(r, s.n*s.c.D)
 	rows := linear.Mix{In: 1, Out: s.n, Width: s.c.D, At: func(_, _, _ int) float64 { return 1 }}
-	f.enterTables(s.tables, rows)
+	f.writeTables(s.tables, rows)
 	if err := s.freezeSites(f, r, packing{s.n, 1}); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (v *vwn) Freeze(r Record) (*Frozen, error) {
 	if v.expand != nil {
 		embed = linear.Matrix{W: values(v.multi.b, v.expand.Name()), In: v.c.D, Out: f.size}
 	}
-	f.enterTables(v.tables, embed)
+	f.writeTables(v.tables, embed)
 	if err := v.freezeSites(f, r, packing{v.n, v.m}); err != nil {
 		return nil, err
 	}

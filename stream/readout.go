@@ -27,10 +27,10 @@ func (f *Frozen) Readout(end []float64) (*Readout, error) {
 	}
 	var u []float64
 	for t := range f.tokens {
-		u = append(u, f.end.down.Apply(t, end[t*f.size:][:f.size])...)
+		u = append(u, f.output.down.Apply(t, end[t*f.size:][:f.size])...)
 	}
-	maps, constant := f.end.after(u)
-	return &Readout{tokens: f.tokens, maps: append(linear.Chain{f.end.down}, maps...), constant: constant}, nil
+	maps, constant := f.output.after(u)
+	return &Readout{tokens: f.tokens, maps: append(linear.Chain{f.output.down}, maps...), constant: constant}, nil
 }
 
 // Features is R_t x, the linear part of a token's features [F] for a part x of its end [Size].

@@ -20,7 +20,7 @@ var (
 // TestSites: attention, then feed-forward, counted through the whole model; names are
 // the prefixes of parameters and hooks.
 func TestSites(t *testing.T) {
-	want := []stream.Site{{Block: 3, Kind: stream.Attention, Index: 6}, {Block: 3, Kind: stream.FeedForward, Index: 7}}
+	want := []stream.Site{{Block: 3, Sublayer: stream.Attention, Index: 6}, {Block: 3, Sublayer: stream.FeedForward, Index: 7}}
 	m := stream.NewMatrix(graph.On(gorgonia.NewGraph(), graph.Options{}), matrixConfig())
 	v := stream.NewVector(graph.On(gorgonia.NewGraph(), graph.Options{}), vectorConfig())
 	assert.Equal(t, want, m.Sites(3))

@@ -20,24 +20,24 @@ type State interface {
 // needs nothing.
 type Link any
 
-// Kind is a sublayer's kind.
-type Kind string
+// Sublayer is attention or feed-forward.
+type Sublayer string
 
-// The kinds of sublayer.
+// The sublayers of a block.
 const (
-	Attention   Kind = "attention"
-	FeedForward Kind = "feedforward"
+	Attention   Sublayer = "attention"
+	FeedForward Sublayer = "feedforward"
 )
 
 // Site is one sublayer of one block.
 type Site struct {
-	Block int
-	Kind  Kind
-	Index int // counts the sublayers of the whole model
+	Block    int
+	Sublayer Sublayer
+	Index    int // counts the sublayers of the whole model
 }
 
 // Name is the prefix of the site's parameters, "blocks.3.attention".
-func (s Site) Name() string { return fmt.Sprintf("blocks.%d.%s", s.Block, s.Kind) }
+func (s Site) Name() string { return fmt.Sprintf("blocks.%d.%s", s.Block, s.Sublayer) }
 
 // Tokens are a model's input: token ids [batch, seq] Int32 and their positions in their
 // rows, the same shape (nil where the stream has no position table).

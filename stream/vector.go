@@ -44,22 +44,22 @@ func (c VectorConfig) New(b *graph.Builder) Stream { return NewVector(b, c) }
 // Ratios compares widths and heads.
 func (c VectorConfig) Ratios(base Design) Ratios {
 	other, head := base.(VectorConfig), c.headDim()
-	r := Unscaled(orOwn(other.HeadDim, head))
+	r := Unscaled(orDefault(other.HeadDim, head))
 	r.WidthRatio = ratio(c.D, other.D)
-	r.HeadsRatio = ratio(c.Heads, other.Heads) * ratio(head, orOwn(other.HeadDim, head))
+	r.HeadsRatio = ratio(c.Heads, other.Heads) * ratio(head, orDefault(other.HeadDim, head))
 	return r
 }
 
-// Growths grow the width by heads of one size.
-func (VectorConfig) Growths() []Growth {
-	return []Growth{{Scales: "d_model, heads and feed-forward, heads of one size", Base: VectorConfig{Vectors{D: 64}}, Heads: 4,
+// WidthScalings grow the width by heads of one size.
+func (VectorConfig) WidthScalings() []WidthScaling {
+	return []WidthScaling{{Scales: "d_model, heads and feed-forward, heads of one size", Base: VectorConfig{Vectors{D: 64}}, Heads: 4,
 		Keys: []string{"stream.d_model", headsKey, hiddenKey}}}
 }
 
 // cost is that of a vector stream without a final norm, as newVector makes it.
 func (c Vectors) cost() layers.Cost {
 	d, _, blocks := c.counts()
-	return c.tablesCost(d).Plus(c.sublayersCost().Plus(layers.Kept(2 * d)).Times(blocks))
+	return c.tablesCost(d).Plus(c.sublayersCost().Plus(layers.ActivationCost(2 * d)).Times(blocks))
 }
 
 // Vector is the residual stream of GPT-2 (Radford et al. 2019): one vector a token,

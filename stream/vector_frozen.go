@@ -11,8 +11,8 @@ func (v *Vector) Writers() []Writer {
 	return writers
 }
 
-// End is the stream after the last feed-forward.
-func (v *Vector) End() string { return lastSite(v.c.Layers).Name() + ".stream" }
+// Output is the stream after the last feed-forward.
+func (v *Vector) Output() string { return lastSite(v.c.Layers).Name() + ".stream" }
 
 // lastSite is the last sublayer of a model with two a block.
 func lastSite(layers int) Site { return twoSites(layers - 1)[1] }
@@ -32,7 +32,7 @@ func (v *Vector) Freeze(r Record) (*Frozen, error) {
 func (v *Vector) freeze(r Record, write func(f *Frozen, site Site)) *Frozen {
 	one := linear.Identity(v.c.D)
 	f := NewFrozen(r, v.c.D)
-	f.enterTables(v.tables, one)
+	f.writeTables(v.tables, one)
 	for l := range v.c.Layers {
 		for _, site := range v.Sites(l) {
 			f.vectorSite(site, one, one, v.after(site))
@@ -45,7 +45,7 @@ func (v *Vector) freeze(r Record, write func(f *Frozen, site Site)) *Frozen {
 
 // after are the maps after a site's read: its norm and, to heads, W_QKV.
 func (v *Vector) after(site Site) After {
-	if site.Kind == Attention {
+	if site.Sublayer == Attention {
 		return v.attention[site.Block].after
 	}
 	return thenNorm(v.b, v.features[site.Block])
@@ -60,14 +60,14 @@ func (h heads) after(u []float64) (linear.Chain, []float64) {
 // vectorSite is a site that is read and written and no step.
 func (f *Frozen) vectorSite(site Site, down, up linear.Map, after After) {
 	f.Read(site.Name(), down, after)
-	f.Enter(site.Name(), up)
+	f.Write(site.Name(), up)
 }
 
 // enterTables enters what is looked up.
-func (f *Frozen) enterTables(t tables, up linear.Map) {
-	f.Enter(tokenRows, up)
+func (f *Frozen) writeTables(t tables, up linear.Map) {
+	f.Write(tokenRows, up)
 	if t.positions != nil {
-		f.Enter(positionRows, up)
+		f.Write(positionRows, up)
 	}
 }
 

@@ -47,7 +47,7 @@ func (c Vectors) check() error {
 // shape is that of a stream of size entries a token, with a row of the tables as wide as D.
 func (c Vectors) shape(size int) Shape {
 	return Shape{Heads: c.Heads, HeadDim: c.headDim(), Width: c.D, Axes: []string{"feature"}, Size: size, TableWidth: c.D,
-		Sublayers: blockKinds(), Direct: true}
+		Sublayers: attentionAndFeedForward(), AddsOutput: true}
 }
 
 // counts are the sizes that costs are made of: D, the width of all heads, and the blocks.

@@ -78,12 +78,12 @@ func (c VWNConfig) Cost() layers.Cost {
 	wide, k, n, d, slot := float64(shape.Size), float64(p.columns()), float64(c.N), float64(c.D), float64(c.D/c.M)
 	coefficients := layers.Cost{Parameters: 2*n*k + slot + slot*k, FLOPs: 2 * wide * k, Activations: 2 * n * k}
 	total := c.tablesCost(float64(shape.TableWidth)).Plus(c.multiCost(p, wide, coefficients))
-	total = total.Plus(layers.LinearCost(wide, d, false)).Plus(layers.Kept(wide)) // reduce and its input
+	total = total.Plus(layers.LinearCost(wide, d, false)).Plus(layers.ActivationCost(wide)) // reduce and its input
 	if c.N%c.M == 0 {
 		total = total.Plus(layers.Cost{Parameters: wide, Activations: wide}) // the groups' norm
 	}
 	if c.Expand {
-		total = total.Plus(layers.LinearCost(d, wide, false)).Plus(layers.Kept(d))
+		total = total.Plus(layers.LinearCost(d, wide, false)).Plus(layers.ActivationCost(d))
 	}
 	return total
 }

@@ -91,7 +91,7 @@ func TestCards(t *testing.T) {
 	dir := t.TempDir()
 	tiny, _, err := config.Parse(models.Standard(), "tiny", []byte("model: {"+experimenttest.Vector+"}\ntrain: {steps: 1, lr: 1}"), nil)
 	require.NoError(t, err)
-	zoo := models.Standard().WithPresets(models.Preset{Name: "tiny", Config: tiny.Model}, models.Preset{Name: "other", Config: tiny.Model, Plain: "tiny"})
+	zoo := models.Standard().WithPresets(models.Preset{Name: "tiny", Config: tiny.Model}, models.Preset{Name: "other", Config: tiny.Model, Baseline: "tiny"})
 	page := filepath.Join(dir, "docs", "models.md")
 	args := append(text(t), "-cards", page, "-plain", "tiny", "-tokens", "48", "-lr", "0.01,0.001", "-out", filepath.Join(dir, "out"))
 	got := clitest.Call(Command(zoo), args...)

@@ -49,7 +49,7 @@ func designs(zoo models.Zoo) ([]design, error) {
 
 // designName is a stream's name, with that of the variant where it has some: "hyper static".
 func designName(d stream.Design) string {
-	if varied, ok := d.(stream.Varied); ok {
+	if varied, ok := d.(stream.VariantNamer); ok {
 		return d.Name() + " " + varied.Variant()
 	}
 	return d.Name()

@@ -32,7 +32,7 @@ func parts(p trainer.Profile) []part {
 	rest := part{name: "rest of the step", calls: p.Steps, seconds: p.Seconds - p.Data - p.Optimizer}
 	byKind := map[string]*part{}
 	for _, op := range p.Ops {
-		name := op.Kind
+		name := op.OpType
 		if name == graph.TapeMachine {
 			name = "tape machine (VM)"
 		}

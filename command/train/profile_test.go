@@ -18,10 +18,10 @@ import (
 
 func TestProfileParts(t *testing.T) {
 	rows := parts(trainer.Profile{Steps: 2, Seconds: 4, Data: 0.25, Optimizer: 0.5, OptimizerBytes: 3e9, Ops: []graph.OpProfile{
-		{Kind: "Linear", Calls: 2, Seconds: 1, FLOPs: 2e11, Bytes: 1e9},
-		{Kind: "Add", Calls: 2, Seconds: 0.125, Bytes: 1e9},
-		{Kind: "Linear", Calls: 2, Seconds: 1, FLOPs: 2e11, Bytes: 1e9},
-		{Kind: graph.TapeMachine, Calls: 2, Seconds: 0.0625},
+		{OpType: "Linear", Calls: 2, Seconds: 1, FLOPs: 2e11, Bytes: 1e9},
+		{OpType: "Add", Calls: 2, Seconds: 0.125, Bytes: 1e9},
+		{OpType: "Linear", Calls: 2, Seconds: 1, FLOPs: 2e11, Bytes: 1e9},
+		{OpType: graph.TapeMachine, Calls: 2, Seconds: 0.0625},
 	}})
 	assert.Equal(t, `profile of 2 steps:
 part of a step           calls        ms    share  GFLOPS  GB/s

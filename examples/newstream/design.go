@@ -59,5 +59,5 @@ func (c LayerScale) Cost() layers.Cost {
 // New makes the parameters.
 func (c LayerScale) New(b *graph.Builder) stream.Stream { return newScaled(b, c) }
 
-// Plain says that gains of 1 are a transformer (stream.Grown).
+// Plain says that gains of 1 are a transformer (stream.PlainAtInit).
 func (c LayerScale) Plain() (stream.Design, bool) { return c.vector(), c.Start == 1 }

@@ -28,7 +28,7 @@ func (s *scaled) Static() *stream.Frozen {
 
 func (s *scaled) throughGains(f *stream.Frozen) error {
 	for _, at := range s.sites() {
-		if err := f.Through(at.Name(), s.gain(at)); err != nil {
+		if err := f.Precompose(at.Name(), s.gain(at)); err != nil {
 			return err
 		}
 	}

@@ -41,6 +41,6 @@ func newZoo() (models.Zoo, error) {
 		return zoo, err
 	}
 	return zoo.With(LayerScale{}, models.Preset{
-		Name: "quickstart-layerscale", Plain: plain.Name, Config: plain.Config.OnStream(LayerScale{}),
+		Name: "quickstart-layerscale", Baseline: plain.Name, Config: plain.Config.OnStream(LayerScale{}),
 	}), nil
 }

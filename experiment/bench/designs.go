@@ -29,7 +29,7 @@ func shapeName(s shape) string { return s.name }
 
 // compared are the presets that are compared with the plain transformer.
 func (s shape) compared(zoo models.Zoo) []models.Preset {
-	return slices.DeleteFunc(zoo.Presets(), func(p models.Preset) bool { return p.Plain != s.plain })
+	return slices.DeleteFunc(zoo.Presets(), func(p models.Preset) bool { return p.Baseline != s.plain })
 }
 
 // designNames are the presets that are measured at the shapes.

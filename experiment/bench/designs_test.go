@@ -61,7 +61,7 @@ func TestDesignsTravel(t *testing.T) {
 func TestDesignsMeasuresANewDesign(t *testing.T) {
 	c := models.Transformer(4, 256, 512, 8)
 	c.Vocab = byteVocab
-	zoo := models.Standard().WithPresets(models.Preset{Name: "narrow", Config: c, Plain: "quickstart-transformer"})
+	zoo := models.Standard().WithPresets(models.Preset{Name: "narrow", Config: c, Baseline: "quickstart-transformer"})
 	groups, err := Comparisons(zoo, nil, []string{"narrow"}, Size{})
 	require.NoError(t, err)
 	require.Len(t, groups, 1)

@@ -84,7 +84,7 @@ func compareSizes(chosen []Workload, results []ModelResult) []SizeResult {
 	var sizes []SizeResult
 	for _, w := range chosen {
 		own, measured := byName[w.Name]
-		transformer, both := byName[plain[w.Preset.Plain]]
+		transformer, both := byName[plain[w.Preset.Baseline]]
 		if !measured || !both {
 			continue
 		}

@@ -30,10 +30,10 @@ func (w Workload) stepFLOPs() float64 {
 // plain is the name of the plain transformer's preset that a workload is compared with, its own
 // for the transformer.
 func (w Workload) plain() string {
-	if w.Preset.Plain == "" {
+	if w.Preset.Baseline == "" {
 		return w.Preset.Name
 	}
-	return w.Preset.Plain
+	return w.Preset.Baseline
 }
 
 // zLoss is the z-loss coefficient of every workload but those of stock Gorgonia.

@@ -27,7 +27,7 @@ func List(zoo models.Zoo, transformer string) ([]Card, error) {
 	}
 	all := []Card{{cardOf(zoo, p), p.Name}}
 	for _, p := range zoo.Presets() {
-		if p.Plain == transformer {
+		if p.Baseline == transformer {
 			all = append(all, Card{cardOf(zoo, p), p.Name})
 		}
 	}
@@ -37,7 +37,7 @@ func List(zoo models.Zoo, transformer string) ([]Card, error) {
 // cardOf is the card of a preset's stream, or of its feed-forward if its stream is that of the
 // transformer which it is compared with.
 func cardOf(zoo models.Zoo, p models.Preset) layers.Card {
-	plain, err := zoo.Preset(p.Plain)
+	plain, err := zoo.Preset(p.Baseline)
 	if err == nil && p.Config.FeedForward != nil && p.Config.Stream.Name() == plain.Config.Stream.Name() {
 		return p.Config.FeedForward.Card()
 	}

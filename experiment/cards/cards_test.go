@@ -59,7 +59,7 @@ func tinyZoo(t *testing.T) models.Zoo {
 		require.NoError(t, err)
 		p := models.Preset{Name: strings.Replace(c.Preset, "quickstart", "tiny", 1), Config: run.Model}
 		if i > 0 {
-			p.Plain = "tiny-transformer"
+			p.Baseline = "tiny-transformer"
 		}
 		tiny = append(tiny, p)
 	}

@@ -142,7 +142,7 @@ func CheckCoordinates(ctx context.Context, s Scaling, o CoordinateOptions) (*Coo
 // each sublayer computes, and the features and logits.
 func activationNames(s models.Spec) []string {
 	names := []string{"embedding.out"}
-	parts := map[stream.Kind][]string{stream.Attention: {"qkv", "heads"}, stream.FeedForward: {"out", "stream"}}
+	parts := map[stream.Sublayer][]string{stream.Attention: {"qkv", "heads"}, stream.FeedForward: {"out", "stream"}}
 	for l := range s.Layers {
 		for _, kind := range s.Shape().Sublayers {
 			for _, part := range parts[kind] {

@@ -35,7 +35,7 @@ func parametrisations() []Parametrisation { return []Parametrisation{MuP, Standa
 // large.
 type Scaling struct {
 	Name string // of the design, and of what grows where that is not all of it
-	stream.Growth
+	stream.WidthScaling
 	zoo models.Zoo // in which the small model is the preset of this name
 }
 
@@ -43,12 +43,12 @@ type Scaling struct {
 func Scalings(zoo models.Zoo) []Scaling {
 	var all []Scaling
 	for _, d := range zoo.Streams() {
-		scaled, ok := d.(stream.Scaled)
+		scaled, ok := d.(stream.MuPDesign)
 		if !ok {
 			continue
 		}
-		for _, g := range scaled.Growths() {
-			s := Scaling{Name: d.Name(), Growth: g}
+		for _, g := range scaled.WidthScalings() {
+			s := Scaling{Name: d.Name(), WidthScaling: g}
 			if g.Name != "" {
 				s.Name += "-" + g.Name
 			}
@@ -60,7 +60,7 @@ func Scalings(zoo models.Zoo) []Scaling {
 }
 
 // Whole tells whether all sizes of the design grow.
-func (s Scaling) Whole() bool { return s.Growth.Name == "" }
+func (s Scaling) Whole() bool { return s.WidthScaling.Name == "" }
 
 // Find returns the scalings of these names.
 func Find(zoo models.Zoo, names []string) ([]Scaling, error) {

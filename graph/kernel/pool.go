@@ -21,7 +21,7 @@ type Task interface {
 // may not run inside a part, however: it borrows the scratch memory of the workers.
 type Pool struct {
 	threads int
-	crew    *crew // nil when threads is 1
+	workers *workerGroup // nil when threads is 1
 	arenas  []arena
 }
 
@@ -30,8 +30,8 @@ func NewPool(threads int) *Pool {
 	p := &Pool{threads: max(1, threads)}
 	p.arenas = make([]arena, p.threads)
 	if p.threads > 1 {
-		p.crew = newCrew(p.threads)
-		runtime.AddCleanup(p, (*crew).close, p.crew)
+		p.workers = newWorkerGroup(p.threads)
+		runtime.AddCleanup(p, (*workerGroup).close, p.workers)
 	}
 	return p
 }
@@ -50,13 +50,13 @@ func (p *Pool) Threads() int {
 // on the caller once all parts have ended; of several, that of the lowest worker.
 func (p *Pool) Do(n int, t Task) {
 	threads := p.Threads()
-	if n < 2 || threads == 1 || !p.crew.enter() {
+	if n < 2 || threads == 1 || !p.workers.acquire() {
 		for w := 0; w < threads; w++ {
 			t.Part(w, w*n/threads, (w+1)*n/threads)
 		}
 		return
 	}
-	failure := p.crew.run(n, t)
+	failure := p.workers.run(n, t)
 	runtime.KeepAlive(p) // the clean-up would end the workers under way
 	if failure != nil {
 		panic(failure)
@@ -67,101 +67,101 @@ func (p *Pool) Do(n int, t Task) {
 // caller, so results keep their bits. Closing twice is allowed; closing while Do runs
 // is not.
 func (p *Pool) Close() {
-	if p != nil && p.crew != nil {
-		p.crew.close()
+	if p != nil && p.workers != nil {
+		p.workers.close()
 	}
 }
 
-// crew is what a Pool shares with its worker goroutines. It never points to the
+// workerGroup is what a Pool shares with its worker goroutines. It never points to the
 // Pool, so that an unclosed Pool can become garbage.
-type crew struct {
+type workerGroup struct {
 	task    Task
 	n       int
-	members []member // one for each worker; members[0] is the caller
+	workers []worker // one for each worker; workers[0] is the caller
 
-	busy    atomic.Bool // a Do is under way, or the crew is closed
+	busy    atomic.Bool // a Do is under way, or the group is closed
 	closed  atomic.Bool
 	round   atomic.Uint64 // number of the current Do
 	pending atomic.Int64  // workers that have not finished it
 }
 
-// member is one worker's place to wait at and to leave its panic in.
-type member struct {
+// worker is one worker's place to wait at and to leave its panic in.
+type worker struct {
 	parked  atomic.Bool
 	wake    chan struct{} // holds one token at most: sent by whoever clears parked
 	failure any
 	_       [64]byte // keeps neighbours off one cache line
 }
 
-func newCrew(threads int) *crew {
-	c := &crew{members: make([]member, threads)}
-	for w := range c.members {
-		c.members[w].wake = make(chan struct{}, 1)
+func newWorkerGroup(threads int) *workerGroup {
+	g := &workerGroup{workers: make([]worker, threads)}
+	for w := range g.workers {
+		g.workers[w].wake = make(chan struct{}, 1)
 	}
 	for w := 1; w < threads; w++ {
-		go c.work(w)
+		go g.loop(w)
 	}
-	return c
+	return g
 }
 
-// enter claims the crew for one Do; it fails inside another and after close.
-func (c *crew) enter() bool { return c.busy.CompareAndSwap(false, true) }
+// acquire claims the group for one Do; it fails inside another and after close.
+func (g *workerGroup) acquire() bool { return g.busy.CompareAndSwap(false, true) }
 
-// run does one round on the claimed crew and returns the first worker's panic value.
-func (c *crew) run(n int, t Task) any {
-	c.task, c.n = t, n
-	c.pending.Store(int64(len(c.members) - 1))
-	c.start()
-	c.part(0)
-	c.members[0].await(func() bool { return c.pending.Load() == 0 })
-	c.task = nil // a task may hold the Pool
+// run does one round on the claimed group and returns the first worker's panic value.
+func (g *workerGroup) run(n int, t Task) any {
+	g.task, g.n = t, n
+	g.pending.Store(int64(len(g.workers) - 1))
+	g.start()
+	g.runPart(0)
+	g.workers[0].await(func() bool { return g.pending.Load() == 0 })
+	g.task = nil // a task may hold the Pool
 	var failure any
-	for w := range c.members {
-		if m := &c.members[w]; m.failure != nil {
+	for w := range g.workers {
+		if m := &g.workers[w]; m.failure != nil {
 			if failure == nil {
 				failure = m.failure
 			}
 			m.failure = nil
 		}
 	}
-	c.busy.Store(false)
+	g.busy.Store(false)
 	return failure
 }
 
 // start begins a round: spinning workers see it by themselves, parked ones are woken.
-func (c *crew) start() {
-	c.round.Add(1)
-	for w := 1; w < len(c.members); w++ {
-		c.members[w].unpark()
+func (g *workerGroup) start() {
+	g.round.Add(1)
+	for w := 1; w < len(g.workers); w++ {
+		g.workers[w].unpark()
 	}
 }
 
 // part runs worker w's share and keeps its panic.
-func (c *crew) part(w int) {
-	defer func() { c.members[w].failure = recover() }()
-	threads := len(c.members)
-	c.task.Part(w, w*c.n/threads, (w+1)*c.n/threads)
+func (g *workerGroup) runPart(w int) {
+	defer func() { g.workers[w].failure = recover() }()
+	threads := len(g.workers)
+	g.task.Part(w, w*g.n/threads, (w+1)*g.n/threads)
 }
 
-// work is the life of worker w.
-func (c *crew) work(w int) {
+// loop is the life of worker w.
+func (g *workerGroup) loop(w int) {
 	for seen := uint64(0); ; seen++ {
-		c.members[w].await(func() bool { return c.round.Load() != seen })
-		if c.closed.Load() {
+		g.workers[w].await(func() bool { return g.round.Load() != seen })
+		if g.closed.Load() {
 			return
 		}
-		c.part(w)
-		if c.pending.Add(-1) == 0 {
-			c.members[0].unpark()
+		g.runPart(w)
+		if g.pending.Add(-1) == 0 {
+			g.workers[0].unpark()
 		}
 	}
 }
 
 // close ends the worker goroutines. It runs once, outside any Do.
-func (c *crew) close() {
-	if c.closed.CompareAndSwap(false, true) {
-		c.busy.Store(true)
-		c.start()
+func (g *workerGroup) close() {
+	if g.closed.CompareAndSwap(false, true) {
+		g.busy.Store(true)
+		g.start()
 	}
 }
 
@@ -174,7 +174,7 @@ const (
 )
 
 // await returns when ready is true. Whoever makes it true must call unpark afterwards.
-func (m *member) await(ready func() bool) {
+func (w *worker) await(ready func() bool) {
 	for range spinRounds {
 		for range spinLooks {
 			if ready() {
@@ -184,18 +184,18 @@ func (m *member) await(ready func() bool) {
 		runtime.Gosched()
 	}
 	for !ready() {
-		m.parked.Store(true)
-		if ready() && m.parked.CompareAndSwap(true, false) {
+		w.parked.Store(true)
+		if ready() && w.parked.CompareAndSwap(true, false) {
 			return
 		}
-		<-m.wake // the one who cleared parked sends
+		<-w.wake // the one who cleared parked sends
 	}
 }
 
-// unpark wakes the member if it is parked.
-func (m *member) unpark() {
-	if m.parked.CompareAndSwap(true, false) {
-		m.wake <- struct{}{}
+// unpark wakes the worker if it is parked.
+func (w *worker) unpark() {
+	if w.parked.CompareAndSwap(true, false) {
+		w.wake <- struct{}{}
 	}
 }
 

@@ -65,7 +65,7 @@ func newBareProgram(t *testing.T, c Case, o graph.ProgramOptions) *graph.Program
 		if c.NoGradient || b.Err() != nil {
 			return graph.Roots{Outputs: gorgonia.Nodes{y}}, b.Err()
 		}
-		return graph.Roots{Loss: b.Apply(weigh{drawn(graph.SignatureOf(y).Size())}, b.Add(y, y))}, b.Err()
+		return graph.Roots{Loss: b.Apply(weightedLoss{drawn(graph.SignatureOf(y).Size())}, b.Add(y, y))}, b.Err()
 	})
 	require.NoError(t, err)
 	t.Cleanup(p.Close)

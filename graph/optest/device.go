@@ -181,7 +181,7 @@ func (c Case) probed(b *graph.Builder, full bool, weights []float32) graph.Roots
 	for i, shape := range c.Floats {
 		p := b.Param(graph.ParamSpec{Name: fmt.Sprintf("x%d", i), Shape: shape, Init: graph.Normal(1)})
 		if i == 0 {
-			p = b.Apply(enter{full}, p, present)
+			p = b.Apply(asActivation{full}, p, present)
 		}
 		x = append(x, p)
 	}
@@ -198,7 +198,7 @@ func (c Case) probed(b *graph.Builder, full bool, weights []float32) graph.Roots
 	case y.IsScalar():
 		r.Loss = y
 	default:
-		r.Loss = b.Apply(weigh{weights[:graph.SignatureOf(y).Size()]}, y)
+		r.Loss = b.Apply(weightedLoss{weights[:graph.SignatureOf(y).Size()]}, y)
 	}
 	return r
 }

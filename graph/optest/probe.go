@@ -8,49 +8,49 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// The ops that only tests have: they stand before and behind an op under test, on the CPU
+// The ops that only tests have: they stand before and after an op under test, on the CPU
 // and on a device.
 
-// enter makes an activation of a parameter: in precision bf16 the op under test sees what
-// it would see in a model, unless full keeps it in 32 bits. Its second input is an Int32:
+// asActivation makes an activation of a parameter: in precision bf16 the op under test sees what
+// it would see in a model, unless keepsFloat32. Its second input is an Int32:
 // the tape machine wants something to copy to the device.
-type enter struct{ full bool }
+type asActivation struct{ keepsFloat32 bool }
 
-func (k enter) String() string { return fmt.Sprintf("Enter(full=%t)", k.full) }
+func (k asActivation) String() string { return fmt.Sprintf("AsActivation(float32=%t)", k.keepsFloat32) }
 
-func (k enter) FullPrecision() bool { return k.full }
+func (k asActivation) KeepsFloat32() bool { return k.keepsFloat32 }
 
-func (enter) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
+func (asActivation) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
-func (enter) VJP(d *graph.Derivative) { d.Set(0, d.Gradient()) }
+func (asActivation) VJP(d *graph.Derivative) { d.Set(0, d.Gradient()) }
 
-func (k enter) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runEnter[float32], runEnter[float64])
+func (k asActivation) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runAsActivation[float32], runAsActivation[float64])
 }
 
-func runEnter[T float32 | float64](_ enter, c *graph.Call) error {
+func runAsActivation[T float32 | float64](_ asActivation, c *graph.Call) error {
 	copy(graph.Out[T](c), graph.In[T](c, 0))
 	return nil
 }
 
-// weigh is sum_i weights_i x_i, a loss whose gradient with respect to x are the weights.
-type weigh struct{ weights []float32 }
+// weightedLoss is sum_i weights_i x_i, a loss whose gradient with respect to x are the weights.
+type weightedLoss struct{ weights []float32 }
 
-func (k weigh) String() string { return fmt.Sprintf("Weigh(%d)", len(k.weights)) }
+func (k weightedLoss) String() string { return fmt.Sprintf("WeightedLoss(%d)", len(k.weights)) }
 
-func (k weigh) Infer(in []graph.Signature) (graph.Signature, error) {
+func (k weightedLoss) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: in[0].DType, Shape: tensor.ScalarShape()}, nil
 }
 
-func (k weigh) VJP(d *graph.Derivative) {
-	d.Set(0, d.Apply(Weights{Weights: k.weights, X: d.Signature(0)}, d.Input(0)))
+func (k weightedLoss) VJP(d *graph.Derivative) {
+	d.Set(0, d.Apply(WeightedLossGrad{Weights: k.weights, X: d.Signature(0)}, d.Input(0)))
 }
 
-func (k weigh) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runWeigh[float32], runWeigh[float64])
+func (k weightedLoss) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runWeightedLoss[float32], runWeightedLoss[float64])
 }
 
-func runWeigh[T float32 | float64](k weigh, c *graph.Call) error {
+func runWeightedLoss[T float32 | float64](k weightedLoss, c *graph.Call) error {
 	sum := 0.0
 	for i, x := range graph.In[T](c, 0) {
 		sum += float64(k.weights[i]) * float64(x)
@@ -59,22 +59,22 @@ func runWeigh[T float32 | float64](k weigh, c *graph.Call) error {
 	return nil
 }
 
-// Weights emits the gradient of weigh.
-type Weights struct {
+// WeightedLossGrad emits the gradient of weightedLoss.
+type WeightedLossGrad struct {
 	graph.NoGradient
 	Weights []float32
 	X       graph.Signature
 }
 
-func (k Weights) String() string { return fmt.Sprintf("Weights(%d)", len(k.Weights)) }
+func (k WeightedLossGrad) String() string { return fmt.Sprintf("WeightedLossGrad(%d)", len(k.Weights)) }
 
-func (k Weights) Infer([]graph.Signature) (graph.Signature, error) { return k.X, nil }
+func (k WeightedLossGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.X, nil }
 
-func (k Weights) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runWeights[float32], runWeights[float64])
+func (k WeightedLossGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runWeightedLossGrad[float32], runWeightedLossGrad[float64])
 }
 
-func runWeights[T float32 | float64](k Weights, c *graph.Call) error {
+func runWeightedLossGrad[T float32 | float64](k WeightedLossGrad, c *graph.Call) error {
 	y := graph.Out[T](c)
 	for i, w := range k.Weights {
 		y[i] = T(w)

@@ -6,12 +6,12 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-func (enter) Launch(c *graph.DeviceCall) error { return c.CopyTo(c.Out(), c.In(0)) }
+func (asActivation) Launch(c *graph.DeviceCall) error { return c.CopyTo(c.Out(), c.In(0)) }
 
 // Launch leaves the loss 0: what counts is the gradient.
-func (k weigh) Launch(c *graph.DeviceCall) error { return c.Device().Zero(c.Out()) }
+func (k weightedLoss) Launch(c *graph.DeviceCall) error { return c.Device().Zero(c.Out()) }
 
-func (k Weights) Launch(c *graph.DeviceCall) error {
+func (k WeightedLossGrad) Launch(c *graph.DeviceCall) error {
 	var saved graph.DeviceMemory
 	a, err := c.Constant(&saved, k.Weights)
 	if err != nil {

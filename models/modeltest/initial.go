@@ -49,7 +49,7 @@ func checkInitialFunction(t *testing.T, c models.Spec) {
 
 // transformerOf is the transformer that a model starts as, if it does.
 func transformerOf(t *testing.T, c models.Spec) (models.Spec, bool) {
-	grown, ok := c.Design().(stream.Grown)
+	grown, ok := c.Design().(stream.PlainAtInit)
 	if !ok {
 		return c, false
 	}

@@ -18,7 +18,7 @@ import (
 func (m Chain) Mean(tokens int) Chain {
 	p := &product{groups: make([][]Mix, 1)}
 	for _, each := range m {
-		if !p.take(each) {
+		if !p.extend(each) {
 			return Chain{m.dense(tokens)}
 		}
 	}
@@ -33,7 +33,7 @@ type product struct {
 }
 
 // take goes on by a map; false: it has not the structure.
-func (p *product) take(m Map) bool {
+func (p *product) extend(m Map) bool {
 	last := len(p.groups) - 1
 	_, p.size = m.Sizes()
 	switch m := m.(type) {
@@ -50,26 +50,26 @@ func (p *product) take(m Map) bool {
 		return true
 	case Transposed:
 		mix, ok := m.Of.(Mix)
-		return ok && p.take(mix.transposed())
+		return ok && p.extend(mix.transposed())
 	case Stack:
 		mix, ok := m.mix()
-		return ok && p.take(mix)
+		return ok && p.extend(mix)
 	case Chain:
-		return !slices.ContainsFunc(m, func(each Map) bool { return !p.take(each) })
+		return !slices.ContainsFunc(m, func(each Map) bool { return !p.extend(each) })
 	case Norm:
 		if m.scale == nil {
-			return p.fix(m)
+			return p.extendByMatrix(m)
 		}
 		scale := Mix{In: 1, Out: 1, Width: p.size, At: func(t, _, _ int) float64 { return m.scale[t] }}
-		return m.Groups == 1 && p.fix(m.At(nil, 0)) && p.take(scale)
+		return m.Groups == 1 && p.extendByMatrix(m.At(nil, 0)) && p.extend(scale)
 	case Matrix:
-		return p.fix(m)
+		return p.extendByMatrix(m)
 	}
 	return false
 }
 
 // fix goes on by a map of entries, if what lies before it is a number.
-func (p *product) fix(m Map) bool {
+func (p *product) extendByMatrix(m Map) bool {
 	if !p.number() {
 		return false
 	}

@@ -120,8 +120,8 @@ func (k attention) VJP(d *graph.Derivative) {
 	d.Set(0, d.Apply(attentionGrad{of: k}, children...))
 }
 
-// DeviceNeeds: the log-sum-exps.
-func (k attention) DeviceNeeds(c graph.Cost) (saved, scratch int) {
+// DeviceBytes: the log-sum-exps.
+func (k attention) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	if k.cache != nil {
 		return 0, 0
 	}
@@ -169,8 +169,8 @@ func (k attentionGrad) FLOPs(c graph.Cost) int { // dp and dv, dq and dk, for q.
 
 func (k attentionGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
-// DeviceNeeds: the products of o and do.
-func (k attentionGrad) DeviceNeeds(c graph.Cost) (saved, scratch int) {
+// DeviceBytes: the products of o and do.
+func (k attentionGrad) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	p := k.of.params(c.Signature(0))
 	return 0, p.Batch * p.Heads * p.Seq * cuda.F32.Size()
 }

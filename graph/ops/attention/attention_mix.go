@@ -86,7 +86,7 @@ func (k attentionMixGradPattern) Infer([]graph.Signature) (graph.Signature, erro
 	return k.pattern, nil
 }
 
-func (k attentionMixGradPattern) FullPrecision() bool { return true } // as the pattern is
+func (k attentionMixGradPattern) KeepsFloat32() bool { return true } // as the pattern is
 
 func (k attentionMixGradPattern) Run(c *graph.Call) error {
 	return graph.Dispatch(c, k, runAttentionMixGradPattern[float32], runAttentionMixGradPattern[float64])

@@ -26,15 +26,15 @@ func Pattern(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 	if b.Err() != nil || refuseCache(b, "AttentionPattern") {
 		return nil
 	}
-	k := attentionPattern{o.kind()}
+	k := attentionPattern{o.primitive()}
 	if o.Starts != nil {
 		return b.Apply(k, qkv, o.Starts)
 	}
 	return b.Apply(k, qkv)
 }
 
-// kind is the attention that the options describe, without a cache.
-func (o Options) kind() attention {
+// primitive is the attention that the options describe, without a cache.
+func (o Options) primitive() attention {
 	return attention{heads: o.Heads, seq: o.Seq, scale: o.Scale, ropeBase: o.RopeBase, slopes: o.Slopes,
 		masked: o.Starts != nil, saved: &attentionSaved{}}
 }
@@ -59,7 +59,7 @@ func (k attentionPattern) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading(), k.heads, k.seq)}, nil
 }
 
-func (k attentionPattern) FullPrecision() bool { return true }
+func (k attentionPattern) KeepsFloat32() bool { return true }
 
 func (k attentionPattern) VJP(d *graph.Derivative) {
 	if !d.Wants(0) {
@@ -78,8 +78,8 @@ func (k attention) halfFLOPs(qkv graph.Signature) int {
 	return 2 * p.Batch * p.Heads * p.HeadDim * p.Seq * (p.Seq + 1) / 2
 }
 
-// DeviceNeeds: queries and keys, turned.
-func (k attentionPattern) DeviceNeeds(c graph.Cost) (saved, scratch int) {
+// DeviceBytes: queries and keys, turned.
+func (k attentionPattern) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 0, c.Signature(0).Size() / 3 * 2 * cuda.F32.Size()
 }
 
@@ -109,8 +109,8 @@ func (k attentionPatternGrad) FLOPs(c graph.Cost) int { // dq and dk
 
 func (k attentionPatternGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
-// DeviceNeeds: queries and keys, turned, and the gradient of the logits.
-func (k attentionPatternGrad) DeviceNeeds(c graph.Cost) (saved, scratch int) {
+// DeviceBytes: queries and keys, turned, and the gradient of the logits.
+func (k attentionPatternGrad) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 0, (c.Signature(0).Size()/3*2 + c.Signature(1).Size()) * cuda.F32.Size()
 }
 

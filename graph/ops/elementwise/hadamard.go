@@ -40,10 +40,10 @@ func (hadamard) Infer(in []graph.Signature) (graph.Signature, error) {
 func (hadamard) InPlace(i int) bool { return i == 0 }
 
 func (hadamard) VJP(d *graph.Derivative) {
-	primary := d.ApplyAbsorbing(hadamardGrad{}, d.Gradient(), d.Input(0), d.Input(1))
+	primary := d.ApplyAccumulating(hadamardGrad{}, d.Gradient(), d.Input(0), d.Input(1))
 	d.Set(0, primary)
 	if d.Wants(1) {
-		d.SetFull(1, primary, 0, "GradGain of Hadamard")
+		d.SetFloat32(1, primary, 0, "GradGain of Hadamard")
 	}
 }
 

@@ -52,7 +52,7 @@ func (lstmCell) Differentiable(i int) bool { return i < 4 }
 
 func (lstmCell) InPlace(i int) bool { return i == 0 }
 
-func (lstmCell) FullPrecision() bool { return true }
+func (lstmCell) KeepsFloat32() bool { return true }
 
 func (lstmCell) VJP(d *graph.Derivative) {
 	primary := d.Apply(lstmCellGrad{}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2), d.Input(3))
@@ -85,7 +85,7 @@ func (lstmOutput) Infer(in []graph.Signature) (graph.Signature, error) { return 
 func (lstmOutput) Run(*graph.Call) error { return nil }
 
 func (lstmOutput) VJP(d *graph.Derivative) {
-	primary := d.ApplyAbsorbing(lstmOutputGrad{}, d.Gradient(), d.Input(0), d.Input(1))
+	primary := d.ApplyAccumulating(lstmOutputGrad{}, d.Gradient(), d.Input(0), d.Input(1))
 	d.Set(0, primary)
 	if d.Wants(1) {
 		d.Set(1, d.Builder().Secondary(lstmGateGrad{what: "output gate"}, 0, primary))
@@ -102,7 +102,7 @@ func (lstmOutputGrad) Infer(in []graph.Signature) (graph.Signature, error) { ret
 
 func (lstmOutputGrad) InPlace(i int) bool { return i == 0 || i == 3 }
 
-func (lstmOutputGrad) FullPrecision() bool { return true }
+func (lstmOutputGrad) KeepsFloat32() bool { return true }
 
 func (k lstmOutputGrad) Run(c *graph.Call) error {
 	return graph.Dispatch(c, k, runLSTMOutputGrad[float32], runLSTMOutputGrad[float64])
@@ -122,7 +122,7 @@ func (lstmCellGrad) String() string { return "GradState of LSTMCell" }
 
 func (lstmCellGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
-func (lstmCellGrad) FullPrecision() bool { return true }
+func (lstmCellGrad) KeepsFloat32() bool { return true }
 
 func (k lstmCellGrad) Run(c *graph.Call) error {
 	return graph.Dispatch(c, k, runLSTMCellGrad[float32], runLSTMCellGrad[float64])

@@ -76,7 +76,7 @@ func (weightedSum) VJP(d *graph.Derivative) {
 			continue
 		}
 		inputs := gorgonia.Nodes{d.Gradient(), d.Input(0)}
-		if addend := d.Absorb(1 + j); addend != nil {
+		if addend := d.TakeAccumulated(1 + j); addend != nil {
 			inputs = append(inputs, addend)
 		}
 		d.Set(1+j, d.Apply(sumTermGrad{j: j}, inputs...))
@@ -128,7 +128,7 @@ func (k sumWeightsGrad) Infer([]graph.Signature) (graph.Signature, error) { retu
 
 func (sumWeightsGrad) Accumulates() bool { return true }
 
-func (sumWeightsGrad) FullPrecision() bool { return true }
+func (sumWeightsGrad) KeepsFloat32() bool { return true }
 
 func (sumWeightsGrad) FLOPs(c graph.Cost) int {
 	return 2 * sumParams(c.Result(), c.Signature(0)).Terms * c.Signature(0).Size()

@@ -74,7 +74,7 @@ func (k embeddingGrad) Infer([]graph.Signature) (graph.Signature, error) { retur
 
 func (k embeddingGrad) Accumulates() bool { return true }
 
-func (embeddingGrad) FullPrecision() bool { return true }
+func (embeddingGrad) KeepsFloat32() bool { return true }
 
 func (k embeddingGrad) Run(c *graph.Call) error {
 	return graph.Dispatch(c, k, runEmbeddingGrad[float32], runEmbeddingGrad[float64])

@@ -65,7 +65,7 @@ func (k sumTokens) Infer([]graph.Signature) (graph.Signature, error) { return k.
 
 func (sumTokens) Accumulates() bool { return true }
 
-func (sumTokens) FullPrecision() bool { return true }
+func (sumTokens) KeepsFloat32() bool { return true }
 
 func (k sumTokens) Run(c *graph.Call) error {
 	return graph.Dispatch(c, k, runSumTokens[float32], runSumTokens[float64])

@@ -81,10 +81,10 @@ func (k Product) VJP(d *graph.Derivative) {
 // gradX is the gradient of x; where x is the GELU of a LinearGelu op and only this reads it,
 // it is taken on to what is before the GELU in the same pass.
 func (k Product) gradX(d *graph.Derivative) *gorgonia.Node {
-	if x := d.Only(0); x != nil && k.Scale == 1 {
+	if x := d.FusibleInput(0); x != nil && k.Scale == 1 {
 		if a, ok := graph.PrimitiveOf(x).(activated); ok {
 			h := graph.Inputs(x)[0]
-			return d.Apply(linearGradGelu{of: k, gelu: a.GELU, h: graph.SignatureOf(h)}, d.Gradient(), d.Input(1), d.Value(h))
+			return d.Apply(linearGradGelu{of: k, gelu: a.GELU, h: graph.SignatureOf(h)}, d.Gradient(), d.Input(1), d.Recomputed(h))
 		}
 	}
 	return d.Apply(linearGradX{of: k, x: d.Signature(0)}, d.Gradient(), d.Input(1))

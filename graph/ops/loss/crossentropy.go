@@ -20,25 +20,25 @@ type Options struct {
 	ZLoss      float64 // coefficient of mean (log Z)^2
 }
 
-func (o Options) kind() lossKind {
+func (o Options) config() lossConfig {
 	if o.Scale == 0 {
 		o.Scale = 1
 	}
-	return lossKind{transposed: o.Transposed, scale: o.Scale, zLoss: o.ZLoss}
+	return lossConfig{transposed: o.Transposed, scale: o.Scale, zLoss: o.ZLoss}
 }
 
-// lossKind is what CrossEntropy and TokenLosses share.
-type lossKind struct {
+// lossConfig is what CrossEntropy and TokenLosses share.
+type lossConfig struct {
 	transposed   bool
 	scale, zLoss float64
 	logitBytes   int // bound on the logits in a device's memory; 0 is deviceLogitBytes
 }
 
-func (k lossKind) String() string {
+func (k lossConfig) String() string {
 	return fmt.Sprintf("(transposed=%t, scale=%g, z=%g)", k.transposed, k.scale, k.zLoss)
 }
 
-func (k lossKind) check(in []graph.Signature) error {
+func (k lossConfig) check(in []graph.Signature) error {
 	if err := graph.WantFloats(in[:2]); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (k lossKind) check(in []graph.Signature) error {
 	return nil
 }
 
-func lossArgs[T kernel.Float](k lossKind, c *graph.Call) kernel.CrossEntropyArgs[T] {
+func lossArgs[T kernel.Float](k lossConfig, c *graph.Call) kernel.CrossEntropyArgs[T] {
 	x, w := c.Signature(0), c.Signature(1)
 	f, vocab := linear.Product{Transposed: k.transposed}.Sides(w)
 	return kernel.CrossEntropyArgs[T]{
@@ -67,7 +67,7 @@ func lossArgs[T kernel.Float](k lossKind, c *graph.Call) kernel.CrossEntropyArgs
 
 // crossEntropy is the loss; it leads the secondaries that emit its gradients.
 type crossEntropy struct {
-	lossKind
+	lossConfig
 	parts *lossParts
 }
 
@@ -110,10 +110,10 @@ func (p *lossParts) download(vocab int) (crossEntropy, zLoss float64, err error)
 // Logits exist for a chunk of tokens at a time only, and where a gradient is taken both
 // gradients are made in the same pass.
 func CrossEntropy(b *graph.Builder, x, w, targets *gorgonia.Node, o Options) *gorgonia.Node {
-	return b.Apply(crossEntropy{o.kind(), &lossParts{}}, x, w, targets)
+	return b.Apply(crossEntropy{o.config(), &lossParts{}}, x, w, targets)
 }
 
-func (k crossEntropy) String() string { return "CrossEntropy" + k.lossKind.String() }
+func (k crossEntropy) String() string { return "CrossEntropy" + k.lossConfig.String() }
 
 // logitsFLOPs counts the product of features and unembedding.
 func logitsFLOPs(c graph.Cost) int { return 2 * c.Signature(0).Leading() * c.Signature(1).Size() }
@@ -139,7 +139,7 @@ func (k crossEntropy) Run(c *graph.Call) error {
 }
 
 func runCrossEntropy[T kernel.Float](k crossEntropy, c *graph.Call) error {
-	args := lossArgs[T](k.lossKind, c)
+	args := lossArgs[T](k.lossConfig, c)
 	args.DFeatures, _ = graph.SecondaryOut[T](c, 0)
 	args.DWeight, args.Accumulate = graph.SecondaryOut[T](c, 1)
 	ce, z, err := graph.State[kernel.CrossEntropy[T]](c).Run(c.Pool(), args)
@@ -176,16 +176,16 @@ func (k crossEntropy) downloadParts(w graph.Signature) (crossEntropyTerm, zLoss 
 // tokenLosses is the loss of each token by itself.
 type tokenLosses struct {
 	graph.NoGradient
-	lossKind
+	lossConfig
 }
 
 // Tokens returns -log p(target) of each token in nats, [T], 0 for a negative target.
 // Inputs as CrossEntropy's.
 func Tokens(b *graph.Builder, x, w, targets *gorgonia.Node, o Options) *gorgonia.Node {
-	return b.Apply(tokenLosses{lossKind: o.kind()}, x, w, targets)
+	return b.Apply(tokenLosses{lossConfig: o.config()}, x, w, targets)
 }
 
-func (k tokenLosses) String() string { return "TokenLosses" + k.lossKind.String() }
+func (k tokenLosses) String() string { return "TokenLosses" + k.lossConfig.String() }
 
 func (tokenLosses) FLOPs(c graph.Cost) int { return logitsFLOPs(c) }
 
@@ -193,14 +193,14 @@ func (k tokenLosses) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading())}, k.check(in)
 }
 
-func (k tokenLosses) FullPrecision() bool { return true }
+func (k tokenLosses) KeepsFloat32() bool { return true }
 
 func (k tokenLosses) Run(c *graph.Call) error {
 	return graph.Dispatch(c, k, runTokenLosses[float32], runTokenLosses[float64])
 }
 
 func runTokenLosses[T kernel.Float](k tokenLosses, c *graph.Call) error {
-	args := lossArgs[T](k.lossKind, c)
+	args := lossArgs[T](k.lossConfig, c)
 	args.Losses = graph.Out[T](c)
 	_, _, err := graph.State[kernel.CrossEntropy[T]](c).Run(c.Pool(), args)
 	return err

@@ -13,7 +13,7 @@ const lossThreads = 1024
 
 // deviceLoss is a loss that is being made on a device, a chunk of tokens at a time.
 type deviceLoss struct {
-	lossKind
+	lossConfig
 	c *graph.DeviceCall
 
 	x, w, targets cuda.Array // [tokens, features]; the unembedding; [tokens]
@@ -29,8 +29,8 @@ type deviceLoss struct {
 }
 
 // deviceLoss prepares what every loss needs; losses is none where they are not an output.
-func (k lossKind) deviceLoss(c *graph.DeviceCall, status, losses cuda.Array) (l *deviceLoss, err error) {
-	l = &deviceLoss{lossKind: k, c: c, status: status, losses: losses, targets: c.In(2), tokens: c.Signature(0).Leading()}
+func (k lossConfig) deviceLoss(c *graph.DeviceCall, status, losses cuda.Array) (l *deviceLoss, err error) {
+	l = &deviceLoss{lossConfig: k, c: c, status: status, losses: losses, targets: c.In(2), tokens: c.Signature(0).Leading()}
 	l.features, l.vocab = linear.Product{Transposed: k.transposed}.Sides(c.Signature(1))
 	l.stride = logitStride(l.vocab)
 	l.chunk = k.chunk(l.tokens, l.stride)

@@ -17,7 +17,7 @@ func logitStride(vocab int) int { return (vocab + 7) / 8 * 8 }
 
 // chunk is the number of tokens taken at a time: as many as their logits' bound allows,
 // spread evenly up to whole tiles of the matrix products.
-func (k lossKind) chunk(tokens, stride int) int {
+func (k lossConfig) chunk(tokens, stride int) int {
 	const tile = 128
 	most := max(1, cmp.Or(k.logitBytes, deviceLogitBytes)/(stride*cuda.F32.Size()))
 	chunks := (tokens + most - 1) / most
@@ -25,8 +25,8 @@ func (k lossKind) chunk(tokens, stride int) int {
 	return min(most, tokens, (even+tile-1)/tile*tile)
 }
 
-// DeviceNeeds: the logits of a chunk, and two numbers a token.
-func (k lossKind) DeviceNeeds(c graph.Cost) (saved, scratch int) {
+// DeviceBytes: the logits of a chunk, and two numbers a token.
+func (k lossConfig) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	tokens := c.Signature(0).Leading()
 	_, vocab := linear.Product{Transposed: k.transposed}.Sides(c.Signature(1))
 	stride := logitStride(vocab)

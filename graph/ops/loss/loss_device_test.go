@@ -21,8 +21,8 @@ type lossSizes struct {
 	options                             Options
 }
 
-func (s lossSizes) kind() lossKind {
-	k := s.options.kind()
+func (s lossSizes) kind() lossConfig {
+	k := s.options.config()
 	k.logitBytes = s.logitBytes
 	return k
 }
@@ -43,7 +43,7 @@ func (s lossSizes) losses(draw func(*rand.Rand, int) int32) optest.Case {
 	c := s.opCase(draw)
 	c.NoGradient = true
 	c.Build = func(b *graph.Builder, x, ids gorgonia.Nodes) *gorgonia.Node {
-		return b.Apply(tokenLosses{lossKind: s.kind()}, x[0], x[1], ids[0])
+		return b.Apply(tokenLosses{lossConfig: s.kind()}, x[0], x[1], ids[0])
 	}
 	return c
 }
@@ -76,7 +76,7 @@ func TestDeviceLossChunks(t *testing.T) {
 		{300, 40, 1, 1},
 		{200, 8, 0, 200},
 	} {
-		require.Equal(t, c.want, lossKind{logitBytes: c.bytes}.chunk(c.tokens, c.stride), c)
+		require.Equal(t, c.want, lossConfig{logitBytes: c.bytes}.chunk(c.tokens, c.stride), c)
 	}
 }
 

@@ -72,7 +72,7 @@ func (k mixRead) VJP(d *graph.Derivative) {
 	primary := d.Apply(mixReadGrad{of: k, addends: addends}, children...)
 	d.Set(0, primary)
 	if d.Wants(1) {
-		d.SetFull(1, primary, 0, "GradC of MixRead")
+		d.SetFloat32(1, primary, 0, "GradC of MixRead")
 	}
 }
 
@@ -95,13 +95,13 @@ type mixAddends struct{ h, c int }
 // coefficients then make sums as they go, instead of terms, zero in half the columns of C.
 func mixAddendsOf(d *graph.Derivative, coefficients int, children ...*gorgonia.Node) (mixAddends, gorgonia.Nodes) {
 	a := mixAddends{-1, -1}
-	if addend := d.Absorb(0); addend != nil {
+	if addend := d.TakeAccumulated(0); addend != nil {
 		a.h, children = len(children), append(children, addend)
 	}
 	if !d.Wants(coefficients) {
 		return a, children
 	}
-	if addend := d.Absorb(coefficients); addend != nil {
+	if addend := d.TakeAccumulated(coefficients); addend != nil {
 		a.c, children = len(children), append(children, addend)
 	}
 	return a, children

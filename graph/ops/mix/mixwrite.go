@@ -55,7 +55,7 @@ func (k mixWrite) VJP(d *graph.Derivative) {
 		d.SetSecondary(1, primary, 0, "GradY of MixWrite")
 	}
 	if d.Wants(2) {
-		d.SetFull(2, primary, 1, "GradC of MixWrite")
+		d.SetFloat32(2, primary, 1, "GradC of MixWrite")
 	}
 }
 

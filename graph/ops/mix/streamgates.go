@@ -26,7 +26,7 @@ func (k streamGates) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: z.DType, Shape: graph.WithTokens(z.Leading(), k.n, k.n+2)}, nil
 }
 
-func (streamGates) FullPrecision() bool { return true }
+func (streamGates) KeepsFloat32() bool { return true }
 
 // gradients makes the primary, grad, and its secondaries, for the op of that name.
 func (k streamGates) gradients(d *graph.Derivative, name string, grad graph.Primitive) {
@@ -34,7 +34,7 @@ func (k streamGates) gradients(d *graph.Derivative, name string, grad graph.Prim
 	d.Set(0, primary)
 	for i, what := range []string{"GradAlpha", "GradBias"} {
 		if d.Wants(1 + i) {
-			d.SetFull(1+i, primary, i, what+" of "+name)
+			d.SetFloat32(1+i, primary, i, what+" of "+name)
 		}
 	}
 }
@@ -45,7 +45,7 @@ type streamGatesGrad struct{ graph.NoGradient }
 
 func (streamGatesGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
 
-func (streamGatesGrad) FullPrecision() bool { return true }
+func (streamGatesGrad) KeepsFloat32() bool { return true }
 
 // wantStreams checks the number of streams of an op before its sizes are made of it.
 func wantStreams(b *graph.Builder, op string, n, most int) bool {

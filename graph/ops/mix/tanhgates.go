@@ -65,14 +65,14 @@ func (k tanhGates) params(z, scale graph.Signature) kernel.TanhGatesParams {
 
 func (k tanhGates) InPlace(i int) bool { return i == 0 }
 
-func (tanhGates) FullPrecision() bool { return true }
+func (tanhGates) KeepsFloat32() bool { return true }
 
 func (k tanhGates) VJP(d *graph.Derivative) {
 	primary := d.Apply(tanhGatesGrad{of: k}, d.Gradient(), d.Input(0), d.Input(2))
 	d.Set(0, primary)
 	for i, what := range []string{"GradStatic", "GradScale"} {
 		if d.Wants(1 + i) {
-			d.SetFull(1+i, primary, i, what+" of TanhCoefficients")
+			d.SetFloat32(1+i, primary, i, what+" of TanhCoefficients")
 		}
 	}
 }
@@ -98,7 +98,7 @@ func (k tanhGatesGrad) Infer(in []graph.Signature) (graph.Signature, error) { re
 
 func (k tanhGatesGrad) InPlace(i int) bool { return i == 0 }
 
-func (tanhGatesGrad) FullPrecision() bool { return true }
+func (tanhGatesGrad) KeepsFloat32() bool { return true }
 
 func (k tanhGatesGrad) Run(c *graph.Call) error {
 	return graph.Dispatch(c, k, runTanhGatesGrad[float32], runTanhGatesGrad[float64])

@@ -31,7 +31,7 @@ func (r routed) opCase(output func(m Output) *gorgonia.Node) optest.Case {
 			o.B1, o.B2 = x[4], x[5]
 		}
 		own := b.Apply(routerLogits{linear.Product{Scale: 0.02 / math.Sqrt(float64(r.width))}}, x[0], x[1])
-		fixed := b.Apply(optest.Weights{Weights: r.logits(), X: graph.Signature{DType: tensor.Float32, Shape: tensor.Shape{r.tokens, r.experts}}}, x[0])
+		fixed := b.Apply(optest.WeightedLossGrad{Weights: r.logits(), X: graph.Signature{DType: tensor.Float32, Shape: tensor.Shape{r.tokens, r.experts}}}, x[0])
 		scale := 1 / math.Sqrt(float64(r.width))
 		return output(mixture(b, b.Apply(fullAdd{}, own, fixed), x[0], elementwise.Scale(b, x[2], scale), x[3], o))
 	}}
@@ -53,7 +53,7 @@ type fullAdd struct{}
 
 func (fullAdd) String() string { return "FullAdd" }
 
-func (fullAdd) FullPrecision() bool { return true }
+func (fullAdd) KeepsFloat32() bool { return true }
 
 func (fullAdd) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
@@ -124,7 +124,7 @@ func TestDeviceDispatch(t *testing.T) {
 			Output.Counts,
 		} {
 			c := optest.Case{NoGradient: true, Ints: []optest.IntInput{{Shape: []int{1}, Draw: optest.Below(2)}}, Build: func(b *graph.Builder, _, ids gorgonia.Nodes) *gorgonia.Node {
-				fixed := b.Apply(optest.Weights{Weights: logits, X: graph.Signature{DType: tensor.Float32, Shape: tensor.Shape{tokens, number}}}, ids[0])
+				fixed := b.Apply(optest.WeightedLossGrad{Weights: logits, X: graph.Signature{DType: tensor.Float32, Shape: tensor.Shape{tokens, number}}}, ids[0])
 				k := Output{routing: &routing{b: b, logits: fixed, experts: experts{topK: topK, number: number}}}
 				gates := b.Apply(route{topK}, fixed)
 				k.routing.dispatch = b.Secondary(dispatch{size: k.routing.experts.dispatchSize(tokens)}, 0, gates)

@@ -27,7 +27,7 @@ func (k routerLoss) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: in[0].DType, Shape: tensor.ScalarShape()}, graph.WantFloats(in[:1])
 }
 
-func (k routerLoss) FullPrecision() bool { return true } // so is the gradient of the logits
+func (k routerLoss) KeepsFloat32() bool { return true } // so is the gradient of the logits
 
 func (k routerLoss) VJP(d *graph.Derivative) {
 	if !d.Wants(0) {
@@ -66,7 +66,7 @@ func (k routerLossGrad) String() string { return "GradLogits of " + k.of.String(
 
 func (k routerLossGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.logits, nil }
 
-func (k routerLossGrad) FullPrecision() bool { return true }
+func (k routerLossGrad) KeepsFloat32() bool { return true }
 
 func (k routerLossGrad) Run(c *graph.Call) error {
 	return graph.Dispatch(c, k, runRouterLossGrad[float32], runRouterLossGrad[float64])

@@ -27,7 +27,7 @@ func (k expertsOut) VJP(d *graph.Derivative) {
 		primary := k.gradHidden(d)
 		d.Set(0, primary)
 		if d.Wants(3) {
-			d.SetFull(3, primary, 0, "GradGates of ExpertsOut") // as the gates are
+			d.SetFloat32(3, primary, 0, "GradGates of ExpertsOut") // as the gates are
 		}
 	}
 	if d.Wants(1) {
@@ -44,9 +44,9 @@ func (k expertsOut) gradHidden(d *graph.Derivative) *gorgonia.Node {
 	if k.biased {
 		inputs = append(inputs, d.Input(4))
 	}
-	a := d.Only(0)
+	a := d.FusibleInput(0)
 	if a != nil {
-		inputs = append(inputs, d.Value(graph.Inputs(a)[0]))
+		inputs = append(inputs, d.Recomputed(graph.Inputs(a)[0]))
 	}
 	return d.Apply(expertsGradHidden{experts: k.experts, through: a != nil}, inputs...)
 }

@@ -18,7 +18,7 @@ type routerLogits struct{ linear.Product }
 
 func (k routerLogits) String() string { return "RouterLogits of " + k.Product.String() }
 
-func (k routerLogits) FullPrecision() bool { return true }
+func (k routerLogits) KeepsFloat32() bool { return true }
 
 // route chooses the experts of each token and makes their gates, [T, k], from the router's
 // logits [T, E]; it leads dispatch.
@@ -33,7 +33,7 @@ func (k route) Infer(in []graph.Signature) (graph.Signature, error) {
 	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading(), k.topK)}, graph.WantFloats(in)
 }
 
-func (k route) FullPrecision() bool { return true } // so is the gradient of the logits
+func (k route) KeepsFloat32() bool { return true } // so is the gradient of the logits
 
 func (k route) VJP(d *graph.Derivative) {
 	if d.Wants(0) {
@@ -77,7 +77,7 @@ func (k routeGrad) String() string { return "GradLogits of " + k.of.String() }
 
 func (k routeGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.logits, nil }
 
-func (k routeGrad) FullPrecision() bool { return true }
+func (k routeGrad) KeepsFloat32() bool { return true }
 
 func (k routeGrad) Run(c *graph.Call) error {
 	return graph.Dispatch(c, k, runRouteGrad[float32], runRouteGrad[float64])

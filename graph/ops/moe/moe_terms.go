@@ -63,7 +63,7 @@ func (k expertTerms) String() string { return "ExpertTerms" + k.experts.String()
 
 func (k expertTerms) Infer([]graph.Signature) (graph.Signature, error) { return k.result, nil }
 
-func (k expertTerms) Passes() bool { return true }
+func (k expertTerms) SameType() bool { return true }
 
 func (k expertTerms) VJP(d *graph.Derivative) {
 	if d.Wants(0) {
@@ -91,7 +91,7 @@ func (k chosenTerms) String() string { return "ChosenTerms" + k.experts.String()
 
 func (k chosenTerms) Infer([]graph.Signature) (graph.Signature, error) { return k.result, nil }
 
-func (k chosenTerms) Passes() bool { return true }
+func (k chosenTerms) SameType() bool { return true }
 
 func (k chosenTerms) VJP(d *graph.Derivative) {
 	if d.Wants(0) {

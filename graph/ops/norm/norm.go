@@ -22,23 +22,23 @@ type Options struct {
 	Groups int
 }
 
-// Kind is the normalisation that the options describe.
-func (o Options) Kind() Kind {
+// Params is the normalisation that the options describe.
+func (o Options) Params() Params {
 	if o.Eps == 0 {
 		o.Eps = 1e-6
 	}
-	return Kind{RMS: o.RMS, Eps: o.Eps, groups: o.Groups}
+	return Params{RMS: o.RMS, Eps: o.Eps, groups: o.Groups}
 }
 
-// Kind is what Norm and NormRead share.
-type Kind struct {
+// Params is what Norm and NormRead share.
+type Params struct {
 	RMS    bool
 	Eps    float64
 	groups int // 0: one
 }
 
 // String is the name with its parameters.
-func (k Kind) String() string {
+func (k Params) String() string {
 	name := "LayerNorm"
 	if k.RMS {
 		name = "RMSNorm"
@@ -69,7 +69,7 @@ func SavedRows[T kernel.Float](s *Stats, n int) (mean, rstd []T) {
 
 // norm normalises over the gain's axes jointly.
 type norm struct {
-	Kind
+	Params
 	saved *Stats
 }
 
@@ -83,7 +83,7 @@ type norm struct {
 // first axis counts groups, each normalised for itself (Wu & He 2018, Group Normalization,
 // arXiv 1803.08494). Defaults: LayerNorm, eps 1e-6, no bias, no groups.
 func Apply(b *graph.Builder, x, gain *gorgonia.Node, o Options) *gorgonia.Node {
-	k := norm{o.Kind(), &Stats{}}
+	k := norm{o.Params(), &Stats{}}
 	if o.Bias != nil {
 		return b.Apply(k, x, gain, o.Bias)
 	}
@@ -134,8 +134,8 @@ func (k norm) params(x, gain graph.Signature) kernel.NormParams {
 	return kernel.NormParams{Rows: x.Size() / gain.Size() * groups, Width: gain.Size() / groups, RMS: k.RMS, Eps: k.Eps, Groups: groups}
 }
 
-// DeviceNeeds: the statistics.
-func (k norm) DeviceNeeds(c graph.Cost) (saved, scratch int) {
+// DeviceBytes: the statistics.
+func (k norm) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 2 * k.params(c.Signature(0), c.Signature(1)).Rows * cuda.F32.Size(), 0
 }
 
@@ -153,7 +153,7 @@ func runNorm[T kernel.Float](k norm, c *graph.Call) error {
 func (k norm) VJP(d *graph.Derivative) {
 	x, gain := d.Input(0), d.Input(1)
 	bias := d.Inputs() > 2 && d.Wants(2)
-	primary := d.ApplyAbsorbing(normGrad{of: k}, d.Gradient(), x, gain)
+	primary := d.ApplyAccumulating(normGrad{of: k}, d.Gradient(), x, gain)
 	d.Set(0, primary)
 	if d.Wants(1) {
 		d.SetSecondary(1, primary, 0, "GradGain of "+k.String())

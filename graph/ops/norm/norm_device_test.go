@@ -41,7 +41,7 @@ func (s normShape) normTwice(o norm.Options) optest.Case {
 		gain = []int{s.groups, s.width}
 	}
 	x := append([]int{s.rows}, gain...)
-	return optest.Case{Name: o.Kind().String(), Floats: [][]int{x, gain, gain, gain},
+	return optest.Case{Name: o.Params().String(), Floats: [][]int{x, gain, gain, gain},
 		Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 			biased := o
 			biased.Bias = x[3]
@@ -78,7 +78,7 @@ func TestDeviceNormLinearOfLargeMean(t *testing.T) {
 	}
 	c := optest.Case{Floats: [][]int{{9, 300}, {300, 5}},
 		Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
-			x[0] = b.Add(x[0], b.Apply(optest.Weights{Weights: far, X: graph.SignatureOf(x[0])}, x[0]))
+			x[0] = b.Add(x[0], b.Apply(optest.WeightedLossGrad{Weights: far, X: graph.SignatureOf(x[0])}, x[0]))
 			return norm.Linear(b, x[0], nil, x[1], norm.Options{})
 		}}
 	want := optest.NewProbe(t, c, graph.Options{Threads: 1}, true)

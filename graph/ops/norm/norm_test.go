@@ -18,7 +18,7 @@ func normCases() []optest.Case {
 				if grouped := optest.Product(gain) == optest.Product(x[1:]) && gain[0] == 2; grouped != (o.Groups > 0) {
 					continue
 				}
-				c := optest.Case{Name: fmt.Sprintf("Norm/%v bias=%t %v over %v", o.Kind(), bias, x, gain), MayBeNil: []int{2}, Floats: [][]int{x, gain},
+				c := optest.Case{Name: fmt.Sprintf("Norm/%v bias=%t %v over %v", o.Params(), bias, x, gain), MayBeNil: []int{2}, Floats: [][]int{x, gain},
 					Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 						o := o
 						if bias {

@@ -12,7 +12,7 @@ import (
 // normLinear is Norm and a narrow Linear in one pass over the rows. Inputs: x, w and,
 // where there is one, the gain.
 type normLinear struct {
-	Kind
+	Params
 	saved *normLinearStats
 }
 
@@ -41,14 +41,14 @@ func Linear(b *graph.Builder, x, gain, w *gorgonia.Node, o Options) *gorgonia.No
 		b.Fail(errors.Errorf("graph: NormLinear: groups: want 0, got %d: each row is one", o.Groups))
 		return nil
 	}
-	k := normLinear{o.Kind(), &normLinearStats{}}
+	k := normLinear{o.Params(), &normLinearStats{}}
 	if gain == nil {
 		return b.Apply(k, x, w)
 	}
 	return b.Apply(k, x, w, gain)
 }
 
-func (k normLinear) String() string { return "NormLinear " + k.Kind.String() }
+func (k normLinear) String() string { return "NormLinear " + k.Params.String() }
 
 func (normLinear) FLOPs(c graph.Cost) int { return 2 * c.Signature(0).Size() * c.Signature(1).Width() }
 
@@ -77,7 +77,7 @@ func (k normLinear) params(x, w graph.Signature) kernel.NormLinearParams {
 	return kernel.NormLinearParams{Rows: x.Size() / w.Leading(), Width: w.Leading(), K: w.Width(), RMS: k.RMS, Eps: k.Eps}
 }
 
-func (k normLinear) FullPrecision() bool { return true } // coefficients
+func (k normLinear) KeepsFloat32() bool { return true } // coefficients
 
 func (k normLinear) VJP(d *graph.Derivative) {
 	inputs := gorgonia.Nodes{d.Gradient(), d.Output(), d.Input(0), d.Input(1)}
@@ -85,7 +85,7 @@ func (k normLinear) VJP(d *graph.Derivative) {
 	if gain {
 		inputs = append(inputs, d.Input(2))
 	}
-	primary := d.ApplyAbsorbing(normLinearGrad{of: k, gain: gain}, inputs...)
+	primary := d.ApplyAccumulating(normLinearGrad{of: k, gain: gain}, inputs...)
 	d.Set(0, primary)
 	if d.Wants(1) {
 		d.SetSecondary(1, primary, 0, "GradW of NormLinear")
@@ -95,8 +95,8 @@ func (k normLinear) VJP(d *graph.Derivative) {
 	}
 }
 
-// DeviceNeeds: the statistics and the sums of the columns of gain * w.
-func (k normLinear) DeviceNeeds(c graph.Cost) (saved, scratch int) {
+// DeviceBytes: the statistics and the sums of the columns of gain * w.
+func (k normLinear) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	p := k.params(c.Signature(0), c.Signature(1))
 	return (3*p.Rows + p.K) * cuda.F32.Size(), 0
 }

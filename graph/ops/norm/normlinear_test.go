@@ -14,7 +14,7 @@ import (
 )
 
 func normLinearCase(x, w []int, gain bool, o norm.Options) optest.Case {
-	c := optest.Case{Name: fmt.Sprintf("NormLinear/%v gain=%t %v %v", o.Kind(), gain, x, w), MayBeNil: []int{2}, Floats: [][]int{x, w},
+	c := optest.Case{Name: fmt.Sprintf("NormLinear/%v gain=%t %v %v", o.Params(), gain, x, w), MayBeNil: []int{2}, Floats: [][]int{x, w},
 		Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 			if len(x) > 2 {
 				return norm.Linear(b, x[0], x[2], x[1], o)

@@ -12,7 +12,7 @@ import (
 
 // normRead is Norm and Read in one pass over the stream.
 type normRead struct {
-	norm.Kind
+	norm.Params
 	saved *norm.Stats
 }
 
@@ -27,10 +27,10 @@ func NormRead(b *graph.Builder, x, gain, keys *gorgonia.Node, o norm.Options) *g
 	if o.Bias != nil {
 		return Read(b, norm.Apply(b, x, gain, o), keys)
 	}
-	return b.Apply(normRead{o.Kind(), &norm.Stats{}}, x, gain, keys)
+	return b.Apply(normRead{o.Params(), &norm.Stats{}}, x, gain, keys)
 }
 
-func (k normRead) String() string { return "NormRead " + k.Kind.String() }
+func (k normRead) String() string { return "NormRead " + k.Params.String() }
 
 func (normRead) FLOPs(c graph.Cost) int { return matrixFLOPs(c.Signature(0), c.Signature(2)) }
 
@@ -50,7 +50,7 @@ func (k normRead) params(x, keys graph.Signature) kernel.NormReadParams {
 }
 
 func (k normRead) VJP(d *graph.Derivative) {
-	primary := d.ApplyAbsorbing(normReadGrad{of: k}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
+	primary := d.ApplyAccumulating(normReadGrad{of: k}, d.Gradient(), d.Input(0), d.Input(1), d.Input(2))
 	d.Set(0, primary)
 	if d.Wants(1) {
 		d.SetSecondary(1, primary, 0, "GradGain of NormRead")
@@ -60,8 +60,8 @@ func (k normRead) VJP(d *graph.Derivative) {
 	}
 }
 
-// DeviceNeeds: the statistics.
-func (k normRead) DeviceNeeds(c graph.Cost) (saved, scratch int) {
+// DeviceBytes: the statistics.
+func (k normRead) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 2 * c.Signature(0).Leading() * cuda.F32.Size(), 0
 }
 

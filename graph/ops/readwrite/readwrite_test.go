@@ -49,7 +49,7 @@ func normReadCases() []optest.Case {
 		for _, bias := range []bool{false, true} {
 			for _, shapes := range [][2][]int{{{3, 5, 7}, {2, 5}}, {{2, 3, 5}, {3, 2, 3}}, {{1, 3, 1}, {1, 3}}} {
 				x, keys := shapes[0], shapes[1]
-				c := optest.Case{Name: fmt.Sprintf("NormRead/%v bias=%t %v %v", o.Kind(), bias, x, keys), MayBeNil: []int{3}, Floats: [][]int{x, x[1:], keys},
+				c := optest.Case{Name: fmt.Sprintf("NormRead/%v bias=%t %v %v", o.Params(), bias, x, keys), MayBeNil: []int{3}, Floats: [][]int{x, x[1:], keys},
 					Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 						o := o
 						if bias {

@@ -40,7 +40,7 @@ func deviceStreamShapes() map[string]streamShape {
 // normReadTwice reads with two norms, so that the first one's gradient takes over that of
 // the second.
 func (s streamShape) normReadTwice(o norm.Options) optest.Case {
-	return optest.Case{Name: "NormRead " + o.Kind().String(), Floats: [][]int{s.x(), s.x()[1:], s.keys(), s.x()[1:], s.keys()},
+	return optest.Case{Name: "NormRead " + o.Params().String(), Floats: [][]int{s.x(), s.x()[1:], s.keys(), s.x()[1:], s.keys()},
 		Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 			return b.Add(readwrite.NormRead(b, x[0], x[1], x[2], o), readwrite.NormRead(b, x[0], x[3], x[4], o))
 		}}

@@ -41,7 +41,7 @@ func (k copies) Infer(in []graph.Signature) (graph.Signature, error) {
 func (k copies) InPlace(i int) bool { return i == 1 }
 
 func (k copies) VJP(d *graph.Derivative) {
-	d.Set(0, d.ApplyAbsorbing(sumCopies{}, d.Gradient()))
+	d.Set(0, d.ApplyAccumulating(sumCopies{}, d.Gradient()))
 	if d.Inputs() > 1 {
 		d.Set(1, d.Gradient())
 	}
@@ -84,7 +84,7 @@ func (sumCopies) Infer(in []graph.Signature) (graph.Signature, error) {
 }
 
 func (k sumCopies) VJP(d *graph.Derivative) {
-	d.Set(0, d.ApplyAbsorbing(copies{d.Signature(0).Shape[1]}, d.Gradient()))
+	d.Set(0, d.ApplyAccumulating(copies{d.Signature(0).Shape[1]}, d.Gradient()))
 	if d.Inputs() > 1 {
 		d.Set(1, d.Gradient())
 	}

@@ -38,7 +38,7 @@ func (k reshape) Infer(in []graph.Signature) (graph.Signature, error) {
 
 func (reshape) InPlace(int) bool { return true }
 
-func (reshape) Passes() bool { return true }
+func (reshape) SameType() bool { return true }
 
 func (reshape) VJP(d *graph.Derivative) {
 	d.Set(0, d.Apply(reshape{d.Signature(0).Shape[1:].Clone()}, d.Gradient()))

@@ -47,11 +47,11 @@ func (k slice) Infer(in []graph.Signature) (graph.Signature, error) {
 	return k.result, nil
 }
 
-func (slice) Passes() bool { return true }
+func (slice) SameType() bool { return true }
 
 func (k slice) VJP(d *graph.Derivative) {
 	if d.Wants(0) {
-		d.Set(0, d.ApplyAbsorbing(sliceGrad{from: k.from, x: d.Signature(0)}, d.Gradient()))
+		d.Set(0, d.ApplyAccumulating(sliceGrad{from: k.from, x: d.Signature(0)}, d.Gradient()))
 	}
 }
 
