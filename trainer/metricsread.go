@@ -3,8 +3,6 @@ package trainer
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"io"
 	"math"
@@ -118,22 +116,4 @@ func readMetrics(path string, step int) (lines []Metrics, err error) {
 		return nil
 	})
 	return lines, err
-}
-
-// copyFile writes a file's content.
-func copyFile(w io.Writer, path string) error {
-	f, err := openRegular(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = io.Copy(w, f)
-	return errors.Wrap(err, path)
-}
-
-// contentName is short for a file's content: two files of one name have one content.
-func contentName(path string) (string, error) {
-	sum := sha256.New()
-	err := copyFile(sum, path)
-	return hex.EncodeToString(sum.Sum(nil)[:4]), err
 }

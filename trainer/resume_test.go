@@ -1,6 +1,11 @@
 package trainer_test
 
 import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -9,6 +14,42 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/trainer"
 )
+
+// TestResume stops a run at each of several steps and goes on: everything that follows
+// is the same to the bit, the last checkpoint too.
+func TestResume(t *testing.T) {
+	text := corpus(t)
+	whole := filepath.Join(t.TempDir(), "whole")
+	train(t, tiny(t, text, whole), trainer.Options{})
+	for _, stop := range []int{1, 5, 13, 23} {
+		out := filepath.Join(t.TempDir(), "broken")
+		ctx, cancel := context.WithCancel(context.Background())
+		r, err := tryTrain(ctx, tiny(t, text, out), trainer.Options{Report: &stopper{at: stop, stop: cancel}})
+		require.NoError(t, err)
+		require.True(t, r.Interrupted)
+		require.Equal(t, stop, r.Steps)
+		r = train(t, tiny(t, text, out), trainer.Options{Resume: trainer.ResumeAuto})
+		require.Equal(t, 24, r.Steps)
+		require.Equal(t, losses(t, whole), losses(t, out), "stopped at %d", stop)
+		requireSameCheckpoint(t, last(t, whole), last(t, out))
+	}
+}
+
+// TestResumeCutsMetrics: lines after the checkpoint's step and a torn last line go.
+func TestResumeCutsMetrics(t *testing.T) {
+	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
+	ctx, cancel := context.WithCancel(context.Background())
+	_, err := tryTrain(ctx, tiny(t, text, out), trainer.Options{Report: &stopper{at: 5, stop: cancel}})
+	require.NoError(t, err)
+	path := filepath.Join(out, "metrics.jsonl")
+	lines, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, append(lines, []byte(`{"step":6,"tokens":384,"loss":1}`+"\n"+`{"step":7,"tok`)...), 0o644))
+	ctx, cancel = context.WithCancel(context.Background())
+	_, err = tryTrain(ctx, tiny(t, text, out), trainer.Options{Resume: trainer.ResumeAuto, Report: &stopper{at: 7, stop: cancel}})
+	require.NoError(t, err)
+	require.Len(t, losses(t, out), 7)
+}
 
 // A run whose checkpoints have no identity, metrics or validation of their own, as those of
 // earlier programs.
@@ -40,17 +81,105 @@ func TestARunOfAnEarlierProgramGoesOn(t *testing.T) {
 	}
 }
 
-// The run goes on from before its best step, at a rate that makes that step a bad one.
-func TestBestTellsOfTheWeightsThatAreThere(t *testing.T) {
+// TestFallBackNamesTheStep: where the newest checkpoint is damaged, every way to start from the run
+// says which step is used.
+func TestFallBackNamesTheStep(t *testing.T) {
 	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
-	train(t, smallest(t, text, out), trainer.Options{})
-	step, good := bestOf(t, out)
-	require.Equal(t, 12, step)
-	require.NotContains(t, steps(t, out), "step-00000008", "the best before it is gone")
-	back := trainer.Resume(filepath.Join(out, "checkpoints", "step-00000009"))
-	r := train(t, smallest(t, text, out, "train.lr=3"), trainer.Options{Resume: back})
-	require.Greater(t, r.Final.Loss, good+1)
-	_, loss, err := checkpoint.Best(out)
+	first := train(t, tiny(t, text, out), trainer.Options{})
+	model := filepath.Join(first.Checkpoint, "model.safetensors")
+	damaged, err := os.ReadFile(model)
 	require.NoError(t, err)
-	require.Equal(t, r.Final.Loss, loss)
+	damaged[len(damaged)-1] ^= 1
+	require.NoError(t, os.WriteFile(model, damaged, 0o644))
+	for name, o := range map[string]trainer.Options{"auto": {Resume: trainer.ResumeAuto}, "folder": {Resume: trainer.Resume(out)}, "init": {}} {
+		var log bytes.Buffer
+		o.Report = trainer.NewLines(&log, 0)
+		run := tiny(t, text, out)
+		if name == "init" {
+			run = tiny(t, text, filepath.Join(t.TempDir(), "second"), "train.init_from="+out)
+		}
+		tr, err := trainer.Open(context.Background(), run, o)
+		require.NoError(t, err, name)
+		tr.Close()
+		require.Regexp(t, `warning: .*step-00000024.*damaged.*\nwarning: .*: using the checkpoint of step (18|20)\n`, log.String(), name)
+	}
+}
+
+func TestResumeGoesOnlyIntoItsOwnRun(t *testing.T) {
+	text, a, b := corpus(t), filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
+	train(t, smallest(t, text, a), trainer.Options{})
+	train(t, smallest(t, text, b, "train.lr=2e-2"), trainer.Options{})
+	before := tree(t, a)
+	step := filepath.Join(b, "checkpoints", "step-00000009")
+	for name, out := range map[string]string{"into another run": a, "into a new folder": filepath.Join(t.TempDir(), "new")} {
+		t.Run(name, func(t *testing.T) {
+			_, err := tryTrain(context.Background(), smallest(t, text, out, "train.steps=15"), trainer.Options{Resume: trainer.Resume(step)})
+			wantKey(t, err, "out")
+			require.ErrorContains(t, err, "-fork")
+		})
+	}
+	require.Equal(t, before, tree(t, a), "a refused call changes nothing")
+
+	copied := filepath.Join(a, "checkpoints", "step-00000009")
+	require.NoError(t, os.RemoveAll(copied))
+	require.NoError(t, os.CopyFS(copied, os.DirFS(step)))
+	_, err := tryTrain(context.Background(), smallest(t, text, a, "train.steps=15"), trainer.Options{Resume: trainer.Resume(copied)})
+	wantKey(t, err, "out")
+
+	backup := filepath.Join(t.TempDir(), "backup")
+	require.NoError(t, os.CopyFS(backup, os.DirFS(filepath.Join(b, "checkpoints", "step-00000012"))))
+	r := train(t, smallest(t, text, b, "train.lr=2e-2", "train.steps=15"), trainer.Options{Resume: trainer.Resume(backup)})
+	require.Equal(t, 15, r.Steps, "a copy of a run's own checkpoint is its own")
+}
+
+func TestAForkIsARunOfItsOwn(t *testing.T) {
+	text, a, b := corpus(t), filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
+	train(t, smallest(t, text, a), trainer.Options{})
+	before := tree(t, a)
+	from := filepath.Join(a, "checkpoints", "step-00000012")
+	tr, err := trainer.Open(context.Background(), smallest(t, text, b, "train.steps=18"), trainer.Options{Fork: from})
+	require.NoError(t, err)
+	tr.Close()
+	require.Equal(t, []string{"step-00000012"}, steps(t, b), "it can be resumed before its first step")
+	require.Equal(t, losses(t, a), losses(t, b), "what led to the fork comes along")
+	r := train(t, smallest(t, text, b, "train.steps=18"), trainer.Options{Resume: trainer.ResumeAuto})
+	require.Equal(t, 18, r.Steps)
+	require.Len(t, losses(t, b), 18)
+	require.NotEqual(t, last(t, a).State.Run, last(t, b).State.Run)
+	_, _, err = checkpoint.Best(b)
+	require.NoError(t, err)
+	require.Equal(t, before, tree(t, a))
+	_, err = tryTrain(context.Background(), smallest(t, text, b), trainer.Options{Fork: from})
+	wantError(t, err, &trainer.RunExistsError{Out: b})
+	_, err = tryTrain(context.Background(), smallest(t, text, b), trainer.Options{Fork: from, Resume: trainer.ResumeAuto})
+	require.ErrorContains(t, err, "want no -resume with it")
+}
+
+// fromTheFuture makes a sealed file one of a newer format version.
+func fromTheFuture(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	body := bytes.Replace(text[:bytes.LastIndex(text, []byte(",\n  \"checksum\""))], []byte(`"version": 2`), []byte(`"version": 3`), 1)
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(body, ",\n  \"checksum\": \"%x\"\n}\n", sha256.Sum256(body)), 0o644))
+}
+
+func TestARunOfANewerProgramIsLeftAlone(t *testing.T) {
+	text, whole := corpus(t), filepath.Join(t.TempDir(), "run")
+	train(t, smallest(t, text, whole), trainer.Options{})
+	for _, name := range []string{"latest.json", "best.json", "checkpoints/step-00000012/state.json", "checkpoints/step-00000009/state.json"} {
+		for _, resume := range []trainer.Resume{trainer.ResumeAuto, "checkpoints/step-00000009", "checkpoints/step-00000012"} {
+			out := filepath.Join(t.TempDir(), "run")
+			require.NoError(t, os.CopyFS(out, os.DirFS(whole)))
+			fromTheFuture(t, filepath.Join(out, name))
+			before := tree(t, out)
+			if resume != trainer.ResumeAuto {
+				resume = trainer.Resume(filepath.Join(out, string(resume)))
+			}
+			_, err := tryTrain(context.Background(), smallest(t, text, out, "train.steps=15"), trainer.Options{Resume: resume})
+			require.ErrorIs(t, err, checkpoint.ErrNewer, "%s with %s", resume, name)
+			require.ErrorContains(t, err, filepath.Base(name))
+			require.Equal(t, before, tree(t, out), "%s with %s", resume, name)
+		}
+	}
 }

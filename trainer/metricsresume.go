@@ -1,0 +1,114 @@
+package trainer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/pkg/errors"
+)
+
+// openMetrics opens metrics.jsonl for the steps to come. It gets the lines that lead to
+// this step from dir's ("": none); the step's own line comes from its checkpoint, and once
+// more from validation if that is still to come.
+func (t *Trainer) openMetrics(dir string) error {
+	if t.last.Step != t.step() && dir != "" && t.step() > 0 { // a checkpoint of an earlier program
+		line, err := findStep(filepath.Join(dir, metricsFile), t.step())
+		if err != nil {
+			return err
+		}
+		t.last = line
+	}
+	upTo := t.step()
+	if t.last.Step == t.step() {
+		upTo--
+	}
+	var err error
+	if t.metrics, err = t.takeOver(dir, max(0, upTo)); err != nil {
+		return err
+	}
+	t.before = t.metrics.last.Seconds
+	if t.last.Step == t.step() && t.step() > 0 {
+		t.before = t.last.Seconds
+		if !t.unvalidated() {
+			return t.metrics.add(t.last)
+		}
+	}
+	return nil
+}
+
+// takeOver writes the lines of the steps up to upTo anew and opens the file to append.
+func (t *Trainer) takeOver(dir string, upTo int) (*metricsLog, error) {
+	path := filepath.Join(t.run.Out, metricsFile)
+	l := &metricsLog{}
+	var damage int
+	err := t.disk.WriteFileAtomic(path, func(w io.Writer) error {
+		if dir == "" {
+			return nil
+		}
+		source := filepath.Join(dir, metricsFile)
+		var err error
+		damage, err = scanLines(source, func(raw []byte, m Metrics) error {
+			if m.Step > upTo {
+				return errEnough
+			}
+			l.count(m)
+			_, err := w.Write(raw)
+			return errors.WithStack(err)
+		})
+		if err == nil && damage > 0 {
+			err = t.setAside(source, damage)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if missing := upTo - l.lines; missing > 0 {
+		t.report.Warn(fmt.Sprintf("%s has no line for %d of the %d steps so far: it was cut, edited or damaged; training goes on as it would, loss.svg lacks them", path, missing, upTo))
+	}
+	if l.file, err = t.disk.Append(path); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// setAside copies a damaged metrics.jsonl, next to which the run writes on without the
+// lines that cannot be read.
+func (t *Trainer) setAside(source string, damage int) error {
+	sum, err := contentName(source)
+	if err != nil {
+		return err
+	}
+	aside := filepath.Join(t.run.Out, "metrics.damaged-"+sum+".jsonl")
+	err = t.disk.WriteFileAtomic(aside, func(w io.Writer) error { return copyFile(w, source) })
+	if err != nil {
+		return err
+	}
+	lines := "1 line cannot be read, or is out of order, and is left out"
+	if damage > 1 {
+		lines = fmt.Sprintf("%d lines cannot be read, or are out of order, and are left out", damage)
+	}
+	t.report.Warn(fmt.Sprintf("%s: %s; the file as it was is kept as %s", source, lines, aside))
+	return nil
+}
+
+// copyFile writes a file's content.
+func copyFile(w io.Writer, path string) error {
+	f, err := openRegular(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return errors.Wrap(err, path)
+}
+
+// contentName is short for a file's content: two files of one name have one content.
+func contentName(path string) (string, error) {
+	sum := sha256.New()
+	err := copyFile(sum, path)
+	return hex.EncodeToString(sum.Sum(nil)[:4]), err
+}

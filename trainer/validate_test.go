@@ -1,0 +1,81 @@
+package trainer_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/trainer"
+)
+
+func TestAStepIsSavedBeforeItIsValidated(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	validated := 0
+	report := &listener{onNote: func(line string) {
+		var step int
+		if _, err := fmt.Sscanf(line, "step %d  validation loss", &step); err == nil {
+			validated++
+			require.DirExists(t, filepath.Join(out, "checkpoints", fmt.Sprintf("step-%08d", step)))
+			require.FileExists(t, filepath.Join(out, "latest.json"))
+		}
+	}}
+	train(t, smallest(t, corpus(t), out), trainer.Options{Report: report})
+	require.Equal(t, 3, validated)
+}
+
+func TestValidationThatCannotWorkIsRefusedBeforeTheFirstStep(t *testing.T) {
+	text := corpus(t)
+	for _, tokens := range []int{1, 10, 15} {
+		_, _, err := config.Parse(models.Standard(), "small.yaml", []byte(smallYAML), []string{"data.path=[" + text + "]", fmt.Sprintf("train.eval_tokens=%d", tokens)})
+		var refused *config.Error
+		require.ErrorAs(t, err, &refused)
+		require.Equal(t, "train.eval_tokens", refused.Key)
+	}
+	for _, tokens := range []int{16, 0, math.MaxInt64} {
+		out := filepath.Join(t.TempDir(), "run")
+		run := smallest(t, text, out, "train.steps=2")
+		run.Train.EvalTokens = tokens
+		r := train(t, run, trainer.Options{})
+		require.NotNil(t, r.Final)
+		require.Zero(t, r.Final.Tokens%16)
+	}
+	nothing := filepath.Join(t.TempDir(), "nothing")
+	tokenizer, err := data.NewTokenizer("bytes")
+	require.NoError(t, err)
+	w, err := data.NewShardWriter(nothing, tokenizer, 0)
+	require.NoError(t, err)
+	document := []uint16{uint16(tokenizer.BOS())}
+	for i := range 2000 {
+		require.NoError(t, w.Append(append(document, 'a', uint16('a'+i%20))))
+	}
+	for range 1000 { // the end of the stream is documents without text
+		require.NoError(t, w.Append(document))
+	}
+	_, err = w.Close()
+	require.NoError(t, err)
+	run := smallest(t, nothing, filepath.Join(t.TempDir(), "run"), "data.source=shards", "data.split=tail/20")
+	_, err = tryTrain(context.Background(), run, trainer.Options{})
+	require.ErrorContains(t, err, "validation split: want text, got 64 tokens that only separate documents")
+	run.Train.EvalEvery = 0
+	require.Nil(t, train(t, run, trainer.Options{}).Final, "a run that need not validate does not")
+}
+
+func TestCheckpointsComeAtRegularTimes(t *testing.T) {
+	require.Equal(t, 10.0, config.Defaults().Train.CheckpointMinutes)
+	out, other := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "other")
+	text := corpus(t)
+	train(t, smallest(t, text, out, "train.eval_every=0", "train.checkpoint_every=0", "train.keep=9", "train.steps=5", "train.checkpoint_minutes=1e-9"), trainer.Options{})
+	require.Len(t, steps(t, out), 5, "each step takes longer than that")
+	train(t, smallest(t, text, other, "train.eval_every=0", "train.checkpoint_every=0", "train.keep=9", "train.steps=5", "train.checkpoint_minutes=0"), trainer.Options{})
+	require.Len(t, steps(t, other), 1)
+	require.Equal(t, losses(t, other), losses(t, out), "when it is saved changes nothing")
+	require.Equal(t, last(t, other).Model, last(t, out).Model)
+	require.Equal(t, last(t, other).Optimizer, last(t, out).Optimizer)
+}
