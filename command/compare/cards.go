@@ -34,11 +34,11 @@ func (c *call) writeCards(ctx context.Context, out cli.Output) error {
 	var files []string
 	for _, curve := range page.Curves() {
 		files = append(files, filepath.Join(filepath.Dir(c.cards), filepath.FromSlash(curve.File)))
-		if err := writeSVG(files[len(files)-1], curve.Chart); err != nil {
+		if err := cli.WriteFigure(files[len(files)-1], curve.Chart); err != nil {
 			return err
 		}
 	}
-	if err := writeFile(c.cards, func(w io.Writer) error { _, err := io.WriteString(w, page.Markdown()); return err }); err != nil {
+	if err := cli.WriteFile(c.cards, func(w io.Writer) error { _, err := io.WriteString(w, page.Markdown()); return err }); err != nil {
 		return err
 	}
 	return out.Print(listed(append(files, c.cards)...))

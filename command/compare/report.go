@@ -1,14 +1,9 @@
 package compare
 
 import (
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/pkg/errors"
-
-	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/cli"
 )
@@ -20,7 +15,7 @@ func (c *call) report(name string, f figure.Figure, text string, result any, out
 	if path == "" {
 		path = filepath.Join(c.out, name)
 	}
-	if err := writeSVG(path, f); err != nil {
+	if err := cli.WriteFigure(path, f); err != nil {
 		return err
 	}
 	if c.json {
@@ -31,22 +26,3 @@ func (c *call) report(name string, f figure.Figure, text string, result any, out
 
 // listed lists the files that were written.
 func listed(files ...string) string { return "files:\n  " + strings.Join(files, "\n  ") + "\n" }
-
-// writeSVG draws a figure into a file.
-func writeSVG(path string, f figure.Figure) error {
-	return writeFile(path, func(w io.Writer) error {
-		svg, err := figure.SVG(f)
-		if err == nil {
-			_, err = w.Write(svg)
-		}
-		return errors.WithStack(err)
-	})
-}
-
-// writeFile writes a file into a folder that need not be there yet.
-func writeFile(path string, write func(io.Writer) error) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return errors.WithStack(err)
-	}
-	return checkpoint.WriteFileAtomic(path, write)
-}

@@ -140,7 +140,7 @@ func train(ctx context.Context, run *config.Run, log Log) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if failed != nil && !diverged(steps, run.Train.MaxBadSteps) {
+	if gaveUp := (*trainer.DivergedError)(nil); failed != nil && !errors.As(failed, &gaveUp) {
 		return nil, failed
 	}
 	if failed == nil && ended.Interrupted {
@@ -149,12 +149,4 @@ func train(ctx context.Context, run *config.Run, log Log) (*Result, error) {
 	r, memory := newResult(run, run.Out, steps), t.Memory()
 	r.Memory, r.Diverged = memory.Arena+memory.Parameters, !r.Loss.Finite()
 	return r, nil
-}
-
-// diverged tells whether a run's last steps were all not finite, after which it gives up.
-func diverged(steps []trainer.Metrics, most int) bool {
-	if len(steps) < most {
-		return false
-	}
-	return !slices.ContainsFunc(steps[len(steps)-most:], func(m trainer.Metrics) bool { return !m.Skipped })
 }

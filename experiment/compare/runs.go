@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/residua-go/residua/config"
@@ -100,4 +101,12 @@ func (r *Result) judge(run *config.Run) {
 		remarks = append(remarks, fmt.Sprintf("evaluated at step %d", scored))
 	}
 	r.Remark = strings.Join(remarks, ", ")
+}
+
+// diverged tells whether a run's last steps were all not finite, after which it gives up.
+func diverged(steps []trainer.Metrics, most int) bool {
+	if len(steps) < most {
+		return false
+	}
+	return !slices.ContainsFunc(steps[len(steps)-most:], func(m trainer.Metrics) bool { return !m.Skipped })
 }
