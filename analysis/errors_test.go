@@ -51,7 +51,7 @@ func TestErrorMessages(t *testing.T) {
 			return err
 		},
 		"prompt: want at least 1 token, got none": func() error { _, err := analysis.Run(store, c, nil); return err },
-		"store: want one with a model's parameters, got an empty one: read a model with pretrained.Open": func() error {
+		"want a store with a model's parameters, got an empty one: read a model with pretrained.Open": func() error {
 			_, _, err := analysis.FoldNorms(nil, c)
 			return err
 		},

@@ -7,7 +7,6 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
@@ -98,7 +97,7 @@ func (o *OptimizerOptions) resolve(c models.Spec, ids []int32) (err error) {
 // withoutBreakers is a copy of a model, in float64, that every rotation that o allows
 // leaves as it is.
 func withoutBreakers(store *graph.Store, c models.Spec, o *RotationOptions) (*graph.Store, models.Spec, error) {
-	if err := cache.CheckStore(store); err != nil {
+	if err := models.CheckStore(store); err != nil {
 		return nil, c, err
 	}
 	c, err := withoutDropout(c)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 )
 
@@ -69,7 +70,7 @@ func TestOptimizerBasisErrors(t *testing.T) {
 		check.ValueError{Name: "ids", Got: "1"}:            {ids: []int32{1}},
 		check.RangeError{Name: "token id", N: 13, Got: 13}: {ids: []int32{1, 13}},
 		check.ValueError{Name: "optimizers"}:               {ids: []int32{1, 2}, o: analysis.OptimizerOptions{Steps: -1}},
-		check.ValueError{Name: "store"}:                    {ids: []int32{1, 2}},
+		models.ErrNoParameters:                             {ids: []int32{1, 2}},
 		check.ValueError{Name: "space", Got: `"x"`}:        {ids: []int32{1, 2}, o: analysis.OptimizerOptions{RotationOptions: analysis.RotationOptions{Space: "x"}}},
 	} {
 		_, err := analysis.CompareOptimizers(nil, c, call.ids, call.o)

@@ -7,7 +7,6 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -15,7 +14,7 @@ import (
 
 // copyModel copies a model's parameters into a Store of their own.
 func copyModel(store *graph.Store, c models.Spec) (*graph.Store, error) {
-	if err := cache.CheckStore(store); err != nil {
+	if err := models.CheckStore(store); err != nil {
 		return nil, err
 	}
 	return copyModelAs(store, c, store.DType())

@@ -7,7 +7,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -39,7 +38,7 @@ func FoldNorms(store *graph.Store, c models.Spec) (*graph.Store, models.Spec, er
 	if !turnsVectors(c) {
 		return nil, c, check.Value("stream", "one of vectors that can be rotated", c.Stream.Name()+", whose gains scale what no single weight reads")
 	}
-	if err := cache.CheckStore(store); err != nil {
+	if err := models.CheckStore(store); err != nil {
 		return nil, c, err
 	}
 	f := folding{width: c.Width(), bias: c.Bias, standings: standings(SpaceStream, turnedSpaces(c)), from: store, centred: c.Norm == models.NormLayer, tied: c.TieEmbeddings}

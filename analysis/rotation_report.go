@@ -66,7 +66,7 @@ func MeasureRotation(store *graph.Store, c models.Spec, ids []int32, o RotationR
 		return nil, check.Value("seeds", "at least 1, or 0 for 3", o.Seeds)
 	}
 	o.Seeds = cmp.Or(o.Seeds, 3)
-	if err := cache.CheckStore(store); err != nil {
+	if err := models.CheckStore(store); err != nil {
 		return nil, err
 	}
 	r := &RotationReport{Stream: c.Stream.Name(), DType: store.DType().Name(), Seeds: o.Seeds, Tokens: len(ids)}

@@ -173,7 +173,7 @@ func TestFoldNorms(t *testing.T) {
 		}
 	}
 	_, _, err := analysis.FoldNorms(nil, vectorModels(t)["bias"])
-	assert.ErrorIs(t, err, check.ValueError{Name: "store"})
+	assert.ErrorIs(t, err, models.ErrNoParameters)
 	_, _, err = analysis.FoldNorms(nil, matrixModels(t)["bias"])
 	assert.ErrorIs(t, err, check.ValueError{Name: "stream", Want: "one of vectors that can be rotated"})
 }
@@ -230,7 +230,7 @@ func TestRotateErrors(t *testing.T) {
 	_, _, err = analysis.Rotate(nil, m, analysis.RotationOptions{Space: "stream"})
 	assert.ErrorIs(t, err, check.ValueError{Name: "space", Got: `"stream"`})
 	_, _, err = analysis.Rotate(nil, m, analysis.RotationOptions{})
-	assert.ErrorIs(t, err, check.ValueError{Name: "store"})
+	assert.ErrorIs(t, err, models.ErrNoParameters)
 	_, _, err = analysis.Rotate(modeltest.NewStore(t, m, tensor.Float32, 0), c, analysis.RotationOptions{})
 	assert.ErrorContains(t, err, `parameter "`, "a store of another model")
 	_, _, err = analysis.Rotate(nil, modeltest.Resolve(t, tiny(oddSpaces{Space: stream.Space{Name: stream.SpaceStream}}, plain)), analysis.RotationOptions{})

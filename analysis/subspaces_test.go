@@ -388,7 +388,7 @@ func TestSubspacesOfEveryStream(t *testing.T) {
 		}
 	}
 	_, err := analysis.FindSubspaces(nil, zoo(t)["vector"])
-	assert.ErrorIs(t, err, check.ValueError{Name: "store"})
+	assert.ErrorIs(t, err, models.ErrNoParameters)
 	_, err = analysis.FindSubspaces(nil, models.Spec{})
 	assert.ErrorIs(t, err, check.ValueError{Name: "model", Got: "the zero value"})
 	store := modeltest.PerturbedStore(t, zoo(t)["vector"], tensor.Float32)

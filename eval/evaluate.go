@@ -3,9 +3,8 @@ package eval
 import (
 	"context"
 
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 )
 
@@ -25,10 +24,11 @@ type Options struct {
 
 // Evaluate scores a text with the model whose parameters a Store holds, in consecutive
 // windows of the model's training length, each by itself: the loss is the mean over all
-// scored tokens of -log p(token | those before it in its window), in nats.
+// scored tokens of -log p(token | those before it in its window), in nats. Its error is
+// models.ErrDiverged, wrapped, where that is not finite.
 func Evaluate(ctx context.Context, store *graph.Store, c models.Spec, text *Text, o Options) (Score, error) {
 	if o.Batch < 0 {
-		return Score{}, errors.Errorf("eval: batch: want >= 0 (0: %d), got %d", defaultBatch, o.Batch)
+		return Score{}, layers.Setting("batch", "want >= 0 (0: %d), got %d", defaultBatch, o.Batch)
 	}
 	batch := o.Batch
 	if batch == 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/models"
 )
 
 // Score is the result of an evaluation.
@@ -20,7 +21,7 @@ type Score struct {
 // finite returns an error for the score of a model whose weights are of no use.
 func (s Score) finite() error {
 	if math.IsNaN(s.Loss) || math.IsInf(s.Loss, 0) {
-		return errors.Errorf("eval: the loss is %g: the model's weights have diverged or were damaged; take an earlier checkpoint", s.Loss)
+		return errors.Wrapf(models.ErrDiverged, "eval: the loss is %g", s.Loss)
 	}
 	return nil
 }

@@ -2,11 +2,13 @@ package generate
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
 )
 
 // Generate continues a prompt and calls emit, where not nil, with each piece of text as
@@ -46,17 +48,17 @@ func (g *Generator) Generate(ctx context.Context, r Request, emit func(text stri
 // prompt returns the ids that a request begins with.
 func (g *Generator) prompt(r Request) ([]int32, error) {
 	if len(r.IDs) == 0 && g.tokenizer == nil {
-		return nil, &ValueError{"ids", fmt.Sprintf("want at least one token id, each below %d, got none: the model has no tokenizer", g.vocab)}
+		return nil, layers.Setting("ids", "want at least one token id, each below %d, got none: the model has no tokenizer", g.vocab)
 	}
 	if len(r.Stop) > 0 && g.tokenizer == nil {
-		return nil, &ValueError{"stop", "want none, since the model has no tokenizer to spell it"}
+		return nil, layers.Setting("stop", "want none, since the model has no tokenizer to spell it")
 	}
 	if len(r.IDs) == 0 {
 		return g.tokenizer.Encode([]int32{g.tokenizer.BOS()}, r.Prompt), nil
 	}
 	for i, id := range r.IDs {
 		if id < 0 || int(id) >= g.vocab {
-			return nil, &ValueError{"ids", fmt.Sprintf("token %d: want an id of 0 to %d, got %d", i, g.vocab-1, id)}
+			return nil, layers.Setting("ids", "token %d: want an id of 0 to %d, got %d", i, g.vocab-1, id)
 		}
 	}
 	return slices.Clone(r.IDs), nil
@@ -72,7 +74,7 @@ func (g *Generator) extend(ctx context.Context, r Request, t *text, result *Resu
 		}
 		id, ok := draw.next(scores)
 		if !ok {
-			return errNotFinite(result.Tokens + 1)
+			return errors.Wrapf(models.ErrDiverged, "generate: token %d: the logits are not finite", result.Tokens+1)
 		}
 		if g.tokenizer != nil && id == g.tokenizer.BOS() {
 			return t.finish(result, StopDocument)

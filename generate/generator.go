@@ -8,6 +8,7 @@ import (
 
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 )
 
@@ -38,7 +39,8 @@ type Generator struct {
 
 // New compiles a generating program: one token a row over a Store that holds the
 // parameters of c. The tokenizer's ids must lie in the model's vocabulary; nil makes a
-// Generator of ids alone, for a model without a tokenizer.
+// Generator of ids alone, for a model without a tokenizer. Errors: models.ErrNoParameters,
+// *data.VocabularyError, and *layers.SettingError for the window.
 func New(store *graph.Store, c models.Spec, t data.Tokenizer, o Options) (*Generator, error) {
 	if err := check(store, c, t); err != nil {
 		return nil, err
@@ -61,23 +63,24 @@ func New(store *graph.Store, c models.Spec, t data.Tokenizer, o Options) (*Gener
 }
 
 func check(store *graph.Store, c models.Spec, t data.Tokenizer) error {
-	switch {
-	case store == nil || len(store.Params()) == 0:
-		return errors.New("generate: want a store with a model's parameters, got an empty one: read a model with pretrained.Open")
-	case store.DType() != tensor.Float32:
-		return errors.Errorf("generate: want a store of float32, got %v", store.DType())
-	case t != nil && t.Vocab() > c.Vocab:
-		return errors.Errorf("generate: tokenizer %s has %d ids, the model's vocabulary %d: want the tokenizer that the model was trained with", t.Name(), t.Vocab(), c.Vocab)
+	if err := models.CheckStore(store); err != nil {
+		return errors.Wrap(err, "generate")
 	}
-	return nil
+	if store.DType() != tensor.Float32 {
+		return errors.Errorf("generate: want a store of float32, got %v", store.DType())
+	}
+	if t == nil {
+		return nil
+	}
+	return errors.Wrap(data.CheckVocabulary(t, c.Vocab), "generate")
 }
 
 func (o Options) window(c models.Spec) (int, error) {
 	switch {
 	case o.Window < 0:
-		return 0, errors.Errorf("generate: window: want >= 1 tokens (0: as trained), got %d", o.Window)
+		return 0, layers.Setting("window", "want >= 1 tokens (0: as trained), got %d", o.Window)
 	case o.Window > c.Seq && c.Attention.Positions == models.PositionsLearned:
-		return 0, errors.Errorf("generate: window: want at most %d tokens, the model's learned positions, got %d", c.Seq, o.Window)
+		return 0, layers.Setting("window", "want at most %d tokens, the model's learned positions, got %d", c.Seq, o.Window)
 	case o.Window > 0:
 		return o.Window, nil
 	case c.Attention.Positions == models.PositionsALiBi:
@@ -92,7 +95,7 @@ func checkWindow(window int, c models.Spec, available int) error {
 	const float32Bytes = 4
 	token := 2 * float32Bytes * float64(c.Layers) * float64(c.HeadCount()) * float64(c.HeadDim())
 	if need := token * float64(window); need > float64(available) {
-		return errors.Errorf("generate: window: want at most %.0f tokens, whose keys and values fill the %s of memory that are available, got %d",
+		return layers.Setting("window", "want at most %.0f tokens, whose keys and values fill the %s of memory that are available, got %d",
 			math.Floor(float64(available)/token), graph.FormatBytes(available), window)
 	}
 	return nil

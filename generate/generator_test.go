@@ -285,10 +285,25 @@ func TestDivergedModel(t *testing.T) {
 	store := wildStore(t, c)
 	store.Params()[0].Value.Float32s()[bos*resolved(t, c).Width()] = float32(inf())
 	_, err := newGenerator(t, store, c, generate.Options{}).Generate(context.Background(), generate.Request{Tokens: 3}, nil)
-	assert.ErrorContains(t, err, "token 1: the model's logits are not finite")
+	assert.ErrorIs(t, err, models.ErrDiverged)
 }
 
 func inf() float64 { zero := 0.0; return 1 / zero }
+
+// is checks for an error that is, or wraps, another.
+func is(target error) func(*testing.T, error) {
+	return func(t *testing.T, err error) { assert.ErrorIs(t, err, target) }
+}
+
+// setting checks for an error of the setting of that name.
+func setting(key string) func(*testing.T, error) {
+	return func(t *testing.T, err error) {
+		var bad *layers.SettingError
+		if assert.ErrorAs(t, err, &bad) {
+			assert.Equal(t, key, bad.Key)
+		}
+	}
+}
 
 func TestNewRefuses(t *testing.T) {
 	c := tiny(models.PositionsLearned)
@@ -302,18 +317,24 @@ func TestNewRefuses(t *testing.T) {
 		store  *graph.Store
 		config models.Config
 		o      generate.Options
-		want   string
+		check  func(*testing.T, error)
 	}{
-		{"no store", nil, c, generate.Options{}, "want a store with a model's parameters"},
-		{"empty store", graph.NewStore(tensor.Float32, 0), c, generate.Options{}, "want a store with a model's parameters"},
-		{"other model", freshStore(t, c), other, generate.Options{}, `parameter "blocks.2.attention.norm": the store does not have it`},
-		{"small vocabulary", store, narrow, generate.Options{}, "tokenizer bytes has 257 ids, the model's vocabulary 200"},
-		{"wide window", store, c, generate.Options{Window: 13}, "want at most 12 tokens, the model's learned positions, got 13"},
-		{"negative window", store, c, generate.Options{Window: -1}, "window: want >= 1"},
+		{"no store", nil, c, generate.Options{}, is(models.ErrNoParameters)},
+		{"empty store", graph.NewStore(tensor.Float32, 0), c, generate.Options{}, is(models.ErrNoParameters)},
+		{"other model", freshStore(t, c), other, generate.Options{}, func(t *testing.T, err error) {
+			assert.ErrorContains(t, err, `parameter "blocks.2.attention.norm": the store does not have it`)
+		}},
+		{"small vocabulary", store, narrow, generate.Options{}, func(t *testing.T, err error) {
+			var vocabulary *data.VocabularyError
+			require.ErrorAs(t, err, &vocabulary)
+			assert.Equal(t, data.VocabularyError{Tokenizer: "bytes", IDs: 257, Model: 200}, *vocabulary)
+		}},
+		{"wide window", store, c, generate.Options{Window: 13}, setting("window")},
+		{"negative window", store, c, generate.Options{Window: -1}, setting("window")},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			_, err := generate.New(r.store, resolved(t, r.config), bytesTokenizer(t), r.o)
-			assert.ErrorContains(t, err, r.want)
+			r.check(t, err)
 		})
 	}
 	assert.Len(t, store.Params(), len(freshStore(t, c).Params()), "what was refused has added nothing")
@@ -322,23 +343,26 @@ func TestNewRefuses(t *testing.T) {
 func TestRequestsThatAreRefused(t *testing.T) {
 	c := tiny(models.PositionsALiBi)
 	g := newGenerator(t, freshStore(t, c), c, generate.Options{})
-	for want, r := range map[string]generate.Request{
-		"tokens: want >= 0, got -1":         {Tokens: -1},
-		"temperature: want >= 0":            {Temperature: -0.1},
-		"temperature: want":                 {Temperature: inf()},
-		"top-k: want >= 1, or 0":            {TopK: -1},
-		"top-p: want above 0 and at most 1": {TopP: 1.1},
-		"top-p: want above 0":               {TopP: -1},
-		"stop: want a string, got an empty": {Stop: []string{"a", ""}},
-		"ids: want them in the place of a":  {Prompt: "a", IDs: []int32{1}},
-		"ids: token 1: want an id of 0 to":  {IDs: []int32{1, 257}},
-		"ids: token 0: want an id of 0 to":  {IDs: []int32{-1}},
+	for _, c := range []struct {
+		key string
+		r   generate.Request
+	}{
+		{"tokens", generate.Request{Tokens: -1}},
+		{"temperature", generate.Request{Temperature: -0.1}},
+		{"temperature", generate.Request{Temperature: inf()}},
+		{"top-k", generate.Request{TopK: -1}},
+		{"top-p", generate.Request{TopP: 1.1}},
+		{"top-p", generate.Request{TopP: -1}},
+		{"stop", generate.Request{Stop: []string{"a", ""}}},
+		{"ids", generate.Request{Prompt: "a", IDs: []int32{1}}},
+		{"ids", generate.Request{IDs: []int32{1, 257}}},
+		{"ids", generate.Request{IDs: []int32{-1}}},
 	} {
-		_, err := g.Generate(context.Background(), r, nil)
-		var value *generate.ValueError
-		require.ErrorAs(t, err, &value, want)
-		assert.ErrorContains(t, err, want)
+		_, err := g.Generate(context.Background(), c.r, nil)
+		setting(c.key)(t, err)
 	}
+	_, err := g.Generate(context.Background(), generate.Request{TopK: -1}, nil)
+	assert.EqualError(t, err, "top-k: want >= 1, or 0 for no limit, got -1")
 }
 
 // TestWindowBeyondMemoryIsRefused: before any of its keys and values is allocated, with the
@@ -348,12 +372,11 @@ func TestWindowBeyondMemoryIsRefused(t *testing.T) {
 	store := freshStore(t, c)
 	for _, window := range []int{1e12, math.MaxInt} {
 		_, err := generate.New(store, resolved(t, c), bytesTokenizer(t), generate.Options{Window: window})
-		require.Error(t, err)
-		assert.Regexp(t, `^generate: window: want at most \d+ tokens, whose keys and values fill the \S+ [MG]B of memory that are available, got \d+$`, err.Error())
+		assert.Regexp(t, `^window: want at most \d+ tokens, whose keys and values fill the \S+ [MG]B of memory that are available, got \d+$`, err.Error())
 	}
 	c.Seq = 1<<31 - 1 // as a file may claim where positions are not parameters
 	_, err := generate.New(store, resolved(t, c), bytesTokenizer(t), generate.Options{})
-	assert.ErrorContains(t, err, "generate: window: want at most")
+	setting("window")(t, err)
 	g, err := generate.New(store, resolved(t, c), bytesTokenizer(t), generate.Options{Window: 100})
 	require.NoError(t, err)
 	g.Close()

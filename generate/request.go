@@ -1,13 +1,12 @@
 package generate
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
 
-	"github.com/pkg/errors"
+	"github.com/residua-go/residua/layers"
 )
 
 // Request asks for a text. The zero value asks for none, after an empty prompt.
@@ -34,30 +33,24 @@ type Request struct {
 }
 
 // Validate tells the first value that nothing can be generated with; the error is a
-// *ValueError.
+// *layers.SettingError.
 func (r Request) Validate() error {
 	switch {
 	case r.Prompt != "" && len(r.IDs) > 0:
-		return &ValueError{"ids", "want them in the place of a prompt, got both"}
+		return layers.Setting("ids", "want them in the place of a prompt, got both")
 	case slices.Contains(r.Stop, ""):
-		return &ValueError{"stop", "want a string, got an empty one"}
+		return layers.Setting("stop", "want a string, got an empty one")
 	case r.Tokens < 0:
-		return &ValueError{"tokens", fmt.Sprintf("want >= 0, got %d", r.Tokens)}
+		return layers.Setting("tokens", "want >= 0, got %d", r.Tokens)
 	case !(r.Temperature >= 0) || math.IsInf(r.Temperature, 0):
-		return &ValueError{"temperature", fmt.Sprintf("want >= 0 (0: always the likeliest token), got %g", r.Temperature)}
+		return layers.Setting("temperature", "want >= 0 (0: always the likeliest token), got %g", r.Temperature)
 	case r.TopK < 0:
-		return &ValueError{"top-k", fmt.Sprintf("want >= 1, or 0 for no limit, got %d", r.TopK)}
+		return layers.Setting("top-k", "want >= 1, or 0 for no limit, got %d", r.TopK)
 	case !(r.TopP >= 0 && r.TopP <= 1):
-		return &ValueError{"top-p", fmt.Sprintf("want above 0 and at most 1 (1: no limit), got %g", r.TopP)}
+		return layers.Setting("top-p", "want above 0 and at most 1 (1: no limit), got %g", r.TopP)
 	}
 	return nil
 }
-
-// ValueError is a value of a Request that nothing can be generated with.
-type ValueError struct{ Value, Problem string }
-
-// Error returns "top-k: want >= 1, or 0 for no limit, got -1".
-func (e *ValueError) Error() string { return e.Value + ": " + e.Problem }
 
 // Stop says why a text ended.
 type Stop string
@@ -95,9 +88,4 @@ func SampleSeed(seed uint64, i int) uint64 {
 		return seed
 	}
 	return rand.NewPCG(seed, uint64(i)).Uint64() >> 11
-}
-
-// errNotFinite is what a diverged or damaged model gives.
-func errNotFinite(token int) error {
-	return errors.Errorf("generate: token %d: the model's logits are not finite: its weights have diverged or were damaged; take an earlier checkpoint", token)
 }

@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/graph"
 )
 
@@ -110,13 +108,4 @@ func (all Changes) has(field string) bool {
 		}
 	}
 	return false
-}
-
-// CheckCount refuses a file whose tensors have not as many entries as the model has
-// parameters: in closed form, before a graph of its size is built.
-func (c Spec) CheckCount(entries int) error {
-	if n := c.Cost().Parameters; n != entries {
-		return errors.Errorf("want %d parameters for the model that the file describes, got tensors of %d entries: it was damaged or edited", n, entries)
-	}
-	return nil
 }

@@ -56,10 +56,10 @@ func (d Description) Metadata() (map[string]string, error) {
 }
 
 // Tokenizer returns the tokenizer that the model reads text by; a model that has none, but
-// takes token ids alone, is an error.
+// takes token ids alone, is ErrNoTokenizer, wrapped.
 func (d Description) Tokenizer() (data.Tokenizer, error) {
 	if d.Data.Tokenizer == "" {
-		return nil, errors.Errorf("the model has no tokenizer: want token ids, each below %d, in the place of text", d.Spec.Vocab)
+		return nil, errors.Wrapf(ErrNoTokenizer, "want token ids, each below %d, not text", d.Spec.Vocab)
 	}
 	return data.NewTokenizer(d.Data.Tokenizer)
 }
@@ -74,14 +74,14 @@ func (d Description) check(store *graph.Store) error {
 		if err != nil {
 			return err
 		}
-		if t.Vocab() > d.Spec.Vocab {
-			return errors.Errorf("tokenizer %s has %d ids, the model's vocabulary %d: want the tokenizer that the model was trained with", t.Name(), t.Vocab(), d.Spec.Vocab)
+		if err := data.CheckVocabulary(t, d.Spec.Vocab); err != nil {
+			return err
 		}
 	}
-	switch {
-	case store == nil || len(store.Params()) == 0:
-		return errors.New("want a store with the model's parameters, got an empty one")
-	case store.DType() != tensor.Float32:
+	if err := models.CheckStore(store); err != nil {
+		return err
+	}
+	if store.DType() != tensor.Float32 {
 		return errors.Errorf("want a store of float32, got %v", store.DType())
 	}
 	return d.holds(store)
@@ -90,14 +90,14 @@ func (d Description) check(store *graph.Store) error {
 // holds checks that a Store has the model's parameters and no others.
 func (d Description) holds(store *graph.Store) error {
 	if want, got := d.Spec.Cost().Parameters, store.Size(); want != got {
-		return errors.Errorf("the model has %d parameters, the store %d: it is of another model", want, got)
+		return errors.Wrapf(ErrOtherModel, "the model has %d parameters, the store %d", want, got)
 	}
 	parameters := len(store.Params())
 	if _, err := models.New(gorgonia.NewGraph(), d.Spec, graph.Options{Store: store}); err != nil {
 		return err
 	}
 	if made := len(store.Params()) - parameters; made > 0 {
-		return errors.Errorf("the store lacks %d of the model's parameters: it is of another model", made)
+		return errors.Wrapf(ErrOtherModel, "the store lacks %d of the model's parameters", made)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/eval"
+	"github.com/residua-go/residua/layers"
 )
 
 // EvaluateOptions say what to score, and how. The zero value scores the validation split
@@ -21,12 +22,14 @@ type EvaluateOptions struct {
 	eval.Options
 }
 
-func (o EvaluateOptions) check() error {
+// Validate tells the first value that nothing can be scored with; the error is a
+// *layers.SettingError.
+func (o EvaluateOptions) Validate() error {
 	switch {
 	case o.Tokens < 0:
-		return errors.Errorf("evaluate: tokens: want >= 0, got %d", o.Tokens)
+		return layers.Setting("tokens", "want >= 0, got %d", o.Tokens)
 	case o.TextField != "" && len(o.Data) == 0:
-		return errors.Errorf("evaluate: text field: want it with text of one's own, got %q for a run's validation split", o.TextField)
+		return layers.Setting("text-field", "want data with it: without, the validation split of the model's run is scored")
 	}
 	return nil
 }
@@ -44,7 +47,7 @@ func (m *Model) Evaluate(ctx context.Context, o EvaluateOptions) (eval.Score, er
 // model's run and of that as many tokens as the run evaluates on. Whatever it complains
 // about is in the call or in what it names.
 func (m *Model) LoadText(ctx context.Context, o EvaluateOptions) (*eval.Text, error) {
-	if err := o.check(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	load := m.validation
@@ -55,8 +58,8 @@ func (m *Model) LoadText(ctx context.Context, o EvaluateOptions) (*eval.Text, er
 	if err != nil {
 		return nil, err
 	}
-	if n := text.Tokenizer.Vocab(); n > m.Spec.Vocab {
-		return nil, errors.Errorf("%s: tokenizer %s has %d ids, the model's vocabulary %d: want the tokenizer that the model was trained with", m.Source.ModelPath, text.Tokenizer.Name(), n, m.Spec.Vocab)
+	if err := data.CheckVocabulary(text.Tokenizer, m.Spec.Vocab); err != nil {
+		return nil, errors.Wrap(err, m.Source.ModelPath)
 	}
 	if o.Tokens > 0 {
 		text.Windows = false

@@ -13,6 +13,7 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 )
 
@@ -83,7 +84,7 @@ func parseHuggingFace(text []byte) (models.Spec, error) {
 	c := gpt2Config{Vocab: gpt2Vocab, Seq: 1024, DModel: 768, Layers: 12, Heads: 12, Activation: "gelu_new", Eps: 1e-5, ScaleAttention: true, Tied: true}
 	var wrong *json.UnmarshalTypeError
 	if err := json.Unmarshal(text, &c); errors.As(err, &wrong) && wrong.Field != "" {
-		return models.Spec{}, errors.Errorf("%s: want %s, got %s", wrong.Field, wrong.Type, wrong.Value)
+		return models.Spec{}, layers.Setting(wrong.Field, "want %s, got %s", wrong.Type, wrong.Value)
 	} else if err != nil {
 		return models.Spec{}, errors.Wrap(err, "want a JSON object")
 	}
@@ -98,17 +99,17 @@ func (c gpt2Config) check() error {
 	_, known := gelus()[c.Activation]
 	switch {
 	case c.Type != "gpt2":
-		return errors.Errorf("model_type: want gpt2, got %q: other models are not read", c.Type)
+		return layers.Setting("model_type", "want gpt2, got %q: other models are not read", c.Type)
 	case !known:
-		return errors.Errorf("activation_function: want one of %v, got %q: it is not built", slices.Sorted(maps.Keys(gelus())), c.Activation)
+		return layers.Setting("activation_function", "want one of %v, got %q: it is not built", slices.Sorted(maps.Keys(gelus())), c.Activation)
 	case !c.ScaleAttention:
-		return errors.New("scale_attn_weights: want true, got false: attention without 1/sqrt(head size) is not built")
+		return layers.Setting("scale_attn_weights", "want true, got false: attention without 1/sqrt(head size) is not built")
 	case c.CrossAttention:
-		return errors.New("add_cross_attention: want false, got true: attention to an encoder is not built")
+		return layers.Setting("add_cross_attention", "want false, got true: attention to an encoder is not built")
 	case !c.Tied:
-		return errors.New("tie_word_embeddings: want true, got false: an unembedding apart is not read")
+		return layers.Setting("tie_word_embeddings", "want true, got false: an unembedding apart is not read")
 	case !(c.Eps > 0):
-		return errors.Errorf("layer_norm_epsilon: want above 0, got %g", c.Eps)
+		return layers.Setting("layer_norm_epsilon", "want above 0, got %g", c.Eps)
 	}
 	return nil
 }
@@ -154,7 +155,7 @@ func fromGPT2(tensors []checkpoint.Tensor, c models.Spec) ([]checkpoint.Tensor, 
 		delete(given, gpt2Head)
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		return nil, errors.Errorf("tensor %q: a GPT-2 of %d layers with a language model's head has none of that name", name, c.Layers)
+		return nil, tensorErrorf(name, "a GPT-2 of %d layers with a language model's head has none of that name", c.Layers)
 	}
 	return out, nil
 }
@@ -173,7 +174,7 @@ func withoutPrefix(tensors []checkpoint.Tensor) (map[string]checkpoint.Tensor, e
 			continue
 		}
 		if _, twice := given[name]; twice {
-			return nil, errors.Errorf("tensor %q: want it with or without the prefix %q, got both", name, gpt2Prefix)
+			return nil, tensorErrorf(name, "want it with or without the prefix %q, got both", gpt2Prefix)
 		}
 		given[name] = t
 	}
@@ -221,13 +222,13 @@ func take(out []checkpoint.Tensor, given map[string]checkpoint.Tensor, wanted []
 	for _, w := range wanted {
 		t, ok := given[w.theirs]
 		if !ok {
-			return nil, errors.Errorf("tensor %q: want it for the model of %s, the file has none", w.theirs, checkpoint.HuggingFaceConfig)
+			return nil, tensorErrorf(w.theirs, "want it for the model of %s, the file has none", checkpoint.HuggingFaceConfig)
 		}
 		if !slices.Equal(t.Shape, w.shape) {
-			return nil, errors.Errorf("tensor %q: want shape %v for the model of %s, got %v", t.Name, w.shape, checkpoint.HuggingFaceConfig, t.Shape)
+			return nil, tensorErrorf(t.Name, "want shape %v for the model of %s, got %v", w.shape, checkpoint.HuggingFaceConfig, t.Shape)
 		}
 		if _, err := t.Float32s(); err != nil {
-			return nil, errors.Errorf("tensor %q: want F32 elements, got %s: convert the model to float32", t.Name, t.DType())
+			return nil, tensorErrorf(t.Name, "want F32 elements, got %s: convert the model to float32", t.DType())
 		}
 		delete(given, w.theirs)
 		out = append(out, checkpoint.Tensor{Name: w.ours, Shape: w.shape, Data: t.Data})
@@ -238,7 +239,7 @@ func take(out []checkpoint.Tensor, given map[string]checkpoint.Tensor, wanted []
 // checkTied wants a head that is the embedding itself, as GPT-2's is.
 func checkTied(head, embedding checkpoint.Tensor) error {
 	if !slices.Equal(head.Shape, embedding.Shape) {
-		return errors.Errorf("tensor %q: want shape %v, the embedding's, got %v", head.Name, embedding.Shape, head.Shape)
+		return tensorErrorf(head.Name, "want shape %v, the embedding's, got %v", embedding.Shape, head.Shape)
 	}
 	a, err := head.Float32s()
 	if err != nil {
@@ -246,7 +247,7 @@ func checkTied(head, embedding checkpoint.Tensor) error {
 	}
 	b, err := embedding.Float32s()
 	if err == nil && !slices.Equal(a, b) {
-		err = errors.Errorf("tensor %q: want the embedding, to which it is tied, got other values: an unembedding apart is not read", head.Name)
+		err = tensorErrorf(head.Name, "want the embedding, to which it is tied, got other values: an unembedding apart is not read")
 	}
 	return err
 }

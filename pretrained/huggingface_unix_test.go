@@ -20,10 +20,10 @@ func TestHuggingFaceConfigIsARegularFile(t *testing.T) {
 		require.NoError(t, by())
 	}
 	replace(func() error { return syscall.Mkfifo(path, 0o600) })
-	requireRefused(t, dir, path+": want a regular file, got a pipe: save what it gives in a file and name that")
+	requireRefused(t, dir, says(path+": want a regular file, got a pipe: save what it gives in a file and name that"))
 	replace(func() error { return os.Symlink("/dev/zero", path) })
-	requireRefused(t, dir, path+": want a regular file, got a device")
+	requireRefused(t, dir, says(path+": want a regular file, got a device"))
 	replace(func() error { return os.WriteFile(path, nil, 0o600) })
 	require.NoError(t, os.Truncate(path, 1<<40))
-	requireRefused(t, dir, path+": want a file of at most 1048576 bytes, got more")
+	requireRefused(t, dir, says(path+": want a file of at most 1048576 bytes, got more"))
 }

@@ -26,10 +26,10 @@ func Match(shapes map[string][]int, tensors []checkpoint.Tensor) (map[string][]f
 	for _, t := range tensors {
 		shape, ok := shapes[t.Name]
 		if !ok {
-			return nil, errors.Errorf("tensor %q: the model has none of that name: it is a checkpoint of another model", t.Name)
+			return nil, &TensorError{t.Name, errors.Wrap(ErrOtherModel, "the model has none of that name")}
 		}
 		if !tensor.Shape(shape).Eq(tensor.Shape(t.Shape)) {
-			return nil, errors.Errorf("tensor %q: want shape %v, got %v: it is a checkpoint of another model", t.Name, shape, t.Shape)
+			return nil, &TensorError{t.Name, errors.Wrapf(ErrOtherModel, "want shape %v, got %v", shape, t.Shape)}
 		}
 		data, err := t.Float32s()
 		if err != nil {
@@ -39,22 +39,22 @@ func Match(shapes map[string][]int, tensors []checkpoint.Tensor) (map[string][]f
 	}
 	for name := range shapes {
 		if _, ok := given[name]; !ok {
-			return nil, errors.Errorf("tensor %q: want it for the model, the file has none: it is a checkpoint of another model", name)
+			return nil, &TensorError{name, errors.Wrap(ErrOtherModel, "the model has it, the file does not")}
 		}
 	}
 	return given, nil
 }
 
 // serve returns a Store that serves a model from a file's tensors, which become its
-// parameters. Until names and shapes agree, nothing is allocated that the file's size does not
+// parameters. Until counts (in closed form), names and shapes agree, nothing is allocated that the file's size does not
 // justify, whatever the config says.
 func serve(c models.Spec, tensors []checkpoint.Tensor) (*graph.Store, error) {
 	entries := 0
 	for _, t := range tensors {
 		entries += t.Len()
 	}
-	if err := c.CheckCount(entries); err != nil {
-		return nil, err
+	if n := c.Cost().Parameters; n != entries {
+		return nil, errors.Wrapf(ErrOtherModel, "want %d parameters for the model that the file describes, got tensors of %d entries: it was damaged or edited", n, entries)
 	}
 	plan := graph.NewPlan(tensor.Float32)
 	if _, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: plan}); err != nil {

@@ -237,7 +237,7 @@ func TestNewErrors(t *testing.T) {
 	assert.Contains(t, unknown.Known, "blocks.*.attention.heads")
 	assert.NotContains(t, err.Error(), "\n")
 	_, err = cache.New(nil, c, cache.Options{})
-	assert.ErrorIs(t, err, check.ValueError{Name: "store"})
+	assert.ErrorIs(t, err, models.ErrNoParameters)
 	_, err = cache.New(store, modeltest.Resolve(t, matrix), cache.Options{})
 	assert.Error(t, err)
 	_, err = cache.New(store, models.Spec{}, cache.Options{})

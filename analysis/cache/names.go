@@ -26,7 +26,7 @@ func Names(store *graph.Store, c models.Spec) ([]string, error) {
 // Sketch builds a model over the Store's parameters in a graph that is not run: for its
 // writers, its activations' names and shapes of one token.
 func Sketch(store *graph.Store, c models.Spec) (*models.Model, error) {
-	if err := CheckStore(store); err != nil {
+	if err := models.CheckStore(store); err != nil {
 		return nil, err
 	}
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Store: store.Serve(), DType: store.DType()})
@@ -36,14 +36,6 @@ func Sketch(store *graph.Store, c models.Spec) (*models.Model, error) {
 	}
 	m.Logits(m.Forward(b.Input("tokens", tensor.Int32, 1, 1)))
 	return m, m.Err()
-}
-
-// CheckStore refuses no Store, and one without parameters.
-func CheckStore(store *graph.Store) error {
-	if store == nil || len(store.Params()) == 0 {
-		return check.Value("store", "one with a model's parameters", "an empty one: read a model with pretrained.Open")
-	}
-	return nil
 }
 
 // match returns the names, of those known, that patterns ask for, in the order of known. A

@@ -53,17 +53,15 @@ func (c *call) flags(flags *flag.FlagSet) {
 }
 
 func (c *call) run(ctx context.Context, out cli.Output) error {
-	if c.options.Tokens < 0 {
-		return cli.Usagef("-tokens: want >= 0, got %d", c.options.Tokens)
-	}
-	if c.options.TextField != "" && len(c.data) == 0 {
-		return cli.Usagef("-text-field: want -data with it: without, the validation split of the model's run is scored")
+	c.options.Data = c.data
+	if err := c.options.Validate(); err != nil {
+		return cli.ByFlag(err)
 	}
 	p, _, err := c.model.Open(out)
 	if err != nil {
 		return err
 	}
-	c.options.Data, c.options.Threads = c.data, c.model.Threads
+	c.options.Threads = c.model.Threads
 	c.options.Device, c.options.Precision = c.model.Device(), c.model.Precision()
 	text, err := p.LoadText(ctx, c.options)
 	if err != nil {

@@ -6,8 +6,6 @@ import (
 	"flag"
 	"io"
 
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
@@ -82,16 +80,7 @@ func (c *call) check() error {
 	if err := c.prompt.check(); err != nil {
 		return err
 	}
-	return byFlag(c.request.Validate())
-}
-
-// byFlag names the flag whose value a request is refused for.
-func byFlag(err error) error {
-	var value *generate.ValueError
-	if errors.As(err, &value) {
-		return cli.Usagef("-%s: %s", value.Value, value.Problem)
-	}
-	return err
+	return cli.ByFlag(c.request.Validate())
 }
 
 func (c *call) run(ctx context.Context, out cli.Output) error {
@@ -107,7 +96,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	}
 	g, err := p.Generator(generate.Options{Threads: c.model.Threads, Device: c.model.Device(), Precision: c.model.Precision(), Window: c.window})
 	if err != nil {
-		return cli.Usage(err)
+		return cli.Usage(cli.ByFlag(err))
 	}
 	defer g.Close()
 	return newSampling(c, g, tokenizer, out).run(ctx)

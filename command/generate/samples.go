@@ -61,7 +61,7 @@ func (s *sampling) sample(ctx context.Context, i int) error {
 	if err == nil {
 		s.notes(result, i)
 	}
-	return byFlag(err)
+	return cli.ByFlag(err)
 }
 
 func (s *sampling) given(flag string) bool { return s.prompt.given(flag) }

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/layers"
 )
 
 // usageError is an error that the caller can mend.
@@ -22,3 +24,13 @@ func Usage(err error) error {
 
 // Usagef makes such an error.
 func Usagef(format string, args ...any) error { return Usage(errors.Errorf(format, args...)) }
+
+// ByFlag turns the error of a setting with a bad value, a *layers.SettingError, into one of the flag of that name that
+// is marked by Usage. It keeps all others.
+func ByFlag(err error) error {
+	var bad *layers.SettingError
+	if errors.As(err, &bad) {
+		return Usagef("-%s: %s", bad.Key, bad.Problem)
+	}
+	return err
+}
