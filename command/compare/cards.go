@@ -26,7 +26,7 @@ func (c *call) writeCards(ctx context.Context, out cli.Output) error {
 	if err != nil {
 		return cli.Usage(errors.WithMessage(err, "-zoo"))
 	}
-	page, err := cards.Measure(ctx, cards.Options{Zoo: c.zoo, Transformer: c.transformer, Tokens: c.tokens, Rates: rates, Seed: c.seed, Set: c.sets,
+	page, err := cards.Measure(ctx, cards.Options{Zoo: c.zoo, Baseline: c.baseline, Tokens: c.tokens, Rates: rates, Seed: c.seed, Set: c.sets,
 		Out: c.out, Speeds: speeds, Command: c.cardsCall(rates)}, logTo(out))
 	if err != nil {
 		return usage(err)
@@ -53,8 +53,8 @@ func (c *call) cardsCall(rates []float64) string {
 	if c.seed != 0 {
 		text += fmt.Sprintf(" -seed %d", c.seed)
 	}
-	if c.transformer != cards.Transformer {
-		text += " -plain " + c.transformer
+	if c.baseline != cards.Baseline {
+		text += " -baseline " + c.baseline
 	}
 	for _, set := range c.sets {
 		text += " -set " + set

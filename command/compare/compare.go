@@ -68,8 +68,8 @@ type call struct {
 	streams, widths    string
 	steps, seeds       int
 
-	cards, speeds, transformer string
-	tokens                     int64
+	cards, speeds, baseline string
+	tokens                  int64
 }
 
 func (c *call) flags(flags *flag.FlagSet) {
@@ -98,7 +98,7 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.IntVar(&c.seeds, "seeds", 3, "with -coordcheck: average over `N` seeds, from -seed on")
 	flags.StringVar(&c.cards, "cards", "", "write a page into `FILE` with a card for each residual stream, and plots into the folder curves next to it")
 	flags.Int64Var(&c.tokens, "tokens", 1_000_000, "with -cards: train each run on `N` tokens")
-	flags.StringVar(&c.transformer, "plain", cards.Transformer, "with -cards: compare with the transformer `PRESET` the presets that name it")
+	flags.StringVar(&c.baseline, "baseline", cards.Baseline, "with -cards: the transformer `PRESET`; cards are of the presets that are compared with it")
 	flags.StringVar(&c.speeds, "zoo", filepath.Join("docs", "zoo.json"), "with -cards: show the speed and memory in `FILE`, written by bench -zoo -out; where it has none the page shows -")
 }
 

@@ -19,26 +19,27 @@ type Card struct {
 	Preset string
 }
 
-// List returns the card of a transformer's preset and those of the presets that are compared with it.
-func List(zoo models.Zoo, transformer string) ([]Card, error) {
-	p, err := zoo.Preset(transformer)
+// List returns the card of a baseline, the preset of a transformer, and those of the presets that name
+// it as theirs.
+func List(zoo models.Zoo, baseline string) ([]Card, error) {
+	p, err := zoo.Preset(baseline)
 	if err != nil {
-		return nil, experiment.Setup(errors.WithMessage(err, "the transformer"))
+		return nil, experiment.Setup(errors.WithMessage(err, "the baseline"))
 	}
 	all := []Card{{cardOf(zoo, p), p.Name}}
 	for _, p := range zoo.Presets() {
-		if p.Baseline == transformer {
+		if p.Baseline == baseline {
 			all = append(all, Card{cardOf(zoo, p), p.Name})
 		}
 	}
 	return all, nil
 }
 
-// cardOf is the card of a preset's stream, or of its feed-forward if its stream is that of the
-// transformer which it is compared with.
+// cardOf is the card of a preset's stream, or of its feed-forward if its stream is its
+// baseline's.
 func cardOf(zoo models.Zoo, p models.Preset) layers.Card {
-	plain, err := zoo.Preset(p.Baseline)
-	if err == nil && p.Config.FeedForward != nil && p.Config.Stream.Name() == plain.Config.Stream.Name() {
+	baseline, err := zoo.Preset(p.Baseline)
+	if err == nil && p.Config.FeedForward != nil && p.Config.Stream.Name() == baseline.Config.Stream.Name() {
 		return p.Config.FeedForward.Card()
 	}
 	return p.Config.Stream.Card()

@@ -11,28 +11,26 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Transformer is the preset that the cards of docs/models.md are compared with.
-const Transformer = "quickstart-transformer"
-
-// runConfig is what all presets are trained with.
-const runConfig = "quickstart-transformer"
+// Baseline is the transformer's preset that the cards of docs/models.md are compared with. It is also
+// the run config that all presets are trained with.
+const Baseline = "quickstart-transformer"
 
 // Options say how the cards' models are trained. The zero value has all defaults but the zoo.
 type Options struct {
-	Zoo         models.Zoo
-	Transformer string    // the preset that the others are compared with; "": Transformer
-	Tokens      int64     // of each run; 0: 1,000,000
-	Rates       []float64 // peak learning rates; none: 1e-3, 3e-3, 1e-2
-	Seed        uint64    // of weights and batches
-	Set         []string  // overrides keys of the run config, as in data.source=files
-	Out         string    // the folder in which each run has a folder
-	Speeds      []Speed   // of the presets, where they were measured
-	Command     string    // how the page says that it was written
+	Zoo      models.Zoo
+	Baseline string    // the preset that the others are compared with; "": Baseline
+	Tokens   int64     // of each run; 0: 1,000,000
+	Rates    []float64 // peak learning rates; none: 1e-3, 3e-3, 1e-2
+	Seed     uint64    // of weights and batches
+	Set      []string  // overrides keys of the run config, as in data.source=files
+	Out      string    // the folder in which each run has a folder
+	Speeds   []Speed   // of the presets, where they were measured
+	Command  string    // how the page says that it was written
 }
 
 func (o Options) defaults() Options {
-	if o.Transformer == "" {
-		o.Transformer = Transformer
+	if o.Baseline == "" {
+		o.Baseline = Baseline
 	}
 	if o.Tokens == 0 {
 		o.Tokens = 1_000_000
@@ -46,7 +44,7 @@ func (o Options) defaults() Options {
 // Page is the cards with what was measured.
 type Page struct {
 	options Options
-	cards   []measured // the transformer's first
+	cards   []measured // the baseline's first
 }
 
 // measured is a card with what was measured of it.
@@ -64,13 +62,13 @@ func Measure(ctx context.Context, o Options, log compare.Log) (*Page, error) {
 	if o.Tokens < 1 {
 		return nil, experiment.Setupf("want tokens >= 1, got %d", o.Tokens)
 	}
-	cards, err := List(o.Zoo, o.Transformer)
+	cards, err := List(o.Zoo, o.Baseline)
 	if err != nil {
 		return nil, err
 	}
 	var configs []compare.Config
 	for _, c := range cards {
-		configs = append(configs, compare.Config{File: runConfig, Set: []string{"name=" + c.Preset, "model.preset=" + c.Preset}})
+		configs = append(configs, compare.Config{File: Baseline, Set: []string{"name=" + c.Preset, "model.preset=" + c.Preset}})
 	}
 	plan := compare.Plan{Zoo: o.Zoo, Out: o.Out, Seed: o.Seed, Rates: o.Rates, Budget: compare.Budget{Unit: compare.Tokens, Amount: float64(o.Tokens)}}
 	// As many validation tokens as a run trains on, at most the config's own number.

@@ -22,9 +22,9 @@ import (
 // the transformer is the first.
 func TestEveryDesignIsListed(t *testing.T) {
 	zoo := models.Standard()
-	cards, err := List(zoo, Transformer)
+	cards, err := List(zoo, Baseline)
 	require.NoError(t, err)
-	require.Equal(t, Transformer, cards[0].Preset)
+	require.Equal(t, Baseline, cards[0].Preset)
 	seen, titles := map[string]bool{}, map[string]bool{}
 	for _, c := range cards {
 		p, err := zoo.Preset(c.Preset)
@@ -46,7 +46,7 @@ func TestEveryDesignIsListed(t *testing.T) {
 func tinyZoo(t *testing.T) models.Zoo {
 	t.Helper()
 	zoo := models.Standard()
-	cards, err := List(zoo, Transformer)
+	cards, err := List(zoo, Baseline)
 	require.NoError(t, err)
 	var tiny []models.Preset
 	for i, c := range cards {
@@ -75,7 +75,7 @@ func TestPage(t *testing.T) {
 	dir := t.TempDir()
 	speeds := filepath.Join(dir, "zoo.json")
 	require.NoError(t, os.WriteFile(speeds, []byte(speedsText), 0o644))
-	o := Options{Zoo: tinyZoo(t), Transformer: "tiny-transformer", Tokens: 48, Rates: []float64{1e-3, 1e-2}, Set: experimenttest.Text(t), Out: filepath.Join(dir, "out"), Command: "the call"}
+	o := Options{Zoo: tinyZoo(t), Baseline: "tiny-transformer", Tokens: 48, Rates: []float64{1e-3, 1e-2}, Set: experimenttest.Text(t), Out: filepath.Join(dir, "out"), Command: "the call"}
 	if testing.Short() {
 		o.Rates = o.Rates[1:]
 	}
@@ -111,9 +111,9 @@ func TestPage(t *testing.T) {
 
 func TestMeasureRefuses(t *testing.T) {
 	for want, o := range map[string]Options{
-		"want tokens >= 1, got -1":             {Tokens: -1},
-		`the transformer: preset: want one of`: {Transformer: "quickstart-transfomer"},
-		"train.batch: want":                    {Set: []string{"train.batch=0"}},
+		"want tokens >= 1, got -1":          {Tokens: -1},
+		`the baseline: preset: want one of`: {Baseline: "quickstart-transfomer"},
+		"train.batch: want":                 {Set: []string{"train.batch=0"}},
 	} {
 		o.Zoo = models.Standard()
 		_, err := Measure(context.Background(), o, compare.Log{})
@@ -159,7 +159,7 @@ func TestDocsShowTheCards(t *testing.T) {
 		sections[title] = text
 	}
 	zoo := models.Standard()
-	cards, err := List(zoo, Transformer)
+	cards, err := List(zoo, Baseline)
 	require.NoError(t, err)
 	for _, c := range cards {
 		section, ok := sections[c.Title]

@@ -51,13 +51,13 @@ func (p *Page) writeOverview(text *strings.Builder) {
 }
 
 // write writes a card; the speed of the others is compared with the transformer's.
-func (m measured) write(text *strings.Builder, plain bool) {
+func (m measured) write(text *strings.Builder, baseline bool) {
 	fmt.Fprintf(text, "## %s\n\n```\n%s\n```\n\n%s.\n\n%s\n\n", m.Title, m.Equation, m.Source, m.Use)
 	fmt.Fprintf(text, "Preset `%s`: %.2fM parameters, %.1f MFLOP a token in training, %d entries of state a token.\n", m.Preset,
 		float64(m.Parameters)/1e6, float64(m.FLOPs)/1e6, m.entries)
 	fmt.Fprintf(text, "Validation, bits per byte:%s.\n\n", m.scores())
 	next := ""
-	if !plain {
+	if !baseline {
 		m.writeSpeed(text)
 		next = " next to the transformer"
 	}
