@@ -7,16 +7,16 @@ import (
 
 // Sizes of attention grids, in px.
 const (
-	headCell    = 12.0 // a cell's side if every token is written
-	gridWidth   = 1180.0
-	gridHeight  = 1400.0
-	headGap     = 18.0
-	headTitle   = 18.0
-	tokenMost   = 80.0
-	headLeast   = 48.0
-	headMost    = 420.0
-	headLettred = 240.0 // from this side on some tokens are written if not all fit
-	headsMost   = 240
+	headCell     = 12.0 // a cell's side if every token is written
+	gridWidth    = 1180.0
+	gridHeight   = 1400.0
+	headGap      = 18.0
+	headTitle    = 18.0
+	tokenMost    = 80.0
+	headLeast    = 48.0
+	headMost     = 420.0
+	headLabelled = 240.0 // from this side on some tokens are written if not all fit
+	headsMost    = 240
 )
 
 // headGrid is the layout of the heads' heatmaps.
@@ -41,35 +41,35 @@ func (g headGrid) height() float64 {
 }
 
 // grid lays out the heads: all tokens written if that fits, else small heatmaps.
-func (a Attention) grid(l lettering) headGrid {
+func (a Attention) grid(t typesetter) headGrid {
 	n := len(a.Tokens)
 	g := headGrid{heads: min(len(a.Patterns), headsMost), tokens: make([]string, n)}
 	for i, token := range a.Tokens {
-		g.tokens[i] = l.cut(Label(token), noteSize, tokenMost, false)
+		g.tokens[i] = t.cut(Label(token), noteSize, tokenMost, false)
 	}
-	lettered := g
-	lettered.side = headCell * float64(n)
-	lettered.names = axis{step: headCell, every: 1, room: math.Ceil(l.widest(g.tokens, noteSize)) + 6}
-	lettered.across = max(1, min(int(math.Ceil(math.Sqrt(float64(g.heads)))), int((gridWidth+headGap)/(lettered.panelWidth()+headGap))))
-	if lettered.width() <= gridWidth && lettered.height() <= gridHeight {
-		return lettered
+	labelled := g
+	labelled.side = headCell * float64(n)
+	labelled.names = axis{step: headCell, every: 1, room: math.Ceil(t.widest(g.tokens, noteSize)) + 6}
+	labelled.across = max(1, min(int(math.Ceil(math.Sqrt(float64(g.heads)))), int((gridWidth+headGap)/(labelled.panelWidth()+headGap))))
+	if labelled.width() <= gridWidth && labelled.height() <= gridHeight {
+		return labelled
 	}
 	g.across = max(1, min(g.heads, 16, int(math.Ceil(math.Sqrt(1.5*float64(g.heads))))))
 	g.side = max(headLeast, min(headMost, math.Floor((gridWidth+headGap)/float64(g.across)-headGap)))
 	if cell := math.Floor(density*g.side/float64(n)) / density; cell > 0 {
 		g.side = cell * float64(n) // cells of whole pixels
 	}
-	if g.side >= headLettred && g.across <= 2 {
+	if g.side >= headLabelled && g.across <= 2 {
 		step := g.side / float64(n)
-		g.names = axis{step: step, every: every(step, labelPitch), room: lettered.names.room}
+		g.names = axis{step: step, every: every(step, labelPitch), room: labelled.names.room}
 	}
 	return g
 }
 
-func (a Attention) layout(l lettering) picture {
-	g := a.grid(l)
+func (a Attention) layout(t typesetter) picture {
+	g := a.grid(t)
 	colours := a.colouring()
-	bar := colours.bar(l, math.Round(max(barLeast, min(barMost, g.height()-headTitle))))
+	bar := colours.bar(t, math.Round(max(barLeast, min(barMost, g.height()-headTitle))))
 	note := "rows: queries, columns: keys"
 	if g.names.room == 0 {
 		note += fmt.Sprintf("; %d tokens", len(a.Tokens))
@@ -84,32 +84,32 @@ func (a Attention) layout(l lettering) picture {
 			names[i] = "head " + names[i]
 		}
 	}
-	return picture{g.width() + barGap + bar.width, max(g.height(), headTitle+bar.height+6) + foot, func(p pen) {
+	return picture{g.width() + barGap + bar.width, max(g.height(), headTitle+bar.height+6) + foot, func(p painter) {
 		for h := range g.heads {
 			at := p.moved(float64(h%g.across)*(g.panelWidth()+headGap)+g.names.room, float64(h/g.across)*(g.panelHeight()+headGap))
 			title := p.cut(names[h], tickSize, g.side, true)
-			at.text(g.side/2, headTitle/2, title, lead{align: 0.5, bold: true})
+			at.text(g.side/2, headTitle/2, title, textStyle{align: 0.5, bold: true})
 			g.paintHead(at.moved(0, headTitle), colours, a.Patterns[h])
 		}
 		if !colours.none {
 			bar.paint(p.moved(g.width()+barGap, headTitle))
 		}
-		p.text(0, max(g.height(), headTitle+bar.height+6)+foot-noteSize/2, note, lead{size: noteSize, color: grey})
+		p.text(0, max(g.height(), headTitle+bar.height+6)+foot-noteSize/2, note, textStyle{size: noteSize, color: grey})
 	}}
 }
 
 // paintHead draws a head's heatmap with its tokens.
-func (g headGrid) paintHead(p pen, colours colouring, pattern [][]float64) {
+func (g headGrid) paintHead(p painter, colours colouring, pattern [][]float64) {
 	pixels := int(math.Round(g.side * density))
-	p.image(0, 0, g.side, g.side, colours.mosaic(pattern, pixels, pixels))
+	p.image(0, 0, g.side, g.side, colours.image(pattern, pixels, pixels))
 	p.frame(0, 0, g.side, g.side, outline)
 	if g.names.room == 0 {
 		return
 	}
 	for i := 0; i < len(g.tokens); i += g.names.every {
 		at := (float64(i) + 0.5) * g.names.step
-		p.text(-4, at, g.tokens[i], lead{size: noteSize, align: 1})
-		p.text(at, g.side+4, g.tokens[i], lead{size: noteSize, align: 1, upward: true})
+		p.text(-4, at, g.tokens[i], textStyle{size: noteSize, align: 1})
+		p.text(at, g.side+4, g.tokens[i], textStyle{size: noteSize, align: 1, upward: true})
 	}
 }
 

@@ -1,53 +1,129 @@
 package figure
 
-import "math"
+import (
+	"fmt"
+	"image/color"
+	"math"
+)
 
 // Sizes of bar charts, in px.
 const (
 	barsWidth  = 460.0
 	barsHeight = 900.0 // the most
 	barPitch   = 19.0  // from bar to bar, the most
+	groupPitch = 15.0  // the same in a group
+	groupGap   = 10.0  // from group to group
 )
 
-func (b Bars) layout(l lettering) picture {
-	labels, values := namesOf(b.Labels, len(b.Labels)), b.Values
-	step := min(barPitch, barsHeight/float64(len(values)))
-	if step < 1 {
-		step, values = 1, pooled(values, barsHeight)
+// series are the bars' series, a single one without a name.
+func (b Bars) series() []BarSeries {
+	if len(b.Series) > 0 {
+		return b.Series
 	}
-	height := step * float64(len(values))
-	pitch := barsHeight / float64(len(labels)) // of labels
-	left := axis{labels: labels, step: min(barPitch, pitch)}
+	return []BarSeries{{Values: b.Values}}
+}
+
+// barRows is how the labels' rows are laid out, a bar a series in each.
+type barRows struct {
+	series []BarSeries // pooled, if there are more rows than fit
+	step   float64     // from row to row
+	pitch  float64     // from bar to bar in a row
+	thick  float64     // of a bar
+}
+
+func (b Bars) rows() barRows {
+	r := barRows{series: b.series(), step: barPitch}
+	n := float64(len(r.series))
+	if n > 1 {
+		r.step = n*groupPitch + groupGap
+	}
+	gap := (r.step - n*groupPitch) / r.step // share of a row
+	if r.step = min(r.step, barsHeight/float64(len(b.Labels))); r.step < n {
+		pooledSeries := make([]BarSeries, len(r.series))
+		for i, s := range r.series {
+			pooledSeries[i] = BarSeries{s.Name, pooled(s.Values, int(barsHeight/n))}
+		}
+		r.series, r.step = pooledSeries, n
+	}
+	if r.step <= 3*n {
+		gap = 0
+	}
+	r.pitch = (1 - gap) * r.step / n
+	r.thick = r.pitch
+	return r
+}
+
+func (r barRows) height() float64 { return r.step * float64(len(r.series[0].Values)) }
+
+func (b Bars) layout(t typesetter) picture {
+	rows, scale, legend := b.rows(), b.scale(), b.legend(t)
+	height := rows.height()
+	left := axis{labels: namesOf(b.Labels, len(b.Labels)), step: height / float64(len(b.Labels))}
 	left.every = every(left.step, labelPitch)
-	left.cut(l, 1.3*labelMost)
-	for i := 0; i < len(labels); i += left.every {
-		left.room = max(left.room, l.width(labels[i], tickSize, false))
+	left.cut(t, 1.3*labelMost)
+	for i := 0; i < len(left.labels); i += left.every {
+		left.room = max(left.room, t.width(left.labels[i], tickSize, false))
 	}
 	x := math.Ceil(left.room + tickGap + tickLength)
-	scale := b.scale()
 	foot := tickSize + tickGap + tickLength
 	if b.YLabel != "" {
 		foot += labelMargin
 	}
-	return picture{x + barsWidth + 12, height + foot, func(p pen) {
+	return picture{x + barsWidth + 12 + legend.width, max(height+foot, legend.height), func(p painter) {
 		body := p.moved(x, 0)
 		scale.paintBelow(body, height)
-		for i, v := range values {
-			scale.paintBar(body, v, float64(i)*step, step)
+		for s, series := range rows.series {
+			for i, v := range series.Values {
+				middle := (float64(i)+0.5)*rows.step + (float64(s)-float64(len(rows.series)-1)/2)*rows.pitch
+				scale.paintBar(body, v, middle, rows.thick, b.color(s, v))
+				if max(rows.pitch, left.step/float64(len(rows.series))) >= labelPitch {
+					scale.paintNumber(body, v, middle, b.number(v))
+				}
+			}
 		}
 		zero := scale.at(0)
 		body.line([][2]float64{{zero, 0}, {zero, height}}, grey, 1)
 		left.paintRows(body)
 		body.axisLabels(b.YLabel, "", barsWidth, height, foot-labelMargin, x)
+		legend.paint(body.moved(barsWidth+12, 0))
 	}}
 }
 
-// scale is the axis of the bars' lengths: 0 is in it, and room for numbers behind bars.
+// legend lays out the series' names; a single series has none.
+func (b Bars) legend(t typesetter) picture {
+	var names []string
+	for _, s := range b.Series {
+		names = append(names, s.Name)
+	}
+	return t.legend(names, func(p painter, i int, y float64) {
+		p.fill(legendKey/2, y-5, legendKey/2, 10, Color(i))
+	})
+}
+
+// color is that of a series' bar of v.
+func (b Bars) color(series int, v float64) color.NRGBA {
+	if len(b.Series) > 0 {
+		return Color(series)
+	}
+	return Signed(v)
+}
+
+// number is what stands at the end of a bar.
+func (b Bars) number(v float64) string {
+	if b.Format != "" {
+		return fmt.Sprintf(b.Format, v)
+	}
+	return number(v)
+}
+
+// scale is the axis of the bars' lengths: 0 is in it, and room for the numbers at their ends.
 func (b Bars) scale() scale {
 	low, high := 0.0, 0.0
-	for _, v := range b.Values {
-		if finite(v) {
-			low, high = min(low, v), max(high, v)
+	for _, s := range b.series() {
+		for _, v := range s.Values {
+			if finite(v) {
+				low, high = min(low, v), max(high, v)
+			}
 		}
 	}
 	if low == high {
@@ -64,23 +140,22 @@ func (b Bars) scale() scale {
 	return scale{low: low, high: high, length: barsWidth}
 }
 
-// paintBar draws the bar of v from y down, its number behind it where rows are high enough.
-func (s scale) paintBar(p pen, v, y, step float64) {
+// paintBar draws the bar of v around a height.
+func (s scale) paintBar(p painter, v, y, thick float64, c color.Color) {
+	if finite(v) {
+		zero, end := s.at(0), s.at(v)
+		p.fill(min(zero, end), y-thick/2, max(0.5, math.Abs(end-zero)), thick, c)
+	}
+}
+
+// paintNumber writes a text at the end of the bar of v.
+func (s scale) paintNumber(p painter, v, y float64, text string) {
 	if !finite(v) {
 		return
 	}
-	zero, end := s.at(0), s.at(v)
-	thick := step
-	if step > 3 {
-		thick = 0.76 * step
-	}
-	p.fill(min(zero, end), y+(step-thick)/2, max(0.5, math.Abs(end-zero)), thick, Signed(v))
-	if step < labelPitch {
-		return
-	}
-	how, at := lead{size: noteSize, color: grey}, end+4
+	style, at := textStyle{size: noteSize, color: grey}, s.at(v)+4
 	if v < 0 {
-		how.align, at = 1, end-4
+		style.align, at = 1, s.at(v)-4
 	}
-	p.text(at, y+step/2, number(v), how)
+	p.text(at, y, text, style)
 }

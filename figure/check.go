@@ -87,11 +87,16 @@ func (p Panels) check() error {
 }
 
 func (b Bars) check() error {
-	if len(b.Values) == 0 {
-		return errors.Errorf("figure: bars %q: want at least one value, got none", b.Title)
+	if len(b.Series) > 0 && len(b.Values) > 0 {
+		return errors.Errorf("figure: bars %q: want Values or Series, got both", b.Title)
 	}
-	if len(b.Labels) != len(b.Values) {
-		return errors.Errorf("figure: bars %q: want %d labels, one a value, got %d", b.Title, len(b.Values), len(b.Labels))
+	for _, s := range b.series() {
+		if len(s.Values) == 0 {
+			return errors.Errorf("figure: bars %q: want at least one value, got none", b.Title)
+		}
+		if len(b.Labels) != len(s.Values) {
+			return errors.Errorf("figure: bars %q: want %d labels, one a value, got %d", b.Title, len(s.Values), len(b.Labels))
+		}
 	}
 	return nil
 }

@@ -6,13 +6,13 @@ import (
 	"image/color"
 )
 
-// night is the background of a picture on a dark screen.
-var night = color.NRGBA{R: 0x0d, G: 0x11, B: 0x17, A: 0xff}
+// darkBackground is the background of a picture on a dark screen.
+var darkBackground = color.NRGBA{R: 0x0d, G: 0x11, B: 0x17, A: 0xff}
 
-// onDark lists the colours of Lines and Bars, each with the one that takes its place on a dark screen.
-func onDark() [][2]color.NRGBA {
+// darkColors lists the colours of Lines and Bars, each with the one that takes its place on a dark screen.
+func darkColors() [][2]color.NRGBA {
 	pairs := [][2]color.NRGBA{
-		{white, night},
+		{white, darkBackground},
 		{black, {R: 0xe6, G: 0xe9, B: 0xed, A: 0xff}},
 		{grey, {R: 0x9d, G: 0xa5, B: 0xae, A: 0xff}},
 		{faint, {R: 0x26, G: 0x2c, B: 0x34, A: 0xff}},
@@ -24,7 +24,7 @@ func onDark() [][2]color.NRGBA {
 	}
 	for _, c := range own {
 		bright := blend(c, white, 0.4)
-		pairs = append(pairs, [][2]color.NRGBA{{c, bright}, {fade(c), blend(bright, night, faded)}, {pale(c), blend(bright, night, paled)}}...)
+		pairs = append(pairs, [][2]color.NRGBA{{c, bright}, {fade(c), blend(bright, darkBackground, faded)}, {pale(c), blend(bright, darkBackground, paled)}}...)
 	}
 	return pairs
 }
@@ -45,11 +45,11 @@ func blend(c, other color.NRGBA, share float64) color.NRGBA {
 	return color.NRGBA{R: channel(c.R, other.R), G: channel(c.G, other.G), B: channel(c.B, other.B), A: 0xff}
 }
 
-// darkened adds a style sheet to an SVG picture of Lines or Bars: on a screen that prefers dark
+// withDarkColors adds a style sheet to an SVG picture of Lines or Bars: on a screen that prefers dark
 // pages its colours are others. A viewer that knows nothing of it shows the light ones.
-func darkened(svg []byte) []byte {
+func withDarkColors(svg []byte) []byte {
 	var rules bytes.Buffer
-	for _, pair := range onDark() {
+	for _, pair := range darkColors() {
 		for _, property := range []string{"fill", "stroke"} {
 			from := fmt.Sprintf("%s:#%02X%02X%02X", property, pair[0].R, pair[0].G, pair[0].B)
 			if bytes.Contains(svg, []byte(from)) {

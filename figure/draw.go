@@ -19,7 +19,7 @@ const density = 2
 // whatever the data's: labels are thinned, and where values share a pixel the one of the
 // strongest colour is shown. A Table is not drawn.
 func SVG(f Figure) ([]byte, error) {
-	drawn, err := draw(f, newLettering(false))
+	drawn, err := draw(f, newTypesetter(false))
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func SVG(f Figure) ([]byte, error) {
 	svg = bytes.ReplaceAll(svg, []byte(`href="data:image/jpg;`), []byte(`href="data:image/png;`))
 	switch f.(type) {
 	case Lines, Panels, Bars:
-		return darkened(svg), nil
+		return withDarkColors(svg), nil
 	}
 	return svg, nil
 }
@@ -44,7 +44,7 @@ func SVG(f Figure) ([]byte, error) {
 // PNG draws a figure as a PNG picture, two pixels a CSS pixel, as SVG does. Characters that the
 // font has no glyph for are written \u4E2D. A Table is not drawn.
 func PNG(f Figure) ([]byte, error) {
-	drawn, err := draw(f, newLettering(true))
+	drawn, err := draw(f, newTypesetter(true))
 	if err != nil {
 		return nil, err
 	}
@@ -58,30 +58,30 @@ func PNG(f Figure) ([]byte, error) {
 }
 
 // onto paints the picture.
-func (d picture) onto(canvas vg.Canvas, spell bool) {
-	p := pen{lettering: newLettering(spell), canvas: canvas, bottom: d.height}
+func (d picture) onto(canvas vg.Canvas, escape bool) {
+	p := painter{typesetter: newTypesetter(escape), canvas: canvas, bottom: d.height}
 	p.fill(0, 0, d.width, d.height, white)
 	d.paint(p)
 }
 
 // draw lays a figure out.
-func draw(f Figure, l lettering) (picture, error) {
+func draw(f Figure, t typesetter) (picture, error) {
 	if err := Check(f); err != nil {
 		return picture{}, err
 	}
 	switch f := f.(type) {
 	case Heatmap:
-		return l.framed(f.Title, f.layout(l)), nil
+		return t.framed(f.Title, f.layout(t)), nil
 	case Lines:
-		return l.framed(f.Title, f.layout(l)), nil
+		return t.framed(f.Title, f.layout(t)), nil
 	case Panels:
-		return l.framed(f.Title, f.layout(l)), nil
+		return t.framed(f.Title, f.layout(t)), nil
 	case Bars:
-		return l.framed(f.Title, f.layout(l)), nil
+		return t.framed(f.Title, f.layout(t)), nil
 	case Attention:
-		return l.framed(f.Title, f.layout(l)), nil
+		return t.framed(f.Title, f.layout(t)), nil
 	case Wiring:
-		return l.framed(f.Title, f.layout(l)), nil
+		return t.framed(f.Title, f.layout(t)), nil
 	default:
 		return picture{}, errors.Errorf("figure: want a figure that can be drawn, got a %T: use its Text, Markdown or CSV", f)
 	}
@@ -91,17 +91,17 @@ func draw(f Figure, l lettering) (picture, error) {
 const margin = 14.0
 
 // framed puts a title above a picture and a margin around it; both sizes become whole numbers.
-func (l lettering) framed(title string, inner picture) picture {
+func (t typesetter) framed(title string, inner picture) picture {
 	width := math.Ceil(max(inner.width, 260))
-	lines := l.wrap(Visible(title), titleSize, width, true, 3)
+	lines := t.wrap(Visible(title), titleSize, width, true, 3)
 	const lineHeight = 1.35 * titleSize
 	top := margin
 	if len(lines) > 0 {
 		top += math.Ceil(float64(len(lines))*lineHeight + 8)
 	}
-	return picture{width + 2*margin, math.Ceil(inner.height) + top + margin, func(p pen) {
+	return picture{width + 2*margin, math.Ceil(inner.height) + top + margin, func(p painter) {
 		for i, line := range lines {
-			p.text(margin, margin+(float64(i)+0.5)*lineHeight, line, lead{size: titleSize, bold: true})
+			p.text(margin, margin+(float64(i)+0.5)*lineHeight, line, textStyle{size: titleSize, bold: true})
 		}
 		inner.paint(p.moved(margin, top))
 	}}

@@ -105,10 +105,10 @@ func TestPooledCells(t *testing.T) {
 	}
 	values[1234][0] = -5
 	c := colouringOf(values, true)
-	mosaic := c.mosaic(values, 1, 100)
-	dark := nrgba(mosaic.At(0, 1234*100/3000))
+	image := c.image(values, 1, 100)
+	dark := nrgba(image.At(0, 1234*100/3000))
 	assert.Equal(t, Diverging().At(0), dark)
-	assert.NotEqual(t, dark, nrgba(mosaic.At(0, 40)))
+	assert.NotEqual(t, dark, nrgba(image.At(0, 40)))
 	assert.Equal(t, []float64{-5, 0.1}, pooled([]float64{1, -5, math.NaN(), 0.1}, 2))
 }
 
@@ -176,6 +176,21 @@ func TestBarLengths(t *testing.T) {
 	require.Len(t, blue, 1)
 	assert.InDelta(t, 2, red[0]/red[1], 1e-3)
 	assert.InDelta(t, 4, red[0]/blue[0], 1e-3)
+}
+
+// TestBarsOfSeries: each label has a bar of every series' colour, the numbers are written as wanted, and the legend names all.
+func TestBarsOfSeries(t *testing.T) {
+	drawn, err := SVG(gallery()["bars_series"])
+	require.NoError(t, err)
+	svg := string(drawn)
+	for i, want := range []int{3, 3, 2} {
+		assert.Len(t, lengthsOf(svg, Color(i)), want+1, "bars and the legend's key")
+	}
+	ours, theirs := lengthsOf(svg, Color(0)), lengthsOf(svg, Color(1))
+	assert.InDelta(t, 146.7/97.2, ours[0]/theirs[0], 1e-3)
+	for _, text := range []string{">147<", ">97<", ">41<", ">-1<", ">rmt-46m<", ">Residua<", ">torch.compile<", ">PyTorch eager<", ">GFLOPS<"} {
+		assert.Equal(t, 1, strings.Count(svg, text), text)
+	}
 }
 
 // TestPanelsShareAxes: every chart has the same numbers, the first one's labels and its own title;

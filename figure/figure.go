@@ -53,11 +53,20 @@ type Series struct {
 	Marks  bool      `json:"marks,omitempty"` // marks on the line
 }
 
-// Bars are horizontal bars, from the top down in the given order, coloured by sign.
+// Bars are horizontal bars, from the top down in the given order: one a label, coloured by sign, or one a label and series,
+// coloured by series.
 type Bars struct {
-	Title  string    `json:"title"`
-	YLabel string    `json:"y_label"` // what the bars' length is, with its unit
-	Labels []string  `json:"labels"`
+	Title  string      `json:"title"`
+	YLabel string      `json:"y_label"` // what the bars' length is, with its unit
+	Labels []string    `json:"labels"`
+	Values []float64   `json:"values"`           // one a label; NaN: no bar. nil with Series
+	Series []BarSeries `json:"series,omitempty"` // in the place of Values
+	Format string      `json:"format,omitempty"` // of the number at a bar's end, such as "%.1f"; "": four digits
+}
+
+// BarSeries is a bar for each label of Bars.
+type BarSeries struct {
+	Name   string    `json:"name"`
 	Values []float64 `json:"values"` // NaN: no bar
 }
 

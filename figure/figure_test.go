@@ -26,6 +26,8 @@ func TestCheck(t *testing.T) {
 		`figure: lines "m": want at least one series, got none`:                                                          Panels{Title: "p", Charts: []Lines{{Title: "m"}}},
 		`figure: bars "b": want 1 labels, one a value, got 0`:                                                            Bars{Title: "b", Values: one[0]},
 		`figure: bars "b": want at least one value, got none`:                                                            Bars{Title: "b"},
+		`figure: bars "b": want Values or Series, got both`:                                                              Bars{Title: "b", Labels: []string{"l"}, Values: one[0], Series: []BarSeries{{Values: one[0]}}},
+		`figure: bars "b": want 2 labels, one a value, got 1`:                                                            Bars{Title: "b", Labels: []string{"l"}, Series: []BarSeries{{Values: one[0]}, {Values: []float64{1, 2}}}},
 		`figure: attention "a": want at least one token and head, got 0 tokens and 0 patterns`:                           Attention{Title: "a"},
 		`figure: attention "a": head 0: want 2 queries, one a token, got 1`:                                              Attention{Title: "a", Tokens: []string{"x", "y"}, Patterns: [][][]float64{one}},
 		`figure: attention "a": head 0, query 0: want 1 keys, one a token, got 2`:                                        Attention{Title: "a", Tokens: []string{"x"}, Patterns: [][][]float64{{{1, 2}}}},
@@ -67,6 +69,12 @@ func TestJSON(t *testing.T) {
 	assert.Equal(t, in.Columns, out.Columns)
 	assert.Equal(t, 1.0, out.Values[0][0])
 	assert.True(t, math.IsNaN(out.Values[0][1]))
+	bars, err := json.Marshal(Bars{Labels: []string{"a"}, Series: []BarSeries{{"s", []float64{math.NaN()}}}})
+	require.NoError(t, err)
+	assert.Contains(t, string(bars), `"series":[{"name":"s","values":[null]}]`)
+	var read Bars
+	require.NoError(t, json.Unmarshal(bars, &read))
+	assert.True(t, math.IsNaN(read.Series[0].Values[0]))
 	for name, f := range gallery() {
 		_, err := json.Marshal(f)
 		require.NoError(t, err, name)

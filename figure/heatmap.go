@@ -52,71 +52,71 @@ func cellSide(n int, most float64) float64 {
 }
 
 // rowAxis lays out the labels at the left.
-func (l lettering) rowAxis(labels []string, n int, step float64) axis {
+func (t typesetter) rowAxis(labels []string, n int, step float64) axis {
 	a := axis{labels: namesOf(labels, n), indices: labels == nil, step: step, every: every(step, labelPitch)}
-	a.cut(l, labelMost)
+	a.cut(t, labelMost)
 	for i := 0; i < n; i += a.every {
-		a.room = max(a.room, l.width(a.labels[i], tickSize, false))
+		a.room = max(a.room, t.width(a.labels[i], tickSize, false))
 	}
 	a.room += tickGap + tickLength
 	return a
 }
 
 // columnAxis lays out the labels below: across if all fit, or if they are numbers, else upright.
-func (l lettering) columnAxis(labels []string, n int, step float64) axis {
+func (t typesetter) columnAxis(labels []string, n int, step float64) axis {
 	a := axis{labels: namesOf(labels, n), indices: labels == nil, step: step}
-	a.cut(l, labelMost)
-	widest := l.widest(a.labels, tickSize)
+	a.cut(t, labelMost)
+	widest := t.widest(a.labels, tickSize)
 	if a.every = every(step, widest+8); a.indices || a.every == 1 {
 		a.room = tickSize + tickGap + tickLength
 		return a
 	}
 	a.every, a.upright = every(step, labelPitch), true
 	for i := 0; i < n; i += a.every {
-		a.room = max(a.room, l.width(a.labels[i], tickSize, false))
+		a.room = max(a.room, t.width(a.labels[i], tickSize, false))
 	}
 	a.room += tickGap + tickLength
 	return a
 }
 
 // cut shortens the labels.
-func (a axis) cut(l lettering, width float64) {
+func (a axis) cut(t typesetter, width float64) {
 	for i := range a.labels {
-		a.labels[i] = l.cut(a.labels[i], tickSize, width, false)
+		a.labels[i] = t.cut(a.labels[i], tickSize, width, false)
 	}
 }
 
-// paintRows writes labels to the left of the pen's corner.
-func (a axis) paintRows(p pen) {
+// paintRows writes labels to the left of the painter's corner.
+func (a axis) paintRows(p painter) {
 	for i := 0; i < len(a.labels); i += a.every {
 		y := (float64(i) + 0.5) * a.step
 		p.line([][2]float64{{-tickLength, y}, {0, y}}, outline, 1)
-		p.text(-tickGap-tickLength+2, y, a.labels[i], lead{align: 1})
+		p.text(-tickGap-tickLength+2, y, a.labels[i], textStyle{align: 1})
 	}
 }
 
-// paintColumns writes labels below the pen's corner.
-func (a axis) paintColumns(p pen) {
+// paintColumns writes labels below the painter's corner.
+func (a axis) paintColumns(p painter) {
 	for i := 0; i < len(a.labels); i += a.every {
 		x := (float64(i) + 0.5) * a.step
 		p.line([][2]float64{{x, 0}, {x, tickLength}}, outline, 1)
 		if a.upright {
-			p.text(x, tickLength+tickGap-2, a.labels[i], lead{align: 1, upward: true})
+			p.text(x, tickLength+tickGap-2, a.labels[i], textStyle{align: 1, upward: true})
 		} else {
-			p.text(x, tickLength+tickGap+tickSize/2-2, a.labels[i], lead{align: 0.5})
+			p.text(x, tickLength+tickGap+tickSize/2-2, a.labels[i], textStyle{align: 0.5})
 		}
 	}
 }
 
-func (h Heatmap) layout(l lettering) picture {
+func (h Heatmap) layout(t typesetter) picture {
 	rows, columns := len(h.Values), len(h.Values[0])
 	stepY := cellSide(rows, cellMost)
-	stepX := h.cellWidth(l, columns, stepY)
+	stepX := h.cellWidth(t, columns, stepY)
 	width, height := stepX*float64(columns), stepY*float64(rows)
-	left, below := l.rowAxis(h.Rows, rows, stepY), l.columnAxis(h.Columns, columns, stepX)
+	left, below := t.rowAxis(h.Rows, rows, stepY), t.columnAxis(h.Columns, columns, stepX)
 	colours := colouringOf(h.Values, h.Diverging)
-	bar := colours.bar(l, math.Round(max(barLeast, min(barMost, height))))
-	x, top := math.Ceil(left.room), 6.0 // the topmost number of the bar stands out
+	bar := colours.bar(t, math.Round(max(barLeast, min(barMost, height))))
+	x, top := math.Ceil(left.room), 6.0 // the topmost number of the bar reaches above
 	if h.YLabel != "" {
 		x += labelMargin
 	}
@@ -124,9 +124,9 @@ func (h Heatmap) layout(l lettering) picture {
 	if h.XLabel != "" {
 		foot += labelMargin
 	}
-	return picture{x + width + barGap + bar.width, top + max(height+foot, bar.height+6), func(p pen) {
+	return picture{x + width + barGap + bar.width, top + max(height+foot, bar.height+6), func(p painter) {
 		body := p.moved(x, top)
-		body.image(0, 0, width, height, colours.mosaic(h.Values, int(math.Round(width*density)), int(math.Round(height*density))))
+		body.image(0, 0, width, height, colours.image(h.Values, int(math.Round(width*density)), int(math.Round(height*density))))
 		body.frame(0, 0, width, height, outline)
 		left.paintRows(body)
 		below.paintColumns(body.moved(0, height))
@@ -139,10 +139,10 @@ func (h Heatmap) layout(l lettering) picture {
 
 // cellWidth is the columns' width: the rows' height, more where the columns' names ask for it, or
 // where there are few.
-func (h Heatmap) cellWidth(l lettering, columns int, height float64) float64 {
+func (h Heatmap) cellWidth(t typesetter, columns int, height float64) float64 {
 	side := cellSide(columns, cellMost)
 	if h.Columns != nil {
-		if wanted := math.Ceil(l.widest(namesOf(h.Columns, columns), tickSize)) + 8; wanted <= cellWide {
+		if wanted := math.Ceil(t.widest(namesOf(h.Columns, columns), tickSize)) + 8; wanted <= cellWide {
 			side = min(max(side, wanted), cellSide(columns, cellWide))
 		}
 	}
@@ -153,14 +153,14 @@ func (h Heatmap) cellWidth(l lettering, columns int, height float64) float64 {
 }
 
 // axisLabels writes what the axes are, below the columns' labels and left of the rows'.
-func (p pen) axisLabels(x, y string, width, height, below, left float64) {
+func (p painter) axisLabels(x, y string, width, height, below, left float64) {
 	if x != "" {
 		text := p.cut(Visible(x), labelSize, max(width, 200), false)
-		p.text(max(width/2, p.width(text, labelSize, false)/2-left), height+below+labelMargin-labelSize/2, text, lead{size: labelSize, align: 0.5})
+		p.text(max(width/2, p.width(text, labelSize, false)/2-left), height+below+labelMargin-labelSize/2, text, textStyle{size: labelSize, align: 0.5})
 	}
 	if y != "" {
 		text := p.cut(Visible(y), labelSize, max(height, 90), false)
 		at := max(height/2, p.width(text, labelSize, false)/2)
-		p.text(labelSize/2-left, at, text, lead{size: labelSize, align: 0.5, upward: true})
+		p.text(labelSize/2-left, at, text, textStyle{size: labelSize, align: 0.5, upward: true})
 	}
 }

@@ -161,6 +161,29 @@ func (b *Bars) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+type plainBarSeries BarSeries
+
+type barSeriesJSON struct {
+	plainBarSeries
+	Values floats `json:"values"`
+}
+
+// MarshalJSON writes the series, null for what is not finite.
+func (s BarSeries) MarshalJSON() ([]byte, error) {
+	return json.Marshal(barSeriesJSON{plainBarSeries(s), s.Values})
+}
+
+// UnmarshalJSON reads a series, null as NaN.
+func (s *BarSeries) UnmarshalJSON(text []byte) error {
+	var read barSeriesJSON
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	*s = BarSeries(read.plainBarSeries)
+	s.Values = read.Values
+	return nil
+}
+
 type plainAttention Attention
 
 type attentionJSON struct {

@@ -1,7 +1,6 @@
 package figure
 
 import (
-	"fmt"
 	"image/color"
 	"math"
 )
@@ -12,10 +11,6 @@ const (
 	linesHeight = 360.0
 	panelWidth  = 420.0 // of one of several
 	panelHeight = 320.0
-	legendPitch = 17.0
-	legendThumb = 24.0
-	legendMost  = 220.0 // a name's length
-	legendRows  = 24
 	pointsMost  = 2000 // of a line; more are thinned
 	pointsTotal = 80000
 	rawMost     = 800 // of a line before it was smoothed
@@ -23,7 +18,7 @@ const (
 	markRadius  = 2.7
 )
 
-func (l Lines) layout(t lettering) picture {
+func (l Lines) layout(t typesetter) picture {
 	whole := l
 	whole.Title = "" // the frame has it
 	return Panels{Charts: []Lines{whole}}.layout(t)
@@ -56,7 +51,7 @@ func (l Lines) scales() (x, y scale) {
 				}
 			}
 		}
-		for _, v := range s.usual(y) {
+		for _, v := range s.typicalRange(y) {
 			y.low, y.high = min(y.low, v), max(y.high, v)
 		}
 	}
@@ -86,17 +81,17 @@ func styleOf(i int) linestyle {
 }
 
 // paint draws the series into a body of the two scales' sizes, thinned to at most most points.
-func (s Series) paint(p pen, x, y scale, style linestyle, most int) {
+func (s Series) paint(p painter, x, y scale, style linestyle, most int) {
 	s.paintErrors(p, x, y, style, most)
 	if s.Points {
 		s.paintMarks(p, x, y, style, most)
 		return
 	}
-	for _, stretch := range s.stretches(x, y) {
-		if len(stretch) > 1 {
-			p.line(extremes(stretch, most), style.color, 1.8, style.dashes...)
+	for _, segment := range s.segments(x, y) {
+		if len(segment) > 1 {
+			p.line(extremes(segment, most), style.color, 1.8, style.dashes...)
 		} else if !s.Marks {
-			p.dot(stretch[0][0], stretch[0][1], markRadius, style.color)
+			p.dot(segment[0][0], segment[0][1], markRadius, style.color)
 		}
 	}
 	if s.Marks {
@@ -105,7 +100,7 @@ func (s Series) paint(p pen, x, y scale, style linestyle, most int) {
 }
 
 // paintMarks draws a mark at each point, or at evenly spaced ones if there are more than most.
-func (s Series) paintMarks(p pen, x, y scale, style linestyle, most int) {
+func (s Series) paintMarks(p painter, x, y scale, style linestyle, most int) {
 	points := s.points(x, y)
 	for i := 0; i < len(points); i += (len(points) + most - 1) / most {
 		p.dot(points[i][0], points[i][1], markRadius, style.color)
@@ -115,15 +110,15 @@ func (s Series) paintMarks(p pen, x, y scale, style linestyle, most int) {
 // points are the places of those points that have one.
 func (s Series) points(x, y scale) [][2]float64 {
 	var points [][2]float64
-	for _, stretch := range s.stretches(x, y) {
-		points = append(points, stretch...)
+	for _, segment := range s.segments(x, y) {
+		points = append(points, segment...)
 	}
 	return points
 }
 
-// stretches are the line's pieces between points that have no place.
-func (s Series) stretches(x, y scale) [][][2]float64 {
-	var stretches [][][2]float64
+// segments are the line's pieces between points that have no place.
+func (s Series) segments(x, y scale) [][][2]float64 {
+	var segments [][][2]float64
 	broken := true
 	for i := range s.X {
 		if !x.holds(s.X[i]) || !y.holds(s.Y[i]) {
@@ -131,16 +126,16 @@ func (s Series) stretches(x, y scale) [][][2]float64 {
 			continue
 		}
 		if broken {
-			stretches, broken = append(stretches, nil), false
+			segments, broken = append(segments, nil), false
 		}
-		last := len(stretches) - 1
-		stretches[last] = append(stretches[last], [2]float64{x.at(s.X[i]), y.length - y.at(s.Y[i])})
+		last := len(segments) - 1
+		segments[last] = append(segments[last], [2]float64{x.at(s.X[i]), y.length - y.at(s.Y[i])})
 	}
-	return stretches
+	return segments
 }
 
 // paintErrors draws the error bars; one that reaches 0 on a logarithmic axis goes down to its end.
-func (s Series) paintErrors(p pen, x, y scale, style linestyle, most int) {
+func (s Series) paintErrors(p painter, x, y scale, style linestyle, most int) {
 	if s.Error == nil {
 		return
 	}
@@ -162,46 +157,29 @@ func (s Series) paintErrors(p pen, x, y scale, style linestyle, most int) {
 }
 
 // legend lays out the series' names; a single one without a name needs none.
-func (l Lines) legend(t lettering) picture {
+func (l Lines) legend(t typesetter) picture {
 	if len(l.Series) == 1 && l.Series[0].Name == "" {
-		return picture{paint: func(pen) {}}
+		return t.legend(nil, nil)
 	}
 	var names []string
-	for i, s := range l.Series {
-		if i == legendRows-1 && len(l.Series) > legendRows {
-			names = append(names, fmt.Sprintf("… and %d more", len(l.Series)-i))
-			break
-		}
-		names = append(names, t.cut(Name(s.Name), tickSize, legendMost, false))
+	for _, s := range l.Series {
+		names = append(names, s.Name)
 	}
-	const wider = 1.15 // a viewer's font may be wider than the one measured
-	width := legendThumb + 6 + wider*t.widest(names, tickSize)
-	return picture{width, legendPitch * float64(len(names)), func(p pen) {
-		for i, text := range names {
-			y := (float64(i) + 0.5) * legendPitch
-			if i == legendRows-1 && len(l.Series) > legendRows {
-				p.text(0, y, text, lead{color: grey})
-				continue
-			}
-			style := styleOf(i)
-			if l.Series[i].Points {
-				p.dot(legendThumb/2, y, markRadius, style.color)
-			} else {
-				l.Series[i].paintThumb(p, y, style)
-			}
-			p.text(legendThumb+6, y, text, lead{})
-		}
-	}}
+	return t.legend(names, func(p painter, i int, y float64) { l.Series[i].paintKey(p, y, styleOf(i)) })
 }
 
-// paintThumb draws what stands before a line's name in the legend.
-func (s Series) paintThumb(p pen, y float64, style linestyle) {
-	ends := [][2]float64{{0, y}, {legendThumb, y}}
+// paintKey draws what stands before a line's name in the legend.
+func (s Series) paintKey(p painter, y float64, style linestyle) {
+	if s.Points {
+		p.dot(legendKey/2, y, markRadius, style.color)
+		return
+	}
+	ends := [][2]float64{{0, y}, {legendKey, y}}
 	if s.Raw != nil {
 		p.line(ends, pale(style.color), 7)
 	}
 	p.line(ends, style.color, 1.8, style.dashes...)
 	if s.Marks {
-		p.dot(legendThumb/2, y, markRadius, style.color)
+		p.dot(legendKey/2, y, markRadius, style.color)
 	}
 }

@@ -4,10 +4,10 @@ import "math"
 
 // Sizes of panels, in px.
 const (
-	panelTop   = 6.0  // the topmost number may stand out
+	panelTop   = 6.0  // the topmost number may reach above
 	panelTitle = 22.0 // above a chart that has a title
 	panelGap   = 12.0 // between rows
-	panelEdge  = 16.0 // right of a chart: the last number may stand out
+	panelEdge  = 16.0 // right of a chart: the last number may reach further
 )
 
 // grid is how charts are laid out.
@@ -21,7 +21,7 @@ type grid struct {
 }
 
 // grid lays the charts out, all over the same scales.
-func (p Panels) grid(t lettering) grid {
+func (p Panels) grid(t typesetter) grid {
 	joint, series := p.Charts[0], 0
 	joint.Series = nil
 	g := grid{across: p.Across, top: panelTop}
@@ -57,13 +57,13 @@ func (p Panels) grid(t lettering) grid {
 	return g
 }
 
-func (p Panels) layout(t lettering) picture {
+func (p Panels) layout(t typesetter) picture {
 	g, legend := p.grid(t), p.Charts[0].legend(t)
 	width := float64(g.across) * g.width
 	if legend.width > 0 {
 		width += 4 + legend.width
 	}
-	return picture{width, max(float64(g.down)*(g.height+panelGap)-panelGap, g.top+legend.height), func(at pen) {
+	return picture{width, max(float64(g.down)*(g.height+panelGap)-panelGap, g.top+legend.height), func(at painter) {
 		for i, l := range p.Charts {
 			l.XLabel, l.YLabel = p.Charts[0].XLabel, p.Charts[0].YLabel
 			l.paint(at.moved(float64(i%g.across)*g.width, float64(i/g.across)*(g.height+panelGap)), g)
@@ -73,10 +73,10 @@ func (p Panels) layout(t lettering) picture {
 }
 
 // paint draws a chart into its cell.
-func (l Lines) paint(cell pen, g grid) {
+func (l Lines) paint(cell painter, g grid) {
 	if l.Title != "" {
 		title := cell.cut(Visible(l.Title), labelSize, g.x.length, true)
-		cell.text(g.left+g.x.length/2, panelTitle/2-2, title, lead{size: labelSize, bold: true, align: 0.5})
+		cell.text(g.left+g.x.length/2, panelTitle/2-2, title, textStyle{size: labelSize, bold: true, align: 0.5})
 	}
 	body := cell.moved(g.left, g.top)
 	g.x.paintBelow(body, g.y.length)

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// usual is the raw values' low and high end without the most extreme hundredth at each, which
+// typicalRange is the raw values' low and high end without the most extreme hundredth at each, which
 // would leave little room for the rest; nil: there is nothing raw.
-func (s Series) usual(y scale) []float64 {
+func (s Series) typicalRange(y scale) []float64 {
 	var values []float64
 	for _, v := range s.Raw {
 		if y.holds(v) {
@@ -24,7 +24,7 @@ func (s Series) usual(y scale) []float64 {
 }
 
 // paintRaw draws the raw values, cut off at the ends of the axis.
-func (s Series) paintRaw(p pen, x, y scale, c color.NRGBA, most int) {
+func (s Series) paintRaw(p painter, x, y scale, c color.NRGBA, most int) {
 	if s.Raw == nil {
 		return
 	}
@@ -35,8 +35,8 @@ func (s Series) paintRaw(p pen, x, y scale, c color.NRGBA, most int) {
 			raw.Y[i] = max(y.low, min(y.high, v))
 		}
 	}
-	for _, stretch := range raw.stretches(x, y) {
-		p.line(extremes(stretch, most), c, 1)
+	for _, segment := range raw.segments(x, y) {
+		p.line(extremes(segment, most), c, 1)
 	}
 }
 

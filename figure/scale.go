@@ -61,23 +61,23 @@ func (s scale) given() []tick {
 }
 
 // paintBelow draws grid lines over a height and the numbers below them.
-func (s scale) paintBelow(p pen, height float64) {
+func (s scale) paintBelow(p painter, height float64) {
 	for _, t := range s.ticks(7) {
 		x := s.at(t.value)
 		p.line([][2]float64{{x, 0}, {x, height}}, faint, 1)
 		p.line([][2]float64{{x, height}, {x, height + tickLength}}, outline, 1)
-		p.text(x, height+tickLength+tickGap+tickSize/2-2, t.label, lead{align: 0.5})
+		p.text(x, height+tickLength+tickGap+tickSize/2-2, t.label, textStyle{align: 0.5})
 	}
 	p.line([][2]float64{{0, height}, {s.length, height}}, outline, 1)
 }
 
 // paintLeft draws grid lines over a width and the numbers left of them.
-func (s scale) paintLeft(p pen, width float64) {
+func (s scale) paintLeft(p painter, width float64) {
 	for _, t := range s.ticks(7) {
 		y := s.length - s.at(t.value)
 		p.line([][2]float64{{0, y}, {width, y}}, faint, 1)
 		p.line([][2]float64{{-tickLength, y}, {0, y}}, outline, 1)
-		p.text(-tickGap-tickLength+2, y, t.label, lead{align: 1})
+		p.text(-tickGap-tickLength+2, y, t.label, textStyle{align: 1})
 	}
 	p.line([][2]float64{{0, 0}, {0, s.length}}, outline, 1)
 }

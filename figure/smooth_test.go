@@ -51,9 +51,9 @@ func TestSmoothed(t *testing.T) {
 	}
 }
 
-// TestRawIsBehind: raw values are drawn before the line, in a paler colour; one far away from the
+// TestRawIsBelow: raw values are drawn before the line, in a paler colour; one far away from the
 // others leaves the axis alone and stays inside the picture.
-func TestRawIsBehind(t *testing.T) {
+func TestRawIsBelow(t *testing.T) {
 	s, _ := noisy(500)
 	s = s.Smoothed()
 	s.Raw[300] = 1e6

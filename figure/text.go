@@ -25,35 +25,35 @@ const (
 	tinySize  = 8.5 // names along crowded axes
 )
 
-// lettering measures and writes text. The font has no glyphs for the signs that stand for
+// typesetter measures and writes text. The font has no glyphs for the signs that stand for
 // invisible characters: they are drawn.
-type lettering struct {
-	fonts *font.Cache
-	spell bool // write out characters that the font has no glyph for; else leave them to the viewer's fonts
+type typesetter struct {
+	cache  *font.Cache
+	escape bool // write out characters that the font has no glyph for; else leave them to the viewer's fonts
 }
 
-func newLettering(spell bool) lettering {
-	return lettering{font.NewCache(liberation.Collection()), spell}
+func newTypesetter(escape bool) typesetter {
+	return typesetter{font.NewCache(liberation.Collection()), escape}
 }
 
-func (l lettering) face(size float64, bold bool) font.Face {
+func (t typesetter) face(size float64, bold bool) font.Face {
 	wanted := font.Font{Typeface: "Liberation", Variant: "Sans"}
 	if bold {
 		wanted.Weight = xfont.WeightBold
 	}
-	return l.fonts.Lookup(wanted, vg.Length(size)*px)
+	return t.cache.Lookup(wanted, vg.Length(size)*px)
 }
 
-// run is a piece of a text: of characters of the font, or a sign that is drawn.
+// run is a piece of a text: of characters of the font, or a glyph that is drawn.
 type run struct {
 	text  string
-	sign  *sign
+	glyph *glyph
 	width float64 // px
 }
 
 // runs splits a text.
-func (l lettering) runs(text string, size float64, bold bool) []run {
-	face := l.face(size, bold)
+func (t typesetter) runs(text string, size float64, bold bool) []run {
+	face := t.face(size, bold)
 	var runs []run
 	var plain strings.Builder
 	wider := 0.0 // by characters that the font lacks
@@ -67,14 +67,14 @@ func (l lettering) runs(text string, size float64, bold bool) []run {
 	}
 	var buffer sfnt.Buffer
 	for _, r := range text {
-		if s := signOf(r); s != nil {
+		if s := drawnGlyph(r); s != nil {
 			flush()
-			runs = append(runs, run{sign: s, width: s.advance * size})
+			runs = append(runs, run{glyph: s, width: s.advance * size})
 			continue
 		}
 		index, err := face.Face.GlyphIndex(&buffer, r)
 		switch missing := index == 0 || err != nil; {
-		case missing && l.spell:
+		case missing && t.escape:
 			fmt.Fprintf(&plain, `\u%04X`, r)
 		case missing:
 			plain.WriteRune(r)
@@ -88,35 +88,35 @@ func (l lettering) runs(text string, size float64, bold bool) []run {
 }
 
 // width is a line's width in px.
-func (l lettering) width(text string, size float64, bold bool) float64 {
+func (t typesetter) width(text string, size float64, bold bool) float64 {
 	width := 0.0
-	for _, r := range l.runs(text, size, bold) {
+	for _, r := range t.runs(text, size, bold) {
 		width += r.width
 	}
 	return width
 }
 
 // widest is the width of the widest of texts.
-func (l lettering) widest(texts []string, size float64) float64 {
+func (t typesetter) widest(texts []string, size float64) float64 {
 	width := 0.0
 	for _, text := range texts {
-		width = max(width, l.width(text, size, false))
+		width = max(width, t.width(text, size, false))
 	}
 	return width
 }
 
 // cut shortens a text to a width, "…" for what is left out.
-func (l lettering) cut(text string, size, width float64, bold bool) string {
+func (t typesetter) cut(text string, size, width float64, bold bool) string {
 	if utf8.RuneCountInString(text) > 2000 {
 		text = string([]rune(text)[:2000]) + "…"
 	}
-	if l.width(text, size, bold) <= width {
+	if t.width(text, size, bold) <= width {
 		return text
 	}
 	runes := []rune(text)
 	low, high := 0, len(runes) // so many fit, so many do not
 	for high-low > 1 {
-		if middle := (low + high) / 2; l.width(string(runes[:middle])+"…", size, bold) <= width {
+		if middle := (low + high) / 2; t.width(string(runes[:middle])+"…", size, bold) <= width {
 			low = middle
 		} else {
 			high = middle
@@ -126,29 +126,29 @@ func (l lettering) cut(text string, size, width float64, bold bool) string {
 }
 
 // wrap breaks a text at spaces into at most some lines of a width.
-func (l lettering) wrap(text string, size, width float64, bold bool, lines int) []string {
+func (t typesetter) wrap(text string, size, width float64, bold bool, lines int) []string {
 	words := strings.Fields(text)
 	var wrapped []string
 	for len(words) > 0 {
 		if len(wrapped) == lines-1 {
-			return append(wrapped, l.cut(strings.Join(words, " "), size, width, bold))
+			return append(wrapped, t.cut(strings.Join(words, " "), size, width, bold))
 		}
 		n := 1
-		for n < len(words) && l.width(strings.Join(words[:n+1], " "), size, bold) <= width {
+		for n < len(words) && t.width(strings.Join(words[:n+1], " "), size, bold) <= width {
 			n++
 		}
-		wrapped = append(wrapped, l.cut(strings.Join(words[:n], " "), size, width, bold))
+		wrapped = append(wrapped, t.cut(strings.Join(words[:n], " "), size, width, bold))
 		words = words[n:]
 	}
 	return wrapped
 }
 
 // write writes a line from a point of its baseline on.
-func (l lettering) write(c vg.Canvas, at vg.Point, text string, size float64, bold bool) {
-	face := l.face(size, bold)
-	for _, r := range l.runs(text, size, bold) {
-		if r.sign != nil {
-			r.sign.draw(c, at, size)
+func (t typesetter) write(c vg.Canvas, at vg.Point, text string, size float64, bold bool) {
+	face := t.face(size, bold)
+	for _, r := range t.runs(text, size, bold) {
+		if r.glyph != nil {
+			r.glyph.draw(c, at, size)
 		} else {
 			c.FillString(face, at, r.text)
 		}
@@ -156,30 +156,30 @@ func (l lettering) write(c vg.Canvas, at vg.Point, text string, size float64, bo
 	}
 }
 
-// sign is a drawn character: strokes through points, in ems from the baseline's left end, and
+// glyph is a drawn character: strokes through points, in ems from the baseline's left end, and
 // maybe a circle.
-type sign struct {
+type glyph struct {
 	advance float64
 	strokes [][][2]float64
 	circle  float64 // radius, around the middle of the strokes' box; 0: none
 }
 
-// signOf is the sign for a character, nil if the font has it.
-func signOf(r rune) *sign {
+// drawnGlyph is the glyph for a character, nil if the font has it.
+func drawnGlyph(r rune) *glyph {
 	switch r {
 	case '␣':
-		return &sign{advance: 0.58, strokes: [][][2]float64{{{0.08, 0.12}, {0.08, -0.08}, {0.5, -0.08}, {0.5, 0.12}}}}
+		return &glyph{advance: 0.58, strokes: [][][2]float64{{{0.08, 0.12}, {0.08, -0.08}, {0.5, -0.08}, {0.5, 0.12}}}}
 	case '⏎':
-		return &sign{advance: 0.86, strokes: [][][2]float64{{{0.76, 0.66}, {0.76, 0.26}, {0.1, 0.26}}, {{0.3, 0.46}, {0.1, 0.26}, {0.3, 0.06}}}}
+		return &glyph{advance: 0.86, strokes: [][][2]float64{{{0.76, 0.66}, {0.76, 0.26}, {0.1, 0.26}}, {{0.3, 0.46}, {0.1, 0.26}, {0.3, 0.06}}}}
 	case '⇥':
-		return &sign{advance: 0.9, strokes: [][][2]float64{{{0.06, 0.3}, {0.68, 0.3}}, {{0.5, 0.48}, {0.68, 0.3}, {0.5, 0.12}}, {{0.78, 0.56}, {0.78, 0.04}}}}
+		return &glyph{advance: 0.9, strokes: [][][2]float64{{{0.06, 0.3}, {0.68, 0.3}}, {{0.5, 0.48}, {0.68, 0.3}, {0.5, 0.12}}, {{0.78, 0.56}, {0.78, 0.04}}}}
 	case '∅':
-		return &sign{advance: 0.74, circle: 0.26, strokes: [][][2]float64{{{0.1, 0.02}, {0.64, 0.62}}}}
+		return &glyph{advance: 0.74, circle: 0.26, strokes: [][][2]float64{{{0.1, 0.02}, {0.64, 0.62}}}}
 	}
 	return nil
 }
 
-func (s *sign) draw(c vg.Canvas, at vg.Point, size float64) {
+func (s *glyph) draw(c vg.Canvas, at vg.Point, size float64) {
 	em := vg.Length(size) * px
 	c.SetLineWidth(0.075 * em)
 	c.SetLineDash(nil, 0)

@@ -47,16 +47,16 @@ func share(i, length, n int) (from, to int) {
 	return from, max(from+1, (i+1)*n/length)
 }
 
-// extremes thins points to at most most: the first and last, and of each of the stretches between
+// extremes thins points to at most most: the first and last, and of each of the segments between
 // the lowest and the highest, in their order.
 func extremes(points [][2]float64, most int) [][2]float64 {
 	if len(points) <= most {
 		return points
 	}
-	inner, stretches := points[1:len(points)-1], (most-2)/2
+	inner, segments := points[1:len(points)-1], (most-2)/2
 	thin := [][2]float64{points[0]}
-	for s := range stretches {
-		from, to := share(s, stretches, len(inner))
+	for s := range segments {
+		from, to := share(s, segments, len(inner))
 		low, high := from, from
 		for i := from; i < to; i++ {
 			if inner[i][1] < inner[low][1] {

@@ -20,10 +20,10 @@ const (
 	edgesMost   = 1500 // the strongest are drawn
 )
 
-// board is where a wiring diagram's nodes are: columns from the left by layer.
-type board struct {
+// diagram is where a wiring diagram's nodes are: columns from the left by layer.
+type diagram struct {
 	columns []column
-	place   []spot // of each node
+	boxes   []nodeBox // of each node
 	pitch   float64
 	width   float64
 	height  float64
@@ -35,16 +35,16 @@ type column struct {
 	left, width float64
 }
 
-// spot is a node's box: its column, edges' ends left and right, and middle.
-type spot struct {
+// nodeBox is a node's box: its column, left and right edge, and middle.
+type nodeBox struct {
 	column      int
 	left, right float64
 	y           float64
 }
 
-// board lays the nodes out.
-func (w Wiring) board(l lettering) board {
-	b := board{place: make([]spot, len(w.Nodes)), pitch: nodePitch, size: tickSize}
+// diagram lays the nodes out.
+func (w Wiring) diagram(t typesetter) diagram {
+	b := diagram{boxes: make([]nodeBox, len(w.Nodes)), pitch: nodePitch, size: tickSize}
 	layers := make(map[int][]int)
 	for i, node := range w.Nodes {
 		layers[node.Layer] = append(layers[node.Layer], i)
@@ -68,7 +68,7 @@ func (w Wiring) board(l lettering) board {
 	}
 	slices.SortFunc(b.columns, func(c, d column) int { return cmp.Compare(w.Nodes[c.nodes[0]].Layer, w.Nodes[d.nodes[0]].Layer) })
 	for i := range b.columns {
-		b.columns[i].width = 14 + min(names, l.widest(w.names(b.columns[i].nodes), b.size))
+		b.columns[i].width = 14 + min(names, t.widest(w.names(b.columns[i].nodes), b.size))
 		b.width += b.columns[i].width
 	}
 	if count > 1 {
@@ -78,18 +78,18 @@ func (w Wiring) board(l lettering) board {
 	for i := range b.columns {
 		b.columns[i].left = b.width
 		b.width += b.columns[i].width + gap
-		b.put(i)
+		b.placeColumn(i)
 	}
 	b.width -= gap
 	return b
 }
 
-// put gives the nodes of column c their places, the column centred.
-func (b board) put(c int) {
+// placeColumn gives the nodes of column c their places, the column centred.
+func (b diagram) placeColumn(c int) {
 	col := b.columns[c]
 	top := (b.height - b.pitch*float64(len(col.nodes))) / 2
 	for i, node := range col.nodes {
-		b.place[node] = spot{c, col.left, col.left + col.width, top + (float64(i)+0.5)*b.pitch}
+		b.boxes[node] = nodeBox{c, col.left, col.left + col.width, top + (float64(i)+0.5)*b.pitch}
 	}
 }
 
@@ -118,23 +118,23 @@ func (w Wiring) strongest() ([]WiringEdge, float64) {
 	return edges[max(0, len(edges)-edgesMost):], math.Abs(edges[len(edges)-1].Weight)
 }
 
-func (w Wiring) layout(l lettering) picture {
-	b := w.board(l)
+func (w Wiring) layout(t typesetter) picture {
+	b := w.diagram(t)
 	edges, largest := w.strongest()
-	notes := l.wrap(w.note(len(edges), largest), noteSize, max(b.width, 260), false, 3)
+	notes := t.wrap(w.note(len(edges), largest), noteSize, max(b.width, 260), false, 3)
 	const lineHeight = 14.0
 	top, right, below := b.overhang(edges)
 	bottom := top + b.height + below + 12
-	return picture{b.width + right, bottom + lineHeight*float64(len(notes)), func(p pen) {
+	return picture{b.width + right, bottom + lineHeight*float64(len(notes)), func(p painter) {
 		body := p.moved(0, top)
 		for _, e := range edges {
-			body.edge(b.way(e), e.Weight, math.Abs(e.Weight)/largest)
+			body.edge(b.edgeCurve(e), e.Weight, math.Abs(e.Weight)/largest)
 		}
 		for c, col := range b.columns {
 			b.paintNodes(body, c, w.names(col.nodes))
 		}
 		for i, line := range notes {
-			p.text(0, bottom+(float64(i)+0.5)*lineHeight, line, lead{size: noteSize, color: grey})
+			p.text(0, bottom+(float64(i)+0.5)*lineHeight, line, textStyle{size: noteSize, color: grey})
 		}
 	}}
 }
@@ -151,41 +151,41 @@ func (w Wiring) note(drawn int, largest float64) string {
 	return note
 }
 
-// way is an edge's cubic Bezier curve: from, two control points, to.
-type way struct {
+// edgeCurve is an edge's cubic Bezier curve: from, two control points, to.
+type edgeCurve struct {
 	points [4][2]float64
 	back   bool // not to a later column: it needs an arrowhead
 }
 
-// way leads an edge from the right of a node to the left of one in a later column, above the
+// edgeCurve leads an edge from the right of a node to the left of one in a later column, above the
 // columns between; around on the right to one of the same column; from the left of a node to the
 // right of one in an earlier column, below.
-func (b board) way(e WiringEdge) way {
-	from, to := b.place[e.From], b.place[e.To]
+func (b diagram) edgeCurve(e WiringEdge) edgeCurve {
+	from, to := b.boxes[e.From], b.boxes[e.To]
 	apart := to.column - from.column
 	bow := min(70, 0.8*min(b.pitch, nodePitch)*math.Abs(float64(apart))) // of edges past columns
 	switch {
 	case e.From == e.To:
-		return way{[4][2]float64{{from.right, from.y - 3}, {from.right + 50, from.y - 26}, {to.right + 50, to.y + 26}, {to.right + 3, to.y + 3}}, true}
+		return edgeCurve{[4][2]float64{{from.right, from.y - 3}, {from.right + 50, from.y - 26}, {to.right + 50, to.y + 26}, {to.right + 3, to.y + 3}}, true}
 	case apart == 0:
 		out := from.right + min(90, 30+0.3*math.Abs(to.y-from.y))
-		return way{[4][2]float64{{from.right, from.y}, {out, from.y}, {out, to.y}, {to.right + 3, to.y}}, true}
+		return edgeCurve{[4][2]float64{{from.right, from.y}, {out, from.y}, {out, to.y}, {to.right + 3, to.y}}, true}
 	case apart < 0:
 		reach := 0.45 * (from.left - to.right)
-		return way{[4][2]float64{{from.left, from.y}, {from.left - reach, from.y + bow + 12}, {to.right + reach, to.y + bow + 12}, {to.right + 3, to.y}}, true}
+		return edgeCurve{[4][2]float64{{from.left, from.y}, {from.left - reach, from.y + bow + 12}, {to.right + reach, to.y + bow + 12}, {to.right + 3, to.y}}, true}
 	}
 	if apart == 1 {
 		bow = 0
 	}
 	reach := 0.45 * (to.left - from.right)
-	return way{[4][2]float64{{from.right, from.y}, {from.right + reach, from.y - bow}, {to.left - reach, to.y - bow}, {to.left, to.y}}, false}
+	return edgeCurve{[4][2]float64{{from.right, from.y}, {from.right + reach, from.y - bow}, {to.left - reach, to.y - bow}, {to.left, to.y}}, false}
 }
 
-// overhang is how far edges reach out of the board.
-func (b board) overhang(edges []WiringEdge) (top, right, bottom float64) {
+// overhang is how far edges reach out of the diagram.
+func (b diagram) overhang(edges []WiringEdge) (top, right, bottom float64) {
 	for _, e := range edges {
 		const steps = 16
-		w := b.way(e)
+		w := b.edgeCurve(e)
 		for i := range steps {
 			x, y := w.at(float64(i) / steps)
 			top, right, bottom = max(top, 3-y), max(right, x+3-b.width), max(bottom, y+3-b.height)
@@ -195,7 +195,7 @@ func (b board) overhang(edges []WiringEdge) (top, right, bottom float64) {
 }
 
 // at is the curve's point at t in [0, 1].
-func (w way) at(t float64) (x, y float64) {
+func (w edgeCurve) at(t float64) (x, y float64) {
 	u := 1 - t
 	weights := [4]float64{u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t}
 	for i, p := range w.points {
@@ -205,7 +205,7 @@ func (w way) at(t float64) (x, y float64) {
 }
 
 // edge draws an edge of a relative strength.
-func (p pen) edge(w way, weight, strength float64) {
+func (p painter) edge(w edgeCurve, weight, strength float64) {
 	c := Signed(weight)
 	c.A = uint8(math.Round(255 * (0.12 + 0.78*strength)))
 	width := 0.6 + 3.2*strength
@@ -216,7 +216,7 @@ func (p pen) edge(w way, weight, strength float64) {
 }
 
 // arrowhead draws a triangle that points to the left.
-func (p pen) arrowhead(x, y, size float64, c color.Color) {
+func (p painter) arrowhead(x, y, size float64, c color.Color) {
 	p.canvas.SetColor(c)
 	path := p.rectangle(x, y, 0, 0)[:1]
 	path.Line(p.point(x+1.4*size, y-0.7*size))
@@ -226,20 +226,20 @@ func (p pen) arrowhead(x, y, size float64, c color.Color) {
 }
 
 // paintNodes draws a column's boxes and names; crowded, every few names.
-func (b board) paintNodes(p pen, c int, names []string) {
+func (b diagram) paintNodes(p painter, c int, names []string) {
 	col := b.columns[c]
 	box := min(nodeHeight, 0.9*b.pitch)
 	shown := every(b.pitch, b.size+1)
 	paper := color.NRGBA{R: 0xf6, G: 0xf6, B: 0xf6, A: 0xff}
 	for i, node := range col.nodes {
-		at := b.place[node]
+		at := b.boxes[node]
 		p.fill(at.left, at.y-box/2, col.width, box, paper)
 		if box > 4 {
 			p.frame(at.left, at.y-box/2, col.width, box, outline)
 		}
 		if i%shown == 0 {
 			name := p.cut(names[i], b.size, col.width-10, false)
-			p.text(at.left+col.width/2, at.y, name, lead{size: b.size, align: 0.5})
+			p.text(at.left+col.width/2, at.y, name, textStyle{size: b.size, align: 0.5})
 		}
 	}
 }

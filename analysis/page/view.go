@@ -97,6 +97,7 @@ func viewOf(f figure.Figure) (figureView, error) {
 		return v.with(f)
 	case figure.Bars:
 		v.Kind = "bars"
+		f = single(f)
 		f.Labels = names(f.Labels)
 		return v.with(f)
 	case figure.Attention:
@@ -109,6 +110,20 @@ func viewOf(f figure.Figure) (figureView, error) {
 		return v.with(f)
 	}
 	return figureView{}, errors.Errorf("page: no drawing for %T", f)
+}
+
+// single is bars of several series as bars of one, each labelled with its series.
+func single(b figure.Bars) figure.Bars {
+	if len(b.Series) == 0 {
+		return b
+	}
+	flat := figure.Bars{Title: b.Title, YLabel: b.YLabel}
+	for i, label := range b.Labels {
+		for _, s := range b.Series {
+			flat.Labels, flat.Values = append(flat.Labels, label+": "+s.Name), append(flat.Values, s.Values[i])
+		}
+	}
+	return flat
 }
 
 // with is the view with the figure's data; encoding/json escapes <, >, & and line separators.

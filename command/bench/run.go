@@ -8,7 +8,6 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/internal/cli"
 )
@@ -137,7 +136,7 @@ func (c *call) finish(r *bench.Report, out cli.Output) error {
 	if c.svg == "" || len(r.Models)+len(r.PyTorch) == 0 {
 		return nil
 	}
-	return checkpoint.WriteFileAtomic(c.svg, r.Picture().Write)
+	return cli.WriteFigure(c.svg, r.Picture())
 }
 
 // save writes the report into the file of -out.
@@ -145,7 +144,7 @@ func (c *call) save(r *bench.Report) error {
 	if c.out == "" {
 		return nil
 	}
-	return checkpoint.WriteFileAtomic(c.out, func(w io.Writer) error { return cli.Output{Stdout: w}.PrintJSON(r) })
+	return cli.WriteFile(c.out, func(w io.Writer) error { return cli.Output{Stdout: w}.PrintJSON(r) })
 }
 
 // show prints and draws what -from names.

@@ -6,10 +6,8 @@ import (
 	"path/filepath"
 	"sort"
 
-	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/internal/bars"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/trainer"
 )
@@ -107,11 +105,11 @@ func profile(t *trainer.Trainer, dir, name string, out cli.Output) error {
 		return err
 	}
 	ms := 1e3 / float64(p.Steps)
-	chart := bars.Chart{Title: fmt.Sprintf("%s: %.1f ms a step", name, p.Seconds*ms), Axis: "ms a step", Format: "%.2f"}
+	chart := figure.Bars{Title: fmt.Sprintf("%s: %.1f ms a step", name, p.Seconds*ms), YLabel: "ms a step", Format: "%.2f"}
 	for _, r := range rows {
 		if r.seconds >= drawnShare*p.Seconds {
-			chart.Rows = append(chart.Rows, bars.Row{Name: r.name, Values: []float64{r.seconds * ms}})
+			chart.Labels, chart.Values = append(chart.Labels, r.name), append(chart.Values, r.seconds*ms)
 		}
 	}
-	return checkpoint.WriteFileAtomic(filepath.Join(dir, trainer.ProfileFile), chart.Write)
+	return cli.WriteFigure(filepath.Join(dir, trainer.ProfileFile), chart)
 }

@@ -5,42 +5,45 @@ import (
 	"math"
 	"slices"
 
-	"github.com/residua-go/residua/internal/bars"
+	"github.com/residua-go/residua/figure"
 )
 
 // Picture is each model's speed in GFLOPS of its own matrix products, which makes sizes comparable, next to PyTorch's where that was
 // measured.
-func (r *Report) Picture() bars.Chart {
-	c := bars.Chart{Title: "Training speed, " + r.Machine.precision() + ", full steps", Format: "%.0f",
-		Axis: fmt.Sprintf("GFLOPS of matrix products (peak %.0f, %s)", r.Machine.PeakGFLOPS, r.Machine.name())}
+func (r *Report) Picture() figure.Bars {
+	b := figure.Bars{Title: "Training speed, " + r.Machine.precision() + ", full steps", Format: "%.0f",
+		YLabel: fmt.Sprintf("GFLOPS of matrix products (peak %.0f, %s)", r.Machine.PeakGFLOPS, r.Machine.name())}
 	if len(r.PyTorch) == 0 {
 		for _, m := range r.Models {
-			c.Rows = append(c.Rows, bars.Row{Name: m.Name, Values: []float64{m.GFLOPS}})
+			b.Labels, b.Values = append(b.Labels, m.Name), append(b.Values, m.GFLOPS)
 		}
-		return c
-	}
-	c.Series = []string{implementationName(residua)}
-	var modes []string
-	for _, mode := range []string{Compiled, Eager} {
-		if slices.ContainsFunc(r.PyTorch, func(p PyTorchResult) bool { return !math.IsNaN(p.gflops(mode)) }) {
-			modes, c.Series = append(modes, mode), append(c.Series, implementationName(mode))
-		}
+		return b
 	}
 	for _, p := range r.PyTorch {
-		row := bars.Row{Name: p.Name, Values: []float64{p.Residua.GFLOPS}}
-		for _, mode := range modes {
-			row.Values = append(row.Values, p.gflops(mode))
-		}
-		c.Rows = append(c.Rows, row)
+		b.Labels = append(b.Labels, p.Name)
 	}
-	return c
+	for _, implementation := range []string{residua, Compiled, Eager} {
+		if s := r.speeds(implementation); slices.ContainsFunc(s.Values, func(v float64) bool { return !math.IsNaN(v) }) {
+			b.Series = append(b.Series, s)
+		}
+	}
+	return b
 }
 
-// gflops is a baseline's speed, NaN if it was not measured.
-func (p PyTorchResult) gflops(mode string) float64 {
-	i := slices.IndexFunc(p.Baselines, func(b BaselineResult) bool { return b.Mode == mode })
-	if i < 0 {
-		return math.NaN()
+// speeds are an implementation's GFLOPS of each model, NaN where they were not measured.
+func (r *Report) speeds(implementation string) figure.BarSeries {
+	s := figure.BarSeries{Name: implementationName(implementation)}
+	for _, p := range r.PyTorch {
+		v := math.NaN()
+		if implementation == residua {
+			v = p.Residua.GFLOPS
+		}
+		for _, b := range p.Baselines {
+			if b.Mode == implementation {
+				v = b.GFLOPS
+			}
+		}
+		s.Values = append(s.Values, v)
 	}
-	return p.Baselines[i].GFLOPS
+	return s
 }

@@ -1,12 +1,12 @@
 package bench
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
 )
 
@@ -117,15 +117,16 @@ N: an operand as it is, T: stored transposed
 
 func TestPicture(t *testing.T) {
 	r := fakeReport(t)
-	c := r.Picture()
-	assert.Equal(t, []string{"Residua", "torch.compile", "PyTorch eager"}, c.Series)
-	require.Len(t, c.Rows, 1)
-	assert.InEpsilonSlice(t, []float64{r.PyTorch[0].Residua.GFLOPS, r.PyTorch[0].Residua.GFLOPS / 1.8, r.PyTorch[0].Residua.GFLOPS / 3.5}, c.Rows[0].Values, 1e-12)
+	b := r.Picture()
+	ours := r.PyTorch[0].Residua.GFLOPS
+	assert.Equal(t, []figure.BarSeries{{Name: "Residua", Values: []float64{ours}}, {Name: "torch.compile", Values: []float64{r.PyTorch[0].Baselines[1].GFLOPS}},
+		{Name: "PyTorch eager", Values: []float64{r.PyTorch[0].Baselines[0].GFLOPS}}}, b.Series)
+	assert.InEpsilon(t, ours/1.8, b.Series[1].Values[0], 1e-12)
+	require.NoError(t, figure.Check(b))
 	r.PyTorch = nil
-	c = r.Picture()
-	assert.Len(t, c.Rows, 2)
-	var picture bytes.Buffer
-	require.NoError(t, c.Write(&picture))
+	b = r.Picture()
+	assert.Len(t, b.Values, 2)
+	require.NoError(t, figure.Check(b))
 }
 
 func TestMedian(t *testing.T) {

@@ -63,7 +63,7 @@ var allowed = map[string][]string{
 	"command":          commandImports("experiment/bench", "command/bench", "experiment", "experiment/compare", "experiment/mup", "experiment/cards", "command/compare", "analysis", "analysis/cache", "analysis/check", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/models", "command/analyze"),
 
 	"experiment":          {},
-	"experiment/bench":    {"learner", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim", "figure", "internal/bars"},
+	"experiment/bench":    {"learner", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim", "figure"},
 	"experiment/compare":  experimentImports("experiment"),
 	"experiment/mup":      experimentImports("experiment"),
 	"experiment/cards":    experimentImports("experiment", "experiment/compare"),
@@ -75,7 +75,7 @@ var allowed = map[string][]string{
 
 // commandImports is what every command may import, and others.
 func commandImports(others ...string) []string {
-	return append(others, "internal/cli", "internal/bars", "trainer", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
+	return append(others, "internal/cli", "trainer", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
 // experimentImports is what an experiment may import, and others.

@@ -11,24 +11,24 @@ import (
 // picture is a drawing of known size, in px.
 type picture struct {
 	width, height float64
-	paint         func(p pen)
+	paint         func(p painter)
 }
 
-// pen draws on a canvas in px from a corner rightwards and down.
-type pen struct {
-	lettering
+// painter draws on a canvas in px from a corner rightwards and down.
+type painter struct {
+	typesetter
 	canvas vg.Canvas
 	x, y   float64 // the corner
 	bottom float64 // the canvas' height
 }
 
-// moved is the pen with its corner elsewhere.
-func (p pen) moved(x, y float64) pen {
+// moved is the painter with its corner elsewhere.
+func (p painter) moved(x, y float64) painter {
 	p.x, p.y = p.x+x, p.y+y
 	return p
 }
 
-func (p pen) point(x, y float64) vg.Point {
+func (p painter) point(x, y float64) vg.Point {
 	return vg.Point{X: vg.Length(p.x+x) * px, Y: vg.Length(p.bottom-p.y-y) * px}
 }
 
@@ -41,8 +41,8 @@ var (
 	outline = color.NRGBA{R: 0x99, G: 0x99, B: 0x99, A: 0xff}
 )
 
-// lead is how text is written; the zero value is black, of tickSize, to the right of its point.
-type lead struct {
+// textStyle is how text is written; the zero value is black, of tickSize, to the right of its point.
+type textStyle struct {
 	size   float64
 	bold   bool
 	color  color.Color
@@ -51,40 +51,40 @@ type lead struct {
 }
 
 // text writes a line; the point is at half its letters' height.
-func (p pen) text(x, y float64, text string, how lead) {
-	if how.size == 0 {
-		how.size = tickSize
+func (p painter) text(x, y float64, text string, style textStyle) {
+	if style.size == 0 {
+		style.size = tickSize
 	}
-	if how.color == nil {
-		how.color = black
+	if style.color == nil {
+		style.color = black
 	}
 	const middle = 0.35 // of a size: half of a capital's height
-	back := how.align * p.width(text, how.size, how.bold)
-	p.canvas.SetColor(how.color)
-	if !how.upward {
-		p.write(p.canvas, p.point(x-back, y+middle*how.size), text, how.size, how.bold)
+	back := style.align * p.width(text, style.size, style.bold)
+	p.canvas.SetColor(style.color)
+	if !style.upward {
+		p.write(p.canvas, p.point(x-back, y+middle*style.size), text, style.size, style.bold)
 		return
 	}
 	p.canvas.Push()
-	p.canvas.Translate(p.point(x+middle*how.size, y+back))
+	p.canvas.Translate(p.point(x+middle*style.size, y+back))
 	p.canvas.Rotate(math.Pi / 2)
-	p.write(p.canvas, vg.Point{}, text, how.size, how.bold)
+	p.write(p.canvas, vg.Point{}, text, style.size, style.bold)
 	p.canvas.Pop()
 }
 
 // fill fills a rectangle.
-func (p pen) fill(x, y, width, height float64, c color.Color) {
+func (p painter) fill(x, y, width, height float64, c color.Color) {
 	p.canvas.SetColor(c)
 	p.canvas.Fill(p.rectangle(x, y, width, height))
 }
 
 // frame draws a rectangle's outline.
-func (p pen) frame(x, y, width, height float64, c color.Color) {
+func (p painter) frame(x, y, width, height float64, c color.Color) {
 	p.style(c, 1)
 	p.canvas.Stroke(p.rectangle(x, y, width, height))
 }
 
-func (p pen) rectangle(x, y, width, height float64) vg.Path {
+func (p painter) rectangle(x, y, width, height float64) vg.Path {
 	var path vg.Path
 	path.Move(p.point(x, y))
 	path.Line(p.point(x+width, y))
@@ -94,7 +94,7 @@ func (p pen) rectangle(x, y, width, height float64) vg.Path {
 	return path
 }
 
-func (p pen) style(c color.Color, width float64, dashes ...float64) {
+func (p painter) style(c color.Color, width float64, dashes ...float64) {
 	p.canvas.SetColor(c)
 	p.canvas.SetLineWidth(vg.Length(width) * px)
 	lengths := make([]vg.Length, len(dashes))
@@ -105,7 +105,7 @@ func (p pen) style(c color.Color, width float64, dashes ...float64) {
 }
 
 // line draws a line through points (x, y).
-func (p pen) line(points [][2]float64, c color.Color, width float64, dashes ...float64) {
+func (p painter) line(points [][2]float64, c color.Color, width float64, dashes ...float64) {
 	p.style(c, width, dashes...)
 	var path vg.Path
 	for i, at := range points {
@@ -119,7 +119,7 @@ func (p pen) line(points [][2]float64, c color.Color, width float64, dashes ...f
 }
 
 // curve draws a cubic Bezier curve.
-func (p pen) curve(from, control, control2, to [2]float64, c color.Color, width float64) {
+func (p painter) curve(from, control, control2, to [2]float64, c color.Color, width float64) {
 	p.style(c, width)
 	var path vg.Path
 	path.Move(p.point(from[0], from[1]))
@@ -128,7 +128,7 @@ func (p pen) curve(from, control, control2, to [2]float64, c color.Color, width 
 }
 
 // dot draws a filled circle.
-func (p pen) dot(x, y, radius float64, c color.Color) {
+func (p painter) dot(x, y, radius float64, c color.Color) {
 	p.canvas.SetColor(c)
 	var path vg.Path
 	path.Move(p.point(x+radius, y))
@@ -138,6 +138,6 @@ func (p pen) dot(x, y, radius float64, c color.Color) {
 }
 
 // image draws an image into a rectangle.
-func (p pen) image(x, y, width, height float64, i image.Image) {
+func (p painter) image(x, y, width, height float64, i image.Image) {
 	p.canvas.DrawImage(vg.Rectangle{Min: p.point(x, y+height), Max: p.point(x+width, y)}, i)
 }

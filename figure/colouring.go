@@ -44,9 +44,9 @@ func (c colouring) at(v float64) float64 {
 	return max(0, min(1, (v/2-c.low/2)/(c.high/2-c.low/2)))
 }
 
-// mosaic is an image of so many pixels, values' cells as colours; where cells are smaller than
+// image is an image of so many pixels, values' cells as colours; where cells are smaller than
 // pixels the strongest colour is shown, and no value is transparent.
-func (c colouring) mosaic(values [][]float64, width, height int) image.Image {
+func (c colouring) image(values [][]float64, width, height int) image.Image {
 	const shades = 255
 	palette := color.Palette{color.NRGBA{}}
 	for i := range shades {
@@ -90,7 +90,7 @@ const (
 )
 
 // bar lays out the colours' bar with its numbers.
-func (c colouring) bar(l lettering, height float64) picture {
+func (c colouring) bar(t typesetter, height float64) picture {
 	marks := ticks(c.low, c.high, max(2, min(6, int(height/30))))
 	for about := 4; len(marks) < 3 && about < 8; about++ {
 		marks = ticks(c.low, c.high, about)
@@ -106,14 +106,14 @@ func (c colouring) bar(l lettering, height float64) picture {
 	if c.low == c.high {
 		steps = [][]float64{{c.low}}
 	}
-	width := barWidth + 8 + l.widest(labels, tickSize)
-	return picture{width, height, func(p pen) {
-		p.image(0, 0, barWidth, height, c.mosaic(steps, barWidth*density, int(height*density)))
+	width := barWidth + 8 + t.widest(labels, tickSize)
+	return picture{width, height, func(p painter) {
+		p.image(0, 0, barWidth, height, c.image(steps, barWidth*density, int(height*density)))
 		p.frame(0, 0, barWidth, height, outline)
 		for _, m := range marks {
 			y := (1 - c.at(m.value)) * height
 			p.line([][2]float64{{barWidth, y}, {barWidth + 4, y}}, grey, 1)
-			p.text(barWidth+7, y, m.label, lead{})
+			p.text(barWidth+7, y, m.label, textStyle{})
 		}
 	}}
 }
