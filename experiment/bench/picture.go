@@ -12,7 +12,7 @@ import (
 // measured.
 func (r *Report) Picture() figure.Bars {
 	b := figure.Bars{Title: "Training speed, " + r.Machine.precision() + ", full steps", Format: "%.0f",
-		YLabel: fmt.Sprintf("GFLOPS of matrix products (peak %.0f, %s)", r.Machine.PeakGFLOPS, r.Machine.name())}
+		YLabel: fmt.Sprintf("GFLOPS of matrix products (peak of one matrix product: %.0f, %s)", r.Machine.PeakGFLOPS, r.Machine.name())}
 	if len(r.PyTorch) == 0 {
 		for _, m := range r.Models {
 			b.Labels, b.Values = append(b.Labels, m.Name), append(b.Values, m.GFLOPS)

@@ -40,8 +40,11 @@ func (r *Report) String() string {
 func (m *Machine) String() string {
 	switch {
 	case m.GPU == "":
-		return fmt.Sprintf("machine: %d threads, peak %.0f GFLOPS (measured: a float32 matrix product of %d^3), copy %.1f GB/s (read and written)\n",
-			m.Threads, m.PeakGFLOPS, peakSide, m.CopyGBs)
+		text := fmt.Sprintf("machine: %d threads, peak %.0f GFLOPS (measured: a float32 matrix product of %d^3)", m.Threads, m.PeakGFLOPS, peakSide)
+		if m.CopyGBs > 0 {
+			text += fmt.Sprintf(", copy %.1f GB/s (read and written)", m.CopyGBs)
+		}
+		return text + "\n"
 	case m.PeakGFLOPS == 0:
 		return fmt.Sprintf("machine: %s, %s, peak unknown: give it as -peak TFLOPS\n", m.GPU, m.Precision)
 	}
