@@ -5,7 +5,7 @@ COMMANDS := $(notdir $(patsubst %/,%,$(wildcard cmd/*/)))
 # Packages with tests of the device; their other tests are the same without the tag cuda.
 DEVICE_PACKAGES := ./graph ./graph/ops/... ./models ./trainer ./command/train
 
-.PHONY: help build test bench kernels lint fmt generate cuda gpu-check cross clean
+.PHONY: help build test test-long bench kernels lint fmt generate cuda gpu-check cross clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -14,8 +14,11 @@ build: ## build every command into bin/
 	@mkdir -p bin
 	@for c in $(COMMANDS); do $(GO) build -o bin/$$c ./cmd/$$c || exit 1; done
 
-test: ## run all tests (at most 8 minutes on 2 cores)
+test: ## run the tests (at most 4 minutes on 2 cores)
 	$(GO) test ./...
+
+test-long: ## run all tests, the long ones too (internal/longtest)
+	RESIDUA_LONG_TESTS=1 $(GO) test ./...
 
 bench: ## measure training: tokens/s, share of the machine, RMT against transformer
 	$(GO) run ./cmd/bench
