@@ -1,12 +1,12 @@
 //go:build !windows
 
-// Package cmd_test runs the built commands as a person does: on a terminal.
-package cmd_test
+package command
+
+// The commands are run as a person runs them: on a terminal, each in a process of its own.
 
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/models"
 )
 
 // tinyYAML is a run of a second or two.
@@ -29,16 +30,14 @@ sample: {prompt: "line ", tokens: 20}
 // barLine is a bar as the screen shows it.
 var barLine = regexp.MustCompile(`(?m)^step \d+/\d+ \[[=>-]*\] .*elapsed`)
 
-// house is a folder with every command built, a text and a config to train on.
-type house struct{ dir, bin string }
+// workspace is a folder with a text and a config to train on.
+type workspace struct{ dir string }
 
-func build(t *testing.T) house {
+func newWorkspace(t *testing.T) workspace {
 	if testing.Short() {
-		t.Skip("builds every command and runs each")
+		t.Skip("runs every command")
 	}
-	h := house{dir: t.TempDir(), bin: t.TempDir()}
-	out, err := exec.Command("go", "build", "-o", h.bin+string(filepath.Separator), "./...").CombinedOutput()
-	require.NoError(t, err, string(out))
+	h := workspace{dir: t.TempDir()}
 	var text strings.Builder
 	for i := range 2000 {
 		fmt.Fprintf(&text, "line %d says %d times nothing\n", i, i*i%97)
@@ -48,20 +47,19 @@ func build(t *testing.T) house {
 	return h
 }
 
-// command is a call of a built command; environment is added to the test's own.
-func (h house) command(environment []string, name string, args ...string) *exec.Cmd {
-	c := exec.Command(filepath.Join(h.bin, name), args...)
-	c.Dir = h.dir
-	c.Env = append(append(os.Environ(), "TERM=xterm-256color"), environment...)
-	return c
+func (h workspace) start(t *testing.T, columns int, name string, args ...string) *clitest.Terminal {
+	return h.startWith(t, nil, columns, name, args...)
 }
 
-func (h house) start(t *testing.T, columns int, name string, args ...string) *clitest.Terminal {
-	return clitest.StartTerminal(t, h.command(nil, name, args...), columns, 60)
+// startWith adds to the environment.
+func (h workspace) startWith(t *testing.T, environment []string, columns int, name string, args ...string) *clitest.Terminal {
+	c := clitest.Program(t, name, args...)
+	c.Dir, c.Env = h.dir, append(c.Env, environment...)
+	return clitest.StartTerminal(t, c, columns, 60)
 }
 
 func TestCommandsOnATerminal(t *testing.T) {
-	h := build(t)
+	h := newWorkspace(t)
 	code, screen := h.start(t, 120, "train", "-config", "tiny.yaml", "-out", "run").Wait()
 	require.Zero(t, code, screen)
 
@@ -76,7 +74,7 @@ func TestCommandsOnATerminal(t *testing.T) {
 
 // everyCommand: each command does what it is for where its output is a terminal. A command
 // without a row here fails the test.
-func everyCommand(t *testing.T, h house) {
+func everyCommand(t *testing.T, h workspace) {
 	calls := map[string][][]string{
 		"train":    {{"-config", "tiny.yaml", "-resume", "auto", "-out", "run"}, {"-h"}},
 		"generate": {{"-checkpoint", "run", "-prompt", "line ", "-tokens", "20"}, {"-h"}},
@@ -85,12 +83,11 @@ func everyCommand(t *testing.T, h house) {
 		"compare":  {{"-config", "tiny.yaml", "-budget", "tokens=2560", "-lr", "1e-3,1e-2", "-out", "compared"}, {"-h"}},
 		"bench":    {{"-zoo", "-models", "quickstart-transformer", "-shapes", "byte", "-batch", "1", "-seq", "16", "-steps", "1", "-rounds", "1"}, {"-h"}},
 		"analyze":  {{"attribute", "-checkpoint", "run", "-prompt", "line "}, {"lens", "-checkpoint", "run", "-prompt", "line "}, {"theory"}, {"-h"}},
-		"gpucheck": {{"compare", "run", "run"}},
 	}
-	mains, err := filepath.Glob("*/main.go")
-	require.NoError(t, err)
-	for _, main := range mains {
-		require.Contains(t, calls, filepath.Dir(main), "a call of each command to try on a terminal")
+	all := suite(models.Standard(), "ours")
+	require.Len(t, calls, len(all.Commands)+len(all.Suites), "a call of each command to try on a terminal")
+	for _, c := range all.Commands {
+		require.Contains(t, calls, c.Name)
 	}
 	for name, argss := range calls {
 		for _, args := range argss {
@@ -104,7 +101,7 @@ func everyCommand(t *testing.T, h house) {
 }
 
 // theBar: one bar, redrawn in its place, with news above it in the order in which they came.
-func theBar(t *testing.T, h house) {
+func theBar(t *testing.T, h workspace) {
 	terminal := h.start(t, 110, "train", "-config", "tiny.yaml", "-out", "bar", "-set", "train.steps=2000")
 	first := terminal.Await("bar", func(screen string) bool { return strings.Contains(screen, "tokens/s") && barLine.MatchString(screen) })
 	terminal.Await("bar that has moved", func(screen string) bool {
@@ -123,7 +120,7 @@ func theBar(t *testing.T, h house) {
 }
 
 // theWidth: the bar fits a terminal that becomes narrow, and a narrow one from the start.
-func theWidth(t *testing.T, h house) {
+func theWidth(t *testing.T, h workspace) {
 	for _, columns := range []int{40, 24, 8} {
 		terminal := h.start(t, 110, "train", "-config", "tiny.yaml", "-out", fmt.Sprint("width", columns), "-set", "train.steps=4000")
 		terminal.Await("bar", barLine.MatchString)
@@ -145,7 +142,7 @@ func theWidth(t *testing.T, h house) {
 }
 
 // ctrlC: one Ctrl-C ends the step, saves, says how to go on, and exits 0; the run goes on.
-func ctrlC(t *testing.T, h house) {
+func ctrlC(t *testing.T, h workspace) {
 	terminal := h.start(t, 110, "train", "-config", "tiny.yaml", "-out", "stopped", "-set", "train.steps=100000")
 	terminal.Await("bar", barLine.MatchString)
 	terminal.Type("\x03")
@@ -164,7 +161,7 @@ func ctrlC(t *testing.T, h house) {
 }
 
 // ctrlCInSample: a Ctrl-C while the sample is written ends its line; the run is saved by then.
-func ctrlCInSample(t *testing.T, h house) {
+func ctrlCInSample(t *testing.T, h workspace) {
 	terminal := h.start(t, 110, "train", "-config", "tiny.yaml", "-out", "sampled", "-set", "train.steps=60", "-set", "sample.tokens=1000000")
 	terminal.Await("sample", func(string) bool { return strings.Contains(terminal.Raw(), "sample:\r\nline ") })
 	terminal.Type("\x03")
@@ -175,8 +172,8 @@ func ctrlCInSample(t *testing.T, h house) {
 
 // dumbTerminal: where a line cannot be drawn again there are plain lines and no control
 // sequence.
-func dumbTerminal(t *testing.T, h house) {
-	terminal := clitest.StartTerminal(t, h.command([]string{"TERM=dumb"}, "train", "-config", "tiny.yaml", "-out", "dumb"), 110, 60)
+func dumbTerminal(t *testing.T, h workspace) {
+	terminal := h.startWith(t, []string{"TERM=dumb"}, 110, "train", "-config", "tiny.yaml", "-out", "dumb")
 	code, screen := terminal.Wait()
 	require.Zero(t, code, screen)
 	assert.Contains(t, screen, "step 1/300  loss ")
@@ -185,8 +182,8 @@ func dumbTerminal(t *testing.T, h house) {
 }
 
 // noColor: nobody gets colours who asks for none.
-func noColor(t *testing.T, h house) {
-	terminal := clitest.StartTerminal(t, h.command([]string{"NO_COLOR=1"}, "train", "-config", "tiny.yaml", "-out", "plain"), 110, 60)
+func noColor(t *testing.T, h workspace) {
+	terminal := h.startWith(t, []string{"NO_COLOR=1"}, 110, "train", "-config", "tiny.yaml", "-out", "plain")
 	code, screen := terminal.Wait()
 	require.Zero(t, code, screen)
 	assert.True(t, strings.Contains(screen, "step 300/300 [="), screen)
