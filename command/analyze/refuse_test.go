@@ -126,7 +126,7 @@ func TestHelp(t *testing.T) {
 			assert.Contains(t, got.Stdout, "\n  "+flag)
 		}
 	}
-	for _, flag := range []string{"-checkpoint P", "-threads N", "-prompt TEXT", "-ids 1,2,3", "-token N", "-target T"} {
+	for _, flag := range []string{"-checkpoint PATH", "-threads N", "-prompt TEXT", "-ids 1,2,3", "-token N", "-target T"} {
 		assert.Contains(t, works(t, "lens", "-h"), "\n  "+flag)
 	}
 }

@@ -17,17 +17,17 @@ func Command(zoo models.Zoo) cli.Command {
 	c := call{model: cli.Model{Zoo: zoo}}
 	return cli.Command{
 		Name:    "eval",
-		Summary: "score text with a trained model: loss (nats a token), perplexity, bits per byte",
+		Summary: "score text with a trained model: loss (nats per token), perplexity, bits per byte",
 		Example: []string{
 			"# after: go run ./cmd/train -config quickstart",
 			"go run ./cmd/eval -checkpoint runs/quickstart",
 			"go run ./cmd/eval -checkpoint runs/quickstart -data 'models/*.go' -json",
 		},
 		Notes: []string{
-			"Without -data, the validation split of the model's run is scored as the run did it.",
+			"Without -data, the validation split of the model's run is scored, as the run itself scores it.",
 			"-json writes one line: {\"tokens\",\"loss\",\"perplexity\",\"bits_per_byte\"}.",
-			"-per-token writes a line for each token before that: its index, text and loss, separated",
-			"by tabs; with -json each is {\"index\",\"id\",\"token\",\"loss\"}.",
+			"-per-token first writes one line per token: index, text and loss, separated by tabs;",
+			"with -json {\"index\",\"id\",\"token\",\"loss\"}.",
 		},
 		Flags: c.flags,
 		Run:   c.run,
@@ -45,11 +45,11 @@ type call struct {
 
 func (c *call) flags(flags *flag.FlagSet) {
 	c.model.Flags(flags)
-	flags.Var(&c.data, "data", "score the text in `F`: a file, a folder or a glob; may be repeated")
-	flags.StringVar(&c.options.TextField, "text-field", "", "with -data: take the text of .jsonl lines from field `NAME`; default: as the model's run, \"text\" for most")
-	flags.IntVar(&c.options.Tokens, "tokens", 0, "score at most `N` tokens; 0: as many as the run evaluates on, or all of -data")
-	flags.BoolVar(&c.json, "json", false, "write JSON")
-	flags.BoolVar(&c.perToken, "per-token", false, "write each token's loss, too")
+	flags.Var(&c.data, "data", "score the text of `FILES`: a file, a folder or a glob; may be repeated")
+	flags.StringVar(&c.options.TextField, "text-field", "", "with -data: the text of .jsonl lines is in field `NAME`; default: as in the model's run, usually \"text\"")
+	flags.IntVar(&c.options.Tokens, "tokens", 0, "score at most `N` tokens; 0: all of -data, or as many as the run evaluates on")
+	flags.BoolVar(&c.json, "json", false, "write the result as JSON")
+	flags.BoolVar(&c.perToken, "per-token", false, "also write the loss of each token")
 }
 
 func (c *call) run(ctx context.Context, out cli.Output) error {

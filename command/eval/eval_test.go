@@ -146,7 +146,7 @@ func TestEvalHelp(t *testing.T) {
 	got := clitest.Call(Command(models.Standard()), "-h")
 	assert.Equal(t, cli.ExitOK, got.Code)
 	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n"))
-	for _, name := range []string{"-checkpoint P", "-data F", "-json", "-per-token", "-text-field NAME", "-tokens N", "-threads N"} {
+	for _, name := range []string{"-checkpoint PATH", "-data FILES", "-json", "-per-token", "-text-field NAME", "-tokens N", "-threads N"} {
 		assert.Contains(t, got.Stdout, "\n  "+name)
 	}
 }

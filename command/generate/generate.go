@@ -16,27 +16,28 @@ func Command(zoo models.Zoo, stdin io.Reader) cli.Command {
 	c := call{model: cli.Model{Zoo: zoo}, prompt: prompt{stdin: stdin}}
 	return cli.Command{
 		Name:    "generate",
-		Summary: "continue a text with a trained model, token by token",
+		Summary: "continue a text with a trained model",
 		Example: []string{
 			"# after: go run ./cmd/train -config quickstart",
 			`go run ./cmd/generate -checkpoint runs/quickstart -prompt "func " -tokens 200 -temperature 0.8`,
 			"# three samples, each up to the end of the function",
 			`go run ./cmd/generate -checkpoint runs/quickstart -prompt "func " -n 3 -stop $'\n}\n'`,
-			"# continue a file; a JSON object with text, token ids and speed",
+			"# continue a file; write JSON with text, token ids and speed",
 			"go run ./cmd/generate -checkpoint runs/quickstart -json <main.go",
 		},
 		Notes: []string{
-			"The prompt and what follows it go to standard output as they come, with a line break",
-			"at the end; that a document ended before -tokens is said on standard error. Without",
-			"-prompt, -prompt-file and -ids the prompt is read from standard input if that is not",
-			"a terminal; one line break at the end of a file or of standard input is dropped.",
+			"The prompt and its continuation are written to standard output as they are generated. A note",
+			"on standard error says when the model ended the document before -tokens.",
 			"",
-			"The same model, prompt and flags give the same text, on processors of one kind and with",
-			"one number of -threads.",
+			"Without -prompt, -prompt-file and -ids, the prompt is read from standard input, if that is",
+			"not a terminal. One line break at the end of a file or of standard input is dropped.",
 			"",
-			"-json writes one object a sample: sample (from 0), seed, prompt, prompt_ids, text (what",
-			"follows the prompt), ids, tokens, finish_reason (tokens: as many as asked for; document:",
-			"the model ended it; stop: a -stop string came), tokens_per_s.",
+			"The same model, prompt and flags give the same text on the same type of processor with the",
+			"same number of -threads.",
+			"",
+			"-json writes one object per sample: sample (from 0), seed, prompt, prompt_ids, text (without",
+			"the prompt), ids, tokens, finish_reason (tokens: -tokens were generated; document: the model",
+			"ended the document; stop: a -stop string was generated), tokens_per_s.",
 		},
 		Flags: c.flags,
 		Run:   c.run,
@@ -58,14 +59,14 @@ func (c *call) flags(flags *flag.FlagSet) {
 	c.model.Flags(flags)
 	c.prompt.flags(flags)
 	flags.IntVar(&c.request.Tokens, "tokens", 200, "generate at most `N` tokens")
-	flags.Float64Var(&c.request.Temperature, "temperature", 0.8, "divide the logits by `T`; 0: always the likeliest token")
-	flags.IntVar(&c.request.TopK, "top-k", 0, "draw among the `K` likeliest tokens; 0: all")
-	flags.Float64Var(&c.request.TopP, "top-p", 1, "draw among the fewest tokens with probability `P` together; 1: all")
-	flags.Uint64Var(&c.request.Seed, "seed", 0, "seed the draws with `N`")
-	flags.Var(&c.stop, "stop", "end the text before `TEXT`, once that is generated; may be repeated")
-	flags.IntVar(&c.samples, "n", 1, "generate `N` samples; the first is that of -seed alone, the others' seeds are made of -seed and their number")
-	flags.BoolVar(&c.json, "json", false, "write one JSON object a sample")
-	flags.IntVar(&c.window, "window", 0, "let the model see at most `N` tokens; 0: as many as suit it")
+	flags.Float64Var(&c.request.Temperature, "temperature", 0.8, "divide the logits by `T`; 0: greedy, always the likeliest token")
+	flags.IntVar(&c.request.TopK, "top-k", 0, "sample from the `K` likeliest tokens; 0: from all")
+	flags.Float64Var(&c.request.TopP, "top-p", 1, "sample from the likeliest tokens whose probabilities add up to `P`; 1: from all")
+	flags.Uint64Var(&c.request.Seed, "seed", 0, "seed of the random numbers: `N`")
+	flags.Var(&c.stop, "stop", "stop where the model generates `TEXT`, which is left out; may be repeated")
+	flags.IntVar(&c.samples, "n", 1, "generate `N` samples: the first with -seed, the others with seeds derived from it")
+	flags.BoolVar(&c.json, "json", false, "write one JSON object per sample")
+	flags.IntVar(&c.window, "window", 0, "let the model see the last `N` tokens at most; 0: its training length, with ALiBi 4 times that")
 }
 
 // check refuses what can be refused before the model is read.

@@ -162,7 +162,7 @@ func TestGenerateHelp(t *testing.T) {
 	got := clitest.Call(silent(), "-h")
 	assert.Equal(t, cli.ExitOK, got.Code)
 	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n"))
-	for _, name := range []string{"-checkpoint P", "-prompt TEXT", "-tokens N", "-temperature T", "-top-k K", "-top-p P", "-seed N", "-threads N", "-window N",
+	for _, name := range []string{"-checkpoint PATH", "-prompt TEXT", "-tokens N", "-temperature T", "-top-k K", "-top-p P", "-seed N", "-threads N", "-window N",
 		"-prompt-file FILE", "-ids 1,2,3", "-n N", "-stop TEXT", "-json"} {
 		assert.Contains(t, got.Stdout, "\n  "+name)
 	}

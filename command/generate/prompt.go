@@ -32,8 +32,8 @@ type prompt struct {
 func (p *prompt) flags(flags *flag.FlagSet) {
 	p.set = flags
 	flags.StringVar(&p.text, "prompt", "", "continue `TEXT`")
-	flags.StringVar(&p.file, "prompt-file", "", "continue the text of `FILE`, at most 4 MiB; -: standard input")
-	flags.StringVar(&p.ids, "ids", "", "continue token ids `1,2,3`, read as they are, and write ids in the place of text")
+	flags.StringVar(&p.file, "prompt-file", "", "continue the text of `FILE`, of at most 4 MiB; -: standard input")
+	flags.StringVar(&p.ids, "ids", "", "continue the token ids `1,2,3` (no BOS is added), and write ids instead of text")
 }
 
 // given tells whether the call has a flag.

@@ -89,6 +89,6 @@ func memoryTable(lines []presetMemory) string {
 func megabytes(n int) string { return fmt.Sprintf("%.0f MB", float64(n)/1e6) }
 
 const memoryLegend = `
-What a training step of batch rows takes of a GPU's memory, or with -device cpu of the machine's. On a GPU the driver's context, the
-kernels and cuBLAS come on top; saved: statistics that ops keep for the backward pass; scratch: the largest need of one op while it runs.
+Memory of a training step on a batch of sequences of seq tokens, on a GPU or, with -device cpu, on this machine. On a GPU the driver's
+context, the kernels and cuBLAS come on top. saved: statistics that ops keep for the backward pass; scratch: the most that one op takes while it runs.
 `

@@ -15,13 +15,16 @@ func Command(zoo models.Zoo) cli.Command {
 	c := call{zoo: zoo}
 	return cli.Command{
 		Name:    "models",
-		Summary: "list every preset with parameters, FLOPs, stream size and activation memory, or the residual streams",
+		Summary: "list the model presets with parameters, FLOPs, stream size and activation memory, or the residual streams",
 		Example: []string{
 			"go run ./cmd/models",
 			"go run ./cmd/models -json",
-			"go run ./cmd/models -residuals    # what each residual stream chooses",
-			"go run ./cmd/models -memory -batch 16 -precision bf16    # what training takes of a GPU",
-			"go run ./cmd/models -memory -device cpu    # of this machine",
+			"go run ./cmd/models -residuals    # the update rule of each residual stream",
+			"go run ./cmd/models -memory -batch 16 -precision bf16    # memory of training on a GPU",
+			"go run ./cmd/models -memory -device cpu    # on this machine",
+		},
+		Notes: []string{
+			"A run config names a preset and what differs from it: model: {preset: rmt-134m, layers: 8}.",
 		},
 		Flags: c.flags,
 		Run:   c.run,
@@ -36,13 +39,13 @@ type call struct {
 }
 
 func (c *call) flags(flags *flag.FlagSet) {
-	flags.BoolVar(&c.json, "json", false, "write one JSON array: parameters, FLOPs and bytes as whole numbers")
-	flags.BoolVar(&c.memory, "memory", false, "list instead what training each preset takes of a GPU's memory, or of this machine's")
-	flags.StringVar(&c.training.device, "device", string(graph.CUDA), "with -memory: train on `D`: cuda or cpu")
-	flags.IntVar(&c.training.batch, "batch", 8, "with -memory: `N` rows a step")
-	flags.StringVar(&c.training.precision, "precision", "", "with -memory, on cuda: compute in `P`: fp32, tf32 or bf16; default tf32")
-	flags.StringVar(&c.training.recompute, "recompute", string(graph.RecomputeNone), "with -memory: recompute `R`: none or block")
-	flags.BoolVar(&c.residuals, "residuals", false, "list the residual streams instead: how each fills in h' = A_res h + B_up F(A_down h)")
+	flags.BoolVar(&c.json, "json", false, "write a JSON array, with parameters, FLOPs and bytes as whole numbers")
+	flags.BoolVar(&c.memory, "memory", false, "list instead the memory that training each preset takes")
+	flags.StringVar(&c.training.device, "device", string(graph.CUDA), "with -memory: train on `DEVICE`: cuda or cpu")
+	flags.IntVar(&c.training.batch, "batch", 8, "with -memory: train on batches of `N` sequences")
+	flags.StringVar(&c.training.precision, "precision", "", "with -memory, on cuda: compute matrix products in `TYPE`: fp32, tf32 or bf16; default tf32")
+	flags.StringVar(&c.training.recompute, "recompute", string(graph.RecomputeNone), "with -memory: what the backward pass computes again, `none|block`: nothing, or each block's activations")
+	flags.BoolVar(&c.residuals, "residuals", false, "list instead the residual streams: what A_res, B_up and A_down of h' = A_res h + B_up F(A_down h) are in each")
 }
 
 func (c *call) run(_ context.Context, out cli.Output) error {

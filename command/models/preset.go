@@ -66,13 +66,14 @@ func size(s models.Spec) string {
 
 // legend explains the table.
 const legend = `
-size         keys of a run config: layers, and those of model.stream, of attention and of model.feedforward (train -keys explains
+size         by config key: layers, those of model.stream, of model.attention and of model.feedforward (train -keys explains
              them); those that are 0 are left out
-paper        parameters in millions, as the RMT paper (arXiv 2506.22696) prints them
+seq          training length in tokens
+paper        parameters in millions, as printed in the RMT paper (arXiv 2506.22696)
 exact        all parameters in millions: embedding (with positions and unembedding) + rest
-forward      MFLOP a token of matrix products, in full rows of seq tokens; train: with backward
-stream       entries of a token's residual stream
-activations  kept for the backward pass, without recomputation, of a token and of a row of seq
+forward      MFLOP of matrix products per token, in sequences of seq tokens; train: forward and backward
+stream       numbers in a token's residual stream
+activations  memory kept for the backward pass, without recomputation, of a token; a row: of a sequence of seq tokens
 `
 
 // table lines the presets up for reading.

@@ -20,18 +20,18 @@ func Command(zoo models.Zoo) cli.Command {
 	c := call{zoo: zoo}
 	return cli.Command{
 		Name:    "train",
-		Summary: "train a model as a run config says",
+		Summary: "train a language model as a run config, a YAML file, says",
 		Example: []string{
 			"go run ./cmd/train -config quickstart",
 			"go run ./cmd/train -config quickstart -set train.steps=200 -out runs/short",
 			"go run ./cmd/train -config quickstart -resume auto",
-			"go run ./cmd/train -keys                    # every key of a config: type, default, meaning",
+			"go run ./cmd/train -keys                    # every config key: type, default, meaning",
 		},
 		Notes: []string{
-			"A run writes config.yaml, metrics.jsonl, loss.svg and checkpoints/ into its folder.",
-			"Checkpoints come every 10 minutes (train.checkpoint_minutes), before each evaluation and at the end.",
-			"Ctrl-C finishes the step, writes a checkpoint and exits 0; a second one exits at once.",
-			"-resume goes on with a run in its own folder; -fork starts another from its checkpoint.",
+			"The run folder gets config.yaml, metrics.jsonl, loss.svg and checkpoints/.",
+			"A checkpoint is saved every 10 minutes (train.checkpoint_minutes), before each evaluation and at the end.",
+			"Ctrl-C finishes the step, saves a checkpoint and exits with code 0; a second Ctrl-C exits at once.",
+			"-resume continues a run in its folder; -fork starts another run from one of its checkpoints.",
 		},
 		Flags: c.flags,
 		Run:   c.run,
@@ -50,16 +50,16 @@ type call struct {
 }
 
 func (c *call) flags(flags *flag.FlagSet) {
-	flags.StringVar(&c.config, "config", "", "read the run config from `FILE`, or the built-in one of that name, as quickstart")
-	flags.Var(&c.sets, "set", "override a key of the config, `key=value`, as in train.steps=200; may be repeated")
-	flags.StringVar(&c.out, "out", "", "write into `DIR` instead of the config's out, runs/NAME")
-	flags.StringVar(&c.resume, "resume", string(trainer.ResumeNone), "go on from a checkpoint of the run: `auto|DIR|none`, auto being the folder's newest")
-	flags.StringVar(&c.fork, "fork", "", "start a run of its own, into a new -out, from the checkpoint in `DIR`, a run's or step's folder, with its weights, moments and position")
-	flags.BoolVar(&c.json, "json", false, "print each step's metrics and the result as JSON lines")
-	flags.BoolVar(&c.keys, "keys", false, "list every key of a config with its type, default and meaning, and train nothing")
-	flags.BoolVar(&c.markdown, "markdown", false, "with -keys: as Markdown, the page docs/config.md")
-	flags.BoolVar(&c.configs, "configs", false, "list the built-in configs, and train nothing")
-	flags.BoolVar(&c.profile, "profile", false, "at the end show where the time of a step went, and draw it as profile.svg in the run's folder")
+	flags.StringVar(&c.config, "config", "", "run config: a YAML `FILE`, or the name of a built-in config such as quickstart")
+	flags.Var(&c.sets, "set", "override a config key: `key=value`, such as train.steps=200; may be repeated")
+	flags.StringVar(&c.out, "out", "", "make `DIR` the run folder; default: the config's out, runs/NAME")
+	flags.StringVar(&c.resume, "resume", string(trainer.ResumeNone), "continue from checkpoint `auto|DIR|none`: auto is the newest in the run folder, DIR a step folder; none starts anew, in a folder without a run")
+	flags.StringVar(&c.fork, "fork", "", "start a new run, in another -out, from the checkpoint in `DIR` (a run or step folder): weights, optimizer state and position in the data")
+	flags.BoolVar(&c.json, "json", false, "write each step's metrics and the result as lines of JSON")
+	flags.BoolVar(&c.keys, "keys", false, "list all config keys with type, default and meaning, and exit")
+	flags.BoolVar(&c.markdown, "markdown", false, "with -keys: write Markdown, the page docs/config.md")
+	flags.BoolVar(&c.configs, "configs", false, "list the built-in configs, and exit")
+	flags.BoolVar(&c.profile, "profile", false, "at the end show how long each part of a step took, and draw profile.svg in the run folder")
 }
 
 func (c *call) run(ctx context.Context, out cli.Output) error {

@@ -30,16 +30,16 @@ func (m *Model) Precision() graph.Precision { return graph.Precision(m.precision
 // Flags declares -checkpoint, -threads, -device and -precision.
 func (m *Model) Flags(flags *flag.FlagSet) {
 	m.HostFlags(flags)
-	flags.StringVar(&m.device, "device", string(graph.CPU), "run the model on `D`: cpu or cuda")
-	flags.StringVar(&m.precision, "precision", "", "on cuda: compute in `P`: fp32, tf32 or bf16; default tf32")
+	flags.StringVar(&m.device, "device", string(graph.CPU), "run the model on `DEVICE`: cpu or cuda")
+	flags.StringVar(&m.precision, "precision", "", "with -device cuda: compute matrix products in `TYPE`: fp32, tf32 or bf16; default tf32")
 }
 
 // HostFlags declares -checkpoint and -threads, for a command that runs models on the CPU
 // alone.
 func (m *Model) HostFlags(flags *flag.FlagSet) {
 	m.device = string(graph.CPU)
-	flags.StringVar(&m.Path, "checkpoint", "", "read the model from `P`: a run folder (its newest checkpoint), a step folder, one .safetensors file, or a Hugging Face GPT-2's folder")
-	flags.IntVar(&m.Threads, "threads", 0, "compute with `N` workers; 0: all cores")
+	flags.StringVar(&m.Path, "checkpoint", "", "read the model from `PATH`: a run folder (its newest checkpoint), a step folder, a .safetensors file, or the folder of a Hugging Face GPT-2")
+	flags.IntVar(&m.Threads, "threads", 0, "use `N` CPU threads; 0: one per core")
 }
 
 // Open reads the model and makes its tokenizer. What is wrong with either is the call's
