@@ -79,7 +79,7 @@ func TestRefuses(t *testing.T) {
 		{"heads -checkpoint # -rows 9223372036854775807", "-rows: want 1 to 1000000, got"},
 		{"heads -checkpoint # -period 9223372036854775807", "-period: want 0 to 1000000, got"},
 		{"heads -checkpoint # -rows 100000 -period 20", "-rows: want rows times period of at most 1000000, got 100000 times 20"},
-		{"lens -checkpoint # -threads 9223372036854775807", "-threads: want at most 1024, got 9223372036854775807"},
+		{"lens -checkpoint # -threads 9223372036854775807", "-threads: want <= 1024, got 9223372036854775807"},
 		{"wiring -checkpoint # -draws 1", "-draws: want 2 to 1000000, got 1"},
 		{"wiring -checkpoint # -threshold 0", "-threshold: want a number above 0, got \"0\""},
 		{"memory -checkpoint # -seeds 1", "-seeds: want 2 to 1000000, got 1"},

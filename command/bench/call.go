@@ -10,6 +10,7 @@ import (
 
 	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/cli"
 )
 
 // maxRows bounds the rows of a step, and the tokens of a row.
@@ -21,11 +22,8 @@ func (c *call) check() error {
 		flag               string
 		value, least, most int
 	}{{"-steps", c.steps, 1, math.MaxInt}, {"-rounds", c.rounds, 1, math.MaxInt}, {"-threads", c.threads, 0, graph.MaxThreads}, {"-batch", c.batch, 0, maxRows}, {"-seq", c.seq, 0, maxRows}} {
-		switch {
-		case n.value < n.least:
-			return errors.Errorf("%s: want >= %d, got %d", n.flag, n.least, n.value)
-		case n.value > n.most:
-			return errors.Errorf("%s: want <= %d, got %d", n.flag, n.most, n.value)
+		if err := cli.CheckInt(n.flag, n.value, n.least, n.most); err != nil {
+			return err
 		}
 	}
 	if c.from != "" {
@@ -63,19 +61,19 @@ func (c *call) checkFrom() (err error) {
 // target returns what the flags ask for.
 func (c *call) target() (bench.Target, error) {
 	t := bench.Target{Threads: c.threads, Device: graph.Device(c.device), Precision: graph.Precision(c.precision)}
+	if err := cli.CheckDevice(t.Device, t.Precision); err != nil {
+		return t, err
+	}
 	switch {
-	case t.Device != graph.CPU && t.Device != graph.CUDA:
-		return t, errors.Errorf("-device: want %s or %s, got %q", graph.CPU, graph.CUDA, c.device)
-	case t.Device == graph.CPU && (c.precision != "" || c.peak != 0):
-		return t, errors.Errorf("-precision and -peak: want them with -device %s, got the device %s", graph.CUDA, t.Device)
+	case t.Device == graph.CPU && c.peak != 0:
+		return t, errors.Errorf("-peak: want it with -device %s, got the device %s", graph.CUDA, t.Device)
 	case t.Device == graph.CPU:
+		t.Precision = ""
 		return t, nil
 	case c.stock || c.scaling || c.products:
 		return t, errors.Errorf("-device %s: want the model table or -zoo, got -stock, -threads-scaling or -gemm", t.Device)
 	case t.Precision == "":
 		t.Precision = graph.TF32
-	case !slices.Contains(graph.Precisions(), t.Precision):
-		return t, errors.Errorf("-precision: want one of %v, got %q", graph.Precisions(), c.precision)
 	}
 	if c.peak < 0 {
 		return t, errors.Errorf("-peak: want > 0 TFLOPS, got %g", c.peak)

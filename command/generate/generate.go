@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"io"
+	"math"
 
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/internal/cli"
@@ -71,11 +72,11 @@ func (c *call) flags(flags *flag.FlagSet) {
 
 // check refuses what can be refused before the model is read.
 func (c *call) check() error {
-	switch {
-	case c.request.TopP == 0: // to the package, 0 means no limit
+	if c.request.TopP == 0 { // to the package, 0 means no limit
 		return cli.Usagef("-top-p: want above 0 and at most 1 (1: no limit), got 0")
-	case c.samples < 1:
-		return cli.Usagef("-n: want >= 1 samples, got %d", c.samples)
+	}
+	if err := cli.CheckInt("-n", c.samples, 1, math.MaxInt); err != nil {
+		return err
 	}
 	c.request.Stop = c.stop
 	if err := c.prompt.check(); err != nil {

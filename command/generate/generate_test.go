@@ -91,7 +91,7 @@ func TestGenerateRefuses(t *testing.T) {
 		{"seed", []string{"-seed", "x"}, `-seed: want a whole number >= 0, got "x"`},
 		{"threads", []string{"-threads", "-1"}, "-threads: want >= 0"},
 		{"window", []string{"-checkpoint", run.Dir, "-window", "-1"}, "window: want >= 1"},
-		{"samples", []string{"-n", "0"}, "-n: want >= 1 samples, got 0"},
+		{"samples", []string{"-n", "0"}, "-n: want >= 1, got 0"},
 		{"samples, not a number", []string{"-n", "many"}, `-n: want a whole number, got "many"`},
 		{"empty stop string", []string{"-stop", ""}, "-stop: want a value, got an empty one"},
 		{"two prompts", []string{"-prompt", "a", "-prompt-file", "b"}, "want one of -prompt, -prompt-file and -ids, got -prompt and -prompt-file"},

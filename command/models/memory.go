@@ -2,7 +2,7 @@ package models
 
 import (
 	"fmt"
-	"slices"
+	"math"
 
 	"github.com/pkg/errors"
 
@@ -21,19 +21,13 @@ type training struct {
 }
 
 func (t training) check() error {
-	switch {
-	case t.batch < 1:
-		return cli.Usagef("-batch: want >= 1 rows, got %d", t.batch)
-	case t.device != string(graph.CPU) && t.device != string(graph.CUDA):
-		return cli.Usagef("-device: want %s or %s, got %q", graph.CPU, graph.CUDA, t.device)
-	case t.device == string(graph.CPU) && t.precision != "" && t.precision != string(graph.FP32):
-		return cli.Usagef("-precision: want %s on the %s, got %q", graph.FP32, graph.CPU, t.precision)
-	case t.precision != "" && !slices.Contains(graph.Precisions(), graph.Precision(t.precision)):
-		return cli.Usagef("-precision: want one of %v, got %q", graph.Precisions(), t.precision)
-	case t.recompute != string(graph.RecomputeNone) && t.recompute != string(graph.RecomputeBlock):
+	if t.recompute != string(graph.RecomputeNone) && t.recompute != string(graph.RecomputeBlock) {
 		return cli.Usagef("-recompute: want %s or %s, got %q", graph.RecomputeNone, graph.RecomputeBlock, t.recompute)
 	}
-	return nil
+	if err := cli.CheckInt("-batch", t.batch, 1, math.MaxInt); err != nil {
+		return err
+	}
+	return cli.CheckDevice(graph.Device(t.device), graph.Precision(t.precision))
 }
 
 // presetMemory is what training a preset takes, in bytes.

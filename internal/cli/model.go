@@ -2,7 +2,6 @@ package cli
 
 import (
 	"flag"
-	"slices"
 
 	"github.com/pkg/errors"
 
@@ -58,13 +57,10 @@ func (m *Model) OpenIDs(out Output) (*pretrained.Model, data.Tokenizer, error) {
 	if m.Path == "" {
 		return nil, nil, Usagef("-checkpoint: want a run folder, a step folder or a .safetensors file, got nothing")
 	}
-	switch {
-	case m.Threads < 0:
-		return nil, nil, Usagef("-threads: want >= 0 (0: all cores), got %d", m.Threads)
-	case m.Threads > graph.MaxThreads:
-		return nil, nil, Usagef("-threads: want at most %d, got %d", graph.MaxThreads, m.Threads)
+	if err := CheckInt("-threads", m.Threads, 0, graph.MaxThreads); err != nil {
+		return nil, nil, err
 	}
-	if err := m.checkDevice(); err != nil {
+	if err := CheckDevice(m.Device(), m.Precision()); err != nil {
 		return nil, nil, err
 	}
 	WarnDevice(out, m.Device())
@@ -80,18 +76,4 @@ func (m *Model) OpenIDs(out Output) (*pretrained.Model, data.Tokenizer, error) {
 	}
 	tokenizer, err := p.Tokenizer()
 	return p, tokenizer, Usage(errors.Wrap(err, p.Source.ModelPath))
-}
-
-func (m *Model) checkDevice() error {
-	switch {
-	case m.Device() != graph.CPU && m.Device() != graph.CUDA:
-		return Usagef("-device: want %s or %s, got %q", graph.CPU, graph.CUDA, m.device)
-	case m.precision == "" || m.Device() == graph.CPU && m.Precision() == graph.FP32:
-		return nil
-	case m.Device() == graph.CPU:
-		return Usagef("-precision: want %s on the %s, got %q: add -device %s", graph.FP32, graph.CPU, m.precision, graph.CUDA)
-	case !slices.Contains(graph.Precisions(), m.Precision()):
-		return Usagef("-precision: want one of %v, got %q", graph.Precisions(), m.precision)
-	}
-	return nil
 }

@@ -18,7 +18,7 @@ func TestModelDevice(t *testing.T) {
 		flags := flag.NewFlagSet("test", flag.ContinueOnError)
 		m.Flags(flags)
 		require.NoError(t, flags.Parse(args))
-		return m.checkDevice()
+		return CheckDevice(m.Device(), m.Precision())
 	}
 	for _, good := range [][]string{nil, {"-precision", "fp32"}, {"-device", "cuda"}, {"-device", "cuda", "-precision", "bf16"}} {
 		require.NoError(t, check(good...), "%v", good)

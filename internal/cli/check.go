@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/residua-go/residua/graph"
+)
+
+// CheckInt checks the value of a flag, such as -steps.
+func CheckInt(flag string, value, least, most int) error {
+	switch {
+	case value < least:
+		return Usagef("%s: want >= %d, got %d", flag, least, value)
+	case value > most:
+		return Usagef("%s: want <= %d, got %d", flag, most, value)
+	}
+	return nil
+}
+
+// CheckDevice checks the values of -device and -precision ("": the device's own).
+func CheckDevice(device graph.Device, precision graph.Precision) error {
+	switch {
+	case device != graph.CPU && device != graph.CUDA:
+		return Usagef("-device: want %s or %s, got %q", graph.CPU, graph.CUDA, device)
+	case precision == "" || device == graph.CPU && precision == graph.FP32:
+		return nil
+	case device == graph.CPU:
+		return Usagef("-precision: want %s on the %s, got %q: add -device %s", graph.FP32, graph.CPU, precision, graph.CUDA)
+	case !slices.Contains(graph.Precisions(), precision):
+		return Usagef("-precision: want one of %v, got %q", graph.Precisions(), precision)
+	}
+	return nil
+}
