@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/residua-go/residua/analysis/check"
 )
@@ -155,12 +156,6 @@ func (t *tally) estimate() Estimate {
 
 // meanAndError is a sample's mean and the standard error of it.
 func meanAndError(sample []float64) (mean, standardError float64) {
-	n := float64(len(sample))
-	for _, v := range sample {
-		mean += v / n
-	}
-	for _, v := range sample {
-		standardError += (v - mean) * (v - mean)
-	}
-	return mean, math.Sqrt(standardError / (n - 1) / n)
+	mean, deviation := stat.MeanStdDev(sample, nil)
+	return mean, stat.StdErr(deviation, float64(len(sample)))
 }

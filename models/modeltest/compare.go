@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 )
 
 // Distance is max |got - want| / max |want|; a NaN or a length that differs gives +Inf.
@@ -50,13 +51,7 @@ func requireClose(t *testing.T, want, got map[string][]float64, tolerance, floor
 	}
 }
 
-func largest(xs []float64) float64 {
-	most := 0.0
-	for _, x := range xs {
-		most = max(most, math.Abs(x))
-	}
-	return most
-}
+func largest(xs []float64) float64 { return floats.Norm(xs, math.Inf(1)) }
 
 // largestOf is the largest entry of all tensors.
 func largestOf(all map[string][]float64) float64 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
@@ -52,7 +53,7 @@ func checkLoss(t *testing.T, c models.Spec) {
 			continue
 		}
 		logits := r.Logits[i*c.Vocab : (i+1)*c.Vocab]
-		logZ := logSumExp(logits)
+		logZ := floats.LogSumExp(logits)
 		require.InDelta(t, logZ-logits[target], r.TokenLosses[i], 1e-12*(1+logZ), "loss of token %d", i)
 		sum, squares, counted = sum+logZ-logits[target], squares+logZ*logZ, counted+1
 	}
@@ -60,15 +61,4 @@ func checkLoss(t *testing.T, c models.Spec) {
 	assert.InEpsilon(t, sum/n, r.CrossEntropy, 1e-12, "cross-entropy")
 	assert.InDelta(t, auxiliary.ZLoss*squares/n, r.ZLoss, 1e-12*squares, "z-loss")
 	assert.InEpsilon(t, r.CrossEntropy+r.ZLoss, r.Loss, 1e-12, "loss")
-}
-
-func logSumExp(xs []float64) float64 {
-	most, sum := math.Inf(-1), 0.0
-	for _, x := range xs {
-		most = max(most, x)
-	}
-	for _, x := range xs {
-		sum += math.Exp(x - most)
-	}
-	return most + math.Log(sum)
 }
