@@ -1,4 +1,4 @@
-// What the attention kernels share: matrices in shared memory, how they are loaded, turned by rotary positions and stored,
+// What the attention kernels share: matrices in shared memory, how they are loaded, rotated by rotary positions and stored,
 // and what a query sees.
 //
 // A block has 4 warps. A warp owns 16 M rows of the block's matrix of scores; a lane holds, of the 16x8 piece (m, n), the
@@ -52,18 +52,18 @@ DEVICE Rows<A> out_rows(A *o, int pair, int seq, int heads, int dim) {
 }
 
 // ---- rotary positions (Su et al. 2021, eq. 15), half-split pairs ----
-// angles [positions, 2, dim / 2] holds the cosines, then the sines, of a position's angles; null: nothing is turned.
+// angles [positions, 2, dim / 2] holds the cosines, then the sines, of a position's angles; null: nothing is rotated.
 
-// turn4 turns the pairs (x[i], y[i]) by the four angles from column c on; direction is 1, or -1 to turn them back.
-DEVICE void turn4(float x[4], float y[4], const float *angles, int c, int dim, float direction) {
+// rotate4 rotates the pairs (x[i], y[i]) by the four angles from column c on; direction is 1, or -1 to rotate them back.
+DEVICE void rotate4(float x[4], float y[4], const float *angles, int c, int dim, float direction) {
   float cosines[4], sines[4];
   load4(angles + c, cosines);
   load4(angles + dim / 2 + c, sines);
 #pragma unroll
   for (int i = 0; i < 4; i++) {
-    float sine = direction * sines[i], turned = x[i] * cosines[i] - y[i] * sine;
+    float sine = direction * sines[i], rotated = x[i] * cosines[i] - y[i] * sine;
     y[i] = y[i] * cosines[i] + x[i] * sine;
-    x[i] = turned;
+    x[i] = rotated;
   }
 }
 
@@ -93,10 +93,10 @@ DEVICE void load_rows(A *tile, Rows<const A> x, int first, int end) {
   }
 }
 
-// load_turned turns row i by the angles of position i. Of the D / 2 pairs of columns those past dim / 2 stand for the last
+// load_rotated rotates row i by the angles of position i. Of the D / 2 pairs of columns those past dim / 2 stand for the last
 // D - dim columns.
 template <int ROWS, int D, typename A>
-DEVICE void load_turned(A *tile, Rows<const A> x, int first, int end, const float *angles) {
+DEVICE void load_rotated(A *tile, Rows<const A> x, int first, int end, const float *angles) {
   if (angles == nullptr) return load_rows<ROWS, D>(tile, x, first, end);
   int half = x.dim / 2;
 #pragma unroll 2
@@ -106,7 +106,7 @@ DEVICE void load_turned(A *tile, Rows<const A> x, int first, int end, const floa
     if (c < half) {
       load4(x.row(from) + c, low);
       load4(x.row(from) + half + c, high);
-      turn4(low, high, angles + static_cast<i64>(from) * x.dim, c, x.dim, 1.0f);
+      rotate4(low, high, angles + static_cast<i64>(from) * x.dim, c, x.dim, 1.0f);
     }
     A *to = tile + r * stride_of<A, D>;
     store4(to + (c < half ? c : 2 * c), low);
@@ -134,7 +134,7 @@ DEVICE void stage(float *rows, const float (&x)[M][N][4], float factor) {
   }
 }
 
-// store_rows writes staged rows [ROWS, D] of floats to the rows first .. of y, those before `end`, turned back by the angles of
+// store_rows writes staged rows [ROWS, D] of floats to the rows first .. of y, those before `end`, rotated back by the angles of
 // row i's position i.
 template <int ROWS, int D, int STRIDE, typename A>
 DEVICE void store_rows(Rows<A> y, const float *staged, int first, int end, const float *angles) {
@@ -147,7 +147,7 @@ DEVICE void store_rows(Rows<A> y, const float *staged, int first, int end, const
     float low[4], high[4];
     load4(staged + r * STRIDE + low_column, low);
     load4(staged + r * STRIDE + high_column, high);
-    if (pairs) turn4(low, high, angles + static_cast<i64>(first + r) * y.dim, low_column, y.dim, -1.0f);
+    if (pairs) rotate4(low, high, angles + static_cast<i64>(first + r) * y.dim, low_column, y.dim, -1.0f);
     store4(y.row(first + r) + low_column, low);
     store4(y.row(first + r) + high_column, high);
   }

@@ -5,7 +5,7 @@
 //   P_ij = 2^(logit(i, j) - lse_i)   dP_ij = do_i.v_j   delta_i = do_i.o_i   dS_ij = P_ij (dP_ij - delta_i)
 //   dv_j = sum_i P_ij do_i   dk_j = scale sum_i dS_ij q_i   dq_i = scale sum_j dS_ij k_j
 //
-// With rotary positions q and k are the turned ones, and dq and dk are turned back.
+// With rotary positions q and k are the rotated ones, and dq and dk are rotated back.
 #pragma once
 #include "attention_products.cuh"
 
@@ -39,7 +39,7 @@ struct Queries {
 
   // fill begins to load the queries from i on. One beyond seq has weights 2^-infinity.
   DEVICE void fill(const Backward<A> &b, const Mask &mask, int pair, int i) {
-    load_turned<QUERIES, D>(q, b.rows(0, pair), i, b.seq, b.angles);
+    load_rotated<QUERIES, D>(q, b.rows(0, pair), i, b.seq, b.angles);
     load_rows<QUERIES, D>(dout, b.out_gradients(pair), i, b.seq);
     int r = threadIdx.x;
     if (r >= QUERIES) return;
@@ -110,14 +110,14 @@ DEVICE void attention_backward_keys(const Backward<A> &b) {
   int pair = blockIdx.x, begin = blockIdx.y * keys, end = min(begin + keys, b.seq), buffer = 0;
   int row = threadIdx.x / 32 / GROUPS * 16 * M, column = threadIdx.x / 32 % GROUPS * columns;  // of the warp
   Mask mask = mask_of(b.scale, b.slopes, b.starts, pair, b.seq, b.heads, 0);
-  load_turned<keys, D>(k_tile, b.rows(1, pair), begin, b.seq, b.angles);
+  load_rotated<keys, D>(k_tile, b.rows(1, pair), begin, b.seq, b.angles);
   load_rows<keys, D>(v_tile, b.rows(2, pair), begin, b.seq);
   float dk[M][columns / 8][4], dv[M][columns / 8][4];  // [keys, columns]
   clear(dk);
   clear(dv);
   int first = next_tile<QUERIES>(b, pair / b.heads, begin / QUERIES * QUERIES, end - 1);
   for (int i = -1, next = first; i < b.seq; i = next, next = next_tile<QUERIES>(b, pair / b.heads, next + QUERIES, end - 1)) {
-    // The first turn only loads.
+    // The first iteration only loads.
     if (i >= 0) {
       copy_async_wait<0>();
       __syncthreads();
@@ -201,12 +201,12 @@ DEVICE void attention_backward_queries(const Backward<A> &b) {
   Mask mask = mask_of(b.scale, b.slopes, b.starts, pair, b.seq, b.heads, 0);
   Sight<M> sight(mask, begin + own, b.seq);
   RowStatistics<M> statistics(b, pair, begin + own);
-  load_turned<queries, D>(q_tile, b.rows(0, pair), begin, b.seq, b.angles);
+  load_rotated<queries, D>(q_tile, b.rows(0, pair), begin, b.seq, b.angles);
   load_rows<queries, D>(do_tile, b.out_gradients(pair), begin, b.seq);
   float dq[M][columns / 8][4];  // [queries, columns]
   clear(dq);
   int first = block_first(sight);
-  for (int j = first - KEYS; j < end; j += KEYS) {  // the first turn only loads
+  for (int j = first - KEYS; j < end; j += KEYS) {  // the first iteration only loads
     if (j >= first) {
       copy_async_wait<0>();
       __syncthreads();
@@ -217,7 +217,7 @@ DEVICE void attention_backward_queries(const Backward<A> &b) {
     }
     A *next = STAGES == 1 ? tiles : tiles + buffer * 2 * v;
     if (j + KEYS < end) {
-      load_turned<KEYS, D>(next, b.rows(1, pair), j + KEYS, end, b.angles);
+      load_rotated<KEYS, D>(next, b.rows(1, pair), j + KEYS, end, b.angles);
       load_rows<KEYS, D>(next + v, b.rows(2, pair), j + KEYS, end);
     }
     copy_async_commit();

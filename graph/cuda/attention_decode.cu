@@ -3,22 +3,22 @@
 // Flash-Decoding). dim is a multiple of 8.
 #include "attention.cuh"
 
-// load4_turned loads the numbers c .. c + 3 of a row of dim, turned by the angles of its position, if not null.
+// load4_rotated loads the numbers c .. c + 3 of a row of dim, rotated by the angles of its position, if not null.
 template <typename A>
-DEVICE void load4_turned(float x[4], const A *row, int c, int dim, const float *angles) {
+DEVICE void load4_rotated(float x[4], const A *row, int c, int dim, const float *angles) {
   load4(row + c, x);
   if (angles == nullptr) return;
   int half = dim / 2;
   float other[4];
   load4(row + (c < half ? c + half : c - half), other);
   if (c < half) {
-    turn4(x, other, angles, c, dim, 1.0f);
+    rotate4(x, other, angles, c, dim, 1.0f);
   } else {
-    turn4(other, x, angles, c - half, dim, 1.0f);
+    rotate4(other, x, angles, c - half, dim, 1.0f);
   }
 }
 
-// attention_append puts the keys, turned, and values of qkv [batch * seq, 3, heads, dim] into the caches after the first `past`
+// attention_append puts the keys, rotated, and values of qkv [batch * seq, 3, heads, dim] into the caches after the first `past`
 // positions. A thread four numbers of a head of a token.
 template <typename A>
 DEVICE void attention_append(A *keys, A *values, const A *qkv, const float *angles, i64 n, int seq, int heads, int dim, int past,
@@ -31,7 +31,7 @@ DEVICE void attention_append(A *keys, A *values, const A *qkv, const float *angl
   const A *own = qkv + token * 3 * width + head * dim;
   i64 to = ((token / seq * heads + head) * capacity + position) * dim + c;
   float x[4];
-  load4_turned(x, own + width, c, dim, angles == nullptr ? nullptr : angles + static_cast<i64>(position) * dim);
+  load4_rotated(x, own + width, c, dim, angles == nullptr ? nullptr : angles + static_cast<i64>(position) * dim);
   store4(keys + to, x);
   load4(own + 2 * width + c, x);
   store4(values + to, x);
@@ -44,7 +44,7 @@ struct Part {
 };
 
 // attend sums over the keys begin .. end - 1 of a pair, those of every 16th from the own group of 8 lanes on, UNROLL at a time.
-// q is turned and scaled, in units of log 2; the query stands at `last` and slope is ALiBi's in these units.
+// q is rotated and scaled, in units of log 2; the query stands at `last` and slope is ALiBi's in these units.
 template <int UNROLL, int D, typename A>
 DEVICE void attend(Part<D> &part, const float (&q)[D / 64][8], const A *keys, const A *values, int dim, int begin, int end,
                    int last, float slope) {
@@ -124,7 +124,7 @@ DEVICE void attention_decode(A *o, float *parts, const A *qkv, const A *keys, co
     int c = i / 2 * 64 + lane * 8 + i % 2 * 4;
     float *x = &q[i / 2][i % 2 * 4];
     x[0] = x[1] = x[2] = x[3] = 0.0f;
-    if (c < dim) load4_turned(x, own, c, dim, angles == nullptr ? nullptr : angles + static_cast<i64>(last) * dim);
+    if (c < dim) load4_rotated(x, own, c, dim, angles == nullptr ? nullptr : angles + static_cast<i64>(last) * dim);
 #pragma unroll
     for (int k = 0; k < 4; k++) x[k] *= scale * log2_e;
   }

@@ -72,7 +72,7 @@ DEVICE void forward_tiles(float (&o)[M][D / 8][4], Softmax<M> &softmax, A *q_til
                           const float *angles, const Mask &mask, const Sight<M> &sight, int begin, int end) {
   A *k_tile = q_tile + 64 * M * stride_of<A, D>, *v_tile = k_tile + KEYS * stride_of<A, D>;
   q_tile += threadIdx.x / 32 * 16 * M * stride_of<A, D>;
-  for (int j = begin - KEYS; j < end; j += KEYS) {  // the first turn only loads
+  for (int j = begin - KEYS; j < end; j += KEYS) {  // the first iteration only loads
     bool sees = j >= begin && sight.sees(j, KEYS);
     float p[M][KEYS / 8][4];  // [queries, keys]
     if (j >= begin) {
@@ -84,7 +84,7 @@ DEVICE void forward_tiles(float (&o)[M][D / 8][4], Softmax<M> &softmax, A *q_til
       copy_async_wait<0>();
       __syncthreads();
     }
-    if (j + KEYS < end) load_turned<KEYS, D>(k_tile, k, j + KEYS, end, angles);
+    if (j + KEYS < end) load_rotated<KEYS, D>(k_tile, k, j + KEYS, end, angles);
     copy_async_commit();
     if (sees) {
       logits(p, mask, sight, j);
@@ -96,7 +96,7 @@ DEVICE void forward_tiles(float (&o)[M][D / 8][4], Softmax<M> &softmax, A *q_til
 
 // attention_forward computes o [batch * seq, heads, dim] and lse [batch, heads, seq], if not null, from qkv [batch * seq, 3,
 // heads, dim]. With keys and values [batch, heads, capacity, dim], not null, it attends over the first past + seq positions
-// of these instead, turned already, and the queries come after `past` of them.
+// of these instead, rotated already, and the queries come after `past` of them.
 // The grid is [batch * heads, blocks of queries], those that see the most keys first.
 template <typename P, int D, int M, int KEYS, typename A>
 DEVICE void attention_forward(A *o, float *lse, const A *qkv, const A *keys, const A *values, const int *starts, const float *slopes,
@@ -118,7 +118,7 @@ DEVICE void attention_forward(A *o, float *lse, const A *qkv, const A *keys, con
   Softmax<M> softmax;
   float out[M][D / 8][4];  // [queries, D]
   clear(out);
-  load_turned<queries, D>(tiles, q, first, seq, angles);
+  load_rotated<queries, D>(tiles, q, first, seq, angles);
   forward_tiles<P, D, M, KEYS>(out, softmax, tiles, k, v, key_angles, mask, sight, block_first(sight),
                                past + min(first + queries, seq));
   softmax.finish(out, lse == nullptr ? nullptr : lse + static_cast<i64>(pair) * seq, first + warp * 16 * M, seq);

@@ -2,10 +2,10 @@
 // qkv is [batch * seq, 3, heads, dim]; patterns are floats, [batch * seq, heads, seq]: query, head, key.
 #include "prelude.cuh"
 
-// turned [batch * seq, 2, heads, dim] = the queries and keys, turned by rotary positions: angles [seq, 2, padded / 2] holds the
-// cosines, then the sines, of a position's angles; null: nothing is turned. A thread an element of the n.
+// rotated [batch * seq, 2, heads, dim] = the queries and keys, rotated by rotary positions: angles [seq, 2, padded / 2] holds the
+// cosines, then the sines, of a position's angles; null: nothing is rotated. A thread an element of the n.
 template <typename A>
-DEVICE void attention_turn(float *turned, const A *qkv, const float *angles, i64 n, int seq, int heads, int dim, int padded) {
+DEVICE void attention_rotate(float *rotated, const A *qkv, const float *angles, i64 n, int seq, int heads, int dim, int padded) {
   i64 at = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (at >= n) return;
   int width = heads * dim, c = at % dim, half = dim / 2;
@@ -16,7 +16,7 @@ DEVICE void attention_turn(float *turned, const A *qkv, const float *angles, i64
     const float *cosine = angles + token % seq * padded + c % half, *sine = cosine + padded / 2;
     y = c < half ? y * *cosine - load(x + half) * *sine : y * *cosine + load(x - half) * *sine;
   }
-  turned[at] = y;
+  rotated[at] = y;
 }
 
 // first_seen is the first key that query i of its row sees.
@@ -24,11 +24,11 @@ DEVICE int first_seen(const int *starts, i64 token, int i) { return starts == nu
 
 // attention_pattern makes the probabilities of a query: a block. A warp takes a key's logit.
 KERNEL(256)
-attention_pattern(float *pattern, const float *turned, const int *starts, const float *slopes, float scale, int seq, int heads,
+attention_pattern(float *pattern, const float *rotated, const int *starts, const float *slopes, float scale, int seq, int heads,
                   int dim) {
   i64 query = blockIdx.x, token = query / heads;
   int head = query % heads, i = token % seq, first = first_seen(starts, token, i), stride = 2 * heads * dim;
-  const float *q = turned + token * stride + head * dim, *keys = turned + (token - i) * stride + (heads + head) * dim;
+  const float *q = rotated + token * stride + head * dim, *keys = rotated + (token - i) * stride + (heads + head) * dim;
   float slope = slopes == nullptr ? 0.0f : slopes[head], top = -INFINITY, sum = 0.0f;
   float *p = pattern + query * seq;
   for (int j = first + threadIdx.x / 32; j <= i; j += 8) {
@@ -62,10 +62,10 @@ attention_pattern_logits(float *dlogits, const float *pattern, const float *dpat
 }
 
 // attention_pattern_grad makes dqkv, 0 for values.
-//   dq_i = scale sum_j ds_ij k_j, dk_j = scale sum_i ds_ij q_i, turned back
+//   dq_i = scale sum_j ds_ij k_j, dk_j = scale sum_i ds_ij q_i, rotated back
 // A thread the elements c and c + half of a head; n of them.
 template <typename A>
-DEVICE void attention_pattern_grad(A *dqkv, const float *dlogits, const float *turned, const float *angles, float scale, i64 n,
+DEVICE void attention_pattern_grad(A *dqkv, const float *dlogits, const float *rotated, const float *angles, float scale, i64 n,
                                    int seq, int heads, int dim, int padded) {
   i64 at = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (at >= n) return;
@@ -76,7 +76,7 @@ DEVICE void attention_pattern_grad(A *dqkv, const float *dlogits, const float *t
   float x = 0.0f, y = 0.0f;
   for (int j = from; j < end; j++) {
     float weight = part == 0 ? dlogits[(token * heads + head) * seq + j] : dlogits[((begin + j) * heads + head) * seq + i];
-    const float *other = turned + (((begin + j) * 2 + 1 - part) * heads + head) * dim;
+    const float *other = rotated + (((begin + j) * 2 + 1 - part) * heads + head) * dim;
     x = fmaf(weight, other[c], x);
     if (pair) y = fmaf(weight, other[c + half], y);
   }
@@ -93,20 +93,20 @@ DEVICE void attention_pattern_grad(A *dqkv, const float *dlogits, const float *t
 }
 
 KERNEL(256)
-attention_turn_f32(float *turned, const float *qkv, const float *angles, i64 n, int seq, int heads, int dim, int padded) {
-  attention_turn(turned, qkv, angles, n, seq, heads, dim, padded);
+attention_rotate_f32(float *rotated, const float *qkv, const float *angles, i64 n, int seq, int heads, int dim, int padded) {
+  attention_rotate(rotated, qkv, angles, n, seq, heads, dim, padded);
 }
 KERNEL(256)
-attention_turn_bf16(float *turned, const bf16 *qkv, const float *angles, i64 n, int seq, int heads, int dim, int padded) {
-  attention_turn(turned, qkv, angles, n, seq, heads, dim, padded);
+attention_rotate_bf16(float *rotated, const bf16 *qkv, const float *angles, i64 n, int seq, int heads, int dim, int padded) {
+  attention_rotate(rotated, qkv, angles, n, seq, heads, dim, padded);
 }
 KERNEL(256)
-attention_pattern_grad_f32(float *dqkv, const float *dlogits, const float *turned, const float *angles, float scale, i64 n, int seq,
+attention_pattern_grad_f32(float *dqkv, const float *dlogits, const float *rotated, const float *angles, float scale, i64 n, int seq,
                            int heads, int dim, int padded) {
-  attention_pattern_grad(dqkv, dlogits, turned, angles, scale, n, seq, heads, dim, padded);
+  attention_pattern_grad(dqkv, dlogits, rotated, angles, scale, n, seq, heads, dim, padded);
 }
 KERNEL(256)
-attention_pattern_grad_bf16(bf16 *dqkv, const float *dlogits, const float *turned, const float *angles, float scale, i64 n, int seq,
+attention_pattern_grad_bf16(bf16 *dqkv, const float *dlogits, const float *rotated, const float *angles, float scale, i64 n, int seq,
                             int heads, int dim, int padded) {
-  attention_pattern_grad(dqkv, dlogits, turned, angles, scale, n, seq, heads, dim, padded);
+  attention_pattern_grad(dqkv, dlogits, rotated, angles, scale, n, seq, heads, dim, padded);
 }

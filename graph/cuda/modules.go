@@ -89,8 +89,8 @@ var modules = []module{
 	{name: "attention_pattern", entries: []entry{
 		{name: "attention_pattern", params: []int{8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
 		{name: "attention_pattern_logits", params: []int{8, 8, 8, 8, 4, 4}, threads: 256},
-		{name: "attention_turn_f32", params: []int{8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
-		{name: "attention_turn_bf16", params: []int{8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
+		{name: "attention_rotate_f32", params: []int{8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
+		{name: "attention_rotate_bf16", params: []int{8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
 		{name: "attention_pattern_grad_f32", params: []int{8, 8, 8, 8, 4, 8, 4, 4, 4, 4}, threads: 256},
 		{name: "attention_pattern_grad_bf16", params: []int{8, 8, 8, 8, 4, 8, 4, 4, 4, 4}, threads: 256},
 	}},

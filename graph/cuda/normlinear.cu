@@ -188,8 +188,8 @@ KERNEL(THREADS) norm_linear_bf16(float *z, float *mean, float *rstd, float *s, c
 
 const int ROW_TILES = 4;  // that a block makes dx of, one after the other
 
-// load_turned loads the columns g of a slice of W, turned, to tile [COLUMNS, X_STRIDE].
-DEVICE void load_turned(float *tile, const float *w, const float *gain, int at, int width, Group g, int columns) {
+// load_transposed loads the columns g of a slice of W, transposed, to tile [COLUMNS, X_STRIDE].
+DEVICE void load_transposed(float *tile, const float *w, const float *gain, int at, int width, Group g, int columns) {
   int column = threadIdx.x & ((1 << g.shift) - 1);
   for (int k = threadIdx.x >> g.shift; k < SLICE; k += THREADS >> g.shift)
     tile[column * X_STRIDE + k] = weight(w, gain, at + k, width, g.first + column, columns);
@@ -204,8 +204,8 @@ DEVICE void load_gradients(float *tile, const float *dz, i64 first_row, i64 end,
   }
 }
 
-// multiply_turned adds to h [the rows row + 8i, the columns column + j] the product of dz and the turned W.
-DEVICE void multiply_turned(float h[4][4], const float *ds, const float *ws, int row, int column, int count) {
+// multiply_transposed adds to h [the rows row + 8i, the columns column + j] the product of dz and the transposed W.
+DEVICE void multiply_transposed(float h[4][4], const float *ds, const float *ws, int row, int column, int count) {
   for (int k = 0; k < count; k += 4) {
     float4 w0 = at4(ws + k * X_STRIDE + column), w1 = at4(ws + (k + 1) * X_STRIDE + column);
     float4 w2 = at4(ws + (k + 2) * X_STRIDE + column), w3 = at4(ws + (k + 3) * X_STRIDE + column);
@@ -282,10 +282,10 @@ DEVICE void norm_linear_grad_x(A *dx, const A *addend, const float *dz, const A 
     float h[4][4]{};
     for (int first = 0; first < columns; first += COLUMNS) {
       Group g = group_of(first, columns);
-      if (tile == 0 || columns > COLUMNS) load_turned(ws, w, gain, at, width, g, columns);
+      if (tile == 0 || columns > COLUMNS) load_transposed(ws, w, gain, at, width, g, columns);
       load_gradients(ds, dz, first_row, rows, g, columns);
       __syncthreads();
-      multiply_turned(h, ds, ws, row, column, 4 * g.quads);
+      multiply_transposed(h, ds, ws, row, column, 4 * g.quads);
       __syncthreads();
     }
     set_factors(factors, dz, saved, first_row, rows, width, columns, rms);

@@ -16,7 +16,7 @@ type AttentionParams struct {
 	Slopes []float64
 
 	// RopeBase is the base of rotary positions on q and k (Su et al. 2021, eq. 15):
-	// the half-split pair (i, i+Dh/2) turns by pos * RopeBase^(-2i/Dh). 0 for none;
+	// the half-split pair (i, i+Dh/2) rotates by pos * RopeBase^(-2i/Dh). 0 for none;
 	// else HeadDim must be even.
 	RopeBase float64
 }

@@ -156,7 +156,7 @@ func (a *Attention[T]) writeQueries(w *attentionWorker[T], v attentionView[T], i
 	}
 }
 
-// writeRotatedBack copies a row of dq or dk, turned back with rotary positions.
+// writeRotatedBack copies a row of dq or dk, rotated back with rotary positions.
 func (a *Attention[T]) writeRotatedBack(dst, row []T, pos int) {
 	copy(dst, row)
 	if a.d.RopeBase != 0 {

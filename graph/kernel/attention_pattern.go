@@ -163,7 +163,7 @@ func (a *AttentionPattern[T]) gradientBlock(w *patternWorker[T], row, head, i0, 
 	w.gemm.Run(true, false, i1, dim, i1-i0, scale, w.ds, seq, w.q[i0*dim:], dim, 1, w.dk, dim)
 }
 
-// writeGradients writes a pair's dq and dk, turned back with rotary positions, and zeros for
+// writeGradients writes a pair's dq and dk, rotated back with rotary positions, and zeros for
 // dv.
 func (a *AttentionPattern[T]) writeGradients(w *patternWorker[T], row, head int) {
 	dim, width := a.d.HeadDim, a.d.Heads*a.d.HeadDim

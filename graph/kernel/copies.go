@@ -18,7 +18,7 @@ type Copies[T Float] struct {
 func (k *Copies[T]) Spread(p *Pool, out, x []T, tokens, n, width int) {
 	k.spread = copiesTask[T]{out: out[:tokens*n*width], x: x[:tokens*width], addend: k.Addend, n: n, width: width, path: pathOf[T](k.path)}
 	p.Do(tokens, &k.spread)
-	k.spread, k.Addend = copiesTask[T]{}, nil // keeps nobody's memory alive
+	k.spread, k.Addend = copiesTask[T]{}, nil // keeps no operand alive
 }
 
 // Sum computes out [tokens, width], out_t = the sum of h_t's rows + Addend_t, from h

@@ -1,7 +1,7 @@
 package kernel
 
 // dots is a product C (+)= A B^T of few long rows, A [m, k] and B [n, k], both dense:
-// every row of A times every row of B. Neither operand is turned or copied, as the
+// every row of A times every row of B. Neither operand is transposed or copied, as the
 // micro-kernels of block would need it.
 type dots[T Float] struct {
 	path path

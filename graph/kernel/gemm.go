@@ -24,7 +24,7 @@ func (g *Gemm[T]) Run(p *Pool, ta, tb bool, m, n, k int, alpha T, a []T, lda int
 	t.product = product[T]{ta: ta, tb: tb, m: m, n: n, k: k, alpha: alpha, a: a, lda: lda, b: b, ldb: ldb, beta: beta, c: c, ldc: ldc, epilogue: g.Epilogue}
 	t.product.check()
 	t.run(p, kernelsOf[T](g.path), &g.own)
-	t.product = product[T]{} // keeps nobody's memory alive
+	t.product = product[T]{} // keeps no operand alive
 }
 
 // Epilogue is what happens to a product's C after the last addition. Blocks cover C, each

@@ -14,7 +14,7 @@ func (k *GemmGelu[T]) Forward(p *Pool, y, h, x, w []T, rows, in, out int, transp
 	k.forward = geluOfBlock[T]{y: y[:rows*out], h: h[:rows*out], width: out, exact: exact, path: pathOf[T](k.gemm.path)}
 	k.gemm.Epilogue = &k.forward
 	k.gemm.Run(p, false, transposed, rows, out, in, 1, x, in, w, choose(transposed, in, out), 0, h, out)
-	k.forward = geluOfBlock[T]{} // keeps nobody's memory alive
+	k.forward = geluOfBlock[T]{} // keeps no operand alive
 }
 
 // Backward computes dh = (dy w^T) gelu'(h), the gradient of the h whose GELU a product

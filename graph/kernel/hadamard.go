@@ -31,7 +31,7 @@ func (k *Hadamard[T]) Backward(p *Pool, dx, dgain, dy, x, gain []T, rows int, ac
 	t.rows, t.accumulate, t.path = rows, accumulate, pathOf[T](k.path)
 	t.sums, t.products = growKept(t.sums, p.Threads()), growKept(t.products, p.Threads())
 	p.Do(columnGroups(len(gain)), t)
-	k.Addend, t.addend = nil, nil // keeps nobody's memory alive
+	k.Addend, t.addend = nil, nil // keeps no operand alive
 }
 
 type hadamardTask[T Float] struct {

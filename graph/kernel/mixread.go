@@ -26,7 +26,7 @@ func (k *MixRead[T]) Forward(p *Pool, u, h, c []T, d MixParams) {
 		u:    u[:d.Tokens*d.rows()], h: h[:d.Tokens*d.stream()], c: c[:d.totalC()], d: d,
 	}
 	p.Do(d.Tokens, &k.forward)
-	k.forward = mixReadForward[T]{} // keeps nobody's memory alive
+	k.forward = mixReadForward[T]{} // keeps no operand alive
 }
 
 type mixReadForward[T Float] struct {

@@ -34,7 +34,7 @@ func (k *Experts[T]) Hidden(p *Pool, h, a, u, w1, b1 []T, d Dispatch, s ExpertSi
 		k.gemm.Epilogue = &k.hidden
 	}
 	k.gemm.Rows(p, h, u, w1, d, s.Hidden, s.Width, true, false)
-	k.hidden = geluOfExperts[T]{} // keeps nobody's memory alive
+	k.hidden = geluOfExperts[T]{} // keeps no operand alive
 }
 
 // Out computes o and y from a.

@@ -13,7 +13,7 @@ type ExpertTerms[T Float] struct {
 func (k *ExpertTerms[T]) Spread(p *Pool, terms, chosen []T, d Dispatch) {
 	k.spread = spreadTerms[T]{expertTerms[T]{terms: terms, chosen: chosen, d: d, width: len(chosen) / d.Rows()}}
 	p.Do(d.Tokens, &k.spread)
-	k.spread = spreadTerms[T]{} // keeps nobody's memory alive
+	k.spread = spreadTerms[T]{} // keeps no operand alive
 }
 
 // Gather computes chosen [tokens, K, width] from terms [tokens, experts, width]:

@@ -79,16 +79,16 @@ func (k *NormLinear[T]) Backward(p *Pool, dx, dgain, dw, dz, z, x, gain, w, mean
 
 // foldedWeights are W = gain * w in the order that the products read.
 type foldedWeights[T Float] struct {
-	turned []T // [k, width], W^T; LayerNorm: and a row of ones
-	sums   []T // [k], those of W's columns; RMSNorm: zero
+	transposed []T // [k, width], W^T; LayerNorm: and a row of ones
+	sums       []T // [k], those of W's columns; RMSNorm: zero
 }
 
 func (f *foldedWeights[T]) fold(p path, gain, w []T, d NormLinearParams) {
 	width, k := d.Width, d.K
-	f.turned, f.sums = grow(f.turned, (k+1)*width), grow(f.sums, k)
-	transpose(p, f.turned, width, w, k, width, k)
+	f.transposed, f.sums = grow(f.transposed, (k+1)*width), grow(f.sums, k)
+	transpose(p, f.transposed, width, w, k, width, k)
 	for j := range k {
-		row := f.turned[j*width : (j+1)*width]
+		row := f.transposed[j*width : (j+1)*width]
 		if gain != nil {
 			multiply(p, row, row, gain[:width])
 		}
@@ -97,7 +97,7 @@ func (f *foldedWeights[T]) fold(p path, gain, w []T, d NormLinearParams) {
 			f.sums[j] = T(sumAbout(p, row, 0))
 		}
 	}
-	ones := f.turned[k*width:]
+	ones := f.transposed[k*width:]
 	for i := range ones {
 		ones[i] = 1
 	}

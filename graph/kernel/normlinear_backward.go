@@ -130,7 +130,7 @@ func (t *normLinearBackward[T]) gradX(b *normLinearScratch[T], first, rows int) 
 	}
 	product := block[T]{kernels: kernelsOf[T](t.path), m: rows, n: width}
 	product.panel = product.kernels.width()
-	product.tile = tile[T]{a: &b.dh[0], as: step, b: &t.weights.turned[0], bs: width, k: step,
+	product.tile = tile[T]{a: &b.dh[0], as: step, b: &t.weights.transposed[0], bs: width, k: step,
 		c: &dx[0], d: &dx[0], cs: width, alpha: 1, beta: 1}
 	product.run()
 }

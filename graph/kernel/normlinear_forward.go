@@ -49,7 +49,7 @@ func (t *normLinearForward[T]) multiply(products, x, next []T) {
 		prefetch(next[:ahead])
 		next = next[ahead:]
 		product.n = min(dotCols, columns-j)
-		product.run(products[j:], x, t.weights.turned[j*width:])
+		product.run(products[j:], x, t.weights.transposed[j*width:])
 	}
 }
 
@@ -70,7 +70,7 @@ func (t *normLinearForward[T]) finish(w *normLinearRows[T], i int, x, products [
 	s.save(t.mean, t.rstd, i)
 	s.normalize(t.path, w.centred, x)
 	product := dots[T]{path: t.path, m: 1, n: k, k: t.d.Width, cs: k}
-	product.run(z, w.centred, t.weights.turned)
+	product.run(z, w.centred, t.weights.transposed)
 }
 
 // statistics are those of a row whose mean is not larger than its deviation.

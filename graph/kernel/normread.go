@@ -66,10 +66,10 @@ func (k *NormRead[T]) Backward(p *Pool, dx, dgain, dkeys, dout, x, gain, keys, m
 
 // normReadScratch is one worker's memory for the token that it works on.
 type normReadScratch[T Float] struct {
-	n      []T // [Dk, Dv], the normalised matrix without its gain
-	xn     []T // [Dk, Dv], with its gain
-	turned []T // [Dv, Dk], xn transposed
-	dxn    []T // [Dk, Dv]
+	n          []T // [Dk, Dv], the normalised matrix without its gain
+	xn         []T // [Dk, Dv], with its gain
+	transposed []T // [Dv, Dk], xn transposed
+	dxn        []T // [Dk, Dv]
 }
 
 type normReadForward[T Float] struct {
@@ -111,13 +111,13 @@ type normReadBackward[T Float] struct {
 func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 	d, w := t.d, &t.workers[worker]
 	size, outSize := d.Dk*d.Dv, d.R*d.Dv
-	w.n, w.xn, w.turned, w.dxn = grow(w.n, size), grow(w.xn, size), grow(w.turned, size), grow(w.dxn, size)
+	w.n, w.xn, w.transposed, w.dxn = grow(w.n, size), grow(w.xn, size), grow(w.transposed, size), grow(w.dxn, size)
 	store := newWriteTask(t.path, w.dxn, nil, t.keys, t.dout, d.R, d.Dk, d.Dv).block
 	store.tile.c, store.tile.d = &w.dxn[0], &w.dxn[0]
 	t.dgain[worker].reset(t.path, size)
 	t.dkeys[worker].reset(t.path, d.R*d.Dk)
 	keys := newKeysBlock[T](t.path, d.R, d.Dk, d.Dv)
-	keys.tile.b, keys.tile.beta = &w.turned[0], 1
+	keys.tile.b, keys.tile.beta = &w.transposed[0], 1
 	keys.tile.c = &t.dkeys[worker].block[0]
 	keys.tile.d = keys.tile.c
 	ahead := tokensAhead[T](size)
@@ -146,7 +146,7 @@ func (t *normReadBackward[T]) Part(worker, lo, hi int) {
 
 // addKeys adds one token's dout Xn^T to the gradient of the keys.
 func (t *normReadBackward[T]) addKeys(keys *block[T], w *normReadScratch[T], dkeys *blockedSum[T], dout []T) {
-	transpose(keys.kernels.path, w.turned, t.d.Dk, w.xn, t.d.Dv, t.d.Dk, t.d.Dv)
+	transpose(keys.kernels.path, w.transposed, t.d.Dk, w.xn, t.d.Dv, t.d.Dk, t.d.Dv)
 	keys.tile.a = &dout[0]
 	keys.run()
 	dkeys.added()

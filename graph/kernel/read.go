@@ -25,7 +25,7 @@ func (k *Read[T]) Run(p *Pool, out, keys, x []T, tokens, r, dk, dv int) {
 	}
 	k.task = newReadTask(k.path, out[:tokens*r*dv], keys[:r*dk], x[:tokens*dk*dv], r, dk, dv)
 	p.Do(tokens, &k.task)
-	k.task = readTask[T]{} // keeps nobody's memory alive
+	k.task = readTask[T]{} // keeps no operand alive
 }
 
 func newReadTask[T Float](path path, out, keys, x []T, r, dk, dv int) readTask[T] {

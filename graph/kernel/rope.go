@@ -4,8 +4,8 @@ import "math"
 
 // ropeTable holds the cosines and sines of rotary position embedding (Su et al. 2021,
 // RoFormer, eq. 15): the pair (i, i + headDim/2) of a query or key at position pos is
-// turned by the angle pos * base^(-2i/headDim). The pairs are half-split, as in
-// GPT-NeoX and Llama, not interleaved. If headDim is odd, the last element is not turned.
+// rotated by the angle pos * base^(-2i/headDim). The pairs are half-split, as in
+// GPT-NeoX and Llama, not interleaved. If headDim is odd, the last element is not rotated.
 type ropeTable[T Float] struct {
 	base      float64
 	headDim   int
@@ -31,7 +31,7 @@ func (t *ropeTable[T]) extend(base float64, headDim, positions int) {
 	}
 }
 
-// rotate sets dst to src turned by the angles of position pos; both have headDim
+// rotate sets dst to src rotated by the angles of position pos; both have headDim
 // elements and may be the same slice.
 func (t *ropeTable[T]) rotate(dst, src []T, pos int) {
 	half := t.headDim / 2
@@ -47,7 +47,7 @@ func (t *ropeTable[T]) rotate(dst, src []T, pos int) {
 	}
 }
 
-// rotateBack turns x in place by the opposite angles of position pos: the transpose,
+// rotateBack rotates x in place by the opposite angles of position pos: the transpose,
 // and so the derivative, of rotate.
 func (t *ropeTable[T]) rotateBack(x []T, pos int) {
 	half := t.headDim / 2

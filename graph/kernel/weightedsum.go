@@ -33,7 +33,7 @@ func (k *WeightedSum[T]) Forward(p *Pool, y, a []T, x [][]T, d WeightedSumParams
 	t := &k.forward
 	t.y, t.a, t.x, t.d, t.path = y[:d.size()], a, x[:d.Terms], d, pathOf[T](k.path)
 	p.Do(d.size(), t)
-	t.x = nil // keeps nobody's memory alive
+	t.x = nil // keeps no operand alive
 }
 
 // Weights computes the gradient of the weights from dy, that of the sum, in float64:

@@ -31,7 +31,7 @@ func (k *Write[T]) Run(p *Pool, out, x, keys, y []T, tokens, r, dk, dv int) {
 	}
 	k.task = newWriteTask(k.path, out[:size], x, keys[:r*dk], y[:tokens*r*dv], r, dk, dv)
 	p.Do(tokens, &k.task)
-	k.task = writeTask[T]{} // keeps nobody's memory alive
+	k.task = writeTask[T]{} // keeps no operand alive
 }
 
 // newWriteTask is a Write of all tokens; x is nil for none.

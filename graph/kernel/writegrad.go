@@ -40,7 +40,7 @@ func (k *WriteGrad[T]) Run(p *Pool, dy, dkeys, g, keys, y []T, tokens, r, dk, dv
 	t.keys.set(k.path, y[:tokens*r*dv], g[:tokens*dk*dv], r, dk, dv, p.Threads())
 	p.Do(tokens, t)
 	t.keys.collect(dkeys)
-	t.read = readTask[T]{} // keeps nobody's memory alive
+	t.read = readTask[T]{} // keeps no operand alive
 }
 
 // writeGradTask is a WriteGrad split over tokens.

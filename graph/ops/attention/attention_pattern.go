@@ -78,7 +78,7 @@ func (k attention) halfFLOPs(qkv graph.Signature) int {
 	return 2 * p.Batch * p.Heads * p.HeadDim * p.Seq * (p.Seq + 1) / 2
 }
 
-// DeviceBytes: queries and keys, turned.
+// DeviceBytes: queries and keys, rotated.
 func (k attentionPattern) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 0, c.Signature(0).Size() / 3 * 2 * cuda.F32.Size()
 }
@@ -109,7 +109,7 @@ func (k attentionPatternGrad) FLOPs(c graph.Cost) int { // dq and dk
 
 func (k attentionPatternGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
 
-// DeviceBytes: queries and keys, turned, and the gradient of the logits.
+// DeviceBytes: queries and keys, rotated, and the gradient of the logits.
 func (k attentionPatternGrad) DeviceBytes(c graph.Cost) (saved, scratch int) {
 	return 0, (c.Signature(0).Size()/3*2 + c.Signature(1).Size()) * cuda.F32.Size()
 }

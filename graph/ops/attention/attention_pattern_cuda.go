@@ -12,12 +12,12 @@ func (k attentionPattern) Launch(c *graph.DeviceCall) error {
 	if err != nil {
 		return err
 	}
-	turned, err := a.turned()
+	rotated, err := a.rotated()
 	if err != nil {
 		return err
 	}
 	return c.Launch("attention_pattern", a.blockEachQuery(),
-		c.Out().Arg(), turned.Arg(), a.starts.Arg(), a.slopes.Arg(), cuda.Float(a.Scale), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.HeadDim))
+		c.Out().Arg(), rotated.Arg(), a.starts.Arg(), a.slopes.Arg(), cuda.Float(a.Scale), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.HeadDim))
 }
 
 // blockEachQuery is the grid of a kernel that has a block for each query of each head.
@@ -25,15 +25,15 @@ func (a *deviceAttention) blockEachQuery() cuda.Grid {
 	return cuda.Grid{X: a.pairs() * a.Seq, Threads: 256}
 }
 
-// turned are the queries and keys of input 0, turned by rotary positions, [tokens, 2, heads,
+// rotated are the queries and keys of input 0, rotated by rotary positions, [tokens, 2, heads,
 // Dh] in 32 bits.
-func (a *deviceAttention) turned() (cuda.Array, error) {
+func (a *deviceAttention) rotated() (cuda.Array, error) {
 	qkv := a.In(0)
 	x, err := a.Scratch(cuda.F32, qkv.N/3*2)
 	if err != nil {
 		return x, err
 	}
-	return x, a.Launch("attention_turn"+qkv.Suffix(), cuda.Over(x.N, 256), x.Arg(), qkv.Arg(), a.angles.Arg(),
+	return x, a.Launch("attention_rotate"+qkv.Suffix(), cuda.Over(x.N, 256), x.Arg(), qkv.Arg(), a.angles.Arg(),
 		cuda.Long(x.N), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.HeadDim), cuda.Int(a.padded))
 }
 
@@ -42,7 +42,7 @@ func (k attentionPatternGrad) Launch(c *graph.DeviceCall) error {
 	if err != nil {
 		return err
 	}
-	turned, err := a.turned()
+	rotated, err := a.rotated()
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (k attentionPatternGrad) Launch(c *graph.DeviceCall) error {
 	dqkv := c.Out()
 	n := dqkv.N / a.HeadDim * cuda.CeilDiv(a.HeadDim, 2)
 	return c.Launch("attention_pattern_grad"+dqkv.Suffix(), cuda.Over(n, 256),
-		dqkv.Arg(), dlogits.Arg(), turned.Arg(), a.angles.Arg(), cuda.Float(a.Scale),
+		dqkv.Arg(), dlogits.Arg(), rotated.Arg(), a.angles.Arg(), cuda.Float(a.Scale),
 		cuda.Long(n), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.HeadDim), cuda.Int(a.padded))
 }
 
