@@ -1,0 +1,96 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// parameterNode ties a node to the stored parameter behind it.
+type parameterNode struct {
+	node  *gorgonia.Node
+	param *Param
+}
+
+// Input makes an input node. Bind its value with gorgonia.Let, or by name through a
+// Program.
+func (b *Builder) Input(name string, dt tensor.Dtype, shape ...int) *gorgonia.Node {
+	if b.err != nil {
+		return nil
+	}
+	if !b.reserveName(name) {
+		return nil
+	}
+	err := wantPositive(shape)
+	if err == nil {
+		_, err = sizeOf(shape)
+	}
+	if err != nil {
+		b.fail(errors.Wrapf(err, "graph: input %q", name))
+		return nil
+	}
+	n := gorgonia.NewTensor(b.g, dt, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name))
+	b.inputs = append(b.inputs, n)
+	return n
+}
+
+// reserveName reserves a name: Gorgonia merges two inputs of one name, type and shape, and
+// silently drops the second one's value.
+func (b *Builder) reserveName(name string) bool {
+	if name == "" {
+		b.fail(errors.New("graph: want a name for the input, got an empty one"))
+		return false
+	}
+	if b.names[name] || len(b.g.ByName(name)) > 0 {
+		b.fail(errors.Errorf("graph: the name %q is taken: Gorgonia would merge the two nodes; give each model of a graph its own name prefix", name))
+		return false
+	}
+	b.names[name] = true
+	return true
+}
+
+// Param makes a node of the parameter that p describes. Its values live in the Store:
+// a parameter of that name is shared, a new one is initialised, or refused by a Store that
+// serves.
+func (b *Builder) Param(p ParamSpec) *gorgonia.Node {
+	if b.err != nil {
+		return nil
+	}
+	param, err := b.options.Store.ensure(p)
+	if err != nil {
+		b.fail(err)
+		return nil
+	}
+	if !b.reserveName(p.Name) {
+		return nil
+	}
+	node, err := b.paramNode(param)
+	if err != nil {
+		b.fail(err)
+		return nil
+	}
+	b.params = append(b.params, &parameterNode{node: node, param: param})
+	return node
+}
+
+// paramNode is an ordinary input on the CPU; on a device it is an op without inputs, since
+// an input would be copied up in every run.
+func (b *Builder) paramNode(p *Param) (*gorgonia.Node, error) {
+	if b.onDevice() {
+		return b.residentNode(p)
+	}
+	options := []gorgonia.NodeConsOpt{gorgonia.WithShape(p.Shape...), gorgonia.WithName(p.Name)}
+	if !b.planning() {
+		options = append(options, gorgonia.WithValue(p.Value))
+	}
+	return gorgonia.NewTensor(b.g, b.options.DType, len(p.Shape), options...), nil
+}
+
+// Learnables returns the nodes of all parameters made so far, in order, each named.
+func (b *Builder) Learnables() gorgonia.Nodes {
+	nodes := make(gorgonia.Nodes, len(b.params))
+	for i, p := range b.params {
+		nodes[i] = p.node
+	}
+	return nodes
+}

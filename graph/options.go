@@ -1,0 +1,51 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/tensor"
+)
+
+// Device names what the ops run on.
+type Device string
+
+// CPU runs ops on the processor's cores, and is the default.
+const CPU Device = "cpu"
+
+// Options say how a Builder makes its nodes. The zero value is ready: float32 on the
+// CPU with all threads, parameters in a fresh Store, no hooks, no cache.
+type Options struct {
+	// Threads is the number of workers an op, at most MaxThreads; 0: runtime.GOMAXPROCS(0). Each sums the
+	// gradient of its own tokens: with another number results agree up to rounding only.
+	Threads int
+	Device  Device // where ops run, CPU or CUDA; "": CPU
+	// Precision is that of a CUDA device; "": TF32. All builders of a Store have the same.
+	Precision Precision
+	DType     tensor.Dtype // Float32 or Float64 (checks only); unset: Float32
+	Store     *Store       // where parameters live; nil: a new one
+	Hooks     Hooks        // named activations to watch or replace
+	Cache     *Cache       // keys and values of earlier tokens, for generation
+	Training  bool         // dropout is active
+	Seed      uint64       // of the dropout masks
+
+	salt int // changes every op's hash; Program's answer to a hash collision
+}
+
+// MaxThreads bounds Options.Threads: more than the processors of one machine.
+const MaxThreads = 1024
+
+func (b *Builder) check() {
+	switch {
+	case b.g == nil:
+		b.fail(errors.New("graph: want a graph to build on, got nil: make one with gorgonia.NewGraph()"))
+	case b.options.DType != tensor.Float32 && b.options.DType != tensor.Float64:
+		b.fail(errors.Errorf("graph: dtype: want float32 or float64, got %v", b.options.DType))
+	case b.options.Threads > MaxThreads:
+		b.fail(errors.Errorf("graph: threads: want at most %d, got %d", MaxThreads, b.options.Threads))
+	case b.options.Device != CPU && b.options.Device != CUDA:
+		b.fail(errors.Errorf("graph: device: want %q or %q, got %q", CPU, CUDA, b.options.Device))
+	case b.options.checkPrecision() != nil:
+		b.fail(b.options.checkPrecision())
+	case b.options.Store != nil && b.options.Store.dtype != b.options.DType:
+		b.fail(errors.Errorf("graph: dtype: the store holds %v, want %v as the graph", b.options.Store.dtype, b.options.DType))
+	}
+}
