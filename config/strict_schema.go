@@ -2,9 +2,10 @@ package config
 
 import (
 	"reflect"
-	"strings"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/yamltag"
 )
 
 // field is one key that a section may hold.
@@ -132,51 +133,14 @@ func (s schema) addStruct(t reflect.Type, path string) error {
 	return nil
 }
 
-// fieldsOf lists the tagged fields of a struct, those of embedded structs among
-// them.
+// fieldsOf lists the tagged fields of a struct.
 func fieldsOf(t reflect.Type, path string) ([]field, error) {
+	tagged, err := yamltag.Fields(t, path)
 	var fields []field
-	seen := map[string]bool{}
-	for i := range t.NumField() {
-		found, err := fieldOf(t.Field(i), path)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range found {
-			if seen[f.name] {
-				return nil, errors.Errorf("config: %s has two fields tagged %q", path, f.name)
-			}
-			seen[f.name] = true
-			fields = append(fields, f)
-		}
+	for _, f := range tagged {
+		fields = append(fields, field{name: f.Key, index: f.Index, typ: f.Type, tag: f.Tag})
 	}
-	return fields, nil
-}
-
-// fieldOf reads the tag of one struct field: no key, one, or an embedded struct's.
-func fieldOf(sf reflect.StructField, path string) ([]field, error) {
-	tag := sf.Tag.Get("yaml")
-	path += "." + sf.Name
-	switch {
-	case tag == "" && sf.Anonymous && sf.Type.Kind() == reflect.Struct:
-		return embeddedFields(sf, path)
-	case tag == "" || tag == "-":
-		return nil, nil
-	case !sf.IsExported():
-		return nil, errors.Errorf("config: %s is tagged %q but not exported", path, tag)
-	case strings.ContainsAny(tag, ",.[ "):
-		return nil, errors.Errorf("config: %s is tagged %q; want a name alone", path, tag)
-	}
-	return []field{{name: tag, index: sf.Index, typ: sf.Type, tag: sf.Tag}}, nil
-}
-
-// embeddedFields are those of an embedded struct, reached from the struct around it.
-func embeddedFields(sf reflect.StructField, path string) ([]field, error) {
-	inner, err := fieldsOf(sf.Type, path)
-	for i := range inner {
-		inner[i].index = append(append([]int(nil), sf.Index...), inner[i].index...)
-	}
-	return inner, err
+	return fields, err
 }
 
 // find returns the field of that name in struct type t.

@@ -11,7 +11,7 @@ import (
 // CUDA runs ops on an NVIDIA GPU; it needs a build with the tag cuda.
 const CUDA Device = "cuda"
 
-// accelerator is a device beside the CPU that a Store's parameters and its programs'
+// accelerator is a device other than the CPU that a Store's parameters and its programs'
 // activations live on. Its calls come back before the work is done, except Download and
 // Synchronize, and are done in order.
 type accelerator interface {

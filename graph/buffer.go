@@ -45,7 +45,7 @@ func (b *buffer) ensure(s Signature) {
 }
 
 // guard returns t marked as a view, which a stock Reshape copies. Of any other tensor it
-// returns an alias that Gorgonia takes for a value of its own: a stock Add behind the
+// returns an alias that Gorgonia takes for a value of its own: a stock Add after the
 // Reshape would write into our output while other nodes still need it.
 func guard(t *tensor.Dense) *tensor.Dense {
 	shape := t.Shape().Clone()

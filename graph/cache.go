@@ -42,7 +42,7 @@ func NewCache(batch, capacity int) (*Cache, error) {
 	return c, nil
 }
 
-// Len returns how many tokens a row has behind it.
+// Len returns how many tokens of a row it has.
 func (c *Cache) Len() int { return c.length }
 
 // Capacity returns how many tokens a row can hold.

@@ -8,7 +8,7 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// deviceOptimizer is cuda.AdamW behind DeviceOptimizer.
+// deviceOptimizer is cuda.AdamW as a DeviceOptimizer.
 type deviceOptimizer struct{ adam *cuda.AdamW }
 
 func newDeviceOptimizer(s *Store, rows []UpdateRow) (DeviceOptimizer, error) {

@@ -6,7 +6,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// parameterNode ties a node to the stored parameter behind it.
+// parameterNode is a node and the stored parameter that it stands for.
 type parameterNode struct {
 	node  *gorgonia.Node
 	param *Param

@@ -18,7 +18,7 @@ func (keepAlive) Infer(in []Signature) (Signature, error) { return Signature{DTy
 
 func (keepAlive) Run(*Call) error { return nil }
 
-// keepAliveAtEnd adds a keep behind those nodes that outlive a run and have a stock reader.
+// keepAliveAtEnd makes a keepAlive read those nodes whose values outlive a run and that a stock op reads.
 func (p *Program) keepAliveAtEnd() error {
 	var endangered gorgonia.Nodes
 	for _, n := range p.liveAtEnd() {

@@ -239,7 +239,7 @@ func TestModelHooks(t *testing.T) {
 	})
 }
 
-// TestModelBetweenStockNodes puts stock nodes behind a model's features: shared buffers,
+// TestModelBetweenStockNodes puts stock nodes after a model's features: shared buffers,
 // separate ones and the stock tape machine agree bit for bit.
 func TestModelBetweenStockNodes(t *testing.T) {
 	for _, kind := range streams {

@@ -123,7 +123,7 @@ func NameOf(n *gorgonia.Node) string {
 	return fmt.Sprintf("%q", n.Name())
 }
 
-// residua identifies an op of ours also behind a backend's wrapper.
+// residua identifies an op of ours, in a backend's wrapper too.
 func (op *Op) residua() *Op { return op }
 
 // Arity returns the number of inputs.

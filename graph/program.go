@@ -160,7 +160,7 @@ func (p *Program) Input(name string) *tensor.Dense { return p.inputs[name] }
 // Store returns where the parameters live.
 func (p *Program) Store() *Store { return p.builder.options.Store }
 
-// Builder returns the builder behind the program's graph.
+// Builder returns the builder of the program's graph.
 func (p *Program) Builder() *Builder { return p.builder }
 
 // Roots returns what the build function returned.

@@ -125,7 +125,7 @@ func TestClosedProgram(t *testing.T) {
 	require.Nil(t, p.Input("no such input"))
 }
 
-// TestCloseEndsGoroutines checks that a closed program leaves no worker behind.
+// TestCloseEndsGoroutines checks that a closed program leaves no worker running.
 func TestCloseEndsGoroutines(t *testing.T) {
 	runtime.GC()
 	before := runtime.NumGoroutine()

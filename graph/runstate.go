@@ -15,7 +15,7 @@ type runState struct {
 	failure    error  // of an op; the tape machine wraps it in its registers and counters
 
 	device accelerator  // nil on the CPU
-	owned  []cuda.Array // device memory of ops, beside the arena
+	owned  []cuda.Array // device memory of ops, outside the arena
 }
 
 func (r *runState) workers() *kernel.Pool {

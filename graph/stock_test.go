@@ -40,7 +40,7 @@ func TestStockReadersLeaveOutputsAlone(t *testing.T) {
 }
 
 // TestReshapeBeforeAdd checks a trap of stock Gorgonia that our outputs avoid: a Reshape
-// shares its input's memory, and an Add behind it writes there.
+// shares its input's memory, and an Add after it writes there.
 func TestReshapeBeforeAdd(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Threads: 1})
 	var s optest.StockGraph
@@ -57,7 +57,7 @@ func TestReshapeBeforeAdd(t *testing.T) {
 	require.InDeltaSlice(t, optest.WantScale(graph.Float64s(b.Store().Param("x").Value), 2), optest.ValuesOf(t, late.Value()), 1e-6)
 }
 
-// TestViewsAsInputs feeds our ops what stock Transpose and Slice leave behind.
+// TestViewsAsInputs feeds our ops what stock Transpose and Slice return.
 func TestViewsAsInputs(t *testing.T) {
 	b := graph.On(gorgonia.NewGraph(), graph.Options{Threads: 1, DType: tensor.Float64})
 	var s optest.StockGraph

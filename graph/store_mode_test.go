@@ -30,7 +30,7 @@ func TestPlanAllocatesNothing(t *testing.T) {
 	optest.RequireLine(t, b.Err(), `parameter "w": want its values, got a plan's shape`)
 }
 
-// TestServedStoreAddsNoParameter: it shares parameters with the Store behind it and refuses
+// TestServedStoreAddsNoParameter: it shares parameters with the Store it was made of and refuses
 // others by name.
 func TestServedStoreAddsNoParameter(t *testing.T) {
 	s := graph.NewStore(tensor.Float32, 1)
@@ -43,7 +43,7 @@ func TestServedStoreAddsNoParameter(t *testing.T) {
 	require.Nil(t, b.Param(graph.ParamSpec{Name: "v", Shape: []int{1}}))
 	optest.RequireLine(t, b.Err(), `parameter "v": the store does not have it: want the config of the model that the store holds`)
 	require.Len(t, s.Params(), 1)
-	stored(t, s, graph.ParamSpec{Name: "v", Shape: []int{1}}) // the Store behind it still makes it
+	stored(t, s, graph.ParamSpec{Name: "v", Shape: []int{1}}) // the Store it was made of still makes it
 	require.NotNil(t, served.Param("v"))
 }
 

@@ -90,11 +90,11 @@ func TestResidualFormSites(t *testing.T) {
 	assert.EqualError(t, err, "models: want a Spec that Config.Resolve made, got the zero value")
 }
 
-// watched is a site's state before and behind it, what was read and written, and the
+// watched is a site's state before and after it, what was read and written, and the
 // coefficients, as a run saw them; each begins with the tokens.
 type watched struct {
-	tokens                                      int
-	before, read, written, behind, coefficients []float64
+	tokens                                     int
+	before, read, written, after, coefficients []float64
 }
 
 // watch runs a model with hooks around a site of the first block.
@@ -159,7 +159,7 @@ func plus(x, y []float64) []float64 {
 	return z
 }
 
-// TestResidualFormOfFixedOnes: where A_res and B_up are fixed the state behind a site is
+// TestResidualFormOfFixedOnes: where A_res and B_up are fixed the state after a site is
 // that before it and what was written. The matrix stream's is written by its keys.
 func TestResidualFormOfFixedOnes(t *testing.T) {
 	fixed := 0
@@ -177,7 +177,7 @@ func TestResidualFormOfFixedOnes(t *testing.T) {
 			size := len(w.before) / w.tokens
 			for at := 0; at < len(w.before); at += size {
 				want := plus(product(f.Res.Start.Values, w.before[at:at+size], n, n), w.written[at:at+size])
-				require.InDeltaSlice(t, want, w.behind[at:at+size], 1e-12, "%s %s", name, f.Site)
+				require.InDeltaSlice(t, want, w.after[at:at+size], 1e-12, "%s %s", name, f.Site)
 			}
 		}
 	}
@@ -221,7 +221,7 @@ func checkLinear(t *testing.T, name string, f stream.Form, w watched, token int,
 	of := func(x []float64) []float64 { size := len(x) / w.tokens; return x[token*size : (token+1)*size] }
 	a := unpack(packed, n, m)
 	require.InDeltaSlice(t, product(a[1], of(w.before), m, n), of(w.read), 1e-12, "%s: A_down h", name)
-	require.InDeltaSlice(t, plus(product(a[0], of(w.before), n, n), product(a[2], of(w.written), n, m)), of(w.behind), 1e-11, "%s: h'", name)
+	require.InDeltaSlice(t, plus(product(a[0], of(w.before), n, n), product(a[2], of(w.written), n, m)), of(w.after), 1e-11, "%s: h'", name)
 	first := unpack(w.coefficients[:len(packed)], n, m)
 	for i, x := range coefficients(f) {
 		checkConstraint(t, name, x, a[i])

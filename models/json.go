@@ -55,8 +55,8 @@ func sectionOf(design any) any {
 	}
 	section, v := map[string]any{kindKey: k.Name()}, reflect.ValueOf(design)
 	for _, s := range settingsOf(v.Type()) {
-		if field := v.FieldByIndex(s.index); !field.IsZero() {
-			section[s.key] = field.Interface()
+		if field := v.FieldByIndex(s.Index); !field.IsZero() {
+			section[s.Key] = field.Interface()
 		}
 	}
 	return section
@@ -102,7 +102,7 @@ func (z Zoo) Unmarshal(text []byte) (Config, error) {
 	return c, err
 }
 
-// section is one of a kind in JSON, and what reads it.
+// section is a stream's or feed-forward's section in JSON, and what reads it.
 type section struct {
 	key  string
 	text json.RawMessage
@@ -156,9 +156,9 @@ func withSettings[D any](design D, settings map[string]json.RawMessage) (D, erro
 	var err error
 	changed := altered(design, func(v reflect.Value) {
 		for _, s := range settingsOf(v.Type()) {
-			if text, ok := settings[s.key]; ok && err == nil {
-				err = errors.Wrap(json.Unmarshal(text, v.FieldByIndex(s.index).Addr().Interface()), s.key)
-				delete(settings, s.key)
+			if text, ok := settings[s.Key]; ok && err == nil {
+				err = errors.Wrap(json.Unmarshal(text, v.FieldByIndex(s.Index).Addr().Interface()), s.Key)
+				delete(settings, s.Key)
 			}
 		}
 	})

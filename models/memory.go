@@ -93,8 +93,8 @@ func (c Config) sizes() Changes {
 		}
 		v := reflect.ValueOf(part.design)
 		for _, s := range settingsOf(v.Type()) {
-			if size, ok := v.FieldByIndex(s.index).Interface().(int); ok {
-				all = append(all, Change{part.prefix + s.key, size})
+			if size, ok := v.FieldByIndex(s.Index).Interface().(int); ok {
+				all = append(all, Change{part.prefix + s.Key, size})
 			}
 		}
 	}

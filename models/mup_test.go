@@ -77,7 +77,7 @@ func checkOfficialRates(t *testing.T, r *reference, official []officialParameter
 	assert.Len(t, checked, len(store.Params()), "every parameter of ours is theirs too")
 }
 
-// ourNames lists our parameters behind one of theirs.
+// ourNames lists our parameters that one of theirs is.
 func ourNames(t *testing.T, r *reference, theirs string) []string {
 	for _, l := range r.weights {
 		if l.theirs == theirs && l.layers {

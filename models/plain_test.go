@@ -160,7 +160,7 @@ func TestInitialFunctionUpToEps(t *testing.T) {
 // coefficients, but for what is written to each row, which makes the rows differ:
 //
 //	pre = sigmoid(1) at row (site mod n), sigmoid(-1) elsewhere;  post = 2 sigmoid(b_post)
-//	mHC: H is 1/(1 + (n-1) e^-8) on the diagonal, e^-8 of that beside it: already doubly
+//	mHC: H is 1/(1 + (n-1) e^-8) on the diagonal, e^-8 of that offDiagonal it: already doubly
 //	stochastic, so that Sinkhorn changes nothing
 //	mHC-lite: a_1 = 1/(1 + (n!-1) e^-8) for the identity, e^-8 of that for the others, of
 //	which (n-1)! have any given entry
@@ -168,12 +168,12 @@ func TestInitialMixing(t *testing.T) {
 	const n = 4
 	rest := math.Exp(-8)
 	first := 1 / (1 + 23*rest)
-	for d, row := range map[stream.Design]struct{ diagonal, beside float64 }{
+	for d, row := range map[stream.Design]struct{ diagonal, offDiagonal float64 }{
 		stream.MHCConfig{N: n}:     {1 / (1 + 3*rest), rest / (1 + 3*rest)},
 		stream.MHCLiteConfig{N: n}: {first * (1 + 5*rest), first * 6 * rest},
 	} {
 		t.Run(d.Name(), func(t *testing.T) {
-			require.InDelta(t, 1, row.diagonal+(n-1)*row.beside, 1e-15, "the sum of a row")
+			require.InDelta(t, 1, row.diagonal+(n-1)*row.offDiagonal, 1e-15, "the sum of a row")
 			c := modeltest.Resolve(t, tinyZoo(d, plainly))
 			p, post := compileMixing(t, c, n)
 			value := func(hook string) []float64 {
@@ -184,8 +184,8 @@ func TestInitialMixing(t *testing.T) {
 			state := value("embedding.out")
 			for index := range 2 * c.Layers {
 				prefix := site(index/2, []string{"attention", "feedforward"}[index%2])
-				checkCoefficients(t, value(prefix+"coefficients"), index, post, row.diagonal, row.beside)
-				read, next := mixRows(state, value(prefix+"write"), c.Width(), index, post, row.diagonal, row.beside)
+				checkCoefficients(t, value(prefix+"coefficients"), index, post, row.diagonal, row.offDiagonal)
+				read, next := mixRows(state, value(prefix+"write"), c.Width(), index, post, row.diagonal, row.offDiagonal)
 				require.LessOrEqual(t, modeltest.Distance(value(prefix+"read"), read), 1e-13, prefix+"read")
 				require.LessOrEqual(t, modeltest.Distance(value(prefix+"stream"), next), 1e-13, prefix+"stream")
 				state = next
@@ -226,12 +226,12 @@ func initialRead(row, index, n int) float64 {
 }
 
 // checkCoefficients wants [T, n, n+2] to be pre, the transpose of H, and post.
-func checkCoefficients(t *testing.T, got []float64, index int, post []float64, diagonal, beside float64) {
+func checkCoefficients(t *testing.T, got []float64, index int, post []float64, diagonal, offDiagonal float64) {
 	t.Helper()
 	n := len(post)
 	for i, v := range got {
 		token, row, column := i/(n*(n+2)), i/(n+2)%n, i%(n+2)
-		want := beside
+		want := offDiagonal
 		switch column {
 		case 0:
 			want = initialRead(row, index, n)
@@ -245,7 +245,7 @@ func checkCoefficients(t *testing.T, got []float64, index int, post []float64, d
 }
 
 // mixRows is u = pre . X and X <- H X + post^T y, of rows x [T, n, d] and y [T, d].
-func mixRows(x, y []float64, d, index int, post []float64, diagonal, beside float64) (read, next []float64) {
+func mixRows(x, y []float64, d, index int, post []float64, diagonal, offDiagonal float64) (read, next []float64) {
 	n := len(post)
 	read, next = make([]float64, len(y)), make([]float64, len(x))
 	for token := range len(y) / d {
@@ -255,7 +255,7 @@ func mixRows(x, y []float64, d, index int, post []float64, diagonal, beside floa
 				read[token*d+j] += initialRead(i, index, n) * x[at]
 				next[at] = post[i] * y[token*d+j]
 				for k := range n {
-					weight := beside
+					weight := offDiagonal
 					if k == i {
 						weight = diagonal
 					}

@@ -31,8 +31,8 @@ func (c Config) OnStream(d stream.Design) Config {
 	c.Stream = altered(d, func(v reflect.Value) {
 		for _, s := range settingsOf(v.Type()) {
 			for _, own := range settingsOf(from.Type()) {
-				if s.key == own.key && v.FieldByIndex(s.index).IsZero() {
-					v.FieldByIndex(s.index).Set(from.FieldByIndex(own.index))
+				if s.Key == own.Key && v.FieldByIndex(s.Index).IsZero() {
+					v.FieldByIndex(s.Index).Set(from.FieldByIndex(own.Index))
 				}
 			}
 		}

@@ -49,7 +49,7 @@ func (l link) each(t *testing.T, shape []int, f func(ours string, their, our int
 	}
 }
 
-// names lists our tensors behind a link, for up to maxLayers layers.
+// names lists our tensors of a link, for up to maxLayers layers.
 func (l link) names() []string {
 	if !l.layers {
 		return []string{l.ours}

@@ -76,7 +76,7 @@ type reference struct {
 	dir       string
 	expected  expected
 	config    models.Config
-	auxiliary models.Auxiliary // what its loss has besides the cross-entropy
+	auxiliary models.Auxiliary // what its loss has in addition to the cross-entropy
 	weights   []link           // how its weights and gradients lie in ours
 	watched   []link           // how its intermediates lie in our hooks
 	device    graph.Options    // Device and Precision that it is computed on; zero: the CPU

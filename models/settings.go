@@ -5,29 +5,19 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/residua-go/residua/internal/yamltag"
 	"github.com/residua-go/residua/stream"
 )
 
 // A design's settings are the fields of its struct that have a yaml tag, as are a config's.
 
-// setting is a field of a struct that configs have a key for.
-type setting struct {
-	key   string
-	index []int
-}
-
 // settingsOf lists those of a struct and of the structs embedded in it, in order; none of what is
-// not a struct, a design that Resolve refuses.
-func settingsOf(t reflect.Type) []setting {
+// not a struct or has tags that no config can have, a design that Resolve or package config refuses.
+func settingsOf(t reflect.Type) []yamltag.Field {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil
 	}
-	var fields []setting
-	for _, f := range reflect.VisibleFields(t) {
-		if key := f.Tag.Get("yaml"); key != "" && key != "-" {
-			fields = append(fields, setting{key, f.Index})
-		}
-	}
+	fields, _ := yamltag.Fields(t, t.String())
 	return fields
 }
 
@@ -36,14 +26,14 @@ func settingsOf(t reflect.Type) []setting {
 func Sizes(design any) (words []string) {
 	v := reflect.ValueOf(design)
 	for _, s := range settingsOf(v.Type()) {
-		switch value := v.FieldByIndex(s.index).Interface().(type) {
+		switch value := v.FieldByIndex(s.Index).Interface().(type) {
 		case int:
 			if value > 0 {
-				words = append(words, fmt.Sprintf("%s=%d", s.key, value))
+				words = append(words, fmt.Sprintf("%s=%d", s.Key, value))
 			}
 		case bool:
 			if value {
-				words = append(words, s.key)
+				words = append(words, s.Key)
 			}
 		}
 	}
@@ -52,7 +42,7 @@ func Sizes(design any) (words []string) {
 
 // hasSetting tells whether a design has a setting of that key.
 func hasSetting(design any, key string) bool {
-	return slices.ContainsFunc(settingsOf(reflect.TypeOf(design)), func(s setting) bool { return s.key == key })
+	return slices.ContainsFunc(settingsOf(reflect.TypeOf(design)), func(f yamltag.Field) bool { return f.Key == key })
 }
 
 // altered is a copy of a design, a struct, with its fields changed.
@@ -102,7 +92,7 @@ type leaf struct {
 func leaves(prefix string, section reflect.Value) []leaf {
 	var all []leaf
 	for _, s := range settingsOf(section.Type()) {
-		v, key := section.FieldByIndex(s.index), prefix+s.key
+		v, key := section.FieldByIndex(s.Index), prefix+s.Key
 		if v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
 			if v.IsNil() {
 				continue

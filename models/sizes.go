@@ -36,10 +36,10 @@ func noSize(key string) error {
 func change(section reflect.Value, key string, by func(size int64) int64) bool {
 	name, rest, inner := strings.Cut(key, ".")
 	for _, s := range settingsOf(section.Type()) {
-		if s.key != name {
+		if s.Key != name {
 			continue
 		}
-		v := section.FieldByIndex(s.index)
+		v := section.FieldByIndex(s.Index)
 		switch {
 		case !inner && v.CanInt():
 			v.SetInt(by(v.Int()))

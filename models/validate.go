@@ -163,8 +163,8 @@ func checkBase(key string, base, own any) error {
 	}
 	v := reflect.ValueOf(base)
 	for _, setting := range settingsOf(v.Type()) {
-		if f := v.FieldByIndex(setting.index); f.CanInt() && f.Int() < 0 {
-			return fieldError(key+"."+setting.key, "want >= 1, got %d", f.Int())
+		if f := v.FieldByIndex(setting.Index); f.CanInt() && f.Int() < 0 {
+			return fieldError(key+"."+setting.Key, "want >= 1, got %d", f.Int())
 		}
 	}
 	return nil

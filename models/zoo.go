@@ -42,7 +42,8 @@ func Standard() Zoo {
 	}
 }
 
-// With returns the zoo with one more stream design, without settings, and presets of it.
+// With returns the zoo with one more stream design, without settings, and presets of it. A name that
+// the zoo has already is an error wherever it is looked up.
 func (z Zoo) With(d stream.Design, presets ...Preset) Zoo {
 	z.streams = append(slices.Clip(z.streams), d)
 	return z.WithPresets(presets...)
@@ -69,7 +70,8 @@ func (z Zoo) FeedForwards() []layers.FeedForwardDesign { return slices.Clone(z.f
 // Presets are the known models.
 func (z Zoo) Presets() []Preset { return slices.Clone(z.presets) }
 
-// Stream returns the design of that name, without settings.
+// Stream returns the design of that name, without settings. It is an error if the zoo has none, or
+// several.
 func (z Zoo) Stream(name string) (stream.Design, error) { return find("stream", z.streams, name) }
 
 // FeedForward returns the design of that name, without settings.
@@ -77,25 +79,39 @@ func (z Zoo) FeedForward(name string) (layers.FeedForwardDesign, error) {
 	return find("feed-forward", z.feedForwards, name)
 }
 
-// find is the design of a name.
+// find is the design of a name, of which there must be one.
 func find[D namedDesign](what string, designs []D, name string) (D, error) {
+	var found []D
 	for _, d := range designs {
 		if d.Name() == name {
-			return d, nil
+			found = append(found, d)
 		}
 	}
 	var none D
-	return none, errors.Errorf("unknown %s %q: want one of %s", what, name, strings.Join(namesOf(designs), ", "))
+	switch len(found) {
+	case 0:
+		return none, errors.Errorf("unknown %s %q: want one of %s", what, name, strings.Join(namesOf(designs), ", "))
+	case 1:
+		return found[0], nil
+	}
+	return none, errors.Errorf("%s %q: want one design of that name in the zoo, got %T and %T: rename one", what, name, found[0], found[1])
 }
 
-// Preset returns the preset of that name.
+// Preset returns the preset of that name. It is an error if the zoo has none, or several.
 func (z Zoo) Preset(name string) (Preset, error) {
+	var found []Preset
 	for _, p := range z.presets {
 		if p.Name == name {
-			return p, nil
+			found = append(found, p)
 		}
 	}
-	return Preset{}, errors.Errorf("preset: want one of %v, got %q", z.PresetNames(), name)
+	switch len(found) {
+	case 0:
+		return Preset{}, errors.Errorf("preset: want one of %v, got %q", z.PresetNames(), name)
+	case 1:
+		return found[0], nil
+	}
+	return Preset{}, errors.Errorf("preset: want one called %q in the zoo, got %d: rename the others", name, len(found))
 }
 
 // PresetNames are the names of the presets, in order.
@@ -146,7 +162,7 @@ func presets() []Preset {
 
 // Notes on the printed sizes of the other residual designs (RMT paper, Table 10).
 const (
-	noteHighway = "printed in whole millions; reproduced: 4 D^2 a block beside the transformer's"
+	noteHighway = "printed in whole millions; reproduced: 4 D^2 a block more than the transformer's"
 	noteHierAgg = "printed in whole millions; one aggregate shared by all pairs of blocks matches the size, not the source: see hieragg-dou"
 	noteDWLSTM  = "printed in whole millions; the cell is reconstructed from its abstract and this size"
 	noteLeCun   = "the paper counts no norm gains; Table 10's runs start with LeCun's init"

@@ -46,7 +46,7 @@ type Writer struct {
 	// Whole: without a weight, each part is as wide as what enters, and they are added;
 	// otherwise they stand side by side.
 	Whole bool
-	Bias  string // parameter [width] that enters beside the parts, or ""
+	Bias  string // parameter [width] that is written with the parts, or ""
 	// Table: the activation is a row of the table that is the parameter Name, times Scale.
 	Table bool
 	Scale float64

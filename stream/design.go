@@ -58,6 +58,16 @@ type PlainAtInit interface {
 	Plain() (Design, bool)
 }
 
+// PlainWeights is a PlainAtInit that is the transformer only at certain values of the parameters that
+// the transformer has not, or has in another shape. Parameters of one name and size are set to the
+// transformer's by the caller.
+type PlainWeights interface {
+	PlainAtInit
+	// SetPlain writes those values into own, the Store of a model on this stream, given plain, that of
+	// the transformer. What matters to no output may stay as it is.
+	SetPlain(own, plain *graph.Store) error
+}
+
 // VariantNamer is a design of which settings choose between variants that have names.
 type VariantNamer interface {
 	Design

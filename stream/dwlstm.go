@@ -72,7 +72,7 @@ func (c DWLSTMConfig) New(b *graph.Builder) Stream { return newDWLSTM(b, c) }
 //	a = W_O MHA(h);  s = [a; h]
 //	i, f, o = sigmoid(Norm(s W) gain + bias), each with its own W [2D, D], gain and bias
 //	g = gelu(Norm(s W1) gain) W2
-//	c <- f o c + i o g;  h <- o o c
+//	c <- f ⊙ c + i ⊙ g;  h <- o ⊙ c
 //	h_0 = c_0 = E[token] + P[position];  features = Norm(h)
 //
 // Attention reads h as it is. Where the paper leaves the cell open (the norms, the width
@@ -206,7 +206,7 @@ func (d *dwlstm) EndBlock(s State, _ int) State { return s }
 // Features is the final norm of h.
 func (d *dwlstm) Features(s State) *gorgonia.Node { return d.norm.Forward(s.(dwlstmState).H) }
 
-// Form is the cell's, with c for h: c' = f o c + i o g, of gates that are factors of D
+// Form is the cell's, with c for h: c' = f ⊙ c + i ⊙ g, of gates that are factors of D
 // entries. Their norms have a gain of 1 at first.
 func (d *dwlstm) Form(at Site) Form {
 	cell := d.cells[at.Block]
@@ -220,7 +220,7 @@ func (d *dwlstm) Form(at Site) Form {
 		Down: fixed(1, "1 x 1"),
 		Up:   opened(cell.input, "sigmoid(Norm(..))"),
 		Beyond: []Term{
-			{Text: "A_res and B_up are the cell's, c' = f o c + i o g; the stream is h' = o o c', gated again", Parameters: nodeNames(cell.output.w, cell.output.gain, cell.output.bias)},
+			{Text: "A_res and B_up are the cell's, c' = f ⊙ c + i ⊙ g; the stream is h' = o ⊙ c', gated again", Parameters: nodeNames(cell.output.w, cell.output.gain, cell.output.bias)},
 			{Text: "F is g, made of attention's output and of h: the cell stands in the feed-forward's place", Parameters: nodeNames(cell.w1, cell.w2, cell.b2)},
 		},
 		Source: "Xu et al. 2024, LREC-COLING (depth-wise LSTM)",

@@ -119,7 +119,7 @@ func TestDWLSTMEmbed(t *testing.T) {
 }
 
 // TestDWLSTMDropout: the candidate loses entries and the others are doubled at rate 1/2;
-// where it is lost the cell keeps what it had, f o c.
+// where it is lost the cell keeps what it had, f ⊙ c.
 func TestDWLSTMDropout(t *testing.T) {
 	d := dwlstmConfig()
 	d.Dropout = 0.5

@@ -96,9 +96,9 @@ func identity(n int) Start {
 
 // evenDiagonal starts with one number on the diagonal, and rows that sum to 1.
 func evenDiagonal(n int, diagonal float64) Start {
-	beside := (1 - diagonal) / float64(max(1, n-1))
+	offDiagonal := (1 - diagonal) / float64(max(1, n-1))
 	return Start{Text: fmt.Sprintf("%.3g on the diagonal", diagonal), Values: table(n, n, func(i, j int) float64 {
-		return beside + indicator(i == j)*(diagonal-beside)
+		return offDiagonal + indicator(i == j)*(diagonal-offDiagonal)
 	})}
 }
 

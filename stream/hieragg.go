@@ -85,7 +85,7 @@ func (c HieraggConfig) New(b *graph.Builder) Stream { return newHieragg(b, c) }
 const hieraggGroup = 2
 
 // hieragg is a vector stream with hierarchical aggregation (Dou et al. 2018, EMNLP,
-// "Exploiting deep representations for neural machine translation"): behind every group
+// "Exploiting deep representations for neural machine translation"): after every group
 // of two blocks an aggregate of the group's input z and of the stream x and y after its
 // first and its second block replaces the stream,
 //
@@ -185,7 +185,7 @@ func (a *hieragg) EndBlock(s State, block int) State {
 	return hieraggState{VectorState: VectorState{h}, Input: h}
 }
 
-// of is the aggregate behind a block's group.
+// of is the aggregate after a block's group.
 func (a *hieragg) of(block int) aggregate {
 	return a.aggregates[min(block/hieraggGroup, len(a.aggregates)-1)]
 }

@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"strings"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
@@ -37,6 +39,25 @@ func (c HighwayConfig) Shape() Shape { return c.shape(c.D) }
 // Plain is a vector stream: a unit with W2 = 0 adds nothing.
 func (c HighwayConfig) Plain() (Design, bool) { return VectorConfig(c), true }
 
+// SetPlain sets W2 and its bias to 0 in every unit, so that units add nothing.
+func (c HighwayConfig) SetPlain(own, _ *graph.Store) error {
+	for _, p := range own.Params() {
+		if !strings.HasSuffix(p.Name, unitSuffix) && !strings.HasSuffix(p.Name, unitBiasSuffix) {
+			continue
+		}
+		packed := graph.Float64s(p.Value) // [D, 2D] or [2D]: W1, then W2
+		for i := range packed {
+			if i%(2*c.D) >= c.D {
+				packed[i] = 0
+			}
+		}
+		if err := graph.SetFloat64s(p.Value, packed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Cost is a vector stream's and that of the units, each kept before its gate.
 func (c HighwayConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()
@@ -48,10 +69,10 @@ func (c HighwayConfig) Cost() layers.Cost {
 func (c HighwayConfig) New(b *graph.Builder) Stream { return newHighway(b, c) }
 
 // highway is the residual stream of the Highway Transformer (Chai et al. 2020, ACL): a
-// vector stream whose sublayers have a self-dependency unit beside them, which gates the
+// vector stream whose sublayers have a self-dependency unit in parallel, which gates the
 // normalised input xn with itself,
 //
-//	h <- h + F(xn) + SDU(xn);  SDU(x) = sigmoid(W1 x) o (W2 x);  xn = Norm(h)
+//	h <- h + F(xn) + SDU(xn);  SDU(x) = sigmoid(W1 x) ⊙ (W2 x);  xn = Norm(h)
 //
 // W1 and W2 are one parameter, "blocks.3.attention.sdu" [D, 2D], side by side. W2 starts
 // as small as what else is added to the stream. The gate is the paper's default, the
@@ -60,6 +81,12 @@ type highway struct {
 	*Vector
 	units []unit // by Site.Index
 }
+
+// The ends of the names of a unit's parameters.
+const (
+	unitSuffix     = ".sdu"
+	unitBiasSuffix = ".sdu_bias"
+)
 
 // unit is one site's self-dependency unit.
 type unit struct {
@@ -76,18 +103,19 @@ func newHighway(b *graph.Builder, c HighwayConfig) *highway {
 	h := &highway{Vector: NewVector(b, VectorConfig(c))}
 	for l := range c.Layers {
 		for _, site := range twoSites(l) {
-			h.units = append(h.units, newUnit(b, c.Vectors, site.Name()+".sdu"))
+			h.units = append(h.units, newUnit(b, c.Vectors, site.Name()))
 		}
 	}
 	return h
 }
 
-func newUnit(b *graph.Builder, c Vectors, name string) unit {
+func newUnit(b *graph.Builder, c Vectors, site string) unit {
+	name := site + unitSuffix
 	w := c.Init.Hidden(name, c.D, c.WidthRatio, c.D, 2*c.D)
 	w.Init.Second = c.Init.Output(name, c.D, c.WidthRatio).Init.Std
 	u := unit{w: b.Param(w)}
 	if c.Bias {
-		u.bias = b.Param(layers.Zero(name+"_bias", 2*c.D))
+		u.bias = b.Param(layers.Zero(site+unitBiasSuffix, 2*c.D))
 	}
 	return u
 }
@@ -120,7 +148,7 @@ func (h *highway) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) S
 func (h *highway) addGated(s State, at Site, link Link, y *gorgonia.Node) State {
 	u, x, write := h.units[at.Index], s.(VectorState).H, at.Name()+".write"
 	packed := linear.Map(h.b, link.(highwayLink).Normal, u.w, linear.Options{Bias: u.bias}) // [T, 2D]
-	if unit := at.Name() + ".sdu"; h.b.Hooked(unit) {
+	if unit := at.Name() + unitSuffix; h.b.Hooked(unit) {
 		return h.Add(s, at, h.b.Add(y, h.b.Hook(unit, elementwise.GLU(h.b, packed), "feature")))
 	}
 	if h.b.Hooked(write) || h.b.Training() && h.c.Dropout > 0 {
@@ -129,10 +157,10 @@ func (h *highway) addGated(s State, at Site, link Link, y *gorgonia.Node) State 
 	return VectorState{h.b.Hook(at.Name()+".stream", elementwise.GLU(h.b, packed, x, y), "feature")} // [T, D]
 }
 
-// Form is a vector stream's with the unit beside it.
+// Form is a vector stream's with the unit added.
 func (h *highway) Form(at Site) Form {
 	f := plainForm(at, "Chai et al. 2020, ACL (Highway Transformer)")
 	unit := h.units[at.Index]
-	f.Beyond = []Term{{Text: "h' has a third term, the gated sigmoid(W1 xn) o (W2 xn) of xn = Norm(h)", Parameters: nodeNames(unit.w, unit.bias)}}
+	f.Beyond = []Term{{Text: "h' has a third term, the gated sigmoid(W1 xn) ⊙ (W2 xn) of xn = Norm(h)", Parameters: nodeNames(unit.w, unit.bias)}}
 	return f
 }

@@ -42,7 +42,7 @@ func columns(x []float64, width, from, to int) []float64 {
 	return y
 }
 
-// selfDependency is sigmoid(W1 x) o (W2 x) for each row of x.
+// selfDependency is sigmoid(W1 x) ⊙ (W2 x) for each row of x.
 func selfDependency(x, w, bias []float64, d int) []float64 {
 	both := mapped(x, w, bias, d, 2*d)
 	return times(sigmoids(columns(both, 2*d, 0, d)), columns(both, 2*d, d, 2*d))

@@ -130,7 +130,7 @@ type parameter struct {
 
 func (p parameter) coefficients(*gorgonia.Node) *gorgonia.Node { return p.node }
 
-// tanhMixer is a mixer of static + scale o tanh(tau Norm(h) w), row by row.
+// tanhMixer is a mixer of static + scale ⊙ tanh(tau Norm(h) w), row by row.
 type tanhMixer struct {
 	b                      *graph.Builder
 	static, gain, w, scale *gorgonia.Node

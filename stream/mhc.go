@@ -85,7 +85,7 @@ func (c MHCConfig) New(b *graph.Builder) Stream { return newMHC(b, c) }
 //	X <- H_res X + post^T F(pre . X);     features = Norm(sum of rows)
 //
 // At first phi = 0 and alpha = 0.01; b is +1 at pre's row (site mod n) and -1 at the others,
-// 0 at post (a post of 1), 0 on res's diagonal and -8 beside it (a diagonal of 0.999): with
+// 0 at post (a post of 1), 0 on res's diagonal and -8 off it (a diagonal of 0.999): with
 // rows that start alike, a uniform b would never let gradient descent tell them apart. b and
 // alpha do not decay.
 //

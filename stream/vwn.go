@@ -72,6 +72,37 @@ func (c VWNConfig) Plain() (Design, bool) {
 	return VectorConfig{c.Vectors}, c.N%c.M != 0 || !c.Norm.RMS
 }
 
+// SetPlain writes the transformer's tables, or with Expand the identity, into the first m slots, and
+// W_reduce = [I; 0], which reads them.
+func (c VWNConfig) SetPlain(own, plain *graph.Store) error {
+	wide := c.Shape().Size
+	for _, p := range plain.Params() {
+		to := own.Param(p.Name)
+		if to == nil || to.Size() == p.Size() {
+			continue
+		}
+		if err := setFirstColumns(to, wide, graph.Float64s(p.Value), c.D); err != nil {
+			return err
+		}
+	}
+	identity := table(c.D, c.D, func(i, j int) float64 { return indicator(i == j) })
+	if p := own.Param(expandName); p != nil {
+		if err := setFirstColumns(p, wide, identity, c.D); err != nil {
+			return err
+		}
+	}
+	return graph.SetFloat64s(own.Param(reduceName).Value, append(identity, make([]float64, (wide-c.D)*c.D)...))
+}
+
+// setFirstColumns writes rows x of the given width into the first columns of a parameter.
+func setFirstColumns(p *graph.Param, columns int, x []float64, width int) error {
+	values := graph.Float64s(p.Value)
+	for i, v := range x {
+		values[i/width*columns+i%width] = v
+	}
+	return graph.SetFloat64s(p.Value, values)
+}
+
 // Cost has the coefficients, the groups' norm, and the maps that expand and reduce.
 func (c VWNConfig) Cost() layers.Cost {
 	shape, p := c.Shape(), packing{c.N, c.M}
@@ -95,7 +126,7 @@ func (c VWNConfig) New(b *graph.Builder) Stream { return newVWN(b, c) }
 // hyper-connections): n slots H [n, d] of d = D/m entries, r = n/m times as wide as what
 // sublayers work on. With Hn the slots, each normalised by RMSNorm,
 //
-//	[A_down | A_carry | B'] = static + S o tanh(Hn [W_a | W_b] / sqrt(d))
+//	[A_down | A_carry | B'] = static + S ⊙ tanh(Hn [W_a | W_b] / sqrt(d))
 //	u = A_down^T H;   H <- B' F(u) + A_carry^T H
 //	features = Norm(GroupNorm(H) W_reduce)
 //
@@ -115,13 +146,19 @@ type vwn struct {
 	norm              *layers.Norm
 }
 
+// The names of the maps into and out of the slots.
+const (
+	expandName = "expand"
+	reduceName = "reduce"
+)
+
 // newVWN makes the parameters of a virtual width network.
 func newVWN(b *graph.Builder, c VWNConfig) *vwn {
 	v := &vwn{n: c.N, d: c.D / c.M}
 	wide := c.N * v.d
 	if c.Expand {
 		v.tables = newTables(b, c.Vectors)
-		v.expand = b.Param(c.Init.Hidden("expand", c.D, c.WidthRatio, c.D, wide))
+		v.expand = b.Param(c.Init.Hidden(expandName, c.D, c.WidthRatio, c.D, wide))
 	} else {
 		v.tables = newTables(b, c.Vectors, c.N, v.d)
 	}
@@ -129,7 +166,7 @@ func newVWN(b *graph.Builder, c VWNConfig) *vwn {
 	if c.N%c.M == 0 {
 		v.groupNorm = b.Param(layers.Gain("group_norm", c.N/c.M, c.D))
 	}
-	v.reduce = b.Param(c.Init.Hidden("reduce", wide, c.WidthRatio, wide, c.D))
+	v.reduce = b.Param(c.Init.Hidden(reduceName, wide, c.WidthRatio, wide, c.D))
 	v.norm = layers.NewNorm(b, "norm", c.Norm, c.D)
 	return v
 }

@@ -4,8 +4,8 @@ package kernel
 // forget gate: Gers et al. 2000), element by element, the candidate g and the output not
 // squashed:
 //
-//	c' = sigmoid(f) o c + sigmoid(i) o g
-//	h' = sigmoid(o) o c'
+//	c' = sigmoid(f) ⊙ c + sigmoid(i) ⊙ g
+//	h' = sigmoid(o) ⊙ c'
 //
 // Both are sums of gated products, and computed as GLU's. A block of the elements stays in
 // the first-level cache from one product to the next.
@@ -30,9 +30,9 @@ func (k *LSTM[T]) Forward(p *Pool, cell, hidden, c []T, g LSTMGates[T]) {
 	p.Do(len(c), &k.forward)
 }
 
-// OutputBackward goes back from h' = sigmoid(o) o c':
+// OutputBackward goes back from h' = sigmoid(o) ⊙ c':
 //
-//	dcell = addend + dh o sigmoid(o);  do = dh o c' o sigmoid'(o)
+//	dcell = addend + dh ⊙ sigmoid(o);  do = dh ⊙ c' ⊙ sigmoid'(o)
 //
 // addend is the gradient that c' has from elsewhere, or nil; do may be nil. dcell may be
 // dh or addend.
@@ -44,10 +44,10 @@ func (k *LSTM[T]) OutputBackward(p *Pool, dcell, do, dh, cell, o, addend []T) {
 	p.Do(len(cell), &k.output)
 }
 
-// CellBackward goes back from c' = sigmoid(f) o c + sigmoid(i) o g:
+// CellBackward goes back from c' = sigmoid(f) ⊙ c + sigmoid(i) ⊙ g:
 //
-//	dc = dcell o sigmoid(f);  df = dcell o c o sigmoid'(f)
-//	dg = dcell o sigmoid(i);  di = dcell o g o sigmoid'(i)
+//	dc = dcell ⊙ sigmoid(f);  df = dcell ⊙ c ⊙ sigmoid'(f)
+//	dg = dcell ⊙ sigmoid(i);  di = dcell ⊙ g ⊙ sigmoid'(i)
 //
 // Any of d's gradients may be nil; its Output is not looked at.
 func (k *LSTM[T]) CellBackward(p *Pool, dc []T, d LSTMGates[T], dcell, c []T, g LSTMGates[T]) {

@@ -63,12 +63,12 @@ func (c Case) Graph(b *graph.Builder) (caseGraph, error) {
 	return g, s.Err
 }
 
-// inputs makes a case's parameters and Int32 inputs, with stock nodes behind them.
+// inputs makes a case's parameters and Int32 inputs, with stock nodes after them.
 func (c Case) inputs(b *graph.Builder, g *caseGraph, s *StockGraph) (x, ids gorgonia.Nodes) {
 	for i, shape := range c.Floats {
 		p := b.Param(graph.ParamSpec{Name: fmt.Sprintf("x%d", i), Shape: shape, Init: graph.Normal(1)})
 		g.params = append(g.params, p)
-		// The Add comes first: a stock Add behind a stock Reshape of an input writes into the input.
+		// The Add comes first: a stock Add after a stock Reshape of an input writes into the input.
 		moved := s.Node(gorgonia.Add(p, b.Input(fmt.Sprintf("shift%d", i), b.DType(), shape...)))
 		flat := s.Node(gorgonia.Reshape(moved, tensor.Shape{p.Shape().TotalSize()}))
 		x = append(x, s.Node(gorgonia.Reshape(flat, tensor.Shape(shape))))
@@ -155,7 +155,7 @@ func LetInputs(t *testing.T, b *graph.Builder) map[string]*tensor.Dense {
 	return inputs
 }
 
-// inputsOf are the tensors behind the inputs that a Program's build function made.
+// inputsOf are the tensors of the inputs that a Program's build function made.
 func inputsOf(g *gorgonia.ExprGraph, input func(string) *tensor.Dense) map[string]*tensor.Dense {
 	inputs := map[string]*tensor.Dense{}
 	for _, n := range g.Inputs() {

@@ -32,7 +32,7 @@ func checkCausality(t *testing.T, c models.Spec) {
 		changed := b.clone()
 		changed.replace(c, 0, 0)
 		after := p.On(t, changed, graph.RunOptions{}).Logits
-		requireRows(t, c, before, after, 0, c.Seq, false, "%v: tokens behind the first, which changes", dt)
+		requireRows(t, c, before, after, 0, c.Seq, false, "%v: tokens after the first, which changes", dt)
 	}
 }
 
@@ -52,7 +52,7 @@ func checkDocuments(t *testing.T, c models.Spec) {
 		}
 		after := p.On(t, changed, graph.RunOptions{}).Logits
 		requireRows(t, c, before, after, 0, bos, false, "the changed document")
-		requireRows(t, c, before, after, bos, c.Seq, masked, "the document behind it, masked: %t", masked)
+		requireRows(t, c, before, after, bos, c.Seq, masked, "the document after it, masked: %t", masked)
 		b.Inputs[bos+1] = int32(c.BOS) // a run of BOS opens one document
 		requireRunOpensOne(t, c, p, b, bos, masked)
 	}
@@ -66,11 +66,11 @@ func requireRunOpensOne(t *testing.T, c models.Spec, p *Program, b Batch, bos in
 	changed := b.clone()
 	changed.replace(c, 0, 0)
 	after := p.On(t, changed, graph.RunOptions{}).Logits
-	requireRows(t, c, before, after, bos, c.Seq, masked, "behind a run of BOS, masked: %t", masked)
+	requireRows(t, c, before, after, bos, c.Seq, masked, "after a run of BOS, masked: %t", masked)
 	changed = b.clone()
 	changed.replace(c, 0, bos) // now the document begins at the second
 	after = p.On(t, changed, graph.RunOptions{}).Logits
-	requireRows(t, c, before, after, bos+2, c.Seq, false, "behind a run of BOS whose first changes")
+	requireRows(t, c, before, after, bos+2, c.Seq, false, "after a run of BOS whose first changes")
 }
 
 // requireRows wants each of the tokens first to end to have the same logits to the last
@@ -87,7 +87,7 @@ func requireRows(t *testing.T, c models.Spec, before, after []float64, first, en
 	}
 }
 
-// checkCache: tokens given one or a few at a time, behind those that a cache remembers,
+// checkCache: tokens given one or a few at a time, after those that a cache remembers,
 // have the logits that they have in one row.
 func checkCache(t *testing.T, c models.Spec) {
 	store := PerturbedStore(t, c, tensor.Float64)
@@ -97,7 +97,7 @@ func checkCache(t *testing.T, c models.Spec) {
 		cache, err := graph.NewCache(rows, c.Seq)
 		require.NoError(t, err)
 		p := Compile(t, c, store, Setup{Seq: step, Cache: cache})
-		for round := range 2 { // the second behind Reset
+		for round := range 2 { // the second after Reset
 			cache.Reset()
 			got := make([]float64, len(want))
 			n := c.Seq / step * step

@@ -48,9 +48,9 @@ func checkFile(t *testing.T, c models.Spec) {
 	require.Equal(t, Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{}), Compile(t, read, again, Setup{}).On(t, b, graph.RunOptions{}), "results")
 }
 
-// zooOf is a zoo that has the model's designs, whoever made them.
+// zooOf is a zoo of the model's designs alone, whoever made them.
 func zooOf(c models.Spec) models.Zoo {
-	zoo := models.Standard().With(without(c.Stream))
+	zoo := models.Zoo{}.With(without(c.Stream))
 	if c.FeedForward != nil {
 		zoo = zoo.WithFeedForward(without(c.FeedForward))
 	}

@@ -156,7 +156,7 @@ func TestPatternAndMixAreAttention(t *testing.T) {
 	}
 }
 
-// requireRow wants the probabilities of query i to sum to 1, with exactly 0 behind it.
+// requireRow wants the probabilities of query i to sum to 1, with exactly 0 after it.
 func requireRow(t *testing.T, p []float64, i int, tolerance float64) {
 	sum := 0.0
 	for j, v := range p {

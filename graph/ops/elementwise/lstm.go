@@ -16,8 +16,8 @@ type LSTMGates struct{ Input, Forget, Output, Candidate *gorgonia.Node }
 // the forget gate: Gers et al. 2000), with i, f, o and g the input, forget and output gates
 // and the candidate:
 //
-//	c' = sigmoid(f) o c + sigmoid(i) o g
-//	h' = sigmoid(o) o c'
+//	c' = sigmoid(f) ⊙ c + sigmoid(i) ⊙ g
+//	h' = sigmoid(o) ⊙ c'
 //
 // c, c' and h' [T, ...], elementwise, in one pass. Neither g nor the output is squashed: a
 // caller that wants tanh(g) passes it.
@@ -75,7 +75,7 @@ func runLSTMCell[T kernel.Float](_ lstmCell, c *graph.Call) error {
 	return nil
 }
 
-// lstmOutput is h' = sigmoid(o) o c', made by the run of c'. Inputs: c', o.
+// lstmOutput is h' = sigmoid(o) ⊙ c', made by the run of c'. Inputs: c', o.
 type lstmOutput struct{}
 
 func (lstmOutput) String() string { return "LSTMOutput" }

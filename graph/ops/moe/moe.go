@@ -53,7 +53,7 @@ func Mixture(b *graph.Builder, u, router, w1, w2 *gorgonia.Node, o Options) Outp
 	return mixture(b, logits, u, w1, w2, o)
 }
 
-// mixture is MoE behind the router's logits [T, E].
+// mixture is MoE after the router's logits [T, E].
 func mixture(b *graph.Builder, logits, u, w1, w2 *gorgonia.Node, o Options) Output {
 	tokens := logits.Shape()[0]
 	k := experts{topK: o.TopK, number: logits.Shape()[1], gelu: elementwise.GELU{Exact: o.ExactGelu}, biased: o.B1 != nil || o.B2 != nil}
@@ -158,7 +158,7 @@ func (m Output) Counts() *gorgonia.Node {
 	return r.counts
 }
 
-// experts is what the Primitives of MoE behind the router share.
+// experts is what the Primitives of MoE after the router share.
 type experts struct {
 	topK, number int // k, E
 	gelu         elementwise.GELU

@@ -1,0 +1,66 @@
+// Package yamltag lists the fields of a struct that a config file has keys for: those with a yaml
+// tag. Package config reads and writes files by it, package models compares and copies designs.
+package yamltag
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+// Field is a field of a struct with the key that is its yaml tag.
+type Field struct {
+	Key   string
+	Index []int // for reflect.Value.FieldByIndex
+	Type  reflect.Type
+	Tag   reflect.StructTag
+}
+
+// Fields lists those of a struct in the order of their declaration, those of embedded structs
+// without a tag among them; path is the struct's name in errors. It is an error if two have the same
+// key, or a key is none.
+func Fields(t reflect.Type, path string) ([]Field, error) {
+	var fields []Field
+	seen := map[string]bool{}
+	for i := range t.NumField() {
+		found, err := fieldsAt(t.Field(i), path)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			if seen[f.Key] {
+				return nil, errors.Errorf("config: %s has two fields tagged %q", path, f.Key)
+			}
+			seen[f.Key] = true
+			fields = append(fields, f)
+		}
+	}
+	return fields, nil
+}
+
+// fieldsAt reads the tag of one struct field: no key, one, or an embedded struct's.
+func fieldsAt(sf reflect.StructField, path string) ([]Field, error) {
+	tag := sf.Tag.Get("yaml")
+	path += "." + sf.Name
+	switch {
+	case tag == "" && sf.Anonymous && sf.Type.Kind() == reflect.Struct:
+		return embedded(sf, path)
+	case tag == "" || tag == "-":
+		return nil, nil
+	case !sf.IsExported():
+		return nil, errors.Errorf("config: %s is tagged %q but not exported", path, tag)
+	case strings.ContainsAny(tag, ",.[ "):
+		return nil, errors.Errorf("config: %s is tagged %q; want a name alone", path, tag)
+	}
+	return []Field{{tag, sf.Index, sf.Type, sf.Tag}}, nil
+}
+
+// embedded are the fields of an embedded struct, reached from the struct around it.
+func embedded(sf reflect.StructField, path string) ([]Field, error) {
+	inner, err := Fields(sf.Type, path)
+	for i := range inner {
+		inner[i].Index = append(append([]int(nil), sf.Index...), inner[i].Index...)
+	}
+	return inner, err
+}

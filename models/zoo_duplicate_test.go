@@ -1,0 +1,27 @@
+package models_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// TestZooRefusesDuplicateNames: a second design or preset of a name is an error where the name is
+// looked up, and leaves the other names alone.
+func TestZooRefusesDuplicateNames(t *testing.T) {
+	zoo := models.Standard().With(stream.HighwayConfig{}, models.Preset{Name: "quickstart"}).WithFeedForward(layers.GELUConfig{})
+	_, err := zoo.Stream(stream.HighwayConfig{}.Name())
+	require.EqualError(t, err, `stream "highway": want one design of that name in the zoo, got stream.HighwayConfig and stream.HighwayConfig: rename one`)
+	_, err = zoo.FeedForward(layers.GELUConfig{}.Name())
+	require.ErrorContains(t, err, "want one design of that name")
+	_, err = zoo.Preset("quickstart")
+	require.EqualError(t, err, `preset: want one called "quickstart" in the zoo, got 2: rename the others`)
+	_, err = zoo.Stream(stream.VectorConfig{}.Name())
+	require.NoError(t, err)
+	_, err = zoo.Preset("rmt-46m")
+	require.NoError(t, err)
+}
