@@ -8,7 +8,6 @@ import (
 // Sizes of attention grids, in px.
 const (
 	headCell     = 12.0 // a cell's side if every token is written
-	gridWidth    = 1180.0
 	gridHeight   = 1400.0
 	headGap      = 18.0
 	headTitle    = 18.0
@@ -50,12 +49,12 @@ func (a Attention) grid(t typesetter) headGrid {
 	labelled := g
 	labelled.side = headCell * float64(n)
 	labelled.names = axis{step: headCell, every: 1, room: math.Ceil(t.widest(g.tokens, noteSize)) + 6}
-	labelled.across = max(1, min(int(math.Ceil(math.Sqrt(float64(g.heads)))), int((gridWidth+headGap)/(labelled.panelWidth()+headGap))))
-	if labelled.width() <= gridWidth && labelled.height() <= gridHeight {
+	labelled.across = max(1, min(int(math.Ceil(math.Sqrt(float64(g.heads)))), int((pageWidth+headGap)/(labelled.panelWidth()+headGap))))
+	if labelled.width() <= pageWidth && labelled.height() <= gridHeight {
 		return labelled
 	}
 	g.across = max(1, min(g.heads, 16, int(math.Ceil(math.Sqrt(1.5*float64(g.heads))))))
-	g.side = max(headLeast, min(headMost, math.Floor((gridWidth+headGap)/float64(g.across)-headGap)))
+	g.side = max(headLeast, min(headMost, math.Floor((pageWidth+headGap)/float64(g.across)-headGap)))
 	if cell := math.Floor(density*g.side/float64(n)) / density; cell > 0 {
 		g.side = cell * float64(n) // cells of whole pixels
 	}

@@ -9,7 +9,7 @@ import (
 // darkBackground is the background of a picture on a dark screen.
 var darkBackground = color.NRGBA{R: 0x0d, G: 0x11, B: 0x17, A: 0xff}
 
-// darkColors lists the colours of Lines and Bars, each with the one that takes its place on a dark screen.
+// darkColors lists the colours of figures, apart from colour scales, each with the one that takes its place on a dark screen.
 func darkColors() [][2]color.NRGBA {
 	pairs := [][2]color.NRGBA{
 		{white, darkBackground},
@@ -17,6 +17,7 @@ func darkColors() [][2]color.NRGBA {
 		{grey, {R: 0x9d, G: 0xa5, B: 0xae, A: 0xff}},
 		{faint, {R: 0x26, G: 0x2c, B: 0x34, A: 0xff}},
 		{outline, {R: 0x6e, G: 0x76, B: 0x81, A: 0xff}},
+		{boxColor, {R: 0x1b, G: 0x21, B: 0x2a, A: 0xff}},
 	}
 	own := []color.NRGBA{Signed(-1), Signed(1)}
 	for i := range seriesColors {
@@ -45,8 +46,9 @@ func blend(c, other color.NRGBA, share float64) color.NRGBA {
 	return color.NRGBA{R: channel(c.R, other.R), G: channel(c.G, other.G), B: channel(c.B, other.B), A: 0xff}
 }
 
-// withDarkColors adds a style sheet to an SVG picture of Lines or Bars: on a screen that prefers dark
-// pages its colours are others. A viewer that knows nothing of it shows the light ones.
+// withDarkColors adds a style sheet to an SVG picture: on a screen that prefers dark pages its colours are others, those
+// that are not opaque brighter, and the lightness of images (heatmaps, colour bars) is inverted with their hues kept, so
+// that what was pale is dark. A viewer that knows nothing of it shows the light ones.
 func withDarkColors(svg []byte) []byte {
 	var rules bytes.Buffer
 	for _, pair := range darkColors() {
@@ -56,6 +58,12 @@ func withDarkColors(svg []byte) []byte {
 				fmt.Fprintf(&rules, "[style*=\"%s\"]{%s:#%02x%02x%02x!important}\n", from, property, pair[1].R, pair[1].G, pair[1].B)
 			}
 		}
+	}
+	if bytes.Contains(svg, []byte("-opacity:")) {
+		rules.WriteString("[style*=\"-opacity:\"]{filter:brightness(1.4)}\n")
+	}
+	if bytes.Contains(svg, []byte("<image ")) {
+		rules.WriteString("image{filter:invert(1) hue-rotate(180deg)}\n")
 	}
 	sheet := fmt.Sprintf("<style>:root{color-scheme:light dark}\n@media (prefers-color-scheme:dark){\n%s}</style>\n", rules.String())
 	return bytes.Replace(svg, []byte("<g "), []byte(sheet+"<g "), 1)

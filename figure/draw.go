@@ -14,8 +14,8 @@ import (
 // density is a PNG's pixels in a CSS pixel.
 const density = 2
 
-// SVG draws a figure as an SVG picture with a white background; Lines, Panels and Bars are dark where the
-// viewer prefers that (the CSS feature prefers-color-scheme). The picture's size is bounded
+// SVG draws a figure as an SVG picture with a white background, and a dark one where the viewer prefers that
+// (the CSS feature prefers-color-scheme). The picture's size is bounded
 // whatever the data's: labels are thinned, and where values share a pixel the one of the
 // strongest colour is shown. A Table is not drawn.
 func SVG(f Figure) ([]byte, error) {
@@ -34,11 +34,7 @@ func SVG(f Figure) ([]byte, error) {
 	svg := bytes.ReplaceAll(text.Bytes(), []byte(`style="font-family:Liberation Sans;`), []byte(`style="font-family:Liberation Sans,Arial,Helvetica,sans-serif;`))
 	svg = bytes.ReplaceAll(svg, []byte(`font-variant:none;`), nil)
 	svg = bytes.ReplaceAll(svg, []byte(`href="data:image/jpg;`), []byte(`href="data:image/png;`))
-	switch f.(type) {
-	case Lines, Panels, Bars:
-		return withDarkColors(svg), nil
-	}
-	return svg, nil
+	return withDarkColors(svg), nil
 }
 
 // PNG draws a figure as a PNG picture, two pixels a CSS pixel, as SVG does. Characters that the
@@ -87,8 +83,11 @@ func draw(f Figure, t typesetter) (picture, error) {
 	}
 }
 
-// margin is the white around a picture.
-const margin = 14.0
+// Sizes of pictures, in px.
+const (
+	margin    = 14.0  // around a picture
+	pageWidth = 800.0 // what a page shows without scaling; wide figures stay within it where their data allow
+)
 
 // framed puts a title above a picture and a margin around it; both sizes become whole numbers.
 func (t typesetter) framed(title string, inner picture) picture {

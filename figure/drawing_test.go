@@ -225,7 +225,7 @@ func TestSVGIsXML(t *testing.T) {
 	for name, f := range gallery() {
 		svg, err := SVG(f)
 		require.NoError(t, err)
-		assert.NotContains(t, string(svg), "NaN", name)
+		assert.NotContains(t, regexp.MustCompile(`base64,[^"]*`).ReplaceAllString(string(svg), ""), "NaN", name)
 		for decoder := xml.NewDecoder(bytes.NewReader(svg)); ; {
 			token, err := decoder.Token()
 			if err == io.EOF {

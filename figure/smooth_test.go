@@ -73,23 +73,21 @@ func hexOf(c interface{ RGBA() (r, g, b, a uint32) }) string {
 	return fmt.Sprintf("#%02X%02X%02X", r>>8, g>>8, b>>8)
 }
 
-// TestDarkPicture: every colour of line and bar charts has another one on a dark screen, other
-// figures have none.
+// TestDarkPicture: every colour has another one on a dark screen, those of images by inversion.
 func TestDarkPicture(t *testing.T) {
 	for name, f := range gallery() {
 		svg, err := SVG(f)
 		require.NoError(t, err)
 		text := string(svg)
-		switch f.(type) {
-		case Lines, Panels, Bars:
-			require.Contains(t, text, "@media (prefers-color-scheme:dark)", name)
-			sheet := text[strings.Index(text, "<style>"):strings.Index(text, "</style>")]
-			for _, used := range paints(text[strings.Index(text, "</style>"):]) {
-				assert.Contains(t, sheet, fmt.Sprintf("[style*=%q]{", used), name)
+		require.Contains(t, text, "@media (prefers-color-scheme:dark)", name)
+		sheet, drawn, _ := strings.Cut(text[strings.Index(text, "<style>"):], "</style>")
+		for _, used := range paints(drawn) {
+			if strings.Contains(drawn, used+";"+strings.Split(used, ":")[0]+"-opacity:") {
+				used = "-opacity:"
 			}
-		default:
-			assert.NotContains(t, text, "prefers-color-scheme", name)
+			assert.Contains(t, sheet, fmt.Sprintf("[style*=%q]{", used), name)
 		}
+		assert.Equal(t, strings.Contains(drawn, "<image "), strings.Contains(sheet, "image{filter:"), name)
 	}
 }
 

@@ -18,13 +18,18 @@ const (
 	nodeMost    = 150.0 // a name's length
 	wiringWidth = 4200.0
 	edgesMost   = 1500 // the strongest are drawn
+	gapLeast    = 30.0 // from column to column
+	gapMost     = 130.0
 )
+
+// boxColor is that of nodes' boxes.
+var boxColor = color.NRGBA{R: 0xf6, G: 0xf6, B: 0xf6, A: 0xff}
 
 // diagram is where a wiring diagram's nodes are: columns from the left by layer.
 type diagram struct {
 	columns []column
 	boxes   []nodeBox // of each node
-	pitch   float64
+	pitch   float64 // from node to node
 	width   float64
 	height  float64
 	size    float64 // of the names
@@ -72,7 +77,7 @@ func (w Wiring) diagram(t typesetter) diagram {
 		b.width += b.columns[i].width
 	}
 	if count > 1 {
-		gap = max(30, min(130, (1300-b.width)/float64(count-1)))
+		gap = max(gapLeast, min(gapMost, (pageWidth-b.width)/float64(count-1)))
 	}
 	b.width = 0
 	for i := range b.columns {
@@ -230,10 +235,9 @@ func (b diagram) paintNodes(p painter, c int, names []string) {
 	col := b.columns[c]
 	box := min(nodeHeight, 0.9*b.pitch)
 	shown := every(b.pitch, b.size+1)
-	paper := color.NRGBA{R: 0xf6, G: 0xf6, B: 0xf6, A: 0xff}
 	for i, node := range col.nodes {
 		at := b.boxes[node]
-		p.fill(at.left, at.y-box/2, col.width, box, paper)
+		p.fill(at.left, at.y-box/2, col.width, box, boxColor)
 		if box > 4 {
 			p.frame(at.left, at.y-box/2, col.width, box, outline)
 		}
