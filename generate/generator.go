@@ -13,7 +13,7 @@ import (
 )
 
 // alibiReach is how many training rows a model with ALiBi sees by default: linear biases
-// carry on beyond the distances of training (Press et al. 2022); the loss of a quickstart
+// extend beyond the distances of training (Press et al. 2022); the loss of a quickstart
 // model still falls at 4 times its training length.
 const alibiReach = 4
 
@@ -28,7 +28,7 @@ type Options struct {
 }
 
 // Generator continues texts with one model. It shares the Store: a Generator made while a
-// run trains speaks with the weights of the moment. It is not safe for concurrent use.
+// run trains uses the weights of the moment. It is not safe for concurrent use.
 type Generator struct {
 	tokenizer data.Tokenizer // nil: the model has none
 	vocab     int            // of the model

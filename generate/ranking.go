@@ -1,7 +1,7 @@
 package generate
 
-// ranking hands out candidates from the likeliest down and sorts no more of them than are
-// asked for: of n candidates it costs n to make and log n for each taken.
+// ranking gives candidates in the order of their logits, likeliest first, and sorts only as
+// many as are asked for: O(n) to make, O(log n) for each taken.
 type ranking struct {
 	heap   []candidate // those not taken; no entry ranks above its parent
 	ranked []candidate // those taken, in order
@@ -20,7 +20,7 @@ func before(a, b candidate) bool {
 	return a.logit > b.logit || (a.logit == b.logit && a.id < b.id)
 }
 
-// sift lets entry i sink to its place.
+// sift moves entry i down the heap to its place.
 func (r *ranking) sift(i int) {
 	for {
 		child := 2*i + 1

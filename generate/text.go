@@ -6,9 +6,9 @@ import (
 	"github.com/residua-go/residua/data"
 )
 
-// text hands out what tokens spell, up to the first stop string.
+// text decodes tokens and emits their text, up to the first stop string.
 type text struct {
-	decoder *data.StreamDecoder // nil: a model without a tokenizer spells nothing
+	decoder *data.StreamDecoder // nil: the model has no tokenizer
 	stops   stops
 	stopped bool // a stop string is complete
 	emit    func(text string) error
@@ -35,7 +35,7 @@ func (t *text) prompt(ids []int32, echo bool) error {
 	if !echo {
 		return nil
 	}
-	return t.hand(whole.String())
+	return t.send(whole.String())
 }
 
 func (t *text) add(id int32) error {
@@ -56,7 +56,7 @@ func (t *text) finish(result *Result, reason Stop) error {
 	return nil
 }
 
-// end hands out what was held back.
+// end emits what was held back.
 func (t *text) end() error {
 	if t.decoder == nil || t.stopped {
 		return nil
@@ -64,16 +64,16 @@ func (t *text) end() error {
 	if err := t.search(t.decoder.Flush()); err != nil || t.stopped {
 		return err
 	}
-	return t.hand(t.stops.flush())
+	return t.send(t.stops.flush())
 }
 
-// search hands out what stands before a stop string.
+// search emits what stands before a stop string.
 func (t *text) search(piece string) error {
 	piece, t.stopped = t.stops.next(piece)
-	return t.hand(piece)
+	return t.send(piece)
 }
 
-func (t *text) hand(piece string) error {
+func (t *text) send(piece string) error {
 	if piece == "" || t.emit == nil {
 		return nil
 	}

@@ -61,9 +61,9 @@ const linearForm = "h' = A_res h + B_up F(A_down h)\n\n"
 // formLegend explains the table.
 const formLegend = `
 h             a token's state as n rows; F: a sublayer with its norm, from m rows to m
-fixed         the design names the numbers, no parameters
+fixed         numbers that the design gives, no parameters
 learned       parameters, the same for all tokens; input-dependent: computed from the token's state
-starts as     at the first step: I the unit matrix, 1 every entry, N(..) drawn at random; site counts the sublayers
+starts as     initial value: I the identity matrix, 1 in every entry, N(..) drawn at random; site counts the sublayers
 The shapes are those of each stream's smallest preset. Tests compare all of this with what runs compute.
 `
 

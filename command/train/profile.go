@@ -15,7 +15,7 @@ import (
 // drawnShare is the smallest share of a step that the picture has a bar for.
 const drawnShare = 0.001
 
-// part is a row of a profile: a kind of op, or what else a step consists of.
+// part is a row of a profile: a type of op, or what else a step consists of.
 type part struct {
 	name         string
 	calls        int
@@ -23,21 +23,21 @@ type part struct {
 	flops, bytes int
 }
 
-// parts sums a profile by kind of op, the longest first. Their seconds are those of the
+// parts sums a profile by type of op, the longest first. Their seconds are those of the
 // steps.
 func parts(p trainer.Profile) []part {
 	optimizer := part{name: "optimizer (clip, AdamW)", calls: p.Steps, seconds: p.Optimizer, bytes: p.OptimizerBytes}
 	rest := part{name: "rest of the step", calls: p.Steps, seconds: p.Seconds - p.Data - p.Optimizer}
-	byKind := map[string]*part{}
+	byType := map[string]*part{}
 	for _, op := range p.Ops {
 		name := op.OpType
 		if name == graph.TapeMachine {
 			name = "tape machine (VM)"
 		}
-		k := byKind[name]
+		k := byType[name]
 		if k == nil {
 			k = &part{name: name}
-			byKind[name] = k
+			byType[name] = k
 		}
 		k.calls += op.Calls
 		k.seconds += op.Seconds
@@ -46,7 +46,7 @@ func parts(p trainer.Profile) []part {
 		rest.seconds -= op.Seconds
 	}
 	rows := []part{optimizer, {name: "data", calls: p.Steps, seconds: p.Data}, rest}
-	for _, k := range byKind {
+	for _, k := range byType {
 		rows = append(rows, *k)
 	}
 	sort.Slice(rows, func(i, j int) bool {

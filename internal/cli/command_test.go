@@ -17,7 +17,7 @@ import (
 	"github.com/residua-go/residua/internal/cli/clitest"
 )
 
-// probe is a command with a flag of every kind; it notes what it was called with.
+// probe is a command with a flag of every type; it notes what it was called with.
 type probe struct {
 	text  string
 	n     int
