@@ -111,12 +111,13 @@ func TestEveryCommandDelivers(t *testing.T) {
 			}
 			dir := filepath.Join(t.TempDir(), "a", "b")
 			args := append([]string{name, "-checkpoint", run}, quick(name)...)
-			plain := works(t, args...)
-			assert.NotContains(t, plain, "NaN")
-			assert.Contains(t, plain, ": matrix stream, dk=6 dv=8 rank=3, 2 layers of 3 heads")
 			got := call(append(args, "-out", dir)...)
 			require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
-			assert.Equal(t, plain, got.Stdout)
+			assert.NotContains(t, got.Stdout, "NaN")
+			assert.Contains(t, got.Stdout, ": matrix stream, dk=6 dv=8 rank=3, 2 layers of 3 heads")
+			if name == "lens" {
+				assert.Equal(t, works(t, args...), got.Stdout, "with a page and without")
+			}
 			assert.Equal(t, "note: the page is "+filepath.Join(dir, report.PageFile)+"\n", got.Stderr)
 			for _, part := range checkDocument(t, name, works(t, append(args, "-json")...)) {
 				checkFiles(t, filepath.Join(dir, part))
