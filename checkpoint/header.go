@@ -41,7 +41,7 @@ type header struct {
 // keys are compared exactly and may not repeat.
 func parseHeader(raw []byte, dataBytes int64) (header, error) {
 	if len(raw) == 0 || raw[0] != '{' || !utf8.Valid(raw) || !json.Valid(raw) {
-		return header{}, errors.New("the header is not a JSON object: damaged, or not a safetensors file")
+		return header{}, damagedf("the header is not a JSON object: damaged, or not a safetensors file")
 	}
 	p := headerParser{json.NewDecoder(bytes.NewReader(raw))}
 	p.UseNumber()
@@ -70,16 +70,16 @@ func (h header) checkCover(dataBytes int64) error {
 	for i, e := range h.entries {
 		switch {
 		case e.end > dataBytes:
-			return errors.Errorf("tensor %q: data ends at byte %d, but only %d bytes follow the header: the file is truncated or damaged", e.name, e.end, dataBytes)
+			return damagedf("tensor %q: data ends at byte %d, but only %d bytes follow the header: the file is truncated or damaged", e.name, e.end, dataBytes)
 		case e.begin < at:
-			return errors.Errorf("tensor %q: data_offsets [%d, %d] overlap those of %q, which end at %d: damaged", e.name, e.begin, e.end, h.entries[i-1].name, at)
+			return damagedf("tensor %q: data_offsets [%d, %d] overlap those of %q, which end at %d: damaged", e.name, e.begin, e.end, h.entries[i-1].name, at)
 		case e.begin > at:
-			return errors.Errorf("tensor %q: data_offsets [%d, %d] leave bytes %d to %d to no tensor: damaged", e.name, e.begin, e.end, at, e.begin)
+			return damagedf("tensor %q: data_offsets [%d, %d] leave bytes %d to %d to no tensor: damaged", e.name, e.begin, e.end, at, e.begin)
 		}
 		at = e.end
 	}
 	if at != dataBytes {
-		return errors.Errorf("the tensors end at byte %d of the data, %d bytes follow the header: damaged, or something was appended", at, dataBytes)
+		return damagedf("the tensors end at byte %d of the data, %d bytes follow the header: damaged, or something was appended", at, dataBytes)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (p headerParser) object(what string, member func(key string) error) error {
 		}
 		key, _ := token.(string)
 		if seen[key] {
-			return errors.Errorf("%s: key %q appears twice: damaged", what, key)
+			return damagedf("%s: key %q appears twice: damaged", what, key)
 		}
 		seen[key] = true
 		if err := member(key); err != nil {
@@ -117,7 +117,7 @@ func (p headerParser) open(delim json.Delim, what, wanted string) error {
 		return errors.Wrap(err, what)
 	}
 	if token != delim {
-		return errors.Errorf("%s: want %s, got %v", what, wanted, token)
+		return damagedf("%s: want %s, got %v", what, wanted, token)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (p headerParser) text(what string) (string, error) {
 	}
 	text, ok := token.(string)
 	if !ok {
-		return "", errors.Errorf("%s: want a string, got %v", what, token)
+		return "", damagedf("%s: want a string, got %v", what, token)
 	}
 	return text, nil
 }
@@ -148,10 +148,10 @@ func (p headerParser) integers(what string, limit int) ([]int64, error) {
 		number, _ := token.(json.Number)
 		n, err := strconv.ParseInt(string(number), 10, strconv.IntSize)
 		if err != nil || n < 0 {
-			return nil, errors.Errorf("%s: want integers from 0 that fit %d bits, got %v", what, strconv.IntSize, token)
+			return nil, damagedf("%s: want integers from 0 that fit %d bits, got %v", what, strconv.IntSize, token)
 		}
 		if len(out) == limit {
-			return nil, errors.Errorf("%s: want at most %d numbers", what, limit)
+			return nil, damagedf("%s: want at most %d numbers", what, limit)
 		}
 		out = append(out, n)
 	}
@@ -184,7 +184,7 @@ func (p headerParser) tensor(name string) (entry, error) {
 		case "data_offsets":
 			offsets, err = p.integers(what+": data_offsets", 2)
 		default:
-			err = errors.Errorf("%s: unknown key %q: want dtype, shape, data_offsets", what, key)
+			err = damagedf("%s: unknown key %q: want dtype, shape, data_offsets", what, key)
 		}
 		return err
 	})
@@ -192,7 +192,7 @@ func (p headerParser) tensor(name string) (entry, error) {
 		return e, err
 	}
 	if fields != 3 || len(offsets) != 2 {
-		return e, errors.Errorf("%s: want dtype, shape and two data_offsets", what)
+		return e, damagedf("%s: want dtype, shape and two data_offsets", what)
 	}
 	for _, axis := range shape {
 		e.shape = append(e.shape, int(axis))
@@ -212,7 +212,7 @@ func (e entry) check() error {
 	}
 	bytes := e.end - e.begin
 	if bytes < 0 || bytes%int64(e.dtype.Size()) != 0 || bytes/int64(e.dtype.Size()) != int64(elements) {
-		return errors.Errorf("shape %v of %s does not fill data_offsets [%d, %d]: damaged", e.shape, e.dtype, e.begin, e.end)
+		return damagedf("shape %v of %s does not fill data_offsets [%d, %d]: damaged", e.shape, e.dtype, e.begin, e.end)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func readPointer(runDir, name string) (pointer, error) {
 		return pointer{}, err
 	}
 	if p.Step < 0 || p.Folder != stepsFolder+"/"+stepName(p.Step) {
-		return pointer{}, errors.Errorf("%s: folder %q does not belong to step %d: damaged", path, p.Folder, p.Step)
+		return pointer{}, damagedf("%s: folder %q does not belong to step %d: damaged", path, p.Folder, p.Step)
 	}
 	return p, nil
 }
@@ -150,7 +150,7 @@ func Best(runDir string) (dir string, loss float64, err error) {
 		return "", 0, err
 	}
 	if p.Loss == nil {
-		return "", 0, errors.Errorf("%s: names no loss: damaged", filepath.Join(runDir, bestFile))
+		return "", 0, damagedf("%s: names no loss: damaged", filepath.Join(runDir, bestFile))
 	}
 	dir = stepPath(runDir, p.Step)
 	if aside := asidePath(runDir, p.Step); !exists(dir) && exists(aside) {

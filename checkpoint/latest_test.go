@@ -121,17 +121,20 @@ func TestForeignNamesAreNoSteps(t *testing.T) {
 func TestPointerRefusals(t *testing.T) {
 	runDir := runWith(t, 100, 200)
 	loss := 1.0
-	for want, p := range map[string]pointer{
-		"format version 3 is newer":    {Version: 3, Step: 100, Folder: "checkpoints/step-00000100", Loss: &loss},
-		`folder "../elsewhere" does`:   {Version: 1, Step: 100, Folder: "../elsewhere", Loss: &loss},
-		"does not belong to step -100": {Version: 1, Step: -100, Folder: "checkpoints/step--0000100", Loss: &loss},
-		"names no loss":                {Version: 1, Step: 100, Folder: "checkpoints/step-00000100"},
+	path := filepath.Join(runDir, bestFile)
+	for _, p := range []pointer{
+		{Version: 1, Step: 100, Folder: "../elsewhere", Loss: &loss},
+		{Version: 1, Step: -100, Folder: "checkpoints/step--0000100", Loss: &loss},
+		{Version: 1, Step: 100, Folder: "checkpoints/step-00000100"},
 	} {
-		require.NoError(t, Disk{}.writeSealed(filepath.Join(runDir, bestFile), p))
+		require.NoError(t, Disk{}.writeSealed(path, p))
 		_, _, err := Best(runDir)
-		assert.ErrorContains(t, err, want)
-		assert.ErrorContains(t, err, filepath.Join(runDir, bestFile))
+		requireDamaged(t, err, path)
 	}
+	require.NoError(t, Disk{}.writeSealed(path, pointer{Version: 3, Step: 100, Folder: "checkpoints/step-00000100", Loss: &loss}))
+	_, _, err := Best(runDir)
+	assert.ErrorIs(t, err, ErrNewer)
+	assert.ErrorContains(t, err, path)
 }
 
 func TestBest(t *testing.T) {

@@ -61,10 +61,10 @@ func verify(dir string, files ...string) error {
 func (s State) checkSum(dir, name, got string) error {
 	want, ok := s.Files[name]
 	if !ok {
-		return errors.Errorf("%s: names no checksum of %s: damaged, or another program's file", filepath.Join(dir, StateFile), name)
+		return damagedf("%s: names no checksum of %s: damaged, or another program's file", filepath.Join(dir, StateFile), name)
 	}
 	if got != want {
-		return errors.Errorf("%s: sha256 is %s, %s says %s: the file is damaged or was changed", filepath.Join(dir, name), got, StateFile, want)
+		return damagedf("%s: sha256 is %s, %s says %s: the file is damaged or was changed", filepath.Join(dir, name), got, StateFile, want)
 	}
 	return nil
 }

@@ -76,8 +76,7 @@ func TestLoadRefusesFilesOfAnotherStep(t *testing.T) {
 		require.NoError(t, err)
 		tamper(t, one, name, func([]byte) []byte { return other })
 		_, err = Load(one)
-		assert.ErrorContains(t, err, filepath.Join(one, name)+": sha256 is ")
-		assert.ErrorContains(t, err, "damaged or was changed")
+		requireDamaged(t, err, filepath.Join(one, name))
 		tamper(t, one, name, func([]byte) []byte { return mine })
 	}
 }
@@ -94,26 +93,28 @@ func TestStateRefusals(t *testing.T) {
 		require.NoError(t, err)
 		return text
 	}
-	cases := []struct {
-		text []byte
-		want string
-	}{
-		{sealed(func(s *State) { s.Version = 3 }), "format version 3 is newer than this program knows (2): update"},
-		{[]byte(`{"version": 4, "new": {}}`), "format version 4 is newer"},
-		{sealed(func(s *State) { s.Version = 0 }), "format version 0: want 1 to 2"},
-		{sealed(func(s *State) { s.Files = nil }), "names no checksum of model.safetensors"},
-		{sealed(func(s *State) { s.Files = map[string]string{ModelFile: whole.Files[ModelFile]} }), "names no checksum of optimizer.safetensors"},
-		{[]byte(`{"version": 1, "step": 1}`), "checksum in its last line"},
-		{nil, "damaged or truncated"},
-		{[]byte("null"), "format version 0"},
-		{[]byte(strings.Repeat("[", 100000)), "damaged or truncated"},
-	}
-	for _, c := range cases {
-		tamper(t, dir, StateFile, func([]byte) []byte { return c.text })
+	for _, text := range [][]byte{
+		sealed(func(s *State) { s.Version = 3 }),
+		[]byte(`{"version": 4, "new": {}}`),
+	} {
+		tamper(t, dir, StateFile, func([]byte) []byte { return text })
 		_, err := Load(dir)
-		require.ErrorContains(t, err, c.want)
-		assert.True(t, strings.HasPrefix(err.Error(), path+": "), err.Error())
-		assert.ErrorContains(t, Verify(dir), c.want)
+		assert.ErrorIs(t, err, ErrNewer)
+		assert.ErrorIs(t, Verify(dir), ErrNewer)
+	}
+	for _, text := range [][]byte{
+		sealed(func(s *State) { s.Version = 0 }),
+		sealed(func(s *State) { s.Files = nil }),
+		sealed(func(s *State) { s.Files = map[string]string{ModelFile: whole.Files[ModelFile]} }),
+		[]byte(`{"version": 1, "step": 1}`),
+		nil,
+		[]byte("null"),
+		[]byte(strings.Repeat("[", 100000)),
+	} {
+		tamper(t, dir, StateFile, func([]byte) []byte { return text })
+		_, err := Load(dir)
+		requireDamaged(t, err, path)
+		requireDamaged(t, Verify(dir), path)
 	}
 }
 
@@ -121,7 +122,7 @@ func TestHugeStateIsNotReadOrWritten(t *testing.T) {
 	dir := mustSave(t, t.TempDir(), checkpointAt(1, 0))
 	require.NoError(t, os.Truncate(filepath.Join(dir, StateFile), maxSealedBytes+1))
 	_, err := Load(dir)
-	assert.ErrorContains(t, err, "67108865 bytes: want at most 67108864")
+	requireDamaged(t, err, filepath.Join(dir, StateFile))
 
 	if testing.Short() {
 		return // building 64 MiB of JSON takes a second
@@ -134,12 +135,12 @@ func TestHugeStateIsNotReadOrWritten(t *testing.T) {
 
 // States that have the right checksum and tell of what no run comes to.
 func TestLoadRefusesImpossibleStates(t *testing.T) {
-	for want, change := range map[string]func(s *State){
-		"step: want >= 0, got -5":                      func(s *State) { s.Step = -5 },
-		"tokens: want >= 0, got -1":                    func(s *State) { s.Tokens = -1 },
-		"bad_steps: want >= 0, got -1":                 func(s *State) { s.BadSteps = -1 },
-		"optimizer_steps: want at most the steps done": func(s *State) { s.OptimizerSteps = 101 },
-		"it is of step 99, its folder's name says 100": func(s *State) { s.Step, s.OptimizerSteps = 99, 99 },
+	for _, change := range []func(s *State){
+		func(s *State) { s.Step = -5 },
+		func(s *State) { s.Tokens = -1 },
+		func(s *State) { s.BadSteps = -1 },
+		func(s *State) { s.OptimizerSteps = 101 },
+		func(s *State) { s.Step, s.OptimizerSteps = 99, 99 },
 	} {
 		dir := stepPath(runWith(t, 100), 100)
 		state, err := ReadState(dir)
@@ -147,8 +148,7 @@ func TestLoadRefusesImpossibleStates(t *testing.T) {
 		change(&state)
 		require.NoError(t, Disk{}.writeSealed(filepath.Join(dir, StateFile), state))
 		_, err = Load(dir)
-		assert.ErrorContains(t, err, want)
-		assert.ErrorContains(t, err, filepath.Join(dir, StateFile))
+		requireDamaged(t, err, filepath.Join(dir, StateFile))
 		assert.Error(t, Verify(dir))
 	}
 }

@@ -89,11 +89,11 @@ func encodeMarked(w io.Writer, tensors []Tensor, metadata map[string]string, kin
 func checkMarked(f *File, kind string) error {
 	version, ours := f.Metadata[MetadataVersion]
 	if !ours {
-		return errors.Errorf("no %s in the metadata: another program's file, or a damaged one; convert a foreign checkpoint first", MetadataVersion)
+		return damagedf("no %s in the metadata: another program's file, or a damaged one; convert a foreign checkpoint first", MetadataVersion)
 	}
 	n, err := strconv.Atoi(version)
 	if err != nil || n < 1 {
-		return errors.Errorf("metadata %s is %q: damaged", MetadataVersion, version)
+		return damagedf("metadata %s is %q: damaged", MetadataVersion, version)
 	}
 	if err := checkVersion(n); err != nil {
 		return err
@@ -103,7 +103,7 @@ func checkMarked(f *File, kind string) error {
 	}
 	want, got := f.Metadata[MetadataDigest], Digest(f.Tensors, f.Metadata)
 	if want != got {
-		return errors.Errorf("the content has digest %s, its metadata says %q: the file is damaged or was edited", got, want)
+		return damagedf("the content has digest %s, its metadata says %q: the file is damaged or was edited", got, want)
 	}
 	if kind == kindModel {
 		return checkConfig(f.Metadata)

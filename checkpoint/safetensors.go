@@ -101,17 +101,17 @@ func decode(r io.Reader, size int64) (*File, error) {
 func readHeader(r io.Reader, size int64) ([]byte, error) {
 	var lead [lengthBytes]byte
 	if size < lengthBytes {
-		return nil, errors.Errorf("%d bytes are too few for a safetensors file: truncated, or another format", size)
+		return nil, damagedf("%d bytes are too few for a safetensors file: truncated, or another format", size)
 	}
 	if _, err := io.ReadFull(r, lead[:]); err != nil {
 		return nil, errors.Wrap(err, "header length")
 	}
 	length := binary.LittleEndian.Uint64(lead[:])
 	if length > maxHeaderBytes {
-		return nil, errors.Errorf("a header of %d bytes is announced, the format allows %d: damaged, or not a safetensors file", length, maxHeaderBytes)
+		return nil, damagedf("a header of %d bytes is announced, the format allows %d: damaged, or not a safetensors file", length, maxHeaderBytes)
 	}
 	if int64(length) > size-lengthBytes {
-		return nil, errors.Errorf("a header of %d bytes is announced, %d follow: the file is truncated or damaged", length, size-lengthBytes)
+		return nil, damagedf("a header of %d bytes is announced, %d follow: the file is truncated or damaged", length, size-lengthBytes)
 	}
 	raw := make([]byte, length)
 	_, err := io.ReadFull(r, raw)

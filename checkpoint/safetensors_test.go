@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/nlpodyssey/safetensors"
@@ -167,14 +164,14 @@ func TestTensorConversions(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []int{1, 2}, ints)
 		_, err = Tensor{"ids", []int{2}, data}.Float64s()
-		assert.ErrorContains(t, err, `tensor "ids": want F32 or F64 elements, got`)
+		requireElements(t, err, "ids")
 	}
 	_, err = double.Float32s()
-	assert.ErrorContains(t, err, `tensor "y": want F32 elements, got F64`)
+	requireElements(t, err, "y")
 	_, err = single.Ints()
-	assert.ErrorContains(t, err, `tensor "x": want I32, I64 or U8 elements, got F32`)
+	requireElements(t, err, "x")
 	_, err = Tensor{Name: "z", Data: "text"}.Float32s()
-	assert.ErrorContains(t, err, "unsupported Go type")
+	requireElements(t, err, "z")
 }
 
 func TestWriteTensorsRefuses(t *testing.T) {
@@ -208,118 +205,10 @@ func TestWriteTensorsRefuses(t *testing.T) {
 	}
 }
 
-// withHeader builds a file from a header's text.
-func withHeader(header string, data int) []byte {
-	out := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
-	return append(append(out, header...), make([]byte, data)...)
-}
-
-var refusedHeaders = []struct {
-	header string
-	data   int
-	want   string
-}{
-	{`{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 7, "truncated"},
-	{`{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 9, "8 of the data, 9 bytes follow"},
-	{`{}`, 1, "0 of the data, 1 bytes follow"},
-	{`{"x":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}}`, 8, "shape [3] of F32 does not fill"},
-	{`{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,7]}}`, 7, "does not fill"},
-	{`{"x":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}}`, 8, "does not fill"},
-	{`{"x":{"dtype":"F32","shape":[],"data_offsets":[4,8]}}`, 8, "leave bytes 0 to 4 to no tensor"},
-	{`{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}`, 12, `"y": data_offsets [4, 12] overlap those of "x"`},
-	{`{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 8, "overlap"},
-	{`{"x":{"dtype":"F32","shape":[2305843009213693952],"data_offsets":[0,9223372036854775800]}}`, 8, "does not fill"},
-	{`{"x":{"dtype":"U8","shape":[9223372036854775807],"data_offsets":[0,9223372036854775807]}}`, 8, "truncated"},
-	{`{"x":{"dtype":"U8","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`, 0, "more than"},
-	{`{"x":{"dtype":"U8","shape":[18446744073709551616],"data_offsets":[0,0]}}`, 0, "fit 64 bits"},
-	{`{"x":{"dtype":"U8","shape":[-1],"data_offsets":[0,0]}}`, 0, "want integers from 0"},
-	{`{"x":{"dtype":"U8","shape":[1.0],"data_offsets":[0,1]}}`, 1, "want integers from 0"},
-	{`{"x":{"dtype":"U8","shape":["1"],"data_offsets":[0,1]}}`, 1, "want integers from 0"},
-	{`{"x":{"dtype":"U8","shape":[[1]],"data_offsets":[0,1]}}`, 1, "want integers from 0"},
-	{`{"x":{"dtype":"U8","shape":{},"data_offsets":[0,1]}}`, 1, "shape: want an array, got {"},
-	{`{"x":{"dtype":"U8","shape":null,"data_offsets":[0,1]}}`, 1, "shape: want an array"},
-	{`{"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1,2]}}`, 1, "data_offsets: want at most 2 numbers"},
-	{`{"x":{"dtype":"U8","shape":[1],"data_offsets":[0]}}`, 1, "two data_offsets"},
-	{`{"x":{"dtype":"U8","shape":[1]}}`, 1, "two data_offsets"},
-	{`{"x":{"shape":[1],"data_offsets":[0,1]}}`, 1, "want dtype, shape and two data_offsets"},
-	{`{"x":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]}}`, 2, `dtype "BF16" is not supported: want one of F32`},
-	{`{"x":{"dtype":"f32","shape":[1],"data_offsets":[0,4]}}`, 4, `dtype "f32" is not supported`},
-	{`{"x":{"dtype":7,"shape":[1],"data_offsets":[0,4]}}`, 4, "dtype: want a string, got 7"},
-	{`{"x":{"Dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, 4, `unknown key "Dtype"`},
-	{`{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"more":1}}`, 4, `unknown key "more"`},
-	{`{"x":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, 4, `key "dtype" appears twice`},
-	{`{"x":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"x":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}`, 0, `key "x" appears twice`},
-	{`{"__metadata__":{"a":"1","a":"2"}}`, 0, `key "a" appears twice`},
-	{`{"__metadata__":{"a":1}}`, 0, `"a": want a string, got 1`},
-	{`{"__metadata__":[]}`, 0, "want an object"},
-	{`{"x":[]}`, 0, "want an object"},
-	{`[]`, 0, "not a JSON object"},
-	{` {}`, 0, "not a JSON object"},
-	{`{}x`, 0, "not a JSON object"},
-	{`{"x":}`, 0, "not a JSON object"},
-	{"{\"\xff\":1}", 0, "not a JSON object"},
-	{``, 0, "not a JSON object"},
-	{`{"x":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`, 0, "not a JSON object"},
-}
-
-func TestReadTensorsRefusesHeaders(t *testing.T) {
-	for _, c := range refusedHeaders {
-		path := filepath.Join(t.TempDir(), "bad.safetensors")
-		require.NoError(t, os.WriteFile(path, withHeader(c.header, c.data), 0o600))
-		_, err := ReadTensors(path)
-		if assert.Error(t, err, c.header) {
-			assert.Contains(t, err.Error(), c.want)
-			assert.True(t, strings.HasPrefix(err.Error(), path+": "), "%v does not name the file", err)
-		}
-	}
-}
-
-func TestReadTensorsRefusesOtherThings(t *testing.T) {
-	dir := t.TempDir()
-	_, err := ReadTensors(dir)
-	assert.ErrorContains(t, err, dir+": want a file, got a folder")
-	_, err = ReadTensors(filepath.Join(dir, "missing"))
-	assert.ErrorIs(t, err, fs.ErrNotExist)
-	assert.ErrorContains(t, err, filepath.Join(dir, "missing"))
-	for text, want := range map[string]string{
-		"":                                   "0 bytes are too few",
-		"1234567":                            "7 bytes are too few",
-		"#!/bin/sh\n\n":                      "the format allows 100000000",
-		"\x10\x00\x00\x00\x00\x00\x00\x00{}": "a header of 16 bytes is announced, 2 follow",
-		"\x00\xe0\xf5\x05\x00\x00\x00\x00{}": "a header of 99999744 bytes is announced, 2 follow",
-		"\xff\xff\xff\xff\xff\xff\xff\xff{\"x\":[1]}    ": "a header of 18446744073709551615 bytes",
-	} {
-		_, err := decodeBytes([]byte(text))
-		assert.ErrorContains(t, err, want, "%q", text)
-	}
-}
-
-// A file that shrinks after its size was asked is an error, not a panic.
-func TestDecodeOfAShrinkingFile(t *testing.T) {
-	data := encoded(t, mixedTensors(), nil)
-	for cut := range data {
-		_, err := decode(bytes.NewReader(data[:cut]), int64(len(data)))
-		require.Error(t, err, "cut at %d", cut)
-	}
-}
-
-// What a small file claims must not make the reader allocate much.
-func TestRefusedFilesAllocateLittle(t *testing.T) {
-	var before, after runtime.MemStats
-	for _, c := range refusedHeaders {
-		data := withHeader(c.header, c.data)
-		runtime.ReadMemStats(&before)
-		_, err := decodeBytes(data)
-		runtime.ReadMemStats(&after)
-		require.Error(t, err)
-		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4<<20), c.header)
-	}
-}
-
 func FuzzDecode(f *testing.F) {
 	f.Add(encoded(f, mixedTensors(), map[string]string{"k": "v"}))
 	f.Add(encoded(f, nil, nil))
-	for _, c := range refusedHeaders {
+	for _, c := range damagedHeaders {
 		f.Add(withHeader(c.header, c.data))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

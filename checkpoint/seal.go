@@ -51,18 +51,18 @@ func unseal(text []byte, v any) error {
 		Version int `json:"version"`
 	}
 	if err := json.Unmarshal(text, &front); err != nil {
-		return errors.Errorf("not whole JSON (%v): damaged or truncated", err)
+		return damagedf("not whole JSON (%v): damaged or truncated", err)
 	}
 	if err := checkVersion(front.Version); err != nil {
 		return err
 	}
 	if front.Version < 1 {
-		return errors.Errorf("format version %d: want 1 to %d: damaged, or another program's file", front.Version, FormatVersion)
+		return damagedf("format version %d: want 1 to %d: damaged, or another program's file", front.Version, FormatVersion)
 	}
 	body := text[:max(0, len(text)-sealBytes)]
 	sum := sha256.Sum256(body)
 	if want := sealOpen + hex.EncodeToString(sum[:]) + sealClose; string(text[len(body):]) != want {
-		return errors.New("the checksum in its last line does not fit its content: damaged or edited")
+		return damagedf("the checksum in its last line does not fit its content: damaged or edited")
 	}
 	return errors.WithStack(json.Unmarshal(text, v))
 }
@@ -85,7 +85,7 @@ func readSealed(path string, v any) error {
 	}
 	defer f.Close()
 	if size > maxSealedBytes {
-		return errors.Errorf("%s: %d bytes: want at most %d: not a file of this program", path, size, maxSealedBytes)
+		return damagedf("%s: %d bytes: want at most %d: not a file of this program", path, size, maxSealedBytes)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxSealedBytes))
 	if err != nil {

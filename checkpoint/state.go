@@ -82,10 +82,10 @@ func readState(path string) (State, error) {
 		return State{}, err
 	}
 	if err := s.check(); err != nil {
-		return State{}, errors.Wrap(err, path)
+		return State{}, errors.Wrap(&DamagedError{err.Error()}, path)
 	}
 	if step, ok := parseStepName(strings.TrimPrefix(filepath.Base(filepath.Dir(path)), asidePrefix)); ok && step != s.Step {
-		return State{}, errors.Errorf("%s: it is of step %d, its folder's name says %d: damaged, or a renamed folder", path, s.Step, step)
+		return State{}, damagedf("%s: it is of step %d, its folder's name says %d: damaged, or a renamed folder", path, s.Step, step)
 	}
 	for key, value := range maps.Clone(s.Extra) {
 		var compact bytes.Buffer

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/pkg/errors"
@@ -75,11 +76,19 @@ func (t Tensor) Len() int {
 	return 0
 }
 
+// ElementError says that a tensor's elements have another type than was asked for.
+type ElementError struct{ Tensor, Want, Got string }
+
+// Error is `tensor "x": want F32 elements, got F64`.
+func (e *ElementError) Error() string {
+	return fmt.Sprintf("tensor %q: want %s elements, got %s", e.Tensor, e.Want, e.Got)
+}
+
 // Float32s returns Data itself, not a copy; the tensor must be F32.
 func (t Tensor) Float32s() ([]float32, error) {
 	data, ok := t.Data.([]float32)
 	if !ok {
-		return nil, errors.Errorf("tensor %q: want F32 elements, got %s", t.Name, t.typeName())
+		return nil, &ElementError{t.Name, "F32", t.typeName()}
 	}
 	return data, nil
 }
@@ -93,7 +102,7 @@ func (t Tensor) Float64s() ([]float64, error) {
 	case []float32:
 		return convert[float64](data), nil
 	}
-	return nil, errors.Errorf("tensor %q: want F32 or F64 elements, got %s", t.Name, t.typeName())
+	return nil, &ElementError{t.Name, "F32 or F64", t.typeName()}
 }
 
 // Ints returns a copy of the elements of an I32, I64 or U8 tensor as int. An element beyond the range of int (only
@@ -112,7 +121,7 @@ func (t Tensor) Ints() ([]int, error) {
 		}
 		return convert[int](data), nil
 	}
-	return nil, errors.Errorf("tensor %q: want I32, I64 or U8 elements, got %s", t.Name, t.typeName())
+	return nil, &ElementError{t.Name, "I32, I64 or U8", t.typeName()}
 }
 
 func convert[To, From float32 | float64 | int | int32 | int64 | uint8](from []From) []To {

@@ -1,0 +1,51 @@
+package checkpoint
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// requireDamaged wants a DamagedError in one that names a file.
+func requireDamaged(t *testing.T, err error, path string) {
+	t.Helper()
+	var damaged *DamagedError
+	require.ErrorAs(t, err, &damaged)
+	assert.NotEmpty(t, damaged.Problem)
+	assert.ErrorContains(t, err, path)
+	assert.NotContains(t, err.Error(), "\n")
+}
+
+// requireElements wants an ElementError about a tensor.
+func requireElements(t *testing.T, err error, tensor string) {
+	t.Helper()
+	var elements *ElementError
+	require.ErrorAs(t, err, &elements)
+	assert.Equal(t, tensor, elements.Tensor)
+	assert.NotEqual(t, elements.Want, elements.Got)
+}
+
+// TestMessages: what a person reads, of the kinds of mistakes that there are.
+func TestMessages(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.safetensors")
+	read := func(header string, data int) error {
+		require.NoError(t, os.WriteFile(path, withHeader(header, data), 0o600))
+		_, err := ReadTensors(path)
+		return err
+	}
+	const float = `{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`
+	for want, err := range map[string]error{
+		path + `: tensor "x": data ends at byte 8, but only 7 bytes follow the header: the file is truncated or damaged`: read(float, 7),
+		path + `: the tensors end at byte 8 of the data, 9 bytes follow the header: damaged, or something was appended`:  read(float, 9),
+		path + `: the header is not a JSON object: damaged, or not a safetensors file`:                                   read("[]", 0),
+		path + `: tensor "x": dtype "BF16" is not supported: want one of ` + supportedDTypes:                             read(`{"x":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]}}`, 2),
+		`tensor "y": want F32 elements, got F64`:                                                                         second(Tensor{"y", nil, []float64{1}}.Float32s()),
+	} {
+		assert.EqualError(t, err, want)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
