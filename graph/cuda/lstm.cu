@@ -1,4 +1,4 @@
-// LSTMCell, one step of a long short-term memory's cell: c' = sigmoid(f) o c + sigmoid(i) o g, h' = sigmoid(o) o c', and its
+// LSTMCell, one step of a long short-term memory's cell: c' = sigmoid(f) ⊙ c + sigmoid(i) ⊙ g, h' = sigmoid(o) ⊙ c', and its
 // gradients. The cell's state and its gradient are float, all else of type A. A thread takes 4 elements.
 #include "gates.cuh"
 #include "vector.cuh"
@@ -29,7 +29,7 @@ DEVICE void lstm_cell(float *cell, A *hidden, const float *c, const A *i, const 
   put4(hidden, at, n, h4);
 }
 
-// dcell = addend + dh o sigmoid(o), do = dh o c' o sigmoid'(o). addend and dgate, which is do, may be null; dcell may be dh
+// dcell = addend + dh ⊙ sigmoid(o), do = dh ⊙ c' ⊙ sigmoid'(o). addend and dgate, which is do, may be null; dcell may be dh
 // or addend.
 template <typename A>
 DEVICE void lstm_output_grad(float *dcell, A *dgate, const A *dh, const float *cell, const A *o, const float *addend, i64 n) {
@@ -50,7 +50,7 @@ DEVICE void lstm_output_grad(float *dcell, A *dgate, const A *dh, const float *c
   put4(dgate, at, n, do4);
 }
 
-// dc = dcell o sigmoid(f), df = dcell o c o sigmoid'(f), dg = dcell o sigmoid(i), di = dcell o g o sigmoid'(i). di, df and
+// dc = dcell ⊙ sigmoid(f), df = dcell ⊙ c ⊙ sigmoid'(f), dg = dcell ⊙ sigmoid(i), di = dcell ⊙ g ⊙ sigmoid'(i). di, df and
 // dg may be null.
 template <typename A>
 DEVICE void lstm_cell_grad(float *dc, A *di, A *df, A *dg, const float *dcell, const float *c, const A *i, const A *f,

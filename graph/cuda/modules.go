@@ -198,6 +198,13 @@ var modules = []module{
 		{name: "mix_write_grad8_f32", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 8, 4, 4, 4, 4}, threads: 256},
 		{name: "mix_write_grad8_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 8, 4, 4, 4, 4}, threads: 256},
 	}},
+	{name: "moe_combine", entries: []entry{
+		{name: "moe_gates_grad_f32", params: []int{8, 8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
+		{name: "moe_gates_grad_bf16", params: []int{8, 8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
+		{name: "moe_combine_f32", params: []int{8, 8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
+		{name: "moe_combine_bf16", params: []int{8, 8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
+		{name: "moe_combine_bf16_f32", params: []int{8, 8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
+	}},
 	{name: "moe_experts", entries: []entry{
 		{name: "moe_hidden_fp32", params: []int{8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4}, threads: 256},
 		{name: "moe_rows_fp32", params: []int{8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
@@ -211,11 +218,6 @@ var modules = []module{
 		{name: "moe_rows_bf16", params: []int{8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
 		{name: "moe_rows_back_bf16", params: []int{8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
 		{name: "moe_hidden_back_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 4}, threads: 256},
-		{name: "moe_gates_grad_f32", params: []int{8, 8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
-		{name: "moe_gates_grad_bf16", params: []int{8, 8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
-		{name: "moe_combine_f32", params: []int{8, 8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
-		{name: "moe_combine_bf16", params: []int{8, 8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
-		{name: "moe_combine_bf16_f32", params: []int{8, 8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
 	}},
 	{name: "moe_losses", entries: []entry{
 		{name: "moe_loss_terms", params: []int{8, 8, 8, 4, 4}, threads: 256},
@@ -256,6 +258,8 @@ var modules = []module{
 	{name: "normlinear", entries: []entry{
 		{name: "norm_linear_f32", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
 		{name: "norm_linear_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
+	}},
+	{name: "normlinear_grad", entries: []entry{
 		{name: "norm_linear_grad_x_f32", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4}, threads: 256},
 		{name: "norm_linear_grad_x_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4}, threads: 256},
 		{name: "norm_linear_grad_w_f32", params: []int{8, 8, 8, 8, 8, 8, 8, 4, 4, 4}, threads: 256},

@@ -2,7 +2,7 @@
 // its columns and then its rows are divided by their sums (Sinkhorn & Knopp 1967).
 //
 // A step back needs M after it. The forward pass of the gradient keeps the sums that M was divided by, in steps
-// [2 iterations, n, slots], and the way back multiplies M by them again. There g = dM o M, the gradient of log M: where
+// [2 iterations, n, slots], and the way back multiplies M by them again. There g = dM ⊙ M, the gradient of log M: where
 // y = x / sum(x), that of log x is g - y sum(g), without quotients that could overflow.
 #include "streamgates.cuh"
 

@@ -3,7 +3,7 @@ package kernel
 // GLU is the gated linear unit's product (Dauphin et al. 2017, arXiv 1612.08083, section
 // 2), the gate before the value: each row of x is [gate | value],
 //
-//	y = addends + sigmoid(gate) o value
+//	y = addends + sigmoid(gate) ⊙ value
 //
 // It is computed as Sigmoid is, in float64 and rounded once; the addends are then added
 // from the last to the first.
@@ -25,7 +25,7 @@ func (k *GLU[T]) Forward(p *Pool, y, x []T, addends [][]T, rows, width int) {
 
 // Backward computes dx [rows, 2*width] from dy [rows, width] and x:
 //
-//	dgate = dy o value o sigmoid'(gate);  dvalue = dy o sigmoid(gate)
+//	dgate = dy ⊙ value ⊙ sigmoid'(gate);  dvalue = dy ⊙ sigmoid(gate)
 func (k *GLU[T]) Backward(p *Pool, dx, dy, x []T, rows, width int) {
 	k.backward = gluBackward[T]{dx: dx[:2*rows*width], dy: dy[:rows*width], x: x[:2*rows*width], width: width, path: pathOf[T](k.path)}
 	p.Do(rows, &k.backward)

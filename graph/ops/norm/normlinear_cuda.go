@@ -8,7 +8,7 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// The tiles of cuda/normlinear.cu: rows, entries of a row and columns of w, and the rows
+// The tiles of cuda/normlinear.cuh: rows, entries of a row and columns of w, and the rows
 // that a block makes dx of.
 const (
 	normLinearRows     = 32
