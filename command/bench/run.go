@@ -2,9 +2,7 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"io"
-	"os"
 
 	"github.com/pkg/errors"
 
@@ -149,13 +147,9 @@ func (c *call) save(r *bench.Report) error {
 
 // show prints and draws what -from names.
 func (c *call) show(out cli.Output) error {
-	text, err := os.ReadFile(c.from)
+	r, err := bench.ReadReport(c.from)
 	if err != nil {
-		return cli.Usage(errors.Wrap(err, "-from"))
-	}
-	r := &bench.Report{}
-	if err := json.Unmarshal(text, r); err != nil || r.Machine == nil {
-		return cli.Usagef("-from: %s: want the JSON object that bench -out writes, got something else (%v)", c.from, err)
+		return cli.Usage(errors.WithMessage(err, "-from"))
 	}
 	printed := 0
 	if !c.json {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/experiment/cards"
 	"github.com/residua-go/residua/internal/cli"
 )
@@ -22,12 +24,14 @@ func (c *call) writeCards(ctx context.Context, out cli.Output) error {
 	if c.tokens < 1 {
 		return cli.Usagef("-tokens: want >= 1, got %d", c.tokens)
 	}
-	speeds, err := cards.ReadSpeeds(c.speeds)
-	if err != nil {
+	measured, err := bench.ReadReport(c.speeds)
+	if os.IsNotExist(err) {
+		measured = &bench.Report{}
+	} else if err != nil {
 		return cli.Usage(errors.WithMessage(err, "-zoo"))
 	}
 	page, err := cards.Measure(ctx, cards.Options{Zoo: c.zoo, Baseline: c.baseline, Tokens: c.tokens, Rates: rates, Seed: c.seed, Set: c.sets,
-		Out: c.out, Speeds: speeds, Command: c.cardsCall(rates)}, logTo(out))
+		Out: c.out, Speeds: measured.Designs, Command: out.Spell(c.cardsCall(rates))}, logTo(out))
 	if err != nil {
 		return usage(err)
 	}

@@ -94,11 +94,13 @@ func TestCards(t *testing.T) {
 	zoo := models.Standard().WithPresets(models.Preset{Name: "tiny", Config: tiny.Model}, models.Preset{Name: "other", Config: tiny.Model, Baseline: "tiny"})
 	page := filepath.Join(dir, "docs", "models.md")
 	args := append(text(t), "-cards", page, "-baseline", "tiny", "-tokens", "48", "-lr", "0.01,0.001", "-out", filepath.Join(dir, "out"))
-	got := clitest.Call(Command(zoo), args...)
+	command := Command(zoo)
+	command.Program = "ours"
+	got := clitest.Call(command, args...)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	written, err := os.ReadFile(page)
 	require.NoError(t, err)
-	assert.Contains(t, string(written), "Written by `go run ./cmd/compare -cards "+filepath.ToSlash(page)+" -tokens 48 -lr 0.001,0.01 -baseline tiny -set data.source=files")
+	assert.Contains(t, string(written), "Written by `ours compare -cards "+filepath.ToSlash(page)+" -tokens 48 -lr 0.001,0.01 -baseline tiny -set data.source=files")
 	curve, err := os.ReadFile(filepath.Join(dir, "docs", "curves", "other.svg"))
 	require.NoError(t, err)
 	assert.Contains(t, string(curve), "other at 0.01<")
@@ -134,7 +136,7 @@ func TestCompareRefuses(t *testing.T) {
 		{[]string{"-config", filepath.Join(dir, "none.yaml")}, "none.yaml"},
 		{[]string{"-config", b, "-set", "model.stream.rank=0"}, "model.stream.rank"},
 		{[]string{"-cards", filepath.Join(dir, "m.md"), "-tokens", "0"}, "-tokens: want >= 1, got 0"},
-		{[]string{"-cards", filepath.Join(dir, "m.md"), "-zoo", a}, "want what bench -zoo -json writes"},
+		{[]string{"-cards", filepath.Join(dir, "m.md"), "-zoo", a}, "-zoo: " + a + ": want the JSON object that bench -out writes"},
 		{[]string{"-cards", filepath.Join(dir, "m.md"), "-baseline", "quickstart-transfomer"}, `got "quickstart-transfomer"`},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {

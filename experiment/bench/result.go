@@ -1,6 +1,11 @@
 package bench
 
-import "github.com/pkg/errors"
+import (
+	"encoding/json"
+	"os"
+
+	"github.com/pkg/errors"
+)
 
 // Report is what has been measured.
 type Report struct {
@@ -13,6 +18,20 @@ type Report struct {
 	Products []ProductResult `json:"gemm,omitempty"`
 	Designs  []DesignResult  `json:"zoo,omitempty"`
 	Failures []Failure       `json:"failures,omitempty"`
+}
+
+// ReadReport reads a report that was written as JSON, as bench -out does. A missing file is an error of
+// which os.IsNotExist tells.
+func ReadReport(path string) (*Report, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{}
+	if err := json.Unmarshal(text, r); err != nil || r.Machine == nil {
+		return nil, errors.Errorf("%s: want the JSON object that bench -out writes, got something else (%v)", path, err)
+	}
+	return r, nil
 }
 
 // Failure is a measurement that failed.

@@ -8,6 +8,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/experiment"
+	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 )
@@ -47,13 +48,13 @@ func cardOf(zoo models.Zoo, p models.Preset) layers.Card {
 
 // speedsOf returns the rows of the presets that have the card, and one without numbers if there is
 // none.
-func (c Card) speedsOf(zoo models.Zoo, all []Speed) []Speed {
-	found := slices.DeleteFunc(slices.Clone(all), func(r Speed) bool {
+func (c Card) speedsOf(zoo models.Zoo, all []bench.DesignResult) []bench.DesignResult {
+	found := slices.DeleteFunc(slices.Clone(all), func(r bench.DesignResult) bool {
 		p, err := zoo.Preset(r.Name)
 		return err != nil || cardOf(zoo, p).Title != c.Title
 	})
 	if len(found) == 0 {
-		return []Speed{{Name: c.Preset, Shape: "-"}}
+		return []bench.DesignResult{{Name: c.Preset, Shape: "-"}}
 	}
 	return found
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/experiment"
+	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/experiment/compare"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
@@ -18,14 +19,14 @@ const Baseline = "quickstart-transformer"
 // Options say how the cards' models are trained. The zero value has all defaults but the zoo.
 type Options struct {
 	Zoo      models.Zoo
-	Baseline string    // the preset that the others are compared with; "": Baseline
-	Tokens   int64     // of each run; 0: 1,000,000
-	Rates    []float64 // peak learning rates; none: 1e-3, 3e-3, 1e-2
-	Seed     uint64    // of weights and batches
-	Set      []string  // overrides keys of the run config, as in data.source=files
-	Out      string    // the folder in which each run has a folder
-	Speeds   []Speed   // of the presets, where they were measured
-	Command  string    // how the page says that it was written
+	Baseline string               // the preset that the others are compared with; "": Baseline
+	Tokens   int64                // of each run; 0: 1,000,000
+	Rates    []float64            // peak learning rates; none: 1e-3, 3e-3, 1e-2
+	Seed     uint64               // of weights and batches
+	Set      []string             // overrides keys of the run config, as in data.source=files
+	Out      string               // the folder in which each run has a folder
+	Speeds   []bench.DesignResult // of the presets, where they were measured
+	Command  string               // how the page says that it was written
 }
 
 func (o Options) defaults() Options {
@@ -52,7 +53,7 @@ type measured struct {
 	Card
 	compare.Model
 	entries int // of a token's state
-	speeds  []Speed
+	speeds  []bench.DesignResult
 }
 
 // Measure trains every card's preset at each rate, as compare.Train does. What is wrong with the

@@ -13,6 +13,7 @@ import (
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/experiment"
+	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/experiment/compare"
 	"github.com/residua-go/residua/internal/experimenttest"
 	"github.com/residua-go/residua/models"
@@ -66,22 +67,15 @@ func tinyZoo(t *testing.T) models.Zoo {
 	return zoo.WithPresets(tiny...)
 }
 
-const speedsText = `[{"name":"quickstart-hyper-static","shape":"byte","relative_time":1.25,"relative_flops":1.01,"relative_bytes":1.5,"peak_mb":77},
- {"name":"vwn-8x64","shape":"162m","relative_time":0.8}]`
-
 // TestPage: the page has each card, with its curve next to the transformer's and what was measured of
 // its speed; written again, nothing is trained and the page is the same.
 func TestPage(t *testing.T) {
 	dir := t.TempDir()
-	speeds := filepath.Join(dir, "zoo.json")
-	require.NoError(t, os.WriteFile(speeds, []byte(speedsText), 0o644))
 	o := Options{Zoo: tinyZoo(t), Baseline: "tiny-transformer", Tokens: 48, Rates: []float64{1e-3, 1e-2}, Set: experimenttest.Text(t), Out: filepath.Join(dir, "out"), Command: "the call"}
 	if testing.Short() {
 		o.Rates = o.Rates[1:]
 	}
-	var err error
-	o.Speeds, err = ReadSpeeds(speeds)
-	require.NoError(t, err)
+	o.Speeds = []bench.DesignResult{{Name: "quickstart-hyper-static", Shape: "byte", Time: 1.25, FLOPs: 1.01, Bytes: 1.5, PeakMB: 77}, {Name: "vwn-8x64", Shape: "162m", Time: 0.8}}
 	page, err := Measure(context.Background(), o, compare.Log{})
 	require.NoError(t, err)
 	text, curves := page.Markdown(), page.Curves()
@@ -123,24 +117,6 @@ func TestMeasureRefuses(t *testing.T) {
 	}
 }
 
-func TestReadSpeeds(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "zoo.json")
-	for _, text := range []string{speedsText, fmt.Sprintf(`{"machine":{},"zoo":%s}`, speedsText)} {
-		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
-		rows, err := ReadSpeeds(file)
-		require.NoError(t, err)
-		require.Len(t, rows, 2)
-		assert.Equal(t, 77.0, *rows[0].PeakMB)
-		assert.Nil(t, rows[1].PeakMB)
-	}
-	rows, err := ReadSpeeds(filepath.Join(dir, "none.json"))
-	assert.NoError(t, err)
-	assert.Empty(t, rows)
-	_, err = ReadSpeeds("cards.go")
-	assert.ErrorContains(t, err, "want what bench -zoo -json writes")
-}
-
 func TestThousands(t *testing.T) {
 	for n, want := range map[int64]string{7: "7", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
 		assert.Equal(t, want, thousands(n))
@@ -174,9 +150,10 @@ func TestDocsShowTheCards(t *testing.T) {
 		assert.Contains(t, string(page), "| ["+c.Title+"](#"+anchor(c.Title)+") |")
 	}
 	assert.Equal(t, len(cards), len(sections), "no sections but the cards")
-	rows, err := ReadSpeeds(filepath.Join(docs, "zoo.json"))
+	measured, err := bench.ReadReport(filepath.Join(docs, "zoo.json"))
 	require.NoError(t, err)
-	for _, r := range rows {
+	require.NotEmpty(t, measured.Designs)
+	for _, r := range measured.Designs {
 		_, err := zoo.Preset(r.Name)
 		assert.NoError(t, err)
 	}

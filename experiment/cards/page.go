@@ -68,7 +68,7 @@ func (m measured) write(text *strings.Builder, baseline bool) {
 func (m measured) writeSpeed(text *strings.Builder) {
 	text.WriteString("| model | shape | time a step | FLOPs a token | bytes moved a step | peak memory |\n|---|---|---:|---:|---:|---:|\n")
 	for _, r := range m.speeds {
-		fmt.Fprintf(text, "| %s | %s | %s | %s | %s | %s |\n", r.Name, r.Shape, share(r.RelativeTime), share(r.RelativeFLOPs), share(r.RelativeBytes), megabytes(r.PeakMB))
+		fmt.Fprintf(text, "| %s | %s | %s | %s | %s | %s |\n", r.Name, r.Shape, known(r.Time, "%.2fx"), known(r.FLOPs, "%.2fx"), known(r.Bytes, "%.2fx"), known(r.PeakMB, "%.0f MB"))
 	}
 	text.WriteString("\n")
 }
@@ -105,19 +105,12 @@ func anchor(title string) string {
 	}, strings.ToLower(title))
 }
 
-// share writes a number relative to the transformer's, "-" for none.
-func share(v *float64) string {
-	if v == nil {
+// known writes a measured number, "-" for one that was not.
+func known(v float64, format string) string {
+	if v == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.2fx", *v)
-}
-
-func megabytes(v *float64) string {
-	if v == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%.0f MB", *v)
+	return fmt.Sprintf(format, v)
 }
 
 // thousands writes a count with commas.

@@ -46,7 +46,7 @@ func Main(c Command, args []string, stdout, stderr io.Writer) int {
 	ctx, hangUp := withHangUp(ctx)
 	defer hangUp()
 	context.AfterFunc(ctx, stop) // from now on a signal does what it does by default
-	return Execute(ctx, c, args, Output{stdout, stderr})
+	return Execute(ctx, c, args, Output{Stdout: stdout, Stderr: stderr})
 }
 
 // withHangUp ends the context also when the terminal is closed, unless the process was told
@@ -76,6 +76,7 @@ func withHangUp(ctx context.Context) (context.Context, func()) {
 // line on Stderr that begins with "error: "; only an internal error, a bug of the program, has
 // its stack after it.
 func Execute(ctx context.Context, c Command, args []string, out Output) int {
+	out.program = c.Program
 	err := c.execute(ctx, args, out)
 	if err == nil {
 		return ExitOK

@@ -14,7 +14,13 @@ import (
 )
 
 // Output is where a command writes: results to Stdout, messages to Stderr.
-type Output struct{ Stdout, Stderr io.Writer }
+type Output struct {
+	Stdout, Stderr io.Writer
+	program        string // as in Command
+}
+
+// Spell writes the calls in a text, go run ./cmd/NAME, as they are called in the command's program.
+func (o Output) Spell(text string) string { return spell(o.program, text) }
 
 // Terminal tells whether Stderr is a terminal on which a line can be drawn again.
 func (o Output) Terminal() bool {
