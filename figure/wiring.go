@@ -29,7 +29,7 @@ var boxColor = color.NRGBA{R: 0xf6, G: 0xf6, B: 0xf6, A: 0xff}
 type diagram struct {
 	columns []column
 	boxes   []nodeBox // of each node
-	pitch   float64 // from node to node
+	pitch   float64   // from node to node
 	width   float64
 	height  float64
 	size    float64 // of the names
