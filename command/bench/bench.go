@@ -34,8 +34,9 @@ func Command(zoo models.Zoo) cli.Command {
 			"Each model trains in a process of its own on random tokens. A step is a full one: forward, backward, clipping, AdamW; times",
 			"are medians, after a warm-up. What is compared takes turns, so that a slow minute of the machine is a slow minute for all.",
 			"\"% of peak GEMM\" is the FLOPS of a model's matrix products over those of one large matrix product, measured between the",
-			"turns (on a GPU: over its data sheet's peak). Each table is printed when it is measured; one that fails does not stop the",
-			"others. Nothing else should run meanwhile.",
+			"turns (on a GPU: over its data sheet's peak). -zoo, -gemm, -stock and -threads-scaling take the place of the table of models.",
+			"Each table is printed when it has been measured; a model that fails, or an interrupt, costs no other row. Nothing else",
+			"should run meanwhile.",
 		},
 		Flags: c.flags,
 		Run:   c.run,
@@ -51,6 +52,7 @@ type call struct {
 	device, precision                       string
 	peak                                    float64 // TFLOPS
 	json, stock, scaling, products, designs bool
+	saved                                   bool // something into out
 	python                                  interpreter
 	set                                     *flag.FlagSet
 }
@@ -64,25 +66,25 @@ func (c *call) given(name string) bool {
 
 func (c *call) flags(flags *flag.FlagSet) {
 	c.set = flags
-	flags.StringVar(&c.models, "models", "", "measure the models `A,B` instead of "+strings.Join(bench.ModelNames(), ", ")+"; with -zoo instead of all designs; each is a preset, as the command models lists them, or one of these")
+	flags.StringVar(&c.models, "models", "", "measure `A,B`, presets as the command models lists them; default: "+strings.Join(bench.ModelNames(), ", ")+" (byte-rmt is quickstart), with -zoo all residual designs")
 	flags.IntVar(&c.batch, "batch", 0, "train on `N` rows a step; 0: each model's own number")
 	flags.IntVar(&c.seq, "seq", 0, "train on rows of `N` tokens; 0: each model's own length")
 	flags.IntVar(&c.steps, "steps", 5, "time `N` steps in a turn; with -zoo by default 1 at 162m")
 	flags.IntVar(&c.rounds, "rounds", 3, "give each model `N` turns")
 	flags.IntVar(&c.threads, "threads", 0, "compute with `N` threads; 0: all cores")
-	flags.StringVar(&c.device, "device", string(graph.CPU), "train on `D`: cpu or cuda, PyTorch too")
+	flags.StringVar(&c.device, "device", string(graph.CPU), "train on `D`: cpu or cuda; so does PyTorch")
 	flags.StringVar(&c.precision, "precision", "", "on cuda: compute in `P`: fp32, tf32 or bf16 (PyTorch: autocast); default tf32")
-	flags.Float64Var(&c.peak, "peak", 0, "on cuda: the GPU's peak is `TFLOPS`; 0: that of the data sheet, known of H100, H200 and A100")
+	flags.Float64Var(&c.peak, "peak", 0, "on cuda: the GPU's peak in `TFLOPS`; 0: its data sheet's, known for H100, H200 and A100")
 	flags.Var(&c.python, "pytorch", "compare with PyTorch, run by python3 or by PYTHON as in -pytorch=PYTHON")
 	flags.StringVar(&c.modes, "pytorch-modes", bench.Eager+","+bench.Compiled, "run PyTorch in these `MODES`")
 	flags.StringVar(&c.script, "script", "benchmarks/pytorch.py", "PyTorch's models are in `FILE`")
-	flags.BoolVar(&c.designs, "zoo", false, "instead: compare residual designs with the plain transformer of the same shape")
-	flags.StringVar(&c.shapes, "shapes", "", "with -zoo: measure at the shapes `A,B` instead of all: "+strings.Join(bench.ShapeNames(), ", "))
-	flags.BoolVar(&c.stock, "stock", false, "instead: compare a transformer (a small one unless -models names some) with the same built of stock Gorgonia nodes")
-	flags.BoolVar(&c.scaling, "threads-scaling", false, "instead: compare one thread with all")
-	flags.BoolVar(&c.products, "gemm", false, "instead: measure matrix products")
+	flags.BoolVar(&c.designs, "zoo", false, "compare residual designs with the plain transformer of the same size")
+	flags.StringVar(&c.shapes, "shapes", "", "with -zoo: measure at the sizes `A,B`; default: "+strings.Join(bench.ShapeNames(), ", "))
+	flags.BoolVar(&c.stock, "stock", false, "compare a transformer (a small one unless -models names some) with the same one of stock Gorgonia nodes")
+	flags.BoolVar(&c.scaling, "threads-scaling", false, "compare one thread with all")
+	flags.BoolVar(&c.products, "gemm", false, "measure matrix products")
 	flags.BoolVar(&c.json, "json", false, "print one JSON object instead of tables")
-	flags.StringVar(&c.out, "out", "", "write the JSON object into `FILE`, too, each time that a row of a table has been measured")
+	flags.StringVar(&c.out, "out", "", "write the JSON object into `FILE`, anew after each row of a table")
 	flags.StringVar(&c.svg, "svg", "", "draw the models' speed into `FILE`")
 	flags.StringVar(&c.from, "from", "", "show what `FILE` has, which -out wrote, and measure nothing")
 }

@@ -96,7 +96,7 @@ func (c *call) measure(ctx context.Context, b *bench.Bench, measurements []measu
 			break
 		}
 	}
-	if err != nil && c.out != "" {
+	if err != nil && c.saved {
 		out.Note("what was measured before that is in " + c.out)
 	}
 	if err == nil {
@@ -142,6 +142,7 @@ func (c *call) save(r *bench.Report) error {
 	if c.out == "" {
 		return nil
 	}
+	c.saved = true
 	return cli.WriteFile(c.out, func(w io.Writer) error { return cli.Output{Stdout: w}.PrintJSON(r) })
 }
 
