@@ -72,7 +72,7 @@ func (b *Builder) planning() bool { return b.options.Store != nil && b.options.S
 // Err returns the first error, or nil.
 func (b *Builder) Err() error { return b.err }
 
-// Fail records an error of whoever builds with b, unless there is one already.
+// Fail records an error of code that builds with b, unless there is one already.
 func (b *Builder) Fail(err error) { b.fail(err) }
 
 func (b *Builder) fail(err error) {

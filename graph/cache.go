@@ -19,7 +19,7 @@ type Cache struct {
 	now, next []CacheRow
 }
 
-// CacheRow is what document starts need to know of a row's earlier tokens.
+// CacheRow is what is needed of a row's earlier tokens to find where documents start.
 type CacheRow struct {
 	Start    int32 // where its current document began
 	Previous int32 // its last token, -1 before the first
@@ -57,9 +57,9 @@ func (c *Cache) Reset() {
 	copy(c.next, c.now)
 }
 
-// free checks that no program uses the cache yet: a second one's attentions would get
+// checkUnused checks that no program uses the cache yet: a second one's attentions would get
 // memories of their own and see nothing of the first one's tokens.
-func (c *Cache) free() error {
+func (c *Cache) checkUnused() error {
 	if len(c.layers) > 0 {
 		return errors.New("graph: cache: want one that no other program uses, got one in use: make a cache for each program")
 	}
@@ -74,8 +74,8 @@ func (c *Cache) Rows(batch int) error {
 	return nil
 }
 
-// room checks that so many more tokens fit.
-func (c *Cache) room(tokens int) error {
+// checkRoom checks that so many more tokens fit.
+func (c *Cache) checkRoom(tokens int) error {
 	if c.length+tokens > c.capacity {
 		return errors.Errorf("graph: cache: want room for %d more tokens after %d, got a capacity of %d: make a larger cache or Reset it",
 			tokens, c.length, c.capacity)
@@ -83,10 +83,10 @@ func (c *Cache) room(tokens int) error {
 	return nil
 }
 
-// Row is where a row stands.
+// Row returns the position of a row.
 func (c *Cache) Row(i int) CacheRow { return c.now[i] }
 
-// SetNext says where a row will stand once the run under way has succeeded.
+// SetNext sets the position that a row has once the current run has succeeded.
 func (c *Cache) SetNext(i int, r CacheRow) { c.next[i] = r }
 
 // advance moves past the tokens of a program's run.
@@ -107,7 +107,7 @@ func (c *Cache) setLength(n int) {
 	}
 }
 
-// Layer adds an attention's part.
+// Layer adds the part of one more attention.
 func (c *Cache) Layer(dt tensor.Dtype, heads, headDim int) (*CacheLayer, error) {
 	m := &CacheLayer{}
 	_, err := sizeOf([]int{2, c.batch, heads, c.capacity, headDim})

@@ -1,5 +1,5 @@
 // Package graph makes Gorgonia graphs of ops for language models built on residual streams,
-// and runs them fast. The ops are Primitives, ours in the packages below graph/ops and anybody's.
+// and runs them fast. The ops are Primitives: those of the packages in graph/ops, or your own.
 //
 // An op implements gorgonia.Op and gorgonia.SDOp: its nodes stand in any Gorgonia graph, next
 // to stock nodes, under gorgonia.Grad and the stock tape machine.

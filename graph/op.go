@@ -203,7 +203,7 @@ func (op *Op) SymDiff(inputs gorgonia.Nodes, output, grad *gorgonia.Node) (gorgo
 }
 
 // Do runs the op on the CPU into its own buffer. A panic below becomes an error: the
-// tape machine runs ops in a goroutine of its own, where nobody could recover it.
+// tape machine runs ops in a goroutine of its own, where its caller could not recover it.
 func (op *Op) Do(values ...gorgonia.Value) (out gorgonia.Value, err error) {
 	defer func() {
 		if r := recover(); r != nil {

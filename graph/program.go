@@ -80,7 +80,7 @@ func Compile(o ProgramOptions, build BuildFunc) (*Program, error) {
 		return nil, errors.New("graph: want a function that builds the graph, got nil")
 	}
 	if o.Cache != nil {
-		if err := o.Cache.free(); err != nil {
+		if err := o.Cache.checkUnused(); err != nil {
 			return nil, err
 		}
 	}

@@ -30,7 +30,7 @@ func (k parameter) Run(*Call) error {
 // inputs.
 func (b *Builder) residentNode(p *Param) (*gorgonia.Node, error) {
 	if !b.planning() {
-		if err := b.options.Store.reside(p); err != nil {
+		if err := b.options.Store.placeOnDevice(p); err != nil {
 			return nil, err
 		}
 	}

@@ -19,7 +19,7 @@ func (p *Program) Run(o RunOptions) error {
 		return errors.New("graph: want an open program, got a closed one")
 	}
 	if c := p.options.Cache; c != nil {
-		if err := c.room(p.tokens); err != nil {
+		if err := c.checkRoom(p.tokens); err != nil {
 			return err
 		}
 	}

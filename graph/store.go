@@ -63,12 +63,12 @@ func (p *Param) Size() int { return product(p.Shape) }
 // a parameter that it does not have is its mode: NewStore initialises it, NewPlan notes its
 // shape, Serve refuses it.
 type Store struct {
-	*contents
+	*sharedParameters
 	mode mode
 }
 
-// contents are what a Store and those that serve it share.
-type contents struct {
+// sharedParameters are what a Store and those that serve it share.
+type sharedParameters struct {
 	dtype  tensor.Dtype
 	seed   uint64
 	params []*Param
@@ -80,7 +80,7 @@ type contents struct {
 // scratch and for tests. Each parameter's initial values depend on the seed and its name
 // alone.
 func NewStore(dt tensor.Dtype, seed uint64) *Store {
-	return &Store{contents: &contents{dtype: dt, seed: seed, byName: map[string]*Param{}}}
+	return &Store{sharedParameters: &sharedParameters{dtype: dt, seed: seed, byName: map[string]*Param{}}}
 }
 
 // DType returns the element type.
@@ -205,7 +205,7 @@ func (s *Store) EnsureMoments(p *Param) error {
 	if s.device == nil {
 		return nil
 	}
-	if err := s.reside(p); err != nil {
+	if err := s.placeOnDevice(p); err != nil {
 		return err
 	}
 	return s.residentMoments(p)

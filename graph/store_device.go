@@ -58,16 +58,16 @@ func (r resident) arrays() []cuda.Array {
 	return []cuda.Array{r.value, r.shadow, r.grad, r.moment1, r.moment2}
 }
 
-// reside makes sure that p has its value on the device.
-func (s *Store) reside(p *Param) error {
+// placeOnDevice makes sure that p has its value on the device.
+func (s *Store) placeOnDevice(p *Param) error {
 	if !p.resident.value.None() {
 		return nil
 	}
-	if err := s.allot(p, cuda.F32, &p.resident.value); err != nil {
+	if err := s.allocate(p, cuda.F32, &p.resident.value); err != nil {
 		return err
 	}
 	if s.device.Precision() == BF16 {
-		if err := s.allot(p, cuda.BF16, &p.resident.shadow); err != nil {
+		if err := s.allocate(p, cuda.BF16, &p.resident.shadow); err != nil {
 			return err
 		}
 	}
@@ -77,7 +77,7 @@ func (s *Store) reside(p *Param) error {
 // residentGrad makes sure that p has a gradient on the device.
 func (s *Store) residentGrad(p *Param) (cuda.Array, error) {
 	if p.resident.grad.None() {
-		if err := s.allot(p, cuda.F32, &p.resident.grad); err != nil {
+		if err := s.allocate(p, cuda.F32, &p.resident.grad); err != nil {
 			return cuda.Array{}, err
 		}
 	}
@@ -91,14 +91,14 @@ func (s *Store) residentMoments(p *Param) error {
 		return nil
 	}
 	for _, a := range []*cuda.Array{&r.moment1, &r.moment2} {
-		if err := s.allot(p, cuda.F32, a); err != nil {
+		if err := s.allocate(p, cuda.F32, a); err != nil {
 			return err
 		}
 	}
 	return s.uploadMoments(p)
 }
 
-func (s *Store) allot(p *Param, t cuda.Type, to *cuda.Array) (err error) {
+func (s *Store) allocate(p *Param, t cuda.Type, to *cuda.Array) (err error) {
 	*to, err = s.device.Alloc(t, p.Size())
 	return errors.Wrapf(err, "parameter %q", p.Name)
 }

@@ -46,7 +46,7 @@ func NewAttention(b *graph.Builder, name string, c AttentionConfig) *Attention {
 }
 
 // Forward attends: qkv [T, 3*H*Dh] -> o [T, H, Dh]. seq is the number of tokens a row;
-// starts are the document starts, or nil. Where somebody asks for name.pattern, the
+// starts are the document starts, or nil. Where name.pattern is hooked, the
 // probabilities [T, H, seq] (query, head, the key's index in its row) exist and o is made
 // of them; a generation's cache refuses that.
 func (a *Attention) Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) *gorgonia.Node {
@@ -56,7 +56,7 @@ func (a *Attention) Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) 
 	return a.b.Hook(a.name+".heads", a.attend(qkv, o), "head", "value")
 }
 
-// attend is causal attention, in one pass unless somebody looks at the pattern.
+// attend is causal attention, in one pass unless the pattern is hooked.
 func (a *Attention) attend(qkv *gorgonia.Node, o attention.Options) *gorgonia.Node {
 	pattern := a.name + ".pattern"
 	if !a.b.Hooked(pattern) {

@@ -4,6 +4,6 @@ package layers
 type Card struct {
 	Title    string
 	Equation string // of one token, in lines
-	Source   string // who published it
+	Source   string // the publication
 	Use      string // what it is good for, and what to look out for
 }

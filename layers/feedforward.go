@@ -33,7 +33,7 @@ type FeedForwardShape struct {
 	Used    int // experts that a token goes to
 }
 
-// FeedForwardSizes are what a model says of itself to a feed-forward.
+// FeedForwardSizes are the settings of a model that a feed-forward gets.
 type FeedForwardSizes struct {
 	In          int // width of u and of y
 	Bias        bool
@@ -52,7 +52,7 @@ func (s FeedForwardSizes) lastWeights() func(name string, fanIn int, ratio float
 	return s.Init.Hidden
 }
 
-// FeedForward is what stands between a stream's ReadFeatures and WriteFeatures.
+// FeedForward is the sublayer between a stream's ReadFeatures and WriteFeatures.
 type FeedForward interface {
 	// Forward maps u [T, ...In] to y [T, In].
 	Forward(u *gorgonia.Node) *gorgonia.Node

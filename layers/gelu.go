@@ -84,7 +84,7 @@ func (f *dense) Forward(u *gorgonia.Node) *gorgonia.Node {
 	return f.b.Hook(f.name+".out", linear.Map(f.b, a, f.w2, linear.Options{Bias: f.b2}), "feature") // [T, In]
 }
 
-// activate is gelu(W1 u + b1), in one pass unless there is a bias or somebody looks.
+// activate is gelu(W1 u + b1), in one pass unless there is a bias or a hook.
 func (f *dense) activate(u *gorgonia.Node) *gorgonia.Node {
 	hidden, activations := f.name+".hidden", f.name+".activations"
 	if f.b1 == nil && !f.b.Hooked(hidden) && !f.b.Hooked(activations) {

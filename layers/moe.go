@@ -101,7 +101,7 @@ func (m *mixture) Units() Units {
 	return Units{Part: "expert", Count: m.experts, Activation: m.name + ".experts", Whole: true}
 }
 
-// Forward maps u [T, ...In] to y [T, In]. Where somebody asks for them, the gates g_ti exist
+// Forward maps u [T, ...In] to y [T, In]. Where they are hooked, the gates g_ti exist
 // as name.gates [T, Experts], and the terms of y as name.experts [T, Experts, In], each
 // expert's output times its gate; both are 0 for experts that a token does not go to. What
 // a hook leaves of gates is read for the chosen experts alone.
@@ -112,7 +112,7 @@ func (m *mixture) Forward(u *gorgonia.Node) *gorgonia.Node {
 	return m.b.Hook(m.name+".out", m.last.Y, "feature") // [T, In]
 }
 
-// hook names what moe.Mixture shows, or is nil where nobody asks for it.
+// hook names what moe.Mixture shows, or is nil where it is not hooked.
 func (m *mixture) hook(what string, axes ...string) func(*gorgonia.Node) *gorgonia.Node {
 	name := m.name + "." + what
 	if !m.b.Hooked(name) {

@@ -63,15 +63,15 @@ const (
 // Parts returns what each part of the model takes.
 func (s Spec) Parts() []Part {
 	parts := []Part{{PartStream, s.design.Cost()}}
-	for _, kind := range s.shape.Sublayers {
-		parts = append(parts, Part{string(kind), s.blockCost(kind).Times(float64(s.Layers))})
+	for _, sublayer := range s.shape.Sublayers {
+		parts = append(parts, Part{string(sublayer), s.blockCost(sublayer).Times(float64(s.Layers))})
 	}
 	return append(parts, Part{PartUnembedding, layers.UnembeddingCost(float64(s.Width()), float64(s.Vocab), s.TieEmbeddings)})
 }
 
 // blockCost is that of what stands between the read and the write of a sublayer.
-func (s Spec) blockCost(kind stream.Sublayer) layers.Cost {
-	if kind == stream.Attention {
+func (s Spec) blockCost(sublayer stream.Sublayer) layers.Cost {
+	if sublayer == stream.Attention {
 		return layers.AttentionCost(float64(s.HeadCount())*float64(s.HeadDim()), float64(s.Seq))
 	}
 	return s.FeedForward.Cost(s.feedForwardSizes())

@@ -154,7 +154,7 @@ func (z Zoo) readFeedForward(into *layers.FeedForwardDesign) func(string, map[st
 // withSettings is a design with the settings that JSON gives.
 func withSettings[D any](design D, settings map[string]json.RawMessage) (D, error) {
 	var err error
-	changed := altered(design, func(v reflect.Value) {
+	changed := withChanges(design, func(v reflect.Value) {
 		for _, s := range settingsOf(v.Type()) {
 			if text, ok := settings[s.Key]; ok && err == nil {
 				err = errors.Wrap(json.Unmarshal(text, v.FieldByIndex(s.Index).Addr().Interface()), s.Key)

@@ -15,7 +15,7 @@ func (s Spec) ratios() stream.Ratios {
 	}
 	base := s.MuP.Base.Stream
 	if base == nil {
-		base = altered(s.Stream, func(v reflect.Value) { v.SetZero() })
+		base = withChanges(s.Stream, func(v reflect.Value) { v.SetZero() })
 	}
 	return scaled.Ratios(withCommon(base, stream.Common{Heads: s.MuP.Base.Attention.Heads, HeadDim: s.MuP.Base.Attention.HeadDim}))
 }

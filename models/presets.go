@@ -28,7 +28,7 @@ func (c Config) OnStream(d stream.Design) Config {
 		return c
 	}
 	from := reflect.ValueOf(c.Stream)
-	c.Stream = altered(d, func(v reflect.Value) {
+	c.Stream = withChanges(d, func(v reflect.Value) {
 		for _, s := range settingsOf(v.Type()) {
 			for _, own := range settingsOf(from.Type()) {
 				if s.Key == own.Key && v.FieldByIndex(s.Index).IsZero() {

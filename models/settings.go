@@ -45,8 +45,8 @@ func hasSetting(design any, key string) bool {
 	return slices.ContainsFunc(settingsOf(reflect.TypeOf(design)), func(f yamltag.Field) bool { return f.Key == key })
 }
 
-// altered is a copy of a design, a struct, with its fields changed.
-func altered[D any](design D, change func(v reflect.Value)) D {
+// withChanges is a copy of a design, a struct, with its fields changed.
+func withChanges[D any](design D, change func(v reflect.Value)) D {
 	v := reflect.New(reflect.TypeOf(design)).Elem()
 	v.Set(reflect.ValueOf(design))
 	change(v)
@@ -55,7 +55,7 @@ func altered[D any](design D, change func(v reflect.Value)) D {
 
 // withCommon is a design with what the model says to it.
 func withCommon(d stream.Design, common stream.Common) stream.Design {
-	return altered(d, func(v reflect.Value) { v.FieldByName(commonField).Set(reflect.ValueOf(common)) })
+	return withChanges(d, func(v reflect.Value) { v.FieldByName(commonField).Set(reflect.ValueOf(common)) })
 }
 
 // commonField is the field of every design's struct.

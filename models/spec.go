@@ -50,7 +50,7 @@ func errUnresolved() error {
 }
 
 // With resolves a copy of the model's config with changes. The copy has the defaults filled in:
-// who takes rope away takes its RopeBase away, too.
+// a change that takes rope away has to take its RopeBase away, too.
 func (s Spec) With(change func(c *Config)) (Spec, error) {
 	c := s.Config
 	change(&c)

@@ -1,14 +1,14 @@
 package stream
 
-// Additive is a stream whose end is a sum over what was written to it, once all that the
-// run made of its input (mixing coefficients, gates, the scales of norms) is frozen. All
-// streams of this package are.
+// Additive is a stream whose output is a sum over what was written to it, once the quantities that
+// a run computed from its input (mixing coefficients, gates, the scales of norms) are frozen. All
+// streams of this package are additive.
 type Additive interface {
 	Stream
 	// Writers lists the stream's own writers: tables, heads, what the design adds. What
 	// feed-forwards write enters at the names of their sites.
 	Writers() []Writer
-	// Output is the hook of the stream's end, [T, ...], which Features reads.
+	// Output is the hook of the stream's output, [T, ...], which Features reads.
 	Output() string
 	// FreezeHooks lists the hooks whose values Freeze needs.
 	FreezeHooks() []string
@@ -18,7 +18,7 @@ type Additive interface {
 
 // Weighted is a stream that has a linear form without a run, of weights alone: sites read it
 // linearly after norms, and what they write enters it linearly. All streams of this package are
-// but the depth-wise LSTM, whose sites write by gates.
+// weighted but the depth-wise LSTM, whose sites write by gates.
 type Weighted interface {
 	Additive
 	// Static is the form of one token with the coefficients that depend on the input as they are
@@ -27,7 +27,7 @@ type Weighted interface {
 }
 
 // Writer is something that writes to the stream: its parts' terms add up, with those of the
-// other writers, to the end of the stream. What a writer writes for token t is
+// other writers, to the stream's output. What a writer writes for token t is
 //
 //	y_t = a_t W + b       or, without a Weight,   y_t = a_t
 //
@@ -57,7 +57,7 @@ type Writer struct {
 	Source string
 }
 
-// Record is what a run left.
+// Record gives the activations that a run recorded.
 type Record interface {
 	Tokens() int
 	// Activation returns the value of a hook, [T, ...].

@@ -6,7 +6,8 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// Unembedding is the name, among what reads a stream, of the model's way out of it.
+// Unembedding is the name under which Accesses, After and Between list the last reader of a stream,
+// the model's unembedding.
 const Unembedding = "unembedding"
 
 // Access is a source that writes to the stream, or a site that reads it.

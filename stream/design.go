@@ -21,8 +21,8 @@ type Design interface {
 	// Check tells the first setting that no stream can be made with, a *layers.SettingError. Its
 	// key is that of a setting, or with its section that of another part: attention.heads.
 	Check() error
-	// Shape is what the blocks and the ends of a model need to know. It is of use for a
-	// design that Check lets through.
+	// Shape is what the blocks, the embedding and the unembedding of a model need to know. It is of
+	// use for a design that Check lets through.
 	Shape() Shape
 	// Cost is what the stream itself takes, the tables and all maps that it makes included.
 	Cost() layers.Cost
@@ -30,7 +30,7 @@ type Design interface {
 	New(b *graph.Builder) Stream
 }
 
-// MuPDesign is a design that the maximal update parametrisation is known for.
+// MuPDesign is a design for which the maximal update parametrisation is known.
 type MuPDesign interface {
 	Design
 	// Ratios compares the sizes with those of the base model, a design of the same type. A
@@ -68,14 +68,14 @@ type PlainWeights interface {
 	SetPlain(own, plain *graph.Store) error
 }
 
-// VariantNamer is a design of which settings choose between variants that have names.
+// VariantNamer is a design whose settings choose between named variants.
 type VariantNamer interface {
 	Design
-	// Variant is "dynamic", say.
+	// Variant returns the name of the variant, such as "dynamic".
 	Variant() string
 }
 
-// Common is what a model says of itself to every stream.
+// Common are the settings of a model that every stream gets.
 type Common struct {
 	Layers, Vocab  int
 	Heads, HeadDim int // of attention; 0: none was chosen
@@ -97,13 +97,13 @@ type Ratios struct {
 	KeyRatio    float64 // a matrix stream's Dk
 	RankRatio   float64 // and its rank
 	InnerRatio  float64 // a hidden layer of the stream's own
-	BaseHeadDim float64 // the base's head size itself
+	BaseHeadDim float64 // the base's head dimension itself
 }
 
 // Unscaled are the ratios of a model that is its own base.
 func Unscaled(headDim int) Ratios { return Ratios{1, 1, 1, 1, 1, float64(headDim)} }
 
-// Shape is what the blocks and the ends of a model need to know of a stream.
+// Shape is what the blocks, the embedding and the unembedding of a model need to know of a stream.
 type Shape struct {
 	Heads, HeadDim int        // of attention
 	Width          int        // entries of a feed-forward's input and output, and of features

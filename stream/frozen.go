@@ -15,7 +15,7 @@ import (
 // the coefficients of the run frozen, for each token (Elhage et al. 2021, "A Mathematical
 // Framework for Transformer Circuits", whose residual stream has steps that do nothing)
 //
-//	end = sum over sources s of C_s y_s + Constant,   C_s = M_K ... M_(s+1) U_s
+//	output = sum over sources s of C_s y_s + Constant,   C_s = M_K ... M_(s+1) U_s
 //	read = D_r (sum over earlier sources s of M_r ... M_(s+1) U_s y_s) + Constant
 //
 // where U_s is how a source writes y_s into the state (for a matrix stream by its keys, for
@@ -106,7 +106,7 @@ func (f *Frozen) Add(value []float64) {
 	}
 }
 
-// ReadOut says how the end is read, which becomes the features.
+// ReadOut says how the output is read, which becomes the features.
 func (f *Frozen) ReadOut(down linear.Map, after After) {
 	f.output = readPoint{Unembedding, len(f.steps), down, after}
 }
@@ -114,7 +114,7 @@ func (f *Frozen) ReadOut(down linear.Map, after After) {
 // Tokens is the number of tokens of the run.
 func (f *Frozen) Tokens() int { return f.tokens }
 
-// Size is the number of entries of a token at the stream's end.
+// Size is the number of entries of a token in the stream's output.
 func (f *Frozen) Size() int { return f.size }
 
 // Sources lists where terms enter, in order.
@@ -135,7 +135,7 @@ func (f *Frozen) Readers() []string {
 	return names
 }
 
-// Carry is C_s y: it takes what enters at a source for one token, y [width], to the end of
+// Carry is C_s y: it takes what a source writes for one token, y [width], to the output of
 // the stream [Size]. It is an error if there is no such source or token, or y has another
 // width than what the source writes.
 func (f *Frozen) Carry(source string, token int, y []float64) ([]float64, error) {
@@ -163,11 +163,11 @@ func (f *Frozen) CarryTo(source, reader string, token int, y []float64) ([]float
 	return slices.Clone(t.down.Apply(token, f.walk(s.at, t.at, token, s.up.Apply(token, y)))), nil
 }
 
-// PullBack is the transpose of Carry for all sources at once: what a direction at the end
+// PullBack is the transpose of Carry for all sources at once: what a direction of the output
 // [Size] is, for one token, as a direction C_s^T direction of what enters at each source
 // [width].
 func (f *Frozen) PullBack(token int, direction []float64) (map[string][]float64, error) {
-	if err := checkEntries("the end", token, f.tokens, len(direction), f.size); err != nil {
+	if err := checkEntries("the output", token, f.tokens, len(direction), f.size); err != nil {
 		return nil, err
 	}
 	at := map[string][]float64{}
@@ -184,8 +184,8 @@ func (f *Frozen) PullBack(token int, direction []float64) (map[string][]float64,
 	return at, nil
 }
 
-// Constant is what the end [Size] of a token has from no source: the biases of norms that
-// are frozen on the way.
+// Constant is what the output [Size] of a token has from no source: the biases of the frozen
+// norms on the way.
 func (f *Frozen) Constant(token int) ([]float64, error) {
 	if err := checkToken(token, f.tokens); err != nil {
 		return nil, err

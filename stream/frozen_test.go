@@ -19,9 +19,9 @@ func draws(r *rand.Rand, n int) []float64 {
 	return x
 }
 
-// TestHeldPullBack: PullBack is Carry's transpose at every source, and CarryTo takes what
+// TestFrozenPullBack: PullBack is Carry's transpose at every source, and CarryTo takes what
 // is written to its readers, later ones alone.
-func TestHeldPullBack(t *testing.T) {
+func TestFrozenPullBack(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	f := &Frozen{tokens: 2, size: 4}
 	f.Write("a", linear.Matrix{W: draws(r, 3*4), In: 3, Out: 4})
@@ -54,9 +54,9 @@ func TestHeldPullBack(t *testing.T) {
 	assert.Nil(t, after)
 }
 
-// TestHeldWithoutSteps: where no step lies between a site's read and its write, what it
+// TestFrozenWithoutSteps: where no step lies between a site's read and its write, what it
 // writes still is none of what it read, and results are the caller's.
-func TestHeldWithoutSteps(t *testing.T) {
+func TestFrozenWithoutSteps(t *testing.T) {
 	f := &Frozen{tokens: 1, size: 2}
 	f.ReadOut(linear.Identity(2), func([]float64) (linear.Chain, []float64) { return nil, nil })
 	f.Write("embedding", linear.Identity(2))
@@ -89,8 +89,8 @@ func TestHeldWithoutSteps(t *testing.T) {
 	assert.Equal(t, []float64{3, 4}, direction)
 }
 
-// TestHeldErrors: what a call can get wrong is one line.
-func TestHeldErrors(t *testing.T) {
+// TestFrozenErrors: what a call can get wrong is one line.
+func TestFrozenErrors(t *testing.T) {
 	f := &Frozen{tokens: 2, size: 4}
 	f.ReadOut(linear.Identity(4), func([]float64) (linear.Chain, []float64) {
 		return linear.Chain{linear.Matrix{W: make([]float64, 12), In: 4, Out: 3}}, nil
@@ -109,7 +109,7 @@ func TestHeldErrors(t *testing.T) {
 		"stream: token: want 0 to 1, got 3":                                      func() error { _, err := f.PullBack(3, make([]float64, 4)); return err },
 		"stream: token: want 0 to 1, got 4":                                      func() error { _, err := r.Features(4, make([]float64, 4)); return err },
 		"stream: a: want 3 entries of a token, got 4":                            func() error { _, err := f.Carry("a", 0, make([]float64, 4)); return err },
-		"stream: the end: want 4 entries of a token, got 3":                      func() error { _, err := f.PullBack(0, make([]float64, 3)); return err },
+		"stream: the output: want 4 entries of a token, got 3":                   func() error { _, err := f.PullBack(0, make([]float64, 3)); return err },
 		"stream: readout: want 4 entries of a token, got 3":                      func() error { _, err := r.Features(0, make([]float64, 3)); return err },
 		"stream: readout: want 3 entries of a token, got 4":                      func() error { _, err := r.PullBack(0, make([]float64, 4)); return err },
 		"stream: readout: want the ends of 2 tokens of 4 entries, got 1 entries": func() error { _, err := f.Readout([]float64{1}); return err },
@@ -118,10 +118,10 @@ func TestHeldErrors(t *testing.T) {
 	}
 }
 
-// TestHeldOfEarlierBlocks: a state that grows by a piece with each block, as that of a stream
+// TestFrozenOfEarlierBlocks: a state that grows by a piece with each block, as that of a stream
 // whose blocks read weighted sums of all earlier blocks' outputs, carries what is written as the
 // sums written out do.
-func TestHeldOfEarlierBlocks(t *testing.T) {
+func TestFrozenOfEarlierBlocks(t *testing.T) {
 	const d, blocks = 3, 3
 	r := rand.New(rand.NewPCG(11, 12))
 	f, weights := NewFrozen(nil, d), make([][]float64, blocks)

@@ -181,12 +181,12 @@ func (a *hieragg) EndBlock(s State, block int) State {
 		return state
 	}
 	inputs := gorgonia.Nodes{state.First, state.H, state.Input}
-	h := a.b.Hook(aggregateName(block), a.aggregate(a.of(block), aggregateName(block), inputs), "feature")
+	h := a.b.Hook(aggregateName(block), a.aggregate(a.aggregateOf(block), aggregateName(block), inputs), "feature")
 	return hieraggState{VectorState: VectorState{h}, Input: h}
 }
 
-// of is the aggregate after a block's group.
-func (a *hieragg) of(block int) aggregate {
+// aggregateOf is the aggregate after a block's group.
+func (a *hieragg) aggregateOf(block int) aggregate {
 	return a.aggregates[min(block/hieraggGroup, len(a.aggregates)-1)]
 }
 
@@ -207,7 +207,7 @@ func (a *hieragg) Features(s State) *gorgonia.Node { return s.(hieraggState).H }
 // Form is a vector stream's within a group; the aggregate is not of it.
 func (a *hieragg) Form(at Site) Form {
 	f := plainForm(at, "Dou et al. 2018, EMNLP (hierarchical aggregation)")
-	g := a.of(at.Block)
+	g := a.aggregateOf(at.Block)
 	f.Beyond = []Term{{
 		Text:       fmt.Sprintf("after every %d blocks AGG(x, y, z) = Norm(sigmoid([x; y; z] W1) W2 + x + y + z) replaces h", hieraggGroup),
 		Parameters: append(nodeNames(g.w1, g.w2, g.b1, g.b2), g.name+".norm"),

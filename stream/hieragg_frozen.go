@@ -6,7 +6,7 @@ import "github.com/residua-go/residua/stream/linear"
 func (a *hieragg) Writers() []Writer {
 	writers := a.Vector.Writers()
 	for block := hieraggGroup - 1; block < a.c.Layers; block += hieraggGroup {
-		g, name := a.of(block), aggregateName(block)
+		g, name := a.aggregateOf(block), aggregateName(block)
 		w := Writer{Name: name, Part: "neuron", Parts: g.w2.Shape()[0], Activation: name + ".hidden", Weight: g.w2.Name(),
 			Reads: g.w2.Shape()[0], Source: name}
 		if g.b2 != nil {
@@ -73,7 +73,7 @@ func (a *hieragg) freeze(r Record, sums map[string][]float64) *Frozen {
 
 // freezeAggregate adds the sum and the norm after a group, which leave h alone.
 func (a *hieragg) freezeAggregate(f *Frozen, block int, sums map[string][]float64) {
-	g, name := a.of(block), aggregateName(block)
+	g, name := a.aggregateOf(block), aggregateName(block)
 	join := []float64{1, 1, 1} // of h, z and x
 	if g.inputs == 2 {
 		join[1] = 0

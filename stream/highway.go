@@ -144,7 +144,7 @@ func (h *highway) WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) S
 }
 
 // addGated adds y and the unit's output to the stream, in one pass unless their sum loses
-// entries or somebody looks at it.
+// entries or is hooked.
 func (h *highway) addGated(s State, at Site, link Link, y *gorgonia.Node) State {
 	u, x, write := h.units[at.Index], s.(VectorState).H, at.Name()+".write"
 	packed := linear.Map(h.b, link.(highwayLink).Normal, u.w, linear.Options{Bias: u.bias}) // [T, 2D]

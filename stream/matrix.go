@@ -121,13 +121,13 @@ type matrix struct {
 	c                        MatrixConfig
 	embedding, positions     *layers.Embedding
 	writeEmbedding, writePos *gorgonia.Node // [R, Dk]
-	attention, features      []memory
+	attention, features      []keyedSite
 	norm                     *layers.Norm
 	readUnembedding          *gorgonia.Node // [R, Dk]
 }
 
-// memory is one site's way in and out of the stream.
-type memory struct {
+// keyedSite is the norm and the keys by which one sublayer reads and writes the stream.
+type keyedSite struct {
 	norm        *layers.Norm
 	read, write *gorgonia.Node // keys: [3, R, Dk] or [R, Dk] to read, [R, Dk] to write
 }
@@ -148,17 +148,17 @@ func newMatrix(b *graph.Builder, c MatrixConfig) *matrix {
 	}
 	for l := range c.Layers {
 		sites := twoSites(l)
-		m.attention = append(m.attention, m.newMemory(sites[0].Name(), 3, c.Rank, c.Dk))
-		m.features = append(m.features, m.newMemory(sites[1].Name(), c.Rank, c.Dk))
+		m.attention = append(m.attention, m.newKeyedSite(sites[0].Name(), 3, c.Rank, c.Dk))
+		m.features = append(m.features, m.newKeyedSite(sites[1].Name(), c.Rank, c.Dk))
 	}
 	m.norm = layers.NewNorm(b, "norm", c.Norm, c.Dk, c.Dv)
 	m.readUnembedding = b.Param(c.Init.Hidden("read_unembedding", c.Dk, c.KeyRatio, c.Rank, c.Dk))
 	return m
 }
 
-func (m *matrix) newMemory(name string, readShape ...int) memory {
+func (m *matrix) newKeyedSite(name string, readShape ...int) keyedSite {
 	c := m.c
-	return memory{
+	return keyedSite{
 		norm:  layers.NewNorm(m.b, name+".norm", c.Norm, c.Dk, c.Dv),
 		read:  m.b.Param(c.Init.Hidden(name+".read", c.Dk, c.KeyRatio, readShape...)),
 		write: m.b.Param(c.Init.Output(name+".write", c.Rank, c.RankRatio, c.Rank, c.Dk)),

@@ -38,7 +38,7 @@ func (m *matrix) freeze(r Record) *Frozen {
 	}
 	for l := range m.c.Layers {
 		sites := m.Sites(l)
-		for i, at := range []memory{m.attention[l], m.features[l]} {
+		for i, at := range []keyedSite{m.attention[l], m.features[l]} {
 			f.vectorSite(sites[i], one, m.keys(at.write), m.after(at.norm, at.read))
 		}
 	}

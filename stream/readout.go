@@ -8,18 +8,18 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// Readout is the way from the end of a stream to the model's features with the scales of the
-// norms on it frozen at what they are for one end: for token t, with R_t linear,
+// Readout is the map from the output of a stream to the model's features, with the scales of its
+// norms frozen at what they are for one output: for token t, with R_t linear,
 //
-//	features_t = R_t end_t + Constant
+//	features_t = R_t output_t + Constant
 type Readout struct {
 	tokens   int
 	maps     linear.Chain // R
 	constant []float64    // [F], or nil
 }
 
-// Readout freezes the way from the end of the stream, [T, Size], to the model's features [F] at
-// the scales that the norms on it have for that end. It is an error if the end has not as many
+// Readout freezes the map from the output of the stream, [T, Size], to the model's features [F] at
+// the scales that its norms have for that output. It is an error if the output has not as many
 // entries.
 func (f *Frozen) Readout(end []float64) (*Readout, error) {
 	if len(end) != f.tokens*f.size {

@@ -1,6 +1,7 @@
-// Package stream holds the residual streams: the ways in which a language model carries
-// information past its layers. A stream is embedded, read, written and read out; the
-// blocks between a read and a write (package layers) never know which stream it is.
+// Package stream has the residual streams: the ways in which a language model carries
+// information past its layers. Tokens are embedded into a stream, sublayers read and write it, the
+// unembedding reads it; the blocks between a read and a write (package layers) do not depend on
+// which stream it is.
 package stream
 
 import (
@@ -46,23 +47,23 @@ type Tokens struct{ IDs, Positions *gorgonia.Node }
 // Stream is a residual stream. Methods make nodes through the graph.Builder that the
 // stream was made with; errors are the builder's.
 type Stream interface {
-	// Embed puts the tokens into a new stream.
+	// Embed returns the initial state of tokens.
 	Embed(t Tokens) State
 	// Sites lists the sublayers of a block, in order.
 	Sites(block int) []Site
-	// ReadHeads is attention's way in: packed q, k, v [T, 3, H, Dh].
+	// ReadHeads reads the input of a site's attention: q, k and v, packed [T, 3, H, Dh].
 	ReadHeads(s State, at Site) (qkv *gorgonia.Node, link Link)
-	// WriteHeads is attention's way out: o [T, H, Dh].
+	// WriteHeads writes the output of a site's attention, o [T, H, Dh].
 	WriteHeads(s State, at Site, link Link, o *gorgonia.Node) State
-	// ReadFeatures is the feed-forward's way in: u [T, ...F].
+	// ReadFeatures reads the input of a site's feed-forward, u [T, ...F].
 	ReadFeatures(s State, at Site) (u *gorgonia.Node, link Link)
-	// WriteFeatures is the feed-forward's way out: y [T, F].
+	// WriteFeatures writes the output of a site's feed-forward, y [T, F].
 	WriteFeatures(s State, at Site, link Link, y *gorgonia.Node) State
-	// EndBlock is what happens between blocks.
+	// EndBlock is called after the sublayers of each block.
 	EndBlock(s State, block int) State
-	// Features is the unembedding's input [T, ...F].
+	// Features returns the unembedding's input [T, ...F].
 	Features(s State) *gorgonia.Node
-	// Table is the embedding's table, for a tied unembedding.
+	// Table returns the embedding's table, for a tied unembedding.
 	Table() *gorgonia.Node
 }
 

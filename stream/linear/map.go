@@ -10,7 +10,7 @@ import "gonum.org/v1/gonum/floats"
 // multiplies by what it is made of.
 //
 // Neither method changes its argument; the result may be the argument itself (Identity), so
-// whoever hands it out copies it.
+// a caller that hands it out copies it.
 type Map interface {
 	// Apply returns y = M_t x, [in] -> [out].
 	Apply(token int, x []float64) []float64
