@@ -144,6 +144,7 @@ func TestBasisFindsOutlier(t *testing.T) {
 // TestBasisOfEveryStream: sites, spaces and directions; the measures equal those of plain
 // loops.
 func TestBasisOfEveryStream(t *testing.T) {
+	t.Parallel()
 	for name, c := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
 			store := modeltest.PerturbedStore(t, c, tensor.Float32)

@@ -19,6 +19,7 @@ import (
 // TestCarryToSums: what all writers' terms and the constants are at a site's read adds up to
 // what the site read in the run, for every stream and site.
 func TestCarryToSums(t *testing.T) {
+	t.Parallel()
 	for name, c := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
 			run, err := analysis.Run(modeltest.PerturbedStore(t, c, tensor.Float64), c, tokensFor(c, c.Seq, 3), readHooks(c)...)

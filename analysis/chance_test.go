@@ -22,6 +22,7 @@ func chanceShapes() [][4]int {
 // TestChanceAgainstItsClosedForm: the mean square of the drawn scores, which their mean and
 // deviation give, is 1/In, within four standard errors.
 func TestChanceAgainstItsClosedForm(t *testing.T) {
+	t.Parallel()
 	const draws = 20000
 	for _, s := range chanceShapes() {
 		c := analysis.DrawChance(s[0], s[1], s[2], s[3], draws, 5)
@@ -49,6 +50,7 @@ func TestChanceOfKeys(t *testing.T) {
 // TestChanceAgainstDrawnMatrices: scores of Gaussian matrices that are drawn entry by entry
 // have the same mean, deviation and deviation of their squares.
 func TestChanceAgainstDrawnMatrices(t *testing.T) {
+	t.Parallel()
 	const draws = 4000
 	for _, s := range chanceShapes() {
 		t.Run(fmt.Sprint(s), func(t *testing.T) {

@@ -118,6 +118,7 @@ func scaleEnds(c models.Spec, embedding, unembedding *mat.Dense) {
 // TestVectorCircuits compares with explicit D x D and V x V matrices, for both norms, heads of
 // their own size, tied and untied.
 func TestVectorCircuits(t *testing.T) {
+	t.Parallel()
 	all := zoo(t)
 	rms := varied(t, all["vector"], func(c *models.Config) { c.Norm = models.NormRMS })
 	scaled := varied(t, all["vector/gpt2"], scaledEnds)
@@ -238,6 +239,7 @@ func (m rmt) check(t *testing.T) {
 // TestCircuitsOfEveryStream: all but the LSTM have them, with and without a run, in JSON and
 // in pictures.
 func TestCircuitsOfEveryStream(t *testing.T) {
+	t.Parallel()
 	for name, c := range zoo(t) {
 		if on[stream.DWLSTMConfig](c) {
 			continue

@@ -48,6 +48,7 @@ func TestCompositionAgainstNumpy(t *testing.T) {
 // TestCompositionOfEveryStream compares with explicit D x D matrices and what CarryTo makes of
 // unit vectors; heads may be larger than the stream.
 func TestCompositionOfEveryStream(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"vector/gpt2", "large heads", "hyper/dynamic", "mhc", "vwn", "highway", "hieragg/dou", "denseformer/2"} {
 		t.Run(name, func(t *testing.T) {
 			c, known := zoo(t)[name]

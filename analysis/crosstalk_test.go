@@ -111,6 +111,7 @@ func checkCrosstalk(t *testing.T, m *analysis.KeyMemory, accesses []access) {
 // TestKeysOfRandomModels: in a model whose keys are random all is as for random keys: the
 // crosstalk's ratio has mean 1 and the deviation that it says, the coherence is theirs.
 func TestKeysOfRandomModels(t *testing.T) {
+	t.Parallel()
 	c := modeltest.Resolve(t, models.Config{Stream: stream.MatrixConfig{Dk: 12, Dv: 2, Rank: 9}, Layers: 2, FeedForward: gelu(3), Vocab: 5, Seq: 4})
 	var ratios, spread, largest, errors []float64
 	var random analysis.KeySet

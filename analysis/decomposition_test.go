@@ -38,6 +38,7 @@ func tokensFor(c models.Spec, n int, seed uint64) []int32 {
 
 // TestDecomposeRows: of a run of several rows each row's terms are those of a run of its own.
 func TestDecomposeRows(t *testing.T) {
+	t.Parallel()
 	for name, c := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
 			store, seq := modeltest.PerturbedStore(t, c, tensor.Float64), 4
@@ -72,6 +73,7 @@ func TestDecomposeRows(t *testing.T) {
 
 // TestDecomposeOneToken: so are those of a prompt of one token.
 func TestDecomposeOneToken(t *testing.T) {
+	t.Parallel()
 	for name, c := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
 			run, err := analysis.Run(modeltest.PerturbedStore(t, c, tensor.Float64), c, []int32{4})
@@ -87,6 +89,7 @@ func TestDecomposeOneToken(t *testing.T) {
 // TestDecompositionSums: for every stream the terms of all writers' parts add up to the
 // model's own stream, and their contributions to its logits.
 func TestDecompositionSums(t *testing.T) {
+	t.Parallel()
 	all := zoo(t)
 	all["vector/mup/input"] = varied(t, all["vector/mup"], func(c *models.Config) {
 		c.MuP = &models.MuP{Base: models.MuPBase{Stream: vectorOf(6)}, InputMultiplier: 2.5}
@@ -151,6 +154,7 @@ func checkLogits(t *testing.T, run *cache.Cache, d *analysis.Decomposition, toke
 // away, where nothing behind it depends on it: the last writer's. Behind the last aggregate of
 // hierarchical aggregation comes a norm, whose scale changes.
 func TestLastTermIsWhatAblationTakesAway(t *testing.T) {
+	t.Parallel()
 	for name, c := range zoo(t) {
 		if on[stream.HieraggConfig](c) {
 			continue

@@ -24,6 +24,7 @@ type drawable interface {
 // TestDrawings: tables have as many cells as columns, figures can be drawn, and results
 // written as JSON, for every stream.
 func TestDrawings(t *testing.T) {
+	t.Parallel()
 	for name, c := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
 			for what, r := range drawables(t, c) {

@@ -70,6 +70,7 @@ func readBySite(t *testing.T, run *cache.Cache, c models.Spec, token int) []floa
 // TestFoldedHeadsReadWhatTheModelReads: x W / sigma of folded weights is the model's own
 // query, key and value, in all streams.
 func TestFoldedHeadsReadWhatTheModelReads(t *testing.T) {
+	t.Parallel()
 	for name, c := range zoo(t) {
 		if on[stream.DWLSTMConfig](c) {
 			continue

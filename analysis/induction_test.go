@@ -20,18 +20,19 @@ import (
 // induction head, and of all heads it is the one to which attribution gives most of the logit
 // of what follows.
 func TestInductionHead(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
-		t.Skip("trains two models, 8 s")
+		t.Skip("trains two models for some seconds")
 	}
 	for name, row := range map[string]struct {
 		config models.Config
 		task   analysis.RepeatTask
 		period int
 	}{
-		"vector": {transformer(2, 64, 32, 4, 32, 48),
-			analysis.RepeatTask{Rows: 32, MinPeriod: 8, MaxPeriod: 24, Steps: 480, LR: 5e-3}, 20},
-		"matrix": {models.Config{Stream: stream.MatrixConfig{Dk: 16, Dv: 16, Rank: 4}, Layers: 2, FeedForward: gelu(32), Vocab: 32, Seq: 32},
-			analysis.RepeatTask{Rows: 32, MinPeriod: 5, MaxPeriod: 16, Steps: 300, LR: 5e-3}, 14},
+		"vector": {transformer(2, 48, 8, 4, 32, 48),
+			analysis.RepeatTask{Rows: 16, MinPeriod: 8, MaxPeriod: 24, Steps: 700, LR: 1e-2}, 20},
+		"matrix": {models.Config{Stream: stream.MatrixConfig{Dk: 8, Dv: 8, Rank: 4}, Layers: 2, FeedForward: gelu(32), Vocab: 16, Seq: 24},
+			analysis.RepeatTask{Rows: 16, MinPeriod: 4, MaxPeriod: 12, Steps: 300, LR: 1e-2}, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			row.config.Init, row.config.Attention.Positions = models.InitLeCun, models.PositionsALiBi
@@ -80,6 +81,7 @@ func gainsOfHeads(t *testing.T, store *graph.Store, c models.Spec, period int) [
 // TestInductionOfRandomModel: heads that were not trained attend nowhere in particular, about
 // evenly: far below what an induction head has.
 func TestInductionOfRandomModel(t *testing.T) {
+	t.Parallel()
 	for name, c := range zoo(t) {
 		c := varied(t, c, func(c *models.Config) { c.Seq = 24 })
 		store := modeltest.NewStore(t, c, tensor.Float32, 1)

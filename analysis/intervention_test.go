@@ -19,6 +19,7 @@ import (
 // TestAblation: the effect of a head is the loss with its output 0 less the loss with it, for
 // every stream; all heads that are not read would be 0.
 func TestAblation(t *testing.T) {
+	t.Parallel()
 	for name, c := range zoo(t) {
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
 		ids, metric := tokensFor(c, c.Seq, 5), analysis.NextTokenLoss()
@@ -45,6 +46,7 @@ func TestAblation(t *testing.T) {
 // TestPatching: all of the metric comes back with the embedding of all that differs, nothing
 // by what does not reach the token that is measured. No document begins between the two.
 func TestPatching(t *testing.T) {
+	t.Parallel()
 	for name, c := range zoo(t) {
 		c := varied(t, c, func(c *models.Config) { c.MaskDocuments = false })
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)

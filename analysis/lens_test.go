@@ -21,6 +21,7 @@ import (
 // TestLensEndsAtTheModel: for every stream the lens behind the last writer is the model's own
 // prediction, and there is a point behind each writer but the bare embedding.
 func TestLensEndsAtTheModel(t *testing.T) {
+	t.Parallel()
 	for name, c := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
 			for dt, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-10, tensor.Float32: 1e-4} {
@@ -85,6 +86,7 @@ func TestLensPartialSums(t *testing.T) {
 
 // TestLensMap: it is the lens of each token at its successor, whose row ends where it ends.
 func TestLensMap(t *testing.T) {
+	t.Parallel()
 	for name, c := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
 			store, seq := modeltest.PerturbedStore(t, c, tensor.Float64), 3

@@ -17,6 +17,7 @@ import (
 // TestOptimizerBasis: trained by plain SGD a model and its rotation stay the same function
 // to rounding; where entries are treated one by one, by Adam or in gains, they part.
 func TestOptimizerBasis(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]analysis.OptimizerOptions{
 		"vector/bias":    {},
 		"vector/rmsnorm": {},

@@ -38,6 +38,7 @@ func breaks(row analysis.RotationRow, unitGains bool) bool {
 // TestRotationReport: each breaker alone moves the logits where the model has it, and
 // nothing does where it does not.
 func TestRotationReport(t *testing.T) {
+	t.Parallel()
 	for kind, all := range map[string]map[string]models.Spec{"vector": vectorModels(t), "matrix": matrixModels(t)} {
 		for name, c := range all {
 			for _, unitGains := range []bool{false, true} {

@@ -51,6 +51,7 @@ func withUnitGains(t *testing.T, store *graph.Store) *graph.Store {
 // TestRotateVector: a vector model with random gains (one of them 0), biases and means is
 // the same function after its stream was turned; the Store that was given is as before.
 func TestRotateVector(t *testing.T) {
+	t.Parallel()
 	for name, c := range vectorModels(t) {
 		t.Run(name, func(t *testing.T) {
 			for dt, bound := range exactTo {
@@ -80,6 +81,7 @@ func TestRotateVector(t *testing.T) {
 // TestRotatedVectorStream: the stream of the turned model is the model's own, centred where
 // its norms do that, times the matrix that was drawn.
 func TestRotatedVectorStream(t *testing.T) {
+	t.Parallel()
 	for name, c := range vectorModels(t) {
 		t.Run(name, func(t *testing.T) {
 			store, ids := modeltest.PerturbedStore(t, c, tensor.Float64), tokensFor(c, c.Seq, 3)
@@ -110,6 +112,7 @@ func TestRotatedVectorStream(t *testing.T) {
 // space, its value space or both were turned: for RMSNorm by any rotation, for LayerNorm by
 // those that keep the vector of ones; rotary positions forbid the value space.
 func TestRotateMatrix(t *testing.T) {
+	t.Parallel()
 	for name, c := range matrixModels(t) {
 		for _, space := range []string{analysis.SpaceKey, analysis.SpaceValue, analysis.SpaceBoth} {
 			t.Run(name+"/"+space, func(t *testing.T) {
@@ -182,6 +185,7 @@ func TestFoldNorms(t *testing.T) {
 // do. Over many draws the trace of a uniform one has mean 0 and variance 1 (Diaconis &
 // Shahshahani 1994), and the square of an entry has mean 1/n.
 func TestRotationMatrices(t *testing.T) {
+	t.Parallel()
 	c := modeltest.Resolve(t, transformer(1, 6, 1, 1, 2, 1))
 	ones := mat.NewDense(1, 6, []float64{1, 1, 1, 1, 1, 1})
 	identity := mat.NewDiagDense(6, []float64{1, 1, 1, 1, 1, 1})

@@ -374,6 +374,7 @@ func randomBasis(draw *rand.Rand, k, d int) *mat.Dense {
 // TestSubspacesOfEveryStream: all streams have them or say that they have not; a fresh
 // model's unembedding of zeros has rank 0.
 func TestSubspacesOfEveryStream(t *testing.T) {
+	t.Parallel()
 	for name, c := range zoo(t) {
 		s, err := analysis.FindSubspaces(modeltest.NewStore(t, c, tensor.Float32, 1), c)
 		if on[stream.DWLSTMConfig](c) {

@@ -42,6 +42,7 @@ func tensorModels(t *testing.T) map[string]models.Spec {
 // every stream whose heads read behind a norm, and all heads with W_O's bias are what
 // attention wrote.
 func TestTensorProduct(t *testing.T) {
+	t.Parallel()
 	for name, c := range tensorModels(t) {
 		t.Run(name, func(t *testing.T) {
 			for dt, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-5} {

@@ -52,6 +52,7 @@ func TestVirtualWeightsAgainstNumpy(t *testing.T) {
 // TestVirtualWeightsOfEveryStream compares all pairs with explicit matrices, what CarryTo
 // makes of unit vectors among them.
 func TestVirtualWeightsOfEveryStream(t *testing.T) {
+	t.Parallel()
 	for name, c := range zoo(t) {
 		if on[stream.DWLSTMConfig](c) || on[stream.MatrixConfig](c) {
 			continue
@@ -107,6 +108,7 @@ func (n *naive) check(wiring *analysis.Wiring, i, j int, writer, reader string) 
 // TestFullCircuitsFollowTheStream: on their way from the embedding and to the end the full
 // circuits go through what a run made of the stream.
 func TestFullCircuitsFollowTheStream(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"hyper/dynamic", "mhc", "vwn", "vwn/expand", "hieragg/dou", "denseformer"} {
 		t.Run(name, func(t *testing.T) {
 			c := varied(t, zoo(t)[name], func(c *models.Config) { c.Attention.HeadDim = 2 })

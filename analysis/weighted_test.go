@@ -20,6 +20,7 @@ import (
 // names in the order of the run as in a run's form, the maps fit together, and what lies after a
 // site's read gives its block as many entries as it takes.
 func TestStaticForms(t *testing.T) {
+	t.Parallel()
 	for name, c := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
 			run, _ := decompose(t, c, tensor.Float64)

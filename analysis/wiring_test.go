@@ -108,6 +108,7 @@ func TestWiringFindsAPlantedConnection(t *testing.T) {
 // TestWiringOfRandomWeights: connections of a model of random weights are what chance makes
 // them: their Z has mean 0 and deviation 1, to four standard errors.
 func TestWiringOfRandomWeights(t *testing.T) {
+	t.Parallel()
 	for name, c := range wide(t) {
 		var z []float64
 		for seed := range uint64(20) {
