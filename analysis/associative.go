@@ -18,7 +18,7 @@ import (
 // Transformer, holds of N pairs of a key and a value (Kohonen 1972, "Correlation matrix
 // memories"; Mak & Flanigan 2025): stored as outer products, read by a key,
 //
-//	M = sum_j k_j (x) v_j,   k_i M = v_i + sum_(j != i) (k_i . k_j) v_j   for unit keys
+//	M = sum_j k_j ⊗ v_j,   k_i M = v_i + sum_(j != i) (k_i . k_j) v_j   for unit keys
 //
 // with the relative error E = sum_i |k_i M - v_i|^2 / sum_i |v_i|^2. Values are standard
 // normal. Given the keys, the mean of the numerator is Dv sum_(i != j) (k_i . k_j)^2 and that
@@ -54,7 +54,7 @@ const (
 	KeysLeastSquares = "least squares" // random keys, M = K^+ V
 )
 
-// Retrieval is a measured error beside its theory.
+// Retrieval is a measured error and what theory says.
 type Retrieval struct {
 	Pairs         int     `json:"pairs"`          // N
 	Error         float64 `json:"error"`          // mean over seeds of the relative squared error

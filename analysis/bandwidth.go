@@ -31,7 +31,7 @@ type SiteBandwidth struct {
 	// of the way from what is computed to the stream; 0 where nothing is written.
 	Width  int     `json:"width"`
 	Before int     `json:"before"` // all Writes so far, these among them
-	After  int     `json:"after"`  // all Reads behind this site
+	After  int     `json:"after"`  // all Reads after this site
 	Ratio  float64 `json:"ratio"`  // Before / Dimensions
 }
 

@@ -20,7 +20,7 @@ func TestBandwidthOfTransformers(t *testing.T) {
 	const d = 64
 	b, err := analysis.CountBandwidth(modeltest.Resolve(t, transformer(50, d, 4*d, 4, 99, 8)))
 	require.NoError(t, err)
-	middle := 2 + 2*25 - 1 // the feed-forward of layer 24, behind the two tables
+	middle := 2 + 2*25 - 1 // the feed-forward of layer 24, after the two tables
 	require.Equal(t, "blocks.24.feedforward", b.Sites[middle].Site)
 	const tables, heads, neurons = 2 * d, 25 * d, 100 * d
 	assert.Equal(t, d, b.Dimensions)

@@ -10,7 +10,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// BandwidthComparison is the bandwidth of several models beside each other.
+// BandwidthComparison is the bandwidth of several models.
 type BandwidthComparison struct {
 	Models []ModelBandwidth `json:"models"`
 }

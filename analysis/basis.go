@@ -13,8 +13,8 @@ import (
 
 // BasisReport says whether the basis in which a stream's entries are stored is special, or
 // privileged: whether they are distributed otherwise along its directions than along those
-// of a turned basis (Elhage, Lasenby & Olah 2023, "Privileged Bases in the Transformer
-// Residual Stream"). In a stream without a privileged basis own and turned measures agree.
+// of a rotated basis (Elhage, Lasenby & Olah 2023, "Privileged Bases in the Transformer
+// Residual Stream"). In a stream without a privileged basis own and rotated measures agree.
 type BasisReport struct {
 	Stream   string       `json:"stream"`
 	Tokens   int          `json:"tokens"`
@@ -44,11 +44,11 @@ type BasisPoint struct {
 	MaxMean Controlled `json:"max_mean"` // largest of Size over its mean
 }
 
-// Controlled is a measure beside that of the same samples turned by random orthogonal
+// Controlled is a measure compared with that of the same samples rotated by random orthogonal
 // matrices.
 type Controlled struct {
 	Own       float64 `json:"own"`
-	Turned    float64 `json:"turned"`    // mean over the controls
+	Rotated   float64 `json:"rotated"`   // mean over the controls
 	Deviation float64 `json:"deviation"` // standard deviation over the controls, 0 of one
 }
 
@@ -61,7 +61,7 @@ type BasisOptions struct {
 }
 
 // MeasureBasis runs a model on token ids, rows of Seq (a last one that is not full is left
-// out), and measures its stream behind the embedding and behind every sublayer. Every
+// out), and measures its stream after the embedding and after every sublayer. Every
 // stream has this analysis.
 func MeasureBasis(store *graph.Store, c models.Spec, ids []int32, o BasisOptions) (*BasisReport, error) {
 	if o.Seq < 0 {
@@ -105,7 +105,7 @@ func streamNames(names []string) []string {
 
 // BasisOf measures the streams that a run has kept: embedding.out and blocks.*.*.stream. The
 // rotations of the controls are uniform over the orthogonal group, the same at all sites; a
-// matrix stream as a whole is turned by a matrix on either side.
+// matrix stream as a whole is rotated by a matrix on either side.
 func BasisOf(run *cache.Cache, o BasisOptions) (*BasisReport, error) {
 	names := streamNames(run.Names())
 	switch {

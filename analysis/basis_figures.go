@@ -10,8 +10,8 @@ import (
 func (r *BasisReport) Table() figure.Table {
 	t := figure.Table{
 		Title: fmt.Sprintf("Basis of the %s stream (%d tokens) against %d rotations", r.Stream, r.Tokens, r.Controls),
-		Header: []string{"site", "space", "kurtosis", "turned", "largest", "turned", "direction",
-			"across", "turned", "max/mean size", "turned", "direction"},
+		Header: []string{"site", "space", "kurtosis", "rotated", "largest", "rotated", "direction",
+			"across", "rotated", "max/mean size", "rotated", "direction"},
 		Align: "llrrrrrrrrrr",
 	}
 	for _, p := range r.Points {
@@ -25,7 +25,7 @@ func (r *BasisReport) Table() figure.Table {
 }
 
 func (c Controlled) cells() []string {
-	return []string{fmt.Sprintf("%.3g", c.Own), fmt.Sprintf("%.3g ± %.2g", c.Turned, c.Deviation)}
+	return []string{fmt.Sprintf("%.3g", c.Own), fmt.Sprintf("%.3g ± %.2g", c.Rotated, c.Deviation)}
 }
 
 // Figures are, for each space, the measures by site with their controls, and maps of the
@@ -63,16 +63,16 @@ func (r *BasisReport) spaces() []string {
 
 // lines draws a measure by site.
 func (r *BasisReport) lines(space, what string, of func(BasisPoint) Controlled) figure.Lines {
-	own, turned := figure.Series{Name: "own basis"}, figure.Series{Name: "turned"}
+	own, rotated := figure.Series{Name: "own basis"}, figure.Series{Name: "rotated"}
 	for _, p := range r.Points {
 		if p.Space != space {
 			continue
 		}
 		m, at := of(p), float64(len(own.X))
 		own.X, own.Y = append(own.X, at), append(own.Y, m.Own)
-		turned.X, turned.Y, turned.Error = append(turned.X, at), append(turned.Y, m.Turned), append(turned.Error, m.Deviation)
+		rotated.X, rotated.Y, rotated.Error = append(rotated.X, at), append(rotated.Y, m.Rotated), append(rotated.Error, m.Deviation)
 	}
-	return figure.Lines{Title: r.heading(what, space), XLabel: "site (0: the embedding)", YLabel: what, Series: []figure.Series{own, turned}}
+	return figure.Lines{Title: r.heading(what, space), XLabel: "site (0: the embedding)", YLabel: what, Series: []figure.Series{own, rotated}}
 }
 
 // directions maps a value of each direction, a row a site.

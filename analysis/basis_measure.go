@@ -20,7 +20,7 @@ type basisControls struct {
 	rotations []*Rotation
 }
 
-// measure measures a stream and turned copies of it.
+// measure measures a stream and rotated copies of it.
 func (b *basisControls) measure(a cache.Activation) (BasisPoint, error) {
 	if err := b.draw(a.Shape[len(a.Shape)-1]); err != nil {
 		return BasisPoint{}, err
@@ -28,9 +28,9 @@ func (b *basisControls) measure(a cache.Activation) (BasisPoint, error) {
 	own := measureSamples(b.samples(a, a.Values))
 	p := BasisPoint{Site: a.Name, Space: b.space, Samples: own.samples, Kurtosis: own.kurtosis, Size: own.size,
 		Peak: floats.MaxIdx(own.kurtosis), Largest: floats.MaxIdx(own.size)}
-	var turned []basisMeasures
+	var rotated []basisMeasures
 	for _, r := range b.rotations {
-		turned = append(turned, measureSamples(b.samples(a, r.turnStream(a))))
+		rotated = append(rotated, measureSamples(b.samples(a, r.rotateStream(a))))
 	}
 	for _, m := range []struct {
 		to *Controlled
@@ -41,7 +41,7 @@ func (b *basisControls) measure(a cache.Activation) (BasisPoint, error) {
 		{&p.Across, func(m basisMeasures) float64 { return m.across }},
 		{&p.MaxMean, basisMeasures.maxMean},
 	} {
-		*m.to = controlled(own, turned, m.of)
+		*m.to = controlled(own, rotated, m.of)
 	}
 	return p, nil
 }
@@ -67,16 +67,16 @@ func (b *basisControls) draw(size int) error {
 	return nil
 }
 
-// turnStream returns the values of a stream [T, ..., D] or [T, Dk, Dv], turned.
-func (r *Rotation) turnStream(a cache.Activation) []float64 {
+// rotateStream returns the values of a stream [T, ..., D] or [T, Dk, Dv], rotated.
+func (r *Rotation) rotateStream(a cache.Activation) []float64 {
 	values, last := a.Values, a.Shape[len(a.Shape)-1]
 	for _, q := range []*mat.Dense{r.Stream, r.Value} {
 		if q != nil {
-			values = turned(values, q, writes, last)
+			values = rotateValues(values, q, writes, last)
 		}
 	}
 	if r.Key != nil {
-		values = turned(values, r.Key, reads, last)
+		values = rotateValues(values, r.Key, reads, last)
 	}
 	return values
 }
@@ -131,13 +131,13 @@ func (m basisMeasures) maxMean() float64 {
 	return floats.Max(m.size) / mean
 }
 
-// controlled sets a measure beside the controls'.
-func controlled(own basisMeasures, turned []basisMeasures, of func(basisMeasures) float64) Controlled {
+// controlled compares a measure with the controls'.
+func controlled(own basisMeasures, rotated []basisMeasures, of func(basisMeasures) float64) Controlled {
 	var all []float64
-	for _, m := range turned {
+	for _, m := range rotated {
 		all = append(all, of(m))
 	}
-	c := Controlled{Own: of(own), Turned: stat.Mean(all, nil)}
+	c := Controlled{Own: of(own), Rotated: stat.Mean(all, nil)}
 	if len(all) > 1 {
 		c.Deviation = stat.StdDev(all, nil)
 	}

@@ -66,7 +66,7 @@ func filled(t *testing.T, c models.Spec, batch int, draw func() float64) *cache.
 // TestBasisOfKnownDistributions: entries that are drawn one by one have the distribution's
 // kurtosis, to four standard errors (of a sample's kurtosis: (mu8 - 4 mu4 mu6 + 4 mu4^3 -
 // mu4^2)/n of a symmetric distribution with variance 1). Gaussian ones have no basis of
-// their own; Laplace ones have, and lose it when they are turned.
+// their own; Laplace ones have, and lose it when they are rotated.
 func TestBasisOfKnownDistributions(t *testing.T) {
 	c := modeltest.Resolve(t, transformer(1, 16, 1, 1, 2, 32))
 	const batch = 128
@@ -88,22 +88,22 @@ func TestBasisOfKnownDistributions(t *testing.T) {
 			assert.Equal(t, batch*c.Seq, p.Samples)
 			assert.InDelta(t, d.kurtosis, p.MeanKurtosis.Own, 4*math.Sqrt(d.variance/n))
 			if name == "gaussian" {
-				assert.InDelta(t, 3, p.MeanKurtosis.Turned, 4*math.Sqrt(24/n))
-				assert.InDelta(t, p.Across.Turned, p.Across.Own, 0.03)
+				assert.InDelta(t, 3, p.MeanKurtosis.Rotated, 4*math.Sqrt(24/n))
+				assert.InDelta(t, p.Across.Rotated, p.Across.Own, 0.03)
 				assert.InDelta(t, 1, p.MaxMean.Own, 0.1)
 				return
 			}
 			// A sum of D independent entries by a unit vector q has excess kurtosis (k - 3) sum q^4,
 			// on average over the sphere 3/(D + 2).
-			assert.InDelta(t, 3+(d.kurtosis-3)*3/18, p.MeanKurtosis.Turned, 0.1)
-			assert.Greater(t, math.Abs(p.MeanKurtosis.Own-p.MeanKurtosis.Turned), 10*p.MeanKurtosis.Deviation)
-			assert.Greater(t, math.Abs(p.Across.Own-p.Across.Turned), 10*p.Across.Deviation)
+			assert.InDelta(t, 3+(d.kurtosis-3)*3/18, p.MeanKurtosis.Rotated, 0.1)
+			assert.Greater(t, math.Abs(p.MeanKurtosis.Own-p.MeanKurtosis.Rotated), 10*p.MeanKurtosis.Deviation)
+			assert.Greater(t, math.Abs(p.Across.Own-p.Across.Rotated), 10*p.Across.Deviation)
 		})
 	}
 }
 
 // TestBasisFindsOutlier: one direction that a model writes large at all tokens, and one that
-// it writes large at one token, are found at every site; turned they are gone.
+// it writes large at one token, are found at every site; rotated they are gone.
 func TestBasisFindsOutlier(t *testing.T) {
 	c := varied(t, modeltest.Resolve(t, transformer(2, 24, 30, 3, 40, 30)), biased)
 	const large, sharp = 7, 11
@@ -132,8 +132,8 @@ func TestBasisFindsOutlier(t *testing.T) {
 		assert.Equal(t, large, p.Largest, p.Site)
 		assert.Equal(t, sharp, p.Peak, p.Site)
 		for name, m := range map[string]analysis.Controlled{"max/mean": p.MaxMean, "across": p.Across} {
-			assert.Greater(t, m.Own, m.Turned+4*m.Deviation, "%s: %s", p.Site, name)
-			assert.Greater(t, m.Own, 1.5*m.Turned, "%s: %s", p.Site, name)
+			assert.Greater(t, m.Own, m.Rotated+4*m.Deviation, "%s: %s", p.Site, name)
+			assert.Greater(t, m.Own, 1.5*m.Rotated, "%s: %s", p.Site, name)
 		}
 		assert.Greater(t, p.MaxKurtosis.Own, 10.0, p.Site)
 	}
@@ -204,7 +204,7 @@ func TestBasisOfMatrixStream(t *testing.T) {
 	assert.InDelta(t, across/float64(len(value)), r.Points[1].Across.Own, 1e-12)
 	assert.Equal(t, floats.MaxIdx(r.Points[2].Size), r.Points[2].Largest)
 	for _, p := range r.Points { // heavy-tailed entries
-		assert.Greater(t, p.MeanKurtosis.Own, p.MeanKurtosis.Turned+3*p.MeanKurtosis.Deviation, p.Space)
+		assert.Greater(t, p.MeanKurtosis.Own, p.MeanKurtosis.Rotated+3*p.MeanKurtosis.Deviation, p.Space)
 	}
 }
 

@@ -122,7 +122,7 @@ func written(t *testing.T, run *cache.Cache, w stream.Writer, token int) []float
 	return y
 }
 
-// TestReaders: sites read in the order of the run, and each feed-forward reads behind its
+// TestReaders: sites read in the order of the run, and each feed-forward reads after its
 // block's attention.
 func TestReaders(t *testing.T) {
 	run, _ := decompose(t, zoo(t)["highway"], tensor.Float32)

@@ -13,7 +13,7 @@ import (
 // min(In, Out) directions, as the identity does with In = Out.
 //
 // With Rows = Columns = 1 and M = I it is |cos| of two random directions, of mean
-// Gamma(D/2) / (sqrt(pi) Gamma((D+1)/2)). For all shapes the mean square is 1/In: turning A at
+// Gamma(D/2) / (sqrt(pi) Gamma((D+1)/2)). For all shapes the mean square is 1/In: rotating A at
 // random in its space makes E ||A M B||^2 = ||A||^2 ||M B||^2 / In.
 type Chance struct {
 	Rows      int     `json:"rows"`
@@ -60,7 +60,7 @@ type scoreDraw struct {
 	source rand.Source
 }
 
-// score is one draw. Orthogonal maps that turn a Gaussian A leave it Gaussian, so B may be
+// score is one draw. Orthogonal maps that rotate a Gaussian A leave it Gaussian, so B may be
 // taken for the lower bidiagonal matrix that Householder reflections from both sides make of
 // it (Silverstein 1985; Dumitriu & Edelman 2002, "Matrix models for beta ensembles"): entries
 // a_i = chi(m+1-i) on the diagonal and b_i = chi(k-i) below it, independent. With G = A^T A,

@@ -26,10 +26,10 @@ import (
 // A matrix stream's head is a tensor product: it acts on the keys of X [Dk, Dv] and leaves
 // values as they are,
 //
-//	OV = (r_V (x) w_O) (x) I     QK = (r_Q (x) r_K) (x) I
+//	OV = (r_V ⊗ w_O) ⊗ I     QK = (r_Q ⊗ r_K) ⊗ I
 //
 // so that each has one eigenvalue but zeros, r_V . w_O and r_Q . r_K, Dv times. A token a is
-// stored as sum_h w_E[h] (x) e_a[h], the head reads v_a = sum_h (r_V . w_E[h]) e_a[h] of it, and
+// stored as sum_h w_E[h] ⊗ e_a[h], the head reads v_a = sum_h (r_V . w_E[h]) e_a[h] of it, and
 // the logits of what it writes are sum_h (r_U[h] . w_O) v_a W_U[h]: of the full circuits
 // [V, V], of rank Dv, the eigenvalues are those of Dv x Dv products.
 type HeadCircuits struct {

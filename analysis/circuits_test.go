@@ -186,7 +186,7 @@ func (m rmt) key(name string, i int, norm string) *mat.Dense {
 	return key
 }
 
-// whole is w (x) I on vectors of Dk*Dv entries, or R*Dv.
+// whole is w ⊗ I on vectors of Dk*Dv entries, or R*Dv.
 func (m rmt) whole(w mat.Matrix) *mat.Dense {
 	one := mat.NewDense(m.s.Dv, m.s.Dv, nil)
 	for i := range m.s.Dv {

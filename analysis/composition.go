@@ -34,7 +34,7 @@ type Composition struct {
 	Stream string     `json:"stream"`
 	Heads  []string   `json:"heads"` // names, layer by layer
 	Pairs  []HeadPair `json:"pairs"`
-	// Chance is the root mean square of the scores of circuits that are turned at random
+	// Chance is the root mean square of the scores of circuits that are rotated at random
 	// against each other, 1/sqrt(D) or 1/sqrt(Dk), where M = I.
 	Chance float64 `json:"chance"`
 }
@@ -142,7 +142,7 @@ func (c *Composition) Pair(from, to string) (HeadPair, error) {
 			return p, nil
 		}
 	}
-	return HeadPair{}, behind(from, to)
+	return HeadPair{}, tooLate(from, to)
 }
 
 // Table lists the pairs that compose most, each by the strongest of its three ways.

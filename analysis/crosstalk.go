@@ -16,7 +16,7 @@ import (
 // KeyMemory is a trained matrix stream looked at as an associative memory (see
 // AssociativeMemory): its writing and its reading keys, site by site and all together. All
 // sites of a Residual Matrix Transformer store in one matrix of Dk rows; reading with r_j what
-// was written as w_i (x) y gives (r_j . w_i) y, so that the keys' cosines say what is heard of
+// was written as w_i ⊗ y gives (r_j . w_i) y, so that the keys' cosines say what is heard of
 // whom. Reading keys have their norm's gain in them as r * mean_v g[:, v].
 type KeyMemory struct {
 	Dk        int         `json:"dk"`
@@ -59,7 +59,7 @@ type Crosstalk struct {
 const randomDraws = 8
 
 // MeasureKeys measures the keys of a model with a matrix stream; the seed is that of the
-// random keys beside them.
+// random keys to compare with.
 func MeasureKeys(store *graph.Store, c models.Spec, seed uint64) (*KeyMemory, error) {
 	f, err := foldFor(AnalysisMemory, store, c)
 	if err != nil {
@@ -111,7 +111,7 @@ func newKeySet(draw *rand.Rand, site string, reads bool, keys *mat.Dense) KeySet
 	return s
 }
 
-// listen compares each site's writing keys with the reading keys behind it, and its own.
+// listen compares each site's writing keys with the reading keys after it, and its own.
 func (m *KeyMemory) listen() {
 	for i, w := range m.accesses {
 		for j, r := range m.accesses {

@@ -128,7 +128,7 @@ func TestKeysOfRandomModels(t *testing.T) {
 	}
 	withinErrors(t, 1, ratios, "crosstalk of random keys")
 	withinErrors(t, 1, spread, "its variance")
-	withinErrors(t, 0, largest, "largest cosine beside that of random keys")
+	withinErrors(t, 0, largest, "largest cosine compared with that of random keys")
 	withinErrors(t, random.Random, errors, "error of random keys")
 }
 

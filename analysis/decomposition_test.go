@@ -151,7 +151,7 @@ func checkLogits(t *testing.T, run *cache.Cache, d *analysis.Decomposition, toke
 }
 
 // TestLastTermIsWhatAblationTakesAway: a term is what an intervention on its activation takes
-// away, where nothing behind it depends on it: the last writer's. Behind the last aggregate of
+// away, where nothing after it depends on it: the last writer's. After the last aggregate of
 // hierarchical aggregation comes a norm, whose scale changes.
 func TestLastTermIsWhatAblationTakesAway(t *testing.T) {
 	t.Parallel()

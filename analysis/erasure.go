@@ -22,8 +22,8 @@ import (
 //	head h:    tr(W_V W_O) / (||W_V|| ||W_O||) = sum Re(eigenvalues of OV) / (||W_V|| ||W_O||)
 //
 // with the norms folded in, -1 where exactly the direction that is read is subtracted. A
-// matrix stream's are matrices of Dk x Dv: neuron n reads C(g o sum_h r_FF[h] (x) W1[h, n]) and
-// writes sum_h w_FF[h] (x) W2[n, h]; a head reads column v with C(g[:, v] o r_V[h]) and writes
+// matrix stream's are matrices of Dk x Dv: neuron n reads C(g o sum_h r_FF[h] ⊗ W1[h, n]) and
+// writes sum_h w_FF[h] ⊗ W2[n, h]; a head reads column v with C(g[:, v] o r_V[h]) and writes
 // it with w_O[h]. With unit gain and RMSNorm a head's number is the cosine of r_V[h] and
 // w_O[h].
 //

@@ -44,14 +44,14 @@ func TestErasureAgainstNumpy(t *testing.T) {
 	checkResult(t, e)
 }
 
-// outer adds key (x) value times s to x [Dk, Dv].
+// outer adds key ⊗ value times s to x [Dk, Dv].
 func outer(x []float64, key, value []float64) {
 	for d, k := range key {
 		floats.AddScaled(x[d*len(value):][:len(value)], k, value)
 	}
 }
 
-// readDirection is what reads sum_h key_h (x) value_h behind a norm, on Dk*Dv entries.
+// readDirection is what reads sum_h key_h ⊗ value_h after a norm, on Dk*Dv entries.
 func readDirection(c models.Spec, gain, keys, values []float64) []float64 {
 	s := matrixOf(c)
 	x := make([]float64, s.Dk*s.Dv)

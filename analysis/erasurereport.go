@@ -79,7 +79,7 @@ func (e *Erasure) name(s Eraser) string {
 // histogramBins is how finely figures count.
 const histogramBins = 60
 
-// Figures are the neurons' cosines beside those of random directions, by layer, and the
+// Figures are the neurons' cosines compared with those of random directions, by layer, and the
 // heads'.
 func (e *Erasure) Figures() []figure.Figure {
 	heads := figure.Heatmap{Title: "Heads: cosine of what is read and written", XLabel: "head", YLabel: "layer", Diverging: true}

@@ -27,7 +27,7 @@ import (
 //
 // A matrix stream's sites read and write rows of X [Dk, Dv] by key vectors, the same way in
 // all Dv columns: their weights are those keys, in the space of keys [Dk], and each map of
-// keys A [Dk, Dk] stands for A (x) I, the identity on values. A gain g [Dk, Dv] that differs
+// keys A [Dk, Dk] stands for A ⊗ I, the identity on values. A gain g [Dk, Dv] that differs
 // between columns has no key; the mean over values is taken, r[d] <- r[d] mean_v g[d, v]. What
 // LayerNorm's joint mean takes away, the same number from all Dk*Dv entries, is left out.
 // With an RMSNorm of equal gains in each row nothing is left out.

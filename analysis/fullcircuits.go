@@ -71,7 +71,7 @@ func (v *vocabulary) ways(layer int) (in, out linear.Chain, err error) {
 	return in, out, err
 }
 
-// widen is w (x) I_n: keys [., 1] or [1, .] become what they do to all values.
+// widen is w ⊗ I_n: keys [., 1] or [1, .] become what they do to all values.
 func (v *vocabulary) widen(w *mat.Dense, n int) *mat.Dense {
 	if n == 1 {
 		return w

@@ -141,7 +141,7 @@ func TestLensAgainstNumpy(t *testing.T) {
 		require.Len(t, lens.Points, len(want.Lens.Sites))
 		for i, point := range lens.Points {
 			logits := want.Lens.Logits[i]
-			assert.InDelta(t, logits[target], point.Logit, 1e-5*floats.Norm(logits, 2), "behind %s", want.Lens.Sites[i])
+			assert.InDelta(t, logits[target], point.Logit, 1e-5*floats.Norm(logits, 2), "after %s", want.Lens.Sites[i])
 			assert.Equal(t, floats.MaxIdx(logits), point.Top[0].ID)
 			rank := 0
 			for _, v := range logits {

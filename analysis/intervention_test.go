@@ -36,7 +36,7 @@ func TestAblation(t *testing.T) {
 		require.NoError(t, err)
 		for i, row := range writers.Effect {
 			for token := 4; token < len(ids); token++ {
-				assert.Zero(t, row[token], "%s: %s of token %d, behind the one measured", name, writers.Rows[i], token)
+				assert.Zero(t, row[token], "%s: %s of token %d, after the one measured", name, writers.Rows[i], token)
 			}
 		}
 		assert.Len(t, writers.Table().Rows, len(writers.Rows))
@@ -63,7 +63,7 @@ func TestPatching(t *testing.T) {
 			}
 		}
 		for i, row := range p.Effect {
-			assert.InDelta(t, 0, row[c.Seq-1], 1e-9, "%s: %s behind the token measured", name, p.Rows[i])
+			assert.InDelta(t, 0, row[c.Seq-1], 1e-9, "%s: %s after the token measured", name, p.Rows[i])
 			assert.InDelta(t, 0, row[0], 1e-9, "%s: %s before what differs", name, p.Rows[i])
 		}
 		heads, err := analysis.PatchHeads(store, c, clean, corrupt, analysis.LogitOf(c.Seq-2, 1, -1))

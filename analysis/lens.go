@@ -15,19 +15,19 @@ import (
 )
 
 // Lens is the logit lens (nostalgebraist 2020, "interpreting GPT: the logit lens"): what
-// the model would say if nothing more were written. The stream behind each writer is read
+// the model would say if nothing more were written. The stream after each writer is read
 // out as the model reads its end, by the final norm at the scale that this stream gives it
 // and the unembedding. In streams that mix or gate what they carry, "the stream so far" is
 // the sum of all terms written so far, carried to the end at the coefficients of the run;
 // for vector and matrix streams that is the stream as it stands. Hierarchical aggregation has
-// no norm behind its end: those on the way keep the run's scale.
+// no norm after its end: those on the way keep the run's scale.
 type Lens struct {
 	Token  int         `json:"token"`  // position
 	Target int         `json:"target"` // token id
 	Points []LensPoint `json:"points"` // in the order of the run
 }
 
-// LensPoint is the lens behind one writer.
+// LensPoint is the lens after one writer.
 type LensPoint struct {
 	After       string       `json:"after"` // the writer
 	Logit       float64      `json:"logit"` // of the target
@@ -98,7 +98,7 @@ func (d *Decomposition) readingKeys() (int, error) {
 	return keys.In, err
 }
 
-// eachPoint calls f behind each writer, in order, with the features [n, F] that the stream so
+// eachPoint calls f after each writer, in order, with the features [n, F] that the stream so
 // far gives for n tokens from the first on.
 func (d *Decomposition) eachPoint(first, n int, f func(after string, features []float64) error) error {
 	soFar, err := d.constants(first, n) // [T, Size], other tokens 0
@@ -220,7 +220,7 @@ func keyParts(features, direction []float64, rank int) []float64 {
 
 // Table lists the points.
 func (l *Lens) Table() figure.Table {
-	t := figure.Table{Title: l.title(), Header: []string{"behind", "logit", "probability", "rank", "likeliest ids"}, Align: "lrrrl"}
+	t := figure.Table{Title: l.title(), Header: []string{"after", "logit", "probability", "rank", "likeliest ids"}, Align: "lrrrl"}
 	for _, p := range l.Points {
 		var top []string
 		for _, id := range p.Top {
@@ -235,11 +235,11 @@ func (l *Lens) title() string {
 	return fmt.Sprintf("logit lens of id %d, token %d", l.Target, l.Token)
 }
 
-// Figures are the target's probability behind each writer and, for the matrix stream, its
+// Figures are the target's probability after each writer and, for the matrix stream, its
 // logit by key direction.
 func (l *Lens) Figures() []figure.Figure {
-	probability := figure.Bars{Title: "Probability by the " + l.title() + ", behind each writer", YLabel: "probability"}
-	keys := figure.Heatmap{Title: "Logit of id " + fmt.Sprint(l.Target) + " by key direction of the readout", XLabel: "key direction", YLabel: "behind", Diverging: true}
+	probability := figure.Bars{Title: "Probability by the " + l.title() + ", after each writer", YLabel: "probability"}
+	keys := figure.Heatmap{Title: "Logit of id " + fmt.Sprint(l.Target) + " by key direction of the readout", XLabel: "key direction", YLabel: "after", Diverging: true}
 	for _, p := range l.Points {
 		probability.Labels, probability.Values = append(probability.Labels, p.After), append(probability.Values, p.Probability)
 		if p.Keys != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/residua-go/residua/models/modeltest"
 )
 
-// TestLensEndsAtTheModel: for every stream the lens behind the last writer is the model's own
-// prediction, and there is a point behind each writer but the bare embedding.
+// TestLensEndsAtTheModel: for every stream the lens after the last writer is the model's own
+// prediction, and there is a point after each writer but the bare embedding.
 func TestLensEndsAtTheModel(t *testing.T) {
 	t.Parallel()
 	for name, c := range zoo(t) {
@@ -54,7 +54,7 @@ func checkLens(t *testing.T, lens *analysis.Lens, logits []float64, bound float6
 	}
 }
 
-// TestLensPartialSums: in a stream that adds, the point behind a site is what the model says
+// TestLensPartialSums: in a stream that adds, the point after a site is what the model says
 // when all that comes later writes nothing.
 func TestLensPartialSums(t *testing.T) {
 	for _, name := range []string{"vector", "matrix", "matrix/authors", "vector/moe"} {
@@ -79,7 +79,7 @@ func TestLensPartialSums(t *testing.T) {
 			require.NoError(t, err)
 			logits, err := short.TokenLogits(c.Seq - 1)
 			require.NoError(t, err)
-			assert.InDelta(t, logits[1], lens.Points[i].Logit, 1e-10, "%s, behind %s", name, lens.Points[i].After)
+			assert.InDelta(t, logits[1], lens.Points[i].Logit, 1e-10, "%s, after %s", name, lens.Points[i].After)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // LensMap is the logit lens over all tokens of a run that have a successor in their row: the
-// probability of that successor behind each writer.
+// probability of that successor after each writer.
 type LensMap struct {
 	After       []string    `json:"after"`       // writers
 	IDs         []int32     `json:"ids"`         // of all tokens
@@ -73,7 +73,7 @@ func (d *Decomposition) addRow(m *LensMap, features []float64) error {
 
 // Table lists the mean loss and mean rank of the successors.
 func (m *LensMap) Table() figure.Table {
-	t := figure.Table{Title: "logit lens over all tokens", Header: []string{"behind", "mean loss in nats", "mean rank"}, Align: "lrr"}
+	t := figure.Table{Title: "logit lens over all tokens", Header: []string{"after", "mean loss in nats", "mean rank"}, Align: "lrr"}
 	for i, after := range m.After {
 		t.Rows = append(t.Rows, []string{after, number(stat.Mean(m.Loss[i], nil)), number(stat.Mean(m.Rank[i], nil))})
 	}
@@ -82,7 +82,7 @@ func (m *LensMap) Table() figure.Table {
 
 // Figures is the map of probabilities.
 func (m *LensMap) Figures() []figure.Figure {
-	h := figure.Heatmap{Title: "Logit lens: probability of each token's successor", XLabel: "token", YLabel: "behind", Rows: m.After, Values: m.Probability}
+	h := figure.Heatmap{Title: "Logit lens: probability of each token's successor", XLabel: "token", YLabel: "after", Rows: m.After, Values: m.Probability}
 	for _, t := range m.Tokens {
 		h.Columns = append(h.Columns, fmt.Sprint(t))
 	}

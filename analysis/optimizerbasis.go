@@ -15,8 +15,8 @@ import (
 
 // OptimizerBasis is what optimizers do to rotation invariance. A model without breakers
 // (norms folded into the weights or gains of 1, no joint mean, no rotary positions in a
-// turned value space) and a turned copy of it are trained side by side, in float64, on the
-// same tokens. A turn is an orthogonal map O of all weights together and leaves the loss as
+// rotated value space) and a rotated copy of it are trained side by side, in float64, on the
+// same tokens. A rotation is an orthogonal map O of all weights together and leaves the loss as
 // it is, so that the gradient at O w is O times that at w, and
 //
 //	SGD:  O w - rate O g = O (w - rate g)           the two stay each other's rotation
@@ -35,15 +35,15 @@ type OptimizerBasis struct {
 type OptimizerRun struct {
 	Optimizer string  `json:"optimizer"`
 	Rate      float64 `json:"rate"`
-	// Deviation is max |logits' - logits| / max |logits| between the turned and the other.
+	// Deviation is max |logits' - logits| / max |logits| between the rotated and the other.
 	Deviation []float64 `json:"deviation"`
 	Loss      []float64 `json:"loss"`    // cross-entropy of the model, in nats
-	Rotated   []float64 `json:"rotated"` // that of the turned copy
+	Rotated   []float64 `json:"rotated"` // that of the rotated copy
 }
 
 // OptimizerOptions say how CompareOptimizers trains.
 type OptimizerOptions struct {
-	RotationOptions         // what is turned
+	RotationOptions         // what is rotated
 	Steps           int     // 0: 20
 	SGDRate         float64 // learning rate; 0: 0.1
 	AdamRate        float64 // learning rate; 0: 0.001
@@ -108,7 +108,7 @@ func withoutBreakers(store *graph.Store, c models.Spec, o *RotationOptions) (*gr
 	if err != nil {
 		return nil, c, err
 	}
-	t := trial{folded: turnsVectors(c), rope: o.Space == SpaceKey}
+	t := trial{folded: rotatesVectors(c), rope: o.Space == SpaceKey}
 	model, c, err := t.prepare(wide, c)
 	o.KeepOnes = o.KeepOnes || t.keepOnes
 	return model, c, err

@@ -64,7 +64,7 @@ func (t training) learner(model *graph.Store, c models.Spec, ids []int32, r *Rot
 	if err != nil {
 		return nil, err
 	}
-	if err := r.turn(store, model, turnedSpaces(c)); err != nil {
+	if err := r.apply(store, model, rotatableSpaces(c)); err != nil {
 		return nil, err
 	}
 	last := len(ids) - 1

@@ -23,9 +23,9 @@ type Patching struct {
 	Clean float64 `json:"clean"` // the clean run's metric
 }
 
-// PatchStream patches the stream behind the embedding and behind each attention at each token: a
+// PatchStream patches the stream after the embedding and after each attention at each token: a
 // row a site, a column a token. What a feed-forward makes of one token it makes of that alone, so
-// that the stream behind it, patched, would show the same. Streams that carry more than h (cells,
+// that the stream after it, patched, would show the same. Streams that carry more than h (cells,
 // a group's input) are patched in h alone.
 func PatchStream(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
 	names, err := cache.Names(store, c)

@@ -15,7 +15,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// The spaces of a residual stream that can be turned.
+// The spaces of a residual stream that can be rotated.
 const (
 	SpaceStream = stream.SpaceStream // the D entries of a vector stream
 	SpaceKey    = stream.SpaceKey    // the Dk rows of a matrix stream
@@ -23,7 +23,7 @@ const (
 	SpaceBoth   = "both"             // rows and columns, each by a matrix of its own
 )
 
-// RotationOptions say how a stream is turned.
+// RotationOptions say how a stream is rotated.
 type RotationOptions struct {
 	Space string // "": stream for vector streams, both for matrix streams
 	Seed  uint64
@@ -32,7 +32,7 @@ type RotationOptions struct {
 	KeepOnes bool
 }
 
-// Rotation is by what orthogonal matrices a stream is turned; nil: not at all.
+// Rotation is by what orthogonal matrices a stream is rotated; nil: not at all.
 type Rotation struct {
 	Stream *mat.Dense // [D, D]: a vector stream h becomes h Q
 	Key    *mat.Dense // [Dk, Dk]: a matrix stream X becomes Key^T X Value
@@ -57,7 +57,7 @@ func drawRotation(c models.Spec, o RotationOptions) (*Rotation, error) {
 	}
 	r := &Rotation{}
 	parts := r.parts()
-	for _, s := range turnedSpaces(c) {
+	for _, s := range rotatableSpaces(c) {
 		if space != s.Name && space != SpaceBoth {
 			continue
 		}
@@ -83,25 +83,25 @@ func (r *Rotation) parts() []rotationPart {
 	return []rotationPart{{SpaceStream, &r.Stream}, {SpaceKey, &r.Key}, {SpaceValue, &r.Value}}
 }
 
-// turnedSpaces are what can be turned in a model's stream by its weights; none of most streams.
-func turnedSpaces(c models.Spec) []stream.Space {
+// rotatableSpaces are what can be rotated in a model's stream by its weights; none of most streams.
+func rotatableSpaces(c models.Spec) []stream.Space {
 	if rotatable, ok := c.Design().(stream.Rotatable); ok {
 		return rotatable.Spaces()
 	}
 	return nil
 }
 
-// turnsVectors tells whether that are the vectors of a stream as a whole.
-func turnsVectors(c models.Spec) bool {
-	spaces := turnedSpaces(c)
+// rotatesVectors tells whether that are the vectors of a stream as a whole.
+func rotatesVectors(c models.Spec) bool {
+	spaces := rotatableSpaces(c)
 	return len(spaces) == 1 && spaces[0].Name == SpaceStream
 }
 
-// spacesOf lists what can be turned in a model's stream, one space after another and all; the
+// spacesOf lists what can be rotated in a model's stream, one space after another and all; the
 // activations of any stream of vectors can, if not its weights.
 func spacesOf(c models.Spec) []string {
 	var names []string
-	for _, s := range turnedSpaces(c) {
+	for _, s := range rotatableSpaces(c) {
 		names = append(names, s.Name)
 	}
 	switch len(names) {
@@ -125,7 +125,7 @@ func spaceOf(c models.Spec, name string) (string, error) {
 	return "", check.Value("space", fmt.Sprintf("%s for the %s stream", strings.Join(spaces, ", "), c.Stream.Name()), strconv.Quote(name))
 }
 
-// Rotate turns a model's residual stream by a random orthogonal matrix and folds that into
+// Rotate rotates a model's residual stream by a random orthogonal matrix and folds that into
 // a copy of the weights: where a stream has no privileged basis, the new model computes the
 // same logits (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits",
 // "the residual stream has no privileged basis"; made exact for trained models by Ashkboos et
@@ -134,7 +134,7 @@ func spaceOf(c models.Spec, name string) (string, error) {
 //
 // Vector streams: exact for every model. What has a basis of its own, the norms' gains,
 // biases and mean, is first folded into the weights (FoldNorms), which unties the
-// embedding. A LayerNorm with biases stays one; its stream is turned about the vector of
+// embedding. A LayerNorm with biases stays one; its stream is rotated about the vector of
 // ones, whatever KeepOnes says.
 //
 // Matrix streams (X [Dk, Dv] becomes Key^T X Value): exact for RMSNorm with unit gains, and
@@ -149,7 +149,7 @@ func Rotate(store *graph.Store, c models.Spec, o RotationOptions) (*graph.Store,
 	if err != nil {
 		return nil, c, err
 	}
-	if turnsVectors(c) {
+	if rotatesVectors(c) {
 		store, c, err = FoldNorms(store, c)
 	} else {
 		store, err = copyModel(store, c)
@@ -157,5 +157,5 @@ func Rotate(store *graph.Store, c models.Spec, o RotationOptions) (*graph.Store,
 	if err != nil {
 		return nil, c, err
 	}
-	return store, c, r.turn(store, store, turnedSpaces(c))
+	return store, c, r.apply(store, store, rotatableSpaces(c))
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // FoldNorms moves all of a vector stream's norms that depends on the basis into the weights
-// behind them and in front of them, in a copy that computes the same logits. With gain g,
+// after them and in front of them, in a copy that computes the same logits. With gain g,
 // bias b and centring C = I - 1 1^T/D a norm before a weight is
 //
 //	LayerNorm(h) W = (h C / sigma) diag(g) W + b W,   sigma^2 = |h C|^2/D + eps
@@ -29,19 +29,19 @@ import (
 //
 //	(z + 1) W' = z C diag(g) W + b W    for z = h C / sigma, as z 1^T = 0 and 1 C = 0
 //
-// The unembedding, which reads behind the final norm, becomes a weight of its own where it
+// The unembedding, which reads after the final norm, becomes a weight of its own where it
 // was tied. Errors: another stream than vector; a Store that lacks parameters.
 func FoldNorms(store *graph.Store, c models.Spec) (*graph.Store, models.Spec, error) {
 	if err := checkSpec(c); err != nil {
 		return nil, c, err
 	}
-	if !turnsVectors(c) {
+	if !rotatesVectors(c) {
 		return nil, c, check.Value("stream", "one of vectors that can be rotated", c.Stream.Name()+", whose gains scale what no single weight reads")
 	}
 	if err := models.CheckStore(store); err != nil {
 		return nil, c, err
 	}
-	f := folding{width: c.Width(), bias: c.Bias, standings: standings(SpaceStream, turnedSpaces(c)), from: store, centred: c.Norm == models.NormLayer, tied: c.TieEmbeddings}
+	f := folding{width: c.Width(), bias: c.Bias, standings: standings(SpaceStream, rotatableSpaces(c)), from: store, centred: c.Norm == models.NormLayer, tied: c.TieEmbeddings}
 	folded, err := c.With(func(folded *models.Config) {
 		folded.TieEmbeddings = false
 		if f.centred && !keepsLayerNorm(c) {
@@ -65,7 +65,7 @@ func FoldNorms(store *graph.Store, c models.Spec) (*graph.Store, models.Spec, er
 
 // keepsLayerNorm tells whether a model's folded norms are LayerNorms still.
 func keepsLayerNorm(c models.Spec) bool {
-	return turnsVectors(c) && c.Norm == models.NormLayer && c.Bias
+	return rotatesVectors(c) && c.Norm == models.NormLayer && c.Bias
 }
 
 // folding is the work of FoldNorms.

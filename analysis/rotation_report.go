@@ -21,12 +21,12 @@ const (
 	BreakerNone   = "none"       // RMSNorm, gains of 1, no rotary positions
 	BreakerMean   = "joint mean" // that LayerNorm takes away
 	BreakerGains  = "gains"      // learned gains of the norms
-	BreakerRoPE   = "rope"       // rotary positions, which turn pairs of a head's entries
+	BreakerRoPE   = "rope"       // rotary positions, which rotate pairs of a head's entries
 	BreakerAll    = "as trained"
 	BreakerFolded = "folded" // as trained, but with the norms folded into the weights first
 )
 
-// RotationReport says how far the logits move when the weights of a model are turned by
+// RotationReport says how far the logits move when the weights of a model are rotated by
 // random orthogonal matrices, with each breaker alone: on copies of the model from which
 // the others are taken away (gains set to 1, norm to RMSNorm, positions to none).
 type RotationReport struct {
@@ -56,7 +56,7 @@ type RotationReportOptions struct {
 
 // MeasureRotation measures every space of the stream and every breaker that the model may
 // have, on one row of token ids. A LayerNorm's mean is taken away by making it an RMSNorm; a
-// model with biases, which RMSNorm has not, keeps it and is turned about the vector of ones
+// model with biases, which RMSNorm has not, keeps it and is rotated about the vector of ones
 // instead (Norm and KeepOnes of a row tell).
 func MeasureRotation(store *graph.Store, c models.Spec, ids []int32, o RotationReportOptions) (*RotationReport, error) {
 	if err := CheckSupport(AnalysisRotation, c); err != nil {
@@ -82,7 +82,7 @@ func MeasureRotation(store *graph.Store, c models.Spec, ids []int32, o RotationR
 	return r, nil
 }
 
-// trial is a model whose deviation is measured: with which breakers, and how it is turned.
+// trial is a model whose deviation is measured: with which breakers, and how it is rotated.
 type trial struct {
 	breaker           string
 	mean, gains, rope bool // breakers that stay
@@ -103,7 +103,7 @@ func trialsOf(c models.Spec) []trial {
 		all = append(all, trial{breaker: BreakerRoPE, rope: true})
 	}
 	all = append(all, trial{breaker: BreakerAll, mean: true, gains: true, rope: true})
-	if turnsVectors(c) {
+	if rotatesVectors(c) {
 		all = append(all, trial{breaker: BreakerFolded, folded: true})
 	}
 	return all
@@ -185,7 +185,7 @@ func (r *RotationReport) add(t trial, store *graph.Store, c models.Spec, ids []i
 	return nil
 }
 
-// measurement compares a model with turned copies of it.
+// measurement compares a model with rotated copies of it.
 type measurement struct {
 	model, rotated *graph.Store
 	runner         *cache.Runner // of rotated
@@ -200,7 +200,7 @@ func (m measurement) deviation(o RotationOptions) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := rotation.turn(m.rotated, m.model, turnedSpaces(m.c)); err != nil {
+	if err := rotation.apply(m.rotated, m.model, rotatableSpaces(m.c)); err != nil {
 		return 0, err
 	}
 	logits, err := finiteLogits(m.runner, m.ids)

@@ -49,7 +49,7 @@ func withUnitGains(t *testing.T, store *graph.Store) *graph.Store {
 }
 
 // TestRotateVector: a vector model with random gains (one of them 0), biases and means is
-// the same function after its stream was turned; the Store that was given is as before.
+// the same function after its stream was rotated; the Store that was given is as before.
 func TestRotateVector(t *testing.T) {
 	t.Parallel()
 	for name, c := range vectorModels(t) {
@@ -78,7 +78,7 @@ func TestRotateVector(t *testing.T) {
 	}
 }
 
-// TestRotatedVectorStream: the stream of the turned model is the model's own, centred where
+// TestRotatedVectorStream: the stream of the rotated model is the model's own, centred where
 // its norms do that, times the matrix that was drawn.
 func TestRotatedVectorStream(t *testing.T) {
 	t.Parallel()
@@ -109,7 +109,7 @@ func TestRotatedVectorStream(t *testing.T) {
 }
 
 // TestRotateMatrix: with unit gains a matrix model is the same function after its key
-// space, its value space or both were turned: for RMSNorm by any rotation, for LayerNorm by
+// space, its value space or both were rotated: for RMSNorm by any rotation, for LayerNorm by
 // those that keep the vector of ones; rotary positions forbid the value space.
 func TestRotateMatrix(t *testing.T) {
 	t.Parallel()

@@ -53,9 +53,9 @@ func standings(space string, spaces []stream.Space) map[string]standing {
 // kindOf is the last part of a parameter's name.
 func kindOf(name string) string { return name[strings.LastIndex(name, ".")+1:] }
 
-// turn writes the weights of one Store, turned, into another of the same parameters, which
+// apply writes the weights of one Store, rotated, into another of the same parameters, which
 // may be the same; spaces are the stream's. Gains stay as they are.
-func (r *Rotation) turn(to, from *graph.Store, spaces []stream.Space) error {
+func (r *Rotation) apply(to, from *graph.Store, spaces []stream.Space) error {
 	for _, p := range from.Params() {
 		values := graph.Float64s(p.Value)
 		for _, part := range r.parts() {
@@ -66,7 +66,7 @@ func (r *Rotation) turn(to, from *graph.Store, spaces []stream.Space) error {
 			if !known {
 				return check.Value("parameter", "one that the stream's spaces, or blocks, list", p.Name)
 			}
-			values = turned(values, *part.matrix, how, p.Shape[len(p.Shape)-1])
+			values = rotateValues(values, *part.matrix, how, p.Shape[len(p.Shape)-1])
 		}
 		if err := graph.SetFloat64s(to.Param(p.Name).Value, values); err != nil {
 			return errors.Wrapf(err, "%q", p.Name)
@@ -75,9 +75,9 @@ func (r *Rotation) turn(to, from *graph.Store, spaces []stream.Space) error {
 	return nil
 }
 
-// turned multiplies a parameter's values by q [n, n]: rows of n entries, or blocks [n,
+// rotateValues multiplies a parameter's values by q [n, n]: rows of n entries, or blocks [n,
 // last].
-func turned(values []float64, q *mat.Dense, how standing, last int) []float64 {
+func rotateValues(values []float64, q *mat.Dense, how standing, last int) []float64 {
 	if how == aside {
 		return values
 	}

@@ -110,7 +110,7 @@ func (s subspace) overlap(t subspace) float64 {
 //	E tr(P_U P_V) = k1 k2 / d,   Var tr(P_U P_V) = 2 k1 k2 (d-k1) (d-k2) / (d^2 (d-1) (d+2))
 //
 // of which the mean squared cosine is 1/min(k1, k2). The variance follows from the invariance
-// of E P_U (x) P_U under rotations and P_U^2 = P_U.
+// of E P_U ⊗ P_U under rotations and P_U^2 = P_U.
 func RandomOverlap(k1, k2, d int) (mean, deviation float64) {
 	least := float64(min(k1, k2))
 	if least <= 0 || d < max(k1, k2) {

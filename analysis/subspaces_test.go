@@ -117,7 +117,7 @@ func vectorAccesses(c models.Spec, store *graph.Store) []access {
 	return append(all, last)
 }
 
-// lastAccess is the unembedding behind the last norm.
+// lastAccess is the unembedding after the last norm.
 func lastAccess(c models.Spec, store *graph.Store) access {
 	last := "norm"
 	switch {
@@ -258,7 +258,7 @@ func checkOverlaps(t *testing.T, got []analysis.Overlap, accesses []access, base
 }
 
 // TestSpectraAgainstNumpy: the singular values of GPT-2's W_O and of its tied embedding, as it
-// writes and as it is read behind the folded norm.
+// writes and as it is read after the folded norm.
 func TestSpectraAgainstNumpy(t *testing.T) {
 	var want struct {
 		Basis struct {

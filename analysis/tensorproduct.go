@@ -20,7 +20,7 @@ import (
 // [queries, keys] moves information between tokens, W_V W_O between entries of the stream, and
 // as A works on one side and W_OV on the other, the head is their tensor product,
 //
-//	h(x) = (A (x) W_OV) x = A x W_V W_O,   x [T, D] the normalised stream
+//	h(x) = (A ⊗ W_OV) x = A x W_V W_O,   x [T, D] the normalised stream
 //
 // A bias b_V of the values adds (A 1) b_V W_O: the same row b_V W_O for every token, as each
 // row of A sums to 1. W_O's own bias belongs to no head. In a matrix stream W_OV is itself an
@@ -32,8 +32,8 @@ type TensorProduct struct {
 	Head    int         `json:"head"`
 	IDs     []int32     `json:"ids"`
 	Pattern [][]float64 `json:"pattern"` // A, [query][key], of the first row of tokens
-	// Output is (A (x) W_OV) applied to the normalised stream, [token][D or Dk*Dv], and Written
-	// what the head wrote in the run: o_h W_O, or w_O (x) o_h.
+	// Output is (A ⊗ W_OV) applied to the normalised stream, [token][D or Dk*Dv], and Written
+	// what the head wrote in the run: o_h W_O, or w_O ⊗ o_h.
 	Output    [][]float64 `json:"-"`
 	Written   [][]float64 `json:"-"`
 	Moved     [][]float64 `json:"moved"`     // |A[t, s] x_s W_OV| of the first row, with the bias: [query][key]
@@ -181,7 +181,7 @@ func (h *headMap) values(row int) (values *mat.Dense, norms []float64) {
 	return values, norms
 }
 
-// write is y W_O [D], or w_O (x) y [Dk*Dv], for y [Dh].
+// write is y W_O [D], or w_O ⊗ y [Dk*Dv], for y [Dh].
 func (h *headMap) write(y []float64) []float64 {
 	width, _ := h.out.Sizes()
 	all := make([]float64, width)
@@ -196,7 +196,7 @@ func (h *headMap) output(token, width int) []float64 {
 
 // Table compares both sides token by token.
 func (p *TensorProduct) Table() figure.Table {
-	t := figure.Table{Title: p.title(), Header: []string{"token", "id", "length of (A (x) W_OV) x", "length of what the head wrote", "largest difference"}, Align: "rrrrr"}
+	t := figure.Table{Title: p.title(), Header: []string{"token", "id", "length of (A ⊗ W_OV) x", "length of what the head wrote", "largest difference"}, Align: "rrrrr"}
 	for i, out := range p.Output {
 		t.Rows = append(t.Rows, []string{fmt.Sprint(i), fmt.Sprint(p.IDs[i]), number(floats.Norm(out, 2)), number(floats.Norm(p.Written[i], 2)),
 			number(floats.Distance(out, p.Written[i], math.Inf(1)))})
@@ -205,7 +205,7 @@ func (p *TensorProduct) Table() figure.Table {
 }
 
 func (p *TensorProduct) title() string {
-	return fmt.Sprintf("A (x) W_OV of layer %d head %d", p.Layer, p.Head)
+	return fmt.Sprintf("A ⊗ W_OV of layer %d head %d", p.Layer, p.Head)
 }
 
 // Figures are the pattern, and what it moves: |A[t, s] x_s W_OV|.

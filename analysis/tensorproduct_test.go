@@ -38,8 +38,8 @@ func tensorModels(t *testing.T) map[string]models.Spec {
 	return all
 }
 
-// TestTensorProduct: (A (x) W_OV) applied to the whole sequence is what each head wrote, for
-// every stream whose heads read behind a norm, and all heads with W_O's bias are what
+// TestTensorProduct: (A ⊗ W_OV) applied to the whole sequence is what each head wrote, for
+// every stream whose heads read after a norm, and all heads with W_O's bias are what
 // attention wrote.
 func TestTensorProduct(t *testing.T) {
 	t.Parallel()
@@ -81,7 +81,7 @@ func checkHeads(t *testing.T, run *cache.Cache, layer int, write string, bound f
 		checkResult(t, p)
 	}
 	if on[stream.HighwayConfig](c) {
-		return // beside the heads the unit writes
+		return // next to the heads the unit writes
 	}
 	o := run.Model().Store().Param(fmt.Sprintf("blocks.%d.attention.o_bias", layer))
 	for i := range sum {

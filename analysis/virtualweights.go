@@ -29,7 +29,7 @@ import (
 // makes of a write, the coefficients of the run held:
 //
 //	hyper, mhc, mhc-lite  a I, a the mean of A_down^T A_res ... A_res B_up
-//	vwn                   A (x) I_d, A [m, m] the mean of such products, between slots of d entries
+//	vwn                   A ⊗ I_d, A [m, m] the mean of such products, between slots of d entries
 //	hieragg               a C diag(g_1) C diag(g_2) ..., the norms of the aggregates on the way, a
 //	                      the mean of the products of 1/sigma and of how often a term is added up
 //
@@ -77,7 +77,7 @@ func endNames(all ...[]end) []string {
 	return names
 }
 
-// Connect returns the virtual weights between a writer and a reader behind it, by name (see
+// Connect returns the virtual weights between a writer and a reader after it, by name (see
 // Folded.Writers and Readers); run may be nil.
 func Connect(store *graph.Store, c models.Spec, writer, reader string, run *cache.Cache) (*VirtualWeights, error) {
 	f, err := foldFor(AnalysisWiring, store, c)
@@ -93,7 +93,7 @@ func Connect(store *graph.Store, c models.Spec, writer, reader string, run *cach
 		return nil, err
 	}
 	if w.at >= r.at {
-		return nil, behind(writer, reader)
+		return nil, tooLate(writer, reader)
 	}
 	carry, err := newCarrier(f, run)
 	if err != nil {
@@ -106,8 +106,8 @@ func Connect(store *graph.Store, c models.Spec, writer, reader string, run *cach
 	return connect(w, r, maps), nil
 }
 
-// behind says that a writer comes too late for a reader.
-func behind(writer, reader string) error {
+// tooLate says that a writer comes too late for a reader.
+func tooLate(writer, reader string) error {
 	return check.Value("reader", "one that comes after "+writer, reader+", which has read the stream by then")
 }
 

@@ -65,11 +65,11 @@ func (a Activation) each(at At, f func(i int)) {
 			f(offset)
 			return
 		}
-		first, behind := 0, a.Shape[axis]
+		first, end := 0, a.Shape[axis]
 		if index, chosen := at[a.Axes[axis]]; chosen {
-			first, behind = index, index+1
+			first, end = index, index+1
 		}
-		for i := first; i < behind; i++ {
+		for i := first; i < end; i++ {
 			walk(axis+1, offset*a.Shape[axis]+i)
 		}
 	}

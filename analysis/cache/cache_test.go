@@ -122,7 +122,7 @@ func TestInterventions(t *testing.T) {
 		} {
 			changed := run(t, r, v)
 			assert.Equal(t, get(t, plain, "embedding.out"), get(t, changed, "embedding.out"), "%s: before it", what)
-			assert.NotEqual(t, plain.Logits, changed.Logits, "%s: behind it", what)
+			assert.NotEqual(t, plain.Logits, changed.Logits, "%s: after it", what)
 			other, err := get(t, changed, name).Select(cache.At{"head": 0})
 			require.NoError(t, err)
 			want, err := own.Select(cache.At{"head": 0})
@@ -173,7 +173,7 @@ func TestPatch(t *testing.T) {
 	assert.Equal(t, before, same)
 }
 
-// TestDocuments: a model that masks documents sees where they begin, as in training: behind
+// TestDocuments: a model that masks documents sees where they begin, as in training: after
 // BOS nothing attends to what is before it, in each row by itself.
 func TestDocuments(t *testing.T) {
 	for name, config := range map[string]models.Config{"matrix": matrix, "vector": vector} {

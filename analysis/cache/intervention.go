@@ -9,7 +9,7 @@ import (
 )
 
 // Intervention replaces chosen entries of an activation while the model runs: what comes
-// behind it in the graph sees the new values. Ablate, Patch, Set and Steer make one.
+// after it in the graph sees the new values. Ablate, Patch, Set and Steer make one.
 type Intervention struct {
 	Name string // of the activation
 	At   At     // the entries; nil: all

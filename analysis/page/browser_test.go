@@ -101,7 +101,7 @@ func (w window) checkHeatmap() {
 	w.point(area, 0, 4.5/6, 1.5/3)
 	assert.Equal(w.t, "writer=L0 head 0; token=,; value=none", w.tooltip())
 	w.point("h1", 0, 0.01, 0.5)
-	assert.Equal(w.t, "", w.tooltip(), "beside figures")
+	assert.Equal(w.t, "", w.tooltip(), "next to figures")
 	w.point(area, 1, 30.5/40, 10.5/20)
 	assert.Equal(w.t, fmt.Sprintf("layer=10; position=30; value=%.6g", math.Sin(3)*math.Cos(6)), w.tooltip())
 	w.ask(`document.querySelector("figure.heatmap svg").dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowDown"}))`, nil)

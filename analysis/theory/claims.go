@@ -4,7 +4,7 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Claim is a number that the paper prints beside what its own inputs give.
+// Claim is a number that the paper prints, and what its own inputs give.
 type Claim struct {
 	Name     string  `json:"name"`
 	Source   string  `json:"source"` // where it is printed
@@ -68,7 +68,7 @@ func (c Claims) Name() string { return "claims" }
 // Table has a row for each claim.
 func (c Claims) Table() figure.Table {
 	t := figure.Table{
-		Title:  "Other printed numbers beside what their inputs give",
+		Title:  "Other printed numbers and what their inputs give",
 		Header: []string{"number", "printed in", "paper", "computed", "the printed number is"},
 		Align:  "llrrl",
 	}

@@ -25,7 +25,7 @@ type ModelSizes struct {
 	Models []ModelSize `json:"models"`
 }
 
-// table9Presets are the models of the paper's Table 9 in its order, each RMT beside the
+// table9Presets are the models of the paper's Table 9 in its order, each RMT next to the
 // transformer of its depth.
 func table9Presets() []string {
 	return []string{

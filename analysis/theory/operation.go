@@ -35,7 +35,7 @@ func Retrieve(dk, keys, dv int) Operation {
 	return Operation{Name: "retrieve", Rows: keys, Columns: dk, Shared: dv}
 }
 
-// Store is the RMT's write X = sum_h w[h] (x) y_h (paper eq. 18 to 20 and 25):
+// Store is the RMT's write X = sum_h w[h] ⊗ y_h (paper eq. 18 to 20 and 25):
 // X[k,v] = sum_h w[h,k] y[h,v], keys w [R, Dk], data y [R, Dv].
 func Store(dk, rank, dv int) Operation {
 	return Operation{Name: "store", Rows: rank, Columns: dk, Transposed: true, Shared: dv}

@@ -43,7 +43,7 @@ func TestForwardIsTheEquation(t *testing.T) {
 		for v := range dv {
 			sum := 0.0
 			for h := range keys {
-				sum += r.At(h, k) * data.At(h, v) // eq. 20: w[h] (x) y_h
+				sum += r.At(h, k) * data.At(h, v) // eq. 20: w[h] ⊗ y_h
 			}
 			assert.InDelta(t, sum, stored.At(k, v), 1e-12)
 		}

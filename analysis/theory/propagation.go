@@ -6,7 +6,7 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Comparison is a closed form beside what a Monte-Carlo run of the same pass finds.
+// Comparison is a closed form and what a Monte-Carlo run of the same pass finds.
 type Comparison struct {
 	Model      string    `json:"model"`   // rmt or transformer
 	Purpose    string    `json:"purpose"` // retrieval or storage
@@ -108,7 +108,7 @@ func (p Propagation) Name() string { return "table-1" }
 // Table has a row for each operation and pass: closed form, estimate, deviation in standard errors.
 func (p Propagation) Table() figure.Table {
 	t := figure.Table{
-		Title:  "Table 1: moments through retrieval and storage, closed form beside Monte-Carlo",
+		Title:  "Table 1: moments through retrieval and storage, closed form and Monte-Carlo",
 		Header: []string{"no.", "model", "operation", "pass", "formula of the variance", "mean", "estimated mean", "deviation of the mean", "variance", "estimated variance", "deviation of the variance"},
 		Align:  "rllllrrrrrr",
 	}

@@ -20,7 +20,7 @@ function bars(parent, data) {
   barsAnswer(body, data, drawn, left, height);
 }
 
-// barScale is the axis of the bars' lengths: 0 is in it, and room for numbers behind bars.
+// barScale is the axis of the bars' lengths: 0 is in it, and room for numbers at the ends of bars.
 function barScale(values) {
   let [low, high] = extent([values, [0]]);
   if (low === high) high = 1;
@@ -28,7 +28,7 @@ function barScale(values) {
   return scaleOf(low < 0 ? low - room : low, high > 0 ? high + room : high, barLength);
 }
 
-// drawBar draws a bar with its number behind it.
+// drawBar draws a bar with its number at its end.
 function drawBar(body, v, i, scale) {
   const zero = scale.at(0), end = scale.at(v);
   svg(body, "text", { class: "quiet", x: v < 0 ? end - 5 : end + 5, y: (i + 0.5) * barPitch, "font-size": 11, "text-anchor": v < 0 ? "end" : "start" }, number(v));

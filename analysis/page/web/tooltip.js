@@ -1,8 +1,8 @@
-// The tooltip: names and values beside the mouse.
+// The tooltip: names and values next to the mouse.
 
 const tooltip = document.getElementById("tooltip");
 
-// tip shows [name, value] pairs beside a point of the window.
+// tip shows [name, value] pairs next to a point of the window.
 function tip(pairs, x, y) {
   const list = document.createElement("dl");
   for (const [name, value] of pairs) {
