@@ -9,7 +9,9 @@ func Packages() []string {
 	return []string{
 		residua + "analysis",
 		residua + "analysis/cache",
+		residua + "analysis/check",
 		residua + "analysis/page",
+		residua + "analysis/report",
 		residua + "analysis/theory",
 		residua + "checkpoint",
 		residua + "config",
