@@ -18,32 +18,45 @@ var zoo = models.Standard()
 const smallYAML = "model: {stream: {kind: vector, d_model: 8}, attention: {heads: 2}, feedforward: {kind: gelu, hidden: 16}, layers: 1, seq: 8}\ntrain: {steps: 6, lr: 1e-2}\n"
 
 func TestAbsurdSizesAreRefusedInOneLine(t *testing.T) {
-	for _, c := range []struct{ set, want string }{
-		{"train.accumulate=4611686018427387904", "train.accumulate: want <= 1048576, got 4611686018427387904"},
-		{"train.accumulate=0", "train.accumulate: want >= 1, got 0"},
-		{"train.batch=9223372036854775807", "train.batch: want <= 65536, got 9223372036854775807"},
-		{"train.steps=9223372036854775807", "train.steps: want <= 1000000000, got 9223372036854775807"},
-		{"train.steps=-1", "train.steps: want >= 0, got -1"},
-		{"train.eval_tokens=9223372036854775807", "train.eval_tokens: want <= 1000000000000, got 9223372036854775807"},
-		{"device.threads=1000000", "device.threads: want <= 1024, got 1000000"},
-		{"device.threads=9223372036854775807", "device.threads: want <= 1024, got 9223372036854775807"},
-		{"device.threads=-1", "device.threads: want >= 0, got -1"},
-		{"model.layers=1000000", "model.layers: want <= 4096, got 1000000"},
-		{"model.feedforward.hidden=1000000000000", "model.feedforward.hidden: want <= 1048576, got 1000000000000"},
-		{"model.seq=1000000000", "model.seq: want <= 1048576, got 1000000000"},
-		{"model.vocab=9223372036854775807", "model.vocab: want <= 65536, got 9223372036854775807"},
-		{"train.warmup=1e300", "train.warmup: want <= 1000000000, got 1e+300"},
-		{"sample.tokens=9223372036854775807", "sample.tokens: want <= 1000000000, got 9223372036854775807"},
-		{"sample.temperature=-0.5", "sample.temperature: want >= 0, got -0.5"},
-		{"train.clip=-1", "train.clip: want >= 0, got -1"},
-	} {
-		_, _, err := Parse(zoo, "x.yaml", []byte(smallYAML), []string{c.set})
-		assert.EqualError(t, err, "-set: "+c.want)
+	refused := func(key string, sets ...string) {
+		t.Helper()
+		_, _, err := Parse(zoo, "x.yaml", []byte(smallYAML), sets)
+		requireAt(t, err, "-set", key)
 	}
-	_, _, err := Parse(zoo, "x.yaml", []byte(smallYAML), []string{"train.batch=65536", "train.accumulate=1048576"})
-	assert.EqualError(t, err, "-set: train.accumulate: want at most 4294967296 tokens a step, got 549755813888: batch 65536 x accumulate 1048576 x seq 8")
-	_, _, err = Parse(zoo, "x.yaml", []byte(smallYAML), []string{"train.steps=0", "train.tokens=1000000000000000000"})
-	assert.EqualError(t, err, "-set: train.tokens: want at most 1000000000 steps, got 15625000000000000: 1000000000000000000 tokens at 64 a step")
+	for _, set := range []string{
+		"train.accumulate=4611686018427387904",
+		"train.accumulate=0",
+		"train.batch=9223372036854775807",
+		"train.steps=9223372036854775807",
+		"train.steps=-1",
+		"train.eval_tokens=9223372036854775807",
+		"device.threads=1000000",
+		"device.threads=9223372036854775807",
+		"device.threads=-1",
+		"model.layers=1000000",
+		"model.feedforward.hidden=1000000000000",
+		"model.seq=1000000000",
+		"model.vocab=9223372036854775807",
+		"train.warmup=1e300",
+		"sample.tokens=9223372036854775807",
+		"sample.temperature=-0.5",
+		"train.clip=-1",
+	} {
+		key, _, _ := strings.Cut(set, "=")
+		refused(key, set)
+	}
+	refused("train.accumulate", "train.batch=65536", "train.accumulate=1048576") // tokens a step
+	refused("train.tokens", "train.steps=0", "train.tokens=1000000000000000000") // steps
+}
+
+// requireAt wants an Error in one line about a key at a position.
+func requireAt(t *testing.T, err error, position, key string) {
+	t.Helper()
+	var e *Error
+	require.ErrorAs(t, err, &e)
+	assert.Equal(t, []string{position, key}, []string{e.Position, e.Key}, err.Error())
+	assert.NotEmpty(t, e.Problem)
+	assert.NotContains(t, err.Error(), "\n")
 }
 
 func TestTokensAreRoundedUpToSteps(t *testing.T) {

@@ -38,6 +38,8 @@ func TestDevice(t *testing.T) {
 		{[]string{"device.kind=cuda", "device.precision=fp8"}, "device.precision"},
 	} {
 		_, _, err := config.Parse(models.Standard(), "a.yaml", []byte(deviceYAML), c.sets)
-		require.ErrorContains(t, err, c.want)
+		var e *config.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, c.want, e.Key)
 	}
 }

@@ -50,9 +50,9 @@ func TestEveryDesignHasAConfig(t *testing.T) {
 
 func TestErrorsInABuiltInConfigNameItsFileAndLine(t *testing.T) {
 	_, _, err := Load(zoo, "quickstart", []string{"train.schedule=constant", "train.steps=0"})
-	require.ErrorContains(t, err, "-set: train.steps")
+	requireAt(t, err, "-set", "train.steps")
 	_, _, err = Load(zoo, "quickstart", []string{"train.lr=1e-3", "train.min_lr=1"})
-	require.ErrorContains(t, err, "-set: train.min_lr")
+	requireAt(t, err, "-set", "train.min_lr")
 	run, where, err := Load(zoo, "quickstart", nil)
 	require.NoError(t, err)
 	assert.Equal(t, "configs/quickstart.yaml:8", where.Of("train.lr"))

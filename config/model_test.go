@@ -13,38 +13,35 @@ import (
 // key that it was given at, in whichever section; a key that is not given, without a line.
 func TestModelRefusals(t *testing.T) {
 	const train = "\ntrain: {steps: 1, lr: 1e-3}"
-	for _, row := range []struct{ text, want string }{
-		{"model:\n  preset: quickstart-mhc\n  stream: {n: -1}" + train, "c/x.yaml:3: model.stream.n: want >= 1, got -1"},
-		{"model:\n  preset: quickstart-mhc\n  stream: {n: 0}" + train, "c/x.yaml:3: model.stream.n: got 0, which no model can have: leave the key out for the default, 4"},
+	for _, row := range []struct{ text, position, key string }{
+		{"model:\n  preset: quickstart-mhc\n  stream: {n: -1}" + train, "c/x.yaml:3", "model.stream.n"},
+		{"model:\n  preset: quickstart-mhc\n  stream: {n: 0}" + train, "c/x.yaml:3", "model.stream.n"},
 		{"model:\n  preset: quickstart-mhc-lite\n  stream:\n    n: 5" + train,
-			"c/x.yaml:4: model.stream.n: want 1 to 4 for the mhc-lite stream, which mixes n! permutations, got 5: take the mhc stream"},
-		{"model:\n  preset: quickstart-mhc\n\n  stream: {sinkhorn_iterations: -3}" + train, "c/x.yaml:4: model.stream.sinkhorn_iterations: want >= 1, got -3"},
-		{"model:\n  preset: quickstart-vwn\n  stream: {m: 3}" + train, "c/x.yaml:3: model.stream.m: want a divisor of d_model 256, got 3"},
-		{"model:\n  preset: quickstart-vwn\n  stream: {n: 1}" + train, "c/x.yaml:3: model.stream.n: want at least m 2, the slots that a sublayer reads, got 1"},
+			"c/x.yaml:4", "model.stream.n"},
+		{"model:\n  preset: quickstart-mhc\n\n  stream: {sinkhorn_iterations: -3}" + train, "c/x.yaml:4", "model.stream.sinkhorn_iterations"},
+		{"model:\n  preset: quickstart-vwn\n  stream: {m: 3}" + train, "c/x.yaml:3", "model.stream.m"},
+		{"model:\n  preset: quickstart-vwn\n  stream: {n: 1}" + train, "c/x.yaml:3", "model.stream.n"},
 		{"model:\n  preset: quickstart-vwn\n  tie_embeddings: true" + train,
-			"c/x.yaml:3: model.tie_embeddings: want expand_embedding with it for the vwn stream, whose embedding is wider than d_model"},
+			"c/x.yaml:3", "model.tie_embeddings"},
 		{"model:\n  preset: quickstart-hieragg\n  layers: 3" + train,
-			"c/x.yaml:3: model.layers: want an even number for the hieragg stream, which aggregates pairs of blocks, got 3"},
-		{"model:\n  preset: quickstart-hieragg\n  stream: {inner: -4}" + train, "c/x.yaml:3: model.stream.inner: want >= 1, got -4"},
+			"c/x.yaml:3", "model.layers"},
+		{"model:\n  preset: quickstart-hieragg\n  stream: {inner: -4}" + train, "c/x.yaml:3", "model.stream.inner"},
 		{"model:\n  preset: quickstart-dwlstm\n  feedforward: {kind: gelu, hidden: 12}" + train,
-			"c/x.yaml:3: model.feedforward: want nothing for the dwlstm stream, whose blocks have no feed-forward, got kind gelu: remove it"},
-		{"model:\n  preset: quickstart-highway\n  stream: {dynamic: true}" + train, "c/x.yaml:3: model.stream.dynamic: unknown key of kind highway: it belongs to hyper"},
-		{"model:\n  preset: quickstart-highway\n  mup:\n    base: {feedforward: {hidden: 8}}" + train, "c/x.yaml:3: model.mup: want nothing for the highway stream, which muP is not known for"},
-		{"model:\n  preset: quickstart-moe\n  feedforward: {top_k: 9}" + train, "c/x.yaml:3: model.feedforward.top_k: want 1 to 8, the number of experts, got 9"},
-		{"model:\n  preset: quickstart-moe\n  feedforward: {experts: 1}" + train, "c/x.yaml: model.feedforward.top_k: want 1 to 1, the number of experts, got 2"},
-		{"model:\n  preset: quickstart\n  attention: {heads: 8}" + train, "c/x.yaml:3: model.attention.heads: want nothing for the matrix stream, whose heads are model.stream.rank, got 8: remove it"},
-		{"model: {preset: quickstart-moe}\ntrain:\n  steps: 1\n  lr: 1e-3\n  balance_loss: -1", "c/x.yaml:5: train.balance_loss: want >= 0, got -1"},
-		{"model: {preset: quickstart-moe}\ntrain:\n  steps: 1\n  lr: 1e-3\n  router_z_loss: -1", "c/x.yaml:5: train.router_z_loss: want >= 0, got -1"},
-		{"model: {preset: quickstart-moe}\ntrain:\n  steps: 1\n  lr: 1e-3\n  z_loss: -1", "c/x.yaml:5: train.z_loss: want >= 0, got -1"},
-		{"model:\n  preset: quickstart-mhc\n  stream: {sinkhorn_iteration: 3}" + train, `c/x.yaml:3: model.stream.sinkhorn_iteration: unknown key; did you mean "sinkhorn_iterations"?`},
-		{"model:\n  preset: quickstart-moe\n  balance_loss: 1" + train, `c/x.yaml:3: model.balance_loss: unknown key; did you mean train.balance_loss?`},
-		{"model:\n  preset: quickstart-mch" + train, `c/x.yaml:2: model.preset: unknown preset "quickstart-mch"; did you mean quickstart-mhc?`},
+			"c/x.yaml:3", "model.feedforward"},
+		{"model:\n  preset: quickstart-highway\n  stream: {dynamic: true}" + train, "c/x.yaml:3", "model.stream.dynamic"},
+		{"model:\n  preset: quickstart-highway\n  mup:\n    base: {feedforward: {hidden: 8}}" + train, "c/x.yaml:3", "model.mup"},
+		{"model:\n  preset: quickstart-moe\n  feedforward: {top_k: 9}" + train, "c/x.yaml:3", "model.feedforward.top_k"},
+		{"model:\n  preset: quickstart-moe\n  feedforward: {experts: 1}" + train, "c/x.yaml", "model.feedforward.top_k"},
+		{"model:\n  preset: quickstart\n  attention: {heads: 8}" + train, "c/x.yaml:3", "model.attention.heads"},
+		{"model: {preset: quickstart-moe}\ntrain:\n  steps: 1\n  lr: 1e-3\n  balance_loss: -1", "c/x.yaml:5", "train.balance_loss"},
+		{"model: {preset: quickstart-moe}\ntrain:\n  steps: 1\n  lr: 1e-3\n  router_z_loss: -1", "c/x.yaml:5", "train.router_z_loss"},
+		{"model: {preset: quickstart-moe}\ntrain:\n  steps: 1\n  lr: 1e-3\n  z_loss: -1", "c/x.yaml:5", "train.z_loss"},
+		{"model:\n  preset: quickstart-mhc\n  stream: {sinkhorn_iteration: 3}" + train, "c/x.yaml:3", "model.stream.sinkhorn_iteration"},
+		{"model:\n  preset: quickstart-moe\n  balance_loss: 1" + train, "c/x.yaml:3", "model.balance_loss"},
+		{"model:\n  preset: quickstart-mch" + train, "c/x.yaml:2", "model.preset"},
 	} {
 		_, _, err := Parse(zoo, "c/x.yaml", []byte(row.text), nil)
-		assert.EqualError(t, err, row.want)
-		if err != nil {
-			assert.NotContains(t, err.Error(), "\n")
-		}
+		requireAt(t, err, row.position, row.key)
 	}
 }
 

@@ -47,15 +47,17 @@ func TestAnOutsidersDesignIsReadAsOursAre(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"model.stream.damping: 0.5 -> 0.25"}, changes)
 	_, _, err = Parse(theirs, "x.yaml", []byte(text), []string{"model.stream.dampin=1"})
-	assert.EqualError(t, err, `-set: model.stream.dampin: unknown key; did you mean "damping"?`)
+	requireAt(t, err, "-set", "model.stream.dampin")
+	assert.ErrorContains(t, err, `"damping"`)
 	_, _, err = Parse(theirs, "x.yaml", []byte(text), []string{"model.stream.damping=0"})
-	assert.EqualError(t, err, "-set: model.stream.damping: got 0, which no model can have: leave the key out for the default, 0.5")
+	requireAt(t, err, "-set", "model.stream.damping")
 
 	keys, err := Keys(theirs)
 	require.NoError(t, err)
 	assert.Contains(t, keys, Key{Name: "model.stream.damping", Type: "number", Default: "0.5", Help: "what the stream is multiplied by", Kinds: "damped"})
 	_, _, err = Parse(models.Standard(), "x.yaml", []byte(text), nil)
-	assert.ErrorContains(t, err, `x.yaml:3: model.stream.kind: want one of `+strings.Join(zoo.StreamNames(), ", ")+`, got "damped"`)
+	requireAt(t, err, "x.yaml:3", "model.stream.kind")
+	assert.ErrorContains(t, err, strings.Join(zoo.StreamNames(), ", "))
 }
 
 // TestKeysOfASectionAreThoseOfItsKind: from a preset, a file and assignments, key by key.
@@ -78,7 +80,7 @@ func TestKeysOfASectionAreThoseOfItsKind(t *testing.T) {
 		assert.Equal(t, c.want, run.Model.Stream, c.sets)
 	}
 	_, _, err := Parse(zoo, "x.yaml", []byte(text), []string{"model.stream.kind=mhc"})
-	assert.EqualError(t, err, "x.yaml: model.stream.d_model: want >= 1, got 0")
+	requireAt(t, err, "x.yaml", "model.stream.d_model")
 	_, _, err = Parse(zoo, "x.yaml", []byte(text), []string{"model.stream.kind=vector", "model.stream.n=3"})
-	assert.EqualError(t, err, "-set: model.stream.n: unknown key of kind vector: it belongs to hyper, mhc, mhc-lite, vwn")
+	requireAt(t, err, "-set", "model.stream.n")
 }
