@@ -52,7 +52,7 @@ var allowed = map[string][]string{
 	"analysis/page":    {"figure"},
 	"analysis/check":   {},
 	"analysis/cache":   {"analysis/check", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
-	"analysis":         {"learner", "analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"analysis":         {"learner", "analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
 	"command/bench":    commandImports("experiment/bench"),
 	"command/train":    commandImports(),
 	"command/eval":     commandImports(),
