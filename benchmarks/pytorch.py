@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The RMT and the transformer of this project in PyTorch, to be timed beside it.
+"""The RMT and the transformer of this project in PyTorch, to be timed next to it.
 
 Both are written the way a PyTorch user would: whole-tensor operations, einsum-like products
 for READ and WRITE, scaled_dot_product_attention, torch.optim.AdamW. Pre-norm LayerNorm

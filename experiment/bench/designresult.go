@@ -58,7 +58,7 @@ func (b *Bench) designs(ctx context.Context, c Comparison) error {
 	before, rows := b.report.Designs, []DesignResult(nil)
 	for _, w := range c.Others {
 		from := len(plain.seconds)
-		own, err := b.besides(ctx, c, plain, w)
+		own, err := b.compareWith(ctx, c, plain, w)
 		if err != nil {
 			return err
 		}
@@ -80,9 +80,9 @@ func (b *Bench) designs(ctx context.Context, c Comparison) error {
 	return nil
 }
 
-// besides lets a running worker and a new one of w take turns; a w without a name is none. It returns the new one, ended; nil if it
-// did not start.
-func (b *Bench) besides(ctx context.Context, c Comparison, running *worker, w Workload) (*worker, error) {
+// compareWith lets a running worker and a new one of w take turns; a w without a name is none. It returns the new one, ended;
+// nil if it did not start.
+func (b *Bench) compareWith(ctx context.Context, c Comparison, running *worker, w Workload) (*worker, error) {
 	if w.Name == "" {
 		return nil, b.turns(ctx, c.Base.Name, c.Steps, []*worker{running})
 	}
