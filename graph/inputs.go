@@ -6,7 +6,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// parameterNode is a node and the stored parameter that it stands for.
+// parameterNode is a stored parameter and its node.
 type parameterNode struct {
 	node  *gorgonia.Node
 	param *Param

@@ -41,7 +41,7 @@ func (p *Program) Profile() []OpProfile {
 	return append(rows, machine)
 }
 
-// opType is a Primitive's name without the parameters and shapes that stand in brackets.
+// opType is a Primitive's name without the parameters and shapes in brackets.
 func opType(k Primitive) string {
 	var name strings.Builder
 	depth := 0

@@ -17,7 +17,7 @@ type Unembedding struct {
 	scale float64
 }
 
-// UnembeddingConfig describes the way out of a model.
+// UnembeddingConfig describes the map from features to logits.
 type UnembeddingConfig struct {
 	Features, Vocab int
 	Tied            *gorgonia.Node // the embedding's table [Vocab, ...Features], or nil

@@ -63,7 +63,7 @@ type Config struct {
 // Attention describes the attention of each block. A matrix stream has heads of its own.
 type Attention struct {
 	Heads               int     `yaml:"heads" json:"heads,omitempty" default:"required, or preset, but with a matrix stream" max:"131072" help:"number of heads"`
-	HeadDim             int     `yaml:"head_dim" json:"head_dim,omitempty" max:"131072" help:"size of one head; 0: d_model / heads"`
+	HeadDim             int     `yaml:"head_dim" json:"head_dim,omitempty" max:"131072" help:"dimension of one head; 0: d_model / heads"`
 	Positions           string  `yaml:"positions" json:"positions,omitempty" help:"learned, alibi, rope or none"`
 	RopeBase            float64 `yaml:"rope_base" json:"rope_base,omitempty" default:"10000 with rope" from:"model.attention.positions" help:"rope: base of the wavelengths"`
 	InverseLayerScaling bool    `yaml:"inverse_layer_scaling" json:"inverse_layer_scaling,omitempty" help:"divide the logits by the block's number, from 1"`
@@ -90,7 +90,7 @@ type MuPBase struct {
 // BaseHeads are the attention heads of a muP base.
 type BaseHeads struct {
 	Heads   int `yaml:"heads" json:"heads,omitempty" help:"number of heads; 0: the model's own"`
-	HeadDim int `yaml:"head_dim" json:"head_dim,omitempty" help:"size of one head; 0: the model's own"`
+	HeadDim int `yaml:"head_dim" json:"head_dim,omitempty" help:"dimension of one head; 0: the model's own"`
 }
 
 // FieldError is a Config field with a bad value.

@@ -52,7 +52,7 @@ type Part struct {
 	Cost layers.Cost // in all blocks
 }
 
-// The names of parts. What a sublayer's way in and out of the stream takes is the stream's.
+// The names of parts. The cost of reading and writing the stream is the stream's.
 const (
 	PartStream      = "stream"
 	PartAttention   = string(stream.Attention)

@@ -52,5 +52,5 @@ func TestSameModel(t *testing.T) {
 	m.Attention.Positions, c.Attention.Positions, c.Seq = models.PositionsALiBi, models.PositionsALiBi, 100
 	assert.NoError(t, same(m, c), "without a position table rows may have any length")
 	v.Attention.HeadDim = 5
-	assert.NoError(t, same(tinyVector(plainly), v), "the head size said, or d_model / heads")
+	assert.NoError(t, same(tinyVector(plainly), v), "the head dimension said, or d_model / heads")
 }

@@ -32,7 +32,7 @@ func (s *Spec) checkStream() error {
 		return s.ofSetting(err)
 	}
 	if s.Attention.Positions == PositionsRoPE && s.HeadDim()%2 != 0 {
-		return fieldError("attention.positions", "rope wants an even head size, got %d", s.HeadDim())
+		return fieldError("attention.positions", "rope wants an even head dimension, got %d", s.HeadDim())
 	}
 	return nil
 }

@@ -58,8 +58,8 @@ func badShapes() []refusal {
 		{"attention.heads", "want >= 1, got 0", tinyVector(withAttention(models.Attention{}))},
 		{"attention.heads", "want a divisor of d_model 15, got 4", tinyVector(withAttention(models.Attention{Heads: 4}))},
 		{"attention.heads", "want nothing for the matrix stream, whose heads are model.stream.rank, got 2: remove it", tinyMatrix(withAttention(models.Attention{Heads: 2}))},
-		{"attention.positions", "rope wants an even head size, got 5", tinyVector(rope)},
-		{"attention.positions", "rope wants an even head size, got 7", tinyMatrix(func(c *models.Config) {
+		{"attention.positions", "rope wants an even head dimension, got 5", tinyVector(rope)},
+		{"attention.positions", "rope wants an even head dimension, got 7", tinyMatrix(func(c *models.Config) {
 			c.Stream, c.Attention.Positions = stream.MatrixConfig{Dk: 5, Dv: 7, Rank: 3}, models.PositionsRoPE
 		})},
 	}

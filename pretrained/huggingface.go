@@ -103,7 +103,7 @@ func (c gpt2Config) check() error {
 	case !known:
 		return layers.Setting("activation_function", "want one of %v, got %q: it is not built", slices.Sorted(maps.Keys(gelus())), c.Activation)
 	case !c.ScaleAttention:
-		return layers.Setting("scale_attn_weights", "want true, got false: attention without 1/sqrt(head size) is not built")
+		return layers.Setting("scale_attn_weights", "want true, got false: attention without 1/sqrt(head dimension) is not built")
 	case c.CrossAttention:
 		return layers.Setting("add_cross_attention", "want false, got true: attention to an encoder is not built")
 	case !c.Tied:

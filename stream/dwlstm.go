@@ -147,7 +147,7 @@ func (d *dwlstm) Embed(t Tokens) State {
 	return dwlstmState{H: h, C: h}
 }
 
-// Sites is attention alone: the cell stands in the feed-forward's place.
+// Sites is attention alone: the cell takes the feed-forward's place.
 func (d *dwlstm) Sites(block int) []Site { return []Site{{block, Attention, block}} }
 
 // ReadHeads is W_QKV; heads are contiguous columns.

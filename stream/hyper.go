@@ -150,8 +150,8 @@ func (h *hyper) Form(at Site) Form {
 	return f
 }
 
-// formedMixer is a mixer that starts as the values of a parameter; it is told the words
-// for them.
+// formedMixer is a mixer that can say its Form. res, down and up describe in words the initial
+// values of A_res, A_down and B_up.
 type formedMixer interface {
 	form(at Site, p packing, res, down, up string) Form
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// tables are the way into a stream of one vector a token: E[token] + P[position].
+// tables embed tokens as one vector each: E[token] + P[position].
 type tables struct {
 	b         *graph.Builder
 	embedding *layers.Embedding

@@ -17,7 +17,7 @@ const (
 // hiddenKey is that of a feed-forward's width.
 const hiddenKey = "feedforward.hidden"
 
-// headDim is the size of an attention head.
+// headDim is the dimension of an attention head.
 func (c Vectors) headDim() int {
 	if c.HeadDim > 0 {
 		return c.HeadDim

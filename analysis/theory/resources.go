@@ -100,7 +100,7 @@ func matrixParts(c models.Spec) []Part {
 	)
 }
 
-// vectorParts are the transformer's, with W = heads x head size entries of a query.
+// vectorParts are the transformer's, with W = heads x head dimension entries of a query.
 func vectorParts(c models.Spec) []Part {
 	l, d, w := c.Layers, c.Width(), c.HeadCount()*c.HeadDim()
 	parts := []Part{lookup("embedding", c.Vocab, d)}

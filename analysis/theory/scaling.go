@@ -33,7 +33,7 @@ type Scaling struct {
 func FigureSizes() []int { return []int{768, 1536, 2048, 3072, 4096, 6144, 8192} }
 
 // NewScaling varies the stream of an RMT and of a transformer (paper figure 1). sizes in entries:
-// multiples of the RMT's Dv and of the transformer's head size for which FF d/d_model is whole.
+// multiples of the RMT's Dv and of the transformer's head dimension for which FF d/d_model is whole.
 func NewScaling(matrix, vector models.Spec, sizes []int) (Scaling, error) {
 	first, second, err := paperKinds()
 	if err != nil {
@@ -55,7 +55,7 @@ func NewScaling(matrix, vector models.Spec, sizes []int) (Scaling, error) {
 func (s *Scaling) add(matrix, vector models.Spec, size int) error {
 	head, dv, ff, d := vector.HeadDim(), matrix.HeadDim(), hidden(vector), vector.Width()
 	if size < 1 || size%dv != 0 || size%head != 0 || ff*size%d != 0 {
-		return check.Value("stream size", fmt.Sprintf("a multiple of Dv %d and of the head size %d for which FF %d x size / d_model %d is whole", dv, head, ff, d), size)
+		return check.Value("stream size", fmt.Sprintf("a multiple of Dv %d and of the head dimension %d for which FF %d x size / d_model %d is whole", dv, head, ff, d), size)
 	}
 	for _, line := range []struct {
 		points *[]ScalePoint

@@ -17,7 +17,7 @@ type KVCache[T Float] struct {
 // NewKVCache returns an empty cache. Every size must be at least 1.
 func NewKVCache[T Float](batch, heads, capacity, headDim int) (*KVCache[T], error) {
 	if min(batch, heads, capacity, headDim) < 1 {
-		return nil, errors.Errorf("key-value cache: want batch, heads, capacity and head size >= 1, got %d, %d, %d and %d",
+		return nil, errors.Errorf("key-value cache: want batch, heads, capacity and head dimension >= 1, got %d, %d, %d and %d",
 			batch, heads, capacity, headDim)
 	}
 	size := batch * heads * capacity * headDim

@@ -32,7 +32,7 @@ func TestRopeAgainstComputedTable(t *testing.T) {
 	}
 }
 
-// The table is made anew when the base, the head size or a larger number of positions
+// The table is made anew when the base, the head dimension or a larger number of positions
 // asks for it, and only then.
 func TestRopeTableFollowsItsArguments(t *testing.T) {
 	var table ropeTable[float32]

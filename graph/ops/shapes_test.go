@@ -78,7 +78,7 @@ func TestBadShapes(t *testing.T) {
 		}, "slopes: want 2, one a head, got 1"},
 		{func(b *graph.Builder) *gorgonia.Node {
 			return attention.Causal(b, f(4, 9), attention.Options{Heads: 1, Seq: 4, RopeBase: 10})
-		}, "want an even head size, got 3"},
+		}, "want an even head dimension, got 3"},
 		{func(b *graph.Builder) *gorgonia.Node {
 			return attention.Causal(b, f(4, 12), attention.Options{Heads: 2, Seq: 4, Starts: n(3)})
 		}, "starts: want 4 entries, one a token, got shape (3)"},

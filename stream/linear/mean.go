@@ -25,14 +25,14 @@ func (m Chain) Mean(tokens int) Chain {
 	return p.mean(tokens)
 }
 
-// product is a chain in the making.
+// product collects the maps of a chain: W_1 W_2 ..., and the mixtures of rows between them.
 type product struct {
 	fixed  Chain   // W_1, W_2, ...
-	groups [][]Mix // what lies before, between and after them: numbers, but for the last
+	groups [][]Mix // the mixtures before, between and after them: numbers, but for the last
 	size   int     // of the entries so far
 }
 
-// take goes on by a map; false: it has not the structure.
+// extend appends a map; false: the chain does not have the structure of a product.
 func (p *product) extend(m Map) bool {
 	last := len(p.groups) - 1
 	_, p.size = m.Sizes()
@@ -68,7 +68,7 @@ func (p *product) extend(m Map) bool {
 	return false
 }
 
-// fix goes on by a map of entries, if what lies before it is a number.
+// extendByMatrix appends a map of entries, if the group before it is a number.
 func (p *product) extendByMatrix(m Map) bool {
 	if !p.number() {
 		return false
@@ -77,14 +77,14 @@ func (p *product) extendByMatrix(m Map) bool {
 	return true
 }
 
-// number tells whether the last group comes to one.
+// number tells whether the mixtures of the last group multiply to a number.
 func (p *product) number() bool {
 	group := p.groups[len(p.groups)-1]
 	n := len(group)
 	return n == 0 || group[0].In == 1 && group[n-1].Out == 1
 }
 
-// mean is the chain's.
+// mean is the mean over tokens of the product, as a chain.
 func (p *product) mean(tokens int) Chain {
 	sum := p.coefficients(0)
 	for t := 1; t < tokens; t++ {

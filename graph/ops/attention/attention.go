@@ -37,7 +37,7 @@ type attention struct {
 // attentionSaved holds the log-sum-exp of each row of logits, [batch, heads, seq].
 type attentionSaved struct {
 	lse    any
-	device struct{ lse, slopes, angles graph.DeviceMemory } // and what a device is told once
+	device struct{ lse, slopes, angles graph.DeviceMemory } // and what is uploaded to a device once
 }
 
 // Causal is multi-head attention in which token i sees the tokens from its
@@ -87,7 +87,7 @@ func (k attention) Infer(in []graph.Signature) (graph.Signature, error) {
 	case k.slopes != nil && len(k.slopes) != k.heads:
 		return graph.Signature{}, errors.Errorf("slopes: want %d, one a head, got %d", k.heads, len(k.slopes))
 	case k.ropeBase != 0 && qkv.Width()/3/k.heads%2 != 0:
-		return graph.Signature{}, errors.Errorf("RoPE: want an even head size, got %d", qkv.Width()/3/k.heads)
+		return graph.Signature{}, errors.Errorf("RoPE: want an even head dimension, got %d", qkv.Width()/3/k.heads)
 	}
 	if k.masked {
 		if err := graph.WantInts(in, 1, "starts"); err != nil {

@@ -100,7 +100,7 @@ func (a *deviceAttention) result() (cuda.Array, error) {
 	return a.Scratch(a.number, y.N/a.HeadDim*a.padded)
 }
 
-// finish brings the result, if it lies elsewhere, to the output.
+// finish copies the result, if it is elsewhere, to the output.
 func (a *deviceAttention) finish(x cuda.Array) error {
 	y := a.Out()
 	if x.Ptr == y.Ptr {

@@ -23,7 +23,7 @@ type attentionTile struct {
 	stages  int // tiles in memory at a time
 }
 
-// attentionKernels are the kernels of one precision, by rising head size.
+// attentionKernels are the kernels of one precision, by rising head dimension.
 type attentionKernels struct{ forward, backward []attentionTile }
 
 func attentionKernelsOf(p cuda.Precision) attentionKernels {
