@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/residua-go/residua/figure"
 )
@@ -25,15 +24,6 @@ func (r *Report) Tables() []Table {
 		}
 	}
 	return tables
-}
-
-// String is the machine and the tables as text.
-func (r *Report) String() string {
-	text := []string{r.Machine.String()}
-	for _, t := range r.Tables() {
-		text = append(text, t.Text())
-	}
-	return strings.Join(text, "\n")
 }
 
 // String is one line.

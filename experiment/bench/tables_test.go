@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -127,6 +128,15 @@ func TestPicture(t *testing.T) {
 	b = r.Picture()
 	assert.Len(t, b.Values, 2)
 	require.NoError(t, figure.Check(b))
+}
+
+// String is the machine and the tables as text.
+func (r *Report) String() string {
+	text := []string{r.Machine.String()}
+	for _, t := range r.Tables() {
+		text = append(text, t.Text())
+	}
+	return strings.Join(text, "\n")
 }
 
 func TestMedian(t *testing.T) {
