@@ -133,11 +133,11 @@ func inOrder(writers []stream.Writer, sources []string) []stream.Writer {
 // Writers lists what wrote to the stream, in order.
 func (d *Decomposition) Writers() []stream.Writer { return slices.Clone(d.writers) }
 
-// Size is the number of entries of a token's stream at its end.
+// Size is the number of entries of a token's stream after all writes.
 func (d *Decomposition) Size() int { return d.frozen.Size() }
 
-// End is the model's own stream of a token at its end [Size].
-func (d *Decomposition) End(token int) ([]float64, error) {
+// Output is a token's stream after all writes [Size], as the model's own run has it.
+func (d *Decomposition) Output(token int) ([]float64, error) {
 	if err := d.checkToken(token); err != nil {
 		return nil, err
 	}

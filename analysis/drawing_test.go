@@ -87,3 +87,22 @@ func checkDrawing(t *testing.T, what string, r drawable) {
 	_, err := json.Marshal(r)
 	assert.NoError(t, err, what)
 }
+
+// requireResult wants an analysis's table, figures and JSON to be in order.
+func requireResult(t *testing.T, r drawable) {
+	t.Helper()
+	_, err := json.Marshal(r)
+	require.NoError(t, err)
+	require.NotEmpty(t, r.Table().Rows)
+	require.NoError(t, figure.Check(r.Table()))
+	for _, f := range r.Figures() {
+		require.NoError(t, figure.Check(f), f.Heading())
+	}
+}
+
+// checkResult wants figures, too.
+func checkResult(t *testing.T, r drawable) {
+	t.Helper()
+	requireResult(t, r)
+	assert.NotEmpty(t, r.Figures())
+}

@@ -1,7 +1,6 @@
 package analysis_test
 
 import (
-	"encoding/json"
 	"math"
 	"testing"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
-	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -270,22 +268,4 @@ func (o oddSpaces) Spaces() []stream.Space { return []stream.Space{o.Space} }
 func (o oddSpaces) Defaults() stream.Design {
 	o.VectorConfig = o.VectorConfig.Defaults().(stream.VectorConfig)
 	return o
-}
-
-// result is what every analysis returns.
-type result interface {
-	Table() figure.Table
-	Figures() []figure.Figure
-}
-
-// checkResult wants an analysis's figures, table and JSON to be in order.
-func checkResult(t *testing.T, r result) {
-	t.Helper()
-	assert.NoError(t, figure.Check(r.Table()))
-	assert.NotEmpty(t, r.Figures())
-	for _, f := range r.Figures() {
-		assert.NoError(t, figure.Check(f), f.Heading())
-	}
-	_, err := json.Marshal(r)
-	assert.NoError(t, err)
 }

@@ -1,0 +1,177 @@
+package analysis_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// access is what a site reads with or writes by, columns.
+type access struct {
+	site  string
+	reads bool
+	w     *mat.Dense
+}
+
+// naiveFold is C diag(g) W, entry by entry.
+func naiveFold(c models.Spec, gain []float64, w *mat.Dense) *mat.Dense {
+	d, m := w.Dims()
+	folded := mat.NewDense(d, m, nil)
+	for j := range m {
+		mean := 0.0
+		for i := range d {
+			folded.Set(i, j, gain[i]*w.At(i, j))
+			mean += folded.At(i, j) / float64(d)
+		}
+		for i := range d {
+			if c.Norm != models.NormRMS {
+				folded.Set(i, j, folded.At(i, j)-mean)
+			}
+		}
+	}
+	return folded
+}
+
+// param is a parameter as a matrix of so many rows.
+func param(store *graph.Store, name string, rows int) *mat.Dense {
+	w := graph.Float64s(store.Param(name).Value)
+	return mat.NewDense(rows, len(w)/rows, w)
+}
+
+// expertsOf are the parts of a feed-forward's weights: one, or one an expert.
+func expertsOf(c models.Spec, store *graph.Store, name string, rows int) []*mat.Dense {
+	n := expertCount(c)
+	w := graph.Float64s(store.Param(name).Value)
+	var all []*mat.Dense
+	for e := range n {
+		part := w[e*len(w)/n:][:len(w)/n]
+		all = append(all, mat.NewDense(rows, len(part)/rows, part))
+	}
+	return all
+}
+
+// sideBySide joins matrices of as many rows.
+func sideBySide(all []*mat.Dense) *mat.Dense {
+	joined := all[0]
+	for _, w := range all[1:] {
+		var next mat.Dense
+		next.Augment(joined, w)
+		joined = &next
+	}
+	return joined
+}
+
+// accessesOf are a model's reads and writes, in the order of the run.
+func accessesOf(c models.Spec, store *graph.Store) []access {
+	if on[stream.MatrixConfig](c) {
+		return matrixAccesses(c, store)
+	}
+	return vectorAccesses(c, store)
+}
+
+// vectorAccesses are a stream of vectors' reads and writes, in the order of the run.
+func vectorAccesses(c models.Spec, store *graph.Store) []access {
+	gain := func(name string) []float64 { return graph.Float64s(store.Param(name).Value) }
+	transposed := func(w *mat.Dense) *mat.Dense { return mat.DenseCopyOf(w.T()) }
+	embedding, last := transposed(param(store, "embedding", c.Vocab)), lastAccess(c, store)
+	if c.MuP != nil {
+		embedding.Scale(c.MuP.InputMultiplier, embedding)
+		last.w.Scale(c.MuP.OutputMultiplier*float64(c.MuP.Base.Stream.(stream.VectorConfig).D)/float64(c.Width()), last.w)
+	}
+	all := []access{{"embedding", false, embedding}}
+	if c.Attention.Positions == models.PositionsLearned {
+		all = append(all, access{"positions", false, transposed(param(store, "positions", c.Seq))})
+	}
+	if on[stream.VWNConfig](c) {
+		all = nil
+	}
+	for l := range c.Layers {
+		a, f := fmt.Sprintf("blocks.%d.attention", l), fmt.Sprintf("blocks.%d.feedforward", l)
+		o := graph.Float64s(store.Param(a + ".o").Value)
+		var written []*mat.Dense
+		for _, w2 := range expertsOf(c, store, f+".w2", hidden(c)) {
+			written = append(written, transposed(w2))
+		}
+		all = append(all,
+			access{a, true, naiveFold(c, gain(a+".norm"), param(store, a+".qkv", c.Width()))},
+			access{a, false, transposed(mat.NewDense(len(o)/c.Width(), c.Width(), o))},
+			access{f, true, naiveFold(c, gain(f+".norm"), sideBySide(expertsOf(c, store, f+".w1", c.Width())))},
+			access{f, false, sideBySide(written)})
+	}
+	if on[stream.VWNConfig](c) {
+		return all
+	}
+	return append(all, last)
+}
+
+// lastAccess is the unembedding after the last norm.
+func lastAccess(c models.Spec, store *graph.Store) access {
+	last := "norm"
+	switch {
+	case settingsOf[stream.HieraggConfig](c).Separate:
+		last = "blocks.3.aggregate.norm"
+	case on[stream.HieraggConfig](c):
+		last = "aggregate.norm"
+	}
+	u := mat.DenseCopyOf(param(store, "embedding", c.Vocab).T())
+	if !c.TieEmbeddings {
+		u = param(store, "unembedding", c.Width())
+	}
+	return access{"unembedding", true, naiveFold(c, graph.Float64s(store.Param(last).Value), u)}
+}
+
+// matrixAccesses are a matrix stream's keys, reading ones times their norm's mean gain.
+func matrixAccesses(c models.Spec, store *graph.Store) []access {
+	s := matrixOf(c)
+	reading := func(keys, norm string) *mat.Dense {
+		k, g := param(store, keys, 1), graph.Float64s(store.Param(norm).Value)
+		_, n := k.Dims()
+		w := mat.NewDense(s.Dk, n/s.Dk, nil)
+		w.Apply(func(d, i int, _ float64) float64 {
+			mean := 0.0
+			for v := range s.Dv {
+				mean += g[d*s.Dv+v] / float64(s.Dv)
+			}
+			return k.At(0, i*s.Dk+d) * mean
+		}, w)
+		return w
+	}
+	writing := func(keys string) *mat.Dense { return mat.DenseCopyOf(param(store, keys, s.Rank).T()) }
+	all := []access{{"embedding", false, writing("write_embedding")}}
+	if c.Attention.Positions == models.PositionsLearned {
+		all = append(all, access{"positions", false, writing("write_positions")})
+	}
+	for l := range c.Layers {
+		for _, kind := range []string{".attention", ".feedforward"} {
+			site := fmt.Sprintf("blocks.%d%s", l, kind)
+			all = append(all, access{site, true, reading(site+".read", site+".norm")}, access{site, false, writing(site + ".write")})
+		}
+	}
+	return append(all, access{"unembedding", true, reading("read_unembedding", "norm")})
+}
+
+// svd takes a matrix apart: singular values, and an orthonormal basis of the directions that
+// hold 90% of the energy.
+func svd(t *testing.T, w *mat.Dense) (values []float64, basis *mat.Dense) {
+	var s mat.SVD
+	require.True(t, s.Factorize(w, mat.SVDThin))
+	var u mat.Dense
+	s.UTo(&u)
+	values = s.Values(nil)
+	total, held, k := 0.0, 0.0, 0
+	for _, v := range values {
+		total += v * v
+	}
+	for held < 0.9*total {
+		held += values[k] * values[k]
+		k++
+	}
+	d, _ := u.Dims()
+	return values, mat.DenseCopyOf(u.Slice(0, d, 0, k))
+}
