@@ -1,0 +1,71 @@
+package models_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
+)
+
+// TestResidualFormStarts: the coefficients of a model's first run are those that the form
+// tells, at both sites.
+func TestResidualFormStarts(t *testing.T) {
+	compared := 0
+	for name, c := range formConfigs(t) {
+		forms, err := models.ResidualForm(c)
+		require.NoError(t, err)
+		for _, f := range forms {
+			w := watch(t, c, modeltest.NewStore(t, c, tensor.Float64, 0), f.Site, 1)
+			if w.coefficients == nil {
+				continue
+			}
+			a := unpack(w.coefficients[:f.Res.Rows*(2*f.Down.Rows+f.Res.Rows)], f.Res.Rows, f.Down.Rows)
+			for i, x := range coefficients(f) {
+				require.InDeltaSlice(t, x.Start.Values, a[i], 1e-12, "%s %s %s", name, f.Site, x.Axes)
+				checkWords(t, x, a[i], map[string]int{"blocks.0.attention": 0, "blocks.0.feedforward": 1}[f.Site])
+				compared++
+			}
+		}
+	}
+	assert.GreaterOrEqual(t, compared, 7*2*3)
+}
+
+// checkWords checks a coefficient's numbers at the first step by what the form says of them
+// in words; site counts the sublayers.
+func checkWords(t *testing.T, x stream.Coefficient, values []float64, site int) {
+	t.Helper()
+	sigmoid := func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
+	unit := map[bool]float64{true: 1}
+	var diagonal float64
+	_, err := fmt.Sscanf(x.Start.Text, "%g on the diagonal", &diagonal)
+	for at, v := range values {
+		i, j := at/x.Columns, at%x.Columns
+		var want float64
+		digits := 1e-12
+		switch x.Start.Text {
+		case "1":
+			want = 1
+		case "I", "[I 0]":
+			want = unit[i == j]
+		case "1 at row (site mod n)":
+			want = unit[j == site%x.Columns]
+		case "1 where j = i mod m":
+			want = unit[j == i%x.Columns]
+		case "sigmoid(+1) at row (site mod n), sigmoid(-1) elsewhere":
+			want = sigmoid(2*unit[j == site%x.Columns] - 1)
+		default:
+			require.NoError(t, err, "words for %s: %q", x.Axes, x.Start.Text)
+			if want, digits = diagonal, 5e-4; i != j {
+				want = (1 - diagonal) / float64(x.Rows-1)
+			}
+		}
+		require.InDelta(t, want, v, digits, "%q, entry %d, %d", x.Start.Text, i, j)
+	}
+}
