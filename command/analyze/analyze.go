@@ -19,7 +19,7 @@ func Suite(zoo models.Zoo) cli.Suite {
 		Notes: []string{
 			"Each command writes its result as a table to standard output; -json writes one JSON",
 			"document in its place. With -out DIR the folder gets a page that opens offline,",
-			"index.html, and next to it each figure as SVG and PNG and each table as CSV.",
+			"index.html, and next to it each figure as SVG and PNG and each table as CSV and Markdown.",
 		},
 		Commands: commands(zoo),
 	}
