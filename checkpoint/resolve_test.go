@@ -37,7 +37,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// A foreign folder is found; its model is for another reader. A step folder stays one whatever lies beside.
+// A foreign folder is found; its model is for another reader. A step folder stays one whatever else lies there.
 func TestResolveHuggingFace(t *testing.T) {
 	dir := filepath.Join("..", "testdata", "reference", "gpt2-hf")
 	got, err := Resolve(dir)

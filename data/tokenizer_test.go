@@ -1,7 +1,6 @@
 package data
 
 import (
-	"encoding/json"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -40,43 +39,6 @@ func TestTokenizerConstants(t *testing.T) {
 func TestUnknownTokenizer(t *testing.T) {
 	_, err := NewTokenizer("gpt3")
 	assert.EqualError(t, err, `data.tokenizer: want one of bytes, gpt2, got "gpt3"`)
-}
-
-// TestReferenceTokenizer compares ids with those of Hugging Face's GPT-2
-// tokenizer, stored beside the other references.
-func TestReferenceTokenizer(t *testing.T) {
-	folder, own := os.Getenv("RESIDUA_REFERENCE"), false
-	switch {
-	case folder == "":
-		folder, own = filepath.Join("..", "testdata", "reference"), true
-	case !filepath.IsAbs(folder): // relative to the project's root
-		folder = filepath.Join("..", folder)
-	}
-	text, err := os.ReadFile(filepath.Join(folder, "tokenizer", "gpt2.json"))
-	if os.IsNotExist(err) && !own {
-		t.Skipf("%s has no tokenizer/gpt2.json", folder)
-	}
-	require.NoError(t, err)
-	var cases []struct {
-		Text string
-		IDs  []int32
-	}
-	require.NoError(t, json.Unmarshal(text, &cases))
-	require.NotEmpty(t, cases)
-	tokenizer := newTokenizer(t, "gpt2")
-	for _, c := range cases {
-		t.Run(shorten(c.Text), func(t *testing.T) {
-			assert.Equal(t, c.IDs, tokenizer.Encode([]int32{}, c.Text))
-			assert.Equal(t, c.Text, tokenizer.Decode(c.IDs))
-		})
-	}
-}
-
-func shorten(text string) string {
-	if runes := []rune(text); len(runes) > 24 {
-		return string(runes[:24])
-	}
-	return text
 }
 
 func TestEncodeBytes(t *testing.T) {
