@@ -3,7 +3,6 @@ package generate_test
 import (
 	"context"
 	"errors"
-	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -286,98 +285,4 @@ func TestDivergedModel(t *testing.T) {
 	store.Params()[0].Value.Float32s()[bos*resolved(t, c).Width()] = float32(inf())
 	_, err := newGenerator(t, store, c, generate.Options{}).Generate(context.Background(), generate.Request{Tokens: 3}, nil)
 	assert.ErrorIs(t, err, models.ErrDiverged)
-}
-
-func inf() float64 { zero := 0.0; return 1 / zero }
-
-// is checks for an error that is, or wraps, another.
-func is(target error) func(*testing.T, error) {
-	return func(t *testing.T, err error) { assert.ErrorIs(t, err, target) }
-}
-
-// setting checks for an error of the setting of that name.
-func setting(key string) func(*testing.T, error) {
-	return func(t *testing.T, err error) {
-		var bad *layers.SettingError
-		if assert.ErrorAs(t, err, &bad) {
-			assert.Equal(t, key, bad.Key)
-		}
-	}
-}
-
-func TestNewRefuses(t *testing.T) {
-	c := tiny(models.PositionsLearned)
-	store := freshStore(t, c)
-	other := tiny(models.PositionsLearned)
-	other.Layers = 3
-	narrow := tiny(models.PositionsLearned)
-	narrow.Vocab = 200
-	for _, r := range []struct {
-		name   string
-		store  *graph.Store
-		config models.Config
-		o      generate.Options
-		check  func(*testing.T, error)
-	}{
-		{"no store", nil, c, generate.Options{}, is(models.ErrNoParameters)},
-		{"empty store", graph.NewStore(tensor.Float32, 0), c, generate.Options{}, is(models.ErrNoParameters)},
-		{"other model", freshStore(t, c), other, generate.Options{}, func(t *testing.T, err error) {
-			assert.ErrorContains(t, err, `parameter "blocks.2.attention.norm": the store does not have it`)
-		}},
-		{"small vocabulary", store, narrow, generate.Options{}, func(t *testing.T, err error) {
-			var vocabulary *data.VocabularyError
-			require.ErrorAs(t, err, &vocabulary)
-			assert.Equal(t, data.VocabularyError{Tokenizer: "bytes", IDs: 257, Model: 200}, *vocabulary)
-		}},
-		{"wide window", store, c, generate.Options{Window: 13}, setting("window")},
-		{"negative window", store, c, generate.Options{Window: -1}, setting("window")},
-	} {
-		t.Run(r.name, func(t *testing.T) {
-			_, err := generate.New(r.store, resolved(t, r.config), bytesTokenizer(t), r.o)
-			r.check(t, err)
-		})
-	}
-	assert.Len(t, store.Params(), len(freshStore(t, c).Params()), "what was refused has added nothing")
-}
-
-func TestRequestsThatAreRefused(t *testing.T) {
-	c := tiny(models.PositionsALiBi)
-	g := newGenerator(t, freshStore(t, c), c, generate.Options{})
-	for _, c := range []struct {
-		key string
-		r   generate.Request
-	}{
-		{"tokens", generate.Request{Tokens: -1}},
-		{"temperature", generate.Request{Temperature: -0.1}},
-		{"temperature", generate.Request{Temperature: inf()}},
-		{"top-k", generate.Request{TopK: -1}},
-		{"top-p", generate.Request{TopP: 1.1}},
-		{"top-p", generate.Request{TopP: -1}},
-		{"stop", generate.Request{Stop: []string{"a", ""}}},
-		{"ids", generate.Request{Prompt: "a", IDs: []int32{1}}},
-		{"ids", generate.Request{IDs: []int32{1, 257}}},
-		{"ids", generate.Request{IDs: []int32{-1}}},
-	} {
-		_, err := g.Generate(context.Background(), c.r, nil)
-		setting(c.key)(t, err)
-	}
-	_, err := g.Generate(context.Background(), generate.Request{TopK: -1}, nil)
-	assert.EqualError(t, err, "top-k: want >= 1, or 0 for no limit, got -1")
-}
-
-// TestWindowBeyondMemoryIsRefused: before any of its keys and values is allocated, with the
-// largest window that would fit.
-func TestWindowBeyondMemoryIsRefused(t *testing.T) {
-	c := tiny(models.PositionsALiBi)
-	store := freshStore(t, c)
-	for _, window := range []int{1e12, math.MaxInt} {
-		_, err := generate.New(store, resolved(t, c), bytesTokenizer(t), generate.Options{Window: window})
-		assert.Regexp(t, `^window: want at most \d+ tokens, whose keys and values fill the \S+ [MG]B of memory that are available, got \d+$`, err.Error())
-	}
-	c.Seq = 1<<31 - 1 // as a file may claim where positions are not parameters
-	_, err := generate.New(store, resolved(t, c), bytesTokenizer(t), generate.Options{})
-	setting("window")(t, err)
-	g, err := generate.New(store, resolved(t, c), bytesTokenizer(t), generate.Options{Window: 100})
-	require.NoError(t, err)
-	g.Close()
 }
