@@ -53,6 +53,7 @@ func requests() []patch {
 		{"kernel.go", "\t\tio.Copy(&jupyterStdOut, rOut)\n", "\t\tio.Copy(printed, rOut)\n", "what is displayed stands below what was printed before"},
 		{"kernel.go", "\touterr := OutErr{&jupyterStdOut, &jupyterStdErr}\n", "\touterr := OutErr{&jupyterStdOut, &jupyterStdErr}\n\tprinted := newStdout(&jupyterStdOut, wOut)\n", "the same"},
 		{"kernel.go", "\tcmd := exec.Command(args[0], args[1:]...)\n", "\tcmd := exec.CommandContext(s.context(), args[0], args[1:]...)\n", "an interrupt ends the command"},
+		{"kernel.go", "\terr = cmd.Wait()\n", "\twritersWG.Wait()\n\terr = cmd.Wait()\n", "Wait closes the pipes: what was not read until then would be lost"},
 		{"kernel.go", "func evalShellCommand(ir *interp.Interp,", "func evalShellCommand(s *session,", "the same"},
 		{"kernel.go", "\t\t\t\tevalShellCommand(ir, outerr, line)\n", "\t\t\t\tevalShellCommand(s, outerr, line)\n", "the same"},
 		{"kernel.go", "func evalSpecialCommands(ir *interp.Interp,", "func evalSpecialCommands(s *session,", "the same"},
