@@ -91,7 +91,7 @@ func MeasureBasis(store *graph.Store, c models.Spec, ids []int32, o BasisOptions
 func streamNames(names []string) []string {
 	var all []string
 	for _, name := range names {
-		switch kindOf(name) {
+		switch lastPart(name) {
 		case "stream", "aggregate":
 			all = append(all, name)
 		case "out":

@@ -41,7 +41,7 @@ func FoldNorms(store *graph.Store, c models.Spec) (*graph.Store, models.Spec, er
 	if err := models.CheckStore(store); err != nil {
 		return nil, c, err
 	}
-	f := folding{width: c.Width(), bias: c.Bias, standings: standings(SpaceStream, rotatableSpaces(c)), from: store, centred: c.Norm == models.NormLayer, tied: c.TieEmbeddings}
+	f := folding{width: c.Width(), bias: c.Bias, axisRoles: axisRoles(SpaceStream, rotatableSpaces(c)), from: store, centred: c.Norm == models.NormLayer, tied: c.TieEmbeddings}
 	folded, err := c.With(func(folded *models.Config) {
 		folded.TieEmbeddings = false
 		if f.centred && !keepsLayerNorm(c) {
@@ -72,7 +72,7 @@ func keepsLayerNorm(c models.Spec) bool {
 type folding struct {
 	width         int
 	bias          bool
-	standings     map[string]standing
+	axisRoles     map[string]axisRole
 	from          *graph.Store
 	centred, tied bool // the norms are LayerNorms; the unembedding is the embedding's table
 }
@@ -84,17 +84,17 @@ func (f folding) fold(p *graph.Param) error {
 		return err
 	}
 	d := f.width
-	switch kind := kindOf(p.Name); {
-	case kind == "norm" || kind == "norm_bias":
+	switch part := lastPart(p.Name); {
+	case part == "norm" || part == "norm_bias":
 		for i := range values {
 			values[i] = 1
 		}
-	case f.standings[kind] == writes && f.centred:
+	case f.axisRoles[part] == writes && f.centred:
 		for row := range len(values) / d {
 			centre(values[row*d:][:d])
 		}
-	case f.standings[kind] == reads:
-		if err := f.behindNorm(p, values); err != nil {
+	case f.axisRoles[part] == reads:
+		if err := f.afterNorm(p, values); err != nil {
 			return err
 		}
 	}
@@ -120,10 +120,10 @@ func (f folding) values(name string) ([]float64, error) {
 	return mat.DenseCopyOf(table.T()).RawMatrix().Data, nil
 }
 
-// behindNorm folds the norm in front of a weight that reads into its values, blocks [D,
+// afterNorm folds the norm in front of a weight that reads into its values, blocks [D,
 // last].
-func (f folding) behindNorm(p *graph.Param, values []float64) error {
-	norm := strings.TrimSuffix(p.Name, kindOf(p.Name)) + "norm"
+func (f folding) afterNorm(p *graph.Param, values []float64) error {
+	norm := strings.TrimSuffix(p.Name, lastPart(p.Name)) + "norm"
 	gain, err := f.values(norm)
 	if err != nil {
 		return err

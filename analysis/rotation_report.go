@@ -140,7 +140,7 @@ func (t *trial) prepare(original *graph.Store, c models.Spec) (*graph.Store, mod
 // resetGains sets all gains of norms to 1.
 func resetGains(store *graph.Store) error {
 	for _, p := range store.Params() {
-		if kindOf(p.Name) != "norm" {
+		if lastPart(p.Name) != "norm" {
 			continue
 		}
 		ones := make([]float64, p.Size())

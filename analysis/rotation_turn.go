@@ -12,25 +12,25 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// standing says how a parameter stands to a space of the stream.
-type standing int
+// axisRole says which axis of a parameter, if any, lies in a space of the stream.
+type axisRole int
 
 const (
-	aside  standing = iota + 1 // it has no axis in that space
+	noAxis axisRole = iota + 1 // it has no axis in that space
 	writes                     // its last axis is made of vectors of that space: W Q
 	reads                      // the axis before its last is: Q^T W
 )
 
-// standings are those of the kinds of parameters, by the last part of their names, to a space;
+// axisRoles are those of parameters in a space, by the last part of their names;
 // what is not listed is no model's whose stream has the spaces.
-func standings(space string, spaces []stream.Space) map[string]standing {
-	all := map[string]standing{}
-	for _, kind := range []string{"norm", "qkv_bias", "w1", "w1_bias", "w2", "w2_bias", "router", "unembedding"} {
-		all[kind] = aside
+func axisRoles(space string, spaces []stream.Space) map[string]axisRole {
+	all := map[string]axisRole{}
+	for _, part := range []string{"norm", "qkv_bias", "w1", "w1_bias", "w2", "w2_bias", "router", "unembedding"} {
+		all[part] = noAxis
 	}
 	for _, s := range spaces {
-		for _, kind := range slices.Concat(s.Writes, s.Reads) {
-			all[kind] = aside
+		for _, part := range slices.Concat(s.Writes, s.Reads) {
+			all[part] = noAxis
 		}
 	}
 	for _, s := range spaces {
@@ -40,18 +40,18 @@ func standings(space string, spaces []stream.Space) map[string]standing {
 		if s.Features {
 			s.Writes, s.Reads = append(s.Writes, "w2", "w2_bias"), append(s.Reads, "w1", "router", "unembedding")
 		}
-		for _, kind := range s.Writes {
-			all[kind] = writes
+		for _, part := range s.Writes {
+			all[part] = writes
 		}
-		for _, kind := range s.Reads {
-			all[kind] = reads
+		for _, part := range s.Reads {
+			all[part] = reads
 		}
 	}
 	return all
 }
 
-// kindOf is the last part of a parameter's name.
-func kindOf(name string) string { return name[strings.LastIndex(name, ".")+1:] }
+// lastPart is the last part of a parameter's name.
+func lastPart(name string) string { return name[strings.LastIndex(name, ".")+1:] }
 
 // apply writes the weights of one Store, rotated, into another of the same parameters, which
 // may be the same; spaces are the stream's. Gains stay as they are.
@@ -62,7 +62,7 @@ func (r *Rotation) apply(to, from *graph.Store, spaces []stream.Space) error {
 			if *part.matrix == nil {
 				continue
 			}
-			how, known := standings(part.space, spaces)[kindOf(p.Name)]
+			how, known := axisRoles(part.space, spaces)[lastPart(p.Name)]
 			if !known {
 				return check.Value("parameter", "one that the stream's spaces, or blocks, list", p.Name)
 			}
@@ -77,8 +77,8 @@ func (r *Rotation) apply(to, from *graph.Store, spaces []stream.Space) error {
 
 // rotateValues multiplies a parameter's values by q [n, n]: rows of n entries, or blocks [n,
 // last].
-func rotateValues(values []float64, q *mat.Dense, how standing, last int) []float64 {
-	if how == aside {
+func rotateValues(values []float64, q *mat.Dense, how axisRole, last int) []float64 {
+	if how == noAxis {
 		return values
 	}
 	n, _ := q.Dims()

@@ -26,7 +26,7 @@ func (e *LockedError) Error() string {
 
 // Lock takes the run folder, which must exist, for this process. If a live process (this one too) holds it, the error
 // is a [*LockedError]. The lock ends with unlock or with the process, however it ends; keep unlock until then, since
-// the lock also ends when unlock is garbage. The file .lock stays behind and means nothing by itself.
+// the lock also ends when unlock is garbage. The file .lock stays and means nothing by itself.
 func Lock(runDir string) (unlock func() error, err error) {
 	info, err := os.Stat(runDir)
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 	KindHuggingFace Kind = "huggingface"
 )
 
-// HuggingFaceConfig is the file beside a Hugging Face model's [ModelFile] that describes it.
+// HuggingFaceConfig is the file next to a Hugging Face model's [ModelFile] that describes it.
 const HuggingFaceConfig = "config.json"
 
 // Source is where a model is to be read from.
@@ -32,7 +32,7 @@ type Source struct {
 	Warnings  []string // damaged checkpoints that were passed over, and what else the reader of the model should know
 }
 
-// Resolve finds the model file behind a path that is a run folder (its latest whole checkpoint is taken), a step
+// Resolve finds the model file that a path stands for: a run folder (its latest whole checkpoint is taken), a step
 // folder, a Hugging Face model's folder or one .safetensors file. Only a run's choice among its checkpoints reads the
 // model through; [ReadModel] checks it in any case.
 func Resolve(path string) (Source, error) {

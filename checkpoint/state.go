@@ -18,7 +18,7 @@ const (
 	StateFile     = "state.json"
 )
 
-// State is where a run stands after a step: what a resumed run needs beside weights and moments.
+// State is where a run stands after a step: what a resumed run needs besides weights and moments.
 type State struct {
 	Version           int               `json:"version"`            // set by Save: FormatVersion
 	Step              int               `json:"step"`               // steps done; also in the folder's name

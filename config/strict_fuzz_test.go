@@ -91,7 +91,7 @@ func FuzzKinds(f *testing.F) {
 		var again drawing
 		_, err = draw(&again, string(written))
 		if v.Hole != nil && (v.Shape == nil || reflect.TypeOf(v.Hole) != reflect.TypeOf(v.Shape)) {
-			return // the hole's kind was left behind by a change of the shape's, which a run's check of its model refuses
+			return // the hole kept its kind when the shape's changed, which a run's check of its model refuses
 		}
 		require.NoError(t, err, "%q", written)
 		assert.Equal(t, v, again, "%q", written)

@@ -9,7 +9,7 @@ import (
 )
 
 // atomicFile is a file that appears under its name only when it is whole and
-// on disk: written beside it under another name, synced, renamed.
+// on disk: written next to it under another name, synced, renamed.
 type atomicFile struct {
 	*os.File
 	path string

@@ -11,7 +11,7 @@ import (
 func (m *Model) Stream() stream.Stream { return m.stream }
 
 // Writers lists all that writes to the stream, in the order of the stream's own list with
-// the feed-forwards behind it: each neuron of a dense feed-forward, each expert of a
+// the feed-forwards that follow it: each neuron of a dense feed-forward, each expert of a
 // mixture. It is nil for a stream that is not Additive.
 func (m *Model) Writers() []stream.Writer {
 	additive, ok := m.stream.(stream.Additive)

@@ -16,7 +16,7 @@ type Output struct {
 	metadata map[string]any
 }
 
-// output is an Output with one form beside the plain one.
+// output is an Output with one form next to the plain one.
 func output(title, plain, mime string, form any) Output {
 	return Output{title: title, forms: map[string]any{"text/plain": plain, mime: form}}
 }

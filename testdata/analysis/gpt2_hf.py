@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Interpretability quantities of testdata/reference/gpt2-hf, in float64, straight from the equations.
 
-Writes gpt2-hf.json beside this file; README.md lists its keys. Needs numpy.
+Writes gpt2-hf.json next to this file; README.md lists its keys. Needs numpy.
 
 Row-vector convention: a stream is x [1, D], a map is x W. For a norm with gain g [D] and bias b [D],
 

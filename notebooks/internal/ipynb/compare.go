@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Compare lists what is wrong with a notebook's fresh outputs, beside the committed ones: a cell
+// Compare lists what is wrong with a notebook's fresh outputs, compared with the committed ones: a cell
 // that fails, numbers beyond the tolerance, other text, pictures that are missing or blank,
 // outputs that the committed notebook lacks. The error is one of the notebook's settings.
 func Compare(committed, fresh *Notebook) ([]string, error) {
