@@ -175,14 +175,8 @@ func TestARunSurvivesWhateverStepOfItsFails(t *testing.T) {
 	require.Contains(t, c.whole["best.json"], `"step": 2,`)
 	require.Contains(t, c.whole, "loss.svg")
 
-	c.walk("a fresh run", "")
-	fresh := c.tried
-
 	stopped := c.folder("")
 	interrupt(t, c.run(stopped), 3, trainer.Options{})
-	c.walk("a resumed run", stopped)
-	resumed := c.tried - fresh
-
 	faulty, points := c.folder(""), 0
 	_ = c.train(faulty, checkpoint.Disk{Before: func(step, path string) error {
 		if points++; points > 60 {
@@ -190,6 +184,14 @@ func TestARunSurvivesWhateverStepOfItsFails(t *testing.T) {
 		}
 		return nil
 	}}, trainer.ResumeNone)
-	c.walk("a run resumed after a fault", faulty)
-	t.Logf("%d crashes and faults tried: %d of a fresh run, %d of a resumed one, %d of one resumed after a fault", c.tried, fresh, resumed, c.tried-fresh-resumed)
+	for scenario, from := range map[string]string{"a fresh run": "", "a resumed run": stopped, "a run resumed after a fault": faulty} {
+		t.Run(scenario, func(t *testing.T) {
+			t.Parallel()
+			c := *c
+			c.t = t
+			c.walk(scenario, from)
+			require.Positive(t, c.tried)
+			t.Logf("%d crashes and faults tried", c.tried)
+		})
+	}
 }
