@@ -26,6 +26,7 @@ type kernel struct {
 	module   *loadable
 	function cu.Function
 	ready    bool
+	static   int // bytes of shared memory that the kernel has of its own
 	shared   int // bytes of dynamic shared memory it has been allowed
 }
 
@@ -108,20 +109,25 @@ func (d *Device) load(k *kernel) (err error) {
 		m.ready = true
 		d.kernels.loaded = append(d.kernels.loaded, m.handle)
 	}
-	k.function, err = k.module.handle.Function(k.name)
+	if k.function, err = k.module.handle.Function(k.name); err != nil {
+		return err
+	}
+	k.static, err = k.function.Attribute(cu.FunctionSharedSize)
 	k.ready = err == nil
 	return err
 }
 
-// freeShared is the dynamic shared memory that a kernel may use without asking.
-const freeShared = 48 << 10
+// freeShared is the shared memory, static and dynamic, that a kernel may use without asking: 48 KB,
+// of which a driver may keep 1 KB for itself.
+const freeShared = 47 << 10
 
+// allowShared asks for what a launch needs over that.
 func (d *Device) allowShared(k *kernel, bytes int) error {
-	if bytes <= freeShared || bytes <= k.shared {
+	if k.static+bytes <= freeShared || bytes <= k.shared {
 		return nil
 	}
 	if err := k.function.SetMaxDynamicShared(bytes); err != nil {
-		return errors.Wrapf(err, "%d bytes of shared memory", bytes)
+		return errors.Wrapf(err, "%d bytes of shared memory, after %d of its own", bytes, k.static)
 	}
 	k.shared = bytes
 	return nil

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"unsafe"
@@ -60,16 +61,31 @@ type device struct {
 	module cu.Module
 }
 
-var probeKernel = regexp.MustCompile(`KERNEL\((\d+)\) (\w+)\(`)
+var (
+	probeKernel = regexp.MustCompile(`KERNEL\((\d+)\) (\w+)\(`)
+	probeShared = regexp.MustCompile(`__shared__ (?:int|u32|float) (\w+)\[(\d+)\];`)
+)
 
-// probePTX holds of the PTX what the driver's stand-in reads: the kernels' names and their most threads.
+// probePTX holds of the PTX what the driver's stand-in reads: the kernels' names, their most threads, and their static shared
+// memory, of types of four bytes.
 func probePTX(t testing.TB) string {
 	text, err := os.ReadFile("testdata/probe.cu")
 	require.NoError(t, err)
 	var ptx strings.Builder
 	ptx.WriteString(".version 8.1\n.target sm_80\n")
-	for _, match := range probeKernel.FindAllSubmatch(text, -1) {
-		fmt.Fprintf(&ptx, ".visible .entry %s(\n)\n.maxntid %s, 1, 1\n{\n ret;\n}\n", match[2], match[1])
+	kernels := probeKernel.FindAllSubmatchIndex(text, -1)
+	for i, at := range kernels {
+		end := len(text)
+		if i+1 < len(kernels) {
+			end = kernels[i+1][0]
+		}
+		fmt.Fprintf(&ptx, ".visible .entry %s(\n)\n.maxntid %s, 1, 1\n{\n", text[at[4]:at[5]], text[at[2]:at[3]])
+		for _, array := range probeShared.FindAllSubmatch(text[at[1]:end], -1) {
+			count, err := strconv.Atoi(string(array[2]))
+			require.NoError(t, err)
+			fmt.Fprintf(&ptx, " .shared .align 4 .b8 %s[%d];\n", array[1], 4*count)
+		}
+		ptx.WriteString(" ret;\n}\n")
 	}
 	return ptx.String()
 }

@@ -67,6 +67,27 @@ func TestMoreSharedThanIsFree(t *testing.T) {
 	require.NoError(t, d.launch("probe_reverse", g, alloc[int32](d, 64), upload(d, x)))
 }
 
+// TestStaticSharedMemoryCounts: what a kernel may use without asking is static and dynamic together, and so is the most that it
+// may ask for.
+func TestStaticSharedMemoryCounts(t *testing.T) {
+	d := newDevice(t)
+	f, err := d.module.Function("probe_reverse_static")
+	require.NoError(t, err)
+	own, err := f.Attribute(cu.FunctionSharedSize)
+	require.NoError(t, err)
+	require.Equal(t, 256, own)
+	x := make([]int32, 64)
+	y, in := alloc[int32](d, 64), upload(d, x)
+	g := line(1, 64)
+	g.shared = 48<<10 - 256
+	require.NoError(t, d.launch("probe_reverse_static", g, y, in))
+	g.shared = 48 << 10
+	require.ErrorContains(t, d.launch("probe_reverse_static", g, y, in), "CUDA_ERROR_INVALID_VALUE")
+	require.ErrorContains(t, f.SetMaxDynamicShared(227<<10), "CUDA_ERROR_INVALID_VALUE")
+	require.NoError(t, f.SetMaxDynamicShared(227<<10-256))
+	require.NoError(t, d.launch("probe_reverse_static", g, y, in))
+}
+
 func TestSharedMemoryIsFresh(t *testing.T) {
 	d := newDevice(t)
 	g := line(3, 64)

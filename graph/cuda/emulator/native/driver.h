@@ -19,11 +19,12 @@
 
 namespace emulator {
 
-constexpr size_t kDefaultDynamicShared = 48 << 10;
+constexpr size_t kFreeShared = 48 << 10;  // static and dynamic shared memory of a kernel that did not ask for more
 
 struct Function {
   const Kernel *kernel;
-  size_t dynamic_shared = kDefaultDynamicShared;
+  size_t static_shared = 0;   // bytes that its PTX declares
+  size_t dynamic_shared = 0;  // bytes that it asked for
   int max_threads = kMaxThreads;
 };
 

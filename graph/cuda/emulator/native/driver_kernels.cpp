@@ -1,4 +1,4 @@
-// Modules, which are PTX of which only the kernels' names are read, and launches.
+// Modules, which are PTX of which only the kernels' names, most threads and static shared memory are read, and launches.
 #include <string.h>
 
 #include "driver.h"
@@ -15,6 +15,17 @@ const char *skip_blanks(const char *p) {
   return p;
 }
 
+// static_shared adds up the shared arrays that are declared between body and end, as in ".shared .align 4 .b8 name[768];".
+size_t static_shared(const char *body, const char *end) {
+  size_t sum = 0;
+  for (const char *p = strstr(body, ".shared .align "); p != nullptr && p < end; p = strstr(p + 1, ".shared .align ")) {
+    size_t alignment = 1, width = 0, count = 0;
+    if (sscanf(p, ".shared .align %zu .%*c%zu %*[^[;][%zu]", &alignment, &width, &count) < 2) continue;
+    sum = (sum + alignment - 1) / alignment * alignment + width / 8 * (count == 0 ? 1 : count);
+  }
+  return sum;
+}
+
 // read_entry reads an entry's name at p and, before its body begins, the most threads it was compiled for.
 void read_entry(const char *p, Module *m) {
   p = skip_blanks(p);
@@ -28,6 +39,8 @@ void read_entry(const char *p, Module *m) {
     int x = 1, y = 1, z = 1;
     if (sscanf(limit, ".maxntid %d, %d, %d", &x, &y, &z) >= 1) f.max_threads = x * y * z;
   }
+  const char *next = strstr(end, ".entry");
+  if (body != nullptr) f.static_shared = static_shared(body, next != nullptr ? next : end + strlen(end));
   m->functions[name] = f;
 }
 
@@ -49,8 +62,9 @@ Result check_sizes(const Function &f, const Launch &l) {
     report("%s: no grid of %ux%ux%u blocks of %ux%ux%u threads", name, l.grid.x, l.grid.y, l.grid.z, l.block.x, l.block.y, l.block.z);
     return kInvalidValue;
   }
-  if (l.shared > f.dynamic_shared) {
-    report("%s: %zu bytes of dynamic shared memory, allowed are %zu (cuFuncSetAttribute)", name, l.shared, f.dynamic_shared);
+  if (l.shared > f.dynamic_shared && l.shared + f.static_shared > kFreeShared) {
+    report("%s: %zu bytes of static and %zu of dynamic shared memory, want at most %zu in all, or %zu dynamic ones (cuFuncSetAttribute)",
+           name, f.static_shared, l.shared, kFreeShared, f.dynamic_shared);
     return kInvalidValue;
   }
   if (threads > static_cast<uint64_t>(f.max_threads)) {
@@ -133,7 +147,7 @@ EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
     Function *f = static_cast<Function *>(function);
     if (d.functions.count(f) == 0) return kInvalidHandle;
     if (attribute != 8) return kSuccess;  // hints: where caches end and shared memory begins
-    if (value < 0 || static_cast<size_t>(value) > kMaxDynamicShared) return kInvalidValue;
+    if (value < 0 || static_cast<size_t>(value) + f->static_shared > kMaxDynamicShared) return kInvalidValue;
     f->dynamic_shared = static_cast<size_t>(value);
     return kSuccess;
   });
@@ -143,7 +157,10 @@ EXPORT int cuFuncGetAttribute(int *value, int attribute, void *function) {
   return guarded([=](Driver &d) {
     Function *f = static_cast<Function *>(function);
     if (d.functions.count(f) == 0) return kInvalidHandle;
-    *value = attribute == 0 ? f->max_threads : attribute == 8 ? static_cast<int>(f->dynamic_shared) : 0;
+    *value = attribute == 0   ? f->max_threads
+             : attribute == 1 ? static_cast<int>(f->static_shared)
+             : attribute == 8 ? static_cast<int>(f->dynamic_shared)
+                              : 0;
     return kSuccess;
   });
 }

@@ -23,6 +23,15 @@ KERNEL(1024) probe_reverse(int *y, const int *x) {
   y[blockIdx.x * n + i] = tile[n - 1 - i];
 }
 
+// The same through static shared memory, next to dynamic shared memory that nobody uses.
+KERNEL(64) probe_reverse_static(int *y, const int *x) {
+  __shared__ int tile[64];
+  int n = blockDim.x, i = threadIdx.x;
+  tile[i] = x[blockIdx.x * n + i];
+  __syncthreads();
+  y[blockIdx.x * n + i] = tile[n - 1 - i];
+}
+
 // The same without the barrier: whatever runs first reads what was not yet written.
 KERNEL(1024) probe_reverse_unsynchronised(int *y, const int *x) {
   DYNAMIC_SHARED(int, tile);

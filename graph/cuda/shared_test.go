@@ -1,0 +1,29 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestStaticSharedMemoryIsAskedFor: a kernel whose static and dynamic shared memory pass 48 KB together is allowed more before
+// its launch, though either alone would not need it.
+func TestStaticSharedMemoryIsAskedFor(t *testing.T) {
+	d := testDevice(t)
+	asked := 0
+	for _, k := range d.kernels.byName {
+		require.NoError(t, d.load(k), k.name)
+		if k.static == 0 {
+			continue
+		}
+		asked++
+		k.shared = 0
+		bytes := 48<<10 - k.static/2
+		require.NoError(t, d.allowShared(k, bytes), k.name)
+		assert.Equal(t, bytes, k.shared, k.name)
+	}
+	assert.Positive(t, asked)
+}
