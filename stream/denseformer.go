@@ -150,6 +150,18 @@ func (f *denseFormer) EndBlock(s State, block int) State {
 	return state
 }
 
+// DepthReads are the averages, of the embedding and the blocks' outputs.
+func (f *denseFormer) DepthReads() (sources []string, reads []DepthRead) {
+	sources = []string{"embedding"}
+	for block, average := range f.averages {
+		sources = append(sources, fmt.Sprintf("blocks.%d", block))
+		if average != nil {
+			reads = append(reads, DepthRead{Name: averageName(block), Of: f.c.members(block), Parameter: average.Name()})
+		}
+	}
+	return sources, reads
+}
+
 // Form is h' = h + F(h), with averages after blocks.
 func (f *denseFormer) Form(at Site) Form {
 	form := plainForm(at, "Pagliardini et al. 2024, arXiv 2402.02622")
