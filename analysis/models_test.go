@@ -61,6 +61,7 @@ func vectorZoo() map[string]models.Config {
 		"hyper/dynamic": tiny(stream.HyperConfig{N: 4, Dynamic: true}, biased),
 		"mhc":           tiny(stream.MHCConfig{}, plain),
 		"mhc-lite":      tiny(stream.MHCLiteConfig{N: 3}, func(c *models.Config) { c.Attention.Positions = models.PositionsRoPE }),
+		"kromhc":        tiny(stream.KromHCConfig{}, biased),
 		"vwn":           tiny(stream.VWNConfig{M: 3, N: 6}, plain),
 		"vwn/expand":    tiny(stream.VWNConfig{M: 2, N: 3, Expand: true}, biased),
 		"highway":       tiny(stream.HighwayConfig{}, biased),

@@ -28,7 +28,7 @@ import (
 // streams. In the others it is the mean over the tokens of a run of what stream.Frozen.CarryTo
 // makes of a write, the coefficients of the run held:
 //
-//	hyper, mhc, mhc-lite  a I, a the mean of A_down^T A_res ... A_res B_up
+//	hyper, mhc and kin    a I, a the mean of A_down^T A_res ... A_res B_up
 //	vwn                   A ⊗ I_d, A [m, m] the mean of such products, between slots of d entries
 //	hieragg               a C diag(g_1) C diag(g_2) ..., the norms of the aggregates on the way, a
 //	                      the mean of the products of 1/sigma and of how often a term is added up

@@ -43,6 +43,7 @@ func zooEffects() []effect {
 		{"stream.hyper.n", static, onField("N", 3), every, nil},
 		{"stream.mhc.n", zooBases()[2], onField("N", 4), every, nil},
 		{"stream.mhc-lite.n", zooBases()[3], onField("N", 4), every, nil},
+		{"stream.kromhc.n", tinyZoo(stream.KromHCConfig{N: 4}, plainly), onField("N", 2), every, nil},
 		{"stream.vwn.n", wide, onField("N", 6), every, nil},
 		{"stream.vwn.m", wide, onField("M", 5), every, nil},
 		{"stream.vwn.expand_embedding", wide, onField("Expand", true), every, nil},

@@ -60,6 +60,8 @@ func checkWords(t *testing.T, x stream.Coefficient, values []float64, site int) 
 			want = unit[j == i%x.Columns]
 		case "sigmoid(+1) at row (site mod n), sigmoid(-1) elsewhere":
 			want = sigmoid(2*unit[j == site%x.Columns] - 1)
+		case "2 sigmoid(+1) at row (site mod n), 2 sigmoid(-1) elsewhere":
+			want = 2 * sigmoid(2*unit[i == site%x.Rows]-1)
 		default:
 			require.NoError(t, err, "words for %s: %q", x.Axes, x.Start.Text)
 			if want, digits = diagonal, 5e-4; i != j {

@@ -40,6 +40,11 @@ func TestInitialCoefficients(t *testing.T) {
 			"mhc.b":     {{1, -1, -1, 0, 0, 0, 0, -8, -8, -8, -8, -8}, {-1, 1, -1, 0, 0, 0, 0, -8, -8, -8, -8, -8}},
 			"mhc.phi":   {zeros(3 * 15 * 12)},
 		}},
+		"kromhc": {tinyZoo(stream.KromHCConfig{N: 4}, func(c *models.Config) { c.Layers = 1 }), map[string][][]float64{
+			"mhc.alpha": {{0.01, 0.01, 0.01}},
+			"mhc.b":     {{1, -1, -1, -1, 1, -1, -1, -1, 0, -8, 0, -8}, {-1, 1, -1, -1, -1, 1, -1, -1, 0, -8, 0, -8}},
+			"mhc.phi":   {zeros(4 * 15 * 12)},
+		}},
 		"vwn": {tinyZoo(stream.VWNConfig{Vectors: width(18), M: 2, N: 3}, plainly), map[string][][]float64{
 			"vwn.static": {{1, 0, 1, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0}}, // slot 2 is written as slot 0 is
 			"vwn.scale":  {ones(3 * 7)},

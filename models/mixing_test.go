@@ -131,7 +131,7 @@ func mixRows(x, y []float64, d, index int, post []float64, diagonal, offDiagonal
 // TestMixingOfLargeLogits: logits of 1e4 and more make mixing matrices of ones and zeros,
 // not NaN, and finite gradients, in a whole model.
 func TestMixingOfLargeLogits(t *testing.T) {
-	for _, d := range []stream.Design{stream.MHCConfig{N: 3}, stream.MHCLiteConfig{N: 3}, stream.HyperConfig{N: 3, Dynamic: true}, stream.VWNConfig{N: 3, M: 3}} {
+	for _, d := range []stream.Design{stream.MHCConfig{N: 3}, stream.MHCLiteConfig{N: 3}, stream.KromHCConfig{N: 4}, stream.HyperConfig{N: 3, Dynamic: true}, stream.VWNConfig{N: 3, M: 3}} {
 		for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 			for _, scale := range []float64{1e4, 1e8} {
 				t.Run(fmt.Sprintf("%s/%v/%g", d.Name(), dt, scale), func(t *testing.T) { checkLargeLogits(t, d, dt, scale) })

@@ -30,6 +30,7 @@ func zooCounts() map[string]int {
 		"hyper-dynamic-162m": base162m + 129_648,  // 111,216 and a norm's gain a site
 		"mhc-162m":           base162m + 73_755*sites,
 		"mhc-lite-162m":      base162m + (4*d*(24+8)+24+8+3)*sites,
+		"kromhc-162m":        base162m + 36_879*sites,
 		// W_1 and W_2 at two sites: 4 D^2 a block, 190.85M.
 		"highway-191m": base162m + 4*d*d*blocks,
 		// One aggregate 3D -> D -> D, whose norm is the last one: 164.90M.
@@ -76,6 +77,7 @@ func quickstartCounts() map[string]int {
 		"quickstart-hyper-dynamic": baseQuickstart + (d*6+24+2+d)*sites,
 		"quickstart-mhc":           baseQuickstart + (4*d*24+24+3)*sites,
 		"quickstart-mhc-lite":      baseQuickstart + (4*d*32+32+3)*sites,
+		"quickstart-kromhc":        baseQuickstart + (4*d*12+12+3)*sites,
 		"quickstart-highway":       baseQuickstart + 4*d*d*blocks,
 		"quickstart-hieragg":       baseQuickstart + 4*d*d,
 		"quickstart-dwlstm":        baseQuickstart + (10*d*d+8*d)*blocks,
@@ -117,6 +119,7 @@ func TestZooFLOPs(t *testing.T) {
 	assert.Equal(t, (static+2*d*n*(n+2))*sites, flops("hyper-dynamic-162m")-base)
 	assert.Equal(t, (2*n*d*(n*n+2*n)+2*n*n*d+4*n*d)*sites, flops("mhc-162m")-base)
 	assert.Equal(t, (2*n*d*(24+2*n)+2*n*n*d+4*n*d)*sites, flops("mhc-lite-162m")-base)
+	assert.Equal(t, (2*n*d*12+2*n*n*d+4*n*d)*sites, flops("kromhc-162m")-base)
 	assert.Equal(t, 2*4*d*d*12, flops("highway-191m")-base)
 	assert.Equal(t, 2*4*d*d*6, flops("hieragg-165m")-base, "six aggregates of the same weights")
 	assert.Equal(t, 2*10*d*d*12, flops("dwlstm-233m")-base)

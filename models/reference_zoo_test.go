@@ -86,7 +86,7 @@ func readers() map[string]func(*testing.T, *reference) {
 	return map[string]func(*testing.T, *reference){
 		"rmt": readRMT, "transformer": readTransformer,
 		"official-rmt": readOfficialRMT, "official-transformer": readOfficialTransformer,
-		"hyper-static": readHyper, "hyper-dynamic": readHyper, "mhc": readMHC, "mhc-lite": readMHC, "vwn": readVWN,
+		"hyper-static": readHyper, "hyper-dynamic": readHyper, "mhc": readMHC, "mhc-lite": readMHC, "kromhc": readKromHC, "vwn": readVWN,
 		"highway": readHighway, "hieragg": readHieragg, "dwlstm": readDWLSTM, "moe": readMoE, "denseformer": readDenseFormer,
 	}
 }

@@ -7,6 +7,7 @@ type (
 	Hyper        = hyper
 	MHC          = mhc
 	MHCLite      = mhcLite
+	KromHC       = kromHC
 	VWN          = vwn
 	Highway      = highway
 	Hieragg      = hieragg

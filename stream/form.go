@@ -97,10 +97,13 @@ func identity(n int) Start {
 // evenDiagonal starts with one number on the diagonal, and rows that sum to 1.
 func evenDiagonal(n int, diagonal float64) Start {
 	offDiagonal := (1 - diagonal) / float64(max(1, n-1))
-	return Start{Text: fmt.Sprintf("%.3g on the diagonal", diagonal), Values: table(n, n, func(i, j int) float64 {
+	return Start{Text: startsOnDiagonal(diagonal), Values: table(n, n, func(i, j int) float64 {
 		return offDiagonal + indicator(i == j)*(diagonal-offDiagonal)
 	})}
 }
+
+// startsOnDiagonal says what a mixing starts with on its diagonal.
+func startsOnDiagonal(diagonal float64) string { return fmt.Sprintf("%.3g on the diagonal", diagonal) }
 
 // drawn starts as a parameter does that is drawn from N(0, std^2).
 func drawn(store *graph.Store, key *gorgonia.Node) Start {
@@ -156,7 +159,7 @@ func (p packing) starts(packed []float64, res, down, up string) (Start, Start, S
 		Start{up, table(p.n, p.m, func(i, j int) float64 { return at(i, p.m+p.n+j) })}
 }
 
-// constrainedForm is mHC's and mHC-lite's: three numbers of pre and post, from their biases
+// constrainedForm is mHC's, mHC-lite's and KromHC's: three numbers of pre and post, from their biases
 // at the first step, and rows whose mixing has the given diagonal then.
 func constrainedForm(b *graph.Builder, at Site, n int, q projection, diagonal float64) Form {
 	f := mixedForm(at, packing{n, 1}, Dependent, nodeNames(q.phi, q.alpha, q.c))

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 
@@ -104,11 +105,19 @@ func newMHC(b *graph.Builder, c MHCConfig) *mhc {
 		}
 	}
 	return &mhc{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
-		return sinkhornMixer{newProjection(b, c.Vectors, c.N, at, res), c.N, c.Iterations}
+		start := slices.Concat(siteLogits(c.N, at), make([]float64, c.N), res)
+		return sinkhornMixer{newProjection(b, c.Vectors, c.N, at, start), c.N, c.Iterations}
 	})}
 }
 
-// projection is alpha (x_n phi) + b before what mHC and mHC-lite make of it.
+// siteLogits are those that tell rows apart at first: +1 at row (site mod n), -1 at the others.
+func siteLogits(n int, at Site) []float64 {
+	logits := slices.Repeat([]float64{-1}, n)
+	logits[at.Index%n] = 1
+	return logits
+}
+
+// projection is alpha (x_n phi) + b before what mHC, mHC-lite and KromHC make of it.
 type projection struct {
 	b             *graph.Builder
 	phi, alpha, c *gorgonia.Node // [n*D, k], [3], [k]
@@ -123,13 +132,9 @@ func (c Vectors) projectionCost(n, res int) layers.Cost {
 	return layers.Cost{Parameters: size*k + k + 3, FLOPs: 2 * size * k, Activations: k + rows*(rows+2)}
 }
 
-// newProjection makes a site's parameters; res is b of the rows' mixing.
-func newProjection(b *graph.Builder, c Vectors, n int, at Site, res []float64) projection {
-	name, start := at.Name()+".mhc", make([]float64, 2*n, 2*n+len(res))
-	for i := range n {
-		start[i] = 2*indicator(i == at.Index%n) - 1
-	}
-	start = append(start, res...)
+// newProjection makes a site's parameters; b starts with the logits of pre, post and the rows' mixing.
+func newProjection(b *graph.Builder, c Vectors, n int, at Site, start []float64) projection {
+	name := at.Name() + ".mhc"
 	return projection{b: b, eps: c.Norm.Eps,
 		phi:   b.Param(decaying(name+".phi", n*c.D, len(start))),
 		alpha: b.Param(constant(name+".alpha", []float64{0.01, 0.01, 0.01}, 3)),

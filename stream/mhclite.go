@@ -2,6 +2,7 @@ package stream
 
 import (
 	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 
@@ -84,7 +85,8 @@ func newMHCLite(b *graph.Builder, c MHCLiteConfig) *mhcLite {
 		res[r] = offDiagonalLogit * indicator(r > 0)
 	}
 	return &mhcLite{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
-		return permutationMixer{newProjection(b, c.Vectors, c.N, at, res), c.N}
+		start := slices.Concat(siteLogits(c.N, at), make([]float64, c.N), res)
+		return permutationMixer{newProjection(b, c.Vectors, c.N, at, start), c.N}
 	})}
 }
 

@@ -35,6 +35,7 @@ func deviceModels() map[string]string {
 		"hyper-dynamic": model("kind: hyper, n: 4, dynamic: true", "alibi", dense),
 		"mhc":           model("kind: mhc, n: 2", "alibi", dense),
 		"mhc-lite":      model("kind: mhc-lite, n: 3", "alibi", dense),
+		"kromhc":        model("kind: kromhc, n: 2", "alibi", dense),
 		"vwn":           model("kind: vwn, n: 3, m: 2", "alibi", dense),
 		"highway":       model("kind: highway", "rope", dense),
 		"hieragg":       model("kind: hieragg", "alibi", dense),

@@ -34,7 +34,15 @@ func coefficientCases() []optest.Case {
 				return wantStreamGates(v, n, func(logits []float64) []float64 { return wantPermutations(logits, n) })
 			}}
 	}
+	kronecker := func(tokens, n, columns int) optest.Case {
+		return optest.Case{Name: fmt.Sprintf("KroneckerCoefficients/n=%d tokens=%d", n, tokens), Floats: [][]int{{tokens, columns}, {3}, {columns}},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+				return KroneckerCoefficients(b, x[0], x[1], x[2], n)
+			},
+			Want: func(v [][]float64, _ [][]int32) []float64 { return wantStreamGates(v, n, wantKronecker) }}
+	}
 	return []optest.Case{
+		kronecker(3, 2, 6), kronecker(2, 4, 12), kronecker(2, 1, 2), kronecker(35, 2, 6), kronecker(1, 16, 40),
 		permutation(3, 2, 6), permutation(3, 3, 12), permutation(2, 4, 32), permutation(37, 2, 6),
 		tanhCase([]int{3, 4, 6}, false, 1), tanhCase([]int{3, 4, 6}, true, 0.3), tanhCase([]int{1, 1, 2}, true, 2), tanhCase([]int{53, 3, 7}, false, 0.5), tanhCase([]int{1, 9, 30}, true, 1),
 		sinkhorn(3, 2, 3), sinkhorn(2, 4, 20), sinkhorn(35, 3, 1), sinkhorn(2, 5, 2), sinkhorn(1, 9, 2),
@@ -112,6 +120,22 @@ func wantSinkhorn(logits []float64, n, iterations int) []float64 {
 	return h
 }
 
+// wantKronecker is entry by entry the product over the binary digits of i and j, the first pair's the
+// most significant.
+func wantKronecker(logits []float64) []float64 {
+	pairs := len(logits) / 2
+	n := 1 << pairs
+	h := make([]float64, n*n)
+	for e := range h {
+		h[e] = 1
+		for k := range pairs {
+			differs := (e/n ^ e%n) >> (pairs - 1 - k) & 1
+			h[e] *= math.Exp(logits[2*k+differs]) / (math.Exp(logits[2*k]) + math.Exp(logits[2*k+1]))
+		}
+	}
+	return h
+}
+
 // wantPermutations goes through all n-digit numbers in base n, of which those with different
 // digits are the permutations, in lexicographic order.
 func wantPermutations(logits []float64, n int) []float64 {
@@ -146,6 +170,19 @@ func TestPermutationErrors(t *testing.T) {
 	optest.RequireLine(t, in(15, 3), "z: want shape [tokens, 12] for 3 streams, got (5, 15)")
 	optest.RequireLine(t, in(130, 5), "n: want 1 to 4 streams, got 5")
 	optest.RequireLine(t, in(1, 0), "n: want 1 to 4 streams, got 0")
+}
+
+func TestKroneckerErrors(t *testing.T) {
+	in := func(z, n int) error {
+		b := graph.On(gorgonia.NewGraph(), graph.Options{})
+		KroneckerCoefficients(b, b.Input("z", tensor.Float32, 5, z), b.Input("alpha", tensor.Float32, 3), b.Input("bias", tensor.Float32, z), n)
+		return b.Err()
+	}
+	require.NoError(t, in(12, 4))
+	optest.RequireLine(t, in(24, 4), "z: want shape [tokens, 12] for 4 streams, got (5, 24)")
+	optest.RequireLine(t, in(12, 3), "n: want a power of two, got 3")
+	optest.RequireLine(t, in(12, 0), "n: want 1 to 64 streams, got 0")
+	optest.RequireLine(t, in(270, 128), "n: want 1 to 64 streams, got 128")
 }
 
 func TestSinkhornErrors(t *testing.T) {

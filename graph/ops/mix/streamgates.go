@@ -5,7 +5,7 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
-// streamGates is what SinkhornCoefficients and PermutationCoefficients share: from z
+// streamGates is what SinkhornCoefficients, PermutationCoefficients and KroneckerCoefficients share: from z
 // [tokens, columns], alpha [3] and bias [columns] they make c [tokens, n, n+2].
 type streamGates struct{ n, columns int }
 

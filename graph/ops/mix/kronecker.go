@@ -1,0 +1,79 @@
+package mix
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// kronecker makes the coefficients of KromHC.
+type kronecker struct{ streamGates }
+
+// kroneckerStreams is the largest number of streams of KroneckerCoefficients.
+const kroneckerStreams = 64
+
+// KroneckerCoefficients makes the mixing coefficients of KromHC (arXiv 2601.21579) with n streams,
+// n a power of two, K = log2(n):
+//
+//	zt = alpha[group] * z + bias            groups pre [n], post [n], res [K, 2]
+//	pre = sigmoid(zt_pre),  post = 2 sigmoid(zt_post)
+//	(a_k, b_k) = softmax(zt_res[k]),  U_k = [[a_k, b_k], [b_k, a_k]],  H = U_1 ⊗ ... ⊗ U_K
+//	c_i = [ pre_i | H_1i ... H_ni | post_i ]
+//
+// U_1 is of the most significant binary digit of a stream's number. H is symmetric, and its rows
+// and columns sum to 1 up to rounding.
+//
+// z [T, 2n + 2K], alpha [3] (pre, post, res), bias [2n + 2K], c [T, n, n+2].
+func KroneckerCoefficients(b *graph.Builder, z, alpha, bias *gorgonia.Node, n int) *gorgonia.Node {
+	if !wantStreams(b, "KroneckerCoefficients", n, kroneckerStreams) {
+		return nil
+	}
+	if n&(n-1) != 0 {
+		b.Fail(errors.Errorf("graph: KroneckerCoefficients: n: want a power of two, got %d", n))
+		return nil
+	}
+	return b.Apply(kronecker{streamGates{n, kernel.KroneckerParams{N: n}.Columns()}}, z, alpha, bias)
+}
+
+func (k kronecker) String() string { return fmt.Sprintf("KroneckerCoefficients(n=%d)", k.n) }
+
+func (k kronecker) params(z graph.Signature) kernel.KroneckerParams {
+	return kernel.KroneckerParams{Tokens: z.Leading(), N: k.n}
+}
+
+func (k kronecker) VJP(d *graph.Derivative) {
+	k.gradients(d, "KroneckerCoefficients", kroneckerGrad{kronecker: k})
+}
+
+func (k kronecker) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runKronecker[float32], runKronecker[float64])
+}
+
+func runKronecker[T kernel.Float](k kronecker, c *graph.Call) error {
+	graph.State[kernel.Kronecker[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), k.params(c.Signature(0)))
+	return nil
+}
+
+// kroneckerGrad is dz; see streamGatesGrad.
+type kroneckerGrad struct {
+	streamGatesGrad
+	kronecker kronecker
+}
+
+func (k kroneckerGrad) String() string { return "GradZ of " + k.kronecker.String() }
+
+func (k kroneckerGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runKroneckerGrad[float32], runKroneckerGrad[float64])
+}
+
+func runKroneckerGrad[T kernel.Float](k kroneckerGrad, c *graph.Call) error {
+	dalpha, accumulateAlpha := graph.SecondaryOut[T](c, 0)
+	dbias, accumulateBias := graph.SecondaryOut[T](c, 1)
+	graph.State[kernel.Kronecker[T]](c).Backward(c.Pool(), graph.Out[T](c), dalpha, dbias, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), graph.In[T](c, 3),
+		accumulateAlpha, accumulateBias, k.kronecker.params(c.Signature(1)))
+	return nil
+}

@@ -1,0 +1,32 @@
+//go:build cuda
+
+package mix
+
+import (
+	"strconv"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+func (k kronecker) Launch(c *graph.DeviceCall) error {
+	if err := c.Unify(); err != nil {
+		return err
+	}
+	tokens := c.Signature(0).Leading()
+	return c.Launch("kronecker"+strconv.Itoa(k.n), perToken(tokens), c.Out().Arg(),
+		c.In(0).Arg(), c.In(1).Arg(), c.In(2).Arg(), cuda.Long(tokens))
+}
+
+func (k kroneckerGrad) Launch(c *graph.DeviceCall) error {
+	if err := c.Unify(); err != nil {
+		return err
+	}
+	tokens, n := c.Signature(1).Leading(), k.kronecker.n
+	err := c.Launch("kronecker_grad"+strconv.Itoa(n), perToken(tokens), c.Out().Arg(),
+		c.In(0).Arg(), c.In(1).Arg(), c.In(2).Arg(), c.In(3).Arg(), cuda.Long(tokens))
+	if err != nil {
+		return err
+	}
+	return finishGates(c, n)
+}
