@@ -22,6 +22,11 @@ type ParamSpec struct {
 	Decay bool
 	// WidthRatio divides the learning rate (muP, hidden weights); 0 means 1.
 	WidthRatio float64
+	// Role is what the parameter is to an optimizer that treats weight matrices otherwise
+	// than the rest; Columns are the widths of matrices that lie side by side in the last
+	// axis, as queries, keys and values do in one weight. nil: one matrix.
+	Role    Role
+	Columns []int
 }
 
 // Initializer says how a parameter starts: every entry Offset + Std*N(0, 1).
@@ -147,6 +152,9 @@ func (s *Store) check(spec ParamSpec) error {
 	size, err := sizeOf(spec.Shape)
 	if err == nil && spec.Init.Values != nil && len(spec.Init.Values) != size {
 		err = errors.Errorf("want %d initial values for shape %v, got %d", size, spec.Shape, len(spec.Init.Values))
+	}
+	if err == nil {
+		err = spec.checkColumns()
 	}
 	return err
 }

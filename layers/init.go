@@ -17,10 +17,11 @@ type Init struct {
 	Layers int
 }
 
-// Hidden describes a hidden weight of the given fan-in. widthRatio is the fan-in over
-// its muP base (1 without muP).
+// Hidden describes a hidden weight of the given fan-in, [..., in, out]. widthRatio is the
+// fan-in over its muP base (1 without muP). Matrices packed side by side in the last axis are
+// told apart by the spec's Columns.
 func (i Init) Hidden(name string, fanIn int, widthRatio float64, shape ...int) graph.ParamSpec {
-	return graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(i.Std / math.Sqrt(float64(fanIn))), Decay: true, WidthRatio: widthRatio}
+	return graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(i.Std / math.Sqrt(float64(fanIn))), Decay: true, WidthRatio: widthRatio, Role: graph.RoleHidden}
 }
 
 // Output describes a weight whose product is added to the residual stream: as Hidden,

@@ -16,9 +16,9 @@ func TestInit(t *testing.T) {
 	init := layers.Init{Std: 0.5, Embedding: 0.03, Layers: 8}
 	shape := []int{16, 3}
 	for _, c := range []struct{ want, got graph.ParamSpec }{
-		{graph.ParamSpec{Name: "w", Shape: shape, Init: graph.Normal(0.125), Decay: true, WidthRatio: 2}, init.Hidden("w", 16, 2, shape...)},               // 0.5/sqrt(16)
-		{graph.ParamSpec{Name: "w", Shape: shape, Init: graph.Normal(0.03125), Decay: true, WidthRatio: 3}, init.Output("w", 16, 3, shape...)},             // 0.125/sqrt(2*8)
-		{graph.ParamSpec{Name: "w", Shape: shape, Init: graph.Normal(0.25), Decay: true, WidthRatio: 1}, layers.Init{Std: 1}.Output("w", 16, 1, shape...)}, // no layers, no factor
+		{graph.ParamSpec{Name: "w", Shape: shape, Init: graph.Normal(0.125), Decay: true, WidthRatio: 2, Role: graph.RoleHidden}, init.Hidden("w", 16, 2, shape...)},               // 0.5/sqrt(16)
+		{graph.ParamSpec{Name: "w", Shape: shape, Init: graph.Normal(0.03125), Decay: true, WidthRatio: 3, Role: graph.RoleHidden}, init.Output("w", 16, 3, shape...)},             // 0.125/sqrt(2*8)
+		{graph.ParamSpec{Name: "w", Shape: shape, Init: graph.Normal(0.25), Decay: true, WidthRatio: 1, Role: graph.RoleHidden}, layers.Init{Std: 1}.Output("w", 16, 1, shape...)}, // no layers, no factor
 		{graph.ParamSpec{Name: "w", Shape: shape, Init: graph.Normal(0.03)}, init.Input("w", shape...)},
 		{graph.ParamSpec{Name: "w", Shape: shape, Init: graph.Initializer{Offset: 1}}, layers.Gain("w", shape...)},
 		{graph.ParamSpec{Name: "w", Shape: shape}, layers.Zero("w", shape...)},
@@ -46,10 +46,10 @@ func TestParameters(t *testing.T) {
 		{Name: "e", Shape: []int{7, 2, 3}, Init: graph.Normal(0.1)},
 		{Name: "n", Shape: []int{4, 5}, Init: graph.Ones()},
 		{Name: "n_bias", Shape: []int{4, 5}},
-		{Name: "hidden.w1", Shape: []int{16, 25}, Init: graph.Normal(0.5), Decay: true, WidthRatio: 2},
-		{Name: "hidden.w2", Shape: []int{25, 16}, Init: graph.Normal(0.4), Decay: true, WidthRatio: 3},
-		{Name: "written.w1", Shape: []int{16, 25}, Init: graph.Normal(0.5), Decay: true},
-		{Name: "written.w2", Shape: []int{25, 16}, Init: graph.Normal(0.2), Decay: true},
+		{Name: "hidden.w1", Shape: []int{16, 25}, Init: graph.Normal(0.5), Decay: true, WidthRatio: 2, Role: graph.RoleHidden},
+		{Name: "hidden.w2", Shape: []int{25, 16}, Init: graph.Normal(0.4), Decay: true, WidthRatio: 3, Role: graph.RoleHidden},
+		{Name: "written.w1", Shape: []int{16, 25}, Init: graph.Normal(0.5), Decay: true, Role: graph.RoleHidden},
+		{Name: "written.w2", Shape: []int{25, 16}, Init: graph.Normal(0.2), Decay: true, Role: graph.RoleHidden},
 		{Name: "written.w1_bias", Shape: []int{25}},
 		{Name: "written.w2_bias", Shape: []int{16}},
 		{Name: "u", Shape: []int{6, 7}},

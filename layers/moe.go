@@ -85,7 +85,7 @@ func (c MoEConfig) New(b *graph.Builder, name string, s FeedForwardSizes) FeedFo
 // In, Hidden] and name.w2 [Experts, Hidden, In]. Each expert starts as a GELU does.
 func newMoE(b *graph.Builder, name string, c MoEConfig, s FeedForwardSizes) *mixture {
 	m := &mixture{b: b, name: name, topK: c.TopK, experts: c.Experts, exact: s.ExactGelu,
-		router: b.Param(graph.ParamSpec{Name: name + ".router", Shape: []int{s.In, c.Experts}, Init: graph.Normal(routerStd), Decay: true, WidthRatio: s.WidthRatio}),
+		router: b.Param(graph.ParamSpec{Name: name + ".router", Shape: []int{s.In, c.Experts}, Init: graph.Normal(routerStd), Decay: true, WidthRatio: s.WidthRatio, Role: graph.RoleHidden}),
 		w1:     b.Param(s.Init.Hidden(name+".w1", s.In, s.WidthRatio, c.Experts, s.In, c.Hidden)),
 		w2:     b.Param(s.lastWeights()(name+".w2", c.Hidden, s.HiddenRatio, c.Experts, c.Hidden, s.In)),
 	}

@@ -216,12 +216,12 @@ func TestMoEParameters(t *testing.T) {
 		got = append(got, p.ParamSpec)
 	}
 	assert.Equal(t, []graph.ParamSpec{
-		{Name: "hidden.router", Shape: []int{16, 3}, Init: graph.Normal(0.02), Decay: true, WidthRatio: 2},
-		{Name: "hidden.w1", Shape: []int{3, 16, 25}, Init: graph.Normal(0.5), Decay: true, WidthRatio: 2},
-		{Name: "hidden.w2", Shape: []int{3, 25, 16}, Init: graph.Normal(0.4), Decay: true, WidthRatio: 3},
-		{Name: "written.router", Shape: []int{16, 3}, Init: graph.Normal(0.02), Decay: true},
-		{Name: "written.w1", Shape: []int{3, 16, 25}, Init: graph.Normal(0.5), Decay: true},
-		{Name: "written.w2", Shape: []int{3, 25, 16}, Init: graph.Normal(0.2), Decay: true},
+		{Name: "hidden.router", Shape: []int{16, 3}, Init: graph.Normal(0.02), Decay: true, WidthRatio: 2, Role: graph.RoleHidden},
+		{Name: "hidden.w1", Shape: []int{3, 16, 25}, Init: graph.Normal(0.5), Decay: true, WidthRatio: 2, Role: graph.RoleHidden},
+		{Name: "hidden.w2", Shape: []int{3, 25, 16}, Init: graph.Normal(0.4), Decay: true, WidthRatio: 3, Role: graph.RoleHidden},
+		{Name: "written.router", Shape: []int{16, 3}, Init: graph.Normal(0.02), Decay: true, Role: graph.RoleHidden},
+		{Name: "written.w1", Shape: []int{3, 16, 25}, Init: graph.Normal(0.5), Decay: true, Role: graph.RoleHidden},
+		{Name: "written.w2", Shape: []int{3, 25, 16}, Init: graph.Normal(0.2), Decay: true, Role: graph.RoleHidden},
 		{Name: "written.w1_bias", Shape: []int{3, 25}},
 		{Name: "written.w2_bias", Shape: []int{3, 16}},
 	}, got)

@@ -26,9 +26,11 @@ func newHeads(b *graph.Builder, c Vectors, name string) heads {
 
 // newBareHeads makes projections without a norm; outputInit says how W_O starts.
 func newBareHeads(b *graph.Builder, c Vectors, name string, outputInit func(string, int, float64, ...int) graph.ParamSpec) heads {
+	qkv := c.Init.Hidden(name+".qkv", c.D, c.WidthRatio, c.D, 3*c.headsWidth())
+	qkv.Columns = []int{c.headsWidth(), c.headsWidth(), c.headsWidth()}
 	h := heads{
 		b:      b,
-		qkv:    b.Param(c.Init.Hidden(name+".qkv", c.D, c.WidthRatio, c.D, 3*c.headsWidth())),
+		qkv:    b.Param(qkv),
 		output: b.Param(outputInit(name+".o", c.headsWidth(), c.HeadsRatio, c.headsWidth(), c.D)),
 	}
 	if c.Bias {

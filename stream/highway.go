@@ -113,6 +113,7 @@ func newUnit(b *graph.Builder, c Vectors, site string) unit {
 	name := site + unitSuffix
 	w := c.Init.Hidden(name, c.D, c.WidthRatio, c.D, 2*c.D)
 	w.Init.Second = c.Init.Output(name, c.D, c.WidthRatio).Init.Std
+	w.Columns = []int{c.D, c.D}
 	u := unit{w: b.Param(w)}
 	if c.Bias {
 		u.bias = b.Param(layers.Zero(site+unitBiasSuffix, 2*c.D))

@@ -141,10 +141,10 @@ func (s matrixState) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.X} }
 // newMatrix makes the parameters of a matrix stream.
 func newMatrix(b *graph.Builder, c MatrixConfig) *matrix {
 	m := &matrix{b: b, c: c, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, c.Rank, c.Dv),
-		writeEmbedding: b.Param(c.Init.Hidden("write_embedding", c.Rank, c.RankRatio, c.Rank, c.Dk))}
+		writeEmbedding: b.Param(keys(graph.RoleWriteKeys, c.Init.Hidden("write_embedding", c.Rank, c.RankRatio, c.Rank, c.Dk)))}
 	if c.Positions > 0 {
 		m.positions = layers.NewEmbedding(b, "positions", c.Init, 1, c.Positions, c.Rank, c.Dv)
-		m.writePos = b.Param(c.Init.Hidden("write_positions", c.Rank, c.RankRatio, c.Rank, c.Dk))
+		m.writePos = b.Param(keys(graph.RoleWriteKeys, c.Init.Hidden("write_positions", c.Rank, c.RankRatio, c.Rank, c.Dk)))
 	}
 	for l := range c.Layers {
 		sites := twoSites(l)
@@ -152,7 +152,7 @@ func newMatrix(b *graph.Builder, c MatrixConfig) *matrix {
 		m.features = append(m.features, m.newKeyedSite(sites[1].Name(), c.Rank, c.Dk))
 	}
 	m.norm = layers.NewNorm(b, "norm", c.Norm, c.Dk, c.Dv)
-	m.readUnembedding = b.Param(c.Init.Hidden("read_unembedding", c.Dk, c.KeyRatio, c.Rank, c.Dk))
+	m.readUnembedding = b.Param(keys(graph.RoleReadKeys, c.Init.Hidden("read_unembedding", c.Dk, c.KeyRatio, c.Rank, c.Dk)))
 	return m
 }
 
@@ -160,9 +160,15 @@ func (m *matrix) newKeyedSite(name string, readShape ...int) keyedSite {
 	c := m.c
 	return keyedSite{
 		norm:  layers.NewNorm(m.b, name+".norm", c.Norm, c.Dk, c.Dv),
-		read:  m.b.Param(c.Init.Hidden(name+".read", c.Dk, c.KeyRatio, readShape...)),
-		write: m.b.Param(c.Init.Output(name+".write", c.Rank, c.RankRatio, c.Rank, c.Dk)),
+		read:  m.b.Param(keys(graph.RoleReadKeys, c.Init.Hidden(name+".read", c.Dk, c.KeyRatio, readShape...))),
+		write: m.b.Param(keys(graph.RoleWriteKeys, c.Init.Output(name+".write", c.Rank, c.RankRatio, c.Rank, c.Dk))),
 	}
+}
+
+// keys describes weights that are key vectors, a row each.
+func keys(role graph.Role, p graph.ParamSpec) graph.ParamSpec {
+	p.Role = role
+	return p
 }
 
 // Embed stores the tokens' and the positions' rows (eq. 18-19).

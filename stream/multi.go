@@ -183,7 +183,8 @@ func constant(name string, values []float64, shape ...int) graph.ParamSpec {
 	return graph.ParamSpec{Name: name, Shape: shape, Init: graph.Initializer{Values: values}}
 }
 
-// decaying is a parameter that starts at 0 and decays: weights that add nothing at first.
+// decaying is a weight that starts at 0 and decays: it adds nothing at first. The columns that
+// it packs (down, carry, up) are one map of the state to coefficients.
 func decaying(name string, shape ...int) graph.ParamSpec {
-	return graph.ParamSpec{Name: name, Shape: shape, Init: graph.Zeros(), Decay: true}
+	return graph.ParamSpec{Name: name, Shape: shape, Init: graph.Zeros(), Decay: true, Role: graph.RoleHidden}
 }
