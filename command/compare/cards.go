@@ -12,17 +12,19 @@ import (
 
 	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/experiment/cards"
+	"github.com/residua-go/residua/experiment/search"
 	"github.com/residua-go/residua/internal/cli"
 )
 
 // writeCards is -cards.
 func (c *call) writeCards(ctx context.Context, out cli.Output) error {
-	rates, err := c.rateList()
-	if err != nil {
-		return err
-	}
-	if c.tokens < 1 {
+	switch {
+	case c.tokens < 1:
 		return cli.Usagef("-tokens: want >= 1, got %d", c.tokens)
+	case c.seeds < 1:
+		return cli.Usagef("-seeds: want >= 1, got %d", c.seeds)
+	case c.stopAfter < 0:
+		return cli.Usagef("-stop-after: want >= 0, got %s", c.stopAfter)
 	}
 	measured, err := bench.ReadReport(c.speeds)
 	if os.IsNotExist(err) {
@@ -30,8 +32,8 @@ func (c *call) writeCards(ctx context.Context, out cli.Output) error {
 	} else if err != nil {
 		return cli.Usage(errors.WithMessage(err, "-zoo"))
 	}
-	page, err := cards.Measure(ctx, cards.Options{Zoo: c.zoo, Baseline: c.baseline, Tokens: c.tokens, Rates: rates, Seed: c.seed, Set: c.sets,
-		Out: c.out, Speeds: measured.Designs, Command: out.Spell(c.cardsCall(rates))}, logTo(out))
+	page, err := cards.Measure(ctx, cards.Options{Zoo: c.zoo, Baseline: c.baseline, Tokens: c.tokens, Seed: c.seed, Search: search.Options{Seeds: c.seeds},
+		Only: c.onlyCards(), StopAfter: c.stopAfter, Set: c.sets, Out: c.out, Speeds: measured.Designs, Command: out.Spell(c.cardsCall())}, logTo(out))
 	if err != nil {
 		return usage(err)
 	}
@@ -48,11 +50,19 @@ func (c *call) writeCards(ctx context.Context, out cli.Output) error {
 	return out.Print(listed(append(files, c.cards)...))
 }
 
+// onlyCards are the cards of -only; none: all.
+func (c *call) onlyCards() []string {
+	if c.only == "" {
+		return nil
+	}
+	return strings.Split(c.only, ",")
+}
+
 // cardsCall is the call that writes the page again.
-func (c *call) cardsCall(rates []float64) string {
+func (c *call) cardsCall() string {
 	text := fmt.Sprintf("go run ./cmd/compare -cards %s -tokens %d", filepath.ToSlash(c.cards), c.tokens)
-	if len(rates) > 0 {
-		text += " -lr " + strings.Trim(strings.ReplaceAll(fmt.Sprint(rates), " ", ","), "[]")
+	if c.seeds != defaultSeeds {
+		text += fmt.Sprintf(" -seeds %d", c.seeds)
 	}
 	if c.seed != 0 {
 		text += fmt.Sprintf(" -seed %d", c.seed)

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/residua-go/residua/experiment/cards"
 	"github.com/residua-go/residua/experiment/compare"
@@ -27,13 +28,14 @@ func Command(zoo models.Zoo) cli.Command {
 			"go run ./cmd/compare -config quickstart,mhc -budget tokens=500000 -lr 3e-3,1e-2    # train both, each at two rates",
 			"go run ./cmd/compare -coordcheck                  # does muP keep activations at one size as models grow wider?",
 			"go run ./cmd/compare -lrsweep                     # does the best learning rate stay the same? takes minutes",
-			"go run ./cmd/compare -cards docs/models.md        # every residual stream next to the transformer; takes an hour",
+			"go run ./cmd/compare -cards docs/models.md        # every residual stream next to the transformer; takes hours, and goes on where it was stopped",
 		},
 		Notes: append([]string{
 			"One call does one of these: it compares the RUN folders, or what -config, -coordcheck, -lrsweep or -cards says.",
 			"",
 			"-config and -cards train on the same batches in the same order, each run in a folder of its own below -out. Call again",
 			"after an interrupt: runs that are complete are not repeated, the one that was interrupted goes on.",
+			"-cards tries rates four a decade until the best lies between two worse ones, then takes more seeds at it.",
 			"",
 			"-coordcheck and -lrsweep train small models in memory, of a base width and multiples of it, under muP (the maximal update",
 			"parametrisation) and in the standard parametrisation. -stream chooses among these; in each the named sizes grow:",
@@ -53,6 +55,9 @@ func scalingNotes(zoo models.Zoo) []string {
 	return notes
 }
 
+// defaultSeeds is how many seeds are averaged over.
+const defaultSeeds = 3
+
 // call is what the flags ask for.
 type call struct {
 	zoo     models.Zoo
@@ -68,15 +73,16 @@ type call struct {
 	streams, widths    string
 	steps, seeds       int
 
-	cards, speeds, baseline string
-	tokens                  int64
+	cards, speeds, baseline, only string
+	tokens                        int64
+	stopAfter                     time.Duration
 }
 
 func (c *call) flags(flags *flag.FlagSet) {
 	c.given = flags
 	flags.StringVar(&c.configs, "config", "", "train the run configs `A,B` and compare them: files, or names of built-in ones (train -configs lists them)")
 	flags.StringVar(&c.budget, "budget", "", "with -config: train each model on `tokens=N|flops=N`, counting its own FLOPs; default the tokens of the first config")
-	flags.StringVar(&c.rates, "lr", "", "train at each of the peak learning `RATES`, as in 1e-3,3e-3; default each config's own, with -cards 1e-3,3e-3,1e-2, with -coordcheck 1e-3, with -lrsweep 2^-12 to 2^-5")
+	flags.StringVar(&c.rates, "lr", "", "train at each of the peak learning `RATES`, as in 1e-3,3e-3; default each config's own, with -coordcheck 1e-3, with -lrsweep 2^-12 to 2^-5")
 	flags.Uint64Var(&c.seed, "seed", 0, "draw weights and batches from the seed `N`")
 	flags.Var(&c.sets, "set", "override a key of every config, `key=value`, as in data.source=files; may be repeated")
 	flags.StringVar(&c.out, "out", filepath.Join("runs", "compare"), "write runs and plots into `DIR`")
@@ -95,8 +101,10 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.StringVar(&c.streams, "stream", strings.Join(whole, ","), "with -coordcheck and -lrsweep: train the models `A,B` of "+strings.Join(all, ", "))
 	flags.StringVar(&c.widths, "widths", "", "train at these `MULTIPLES` of the base width; default 1,2,4,8, with -lrsweep 1,2,4")
 	flags.IntVar(&c.steps, "steps", 0, "train for `N` steps; default 10, with -lrsweep 200")
-	flags.IntVar(&c.seeds, "seeds", 3, "with -coordcheck: average over `N` seeds, from -seed on")
-	flags.StringVar(&c.cards, "cards", "", "write a page into `FILE` with a card for each residual stream, and plots into the folder curves next to it")
+	flags.IntVar(&c.seeds, "seeds", defaultSeeds, "with -coordcheck, and with -cards at the best rate: average over `N` seeds, from -seed on")
+	flags.StringVar(&c.cards, "cards", "", "search the best learning rate of each residual stream, write a page into `FILE` with a card for each, and plots into the folder curves next to it")
+	flags.StringVar(&c.only, "only", "", "with -cards: train for the cards `A,B` alone, in that order; the page shows what is complete of the others")
+	flags.DurationVar(&c.stopAfter, "stop-after", 0, "with -cards: start no run after `TIME`, as in 3h; the page shows what is complete, and the next call goes on; 0: never stop")
 	flags.Int64Var(&c.tokens, "tokens", 1_000_000, "with -cards: train each run on `N` tokens")
 	flags.StringVar(&c.baseline, "baseline", cards.Baseline, "with -cards: the transformer `PRESET`; cards are of the presets that are compared with it")
 	flags.StringVar(&c.speeds, "zoo", filepath.Join("docs", "zoo.json"), "with -cards: show the speed and memory in `FILE`, written by bench -zoo -out; where it has none the page shows -")

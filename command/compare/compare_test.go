@@ -93,17 +93,17 @@ func TestCards(t *testing.T) {
 	require.NoError(t, err)
 	zoo := models.Standard().WithPresets(models.Preset{Name: "tiny", Config: tiny.Model}, models.Preset{Name: "other", Config: tiny.Model, Baseline: "tiny"})
 	page := filepath.Join(dir, "docs", "models.md")
-	args := append(text(t), "-cards", page, "-baseline", "tiny", "-tokens", "48", "-lr", "0.01,0.001", "-out", filepath.Join(dir, "out"))
+	args := append(text(t), "-cards", page, "-baseline", "tiny", "-tokens", "48", "-only", "tiny", "-seeds", "1", "-stop-after", "1h", "-out", filepath.Join(dir, "out"))
 	command := Command(zoo)
 	command.Program = "ours"
 	got := clitest.Call(command, args...)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	written, err := os.ReadFile(page)
 	require.NoError(t, err)
-	assert.Contains(t, string(written), "Written by `ours compare -cards "+filepath.ToSlash(page)+" -tokens 48 -lr 0.001,0.01 -baseline tiny -set data.source=files")
-	curve, err := os.ReadFile(filepath.Join(dir, "docs", "curves", "other.svg"))
+	assert.Contains(t, string(written), "Written by `ours compare -cards "+filepath.ToSlash(page)+" -tokens 48 -seeds 1 -baseline tiny -set data.source=files")
+	curve, err := os.ReadFile(filepath.Join(dir, "docs", "curves", "tiny.svg"))
 	require.NoError(t, err)
-	assert.Contains(t, string(curve), "other at 0.01<")
+	assert.Contains(t, string(curve), "tiny at ")
 }
 
 func TestCompareRefuses(t *testing.T) {
@@ -136,6 +136,9 @@ func TestCompareRefuses(t *testing.T) {
 		{[]string{"-config", filepath.Join(dir, "none.yaml")}, "none.yaml"},
 		{[]string{"-config", b, "-set", "model.stream.rank=0"}, "model.stream.rank"},
 		{[]string{"-cards", filepath.Join(dir, "m.md"), "-tokens", "0"}, "-tokens: want >= 1, got 0"},
+		{[]string{"-cards", filepath.Join(dir, "m.md"), "-seeds", "0"}, "-seeds: want >= 1, got 0"},
+		{[]string{"-cards", filepath.Join(dir, "m.md"), "-stop-after", "-1h"}, "-stop-after: want >= 0, got -1h0m0s"},
+		{[]string{"-cards", filepath.Join(dir, "m.md"), "-only", "quikstart"}, `want cards of quickstart-transformer, quickstart, `},
 		{[]string{"-cards", filepath.Join(dir, "m.md"), "-zoo", a}, "-zoo: " + a + ": want the JSON object that bench -out writes"},
 		{[]string{"-cards", filepath.Join(dir, "m.md"), "-baseline", "quickstart-transfomer"}, `got "quickstart-transfomer"`},
 	} {

@@ -35,7 +35,7 @@ func (c *call) modes() []mode {
 		{"config", c.configs != "", []string{"budget", "lr", "seed", "set", "out", "svg", "x", "json"}, c.compareConfigs},
 		{"coordcheck", c.coordinates, []string{"stream", "widths", "steps", "seeds", "lr", "seed", "set", "out", "svg", "json"}, c.checkCoordinates},
 		{"lrsweep", c.sweep, []string{"stream", "widths", "steps", "lr", "seed", "set", "out", "svg", "json"}, c.sweepRates},
-		{"cards", c.cards != "", []string{"tokens", "lr", "seed", "set", "out", "zoo", "baseline"}, c.writeCards},
+		{"cards", c.cards != "", []string{"tokens", "only", "stop-after", "seed", "seeds", "set", "out", "zoo", "baseline"}, c.writeCards},
 	}
 }
 

@@ -17,7 +17,9 @@ import (
 // a sublayer with its norm, D the width, L the blocks; h, H [n, D] and X are a token's state.
 type Card struct {
 	layers.Card
-	Preset string
+	Name   string   // of its runs
+	Preset string   // of its model
+	Set    []string // overrides keys of the run config, for this card
 }
 
 // List returns the card of a baseline, the preset of a transformer, and those of the presets that name
@@ -27,10 +29,10 @@ func List(zoo models.Zoo, baseline string) ([]Card, error) {
 	if err != nil {
 		return nil, experiment.Setup(errors.WithMessage(err, "the baseline"))
 	}
-	all := []Card{{cardOf(zoo, p), p.Name}}
+	all := []Card{{Card: cardOf(zoo, p), Name: p.Name, Preset: p.Name}}
 	for _, p := range zoo.Presets() {
 		if p.Baseline == baseline {
-			all = append(all, Card{cardOf(zoo, p), p.Name})
+			all = append(all, Card{Card: cardOf(zoo, p), Name: p.Name, Preset: p.Name})
 		}
 	}
 	return all, nil
@@ -60,4 +62,4 @@ func (c Card) speedsOf(zoo models.Zoo, all []bench.DesignResult) []bench.DesignR
 }
 
 // curve is the file of a card's loss curve, from the page's folder.
-func (c Card) curve() string { return "curves/" + c.Preset + ".svg" }
+func (c Card) curve() string { return "curves/" + c.Name + ".svg" }

@@ -3,11 +3,14 @@ package cards
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/experiment"
 	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/experiment/compare"
+	"github.com/residua-go/residua/experiment/search"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
 )
@@ -18,15 +21,17 @@ const Baseline = "quickstart-transformer"
 
 // Options say how the cards' models are trained. The zero value has all defaults but the zoo.
 type Options struct {
-	Zoo      models.Zoo
-	Baseline string               // the preset that the others are compared with; "": Baseline
-	Tokens   int64                // of each run; 0: 1,000,000
-	Rates    []float64            // peak learning rates; none: 1e-3, 3e-3, 1e-2
-	Seed     uint64               // of weights and batches
-	Set      []string             // overrides keys of the run config, as in data.source=files
-	Out      string               // the folder in which each run has a folder
-	Speeds   []bench.DesignResult // of the presets, where they were measured
-	Command  string               // how the page says that it was written
+	Zoo       models.Zoo
+	Baseline  string               // the preset that the others are compared with; "": Baseline
+	Tokens    int64                // of each run; 0: 1,000,000
+	Seed      uint64               // of weights and batches: the first one's
+	Search    search.Options       // of the best rate; its Seed is Seed
+	Only      []string             // the presets to be trained, in this order; none: all
+	StopAfter time.Duration        // start no run after this time; 0: never stop
+	Set       []string             // overrides keys of the run config, as in data.source=files
+	Out       string               // the folder in which each run has a folder
+	Speeds    []bench.DesignResult // of the presets, where they were measured
+	Command   string               // how the page says that it was written
 }
 
 func (o Options) defaults() Options {
@@ -36,28 +41,29 @@ func (o Options) defaults() Options {
 	if o.Tokens == 0 {
 		o.Tokens = 1_000_000
 	}
-	if len(o.Rates) == 0 {
-		o.Rates = []float64{1e-3, 3e-3, 1e-2}
-	}
+	o.Search.Seed = o.Seed
 	return o
 }
 
 // Page is the cards with what was measured.
 type Page struct {
 	options Options
-	cards   []measured // the baseline's first
+	cards   []*measured // the baseline's first
 }
 
 // measured is a card with what was measured of it.
 type measured struct {
 	Card
-	compare.Model
-	entries int // of a token's state
-	speeds  []bench.DesignResult
+	parameters, flops int // flops: a token in training
+	entries           int // of a token's state
+	found             *search.Result
+	best              *compare.Result // the run of the best rate, with the first seed; nil: none is complete
+	speeds            []bench.DesignResult
 }
 
-// Measure trains every card's preset at each rate, as compare.Train does. What is wrong with the
-// options or the text is a *experiment.SetupError.
+// Measure looks for the best rate of each card's preset: runs that are complete in their folders are read, others are
+// trained as compare.Complete does, while there is time. What is wrong with the options or the text is a
+// *experiment.SetupError.
 func Measure(ctx context.Context, o Options, log compare.Log) (*Page, error) {
 	o = o.defaults()
 	if o.Tokens < 1 {
@@ -67,26 +73,51 @@ func Measure(ctx context.Context, o Options, log compare.Log) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	var configs []compare.Config
-	for _, c := range cards {
-		configs = append(configs, compare.Config{File: Baseline, Set: []string{"name=" + c.Preset, "model.preset=" + c.Preset}})
-	}
-	plan := compare.Plan{Zoo: o.Zoo, Out: o.Out, Seed: o.Seed, Rates: o.Rates, Budget: compare.Budget{Unit: compare.Tokens, Amount: float64(o.Tokens)}}
-	// As many validation tokens as a run trains on, at most the config's own number.
-	plan.Set = append([]string{fmt.Sprintf("train.eval_tokens=%d", min(o.Tokens, int64(config.Defaults().Train.EvalTokens)))}, o.Set...)
-	trainings, err := plan.Trainings(ctx, configs)
-	if err != nil {
-		return nil, err
-	}
-	trained, err := compare.Train(ctx, trainings, log)
-	if err != nil {
-		return nil, err
-	}
+	runs := &runner{options: o, log: log, began: time.Now()}
 	p := &Page{options: o}
-	for i, c := range cards {
-		p.cards = append(p.cards, measured{c, trained[i], trainings[i].Runs[0].Spec().StreamSize(), c.speedsOf(o.Zoo, o.Speeds)})
+	for _, c := range cards {
+		m, err := runs.describe(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		p.cards = append(p.cards, m)
+	}
+	todo, err := p.chosen()
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range todo {
+		runs.place = fmt.Sprintf("card %d of %d", i+1, len(todo))
+		if err := runs.search(ctx, m, true); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range p.cards {
+		if err := runs.search(ctx, m, false); err != nil {
+			return nil, err
+		}
 	}
 	return p, nil
+}
+
+// chosen are the cards to be trained.
+func (p *Page) chosen() ([]*measured, error) {
+	if len(p.options.Only) == 0 {
+		return p.cards, nil
+	}
+	var all []*measured
+	for _, name := range p.options.Only {
+		at := slices.IndexFunc(p.cards, func(m *measured) bool { return m.Name == name })
+		if at < 0 {
+			var names []string
+			for _, m := range p.cards {
+				names = append(names, m.Name)
+			}
+			return nil, experiment.Setupf("want cards of %s, got %q", strings.Join(names, ", "), name)
+		}
+		all = append(all, p.cards[at])
+	}
+	return all, nil
 }
 
 // Curve is a card's picture.
@@ -96,24 +127,25 @@ type Curve struct {
 }
 
 // Curves draws the training loss of each card's best run next to the transformer's. The page shows
-// them.
+// them. A card without a run has none.
 func (p *Page) Curves() []Curve {
 	var all []Curve
 	for i, m := range p.cards {
-		shown := []compare.Model{p.cards[0].bestRun()}
-		if i > 0 {
-			shown = append(shown, m.bestRun())
+		if m.best == nil {
+			continue
 		}
-		chart := compare.LossChart(shown, compare.Tokens)
+		var shown []compare.Model
+		if base := p.cards[0]; i > 0 && base.best != nil {
+			shown = append(shown, base.bestRun())
+		}
+		chart := compare.LossChart(append(shown, m.bestRun()), compare.Tokens)
 		chart.Title = m.Title
 		all = append(all, Curve{m.curve(), chart})
 	}
 	return all
 }
 
-// bestRun is the model with its best run alone, named with the rate.
-func (m measured) bestRun() compare.Model {
-	best := m.Model
-	best.Name, best.Runs = fmt.Sprintf("%s at %g", m.Name, m.Best.Rate), []*compare.Result{m.Best}
-	return best
+// bestRun is a model of the best run alone, named with the rate.
+func (m *measured) bestRun() compare.Model {
+	return compare.Model{Name: fmt.Sprintf("%s at %g", m.Name, m.best.Rate), Runs: []*compare.Result{m.best}}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/residua-go/residua/experiment"
 	"github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/experiment/compare"
+	"github.com/residua-go/residua/experiment/search"
 	"github.com/residua-go/residua/internal/experimenttest"
 	"github.com/residua-go/residua/models"
 )
@@ -67,40 +69,66 @@ func tinyZoo(t *testing.T) models.Zoo {
 	return zoo.WithPresets(tiny...)
 }
 
-// TestPage: the page has each card, with its curve next to the transformer's and what was measured of
-// its speed; written again, nothing is trained and the page is the same.
+// TestPage: the page has each card, with what was measured of its speed, and of those that were trained the rates, the seeds and
+// the curve next to the transformer's; written again, nothing is trained and the page is the same.
 func TestPage(t *testing.T) {
-	dir := t.TempDir()
-	o := Options{Zoo: tinyZoo(t), Baseline: "tiny-transformer", Tokens: 48, Rates: []float64{1e-3, 1e-2}, Set: experimenttest.Text(t), Out: filepath.Join(dir, "out"), Command: "the call"}
-	if testing.Short() {
-		o.Rates = o.Rates[1:]
-	}
+	o := Options{Zoo: tinyZoo(t), Baseline: "tiny-transformer", Tokens: 48, Set: experimenttest.Text(t), Out: filepath.Join(t.TempDir(), "out"), Command: "the call",
+		Search: search.Options{Most: 1, Seeds: 2}, Only: []string{"tiny", "tiny-transformer"}}
 	o.Speeds = []bench.DesignResult{{Name: "quickstart-hyper-static", Shape: "byte", Time: 1.25, FLOPs: 1.01, Bytes: 1.5, PeakMB: 77}, {Name: "vwn-8x64", Shape: "162m", Time: 0.8}}
 	page, err := Measure(context.Background(), o, compare.Log{})
 	require.NoError(t, err)
 	text, curves := page.Markdown(), page.Curves()
 	cards, err := List(o.Zoo, "tiny-transformer")
 	require.NoError(t, err)
-	require.Len(t, curves, len(cards))
-	for i, c := range cards {
+	require.Equal(t, []string{"curves/tiny-transformer.svg", "curves/tiny.svg"}, []string{curves[0].File, curves[1].File})
+	require.Len(t, curves, 2)
+	assert.Contains(t, curves[1].Chart.Series[0].Name, "tiny-transformer at ")
+	for _, c := range cards {
 		assert.Contains(t, text, "\n## "+c.Title+"\n")
 		assert.Contains(t, text, "](#"+anchor(c.Title)+")")
 		assert.Contains(t, text, c.Equation)
-		assert.Contains(t, text, "](curves/"+c.Preset+".svg)")
-		assert.Equal(t, "curves/"+c.Preset+".svg", curves[i].File)
-		assert.Equal(t, c.Title, curves[i].Chart.Title)
-		assert.Contains(t, curves[i].Chart.Series[0].Name, "tiny-transformer at ")
+		assert.Equal(t, strings.Contains(text, "](curves/"+c.Name+".svg)"), slices.Contains(o.Only, c.Name), c.Name)
 	}
+	assert.Equal(t, len(cards)-2, strings.Count(text, "Validation, bits per byte: not trained yet.\n"))
+	assert.Contains(t, text, fmt.Sprintf("Not finished are %d of %d: ", len(cards)-2, len(cards)))
+	assert.Equal(t, 2, strings.Count(text, "** and **"), "two seeds at each best rate")
 	assert.Contains(t, text, "| quickstart-hyper-static | byte | 1.25x | 1.01x | 1.50x | 77 MB |")
 	assert.Contains(t, text, "| vwn-8x64 | 162m | 0.80x | - | - | - |")
 	assert.Equal(t, len(cards)-3, strings.Count(text, "| - | - | - | - | - |"), "two of those next to the transformer were measured")
 	assert.Contains(t, text, "Written by `the call`")
 
 	var notes []string
+	o.Only, o.StopAfter = nil, 1
 	again, err := Measure(context.Background(), o, compare.Log{Note: func(line string) { notes = append(notes, line) }})
 	require.NoError(t, err)
-	assert.NotContains(t, strings.Join(notes, "\n"), "steps at")
+	assert.Empty(t, notes, "there is no time for another run")
 	assert.Equal(t, text, again.Markdown())
+}
+
+// TestDifferencesSayHowSureTheyAre: within two standard errors, and while a search is not finished, a cell says so.
+func TestDifferencesSayHowSureTheyAre(t *testing.T) {
+	scored := func(done bool, scores ...float64) *measured {
+		m := &measured{best: new(compare.Result)}
+		var err error
+		m.found, err = search.BestRate(context.Background(), search.Options{}, func(_ context.Context, rate float64, seed uint64) (float64, bool, error) {
+			switch {
+			case rate != search.Rate(0):
+				return 9, true, nil
+			case seed > 0 && !done:
+				return 0, false, nil
+			}
+			return scores[seed], true, nil
+		})
+		require.NoError(t, err)
+		return m
+	}
+	base := scored(true, 3, 3.02, 3.01)
+	assert.Equal(t, "-0.500 ± 0.008", scored(true, 2.50, 2.51, 2.52).comparedWith(base))
+	assert.Equal(t, "-0.010 ± 0.008, within two standard errors", scored(true, 2.99, 3, 3.01).comparedWith(base))
+	assert.Equal(t, "-0.510, not finished", scored(false, 2.5).comparedWith(base))
+	assert.Equal(t, "-", base.comparedWith(base))
+	assert.Equal(t, "-", (&measured{}).comparedWith(base))
+	assert.Equal(t, "9.000 at 0.00056, **3.000** and **3.020** and **3.010** at 0.001, 9.000 at 0.0018", base.scores())
 }
 
 func TestMeasureRefuses(t *testing.T) {
@@ -144,8 +172,10 @@ func TestDocsShowTheCards(t *testing.T) {
 		}
 		assert.Contains(t, section, fmt.Sprintf("```\n%s\n```\n\n%s.\n\n%s\n\nPreset `%s`: ", c.Equation, c.Source, c.Use, c.Preset))
 		assert.Contains(t, section, "\nValidation, bits per byte: ")
-		assert.Contains(t, section, "]("+c.curve()+")")
-		assert.FileExists(t, filepath.Join(docs, filepath.FromSlash(c.curve())))
+		if !strings.Contains(section, "bits per byte: not trained yet.") {
+			assert.Contains(t, section, "]("+c.curve()+")")
+			assert.FileExists(t, filepath.Join(docs, filepath.FromSlash(c.curve())))
+		}
 		assert.Contains(t, string(page), "| ["+c.Title+"](#"+anchor(c.Title)+") |")
 	}
 	assert.Equal(t, len(cards), len(sections), "no sections but the cards")

@@ -43,6 +43,12 @@ func (l Log) note(line string) {
 	}
 }
 
+// IsComplete tells whether a run is complete in its folder.
+func IsComplete(run *config.Run) (bool, error) {
+	r, err := readResult(run)
+	return r != nil, err
+}
+
 // Train makes all runs. One that is complete in its folder is read, not repeated, and one that was cut
 // short goes on from its checkpoint. A run that diverges is no error. What is wrong with a run before
 // it begins is a *experiment.SetupError.
@@ -51,7 +57,7 @@ func Train(ctx context.Context, trainings []Training, log Log) ([]Model, error) 
 	for _, t := range trainings {
 		m := newModel(t.Name, t.Config, t.Runs[0])
 		for _, run := range t.Runs {
-			r, err := complete(ctx, run, log)
+			r, err := Complete(ctx, run, log)
 			if err != nil {
 				return nil, err
 			}

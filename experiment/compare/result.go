@@ -68,8 +68,9 @@ func (r *Result) better(than *Result) bool {
 	return r.Loss.Finite() && (!than.Loss.Finite() || r.Loss < than.Loss)
 }
 
-// complete trains a run to its end, or reads its result.
-func complete(ctx context.Context, run *config.Run, log Log) (*Result, error) {
+// Complete trains a run to its end, or reads its result if it is complete in its folder. One that was cut short goes on from
+// its checkpoint; one that diverges is no error.
+func Complete(ctx context.Context, run *config.Run, log Log) (*Result, error) {
 	r, err := readResult(run)
 	if err != nil {
 		return nil, err

@@ -59,14 +59,15 @@ var allowed = map[string][]string{
 	"command/generate": commandImports(),
 	"command/models":   commandImports(),
 	"command/analyze":  commandImports("analysis", "analysis/cache", "analysis/check", "analysis/page", "analysis/report", "analysis/theory"),
-	"command/compare":  commandImports("experiment", "experiment/bench", "experiment/compare", "experiment/mup", "experiment/cards"),
-	"command":          commandImports("experiment/bench", "command/bench", "experiment", "experiment/compare", "experiment/mup", "experiment/cards", "command/compare", "analysis", "analysis/cache", "analysis/check", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/models", "command/analyze"),
+	"command/compare":  commandImports("experiment", "experiment/bench", "experiment/compare", "experiment/mup", "experiment/cards", "experiment/search"),
+	"command":          commandImports("experiment/bench", "command/bench", "experiment", "experiment/compare", "experiment/mup", "experiment/cards", "experiment/search", "command/compare", "analysis", "analysis/cache", "analysis/check", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/models", "command/analyze"),
 
 	"experiment":          {},
 	"experiment/bench":    {"learner", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim", "figure"},
 	"experiment/compare":  experimentImports("experiment"),
 	"experiment/mup":      experimentImports("experiment"),
-	"experiment/cards":    experimentImports("experiment", "experiment/compare", "experiment/bench"),
+	"experiment/search":   {},
+	"experiment/cards":    experimentImports("experiment", "experiment/compare", "experiment/bench", "experiment/search"),
 	"experiment/gpucheck": {},
 
 	"analysis/theory": {"analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
