@@ -8,7 +8,7 @@ import (
 )
 
 // Cache holds the keys and values of the tokens that a generating program has seen, for
-// each attention of the model [batch, H, capacity, Dh]. Shapes are static in Gorgonia:
+// each attention of the model [batch, KV, capacity, Dh]. Shapes are static in Gorgonia:
 // a program of one token a row runs again and again, its position is the cache's length.
 type Cache struct {
 	batch, capacity int
@@ -28,7 +28,7 @@ type CacheRow struct {
 // CacheLayer is one attention's part of a Cache.
 type CacheLayer struct {
 	kv     any
-	Device DeviceMemory // keys and values [2, batch, H, capacity, padded Dh]
+	Device DeviceMemory // keys and values [2, batch, KV, capacity, padded Dh]
 }
 
 // NewCache returns an empty cache for rows of up to capacity tokens. One Cache serves
@@ -107,7 +107,7 @@ func (c *Cache) setLength(n int) {
 	}
 }
 
-// Layer adds the part of one more attention.
+// Layer adds the part of one more attention, of so many heads of keys and values.
 func (c *Cache) Layer(dt tensor.Dtype, heads, headDim int) (*CacheLayer, error) {
 	m := &CacheLayer{}
 	_, err := sizeOf([]int{2, c.batch, heads, c.capacity, headDim})

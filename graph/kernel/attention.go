@@ -4,7 +4,8 @@ package kernel
 type AttentionParams struct {
 	Batch   int // rows
 	Seq     int // tokens of a row
-	Heads   int
+	Heads   int // H, of queries
+	KVHeads int // heads of keys and values, which divides Heads: head h reads h/(Heads/KVHeads); 0: Heads
 	HeadDim int // Dh
 
 	// Scale multiplies q.k: logit(i, j) = Scale * q_i.k_j - Slopes[h] * (i - j). The
@@ -19,6 +20,43 @@ type AttentionParams struct {
 	// the half-split pair (i, i+Dh/2) rotates by pos * RopeBase^(-2i/Dh). 0 for none;
 	// else HeadDim must be even.
 	RopeBase float64
+}
+
+// kvHeads is the number of heads of keys and values.
+func (d *AttentionParams) kvHeads() int {
+	if d.KVHeads == 0 {
+		return d.Heads
+	}
+	return d.KVHeads
+}
+
+// group is the number of heads that share keys and values. As heads are numbered through, the
+// pairs (batch, head) of a group follow one another: pair p reads keys and values p/group.
+func (d *AttentionParams) group() int {
+	if d.kvHeads() == d.Heads {
+		return 1
+	}
+	return d.Heads / d.KVHeads
+}
+
+// groups is the number of groups of all rows.
+func (d *AttentionParams) groups() int { return d.Batch * d.kvHeads() }
+
+// packedWidth is the distance between tokens of packed queries, keys and values: heads of
+// queries, of keys and of values, Dh entries each.
+func (d *AttentionParams) packedWidth() int { return (d.Heads + 2*d.kvHeads()) * d.HeadDim }
+
+// packed returns the query, key and value of a (batch, head) pair's first token in x
+// [batch*seq, heads+2*kvHeads, headDim] and the distance of its tokens.
+func packed[T Float](d *AttentionParams, x []T, row, head int) (q, k, v []T, ld int) {
+	ld = d.packedWidth()
+	x = x[row*d.Seq*ld:]
+	kv := head
+	if group := d.group(); group > 1 {
+		kv /= group
+	}
+	key := (d.Heads + kv) * d.HeadDim
+	return x[head*d.HeadDim:], x[key:], x[key+d.kvHeads()*d.HeadDim:], ld
 }
 
 // slope returns the ALiBi slope of head h.
@@ -37,12 +75,13 @@ func (d *AttentionParams) slope(h int) float64 {
 //	out_i = sum_j P_ij v_j,  P_ij = exp(logit(i, j) - lse_i),  start_i <= j <= i
 //
 // Each (batch, head) pair is first copied out of the packed tensors, whose rows lie far
-// apart, into contiguous scratch. The results have the same bits for any number of
-// threads.
+// apart, into contiguous scratch; heads that share keys and values (Ainslie et al. 2023,
+// grouped-query attention) are a group, whose keys and values are copied once. A worker takes
+// whole groups. The results have the same bits for any number of threads.
 type Attention[T Float] struct {
 	d      AttentionParams
 	starts []int32
-	qkv    []T // [batch*seq, 3, heads, headDim]
+	qkv    []T // [batch*seq, heads + 2 kvHeads, headDim]: queries, keys, values
 	out    []T // [batch*seq, heads, headDim]
 	lse    []T // [batch, heads, seq], or nil
 	dout   []T // like out; nil unless Backward runs
@@ -50,7 +89,7 @@ type Attention[T Float] struct {
 	cache  *KVCache[T]
 	past   int // position of query 0: the length of the cache, 0 without one
 
-	whole   int // (batch, head) pairs [0, whole) are one worker's each, the rest are split
+	whole   int // the groups of the (batch, head) pairs [0, whole) are one worker's each, the rest are split
 	rope    ropeTable[T]
 	slots   []attentionSlot[T]
 	workers []attentionWorker[T]
@@ -60,7 +99,7 @@ type Attention[T Float] struct {
 }
 
 // Forward computes out [batch*seq, heads, headDim] and lse [batch, heads, seq], the
-// logarithms of the softmax denominators, from qkv [batch*seq, 3, heads, headDim]: q,
+// logarithms of the softmax denominators, from qkv [batch*seq, heads + 2 kvHeads, headDim]: q,
 // then k, then v. Token i of a row sees the tokens j of its row with
 // starts[i] <= j <= i; starts [batch*seq] counts within the row, a start beyond i is
 // taken as i, and nil is 0 everywhere. lse may be nil if no Backward follows.
@@ -71,22 +110,24 @@ func (a *Attention[T]) Forward(p *Pool, out, lse, qkv []T, starts []int32, d Att
 	a.forward(p)
 }
 
-// forward runs the pairs that are one worker's each, then the split ones.
+// forward runs the groups that are one worker's each, then the split ones.
 func (a *Attention[T]) forward(p *Pool) {
-	pairs := a.d.Batch * a.d.Heads
-	a.plan(p, pairs-pairs%p.Threads())
-	p.Do(a.whole, (*attentionForwardPairs[T])(a))
-	if rest := pairs - a.whole; rest > 0 {
+	groups, group := a.d.groups(), a.d.group()
+	whole := groups - groups%p.Threads()
+	a.plan(p, whole*group)
+	p.Do(whole, (*attentionForwardGroups[T])(a))
+	if rest := (groups - whole) * group; rest > 0 {
 		p.Do(rest*a.pieces(), (*attentionPreparePieces[T])(a))
 		p.Do(rest*a.blocks(), (*attentionForwardBlocks[T])(a))
 	}
 }
 
-// attentionForwardPairs gives every worker whole (batch, head) pairs.
-type attentionForwardPairs[T Float] Attention[T]
+// attentionForwardGroups gives every worker whole groups of (batch, head) pairs.
+type attentionForwardGroups[T Float] Attention[T]
 
-func (t *attentionForwardPairs[T]) Part(worker, lo, hi int) {
+func (t *attentionForwardGroups[T]) Part(worker, lo, hi int) {
 	a := (*Attention[T])(t)
+	lo, hi = lo*a.d.group(), hi*a.d.group()
 	for pair := lo; pair < hi; pair++ {
 		v := a.view(pair, worker)
 		if pair+1 < hi {

@@ -1,45 +1,48 @@
 package kernel
 
-// Backward computes dqkv [batch*seq, 3, heads, headDim], every element of it, from
+// Backward computes dqkv [batch*seq, heads + 2 kvHeads, headDim], every element of it, from
 // dout [batch*seq, heads, headDim] and from what Forward read and wrote. It recomputes
 // P from lse span by span (Dao et al. 2022, FlashAttention, algorithm 4):
 //
 //	dP_ij = dout_i . v_j       delta_i = dout_i . out_i      dS_ij = P_ij (dP_ij - delta_i)
 //	dv_j = sum_i P_ij dout_i   dq_i = Scale sum_j dS_ij k_j  dk_j = Scale sum_i dS_ij q_i
 //
-// With rotary positions q and k are the rotated ones, and dq, dk are rotated back.
+// With rotary positions q and k are the rotated ones, and dq, dk are rotated back. dk and dv of
+// heads that share them are added up from the first head to the last.
 func (a *Attention[T]) Backward(p *Pool, dqkv, qkv, out, dout, lse []T, starts []int32, d AttentionParams) {
 	defer a.release()
 	a.d, a.starts = d, starts
 	a.dqkv, a.qkv, a.out, a.dout, a.lse = dqkv, qkv, out, dout, lse
-	pairs := d.Batch * d.Heads
-	a.plan(p, wholeBackwardPairs(pairs, p.Threads()))
-	p.Do(a.whole, (*attentionBackwardPairs[T])(a))
-	if rest := pairs - a.whole; rest > 0 {
-		p.Do(rest*a.pieces(), (*attentionPreparePieces[T])(a))
+	groups, group := d.groups(), d.group()
+	whole := wholeBackwardGroups(groups, p.Threads())
+	a.plan(p, whole*group)
+	p.Do(whole, (*attentionBackwardGroups[T])(a))
+	if rest := groups - whole; rest > 0 {
+		p.Do(rest*group*a.pieces(), (*attentionPreparePieces[T])(a))
 		p.Do(rest*a.pieces(), (*attentionBackwardKeys[T])(a))
-		p.Do(rest*a.blocks(), (*attentionBackwardQueries[T])(a))
+		p.Do(rest*group*a.blocks(), (*attentionBackwardQueries[T])(a))
 	}
 }
 
-// wholeBackwardPairs is the number of pairs that stay with one worker each. A whole
-// pair costs 5 matrix products a span; a split one costs 7, since dk, dv and dq are
-// then made in separate passes, so that splitting pays when few pairs are left over
+// wholeBackwardGroups is the number of groups that stay with one worker each. A whole
+// one costs 5 matrix products a span; a split one costs 7, since dk, dv and dq are
+// then made in separate passes, so that splitting pays when few groups are left over
 // for many threads.
-func wholeBackwardPairs(pairs, threads int) int {
-	rest := pairs % threads
+func wholeBackwardGroups(groups, threads int) int {
+	rest := groups % threads
 	if 7*rest < 5*threads {
-		return pairs - rest
+		return groups - rest
 	}
-	return pairs
+	return groups
 }
 
-// attentionBackwardPairs gives every worker whole (batch, head) pairs.
-type attentionBackwardPairs[T Float] Attention[T]
+// attentionBackwardGroups gives every worker whole groups of (batch, head) pairs.
+type attentionBackwardGroups[T Float] Attention[T]
 
-func (t *attentionBackwardPairs[T]) Part(worker, lo, hi int) {
+func (t *attentionBackwardGroups[T]) Part(worker, lo, hi int) {
 	a := (*Attention[T])(t)
 	w := &a.workers[worker]
+	lo, hi = lo*a.d.group(), hi*a.d.group()
 	for pair := lo; pair < hi; pair++ {
 		v := a.view(pair, worker)
 		if pair+1 < hi {
@@ -61,23 +64,25 @@ func (t *attentionBackwardPairs[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// attentionBackwardKeys computes dk and dv of the split pairs, piece by piece of keys.
+// attentionBackwardKeys computes dk and dv of the split groups, piece by piece of keys.
 type attentionBackwardKeys[T Float] Attention[T]
 
 func (t *attentionBackwardKeys[T]) Part(worker, lo, hi int) {
 	a := (*Attention[T])(t)
 	w := &a.workers[worker]
 	for item := lo; item < hi; item++ {
-		rest := item / a.pieces()
-		v := a.view(a.whole+rest, rest)
+		first := item / a.pieces() * a.d.group()
 		j0, j1 := a.piece(balanced(item%a.pieces(), a.pieces()))
-		for block := j0 / attentionQueries; block < a.blocks(); block++ {
-			if s, _, ok := a.span(v.row, block, j0, j1); ok {
-				a.gradientSpan(w, v, s)
-				a.addKeys(w, v, s, j0)
+		for rest := first; rest < first+a.d.group(); rest++ {
+			v := a.view(a.whole+rest, rest)
+			for block := j0 / attentionQueries; block < a.blocks(); block++ {
+				if s, _, ok := a.span(v.row, block, j0, j1); ok {
+					a.gradientSpan(w, v, s)
+					a.addKeys(w, v, s, j0)
+				}
 			}
+			a.writeKeys(w, v, j0, j1)
 		}
-		a.writeKeys(w, v, j0, j1)
 	}
 }
 
@@ -118,7 +123,7 @@ func (a *Attention[T]) span(row, block, j0, j1 int) (s attentionSpan, first, ok 
 func (a *Attention[T]) gradientSpan(w *attentionWorker[T], v attentionView[T], s attentionSpan) {
 	a.keyScores(w, v, s)
 	// dP [queries, keys] = dout [queries, Dh] v^T [Dh, keys]
-	a.multiplyPanels(w.dscores, v.dout, v.valuePanels, 1, s)
+	a.multiplyPanels(w.dscores, v.dout, v.shared.valuePanels, 1, s)
 	a.gradientRows(w, v, s)
 }
 
@@ -137,22 +142,39 @@ func (a *Attention[T]) addQueries(w *attentionWorker[T], v attentionView[T], s a
 	a.multiplyRows(w.dscores, v.k, T(a.d.Scale), s, dq, add)
 }
 
-// writeKeys writes the worker's dk and dv of the tokens j0:j1 to dqkv.
+// writeKeys writes the worker's dk and dv of the tokens j0:j1 to dqkv, or adds them to those of
+// the group's earlier heads.
 func (a *Attention[T]) writeKeys(w *attentionWorker[T], v attentionView[T], j0, j1 int) {
-	packed, ld := a.packed(a.dqkv, v.row, v.head)
-	width, dim := a.d.Heads*a.d.HeadDim, a.d.HeadDim
+	_, k, values, ld := packed(&a.d, a.dqkv, v.row, v.head)
+	dim, first := a.d.HeadDim, v.firstOfGroup(&a.d)
 	for j := j0; j < j1; j++ {
-		at, token := (j-j0)*dim, packed[j*ld:]
-		a.writeRotatedBack(token[width:], w.dk[at:][:dim], j)
-		copy(token[2*width:], w.dv[at:][:dim])
+		dk, dv := w.dk[(j-j0)*dim:][:dim], w.dv[(j-j0)*dim:][:dim]
+		if first {
+			a.writeRotatedBack(k[j*ld:], dk, j)
+			copy(values[j*ld:], dv)
+			continue
+		}
+		if a.d.RopeBase != 0 {
+			a.rope.rotateBack(dk, j)
+		}
+		addRow(k[j*ld:], dk)
+		addRow(values[j*ld:], dv)
+	}
+}
+
+// addRow adds x to the first entries of y.
+func addRow[T Float](y, x []T) {
+	y = y[:len(x)]
+	for i, v := range x {
+		y[i] += v
 	}
 }
 
 // writeQueries writes the worker's dq of the tokens i0:i1 to dqkv.
 func (a *Attention[T]) writeQueries(w *attentionWorker[T], v attentionView[T], i0, i1 int) {
-	packed, ld := a.packed(a.dqkv, v.row, v.head)
+	q, _, _, ld := packed(&a.d, a.dqkv, v.row, v.head)
 	for i := i0; i < i1; i++ {
-		a.writeRotatedBack(packed[i*ld:], w.dq[(i-i0)*a.d.HeadDim:][:a.d.HeadDim], i)
+		a.writeRotatedBack(q[i*ld:], w.dq[(i-i0)*a.d.HeadDim:][:a.d.HeadDim], i)
 	}
 }
 

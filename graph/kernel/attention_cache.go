@@ -6,9 +6,9 @@ import "github.com/pkg/errors"
 // for generation token by token. All layers of a model share one position: the caller
 // runs every layer's ForwardCached on the new tokens and then advances every cache.
 type KVCache[T Float] struct {
-	K, V     []T // [batch, heads, capacity, headDim]; K is rotated already if RoPE is on
+	K, V     []T // [batch, kvHeads, capacity, headDim]; K is rotated already if RoPE is on
 	Batch    int
-	Heads    int
+	Heads    int // of keys and values
 	Capacity int // positions that fit
 	HeadDim  int
 	Length   int // positions filled: the position of the next token
@@ -30,17 +30,17 @@ func (c *KVCache[T]) Reset() { c.Length = 0 }
 // Advance counts n more tokens as seen, after ForwardCached has appended them.
 func (c *KVCache[T]) Advance(n int) { c.Length += n }
 
-// pair returns the keys and values [capacity, headDim] of a (batch, head) pair.
-func (c *KVCache[T]) pair(pair int) (k, v []T) {
+// group returns the keys and values [capacity, headDim] of a row's head of them.
+func (c *KVCache[T]) group(group int) (k, v []T) {
 	size := c.Capacity * c.HeadDim
-	return c.K[pair*size:][:size], c.V[pair*size:][:size]
+	return c.K[group*size:][:size], c.V[group*size:][:size]
 }
 
 // check says whether n more tokens of the attention d fit.
 func (c *KVCache[T]) check(d *AttentionParams) error {
-	if c.Batch != d.Batch || c.Heads != d.Heads || c.HeadDim != d.HeadDim {
+	if c.Batch != d.Batch || c.Heads != d.kvHeads() || c.HeadDim != d.HeadDim {
 		return errors.Errorf("key-value cache: made for %d rows of %d heads of %d, asked to attend with %d rows of %d heads of %d: make a new cache",
-			c.Batch, c.Heads, c.HeadDim, d.Batch, d.Heads, d.HeadDim)
+			c.Batch, c.Heads, c.HeadDim, d.Batch, d.kvHeads(), d.HeadDim)
 	}
 	if c.Length+d.Seq > c.Capacity {
 		return errors.Errorf("key-value cache: %d new tokens after %d do not fit into a capacity of %d: make a larger cache or Reset it",
@@ -51,7 +51,7 @@ func (c *KVCache[T]) check(d *AttentionParams) error {
 
 // ForwardCached is Forward for d.Seq new tokens of each row at the positions
 // c.Length .. c.Length+d.Seq-1: it writes their keys and values into the cache at
-// those positions and out [batch*seq, heads, headDim] from qkv [batch*seq, 3, heads,
+// those positions and out [batch*seq, heads, headDim] from qkv [batch*seq, heads + 2 kvHeads,
 // headDim]. Token i of a row sees the positions from starts[i] (absolute; nil is 0) to
 // its own. c.Length stays: call Advance once the step is done. An error says that the
 // cache is too small or of another shape; nothing has been written then.

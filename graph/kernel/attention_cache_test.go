@@ -21,7 +21,7 @@ func feed[T Float](t *testing.T, p *Pool, c attentionCase, cache *KVCache[T], qk
 		var starts []int32
 		for row := range c.Batch {
 			at := row*c.Seq + first
-			in = append(in, qkv[at*3*width:(at+n)*3*width]...)
+			in = append(in, qkv[at*c.packedWidth():(at+n)*c.packedWidth()]...)
 			if c.starts != nil {
 				starts = append(starts, c.starts[at:at+n]...)
 			}
@@ -63,9 +63,9 @@ func TestForwardCachedEqualsForward(t *testing.T) {
 			for _, threads := range []int{1, 2, 4} {
 				p := NewPool(threads)
 				defer p.Close()
-				double, err := NewKVCache[float64](c.Batch, c.Heads, c.Seq+2, c.HeadDim)
+				double, err := NewKVCache[float64](c.Batch, c.kvHeads(), c.Seq+2, c.HeadDim)
 				require.NoError(t, err)
-				single, err := NewKVCache[float32](c.Batch, c.Heads, c.Seq, c.HeadDim)
+				single, err := NewKVCache[float32](c.Batch, c.kvHeads(), c.Seq, c.HeadDim)
 				require.NoError(t, err)
 				for _, chunks := range splits(c.Seq) {
 					double.Reset()

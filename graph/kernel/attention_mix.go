@@ -4,9 +4,9 @@ package kernel
 //
 //	out_i = sum_j P_ij v_j
 //
-// The pattern P is [batch*seq, heads, seq] (query, head, key), values are the last third of
-// qkv [batch*seq, 3, heads, headDim], out is [batch*seq, heads, headDim]. Each (batch, head)
-// pair is one worker's, so that the results have the same bits for any number of threads.
+// The pattern P is [batch*seq, heads, seq] (query, head, key), values are the last of
+// qkv [batch*seq, heads + 2 kvHeads, headDim], out is [batch*seq, heads, headDim]. Each (batch, head)
+// pair, or in GradValues each group of them, is one worker's, so that the results have the same bits for any number of threads.
 type AttentionMix[T Float] struct {
 	d       AttentionParams // only its sizes count
 	pattern []T             // or its gradient
@@ -37,9 +37,10 @@ func (m *AttentionMix[T]) GradPattern(p *Pool, dpattern, dout, qkv []T, d Attent
 }
 
 // GradValues computes dqkv, every element of it: dv_j = sum_i P_ij dout_i, dq = dk = 0.
+// dv of heads that share values are added up from the first to the last.
 func (m *AttentionMix[T]) GradValues(p *Pool, dqkv, pattern, dout []T, d AttentionParams) {
 	m.bind(p, pattern, dqkv, dout, d)
-	p.Do(d.Batch*d.Heads, (*mixGradValues[T])(m))
+	p.Do(d.groups(), (*mixGradValues[T])(m))
 	m.release()
 }
 
@@ -65,7 +66,7 @@ func (t *mixValues[T]) Part(worker, lo, hi int) {
 	for pair := lo; pair < hi; pair++ {
 		x := m.pair(pair)
 		// out [queries, Dh] = P [queries, keys] v [keys, Dh]
-		m.workers[worker].gemm.Run(false, false, m.d.Seq, m.d.HeadDim, m.d.Seq, 1, x.pattern, x.perPattern, x.values, 3*x.perOut, 0, x.out, x.perOut)
+		m.workers[worker].gemm.Run(false, false, m.d.Seq, m.d.HeadDim, m.d.Seq, 1, x.pattern, x.perPattern, x.values, x.perPacked, 0, x.out, x.perOut)
 	}
 }
 
@@ -77,23 +78,26 @@ func (t *mixGradPattern[T]) Part(worker, lo, hi int) {
 	for pair := lo; pair < hi; pair++ {
 		x := m.pair(pair)
 		// dP [queries, keys] = dout [queries, Dh] v^T [Dh, keys]
-		m.workers[worker].gemm.Run(false, true, m.d.Seq, m.d.Seq, m.d.HeadDim, 1, x.out, x.perOut, x.values, 3*x.perOut, 0, x.pattern, x.perPattern)
+		m.workers[worker].gemm.Run(false, true, m.d.Seq, m.d.Seq, m.d.HeadDim, 1, x.out, x.perOut, x.values, x.perPacked, 0, x.pattern, x.perPattern)
 	}
 }
 
-// mixGradValues makes the gradient of qkv of whole pairs.
+// mixGradValues makes the gradient of qkv of whole groups.
 type mixGradValues[T Float] AttentionMix[T]
 
 func (t *mixGradValues[T]) Part(worker, lo, hi int) {
 	m := (*AttentionMix[T])(t)
-	for pair := lo; pair < hi; pair++ {
-		x := m.pair(pair)
-		// dv [keys, Dh] = P^T [keys, queries] dout [queries, Dh]
-		m.workers[worker].gemm.Run(true, false, m.d.Seq, m.d.HeadDim, m.d.Seq, 1, x.pattern, x.perPattern, x.out, x.perOut, 0, x.values, 3*x.perOut)
+	group := m.d.group()
+	for pair := lo * group; pair < hi*group; pair++ {
+		x, beta := m.pair(pair), T(1)
+		if pair%group == 0 {
+			beta = 0
+		}
+		// dv [keys, Dh] (+)= P^T [keys, queries] dout [queries, Dh]
+		m.workers[worker].gemm.Run(true, false, m.d.Seq, m.d.HeadDim, m.d.Seq, 1, x.pattern, x.perPattern, x.out, x.perOut, beta, x.values, x.perPacked)
 		for i := range m.d.Seq {
-			token := x.queries[i*3*x.perOut:]
-			clear(token[:m.d.HeadDim])
-			clear(token[x.perOut:][:m.d.HeadDim])
+			clear(x.queries[i*x.perPacked:][:m.d.HeadDim])
+			clear(x.keys[i*x.perPacked:][:m.d.HeadDim])
 		}
 	}
 }
@@ -101,16 +105,15 @@ func (t *mixGradValues[T]) Part(worker, lo, hi int) {
 // mixPair is where the matrices of one (batch, head) pair begin, and how far apart their
 // rows lie.
 type mixPair[T Float] struct {
-	pattern, queries, values, out []T
-	perPattern, perOut            int // elements of a token; qkv has three times those of out
+	pattern, queries, keys, values, out []T
+	perPattern, perPacked, perOut       int // elements of a token
 }
 
 func (m *AttentionMix[T]) pair(pair int) mixPair[T] {
 	token, head := pair/m.d.Heads*m.d.Seq, pair%m.d.Heads
 	x := mixPair[T]{perPattern: m.d.Heads * m.d.Seq, perOut: m.d.Heads * m.d.HeadDim}
 	x.pattern = m.pattern[token*x.perPattern+head*m.d.Seq:]
-	x.queries = m.qkv[token*3*x.perOut+head*m.d.HeadDim:]
-	x.values = x.queries[2*x.perOut:]
+	x.queries, x.keys, x.values, x.perPacked = packed(&m.d, m.qkv, pair/m.d.Heads, head)
 	x.out = m.out[token*x.perOut+head*m.d.HeadDim:]
 	return x
 }

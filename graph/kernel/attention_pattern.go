@@ -5,12 +5,12 @@ package kernel
 //
 //	P_ij = softmax_j(Scale q_i.k_j - Slopes[h] (i - j)),  start_i <= j <= i; else 0
 //
-// Attention computes the same P and keeps none of it. Each (batch, head) pair is one
-// worker's, so that the results have the same bits for any number of threads.
+// Attention computes the same P and keeps none of it. Each (batch, head) pair, in Backward each
+// group of them, is one worker's, so that the results have the same bits for any number of threads.
 type AttentionPattern[T Float] struct {
 	d      AttentionParams
 	starts []int32
-	qkv    []T // [batch*seq, 3, heads, headDim]
+	qkv    []T // [batch*seq, heads + 2 kvHeads, headDim]
 	prob   []T // [batch*seq, heads, seq]: query, head, key
 	dprob  []T // like prob; nil unless Backward runs
 	dqkv   []T // like qkv; nil unless Backward runs
@@ -30,7 +30,7 @@ type patternWorker[T Float] struct {
 	_      [cacheLine]byte
 }
 
-// Forward computes prob [batch*seq, heads, seq] from qkv [batch*seq, 3, heads, headDim] and
+// Forward computes prob [batch*seq, heads, seq] from qkv [batch*seq, heads + 2 kvHeads, headDim] and
 // starts [batch*seq], which are what Attention.Forward takes; starts may be nil.
 func (a *AttentionPattern[T]) Forward(p *Pool, prob, qkv []T, starts []int32, d AttentionParams) {
 	defer a.release()
@@ -39,19 +39,20 @@ func (a *AttentionPattern[T]) Forward(p *Pool, prob, qkv []T, starts []int32, d 
 	p.Do(d.Batch*d.Heads, (*patternPairs[T])(a))
 }
 
-// Backward computes dqkv [batch*seq, 3, heads, headDim], every element of it, from dprob
+// Backward computes dqkv [batch*seq, heads + 2 kvHeads, headDim], every element of it, from dprob
 // [batch*seq, heads, seq] and from what Forward read and wrote:
 //
 //	dS_ij = P_ij (dP_ij - sum_k P_ik dP_ik)
 //	dq_i = Scale sum_j dS_ij k_j   dk_j = Scale sum_i dS_ij q_i   dv_j = 0
 //
-// With rotary positions q and k are the rotated ones, and dq, dk are rotated back.
+// With rotary positions q and k are the rotated ones, and dq, dk are rotated back. dk of heads
+// that share keys is added up from the first head to the last.
 func (a *AttentionPattern[T]) Backward(p *Pool, dqkv, qkv, prob, dprob []T, starts []int32, d AttentionParams) {
 	defer a.release()
 	a.d, a.starts, a.prob, a.qkv = d, starts, prob, qkv
 	a.dqkv, a.dprob = dqkv, dprob
 	a.plan(p)
-	p.Do(d.Batch*d.Heads, (*patternGradPairs[T])(a))
+	p.Do(d.groups(), (*patternGradGroups[T])(a))
 }
 
 func (a *AttentionPattern[T]) plan(p *Pool) {
@@ -92,35 +93,38 @@ func (t *patternPairs[T]) Part(worker, lo, hi int) {
 	}
 }
 
-// patternGradPairs does for Backward what patternPairs does for Forward.
-type patternGradPairs[T Float] AttentionPattern[T]
+// patternGradGroups gives every worker whole groups of (batch, head) pairs.
+type patternGradGroups[T Float] AttentionPattern[T]
 
-func (t *patternGradPairs[T]) Part(worker, lo, hi int) {
+func (t *patternGradGroups[T]) Part(worker, lo, hi int) {
 	a := (*AttentionPattern[T])(t)
 	w := &a.workers[worker]
-	for pair := lo; pair < hi; pair++ {
+	group := a.d.group()
+	for pair := lo * group; pair < hi*group; pair++ {
 		row, head := pair/a.d.Heads, pair%a.d.Heads
 		a.copyTokens(w, row, head)
-		clear(w.dk)
+		if pair%group == 0 {
+			clear(w.dk)
+		}
 		for i0 := 0; i0 < a.d.Seq; i0 += attentionQueries {
 			a.gradientBlock(w, row, head, i0, min(i0+attentionQueries, a.d.Seq))
 		}
-		a.writeGradients(w, row, head)
+		a.writeGradients(w, row, head, pair%group == group-1)
 	}
 }
 
 // copyTokens copies the queries and keys of a pair, rotated where asked for.
 func (a *AttentionPattern[T]) copyTokens(w *patternWorker[T], row, head int) {
-	dim, width := a.d.HeadDim, a.d.Heads*a.d.HeadDim
+	queries, keys, _, ld := packed(&a.d, a.qkv, row, head)
+	dim := a.d.HeadDim
 	for i := range a.d.Seq {
-		token := a.qkv[(row*a.d.Seq+i)*3*width+head*dim:]
 		q, k := w.q[i*dim:][:dim], w.k[i*dim:][:dim]
 		if a.d.RopeBase != 0 {
-			a.rope.rotate(q, token, i)
-			a.rope.rotate(k, token[width:], i)
+			a.rope.rotate(q, queries[i*ld:], i)
+			a.rope.rotate(k, keys[i*ld:], i)
 		} else {
-			copy(q, token)
-			copy(k, token[width:])
+			copy(q, queries[i*ld:])
+			copy(k, keys[i*ld:])
 		}
 	}
 }
@@ -163,20 +167,25 @@ func (a *AttentionPattern[T]) gradientBlock(w *patternWorker[T], row, head, i0, 
 	w.gemm.Run(true, false, i1, dim, i1-i0, scale, w.ds, seq, w.q[i0*dim:], dim, 1, w.dk, dim)
 }
 
-// writeGradients writes a pair's dq and dk, rotated back with rotary positions, and zeros for
-// dv.
-func (a *AttentionPattern[T]) writeGradients(w *patternWorker[T], row, head int) {
-	dim, width := a.d.HeadDim, a.d.Heads*a.d.HeadDim
+// writeGradients writes a pair's dq and, where the pair is its group's last, dk, rotated back with
+// rotary positions, and zeros for dv.
+func (a *AttentionPattern[T]) writeGradients(w *patternWorker[T], row, head int, last bool) {
+	queries, keys, values, ld := packed(&a.d, a.dqkv, row, head)
+	dim := a.d.HeadDim
 	for i := range a.d.Seq {
-		token := a.dqkv[(row*a.d.Seq+i)*3*width+head*dim:]
-		dq, dk := token[:dim], token[width:][:dim]
-		copy(dq, w.dq[i*dim:])
-		copy(dk, w.dk[i*dim:])
-		if a.d.RopeBase != 0 {
-			a.rope.rotateBack(dq, i)
-			a.rope.rotateBack(dk, i)
+		a.writeRotatedBack(queries[i*ld:][:dim], w.dq[i*dim:], i)
+		if last {
+			a.writeRotatedBack(keys[i*ld:][:dim], w.dk[i*dim:], i)
+			clear(values[i*ld:][:dim])
 		}
-		clear(token[2*width:][:dim])
+	}
+}
+
+// writeRotatedBack copies a row of dq or dk, rotated back with rotary positions.
+func (a *AttentionPattern[T]) writeRotatedBack(dst, row []T, pos int) {
+	copy(dst, row)
+	if a.d.RopeBase != 0 {
+		a.rope.rotateBack(dst, pos)
 	}
 }
 

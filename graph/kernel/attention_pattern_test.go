@@ -106,7 +106,7 @@ func TestAttentionMixSeesEveryKey(t *testing.T) {
 	wantOut, wantPattern, wantQKV := make([]float64, len(out)), make([]float64, len(pattern)), make([]float64, len(qkv))
 	for at := range pattern {
 		query, head, key := at/c.Seq/c.Heads, at/c.Seq%c.Heads, at/c.Seq/c.Heads/c.Seq*c.Seq+at%c.Seq
-		value := key*3*c.width() + 2*c.width() + head*c.HeadDim
+		value := c.at(0, key, 2, head)
 		for d := range c.HeadDim {
 			o := query*c.width() + head*c.HeadDim + d
 			wantOut[o] += pattern[at] * qkv[value+d]

@@ -15,7 +15,7 @@ const attentionTileRows = 16
 // keyScores sets the worker's scores [queries, keys] = Scale * q [queries, Dh] k^T [Dh, keys].
 func (a *Attention[T]) keyScores(w *attentionWorker[T], v attentionView[T], s attentionSpan) {
 	if a.packsKeys() {
-		a.multiplyPanels(w.scores, v.q, v.keyPanels, T(a.d.Scale), s)
+		a.multiplyPanels(w.scores, v.q, v.shared.keyPanels, T(a.d.Scale), s)
 		return
 	}
 	width, dim := a.kernels.width(), a.d.HeadDim

@@ -13,8 +13,8 @@ type attentionCase struct {
 }
 
 func (c attentionCase) String() string {
-	return fmt.Sprintf("batch%d_seq%d_heads%d_dim%d_alibi%t_rope%g_starts%t",
-		c.Batch, c.Seq, c.Heads, c.HeadDim, c.Slopes != nil, c.RopeBase, c.starts != nil)
+	return fmt.Sprintf("batch%d_seq%d_heads%d_kv%d_dim%d_alibi%t_rope%g_starts%t",
+		c.Batch, c.Seq, c.Heads, c.kvHeads(), c.HeadDim, c.Slopes != nil, c.RopeBase, c.starts != nil)
 }
 
 // attentionCases are sizes below, at and beyond a block of queries and a chunk of keys, with every combination
@@ -42,7 +42,15 @@ func attentionCases() []attentionCase {
 	for i := range late.starts { // beyond the token itself, negative, not rising
 		late.starts[i] = int32(i + 3 - 40*(i%5))
 	}
-	return append(cases, late)
+	return append(cases, late, grouped(2, 131, 6, 2, 5, true, 0, true), grouped(1, 197, 4, 1, 6, false, 500, true),
+		grouped(1, attentionKeys+attentionQueries+5, 6, 3, 4, true, 100, false), grouped(3, 1, 4, 2, 4, false, 10, false))
+}
+
+// grouped is a case whose heads share keys and values.
+func grouped(batch, seq, heads, kvHeads, dim int, alibi bool, rope float64, starts bool) attentionCase {
+	c := newAttentionCase(batch, seq, heads, dim, alibi, rope, starts)
+	c.KVHeads = kvHeads
+	return c
 }
 
 func newAttentionCase(batch, seq, heads, dim int, alibi bool, rope float64, starts bool) attentionCase {
@@ -69,7 +77,7 @@ func newAttentionCase(batch, seq, heads, dim int, alibi bool, rope float64, star
 func (c attentionCase) width() int { return c.Heads * c.HeadDim }
 
 func (c attentionCase) randomQKV(seed uint64) []float64 {
-	return gaussians(seed, c.Batch*c.Seq*3*c.width())
+	return gaussians(seed, c.Batch*c.Seq*c.packedWidth())
 }
 
 func (c attentionCase) randomOut(seed uint64) []float64 {
@@ -95,12 +103,22 @@ func castTo[T Float](x []float64) []T {
 
 // vector copies part (0: q, 1: k, 2: v) of token i of a row, q and k turned by RoPE.
 func (c attentionCase) vector(qkv []float64, row, i, part, head int) []float64 {
-	at := (((row*c.Seq+i)*3+part)*c.Heads + head) * c.HeadDim
+	at := c.at(row, i, part, head)
 	x := append([]float64(nil), qkv[at:at+c.HeadDim]...)
 	if part < 2 && c.RopeBase != 0 {
 		c.turn(x, float64(i))
 	}
 	return x
+}
+
+// at is where part (0: q, 1: k, 2: v) of token i of a row begins in qkv.
+func (c attentionCase) at(row, i, part, head int) int {
+	heads := 0 // before the part's
+	if part > 0 {
+		heads = c.Heads + (part-1)*c.kvHeads()
+		head /= c.Heads / c.kvHeads()
+	}
+	return (row*c.Seq+i)*c.packedWidth() + (heads+head)*c.HeadDim
 }
 
 // turn applies the rotation matrix of a position.
@@ -178,7 +196,7 @@ func (c attentionCase) referencePair(r attentionReference, qkv, dout []float64, 
 			c.turn(dk[i], -float64(i))
 		}
 		for p, x := range [][]float64{dq[i], dk[i], dv[i]} {
-			copy(r.dqkv[(((row*c.Seq+i)*3+p)*c.Heads+head)*c.HeadDim:], x)
+			addRowTimes(r.dqkv[c.at(row, i, p, head):][:c.HeadDim], 1, x)
 		}
 	}
 }

@@ -38,12 +38,13 @@ type attentionWorker[T Float] struct {
 }
 
 // plan sizes the scratch. The first whole pairs use the slot of their worker, the
-// others a slot each: there are fewer of them than threads.
+// others a slot each: their groups are fewer than threads.
 func (a *Attention[T]) plan(p *Pool, whole int) {
 	a.whole, a.rows, a.kernels = whole, pathOf[T](a.path), kernelsOf[T](a.path)
-	slots := p.Threads()
-	if whole == 0 {
-		slots = a.d.Batch * a.d.Heads
+	pairs := a.d.Batch * a.d.Heads
+	slots := pairs
+	if whole > 0 {
+		slots = max(p.Threads(), pairs-whole)
 	}
 	if a.d.RopeBase != 0 {
 		a.rope.extend(a.d.RopeBase, a.d.HeadDim, a.positions())

@@ -74,7 +74,7 @@ func TestBackwardPairsAreSplitOnlyWhereItPays(t *testing.T) {
 	for _, x := range []struct{ pairs, threads, want int }{
 		{1, 1, 1}, {1, 2, 0}, {3, 2, 2}, {4, 2, 4}, {2, 3, 0}, {5, 3, 3}, {11, 8, 8}, {14, 8, 14}, {48, 16, 48},
 	} {
-		assert.Equal(t, x.want, wholeBackwardPairs(x.pairs, x.threads), "%d pairs, %d threads", x.pairs, x.threads)
+		assert.Equal(t, x.want, wholeBackwardGroups(x.pairs, x.threads), "%d pairs, %d threads", x.pairs, x.threads)
 	}
 }
 

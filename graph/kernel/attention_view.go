@@ -10,44 +10,53 @@ type attentionView[T Float] struct {
 	pair, row, head int
 	slope           float64
 	*attentionSlot[T]
-	k, v []T // [positions, Dh], those of the slot or of the cache
-	next int // the pair that its worker takes next, or -1
+	shared *attentionSlot[T] // the slot that has the group's keys and values
+	k, v   []T               // [positions, Dh], those of the slot or of the cache
+	next   int               // the pair that its worker takes next, or -1
 }
 
-// view points at the pair's slot, and at the cache's keys and values if there is one.
+// view points at the slot of a pair of a whole group, slot of its worker, or of a split one, the
+// pair's own, and at the cache's keys and values if there is one.
 func (a *Attention[T]) view(pair, slot int) attentionView[T] {
-	s := &a.slots[slot]
+	s, shared := &a.slots[slot], &a.slots[slot]
+	head := pair % a.d.Heads
+	if pair >= a.whole { // the group's first pair has them
+		shared = &a.slots[slot-head%a.d.group()]
+	}
 	v := attentionView[T]{
-		pair: pair, row: pair / a.d.Heads, head: pair % a.d.Heads, slope: a.d.slope(pair % a.d.Heads),
-		attentionSlot: s, k: s.keys, v: s.values, next: -1,
+		pair: pair, row: pair / a.d.Heads, head: head, slope: a.d.slope(head),
+		attentionSlot: s, shared: shared, k: shared.keys, v: shared.values, next: -1,
 	}
 	if a.cache != nil {
-		v.k, v.v = a.cache.pair(pair)
+		v.k, v.v = a.cache.group(pair / a.d.group())
 	}
 	return v
 }
 
-// packed returns x [batch*seq, 3, heads, headDim] from the pair's first query on, and
-// the distance of its rows; a key lies heads*headDim beyond its query, a value as far
-// beyond the key.
-func (a *Attention[T]) packed(x []T, row, head int) (first []T, ld int) {
-	ld = 3 * a.d.Heads * a.d.HeadDim
-	return x[row*a.d.Seq*ld+head*a.d.HeadDim:], ld
-}
+// firstOfGroup tells whether the pair is the first of those that share keys and values, the one
+// that prepares them.
+func (v *attentionView[T]) firstOfGroup(d *AttentionParams) bool { return v.head%d.group() == 0 }
 
 // prepare brings the positions p0:p1 of a pair into the form that its view promises:
 // copies the new tokens out of the packed tensors, queries and keys rotated where asked
 // for, keys and values into the cache if there is one, and packs what the products want
-// in panels. p0 is a multiple of attentionPiece.
+// in panels. The first pair of a group does so for its keys and values. p0 is a multiple of
+// attentionPiece.
 func (a *Attention[T]) prepare(v attentionView[T], p0, p1 int) {
 	i0, i1 := max(p0-a.past, 0), max(p1-a.past, 0)
-	a.copyTokens(v, i0, i1)
-	if a.packsKeys() {
-		a.packPanels(v.keyPanels, v.k, a.d.HeadDim, p0, p1)
+	if v.firstOfGroup(&a.d) {
+		a.copyTokens(v, i0, i1)
+		if a.packsKeys() {
+			a.packPanels(v.keyPanels, v.k, a.d.HeadDim, p0, p1)
+		}
+		if a.dqkv != nil {
+			_, _, values, ld := packed(&a.d, a.qkv, v.row, v.head)
+			a.packPanels(v.valuePanels, values, ld, p0, p1)
+		}
+	} else {
+		a.copyQueries(v, i0, i1)
 	}
 	if a.dqkv != nil {
-		packed, ld := a.packed(a.qkv, v.row, v.head)
-		a.packPanels(v.valuePanels, packed[2*a.d.Heads*a.d.HeadDim:], ld, p0, p1)
 		a.copyOutGradients(v, i0, i1)
 	}
 }
@@ -71,13 +80,13 @@ func (a *Attention[T]) prefetchRow(v attentionView[T], i int) {
 	}
 }
 
-// prefetchPacked starts loading query, key and value i of a pair of x [batch*seq, 3,
-// heads, headDim].
+// prefetchPacked starts loading query, key and value i of a pair of x [batch*seq,
+// heads + 2 kvHeads, headDim].
 func (a *Attention[T]) prefetchPacked(x []T, pair, i int) {
-	packed, ld := a.packed(x, pair/a.d.Heads, pair%a.d.Heads)
-	for part := range 3 {
-		prefetch(packed[i*ld+part*a.d.Heads*a.d.HeadDim:][:a.d.HeadDim])
-	}
+	q, k, v, ld := packed(&a.d, x, pair/a.d.Heads, pair%a.d.Heads)
+	prefetch(q[i*ld:][:a.d.HeadDim])
+	prefetch(k[i*ld:][:a.d.HeadDim])
+	prefetch(v[i*ld:][:a.d.HeadDim])
 }
 
 // prefetchOut starts loading row i of a pair of x [batch*seq, heads, headDim].
@@ -92,20 +101,34 @@ func (a *Attention[T]) outRow(row, head, i int) int {
 
 // copyTokens copies the queries, keys and, without Backward, values of the tokens i0:i1.
 func (a *Attention[T]) copyTokens(v attentionView[T], i0, i1 int) {
-	packed, ld := a.packed(a.qkv, v.row, v.head)
-	width, dim := a.d.Heads*a.d.HeadDim, a.d.HeadDim
+	queries, keys, values, ld := packed(&a.d, a.qkv, v.row, v.head)
+	dim := a.d.HeadDim
 	for i := i0; i < i1; i++ {
-		token, pos := packed[i*ld:], a.past+i
+		pos := a.past + i
 		q, k := v.q[i*dim:][:dim], v.k[pos*dim:][:dim]
 		if a.d.RopeBase != 0 {
-			a.rope.rotate(q, token, pos)
-			a.rope.rotate(k, token[width:], pos)
+			a.rope.rotate(q, queries[i*ld:], pos)
+			a.rope.rotate(k, keys[i*ld:], pos)
 		} else {
-			copy(q, token)
-			copy(k, token[width:])
+			copy(q, queries[i*ld:])
+			copy(k, keys[i*ld:])
 		}
 		if a.dqkv == nil {
-			copy(v.v[pos*dim:][:dim], token[2*width:])
+			copy(v.v[pos*dim:][:dim], values[i*ld:])
+		}
+	}
+}
+
+// copyQueries copies the queries of the tokens i0:i1 alone.
+func (a *Attention[T]) copyQueries(v attentionView[T], i0, i1 int) {
+	queries, _, _, ld := packed(&a.d, a.qkv, v.row, v.head)
+	dim := a.d.HeadDim
+	for i := i0; i < i1; i++ {
+		q := v.q[i*dim:][:dim]
+		if a.d.RopeBase != 0 {
+			a.rope.rotate(q, queries[i*ld:], a.past+i)
+		} else {
+			copy(q, queries[i*ld:])
 		}
 	}
 }

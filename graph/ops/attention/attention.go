@@ -16,7 +16,8 @@ import (
 
 // Options describe one causal attention.
 type Options struct {
-	Heads    int
+	Heads    int            // H, of queries
+	KVHeads  int            // KV, heads of keys and values, a divisor of Heads; 0: Heads
 	Seq      int            // tokens a row; T = batch*Seq
 	Scale    float64        // of q.k, everything folded in: 1/sqrt(Dh), 1/(layer+1), muP
 	Slopes   []float64      // ALiBi: adds -Slopes[h]*(i-j); one a head, or nil
@@ -27,6 +28,7 @@ type Options struct {
 // attention is causal attention over packed q, k, v.
 type attention struct {
 	heads, seq      int
+	kvHeads         int // 0: heads
 	scale, ropeBase float64
 	slopes          []float64
 	masked          bool // has document starts as an input
@@ -45,18 +47,19 @@ type attentionSaved struct {
 //
 //	o_i = sum_j softmax_j(Scale q_i.k_j - Slopes (i-j)) v_j,  starts_i <= j <= i
 //
-// qkv [T, 3*H*Dh] in the order (q, k, v), head, entry; o [T, H, Dh]. It is computed in
-// blocks with an online softmax: no Seq x Seq matrix exists. With Options.Cache the
+// qkv [T, (H+2*KV)*Dh] in the order (q, k, v), head, entry; o [T, H, Dh]. With KV < H, query head
+// h reads keys and values of head h/(H/KV) (Ainslie et al. 2023, arXiv 2305.13245, grouped-query
+// attention). It is computed in blocks with an online softmax: no Seq x Seq matrix exists. With Options.Cache the
 // tokens stand after those of earlier runs.
 func Causal(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 	if b.Err() != nil {
 		return nil
 	}
-	k := attention{heads: o.Heads, seq: o.Seq, scale: o.Scale, ropeBase: o.RopeBase, slopes: o.Slopes,
-		masked: o.Starts != nil, saved: &attentionSaved{}}
-	if b.Cache() != nil && qkv != nil && o.Heads > 0 {
+	k := o.primitive()
+	if b.Cache() != nil && qkv != nil && k.checkHeads(graph.SignatureOf(qkv)) == nil {
 		var err error
-		if k.cache, err = b.Cache().Layer(qkv.Dtype(), o.Heads, graph.SignatureOf(qkv).Width()/3/o.Heads); err != nil {
+		p := k.params(graph.SignatureOf(qkv))
+		if k.cache, err = b.Cache().Layer(qkv.Dtype(), p.KVHeads, p.HeadDim); err != nil {
 			b.Fail(errors.Wrap(err, "graph: CausalAttention"))
 			return nil
 		}
@@ -68,8 +71,8 @@ func Causal(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 }
 
 func (k attention) String() string {
-	return fmt.Sprintf("CausalAttention(heads=%d, seq=%d, scale=%g, slopes=%v, rope=%g, masked=%t)",
-		k.heads, k.seq, k.scale, k.slopes, k.ropeBase, k.masked)
+	return fmt.Sprintf("CausalAttention(heads=%d, kv_heads=%d, seq=%d, scale=%g, slopes=%v, rope=%g, masked=%t)",
+		k.heads, k.kvHeads, k.seq, k.scale, k.slopes, k.ropeBase, k.masked)
 }
 
 func (k attention) FLOPs(c graph.Cost) int { return 2 * k.halfFLOPs(c.Signature(0)) }
@@ -79,15 +82,17 @@ func (k attention) Infer(in []graph.Signature) (graph.Signature, error) {
 		return graph.Signature{}, err
 	}
 	qkv := in[0]
+	if err := k.checkHeads(qkv); err != nil {
+		return graph.Signature{}, err
+	}
+	dim := k.headDim(qkv)
 	switch {
-	case k.heads < 1 || qkv.Shape.Dims() < 2 || qkv.Width()%(3*k.heads) != 0:
-		return graph.Signature{}, errors.Errorf("qkv: want [tokens, 3*heads*Dh] with %d heads, got %v", k.heads, qkv.Shape)
 	case k.seq < 1 || qkv.Leading()%k.seq != 0:
 		return graph.Signature{}, errors.Errorf("qkv: want a multiple of seq %d tokens, got %v", k.seq, qkv.Shape)
 	case k.slopes != nil && len(k.slopes) != k.heads:
 		return graph.Signature{}, errors.Errorf("slopes: want %d, one a head, got %d", k.heads, len(k.slopes))
-	case k.ropeBase != 0 && qkv.Width()/3/k.heads%2 != 0:
-		return graph.Signature{}, errors.Errorf("RoPE: want an even head dimension, got %d", qkv.Width()/3/k.heads)
+	case k.ropeBase != 0 && dim%2 != 0:
+		return graph.Signature{}, errors.Errorf("RoPE: want an even head dimension, got %d", dim)
 	}
 	if k.masked {
 		if err := graph.WantInts(in, 1, "starts"); err != nil {
@@ -97,11 +102,36 @@ func (k attention) Infer(in []graph.Signature) (graph.Signature, error) {
 			return graph.Signature{}, errors.Errorf("starts: want %d entries, one a token, got shape %v", qkv.Leading(), in[1].Shape)
 		}
 	}
-	return graph.Signature{DType: qkv.DType, Shape: tensor.Shape{qkv.Leading(), k.heads, qkv.Width() / 3 / k.heads}}, nil
+	return graph.Signature{DType: qkv.DType, Shape: tensor.Shape{qkv.Leading(), k.heads, dim}}, nil
+}
+
+// checkHeads wants qkv to be packed heads of one dimension.
+func (k attention) checkHeads(qkv graph.Signature) error {
+	kv := k.sharedHeads()
+	switch {
+	case k.heads < 1 || kv < 1 || k.heads%kv != 0:
+		return errors.Errorf("heads: want at least 1, in groups for each head of keys and values, got %d and %d", k.heads, kv)
+	case qkv.Shape.Dims() < 2 || qkv.Width()%(k.heads+2*kv) != 0 || qkv.Width() == 0:
+		return errors.Errorf("qkv: want [tokens, (heads+2*kv_heads)*Dh] with %d heads of queries and %d of keys and values, got %v", k.heads, kv, qkv.Shape)
+	}
+	return nil
+}
+
+// sharedHeads is the number of heads of keys and values.
+func (k attention) sharedHeads() int {
+	if k.kvHeads == 0 {
+		return k.heads
+	}
+	return k.kvHeads
+}
+
+// headDim is the size of a head, Dh.
+func (k attention) headDim(qkv graph.Signature) int {
+	return qkv.Width() / (k.heads + 2*k.sharedHeads())
 }
 
 func (k attention) params(qkv graph.Signature) kernel.AttentionParams {
-	return kernel.AttentionParams{Batch: qkv.Leading() / k.seq, Seq: k.seq, Heads: k.heads, HeadDim: qkv.Width() / 3 / k.heads,
+	return kernel.AttentionParams{Batch: qkv.Leading() / k.seq, Seq: k.seq, Heads: k.heads, KVHeads: k.sharedHeads(), HeadDim: k.headDim(qkv),
 		Scale: k.scale, Slopes: k.slopes, RopeBase: k.ropeBase}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // attentionMix sums values by a pattern. Inputs: pattern, qkv.
-type attentionMix struct{ heads, seq int }
+type attentionMix struct{ heads, kvHeads, seq int }
 
 // Mix is what attention does with its pattern (Vaswani et al. 2017, eq. 1): each
 // token's output is a sum of its row's values,
@@ -19,23 +19,25 @@ type attentionMix struct{ heads, seq int }
 //	o_i = sum_j p_ij v_j
 //
 // pattern [T, H, Seq] (query, head, key's index in its row), whatever its entries are: no
-// key is masked; qkv [T, 3*H*Dh] as in AttentionPattern, of which only v is read; o [T, H,
-// Dh]. Of the options Heads and Seq count. A Builder with a Cache refuses it.
+// key is masked; qkv [T, (H+2*KV)*Dh] as in Causal, of which only v is read; o [T, H, Dh]. Of the
+// options Heads, KVHeads and Seq count. A Builder with a Cache refuses it.
 func Mix(b *graph.Builder, pattern, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 	if b.Err() != nil || refuseCache(b, "AttentionMix") {
 		return nil
 	}
-	return b.Apply(attentionMix{o.Heads, o.Seq}, pattern, qkv)
+	return b.Apply(attentionMix{o.Heads, o.KVHeads, o.Seq}, pattern, qkv)
 }
 
 func (k attentionMix) String() string {
-	return fmt.Sprintf("AttentionMix(heads=%d, seq=%d)", k.heads, k.seq)
+	return fmt.Sprintf("AttentionMix(heads=%d, kv_heads=%d, seq=%d)", k.heads, k.kvHeads, k.seq)
 }
 
 func (k attentionMix) FLOPs(c graph.Cost) int { return k.attention().halfFLOPs(c.Signature(1)) }
 
 // attention is the attention whose sizes the mix has.
-func (k attentionMix) attention() attention { return attention{heads: k.heads, seq: k.seq} }
+func (k attentionMix) attention() attention {
+	return attention{heads: k.heads, kvHeads: k.kvHeads, seq: k.seq}
+}
 
 func (k attentionMix) Infer(in []graph.Signature) (graph.Signature, error) {
 	if err := graph.WantFloats(in); err != nil {

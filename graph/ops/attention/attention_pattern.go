@@ -18,7 +18,7 @@ type attentionPattern struct{ attention }
 //
 //	p_ij = softmax_j(Scale q_i.k_j - Slopes (i-j)),  starts_i <= j <= i; exactly 0 elsewhere
 //
-// qkv [T, 3*H*Dh] in the order (q, k, v), head, entry; p [T, H, Seq]: query, head, and the
+// qkv [T, (H+2*KV)*Dh] as in Causal; p [T, H, Seq]: query, head, and the
 // key's index in its row. Mix(b, p, qkv, o) then is what Causal(b, qkv, o)
 // makes, and so are its gradients; it takes batch*H*Seq*Seq more memory. A Builder with a
 // Cache refuses it: build the graph of whole rows.
@@ -35,7 +35,7 @@ func Pattern(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 
 // primitive is the attention that the options describe, without a cache.
 func (o Options) primitive() attention {
-	return attention{heads: o.Heads, seq: o.Seq, scale: o.Scale, ropeBase: o.RopeBase, slopes: o.Slopes,
+	return attention{heads: o.Heads, kvHeads: o.KVHeads, seq: o.Seq, scale: o.Scale, ropeBase: o.RopeBase, slopes: o.Slopes,
 		masked: o.Starts != nil, saved: &attentionSaved{}}
 }
 
@@ -78,9 +78,15 @@ func (k attention) halfFLOPs(qkv graph.Signature) int {
 	return 2 * p.Batch * p.Heads * p.HeadDim * p.Seq * (p.Seq + 1) / 2
 }
 
+// rotatedSize is the number of entries of all queries and keys.
+func (k attention) rotatedSize(qkv graph.Signature) int {
+	p := k.params(qkv)
+	return p.Batch * p.Seq * (p.Heads + p.KVHeads) * p.HeadDim
+}
+
 // DeviceBytes: queries and keys, rotated.
 func (k attentionPattern) DeviceBytes(c graph.Cost) (saved, scratch int) {
-	return 0, c.Signature(0).Size() / 3 * 2 * cuda.F32.Size()
+	return 0, k.rotatedSize(c.Signature(0)) * cuda.F32.Size()
 }
 
 func (k attentionPattern) Run(c *graph.Call) error {
@@ -111,7 +117,7 @@ func (k attentionPatternGrad) Infer(in []graph.Signature) (graph.Signature, erro
 
 // DeviceBytes: queries and keys, rotated, and the gradient of the logits.
 func (k attentionPatternGrad) DeviceBytes(c graph.Cost) (saved, scratch int) {
-	return 0, (c.Signature(0).Size()/3*2 + c.Signature(1).Size()) * cuda.F32.Size()
+	return 0, (k.of.rotatedSize(c.Signature(0)) + c.Signature(1).Size()) * cuda.F32.Size()
 }
 
 func (k attentionPatternGrad) Run(c *graph.Call) error {
