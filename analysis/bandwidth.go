@@ -97,7 +97,7 @@ func (d *bandwidthDraft) add(sites []stream.Site, of func(w stream.Writer) bool)
 // reads is the number of entries of q, k and v, or of neurons.
 func (d *bandwidthDraft) reads(site stream.Site) int {
 	if c := d.m.Spec(); site.Sublayer == stream.Attention {
-		return 3 * c.HeadCount() * c.HeadDim()
+		return (c.HeadCount() + 2*c.KVHeads()) * c.HeadDim()
 	}
 	return d.neurons(site.Name())
 }

@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/stream/linear"
 )
@@ -128,18 +129,44 @@ func (f *Folded) readers(whole bool) []end {
 		case !e.reads:
 		case f.isAttention(e.site):
 			for i, via := range []string{"q", "k", "v"} {
-				third := e
-				third.via, third.count, third.kind = via, e.count/3, "head"
-				third.weights = func() *mat.Dense {
-					return e.weights().Slice(i*third.count, (i+1)*third.count, 0, e.size).(*mat.Dense)
-				}
-				ends = append(ends, f.inHeads(third, whole))
+				part := e
+				part.via, part.count, part.kind = via, f.c.HeadCount()*e.count/f.packedHeads(), "head"
+				part.weights = func() *mat.Dense { return f.headPart(e.weights(), i) }
+				ends = append(ends, f.inHeads(part, whole))
 			}
 		default:
 			ends = append(ends, e)
 		}
 	}
 	return ends
+}
+
+// packedHeads is the number of heads of what attention reads: of queries, keys and values.
+func (f *Folded) packedHeads() int { return f.c.HeadCount() + 2*f.c.KVHeads() }
+
+// headPlace is the place among them of what a head reads: 0 its query, 1 its key, 2 its value.
+// Where heads share keys and values, head h reads those of h/(heads/kv_heads).
+func headPlace(c models.Spec, part, head int) int {
+	if part == 0 {
+		return head
+	}
+	return c.HeadCount() + (part-1)*c.KVHeads() + head/(c.HeadCount()/c.KVHeads())
+}
+
+// headPart are the rows of queries (0), keys (1) or values (2) of all heads among those that
+// attention reads; those that heads share are there once for each.
+func (f *Folded) headPart(read *mat.Dense, part int) *mat.Dense {
+	rows, size := read.Dims()
+	each, heads := rows/f.packedHeads(), f.c.HeadCount()
+	if f.c.KVHeads() == heads {
+		return read.Slice(part*heads*each, (part+1)*heads*each, 0, size).(*mat.Dense)
+	}
+	all := mat.NewDense(heads*each, size, nil)
+	for h := range heads {
+		at := headPlace(f.c, part, h) * each
+		all.Slice(h*each, (h+1)*each, 0, size).(*mat.Dense).Copy(read.Slice(at, at+each, 0, size))
+	}
+	return all
 }
 
 // inHeads parts an end of attention's into heads, unless it is to stay whole.

@@ -66,9 +66,9 @@ func (f *Folded) keyHeadErasure(layer int) []float64 {
 	k, heads := f.keyPair(layer, stream.Attention), f.c.HeadCount()
 	dot, in := make([]float64, heads), make([]float64, heads)
 	for v := range k.dv {
-		read := k.scaled(v) // [3R, Dk]
+		read := k.scaled(v) // [R + 2 KV, Dk]
 		for h := range dot {
-			a, b := read.RawRowView(2*heads+h), k.write.RawRowView(h) // [Dk]
+			a, b := read.RawRowView(headPlace(f.c, 2, h)), k.write.RawRowView(h) // [Dk]
 			d, i := floats.Dot(a, b), floats.Dot(a, a)
 			k.centre(&d, &i, floats.Sum(a), floats.Sum(b))
 			dot[h], in[h] = dot[h]+d, in[h]+i

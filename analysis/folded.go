@@ -108,13 +108,14 @@ func (f *Folded) check(layer, head int) error {
 func (f *Folded) layerHeads(layer int) []HeadWeights {
 	site := siteName(layer, stream.Attention)
 	reader := f.end(site, true)
-	read, write := reader.weights(), f.end(site, false).weights() // [3W, D], [W, D]
+	read, write := reader.weights(), f.end(site, false).weights() // [W + 2 KV Dh, D], [W, D]
 	all := make([]HeadWeights, f.c.HeadCount())
 	width, d := write.Dims()
 	dh := width / len(all)
 	for h := range all {
 		part := func(i int) *mat.Dense {
-			return mat.DenseCopyOf(read.Slice(i*width+h*dh, i*width+(h+1)*dh, 0, d).T())
+			at := headPlace(f.c, i, h) * dh
+			return mat.DenseCopyOf(read.Slice(at, at+dh, 0, d).T())
 		}
 		all[h] = HeadWeights{Layer: layer, Head: h, Q: part(0), K: part(1), V: part(2),
 			O: write.Slice(h*dh, (h+1)*dh, 0, d).(*mat.Dense), Values: reader.values}

@@ -71,7 +71,11 @@ func readBySite(t *testing.T, run *cache.Cache, c models.Spec, token int) []floa
 // query, key and value, in all streams.
 func TestFoldedHeadsReadWhatTheModelReads(t *testing.T) {
 	t.Parallel()
-	for name, c := range zoo(t) {
+	all := zoo(t)
+	for _, name := range []string{"vector/gpt2", "matrix/authors"} {
+		all[name+"/shared"] = varied(t, all[name], func(c *models.Config) { c.Attention.KVHeads = 1 })
+	}
+	for name, c := range all {
 		if on[stream.DWLSTMConfig](c) {
 			continue
 		}
@@ -130,7 +134,11 @@ func checkFoldedReads(t *testing.T, f *analysis.Folded, run *cache.Cache, c mode
 		for i, in := range []*mat.Dense{w.Q, w.K, w.V} {
 			got := times(in.T(), mat.NewDense(len(x)/w.Values, w.Values, x)) // [Dh, 1] or [1, Dv]
 			got.Scale(scale, got)
-			require.InDeltaSlice(t, want[(i*heads+h)*dh:][:dh], got.RawMatrix().Data, 1e-10, "head %d, %d", h, i)
+			at := h
+			if i > 0 {
+				at = heads + (i-1)*c.KVHeads() + h*c.KVHeads()/heads
+			}
+			require.InDeltaSlice(t, want[at*dh:][:dh], got.RawMatrix().Data, 1e-10, "head %d, %d", h, i)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func (f *Folded) setReader(e *end) {
 	e.weights = func() *mat.Dense { return norms.Back(mat.DenseCopyOf(columns().T())) }
 }
 
-// ownMatrix are the weights W_Q | W_K | W_V of an attention as they stand, [D, 3W].
+// ownMatrix are the weights W_Q | W_K | W_V of an attention as they stand, [D, W + 2 KV Dh].
 func (f *Folded) ownMatrix(site string) *mat.Dense {
 	_, own := f.after(site)
 	w := own.(linear.Matrix)

@@ -125,6 +125,7 @@ type headMap struct {
 	in, out       linear.Map // to queries, keys and values of all heads; from the outputs of all heads
 	bias          []float64  // b_V [Dh], or nil
 	head, dh      int
+	value         int // the place of the head's values among all that attention reads
 }
 
 func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {
@@ -137,7 +138,7 @@ func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {
 		return nil, err
 	}
 	name := siteName(layer, stream.Attention)
-	h := &headMap{run: run, head: head, dh: f.c.HeadDim()}
+	h := &headMap{run: run, head: head, dh: f.c.HeadDim(), value: headPlace(f.c, 2, head)}
 	if h.normed, err = run.Activation(name + ".norm.out"); err != nil {
 		return nil, err
 	}
@@ -159,7 +160,7 @@ func (h *headMap) weigh(f *Folded, name string) {
 	}
 	h.in, h.out = own, linear.Matrix{W: writer.weights().RawMatrix().Data, In: writer.count, Out: writer.size}
 	if bias := f.values(name + ".qkv_bias"); bias != nil {
-		h.bias = share(share(bias, 3, 2), f.c.HeadCount(), h.head)
+		h.bias = share(bias, f.packedHeads(), h.value)
 	}
 }
 
@@ -170,9 +171,9 @@ func (h *headMap) values(row int) (values *mat.Dense, norms []float64) {
 	x := share(h.normed, h.run.Batch, row) // [Seq, D or Dk*Dv]
 	values = mat.NewDense(seq, h.dh, nil)
 	for s := range seq {
-		all := share(h.in.Apply(0, share(x, seq, s)), 3, 2) // of all heads
+		all := h.in.Apply(0, share(x, seq, s)) // queries, keys and values of all heads
 		v := values.RawRowView(s)
-		copy(v, all[h.head*h.dh:])
+		copy(v, all[h.value*h.dh:])
 		if h.bias != nil {
 			floats.Add(v, h.bias)
 		}

@@ -30,6 +30,10 @@ func tensorModels(t *testing.T) map[string]models.Spec {
 	all["hyper/dynamic/alibi"] = with("hyper/dynamic", func(c *models.Config) { c.Attention.Positions = models.PositionsALiBi })
 	all["matrix/bias/rope"] = with("matrix/bias", func(c *models.Config) { c.Attention.Positions = models.PositionsRoPE })
 	all["matrix/documents"] = with("matrix/authors", func(c *models.Config) { c.MaskDocuments, c.BOS = true, 3 })
+	all["vector/gpt2/shared"] = with("vector/gpt2", func(c *models.Config) {
+		c.Attention = models.Attention{Heads: 4, KVHeads: 2, HeadDim: 6, Positions: models.PositionsRoPE}
+	})
+	all["matrix/bias/shared"] = with("matrix/bias", func(c *models.Config) { c.Attention.KVHeads = 1 })
 	for name, c := range all {
 		if on[stream.DWLSTMConfig](c) {
 			delete(all, name)

@@ -89,11 +89,11 @@ func (o Options) window(c models.Spec) (int, error) {
 	return c.Seq, nil
 }
 
-// checkWindow refuses a window whose keys and values, two vectors a token, attention head and
+// checkWindow refuses a window whose keys and values, two vectors a token, head of them and
 // layer, the memory has no room for.
 func checkWindow(window int, c models.Spec, available int) error {
 	const float32Bytes = 4
-	token := 2 * float32Bytes * float64(c.Layers) * float64(c.HeadCount()) * float64(c.HeadDim())
+	token := 2 * float32Bytes * float64(c.Layers) * float64(c.KVHeads()) * float64(c.HeadDim())
 	if need := token * float64(window); need > float64(available) {
 		return layers.Setting("window", "want at most %.0f tokens, whose keys and values fill the %s of memory that are available, got %d",
 			math.Floor(float64(available)/token), graph.FormatBytes(available), window)

@@ -54,6 +54,25 @@ func TestCacheErrors(t *testing.T) {
 	optest.RequireLine(t, err, "CausalAttention")
 }
 
+// TestCacheOfSharedHeads: the cache has the heads of keys and values alone.
+func TestCacheOfSharedHeads(t *testing.T) {
+	entries := func(kvHeads int) int {
+		cache, err := graph.NewCache(2, 3)
+		require.NoError(t, err)
+		p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Threads: 1, Cache: cache}}, func(b *graph.Builder) (graph.Roots, error) {
+			tokens := b.Input("tokens", tensor.Int32, 2, 1)
+			table := b.Param(graph.ParamSpec{Name: "e", Shape: []int{5, 4 + 2*kvHeads, 6}, Init: graph.Normal(1)})
+			o := attention.Options{Heads: 4, KVHeads: kvHeads, Seq: 1, Scale: 1}
+			return graph.Roots{Outputs: gorgonia.Nodes{attention.Causal(b, embedding.Gather(b, table, tokens, 1), o)}}, nil
+		})
+		require.NoError(t, err)
+		defer p.Close()
+		return graph.CacheEntries(cache)
+	}
+	require.Equal(t, 2*2*4*3*6, entries(4))
+	require.Equal(t, 2*2*1*3*6, entries(1))
+}
+
 // TestCacheLength checks that the cache counts what runs, refuses what does not fit, and
 // stands still where a run fails.
 func TestCacheLength(t *testing.T) {

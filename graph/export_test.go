@@ -59,3 +59,11 @@ func (p *plan) Intervals() []*interval { return p.intervals }
 
 // Where is the interval's place in time and memory.
 func (v *interval) Where() (start, end, offset, bytes int) { return v.start, v.end, v.offset, v.bytes }
+
+// CacheEntries is the number of keys' and values' entries of a cache in 32 bits.
+func CacheEntries(c *Cache) (n int) {
+	for _, l := range c.layers {
+		n += len(KV[float32](l).K) + len(KV[float32](l).V)
+	}
+	return n
+}

@@ -21,6 +21,7 @@ type Attention struct {
 // AttentionConfig describes one block's attention.
 type AttentionConfig struct {
 	Heads    int
+	KVHeads  int     // heads of keys and values; 0: Heads
 	Scale    float64 // of q.k, with 1/sqrt(Dh), 1/(layer+1) and muP multipliers folded in
 	ALiBi    bool    // bias by distance
 	RopeBase float64 // rotary positions; 0: none
@@ -38,21 +39,21 @@ func alibiSlopes(heads int) []float64 {
 
 // NewAttention makes the attention called name.
 func NewAttention(b *graph.Builder, name string, c AttentionConfig) *Attention {
-	a := &Attention{b: b, name: name, options: attention.Options{Heads: c.Heads, Scale: c.Scale, RopeBase: c.RopeBase}}
+	a := &Attention{b: b, name: name, options: attention.Options{Heads: c.Heads, KVHeads: c.KVHeads, Scale: c.Scale, RopeBase: c.RopeBase}}
 	if c.ALiBi {
 		a.options.Slopes = alibiSlopes(c.Heads)
 	}
 	return a
 }
 
-// Forward attends: qkv [T, 3*H*Dh] -> o [T, H, Dh]. seq is the number of tokens a row;
+// Forward attends: qkv [T, (H+2*KV)*Dh] -> o [T, H, Dh]. seq is the number of tokens a row;
 // starts are the document starts, or nil. Where name.pattern is hooked, the
 // probabilities [T, H, seq] (query, head, the key's index in its row) exist and o is made
 // of them; a generation's cache refuses that.
 func (a *Attention) Forward(qkv *gorgonia.Node, seq int, starts *gorgonia.Node) *gorgonia.Node {
 	o := a.options
 	o.Seq, o.Starts = seq, starts
-	qkv = a.b.Hook(a.name+".qkv", qkv, qkvAxes(qkv)...) // [T, 3*H*Dh]
+	qkv = a.b.Hook(a.name+".qkv", qkv, qkvAxes(qkv)...) // [T, (H+2*KV)*Dh]
 	return a.b.Hook(a.name+".heads", a.attend(qkv, o), "head", "value")
 }
 
@@ -68,7 +69,11 @@ func (a *Attention) attend(qkv *gorgonia.Node, o attention.Options) *gorgonia.No
 
 // qkvAxes names the axes of packed queries, keys and values.
 func qkvAxes(qkv *gorgonia.Node) []string {
-	if qkv != nil && qkv.Shape().Dims() == 4 {
+	switch {
+	case qkv == nil:
+	case qkv.Shape().Dims() == 3:
+		return []string{"head", "value"}
+	case qkv.Shape().Dims() == 4:
 		return []string{"qkv", "head", "value"}
 	}
 	return []string{"feature"}

@@ -63,7 +63,7 @@ func TestLayerErrors(t *testing.T) {
 			layers.NewNorm(b, "n", layers.NormConfig{}, 4)
 			layers.NewNorm(b, "n", layers.NormConfig{}, 4)
 		},
-		"qkv: want [tokens, 3*heads*Dh] with 5 heads, got (4, 12)": func(b *graph.Builder) {
+		"qkv: want [tokens, (heads+2*kv_heads)*Dh] with 5 heads of queries and 5 of keys and values, got (4, 12)": func(b *graph.Builder) {
 			layers.NewAttention(b, "a", layers.AttentionConfig{Heads: 5, Scale: 1}).Forward(b.Input("x", tensor.Float32, 4, 12), 4, nil)
 		},
 		"want x [tokens, 6] for a weight of shape (6, 2), got (4, 5)": func(b *graph.Builder) {

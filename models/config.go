@@ -64,6 +64,7 @@ type Config struct {
 type Attention struct {
 	Heads               int     `yaml:"heads" json:"heads,omitempty" default:"required, or preset, but with a matrix stream" max:"131072" help:"number of heads"`
 	HeadDim             int     `yaml:"head_dim" json:"head_dim,omitempty" max:"131072" help:"dimension of one head; 0: d_model / heads"`
+	KVHeads             int     `yaml:"kv_heads" json:"kv_heads,omitempty" max:"131072" help:"heads of keys and values, each read by heads / kv_heads heads (grouped-query attention); 0: as many as heads"`
 	Positions           string  `yaml:"positions" json:"positions,omitempty" help:"learned, alibi, rope or none"`
 	RopeBase            float64 `yaml:"rope_base" json:"rope_base,omitempty" default:"10000 with rope" from:"model.attention.positions" help:"rope: base of the wavelengths"`
 	InverseLayerScaling bool    `yaml:"inverse_layer_scaling" json:"inverse_layer_scaling,omitempty" help:"divide the logits by the block's number, from 1"`

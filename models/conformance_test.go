@@ -87,6 +87,10 @@ func TestConformance(t *testing.T) {
 		})},
 		{"vector/gpt2", tinyVector(func(c *models.Config) { tied(c); c.Bias, c.NormEps = true, 1e-5 })},
 		{"vector/mup", tinyVector(vectorMuP)},
+		{"matrix/shared-heads", tinyMatrix(sharedHeads)},
+		{"vector/shared-heads", tinyVector(func(c *models.Config) {
+			c.Attention, c.Bias = models.Attention{Heads: 4, KVHeads: 2, HeadDim: 4, Positions: models.PositionsRoPE}, true
+		})},
 		{"vector/head-dim", tinyVector(func(c *models.Config) { c.Attention.HeadDim, c.Bias = 4, true })},
 	})
 }

@@ -72,7 +72,7 @@ func (s Spec) Parts() []Part {
 // blockCost is that of what stands between the read and the write of a sublayer.
 func (s Spec) blockCost(sublayer stream.Sublayer) layers.Cost {
 	if sublayer == stream.Attention {
-		return layers.AttentionCost(float64(s.HeadCount())*float64(s.HeadDim()), float64(s.Seq))
+		return layers.AttentionCost(float64(s.HeadCount())*float64(s.HeadDim()), float64(s.KVHeads())*float64(s.HeadDim()), float64(s.Seq))
 	}
 	return s.FeedForward.Cost(s.feedForwardSizes())
 }

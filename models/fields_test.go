@@ -90,6 +90,8 @@ func shapeEffects() []effect {
 		{"stream.vector.d_model", v, onField("D", 30), every, nil},
 		{"attention.head_dim", v, func(c *subject) { c.Attention.HeadDim = 7 }, every, nil},
 		{"attention.heads", v, func(c *subject) { c.Attention.Heads = 5 }, []string{seenLogits, seenGradients}, []string{seenParameters, seenInitial}},
+		{"attention.kv_heads", v, func(c *subject) { c.Attention.KVHeads = 1 }, every, nil},
+		{"attention.kv_heads", m, func(c *subject) { c.Attention.KVHeads = 1 }, every, nil},
 		{"stream.matrix.dk", m, onField("Dk", 6), every, nil},
 		{"stream.matrix.dv", m, onField("Dv", 7), every, nil},
 		{"stream.matrix.rank", m, onField("Rank", 4), every, nil},

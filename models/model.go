@@ -67,7 +67,7 @@ func (m *Model) addBlock(site stream.Site) {
 	switch site.Sublayer {
 	case stream.Attention:
 		m.attention = append(m.attention, layers.NewAttention(m.b, site.Name(), layers.AttentionConfig{
-			Heads: c.HeadCount(), Scale: c.attentionScale(site.Block), ALiBi: c.Attention.Positions == PositionsALiBi, RopeBase: c.Attention.RopeBase}))
+			Heads: c.HeadCount(), KVHeads: c.KVHeads(), Scale: c.attentionScale(site.Block), ALiBi: c.Attention.Positions == PositionsALiBi, RopeBase: c.Attention.RopeBase}))
 	case stream.FeedForward:
 		m.feedforward = append(m.feedforward, c.FeedForward.New(m.b, site.Name(), c.feedForwardSizes()))
 	}

@@ -18,7 +18,7 @@ import (
 // stream those that its design makes alone, a feed-forward those of its sites' names that are
 // left, the unembedding its table; and there are no others.
 func TestPartsCountTheirParameters(t *testing.T) {
-	bases := append(zooBases(), tinyVector(matchingHeads), tinyMatrix(experts(3, 0)))
+	bases := append(zooBases(), tinyVector(matchingHeads), tinyMatrix(experts(3, 0)), tinyVector(sharedHeads), tinyMatrix(sharedHeads))
 	for _, p := range modeltest.Small(models.Standard()) {
 		bases = append(bases, p.Config)
 	}
@@ -38,6 +38,9 @@ func TestPartsCountTheirParameters(t *testing.T) {
 
 // matchingHeads are heads that are not as wide as the model.
 func matchingHeads(c *models.Config) { c.Attention.HeadDim = 4 }
+
+// sharedHeads are heads that share one head of keys and values.
+func sharedHeads(c *models.Config) { c.Attention.KVHeads = 1 }
 
 func checkParts(t *testing.T, config models.Config) {
 	t.Helper()

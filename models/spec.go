@@ -37,7 +37,7 @@ func (c Config) Resolve() (Spec, error) {
 // designed is the stream's design with what the config says to every stream.
 func (s Spec) designed() stream.Design {
 	return withCommon(s.Config.Stream, stream.Common{
-		Layers: s.Layers, Vocab: s.Vocab, Positions: s.positionRows(), Heads: s.Attention.Heads, HeadDim: s.Attention.HeadDim,
+		Layers: s.Layers, Vocab: s.Vocab, Positions: s.positionRows(), Heads: s.Attention.Heads, HeadDim: s.Attention.HeadDim, KVHeads: s.KVHeads(),
 		Norm: s.norm(), Init: s.init(), Bias: s.Bias, Tied: s.TieEmbeddings,
 		ExactGelu: s.Gelu == GeluExact, InputScale: s.inputScale(), Dropout: s.Dropout, Ratios: s.ratios()}).Defaults()
 }
@@ -68,6 +68,14 @@ func (s Spec) HeadDim() int { return s.shape.HeadDim }
 
 // HeadCount is the number of attention heads.
 func (s Spec) HeadCount() int { return s.shape.Heads }
+
+// KVHeads is the number of heads of keys and values.
+func (s Spec) KVHeads() int {
+	if s.Attention.KVHeads == 0 {
+		return s.shape.Heads
+	}
+	return s.Attention.KVHeads
+}
 
 // Width is the number of features that blocks work on: R*Dv, or d_model.
 func (s Spec) Width() int { return s.shape.Width }
@@ -127,7 +135,7 @@ func (s Spec) SameModel(other Spec) error {
 
 // function is what the model's function depends on, in reading order.
 func (s Spec) function() []leaf {
-	resolved := map[string]any{"attention.head_dim": s.HeadDim(), "attention.heads": s.HeadCount()}
+	resolved := map[string]any{"attention.head_dim": s.HeadDim(), "attention.heads": s.HeadCount(), "attention.kv_heads": s.KVHeads()}
 	starts := []string{"preset", "seq", "init", "init_std", "embedding_std", "dropout"}
 	var all []leaf
 	for _, l := range leaves("", reflect.ValueOf(s.Config)) {

@@ -31,6 +31,9 @@ func (s *Spec) checkStream() error {
 	if err := layers.CheckSizes(layers.Size{Key: "vocab", Value: s.Vocab}, layers.Size{Key: "seq", Value: s.Seq}); err != nil {
 		return s.ofSetting(err)
 	}
+	if kv, heads := s.Attention.KVHeads, s.HeadCount(); kv < 0 || kv > 0 && heads%kv != 0 {
+		return fieldError("attention.kv_heads", "want a divisor of the %d heads, or 0 for as many, got %d", heads, kv)
+	}
 	if s.Attention.Positions == PositionsRoPE && s.HeadDim()%2 != 0 {
 		return fieldError("attention.positions", "rope wants an even head dimension, got %d", s.HeadDim())
 	}

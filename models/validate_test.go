@@ -94,6 +94,9 @@ func badNumbers() []refusal {
 		{"dropout", "want a rate in [0, 1), got 1", tinyMatrix(func(c *models.Config) { c.Dropout = 1 })},
 		{"dropout", "want a rate in [0, 1), got -0.1", tinyMatrix(func(c *models.Config) { c.Dropout = -0.1 })},
 		{"dropout", "want a rate in [0, 1), got NaN", tinyMatrix(func(c *models.Config) { c.Dropout = nan })},
+		{"attention.kv_heads", "want a divisor of the 3 heads, or 0 for as many, got 2", tinyVector(withAttention(models.Attention{Heads: 3, KVHeads: 2}))},
+		{"attention.kv_heads", "want a divisor of the 3 heads, or 0 for as many, got 2", tinyMatrix(withAttention(models.Attention{KVHeads: 2}))},
+		{"attention.kv_heads", "want a divisor of the 3 heads, or 0 for as many, got -1", tinyVector(withAttention(models.Attention{Heads: 3, KVHeads: -1}))},
 		{"attention.head_dim", "want >= 1, or 0 for d_model/heads, got -1", tinyVector(withAttention(models.Attention{Heads: 3, HeadDim: -1}))},
 		{"attention.head_dim", "want nothing for the matrix stream, whose heads have model.stream.dv entries, got 4: remove it", tinyMatrix(withAttention(models.Attention{HeadDim: 4}))},
 		{"init_std", "want a finite number > 0, got -1", tinyMatrix(func(c *models.Config) { c.InitStd = -1 })},
@@ -199,7 +202,7 @@ func TestResolveTellsTheDesign(t *testing.T) {
 	})
 	got := modeltest.Resolve(t, c).Design().(stream.VectorConfig)
 	assert.Equal(t, stream.Vectors{D: 15, Common: stream.Common{
-		Layers: 2, Vocab: 13, Heads: 3, HeadDim: 4, Positions: 9, Norm: layers.NormConfig{Eps: 1e-6, Bias: true},
+		Layers: 2, Vocab: 13, Heads: 3, HeadDim: 4, KVHeads: 3, Positions: 9, Norm: layers.NormConfig{Eps: 1e-6, Bias: true},
 		Init: layers.Init{Std: 0.02, Embedding: 0.02, Layers: 2}, Bias: true, Tied: true, ExactGelu: true, InputScale: 3, Dropout: 0.25,
 		Ratios: stream.Ratios{WidthRatio: 3, HeadsRatio: 1, KeyRatio: 1, RankRatio: 1, InnerRatio: 1, BaseHeadDim: 4}}}, got.Vectors)
 }

@@ -79,6 +79,7 @@ type VariantNamer interface {
 type Common struct {
 	Layers, Vocab  int
 	Heads, HeadDim int // of attention; 0: none was chosen
+	KVHeads        int // heads of keys and values, a divisor of the heads; 0: as many as heads
 	Positions      int // rows of the position table; 0: none
 	Norm           layers.NormConfig
 	Init           layers.Init
@@ -106,6 +107,7 @@ func Unscaled(headDim int) Ratios { return Ratios{1, 1, 1, 1, 1, float64(headDim
 // Shape is what the blocks, the embedding and the unembedding of a model need to know of a stream.
 type Shape struct {
 	Heads, HeadDim int        // of attention
+	KVHeads        int        // of them, those of keys and values
 	Width          int        // entries of a feed-forward's input and output, and of features
 	Axes           []string   // of features, after that of tokens
 	Size           int        // entries of a token's stream; a second state and kept ones are not counted

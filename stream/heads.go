@@ -12,7 +12,7 @@ import (
 type heads struct {
 	b                   *graph.Builder
 	norm                *layers.Norm   // nil: the stream goes in as it is
-	qkv, qkvBias        *gorgonia.Node // [D, 3W], W = heads*headDim
+	qkv, qkvBias        *gorgonia.Node // [D, W + 2 KV Dh], W = heads*headDim
 	output, outputsBias *gorgonia.Node // [W, D]
 }
 
@@ -26,21 +26,22 @@ func newHeads(b *graph.Builder, c Vectors, name string) heads {
 
 // newBareHeads makes projections without a norm; outputInit says how W_O starts.
 func newBareHeads(b *graph.Builder, c Vectors, name string, outputInit func(string, int, float64, ...int) graph.ParamSpec) heads {
-	qkv := c.Init.Hidden(name+".qkv", c.D, c.WidthRatio, c.D, 3*c.headsWidth())
-	qkv.Columns = []int{c.headsWidth(), c.headsWidth(), c.headsWidth()}
+	qkv := c.Init.Hidden(name+".qkv", c.D, c.WidthRatio, c.D, c.qkvWidth())
+	kv := c.kvHeads() * c.headDim()
+	qkv.Columns = []int{c.headsWidth(), kv, kv}
 	h := heads{
 		b:      b,
 		qkv:    b.Param(qkv),
 		output: b.Param(outputInit(name+".o", c.headsWidth(), c.HeadsRatio, c.headsWidth(), c.D)),
 	}
 	if c.Bias {
-		h.qkvBias = b.Param(layers.Zero(name+".qkv_bias", 3*c.headsWidth()))
+		h.qkvBias = b.Param(layers.Zero(name+".qkv_bias", c.qkvWidth()))
 		h.outputsBias = b.Param(layers.Zero(name+".o_bias", c.D))
 	}
 	return h
 }
 
-// read is W_QKV u: [T, D] -> [T, 3W]; heads are contiguous columns.
+// read is W_QKV u: [T, D] -> [T, W + 2 KV Dh], queries, keys, values; heads are contiguous columns.
 func (h heads) read(u *gorgonia.Node) *gorgonia.Node {
 	return linear.Map(h.b, u, h.qkv, linear.Options{Bias: h.qkvBias})
 }

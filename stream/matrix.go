@@ -46,15 +46,27 @@ func (c MatrixConfig) Check() error {
 	return layers.CheckSizes(layers.Size{Key: "dk", Value: c.Dk}, layers.Size{Key: "dv", Value: c.Dv}, layers.Size{Key: "rank", Value: c.Rank})
 }
 
+// kvHeads is the number of heads of keys and values.
+func (c MatrixConfig) kvHeads() int { return orDefault(c.KVHeads, c.Rank) }
+
+// readShape is that of the keys that read queries, keys and values: [3, R, Dk], or where heads share
+// keys and values [R + 2 KV, Dk].
+func (c MatrixConfig) readShape() []int {
+	if kv := c.kvHeads(); kv < c.Rank {
+		return []int{c.Rank + 2*kv, c.Dk}
+	}
+	return []int{3, c.Rank, c.Dk}
+}
+
 // Shape is that of a matrix a token, of which blocks work on R vectors of Dv entries.
 func (c MatrixConfig) Shape() Shape {
-	return Shape{Heads: c.Rank, HeadDim: c.Dv, Width: c.Rank * c.Dv, Axes: []string{"rank", "value"}, Size: c.Dk * c.Dv, TableWidth: c.Rank * c.Dv,
+	return Shape{Heads: c.Rank, HeadDim: c.Dv, KVHeads: c.kvHeads(), Width: c.Rank * c.Dv, Axes: []string{"rank", "value"}, Size: c.Dk * c.Dv, TableWidth: c.Rank * c.Dv,
 		Sublayers: attentionAndFeedForward()}
 }
 
 // Cost is the RMT's (paper Table 7, with its sums corrected): keys 3 R Dk (2L+1), gains
-// (2L+1) Dk Dv. Stores and reads cost 2 R Dk Dv each: 3+1 at an attention, 1+1 at a
-// feed-forward, 1 at the embedding, the positions and the end. Kept are, in a block, X at
+// (2L+1) Dk Dv. Stores and reads cost 2 R Dk Dv each: 3+1 at an attention (1 + 2 KV/R + 1 where
+// heads share keys and values), 1+1 at a feed-forward, 1 at the embedding, the positions and the end. Kept are, in a block, X at
 // both sites, u and y; at the ends the rows of each of the inputs' tables, and X (the loss's
 // own pass uses the features).
 func (c MatrixConfig) Cost() layers.Cost {
@@ -68,7 +80,7 @@ func (c MatrixConfig) Cost() layers.Cost {
 	if !c.Norm.Bias {
 		norms.Activations = 0 // without a bias a norm is one pass with its read
 	}
-	keys := (6*l + inputs + 1) * rank * float64(c.Dk)
+	keys := (l*(4*rank+2*float64(c.kvHeads())) + (inputs+1)*rank) * float64(c.Dk)
 	total := layers.EmbeddingCost(float64(c.Vocab)+float64(c.Positions), width).Plus(norms).Plus(layers.Cost{Parameters: keys, FLOPs: 2 * keys * dv})
 	total = total.Plus(layers.ActivationCost(l*(2*x+2*width) + inputs*width + x))
 	if c.Dropout > 0 {
@@ -129,7 +141,7 @@ type matrix struct {
 // keyedSite is the norm and the keys by which one sublayer reads and writes the stream.
 type keyedSite struct {
 	norm        *layers.Norm
-	read, write *gorgonia.Node // keys: [3, R, Dk] or [R, Dk] to read, [R, Dk] to write
+	read, write *gorgonia.Node // keys: [3, R, Dk], [R + 2 KV, Dk] or [R, Dk] to read, [R, Dk] to write
 }
 
 // matrixState is the stream: X [T, Dk, Dv].
@@ -148,7 +160,7 @@ func newMatrix(b *graph.Builder, c MatrixConfig) *matrix {
 	}
 	for l := range c.Layers {
 		sites := twoSites(l)
-		m.attention = append(m.attention, m.newKeyedSite(sites[0].Name(), 3, c.Rank, c.Dk))
+		m.attention = append(m.attention, m.newKeyedSite(sites[0].Name(), c.readShape()...))
 		m.features = append(m.features, m.newKeyedSite(sites[1].Name(), c.Rank, c.Dk))
 	}
 	m.norm = layers.NewNorm(b, "norm", c.Norm, c.Dk, c.Dv)
@@ -185,10 +197,10 @@ func (m *matrix) Embed(t Tokens) State {
 // Sites are attention and feed-forward.
 func (m *matrix) Sites(block int) []Site { return twoSites(block) }
 
-// ReadHeads reads queries, keys and values of R heads of Dv entries (eq. 22).
+// ReadHeads reads queries, keys and values of heads of Dv entries (eq. 22).
 func (m *matrix) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
 	a := m.attention[at.Block]
-	return a.norm.Read(s.(matrixState).X, a.read), nil // [T, 3, R, Dv]
+	return a.norm.Read(s.(matrixState).X, a.read), nil // [T, 3, R, Dv] or [T, R + 2 KV, Dv]
 }
 
 // WriteHeads stores the heads' outputs (eq. 20).
@@ -232,6 +244,9 @@ func (m *matrix) Table() *gorgonia.Node { return m.embedding.Table() }
 // Form is that of a matrix of Dk rows: keys read R vectors (3R for attention) and write R.
 func (m *matrix) Form(at Site) Form {
 	keys, heads, width := m.attention[at.Block], "3R", 3*m.c.Rank
+	if kv := m.c.kvHeads(); kv < m.c.Rank {
+		heads, width = "(R + 2 KV)", m.c.Rank+2*kv
+	}
 	if at.Sublayer == FeedForward {
 		keys, heads, width = m.features[at.Block], "R", m.c.Rank
 	}

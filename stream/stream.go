@@ -51,7 +51,7 @@ type Stream interface {
 	Embed(t Tokens) State
 	// Sites lists the sublayers of a block, in order.
 	Sites(block int) []Site
-	// ReadHeads reads the input of a site's attention: q, k and v, packed [T, 3, H, Dh].
+	// ReadHeads reads the input of a site's attention: q, k and v, packed [T, H + 2 KV, Dh].
 	ReadHeads(s State, at Site) (qkv *gorgonia.Node, link Link)
 	// WriteHeads writes the output of a site's attention, o [T, H, Dh].
 	WriteHeads(s State, at Site, link Link, o *gorgonia.Node) State

@@ -121,7 +121,7 @@ func (v *Vector) Sites(block int) []Site { return twoSites(block) }
 func (v *Vector) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
 	h := v.attention[at.Block]
 	u := h.norm.Forward(s.(WithVector).Vector()) // [T, D]
-	return h.read(u), nil                        // [T, 3W]
+	return h.read(u), nil                        // [T, W + 2 KV Dh]
 }
 
 // WriteHeads adds W_O o.

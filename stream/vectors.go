@@ -28,6 +28,12 @@ func (c Vectors) headDim() int {
 // headsWidth is the width of all heads, usually D.
 func (c Vectors) headsWidth() int { return c.Heads * c.headDim() }
 
+// kvHeads is the number of heads of keys and values.
+func (c Vectors) kvHeads() int { return orDefault(c.KVHeads, c.Heads) }
+
+// qkvWidth is the width of packed queries, keys and values.
+func (c Vectors) qkvWidth() int { return (c.Heads + 2*c.kvHeads()) * c.headDim() }
+
 // check looks at the sizes.
 func (c Vectors) check() error {
 	if err := layers.CheckSizes(layers.Size{Key: "d_model", Value: c.D}, layers.Size{Key: headsKey, Value: c.Heads}); err != nil {
@@ -46,7 +52,7 @@ func (c Vectors) check() error {
 
 // shape is that of a stream of size entries a token, with a row of the tables as wide as D.
 func (c Vectors) shape(size int) Shape {
-	return Shape{Heads: c.Heads, HeadDim: c.headDim(), Width: c.D, Axes: []string{"feature"}, Size: size, TableWidth: c.D,
+	return Shape{Heads: c.Heads, HeadDim: c.headDim(), KVHeads: c.kvHeads(), Width: c.D, Axes: []string{"feature"}, Size: size, TableWidth: c.D,
 		Sublayers: attentionAndFeedForward(), AddsOutput: true}
 }
 
@@ -63,7 +69,7 @@ func (c Vectors) tablesCost(width float64) layers.Cost {
 // headsCost is that of the maps around one attention.
 func (c Vectors) headsCost() layers.Cost {
 	d, heads, _ := c.counts()
-	return layers.LinearCost(d, 3*heads, c.Bias).Plus(layers.LinearCost(heads, d, c.Bias))
+	return layers.LinearCost(d, float64(c.qkvWidth()), c.Bias).Plus(layers.LinearCost(heads, d, c.Bias))
 }
 
 // sublayersCost is that of a block's maps around its attention and of the norms before its

@@ -58,6 +58,9 @@ func size(s models.Spec) string {
 	if s.Attention.Heads > 0 {
 		words = append(words, fmt.Sprintf("heads=%d", s.Attention.Heads))
 	}
+	if s.Attention.KVHeads > 0 {
+		words = append(words, fmt.Sprintf("kv_heads=%d", s.Attention.KVHeads))
+	}
 	if s.FeedForward != nil {
 		words = append(words, models.Sizes(s.FeedForward)...)
 	}

@@ -63,10 +63,10 @@ func TestBadShapes(t *testing.T) {
 		}, "stream: want shape"},
 		{func(b *graph.Builder) *gorgonia.Node { return b.Add() }, "want at least one input, got none"},
 		{func(b *graph.Builder) *gorgonia.Node { return b.Add(f(3, 5), f(5, 3)) }, "input 1: want shape (3, 5) as input 0, got (5, 3)"},
-		{func(b *graph.Builder) *gorgonia.Node { return attention.Causal(b, f(4, 12), attention.Options{Seq: 4}) }, "with 0 heads"},
+		{func(b *graph.Builder) *gorgonia.Node { return attention.Causal(b, f(4, 12), attention.Options{Seq: 4}) }, "heads: want at least 1"},
 		{func(b *graph.Builder) *gorgonia.Node {
 			return attention.Causal(b, f(4, 13), attention.Options{Heads: 2, Seq: 4})
-		}, "want [tokens, 3*heads*Dh] with 2 heads, got (4, 13)"},
+		}, "want [tokens, (heads+2*kv_heads)*Dh] with 2 heads of queries and 2 of keys and values, got (4, 13)"},
 		{func(b *graph.Builder) *gorgonia.Node {
 			return attention.Causal(b, f(4, 12), attention.Options{Heads: 2})
 		}, "multiple of seq 0"},

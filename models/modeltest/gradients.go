@@ -54,7 +54,7 @@ func idleEntries(c models.Spec, b Batch, p *graph.Param) int {
 		}
 		return (c.Vocab - len(present)) * (p.Size() / c.Vocab)
 	case strings.HasSuffix(p.Name, ".attention.qkv_bias"):
-		return p.Size() / 3
+		return c.KVHeads() * c.HeadDim()
 	}
 	return 0
 }

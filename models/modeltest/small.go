@@ -28,6 +28,9 @@ func Small(zoo models.Zoo) []models.Preset {
 func Shrunk(c models.Config) models.Config {
 	c.Layers, c.Vocab, c.Seq, c.Attention.Positions = 2, 13, 9, models.PositionsLearned
 	c.Attention.Heads = min(3, c.Attention.Heads)
+	if c.Attention.KVHeads > 0 {
+		c.Attention.Heads, c.Attention.KVHeads = 2*min(1, c.Attention.Heads), 1
+	}
 	for _, part := range []any{&c.Stream, &c.FeedForward} {
 		v := reflect.ValueOf(part).Elem() // an interface with a design
 		if v.IsNil() {

@@ -5,6 +5,8 @@ package attention
 import (
 	"math"
 
+	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/cuda"
 	"github.com/residua-go/residua/graph/kernel"
@@ -25,6 +27,9 @@ type deviceAttention struct {
 
 // onDevice readies a launch over positions positions; starts is the input that holds them.
 func (k attention) onDevice(c *graph.DeviceCall, qkv graph.Signature, starts, positions int) (*deviceAttention, error) {
+	if p := k.params(qkv); p.KVHeads != p.Heads {
+		return nil, errors.Errorf("heads: want as many of keys and values as of queries on a GPU, got %d and %d", p.KVHeads, p.Heads)
+	}
 	a := &deviceAttention{
 		DeviceCall: c, AttentionParams: k.params(qkv), kernels: attentionKernelsOf(c.Device().Precision()),
 		number: c.Activation(), starts: c.In(starts),

@@ -22,6 +22,7 @@ func patternOptions() map[string]Options {
 		"alibi":      {Heads: 2, Seq: 5, Scale: 0.5, Slopes: []float64{0.5, 0.0625}},
 		"rope":       {Heads: 2, Seq: 5, Scale: 0.5, RopeBase: 100},
 		"everything": {Heads: 3, Seq: 5, Scale: 0.5, Slopes: []float64{1, 0.5, 0.25}, RopeBase: 10000},
+		"grouped":    {Heads: 6, KVHeads: 2, Seq: 5, Scale: 0.5, RopeBase: 100},
 	}
 }
 
@@ -29,10 +30,10 @@ func patternOptions() map[string]Options {
 func patternCases() []optest.Case {
 	const batch, headDim = 2, 4
 	var cases []optest.Case
-	for _, name := range []string{"plain", "alibi", "rope", "everything"} {
+	for _, name := range []string{"plain", "alibi", "rope", "everything", "grouped"} {
 		o := patternOptions()[name]
 		tokens := batch * o.Seq
-		c := optest.Case{Floats: [][]int{{tokens, 3, o.Heads, headDim}}}
+		c := optest.Case{Floats: [][]int{{tokens, o.packedHeads(), headDim}}}
 		if name == "everything" {
 			c.Ints, c.MayBeNil = []optest.IntInput{{Shape: []int{batch, o.Seq}, Draw: optest.StartsOf(o.Seq)}}, []int{1}
 		}
@@ -69,16 +70,16 @@ func startsIn(ids [][]int32) []int32 {
 	return ids[0]
 }
 
-// wantPattern takes qkv [batch*seq, 3, heads, headDim]. It reads the probabilities off the
+// wantPattern takes qkv [batch*seq, heads + 2 kvHeads, headDim]. It reads the probabilities off the
 // attention's outputs for values that are 1 at one key and 0 elsewhere.
 func wantPattern(qkv []float64, starts []int32, batch, headDim int, o Options) []float64 {
 	prob := make([]float64, batch*o.Seq*o.Heads*o.Seq)
-	probe, third := append([]float64(nil), qkv...), o.Heads*headDim
+	probe := append([]float64(nil), qkv...)
 	for key := range o.Seq {
 		for at := range probe {
-			if at/third%3 == 2 {
+			if head := at / headDim % o.packedHeads(); head >= o.Heads+o.kv() {
 				probe[at] = 0
-				if at/third/3%o.Seq == key {
+				if at/headDim/o.packedHeads()%o.Seq == key {
 					probe[at] = 1
 				}
 			}
@@ -92,12 +93,12 @@ func wantPattern(qkv []float64, starts []int32, batch, headDim int, o Options) [
 
 // wantAttentionMix takes the pattern [batch*seq, heads, seq] and qkv.
 func wantAttentionMix(pattern, qkv []float64, headDim int, o Options) []float64 {
-	y := make([]float64, len(qkv)/3)
+	y := make([]float64, len(pattern)/o.Seq*headDim)
 	for at := range y {
 		token, head, entry := at/headDim/o.Heads, at/headDim%o.Heads, at%headDim
 		for j := range o.Seq {
 			key := token/o.Seq*o.Seq + j
-			y[at] += pattern[(token*o.Heads+head)*o.Seq+j] * qkv[((key*3+2)*o.Heads+head)*headDim+entry]
+			y[at] += pattern[(token*o.Heads+head)*o.Seq+j] * qkv[(key*o.packedHeads()+o.packedHead(2, head))*headDim+entry]
 		}
 	}
 	return y
@@ -110,7 +111,7 @@ func attended(t *testing.T, dt tensor.Dtype, o Options, split bool, seen graph.H
 	p, err := graph.Compile(graph.ProgramOptions{Options: options, Gradients: true}, func(b *graph.Builder) (graph.Roots, error) {
 		o := o
 		o.Starts = b.Input("starts", tensor.Int32, 2, o.Seq)
-		qkv := elementwise.Gelu(b, b.Param(graph.ParamSpec{Name: "qkv", Shape: []int{2 * o.Seq, 3 * o.Heads * 4}, Init: graph.Normal(1)}), false)
+		qkv := elementwise.Gelu(b, b.Param(graph.ParamSpec{Name: "qkv", Shape: []int{2 * o.Seq, o.packedHeads() * 4}, Init: graph.Normal(1)}), false)
 		if split {
 			y = Mix(b, b.Hook("pattern", Pattern(b, qkv, o), "head", "key"), qkv, o)
 		} else {
@@ -224,14 +225,14 @@ func TestPatternBadInputs(t *testing.T) {
 		o            Options
 		mix          bool
 	}{
-		"graph: AttentionPattern: want whole rows, got a cache of earlier tokens": {cache: cache, qkv: []int{6, 12}, o: o},
-		"graph: AttentionMix: want whole rows, got a cache of earlier tokens":     {cache: cache, pattern: []int{6, 2, 3}, qkv: []int{6, 12}, o: o, mix: true},
-		"want [tokens, 3*heads*Dh] with 2 heads, got (6, 13)":                     {qkv: []int{6, 13}, o: o},
-		"want a multiple of seq 4 tokens, got (6, 12)":                            {qkv: []int{6, 12}, o: Options{Heads: 2, Seq: 4}},
-		"slopes: want 2, one a head, got 1":                                       {qkv: []int{6, 12}, o: Options{Heads: 2, Seq: 3, Slopes: []float64{1}}},
+		"graph: AttentionPattern: want whole rows, got a cache of earlier tokens":                            {cache: cache, qkv: []int{6, 12}, o: o},
+		"graph: AttentionMix: want whole rows, got a cache of earlier tokens":                                {cache: cache, pattern: []int{6, 2, 3}, qkv: []int{6, 12}, o: o, mix: true},
+		"want [tokens, (heads+2*kv_heads)*Dh] with 2 heads of queries and 2 of keys and values, got (6, 13)": {qkv: []int{6, 13}, o: o},
+		"want a multiple of seq 4 tokens, got (6, 12)":                                                       {qkv: []int{6, 12}, o: Options{Heads: 2, Seq: 4}},
+		"slopes: want 2, one a head, got 1":                                                                  {qkv: []int{6, 12}, o: Options{Heads: 2, Seq: 3, Slopes: []float64{1}}},
 		"pattern: want [tokens, heads, seq] = (6, 2, 3) for qkv (6, 12), got (6, 3, 2)": {
 			pattern: []int{6, 3, 2}, qkv: []int{6, 12}, o: o, mix: true},
-		"want [tokens, 3*heads*Dh] with 2 heads, got (6, 14)": {pattern: []int{6, 2, 3}, qkv: []int{6, 14}, o: o, mix: true},
+		"want [tokens, (heads+2*kv_heads)*Dh] with 2 heads of queries and 2 of keys and values, got (6, 14)": {pattern: []int{6, 2, 3}, qkv: []int{6, 14}, o: o, mix: true},
 	} {
 		b := graph.On(gorgonia.NewGraph(), graph.Options{Cache: c.cache})
 		qkv := b.Input("qkv", tensor.Float32, c.qkv...)

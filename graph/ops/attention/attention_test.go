@@ -15,7 +15,7 @@ import (
 func attentionCases() []optest.Case {
 	make := func(name string, batch int, masked bool, headDim int, o Options) optest.Case {
 		tokens := batch * o.Seq
-		c := optest.Case{Name: "CausalAttention/" + name, MayBeNil: []int{1}, Floats: [][]int{{tokens, 3, o.Heads, headDim}},
+		c := optest.Case{Name: "CausalAttention/" + name, MayBeNil: []int{1}, Floats: [][]int{{tokens, o.packedHeads(), headDim}},
 			Build: func(b *graph.Builder, x, ids gorgonia.Nodes) *gorgonia.Node {
 				o := o
 				if masked {
@@ -43,6 +43,8 @@ func attentionCases() []optest.Case {
 		make("rope", 2, false, 4, Options{Heads: 2, Seq: 5, Scale: 0.5, RopeBase: 100}),
 		make("starts", 2, true, 3, Options{Heads: 2, Seq: 7, Scale: 0.5}),
 		make("everything", 2, true, 2, Options{Heads: 3, Seq: 5, Scale: 0.5, Slopes: []float64{1, 0.5, 0.25}, RopeBase: 10000}),
+		make("grouped", 2, true, 4, Options{Heads: 6, KVHeads: 2, Seq: 5, Scale: 0.5, RopeBase: 100}),
+		make("one head of keys", 1, false, 3, Options{Heads: 4, KVHeads: 1, Seq: 70, Scale: 0.5}),
 		make("more than a block", 1, true, 2, Options{Heads: 1, Seq: 67, Scale: 0.5}),
 	}
 }
@@ -66,10 +68,29 @@ func tokenCases() []optest.Case {
 	}
 }
 
-// wantAttention takes qkv [batch*seq, 3, heads, headDim].
+// kv is the number of heads of keys and values.
+func (o Options) kv() int {
+	if o.KVHeads == 0 {
+		return o.Heads
+	}
+	return o.KVHeads
+}
+
+// packedHeads is the number of heads of packed queries, keys and values.
+func (o Options) packedHeads() int { return o.Heads + 2*o.kv() }
+
+// packedHead is the place among them of what query head h reads: 0 its query, 1 its key, 2 its value.
+func (o Options) packedHead(which, h int) int {
+	if which == 0 {
+		return h
+	}
+	return o.Heads + (which-1)*o.kv() + h/(o.Heads/o.kv())
+}
+
+// wantAttention takes qkv [batch*seq, heads + 2 kvHeads, headDim].
 func wantAttention(qkv []float64, starts []int32, batch, headDim int, o Options) []float64 {
 	part := func(which, row, i, head int) []float64 {
-		v := qkv[(((row*o.Seq+i)*3+which)*o.Heads+head)*headDim:][:headDim]
+		v := qkv[((row*o.Seq+i)*o.packedHeads()+o.packedHead(which, head))*headDim:][:headDim]
 		if which < 2 && o.RopeBase != 0 {
 			return wantRotation(v, i, o.RopeBase)
 		}
