@@ -26,6 +26,7 @@ const (
 	AnalysisRotation  = "rotation"
 	AnalysisAblate    = "ablate"
 	AnalysisPatch     = "patch"
+	AnalysisMixing    = "mixing"
 )
 
 // everyStream are the analyses that ask for nothing but named activations and a sum.
@@ -33,11 +34,14 @@ var everyStream = []string{AnalysisAttribute, AnalysisLens, AnalysisHeads, Analy
 
 // Supports lists the analyses that a model's stream has. Circuits, wiring and subspaces are about
 // heads and feed-forwards that write linearly and read after a norm, those of a
-// stream.Weighted. Memory is about key vectors; a rotation can be folded into the weights of a
+// stream.Weighted. Mixing is about the coefficients of stream.Mixings. Memory is about key vectors; a rotation can be folded into the weights of a
 // stream.Rotatable.
 func Supports(c models.Spec) []string {
 	names := slices.Clone(everyStream)
 	if m, err := planned(c); err == nil {
+		if len(stream.Mixings(m.Stream())) > 0 {
+			names = append(names, AnalysisMixing)
+		}
 		if frozen := staticForm(m); frozen != nil {
 			names = append(names, AnalysisCircuits, AnalysisWiring, AnalysisSubspaces)
 			if storesByKeys(frozen) {

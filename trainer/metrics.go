@@ -6,6 +6,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/checkpoint"
 )
 
@@ -14,18 +15,19 @@ const metricsFile = "metrics.jsonl"
 
 // Metrics are one step's line in metrics.jsonl. A number that is not finite is null.
 type Metrics struct {
-	Step     int     `json:"step"`   // updates done, this one included
-	Tokens   int64   `json:"tokens"` // seen so far
-	Loss     Number  `json:"loss"`   // cross-entropy in nats a token, without z-loss
-	LR       float64 `json:"lr"`     // peak rate times the schedule
-	GradNorm Number  `json:"grad_norm"`
-	TokensPS float64 `json:"tokens_per_s"`
-	FLOPsPS  float64 `json:"flops_per_s"`       // achieved, of the model's own matrix products
-	Seconds  float64 `json:"seconds"`           // since the run's start, resumed parts included
-	Skipped  bool    `json:"skipped,omitempty"` // not finite: no update was made
-	Experts  [][]int `json:"experts,omitempty"` // tokens that each block's experts got
-	ValLoss  *Number `json:"val_loss,omitempty"`
-	ValBits  *Number `json:"val_bits_per_byte,omitempty"`
+	Step     int            `json:"step"`   // updates done, this one included
+	Tokens   int64          `json:"tokens"` // seen so far
+	Loss     Number         `json:"loss"`   // cross-entropy in nats a token, without z-loss
+	LR       float64        `json:"lr"`     // peak rate times the schedule
+	GradNorm Number         `json:"grad_norm"`
+	TokensPS float64        `json:"tokens_per_s"`
+	FLOPsPS  float64        `json:"flops_per_s"`       // achieved, of the model's own matrix products
+	Seconds  float64        `json:"seconds"`           // since the run's start, resumed parts included
+	Skipped  bool           `json:"skipped,omitempty"` // not finite: no update was made
+	Experts  [][]int        `json:"experts,omitempty"` // tokens that each block's experts got
+	Mixing   []mixing.Brief `json:"mixing,omitempty"`  // how far the stream's coefficients have moved, where it is due
+	ValLoss  *Number        `json:"val_loss,omitempty"`
+	ValBits  *Number        `json:"val_bits_per_byte,omitempty"`
 }
 
 // metricsLog appends to metrics.jsonl and keeps the curve of the loss.
@@ -49,7 +51,7 @@ func writeLine(w io.Writer, m Metrics) error {
 func (l *metricsLog) count(m Metrics) {
 	l.lines++
 	l.last = m
-	l.last.Experts = nil
+	l.last.Experts, l.last.Mixing = nil, nil
 	l.loss.add(m)
 }
 

@@ -15,12 +15,13 @@ func (t *Trainer) trainStep() (Metrics, error) {
 	t.learner.Profile(t.profile) // from the second step on: the first makes buffers
 	tokens := t.run.StepTokens()
 	rate := perSecond(tokens, time.Since(begin))
+	mixing, err := t.measureMixing(s.N)
 	return Metrics{
 		Step: s.N, Tokens: int64(s.N) * int64(tokens), Loss: Number(s.Loss), LR: s.Factor * t.run.Train.LR,
 		GradNorm: Number(s.GradNorm), TokensPS: math.Round(rate), FLOPsPS: math.Round(rate * t.flops),
 		Seconds: t.before + time.Since(t.started).Seconds(), Skipped: !s.Finite,
-		Experts: t.learner.ExpertCounts(),
-	}, nil
+		Experts: t.learner.ExpertCounts(), Mixing: mixing,
+	}, err
 }
 
 // perSecond is a rate; one that JSON can hold also where a coarse clock has not moved.

@@ -28,8 +28,9 @@ type Trainer struct {
 	learner *learner.Learner
 	eval    *eval.Evaluator
 	metrics *metricsLog
-	flops   float64 // of one token, forward and backward
-	profile bool    // but for the first step
+	mixing  *mixingLog // nil: not logged
+	flops   float64    // of one token, forward and backward
+	profile bool       // but for the first step
 
 	id       string      // the run's identity
 	last     Metrics     // of the newest step

@@ -14,6 +14,7 @@ import (
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
@@ -120,7 +121,16 @@ func TestZeroOptions(t *testing.T) {
 			}
 		})
 	}
-	r, err := Memory(tiny(t, stream.MatrixConfig{Dk: 6, Dv: 8, Rank: 3}), MemoryOptions{})
+	r, err := Mixing(tiny(t, stream.MHCConfig{Vectors: stream.Vectors{D: 12}, N: 2}), MixingOptions{History: []mixing.Logged{{Step: 3, Mixing: []mixing.Brief{{Name: "a", Kind: stream.MixingCarry, Moved: 0.5}}}}})
+	require.NoError(t, err)
+	assert.Equal(t, analysis.AnalysisMixing, r.Analysis)
+	assert.Equal(t, []string{"moves", "history", "rescue"}, []string{r.Parts[0].Name, r.Parts[1].Name, r.Parts[2].Name})
+	_, err = json.Marshal(r)
+	require.NoError(t, err)
+	r, err = Mixing(tiny(t, stream.DenseFormerConfig{Vectors: stream.Vectors{D: 12}}), MixingOptions{})
+	require.NoError(t, err)
+	require.Len(t, r.Parts, 1, "no rows, nothing to rescue")
+	r, err = Memory(tiny(t, stream.MatrixConfig{Dk: 6, Dv: 8, Rank: 3}), MemoryOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, analysis.AnalysisMemory, r.Analysis)
 }

@@ -39,6 +39,7 @@ func commands(zoo models.Zoo) []cli.Command {
 		memory(zoo),
 		ablate(zoo),
 		patch(zoo),
+		mixes(zoo),
 		theoryCommand(zoo),
 	}
 }

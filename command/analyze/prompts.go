@@ -4,6 +4,7 @@ import (
 	"flag"
 
 	"github.com/residua-go/residua/analysis"
+	mixingof "github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
@@ -156,5 +157,30 @@ func patch(zoo models.Zoo) cli.Command {
 		targetFlags(flags, &o.Target)
 		againstFlag(flags, &o.Target)
 		topFlag(flags, &o.Top, "list the `N` largest effects")
+	})
+}
+
+func mixes(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
+		Name:    analysis.AnalysisMixing,
+		Summary: "does the stream mix? how far its coefficients moved, what they amplify, what a row holds",
+		Example: []string{
+			"go run ./cmd/analyze mixing -checkpoint runs/mhc",
+			"go run ./cmd/analyze mixing -checkpoint runs/mhc -out /tmp/mixing    # after train -set train.log_mixing=50 with its steps, too",
+		},
+		Notes: []string{
+			"The coefficients of a run on the prompt are compared with those of the model before its",
+			"first step. Each row of the stream is set to 0 after a site and given back after the next:",
+			"the share of the loss that comes back was the row's own.",
+		},
+	}, func(m *report.Model, o report.MixingOptions) (*report.Report, error) {
+		var err error
+		if o.History, err = mixingof.ReadHistory(m.Name); err != nil {
+			return nil, err
+		}
+		return report.Mixing(m, o)
+	}, func(flags *flag.FlagSet, o *report.MixingOptions) {
+		promptFlags(flags, &o.Prompt, "")
+		seedFlag(flags, &o.Seed, "the start that they are compared with")
 	})
 }

@@ -47,20 +47,21 @@ var allowed = map[string][]string{
 	"generate":      {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data"},
 	"eval":          {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data"},
 	"pretrained":    {"eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint"},
-	"trainer":       {"learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
+	"trainer":       {"analysis/mixing", "analysis/cache", "analysis/check", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
 	"analysis/page":    {"figure"},
 	"analysis/check":   {},
 	"analysis/cache":   {"analysis/check", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
+	"analysis/mixing":  {"analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
 	"analysis":         {"learner", "analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
 	"command/bench":    commandImports("experiment/bench"),
 	"command/train":    commandImports(),
 	"command/eval":     commandImports(),
 	"command/generate": commandImports(),
 	"command/models":   commandImports(),
-	"command/analyze":  commandImports("analysis", "analysis/cache", "analysis/check", "analysis/page", "analysis/report", "analysis/theory"),
+	"command/analyze":  commandImports("analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory"),
 	"command/compare":  commandImports("experiment", "experiment/bench", "experiment/compare", "experiment/mup", "experiment/cards", "experiment/search"),
-	"command":          commandImports("experiment/bench", "command/bench", "experiment", "experiment/compare", "experiment/mup", "experiment/cards", "experiment/search", "command/compare", "analysis", "analysis/cache", "analysis/check", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/models", "command/analyze"),
+	"command":          commandImports("experiment/bench", "command/bench", "experiment", "experiment/compare", "experiment/mup", "experiment/cards", "experiment/search", "command/compare", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/models", "command/analyze"),
 
 	"experiment":          {},
 	"experiment/bench":    {"learner", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim", "figure"},
@@ -71,17 +72,17 @@ var allowed = map[string][]string{
 	"experiment/gpucheck": {},
 
 	"analysis/theory": {"analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
-	"analysis/report": {"analysis", "analysis/cache", "analysis/check", "analysis/page", "analysis/theory", "learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"analysis/report": {"analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 }
 
 // commandImports is what every command may import, and others.
 func commandImports(others ...string) []string {
-	return append(others, "internal/cli", "trainer", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
+	return append(others, "internal/cli", "trainer", "analysis/mixing", "analysis/cache", "analysis/check", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
 // experimentImports is what an experiment may import, and others.
 func experimentImports(others ...string) []string {
-	return append(others, "trainer", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
+	return append(others, "trainer", "analysis/mixing", "analysis/cache", "analysis/check", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure")
 }
 
 // free are the prefixes of packages at the end of all arrows.

@@ -1,0 +1,121 @@
+// Package mixing measures whether a stream that can mix does: how far its coefficients have moved from
+// their start, what they amplify through depth, how they spread over earlier layers, and what a row of
+// the stream holds that the others do not.
+package mixing
+
+import (
+	"slices"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// ErrNone says that a stream has no coefficients.
+var ErrNone = errors.New("want a stream that mixes (hyper-connections and after) or sums over depth, got one without coefficients")
+
+// noRows is the error of a stream without rows.
+func noRows(c models.Spec) error { return errors.Wrapf(ErrNone, "%s stream: rows", c.Stream.Name()) }
+
+// Coefficients are those of one run, each with one matrix a token.
+type Coefficients struct {
+	Tokens int
+	places []place
+}
+
+// place is a matrix of coefficients at one place.
+type place struct {
+	stream.Mixing
+	values []float64 // [T, rows, columns]
+}
+
+// matrix is that of a token, row by row.
+func (p place) matrix(token int) []float64 {
+	size := p.Rows * p.Columns
+	return p.values[token*size:][:size]
+}
+
+// Run runs a model on a row of token ids and keeps its coefficients. A stream without any is ErrNone,
+// wrapped.
+func Run(store *graph.Store, c models.Spec, ids []int32) (*Coefficients, error) {
+	sketch, err := cache.Sketch(store, c)
+	if err != nil {
+		return nil, err
+	}
+	mixings := stream.Mixings(sketch.Stream())
+	if len(mixings) == 0 {
+		return nil, errors.Wrapf(ErrNone, "%s stream", c.Stream.Name())
+	}
+	var names []string
+	for _, m := range mixings {
+		if m.Hook != "" && !slices.Contains(names, m.Hook) {
+			names = append(names, m.Hook)
+		}
+	}
+	r, err := cache.New(store, c, cache.Options{Names: names, Seq: len(ids)})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	run, err := r.Run(ids)
+	if err != nil {
+		return nil, err
+	}
+	all := &Coefficients{Tokens: run.Tokens()}
+	for _, m := range mixings {
+		values, each, err := valuesOf(store, run, m)
+		if err != nil {
+			return nil, err
+		}
+		stride := 0
+		if each {
+			stride = len(values) / run.Tokens()
+		}
+		all.places = append(all.places, place{m, unpack(values, m, run.Tokens(), stride)})
+	}
+	return all, nil
+}
+
+// Start are the coefficients of a model before its first step, from a seed.
+func Start(c models.Spec, seed uint64, ids []int32) (*Coefficients, error) {
+	store := graph.NewStore(tensor.Float32, seed)
+	if _, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: store}); err != nil {
+		return nil, err
+	}
+	return Run(store, c, ids)
+}
+
+// valuesOf are the packed values of a mixing, and whether each token has its own.
+func valuesOf(store *graph.Store, run *cache.Cache, m stream.Mixing) (values []float64, each bool, err error) {
+	if m.Hook != "" {
+		a, err := run.Get(m.Hook)
+		return a.Values, a.Axis(graph.TokenAxis) >= 0, err
+	}
+	p := store.Param(m.Parameter)
+	if p == nil {
+		return nil, false, errors.Errorf("parameter %s: want it in the store, got none", m.Parameter)
+	}
+	return graph.Float64s(p.Value), false, nil
+}
+
+// unpack lays the matrices out by token, row and column; a token's values begin stride after those of the one before it.
+func unpack(values []float64, m stream.Mixing, tokens, stride int) []float64 {
+	out := make([]float64, 0, tokens*m.Rows*m.Columns)
+	for t := range tokens {
+		for i := range m.Rows {
+			for j := range m.Columns {
+				at := i*m.Columns + j
+				if m.Entry != nil {
+					at = m.Entry(i, j)
+				}
+				out = append(out, values[t*stride+at])
+			}
+		}
+	}
+	return out
+}

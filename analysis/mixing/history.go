@@ -1,0 +1,130 @@
+package mixing
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/stream"
+)
+
+// Logged is what a run has written of its coefficients at one step.
+type Logged struct {
+	Step   int     `json:"step"`
+	Mixing []Brief `json:"mixing"`
+}
+
+// Brief is a Place without its matrix.
+type Brief struct {
+	Name          string            `json:"name"`
+	Kind          stream.MixingKind `json:"kind"`
+	Moved         float64           `json:"moved"`
+	Spread        float64           `json:"spread"`
+	CompositeRows float64           `json:"composite_row_gain,omitempty"`
+	Entropy       *float64          `json:"entropy,omitempty"`
+}
+
+// Brief lists the places without their matrices.
+func (m *Moves) Brief() []Brief {
+	var all []Brief
+	for _, p := range m.Places {
+		b := Brief{Name: p.Name, Kind: p.Kind, Moved: p.Moved, Spread: p.Spread, Entropy: p.Entropy}
+		if p.Carry != nil {
+			b.CompositeRows = p.Carry.CompositeRows
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// ReadHistory reads what train.log_mixing wrote to the metrics of a run's folder, or of that which a checkpoint
+// in it belongs to; nothing where there are none.
+func ReadHistory(checkpoint string) ([]Logged, error) {
+	for folder, up := filepath.Clean(checkpoint), 0; up < 4; folder, up = filepath.Dir(folder), up+1 {
+		file, err := os.Open(filepath.Join(folder, "metrics.jsonl"))
+		if err != nil {
+			continue
+		}
+		defer file.Close()
+		return readHistory(file)
+	}
+	return nil, nil
+}
+
+func readHistory(file *os.File) ([]Logged, error) {
+	var all []Logged
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var l Logged
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			return nil, errors.Wrap(err, file.Name())
+		}
+		if len(l.Mixing) > 0 {
+			all = append(all, l)
+		}
+	}
+	return all, errors.Wrap(lines.Err(), file.Name())
+}
+
+// History is what was logged, step by step.
+type History []Logged
+
+// Table has a line a step: how far each kind has moved, averaged over its places.
+func (h History) Table() figure.Table {
+	kinds := h.kinds()
+	t := figure.Table{Title: "Root mean square distance from the start", Align: "rrrrrr", Header: []string{"step"}}
+	for _, kind := range kinds {
+		t.Header = append(t.Header, string(kind))
+	}
+	for _, l := range h {
+		cells := []string{fmt.Sprint(l.Step)}
+		for _, kind := range kinds {
+			cells = append(cells, small(l.moved(kind)))
+		}
+		t.Row(cells...)
+	}
+	return t
+}
+
+// kinds are those that were logged.
+func (h History) kinds() []stream.MixingKind {
+	var all []stream.MixingKind
+	seen := map[stream.MixingKind]bool{}
+	for _, b := range h[0].Mixing {
+		if !seen[b.Kind] {
+			seen[b.Kind] = true
+			all = append(all, b.Kind)
+		}
+	}
+	return all
+}
+
+// moved is the mean over a kind's places.
+func (l Logged) moved(kind stream.MixingKind) float64 {
+	sum, n := 0.0, 0.0
+	for _, b := range l.Mixing {
+		if b.Kind == kind {
+			sum, n = sum+b.Moved, n+1
+		}
+	}
+	return sum / n
+}
+
+// Figures are the kinds' distances, and each place's of what carries the rows.
+func (h History) Figures() []figure.Figure {
+	all := figure.Lines{Title: "Distance from the start in training", XLabel: "step", YLabel: "root mean square"}
+	for _, kind := range h.kinds() {
+		s := figure.Series{Name: string(kind)}
+		for _, l := range h {
+			s.X, s.Y = append(s.X, float64(l.Step)), append(s.Y, l.moved(kind))
+		}
+		all.Series = append(all.Series, s)
+	}
+	return []figure.Figure{all}
+}

@@ -1,0 +1,162 @@
+package mixing
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/stream"
+)
+
+// Moves are what coefficients have become since their start, place by place in the order of the run.
+type Moves struct {
+	Tokens int     `json:"tokens"`
+	Places []Place `json:"places"`
+}
+
+// Place is one matrix of coefficients, C of a token and C0 at its start.
+type Place struct {
+	Name    string            `json:"name"` // of the site or block
+	Kind    stream.MixingKind `json:"kind"`
+	Rows    int               `json:"rows"`
+	Columns int               `json:"columns"`
+	// Moved is how far an entry is from its start: the root of the mean of (C - C0)^2 over entries and tokens.
+	Moved float64 `json:"moved"`
+	// Spread is how far a token's entry is from the mean over tokens: the root of the mean square; 0 where all
+	// tokens have the same.
+	Spread float64 `json:"spread"`
+	// Mean is C averaged over tokens, row by row.
+	Mean [][]float64 `json:"mean"`
+	// Carry is of an A_res alone.
+	Carry *Carry `json:"carry,omitempty"`
+	// Entropy is of depth weights alone: that of the shares |C_j| / sum |C|, averaged over rows and tokens, over the
+	// logarithm of the number of sources: 1 reads all alike, 0 reads one.
+	Entropy *float64 `json:"entropy,omitempty"`
+}
+
+// Carry is what an A_res does to a signal, alone and with those of all sites before it. A gain is the
+// largest sum of |entries| of a row (what a state can grow by on its way forward) or of a column (a
+// gradient on its way back): 1 for a doubly stochastic matrix (DeepSeek 2025, arXiv 2512.24880, calls
+// that of the product the composite gain). Gains are averaged over tokens.
+type Carry struct {
+	OffDiagonal       float64 `json:"off_diagonal"` // sum of |entries| off the diagonal, a row
+	RowGain           float64 `json:"row_gain"`
+	ColumnGain        float64 `json:"column_gain"`
+	CompositeRows     float64 `json:"composite_row_gain"`
+	CompositeColumns  float64 `json:"composite_column_gain"`
+	CompositeDiagonal float64 `json:"composite_diagonal"` // mean of the product's diagonal
+}
+
+// Since compares coefficients with those at their start, of the same model and tokens.
+func (c *Coefficients) Since(start *Coefficients) *Moves {
+	m := &Moves{Tokens: c.Tokens}
+	products := newProducts(c.Tokens)
+	for i, p := range c.places {
+		at := Place{Name: p.Name, Kind: p.Kind, Rows: p.Rows, Columns: p.Columns, Moved: rootMeanSquare(p.values, start.places[i].values)}
+		mean, all := p.mean(), []float64(nil)
+		for range c.Tokens {
+			all = append(all, mean...)
+		}
+		at.Spread = rootMeanSquare(p.values, all)
+		for row := range p.Rows {
+			at.Mean = append(at.Mean, mean[row*p.Columns:][:p.Columns])
+		}
+		switch p.Kind {
+		case stream.MixingCarry:
+			at.Carry = products.carry(p)
+		case stream.MixingDepth:
+			at.Entropy = p.entropy(c.Tokens)
+		}
+		m.Places = append(m.Places, at)
+	}
+	return m
+}
+
+func rootMeanSquare(x, y []float64) float64 {
+	sum := 0.0
+	for i := range x {
+		sum += (x[i] - y[i]) * (x[i] - y[i])
+	}
+	return math.Sqrt(sum / float64(len(x)))
+}
+
+// mean is the matrix averaged over tokens.
+func (p place) mean() []float64 {
+	mean := make([]float64, p.Rows*p.Columns)
+	tokens := len(p.values) / len(mean)
+	for i, v := range p.values {
+		mean[i%len(mean)] += v
+	}
+	for i := range mean {
+		mean[i] /= float64(tokens)
+	}
+	return mean
+}
+
+// entropy is that of a place's depth weights; nil of a single source.
+func (p place) entropy(tokens int) *float64 {
+	if p.Columns < 2 {
+		return nil
+	}
+	sum := 0.0
+	for row := range tokens * p.Rows {
+		weights, total := p.values[row*p.Columns:][:p.Columns], 0.0
+		for _, w := range weights {
+			total += math.Abs(w)
+		}
+		for _, w := range weights {
+			if share := math.Abs(w) / total; share > 0 {
+				sum -= share * math.Log(share)
+			}
+		}
+	}
+	sum /= float64(tokens*p.Rows) * math.Log(float64(p.Columns))
+	return &sum
+}
+
+// Table has a line a place.
+func (m *Moves) Table() figure.Table {
+	t := figure.Table{Title: "Mixing coefficients and their start", Align: "llrrrrrrrr",
+		Header: []string{"where", "what", "shape", "moved", "spread", "off-diagonal", "gain", "composite gain", "entropy"}}
+	for _, p := range m.Places {
+		cells := []string{p.Name, string(p.Kind), fmt.Sprintf("%d x %d", p.Rows, p.Columns), small(p.Moved), small(p.Spread), "", "", "", ""}
+		if c := p.Carry; c != nil {
+			cells[5], cells[6] = small(c.OffDiagonal), fmt.Sprintf("%.3f, %.3f", c.RowGain, c.ColumnGain)
+			cells[7] = fmt.Sprintf("%.3f, %.3f", c.CompositeRows, c.CompositeColumns)
+		}
+		if p.Entropy != nil {
+			cells[8] = fmt.Sprintf("%.3f", *p.Entropy)
+		}
+		t.Row(cells...)
+	}
+	return t
+}
+
+// small writes a number that may be tiny.
+func small(v float64) string {
+	if v != 0 && math.Abs(v) < 1e-3 {
+		return fmt.Sprintf("%.1e", v)
+	}
+	return fmt.Sprintf("%.4f", v)
+}
+
+// Figures are how far each kind moved, along the run, and the composite gain.
+func (m *Moves) Figures() []figure.Figure {
+	moved := figure.Bars{Title: "How far coefficients moved from their start", YLabel: "root mean square"}
+	gain := figure.Lines{Title: "Composite gain of A_res through depth", XLabel: "site", YLabel: "gain"}
+	rows, columns := figure.Series{Name: "rows (forward)"}, figure.Series{Name: "columns (backward)"}
+	for _, p := range m.Places {
+		moved.Labels, moved.Values = append(moved.Labels, p.Name+" "+string(p.Kind)), append(moved.Values, p.Moved)
+		if p.Carry != nil {
+			at := float64(len(rows.X))
+			rows.X, rows.Y = append(rows.X, at), append(rows.Y, p.Carry.CompositeRows)
+			columns.X, columns.Y = append(columns.X, at), append(columns.Y, p.Carry.CompositeColumns)
+		}
+	}
+	figures := []figure.Figure{moved}
+	if len(rows.X) > 1 {
+		gain.Series = []figure.Series{rows, columns}
+		figures = append(figures, gain)
+	}
+	return figures
+}

@@ -1,0 +1,152 @@
+package mixing
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// Rescue is what the rows of a stream hold (stream ablation and rescue, after arXiv 2603.14833): after each
+// site but the last a row is set to 0 for all tokens, and after the next site it is given back as it was in the
+// untouched run. What giving it back regains was the row's own; the rest had gone to other rows, or to sublayers,
+// by then.
+type Rescue struct {
+	Loss    float64      `json:"loss"`    // of the untouched run, nats a token
+	Sites   []string     `json:"sites"`   // after which a row is ablated
+	Ablated [][]float64  `json:"ablated"` // what the loss rises by, [site][row]
+	Rescued [][]*float64 `json:"rescued"` // the share of that which comes back; null where the loss hardly rises
+}
+
+// leastRise is the rise of the loss, in nats, below which a share of it says nothing.
+const leastRise = 1e-3
+
+// rowAxis is the axis of a stream's rows.
+const rowAxis = "row"
+
+// AblateRows ablates and rescues each row of a stream on a row of token ids, at least two. A stream without rows
+// is ErrNone, wrapped.
+func AblateRows(store *graph.Store, c models.Spec, ids []int32) (*Rescue, error) {
+	sketch, err := cache.Sketch(store, c)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, m := range stream.Mixings(sketch.Stream()) {
+		if m.Kind == stream.MixingCarry && slices.Contains(sketch.Builder().ActivationNames(), m.Name+".stream") {
+			names = append(names, m.Name+".stream")
+		}
+	}
+	if len(names) < 2 {
+		return nil, noRows(c)
+	}
+	r, err := cache.New(store, c, cache.Options{Names: names, Seq: len(ids)})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	clean, err := r.Run(ids)
+	if err != nil {
+		return nil, err
+	}
+	result := &Rescue{Loss: nextTokenLoss(clean)}
+	for i, name := range names[:len(names)-1] {
+		if err := result.site(r, clean, name, names[i+1]); err != nil {
+			return nil, err
+		}
+	}
+	return result, nil
+}
+
+// site ablates each row at one activation and gives it back at the next.
+func (s *Rescue) site(r *cache.Runner, clean *cache.Cache, name, next string) error {
+	state, err := clean.Get(name)
+	if err != nil {
+		return err
+	}
+	var ablated []float64
+	var rescued []*float64
+	for row := range state.Shape[state.Axis(rowAxis)] {
+		at := cache.At{rowAxis: row}
+		without, err := s.rise(r, clean.IDs, cache.Ablate(name, at))
+		if err != nil {
+			return err
+		}
+		given, err := s.rise(r, clean.IDs, cache.Ablate(name, at), cache.Patch(next, at, clean))
+		if err != nil {
+			return err
+		}
+		ablated, rescued = append(ablated, without), append(rescued, nil)
+		if without > leastRise {
+			share := 1 - given/without
+			rescued[row] = &share
+		}
+	}
+	s.Sites, s.Ablated, s.Rescued = append(s.Sites, name), append(s.Ablated, ablated), append(s.Rescued, rescued)
+	return nil
+}
+
+// rise is how much the loss of a run with interventions is above that of the untouched one.
+func (s *Rescue) rise(r *cache.Runner, ids []int32, replace ...cache.Intervention) (float64, error) {
+	run, err := r.Run(ids, replace...)
+	if err != nil {
+		return 0, err
+	}
+	return nextTokenLoss(run) - s.Loss, nil
+}
+
+// nextTokenLoss is the mean loss of each next token of a run's row, nats.
+func nextTokenLoss(run *cache.Cache) float64 {
+	sum := 0.0
+	for t, next := range run.IDs[1:] {
+		logits := run.Logits[t*run.Vocab:][:run.Vocab]
+		top, total := slices.Max(logits), 0.0
+		for _, z := range logits {
+			total += math.Exp(z - top)
+		}
+		sum += top + math.Log(total) - logits[next]
+	}
+	return sum / float64(len(run.IDs)-1)
+}
+
+// Table has a line a site and row.
+func (s *Rescue) Table() figure.Table {
+	t := figure.Table{Title: "A row set to 0, and given back after the next site", Header: []string{"after", "row", "loss rises by", "share regained"}, Align: "lrrr"}
+	for i, name := range s.Sites {
+		for row, rise := range s.Ablated[i] {
+			share := "-"
+			if v := s.Rescued[i][row]; v != nil {
+				share = fmt.Sprintf("%.3f", *v)
+			}
+			t.Row(name, fmt.Sprint(row), fmt.Sprintf("%+.4f", rise), share)
+		}
+	}
+	return t
+}
+
+// Figures are both as maps of sites and rows.
+func (s *Rescue) Figures() []figure.Figure {
+	var rows []string
+	for row := range s.Ablated[0] {
+		rows = append(rows, fmt.Sprint(row))
+	}
+	regained := make([][]float64, len(s.Sites))
+	for i, shares := range s.Rescued {
+		for _, v := range shares {
+			share := math.NaN()
+			if v != nil {
+				share = *v
+			}
+			regained[i] = append(regained[i], share)
+		}
+	}
+	return []figure.Figure{
+		figure.Heatmap{Title: "Rise of the loss without a row (nats a token)", XLabel: "row", YLabel: "after", Columns: rows, Rows: s.Sites, Values: s.Ablated, Diverging: true},
+		figure.Heatmap{Title: "Share regained when the row is given back after the next site", XLabel: "row", YLabel: "after", Columns: rows, Rows: s.Sites, Values: regained},
+	}
+}

@@ -1,0 +1,72 @@
+package stream
+
+// Mixer is a stream whose sites read, carry or write its state by coefficients: hyper-connections and
+// after.
+type Mixer interface {
+	Stream
+	// Mixings lists the matrices of coefficients in the order of the run.
+	Mixings() []Mixing
+}
+
+// MixingKind is what a matrix of coefficients does.
+type MixingKind string
+
+// The kinds of the linear form h' = A_res h + B_up F(A_down h), the weights of a sum over depth, and gates.
+const (
+	MixingCarry MixingKind = "A_res"
+	MixingDown  MixingKind = "A_down"
+	MixingUp    MixingKind = "B_up"
+	MixingDepth MixingKind = "depth weights"
+	MixingGate  MixingKind = "gate"
+)
+
+// Mixing is a matrix of coefficients at one place, for each token or the same for all.
+type Mixing struct {
+	Name          string // of the site or block, "blocks.3.attention"
+	Kind          MixingKind
+	Rows, Columns int
+	Hook          string // the activation that has them, [T, ...] or the same for all tokens
+	Parameter     string // or the parameter
+	// Entry is the place of row i, column j among a token's values; nil: row by row.
+	Entry func(i, j int) int
+}
+
+// Mixings lists a stream's matrices of coefficients: those of a Mixer and the weights of a DepthReader; none of
+// a stream that is neither.
+func Mixings(s Stream) []Mixing {
+	var all []Mixing
+	if m, ok := s.(Mixer); ok {
+		all = m.Mixings()
+	}
+	if d, ok := s.(DepthReader); ok {
+		_, reads := d.DepthReads()
+		for _, r := range reads {
+			if r.Weights != "" || r.Parameter != "" {
+				all = append(all, Mixing{Name: r.Name, Kind: MixingDepth, Rows: max(1, len(r.Ways)), Columns: len(r.Of), Hook: r.Weights, Parameter: r.Parameter})
+			}
+		}
+	}
+	return all
+}
+
+// mixings are those of packed coefficients, each as the linear form has it.
+func (s *multi) mixings(p packing) []Mixing {
+	var all []Mixing
+	for l := range s.c.Layers {
+		for _, site := range s.Sites(l) {
+			at := func(kind MixingKind, rows, columns int, entry func(i, j int) int) {
+				all = append(all, Mixing{Name: site.Name(), Kind: kind, Rows: rows, Columns: columns, Hook: site.Name() + ".coefficients", Entry: entry})
+			}
+			at(MixingDown, p.m, p.n, func(i, j int) int { return j*p.columns() + i })
+			at(MixingCarry, p.n, p.n, func(i, j int) int { return j*p.columns() + p.m + i })
+			at(MixingUp, p.n, p.m, func(i, j int) int { return i*p.columns() + p.m + p.n + j })
+		}
+	}
+	return all
+}
+
+// Mixings are the rows' coefficients at each site.
+func (s *copied) Mixings() []Mixing { return s.mixings(packing{s.n, 1}) }
+
+// Mixings are the slots' coefficients at each site.
+func (v *vwn) Mixings() []Mixing { return v.mixings(packing{v.n, v.m}) }

@@ -1,0 +1,58 @@
+package trainer_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/analysis/mixing"
+	"github.com/residua-go/residua/trainer"
+)
+
+// hyper are overrides that put a run on dynamic hyper-connections.
+var hyper = []string{"model.stream={kind: hyper, n: 2, dynamic: true, d_model: 16}", "model.attention={heads: 2, positions: alibi}", "train.log_mixing=2"}
+
+// TestMixingIsLogged: train.log_mixing writes how far coefficients have moved, every so many steps and at the last one, without a
+// change to what is learned, and after a resume, too; analyze reads it.
+func TestMixingIsLogged(t *testing.T) {
+	text, out := corpus(t), filepath.Join(t.TempDir(), "run")
+	interrupt(t, smallest(t, text, out, hyper...), 3, trainer.Options{})
+	train(t, smallest(t, text, out, hyper...), trainer.Options{Resume: trainer.ResumeAuto})
+	all, err := trainer.ReadMetrics(out)
+	require.NoError(t, err)
+	var logged []int
+	last := 0.0
+	for _, m := range all {
+		if len(m.Mixing) > 0 {
+			logged, last = append(logged, m.Step), m.Mixing[0].Moved
+		}
+	}
+	require.NotEmpty(t, logged)
+	for i, step := range logged[:len(logged)-1] {
+		assert.Equal(t, 2*(i+1), step)
+	}
+	assert.Equal(t, all[len(all)-1].Step, logged[len(logged)-1])
+	assert.Positive(t, last, "the coefficients have moved")
+	history, err := mixing.ReadHistory(out)
+	require.NoError(t, err)
+	assert.Len(t, history, len(logged))
+
+	quiet := filepath.Join(t.TempDir(), "quiet")
+	train(t, smallest(t, text, quiet, append(hyper, "train.log_mixing=0")...), trainer.Options{})
+	others, err := trainer.ReadMetrics(quiet)
+	require.NoError(t, err)
+	for i, m := range others {
+		assert.Equal(t, all[i].Loss, m.Loss)
+		assert.Empty(t, m.Mixing)
+	}
+}
+
+func TestMixingIsRefusedWhereThereIsNone(t *testing.T) {
+	run := smallest(t, corpus(t), filepath.Join(t.TempDir(), "run"), "train.log_mixing=1")
+	_, err := trainer.Open(context.Background(), run, trainer.Options{})
+	require.ErrorIs(t, err, mixing.ErrNone)
+	assert.ErrorContains(t, err, "train.log_mixing: ")
+}
