@@ -15,18 +15,21 @@ const (
 	KindRun  Kind = "run"  // a run folder
 	KindStep Kind = "step" // a step folder
 	KindFile Kind = "file" // one model file
-	// KindHuggingFace is a folder with another program's config.json and model.safetensors: its model file is for
-	// [ReadTensors], [ReadModel] refuses it.
+	// KindHuggingFace is a folder with another program's config.json and its weights in one file or several: its model
+	// file is for [ReadTensors] or, if it is a [ModelIndex], [ReadSharded]; [ReadModel] refuses it.
 	KindHuggingFace Kind = "huggingface"
 )
 
 // HuggingFaceConfig is the file next to a Hugging Face model's [ModelFile] that describes it.
 const HuggingFaceConfig = "config.json"
 
+// ModelIndex is the file that stands for [ModelFile] in a Hugging Face folder whose weights are in several files.
+const ModelIndex = ModelFile + ".index.json"
+
 // Source is where a model is to be read from.
 type Source struct {
 	Kind      Kind
-	ModelPath string   // the model file
+	ModelPath string   // the model file, or the index of several
 	StepDir   string   // the step folder around it, "" when it stands alone
 	RunDir    string   // the run folder around that, "" when there is none
 	Warnings  []string // damaged checkpoints that were passed over, and what else the reader of the model should know
@@ -59,11 +62,12 @@ func Resolve(path string) (Source, error) {
 }
 
 func resolveHuggingFace(dir string) (Source, error) {
-	s := Source{Kind: KindHuggingFace, ModelPath: filepath.Join(dir, ModelFile)}
-	if !exists(s.ModelPath) {
-		return Source{}, errors.Errorf("checkpoint %s: has a %s but no %s: other formats, and weights in several files, are not read: save the model anew as one safetensors file", dir, HuggingFaceConfig, ModelFile)
+	for _, name := range []string{ModelFile, ModelIndex} {
+		if path := filepath.Join(dir, name); exists(path) {
+			return Source{Kind: KindHuggingFace, ModelPath: path}, nil
+		}
 	}
-	return s, nil
+	return Source{}, errors.Errorf("checkpoint %s: has a %s but no %s or %s: other formats are not read: save the model anew as safetensors", dir, HuggingFaceConfig, ModelFile, ModelIndex)
 }
 
 func resolveRun(runDir string) (Source, error) {

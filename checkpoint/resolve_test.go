@@ -44,6 +44,14 @@ func TestResolveHuggingFace(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, Source{Kind: KindHuggingFace, ModelPath: filepath.Join(dir, ModelFile)}, got)
 
+	parts := t.TempDir()
+	for _, name := range []string{HuggingFaceConfig, ModelIndex} {
+		require.NoError(t, os.WriteFile(filepath.Join(parts, name), []byte("{}"), 0o600))
+	}
+	got, err = Resolve(parts)
+	require.NoError(t, err)
+	assert.Equal(t, Source{Kind: KindHuggingFace, ModelPath: filepath.Join(parts, ModelIndex)}, got)
+
 	runDir := runWith(t, 100)
 	for _, ours := range []string{runDir, stepPath(runDir, 100)} {
 		require.NoError(t, os.WriteFile(filepath.Join(ours, HuggingFaceConfig), []byte("{}"), 0o600))

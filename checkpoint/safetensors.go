@@ -90,7 +90,7 @@ func decode(r io.Reader, size int64) (*File, error) {
 	buf := make([]byte, chunkBytes)
 	for _, e := range h.entries {
 		t := Tensor{Name: e.name, Shape: e.shape, Data: newData(e.dtype, e.elements())}
-		if err := readData(r, t.Data, int(e.end-e.begin), buf); err != nil {
+		if err := readData(r, e.dtype, t.Data, int(e.end-e.begin), buf); err != nil {
 			return nil, errors.Wrapf(err, "tensor %q", e.name)
 		}
 		f.Tensors = append(f.Tensors, t)
@@ -149,7 +149,7 @@ func encode(w io.Writer, tensors []Tensor, metadata map[string]string) error {
 
 func newData(d DType, elements int) any {
 	switch d {
-	case F32:
+	case F32, F16, BF16:
 		return make([]float32, elements)
 	case F64:
 		return make([]float64, elements)
@@ -161,14 +161,18 @@ func newData(d DType, elements int) any {
 	return make([]uint8, elements)
 }
 
-// readData fills data, a slice of one of the element types, from the next total bytes of r.
-func readData(r io.Reader, data any, total int, buf []byte) error {
+// readData fills data, which newData made for elements of type d, from the next total bytes of r.
+func readData(r io.Reader, d DType, data any, total int, buf []byte) error {
 	for at := 0; at < total; at += len(buf) {
 		chunk := buf[:min(len(buf), total-at)]
 		if _, err := io.ReadFull(r, chunk); err != nil {
 			return errors.Wrapf(err, "the data breaks off after byte %d of %d", at, total)
 		}
-		decodeChunk(data, at, chunk)
+		if d == F16 || d == BF16 {
+			decodeHalves(d, data.([]float32)[at/2:], chunk)
+		} else {
+			decodeChunk(data, at, chunk)
+		}
 	}
 	return nil
 }

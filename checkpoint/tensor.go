@@ -10,16 +10,20 @@ import (
 // DType is the element type of a tensor in a file, spelled as the safetensors format spells it.
 type DType string
 
-// The element types that this package reads and writes.
+// The element types that this package reads and, but for F16 and BF16, writes.
 const (
 	F32 DType = "F32" // []float32
 	F64 DType = "F64" // []float64
 	I32 DType = "I32" // []int32
 	I64 DType = "I64" // []int64
 	U8  DType = "U8"  // []uint8
+
+	// Floating-point numbers of 16 bits become []float32, which holds each of them exactly.
+	F16  DType = "F16"
+	BF16 DType = "BF16"
 )
 
-const supportedDTypes = "F32, F64, I32, I64, U8"
+const supportedDTypes = "F32, F16, BF16, F64, I32, I64, U8"
 
 // Size returns the bytes of one element, 0 for a type that this package does not know.
 func (d DType) Size() int {
@@ -28,6 +32,8 @@ func (d DType) Size() int {
 		return 4
 	case F64, I64:
 		return 8
+	case F16, BF16:
+		return 2
 	case U8:
 		return 1
 	}

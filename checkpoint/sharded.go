@@ -1,0 +1,75 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/pkg/errors"
+)
+
+// maxIndexBytes bounds a [ModelIndex], which has some hundred bytes a tensor.
+const maxIndexBytes = 64 << 20
+
+// ReadSharded reads the safetensors files that an index, as Hugging Face's transformers writes it, names: a JSON object
+// whose weight_map gives the file, in the index's folder, of each tensor. The tensors are those of all files, and each
+// one that the index names must be where it says, in no other file too. Metadata stays nil.
+func ReadSharded(index string) (*File, error) {
+	fileOf, err := readIndex(index)
+	if err != nil {
+		return nil, err
+	}
+	whole, foundIn := &File{}, map[string]string{}
+	for _, name := range slices.Compact(slices.Sorted(maps.Values(fileOf))) {
+		shard, err := ReadTensors(filepath.Join(filepath.Dir(index), name))
+		if err != nil {
+			return nil, errors.Wrap(err, index)
+		}
+		for _, t := range shard.Tensors {
+			if other, twice := foundIn[t.Name]; twice {
+				return nil, errors.Errorf("%s: tensor %q: want it in one file, got it in %s and %s", index, t.Name, other, name)
+			}
+			foundIn[t.Name] = name
+		}
+		whole.Tensors = append(whole.Tensors, shard.Tensors...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(fileOf)) {
+		if foundIn[name] != fileOf[name] {
+			return nil, errors.Errorf("%s: tensor %q: want it in %s, as weight_map says, that file has none of the name", index, name, fileOf[name])
+		}
+	}
+	return whole, nil
+}
+
+// readIndex returns the file of each tensor.
+func readIndex(path string) (map[string]string, error) {
+	f, size, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if size > maxIndexBytes {
+		return nil, errors.Errorf("%s: want an index of at most %d bytes, got %d: is it the right file?", path, maxIndexBytes, size)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxIndexBytes))
+	if err != nil {
+		return nil, errors.WithStack(err)
+	}
+	var index struct {
+		Files map[string]string `json:"weight_map"`
+	}
+	if err := json.Unmarshal(text, &index); err != nil {
+		return nil, errors.Wrapf(err, "%s: want a JSON object with the file of each tensor in weight_map", path)
+	}
+	if len(index.Files) == 0 {
+		return nil, errors.Errorf("%s: weight_map: want the file of each tensor, got nothing", path)
+	}
+	for _, tensor := range slices.Sorted(maps.Keys(index.Files)) {
+		if file := index.Files[tensor]; !filepath.IsLocal(file) || filepath.Base(file) != file {
+			return nil, errors.Errorf("%s: weight_map: tensor %q: want the name of a file in the same folder, got %q", path, tensor, file)
+		}
+	}
+	return index.Files, nil
+}
