@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,13 +16,13 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/checkpoint"
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
 )
 
-func gpt2Folder() string { return filepath.Join("..", "testdata", "reference", "gpt2-hf") }
+// reference is a folder that Hugging Face's transformers wrote.
+func reference(name string) string { return filepath.Join("..", "testdata", "reference", name) }
 
 // foreign is a Hugging Face folder in memory, to be changed and written.
 type foreign struct {
@@ -31,17 +30,17 @@ type foreign struct {
 	tensors []checkpoint.Tensor
 }
 
-func openForeign(t *testing.T) *foreign {
-	text, err := os.ReadFile(filepath.Join(gpt2Folder(), "config.json"))
+func openForeign(t *testing.T, folder string) *foreign {
+	text, err := os.ReadFile(filepath.Join(reference(folder), "config.json"))
 	require.NoError(t, err)
 	f := &foreign{}
 	require.NoError(t, json.Unmarshal(text, &f.config))
-	f.tensors = readForeign(t, "model.safetensors").Tensors
+	f.tensors = readForeign(t, folder, "model.safetensors").Tensors
 	return f
 }
 
-func readForeign(t *testing.T, name string) *checkpoint.File {
-	file, err := checkpoint.ReadTensors(filepath.Join(gpt2Folder(), name))
+func readForeign(t *testing.T, folder, name string) *checkpoint.File {
+	file, err := checkpoint.ReadTensors(filepath.Join(reference(folder), name))
 	require.NoError(t, err)
 	return file
 }
@@ -96,8 +95,8 @@ func logitsOf(t *testing.T, p *pretrained.Model, tokens []int, rows int) []float
 }
 
 // expected returns the tokens [2, 40] and logits [2, 40, 113] that transformers computed.
-func expected(t *testing.T) (tokens []int, logits []float32) {
-	file := readForeign(t, "expected.safetensors")
+func expected(t *testing.T, folder string) (tokens []int, logits []float32) {
+	file := readForeign(t, folder, "expected.safetensors")
 	ids, err := file.Tensor("tokens")
 	require.NoError(t, err)
 	tokens, err = ids.Ints()
@@ -123,134 +122,6 @@ func requireClose(t *testing.T, want, got []float32, tolerance float64) {
 
 const hfTolerance = 2e-5 // of float32 logits
 
-func TestOpenHuggingFace(t *testing.T) {
-	p := open(t, gpt2Folder()+"/")
-	c := models.Transformer(2, 24, 96, 3)
-	c.Vocab, c.Seq, c.NormEps, c.Bias, c.TieEmbeddings, c.Gelu = 113, 64, 1e-5, true, true, models.GeluTanh
-	require.Equal(t, resolved(t, c), p.Spec)
-	require.Equal(t, config.Data{TextField: "text"}, p.Data)
-	require.Equal(t, checkpoint.KindHuggingFace, p.Source.Kind)
-	require.Len(t, p.Source.Warnings, 1)
-	require.Contains(t, p.Source.Warnings[0], "no tokenizer here has its vocabulary of 113 ids (gpt2 has 50257)")
-	require.Nil(t, p.State)
-	tokens, want := expected(t)
-	requireClose(t, want, logitsOf(t, p, tokens, 2), hfTolerance)
-}
-
-// A base model's file has no prefix; old files hold the masks of attention; some hold the tied head.
-func TestHuggingFaceSpellings(t *testing.T) {
-	f := openForeign(t)
-	for i := range f.tensors {
-		f.tensors[i].Name = strings.TrimPrefix(f.tensors[i].Name, "transformer.")
-	}
-	f.add("h.0.attn.bias", []int{1, 1, 2, 2}, []float32{1, 0, 1, 1})
-	f.add("h.1.attn.bias", []int{1, 1, 2, 2}, []uint8{1, 0, 1, 1})
-	f.add("h.1.attn.masked_bias", []int{}, []float32{-1e4})
-	f.add("lm_head.weight", []int{113, 24}, f.tensor("wte.weight").Data)
-	for _, key := range []string{"n_inner", "activation_function", "layer_norm_epsilon", "scale_attn_weights", "tie_word_embeddings"} {
-		delete(f.config, key) // these have transformers' defaults
-	}
-	p, want := open(t, f.write(t)), open(t, gpt2Folder())
-	require.Equal(t, want.Description, p.Description)
-	for i, param := range want.Store.Params() {
-		require.Equal(t, param.Value.Float32s(), p.Store.Params()[i].Value.Float32s(), param.Name)
-	}
-}
-
-// Dividing the attention scores of layer l by l + 1 is dividing its queries by it.
-func TestHuggingFaceInverseLayer(t *testing.T) {
-	tokens, plain := expected(t)
-	f := openForeign(t)
-	f.config["scale_attn_by_inverse_layer_idx"] = true
-	got := logitsOf(t, open(t, f.write(t)), tokens, 2)
-
-	f.config["scale_attn_by_inverse_layer_idx"] = false
-	for _, name := range []string{"weight", "bias"} {
-		data := f.tensor("transformer.h.1.attn.c_attn." + name).Data.([]float32) // [24, 3*24] or [3*24]
-		for i := range data {
-			if i%72 < 24 {
-				data[i] /= 2
-			}
-		}
-	}
-	requireClose(t, logitsOf(t, open(t, f.write(t)), tokens, 2), got, hfTolerance)
-	require.NotEqual(t, plain[:len(plain)/2], got[:len(got)/2])
-	var largest float64
-	for i := range got {
-		largest = max(largest, math.Abs(float64(got[i]-plain[i])))
-	}
-	require.Greater(t, largest, 1e-2, "the flag changes nothing")
-}
-
-func TestHuggingFaceActivations(t *testing.T) {
-	for name, want := range map[string]string{"gelu_new": models.GeluTanh, "gelu_pytorch_tanh": models.GeluTanh, "gelu_fast": models.GeluTanh, "gelu": models.GeluExact, "gelu_python": models.GeluExact} {
-		f := openForeign(t)
-		f.config["activation_function"] = name
-		require.Equal(t, want, open(t, f.write(t)).Spec.Gelu, name)
-	}
-}
-
-// A vocabulary of GPT-2's size is GPT-2's.
-func TestHuggingFaceTokenizer(t *testing.T) {
-	f := openForeign(t)
-	f.config["vocab_size"] = 50257
-	e := f.tensor("transformer.wte.weight")
-	e.Shape, e.Data = []int{50257, 24}, make([]float32, 50257*24)
-	p := open(t, f.write(t))
-	require.Equal(t, "gpt2", p.Data.Tokenizer)
-	require.Empty(t, p.Source.Warnings)
-}
-
-func TestHuggingFaceRefuses(t *testing.T) {
-	set := func(key string, value any) func(*foreign) { return func(f *foreign) { f.config[key] = value } }
-	head := func(shape []int, first float32) func(*foreign) {
-		return func(f *foreign) {
-			data := slices.Clone(f.tensor("transformer.wte.weight").Data.([]float32))
-			data[0] += first
-			f.add("lm_head.weight", shape, data)
-		}
-	}
-	for _, c := range []struct {
-		name   string
-		change func(*foreign)
-		want   check
-	}{
-		{"model type", set("model_type", "gpt_neo"), setting("model_type")},
-		{"no model type", func(f *foreign) { delete(f.config, "model_type") }, setting("model_type")},
-		{"activation", set("activation_function", "relu"), setting("activation_function")},
-		{"scale", set("scale_attn_weights", false), setting("scale_attn_weights")},
-		{"cross-attention", set("add_cross_attention", true), setting("add_cross_attention")},
-		{"untied", set("tie_word_embeddings", false), setting("tie_word_embeddings")},
-		{"eps", set("layer_norm_epsilon", 0), setting("layer_norm_epsilon")},
-		{"large eps", set("layer_norm_epsilon", 2), field("norm_eps")},
-		{"type of a size", set("n_embd", "24"), setting("n_embd")},
-		{"fraction", set("n_layer", 1.5), setting("n_layer")},
-		{"heads", set("n_head", 5), field("attention.heads")},
-		{"negative", set("n_layer", -1), field("layers")},
-		{"width", set("n_embd", 48), says(`model.safetensors: tensor "transformer.wte.weight": want shape [113 48] for the model of config.json, got [113 24]`)},
-		{"huge width", set("n_embd", 3<<27), tensorNamed("transformer.wte.weight")},
-		{"inner", set("n_inner", 95), tensorNamed("transformer.h.0.mlp.c_fc.weight")},
-		{"huge inner", set("n_inner", 1<<30), tensorNamed("transformer.h.0.mlp.c_fc.weight")},
-		{"width beyond bounds", set("n_embd", 3<<58), field("stream.d_model")},
-		{"positions", set("n_positions", 1024), tensorNamed("transformer.wpe.weight")},
-		{"too many layers", set("n_layer", 1<<30), tensorNamed("h.2.ln_1.weight")},
-		{"too few layers", set("n_layer", 1), tensorNamed("h.1.attn.c_attn.bias")},
-		{"missing", func(f *foreign) { f.remove("transformer.ln_f.bias") }, tensorNamed("ln_f.bias")},
-		{"extra", func(f *foreign) { f.add("score.weight", []int{1}, []float32{1}) }, tensorNamed("score.weight")},
-		{"twice", func(f *foreign) { f.add("ln_f.bias", []int{1}, []float32{1}) }, tensorNamed("ln_f.bias")},
-		{"transposed", func(f *foreign) { f.tensor("transformer.h.1.attn.c_attn.weight").Shape = []int{72, 24} }, tensorNamed("transformer.h.1.attn.c_attn.weight")},
-		{"doubles", func(f *foreign) { f.tensor("transformer.ln_f.bias").Data = make([]float64, 24) }, tensorNamed("transformer.ln_f.bias")},
-		{"another head", head([]int{113, 24}, 1), says(`tensor "lm_head.weight": want the embedding, to which it is tied, got other values`)},
-		{"shape of the head", head([]int{24, 113}, 0), tensorNamed("lm_head.weight")},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			f := openForeign(t)
-			c.change(f)
-			requireRefused(t, f.write(t), c.want)
-		})
-	}
-}
-
 func requireRefused(t *testing.T, dir string, want check) {
 	p, err := pretrained.Open(dir)
 	want(t, err)
@@ -268,26 +139,25 @@ func TestHuggingFaceRefusesFiles(t *testing.T) {
 	}{
 		{"config.json", func([]byte) []byte { return []byte("{") }, "config.json: want a JSON object: unexpected end of JSON input"},
 		{"config.json", func([]byte) []byte { return []byte("[]") }, "config.json: want a JSON object"},
-		{"config.json", func([]byte) []byte { return []byte("null") }, "model_type: want gpt2"},
+		{"config.json", func([]byte) []byte { return []byte("null") }, `model_type: want one of [gpt2`},
 		{"model.safetensors", func(b []byte) []byte { return b[:len(b)-1] }, "truncated or damaged"},
 		{"model.safetensors", func([]byte) []byte { return nil }, "too few for a safetensors file"},
-		{"model.safetensors", halved("F16"), `dtype "F16" is not supported`},
-		{"model.safetensors", halved("BF16"), `dtype "BF16" is not supported`},
+		{"model.safetensors", retyped("F8_E4M3"), `dtype "F8_E4M3" is not supported`},
 	} {
-		dir := openForeign(t).write(t)
+		dir := openForeign(t, gpt2).write(t)
 		path := filepath.Join(dir, c.file)
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(path, c.change(data), 0o600))
 		requireRefused(t, dir, says(c.want))
 	}
-	dir := openForeign(t).write(t)
+	dir := openForeign(t, gpt2).write(t)
 	require.NoError(t, os.Remove(filepath.Join(dir, "model.safetensors")))
-	requireRefused(t, dir, says("has a config.json but no model.safetensors"))
+	requireRefused(t, dir, says("has a config.json but no model.safetensors or model.safetensors.index.json"))
 }
 
-// halved says in the header that the first tensor has elements of another type; the data stay.
-func halved(dtype string) func([]byte) []byte {
+// retyped says in the header that the first tensor has elements of another type; the data stay.
+func retyped(dtype string) func([]byte) []byte {
 	return func(b []byte) []byte {
 		before, after := []byte(`"dtype":"F32"`), fmt.Appendf(nil, `"dtype":%q`, dtype)
 		b = bytes.Replace(b, before, after, 1)
@@ -295,4 +165,98 @@ func halved(dtype string) func([]byte) []byte {
 		binary.LittleEndian.PutUint64(b, length)
 		return b
 	}
+}
+
+// truncate leaves of the weights what numbers of 16 bits hold: fewer bits of the fraction, and no small ones.
+func (f *foreign) truncate(d checkpoint.DType) {
+	for _, t := range f.tensors {
+		for i, v := range t.Data.([]float32) {
+			t.Data.([]float32)[i] = fromHalf(d, half(d, v))
+		}
+	}
+}
+
+// half is the 16 bits nearer to zero of v, zero for an F16 too small to be normal.
+func half(d checkpoint.DType, v float32) uint16 {
+	bits := math.Float32bits(v)
+	switch exponent := bits >> 23 & 255; {
+	case d == checkpoint.BF16:
+		return uint16(bits >> 16)
+	case exponent < 127-14:
+		return uint16(bits >> 31 << 15)
+	default:
+		return uint16(bits>>31<<15 | (exponent-112)<<10 | bits>>13&1023)
+	}
+}
+
+func fromHalf(d checkpoint.DType, bits uint16) float32 {
+	switch {
+	case d == checkpoint.BF16:
+		return math.Float32frombits(uint32(bits) << 16)
+	case bits&0x7fff == 0:
+		return 0
+	}
+	return float32(math.Ldexp(float64(1024+bits&1023), int(bits>>10&31)-25)) * float32(1-2*int(bits>>15))
+}
+
+// writeShards writes the folder with its weights in two files of numbers of 16 bits, and their index.
+func (f *foreign) writeShards(t *testing.T, d checkpoint.DType) string {
+	dir := f.write(t)
+	require.NoError(t, os.Remove(filepath.Join(dir, "model.safetensors")))
+	files, fileOf := map[string][]checkpoint.Tensor{}, map[string]string{}
+	for i, tensor := range f.tensors {
+		name := fmt.Sprintf("model-%05d-of-00002.safetensors", i%2+1)
+		files[name], fileOf[tensor.Name] = append(files[name], tensor), name
+	}
+	for name, tensors := range files {
+		writeHalves(t, filepath.Join(dir, name), d, tensors)
+	}
+	index, err := json.Marshal(map[string]any{"metadata": map[string]int{"total_size": 1}, "weight_map": fileOf})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, checkpoint.ModelIndex), index, 0o600))
+	return dir
+}
+
+// writeHalves writes a safetensors file of numbers of 16 bits, which package checkpoint only reads.
+func writeHalves(t *testing.T, path string, d checkpoint.DType, tensors []checkpoint.Tensor) {
+	header, data := map[string]any{}, []byte{}
+	for _, tensor := range tensors {
+		begin := len(data)
+		for _, v := range tensor.Data.([]float32) {
+			data = binary.LittleEndian.AppendUint16(data, half(d, v))
+		}
+		header[tensor.Name] = map[string]any{"dtype": d, "shape": tensor.Shape, "data_offsets": []int{begin, len(data)}}
+	}
+	text, err := json.Marshal(header)
+	require.NoError(t, err)
+	file := append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...)
+	require.NoError(t, os.WriteFile(path, append(file, data...), 0o600))
+}
+
+// TestHuggingFaceShardsOfHalves: the weights in two files of 16-bit numbers are the same model as in one of float32.
+func TestHuggingFaceShardsOfHalves(t *testing.T) {
+	for _, folder := range []string{gpt2} {
+		for _, d := range []checkpoint.DType{checkpoint.F16, checkpoint.BF16} {
+			f := openForeign(t, folder)
+			before := slices.Clone(f.tensors[0].Data.([]float32))
+			f.truncate(d)
+			require.NotEqual(t, before, f.tensors[0].Data)
+			requireClose(t, before, f.tensors[0].Data.([]float32), 1.0/128)
+			want, got := open(t, f.write(t)), open(t, f.writeShards(t, d))
+			require.Equal(t, want.Description, got.Description)
+			for i, p := range want.Store.Params() {
+				require.Equal(t, p.Value.Float32s(), got.Store.Params()[i].Value.Float32s(), "%s as %s: %s", folder, d, p.Name)
+			}
+		}
+	}
+}
+
+// TestHuggingFaceRefusesShards: what is wrong with the files is told as of one file.
+func TestHuggingFaceRefusesShards(t *testing.T) {
+	f := openForeign(t, gpt2)
+	dir := f.writeShards(t, checkpoint.BF16)
+	require.NoError(t, os.Remove(filepath.Join(dir, "model-00002-of-00002.safetensors")))
+	requireRefused(t, dir, says("model-00002-of-00002.safetensors"))
+	f.remove("transformer.ln_f.bias")
+	requireRefused(t, f.writeShards(t, checkpoint.BF16), tensorNamed("ln_f.bias"))
 }

@@ -13,7 +13,7 @@ import (
 
 // A description that never ends, or never begins, is refused at once.
 func TestHuggingFaceConfigIsARegularFile(t *testing.T) {
-	dir := openForeign(t).write(t)
+	dir := openForeign(t, gpt2).write(t)
 	path := filepath.Join(dir, "config.json")
 	replace := func(by func() error) {
 		require.NoError(t, os.Remove(path))

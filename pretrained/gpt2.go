@@ -1,0 +1,114 @@
+package pretrained
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
+)
+
+// gpt2Vocab is the size of GPT-2's own vocabulary.
+const gpt2Vocab = 50257
+
+// gpt2 is GPT-2 (Radford et al. 2019): a vector stream with biases, learned positions and GELU. Linear maps are [in, out]
+// with q|k|v side by side in both ("Conv1D"), so data stay as they are. Old files hold the masks of attention.
+func gpt2() architecture {
+	return architecture{
+		name: "gpt2", model: gpt2Model, prefix: "transformer.", head: "lm_head.weight",
+		unused: []string{".attn.bias", ".attn.masked_bias"},
+		ends:   gpt2Ends, block: gpt2Block,
+		keys: map[string]string{
+			"vocab": "vocab_size", "seq": "n_positions", "layers": "n_layer", "stream.d_model": "n_embd", "attention.heads": "n_head",
+			"feedforward.hidden": "n_inner", "norm_eps": "layer_norm_epsilon",
+		},
+	}
+}
+
+// gpt2Config is what a config.json says that changes the model, over transformers' GPT2Config. Dropout is a matter of
+// training; reorder_and_upcast_attn is another order of the same sums.
+type gpt2Config struct {
+	Vocab          int     `json:"vocab_size"`
+	Seq            int     `json:"n_positions"`
+	DModel         int     `json:"n_embd"`
+	Layers         int     `json:"n_layer"`
+	Heads          int     `json:"n_head"`
+	FF             *int    `json:"n_inner"` // null: 4 n_embd
+	Activation     string  `json:"activation_function"`
+	Eps            float64 `json:"layer_norm_epsilon"`
+	ScaleAttention bool    `json:"scale_attn_weights"`
+	InverseLayer   bool    `json:"scale_attn_by_inverse_layer_idx"`
+	CrossAttention bool    `json:"add_cross_attention"`
+	Tied           bool    `json:"tie_word_embeddings"`
+}
+
+func gpt2Model(text []byte) (models.Config, error) {
+	c := gpt2Config{Vocab: gpt2Vocab, Seq: 1024, DModel: 768, Layers: 12, Heads: 12, Activation: "gelu_new", Eps: 1e-5, ScaleAttention: true, Tied: true}
+	if err := unmarshal(text, &c); err != nil {
+		return models.Config{}, err
+	}
+	if err := c.check(); err != nil {
+		return models.Config{}, err
+	}
+	hidden := 4 * c.DModel
+	if c.FF != nil {
+		hidden = *c.FF
+	}
+	m := models.Transformer(c.Layers, c.DModel, hidden, c.Heads)
+	m.Vocab, m.Seq, m.NormEps, m.Gelu, m.Bias, m.TieEmbeddings = c.Vocab, c.Seq, c.Eps, gelus()[c.Activation], true, c.Tied
+	m.Attention.InverseLayerScaling = c.InverseLayer
+	return m, nil
+}
+
+// check refuses what no model here computes.
+func (c gpt2Config) check() error {
+	_, known := gelus()[c.Activation]
+	switch {
+	case !known:
+		return layers.Setting("activation_function", "want one of %v, got %q: it is not built", slices.Sorted(maps.Keys(gelus())), c.Activation)
+	case !c.ScaleAttention:
+		return layers.Setting("scale_attn_weights", "want true, got false: attention without 1/sqrt(head dimension) is not built")
+	case c.CrossAttention:
+		return layers.Setting("add_cross_attention", "want false, got true: attention to an encoder is not built")
+	case !(c.Eps > 0):
+		return layers.Setting("layer_norm_epsilon", "want above 0, got %g", c.Eps)
+	}
+	return nil
+}
+
+// gelus gives transformers' names of the two forms of GELU.
+func gelus() map[string]string {
+	return map[string]string{
+		"gelu_new": models.GeluTanh, "gelu_fast": models.GeluTanh, "gelu_pytorch_tanh": models.GeluTanh,
+		"gelu": models.GeluExact, "gelu_python": models.GeluExact,
+	}
+}
+
+func gpt2Ends(c models.Spec) []imported {
+	return []imported{
+		same("embedding", "wte.weight", c.Vocab, c.Width()),
+		same("positions", "wpe.weight", c.Seq, c.Width()),
+		same("norm", "ln_f.weight", c.Width()),
+		same("norm_bias", "ln_f.bias", c.Width()),
+	}
+}
+
+func gpt2Block(c models.Spec, l int) []imported {
+	d, hidden := c.Width(), c.FeedForwardShape().Hidden
+	h, a, f := fmt.Sprintf("h.%d.", l), fmt.Sprintf("blocks.%d.attention.", l), fmt.Sprintf("blocks.%d.feedforward.", l)
+	return []imported{
+		same(a+"norm", h+"ln_1.weight", d),
+		same(a+"norm_bias", h+"ln_1.bias", d),
+		same(a+"qkv", h+"attn.c_attn.weight", d, 3*d),
+		same(a+"qkv_bias", h+"attn.c_attn.bias", 3*d),
+		same(a+"o", h+"attn.c_proj.weight", d, d),
+		same(a+"o_bias", h+"attn.c_proj.bias", d),
+		same(f+"norm", h+"ln_2.weight", d),
+		same(f+"norm_bias", h+"ln_2.bias", d),
+		same(f+"w1", h+"mlp.c_fc.weight", d, hidden),
+		same(f+"w1_bias", h+"mlp.c_fc.bias", hidden),
+		same(f+"w2", h+"mlp.c_proj.weight", hidden, d),
+		same(f+"w2_bias", h+"mlp.c_proj.bias", d),
+	}
+}
