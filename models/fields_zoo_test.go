@@ -49,6 +49,8 @@ func zooEffects() []effect {
 		{"stream.vwn.expand_embedding", wide, onField("Expand", true), every, nil},
 		{"stream.hyper.dynamic", static, onField("Dynamic", true), every, nil},
 		{"stream.mhc.sinkhorn_iterations", zooBases()[2], onField("Iterations", 2), function, same},
+		{"stream.mhc.start_logit", zooBases()[2], onField("StartLogit", -2.0), append([]string{seenInitial}, function...), []string{seenParameters, seenRates}},
+		{"stream.mhc.start_alpha", zooBases()[2], onField("StartAlpha", 0.1), append([]string{seenInitial}, function...), []string{seenParameters, seenRates}},
 		{"stream.hieragg.separate_aggregates", zooBases()[7], onField("Separate", true), every, nil},
 		{"stream.hieragg.inner", zooBases()[7], onField("Inner", 7), every, nil},
 		{"feedforward.moe.hidden", moe, inFeedForward("Hidden", 12), every, nil},

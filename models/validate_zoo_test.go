@@ -32,6 +32,9 @@ func badZoo() []refusal {
 		{"stream.m", "want >= 1, got -3", on(stream.VWNConfig{M: -3, N: 3})},
 		{"stream.m", "want a divisor of d_model 15, got 2", on(stream.VWNConfig{M: 2, N: 3})},
 		{"stream.sinkhorn_iterations", "want >= 1, got -1", on(stream.MHCConfig{Iterations: -1})},
+		{"stream.start_logit", "want at least -80 and below 0, got 1", on(stream.MHCConfig{StartLogit: 1})},
+		{"stream.start_logit", "want at least -80 and below 0, got -100", on(stream.MHCConfig{StartLogit: -100})},
+		{"stream.start_alpha", "want above 0 and at most 1, got -0.01", on(stream.MHCConfig{StartAlpha: -0.01})},
 		{"stream.inner", "want >= 1, got -1", on(stream.HieraggConfig{Inner: -1})},
 		{"layers", "want an even number for the hieragg stream, which aggregates pairs of blocks, got 3", tinyZoo(stream.HieraggConfig{}, func(c *models.Config) { c.Layers = 3 })},
 		{"tie_embeddings", "want expand_embedding with it for the vwn stream, whose embedding is wider than d_model", tinyZoo(stream.VWNConfig{M: 3, N: 5}, tied)},
@@ -101,15 +104,15 @@ func TestValidateAtTheEdge(t *testing.T) {
 // TestResolveZoo: the defaults of settings that only some designs have.
 func TestResolveZoo(t *testing.T) {
 	for want, c := range map[stream.Design]models.Config{
-		stream.HyperConfig{Vectors: width(15), N: 4}:               tinyZoo(stream.HyperConfig{}, plainly),
-		stream.MHCConfig{Vectors: width(15), N: 4, Iterations: 20}: tinyZoo(stream.MHCConfig{}, plainly),
-		stream.MHCConfig{Vectors: width(15), N: 2, Iterations: 3}:  tinyZoo(stream.MHCConfig{N: 2, Iterations: 3}, plainly),
-		stream.MHCLiteConfig{Vectors: width(15), N: 4}:             tinyZoo(stream.MHCLiteConfig{}, plainly),
-		stream.KromHCConfig{Vectors: width(15), N: 4}:              tinyZoo(stream.KromHCConfig{}, plainly),
-		stream.HieraggConfig{Vectors: width(15), Inner: 15}:        tinyZoo(stream.HieraggConfig{}, plainly),
-		stream.HighwayConfig{Vectors: width(15)}:                   tinyZoo(stream.HighwayConfig{}, plainly),
-		stream.DWLSTMConfig{Vectors: width(15)}:                    tinyZoo(stream.DWLSTMConfig{}, plainly),
-		stream.VWNConfig{Vectors: width(15), M: 3, N: 5}:           tinyZoo(stream.VWNConfig{M: 3, N: 5}, plainly),
+		stream.HyperConfig{Vectors: width(15), N: 4}:                                                 tinyZoo(stream.HyperConfig{}, plainly),
+		stream.MHCConfig{Vectors: width(15), N: 4, Iterations: 20, StartLogit: -8, StartAlpha: 0.01}: tinyZoo(stream.MHCConfig{}, plainly),
+		stream.MHCConfig{Vectors: width(15), N: 2, Iterations: 3, StartLogit: -8, StartAlpha: 0.01}:  tinyZoo(stream.MHCConfig{N: 2, Iterations: 3}, plainly),
+		stream.MHCLiteConfig{Vectors: width(15), N: 4}:                                               tinyZoo(stream.MHCLiteConfig{}, plainly),
+		stream.KromHCConfig{Vectors: width(15), N: 4}:                                                tinyZoo(stream.KromHCConfig{}, plainly),
+		stream.HieraggConfig{Vectors: width(15), Inner: 15}:                                          tinyZoo(stream.HieraggConfig{}, plainly),
+		stream.HighwayConfig{Vectors: width(15)}:                                                     tinyZoo(stream.HighwayConfig{}, plainly),
+		stream.DWLSTMConfig{Vectors: width(15)}:                                                      tinyZoo(stream.DWLSTMConfig{}, plainly),
+		stream.VWNConfig{Vectors: width(15), M: 3, N: 5}:                                             tinyZoo(stream.VWNConfig{M: 3, N: 5}, plainly),
 	} {
 		assert.Equal(t, want, modeltest.Resolve(t, c).Config.Stream)
 	}

@@ -17,11 +17,18 @@ type MHCConfig struct {
 	Vectors
 	N          int `yaml:"n" default:"4" max:"4096" help:"number of rows, the expansion rate"`
 	Iterations int `yaml:"sinkhorn_iterations" default:"20" max:"1000" help:"iterations that make the mixing doubly stochastic"`
+	// StartLogit and StartAlpha are how far from the identity, and how open to what is in the stream, H_res starts.
+	StartLogit float64 `yaml:"start_logit" default:"-8" help:"b of the rows' mixing at first, off the diagonal: -8 keeps a row to 0.999 of 4, -2 to 0.71"`
+	StartAlpha float64 `yaml:"start_alpha" default:"0.01" help:"alpha at first, the factor of what the stream says of pre, post and mixing"`
 }
 
 const (
 	// maxMHCRows is the largest n of mHC.
 	maxMHCRows = 64
+	// leastLogit is where e^x is nothing next to 1 in float32.
+	leastLogit = -80
+	// startAlpha is alpha at first.
+	startAlpha = 0.01
 	// maxIterations is far more than Sinkhorn's algorithm takes to converge.
 	maxIterations = 1000
 )
@@ -41,9 +48,15 @@ func (MHCConfig) Card() layers.Card {
 	}
 }
 
-// Defaults are 4 rows and 20 iterations.
+// Defaults are 4 rows, 20 iterations, and a start at the identity to 0.1%.
 func (c MHCConfig) Defaults() Design {
 	c.N, c.Iterations = orDefault(c.N, defaultRows), orDefault(c.Iterations, 20)
+	if c.StartLogit == 0 {
+		c.StartLogit = offDiagonalLogit
+	}
+	if c.StartAlpha == 0 {
+		c.StartAlpha = startAlpha
+	}
 	return c
 }
 
@@ -60,6 +73,10 @@ func (c MHCConfig) Check() error {
 		return layers.Setting("sinkhorn_iterations", "want 1 to %d, got %d", maxIterations, c.Iterations)
 	case c.N > maxMHCRows:
 		return layers.Setting("n", "want 1 to %d for the %s stream, got %d", maxMHCRows, c.Name(), c.N)
+	case !(c.StartLogit < 0 && c.StartLogit >= leastLogit):
+		return layers.Setting("start_logit", "want at least %d and below 0, got %g", leastLogit, c.StartLogit)
+	case !(c.StartAlpha > 0 && c.StartAlpha <= 1):
+		return layers.Setting("start_alpha", "want above 0 and at most 1, got %g", c.StartAlpha)
 	}
 	return nil
 }
@@ -85,13 +102,16 @@ func (c MHCConfig) New(b *graph.Builder) Stream { return newMHC(b, c) }
 //	pre = sigmoid(z_pre);   post = 2 sigmoid(z_post);   H_res = Sinkhorn(exp(z_res))
 //	X <- H_res X + post^T F(pre . X);     features = Norm(sum of rows)
 //
-// At first phi = 0 and alpha = 0.01; b is +1 at pre's row (site mod n) and -1 at the others,
-// 0 at post (a post of 1), 0 on res's diagonal and -8 off it (a diagonal of 0.999): with
+// At first phi = 0 and alpha = 0.01 (StartAlpha); b is +1 at pre's row (site mod n) and -1 at the others,
+// 0 at post (a post of 1), 0 on res's diagonal and -8 (StartLogit) off it (a diagonal of 0.999): with
 // rows that start alike, a uniform b would never let gradient descent tell them apart. b and
 // alpha do not decay.
 //
 // Parameters of a site: "mhc.phi" [n*D, 2n+n*n], "mhc.alpha" [3], "mhc.b" [2n+n*n].
-type mhc struct{ copied }
+type mhc struct {
+	copied
+	start float64 // b of res at first, off the diagonal
+}
 
 // offDiagonalLogit is b at first of what mixes rows other than with themselves.
 const offDiagonalLogit = -8
@@ -101,12 +121,12 @@ func newMHC(b *graph.Builder, c MHCConfig) *mhc {
 	var res []float64
 	for i := range c.N {
 		for j := range c.N {
-			res = append(res, offDiagonalLogit*indicator(i != j))
+			res = append(res, c.StartLogit*indicator(i != j))
 		}
 	}
-	return &mhc{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
+	return &mhc{start: c.StartLogit, copied: newCopied(b, c.Vectors, c.N, func(at Site) mixer {
 		start := slices.Concat(siteLogits(c.N, at), make([]float64, c.N), res)
-		return sinkhornMixer{newProjection(b, c.Vectors, c.N, at, start), c.N, c.Iterations}
+		return sinkhornMixer{newProjection(b, c.Vectors, c.N, at, start, c.StartAlpha), c.N, c.Iterations}
 	})}
 }
 
@@ -132,12 +152,12 @@ func (c Vectors) projectionCost(n, res int) layers.Cost {
 	return layers.Cost{Parameters: size*k + k + 3, FLOPs: 2 * size * k, Activations: k + rows*(rows+2)}
 }
 
-// newProjection makes a site's parameters; b starts with the logits of pre, post and the rows' mixing.
-func newProjection(b *graph.Builder, c Vectors, n int, at Site, start []float64) projection {
+// newProjection makes a site's parameters; b starts with the logits of pre, post and the rows' mixing, the three alpha at alpha.
+func newProjection(b *graph.Builder, c Vectors, n int, at Site, start []float64, alpha float64) projection {
 	name := at.Name() + ".mhc"
 	return projection{b: b, eps: c.Norm.Eps,
 		phi:   b.Param(decaying(name+".phi", n*c.D, len(start))),
-		alpha: b.Param(constant(name+".alpha", []float64{0.01, 0.01, 0.01}, 3)),
+		alpha: b.Param(constant(name+".alpha", slices.Repeat([]float64{alpha}, 3), 3)),
 		c:     b.Param(constant(name+".b", start, len(start))),
 	}
 }
@@ -159,7 +179,7 @@ func (m sinkhornMixer) coefficients(h *gorgonia.Node) *gorgonia.Node {
 // Form has a doubly stochastic A_res. At first the matrix that Sinkhorn's algorithm begins
 // with is the same in each row and column, so that dividing by a row's sum ends it.
 func (s *mhc) Form(at Site) Form {
-	f := constrainedForm(s.multi.b, at, s.n, s.mixers[at.Index].(sinkhornMixer).projection, 1/(1+float64(s.n-1)*math.Exp(offDiagonalLogit)))
+	f := constrainedForm(s.multi.b, at, s.n, s.mixers[at.Index].(sinkhornMixer).projection, 1/(1+float64(s.n-1)*math.Exp(s.start)))
 	f.Source = "DeepSeek 2025, arXiv 2512.24880"
 	return f
 }

@@ -86,7 +86,7 @@ func newMHCLite(b *graph.Builder, c MHCLiteConfig) *mhcLite {
 	}
 	return &mhcLite{newCopied(b, c.Vectors, c.N, func(at Site) mixer {
 		start := slices.Concat(siteLogits(c.N, at), make([]float64, c.N), res)
-		return permutationMixer{newProjection(b, c.Vectors, c.N, at, start), c.N}
+		return permutationMixer{newProjection(b, c.Vectors, c.N, at, start, startAlpha), c.N}
 	})}
 }
 
