@@ -72,8 +72,8 @@ func TestKeysOfASectionAreThoseOfItsKind(t *testing.T) {
 		{[]string{"model.stream.n=3", "model.stream.dynamic=false"}, stream.HyperConfig{Vectors: vectors, N: 3}},
 		{[]string{"model.stream={n: 3}"}, stream.HyperConfig{Vectors: vectors, N: 3, Dynamic: true}},
 		{[]string{"model.stream={kind: hyper, n: 3}"}, stream.HyperConfig{Vectors: vectors, N: 3, Dynamic: true}},
-		{[]string{"model.stream.kind=mhc", "model.stream.d_model=64"}, stream.MHCConfig{Vectors: stream.Vectors{D: 64}, N: 4, Iterations: 20}},
-		{[]string{"model.stream={kind: mhc, d_model: 64, n: 3}"}, stream.MHCConfig{Vectors: stream.Vectors{D: 64}, N: 3, Iterations: 20}},
+		{[]string{"model.stream.kind=mhc", "model.stream.d_model=64"}, stream.MHCConfig{Vectors: stream.Vectors{D: 64}, N: 4, Iterations: 20, StartLogit: -8, StartAlpha: 0.01}},
+		{[]string{"model.stream={kind: mhc, d_model: 64, n: 3}"}, stream.MHCConfig{Vectors: stream.Vectors{D: 64}, N: 3, Iterations: 20, StartLogit: -8, StartAlpha: 0.01}},
 	} {
 		run, _, err := Parse(zoo, "x.yaml", []byte(text), c.sets)
 		require.NoError(t, err, c.sets)
