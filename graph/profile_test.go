@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/attention"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/embedding"
@@ -43,7 +44,7 @@ func profiled(t *testing.T, o graph.ProgramOptions) *graph.Program {
 		b.Block(func() {
 			u := readwrite.Read(b, x, param("features", profileHeads, 3)) // [T, 2, 4]
 			h := elementwise.Gelu(b, linear.Map(b, u, param("w1", 8, 5), linear.Options{}), false)
-			_, h = linear.MapGelu(b, h, param("w3", 5, 5), false)
+			_, h = linear.MapActivated(b, h, param("w3", 5, 5), kernel.GeluTanh)
 			x = readwrite.Write(b, x, param("back", profileHeads, 3), linear.Map(b, h, param("w2", 8, 5), linear.Options{Transposed: true}))
 		})
 		y := readwrite.Read(b, x, param("out", profileHeads, 3))

@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/attention"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/linear"
@@ -159,7 +160,7 @@ func (g *randomGraph) step() {
 		flat := linear.Map(b, g.any(), g.param(6, 6), linear.Options{}) // [tokens, 6]
 		n = s.Node(gorgonia.Reshape(flat, tensor.Shape{randomTokens, 2, 3}))
 	case 17:
-		h, y := linear.MapGelu(b, g.any(), g.param(6, 5), false) // [tokens, 5]
+		h, y := linear.MapActivated(b, g.any(), g.param(6, 5), kernel.GeluTanh) // [tokens, 5]
 		flat := linear.Map(b, y, g.param(5, 6), linear.Options{})
 		if g.r.IntN(2) == 0 {
 			flat = b.Add(flat, linear.Map(b, []*gorgonia.Node{h, y}[g.r.IntN(2)], g.param(5, 6), linear.Options{}))

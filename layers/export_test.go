@@ -3,6 +3,5 @@ package layers
 // What tests of single layers look at.
 var (
 	ALiBiSlopes = alibiSlopes
-	NewGELU     = newGELU
 	NewMoE      = newMoE
 )

@@ -33,8 +33,8 @@ func TestParameters(t *testing.T) {
 	init := layers.Init{Std: 2, Embedding: 0.1, Layers: 2}
 	layers.NewEmbedding(b, "e", init, 1, 7, 2, 3)
 	layers.NewNorm(b, "n", layers.NormConfig{Bias: true}, 4, 5)
-	layers.NewGELU(b, "hidden", layers.GELUConfig{Hidden: 25}, layers.FeedForwardSizes{In: 16, WidthRatio: 2, HiddenRatio: 3, Init: init})
-	layers.NewGELU(b, "written", layers.GELUConfig{Hidden: 25}, layers.FeedForwardSizes{In: 16, Bias: true, AddsOutput: true, Init: init})
+	layers.GELUConfig{Hidden: 25}.New(b, "hidden", layers.FeedForwardSizes{In: 16, WidthRatio: 2, HiddenRatio: 3, Init: init})
+	layers.GELUConfig{Hidden: 25}.New(b, "written", layers.FeedForwardSizes{In: 16, Bias: true, AddsOutput: true, Init: init})
 	layers.NewUnembedding(b, "u", layers.UnembeddingConfig{Features: 6, Vocab: 7})
 	layers.NewAttention(b, "a", layers.AttentionConfig{Heads: 2})
 	assert.NoError(t, b.Err())
@@ -67,7 +67,7 @@ func TestLayerErrors(t *testing.T) {
 			layers.NewAttention(b, "a", layers.AttentionConfig{Heads: 5, Scale: 1}).Forward(b.Input("x", tensor.Float32, 4, 12), 4, nil)
 		},
 		"want x [tokens, 6] for a weight of shape (6, 2), got (4, 5)": func(b *graph.Builder) {
-			layers.NewGELU(b, "f", layers.GELUConfig{Hidden: 2}, layers.FeedForwardSizes{In: 6}).Forward(b.Input("x", tensor.Float32, 4, 5))
+			layers.GELUConfig{Hidden: 2}.New(b, "f", layers.FeedForwardSizes{In: 6}).Forward(b.Input("x", tensor.Float32, 4, 5))
 		},
 		"gain: want the last axes of x (4, 5), got shape (6)": func(b *graph.Builder) {
 			layers.NewNorm(b, "n", layers.NormConfig{}, 6).Forward(b.Input("x", tensor.Float32, 4, 5))

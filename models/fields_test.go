@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
@@ -149,6 +150,9 @@ func startEffects() []effect {
 
 func mupEffects() []effect {
 	m, v := matrixBase(), vectorBase()
+	scaled := func(d layers.FeedForwardDesign) models.Config {
+		return tinyVector(all(withFeedForward(d), func(c *models.Config) { c.MuP = &models.MuP{} }))
+	}
 	moe := tinyVector(experts(3, 2))
 	moe.MuP = &models.MuP{}
 	mup := func(f func(p *models.MuP)) func(c *subject) {
@@ -175,6 +179,8 @@ func mupEffects() []effect {
 		{"mup.base.attention.head_dim", v, mup(func(p *models.MuP) { p.Base.Attention.HeadDim = 2 }), both, same},
 		{"mup.base.feedforward.gelu.hidden", v, hidden, rates, append(same, function...)},
 		{"mup.base.feedforward.gelu.hidden", m, hidden, rates, append(same, function...)},
+		{"mup.base.feedforward.swiglu.hidden", scaled(layers.SwiGLUConfig{Hidden: 8}), mup(func(p *models.MuP) { p.Base.FeedForward = layers.SwiGLUConfig{Hidden: 4} }), rates, append(same, function...)},
+		{"mup.base.feedforward.relu2.hidden", scaled(layers.ReLU2Config{Hidden: 8}), mup(func(p *models.MuP) { p.Base.FeedForward = layers.ReLU2Config{Hidden: 4} }), rates, append(same, function...)},
 		{"mup.base.feedforward.moe.hidden", moe, ofExperts(tinyMatrix(experts(0, 0))), rates, append(same, function...)},
 		{"mup.base.feedforward.moe.experts", moe, ofExperts(tinyVector(experts(8, 0))), nil, everything()}, // a base's experts are no width
 		{"mup.base.feedforward.moe.top_k", moe, ofExperts(tinyVector(experts(0, 1))), nil, everything()},

@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
 )
@@ -53,6 +54,8 @@ func zooEffects() []effect {
 		{"stream.mhc.start_alpha", zooBases()[2], onField("StartAlpha", 0.1), append([]string{seenInitial}, function...), []string{seenParameters, seenRates}},
 		{"stream.hieragg.separate_aggregates", zooBases()[7], onField("Separate", true), every, nil},
 		{"stream.hieragg.inner", zooBases()[7], onField("Inner", 7), every, nil},
+		{"feedforward.swiglu.hidden", tinyVector(withFeedForward(layers.SwiGLUConfig{Hidden: 7})), inFeedForward("Hidden", 12), every, nil},
+		{"feedforward.relu2.hidden", tinyMatrix(withFeedForward(layers.ReLU2Config{Hidden: 7})), inFeedForward("Hidden", 12), every, nil},
 		{"feedforward.moe.hidden", moe, inFeedForward("Hidden", 12), every, nil},
 		{"feedforward.moe.experts", moe, inFeedForward("Experts", 4), every, nil},
 		{"feedforward.moe.top_k", moe, inFeedForward("TopK", 1), function, same},

@@ -48,6 +48,9 @@ func zooCounts() map[string]int {
 		"vwn-2x3":          base162m + (2*3*7+384*7+384)*sites + 884_736 + rows*(1152-d),
 		// r = 8: tables and W_reduce of 6144, and its norm.
 		"vwn-8x64": base162m + (2*64*80+96*80+96)*sites + 6144*d + 6144 + rows*(6144-d),
+		// Three matrices of 2/3 of the width, and two as wide.
+		"swiglu-162m": base162m,
+		"relu2-162m":  base162m,
 		// 8 experts of half the width and a router for each feed-forward.
 		"moe-8x2": base162m + (8*dense/2+8*d-dense)*blocks,
 
@@ -83,6 +86,8 @@ func quickstartCounts() map[string]int {
 		"quickstart-dwlstm":        baseQuickstart + (10*d*d+8*d)*blocks,
 		"quickstart-denseformer":   baseQuickstart + 2 + 3 + 4 + 5,
 		"quickstart-vwn":           baseQuickstart + (2*3*7+128*7+128)*sites + 384*d + 257*(384-d),
+		"quickstart-swiglu":        baseQuickstart + (3*d*688-dense)*blocks,
+		"quickstart-relu2":         baseQuickstart,
 		"quickstart-moe":           baseQuickstart + (8*dense/2+8*d-dense)*blocks,
 	}
 }

@@ -37,6 +37,8 @@ func Standard() Zoo {
 		},
 		feedForwards: []layers.FeedForwardDesign{
 			layers.GELUConfig{},
+			layers.SwiGLUConfig{},
+			layers.ReLU2Config{},
 			layers.MoEConfig{},
 		},
 		presets: presets(),
@@ -189,6 +191,8 @@ func zooPresets() []Preset {
 		{"denseformer-162m", large.OnStream(stream.DenseFormerConfig{Dilation: 4, Period: 5}), 0, "", plain},
 		{"vwn-2x3", large.OnStream(stream.VWNConfig{M: 2, N: 3}), 0, "", plain},
 		{"vwn-8x64", large.OnStream(stream.VWNConfig{M: 8, N: 64}), 0, "", plain},
+		{"swiglu-162m", feedForward(large, layers.SwiGLUConfig{Hidden: 2048}), 0, "", plain},
+		{"relu2-162m", feedForward(large, layers.ReLU2Config{Hidden: 3072}), 0, "", plain},
 		{"moe-8x2", mixture(large, 3072/2), 0, "", plain},
 		{"rmt-134m-dk16", rmt(12, 16, 64, 12, 3072), 0, "", ""},
 		{"rmt-134m-dk64", rmt(12, 64, 64, 12, 3072), 0, "", ""},
@@ -209,13 +213,20 @@ func zooPresets() []Preset {
 		{"quickstart-kromhc", small.OnStream(stream.KromHCConfig{N: 4}), 0, "", plain},
 		{"quickstart-denseformer", small.OnStream(stream.DenseFormerConfig{}), 0, "", plain},
 		{"quickstart-vwn", small.OnStream(stream.VWNConfig{M: 2, N: 3}), 0, "", plain},
+		{"quickstart-swiglu", feedForward(small, layers.SwiGLUConfig{Hidden: 688}), 0, "", plain},
+		{"quickstart-relu2", feedForward(small, layers.ReLU2Config{Hidden: 1024}), 0, "", plain},
 		{"quickstart-moe", mixture(small, 512), 0, "", plain},
 	}...)
 }
 
 // mixture is the model with 8 experts of the given hidden width, two a token.
 func mixture(c Config, hidden int) Config {
-	c.FeedForward = layers.MoEConfig{Hidden: hidden, Experts: 8, TopK: 2}
+	return feedForward(c, layers.MoEConfig{Hidden: hidden, Experts: 8, TopK: 2})
+}
+
+// feedForward is the model with another feed-forward.
+func feedForward(c Config, d layers.FeedForwardDesign) Config {
+	c.FeedForward = d
 	return c
 }
 

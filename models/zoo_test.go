@@ -66,7 +66,7 @@ func TestEachDesignHasItsNameAndAPreset(t *testing.T) {
 	_, err := zoo.Stream("tensor")
 	assert.EqualError(t, err, `unknown stream "tensor": want one of `+strings.Join(zoo.StreamNames(), ", "))
 	_, err = zoo.FeedForward("relu")
-	assert.EqualError(t, err, `unknown feed-forward "relu": want one of gelu, moe`)
+	assert.EqualError(t, err, `unknown feed-forward "relu": want one of gelu, swiglu, relu2, moe`)
 }
 
 // wide is a vector stream under another name, as an outsider may add it.

@@ -1,4 +1,4 @@
-// Nonlinearities and their derivatives, as graph/kernel/gelu.go and sigmoid.go define them.
+// Nonlinearities and their derivatives, as graph/kernel/activation.go, gelu.go, sigmoid.go and swiglu.go define them.
 #pragma once
 #include "prelude.cuh"
 
@@ -45,6 +45,18 @@ DEVICE float gelu_exact(float x) {
 DEVICE float gelu_exact_slope(float x) {
   float c = gelu_clamp(x);
   return normal_below(c) + c * 0.39894228040143268f * expf(-0.5f * c * c);
+}
+
+// relu_squared is max(x, 0)^2; NaN stays NaN.
+DEVICE float relu_squared(float x) { return x < 0.0f ? 0.0f : x * x; }
+DEVICE float relu_squared_slope(float x) { return x < 0.0f ? 0.0f : 2.0f * x; }
+
+// SILU_LEAST bounds x from below where silu(x) = x sigmoid(x) is 0, to the last place.
+#define SILU_LEAST -104.0f
+
+DEVICE float silu(float x) {
+  if (x < SILU_LEAST) x = SILU_LEAST;
+  return x * sigmoid(x);
 }
 
 // gelu and gelu_slope choose the form.

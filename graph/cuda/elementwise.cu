@@ -146,31 +146,79 @@ KERNEL(256) sum_rows_finish(float* y, const float* partial, int slabs, int width
 
 // ---- nonlinearities ----
 
+// The activations' numbers are those of graph/kernel/activation.go.
+const int GELU_TANH = 0, GELU_EXACT = 1;
+
 template <typename A>
-DEVICE void gelu_map(A* y, const A* x, int exact, i64 n) {
-  if (exact) {
+DEVICE void activation_map(A* y, const A* x, int kind, i64 n) {
+  if (kind == GELU_TANH) {
+    map(y, x, n, [](float v) { return gelu_tanh(v); });
+  } else if (kind == GELU_EXACT) {
     map(y, x, n, [](float v) { return gelu_exact(v); });
   } else {
-    map(y, x, n, [](float v) { return gelu_tanh(v); });
+    map(y, x, n, [](float v) { return relu_squared(v); });
   }
 }
 
-// y = gelu(x).
-KERNEL(256) gelu_f32(float* y, const float* x, int exact, i64 n) { gelu_map(y, x, exact, n); }
-KERNEL(256) gelu_bf16(bf16* y, const bf16* x, int exact, i64 n) { gelu_map(y, x, exact, n); }
+// y = f(x).
+KERNEL(256) activation_f32(float* y, const float* x, int kind, i64 n) { activation_map(y, x, kind, n); }
+KERNEL(256) activation_bf16(bf16* y, const bf16* x, int kind, i64 n) { activation_map(y, x, kind, n); }
 
 template <typename A>
-DEVICE void gelu_grad(A* dx, const A* dy, const A* x, int exact, i64 n) {
-  if (exact) {
+DEVICE void activation_grad(A* dx, const A* dy, const A* x, int kind, i64 n) {
+  if (kind == GELU_TANH) {
+    map2(dx, dy, x, n, [](float d, float v) { return d * gelu_tanh_slope(v); });
+  } else if (kind == GELU_EXACT) {
     map2(dx, dy, x, n, [](float d, float v) { return d * gelu_exact_slope(v); });
   } else {
-    map2(dx, dy, x, n, [](float d, float v) { return d * gelu_tanh_slope(v); });
+    map2(dx, dy, x, n, [](float d, float v) { return d * relu_squared_slope(v); });
   }
 }
 
-// dx = dy gelu'(x).
-KERNEL(256) gelu_grad_f32(float* dx, const float* dy, const float* x, int exact, i64 n) { gelu_grad(dx, dy, x, exact, n); }
-KERNEL(256) gelu_grad_bf16(bf16* dx, const bf16* dy, const bf16* x, int exact, i64 n) { gelu_grad(dx, dy, x, exact, n); }
+// dx = dy f'(x).
+KERNEL(256) activation_grad_f32(float* dx, const float* dy, const float* x, int kind, i64 n) {
+  activation_grad(dx, dy, x, kind, n);
+}
+KERNEL(256) activation_grad_bf16(bf16* dx, const bf16* dy, const bf16* x, int kind, i64 n) {
+  activation_grad(dx, dy, x, kind, n);
+}
+
+template <typename A>
+DEVICE void swiglu(A* y, const A* gate, const A* value, i64 n) {
+  map2(y, gate, value, n, [](float g, float v) { return silu(g) * v; });
+}
+
+// y = silu(gate) value.
+KERNEL(256) swiglu_f32(float* y, const float* gate, const float* value, i64 n) { swiglu(y, gate, value, n); }
+KERNEL(256) swiglu_bf16(bf16* y, const bf16* gate, const bf16* value, i64 n) { swiglu(y, gate, value, n); }
+
+// swiglu_grad computes dgate = dy value silu'(gate) and, unless it is null, dvalue = dy silu(gate), each of which may be any
+// of the inputs; silu'(x) = s (1 + x (1 - s)), s = sigmoid(x).
+template <typename A>
+DEVICE void swiglu_grad(A* dgate, A* dvalue, const A* dy, const A* gate, const A* value, i64 n) {
+  i64 i = first_of_four();
+  if (i >= n) return;
+  float d[4], g[4], v[4], product[4];
+  read4(dy + i, n - i, d);
+  read4(gate + i, n - i, g);
+  read4(value + i, n - i, v);
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    float x = g[k] < SILU_LEAST ? SILU_LEAST : g[k];
+    float through = d[k] * sigmoid(x);
+    product[k] = through * x;
+    v[k] *= through * (1.0f + fminf(x, -SILU_LEAST) * sigmoid(-x));
+  }
+  write4(dgate + i, n - i, v);
+  if (dvalue != nullptr) write4(dvalue + i, n - i, product);
+}
+
+KERNEL(256) swiglu_grad_f32(float* dgate, float* dvalue, const float* dy, const float* gate, const float* value, i64 n) {
+  swiglu_grad(dgate, dvalue, dy, gate, value, n);
+}
+KERNEL(256) swiglu_grad_bf16(bf16* dgate, bf16* dvalue, const bf16* dy, const bf16* gate, const bf16* value, i64 n) {
+  swiglu_grad(dgate, dvalue, dy, gate, value, n);
+}
 
 template <typename A>
 DEVICE void sigmoid_map(A* y, const A* x, i64 n) {

@@ -54,15 +54,22 @@ func TestNonlinearities(t *testing.T) {
 	}
 	xs, dy, y := onDevice(t, d, x, 0), onDevice(t, d, ones, 0), onDevice(t, d, ones, 0)
 	grid, n := Quads(len(x)), Long(len(x))
-	var gelu cpu.Gelu[float32]
-	for _, exact := range []bool{false, true} {
-		gelu.Forward(pool, want, x, exact)
-		launchOn(t, d, "gelu_f32", grid, y.Arg(), xs.Arg(), Bool(exact), n)
-		assertClose(t, "gelu", x, want, onHost(t, d, y), tolerance)
-		gelu.Backward(pool, want, ones, x, exact)
-		launchOn(t, d, "gelu_grad_f32", grid, y.Arg(), dy.Arg(), xs.Arg(), Bool(exact), n)
-		assertClose(t, "gelu'", x, want, onHost(t, d, y), tolerance)
+	var k cpu.Activate[float32]
+	for _, f := range []cpu.Activation{cpu.GeluTanh, cpu.GeluExact, cpu.ReLUSquared} {
+		k.Forward(pool, want, x, f)
+		launchOn(t, d, "activation_f32", grid, y.Arg(), xs.Arg(), Int(int(f)), n)
+		assertClose(t, f.String(), x, want, onHost(t, d, y), tolerance)
+		k.Backward(pool, want, ones, x, f)
+		launchOn(t, d, "activation_grad_f32", grid, y.Arg(), dy.Arg(), xs.Arg(), Int(int(f)), n)
+		assertClose(t, "gradient of "+f.String(), x, want, onHost(t, d, y), tolerance)
 	}
+	var swiglu cpu.SwiGLU[float32]
+	swiglu.Forward(pool, want, x, ones)
+	launchOn(t, d, "swiglu_f32", grid, y.Arg(), xs.Arg(), dy.Arg(), n)
+	assertClose(t, "silu", x, want, onHost(t, d, y), tolerance)
+	swiglu.Backward(pool, want, want, ones, x, ones)
+	launchOn(t, d, "swiglu_grad_f32", grid, y.Arg(), Array{}.Arg(), dy.Arg(), xs.Arg(), dy.Arg(), n)
+	assertClose(t, "silu'", x, want, onHost(t, d, y), tolerance)
 	var sigmoid cpu.Sigmoid[float32]
 	sigmoid.Forward(pool, want, x)
 	launchOn(t, d, "sigmoid_f32", grid, y.Arg(), xs.Arg(), n)

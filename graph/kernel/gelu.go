@@ -2,10 +2,9 @@ package kernel
 
 import "math"
 
-// Gelu is the Gaussian error linear unit x Phi(x) (Hendrycks & Gimpel 2016,
-// arXiv 1606.08415, section 2), Phi being the standard normal distribution function.
-// exact evaluates Phi itself; otherwise it is the tanh form of the same section, that
-// of GPT-2:
+// The Gaussian error linear unit is x Phi(x) (Hendrycks & Gimpel 2016, arXiv 1606.08415,
+// section 2), Phi being the standard normal distribution function. GeluExact evaluates Phi
+// itself; GeluTanh is the tanh form of the same section, that of GPT-2:
 //
 //	exact  gelu(x) = x Phi(x) = x/2 erfc(-x/sqrt(2))
 //	tanh   gelu(x) = x/2 (1 + tanh(u)),  u = sqrt(2/pi) (x + 0.044715 x^3)
@@ -14,51 +13,6 @@ import "math"
 // gives NaN. In float32 the error is at most 0.51 units in the last place in the tanh
 // form and 0.6 in the exact one; in the derivatives, which cross zero, 0.51 units and
 // another 2^-29.
-type Gelu[T Float] struct {
-	forward  geluForward[T]
-	backward geluBackward[T]
-	path     path
-}
-
-// Forward computes y = gelu(x), element by element. y may be x.
-func (k *Gelu[T]) Forward(p *Pool, y, x []T, exact bool) {
-	k.forward = geluForward[T]{y: y[:len(x)], x: x, exact: exact, path: pathOf[T](k.path)}
-	p.Do(len(x), &k.forward)
-}
-
-// Backward computes dx = dy gelu'(x), element by element. dx may be dy or x.
-func (k *Gelu[T]) Backward(p *Pool, dx, dy, x []T, exact bool) {
-	k.backward = geluBackward[T]{dx: dx[:len(x)], dy: dy[:len(x)], x: x, exact: exact, path: pathOf[T](k.path)}
-	p.Do(len(x), &k.backward)
-}
-
-type geluForward[T Float] struct {
-	y, x  []T
-	exact bool
-	path  path
-}
-
-func (t *geluForward[T]) Part(_, lo, hi int) {
-	if t.exact {
-		geluExact(t.path, t.y[lo:hi], t.x[lo:hi])
-	} else {
-		geluTanh(t.path, t.y[lo:hi], t.x[lo:hi])
-	}
-}
-
-type geluBackward[T Float] struct {
-	dx, dy, x []T
-	exact     bool
-	path      path
-}
-
-func (t *geluBackward[T]) Part(_, lo, hi int) {
-	if t.exact {
-		geluExactGradient(t.path, t.dx[lo:hi], t.dy[lo:hi], t.x[lo:hi])
-	} else {
-		geluTanhGradient(t.path, t.dx[lo:hi], t.dy[lo:hi], t.x[lo:hi])
-	}
-}
 
 // expSplit is written out in the loops of float32, where the compiler inlines it.
 //

@@ -67,7 +67,7 @@ func testMoEOptions(t *testing.T, p *Pool, k *Experts[float32], s *moeData[float
 	requireNear(t, doubled(g.du), again.du, 1e-5, "accumulated du")
 	// In two steps, without the gates' gradient: the same bits.
 	k.GradHidden(p, again.dh, nil, s.dy, s.w2, s.b2, s.a, nil, s.gates, s.dispatch, c.sizes())
-	(&Gelu[float32]{}).Backward(p, again.dh, again.dh, s.h, c.exact)
+	(&Activate[float32]{}).Backward(p, again.dh, again.dh, s.h, Gelu(c.exact))
 	require.Equal(t, g.dh, again.dh)
 }
 

@@ -451,6 +451,41 @@ func avx512Multiply(out *float32, x *float32, y *float32, n int)
 //go:noescape
 func avx2Multiply(out *float32, x *float32, y *float32, n int)
 
+// fastReLUSquared computes y = max(x, 0)^2.
+func fastReLUSquared(p path, y []float32, x []float32) {
+	n := len(y)
+	x = x[:n]
+	if p == avx512 {
+		avx512ReLUSquared(unsafe.SliceData(y), unsafe.SliceData(x), n)
+	} else {
+		avx2ReLUSquared(unsafe.SliceData(y), unsafe.SliceData(x), n)
+	}
+}
+
+//go:noescape
+func avx512ReLUSquared(y *float32, x *float32, n int)
+
+//go:noescape
+func avx2ReLUSquared(y *float32, x *float32, n int)
+
+// fastReLUSquaredGradient computes dx = 2 * dy * max(x, 0).
+func fastReLUSquaredGradient(p path, dx []float32, dy []float32, x []float32) {
+	n := len(dx)
+	dy = dy[:n]
+	x = x[:n]
+	if p == avx512 {
+		avx512ReLUSquaredGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(x), n)
+	} else {
+		avx2ReLUSquaredGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(x), n)
+	}
+}
+
+//go:noescape
+func avx512ReLUSquaredGradient(dx *float32, dy *float32, x *float32, n int)
+
+//go:noescape
+func avx2ReLUSquaredGradient(dx *float32, dy *float32, x *float32, n int)
+
 // fastAddProducts computes out = out + x * y.
 func fastAddProducts(p path, out []float32, x []float32, y []float32) {
 	n := len(out)
@@ -650,6 +685,44 @@ func avx512GatedGradientAdd(dgate *float32, dvalue *float32, dy *float32, gate *
 
 //go:noescape
 func avx2GatedGradientAdd(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, addend *float32, n int)
+
+// fastSwiGLU computes y = gate * sigmoid(gate) * value.
+func fastSwiGLU(p path, y []float32, gate []float32, value []float32) {
+	n := len(y)
+	gate = gate[:n]
+	value = value[:n]
+	if p == avx512 {
+		avx512SwiGLU(unsafe.SliceData(y), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+	} else {
+		avx2SwiGLU(unsafe.SliceData(y), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+	}
+}
+
+//go:noescape
+func avx512SwiGLU(y *float32, gate *float32, value *float32, n int)
+
+//go:noescape
+func avx2SwiGLU(y *float32, gate *float32, value *float32, n int)
+
+// fastSwiGLUGradient computes dgate = dy * value * silu'(gate) and dvalue = dy * silu(gate), silu(x) being x * sigmoid(x).
+func fastSwiGLUGradient(p path, dgate []float32, dvalue []float32, dy []float32, gate []float32, value []float32) {
+	n := len(dgate)
+	dvalue = dvalue[:n]
+	dy = dy[:n]
+	gate = gate[:n]
+	value = value[:n]
+	if p == avx512 {
+		avx512SwiGLUGradient(unsafe.SliceData(dgate), unsafe.SliceData(dvalue), unsafe.SliceData(dy), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+	} else {
+		avx2SwiGLUGradient(unsafe.SliceData(dgate), unsafe.SliceData(dvalue), unsafe.SliceData(dy), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+	}
+}
+
+//go:noescape
+func avx512SwiGLUGradient(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
+
+//go:noescape
+func avx2SwiGLUGradient(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
 
 // fastAffine computes y = factor * x + shift.
 func fastAffine(p path, y []float32, x []float32, factor float32, shift float32) {

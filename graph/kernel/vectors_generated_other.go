@@ -82,6 +82,10 @@ func fastAddTwo(path, []float32, []float32, []float32) {}
 
 func fastMultiply(path, []float32, []float32, []float32) {}
 
+func fastReLUSquared(path, []float32, []float32) {}
+
+func fastReLUSquaredGradient(path, []float32, []float32, []float32) {}
+
 func fastAddProducts(path, []float32, []float32, []float32) {}
 
 func fastScale(path, []float32, []float32, float32) {}
@@ -103,6 +107,10 @@ func fastGatedAdd(path, []float32, []float32, []float32, []float32) {}
 func fastGatedGradient(path, []float32, []float32, []float32, []float32, []float32) {}
 
 func fastGatedGradientAdd(path, []float32, []float32, []float32, []float32, []float32, []float32) {}
+
+func fastSwiGLU(path, []float32, []float32, []float32) {}
+
+func fastSwiGLUGradient(path, []float32, []float32, []float32, []float32, []float32) {}
 
 func fastAffine(path, []float32, []float32, float32, float32) {}
 

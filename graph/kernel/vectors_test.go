@@ -31,6 +31,10 @@ var vectorCases = []vectorCase{
 	{"sigmoidGradient", 3, func(p path, s [][]float32) []float64 { sigmoidGradient(p, s[0], s[1], s[2]); return nil }},
 	{"gated", 3, func(p path, s [][]float32) []float64 { gated(p, s[0], nil, s[1], s[2]); return nil }},
 	{"gated with addend", 4, func(p path, s [][]float32) []float64 { gated(p, s[0], s[1], s[2], s[3]); return nil }},
+	{"swiGLU", 3, func(p path, s [][]float32) []float64 { swiGLU(p, s[0], s[1], s[2]); return nil }},
+	{"swiGLUGradient", 5, func(p path, s [][]float32) []float64 { swiGLUGradient(p, s[0], s[1], s[2], s[3], s[4]); return nil }},
+	{"reluSquared", 2, func(p path, s [][]float32) []float64 { reluSquared(p, s[0], s[1]); return nil }},
+	{"reluSquaredGradient", 3, func(p path, s [][]float32) []float64 { reluSquaredGradient(p, s[0], s[1], s[2]); return nil }},
 	{"gatedGradient", 5, func(p path, s [][]float32) []float64 {
 		gatedGradient(p, s[0], s[1], s[2], s[3], s[4], nil)
 		return nil
@@ -177,7 +181,7 @@ func TestVectorsInPlace(t *testing.T) {
 	aliases := map[string]int{ // the input that slice 0 may be
 		"geluTanh": 1, "geluTanhGradient": 1, "geluExact": 1, "geluExactGradient": 1, "normalize": 1, "scale": 1, "scaleShift": 1, "normGradient": 1,
 		"normGradient with addend": 1, "scaleTo": 1, "setSum": 1, "multiply": 1,
-		"sigmoid": 1, "sigmoidGradient": 1, "gated": 1, "gated with addend": 1, "gatedGradient": 3, "gatedGradient with addend": 5,
+		"sigmoid": 1, "sigmoidGradient": 1, "gated": 1, "gated with addend": 1, "gatedGradient": 3, "swiGLU": 1, "swiGLUGradient": 2, "reluSquared": 1, "reluSquaredGradient": 1, "gatedGradient with addend": 5,
 	}
 	forEachFastPath(t, func(t *testing.T, p path) {
 		for _, c := range vectorCases {

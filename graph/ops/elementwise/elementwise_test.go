@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/optest"
 	"gorgonia.org/gorgonia"
@@ -16,6 +17,17 @@ func elementwiseCases() []optest.Case {
 			Want:  func(x [][]float64, _ [][]int32) []float64 { return optest.WantGelu(x[0], exact) }}
 	}
 	return []optest.Case{
+		{Name: "ReLUSquared", Floats: [][]int{{3, 5}},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+				return elementwise.Activate(b, x[0], kernel.ReLUSquared)
+			},
+			Want: func(x [][]float64, _ [][]int32) []float64 { return optest.WantReLUSquared(x[0]) }},
+		{Name: "SwiGLU", Floats: [][]int{{3, 2, 5}, {3, 2, 5}},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return elementwise.SwiGLU(b, x[0], x[1]) },
+			Want:  func(x [][]float64, _ [][]int32) []float64 { return optest.WantSwiGLU(x[0], x[1]) }},
+		{Name: "SwiGLU/of one", Floats: [][]int{{1, 1}},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return elementwise.SwiGLU(b, x[0], x[0]) },
+			Want:  func(x [][]float64, _ [][]int32) []float64 { return optest.WantSwiGLU(x[0], x[0]) }},
 		gelu(false, 3, 5), gelu(true, 3, 5), gelu(false, 1, 1), gelu(true, 2, 3, 7),
 		{Name: "Scale", Floats: [][]int{{3, 5}},
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return elementwise.Scale(b, x[0], -0.3) },

@@ -1,4 +1,4 @@
-// Package linear has the matrix products of tokens' features, with a bias or a GELU.
+// Package linear has the matrix products of tokens' features, with a bias or an activation.
 package linear
 
 import (
@@ -78,13 +78,18 @@ func (k Product) VJP(d *graph.Derivative) {
 	}
 }
 
-// gradX is the gradient of x; where x is the GELU of a LinearGelu op and only this reads it,
-// it is taken on to what is before the GELU in the same pass.
+// gradX is the gradient of x; where x is made by MapActivated or MapSwiGLU and only this
+// reads it, it is taken on to what is before the activation in the same pass.
 func (k Product) gradX(d *graph.Derivative) *gorgonia.Node {
 	if x := d.FusibleInput(0); x != nil && k.Scale == 1 {
 		if a, ok := graph.PrimitiveOf(x).(activated); ok {
 			h := graph.Inputs(x)[0]
-			return d.Apply(linearGradGelu{of: k, gelu: a.GELU, h: graph.SignatureOf(h)}, d.Gradient(), d.Input(1), d.Recomputed(h))
+			return d.Apply(linearGradActivated{of: k, activation: a.Activation, h: graph.SignatureOf(h)}, d.Gradient(), d.Input(1), d.Recomputed(h))
+		}
+		if _, ok := graph.PrimitiveOf(x).(gatedValue); ok {
+			factors := graph.Inputs(x)
+			value, gate := factors[0], factors[1]
+			return d.Apply(linearGradSwiGLU{of: k, value: graph.SignatureOf(value)}, d.Gradient(), d.Input(1), d.Recomputed(value), d.Recomputed(gate))
 		}
 	}
 	return d.Apply(linearGradX{of: k, x: d.Signature(0)}, d.Gradient(), d.Input(1))
@@ -107,7 +112,8 @@ func runLinear[T kernel.Float](k Product, c *graph.Call) error {
 	return nil
 }
 
-// linearGradX is dx = scale * dy W^T: inputs dy and W.
+// linearGradX is dx = scale * dy W^T. Inputs: dy, W and, where dx is to be added to it, the gradient
+// that x has from elsewhere.
 type linearGradX struct {
 	graph.NoGradient
 	of Product
@@ -122,6 +128,8 @@ func (linearGradX) FLOPs(c graph.Cost) int { // dy W^T
 
 func (k linearGradX) Infer([]graph.Signature) (graph.Signature, error) { return k.x, nil }
 
+func (linearGradX) InPlace(i int) bool { return i == 2 }
+
 func (k linearGradX) Run(c *graph.Call) error {
 	return graph.Dispatch(c, k, runLinearGradX[float32], runLinearGradX[float64])
 }
@@ -132,8 +140,15 @@ func runLinearGradX[T kernel.Float](k linearGradX, c *graph.Call) error {
 	if k.of.Transposed {
 		ldw = inputs
 	}
+	dx, beta := graph.Out[T](c), T(0)
+	if addend := graph.In[T](c, 2); len(addend) > 0 {
+		beta = 1
+		if &dx[0] != &addend[0] {
+			copy(dx, addend)
+		}
+	}
 	graph.State[kernel.Gemm[T]](c).Run(c.Pool(), false, !k.of.Transposed, k.x.Leading(), inputs, outputs, T(k.of.Scale),
-		graph.In[T](c, 0), outputs, graph.In[T](c, 1), ldw, 0, graph.Out[T](c), inputs)
+		graph.In[T](c, 0), outputs, graph.In[T](c, 1), ldw, beta, dx, inputs)
 	return nil
 }
 

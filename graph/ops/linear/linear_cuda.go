@@ -20,17 +20,26 @@ func (k Product) Launch(c *graph.DeviceCall) error {
 	})
 }
 
-func (k linearGradX) Launch(c *graph.DeviceCall) error { return k.of.productGradX(c, k.x.Leading()) }
+func (k linearGradX) Launch(c *graph.DeviceCall) error {
+	addend := c.In(2)
+	if addend.None() {
+		return k.of.productGradX(c, k.x.Leading(), 0)
+	}
+	if err := c.CopyTo(c.Out(), addend); err != nil {
+		return err
+	}
+	return k.of.productGradX(c, k.x.Leading(), 1)
+}
 
-// productGradX sets the output to scale * dy W^T, [tokens, inputs].
-func (k Product) productGradX(c *graph.DeviceCall, tokens int) error {
+// productGradX sets the output to scale * dy W^T + beta * output, [tokens, inputs].
+func (k Product) productGradX(c *graph.DeviceCall, tokens int, beta float64) error {
 	dy, w, err := c.Operands(0, 1)
 	if err != nil {
 		return err
 	}
 	inputs, outputs := k.Sides(c.Signature(1))
 	return c.Gemm(cuda.Gemm{
-		TransB: !k.Transposed, M: tokens, N: inputs, K: outputs, Alpha: k.Scale,
+		TransB: !k.Transposed, M: tokens, N: inputs, K: outputs, Alpha: k.Scale, Beta: beta,
 		A: dy, LDA: outputs, B: w, LDB: c.Signature(1).Width(), C: c.Out(), LDC: inputs,
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/optest"
@@ -28,7 +29,7 @@ func TestDeviceLinear(t *testing.T) {
 		t.Run(fmt.Sprintf("transposed=%t", transposed), func(t *testing.T) { optest.CheckInAllPrecisions(t, c) })
 		c = optest.Case{Floats: [][]int{{67, 41}, {41, 90}, w},
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
-				_, y := linear.MapGelu(b, x[0], elementwise.Scale(b, x[1], 1/math.Sqrt(41)), transposed)
+				_, y := linear.MapActivated(b, x[0], elementwise.Scale(b, x[1], 1/math.Sqrt(41)), kernel.Gelu(transposed))
 				return linear.Map(b, y, x[2], linear.Options{Transposed: transposed})
 			}}
 		if c.Floats[2] = []int{90, 33}; transposed {
@@ -36,4 +37,11 @@ func TestDeviceLinear(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("after GELU transposed=%t", transposed), func(t *testing.T) { optest.CheckInAllPrecisions(t, c) })
 	}
+	c := optest.Case{Floats: [][]int{{67, 41}, {41, 90}, {41, 90}, {90, 33}},
+		Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+			scaled := func(w *gorgonia.Node) *gorgonia.Node { return elementwise.Scale(b, w, 1/math.Sqrt(41)) }
+			_, _, y := linear.MapSwiGLU(b, x[0], scaled(x[1]), scaled(x[2]))
+			return linear.Map(b, y, x[3], linear.Options{})
+		}}
+	t.Run("after SwiGLU", func(t *testing.T) { optest.CheckInAllPrecisions(t, c) })
 }

@@ -2,6 +2,7 @@ package linear_test
 
 import (
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/optest"
 	"gorgonia.org/gorgonia"
@@ -42,8 +43,8 @@ func buildBias(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 	return linear.Bias(b, x[0], x[1])
 }
 
-// linearGeluCases read the two outputs of LinearGelu in all ways that change its gradient.
-func linearGeluCases() []optest.Case {
+// linearActivatedCases read the two outputs of LinearGelu in all ways that change its gradient.
+func linearActivatedCases() []optest.Case {
 	const in, hidden, out = 5, 3, 2
 	product := func(x, w []float64, rows, columns int) []float64 {
 		return optest.WantLinear([][]float64{x, w}, rows, columns, linear.Options{})
@@ -52,7 +53,7 @@ func linearGeluCases() []optest.Case {
 		want func(h, y []float64, w [][]float64) []float64, more ...[]int) optest.Case {
 		return optest.Case{Name: "LinearGelu/" + name, Floats: append([][]int{{7, in}, {in, hidden}}, more...),
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
-				h, y := linear.MapGelu(b, x[0], x[1], exact)
+				h, y := linear.MapActivated(b, x[0], x[1], kernel.Gelu(exact))
 				return build(b, h, y, x[2:])
 			},
 			Want: func(x [][]float64, _ [][]int32) []float64 {

@@ -9,12 +9,13 @@ import (
 
 // cases are those of all ops of this package.
 func cases() []optest.Case {
-	return slices.Concat(linearCases(), linearGeluCases())
+	return slices.Concat(linearCases(), linearActivatedCases(), swiGLUCases())
 }
 
 // TestOps: what holds for every op.
 func TestOps(t *testing.T) {
-	optest.Run(t, cases(), "linearGradX", "linearGradW", "linearGelu", "activated", "linearGradGelu", "sumTokens")
+	optest.Run(t, cases(), "linearGradX", "linearGradW", "linearActivated", "activated", "linearGradActivated", "sumTokens",
+		"gateProduct", "valueProduct", "gatedValue", "linearGradSwiGLU", "swiGLUGrad", "swiGLUFactorGrad")
 }
 
 // TestForwardFLOPs counts the products.
@@ -23,5 +24,6 @@ func TestForwardFLOPs(t *testing.T) {
 		"Linear/plain":      2 * 3 * 5 * 2,
 		"Linear/transposed": 2 * 3 * 10 * 7,
 		"LinearGelu/both":   2 * 7 * 5 * 3,
+		"MapSwiGLU/alone":   2 * 2 * 7 * 5 * 3,
 	})
 }

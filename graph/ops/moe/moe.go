@@ -56,7 +56,7 @@ func Mixture(b *graph.Builder, u, router, w1, w2 *gorgonia.Node, o Options) Outp
 // mixture is MoE after the router's logits [T, E].
 func mixture(b *graph.Builder, logits, u, w1, w2 *gorgonia.Node, o Options) Output {
 	tokens := logits.Shape()[0]
-	k := experts{topK: o.TopK, number: logits.Shape()[1], gelu: elementwise.GELU{Exact: o.ExactGelu}, biased: o.B1 != nil || o.B2 != nil}
+	k := experts{topK: o.TopK, number: logits.Shape()[1], exact: o.ExactGelu, biased: o.B1 != nil || o.B2 != nil}
 	gates := b.Apply(route{k.topK}, logits) // [T, k]
 	if gates == nil {
 		return Output{}
@@ -77,7 +77,7 @@ func throughExperts(b *graph.Builder, k experts, u, w1, w2, gates, dispatch *gor
 	if h == nil {
 		return nil
 	}
-	a := b.Secondary(expertsActivated{k.gelu}, 0, h) // [T*k, FF]
+	a := b.Secondary(expertsActivated{elementwise.Activation{Function: kernel.Gelu(k.exact)}}, 0, h) // [T*k, FF]
 	if o.Terms != nil {
 		return shape.SumCopies(b, gatedTerms(b, k, a, w2, gates, dispatch, o))
 	}
@@ -160,13 +160,13 @@ func (m Output) Counts() *gorgonia.Node {
 
 // experts is what the Primitives of MoE after the router share.
 type experts struct {
-	topK, number int // k, E
-	gelu         elementwise.GELU
+	topK, number int  // k, E
+	exact        bool // GELU by erf
 	biased       bool
 }
 
 func (k experts) String() string {
-	return fmt.Sprintf("(top=%d, of=%d, exact=%t, biased=%t)", k.topK, k.number, k.gelu.Exact, k.biased)
+	return fmt.Sprintf("(top=%d, of=%d, exact=%t, biased=%t)", k.topK, k.number, k.exact, k.biased)
 }
 
 func (k experts) dispatchSize(tokens int) int { return kernel.DispatchSize(tokens, k.topK, k.number) }
@@ -183,7 +183,7 @@ func newDispatch(memory []int32, topK, experts int) kernel.Dispatch {
 
 // sizes are those of experts with the weights w1, or w2 where second.
 func (k experts) sizes(w graph.Signature, second bool) kernel.ExpertSizes {
-	s := kernel.ExpertSizes{Width: w.Shape[1], Hidden: w.Shape[2], Exact: k.gelu.Exact}
+	s := kernel.ExpertSizes{Width: w.Shape[1], Hidden: w.Shape[2], Exact: k.exact}
 	if second {
 		s.Width, s.Hidden = s.Hidden, s.Width
 	}

@@ -45,9 +45,9 @@ func runExpertsHidden[T kernel.Float](k expertsHidden, c *graph.Call) error {
 }
 
 // expertsActivated is a = gelu(h), [T*k, FF], made by h's own run. Input: h.
-type expertsActivated struct{ elementwise.GELU }
+type expertsActivated struct{ elementwise.Activation }
 
-func (k expertsActivated) String() string { return "Activated " + k.GELU.String() }
+func (k expertsActivated) String() string { return "Activated " + k.Activation.String() }
 
 func (expertsActivated) InPlace(int) bool { return false }
 
@@ -58,7 +58,7 @@ func (k expertsActivated) VJP(d *graph.Derivative) {
 		d.Set(0, d.Gradient())
 		return
 	}
-	k.GELU.VJP(d)
+	k.Activation.VJP(d)
 }
 
 // expertsGradU is the gradient of u from each row, [T*k, D]; its secondary is their sum, the

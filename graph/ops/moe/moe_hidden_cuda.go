@@ -23,7 +23,7 @@ func (k expertsHidden) Launch(c *graph.DeviceCall) error {
 	d, shape := k.deviceDispatch(c, 2), c.Signature(1).Shape
 	args := append([]cuda.Arg{c.Out().Arg(), a.Arg(), u.Arg(), w.Arg(), bias.Arg()}, d.args()...)
 	return c.LaunchProduct("moe_hidden", d.grid(shape[2]),
-		append(args, cuda.Int(shape[2]), cuda.Int(shape[1]), cuda.Bool(k.gelu.Exact))...)
+		append(args, cuda.Int(shape[2]), cuda.Int(shape[1]), cuda.Bool(k.exact))...)
 }
 
 func (expertsActivated) Launch(*graph.DeviceCall) error { return nil }

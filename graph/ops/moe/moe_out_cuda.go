@@ -52,7 +52,7 @@ func (k expertsGradHidden) Launch(c *graph.DeviceCall) error {
 		return err
 	}
 	args := append([]cuda.Arg{c.Out().Arg(), parts.Arg(), dy.Arg(), w.Arg(), a.Arg(), h.Arg(), gates.Arg()}, d.args()...)
-	args = append(args, cuda.Int(d.rows), cuda.Int(shape[1]), cuda.Int(shape[2]), cuda.Bool(k.gelu.Exact))
+	args = append(args, cuda.Int(d.rows), cuda.Int(shape[1]), cuda.Int(shape[2]), cuda.Bool(k.exact))
 	if err := c.LaunchProduct("moe_hidden_back", d.grid(shape[1]), args...); err != nil || dgates.None() {
 		return err
 	}

@@ -34,6 +34,28 @@ var elementwiseRoutines = []routine{
 		work: func(b *builder) { b.combine("VMULPS", "x", "y") },
 	},
 	{
+		name:   "ReLUSquared",
+		doc:    "y = max(x, 0)^2.",
+		slices: singles("y", "x"), unroll: 4, scratch: 2,
+		work: func(b *builder) {
+			x := b.positive()
+			b.Op("VMULPS", x, x, x)
+			b.store(x, "y")
+		},
+	},
+	{
+		name:   "ReLUSquaredGradient",
+		doc:    "dx = 2 * dy * max(x, 0).",
+		slices: singles("dx", "dy", "x"), unroll: 4, scratch: 2,
+		work: func(b *builder) {
+			x, dy := b.positive(), b.r(0)
+			b.Op("VADDPS", x, x, x)
+			b.load("dy", dy)
+			b.Op("VMULPS", x, dy, dy)
+			b.store(dy, "dx")
+		},
+	},
+	{
 		name:   "AddProducts",
 		doc:    "out = out + x * y.",
 		slices: singles("out", "x", "y"), unroll: 4, scratch: 3,
@@ -92,6 +114,14 @@ var elementwiseRoutines = []routine{
 			b.storeNarrowed(b.r(0), "block")
 		},
 	},
+}
+
+// positive loads x and returns the register of max(x, 0), scratch register 1; NaN stays NaN.
+func (b *builder) positive() string {
+	b.load("x", b.r(0))
+	b.zero(b.r(1))
+	b.Op("VMAXPS", b.r(0), b.r(1), b.r(1))
+	return b.r(1)
 }
 
 // combine computes out = x op y.

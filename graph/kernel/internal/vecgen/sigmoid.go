@@ -76,6 +76,23 @@ var sigmoidRoutines = []routine{
 			b.storeNarrowed(through, "dvalue")
 		},
 	},
+	{
+		name:   "SwiGLU",
+		doc:    "y = gate * sigmoid(gate) * value.",
+		slices: singles("y", "gate", "value"), wide: true, unroll: 2, scratch: 6, constants: sigmoidConstants,
+		work: func(b *builder) {
+			product, gate := b.gated(), b.r(1)
+			b.boundedGate(gate, b.r(2))
+			b.Op("VMULPD", gate, product, product)
+			b.storeNarrowed(product, "y")
+		},
+	},
+	{
+		name:   "SwiGLUGradient",
+		doc:    "dgate = dy * value * silu'(gate) and dvalue = dy * silu(gate), silu(x) being x * sigmoid(x).",
+		slices: singles("dgate", "dvalue", "dy", "gate", "value"), wide: true, unroll: 2, scratch: 6, constants: sigmoidConstants,
+		work: (*builder).swiGLUGradient,
+	},
 }
 
 // sigmoidDecay loads a slice's x and leaves exp(-x) in scratch register 3. Scratch
@@ -114,6 +131,35 @@ func (b *builder) gatedGradient() (slope, through string) {
 	b.loadWidened("value", value)
 	b.Op("VMULPD", e, value, value)
 	return value, dy
+}
+
+// boundedGate loads the gate, limited from below as sigmoid's argument is: silu(-Inf) is then 0 to
+// the last place.
+func (b *builder) boundedGate(gate, spare string) {
+	b.loadWidened("gate", gate)
+	b.atLeast(gate, "sigmoidLow", spare)
+}
+
+// swiGLUGradient uses silu'(x) = s (1 + x (1 - s)), s = sigmoid(x).
+func (b *builder) swiGLUGradient() {
+	b.sigmoidDecay("gate")
+	gate, value, open, slope, dy := b.r(0), b.r(1), b.r(2), b.r(3), b.r(4)
+	b.Op("VADDPD", b.c("one"), slope, gate)
+	b.Op("VMOVUPD", b.c("one"), open)
+	b.Op("VDIVPD", gate, open, open)
+	b.Op("VMULPD", open, slope, slope) // 1 - s
+	b.boundedGate(gate, value)
+	b.atMost(gate, "sigmoidHigh", value) // beyond it 1 - s is not 0 enough for infinities
+	b.Op("VFMADD213PD", b.c("one"), gate, slope)
+	b.boundedGate(gate, value)
+	b.loadWidened("dy", dy)
+	b.Op("VMULPD", open, dy, dy)
+	b.Op("VMULPD", dy, slope, slope)
+	b.Op("VMULPD", dy, gate, gate)
+	b.loadWidened("value", value)
+	b.Op("VMULPD", value, slope, slope)
+	b.storeNarrowed(gate, "dvalue")
+	b.storeNarrowed(slope, "dgate") // last: see swiGLUGradient in package kernel
 }
 
 // round rounds float64 lanes to float32. The sum of two such numbers, rounded again, is

@@ -8,21 +8,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGemmGelu: the same bits as the product and the GELU one after the other.
-func TestGemmGelu(t *testing.T) {
+// TestGemmActivated: the same bits as the product and the activation one after the other.
+func TestGemmActivated(t *testing.T) {
 	for _, d := range [][3]int{{1, 1, 1}, {5, 3, 7}, {33, 64, 200}, {140, 40, 1100}} {
 		for _, transposed := range []bool{false, true} {
-			for _, exact := range []bool{false, true} {
-				t.Run(fmt.Sprint(d, transposed, exact), func(t *testing.T) {
-					testGemmGelu[float32](t, d, transposed, exact)
-					testGemmGelu[float64](t, d, transposed, exact)
+			for _, f := range []Activation{GeluTanh, GeluExact, ReLUSquared} {
+				t.Run(fmt.Sprint(d, transposed, f), func(t *testing.T) {
+					testGemmActivated[float32](t, d, transposed, f)
+					testGemmActivated[float64](t, d, transposed, f)
 				})
 			}
 		}
 	}
 }
 
-func testGemmGelu[T Float](t *testing.T, d [3]int, transposed, exact bool) {
+func testGemmActivated[T Float](t *testing.T, d [3]int, transposed bool, f Activation) {
 	rows, in, out := d[0], d[1], d[2]
 	draw := rand.New(rand.NewPCG(1, uint64(rows)))
 	fresh := func(n int) []T {
@@ -38,20 +38,20 @@ func testGemmGelu[T Float](t *testing.T, d [3]int, transposed, exact bool) {
 	ldw := choose(transposed, in, out)
 	wantH, wantY, h, y := make([]T, rows*out), make([]T, rows*out), make([]T, rows*out), make([]T, rows*out)
 	(&Gemm[T]{}).Run(p, false, transposed, rows, out, in, 1, x, in, w, ldw, 0, wantH, out)
-	(&Gelu[T]{}).Forward(p, wantY, wantH, exact)
-	k := &GemmGelu[T]{}
-	k.Forward(p, y, h, x, w, rows, in, out, transposed, exact)
+	(&Activate[T]{}).Forward(p, wantY, wantH, f)
+	k := &GemmActivated[T]{}
+	k.Forward(p, y, h, x, w, rows, in, out, transposed, f)
 	require.Equal(t, wantH, h)
 	require.Equal(t, wantY, y)
 
 	dy := fresh(rows * out)
 	want, got := make([]T, rows*in), make([]T, rows*in)
 	(&Gemm[T]{}).Run(p, false, !transposed, rows, in, out, 1, dy, out, w, ldw, 0, want, in)
-	(&Gelu[T]{}).Backward(p, want, want, x, exact)
-	k.Backward(p, got, x, dy, w, rows, in, out, transposed, exact)
+	(&Activate[T]{}).Backward(p, want, want, x, f)
+	k.Backward(p, got, x, dy, w, rows, in, out, transposed, f)
 	require.Equal(t, want, got)
 	require.Zero(t, testing.AllocsPerRun(3, func() {
-		k.Forward(p, y, h, x, w, rows, in, out, transposed, exact)
-		k.Backward(p, got, x, dy, w, rows, in, out, transposed, exact)
+		k.Forward(p, y, h, x, w, rows, in, out, transposed, f)
+		k.Backward(p, got, x, dy, w, rows, in, out, transposed, f)
 	}))
 }

@@ -1,0 +1,121 @@
+package kernel
+
+import "fmt"
+
+// Activation is a nonlinearity of a feed-forward's hidden layer. A device's kernels have the same
+// numbers (cuda/activations.cuh).
+type Activation uint8
+
+// The activations.
+const (
+	GeluTanh    Activation = iota // see geluTanh
+	GeluExact                     // see geluExact
+	ReLUSquared                   // max(x, 0)^2 (So et al. 2021, arXiv 2109.08668, section 3)
+)
+
+// String is the name.
+func (a Activation) String() string {
+	switch a {
+	case GeluTanh:
+		return "Gelu(exact=false)"
+	case GeluExact:
+		return "Gelu(exact=true)"
+	case ReLUSquared:
+		return "ReLUSquared"
+	}
+	return fmt.Sprintf("Activation(%d)", uint8(a))
+}
+
+// Gelu is the activation of that name, by erf (exact) or by tanh.
+func Gelu(exact bool) Activation {
+	if exact {
+		return GeluExact
+	}
+	return GeluTanh
+}
+
+// Activate computes activations and their gradients.
+type Activate[T Float] struct {
+	forward  activateForward[T]
+	backward activateBackward[T]
+	path     path
+}
+
+// Forward computes y = f(x), element by element. y may be x.
+func (k *Activate[T]) Forward(p *Pool, y, x []T, f Activation) {
+	k.forward = activateForward[T]{y: y[:len(x)], x: x, f: f, path: pathOf[T](k.path)}
+	p.Do(len(x), &k.forward)
+}
+
+// Backward computes dx = dy f'(x), element by element. dx may be dy or x.
+func (k *Activate[T]) Backward(p *Pool, dx, dy, x []T, f Activation) {
+	k.backward = activateBackward[T]{dx: dx[:len(x)], dy: dy[:len(x)], x: x, f: f, path: pathOf[T](k.path)}
+	p.Do(len(x), &k.backward)
+}
+
+type activateForward[T Float] struct {
+	y, x []T
+	f    Activation
+	path path
+}
+
+func (t *activateForward[T]) Part(_, lo, hi int) { activate(t.path, t.f, t.y[lo:hi], t.x[lo:hi]) }
+
+type activateBackward[T Float] struct {
+	dx, dy, x []T
+	f         Activation
+	path      path
+}
+
+func (t *activateBackward[T]) Part(_, lo, hi int) {
+	activateGradient(t.path, t.f, t.dx[lo:hi], t.dy[lo:hi], t.x[lo:hi])
+}
+
+// activate computes y = f(x). y may be x.
+func activate[T Float](p path, f Activation, y, x []T) {
+	switch f {
+	case GeluTanh:
+		geluTanh(p, y, x)
+	case GeluExact:
+		geluExact(p, y, x)
+	case ReLUSquared:
+		reluSquared(p, y, x)
+	}
+}
+
+// activateGradient computes dx = dy f'(x). dx may be dy or x.
+func activateGradient[T Float](p path, f Activation, dx, dy, x []T) {
+	switch f {
+	case GeluTanh:
+		geluTanhGradient(p, dx, dy, x)
+	case GeluExact:
+		geluExactGradient(p, dx, dy, x)
+	case ReLUSquared:
+		reluSquaredGradient(p, dx, dy, x)
+	}
+}
+
+// reluSquared computes y = max(x, 0)^2; NaN gives NaN.
+func reluSquared[T Float](p path, y, x []T) {
+	y = y[:len(x)]
+	if p > portable {
+		fastReLUSquared(p, single(y), single(x))
+		return
+	}
+	for i, v := range x {
+		v = max(v, 0)
+		y[i] = v * v
+	}
+}
+
+// reluSquaredGradient computes dx = 2 dy max(x, 0).
+func reluSquaredGradient[T Float](p path, dx, dy, x []T) {
+	dx, dy = dx[:len(x)], dy[:len(x)]
+	if p > portable {
+		fastReLUSquaredGradient(p, single(dx), single(dy), single(x))
+		return
+	}
+	for i, v := range x {
+		dx[i] = dy[i] * (2 * max(v, 0))
+	}
+}

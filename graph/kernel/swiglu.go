@@ -1,0 +1,87 @@
+package kernel
+
+// SwiGLU is the product of a gated linear unit whose gate is SiLU (Shazeer 2020, arXiv
+// 2002.05202, section 2; Hendrycks & Gimpel 2016), element by element:
+//
+//	y = silu(gate) ⊙ value,   silu(x) = x sigmoid(x)
+//
+// It is computed as Sigmoid is, in float64 and rounded once; silu(x) for x < -104 (float32) or
+// x < -700 (float64) is that at the limit, -1e-43 and -1e-301.
+type SwiGLU[T Float] struct {
+	forward  swiGLUForward[T]
+	backward swiGLUBackward[T]
+	path     path
+}
+
+// Forward computes y = silu(gate) ⊙ value. y may be either.
+func (k *SwiGLU[T]) Forward(p *Pool, y, gate, value []T) {
+	n := len(gate)
+	k.forward = swiGLUForward[T]{y: y[:n], gate: gate, value: value[:n], path: pathOf[T](k.path)}
+	p.Do(n, &k.forward)
+}
+
+// Backward computes
+//
+//	dgate = dy ⊙ value ⊙ silu'(gate);  dvalue = dy ⊙ silu(gate)
+//
+// Each of them may be any of the inputs; dvalue may be dgate where only that is wanted.
+func (k *SwiGLU[T]) Backward(p *Pool, dgate, dvalue, dy, gate, value []T) {
+	n := len(gate)
+	k.backward = swiGLUBackward[T]{dgate: dgate[:n], dvalue: dvalue[:n], dy: dy[:n], gate: gate, value: value[:n], path: pathOf[T](k.path)}
+	p.Do(n, &k.backward)
+}
+
+type swiGLUForward[T Float] struct {
+	y, gate, value []T
+	path           path
+}
+
+func (t *swiGLUForward[T]) Part(_, lo, hi int) {
+	swiGLU(t.path, t.y[lo:hi], t.gate[lo:hi], t.value[lo:hi])
+}
+
+type swiGLUBackward[T Float] struct {
+	dgate, dvalue, dy, gate, value []T
+	path                           path
+}
+
+func (t *swiGLUBackward[T]) Part(_, lo, hi int) {
+	swiGLUGradient(t.path, t.dgate[lo:hi], t.dvalue[lo:hi], t.dy[lo:hi], t.gate[lo:hi], t.value[lo:hi])
+}
+
+// swiGLU computes y = silu(gate) value. y may be either.
+func swiGLU[T Float](p path, y, gate, value []T) {
+	n := len(gate)
+	y, value = y[:n], value[:n]
+	if p > portable {
+		fastSwiGLU(p, single(y), single(gate), single(value))
+		return
+	}
+	limit := sigmoidLimit[T]()
+	for i, v := range gate {
+		x := float64(v)
+		y[i] = T(max(x, -limit) * float64(value[i]) / (1 + sigmoidDecay[T](x, limit)))
+	}
+}
+
+// swiGLUGradient is the backward pass of swiGLU, with silu'(x) = s (1 + x (1 - s)), s being
+// sigmoid(x). Each output may be any of the inputs; dvalue may also be dgate, which is written
+// last, where only dgate is wanted.
+func swiGLUGradient[T Float](p path, dgate, dvalue, dy, gate, value []T) {
+	n := len(gate)
+	dgate, dvalue, dy, value = dgate[:n], dvalue[:n], dy[:n], value[:n]
+	if p > portable {
+		fastSwiGLUGradient(p, single(dgate), single(dvalue), single(dy), single(gate), single(value))
+		return
+	}
+	limit := sigmoidLimit[T]()
+	for i, v := range gate {
+		x := float64(v)
+		decay := sigmoidDecay[T](x, limit)
+		open := 1 / (1 + decay)
+		x = max(x, -limit)
+		through := float64(dy[i]) * open
+		slope := through * (1 + min(x, limit)*(decay*open)) * float64(value[i])
+		dvalue[i], dgate[i] = T(through*x), T(slope)
+	}
+}

@@ -1,0 +1,137 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// naiveSwiGLU is the equation in float64, and its derivatives by the gate and by the value.
+func naiveSwiGLU(gate, value float64) (y, dgate, dvalue float64) {
+	s := 1 / (1 + math.Exp(-gate))
+	return gate * s * value, value * (s + gate*s*(1-s)), gate * s
+}
+
+func TestSwiGLU(t *testing.T) {
+	forEachPath[float32](t, func(t *testing.T, p path) { testSwiGLU[float32](t, p, 3e-7) })
+	testSwiGLU[float64](t, portable, 1e-14)
+}
+
+func testSwiGLU[T Float](t *testing.T, on path, tolerance float64) {
+	gate := geluInputs[T]()
+	n := len(gate)
+	value, dy := normals[T](2, n, 1), normals[T](3, n, 1)
+	wantY, wantGate, wantValue := make([]float64, n), make([]float64, n), make([]float64, n)
+	for i := range gate {
+		y, dgate, dvalue := naiveSwiGLU(float64(gate[i]), float64(value[i]))
+		wantY[i], wantGate[i], wantValue[i] = y, dgate*float64(dy[i]), dvalue*float64(dy[i])
+	}
+	p := NewPool(3)
+	defer p.Close()
+	k := SwiGLU[T]{path: on}
+	y, dgate, dvalue := make([]T, n), make([]T, n), make([]T, n)
+	requireNoAllocations(t, func() {
+		k.Forward(p, y, gate, value)
+		k.Backward(p, dgate, dvalue, dy, gate, value)
+	})
+	requireNear(t, wantY, y, tolerance, "y")
+	requireNear(t, wantGate, dgate, tolerance, "gradient of the gate")
+	requireNear(t, wantValue, dvalue, tolerance, "gradient of the value")
+
+	for i, in := range [][]T{gate, value} {
+		inPlace := slices.Clone(in)
+		operands := [][]T{gate, value}
+		operands[i] = inPlace
+		k.Forward(nil, inPlace, operands[0], operands[1])
+		require.Equal(t, y, inPlace, "in place of operand %d", i)
+	}
+	one, other := slices.Clone(dy), slices.Clone(value)
+	k.Backward(nil, one, other, one, gate, other)
+	require.Equal(t, dgate, one)
+	require.Equal(t, dvalue, other)
+	clear(one)
+	k.Backward(nil, one, one, dy, gate, value)
+	require.Equal(t, dgate, one, "the gradient of the gate alone")
+}
+
+// TestSwiGLUSpecialValues: silu and its derivative at the ends.
+func TestSwiGLUSpecialValues(t *testing.T) {
+	forEachPath[float32](t, func(t *testing.T, p path) {
+		inf, nan := float32(math.Inf(1)), float32(math.NaN())
+		gate, ones := []float32{inf, 1e30, 200, -200, -1e30, -inf, 0, nan}, []float32{1, 1, 1, 1, 1, 1, 1, 1}
+		y, dgate, dvalue := make([]float32, 8), make([]float32, 8), make([]float32, 8)
+		k := SwiGLU[float32]{path: p}
+		k.Forward(nil, y, gate, ones)
+		k.Backward(nil, dgate, dvalue, ones, gate, ones)
+		require.Equal(t, []float32{inf, 1e30, 200}, y[:3])
+		require.Equal(t, y[:7], dvalue[:7])
+		require.Equal(t, []float32{1, 1, 1}, dgate[:3])
+		for _, got := range [][]float32{y, dgate} {
+			require.InDeltaSlice(t, []float32{0, 0, 0}, got[3:6], 1e-40)
+		}
+		require.Equal(t, float32(0.5), dgate[6])
+		require.True(t, y[7] != y[7] && dgate[7] != dgate[7] && dvalue[7] != dvalue[7])
+	})
+}
+
+func TestReLUSquared(t *testing.T) {
+	forEachPath[float32](t, func(t *testing.T, p path) {
+		k := Activate[float32]{path: p}
+		nan := float32(math.NaN())
+		x, y, dx := []float32{-3, -1e-30, 0, 0.5, 3, nan}, make([]float32, 6), make([]float32, 6)
+		k.Forward(nil, y, x, ReLUSquared)
+		k.Backward(nil, dx, []float32{1, 1, 1, -2, 2, 1}, x, ReLUSquared)
+		require.Equal(t, []float32{0, 0, 0, 0.25, 9}, y[:5])
+		require.Equal(t, []float32{0, 0, 0, -2, 12}, dx[:5])
+		require.True(t, y[5] != y[5] && dx[5] != dx[5])
+	})
+}
+
+// TestGemmSwiGLU: the same bits as the products and SwiGLU one after the other.
+func TestGemmSwiGLU(t *testing.T) {
+	for _, d := range [][3]int{{1, 1, 1}, {5, 3, 7}, {33, 64, 200}, {140, 40, 1100}} {
+		for _, transposed := range []bool{false, true} {
+			t.Run(fmt.Sprint(d, transposed), func(t *testing.T) {
+				testGemmSwiGLU[float32](t, d, transposed)
+				testGemmSwiGLU[float64](t, d, transposed)
+			})
+		}
+	}
+}
+
+func testGemmSwiGLU[T Float](t *testing.T, d [3]int, transposed bool) {
+	rows, in, out := d[0], d[1], d[2]
+	draw := rand.New(rand.NewPCG(1, uint64(rows)))
+	fresh := func(n int) []T {
+		x := make([]T, n)
+		for i := range x {
+			x[i] = T(draw.NormFloat64())
+		}
+		return x
+	}
+	x, w, gate := fresh(rows*in), fresh(in*out), fresh(rows*out)
+	p := NewPool(2)
+	defer p.Close()
+	wantValue, wantY, value, y := make([]T, rows*out), make([]T, rows*out), make([]T, rows*out), make([]T, rows*out)
+	(&Gemm[T]{}).Run(p, false, false, rows, out, in, 1, x, in, w, out, 0, wantValue, out)
+	(&SwiGLU[T]{}).Forward(p, wantY, gate, wantValue)
+	k := &GemmSwiGLU[T]{}
+	k.Forward(p, y, value, gate, x, w, rows, in, out)
+	require.Equal(t, wantValue, value)
+	require.Equal(t, wantY, y)
+
+	dy, gate := fresh(rows*out), fresh(rows*in)
+	wantGate, want, dgate, got := make([]T, rows*in), make([]T, rows*in), make([]T, rows*in), make([]T, rows*in)
+	(&Gemm[T]{}).Run(p, false, !transposed, rows, in, out, 1, dy, out, w, choose(transposed, in, out), 0, want, in)
+	(&SwiGLU[T]{}).Backward(p, wantGate, want, want, gate, x)
+	k.Backward(p, dgate, got, gate, x, dy, w, rows, in, out, transposed)
+	require.Equal(t, want, got)
+	require.Equal(t, wantGate, dgate)
+	require.Zero(t, testing.AllocsPerRun(3, func() {
+		k.Backward(p, dgate, got, gate, x, dy, w, rows, in, out, transposed)
+	}))
+}

@@ -1,0 +1,77 @@
+// Package elementwise has the ops that treat each entry by itself: activations, gates, dropout,
+// products with parameters and weighted sums.
+package elementwise
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// Activation is a feed-forward's nonlinearity.
+type Activation struct{ Function kernel.Activation }
+
+// Gelu is the Gaussian error linear unit (Hendrycks & Gimpel 2016), elementwise:
+//
+//	tanh form: 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+//	exact:     x Phi(x) = 0.5 x (1 + erf(x / sqrt 2))
+func Gelu(b *graph.Builder, x *gorgonia.Node, exact bool) *gorgonia.Node {
+	return Activate(b, x, kernel.Gelu(exact))
+}
+
+// Activate is an activation, elementwise: y = f(x).
+func Activate(b *graph.Builder, x *gorgonia.Node, f kernel.Activation) *gorgonia.Node {
+	return b.Apply(Activation{f}, x)
+}
+
+// String is the function's name.
+func (k Activation) String() string { return k.Function.String() }
+
+// Infer wants floats of any shape.
+func (k Activation) Infer(in []graph.Signature) (graph.Signature, error) {
+	return in[0], graph.WantFloats(in)
+}
+
+// InPlace is true.
+func (k Activation) InPlace(int) bool { return true }
+
+// VJP is dy f'(x).
+func (k Activation) VJP(d *graph.Derivative) {
+	if d.Wants(0) {
+		d.Set(0, d.Apply(activationGrad{of: k}, d.Gradient(), d.Input(0)))
+	}
+}
+
+// Run computes it on the CPU.
+func (k Activation) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runActivation[float32], runActivation[float64])
+}
+
+func runActivation[T kernel.Float](k Activation, c *graph.Call) error {
+	graph.State[kernel.Activate[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), k.Function)
+	return nil
+}
+
+// activationGrad is dx = dy f'(x). Inputs: dy, x.
+type activationGrad struct {
+	graph.NoGradient
+	of Activation
+}
+
+func (k activationGrad) String() string { return "GradX of " + k.of.String() }
+
+func (k activationGrad) Infer(in []graph.Signature) (graph.Signature, error) {
+	return in[0], graph.WantFloats(in)
+}
+
+func (k activationGrad) InPlace(int) bool { return true }
+
+func (k activationGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runActivationGrad[float32], runActivationGrad[float64])
+}
+
+func runActivationGrad[T kernel.Float](k activationGrad, c *graph.Call) error {
+	graph.State[kernel.Activate[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), k.of.Function)
+	return nil
+}

@@ -1,0 +1,17 @@
+//go:build cuda
+
+package elementwise
+
+import (
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+// Launch computes it on a device.
+func (k Activation) Launch(c *graph.DeviceCall) error {
+	return c.Elementwise("activation", cuda.Int(int(k.Function)))
+}
+
+func (k activationGrad) Launch(c *graph.DeviceCall) error {
+	return c.Elementwise("activation_grad", cuda.Int(int(k.of.Function)))
+}

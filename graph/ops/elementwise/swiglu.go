@@ -1,0 +1,101 @@
+package elementwise
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// swiGLU is the product of a gated linear unit whose gate is SiLU. Inputs: gate, value.
+type swiGLU struct{}
+
+// SwiGLU is the product of a gated linear unit whose gate is SiLU (Shazeer 2020, arXiv 2002.05202,
+// section 2), elementwise:
+//
+//	y = silu(gate) ⊙ value,   silu(x) = x sigmoid(x)
+//
+// gate, value and y have one shape.
+func SwiGLU(b *graph.Builder, gate, value *gorgonia.Node) *gorgonia.Node {
+	return b.Apply(swiGLU{}, gate, value)
+}
+
+func (swiGLU) String() string { return "SwiGLU" }
+
+func (swiGLU) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	if !in[1].Shape.Eq(in[0].Shape) {
+		return graph.Signature{}, errors.Errorf("value: want shape %v as the gate, got %v", in[0].Shape, in[1].Shape)
+	}
+	return in[0], nil
+}
+
+func (swiGLU) InPlace(int) bool { return true }
+
+func (swiGLU) VJP(d *graph.Derivative) {
+	primary := SwiGLUGradient(d, d.Input(0), d.Input(1))
+	d.Set(0, primary)
+	if d.Wants(1) {
+		d.Set(1, SwiGLUFactor(d, primary, "value"))
+	}
+}
+
+func (k swiGLU) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runSwiGLU[float32], runSwiGLU[float64])
+}
+
+func runSwiGLU[T kernel.Float](_ swiGLU, c *graph.Call) error {
+	graph.State[kernel.SwiGLU[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1))
+	return nil
+}
+
+// swiGLUGrad is dgate = dy ⊙ value ⊙ silu'(gate); its secondary is dvalue = dy ⊙ silu(gate).
+// Inputs: dy, gate, value.
+type swiGLUGrad struct{ graph.NoGradient }
+
+func (swiGLUGrad) String() string { return "GradGate of SwiGLU" }
+
+func (swiGLUGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
+
+func (swiGLUGrad) InPlace(int) bool { return true }
+
+func (k swiGLUGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runSwiGLUGrad[float32], runSwiGLUGrad[float64])
+}
+
+func runSwiGLUGrad[T kernel.Float](_ swiGLUGrad, c *graph.Call) error {
+	dgate := graph.Out[T](c)
+	dvalue, _ := graph.SecondaryOut[T](c, 0)
+	if dvalue == nil { // not wanted
+		dvalue = dgate
+	}
+	graph.State[kernel.SwiGLU[T]](c).Backward(c.Pool(), dgate, dvalue, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2))
+	return nil
+}
+
+// SwiGLUGradient is the gradient of the gate whose product with the value d differentiates;
+// SwiGLUFactor is the value's.
+func SwiGLUGradient(d *graph.Derivative, gate, value *gorgonia.Node) *gorgonia.Node {
+	return d.Apply(swiGLUGrad{}, d.Gradient(), gate, value)
+}
+
+// SwiGLUFactor is the gradient of one factor, "gate" or "value", that primary, of the other's, makes
+// in its run as its secondary 0.
+func SwiGLUFactor(d *graph.Derivative, primary *gorgonia.Node, factor string) *gorgonia.Node {
+	return d.Builder().Secondary(swiGLUFactorGrad{factor: factor}, 0, primary)
+}
+
+// swiGLUFactorGrad is what the other factor's gradient has made. Input: that.
+type swiGLUFactorGrad struct {
+	graph.NoGradient
+	factor string
+}
+
+func (k swiGLUFactorGrad) String() string { return "Grad of the " + k.factor + " of SwiGLU" }
+
+func (swiGLUFactorGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
+
+func (swiGLUFactorGrad) Run(*graph.Call) error { return nil }

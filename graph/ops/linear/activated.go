@@ -1,0 +1,104 @@
+package linear
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+)
+
+// linearActivated is a Linear whose run also makes the activation of its output: it leads activated.
+type linearActivated struct {
+	Product
+	elementwise.Activation
+}
+
+// MapActivated is a linear map and an activation in one pass over the result:
+//
+//	h_t = x_t W;  y_t = f(h_t)
+//
+// x [T, ...in], W [in, out]; h and y [T, out]. y is what goes on; h is there to be
+// looked at.
+func MapActivated(b *graph.Builder, x, w *gorgonia.Node, f kernel.Activation) (h, y *gorgonia.Node) {
+	k := linearActivated{Product{Scale: 1}, elementwise.Activation{Function: f}}
+	h = b.Apply(k, x, w)
+	if h == nil {
+		return nil, nil
+	}
+	return h, b.Secondary(activated{elementwise.Activation{Function: f}}, 0, h)
+}
+
+func (k linearActivated) String() string {
+	return k.Product.String() + " then " + k.Activation.String()
+}
+
+func (k linearActivated) Infer(in []graph.Signature) (graph.Signature, error) {
+	return k.Product.Infer(in)
+}
+
+func (k linearActivated) InPlace(int) bool { return false }
+
+func (k linearActivated) VJP(d *graph.Derivative) { k.Product.VJP(d) }
+
+func (k linearActivated) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runLinearActivated[float32], runLinearActivated[float64])
+}
+
+func runLinearActivated[T kernel.Float](k linearActivated, c *graph.Call) error {
+	y, _ := graph.SecondaryOut[T](c, 0)
+	if y == nil { // y is not in this graph
+		return runLinear[T](k.Product, c)
+	}
+	inputs, outputs := k.Sides(c.Signature(1))
+	graph.State[kernel.GemmActivated[T]](c).Forward(c.Pool(), y, graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1),
+		c.Signature(0).Leading(), inputs, outputs, k.Transposed, k.Function)
+	return nil
+}
+
+// activated is y = f(h), made by h's own run. Input: h.
+type activated struct{ elementwise.Activation }
+
+func (k activated) String() string { return "Activated " + k.Activation.String() }
+
+func (k activated) InPlace(int) bool { return false }
+
+func (k activated) Run(*graph.Call) error { return nil }
+
+func (k activated) VJP(d *graph.Derivative) {
+	if _, done := graph.PrimitiveOf(d.Gradient()).(linearGradActivated); done {
+		d.Set(0, d.Gradient())
+		return
+	}
+	k.Activation.VJP(d)
+}
+
+// linearGradActivated is dh = (dy W^T) f'(h): the gradient of a Linear's input y = f(h)
+// taken on to h in one pass. Inputs: dy, W, h.
+type linearGradActivated struct {
+	graph.NoGradient
+	of         Product
+	activation elementwise.Activation
+	h          graph.Signature
+}
+
+func (k linearGradActivated) String() string {
+	return "GradX of " + k.of.String() + " after " + k.activation.String()
+}
+
+func (linearGradActivated) FLOPs(c graph.Cost) int { // dy W^T
+	return 2 * c.Signature(0).Size() * c.Result().Width()
+}
+
+func (k linearGradActivated) Infer([]graph.Signature) (graph.Signature, error) { return k.h, nil }
+
+func (k linearGradActivated) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runLinearGradActivated[float32], runLinearGradActivated[float64])
+}
+
+func runLinearGradActivated[T kernel.Float](k linearGradActivated, c *graph.Call) error {
+	inputs, outputs := k.of.Sides(c.Signature(1))
+	graph.State[kernel.GemmActivated[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 2), graph.In[T](c, 0), graph.In[T](c, 1),
+		k.h.Leading(), inputs, outputs, k.of.Transposed, k.activation.Function)
+	return nil
+}

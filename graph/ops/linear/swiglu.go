@@ -1,0 +1,116 @@
+package linear
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+)
+
+// MapSwiGLU is a gated linear unit whose gate is SiLU (Shazeer 2020, arXiv 2002.05202, section 2),
+// the product made in one pass with the second map:
+//
+//	gate_t = x_t W1;  value_t = x_t W3;  y_t = silu(gate_t) ⊙ value_t
+//
+// x [T, ...in], W1 and W3 [in, out]; gate, value and y [T, out]. y is what goes on; the others are
+// there to be looked at.
+func MapSwiGLU(b *graph.Builder, x, w1, w3 *gorgonia.Node) (gate, value, y *gorgonia.Node) {
+	gate = b.Apply(gateProduct{Product{Scale: 1}}, x, w1)
+	value = b.Apply(valueProduct{Product{Scale: 1}}, x, w3, gate)
+	if value == nil {
+		return nil, nil, nil
+	}
+	return gate, value, b.Secondary(gatedValue{}, 0, value, gate)
+}
+
+// gateProduct is a Product that adds the gradient of its x to what that has from elsewhere, the
+// value's product, as it is made.
+type gateProduct struct{ Product }
+
+func (k gateProduct) String() string { return "Gate by " + k.Product.String() }
+
+func (k gateProduct) VJP(d *graph.Derivative) {
+	if d.Wants(1) {
+		d.Set(1, d.Apply(linearGradW{of: k.Product, w: d.Signature(1)}, d.Input(0), d.Gradient()))
+	}
+	if d.Wants(0) {
+		d.Set(0, d.ApplyAccumulating(linearGradX{of: k.Product, x: d.Signature(0)}, d.Gradient(), d.Input(1)))
+	}
+}
+
+// valueProduct is a Product whose run also makes gatedValue from its result. Inputs: x, W3, gate.
+type valueProduct struct{ Product }
+
+func (k valueProduct) String() string { return k.Product.String() + " then SwiGLU" }
+
+// Differentiable: the value does not depend on the gate.
+func (valueProduct) Differentiable(i int) bool { return i < 2 }
+
+func (k valueProduct) Infer(in []graph.Signature) (graph.Signature, error) {
+	return k.Product.Infer(in[:2])
+}
+
+func (k valueProduct) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runValueProduct[float32], runValueProduct[float64])
+}
+
+func runValueProduct[T kernel.Float](k valueProduct, c *graph.Call) error {
+	y, _ := graph.SecondaryOut[T](c, 0)
+	if y == nil { // y is not in this graph
+		return runLinear[T](k.Product, c)
+	}
+	inputs, outputs := k.Sides(c.Signature(1))
+	graph.State[kernel.GemmSwiGLU[T]](c).Forward(c.Pool(), y, graph.Out[T](c), graph.In[T](c, 2), graph.In[T](c, 0), graph.In[T](c, 1),
+		c.Signature(0).Leading(), inputs, outputs)
+	return nil
+}
+
+// gatedValue is y = silu(gate) ⊙ value, made by the value's own run. Inputs: value, gate.
+type gatedValue struct{}
+
+func (gatedValue) String() string { return "Gated value" }
+
+func (gatedValue) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
+
+func (gatedValue) Run(*graph.Call) error { return nil }
+
+func (gatedValue) VJP(d *graph.Derivative) {
+	if _, done := graph.PrimitiveOf(d.Gradient()).(linearGradSwiGLU); done {
+		d.Set(0, d.Gradient())
+		d.Set(1, elementwise.SwiGLUFactor(d, d.Gradient(), "gate"))
+		return
+	}
+	gate := elementwise.SwiGLUGradient(d, d.Input(1), d.Input(0))
+	d.Set(1, gate)
+	d.Set(0, elementwise.SwiGLUFactor(d, gate, "value"))
+}
+
+// linearGradSwiGLU is dvalue = (dy W^T) ⊙ silu(gate): the gradient of a Linear's input y =
+// silu(gate) ⊙ value taken on in one pass; its secondary is dgate = (dy W^T) ⊙ value ⊙
+// silu'(gate). Inputs: dy, W, value, gate.
+type linearGradSwiGLU struct {
+	graph.NoGradient
+	of    Product
+	value graph.Signature
+}
+
+func (k linearGradSwiGLU) String() string { return "GradX of " + k.of.String() + " after SwiGLU" }
+
+func (linearGradSwiGLU) FLOPs(c graph.Cost) int { // dy W^T
+	return 2 * c.Signature(0).Size() * c.Result().Width()
+}
+
+func (k linearGradSwiGLU) Infer([]graph.Signature) (graph.Signature, error) { return k.value, nil }
+
+func (k linearGradSwiGLU) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runLinearGradSwiGLU[float32], runLinearGradSwiGLU[float64])
+}
+
+func runLinearGradSwiGLU[T kernel.Float](k linearGradSwiGLU, c *graph.Call) error {
+	inputs, outputs := k.of.Sides(c.Signature(1))
+	dgate, _ := graph.SecondaryOut[T](c, 0)
+	graph.State[kernel.GemmSwiGLU[T]](c).Backward(c.Pool(), dgate, graph.Out[T](c), graph.In[T](c, 3), graph.In[T](c, 2), graph.In[T](c, 0), graph.In[T](c, 1),
+		k.value.Leading(), inputs, outputs, k.of.Transposed)
+	return nil
+}

@@ -1,0 +1,73 @@
+package layers
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/linear"
+)
+
+// dense is a dense feed-forward, y = W2 f(W1 u + b1) + b2.
+type dense struct {
+	b              *graph.Builder
+	name           string
+	hidden         int
+	w1, w2, b1, b2 *gorgonia.Node
+	activation     kernel.Activation
+}
+
+// newDense makes a feed-forward with the parameters name.w1 [In, Hidden] and name.w2
+// [Hidden, In].
+func newDense(b *graph.Builder, name string, hidden int, f kernel.Activation, s FeedForwardSizes) *dense {
+	d := &dense{b: b, name: name, hidden: hidden, activation: f,
+		w1: b.Param(s.Init.Hidden(name+".w1", s.In, s.WidthRatio, s.In, hidden)),
+		w2: b.Param(s.lastWeights()(name+".w2", hidden, s.HiddenRatio, hidden, s.In)),
+	}
+	if s.Bias {
+		d.b1 = b.Param(Zero(name+".w1_bias", hidden))
+		d.b2 = b.Param(Zero(name+".w2_bias", s.In))
+	}
+	return d
+}
+
+// denseCost is that of the two maps, and of the hidden layer before and after the activation.
+func denseCost(hidden int, s FeedForwardSizes) Cost {
+	in, out := float64(s.In), float64(hidden)
+	return LinearCost(in, out, s.Bias).Plus(LinearCost(out, in, s.Bias)).Plus(ActivationCost(2 * out))
+}
+
+// Units are the neurons, with their rows of W2.
+func (f *dense) Units() Units {
+	u := Units{Part: "neuron", Count: f.hidden, Activation: f.name + ".activations", Weight: f.w2.Name()}
+	if f.b2 != nil {
+		u.Bias = f.b2.Name()
+	}
+	return u
+}
+
+// Forward maps u [T, ...In] to y [T, In].
+func (f *dense) Forward(u *gorgonia.Node) *gorgonia.Node {
+	a := f.activate(f.b.Hook(f.name+".in", u, inputAxes(u)...))                                     // [T, Hidden]
+	return f.b.Hook(f.name+".out", linear.Map(f.b, a, f.w2, linear.Options{Bias: f.b2}), "feature") // [T, In]
+}
+
+// activate is f(W1 u + b1), in one pass unless there is a bias or a hook.
+func (f *dense) activate(u *gorgonia.Node) *gorgonia.Node {
+	hidden, activations := f.name+".hidden", f.name+".activations"
+	if f.b1 == nil && !f.b.Hooked(hidden) && !f.b.Hooked(activations) {
+		_, a := linear.MapActivated(f.b, u, f.w1, f.activation)
+		return a
+	}
+	h := f.b.Hook(hidden, linear.Map(f.b, u, f.w1, linear.Options{Bias: f.b1}), "neuron") // [T, Hidden]
+	return f.b.Hook(activations, elementwise.Activate(f.b, h, f.activation), "neuron")
+}
+
+// inputAxes names the axes of a feed-forward's input: R vectors of Dv entries, or D.
+func inputAxes(u *gorgonia.Node) []string {
+	if u != nil && u.Shape().Dims() == 3 {
+		return []string{"rank", "value"}
+	}
+	return []string{"feature"}
+}

@@ -1,0 +1,94 @@
+package layers
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/linear"
+)
+
+// SwiGLUConfig is the design of a SwiGLU.
+type SwiGLUConfig struct {
+	Hidden int `yaml:"hidden" default:"required, or preset" max:"1048576" help:"width of the hidden layer; 2/3 of a gelu's has as many parameters"`
+}
+
+// Name is "swiglu".
+func (SwiGLUConfig) Name() string { return "swiglu" }
+
+// Card describes a SwiGLU.
+func (SwiGLUConfig) Card() Card {
+	return Card{
+		Title: "SwiGLU",
+		Equation: "y = W2 (silu(W1 u + b1) ⊙ (W3 u + b3)) + b2\n" +
+			"silu(x) = x sigmoid(x)",
+		Source: "Shazeer 2020, arXiv 2002.05202; Touvron et al. 2023 (Llama), arXiv 2302.13971",
+		Use:    "What most open models use today in a GELU's place: each neuron's value has a gate of its own. A third matrix, so a hidden layer of 2/3 the width for the same parameters and FLOPs.",
+	}
+}
+
+// Defaults changes nothing.
+func (c SwiGLUConfig) Defaults() FeedForwardDesign { return c }
+
+// Check wants a hidden layer.
+func (c SwiGLUConfig) Check() error { return CheckSizes(Size{"hidden", c.Hidden}) }
+
+// Shape is one hidden layer.
+func (c SwiGLUConfig) Shape() FeedForwardShape { return FeedForwardShape{Hidden: c.Hidden} }
+
+// Cost is that of the three maps; gate, value and their product are kept.
+func (c SwiGLUConfig) Cost(s FeedForwardSizes) Cost {
+	in, hidden := float64(s.In), float64(c.Hidden)
+	return LinearCost(in, hidden, s.Bias).Times(2).Plus(LinearCost(hidden, in, s.Bias)).Plus(ActivationCost(3 * hidden))
+}
+
+// New makes the parameters name.w1 and name.w3 [In, Hidden] and name.w2 [Hidden, In].
+func (c SwiGLUConfig) New(b *graph.Builder, name string, s FeedForwardSizes) FeedForward {
+	f := &swiGLU{b: b, name: name, hidden: c.Hidden,
+		w1: b.Param(s.Init.Hidden(name+".w1", s.In, s.WidthRatio, s.In, c.Hidden)),
+		w3: b.Param(s.Init.Hidden(name+".w3", s.In, s.WidthRatio, s.In, c.Hidden)),
+		w2: b.Param(s.lastWeights()(name+".w2", c.Hidden, s.HiddenRatio, c.Hidden, s.In)),
+	}
+	if s.Bias {
+		f.b1 = b.Param(Zero(name+".w1_bias", c.Hidden))
+		f.b3 = b.Param(Zero(name+".w3_bias", c.Hidden))
+		f.b2 = b.Param(Zero(name+".w2_bias", s.In))
+	}
+	return f
+}
+
+// swiGLU is a gated feed-forward, y = W2 (silu(W1 u + b1) ⊙ (W3 u + b3)) + b2.
+type swiGLU struct {
+	b                      *graph.Builder
+	name                   string
+	hidden                 int
+	w1, w2, w3, b1, b2, b3 *gorgonia.Node
+}
+
+// Units are the neurons, the entries of the product, with their rows of W2.
+func (f *swiGLU) Units() Units {
+	u := Units{Part: "neuron", Count: f.hidden, Activation: f.name + ".activations", Weight: f.w2.Name()}
+	if f.b2 != nil {
+		u.Bias = f.b2.Name()
+	}
+	return u
+}
+
+// Forward maps u [T, ...In] to y [T, In].
+func (f *swiGLU) Forward(u *gorgonia.Node) *gorgonia.Node {
+	a := f.activate(f.b.Hook(f.name+".in", u, inputAxes(u)...))                                     // [T, Hidden]
+	return f.b.Hook(f.name+".out", linear.Map(f.b, a, f.w2, linear.Options{Bias: f.b2}), "feature") // [T, In]
+}
+
+// activate is silu(W1 u + b1) ⊙ (W3 u + b3), the product in one pass with the second map unless
+// there are biases or a hook.
+func (f *swiGLU) activate(u *gorgonia.Node) *gorgonia.Node {
+	gate, value, activations := f.name+".gate", f.name+".value", f.name+".activations"
+	if f.b1 == nil && !f.b.Hooked(gate) && !f.b.Hooked(value) && !f.b.Hooked(activations) {
+		_, _, a := linear.MapSwiGLU(f.b, u, f.w1, f.w3)
+		return a
+	}
+	g := f.b.Hook(gate, linear.Map(f.b, u, f.w1, linear.Options{Bias: f.b1}), "neuron")  // [T, Hidden]
+	v := f.b.Hook(value, linear.Map(f.b, u, f.w3, linear.Options{Bias: f.b3}), "neuron") // [T, Hidden]
+	return f.b.Hook(activations, elementwise.SwiGLU(f.b, g, v), "neuron")
+}
