@@ -124,7 +124,7 @@ func TestConformanceZoo(t *testing.T) {
 		{"dwlstm/bias-exact", tinyZoo(stream.DWLSTMConfig{}, func(c *models.Config) { c.Bias, c.Gelu = true, models.GeluExact })},
 		{"swiglu/bias", tinyVector(all(withFeedForward(layers.SwiGLUConfig{Hidden: 7}), biased))},
 		{"swiglu/matrix", tinyMatrix(withFeedForward(layers.SwiGLUConfig{Hidden: 7}))},
-		{"relu2/bias", tinyVector(all(withFeedForward(layers.ReLU2Config{Hidden: 7}), biased))},
+		{"relu2/bias", tinyVector(all(withFeedForward(layers.ReLU2Config{Hidden: 4}), biased))},
 		{"moe/top-2", tinyVector(experts(4, 2))},
 		{"moe/top-1-bias", tinyVector(all(experts(3, 1), biased))},
 		{"moe/matrix", tinyMatrix(experts(3, 2))},

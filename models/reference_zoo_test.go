@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
 )
@@ -22,14 +23,25 @@ type vectorSizes struct {
 	Dilation, Period                 int
 	Inverse                          bool `json:"inverse_layer_scaling"`
 	Eps                              float64
-	Gelu, Norm                       string
+	Gelu, Norm, FeedForward          string
 	ZLoss                            float64 `json:"z_loss"`
 }
 
 // config is the model on a vector stream.
 func (c vectorSizes) config() models.Config {
 	return models.Config{Stream: vectorOf(c.D), Attention: models.Attention{Heads: c.Heads, InverseLayerScaling: c.Inverse}, Layers: c.Layers,
-		FeedForward: gelu(c.FF), Vocab: c.Vocab, Seq: c.Seq, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu}
+		FeedForward: c.feedForward(), Vocab: c.Vocab, Seq: c.Seq, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu}
+}
+
+// feedForward is what the folder names, a GELU where it names nothing.
+func (c vectorSizes) feedForward() layers.FeedForwardDesign {
+	switch c.FeedForward {
+	case "swiglu":
+		return layers.SwiGLUConfig{Hidden: c.FF}
+	case "relu2":
+		return layers.ReLU2Config{Hidden: c.FF}
+	}
+	return gelu(c.FF)
 }
 
 // readSizes reads a folder's config and links the tensors that all vector blocks have.
@@ -41,6 +53,9 @@ func readSizes(t *testing.T, r *reference) vectorSizes {
 	for l := range c.Layers {
 		a, f := site(l, "attention"), site(l, "feedforward")
 		r.weights = append(r.weights, same(a+"norm", 1), same(a+"o", c.D, 1), same(f+"norm", 1), same(f+"w1", c.FF, 1), same(f+"w2", c.D, 1))
+		if c.FeedForward == "swiglu" {
+			r.weights = append(r.weights, same(f+"w3", c.FF, 1))
+		}
 		for i, name := range []string{"q", "k", "v"} {
 			r.weights = append(r.weights, link{theirs: a + name, ours: a + "qkv", base: i * c.D, strides: []int{3 * c.D, 1}})
 		}
