@@ -1,0 +1,107 @@
+package kernel
+
+import (
+	"math"
+	"sync/atomic"
+)
+
+// MuonMatrix is a weight matrix with its gradient and momentum, each Rows x Columns at the
+// same places of its slice: row i begins at i*Stride.
+type MuonMatrix[T Float] struct {
+	Weight, Gradient, Momentum []T
+	Rows, Columns, Stride      int
+	Scale                      float64 // of the orthogonalised update
+}
+
+// MuonParams are the numbers of one Muon step on some matrices.
+type MuonParams struct {
+	LR        float64 // the step size
+	Momentum  float64 // decay of the momentum, in [0, 1)
+	Decay     float64 // the part of the weight that the step takes away
+	GradScale float64 // the gradient is multiplied by it: clipping, accumulation
+}
+
+// Muon updates weight matrices by their orthogonalised momentum (Jordan 2024, "Muon: An
+// optimizer for hidden layers in neural networks"):
+//
+//	s = GradScale * g
+//	m = Momentum m + (1-Momentum) s
+//	d = Momentum m + (1-Momentum) s                     Nesterov
+//	X = NewtonSchulz(d / (|d| + 1e-7))                   |d| the Frobenius norm
+//	w = w - LR * Scale * X - Decay * w
+//
+// Each matrix is one worker's from begin to end, so that the number of threads changes no bit.
+type Muon[T Float] struct {
+	workers  []muonWorker[T]
+	matrices []MuonMatrix[T]
+	d        MuonParams
+	next     atomic.Int64 // matrix that no worker has begun
+	path     path
+}
+
+// muonEps is added to the norm.
+const muonEps = 1e-7
+
+// Run does one step on each matrix. Workers take them in order: the largest should come first.
+// Each worker keeps memory of two of the largest matrices and four of its smaller side squared.
+func (k *Muon[T]) Run(p *Pool, matrices []MuonMatrix[T], d MuonParams) {
+	if len(k.workers) < p.Threads() {
+		k.workers = make([]muonWorker[T], p.Threads())
+	}
+	k.matrices, k.d = matrices, d
+	k.next.Store(0)
+	p.Do(p.Threads(), k)
+	k.matrices = nil
+}
+
+// Part updates matrices until all are begun.
+func (k *Muon[T]) Part(worker, lo, hi int) {
+	if lo == hi {
+		return
+	}
+	for {
+		i := int(k.next.Add(1)) - 1
+		if i >= len(k.matrices) {
+			return
+		}
+		k.workers[worker].schulz.gemm.path = k.path
+		k.workers[worker].update(&k.matrices[i], &k.d, pathOf[T](k.path))
+	}
+}
+
+// muonWorker is the scratch memory of one worker.
+type muonWorker[T Float] struct {
+	schulz orthogonaliser[T]
+}
+
+func (w *muonWorker[T]) update(m *MuonMatrix[T], d *MuonParams, path path) {
+	x := w.schulz.prepare(m.Rows, m.Columns)
+	fresh, scale := T(1-d.Momentum), T(d.GradScale)
+	for i := range m.Rows {
+		row := x[i*m.Columns : (i+1)*m.Columns]
+		g, momentum := m.Gradient[i*m.Stride:][:len(row)], m.Momentum[i*m.Stride:][:len(row)]
+		for j, gradient := range g {
+			s := scale * gradient
+			v := momentum[j] + fresh*(s-momentum[j])
+			momentum[j] = v
+			row[j] = v + fresh*(s-v)
+		}
+	}
+	if d.LR == 0 && d.Decay == 0 {
+		return // the first step of a warmup moves the momentum alone
+	}
+	norm := math.Sqrt(dotProduct(path, x, x))
+	inverse := T(1 / (norm + muonEps))
+	for i := range x {
+		x[i] *= inverse
+	}
+	x = w.schulz.run()
+	rate, decay := T(d.LR*m.Scale), T(d.Decay)
+	for i := range m.Rows {
+		row := x[i*m.Columns : (i+1)*m.Columns]
+		weight := m.Weight[i*m.Stride:][:len(row)]
+		for j, v := range row {
+			weight[j] -= rate*v + decay*weight[j]
+		}
+	}
+}
