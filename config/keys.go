@@ -32,19 +32,24 @@ func Keys(zoo models.Zoo) ([]Key, error) {
 		return nil, err
 	}
 	var keys []Key
+	listed := "\x00" // prefix of the keys of a section of a kind
 	s.walk(reflect.ValueOf(run), func(name string, f field, v reflect.Value) {
+		if strings.HasPrefix(name, listed) {
+			return
+		}
 		keys = append(keys, keyOf(name, f, v))
 		if f.isKinded() && f.sameKind() == "" {
-			keys = append(keys, s.keysOfKinds(name, f.typ)...)
+			listed = name + "."
+			keys = append(keys, s.keysOfKinds(name, f)...)
 		}
 	})
 	return keys, nil
 }
 
 // keysOfKinds are those of a section of a kind.
-func (s schema) keysOfKinds(section string, t reflect.Type) []Key {
-	kind := field{name: kindKey, typ: reflect.TypeFor[string](), tag: kindTag}
-	keys := []Key{keyOf(joined(section, kindKey), kind, reflect.ValueOf(""))}
+func (s schema) keysOfKinds(section string, of field) []Key {
+	t := of.typ
+	keys := []Key{keyOf(joined(section, kindKey), of.kindField(), reflect.ValueOf(""))}
 	keys[0].Help = oneOfText(s.kinds.names(t))
 	owners := map[Key][]string{}
 	for _, prototype := range s.kinds[t] {

@@ -17,8 +17,14 @@ import (
 // kindKey is the key of a section's kind.
 const kindKey = "kind"
 
-// kindTag is what is known of that key.
-const kindTag reflect.StructTag = `default:"required, or preset"`
+// kindField is that key, with the default that the section's field names.
+func (f field) kindField() field {
+	text := f.tag.Get("default")
+	if text == "" {
+		text = "required, or preset"
+	}
+	return field{name: kindKey, typ: reflect.TypeFor[string](), tag: reflect.StructTag(`default:"` + text + `"`)}
+}
 
 // kinded is what a section of a kind holds. Name is the kind.
 type kinded interface{ Name() string }

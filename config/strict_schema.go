@@ -206,7 +206,7 @@ type entry struct {
 func (s schema) entries(v reflect.Value, f field, key string) []entry {
 	var all []entry
 	if f.isKinded() && f.sameKind() == "" {
-		all = append(all, entry{field{name: kindKey, typ: reflect.TypeFor[string](), tag: kindTag}, joined(key, kindKey), reflect.ValueOf(kindOf(v))})
+		all = append(all, entry{f.kindField(), joined(key, kindKey), reflect.ValueOf(kindOf(v))})
 	}
 	for _, f := range s.fields[v.Type()] {
 		value := v.FieldByIndex(f.index)

@@ -22,7 +22,7 @@ func (r *Run) validate(where *Positions) error {
 	if err := r.resolveModel(where); err != nil {
 		return err
 	}
-	for _, check := range []func(*Positions) error{r.checkData, r.checkLength, r.checkProducts, r.checkTrainNumbers, r.checkSchedule, r.Device.check} {
+	for _, check := range []func(*Positions) error{r.checkData, r.checkLength, r.checkProducts, r.checkTrainNumbers, r.checkOptim, r.checkSchedule, r.Device.check} {
 		if err := check(where); err != nil {
 			return err
 		}
@@ -165,14 +165,19 @@ func (r *Run) Schedule() (optim.Schedule, error) {
 	return optim.NewSchedule(t.Schedule, o)
 }
 
-// Optimizer returns the parts of the run's optimizer: AdamW, as train says, with muP's rates.
+// Optimizer returns the parts of the run's optimizer: AdamW, as train says, with muP's rates, and
+// Muon where train.optim has it.
 func (r *Run) Optimizer() ([]optim.Part, error) {
 	t := r.Train
 	schedule, err := r.Schedule()
-	return []optim.Part{
+	parts := []optim.Part{
 		optim.Clip(t.Clip), optim.Adam(t.Beta1, t.Beta2, t.AdamEps), optim.Rate(t.LR, schedule),
 		optim.MuP(), optim.Decay(t.WeightDecay, optim.DecayMode(t.WeightDecayMode), nil),
-	}, err
+	}
+	if m, ok := t.Optim.(Muon); ok {
+		parts = append(parts, m.parts())
+	}
+	return parts, err
 }
 
 // stepsOf turns a share of the steps, or a number of steps, into steps.

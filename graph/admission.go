@@ -60,7 +60,9 @@ func (p *Program) additionalMemory() MemoryNeed {
 	for _, param := range store.params {
 		bytes := param.Size() * int(store.dtype.Size())
 		m.Gradients += absent(param.Grad, bytes)
-		m.Moments += absent(param.Moment1, bytes) + absent(param.Moment2, bytes)
+		for _, moment := range []*tensor.Dense{param.Moment1, param.Moment2}[:p.options.moments(param)] {
+			m.Moments += absent(moment, bytes)
+		}
 	}
 	return m
 }

@@ -59,7 +59,7 @@ func TestAdmissionCountsWhatIsMissing(t *testing.T) {
 	require.NoError(t, err)
 	defer p.Close()
 	require.Equal(t, graph.MemoryNeed{Moments: 2 * 4 * 32, Activations: p.Plan().Bytes() + 4*8}, p.Missing())
-	require.NoError(t, store.EnsureMoments(store.Param("w")))
+	require.NoError(t, store.EnsureMoments(store.Param("w"), 2))
 	require.Equal(t, graph.MemoryNeed{Activations: p.Plan().Bytes() + 4*8}, p.Missing())
 	want, err := graph.PredictMemory(o, build)
 	require.NoError(t, err)

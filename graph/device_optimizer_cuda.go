@@ -19,7 +19,7 @@ func newDeviceOptimizer(s *Store, rows []UpdateRow) (DeviceOptimizer, error) {
 	table := make([]cuda.AdamWRow, len(rows))
 	for i, row := range rows {
 		p := row.Param
-		if err := s.EnsureMoments(p); err != nil {
+		if err := s.EnsureMoments(p, 2); err != nil {
 			return nil, err
 		}
 		grad, err := s.residentGrad(p)

@@ -10,7 +10,7 @@ import (
 type MemoryNeed struct {
 	Parameters  int `json:"parameters"`  // values, and in precision bf16 their 16-bit copies
 	Gradients   int `json:"gradients"`   // of the parameters
-	Moments     int `json:"moments"`     // of AdamW
+	Moments     int `json:"moments"`     // of the optimizer
 	Activations int `json:"activations"` // the shared buffers of all outputs
 	Saved       int `json:"saved"`       // on a device: what ops keep in addition to their outputs, from the forward pass for the backward pass
 	Scratch     int `json:"scratch"`     // on a device: the largest need of one op while it runs
@@ -38,12 +38,30 @@ func PredictMemory(o ProgramOptions, build BuildFunc) (MemoryNeed, error) {
 	if p.builder.onDevice() {
 		return p.deviceMemory(), nil
 	}
-	n := o.Store.Size() * int(o.Store.dtype.Size())
+	size := int(o.Store.dtype.Size())
+	n := o.Store.Size() * size
 	m := MemoryNeed{Parameters: n, Activations: p.plan.bytes}
 	if o.Gradients {
-		m.Gradients, m.Moments = n, 2*n
+		m.Gradients, m.Moments = n, p.momentEntries()*size
 	}
 	return m, nil
+}
+
+// moments is how many moments a parameter has.
+func (o ProgramOptions) moments(p *Param) int {
+	if o.Moments == nil {
+		return 2
+	}
+	return o.Moments(p)
+}
+
+// momentEntries is the size of the moments of all parameters.
+func (p *Program) momentEntries() int {
+	n := 0
+	for _, param := range p.options.Store.params {
+		n += param.Size() * p.options.moments(param)
+	}
+	return n
 }
 
 func (p *Program) deviceMemory() MemoryNeed {
@@ -53,7 +71,7 @@ func (p *Program) deviceMemory() MemoryNeed {
 		m.Parameters += n * cuda.BF16.Size()
 	}
 	if p.options.Gradients {
-		m.Gradients, m.Moments = n*cuda.F32.Size(), 2*n*cuda.F32.Size()
+		m.Gradients, m.Moments = n*cuda.F32.Size(), p.momentEntries()*cuda.F32.Size()
 	}
 	for _, node := range p.builder.g.AllNodes() {
 		op := opOf(node)

@@ -17,8 +17,10 @@ type ProgramOptions struct {
 	// Separate gives every op memory of its own, for tests of the buffer plan.
 	Separate bool
 	// Memory is how many bytes the buffers may take on the CPU, with Gradients also those of
-	// the gradients and of AdamW's moments; 0: what AvailableMemory returns.
+	// the gradients and of the optimizer's moments; 0: what AvailableMemory returns.
 	Memory int
+	// Moments is how many moments the optimizer keeps of a parameter; nil: two, as AdamW does.
+	Moments func(*Param) int
 }
 
 // Roots are the nodes a Program is made for.

@@ -70,7 +70,7 @@ func TestMemory(t *testing.T) {
 	require.Less(t, m.Activations, m.Unshared)
 	require.Equal(t, 2*4*p.Store().Size(), m.Parameters, "values and gradients")
 	for _, param := range p.Store().Params() {
-		p.Store().EnsureMoments(param)
+		p.Store().EnsureMoments(param, 2)
 	}
 	require.Equal(t, 4*4*p.Store().Size(), p.Memory().Parameters, "and moments")
 	infer := deepProgram(t, graph.ProgramOptions{Options: graph.Options{Threads: 1}}, 4)

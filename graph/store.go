@@ -54,7 +54,8 @@ type Param struct {
 	ParamSpec
 	Value *tensor.Dense
 	Grad  *tensor.Dense
-	// Moment1 and Moment2 are Adam's running means of the gradient and its square.
+	// Moment1 and Moment2 are Adam's running means of the gradient and its square; Muon keeps
+	// the first alone.
 	Moment1, Moment2 *tensor.Dense
 
 	resident resident // on the Store's device
@@ -204,11 +205,13 @@ func (s *Store) ensureGrad(p *Param) *tensor.Dense {
 	return p.Grad
 }
 
-// EnsureMoments makes p's moment buffers, zero at first. It fails where a device has no
-// room for them.
-func (s *Store) EnsureMoments(p *Param) error {
-	if p.Moment1 == nil {
-		p.Moment1, p.Moment2 = s.zeros(p.Shape), s.zeros(p.Shape)
+// EnsureMoments makes the first n of p's two moment buffers, zero at first. It fails where a
+// device has no room for them.
+func (s *Store) EnsureMoments(p *Param, n int) error {
+	for _, m := range []**tensor.Dense{&p.Moment1, &p.Moment2}[:n] {
+		if *m == nil {
+			*m = s.zeros(p.Shape)
+		}
 	}
 	if s.device == nil {
 		return nil

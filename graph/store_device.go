@@ -87,13 +87,21 @@ func (s *Store) residentGrad(p *Param) (cuda.Array, error) {
 // residentMoments makes sure that p has moments on the device: those of the host.
 func (s *Store) residentMoments(p *Param) error {
 	r := &p.resident
-	if !r.moment1.None() {
-		return nil
-	}
-	for _, a := range []*cuda.Array{&r.moment1, &r.moment2} {
-		if err := s.allocate(p, cuda.F32, a); err != nil {
+	fresh := false
+	for _, m := range []struct {
+		host  *tensor.Dense
+		array *cuda.Array
+	}{{p.Moment1, &r.moment1}, {p.Moment2, &r.moment2}} {
+		if m.host == nil || !m.array.None() {
+			continue
+		}
+		if err := s.allocate(p, cuda.F32, m.array); err != nil {
 			return err
 		}
+		fresh = true
+	}
+	if !fresh {
+		return nil
 	}
 	return s.uploadMoments(p)
 }
@@ -131,10 +139,13 @@ type mirrored struct {
 
 // moments lists p's moments that exist on both sides.
 func (p *Param) moments() []mirrored {
-	if p.resident.moment1.None() || p.Moment1 == nil {
-		return nil
+	var both []mirrored
+	for _, m := range []mirrored{{p.resident.moment1, p.Moment1}, {p.resident.moment2, p.Moment2}} {
+		if !m.array.None() && m.host != nil {
+			both = append(both, m)
+		}
 	}
-	return []mirrored{{p.resident.moment1, p.Moment1}, {p.resident.moment2, p.Moment2}}
+	return both
 }
 
 // ToDevice copies the host's values and moments to the device, after they were written:

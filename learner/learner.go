@@ -58,7 +58,7 @@ func New(spec models.Spec, batches Batches, o Options) (*Learner, error) {
 	o.Outputs.Loss, o.Compute.Training = true, true
 	l := &Learner{batches: batches, accumulate: max(1, o.Accumulate)}
 	var err error
-	program := graph.ProgramOptions{Options: o.Compute, Gradients: true, Recompute: o.Recompute}
+	program := graph.ProgramOptions{Options: o.Compute, Gradients: true, Recompute: o.Recompute, Moments: optim.Moments(o.Optimizer...)}
 	if l.program, err = models.Compile(spec, max(1, o.Batch), o.Seq, o.Outputs, program); err != nil {
 		return nil, err
 	}
@@ -68,6 +68,9 @@ func New(spec models.Spec, batches Batches, o Options) (*Learner, error) {
 	}
 	return l, nil
 }
+
+// Optimizer returns the optimizer, whose State is to be saved with the parameters.
+func (l *Learner) Optimizer() *optim.Optimizer { return l.optimizer }
 
 // Program returns the training program: its Store holds the parameters, its outputs and hooks are those of
 // the last micro-batch.
@@ -81,7 +84,7 @@ func (l *Learner) Close() {
 	l.program.Close()
 }
 
-// Progress is where a training stands: with the parameters and moments in the Store, and the position of the
+// Progress is where a training stands: with the parameters and the optimizer's State in the Store, and the position of the
 // batches, all that another Learner needs to go on with the same bits.
 type Progress struct {
 	Steps        int // made so far, with those that were skipped
@@ -97,7 +100,7 @@ func (l *Learner) Progress() Progress {
 	return p
 }
 
-// Resume goes on from where another Learner stood. The caller has put parameters, moments and the position
+// Resume goes on from where another Learner stood. The caller has put parameters, the optimizer's State and the position
 // of the batches back.
 func (l *Learner) Resume(p Progress) {
 	l.progress, l.ready = p, false

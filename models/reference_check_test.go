@@ -25,7 +25,7 @@ type batch struct {
 func (r *reference) batch(t *testing.T) batch {
 	file := readTensors(t, r.dir, "batch.safetensors")
 	logits := floats(t, file, "logits")
-	if r.expected.Training != nil {
+	if r.official() {
 		ids := file.tensor(t, "input_ids")
 		return batch{int32s(t, file, "input_ids"), int32s(t, file, "target_ids"), ids.Shape[0], ids.Shape[1], logits}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -148,7 +149,7 @@ func TestEveryDesignHasAReference(t *testing.T) {
 
 func testFolder(t *testing.T, dir string) {
 	r := openReference(t, dir)
-	official := r.expected.Training != nil
+	official, trained := r.official(), r.expected.Training != nil && !r.official()
 	var worst32 float64
 	t.Run("float32", func(t *testing.T) {
 		worst32 = r.checkForward(t, tensor.Float32, tolerance32)
@@ -156,9 +157,17 @@ func testFolder(t *testing.T, dir string) {
 			r.checkIntermediates(t)
 			r.checkTraining(t)
 		}
+		if trained {
+			r.checkMuon(t, tensor.Float32)
+		}
 	})
 	if !official {
-		t.Run("float64", func(t *testing.T) { r.checkForward(t, tensor.Float64, tolerance64) })
+		t.Run("float64", func(t *testing.T) {
+			r.checkForward(t, tensor.Float64, tolerance64)
+			if trained {
+				r.checkMuon(t, tensor.Float64)
+			}
+		})
 	}
 	for _, d := range devices() {
 		t.Run(d.name, func(t *testing.T) {
@@ -171,6 +180,9 @@ func testFolder(t *testing.T, dir string) {
 		})
 	}
 }
+
+// official tells whether a folder is of the RMT authors' code.
+func (r *reference) official() bool { return strings.HasPrefix(r.expected.Kind, "official-") }
 
 // referenceDevice is what else than the CPU a build compares references on.
 type referenceDevice struct {

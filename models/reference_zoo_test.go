@@ -102,7 +102,7 @@ func readers() map[string]func(*testing.T, *reference) {
 		"rmt": readRMT, "transformer": readTransformer,
 		"official-rmt": readOfficialRMT, "official-transformer": readOfficialTransformer,
 		"hyper-static": readHyper, "hyper-dynamic": readHyper, "mhc": readMHC, "mhc-lite": readMHC, "kromhc": readKromHC, "vwn": readVWN,
-		"highway": readHighway, "hieragg": readHieragg, "dwlstm": readDWLSTM, "moe": readMoE, "denseformer": readDenseFormer,
+		"highway": readHighway, "hieragg": readHieragg, "dwlstm": readDWLSTM, "moe": readMoE, "denseformer": readDenseFormer, "muon": readTransformer,
 	}
 }
 

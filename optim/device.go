@@ -3,6 +3,8 @@ package optim
 import (
 	"math"
 
+	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/graph"
 )
 
@@ -13,7 +15,11 @@ func (o *Optimizer) openDevice() (err error) {
 	}
 	rows := make([]graph.UpdateRow, len(o.rows))
 	for i, r := range o.rows {
-		rows[i] = graph.UpdateRow{Param: r.Param, Rate: r.Rate, Decay: r.Decay, Beta1: r.Beta1, Beta2: r.Beta2, Eps: r.Eps}
+		a, ok := r.Rule.(*adamW)
+		if !ok {
+			return errors.Errorf("parameter %q: want AdamW on a device, got %v: train on the CPU, or every parameter by AdamW", r.Param.Name, r.Rule)
+		}
+		rows[i] = graph.UpdateRow{Param: r.Param, Rate: r.Rate, Decay: r.Decay, Beta1: a.beta1, Beta2: a.beta2, Eps: a.eps}
 	}
 	o.device, err = o.store.NewDeviceOptimizer(rows)
 	return err

@@ -1,5 +1,5 @@
 // Package optim updates the parameters of a graph.Store. An Optimizer is composed of
-// parts, as in optax: clipping, Adam's moments, weight decay, learning rates. The parts
-// fill a table, one row a parameter, that a step executes in one pass over each
-// parameter; the table is all that another backend needs.
+// parts, as in optax: clipping, learning rates, weight decay, and the rule that turns a
+// gradient into an update (AdamW, SGD, Muon), which each Group of parameters may choose for
+// itself. The parts fill a table, one row a parameter; a step executes it, rule by rule.
 package optim

@@ -10,36 +10,34 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// Optimizer updates every parameter of a Store from its gradient. With all parts:
+// Optimizer updates every parameter of a Store from its gradient:
 //
 //	g <- g * min(1, clip/|g|)                      |g| over all parameters
-//	m <- b1 m + (1-b1) g;  v <- b2 v + (1-b2) g^2  mhat, vhat bias-corrected
-//	w <- w - schedule * (rate * mhat/(sqrt(vhat)+eps) + decay * w)
+//	w <- w - schedule * (rate * u + decay * w)     u: what the rule of the parameter's group makes of g
 //
-// where rate is the peak rate over the parameter's width ratio, and decay is the decay
-// rate (independent) or rate times it (coupled, Loshchilov & Hutter 2019 as PyTorch
-// computes it). It is not safe for concurrent use.
+// where rate is the peak rate, with muP over what the rule has for the parameter's width ratio,
+// and decay is the decay rate (independent) or rate times it (coupled, Loshchilov & Hutter 2019
+// as PyTorch computes it). It is not safe for concurrent use.
 type Optimizer struct {
 	store    *graph.Store
 	rows     []Row
+	groups   []group
 	clip     float64 // 0: none
 	schedule Schedule
-	sgd      bool // in Adam's place
-	steps    int  // taken so far
+	steps    int // taken so far
 	pool     *kernel.Pool
 	norm     normKernels
-	adam     adamKernels
 	device   graph.DeviceOptimizer // does it all where the store lives on a device; else nil
 }
 
 // Row is how one parameter is updated.
 type Row struct {
 	Param               *graph.Param
+	Rule                Rule
 	Rate                float64 // peak learning rate
 	Decay               float64 // times the schedule and the weight
-	Beta1, Beta2, Eps   float64
 	decays, independent bool
-	divisor             float64 // muP: of the rate; 0 means 1
+	muP                 bool
 }
 
 type normKernels struct {
@@ -47,63 +45,59 @@ type normKernels struct {
 	f64 kernel.GlobalNorm[float64]
 }
 
-type adamKernels struct {
-	f32 kernel.AdamW[float32]
-	f64 kernel.AdamW[float64]
-}
-
-// Part configures an Optimizer.
-type Part func(*Optimizer) error
-
 // New composes an optimizer over all parameters of a store. threads is the number of
 // workers; it changes no bit. Without parts it is Adam with betas .9 and .999, eps 1e-8, rate 1e-3.
 func New(store *graph.Store, threads int, parts ...Part) (*Optimizer, error) {
 	o := &Optimizer{store: store, schedule: Constant{}, pool: kernel.NewPool(threads)}
-	for _, p := range store.Params() {
-		o.rows = append(o.rows, Row{Param: p, Rate: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8})
-	}
-	if len(o.rows) == 0 {
-		return nil, errors.New("optim: want a store with parameters, got an empty one: build the model first")
-	}
-	for _, part := range parts {
-		if err := part(o); err != nil {
-			o.Close()
-			return nil, errors.Wrap(err, "optim")
-		}
-	}
-	if err := o.finish(); err != nil {
+	if err := o.compose(parts); err != nil {
 		o.Close()
 		return nil, errors.Wrap(err, "optim")
 	}
 	return o, nil
 }
 
-// finish does what needs all parts, in whatever order they came.
-func (o *Optimizer) finish() error {
+// compose makes the rows, has the parts configure them, and does what needs all parts.
+func (o *Optimizer) compose(parts []Part) error {
+	adam := &adamW{beta1: 0.9, beta2: 0.999, eps: 1e-8}
+	for _, p := range o.store.Params() {
+		o.rows = append(o.rows, Row{Param: p, Rule: adam, Rate: 1e-3})
+	}
+	if len(o.rows) == 0 {
+		return errors.New("want a store with parameters, got an empty one: build the model first")
+	}
+	if err := configure(o, parts); err != nil {
+		return err
+	}
 	for i := range o.rows {
 		r := &o.rows[i]
-		if o.sgd && r.divisor != 0 {
-			return errors.New("sgd: want no muP with it, whose rates are Adam's: use one of the two")
-		}
-		r.finish()
-		if o.sgd {
-			continue
-		}
-		if err := o.store.EnsureMoments(r.Param); err != nil {
+		if err := r.finish(); err != nil {
 			return err
 		}
+		if n := len(r.Rule.state()); n > 0 {
+			if err := o.store.EnsureMoments(r.Param, n); err != nil {
+				return err
+			}
+		}
+	}
+	if err := o.openGroups(); err != nil {
+		return err
 	}
 	return o.openDevice()
 }
 
 // finish computes the rates from all parts.
-func (r *Row) finish() {
-	if r.divisor != 0 {
-		r.Rate /= r.divisor
+func (r *Row) finish() error {
+	if ratio := r.Param.WidthRatio; r.muP && ratio != 0 {
+		divisor, err := r.Rule.widthDivisor(ratio)
+		if err != nil {
+			return err
+		}
+		r.Rate /= divisor
 	}
 	if r.decays && !r.independent {
 		r.Decay *= r.Rate
 	}
+	return nil
 }
 
 // Table returns the rows in the order of the store's parameters.
@@ -112,7 +106,7 @@ func (o *Optimizer) Table() []Row { return o.rows }
 // Steps returns the number of updates made; it is the step that the schedule is at.
 func (o *Optimizer) Steps() int { return o.steps }
 
-// SetSteps restores the count, with the moments in the Store, from a checkpoint.
+// SetSteps restores the count, with the state in the Store, from a checkpoint.
 func (o *Optimizer) SetSteps(n int) { o.steps = n }
 
 // Stats say what a step did.
@@ -142,12 +136,8 @@ func (o *Optimizer) Step(gradScale float64) (Stats, error) {
 		gradScale *= o.clip / s.GradNorm
 	}
 	o.steps++
-	update := o.update
-	if o.sgd {
-		update = o.descend
-	}
-	for i := range o.rows {
-		update(&o.rows[i], s.Factor, gradScale)
+	for _, g := range o.groups {
+		g.rule.update(g.rows, now{pool: o.pool, factor: s.Factor, gradScale: gradScale, step: o.steps})
 	}
 	return s, nil
 }
@@ -167,17 +157,6 @@ func (o *Optimizer) gradNorm() (float64, error) {
 		}
 	}
 	return math.Sqrt(sum), nil
-}
-
-func (o *Optimizer) update(r *Row, factor, gradScale float64) {
-	p := r.Param
-	d := kernel.AdamWParams{LR: factor * r.Rate, Beta1: r.Beta1, Beta2: r.Beta2, Eps: r.Eps, Decay: factor * r.Decay,
-		Step: o.steps, GradScale: gradScale}
-	if p.Value.Dtype() == tensor.Float64 {
-		o.adam.f64.Run(o.pool, p.Value.Float64s(), p.Grad.Float64s(), p.Moment1.Float64s(), p.Moment2.Float64s(), d)
-		return
-	}
-	o.adam.f32.Run(o.pool, p.Value.Float32s(), p.Grad.Float32s(), p.Moment1.Float32s(), p.Moment2.Float32s(), d)
 }
 
 // Close ends the optimizer's workers and gives back its memory on a device.

@@ -22,6 +22,17 @@ func trainingParts() []optim.Part {
 		optim.MuP(), optim.Decay(0.1, optim.Coupled, nil)}
 }
 
+// muonParts are those, with Muon for hidden matrices.
+func muonParts() []optim.Part {
+	return append(trainingParts(), optim.Group(optim.HiddenMatrices, optim.Muon(0.95, optim.ScaleOriginal), optim.Rate(0.05, nil)))
+}
+
+// eachParts are lists of parts that the state of an optimizer depends on.
+func eachParts(f func(parts []optim.Part)) {
+	f(trainingParts())
+	f(muonParts())
+}
+
 func newOptimizer(t *testing.T, s *graph.Store, threads int, parts ...optim.Part) *optim.Optimizer {
 	t.Helper()
 	o, err := optim.New(s, threads, parts...)
@@ -40,30 +51,34 @@ func steps(t *testing.T, o *optim.Optimizer, s *graph.Store, first, end int) {
 	}
 }
 
-// TestRestore: values, moments and the count are the whole state: an optimizer made from
-// them continues to the last bit, at any step.
+// TestRestore: values, state and the count are all: an optimizer made from them continues to the
+// last bit, at any step.
 func TestRestore(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
-		whole := newStore(t, dt)
-		steps(t, newOptimizer(t, whole, 2, trainingParts()...), whole, 0, 8)
-		for _, stop := range []int{1, 2, 5} {
-			first := newStore(t, dt)
-			before := newOptimizer(t, first, 2, trainingParts()...)
-			steps(t, before, first, 0, stop)
+		eachParts(func(parts []optim.Part) {
+			whole := newStore(t, dt)
+			steps(t, newOptimizer(t, whole, 2, parts...), whole, 0, 8)
+			for _, stop := range []int{1, 2, 5} {
+				first := newStore(t, dt)
+				before := newOptimizer(t, first, 2, parts...)
+				steps(t, before, first, 0, stop)
 
-			second := newStore(t, dt)
-			after := newOptimizer(t, second, 2, trainingParts()...)
-			for i, p := range second.Params() {
-				from := first.Params()[i]
-				require.NoError(t, graph.SetFloat64s(p.Value, graph.Float64s(from.Value)))
-				require.NoError(t, graph.SetFloat64s(p.Moment1, graph.Float64s(from.Moment1)))
-				require.NoError(t, graph.SetFloat64s(p.Moment2, graph.Float64s(from.Moment2)))
+				second := newStore(t, dt)
+				after := newOptimizer(t, second, 2, parts...)
+				for i, p := range second.Params() {
+					require.NoError(t, graph.SetFloat64s(p.Value, graph.Float64s(first.Params()[i].Value)))
+				}
+				for i, s := range after.State() {
+					from := before.State()[i]
+					require.Equal(t, from.Name, s.Name)
+					require.NoError(t, graph.SetFloat64s(s.Value, graph.Float64s(from.Value)))
+				}
+				after.SetSteps(before.Steps())
+				steps(t, after, second, stop, 8)
+				assert.Equal(t, values(whole), values(second), "%v, restored after %d steps", dt, stop)
+				assert.Equal(t, 8, after.Steps())
 			}
-			after.SetSteps(before.Steps())
-			steps(t, after, second, stop, 8)
-			assert.Equal(t, values(whole), values(second), "%v, restored after %d steps", dt, stop)
-			assert.Equal(t, 8, after.Steps())
-		}
+		})
 	}
 }
 
@@ -78,15 +93,17 @@ func TestKeepsMoments(t *testing.T) {
 
 // TestThreads: the number of threads changes no bit.
 func TestThreads(t *testing.T) {
-	var want [][]float64
-	for _, threads := range []int{1, 2, 3, 8} {
-		s := newStore(t, tensor.Float32)
-		steps(t, newOptimizer(t, s, threads, trainingParts()...), s, 0, 3)
-		if want == nil {
-			want = values(s)
+	eachParts(func(parts []optim.Part) {
+		var want [][]float64
+		for _, threads := range []int{1, 2, 3, 8} {
+			s := newStore(t, tensor.Float32)
+			steps(t, newOptimizer(t, s, threads, parts...), s, 0, 3)
+			if want == nil {
+				want = values(s)
+			}
+			assert.Equal(t, want, values(s), "%d threads", threads)
 		}
-		assert.Equal(t, want, values(s), "%d threads", threads)
-	}
+	})
 }
 
 // TestNonFiniteGradient: one bad entry changes nothing and counts no step, and says so;
@@ -121,14 +138,16 @@ func TestNonFiniteGradient(t *testing.T) {
 // TestStepAllocatesNothing: a step makes no garbage once warm.
 func TestStepAllocatesNothing(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
-		s := newStore(t, dt)
-		o := newOptimizer(t, s, 2, trainingParts()...)
-		steps(t, o, s, 0, 2)
-		assert.Zero(t, testing.AllocsPerRun(50, func() {
-			if _, err := o.Step(1); err != nil {
-				t.Fatal(err)
-			}
-		}), "%v", dt)
+		eachParts(func(parts []optim.Part) {
+			s := newStore(t, dt)
+			o := newOptimizer(t, s, 2, parts...)
+			steps(t, o, s, 0, 2)
+			assert.Zero(t, testing.AllocsPerRun(50, func() {
+				if _, err := o.Step(1); err != nil {
+					t.Fatal(err)
+				}
+			}), "%v", dt)
+		})
 	}
 }
 
@@ -149,7 +168,7 @@ func checkTable(t *testing.T, s *graph.Store, o *optim.Optimizer) {
 		assert.Same(t, s.Params()[i], row.Param)
 		assert.InDelta(t, want[row.Param.Name][0], row.Rate, 1e-15, row.Param.Name)
 		assert.InDelta(t, want[row.Param.Name][1], row.Decay, 1e-15, row.Param.Name)
-		assert.Equal(t, [3]float64{0.8, 0.9, 1e-5}, [3]float64{row.Beta1, row.Beta2, row.Eps}, row.Param.Name)
+		assert.Equal(t, "AdamW with betas 0.8, 0.9 and eps 1e-05", row.Rule.String(), row.Param.Name)
 	}
 }
 
@@ -171,6 +190,14 @@ func TestBadParts(t *testing.T) {
 		"optim: decay: want a rate >= 0, got -1":                                 optim.Decay(-1, optim.Coupled, nil),
 		"optim: decay: want a rate >= 0, got NaN":                                optim.Decay(nan, optim.Coupled, nil),
 		`optim: decay: want "coupled" or "independent", got "l2"`:                optim.Decay(1, "l2", nil),
+		"optim: muon: want a momentum in [0, 1), got 1":                          optim.Muon(1, optim.ScaleOriginal),
+		"optim: muon: want a momentum in [0, 1), got NaN":                        optim.Muon(nan, optim.ScaleOriginal),
+		`optim: muon: want scale original or match_rms_adamw, got "big"`:         optim.Muon(0.9, "big"),
+		`optim: muon: parameter "embedding" [7 5]: want weight matrices of a hidden layer, got none: choose parameters by HiddenMatrices`: optim.Muon(0.9, optim.ScaleOriginal),
+		"optim: group: want a function that chooses parameters, got nil":                                                                  optim.Group(nil),
+		"optim: group: clip: want it over all parameters, got it in a group":                                                              optim.Group(optim.Matrices, optim.Clip(1)),
+		"optim: group: rate: want no schedule in a group: there is one for all parameters":                                                optim.Group(optim.Matrices, optim.Rate(1, optim.Constant{})),
+		"optim: group: group: want no group within a group":                                                                               optim.Group(optim.Matrices, optim.Group(optim.Matrices)),
 	} {
 		o, err := optim.New(newStore(t, tensor.Float32), 1, part)
 		assert.EqualError(t, err, want)

@@ -6,53 +6,112 @@ import (
 	"github.com/residua-go/residua/graph"
 )
 
+// Part configures an Optimizer, or a Group of its parameters.
+type Part func(*composer) error
+
+// composer is what parts configure.
+type composer struct {
+	rows   []*Row
+	whole  *Optimizer // nil in a Group
+	groups []func() error
+}
+
+// configure has parts configure all parameters of an optimizer, and then its groups.
+func configure(o *Optimizer, parts []Part) error {
+	c := &composer{whole: o}
+	for i := range o.rows {
+		c.rows = append(c.rows, &o.rows[i])
+	}
+	for _, part := range parts {
+		if err := part(c); err != nil {
+			return err
+		}
+	}
+	for _, group := range c.groups {
+		if err := group(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// use gives all rows a rule.
+func (c *composer) use(r Rule) {
+	for _, row := range c.rows {
+		row.Rule = r
+	}
+}
+
+// Group configures the parameters that in lets through by parts of their own, which stand over
+// those of the whole optimizer in whatever order; of two groups with a parameter the last
+// counts. A Rate in it has no schedule: there is one for all.
+func Group(in func(*graph.Param) bool, parts ...Part) Part {
+	return func(c *composer) error {
+		if in == nil {
+			return errors.New("group: want a function that chooses parameters, got nil")
+		}
+		if c.whole == nil {
+			return errors.New("group: want no group within a group")
+		}
+		c.groups = append(c.groups, func() error {
+			chosen := &composer{}
+			for _, r := range c.rows {
+				if in(r.Param) {
+					chosen.rows = append(chosen.rows, r)
+				}
+			}
+			for _, part := range parts {
+				if err := part(chosen); err != nil {
+					return errors.Wrap(err, "group")
+				}
+			}
+			return nil
+		})
+		return nil
+	}
+}
+
 // Clip scales the gradient so that its global norm is at most max; 0 means never.
 func Clip(max float64) Part {
-	return func(o *Optimizer) error {
+	return func(c *composer) error {
 		if !(max >= 0) {
 			return errors.Errorf("clip: want a norm >= 0, got %g", max)
 		}
-		o.clip = max
+		if c.whole == nil {
+			return errors.New("clip: want it over all parameters, got it in a group")
+		}
+		c.whole.clip = max
 		return nil
 	}
 }
 
-// Adam sets the moments' decay rates and the denominator's eps (Kingma & Ba 2015).
-func Adam(beta1, beta2, eps float64) Part {
-	return func(o *Optimizer) error {
-		if !(beta1 >= 0 && beta1 < 1 && beta2 >= 0 && beta2 < 1 && eps > 0) {
-			return errors.Errorf("adam: want betas in [0, 1) and eps > 0, got %g, %g, %g", beta1, beta2, eps)
-		}
-		for i := range o.rows {
-			o.rows[i].Beta1, o.rows[i].Beta2, o.rows[i].Eps = beta1, beta2, eps
-		}
-		return nil
-	}
-}
-
-// Rate sets the peak learning rate and its schedule.
+// Rate sets the peak learning rate and its schedule. In a Group the schedule is nil.
 func Rate(peak float64, schedule Schedule) Part {
-	return func(o *Optimizer) error {
+	return func(c *composer) error {
 		if !(peak > 0) {
 			return errors.Errorf("rate: want > 0, got %g", peak)
 		}
-		if schedule == nil {
+		switch {
+		case c.whole == nil && schedule != nil:
+			return errors.New("rate: want no schedule in a group: there is one for all parameters")
+		case c.whole != nil && schedule == nil:
 			return errors.New("rate: want a schedule, got none: Constant{} keeps the peak rate")
+		case c.whole != nil:
+			c.whole.schedule = schedule
 		}
-		o.schedule = schedule
-		for i := range o.rows {
-			o.rows[i].Rate = peak
+		for _, r := range c.rows {
+			r.Rate = peak
 		}
 		return nil
 	}
 }
 
-// MuP divides each parameter's peak rate by its width ratio (Yang et al. 2022, Adam
-// column of table 8: hidden weights only, the others' ratio is 1).
+// MuP divides each parameter's peak rate by what its rule has for its width ratio, for Adam the
+// ratio itself (Yang et al. 2022, table 8: hidden weights only, the others' ratio is 1).
 func MuP() Part {
-	return func(o *Optimizer) error {
-		for i := range o.rows {
-			o.rows[i].divisor = o.rows[i].Param.WidthRatio
+	return func(c *composer) error {
+		for _, r := range c.rows {
+			r.muP = true
 		}
 		return nil
 	}
@@ -71,7 +130,7 @@ const (
 // Decay adds weight decay to the parameters that mask lets through; a nil mask takes
 // those that ask for it (ParamSpec.Decay).
 func Decay(rate float64, mode DecayMode, mask func(*graph.Param) bool) Part {
-	return func(o *Optimizer) error {
+	return func(c *composer) error {
 		if !(rate >= 0) {
 			return errors.Errorf("decay: want a rate >= 0, got %g", rate)
 		}
@@ -81,8 +140,8 @@ func Decay(rate float64, mode DecayMode, mask func(*graph.Param) bool) Part {
 		if mask == nil {
 			mask = func(p *graph.Param) bool { return p.Decay }
 		}
-		for i := range o.rows {
-			if r := &o.rows[i]; mask(r.Param) {
+		for _, r := range c.rows {
+			if mask(r.Param) {
 				r.Decay, r.decays, r.independent = rate, true, mode == Independent
 			}
 		}

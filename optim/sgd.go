@@ -7,29 +7,42 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// SGD takes the place of Adam: gradient descent without moments, on the CPU,
-//
-//	w <- w - schedule * (rate * g + decay * w)
-//
-// It does not go with MuP, whose rates are Adam's.
+// SGD is gradient descent without moments, on the CPU: u = g. It does not go with MuP, whose
+// rates are Adam's.
 func SGD() Part {
-	return func(o *Optimizer) error {
-		if o.store.OnDevice() {
-			return errors.New("sgd: want parameters on the CPU, got a store on a device: use Adam there")
-		}
-		o.sgd = true
+	return func(c *composer) error {
+		c.use(&sgd{})
 		return nil
 	}
 }
 
-// descend is SGD's update of one parameter.
-func (o *Optimizer) descend(r *Row, factor, gradScale float64) {
-	rate, decay := factor*r.Rate*gradScale, factor*r.Decay
-	if r.Param.Value.Dtype() == tensor.Float64 {
-		o.pool.Do(r.Param.Size(), &sgdTask[float64]{r.Param.Value.Float64s(), r.Param.Grad.Float64s(), rate, decay})
-		return
+// sgd has one parameter at a time.
+type sgd struct {
+	f32 sgdTask[float32]
+	f64 sgdTask[float64]
+}
+
+func (*sgd) String() string { return "SGD" }
+
+func (*sgd) state() []string { return nil }
+
+func (*sgd) open([]*Row) error { return nil }
+
+func (*sgd) widthDivisor(float64) (float64, error) {
+	return 0, errors.New("sgd: want no muP with it, whose rates are Adam's: use one of the two")
+}
+
+func (s *sgd) update(rows []*Row, n now) {
+	for _, r := range rows {
+		p, rate, decay := r.Param, n.factor*r.Rate*n.gradScale, n.factor*r.Decay
+		if p.Value.Dtype() == tensor.Float64 {
+			s.f64 = sgdTask[float64]{p.Value.Float64s(), p.Grad.Float64s(), rate, decay}
+			n.pool.Do(p.Size(), &s.f64)
+		} else {
+			s.f32 = sgdTask[float32]{p.Value.Float32s(), p.Grad.Float32s(), float32(rate), float32(decay)}
+			n.pool.Do(p.Size(), &s.f32)
+		}
 	}
-	o.pool.Do(r.Param.Size(), &sgdTask[float32]{r.Param.Value.Float32s(), r.Param.Grad.Float32s(), float32(rate), float32(decay)})
 }
 
 type sgdTask[T kernel.Float] struct {

@@ -14,8 +14,8 @@ import (
 // specs are parameters of odd sizes, with and without decay and width ratios.
 var specs = []graph.ParamSpec{
 	{Name: "embedding", Shape: []int{7, 5}, Init: graph.Normal(1)},
-	{Name: "hidden", Shape: []int{5, 9}, Init: graph.Normal(0.5), Decay: true, WidthRatio: 4},
-	{Name: "write", Shape: []int{3, 3}, Init: graph.Normal(0.5), Decay: true, WidthRatio: 1},
+	{Name: "hidden", Shape: []int{5, 9}, Init: graph.Normal(0.5), Decay: true, WidthRatio: 4, Role: graph.RoleHidden},
+	{Name: "write", Shape: []int{3, 3}, Init: graph.Normal(0.5), Decay: true, WidthRatio: 1, Role: graph.RoleWriteKeys},
 	{Name: "gain", Shape: []int{5}, Init: graph.Ones()},
 }
 

@@ -28,6 +28,9 @@ func fits(run *config.Run, available int) error {
 
 func memoryNeed(run *config.Run, c models.Spec) graph.MemoryNeed {
 	need := c.TrainingMemory(run.Train.Batch, graph.Recompute(run.Train.Recompute))
+	if _, ok := run.Train.Optim.(config.Muon); ok {
+		need.Moments /= 2 // one moment of a hidden matrix, and at least one of the rest
+	}
 	if graph.Device(run.Device.Kind) == graph.CUDA {
 		need.Gradients, need.Activations = 0, 0
 	}

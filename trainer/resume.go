@@ -130,7 +130,7 @@ func stepOf(step *int) int {
 	return *step
 }
 
-// restore puts a checkpoint's weights, moments and positions back.
+// restore puts a checkpoint's weights, optimizer state and positions back.
 func (t *Trainer) restore(ctx context.Context, c *checkpoint.Checkpoint, dir string) error {
 	if err := t.checkResume(ctx, c, dir); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (t *Trainer) restore(ctx context.Context, c *checkpoint.Checkpoint, dir str
 	if err := setValues(t.store, c.Model); err != nil {
 		return err
 	}
-	if err := setMoments(t.store, c.Optimizer); err != nil {
+	if err := setOptimizer(t.learner.Optimizer(), c.Optimizer); err != nil {
 		return err
 	}
 	if err := t.store.ToDevice(); err != nil {

@@ -46,7 +46,7 @@ func (t *Trainer) save() error {
 	if err != nil {
 		return err
 	}
-	dir, err := t.disk.Save(t.run.Out, &checkpoint.Checkpoint{State: state, Model: pretrained.Tensors(t.store), Optimizer: moments(t.store), ModelMetadata: metadata})
+	dir, err := t.disk.Save(t.run.Out, &checkpoint.Checkpoint{State: state, Model: pretrained.Tensors(t.store), Optimizer: optimizerTensors(t.learner.Optimizer()), ModelMetadata: metadata})
 	if err != nil {
 		return err
 	}

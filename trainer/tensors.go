@@ -5,6 +5,7 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/optim"
 	"github.com/residua-go/residua/pretrained"
 )
 
@@ -18,29 +19,27 @@ func setValues(s *graph.Store, tensors []checkpoint.Tensor) error {
 	return assign(targets, tensors)
 }
 
-// The optimizer file holds two tensors a parameter.
-const (
-	moment1Suffix = ".moment1"
-	moment2Suffix = ".moment2"
-)
-
-func moments(s *graph.Store) []checkpoint.Tensor {
+// optimizerTensors are what the optimizer file holds.
+func optimizerTensors(o *optim.Optimizer) []checkpoint.Tensor {
 	var tensors []checkpoint.Tensor
-	for _, p := range s.Params() {
-		tensors = append(tensors,
-			checkpoint.Tensor{Name: p.Name + moment1Suffix, Shape: p.Shape, Data: p.Moment1.Float32s()},
-			checkpoint.Tensor{Name: p.Name + moment2Suffix, Shape: p.Shape, Data: p.Moment2.Float32s()})
+	for _, s := range o.State() {
+		tensors = append(tensors, checkpoint.Tensor{Name: s.Name, Shape: s.Value.Shape(), Data: s.Value.Float32s()})
 	}
 	return tensors
 }
 
-func setMoments(s *graph.Store, tensors []checkpoint.Tensor) error {
+// setOptimizer copies tensors into the optimizer's state. It refuses the state of another rule.
+func setOptimizer(o *optim.Optimizer, tensors []checkpoint.Tensor) error {
+	var names []string
+	for _, t := range tensors {
+		names = append(names, t.Name)
+	}
+	if err := o.CheckState(names); err != nil {
+		return cannotResume("train.optim", "train.optim: %v: set it back, or start a new run with train.init_from", err)
+	}
 	targets := map[string]*tensor.Dense{}
-	for _, p := range s.Params() {
-		if err := s.EnsureMoments(p); err != nil {
-			return err
-		}
-		targets[p.Name+moment1Suffix], targets[p.Name+moment2Suffix] = p.Moment1, p.Moment2
+	for _, s := range o.State() {
+		targets[s.Name] = s.Value
 	}
 	return assign(targets, tensors)
 }

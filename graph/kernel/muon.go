@@ -10,14 +10,14 @@ import (
 type MuonMatrix[T Float] struct {
 	Weight, Gradient, Momentum []T
 	Rows, Columns, Stride      int
-	Scale                      float64 // of the orthogonalised update
+	Rate                       float64 // the step size, for an update of singular values about 1
+	Decay                      float64 // times the weight
 }
 
 // MuonParams are the numbers of one Muon step on some matrices.
 type MuonParams struct {
-	LR        float64 // the step size
+	Factor    float64 // of the rate and the decay: a schedule's
 	Momentum  float64 // decay of the momentum, in [0, 1)
-	Decay     float64 // the part of the weight that the step takes away
 	GradScale float64 // the gradient is multiplied by it: clipping, accumulation
 }
 
@@ -28,7 +28,7 @@ type MuonParams struct {
 //	m = Momentum m + (1-Momentum) s
 //	d = Momentum m + (1-Momentum) s                     Nesterov
 //	X = NewtonSchulz(d / (|d| + 1e-7))                   |d| the Frobenius norm
-//	w = w - LR * Scale * X - Decay * w
+//	w = w - Factor * (Rate * X + Decay * w)
 //
 // Each matrix is one worker's from begin to end, so that the number of threads changes no bit.
 type Muon[T Float] struct {
@@ -87,7 +87,7 @@ func (w *muonWorker[T]) update(m *MuonMatrix[T], d *MuonParams, path path) {
 			row[j] = v + fresh*(s-v)
 		}
 	}
-	if d.LR == 0 && d.Decay == 0 {
+	if d.Factor == 0 {
 		return // the first step of a warmup moves the momentum alone
 	}
 	norm := math.Sqrt(dotProduct(path, x, x))
@@ -96,7 +96,7 @@ func (w *muonWorker[T]) update(m *MuonMatrix[T], d *MuonParams, path path) {
 		x[i] *= inverse
 	}
 	x = w.schulz.run()
-	rate, decay := T(d.LR*m.Scale), T(d.Decay)
+	rate, decay := T(d.Factor*m.Rate), T(d.Factor*m.Decay)
 	for i := range m.Rows {
 		row := x[i*m.Columns : (i+1)*m.Columns]
 		weight := m.Weight[i*m.Stride:][:len(row)]

@@ -105,7 +105,7 @@ func testMuon[T Float](t *testing.T, p path, tolerance float64) {
 			}
 			k, pool := Muon[T]{path: p}, NewPool(2)
 			defer pool.Close()
-			d := MuonParams{LR: 0.5, Momentum: 0.95, Decay: 0.01, GradScale: 0.25}
+			d := MuonParams{Factor: 0.5, Momentum: 0.95, GradScale: 0.25}
 			for range 2 {
 				for i := range g {
 					g[i] = T(r.NormFloat64())
@@ -123,7 +123,7 @@ func testMuon[T Float](t *testing.T, p path, tolerance float64) {
 					at := i/c.columns*c.stride + i%c.columns
 					wantW[at] -= 0.5*1.25*v + 0.01*wantW[at]
 				}
-				k.Run(pool, []MuonMatrix[T]{{Weight: w, Gradient: g, Momentum: m, Rows: c.rows, Columns: c.columns, Stride: c.stride, Scale: 1.25}}, d)
+				k.Run(pool, []MuonMatrix[T]{{Weight: w, Gradient: g, Momentum: m, Rows: c.rows, Columns: c.columns, Stride: c.stride, Rate: 1.25, Decay: 0.02}}, d)
 				for i := range w {
 					require.InDelta(t, wantM[i], float64(m[i]), tolerance, "momentum %d", i)
 					require.InDelta(t, wantW[i], float64(w[i]), tolerance, "weight %d", i)
@@ -150,7 +150,7 @@ func TestMuonOfLowRank(t *testing.T) {
 			narrow[i], g[i] = float32(v), float64(float32(v))
 		}
 		var k Muon[float32]
-		k.Run(nil, []MuonMatrix[float32]{{Weight: w, Gradient: narrow, Momentum: make([]float32, len(g)), Rows: c[0], Columns: c[1], Stride: c[1], Scale: 1}}, MuonParams{LR: 1, GradScale: 1})
+		k.Run(nil, []MuonMatrix[float32]{{Weight: w, Gradient: narrow, Momentum: make([]float32, len(g)), Rows: c[0], Columns: c[1], Stride: c[1], Rate: 1}}, MuonParams{Factor: 1, GradScale: 1})
 		largest, worst := 0.0, 0.0
 		for i, v := range naiveSchulz(g, c[0], c[1]) {
 			largest, worst = max(largest, math.Abs(v)), max(worst, math.Abs(v+float64(w[i])))
@@ -170,13 +170,13 @@ func TestMuonThreads(t *testing.T) {
 		for _, c := range shapes {
 			n := c.rows * c.columns
 			matrices = append(matrices, MuonMatrix[float32]{Weight: uniformSlice[float32](r, n), Gradient: uniformSlice[float32](r, n), Momentum: make([]float32, n),
-				Rows: c.rows, Columns: c.columns, Stride: c.stride, Scale: 1})
+				Rows: c.rows, Columns: c.columns, Stride: c.stride, Rate: 1})
 			got = append(got, matrices[len(matrices)-1].Weight)
 		}
 		pool := NewPool(threads)
 		var k Muon[float32]
 		for range 2 {
-			k.Run(pool, matrices, MuonParams{LR: 0.1, Momentum: 0.9, GradScale: 1})
+			k.Run(pool, matrices, MuonParams{Factor: 0.1, Momentum: 0.9, GradScale: 1})
 		}
 		if want == nil {
 			for _, w := range got {
@@ -186,7 +186,7 @@ func TestMuonThreads(t *testing.T) {
 		for i := range got {
 			assert.True(t, slices.Equal(want[i], got[i]), "matrix %d, %d threads", i, threads)
 		}
-		assert.Zero(t, testing.AllocsPerRun(5, func() { k.Run(pool, matrices, MuonParams{LR: 0.1, Momentum: 0.9, GradScale: 1}) }))
+		assert.Zero(t, testing.AllocsPerRun(5, func() { k.Run(pool, matrices, MuonParams{Factor: 0.1, Momentum: 0.9, GradScale: 1}) }))
 		pool.Close()
 	}
 }
@@ -195,7 +195,7 @@ func TestMuonThreads(t *testing.T) {
 func TestMuonAtRateZero(t *testing.T) {
 	w, m := []float32{1, 2, 3, 4}, make([]float32, 4)
 	var k Muon[float32]
-	k.Run(nil, []MuonMatrix[float32]{{Weight: w, Gradient: []float32{1, 1, 1, 2}, Momentum: m, Rows: 2, Columns: 2, Stride: 2, Scale: 1}}, MuonParams{Momentum: 0.5, GradScale: 2})
+	k.Run(nil, []MuonMatrix[float32]{{Weight: w, Gradient: []float32{1, 1, 1, 2}, Momentum: m, Rows: 2, Columns: 2, Stride: 2, Rate: 1}}, MuonParams{Momentum: 0.5, GradScale: 2})
 	assert.Equal(t, []float32{1, 2, 3, 4}, w)
 	assert.Equal(t, []float32{1, 1, 1, 2}, m)
 }
@@ -210,7 +210,7 @@ func BenchmarkMuon(b *testing.B) {
 			for _, c := range []muonCase{{384, 1536, 1536}, {1536, 384, 384}, {384, 384, 1152}, {384, 384, 1152}, {384, 384, 1152}, {384, 384, 384}} {
 				n := c.rows * c.stride
 				matrices = append(matrices, MuonMatrix[float32]{Weight: uniformSlice[float32](r, n), Gradient: uniformSlice[float32](r, n), Momentum: make([]float32, n),
-					Rows: c.rows, Columns: c.columns, Stride: c.stride, Scale: 1})
+					Rows: c.rows, Columns: c.columns, Stride: c.stride, Rate: 1})
 				side, long := float64(min(c.rows, c.columns)), float64(max(c.rows, c.columns))
 				flops += 5 * (4*side*side*long + 2*side*side*side)
 			}
@@ -218,7 +218,7 @@ func BenchmarkMuon(b *testing.B) {
 			defer pool.Close()
 			var k Muon[float32]
 			for b.Loop() {
-				k.Run(pool, matrices, MuonParams{LR: 1e-9, Momentum: 0.9, GradScale: 1})
+				k.Run(pool, matrices, MuonParams{Factor: 1e-9, Momentum: 0.9, GradScale: 1})
 			}
 			b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "published-GFLOPS")
 		})

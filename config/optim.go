@@ -1,0 +1,88 @@
+package config
+
+import (
+	"reflect"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/optim"
+)
+
+// Optim is the section train.optim, AdamW or Muon: the rule by which weight matrices learn.
+type Optim interface{ Name() string }
+
+// AdamW updates every parameter by AdamW, with the numbers of train.
+type AdamW struct{}
+
+// Name is "adamw".
+func (AdamW) Name() string { return "adamw" }
+
+// Muon updates the weight matrices of hidden layers by Muon, the rest by AdamW.
+type Muon struct {
+	LR          float64 `yaml:"lr" default:"0.02; with scale match_rms_adamw, train.lr" from:"train.lr train.optim.scale" help:"Muon's peak learning rate; it follows train.schedule"`
+	Momentum    float64 `yaml:"momentum" help:"decay of the momentum"`
+	Scale       string  `yaml:"scale" help:"size of an update: original, sqrt(max(1, fan_out/fan_in)); match_rms_adamw, 0.2 sqrt(max(fan_in, fan_out)), to go with AdamW's rate and decay"`
+	WeightDecay float64 `yaml:"weight_decay" default:"0; with scale match_rms_adamw, train.weight_decay" from:"train.weight_decay train.optim.scale" min:"0" help:"coefficient of the weight decay of Muon's parameters, coupled to their rate"`
+	Keys        string  `yaml:"keys" help:"what updates the key vectors of a matrix stream: adamw or muon"`
+}
+
+// Name is "muon".
+func (Muon) Name() string { return "muon" }
+
+// optims are the kinds of the section, with their defaults.
+func optims() []kinded {
+	return []kinded{AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: AdamW{}.Name()}}
+}
+
+// originalLR is the rate that goes with scale original.
+const originalLR = 0.02
+
+// completeOptim fills in what follows from the scale.
+func (r *Run) completeOptim(where *Positions) {
+	m, ok := r.Train.Optim.(Muon)
+	if !ok {
+		return
+	}
+	like := m.Scale == string(optim.ScaleMatchRMSAdamW)
+	if where.Of("train.optim.lr") == "" {
+		m.LR = originalLR
+		if like {
+			m.LR = r.Train.LR
+		}
+	}
+	if where.Of("train.optim.weight_decay") == "" && like {
+		m.WeightDecay = r.Train.WeightDecay
+	}
+	r.Train.Optim = m
+}
+
+func (r *Run) checkOptim(where *Positions) error {
+	m, ok := r.Train.Optim.(Muon)
+	switch {
+	case r.Train.Optim == nil:
+		return where.Errorf("train.optim", "want a kind, %s, got nothing", oneOfText(kinds{optimType: optims()}.names(optimType)))
+	case !ok:
+		return nil
+	case !(m.LR > 0):
+		return where.Errorf("train.optim.lr", "want > 0, got %g", m.LR)
+	case !(m.Momentum >= 0 && m.Momentum < 1):
+		return where.Errorf("train.optim.momentum", "want in [0, 1), got %g", m.Momentum)
+	case r.Device.Kind != string(graph.CPU):
+		return where.Errorf("train.optim.kind", "want adamw on device.kind %s, got muon, which runs on the CPU", r.Device.Kind)
+	}
+	if err := oneOf(where, "train.optim.scale", m.Scale, optim.MuonScales()...); err != nil {
+		return err
+	}
+	return oneOf(where, "train.optim.keys", m.Keys, AdamW{}.Name(), Muon{}.Name())
+}
+
+// optimType is the type of the section's field.
+var optimType = reflect.TypeFor[Optim]()
+
+// parts are those of the section's rule, for the parameters that it is for.
+func (m Muon) parts() optim.Part {
+	in := optim.HiddenMatrices
+	if m.Keys == m.Name() {
+		in = optim.Matrices
+	}
+	return optim.Group(in, optim.Muon(m.Momentum, optim.MuonScale(m.Scale)), optim.Rate(m.LR, nil), optim.Decay(m.WeightDecay, optim.Coupled, nil))
+}

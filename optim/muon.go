@@ -1,0 +1,136 @@
+package optim
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// MuonScale says how large Muon's update is: its singular values are about this.
+type MuonScale string
+
+const (
+	// ScaleOriginal is sqrt(max(1, fan_out/fan_in)) (Jordan 2024), for rates of about 0.02.
+	ScaleOriginal MuonScale = "original"
+	// ScaleMatchRMSAdamW is 0.2 sqrt(max(fan_in, fan_out)) (Liu et al. 2025, arXiv 2502.16982):
+	// the update's entries are as large as AdamW's, so that AdamW's rate and decay serve.
+	ScaleMatchRMSAdamW MuonScale = "match_rms_adamw"
+)
+
+// MuonScales are all of them.
+func MuonScales() []string { return []string{string(ScaleOriginal), string(ScaleMatchRMSAdamW)} }
+
+// of is the factor of a matrix.
+func (s MuonScale) of(m graph.Matrix) float64 {
+	in, out := float64(m.FanIn), float64(m.FanOut)
+	if s == ScaleMatchRMSAdamW {
+		return 0.2 * math.Sqrt(max(in, out))
+	}
+	return math.Sqrt(max(1, out/in))
+}
+
+// Muon updates weight matrices by their orthogonalised momentum (Jordan 2024), on the CPU:
+//
+//	m <- b m + (1-b) g;  d = b m + (1-b) g;  u = scale * NewtonSchulz(d / (|d| + 1e-7))
+//
+// one of the matrices that a parameter stacks or packs at a time, by five steps of the quintic
+// with the published coefficients, in the parameters' own precision. It is a part of a Group of
+// parameters that have Matrices. With muP the rate stays as it is at scale original, whose
+// update has the same spectral norm at each width, and is divided by the root of the width
+// ratio at match_rms_adamw.
+func Muon(momentum float64, scale MuonScale) Part {
+	return func(c *composer) error {
+		if !(momentum >= 0 && momentum < 1) {
+			return errors.Errorf("muon: want a momentum in [0, 1), got %g", momentum)
+		}
+		if !slices.Contains(MuonScales(), string(scale)) {
+			return errors.Errorf("muon: want scale %s, got %q", strings.Join(MuonScales(), " or "), scale)
+		}
+		c.use(&muon{momentum: momentum, scale: scale})
+		return nil
+	}
+}
+
+// HiddenMatrices lets through the weight matrices of hidden layers.
+func HiddenMatrices(p *graph.Param) bool { return p.Role == graph.RoleHidden && p.Matrices() != nil }
+
+// Matrices lets through those, and the key vectors of matrix streams.
+func Matrices(p *graph.Param) bool { return p.Matrices() != nil }
+
+// muon is Muon with the matrices of its parameters.
+type muon struct {
+	momentum float64
+	scale    MuonScale
+	places   []muonPlace
+	f32      muonKernel[float32]
+	f64      muonKernel[float64]
+}
+
+// muonPlace is a matrix of a parameter.
+type muonPlace struct {
+	graph.Matrix
+	row *Row
+}
+
+func (m *muon) String() string {
+	return fmt.Sprintf("Muon with momentum %g and scale %s", m.momentum, m.scale)
+}
+
+func (*muon) state() []string { return []string{"momentum"} }
+
+func (m *muon) widthDivisor(ratio float64) (float64, error) {
+	if m.scale == ScaleMatchRMSAdamW {
+		return math.Sqrt(ratio), nil
+	}
+	return 1, nil
+}
+
+// open lists the matrices of all parameters, those that take longest first: workers take them
+// in this order.
+func (m *muon) open(rows []*Row) error {
+	for _, r := range rows {
+		matrices := r.Param.Matrices()
+		if matrices == nil {
+			return errors.Errorf("muon: parameter %q %v: want weight matrices of a hidden layer, got none: choose parameters by HiddenMatrices", r.Param.Name, r.Param.Shape)
+		}
+		for _, at := range matrices {
+			m.places = append(m.places, muonPlace{at, r})
+		}
+	}
+	work := func(p muonPlace) int { return p.Rows * p.Columns * min(p.Rows, p.Columns) }
+	slices.SortStableFunc(m.places, func(a, b muonPlace) int { return cmp.Compare(work(b), work(a)) })
+	return nil
+}
+
+func (m *muon) update(rows []*Row, n now) {
+	if rows[0].Param.Value.Dtype() == tensor.Float64 {
+		m.f64.update(m, n, (*tensor.Dense).Float64s)
+	} else {
+		m.f32.update(m, n, (*tensor.Dense).Float32s)
+	}
+}
+
+// muonKernel is the kernel of one element type with its arguments.
+type muonKernel[T kernel.Float] struct {
+	kernel   kernel.Muon[T]
+	matrices []kernel.MuonMatrix[T]
+}
+
+func (k *muonKernel[T]) update(m *muon, n now, data func(*tensor.Dense) []T) {
+	k.matrices = k.matrices[:0]
+	for _, at := range m.places {
+		p := at.row.Param
+		k.matrices = append(k.matrices, kernel.MuonMatrix[T]{
+			Weight: data(p.Value)[at.Offset:], Gradient: data(p.Grad)[at.Offset:], Momentum: data(p.Moment1)[at.Offset:],
+			Rows: at.Rows, Columns: at.Columns, Stride: at.Stride, Rate: at.row.Rate * m.scale.of(at.Matrix), Decay: at.row.Decay})
+	}
+	k.kernel.Run(n.pool, k.matrices, kernel.MuonParams{Factor: n.factor, Momentum: m.momentum, GradScale: n.gradScale})
+}

@@ -1,0 +1,75 @@
+package optim
+
+import (
+	"strings"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+)
+
+// StateTensor is one tensor of what an optimizer keeps of a parameter between steps.
+type StateTensor struct {
+	Name  string // the parameter's, a dot, and what it is: "norm.moment1"
+	Value *tensor.Dense
+}
+
+// Moments returns how many moments an optimizer of these parts keeps of a parameter, for
+// graph.ProgramOptions.
+func Moments(parts ...Part) func(*graph.Param) int {
+	return func(p *graph.Param) int {
+		o := Optimizer{rows: []Row{{Param: p, Rule: &adamW{}}}}
+		_ = configure(&o, parts) // New says what is wrong with them
+		return len(o.rows[0].Rule.state())
+	}
+}
+
+// State lists what the optimizer keeps in the Store in addition to the weights: of AdamW moment1
+// and moment2 of a parameter, of Muon momentum. With Steps it is all that another optimizer
+// needs to go on with the same bits.
+func (o *Optimizer) State() []StateTensor {
+	var all []StateTensor
+	for _, r := range o.rows {
+		values := []*tensor.Dense{r.Param.Moment1, r.Param.Moment2}
+		for i, name := range r.Rule.state() {
+			all = append(all, StateTensor{r.Param.Name + "." + name, values[i]})
+		}
+	}
+	return all
+}
+
+// CheckState refuses the names of another optimizer's State whose rule for a parameter was
+// another; the error names both. Names of no parameter are not its concern.
+func (o *Optimizer) CheckState(names []string) error {
+	given := map[string]bool{}
+	for _, name := range names {
+		given[name] = true
+	}
+	for _, r := range o.rows {
+		var was []string
+		for _, rule := range []Rule{&adamW{}, &muon{}} {
+			if given[r.Param.Name+"."+rule.state()[0]] {
+				was = append(was, ruleName(rule))
+			}
+		}
+		if got, is := strings.Join(was, " and "), ruleName(r.Rule); got != is && (got != "" || len(r.Rule.state()) > 0) {
+			return errors.Errorf("parameter %q: want the state of %s, got that of %s", r.Param.Name, is, orNone(got))
+		}
+	}
+	return nil
+}
+
+// ruleName is the first word of a rule's description.
+func ruleName(r Rule) string {
+	name, _, _ := strings.Cut(r.String(), " ")
+	return name
+}
+
+// orNone is a rule's name, "no rule" where there is none.
+func orNone(name string) string {
+	if name == "" {
+		return "no rule"
+	}
+	return name
+}
