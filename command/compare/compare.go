@@ -80,7 +80,7 @@ type call struct {
 
 func (c *call) flags(flags *flag.FlagSet) {
 	c.given = flags
-	flags.StringVar(&c.configs, "config", "", "train the run configs `A,B` and compare them: files, or names of built-in ones (train -configs lists them)")
+	flags.StringVar(&c.configs, "config", "", "train the run configs `A,B` and compare them: files, or names of built-in ones (train -configs lists them), each with settings of its own after spaces, as in 'quickstart,quickstart name=muon train.optim.kind=muon'")
 	flags.StringVar(&c.budget, "budget", "", "with -config: train each model on `tokens=N|flops=N`, counting its own FLOPs; default the tokens of the first config")
 	flags.StringVar(&c.rates, "lr", "", "train at each of the peak learning `RATES`, as in 1e-3,3e-3; default each config's own, with -coordcheck 1e-3, with -lrsweep 2^-12 to 2^-5")
 	flags.Uint64Var(&c.seed, "seed", 0, "draw weights and batches from the seed `N`")

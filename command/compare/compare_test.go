@@ -59,6 +59,20 @@ func TestConfigs(t *testing.T) {
 	run(append(args, "-set", "train.beta1=0.8")...).Refused(t, "holds a run of another config")
 }
 
+// TestSettingsOfOneConfig: a config may be compared with itself under other settings.
+func TestSettingsOfOneConfig(t *testing.T) {
+	dir := t.TempDir()
+	file := experimenttest.Config(t, dir, "a", experimenttest.Vector)
+	args := append(text(t), "-budget", "tokens=32", "-out", dir, "-json", "-config", file+","+file+" name=muon  train.optim.kind=muon")
+	got := run(args...)
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	var all []compare.Model
+	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &all))
+	require.Len(t, all, 2)
+	assert.Equal(t, []string{"a", "muon"}, []string{all[0].Name, all[1].Name})
+	assert.NotEqual(t, all[0].Best.Loss, all[1].Best.Loss)
+}
+
 // TestCoordinatesAndRates: -coordcheck and -lrsweep print tables, draw and write JSON.
 func TestCoordinatesAndRates(t *testing.T) {
 	dir := t.TempDir()

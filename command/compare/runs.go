@@ -42,13 +42,7 @@ func (c *call) compareConfigs(ctx context.Context, out cli.Output) error {
 			return cli.Usage(errors.WithMessage(err, "-budget"))
 		}
 	}
-	var configs []compare.Config
-	for _, file := range strings.Split(c.configs, ",") {
-		if file = strings.TrimSpace(file); file != "" {
-			configs = append(configs, compare.Config{File: file})
-		}
-	}
-	trainings, err := plan.Trainings(ctx, configs)
+	trainings, err := plan.Trainings(ctx, configList(c.configs))
 	if err != nil {
 		return usage(err)
 	}
@@ -57,6 +51,30 @@ func (c *call) compareConfigs(ctx context.Context, out cli.Output) error {
 		return usage(err)
 	}
 	return c.show(all, axis, out)
+}
+
+// configList reads -config: files, each with the settings of its own after it.
+func configList(text string) []compare.Config {
+	var configs []compare.Config
+	for _, item := range strings.Split(text, ",") {
+		words := strings.Split(strings.TrimSpace(item), " ")
+		file := words[0]
+		if file == "" {
+			continue
+		}
+		own := compare.Config{}
+		for _, word := range words[1:] {
+			switch {
+			case strings.Contains(word, "="):
+				own.Set = append(own.Set, word)
+			case len(own.Set) == 0: // a space in the file's name
+				file += " " + word
+			}
+		}
+		own.File = file
+		configs = append(configs, own)
+	}
+	return configs
 }
 
 // show draws all runs and prints them.
