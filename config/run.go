@@ -56,7 +56,7 @@ func (r *Run) Auxiliary() models.Auxiliary {
 type Data struct {
 	Source        string   `yaml:"source" json:"source" help:"goroot (the Go standard library's source), files or shards"`
 	Path          []string `yaml:"path" json:"path,omitempty" help:"files, folders and globs; relative ones start at the working directory; with goroot, a Go installation"`
-	Tokenizer     string   `yaml:"tokenizer" json:"tokenizer" help:"bytes or gpt2"`
+	Tokenizer     string   `yaml:"tokenizer" json:"tokenizer" help:"bytes, gpt2 or the path of a Hugging Face folder's tokenizer.json"`
 	Split         string   `yaml:"split" json:"split" help:"validation text: hash/N (one document in N; the last Nth of a single one), tail/N (the last Nth of the text) or none"`
 	TextField     string   `yaml:"text_field" json:"text_field" help:"the field of a .jsonl line that holds the text"`
 	MaskDocuments bool     `yaml:"mask_documents" json:"mask_documents" help:"attention stays inside a document"`
@@ -259,8 +259,10 @@ func (r *Run) complete(file string, where *Positions) error {
 		r.Train.MinLR = r.Train.LR / 10
 	}
 	r.completeOptim(where)
-	if err := oneOf(where, "data.tokenizer", r.Data.Tokenizer, data.TokenizerNames()...); err != nil {
-		return err
+	if !data.IsTokenizerFile(r.Data.Tokenizer) {
+		if err := oneOf(where, "data.tokenizer", r.Data.Tokenizer, data.TokenizerNames()...); err != nil {
+			return err
+		}
 	}
 	tokenizer, err := data.NewTokenizer(r.Data.Tokenizer)
 	if err != nil {

@@ -101,6 +101,9 @@ func open(o Options) (Tokenizer, source, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := checkStored(tokenizer); err != nil {
+		return nil, nil, err
+	}
 	src, err := newSource(o, tokenizer)
 	return tokenizer, src, err
 }

@@ -1,24 +1,44 @@
 package data
 
-// mergePairs appends the BPE ids of one piece to dst (Sennrich et al. 2016,
+// merges says which pairs of tokens a BPE merges, and in which order.
+type merges struct {
+	ids   map[string]int32 // of the tokens; every single byte is one
+	whole bool             // a piece that is a token becomes it, whatever the ranks
+	// ranks are those of pairs of tokens, lowest first; nil: a pair's rank is
+	// the id of its union, and every union that is a token is merged.
+	ranks map[[2]string]int32
+}
+
+// rank returns that of the pair piece[left:middle], piece[middle:end], if it is
+// one.
+func (m *merges) rank(piece string, left, middle, end int32) (rank int32, ok bool) {
+	if m.ranks == nil {
+		rank, ok = m.ids[piece[left:end]]
+	} else {
+		rank, ok = m.ranks[[2]string{piece[left:middle], piece[middle:end]}]
+	}
+	return rank, ok
+}
+
+// append appends the BPE ids of one piece to dst (Sennrich et al. 2016,
 // algorithm 1, over bytes): the piece starts as single bytes, and the adjacent
-// pair whose union has the lowest rank in ids is merged, the leftmost of equal
-// ones, until no pair's union is a token. ids holds every single byte.
+// pair of the lowest rank is merged, the leftmost of equal ones, until no pair
+// has a rank.
 //
 // Pairs wait in a heap, so a piece of n bytes costs O(n log n).
 //
-// The library that embeds the vocabulary (tiktoken-go/tokenizer v0.10.0) merges by a
+// The library that embeds GPT-2's vocabulary (tiktoken-go/tokenizer v0.10.0) merges by a
 // heap, too, but only what its regular expression lets through: it loses U+007F, replaces
 // bytes that are not UTF-8, and encodes pieces at a quarter of this speed.
-func mergePairs(dst []int32, piece string, ids map[string]int32) []int32 {
-	if id, ok := ids[piece]; ok {
+func (m *merges) append(dst []int32, piece string) []int32 {
+	if id, ok := m.ids[piece]; ok && m.whole {
 		return append(dst, id)
 	}
 	parts := newPartList(len(piece))
 	var candidates pairHeap
 	offer := func(left int32) {
 		if end := parts.pairEnd(left); end > 0 {
-			if rank, ok := ids[piece[left:end]]; ok {
+			if rank, ok := m.rank(piece, left, parts.next[left], end); ok {
 				candidates.push(pair(rank)<<32 | pair(left))
 			}
 		}
@@ -34,7 +54,7 @@ func mergePairs(dst []int32, piece string, ids map[string]int32) []int32 {
 		if end <= 0 {
 			continue
 		}
-		if now, ok := ids[piece[left:end]]; !ok || now != rank {
+		if now, ok := m.rank(piece, left, parts.next[left], end); !ok || now != rank {
 			continue
 		}
 		parts.merge(left)
@@ -44,7 +64,7 @@ func mergePairs(dst []int32, piece string, ids map[string]int32) []int32 {
 		}
 	}
 	for start := int32(0); int(start) < len(piece); start = parts.next[start] {
-		dst = append(dst, ids[piece[start:parts.next[start]]])
+		dst = append(dst, m.ids[piece[start:parts.next[start]]])
 	}
 	return dst
 }

@@ -17,7 +17,8 @@ const (
 type Tokenizer interface {
 	// Name is the name that NewTokenizer knows the tokenizer by.
 	Name() string
-	// Vocab is the number of token ids, BOS included; below 65536.
+	// Vocab is the number of token ids, BOS included. A corpus can be made with
+	// at most 65536.
 	Vocab() int
 	// BOS is the id that begins every document. Text never encodes to it.
 	BOS() int32
@@ -25,14 +26,15 @@ type Tokenizer interface {
 	// It adds no BOS. Any string is accepted, invalid UTF-8 too: the bytes of
 	// the text are what is encoded.
 	Encode(dst []int32, text string) []int32
-	// Decode is the inverse of Encode, byte for byte: Decode(Encode(s)) == s.
+	// Decode is the inverse of Encode, byte for byte: Decode(Encode(s)) == s,
+	// unless the tokenizer.json of a Hugging Face folder normalizes text first.
 	// BOS contributes nothing; an id outside the vocabulary contributes
 	// U+FFFD. The result is cut where the ids end, which may be inside a
 	// UTF-8 sequence: use a StreamDecoder to print ids one by one.
 	Decode(ids []int32) string
 }
 
-// TokenizerNames lists the names that NewTokenizer knows.
+// TokenizerNames lists the names that NewTokenizer knows, other than of files.
 func TokenizerNames() []string { return []string{tokenizerBytes, tokenizerGPT2} }
 
 // NewTokenizer returns the tokenizer of that name:
@@ -42,6 +44,12 @@ func TokenizerNames() []string { return []string{tokenizerBytes, tokenizerGPT2} 
 //	       50257 ids, BOS = 50256 (<|endoftext|>). "<|endoftext|>" written in
 //	       a text is plain text.
 //
+// A name that ends in .json is the path of a Hugging Face folder's
+// tokenizer.json, if that is a byte-level BPE: without normalization or with
+// NFC, its pieces those of GPT-2, of GPT-2 between digits, of Llama 3 or of
+// Qwen. Its BOS is the bos_token_id of the folder's config.json or, without,
+// its eos_token_id. Special tokens written in a text are plain text.
+//
 // Any other name is an error that lists the known ones.
 func NewTokenizer(name string) (Tokenizer, error) {
 	switch name {
@@ -50,8 +58,22 @@ func NewTokenizer(name string) (Tokenizer, error) {
 	case tokenizerGPT2:
 		return newGPT2Tokenizer()
 	}
-	return nil, errors.Errorf("data.tokenizer: want one of %s, got %q",
+	if IsTokenizerFile(name) {
+		t, err := readTokenizer(name)
+		return t, errors.Wrap(printable(err), "data.tokenizer")
+	}
+	return nil, errors.Errorf("data.tokenizer: want one of %s or the path of a tokenizer.json, got %q",
 		strings.Join(TokenizerNames(), ", "), name)
+}
+
+// checkStored refuses a tokenizer with more ids than a corpus can hold, whose
+// tokens have 16 bits.
+func checkStored(t Tokenizer) error {
+	const most = 1 << 16
+	if t.Vocab() > most {
+		return errors.Errorf("data.tokenizer %s: want at most %d ids to make a corpus of tokens of 16 bits, got %d: the model can continue text, but not be trained or scored on it", t.Name(), most, t.Vocab())
+	}
+	return nil
 }
 
 // TextBytes counts the bytes of text that the tokens stand for; BOS and ids

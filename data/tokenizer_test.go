@@ -38,7 +38,7 @@ func TestTokenizerConstants(t *testing.T) {
 
 func TestUnknownTokenizer(t *testing.T) {
 	_, err := NewTokenizer("gpt3")
-	assert.EqualError(t, err, `data.tokenizer: want one of bytes, gpt2, got "gpt3"`)
+	assert.EqualError(t, err, `data.tokenizer: want one of bytes, gpt2 or the path of a tokenizer.json, got "gpt3"`)
 }
 
 func TestEncodeBytes(t *testing.T) {

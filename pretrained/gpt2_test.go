@@ -23,7 +23,7 @@ func TestOpenGPT2(t *testing.T) {
 	require.Equal(t, config.Data{TextField: "text"}, p.Data)
 	require.Equal(t, checkpoint.KindHuggingFace, p.Source.Kind)
 	require.Len(t, p.Source.Warnings, 1)
-	require.Contains(t, p.Source.Warnings[0], "no tokenizer here has its vocabulary of 113 ids (gpt2 has 50257)")
+	require.Contains(t, p.Source.Warnings[0], "config.json: no tokenizer.json next to it, and no tokenizer here has its vocabulary of 113 ids: text cannot be encoded")
 	require.Nil(t, p.State)
 	tokens, want := expected(t, gpt2)
 	requireClose(t, want, logitsOf(t, p, tokens, 2), hfTolerance)

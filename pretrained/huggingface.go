@@ -2,7 +2,7 @@ package pretrained
 
 import (
 	"encoding/json"
-	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/pkg/errors"
@@ -37,8 +37,8 @@ func architectures() []architecture { return []architecture{gpt2()} }
 const maxHuggingFaceConfig = 1 << 20
 
 // openHuggingFace reads a folder as Hugging Face's transformers saves a model: config.json, and the weights in
-// safetensors files of F32, F16 or BF16, which become float32. The tokenizer is gpt2 where the vocabulary has its size,
-// otherwise none, with a warning: the folder's own is not read.
+// safetensors files of F32, F16 or BF16, which become float32. The tokenizer is that of the folder's tokenizer.json, as
+// data.NewTokenizer reads it, or without that file gpt2 for a GPT-2 with its vocabulary, or none, with a warning.
 func openHuggingFace(zoo models.Zoo, source checkpoint.Source) (*Model, error) {
 	configPath := filepath.Join(filepath.Dir(source.ModelPath), checkpoint.HuggingFaceConfig)
 	text, err := data.ReadFile(configPath, maxHuggingFaceConfig)
@@ -50,7 +50,7 @@ func openHuggingFace(zoo models.Zoo, source checkpoint.Source) (*Model, error) {
 		return nil, errors.Wrap(err, configPath)
 	}
 	m := &Model{Source: source, Zoo: zoo}
-	m.Spec, m.Data = c, config.Data{Tokenizer: tokenizerOf(c), TextField: config.Defaults().Data.TextField}
+	m.Spec, m.Data = c, config.Data{TextField: config.Defaults().Data.TextField}
 	read := checkpoint.ReadTensors
 	if filepath.Base(source.ModelPath) == checkpoint.ModelIndex {
 		read = checkpoint.ReadSharded
@@ -66,17 +66,29 @@ func openHuggingFace(zoo models.Zoo, source checkpoint.Source) (*Model, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, source.ModelPath)
 	}
-	if m.Data.Tokenizer == "" {
-		m.Source.Warnings = append(m.Source.Warnings, fmt.Sprintf("%s: no tokenizer here has its vocabulary of %d ids (gpt2 has %d): text cannot be encoded, want token ids as prompt", configPath, c.Vocab, gpt2Vocab))
+	if m.Data.Tokenizer, err = tokenizerOf(a, c, configPath); err != nil {
+		m.Source.Warnings = append(m.Source.Warnings, err.Error()+": text cannot be encoded, want token ids as prompt")
 	}
 	return m, nil
 }
 
-func tokenizerOf(c models.Spec) string {
-	if c.Vocab == gpt2Vocab {
-		return "gpt2"
+// tokenizerOf is the name of the tokenizer of a folder with that config.json.
+func tokenizerOf(a architecture, c models.Spec, configPath string) (string, error) {
+	file := filepath.Join(filepath.Dir(configPath), "tokenizer.json")
+	if _, err := os.Stat(file); err == nil {
+		t, err := data.NewTokenizer(file)
+		if err == nil {
+			err = data.CheckVocabulary(t, c.Vocab)
+		}
+		if err != nil {
+			return "", err
+		}
+		return file, nil
 	}
-	return ""
+	if a.name == "gpt2" && c.Vocab == gpt2Vocab {
+		return "gpt2", nil
+	}
+	return "", errors.Errorf("%s: no tokenizer.json next to it, and no tokenizer here has its vocabulary of %d ids", configPath, c.Vocab)
 }
 
 // parseHuggingFace returns the architecture and the model that a config.json describes. An error of ours about a size

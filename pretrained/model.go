@@ -20,7 +20,7 @@ type Model struct {
 }
 
 // Open reads a model from a run folder (its newest checkpoint), a step folder, one model file, or a folder with a
-// Hugging Face GPT-2 (config.json, model.safetensors). What it passed over is in Source.Warnings.
+// Hugging Face GPT-2, Llama or Qwen3 (config.json, safetensors). What it passed over is in Source.Warnings.
 func Open(path string) (*Model, error) { return OpenWith(models.Standard(), path) }
 
 // OpenWith is Open for models of the designs in a zoo.

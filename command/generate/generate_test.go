@@ -66,7 +66,7 @@ func TestGenerateSaysWhatItLeftOut(t *testing.T) {
 // gpt2HF is a model without a tokenizer, noTokenizer what is said of it.
 const (
 	gpt2HF      = "../../testdata/reference/gpt2-hf"
-	noTokenizer = "warning: ../../testdata/reference/gpt2-hf/config.json: no tokenizer here has its vocabulary of 113 ids (gpt2 has 50257): text cannot be encoded, want token ids as prompt\n"
+	noTokenizer = "warning: ../../testdata/reference/gpt2-hf/config.json: no tokenizer.json next to it, and no tokenizer here has its vocabulary of 113 ids: text cannot be encoded, want token ids as prompt\n"
 )
 
 func TestGenerateRefuses(t *testing.T) {

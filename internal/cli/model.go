@@ -37,7 +37,7 @@ func (m *Model) Flags(flags *flag.FlagSet) {
 // alone.
 func (m *Model) HostFlags(flags *flag.FlagSet) {
 	m.device = string(graph.CPU)
-	flags.StringVar(&m.Path, "checkpoint", "", "read the model from `PATH`: a run folder (its newest checkpoint), a step folder, a .safetensors file, or the folder of a Hugging Face GPT-2")
+	flags.StringVar(&m.Path, "checkpoint", "", "read the model from `PATH`: a run folder (its newest checkpoint), a step folder, a .safetensors file, or the folder of a Hugging Face GPT-2, Llama or Qwen3")
 	flags.IntVar(&m.Threads, "threads", 0, "use `N` CPU threads; 0: one per core")
 }
 

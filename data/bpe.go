@@ -1,0 +1,98 @@
+package data
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"unicode/utf8"
+)
+
+const (
+	pieceSlots     = 1 << 17 // slots of the piece cache, a power of two
+	maxCachedPiece = 48      // bytes; longer pieces are encoded anew each time
+)
+
+// bpeTokenizer is a byte-level BPE (Radford et al. 2019, section 2.2). A text
+// is cut into pieces and each piece is merged on its own (merges.append). Ids of
+// short pieces are kept in a direct-mapped cache; a slot is replaced whole, so
+// goroutines share the cache without locks, and what it holds never changes the
+// result.
+type bpeTokenizer struct {
+	name      string
+	words     []string // [id] -> bytes of the token
+	bos       int32
+	merges    merges
+	normalize func(text string) string // nil: not at all
+	cutters   []cutter                 // each cuts what the one before it has cut
+	seed      maphash.Seed
+	cache     []atomic.Pointer[cachedPiece] // [pieceSlots]
+}
+
+type cachedPiece struct {
+	piece string
+	ids   []int32
+}
+
+// cutter returns where the piece of a text that starts at start ends; start is
+// below len(text).
+type cutter func(text string, start int) int
+
+// newBPE completes a tokenizer.
+func newBPE(t bpeTokenizer) *bpeTokenizer {
+	t.seed, t.cache = maphash.MakeSeed(), make([]atomic.Pointer[cachedPiece], pieceSlots)
+	return &t
+}
+
+func (t *bpeTokenizer) Name() string { return t.name }
+func (t *bpeTokenizer) Vocab() int   { return len(t.words) }
+func (t *bpeTokenizer) BOS() int32   { return t.bos }
+
+func (t *bpeTokenizer) Encode(dst []int32, text string) []int32 {
+	if t.normalize != nil {
+		text = t.normalize(text)
+	}
+	return t.encode(dst, text, t.cutters)
+}
+
+// encode appends the ids of a text that is still to be cut by some cutters.
+func (t *bpeTokenizer) encode(dst []int32, text string, cutters []cutter) []int32 {
+	if len(cutters) == 0 {
+		return t.encodePiece(dst, text)
+	}
+	for start := 0; start < len(text); {
+		end := cutters[0](text, start)
+		dst = t.encode(dst, text[start:end], cutters[1:])
+		start = end
+	}
+	return dst
+}
+
+func (t *bpeTokenizer) encodePiece(dst []int32, piece string) []int32 {
+	if len(piece) > maxCachedPiece {
+		return t.merges.append(dst, piece)
+	}
+	slot := &t.cache[maphash.String(t.seed, piece)%pieceSlots]
+	if known := slot.Load(); known != nil && known.piece == piece {
+		return append(dst, known.ids...)
+	}
+	start := len(dst)
+	dst = t.merges.append(dst, piece)
+	// Clones, so that a slot holds neither the whole text nor the caller's ids.
+	slot.Store(&cachedPiece{strings.Clone(piece), slices.Clone(dst[start:])})
+	return dst
+}
+
+func (t *bpeTokenizer) Decode(ids []int32) string {
+	var text strings.Builder
+	for _, id := range ids {
+		switch {
+		case id == t.bos:
+		case id >= 0 && int(id) < len(t.words):
+			text.WriteString(t.words[id])
+		default:
+			text.WriteRune(utf8.RuneError)
+		}
+	}
+	return text.String()
+}

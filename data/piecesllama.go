@@ -1,0 +1,161 @@
+package data
+
+import "unicode/utf8"
+
+// The patterns for pieces of Llama 3 and Qwen, as their tokenizer.json has them.
+const (
+	llama3Pattern = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+	qwenPattern   = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+)
+
+// llamaPieces cuts by those patterns, whose alternatives are tried in order: a
+// contraction in letters of either case; letters with at most one character
+// before them that is neither letter, number nor line break; up to digits
+// numbers; other characters with at most one space before and all line breaks
+// after them; white space up to its last line break; white space up to, but
+// without, the last character before a word.
+func llamaPieces(digits int) cutter {
+	return func(text string, start int) int {
+		if text[start] == '\'' {
+			if n := foldedContraction(text[start+1:]); n > 0 {
+				return start + 1 + n
+			}
+		}
+		class, size := classAt(text, start)
+		next := start + size
+		switch {
+		case class == classLetter:
+			return runEnd(text, next, classLetter)
+		case class == classNumber:
+			return numberEnd(text, next, digits-1)
+		case next < len(text) && text[start] != '\r' && text[start] != '\n':
+			after, size := classAt(text, next)
+			if after == classLetter {
+				return runEnd(text, next+size, classLetter)
+			}
+			if text[start] == ' ' && after == classOther {
+				return breaksEnd(text, runEnd(text, next+size, classOther))
+			}
+		}
+		if class == classOther {
+			return breaksEnd(text, runEnd(text, next, classOther))
+		}
+		if end := lastBreak(text, start); end > start {
+			return end
+		}
+		return spaceEnd(text, start)
+	}
+}
+
+// foldedContraction is contraction in letters of either case; the long s is one
+// of s.
+func foldedContraction(rest string) int {
+	const longS = "\u017f"
+	var lower [2]byte
+	for i := range min(2, len(rest)) {
+		lower[i] = rest[i]
+		if c := rest[i]; c >= 'A' && c <= 'Z' {
+			lower[i] += 'a' - 'A'
+		}
+	}
+	if len(rest) >= len(longS) && rest[:len(longS)] == longS {
+		return len(longS)
+	}
+	return contraction(string(lower[:min(2, len(rest))]))
+}
+
+// numberEnd returns the end of at most n numbers at i.
+func numberEnd(text string, i, n int) int {
+	for ; n > 0 && i < len(text); n-- {
+		class, size := classAt(text, i)
+		if class != classNumber {
+			break
+		}
+		i += size
+	}
+	return i
+}
+
+// breaksEnd returns the end of the line breaks at i.
+func breaksEnd(text string, i int) int {
+	for i < len(text) && (text[i] == '\r' || text[i] == '\n') {
+		i++
+	}
+	return i
+}
+
+// lastBreak returns the end of the last line break in the white space at start;
+// start if there is none.
+func lastBreak(text string, start int) int {
+	end := start
+	for i := start; i < len(text); {
+		class, size := classAt(text, i)
+		if class != classSpace {
+			break
+		}
+		if i += size; text[i-1] == '\r' || text[i-1] == '\n' {
+			end = i
+		}
+	}
+	return end
+}
+
+// digitPieces cuts numbers off, each by itself or a run of them together.
+func digitPieces(each bool) cutter {
+	return func(text string, start int) int {
+		class, size := classAt(text, start)
+		if i := start + size; class != classNumber {
+			for i < len(text) {
+				class, size := classAt(text, i)
+				if class == classNumber {
+					break
+				}
+				i += size
+			}
+			return i
+		} else if each {
+			return i
+		}
+		return runEnd(text, start+size, classNumber)
+	}
+}
+
+// characterOfByte is GPT-2's table by which tokens are written as text: printable
+// characters of Latin-1 stand for themselves, other bytes, in order, for the
+// characters from U+0100 on.
+func characterOfByte() (table [256]rune) {
+	next := rune(0x100)
+	for b := range table {
+		switch {
+		case b >= '!' && b <= '~', b >= 0xa1 && b <= 0xac, b >= 0xae:
+			table[b] = rune(b)
+		default:
+			table[b] = next
+			next++
+		}
+	}
+	return table
+}
+
+// byteOfCharacter is the inverse of characterOfByte.
+func byteOfCharacter() map[rune]byte {
+	table := make(map[rune]byte, 256)
+	for b, r := range characterOfByte() {
+		table[r] = byte(b)
+	}
+	return table
+}
+
+// bytesOf returns the bytes that a token stands for; false if its text has other
+// characters.
+func bytesOf(token string, table map[rune]byte) (string, bool) {
+	word := make([]byte, 0, utf8.RuneCountInString(token))
+	for _, r := range token {
+		b, ok := table[r]
+		if !ok {
+			return "", false
+		}
+		word = append(word, b)
+	}
+	return string(word), true
+}

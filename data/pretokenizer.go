@@ -1,0 +1,88 @@
+package data
+
+import (
+	"github.com/pkg/errors"
+	"golang.org/x/text/unicode/norm"
+)
+
+// preTokenizer is how a tokenizer.json says that text is cut into pieces.
+type preTokenizer struct {
+	step
+	Steps       []preTokenizer `json:"pretokenizers"` // of a Sequence
+	Individual  bool           `json:"individual_digits"`
+	PrefixSpace *bool          `json:"add_prefix_space"` // absent: true
+	UseRegex    *bool          `json:"use_regex"`        // absent: true
+	Pattern     struct {
+		Regex string `json:"Regex"`
+	} `json:"pattern"`
+	Behavior string `json:"behavior"`
+	Invert   bool   `json:"invert"`
+}
+
+// cutters wants a byte-level pre-tokenizer, alone or after others that cut by a
+// known rule.
+func (p *preTokenizer) cutters() ([]cutter, error) {
+	if p == nil {
+		return nil, errors.New("pre_tokenizer: want ByteLevel, got none")
+	}
+	steps := []preTokenizer{*p}
+	if p.Type == "Sequence" {
+		steps = p.Steps
+	}
+	var cutters []cutter
+	for i, s := range steps {
+		cut, err := s.cutter()
+		if err != nil {
+			return nil, err
+		}
+		if cut != nil {
+			cutters = append(cutters, cut)
+		}
+		if last := i == len(steps)-1; last != (s.Type == "ByteLevel") {
+			return nil, errors.Errorf("pre_tokenizer: want ByteLevel as the last step and no other, got %s as step %d of %d", s.Type, i+1, len(steps))
+		}
+	}
+	if len(cutters) == 0 {
+		return nil, errors.New("pre_tokenizer: want a rule by which pieces are cut, got none")
+	}
+	return cutters, nil
+}
+
+// cutter is that of one step, nil if it does not cut.
+func (p preTokenizer) cutter() (cutter, error) {
+	switch p.Type {
+	case "ByteLevel":
+		if p.PrefixSpace == nil || *p.PrefixSpace {
+			return nil, errors.New("pre_tokenizer: add_prefix_space: want false, got true: text with a space put before it is not built")
+		}
+		if p.UseRegex == nil || *p.UseRegex {
+			return pieceEnd, nil
+		}
+		return nil, nil
+	case "Digits":
+		return digitPieces(p.Individual), nil
+	case "Split":
+		if p.Behavior != "Isolated" || p.Invert {
+			return nil, errors.Errorf("pre_tokenizer: Split: want behavior Isolated, got %s, invert %t", p.Behavior, p.Invert)
+		}
+		switch p.Pattern.Regex {
+		case llama3Pattern:
+			return llamaPieces(3), nil
+		case qwenPattern:
+			return llamaPieces(1), nil
+		}
+		return nil, errors.Errorf("pre_tokenizer: Split: want the pattern of Llama 3 or of Qwen 2 and 3, got %.80q", p.Pattern.Regex)
+	}
+	return nil, errors.Errorf("pre_tokenizer: want ByteLevel, Digits or Split, got %q: it is not built", p.Type)
+}
+
+// normalizer is how text is changed first, nil for not at all.
+func (s *step) normalizer() (func(string) string, error) {
+	switch {
+	case s == nil:
+		return nil, nil
+	case s.Type == "NFC":
+		return norm.NFC.String, nil
+	}
+	return nil, errors.Errorf("normalizer: want none or NFC, got %q: it is not built", s.Type)
+}

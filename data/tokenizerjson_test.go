@@ -1,0 +1,108 @@
+package data
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// tokenizerFolder has a tokenizer.json that Hugging Face's tokenizers trained.
+func tokenizerFolder(name string) string {
+	return filepath.Join("..", "testdata", "reference", "tokenizer", name)
+}
+
+// TestTokenizerFiles compares ids with those of Hugging Face's tokenizers (0.23.3), and what they stand for.
+func TestTokenizerFiles(t *testing.T) {
+	for _, name := range []string{"gpt2-digits", "llama3", "qwen"} {
+		path := filepath.Join(tokenizerFolder(name), "tokenizer.json")
+		tokenizer := newTokenizer(t, path)
+		require.Equal(t, path, tokenizer.Name())
+		require.Equal(t, 600, tokenizer.Vocab())
+		require.Zero(t, tokenizer.BOS())
+		text, err := os.ReadFile(filepath.Join(tokenizerFolder(name), "expected.json"))
+		require.NoError(t, err)
+		var cases []struct {
+			Text, Decoded string
+			IDs           []int32
+		}
+		require.NoError(t, json.Unmarshal(text, &cases))
+		require.NotEmpty(t, cases)
+		for _, c := range cases {
+			got := tokenizer.Encode([]int32{}, c.Text)
+			require.Equal(t, c.IDs, got, "%s: %q", name, c.Text)
+			require.Equal(t, c.Decoded, tokenizer.Decode(got), "%s: %q", name, c.Text)
+			require.Equal(t, got, tokenizer.Encode([]int32{}, c.Text), "%s: %q again", name, c.Text)
+		}
+		require.Equal(t, "a<|endoftext|>b", tokenizer.Decode(tokenizer.Encode(nil, "a<|endoftext|>b")))
+		require.NotContains(t, tokenizer.Encode(nil, "<|endoftext|>"), tokenizer.BOS())
+		require.Equal(t, "\ufffd", tokenizer.Decode([]int32{0, 600}))
+		if name != "qwen" { // which normalizes
+			const bytes = "\xff\x80 \xe2\x82"
+			require.Equal(t, bytes, tokenizer.Decode(tokenizer.Encode(nil, bytes)))
+		}
+	}
+}
+
+func TestTokenizerFileRefuses(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(tokenizerFolder("llama3"), "tokenizer.json"))
+	require.NoError(t, err)
+	replace := func(old, with string) string {
+		require.Contains(t, string(text), old)
+		return strings.Replace(string(text), old, with, 1)
+	}
+	const config = `{"bos_token_id":0}`
+	for _, c := range []struct{ tokenizer, config, want string }{
+		{"{", config, "want a tokenizer.json of Hugging Face's tokenizers"},
+		{"{}", config, `model.type: want BPE, got ""`},
+		{replace(`"type":"BPE"`, `"type":"Unigram"`), config, `model.type: want BPE, got "Unigram"`},
+		{replace(`"byte_fallback":false`, `"byte_fallback":true`), config, "model.byte_fallback: want false"},
+		{replace(`"dropout":null`, `"dropout":0.1`), config, "model.dropout: want none, got 0.1"},
+		{replace(`"continuing_subword_prefix":null`, `"continuing_subword_prefix":"##"`), config, `model.continuing_subword_prefix: want none, got "##"`},
+		{replace(`"end_of_word_suffix":null`, `"end_of_word_suffix":"</w>"`), config, `model.end_of_word_suffix: want none, got "</w>"`},
+		{replace(`"normalizer":null`, `"normalizer":{"type":"Lowercase"}`), config, `normalizer: want none or NFC, got "Lowercase"`},
+		{replace(`"type":"Split"`, `"type":"Whitespace"`), config, `pre_tokenizer: want ByteLevel, Digits or Split, got "Whitespace"`},
+		{replace(`{1,3}`, `{1,4}`), config, "pre_tokenizer: Split: want the pattern of Llama 3 or of Qwen 2 and 3, got"},
+		{replace(`"Isolated"`, `"Removed"`), config, "pre_tokenizer: Split: want behavior Isolated, got Removed, invert false"},
+		{replace(`"add_prefix_space":false`, `"add_prefix_space":true`), config, "pre_tokenizer: add_prefix_space: want false"},
+		{replace(`"merges":[`, `"merges":["a",`), config, `model.merges[0]: want two tokens, got "a"`},
+		{replace(`"merges":[`, `"merges":["a zzzz",`), config, `model.merges[0]: want two tokens of the vocabulary, got "zzzz"`},
+		{replace(`"merges":[`, `"merges":["~ ~",`), config, `model.merges[0]: want a union that is in the vocabulary, got "~~"`},
+		{replace(`"!":1`, `"東":1`), config, `model.vocab: want tokens written by the characters of a byte-level BPE, got "東"`},
+		{replace(`"!":1,`, ``), config, "model.vocab: want a token for each byte, got none for 0x21"},
+		{replace(`"!":1`, `"!":-1`), config, "want ids from 0 to 1048575, got -1"},
+		{replace(`"!":1`, `"!":99999999`), config, "want ids from 0 to 1048575, got 99999999"},
+		{string(text), `{"bos_token_id":5}`, "added_tokens: want the token 5 of config.json that begins documents, got none of that id"},
+		{string(text), `{"bos_token_id":"x"}`, "want numbers as bos_token_id and eos_token_id"},
+		{string(text), `{"bos_token_id":null,"eos_token_id":null}`, "want a bos_token_id or eos_token_id that begins documents, got neither"},
+		{string(text), `{}`, "want a bos_token_id or eos_token_id that begins documents, got neither"},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "tokenizer.json")
+		require.NoError(t, os.WriteFile(path, []byte(c.tokenizer), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(c.config), 0o600))
+		_, err := NewTokenizer(path)
+		require.ErrorContains(t, err, c.want)
+		require.ErrorContains(t, err, "data.tokenizer: "+path)
+		require.NotContains(t, err.Error(), "\n")
+	}
+	_, err = NewTokenizer(filepath.Join(t.TempDir(), "tokenizer.json"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// TestCorpusOfALargeVocabulary: tokens of corpora have 16 bits.
+func TestCorpusOfALargeVocabulary(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(tokenizerFolder("llama3"), "tokenizer.json"))
+	require.NoError(t, err)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tokenizer.json")
+	more := strings.Replace(string(text), `"added_tokens":[`, `"added_tokens":[{"id":65536,"content":"<extra>"},`, 1)
+	require.NoError(t, os.WriteFile(path, []byte(more), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"bos_token_id":0}`), 0o600))
+	require.Equal(t, "<extra>", newTokenizer(t, path).Decode([]int32{65536}))
+	_, err = Load(t.Context(), Options{Source: Source{Kind: KindFiles, Paths: []string{path}}, Tokenizer: path})
+	require.ErrorContains(t, err, "want at most 65536 ids to make a corpus of tokens of 16 bits, got 65537")
+}
