@@ -177,7 +177,7 @@ func TestLoadIsTheSameWithAnyThreads(t *testing.T) {
 
 func TestLoadRefusesUnknownNames(t *testing.T) {
 	assert.Equal(t, `data.source: want one of goroot, files, shards, got "web"`, loadError(t, Options{Source: Source{Kind: "web"}}))
-	assert.Equal(t, `data.tokenizer: want one of bytes, gpt2, got "bpe"`, loadError(t, Options{Tokenizer: "bpe"}))
+	assert.Equal(t, `data.tokenizer: want one of bytes, gpt2 or the path of a tokenizer.json, got "bpe"`, loadError(t, Options{Tokenizer: "bpe"}))
 }
 
 func TestCheck(t *testing.T) {

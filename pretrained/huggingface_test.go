@@ -235,7 +235,7 @@ func writeHalves(t *testing.T, path string, d checkpoint.DType, tensors []checkp
 
 // TestHuggingFaceShardsOfHalves: the weights in two files of 16-bit numbers are the same model as in one of float32.
 func TestHuggingFaceShardsOfHalves(t *testing.T) {
-	for _, folder := range []string{gpt2} {
+	for _, folder := range []string{gpt2, llama} {
 		for _, d := range []checkpoint.DType{checkpoint.F16, checkpoint.BF16} {
 			f := openForeign(t, folder)
 			before := slices.Clone(f.tensors[0].Data.([]float32))
@@ -259,4 +259,11 @@ func TestHuggingFaceRefusesShards(t *testing.T) {
 	requireRefused(t, dir, says("model-00002-of-00002.safetensors"))
 	f.remove("transformer.ln_f.bias")
 	requireRefused(t, f.writeShards(t, checkpoint.BF16), tensorNamed("ln_f.bias"))
+}
+
+// copyTokenizer puts a tokenizer of 600 ids into a folder.
+func copyTokenizer(t *testing.T, dir string) {
+	text, err := os.ReadFile(filepath.Join(reference("tokenizer"), "llama3", "tokenizer.json"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "tokenizer.json"), text, 0o600))
 }

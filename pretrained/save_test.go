@@ -88,7 +88,7 @@ func TestModelThatCannotBeOpenedIsNotSaved(t *testing.T) {
 		{"deeper model's store", deeper, nil, is(pretrained.ErrOtherModel)},
 		{"wider model's store", wider, nil, is(pretrained.ErrOtherModel)},
 		{"no model", store, func(d *pretrained.Description) { d.Spec = models.Spec{} }, says("want a description with the model's Spec")},
-		{"unknown tokenizer", store, func(d *pretrained.Description) { d.Data.Tokenizer = "words" }, says(`data.tokenizer: want one of bytes, gpt2, got "words"`)},
+		{"unknown tokenizer", store, func(d *pretrained.Description) { d.Data.Tokenizer = "words" }, says(`data.tokenizer: want one of bytes, gpt2 or the path of a tokenizer.json, got "words"`)},
 		{"large tokenizer", store, func(d *pretrained.Description) { d.Data.Tokenizer = "gpt2" }, vocabulary(50257, 257)},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,0 +1,124 @@
+package pretrained
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// llama is Llama (Touvron et al. 2023): a vector stream with RMSNorm, rotary positions, SwiGLU and grouped-query
+// attention, without biases. Linear maps are [out, in]. Old files hold the wavelengths of the positions.
+func llama() architecture {
+	return architecture{
+		name: "llama", model: llamaModel, keys: llamaKeys(), prefix: "model.", head: "lm_head.weight",
+		unused: []string{".rotary_emb.inv_freq"}, ends: llamaEnds, block: llamaBlock,
+	}
+}
+
+// llamaKeys are config.json's keys of Llama and of what descends from it.
+func llamaKeys() map[string]string {
+	return map[string]string{
+		"vocab": "vocab_size", "seq": "max_position_embeddings", "layers": "num_hidden_layers", "stream.d_model": "hidden_size",
+		"attention.heads": "num_attention_heads", "attention.kv_heads": "num_key_value_heads", "attention.head_dim": "head_dim",
+		"attention.positions": "head_dim", "attention.rope_base": "rope_theta",
+		"feedforward.hidden": "intermediate_size", "norm_eps": "rms_norm_eps",
+	}
+}
+
+// llamaConfig is what a config.json says that changes the model, over transformers' LlamaConfig, and what Qwen3Config
+// has of it.
+type llamaConfig struct {
+	Vocab         int     `json:"vocab_size"`
+	Seq           int     `json:"max_position_embeddings"`
+	DModel        int     `json:"hidden_size"`
+	FF            int     `json:"intermediate_size"`
+	Layers        int     `json:"num_hidden_layers"`
+	Heads         int     `json:"num_attention_heads"`
+	KVHeads       *int    `json:"num_key_value_heads"` // null: as many as heads
+	HeadDim       *int    `json:"head_dim"`            // null: hidden_size / num_attention_heads
+	Activation    string  `json:"hidden_act"`
+	Eps           float64 `json:"rms_norm_eps"`
+	AttentionBias bool    `json:"attention_bias"`
+	MLPBias       bool    `json:"mlp_bias"`
+	Tied          bool    `json:"tie_word_embeddings"`
+}
+
+func llamaModel(text []byte) (models.Config, error) {
+	c := llamaConfig{Vocab: 32000, Seq: 2048, DModel: 4096, FF: 11008, Layers: 32, Heads: 32, Activation: "silu", Eps: 1e-6}
+	return c.read(text)
+}
+
+// read returns the model of a config.json, where c has the defaults of what that leaves out, or an error of the first
+// thing that does not fit.
+func (c llamaConfig) read(text []byte) (models.Config, error) {
+	if err := unmarshal(text, &c); err != nil {
+		return models.Config{}, err
+	}
+	if err := c.check(); err != nil {
+		return models.Config{}, err
+	}
+	base, err := ropeBase(text)
+	if err != nil {
+		return models.Config{}, err
+	}
+	m := models.Config{
+		Layers: c.Layers, Vocab: c.Vocab, Seq: c.Seq,
+		Stream:      stream.VectorConfig{Vectors: stream.Vectors{D: c.DModel}},
+		Attention:   models.Attention{Heads: c.Heads, KVHeads: c.Heads, Positions: models.PositionsRoPE, RopeBase: base},
+		FeedForward: layers.SwiGLUConfig{Hidden: c.FF},
+		Norm:        models.NormRMS, NormEps: c.Eps, TieEmbeddings: c.Tied,
+	}
+	if c.KVHeads != nil {
+		m.Attention.KVHeads = *c.KVHeads
+	}
+	if c.HeadDim != nil {
+		m.Attention.HeadDim = *c.HeadDim
+	}
+	return m, nil
+}
+
+// check refuses what no model here computes, and zeros, which would mean a default.
+func (c llamaConfig) check() error {
+	switch {
+	case c.Activation != "silu":
+		return layers.Setting("hidden_act", "want silu, got %q: gated layers of other activations are not built", c.Activation)
+	case c.AttentionBias:
+		return layers.Setting("attention_bias", "want false, got true: biases with rmsnorm are not built")
+	case c.MLPBias:
+		return layers.Setting("mlp_bias", "want false, got true: biases with rmsnorm are not built")
+	case !(c.Eps > 0):
+		return layers.Setting("rms_norm_eps", "want above 0, got %g", c.Eps)
+	case c.KVHeads != nil && *c.KVHeads < 1:
+		return layers.Setting("num_key_value_heads", "want >= 1, got %d", *c.KVHeads)
+	case c.HeadDim != nil && *c.HeadDim < 1:
+		return layers.Setting("head_dim", "want >= 1, got %d", *c.HeadDim)
+	}
+	return nil
+}
+
+func llamaEnds(c models.Spec) []imported {
+	return []imported{
+		same("embedding", "embed_tokens.weight", c.Vocab, c.Width()),
+		same("norm", "norm.weight", c.Width()),
+	}
+}
+
+func llamaBlock(c models.Spec, l int) []imported {
+	d, hidden := c.Width(), c.FeedForwardShape().Hidden
+	queries, keys := c.HeadCount()*c.HeadDim(), c.Shape().KVHeads*c.HeadDim()
+	h, a, f := fmt.Sprintf("layers.%d.", l), fmt.Sprintf("blocks.%d.attention.", l), fmt.Sprintf("blocks.%d.feedforward.", l)
+	return []imported{
+		same(a+"norm", h+"input_layernorm.weight", d),
+		columns(a+"qkv",
+			stored{h + "self_attn.q_proj.weight", []int{queries, d}},
+			stored{h + "self_attn.k_proj.weight", []int{keys, d}},
+			stored{h + "self_attn.v_proj.weight", []int{keys, d}}),
+		columns(a+"o", stored{h + "self_attn.o_proj.weight", []int{d, queries}}),
+		same(f+"norm", h+"post_attention_layernorm.weight", d),
+		columns(f+"w1", stored{h + "mlp.gate_proj.weight", []int{hidden, d}}),
+		columns(f+"w3", stored{h + "mlp.up_proj.weight", []int{hidden, d}}),
+		columns(f+"w2", stored{h + "mlp.down_proj.weight", []int{d, hidden}}),
+	}
+}
