@@ -5,7 +5,6 @@ import (
 
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/stream"
 )
 
 // llama is Llama (Touvron et al. 2023): a vector stream with RMSNorm, rotary positions, SwiGLU and grouped-query
@@ -63,13 +62,10 @@ func (c llamaConfig) read(text []byte) (models.Config, error) {
 	if err != nil {
 		return models.Config{}, err
 	}
-	m := models.Config{
-		Layers: c.Layers, Vocab: c.Vocab, Seq: c.Seq,
-		Stream:      stream.VectorConfig{Vectors: stream.Vectors{D: c.DModel}},
-		Attention:   models.Attention{Heads: c.Heads, KVHeads: c.Heads, Positions: models.PositionsRoPE, RopeBase: base},
-		FeedForward: layers.SwiGLUConfig{Hidden: c.FF},
-		Norm:        models.NormRMS, NormEps: c.Eps, TieEmbeddings: c.Tied,
-	}
+	m := models.Transformer(c.Layers, c.DModel, c.FF, c.Heads)
+	m.Attention = models.Attention{Heads: c.Heads, KVHeads: c.Heads, Positions: models.PositionsRoPE, RopeBase: base}
+	m.FeedForward = layers.SwiGLUConfig{Hidden: c.FF}
+	m.Vocab, m.Seq, m.Norm, m.NormEps, m.TieEmbeddings = c.Vocab, c.Seq, models.NormRMS, c.Eps, c.Tied
 	if c.KVHeads != nil {
 		m.Attention.KVHeads = *c.KVHeads
 	}
