@@ -100,25 +100,24 @@ type weightedSumTask[T Float] struct {
 
 func (t *weightedSumTask[T]) Part(_, lo, hi int) {
 	t.d.eachBlock(lo, hi, func(set, lo, hi int) {
-		t.block(t.a[set*t.d.Terms:(set+1)*t.d.Terms], lo, hi)
+		sumMultiples(t.path, t.y[lo:hi], t.a[set*t.d.Terms:(set+1)*t.d.Terms], t.x, lo, hi)
 	})
 }
 
-// block sums the elements [lo, hi): after the first tensor two at a time, since memory serves
-// two streams faster than one.
-func (t *weightedSumTask[T]) block(a []T, lo, hi int) {
-	y := t.y[lo:hi]
+// sumMultiples computes y from the elements [lo, hi) of x: after the first tensor two at a time,
+// since memory serves two streams faster than one.
+func sumMultiples[T Float](p path, y, a []T, x [][]T, lo, hi int) {
 	empty, waiting := true, -1
 	for j, weight := range a {
 		switch {
 		case weight == 0:
 		case empty:
-			scaleTo(t.path, y, t.x[j][lo:hi], weight)
+			scaleTo(p, y, x[j][lo:hi], weight)
 			empty = false
 		case waiting < 0:
 			waiting = j
 		default:
-			addTwoMultiples(t.path, y, t.x[waiting][lo:hi], t.x[j][lo:hi], a[waiting], weight)
+			addTwoMultiples(p, y, x[waiting][lo:hi], x[j][lo:hi], a[waiting], weight)
 			waiting = -1
 		}
 	}
@@ -126,7 +125,7 @@ func (t *weightedSumTask[T]) block(a []T, lo, hi int) {
 	case empty:
 		clear(y)
 	case waiting >= 0:
-		addMultiple(t.path, y, t.x[waiting][lo:hi], a[waiting])
+		addMultiple(p, y, x[waiting][lo:hi], a[waiting])
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 // cases are those of all ops of this package.
 func cases() []optest.Case {
-	return slices.Concat(elementwiseCases(), gateCases(), hadamardCases(), weightedSumCases())
+	return slices.Concat(elementwiseCases(), gateCases(), hadamardCases(), weightedSumCases(), multiwaySumCases())
 }
 
 // TestOps: what holds for every op.

@@ -9,13 +9,14 @@ import (
 
 // cases are those of all ops of this package.
 func cases() []optest.Case {
-	return slices.Concat(linearCases(), linearActivatedCases(), swiGLUCases())
+	return slices.Concat(linearCases(), linearActivatedCases(), swiGLUCases(), partsCases())
 }
 
 // TestOps: what holds for every op.
 func TestOps(t *testing.T) {
 	optest.Run(t, cases(), "linearGradX", "linearGradW", "linearActivated", "activated", "linearGradActivated", "sumTokens",
-		"gateProduct", "valueProduct", "gatedValue", "linearGradSwiGLU", "swiGLUGrad", "swiGLUFactorGrad")
+		"gateProduct", "valueProduct", "gatedValue", "linearGradSwiGLU", "swiGLUGrad", "swiGLUFactorGrad",
+		"partsGradX", "partsGradW")
 }
 
 // TestForwardFLOPs counts the products.

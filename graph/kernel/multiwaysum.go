@@ -1,0 +1,159 @@
+package kernel
+
+// MultiwaySumParams are the sizes of a MultiwaySum.
+type MultiwaySumParams struct {
+	Tokens, Width int // of each tensor: Tokens x Width elements
+	Terms         int // tensors
+	Ways          int // sums of each token
+}
+
+func (d MultiwaySumParams) size() int { return d.Tokens * d.Width }
+
+// MultiwaySum makes several sums of the same tensors, each with weights of each token's own, as
+// MUDD connections do with the outputs of all earlier blocks (Xiao et al. 2025, arXiv 2502.12170,
+// section 2):
+//
+//	y[c]_t = sum over j of a[t, c, j] x[j]_t
+//
+// a is [Tokens, Ways, Terms]. The sums lie in two tensors: packed [Tokens, Ways-1, Width] has all
+// but the last, which is [Tokens, Width].
+type MultiwaySum[T Float] struct {
+	task multiwayTask[T]
+	path path
+}
+
+// Forward computes the sums, the terms added as WeightedSum does: with weights of 0 and a single 1
+// a sum is that tensor, bit for bit. last may be nil: it is not made.
+func (k *MultiwaySum[T]) Forward(p *Pool, packed, last, a []T, x [][]T, d MultiwaySumParams) {
+	k.run(p, multiwayTask[T]{step: multiwayForward, packed: packed, last: last, a: a, x: x[:d.Terms], d: d})
+}
+
+// Weights computes the gradient of the weights from those of the sums, in float64:
+//
+//	da[t, c, j] (+)= dy[c]_t . x[j]_t
+//
+// packed or last may be nil: their gradients are 0. accumulate says that the products are added
+// to what da holds.
+func (k *MultiwaySum[T]) Weights(p *Pool, da, packed, last []T, x [][]T, accumulate bool, d MultiwaySumParams) {
+	k.run(p, multiwayTask[T]{step: multiwayWeights, packed: packed, last: last, a: da, x: x[:d.Terms], accumulate: accumulate, d: d})
+}
+
+// Term computes the gradient of tensor j, plus addend unless that is nil:
+//
+//	dx_t = addend_t + sum over c of a[t, c, j] dy[c]_t
+//
+// packed or last may be nil: their gradients are 0. dx may be addend.
+func (k *MultiwaySum[T]) Term(p *Pool, dx, packed, last, a, addend []T, j int, d MultiwaySumParams) {
+	k.run(p, multiwayTask[T]{step: multiwayTerm, packed: packed, last: last, a: a, dx: dx[:d.size()], addend: addend, j: j, d: d})
+}
+
+func (k *MultiwaySum[T]) run(p *Pool, t multiwayTask[T]) {
+	t.scratch, t.path = growKept(k.task.scratch, p.Threads()), pathOf[T](k.path)
+	k.task = t
+	p.Do(t.d.Tokens, &k.task)
+	k.task = multiwayTask[T]{scratch: t.scratch} // keeps no operand alive
+}
+
+// multiwayStep is what a multiwayTask computes.
+type multiwayStep int
+
+const (
+	multiwayForward multiwayStep = iota
+	multiwayWeights
+	multiwayTerm
+)
+
+type multiwayTask[T Float] struct {
+	step                        multiwayStep
+	packed, last, a, dx, addend []T
+	x                           [][]T
+	j                           int
+	accumulate                  bool
+	d                           MultiwaySumParams
+	scratch                     [][]T // two rows, one pair a worker
+	path                        path
+}
+
+func (t *multiwayTask[T]) Part(worker, lo, hi int) {
+	for token := lo; token < hi; token++ {
+		from, to := token*t.d.Width, (token+1)*t.d.Width
+		a := t.a[token*t.d.Ways*t.d.Terms:][:t.d.Ways*t.d.Terms]
+		if t.step == multiwayTerm {
+			t.term(worker, token, a, from, to)
+			continue
+		}
+		for c := range t.d.Ways {
+			way, a := t.way(token, c), a[c*t.d.Terms:][:t.d.Terms]
+			switch {
+			case t.step == multiwayWeights:
+				t.products(a, way, from, to)
+			case way != nil:
+				sumMultiples(t.path, way, a, t.x, from, to)
+			}
+		}
+	}
+}
+
+// way is a token's row of a sum, or of its gradient; nil: it has none.
+func (t *multiwayTask[T]) way(token, c int) []T {
+	width, packed := t.d.Width, t.d.Ways-1
+	switch {
+	case c < packed && t.packed != nil:
+		return t.packed[(token*packed+c)*width:][:width]
+	case c == packed && t.last != nil:
+		return t.last[token*width:][:width]
+	}
+	return nil
+}
+
+// products makes those of a row dy with all tensors' elements [from, to).
+func (t *multiwayTask[T]) products(da, dy []T, from, to int) {
+	if dy == nil {
+		if !t.accumulate {
+			clear(da)
+		}
+		return
+	}
+	j := 0
+	for ; j+1 < len(da); j += 2 {
+		first, second := dotProducts(t.path, dy, t.x[j][from:to], t.x[j+1][from:to])
+		store(&da[j], first, t.accumulate)
+		store(&da[j+1], second, t.accumulate)
+	}
+	if j < len(da) {
+		store(&da[j], dotProduct(t.path, dy, t.x[j][from:to]), t.accumulate)
+	}
+}
+
+// term makes a token's row of the gradient of tensor j: that from the packed sums, two of which are
+// added at a time, and that from the last one, then both, then the addend, as separate passes would.
+func (t *multiwayTask[T]) term(worker, token int, a []T, from, to int) {
+	width, packed := t.d.Width, t.d.Ways-1
+	t.scratch[worker] = grow(t.scratch[worker], 2*width)
+	sum, product := t.dx[from:to], t.scratch[worker][width:][:width]
+	if t.addend != nil {
+		sum = t.scratch[worker][:width]
+	}
+	at := func(c int) T { return a[c*t.d.Terms+t.j] }
+	if t.packed != nil {
+		scaleTo(t.path, sum, t.way(token, 0), at(0))
+		c := 1
+		for ; c+1 < packed; c += 2 {
+			addTwoMultiples(t.path, sum, t.way(token, c), t.way(token, c+1), at(c), at(c+1))
+		}
+		if c < packed {
+			addMultiple(t.path, sum, t.way(token, c), at(c))
+		}
+	}
+	switch {
+	case t.last == nil:
+	case t.packed == nil:
+		scaleTo(t.path, sum, t.way(token, packed), at(packed))
+	default:
+		scaleTo(t.path, product, t.way(token, packed), at(packed))
+		setSum(t.path, sum, sum, product)
+	}
+	if t.addend != nil {
+		setSum(t.path, t.dx[from:to], t.addend[from:to], sum)
+	}
+}

@@ -1,0 +1,234 @@
+package elementwise
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// multiwaySum makes several sums of the same tensors, all but the last packed. Its run makes the
+// last one, too. Inputs: the weights, the tensors.
+type multiwaySum struct{}
+
+// MultiwaySum makes C sums of the same tensors, each with weights of each token's own, in one pass
+// over them, as MUDD connections make the inputs of a block from the outputs of all earlier ones
+// (Xiao et al. 2025, arXiv 2502.12170, section 2.2):
+//
+//	y[c]_t = sum over j of a[t, c, j] x[j]_t
+//
+// x k tensors [T, ...]; weights a [T, C*k], C >= 2, those of one sum side by side. packed
+// [T, C-1, ...] has all sums but the last, which is [T, ...]. As in WeightedSum, a tensor is left
+// out where its weight is 0, so that weights of 0 and a single 1 give that tensor, bit for bit.
+func MultiwaySum(b *graph.Builder, weights *gorgonia.Node, x ...*gorgonia.Node) (packed, last *gorgonia.Node) {
+	inputs := append(gorgonia.Nodes{weights}, x...)
+	packed = b.Apply(multiwaySum{}, inputs...)
+	if packed == nil {
+		return nil, nil
+	}
+	return packed, b.Secondary(multiwayLast{}, 0, packed, inputs...)
+}
+
+func (multiwaySum) String() string { return "MultiwaySum" }
+
+func (multiwaySum) FLOPs(c graph.Cost) int {
+	return 2 * c.Signature(0).Width() * c.Signature(1).Size()
+}
+
+func (multiwaySum) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	if len(in) < 2 {
+		return graph.Signature{}, errors.New("want at least one tensor, got none")
+	}
+	a, x := in[0], in[1:]
+	for j, s := range x {
+		if s.Shape.Dims() < 2 || !s.Shape.Eq(x[0].Shape) {
+			return graph.Signature{}, errors.Errorf("tensor %d: want shape [tokens, ...] as tensor 0, %v, got %v", j, x[0].Shape, s.Shape)
+		}
+	}
+	k, tokens := len(x), x[0].Leading()
+	if a.Shape.Dims() != 2 || a.Leading() != tokens || a.Width()%k != 0 || a.Width() < 2*k {
+		return graph.Signature{}, errors.Errorf("weights: want shape (%d, sums * %d), two sums at least, for %d tensors of %d tokens, got %v", tokens, k, k, tokens, a.Shape)
+	}
+	packed := append(graph.WithTokens(tokens, a.Width()/k-1), x[0].Shape[1:]...)
+	return graph.Signature{DType: x[0].DType, Shape: packed}, nil
+}
+
+// VJP is of the packed sums alone, where no gradient arrives at the last one.
+func (multiwaySum) VJP(d *graph.Derivative) { multiwayVJP(d, 0, d.Gradient(), nil) }
+
+func (k multiwaySum) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runMultiwaySum[float32], runMultiwaySum[float64])
+}
+
+func runMultiwaySum[T kernel.Float](_ multiwaySum, c *graph.Call) error {
+	s := graph.State[multiwayState[T]](c)
+	last, _ := graph.SecondaryOut[T](c, 0)
+	s.Forward(c.Pool(), graph.Out[T](c), last, graph.In[T](c, 0), s.tensors(c, 1), multiwayParams(c.Signature(0), c.Signature(1), c.Inputs()-1))
+	return nil
+}
+
+// multiwayLast is the last sum, made by multiwaySum's run. Inputs: the packed sums, the weights,
+// the tensors.
+type multiwayLast struct{}
+
+func (multiwayLast) String() string { return "Last of MultiwaySum" }
+
+// Bytes are none: its primary counts what it makes.
+func (multiwayLast) Bytes(graph.Cost) int { return 0 }
+
+func (multiwayLast) Infer(in []graph.Signature) (graph.Signature, error) { return in[2], nil }
+
+// Differentiable: the packed sums are no more than where the run is.
+func (multiwayLast) Differentiable(i int) bool { return i > 0 }
+
+// VJP makes the gradients of all sums in one pass. The packed ones have theirs by now: the last sum
+// is made right after them, before all that reads them, so that it is visited after that.
+func (multiwayLast) VJP(d *graph.Derivative) {
+	multiwayVJP(d, 1, d.TakeAccumulated(0), d.Gradient())
+}
+
+func (multiwayLast) Run(*graph.Call) error { return nil }
+
+// multiwayVJP sets the gradients of the weights, input number first, and of the tensors after them,
+// from those of the packed sums and of the last, either of which may be nil.
+func multiwayVJP(d *graph.Derivative, first int, packed, last *gorgonia.Node) {
+	var gradients gorgonia.Nodes
+	for _, g := range []*gorgonia.Node{packed, last} {
+		if g != nil {
+			gradients = append(gradients, g)
+		}
+	}
+	terms := d.Inputs() - first - 1
+	of := multiwayGradients{packed: packed != nil, last: last != nil}
+	if d.Wants(first) {
+		inputs := gradients[:len(gradients):len(gradients)]
+		for i := first + 1; i < d.Inputs(); i++ {
+			inputs = append(inputs, d.Input(i))
+		}
+		d.Set(first, d.Apply(multiwayWeightsGrad{multiwayGradients: of, weights: d.Signature(first)}, inputs...))
+	}
+	for i := first + 1; i < d.Inputs(); i++ {
+		if !d.Wants(i) {
+			continue
+		}
+		inputs := append(gradients[:len(gradients):len(gradients)], d.Input(first))
+		if addend := d.TakeAccumulated(i); addend != nil {
+			inputs = append(inputs, addend)
+		}
+		d.Set(i, d.Apply(multiwayTermGrad{multiwayGradients: of, j: i - first - 1, terms: terms, x: d.Signature(i)}, inputs...))
+	}
+}
+
+// multiwayGradients says which gradients of sums there are: the first inputs, in this order.
+type multiwayGradients struct{ packed, last bool }
+
+// count is their number.
+func (k multiwayGradients) count() int {
+	if k.packed && k.last {
+		return 2
+	}
+	return 1
+}
+
+// multiwayGradientsIn are the gradients; nil: there is none.
+func multiwayGradientsIn[T kernel.Float](k multiwayGradients, c *graph.Call) (packed, last []T) {
+	if k.packed {
+		packed = graph.In[T](c, 0)
+	}
+	if k.last {
+		last = graph.In[T](c, k.count()-1)
+	}
+	return packed, last
+}
+
+// multiwayParams are the sizes of sums of so many tensors like x.
+func multiwayParams(weights, x graph.Signature, terms int) kernel.MultiwaySumParams {
+	return kernel.MultiwaySumParams{Tokens: x.Leading(), Width: x.Width(), Terms: terms, Ways: weights.Width() / terms}
+}
+
+// multiwayState is the kernel with its list of tensors, kept so that a run allocates nothing.
+type multiwayState[T kernel.Float] struct {
+	kernel.MultiwaySum[T]
+	x [][]T
+}
+
+// tensors lists the inputs from number first on.
+func (s *multiwayState[T]) tensors(c *graph.Call, first int) [][]T {
+	s.x = s.x[:0]
+	for i := first; i < c.Inputs(); i++ {
+		s.x = append(s.x, graph.In[T](c, i))
+	}
+	return s.x
+}
+
+// multiwayWeightsGrad is the gradient of the weights. Inputs: the gradients of sums, the tensors.
+type multiwayWeightsGrad struct {
+	graph.NoGradient
+	multiwayGradients
+	weights graph.Signature
+}
+
+func (k multiwayWeightsGrad) String() string {
+	return fmt.Sprintf("GradWeights of MultiwaySum %v(packed=%t, last=%t)", k.weights.Shape, k.packed, k.last)
+}
+
+func (k multiwayWeightsGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.weights, nil }
+
+func (multiwayWeightsGrad) Accumulates() bool { return true }
+
+func (multiwayWeightsGrad) KeepsFloat32() bool { return true }
+
+func (k multiwayWeightsGrad) FLOPs(c graph.Cost) int {
+	return 2 * k.weights.Width() * c.Signature(k.count()).Size()
+}
+
+func (k multiwayWeightsGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runMultiwayWeightsGrad[float32], runMultiwayWeightsGrad[float64])
+}
+
+func runMultiwayWeightsGrad[T kernel.Float](k multiwayWeightsGrad, c *graph.Call) error {
+	s := graph.State[multiwayState[T]](c)
+	packed, last := multiwayGradientsIn[T](k.multiwayGradients, c)
+	x := s.tensors(c, k.count())
+	s.Weights(c.Pool(), graph.Out[T](c), packed, last, x, c.Accumulate(), multiwayParams(k.weights, c.Signature(k.count()), len(x)))
+	return nil
+}
+
+// multiwayTermGrad is the gradient of tensor j. Inputs: the gradients of sums, the weights and,
+// where it is to be added to it, the gradient that the tensor has from elsewhere.
+type multiwayTermGrad struct {
+	graph.NoGradient
+	multiwayGradients
+	j, terms int
+	x        graph.Signature
+}
+
+func (k multiwayTermGrad) String() string {
+	return fmt.Sprintf("GradX%d of MultiwaySum(packed=%t, last=%t)", k.j, k.packed, k.last)
+}
+
+func (k multiwayTermGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.x, nil }
+
+func (k multiwayTermGrad) InPlace(i int) bool { return i == k.count()+1 }
+
+func (k multiwayTermGrad) FLOPs(c graph.Cost) int {
+	return 2 * c.Signature(k.count()).Width() / k.terms * k.x.Size()
+}
+
+func (k multiwayTermGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runMultiwayTermGrad[float32], runMultiwayTermGrad[float64])
+}
+
+func runMultiwayTermGrad[T kernel.Float](k multiwayTermGrad, c *graph.Call) error {
+	packed, last := multiwayGradientsIn[T](k.multiwayGradients, c)
+	weights := c.Signature(k.count())
+	graph.State[kernel.MultiwaySum[T]](c).Term(c.Pool(), graph.Out[T](c), packed, last, graph.In[T](c, k.count()), graph.In[T](c, k.count()+1),
+		k.j, multiwayParams(weights, k.x, k.terms))
+	return nil
+}

@@ -1,0 +1,147 @@
+package linear
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// parts is a matrix product whose columns read several inputs.
+type parts struct{ widths []int }
+
+// Parts is a linear map of several inputs of each token, each by columns of the weight of its own:
+//
+//	y_t = [x_t[0] W_0 | x_t[1] W_1 | ...],   W = [W_0 | W_1 | ...]
+//
+// as queries, keys and values are made where each reads the stream in a way of its own. x [T, n,
+// in], W [in, out] with out the sum of the n widths, y [T, out]; no part is copied.
+func Parts(b *graph.Builder, x, w *gorgonia.Node, widths ...int) *gorgonia.Node {
+	return b.Apply(parts{widths}, x, w)
+}
+
+func (k parts) String() string { return fmt.Sprintf("LinearParts(widths=%v)", k.widths) }
+
+// FLOPs are 2 a multiply-add.
+func (k parts) FLOPs(c graph.Cost) int { return 2 * c.Signature(0).Leading() * c.Signature(1).Size() }
+
+func (k parts) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	if err := graph.WantDims(in[1], 2, "w", "[in, out]"); err != nil {
+		return graph.Signature{}, err
+	}
+	inputs, outputs, sum := in[1].Leading(), in[1].Width(), 0
+	for _, width := range k.widths {
+		if width < 1 {
+			return graph.Signature{}, errors.Errorf("widths: want >= 1 each, got %v", k.widths)
+		}
+		sum += width
+	}
+	if sum != outputs {
+		return graph.Signature{}, errors.Errorf("widths: want a sum of %d, the columns of the weight, got %v", outputs, k.widths)
+	}
+	if x := in[0].Shape; x.Dims() != 3 || x[1] != len(k.widths) || x[2] != inputs {
+		return graph.Signature{}, errors.Errorf("x: want shape [tokens, %d, %d] for a weight of shape %v, got %v", len(k.widths), inputs, in[1].Shape, x)
+	}
+	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading(), outputs)}, nil
+}
+
+// each calls f with each part's first column and width.
+func (k parts) each(f func(i, from, width int)) {
+	from := 0
+	for i, width := range k.widths {
+		f(i, from, width)
+		from += width
+	}
+}
+
+func (k parts) VJP(d *graph.Derivative) {
+	if d.Wants(0) {
+		d.Set(0, d.Apply(partsGradX{of: k, x: d.Signature(0)}, d.Gradient(), d.Input(1)))
+	}
+	if d.Wants(1) {
+		d.Set(1, d.Apply(partsGradW{of: k, w: d.Signature(1)}, d.Input(0), d.Gradient()))
+	}
+}
+
+func (k parts) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runParts[float32], runParts[float64])
+}
+
+func runParts[T kernel.Float](k parts, c *graph.Call) error {
+	x, w, y := graph.In[T](c, 0), graph.In[T](c, 1), graph.Out[T](c)
+	inputs, outputs := c.Signature(1).Leading(), c.Signature(1).Width()
+	gemm := graph.State[kernel.Gemm[T]](c)
+	k.each(func(i, from, width int) {
+		gemm.Run(c.Pool(), false, false, c.Signature(0).Leading(), width, inputs, 1,
+			x[i*inputs:], c.Signature(0).Width(), w[from:], outputs, 0, y[from:], outputs)
+	})
+	return nil
+}
+
+// partsGradX is dx, [dy[0] W_0^T | dy[1] W_1^T | ...]: inputs dy and W.
+type partsGradX struct {
+	graph.NoGradient
+	of parts
+	x  graph.Signature
+}
+
+func (k partsGradX) String() string { return "GradX of " + k.of.String() }
+
+func (partsGradX) FLOPs(c graph.Cost) int { return 2 * c.Signature(0).Leading() * c.Signature(1).Size() }
+
+func (k partsGradX) Infer([]graph.Signature) (graph.Signature, error) { return k.x, nil }
+
+func (k partsGradX) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runPartsGradX[float32], runPartsGradX[float64])
+}
+
+func runPartsGradX[T kernel.Float](k partsGradX, c *graph.Call) error {
+	dy, w, dx := graph.In[T](c, 0), graph.In[T](c, 1), graph.Out[T](c)
+	inputs, outputs := c.Signature(1).Leading(), c.Signature(1).Width()
+	gemm := graph.State[kernel.Gemm[T]](c)
+	k.of.each(func(i, from, width int) {
+		gemm.Run(c.Pool(), false, true, k.x.Leading(), inputs, width, 1,
+			dy[from:], outputs, w[from:], outputs, 0, dx[i*inputs:], k.x.Width())
+	})
+	return nil
+}
+
+// partsGradW is dW, x[i]^T dy[i] in the columns of part i: inputs x and dy.
+type partsGradW struct {
+	graph.NoGradient
+	of parts
+	w  graph.Signature
+}
+
+func (k partsGradW) String() string { return "GradW of " + k.of.String() }
+
+func (k partsGradW) FLOPs(c graph.Cost) int { return 2 * c.Signature(0).Leading() * k.w.Size() }
+
+func (k partsGradW) Infer([]graph.Signature) (graph.Signature, error) { return k.w, nil }
+
+func (k partsGradW) Accumulates() bool { return true }
+
+func (k partsGradW) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runPartsGradW[float32], runPartsGradW[float64])
+}
+
+func runPartsGradW[T kernel.Float](k partsGradW, c *graph.Call) error {
+	x, dy, dw := graph.In[T](c, 0), graph.In[T](c, 1), graph.Out[T](c)
+	inputs, outputs := k.w.Leading(), k.w.Width()
+	var beta T
+	if c.Accumulate() {
+		beta = 1
+	}
+	gemm := graph.State[kernel.Gemm[T]](c)
+	k.of.each(func(i, from, width int) {
+		gemm.Run(c.Pool(), true, false, inputs, width, c.Signature(0).Leading(), 1,
+			x[i*inputs:], c.Signature(0).Width(), dy[from:], outputs, beta, dw[from:], outputs)
+	})
+	return nil
+}
