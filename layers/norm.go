@@ -32,9 +32,17 @@ func NewNorm(b *graph.Builder, name string, c NormConfig, shape ...int) *Norm {
 	return n
 }
 
+// NewNorms makes norms of n vectors a token, each with a gain of its own: a row of the parameter
+// name [n, width].
+func NewNorms(b *graph.Builder, name string, c NormConfig, n, width int) *Norm {
+	all := NewNorm(b, name, c, n, width)
+	all.options.Groups = n
+	return all
+}
+
 // Forward normalises x [T, ...shape].
 func (n *Norm) Forward(x *gorgonia.Node) *gorgonia.Node {
-	return n.b.Hook(n.name+".out", n.Apply(x), gainAxes(n.gain)...)
+	return n.b.Hook(n.name+".out", n.Apply(x), n.axes()...)
 }
 
 // Apply is Forward of a norm that is used more than once, so that its output has no name.
@@ -46,9 +54,12 @@ func (n *Norm) Gain() *gorgonia.Node { return n.gain }
 // Options are the norm's kind, eps and bias.
 func (n *Norm) Options() norm.Options { return n.options }
 
-// gainAxes names a gain's axes: those of a matrix stream, or the features.
-func gainAxes(gain *gorgonia.Node) []string {
-	if gain != nil && gain.Shape().Dims() == 2 {
+// axes names a gain's: those of a matrix stream, of several vectors, or the features.
+func (n *Norm) axes() []string {
+	switch {
+	case n.options.Groups > 0:
+		return []string{"row", "feature"}
+	case n.gain != nil && n.gain.Shape().Dims() == 2:
 		return []string{"key", "value"}
 	}
 	return []string{"feature"}

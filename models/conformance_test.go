@@ -115,6 +115,8 @@ func TestConformanceZoo(t *testing.T) {
 		{"hyper/one", tinyZoo(stream.HyperConfig{N: 1}, func(c *models.Config) { c.Layers, c.Bias = 1, true })},
 		{"hyper/one-dynamic", tinyZoo(stream.HyperConfig{N: 1, Dynamic: true}, plainly)},
 		{"kromhc/eight", tinyZoo(stream.KromHCConfig{N: 8}, plainly)},
+		{"mudd/prepost-bias", tinyZoo(stream.MUDDConfig{PrePost: true}, func(c *models.Config) { noPositionsBias(c); c.Layers = 3 })},
+		{"mudd/exact", tinyZoo(stream.MUDDConfig{ExpandLast: true}, func(c *models.Config) { c.Gelu = models.GeluExact })},
 		{"vwn/groups", tinyZoo(stream.VWNConfig{M: 3, N: 6}, plainly)},
 		{"vwn/fraction", tinyZoo(stream.VWNConfig{Vectors: width(18), M: 2, N: 3}, plainly)},
 		{"vwn/expand-bias", tinyZoo(stream.VWNConfig{M: 5, N: 7, Expand: true}, biased)},

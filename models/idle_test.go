@@ -9,7 +9,8 @@ import (
 )
 
 // idle is how many entries of our streams' parameters have no gradient: mHC's mixing of the rows
-// where they are all the same, at the first site, or only their sum is read, at the last.
+// where they are all the same, at the first site, or only their sum is read, at the last; a bias of what
+// keys alone are made of, which adds the same to all of a query's logits.
 func idle(c models.Spec, p *graph.Param) int {
 	first, last := "blocks.0.attention.mhc.", fmt.Sprintf("blocks.%d.feedforward.mhc.", c.Layers-1)
 	switch {
@@ -18,6 +19,8 @@ func idle(c models.Spec, p *graph.Param) int {
 	case strings.HasPrefix(p.Name, first) || strings.HasPrefix(p.Name, last):
 		columns := p.Shape[len(p.Shape)-1]
 		return p.Size() / columns * (columns - 2*c.StreamSize()/c.Width())
+	case strings.HasSuffix(p.Name, ".attention.norm_bias") && len(p.Shape) == 2: // of q, k and v
+		return p.Shape[1]
 	}
 	return 0
 }

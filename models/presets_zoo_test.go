@@ -45,7 +45,10 @@ func zooCounts() map[string]int {
 		// wide again; at r = 1.5 no norm of groups.
 		// Averages after blocks 5 and 10, of 2 and 3 outputs; after each of 4 blocks.
 		"denseformer-162m": base162m + 2 + 3,
-		"vwn-2x3":          base162m + (2*3*7+384*7+384)*sites + 884_736 + rows*(1152-d),
+		// 64 hidden entries after each block, whose sums' weights are 8, 12, .., 48 and 13, and two norms
+		// more before 11 attentions: 0.63M.
+		"mudd-162m": base162m + d*64*blocks + (64+1)*(308+13) + 2*d*11,
+		"vwn-2x3":   base162m + (2*3*7+384*7+384)*sites + 884_736 + rows*(1152-d),
 		// r = 8: tables and W_reduce of 6144, and its norm.
 		"vwn-8x64": base162m + (2*64*80+96*80+96)*sites + 6144*d + 6144 + rows*(6144-d),
 		// Three matrices of 2/3 of the width, and two as wide.
@@ -89,6 +92,8 @@ func quickstartCounts() map[string]int {
 		"quickstart-swiglu":        baseQuickstart + (3*d*688-dense)*blocks,
 		"quickstart-relu2":         baseQuickstart,
 		"quickstart-moe":           baseQuickstart + (8*dense/2+8*d-dense)*blocks,
+		// Hidden layers as wide as the 8, 12 and 16 weights, and four times the last 5.
+		"quickstart-mudd": baseQuickstart + d*(8+12+16+20) + 9*8 + 13*12 + 17*16 + 21*5 + 2*d*3,
 	}
 }
 

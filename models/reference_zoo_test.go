@@ -103,6 +103,7 @@ func readers() map[string]func(*testing.T, *reference) {
 		"official-rmt": readOfficialRMT, "official-transformer": readOfficialTransformer,
 		"hyper-static": readHyper, "hyper-dynamic": readHyper, "mhc": readMHC, "mhc-lite": readMHC, "kromhc": readKromHC, "vwn": readVWN,
 		"highway": readHighway, "hieragg": readHieragg, "dwlstm": readDWLSTM, "moe": readMoE, "denseformer": readDenseFormer, "muon": readTransformer,
+		"mudd": readMUDD,
 	}
 }
 

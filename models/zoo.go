@@ -34,6 +34,7 @@ func Standard() Zoo {
 			stream.HieraggConfig{},
 			stream.DWLSTMConfig{},
 			stream.DenseFormerConfig{},
+			stream.MUDDConfig{},
 		},
 		feedForwards: []layers.FeedForwardDesign{
 			layers.GELUConfig{},
@@ -189,6 +190,7 @@ func zooPresets() []Preset {
 		{"mhc-lite-162m", large.OnStream(stream.MHCLiteConfig{N: 4}), 0, "", plain},
 		{"kromhc-162m", large.OnStream(stream.KromHCConfig{N: 4}), 0, "", plain},
 		{"denseformer-162m", large.OnStream(stream.DenseFormerConfig{Dilation: 4, Period: 5}), 0, "", plain},
+		{"mudd-162m", large.OnStream(stream.MUDDConfig{ExpandLast: true, Round64: true}), 0, "", plain},
 		{"vwn-2x3", large.OnStream(stream.VWNConfig{M: 2, N: 3}), 0, "", plain},
 		{"vwn-8x64", large.OnStream(stream.VWNConfig{M: 8, N: 64}), 0, "", plain},
 		{"swiglu-162m", feedForward(large, layers.SwiGLUConfig{Hidden: 2048}), 0, "", plain},
@@ -212,6 +214,7 @@ func zooPresets() []Preset {
 		{"quickstart-mhc-lite", small.OnStream(stream.MHCLiteConfig{N: 4}), 0, "", plain},
 		{"quickstart-kromhc", small.OnStream(stream.KromHCConfig{N: 4}), 0, "", plain},
 		{"quickstart-denseformer", small.OnStream(stream.DenseFormerConfig{}), 0, "", plain},
+		{"quickstart-mudd", small.OnStream(stream.MUDDConfig{ExpandLast: true}), 0, "", plain},
 		{"quickstart-vwn", small.OnStream(stream.VWNConfig{M: 2, N: 3}), 0, "", plain},
 		{"quickstart-swiglu", feedForward(small, layers.SwiGLUConfig{Hidden: 688}), 0, "", plain},
 		{"quickstart-relu2", feedForward(small, layers.ReLU2Config{Hidden: 1024}), 0, "", plain},

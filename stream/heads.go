@@ -46,6 +46,25 @@ func (h heads) read(u *gorgonia.Node) *gorgonia.Node {
 	return linear.Map(h.b, u, h.qkv, linear.Options{Bias: h.qkvBias})
 }
 
+// columns are the widths of what W_QKV makes, queries, keys and values, of queries that wide.
+func (h heads) columns(queries int) []int {
+	others := (h.qkv.Shape()[1] - queries) / 2
+	return []int{queries, others, others}
+}
+
+// readWays is W_QKV where queries, keys and values each read the stream in a way of their own:
+// u [T, 3, D].
+func (h heads) readWays(u *gorgonia.Node, queries int) *gorgonia.Node {
+	if h.b.Err() != nil {
+		return nil
+	}
+	qkv := linear.Parts(h.b, u, h.qkv, h.columns(queries)...)
+	if h.qkvBias != nil {
+		qkv = linear.Bias(h.b, qkv, h.qkvBias)
+	}
+	return qkv
+}
+
 // write is W_O o: [T, H, Dh] -> [T, D].
 func (h heads) write(o *gorgonia.Node) *gorgonia.Node {
 	return linear.Map(h.b, o, h.output, linear.Options{Bias: h.outputsBias})

@@ -37,6 +37,7 @@ func deviceModels() map[string]string {
 		"mhc-lite":      model("kind: mhc-lite, n: 3", "alibi", dense),
 		"kromhc":        model("kind: kromhc, n: 2", "alibi", dense),
 		"vwn":           model("kind: vwn, n: 3, m: 2", "alibi", dense),
+		"mudd":          model("kind: mudd", "alibi", dense),
 		"highway":       model("kind: highway", "rope", dense),
 		"hieragg":       model("kind: hieragg", "alibi", dense),
 		"dwlstm":        model("kind: dwlstm", "alibi", "null"),
