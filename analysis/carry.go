@@ -35,11 +35,11 @@ func newCarrier(f *Folded, run *cache.Cache) (*carrier, error) {
 
 // between is M of a write and a read after it.
 func (c *carrier) between(w, r end) (linear.Chain, error) {
-	key := [2]string{w.source, r.site}
+	key := [2]string{w.source, r.source}
 	if maps, known := c.seen[key]; known {
 		return maps, nil
 	}
-	chain, err := c.frozen.Between(w.source, r.site)
+	chain, err := c.frozen.Between(w.source, r.source)
 	if err != nil {
 		return nil, err
 	}

@@ -46,6 +46,8 @@ func readHooks(c models.Spec) []string {
 		return []string{"blocks.*.*.read"}
 	case stream.HieraggConfig:
 		return []string{"embedding.out", "blocks.*.*.stream", "blocks.*.aggregate"}
+	case stream.MUDDConfig:
+		return []string{"embedding.out", "blocks.*.*.stream", "blocks.*.attention.read"}
 	case stream.DenseFormerConfig:
 		return []string{"embedding.out", "blocks.*.*.stream", "blocks.*.dwa.out"}
 	}
@@ -67,15 +69,32 @@ func readBy(t *testing.T, run *cache.Cache, c models.Spec, reader string) [][]fl
 			}
 		}
 	}
+	site, via := splitVia(reader)
+	if via >= 0 {
+		name = site + ".read"
+	}
 	a, err := run.Get(name)
 	require.NoError(t, err)
 	var rows [][]float64
 	for token := range run.Tokens() {
 		row, err := a.Token(token)
 		require.NoError(t, err)
+		if via >= 0 {
+			row = row[via*len(row)/3:][:len(row)/3]
+		}
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// splitVia parts the name of what reads queries (0), keys (1) or values (2) alone; -1: it does not.
+func splitVia(reader string) (site string, via int) {
+	for via, name := range []string{".q", ".k", ".v"} {
+		if site, is := strings.CutSuffix(reader, name); is {
+			return site, via
+		}
+	}
+	return reader, -1
 }
 
 // carriedTo is the sum of constants and of all writers' activations, weighted and carried.

@@ -13,7 +13,6 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
-	"github.com/residua-go/residua/stream/linear"
 )
 
 // Composition is how much of what each head writes the heads of later layers read (Elhage et
@@ -65,11 +64,9 @@ func Compose(store *graph.Store, c models.Spec, run *cache.Cache) (*Composition,
 		heads := f.layerHeads(l)
 		readers := f.circuitReaders(l, heads)
 		for i, w := range writers {
-			m, err := carry.between(w.end, readers[0].end)
-			if err != nil {
+			if err := composition.add(i, l, w, readers, carry); err != nil {
 				return nil, err
 			}
-			composition.add(i, l, w, readers, m)
 		}
 		writers = append(writers, f.circuitWriter(l, heads))
 	}
@@ -85,11 +82,15 @@ func (f *Folded) circuitWriter(layer int, heads []HeadWeights) *directions {
 // circuitReaders are R_K W_Q^T, R_Q W_K^T and R_O W_V^T of a layer's heads, which have the
 // norms of QK, QK^T and OV when they read: ||x W_Q W_K^T|| = ||x W_Q R_K^T||.
 func (f *Folded) circuitReaders(layer int, heads []HeadWeights) [3]*directions {
-	return [3]*directions{
+	readers := [3]*directions{
 		f.circuitEnd(layer, heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.K), h.Q.T()) }),
 		f.circuitEnd(layer, heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.Q), h.K.T()) }),
 		f.circuitEnd(layer, heads, func(h HeadWeights) *mat.Dense { return times(triangle(h.O.T()), h.V.T()) }),
 	}
+	for i, via := range attentionReads {
+		readers[i].source = f.sourceOf(siteName(layer, stream.Attention), via)
+	}
+	return readers
 }
 
 // circuitEnd stacks rows of a layer's heads.
@@ -106,9 +107,13 @@ func (f *Folded) circuitEnd(layer int, heads []HeadWeights, rows func(HeadWeight
 }
 
 // add scores each head of a layer with each of a later one.
-func (c *Composition) add(from, to int, w *directions, readers [3]*directions, m linear.Chain) {
+func (c *Composition) add(from, to int, w *directions, readers [3]*directions, carry *carrier) error {
 	var scores [3]*mat.Dense
 	for i, r := range readers {
+		m, err := carry.between(w.end, r.end)
+		if err != nil {
+			return err
+		}
 		scores[i] = productNorms(w, r, m)
 		scores[i].Apply(func(a, b int, norm float64) float64 { return ratioOf(norm, w.norms[a]*r.norms[b]) }, scores[i])
 	}
@@ -118,6 +123,7 @@ func (c *Composition) add(from, to int, w *directions, readers [3]*directions, m
 			c.Pairs = append(c.Pairs, HeadPair{From: from*heads + a, To: to*heads + b, Q: scores[0].At(a, b), K: scores[1].At(a, b), V: scores[2].At(a, b)})
 		}
 	}
+	return nil
 }
 
 // ratioOf is a/b, 0 where b is.

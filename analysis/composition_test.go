@@ -49,7 +49,7 @@ func TestCompositionAgainstNumpy(t *testing.T) {
 // unit vectors; heads may be larger than the stream.
 func TestCompositionOfEveryStream(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"vector/gpt2", "large heads", "hyper/dynamic", "mhc", "vwn", "highway", "hieragg/dou", "denseformer/2"} {
+	for _, name := range []string{"vector/gpt2", "large heads", "hyper/dynamic", "mhc", "vwn", "highway", "hieragg/dou", "denseformer/2", "mudd"} {
 		t.Run(name, func(t *testing.T) {
 			c, known := zoo(t)[name]
 			if !known {
@@ -73,12 +73,12 @@ func TestCompositionOfEveryStream(t *testing.T) {
 
 func (n *naive) checkPair(from, to string, p analysis.HeadPair) {
 	d := n.c.Width()
-	carried := times(n.in(from+".v"), n.out(from), n.carry(from, to, d, d)) // OV M
+	carried := func(via string) *mat.Dense { return times(n.in(from+".v"), n.out(from), n.carry(from, to+via, d, d)) } // OV M
 	left := mat.Norm(times(n.in(from+".v"), n.out(from)), 2)
 	qk, ov := times(n.in(to+".q"), n.in(to+".k").T()), times(n.in(to+".v"), n.out(to))
-	require.InEpsilon(n.t, mat.Norm(times(carried, qk), 2)/(left*mat.Norm(qk, 2)), p.Q, 1e-9)
-	require.InEpsilon(n.t, mat.Norm(times(carried, qk.T()), 2)/(left*mat.Norm(qk, 2)), p.K, 1e-9)
-	require.InEpsilon(n.t, mat.Norm(times(carried, ov), 2)/(left*mat.Norm(ov, 2)), p.V, 1e-9)
+	require.InEpsilon(n.t, mat.Norm(times(carried(".q"), qk), 2)/(left*mat.Norm(qk, 2)), p.Q, 1e-9)
+	require.InEpsilon(n.t, mat.Norm(times(carried(".k"), qk.T()), 2)/(left*mat.Norm(qk, 2)), p.K, 1e-9)
+	require.InEpsilon(n.t, mat.Norm(times(carried(".v"), ov), 2)/(left*mat.Norm(ov, 2)), p.V, 1e-9)
 }
 
 // TestMatrixComposition: a matrix stream's scores are sqrt(Dv) times those of the explicit

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -15,10 +16,11 @@ import (
 // it reads, as rows [count, size]. Its parts (heads) have equal shares of the rows.
 type end struct {
 	site        string   // "embedding", "blocks.3.attention"
-	source      string   // of what writes, its name in the stream's linear form
+	source      string   // its name in the stream's linear form
 	kind        string   // of what it is a part: "head", or ""
 	reads       bool     // else it writes
 	via         string   // "q", "k", "v" of what attention reads
+	ways        bool     // which it reads each in a way of its own
 	parts       []string // names of the nodes, "blocks.3.attention.1"
 	at          int      // in the order of the run: a write at i reaches a read at j > i
 	count, size int
@@ -43,12 +45,16 @@ func (f *Folded) listEnds() []end {
 	var all []end
 	at, last, tables := 0, "", true
 	for _, a := range f.frozen.Accesses() {
+		site, via := f.siteOf(a.Name)
 		tables = tables && !a.Reads
-		if a.Name != last && !tables {
+		if site != last && !tables {
 			at++
 		}
-		last = a.Name
-		e := end{site: a.Name, reads: a.Reads, at: at, values: 1}
+		last = site
+		if via != "" && via != attentionReads[0] { // one end has all of them
+			continue
+		}
+		e := end{site: site, source: a.Name, ways: via != "", reads: a.Reads, at: at, values: 1}
 		switch i := slices.IndexFunc(writers, func(w stream.Writer) bool { return w.Source == a.Name }); {
 		case a.Reads:
 			f.setReader(&e)
@@ -61,6 +67,28 @@ func (f *Folded) listEnds() []end {
 		}
 	}
 	return all
+}
+
+// attentionReads are queries, keys and values.
+var attentionReads = []string{"q", "k", "v"}
+
+// siteOf is the site that a name in the stream's linear form is of, and which of attentionReads, where
+// each reads under a name of its own; "" where it is all.
+func (f *Folded) siteOf(name string) (site, via string) {
+	for _, via := range attentionReads {
+		if site, is := strings.CutSuffix(name, "."+via); is && f.isAttention(site) {
+			return site, via
+		}
+	}
+	return name, ""
+}
+
+// sourceOf is the name in the stream's linear form under which a site's queries, keys or values read.
+func (f *Folded) sourceOf(site, via string) string {
+	if f.end(site, true).ways {
+		return site + "." + via
+	}
+	return site
 }
 
 // setWriter finds the directions along which a writer writes: the keys by which it stores, or
@@ -128,8 +156,9 @@ func (f *Folded) readers(whole bool) []end {
 		switch {
 		case !e.reads:
 		case f.isAttention(e.site):
-			for i, via := range []string{"q", "k", "v"} {
+			for i, via := range attentionReads {
 				part := e
+				part.source = f.sourceOf(e.site, via)
 				part.via, part.count, part.kind = via, f.c.HeadCount()*e.count/f.packedHeads(), "head"
 				part.weights = func() *mat.Dense { return f.headPart(e.weights(), i) }
 				ends = append(ends, f.inHeads(part, whole))

@@ -38,12 +38,12 @@ func (v *vocabulary) add(h *HeadCircuits, w HeadWeights) error {
 		return err
 	}
 	values := func(m *mat.Dense) *mat.Dense { return v.widen(m, w.Values) }
-	back := func(w *mat.Dense) *mat.Dense { // M W
+	back := func(in linear.Chain, w *mat.Dense) *mat.Dense { // M W
 		return values(mat.DenseCopyOf(in.Back(mat.DenseCopyOf(w.T())).T()))
 	}
-	ev, eq, ek := back(w.V), back(w.Q), back(w.K)                  // [E, Dh]
-	ou := values(v.leave.Rows(out.Rows(w.O)))                      // W_O M' P [Dh, F], W_U = P W_unembed
-	ov, qk := times(ou, v.through, ev), times(ek.T(), v.embed, eq) // [Dh, Dh]
+	eq, ek, ev := back(in[0], w.Q), back(in[1], w.K), back(in[2], w.V) // [E, Dh]
+	ou := values(v.leave.Rows(out.Rows(w.O)))                          // W_O M' P [Dh, F], W_U = P W_unembed
+	ov, qk := times(ou, v.through, ev), times(ek.T(), v.embed, eq)     // [Dh, Dh]
 	small := func(x mat.Matrix, g *mat.Dense) *mat.Dense { return times(x.T(), g, x) }
 	ovNorm := rootTrace(small(ev, v.embed), small(ou.T(), v.unembed))
 	qkNorm := rootTrace(small(eq, v.embed), small(ek, v.embed))
@@ -56,18 +56,20 @@ func (v *vocabulary) add(h *HeadCircuits, w HeadWeights) error {
 	return err
 }
 
-// ways are M from the embedding to a layer's heads, with the keys that store it if there are
-// any, and M' from there to the end.
-func (v *vocabulary) ways(layer int) (in, out linear.Chain, err error) {
+// ways are M from the embedding to the queries, keys and values of a layer's heads, with the keys
+// that store it if there are any, and M' from there to the end.
+func (v *vocabulary) ways(layer int) (in [3]linear.Chain, out linear.Chain, err error) {
 	site, embedding := siteName(layer, stream.Attention), v.f.ends[0]
-	if in, err = v.carry.between(embedding, end{site: site}); err != nil {
-		return nil, nil, err
+	for i, via := range attentionReads {
+		if in[i], err = v.carry.between(embedding, end{source: v.f.sourceOf(site, via)}); err != nil {
+			return in, nil, err
+		}
+		if embedding.values > 1 {
+			keys := embedding.weights().RawMatrix() // [R, Dk]
+			in[i] = append(linear.Chain{linear.Matrix{W: keys.Data, In: keys.Rows, Out: keys.Cols}}, in[i]...)
+		}
 	}
-	if embedding.values > 1 {
-		keys := embedding.weights().RawMatrix() // [R, Dk]
-		in = append(linear.Chain{linear.Matrix{W: keys.Data, In: keys.Rows, Out: keys.Cols}}, in...)
-	}
-	out, err = v.carry.between(v.f.end(site, false), end{site: unembeddingSite})
+	out, err = v.carry.between(v.f.end(site, false), end{source: unembeddingSite})
 	return in, out, err
 }
 

@@ -72,6 +72,8 @@ func vectorZoo() map[string]models.Config {
 		"dwlstm/rms":    tiny(stream.DWLSTMConfig{}, func(c *models.Config) { c.Norm = models.NormRMS }),
 		"denseformer":   tiny(stream.DenseFormerConfig{}, plain),
 		"denseformer/2": tiny(stream.DenseFormerConfig{Dilation: 2, Period: 2}, biased),
+		"mudd":          tiny(stream.MUDDConfig{ExpandLast: true}, biased),
+		"mudd/prepost":  tiny(stream.MUDDConfig{PrePost: true}, plain),
 		"vector/mup": tiny(vectorOf(12), func(c *models.Config) {
 			c.Attention.Positions = models.PositionsNone
 			c.MuP = &models.MuP{Base: models.MuPBase{Stream: vectorOf(6), Attention: models.BaseHeads{Heads: 1}, FeedForward: gelu(5)},

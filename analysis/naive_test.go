@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/cache"
@@ -90,7 +91,7 @@ func (n *naive) in(name string) *mat.Dense {
 		require.NoError(n.t, err)
 		dh := n.c.HeadDim()
 		from := (strings.IndexRune("qkv", via)*n.c.HeadCount() + h) * dh
-		return times(n.norm(site+".norm"), n.param(site+".qkv").Slice(0, n.c.Width(), from, from+dh))
+		return times(normMatrix(gainOf(n.c, n.store, site, strings.IndexRune("qkv", via)), n.c.Norm == models.NormLayer), n.param(site+".qkv").Slice(0, n.c.Width(), from, from+dh))
 	case n.c.FeedForwardShape().Experts > 0:
 		all := &mat.Dense{}
 		w := parameter(n.t, n.store, site+".w1", n.c.FeedForwardShape().Experts*n.c.Width())
@@ -137,7 +138,10 @@ func (n *naive) unembedding() *mat.Dense {
 // carry is what becomes of a write, by unit vectors [in, out].
 func (n *naive) carry(writer, reader string, in, out int) *mat.Dense {
 	site, _ := siteOf(writer)
-	to, _ := siteOf(reader)
+	to, rest := siteOf(reader)
+	if _, via := splitVia(rest); via >= 0 && waysOf(n.c, n.store, to) {
+		to += rest[len(rest)-2:]
+	}
 	if n.run == nil {
 		return n.plain(site, to, in, out)
 	}
@@ -196,6 +200,9 @@ func (n *naive) plain(site, to string, in, out int) *mat.Dense {
 	if on[stream.DenseFormerConfig](n.c) {
 		m.Scale(n.averaged(site, to), m)
 	}
+	if on[stream.MUDDConfig](n.c) {
+		m.Scale(n.connected(site, to), m)
+	}
 	if on[stream.HieraggConfig](n.c) {
 		for l := 1; l < n.c.Layers; l += 2 {
 			if position(site) <= 10*l+5 && 10*l+5 < position(to) {
@@ -229,6 +236,44 @@ func (n *naive) averaged(site, to string) float64 {
 		}
 	}
 	return y + written(reads) // by the attention of the feed-forward that reads
+}
+
+// connected is what MUDD connections of weights b make of 1 that a site writes, where another reads.
+func (n *naive) connected(site, to string) float64 {
+	written := func(name string) float64 { return map[bool]float64{true: 1}[name == site] }
+	x := []float64{written("embedding") + written("positions")}
+	ways := []float64{x[0], x[0], x[0], x[0]}
+	for l := range n.c.Layers {
+		attention, feedforward := fmt.Sprintf("blocks.%d.attention", l), fmt.Sprintf("blocks.%d.feedforward", l)
+		if name, via := splitVia(to); name == attention {
+			return ways[max(via, 0)]
+		}
+		residual := ways[len(ways)-1] + written(attention)
+		if to == feedforward {
+			return residual
+		}
+		x = append(x, residual+written(feedforward))
+		b := graph.Float64s(n.store.Param(fmt.Sprintf("blocks.%d.mudd.bias", l)).Value)
+		ways = nil
+		for c := range len(b) / len(x) {
+			ways = append(ways, floats.Dot(b[c*len(x):][:len(x)], x))
+		}
+	}
+	return ways[0]
+}
+
+// gainOf is that of the norm before queries (0), keys (1) or values (2).
+func gainOf(c models.Spec, store *graph.Store, site string, via int) []float64 {
+	gain := graph.Float64s(store.Param(site + ".norm").Value)
+	if waysOf(c, store, site) {
+		gain = gain[via*c.Width():][:c.Width()]
+	}
+	return gain
+}
+
+// waysOf tells whether an attention has a norm for each of them.
+func waysOf(c models.Spec, store *graph.Store, site string) bool {
+	return on[stream.MUDDConfig](c) && store.Param(site+".norm").Size() > c.Width()
 }
 
 // position sorts sites in the order of the run.

@@ -99,7 +99,7 @@ func vectorAccesses(c models.Spec, store *graph.Store) []access {
 			written = append(written, transposed(w2))
 		}
 		all = append(all,
-			access{a, true, naiveFold(c, gain(a+".norm"), param(store, a+".qkv", c.Width()))},
+			access{a, true, attentionAccess(c, store, a)},
 			access{a, false, transposed(mat.NewDense(len(o)/c.Width(), c.Width(), o))},
 			access{f, true, naiveFold(c, gain(f+".norm"), sideBySide(expertsOf(c, store, f+".w1", c.Width())))},
 			access{f, false, sideBySide(written)})
@@ -108,6 +108,18 @@ func vectorAccesses(c models.Spec, store *graph.Store) []access {
 		return all
 	}
 	return append(all, last)
+}
+
+// attentionAccess are W_Q | W_K | W_V, each after its norm.
+func attentionAccess(c models.Spec, store *graph.Store, site string) *mat.Dense {
+	w := param(store, site+".qkv", c.Width())
+	_, columns := w.Dims()
+	var all []*mat.Dense
+	for via := range 3 {
+		part := mat.DenseCopyOf(w.Slice(0, c.Width(), via*columns/3, (via+1)*columns/3))
+		all = append(all, naiveFold(c, gainOf(c, store, site, via), part))
+	}
+	return sideBySide(all)
 }
 
 // lastAccess is the unembedding after the last norm.

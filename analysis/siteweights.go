@@ -55,6 +55,10 @@ func (f *Folded) after(site string) (norms linear.Chain, own linear.Map) {
 // keys; W_Q | W_K | W_V of all heads; W1, of all experts; the unembedding.
 func (f *Folded) setReader(e *end) {
 	site := e.site
+	if e.ways {
+		f.setWays(e)
+		return
+	}
 	norms, own := f.after(site)
 	if keys, ok := own.(linear.Mix); ok {
 		e.count, e.size, e.values = keys.In, keys.Out, keys.Width
@@ -79,6 +83,27 @@ func (f *Folded) setReader(e *end) {
 		e.size, _ = norms.Sizes()
 	}
 	e.weights = func() *mat.Dense { return norms.Back(mat.DenseCopyOf(columns().T())) }
+}
+
+// setWays finds those of an attention whose queries, keys and values read each in a way of its own:
+// directions of what each reads, one below the other.
+func (f *Folded) setWays(e *end) {
+	for _, via := range attentionReads {
+		_, own := f.after(e.site + "." + via)
+		size, count := own.Sizes()
+		e.size, e.count = size, e.count+count
+	}
+	e.weights = func() *mat.Dense {
+		all := mat.NewDense(e.count, e.size, nil)
+		row := 0
+		for _, via := range attentionReads {
+			norms, own := f.after(e.site + "." + via)
+			w := own.(linear.Matrix)
+			all.Slice(row, row+w.Out, 0, e.size).(*mat.Dense).Copy(norms.Back(mat.DenseCopyOf(mat.NewDense(w.In, w.Out, w.W).T())))
+			row += w.Out
+		}
+		return all
+	}
 }
 
 // ownMatrix are the weights W_Q | W_K | W_V of an attention as they stand, [D, W + 2 KV Dh].

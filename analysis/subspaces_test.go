@@ -26,7 +26,7 @@ func TestSubspacesAgainstSVD(t *testing.T) {
 	all["vector/mup"] = varied(t, all["vector/mup"], func(c *models.Config) {
 		c.MuP = &models.MuP{Base: models.MuPBase{Stream: vectorOf(6)}, InputMultiplier: 2.5, OutputMultiplier: 1.7}
 	})
-	for _, name := range []string{"vector", "vector/gpt2", "vector/mup", "vector/moe", "hyper/dynamic", "mhc-lite", "vwn", "highway", "hieragg", "hieragg/dou", "denseformer", "matrix", "matrix/authors", "matrix/moe"} {
+	for _, name := range []string{"vector", "vector/gpt2", "vector/mup", "vector/moe", "hyper/dynamic", "mhc-lite", "vwn", "highway", "hieragg", "hieragg/dou", "denseformer", "mudd", "matrix", "matrix/authors", "matrix/moe"} {
 		t.Run(name, func(t *testing.T) {
 			c := all[name]
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)

@@ -151,7 +151,7 @@ func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {
 
 // weigh reads the weights as they stand: norm.out has the norm's gain and bias.
 func (h *headMap) weigh(f *Folded, name string) {
-	_, own := f.after(name)
+	_, own := f.after(f.sourceOf(name, "v"))
 	writer := f.end(name, false)
 	if keys, ok := own.(linear.Mix); ok {
 		h.in = linear.Transposed{Of: keys}
@@ -161,6 +161,9 @@ func (h *headMap) weigh(f *Folded, name string) {
 	h.in, h.out = own, linear.Matrix{W: writer.weights().RawMatrix().Data, In: writer.count, Out: writer.size}
 	if bias := f.values(name + ".qkv_bias"); bias != nil {
 		h.bias = share(bias, f.packedHeads(), h.value)
+	}
+	if d, _ := own.Sizes(); f.end(name, true).ways { // values alone, of the last of three norms
+		h.in, h.value = linear.Chain{linear.Row(3, 2, d), own}, h.value-f.c.HeadCount()-f.c.KVHeads()
 	}
 }
 

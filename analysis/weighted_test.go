@@ -59,7 +59,9 @@ func checkAfter(t *testing.T, run *cache.Cache, static *stream.Frozen, reader st
 	want := c.Width()
 	for l := range c.Layers {
 		for _, site := range run.Model().Stream().Sites(l) {
-			if site.Name() == reader && site.Sublayer == stream.Attention {
+			if name, via := splitVia(reader); name == site.Name() && via >= 0 {
+				want = c.HeadDim() * []int{c.HeadCount(), c.KVHeads(), c.KVHeads()}[via]
+			} else if name == site.Name() && site.Sublayer == stream.Attention {
 				want = 3 * c.HeadCount() * c.HeadDim()
 			}
 		}

@@ -13,6 +13,7 @@ type heads struct {
 	b                   *graph.Builder
 	norm                *layers.Norm   // nil: the stream goes in as it is
 	qkv, qkvBias        *gorgonia.Node // [D, W + 2 KV Dh], W = heads*headDim
+	columns             []int          // of queries, keys and values
 	output, outputsBias *gorgonia.Node // [W, D]
 }
 
@@ -30,9 +31,10 @@ func newBareHeads(b *graph.Builder, c Vectors, name string, outputInit func(stri
 	kv := c.kvHeads() * c.headDim()
 	qkv.Columns = []int{c.headsWidth(), kv, kv}
 	h := heads{
-		b:      b,
-		qkv:    b.Param(qkv),
-		output: b.Param(outputInit(name+".o", c.headsWidth(), c.HeadsRatio, c.headsWidth(), c.D)),
+		b:       b,
+		qkv:     b.Param(qkv),
+		columns: qkv.Columns,
+		output:  b.Param(outputInit(name+".o", c.headsWidth(), c.HeadsRatio, c.headsWidth(), c.D)),
 	}
 	if c.Bias {
 		h.qkvBias = b.Param(layers.Zero(name+".qkv_bias", c.qkvWidth()))
@@ -46,19 +48,10 @@ func (h heads) read(u *gorgonia.Node) *gorgonia.Node {
 	return linear.Map(h.b, u, h.qkv, linear.Options{Bias: h.qkvBias})
 }
 
-// columns are the widths of what W_QKV makes, queries, keys and values, of queries that wide.
-func (h heads) columns(queries int) []int {
-	others := (h.qkv.Shape()[1] - queries) / 2
-	return []int{queries, others, others}
-}
-
 // readWays is W_QKV where queries, keys and values each read the stream in a way of their own:
 // u [T, 3, D].
-func (h heads) readWays(u *gorgonia.Node, queries int) *gorgonia.Node {
-	if h.b.Err() != nil {
-		return nil
-	}
-	qkv := linear.Parts(h.b, u, h.qkv, h.columns(queries)...)
+func (h heads) readWays(u *gorgonia.Node) *gorgonia.Node {
+	qkv := linear.Parts(h.b, u, h.qkv, h.columns...)
 	if h.qkvBias != nil {
 		qkv = linear.Bias(h.b, qkv, h.qkvBias)
 	}

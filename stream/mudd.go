@@ -260,7 +260,7 @@ func (m *mudd) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
 		return m.Vector.ReadHeads(s, at)
 	}
 	packed = m.b.Hook(at.Name()+".read", packed, "row", "feature") // [T, 3, D]
-	return m.attention[at.Block].readWays(m.norms[at.Block].Forward(packed), m.c.headsWidth()), nil
+	return m.attention[at.Block].readWays(m.norms[at.Block].Forward(packed)), nil
 }
 
 // EndBlock keeps the block's output and makes the next block's input of all outputs.

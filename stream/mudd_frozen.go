@@ -89,7 +89,7 @@ func (p muddPieces) rows(out int, at func(token, i, piece int) float64) linear.M
 }
 
 // row is one piece.
-func (p muddPieces) row(piece int) linear.Mix { return p.row(piece) }
+func (p muddPieces) row(piece int) linear.Mix { return linear.Row(p.count(), piece, p.width) }
 
 // freezeAttention reads in one way, or in three.
 func (m *mudd) freezeAttention(f *Frozen, site Site, p muddPieces) {
@@ -107,12 +107,11 @@ func (m *mudd) freezeAttention(f *Frozen, site Site, p muddPieces) {
 func (m *mudd) afterWay(block, way int) After {
 	return func(u []float64) (linear.Chain, []float64) {
 		n, h := m.norms[block], m.attention[block]
-		d, columns := m.c.D, h.columns(m.c.headsWidth())
-		from, all := 0, h.qkv.Shape()[1]
-		for _, width := range columns[:way] {
+		d, from, all := m.c.D, 0, h.qkv.Shape()[1]
+		for _, width := range h.columns[:way] {
 			from += width
 		}
-		w, packed := linear.Matrix{In: d, Out: columns[way]}, values(m.b, h.qkv.Name())
+		w, packed := linear.Matrix{In: d, Out: h.columns[way]}, values(m.b, h.qkv.Name())
 		for i := range d {
 			w.W = append(w.W, packed[i*all+from:][:w.Out]...)
 		}
