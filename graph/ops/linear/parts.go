@@ -93,7 +93,9 @@ type partsGradX struct {
 
 func (k partsGradX) String() string { return "GradX of " + k.of.String() }
 
-func (partsGradX) FLOPs(c graph.Cost) int { return 2 * c.Signature(0).Leading() * c.Signature(1).Size() }
+func (partsGradX) FLOPs(c graph.Cost) int {
+	return 2 * c.Signature(0).Leading() * c.Signature(1).Size()
+}
 
 func (k partsGradX) Infer([]graph.Signature) (graph.Signature, error) { return k.x, nil }
 
