@@ -20,6 +20,9 @@ const (
 	PositionsRoPE    = "rope"
 	PositionsNone    = "none"
 
+	ValuesFixed   = "fixed"
+	ValuesLearned = "learned"
+
 	GeluTanh  = "tanh"
 	GeluExact = "exact"
 
@@ -67,6 +70,8 @@ type Attention struct {
 	KVHeads             int     `yaml:"kv_heads" json:"kv_heads,omitempty" max:"131072" help:"heads of keys and values, each read by heads / kv_heads heads (grouped-query attention); 0: as many as heads"`
 	Positions           string  `yaml:"positions" json:"positions,omitempty" help:"learned, alibi, rope or none"`
 	RopeBase            float64 `yaml:"rope_base" json:"rope_base,omitempty" default:"10000 with rope" from:"model.attention.positions" help:"rope: base of the wavelengths"`
+	QKNorm              bool    `yaml:"qk_norm" json:"qk_norm,omitempty" help:"RMSNorm of queries and keys, head by head with one gain each, before rotary positions"`
+	ValueResidual       string  `yaml:"value_residual" json:"value_residual,omitempty" help:"mix block 0's values into those of later blocks: fixed, half and half, or learned, two weights a block; none or empty: no"`
 	InverseLayerScaling bool    `yaml:"inverse_layer_scaling" json:"inverse_layer_scaling,omitempty" help:"divide the logits by the block's number, from 1"`
 }
 
@@ -94,6 +99,9 @@ type BaseHeads struct {
 	HeadDim int `yaml:"head_dim" json:"head_dim,omitempty" help:"dimension of one head; 0: the model's own"`
 }
 
+// valuesNone is what a config may say in the place of nothing.
+const valuesNone = "none"
+
 // FieldError is a Config field with a bad value.
 type FieldError struct{ Field, Problem string }
 
@@ -117,6 +125,9 @@ func (c Config) WithDefaults() Config {
 	setDefault(&c.EmbeddingStd, 0.02)
 	if c.Attention.Positions == PositionsRoPE {
 		setDefault(&c.Attention.RopeBase, 10000)
+	}
+	if c.Attention.ValueResidual == valuesNone {
+		c.Attention.ValueResidual = ""
 	}
 	if isStruct(c.FeedForward) {
 		c.FeedForward = c.FeedForward.Defaults()

@@ -91,6 +91,12 @@ func TestConformance(t *testing.T) {
 		{"vector/shared-heads", tinyVector(func(c *models.Config) {
 			c.Attention, c.Bias = models.Attention{Heads: 4, KVHeads: 2, HeadDim: 4, Positions: models.PositionsRoPE}, true
 		})},
+		{"matrix/prepared", tinyMatrix(preparedHeads)},
+		{"vector/prepared", tinyVector(func(c *models.Config) {
+			c.Attention = models.Attention{Heads: 4, KVHeads: 2, HeadDim: 4, Positions: models.PositionsRoPE}
+			preparedHeads(c)
+		})},
+		{"vector/value-residual", tinyVector(func(c *models.Config) { c.Attention.ValueResidual, c.Layers = models.ValuesFixed, 3 })},
 		{"vector/head-dim", tinyVector(func(c *models.Config) { c.Attention.HeadDim, c.Bias = 4, true })},
 	})
 }

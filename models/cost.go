@@ -64,15 +64,17 @@ const (
 func (s Spec) Parts() []Part {
 	parts := []Part{{PartStream, s.design.Cost()}}
 	for _, sublayer := range s.shape.Sublayers {
-		parts = append(parts, Part{string(sublayer), s.blockCost(sublayer).Times(float64(s.Layers))})
+		parts = append(parts, Part{string(sublayer), s.blocksCost(sublayer)})
 	}
 	return append(parts, Part{PartUnembedding, layers.UnembeddingCost(float64(s.Width()), float64(s.Vocab), s.TieEmbeddings)})
 }
 
-// blockCost is that of what stands between the read and the write of a sublayer.
-func (s Spec) blockCost(sublayer stream.Sublayer) layers.Cost {
-	if sublayer == stream.Attention {
-		return layers.AttentionCost(float64(s.HeadCount())*float64(s.HeadDim()), float64(s.KVHeads())*float64(s.HeadDim()), float64(s.Seq))
+// blocksCost is that of what stands between the reads and the writes of a sublayer, in all blocks.
+func (s Spec) blocksCost(sublayer stream.Sublayer) layers.Cost {
+	if sublayer != stream.Attention {
+		return s.FeedForward.Cost(s.feedForwardSizes()).Times(float64(s.Layers))
 	}
-	return s.FeedForward.Cost(s.feedForwardSizes())
+	shared := s.valueResidual()
+	first, later := s.attentionConfig(0, shared), s.attentionConfig(1, shared)
+	return first.Cost(float64(s.Seq)).Plus(later.Cost(float64(s.Seq)).Times(float64(s.Layers - 1)))
 }

@@ -20,6 +20,7 @@ type Model struct {
 	b           *graph.Builder
 	stream      stream.Stream
 	attention   []*layers.Attention
+	values      *layers.ValueResidual // of attentions; nil: none
 	feedforward []layers.FeedForward
 	unembedding *layers.Unembedding
 }
@@ -47,7 +48,7 @@ func On(b *graph.Builder, c Spec) (*Model, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, "models")
 	}
-	m := &Model{spec: c, b: b}
+	m := &Model{spec: c, b: b, values: c.valueResidual()}
 	m.stream = c.design.New(b)
 	for l := range c.Layers {
 		for _, site := range m.stream.Sites(l) {
@@ -66,8 +67,7 @@ func (m *Model) addBlock(site stream.Site) {
 	c := m.spec
 	switch site.Sublayer {
 	case stream.Attention:
-		m.attention = append(m.attention, layers.NewAttention(m.b, site.Name(), layers.AttentionConfig{
-			Heads: c.HeadCount(), KVHeads: c.KVHeads(), Scale: c.attentionScale(site.Block), ALiBi: c.Attention.Positions == PositionsALiBi, RopeBase: c.Attention.RopeBase}))
+		m.attention = append(m.attention, layers.NewAttention(m.b, site.Name(), c.attentionConfig(site.Block, m.values)))
 	case stream.FeedForward:
 		m.feedforward = append(m.feedforward, c.FeedForward.New(m.b, site.Name(), c.feedForwardSizes()))
 	}

@@ -18,7 +18,7 @@ import (
 // stream those that its design makes alone, a feed-forward those of its sites' names that are
 // left, the unembedding its table; and there are no others.
 func TestPartsCountTheirParameters(t *testing.T) {
-	bases := append(zooBases(), tinyVector(matchingHeads), tinyMatrix(experts(3, 0)), tinyVector(sharedHeads), tinyMatrix(sharedHeads))
+	bases := append(zooBases(), tinyVector(matchingHeads), tinyMatrix(experts(3, 0)), tinyVector(sharedHeads), tinyMatrix(sharedHeads), tinyVector(preparedHeads), tinyMatrix(preparedHeads))
 	for _, p := range modeltest.Small(models.Standard()) {
 		bases = append(bases, p.Config)
 	}
@@ -42,6 +42,11 @@ func matchingHeads(c *models.Config) { c.Attention.HeadDim = 4 }
 // sharedHeads are heads that share one head of keys and values.
 func sharedHeads(c *models.Config) { c.Attention.KVHeads = 1 }
 
+// preparedHeads are heads with QK-norm and a value residual.
+func preparedHeads(c *models.Config) {
+	c.Attention.QKNorm, c.Attention.ValueResidual = true, models.ValuesLearned
+}
+
 func checkParts(t *testing.T, config models.Config) {
 	t.Helper()
 	b, c := graph.On(gorgonia.NewGraph(), graph.Options{}), modeltest.Resolve(t, config)
@@ -52,7 +57,10 @@ func checkParts(t *testing.T, config models.Config) {
 		part := models.PartStream
 		if b.Store().Param(p.Name) == nil {
 			part = models.PartUnembedding
-			if p.Name != "unembedding" {
+			switch {
+			case strings.HasSuffix(p.Name, ".attention.q_norm") || strings.HasSuffix(p.Name, ".attention.k_norm") || strings.HasSuffix(p.Name, ".attention.value_residual"):
+				part = models.PartAttention
+			case p.Name != "unembedding":
 				require.Contains(t, p.Name, ".feedforward.", c.Stream.Name())
 				require.True(t, strings.HasPrefix(p.Name, "blocks."), p.Name)
 				part = models.PartFeedForward

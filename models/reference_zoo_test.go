@@ -25,11 +25,12 @@ type vectorSizes struct {
 	Eps                              float64
 	Gelu, Norm, FeedForward          string
 	ZLoss                            float64 `json:"z_loss"`
+	attentionSizes
 }
 
 // config is the model on a vector stream.
 func (c vectorSizes) config() models.Config {
-	return models.Config{Stream: vectorOf(c.D), Attention: models.Attention{Heads: c.Heads, InverseLayerScaling: c.Inverse}, Layers: c.Layers,
+	return models.Config{Stream: vectorOf(c.D), Attention: c.attention(), TieEmbeddings: c.Tied, Layers: c.Layers,
 		FeedForward: c.feedForward(), Vocab: c.Vocab, Seq: c.Seq, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu}
 }
 
@@ -49,16 +50,20 @@ func readSizes(t *testing.T, r *reference) vectorSizes {
 	var c vectorSizes
 	require.NoError(t, json.Unmarshal(r.expected.Config, &c))
 	r.config, r.auxiliary.ZLoss = c.config(), c.ZLoss
-	r.weights = append(r.weights, same("embedding", c.D, 1), same("positions", c.D, 1), same("norm", 1), same("unembedding", c.Vocab, 1))
+	r.weights = append(r.weights, same("embedding", c.D, 1), same("norm", 1))
+	if c.Positions != models.PositionsRoPE {
+		r.weights = append(r.weights, same("positions", c.D, 1))
+	}
+	if !c.Tied {
+		r.weights = append(r.weights, same("unembedding", c.Vocab, 1))
+	}
 	for l := range c.Layers {
 		a, f := site(l, "attention"), site(l, "feedforward")
 		r.weights = append(r.weights, same(a+"norm", 1), same(a+"o", c.D, 1), same(f+"norm", 1), same(f+"w1", c.FF, 1), same(f+"w2", c.D, 1))
 		if c.FeedForward == "swiglu" {
 			r.weights = append(r.weights, same(f+"w3", c.FF, 1))
 		}
-		for i, name := range []string{"q", "k", "v"} {
-			r.weights = append(r.weights, link{theirs: a + name, ours: a + "qkv", base: i * c.D, strides: []int{3 * c.D, 1}})
-		}
+		r.weights = append(r.weights, c.attentionLinks(l)...)
 	}
 	return c
 }
@@ -104,6 +109,7 @@ func readers() map[string]func(*testing.T, *reference) {
 		"hyper-static": readHyper, "hyper-dynamic": readHyper, "mhc": readMHC, "mhc-lite": readMHC, "kromhc": readKromHC, "vwn": readVWN,
 		"highway": readHighway, "hieragg": readHieragg, "dwlstm": readDWLSTM, "moe": readMoE, "denseformer": readDenseFormer, "muon": readTransformer,
 		"mudd": readMUDD,
+		"value-residual": readTransformer, "modern": readTransformer,
 	}
 }
 

@@ -114,6 +114,21 @@ func (s Spec) norm() layers.NormConfig {
 	return layers.NormConfig{RMS: s.Norm == NormRMS, Eps: s.NormEps, Bias: s.Bias}
 }
 
+// valueResidual is what the attentions share; nil without a value residual.
+func (s Spec) valueResidual() *layers.ValueResidual {
+	if s.Attention.ValueResidual == "" {
+		return nil
+	}
+	return &layers.ValueResidual{Learned: s.Attention.ValueResidual == ValuesLearned}
+}
+
+// attentionConfig is that of block l.
+func (s Spec) attentionConfig(l int, values *layers.ValueResidual) layers.AttentionConfig {
+	return layers.AttentionConfig{Heads: s.HeadCount(), KVHeads: s.KVHeads(), HeadDim: s.HeadDim(), Scale: s.attentionScale(l),
+		ALiBi: s.Attention.Positions == PositionsALiBi, RopeBase: s.Attention.RopeBase,
+		QKNorm: s.Attention.QKNorm, NormEps: s.NormEps, Values: values, First: l == 0}
+}
+
 // feedForwardSizes are what the model says to its feed-forwards.
 func (s Spec) feedForwardSizes() layers.FeedForwardSizes {
 	return layers.FeedForwardSizes{In: s.Width(), Bias: s.Bias, ExactGelu: s.Gelu == GeluExact, AddsOutput: s.shape.AddsOutput,

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"math"
 	"reflect"
 	"slices"
@@ -79,6 +80,7 @@ func (s *Spec) checkChoices() error {
 		known        []string
 	}{
 		{"attention.positions", s.Attention.Positions, []string{PositionsLearned, PositionsALiBi, PositionsRoPE, PositionsNone}},
+		{"attention.value_residual", cmp.Or(s.Attention.ValueResidual, valuesNone), []string{valuesNone, ValuesFixed, ValuesLearned}},
 		{"norm", s.Norm, []string{NormLayer, NormRMS}},
 		{"gelu", s.Gelu, []string{GeluTanh, GeluExact}},
 		{"init", s.Init, []string{InitPaper, InitLeCun}},
@@ -92,6 +94,8 @@ func (s *Spec) checkChoices() error {
 
 func (s *Spec) checkNumbers() error {
 	switch a := s.Attention; {
+	case a.ValueResidual != "" && s.Layers < 2:
+		return fieldError("attention.value_residual", "want none for a model of one block, got %s", a.ValueResidual)
 	case a.RopeBase != 0 && (a.Positions != PositionsRoPE || !(a.RopeBase > 1)):
 		return fieldError("attention.rope_base", "want > 1 and positions rope, got %g with positions %s", a.RopeBase, a.Positions)
 	case !(s.NormEps > 0 && s.NormEps < 1):

@@ -9,12 +9,12 @@ import (
 
 // cases are those of all ops of this package.
 func cases() []optest.Case {
-	return slices.Concat(attentionCases(), patternCases(), tokenCases())
+	return slices.Concat(attentionCases(), patternCases(), tokenCases(), prepareCases())
 }
 
 // TestOps: what holds for every op.
 func TestOps(t *testing.T) {
-	optest.Run(t, cases(), "attentionGrad")
+	optest.Run(t, cases(), "attentionGrad", "preparationGrad", "firstGrad", "valuesGrad")
 }
 
 // TestForwardFLOPs counts the products.

@@ -1,0 +1,184 @@
+package kernel
+
+// QKVParams describes what PrepareQKV does to each token's queries, keys and values.
+type QKVParams struct {
+	Tokens         int
+	Heads, KVHeads int // of queries, and of keys and values
+	HeadDim        int
+	Norm           bool    // queries and keys are normalised
+	Eps            float64 // of the norm
+}
+
+// kvWidth is the width of a token's values.
+func (d *QKVParams) kvWidth() int { return d.KVHeads * d.HeadDim }
+
+// width is that of a token's packed queries, keys and values.
+func (d *QKVParams) width() int { return d.Heads*d.HeadDim + 2*d.kvWidth() }
+
+// PrepareQKV is what happens to packed queries, keys and values before they attend, in one pass:
+// queries and keys are normalised head by head (RMSNorm with one gain for all heads of queries and one
+// for those of keys; Henry et al. 2020, arXiv 2010.04245), and another token-wise tensor is mixed
+// into the values (Zhou et al. 2024, arXiv 2410.17897, value residual):
+//
+//	q <- q / sqrt(mean(q^2) + eps) * qgain,  k likewise,  v <- weights[0] v + weights[1] v0
+type PrepareQKV[T Float] struct {
+	forward  prepareTask[T]
+	backward prepareGradTask[T]
+	path     path
+}
+
+// Forward computes y from x, both [tokens, heads + 2 kvHeads, headDim] in the order q, k, v. The gains
+// [headDim] are not read without Norm. first [tokens, kvHeads, headDim] is v0; nil leaves values as
+// they are. weights [2]; nil: both 0.5. y may be x.
+func (k *PrepareQKV[T]) Forward(p *Pool, y, x, qgain, kgain, first, weights []T, d QKVParams) {
+	k.forward = prepareTask[T]{y: y, x: x, qgain: qgain, kgain: kgain, first: first, weights: valueWeights(weights), d: d, path: pathOf[T](k.path)}
+	p.Do(d.Tokens, &k.forward)
+	k.forward = prepareTask[T]{}
+}
+
+// valueWeights are the weights of a token's own values and of the first ones.
+func valueWeights[T Float](weights []T) [2]T {
+	if weights == nil {
+		return [2]T{0.5, 0.5}
+	}
+	return [2]T(weights)
+}
+
+type prepareTask[T Float] struct {
+	y, x, qgain, kgain, first []T
+	weights                   [2]T
+	d                         QKVParams
+	path                      path
+}
+
+func (t *prepareTask[T]) Part(_, lo, hi int) {
+	d := &t.d
+	q, kv := d.Heads*d.HeadDim, d.kvWidth()
+	for i := lo; i < hi; i++ {
+		x, y := rowOf(t.x, i, d.width()), rowOf(t.y, i, d.width())
+		if d.Norm {
+			t.normalize(y[:q], x[:q], t.qgain)
+			t.normalize(y[q:q+kv], x[q:q+kv], t.kgain)
+		} else {
+			copyOver(y[:q+kv], x[:q+kv])
+		}
+		if t.first == nil {
+			copyOver(y[q+kv:], x[q+kv:])
+			continue
+		}
+		scaleTo(t.path, y[q+kv:], x[q+kv:], t.weights[0])
+		addMultiple(t.path, y[q+kv:], rowOf(t.first, i, kv), t.weights[1])
+	}
+}
+
+// copyOver copies x to y unless they are one.
+func copyOver[T Float](y, x []T) {
+	if &y[0] != &x[0] {
+		copy(y, x)
+	}
+}
+
+// normalize normalises heads one by one.
+func (t *prepareTask[T]) normalize(y, x, gain []T) {
+	dim := t.d.HeadDim
+	for at := 0; at < len(x); at += dim {
+		head := x[at : at+dim]
+		rowStatistics(t.path, head, true, t.d.Eps).scale(t.path, y[at:at+dim], head, gain)
+	}
+}
+
+// PrepareQKVGrads are what Backward computes beyond dx; nil: not wanted. Those of which the flag is
+// set are added to what the slices hold.
+type PrepareQKVGrads[T Float] struct {
+	QGain, KGain, Weights                               []T // [headDim], [headDim], [2]
+	AccumulateQGain, AccumulateKGain, AccumulateWeights bool
+}
+
+// Backward computes dx and further gradients from dy, that of Forward's y. x is read where there is a
+// norm or the weights' gradient is wanted, mixed (whether Forward had first) says that values were
+// mixed, and first is read for the weights' gradient. dx may be dy.
+func (k *PrepareQKV[T]) Backward(p *Pool, dx []T, g PrepareQKVGrads[T], dy, x, qgain, kgain, first, weights []T, mixed bool, d QKVParams) {
+	t := &k.backward
+	t.dx, t.grads, t.dy, t.x, t.qgain, t.kgain, t.first, t.d, t.path = dx, g, dy, x, qgain, kgain, first, d, pathOf[T](k.path)
+	t.weight = 1
+	if mixed {
+		t.weight = valueWeights(weights)[0]
+	}
+	t.workers = growKept(t.workers, p.Threads())
+	t.dqgain, t.dkgain = growKept(t.dqgain, p.Threads()), growKept(t.dkgain, p.Threads())
+	p.Do(d.Tokens, t)
+	if g.QGain != nil {
+		storeTotal(g.QGain[:d.HeadDim], t.dqgain, g.AccumulateQGain)
+	}
+	if g.KGain != nil {
+		storeTotal(g.KGain[:d.HeadDim], t.dkgain, g.AccumulateKGain)
+	}
+	if g.Weights != nil {
+		var sums [2]float64
+		for i := range p.Threads() {
+			sums[0] += t.workers[i].weights[0]
+			sums[1] += t.workers[i].weights[1]
+		}
+		store(&g.Weights[0], sums[0], g.AccumulateWeights)
+		store(&g.Weights[1], sums[1], g.AccumulateWeights)
+	}
+	t.dx, t.grads, t.dy, t.x, t.qgain, t.kgain, t.first = nil, PrepareQKVGrads[T]{}, nil, nil, nil, nil, nil
+}
+
+type prepareGradTask[T Float] struct {
+	dx, dy, x, qgain, kgain, first []T
+	grads                          PrepareQKVGrads[T]
+	weight                         T
+	d                              QKVParams
+	path                           path
+	dqgain, dkgain                 []blockedSum[T] // one a worker
+	workers                        []prepareWorker[T]
+}
+
+// prepareWorker is the scratch of one worker.
+type prepareWorker[T Float] struct {
+	normed  []T        // a head
+	weights [2]float64 // their gradient
+	_       [cacheLine]byte
+}
+
+func (t *prepareGradTask[T]) Part(worker, lo, hi int) {
+	d, w := &t.d, &t.workers[worker]
+	w.normed, w.weights = grow(w.normed, d.HeadDim), [2]float64{}
+	dqgain, dkgain := &t.dqgain[worker], &t.dkgain[worker]
+	dqgain.reset(t.path, d.HeadDim)
+	dkgain.reset(t.path, d.HeadDim)
+	q, kv := d.Heads*d.HeadDim, d.kvWidth()
+	for i := lo; i < hi; i++ {
+		x, dx, dy := rowOf(t.x, i, d.width()), rowOf(t.dx, i, d.width()), rowOf(t.dy, i, d.width())
+		if d.Norm {
+			t.normalize(dx[:q], dy[:q], x[:q], t.qgain, w.normed, dqgain)
+			t.normalize(dx[q:q+kv], dy[q:q+kv], x[q:q+kv], t.kgain, w.normed, dkgain)
+		} else {
+			copyOver(dx[:q+kv], dy[:q+kv])
+		}
+		if t.grads.Weights != nil {
+			own, first := dotProducts(t.path, dy[q+kv:], x[q+kv:], rowOf(t.first, i, kv))
+			w.weights[0] += own
+			w.weights[1] += first
+		}
+		if t.weight != 1 {
+			scaleTo(t.path, dx[q+kv:], dy[q+kv:], t.weight)
+		} else {
+			copyOver(dx[q+kv:], dy[q+kv:])
+		}
+	}
+}
+
+// normalize makes the gradient of heads that were normalised one by one, and adds to that of their gain.
+func (t *prepareGradTask[T]) normalize(dx, dy, x, gain, normed []T, dgain *blockedSum[T]) {
+	dim := t.d.HeadDim
+	for at := 0; at < len(x); at += dim {
+		head, dout := x[at:at+dim], dy[at:at+dim]
+		s := rowStatistics(t.path, head, true, t.d.Eps)
+		s.normalize(t.path, normed, head)
+		sumH, sumHN := gradientSumsGain(t.path, dgain.block, dout, gain, normed)
+		dgain.added()
+		normGradient(t.path, dx[at:at+dim], nil, dout, gain, normed, sumH, sumHN, s.rstd, true)
+	}
+}

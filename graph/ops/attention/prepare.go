@@ -1,0 +1,276 @@
+package attention
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// Preparation says what happens to packed queries, keys and values before they attend.
+type Preparation struct {
+	Heads   int
+	KVHeads int // heads of keys and values; 0: Heads
+	// QueryGain and KeyGain [Dh], both or none: queries and keys are normalised head by head (RMSNorm)
+	// and multiplied by them.
+	QueryGain, KeyGain *gorgonia.Node
+	Eps                float64 // of the norm; 0: 1e-6
+	// First [T, KV*Dh], values of the same tokens (Values), is mixed into the values; nil: they stay.
+	// Weights [2] are those of the values and of First; nil: both 0.5.
+	First, Weights *gorgonia.Node
+}
+
+// preparation is what a Preparation does. Inputs: qkv, then the two gains if normed, then first if
+// mixed, then the weights if learned.
+type preparation struct {
+	heads, kvHeads         int
+	eps                    float64
+	normed, mixed, learned bool
+}
+
+// Prepare is what modern models do to queries, keys and values between their projection and
+// attention: QK-norm (Henry et al. 2020, arXiv 2010.04245, as Qwen3 has it, before rotary positions)
+// and a value residual (Zhou et al. 2024, arXiv 2410.17897), in one pass:
+//
+//	q <- q / sqrt(mean(q^2) + eps) * QueryGain,  k <- k / sqrt(mean(k^2) + eps) * KeyGain
+//	v <- Weights[0] v + Weights[1] First
+//
+// qkv [T, (H+2*KV)*Dh] in the order (q, k, v), head, entry; the result has its shape.
+func Prepare(b *graph.Builder, qkv *gorgonia.Node, o Preparation) *gorgonia.Node {
+	k := preparation{heads: o.Heads, kvHeads: o.KVHeads, eps: o.Eps, normed: o.QueryGain != nil || o.KeyGain != nil, mixed: o.First != nil || o.Weights != nil, learned: o.Weights != nil}
+	if k.eps == 0 {
+		k.eps = 1e-6
+	}
+	inputs := gorgonia.Nodes{qkv}
+	if k.normed {
+		inputs = append(inputs, o.QueryGain, o.KeyGain)
+	}
+	if k.mixed {
+		inputs = append(inputs, o.First)
+	}
+	if k.learned {
+		inputs = append(inputs, o.Weights)
+	}
+	return b.Apply(k, inputs...)
+}
+
+func (k preparation) String() string {
+	return fmt.Sprintf("PrepareQKV(heads=%d, kv_heads=%d, eps=%g, norm=%t, mix=%t, learned=%t)", k.heads, k.kvHeads, k.eps, k.normed, k.mixed, k.learned)
+}
+
+// first and weights are the inputs' numbers; -1: there is none.
+func (k preparation) first() int {
+	switch {
+	case !k.mixed:
+		return -1
+	case k.normed:
+		return 3
+	}
+	return 1
+}
+
+func (k preparation) weights() int {
+	if !k.learned {
+		return -1
+	}
+	return k.first() + 1
+}
+
+func (k preparation) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	qkv := in[0]
+	if err := k.attention().checkHeads(qkv); err != nil {
+		return graph.Signature{}, err
+	}
+	d := k.params(qkv)
+	for i, s := range in[1:] {
+		want, name := tensor.Shape{d.HeadDim}, "gain"
+		switch i + 1 {
+		case k.first():
+			want, name = tensor.Shape{qkv.Leading(), d.KVHeads * d.HeadDim}, "first values"
+		case k.weights():
+			want, name = tensor.Shape{2}, "weights"
+		}
+		if !s.Shape.Eq(want) {
+			return graph.Signature{}, errors.Errorf("%s: want shape %v for qkv %v of %d and %d heads, got %v", name, want, qkv.Shape, d.Heads, d.KVHeads, s.Shape)
+		}
+	}
+	return qkv, nil
+}
+
+// attention has the sizes.
+func (k preparation) attention() attention { return attention{heads: k.heads, kvHeads: k.kvHeads} }
+
+func (k preparation) params(qkv graph.Signature) kernel.QKVParams {
+	a := k.attention()
+	return kernel.QKVParams{Tokens: qkv.Leading(), Heads: k.heads, KVHeads: a.sharedHeads(), HeadDim: a.headDim(qkv), Norm: k.normed, Eps: k.eps}
+}
+
+func (k preparation) InPlace(i int) bool { return i == 0 }
+
+func (k preparation) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runPreparation[float32], runPreparation[float64])
+}
+
+// optional is input i, nil if i is -1.
+func optional[T kernel.Float](c *graph.Call, i int) []T {
+	if i < 0 {
+		return nil
+	}
+	return graph.In[T](c, i)
+}
+
+// gains are the inputs' numbers, the first of which is at; -1: there are none.
+func (k preparation) gains(at int) (query, key int) {
+	if !k.normed {
+		return -1, -1
+	}
+	return at, at + 1
+}
+
+func runPreparation[T kernel.Float](k preparation, c *graph.Call) error {
+	query, key := k.gains(1)
+	graph.State[kernel.PrepareQKV[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), optional[T](c, query), optional[T](c, key),
+		optional[T](c, k.first()), optional[T](c, k.weights()), k.params(c.Signature(0)))
+	return nil
+}
+
+// VJP makes the gradient of the first values, to which each attention adds, then in one pass those of
+// all else.
+func (k preparation) VJP(d *graph.Derivative) {
+	if i := k.first(); i > 0 && d.Wants(i) {
+		children := gorgonia.Nodes{d.Gradient()}
+		if k.learned {
+			children = append(children, d.Input(k.weights()))
+		}
+		addend := d.TakeAccumulated(i)
+		if addend != nil {
+			children = append(children, addend)
+		}
+		d.Set(i, d.Apply(firstGrad{of: k, first: d.Signature(i), adds: addend != nil}, children...))
+	}
+	g := preparationGrad{of: k, weighs: k.learned && d.Wants(k.weights())}
+	children := gorgonia.Nodes{d.Gradient()}
+	if k.normed {
+		children = append(children, d.Input(1), d.Input(2))
+	}
+	if k.learned {
+		children = append(children, d.Input(k.weights()))
+	}
+	if k.normed || g.weighs {
+		children = append(children, d.Input(0))
+	}
+	if g.weighs {
+		children = append(children, d.Input(k.first()))
+	}
+	primary := d.Apply(g, children...)
+	d.Set(0, primary)
+	for i, name := range []string{"GradQueryGain", "GradKeyGain"} {
+		if k.normed && d.Wants(1+i) {
+			d.SetSecondary(1+i, primary, i, name+" of "+k.String())
+		}
+	}
+	if g.weighs {
+		d.SetFloat32(k.weights(), primary, 2, "GradWeights of "+k.String())
+	}
+}
+
+// preparationGrad is d(qkv); its secondaries are the gradients of the gains and of the weights. Inputs:
+// the gradient that arrives, the gains if normed, the weights if learned, qkv if normed or weighing, and
+// first if weighing.
+type preparationGrad struct {
+	graph.NoGradient
+	of     preparation
+	weighs bool // the weights' gradient is wanted
+}
+
+func (k preparationGrad) String() string {
+	return fmt.Sprintf("GradQKV of %s, weights=%t", k.of, k.weighs)
+}
+
+func (k preparationGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
+
+func (k preparationGrad) InPlace(i int) bool { return i == 0 }
+
+// inputs are the numbers of the weights, of qkv and of first; -1: there is none.
+func (k preparationGrad) inputs() (weights, qkv, first int) {
+	weights, qkv, first = -1, -1, -1
+	next := 1
+	if k.of.normed {
+		next += 2
+	}
+	if k.of.learned {
+		weights, next = next, next+1
+	}
+	if k.of.normed || k.weighs {
+		qkv, next = next, next+1
+	}
+	if k.weighs {
+		first = next
+	}
+	return weights, qkv, first
+}
+
+func (k preparationGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runPreparationGrad[float32], runPreparationGrad[float64])
+}
+
+func runPreparationGrad[T kernel.Float](k preparationGrad, c *graph.Call) error {
+	query, key := k.of.gains(1)
+	weights, qkv, first := k.inputs()
+	var g kernel.PrepareQKVGrads[T]
+	g.QGain, g.AccumulateQGain = graph.SecondaryOut[T](c, 0)
+	g.KGain, g.AccumulateKGain = graph.SecondaryOut[T](c, 1)
+	g.Weights, g.AccumulateWeights = graph.SecondaryOut[T](c, 2)
+	graph.State[kernel.PrepareQKV[T]](c).Backward(c.Pool(), graph.Out[T](c), g, graph.In[T](c, 0), optional[T](c, qkv), optional[T](c, query), optional[T](c, key),
+		optional[T](c, first), optional[T](c, weights), k.of.mixed, k.of.params(c.Signature(0)))
+	return nil
+}
+
+// firstGrad is the gradient of the first values: weights[1] times that of the mixed ones. Inputs: the
+// gradient that arrives, the weights if learned and, where it is to be added to it, the gradient that
+// the first values have from elsewhere.
+type firstGrad struct {
+	graph.NoGradient
+	of    preparation
+	first graph.Signature
+	adds  bool
+}
+
+func (k firstGrad) String() string { return fmt.Sprintf("GradFirst of %s, adds=%t", k.of, k.adds) }
+
+func (k firstGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.first, nil }
+
+// inputs are the numbers of the weights and of the addend; -1: there is none.
+func (k firstGrad) inputs() (weights, addend int) {
+	weights, addend = -1, -1
+	next := 1
+	if k.of.learned {
+		weights, next = next, next+1
+	}
+	if k.adds {
+		addend = next
+	}
+	return weights, addend
+}
+
+func (k firstGrad) InPlace(i int) bool {
+	_, addend := k.inputs()
+	return i > 0 && i == addend
+}
+
+func (k firstGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runFirstGrad[float32], runFirstGrad[float64])
+}
+
+func runFirstGrad[T kernel.Float](k firstGrad, c *graph.Call) error {
+	weights, addend := k.inputs()
+	graph.State[kernel.Values[T]](c).First(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), optional[T](c, weights), optional[T](c, addend), k.of.params(c.Signature(0)))
+	return nil
+}

@@ -1,0 +1,74 @@
+package attention
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// values are those of packed queries, keys and values.
+type values struct{ of preparation }
+
+// Values copies the values out of packed queries, keys and values, for later attentions to mix into
+// their own (Prepare): qkv [T, (H+2*KV)*Dh] -> v [T, KV*Dh]. Made before the attention that reads qkv,
+// its gradient is added to that attention's in place.
+func Values(b *graph.Builder, qkv *gorgonia.Node, heads, kvHeads int) *gorgonia.Node {
+	return b.Apply(values{preparation{heads: heads, kvHeads: kvHeads}}, qkv)
+}
+
+func (k values) String() string {
+	return fmt.Sprintf("Values(heads=%d, kv_heads=%d)", k.of.heads, k.of.kvHeads)
+}
+
+func (k values) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	if err := k.of.attention().checkHeads(in[0]); err != nil {
+		return graph.Signature{}, err
+	}
+	d := k.of.params(in[0])
+	return graph.Signature{DType: in[0].DType, Shape: tensor.Shape{d.Tokens, d.KVHeads * d.HeadDim}}, nil
+}
+
+func (k values) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runValues[float32], runValues[float64])
+}
+
+func runValues[T kernel.Float](k values, c *graph.Call) error {
+	graph.State[kernel.Values[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), k.of.params(c.Signature(0)))
+	return nil
+}
+
+func (k values) VJP(d *graph.Derivative) {
+	if d.Wants(0) {
+		d.Set(0, d.ApplyAccumulating(valuesGrad{of: k, qkv: d.Signature(0)}, d.Gradient()))
+	}
+}
+
+// valuesGrad is d(qkv), 0 for queries and keys. Inputs: dv and, where it is to be added to it, the
+// gradient that qkv has from elsewhere.
+type valuesGrad struct {
+	graph.NoGradient
+	of  values
+	qkv graph.Signature
+}
+
+func (k valuesGrad) String() string { return "GradQKV of " + k.of.String() }
+
+func (k valuesGrad) Infer([]graph.Signature) (graph.Signature, error) { return k.qkv, nil }
+
+func (k valuesGrad) InPlace(i int) bool { return i == 1 }
+
+func (k valuesGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runValuesGrad[float32], runValuesGrad[float64])
+}
+
+func runValuesGrad[T kernel.Float](k valuesGrad, c *graph.Call) error {
+	graph.State[kernel.Values[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), k.of.of.params(k.qkv))
+	return nil
+}
