@@ -40,7 +40,8 @@ const biasPart = "bias"
 //
 //	logit = Constant + sum of Contributions
 //
-// with the final norm's scale held at that of the run. All values are in the unit of logits.
+// with the final norm's scale held at that of the run. All values are in the unit of logits. Of
+// a model with logit_softcap the logit is what the cap bounds, which is linear in the features.
 type Attribution struct {
 	Token         int            `json:"token"`   // position
 	Target        int            `json:"target"`  // token id
@@ -48,7 +49,7 @@ type Attribution struct {
 	Contributions []Contribution `json:"contributions"`
 	Constant      float64        `json:"constant"` // the biases of norms
 	Sum           float64        `json:"sum"`      // of it all
-	Logit         float64        `json:"logit"`    // the model's own
+	Logit         float64        `json:"logit"`    // the model's own, before a soft cap
 }
 
 // Attribute splits a token's logit of the id target, less that of the id against unless it
@@ -73,9 +74,9 @@ func (d *Decomposition) Attribute(token, target, against int) (*Attribution, err
 	if err != nil {
 		return nil, err
 	}
-	a.Logit = logits[target]
+	a.Logit = d.run.Model().UncappedLogit(logits[target])
 	if against >= 0 {
-		a.Logit -= logits[against]
+		a.Logit -= d.run.Model().UncappedLogit(logits[against])
 	}
 	return a, nil
 }

@@ -94,6 +94,7 @@ func TestDecompositionSums(t *testing.T) {
 	all["vector/mup/input"] = varied(t, all["vector/mup"], func(c *models.Config) {
 		c.MuP = &models.MuP{Base: models.MuPBase{Stream: vectorOf(6)}, InputMultiplier: 2.5}
 	})
+	all["vector/soft-cap"] = varied(t, all["vector/mup"], softCapped)
 	for name, c := range all {
 		t.Run(name, func(t *testing.T) {
 			for dt, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-5} {
@@ -131,7 +132,7 @@ func checkStream(t *testing.T, d *analysis.Decomposition, token int, bound float
 	assert.LessOrEqual(t, floats.Distance(sum, want, math.Inf(1)), bound*floats.Norm(want, math.Inf(1)), "token %d", token)
 }
 
-// checkLogits compares attributions with the model's logits.
+// checkLogits compares attributions with the model's logits, before a soft cap.
 func checkLogits(t *testing.T, run *cache.Cache, d *analysis.Decomposition, token int, bound float64) {
 	logits, err := run.TokenLogits(token)
 	require.NoError(t, err)
@@ -140,9 +141,9 @@ func checkLogits(t *testing.T, run *cache.Cache, d *analysis.Decomposition, toke
 		for _, against := range []int{-1, (target + 1) % run.Vocab} {
 			a, err := d.Attribute(token, target, against)
 			require.NoError(t, err)
-			want := logits[target]
+			want := run.Model().UncappedLogit(logits[target])
 			if against >= 0 {
-				want -= logits[against]
+				want -= run.Model().UncappedLogit(logits[against])
 			}
 			assert.InDelta(t, want, a.Sum, 2*bound*size, "token %d, logit %d against %d", token, target, against)
 			assert.Equal(t, want, a.Logit)

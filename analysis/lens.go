@@ -35,7 +35,7 @@ type LensPoint struct {
 	Rank        int          `json:"rank"` // of the target, 0: the likeliest
 	Top         []Prediction `json:"top"`  // the likeliest ids
 	// Keys are the logit's parts by key direction of the readout, [R]: for the matrix stream
-	// alone.
+	// alone. They add up to the logit before a soft cap.
 	Keys []float64 `json:"keys,omitempty"`
 }
 

@@ -22,7 +22,9 @@ import (
 // prediction, and there is a point after each writer but the bare embedding.
 func TestLensEndsAtTheModel(t *testing.T) {
 	t.Parallel()
-	for name, c := range zoo(t) {
+	all := zoo(t)
+	all["vector/soft-cap"] = varied(t, all["vector/mup"], softCapped)
+	for name, c := range all {
 		t.Run(name, func(t *testing.T) {
 			for dt, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-10, tensor.Float32: 1e-4} {
 				run, d := decompose(t, c, dt)

@@ -172,6 +172,8 @@ func plain(*models.Config) {}
 
 func biased(c *models.Config) { c.Bias = true }
 
+func softCapped(c *models.Config) { c.LogitSoftcap = 3 }
+
 // authors is the form of the RMT authors' code, with muP.
 func authors(c *models.Config) {
 	c.Norm, c.Attention.Positions, c.Attention.InverseLayerScaling = models.NormRMS, models.PositionsALiBi, true

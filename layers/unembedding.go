@@ -1,20 +1,26 @@
 package layers
 
 import (
+	"math"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
+	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/ops/loss"
 )
 
-// Unembedding turns features into logits or a loss: logits = scale * x W.
+// Unembedding turns features into logits or a loss:
+//
+//	logits = scale * x W, or c tanh(scale * x W / c) with a soft cap c (Gemma 2, arXiv 2408.00118, section 2)
 type Unembedding struct {
 	b     *graph.Builder
 	w     *gorgonia.Node
 	tied  bool
 	scale float64
+	cap   float64
 }
 
 // UnembeddingConfig describes the map from features to logits.
@@ -22,12 +28,13 @@ type UnembeddingConfig struct {
 	Features, Vocab int
 	Tied            *gorgonia.Node // the embedding's table [Vocab, ...Features], or nil
 	Scale           float64        // muP output multiplier over the width ratio; 0 means 1
+	SoftCap         float64        // c of logits c tanh(logits / c), after the scale; 0: none
 }
 
 // NewUnembedding makes the parameter name [Features, Vocab], zero at first, unless the
 // table is tied.
 func NewUnembedding(b *graph.Builder, name string, c UnembeddingConfig) *Unembedding {
-	u := &Unembedding{b: b, w: c.Tied, tied: c.Tied != nil, scale: c.Scale}
+	u := &Unembedding{b: b, w: c.Tied, tied: c.Tied != nil, scale: c.Scale, cap: c.SoftCap}
 	if !u.tied {
 		u.w = b.Param(Zero(name, c.Features, c.Vocab))
 	}
@@ -36,7 +43,8 @@ func NewUnembedding(b *graph.Builder, name string, c UnembeddingConfig) *Unembed
 
 // Logits returns [T, Vocab] for features [T, ...Features].
 func (u *Unembedding) Logits(features *gorgonia.Node) *gorgonia.Node {
-	return linear.Map(u.b, features, u.w, linear.Options{Transposed: u.tied, Scale: u.scale})
+	logits := linear.Map(u.b, features, u.w, linear.Options{Transposed: u.tied, Scale: u.scale})
+	return elementwise.SoftCap(u.b, logits, u.cap)
 }
 
 // Loss is loss.CrossEntropy of features against targets.
@@ -50,7 +58,7 @@ func (u *Unembedding) TokenLosses(features, targets *gorgonia.Node) *gorgonia.No
 }
 
 // Weights are the logits' weights, scale * W [Features, Vocab]: features times them are the
-// logits. A tied table is transposed.
+// logits, or what a soft cap bounds. A tied table is transposed.
 func (u *Unembedding) Weights() []float64 {
 	w := graph.Float64s(u.b.Store().Param(u.w.Name()).Value)
 	rows := u.w.Shape()[0]
@@ -66,8 +74,8 @@ func (u *Unembedding) Weights() []float64 {
 	return w
 }
 
-// Column is column number id of Weights [Features], what a logit is of the features, without
-// a copy of the others.
+// Column is column number id of Weights [Features], what a logit, before a soft cap, is of the
+// features, without a copy of the others.
 func (u *Unembedding) Column(id int) []float64 {
 	w, features, vocab := u.values()
 	column := make([]float64, features)
@@ -102,7 +110,7 @@ func (u *Unembedding) Apply(x []float64) []float64 {
 	return nil
 }
 
-// scaledProduct is scale * x W, with W [Features, Vocab] or, tied, [Vocab, Features].
+// scaledProduct is scale * x W, soft-capped if there is a cap, with W [Features, Vocab] or, tied, [Vocab, Features].
 func scaledProduct[T kernel.Float](u *Unembedding, x []float64, w []T, features, vocab int) []float64 {
 	n, scale, stride := len(x)/features, T(1), vocab
 	if u.scale != 0 {
@@ -116,11 +124,27 @@ func scaledProduct[T kernel.Float](u *Unembedding, x []float64, w []T, features,
 		in[i] = T(v)
 	}
 	new(kernel.GemmSerial[T]).Run(false, u.tied, n, vocab, features, scale, in, features, w, stride, 0, out, vocab)
+	if u.cap > 0 {
+		new(kernel.SoftCap[T]).Forward(nil, out, out, u.cap)
+	}
 	wide := make([]float64, len(out))
 	for i, v := range out {
 		wide[i] = float64(v)
 	}
 	return wide
+}
+
+// uncapLimit is the nearest to 1 that a logit's ratio to its cap is taken as: a float32 holds no
+// larger one below it.
+const uncapLimit = 1 - 0x1p-24
+
+// Uncapped is what a soft cap made a logit of, c atanh(logit/c): the logit itself without one. Of a
+// logit that rounding has brought up to the cap it is what the number before gives.
+func (u *Unembedding) Uncapped(logit float64) float64 {
+	if u.cap == 0 {
+		return logit
+	}
+	return u.cap * math.Atanh(max(-uncapLimit, min(logit/u.cap, uncapLimit)))
 }
 
 // values are the weights as the Store has them, []float32 or []float64, and their sizes.
@@ -144,5 +168,5 @@ func transpose(w []float64, rows, columns int) []float64 {
 }
 
 func (u *Unembedding) options(zLoss float64) loss.Options {
-	return loss.Options{Transposed: u.tied, Scale: u.scale, ZLoss: zLoss}
+	return loss.Options{Transposed: u.tied, Scale: u.scale, SoftCap: u.cap, ZLoss: zLoss}
 }

@@ -15,17 +15,19 @@ import (
 // unembedding is a way out of a model, for features of two axes.
 type unembedding struct {
 	tied                    bool
-	scale                   float64
+	scale, cap              float64
 	tokens, rank, dv, vocab int
 }
 
 // TestUnembedding compares logits, loss and token losses of a weight of its own and of a
-// tied table with logits = scale * x W.
+// tied table with logits = scale * x W, soft-capped or not.
 func TestUnembedding(t *testing.T) {
 	targets := []int32{4, 0, 6}
 	for _, tied := range []bool{false, true} {
 		for _, scale := range []float64{0, 0.4} { // 0 means 1
-			unembedding{tied, scale, len(targets), 2, 3, 7}.check(t, targets)
+			for _, cap := range []float64{0, 0.8} {
+				unembedding{tied, scale, cap, len(targets), 2, 3, 7}.check(t, targets)
+			}
 		}
 	}
 }
@@ -33,7 +35,7 @@ func TestUnembedding(t *testing.T) {
 // compile makes a program of what output does with an unembedding and features.
 func (u unembedding) compile(t *testing.T, output func(b *graph.Builder, out *layers.Unembedding, x *gorgonia.Node) *gorgonia.Node) *evaluation {
 	return compile(t, nil, func(b *graph.Builder) *gorgonia.Node {
-		c := layers.UnembeddingConfig{Features: u.rank * u.dv, Vocab: u.vocab, Scale: u.scale}
+		c := layers.UnembeddingConfig{Features: u.rank * u.dv, Vocab: u.vocab, Scale: u.scale, SoftCap: u.cap}
 		if u.tied {
 			c.Tied = layers.NewEmbedding(b, "table", layers.Init{Embedding: 1}, 1, u.vocab, u.rank, u.dv).Table()
 		}
@@ -91,7 +93,7 @@ func (u unembedding) checkWeights(t *testing.T, out *layers.Unembedding, x, logi
 				require.Equal(t, weights[i*u.vocab+id], v)
 				logit += v * x[token*f+i]
 			}
-			require.InDelta(t, logits[token*u.vocab+id], logit, tolerance, "%+v", u)
+			require.InDelta(t, out.Uncapped(logits[token*u.vocab+id]), logit, 1e-9, "%+v", u)
 		}
 	}
 }
@@ -113,5 +115,19 @@ func (u unembedding) logits(e *evaluation, x []float64) []float64 {
 			}
 		}
 	}
+	if u.cap > 0 {
+		for i, v := range logits {
+			logits[i] = u.cap * math.Tanh(v/u.cap)
+		}
+	}
 	return logits
+}
+
+// TestUncappedAtTheCap: rounding may bring a logit up to its cap; what it was is then unknown, but
+// finite.
+func TestUncappedAtTheCap(t *testing.T) {
+	b := graph.On(gorgonia.NewGraph(), graph.Options{})
+	out := layers.NewUnembedding(b, "unembedding", layers.UnembeddingConfig{Features: 2, Vocab: 3, SoftCap: 30})
+	require.InDelta(t, 30*math.Atanh(1-0x1p-24), out.Uncapped(30), 1e-9)
+	require.InDelta(t, -30*math.Atanh(1-0x1p-24), out.Uncapped(-30), 1e-9)
 }

@@ -50,6 +50,7 @@ type Config struct {
 	Bias          bool    `yaml:"bias" json:"bias" help:"biases in norms and linear maps"`
 	TieEmbeddings bool    `yaml:"tie_embeddings" json:"tie_embeddings" help:"the unembedding is the embedding, transposed"`
 	Dropout       float64 `yaml:"dropout" json:"dropout" help:"dropout rate of what is written to the stream"`
+	LogitSoftcap  float64 `yaml:"logit_softcap" json:"logit_softcap,omitempty" help:"c of logits c tanh(logit / c), after muP's factor; 0: not capped"`
 
 	Init         string  `yaml:"init" json:"init" help:"initial weights: paper, N(0, init_std^2 / fan_in), or lecun, N(0, 1 / fan_in)"`
 	InitStd      float64 `yaml:"init_std" json:"init_std,omitempty" default:"0.02 with init paper" from:"model.init" help:"with init paper: the numerator of the standard deviation"`

@@ -130,6 +130,7 @@ func TestConformanceZoo(t *testing.T) {
 		{"hieragg/bias", tinyZoo(stream.HieraggConfig{}, func(c *models.Config) { noPositionsBias(c); c.Layers = 4 })},
 		{"hieragg/separate", tinyZoo(stream.HieraggConfig{Inner: 5, Separate: true}, func(c *models.Config) { c.Layers, c.Bias = 4, true })},
 		{"dwlstm/bias-exact", tinyZoo(stream.DWLSTMConfig{}, func(c *models.Config) { c.Bias, c.Gelu = true, models.GeluExact })},
+		{"vector/soft-cap", tinyVector(func(c *models.Config) { c.LogitSoftcap = 1.5 })},
 		{"swiglu/bias", tinyVector(all(withFeedForward(layers.SwiGLUConfig{Hidden: 7}), biased))},
 		{"swiglu/matrix", tinyMatrix(withFeedForward(layers.SwiGLUConfig{Hidden: 7}))},
 		{"relu2/bias", tinyVector(all(withFeedForward(layers.ReLU2Config{Hidden: 4}), biased))},

@@ -131,6 +131,8 @@ func functionEffects() []effect {
 		{"gelu", v, func(c *subject) { c.Gelu = models.GeluExact }, function, same},
 		{"dropout", m, func(c *subject) { c.Dropout = 0.1 }, []string{seenTraining}, append(same, function...)},
 		{"dropout", v, func(c *subject) { c.Dropout = 0.1 }, []string{seenTraining}, append(same, function...)},
+		{"logit_softcap", m, func(c *subject) { c.LogitSoftcap = 0.01 }, function, same},
+		{"logit_softcap", v, func(c *subject) { c.LogitSoftcap = 0.01 }, function, same},
 		{"mask_documents", m, func(c *subject) { c.MaskDocuments = true }, function, same},
 		{"mask_documents", v, func(c *subject) { c.MaskDocuments = true }, function, same},
 		{"bos", withDocuments(), func(c *subject) { c.BOS = 4 }, function, same},

@@ -102,6 +102,8 @@ func (s *Spec) checkNumbers() error {
 		return fieldError("norm_eps", "want between 0 and 1, got %g", s.NormEps)
 	case !(s.Dropout >= 0 && s.Dropout < 1):
 		return fieldError("dropout", "want a rate in [0, 1), got %g", s.Dropout)
+	case s.LogitSoftcap != 0 && !positive(s.LogitSoftcap):
+		return fieldError("logit_softcap", "want a finite number >= 0 (0: not capped), got %g", s.LogitSoftcap)
 	case s.Init == InitLeCun && s.InitStd != 0:
 		return fieldError("init_std", "want nothing with init %s, whose numerator is 1, got %g: remove it or set init to %s", InitLeCun, s.InitStd, InitPaper)
 	case s.Init == InitPaper && !positive(s.InitStd):

@@ -41,11 +41,11 @@ func (m *Model) feedForwardWriter(site stream.Site) stream.Writer {
 }
 
 // UnembeddingWeights are the logits' weights [F, vocab], tied or not, with muP's factor:
-// features [F] times them are the logits. They are a copy, in float64, of what is a large
+// features [F] times them are the logits, or what logit_softcap bounds. They are a copy, in float64, of what is a large
 // table; LogitDirection and LogitsOf do without.
 func (m *Model) UnembeddingWeights() []float64 { return m.unembedding.Weights() }
 
-// LogitDirection is what the logit of a token id is of the features: column id [F] of
+// LogitDirection is what the logit of a token id, before a soft cap, is of the features: column id [F] of
 // UnembeddingWeights. It is an error if the vocabulary has no such id.
 func (m *Model) LogitDirection(id int) ([]float64, error) {
 	if id < 0 || id >= m.spec.Vocab {
@@ -62,3 +62,7 @@ func (m *Model) LogitsOf(features []float64) ([]float64, error) {
 	}
 	return m.unembedding.Apply(features), nil
 }
+
+// UncappedLogit is what logit_softcap made a logit of, its linear argument; without a cap it is
+// the logit itself.
+func (m *Model) UncappedLogit(logit float64) float64 { return m.unembedding.Uncapped(logit) }

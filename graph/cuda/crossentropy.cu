@@ -5,6 +5,8 @@
 //   cross-entropy = mean_t loss_t         z-loss = z * mean_t (log Z_t)^2
 //   dlogits_tv = (p_tv (1 + 2 z log Z_t) - [v = target]) / counted,   p_tv = exp(logits_tv - log Z_t)
 //
+// Where a cap is given, logits_tv = cap tanh(x_tv / cap) of what the product makes, x, and the gradient is taken on to x.
+//
 // (the z-loss is that of PaLM, Chowdhery et al. 2022, section 5). Means are over the tokens whose target is not
 // negative. A target beyond the vocabulary makes its loss and its row of gradients NaN, and is noted in LossStatus.
 #include "prelude.cuh"
@@ -61,23 +63,30 @@ DEVICE Softmax block_merge(Softmax s) {
 const int ROW_THREADS = 1024;
 const int TILE = 4 * ROW_THREADS;  // logits of a row that a block takes at a time
 
+// capped is the logit of x; cap 0 is none.
+DEVICE float capped(float x, float cap) { return cap > 0.0f ? cap * tanhf(x / cap) : x; }
+
 // load_tile loads four logits of a row, LOWEST beyond its end.
-DEVICE void load_tile(const float *row, int first, int vocab, float x[4]) {
+DEVICE void load_tile(const float *row, int first, int vocab, float cap, float x[4]) {
   if (first + 3 < vocab) {
     load4(row + first, x);
+    if (cap > 0.0f) {
+#pragma unroll
+      for (int j = 0; j < 4; j++) x[j] = capped(x[j], cap);
+    }
     return;
   }
 #pragma unroll
-  for (int j = 0; j < 4; j++) x[j] = first + j < vocab ? row[first + j] : LOWEST;
+  for (int j = 0; j < 4; j++) x[j] = first + j < vocab ? capped(row[first + j], cap) : LOWEST;
 }
 
 // row_softmax makes a row's maximum and sum; all threads get them.
-DEVICE Softmax row_softmax(const float *row, int vocab) {
+DEVICE Softmax row_softmax(const float *row, int vocab, float cap) {
   Softmax s{LOWEST, 0.0f};
 #pragma unroll 2
   for (int first = 4 * threadIdx.x; first < vocab; first += TILE) {
     float x[4];
-    load_tile(row, first, vocab, x);
+    load_tile(row, first, vocab, cap, x);
     float top = fmaxf(fmaxf(fmaxf(x[0], x[1]), fmaxf(x[2], x[3])), s.top);
     s.sum = s.sum * expf(s.top - top) + (expf(x[0] - top) + expf(x[1] - top)) + (expf(x[2] - top) + expf(x[3] - top));
     s.top = top;
@@ -97,20 +106,22 @@ DEVICE void store_gradients(A *row, int first, int vocab, const float d[4]) {
     if (first + j < vocab) store(row + first + j, d[j]);
 }
 
-// row_gradients overwrites a row of logits by scale * exp(logit - top), less hit at the target. A bfloat16 takes half
-// the room of its logit: a tile of them goes where logits have been read.
+// row_gradients overwrites a row of logits by scale * exp(logit - top), less hit at the target, times the cap's slope
+// 1 - (logit / cap)^2. A bfloat16 takes half the room of its logit: a tile of them goes where logits have been read.
 template <typename A>
-DEVICE void row_gradients(float *row, int vocab, int target, float top, float scale, float hit) {
+DEVICE void row_gradients(float *row, int vocab, int target, float top, float scale, float hit, float cap) {
   A *gradients = reinterpret_cast<A *>(row);
   for (int tile = 0; tile < vocab; tile += TILE) {
     int first = tile + 4 * threadIdx.x;
     float x[4];
-    load_tile(row, first, vocab, x);
+    load_tile(row, first, vocab, cap, x);
     if (sizeof(A) < sizeof(float)) __syncthreads();
 #pragma unroll
     for (int j = 0; j < 4; j++) {
+      float ratio = cap > 0.0f ? x[j] / cap : 0.0f;
       x[j] = scale * expf(x[j] - top);
       if (first + j == target) x[j] -= hit;
+      x[j] *= 1.0f - ratio * ratio;
     }
     store_gradients(gradients, first, vocab, x);
   }
@@ -125,9 +136,9 @@ DEVICE void clear_row(float *row, int vocab) {
 }
 
 // token_loss makes the loss and log Z of the token blockIdx.x, whose logits are a row of `logits`, and returns its softmax.
-DEVICE Softmax token_loss(float *loss, float *log_z, const float *row, int target, int vocab) {
-  float logit = target < vocab ? row[target] : NAN;
-  Softmax s = row_softmax(row, vocab);
+DEVICE Softmax token_loss(float *loss, float *log_z, const float *row, int target, int vocab, float cap) {
+  float logit = target < vocab ? capped(row[target], cap) : NAN;
+  Softmax s = row_softmax(row, vocab, cap);
   if (threadIdx.x == 0) {
     float log_sum = logf(s.sum);
     loss[blockIdx.x] = (s.top - logit) + log_sum;
@@ -138,10 +149,11 @@ DEVICE Softmax token_loss(float *loss, float *log_z, const float *row, int targe
 
 // Losses alone. One block a token.
 //   loss, log_z [tokens]; logits [tokens, vocab], rows `stride` apart; targets [tokens]
-KERNEL(ROW_THREADS) loss_rows_f32(float *loss, float *log_z, const float *logits, const int *targets, i64 stride, int vocab) {
+KERNEL(ROW_THREADS) loss_rows_f32(float *loss, float *log_z, const float *logits, const int *targets, i64 stride, int vocab,
+                                  float cap) {
   int target = targets[blockIdx.x];
   if (target >= 0) {
-    token_loss(loss, log_z, logits + blockIdx.x * stride, target, vocab);
+    token_loss(loss, log_z, logits + blockIdx.x * stride, target, vocab, cap);
   } else if (threadIdx.x == 0) {
     loss[blockIdx.x] = 0.0f, log_z[blockIdx.x] = 0.0f;
   }
@@ -149,7 +161,7 @@ KERNEL(ROW_THREADS) loss_rows_f32(float *loss, float *log_z, const float *logits
 
 template <typename A>
 DEVICE void loss_gradients(float *loss, float *log_z, float *logits, const int *targets, const LossStatus *status, i64 stride,
-                           int vocab, float z) {
+                           int vocab, float z, float cap) {
   float *row = logits + blockIdx.x * stride;
   int target = targets[blockIdx.x];
   if (target < 0) {
@@ -157,20 +169,20 @@ DEVICE void loss_gradients(float *loss, float *log_z, float *logits, const int *
     if (threadIdx.x == 0) loss[blockIdx.x] = 0.0f, log_z[blockIdx.x] = 0.0f;
     return;
   }
-  Softmax s = token_loss(loss, log_z, row, target, vocab);
+  Softmax s = token_loss(loss, log_z, row, target, vocab, cap);
   float inverse = target < vocab ? static_cast<float>(status->inverse) : NAN;
   float scale = (1.0f + 2.0f * z * (s.top + logf(s.sum))) * inverse / s.sum;
-  row_gradients<A>(row, vocab, target, s.top, scale, inverse);
+  row_gradients<A>(row, vocab, target, s.top, scale, inverse, cap);
 }
 
 // Losses, and the logits become their gradients: a row of them begins where the row of logits did. Arguments as above.
 KERNEL(ROW_THREADS) loss_gradients_f32(float *loss, float *log_z, float *logits, const int *targets, const LossStatus *status,
-                                       i64 stride, int vocab, float z) {
-  loss_gradients<float>(loss, log_z, logits, targets, status, stride, vocab, z);
+                                       i64 stride, int vocab, float z, float cap) {
+  loss_gradients<float>(loss, log_z, logits, targets, status, stride, vocab, z, cap);
 }
 KERNEL(ROW_THREADS) loss_gradients_bf16(float *loss, float *log_z, float *logits, const int *targets, const LossStatus *status,
-                                        i64 stride, int vocab, float z) {
-  loss_gradients<bf16>(loss, log_z, logits, targets, status, stride, vocab, z);
+                                        i64 stride, int vocab, float z, float cap) {
+  loss_gradients<bf16>(loss, log_z, logits, targets, status, stride, vocab, z, cap);
 }
 
 const int SUM_THREADS = 1024;

@@ -238,6 +238,24 @@ DEVICE void sigmoid_grad(A* dx, const A* dy, const A* y, i64 n) {
 KERNEL(256) sigmoid_grad_f32(float* dx, const float* dy, const float* y, i64 n) { sigmoid_grad(dx, dy, y, n); }
 KERNEL(256) sigmoid_grad_bf16(bf16* dx, const bf16* dy, const bf16* y, i64 n) { sigmoid_grad(dx, dy, y, n); }
 
+template <typename A>
+DEVICE void softcap(A* y, const A* x, float cap, i64 n) {
+  map(y, x, n, [=](float v) { return cap * tanhf(v / cap); });
+}
+
+// y = cap tanh(x / cap).
+KERNEL(256) softcap_f32(float* y, const float* x, float cap, i64 n) { softcap(y, x, cap, n); }
+KERNEL(256) softcap_bf16(bf16* y, const bf16* x, float cap, i64 n) { softcap(y, x, cap, n); }
+
+template <typename A>
+DEVICE void softcap_grad(A* dx, const A* dy, const A* y, float cap, i64 n) {
+  map2(dx, dy, y, n, [=](float d, float v) { return d * (1.0f - (v / cap) * (v / cap)); });
+}
+
+// dx = dy (1 - (y / cap)^2), with y = cap tanh(x / cap).
+KERNEL(256) softcap_grad_f32(float* dx, const float* dy, const float* y, float cap, i64 n) { softcap_grad(dx, dy, y, cap, n); }
+KERNEL(256) softcap_grad_bf16(bf16* dx, const bf16* dy, const bf16* y, float cap, i64 n) { softcap_grad(dx, dy, y, cap, n); }
+
 // glu computes y_t = sigmoid(gate_t) value_t + a0_t + a1_t + a2_t, with x_t = [gate_t | value_t], x [rows, 2 width], the
 // others [rows, width]; the addends may be null, and y may be one of them.
 template <typename A>

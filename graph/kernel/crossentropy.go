@@ -21,6 +21,7 @@ type CrossEntropyArgs[T Float] struct {
 	F          int // features of a token
 	Vocab      int
 	Scale      float64 // logits = Scale * features x weight, exactly as given: 0 makes them all 0
+	SoftCap    float64 // c of logits = c tanh(Scale * features x weight / c); 0: none (see SoftCap)
 	ZLoss      float64 // coefficient of the mean of (log Z)^2
 
 	Losses     []T     // optional [tokens]: -log p(target) of each token, 0 for ignored ones
@@ -39,7 +40,8 @@ type CrossEntropyArgs[T Float] struct {
 // The z term is that of PaLM (Chowdhery et al. 2022, section 5), which Mak & Flanigan
 // 2025 (RMT) train with. Tokens are taken in chunks, and the gradients of a chunk,
 // dlogits_tv = p_tv (1 + 2 ZLoss log Z_t) - [v = target] over the number of tokens, are
-// made while its logits are in memory: three matrix products in all.
+// made while its logits are in memory: three matrix products in all. Soft-capped logits are
+// logits everywhere, and their gradients are taken on to what was capped.
 type CrossEntropy[T Float] struct {
 	args    CrossEntropyArgs[T]
 	first   int     // first token of the chunk
@@ -47,6 +49,7 @@ type CrossEntropy[T Float] struct {
 	bytes   int     // bound on the logits in memory; 0 is crossEntropyBytes
 	gemm    Gemm[T]
 	logits  []T                 // [chunk, vocab], turned into dlogits
+	slopes  [][]T               // [vocab] a worker, of the cap
 	sums    []crossEntropyToken // [chunk]
 	path    path
 	rows    path // the settled one
@@ -75,6 +78,9 @@ func (k *CrossEntropy[T]) Run(p *Pool, a CrossEntropyArgs[T]) (crossEntropy, zLo
 	chunk := k.chunk()
 	k.logits = grow(k.logits, chunk*a.Vocab)
 	k.sums = grow(k.sums, chunk)
+	if a.SoftCap > 0 {
+		k.slopes = growKept(k.slopes, p.Threads())
+	}
 	var losses, squares float64
 	for k.first = 0; k.first < a.Tokens; k.first += chunk {
 		n := min(chunk, a.Tokens-k.first)
@@ -101,7 +107,13 @@ func (k *CrossEntropy[T]) chunk() int {
 
 // ScratchBytes is the memory that the kernel keeps between calls, that of its matrix
 // multiplications left out.
-func (k *CrossEntropy[T]) ScratchBytes() int { return capBytes(k.logits) + capBytes(k.sums) }
+func (k *CrossEntropy[T]) ScratchBytes() int {
+	bytes := capBytes(k.logits) + capBytes(k.sums)
+	for _, s := range k.slopes {
+		bytes += capBytes(s)
+	}
+	return bytes
+}
 
 // chunkLogits sets logits [n, vocab] = Scale * features [n, f] weight [f, vocab].
 func (k *CrossEntropy[T]) chunkLogits(p *Pool, n int) {
@@ -145,12 +157,31 @@ func (k *CrossEntropy[T]) chunkGradients(p *Pool, n int) {
 // dlogits.
 type crossEntropyRows[T Float] CrossEntropy[T]
 
-func (r *crossEntropyRows[T]) Part(_, lo, hi int) {
+func (r *crossEntropyRows[T]) Part(worker, lo, hi int) {
 	k := (*CrossEntropy[T])(r)
 	for i := lo; i < hi; i++ {
 		row := k.logits[i*k.args.Vocab:][:k.args.Vocab]
-		k.sums[i] = k.token(row, k.first+i)
+		k.sums[i] = k.cappedToken(row, k.first+i, worker)
 	}
+}
+
+// cappedToken caps the logits of the token t in row [vocab], handles it and takes its gradients on
+// to what was capped.
+func (k *CrossEntropy[T]) cappedToken(row []T, t, worker int) crossEntropyToken {
+	c := k.args.SoftCap
+	if c == 0 || k.args.Targets[t] < 0 {
+		return k.token(row, t)
+	}
+	if k.args.DFeatures == nil && k.args.DWeight == nil {
+		softCap(k.rows, row, row, row, c)
+		return k.token(row, t)
+	}
+	k.slopes[worker] = grow(k.slopes[worker], len(row))
+	slopes := k.slopes[worker]
+	softCap(k.rows, row, slopes, row, c)
+	token := k.token(row, t)
+	multiply(k.rows, row, row, slopes)
+	return token
 }
 
 // token handles the token t, whose logits are in row [vocab].

@@ -914,6 +914,24 @@ func avx512SinkhornGradient4(grad *float32, rows *float32, columns *float32, n i
 //go:noescape
 func avx2SinkhornGradient4(grad *float32, rows *float32, columns *float32, n int)
 
+// fastSoftCap computes y = cap * tanh(z / cap) and slope = 1 - tanh(z / cap)^2, rate being 2 log2(e) / cap.
+func fastSoftCap(p path, y []float32, slope []float32, z []float32, cap float64, rate float64) {
+	n := len(y)
+	slope = slope[:n]
+	z = z[:n]
+	if p == avx512 {
+		avx512SoftCap(unsafe.SliceData(y), unsafe.SliceData(slope), unsafe.SliceData(z), n, cap, rate)
+	} else {
+		avx2SoftCap(unsafe.SliceData(y), unsafe.SliceData(slope), unsafe.SliceData(z), n, cap, rate)
+	}
+}
+
+//go:noescape
+func avx512SoftCap(y *float32, slope *float32, z *float32, n int, cap float64, rate float64)
+
+//go:noescape
+func avx2SoftCap(y *float32, slope *float32, z *float32, n int, cap float64, rate float64)
+
 // fastTanhGates computes c = static + scale * tanh(tau * z), rate being 2 tau log2(e).
 func fastTanhGates(p path, c []float32, z []float32, scale []float32, static []float32, rate float64) {
 	n := len(c)

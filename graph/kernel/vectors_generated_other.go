@@ -134,6 +134,8 @@ func fastSinkhorn4(path, []float32, []float32, []float32) {}
 
 func fastSinkhornGradient4(path, []float32, []float32, []float32) {}
 
+func fastSoftCap(path, []float32, []float32, []float32, float64, float64) {}
+
 func fastTanhGates(path, []float32, []float32, []float32, []float32, float64) {}
 
 func fastTanhGatesGradient(path, []float32, []float32, []float32, []float32, []float32, float64, float64) {

@@ -138,14 +138,26 @@ func WantConcat(in [][]float64, tokens int) []float64 {
 	return y
 }
 
+// WantSoftCap is c tanh(x/c), or x itself where c is 0.
+func WantSoftCap(x []float64, c float64) []float64 {
+	if c == 0 {
+		return x
+	}
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = c * math.Tanh(v/c)
+	}
+	return y
+}
+
 // WantLoss returns the mean loss with its z term, and each token's cross-entropy.
-func WantLoss(x, w []float64, targets []int32, features int, transposed bool, scale, zLoss float64) (loss float64, each []float64) {
+func WantLoss(x, w []float64, targets []int32, features int, transposed bool, scale, softCap, zLoss float64) (loss float64, each []float64) {
 	vocab := len(w) / features
 	rows, columns := features, vocab
 	if transposed {
 		rows, columns = vocab, features
 	}
-	logits := WantLinear([][]float64{x, w}, rows, columns, linear.Options{Transposed: transposed, Scale: scale})
+	logits := WantSoftCap(WantLinear([][]float64{x, w}, rows, columns, linear.Options{Transposed: transposed, Scale: scale}), softCap)
 	counted := 0.0
 	for t, target := range targets {
 		z := 0.0

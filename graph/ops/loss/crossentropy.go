@@ -17,6 +17,7 @@ import (
 type Options struct {
 	Transposed bool    // W is stored [V, ...F], as a tied embedding is
 	Scale      float64 // of the logits (muP output multiplier); 0 means 1
+	SoftCap    float64 // c of logits c tanh(logits / c), after the scale; 0: none
 	ZLoss      float64 // coefficient of mean (log Z)^2
 }
 
@@ -24,18 +25,18 @@ func (o Options) config() lossConfig {
 	if o.Scale == 0 {
 		o.Scale = 1
 	}
-	return lossConfig{transposed: o.Transposed, scale: o.Scale, zLoss: o.ZLoss}
+	return lossConfig{transposed: o.Transposed, scale: o.Scale, softCap: o.SoftCap, zLoss: o.ZLoss}
 }
 
 // lossConfig is what CrossEntropy and TokenLosses share.
 type lossConfig struct {
-	transposed   bool
-	scale, zLoss float64
-	logitBytes   int // bound on the logits in a device's memory; 0 is deviceLogitBytes
+	transposed            bool
+	scale, softCap, zLoss float64
+	logitBytes            int // bound on the logits in a device's memory; 0 is deviceLogitBytes
 }
 
 func (k lossConfig) String() string {
-	return fmt.Sprintf("(transposed=%t, scale=%g, z=%g)", k.transposed, k.scale, k.zLoss)
+	return fmt.Sprintf("(transposed=%t, scale=%g, cap=%g, z=%g)", k.transposed, k.scale, k.softCap, k.zLoss)
 }
 
 func (k lossConfig) check(in []graph.Signature) error {
@@ -61,7 +62,7 @@ func lossArgs[T kernel.Float](k lossConfig, c *graph.Call) kernel.CrossEntropyAr
 	f, vocab := linear.Product{Transposed: k.transposed}.Sides(w)
 	return kernel.CrossEntropyArgs[T]{
 		Features: graph.In[T](c, 0), Weight: graph.In[T](c, 1), Transposed: k.transposed, Targets: graph.In[int32](c, 2),
-		Tokens: x.Leading(), F: f, Vocab: vocab, Scale: k.scale, ZLoss: k.zLoss,
+		Tokens: x.Leading(), F: f, Vocab: vocab, Scale: k.scale, SoftCap: k.softCap, ZLoss: k.zLoss,
 	}
 }
 
@@ -105,7 +106,8 @@ func (p *lossParts) download(vocab int) (crossEntropy, zLoss float64, err error)
 //
 //	logits_t = scale * x_t W;  loss = mean_t(log Z_t - logits_t[target_t]) + z * mean_t (log Z_t)^2
 //
-// with Z_t = sum_v exp logits_t[v] (the z-loss is that of PaLM, Chowdhery et al. 2022).
+// with Z_t = sum_v exp logits_t[v], and c tanh(logits / c) in the place of logits where
+// Options.SoftCap is c (Gemma 2, arXiv 2408.00118, section 2) (the z-loss is that of PaLM, Chowdhery et al. 2022).
 // x [T, ...F], W [F, V], targets Int32 with T entries; a negative target is not counted.
 // Logits exist for a chunk of tokens at a time only, and where a gradient is taken both
 // gradients are made in the same pass.

@@ -89,12 +89,12 @@ func (l *deviceLoss) rows(first, n int) error {
 	losses, logZ, targets := l.losses.Slice(first, n), l.logZ.Slice(first, n), l.targets.Slice(first, n)
 	if l.dx.None() && l.dw.None() {
 		return l.c.Launch("loss_rows_f32", grid,
-			losses.Arg(), logZ.Arg(), l.logits.Arg(), targets.Arg(), cuda.Long(l.stride), cuda.Int(l.vocab))
+			losses.Arg(), logZ.Arg(), l.logits.Arg(), targets.Arg(), cuda.Long(l.stride), cuda.Int(l.vocab), cuda.Float(l.softCap))
 	}
 	gradients, _ := l.gradients()
 	return l.c.Launch("loss_gradients"+gradients.Suffix(), grid,
 		losses.Arg(), logZ.Arg(), l.logits.Arg(), targets.Arg(), l.status.Arg(),
-		cuda.Long(l.stride), cuda.Int(l.vocab), cuda.Float(l.zLoss))
+		cuda.Long(l.stride), cuda.Int(l.vocab), cuda.Float(l.zLoss), cuda.Float(l.softCap))
 }
 
 // gradients are the logits' memory as dlogits [chunk, vocab], operands of matrix products,

@@ -19,7 +19,7 @@ func lossCases() []optest.Case {
 				return CrossEntropy(b, x[0], x[1], ids[0], o)
 			},
 			Want: func(v [][]float64, ids [][]int32) []float64 {
-				loss, _ := optest.WantLoss(v[0], v[1], ids[0], optest.Product(x[1:]), o.Transposed, o.Scale, o.ZLoss)
+				loss, _ := optest.WantLoss(v[0], v[1], ids[0], optest.Product(x[1:]), o.Transposed, o.Scale, o.SoftCap, o.ZLoss)
 				return []float64{loss}
 			}}
 	}
@@ -29,6 +29,8 @@ func lossCases() []optest.Case {
 		make("transposed", []int{5, 2, 3}, []int{7, 2, 3}, optest.Below(7), Options{Transposed: true}),
 		make("ignored", []int{11, 3}, []int{3, 5}, optest.BelowOrIgnored(5), Options{}),
 		make("everything", []int{11, 3}, []int{5, 3}, optest.BelowOrIgnored(5), Options{Transposed: true, Scale: 0.4, ZLoss: 0.2}),
+		make("soft cap", []int{3, 5}, []int{5, 7}, optest.Below(7), Options{SoftCap: 1.5}),
+		make("everything, capped", []int{11, 3}, []int{5, 3}, optest.BelowOrIgnored(5), Options{Transposed: true, Scale: 0.4, SoftCap: 0.7, ZLoss: 0.2}),
 		make("one token", []int{1, 1}, []int{1, 2}, optest.Below(2), Options{Scale: 2}),
 	}
 	for _, transposed := range []bool{false, true} {
@@ -37,11 +39,14 @@ func lossCases() []optest.Case {
 			w = []int{5, 3}
 		}
 		o := Options{Transposed: transposed, Scale: 0.8}
+		if transposed {
+			o.SoftCap = 1.2
+		}
 		cases = append(cases, optest.Case{Name: fmt.Sprintf("TokenLosses/transposed=%t", transposed), Floats: [][]int{{7, 3}, w}, NoGradient: true,
 			Ints:  []optest.IntInput{{Shape: []int{7}, Draw: optest.BelowOrIgnored(5)}},
 			Build: func(b *graph.Builder, x, ids gorgonia.Nodes) *gorgonia.Node { return Tokens(b, x[0], x[1], ids[0], o) },
 			Want: func(v [][]float64, ids [][]int32) []float64 {
-				_, each := optest.WantLoss(v[0], v[1], ids[0], 3, o.Transposed, o.Scale, o.ZLoss)
+				_, each := optest.WantLoss(v[0], v[1], ids[0], 3, o.Transposed, o.Scale, o.SoftCap, o.ZLoss)
 				return each
 			}})
 	}

@@ -68,7 +68,7 @@ func routerLossCases() []optest.Case {
 			},
 			Want: func(x [][]float64, ids [][]int32) []float64 {
 				w := wantMoE(x, s)
-				loss, _ := optest.WantLoss(w.y, x[4], ids[0], 3, false, 1, 0)
+				loss, _ := optest.WantLoss(w.y, x[4], ids[0], 3, false, 1, 0, 0)
 				return []float64{loss + 0.7*want(w)}
 			}}
 	}

@@ -9,6 +9,25 @@ var tanhConstants = slices.Concat(exp2Constants, []string{"tanhLow", "tanhHigh",
 
 var tanhRoutines = []routine{
 	{
+		name:   "SoftCap",
+		doc:    "y = cap * tanh(z / cap) and slope = 1 - tanh(z / cap)^2, rate being 2 log2(e) / cap.",
+		slices: singles("y", "slope", "z"), numbers: doubles("cap", "rate"), wide: true, unroll: 2, scratch: 5, constants: tanhConstants,
+		work: func(b *builder) {
+			m, r, slope := b.tanhRatio(), b.r(0), b.r(1)
+			b.Op("VADDPD", b.c("two"), m, slope)
+			b.Op("VMOVUPD", b.c("two"), r)
+			b.Op("VDIVPD", slope, r, r) // 2/(m+2)
+			b.Op("VADDPD", b.c("one"), m, slope)
+			b.Op("VMULPD", r, slope, slope)
+			b.Op("VMULPD", r, slope, slope)
+			b.storeNarrowed(slope, "slope")
+			b.Op("VMULPD", b.c("half"), r, r)
+			b.Op("VMULPD", r, m, m)
+			b.Op("VMULPD", b.number("cap"), m, m)
+			b.storeNarrowed(m, "y") // last: see softCap in package kernel
+		},
+	},
+	{
 		name:   "TanhGates",
 		doc:    "c = static + scale * tanh(tau * z), rate being 2 tau log2(e).",
 		slices: singles("c", "z", "scale", "static"), numbers: doubles("rate"), wide: true, unroll: 2, scratch: 5, constants: tanhConstants,

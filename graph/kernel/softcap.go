@@ -1,0 +1,62 @@
+package kernel
+
+import "math"
+
+// SoftCap bounds numbers smoothly (Bello et al. 2016, arXiv 1611.09940, section 5.3; Gemma 2,
+// arXiv 2408.00118, section 2), element by element:
+//
+//	y = c tanh(x/c),   dy/dx = 1 - (y/c)^2
+type SoftCap[T Float] struct {
+	forward  softCapForward[T]
+	backward softCapBackward[T]
+	path     path
+}
+
+// Forward computes y = c tanh(x/c), for c > 0. y may be x.
+func (k *SoftCap[T]) Forward(p *Pool, y, x []T, c float64) {
+	k.forward = softCapForward[T]{y: y[:len(x)], x: x, c: c, path: pathOf[T](k.path)}
+	p.Do(len(x), &k.forward)
+}
+
+// Backward computes dx = dy (1 - (y/c)^2) from y. dx may be dy or y.
+func (k *SoftCap[T]) Backward(p *Pool, dx, dy, y []T, c float64) {
+	k.backward = softCapBackward[T]{dx: dx[:len(y)], dy: dy[:len(y)], y: y, c: c}
+	p.Do(len(y), &k.backward)
+}
+
+type softCapForward[T Float] struct {
+	y, x []T
+	c    float64
+	path path
+}
+
+func (t *softCapForward[T]) Part(_, lo, hi int) {
+	softCap(t.path, t.y[lo:hi], t.y[lo:hi], t.x[lo:hi], t.c)
+}
+
+type softCapBackward[T Float] struct {
+	dx, dy, y []T
+	c         float64
+}
+
+func (t *softCapBackward[T]) Part(_, lo, hi int) {
+	for i := lo; i < hi; i++ {
+		ratio := float64(t.y[i]) / t.c
+		t.dx[i] = T(float64(t.dy[i]) * (1 - ratio*ratio))
+	}
+}
+
+// softCap computes y = c tanh(x/c) and its derivative, slope. Either may be x; slope may also be y,
+// which is written last, where only y is wanted.
+func softCap[T Float](p path, y, slope, x []T, c float64) {
+	y, slope = y[:len(x)], slope[:len(x)]
+	if p > portable {
+		fastSoftCap(p, single(y), single(slope), single(x), c, 2*math.Log2E/c)
+		return
+	}
+	for i, v := range x {
+		tanh := math.Tanh(float64(v) / c)
+		slope[i] = T(1 - tanh*tanh)
+		y[i] = T(c * tanh)
+	}
+}

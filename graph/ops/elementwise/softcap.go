@@ -1,0 +1,67 @@
+package elementwise
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// softCap bounds its input smoothly.
+type softCap struct{ c float64 }
+
+// SoftCap bounds x smoothly, elementwise (Gemma 2, arXiv 2408.00118, section 2):
+//
+//	y = c tanh(x/c)
+//
+// A cap c of 0 is none: x itself is returned.
+func SoftCap(b *graph.Builder, x *gorgonia.Node, c float64) *gorgonia.Node {
+	if c == 0 {
+		return x
+	}
+	return b.Apply(softCap{c}, x)
+}
+
+func (k softCap) String() string { return fmt.Sprintf("SoftCap(%g)", k.c) }
+
+func (softCap) Infer(in []graph.Signature) (graph.Signature, error) {
+	return in[0], graph.WantFloats(in)
+}
+
+func (softCap) InPlace(int) bool { return true }
+
+func (k softCap) VJP(d *graph.Derivative) {
+	d.Set(0, d.Apply(softCapGrad{of: k}, d.Gradient(), d.Output()))
+}
+
+func (k softCap) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runSoftCap[float32], runSoftCap[float64])
+}
+
+func runSoftCap[T kernel.Float](k softCap, c *graph.Call) error {
+	graph.State[kernel.SoftCap[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), k.c)
+	return nil
+}
+
+// softCapGrad is dx = dy (1 - (y/c)^2). Inputs: dy, y.
+type softCapGrad struct {
+	graph.NoGradient
+	of softCap
+}
+
+func (k softCapGrad) String() string { return "GradX of " + k.of.String() }
+
+func (softCapGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
+
+func (softCapGrad) InPlace(int) bool { return true }
+
+func (k softCapGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runSoftCapGrad[float32], runSoftCapGrad[float64])
+}
+
+func runSoftCapGrad[T kernel.Float](k softCapGrad, c *graph.Call) error {
+	graph.State[kernel.SoftCap[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), k.of.c)
+	return nil
+}

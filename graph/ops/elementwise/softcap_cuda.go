@@ -1,0 +1,15 @@
+//go:build cuda
+
+package elementwise
+
+import (
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+// Launch computes it on a device.
+func (k softCap) Launch(c *graph.DeviceCall) error { return c.Elementwise("softcap", cuda.Float(k.c)) }
+
+func (k softCapGrad) Launch(c *graph.DeviceCall) error {
+	return c.Elementwise("softcap_grad", cuda.Float(k.of.c))
+}
