@@ -31,6 +31,8 @@ func zooCounts() map[string]int {
 		"mhc-162m":           base162m + 73_755*sites,
 		"mhc-lite-162m":      base162m + (4*d*(24+8)+24+8+3)*sites,
 		"kromhc-162m":        base162m + 36_879*sites,
+		// Reads n D (1 + 2r + n) a site and one more without the n, in the place of all norms.
+		"gated-residual-162m": base162m + 4*d*(1+2*80+4)*sites + 4*d*(1+2*80) - 25*d,
 		// W_1 and W_2 at two sites: 4 D^2 a block, 190.85M.
 		"highway-191m": base162m + 4*d*d*blocks,
 		// One aggregate 3D -> D -> D, whose norm is the last one: 164.90M.
@@ -94,6 +96,8 @@ func quickstartCounts() map[string]int {
 		"quickstart-moe":           baseQuickstart + (8*dense/2+8*d-dense)*blocks,
 		// Hidden layers as wide as the 8, 12 and 16 weights, and four times the last 5.
 		"quickstart-mudd": baseQuickstart + d*(8+12+16+20) + 9*8 + 13*12 + 17*16 + 21*5 + 2*d*3,
+		// Reads in the place of all norms.
+		"quickstart-gated-residual": baseQuickstart + 4*d*(1+2*16+4)*sites + 4*d*(1+2*16) - 9*d,
 	}
 }
 
@@ -130,6 +134,7 @@ func TestZooFLOPs(t *testing.T) {
 	assert.Equal(t, (2*n*d*(n*n+2*n)+2*n*n*d+4*n*d)*sites, flops("mhc-162m")-base)
 	assert.Equal(t, (2*n*d*(24+2*n)+2*n*n*d+4*n*d)*sites, flops("mhc-lite-162m")-base)
 	assert.Equal(t, (2*n*d*12+2*n*n*d+4*n*d)*sites, flops("kromhc-162m")-base)
+	assert.Equal(t, (2*n*d*(2*80+n)+4*n*d)*sites+2*n*d*2*80+2*n*d, flops("gated-residual-162m")-base)
 	assert.Equal(t, 2*4*d*d*12, flops("highway-191m")-base)
 	assert.Equal(t, 2*4*d*d*6, flops("hieragg-165m")-base, "six aggregates of the same weights")
 	assert.Equal(t, 2*10*d*d*12, flops("dwlstm-233m")-base)

@@ -15,7 +15,7 @@ import (
 // vectorSizes are the fields that the paper-form configs of vector blocks share.
 type vectorSizes struct {
 	Vocab, Seq, Layers, D, Heads, FF int
-	N, M, Iterations, Inner          int
+	N, M, Iterations, Inner, Rank    int
 	Experts                          int
 	TopK                             int `json:"top_k"`
 	Balance                          float64
@@ -106,7 +106,7 @@ func readers() map[string]func(*testing.T, *reference) {
 	return map[string]func(*testing.T, *reference){
 		"rmt": readRMT, "transformer": readTransformer,
 		"official-rmt": readOfficialRMT, "official-transformer": readOfficialTransformer,
-		"hyper-static": readHyper, "hyper-dynamic": readHyper, "mhc": readMHC, "mhc-lite": readMHC, "kromhc": readKromHC, "vwn": readVWN,
+		"hyper-static": readHyper, "hyper-dynamic": readHyper, "mhc": readMHC, "mhc-lite": readMHC, "kromhc": readKromHC, "gated-residual": readGatedResidual, "vwn": readVWN,
 		"highway": readHighway, "hieragg": readHieragg, "dwlstm": readDWLSTM, "moe": readMoE, "denseformer": readDenseFormer, "muon": readTransformer,
 		"mudd": readMUDD,
 		"value-residual": readTransformer, "modern": readTransformer,

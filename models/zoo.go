@@ -35,6 +35,7 @@ func Standard() Zoo {
 			stream.DWLSTMConfig{},
 			stream.DenseFormerConfig{},
 			stream.MUDDConfig{},
+			stream.GatedResidualConfig{},
 		},
 		feedForwards: []layers.FeedForwardDesign{
 			layers.GELUConfig{},
@@ -189,6 +190,7 @@ func zooPresets() []Preset {
 		{"mhc-162m", large.OnStream(stream.MHCConfig{N: 4}), 0, "", plain},
 		{"mhc-lite-162m", large.OnStream(stream.MHCLiteConfig{N: 4}), 0, "", plain},
 		{"kromhc-162m", large.OnStream(stream.KromHCConfig{N: 4}), 0, "", plain},
+		{"gated-residual-162m", large.OnStream(stream.GatedResidualConfig{N: 4, Rank: 80}), 0, "", plain},
 		{"denseformer-162m", large.OnStream(stream.DenseFormerConfig{Dilation: 4, Period: 5}), 0, "", plain},
 		{"mudd-162m", large.OnStream(stream.MUDDConfig{ExpandLast: true, Round64: true}), 0, "", plain},
 		{"vwn-2x3", large.OnStream(stream.VWNConfig{M: 2, N: 3}), 0, "", plain},
@@ -213,6 +215,7 @@ func zooPresets() []Preset {
 		{"quickstart-mhc", small.OnStream(stream.MHCConfig{N: 4}), 0, "", plain},
 		{"quickstart-mhc-lite", small.OnStream(stream.MHCLiteConfig{N: 4}), 0, "", plain},
 		{"quickstart-kromhc", small.OnStream(stream.KromHCConfig{N: 4}), 0, "", plain},
+		{"quickstart-gated-residual", small.OnStream(stream.GatedResidualConfig{N: 4, Rank: 16}), 0, "", plain},
 		{"quickstart-denseformer", small.OnStream(stream.DenseFormerConfig{}), 0, "", plain},
 		{"quickstart-mudd", small.OnStream(stream.MUDDConfig{ExpandLast: true}), 0, "", plain},
 		{"quickstart-vwn", small.OnStream(stream.VWNConfig{M: 2, N: 3}), 0, "", plain},

@@ -51,10 +51,14 @@ func (v *Vector) after(site Site) After {
 	return thenNorm(v.b, v.features[site.Block])
 }
 
-// after are the norm and W_QKV, whose biases are no matter of what is read.
+// after are the norm, if there is one, and W_QKV, whose biases are no matter of what is read.
 func (h heads) after(u []float64) (linear.Chain, []float64) {
+	qkv := linear.Matrix{W: values(h.b, h.qkv.Name()), In: h.qkv.Shape()[0], Out: h.qkv.Shape()[1]}
+	if h.norm == nil {
+		return linear.Chain{qkv}, nil
+	}
 	norm, _ := freezeNorm(h.b, h.norm, u)
-	return linear.Chain{norm, linear.Matrix{W: values(h.b, h.qkv.Name()), In: h.qkv.Shape()[0], Out: h.qkv.Shape()[1]}}, nil
+	return linear.Chain{norm, qkv}, nil
 }
 
 // vectorSite is a site that is read and written and no step.

@@ -15,6 +15,7 @@ import (
 type Product struct {
 	Transposed bool
 	Scale      float64
+	add        bool // the gradient of x is added to what it has from elsewhere in the same product
 }
 
 // Options vary Map. The zero value is y = x W.
@@ -22,6 +23,10 @@ type Options struct {
 	Bias       *gorgonia.Node // [out], or nil
 	Transposed bool           // W is stored [out, ...in], as a tied embedding is
 	Scale      float64        // factor of x W (muP multiplier); 0 means 1
+	// AddGradient is for an x that others read, too: x's gradient is added to what it has from
+	// them so far in the product itself, instead of in a pass over both. Its sums are then rounded
+	// in another order.
+	AddGradient bool
 }
 
 // Map is an affine map of each token's features:
@@ -33,7 +38,7 @@ func Map(b *graph.Builder, x, w *gorgonia.Node, o Options) *gorgonia.Node {
 	if o.Scale == 0 {
 		o.Scale = 1
 	}
-	y := b.Apply(Product{o.Transposed, o.Scale}, x, w)
+	y := b.Apply(Product{o.Transposed, o.Scale, o.AddGradient}, x, w)
 	if o.Bias != nil {
 		y = Bias(b, y, o.Bias)
 	}
@@ -91,6 +96,9 @@ func (k Product) gradX(d *graph.Derivative) *gorgonia.Node {
 			value, gate := factors[0], factors[1]
 			return d.Apply(linearGradSwiGLU{of: k, value: graph.SignatureOf(value)}, d.Gradient(), d.Input(1), d.Recomputed(value), d.Recomputed(gate))
 		}
+	}
+	if k.add {
+		return d.ApplyAccumulating(linearGradX{of: k, x: d.Signature(0)}, d.Gradient(), d.Input(1))
 	}
 	return d.Apply(linearGradX{of: k, x: d.Signature(0)}, d.Gradient(), d.Input(1))
 }

@@ -1,6 +1,8 @@
 package linear_test
 
 import (
+	"fmt"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/linear"
@@ -33,10 +35,26 @@ func linearCases() []optest.Case {
 		make("transposed", []int{3, 2, 5}, []int{7, 2, 5}, 0, linear.Options{Transposed: true}),
 		make("transposed scale bias", []int{2, 3}, []int{5, 3}, 5, linear.Options{Transposed: true, Scale: -1.3}),
 		make("one by one", []int{1, 1}, []int{1, 1}, 1, linear.Options{}),
+		addGradient(linear.Options{AddGradient: true}), addGradient(linear.Options{AddGradient: true, Transposed: true, Scale: 0.7}),
 		{Name: "Bias/vectors", Floats: [][]int{{3, 5}, {5}}, Build: buildBias, Want: wantBias},
 		{Name: "Bias/matrices", Floats: [][]int{{3, 2, 5}, {2, 5}}, Build: buildBias, Want: wantBias},
 		{Name: "Bias/one token", Floats: [][]int{{1, 1}, {1}}, Build: buildBias, Want: wantBias},
 	}
+}
+
+// addGradient has an x that another op reads later, so that its gradient is there first.
+func addGradient(o linear.Options) optest.Case {
+	return optest.Case{Name: fmt.Sprintf("Linear/add gradient transposed=%t", o.Transposed), Floats: [][]int{{7, 2, 3}, {6, 6}},
+		Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+			z := b.Add(x[0], x[0])
+			y := linear.Map(b, z, x[1], o)
+			return b.Add(y, linear.Map(b, z, x[1], linear.Options{Scale: 0.3}))
+		},
+		Want: func(x [][]float64, _ [][]int32) []float64 {
+			z := optest.WantAdd([][]float64{x[0], x[0]}, nil)
+			return optest.WantAdd([][]float64{
+				optest.WantLinear([][]float64{z, x[1]}, 6, 6, o), optest.WantLinear([][]float64{z, x[1]}, 6, 6, linear.Options{Scale: 0.3})}, nil)
+		}}
 }
 
 func buildBias(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {

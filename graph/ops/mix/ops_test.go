@@ -9,10 +9,10 @@ import (
 
 // cases are those of all ops of this package.
 func cases() []optest.Case {
-	return slices.Concat(mixCases(), coefficientCases())
+	return slices.Concat(mixCases(), coefficientCases(), gatedCases())
 }
 
 // TestOps: what holds for every op.
 func TestOps(t *testing.T) {
-	optest.Run(t, cases(), "mixReadGrad", "mixWriteGrad")
+	optest.Run(t, cases(), "mixReadGrad", "mixWriteGrad", "gatedHiddenGrad")
 }

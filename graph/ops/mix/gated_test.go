@@ -1,0 +1,111 @@
+package mix
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/linear"
+	"github.com/residua-go/residua/graph/optest"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// gatedCases are the ops of gated residuals; "step" is a whole sublayer's, where gradients meet.
+func gatedCases() []optest.Case {
+	var cases []optest.Case
+	for _, s := range []gatedShape{{3, 4, 5, 2}, {2, 1, 3, 1}, {1, 3, 1, 4}, {19, 2, 4, 3}, {2, 9, 3, 2}, {1, 4, 132, 3}} {
+		cases = append(cases, s.cases()...)
+	}
+	return cases
+}
+
+// gatedShape is the sizes of a stream [tokens, n, d] and of its hidden layer.
+type gatedShape struct{ tokens, n, d, rank int }
+
+func (s gatedShape) cases() []optest.Case {
+	h, y, x := []int{s.tokens, s.n, s.d}, []int{s.tokens, s.d}, []int{s.tokens, s.rank + s.n}
+	name := fmt.Sprintf("%+v", s)
+	return []optest.Case{
+		{Name: "GatedRead/" + name, Floats: [][]int{h, {s.tokens, s.n * s.d}},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return GatedRead(b, x[0], x[1]) },
+			Want:  func(x [][]float64, _ [][]int32) []float64 { return s.wantRead(x[0], x[1]) }},
+		{Name: "GatedHidden/" + name, Floats: [][]int{x},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return GatedHidden(b, x[0], s.rank, s.n) },
+			Want:  func(x [][]float64, _ [][]int32) []float64 { return s.wantHidden(x[0]) }},
+		{Name: "GatedWrite/" + name, Floats: [][]int{h, y, x},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return GatedWrite(b, x[0], x[1], x[2]) },
+			Want:  func(x [][]float64, _ [][]int32) []float64 { return s.wantWrite(x[0], x[1], x[2]) }},
+		{Name: "Gated/step " + name, Floats: [][]int{h, y, {s.n * s.d, s.rank + s.n}, {s.rank, s.n * s.d}},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+				projected := linear.Map(b, x[0], x[2], linear.Options{AddGradient: true})
+				u := GatedRead(b, x[0], linear.Map(b, GatedHidden(b, projected, s.rank, s.n), x[3], linear.Options{}))
+				return GatedWrite(b, x[0], b.Add(u, x[1]), projected)
+			},
+			Want: func(x [][]float64, _ [][]int32) []float64 {
+				projected := optest.WantLinear([][]float64{x[0], x[2]}, s.n*s.d, s.rank+s.n, linear.Options{})
+				u := s.wantRead(x[0], optest.WantLinear([][]float64{s.wantHidden(projected), x[3]}, s.rank, s.n*s.d, linear.Options{}))
+				return s.wantWrite(x[0], optest.WantAdd([][]float64{u, x[1]}, nil), projected)
+			}},
+	}
+}
+
+func wantSigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+func (s gatedShape) wantRead(z, a []float64) []float64 {
+	u := make([]float64, s.tokens*s.d)
+	for e, v := range z {
+		u[e/(s.n*s.d)*s.d+e%s.d] += v * wantSigmoid(a[e]) / float64(s.n)
+	}
+	return u
+}
+
+func (s gatedShape) wantHidden(x []float64) (h []float64) {
+	for t := range s.tokens {
+		for j := range s.rank {
+			v := x[t*(s.rank+s.n)+j] / float64(s.n)
+			h = append(h, v*wantSigmoid(v))
+		}
+	}
+	return h
+}
+
+func (s gatedShape) wantWrite(r, y, x []float64) (out []float64) {
+	for e, v := range r {
+		t, i := e/(s.n*s.d), e/s.d%s.n
+		out = append(out, v+2*wantSigmoid(x[t*(s.rank+s.n)+s.rank+i]/float64(s.n))*y[t*s.d+e%s.d])
+	}
+	return out
+}
+
+// TestGatedShapes lists the shapes that the ops refuse.
+func TestGatedShapes(t *testing.T) {
+	for want, build := range map[string]func(b *graph.Builder, f func(shape ...int) *gorgonia.Node) *gorgonia.Node{
+		"stream: want shape [tokens, n, d], got (3, 8)": func(b *graph.Builder, f func(shape ...int) *gorgonia.Node) *gorgonia.Node {
+			return GatedRead(b, f(3, 8), f(3, 8))
+		},
+		"gates: want 3 tokens of 8 entries for a stream (3, 2, 4), got (3, 4)": func(b *graph.Builder, f func(shape ...int) *gorgonia.Node) *gorgonia.Node {
+			return GatedRead(b, f(3, 2, 4), f(3, 4))
+		},
+		"x: want shape [tokens, k] with k at least the rank 5, got (3, 4)": func(b *graph.Builder, f func(shape ...int) *gorgonia.Node) *gorgonia.Node {
+			return GatedHidden(b, f(3, 4), 5, 2)
+		},
+		"want rank and n of at least 1, got 0 and 2": func(b *graph.Builder, f func(shape ...int) *gorgonia.Node) *gorgonia.Node {
+			return GatedHidden(b, f(3, 4), 0, 2)
+		},
+		"y: want 3 tokens of 4 entries for a stream (3, 2, 4), got (3, 8)": func(b *graph.Builder, f func(shape ...int) *gorgonia.Node) *gorgonia.Node {
+			return GatedWrite(b, f(3, 2, 4), f(3, 8), f(3, 2))
+		},
+		"x: want shape [3, k] with k at least 2 for a stream (3, 2, 4), got (3, 1)": func(b *graph.Builder, f func(shape ...int) *gorgonia.Node) *gorgonia.Node {
+			return GatedWrite(b, f(3, 2, 4), f(3, 4), f(3, 1))
+		},
+	} {
+		b, names := graph.On(gorgonia.NewGraph(), graph.Options{}), 0
+		build(b, func(shape ...int) *gorgonia.Node {
+			names++
+			return b.Input(fmt.Sprintf("f%d", names), tensor.Float32, shape...)
+		})
+		optest.RequireLine(t, b.Err(), want)
+	}
+}

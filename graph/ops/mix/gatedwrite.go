@@ -1,0 +1,100 @@
+package mix
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// gatedWrite adds to each row of a stream.
+type gatedWrite struct{}
+
+// GatedWrite adds a sublayer's output to each of a stream's n rows by a factor of the row's own, as
+// gated residuals do (arXiv 2608.30320; transformers' qwen4_exp):
+//
+//	s_t = 2 sigmoid(x_t[k-n:] / n);   R'_t[i] = R_t[i] + s_t[i] y_t
+//
+// r, R' [T, n, d]; y [T, d]; x [T, k], of which the last n columns are used (GatedHidden uses the
+// others). The gradient of r is that of R' itself.
+func GatedWrite(b *graph.Builder, r, y, x *gorgonia.Node) *gorgonia.Node {
+	return b.Apply(gatedWrite{}, r, y, x)
+}
+
+func (gatedWrite) String() string { return "GatedWrite" }
+
+func (gatedWrite) FLOPs(c graph.Cost) int { return 2 * c.Signature(0).Size() }
+
+func (gatedWrite) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	r, y, x := in[0], in[1], in[2]
+	if err := graph.WantDims(r, 3, "stream", "[tokens, n, d]"); err != nil {
+		return graph.Signature{}, err
+	}
+	tokens, n, d := r.Shape[0], r.Shape[1], r.Shape[2]
+	if y.Shape.Dims() < 2 || y.Leading() != tokens || y.Width() != d {
+		return graph.Signature{}, errors.Errorf("y: want %d tokens of %d entries for a stream %v, got %v", tokens, d, r.Shape, y.Shape)
+	}
+	if x.Shape.Dims() != 2 || x.Leading() != tokens || x.Width() < n {
+		return graph.Signature{}, errors.Errorf("x: want shape [%d, k] with k at least %d for a stream %v, got %v", tokens, n, r.Shape, x.Shape)
+	}
+	return r, nil
+}
+
+func (gatedWrite) InPlace(i int) bool { return i == 0 }
+
+// writeParams are the sizes of a stream [tokens, n, d] and a projection.
+func writeParams(r, x graph.Signature) kernel.GatedParams {
+	p := gatedParams(r)
+	p.Width = x.Width()
+	return p
+}
+
+func (gatedWrite) VJP(d *graph.Derivative) {
+	if d.Wants(0) {
+		d.Set(0, d.Gradient())
+	}
+	if !d.Wants(1) && !d.Wants(2) {
+		return
+	}
+	primary := d.Apply(gatedWriteGrad{}, d.Gradient(), d.Input(1), d.Input(2))
+	d.Set(1, primary)
+	if d.Wants(2) {
+		d.SetSecondary(2, primary, 0, "GradX of GatedWrite")
+	}
+}
+
+func (k gatedWrite) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runGatedWrite[float32], runGatedWrite[float64])
+}
+
+func runGatedWrite[T kernel.Float](_ gatedWrite, c *graph.Call) error {
+	p := writeParams(c.Signature(0), c.Signature(2))
+	graph.State[kernel.GatedWrite[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), p)
+	return nil
+}
+
+// gatedWriteGrad is dy; its secondary is dx. Inputs: the stream's gradient, y, x.
+type gatedWriteGrad struct{ graph.NoGradient }
+
+func (gatedWriteGrad) String() string { return "GradY of GatedWrite" }
+
+func (gatedWriteGrad) FLOPs(c graph.Cost) int { // dy and dx
+	return (1 + c.Secondary(0)) * 2 * c.Signature(0).Size()
+}
+
+func (gatedWriteGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
+
+func (k gatedWriteGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runGatedWriteGrad[float32], runGatedWriteGrad[float64])
+}
+
+func runGatedWriteGrad[T kernel.Float](_ gatedWriteGrad, c *graph.Call) error {
+	dx, accumulate := graph.SecondaryOut[T](c, 0)
+	p := writeParams(c.Signature(0), c.Signature(2))
+	graph.State[kernel.GatedWrite[T]](c).Backward(c.Pool(), graph.Out[T](c), dx, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), false, accumulate, p)
+	return nil
+}
