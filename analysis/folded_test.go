@@ -57,7 +57,7 @@ func readBySite(t *testing.T, run *cache.Cache, c models.Spec, token int) []floa
 	t.Helper()
 	name := "embedding.out"
 	switch c.Stream.(type) {
-	case stream.HyperConfig, stream.MHCConfig, stream.MHCLiteConfig, stream.KromHCConfig, stream.VWNConfig:
+	case stream.HyperConfig, stream.MHCConfig, stream.MHCLiteConfig, stream.KromHCConfig, stream.GatedResidualConfig, stream.VWNConfig:
 		name = "blocks.0.attention.read"
 	}
 	a, err := run.Get(name)
@@ -123,6 +123,9 @@ func checkFoldedReads(t *testing.T, f *analysis.Folded, run *cache.Cache, c mode
 		square += (v - mean) * (v - mean) / float64(len(x))
 	}
 	scale := 1 / math.Sqrt(square+c.NormEps)
+	if on[stream.GatedResidualConfig](c) { // what it reads is normalised
+		scale = 1
+	}
 	qkv, err := run.Get("blocks.0.attention.qkv")
 	require.NoError(t, err)
 	want, err := qkv.Token(token)

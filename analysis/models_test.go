@@ -62,6 +62,8 @@ func vectorZoo() map[string]models.Config {
 		"mhc":           tiny(stream.MHCConfig{}, plain),
 		"mhc-lite":      tiny(stream.MHCLiteConfig{N: 3}, func(c *models.Config) { c.Attention.Positions = models.PositionsRoPE }),
 		"kromhc":        tiny(stream.KromHCConfig{}, biased),
+		"gated":         tiny(stream.GatedResidualConfig{N: 3, Rank: 5}, biased),
+		"gated/rms":     tiny(stream.GatedResidualConfig{N: 2, Rank: 2}, func(c *models.Config) { c.Layers, c.NormEps, c.Norm = 1, 0.1, models.NormRMS }),
 		"vwn":           tiny(stream.VWNConfig{M: 3, N: 6}, plain),
 		"vwn/expand":    tiny(stream.VWNConfig{M: 2, N: 3, Expand: true}, biased),
 		"highway":       tiny(stream.HighwayConfig{}, biased),

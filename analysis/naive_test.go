@@ -36,7 +36,15 @@ func newNaive(t *testing.T, store *graph.Store, c models.Spec, run *cache.Cache)
 	return n
 }
 
+// norm is that of a parameter; gated residuals, which have none, leave what is read as it is.
 func (n *naive) norm(name string) *mat.Dense {
+	if on[stream.GatedResidualConfig](n.c) {
+		one := make([]float64, n.c.Width())
+		for i := range one {
+			one[i] = 1
+		}
+		return normMatrix(one, false)
+	}
 	return normMatrix(graph.Float64s(n.store.Param(name).Value), n.c.Norm == models.NormLayer)
 }
 
@@ -173,11 +181,25 @@ func (n *naive) carried(site, to string, token int, y []float64) []float64 {
 	var err error
 	if to == "unembedding" {
 		x, err = n.frozen.Carry(site, token, y)
+		if err == nil && on[stream.GatedResidualConfig](n.c) {
+			return n.readOut(token, x)
+		}
 	} else {
 		x, err = n.frozen.CarryTo(site, to, token, y)
 	}
 	require.NoError(n.t, err)
 	return x
+}
+
+// readOut is what a stream whose features are a read of their own makes of its end.
+func (n *naive) readOut(token int, x []float64) []float64 {
+	end, err := n.run.Get(n.run.Model().Stream().(stream.Additive).Output())
+	require.NoError(n.t, err)
+	out, err := n.frozen.Readout(end.Values)
+	require.NoError(n.t, err)
+	features, err := out.Features(token, x)
+	require.NoError(n.t, err)
+	return features
 }
 
 // plain is carry without a run.
@@ -196,6 +218,16 @@ func (n *naive) plain(site, to string, in, out int) *mat.Dense {
 			wide.Set(i, i, 1)
 		}
 		return times(n.param("expand"), wide)
+	}
+	if on[stream.GatedResidualConfig](n.c) { // by gates of 1/2 of rows that are alike
+		name, rows := "gated.norm", settingsOf[stream.GatedResidualConfig](n.c).N
+		if to != "unembedding" {
+			name = to + "." + name
+		}
+		m.Zero()
+		for i, gain := range graph.Float64s(n.store.Param(name).Value) {
+			m.Set(i%out, i%out, m.At(i%out, i%out)+gain/float64(2*rows))
+		}
 	}
 	if on[stream.DenseFormerConfig](n.c) {
 		m.Scale(n.averaged(site, to), m)

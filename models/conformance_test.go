@@ -123,6 +123,7 @@ func TestConformanceZoo(t *testing.T) {
 		{"kromhc/eight", tinyZoo(stream.KromHCConfig{N: 8}, plainly)},
 		{"mudd/prepost-bias", tinyZoo(stream.MUDDConfig{PrePost: true}, func(c *models.Config) { noPositionsBias(c); c.Layers = 3 })},
 		{"mudd/exact", tinyZoo(stream.MUDDConfig{ExpandLast: true}, func(c *models.Config) { c.Gelu = models.GeluExact })},
+		{"gated-residual/bias-dropout", tinyZoo(stream.GatedResidualConfig{N: 3, Rank: 5}, dropoutBias)},
 		{"vwn/groups", tinyZoo(stream.VWNConfig{M: 3, N: 6}, plainly)},
 		{"vwn/fraction", tinyZoo(stream.VWNConfig{Vectors: width(18), M: 2, N: 3}, plainly)},
 		{"vwn/expand-bias", tinyZoo(stream.VWNConfig{M: 5, N: 7, Expand: true}, biased)},

@@ -45,6 +45,8 @@ func zooEffects() []effect {
 		{"stream.mhc.n", zooBases()[2], onField("N", 4), every, nil},
 		{"stream.mhc-lite.n", zooBases()[3], onField("N", 4), every, nil},
 		{"stream.kromhc.n", tinyZoo(stream.KromHCConfig{N: 4}, plainly), onField("N", 2), every, nil},
+		{"stream.gated-residual.n", tinyZoo(stream.GatedResidualConfig{N: 2, Rank: 3}, plainly), onField("N", 3), every, nil},
+		{"stream.gated-residual.rank", tinyZoo(stream.GatedResidualConfig{N: 2, Rank: 3}, plainly), onField("Rank", 4), every, nil},
 		{"stream.vwn.n", wide, onField("N", 6), every, nil},
 		{"stream.vwn.m", wide, onField("M", 5), every, nil},
 		{"stream.vwn.expand_embedding", wide, onField("Expand", true), every, nil},
@@ -81,7 +83,6 @@ func commonEffects(base models.Config) []effect {
 		{"bias", base, func(c *subject) { c.Bias = true }, every, nil},
 		{"attention.positions", base, func(c *subject) { c.Attention.Positions = models.PositionsNone }, every, nil},
 		{"attention.head_dim", base, func(c *subject) { c.Attention.HeadDim = 7 }, every, nil},
-		{"norm", base, func(c *subject) { c.Norm = models.NormRMS }, function, same},
 		{"norm_eps", base, func(c *subject) { c.NormEps = 1e-2 }, function, same},
 		{"gelu", base, func(c *subject) { c.Gelu = models.GeluExact }, function, same},
 		{"attention.inverse_layer_scaling", base, func(c *subject) { c.Attention.InverseLayerScaling = true }, function, same},
@@ -93,5 +94,8 @@ func commonEffects(base models.Config) []effect {
 	if _, wide := base.Stream.(stream.VWNConfig); !wide { // whose embedding is wider
 		effects = append(effects, effect{"tie_embeddings", base, func(c *subject) { c.TieEmbeddings = true }, every, nil})
 	}
-	return effects
+	if _, gated := base.Stream.(stream.GatedResidualConfig); gated { // whose reads are its norms
+		return append(effects, effect{"norm", base, func(c *subject) { c.Norm = models.NormRMS }, nil, everything()})
+	}
+	return append(effects, effect{"norm", base, func(c *subject) { c.Norm = models.NormRMS }, function, same})
 }

@@ -45,6 +45,7 @@ func TestInitialCoefficients(t *testing.T) {
 			"mhc.b":     {{1, -1, -1, -1, 1, -1, -1, -1, 0, -8, 0, -8}, {-1, 1, -1, -1, -1, 1, -1, -1, 0, -8, 0, -8}},
 			"mhc.phi":   {zeros(4 * 15 * 12)},
 		}},
+		"gated-residual": {tinyZoo(stream.GatedResidualConfig{N: 2}, plainly), map[string][][]float64{"gated.norm": {ones(2 * 15)}}},
 		"vwn": {tinyZoo(stream.VWNConfig{Vectors: width(18), M: 2, N: 3}, plainly), map[string][][]float64{
 			"vwn.static": {{1, 0, 1, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0}}, // slot 2 is written as slot 0 is
 			"vwn.scale":  {ones(3 * 7)},

@@ -48,7 +48,7 @@ func TestCostOfAnySizeIsNeverSmall(t *testing.T) {
 			c.Stream, c.FeedForward = stream.MatrixConfig{Dk: most, Dv: most, Rank: most}, gelu(most)
 		}),
 		large, large.OnStream(stream.HyperConfig{}), large.OnStream(stream.VWNConfig{N: most, M: 1}), large.OnStream(stream.HighwayConfig{}),
-		large.OnStream(stream.HieraggConfig{}), large.OnStream(stream.DWLSTMConfig{}),
+		large.OnStream(stream.HieraggConfig{}), large.OnStream(stream.DWLSTMConfig{}), large.OnStream(stream.GatedResidualConfig{N: most, Rank: most}),
 	} {
 		config.Layers, config.Vocab, config.Seq = most-1, most, most
 		c, name := modeltest.Resolve(t, config), config.Stream.Name()

@@ -131,7 +131,7 @@ func mixRows(x, y []float64, d, index int, post []float64, diagonal, offDiagonal
 // TestMixingOfLargeLogits: logits of 1e4 and more make mixing matrices of ones and zeros,
 // not NaN, and finite gradients, in a whole model.
 func TestMixingOfLargeLogits(t *testing.T) {
-	for _, d := range []stream.Design{stream.MHCConfig{N: 3}, stream.MHCLiteConfig{N: 3}, stream.KromHCConfig{N: 4}, stream.HyperConfig{N: 3, Dynamic: true}, stream.VWNConfig{N: 3, M: 3}} {
+	for _, d := range []stream.Design{stream.MHCConfig{N: 3}, stream.MHCLiteConfig{N: 3}, stream.KromHCConfig{N: 4}, stream.HyperConfig{N: 3, Dynamic: true}, stream.VWNConfig{N: 3, M: 3}, stream.GatedResidualConfig{}} {
 		for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 			for _, scale := range []float64{1e4, 1e8} {
 				t.Run(fmt.Sprintf("%s/%v/%g", d.Name(), dt, scale), func(t *testing.T) { checkLargeLogits(t, d, dt, scale) })
@@ -144,7 +144,7 @@ func checkLargeLogits(t *testing.T, d stream.Design, dt tensor.Dtype, scale floa
 	c := modeltest.Resolve(t, tinyZoo(d, plainly))
 	store := modeltest.PerturbedStore(t, c, dt)
 	sites(c.Layers, func(prefix string) {
-		for _, name := range []string{"mhc.phi", "hyper.w", "vwn.w"} {
+		for _, name := range []string{"mhc.phi", "hyper.w", "vwn.w", "gated.down"} {
 			if p := store.Param(prefix + name); p != nil {
 				values := graph.Float64s(p.Value)
 				for i := range values {

@@ -15,7 +15,7 @@ import (
 
 // Every stream tells its form.
 var _ = []stream.FormDescriber{(*stream.Vector)(nil), (*stream.Matrix)(nil), (*stream.Hyper)(nil), (*stream.MHC)(nil), (*stream.MHCLite)(nil),
-	(*stream.KromHC)(nil), (*stream.VWN)(nil), (*stream.Highway)(nil), (*stream.Hieragg)(nil), (*stream.DWLSTM)(nil)}
+	(*stream.KromHC)(nil), (*stream.GatedResidual)(nil), (*stream.VWN)(nil), (*stream.Highway)(nil), (*stream.Hieragg)(nil), (*stream.DWLSTM)(nil)}
 
 // TestDWLSTMForm: with the same h and o, c' is linear in c with factors A_res that are in
 // (0, 1) and change with the token. At first they are the sigmoid of 1 plus a norm.

@@ -58,19 +58,20 @@ func (c GatedResidualConfig) Check() error {
 func (c GatedResidualConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
 // readCost is that of a read whose projection down has k columns beyond the rank: the norm, both
-// products and the gated sum, whose inputs and result are kept.
+// products and the gated sum, whose inputs are kept.
 func (c GatedResidualConfig) readCost(k float64) layers.Cost {
 	size, rank := float64(c.N)*float64(c.D), float64(c.Rank)
 	return layers.NormConfig{}.Cost(size).Plus(layers.LinearCost(size, rank+k, false)).Plus(layers.LinearCost(rank, size, false)).
-		Plus(layers.Cost{FLOPs: 2 * size, Activations: rank + k + rank + size + float64(c.D)})
+		Plus(layers.Cost{FLOPs: 2 * size, Activations: rank + k + rank + size})
 }
 
-// Cost has a read and a write at each site, which keeps the rows, and a last read.
+// Cost has a read and a write at each site, and a last read. The rows are kept before the first
+// site and after each, with what is read and written.
 func (c GatedResidualConfig) Cost() layers.Cost {
 	d, _, blocks := c.counts()
 	size := float64(c.N) * d
-	site := c.readCost(float64(c.N)).Plus(layers.Cost{FLOPs: 2 * size, Activations: size})
-	return c.tablesCost(d).Plus(c.headsCost().Plus(site.Times(2)).Times(blocks)).Plus(c.readCost(0))
+	site := c.readCost(float64(c.N)).Plus(layers.Cost{FLOPs: 2 * size, Activations: size + 2*d})
+	return c.tablesCost(d).Plus(layers.ActivationCost(size)).Plus(c.headsCost().Plus(site.Times(2)).Times(blocks)).Plus(c.readCost(0))
 }
 
 // New is newGatedResidual.
@@ -109,7 +110,7 @@ func newGatedResidual(b *graph.Builder, c GatedResidualConfig) *gatedResidual {
 	for l := range c.Layers {
 		sites := twoSites(l)
 		for _, site := range sites {
-			s.reads = append(s.reads, s.newRead(site.Name(), site.Name()+".gated", c.Rank+c.N))
+			s.reads = append(s.reads, s.newRead(site.Name(), site.Name()+".gated", c.Rank, c.N))
 		}
 		s.attention = append(s.attention, newBareHeads(b, c.Vectors, sites[0].Name(), c.Init.Output))
 	}
@@ -117,14 +118,15 @@ func newGatedResidual(b *graph.Builder, c GatedResidualConfig) *gatedResidual {
 	return s
 }
 
-// newRead makes the parameters of a read whose projection down has the given columns.
-func (s *gatedResidual) newRead(name, parameters string, columns int) gatedRead {
-	c, size := s.c, s.c.N*s.c.D
-	weight := func(name string, shape ...int) *gorgonia.Node {
-		return s.b.Param(graph.ParamSpec{Name: parameters + name, Shape: shape, Init: graph.Normal(0.02), Decay: true})
+// newRead makes the parameters of a read; the widths of what its projection down makes are given.
+func (s *gatedResidual) newRead(name, parameters string, columns ...int) gatedRead {
+	c, size, width := s.c, s.c.N*s.c.D, 0
+	for _, n := range columns {
+		width += n
 	}
-	return gatedRead{name: name, gain: s.b.Param(layers.Gain(parameters+".norm", c.N, c.D)),
-		down: weight(".down", size, columns), up: weight(".up", c.Rank, size)}
+	down := graph.ParamSpec{Name: parameters + ".down", Shape: []int{size, width}, Init: graph.Normal(0.02), Decay: true, Role: graph.RoleHidden, Columns: columns}
+	up := graph.ParamSpec{Name: parameters + ".up", Shape: []int{c.Rank, size}, Init: graph.Normal(0.02), Decay: true, Role: graph.RoleHidden}
+	return gatedRead{name: name, gain: s.b.Param(layers.Gain(parameters+".norm", c.N, c.D)), down: s.b.Param(down), up: s.b.Param(up)}
 }
 
 // Embed makes n copies of the tokens' embedding.

@@ -36,6 +36,7 @@ func deviceModels() map[string]string {
 		"mhc":           model("kind: mhc, n: 2", "alibi", dense),
 		"mhc-lite":      model("kind: mhc-lite, n: 3", "alibi", dense),
 		"kromhc":        model("kind: kromhc, n: 2", "alibi", dense),
+		"gated":         model("kind: gated-residual, n: 2, rank: 4", "alibi", dense),
 		"vwn":           model("kind: vwn, n: 3, m: 2", "alibi", dense),
 		"mudd":          model("kind: mudd", "alibi", dense),
 		"highway":       model("kind: highway", "rope", dense),
