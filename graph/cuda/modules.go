@@ -269,6 +269,14 @@ var modules = []module{
 		{name: "moe_sums_f32", params: []int{8, 8, 8, 8, 8, 4, 4, 4}, threads: 256},
 		{name: "moe_sums_bf16", params: []int{8, 8, 8, 8, 8, 4, 4, 4}, threads: 256},
 	}},
+	{name: "multiwaysum", entries: []entry{
+		{name: "multiway_sum_f32", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 4}, threads: 256},
+		{name: "multiway_sum_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 4}, threads: 256},
+		{name: "multiway_weights_f32", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4}, threads: 256},
+		{name: "multiway_weights_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4}, threads: 256},
+		{name: "multiway_term_f32", params: []int{8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
+		{name: "multiway_term_bf16", params: []int{8, 8, 8, 8, 8, 4, 4, 4, 4}, threads: 256},
+	}},
 	{name: "norm", entries: []entry{
 		{name: "norm_forward_f32", params: []int{8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 4}, threads: 256},
 		{name: "norm_forward_bf16", params: []int{8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 4}, threads: 256},

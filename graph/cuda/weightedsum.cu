@@ -1,12 +1,6 @@
 // Sums of tensors, each times a weight, up to TERMS of them in a launch, and their gradients. The weights of a token begin stride
 // floats after those of the token before it; with a stride of 0 all tokens have the same.
-#include "vector.cuh"
-
-constexpr int TERMS = 8;
-
-// Tensors that are not there are null; they come last.
-#define TENSORS(A) const A *x0, const A *x1, const A *x2, const A *x3, const A *x4, const A *x5, const A *x6, const A *x7
-#define LIST {x0, x1, x2, x3, x4, x5, x6, x7}
+#include "terms.cuh"
 
 // weighted_sum computes y_t = base_t + sum over j of weights_t[j] x[j]_t, with all of them [rows, width]; base may be null, or
 // y. A tensor of weight 0 is left out. Four columns a thread in blocks of 256.
@@ -39,20 +33,6 @@ DEVICE void weighted_sum(Y* y, const float* base, const float* weights, const X*
 WEIGHTED_SUM(weighted_sum_f32, float, float)
 WEIGHTED_SUM(weighted_sum_bf16, bf16, bf16)
 WEIGHTED_SUM(weighted_sum_part_bf16, float, bf16)  // not the last launch of a sum of more tensors
-
-// add_products adds the products of four elements of dy with those of each tensor to the sums.
-template <typename A>
-DEVICE void add_products(float (&sums)[TERMS], const A* dy, const A* const (&x)[TERMS], i64 at, i64 count) {
-  float d[4], v[4];
-  read4(dy + at, count, d);
-#pragma unroll
-  for (int j = 0; j < TERMS; j++) {
-    if (x[j] == nullptr) break;
-    read4(x[j] + at, count, v);
-#pragma unroll
-    for (int k = 0; k < 4; k++) sums[j] += d[k] * v[k];
-  }
-}
 
 // weights_grad computes the gradient of weights for all tokens: partial [blocks, terms], of which block b leaves in row b the
 // products of dy with each tensor over the elements [b * chunk, (b + 1) * chunk) of n.

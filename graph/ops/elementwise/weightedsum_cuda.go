@@ -21,13 +21,13 @@ type deviceSumGroup struct {
 	args  []cuda.Arg
 }
 
-// sumGroups calls f with groups of the tensors, which are the inputs from the second on, in
-// type t.
-func sumGroups(c *graph.DeviceCall, t cuda.Type, p kernel.WeightedSumParams, f func(g deviceSumGroup) error) error {
-	for first := 0; first < p.Terms; first += sumTerms {
-		g := deviceSumGroup{first: first, last: first+sumTerms >= p.Terms}
+// sumGroups calls f with groups of the tensors, which are so many inputs from number from on, the last
+// ones, in type t.
+func sumGroups(c *graph.DeviceCall, t cuda.Type, from, terms int, f func(g deviceSumGroup) error) error {
+	for first := 0; first < terms; first += sumTerms {
+		g := deviceSumGroup{first: first, last: first+sumTerms >= terms}
 		for j := first; j < first+sumTerms; j++ {
-			x, err := c.InAs(1+j, t)
+			x, err := c.InAs(from+j, t)
 			if err != nil {
 				return err
 			}
@@ -62,7 +62,7 @@ func (weightedSum) Launch(c *graph.DeviceCall) error {
 		}
 	}
 	var base cuda.Array
-	return sumGroups(c, y.Type, p, func(g deviceSumGroup) error {
+	return sumGroups(c, y.Type, 1, p.Terms, func(g deviceSumGroup) error {
 		name, to := "weighted_sum"+y.Suffix(), y
 		if !g.last && y.Type != cuda.F32 {
 			name, to = "weighted_sum_part"+y.Suffix(), part
@@ -81,7 +81,7 @@ func (sumWeightsGrad) Launch(c *graph.DeviceCall) error {
 		return err
 	}
 	if !p.Shared {
-		return sumGroups(c, t, p, func(g deviceSumGroup) error {
+		return sumGroups(c, t, 1, p.Terms, func(g deviceSumGroup) error {
 			args := []cuda.Arg{da.Slice(g.first, da.N-g.first).Arg(), dy.Arg()}
 			return c.Launch("weights_grad_each"+dy.Suffix(), cuda.Grid{X: cuda.CeilDiv(p.Tokens, 8), Threads: 256}, append(append(args, g.args...),
 				cuda.Int(p.Terms), cuda.Int(p.Tokens), cuda.Int(p.Width), cuda.Bool(c.Accumulate()))...)
@@ -93,7 +93,7 @@ func (sumWeightsGrad) Launch(c *graph.DeviceCall) error {
 	if err != nil {
 		return err
 	}
-	err = sumGroups(c, t, p, func(g deviceSumGroup) error {
+	err = sumGroups(c, t, 1, p.Terms, func(g deviceSumGroup) error {
 		args := []cuda.Arg{partial.Slice(g.first, partial.N-g.first).Arg(), dy.Arg()}
 		return c.Launch("weights_grad"+dy.Suffix(), cuda.Grid{X: blocks, Threads: 256}, append(append(args, g.args...),
 			cuda.Int(p.Terms), cuda.Long(dy.N), cuda.Long(chunk))...)

@@ -40,3 +40,12 @@ func TestDeviceWeightedSumOfOneTensor(t *testing.T) {
 		}
 	}
 }
+
+// TestDeviceMultiwaySumOfOneTensor is TestMultiwaySumOfOneTensor on a device, likewise.
+func TestDeviceMultiwaySumOfOneTensor(t *testing.T) {
+	for _, precision := range graph.Precisions() {
+		for _, k := range []int{3, 10} {
+			checkWaysOfOneTensor(t, graph.Options{Device: graph.CUDA, Precision: precision}, k)
+		}
+	}
+}
