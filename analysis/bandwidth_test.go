@@ -52,6 +52,7 @@ func TestBandwidthOfTheZoo(t *testing.T) {
 		"hieragg":      {12, 12, 2*12 + 4*(12+17) + 2*7, 4*(36+17) + 2*7 + 12},
 		"denseformer":  {12, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
 		"mudd":         {12, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
+		"attnres":      {12, 12, 2*12 + 4*(12+17), 4*(36+17) + 12},
 		"dwlstm":       {12, 12, 2*12 + 4*48, 4*(36+7*12) + 12},
 	} {
 		b, err := analysis.CountBandwidth(all[name])

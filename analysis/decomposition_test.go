@@ -154,11 +154,11 @@ func checkLogits(t *testing.T, run *cache.Cache, d *analysis.Decomposition, toke
 // TestLastTermIsWhatAblationTakesAway: a term is what an intervention on its activation takes
 // away, where nothing after it depends on it: the last writer's. After the last aggregate of
 // hierarchical aggregation comes a norm, whose scale changes; after the last block of MUDD
-// connections a sum, whose weights change.
+// connections a sum, and after all sites of attention residuals a read, whose weights change.
 func TestLastTermIsWhatAblationTakesAway(t *testing.T) {
 	t.Parallel()
 	for name, c := range zoo(t) {
-		if on[stream.HieraggConfig](c) || on[stream.MUDDConfig](c) {
+		if on[stream.HieraggConfig](c) || on[stream.MUDDConfig](c) || on[stream.AttnResConfig](c) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

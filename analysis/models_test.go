@@ -76,6 +76,8 @@ func vectorZoo() map[string]models.Config {
 		"denseformer/2": tiny(stream.DenseFormerConfig{Dilation: 2, Period: 2}, biased),
 		"mudd":          tiny(stream.MUDDConfig{ExpandLast: true}, biased),
 		"mudd/prepost":  tiny(stream.MUDDConfig{PrePost: true}, plain),
+		"attnres":       tiny(stream.AttnResConfig{}, plain),
+		"attnres/block": tiny(stream.AttnResConfig{Block: 3}, biased),
 		"vector/mup": tiny(vectorOf(12), func(c *models.Config) {
 			c.Attention.Positions = models.PositionsNone
 			c.MuP = &models.MuP{Base: models.MuPBase{Stream: vectorOf(6), Attention: models.BaseHeads{Heads: 1}, FeedForward: gelu(5)},

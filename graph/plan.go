@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"slices"
 	"sort"
 	"unsafe"
 
@@ -88,7 +89,7 @@ func (p *plan) layOut() {
 		}
 		v := &interval{start: i, end: p.lastUse(n), bytes: aligned(op.storageBytes()), nodes: gorgonia.Nodes{n}}
 		if op.primary != nil {
-			v.start = p.primaryPosition(n)
+			v.start = p.position[primaryOf(n)]
 		}
 		p.intervalOf[n] = v
 		p.intervals = append(p.intervals, v)
@@ -97,14 +98,10 @@ func (p *plan) layOut() {
 
 func aligned(bytes int) int { return (bytes + arenaAlignment - 1) / arenaAlignment * arenaAlignment }
 
-// primaryPosition is when a secondary's buffer is written: at its primary's run.
-func (p *plan) primaryPosition(n *gorgonia.Node) int {
-	for _, c := range Inputs(n) {
-		if opOf(c) == opOf(n).primary {
-			return p.position[c]
-		}
-	}
-	return 0
+// primaryOf is the node of which n is a secondary: its run writes n's buffer.
+func primaryOf(n *gorgonia.Node) *gorgonia.Node {
+	inputs := Inputs(n)
+	return inputs[slices.IndexFunc(inputs, func(c *gorgonia.Node) bool { return opOf(c) == opOf(n).primary })]
 }
 
 // lastUse is the position of a node's last reader. A stock reader may return a view of
@@ -128,21 +125,41 @@ func (p *plan) lastUse(n *gorgonia.Node) int {
 	return last
 }
 
-// overwritable returns the interval of an input that n can overwrite, or nil.
+// overwritable returns the interval of an input that n can overwrite, or nil: a secondary may
+// overwrite its primary's.
 func (p *plan) overwritable(n *gorgonia.Node) *interval {
-	k, ok := opOf(n).Primitive.(InPlacer)
-	if !ok || opOf(n).primary != nil {
+	may, run := inPlace(opOf(n)), n
+	if opOf(n).primary != nil {
+		run = primaryOf(n)
+	}
+	if may == nil {
 		return nil
 	}
-	inputs := Inputs(n)
+	inputs := Inputs(run)
 	for i, c := range inputs {
 		v := p.intervalOf[c]
-		if v == nil || !k.InPlace(i) || opOf(c).storageBytes() != opOf(n).storageBytes() || v.end != p.position[n] {
+		if v == nil || !may(i) || opOf(c).storageBytes() != opOf(n).storageBytes() || v.end != p.position[run] {
 			continue
 		}
 		if timesRead(c, inputs) == 1 {
 			return v
 		}
+	}
+	return nil
+}
+
+// inPlace tells which inputs of its own, or of its primary, an op may overwrite; nil: none.
+func inPlace(op *Op) func(i int) bool {
+	if op.primary != nil {
+		k, ok := op.primary.Primitive.(SecondaryInPlacer)
+		if !ok {
+			return nil
+		}
+		n := slices.Index(op.primary.secondaries, op)
+		return func(i int) bool { return k.SecondaryInPlace(n, i) }
+	}
+	if k, ok := op.Primitive.(InPlacer); ok {
+		return k.InPlace
 	}
 	return nil
 }

@@ -31,6 +31,9 @@ type (
 	// InPlacer is a Primitive whose output may share the memory of its input i when nothing
 	// else reads that input later.
 	InPlacer interface{ InPlace(i int) bool }
+	// SecondaryInPlacer is a Primitive whose secondary of number n may, likewise, share the memory
+	// of its input i.
+	SecondaryInPlacer interface{ SecondaryInPlace(n, i int) bool }
 	// Differentiable is a Primitive some of whose inputs of floats have no gradient.
 	Differentiable interface{ Differentiable(i int) bool }
 	// Accumulator is a Primitive that can add to its output's old content instead of

@@ -165,7 +165,7 @@ func TestResidualFormOfFixedOnes(t *testing.T) {
 	for name, c := range formConfigs(t) {
 		forms, err := models.ResidualForm(c)
 		require.NoError(t, err)
-		if forms[0].Res.Choice != stream.Fixed || forms[0].Up.Choice == stream.Dependent {
+		if res := forms[0].Res; res.Choice != stream.Fixed || res.Rows != res.Columns || forms[0].Up.Choice == stream.Dependent {
 			continue
 		}
 		fixed++

@@ -51,6 +51,8 @@ func zooCounts() map[string]int {
 		// more before 11 attentions: 0.63M.
 		"mudd-162m": base162m + d*64*blocks + (64+1)*(308+13) + 2*d*11,
 		"vwn-2x3":   base162m + (2*3*7+384*7+384)*sites + 884_736 + rows*(1152-d),
+		// A query and a gain at all sites but the first, and at the end.
+		"attnres-162m": base162m + 2*d*sites, "attnres-full-162m": base162m + 2*d*sites,
 		// r = 8: tables and W_reduce of 6144, and its norm.
 		"vwn-8x64": base162m + (2*64*80+96*80+96)*sites + 6144*d + 6144 + rows*(6144-d),
 		// Three matrices of 2/3 of the width, and two as wide.
@@ -90,6 +92,7 @@ func quickstartCounts() map[string]int {
 		"quickstart-hieragg":       baseQuickstart + 4*d*d,
 		"quickstart-dwlstm":        baseQuickstart + (10*d*d+8*d)*blocks,
 		"quickstart-denseformer":   baseQuickstart + 2 + 3 + 4 + 5,
+		"quickstart-attnres":       baseQuickstart + 2*d*sites,
 		"quickstart-vwn":           baseQuickstart + (2*3*7+128*7+128)*sites + 384*d + 257*(384-d),
 		"quickstart-swiglu":        baseQuickstart + (3*d*688-dense)*blocks,
 		"quickstart-relu2":         baseQuickstart,

@@ -21,6 +21,7 @@ type vectorSizes struct {
 	Balance                          float64
 	Dynamic                          bool
 	Dilation, Period                 int
+	Block                            int
 	Inverse                          bool `json:"inverse_layer_scaling"`
 	Eps                              float64
 	Gelu, Norm, FeedForward          string
@@ -108,8 +109,9 @@ func readers() map[string]func(*testing.T, *reference) {
 		"official-rmt": readOfficialRMT, "official-transformer": readOfficialTransformer,
 		"hyper-static": readHyper, "hyper-dynamic": readHyper, "mhc": readMHC, "mhc-lite": readMHC, "kromhc": readKromHC, "gated-residual": readGatedResidual, "vwn": readVWN,
 		"highway": readHighway, "hieragg": readHieragg, "dwlstm": readDWLSTM, "moe": readMoE, "denseformer": readDenseFormer, "muon": readTransformer,
-		"mudd": readMUDD,
+		"mudd":           readMUDD,
 		"value-residual": readTransformer, "modern": readTransformer,
+		"attnres": readAttnRes,
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package mix reads and writes streams of several rows a token, as hyper-connections and their
-// descendants do, and makes their mixing coefficients.
+// descendants do, makes their mixing coefficients, and attends over depth.
 package mix
 
 import (

@@ -9,10 +9,10 @@ import (
 
 // cases are those of all ops of this package.
 func cases() []optest.Case {
-	return slices.Concat(mixCases(), coefficientCases(), gatedCases())
+	return slices.Concat(mixCases(), coefficientCases(), gatedCases(), depthCases())
 }
 
 // TestOps: what holds for every op.
 func TestOps(t *testing.T) {
-	optest.Run(t, cases(), "mixReadGrad", "mixWriteGrad", "gatedHiddenGrad")
+	optest.Run(t, cases(), "mixReadGrad", "mixWriteGrad", "gatedHiddenGrad", "depthGrad")
 }

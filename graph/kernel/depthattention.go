@@ -1,0 +1,192 @@
+package kernel
+
+import "math"
+
+// DepthAttentionParams are the sizes of a DepthAttention.
+type DepthAttentionParams struct {
+	Tokens, Width int     // of each source: Tokens x Width elements
+	Sources       int     // at least 1
+	Eps           float64 // added to a source's mean square
+}
+
+func (d DepthAttentionParams) size() int { return d.Tokens * d.Width }
+
+// DepthAttention sums sources by a softmax over them, each token for itself (Kimi 2026, arXiv
+// 2603.15031, attention residuals):
+//
+//	u = sum over i of a_i v_i,   a = softmax over i of r_i (q . v_i)
+//	r_i = 1/sqrt(mean(v_i^2) + Eps),   q = query ⊙ gain
+//
+// A token's rows of all sources stay in the cache between its scores and its sum, so that memory
+// gives each source once.
+type DepthAttention[T Float] struct {
+	forward  depthForward[T]
+	backward depthBackward[T]
+	q        []T // [Width]
+	path     path
+}
+
+// Forward computes u, and saves weights a and rstd r, both [Tokens, Sources]. u may be nil: then
+// the weights alone are wanted.
+func (k *DepthAttention[T]) Forward(p *Pool, u, weights, rstd []T, v [][]T, query, gain []T, d DepthAttentionParams) {
+	t := &k.forward
+	t.u, t.weights, t.rstd, t.v, t.d, t.path = u, weights, rstd, v[:d.Sources], d, pathOf[T](k.path)
+	t.q = k.product(query, gain, d)
+	p.Do(d.Tokens, t)
+	t.v = nil // keeps no operand alive
+}
+
+// product makes q.
+func (k *DepthAttention[T]) product(query, gain []T, d DepthAttentionParams) []T {
+	k.q = grow(k.q, d.Width)
+	for j, w := range query[:d.Width] {
+		k.q[j] = w * gain[j]
+	}
+	return k.q
+}
+
+type depthForward[T Float] struct {
+	u, weights, rstd, q []T
+	v                   [][]T
+	d                   DepthAttentionParams
+	path                path
+}
+
+func (t *depthForward[T]) Part(_, lo, hi int) {
+	n, width := t.d.Sources, t.d.Width
+	for token := lo; token < hi; token++ {
+		weights, rstd := rowOf(t.weights, token, n), rowOf(t.rstd, token, n)
+		for i, v := range t.v {
+			row := rowOf(v, token, width)
+			squares, score := dotProducts(t.path, row, row, t.q)
+			r := 1 / math.Sqrt(squares/float64(width)+t.d.Eps)
+			rstd[i], weights[i] = T(r), T(r*score)
+		}
+		sum := softmaxExp(t.path, weights, softmaxMax(t.path, weights))
+		scaleTo(t.path, weights, weights, T(1/sum))
+		if t.u != nil {
+			t.sum(rowOf(t.u, token, width), weights, token)
+		}
+	}
+}
+
+// sum adds a token's rows up, after the first two at a time.
+func (t *depthForward[T]) sum(u, weights []T, token int) {
+	row := func(i int) []T { return rowOf(t.v[i], token, t.d.Width) }
+	scaleTo(t.path, u, row(0), weights[0])
+	i := 1
+	for ; i+1 < len(weights); i += 2 {
+		addTwoMultiples(t.path, u, row(i), row(i+1), weights[i], weights[i+1])
+	}
+	if i < len(weights) {
+		addMultiple(t.path, u, row(i), weights[i])
+	}
+}
+
+// DepthGradients are what Backward makes. Each may be nil, or have nil entries: not wanted.
+type DepthGradients[T Float] struct {
+	V, Addends                      [][]T // of the sources; what is added to them, which they may be
+	Query, Gain                     []T   // [Width]
+	AccumulateQuery, AccumulateGain bool  // they are added to what the slices hold
+}
+
+// Backward computes the gradients from du, that of u, or from dweights, that of a Forward of weights
+// alone; the other one is nil. For each token
+//
+//	da_i = du . v_i,   ds_i = a_i (da_i - sum over j of a_j da_j),   c_i = ds_i r_i
+//	dv_i = a_i du + c_i q - c_i r_i^2 (q . v_i) / Width v_i
+//	dquery = gain ⊙ dq,   dgain = query ⊙ dq,   dq = sum over tokens and i of c_i v_i
+func (k *DepthAttention[T]) Backward(p *Pool, g DepthGradients[T], du, dweights, weights, rstd []T, v [][]T, query, gain []T, d DepthAttentionParams) {
+	t := &k.backward
+	t.g, t.du, t.dweights, t.weights, t.rstd, t.v, t.d, t.path = g, du, dweights, weights, rstd, v[:d.Sources], d, pathOf[T](k.path)
+	t.q = k.product(query, gain, d)
+	t.dots, t.rows, t.dq = growKept(t.dots, p.Threads()), growKept(t.rows, p.Threads()), growKept(t.dq, p.Threads())
+	p.Do(d.Tokens, t)
+	if g.Query != nil || g.Gain != nil {
+		t.store(query, gain)
+	}
+	t.g, t.v = DepthGradients[T]{}, nil
+}
+
+type depthBackward[T Float] struct {
+	g                              DepthGradients[T]
+	du, dweights, weights, rstd, q []T
+	v                              [][]T
+	d                              DepthAttentionParams
+	path                           path
+	dots                           [][]float64     // [2, Sources] a worker: da_i, q . v_i
+	rows                           [][]T           // [Width] a worker
+	dq                             []blockedSum[T] // one a worker
+}
+
+func (t *depthBackward[T]) Part(worker, lo, hi int) {
+	t.dots[worker], t.rows[worker] = grow(t.dots[worker], 2*t.d.Sources), grow(t.rows[worker], t.d.Width)
+	dq := &t.dq[worker]
+	dq.reset(t.path, t.d.Width)
+	for token := lo; token < hi; token++ {
+		t.token(token, t.dots[worker], t.rows[worker], dq)
+	}
+}
+
+func (t *depthBackward[T]) token(token int, dots []float64, scratch []T, dq *blockedSum[T]) {
+	n, width := t.d.Sources, t.d.Width
+	weights, rstd, du := rowOf(t.weights, token, n), rowOf(t.rstd, token, n), rowOf(t.du, token, width)
+	mean := 0.0
+	for i, v := range t.v {
+		row := rowOf(v, token, width)
+		if du == nil {
+			dots[i], dots[n+i] = float64(t.dweights[token*n+i]), dotProduct(t.path, row, t.q)
+		} else {
+			dots[i], dots[n+i] = dotProducts(t.path, row, du, t.q)
+		}
+		mean += float64(weights[i]) * dots[i]
+	}
+	for i, v := range t.v {
+		r := float64(rstd[i])
+		c := float64(weights[i]) * (dots[i] - mean) * r
+		row := rowOf(v, token, width)
+		addMultiple(t.path, dq.block, row, T(c))
+		dq.added()
+		if t.g.V[i] != nil {
+			t.source(i, token, scratch, du, row, weights[i], T(c), T(-c*r*r*dots[n+i]/float64(width)))
+		}
+	}
+}
+
+// source computes a token's row of dv_i = addend + (a du + c q + own v_i), by way of row if there is
+// an addend.
+func (t *depthBackward[T]) source(i, token int, row, du, v []T, a, c, own T) {
+	dv, addend := rowOf(t.g.V[i], token, t.d.Width), rowOf(t.g.Addends[i], token, t.d.Width)
+	to := dv
+	if addend != nil {
+		to = row
+	}
+	if du != nil {
+		scaleTo(t.path, to, du, a)
+	} else {
+		clear(to)
+	}
+	addTwoMultiples(t.path, to, t.q, v, c, own)
+	if addend != nil {
+		setSum(t.path, dv, addend, row)
+	}
+}
+
+// store makes the gradients of query and gain of the workers' sums, in worker order.
+func (t *depthBackward[T]) store(query, gain []T) {
+	for w := range t.dq {
+		t.dq[w].flush()
+	}
+	for j := range t.d.Width {
+		sum := 0.0
+		for w := range t.dq {
+			sum += t.dq[w].total[j]
+		}
+		if t.g.Query != nil {
+			store(&t.g.Query[j], float64(gain[j])*sum, t.g.AccumulateQuery)
+		}
+		if t.g.Gain != nil {
+			store(&t.g.Gain[j], float64(query[j])*sum, t.g.AccumulateGain)
+		}
+	}
+}

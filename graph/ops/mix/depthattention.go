@@ -1,0 +1,185 @@
+package mix
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// depthAttention sums sources by a softmax over them. Inputs: query, gain, the sources.
+type depthAttention struct {
+	eps     float64
+	sources int
+	saved   *depthSaved
+}
+
+// depthSaved is what the forward pass leaves for its backward pass, no node's value.
+type depthSaved struct {
+	weights, rstd any                // [T, k] each
+	device        graph.DeviceMemory // both
+}
+
+// DepthAttention reads the outputs of earlier sublayers by attention over them, each token for
+// itself, as attention residuals do (Kimi 2026, arXiv 2603.15031): what is scored is normalised,
+// what is added up is not,
+//
+//	u_t = sum over i of a[t, i] v[i]_t,   a[t] = softmax over i of query . (gain ⊙ v[i]_t / rms(v[i]_t))
+//	rms(v) = sqrt(mean(v^2) + eps)
+//
+// query, gain [D]; sources k tensors [T, D], u as each. With a query of 0 u is their mean. DepthWeights
+// makes a alone.
+func DepthAttention(b *graph.Builder, query, gain *gorgonia.Node, eps float64, sources ...*gorgonia.Node) *gorgonia.Node {
+	return b.Apply(depthAttention{eps, len(sources), &depthSaved{}}, append(gorgonia.Nodes{query, gain}, sources...)...)
+}
+
+// DepthWeights makes the weights of DepthAttention, a [T, k] of k sources, with which
+// elementwise.WeightedSum makes the rest: where weights are to be seen, or replaced.
+func DepthWeights(b *graph.Builder, query, gain *gorgonia.Node, eps float64, sources ...*gorgonia.Node) *gorgonia.Node {
+	return b.Apply(depthWeights{depthAttention{eps, len(sources), &depthSaved{}}}, append(gorgonia.Nodes{query, gain}, sources...)...)
+}
+
+func (k depthAttention) String() string { return fmt.Sprintf("DepthAttention(eps=%g)", k.eps) }
+
+// FLOPs are those of the scores and of the sum.
+func (k depthAttention) FLOPs(c graph.Cost) int { return 4 * k.sources * c.Signature(2).Size() }
+
+func (k depthAttention) Infer(in []graph.Signature) (graph.Signature, error) {
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	query, gain, sources := in[0], in[1], in[2:]
+	if len(sources) == 0 {
+		return graph.Signature{}, errors.New("want at least one source, got none")
+	}
+	for i, s := range sources {
+		if s.Shape.Dims() != 2 {
+			return graph.Signature{}, errors.Errorf("source %d: want shape [tokens, D], got %v", i, s.Shape)
+		}
+		if !s.Shape.Eq(sources[0].Shape) {
+			return graph.Signature{}, errors.Errorf("source %d: want shape %v as source 0, got %v", i, sources[0].Shape, s.Shape)
+		}
+	}
+	row := tensor.Shape{sources[0].Width()}
+	if !query.Shape.Eq(row) || !gain.Shape.Eq(row) {
+		return graph.Signature{}, errors.Errorf("query and gain: want shape %v for sources %v, got %v and %v", row, sources[0].Shape, query.Shape, gain.Shape)
+	}
+	if k.eps < 0 {
+		return graph.Signature{}, errors.Errorf("eps: want a number >= 0, got %g", k.eps)
+	}
+	return sources[0], nil
+}
+
+// params are the sizes, given a source.
+func (k depthAttention) params(v graph.Signature) kernel.DepthAttentionParams {
+	return kernel.DepthAttentionParams{Tokens: v.Leading(), Width: v.Width(), Sources: k.sources, Eps: k.eps}
+}
+
+// DeviceBytes: what is saved, 32-bit floats.
+func (k depthAttention) DeviceBytes(c graph.Cost) (saved, scratch int) {
+	p := k.params(c.Signature(2))
+	return 2 * p.Tokens * p.Sources * cuda.F32.Size(), 0
+}
+
+func (k depthAttention) VJP(d *graph.Derivative) { k.gradients(d, false) }
+
+// gradients makes the gradient of the first source, whose secondaries are the others'.
+func (k depthAttention) gradients(d *graph.Derivative, ofWeights bool) {
+	grad := depthGrad{of: k, ofWeights: ofWeights}
+	inputs := gorgonia.Nodes{d.Gradient()}
+	for i := range d.Inputs() {
+		inputs = append(inputs, d.Input(i))
+	}
+	for i := range k.sources {
+		at := 0
+		if d.Wants(2 + i) {
+			if addend := d.TakeAccumulated(2 + i); addend != nil {
+				at, inputs = len(inputs), append(inputs, addend)
+			}
+		}
+		grad.addends = append(grad.addends, at)
+	}
+	primary := d.Apply(grad, inputs...)
+	d.Set(2, primary)
+	for i := 1; i < k.sources; i++ {
+		if d.Wants(2 + i) {
+			d.SetSecondary(2+i, primary, i-1, fmt.Sprintf("GradSource%d of %s", i, k))
+		}
+	}
+	for i, what := range []string{"GradQuery", "GradGain"} {
+		if d.Wants(i) {
+			d.SetFloat32(i, primary, k.sources-1+i, what+" of "+k.String())
+		}
+	}
+}
+
+// depthState is the kernel with its lists of sources, kept so that a run allocates nothing.
+type depthState[T kernel.Float] struct {
+	kernel.DepthAttention[T]
+	v, dv, addends [][]T
+}
+
+// savedDepth returns the saved weights and 1/rms as slices of n elements.
+func savedDepth[T kernel.Float](s *depthSaved, n int) (weights, rstd []T) {
+	weights, _ = s.weights.([]T)
+	rstd, _ = s.rstd.([]T)
+	if len(weights) != n {
+		weights, rstd = make([]T, n), make([]T, n)
+		s.weights, s.rstd = weights, rstd
+	}
+	return weights, rstd
+}
+
+func (k depthAttention) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runDepthAttention[float32], runDepthAttention[float64])
+}
+
+func runDepthAttention[T kernel.Float](k depthAttention, c *graph.Call) error {
+	attendDepth(k, c, graph.Out[T](c))
+	return nil
+}
+
+// attendDepth makes the saved weights, which it returns, and u if that is not nil.
+func attendDepth[T kernel.Float](k depthAttention, c *graph.Call, u []T) []T {
+	s, p := graph.State[depthState[T]](c), k.params(c.Signature(2))
+	weights, rstd := savedDepth[T](k.saved, p.Tokens*p.Sources)
+	s.v = s.v[:0]
+	for i := range p.Sources {
+		s.v = append(s.v, graph.In[T](c, 2+i))
+	}
+	s.Forward(c.Pool(), u, weights, rstd, s.v, graph.In[T](c, 0), graph.In[T](c, 1), p)
+	return weights
+}
+
+// depthWeights are the weights alone.
+type depthWeights struct{ depthAttention }
+
+func (k depthWeights) String() string { return fmt.Sprintf("DepthWeights(eps=%g)", k.eps) }
+
+func (k depthWeights) FLOPs(c graph.Cost) int { return 2 * k.sources * c.Signature(2).Size() }
+
+func (depthWeights) KeepsFloat32() bool { return true }
+
+func (k depthWeights) Infer(in []graph.Signature) (graph.Signature, error) {
+	s, err := k.depthAttention.Infer(in)
+	if err != nil {
+		return s, err
+	}
+	return graph.Signature{DType: s.DType, Shape: graph.WithTokens(s.Leading(), len(in)-2)}, nil
+}
+
+func (k depthWeights) VJP(d *graph.Derivative) { k.gradients(d, true) }
+
+func (k depthWeights) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runDepthWeights[float32], runDepthWeights[float64])
+}
+
+func runDepthWeights[T kernel.Float](k depthWeights, c *graph.Call) error {
+	copy(graph.Out[T](c), attendDepth[T](k.depthAttention, c, nil))
+	return nil
+}

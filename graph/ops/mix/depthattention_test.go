@@ -1,0 +1,168 @@
+package mix
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/linear"
+	"github.com/residua-go/residua/graph/ops/loss"
+	"github.com/residua-go/residua/graph/optest"
+)
+
+// depthCases are attention over one source and over many, the weights alone and with the sum made
+// of them, a source twice, and reads whose gradients meet in their sources.
+func depthCases() []optest.Case {
+	const eps = 0.1
+	// A mean of many is made as large as one of few, so that it depends on each by enough.
+	attend := func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+		return elementwise.Scale(b, DepthAttention(b, x[0], x[1], eps, x[2:]...), float64(len(x)))
+	}
+	make := func(name string, k, tokens, width int, build func(*graph.Builder, gorgonia.Nodes, gorgonia.Nodes) *gorgonia.Node, want func([][]float64) []float64) optest.Case {
+		c := optest.Case{Name: fmt.Sprintf("%s/%d of %d x %d", name, k, tokens, width), Floats: [][]int{{width}, {width}}, Build: build,
+			Want: func(v [][]float64, _ [][]int32) []float64 { return want(v) }}
+		for range k {
+			c.Floats = append(c.Floats, []int{tokens, width})
+		}
+		return c
+	}
+	whole := func(v [][]float64) []float64 {
+		return optest.WantScale(wantDepth(v[0], v[1], eps, v[2:]...), float64(len(v)))
+	}
+	return []optest.Case{
+		make("DepthAttention", 2, 1, 1, attend, whole), make("DepthAttention", 3, 7, 6, attend, whole),
+		make("DepthAttention", 9, 2, 20, attend, whole), make("DepthAttention", 18, 2, 5, attend, whole),
+		make("DepthWeights", 3, 5, 4, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+			return DepthWeights(b, x[0], x[1], eps, x[2:]...)
+		}, func(v [][]float64) []float64 { return wantDepthWeights(v[0], v[1], eps, v[2:]...) }),
+		make("DepthWeights and sum", 10, 3, 5, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+			y := elementwise.WeightedSum(b, DepthWeights(b, x[0], x[1], eps, x[2:]...), x[2:]...)
+			return elementwise.Scale(b, y, float64(len(x)))
+		}, whole),
+		make("DepthAttention/a source twice", 2, 3, 5, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+			return DepthAttention(b, x[0], x[1], eps, x[2], x[3], x[2])
+		}, func(v [][]float64) []float64 { return wantDepth(v[0], v[1], eps, v[2], v[3], v[2]) }),
+		make("DepthAttention/dense", 2, 3, 5, func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+			u := elementwise.Gelu(b, DepthAttention(b, x[0], x[1], eps, x[2], x[3]), false)
+			w := elementwise.Gelu(b, DepthAttention(b, x[1], x[0], eps, x[2], x[3], u), false)
+			return b.Add(DepthAttention(b, x[0], x[1], eps, x[2], x[3], u, w), w)
+		}, func(v [][]float64) []float64 {
+			u := optest.WantGelu(wantDepth(v[0], v[1], eps, v[2], v[3]), false)
+			w := optest.WantGelu(wantDepth(v[1], v[0], eps, v[2], v[3], u), false)
+			y := wantDepth(v[0], v[1], eps, v[2], v[3], u, w)
+			for i := range y {
+				y[i] += w[i]
+			}
+			return y
+		}),
+	}
+}
+
+func wantDepth(query, gain []float64, eps float64, sources ...[]float64) []float64 {
+	a, u := wantDepthWeights(query, gain, eps, sources...), make([]float64, len(sources[0]))
+	for i, v := range sources {
+		for j := range u {
+			u[j] += a[j/len(query)*len(sources)+i] * v[j]
+		}
+	}
+	return u
+}
+
+func wantDepthWeights(query, gain []float64, eps float64, sources ...[]float64) (a []float64) {
+	d := len(query)
+	for at := 0; at < len(sources[0]); at += d {
+		row, sum := make([]float64, len(sources)), 0.0
+		for i, v := range sources {
+			squares := 0.0
+			for _, x := range v[at : at+d] {
+				squares += x * x
+			}
+			score := 0.0
+			for j, x := range v[at : at+d] {
+				score += query[j] * gain[j] * x / math.Sqrt(squares/float64(d)+eps)
+			}
+			row[i] = math.Exp(score)
+			sum += row[i]
+		}
+		for _, e := range row {
+			a = append(a, e/sum)
+		}
+	}
+	return a
+}
+
+// depthProgram is a program of blocks that read all that others have left.
+func depthProgram(t *testing.T, blocks int, o graph.ProgramOptions) *graph.Program {
+	t.Helper()
+	const tokens, d = 6, 5
+	o.Options, o.Gradients = graph.Options{Threads: 1, Seed: 1, DType: tensor.Float64}, true
+	p, err := graph.Compile(o, func(b *graph.Builder) (graph.Roots, error) {
+		param := func(name string, shape ...int) *gorgonia.Node {
+			return b.Param(graph.ParamSpec{Name: name, Shape: shape, Init: graph.Normal(0.5)})
+		}
+		x := gorgonia.Nodes{b.Add(param("x", tokens, d))}
+		read := func(i int) *gorgonia.Node {
+			return DepthAttention(b, param(fmt.Sprintf("q%d", i), d), param(fmt.Sprintf("g%d", i), d), 1e-6, x...)
+		}
+		for i := range blocks {
+			b.Block(func() {
+				x = append(x, elementwise.Gelu(b, linear.Map(b, read(i), param(fmt.Sprintf("w%d", i), d, d), linear.Options{}), false))
+			})
+		}
+		targets := b.Input("targets", tensor.Int32, tokens)
+		return graph.Roots{Loss: loss.CrossEntropy(b, read(blocks), param("out", d, 7), targets, loss.Options{})}, b.Err()
+	})
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	return p
+}
+
+// TestDepthProgram: shared buffers, separate ones and recomputation give the same gradients.
+func TestDepthProgram(t *testing.T) {
+	optest.SameInAnyMemory(t, func(o graph.ProgramOptions) *graph.Program { return depthProgram(t, 4, o) })
+}
+
+// TestDepthGradientsInPlace: each read adds to the gradients of its sources in their place, so that no
+// more than one buffer a source, and those that a sublayer takes, are there at one time.
+func TestDepthGradientsInPlace(t *testing.T) {
+	const buffer, blocks = 256, 20 // bytes of [6, 5], in whole cache lines
+	m := depthProgram(t, blocks, graph.ProgramOptions{}).Memory()
+	assert.LessOrEqual(t, m.Arena, m.Activations/240*buffer+(blocks+4)*buffer)
+}
+
+// TestDepthAttentionFLOPs: a score and a term of the sum are 2 D each a source; a loss and its
+// gradients take three times the forward pass.
+func TestDepthAttentionFLOPs(t *testing.T) {
+	p := depthProgram(t, 4, graph.ProgramOptions{})
+	require.NoError(t, p.Run(graph.RunOptions{Profile: true}))
+	const tokens, d = 6, 5
+	assert.Equal(t, 4*tokens*d*(1+2+3+4+5)+4*2*tokens*d*d+2*tokens*d*7, p.ForwardFLOPs())
+	assert.Equal(t, 3*p.ForwardFLOPs(), optest.Totals(p.Profile()).FLOPs)
+}
+
+// TestDepthAttentionShapes lists what the op refuses.
+func TestDepthAttentionShapes(t *testing.T) {
+	for want, shapes := range map[string][][]int{
+		"want at least one source, got none":                                 {{5}, {5}},
+		"source 0: want shape [tokens, D], got (3, 5, 1)":                    {{5}, {5}, {3, 5, 1}},
+		"source 1: want shape (3, 5) as source 0, got (5, 3)":                {{5}, {5}, {3, 5}, {5, 3}},
+		"query and gain: want shape (5) for sources (3, 5), got (5) and (3)": {{5}, {3}, {3, 5}},
+	} {
+		for _, build := range []func(*graph.Builder, *gorgonia.Node, *gorgonia.Node, float64, ...*gorgonia.Node) *gorgonia.Node{DepthAttention, DepthWeights} {
+			b := graph.On(gorgonia.NewGraph(), graph.Options{})
+			var x gorgonia.Nodes
+			for i, shape := range shapes {
+				x = append(x, b.Input(fmt.Sprintf("x%d", i), tensor.Float32, shape...))
+			}
+			require.Nil(t, build(b, x[0], x[1], 0, x[2:]...), want)
+			optest.RequireLine(t, b.Err(), want)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package stream
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/stream/linear"
+)
+
+// Form says that the sources are the rows, that a site reads them by its softmax, and that what it
+// gives is a row of its own, or is added to the last one.
+func (a *attnRes) Form(at Site) Form {
+	f := plainForm(at, "Kimi Team 2026, arXiv 2603.15031 (attention residuals)")
+	sources, after := a.c.sources(at.Index), a.c.sources(at.Index+1)
+	f.Res = fixed(after, "n x n")
+	f.Res.Columns, f.Res.Start.Values = sources, table(after, sources, func(i, j int) float64 { return indicator(i == j) })
+	f.Up = Coefficient{Choice: Fixed, Rows: after, Columns: 1, Axes: "n x 1",
+		Start: Start{Text: "1 at the last row", Values: table(after, 1, func(i, _ int) float64 { return indicator(i == after-1) })}}
+	if r := a.reads[at.Index]; r.query != nil {
+		f.Down = Coefficient{Choice: Dependent, Constraint: WithinOne, Rows: 1, Columns: sources, Axes: "1 x n", Parameters: nodeNames(r.query, r.gain),
+			Start: Start{Text: "1/n", Values: table(1, sources, func(_, _ int) float64 { return 1 / float64(sources) })}}
+	}
+	last := a.reads[len(a.reads)-1]
+	f.Beyond = []Term{{Text: "a site begins a row of its own, a new source, or adds to the last row inside a block; the last norm reads by a softmax, too",
+		Parameters: nodeNames(last.query, last.gain)}}
+	return f
+}
+
+// DepthReads are the reads of all sites, and the last.
+func (a *attnRes) DepthReads() (sources []string, reads []DepthRead) {
+	sources = []string{"embedding"}
+	for i, r := range a.reads[:len(a.reads)-1] {
+		if end := min(i+a.c.Block, len(a.reads)-1) - 1; i%a.c.Block == 0 && end > i {
+			sources = append(sources, fmt.Sprintf("%s to %s", r.name, a.reads[end].name))
+		} else if i%a.c.Block == 0 {
+			sources = append(sources, r.name)
+		}
+	}
+	for i, r := range a.reads {
+		read := DepthRead{Name: r.name, Of: make([]int, a.c.sources(i))}
+		for j := range read.Of {
+			read.Of[j] = j
+		}
+		if r.name == "" {
+			read.Name = Unembedding
+		}
+		if r.query != nil {
+			read.Weights = r.weights()
+		}
+		reads = append(reads, read)
+	}
+	return sources, reads
+}
+
+// Output is the last read.
+func (a *attnRes) Output() string { return a.readName(len(a.reads) - 1) }
+
+// FreezeHooks are the weights of all reads.
+func (a *attnRes) FreezeHooks() []string {
+	var names []string
+	for _, r := range a.reads[1:] {
+		names = append(names, r.weights())
+	}
+	return names
+}
+
+// Freeze carries the sources, one below the other, which a site reads by the weights of the run.
+func (a *attnRes) Freeze(r Record) (*Frozen, error) {
+	weights := map[string][]float64{}
+	for _, name := range a.FreezeHooks() {
+		of, err := r.Activation(name)
+		if err != nil {
+			return nil, err
+		}
+		weights[name] = of
+	}
+	return a.freeze(r, weights), nil
+}
+
+// Static reads the sum of the sources, as a plain residual stream is: a norm that follows takes no
+// notice of how large it is.
+func (a *attnRes) Static() *Frozen { return a.freeze(nil, nil) }
+
+func (a *attnRes) freeze(r Record, weights map[string][]float64) *Frozen {
+	d := a.c.D
+	one := linear.Identity(d)
+	f, rows := NewFrozen(r, d), 1
+	f.writeTables(a.tables, one)
+	for block := range a.c.Layers {
+		for _, site := range a.Sites(block) {
+			f.Read(site.Name(), a.weighted(site.Index, weights), a.after(site))
+			if next := a.c.sources(site.Index + 1); next > rows {
+				f.Step(linear.Mix{In: rows, Out: next, Width: d, At: func(_, i, j int) float64 { return indicator(i == j) }})
+				rows = next
+			}
+			f.Write(site.Name(), linear.Transposed{Of: linear.Row(rows, rows-1, d)})
+		}
+	}
+	f.Step(a.weighted(len(a.reads)-1, weights))
+	f.ReadOut(one, thenNorm(a.b, a.norm))
+	return f
+}
+
+// weighted is read number i: a sum of the sources by the run's weights, or by 1.
+func (a *attnRes) weighted(i int, weights map[string][]float64) linear.Map {
+	n, of := a.c.sources(i), weights[a.reads[i].weights()]
+	return linear.Mix{In: n, Out: 1, Width: a.c.D, At: func(token, _, j int) float64 {
+		if of == nil {
+			return 1
+		}
+		return of[token*n+j]
+	}}
+}
