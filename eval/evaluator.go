@@ -60,7 +60,9 @@ func (e *Evaluator) add(ctx context.Context, s *sum, tokens []uint16) error {
 			return err
 		}
 	}
-	s.bytes += data.TextBytes(s.tokenizer, tokens[1:1+s.tokens-before])
+	if s.tokenizer != nil {
+		s.bytes += data.TextBytes(s.tokenizer, tokens[1:1+s.tokens-before])
+	}
 	return nil
 }
 

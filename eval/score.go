@@ -15,7 +15,7 @@ type Score struct {
 	Tokens      int     // scored
 	Loss        float64 // mean cross-entropy in nats a token, without z-loss
 	Perplexity  float64 // exp(Loss)
-	BitsPerByte float64 // summed loss in bits over the bytes of the scored text
+	BitsPerByte float64 // summed loss in bits over the bytes of the scored text; NaN for ids without a tokenizer
 }
 
 // finite returns an error for the score of a model whose weights are of no use.
@@ -64,7 +64,7 @@ func orNaN(x *float64) float64 {
 
 // sum adds up the losses of a text's tokens.
 type sum struct {
-	tokenizer data.Tokenizer
+	tokenizer data.Tokenizer    // nil: tokens are ids without a text
 	perToken  func(Token) error // gets each token, if not nil
 	loss      float64
 	tokens    int
@@ -79,8 +79,11 @@ func (s *sum) add(targets []int32, losses []float32) error {
 		if s.perToken == nil {
 			continue
 		}
-		id := targets[i]
-		if err := s.perToken(Token{Index: s.tokens, ID: int(id), Text: s.tokenizer.Decode([]int32{id}), Loss: loss}); err != nil {
+		token := Token{Index: s.tokens, ID: int(targets[i]), Loss: loss}
+		if s.tokenizer != nil {
+			token.Text = s.tokenizer.Decode(targets[i : i+1])
+		}
+		if err := s.perToken(token); err != nil {
 			return err
 		}
 	}
@@ -88,9 +91,12 @@ func (s *sum) add(targets []int32, losses []float32) error {
 }
 
 func (s *sum) score() (Score, error) {
-	if s.tokens == 0 || s.bytes == 0 {
+	if s.tokens == 0 || s.bytes == 0 && s.tokenizer != nil {
 		return Score{}, errors.Errorf("eval: want text to score, got %d tokens with %d bytes of text", s.tokens, s.bytes)
 	}
-	mean := s.loss / float64(s.tokens)
-	return Score{Tokens: s.tokens, Loss: mean, Perplexity: math.Exp(mean), BitsPerByte: s.loss / math.Ln2 / float64(s.bytes)}, nil
+	mean, bits := s.loss/float64(s.tokens), math.NaN()
+	if s.tokenizer != nil {
+		bits = s.loss / math.Ln2 / float64(s.bytes)
+	}
+	return Score{Tokens: s.tokens, Loss: mean, Perplexity: math.Exp(mean), BitsPerByte: bits}, nil
 }

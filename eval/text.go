@@ -4,7 +4,7 @@ import "github.com/residua-go/residua/data"
 
 // Text is what is scored.
 type Text struct {
-	Tokenizer data.Tokenizer
+	Tokenizer data.Tokenizer // nil: of Tokens alone, whose text nobody knows
 	// Tokens is a stream of documents, each BOS and its text; all but the first are
 	// scored.
 	Tokens []uint16

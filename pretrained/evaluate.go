@@ -18,7 +18,9 @@ type EvaluateOptions struct {
 	Data []string
 	// TextField is the field of .jsonl lines of Data that holds the text; "": the run's.
 	TextField string
-	Tokens    int // to score at most; 0: as many as the run evaluates on, or all of Data
+	// IDs are token ids in the place of a text, for a model without a tokenizer, too; all but the first are scored.
+	IDs    []int32
+	Tokens int // to score at most; 0: as many as the run evaluates on, or all of Data
 	eval.Options
 }
 
@@ -28,6 +30,8 @@ func (o EvaluateOptions) Validate() error {
 	switch {
 	case o.Tokens < 0:
 		return layers.Setting("tokens", "want >= 0, got %d", o.Tokens)
+	case len(o.IDs) > 0 && len(o.Data) > 0:
+		return layers.Setting("ids", "want them in the place of data, got both")
 	case o.TextField != "" && len(o.Data) == 0:
 		return layers.Setting("text-field", "want data with it: without, the validation split of the model's run is scored")
 	}
@@ -51,15 +55,20 @@ func (m *Model) LoadText(ctx context.Context, o EvaluateOptions) (*eval.Text, er
 		return nil, err
 	}
 	load := m.validation
-	if len(o.Data) > 0 {
+	switch {
+	case len(o.Data) > 0:
 		load = m.files
+	case len(o.IDs) > 0:
+		load = m.ids
 	}
 	text, err := load(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := data.CheckVocabulary(text.Tokenizer, m.Spec.Vocab); err != nil {
-		return nil, errors.Wrap(err, m.Source.ModelPath)
+	if text.Tokenizer != nil {
+		if err := data.CheckVocabulary(text.Tokenizer, m.Spec.Vocab); err != nil {
+			return nil, errors.Wrap(err, m.Source.ModelPath)
+		}
 	}
 	if o.Tokens > 0 {
 		text.Windows = false
@@ -90,4 +99,22 @@ func (m *Model) files(ctx context.Context, o EvaluateOptions) (*eval.Text, error
 		return nil, err
 	}
 	return &eval.Text{Tokenizer: corpus.Tokenizer, Tokens: corpus.Train.Tokens, Notes: corpus.Notes}, nil
+}
+
+// ids is a text of token ids.
+func (m *Model) ids(_ context.Context, o EvaluateOptions) (*eval.Text, error) {
+	text := &eval.Text{}
+	for i, id := range o.IDs {
+		if most := min(m.Spec.Vocab, 1<<16); id < 0 || int(id) >= most {
+			return nil, layers.Setting("ids", "token %d: want an id of 0 to %d, got %d", i, most-1, id)
+		}
+		text.Tokens = append(text.Tokens, uint16(id))
+	}
+	if m.Data.Tokenizer != "" {
+		var err error
+		if text.Tokenizer, err = m.Tokenizer(); err != nil {
+			return nil, errors.Wrap(err, m.Source.ModelPath)
+		}
+	}
+	return text, nil
 }

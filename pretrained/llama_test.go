@@ -1,6 +1,8 @@
 package pretrained_test
 
 import (
+	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +34,31 @@ func TestOpenLlama(t *testing.T) {
 	require.Contains(t, p.Source.Warnings[0], "config.json: no tokenizer.json next to it")
 	tokens, want := expected(t, llama)
 	requireClose(t, want, logitsOf(t, p, tokens, 2), hfTolerance)
+}
+
+// TestEvaluateIDs: the score of token ids is the mean of -log p in transformers' logits.
+func TestEvaluateIDs(t *testing.T) {
+	p := open(t, reference(llama))
+	tokens, logits := expected(t, llama)
+	var want float64
+	ids := []int32{int32(tokens[0])}
+	for i := range 39 {
+		row, sum, target := logits[i*113:(i+1)*113], 0.0, tokens[i+1]
+		for _, z := range row {
+			sum += math.Exp(float64(z))
+		}
+		want += (math.Log(sum) - float64(row[target])) / 39
+		ids = append(ids, int32(target))
+	}
+	score, err := p.Evaluate(t.Context(), pretrained.EvaluateOptions{IDs: ids})
+	require.NoError(t, err)
+	require.Equal(t, 39, score.Tokens)
+	require.InEpsilon(t, want, score.Loss, 1e-5)
+	require.True(t, math.IsNaN(score.BitsPerByte), "nobody knows the bytes")
+	_, err = p.Evaluate(t.Context(), pretrained.EvaluateOptions{IDs: []int32{1, 113}})
+	setting("ids")(t, err)
+	_, err = p.Evaluate(t.Context(), pretrained.EvaluateOptions{IDs: ids, Data: []string{"x"}})
+	setting("ids")(t, err)
 }
 
 // Transformers before version 5 wrote the positions elsewhere; a file of the model without a head has no prefix; old
@@ -186,6 +213,9 @@ func TestHuggingFaceOwnTokenizer(t *testing.T) {
 	tokenizer, err := p.Tokenizer()
 	require.NoError(t, err)
 	require.Equal(t, "naïve text", tokenizer.Decode(tokenizer.Encode(nil, "naïve text")))
+	score, err := p.Evaluate(t.Context(), pretrained.EvaluateOptions{Data: []string{filepath.Join(dir, "config.json")}})
+	require.NoError(t, err)
+	require.InEpsilon(t, math.Log(600), score.Loss, 1e-5, "logits are zero")
 
 	delete(f.config, "bos_token_id")
 	dir = f.write(t)

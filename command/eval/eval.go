@@ -5,6 +5,9 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math"
+
+	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/internal/cli"
@@ -25,6 +28,7 @@ func Command(zoo models.Zoo) cli.Command {
 		},
 		Notes: []string{
 			"Without -data, the validation split of the model's run is scored, as the run itself scores it.",
+			"A model without a tokenizer is scored on token ids (-ids), without bits per byte.",
 			"-json writes one line: {\"tokens\",\"loss\",\"perplexity\",\"bits_per_byte\"}.",
 			"-per-token first writes one line per token: index, text and loss, separated by tabs;",
 			"with -json {\"index\",\"id\",\"token\",\"loss\"}.",
@@ -38,6 +42,7 @@ func Command(zoo models.Zoo) cli.Command {
 type call struct {
 	model    cli.Model
 	data     cli.List
+	ids      string
 	options  pretrained.EvaluateOptions
 	json     bool
 	perToken bool
@@ -46,6 +51,7 @@ type call struct {
 func (c *call) flags(flags *flag.FlagSet) {
 	c.model.Flags(flags)
 	flags.Var(&c.data, "data", "score the text of `FILES`: a file, a folder or a glob; may be repeated")
+	flags.StringVar(&c.ids, "ids", "", "score the token ids `1,2,3`, all but the first, in the place of a text")
 	flags.StringVar(&c.options.TextField, "text-field", "", "with -data: the text of .jsonl lines is in field `NAME`; default: as in the model's run, usually \"text\"")
 	flags.IntVar(&c.options.Tokens, "tokens", 0, "score at most `N` tokens; 0: all of -data, or as many as the run evaluates on")
 	flags.BoolVar(&c.json, "json", false, "write the result as JSON")
@@ -57,7 +63,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if err := c.options.Validate(); err != nil {
 		return cli.ByFlag(err)
 	}
-	p, _, err := c.model.Open(out)
+	p, err := c.open(out)
 	if err != nil {
 		return err
 	}
@@ -83,6 +89,26 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	return c.printScore(out, score)
 }
 
+// open reads the model, one that has a tokenizer unless ids are to be scored.
+func (c *call) open(out cli.Output) (*pretrained.Model, error) {
+	if c.ids == "" {
+		p, _, err := c.model.Open(out)
+		return p, err
+	}
+	if len(c.data) > 0 {
+		return nil, cli.Usagef("want one of -data and -ids, got both")
+	}
+	p, _, err := c.model.OpenIDs(out)
+	if err == nil {
+		c.options.IDs, err = cli.ParseIDs(c.ids, p.Spec.Vocab)
+		if n := len(c.options.IDs); err == nil && n < 2 {
+			err = errors.Errorf("want at least 2 token ids, got %d", n)
+		}
+		err = cli.Usage(errors.Wrap(err, "-ids"))
+	}
+	return p, err
+}
+
 func (c *call) printToken(out cli.Output, t eval.Token) error {
 	if c.json {
 		return out.PrintJSON(t)
@@ -94,5 +120,9 @@ func (c *call) printScore(out cli.Output, s eval.Score) error {
 	if c.json {
 		return out.PrintJSON(s)
 	}
-	return out.Print(fmt.Sprintf("tokens         %d\nloss           %.6f\nperplexity     %.4f\nbits per byte  %.6f\n", s.Tokens, s.Loss, s.Perplexity, s.BitsPerByte))
+	text := fmt.Sprintf("tokens         %d\nloss           %.6f\nperplexity     %.4f\n", s.Tokens, s.Loss, s.Perplexity)
+	if !math.IsNaN(s.BitsPerByte) {
+		text += fmt.Sprintf("bits per byte  %.6f\n", s.BitsPerByte)
+	}
+	return out.Print(text)
 }

@@ -105,6 +105,21 @@ func TestEvalOfJSONLines(t *testing.T) {
 	assert.Equal(t, "note: data.path: 1 file passed over, not text by extension or content: \"program\"; name them by a glob to read them\n", got.Stderr)
 }
 
+// TestEvalIDs: a model without a tokenizer is scored on ids; one with it gives the score of the text.
+func TestEvalIDs(t *testing.T) {
+	gpt2 := filepath.Join("..", "..", "testdata", "reference", "gpt2-hf")
+	got := onOneThread("-checkpoint", gpt2, "-ids", "1,2,3,112")
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	assert.Regexp(t, `^tokens         3\nloss           \d\.\d{6}\nperplexity     [\d.]+\n$`, got.Stdout)
+	assert.Regexp(t, `"bits_per_byte":null}\n$`, onOneThread("-checkpoint", gpt2, "-ids", "1,2,3,112", "-json").Stdout)
+	assert.Regexp(t, `^1\t""\t\d\.\d+\n2\t""\t`, onOneThread("-checkpoint", gpt2, "-ids", "1,2,3,112", "-per-token").Stdout)
+
+	run := clitest.Train(t)
+	path := filepath.Join(t.TempDir(), "a.txt")
+	require.NoError(t, os.WriteFile(path, []byte("abc"), 0o644))
+	assert.Equal(t, scoreOf(t, onOneThread("-checkpoint", run.Dir, "-data", path, "-json")), scoreOf(t, onOneThread("-checkpoint", run.Dir, "-ids", "256,97,98,99", "-json")))
+}
+
 func TestEvalRefuses(t *testing.T) {
 	run := clitest.Train(t)
 	foreign := filepath.Join("..", "..", "testdata", "reference", "gpt2-hf", "model.safetensors")
@@ -125,6 +140,9 @@ func TestEvalRefuses(t *testing.T) {
 		{"optimizer", []string{"-checkpoint", filepath.Join(run.Step, "optimizer.safetensors")}, "name the model.safetensors file"},
 		{"no text", []string{"-checkpoint", run.Dir, "-data", filepath.Join(empty, "*.txt")}, "matches no file"},
 		{"tokens", []string{"-checkpoint", run.Dir, "-tokens", "-3"}, "-tokens: want >= 0, got -3"},
+		{"one id", []string{"-checkpoint", run.Dir, "-ids", "1"}, "-ids: want at least 2 token ids, got 1"},
+		{"id beyond the vocabulary", []string{"-checkpoint", run.Dir, "-ids", "1,257"}, "-ids: token 1: want an id of 0 to 256, got 257"},
+		{"text and ids", []string{"-checkpoint", run.Dir, "-ids", "1,2", "-data", text}, "want one of -data and -ids, got both"},
 		{"threads", []string{"-checkpoint", run.Dir, "-threads", "-1"}, "-threads: want >= 0, got -1"},
 		{"flag", []string{"-chekpoint", run.Dir}, "did you mean -checkpoint?"},
 	} {
