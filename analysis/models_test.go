@@ -112,6 +112,10 @@ func vectorModels(t *testing.T) map[string]models.Spec {
 		}),
 		"moe":      with(experts(4, 2)),
 		"moe/bias": with(all(experts(3, 1), biased)),
+		"swiglu": with(func(c *models.Config) {
+			c.Norm, c.Attention.Positions, c.Attention.KVHeads, c.FeedForward = models.NormRMS, models.PositionsRoPE, 1, layers.SwiGLUConfig{Hidden: 11}
+		}),
+		"swiglu/bias": with(all(biased, func(c *models.Config) { c.FeedForward = layers.SwiGLUConfig{Hidden: 11} })),
 	})
 }
 
@@ -125,6 +129,7 @@ func matrixModels(t *testing.T) map[string]models.Spec {
 		"authors":   tinyMatrix(authors),
 		"rope":      tinyMatrix(func(c *models.Config) { c.Norm, c.Attention.Positions = models.NormRMS, models.PositionsRoPE }),
 		"moe":       tinyMatrix(all(rms, experts(4, 2))),
+		"swiglu":    tinyMatrix(func(c *models.Config) { c.Norm, c.FeedForward = models.NormRMS, layers.SwiGLUConfig{Hidden: 11} }),
 		"moe/bias":  tinyMatrix(all(experts(3, 1), biased)),
 	})
 }

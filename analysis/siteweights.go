@@ -52,7 +52,7 @@ func (f *Folded) after(site string) (norms linear.Chain, own linear.Map) {
 }
 
 // setReader finds the directions with which a site reads, the norm in front of them folded in:
-// keys; W_Q | W_K | W_V of all heads; W1, of all experts; the unembedding.
+// keys; W_Q | W_K | W_V of all heads; W1, of all experts; W1 | W3 where W1 is the gate's; the unembedding.
 func (f *Folded) setReader(e *end) {
 	site := e.site
 	if e.ways {
@@ -75,7 +75,11 @@ func (f *Folded) setReader(e *end) {
 		e.count, columns = f.c.Vocab, f.unembedding
 		e.gram = func() *mat.Dense { return gramBack(norms, gramOfRows(f.unembedding())) }
 	case p != nil: // [F, N], or [experts, F, N]
-		e.count, columns = p.Size()/e.size, func() *mat.Dense { return f.blockWeights(site) }
+		columns = func() *mat.Dense { return f.blockWeights(site) }
+		e.count = p.Size() / e.size
+		if gated := f.store.Param(site + ".w3"); gated != nil { // [F, N]
+			columns, e.count = func() *mat.Dense { return f.gatedWeights(site) }, e.count+gated.Size()/e.size
+		}
 	default:
 		return
 	}
@@ -163,6 +167,13 @@ func (f *Folded) blockWeights(site string) *mat.Dense {
 		}
 	}
 	return w1
+}
+
+// gatedWeights are W1 | W3 [F, 2N] of a feed-forward whose neurons have gates.
+func (f *Folded) gatedWeights(site string) *mat.Dense {
+	var both mat.Dense
+	both.Augment(f.blockWeights(site), f.dense(site+".w3", f.c.Width()))
+	return &both
 }
 
 // unembedding is W_unembed [F, V].
