@@ -31,7 +31,7 @@ type architecture struct {
 }
 
 // architectures lists what can be read.
-func architectures() []architecture { return []architecture{gpt2(), llama()} }
+func architectures() []architecture { return []architecture{gpt2(), llama(), qwen3()} }
 
 // maxHuggingFaceConfig bounds a config.json, which has a thousand bytes or two.
 const maxHuggingFaceConfig = 1 << 20

@@ -235,7 +235,7 @@ func writeHalves(t *testing.T, path string, d checkpoint.DType, tensors []checkp
 
 // TestHuggingFaceShardsOfHalves: the weights in two files of 16-bit numbers are the same model as in one of float32.
 func TestHuggingFaceShardsOfHalves(t *testing.T) {
-	for _, folder := range []string{gpt2, llama} {
+	for _, folder := range []string{gpt2, llama, qwen3} {
 		for _, d := range []checkpoint.DType{checkpoint.F16, checkpoint.BF16} {
 			f := openForeign(t, folder)
 			before := slices.Clone(f.tensors[0].Data.([]float32))

@@ -1,0 +1,61 @@
+package pretrained
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
+)
+
+// qwen3 is Qwen3 (Yang et al. 2025, arXiv 2505.09388): Llama whose queries and keys have norms.
+func qwen3() architecture {
+	return architecture{
+		name: "qwen3", model: qwen3Model, keys: llamaKeys(), prefix: "model.", head: "lm_head.weight",
+		ends: llamaEnds, block: qwen3Block,
+	}
+}
+
+func qwen3Model(text []byte) (models.Config, error) {
+	if err := checkWindow(text); err != nil {
+		return models.Config{}, err
+	}
+	headDim, kvHeads := 128, 32
+	c := llamaConfig{Vocab: 151936, Seq: 32768, DModel: 4096, FF: 22016, Layers: 32, Heads: 32, KVHeads: &kvHeads, HeadDim: &headDim, Activation: "silu", Eps: 1e-6}
+	m, err := c.read(text)
+	m.Attention.QKNorm = true
+	return m, err
+}
+
+// checkWindow wants every layer of a config.json to attend to all that is before it.
+func checkWindow(text []byte) error {
+	window := 4096
+	c := struct {
+		Layers     int      `json:"num_hidden_layers"`
+		UseWindow  bool     `json:"use_sliding_window"`
+		Window     *int     `json:"sliding_window"`
+		FullLayers int      `json:"max_window_layers"` // before those that have a window
+		LayerTypes []string `json:"layer_types"`
+	}{Layers: 32, Window: &window, FullLayers: 28}
+	if err := unmarshal(text, &c); err != nil {
+		return err
+	}
+	const full, why = "full_attention", "attention in a sliding window is not built"
+	if n := len(c.LayerTypes); n > 0 && c.Layers > 0 && n != c.Layers {
+		return layers.Setting("layer_types", "want %d, one for each of num_hidden_layers, got %d", c.Layers, n)
+	}
+	if l := slices.IndexFunc(c.LayerTypes, func(kind string) bool { return kind != full }); l >= 0 {
+		return layers.Setting(fmt.Sprintf("layer_types[%d]", l), "want %s, got %q: %s", full, c.LayerTypes[l], why)
+	}
+	if len(c.LayerTypes) == 0 && c.UseWindow && c.Window != nil && c.FullLayers < c.Layers {
+		return layers.Setting("use_sliding_window", "want false, got true with a window of %d from layer %d on: %s", *c.Window, c.FullLayers, why)
+	}
+	return nil
+}
+
+func qwen3Block(c models.Spec, l int) []imported {
+	h, a := fmt.Sprintf("layers.%d.self_attn.", l), fmt.Sprintf("blocks.%d.attention.", l)
+	return append(llamaBlock(c, l),
+		same(a+"q_norm", h+"q_norm.weight", c.HeadDim()),
+		same(a+"k_norm", h+"k_norm.weight", c.HeadDim()))
+}
