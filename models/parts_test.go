@@ -26,7 +26,7 @@ func TestPartsCountTheirParameters(t *testing.T) {
 	for _, base := range bases {
 		covered[base.Stream.Name()] = true
 		checkParts(t, base)
-		base.Bias, base.Attention.Positions = true, models.PositionsNone
+		base.Norm, base.Bias, base.Attention.Positions = models.NormLayer, true, models.PositionsNone
 		checkParts(t, base)
 		base.TieEmbeddings = true
 		if problem(base) == nil {

@@ -58,6 +58,10 @@ func zooCounts() map[string]int {
 		// Three matrices of 2/3 of the width, and two as wide.
 		"swiglu-162m": base162m,
 		"relu2-162m":  base162m,
+		// No positions, keys and values of 4 heads of 64 in the place of 12, two gains a head's size;
+		// three matrices of 2/3 of the width. Without positions the RMT has no keys to write them.
+		"modern-162m":     base162m - 512*d + (2*64-2*d*(d-4*64))*blocks,
+		"rmt-modern-134m": rmtCount(32) - 512*d - 12*32 + 2*64*blocks,
 		// 8 experts of half the width and a router for each feed-forward.
 		"moe-8x2": base162m + (8*dense/2+8*d-dense)*blocks,
 
@@ -96,6 +100,8 @@ func quickstartCounts() map[string]int {
 		"quickstart-vwn":           baseQuickstart + (2*3*7+128*7+128)*sites + 384*d + 257*(384-d),
 		"quickstart-swiglu":        baseQuickstart + (3*d*688-dense)*blocks,
 		"quickstart-relu2":         baseQuickstart,
+		"quickstart-modern":        baseQuickstart + (3*d*704-dense+2*32-2*d*(d-2*32))*blocks,
+		"quickstart-rmt-modern":    2*257*d + (3*d*704+2*32)*blocks + (6*4+2)*8*32 + 9*32*32,
 		"quickstart-moe":           baseQuickstart + (8*dense/2+8*d-dense)*blocks,
 		// Hidden layers as wide as the 8, 12 and 16 weights, and four times the last 5.
 		"quickstart-mudd": baseQuickstart + d*(8+12+16+20) + 9*8 + 13*12 + 17*16 + 21*5 + 2*d*3,

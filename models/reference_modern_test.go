@@ -16,6 +16,7 @@ type attentionSizes struct {
 	QKNorm        bool    `json:"qk_norm"`
 	ValueResidual string  `json:"value_residual"`
 	Tied          bool
+	Softcap       float64
 }
 
 // attention is what the fields say.

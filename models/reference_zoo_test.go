@@ -31,7 +31,7 @@ type vectorSizes struct {
 
 // config is the model on a vector stream.
 func (c vectorSizes) config() models.Config {
-	return models.Config{Stream: vectorOf(c.D), Attention: c.attention(), TieEmbeddings: c.Tied, Layers: c.Layers,
+	return models.Config{Stream: vectorOf(c.D), Attention: c.attention(), TieEmbeddings: c.Tied, LogitSoftcap: c.Softcap, Layers: c.Layers,
 		FeedForward: c.feedForward(), Vocab: c.Vocab, Seq: c.Seq, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu}
 }
 

@@ -200,6 +200,8 @@ func zooPresets() []Preset {
 		{"vwn-8x64", large.OnStream(stream.VWNConfig{M: 8, N: 64}), 0, "", plain},
 		{"swiglu-162m", feedForward(large, layers.SwiGLUConfig{Hidden: 2048}), 0, "", plain},
 		{"relu2-162m", feedForward(large, layers.ReLU2Config{Hidden: 3072}), 0, "", plain},
+		{"modern-162m", modern(large, 4, 2048), 0, "", plain},
+		{"rmt-modern-134m", modern(rmt(12, 32, 64, 12, 3072), 0, 2048), 0, "", plain},
 		{"moe-8x2", mixture(large, 3072/2), 0, "", plain},
 		{"rmt-134m-dk16", rmt(12, 16, 64, 12, 3072), 0, "", ""},
 		{"rmt-134m-dk64", rmt(12, 64, 64, 12, 3072), 0, "", ""},
@@ -225,8 +227,19 @@ func zooPresets() []Preset {
 		{"quickstart-vwn", small.OnStream(stream.VWNConfig{M: 2, N: 3}), 0, "", plain},
 		{"quickstart-swiglu", feedForward(small, layers.SwiGLUConfig{Hidden: 688}), 0, "", plain},
 		{"quickstart-relu2", feedForward(small, layers.ReLU2Config{Hidden: 1024}), 0, "", plain},
+		{"quickstart-modern", modern(small, 2, 704), 0, "", plain},
+		{"quickstart-rmt-modern", modern(quickstart(rmt(4, 32, 32, 8, 1024)), 0, 704), 0, "", plain},
 		{"quickstart-moe", mixture(small, 512), 0, "", plain},
 	}...)
+}
+
+// modern is the model with the blocks of Llama and Qwen3 (Touvron et al. 2023, arXiv 2302.13971; Yang
+// et al. 2025, arXiv 2505.09388): RMSNorm, rotary positions, QK-norm, a SwiGLU, so many heads of keys and
+// values (0: as many as heads), no biases.
+func modern(c Config, kvHeads, hidden int) Config {
+	c.Norm, c.Attention.Positions, c.Attention.InverseLayerScaling = NormRMS, PositionsRoPE, false
+	c.Attention.KVHeads, c.Attention.QKNorm = kvHeads, true
+	return feedForward(c, layers.SwiGLUConfig{Hidden: hidden})
 }
 
 // mixture is the model with 8 experts of the given hidden width, two a token.
