@@ -7,9 +7,10 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// Cache holds the keys and values of the tokens that a generating program has seen, for
-// each attention of the model [batch, KV, capacity, Dh]. Shapes are static in Gorgonia:
-// a program of one token a row runs again and again, its position is the cache's length.
+// Cache holds what a generating program needs of the tokens that it has seen: for each attention
+// of the model their keys and values [batch, KV, capacity, Dh], for each op that looks at the last
+// few tokens alone what it carries of those. Shapes are static in Gorgonia: a program of one token a
+// row runs again and again, its position is the cache's length.
 type Cache struct {
 	batch, capacity int
 	length          int
@@ -25,14 +26,16 @@ type CacheRow struct {
 	Previous int32 // its last token, -1 before the first
 }
 
-// CacheLayer is one attention's part of a Cache.
+// CacheLayer is one op's part of a Cache.
 type CacheLayer struct {
-	kv     any
-	Device DeviceMemory // keys and values [2, batch, KV, capacity, padded Dh]
+	memory interface{ SetLength(n int) } // a kernel.KVCache or a kernel.CarriedRows
+	// Device is the same on a device: keys and values [2, batch, KV, capacity, padded Dh], or rows
+	// [batch, slots, width].
+	Device DeviceMemory
 }
 
 // NewCache returns an empty cache for rows of up to capacity tokens. One Cache serves
-// one model: its attentions take their parts in the order they are built.
+// one model: its ops take their parts in the order they are built.
 func NewCache(batch, capacity int) (*Cache, error) {
 	if batch < 1 || capacity < 1 {
 		return nil, errors.Errorf("graph: cache: want at least one row and one token, got batch %d, capacity %d", batch, capacity)
@@ -57,7 +60,7 @@ func (c *Cache) Reset() {
 	copy(c.next, c.now)
 }
 
-// checkUnused checks that no program uses the cache yet: a second one's attentions would get
+// checkUnused checks that no program uses the cache yet: a second one's ops would get
 // memories of their own and see nothing of the first one's tokens.
 func (c *Cache) checkUnused() error {
 	if len(c.layers) > 0 {
@@ -98,33 +101,60 @@ func (c *Cache) advance(tokens int) {
 func (c *Cache) setLength(n int) {
 	c.length = n
 	for _, l := range c.layers {
-		switch kv := l.kv.(type) {
-		case *kernel.KVCache[float32]:
-			kv.Length = n
-		case *kernel.KVCache[float64]:
-			kv.Length = n
-		}
+		l.memory.SetLength(n)
 	}
 }
 
 // Layer adds the part of one more attention, of so many heads of keys and values.
 func (c *Cache) Layer(dt tensor.Dtype, heads, headDim int) (*CacheLayer, error) {
-	m := &CacheLayer{}
-	_, err := sizeOf([]int{2, c.batch, heads, c.capacity, headDim})
-	if err != nil {
+	if _, err := sizeOf([]int{2, c.batch, heads, c.capacity, headDim}); err != nil {
 		return nil, errors.Wrap(err, "cache")
 	}
 	if dt == tensor.Float64 {
-		m.kv, err = kernel.NewKVCache[float64](c.batch, heads, c.capacity, headDim)
-	} else {
-		m.kv, err = kernel.NewKVCache[float32](c.batch, heads, c.capacity, headDim)
+		return addLayer(c, func() (*kernel.KVCache[float64], error) {
+			return kernel.NewKVCache[float64](c.batch, heads, c.capacity, headDim)
+		})
 	}
+	return addLayer(c, func() (*kernel.KVCache[float32], error) {
+		return kernel.NewKVCache[float32](c.batch, heads, c.capacity, headDim)
+	})
+}
+
+// Carry adds the part of one more op that looks at the last tokens of a row, of width entries each:
+// slots of them, as many as a run has new tokens and as it looks back.
+func (c *Cache) Carry(dt tensor.Dtype, slots, width int) (*CacheLayer, error) {
+	if _, err := sizeOf([]int{c.batch, slots, width}); err != nil {
+		return nil, errors.Wrap(err, "cache")
+	}
+	if dt == tensor.Float64 {
+		return addLayer(c, func() (*kernel.CarriedRows[float64], error) {
+			return kernel.NewCarriedRows[float64](c.batch, slots, width)
+		})
+	}
+	return addLayer(c, func() (*kernel.CarriedRows[float32], error) {
+		return kernel.NewCarriedRows[float32](c.batch, slots, width)
+	})
+}
+
+// addLayer adds the part that a function makes.
+func addLayer[M interface{ SetLength(n int) }](c *Cache, make func() (M, error)) (*CacheLayer, error) {
+	memory, err := make()
+	if err != nil {
+		return nil, err
+	}
+	m := &CacheLayer{memory: memory}
 	c.layers = append(c.layers, m)
-	return m, err
+	return m, nil
 }
 
 // KV returns the keys and values that an attention has cached.
 func KV[T kernel.Float](m *CacheLayer) *kernel.KVCache[T] {
-	kv, _ := m.kv.(*kernel.KVCache[T])
+	kv, _ := m.memory.(*kernel.KVCache[T])
 	return kv
+}
+
+// Carried returns the rows that an op carries.
+func Carried[T kernel.Float](m *CacheLayer) *kernel.CarriedRows[T] {
+	rows, _ := m.memory.(*kernel.CarriedRows[T])
+	return rows
 }

@@ -29,9 +29,11 @@ type ParamSpec struct {
 	Columns []int
 }
 
-// Initializer says how a parameter starts: every entry Offset + Std*N(0, 1).
+// Initializer says how a parameter starts: every entry Offset + Std*N(0, 1), or with Uniform
+// Offset + Uniform*U(-1, 1).
 type Initializer struct {
 	Offset, Std float64
+	Uniform     float64
 	// Second stands for Std in the second half of the last axis, where two weights are
 	// packed side by side; 0: one Std for all.
 	Second float64
@@ -179,6 +181,9 @@ func (s *Store) initialise(p *Param) {
 			offset = p.Init.Values[entry]
 		}
 		entry++
+		if p.Init.Uniform != 0 {
+			return offset + p.Init.Uniform*(2*draw.Float64()-1)
+		}
 		if std == 0 {
 			return offset
 		}

@@ -30,6 +30,9 @@ func (c *KVCache[T]) Reset() { c.Length = 0 }
 // Advance counts n more tokens as seen, after ForwardCached has appended them.
 func (c *KVCache[T]) Advance(n int) { c.Length += n }
 
+// SetLength says how many tokens have been seen.
+func (c *KVCache[T]) SetLength(n int) { c.Length = n }
+
 // group returns the keys and values [capacity, headDim] of a row's head of them.
 func (c *KVCache[T]) group(group int) (k, v []T) {
 	size := c.Capacity * c.HeadDim

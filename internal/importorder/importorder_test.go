@@ -23,6 +23,7 @@ var allowed = map[string][]string{
 
 	"graph/ops":             {},
 	"graph/ops/attention":   {"graph", "graph/kernel", "graph/cuda"},
+	"graph/ops/delta":       {"graph", "graph/kernel", "graph/cuda"},
 	"graph/ops/elementwise": {"graph", "graph/kernel", "graph/cuda"},
 	"graph/ops/embedding":   {"graph", "graph/kernel", "graph/cuda"},
 	"graph/ops/linear":      {"graph", "graph/kernel", "graph/cuda", "graph/ops/elementwise"},

@@ -1,0 +1,227 @@
+package kernel
+
+// DeltaReadParams are the sizes of a DeltaRead. A term of it has a lag, how many positions before a
+// token's own it reads.
+type DeltaReadParams struct {
+	Tokens, Seq       int // T, and tokens a row
+	N, D              int // a token's stream: N rows of D entries
+	Taps              int // of the filter, 1 without one
+	FirstLag, LastLag int // of the terms that are summed
+}
+
+func (d DeltaReadParams) stream() int { return d.N * d.D }
+
+// filter is the number of the filter's entries.
+func (d DeltaReadParams) filter() int { return d.Taps * d.stream() }
+
+// weights is where the weights [N, D] of a lag are in those of all taps, the last of which is
+// that of the token's own position.
+func (d DeltaReadParams) weights(lag int) int { return (d.Taps - 1 - lag) * d.stream() }
+
+// DeltaRead reads a stream of N rows as one, after a causal convolution over positions with a
+// filter for each of its entries (Zhang et al. 2026, arXiv 2601.00417). With X_t [N, D] the stream
+// of token t of a row, f [Taps, N, D] the filter and r [N],
+//
+//	u_t = sum over rows c of r[c] sum over lags j of f[Taps-1-j, c] ⊙ X_(t-j)[c]
+//
+// where positions before the first of the row, or of the token's document, count as zero. Without
+// a filter it is u_t = sum over c of r[c] X_t[c].
+type DeltaRead[T Float] struct {
+	forward  deltaReadTask[T]
+	backward deltaReadGradTask[T]
+	path     path
+}
+
+// Forward computes u [T, D] from x [T, N, D], filter (nil: none) and r. starts [T] are the first
+// positions in their rows that tokens see; nil: 0.
+func (k *DeltaRead[T]) Forward(p *Pool, u, x, filter, r []T, starts []int32, d DeltaReadParams) {
+	k.run(p, u, x, filter, r, starts, d.Seq, 0, d)
+}
+
+// ForwardCached is Forward for Seq new tokens of each row at the positions from c.Length on, which
+// it puts into c; c.Length stays.
+func (k *DeltaRead[T]) ForwardCached(p *Pool, u, x, filter, r []T, c *CarriedRows[T], starts []int32, d DeltaReadParams) {
+	c.put(x, d.Seq)
+	k.run(p, u, c.Rows, filter, r, starts, c.Slots, c.Length, d)
+}
+
+func (k *DeltaRead[T]) run(p *Pool, u, x, filter, r []T, starts []int32, slots, past int, d DeltaReadParams) {
+	t := &k.forward
+	t.d, t.path, t.slots, t.past = d, pathOf[T](k.path), slots, past
+	t.u, t.x, t.starts = u[:d.Tokens*d.D], x, starts
+	t.weights = readWeights(t.path, t.weights, filter, r, d)
+	p.Do(d.Tokens, t)
+	t.u, t.x, t.starts = nil, nil, nil // keeps no operand alive
+}
+
+// readWeights are r[c] f[j, c], [Taps, N, D].
+func readWeights[T Float](p path, w, filter, r []T, d DeltaReadParams) []T {
+	w = grow(w, d.filter())
+	for i := range d.Taps * d.N {
+		row := rowOf(w, i, d.D)
+		if filter != nil {
+			scaleTo(p, row, rowOf(filter, i, d.D), r[i%d.N])
+			continue
+		}
+		for j := range row {
+			row[j] = r[i]
+		}
+	}
+	return w
+}
+
+type deltaReadTask[T Float] struct {
+	u, x, weights []T
+	starts        []int32
+	slots, past   int // position p of row b of x is at b*slots + p mod slots; the first token's position
+	d             DeltaReadParams
+	path          path
+}
+
+func (t *deltaReadTask[T]) Part(_, lo, hi int) {
+	for i := lo; i < hi; i++ {
+		d, row, position := t.d, i/t.d.Seq, t.past+i%t.d.Seq
+		u, empty := rowOf(t.u, i, d.D), true
+		for lag := d.FirstLag; lag <= min(d.LastLag, position-startOf(t.starts, i)); lag++ {
+			x := rowOf(t.x, row*t.slots+(position-lag)%t.slots, d.stream())
+			w := t.weights[d.weights(lag):][:d.stream()]
+			for c := range d.N {
+				if empty {
+					multiply(t.path, u, rowOf(w, c, d.D), rowOf(x, c, d.D))
+					empty = false
+					continue
+				}
+				addProducts(t.path, u, rowOf(w, c, d.D), rowOf(x, c, d.D))
+			}
+		}
+		if empty {
+			clear(u)
+		}
+	}
+}
+
+// startOf is the first position that token i sees.
+func startOf(starts []int32, i int) int {
+	if starts == nil {
+		return 0
+	}
+	return int(starts[i])
+}
+
+// DeltaReadGrads are where the gradients go: X [T, N, D], to which Addend is added unless it is
+// nil, Filter [Taps, N, D] and R [N], nil where they are not wanted.
+type DeltaReadGrads[T Float] struct {
+	X, Addend, Filter, R []T
+	AddToFilter, AddToR  bool // to what the slices hold
+}
+
+// Backward computes the gradients of Forward's x, filter and r from du [T, D], with W[j, c] =
+// r[c] f[j, c]:
+//
+//	dX_t[c] = sum over lags j of W[Taps-1-j, c] ⊙ du_(t+j) + Addend_t[c]
+//	dW[Taps-1-j, c] = sum over t of du_t ⊙ X_(t-j)[c];   df[j, c] = r[c] dW[j, c];   dr[c] = sum over j of dW[j, c] . f[j, c]
+//
+// of the terms that there are. dX may be Addend. Each worker sums its tokens, and the workers' sums
+// are added in their order, so that the bits depend on the thread count alone.
+func (k *DeltaRead[T]) Backward(p *Pool, grads DeltaReadGrads[T], du, x, filter, r []T, starts []int32, d DeltaReadParams) {
+	t := &k.backward
+	size := d.Tokens * d.stream()
+	t.d, t.path, t.grads = d, pathOf[T](k.path), grads
+	t.du, t.x, t.starts = du[:d.Tokens*d.D], x[:size], starts
+	t.weights = readWeights(t.path, t.weights, filter, r, d)
+	t.sums = growKept(t.sums, p.Threads())
+	p.Do(d.Tokens, t)
+	if t.summed() {
+		t.collect(filter, r)
+	}
+	t.grads = DeltaReadGrads[T]{}
+	t.du, t.x, t.starts = nil, nil, nil
+}
+
+type deltaReadGradTask[T Float] struct {
+	grads          DeltaReadGrads[T]
+	du, x, weights []T
+	starts         []int32
+	sums           []blockedSum[T] // of dW, one a worker
+	d              DeltaReadParams
+	path           path
+}
+
+// summed tells whether the gradient of the filter or of r is wanted.
+func (t *deltaReadGradTask[T]) summed() bool { return t.grads.Filter != nil || t.grads.R != nil }
+
+func (t *deltaReadGradTask[T]) Part(worker, lo, hi int) {
+	sum := &t.sums[worker]
+	if t.summed() {
+		sum.reset(t.path, t.d.filter())
+	}
+	for i := lo; i < hi; i++ {
+		t.stream(i)
+		if t.summed() {
+			t.products(sum.block, i)
+			sum.added()
+		}
+	}
+}
+
+// stream computes dX of token i.
+func (t *deltaReadGradTask[T]) stream(i int) {
+	d := t.d
+	dx, position := rowOf(t.grads.X, i, d.stream()), i%d.Seq
+	if addend := rowOf(t.grads.Addend, i, d.stream()); addend == nil {
+		clear(dx)
+	} else if &addend[0] != &dx[0] {
+		copy(dx, addend)
+	}
+	for lag := d.FirstLag; lag <= min(d.LastLag, d.Seq-1-position); lag++ {
+		if startOf(t.starts, i+lag) > position {
+			continue
+		}
+		w, du := t.weights[d.weights(lag):][:d.stream()], rowOf(t.du, i+lag, d.D)
+		for c := range d.N {
+			addProducts(t.path, rowOf(dx, c, d.D), rowOf(w, c, d.D), du)
+		}
+	}
+}
+
+// products adds token i's terms of dW.
+func (t *deltaReadGradTask[T]) products(sum []T, i int) {
+	d, du := t.d, rowOf(t.du, i, t.d.D)
+	for lag := d.FirstLag; lag <= min(d.LastLag, i%d.Seq-startOf(t.starts, i)); lag++ {
+		dw, x := sum[d.weights(lag):][:d.stream()], rowOf(t.x, i-lag, d.stream())
+		for c := range d.N {
+			addProducts(t.path, rowOf(dw, c, d.D), du, rowOf(x, c, d.D))
+		}
+	}
+}
+
+// collect makes the gradients of the filter and of r of the workers' sums.
+func (t *deltaReadGradTask[T]) collect(filter, r []T) {
+	d, first := t.d, &t.sums[0]
+	for w := range t.sums {
+		t.sums[w].flush()
+		if w > 0 {
+			addTo(portable, first.total, t.sums[w].total)
+		}
+	}
+	for c := range d.N {
+		dr := 0.0
+		for tap := range d.Taps {
+			at := (tap*d.N + c) * d.D
+			for j, dw := range first.total[at:][:d.D] {
+				switch {
+				case filter == nil:
+					dr += dw
+				default:
+					dr += dw * float64(filter[at+j])
+					if t.grads.Filter != nil {
+						store(&t.grads.Filter[at+j], dw*float64(r[c]), t.grads.AddToFilter)
+					}
+				}
+			}
+		}
+		if t.grads.R != nil {
+			store(&t.grads.R[c], dr, t.grads.AddToR)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package kernel
+
+import "math"
+
+// DeltaWriteParams are the sizes and constants of a DeltaWrite.
+type DeltaWriteParams struct {
+	Tokens int     // T, may be 0
+	N      int     // rows of a token's stream
+	D      int     // entries of a row, and of what is written
+	Eps    float64 // of the norm of what is written
+	Scale  float64 // of the values
+}
+
+// DeltaWrite writes to a stream of N rows by the delta rule (Zhang et al. 2026, arXiv 2601.00417):
+// each row loses what it has in a direction k, and gets a value there. With X_t [N, D] the stream
+// of token t, y_t [D] what a sublayer gives, gate g_t and values h_t [N],
+//
+//	k = y / sqrt(|y|^2 + Eps^2);   beta = 2 g;   v = Scale h
+//	X'[c] = X[c] + beta (v[c] - k . X[c]) k
+type DeltaWrite[T Float] struct {
+	forward  deltaWriteTask[T]
+	backward deltaWriteGradTask[T]
+	path     path
+}
+
+// Forward computes out [T, N, D] from x [T, N, D], y [T, D], gate [T] and values [T, N]. out may
+// be x.
+func (k *DeltaWrite[T]) Forward(p *Pool, out, x, y, gate, values []T, d DeltaWriteParams) {
+	t := &k.forward
+	t.d, t.path = d, pathOf[T](k.path)
+	t.rows = newCombination[T](k.path, d.N, d.D, coefficients{k: 1, stride: 1})
+	t.dots = dots[T]{path: t.path, m: d.N, n: 1, k: d.D, cs: 1}
+	size := d.Tokens * d.N * d.D
+	t.out, t.x, t.y, t.gate, t.values = out[:size], x[:size], y[:d.Tokens*d.D], gate[:d.Tokens], values[:d.Tokens*d.N]
+	t.factors = growKept(t.factors, p.Threads())
+	p.Do(d.Tokens, t)
+	t.out, t.x, t.y, t.gate, t.values = nil, nil, nil, nil, nil // keeps no operand alive
+}
+
+type deltaWriteTask[T Float] struct {
+	rows                    combination[T]
+	dots                    dots[T]
+	out, x, y, gate, values []T
+	factors                 [][]T // of y in each row, one slice a worker
+	d                       DeltaWriteParams
+	path                    path
+}
+
+func (t *deltaWriteTask[T]) Part(worker, lo, hi int) {
+	rows, dots, d := t.rows, t.dots, t.d
+	t.factors[worker] = grow(t.factors[worker], d.N)
+	factors := t.factors[worker]
+	for i := lo; i < hi; i++ {
+		x, y, h := rowOf(t.x, i, d.N*d.D), rowOf(t.y, i, d.D), rowOf(t.values, i, d.N)
+		inverse := d.inverseNorm(dotProduct(t.path, y, y))
+		dots.run(factors, x, y)
+		beta := 2 * float64(t.gate[i])
+		for c, product := range factors {
+			factors[c] = T(beta * (d.Scale*float64(h[c]) - float64(product)*inverse) * inverse)
+		}
+		rows.run(rowOf(t.out, i, d.N*d.D), factors, y, nil, nil, x)
+	}
+}
+
+// inverseNorm is 1/sqrt(|y|^2 + Eps^2).
+func (d DeltaWriteParams) inverseNorm(squares float64) float64 {
+	return 1 / math.Sqrt(squares+d.Eps*d.Eps)
+}
+
+// DeltaWriteGrads are where the gradients go; what is nil is not wanted, but for that of x.
+type DeltaWriteGrads[T Float] struct {
+	X, Y, Gate, Values             []T
+	AddToY, AddToGate, AddToValues bool // to what the slices hold
+}
+
+// Backward computes the gradients of Forward's x, y, gate and values from dout [T, N, D]. With
+// a[c] = k . dout[c] and s[c] = k . X[c],
+//
+//	dX[c] = dout[c] - beta a[c] k;   dv[c] = beta a[c];   dbeta = sum over c of a[c] (v[c] - s[c])
+//	dk = beta sum over c of (v[c] - s[c]) dout[c] - a[c] X[c];   dy = (dk - (k . dk) k) / sqrt(|y|^2 + Eps^2)
+//
+// grads.X may be dout.
+func (k *DeltaWrite[T]) Backward(p *Pool, grads DeltaWriteGrads[T], dout, x, y, gate, values []T, d DeltaWriteParams) {
+	t := &k.backward
+	t.d, t.path, t.grads = d, pathOf[T](k.path), grads
+	t.rows = newCombination[T](k.path, d.N, d.D, coefficients{k: 1, stride: 1})
+	t.sum = newCombination[T](k.path, 1, d.D, coefficients{k: d.N, stride: d.N}, coefficients{k: d.N, stride: d.N})
+	t.dots = dots[T]{path: t.path, m: d.N, n: 1, k: d.D, cs: 1}
+	size := d.Tokens * d.N * d.D
+	t.dout, t.x, t.y, t.gate, t.values = dout[:size], x[:size], y[:d.Tokens*d.D], gate[:d.Tokens], values[:d.Tokens*d.N]
+	t.factors = growKept(t.factors, p.Threads())
+	p.Do(d.Tokens, t)
+	t.grads = DeltaWriteGrads[T]{}
+	t.dout, t.x, t.y, t.gate, t.values = nil, nil, nil, nil, nil
+}
+
+type deltaWriteGradTask[T Float] struct {
+	rows, sum                combination[T]
+	dots                     dots[T]
+	grads                    DeltaWriteGrads[T]
+	dout, x, y, gate, values []T
+	factors                  [][]T // a and s, then what dout and x are multiplied by in dy; one slice a worker
+	d                        DeltaWriteParams
+	path                     path
+}
+
+func (t *deltaWriteGradTask[T]) Part(worker, lo, hi int) {
+	rows, sum, dots, d := t.rows, t.sum, t.dots, t.d
+	t.factors[worker] = grow(t.factors[worker], 2*d.N)
+	ofOut, ofX := t.factors[worker][:d.N], t.factors[worker][d.N:]
+	for i := lo; i < hi; i++ {
+		dout, x, y := rowOf(t.dout, i, d.N*d.D), rowOf(t.x, i, d.N*d.D), rowOf(t.y, i, d.D)
+		dots.run(ofOut, dout, y)
+		dots.run(ofX, x, y)
+		ofY := t.scalars(i, ofOut, ofX, d.inverseNorm(dotProduct(t.path, y, y)))
+		if t.grads.Y != nil {
+			dy := rowOf(t.grads.Y, i, d.D)
+			var addend []T
+			if t.grads.AddToY {
+				addend = dy
+			}
+			sum.run(dy, ofOut, dout, ofX, x, addend)
+			addMultiple(t.path, dy, y, T(ofY))
+		}
+		rows.run(rowOf(t.grads.X, i, d.N*d.D), ofX, y, nil, nil, dout)
+	}
+}
+
+// scalars computes token i's gradients of gate and values from the products of y with the rows of
+// dout and of x, and puts what those rows are multiplied by in dy in their place; what y is
+// multiplied by there it returns. The factors of x are those of y in dX, too.
+func (t *deltaWriteGradTask[T]) scalars(i int, ofOut, ofX []T, inverse float64) float64 {
+	d, h := t.d, rowOf(t.values, i, t.d.N)
+	beta, dbeta, along := 2*float64(t.gate[i]), 0.0, 0.0 // along is k . dk
+	for c := range ofOut {
+		a, s := float64(ofOut[c])*inverse, float64(ofX[c])*inverse
+		rest := d.Scale*float64(h[c]) - s
+		dbeta += a * rest
+		along += beta * (rest*a - a*s)
+		ofOut[c], ofX[c] = T(beta*rest*inverse), T(-beta*a*inverse)
+		if t.grads.Values != nil {
+			store(&t.grads.Values[i*d.N+c], d.Scale*beta*a, t.grads.AddToValues)
+		}
+	}
+	if t.grads.Gate != nil {
+		store(&t.grads.Gate[i], 2*dbeta, t.grads.AddToGate)
+	}
+	return -along * inverse * inverse
+}

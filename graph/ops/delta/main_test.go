@@ -1,0 +1,16 @@
+//go:build cuda
+
+package delta_test
+
+import (
+	"testing"
+
+	"github.com/residua-go/residua/graph/cuda/emulator"
+	"github.com/residua-go/residua/graph/optest"
+)
+
+// TestMain runs the device's tests on the emulator, or on a GPU where RESIDUA_GPU says so.
+func TestMain(m *testing.M) { emulator.Main(m) }
+
+// TestDevice compares every op on the device with the CPU.
+func TestDevice(t *testing.T) { optest.RunOnDevice(t, cases()) }

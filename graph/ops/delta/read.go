@@ -1,0 +1,218 @@
+package delta
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// Positions are those that a Read looks at, of the ones that its filter has taps for.
+type Positions int
+
+// The positions.
+const (
+	AllPositions     Positions = iota
+	OwnPosition                // a token's own
+	EarlierPositions           // all others
+)
+
+// ReadOptions describe a read. With Filter and Starts nil it is a sum of rows.
+type ReadOptions struct {
+	Seq    int            // tokens a row; T = batch*Seq
+	Filter *gorgonia.Node // [taps, n, D], the last tap a token's own position; nil: none
+	Starts *gorgonia.Node // Int32, T entries: the first position in its row that a token sees; nil: 0
+	Part   Positions      // terms of the sum: a Read of each of two parts adds up to that of all
+}
+
+// read compresses the rows of a stream to one. Inputs: x, r, and the filter and the starts if there
+// are any.
+type read struct {
+	seq              int
+	filtered, masked bool
+	part             Positions
+	cache            *graph.CacheLayer
+}
+
+// Read compresses the n rows of a stream to one, after a causal convolution over positions with a
+// filter for each entry (Zhang et al. 2026, arXiv 2601.00417):
+//
+//	u_t = sum over c of r[c] Y_t[c];   Y_t[c] = sum over lags j of f[taps-1-j, c] ⊙ X_(t-j)[c]
+//
+// where positions before a row's first token count as zero, as do those before the token's document
+// with Starts. Y_t is X_t without a filter. x [T, n, D], r [n], u [T, D]; Y is never made. With
+// Options.Cache the tokens stand after those of earlier runs.
+func Read(b *graph.Builder, x, r *gorgonia.Node, o ReadOptions) *gorgonia.Node {
+	k := read{seq: o.Seq, filtered: o.Filter != nil, masked: o.Starts != nil, part: o.Part}
+	inputs := gorgonia.Nodes{x, r}
+	if k.filtered {
+		inputs = append(inputs, o.Filter)
+	}
+	if k.masked {
+		inputs = append(inputs, o.Starts)
+	}
+	if b.Err() == nil && b.Cache() != nil && k.filtered && x != nil && o.Seq > 0 {
+		slots, width := o.Seq+o.Filter.Shape()[0]-1, graph.SignatureOf(x).Width()
+		var err error
+		if k.cache, err = b.Cache().Carry(x.Dtype(), slots, width); err != nil {
+			b.Fail(errors.Wrap(err, "graph: DeltaRead"))
+			return nil
+		}
+	}
+	return b.Apply(k, inputs...)
+}
+
+func (k read) String() string {
+	return fmt.Sprintf("DeltaRead(seq=%d, filter=%t, masked=%t, part=%d)", k.seq, k.filtered, k.masked, k.part)
+}
+
+// startsInput is the number of the input that the starts are.
+func (k read) startsInput() int {
+	switch {
+	case !k.masked:
+		return -1
+	case k.filtered:
+		return 3
+	}
+	return 2
+}
+
+// filterInput is that of the filter.
+func (k read) filterInput() int {
+	if k.filtered {
+		return 2
+	}
+	return -1
+}
+
+func (k read) FLOPs(c graph.Cost) int {
+	p := k.paramsOf(c)
+	return 2 * (p.LastLag - p.FirstLag + 1) * c.Signature(0).Size()
+}
+
+func (k read) Infer(in []graph.Signature) (graph.Signature, error) {
+	floats := in
+	if k.masked {
+		floats = in[:len(in)-1]
+	}
+	if err := graph.WantFloats(floats); err != nil {
+		return graph.Signature{}, err
+	}
+	x, r := in[0], in[1]
+	switch {
+	case x.Shape.Dims() != 3:
+		return graph.Signature{}, errors.Errorf("x: want shape [tokens, n, D], got %v", x.Shape)
+	case k.seq < 1 || x.Leading()%k.seq != 0:
+		return graph.Signature{}, errors.Errorf("x: want a multiple of seq %d tokens, got %v", k.seq, x.Shape)
+	case r.Shape.Dims() != 1 || r.Size() != x.Shape[1]:
+		return graph.Signature{}, errors.Errorf("r: want shape (%d), an entry a row of x %v, got %v", x.Shape[1], x.Shape, r.Shape)
+	}
+	if k.filtered {
+		if f := in[2].Shape; f.Dims() != 3 || !f[1:].Eq(x.Shape[1:]) {
+			return graph.Signature{}, errors.Errorf("filter: want shape [taps, %d, %d] for x %v, got %v", x.Shape[1], x.Shape[2], x.Shape, f)
+		}
+	}
+	if k.masked {
+		if err := graph.WantInts(in, len(in)-1, "starts"); err != nil {
+			return graph.Signature{}, err
+		}
+		if n := in[len(in)-1].Size(); n != x.Leading() {
+			return graph.Signature{}, errors.Errorf("starts: want %d entries, one a token, got %d", x.Leading(), n)
+		}
+	}
+	return graph.Signature{DType: x.DType, Shape: graph.WithTokens(x.Leading(), x.Shape[2])}, nil
+}
+
+// params are the sizes for x and a filter of so many taps.
+func (k read) params(x graph.Signature, taps int) kernel.DeltaReadParams {
+	p := kernel.DeltaReadParams{Tokens: x.Leading(), Seq: k.seq, N: x.Shape[1], D: x.Shape[2], Taps: taps, LastLag: taps - 1}
+	switch k.part {
+	case OwnPosition:
+		p.LastLag = 0
+	case EarlierPositions:
+		p.FirstLag = 1
+	}
+	return p
+}
+
+// signatures gives those of an op's inputs.
+type signatures interface{ Signature(i int) graph.Signature }
+
+// paramsOf are params of an op's inputs.
+func (k read) paramsOf(c signatures) kernel.DeltaReadParams {
+	taps := 1
+	if k.filtered {
+		taps = c.Signature(2).Leading()
+	}
+	return k.params(c.Signature(0), taps)
+}
+
+func (k read) VJP(d *graph.Derivative) {
+	if k.cache != nil {
+		d.Builder().Fail(errors.New("graph: DeltaRead: want no cache where a gradient is taken: build the training graph without Options.Cache"))
+		return
+	}
+	grad := readGrad{of: k, gradient: d.Inputs()}
+	var inputs gorgonia.Nodes
+	for i := range d.Inputs() {
+		inputs = append(inputs, d.Input(i))
+	}
+	primary := d.ApplyAccumulating(grad, append(inputs, d.Gradient())...)
+	d.Set(0, primary)
+	if d.Wants(1) {
+		d.SetSecondary(1, primary, 0, "GradR of DeltaRead")
+	}
+	if k.filtered && d.Wants(2) {
+		d.SetSecondary(2, primary, 1, "GradFilter of DeltaRead")
+	}
+}
+
+func (k read) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runRead[float32], runRead[float64])
+}
+
+func runRead[T kernel.Float](k read, c *graph.Call) error {
+	run, p := graph.State[kernel.DeltaRead[T]](c), k.paramsOf(c)
+	u, x, r := graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1)
+	filter, starts := graph.In[T](c, k.filterInput()), graph.In[int32](c, k.startsInput())
+	if k.cache != nil {
+		run.ForwardCached(c.Pool(), u, x, filter, r, graph.Carried[T](k.cache), starts, p)
+		return nil
+	}
+	run.Forward(c.Pool(), u, x, filter, r, starts, p)
+	return nil
+}
+
+// readGrad is dx; its secondaries are dr and dfilter. Inputs: those of the read, the gradient of its
+// result and, where dx is to be added to it, the gradient that x has from elsewhere.
+type readGrad struct {
+	graph.NoGradient
+	of       read
+	gradient int // the number of the gradient among the inputs
+}
+
+func (k readGrad) String() string { return "GradX of " + k.of.String() }
+
+func (k readGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
+
+func (k readGrad) InPlace(i int) bool { return i == k.gradient+1 }
+
+func (k readGrad) FLOPs(c graph.Cost) int {
+	return (1 + max(c.Secondary(0), c.Secondary(1))) * k.of.FLOPs(c)
+}
+
+func (k readGrad) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runReadGrad[float32], runReadGrad[float64])
+}
+
+func runReadGrad[T kernel.Float](k readGrad, c *graph.Call) error {
+	grads := kernel.DeltaReadGrads[T]{X: graph.Out[T](c), Addend: graph.In[T](c, k.gradient+1)}
+	grads.R, grads.AddToR = graph.SecondaryOut[T](c, 0)
+	grads.Filter, grads.AddToFilter = graph.SecondaryOut[T](c, 1)
+	graph.State[kernel.DeltaRead[T]](c).Backward(c.Pool(), grads, graph.In[T](c, k.gradient), graph.In[T](c, 0),
+		graph.In[T](c, k.of.filterInput()), graph.In[T](c, 1), graph.In[int32](c, k.of.startsInput()), k.of.paramsOf(c))
+	return nil
+}
