@@ -42,7 +42,7 @@ func TestCarryToSums(t *testing.T) {
 // readHooks are what sites read, or the streams before them.
 func readHooks(c models.Spec) []string {
 	switch c.Stream.(type) {
-	case stream.HyperConfig, stream.MHCConfig, stream.MHCLiteConfig, stream.KromHCConfig, stream.GatedResidualConfig, stream.VWNConfig, stream.AttnResConfig:
+	case stream.HyperConfig, stream.MHCConfig, stream.MHCLiteConfig, stream.KromHCConfig, stream.GatedResidualConfig, stream.VWNConfig, stream.AttnResConfig, stream.DeepDeltaConfig:
 		return []string{"blocks.*.*.read"}
 	case stream.HieraggConfig:
 		return []string{"embedding.out", "blocks.*.*.stream", "blocks.*.aggregate"}

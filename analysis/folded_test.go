@@ -57,7 +57,7 @@ func readBySite(t *testing.T, run *cache.Cache, c models.Spec, token int) []floa
 	t.Helper()
 	name := "embedding.out"
 	switch c.Stream.(type) {
-	case stream.HyperConfig, stream.MHCConfig, stream.MHCLiteConfig, stream.KromHCConfig, stream.GatedResidualConfig, stream.VWNConfig:
+	case stream.HyperConfig, stream.MHCConfig, stream.MHCLiteConfig, stream.KromHCConfig, stream.GatedResidualConfig, stream.VWNConfig, stream.DeepDeltaConfig:
 		name = "blocks.0.attention.read"
 	}
 	a, err := run.Get(name)

@@ -3,6 +3,7 @@ package analysis_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -235,6 +236,9 @@ func (n *naive) plain(site, to string, in, out int) *mat.Dense {
 	if on[stream.MUDDConfig](n.c) {
 		m.Scale(n.connected(site, to), m)
 	}
+	if on[stream.DeepDeltaConfig](n.c) {
+		m = times(m, n.compressed(to, out))
+	}
 	if on[stream.HieraggConfig](n.c) {
 		for l := 1; l < n.c.Layers; l += 2 {
 			if position(site) <= 10*l+5 && 10*l+5 < position(to) {
@@ -247,6 +251,23 @@ func (n *naive) plain(site, to string, in, out int) *mat.Dense {
 		}
 	}
 	return m
+}
+
+// compressed is what a read makes of rows that are alike, at their own position.
+func (n *naive) compressed(to string, d int) mat.Matrix {
+	name, block := "compress", 0
+	if _, err := fmt.Sscanf(to, "blocks.%d.", &block); err == nil {
+		name = fmt.Sprintf("blocks.%d.compress", block)
+	}
+	factors := slices.Repeat([]float64{1}, d)
+	if r := n.store.Param(name + ".read"); r != nil {
+		factors = make([]float64, d)
+		filter := graph.Float64s(n.store.Param(name + ".conv").Value)
+		for c, weight := range graph.Float64s(r.Value) {
+			floats.AddScaled(factors, weight, filter[len(filter)-(r.Size()-c)*d:][:d])
+		}
+	}
+	return mat.NewDiagDense(d, factors)
 }
 
 // averaged is what depth-weighted averages make of 1 that a site writes, where another reads.

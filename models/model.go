@@ -100,6 +100,7 @@ func (m *Model) ForwardFrom(tokens, starts *gorgonia.Node) *gorgonia.Node {
 	if starts == nil && m.spec.MaskDocuments {
 		starts = attention.DocumentStarts(m.b, tokens, m.spec.BOS)
 	}
+	in.Starts = starts
 	state := m.stream.Embed(in)
 	seq := tokens.Shape()[1]
 	for l := range m.spec.Layers {

@@ -53,6 +53,7 @@ func zooCounts() map[string]int {
 		"vwn-2x3":   base162m + (2*3*7+384*7+384)*sites + 884_736 + rows*(1152-d),
 		// A query and a gain at all sites but the first, and at the end.
 		"attnres-162m": base162m + 2*d*sites, "attnres-full-162m": base162m + 2*d*sites,
+		"deep-delta-162m": base162m + (d+1)*5*sites + (4*4*d+4)*(blocks+1),
 		// r = 8: tables and W_reduce of 6144, and its norm.
 		"vwn-8x64": base162m + (2*64*80+96*80+96)*sites + 6144*d + 6144 + rows*(6144-d),
 		// Three matrices of 2/3 of the width, and two as wide.
@@ -107,6 +108,9 @@ func quickstartCounts() map[string]int {
 		"quickstart-mudd": baseQuickstart + d*(8+12+16+20) + 9*8 + 13*12 + 17*16 + 21*5 + 2*d*3,
 		// Reads in the place of all norms.
 		"quickstart-gated-residual": baseQuickstart + 4*d*(1+2*16+4)*sites + 4*d*(1+2*16) - 9*d,
+
+		"quickstart-deep-delta":        baseQuickstart + (d+1)*5*sites + (4*4*d+4)*(blocks+1),
+		"quickstart-deep-delta-vector": baseQuickstart + (d+1)*2*sites,
 	}
 }
 

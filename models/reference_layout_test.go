@@ -20,6 +20,7 @@ type link struct {
 	theirs, ours string
 	layers       bool
 	base         int
+	split        []int // the shape by which strides count, where it is another than theirs
 	strides      []int
 }
 
@@ -28,6 +29,9 @@ func (l link) each(t *testing.T, shape []int, f func(ours string, their, our int
 	layers, name := 1, l.ours
 	if l.layers {
 		layers, shape = shape[0], shape[1:]
+	}
+	if l.split != nil {
+		shape = l.split
 	}
 	require.Len(t, l.strides, len(shape), l.theirs)
 	size := 1

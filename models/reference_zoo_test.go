@@ -111,7 +111,8 @@ func readers() map[string]func(*testing.T, *reference) {
 		"highway": readHighway, "hieragg": readHieragg, "dwlstm": readDWLSTM, "moe": readMoE, "denseformer": readDenseFormer, "muon": readTransformer,
 		"mudd":           readMUDD,
 		"value-residual": readTransformer, "modern": readTransformer,
-		"attnres": readAttnRes,
+		"attnres":    readAttnRes,
+		"deep-delta": readDeepDelta,
 	}
 }
 

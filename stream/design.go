@@ -119,12 +119,12 @@ type Shape struct {
 // Has tells whether blocks have such a sublayer.
 func (s Shape) Has(x Sublayer) bool { return slices.Contains(s.Sublayers, x) }
 
-// orDefault is a size, or where it is 0 its default.
-func orDefault(size, own int) int {
-	if size == 0 {
+// orDefault is a setting, or where it is 0 its default.
+func orDefault[T int | float64](setting, own T) T {
+	if setting == 0 {
 		return own
 	}
-	return size
+	return setting
 }
 
 // ratio returns size/base, 1 without a base.

@@ -40,9 +40,10 @@ type Site struct {
 // Name is the prefix of the site's parameters, "blocks.3.attention".
 func (s Site) Name() string { return fmt.Sprintf("blocks.%d.%s", s.Block, s.Sublayer) }
 
-// Tokens are a model's input: token ids [batch, seq] Int32 and their positions in their
-// rows, the same shape (nil where the stream has no position table).
-type Tokens struct{ IDs, Positions *gorgonia.Node }
+// Tokens are a model's input, all [batch, seq] Int32: token ids, their positions in their rows (nil
+// where the stream has no position table) and, where documents are masked, for each the index in its
+// row of the first token that it may see (else nil).
+type Tokens struct{ IDs, Positions, Starts *gorgonia.Node }
 
 // Stream is a residual stream. Methods make nodes through the graph.Builder that the
 // stream was made with; errors are the builder's.

@@ -28,7 +28,7 @@ func checkSeeds(t *testing.T, c models.Spec) {
 			assert.Empty(t, draws[math.Round(draw*1e9)], "%q begins like that parameter", p.Name)
 			draws[math.Round(draw*1e9)] = p.Name
 		}
-		assert.Equal(t, p.Init.Std == 0, slices.Equal(p.Value.Float32s(), other.Param(p.Name).Value.Float32s()), "%q of another seed", p.Name)
+		assert.Equal(t, p.Init.Std == 0 && p.Init.Uniform == 0, slices.Equal(p.Value.Float32s(), other.Param(p.Name).Value.Float32s()), "%q of another seed", p.Name)
 		for i, v := range wide.Param(p.Name).Value.Float64s() {
 			require.Equal(t, float32(v), p.Value.Float32s()[i], "%q in float64", p.Name)
 		}

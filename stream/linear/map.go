@@ -63,7 +63,7 @@ func (m Matrix) Transpose(_ int, y []float64) []float64 {
 }
 
 // Scale multiplies each entry by a factor of its own, as gates do: y = f_t ⊙ x with Factors
-// f [T, Size].
+// f [T, Size], or [Size] for all tokens.
 type Scale struct {
 	Factors []float64
 	Size    int
@@ -74,6 +74,9 @@ func (m Scale) Sizes() (in, out int) { return m.Size, m.Size }
 
 // Apply returns f_t ⊙ x.
 func (m Scale) Apply(token int, x []float64) []float64 {
+	if len(m.Factors) == m.Size {
+		token = 0
+	}
 	return floats.MulTo(make([]float64, m.Size), m.Factors[token*m.Size:][:m.Size], x)
 }
 
