@@ -53,14 +53,14 @@ func (t *gatedReadForward[T]) Part(_, lo, hi int) {
 //
 //	da_t[i] = du_t ⊙ z_t[i] ⊙ sigmoid'(a_t[i]) / n;   dz_t[i] = du_t ⊙ sigmoid(a_t[i]) / n
 //
-// da may be a; dz may be nil: not wanted.
-func (k *GatedRead[T]) Backward(p *Pool, da, dz, du, z, a []T, d GatedParams) {
+// da may be a; dz may be nil: not wanted. accumulate adds dz to what the slice holds.
+func (k *GatedRead[T]) Backward(p *Pool, da, dz, du, z, a []T, accumulate bool, d GatedParams) {
 	t, size := &k.backward, d.Tokens*d.stream()
 	t.da, t.dz, t.du, t.z, t.a = da[:size], nil, du[:d.Tokens*d.D], z[:size], a[:size]
 	if dz != nil {
 		t.dz = dz[:size]
 	}
-	t.d, t.path = d, pathOf[T](k.path)
+	t.accumulate, t.d, t.path = accumulate && dz != nil, d, pathOf[T](k.path)
 	t.scratch = growKept(t.scratch, p.Threads())
 	p.Do(d.Tokens, t)
 	t.da, t.dz, t.du, t.z, t.a = nil, nil, nil, nil, nil
@@ -68,6 +68,7 @@ func (k *GatedRead[T]) Backward(p *Pool, da, dz, du, z, a []T, d GatedParams) {
 
 type gatedReadBackward[T Float] struct {
 	da, dz, du, z, a []T
+	accumulate       bool
 	d                GatedParams
 	path             path
 	scratch          [][]T // du/n of a token, and a row of dz that is not wanted, one a worker
@@ -84,7 +85,7 @@ func (t *gatedReadBackward[T]) Part(worker, lo, hi int) {
 			if t.dz != nil {
 				dz = rowOf(t.dz, row, width)
 			}
-			gatedGradient(t.path, rowOf(t.da, row, width), dz, share, rowOf(t.a, row, width), rowOf(t.z, row, width), nil)
+			gatedGradient(t.path, rowOf(t.da, row, width), dz, share, rowOf(t.a, row, width), rowOf(t.z, row, width), kept(dz, t.accumulate))
 		}
 	}
 }

@@ -52,7 +52,7 @@ func (k *gatedKernels[T]) forward(p *Pool, s *gatedData[T]) {
 }
 
 func (k *gatedKernels[T]) backward(p *Pool, s *gatedData[T]) {
-	k.read.Backward(p, s.da, s.dz, s.du, s.z, s.a, s.d)
+	k.read.Backward(p, s.da, s.dz, s.du, s.z, s.a, false, s.d)
 	k.hidden.Backward(p, s.dxh, s.dh, s.x, nil, s.rank, s.d)
 	k.write.Backward(p, s.dy, s.dxw, s.dout, s.y, s.x, false, false, s.d)
 }
@@ -128,10 +128,13 @@ func checkGatedPath(t *testing.T, k *gatedKernels[float32], s *gatedData[float32
 		requireNear(t, want, [][]float32{s.u, s.h, s.out, s.da, s.dz, s.dxh, s.dxw, s.dy}[i], 2e-6, name)
 	}
 	in := append([]float32(nil), s.a...)
-	k.read.Backward(p, in, make([]float32, len(in)), s.du, s.z, in, s.d)
+	k.read.Backward(p, in, make([]float32, len(in)), s.du, s.z, in, false, s.d)
 	require.Equal(t, s.da, in, "da in the place of a")
-	k.read.Backward(p, in, nil, s.du, s.z, s.a, s.d)
+	k.read.Backward(p, in, nil, s.du, s.z, s.a, false, s.d)
 	require.Equal(t, s.da, in, "without dz")
+	in = append(in[:0], s.dz...)
+	k.read.Backward(p, make([]float32, len(in)), in, s.du, s.z, s.a, true, s.d)
+	requireNear(t, doubled(s.dz), in, 1e-6, "accumulated dz")
 	in = append([]float32(nil), s.z...)
 	k.write.Forward(p, in, in, s.y, s.x, s.d)
 	require.Equal(t, s.out, in, "out in the place of r")

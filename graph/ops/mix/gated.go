@@ -81,8 +81,8 @@ func (k gatedReadGrad) Run(c *graph.Call) error {
 }
 
 func runGatedReadGrad[T kernel.Float](_ gatedReadGrad, c *graph.Call) error {
-	dz, _ := graph.SecondaryOut[T](c, 0)
-	graph.State[kernel.GatedRead[T]](c).Backward(c.Pool(), graph.Out[T](c), dz, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), gatedParams(c.Signature(1)))
+	dz, accumulate := graph.SecondaryOut[T](c, 0)
+	graph.State[kernel.GatedRead[T]](c).Backward(c.Pool(), graph.Out[T](c), dz, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), accumulate, gatedParams(c.Signature(1)))
 	return nil
 }
 

@@ -18,6 +18,9 @@ func gatedCases() []optest.Case {
 	for _, s := range []gatedShape{{3, 4, 5, 2}, {2, 1, 3, 1}, {1, 3, 1, 4}, {19, 2, 4, 3}, {2, 9, 3, 2}, {1, 4, 132, 3}} {
 		cases = append(cases, s.cases()...)
 	}
+	for _, s := range []gatedShape{{3, 4, 5, 2}, {1, 4, 132, 3}} {
+		cases = append(cases, s.step())
+	}
 	return cases
 }
 
@@ -25,8 +28,7 @@ func gatedCases() []optest.Case {
 type gatedShape struct{ tokens, n, d, rank int }
 
 func (s gatedShape) cases() []optest.Case {
-	h, y, x := []int{s.tokens, s.n, s.d}, []int{s.tokens, s.d}, []int{s.tokens, s.rank + s.n}
-	name := fmt.Sprintf("%+v", s)
+	h, y, x, name := []int{s.tokens, s.n, s.d}, []int{s.tokens, s.d}, []int{s.tokens, s.rank + s.n}, fmt.Sprintf("%+v", s)
 	return []optest.Case{
 		{Name: "GatedRead/" + name, Floats: [][]int{h, {s.tokens, s.n * s.d}},
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return GatedRead(b, x[0], x[1]) },
@@ -37,18 +39,23 @@ func (s gatedShape) cases() []optest.Case {
 		{Name: "GatedWrite/" + name, Floats: [][]int{h, y, x},
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return GatedWrite(b, x[0], x[1], x[2]) },
 			Want:  func(x [][]float64, _ [][]int32) []float64 { return s.wantWrite(x[0], x[1], x[2]) }},
-		{Name: "Gated/step " + name, Floats: [][]int{h, y, {s.n * s.d, s.rank + s.n}, {s.rank, s.n * s.d}},
-			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
-				projected := linear.Map(b, x[0], x[2], linear.Options{AddGradient: true})
-				u := GatedRead(b, x[0], linear.Map(b, GatedHidden(b, projected, s.rank, s.n), x[3], linear.Options{}))
-				return GatedWrite(b, x[0], b.Add(u, x[1]), projected)
-			},
-			Want: func(x [][]float64, _ [][]int32) []float64 {
-				projected := optest.WantLinear([][]float64{x[0], x[2]}, s.n*s.d, s.rank+s.n, linear.Options{})
-				u := s.wantRead(x[0], optest.WantLinear([][]float64{s.wantHidden(projected), x[3]}, s.rank, s.n*s.d, linear.Options{}))
-				return s.wantWrite(x[0], optest.WantAdd([][]float64{u, x[1]}, nil), projected)
-			}},
 	}
+}
+
+// step is a read, and a write of what was read.
+func (s gatedShape) step() optest.Case {
+	size, width := s.n*s.d, s.rank+s.n
+	return optest.Case{Name: fmt.Sprintf("Gated/step %+v", s), Floats: [][]int{{s.tokens, s.n, s.d}, {s.tokens, s.d}, {size, width}, {s.rank, size}},
+		Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+			projected := linear.Map(b, x[0], x[2], linear.Options{AddGradient: true})
+			u := GatedRead(b, x[0], linear.Map(b, GatedHidden(b, projected, s.rank, s.n), x[3], linear.Options{}))
+			return GatedWrite(b, x[0], b.Add(u, x[1]), projected)
+		},
+		Want: func(x [][]float64, _ [][]int32) []float64 {
+			projected := optest.WantLinear([][]float64{x[0], x[2]}, size, width, linear.Options{})
+			u := s.wantRead(x[0], optest.WantLinear([][]float64{s.wantHidden(projected), x[3]}, s.rank, size, linear.Options{}))
+			return s.wantWrite(x[0], optest.WantAdd([][]float64{u, x[1]}, nil), projected)
+		}}
 }
 
 func wantSigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
