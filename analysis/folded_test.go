@@ -72,7 +72,7 @@ func readBySite(t *testing.T, run *cache.Cache, c models.Spec, token int) []floa
 func TestFoldedHeadsReadWhatTheModelReads(t *testing.T) {
 	t.Parallel()
 	all := zoo(t)
-	for _, name := range []string{"vector/gpt2", "matrix/authors"} {
+	for _, name := range []string{"vector/gpt2", "matrix/authors", "mudd"} {
 		all[name+"/shared"] = varied(t, all[name], func(c *models.Config) { c.Attention.KVHeads = 1 })
 	}
 	for name, c := range all {

@@ -33,6 +33,7 @@ func tensorModels(t *testing.T) map[string]models.Spec {
 	all["vector/gpt2/shared"] = with("vector/gpt2", func(c *models.Config) {
 		c.Attention = models.Attention{Heads: 4, KVHeads: 2, HeadDim: 6, Positions: models.PositionsRoPE}
 	})
+	all["mudd/shared"] = with("mudd", func(c *models.Config) { c.Attention.KVHeads = 1 })
 	all["matrix/bias/shared"] = with("matrix/bias", func(c *models.Config) { c.Attention.KVHeads = 1 })
 	for name, c := range all {
 		if on[stream.DWLSTMConfig](c) {

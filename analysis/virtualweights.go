@@ -32,8 +32,10 @@ import (
 //	vwn                   A ⊗ I_d, A [m, m] the mean of such products, between slots of d entries
 //	hieragg               a C diag(g_1) C diag(g_2) ..., the norms of the aggregates on the way, a
 //	                      the mean of the products of 1/sigma and of how often a term is added up
+//	denseformer           a I, a of the averages' weights
+//	mudd                  a I, another one into q, k and v each, a the mean of products of the sums' weights
 //
-// Without a run a = 1 and A is as a virtual width network's coefficients start: slot i is
+// Without a run a = 1 (mudd: as its weights' static part b says) and A is as a virtual width network's coefficients start: slot i is
 // read where slot i mod m was written. W_E of such a network has rows of n slots and W_U
 // includes the group norm and W_reduce; W_expand is a part of M.
 type VirtualWeights struct {

@@ -122,7 +122,7 @@ func TestConformanceZoo(t *testing.T) {
 		{"hyper/one-dynamic", tinyZoo(stream.HyperConfig{N: 1, Dynamic: true}, plainly)},
 		{"kromhc/eight", tinyZoo(stream.KromHCConfig{N: 8}, plainly)},
 		{"mudd/prepost-bias", tinyZoo(stream.MUDDConfig{PrePost: true}, func(c *models.Config) { noPositionsBias(c); c.Layers = 3 })},
-		{"mudd/exact", tinyZoo(stream.MUDDConfig{ExpandLast: true}, func(c *models.Config) { c.Gelu = models.GeluExact })},
+		{"mudd/exact", tinyZoo(stream.MUDDConfig{ExpandLast: true}, func(c *models.Config) { c.Gelu, c.Attention.KVHeads = models.GeluExact, 1 })},
 		{"gated-residual/bias-dropout", tinyZoo(stream.GatedResidualConfig{N: 3, Rank: 5}, dropoutBias)},
 		{"vwn/groups", tinyZoo(stream.VWNConfig{M: 3, N: 6}, plainly)},
 		{"vwn/fraction", tinyZoo(stream.VWNConfig{Vectors: width(18), M: 2, N: 3}, plainly)},

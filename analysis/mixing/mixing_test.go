@@ -40,7 +40,7 @@ func at(t *testing.T, m *mixing.Moves, name string, kind stream.MixingKind) mixi
 // start is not random; A_res of streams that start at the identity amplify nothing.
 func TestNothingHasMovedAtFirst(t *testing.T) {
 	for _, d := range []stream.Design{stream.HyperConfig{N: 3}, stream.HyperConfig{N: 2, Dynamic: true}, stream.MHCConfig{N: 4}, stream.MHCLiteConfig{N: 3},
-		stream.VWNConfig{M: 2, N: 3}, stream.DenseFormerConfig{}} {
+		stream.VWNConfig{M: 2, N: 3}, stream.DenseFormerConfig{}, stream.MUDDConfig{}} {
 		t.Run(d.Name(), func(t *testing.T) {
 			c, ids := tiny(t, d)
 			start, err := mixing.Start(c, 1, ids)

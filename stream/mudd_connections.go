@@ -1,0 +1,64 @@
+package stream
+
+import (
+	"fmt"
+	"math"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/ops/linear"
+	"github.com/residua-go/residua/graph/ops/norm"
+	"github.com/residua-go/residua/layers"
+)
+
+// connections are what follows a block.
+type connections struct {
+	w1, w2, bias *gorgonia.Node // [D, h], [h, sums*sources], [sums*sources]
+	// Of prepost, else nil: of the kept output, the last sum, and the weights' input, whose gain is [D].
+	norm, post *rms
+	denseGain  *gorgonia.Node
+}
+
+// connectionsName is "blocks.3.mudd".
+func connectionsName(block int) string { return fmt.Sprintf("blocks.%d.mudd", block) }
+
+func newConnections(b *graph.Builder, c MUDDConfig, block int) connections {
+	name := connectionsName(block)
+	sums, sources, hidden := c.sums(block)
+	w1 := c.Init.Hidden(name+".w1", c.D, c.WidthRatio, c.D, hidden)
+	w1.Init = graph.Normal(1 / math.Sqrt(float64(c.D)))
+	bias := table(sums, sources, func(_, j int) float64 { return indicator(j == sources-1 && !c.PrePost) })
+	m := connections{w1: b.Param(w1), w2: b.Param(decaying(name+".w2", hidden, len(bias))), bias: b.Param(constant(name+".bias", bias, len(bias)))}
+	if c.PrePost {
+		m.norm, m.post = newRMS(b, name+".norm", c.Vectors, 1), newRMS(b, name+".post_norm", c.Vectors, 0.001)
+		m.denseGain = b.Param(layers.Gain(name+".dense_norm", c.D))
+	}
+	return m
+}
+
+// weights are A [T, sums*sources] of a block's output.
+func (k connections) weights(b *graph.Builder, x *gorgonia.Node, c MUDDConfig) *gorgonia.Node {
+	z := norm.Linear(b, x, k.denseGain, k.w1, norm.Options{RMS: true, Eps: c.Norm.Eps}) // [T, h]
+	return linear.Map(b, elementwise.Gelu(b, z, c.ExactGelu), k.w2, linear.Options{Bias: k.bias})
+}
+
+// rms is an RMSNorm around connections.
+type rms struct {
+	b    *graph.Builder
+	gain *gorgonia.Node // [D]
+	eps  float64
+}
+
+// newRMS makes one whose gain starts at a number.
+func newRMS(b *graph.Builder, name string, c Vectors, start float64) *rms {
+	gain := layers.Gain(name, c.D)
+	gain.Init = graph.Initializer{Offset: start}
+	return &rms{b, b.Param(gain), c.Norm.Eps}
+}
+
+// of normalises x [T, D].
+func (n *rms) of(x *gorgonia.Node) *gorgonia.Node {
+	return norm.Apply(n.b, x, n.gain, norm.Options{RMS: true, Eps: n.eps})
+}
