@@ -100,7 +100,7 @@ func (n *naive) in(name string) *mat.Dense {
 		require.NoError(n.t, err)
 		dh := n.c.HeadDim()
 		from := (strings.IndexRune("qkv", via)*n.c.HeadCount() + h) * dh
-		return times(normMatrix(gainOf(n.c, n.store, site, strings.IndexRune("qkv", via)), n.c.Norm == models.NormLayer), n.param(site+".qkv").Slice(0, n.c.Width(), from, from+dh))
+		return times(n.attentionNorm(site, strings.IndexRune("qkv", via)), n.param(site+".qkv").Slice(0, n.c.Width(), from, from+dh))
 	case n.c.FeedForwardShape().Experts > 0:
 		all := &mat.Dense{}
 		w := parameter(n.t, n.store, site+".w1", n.c.FeedForwardShape().Experts*n.c.Width())
@@ -313,6 +313,14 @@ func (n *naive) connected(site, to string) float64 {
 		}
 	}
 	return ways[0]
+}
+
+// attentionNorm is that before queries (0), keys (1) or values (2).
+func (n *naive) attentionNorm(site string, via int) *mat.Dense {
+	if waysOf(n.c, n.store, site) {
+		return normMatrix(gainOf(n.c, n.store, site, via), n.c.Norm == models.NormLayer)
+	}
+	return n.norm(site + ".norm")
 }
 
 // gainOf is that of the norm before queries (0), keys (1) or values (2).
