@@ -21,6 +21,7 @@ import (
 //	neuron n:  W1[:, n] . W2[n, :] / (|W1[:, n]| |W2[n, :]|)
 //	head h:    tr(W_V W_O) / (||W_V|| ||W_O||) = sum Re(eigenvalues of OV) / (||W_V|| ||W_O||)
 //
+// (W3 in the place of W1 where W1 makes a gate, by which the neuron's value W3[:, n] is multiplied)
 // with the norms folded in, -1 where exactly the direction that is read is subtracted. A
 // matrix stream's are matrices of Dk x Dv: neuron n reads C(g o sum_h r_FF[h] ⊗ W1[h, n]) and
 // writes sum_h w_FF[h] ⊗ W2[n, h]; a head reads column v with C(g[:, v] o r_V[h]) and writes
@@ -95,14 +96,16 @@ func (p inOut) joint() float64 {
 	return cosine(floats.Sum(p.dot), floats.Sum(p.in), floats.Sum(p.out))
 }
 
-// vectorNeurons compares the columns of W1 [D, N] and the rows of W2 [N, D].
+// vectorNeurons compares the columns of W1 [D, N], of gated neurons those of W3, the last N that the
+// site reads with, and the rows of W2 [N, D].
 func (f *Folded) vectorNeurons(layer int) inOut {
 	site := siteName(layer, stream.FeedForward)
 	in, out := f.end(site, true).weights(), f.end(site, false).weights()
-	n, _ := in.Dims()
+	n, _ := out.Dims()
+	gates := in.RawMatrix().Rows - n
 	p := inOut{make([]float64, n), make([]float64, n), make([]float64, n)}
 	for i := range n {
-		a, b := in.RawRowView(i), out.RawRowView(i) // [D]
+		a, b := in.RawRowView(gates+i), out.RawRowView(i) // [D]
 		p.dot[i], p.in[i], p.out[i] = floats.Dot(a, b), floats.Dot(a, a), floats.Dot(b, b)
 	}
 	return p

@@ -66,7 +66,7 @@ func readDirection(c models.Spec, gain, keys, values []float64) []float64 {
 // [Dk, Dv] that are read and written, built out.
 func TestErasureOfMatrixStreams(t *testing.T) {
 	all := zoo(t)
-	for _, name := range []string{"matrix", "matrix/authors", "matrix/moe", "matrix/bias"} {
+	for _, name := range []string{"matrix", "matrix/authors", "matrix/moe", "matrix/swiglu", "matrix/bias"} {
 		t.Run(name, func(t *testing.T) {
 			c := all[name]
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
@@ -90,7 +90,11 @@ func checkMatrixNeurons(t *testing.T, c models.Spec, store *graph.Store, l int, 
 	unfolded := varied(t, c, func(c *models.Config) { c.Norm, c.Bias = models.NormRMS, false })
 	floats.AddConst(1, plain)
 	w2 := expertsOf(c, store, name+".w2", hidden(c))
-	for e, w1 := range expertsOf(c, store, name+".w1", s.Rank*s.Dv) {
+	first := expertsOf(c, store, name+".w1", s.Rank*s.Dv)
+	if store.Param(name+".w3") != nil {
+		first = []*mat.Dense{valueWeights(c, store, name)}
+	}
+	for e, w1 := range first {
 		for i := range hidden(c) {
 			read := readDirection(c, value(".norm"), value(".read"), mat.Col(nil, i, w1))
 			wrote := readDirection(unfolded, plain, value(".write"), w2[e].RawRowView(i))
@@ -136,7 +140,7 @@ func eigenScore(t *testing.T, v, o mat.Matrix) float64 {
 // TestErasureOfVectorStreams compares with folded weights and eigenvalues.
 func TestErasureOfVectorStreams(t *testing.T) {
 	all := zoo(t)
-	for _, name := range []string{"vector", "vector/gpt2", "vector/moe", "hyper/dynamic", "vwn", "hieragg/dou"} {
+	for _, name := range []string{"vector", "vector/gpt2", "vector/moe", "vector/swiglu", "hyper/dynamic", "vwn", "hieragg/dou"} {
 		t.Run(name, func(t *testing.T) {
 			c := all[name]
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
@@ -152,7 +156,7 @@ func TestErasureOfVectorStreams(t *testing.T) {
 					want := eigenScore(t, qkv.Slice(0, c.Width(), from, from+dh), o.Slice(h*dh, (h+1)*dh, 0, c.Width()))
 					require.InDelta(t, want, e.Layers[l].Heads[h], 1e-9)
 				}
-				w1 := naiveFold(c, gain(f), sideBySide(expertsOf(c, store, f+".w1", c.Width())))
+				w1 := naiveFold(c, gain(f), valueWeights(c, store, f))
 				for n, got := range e.Layers[l].Neurons {
 					in, out := mat.Col(nil, n, w1), expertsOf(c, store, f+".w2", hidden(c))[n/hidden(c)].RawRowView(n%hidden(c))
 					require.InDelta(t, floats.Dot(in, out)/floats.Norm(in, 2)/floats.Norm(out, 2), got, 1e-12)

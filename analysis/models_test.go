@@ -47,6 +47,7 @@ func matrixZoo() map[string]models.Config {
 		"matrix": tinyMatrix(plain), "matrix/bias": tinyMatrix(biased),
 		"matrix/authors": tinyMatrix(authors),
 		"matrix/moe":     tinyMatrix(experts(3, 2)),
+		"matrix/swiglu":  tinyMatrix(swiGLU),
 		"matrix/one":     tinyMatrix(func(c *models.Config) { c.Layers, c.Attention.Positions = 1, models.PositionsNone }),
 	}
 }
@@ -57,6 +58,7 @@ func vectorZoo() map[string]models.Config {
 		"vector":        tiny(vectorOf(12), plain),
 		"vector/gpt2":   tiny(vectorOf(12), func(c *models.Config) { c.Bias, c.TieEmbeddings, c.Attention.HeadDim = true, true, 5 }),
 		"vector/moe":    tiny(vectorOf(12), all(experts(4, 2), biased)),
+		"vector/swiglu": tiny(vectorOf(12), swiGLU),
 		"hyper/static":  tiny(stream.HyperConfig{N: 3}, plain),
 		"hyper/dynamic": tiny(stream.HyperConfig{N: 4, Dynamic: true}, biased),
 		"mhc":           tiny(stream.MHCConfig{}, plain),
@@ -114,8 +116,9 @@ func vectorModels(t *testing.T) map[string]models.Spec {
 		"moe/bias": with(all(experts(3, 1), biased)),
 		"swiglu": with(func(c *models.Config) {
 			c.Norm, c.Attention.Positions, c.Attention.KVHeads, c.FeedForward = models.NormRMS, models.PositionsRoPE, 1, layers.SwiGLUConfig{Hidden: 11}
+			c.Attention.QKNorm = true
 		}),
-		"swiglu/bias": with(all(biased, func(c *models.Config) { c.FeedForward = layers.SwiGLUConfig{Hidden: 11} })),
+		"swiglu/bias": with(all(biased, swiGLU)),
 	})
 }
 
@@ -129,7 +132,7 @@ func matrixModels(t *testing.T) map[string]models.Spec {
 		"authors":   tinyMatrix(authors),
 		"rope":      tinyMatrix(func(c *models.Config) { c.Norm, c.Attention.Positions = models.NormRMS, models.PositionsRoPE }),
 		"moe":       tinyMatrix(all(rms, experts(4, 2))),
-		"swiglu":    tinyMatrix(func(c *models.Config) { c.Norm, c.FeedForward = models.NormRMS, layers.SwiGLUConfig{Hidden: 11} }),
+		"swiglu":    tinyMatrix(all(rms, swiGLU)),
 		"moe/bias":  tinyMatrix(all(experts(3, 1), biased)),
 	})
 }
@@ -180,6 +183,8 @@ func varied(t *testing.T, c models.Spec, change func(c *models.Config)) models.S
 func plain(*models.Config) {}
 
 func biased(c *models.Config) { c.Bias = true }
+
+func swiGLU(c *models.Config) { c.FeedForward = layers.SwiGLUConfig{Hidden: 9} }
 
 func softCapped(c *models.Config) { c.LogitSoftcap = 3 }
 

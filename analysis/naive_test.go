@@ -116,7 +116,11 @@ func (n *naive) in(name string) *mat.Dense {
 		}
 		return times(n.norm(site+".norm"), all)
 	}
-	return times(n.norm(site+".norm"), n.param(site+".w1"))
+	all := n.param(site + ".w1")
+	if n.store.Param(site+".w3") != nil {
+		all = sideBySide([]*mat.Dense{all, n.param(site + ".w3")})
+	}
+	return times(n.norm(site+".norm"), all)
 }
 
 func (n *naive) unembedding() *mat.Dense {

@@ -56,6 +56,14 @@ func expertsOf(c models.Spec, store *graph.Store, name string, rows int) []*mat.
 	return all
 }
 
+// valueWeights are a feed-forward's W1 [F, N] of all experts side by side, or its W3 if W1 makes gates.
+func valueWeights(c models.Spec, store *graph.Store, site string) *mat.Dense {
+	if store.Param(site+".w3") != nil {
+		return param(store, site+".w3", c.Width())
+	}
+	return sideBySide(expertsOf(c, store, site+".w1", c.Width()))
+}
+
 // sideBySide joins matrices of as many rows.
 func sideBySide(all []*mat.Dense) *mat.Dense {
 	joined := all[0]
@@ -98,10 +106,14 @@ func vectorAccesses(c models.Spec, store *graph.Store) []access {
 		for _, w2 := range expertsOf(c, store, f+".w2", hidden(c)) {
 			written = append(written, transposed(w2))
 		}
+		read := expertsOf(c, store, f+".w1", c.Width())
+		if store.Param(f+".w3") != nil {
+			read = append(read, param(store, f+".w3", c.Width()))
+		}
 		all = append(all,
 			access{a, true, attentionAccess(c, store, a)},
 			access{a, false, transposed(mat.NewDense(len(o)/c.Width(), c.Width(), o))},
-			access{f, true, naiveFold(c, gain(f+".norm"), sideBySide(expertsOf(c, store, f+".w1", c.Width())))},
+			access{f, true, naiveFold(c, gain(f+".norm"), sideBySide(read))},
 			access{f, false, sideBySide(written)})
 	}
 	if on[stream.VWNConfig](c) {
