@@ -108,7 +108,7 @@ func (k depthAttention) gradients(d *graph.Derivative, ofWeights bool) {
 	d.Set(2, primary)
 	for i := 1; i < k.sources; i++ {
 		if d.Wants(2 + i) {
-			d.SetSecondary(2+i, primary, i-1, fmt.Sprintf("GradSource%d of %s", i, k))
+			d.Set(2+i, d.Builder().Secondary(depthSourceGrad{number: i}, i-1, primary))
 		}
 	}
 	for i, what := range []string{"GradQuery", "GradGain"} {

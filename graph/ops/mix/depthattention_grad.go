@@ -1,6 +1,8 @@
 package mix
 
 import (
+	"fmt"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 )
@@ -14,6 +16,24 @@ type depthGrad struct {
 	ofWeights bool
 	addends   []int // an input for each source, 0: none
 }
+
+// depthSourceGrad is the gradient of a further source, which its primary, the first's, makes. It is of no
+// parameter, so that it need not accumulate.
+type depthSourceGrad struct {
+	graph.NoGradient
+	number int
+}
+
+func (k depthSourceGrad) String() string {
+	return fmt.Sprintf("GradSource%d of DepthAttention", k.number)
+}
+
+func (depthSourceGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
+
+func (depthSourceGrad) Run(*graph.Call) error { return nil }
+
+// Bytes: the primary writes it.
+func (depthSourceGrad) Bytes(graph.Cost) int { return 0 }
 
 func (k depthGrad) String() string {
 	name := "GradSource0 of "
