@@ -7,7 +7,6 @@ import (
 
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/layers"
-	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
 )
 
@@ -34,15 +33,6 @@ func setting(key string) check {
 		var bad *layers.SettingError
 		require.ErrorAs(t, err, &bad)
 		require.Equal(t, key, bad.Key)
-	}
-}
-
-// field wants an error of the model config's field of that name.
-func field(name string) check {
-	return func(t *testing.T, err error) {
-		var bad *models.FieldError
-		require.ErrorAs(t, err, &bad)
-		require.Equal(t, name, bad.Field)
 	}
 }
 
