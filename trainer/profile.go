@@ -12,8 +12,9 @@ type Profile struct {
 	Seconds   float64 // of those steps; evaluation and checkpoints lie between steps
 	Data      float64 // drawing batches
 	Optimizer float64 // clipping and update
-	// OptimizerBytes are what clipping and update read and write: the gradient for its
-	// norm; weight, gradient and two moments, all but the gradient written back.
+	// OptimizerBytes are what clipping and update read and write: the gradient for its norm;
+	// weight, gradient and the optimizer's state, all but the gradient written back. What Muon's
+	// matrix products read and write is not in it.
 	OptimizerBytes int
 	Ops            []graph.OpProfile // of the training program; the last is the tape machine
 }
@@ -24,9 +25,13 @@ func (t *Trainer) Profile() Profile {
 		return Profile{}
 	}
 	s := t.learner.Times()
-	const float32Bytes, passes = 4, 8
+	const float32Bytes = 4
+	entries := 4 * t.store.Size() // the gradient twice, the weight read and written
+	for _, state := range t.learner.Optimizer().State() {
+		entries += 2 * state.Value.DataSize()
+	}
 	return Profile{
 		Steps: s.Steps, Seconds: s.Step.Seconds(), Data: s.Data.Seconds(), Optimizer: s.Optimizer.Seconds(),
-		OptimizerBytes: s.Steps * passes * float32Bytes * t.store.Size(), Ops: t.learner.Program().Profile(),
+		OptimizerBytes: s.Steps * float32Bytes * entries, Ops: t.learner.Program().Profile(),
 	}
 }
