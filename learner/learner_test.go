@@ -118,6 +118,21 @@ func TestResume(t *testing.T) {
 	require.Equal(t, weights(whole.Program().Store()), weights(o.Compute.Store))
 }
 
+// TestMomentsAsPredicted: what a training's optimizer keeps is what is predicted for its parts.
+func TestMomentsAsPredicted(t *testing.T) {
+	muon := optim.Group(optim.HiddenMatrices, optim.Muon(0.95, optim.ScaleOriginal))
+	needs := map[int]bool{}
+	for _, parts := range [][]optim.Part{nil, {muon}, {muon, optim.SGD()}} {
+		l := open(t, small(t, nil), &random{}, learner.Options{Batch: rows, Optimizer: parts})
+		need, err := models.PredictMemory(small(t, nil), rows, seq, models.Outputs{Loss: true}, graph.ProgramOptions{Gradients: true, Moments: optim.Moments(parts...)})
+		require.NoError(t, err)
+		store := l.Program().Store()
+		require.Equal(t, store.Bytes()-2*4*store.Size(), need.Moments)
+		needs[need.Moments] = true
+	}
+	require.Len(t, needs, 3)
+}
+
 // TestAStepThatIsNotFiniteChangesNothing: it is counted, and the next good one updates.
 func TestAStepThatIsNotFiniteChangesNothing(t *testing.T) {
 	l := open(t, small(t, nil), &random{}, learner.Options{Batch: rows})

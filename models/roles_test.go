@@ -1,0 +1,42 @@
+package models_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// TestWeightsHaveRoles: in each small preset what decays, of two axes and more, says which weight
+// matrices it holds, and these are all of it; tables and the unembedding hold none.
+func TestWeightsHaveRoles(t *testing.T) {
+	for _, p := range models.Standard().Presets() {
+		if p.Config.Layers != 4 {
+			continue
+		}
+		store := graph.NewPlan(tensor.Float32)
+		_, err := models.New(gorgonia.NewGraph(), modeltest.Resolve(t, p.Config), graph.Options{Store: store})
+		require.NoError(t, err)
+		roles := map[graph.Role]int{}
+		for _, param := range store.Params() {
+			roles[param.Role]++
+			assert.Equal(t, param.Decay && len(param.Shape) > 1, param.Role != "", "%s: %s %v", p.Name, param.Name, param.Shape)
+			entries := 0
+			for _, m := range param.Matrices() {
+				entries += m.Rows * m.Columns
+			}
+			if entries > 0 {
+				assert.Equal(t, param.Size(), entries, "%s: %s %v", p.Name, param.Name, param.Shape)
+			}
+		}
+		assert.Positive(t, roles[graph.RoleHidden], p.Name)
+		assert.Equal(t, roles[graph.RoleReadKeys] > 0, roles[graph.RoleWriteKeys] > 0, p.Name)
+		assert.Empty(t, store.Param("embedding").Role, p.Name)
+	}
+}
