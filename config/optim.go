@@ -3,7 +3,6 @@ package config
 import (
 	"reflect"
 
-	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/optim"
 )
 
@@ -66,8 +65,6 @@ func (r *Run) checkOptim(where *Positions) error {
 		return where.Errorf("train.optim.lr", "want > 0, got %g", m.LR)
 	case !(m.Momentum >= 0 && m.Momentum < 1):
 		return where.Errorf("train.optim.momentum", "want in [0, 1), got %g", m.Momentum)
-	case r.Device.Kind != string(graph.CPU):
-		return where.Errorf("train.optim.kind", "want adamw on device.kind %s, got muon, which runs on the CPU", r.Device.Kind)
 	}
 	if err := oneOf(where, "train.optim.scale", m.Scale, optim.MuonScales()...); err != nil {
 		return err

@@ -55,7 +55,6 @@ func TestOptimRefusals(t *testing.T) {
 		{"  optim:\n    kind: muon\n    weight_decay: -1", "c/x.yaml:7", "train.optim.weight_decay"},
 		{"  optim: {kind: muon, scale: big}", "c/x.yaml:5", "train.optim.scale"},
 		{"  optim: {kind: muon, keys: sgd}", "c/x.yaml:5", "train.optim.keys"},
-		{"  optim: {kind: muon}\ndevice: {kind: cuda}", "c/x.yaml:5", "train.optim.kind"},
 	} {
 		_, _, err := Parse(zoo, "c/x.yaml", []byte(head+c.text), nil)
 		requireAt(t, err, c.position, c.key)

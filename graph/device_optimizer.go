@@ -5,6 +5,13 @@ type UpdateRow struct {
 	Param             *Param
 	Rate, Decay       float64 // peak rate; decay, times the schedule's factor and the weight
 	Beta1, Beta2, Eps float64
+	Muon              *MuonRow // in the place of AdamW; nil: AdamW
+}
+
+// MuonRow is what Muon needs in addition to rate and decay.
+type MuonRow struct {
+	Momentum float64   // one for all rows
+	Scales   []float64 // of the rate, one for each of Param.Matrices
 }
 
 // UpdateStep is what changes from step to step.
@@ -17,7 +24,7 @@ type UpdateStep struct {
 
 // DeviceOptimizer updates all parameters of a Store on its device.
 type DeviceOptimizer interface {
-	// Step clips by the global norm and updates by AdamW. A norm that is not finite
+	// Step clips by the global norm and updates by AdamW or Muon. A norm that is not finite
 	// changes nothing. The norm is that of the scaled gradients before clipping.
 	Step(s UpdateStep) (norm float64, finite bool, err error)
 	Close() error

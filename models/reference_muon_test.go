@@ -137,6 +137,7 @@ func (r *reference) muonSteps(t *testing.T, store *graph.Store, m muonTraining) 
 		require.NoError(t, err)
 		stats, err = o.Step(1)
 		require.NoError(t, err)
+		require.NoError(t, store.ToHost())
 		return crossEntropy, z, stats
 	}
 }

@@ -177,6 +177,9 @@ func testFolder(t *testing.T, dir string) {
 				r.checkIntermediates(t)
 				r.checkTraining(t)
 			}
+			if trained && d.exact {
+				r.checkMuon(t, tensor.Float32)
+			}
 		})
 	}
 }

@@ -14,12 +14,23 @@ func (o *Optimizer) openDevice() (err error) {
 		return nil
 	}
 	rows := make([]graph.UpdateRow, len(o.rows))
+	var momentum *float64 // of Muon
 	for i, r := range o.rows {
-		a, ok := r.Rule.(*adamW)
-		if !ok {
-			return errors.Errorf("parameter %q: want AdamW on a device, got %v: train on the CPU, or every parameter by AdamW", r.Param.Name, r.Rule)
+		rows[i] = graph.UpdateRow{Param: r.Param, Rate: r.Rate, Decay: r.Decay}
+		switch rule := r.Rule.(type) {
+		case *adamW:
+			rows[i].Beta1, rows[i].Beta2, rows[i].Eps = rule.beta1, rule.beta2, rule.eps
+		case *muon:
+			if momentum == nil {
+				momentum = &rule.momentum
+			}
+			if *momentum != rule.momentum {
+				return errors.Errorf("parameter %q: want one momentum of Muon on a device, got %g and %g: use one for all groups", r.Param.Name, *momentum, rule.momentum)
+			}
+			rows[i].Muon = &graph.MuonRow{Momentum: rule.momentum, Scales: rule.scales(r.Param)}
+		default:
+			return errors.Errorf("parameter %q: want AdamW or Muon on a device, got %v: train on the CPU", r.Param.Name, r.Rule)
 		}
-		rows[i] = graph.UpdateRow{Param: r.Param, Rate: r.Rate, Decay: r.Decay, Beta1: a.beta1, Beta2: a.beta2, Eps: a.eps}
 	}
 	o.device, err = o.store.NewDeviceOptimizer(rows)
 	return err

@@ -37,15 +37,15 @@ func (s MuonScale) of(m graph.Matrix) float64 {
 	return math.Sqrt(max(1, out/in))
 }
 
-// Muon updates weight matrices by their orthogonalised momentum (Jordan 2024), on the CPU:
+// Muon updates weight matrices by their orthogonalised momentum (Jordan 2024):
 //
 //	m <- b m + (1-b) g;  d = b m + (1-b) g;  u = scale * NewtonSchulz(d / (|d| + 1e-7))
 //
 // one of the matrices that a parameter stacks or packs at a time, by five steps of the quintic
-// with the published coefficients, in the parameters' own precision. It is a part of a Group of
-// parameters that have Matrices. With muP the rate stays as it is at scale original, whose
-// update has the same spectral norm at each width, and is divided by the root of the width
-// ratio at match_rms_adamw.
+// with the published coefficients, in the precision of the parameters, on a device in that of its
+// matrix products. It is a part of a Group of parameters that have Matrices. With muP the rate
+// stays as it is at scale original, whose update has the same spectral norm at each width, and is
+// divided by the root of the width ratio at match_rms_adamw.
 func Muon(momentum float64, scale MuonScale) Part {
 	return func(c *composer) error {
 		if !(momentum >= 0 && momentum < 1) {
@@ -108,6 +108,15 @@ func (m *muon) open(rows []*Row) error {
 	work := func(p muonPlace) int { return p.Rows * p.Columns * min(p.Rows, p.Columns) }
 	slices.SortStableFunc(m.places, func(a, b muonPlace) int { return cmp.Compare(work(b), work(a)) })
 	return nil
+}
+
+// scales are the factors of a parameter's matrices.
+func (m *muon) scales(p *graph.Param) []float64 {
+	var all []float64
+	for _, at := range p.Matrices() {
+		all = append(all, m.scale.of(at))
+	}
+	return all
 }
 
 func (m *muon) update(rows []*Row, n now) {

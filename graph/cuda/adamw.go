@@ -10,7 +10,8 @@ import (
 
 // AdamWRow is how one parameter is updated, and where it lies. All arrays have the
 // parameter's size and are F32, but for Shadow: a BF16 copy of Value that is kept up to
-// date, the zero Array if there is none.
+// date, the zero Array if there is none. Without a Moment2 the row counts in the norm alone:
+// Muon updates it.
 type AdamWRow struct {
 	Value, Shadow, Grad, Moment1, Moment2 Array
 	Rate, Decay, Beta1, Beta2, Eps        float64
@@ -28,6 +29,9 @@ type AdamWStep struct {
 // 1711.05101, algorithm 2), all of them in one launch, after clipping by their global
 // gradient norm. Parameters are cut into tiles, what one block works on.
 type AdamW struct {
+	// Muon, where not nil, updates what is left to it, after the same clipping.
+	Muon *Muon
+
 	device       *Device
 	rows, tiles  int
 	table        Array // [rows] adamWRow
@@ -92,7 +96,7 @@ func (r *AdamWRow) check() error {
 		{"value", r.Value, F32}, {"gradient", r.Grad, F32}, {"first moment", r.Moment1, F32}, {"second moment", r.Moment2, F32},
 		{"shadow", r.Shadow, BF16},
 	} {
-		if part.t == BF16 && part.a.None() {
+		if part.a.None() && (part.t == BF16 || part.name == "second moment") {
 			continue
 		}
 		if part.a.None() || part.a.Type != part.t || part.a.N != r.Value.N {
@@ -151,11 +155,18 @@ func (a *AdamW) launch(s AdamWStep) error {
 	if err != nil {
 		return err
 	}
-	return a.device.Launch("adamw_update", tiles, a.table.Arg(), a.coefficients.Arg(), a.tileTable.Arg(), a.outcome.Arg())
+	err = a.device.Launch("adamw_update", tiles, a.table.Arg(), a.coefficients.Arg(), a.tileTable.Arg(), a.outcome.Arg())
+	if err != nil || a.Muon == nil {
+		return err
+	}
+	return errors.Wrap(a.Muon.launch(a.outcome, s.Factor), "Muon")
 }
 
-// Close frees the tables.
+// Close frees the tables, and Muon's.
 func (a *AdamW) Close() error {
+	if a.Muon != nil {
+		a.Muon.Close()
+	}
 	for _, array := range []Array{a.table, a.tileTable, a.sums, a.coefficients, a.outcome} {
 		a.device.Free(array)
 	}

@@ -87,6 +87,11 @@ func adamWOf(t *testing.T, d *Device, params []*adamWParam) *AdamW {
 	for i, p := range params {
 		rows[i] = p.row
 	}
+	return adamWOfRows(t, d, rows)
+}
+
+func adamWOfRows(t *testing.T, d *Device, rows []AdamWRow) *AdamW {
+	t.Helper()
 	a, err := NewAdamW(d, rows)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, a.Close()) })
@@ -136,15 +141,24 @@ func TestAdamWRefreshesShadows(t *testing.T) {
 		if p.row.Shadow.None() {
 			continue
 		}
-		shadow := make([]uint16, p.row.Shadow.N)
-		require.NoError(t, d.Download(unsafe.Pointer(unsafe.SliceData(shadow)), p.row.Shadow))
-		want := make([]uint16, len(shadow))
-		for j, v := range onHost(t, d, p.row.Value) {
-			bits := math.Float32bits(v)
-			want[j] = uint16((bits + 0x7fff + bits>>16&1) >> 16)
-		}
-		assert.Equal(t, want, shadow, "parameter %d", i)
+		assert.Equal(t, shadowOf(onHost(t, d, p.row.Value)), shadowOnHost(t, d, p.row.Shadow), "parameter %d", i)
 	}
+}
+
+// shadowOf rounds x to bfloat16.
+func shadowOf(x []float32) []uint16 {
+	rounded := make([]uint16, len(x))
+	for i, v := range x {
+		bits := math.Float32bits(v)
+		rounded[i] = uint16((bits + 0x7fff + bits>>16&1) >> 16)
+	}
+	return rounded
+}
+
+func shadowOnHost(t *testing.T, d *Device, a Array) []uint16 {
+	x := make([]uint16, a.N)
+	require.NoError(t, d.Download(unsafe.Pointer(unsafe.SliceData(x)), a))
+	return x
 }
 
 // TestAdamWLeavesAllAloneIfNotFinite gives one gradient a NaN, then an infinity.

@@ -343,6 +343,10 @@ var modules = []module{
 		{name: "adamw_squares", params: []int{8, 8, 8}, threads: 256},
 		{name: "adamw_prepare", params: []int{8, 8, 8, 4, 8, 4, 8, 8, 8, 4}, threads: 1024},
 		{name: "adamw_update", params: []int{8, 8, 8, 8}, threads: 256},
+		{name: "muon_direction", params: []int{8, 8, 8, 8, 4}, threads: 256},
+		{name: "muon_normalise", params: []int{8, 8, 8}, threads: 256},
+		{name: "muon_polynomial", params: []int{8, 8, 8, 4, 4, 4, 4}, threads: 256},
+		{name: "muon_update", params: []int{8, 8, 8, 8}, threads: 256},
 	}},
 	{name: "partials", entries: []entry{
 		{name: "sum_partials_f32", params: []int{8, 8, 4, 4, 4}, threads: 512},

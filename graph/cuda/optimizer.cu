@@ -1,4 +1,5 @@
-// AdamW over all parameters at once, with clipping by the global norm: graph/kernel/adamw.go and globalnorm.go.
+// AdamW over all parameters at once, with clipping by the global norm: graph/kernel/adamw.go and globalnorm.go. What
+// Muon does to weight matrices next to its matrix products: graph/kernel/muon.go.
 #include "vector.cuh"
 
 // Row is a parameter and how it is updated.
@@ -7,7 +8,7 @@ struct Row {
   bf16* shadow;  // a copy of value to be kept up to date, null if there is none
   const float* grad;
   float* moment1;
-  float* moment2;
+  float* moment2;  // null: the row counts in the norm, and Muon updates it
   i64 n;
   double rate, decay, beta1, beta2, eps;
 };
@@ -94,6 +95,7 @@ KERNEL(256) adamw_update(const Row* rows, const Coefficients* coefficients, cons
   if (!outcome->finite) return;
   Tile tile = tiles[blockIdx.x];
   Row row = rows[tile.row];
+  if (row.moment2 == nullptr) return;
   Coefficients c = coefficients[tile.row];
   float scale = outcome->scale;
   i64 from = static_cast<i64>(tile.piece) * TILE, end = min(row.n, from + TILE);
@@ -114,5 +116,77 @@ KERNEL(256) adamw_update(const Row* rows, const Coefficients* coefficients, cons
     write4(row.moment1 + i, end - i, m);
     write4(row.moment2 + i, end - i, v);
     if (row.shadow != nullptr) write4(row.shadow + i, end - i, w);
+  }
+}
+
+// Matrix is a weight matrix within a parameter: row i begins at i stride.
+struct Matrix {
+  float* value;
+  bf16* shadow;  // a copy of value to be kept up to date, null if there is none
+  const float* grad;
+  float* momentum;
+  i64 rows, columns, stride;
+  double rate, decay;
+};
+
+// muon_direction moves the momenta of matrices [rows, columns] of one shape, blockIdx.y each, writes Nesterov's
+// directions into x [matrices, rows, columns] and the sum of their squares a block into sums [matrices, blocks]:
+//
+//   s = scale g;  m += (1-beta) (s - m);  x = m + (1-beta) (s - m)
+//
+// If the norm of the gradients is not finite, x is 0 and no momentum moves.
+KERNEL(256) muon_direction(float* x, double* sums, const Matrix* matrices, const Outcome* outcome, float fresh) {
+  Matrix m = matrices[blockIdx.y];
+  i64 size = m.rows * m.columns;
+  x += blockIdx.y * size;
+  double sum = 0.0;
+  for (i64 i = static_cast<i64>(blockIdx.x) * 256 + threadIdx.x; i < size; i += static_cast<i64>(gridDim.x) * 256) {
+    float d = 0.0f;
+    if (outcome->finite) {
+      i64 at = i / m.columns * m.stride + i % m.columns;
+      float s = outcome->scale * m.grad[at];
+      float v = m.momentum[at];
+      v += fresh * (s - v);
+      m.momentum[at] = v;
+      d = v + fresh * (s - v);
+    }
+    x[i] = d;
+    sum += static_cast<double>(d) * d;
+  }
+  sum = block_total<256>(sum);
+  if (threadIdx.x == 0) sums[blockIdx.y * gridDim.x + blockIdx.x] = sum;
+}
+
+// muon_normalise divides each x by its norm + 1e-7.
+KERNEL(256) muon_normalise(float* x, const double* sums, i64 size) {
+  double sum = 0.0;
+  for (int b = 0; b < static_cast<int>(gridDim.x); b++) sum += sums[blockIdx.y * gridDim.x + b];
+  float inverse = static_cast<float>(1.0 / (sqrt(sum) + 1e-7));
+  x += blockIdx.y * size;
+  for (i64 i = static_cast<i64>(blockIdx.x) * 256 + threadIdx.x; i < size; i += static_cast<i64>(gridDim.x) * 256)
+    x[i] *= inverse;
+}
+
+// muon_polynomial turns squares b = a a of matrices [side, side], one after another, into linear I + cubic a + quintic b.
+KERNEL(256) muon_polynomial(float* b, const float* a, i64 n, int side, float linear, float cubic, float quintic) {
+  i64 i = static_cast<i64>(blockIdx.x) * 256 + threadIdx.x;
+  if (i >= n) return;
+  int at = static_cast<int>(i % (static_cast<i64>(side) * side));
+  b[i] = cubic * a[i] + quintic * b[i] + (at / side == at % side ? linear : 0.0f);
+}
+
+// muon_update does w -= factor (rate x + decay w), unless the norm is not finite.
+KERNEL(256) muon_update(const float* x, const Matrix* matrices, const Outcome* outcome, double factor) {
+  if (!outcome->finite) return;
+  Matrix m = matrices[blockIdx.y];
+  i64 size = m.rows * m.columns;
+  x += blockIdx.y * size;
+  float rate = static_cast<float>(factor * m.rate), decay = static_cast<float>(factor * m.decay);
+  for (i64 i = static_cast<i64>(blockIdx.x) * 256 + threadIdx.x; i < size; i += static_cast<i64>(gridDim.x) * 256) {
+    i64 at = i / m.columns * m.stride + i % m.columns;
+    float w = m.value[at];
+    w -= rate * x[i] + decay * w;
+    m.value[at] = w;
+    if (m.shadow != nullptr) store(m.shadow + at, w);
   }
 }
