@@ -26,7 +26,7 @@ type part struct {
 // parts sums a profile by type of op, the longest first. Their seconds are those of the
 // steps.
 func parts(p trainer.Profile) []part {
-	optimizer := part{name: "optimizer (clip, AdamW)", calls: p.Steps, seconds: p.Optimizer, bytes: p.OptimizerBytes}
+	optimizer := part{name: "optimizer (clip, update)", calls: p.Steps, seconds: p.Optimizer, bytes: p.OptimizerBytes}
 	rest := part{name: "rest of the step", calls: p.Steps, seconds: p.Seconds - p.Data - p.Optimizer}
 	byType := map[string]*part{}
 	for _, op := range p.Ops {
