@@ -19,7 +19,7 @@ var writeOptions = delta.WriteOptions{Eps: 0.3, Scale: 4}
 
 func writeCases() []optest.Case {
 	var cases []optest.Case
-	for _, x := range [][]int{{3, 2, 5}, {1, 1, 1}, {4, 7}, {5, 4, 8}, {2, 9, 33}, {3, 32, 4}} {
+	for _, x := range [][]int{{3, 2, 5}, {1, 1, 3}, {4, 7}, {5, 4, 8}, {2, 9, 33}, {3, 32, 4}} {
 		n := 1
 		if len(x) == 3 {
 			n = x[1]
