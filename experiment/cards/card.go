@@ -23,29 +23,66 @@ type Card struct {
 }
 
 // List returns the card of a baseline, the preset of a transformer, and those of the presets that name
-// it as theirs.
+// it as theirs. Those of the modern block come first: they are baselines, too.
 func List(zoo models.Zoo, baseline string) ([]Card, error) {
 	p, err := zoo.Preset(baseline)
 	if err != nil {
 		return nil, experiment.Setup(errors.WithMessage(err, "the baseline"))
 	}
-	all := []Card{{Card: cardOf(zoo, p), Name: p.Name, Preset: p.Name}}
+	first, others := []Card{newCard(zoo, p)}, []Card(nil)
 	for _, p := range zoo.Presets() {
-		if p.Baseline == baseline {
-			all = append(all, Card{Card: cardOf(zoo, p), Name: p.Name, Preset: p.Name})
+		switch {
+		case p.Baseline != baseline:
+		case isModern(p.Config) && !changesStream(zoo, p):
+			first = append(first, newCard(zoo, p), withMuon(newCard(zoo, p)))
+		default:
+			others = append(others, newCard(zoo, p))
 		}
 	}
-	return all, nil
+	return append(first, others...), nil
+}
+
+func newCard(zoo models.Zoo, p models.Preset) Card {
+	return Card{Card: cardOf(zoo, p), Name: p.Name, Preset: p.Name}
+}
+
+// withMuon is the same model trained by Muon, at the rates of AdamW.
+func withMuon(c Card) Card {
+	c.Title, c.Name, c.Set = c.Title+", trained by Muon", c.Name+"-muon", []string{"train.optim={kind: muon, scale: match_rms_adamw}"}
+	c.Source += "; Jordan 2024 (Muon), with updates of AdamW's size as in Liu et al. 2025, arXiv 2502.16982"
+	c.Use = "The same, its weight matrices updated by orthogonalised momentum. A step takes five iterations of matrix products a weight longer, and one moment less is kept."
+	return c
 }
 
 // cardOf is the card of a preset's stream, or of its feed-forward if its stream is its
 // baseline's.
 func cardOf(zoo models.Zoo, p models.Preset) layers.Card {
-	baseline, err := zoo.Preset(p.Baseline)
-	if err == nil && p.Config.FeedForward != nil && p.Config.Stream.Name() == baseline.Config.Stream.Name() {
+	card := p.Config.Stream.Card()
+	switch {
+	case isModern(p.Config):
+		return modernCard(card)
+	case p.Config.FeedForward != nil && p.Baseline != "" && !changesStream(zoo, p):
 		return p.Config.FeedForward.Card()
 	}
-	return p.Config.Stream.Card()
+	return card
+}
+
+// changesStream tells whether a preset's stream is not its baseline's.
+func changesStream(zoo models.Zoo, p models.Preset) bool {
+	baseline, err := zoo.Preset(p.Baseline)
+	return err != nil || p.Config.Stream.Name() != baseline.Config.Stream.Name()
+}
+
+// isModern tells whether a model has the block of models of today.
+func isModern(c models.Config) bool { return c.Norm == models.NormRMS && c.Attention.QKNorm }
+
+// modernCard is the card of a stream with that block.
+func modernCard(card layers.Card) layers.Card {
+	card.Title += ", modern block"
+	card.Equation += "\nF: RMSNorm; q and k by RMSNorm over a head, then RoPE; W2 (silu(W1 u) ⊙ (W3 u))"
+	card.Source += "; the block as in Llama (Touvron et al. 2023, arXiv 2302.13971) and Qwen3 (2025, arXiv 2505.09388)"
+	card.Use = "What most language models since 2023 are built of: RMSNorm, rotary positions, a gated feed-forward, normalised queries and keys and, where heads are the block's own, fewer heads of keys and values than of queries. The same model as above otherwise."
+	return card
 }
 
 // speedsOf returns the rows of the presets that have the card, and one without numbers if there is

@@ -52,9 +52,14 @@ func tinyZoo(t *testing.T) models.Zoo {
 	cards, err := List(zoo, Baseline)
 	require.NoError(t, err)
 	var tiny []models.Preset
+	seen := map[string]bool{}
 	for i, c := range cards {
+		if seen[c.Preset] {
+			continue
+		}
+		seen[c.Preset] = true
 		sizes := "stream: {d_model: 8}, attention: {heads: 2}"
-		if c.Preset == "quickstart" {
+		if zooPreset, err := zoo.Preset(c.Preset); err == nil && zooPreset.Config.Attention.Heads == 0 { // a stream's own
 			sizes = "stream: {dk: 6, dv: 4, rank: 2}"
 		}
 		yaml := "model: {preset: " + c.Preset + ", layers: 2, seq: 8, " + sizes + "}\ntrain: {steps: 1, lr: 1}"
