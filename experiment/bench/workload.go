@@ -39,10 +39,13 @@ func (w Workload) plain() string {
 // zLoss is the z-loss coefficient of every workload but those of stock Gorgonia.
 const zLoss = 1e-4
 
-// newWorkload is a preset with learned positions of seq tokens, logits over (l+1) and z-loss.
+// newWorkload is a preset with rows of seq tokens and z-loss. It has learned positions and logits over (l+1), unless its positions
+// are rotary, which are measured as they are.
 func newWorkload(name string, p models.Preset, batch, seq int) (Workload, error) {
 	c := p.Config
-	c.Seq, c.Attention.Positions, c.Attention.InverseLayerScaling = seq, models.PositionsLearned, true
+	if c.Seq = seq; c.Attention.Positions != models.PositionsRoPE {
+		c.Attention.Positions, c.Attention.InverseLayerScaling = models.PositionsLearned, true
+	}
 	spec, err := c.Resolve()
 	return Workload{Name: name, Preset: p, Spec: spec, Batch: batch, ZLoss: zLoss}, errors.WithMessage(err, name)
 }
