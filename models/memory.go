@@ -16,8 +16,9 @@ func (c Spec) TrainingMemory(batch int, recompute graph.Recompute) graph.MemoryN
 	cost, tokens := c.Cost(), float64(batch)*float64(c.Seq)
 	parameters := float32Bytes * float64(cost.Parameters)
 	activations := tokens * float64(cost.ActivationBytes)
-	if recompute == graph.RecomputeBlock { // the stream between blocks, and one block
-		activations = min(activations, activations/float64(c.Layers)+tokens*float32Bytes*float64(cost.StreamSize)*float64(c.Layers))
+	if recompute == graph.RecomputeBlock { // what flows between blocks, and one block
+		kept := max(cost.StreamSize, c.Shape().Kept)
+		activations = min(activations, activations/float64(c.Layers)+tokens*float32Bytes*float64(kept)*float64(c.Layers))
 	}
 	return graph.MemoryNeed{Parameters: bounded(parameters), Gradients: bounded(parameters), Moments: bounded(2 * parameters), Activations: bounded(activations)}
 }

@@ -111,6 +111,7 @@ type Shape struct {
 	Width          int        // entries of a feed-forward's input and output, and of features
 	Axes           []string   // of features, after that of tokens
 	Size           int        // entries of a token's stream; a second state and kept ones are not counted
+	Kept           int        // entries of a token that flow from a block to later ones; 0: Size
 	TableWidth     int        // entries of a row of the tables
 	Sublayers      []Sublayer // of a block, in order
 	AddsOutput     bool       // sublayers' outputs are added as they are: their last weights start smaller

@@ -91,7 +91,9 @@ func (f *Frozen) Precompose(source string, m linear.Map) error {
 }
 
 // Read says that a site reads the state by a map, before the next step, and by which further
-// maps of the stream's own its block gets that; nil: by none that is linear.
+// maps of the stream's own its block gets that; nil: by none that is linear. An attention whose
+// queries, keys and values each read in a way of their own reads under a name for each:
+// "blocks.3.attention.q", ".k" and ".v".
 func (f *Frozen) Read(name string, down linear.Map, after After) {
 	f.reads = append(f.reads, readPoint{name, len(f.steps), down, after})
 }

@@ -46,7 +46,11 @@ func (c MUDDConfig) Defaults() Design { return c }
 func (c MUDDConfig) Check() error { return c.check() }
 
 // Shape is that of one vector a token; the kept outputs are not counted.
-func (c MUDDConfig) Shape() Shape { return c.shape(c.D) }
+func (c MUDDConfig) Shape() Shape {
+	s := c.shape(c.D)
+	s.Kept = (len(ways) + 1) * c.D // the ways, and the output
+	return s
+}
 
 // Plain is a vector stream: at first each way is the block's own output.
 func (c MUDDConfig) Plain() (Design, bool) { return VectorConfig{c.Vectors}, true }
