@@ -37,11 +37,18 @@ struct Rows {
   DEVICE A *row(int i) const { return data + static_cast<i64>(i) * stride; }
 };
 
-// packed_rows is where a (row, head) pair's queries (part 0), keys (1) or values (2) lie in qkv [batch * seq, 3, heads, dim].
+// packed_head is where what a head reads lies among the heads of queries, keys and values: its query (part 0), key (1) or value
+// (2). Head h reads keys and values of head h / (heads / kv_heads).
+DEVICE int packed_head(int part, int head, int heads, int kv_heads) {
+  return part == 0 ? head : heads + (part - 1) * kv_heads + head / (heads / kv_heads);
+}
+
+// packed_rows is where a (row, head) pair's queries (part 0), keys (1) or values (2) lie in qkv [batch * seq, heads + 2 kv_heads,
+// dim].
 template <typename A>
-DEVICE Rows<A> packed_rows(A *qkv, int part, int pair, int seq, int heads, int dim) {
-  int width = heads * dim;
-  return Rows<A>{qkv + static_cast<i64>(pair / heads) * seq * (3 * width) + part * width + pair % heads * dim, 3 * width, dim};
+DEVICE Rows<A> packed_rows(A *qkv, int part, int pair, int seq, int heads, int kv_heads, int dim) {
+  int stride = (heads + 2 * kv_heads) * dim;
+  return Rows<A>{qkv + static_cast<i64>(pair / heads) * seq * stride + packed_head(part, pair % heads, heads, kv_heads) * dim, stride, dim};
 }
 
 // out_rows is where the pair lies in o [batch * seq, heads, dim].

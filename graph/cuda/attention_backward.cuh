@@ -12,8 +12,8 @@
 // Backward is what both kernels are given: one launch's tensors and sizes.
 template <typename A>
 struct Backward {
-  A *dqkv;             // [batch * seq, 3, heads, dim]
-  const A *qkv;        // [batch * seq, 3, heads, dim]
+  A *dqkv;             // [batch * seq, heads + 2 kv_heads, dim]
+  const A *qkv;        // [batch * seq, heads + 2 kv_heads, dim]
   const A *dout;       // [batch * seq, heads, dim]
   const float *lse;    // [batch, heads, seq]
   const float *delta;  // [batch, heads, seq]
@@ -21,11 +21,11 @@ struct Backward {
   const int *tile_starts;  // [batch, tiles of queries], the smallest start of each; null where starts is
   const float *slopes, *angles;
   float scale;
-  int seq, heads, dim;
+  int seq, heads, kv_heads, dim;
 
-  DEVICE Rows<const A> rows(int part, int pair) const { return packed_rows(qkv, part, pair, seq, heads, dim); }
+  DEVICE Rows<const A> rows(int part, int pair) const { return packed_rows(qkv, part, pair, seq, heads, kv_heads, dim); }
   DEVICE Rows<const A> out_gradients(int pair) const { return out_rows(dout, pair, seq, heads, dim); }
-  DEVICE Rows<A> gradients(int part, int pair) const { return packed_rows(dqkv, part, pair, seq, heads, dim); }
+  DEVICE Rows<A> gradients(int part, int pair) const { return packed_rows(dqkv, part, pair, seq, heads, kv_heads, dim); }
 };
 
 // ---- dk and dv ----
@@ -99,15 +99,17 @@ DEVICE int next_tile(const Backward<A> &b, int row, int i, int last) {
   return i;
 }
 
-// attention_backward_keys computes dk and dv of 64 M / GROUPS keys of a pair; GROUPS warps share the same keys and have a part
-// of the columns each. The grid is [batch * heads, blocks of keys], those that the most queries see first.
+// attention_backward_keys computes dk and dv of 64 M / GROUPS keys of one row and head of keys, over the queries of all heads that
+// read them, one head after another; GROUPS warps share the same keys and have a part of the columns each. The grid is
+// [batch * kv_heads, blocks of keys], those that the most queries see first.
 template <typename P, int D, int M, int GROUPS, int QUERIES, int STAGES, typename A>
 DEVICE void attention_backward_keys(const Backward<A> &b) {
   constexpr int keys = 64 * M / GROUPS, stride = stride_of<A, D>, staged = D + 8, columns = D / GROUPS;
   DYNAMIC_SHARED(A, k_tile);  // k [keys, D], v [keys, D], STAGES tiles of queries
   A *v_tile = k_tile + keys * stride;
   Queries<A, D, QUERIES> *tiles = reinterpret_cast<Queries<A, D, QUERIES> *>(v_tile + keys * stride);
-  int pair = blockIdx.x, begin = blockIdx.y * keys, end = min(begin + keys, b.seq), buffer = 0;
+  int heads = b.heads / b.kv_heads, pair = blockIdx.x * heads, last = pair + heads - 1;  // the pairs that read the keys
+  int begin = blockIdx.y * keys, end = min(begin + keys, b.seq), buffer = 0;
   int row = threadIdx.x / 32 / GROUPS * 16 * M, column = threadIdx.x / 32 % GROUPS * columns;  // of the warp
   Mask mask = mask_of(b.scale, b.slopes, b.starts, pair, b.seq, b.heads, 0);
   load_rotated<keys, D>(k_tile, b.rows(1, pair), begin, b.seq, b.angles);
@@ -116,7 +118,8 @@ DEVICE void attention_backward_keys(const Backward<A> &b) {
   clear(dk);
   clear(dv);
   int first = next_tile<QUERIES>(b, pair / b.heads, begin / QUERIES * QUERIES, end - 1);
-  for (int i = -1, next = first; i < b.seq; i = next, next = next_tile<QUERIES>(b, pair / b.heads, next + QUERIES, end - 1)) {
+  int coming = pair;  // the pair of the queries from `next` on, which are loaded while those from i on are worked on
+  for (int i = -1, next = first; i < b.seq;) {
     // The first iteration only loads.
     if (i >= 0) {
       copy_async_wait<0>();
@@ -126,12 +129,19 @@ DEVICE void attention_backward_keys(const Backward<A> &b) {
       add_keys<P, D>(dk, dv, k_tile + row * stride, v_tile + row * stride, tiles[0], mask, i, begin + row, column);
       __syncthreads();
     }
-    if (next < b.seq) tiles[STAGES == 1 ? 0 : buffer].fill(b, mask, pair, next);
+    if (next < b.seq) tiles[STAGES == 1 ? 0 : buffer].fill(b, mask, coming, next);
     copy_async_commit();
     buffer = 1 - buffer;
     if (STAGES == 2 && i >= 0) {
       add_keys<P, D>(dk, dv, k_tile + row * stride, v_tile + row * stride, tiles[buffer], mask, i, begin + row, column);
     }
+    if (coming != pair) {
+      pair = coming;
+      mask = mask_of(b.scale, b.slopes, b.starts, pair, b.seq, b.heads, 0);
+    }
+    i = next;
+    if (i < b.seq) next = next_tile<QUERIES>(b, pair / b.heads, next + QUERIES, end - 1);
+    if (next >= b.seq && i < b.seq && coming < last) coming++, next = first;
   }
   float *rows = reinterpret_cast<float *>(k_tile), *own = rows + row * staged + column;  // [keys, D + 8], over k and v
   __syncthreads();
@@ -236,9 +246,9 @@ DEVICE void attention_backward_queries(const Backward<A> &b) {
 
 #define ATTENTION_BACKWARD_PARAMETERS(A)                                                                                     \
   (A * dqkv, const A *qkv, const A *dout, const float *lse, const float *delta, const int *starts, const int *tile_starts,   \
-   const float *slopes, const float *angles, float scale, int seq, int heads, int dim)
+   const float *slopes, const float *angles, float scale, int seq, int heads, int kv_heads, int dim)
 #define ATTENTION_BACKWARD_ARGUMENTS(A) \
-  Backward<A> { dqkv, qkv, dout, lse, delta, starts, tile_starts, slopes, angles, scale, seq, heads, dim }
+  Backward<A> { dqkv, qkv, dout, lse, delta, starts, tile_starts, slopes, angles, scale, seq, heads, kv_heads, dim }
 
 // The kernels for heads of up to D numbers.
 #define ATTENTION_BACKWARD_KEYS(name, P, D, M, GROUPS, QUERIES, STAGES)                                     \

@@ -1,4 +1,4 @@
-// Attention of a few new tokens over the keys and values of earlier ones, kept in caches [batch, heads, capacity, dim]. It reads
+// Attention of a few new tokens over the keys and values of earlier ones, kept in caches [batch, kv_heads, capacity, dim]. It reads
 // the caches once and is as fast as memory is, so that a long row is split over several blocks (Dao et al. 2023,
 // Flash-Decoding). dim is a multiple of 8.
 #include "attention.cuh"
@@ -18,22 +18,22 @@ DEVICE void load4_rotated(float x[4], const A *row, int c, int dim, const float 
   }
 }
 
-// attention_append puts the keys, rotated, and values of qkv [batch * seq, 3, heads, dim] into the caches after the first `past`
+// attention_append puts the keys, rotated, and values of qkv [batch * seq, heads + 2 kv_heads, dim] into the caches after the first `past`
 // positions. A thread four numbers of a head of a token.
 template <typename A>
-DEVICE void attention_append(A *keys, A *values, const A *qkv, const float *angles, i64 n, int seq, int heads, int dim, int past,
-                             int capacity) {
+DEVICE void attention_append(A *keys, A *values, const A *qkv, const float *angles, i64 n, int seq, int heads, int kv_heads, int dim,
+                             int past, int capacity) {
   i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= n) return;
-  int c = i % (dim / 4) * 4, head = i / (dim / 4) % heads;
-  i64 token = i / (dim / 4) / heads;
-  int position = past + token % seq, width = heads * dim;
-  const A *own = qkv + token * 3 * width + head * dim;
-  i64 to = ((token / seq * heads + head) * capacity + position) * dim + c;
+  int c = i % (dim / 4) * 4, head = i / (dim / 4) % kv_heads;
+  i64 token = i / (dim / 4) / kv_heads;
+  int position = past + token % seq;
+  const A *own = qkv + (token * (heads + 2 * kv_heads) + heads + head) * dim;
+  i64 to = ((token / seq * kv_heads + head) * capacity + position) * dim + c;
   float x[4];
-  load4_rotated(x, own + width, c, dim, angles == nullptr ? nullptr : angles + static_cast<i64>(position) * dim);
+  load4_rotated(x, own, c, dim, angles == nullptr ? nullptr : angles + static_cast<i64>(position) * dim);
   store4(keys + to, x);
-  load4(own + 2 * width + c, x);
+  load4(own + kv_heads * dim + c, x);
   store4(values + to, x);
 }
 
@@ -106,18 +106,18 @@ DEVICE float combine(const float *parts, int n, int stride, int c, float &top, f
   return o;
 }
 
-// attention_decode computes o [batch * seq, heads, dim] of the queries of qkv [batch * seq, 3, heads, dim], which come after
+// attention_decode computes o [batch * seq, heads, dim] of the queries of qkv [batch * seq, heads + 2 kv_heads, dim], which come after
 // the first `past` positions of the caches. The grid is [batch * seq * heads, splits]; with several splits `parts` [queries,
 // splits, 2 + dim] gets their parts.
 template <typename A, int D>
 DEVICE void attention_decode(A *o, float *parts, const A *qkv, const A *keys, const A *values, const int *starts,
-                             const float *slopes, const float *angles, float scale, int seq, int heads, int dim, int past,
-                             int capacity) {
+                             const float *slopes, const float *angles, float scale, int seq, int heads, int kv_heads, int dim,
+                             int past, int capacity) {
   constexpr int groups = attention_threads / 8;
   __shared__ float shared[groups * (D + 2)];
   i64 query = blockIdx.x, token = query / heads;
   int head = query % heads, last = past + token % seq, lane = threadIdx.x % 8;
-  const A *own = qkv + token * 3 * heads * dim + head * dim;
+  const A *own = qkv + (token * (heads + 2 * kv_heads) + head) * dim;
   float q[D / 64][8];
 #pragma unroll
   for (int i = 0; i < D / 32; i++) {
@@ -130,7 +130,7 @@ DEVICE void attention_decode(A *o, float *parts, const A *qkv, const A *keys, co
   }
   int first = starts == nullptr ? 0 : min(max(starts[token], 0), last);
   int share = (last - first) / gridDim.y + 1, begin = first + blockIdx.y * share;
-  i64 pair = (token / seq * heads + head) * capacity * dim;
+  i64 pair = (token / seq * kv_heads + head / (heads / kv_heads)) * capacity * dim;
   Part<D> part = {-INFINITY, 0.0f, {}};
   attend<D == 256 ? 2 : 4>(part, q, keys + pair, values + pair, dim, begin, min(begin + share, last + 1), last,
                            slopes == nullptr ? 0.0f : slopes[head] * log2_e);
@@ -164,8 +164,9 @@ DEVICE void attention_combine(A *o, const float *parts, int splits, int dim) {
 #define ATTENTION_DECODE(name, A, D)                                                                                     \
   KERNEL(attention_threads)                                                                                              \
   name(A *o, float *parts, const A *qkv, const A *keys, const A *values, const int *starts, const float *slopes,         \
-       const float *angles, float scale, int seq, int heads, int dim, int past, int capacity) {                          \
-    attention_decode<A, D>(o, parts, qkv, keys, values, starts, slopes, angles, scale, seq, heads, dim, past, capacity); \
+       const float *angles, float scale, int seq, int heads, int kv_heads, int dim, int past, int capacity) {            \
+    attention_decode<A, D>(o, parts, qkv, keys, values, starts, slopes, angles, scale, seq, heads, kv_heads, dim, past,  \
+                           capacity);                                                                                    \
   }
 ATTENTION_DECODE(attention_decode_64_f32, float, 64)
 ATTENTION_DECODE(attention_decode_128_f32, float, 128)
@@ -175,12 +176,12 @@ ATTENTION_DECODE(attention_decode_128_bf16, bf16, 128)
 ATTENTION_DECODE(attention_decode_256_bf16, bf16, 256)
 
 KERNEL(256) attention_append_f32(float *keys, float *values, const float *qkv, const float *angles, i64 n, int seq, int heads,
-                                 int dim, int past, int capacity) {
-  attention_append(keys, values, qkv, angles, n, seq, heads, dim, past, capacity);
+                                 int kv_heads, int dim, int past, int capacity) {
+  attention_append(keys, values, qkv, angles, n, seq, heads, kv_heads, dim, past, capacity);
 }
-KERNEL(256) attention_append_bf16(bf16 *keys, bf16 *values, const bf16 *qkv, const float *angles, i64 n, int seq, int heads, int dim,
-                                  int past, int capacity) {
-  attention_append(keys, values, qkv, angles, n, seq, heads, dim, past, capacity);
+KERNEL(256) attention_append_bf16(bf16 *keys, bf16 *values, const bf16 *qkv, const float *angles, i64 n, int seq, int heads,
+                                  int kv_heads, int dim, int past, int capacity) {
+  attention_append(keys, values, qkv, angles, n, seq, heads, kv_heads, dim, past, capacity);
 }
 KERNEL(128) attention_combine_f32(float *o, const float *parts, int splits, int dim) { attention_combine(o, parts, splits, dim); }
 KERNEL(128) attention_combine_bf16(bf16 *o, const float *parts, int splits, int dim) { attention_combine(o, parts, splits, dim); }

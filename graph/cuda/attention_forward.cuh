@@ -94,21 +94,21 @@ DEVICE void forward_tiles(float (&o)[M][D / 8][4], Softmax<M> &softmax, A *q_til
   }
 }
 
-// attention_forward computes o [batch * seq, heads, dim] and lse [batch, heads, seq], if not null, from qkv [batch * seq, 3,
-// heads, dim]. With keys and values [batch, heads, capacity, dim], not null, it attends over the first past + seq positions
+// attention_forward computes o [batch * seq, heads, dim] and lse [batch, heads, seq], if not null, from qkv [batch * seq,
+// heads + 2 kv_heads, dim]. With keys and values [batch, kv_heads, capacity, dim], not null, it attends over the first past + seq positions
 // of these instead, rotated already, and the queries come after `past` of them.
 // The grid is [batch * heads, blocks of queries], those that see the most keys first.
 template <typename P, int D, int M, int KEYS, typename A>
 DEVICE void attention_forward(A *o, float *lse, const A *qkv, const A *keys, const A *values, const int *starts, const float *slopes,
-                              const float *angles, float scale, int seq, int heads, int dim, int past, int capacity) {
+                              const float *angles, float scale, int seq, int heads, int kv_heads, int dim, int past, int capacity) {
   DYNAMIC_SHARED(A, tiles);  // q [64 M, D], k [KEYS, D], v [KEYS, D]
   constexpr int queries = 64 * M, staged = D + 8;
   int pair = blockIdx.x, first = (gridDim.y - 1 - blockIdx.y) * queries, warp = threadIdx.x / 32;
-  Rows<const A> q = packed_rows(qkv, 0, pair, seq, heads, dim);
-  Rows<const A> k = packed_rows(qkv, 1, pair, seq, heads, dim), v = packed_rows(qkv, 2, pair, seq, heads, dim);
+  Rows<const A> q = packed_rows(qkv, 0, pair, seq, heads, kv_heads, dim);
+  Rows<const A> k = packed_rows(qkv, 1, pair, seq, heads, kv_heads, dim), v = packed_rows(qkv, 2, pair, seq, heads, kv_heads, dim);
   const float *key_angles = angles;
   if (keys != nullptr) {
-    i64 at = static_cast<i64>(pair) * capacity * dim;
+    i64 at = static_cast<i64>(pair / (heads / kv_heads)) * capacity * dim;
     k = Rows<const A>{keys + at, dim, dim}, v = Rows<const A>{values + at, dim, dim};
     key_angles = nullptr;
     if (angles != nullptr) angles += static_cast<i64>(past) * dim;
@@ -133,7 +133,8 @@ DEVICE void attention_forward(A *o, float *lse, const A *qkv, const A *keys, con
 #define ATTENTION_FORWARD(name, P, D, M, KEYS)                                                                             \
   KERNEL(attention_threads)                                                                                                \
   name(P::Number *o, float *lse, const P::Number *qkv, const P::Number *keys, const P::Number *values, const int *starts,  \
-       const float *slopes, const float *angles, float scale, int seq, int heads, int dim, int past, int capacity) {       \
-    attention_forward<P, D, M, KEYS>(o, lse, qkv, keys, values, starts, slopes, angles, scale, seq, heads, dim, past,      \
-                                     capacity);                                                                            \
+       const float *slopes, const float *angles, float scale, int seq, int heads, int kv_heads, int dim, int past,         \
+       int capacity) {                                                                                                     \
+    attention_forward<P, D, M, KEYS>(o, lse, qkv, keys, values, starts, slopes, angles, scale, seq, heads, kv_heads, dim,  \
+                                     past, capacity);                                                                      \
   }

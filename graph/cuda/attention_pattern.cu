@@ -1,16 +1,16 @@
 // The softmax of attention as a whole tensor, and its gradient: for looking at attention, so that plain is better than fast.
-// qkv is [batch * seq, 3, heads, dim]; patterns are floats, [batch * seq, heads, seq]: query, head, key.
+// qkv is [batch * seq, heads + 2 kv_heads, dim]; patterns are floats, [batch * seq, heads, seq]: query, head, key.
 #include "prelude.cuh"
 
-// rotated [batch * seq, 2, heads, dim] = the queries and keys, rotated by rotary positions: angles [seq, 2, padded / 2] holds the
+// rotated [batch * seq, heads + kv_heads, dim] = the queries and keys, rotated by rotary positions: angles [seq, 2, padded / 2] holds the
 // cosines, then the sines, of a position's angles; null: nothing is rotated. A thread an element of the n.
 template <typename A>
-DEVICE void attention_rotate(float *rotated, const A *qkv, const float *angles, i64 n, int seq, int heads, int dim, int padded) {
+DEVICE void attention_rotate(float *rotated, const A *qkv, const float *angles, i64 n, int seq, int heads, int kv_heads, int dim, int padded) {
   i64 at = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (at >= n) return;
-  int width = heads * dim, c = at % dim, half = dim / 2;
-  i64 token = at / (2 * width);
-  const A *x = qkv + token * 3 * width + at % (2 * width);
+  int width = (heads + kv_heads) * dim, c = at % dim, half = dim / 2;
+  i64 token = at / width;
+  const A *x = qkv + token * (width + kv_heads * dim) + at % width;
   float y = load(x);
   if (angles != nullptr) {
     const float *cosine = angles + token % seq * padded + c % half, *sine = cosine + padded / 2;
@@ -25,10 +25,10 @@ DEVICE int first_seen(const int *starts, i64 token, int i) { return starts == nu
 // attention_pattern makes the probabilities of a query: a block. A warp takes a key's logit.
 KERNEL(256)
 attention_pattern(float *pattern, const float *rotated, const int *starts, const float *slopes, float scale, int seq, int heads,
-                  int dim) {
+                  int kv_heads, int dim) {
   i64 query = blockIdx.x, token = query / heads;
-  int head = query % heads, i = token % seq, first = first_seen(starts, token, i), stride = 2 * heads * dim;
-  const float *q = rotated + token * stride + head * dim, *keys = rotated + (token - i) * stride + (heads + head) * dim;
+  int head = query % heads, i = token % seq, first = first_seen(starts, token, i), stride = (heads + kv_heads) * dim;
+  const float *q = rotated + token * stride + head * dim, *keys = rotated + (token - i) * stride + (heads + head / (heads / kv_heads)) * dim;
   float slope = slopes == nullptr ? 0.0f : slopes[head], top = -INFINITY, sum = 0.0f;
   float *p = pattern + query * seq;
   for (int j = first + threadIdx.x / 32; j <= i; j += 8) {
@@ -66,19 +66,23 @@ attention_pattern_logits(float *dlogits, const float *pattern, const float *dpat
 // A thread the elements c and c + half of a head; n of them.
 template <typename A>
 DEVICE void attention_pattern_grad(A *dqkv, const float *dlogits, const float *rotated, const float *angles, float scale, i64 n,
-                                   int seq, int heads, int dim, int padded) {
+                                   int seq, int heads, int kv_heads, int dim, int padded) {
   i64 at = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (at >= n) return;
-  int half = (dim + 1) / 2, c = at % half, head = at / half % heads, part = at / half / heads % 3;
-  i64 token = at / half / heads / 3, begin = token - token % seq;
+  int half = (dim + 1) / 2, c = at % half, packed = heads + 2 * kv_heads, own = at / half % packed, group = heads / kv_heads;
+  int part = own < heads ? 0 : own < heads + kv_heads ? 1 : 2;
+  i64 token = at / half / packed, begin = token - token % seq;
   int i = token % seq, from = part == 1 ? i : 0, end = part == 0 ? i + 1 : part == 1 ? seq : 0;
+  int first = part == 0 ? own : (own - heads) * group, count = part == 0 ? 1 : part == 1 ? group : 0;  // heads that read it
   bool pair = c + half < dim;
   float x = 0.0f, y = 0.0f;
-  for (int j = from; j < end; j++) {
-    float weight = part == 0 ? dlogits[(token * heads + head) * seq + j] : dlogits[((begin + j) * heads + head) * seq + i];
-    const float *other = rotated + (((begin + j) * 2 + 1 - part) * heads + head) * dim;
-    x = fmaf(weight, other[c], x);
-    if (pair) y = fmaf(weight, other[c + half], y);
+  for (int head = first; head < first + count; head++) {
+    for (int j = from; j < end; j++) {
+      float weight = part == 0 ? dlogits[(token * heads + head) * seq + j] : dlogits[((begin + j) * heads + head) * seq + i];
+      const float *other = rotated + ((begin + j) * (heads + kv_heads) + (part == 0 ? heads + head / group : head)) * dim;
+      x = fmaf(weight, other[c], x);
+      if (pair) y = fmaf(weight, other[c + half], y);
+    }
   }
   x *= scale;
   y *= scale;
@@ -87,26 +91,26 @@ DEVICE void attention_pattern_grad(A *dqkv, const float *dlogits, const float *r
     y = y * cosine - x * sine;
     x = back;
   }
-  A *to = dqkv + ((token * 3 + part) * heads + head) * dim + c;
+  A *to = dqkv + (token * packed + own) * dim + c;
   store(to, x);
   if (pair) store(to + half, y);
 }
 
 KERNEL(256)
-attention_rotate_f32(float *rotated, const float *qkv, const float *angles, i64 n, int seq, int heads, int dim, int padded) {
-  attention_rotate(rotated, qkv, angles, n, seq, heads, dim, padded);
+attention_rotate_f32(float *rotated, const float *qkv, const float *angles, i64 n, int seq, int heads, int kv_heads, int dim, int padded) {
+  attention_rotate(rotated, qkv, angles, n, seq, heads, kv_heads, dim, padded);
 }
 KERNEL(256)
-attention_rotate_bf16(float *rotated, const bf16 *qkv, const float *angles, i64 n, int seq, int heads, int dim, int padded) {
-  attention_rotate(rotated, qkv, angles, n, seq, heads, dim, padded);
+attention_rotate_bf16(float *rotated, const bf16 *qkv, const float *angles, i64 n, int seq, int heads, int kv_heads, int dim, int padded) {
+  attention_rotate(rotated, qkv, angles, n, seq, heads, kv_heads, dim, padded);
 }
 KERNEL(256)
 attention_pattern_grad_f32(float *dqkv, const float *dlogits, const float *rotated, const float *angles, float scale, i64 n, int seq,
-                           int heads, int dim, int padded) {
-  attention_pattern_grad(dqkv, dlogits, rotated, angles, scale, n, seq, heads, dim, padded);
+                           int heads, int kv_heads, int dim, int padded) {
+  attention_pattern_grad(dqkv, dlogits, rotated, angles, scale, n, seq, heads, kv_heads, dim, padded);
 }
 KERNEL(256)
 attention_pattern_grad_bf16(bf16 *dqkv, const float *dlogits, const float *rotated, const float *angles, float scale, i64 n, int seq,
-                            int heads, int dim, int padded) {
-  attention_pattern_grad(dqkv, dlogits, rotated, angles, scale, n, seq, heads, dim, padded);
+                            int heads, int kv_heads, int dim, int padded) {
+  attention_pattern_grad(dqkv, dlogits, rotated, angles, scale, n, seq, heads, kv_heads, dim, padded);
 }

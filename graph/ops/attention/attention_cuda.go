@@ -5,8 +5,6 @@ package attention
 import (
 	"math"
 
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/cuda"
 	"github.com/residua-go/residua/graph/kernel"
@@ -27,9 +25,6 @@ type deviceAttention struct {
 
 // onDevice readies a launch over positions positions; starts is the input that holds them.
 func (k attention) onDevice(c *graph.DeviceCall, qkv graph.Signature, starts, positions int) (*deviceAttention, error) {
-	if p := k.params(qkv); p.KVHeads != p.Heads {
-		return nil, errors.Errorf("heads: want as many of keys and values as of queries on a GPU, got %d and %d", p.KVHeads, p.Heads)
-	}
 	a := &deviceAttention{
 		DeviceCall: c, AttentionParams: k.params(qkv), kernels: attentionKernelsOf(c.Device().Precision()),
 		number: c.Activation(), starts: c.In(starts),
@@ -193,7 +188,7 @@ func (k attentionGrad) Launch(c *graph.DeviceCall) error {
 	return a.finish(dqkv)
 }
 
-// backward computes dqkv [tokens, 3, heads, padded].
+// backward computes dqkv [tokens, heads + 2 kvHeads, padded].
 func (a *deviceAttention) backward(dqkv, qkv, out, dout, lse cuda.Array) error {
 	tile, err := attentionTileOf(a.kernels.backward, a.padded)
 	if err != nil {
@@ -209,10 +204,10 @@ func (a *deviceAttention) backward(dqkv, qkv, out, dout, lse cuda.Array) error {
 	}
 	args := []cuda.Arg{
 		dqkv.Arg(), qkv.Arg(), dout.Arg(), lse.Arg(), delta.Arg(), a.starts.Arg(), tileStarts.Arg(), a.slopes.Arg(), a.angles.Arg(),
-		cuda.Float(a.Scale), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.padded),
+		cuda.Float(a.Scale), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.KVHeads), cuda.Int(a.padded),
 	}
 	size := a.number.Size()
-	if err := a.LaunchProduct(tile.name("attention_keys"), tile.grid(a.pairs(), a.Seq, tile.keysBytes(size)), args...); err != nil {
+	if err := a.LaunchProduct(tile.name("attention_keys"), tile.grid(a.Batch*a.KVHeads, a.Seq, tile.keysBytes(size)), args...); err != nil {
 		return err
 	}
 	return a.LaunchProduct(tile.name("attention_queries"), tile.grid(a.pairs(), a.Seq, tile.queriesBytes(size)), args...)

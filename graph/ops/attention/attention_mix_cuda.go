@@ -21,9 +21,9 @@ func (k attentionMix) Launch(c *graph.DeviceCall) error {
 
 // launchEach launches a kernel that has a thread for each element of the output.
 func (k attentionMix) launchEach(c *graph.DeviceCall, name string, x, y cuda.Array, qkv graph.Signature) error {
-	out := c.Out()
+	out, p := c.Out(), k.attention().params(qkv)
 	return c.Launch(name, cuda.Over(out.N, 256), out.Arg(), x.Arg(), y.Arg(),
-		cuda.Long(out.N), cuda.Int(k.seq), cuda.Int(k.heads), cuda.Int(k.attention().params(qkv).HeadDim))
+		cuda.Long(out.N), cuda.Int(p.Seq), cuda.Int(p.Heads), cuda.Int(p.KVHeads), cuda.Int(p.HeadDim))
 }
 
 func (k attentionMixGradPattern) Launch(c *graph.DeviceCall) error {

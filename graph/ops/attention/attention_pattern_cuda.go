@@ -17,7 +17,7 @@ func (k attentionPattern) Launch(c *graph.DeviceCall) error {
 		return err
 	}
 	return c.Launch("attention_pattern", a.blockEachQuery(),
-		c.Out().Arg(), rotated.Arg(), a.starts.Arg(), a.slopes.Arg(), cuda.Float(a.Scale), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.HeadDim))
+		c.Out().Arg(), rotated.Arg(), a.starts.Arg(), a.slopes.Arg(), cuda.Float(a.Scale), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.KVHeads), cuda.Int(a.HeadDim))
 }
 
 // blockEachQuery is the grid of a kernel that has a block for each query of each head.
@@ -25,16 +25,16 @@ func (a *deviceAttention) blockEachQuery() cuda.Grid {
 	return cuda.Grid{X: a.pairs() * a.Seq, Threads: 256}
 }
 
-// rotated are the queries and keys of input 0, rotated by rotary positions, [tokens, 2, heads,
-// Dh] in 32 bits.
+// rotated are the queries and keys of input 0, rotated by rotary positions, [tokens, heads +
+// kvHeads, Dh] in 32 bits.
 func (a *deviceAttention) rotated() (cuda.Array, error) {
 	qkv := a.In(0)
-	x, err := a.Scratch(cuda.F32, qkv.N/3*2)
+	x, err := a.Scratch(cuda.F32, a.Batch*a.Seq*(a.Heads+a.KVHeads)*a.HeadDim)
 	if err != nil {
 		return x, err
 	}
 	return x, a.Launch("attention_rotate"+qkv.Suffix(), cuda.Over(x.N, 256), x.Arg(), qkv.Arg(), a.angles.Arg(),
-		cuda.Long(x.N), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.HeadDim), cuda.Int(a.padded))
+		cuda.Long(x.N), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.KVHeads), cuda.Int(a.HeadDim), cuda.Int(a.padded))
 }
 
 func (k attentionPatternGrad) Launch(c *graph.DeviceCall) error {
@@ -54,7 +54,7 @@ func (k attentionPatternGrad) Launch(c *graph.DeviceCall) error {
 	n := dqkv.N / a.HeadDim * cuda.CeilDiv(a.HeadDim, 2)
 	return c.Launch("attention_pattern_grad"+dqkv.Suffix(), cuda.Over(n, 256),
 		dqkv.Arg(), dlogits.Arg(), rotated.Arg(), a.angles.Arg(), cuda.Float(a.Scale),
-		cuda.Long(n), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.HeadDim), cuda.Int(a.padded))
+		cuda.Long(n), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.KVHeads), cuda.Int(a.HeadDim), cuda.Int(a.padded))
 }
 
 // logitGradients are those of the pattern, input 1, for its gradient, input 2.

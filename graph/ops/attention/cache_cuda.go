@@ -20,14 +20,14 @@ const (
 
 // deviceCache is one attention's part of a Cache on a device.
 type deviceCache struct {
-	keys, values     cuda.Array // [batch, heads, capacity, padded]; the keys turned
+	keys, values     cuda.Array // [batch, kvHeads, capacity, padded]; the keys turned
 	length, capacity int
 }
 
 // onDevice returns the memory, made at the first run.
 func cacheOnDevice(m *graph.CacheLayer, a *deviceAttention) (deviceCache, error) {
 	kv := graph.KV[float32](m)
-	size := a.pairs() * kv.Capacity * a.padded
+	size := a.Batch * a.KVHeads * kv.Capacity * a.padded
 	both, err := a.Saved(&m.Device, a.number, 2*size)
 	return deviceCache{both.Slice(0, size), both.Slice(size, size), kv.Length, kv.Capacity}, err
 }
@@ -38,10 +38,10 @@ func (a *deviceAttention) cached(m *graph.CacheLayer, out, qkv cuda.Array) error
 	if err != nil {
 		return err
 	}
-	n := qkv.N / 3 / 4
+	n := a.Batch * a.Seq * a.KVHeads * a.padded / 4
 	err = a.Launch("attention_append"+qkv.Suffix(), cuda.Over(n, 256),
 		cache.keys.Arg(), cache.values.Arg(), qkv.Arg(), a.angles.Arg(), cuda.Long(n),
-		cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.padded), cuda.Int(cache.length), cuda.Int(cache.capacity))
+		cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.KVHeads), cuda.Int(a.padded), cuda.Int(cache.length), cuda.Int(cache.capacity))
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (a *deviceAttention) cached(m *graph.CacheLayer, out, qkv cuda.Array) error
 func (a *deviceAttention) cacheArgs(cache deviceCache) []cuda.Arg {
 	return []cuda.Arg{
 		cache.keys.Arg(), cache.values.Arg(), a.starts.Arg(), a.slopes.Arg(), a.angles.Arg(),
-		cuda.Float(a.Scale), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.padded), cuda.Int(cache.length), cuda.Int(cache.capacity),
+		cuda.Float(a.Scale), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.KVHeads), cuda.Int(a.padded), cuda.Int(cache.length), cuda.Int(cache.capacity),
 	}
 }
 
