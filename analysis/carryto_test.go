@@ -20,7 +20,7 @@ import (
 // what the site read in the run, for every stream and site.
 func TestCarryToSums(t *testing.T) {
 	t.Parallel()
-	for name, c := range zoo(t) {
+	for name, c := range withOptions(t, zoo(t)) {
 		t.Run(name, func(t *testing.T) {
 			run, err := analysis.Run(modeltest.PerturbedStore(t, c, tensor.Float64), c, tokensFor(c, c.Seq, 3), readHooks(c)...)
 			require.NoError(t, err)
@@ -48,6 +48,10 @@ func readHooks(c models.Spec) []string {
 		return []string{"embedding.out", "blocks.*.*.stream", "blocks.*.aggregate"}
 	case stream.MUDDConfig:
 		return []string{"embedding.out", "blocks.*.*.stream", "blocks.*.attention.read"}
+	case stream.VectorConfig:
+		if settingsOf[stream.VectorConfig](c).X0 != "" {
+			return []string{"embedding.out", "blocks.*.*.stream", "blocks.*.x0.out"}
+		}
 	case stream.DenseFormerConfig:
 		return []string{"embedding.out", "blocks.*.*.stream", "blocks.*.dwa.out"}
 	}
@@ -64,7 +68,7 @@ func readBy(t *testing.T, run *cache.Cache, c models.Spec, reader string) [][]fl
 			if strings.HasPrefix(kept, reader+".") {
 				break
 			}
-			if strings.HasSuffix(kept, ".stream") || strings.HasSuffix(kept, ".aggregate") || strings.HasSuffix(kept, ".dwa.out") {
+			if strings.HasSuffix(kept, ".stream") || strings.HasSuffix(kept, ".aggregate") || strings.HasSuffix(kept, ".dwa.out") || strings.HasSuffix(kept, ".x0.out") {
 				name = kept
 			}
 		}

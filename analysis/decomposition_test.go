@@ -90,7 +90,7 @@ func TestDecomposeOneToken(t *testing.T) {
 // model's own stream, and their contributions to its logits.
 func TestDecompositionSums(t *testing.T) {
 	t.Parallel()
-	all := zoo(t)
+	all := withOptions(t, zoo(t))
 	all["vector/mup/input"] = varied(t, all["vector/mup"], func(c *models.Config) {
 		c.MuP = &models.MuP{Base: models.MuPBase{Stream: vectorOf(6)}, InputMultiplier: 2.5}
 	})

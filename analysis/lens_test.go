@@ -22,7 +22,7 @@ import (
 // prediction, and there is a point after each writer but the bare embedding.
 func TestLensEndsAtTheModel(t *testing.T) {
 	t.Parallel()
-	all := zoo(t)
+	all := withOptions(t, zoo(t))
 	all["vector/soft-cap"] = varied(t, all["vector/mup"], softCapped)
 	for name, c := range all {
 		t.Run(name, func(t *testing.T) {

@@ -92,6 +92,16 @@ func vectorZoo() map[string]models.Config {
 	}
 }
 
+// withOptions are models, and a vector stream with its options, which the naive forms of writes and
+// reads in some tests do not know.
+func withOptions(t *testing.T, all map[string]models.Spec) map[string]models.Spec {
+	t.Helper()
+	all["vector/options"] = modeltest.Resolve(t, tiny(stream.VectorConfig{LayerScale: true, X0: "nanochat"}, func(c *models.Config) {
+		c.FeedForward = layers.SwiGLUConfig{Hidden: 9}
+	}))
+	return all
+}
+
 // vectorModels are vector streams with every option that meets the stream.
 func vectorModels(t *testing.T) map[string]models.Spec {
 	with := func(f func(c *models.Config)) models.Config {
@@ -112,7 +122,11 @@ func vectorModels(t *testing.T) map[string]models.Spec {
 		"none/mup": with(func(c *models.Config) {
 			c.Attention.Positions, c.MuP, c.TieEmbeddings = models.PositionsNone, &mup, true
 		}),
-		"moe":      with(experts(4, 2)),
+		"moe": with(experts(4, 2)),
+		"x0/swiglu": with(func(c *models.Config) {
+			c.Stream, c.FeedForward = stream.VectorConfig{Vectors: stream.Vectors{D: 12}, X0: "nanochat"}, layers.SwiGLUConfig{Hidden: 9}
+			c.Attention.QKNorm, c.Attention.ValueResidual = true, models.ValuesLearned
+		}),
 		"moe/bias": with(all(experts(3, 1), biased)),
 		"swiglu": with(func(c *models.Config) {
 			c.Norm, c.Attention.Positions, c.Attention.KVHeads, c.FeedForward = models.NormRMS, models.PositionsRoPE, 1, layers.SwiGLUConfig{Hidden: 11}

@@ -49,7 +49,7 @@ func Supports(c models.Spec) []string {
 			}
 		}
 	}
-	if _, ok := c.Design().(stream.Rotatable); ok {
+	if len(rotatableSpaces(c)) > 0 {
 		names = append(names, AnalysisRotation)
 	}
 	return names

@@ -89,6 +89,8 @@ func shapeEffects() []effect {
 		{"feedforward", v, func(c *subject) { experts(3, 2)(&c.Config) }, every, nil},
 		{"layers", m, func(c *subject) { c.Layers++ }, every, nil},
 		{"stream.vector.d_model", v, onField("D", 30), every, nil},
+		{"stream.vector.layerscale", v, onField("LayerScale", true), every, nil},
+		{"stream.vector.x0", v, onField("X0", "nanochat"), every, nil},
 		{"attention.head_dim", v, func(c *subject) { c.Attention.HeadDim = 7 }, every, nil},
 		{"attention.heads", v, func(c *subject) { c.Attention.Heads = 5 }, []string{seenLogits, seenGradients}, []string{seenParameters, seenInitial}},
 		{"attention.kv_heads", v, func(c *subject) { c.Attention.KVHeads = 1 }, every, nil},
@@ -181,6 +183,8 @@ func mupEffects() []effect {
 	return []effect{
 		{"mup", tinyMatrix(plainly), func(c *subject) { c.MuP = &models.MuP{AttnMultiplier: 2} }, function, append(same, seenRates)},
 		{"mup.base.stream.vector.d_model", v, mup(func(p *models.MuP) { p.Base.Stream = vectorOf(5) }), both, same},
+		{"mup.base.stream.vector.layerscale", v, mup(func(p *models.MuP) { p.Base.Stream = stream.VectorConfig{LayerScale: true} }), nil, everything()}, // an option is no size
+		{"mup.base.stream.vector.x0", v, mup(func(p *models.MuP) { p.Base.Stream = stream.VectorConfig{X0: "neutral"} }), nil, everything()},
 		{"mup.base.attention.heads", v, mup(func(p *models.MuP) { p.Base.Attention.Heads = 1 }), rates, append(same, function...)},
 		{"mup.base.attention.head_dim", v, mup(func(p *models.MuP) { p.Base.Attention.HeadDim = 2 }), both, same},
 		{"mup.base.feedforward.gelu.hidden", v, hidden, rates, append(same, function...)},

@@ -27,11 +27,12 @@ type vectorSizes struct {
 	Gelu, Norm, FeedForward          string
 	ZLoss                            float64 `json:"z_loss"`
 	attentionSizes
+	optionSizes
 }
 
 // config is the model on a vector stream.
 func (c vectorSizes) config() models.Config {
-	return models.Config{Stream: vectorOf(c.D), Attention: c.attention(), TieEmbeddings: c.Tied, LogitSoftcap: c.Softcap, Layers: c.Layers,
+	return models.Config{Stream: c.vector(), Attention: c.attention(), TieEmbeddings: c.Tied, LogitSoftcap: c.Softcap, Layers: c.Layers,
 		FeedForward: c.feedForward(), Vocab: c.Vocab, Seq: c.Seq, NormEps: c.Eps, Norm: normName(c.Norm), Gelu: c.Gelu}
 }
 
@@ -65,6 +66,7 @@ func readSizes(t *testing.T, r *reference) vectorSizes {
 			r.weights = append(r.weights, same(f+"w3", c.FF, 1))
 		}
 		r.weights = append(r.weights, c.attentionLinks(l)...)
+		r.weights = append(r.weights, c.optionLinks(l)...)
 	}
 	return c
 }
@@ -110,7 +112,7 @@ func readers() map[string]func(*testing.T, *reference) {
 		"hyper-static": readHyper, "hyper-dynamic": readHyper, "mhc": readMHC, "mhc-lite": readMHC, "kromhc": readKromHC, "gated-residual": readGatedResidual, "vwn": readVWN,
 		"highway": readHighway, "hieragg": readHieragg, "dwlstm": readDWLSTM, "moe": readMoE, "denseformer": readDenseFormer, "muon": readTransformer,
 		"mudd":           readMUDD,
-		"value-residual": readTransformer, "modern": readTransformer,
+		"value-residual": readTransformer, "x0": readTransformer, "layerscale": readTransformer, "modern": readTransformer,
 		"attnres":    readAttnRes,
 		"deep-delta": readDeepDelta,
 	}

@@ -93,6 +93,7 @@ func badNumbers() []refusal {
 		{"norm_eps", "want between 0 and 1, got NaN", tinyMatrix(func(c *models.Config) { c.NormEps = nan })},
 		{"dropout", "want a rate in [0, 1), got 1", tinyMatrix(func(c *models.Config) { c.Dropout = 1 })},
 		{"dropout", "want a rate in [0, 1), got -0.1", tinyMatrix(func(c *models.Config) { c.Dropout = -0.1 })},
+		{"stream.x0", `want none, neutral or nanochat, got "modern"`, tinyVector(withOptions(false, "modern"))},
 		{"logit_softcap", "want a finite number >= 0 (0: not capped), got -30", tinyVector(func(c *models.Config) { c.LogitSoftcap = -30 })},
 		{"logit_softcap", "want a finite number >= 0 (0: not capped), got +Inf", tinyVector(func(c *models.Config) { c.LogitSoftcap = math.Inf(1) })},
 		{"dropout", "want a rate in [0, 1), got NaN", tinyMatrix(func(c *models.Config) { c.Dropout = nan })},

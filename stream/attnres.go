@@ -109,7 +109,7 @@ func (s attnResState) Nodes() gorgonia.Nodes { return s.Sources }
 
 // newAttnRes makes the parameters of a stream of attention residuals.
 func newAttnRes(b *graph.Builder, c AttnResConfig) *attnRes {
-	a := &attnRes{Vector: NewVector(b, VectorConfig{c.Vectors}), c: c}
+	a := &attnRes{Vector: NewVector(b, VectorConfig{Vectors: c.Vectors}), c: c}
 	for l := range c.Layers {
 		for _, site := range twoSites(l) {
 			a.reads = append(a.reads, depthRead{name: site.Name()})

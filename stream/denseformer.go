@@ -49,7 +49,7 @@ func (c DenseFormerConfig) Check() error {
 func (c DenseFormerConfig) Shape() Shape { return c.shape(c.D) }
 
 // Plain is a vector stream: at first each average is the block's own output.
-func (c DenseFormerConfig) Plain() (Design, bool) { return VectorConfig{c.Vectors}, true }
+func (c DenseFormerConfig) Plain() (Design, bool) { return VectorConfig{Vectors: c.Vectors}, true }
 
 // Cost has the averages: a weight for each output in each, L(L+3)/2 with dilation and period
 // 1; what an average gives is kept next to the block's own output.
@@ -115,7 +115,7 @@ func (s denseFormerState) WithVector(h *gorgonia.Node) State {
 
 // newDenseFormer makes the parameters of a DenseFormer stream.
 func newDenseFormer(b *graph.Builder, c DenseFormerConfig) *denseFormer {
-	f := &denseFormer{Vector: NewVector(b, VectorConfig{c.Vectors}), c: c, averages: make([]*gorgonia.Node, c.Layers)}
+	f := &denseFormer{Vector: NewVector(b, VectorConfig{Vectors: c.Vectors}), c: c, averages: make([]*gorgonia.Node, c.Layers)}
 	for block := range c.Layers {
 		if n := len(c.members(block)); n > 0 {
 			own := make([]float64, n)

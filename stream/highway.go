@@ -37,7 +37,7 @@ func (c HighwayConfig) Check() error { return c.check() }
 func (c HighwayConfig) Shape() Shape { return c.shape(c.D) }
 
 // Plain is a vector stream: a unit with W2 = 0 adds nothing.
-func (c HighwayConfig) Plain() (Design, bool) { return VectorConfig(c), true }
+func (c HighwayConfig) Plain() (Design, bool) { return VectorConfig{Vectors: c.Vectors}, true }
 
 // SetPlain sets W2 and its bias to 0 in every unit, so that units add nothing.
 func (c HighwayConfig) SetPlain(own, _ *graph.Store) error {
@@ -100,7 +100,7 @@ type highwayLink struct{ Normal *gorgonia.Node }
 // newHighway makes the parameters of a highway stream: those of a vector stream and the
 // units'.
 func newHighway(b *graph.Builder, c HighwayConfig) *highway {
-	h := &highway{Vector: NewVector(b, VectorConfig(c))}
+	h := &highway{Vector: NewVector(b, VectorConfig{Vectors: c.Vectors})}
 	for l := range c.Layers {
 		for _, site := range twoSites(l) {
 			h.units = append(h.units, newUnit(b, c.Vectors, site.Name()))

@@ -149,7 +149,7 @@ func TestHighwayParameters(t *testing.T) {
 	c := highwayConfig()
 	c.Bias, c.Init.Std, c.Init.Layers = true, 0.6, 8
 	vector, highway := graph.On(gorgonia.NewGraph(), graph.Options{}), graph.On(gorgonia.NewGraph(), graph.Options{})
-	stream.NewVector(vector, stream.VectorConfig(c))
+	stream.NewVector(vector, stream.VectorConfig{Vectors: c.Vectors})
 	s := stream.NewHighway(highway, c)
 	require.NoError(t, highway.Err())
 	assert.Equal(t, "embedding", s.Table().Name())

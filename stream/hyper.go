@@ -69,7 +69,7 @@ func (c HyperConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
 // Plain is a vector stream: sites read one of n equal rows, write to all of them, and the last norm takes their
 // sum for one row.
-func (c HyperConfig) Plain() (Design, bool) { return VectorConfig{c.Vectors}, true }
+func (c HyperConfig) Plain() (Design, bool) { return VectorConfig{Vectors: c.Vectors}, true }
 
 // Cost has the coefficients: dynamic ones are kept, and the product that they are made of.
 func (c HyperConfig) Cost() layers.Cost {

@@ -86,7 +86,7 @@ func (c MHCConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
 // Plain is a vector stream: equal rows are read with a sum of weights that the sublayer's norm takes out, written
 // to with the factor 1 each, and mixed by rows of sum 1.
-func (c MHCConfig) Plain() (Design, bool) { return VectorConfig{c.Vectors}, true }
+func (c MHCConfig) Plain() (Design, bool) { return VectorConfig{Vectors: c.Vectors}, true }
 
 // Cost has a number of the projection for each entry of the rows' mixing.
 func (c MHCConfig) Cost() layers.Cost { return c.copiedCost(c.N, c.projectionCost(c.N, c.N*c.N)) }

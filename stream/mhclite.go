@@ -58,7 +58,7 @@ func (c MHCLiteConfig) Check() error {
 func (c MHCLiteConfig) Shape() Shape { return c.shape(c.N * c.D) }
 
 // Plain is as mHC's.
-func (c MHCLiteConfig) Plain() (Design, bool) { return VectorConfig{c.Vectors}, true }
+func (c MHCLiteConfig) Plain() (Design, bool) { return VectorConfig{Vectors: c.Vectors}, true }
 
 // Cost has a number of the projection for each permutation.
 func (c MHCLiteConfig) Cost() layers.Cost {

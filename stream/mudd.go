@@ -53,7 +53,7 @@ func (c MUDDConfig) Shape() Shape {
 }
 
 // Plain is a vector stream: at first each way is the block's own output.
-func (c MUDDConfig) Plain() (Design, bool) { return VectorConfig{c.Vectors}, true }
+func (c MUDDConfig) Plain() (Design, bool) { return VectorConfig{Vectors: c.Vectors}, true }
 
 // SetPlain gives the norms of the ways the weights of the transformer's one norm.
 func (c MUDDConfig) SetPlain(own, plain *graph.Store) error {

@@ -24,8 +24,11 @@ type Space struct {
 	Features bool     // what blocks work on is made of vectors of that space
 }
 
-// Spaces are h.
+// Spaces are h; none with gains on its entries, which a rotation would mix.
 func (c VectorConfig) Spaces() []Space {
+	if c.LayerScale {
+		return nil
+	}
 	return []Space{{Name: SpaceStream, Size: c.D, Features: true,
 		Writes: []string{"embedding", "positions", "o", "o_bias", "norm_bias"}, Reads: []string{"qkv"}}}
 }

@@ -8,8 +8,12 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// VectorConfig describes a vector stream.
-type VectorConfig struct{ Vectors }
+// VectorConfig describes a vector stream, and two options of it.
+type VectorConfig struct {
+	Vectors
+	LayerScale bool   `yaml:"layerscale" help:"multiply what each sublayer adds by a learned gain for each entry, small at first"`
+	X0         string `yaml:"x0" help:"before each block h becomes lambda h + mu h_0, h_0 being the embedding, both learned: neutral starts at 1 and 0, nanochat at its schedule; none or empty: no"`
+}
 
 // Name is "vector".
 func (VectorConfig) Name() string { return "vector" }
@@ -19,24 +23,36 @@ func (VectorConfig) Card() layers.Card {
 	return layers.Card{
 		Title: "Transformer",
 		Equation: "h <- h + F(h)\n" +
-			"logits = Norm(h) W_U",
+			"logits = Norm(h) W_U;   options: h <- h + g ⊙ F(h), and h <- lambda h + mu h_0 before a block",
 		Source: "Radford et al. 2019 (GPT-2): pre-norm blocks, output projections started at 1/sqrt(2L)",
 		Use:    "The baseline: one vector a token that every sublayer adds to. Fewest moving parts, most known about it, and every rate and size rule of the literature applies. To carry more it has to grow in width, and everything else grows with that.",
 	}
 }
 
-// Defaults changes nothing.
-func (c VectorConfig) Defaults() Design { return c }
+// Defaults spells options that are off in one way.
+func (c VectorConfig) Defaults() Design {
+	if c.X0 == x0None {
+		c.X0 = ""
+	}
+	return c
+}
 
-// Check wants sizes that fit together.
-func (c VectorConfig) Check() error { return c.check() }
+// Check wants sizes that fit together, and an option that there is.
+func (c VectorConfig) Check() error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	return c.checkOptions()
+}
 
 // Shape is that of one vector a token.
 func (c VectorConfig) Shape() Shape { return c.shape(c.D) }
 
 // Cost is that of the tables, of the sublayers' ways in and out, and of the last norm; h is
 // kept after each sublayer.
-func (c VectorConfig) Cost() layers.Cost { return c.cost().Plus(c.lastNormCost()) }
+func (c VectorConfig) Cost() layers.Cost {
+	return c.cost().Plus(c.lastNormCost()).Plus(c.optionsCost())
+}
 
 // New is NewVector.
 func (c VectorConfig) New(b *graph.Builder) Stream { return NewVector(b, c) }
@@ -52,7 +68,7 @@ func (c VectorConfig) Ratios(base Design) Ratios {
 
 // WidthScalings grow the width by heads of one size.
 func (VectorConfig) WidthScalings() []WidthScaling {
-	return []WidthScaling{{Scales: "d_model, heads and feed-forward, heads of one size", Base: VectorConfig{Vectors{D: 64}}, Heads: 4,
+	return []WidthScaling{{Scales: "d_model, heads and feed-forward, heads of one size", Base: VectorConfig{Vectors: Vectors{D: 64}}, Heads: 4,
 		Keys: []string{"stream.d_model", headsKey, hiddenKey}}}
 }
 
@@ -71,6 +87,8 @@ type Vector struct {
 	attention []heads
 	features  []*layers.Norm
 	norm      *layers.Norm
+	scales    gorgonia.Nodes // g [D] of each site, by its Index; nil: none
+	x0        gorgonia.Nodes // lambda and mu [2] of each block; nil: none
 }
 
 // VectorState is the stream: h [T, D].
@@ -96,6 +114,7 @@ type WithVector interface {
 // NewVector makes the parameters of a vector stream.
 func NewVector(b *graph.Builder, c VectorConfig) *Vector {
 	v := newVector(b, c.Vectors)
+	v.addOptions(c)
 	v.norm = layers.NewNorm(b, "norm", c.Norm, c.D)
 	return v
 }
@@ -112,7 +131,13 @@ func newVector(b *graph.Builder, c Vectors) *Vector {
 }
 
 // Embed looks the tokens up and adds their positions.
-func (v *Vector) Embed(t Tokens) State { return VectorState{v.embed(t)} }
+func (v *Vector) Embed(t Tokens) State {
+	h := v.embed(t)
+	if v.x0 != nil {
+		return v.beginBlock(x0State{VectorState{h}, h}, 0)
+	}
+	return VectorState{h}
+}
 
 // Sites are attention and feed-forward.
 func (v *Vector) Sites(block int) []Site { return twoSites(block) }
@@ -147,18 +172,26 @@ func (v *Vector) HeadsOutput(at Site, o *gorgonia.Node) *gorgonia.Node {
 // Add is h + y with y [T, D], for a stream that embeds a Vector and adds something else than what
 // the sublayer gives; y has the hook "blocks.0.attention.write", the sum ".stream".
 func (v *Vector) Add(s State, at Site, y *gorgonia.Node) State {
-	y = v.b.Hook(at.Name()+".write", elementwise.Dropout(v.b, y, v.c.Dropout), "feature") // [T, D]
-	state := s.(WithVector)
+	state, y := s.(WithVector), elementwise.Dropout(v.b, y, v.c.Dropout) // [T, D]
+	if v.scales != nil {
+		return v.addScaled(state, at, y)
+	}
+	y = v.b.Hook(at.Name()+".write", y, "feature")
 	return state.WithVector(v.b.Hook(at.Name()+".stream", v.b.Add(state.Vector(), y), "feature"))
 }
 
-// EndBlock does nothing.
-func (v *Vector) EndBlock(s State, _ int) State { return s }
+// EndBlock begins the next block, which only the option x0 makes something of.
+func (v *Vector) EndBlock(s State, block int) State {
+	if v.x0 == nil || block+1 == v.c.Layers {
+		return s
+	}
+	return v.beginBlock(s.(x0State), block+1)
+}
 
 // Features is the final norm.
 func (v *Vector) Features(s State) *gorgonia.Node { return v.norm.Forward(s.(WithVector).Vector()) }
 
-// Form is h' = h + F(h): nothing is chosen.
+// Form is h' = h + F(h): nothing is chosen but by options.
 func (v *Vector) Form(at Site) Form {
-	return plainForm(at, "Radford et al. 2019 (GPT-2); He et al. 2016, arXiv 1603.05027")
+	return v.optionsForm(at, plainForm(at, "Radford et al. 2019 (GPT-2); He et al. 2016, arXiv 1603.05027"))
 }

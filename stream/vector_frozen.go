@@ -30,12 +30,15 @@ func (v *Vector) Freeze(r Record) (*Frozen, error) {
 
 // freeze is Freeze for a stream to which something else, too, writes after each site.
 func (v *Vector) freeze(r Record, write func(f *Frozen, site Site)) *Frozen {
+	if v.x0 != nil {
+		return v.freezeX0(r)
+	}
 	one := linear.Identity(v.c.D)
 	f := NewFrozen(r, v.c.D)
 	f.writeTables(v.tables, one)
 	for l := range v.c.Layers {
 		for _, site := range v.Sites(l) {
-			f.vectorSite(site, one, one, v.after(site))
+			f.vectorSite(site, one, v.scaled(site, one), v.after(site))
 			write(f, site)
 		}
 	}

@@ -69,7 +69,7 @@ func (c VWNConfig) Shape() Shape {
 // Plain is a vector stream: the first m slots are h, which is what W_reduce = [I; 0] reads. The groups' norm is a
 // LayerNorm, which a last RMSNorm does not undo.
 func (c VWNConfig) Plain() (Design, bool) {
-	return VectorConfig{c.Vectors}, c.N%c.M != 0 || !c.Norm.RMS
+	return VectorConfig{Vectors: c.Vectors}, c.N%c.M != 0 || !c.Norm.RMS
 }
 
 // SetPlain writes the transformer's tables, or with Expand the identity, into the first m slots, and

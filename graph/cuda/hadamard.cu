@@ -19,6 +19,28 @@ DEVICE void hadamard(A* y, const A* x, const float* gain, int rows, int width) {
 KERNEL(256) hadamard_f32(float* y, const float* x, const float* gain, int rows, int width) { hadamard(y, x, gain, rows, width); }
 KERNEL(256) hadamard_bf16(bf16* y, const bf16* x, const float* gain, int rows, int width) { hadamard(y, x, gain, rows, width); }
 
+// add_scaled computes y_t = x_t + gain z_t, elementwise; y may be x or z.
+template <typename A>
+DEVICE void add_scaled(A* y, const A* x, const A* z, const float* gain, int rows, int width) {
+  Quad q = quad_of(rows, width);
+  if (q.count <= 0) return;
+  i64 at = q.row * width + q.column;
+  float u[4], v[4], g[4];
+  read4(x + at, q.count, u);
+  read4(z + at, q.count, v);
+  read4(gain + q.column, q.count, g);
+#pragma unroll
+  for (int k = 0; k < 4; k++) u[k] += g[k] * v[k];
+  write4(y + at, q.count, u);
+}
+
+KERNEL(256) add_scaled_f32(float* y, const float* x, const float* z, const float* gain, int rows, int width) {
+  add_scaled(y, x, z, gain, rows, width);
+}
+KERNEL(256) add_scaled_bf16(bf16* y, const bf16* x, const bf16* z, const float* gain, int rows, int width) {
+  add_scaled(y, x, z, gain, rows, width);
+}
+
 // hadamard_grad computes dx_t = gain dy_t + addend_t and, into partial[slab], the sum of dy_t x_t over the rows [slab * length,
 // (slab + 1) * length), with partial [slabs, width]. partial and addend may be null; dx may be dy or addend. A block has 32
 // threads side by side, of four columns each, and eight below each other that share the rows; their sums are added from top to

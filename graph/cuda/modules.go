@@ -200,6 +200,8 @@ var modules = []module{
 	{name: "hadamard", entries: []entry{
 		{name: "hadamard_f32", params: []int{8, 8, 8, 4, 4}, threads: 256},
 		{name: "hadamard_bf16", params: []int{8, 8, 8, 4, 4}, threads: 256},
+		{name: "add_scaled_f32", params: []int{8, 8, 8, 8, 4, 4}, threads: 256},
+		{name: "add_scaled_bf16", params: []int{8, 8, 8, 8, 4, 4}, threads: 256},
 		{name: "hadamard_grad_f32", params: []int{8, 8, 8, 8, 8, 8, 4, 4, 4}, threads: 256},
 		{name: "hadamard_grad_bf16", params: []int{8, 8, 8, 8, 8, 8, 4, 4, 4}, threads: 256},
 	}},

@@ -7,6 +7,7 @@ type Hadamard[T Float] struct {
 	Addend []T
 
 	forward  hadamardTask[T]
+	sum      addScaledTask[T]
 	backward hadamardGradTask[T]
 	path     path
 }
@@ -16,6 +17,13 @@ func (k *Hadamard[T]) Forward(p *Pool, y, x, gain []T, rows int) {
 	n := rows * len(gain)
 	k.forward = hadamardTask[T]{y: y[:n], x: x[:n], gain: gain, path: pathOf[T](k.path)}
 	p.Do(rows, &k.forward)
+}
+
+// Add computes y_i = x_i + gain ⊙ z_i, with x, y and z [rows, width] and gain [width]. y may be x.
+func (k *Hadamard[T]) Add(p *Pool, y, x, z, gain []T, rows int) {
+	n := rows * len(gain)
+	k.sum = addScaledTask[T]{y: y[:n], x: x[:n], z: z[:n], gain: gain, path: pathOf[T](k.path)}
+	p.Do(rows, &k.sum)
 }
 
 // Backward computes from dy, the gradient of y,
@@ -88,4 +96,20 @@ func (t *hadamardGradTask[T]) row(product []T, from, to int, gain []T) {
 	}
 	multiply(t.path, product, dy, gain)
 	setSum(t.path, dx, t.addend[from:to], product)
+}
+
+type addScaledTask[T Float] struct {
+	y, x, z, gain []T
+	path          path
+}
+
+func (t *addScaledTask[T]) Part(_, lo, hi int) {
+	width := len(t.gain)
+	for i := lo; i < hi; i++ {
+		y, x := rowOf(t.y, i, width), rowOf(t.x, i, width)
+		if &y[0] != &x[0] {
+			copy(y, x)
+		}
+		addProducts(t.path, y, rowOf(t.z, i, width), t.gain)
+	}
 }

@@ -61,6 +61,15 @@ func (c hadamardCase[T]) check(t *testing.T, p path, threads int, tolerance floa
 	requireNear(t, c.wantY, y, tolerance, fmt.Sprintf("y of %d rows", c.rows))
 	k.Forward(pool, over, over, c.gain, c.rows)
 	require.Equal(t, y, over, "y in place of x")
+	want := slices.Clone(c.wantY)
+	for i, v := range c.addend {
+		want[i] += float64(v)
+	}
+	sum, onto := unset[T](len(c.x)), slices.Clone(c.addend)
+	k.Add(pool, sum, c.addend, c.x, c.gain, c.rows)
+	requireNear(t, want, sum, tolerance, "a sum with y")
+	k.Add(pool, onto, onto, c.x, c.gain, c.rows)
+	require.Equal(t, sum, onto, "a sum in place")
 
 	backward := func(dx, dgain, dy, addend []T) []T {
 		k.Addend = addend

@@ -21,6 +21,21 @@ func (hadamard) Launch(c *graph.DeviceCall) error {
 	return c.Launch("hadamard"+y.Suffix(), cuda.QuadRows(rows, width), y.Arg(), x.Arg(), gain.Arg(), cuda.Int(rows), cuda.Int(width))
 }
 
+func (addScaled) Launch(c *graph.DeviceCall) error {
+	y := c.Out()
+	in, err := c.InAll(y.Type, 0, 1)
+	if err != nil {
+		return err
+	}
+	gain, err := c.InAs(2, cuda.F32)
+	if err != nil {
+		return err
+	}
+	rows, width := y.N/gain.N, gain.N
+	return c.Launch("add_scaled"+y.Suffix(), cuda.QuadRows(rows, width),
+		y.Arg(), in[0].Arg(), in[1].Arg(), gain.Arg(), cuda.Int(rows), cuda.Int(width))
+}
+
 func (hadamardGrad) Launch(c *graph.DeviceCall) error {
 	dx := c.Out()
 	in, err := c.InAll(dx.Type, 0, 1, 3)

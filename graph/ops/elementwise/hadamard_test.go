@@ -21,6 +21,20 @@ func hadamardCases() []optest.Case {
 	return []optest.Case{
 		make([]int{3, 5}, []int{5}), make([]int{2, 3, 5}, []int{5}), make([]int{2, 3, 4}, []int{3, 4}), make([]int{1, 1}, []int{1}),
 		make([]int{2, 133}, []int{133}),
+		{Name: "AddScaled", Floats: [][]int{{2, 3, 5}, {2, 3, 5}, {5}},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+				return elementwise.AddScaled(b, x[0], x[1], x[2])
+			},
+			Want: func(v [][]float64, _ [][]int32) []float64 {
+				return optest.WantAdd([][]float64{v[0], wantHadamard(v[1], v[2])}, nil)
+			}},
+		{Name: "AddScaled/to itself", Floats: [][]int{{7, 133}, {133}},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+				return elementwise.AddScaled(b, x[0], x[0], x[1])
+			},
+			Want: func(v [][]float64, _ [][]int32) []float64 {
+				return optest.WantAdd([][]float64{v[0], wantHadamard(v[0], v[1])}, nil)
+			}},
 		{Name: "Hadamard/by two gains", Floats: [][]int{{3, 5}, {5}, {5}}, // one gradient takes over the other's
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 				return b.Add(elementwise.Hadamard(b, x[0], x[1]), elementwise.Gelu(b, elementwise.Hadamard(b, x[0], x[2]), false))

@@ -1,0 +1,58 @@
+package elementwise
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
+)
+
+// addScaled adds a tensor times a gain. Inputs: x, z, gain.
+type addScaled struct{}
+
+// AddScaled adds to x what a gain [D] of the last axis makes of z, as LayerScale does with a
+// sublayer's output (Touvron et al. 2021, arXiv 2103.17239, section 2):
+//
+//	y_t = x_t + gain ⊙ z_t
+//
+// x, z and y [T, ...], of one shape.
+func AddScaled(b *graph.Builder, x, z, gain *gorgonia.Node) *gorgonia.Node {
+	return b.Apply(addScaled{}, x, z, gain)
+}
+
+func (addScaled) String() string { return "AddScaled" }
+
+func (addScaled) Infer(in []graph.Signature) (graph.Signature, error) {
+	if !in[1].Shape.Eq(in[0].Shape) {
+		return graph.Signature{}, errors.Errorf("what is scaled: want shape %v as what it is added to, got %v", in[0].Shape, in[1].Shape)
+	}
+	if err := graph.WantFloats(in); err != nil {
+		return graph.Signature{}, err
+	}
+	return hadamard{}.Infer(in[1:])
+}
+
+func (addScaled) InPlace(i int) bool { return i == 0 }
+
+func (addScaled) VJP(d *graph.Derivative) {
+	d.Set(0, d.Gradient())
+	if !d.Wants(1) && !d.Wants(2) {
+		return
+	}
+	primary := d.Apply(hadamardGrad{}, d.Gradient(), d.Input(1), d.Input(2))
+	d.Set(1, primary)
+	if d.Wants(2) {
+		d.SetFloat32(2, primary, 0, "GradGain of AddScaled")
+	}
+}
+
+func (k addScaled) Run(c *graph.Call) error {
+	return graph.Dispatch(c, k, runAddScaled[float32], runAddScaled[float64])
+}
+
+func runAddScaled[T kernel.Float](_ addScaled, c *graph.Call) error {
+	gain := graph.In[T](c, 2)
+	graph.State[kernel.Hadamard[T]](c).Add(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), gain, c.Result().Size()/len(gain))
+	return nil
+}

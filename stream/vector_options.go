@@ -1,0 +1,160 @@
+package stream
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/stream/linear"
+)
+
+// The values of VectorConfig.X0.
+const (
+	x0None     = "none"
+	x0Neutral  = "neutral"
+	x0Nanochat = "nanochat"
+)
+
+// checkOptions wants a value of x0 that there is.
+func (c VectorConfig) checkOptions() error {
+	switch c.X0 {
+	case "", x0None, x0Neutral, x0Nanochat:
+		return nil
+	}
+	return layers.Setting("x0", "want %s, %s or %s, got %q", x0None, x0Neutral, x0Nanochat, c.X0)
+}
+
+// hasX0 tells whether h_0 is added before blocks.
+func (c VectorConfig) hasX0() bool { return c.X0 != "" && c.X0 != x0None }
+
+// optionsCost is that of gains, which keep what they multiply, and of two weights a block, whose sum is
+// kept next to its terms.
+func (c VectorConfig) optionsCost() layers.Cost {
+	d, _, blocks := c.counts()
+	var cost layers.Cost
+	if c.LayerScale {
+		cost = cost.Plus(layers.Cost{Parameters: 2 * d, Activations: 2 * d})
+	}
+	if c.hasX0() {
+		cost = cost.Plus(layers.Cost{Parameters: 2, FLOPs: 4 * d, Activations: d})
+	}
+	return cost.Times(blocks)
+}
+
+// addOptions makes the parameters of a vector stream's options: LayerScale's gains (Touvron et al.
+// 2021, arXiv 2103.17239, section 2), g [D] at each site, "blocks.3.attention.scale", and lambda and mu
+// of each block (Karpathy 2025, nanochat), "blocks.3.x0" [2]:
+//
+//	h <- h + g ⊙ F(h);   before block l  h <- lambda_l h + mu_l h_0
+//
+// with h_0 what is embedded. Neither decays.
+func (v *Vector) addOptions(c VectorConfig) {
+	for l := range c.Layers {
+		if c.hasX0() {
+			v.x0 = append(v.x0, v.b.Param(constant(x0Name(l), x0Start(c, l), 2)))
+		}
+		if !c.LayerScale {
+			continue
+		}
+		for _, site := range twoSites(l) {
+			v.scales = append(v.scales, v.b.Param(graph.ParamSpec{Name: site.Name() + ".scale", Shape: []int{c.D}, Init: graph.Initializer{Offset: scaleStart(c.Layers)}}))
+		}
+	}
+}
+
+// x0Name is "blocks.3.x0".
+func x0Name(block int) string { return fmt.Sprintf("blocks.%d.x0", block) }
+
+// x0Start are lambda and mu of a block: 1 and 0, or nanochat's, which fall from 1.15 to 1.05 and from
+// 0.2 to 0.05 over the blocks.
+func x0Start(c VectorConfig, block int) []float64 {
+	if c.X0 == x0Neutral {
+		return []float64{1, 0}
+	}
+	depth := float64(block) / float64(max(1, c.Layers-1))
+	return []float64{1.15 - 0.1*depth, 0.2 - 0.15*depth}
+}
+
+// scaleStart is what gains start as, by depth (Touvron et al. 2021, section 2).
+func scaleStart(blocks int) float64 {
+	switch {
+	case blocks <= 18:
+		return 0.1
+	case blocks <= 24:
+		return 1e-5
+	}
+	return 1e-6
+}
+
+// x0State is the stream h [T, D], and h_0.
+type x0State struct {
+	VectorState
+	First *gorgonia.Node
+}
+
+// Nodes returns h and h_0.
+func (s x0State) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.H, s.First} }
+
+// WithVector is the state of another h.
+func (s x0State) WithVector(h *gorgonia.Node) State {
+	s.H = h
+	return s
+}
+
+// beginBlock is lambda h + mu h_0, in one pass.
+func (v *Vector) beginBlock(s x0State, block int) State {
+	h := elementwise.WeightedSum(v.b, v.x0[block], s.H, s.First) // [T, D]
+	return s.WithVector(v.b.Hook(x0Name(block)+".out", h, "feature"))
+}
+
+// addScaled is h + g ⊙ y, in one pass unless what is added is hooked.
+func (v *Vector) addScaled(s WithVector, at Site, y *gorgonia.Node) State {
+	g, write, out := v.scales[at.Index], at.Name()+".write", at.Name()+".stream"
+	if v.b.Hooked(write) {
+		y = v.b.Hook(write, elementwise.Hadamard(v.b, y, g), "feature")
+		return s.WithVector(v.b.Hook(out, v.b.Add(s.Vector(), y), "feature"))
+	}
+	return s.WithVector(v.b.Hook(out, elementwise.AddScaled(v.b, s.Vector(), y, g), "feature")) // [T, D]
+}
+
+// optionsForm is a form with the options' coefficients.
+func (v *Vector) optionsForm(at Site, f Form) Form {
+	if v.scales != nil {
+		start := scaleStart(v.c.Layers)
+		f.Up = Coefficient{Choice: Learned, Diagonal: true, Rows: 1, Columns: 1, Axes: "1 x 1", Parameters: nodeNames(v.scales[at.Index]),
+			Start: Start{Text: fmt.Sprintf("%g", start), Values: []float64{start}}}
+		f.Source += "; LayerScale: Touvron et al. 2021, arXiv 2103.17239"
+	}
+	if v.x0 != nil && at.Sublayer == Attention {
+		f.Beyond = append(f.Beyond, Term{Text: "before a block: lambda h + mu h_0, h_0 being the embedding", Parameters: nodeNames(v.x0[at.Block])})
+	}
+	return f
+}
+
+// scaled puts a site's gains before a map by which it writes.
+func (v *Vector) scaled(at Site, up linear.Map) linear.Map {
+	if v.scales == nil {
+		return up
+	}
+	return linear.Chain{linear.Norm{Gain: values(v.b, v.scales[at.Index].Name()), Groups: 1}, up}
+}
+
+// freezeX0 is freeze with h_0 carried below h: before each block h becomes a sum of both.
+func (v *Vector) freezeX0(r Record) *Frozen {
+	d := v.c.D
+	one, h := linear.Identity(d), linear.Row(2, 0, d)
+	f := NewFrozen(r, d)
+	f.writeTables(v.tables, linear.Stack{one, one})
+	for l := range v.c.Layers {
+		f.Step(linear.Stack{linear.Rows(d, values(v.b, v.x0[l].Name())), linear.Row(2, 1, d)})
+		for _, site := range v.Sites(l) {
+			f.vectorSite(site, h, v.scaled(site, linear.Transposed{Of: h}), v.after(site))
+		}
+	}
+	f.Step(h)
+	f.ReadOut(one, thenNorm(v.b, v.norm))
+	return f
+}
