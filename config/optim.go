@@ -29,7 +29,7 @@ func (Muon) Name() string { return "muon" }
 
 // optims are the kinds of the section, with their defaults.
 func optims() []kinded {
-	return []kinded{AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: AdamW{}.Name()}}
+	return []kinded{AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()}}
 }
 
 // originalLR is the rate that goes with scale original.

@@ -18,11 +18,11 @@ func TestOptim(t *testing.T) {
 	}{
 		{"", nil, AdamW{}},
 		{"  optim: {kind: adamw}", nil, AdamW{}},
-		{"  optim: {kind: muon}", nil, Muon{LR: 0.02, Momentum: 0.95, Scale: "original", Keys: "adamw"}},
-		{"  optim: {kind: muon, scale: match_rms_adamw}", nil, Muon{LR: 3e-3, Momentum: 0.95, Scale: "match_rms_adamw", WeightDecay: 0.07, Keys: "adamw"}},
-		{"  optim: {kind: muon, scale: match_rms_adamw, lr: 1, weight_decay: 0}", nil, Muon{LR: 1, Momentum: 0.95, Scale: "match_rms_adamw", Keys: "adamw"}},
-		{"  optim: {kind: muon, lr: 0.1, momentum: 0, weight_decay: 0.5, keys: muon}", nil, Muon{LR: 0.1, Scale: "original", WeightDecay: 0.5, Keys: "muon"}},
-		{"", []string{"train.optim.kind=muon", "train.optim.lr=0.05"}, Muon{LR: 0.05, Momentum: 0.95, Scale: "original", Keys: "adamw"}},
+		{"  optim: {kind: muon}", nil, Muon{LR: 0.02, Momentum: 0.95, Scale: "original", Keys: "muon"}},
+		{"  optim: {kind: muon, scale: match_rms_adamw}", nil, Muon{LR: 3e-3, Momentum: 0.95, Scale: "match_rms_adamw", WeightDecay: 0.07, Keys: "muon"}},
+		{"  optim: {kind: muon, scale: match_rms_adamw, lr: 1, weight_decay: 0}", nil, Muon{LR: 1, Momentum: 0.95, Scale: "match_rms_adamw", Keys: "muon"}},
+		{"  optim: {kind: muon, lr: 0.1, momentum: 0, weight_decay: 0.5, keys: adamw}", nil, Muon{LR: 0.1, Scale: "original", WeightDecay: 0.5, Keys: "adamw"}},
+		{"", []string{"train.optim.kind=muon", "train.optim.lr=0.05"}, Muon{LR: 0.05, Momentum: 0.95, Scale: "original", Keys: "muon"}},
 		{"  optim: {kind: muon, lr: 0.1}", []string{"train.optim.kind=adamw"}, AdamW{}},
 	} {
 		run, _, err := Parse(zoo, "c/x.yaml", []byte(head+c.text), c.sets)
