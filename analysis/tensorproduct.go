@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -136,6 +137,9 @@ func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {
 	}
 	if err := f.check(layer, head); err != nil {
 		return nil, err
+	}
+	if layer > 0 && f.c.Attention.ValueResidual != "" {
+		return nil, check.Value("layer", "0 in a model with a value residual, whose later heads mix in the first values", fmt.Sprint(layer))
 	}
 	name := siteName(layer, stream.Attention)
 	h := &headMap{run: run, head: head, dh: f.c.HeadDim(), value: headPlace(f.c, 2, head)}
