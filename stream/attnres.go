@@ -47,7 +47,13 @@ func (c AttnResConfig) Check() error {
 }
 
 // Shape is that of one vector a token: what a site reads. The sources are not counted.
-func (c AttnResConfig) Shape() Shape { return c.shape(c.D) }
+func (c AttnResConfig) Shape() Shape {
+	s := c.shape(c.D)
+	if c.Block == 1 {
+		s.Kept = 2 * c.D // every site's output
+	}
+	return s
+}
 
 // Cost has the reads of all sites but the first, and the last one: a query and a gain each, and a
 // score and a term of the sum for each source. What is read is kept next to the sources.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 )
 
@@ -55,6 +56,9 @@ func CountResources(name string, c models.Spec) (Resources, error) {
 		r.FLOPs.Corrected += p.PaperFLOPs
 		r.FLOPs.Exact += p.FLOPs
 	}
+	if own := c.Cost().Parameters; own != r.Parameters.Exact { // an option of the stream
+		return Resources{}, check.Value(name+": stream", fmt.Sprintf("%d parameters, as the paper's has", r.Parameters.Exact), own)
+	}
 	return r, nil
 }
 
@@ -72,8 +76,18 @@ func checkCountable(name string, c models.Spec) (bool, error) {
 		return false, check.Value(name+": bias", "none, as in the paper", true)
 	case c.FeedForwardShape().Experts > 0:
 		return false, check.Value(name+": experts", "0, a dense feed-forward", c.FeedForwardShape().Experts)
+	case !hasTwoMaps(c):
+		return false, check.Value(name+": feedforward", "two maps, as in the paper", c.FeedForward.Name())
+	case c.KVHeads() != c.HeadCount() || c.Attention.QKNorm || c.Attention.ValueResidual != "":
+		return false, check.Value(name+": attention", "heads with keys and values of their own, not normalised or mixed, as in the paper", "other ones")
 	}
 	return c.Stream.Name() == matrix, nil
+}
+
+// hasTwoMaps tells whether a feed-forward is one map in and one out.
+func hasTwoMaps(c models.Spec) bool {
+	maps := float64(2 * c.Width() * c.FeedForwardShape().Hidden)
+	return c.FeedForward.Cost(layers.FeedForwardSizes{In: c.Width()}).Parameters == maps
 }
 
 // matrixParts are the RMT's (eq. 18 to 27): tables of R Dv entries a token id, keys of R Dk
