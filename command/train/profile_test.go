@@ -24,14 +24,14 @@ func TestProfileParts(t *testing.T) {
 		{OpType: graph.TapeMachine, Calls: 2, Seconds: 0.0625},
 	}})
 	assert.Equal(t, `profile of 2 steps:
-part of a step           calls        ms    share  GFLOPS  GB/s
-Linear                       2  1000.000   50.00%   200.0   1.0
-rest of the step             1   531.250   26.56%
-optimizer (clip, update)     1   250.000   12.50%           6.0
-data                         1   125.000    6.25%
-Add                          1    62.500    3.12%           8.0
-tape machine (VM)            1    31.250    1.56%
-step                            2000.000  100.00%   100.0   1.5
+part of a step            calls        ms    share  GFLOPS  GB/s
+Linear                        2  1000.000   50.00%   200.0   1.0
+rest of the step              1   531.250   26.56%
+optimizer (clip, update)      1   250.000   12.50%           6.0
+data                          1   125.000    6.25%
+Add                           1    62.500    3.12%           8.0
+tape machine (VM)             1    31.250    1.56%
+step                             2000.000  100.00%   100.0   1.5
 `, profileTable(2, rows))
 }
 
