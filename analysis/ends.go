@@ -7,7 +7,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/analysis/check"
-	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
 	"github.com/residua-go/residua/stream/linear"
 )
@@ -170,42 +169,6 @@ func (f *Folded) readers(whole bool) []end {
 	return ends
 }
 
-// packedHeads is the number of heads of what attention reads: of queries, keys and values.
-func (f *Folded) packedHeads() int { return f.c.HeadCount() + 2*f.c.KVHeads() }
-
-// headPlace is the place among them of what a head reads: 0 its query, 1 its key, 2 its value.
-// Where heads share keys and values, head h reads those of h/(heads/kv_heads).
-func headPlace(c models.Spec, part, head int) int {
-	if part == 0 {
-		return head
-	}
-	return c.HeadCount() + (part-1)*c.KVHeads() + head/(c.HeadCount()/c.KVHeads())
-}
-
-// headPart are the rows of queries (0), keys (1) or values (2) of all heads among those that
-// attention reads; those that heads share are there once for each.
-func (f *Folded) headPart(read *mat.Dense, part int) *mat.Dense {
-	rows, size := read.Dims()
-	each, heads := rows/f.packedHeads(), f.c.HeadCount()
-	if f.c.KVHeads() == heads {
-		return read.Slice(part*heads*each, (part+1)*heads*each, 0, size).(*mat.Dense)
-	}
-	all := mat.NewDense(heads*each, size, nil)
-	for h := range heads {
-		at := headPlace(f.c, part, h) * each
-		all.Slice(h*each, (h+1)*each, 0, size).(*mat.Dense).Copy(read.Slice(at, at+each, 0, size))
-	}
-	return all
-}
-
-// inHeads parts an end of attention's into heads, unless it is to stay whole.
-func (f *Folded) inHeads(e end, whole bool) end {
-	if e.kind == "head" && !whole {
-		e.parts = f.headNames(e.site)
-	}
-	return e
-}
-
 // accesses lists the reads and writes of whole sites in one space, in the order of the run, a
 // site's read before its write. The unembedding has all that follows on the last site folded in,
 // aggregates' norms, too. Tables and unembedding are left out where they are in another space
@@ -250,15 +213,6 @@ func (f *Folded) accesses() ([]end, error) {
 		all = append(all, e)
 	}
 	return all, nil
-}
-
-// headNames are the names of the heads of an attention.
-func (f *Folded) headNames(site string) []string {
-	var names []string
-	for h := range f.c.HeadCount() {
-		names = append(names, headName(f.sites[site].Block, h))
-	}
-	return names
 }
 
 // name is that of a part: its node's, and for what attention reads q, k or v after it.

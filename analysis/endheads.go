@@ -1,0 +1,52 @@
+package analysis
+
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/models"
+)
+
+// packedHeads is the number of heads of what attention reads: of queries, keys and values.
+func (f *Folded) packedHeads() int { return f.c.HeadCount() + 2*f.c.KVHeads() }
+
+// headPlace is the place among them of what a head reads: 0 its query, 1 its key, 2 its value.
+// Where heads share keys and values, head h reads those of h/(heads/kv_heads).
+func headPlace(c models.Spec, part, head int) int {
+	if part == 0 {
+		return head
+	}
+	return c.HeadCount() + (part-1)*c.KVHeads() + head/(c.HeadCount()/c.KVHeads())
+}
+
+// headPart are the rows of queries (0), keys (1) or values (2) of all heads among those that
+// attention reads; those that heads share are there once for each.
+func (f *Folded) headPart(read *mat.Dense, part int) *mat.Dense {
+	rows, size := read.Dims()
+	each, heads := rows/f.packedHeads(), f.c.HeadCount()
+	if f.c.KVHeads() == heads {
+		return read.Slice(part*heads*each, (part+1)*heads*each, 0, size).(*mat.Dense)
+	}
+	all := mat.NewDense(heads*each, size, nil)
+	for h := range heads {
+		at := headPlace(f.c, part, h) * each
+		all.Slice(h*each, (h+1)*each, 0, size).(*mat.Dense).Copy(read.Slice(at, at+each, 0, size))
+	}
+	return all
+}
+
+// inHeads parts an end of attention's into heads, unless it is to stay whole.
+func (f *Folded) inHeads(e end, whole bool) end {
+	if e.kind == "head" && !whole {
+		e.parts = f.headNames(e.site)
+	}
+	return e
+}
+
+// headNames are the names of the heads of an attention.
+func (f *Folded) headNames(site string) []string {
+	var names []string
+	for h := range f.c.HeadCount() {
+		names = append(names, headName(f.sites[site].Block, h))
+	}
+	return names
+}

@@ -1,0 +1,46 @@
+package models_test
+
+import (
+	"reflect"
+
+	"github.com/residua-go/residua/models"
+)
+
+// matrixBase and vectorBase have every section that others need.
+func matrixBase() models.Config {
+	return tinyMatrix(func(c *models.Config) { c.MuP = &models.MuP{} })
+}
+
+func vectorBase() models.Config {
+	return tinyVector(func(c *models.Config) { c.MuP = &models.MuP{} })
+}
+
+// withDocuments and withRope are bases in which a further setting matters.
+func withDocuments() models.Config {
+	c := matrixBase()
+	c.MaskDocuments, c.BOS = true, 1
+	return c
+}
+
+func withRope() models.Config {
+	c := matrixBase()
+	c.Attention.Positions = models.PositionsRoPE
+	return c
+}
+
+// onField sets a field of a config's stream, and inFeedForward one of its feed-forward.
+func onField(name string, value any) func(c *subject) {
+	return func(c *subject) { c.Stream = withField(c.Stream, name, value) }
+}
+
+func inFeedForward(name string, value any) func(c *subject) {
+	return func(c *subject) { c.FeedForward = withField(c.FeedForward, name, value) }
+}
+
+// withField is a copy of a design with another value of a field.
+func withField[D any](design D, name string, value any) D {
+	v := reflect.New(reflect.TypeOf(design)).Elem()
+	v.Set(reflect.ValueOf(design))
+	v.FieldByName(name).Set(reflect.ValueOf(value))
+	return v.Interface().(D)
+}
