@@ -17,8 +17,8 @@ func (p *Page) Markdown() string {
 	fmt.Fprintf(&text, `# Models
 
 A card for each residual stream, all of quickstart's size: 4 blocks of width 256 on bytes, on the source of the Go
-standard library. Every preset is trained as configs/quickstart-transformer.yaml says, on the same %s tokens, at rates four a
-decade (0.001, 0.0018, 0.0032, 0.0056, 0.01, and on both ways), until its best rate lies between two worse ones, and at that rate with %d seeds
+standard library. Every preset is trained as configs/quickstart-transformer.yaml says, on the same %s tokens (rounded up to whole steps), at rates four
+a decade (0.001, 0.0018, 0.0032, 0.0056, 0.01, and on both ways), until its best rate lies between two worse ones, and at that rate with %d seeds
 of weights and batches. A score is their mean, and the number after ± its standard error. The best rate is chosen by one seed. These are small
 models and few tokens: an order here need not be the order at scale. Time, FLOPs and bytes moved are multiples of the plain
 transformer's of the same shape, as `+"`go run ./cmd/bench -zoo`"+` measured them (-: not yet).
@@ -46,7 +46,7 @@ func (p *Page) unfinished() string {
 	if len(names) == 0 {
 		return "All searches are finished."
 	}
-	return fmt.Sprintf("Not finished are %d of %d: %s. The call below goes on with them where the runs' folders are kept.", len(names), len(p.cards), strings.Join(names, ", "))
+	return fmt.Sprintf("Not finished are %d of %d: %s. The call below goes on with them where the runs' folders are kept.", len(names), len(p.cards), strings.Join(names, "; "))
 }
 
 // writeOverview lists all cards in one table.
