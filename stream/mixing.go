@@ -29,6 +29,8 @@ type Mixing struct {
 	Parameter     string // or the parameter
 	// Entry is the place of row i, column j among a token's values; nil: row by row.
 	Entry func(i, j int) int
+	// Of makes the coefficient of what is kept for it; nil: it is kept itself.
+	Of func(v float64) float64
 }
 
 // Mixings lists a stream's matrices of coefficients: those of a Mixer and the weights of a DepthReader; none of
@@ -70,3 +72,28 @@ func (s *copied) Mixings() []Mixing { return s.mixings(packing{s.n, 1}) }
 
 // Mixings are the slots' coefficients at each site.
 func (v *vwn) Mixings() []Mixing { return v.mixings(packing{v.n, v.m}) }
+
+// Mixings are the factors by which each site writes to the rows, 2 sigmoid(z W_inject / n).
+func (s *gatedResidual) Mixings() []Mixing {
+	var all []Mixing
+	for l := range s.c.Layers {
+		for _, site := range s.Sites(l) {
+			all = append(all, Mixing{Name: site.Name(), Kind: MixingUp, Rows: s.c.N, Columns: 1, Hook: s.reads[site.Index].name + projectionHook,
+				Entry: func(i, _ int) int { return s.c.Rank + i }, Of: func(v float64) float64 { return 2 * logistic(v/float64(s.c.N)) }})
+		}
+	}
+	return all
+}
+
+// Mixings are the gate beta and the values v of each site.
+func (s *deepDelta) Mixings() []Mixing {
+	var all []Mixing
+	for l := range s.c.Layers {
+		for _, site := range s.Sites(l) {
+			all = append(all,
+				Mixing{Name: site.Name(), Kind: MixingGate, Rows: 1, Columns: 1, Hook: site.Name() + gateSuffix, Of: func(v float64) float64 { return 2 * v }},
+				Mixing{Name: site.Name(), Kind: MixingUp, Rows: s.c.Dv, Columns: 1, Hook: site.Name() + valuesSuffix, Of: func(v float64) float64 { return s.c.VScale * v }})
+		}
+	}
+	return all
+}

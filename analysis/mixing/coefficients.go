@@ -113,7 +113,11 @@ func unpack(values []float64, m stream.Mixing, tokens, stride int) []float64 {
 				if m.Entry != nil {
 					at = m.Entry(i, j)
 				}
-				out = append(out, values[t*stride+at])
+				v := values[t*stride+at]
+				if m.Of != nil {
+					v = m.Of(v)
+				}
+				out = append(out, v)
 			}
 		}
 	}

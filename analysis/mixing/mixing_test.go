@@ -40,7 +40,8 @@ func at(t *testing.T, m *mixing.Moves, name string, kind stream.MixingKind) mixi
 // start is not random; A_res of streams that start at the identity amplify nothing.
 func TestNothingHasMovedAtFirst(t *testing.T) {
 	for _, d := range []stream.Design{stream.HyperConfig{N: 3}, stream.HyperConfig{N: 2, Dynamic: true}, stream.MHCConfig{N: 4}, stream.MHCLiteConfig{N: 3},
-		stream.VWNConfig{M: 2, N: 3}, stream.DenseFormerConfig{}, stream.MUDDConfig{}} {
+		stream.VWNConfig{M: 2, N: 3}, stream.DenseFormerConfig{}, stream.MUDDConfig{}, stream.KromHCConfig{N: 2},
+		stream.GatedResidualConfig{N: 3, Rank: 4}, stream.DeepDeltaConfig{Dv: 2}, stream.AttnResConfig{Block: 1}} {
 		t.Run(d.Name(), func(t *testing.T) {
 			c, ids := tiny(t, d)
 			start, err := mixing.Start(c, 1, ids)
@@ -51,6 +52,9 @@ func TestNothingHasMovedAtFirst(t *testing.T) {
 			require.NotEmpty(t, m.Places)
 			for _, p := range m.Places {
 				assert.Zero(t, p.Moved, p.Name)
+				if p.Kind == stream.MixingGate || d.Name() == (stream.GatedResidualConfig{}).Name() {
+					assert.InDelta(t, 1, p.Mean[0][0], 0.5, "%s: 2 sigmoid of about 0", p.Name)
+				}
 				if p.Carry != nil {
 					assert.InDelta(t, 1, p.Carry.CompositeRows, 0.02, "%s: doubly stochastic, or the identity", p.Name)
 					assert.InDelta(t, 1, p.Carry.CompositeColumns, 0.02, p.Name)

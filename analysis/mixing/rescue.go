@@ -38,8 +38,8 @@ func AblateRows(store *graph.Store, c models.Spec, ids []int32) (*Rescue, error)
 	}
 	var names []string
 	for _, m := range stream.Mixings(sketch.Stream()) {
-		if m.Kind == stream.MixingCarry && slices.Contains(sketch.Builder().ActivationNames(), m.Name+".stream") {
-			names = append(names, m.Name+".stream")
+		if name := m.Name + ".stream"; slices.Contains(sketch.Builder().ActivationNames(), name) && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	if len(names) < 2 {
@@ -53,6 +53,9 @@ func AblateRows(store *graph.Store, c models.Spec, ids []int32) (*Rescue, error)
 	clean, err := r.Run(ids)
 	if err != nil {
 		return nil, err
+	}
+	if state, err := clean.Get(names[0]); err != nil || state.Axis(rowAxis) < 0 {
+		return nil, noRows(c)
 	}
 	result := &Rescue{Loss: nextTokenLoss(clean)}
 	for i, name := range names[:len(names)-1] {
