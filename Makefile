@@ -56,6 +56,7 @@ gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CU
 	$(GPU_CHECK)/gpucheck pack $(GPU_CHECK)/programs.tar.zst $(GPU_CHECK)/bin/* && rm -r $(GPU_CHECK)/bin
 	cp -r configs benchmarks $(GPU_CHECK)/
 	cp -r testdata/reference $(GPU_CHECK)/testdata/
+	rm -r $(GPU_CHECK)/testdata/reference/eval # of no test in the pack
 	cp graph/cuda/*.cu graph/cuda/*.cuh $(GPU_CHECK)/graph/cuda/
 	cp -r graph/cuda/emulator/native $(GPU_CHECK)/graph/cuda/emulator/
 	cat $$($(GO) list -f '{{$$d := .Dir}}{{range .GoFiles}}{{$$d}}/{{.}} {{end}}' ./...) >$(GPU_CHECK)/corpus.txt
