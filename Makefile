@@ -18,7 +18,7 @@ test: ## run the tests (about five minutes on 2 cores with empty caches)
 	$(GO) test ./...
 
 test-long: ## run all tests, the long ones too (internal/longtest)
-	RESIDUA_LONG_TESTS=1 $(GO) test ./...
+	RESIDUA_LONG_TESTS=all $(GO) test ./...
 
 bench: ## measure training: tokens/s, share of the machine, RMT against transformer
 	$(GO) run ./cmd/bench
@@ -26,9 +26,9 @@ bench: ## measure training: tokens/s, share of the machine, RMT against transfor
 kernels: ## benchmark every kernel, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./graph/...
 
-lint: ## gofmt, go vet, staticcheck, with and without the tag cuda (wants a C compiler)
+lint: ## gofmt, go vet with the tag cuda (go test vets without it), staticcheck with and without it (wants a C compiler)
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt'd:"; gofmt -l .; exit 1; }
-	$(GO) vet ./...
+	$(GO) vet -tags cuda ./... ./graph/cuda/cu/...
 	printf 'cpu:\ncuda: -tags=cuda\n' | $(GO) tool staticcheck -matrix ./...
 
 fmt: ## format
@@ -37,9 +37,9 @@ fmt: ## format
 generate: ## regenerate the assembly kernels; with RESIDUA_NVRTC or CUDA's toolkit at hand also ./graph/cuda
 	$(GO) generate ./graph/kernel/...
 
-cuda: ## vet, build and test the CUDA backend on its emulator (wants gcc and g++, no GPU)
-	$(GO) vet -tags cuda ./... ./graph/cuda/cu/...
-	$(GO) build -tags cuda ./...
+cuda: ## build and test the CUDA backend on its emulator (wants gcc and g++, no GPU)
+	$(GO) build -tags cuda $(PROGRAMLESS)
+	$(GO) build -tags cuda -o /dev/null ./cmd/train
 	$(GO) test -tags cuda -short ./graph/cuda/... ./graph/cuda/cu/... ./internal/tapemachine
 	$(GO) test -tags cuda -short -run 'Device|Reference|GPU' $(DEVICE_PACKAGES)
 
@@ -64,9 +64,13 @@ gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CU
 	cp experiment/gpucheck/run.sh $(GPU_CHECK)/
 	@du -sm $(GPU_CHECK) | awk '{print $$2 ": " $$1 " MB"; if ($$1 >= $(GPU_CHECK_MEGABYTES)) {print "want less than $(GPU_CHECK_MEGABYTES) MB"; exit 1}}'
 
-cross: ## build for the other platforms
+# All packages but programs: linking each of those takes longer than compiling it, and one is enough.
+PROGRAMLESS = $$($(GO) list -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' ./...)
+
+cross: ## build for the other platforms: all packages, and one program
 	@for p in linux/arm64 darwin/arm64 windows/amd64; do \
-		echo $$p; CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build ./... || exit 1; done
+		echo $$p; export CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/}; \
+		$(GO) build $(PROGRAMLESS) && $(GO) build -o /dev/null ./cmd/train || exit 1; done
 
 clean: ## remove bin/ and build/
 	rm -rf bin build

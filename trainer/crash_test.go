@@ -162,11 +162,14 @@ func (c *crashes) kill(scenario, from string) (points int) {
 
 // TestARunSurvivesWhateverStepOfItsFails walks every create, open, write, flush, close, rename,
 // making and removing of a small run, of one that was resumed, and of one that was resumed
-// after a fault: some of them, and every one among the long tests, in a few minutes.
+// after a fault: some of them, every third among the long tests, and all where everything is asked for.
 func TestARunSurvivesWhateverStepOfItsFails(t *testing.T) {
 	c := &crashes{t: t, text: corpus(t), stride: 29}
-	if longtest.Enabled() {
+	switch {
+	case longtest.Exhaustive():
 		c.stride = 1
+	case longtest.Enabled():
+		c.stride = 3
 	}
 	out := c.folder("")
 	require.NoError(t, c.train(out, checkpoint.Disk{}, trainer.ResumeNone))

@@ -62,8 +62,10 @@ func sample(n int) []int {
 	switch {
 	case testing.Short():
 		few = 4
-	case longtest.Enabled():
+	case longtest.Exhaustive():
 		few = n
+	case longtest.Enabled():
+		few = 48
 	}
 	var entries []int
 	for i := range n {

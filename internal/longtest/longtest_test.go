@@ -7,9 +7,10 @@ import (
 )
 
 func TestSkip(t *testing.T) {
-	for value, want := range map[string]bool{"": false, "0": false, "1": !testing.Short()} {
+	for value, want := range map[string]bool{"": false, "0": false, "1": !testing.Short(), All: !testing.Short()} {
 		t.Setenv(Variable, value)
 		assert.Equal(t, want, Enabled(), "%q", value)
+		assert.Equal(t, want && value == All, Exhaustive(), "%q", value)
 		ran := false
 		t.Run("long", func(t *testing.T) {
 			Skip(t)
