@@ -65,7 +65,7 @@ gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CU
 	@du -sm $(GPU_CHECK) | awk '{print $$2 ": " $$1 " MB"; if ($$1 >= $(GPU_CHECK_MEGABYTES)) {print "want less than $(GPU_CHECK_MEGABYTES) MB"; exit 1}}'
 
 # All packages but programs: linking each of those takes longer than compiling it, and one is enough.
-PROGRAMLESS = $$($(GO) list -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' ./...)
+PROGRAMLESS = $$($(GO) list -f '{{if and .GoFiles (ne .Name "main")}}{{.ImportPath}}{{end}}' ./...)
 
 cross: ## build for the other platforms: all packages, and one program
 	@for p in linux/arm64 darwin/arm64 windows/amd64; do \
