@@ -1,40 +1,48 @@
 package report
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/mixing"
 )
 
-// onWeights begins the report of an analysis of weights. A stream that mixes what was written does
-// so with the coefficients of a run: it returns that run on the prompt, or nil where it does not
-// matter or a model without tokenizer was given no ids, and the report says which.
-func onWeights(m *Model, analysisName, title string, prompt Prompt) (*Report, *cache.Cache, error) {
-	mixes := m.mixes()
-	if !prompt.Given() && (m.Tokenizer == nil || !mixes) {
-		r := on(m, analysisName, title, nil)
-		if mixes {
-			r.About += "; what is written is carried on as in a plain residual stream, for want of a prompt"
-		}
-		return r, nil, nil
-	}
-	ids, err := prompt.read(m, 1, false)
+// MixingOptions say on what coefficients are measured.
+type MixingOptions struct {
+	Prompt
+	Seed    uint64 // of the start that they are compared with: the run's
+	History []mixing.Logged
+}
+
+// Mixing reports how far a stream's mixing coefficients have moved from their start, what they amplify through
+// depth and, where the stream has rows, what each holds.
+func Mixing(m *Model, o MixingOptions) (*Report, error) {
+	ids, err := o.Prompt.read(m, 2, false)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if !mixes {
-		return on(m, analysisName, title, nil), nil, nil
-	}
-	names, err := analysis.DecompositionNames(m.Store, m.Spec)
+	start, err := mixing.Start(m.Spec, o.Seed, ids)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	run, err := m.run(ids, names)
+	now, err := mixing.Run(m.Store, m.Spec, ids)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	r := on(m, analysisName, title, ids)
-	r.About += fmt.Sprintf("; what is written is carried on as the coefficients of the prompt's %d tokens have it on average", run.Tokens())
-	return r, run, nil
+	r := on(m, analysis.AnalysisMixing, "Does it mix?", ids)
+	r.Add("moves", "Coefficients and their start",
+		"How far each matrix of coefficients has moved from its start, and how much tokens differ in it. A gain of 1 amplifies nothing; the composite one is that of the product of all A_res so far. Entropy 1 reads all sources alike, 0 one of them.",
+		now.Since(start))
+	if len(o.History) > 0 {
+		r.Add("history", "In training", "How far the coefficients were from their start, step by step, as train.log_mixing wrote it.", mixing.History(o.History))
+	}
+	rescue, err := mixing.AblateRows(m.Store, m.Spec, ids)
+	if errors.Is(err, mixing.ErrNone) {
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Add("rescue", "What a row holds", "A row is set to 0 after a site, and given back after the next one. What comes back was still the row's own.", rescue)
+	return r, nil
 }

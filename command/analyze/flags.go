@@ -19,8 +19,8 @@ func promptFlags(flags *flag.FlagSet, p *report.Prompt, note string) {
 	notFlag(flags, &p.NoBOS, "bos", "begin -prompt's tokens with the one that begins documents, as in training; -bos=false: don't")
 }
 
-// mixing is the note on the prompt of an analysis of weights.
-const mixing = "; it matters only in streams that mix what was written"
+// onlyWhereMixed is the note on the prompt of an analysis of weights.
+const onlyWhereMixed = "; it matters only in streams that mix what was written"
 
 // targetFlags declares the flags that choose a position and a logit there.
 func targetFlags(flags *flag.FlagSet, t *report.Target) {

@@ -4,7 +4,7 @@ import (
 	"flag"
 
 	"github.com/residua-go/residua/analysis"
-	mixingof "github.com/residua-go/residua/analysis/mixing"
+	"github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
@@ -175,7 +175,7 @@ func mixes(zoo models.Zoo) cli.Command {
 		},
 	}, func(m *report.Model, o report.MixingOptions) (*report.Report, error) {
 		var err error
-		if o.History, err = mixingof.ReadHistory(m.Name); err != nil {
+		if o.History, err = mixing.ReadHistory(m.Name); err != nil {
 			return nil, err
 		}
 		return report.Mixing(m, o)

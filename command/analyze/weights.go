@@ -24,7 +24,7 @@ func circuits(zoo models.Zoo) cli.Command {
 			"-head, that head's circuits are shown alone, with their eigenvalues.",
 		},
 	}, report.Circuits, func(flags *flag.FlagSet, o *report.CircuitsOptions) {
-		promptFlags(flags, &o.Prompt, mixing)
+		promptFlags(flags, &o.Prompt, onlyWhereMixed)
 		placeFlags(flags, &o.Place)
 		notFlag(flags, &o.WithoutVocabulary, "full", "take the circuits from token to token, too; -full=false: don't, for large models")
 		topFlag(flags, &o.Top, "list `N` heads, those that copy most first")
@@ -47,7 +47,7 @@ func wiring(zoo models.Zoo) cli.Command {
 			"unembedding.",
 		},
 	}, report.Wiring, func(flags *flag.FlagSet, o *report.WiringOptions) {
-		promptFlags(flags, &o.Prompt, mixing)
+		promptFlags(flags, &o.Prompt, onlyWhereMixed)
 		flags.BoolVar(&o.Whole, "whole", false, "take all heads of a layer for one")
 		thresholdFlag(flags, &o.Threshold, "threshold", 3, "draw connections `Z` deviations above random weights; without, 3")
 		countFlag(flags, &o.Draws, "draws", 1000, 2, "draw random weights `N` times")
