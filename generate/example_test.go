@@ -75,8 +75,8 @@ func Example() {
 	}
 	defer g.Close()
 	request := generate.Request{Prompt: "the quick", Echo: true, Tokens: len(" brown fox jumps over the lazy dog")}
-	_, err = g.Generate(context.Background(), request, func(text string) error {
-		fmt.Print(text)
+	_, err = g.Generate(context.Background(), request, func(p generate.Piece) error {
+		fmt.Print(p.Text)
 		return nil
 	})
 	if err != nil {

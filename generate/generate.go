@@ -11,15 +11,15 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Generate continues a prompt and calls emit, where not nil, with each piece of text as
-// soon as it is certain: pieces are valid UTF-8 and joined they are the text. A character
-// that the prompt's end and the first tokens make together counts to the text. What may
-// become one of the request's stop strings is held back until it is known.
+// Generate continues a prompt and calls emit, where not nil, with each Piece as soon as its
+// text is certain. A character that the prompt's end and the first tokens make together
+// counts to the text. What may become one of the request's stop strings is held back until
+// it is known.
 //
 // When the window is full, the model starts over with its last half and goes on. ctx is
 // looked at before each token; with an error, its or emit's, the Result tells how far the
 // text came. A model without a tokenizer takes and gives ids alone.
-func (g *Generator) Generate(ctx context.Context, r Request, emit func(text string) error) (Result, error) {
+func (g *Generator) Generate(ctx context.Context, r Request, emit func(Piece) error) (Result, error) {
 	result := Result{Stop: StopError}
 	if err := r.Validate(); err != nil {
 		return result, err
@@ -68,11 +68,11 @@ func (g *Generator) prompt(r Request) ([]int32, error) {
 func (g *Generator) extend(ctx context.Context, r Request, t *text, result *Result) error {
 	draw := newSampler(r)
 	for result.Tokens < r.Tokens {
-		scores, err := g.scores()
+		logits, err := g.logits()
 		if err != nil {
 			return err
 		}
-		id, ok := draw.next(scores)
+		id, ok := draw.next(logits[:g.drawn()])
 		if !ok {
 			return errors.Wrapf(models.ErrDiverged, "generate: token %d: the logits are not finite", result.Tokens+1)
 		}
@@ -81,7 +81,7 @@ func (g *Generator) extend(ctx context.Context, r Request, t *text, result *Resu
 		}
 		result.IDs = append(result.IDs, id)
 		result.Tokens++
-		if err := t.add(id); err != nil {
+		if err := t.add(newToken(id, logits, g.tokenizer, r.LogProbs)); err != nil {
 			return err
 		}
 		if t.stopped || result.Tokens == r.Tokens {

@@ -126,16 +126,20 @@ func (g *Generator) run(token int32) error {
 	return g.program.Run(graph.RunOptions{})
 }
 
-// scores returns the logits of the tokenizer's ids after the last run. The model's
-// vocabulary may be larger: ids beyond the tokenizer's stand for nothing. Without a
-// tokenizer it returns those of all ids.
-func (g *Generator) scores() ([]float32, error) {
+// logits returns those of all ids after the last run, valid until the next.
+func (g *Generator) logits() ([]float32, error) {
 	logits, err := graph.Value(g.program.Logits)
 	if err != nil {
 		return nil, err
 	}
+	return logits.Float32s()[:g.vocab], nil
+}
+
+// drawn is how many ids may be drawn: the tokenizer's, since the model's vocabulary may be
+// larger and the ids beyond stand for nothing. Without a tokenizer it is all ids.
+func (g *Generator) drawn() int {
 	if g.tokenizer == nil {
-		return logits.Float32s()[:g.vocab], nil
+		return g.vocab
 	}
-	return logits.Float32s()[:g.tokenizer.Vocab()], nil
+	return g.tokenizer.Vocab()
 }

@@ -87,9 +87,9 @@ func newGenerator(t *testing.T, store *graph.Store, c models.Config, o generate.
 // run returns the text and its result.
 func run(t *testing.T, g *generate.Generator, r generate.Request) (string, generate.Result) {
 	var text strings.Builder
-	result, err := g.Generate(context.Background(), r, func(piece string) error {
-		assert.True(t, utf8.ValidString(piece), "%q", piece)
-		text.WriteString(piece)
+	result, err := g.Generate(context.Background(), r, func(piece generate.Piece) error {
+		assert.True(t, utf8.ValidString(piece.Text), "%q", piece.Text)
+		text.WriteString(piece.Text)
 		return nil
 	})
 	require.NoError(t, err)
@@ -260,7 +260,7 @@ func TestCancelledAndFailing(t *testing.T) {
 	g := newGenerator(t, wildStore(t, c), c, generate.Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	pieces := 0
-	result, err := g.Generate(ctx, generate.Request{Prompt: "q", Tokens: 1000}, func(string) error {
+	result, err := g.Generate(ctx, generate.Request{Prompt: "q", Tokens: 1000}, func(generate.Piece) error {
 		if pieces++; pieces == 5 {
 			cancel()
 		}
@@ -271,7 +271,7 @@ func TestCancelledAndFailing(t *testing.T) {
 	assert.Less(t, result.Tokens, 30)
 
 	full := errors.New("disk full")
-	_, err = g.Generate(context.Background(), generate.Request{Tokens: 10}, func(string) error { return full })
+	_, err = g.Generate(context.Background(), generate.Request{Tokens: 10}, func(generate.Piece) error { return full })
 	assert.ErrorIs(t, err, full)
 
 	text, _ := run(t, g, generate.Request{Prompt: "q", Tokens: 5})

@@ -27,6 +27,9 @@ type Request struct {
 	Temperature float64 // divides the logits; 0: always the likeliest token
 	TopK        int     // draw among the k likeliest tokens; 0: all
 	TopP        float64 // draw among the fewest tokens that have this probability together; 0 or 1: all
+	// LogProbs asks for the log probability of each token that is generated, and of as many
+	// of the likeliest tokens in its place (Token); 0: for none.
+	LogProbs int
 	// Seed is that of the draws: the same seed gives the same text, on the same kind of
 	// processor and with the same Options.Threads.
 	Seed uint64
@@ -46,6 +49,8 @@ func (r Request) Validate() error {
 		return layers.Setting("temperature", "want >= 0 (0: always the likeliest token), got %g", r.Temperature)
 	case r.TopK < 0:
 		return layers.Setting("top-k", "want >= 1, or 0 for no limit, got %d", r.TopK)
+	case r.LogProbs < 0:
+		return layers.Setting("logprobs", "want >= 1, or 0 for none, got %d", r.LogProbs)
 	case !(r.TopP >= 0 && r.TopP <= 1):
 		return layers.Setting("top-p", "want above 0 and at most 1 (1: no limit), got %g", r.TopP)
 	}

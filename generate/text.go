@@ -6,15 +6,17 @@ import (
 	"github.com/residua-go/residua/data"
 )
 
-// text decodes tokens and emits their text, up to the first stop string.
+// text decodes tokens and emits them with their text, which ends before the first stop
+// string.
 type text struct {
 	decoder *data.StreamDecoder // nil: the model has no tokenizer
 	stops   stops
-	stopped bool // a stop string is complete
-	emit    func(text string) error
+	stopped bool    // a stop string is complete
+	tokens  []Token // not emitted
+	emit    func(Piece) error
 }
 
-func (g *Generator) text(r Request, emit func(text string) error) *text {
+func (g *Generator) text(r Request, emit func(Piece) error) *text {
 	t := &text{stops: stops{strings: r.Stop}, emit: emit}
 	if g.tokenizer != nil {
 		t.decoder = data.NewStreamDecoder(g.tokenizer)
@@ -38,17 +40,23 @@ func (t *text) prompt(ids []int32, echo bool) error {
 	return t.send(whole.String())
 }
 
-func (t *text) add(id int32) error {
+func (t *text) add(token Token) error {
+	t.tokens = append(t.tokens, token)
 	if t.decoder == nil {
-		return nil
+		return t.flush("")
 	}
-	return t.search(t.decoder.Next(id))
+	return t.search(t.decoder.Next(token.ID))
 }
 
 // finish ends a text for a reason, unless a stop string ended it.
 func (t *text) finish(result *Result, reason Stop) error {
 	if err := t.end(); err != nil {
 		return err
+	}
+	if len(t.tokens) > 0 { // of a stop string
+		if err := t.flush(""); err != nil {
+			return err
+		}
 	}
 	if result.Stop = reason; t.stopped {
 		result.Stop = StopString
@@ -74,8 +82,18 @@ func (t *text) search(piece string) error {
 }
 
 func (t *text) send(piece string) error {
-	if piece == "" || t.emit == nil {
+	if piece == "" {
 		return nil
 	}
-	return t.emit(piece)
+	return t.flush(piece)
+}
+
+// flush emits a piece of text and the tokens since the last one.
+func (t *text) flush(piece string) error {
+	tokens := t.tokens
+	t.tokens = nil
+	if t.emit == nil {
+		return nil
+	}
+	return t.emit(Piece{Text: piece, Tokens: tokens})
 }

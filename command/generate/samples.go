@@ -70,9 +70,9 @@ func (s *sampling) given(flag string) bool { return s.prompt.given(flag) }
 func (s *sampling) text(ctx context.Context, r generate.Request, _ int) (generate.Result, error) {
 	r.Echo = true
 	ended := true // nothing, or a line break
-	result, err := s.generator.Generate(ctx, r, func(text string) error {
-		ended = strings.HasSuffix(text, "\n")
-		return s.out.Print(text)
+	result, err := s.generator.Generate(ctx, r, func(piece generate.Piece) error {
+		ended = strings.HasSuffix(piece.Text, "\n") || ended && piece.Text == ""
+		return s.out.Print(piece.Text)
 	})
 	if ended {
 		return result, err
@@ -112,8 +112,8 @@ type object struct {
 // object writes a sample as a JSON object, when it is complete.
 func (s *sampling) object(ctx context.Context, r generate.Request, i int) (generate.Result, error) {
 	var text strings.Builder
-	result, err := s.generator.Generate(ctx, r, func(piece string) error {
-		text.WriteString(piece)
+	result, err := s.generator.Generate(ctx, r, func(piece generate.Piece) error {
+		text.WriteString(piece.Text)
 		return nil
 	})
 	if err != nil {
