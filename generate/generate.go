@@ -30,19 +30,49 @@ func (g *Generator) Generate(ctx context.Context, r Request, emit func(Piece) er
 	}
 	result.PromptIDs, result.PromptTokens = prompt, len(prompt)
 	t := g.text(r, emit)
-	if err := t.prompt(prompt, r.Echo); err != nil {
+	if err := g.prefill(ctx, prompt, r, t); err != nil {
 		return result, err
-	}
-	g.reset()
-	if r.Tokens > 0 {
-		if err := g.feed(ctx, prompt[max(0, len(prompt)-g.Window()):]); err != nil {
-			return result, err
-		}
 	}
 	start := time.Now()
 	err = g.extend(ctx, r, t, &result)
 	result.Time = time.Since(start)
 	return result, err
+}
+
+// prefill passes a prompt through the model and emits it where it is asked for.
+func (g *Generator) prefill(ctx context.Context, prompt []int32, r Request, t *text) error {
+	g.reset()
+	if r.PromptLogProbs {
+		tokens, err := g.score(ctx, prompt, r.LogProbs)
+		if err != nil {
+			return err
+		}
+		return t.prompt(prompt, tokens, true)
+	}
+	if err := t.prompt(prompt, nil, r.Echo); err != nil || r.Tokens == 0 {
+		return err
+	}
+	return g.feed(ctx, prompt[max(0, len(prompt)-g.Window()):])
+}
+
+// score feeds a prompt that the window has room for and returns its tokens with log
+// probabilities.
+func (g *Generator) score(ctx context.Context, prompt []int32, top int) ([]Token, error) {
+	tokens := []Token{newToken(prompt[0], nil, g.tokenizer, 0)}
+	for i := range prompt {
+		if err := g.feed(ctx, prompt[i:i+1]); err != nil || i+1 == len(prompt) {
+			return tokens, err
+		}
+		logits, err := g.logits()
+		if err != nil {
+			return nil, err
+		}
+		if !finite(logits) {
+			return nil, errors.Wrapf(models.ErrDiverged, "generate: token %d of the prompt: the logits are not finite", i+1)
+		}
+		tokens = append(tokens, newToken(prompt[i+1], logits, g.tokenizer, top))
+	}
+	return tokens, nil
 }
 
 // prompt returns the ids that a request begins with.
@@ -53,29 +83,31 @@ func (g *Generator) prompt(r Request) ([]int32, error) {
 	if len(r.Stop) > 0 && g.tokenizer == nil {
 		return nil, layers.Setting("stop", "want none, since the model has no tokenizer to spell it")
 	}
-	if len(r.IDs) == 0 {
-		return g.tokenizer.Encode([]int32{g.tokenizer.BOS()}, r.Prompt), nil
+	if err := r.validateIDs(g.vocab); err != nil {
+		return nil, err
 	}
-	for i, id := range r.IDs {
-		if id < 0 || int(id) >= g.vocab {
-			return nil, layers.Setting("ids", "token %d: want an id of 0 to %d, got %d", i, g.vocab-1, id)
-		}
+	ids := slices.Clone(r.IDs)
+	if len(ids) == 0 {
+		ids = g.tokenizer.Encode([]int32{g.tokenizer.BOS()}, r.Prompt)
 	}
-	return slices.Clone(r.IDs), nil
+	if len(ids) > g.Window() && (!r.Slide || r.PromptLogProbs) {
+		return nil, &WindowError{Tokens: len(ids), Window: g.Window()}
+	}
+	return ids, nil
 }
 
 // extend draws token after token.
 func (g *Generator) extend(ctx context.Context, r Request, t *text, result *Result) error {
-	draw := newSampler(r)
+	draw := newSampler(r, result.PromptIDs)
 	for result.Tokens < r.Tokens {
 		logits, err := g.logits()
 		if err != nil {
 			return err
 		}
-		id, ok := draw.next(logits[:g.drawn()])
-		if !ok {
+		if !finite(logits) {
 			return errors.Wrapf(models.ErrDiverged, "generate: token %d: the logits are not finite", result.Tokens+1)
 		}
+		id := draw.next(logits[:g.drawn()])
 		if g.tokenizer != nil && id == g.tokenizer.BOS() {
 			return t.finish(result, StopDocument)
 		}

@@ -166,7 +166,7 @@ func TestCachedIsRecomputed(t *testing.T) {
 			store := wildStore(t, c.config)
 			g := newGenerator(t, store, c.config, generate.Options{Window: c.window})
 			for _, prompt := range []string{"", "ab", "a prompt longer than the window"} {
-				text, result := run(t, g, generate.Request{Prompt: prompt, Tokens: 20})
+				text, result := run(t, g, generate.Request{Prompt: prompt, Tokens: 20, Slide: true})
 				wantText, ids := greedy(t, store, c.config, rowOf(t, prompt), g.Window(), 20)
 				assert.Equal(t, wantText, text, "%q", prompt)
 				assert.Positive(t, result.Time)

@@ -7,12 +7,13 @@ import (
 )
 
 // Piece is a part of a text as it is generated. The Text of all pieces joined is the text,
-// each valid UTF-8; their Tokens are the Result's IDs, those of a stop string included.
+// each valid UTF-8; their Tokens are the Result's IDs, those of a stop string included. The
+// prompt that Request.Echo asks for is the first piece, with Request.PromptLogProbs with its
+// tokens.
 type Piece struct {
 	Text string
 	// Tokens are those generated since the last piece. The last may have begun a character,
-	// or what may become a stop string, whose text comes in a later piece. The prompt that
-	// Request.Echo asks for is a piece without tokens.
+	// or what may become a stop string, whose text comes in a later piece.
 	Tokens []Token
 }
 

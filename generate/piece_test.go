@@ -79,3 +79,25 @@ func TestPiecesHoldEveryToken(t *testing.T) {
 		assert.Equal(t, generate.Token{ID: result.IDs[i]}, token)
 	}
 }
+
+// TestPromptLogProbs: each token of the prompt has the log probability that it has where it
+// is generated, after what stands before it.
+func TestPromptLogProbs(t *testing.T) {
+	c := tiny("alibi")
+	g := newGenerator(t, wildStore(t, c), c, generate.Options{})
+	text, tokens, result := pieces(t, g, generate.Request{Prompt: "dé", Echo: true, LogProbs: 257, PromptLogProbs: true, Tokens: 2})
+	require.Len(t, tokens, 4+2)
+	assert.Equal(t, generate.Token{ID: bos}, tokens[0])
+	assert.Equal(t, "dé", text[:3])
+	for i, id := range result.PromptIDs[1:] {
+		_, next, _ := pieces(t, g, generate.Request{IDs: result.PromptIDs[:i+1], Tokens: 1, LogProbs: 257})
+		assert.Equal(t, next[0].Top, tokens[i+1].Top)
+		assert.Equal(t, id, tokens[i+1].ID)
+		assert.Contains(t, next[0].Top, generate.Token{ID: id, Text: tokens[i+1].Text, LogProb: tokens[i+1].LogProb})
+	}
+	_, alone, scored := pieces(t, g, generate.Request{IDs: result.PromptIDs, Echo: true, LogProbs: 257, PromptLogProbs: true})
+	assert.Equal(t, tokens[:4], alone)
+	assert.Zero(t, scored.Tokens)
+	_, after, _ := pieces(t, g, generate.Request{Prompt: "dé", LogProbs: 257, Tokens: 2})
+	assert.Equal(t, tokens[4:], after)
+}

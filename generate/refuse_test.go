@@ -81,6 +81,16 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		{"top-k", generate.Request{TopK: -1}},
 		{"top-p", generate.Request{TopP: 1.1}},
 		{"top-p", generate.Request{TopP: -1}},
+		{"min-p", generate.Request{MinP: 1.1}},
+		{"min-p", generate.Request{MinP: -0.1}},
+		{"repetition-penalty", generate.Request{RepetitionPenalty: -1}},
+		{"repetition-penalty", generate.Request{RepetitionPenalty: inf()}},
+		{"logit-bias", generate.Request{LogitBias: map[int32]float64{1: inf()}}},
+		{"logit-bias", generate.Request{LogitBias: map[int32]float64{1: inf() - inf()}}},
+		{"logit-bias", generate.Request{LogitBias: map[int32]float64{257: 1}}},
+		{"logit-bias", generate.Request{LogitBias: map[int32]float64{-1: 1}}},
+		{"logprobs", generate.Request{LogProbs: -1}},
+		{"prompt-logprobs", generate.Request{PromptLogProbs: true, LogProbs: 1}},
 		{"stop", generate.Request{Stop: []string{"a", ""}}},
 		{"ids", generate.Request{Prompt: "a", IDs: []int32{1}}},
 		{"ids", generate.Request{IDs: []int32{1, 257}}},
@@ -91,6 +101,27 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	}
 	_, err := g.Generate(context.Background(), generate.Request{TopK: -1}, nil)
 	assert.EqualError(t, err, "top-k: want >= 1, or 0 for no limit, got -1")
+}
+
+// TestPromptLongerThanTheWindow is refused with the limit, unless it may slide; its log
+// probabilities cannot.
+func TestPromptLongerThanTheWindow(t *testing.T) {
+	c := tiny(models.PositionsLearned)
+	g := newGenerator(t, freshStore(t, c), c, generate.Options{})
+	r := generate.Request{Prompt: "twelve chars", Tokens: 1}
+	_, err := g.Generate(context.Background(), r, nil)
+	var long *generate.WindowError
+	require.ErrorAs(t, err, &long)
+	assert.Equal(t, generate.WindowError{Tokens: 13, Window: 12}, *long)
+	assert.EqualError(t, err, "prompt: want at most 12 tokens, the model's window, got 13: shorten it, or set slide (-slide), so that the model sees its end alone")
+	r.Slide = true
+	_, err = g.Generate(context.Background(), r, nil)
+	require.NoError(t, err)
+	r.Echo, r.LogProbs, r.PromptLogProbs = true, 1, true
+	_, err = g.Generate(context.Background(), r, nil)
+	assert.ErrorAs(t, err, &long)
+	_, err = g.Generate(context.Background(), generate.Request{Prompt: "eleven char", Tokens: 1}, nil)
+	require.NoError(t, err)
 }
 
 // TestWindowBeyondMemoryIsRefused: before any of its keys and values is allocated, with the

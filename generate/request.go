@@ -1,6 +1,8 @@
 package generate
 
 import (
+	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,24 +14,41 @@ import (
 // Request asks for a text. The zero value asks for none, after an empty prompt.
 type Request struct {
 	// Prompt is what to continue. The model reads BOS and its tokens, the form in which
-	// a document begins in training; of a prompt longer than the window, the end.
+	// a document begins in training.
 	Prompt string
 	// IDs are token ids in the place of Prompt: the model reads them as they are, without
 	// a BOS before them.
-	IDs  []int32
-	Echo bool // emit the prompt, too, before the text that continues it
+	IDs []int32
+	// Slide lets the model see the end alone of a prompt that is longer than the window,
+	// which is a *WindowError without it.
+	Slide bool
+	Echo  bool // emit the prompt, too, before the text that continues it
 
 	Tokens int // to generate at most
 	// Stop are strings that end the text: the first of them to be complete in what is
 	// generated, however tokens divide it, is left out with all after it. The prompt
 	// may hold them.
-	Stop        []string
-	Temperature float64 // divides the logits; 0: always the likeliest token
-	TopK        int     // draw among the k likeliest tokens; 0: all
-	TopP        float64 // draw among the fewest tokens that have this probability together; 0 or 1: all
+	Stop []string
+
+	// What follows changes the logits l and chooses among the tokens, in this order, which
+	// is that of Hugging Face's transformers. Each zero value changes nothing.
+
+	LogitBias map[int32]float64 // l_i + LogitBias[i]; -100 is as good as never, 100 as good as always
+	// RepetitionPenalty c makes l_i of each token of the prompt and of the text so far l_i / c
+	// where it is positive, c l_i where it is negative (Keskar et al. 2019, section 4.1): above 1
+	// they become less likely, below 1 more. 0 or 1: none.
+	RepetitionPenalty float64
+	Temperature       float64 // p_i = exp(l_i/T) / sum_j exp(l_j/T); 0: the largest l_i, and nothing is drawn
+	TopK              int     // draw among the k likeliest tokens; 0: all
+	TopP              float64 // of these, among the fewest that have this share of their probability (Holtzman et al. 2020); 0 or 1: all
+	MinP              float64 // of these, among those at least MinP times as likely as the likeliest (Nguyen et al. 2024); 0: all
+
 	// LogProbs asks for the log probability of each token that is generated, and of as many
 	// of the likeliest tokens in its place (Token); 0: for none.
 	LogProbs int
+	// PromptLogProbs, with Echo and LogProbs, gives the prompt's Piece its tokens with their log
+	// probabilities: those of what stands before each. The first token has none.
+	PromptLogProbs bool
 	// Seed is that of the draws: the same seed gives the same text, on the same kind of
 	// processor and with the same Options.Threads.
 	Seed uint64
@@ -45,16 +64,58 @@ func (r Request) Validate() error {
 		return layers.Setting("stop", "want a string, got an empty one")
 	case r.Tokens < 0:
 		return layers.Setting("tokens", "want >= 0, got %d", r.Tokens)
+	case r.RepetitionPenalty != 0 && !(r.RepetitionPenalty >= 1e-3 && r.RepetitionPenalty <= 1e3):
+		return layers.Setting("repetition-penalty", "want 0.001 to 1000 (1: none), got %g", r.RepetitionPenalty)
 	case !(r.Temperature >= 0) || math.IsInf(r.Temperature, 0):
 		return layers.Setting("temperature", "want >= 0 (0: always the likeliest token), got %g", r.Temperature)
 	case r.TopK < 0:
 		return layers.Setting("top-k", "want >= 1, or 0 for no limit, got %d", r.TopK)
-	case r.LogProbs < 0:
-		return layers.Setting("logprobs", "want >= 1, or 0 for none, got %d", r.LogProbs)
 	case !(r.TopP >= 0 && r.TopP <= 1):
 		return layers.Setting("top-p", "want above 0 and at most 1 (1: no limit), got %g", r.TopP)
+	case !(r.MinP >= 0 && r.MinP <= 1):
+		return layers.Setting("min-p", "want >= 0 (0: no limit) and <= 1, got %g", r.MinP)
+	case r.LogProbs < 0:
+		return layers.Setting("logprobs", "want >= 1, or 0 for none, got %d", r.LogProbs)
+	case r.PromptLogProbs && !(r.Echo && r.LogProbs > 0):
+		return layers.Setting("prompt-logprobs", "want echo and logprobs >= 1 with it, got echo %t and logprobs %d", r.Echo, r.LogProbs)
+	}
+	return r.validateBias()
+}
+
+// maxBias bounds a logit's bias: far more than decides, and sums that float32 has room for.
+const maxBias = 1e6
+
+// validateBias tells the first bias in order of ids that is too large.
+func (r Request) validateBias() error {
+	for _, id := range slices.Sorted(maps.Keys(r.LogitBias)) {
+		if bias := r.LogitBias[id]; !(math.Abs(bias) <= maxBias) {
+			return layers.Setting("logit-bias", "token %d: want a number of -1e6 to 1e6, got %g", id, bias)
+		}
 	}
 	return nil
+}
+
+// validateIDs tells the first token that a model with a vocabulary does not have.
+func (r Request) validateIDs(vocab int) error {
+	for i, id := range r.IDs {
+		if id < 0 || int(id) >= vocab {
+			return layers.Setting("ids", "token %d: want an id of 0 to %d, got %d", i, vocab-1, id)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.LogitBias)) {
+		if id < 0 || int(id) >= vocab {
+			return layers.Setting("logit-bias", "want ids of 0 to %d, got %d", vocab-1, id)
+		}
+	}
+	return nil
+}
+
+// WindowError is a prompt longer than the window.
+type WindowError struct{ Tokens, Window int }
+
+// Error names the limit and what lifts it.
+func (e *WindowError) Error() string {
+	return fmt.Sprintf("prompt: want at most %d tokens, the model's window, got %d: shorten it, or set slide (-slide), so that the model sees its end alone", e.Window, e.Tokens)
 }
 
 // Stop says why a text ended.

@@ -3,20 +3,18 @@ package generate
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
-// sampler draws tokens from logits l. With temperature T, p_i is proportional to
-// exp(l_i/T); top-k keeps the k likeliest tokens, then top-p the fewest of those that
-// have the probability P together (Holtzman et al. 2020, section 3.1), and one of what is
-// left is drawn with its share. Sums are float64; of equally likely tokens the lower id
-// comes first.
+// sampler draws a text's tokens from the model's logits, changed and cut as Request says.
+// Sums are float64; of equally likely tokens the lower id comes first.
 type sampler struct {
-	temperature float64
-	topK        int
-	topP        float64
-	random      *rand.Rand
-	candidates  []candidate // scratch, as is ranking
-	ranking     ranking
+	r          Request
+	random     *rand.Rand
+	seen       map[int32]bool // the tokens of prompt and text, where there is a penalty
+	logits     []float32      // scratch, as are the next two
+	candidates []candidate
+	ranking    ranking
 }
 
 // candidate is a token that may be drawn.
@@ -26,50 +24,97 @@ type candidate struct {
 	weight float64 // exp((logit - the largest)/T)
 }
 
-// newSampler returns the sampler of a valid Request.
-func newSampler(r Request) *sampler {
-	s := &sampler{temperature: r.Temperature, topK: r.TopK, topP: r.TopP, random: rand.New(rand.NewPCG(r.Seed, 0))}
-	if s.topP == 0 {
-		s.topP = 1
+// newSampler returns the sampler of a valid Request whose prompt has these tokens.
+func newSampler(r Request, prompt []int32) *sampler {
+	if r.TopP == 0 {
+		r.TopP = 1
+	}
+	s := &sampler{r: r, random: rand.New(rand.NewPCG(r.Seed, 0))}
+	if r.RepetitionPenalty != 0 && r.RepetitionPenalty != 1 {
+		s.seen = map[int32]bool{}
+		for _, id := range prompt {
+			s.seen[id] = true
+		}
 	}
 	return s
 }
 
-// next draws a token; ok is false where a logit is not finite.
-func (s *sampler) next(logits []float32) (id int32, ok bool) {
+// next draws a token from finite logits.
+func (s *sampler) next(logits []float32) int32 {
+	logits = s.amend(logits)
 	best := 0
 	for i, l := range logits {
-		if math.IsNaN(float64(l)) || math.IsInf(float64(l), 0) {
-			return 0, false
-		}
 		if l > logits[best] {
 			best = i
 		}
 	}
-	if s.temperature == 0 {
-		return int32(best), true
+	id := int32(best)
+	if s.r.Temperature > 0 {
+		id = s.draw(s.cut(s.weigh(logits, logits[best])))
 	}
-	return s.draw(s.cut(s.weigh(logits, logits[best]))), true
+	if s.seen != nil {
+		s.seen[id] = true
+	}
+	return id
+}
+
+// finite tells whether all logits are numbers: those of a model that has diverged are not.
+func finite(logits []float32) bool {
+	for _, l := range logits {
+		if math.IsNaN(float64(l)) || math.IsInf(float64(l), 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// amend returns the logits with bias and repetition penalty; the model's own stay as they
+// are.
+func (s *sampler) amend(logits []float32) []float32 {
+	if len(s.r.LogitBias) == 0 && s.seen == nil {
+		return logits
+	}
+	s.logits = append(s.logits[:0], logits...)
+	for id, bias := range s.r.LogitBias {
+		if int(id) < len(s.logits) {
+			s.logits[id] = float32(float64(s.logits[id]) + bias)
+		}
+	}
+	for id := range s.seen {
+		switch {
+		case int(id) >= len(s.logits): // of ids as a prompt, beyond the tokenizer's
+		case s.logits[id] < 0:
+			s.logits[id] = float32(float64(s.logits[id]) * s.r.RepetitionPenalty)
+		default:
+			s.logits[id] = float32(float64(s.logits[id]) / s.r.RepetitionPenalty)
+		}
+	}
+	return s.logits
 }
 
 // weigh makes every token a candidate, in order of ids.
 func (s *sampler) weigh(logits []float32, largest float32) []candidate {
 	s.candidates = s.candidates[:0]
 	for i, l := range logits {
-		weight := math.Exp((float64(l) - float64(largest)) / s.temperature)
+		weight := math.Exp((float64(l) - float64(largest)) / s.r.Temperature)
 		s.candidates = append(s.candidates, candidate{int32(i), l, weight})
 	}
 	return s.candidates
 }
 
-// cut leaves the candidates that top-k and top-p allow. The probability of top-p is that
-// among the k candidates.
+// cut leaves the candidates that top-k, then top-p, then min-p allow. The probability of
+// top-p is that among the k candidates.
 func (s *sampler) cut(all []candidate) []candidate {
+	return s.atLeast(s.r.MinP, s.nucleus(all))
+}
+
+// nucleus leaves what top-k and top-p allow.
+func (s *sampler) nucleus(all []candidate) []candidate {
 	k := len(all)
-	if s.topK > 0 {
-		k = min(k, s.topK)
+	if s.r.TopK > 0 {
+		k = min(k, s.r.TopK)
 	}
-	if k == len(all) && s.topP == 1 {
+	if k == len(all) && s.r.TopP == 1 {
 		return all
 	}
 	total := mass(all)
@@ -77,10 +122,19 @@ func (s *sampler) cut(all []candidate) []candidate {
 	if k < len(all) {
 		total = mass(s.ranking.first(k))
 	}
-	if s.topP == 1 {
+	if s.r.TopP == 1 {
 		return s.ranking.first(k)
 	}
-	return s.ranking.nucleus(s.topP*total, k)
+	return s.ranking.nucleus(s.r.TopP*total, k)
+}
+
+// atLeast leaves the candidates at least share times as likely as the likeliest, whose
+// weight is 1.
+func (s *sampler) atLeast(share float64, all []candidate) []candidate {
+	if share == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(c candidate) bool { return c.weight < share })
 }
 
 func mass(candidates []candidate) float64 {

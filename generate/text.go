@@ -25,19 +25,20 @@ func (g *Generator) text(r Request, emit func(Piece) error) *text {
 }
 
 // prompt passes the prompt through the decoder, so that a character which it leaves
-// unfinished can become whole. Stop strings are not looked for in it.
-func (t *text) prompt(ids []int32, echo bool) error {
-	if t.decoder == nil {
-		return nil
-	}
+// unfinished can become whole, and emits it with tokens where it is echoed. Stop strings
+// are not looked for in it.
+func (t *text) prompt(ids []int32, tokens []Token, echo bool) error {
 	var whole strings.Builder
 	for _, id := range ids {
-		whole.WriteString(t.decoder.Next(id))
+		if t.decoder != nil {
+			whole.WriteString(t.decoder.Next(id))
+		}
 	}
-	if !echo {
+	if !echo || whole.Len() == 0 && len(tokens) == 0 {
 		return nil
 	}
-	return t.send(whole.String())
+	t.tokens = tokens
+	return t.flush(whole.String())
 }
 
 func (t *text) add(token Token) error {

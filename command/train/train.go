@@ -168,7 +168,7 @@ func sample(ctx context.Context, run *config.Run, t *trainer.Trainer, out cli.Ou
 		return err
 	}
 	defer g.Close()
-	request := generate.Request{Prompt: run.Sample.Prompt, Echo: true, Tokens: run.Sample.Tokens, Temperature: run.Sample.Temperature, Seed: run.Seed}
+	request := generate.Request{Prompt: run.Sample.Prompt, Slide: true, Echo: true, Tokens: run.Sample.Tokens, Temperature: run.Sample.Temperature, Seed: run.Seed}
 	if err := out.Print("sample:\n"); err != nil {
 		return err
 	}
