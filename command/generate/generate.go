@@ -23,8 +23,8 @@ func Command(zoo models.Zoo, stdin io.Reader) cli.Command {
 			`go run ./cmd/generate -checkpoint runs/quickstart -prompt "func " -tokens 200 -temperature 0.8`,
 			"# three samples, each up to the end of the function",
 			`go run ./cmd/generate -checkpoint runs/quickstart -prompt "func " -n 3 -stop $'\n}\n'`,
-			"# continue a file; write JSON with text, token ids and speed",
-			"go run ./cmd/generate -checkpoint runs/quickstart -json <main.go",
+			"# continue a file, of which the model sees the end; write JSON with text, token ids and speed",
+			"go run ./cmd/generate -checkpoint runs/quickstart -slide -json <main.go",
 		},
 		Notes: []string{
 			"The prompt and its continuation are written to standard output as they are generated. A note",
@@ -51,6 +51,7 @@ type call struct {
 	prompt  prompt
 	request generate.Request
 	stop    cli.List
+	bias    cli.List
 	samples int
 	json    bool
 	window  int
@@ -63,10 +64,14 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.Float64Var(&c.request.Temperature, "temperature", 0.8, "divide the logits by `T`; 0: greedy, always the likeliest token")
 	flags.IntVar(&c.request.TopK, "top-k", 0, "sample from the `K` likeliest tokens; 0: from all")
 	flags.Float64Var(&c.request.TopP, "top-p", 1, "sample from the likeliest tokens whose probabilities add up to `P`; 1: from all")
+	flags.Float64Var(&c.request.MinP, "min-p", 0, "of these, sample from the tokens that are at least `P` times as likely as the likeliest; 0: from all")
+	flags.Float64Var(&c.request.RepetitionPenalty, "repetition-penalty", 1, "divide the positive logits of tokens that the text has already by `C`, multiply the negative ones; 1: none")
+	flags.Var(&c.bias, "logit-bias", "add VALUE to the logit of a token, given by its id or its text: `TOKEN=VALUE`; may be repeated")
 	flags.Uint64Var(&c.request.Seed, "seed", 0, "seed of the random numbers: `N`")
 	flags.Var(&c.stop, "stop", "stop where the model generates `TEXT`, which is left out; may be repeated")
 	flags.IntVar(&c.samples, "n", 1, "generate `N` samples: the first with -seed, the others with seeds derived from it")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object per sample")
+	flags.BoolVar(&c.request.Slide, "slide", false, "of a prompt that is longer than the window, let the model see the end alone")
 	flags.IntVar(&c.window, "window", 0, "let the model see the last `N` tokens at most; 0: its training length, with ALiBi 4 times that")
 }
 
@@ -77,6 +82,9 @@ func (c *call) check() error {
 	}
 	if err := cli.CheckInt("-n", c.samples, 1, math.MaxInt); err != nil {
 		return err
+	}
+	if c.request.RepetitionPenalty == 0 { // as there
+		return cli.Usagef("-repetition-penalty: want 0.001 to 1000 (1: none), got 0")
 	}
 	c.request.Stop = c.stop
 	if err := c.prompt.check(); err != nil {
@@ -95,6 +103,9 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	}
 	if c.request.Prompt, c.request.IDs, err = c.prompt.read(ctx, out, tokenizer != nil, p.Spec.Vocab); err != nil {
 		return err
+	}
+	if c.request.LogitBias, err = biases(c.bias, tokenizer); err != nil {
+		return cli.Usage(err)
 	}
 	g, err := p.Generator(generate.Options{Threads: c.model.Threads, Device: c.model.Device(), Precision: c.model.Precision(), Window: c.window})
 	if err != nil {

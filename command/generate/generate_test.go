@@ -45,14 +45,14 @@ func TestGenerate(t *testing.T) {
 	assert.NotEqual(t, text(t, append(drawn, "4")...), text(t, append(drawn, "5")...))
 	assert.Equal(t, "ab\n", text(t, "-checkpoint", run.Dir, "-prompt", "ab", "-tokens", "0"))
 	assert.Equal(t, "", text(t, "-checkpoint", run.Dir, "-tokens", "0"))
-	assert.Len(t, text(t, "-checkpoint", run.Dir, "-prompt", strings.Repeat("x", 100), "-tokens", "0"), 101)
+	assert.Len(t, text(t, "-checkpoint", run.Dir, "-prompt", strings.Repeat("x", 100), "-slide", "-tokens", "0"), 101)
 }
 
 func TestGenerateSaysWhatItLeftOut(t *testing.T) {
 	run := clitest.Train(t)
-	got := clitest.Call(silent(), "-checkpoint", run.Dir, "-prompt", "a long prompt", "-window", "4", "-tokens", "2")
+	got := clitest.Call(silent(), "-checkpoint", run.Dir, "-prompt", "a long prompt", "-window", "4", "-slide", "-tokens", "2")
 	assert.Equal(t, cli.ExitOK, got.Code)
-	assert.Contains(t, got.Stderr, "note: the prompt has 14 tokens, the model saw the last 4 (-window)\n")
+	assert.Contains(t, got.Stderr, "note: the prompt has 14 tokens, the model saw the last 4 (-slide)\n")
 	for seed := range 40 { // at a temperature without preferences, BOS comes
 		got = clitest.Call(silent(), "-checkpoint", run.Dir, "-temperature", "1e9", "-tokens", "2000", "-seed", strconv.Itoa(seed))
 		assert.Equal(t, cli.ExitOK, got.Code)
@@ -86,6 +86,16 @@ func TestGenerateRefuses(t *testing.T) {
 		{"infinite temperature", []string{"-temperature", "inf"}, "-temperature: want >= 0"},
 		{"top-p 0", []string{"-top-p", "0"}, "-top-p: want above 0 and at most 1 (1: no limit), got 0"},
 		{"top-p above 1", []string{"-top-p", "1.01"}, "-top-p: want above 0 and at most 1 (1: no limit), got 1.01"},
+		{"min-p", []string{"-min-p", "2"}, "-min-p: want >= 0 (0: no limit) and <= 1, got 2"},
+		{"repetition penalty 0", []string{"-repetition-penalty", "0"}, "-repetition-penalty: want 0.001 to 1000 (1: none), got 0"},
+		{"repetition penalty", []string{"-repetition-penalty", "-1"}, "-repetition-penalty: want 0.001 to 1000 (1: none), got -1"},
+		{"bias of nothing", []string{"-logit-bias", "x"}, `-logit-bias: want TOKEN=VALUE, such as 13=-100 or "the"=2.5, got "x"`},
+		{"bias of several tokens", []string{"-logit-bias", "the=3"}, `-logit-bias: want the text of one token, got "the", which is 3: [116 104 101]`},
+		{"bias of no number", []string{"-logit-bias", "a=much"}, `-logit-bias: want a number after the last =, got "much"`},
+		{"bias without bound", []string{"-logit-bias", "a=inf"}, "-logit-bias: token 97: want a number of -1e6 to 1e6, got +Inf"},
+		{"bias of an unknown id", []string{"-logit-bias", "257=1"}, "-logit-bias: want ids of 0 to 256, got 257"},
+		{"bias by text without a tokenizer", []string{"-checkpoint", gpt2HF, "-ids", "1", "-logit-bias", "a=1"}, `-logit-bias: want a token id, such as 13=-100, got "a": the model has no tokenizer`},
+		{"long prompt", []string{"-window", "4", "-prompt", "four"}, "prompt: want at most 4 tokens, the model's window, got 5: shorten it, or set slide (-slide), so that the model sees its end alone"},
 		{"top-k", []string{"-top-k", "-1"}, "-top-k: want >= 1, or 0 for no limit, got -1"},
 		{"tokens", []string{"-tokens", "-1"}, "-tokens: want >= 0, got -1"},
 		{"seed", []string{"-seed", "x"}, `-seed: want a whole number >= 0, got "x"`},

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/internal/cli"
@@ -60,6 +62,10 @@ func (s *sampling) sample(ctx context.Context, i int) error {
 	s.time += result.Time
 	if err == nil {
 		s.notes(result, i)
+	}
+	var long *generate.WindowError
+	if errors.As(err, &long) {
+		return cli.Usage(err)
 	}
 	return cli.ByFlag(err)
 }
@@ -134,7 +140,7 @@ func (s *sampling) object(ctx context.Context, r generate.Request, i int) (gener
 // notes says what a sample left out.
 func (s *sampling) notes(result generate.Result, i int) {
 	if result.PromptTokens > s.generator.Window() && i == 0 {
-		s.out.Note(fmt.Sprintf("the prompt has %d tokens, the model saw the last %d (-window)", result.PromptTokens, s.generator.Window()))
+		s.out.Note(fmt.Sprintf("the prompt has %d tokens, the model saw the last %d (-slide)", result.PromptTokens, s.generator.Window()))
 	}
 	if result.Stop != generate.StopDocument || s.json {
 		return
