@@ -13,13 +13,15 @@ const defaultBatch = 8
 
 // Options say how to score. The zero value is ready.
 type Options struct {
-	Batch   int // windows at a time, which changes the score by rounding alone; 0: 8
+	Batch   int // windows (of Likelihoods: rows) at a time, which changes the score by rounding alone; 0: 8 (as many rows as have 2,048 tokens)
 	Threads int // workers an op; 0: all cores
 	// Device is where the model runs, "" the CPU; Precision is a CUDA device's, "" tf32.
 	Device    graph.Device
 	Precision graph.Precision
 	// PerToken, if not nil, gets every scored token in order.
 	PerToken func(Token) error
+	// Progress, if not nil, is told by Likelihoods how many requests are answered.
+	Progress func(done, total int)
 }
 
 // Evaluate scores a text with the model whose parameters a Store holds, in consecutive

@@ -5,12 +5,14 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/embedding"
 )
 
 // Names of a compiled model's inputs.
 const (
 	inputTokens  = "tokens"
 	inputTargets = "targets"
+	inputAt      = "logits at"
 )
 
 // Outputs are what a compiled model computes in a run; what nothing asks for is not built.
@@ -19,6 +21,7 @@ type Outputs struct {
 	Auxiliary    Auxiliary // what Loss adds to the cross-entropy
 	TokenLosses  bool      // -log p(target) of each token, [tokens]
 	Logits       bool      // [tokens, vocab]
+	LogitsAt     int       // with Logits: of so many tokens alone, [LogitsAt, vocab], which Compiled.At names; 0: of all
 	Features     bool      // what the stream is read out as, [tokens, ...]
 	ExpertCounts bool      // with a mixture of experts: assignments of each expert, [experts] a block
 }
@@ -30,6 +33,7 @@ type Compiled struct {
 	Model                         *Model
 	Tokens                        []int32        // the program's input, [rows*seq] token ids
 	Targets                       []int32        // likewise; nil unless a loss is computed
+	At                            []int32        // with LogitsAt: which tokens have logits, by their index in Tokens
 	Features, Logits, TokenLosses *gorgonia.Node // nil unless asked for
 	ExpertCounts                  gorgonia.Nodes
 }
@@ -50,6 +54,9 @@ func Compile(c Spec, rows, seq int, want Outputs, o graph.ProgramOptions) (*Comp
 	m.Tokens = m.Ints(inputTokens)
 	if want.Loss || want.TokenLosses {
 		m.Targets = m.Ints(inputTargets)
+	}
+	if want.Logits && want.LogitsAt > 0 {
+		m.At = m.Ints(inputAt)
 	}
 	return m, nil
 }
@@ -78,7 +85,11 @@ func (m *Compiled) build(b *graph.Builder, c Spec, rows, seq int, want Outputs) 
 		}
 	}
 	if want.Logits {
-		m.Logits = m.Model.Logits(m.Features) // [tokens, vocab]
+		features := m.Features
+		if want.LogitsAt > 0 {
+			features = embedding.Gather(b, features, b.Input(inputAt, tensor.Int32, 1, want.LogitsAt), 1) // [at, ...]
+		}
+		m.Logits = m.Model.Logits(features) // [tokens, vocab]
 		roots.Outputs = append(roots.Outputs, m.Logits)
 	}
 	if want.Features {

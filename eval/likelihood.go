@@ -1,0 +1,111 @@
+package eval
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
+)
+
+// Request asks how likely a model holds a continuation of a context.
+type Request struct {
+	Context      []int32 // at least one token: what predicts the continuation's first
+	Continuation []int32 // at least one token, at most as many as the model's training length
+}
+
+// Likelihood is the answer to a Request.
+type Likelihood struct {
+	LogProbs []float64 // log p of each token of the continuation, in nats
+	Greedy   bool      // each token of the continuation is the likeliest at its place (of equals the first)
+}
+
+// Sum is the log-likelihood of the whole continuation.
+func (l Likelihood) Sum() float64 {
+	sum := 0.0
+	for _, p := range l.LogProbs {
+		sum += p
+	}
+	return sum
+}
+
+// Likelihoods returns the log-likelihood of each request's continuation given its context:
+//
+//	log p(continuation | context) = sum_i log p(continuation_i | context, continuation_<i)
+//
+// The model sees the last Seq + 1 tokens of both, as in EleutherAI's lm-evaluation-harness, Seq being its training length: a
+// longer context loses its beginning. Requests whose inputs begin alike share a row where one's is the beginning of another's
+// (answers of one token to one question). Logits are made of the continuations' positions alone; log-sum-exps and sums are
+// in float64. With o.Batch 0, as many rows run together as have 2,048 tokens. o.PerToken is not called.
+//
+// Its errors: *layers.SettingError for the batch, *RequestError for the first request that cannot be answered,
+// models.ErrDiverged, wrapped, where a log-likelihood is not finite.
+func Likelihoods(ctx context.Context, store *graph.Store, c models.Spec, requests []Request, o Options) ([]Likelihood, error) {
+	if o.Batch < 0 {
+		return nil, layers.Setting("batch", "want >= 0 (0: rows of 2048 tokens together), got %d", o.Batch)
+	}
+	if err := models.CheckStore(store); err != nil {
+		return nil, errors.Wrap(err, "eval")
+	}
+	if store.DType() != tensor.Float32 {
+		return nil, errors.Errorf("eval: want a store of float32, got %v", store.DType())
+	}
+	for i, r := range requests {
+		if err := r.check(c); err != nil {
+			return nil, &RequestError{i, err}
+		}
+	}
+	answers := make([]Likelihood, len(requests))
+	for i, r := range requests {
+		answers[i] = Likelihood{make([]float64, len(r.Continuation)), true}
+	}
+	scorer := likelihoods{
+		compute: graph.Options{Store: store.Serve(), Threads: o.Threads, Device: o.Device, Precision: o.Precision},
+		spec:    c, requests: requests, answers: answers, threads: o.Threads, progress: o.Progress,
+	}
+	if scorer.threads == 0 {
+		scorer.threads = runtime.GOMAXPROCS(0)
+	}
+	for _, p := range planRuns(rowsOf(requests, c.Seq), c, o.Batch) {
+		if err := scorer.run(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+// RequestError is a request that cannot be answered.
+type RequestError struct {
+	Index   int // of the request
+	Problem error
+}
+
+// Error says what is wrong with it.
+func (e *RequestError) Error() string { return e.Problem.Error() }
+
+// Unwrap returns the problem.
+func (e *RequestError) Unwrap() error { return e.Problem }
+
+// check refuses what no row can be made of.
+func (r Request) check(c models.Spec) error {
+	switch n := len(r.Continuation); {
+	case len(r.Context) == 0:
+		return errors.New("want a context of at least 1 token, got none")
+	case n == 0:
+		return errors.New("want a continuation of at least 1 token, got none")
+	case n > c.Seq:
+		return errors.Errorf("want a continuation of at most %d tokens, the model's training length, got %d", c.Seq, n)
+	}
+	for _, ids := range [][]int32{r.Context, r.Continuation} {
+		for _, id := range ids {
+			if id < 0 || int(id) >= c.Vocab {
+				return errors.Errorf("want token ids of 0 to %d, got %d: was the text encoded with another model's tokenizer?", c.Vocab-1, id)
+			}
+		}
+	}
+	return nil
+}

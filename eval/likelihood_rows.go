@@ -1,0 +1,106 @@
+package eval
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/residua-go/residua/models"
+)
+
+// Bounds of what runs together; one row is always allowed.
+const (
+	likelihoodTokens     = 2048      // of the rows, unless Options.Batch says how many rows
+	likelihoodLogitBytes = 128 << 20 // of the logits [positions, vocab]
+)
+
+// row is the input of one row of a batch, and the requests that it answers.
+type row struct {
+	tokens    []int32
+	requests  []int // indices
+	from      []int // of each request, the position that predicts its first token
+	positions []int // whose logits the requests need, in order
+}
+
+// rowsOf lays the requests into rows, the longest first. The input of a request is the last window + 1 tokens of context
+// and continuation without the last; one that is the beginning of another's has no row of its own.
+func rowsOf(requests []Request, window int) []row {
+	inputs := make([][]int32, len(requests))
+	order := make([]int, len(requests))
+	for i, r := range requests {
+		whole := slices.Concat(r.Context, r.Continuation)
+		inputs[i], order[i] = whole[max(0, len(whole)-window-1):len(whole)-1], i
+	}
+	// In lexical order all that begins with x stands right after x.
+	slices.SortStableFunc(order, func(a, b int) int { return slices.Compare(inputs[a], inputs[b]) })
+	var rows []row
+	for _, i := range slices.Backward(order) {
+		if last := len(rows) - 1; last < 0 || !beginsWith(rows[last].tokens, inputs[i]) {
+			rows = append(rows, row{tokens: inputs[i]})
+		}
+		r := &rows[len(rows)-1]
+		r.requests, r.from = append(r.requests, i), append(r.from, len(inputs[i])-len(requests[i].Continuation))
+	}
+	for i := range rows {
+		rows[i].findPositions(requests)
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(len(b.tokens), len(a.tokens)) })
+	return rows
+}
+
+func beginsWith(tokens, start []int32) bool {
+	return len(start) <= len(tokens) && slices.Equal(tokens[:len(start)], start)
+}
+
+// findPositions sets positions.
+func (r *row) findPositions(requests []Request) {
+	for k, i := range r.requests {
+		for p := range requests[i].Continuation {
+			r.positions = append(r.positions, r.from[k]+p)
+		}
+	}
+	slices.Sort(r.positions)
+	r.positions = slices.Compact(r.positions)
+}
+
+// run is rows of one padded length: one program serves them all, batch by batch.
+type run struct {
+	seq, rows, positions int // tokens a row, padded; the most of a batch
+	batches              [][]row
+}
+
+// planRuns cuts rows, the longest first, into runs. batch is how many rows run together, 0: as many as the bounds allow.
+func planRuns(rows []row, c models.Spec, batch int) []run {
+	var runs []run
+	for len(rows) > 0 {
+		seq := min(padded(len(rows[0].tokens)), c.Seq)
+		n, positions := 0, 0
+		for n < len(rows) && (n == 0 || batchHolds(n+1, seq, batch) && 4*c.Vocab*(positions+len(rows[n].positions)) <= likelihoodLogitBytes) {
+			positions += len(rows[n].positions)
+			n++
+		}
+		if last := len(runs) - 1; last < 0 || runs[last].seq != seq {
+			runs = append(runs, run{seq: seq})
+		}
+		last := &runs[len(runs)-1]
+		last.rows, last.positions = max(last.rows, n), max(last.positions, positions)
+		last.batches = append(last.batches, rows[:n])
+		rows = rows[n:]
+	}
+	return runs
+}
+
+func batchHolds(rows, seq, batch int) bool {
+	if batch > 0 {
+		return rows <= batch
+	}
+	return rows*seq <= likelihoodTokens
+}
+
+// padded rounds a length up by an eighth at most, so that few programs serve all lengths.
+func padded(n int) int {
+	step := 8
+	for 16*step <= n {
+		step *= 2
+	}
+	return (n + step - 1) / step * step
+}

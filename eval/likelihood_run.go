@@ -1,0 +1,129 @@
+package eval
+
+import (
+	"context"
+	"math"
+	"sync"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// likelihoods answers requests, a run after the other.
+type likelihoods struct {
+	compute  graph.Options
+	spec     models.Spec
+	requests []Request
+	answers  []Likelihood
+	threads  int
+	progress func(done, total int)
+	done     int // requests
+}
+
+// spot is a position of a batch whose logits are wanted.
+type spot struct{ row, position int }
+
+// run compiles a program for the rows of a run and answers their requests.
+func (l *likelihoods) run(ctx context.Context, r run) error {
+	program, err := models.Compile(l.spec, r.rows, r.seq, models.Outputs{Logits: true, LogitsAt: r.positions}, graph.ProgramOptions{Options: l.compute})
+	if err != nil {
+		return err
+	}
+	defer program.Close()
+	for _, rows := range r.batches {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := l.batch(program, r.seq, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// batch answers the requests of rows.
+func (l *likelihoods) batch(program *models.Compiled, seq int, rows []row) error {
+	clear(program.Tokens)
+	clear(program.At)
+	at := map[spot]int{} // index of the position's logits
+	for k, row := range rows {
+		copy(program.Tokens[k*seq:], row.tokens)
+		for _, p := range row.positions {
+			program.At[len(at)] = int32(k*seq + p)
+			at[spot{k, p}] = len(at)
+		}
+	}
+	if err := program.Run(graph.RunOptions{}); err != nil {
+		return err
+	}
+	value, err := graph.Value(program.Logits) // [at, vocab]
+	if err != nil {
+		return err
+	}
+	places := l.normalise(value.Float32s(), len(at))
+	for k, row := range rows {
+		for j, i := range row.requests {
+			if err := l.answer(i, func(p int) place { return places[at[spot{k, row.from[j] + p}]] }); err != nil {
+				return err
+			}
+		}
+		l.done += len(row.requests)
+	}
+	if l.progress != nil {
+		l.progress(l.done, len(l.requests))
+	}
+	return nil
+}
+
+// answer fills in the answer to request i; at is the place that predicts token p of the continuation.
+func (l *likelihoods) answer(i int, at func(p int) place) error {
+	answer := &l.answers[i]
+	for p, id := range l.requests[i].Continuation {
+		place := at(p)
+		logProb := float64(place.logits[id]) - place.logZ
+		if math.IsNaN(logProb) || math.IsInf(logProb, 0) {
+			return errors.Wrapf(models.ErrDiverged, "eval: the log-likelihood of token %d is %g", id, logProb)
+		}
+		answer.LogProbs[p] = logProb
+		answer.Greedy = answer.Greedy && place.likeliest == id
+	}
+	return nil
+}
+
+// place is the distribution over tokens at one position.
+type place struct {
+	logits    []float32 // [vocab]
+	logZ      float64   // log sum exp of them
+	likeliest int32     // the id of the largest, of equals the first
+}
+
+// normalise makes the places of the first n rows of logits [n, vocab].
+func (l *likelihoods) normalise(logits []float32, n int) []place {
+	places := make([]place, n)
+	var workers sync.WaitGroup
+	for w := range min(l.threads, n) {
+		workers.Go(func() {
+			for i := w; i < n; i += l.threads {
+				places[i] = newPlace(logits[i*l.spec.Vocab:][:l.spec.Vocab])
+			}
+		})
+	}
+	workers.Wait()
+	return places
+}
+
+func newPlace(logits []float32) place {
+	best := 0
+	for id, logit := range logits {
+		if logit > logits[best] {
+			best = id
+		}
+	}
+	sum, top := 0.0, float64(logits[best])
+	for _, logit := range logits {
+		sum += math.Exp(float64(logit) - top)
+	}
+	return place{logits, top + math.Log(sum), int32(best)}
+}
