@@ -22,7 +22,29 @@ const (
 // readJSONL emits a document for each line of a file of JSON objects: the text
 // of one field. Blank lines are passed over, as are empty texts.
 func readJSONL(ctx context.Context, f file, field string, enc *encoder, emit func(document) error) error {
-	return withText(ctx, f.disk, func(r io.Reader) error {
+	return eachLine(ctx, f.disk, func(number int, line []byte) error {
+		text, err := jsonText(line, field)
+		if err != nil {
+			return errors.Wrapf(err, "%s:%d", f.disk, number)
+		}
+		if text == "" {
+			return nil
+		}
+		return emit(enc.document(fmt.Sprintf("%s:%d", f.name, number), text))
+	})
+}
+
+// EachLine reads a text file line by line, decompressed if its name ends in .gz
+// or .zst; blank lines are passed over. number counts all lines from 1, line is
+// good until use returns. An error of the file or of use names the file and the line.
+func EachLine(ctx context.Context, path string, use func(number int, line []byte) error) error {
+	return printable(eachLine(ctx, path, func(number int, line []byte) error {
+		return errors.Wrapf(use(number, line), "%s:%d", path, number)
+	}))
+}
+
+func eachLine(ctx context.Context, path string, use func(number int, line []byte) error) error {
+	return withText(ctx, path, func(r io.Reader) error {
 		lines := lineReader{in: bufio.NewReaderSize(r, jsonlBuffer)}
 		for number := 1; ; number++ {
 			line, err := lines.next()
@@ -30,19 +52,12 @@ func readJSONL(ctx context.Context, f file, field string, enc *encoder, emit fun
 				return nil
 			}
 			if err != nil {
-				return errors.Wrapf(err, "%s:%d", f.disk, number)
+				return errors.Wrapf(err, "%s:%d", path, number)
 			}
 			if len(bytes.TrimSpace(line)) == 0 {
 				continue
 			}
-			text, err := jsonText(line, field)
-			if err != nil {
-				return errors.Wrapf(err, "%s:%d", f.disk, number)
-			}
-			if text == "" {
-				continue
-			}
-			if err := emit(enc.document(fmt.Sprintf("%s:%d", f.name, number), text)); err != nil {
+			if err := use(number, line); err != nil {
 				return err
 			}
 		}

@@ -32,7 +32,7 @@ func compression(name string) string {
 func withText(ctx context.Context, disk string, use func(io.Reader) error) error {
 	f, size, err := openRegular(disk)
 	if err != nil {
-		return errors.Wrap(err, "data.source files")
+		return err
 	}
 	defer f.Close()
 	text := &textReader{ctx: ctx, r: f}

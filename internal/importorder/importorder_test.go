@@ -47,6 +47,7 @@ var allowed = map[string][]string{
 	"config":        {"configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 	"generate":      {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data"},
 	"eval":          {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data"},
+	"eval/tasks":    {"eval", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data"},
 	"pretrained":    {"eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint"},
 	"trainer":       {"analysis/mixing", "analysis/cache", "analysis/check", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
@@ -57,12 +58,12 @@ var allowed = map[string][]string{
 	"analysis":         {"learner", "analysis/cache", "analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim"},
 	"command/bench":    commandImports("experiment/bench"),
 	"command/train":    commandImports(),
-	"command/eval":     commandImports(),
+	"command/eval":     commandImports("eval/tasks"),
 	"command/generate": commandImports(),
 	"command/models":   commandImports(),
 	"command/analyze":  commandImports("analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory"),
 	"command/compare":  commandImports("experiment", "experiment/bench", "experiment/compare", "experiment/mup", "experiment/cards", "experiment/search"),
-	"command":          commandImports("experiment/bench", "command/bench", "experiment", "experiment/compare", "experiment/mup", "experiment/cards", "experiment/search", "command/compare", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/models", "command/analyze"),
+	"command":          commandImports("eval/tasks", "experiment/bench", "command/bench", "experiment", "experiment/compare", "experiment/mup", "experiment/cards", "experiment/search", "command/compare", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/models", "command/analyze"),
 
 	"experiment":          {},
 	"experiment/bench":    {"learner", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim", "figure"},

@@ -1,0 +1,131 @@
+package tasks
+
+import (
+	"encoding/json"
+	"math"
+	"unicode/utf8"
+
+	"github.com/residua-go/residua/eval"
+)
+
+// Metric is a score with its standard error.
+type Metric struct {
+	Name   string
+	Value  float64
+	StdErr float64 // NaN where there is none: of one document
+}
+
+// MarshalJSON writes {"task", "format", "shots", "documents", "truncated", "metrics"}; metrics has each by its name, and its standard error as
+// NAME_stderr, null for what is not finite.
+func (r Result) MarshalJSON() ([]byte, error) {
+	metrics := map[string]*float64{}
+	for _, m := range r.Metrics {
+		metrics[m.Name], metrics[m.Name+"_stderr"] = finite(m.Value), finite(m.StdErr)
+	}
+	return json.Marshal(struct {
+		Task      string              `json:"task"`
+		Format    string              `json:"format"`
+		Shots     int                 `json:"shots"`
+		Documents int                 `json:"documents"`
+		Truncated int                 `json:"truncated"`
+		Metrics   map[string]*float64 `json:"metrics"`
+	}{r.Task, r.Format, r.Shots, r.Documents, r.Truncated, metrics})
+}
+
+func finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+// judge says whether a document was answered rightly.
+func (t *Task) judge(s *Sample, d Document) {
+	switch t.format.kind {
+	case multipleChoice:
+		right := best(s.LogLikelihoods) == d.Gold
+		s.Acc = &right
+		if t.format.norm {
+			byCharacter := make([]float64, len(d.Choices))
+			for i, l := range s.LogLikelihoods {
+				byCharacter[i] = l / float64(utf8.RuneCountInString(d.Choices[i]))
+			}
+			right := best(byCharacter) == d.Gold
+			s.AccNorm = &right
+		}
+	case lastWord:
+		s.Acc = &s.Greedy[0]
+	}
+}
+
+// best is the index of the largest value, of equals the first.
+func best(values []float64) int {
+	best := 0
+	for i, v := range values {
+		if v > values[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// metrics are the scores of a task's kind.
+func (t *Task) metrics(samples []Sample) []Metric {
+	switch t.format.kind {
+	case rolling:
+		return t.bootstrapped(samples, []string{"word_perplexity", "byte_perplexity", "bits_per_byte"}, rollingScores)
+	case lastWord:
+		return append(t.bootstrapped(samples, []string{"perplexity"}, lastWordPerplexity),
+			accuracy("acc", samples, func(s Sample) bool { return *s.Acc }))
+	}
+	metrics := []Metric{accuracy("acc", samples, func(s Sample) bool { return *s.Acc })}
+	if t.format.norm {
+		metrics = append(metrics, accuracy("acc_norm", samples, func(s Sample) bool { return *s.AccNorm }))
+	}
+	return metrics
+}
+
+// accuracy is the share of right answers; its standard error is the sample's standard deviation over the root of its size.
+func accuracy(name string, samples []Sample, right func(Sample) bool) Metric {
+	n, hits := float64(len(samples)), 0.0
+	for _, s := range samples {
+		if right(s) {
+			hits++
+		}
+	}
+	mean := hits / n
+	return Metric{name, mean, math.Sqrt(mean * (1 - mean) / (n - 1))}
+}
+
+// bootstrapped are scores of all samples, with standard errors over resampled documents.
+func (t *Task) bootstrapped(samples []Sample, names []string, scores func(at func(i int) Sample, n int) []float64) []Metric {
+	n := len(samples)
+	values := scores(func(i int) Sample { return samples[i] }, n)
+	stderrs := eval.Bootstrap(n, t.options.Resamples, t.options.Seed, func(pick []int) []float64 {
+		return scores(func(i int) Sample { return samples[pick[i]] }, n)
+	})
+	metrics := make([]Metric, len(names))
+	for i, name := range names {
+		metrics[i] = Metric{name, values[i], stderrs[i]}
+	}
+	return metrics
+}
+
+// rollingScores are word perplexity, byte perplexity and bits a byte of n pages together.
+func rollingScores(at func(i int) Sample, n int) []float64 {
+	sum, words, bytes := 0.0, 0, 0
+	for i := range n {
+		s := at(i)
+		sum, words, bytes = sum+s.LogLikelihoods[0], words+s.words, bytes+s.bytes
+	}
+	return []float64{math.Exp(-sum / float64(words)), math.Exp(-sum / float64(bytes)), -sum / float64(bytes) / math.Ln2}
+}
+
+// lastWordPerplexity is exp of the mean negative log-likelihood of a last word.
+func lastWordPerplexity(at func(i int) Sample, n int) []float64 {
+	sum := 0.0
+	for i := range n {
+		sum += at(i).LogLikelihoods[0]
+	}
+	return []float64{math.Exp(-sum / float64(n))}
+}

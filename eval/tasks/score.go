@@ -1,0 +1,115 @@
+package tasks
+
+import (
+	"context"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/eval"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// Result is what a model scored on a task.
+type Result struct {
+	Task      string   // its file
+	Format    string   // the format's name
+	Shots     int      // examples before each document
+	Documents int      // that were asked
+	Truncated int      // requests longer than the model's training length, whose beginning it did not see
+	Metrics   []Metric // in lm-eval's names and order
+	Samples   []Sample // one a document
+}
+
+// Sample is what a model said of one document.
+type Sample struct {
+	Line           int       `json:"line"`               // of the task's file
+	LogLikelihoods []float64 `json:"log_likelihoods"`    // of the choices, the last word or the page
+	Greedy         []bool    `json:"greedy,omitempty"`   // each token is the likeliest
+	Acc            *bool     `json:"acc,omitempty"`      // the right one is the likeliest
+	AccNorm        *bool     `json:"acc_norm,omitempty"` // ... by character
+	words, bytes   int
+}
+
+// asked are the requests of a task, and whose they are.
+type asked struct {
+	requests  []eval.Request
+	owners    []owner
+	truncated int
+}
+
+// owner is the document and the pair of it that a request is of; all windows of a page are of pair 0.
+type owner struct{ document, pair int }
+
+// Score asks a model, whose parameters a Store holds, all documents. The tokenizer is the model's own. o.PerToken is not called.
+// Errors are those of eval.Likelihoods, with file:line where a document is what is wrong, and *data.VocabularyError.
+func (t *Task) Score(ctx context.Context, store *graph.Store, c models.Spec, tokenizer data.Tokenizer, o eval.Options) (Result, error) {
+	if err := data.CheckVocabulary(tokenizer, c.Vocab); err != nil {
+		return Result{}, err
+	}
+	asked := t.ask(tokenizer, c.Seq)
+	answers, err := eval.Likelihoods(ctx, store, c, asked.requests, o)
+	var bad *eval.RequestError
+	if errors.As(err, &bad) {
+		return Result{}, t.blame(asked.owners[bad.Index], bad)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Task: t.file, Format: t.format.Name, Shots: t.options.Shots, Documents: len(t.documents), Truncated: asked.truncated,
+		Samples: t.samples(asked, answers)}
+	r.Metrics = t.metrics(r.Samples)
+	return r, nil
+}
+
+// ask makes the requests.
+func (t *Task) ask(tokenizer data.Tokenizer, window int) asked {
+	var a asked
+	for i, d := range t.documents {
+		for k, p := range d.Pairs {
+			a.requests = append(a.requests, p.encode(tokenizer, t.options.BOS))
+			a.owners = append(a.owners, owner{i, k})
+			if r := a.requests[len(a.requests)-1]; len(r.Context)+len(r.Continuation) > window+1 {
+				a.truncated++
+			}
+		}
+		if t.format.kind != rolling {
+			continue
+		}
+		for _, r := range windows(tokenizer.Encode(nil, d.Page), tokenizer.BOS(), window) {
+			a.requests = append(a.requests, r)
+			a.owners = append(a.owners, owner{document: i})
+		}
+	}
+	return a
+}
+
+// blame says which line of the file a request is of.
+func (t *Task) blame(o owner, bad *eval.RequestError) error {
+	d := t.documents[o.document]
+	if t.format.kind == multipleChoice {
+		return errors.Wrapf(bad, "%s:%d: choice %d", t.file, d.Line, o.pair)
+	}
+	return errors.Wrapf(bad, "%s:%d", t.file, d.Line)
+}
+
+// samples sums the answers up by document.
+func (t *Task) samples(a asked, answers []eval.Likelihood) []Sample {
+	samples := make([]Sample, len(t.documents))
+	for i, d := range t.documents {
+		samples[i] = Sample{Line: d.Line, LogLikelihoods: make([]float64, max(1, len(d.Pairs))), Greedy: make([]bool, len(d.Pairs)),
+			words: countWords(d.Page), bytes: len(d.Page)}
+	}
+	for i, o := range a.owners {
+		s := &samples[o.document]
+		s.LogLikelihoods[o.pair] += answers[i].Sum()
+		if t.format.kind != rolling {
+			s.Greedy[o.pair] = answers[i].Greedy
+		}
+	}
+	for i := range samples {
+		t.judge(&samples[i], t.documents[i])
+	}
+	return samples
+}

@@ -1,0 +1,135 @@
+package tasks
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/layers"
+)
+
+// Options say how a task is read and asked. The zero value asks all documents without examples.
+type Options struct {
+	Format    string // the name of one of Formats; "": multiple_choice
+	Shots     int    // solved documents before each document
+	ShotsFrom string // the file that those are of, in the same format; "": the task's own other documents
+	Seed      uint64 // of their choice
+	Limit     int    // asks the first so many documents alone; 0: all
+	BOS       bool   // begins each context with the tokenizer's BOS, as lm-eval's add_bos_token does
+	Resamples int    // of the bootstrap; 0: 1000
+}
+
+// Task is a task's documents, examples before each, ready to be scored.
+type Task struct {
+	file      string
+	format    Format
+	options   Options
+	documents []Document
+}
+
+// Load reads a task file, decompressed if its name ends in .gz or .zst. Errors: *layers.SettingError for an option; what is wrong with a line
+// begins with file:line.
+func Load(ctx context.Context, file string, o Options) (*Task, error) {
+	if o.Format == "" {
+		o.Format = Formats()[0].Name
+	}
+	format, err := FormatNamed(o.Format)
+	switch {
+	case err != nil:
+		return nil, layers.Setting("format", "%v", err)
+	case o.Shots < 0:
+		return nil, layers.Setting("shots", "want >= 0, got %d", o.Shots)
+	case o.Shots > 0 && format.kind == rolling:
+		return nil, layers.Setting("shots", "want 0 for %s, which scores whole pages, got %d", format.Name, o.Shots)
+	case o.ShotsFrom != "" && o.Shots == 0:
+		return nil, layers.Setting("shots-from", "want shots with it, got none")
+	case o.Limit < 0:
+		return nil, layers.Setting("limit", "want >= 0, got %d", o.Limit)
+	case o.Resamples < 0:
+		return nil, layers.Setting("bootstrap", "want >= 0, got %d", o.Resamples)
+	}
+	t := &Task{file: file, format: format, options: o}
+	if t.documents, err = read(ctx, file, format); err != nil {
+		return nil, err
+	}
+	if err := t.addShots(ctx); err != nil {
+		return nil, err
+	}
+	if o.Limit > 0 {
+		t.documents = t.documents[:min(o.Limit, len(t.documents))]
+	}
+	return t, nil
+}
+
+// read reads the documents of a file.
+func read(ctx context.Context, file string, f Format) ([]Document, error) {
+	var documents []Document
+	err := data.EachLine(ctx, file, func(number int, line []byte) error {
+		o := newObject(line)
+		var d Document
+		if o.err == nil {
+			d = f.read(o)
+		}
+		d.Line = number
+		documents = append(documents, d)
+		return o.err
+	})
+	if err == nil && len(documents) == 0 {
+		err = errors.Errorf("%s: want at least one document, a JSON object a line, got none", file)
+	}
+	return documents, err
+}
+
+// Documents returns what is asked, examples included.
+func (t *Task) Documents() []Document { return t.documents }
+
+// addShots puts solved documents before each document, drawn for each anew, as lm-eval does (whose draws are another
+// generator's).
+func (t *Task) addShots(ctx context.Context) error {
+	if t.options.Shots == 0 {
+		return nil
+	}
+	pool, own, where := t.documents, true, t.file
+	if from := t.options.ShotsFrom; from != "" {
+		var err error
+		if pool, err = read(ctx, from, t.format); err != nil {
+			return err
+		}
+		own, where = false, from
+	}
+	most := len(pool)
+	if own {
+		most--
+	}
+	if t.options.Shots > most {
+		return layers.Setting("shots", "want at most %d, the other documents of %s, got %d", most, where, t.options.Shots)
+	}
+	asked := make([]Document, len(t.documents))
+	for i, d := range t.documents {
+		skip := -1
+		if own {
+			skip = i
+		}
+		asked[i] = d.before(examples(pool, t.options.Shots, skip, rand.New(rand.NewPCG(t.options.Seed, uint64(i)))))
+	}
+	t.documents = asked
+	return nil
+}
+
+// examples is the text of n documents of a pool, without number skip, each followed by an empty line.
+func examples(pool []Document, n, skip int, r *rand.Rand) string {
+	var text strings.Builder
+	taken := map[int]bool{skip: true}
+	for range n {
+		i := r.IntN(len(pool))
+		for taken[i] {
+			i = r.IntN(len(pool))
+		}
+		taken[i] = true
+		text.WriteString(pool[i].Solved + "\n\n")
+	}
+	return text.String()
+}
