@@ -25,6 +25,9 @@ type Options struct {
 	// Window is how many tokens the model sees at most. 0 means the training length Seq,
 	// and 4 times that with ALiBi. Learned positions allow at most Seq.
 	Window int
+	// Hooks watch, or change, named activations of the tokens that pass through the model: in order, each token once
+	// unless the window slides. Attention patterns cannot be hooked here.
+	Hooks graph.Hooks
 }
 
 // Generator continues texts with one model. It shares the Store: a Generator made while a
@@ -102,7 +105,7 @@ func checkWindow(window int, c models.Spec, available int) error {
 }
 
 func (g *Generator) compile(store *graph.Store, c models.Spec, own Options) (err error) {
-	o := graph.ProgramOptions{Options: graph.Options{Store: store.Serve(), Threads: own.Threads, Device: own.Device, Precision: own.Precision, Cache: g.cache}}
+	o := graph.ProgramOptions{Options: graph.Options{Store: store.Serve(), Threads: own.Threads, Device: own.Device, Precision: own.Precision, Cache: g.cache, Hooks: own.Hooks}}
 	g.program, err = models.Compile(c, 1, 1, models.Outputs{Logits: true}, o) // logits [1, vocab]
 	return err
 }

@@ -281,3 +281,18 @@ func TestRunErrors(t *testing.T) {
 	_, err = c.TokenLogits(6)
 	assert.ErrorIs(t, err, check.RangeError{Name: "token", N: 6, Got: 6})
 }
+
+// TestScale: entries are multiplied, and by 1 they stay as they are, bit for bit; Apply does to an
+// activation what a run does.
+func TestScale(t *testing.T) {
+	r := runner(t, vector, "blocks.0.attention.heads")
+	at := cache.At{"head": 1}
+	before := run(t, r)
+	assert.Equal(t, before.Logits, run(t, r, cache.Scale("blocks.0.attention.heads", at, 1)).Logits)
+	halved := cache.Scale("blocks.0.attention.heads", at, 0.5)
+	after := run(t, r, halved)
+	assert.NotEqual(t, before.Logits, after.Logits)
+	want := get(t, before, "blocks.0.attention.heads")
+	require.NoError(t, halved.Apply(want))
+	assert.Equal(t, want, get(t, after, "blocks.0.attention.heads"))
+}

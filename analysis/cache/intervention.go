@@ -9,7 +9,7 @@ import (
 )
 
 // Intervention replaces chosen entries of an activation while the model runs: what comes
-// after it in the graph sees the new values. Ablate, Patch, Set and Steer make one.
+// after it in the graph sees the new values. Ablate, Scale, Patch, Set and Steer make one.
 type Intervention struct {
 	Name string // of the activation
 	At   At     // the entries; nil: all
@@ -20,6 +20,16 @@ type Intervention struct {
 // Ablate sets entries to 0.
 func Ablate(name string, at At) Intervention {
 	return Intervention{name, at, func(old []float64) ([]float64, error) { return make([]float64, len(old)), nil }}
+}
+
+// Scale multiplies entries by a factor: 0 switches them off, 1 leaves them as they are, bit for bit.
+func Scale(name string, at At, factor float64) Intervention {
+	return Intervention{name, at, func(old []float64) ([]float64, error) {
+		for i := range old {
+			old[i] *= factor
+		}
+		return old, nil
+	}}
 }
 
 // Patch sets entries to the values that they had in another run, of as many tokens unless
@@ -57,8 +67,9 @@ func Steer(name string, at At, direction []float64, scale float64) Intervention 
 	}}
 }
 
-// apply changes an activation.
-func (v Intervention) apply(a Activation) error {
+// Apply changes the chosen entries of an activation in place: for those who run a model by another
+// way than a Runner. It is an error if the activation has no such entries.
+func (v Intervention) Apply(a Activation) error {
 	old, err := a.Select(v.At)
 	if err != nil {
 		return err

@@ -134,7 +134,7 @@ func (r *Runner) check(ids []int32, replace []Intervention, want int) error {
 			return NotKeptError{v.Name, r.names}
 		}
 		if v.change == nil {
-			return check.Value("replace "+v.Name, "what Ablate, Patch, Set or Steer returns", "an Intervention that changes nothing")
+			return check.Value("replace "+v.Name, "what Ablate, Scale, Patch, Set or Steer returns", "an Intervention that changes nothing")
 		}
 	}
 	return nil
@@ -156,7 +156,7 @@ func (r *Runner) replace(name string, x *tensor.Dense) error {
 		return err
 	}
 	for _, v := range wanted {
-		if r.failed = v.apply(a); r.failed != nil {
+		if r.failed = v.Apply(a); r.failed != nil {
 			return r.failed
 		}
 	}

@@ -1,0 +1,167 @@
+package analysis
+
+import (
+	"fmt"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/stream"
+)
+
+// Reads is the diagram of one token of one run: what each site reads of the stream, u, as a sum over
+// those that wrote it. What writer w contributes has the share
+//
+//	share = <u_w, u> / <u, u>,   u = sum over w of u_w + Constant
+//
+// where u_w has been carried to the site with the coefficients of the run frozen
+// (stream.Frozen.CarryTo), before the site's norm. The shares of a site add up to 1, but for
+// the biases of norms on the way. The last site is the unembedding.
+type Reads struct {
+	Token int                 `json:"token"`
+	Nodes []figure.WiringNode `json:"nodes"` // writers and sites
+	Edges []figure.WiringEdge `json:"edges"` // from a writer to a site; the weight is the share
+}
+
+// Reads takes apart what all sites read for one token. A site that reads in several ways, as
+// queries, keys and values, has the mean of their shares. It is an error if there is no such token.
+func (d *Decomposition) Reads(token int) (*Reads, error) {
+	if err := d.checkToken(token); err != nil {
+		return nil, err
+	}
+	r := &readsDraft{Reads: &Reads{Token: token}, d: d, nodes: map[string]int{}, ways: map[int]int{}}
+	var terms [][]float64 // of each writer, what it writes at its source
+	for _, w := range d.writers {
+		terms = append(terms, d.wholly(w, token, 1))
+	}
+	readers := d.frozen.Readers()
+	for _, reader := range readers {
+		r.ways[r.node(siteOf(reader))]++
+	}
+	for column, reader := range readers {
+		if err := r.site(reader, column+1, terms); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.end(len(readers)+1, terms); err != nil {
+		return nil, err
+	}
+	r.place(len(readers))
+	return r.Reads, nil
+}
+
+// siteOf is the site of a reader, which may be one of its ways: "blocks.3.attention.q".
+func siteOf(reader string) string {
+	for _, way := range []string{".q", ".k", ".v"} {
+		if site, cut := strings.CutSuffix(reader, way); cut {
+			return site
+		}
+	}
+	return reader
+}
+
+// readsDraft is a Reads in the making.
+type readsDraft struct {
+	*Reads
+	d     *Decomposition
+	nodes map[string]int
+	ways  map[int]int // how many readers a node is
+}
+
+// node is the number of a node, which is made where there is none.
+func (r *readsDraft) node(name string) int {
+	i, known := r.nodes[name]
+	if !known {
+		i = len(r.Nodes)
+		r.nodes[name] = i
+		r.Nodes = append(r.Nodes, figure.WiringNode{Name: name, Layer: -1})
+	}
+	return i
+}
+
+// site adds the edges to one reader.
+func (r *readsDraft) site(reader string, column int, terms [][]float64) error {
+	u, err := r.d.frozen.ConstantTo(reader, r.Token)
+	if err != nil {
+		return err
+	}
+	parts := make([][]float64, len(terms))
+	for i, w := range r.d.writers {
+		if parts[i], err = r.d.frozen.CarryTo(w.Source, reader, r.Token, terms[i]); err != nil {
+			return err
+		}
+		if parts[i] != nil {
+			floats.Add(u, parts[i])
+		}
+	}
+	to := r.node(siteOf(reader))
+	r.Nodes[to].Layer = max(r.Nodes[to].Layer, column)
+	r.share(parts, u, to)
+	return nil
+}
+
+// end adds the edges to the unembedding.
+func (r *readsDraft) end(column int, terms [][]float64) error {
+	end, err := r.d.Output(r.Token)
+	if err != nil {
+		return err
+	}
+	parts := make([][]float64, len(terms))
+	for i, w := range r.d.writers {
+		if parts[i], err = r.d.frozen.Carry(w.Source, r.Token, terms[i]); err != nil {
+			return err
+		}
+	}
+	to := r.node(stream.Unembedding)
+	r.Nodes[to].Layer, r.ways[to] = column, 1
+	r.share(parts, end, to)
+	return nil
+}
+
+// share adds edges to a node from the writers of parts of u; nil: none.
+func (r *readsDraft) share(parts [][]float64, u []float64, to int) {
+	size := floats.Dot(u, u)
+	if size == 0 {
+		return
+	}
+	for i, w := range r.d.writers {
+		if parts[i] == nil {
+			continue
+		}
+		from := r.node(w.Name)
+		r.add(from, to, floats.Dot(parts[i], u)/size/float64(r.ways[to]))
+	}
+}
+
+// add adds to the weight of an edge.
+func (r *readsDraft) add(from, to int, weight float64) {
+	for i, e := range r.Edges {
+		if e.From == from && e.To == to {
+			r.Edges[i].Weight += weight
+			return
+		}
+	}
+	r.Edges = append(r.Edges, figure.WiringEdge{From: from, To: to, Weight: weight})
+}
+
+// place gives writers that are no sites their columns: before the first site that reads them.
+func (r *readsDraft) place(readers int) {
+	for i := range r.Nodes {
+		if r.Nodes[i].Layer >= 0 {
+			continue
+		}
+		first := readers + 1
+		for _, e := range r.Edges {
+			if e.From == i && r.Nodes[e.To].Layer >= 0 {
+				first = min(first, r.Nodes[e.To].Layer)
+			}
+		}
+		r.Nodes[i].Layer = first - 1
+	}
+}
+
+// Figure draws the diagram.
+func (r *Reads) Figure() figure.Wiring {
+	return figure.Wiring{Title: fmt.Sprintf("What each site reads at token %d, by who wrote it", r.Token), Nodes: r.Nodes, Edges: r.Edges}
+}

@@ -1,0 +1,52 @@
+package analysis_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// TestReads: in every design each site reads something that was written before it, and the shares
+// of those who wrote it add up to 1.
+func TestReads(t *testing.T) {
+	for name, c := range zoo(t) {
+		t.Run(name, func(t *testing.T) {
+			store := modeltest.PerturbedStore(t, c, tensor.Float64)
+			run, err := analysis.Run(store, c, []int32{1, 7, 3, 0, 12, 5})
+			require.NoError(t, err)
+			d, err := analysis.Decompose(run)
+			require.NoError(t, err)
+			reads, err := d.Reads(4)
+			require.NoError(t, err)
+			sums := map[int]float64{}
+			for _, e := range reads.Edges {
+				assert.Less(t, reads.Nodes[e.From].Layer, reads.Nodes[e.To].Layer, "%s to %s", reads.Nodes[e.From].Name, reads.Nodes[e.To].Name)
+				sums[e.To] += e.Weight
+			}
+			constant, err := d.Constant(4)
+			require.NoError(t, err)
+			assert.GreaterOrEqual(t, len(sums), 2)
+			for to, sum := range sums {
+				if isZero(constant) {
+					assert.InDelta(t, 1, sum, 1e-9, reads.Nodes[to].Name)
+				}
+			}
+			_, err = d.Reads(6)
+			assert.Error(t, err)
+		})
+	}
+}
+
+func isZero(x []float64) bool {
+	for _, v := range x {
+		if v != 0 {
+			return false
+		}
+	}
+	return true
+}
