@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"hash"
 	"io"
+	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
@@ -45,8 +46,32 @@ func ReadModel(path string) (*File, error) {
 	return f, err
 }
 
+// ReadModelFS is ReadModel for a file of a file system, such as an embed.FS.
+func ReadModelFS(fsys fs.FS, name string) (*File, error) {
+	in, err := fsys.Open(name)
+	if err != nil {
+		return nil, errors.WithStack(err)
+	}
+	info, err := in.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.Errorf("%s: want a file, got a %s", name, kindOf(info))
+	}
+	if err != nil {
+		_ = in.Close()
+		return nil, errors.WithStack(err)
+	}
+	f, sum, err := readOpen(in, info.Size(), name)
+	f, _, err = checkedModel(f, sum, err, name)
+	return f, err
+}
+
 func readModel(path string) (*File, string, error) {
 	f, sum, err := readFile(path)
+	return checkedModel(f, sum, err, path)
+}
+
+// checkedModel returns a file that has been read, if it is a model's.
+func checkedModel(f *File, sum string, err error, path string) (*File, string, error) {
 	if err != nil {
 		return nil, "", err
 	}

@@ -44,6 +44,11 @@ func readFile(path string) (*File, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	return readOpen(in, size, path)
+}
+
+// readOpen reads an open file of size bytes and closes it.
+func readOpen(in io.ReadCloser, size int64, path string) (*File, string, error) {
 	defer in.Close()
 	sum := sha256.New()
 	f, err := decode(io.TeeReader(in, sum), size)

@@ -4,7 +4,7 @@
 //
 //	m, err := pretrained.Open("runs/quickstart")
 //	score, err := m.Evaluate(ctx, pretrained.EvaluateOptions{})
-//	g, err := m.Generator(generate.Options{})
+//	text, err := m.Generate(ctx, "func ", generate.Request{Tokens: 50})
 //
 // Save writes a model that a program of one's own has trained.
 package pretrained

@@ -210,12 +210,15 @@ func TestChangedCorpusIsNoticed(t *testing.T) {
 	assert.Contains(t, changed.Warnings[0], "the corpus has changed")
 }
 
+// with is the model with other data.
+func with(p *pretrained.Model, d config.Data) *pretrained.Model {
+	return &pretrained.Model{Description: pretrained.Description{Spec: p.Spec, Data: d}, Zoo: p.Zoo, Store: p.Store, Source: p.Source, State: p.State}
+}
+
 func TestTextsThatAreRefused(t *testing.T) {
 	path := write(t, "text.txt", lines(120))
 	p, _ := train(t, path)
-	nameless := *p
-	nameless.Data = config.Data{Tokenizer: "bytes"}
-	foreign := *p
+	nameless, foreign := with(p, config.Data{Tokenizer: "bytes"}), with(p, p.Data)
 	foreign.Data.Tokenizer = "gpt2"
 	for _, c := range []struct {
 		name string
@@ -227,8 +230,8 @@ func TestTextsThatAreRefused(t *testing.T) {
 		{"empty file", p, pretrained.EvaluateOptions{Data: []string{write(t, "empty.txt", "")}}, says("empty corpus")},
 		{"negative", p, pretrained.EvaluateOptions{Tokens: -1}, setting("tokens")},
 		{"negative batch", p, pretrained.EvaluateOptions{Options: eval.Options{Batch: -1}}, setting("batch")},
-		{"no corpus", &nameless, pretrained.EvaluateOptions{}, is(pretrained.ErrNoCorpus)},
-		{"other tokenizer", &foreign, pretrained.EvaluateOptions{Data: []string{path}}, vocabulary(50257, 257)},
+		{"no corpus", nameless, pretrained.EvaluateOptions{}, is(pretrained.ErrNoCorpus)},
+		{"other tokenizer", foreign, pretrained.EvaluateOptions{Data: []string{path}}, vocabulary(50257, 257)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := c.p.Evaluate(context.Background(), c.o)

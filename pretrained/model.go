@@ -1,6 +1,8 @@
 package pretrained
 
 import (
+	"io/fs"
+
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
@@ -17,6 +19,8 @@ type Model struct {
 	Store  *graph.Store // its parameters; serves, no graph adds to them
 	Source checkpoint.Source
 	State  *checkpoint.State // of the step folder around the file, nil when it stands alone
+
+	texts texts // what Generate has made
 }
 
 // Open reads a model from a run folder (its newest checkpoint), a step folder, one model file, or a folder with a
@@ -36,14 +40,37 @@ func OpenWith(zoo models.Zoo, path string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	m, err := open(zoo, source, file)
+	if err == nil {
+		m.readState()
+	}
+	return m, err
+}
+
+// OpenFS reads a model from one model file of a file system, such as an embed.FS: a program with its model inside.
+func OpenFS(fsys fs.FS, name string) (*Model, error) {
+	return OpenFSWith(models.Standard(), fsys, name)
+}
+
+// OpenFSWith is OpenFS for models of the designs in a zoo.
+func OpenFSWith(zoo models.Zoo, fsys fs.FS, name string) (*Model, error) {
+	file, err := checkpoint.ReadModelFS(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	return open(zoo, checkpoint.Source{Kind: checkpoint.KindFile, ModelPath: name}, file)
+}
+
+// open makes the model of a file.
+func open(zoo models.Zoo, source checkpoint.Source, file *checkpoint.File) (*Model, error) {
 	m := &Model{Source: source, Zoo: zoo}
+	var err error
 	if m.Description, err = Describe(zoo, source.ModelPath, file.Metadata); err != nil {
 		return nil, err
 	}
 	if m.Store, err = serve(m.Spec, file.Tensors); err != nil {
 		return nil, errors.Wrap(err, source.ModelPath)
 	}
-	m.readState()
 	return m, nil
 }
 
