@@ -32,11 +32,19 @@ type Command struct {
 	Notes   []string // further lines for -h, after the flags
 	// Flags declares the flags; nil: none.
 	Flags func(*flag.FlagSet)
+	// Groups are flags that -h lists under headings of their own, after the others.
+	Groups []Group
 	// Operands are arguments besides the flags; nil: there are none.
 	Operands *Operands
 	// Run does the work. An error marked by Usage exits with ExitUsage, any other with
 	// ExitRun. The context ends at the first interrupt; a second one kills the process.
 	Run func(ctx context.Context, out Output) error
+}
+
+// Group is flags that belong together.
+type Group struct {
+	Heading string
+	Flags   []string // names, in the order of -h
 }
 
 // Main runs a command as a process does, with interrupts, and returns its exit code.
