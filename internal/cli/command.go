@@ -49,11 +49,11 @@ type Group struct {
 
 // Main runs a command as a process does, with interrupts, and returns its exit code.
 func Main(c Command, args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := withInterrupts(context.Background())
 	defer stop()
 	ctx, hangUp := withHangUp(ctx)
 	defer hangUp()
-	context.AfterFunc(ctx, stop) // from now on a signal does what it does by default
+	context.AfterFunc(ctx, stop) // after a hang-up, too, a signal does what it does by default
 	return Execute(ctx, c, args, Output{Stdout: stdout, Stderr: stderr})
 }
 
