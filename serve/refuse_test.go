@@ -107,9 +107,10 @@ func TestLargeBodies(t *testing.T) {
 			request.Header.Set("Expect", "100-continue")
 		}
 		response, err := http.DefaultClient.Do(request)
-		if err != nil {
+		if err != nil && !known {
 			continue // the connection was closed while the body was under way
 		}
+		require.NoError(t, err)
 		read(t, response).refused(t, http.StatusRequestEntityTooLarge, "", "want a body of at most 1048576 bytes, got more")
 	}
 	assert.Equal(t, 16, complete(t, server, `{"prompt": "a"}`).Usage.Completion)
