@@ -131,7 +131,7 @@ func (g *Generator) extend(ctx context.Context, r Request, t *text, result *Resu
 // advance feeds the next token; before that, with a full window, all but its last half is
 // forgotten.
 func (g *Generator) advance(ctx context.Context, id int32) error {
-	if g.cache.Len() < g.Window() {
+	if g.cache.Len(0) < g.Window() {
 		return g.feed(ctx, []int32{id})
 	}
 	recent := append(append([]int32(nil), g.context...), id)
