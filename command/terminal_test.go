@@ -81,6 +81,7 @@ func everyCommand(t *testing.T, h workspace) {
 		"eval":     {{"-checkpoint", "run", "-tokens", "256"}, {"-h"}},
 		"models":   {nil, {"-residuals"}, {"-memory"}, {"-h"}},
 		"compare":  {{"-config", "tiny.yaml", "-budget", "tokens=2560", "-lr", "1e-3,1e-2", "-out", "compared"}, {"-h"}},
+		"convert":  {{"-checkpoint", "run", "-format", "huggingface", "-out", "converted"}, {"-h"}},
 		"bench":    {{"-zoo", "-models", "quickstart-transformer", "-shapes", "byte", "-batch", "1", "-seq", "16", "-steps", "1", "-rounds", "1"}, {"-h"}},
 		"analyze":  {{"attribute", "-checkpoint", "run", "-prompt", "line "}, {"lens", "-checkpoint", "run", "-prompt", "line "}, {"theory"}, {"-h"}},
 	}

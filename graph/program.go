@@ -47,9 +47,7 @@ type Program struct {
 	plan      *plan
 	vm        gorgonia.VM
 	inputs    map[string]*tensor.Dense
-	rows      int  // with a Cache: of the tokens
-	tokens    int  // a row
-	cached    bool // it counts among the Cache's open programs
+	tokens    int // that a cached program advances a row by
 	runs      stopwatch
 }
 
@@ -83,13 +81,15 @@ func Compile(o ProgramOptions, build BuildFunc) (*Program, error) {
 	if build == nil {
 		return nil, errors.New("graph: want a function that builds the graph, got nil")
 	}
+	if o.Cache != nil {
+		if err := o.Cache.checkUnused(); err != nil {
+			return nil, err
+		}
+	}
 	p := &Program{options: o, build: build}
 	for _, s := range stages() {
 		if err := s.run(p); err != nil {
 			p.Close()
-			if o.Cache != nil {
-				o.Cache.forget()
-			}
 			return nil, errors.Wrapf(err, "graph: %s", s.name)
 		}
 	}

@@ -39,6 +39,16 @@ func (s Spec) multiplier(of func(m *MuP) float64) float64 {
 	return of(s.MuP)
 }
 
+// Scales are the constant factors of a model's maps: 1, 1/sqrt(head dimension) and 1 without muP.
+type Scales struct {
+	Embedding float64 // of what is looked up for a token
+	Attention float64 // of q.k in block 0; with inverse layer scaling block l has it over l+1
+	Logits    float64
+}
+
+// Scales returns the model's constant factors.
+func (s Spec) Scales() Scales { return Scales{s.inputScale(), s.attentionScale(0), s.logitScale()} }
+
 // inputScale is the factor of the embedding.
 func (s Spec) inputScale() float64 {
 	return s.multiplier(func(m *MuP) float64 { return m.InputMultiplier })

@@ -154,15 +154,15 @@ const (
 // other residual designs.
 func presets() []Preset {
 	return append([]Preset{
-		{"rmt-46m", rmt(6, 32, 32, 12, 1536), 45.9, noteRMT, "transformer-49m"},
-		{"rmt-134m", rmt(12, 32, 64, 12, 3072), 134.2, noteRMT, "transformer-162m"},
-		{"rmt-206m", rmt(18, 48, 64, 14, 3584), 206.2, noteRMT, "transformer-264m"},
-		{"rmt-305m", rmt(24, 64, 64, 16, 4096), 304.9, noteRMT, "transformer-405m"},
+		{"rmt-46m", RMT(6, 32, 32, 12, 1536), 45.9, noteRMT, "transformer-49m"},
+		{"rmt-134m", RMT(12, 32, 64, 12, 3072), 134.2, noteRMT, "transformer-162m"},
+		{"rmt-206m", RMT(18, 48, 64, 14, 3584), 206.2, noteRMT, "transformer-264m"},
+		{"rmt-305m", RMT(24, 64, 64, 16, 4096), 304.9, noteRMT, "transformer-405m"},
 		{"transformer-49m", Transformer(6, 384, 1536, 12), 49.2, noteTransformer, ""},
 		{"transformer-162m", Transformer(12, 768, 3072, 12), 162.5, noteExact, ""},
 		{"transformer-264m", Transformer(18, 896, 3584, 14), 263.5, noteTransformer, ""},
 		{"transformer-405m", Transformer(24, 1024, 4096, 16), 404.9, noteTransformer, ""},
-		{"quickstart", quickstart(rmt(4, 32, 32, 8, 1024)), 0, "", "quickstart-transformer"},
+		{"quickstart", quickstart(RMT(4, 32, 32, 8, 1024)), 0, "", "quickstart-transformer"},
 		{"quickstart-transformer", quickstart(Transformer(4, 256, 1024, 8)), 0, "", ""},
 	}, zooPresets()...)
 }
@@ -182,7 +182,7 @@ const (
 func zooPresets() []Preset {
 	large, plain := Transformer(12, 768, 3072, 12), "transformer-162m"
 	list := []Preset{
-		{"rmt-134m-lecun", leCun(rmt(12, 32, 64, 12, 3072)), 134.2, noteLeCun, ""},
+		{"rmt-134m-lecun", leCun(RMT(12, 32, 64, 12, 3072)), 134.2, noteLeCun, ""},
 		{"highway-191m", large.OnStream(stream.HighwayConfig{}), 191, noteHighway, plain},
 		{"hieragg-165m", large.OnStream(stream.HieraggConfig{}), 165, noteHierAgg, plain},
 		{"hieragg-dou", large.OnStream(stream.HieraggConfig{Inner: 4 * 768, Separate: true}), 0, "", ""},
@@ -203,11 +203,11 @@ func zooPresets() []Preset {
 		{"swiglu-162m", feedForward(large, layers.SwiGLUConfig{Hidden: 2048}), 0, "", plain},
 		{"relu2-162m", feedForward(large, layers.ReLU2Config{Hidden: 3072}), 0, "", plain},
 		{"modern-162m", modern(large, 4, 2048), 0, "", plain},
-		{"rmt-modern-134m", modern(rmt(12, 32, 64, 12, 3072), 0, 2048), 0, "", plain},
+		{"rmt-modern-134m", modern(RMT(12, 32, 64, 12, 3072), 0, 2048), 0, "", plain},
 		{"moe-8x2", mixture(large, 3072/2), 0, "", plain},
-		{"rmt-134m-dk16", rmt(12, 16, 64, 12, 3072), 0, "", ""},
-		{"rmt-134m-dk64", rmt(12, 64, 64, 12, 3072), 0, "", ""},
-		{"rmt-134m-dk128", rmt(12, 128, 64, 12, 3072), 0, "", ""},
+		{"rmt-134m-dk16", RMT(12, 16, 64, 12, 3072), 0, "", ""},
+		{"rmt-134m-dk64", RMT(12, 64, 64, 12, 3072), 0, "", ""},
+		{"rmt-134m-dk128", RMT(12, 128, 64, 12, 3072), 0, "", ""},
 		{"transformer-d512", Transformer(12, 512, 4*512, 8), 0, "", ""},
 		{"transformer-d1024", Transformer(12, 1024, 4*1024, 16), 0, "", ""},
 		{"transformer-d1536", Transformer(12, 1536, 4*1536, 24), 0, "", ""},
@@ -232,7 +232,7 @@ func zooPresets() []Preset {
 		{"quickstart-swiglu", feedForward(small, layers.SwiGLUConfig{Hidden: 688}), 0, "", plain},
 		{"quickstart-relu2", feedForward(small, layers.ReLU2Config{Hidden: 1024}), 0, "", plain},
 		{"quickstart-modern", modern(small, 2, 704), 0, "", plain},
-		{"quickstart-rmt-modern", modern(quickstart(rmt(4, 32, 32, 8, 1024)), 0, 704), 0, "", plain},
+		{"quickstart-rmt-modern", modern(quickstart(RMT(4, 32, 32, 8, 1024)), 0, 704), 0, "", plain},
 		{"quickstart-moe", mixture(small, 512), 0, "", plain},
 	}...)
 }
@@ -265,7 +265,9 @@ func leCun(c Config) Config {
 // gpt2Vocab is the size of GPT-2's vocabulary.
 const gpt2Vocab = 50257
 
-func rmt(blocks, dk, dv, rank, ff int) Config {
+// RMT is the Residual Matrix Transformer: a matrix stream [dk, dv] with so many heads, learned positions, GPT-2's
+// vocabulary and rows of 512 tokens.
+func RMT(blocks, dk, dv, rank, ff int) Config {
 	return Config{Stream: stream.MatrixConfig{Dk: dk, Dv: dv, Rank: rank}, Layers: blocks,
 		FeedForward: layers.GELUConfig{Hidden: ff}, Vocab: gpt2Vocab, Seq: 512}
 }

@@ -16,7 +16,7 @@ const gpt2Vocab = 50257
 // with q|k|v side by side in both ("Conv1D"), so data stay as they are. Old files hold the masks of attention.
 func gpt2() architecture {
 	return architecture{
-		name: "gpt2", model: gpt2Model, prefix: "transformer.", head: "lm_head.weight",
+		name: "gpt2", class: "GPT2LMHeadModel", stream: vectorStream(), model: gpt2Model, config: gpt2JSON, zeroBiases: true, prefix: "transformer.", head: "lm_head.weight",
 		unused: []string{".attn.bias", ".attn.masked_bias"},
 		ends:   gpt2Ends, block: gpt2Block,
 		keys: map[string]string{
@@ -59,6 +59,25 @@ func gpt2Model(text []byte) (models.Config, error) {
 	m.Vocab, m.Seq, m.NormEps, m.Gelu, m.Bias, m.TieEmbeddings = c.Vocab, c.Seq, c.Eps, gelus()[c.Activation], true, c.Tied
 	m.Attention.InverseLayerScaling = c.InverseLayer
 	return m, nil
+}
+
+// vectorStream is the kind of a plain transformer's stream.
+func vectorStream() string { return models.Transformer(1, 1, 1, 1).Stream.Name() }
+
+// gpt2JSON is a model's config.json.
+func gpt2JSON(c models.Spec) map[string]any {
+	activation := "gelu_new"
+	if c.Gelu == models.GeluExact {
+		activation = "gelu"
+	}
+	m := map[string]any{"vocab_size": c.Vocab, "n_positions": c.Seq, "n_embd": c.Width(), "n_layer": c.Layers, "n_head": c.HeadCount(),
+		"n_inner": c.FeedForwardShape().Hidden, "activation_function": activation, "layer_norm_epsilon": c.NormEps,
+		"scale_attn_by_inverse_layer_idx": c.Attention.InverseLayerScaling, "attn_pdrop": c.Dropout, "embd_pdrop": c.Dropout, "resid_pdrop": c.Dropout}
+	if c.Attention.InverseLayerScaling {
+		// transformers' other attention, its default, leaves these factors out (4.48 to 4.57 at least).
+		m["attn_implementation"], m["_attn_implementation"] = "eager", "eager"
+	}
+	return m
 }
 
 // check refuses what no model here computes.

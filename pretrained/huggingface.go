@@ -14,14 +14,22 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// architecture is a kind of model of Hugging Face's transformers that can be read: what its config.json says, and which
-// of its tensors our parameters are made of. One more is a file with a function that returns it, and a line in
-// architectures.
+// architecture is a kind of model of Hugging Face's transformers that can be read and written: what its config.json
+// says, and which of its tensors our parameters are made of. One more is a file with a function that returns it, and a
+// line in architectures.
 type architecture struct {
-	name string // model_type
+	name   string // model_type
+	class  string // of transformers, with a language model's head
+	stream string // kind of the residual stream; "": check says which
 	// model reads a config.json; what that leaves out has transformers' default.
 	model func(text []byte) (models.Config, error)
 	keys  map[string]string // config.json's key for a field of models.Config, for errors
+	// config is a model's config.json, the inverse of model, but for the keys that every architecture has.
+	config func(models.Spec) map[string]any
+	check  func(models.Spec) error // whether the class computes a model, beyond what config.json can say; nil: it does
+	// zeroBiases: biases belong to it, and are written as zeros for a model that has none.
+	zeroBiases     bool
+	codeFile, code string // the class itself, where transformers has it not
 
 	prefix string   // of all tensors but the head, in files of the model with a head; those of the model without have none
 	head   string   // the unembedding [V, D]; where it is tied, files may leave it out
@@ -30,8 +38,8 @@ type architecture struct {
 	block  func(c models.Spec, l int) []imported // the parameters of block l; ends are all others, the embedding first
 }
 
-// architectures lists what can be read.
-func architectures() []architecture { return []architecture{gpt2(), llama(), qwen3()} }
+// architectures lists what can be read and written.
+func architectures() []architecture { return []architecture{gpt2(), llama(), qwen3(), residua()} }
 
 // maxHuggingFaceConfig bounds a config.json, which has a thousand bytes or two.
 const maxHuggingFaceConfig = 1 << 20
@@ -74,7 +82,7 @@ func openHuggingFace(zoo models.Zoo, source checkpoint.Source) (*Model, error) {
 
 // tokenizerOf is the name of the tokenizer of a folder with that config.json.
 func tokenizerOf(a architecture, c models.Spec, configPath string) (string, error) {
-	file := filepath.Join(filepath.Dir(configPath), "tokenizer.json")
+	file := filepath.Join(filepath.Dir(configPath), tokenizerFile)
 	if _, err := os.Stat(file); err == nil {
 		t, err := data.NewTokenizer(file)
 		if err == nil {
@@ -83,7 +91,7 @@ func tokenizerOf(a architecture, c models.Spec, configPath string) (string, erro
 		if err != nil {
 			return "", err
 		}
-		return file, nil
+		return builtIn(file, t)
 	}
 	if a.name == "gpt2" && c.Vocab == gpt2Vocab {
 		return "gpt2", nil

@@ -38,11 +38,10 @@ func (a architecture) parameters(tensors []checkpoint.Tensor, c models.Spec) ([]
 	if err != nil {
 		return nil, err
 	}
-	ends := a.ends(c)
-	if !c.TieEmbeddings {
-		ends = append(ends, columns("unembedding", stored{a.head, []int{c.Vocab, c.Width()}}))
+	out, err := take(nil, given, a.ends(c))
+	if err == nil && a.hasHead(c) {
+		out, err = take(out, given, []imported{a.unembedding(c)})
 	}
-	out, err := take(nil, given, ends)
 	for l := 0; l < c.Layers && err == nil; l++ {
 		out, err = take(out, given, a.block(c, l))
 	}
@@ -59,6 +58,14 @@ func (a architecture) parameters(tensors []checkpoint.Tensor, c models.Spec) ([]
 		return nil, tensorErrorf(name, "a %s of %d layers with a language model's head has none of that name", a.name, c.Layers)
 	}
 	return out, nil
+}
+
+// hasHead tells whether a model's files have a head that is no parameter in ends.
+func (a architecture) hasHead(c models.Spec) bool { return a.head != "" && !c.TieEmbeddings }
+
+// unembedding is the head of a model that is not tied.
+func (a architecture) unembedding(c models.Spec) imported {
+	return columns("unembedding", stored{a.head, []int{c.Vocab, c.Width()}})
 }
 
 // byName returns the tensors by name, without prefix and without what is unused.
@@ -121,21 +128,21 @@ func (w imported) parameter(parts [][]float32) checkpoint.Tensor {
 	}
 	data, column := make([]float32, in*out), 0 // [in, out]
 	for i, s := range w.theirs {
-		transpose(data[column:], out, parts[i], s.shape[0], in)
+		transpose(data[column:], out, parts[i], in, s.shape[0], in)
 		column += s.shape[0]
 	}
 	return checkpoint.Tensor{Name: w.ours, Shape: []int{in, out}, Data: data}
 }
 
-// transpose writes from [rows, columns] into the first columns rows of to, which are stride apart. Tiles keep what is
-// read and written in the cache.
-func transpose(to []float32, stride int, from []float32, rows, columns int) {
+// transpose writes from [rows, columns] into to [columns, rows]; rows of each are so many elements apart. Tiles keep what
+// is read and written in the cache.
+func transpose(to []float32, toStride int, from []float32, fromStride, rows, columns int) {
 	const tile = 32
 	for top := 0; top < rows; top += tile {
 		for left := 0; left < columns; left += tile {
 			for r := top; r < min(top+tile, rows); r++ {
 				for c := left; c < min(left+tile, columns); c++ {
-					to[c*stride+r] = from[r*columns+c]
+					to[c*toStride+r] = from[r*fromStride+c]
 				}
 			}
 		}

@@ -11,7 +11,7 @@ import (
 // attention, without biases. Linear maps are [out, in]. Old files hold the wavelengths of the positions.
 func llama() architecture {
 	return architecture{
-		name: "llama", model: llamaModel, keys: llamaKeys(), prefix: "model.", head: "lm_head.weight",
+		name: "llama", class: "LlamaForCausalLM", stream: vectorStream(), model: llamaModel, config: llamaJSON, keys: llamaKeys(), prefix: "model.", head: "lm_head.weight",
 		unused: []string{".rotary_emb.inv_freq"}, ends: llamaEnds, block: llamaBlock,
 	}
 }
@@ -47,6 +47,18 @@ type llamaConfig struct {
 func llamaModel(text []byte) (models.Config, error) {
 	c := llamaConfig{Vocab: 32000, Seq: 2048, DModel: 4096, FF: 11008, Layers: 32, Heads: 32, Activation: "silu", Eps: 1e-6}
 	return c.read(text)
+}
+
+// llamaJSON is a model's config.json, with the positions as transformers has them before version 5 and from then on.
+func llamaJSON(c models.Spec) map[string]any {
+	base := c.Attention.RopeBase
+	if base == 0 {
+		base = 10000
+	}
+	return map[string]any{"vocab_size": c.Vocab, "max_position_embeddings": c.Seq, "hidden_size": c.Width(), "intermediate_size": c.FeedForwardShape().Hidden,
+		"num_hidden_layers": c.Layers, "num_attention_heads": c.HeadCount(), "num_key_value_heads": c.KVHeads(), "head_dim": c.HeadDim(),
+		"hidden_act": "silu", "rms_norm_eps": c.NormEps, "attention_bias": false, "mlp_bias": false,
+		"rope_theta": base, "rope_parameters": map[string]any{"rope_type": "default", "rope_theta": base}}
 }
 
 // read returns the model of a config.json, where c has the defaults of what that leaves out, or an error of the first

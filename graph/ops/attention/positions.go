@@ -16,7 +16,7 @@ type positions struct {
 }
 
 // Positions returns each token's index in its row, [batch, seq] Int32, counted from the
-// row's length in the cache where there is one; 0 for tokens that count for nothing. tokens is [batch, seq] Int32.
+// cache's length where there is one. tokens is [batch, seq] Int32.
 func Positions(b *graph.Builder, tokens *gorgonia.Node) *gorgonia.Node {
 	return b.Apply(positions{cache: b.Cache()}, tokens)
 }
@@ -32,20 +32,17 @@ func tokenRows(s graph.Signature, cache *graph.Cache) (graph.Signature, error) {
 	if s.DType != tensor.Int32 || s.Shape.Dims() != 2 {
 		return graph.Signature{}, errors.Errorf("tokens: want int32 [batch, seq], got %s", s)
 	}
-	return s, cache.CheckRows(s.Shape[0])
+	return s, cache.Rows(s.Shape[0])
 }
 
 func (k positions) Run(c *graph.Call) error {
+	first := 0
+	if k.cache != nil {
+		first = k.cache.Len()
+	}
 	seq, result := c.Signature(0).Shape[1], graph.Out[int32](c)
 	for i := range result {
-		result[i] = int32(i % seq)
-		if k.cache == nil {
-			continue
-		}
-		row := k.cache.Running(i / seq)
-		if result[i] += row.Past; result[i] >= row.Past+row.Tokens {
-			result[i] = 0
-		}
+		result[i] = int32(first + i%seq)
 	}
 	return nil
 }
@@ -75,19 +72,17 @@ func (k documentStarts) Run(c *graph.Call) error {
 	tokens, starts := graph.In[int32](c, 0), graph.Out[int32](c)
 	seq := c.Signature(0).Shape[1]
 	for row := 0; row*seq < len(tokens); row++ {
-		first, end, start, previous := int32(0), seq, int32(0), int32(-1)
+		first, start, previous := 0, int32(0), int32(-1)
 		if k.cache != nil {
-			running, stands := k.cache.Running(row), k.cache.Row(row)
-			first, end, start, previous = running.Past, int(running.Tokens), stands.Start, stands.Previous
+			first, start, previous = k.cache.Len(), k.cache.Row(row).Start, k.cache.Row(row).Previous
 		}
-		for i := range end {
+		for i := 0; i < seq; i++ {
 			id := tokens[row*seq+i]
 			if id == k.bos && previous != k.bos {
-				start = first + int32(i)
+				start = int32(first + i)
 			}
 			starts[row*seq+i], previous = start, id
 		}
-		clear(starts[row*seq+end : (row+1)*seq])
 		if k.cache != nil {
 			k.cache.SetNext(row, graph.CacheRow{Start: start, Previous: previous})
 		}

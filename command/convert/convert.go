@@ -1,0 +1,175 @@
+// Package convert is the command that writes a trained model in another format.
+package convert
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/pretrained"
+)
+
+// Command converts models of the designs in a zoo.
+func Command(zoo models.Zoo) cli.Command {
+	c := call{zoo: zoo}
+	return cli.Command{
+		Name:    "convert",
+		Summary: "write a trained model in another format: for Hugging Face's transformers, or a model of theirs as one of ours",
+		Example: []string{
+			"# after: go run ./cmd/train -config quickstart",
+			"go run ./cmd/convert -checkpoint runs/quickstart -format huggingface -out quickstart-hf",
+			"# a folder of Hugging Face's as one file of ours",
+			"go run ./cmd/convert -checkpoint quickstart-hf -format residua -out quickstart.safetensors",
+		},
+		Notes: []string{
+			"Formats:",
+			"  residua      one .safetensors file, which every command reads and train.init_from names",
+			"  huggingface  a folder that transformers' AutoModelForCausalLM.from_pretrained loads: a GPT-2, Llama or Qwen3 if the",
+			"               model is one, or else, with trust_remote_code=True, the model by the folder's modeling_residua.py",
+			"",
+			"Weights are written as float32 and keep every bit. docs/convert.md has the details.",
+		},
+		Flags: c.flags,
+		Run:   c.run,
+	}
+}
+
+// call is what the flags ask for.
+type call struct {
+	zoo               models.Zoo
+	path, out, format string
+	options           pretrained.ExportOptions
+}
+
+func (c *call) flags(flags *flag.FlagSet) {
+	flags.StringVar(&c.path, "checkpoint", "", "read the model from `PATH`: a run folder (its newest checkpoint), a step folder, a .safetensors file, or the folder of a Hugging Face GPT-2, Llama or Qwen3")
+	flags.StringVar(&c.out, "out", "", "write `PATH`: a folder, or for a format of one file that file")
+	flags.StringVar(&c.format, "format", "", "write the format `NAME`: "+strings.Join(names(), ", "))
+	flags.StringVar(&c.options.Architecture, "architecture", "", "with -format huggingface: write a `NAME`: gpt2, llama, qwen3 or residua, or say what keeps the model from being one; default the first that it is")
+	flags.BoolVar(&c.options.Replace, "replace", false, "replace the file or the folder that is at -out already")
+}
+
+// format is one that a model can be written in.
+type format struct {
+	name   string
+	folder bool // it is written as a folder
+	write  func(c *call, m *pretrained.Model, out cli.Output) error
+}
+
+func formats() []format {
+	return []format{
+		{"residua", false, writeResidua},
+		{"huggingface", true, writeHuggingFace},
+	}
+}
+
+func names() []string {
+	var names []string
+	for _, f := range formats() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+func (c *call) run(_ context.Context, out cli.Output) error {
+	f, err := c.check()
+	if err != nil {
+		return err
+	}
+	m, err := pretrained.OpenWith(c.zoo, c.path)
+	if err != nil {
+		return cli.Usage(errors.Wrap(err, "-checkpoint"))
+	}
+	for _, w := range m.Source.Warnings {
+		out.Warn(w)
+	}
+	if err := f.write(c, m, out); err != nil {
+		return cli.Usage(cli.ByFlag(err))
+	}
+	return out.Print(fmt.Sprintf("wrote %s: %s, %d parameters\n", c.out, f.name, m.Spec.Cost().Parameters))
+}
+
+// check refuses what can be refused before the model is read.
+func (c *call) check() (format, error) {
+	switch {
+	case c.path == "":
+		return format{}, cli.Usagef("-checkpoint: want a run folder, a step folder, a .safetensors file or a Hugging Face folder, got nothing")
+	case c.out == "":
+		return format{}, cli.Usagef("-out: want the path of what is to be written, got nothing")
+	}
+	for _, f := range formats() {
+		if f.name == c.format {
+			return f, c.checkOut(f)
+		}
+	}
+	return format{}, cli.Usagef("-format: want one of %s, got %q", strings.Join(names(), ", "), c.format)
+}
+
+// checkOut wants nothing at -out, or with -replace what this command may have written.
+func (c *call) checkOut(f format) error {
+	info, err := os.Lstat(c.out)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return cli.Usage(errors.Wrap(err, "-out"))
+	case !c.options.Replace:
+		return cli.Usagef("-out: want a path where nothing is, got %s, which exists: name another, or add -replace", c.out)
+	case info.IsDir() != f.folder || !f.folder && !info.Mode().IsRegular():
+		return cli.Usagef("-out: want a %s to replace by format %s, got another thing: %s", map[bool]string{true: "folder", false: "file"}[f.folder], f.name, c.out)
+	case f.folder:
+		return cli.Usage(checkFolder(c.out))
+	}
+	return nil
+}
+
+// checkFolder wants one whose loss is no surprise: empty, or of a model, with files alone.
+func checkFolder(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return errors.Wrap(err, "-out")
+	}
+	model := len(entries) == 0
+	for _, e := range entries {
+		if e.IsDir() {
+			return errors.Errorf("-out: want a model's folder to replace, got %s, which has the folder %s in it: remove it, or name another", folder, e.Name())
+		}
+		model = model || e.Name() == checkpoint.HuggingFaceConfig
+	}
+	if !model {
+		return errors.Errorf("-out: want a model's folder to replace, got %s, which has no %s: remove it, or name another", folder, checkpoint.HuggingFaceConfig)
+	}
+	return nil
+}
+
+func writeResidua(c *call, m *pretrained.Model, out cli.Output) error {
+	if data.IsTokenizerFile(m.Data.Tokenizer) {
+		absolute, err := filepath.Abs(m.Data.Tokenizer)
+		if err != nil {
+			return errors.WithStack(err)
+		}
+		m.Data.Tokenizer = absolute
+		out.Note("the model reads text by " + absolute + " and the config.json next to it: keep them there")
+	}
+	return m.Save(c.out)
+}
+
+func writeHuggingFace(c *call, m *pretrained.Model, out cli.Output) error {
+	class, err := m.ExportHuggingFace(c.out, c.options)
+	if err == nil && class.Remote {
+		out.Note("no class of transformers computes this model: load it with trust_remote_code=True, by the folder's modeling_residua.py")
+	}
+	if err == nil && !class.Remote && m.Spec.MaskDocuments {
+		out.Note("the model was trained with attention inside documents; transformers attends across the documents of one text")
+	}
+	return err
+}

@@ -1,0 +1,87 @@
+package convert
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/models"
+)
+
+// llamaHF is a folder of Hugging Face's.
+const llamaHF = "../../testdata/reference/llama-hf"
+
+func command() cli.Command { return Command(models.Standard()) }
+
+func converted(t *testing.T, args ...string) clitest.Outcome {
+	t.Helper()
+	got := clitest.Call(command(), args...)
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	return got
+}
+
+// TestThereAndBack: a run's model goes to a Hugging Face folder and back to a file, byte for byte that which the run has.
+func TestThereAndBack(t *testing.T) {
+	run := clitest.Train(t)
+	dir := t.TempDir()
+	folder, first, second := filepath.Join(dir, "hf"), filepath.Join(dir, "first.safetensors"), filepath.Join(dir, "second.safetensors")
+	got := converted(t, "-checkpoint", run.Dir, "-format", "huggingface", "-out", folder)
+	require.Equal(t, "wrote "+folder+": huggingface, 1", got.Stdout[:len("wrote "+folder+": huggingface, 1")])
+	require.Contains(t, got.Stderr, "note: no class of transformers computes this model: load it with trust_remote_code=True")
+	converted(t, "-checkpoint", folder, "-format", "residua", "-out", first)
+	converted(t, "-checkpoint", first, "-format", "huggingface", "-replace", "-out", folder)
+	converted(t, "-checkpoint", folder, "-format", "residua", "-out", second)
+	a, err := os.ReadFile(first)
+	require.NoError(t, err)
+	b, err := os.ReadFile(second)
+	require.NoError(t, err)
+	require.Equal(t, a, b)
+	converted(t, "-checkpoint", run.Dir, "-format", "residua", "-replace", "-out", second)
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 3, "nothing temporary is left")
+}
+
+func TestConvertRefuses(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, []byte("x"), 0o600))
+	home := filepath.Join(dir, "home")
+	require.NoError(t, os.MkdirAll(filepath.Join(home, "deep"), 0o777))
+	texts := filepath.Join(dir, "texts")
+	require.NoError(t, os.Mkdir(texts, 0o777))
+	require.NoError(t, os.WriteFile(filepath.Join(texts, "a.txt"), nil, 0o600))
+	out := filepath.Join(dir, "out")
+	for _, c := range []struct {
+		args string
+		want string
+	}{
+		{"", "-checkpoint: want a run folder"},
+		{"-checkpoint " + llamaHF, "-out: want the path of what is to be written, got nothing"},
+		{"-checkpoint " + llamaHF + " -out " + out, `-format: want one of residua, huggingface`},
+		{"-checkpoint " + llamaHF + " -format onnx -out " + out, `got "onnx"`},
+		{"-checkpoint nowhere -format residua -out " + out, "no such file or directory"},
+		{"-checkpoint " + llamaHF + " -format huggingface -out " + home, "home, which exists: name another, or add -replace"},
+		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + home, "which has the folder deep in it"},
+		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + texts, "which has no config.json"},
+		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + file, "want a folder to replace"},
+		{"-checkpoint " + llamaHF + " -format residua -replace -out " + home, "want a file to replace"},
+		{"-checkpoint " + llamaHF + " -format residua -out " + file, "which exists"},
+		{"-checkpoint " + llamaHF + " -format huggingface -architecture gpt2 -out " + out, "gpt2: model."},
+		{"-checkpoint " + llamaHF + " -format huggingface -architecture bert -out " + out, "-architecture: want one of [gpt2 llama qwen3 residua]"},
+	} {
+		got := clitest.Call(command(), strings.Fields(c.args)...)
+		lines := strings.SplitAfter(got.Stderr, "\n")
+		got.Stderr = strings.Join(lines[max(0, len(lines)-2):], "") // warnings come before
+		got.Refused(t, c.want)
+		require.NoFileExists(t, out)
+		require.NoDirExists(t, out)
+	}
+	require.DirExists(t, filepath.Join(home, "deep"))
+	require.FileExists(t, filepath.Join(texts, "a.txt"))
+}

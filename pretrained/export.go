@@ -1,0 +1,205 @@
+package pretrained
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
+)
+
+// ExportHuggingFace writes the model as a folder that Hugging Face's transformers loads by
+// AutoModelForCausalLM.from_pretrained, and Open: config.json, model.safetensors (F32), generation_config.json, and the
+// tokenizer's files if the model has a tokenizer. The model must be one of a class of theirs, GPT-2, Llama or Qwen3, or
+// on a matrix stream: such a folder has the class with it, in modeling_residua.py, and is loaded with
+// trust_remote_code=True. An error of one that is neither names, for each class, the first option that does not fit.
+//
+// A folder that is there already is refused, with [os.ErrExist], unless o.Replace is set.
+func (m *Model) ExportHuggingFace(folder string, o ExportOptions) (Class, error) {
+	a, err := architectureOf(m.Spec, o.Architecture)
+	if err != nil {
+		return Class{}, err
+	}
+	files, err := m.huggingFaceFiles(a)
+	if err != nil {
+		return Class{}, err
+	}
+	return Class{a.class, a.code != ""}, checkpoint.WriteFolder(folder, o.Replace, files...)
+}
+
+// Class is the class of transformers that loads an exported model.
+type Class struct {
+	Name   string
+	Remote bool // it comes with the folder: from_pretrained wants trust_remote_code=True
+}
+
+// ExportOptions say how a model is exported.
+type ExportOptions struct {
+	Replace      bool   // what is there already
+	Architecture string // gpt2, llama, qwen3 or residua; "": the first that fits
+}
+
+func (m *Model) huggingFaceFiles(a architecture) ([]checkpoint.FolderFile, error) {
+	tokenizer, err := m.tokenizerFiles()
+	if err != nil {
+		return nil, err
+	}
+	c := a.config(m.Spec)
+	maps.Copy(c, map[string]any{"model_type": a.name, "architectures": []string{a.class}, "tie_word_embeddings": m.Spec.TieEmbeddings,
+		"dtype": "float32", "bos_token_id": tokenizer.bos, "eos_token_id": tokenizer.eos})
+	tensors, err := a.tensors(m)
+	if err != nil {
+		return nil, err
+	}
+	files := []checkpoint.FolderFile{
+		jsonFile(checkpoint.HuggingFaceConfig, c),
+		jsonFile("generation_config.json", map[string]any{"bos_token_id": tokenizer.bos, "eos_token_id": tokenizer.eos}),
+		{Name: checkpoint.ModelFile, Write: func(w io.Writer) error {
+			return checkpoint.EncodeTensors(w, tensors, map[string]string{"format": "pt"})
+		}},
+	}
+	if a.code != "" {
+		files = append(files, textFile(a.codeFile, []byte(a.code)))
+	}
+	return append(files, tokenizer.files...), nil
+}
+
+// architectureOf is that of a name or, without, the first that a model is one of. The test is that its config.json is
+// read back as the same model.
+func architectureOf(c models.Spec, name string) (architecture, error) {
+	var names, problems []string
+	for _, a := range architectures() {
+		names = append(names, a.name)
+		if name != "" && name != a.name {
+			continue
+		}
+		err := a.fits(c)
+		if err == nil || name != "" {
+			return a, err
+		}
+		problems = append(problems, err.Error())
+	}
+	if name != "" {
+		return architecture{}, layers.Setting("architecture", "want one of %v, got %q", names, name)
+	}
+	return architecture{}, errors.Errorf("no class of transformers computes this model: %s", strings.Join(problems, "; "))
+}
+
+// fits tells what keeps a model from being one of the architecture.
+func (a architecture) fits(c models.Spec) error {
+	if want, got := a.stream, c.Stream.Name(); want != "" && want != got {
+		return errors.Errorf("%s: model.stream.kind: want %s, got %s", a.name, want, got)
+	}
+	if a.check != nil {
+		if err := a.check(c); err != nil {
+			return errors.Wrap(err, a.name)
+		}
+	}
+	text, err := json.Marshal(a.config(c))
+	if err != nil {
+		return errors.WithStack(err)
+	}
+	own, err := a.model(text)
+	if err != nil {
+		return errors.Wrap(err, a.name)
+	}
+	if a.zeroBiases && c.Norm == models.NormLayer {
+		own.Bias = c.Bias
+	}
+	own.TieEmbeddings = c.TieEmbeddings
+	spec, err := own.Resolve()
+	if err == nil {
+		err = spec.SameModel(c)
+	}
+	return errors.Wrap(err, a.name)
+}
+
+// tensors are the model's parameters as the architecture's files have them.
+func (a architecture) tensors(m *Model) ([]checkpoint.Tensor, error) {
+	if err := m.Store.ToHost(); err != nil {
+		return nil, err
+	}
+	own := map[string]checkpoint.Tensor{}
+	for _, t := range Tensors(m.Store) {
+		own[t.Name] = t
+	}
+	var out []checkpoint.Tensor
+	for _, w := range a.all(m.Spec) {
+		ours, ok := own[w.ours]
+		switch {
+		case ok:
+			delete(own, w.ours)
+		case a.zeroBiases && strings.HasSuffix(w.ours, "_bias"):
+			ours.Data = make([]float32, w.theirs[0].shape[0])
+		default:
+			return nil, tensorErrorf(w.ours, "the model of class %s has it, this one does not", a.class)
+		}
+		parts := w.split(ours.Data.([]float32))
+		for i := range parts {
+			if parts[i].Name != a.head {
+				parts[i].Name = a.prefix + parts[i].Name
+			}
+		}
+		out = append(out, parts...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		return nil, tensorErrorf(name, "the model has it, the class %s does not", a.class)
+	}
+	return out, nil
+}
+
+// all lists the parameters of a model, the embedding first.
+func (a architecture) all(c models.Spec) []imported {
+	all := a.ends(c)
+	if a.hasHead(c) {
+		all = append(all, a.unembedding(c))
+	}
+	for l := range c.Layers {
+		all = append(all, a.block(c, l)...)
+	}
+	return all
+}
+
+// split is the inverse of parameter: theirs, of the elements of ours.
+func (w imported) split(ours []float32) []checkpoint.Tensor {
+	if !w.transposed {
+		return []checkpoint.Tensor{{Name: w.theirs[0].name, Shape: w.theirs[0].shape, Data: ours}}
+	}
+	var parts []checkpoint.Tensor
+	columns := len(ours) / w.theirs[0].shape[1]
+	column := 0
+	for _, s := range w.theirs {
+		part := make([]float32, s.shape[0]*s.shape[1]) // [out, in]
+		transpose(part, s.shape[1], ours[column:], columns, s.shape[1], s.shape[0])
+		parts = append(parts, checkpoint.Tensor{Name: s.name, Shape: s.shape, Data: part})
+		column += s.shape[0]
+	}
+	return parts
+}
+
+// jsonFile is a file of indented JSON.
+func jsonFile(name string, value any) checkpoint.FolderFile {
+	return checkpoint.FolderFile{Name: name, Write: func(w io.Writer) error {
+		text, err := json.MarshalIndent(value, "", "  ")
+		if err != nil {
+			return errors.WithStack(err)
+		}
+		_, err = w.Write(append(text, '\n'))
+		return err
+	}}
+}
+
+// textFile is a file of given content.
+func textFile(name string, content []byte) checkpoint.FolderFile {
+	return checkpoint.FolderFile{Name: name, Write: func(w io.Writer) error {
+		_, err := io.Copy(w, bytes.NewReader(content))
+		return err
+	}}
+}

@@ -1,0 +1,157 @@
+package pretrained_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/stream"
+)
+
+// made is an untrained model with a tokenizer ("": none), its parameters drawn at random, those that start as zeros or ones
+// too, saved and opened.
+func made(t *testing.T, c models.Config, tokenizer string) *pretrained.Model {
+	spec := resolved(t, c)
+	m, err := models.New(gorgonia.NewGraph(), spec, graph.Options{Seed: 3})
+	require.NoError(t, err)
+	for i, p := range m.Store().Params() {
+		for j, v := range p.Value.Float32s() {
+			p.Value.Float32s()[j] = v + 0.1*float32((j*7919+i*104729)%101-50)/50
+		}
+	}
+	d := pretrained.Description{Spec: spec}
+	d.Data.Tokenizer = tokenizer
+	path := filepath.Join(t.TempDir(), "model.safetensors")
+	require.NoError(t, pretrained.Save(path, m.Store(), d))
+	return open(t, path)
+}
+
+// ours are models that each architecture can be exported as.
+func ours() map[string]models.Config {
+	small := func(c models.Config) models.Config {
+		c.Vocab, c.Seq, c.Init = 257, 48, models.InitLeCun
+		return c
+	}
+	gpt2 := small(models.Transformer(2, 32, 80, 4))
+	gpt2.Attention.InverseLayerScaling, gpt2.NormEps = true, 1e-5
+	biased := small(models.Transformer(2, 32, 80, 4))
+	biased.Bias, biased.Gelu, biased.TieEmbeddings = true, models.GeluExact, true
+	llama := small(models.Transformer(2, 32, 80, 4))
+	llama.Norm, llama.Attention.Positions, llama.Attention.KVHeads, llama.Attention.HeadDim = models.NormRMS, models.PositionsRoPE, 2, 12
+	llama.FeedForward = layers.SwiGLUConfig{Hidden: 56}
+	qwen3 := llama
+	qwen3.Attention.QKNorm, qwen3.TieEmbeddings, qwen3.Attention.RopeBase = true, true, 5e4
+	return map[string]models.Config{"gpt2": gpt2, "gpt2 with biases": biased, "llama": llama, "qwen3": qwen3}
+}
+
+func export(t *testing.T, m *pretrained.Model, folder string, o pretrained.ExportOptions) {
+	_, err := m.ExportHuggingFace(folder, o)
+	require.NoError(t, err)
+}
+
+// exported exports a model and reads it back.
+func exported(t *testing.T, m *pretrained.Model) (string, *pretrained.Model) {
+	folder := filepath.Join(t.TempDir(), "exported")
+	export(t, m, folder, pretrained.ExportOptions{})
+	return folder, open(t, folder)
+}
+
+// TestExportHuggingFaceFixtures: what transformers wrote is written again, tensor by tensor, bit by bit.
+func TestExportHuggingFaceFixtures(t *testing.T) {
+	for _, name := range []string{gpt2, llama, qwen3} {
+		m := open(t, reference(name))
+		folder, back := exported(t, m)
+		requireSame(t, m, back, name)
+		require.Equal(t, m.Spec, back.Spec, name)
+		written, err := checkpoint.ReadTensors(filepath.Join(folder, "model.safetensors"))
+		require.NoError(t, err)
+		want := readForeign(t, name, "model.safetensors")
+		require.Len(t, written.Tensors, len(want.Tensors))
+		for _, tensor := range want.Tensors {
+			got, err := written.Tensor(tensor.Name)
+			require.NoError(t, err)
+			require.Equal(t, tensor, got, name)
+		}
+		require.Equal(t, "pt", written.Metadata["format"])
+	}
+}
+
+// TestExportHuggingFaceOurs: models of ours come back as the same function of the same parameters, with their tokenizer.
+func TestExportHuggingFaceOurs(t *testing.T) {
+	for name, c := range ours() {
+		m := made(t, c, "bytes")
+		folder, back := exported(t, m)
+		text, err := os.ReadFile(filepath.Join(folder, "config.json"))
+		require.NoError(t, err)
+		require.Contains(t, string(text), `"model_type": "`+strings.Fields(name)[0]+`"`)
+		require.Equal(t, "bytes", back.Data.Tokenizer, name)
+		require.Empty(t, back.Source.Warnings, name)
+		if name != "gpt2" { // which gets biases
+			requireSame(t, m, back, name)
+		}
+		ids := make([]int, 2*40)
+		for i := range ids {
+			ids[i] = i * i % 257
+		}
+		require.Equal(t, logitsOf(t, m, ids, 2), logitsOf(t, back, ids, 2), name)
+	}
+}
+
+// TestExportHuggingFaceRefuses names the option that no class has.
+func TestExportHuggingFaceRefuses(t *testing.T) {
+	vector := func(change func(*models.Config)) models.Config {
+		c := ours()["llama"]
+		change(&c)
+		return c
+	}
+	for _, c := range []struct {
+		architecture string
+		config       models.Config
+		want         string
+	}{
+		{"llama", vector(func(c *models.Config) { c.Attention.Positions = models.PositionsALiBi }), "llama: model.attention.positions: want rope, got alibi"},
+		{"llama", vector(func(c *models.Config) { c.Attention.QKNorm = true }), "llama: model.attention.qk_norm: want false, got true"},
+		{"llama", vector(func(c *models.Config) { c.LogitSoftcap = 30 }), "llama: model.logit_softcap: want 0, got 30"},
+		{"qwen3", vector(func(c *models.Config) {}), "qwen3: model.attention.qk_norm: want true, got false"},
+		{"llama", vector(func(c *models.Config) { c.FeedForward = layers.ReLU2Config{Hidden: 8} }), "llama: model.feedforward.kind: want swiglu, got relu2"},
+		{"gpt2", ours()["llama"], "gpt2: model.attention.head_dim: want 8, got 12"},
+		{"gpt2", models.RMT(1, 4, 4, 2, 8), "gpt2: model.stream.kind: want vector, got matrix"},
+		{"", ours()["gpt2"].OnStream(stream.HyperConfig{N: 2}), "no class of transformers computes this model: gpt2: model.stream.kind: want vector, got hyper;"},
+		{"bert", ours()["llama"], `architecture: want one of [gpt2 llama qwen3 residua], got "bert"`},
+	} {
+		m := made(t, c.config, "")
+		folder := filepath.Join(t.TempDir(), "out")
+		_, err := m.ExportHuggingFace(folder, pretrained.ExportOptions{Architecture: c.architecture})
+		require.ErrorContains(t, err, c.want)
+		require.NotContains(t, err.Error(), "\n")
+		require.NoDirExists(t, folder)
+	}
+}
+
+// TestExportHuggingFaceReplacesWhole: a folder stays as it is unless it is to be replaced.
+func TestExportHuggingFaceReplacesWhole(t *testing.T) {
+	m := open(t, reference(llama))
+	folder := filepath.Join(t.TempDir(), "out")
+	require.NoError(t, os.Mkdir(folder, 0o777))
+	mine := filepath.Join(folder, "mine.txt")
+	require.NoError(t, os.WriteFile(mine, []byte("x"), 0o600))
+	_, err := m.ExportHuggingFace(folder, pretrained.ExportOptions{})
+	require.ErrorIs(t, err, os.ErrExist)
+	require.FileExists(t, mine)
+	export(t, m, folder, pretrained.ExportOptions{Replace: true})
+	require.NoFileExists(t, mine)
+	requireSame(t, m, open(t, folder), "replaced")
+	entries, err := os.ReadDir(filepath.Dir(folder))
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "nothing temporary is left: %v", slices.Clone(entries))
+}

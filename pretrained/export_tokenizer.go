@@ -1,0 +1,94 @@
+package pretrained
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/data"
+)
+
+// tokenizerFiles are what a Hugging Face folder says of a tokenizer.
+type tokenizerFiles struct {
+	files    []checkpoint.FolderFile
+	bos, eos any // ids, or nil
+}
+
+// tokenizerFiles are copies of those of the folder that the tokenizer was read from, those that data.TokenizerJSON
+// makes, or none for a model without a tokenizer.
+func (m *Model) tokenizerFiles() (tokenizerFiles, error) {
+	switch {
+	case m.Data.Tokenizer == "":
+		return tokenizerFiles{}, nil
+	case data.IsTokenizerFile(m.Data.Tokenizer):
+		return copiedTokenizer(m.Data.Tokenizer)
+	}
+	t, err := m.Tokenizer()
+	if err != nil {
+		return tokenizerFiles{}, err
+	}
+	text, err := data.TokenizerJSON(t.Name())
+	if err != nil {
+		return tokenizerFiles{}, err
+	}
+	c := map[string]any{"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": data.EndOfText, "eos_token": data.EndOfText,
+		"model_max_length": m.Spec.Seq, "clean_up_tokenization_spaces": false}
+	return tokenizerFiles{[]checkpoint.FolderFile{textFile(tokenizerFile, text), jsonFile("tokenizer_config.json", c)}, t.BOS(), t.BOS()}, nil
+}
+
+// builtIn is the name of the tokenizer in a file: bytes or gpt2 where the file is what an export of theirs wrote.
+func builtIn(file string, t data.Tokenizer) (string, error) {
+	text, err := data.ReadFile(file, maxTokenizerFile)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range data.TokenizerNames() {
+		own, err := data.NewTokenizer(name)
+		if err != nil {
+			return "", err
+		}
+		if own.Vocab() != t.Vocab() || own.BOS() != t.BOS() {
+			continue
+		}
+		if written, err := data.TokenizerJSON(name); err != nil || bytes.Equal(written, text) {
+			return name, err
+		}
+	}
+	return file, nil
+}
+
+// tokenizerFile is the file of a Hugging Face folder with the tokenizer.
+const tokenizerFile = "tokenizer.json"
+
+// copiedTokenizer are the files next to a tokenizer.json, and the ids that the config.json there has.
+func copiedTokenizer(path string) (tokenizerFiles, error) {
+	var t tokenizerFiles
+	for _, name := range []string{tokenizerFile, "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"} {
+		text, err := data.ReadFile(filepath.Join(filepath.Dir(path), name), maxTokenizerFile)
+		if errors.Is(err, os.ErrNotExist) && name != tokenizerFile {
+			continue
+		}
+		if err != nil {
+			return tokenizerFiles{}, err
+		}
+		t.files = append(t.files, textFile(name, text))
+	}
+	text, err := data.ReadFile(filepath.Join(filepath.Dir(path), checkpoint.HuggingFaceConfig), maxHuggingFaceConfig)
+	if err != nil {
+		return tokenizerFiles{}, err
+	}
+	var c struct {
+		BOS any `json:"bos_token_id"`
+		EOS any `json:"eos_token_id"`
+	}
+	err = json.Unmarshal(text, &c)
+	t.bos, t.eos = c.BOS, c.EOS
+	return t, errors.WithStack(err)
+}
+
+// maxTokenizerFile bounds a tokenizer's file.
+const maxTokenizerFile = 64 << 20

@@ -1,0 +1,86 @@
+package pretrained
+
+import (
+	_ "embed" // modeling_residua.py
+	"encoding/json"
+	"slices"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
+)
+
+//go:embed modeling_residua.py
+var modelingResidua string
+
+// residua is what transformers has no class for, which comes with the folder: the RMT, and transformers with options
+// that none of its classes has. config.json has the model as our own files describe it, tensors have our names.
+func residua() architecture {
+	return architecture{
+		name: "residua", class: "ResiduaForCausalLM", codeFile: "modeling_residua.py", code: modelingResidua,
+		model: residuaModel, config: residuaJSON, check: residuaCheck,
+		ends: residuaTensors, block: func(models.Spec, int) []imported { return nil },
+	}
+}
+
+// residuaConfig is what a config.json says that changes the model.
+type residuaConfig struct {
+	Format int             `json:"residua_format"`
+	Model  json.RawMessage `json:"residua"`
+}
+
+func residuaModel(text []byte) (models.Config, error) {
+	var c residuaConfig
+	if err := unmarshal(text, &c); err != nil {
+		return models.Config{}, err
+	}
+	if c.Format > checkpoint.FormatVersion {
+		return models.Config{}, layers.Setting("residua_format", "want at most %d, got %d: update the program", checkpoint.FormatVersion, c.Format)
+	}
+	m, err := models.Standard().UnmarshalVersion(c.Format, c.Model)
+	return m, errors.Wrap(err, "residua")
+}
+
+// residuaJSON is a model's config.json. The scales are muP's factors, computed.
+func residuaJSON(c models.Spec) map[string]any {
+	scales := c.Scales()
+	return map[string]any{"residua_format": checkpoint.FormatVersion, "residua": c.Config,
+		"scales":     map[string]float64{"embedding": scales.Embedding, "attention": scales.Attention, "logits": scales.Logits},
+		"auto_map":   map[string]string{"AutoConfig": "modeling_residua.ResiduaConfig", "AutoModelForCausalLM": "modeling_residua.ResiduaForCausalLM"},
+		"vocab_size": c.Vocab, "max_position_embeddings": c.Seq, "hidden_size": c.Width(), "num_hidden_layers": c.Layers, "num_attention_heads": c.HeadCount(),
+		"use_cache": false}
+}
+
+// residuaCheck wants a model that modeling_residua.py computes.
+func residuaCheck(c models.Spec) error {
+	streams := []string{matrixStream(), vectorStream()}
+	feedForwards := []string{layers.GELUConfig{}.Name(), layers.SwiGLUConfig{}.Name(), layers.ReLU2Config{}.Name()}
+	if got := c.Stream.Name(); !slices.Contains(streams, got) {
+		return layers.Setting("model.stream.kind", "want one of %v, got %s", streams, got)
+	}
+	if got := c.FeedForward.Name(); !slices.Contains(feedForwards, got) {
+		return layers.Setting("model.feedforward.kind", "want one of %v, got %s", feedForwards, got)
+	}
+	return nil
+}
+
+// matrixStream is the kind of the RMT's stream.
+func matrixStream() string { return models.RMT(1, 1, 1, 1, 1).Stream.Name() }
+
+// residuaTensors are all parameters of a model as they are.
+func residuaTensors(c models.Spec) []imported {
+	plan := graph.NewPlan(tensor.Float32)
+	if _, err := models.New(gorgonia.NewGraph(), c, graph.Options{Store: plan}); err != nil {
+		return nil // which leaves the file's tensors without a parameter: an error that names one
+	}
+	var all []imported
+	for _, p := range plan.Params() {
+		all = append(all, same(p.Name, p.Name, p.Shape...))
+	}
+	return all
+}
