@@ -42,7 +42,7 @@ func (p Page) view() (view, error) {
 	if v.Style, err = style(); err != nil {
 		return view{}, err
 	}
-	if v.Script, err = script(); err != nil {
+	if v.Script, err = filled(); err != nil {
 		return view{}, err
 	}
 	for _, s := range p.Sections {

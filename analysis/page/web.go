@@ -13,8 +13,28 @@ import (
 //go:embed web
 var web embed.FS
 
-// scripts are the script's parts, in order: page.js uses the others.
-var scripts = [...]string{"number.js", "svg.js", "axis.js", "tooltip.js", "heatmap.js", "lines.js", "bars.js", "attention.js", "wiring.js", "page.js"}
+// library is the parts of the script that draw figures, in order: drawings.js uses the others.
+var library = [...]string{"number.js", "svg.js", "axis.js", "tooltip.js", "heatmap.js", "lines.js", "bars.js", "attention.js", "wiring.js", "drawings.js"}
+
+// Library is what a page of another package draws figures with: in its template Style in a style
+// element, an element #tooltip and Palette in one of type application/json, #palette, as
+// web/page.html has them, and Script.
+type Library struct {
+	Style   template.CSS
+	Script  template.JS // strict, in a scope of its own; drawings.heatmap(figure, data) and the like draw
+	Palette any
+}
+
+// NewLibrary makes a Library whose Script ends with a page's own, which uses it.
+func NewLibrary(own string) (Library, error) {
+	l := Library{Palette: colours()}
+	var err error
+	if l.Style, err = style(); err != nil {
+		return l, err
+	}
+	l.Script, err = script(own)
+	return l, err
+}
 
 // outline is the page's template.
 func outline() (*template.Template, error) {
@@ -28,17 +48,26 @@ func style() (template.CSS, error) {
 	return template.CSS(css), errors.Wrap(err, "page: style sheet")
 }
 
-// script is the script's parts as one, in a scope of its own.
-func script() (template.JS, error) {
+// script is the library's parts and a page's own as one, in a scope of its own.
+func script(own string) (template.JS, error) {
 	var all strings.Builder
 	all.WriteString("\"use strict\";\n(() => {\n")
-	for _, name := range scripts {
+	for _, name := range library {
 		part, err := web.ReadFile("web/" + name)
 		if err != nil {
 			return "", errors.Wrap(err, "page: script")
 		}
 		all.Write(part)
 	}
-	all.WriteString("})();\n")
+	all.WriteString(own + "})();\n")
 	return template.JS(all.String()), nil
+}
+
+// filled is the script of a page whose figures stand in it.
+func filled() (template.JS, error) {
+	own, err := web.ReadFile("web/page.js")
+	if err != nil {
+		return "", errors.Wrap(err, "page: script")
+	}
+	return script(string(own))
 }

@@ -136,6 +136,15 @@ func mouse(event input.DispatchMouseEventType, x, y int, left bool) chromedp.Act
 // Screenshot returns the window's content as PNG.
 func (b *Browser) Screenshot() ([]byte, error) { return run(b, chromedp.CaptureScreenshot()) }
 
+// Resize makes the window so many CSS pixels wide and high.
+func (b *Browser) Resize(width, height int) error {
+	wanted := emulation.SetDeviceMetricsOverrideParams{Width: int64(width), Height: int64(height), DeviceScaleFactor: 1}
+	return b.do(chromedp.Func(func(c context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(c, t, emulation.SetDeviceMetricsOverride, wanted)
+		return err
+	}))
+}
+
 // Prefer makes the page see a colour scheme, "light" or "dark", as the reader's choice
 // (prefers-color-scheme).
 func (b *Browser) Prefer(scheme string) error {

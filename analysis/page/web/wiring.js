@@ -7,7 +7,7 @@ function wiring(parent, data) {
   const edges = strongestEdges(data);
   const largest = edges.length ? Math.abs(edges[edges.length - 1].weight) : 0;
   const controls = edges.length ? thresholdControl(parent, edges, largest) : null;
-  const board = boardOf(data, edges);
+  const board = boardOf(data, edges, parent.clientWidth || 1180);
   const picture = drawing(parent, board.width, board.height, heading(parent));
   const lower = svg(picture, "g"), reach = svg(picture, "g"), upper = svg(picture, "g");
   for (const edge of edges) drawEdge(edge, board, largest, lower, reach);
@@ -57,14 +57,14 @@ function thresholdControl(parent, edges, largest) {
   return { follow };
 }
 
-// boardOf gives the nodes their places: columns by layer, each centred.
-function boardOf(data, edges) {
+// boardOf gives the nodes their places: columns by layer, each centred, within so much width if they fit.
+function boardOf(data, edges, room) {
   const columns = [];
   const layers = [...new Set(data.nodes.map((n) => n.layer))].sort((a, b) => a - b);
   for (const layer of layers) columns.push(data.nodes.flatMap((n, i) => (n.layer === layer ? [i] : [])));
   const widths = columns.map((nodes) => 16 + Math.min(150, widest(nodes.map((i) => data.nodes[i].name))));
   const sum = widths.reduce((a, b) => a + b, 0);
-  const gap = Math.max(28, Math.min(140, (1180 - sum) / Math.max(1, columns.length - 1)));
+  const gap = Math.max(28, Math.min(140, (Math.min(room, 1180) - 70 - sum) / Math.max(1, columns.length - 1)));
   const tall = nodePitch * Math.max(...columns.map((nodes) => nodes.length));
   const places = new Array(data.nodes.length);
   let left = 4;

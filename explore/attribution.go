@@ -1,0 +1,79 @@
+package explore
+
+import (
+	"math"
+	"slices"
+
+	"github.com/residua-go/residua/analysis"
+)
+
+// Attribution is a logit, or a difference of two, as a sum over who wrote it:
+//
+//	Logit = sum of Writers + Constant + Remainder
+//	      = sum of Contributions + Others + Constant + Remainder
+type Attribution struct {
+	Logit         float64        `json:"logit"`         // the run's own, before a soft cap
+	Writers       []Contribution `json:"writers"`       // each writer's sum, in the order of the run
+	Contributions []Contribution `json:"contributions"` // the largest parts of writers, and all heads and experts; largest first
+	Others        float64        `json:"others"`        // what all other parts contribute together
+	Constant      float64        `json:"constant"`      // the biases of norms
+	// Remainder is rounding and, where the stream itself was changed, what the changes wrote.
+	Remainder float64 `json:"remainder"`
+}
+
+// Contribution is one term of a logit.
+type Contribution struct {
+	Name   string  `json:"name"`
+	Writer string  `json:"writer"`
+	Part   string  `json:"part,omitempty"` // "head", "neuron", "expert", "bias"
+	Index  int     `json:"index"`
+	Value  float64 `json:"value"`
+	// Change is what switches the term off; nil where that is not an activation's alone.
+	Change *Change `json:"change,omitempty"`
+}
+
+// contributionsMost is how many parts that are no heads are listed.
+const contributionsMost = 60
+
+// attribution lists the largest terms.
+func (e *Explorer) attribution(a *analysis.Attribution) Attribution {
+	out := Attribution{Logit: a.Logit, Constant: a.Constant, Remainder: a.Logit - a.Sum}
+	for _, c := range a.ByWriter() {
+		out.Writers = append(out.Writers, e.contribution(c, true))
+	}
+	left := contributionsMost
+	for _, c := range a.Largest(len(a.Contributions)) {
+		few := c.Part == "head" || c.Part == "expert"
+		switch {
+		case !few && left == 0:
+			out.Others += c.Value
+			continue
+		case !few:
+			left--
+		}
+		out.Contributions = append(out.Contributions, e.contribution(c, false))
+	}
+	return out
+}
+
+// contribution is a term; the whole writer's, or one part's.
+func (e *Explorer) contribution(c analysis.Contribution, whole bool) Contribution {
+	out := Contribution{Name: c.Name(), Writer: c.Writer, Part: c.Part, Index: c.Index, Value: c.Value}
+	i := slices.IndexFunc(e.about.Writers, func(w Writer) bool { return w.Name == c.Writer })
+	if i < 0 || e.about.Writers[i].Part != c.Part && !whole {
+		return out
+	}
+	w, off := e.about.Writers[i], 0.0
+	out.Change = &Change{Activation: w.Activation, Scale: &off}
+	switch {
+	case whole || w.Parts == 1:
+	case w.Axis != "":
+		out.Change.At = map[string]int{w.Axis: c.Index}
+	default:
+		out.Change = nil
+	}
+	if _, known := e.sites[w.Activation]; !known || math.IsNaN(c.Value) {
+		out.Change = nil
+	}
+	return out
+}

@@ -1,0 +1,242 @@
+package explore
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/graph"
+)
+
+// Change says what of an activation is other than the model makes it: Scale multiplies its chosen
+// entries, Add adds a direction to them; one of both.
+type Change struct {
+	Activation string         `json:"activation"`       // "blocks.2.attention.heads"
+	At         map[string]int `json:"at,omitempty"`     // an index for some of its axes but the token's: {"head": 3}; none: all entries
+	Tokens     *[2]int        `json:"tokens,omitempty"` // the first and the last position; nil: all
+	Scale      *float64       `json:"scale,omitempty"`  // 0: off
+	Add        *Direction     `json:"add,omitempty"`
+}
+
+// Direction is what steering adds: times the given values, or times the difference that the activation's entries
+// have at the ends of two texts (Turner et al. 2023, "Activation Addition").
+type Direction struct {
+	Times  float64   `json:"times"`
+	Values []float64 `json:"values,omitempty"` // as many as the chosen entries of one token
+	Plus   string    `json:"plus,omitempty"`
+	Minus  string    `json:"minus,omitempty"` // "": only Plus
+}
+
+// changesMost is how many changes one request may make.
+const changesMost = 64
+
+// change is a Change that has been checked.
+type change struct {
+	Change
+	site      cache.Activation
+	direction []float64 // that is added
+}
+
+// changes checks a request's changes, and finds directions by running the model.
+func (e *Explorer) changes(asked []Change) ([]change, error) {
+	if len(asked) > changesMost {
+		return nil, check.Value("changes", fmt.Sprintf("at most %d", changesMost), len(asked))
+	}
+	var all []change
+	for i, c := range asked {
+		checked, err := e.change(c)
+		if err != nil {
+			return nil, &statusError{statusOf(err), fmt.Sprintf("changes[%d]: %s", i, err)}
+		}
+		all = append(all, checked)
+	}
+	return all, nil
+}
+
+func (e *Explorer) change(c Change) (change, error) {
+	site, known := e.sites[c.Activation]
+	if !known {
+		var names []string
+		for _, s := range e.about.Sites {
+			names = append(names, s.Name)
+		}
+		return change{}, check.Unknown("activation", c.Activation, names)
+	}
+	checked := change{Change: c, site: site}
+	for axis, index := range c.At {
+		i := site.Axis(axis)
+		if i < 0 || axis == graph.TokenAxis {
+			return checked, check.Value("at", fmt.Sprintf("axes of %s, %q", site.Name, site.Axes), axis)
+		}
+		if err := check.Index(axis, index, site.Shape[i]); err != nil {
+			return checked, err
+		}
+	}
+	if t := c.Tokens; t != nil && (t[0] < 0 || t[1] < t[0] || t[1] >= e.options.Tokens || site.Axis(graph.TokenAxis) < 0) {
+		return checked, check.Value("tokens", fmt.Sprintf("two positions of 0 to %d of an activation that has tokens", e.options.Tokens-1), *t)
+	}
+	switch {
+	case (c.Scale == nil) == (c.Add == nil):
+		return checked, check.Value("change", "either scale or add", "both or none")
+	case c.Scale != nil && math.Abs(*c.Scale) > scaleMost, c.Add != nil && math.Abs(c.Add.Times) > scaleMost:
+		return checked, check.Value("scale", fmt.Sprintf("from -%g to %g", scaleMost, scaleMost), "more")
+	case c.Scale != nil:
+		return checked, nil
+	}
+	var err error
+	checked.direction, err = e.direction(checked)
+	return checked, err
+}
+
+// scaleMost bounds what is multiplied and added.
+const scaleMost = 1e6
+
+// direction is what a change adds, before Times.
+func (e *Explorer) direction(c change) ([]float64, error) {
+	chosen := 1 // entries of a token
+	for i, axis := range c.site.Axes {
+		if _, at := c.At[axis]; !at && axis != graph.TokenAxis {
+			chosen *= c.site.Shape[i]
+		}
+	}
+	switch a := c.Add; {
+	case len(a.Values) > 0 && (a.Plus != "" || a.Minus != ""):
+		return nil, check.Value("add", "values or texts", "both")
+	case len(a.Values) > 0 && len(a.Values) != chosen:
+		return nil, check.Value("values", fmt.Sprintf("%d, one for each chosen entry of a token", chosen), len(a.Values))
+	case len(a.Values) > 0:
+		return a.Values, nil
+	case a.Plus == "":
+		return nil, check.Value("add", "values, or a text in plus", "none")
+	}
+	direction, err := e.lastOf(c, "plus", c.Add.Plus)
+	if err != nil || c.Add.Minus == "" {
+		return direction, err
+	}
+	minus, err := e.lastOf(c, "minus", c.Add.Minus)
+	if err != nil {
+		return nil, err
+	}
+	floats.Sub(direction, minus)
+	return direction, nil
+}
+
+// lastOf is the chosen entries at the last token of a text.
+func (e *Explorer) lastOf(c change, field, text string) ([]float64, error) {
+	ids, err := e.encode(field, text, nil)
+	if err != nil {
+		return nil, err
+	}
+	run, err := e.run(ids, []string{c.Activation}, nil)
+	if err != nil {
+		return nil, err
+	}
+	a, err := run.Get(c.Activation)
+	if err != nil {
+		return nil, err
+	}
+	at := cache.At{}
+	for axis, index := range c.At {
+		at[axis] = index
+	}
+	if a.Axis(graph.TokenAxis) >= 0 {
+		at[graph.TokenAxis] = len(ids) - 1
+	}
+	values, err := a.Select(at)
+	return slices.Clone(values), err
+}
+
+// at is the change of some entries as an Intervention.
+func (c change) at(at cache.At) cache.Intervention {
+	if c.Scale != nil {
+		return cache.Scale(c.Activation, at, *c.Scale)
+	}
+	return cache.Steer(c.Activation, at, c.direction, c.Add.Times)
+}
+
+// holds tells whether a change is made at a position.
+func (c change) holds(position int) bool {
+	return c.Tokens == nil || c.Tokens[0] <= position && position <= c.Tokens[1]
+}
+
+// interventions are changes of a run of a row of so many tokens.
+func interventions(all []change, row int) []cache.Intervention {
+	var replace []cache.Intervention
+	for _, c := range all {
+		if c.Tokens == nil {
+			replace = append(replace, c.at(c.At))
+			continue
+		}
+		for position := c.Tokens[0]; position <= min(c.Tokens[1], row-1); position++ {
+			replace = append(replace, c.at(withToken(c.At, position)))
+		}
+	}
+	return replace
+}
+
+func withToken(at map[string]int, token int) cache.At {
+	with := cache.At{graph.TokenAxis: token}
+	for axis, index := range at {
+		with[axis] = index
+	}
+	return with
+}
+
+// changer makes changes while a text is generated: it counts the tokens that have passed each activation.
+type changer struct {
+	changes []change
+	seen    map[string]int
+}
+
+// hooks are those of all activations that some changes concern.
+func (c *changer) hooks(all []change) graph.Hooks {
+	hooks := graph.Hooks{}
+	for _, one := range all {
+		hooks[one.Activation] = c.apply
+	}
+	return hooks
+}
+
+// apply changes what passes, [tokens, ...] or the same for all.
+func (c *changer) apply(name string, x *tensor.Dense) error {
+	var a cache.Activation
+	first := c.seen[name]
+	for _, change := range c.changes {
+		if change.Activation != name {
+			continue
+		}
+		if a.Values == nil {
+			a = cache.Activation{Name: name, Axes: change.site.Axes, Shape: x.Shape(), Values: graph.Float64s(x)}
+		}
+		if err := change.pass(a, first); err != nil {
+			return err
+		}
+	}
+	if a.Values == nil {
+		return nil
+	}
+	if a.Axis(graph.TokenAxis) >= 0 {
+		c.seen[name] = first + a.Shape[0]
+	}
+	return graph.SetFloat64s(x, a.Values)
+}
+
+// pass changes an activation whose first token is at a position.
+func (c change) pass(a cache.Activation, first int) error {
+	if a.Axis(graph.TokenAxis) < 0 || c.Tokens == nil {
+		return c.at(c.At).Apply(a)
+	}
+	for i := range a.Shape[0] {
+		if c.holds(first + i) {
+			if err := c.at(withToken(c.At, i)).Apply(a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package explore
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// Description is what a page needs to know of the model.
+type Description struct {
+	Name      string       `json:"name"`
+	Stream    string       `json:"stream"` // the design's name
+	Sizes     []string     `json:"sizes"`  // of the stream
+	Layers    int          `json:"layers"`
+	Heads     int          `json:"heads"`
+	Vocab     int          `json:"vocab"`
+	Tokens    int          `json:"tokens"` // that a prompt and its text may have together
+	Tokenizer bool         `json:"tokenizer"`
+	Sites     []Activation `json:"sites"`   // what can be changed, in the order of the run
+	Writers   []Writer     `json:"writers"` // what writes to the stream, in the order of the run
+}
+
+// Activation is a named tensor that can be changed.
+type Activation struct {
+	Name  string   `json:"name"`
+	Axes  []string `json:"axes"`  // the first is "token", unless it is the same for all
+	Shape []int    `json:"shape"` // of one token
+}
+
+// Writer is something that writes to the stream, in parts.
+type Writer struct {
+	Name       string `json:"name"`
+	Part       string `json:"part,omitempty"` // "head", "neuron", "expert"
+	Parts      int    `json:"parts"`
+	Activation string `json:"activation"`     // by which a part can be changed
+	Axis       string `json:"axis,omitempty"` // of it, along which the parts are; "": it has one part
+}
+
+// describe compiles the model once for one token, to learn what it is made of.
+func (e *Explorer) describe() error {
+	names, err := cache.Names(e.store, e.spec)
+	if err != nil {
+		return err
+	}
+	isPattern := func(name string) bool { return strings.HasSuffix(name, patternSuffix) }
+	for _, name := range names {
+		if isPattern(name) {
+			e.patternNames = append(e.patternNames, name)
+		}
+	}
+	if e.lookNames, err = analysis.DecompositionNames(e.store, e.spec); err != nil {
+		return err
+	}
+	e.lookNames = append(e.lookNames, e.patternNames...)
+	names = slices.DeleteFunc(names, isPattern)
+	r, err := cache.New(e.store, e.spec, cache.Options{Names: names, Seq: 1, Threads: 1})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	m := r.Model()
+	e.about = Description{Name: e.options.Name, Stream: e.spec.Stream.Name(), Sizes: models.Sizes(e.spec.Stream), Layers: e.spec.Layers,
+		Heads: e.spec.HeadCount(), Vocab: e.spec.Vocab, Tokens: e.options.Tokens, Tokenizer: e.tokenizer != nil}
+	e.sites = map[string]cache.Activation{}
+	for _, a := range m.Builder().Activations() {
+		if !slices.Contains(names, a.Name) {
+			continue
+		}
+		e.sites[a.Name] = cache.Activation{Name: a.Name, Axes: a.Axes, Shape: a.Shape}
+		e.about.Sites = append(e.about.Sites, Activation{a.Name, a.Axes, a.Shape})
+	}
+	e.describeWriters(m.Writers(), m.Builder().ActivationNames())
+	return nil
+}
+
+// describeWriters lists writers in the order of the run.
+func (e *Explorer) describeWriters(writers []stream.Writer, order []string) {
+	slices.SortStableFunc(writers, func(a, b stream.Writer) int {
+		return slices.Index(order, a.Activation) - slices.Index(order, b.Activation)
+	})
+	for _, w := range writers {
+		described := Writer{Name: w.Name, Part: w.Part, Parts: w.Parts, Activation: w.Activation}
+		a := e.sites[w.Activation]
+		for i, axis := range a.Axes {
+			if axis != graph.TokenAxis && a.Shape[i] == w.Parts && w.Parts > 1 && described.Axis == "" {
+				described.Axis = axis
+			}
+		}
+		e.about.Writers = append(e.about.Writers, described)
+	}
+}
+
+// patternSuffix ends the names of attention patterns, which are looked at and not changed.
+var patternSuffix = strings.TrimPrefix(analysis.PatternName(0), "blocks.0.attention")

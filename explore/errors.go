@@ -1,0 +1,69 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/layers"
+)
+
+// statusError is an error with the HTTP status that tells it.
+type statusError struct {
+	status  int
+	message string
+}
+
+func (e *statusError) Error() string { return e.message }
+
+// errBusy says that too many requests wait.
+var errBusy = &statusError{http.StatusTooManyRequests, "too many requests wait for the model: try again later"}
+
+func invalid(format string, args ...any) error {
+	return &statusError{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+// statusOf is the HTTP status of an error: 400 if the request has to be changed.
+func statusOf(err error) int {
+	var status *statusError
+	var outOfRange check.RangeError
+	var value check.ValueError
+	var unknown check.UnknownNameError
+	var notKept cache.NotKeptError
+	var setting *layers.SettingError
+	switch {
+	case errors.As(err, &status):
+		return status.status
+	case errors.As(err, &outOfRange), errors.As(err, &value), errors.As(err, &unknown), errors.As(err, &notKept), errors.As(err, &setting):
+		return http.StatusBadRequest
+	case errors.Is(err, context.DeadlineExceeded):
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+// failure is an error as JSON, in one line.
+type failure struct {
+	Error struct {
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+func failureOf(err error) failure {
+	var f failure
+	f.Error.Message = strings.Join(strings.Fields(err.Error()), " ")
+	return f
+}
+
+// fail answers with an error.
+func fail(w http.ResponseWriter, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(statusOf(err))
+	json.NewEncoder(w).Encode(failureOf(err))
+}

@@ -1,0 +1,128 @@
+package explore_test
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/explore"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+)
+
+// message is the message of an error, which is one line of JSON.
+func (c client) message(path string, request any, status int) string {
+	c.t.Helper()
+	text := c.post(path, request, status).String()
+	require.Equal(c.t, 1, strings.Count(text, "\n"), text)
+	var failure struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	require.NoError(c.t, strict(text, &failure), text)
+	require.NotContains(c.t, failure.Error.Message, "\n")
+	return failure.Error.Message
+}
+
+func small(t *testing.T) client { return tiny(t, modeltest.Small(models.Standard())[0].Config, "") }
+
+// TestErrors: what a request can get wrong is told in one line, and the next one is answered.
+func TestErrors(t *testing.T) {
+	c := small(t)
+	one, zero, far, much := int32(1), 0.0, int32(13), math.MaxFloat64
+	head := map[string]int{"head": 0}
+	change := func(c explore.Change) explore.Run {
+		return explore.Run{IDs: prompt, Changes: []explore.Change{c}}
+	}
+	const heads = "blocks.0.attention.heads"
+	for want, request := range map[string]any{
+		`ids: want at least one token id, each below 13: the model has no tokenizer, got none`:                              explore.Run{},
+		`prompt: want a text or ids, got both`:                                                                              explore.Run{IDs: prompt, Prompt: "a"},
+		`ids[1]: want 0 to 12, got 13`:                                                                                      explore.Run{IDs: []int32{1, 13}},
+		`prompt: want at most 9 tokens, got 10`:                                                                             explore.Run{IDs: make([]int32, 10)},
+		`tokens: want 0 to 5: a prompt and its text have at most 9 tokens, got 6`:                                           explore.Run{IDs: prompt, Tokens: 6},
+		`top: want 0 to 50, got -1`:                                                                                         explore.Run{IDs: prompt, Top: -1},
+		`temperature: want >= 0 (0: always the likeliest token), got -1`:                                                    explore.Run{IDs: prompt, Temperature: -1, Tokens: 1},
+		`changes[0]: no activation "blocks.0.attention.head"; did you mean blocks.0.attention.heads?`:                       change(explore.Change{Activation: "blocks.0.attention.head", Scale: &zero}),
+		`changes[0]: at: want axes of blocks.0.attention.heads, ["token" "head" "value"], got heads`:                        change(explore.Change{Activation: heads, At: map[string]int{"heads": 1}, Scale: &zero}),
+		`changes[0]: head: want 0 to 7, got 8`:                                                                              change(explore.Change{Activation: heads, At: map[string]int{"head": 8}, Scale: &zero}),
+		`changes[0]: change: want either scale or add, got both or none`:                                                    change(explore.Change{Activation: heads}),
+		`changes[0]: scale: want from -1e+06 to 1e+06, got more`:                                                            change(explore.Change{Activation: heads, Scale: &much}),
+		`changes[0]: values: want 12, one for each chosen entry of a token, got 2`:                                          change(explore.Change{Activation: heads, At: head, Add: &explore.Direction{Times: 1, Values: []float64{1, 2}}}),
+		`changes[0]: add: want values, or a text in plus, got none`:                                                         change(explore.Change{Activation: heads, Add: &explore.Direction{Times: 1}}),
+		`changes[0]: tokens: want two positions of 0 to 8 of an activation that has tokens, got [3 2]`:                      change(explore.Change{Activation: heads, Scale: &zero, Tokens: &[2]int{3, 2}}),
+		`changes: want at most 64, got 65`:                                                                                  explore.Run{IDs: prompt, Changes: make([]explore.Change, 65)},
+		`want a JSON object with the request's fields: unknown field "token"`:                                               `{"token": 1}`,
+		`want a JSON object with the request's fields: cannot unmarshal string into Go struct field Run.tokens of type int`: `{"tokens": "1"}`,
+		`want one JSON object, got more after it`:                                                                           `{} {}`,
+		`want a JSON object with the request's fields: EOF`:                                                                 ``,
+	} {
+		got := c.message("/explorer/run", request, http.StatusBadRequest)
+		if !strings.HasPrefix(got, want) {
+			assert.Equal(t, want, got)
+		}
+	}
+	for want, look := range map[string]explore.Look{
+		`position: want 0 to 3, got 4`:  {IDs: prompt, Position: 4},
+		`target: want 0 to 12, got 13`:  {IDs: prompt, Target: &far},
+		`against: want 0 to 12, got 13`: {IDs: prompt, Target: &one, Against: &far},
+	} {
+		assert.Equal(t, want, c.message("/explorer/token", look, http.StatusBadRequest))
+	}
+	assert.Equal(t, `layer: want 0 to 1, got 2`, c.message("/explorer/attention", explore.Look{IDs: prompt, Layer: 2}, http.StatusBadRequest))
+	assert.Equal(t, `want a body of at most 1048576 bytes, got more`, c.message("/explorer/run", `{"prompt": "`+strings.Repeat("a", 1<<20)+`"}`, http.StatusRequestEntityTooLarge))
+	tokens, _ := c.run(explore.Run{IDs: prompt, Tokens: 1})
+	assert.Len(t, tokens["untouched"], 5)
+}
+
+// TestDiverged: a change after which logits are no numbers is an error, and the next request is answered.
+func TestDiverged(t *testing.T) {
+	c := small(t)
+	values := make([]float64, 12*12)
+	for i := range values {
+		values[i] = math.MaxFloat32
+	}
+	changes := []explore.Change{{Activation: "embedding.out", Add: &explore.Direction{Times: 1e6, Values: values}}}
+	text := c.post("/explorer/run", explore.Run{IDs: prompt, Tokens: 2, Changes: changes}, http.StatusOK).String()
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	assert.Contains(t, lines[len(lines)-1], "the logits are not finite")
+	c.look(explore.Look{IDs: prompt, Position: 1})
+}
+
+// TestRefused: other methods and types of content are refused, and so are requests when too many wait.
+func TestRefused(t *testing.T) {
+	c := small(t)
+	for path, method := range map[string]string{"/explorer/model": http.MethodPost, "/explorer/run": http.MethodGet, "/explorer/token": http.MethodPut} {
+		w := httptest.NewRecorder()
+		c.e.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		assert.Equal(t, http.StatusMethodNotAllowed, w.Code)
+		assert.True(t, json.Valid(w.Body.Bytes()))
+	}
+	w := httptest.NewRecorder()
+	c.e.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/explorer/run", strings.NewReader("{}")))
+	assert.Equal(t, http.StatusUnsupportedMediaType, w.Code, "without a type, as a form of another site sends it")
+}
+
+// TestContext: a request whose client has gone is not worked on, and holds up nobody.
+func TestContext(t *testing.T) {
+	c := small(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	begin := time.Now()
+	r := httptest.NewRequest(http.MethodPost, "/explorer/run", strings.NewReader(`{"ids": [1, 2], "tokens": 5}`)).WithContext(ctx)
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	c.e.ServeHTTP(w, r)
+	assert.Empty(t, w.Body.String())
+	assert.Less(t, time.Since(begin), 10*time.Second)
+	c.run(explore.Run{IDs: prompt, Tokens: 1})
+}

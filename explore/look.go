@@ -1,0 +1,269 @@
+package explore
+
+import (
+	"net/http"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/figure"
+)
+
+// Look asks for what happened at a position of a row of tokens: why the model says there, after the
+// token at that position, that Target comes next.
+type Look struct {
+	Prompt   string   `json:"prompt,omitempty"`
+	IDs      []int32  `json:"ids,omitempty"` // in the place of Prompt
+	Position int      `json:"position"`
+	Target   *int32   `json:"target,omitempty"`  // whose logit is taken apart; nil: the untouched run's likeliest
+	Against  *int32   `json:"against,omitempty"` // whose logit is subtracted; nil: none
+	Layer    int      `json:"layer,omitempty"`   // of /explorer/attention
+	Top      int      `json:"top,omitempty"`     // alternatives; 0: 8
+	Changes  []Change `json:"changes,omitempty"`
+}
+
+// Views are a position as the untouched run has it and, where there are changes, the changed one.
+type Views struct {
+	Untouched View  `json:"untouched"`
+	Changed   *View `json:"changed,omitempty"`
+}
+
+// View is what one run did at a position.
+type View struct {
+	Next        []Alternative `json:"next"`   // the likeliest tokens there
+	Target      Prediction    `json:"target"` // whose logit it is
+	Against     *Prediction   `json:"against,omitempty"`
+	Attribution Attribution   `json:"attribution"`
+	Lens        []LensPoint   `json:"lens"`
+	Attention   []Attention   `json:"attention"`
+	Reads       figure.Wiring `json:"reads"` // what each site reads, by who wrote it
+}
+
+// Prediction is what a run says of a token.
+type Prediction struct {
+	Alternative
+	Logit float64 `json:"logit"`
+	Rank  int     `json:"rank"` // 0: the likeliest
+}
+
+// LensPoint is the logit lens after one writer.
+type LensPoint struct {
+	After       string        `json:"after"`
+	Logit       float64       `json:"logit"` // of the target
+	Probability float64       `json:"probability"`
+	Rank        int           `json:"rank"`
+	Top         []Alternative `json:"top"`
+	Keys        []float64     `json:"keys,omitempty"` // the logit by key direction of the readout, for a stream that is read by keys
+}
+
+// Attention is what a layer's heads attend to at the position.
+type Attention struct {
+	Layer int         `json:"layer"`
+	Heads [][]float64 `json:"heads"` // [head][position], up to the one that is looked at
+}
+
+// answerToken answers with Views.
+func (e *Explorer) answerToken(w http.ResponseWriter, r *http.Request) error {
+	return e.look(w, r, e.lookNames, func(l Look, untouched, changed *cache.Cache) (any, error) {
+		var views Views
+		var err error
+		if l.Target == nil {
+			logits, err := untouched.TokenLogits(l.Position)
+			if err != nil {
+				return nil, err
+			}
+			id := int32(floats.MaxIdx(logits))
+			l.Target = &id
+		}
+		if views.Untouched, err = e.view(l, untouched); err != nil || changed == nil {
+			return views, err
+		}
+		view, err := e.view(l, changed)
+		views.Changed = &view
+		return views, err
+	})
+}
+
+// answerAttention answers with one layer's patterns of both runs, by their names, as figures.
+func (e *Explorer) answerAttention(w http.ResponseWriter, r *http.Request) error {
+	return e.look(w, r, e.patternNames, func(l Look, first, second *cache.Cache) (any, error) {
+		figures := map[string]figure.Attention{}
+		for name, run := range map[string]*cache.Cache{untouched: first, changed: second} {
+			if run == nil {
+				continue
+			}
+			f, err := e.patterns(l, run)
+			if err != nil {
+				return nil, err
+			}
+			figures[name] = f
+		}
+		return figures, nil
+	})
+}
+
+// look reads a Look, runs the model on it and answers with what tell makes of the runs.
+func (e *Explorer) look(w http.ResponseWriter, r *http.Request, names []string, tell func(l Look, untouched, changed *cache.Cache) (any, error)) error {
+	var l Look
+	if err := e.read(w, r, &l); err != nil {
+		return err
+	}
+	var answer any
+	err := e.use(r.Context(), func() error {
+		first, second, err := e.both(&l, names)
+		if err != nil {
+			return err
+		}
+		if err := r.Context().Err(); err != nil {
+			return err
+		}
+		answer, err = tell(l, first, second)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return write(w, answer)
+}
+
+// both checks a Look and runs the model untouched and, where there are changes, changed.
+func (e *Explorer) both(l *Look, names []string) (first, second *cache.Cache, err error) {
+	if l.IDs, err = e.encode("prompt", l.Prompt, l.IDs); err != nil {
+		return nil, nil, err
+	}
+	if err := check.Index("position", l.Position, len(l.IDs)); err != nil {
+		return nil, nil, err
+	}
+	if l.Top, err = e.topOf(l.Top); err != nil {
+		return nil, nil, err
+	}
+	changes, err := e.changes(l.Changes)
+	if err != nil {
+		return nil, nil, err
+	}
+	names = slices.Clone(names)
+	for _, c := range changes {
+		names = append(names, c.Activation)
+	}
+	if first, err = e.run(l.IDs, slices.Clone(names), nil); err != nil || len(changes) == 0 {
+		return first, nil, err
+	}
+	second, err = e.run(l.IDs, names, interventions(changes, e.rowOf(len(l.IDs))))
+	return first, second, err
+}
+
+// view takes a run apart at a position.
+func (e *Explorer) view(l Look, run *cache.Cache) (View, error) {
+	logits, err := finite(run, l.Position)
+	if err != nil {
+		return View{}, err
+	}
+	v := View{Next: e.likeliest(softmax(logits), l.Top)}
+	if v.Target, err = e.prediction("target", logits, *l.Target); err != nil {
+		return v, err
+	}
+	against := -1
+	if l.Against != nil {
+		other, err := e.prediction("against", logits, *l.Against)
+		if err != nil {
+			return v, err
+		}
+		v.Against, against = &other, int(*l.Against)
+	}
+	d, err := analysis.Decompose(run)
+	if err != nil {
+		return v, err
+	}
+	a, err := d.Attribute(l.Position, int(*l.Target), against)
+	if err != nil {
+		return v, err
+	}
+	v.Attribution = e.attribution(a)
+	if v.Lens, err = e.lens(d, l); err != nil {
+		return v, err
+	}
+	if v.Attention, err = e.attention(l, run); err != nil {
+		return v, err
+	}
+	reads, err := d.Reads(l.Position)
+	if err != nil {
+		return v, err
+	}
+	v.Reads = reads.Figure()
+	return v, nil
+}
+
+func (e *Explorer) prediction(name string, logits []float64, id int32) (Prediction, error) {
+	if err := check.Index(name, int(id), len(logits)); err != nil {
+		return Prediction{}, err
+	}
+	p := Prediction{Logit: logits[id]}
+	p.ID, p.Probability = id, softmax(logits)[id]
+	p.Text, p.Label = e.spell(id)
+	for _, l := range logits {
+		if l > p.Logit {
+			p.Rank++
+		}
+	}
+	return p, nil
+}
+
+func (e *Explorer) lens(d *analysis.Decomposition, l Look) ([]LensPoint, error) {
+	lens, err := d.Lens(l.Position, int(*l.Target))
+	if err != nil {
+		return nil, err
+	}
+	var points []LensPoint
+	for _, p := range lens.Points {
+		point := LensPoint{After: p.After, Logit: p.Logit, Probability: p.Probability, Rank: p.Rank, Keys: p.Keys}
+		for _, top := range p.Top {
+			a := Alternative{ID: int32(top.ID), Probability: top.Probability}
+			a.Text, a.Label = e.spell(a.ID)
+			point.Top = append(point.Top, a)
+		}
+		points = append(points, point)
+	}
+	return points, nil
+}
+
+// attention is what all heads attend to at the position.
+func (e *Explorer) attention(l Look, run *cache.Cache) ([]Attention, error) {
+	var all []Attention
+	for layer := range e.spec.Layers {
+		p, err := analysis.Patterns(run, layer)
+		if err != nil {
+			return nil, err
+		}
+		a := Attention{Layer: layer}
+		for _, pattern := range p.Patterns {
+			a.Heads = append(a.Heads, pattern[l.Position][:l.Position+1])
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// patterns are a layer's attention patterns between the tokens that there are.
+func (e *Explorer) patterns(l Look, run *cache.Cache) (figure.Attention, error) {
+	p, err := analysis.Patterns(run, l.Layer)
+	if err != nil {
+		return figure.Attention{}, err
+	}
+	f := p.Figures()[0].(figure.Attention)
+	n := len(l.IDs)
+	f.Tokens = nil
+	for _, id := range l.IDs {
+		_, label := e.spell(id)
+		f.Tokens = append(f.Tokens, label)
+	}
+	for h := range f.Patterns {
+		f.Patterns[h] = f.Patterns[h][:n]
+		for i := range f.Patterns[h] {
+			f.Patterns[h][i] = f.Patterns[h][i][:n]
+		}
+	}
+	return f, nil
+}

@@ -1,0 +1,70 @@
+package explore
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/analysis/page"
+)
+
+// web is the page's outline, style sheet and scripts.
+//
+//go:embed web
+var web embed.FS
+
+// scripts are the script's parts, in order, after those that draw figures.
+var scripts = [...]string{"api.js", "changes.js", "tokens.js", "details.js", "explorer.js"}
+
+// policy lets the page ask its own server alone.
+const policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// Page is the handler of the page, one document that asks the API at /explorer/.
+func (e *Explorer) Page() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path != "/":
+			fail(w, &statusError{http.StatusNotFound, "nothing is at " + r.URL.Path})
+			return
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			w.Header().Set("Allow", http.MethodGet)
+			fail(w, &statusError{http.StatusMethodNotAllowed, "want GET /, got " + r.Method})
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", policy)
+		w.Write(e.html)
+	})
+}
+
+// document makes the page.
+func document() ([]byte, error) {
+	var own strings.Builder
+	for _, name := range scripts {
+		part, err := web.ReadFile("web/" + name)
+		if err != nil {
+			return nil, errors.Wrap(err, "explore: script")
+		}
+		own.Write(part)
+	}
+	style, err := web.ReadFile("web/explorer.css")
+	if err != nil {
+		return nil, errors.Wrap(err, "explore: style sheet")
+	}
+	library, err := page.NewLibrary(own.String())
+	if err != nil {
+		return nil, err
+	}
+	outline, err := template.ParseFS(web, "web/explorer.html")
+	if err != nil {
+		return nil, errors.Wrap(err, "explore: outline")
+	}
+	library.Style += template.CSS(style)
+	var html bytes.Buffer
+	err = outline.Execute(&html, library)
+	return html.Bytes(), errors.Wrap(err, "explore: page")
+}

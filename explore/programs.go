@@ -1,0 +1,121 @@
+package explore
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/generate"
+)
+
+// programsKept is how many compiled programs an Explorer keeps.
+const programsKept = 6
+
+// leastRow is the shortest row that is compiled.
+const leastRow = 16
+
+// programs are compiled programs, the last used one at the end.
+type programs struct{ kept []program }
+
+type program struct {
+	key string
+	run closer
+}
+
+type closer interface{ Close() }
+
+// get returns the program of a key, compiled if there is none; the one that was not used for the
+// longest time makes room.
+func (p *programs) get(key string, compile func() (closer, error)) (closer, error) {
+	if i := slices.IndexFunc(p.kept, func(k program) bool { return k.key == key }); i >= 0 {
+		found := p.kept[i]
+		p.kept = append(slices.Delete(p.kept, i, i+1), found)
+		return found.run, nil
+	}
+	run, err := compile()
+	if err != nil {
+		return nil, err
+	}
+	if len(p.kept) == programsKept {
+		p.kept[0].run.Close()
+		p.kept = slices.Delete(p.kept, 0, 1)
+	}
+	p.kept = append(p.kept, program{key, run})
+	return run, nil
+}
+
+func (p *programs) close() {
+	for _, k := range p.kept {
+		k.run.Close()
+	}
+	p.kept = nil
+}
+
+// rowOf is the length of the row in which so many tokens are run: a power of two, so that few
+// programs serve all lengths. What stands after a token has no influence on it.
+func (e *Explorer) rowOf(tokens int) int {
+	row := leastRow
+	for row < tokens {
+		row *= 2
+	}
+	return min(row, e.options.Tokens)
+}
+
+// runner is a row of at least so many tokens that keeps activations.
+func (e *Explorer) runner(tokens int, names []string) (*cache.Runner, int, error) {
+	row := e.rowOf(tokens)
+	slices.Sort(names)
+	names = slices.Compact(names)
+	key := strconv.Itoa(row) + " " + strings.Join(names, " ")
+	run, err := e.programs.get(key, func() (closer, error) {
+		r, err := cache.New(e.store, e.spec, cache.Options{Names: names, Seq: row, Threads: e.options.Threads})
+		if err != nil {
+			return nil, err
+		}
+		return r, nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return run.(*cache.Runner), row, nil
+}
+
+// run runs the model on one row of ids and keeps activations.
+func (e *Explorer) run(ids []int32, names []string, replace []cache.Intervention) (*cache.Cache, error) {
+	for _, v := range replace {
+		names = append(names, v.Name)
+	}
+	r, row, err := e.runner(len(ids), names)
+	if err != nil {
+		return nil, err
+	}
+	padded := make([]int32, row)
+	copy(padded, ids)
+	return r.Run(padded, replace...)
+}
+
+// generator continues texts, and changes activations on the way.
+type generator struct {
+	*generate.Generator
+	changer *changer
+}
+
+// generator is one that can make changes of the named activations.
+func (e *Explorer) generator(all []change) (*generator, error) {
+	c := &changer{}
+	hooks := c.hooks(all)
+	key := "generate " + strings.Join(slices.Sorted(maps.Keys(hooks)), " ")
+	run, err := e.programs.get(key, func() (closer, error) {
+		g, err := generate.New(e.store, e.spec, e.tokenizer, generate.Options{Threads: e.options.Threads, Window: e.options.Tokens, Hooks: hooks})
+		if err != nil {
+			return nil, err
+		}
+		return &generator{g, c}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return run.(*generator), nil
+}

@@ -1,0 +1,45 @@
+package explore
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/analysis/check"
+)
+
+// topMost is how many alternatives of a token may be asked for, topDefault how many there are otherwise.
+const (
+	topMost    = 50
+	topDefault = 8
+)
+
+// encode is the ids of a request's text, with the token that begins documents before it, or its ids.
+func (e *Explorer) encode(field, text string, ids []int32) ([]int32, error) {
+	switch {
+	case len(ids) > 0 && text != "":
+		return nil, check.Value(field, "a text or ids", "both")
+	case len(ids) == 0 && e.tokenizer == nil:
+		return nil, check.Value("ids", fmt.Sprintf("at least one token id, each below %d: the model has no tokenizer", e.spec.Vocab), "none")
+	case len(ids) == 0:
+		ids = e.tokenizer.Encode([]int32{e.tokenizer.BOS()}, text)
+	}
+	if len(ids) > e.options.Tokens {
+		return nil, check.Value(field, fmt.Sprintf("at most %d tokens", e.options.Tokens), len(ids))
+	}
+	for i, id := range ids {
+		if err := check.Index(fmt.Sprintf("ids[%d]", i), int(id), e.spec.Vocab); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// topOf is how many alternatives a request asks for.
+func (e *Explorer) topOf(asked int) (int, error) {
+	switch {
+	case asked < 0 || asked > topMost:
+		return 0, check.Value("top", fmt.Sprintf("0 to %d", topMost), asked)
+	case asked == 0:
+		asked = topDefault
+	}
+	return min(asked, e.spec.Vocab), nil
+}

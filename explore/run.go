@@ -1,0 +1,239 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/models"
+)
+
+// Run asks for a prompt's tokens with their probabilities, and for a text that continues it; with
+// changes for both once more, changed.
+type Run struct {
+	Prompt      string   `json:"prompt,omitempty"`
+	IDs         []int32  `json:"ids,omitempty"`    // in the place of Prompt
+	Tokens      int      `json:"tokens,omitempty"` // to generate at most
+	Temperature float64  `json:"temperature,omitempty"`
+	TopK        int      `json:"top_k,omitempty"`
+	TopP        float64  `json:"top_p,omitempty"`
+	Seed        uint64   `json:"seed,omitempty"`
+	Top         int      `json:"top,omitempty"` // alternatives of each token; 0: 8
+	Changes     []Change `json:"changes,omitempty"`
+}
+
+// The two runs of a request with changes.
+const (
+	untouched = "untouched"
+	changed   = "changed"
+)
+
+// Event is a line of a Run's answer.
+type Event struct {
+	Run   string `json:"run,omitempty"` // "untouched" or "changed"
+	Token *Token `json:"token,omitempty"`
+	// Stop says why a run's text ended: "tokens", or "document" where the model began another.
+	Stop    string  `json:"stop,omitempty"`
+	Seconds float64 `json:"seconds,omitempty"` // that the run took, with Stop
+	// Forced are, for the tokens of the untouched run, the probabilities that the changed model gives them at their
+	// places; null for the first.
+	Forced []*float64 `json:"forced,omitempty"`
+}
+
+// answerRun streams a Run's events as lines of JSON; the last is {"error": ...} if it fails on the way.
+func (e *Explorer) answerRun(w http.ResponseWriter, r *http.Request) error {
+	var asked Run
+	if err := e.read(w, r, &asked); err != nil {
+		return err
+	}
+	s := &lines{w: w, control: http.NewResponseController(w)}
+	err := e.use(r.Context(), func() error { return e.answer(r.Context(), asked, s) })
+	if err == nil || !s.begun {
+		return err
+	}
+	if r.Context().Err() == nil {
+		s.send(failureOf(err))
+	}
+	return nil
+}
+
+// lines writes JSON line by line.
+type lines struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	begun   bool
+}
+
+// writeTime is how long a client may leave a line unread.
+const writeTime = 30 * time.Second
+
+func (l *lines) send(v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return errors.WithStack(err)
+	}
+	if !l.begun {
+		l.w.Header().Set("Content-Type", "application/x-ndjson")
+		l.begun = true
+	}
+	l.control.SetWriteDeadline(time.Now().Add(writeTime)) // a writer that knows no deadlines has none
+	if _, err := l.w.Write(append(text, '\n')); err != nil {
+		return errors.WithStack(err)
+	}
+	return errors.WithStack(l.control.Flush())
+}
+
+// answer runs the model untouched and, where there are changes, changed.
+func (e *Explorer) answer(ctx context.Context, asked Run, s *lines) error {
+	ids, err := e.encode("prompt", asked.Prompt, asked.IDs)
+	if err != nil {
+		return err
+	}
+	if room := e.options.Tokens - len(ids); asked.Tokens < 0 || asked.Tokens > room {
+		return check.Value("tokens", fmt.Sprintf("0 to %d: a prompt and its text have at most %d tokens", room, e.options.Tokens), asked.Tokens)
+	}
+	if asked.Top, err = e.topOf(asked.Top); err != nil {
+		return err
+	}
+	if err := asked.request(ids).Validate(); err != nil {
+		return err
+	}
+	changes, err := e.changes(asked.Changes)
+	if err != nil {
+		return err
+	}
+	p := &performance{e: e, asked: asked, all: changes, s: s}
+	first, err := p.perform(ctx, untouched, ids, nil)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	if _, err := p.perform(ctx, changed, ids, changes); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	forced, err := p.score(first, changes)
+	if err != nil {
+		return err
+	}
+	event := Event{Run: changed}
+	for _, t := range forced {
+		event.Forced = append(event.Forced, t.Probability)
+	}
+	return s.send(event)
+}
+
+// performance is the runs of one request. Programs are the same for all of them, so that what differs comes from
+// changes alone.
+type performance struct {
+	e     *Explorer
+	asked Run
+	all   []change
+	s     *lines
+}
+
+// perform runs the model with some changes and returns all its tokens.
+func (p *performance) perform(ctx context.Context, name string, ids []int32, changes []change) ([]int32, error) {
+	begin := time.Now()
+	tokens, err := p.score(ids, changes)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tokens {
+		t.Prompt = true
+		if err := p.s.send(Event{Run: name, Token: &t}); err != nil {
+			return nil, err
+		}
+	}
+	stop := string(generate.StopTokens)
+	if p.asked.Tokens > 0 {
+		result, err := p.generate(ctx, name, ids, changes)
+		if err != nil {
+			return nil, err
+		}
+		ids, stop = append(ids[:len(ids):len(ids)], result.IDs...), string(result.Stop)
+	}
+	return ids, p.s.send(Event{Run: name, Stop: stop, Seconds: time.Since(begin).Seconds()})
+}
+
+// score is the tokens of a row, each with its probability.
+func (p *performance) score(ids []int32, changes []change) ([]Token, error) {
+	var names []string
+	for _, c := range p.all {
+		names = append(names, c.Activation)
+	}
+	run, err := p.e.run(ids, names, interventions(changes, p.e.rowOf(len(ids))))
+	if err != nil {
+		return nil, err
+	}
+	var tokens []Token
+	for i, id := range ids {
+		var logits []float64
+		if i > 0 {
+			if logits, err = finite(run, i-1); err != nil {
+				return nil, err
+			}
+		}
+		tokens = append(tokens, p.e.token(i, id, logits, p.asked.Top))
+	}
+	return tokens, nil
+}
+
+// finite is a token's logits, which must be numbers.
+func finite(run *cache.Cache, token int) ([]float64, error) {
+	logits, err := run.TokenLogits(token)
+	for _, l := range logits {
+		if math.IsNaN(l) || math.IsInf(l, 0) {
+			return nil, &statusError{http.StatusUnprocessableEntity, errors.Wrapf(models.ErrDiverged, "token %d: the logits are not finite: change less", token).Error()}
+		}
+	}
+	return logits, err
+}
+
+// generate continues the prompt and sends each token.
+func (p *performance) generate(ctx context.Context, name string, ids []int32, changes []change) (generate.Result, error) {
+	g, err := p.e.generator(p.all)
+	if err != nil {
+		return generate.Result{}, err
+	}
+	g.changer.changes, g.changer.seen = changes, map[string]int{}
+	defer func() { g.changer.changes = nil }()
+	at := len(ids)
+	return g.Generate(ctx, p.asked.request(ids), func(piece generate.Piece) error {
+		for _, t := range piece.Tokens {
+			token := p.e.generated(at, t)
+			at++
+			if err := p.s.send(Event{Run: name, Token: &token}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// request is what a generator is asked for.
+func (r Run) request(ids []int32) generate.Request {
+	return generate.Request{IDs: ids, Tokens: r.Tokens, Temperature: r.Temperature, TopK: r.TopK, TopP: r.TopP, Seed: r.Seed, LogProbs: r.Top}
+}
+
+// generated is a token as a generator has it.
+func (e *Explorer) generated(position int, t generate.Token) Token {
+	p := math.Exp(t.LogProb)
+	token := Token{Position: position, ID: t.ID, Probability: &p}
+	token.Text, token.Label = e.spell(t.ID)
+	for _, other := range t.Top {
+		a := Alternative{ID: other.ID, Probability: math.Exp(other.LogProb)}
+		a.Text, a.Label = e.spell(other.ID)
+		token.Top = append(token.Top, a)
+	}
+	return token
+}
