@@ -43,6 +43,9 @@ func (h Heatmap) check() error {
 	if h.Columns != nil && len(h.Columns) != columns {
 		return errors.Errorf("figure: heatmap %q: want %d column labels, one a column of values, got %d (nil: indices)", h.Title, columns, len(h.Columns))
 	}
+	if n := len(h.Limits); n > 0 && (n != 2 || !finite(h.Limits[0]) || !finite(h.Limits[1]) || h.Limits[0] >= h.Limits[1]) {
+		return errors.Errorf("figure: heatmap %q: limits: want two numbers, the lower first, got %v (nil: fitted)", h.Title, h.Limits)
+	}
 	return nil
 }
 

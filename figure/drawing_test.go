@@ -72,6 +72,24 @@ func TestHeatmapColours(t *testing.T) {
 	}
 }
 
+// TestHeatmapLimits: a heatmap with limits has their colours, whatever its values are, and the end's outside.
+func TestHeatmapLimits(t *testing.T) {
+	h := Heatmap{Values: [][]float64{{0.25}, {0.5}, {3}}, Rows: []string{"", "", ""}, Columns: []string{""}, Limits: []float64{0, 1}}
+	picture := pixels(t, h)
+	left := 0 // of the body: where the frame's first pixel is
+	middle := int(density * (margin + 6 + 1.5*cellMost))
+	for nrgba(picture.At(left, middle)) != outline && left < 200 {
+		left++
+	}
+	colors, _ := runsOf(picture, left+int(density*cellMost/2), int(density*(margin+6))+2, int(density*(margin+6+3*cellMost))-2)
+	require.Len(t, colors, 3)
+	for i, at := range []float64{0.25, 0.5, 1} {
+		want := Sequential().At(at)
+		assert.InDelta(t, float64(want.R), float64(colors[i].R), 3, i)
+		assert.InDelta(t, float64(want.G), float64(colors[i].G), 3, i)
+	}
+}
+
 // TestScalesAreEven: lightness goes in one direction (Diverging: in each half, both alike), and
 // blue is below, red above.
 func TestScalesAreEven(t *testing.T) {

@@ -20,6 +20,9 @@ type Heatmap struct {
 	Rows      []string    `json:"rows"`      // labels; nil: indices
 	Values    [][]float64 `json:"values"`    // [row][column]; NaN: no value (left blank)
 	Diverging bool        `json:"diverging"` // colours around 0: blue below, red above; else from the smallest to the largest value
+	// Limits are the values at the ends of the colours, the lower first, so that several heatmaps
+	// compare; what lies outside has the end's colour. None: fitted to the values.
+	Limits []float64 `json:"limits,omitempty"`
 }
 
 // Lines is a chart of one or more series over common axes.

@@ -151,6 +151,7 @@ func gallery() map[string]Figure {
 		"heatmap_wide":   Heatmap{Title: "Composition scores between heads of all layers, a long title that needs to be wrapped as it is wider than the picture", XLabel: "head that reads", YLabel: "head that writes", Columns: names("head ", 48), Rows: names("head ", 48), Values: normal(r, 48, 48)},
 		"heatmap_large":  Heatmap{Title: "200 by 300", XLabel: "feature", YLabel: "feature", Columns: names("column ", 300), Rows: names("row ", 200), Values: normal(r, 200, 300), Diverging: true},
 		"heatmap_tall":   Heatmap{Title: "Tall", Columns: []string{"attention", "feed-forward", "embedding"}, Rows: names("token ", 60), Values: normal(r, 60, 3)},
+		"heatmap_limits": Heatmap{Title: "Weights from 0 to 1", Values: [][]float64{{0.25, 0.5}, {0, 0.3}}, Limits: []float64{0, 1}},
 		"heatmap_nan":    Heatmap{Title: "Nothing", Values: [][]float64{{math.NaN(), math.NaN()}}},
 		"lines_linear":   Lines{Title: "Lines, marks, error bars", XLabel: "step", YLabel: "loss", Series: []Series{wave("plain", 60, 0), broken, errorsBars, marks}},
 		"lines_log":      Lines{Title: "A power law", XLabel: "parameters N", YLabel: "loss", LogX: true, LogY: true, Series: []Series{power, measured}},

@@ -115,6 +115,9 @@ func (h Heatmap) layout(t typesetter) picture {
 	width, height := stepX*float64(columns), stepY*float64(rows)
 	left, below := t.rowAxis(h.Rows, rows, stepY), t.columnAxis(h.Columns, columns, stepX)
 	colours := colouringOf(h.Values, h.Diverging)
+	if len(h.Limits) > 0 {
+		colours.low, colours.high = h.Limits[0], h.Limits[1]
+	}
 	bar := colours.bar(t, math.Round(max(barLeast, min(barMost, height))))
 	x, top := math.Ceil(left.room), 6.0 // the topmost number of the bar reaches above
 	if h.YLabel != "" {

@@ -105,7 +105,7 @@ func (r depthRead) prefix() string {
 }
 
 // weights is the hook of the read's weights.
-func (r depthRead) weights() string { return r.prefix() + ".weights" }
+func (r depthRead) weights() string { return r.prefix() + weightsHook }
 
 // attnResState are the sources, [T, D] each.
 type attnResState struct{ Sources gorgonia.Nodes }

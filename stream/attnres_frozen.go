@@ -1,7 +1,9 @@
 package stream
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/residua-go/residua/stream/linear"
 )
@@ -27,21 +29,19 @@ func (a *attnRes) Form(at Site) Form {
 
 // DepthReads are the reads of all sites, and the last.
 func (a *attnRes) DepthReads() (sources []string, reads []DepthRead) {
+	var sites []Site
+	for block := range a.c.Layers {
+		sites = append(sites, a.Sites(block)...)
+	}
 	sources = []string{"embedding"}
-	for i, r := range a.reads[:len(a.reads)-1] {
-		if end := min(i+a.c.Block, len(a.reads)-1) - 1; i%a.c.Block == 0 && end > i {
-			sources = append(sources, fmt.Sprintf("%s to %s", r.name, a.reads[end].name))
-		} else if i%a.c.Block == 0 {
-			sources = append(sources, r.name)
-		}
+	for group := range slices.Chunk(sites, a.c.Block) {
+		sources = append(sources, sourceName(group))
 	}
 	for i, r := range a.reads {
-		read := DepthRead{Name: r.name, Of: make([]int, a.c.sources(i))}
+		read := DepthRead{Name: cmp.Or(r.name, Unembedding), Of: make([]int, a.c.sources(i)), Softmax: true}
+		read.Readers = []string{read.Name}
 		for j := range read.Of {
 			read.Of[j] = j
-		}
-		if r.name == "" {
-			read.Name = Unembedding
 		}
 		if r.query != nil {
 			read.Weights = r.weights()
@@ -49,6 +49,21 @@ func (a *attnRes) DepthReads() (sources []string, reads []DepthRead) {
 		reads = append(reads, read)
 	}
 	return sources, reads
+}
+
+// sourceName is that of the outputs of some sites in a row: "blocks.3.attention", "blocks.3" of both of
+// its sites, "blocks.3 to 4", "blocks.3.feedforward to 4.attention".
+func sourceName(sites []Site) string {
+	first, last := sites[0], sites[len(sites)-1]
+	switch whole := first.Sublayer == Attention && last.Sublayer == FeedForward; {
+	case len(sites) == 1:
+		return first.Name()
+	case whole && first.Block == last.Block:
+		return blockName(first.Block)
+	case whole:
+		return fmt.Sprintf("%s to %d", blockName(first.Block), last.Block)
+	}
+	return fmt.Sprintf("%s to %d.%s", first.Name(), last.Block, last.Sublayer)
 }
 
 // Output is the last read.

@@ -144,7 +144,8 @@ func (f *denseFormer) EndBlock(s State, block int) State {
 		terms = append(terms, state.Outputs[j])
 	}
 	if len(terms) > 0 {
-		y := elementwise.WeightedSum(f.b, f.averages[block], terms...) // [T, D]
+		weights := f.b.Hook(averageName(block)+weightsHook, f.averages[block], "source")
+		y := elementwise.WeightedSum(f.b, weights, terms...) // [T, D]
 		state.H = f.b.Hook(averageName(block)+".out", y, "feature")
 	}
 	return state
@@ -152,14 +153,13 @@ func (f *denseFormer) EndBlock(s State, block int) State {
 
 // DepthReads are the averages, of the embedding and the blocks' outputs.
 func (f *denseFormer) DepthReads() (sources []string, reads []DepthRead) {
-	sources = []string{"embedding"}
 	for block, average := range f.averages {
-		sources = append(sources, fmt.Sprintf("blocks.%d", block))
 		if average != nil {
-			reads = append(reads, DepthRead{Name: averageName(block), Of: f.c.members(block), Parameter: average.Name()})
+			reads = append(reads, DepthRead{Name: averageName(block), Readers: []string{blockReader(block, f.c.Layers)},
+				Of: f.c.members(block), Weights: averageName(block) + weightsHook})
 		}
 	}
-	return sources, reads
+	return blockSources(f.c.Layers), reads
 }
 
 // Form is h' = h + F(h), with averages after blocks.

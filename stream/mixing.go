@@ -26,7 +26,6 @@ type Mixing struct {
 	Kind          MixingKind
 	Rows, Columns int
 	Hook          string // the activation that has them, [T, ...] or the same for all tokens
-	Parameter     string // or the parameter
 	// Entry is the place of row i, column j among a token's values; nil: row by row.
 	Entry func(i, j int) int
 	// Of makes the coefficient of what is kept for it; nil: it is kept itself.
@@ -43,8 +42,8 @@ func Mixings(s Stream) []Mixing {
 	if d, ok := s.(DepthReader); ok {
 		_, reads := d.DepthReads()
 		for _, r := range reads {
-			if r.Weights != "" || r.Parameter != "" {
-				all = append(all, Mixing{Name: r.Name, Kind: MixingDepth, Rows: max(1, len(r.Ways)), Columns: len(r.Of), Hook: r.Weights, Parameter: r.Parameter})
+			if r.Weights != "" {
+				all = append(all, Mixing{Name: r.Name, Kind: MixingDepth, Rows: len(r.Readers), Columns: len(r.Of), Hook: r.Weights})
 			}
 		}
 	}

@@ -1,8 +1,6 @@
 package stream
 
 import (
-	"fmt"
-
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
@@ -228,7 +226,7 @@ func (m *mudd) EndBlock(s State, block int) State {
 		kept = k.norm.of(own)
 	}
 	state.Outputs = append(state.Outputs[:len(state.Outputs):len(state.Outputs)], kept)
-	a := m.b.Hook(name+".weights", k.weights(m.b, own, m.c), "weight") // [T, sums*sources]
+	a := m.b.Hook(name+weightsHook, k.weights(m.b, own, m.c), "weight") // [T, sums*sources]
 	if block < m.c.Layers-1 {
 		state.Packed, state.H = elementwise.MultiwaySum(m.b, a, state.Outputs...) // [T, 3, D], [T, D]
 	} else {
@@ -247,17 +245,21 @@ func (m *mudd) EndBlock(s State, block int) State {
 
 // DepthReads are the sums after each block.
 func (m *mudd) DepthReads() (sources []string, reads []DepthRead) {
-	sources = []string{"embedding"}
 	of := []int{0}
 	for block := range m.blocks {
-		sources, of = append(sources, fmt.Sprintf("blocks.%d", block)), append(of, block+1)
-		read := DepthRead{Name: connectionsName(block), Ways: ways, Of: of[:len(of):len(of)], Weights: connectionsName(block) + ".weights"}
-		if block == m.c.Layers-1 {
-			read.Ways = nil
+		of = append(of, block+1)
+		read := DepthRead{Name: connectionsName(block), Of: of[:len(of):len(of)], Weights: connectionsName(block) + weightsHook}
+		if reader := blockReader(block, m.c.Layers); reader == Unembedding {
+			read.Readers = []string{reader}
+		} else {
+			for _, way := range ways[:attentionWays] {
+				read.Readers = append(read.Readers, twoSites(block + 1)[0].Name()+"."+way)
+			}
+			read.Readers = append(read.Readers, reader+".residual")
 		}
 		reads = append(reads, read)
 	}
-	return sources, reads
+	return blockSources(m.c.Layers), reads
 }
 
 // Form is h' = h + F(h), with sums after blocks.

@@ -22,10 +22,17 @@ var ErrNone = errors.New("want a stream that mixes (hyper-connections and after)
 // noRows is the error of a stream without rows.
 func noRows(c models.Spec) error { return errors.Wrapf(ErrNone, "%s stream: rows", c.Stream.Name()) }
 
+// noDepth is the error of a stream without sums over depth.
+func noDepth(c models.Spec) error {
+	return errors.Wrapf(ErrNone, "%s stream: sums over depth", c.Stream.Name())
+}
+
 // Coefficients are those of one run, each with one matrix a token.
 type Coefficients struct {
-	Tokens int
-	places []place
+	Tokens  int
+	places  []place
+	sources []string // of sums over depth
+	reads   []stream.DepthRead
 }
 
 // place is a matrix of coefficients at one place.
@@ -53,7 +60,7 @@ func Run(store *graph.Store, c models.Spec, ids []int32) (*Coefficients, error) 
 	}
 	var names []string
 	for _, m := range mixings {
-		if m.Hook != "" && !slices.Contains(names, m.Hook) {
+		if !slices.Contains(names, m.Hook) {
 			names = append(names, m.Hook)
 		}
 	}
@@ -67,16 +74,19 @@ func Run(store *graph.Store, c models.Spec, ids []int32) (*Coefficients, error) 
 		return nil, err
 	}
 	all := &Coefficients{Tokens: run.Tokens()}
+	if d, ok := sketch.Stream().(stream.DepthReader); ok {
+		all.sources, all.reads = d.DepthReads()
+	}
 	for _, m := range mixings {
-		values, each, err := valuesOf(store, run, m)
+		a, err := run.Get(m.Hook)
 		if err != nil {
 			return nil, err
 		}
 		stride := 0
-		if each {
-			stride = len(values) / run.Tokens()
+		if a.Axis(graph.TokenAxis) >= 0 {
+			stride = len(a.Values) / run.Tokens()
 		}
-		all.places = append(all.places, place{m, unpack(values, m, run.Tokens(), stride)})
+		all.places = append(all.places, place{m, unpack(a.Values, m, run.Tokens(), stride)})
 	}
 	return all, nil
 }
@@ -88,19 +98,6 @@ func Start(c models.Spec, seed uint64, ids []int32) (*Coefficients, error) {
 		return nil, err
 	}
 	return Run(store, c, ids)
-}
-
-// valuesOf are the packed values of a mixing, and whether each token has its own.
-func valuesOf(store *graph.Store, run *cache.Cache, m stream.Mixing) (values []float64, each bool, err error) {
-	if m.Hook != "" {
-		a, err := run.Get(m.Hook)
-		return a.Values, a.Axis(graph.TokenAxis) >= 0, err
-	}
-	p := store.Param(m.Parameter)
-	if p == nil {
-		return nil, false, errors.Errorf("parameter %s: want it in the store, got none", m.Parameter)
-	}
-	return graph.Float64s(p.Value), false, nil
 }
 
 // unpack lays the matrices out by token, row and column; a token's values begin stride after those of the one before it.

@@ -140,6 +140,8 @@ func TestStreamsThatDoNotMix(t *testing.T) {
 	require.ErrorIs(t, err, mixing.ErrNone)
 	_, err = mixing.AblateRows(store, c, ids)
 	require.ErrorIs(t, err, mixing.ErrNone)
+	_, err = mixing.AblateSources(store, c, ids)
+	require.ErrorIs(t, err, mixing.ErrNone)
 }
 
 // TestHistory: what a run has logged is read from its folder, whichever path of it is given.

@@ -104,6 +104,9 @@ func (w window) checkHeatmap() {
 	assert.Equal(w.t, "", w.tooltip(), "next to figures")
 	w.point(area, 1, 30.5/40, 10.5/20)
 	assert.Equal(w.t, fmt.Sprintf("layer=10; position=30; value=%.6g", math.Sin(3)*math.Cos(6)), w.tooltip())
+	var ends string
+	w.ask(`const t = [...document.querySelectorAll("figure.heatmap")[1].querySelectorAll(".tick + text")].map((e) => e.textContent); return t[0] + " to " + t.at(-1)`, &ends)
+	assert.Equal(w.t, "−2 to 2", ends, "the limits, whatever the values are")
 	w.ask(`document.querySelector("figure.heatmap svg").dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowDown"}))`, nil)
 	assert.Equal(w.t, "writer=L0 feed-forward; token=,; value=2", w.tooltip(), "arrow keys go on from the last cell")
 }

@@ -39,7 +39,7 @@ func smallHeatmap() figure.Heatmap {
 
 // sequential is a heatmap of indices.
 func sequential(rows, columns int) figure.Heatmap {
-	h := figure.Heatmap{Title: "A map of indices", XLabel: "position", YLabel: "layer"}
+	h := figure.Heatmap{Title: "A map of indices", XLabel: "position", YLabel: "layer", Limits: []float64{-2, 2}}
 	for i := range rows {
 		h.Values = append(h.Values, nil)
 		for j := range columns {

@@ -36,6 +36,16 @@ func Mixing(m *Model, o MixingOptions) (*Report, error) {
 	if len(o.History) > 0 {
 		r.Add("history", "In training", "How far the coefficients were from their start, step by step, as train.log_mixing wrote it.", mixing.History(o.History))
 	}
+	if depth := now.Depth(); depth != nil {
+		strongest := depth.Strongest()
+		r.Add("depth", "Who reads which layer", "Each reader's weights of what was written before it, averaged over tokens, and how much tokens differ in them.", depth).Brief = &strongest
+	}
+	sources, err := mixing.AblateSources(m.Store, m.Spec, ids)
+	if err == nil {
+		r.Add("sources", "What a source is worth", "A source's weight is set to 0 in all sums over depth, the others left as they are; then one reader alone keeps it. What the loss regains is what that reader needs of it.", sources)
+	} else if !errors.Is(err, mixing.ErrNone) {
+		return nil, err
+	}
 	rescue, err := mixing.AblateRows(m.Store, m.Spec, ids)
 	if errors.Is(err, mixing.ErrNone) {
 		return r, nil

@@ -129,7 +129,11 @@ func TestZeroOptions(t *testing.T) {
 	require.NoError(t, err)
 	r, err = Mixing(tiny(t, stream.DenseFormerConfig{Vectors: stream.Vectors{D: 12}}), MixingOptions{})
 	require.NoError(t, err)
-	require.Len(t, r.Parts, 1, "no rows, nothing to rescue")
+	var parts []string
+	for _, p := range r.Parts {
+		parts = append(parts, p.Name)
+	}
+	require.Equal(t, []string{"moves", "depth", "sources"}, parts, "no rows, but sources")
 	r, err = Memory(tiny(t, stream.MatrixConfig{Dk: 6, Dv: 8, Rank: 3}), MemoryOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, analysis.AnalysisMemory, r.Analysis)

@@ -163,15 +163,17 @@ func patch(zoo models.Zoo) cli.Command {
 func mixes(zoo models.Zoo) cli.Command {
 	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisMixing,
-		Summary: "does the stream mix? how far its coefficients moved, what they amplify, what a row holds",
+		Summary: "does the stream mix? how far its coefficients moved, who reads which layer, what a row holds",
 		Example: []string{
-			"go run ./cmd/analyze mixing -checkpoint runs/mhc",
+			"go run ./cmd/analyze mixing -checkpoint runs/attnres",
 			"go run ./cmd/analyze mixing -checkpoint runs/mhc -out /tmp/mixing    # after train -set train.log_mixing=50 with its steps, too",
 		},
 		Notes: []string{
 			"The coefficients of a run on the prompt are compared with those of the model before its",
 			"first step. Each row of the stream is set to 0 after a site and given back after the next:",
-			"the share of the loss that comes back was the row's own.",
+			"the share of the loss that comes back was the row's own. Where sites read sums over depth:",
+			"who reads which layer, and what the loss is when a source is left out of all sums, or kept by",
+			"one reader alone.",
 		},
 	}, func(m *report.Model, o report.MixingOptions) (*report.Report, error) {
 		var err error

@@ -14,7 +14,7 @@ function cellSizes(data, rows, columns) {
   return columns * square >= bodyMost / 3 && square > high / 2 ? [Math.min(wide, square), high] : [wide, high];
 }
 
-function heatmap(parent, data, colours = colouring(data.values, data.diverging)) {
+function heatmap(parent, data, colours = colouring(data.values, data.diverging, false, data.limits)) {
   const rows = data.values.length, columns = data.values[0].length;
   const [stepX, stepY] = cellSizes(data, rows, columns);
   const width = stepX * columns, height = stepY * rows;

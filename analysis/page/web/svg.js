@@ -52,8 +52,8 @@ function cut(text, width, size = 12) {
 }
 
 // colouring fits a ramp of colours to values: around 0 if diverging, from 0 on if from zero, else
-// from the smallest to the largest value.
-function colouring(rows, diverging, fromZero = false) {
+// from the smallest to the largest value; limits are the ends in the place of these.
+function colouring(rows, diverging, fromZero = false, limits = null) {
   let [low, high] = extent(rows);
   const none = low > high;
   if (none) [low, high] = [0, 1];
@@ -64,6 +64,7 @@ function colouring(rows, diverging, fromZero = false) {
   } else if (fromZero) {
     [low, high, ramp] = [0, high || 1, palette.intensity];
   }
+  if (limits) [low, high] = limits;
   const at = (v) => (high === low ? 0.5 : Math.max(0, Math.min(1, (v / 2 - low / 2) / (high / 2 - low / 2))));
   const of = (v) => ramp[Math.round(at(v) * (ramp.length - 1))];
   return { low, high, none, diverging, at, of };

@@ -1,0 +1,133 @@
+package mixing
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/stream"
+)
+
+// Depth says who reads which layer: the weights of sums over what earlier layers gave.
+type Depth struct {
+	Softmax bool     `json:"softmax"` // a reader's weights are above 0 and add up to 1
+	Sources []string `json:"sources"` // in the order in which they are made
+	Reads   []Read   `json:"reads"`   // in the order of the run
+}
+
+// Read is one sum.
+type Read struct {
+	Reader  string   `json:"reader"` // "blocks.3.attention.q"
+	Weights []Weight `json:"weights"`
+}
+
+// Weight is that of one source in one sum.
+type Weight struct {
+	Source string  `json:"source"`
+	Mean   float64 `json:"mean"`   // over tokens
+	Spread float64 `json:"spread"` // root of the mean square distance of a token's from the mean
+}
+
+// Depth lists who reads which layer; nil in a stream that reads no sums over depth.
+func (c *Coefficients) Depth() *Depth {
+	if len(c.reads) == 0 {
+		return nil
+	}
+	d := &Depth{Sources: c.sources, Softmax: true}
+	for _, r := range c.reads {
+		d.Softmax = d.Softmax && r.Softmax
+		of := slices.IndexFunc(c.places, func(p place) bool { return p.Name == r.Name && p.Kind == stream.MixingDepth })
+		for i, reader := range r.Readers {
+			read := Read{Reader: reader}
+			for j, source := range r.Of {
+				w := Weight{Source: c.sources[source], Mean: 1} // the only source
+				if of >= 0 {
+					w.Mean, w.Spread = c.places[of].entry(i, j)
+				}
+				read.Weights = append(read.Weights, w)
+			}
+			d.Reads = append(d.Reads, read)
+		}
+	}
+	return d
+}
+
+// entry is the mean over tokens of one of a place's entries, and the root of its mean square distance from it.
+func (p place) entry(i, j int) (mean, spread float64) {
+	size := p.Rows * p.Columns
+	n := float64(len(p.values) / size)
+	first := i*p.Columns + j
+	mean = p.values[first]
+	for at := first; at < len(p.values); at += size {
+		mean += (p.values[at] - p.values[first]) / n // so that the spread of equal ones is 0
+	}
+	for at := first; at < len(p.values); at += size {
+		spread += (p.values[at] - mean) * (p.values[at] - mean) / n
+	}
+	return mean, math.Sqrt(spread)
+}
+
+// Table has a line for each weight.
+func (d *Depth) Table() figure.Table {
+	t := figure.Table{Title: "Who reads which layer", Header: []string{"reader", "source", "weight", "spread"}, Align: "llrr"}
+	for _, r := range d.Reads {
+		for _, w := range r.Weights {
+			t.Row(r.Reader, w.Source, fmt.Sprintf("%.4f", w.Mean), small(w.Spread))
+		}
+	}
+	return t
+}
+
+// Strongest has a line for each reader: the sources of its largest weights.
+func (d *Depth) Strongest() figure.Table {
+	t := figure.Table{Title: "Who reads which layer: the largest weights", Header: []string{"reader", "reads"}, Align: "ll"}
+	for _, r := range d.Reads {
+		strongest := slices.Clone(r.Weights)
+		slices.SortStableFunc(strongest, func(a, b Weight) int { return cmp.Compare(math.Abs(b.Mean), math.Abs(a.Mean)) })
+		var texts []string
+		for _, w := range strongest[:min(3, len(strongest))] {
+			texts = append(texts, fmt.Sprintf("%s %.3f", w.Source, w.Mean))
+		}
+		t.Row(r.Reader, strings.Join(texts, ", "))
+	}
+	return t
+}
+
+// Figures are the weights' means over tokens, readers down and sources across, and their spread
+// where tokens differ. Weights of a softmax have a scale from 0 to 1, others one around 0.
+func (d *Depth) Figures() []figure.Figure {
+	mean := d.heatmap("Who reads which layer: weights, mean over tokens", func(w Weight) float64 { return w.Mean })
+	if mean.Diverging = !d.Softmax; d.Softmax {
+		mean.Limits = []float64{0, 1}
+	}
+	spread := d.heatmap("How much tokens differ in them: standard deviation", func(w Weight) float64 { return w.Spread })
+	most := 0.0
+	for _, row := range spread.Values {
+		for _, v := range row {
+			if v > most { // not NaN
+				most = v
+			}
+		}
+	}
+	if most == 0 {
+		return []figure.Figure{mean}
+	}
+	spread.Limits = []float64{0, most}
+	return []figure.Figure{mean, spread}
+}
+
+// heatmap is one of a number of each weight; blank where a reader has no such source.
+func (d *Depth) heatmap(title string, of func(Weight) float64) figure.Heatmap {
+	h := figure.Heatmap{Title: title, XLabel: "source", YLabel: "reader", Columns: d.Sources}
+	for _, r := range d.Reads {
+		row := slices.Repeat([]float64{math.NaN()}, len(d.Sources))
+		for _, w := range r.Weights {
+			row[slices.Index(d.Sources, w.Source)] = of(w)
+		}
+		h.Rows, h.Values = append(h.Rows, r.Reader), append(h.Values, row)
+	}
+	return h
+}

@@ -1,0 +1,168 @@
+package mixing
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// SourceRescue is what sources of sums over depth are worth, as Rescue is for rows (after arXiv 2603.14833,
+// which ablates rows): a source's weight is set to 0 in all sums, the other weights stay as the run makes them,
+// and then it is left in one of the sums alone. What that regains is what this reader needs of the source.
+// A sum of one source has no weight: it stays.
+type SourceRescue struct {
+	Loss    float64      `json:"loss"` // of the untouched run, nats a token
+	Sources []string     `json:"sources"`
+	Readers []string     `json:"readers"` // of the sums that have weights
+	Ablated []float64    `json:"ablated"` // what the loss rises by, [source], nats a token
+	Left    [][]*float64 `json:"left"`    // what it rises by where one reader alone keeps the source, [source][reader]; null: it does not read it
+}
+
+// sum is a reader's.
+type sum struct {
+	stream.DepthRead
+	reader int // of Readers
+}
+
+// column is where the weight of a source stands among the hook's; -1: it is none of them.
+func (s sum) column(source int) int {
+	j := slices.Index(s.Of, source)
+	if j < 0 {
+		return -1
+	}
+	return s.reader*len(s.Of) + j
+}
+
+// AblateSources ablates and rescues each source that a stream reads by weights, on a row of token ids, at least
+// two. A stream without is ErrNone, wrapped.
+func AblateSources(store *graph.Store, c models.Spec, ids []int32) (*SourceRescue, error) {
+	sketch, err := cache.Sketch(store, c)
+	if err != nil {
+		return nil, err
+	}
+	result := &SourceRescue{}
+	var sums []sum
+	var hooks []string
+	if d, ok := sketch.Stream().(stream.DepthReader); ok {
+		var reads []stream.DepthRead
+		result.Sources, reads = d.DepthReads()
+		for _, r := range reads {
+			if r.Weights == "" {
+				continue
+			}
+			hooks = append(hooks, r.Weights)
+			for i, reader := range r.Readers {
+				sums, result.Readers = append(sums, sum{r, i}), append(result.Readers, reader)
+			}
+		}
+	}
+	if len(sums) == 0 {
+		return nil, noDepth(c)
+	}
+	r, err := cache.New(store, c, cache.Options{Names: hooks, Seq: len(ids)})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	clean, err := r.Run(ids)
+	if err != nil {
+		return nil, err
+	}
+	result.Loss = nextTokenLoss(clean)
+	for source := range result.Sources {
+		if err := result.source(r, clean, sums, source); err != nil {
+			return nil, err
+		}
+	}
+	return result, nil
+}
+
+// source ablates one in all sums, then in all but each.
+func (s *SourceRescue) source(r *cache.Runner, clean *cache.Cache, sums []sum, source int) error {
+	without := func(kept int) (float64, error) {
+		var replace []cache.Intervention
+		for i, sum := range sums {
+			j := sum.column(source)
+			if j < 0 || i == kept {
+				continue
+			}
+			weights, err := clean.Get(sum.Weights)
+			if err != nil {
+				return 0, err
+			}
+			replace = append(replace, cache.Ablate(sum.Weights, cache.At{weights.Axes[len(weights.Axes)-1]: j}))
+		}
+		run, err := r.Run(clean.IDs, replace...)
+		if err != nil {
+			return 0, err
+		}
+		return nextTokenLoss(run) - s.Loss, nil
+	}
+	all, err := without(-1)
+	if err != nil {
+		return err
+	}
+	left := make([]*float64, len(sums))
+	for i, sum := range sums {
+		if sum.column(source) < 0 {
+			continue
+		}
+		rise, err := without(i)
+		if err != nil {
+			return err
+		}
+		left[i] = &rise
+	}
+	s.Ablated, s.Left = append(s.Ablated, all), append(s.Left, left)
+	return nil
+}
+
+// regained is the share of the loss that comes back where one reader keeps a source; NaN where it does not read it, or
+// where the loss hardly rises.
+func (s *SourceRescue) regained(source, reader int) float64 {
+	left := s.Left[source][reader]
+	if left == nil || s.Ablated[source] <= leastRise {
+		return math.NaN()
+	}
+	return 1 - *left/s.Ablated[source]
+}
+
+// Table has a line for each source, and the reader that regains most of it.
+func (s *SourceRescue) Table() figure.Table {
+	t := figure.Table{Title: "A source left out of all sums, and kept by one reader", Align: "lrlr",
+		Header: []string{"source", "loss rises by", "most is regained by", "share regained"}}
+	for i, source := range s.Sources {
+		cells := []string{source, fmt.Sprintf("%+.4f", s.Ablated[i]), "-", "-"}
+		most := math.Inf(-1)
+		for j, reader := range s.Readers {
+			if share := s.regained(i, j); share > most { // not NaN
+				most, cells[2], cells[3] = share, reader, fmt.Sprintf("%.3f", share)
+			}
+		}
+		t.Row(cells...)
+	}
+	return t
+}
+
+// Figures are the rise of the loss by source, and the share regained by source and reader.
+func (s *SourceRescue) Figures() []figure.Figure {
+	regained := figure.Heatmap{Title: "Share of the loss regained when one reader keeps the source", XLabel: "source", YLabel: "reader",
+		Columns: s.Sources, Rows: s.Readers, Diverging: true, Limits: []float64{-1, 1}}
+	for j := range s.Readers {
+		var row []float64
+		for i := range s.Sources {
+			row = append(row, s.regained(i, j))
+		}
+		regained.Values = append(regained.Values, row)
+	}
+	return []figure.Figure{
+		figure.Bars{Title: "Rise of the loss without a source (nats a token)", YLabel: "nats", Labels: s.Sources, Values: s.Ablated},
+		regained,
+	}
+}
