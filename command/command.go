@@ -1,4 +1,4 @@
-// Package command is the program of a zoo, its commands train, eval, generate, models, bench,
+// Package command is the program of a zoo, its commands train, eval, generate, serve, models, bench,
 // compare, convert and analyze, for whoever adds a residual stream of their own:
 //
 //	zoo := models.Standard().With(MyDesign{}, presets...)
@@ -18,6 +18,7 @@ import (
 	"github.com/residua-go/residua/command/eval"
 	"github.com/residua-go/residua/command/generate"
 	list "github.com/residua-go/residua/command/models"
+	"github.com/residua-go/residua/command/serve"
 	"github.com/residua-go/residua/command/train"
 	measure "github.com/residua-go/residua/experiment/bench"
 	"github.com/residua-go/residua/internal/cli"
@@ -46,7 +47,7 @@ func suite(zoo models.Zoo, program string) cli.Suite {
 			program + " train -config FILE",
 			program + " models -residuals    # what each residual stream chooses",
 		},
-		Commands: []cli.Command{train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), list.Command(zoo), bench.Command(zoo), compare.Command(zoo), convert.Command(zoo)},
+		Commands: []cli.Command{train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), serve.Command(zoo), list.Command(zoo), bench.Command(zoo), compare.Command(zoo), convert.Command(zoo)},
 		Suites:   []cli.Suite{analyze.Suite(zoo)},
 	}
 }

@@ -37,10 +37,10 @@ func (l Likelihood) Sum() float64 {
 //
 //	log p(continuation | context) = sum_i log p(continuation_i | context, continuation_<i)
 //
-// The model sees the last Seq + 1 tokens of both, as in EleutherAI's lm-evaluation-harness, Seq being its training length: a
-// longer context loses its beginning. Requests whose inputs begin alike share a row where one's is the beginning of another's
-// (answers of one token to one question). Logits are made of the continuations' positions alone; log-sum-exps and sums are
-// in float64. With o.Batch 0, as many rows run together as have 2,048 tokens. o.PerToken is not called.
+// The model sees the last Seq + 1 tokens of both but the very last, as in EleutherAI's lm-evaluation-harness, Seq being its
+// training length: a longer context loses its beginning. A request whose input is the beginning of another's shares its row,
+// as answers of one token to one question do. Logits are made of the continuations' positions alone, and summed in float64.
+// With o.Batch 0, as many rows run together as have 2,048 tokens. o.PerToken is not called.
 //
 // Its errors: *layers.SettingError for the batch, *RequestError for the first request that cannot be answered,
 // models.ErrDiverged, wrapped, where a log-likelihood is not finite.

@@ -8,6 +8,7 @@ import (
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/models"
 )
 
@@ -105,25 +106,15 @@ func (l *likelihoods) normalise(logits []float32, n int) []place {
 	var workers sync.WaitGroup
 	for w := range min(l.threads, n) {
 		workers.Go(func() {
+			scratch := make([]float32, l.spec.Vocab)
 			for i := w; i < n; i += l.threads {
-				places[i] = newPlace(logits[i*l.spec.Vocab:][:l.spec.Vocab])
+				row := logits[i*l.spec.Vocab:][:l.spec.Vocab]
+				copy(scratch, row)
+				logZ, likeliest := kernel.LogSumExp(scratch)
+				places[i] = place{row, logZ, int32(likeliest)}
 			}
 		})
 	}
 	workers.Wait()
 	return places
-}
-
-func newPlace(logits []float32) place {
-	best := 0
-	for id, logit := range logits {
-		if logit > logits[best] {
-			best = id
-		}
-	}
-	sum, top := 0.0, float64(logits[best])
-	for _, logit := range logits {
-		sum += math.Exp(float64(logit) - top)
-	}
-	return place{logits, top + math.Log(sum), int32(best)}
 }

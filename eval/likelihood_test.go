@@ -75,7 +75,7 @@ func TestGreedy(t *testing.T) {
 		}
 		sum += math.Exp(answers[id].Sum())
 	}
-	assert.InDelta(t, 1, sum, 1e-9, "log probabilities of all tokens")
+	assert.InDelta(t, 1, sum, 1e-7, "log probabilities of all tokens, their exponentials in float32")
 	for id := range answers {
 		assert.Equal(t, id == best, answers[id].Greedy, "token %d", id)
 	}

@@ -47,20 +47,22 @@ func (g *Generator) prefill(ctx context.Context, prompt []int32, r Request, t *t
 		if err != nil {
 			return err
 		}
-		return t.prompt(prompt, tokens, true)
-	}
-	if err := t.prompt(prompt, nil, r.Echo); err != nil || r.Tokens == 0 {
+		if err := t.prompt(prompt, tokens, true); err != nil || r.Tokens == 0 || len(prompt) <= g.Window() {
+			return err
+		}
+		g.reset() // and reads the end that it would read without log probabilities
+	} else if err := t.prompt(prompt, nil, r.Echo); err != nil || r.Tokens == 0 {
 		return err
 	}
 	return g.feed(ctx, prompt[max(0, len(prompt)-g.Window()):])
 }
 
-// score feeds a prompt that the window has room for and returns its tokens with log
-// probabilities.
+// score feeds a prompt and returns its tokens with log probabilities. Those of a prompt longer
+// than the window are of what the model would see had it generated them.
 func (g *Generator) score(ctx context.Context, prompt []int32, top int) ([]Token, error) {
 	tokens := []Token{newToken(prompt[0], nil, g.tokenizer, 0)}
 	for i := range prompt {
-		if err := g.feed(ctx, prompt[i:i+1]); err != nil || i+1 == len(prompt) {
+		if err := g.advance(ctx, prompt[i]); err != nil || i+1 == len(prompt) {
 			return tokens, err
 		}
 		logits, err := g.logits()
@@ -90,7 +92,7 @@ func (g *Generator) prompt(r Request) ([]int32, error) {
 	if len(ids) == 0 {
 		ids = g.tokenizer.Encode([]int32{g.tokenizer.BOS()}, r.Prompt)
 	}
-	if len(ids) > g.Window() && (!r.Slide || r.PromptLogProbs) {
+	if len(ids) > g.Window() && !r.Slide {
 		return nil, &WindowError{Tokens: len(ids), Window: g.Window()}
 	}
 	return ids, nil
@@ -129,7 +131,7 @@ func (g *Generator) extend(ctx context.Context, r Request, t *text, result *Resu
 // advance feeds the next token; before that, with a full window, all but its last half is
 // forgotten.
 func (g *Generator) advance(ctx context.Context, id int32) error {
-	if g.cache.Len() < g.Window() {
+	if g.cache.Len(0) < g.Window() {
 		return g.feed(ctx, []int32{id})
 	}
 	recent := append(append([]int32(nil), g.context...), id)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/models"
 )
 
 // pieces runs a request and returns the text and all tokens that were emitted.
@@ -100,4 +101,22 @@ func TestPromptLogProbs(t *testing.T) {
 	assert.Zero(t, scored.Tokens)
 	_, after, _ := pieces(t, g, generate.Request{Prompt: "dé", LogProbs: 257, Tokens: 2})
 	assert.Equal(t, tokens[4:], after)
+}
+
+// TestPromptLogProbsSlide: the token after a full window has the log probability that it has
+// after exactly that window; what is generated is what it is without log probabilities.
+func TestPromptLogProbsSlide(t *testing.T) {
+	c := tiny(models.PositionsLearned)
+	g := newGenerator(t, wildStore(t, c), c, generate.Options{})
+	var ids []int32
+	for i := range g.Window() + 3 {
+		ids = append(ids, int32('a'+i*7%26))
+	}
+	_, tokens, _ := pieces(t, g, generate.Request{IDs: ids, Slide: true, Echo: true, LogProbs: 1, PromptLogProbs: true, Tokens: 2})
+	require.Len(t, tokens, len(ids)+2)
+	last := g.Window()
+	_, next, _ := pieces(t, g, generate.Request{IDs: ids[:last], Tokens: 1, LogProbs: 257})
+	assert.Contains(t, next[0].Top, generate.Token{ID: ids[last], Text: tokens[last].Text, LogProb: tokens[last].LogProb})
+	_, after, _ := pieces(t, g, generate.Request{IDs: ids, Slide: true, LogProbs: 1, Tokens: 2})
+	assert.Equal(t, after, tokens[len(ids):])
 }

@@ -23,7 +23,7 @@ func (p *Program) bind() error {
 		}
 		p.inputs[n.Name()] = value
 		if shape := n.Shape(); p.tokens == 0 && n.Dtype() == tensor.Int32 && len(shape) == 2 {
-			p.tokens = shape[1]
+			p.rows, p.tokens = shape[0], shape[1]
 		}
 	}
 	if p.options.Cache != nil && p.tokens == 0 {
@@ -64,6 +64,12 @@ func (p *Program) bindDevice() error {
 }
 
 func (p *Program) compile() (err error) {
+	if c := p.options.Cache; c != nil {
+		if err := c.join(p.builder); err != nil {
+			return err
+		}
+		p.cached = true
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			err = errors.Errorf("gorgonia: %v", r)

@@ -22,6 +22,7 @@ type Builder struct {
 	block   int           // current recomputation block, 0: none
 
 	blockCount int
+	cacheParts int              // of the Cache, that ops have taken so far
 	names      map[string]bool  // names of inputs and parameters
 	hooked     []*gorgonia.Node // hook nodes, for Program to keep
 

@@ -2,22 +2,32 @@ package graph
 
 import (
 	"github.com/pkg/errors"
-	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// Cache holds what a generating program needs of the tokens that it has seen: for each attention
-// of the model their keys and values [batch, KV, capacity, Dh], for each op that looks at the last
-// few tokens alone what it carries of those. Shapes are static in Gorgonia: a program of one token a
-// row runs again and again, its position is the cache's length.
+// Cache holds what a generating model needs of the tokens that it has seen, in rows of up to capacity
+// tokens: for each attention their keys and values [batch, KV, capacity, Dh], for each op that looks at
+// the last few tokens alone what it carries of those. Each row has a length of its own. Shapes are
+// static in Gorgonia, so that several programs of one model may share a Cache: one of a token a row,
+// which runs again and again, and others that read a prompt many tokens at a time. RunOptions.Rows say
+// which rows of the cache those of a program stand for. A Cache is not safe for concurrent use.
 type Cache struct {
 	batch, capacity int
-	length          int
-	layers          []*CacheLayer
-	// now is where the rows stand, next where they will stand once the run under way has
-	// succeeded.
-	now, next []CacheRow
+	rows            []cacheRow
+	parts           []*CacheLayer
+	complete        bool // a program has been compiled: later ones have the same parts
+	programs        int  // that are open
+
+	running []kernel.CachedRow // what the rows of the run under way stand for
+	next    []CacheRow         // where they will stand once it has succeeded
+	device  cacheDevice
+}
+
+// cacheRow is where a row of a Cache stands.
+type cacheRow struct {
+	length, turn int32
+	CacheRow
 }
 
 // CacheRow is what is needed of a row's earlier tokens to find where documents start.
@@ -26,135 +36,111 @@ type CacheRow struct {
 	Previous int32 // its last token, -1 before the first
 }
 
-// CacheLayer is one op's part of a Cache.
-type CacheLayer struct {
-	memory interface{ SetLength(n int) } // a kernel.KVCache or a kernel.CarriedRows
-	// Device is the same on a device: keys and values [2, batch, KV, capacity, padded Dh], or rows
-	// [batch, slots, width].
-	Device DeviceMemory
+// RunRow says what a row of a program stands for in a run.
+type RunRow struct {
+	Row    int // of the cache
+	Tokens int // how many of the program's tokens are new; those after them may be any and count for nothing
 }
 
-// NewCache returns an empty cache for rows of up to capacity tokens. One Cache serves
-// one model: its ops take their parts in the order they are built.
+// NewCache returns an empty cache of batch rows of up to capacity tokens. One Cache serves the programs
+// of one model: its ops take their parts in the order they are built.
 func NewCache(batch, capacity int) (*Cache, error) {
 	if batch < 1 || capacity < 1 {
 		return nil, errors.Errorf("graph: cache: want at least one row and one token, got batch %d, capacity %d", batch, capacity)
 	}
-	c := &Cache{batch: batch, capacity: capacity, now: make([]CacheRow, batch), next: make([]CacheRow, batch)}
+	c := &Cache{batch: batch, capacity: capacity, rows: make([]cacheRow, batch), running: make([]kernel.CachedRow, 0, batch), next: make([]CacheRow, batch)}
 	c.Reset()
 	return c, nil
 }
 
+// Rows is the number of rows.
+func (c *Cache) Rows() int { return c.batch }
+
 // Len returns how many tokens of a row it has.
-func (c *Cache) Len() int { return c.length }
+func (c *Cache) Len(row int) int { return int(c.rows[row].length) }
 
 // Capacity returns how many tokens a row can hold.
 func (c *Cache) Capacity() int { return c.capacity }
 
-// Reset forgets all tokens.
-func (c *Cache) Reset() {
-	c.setLength(0)
-	for i := range c.now {
-		c.now[i] = CacheRow{Previous: -1}
+// Reset forgets the tokens of some rows, of all if none is named.
+func (c *Cache) Reset(rows ...int) {
+	for _, row := range rows {
+		c.rows[row] = cacheRow{CacheRow: CacheRow{Previous: -1}}
 	}
-	copy(c.next, c.now)
+	if len(rows) == 0 {
+		for row := range c.rows {
+			c.Reset(row)
+		}
+	}
 }
 
-// checkUnused checks that no program uses the cache yet: a second one's ops would get
-// memories of their own and see nothing of the first one's tokens.
-func (c *Cache) checkUnused() error {
-	if len(c.layers) > 0 {
-		return errors.New("graph: cache: want one that no other program uses, got one in use: make a cache for each program")
-	}
-	return nil
-}
-
-// Rows checks the number of rows of a graph's tokens.
-func (c *Cache) Rows(batch int) error {
-	if c != nil && batch != c.batch {
-		return errors.Errorf("tokens: want %d rows as the cache has, got %d", c.batch, batch)
+// CheckRows checks the number of rows of a graph's tokens.
+func (c *Cache) CheckRows(batch int) error {
+	if c != nil && batch > c.batch {
+		return errors.Errorf("tokens: want at most the %d rows that the cache has, got %d", c.batch, batch)
 	}
 	return nil
 }
 
-// checkRoom checks that so many more tokens fit.
-func (c *Cache) checkRoom(tokens int) error {
-	if c.length+tokens > c.capacity {
+// begin readies a run of a program of so many rows and tokens a row. rows are what they stand for;
+// nil: the first ones, with all their tokens.
+func (c *Cache) begin(rows []RunRow, batch, tokens int) error {
+	if len(rows) > batch {
+		return errors.Errorf("graph: cache: want at most the program's %d rows, got %d", batch, len(rows))
+	}
+	c.running, c.device.uploaded = c.running[:0], false
+	for i := range batch {
+		r := RunRow{}
+		switch {
+		case i < len(rows):
+			r = rows[i]
+		case rows == nil:
+			r = RunRow{i, tokens}
+		}
+		if err := c.checkRow(r, tokens); err != nil {
+			return err
+		}
+		at := c.rows[r.Row]
+		c.running = append(c.running, kernel.CachedRow{Row: int32(r.Row), Past: at.length, Tokens: int32(r.Tokens), Turn: at.turn})
+		c.next[i] = at.CacheRow
+	}
+	return nil
+}
+
+// checkRow checks that a row of a run is there, has no other row's tokens in the run, and has room.
+func (c *Cache) checkRow(r RunRow, most int) error {
+	switch {
+	case r.Row < 0 || r.Row >= c.batch:
+		return errors.Errorf("graph: cache: want a row of 0 to %d, got %d", c.batch-1, r.Row)
+	case r.Tokens < 0 || r.Tokens > most:
+		return errors.Errorf("graph: cache: row %d: want at most the program's %d tokens, got %d", r.Row, most, r.Tokens)
+	}
+	if length := c.Len(r.Row); length+r.Tokens > c.capacity {
 		return errors.Errorf("graph: cache: want room for %d more tokens after %d, got a capacity of %d: make a larger cache or Reset it",
-			tokens, c.length, c.capacity)
+			r.Tokens, length, c.capacity)
+	}
+	for _, other := range c.running {
+		if r.Tokens > 0 && other.Tokens > 0 && int(other.Row) == r.Row {
+			return errors.Errorf("graph: cache: row %d: want it once in a run, got it twice", r.Row)
+		}
 	}
 	return nil
 }
 
-// Row returns the position of a row.
-func (c *Cache) Row(i int) CacheRow { return c.now[i] }
+// advance moves past the tokens of the run that has succeeded.
+func (c *Cache) advance() {
+	for i, r := range c.running {
+		if r.Tokens > 0 {
+			c.rows[r.Row] = cacheRow{length: r.Past + r.Tokens, turn: 1 - r.Turn, CacheRow: c.next[i]}
+		}
+	}
+}
 
-// SetNext sets the position that a row has once the current run has succeeded.
+// Running tells what row i of the run under way stands for.
+func (c *Cache) Running(i int) kernel.CachedRow { return c.running[i] }
+
+// Row returns the position of row i of the run under way before it.
+func (c *Cache) Row(i int) CacheRow { return c.rows[c.running[i].Row].CacheRow }
+
+// SetNext sets the position that row i of the run under way has once it has succeeded.
 func (c *Cache) SetNext(i int, r CacheRow) { c.next[i] = r }
-
-// advance moves past the tokens of a program's run.
-func (c *Cache) advance(tokens int) {
-	c.setLength(c.length + tokens)
-	copy(c.now, c.next)
-}
-
-func (c *Cache) setLength(n int) {
-	c.length = n
-	for _, l := range c.layers {
-		l.memory.SetLength(n)
-	}
-}
-
-// Layer adds the part of one more attention, of so many heads of keys and values.
-func (c *Cache) Layer(dt tensor.Dtype, heads, headDim int) (*CacheLayer, error) {
-	if _, err := sizeOf([]int{2, c.batch, heads, c.capacity, headDim}); err != nil {
-		return nil, errors.Wrap(err, "cache")
-	}
-	if dt == tensor.Float64 {
-		return addLayer(c, func() (*kernel.KVCache[float64], error) {
-			return kernel.NewKVCache[float64](c.batch, heads, c.capacity, headDim)
-		})
-	}
-	return addLayer(c, func() (*kernel.KVCache[float32], error) {
-		return kernel.NewKVCache[float32](c.batch, heads, c.capacity, headDim)
-	})
-}
-
-// Carry adds the part of one more op that looks at the last tokens of a row, of width entries each:
-// slots of them, as many as a run has new tokens and as it looks back.
-func (c *Cache) Carry(dt tensor.Dtype, slots, width int) (*CacheLayer, error) {
-	if _, err := sizeOf([]int{c.batch, slots, width}); err != nil {
-		return nil, errors.Wrap(err, "cache")
-	}
-	if dt == tensor.Float64 {
-		return addLayer(c, func() (*kernel.CarriedRows[float64], error) {
-			return kernel.NewCarriedRows[float64](c.batch, slots, width)
-		})
-	}
-	return addLayer(c, func() (*kernel.CarriedRows[float32], error) {
-		return kernel.NewCarriedRows[float32](c.batch, slots, width)
-	})
-}
-
-// addLayer adds the part that a function makes.
-func addLayer[M interface{ SetLength(n int) }](c *Cache, make func() (M, error)) (*CacheLayer, error) {
-	memory, err := make()
-	if err != nil {
-		return nil, err
-	}
-	m := &CacheLayer{memory: memory}
-	c.layers = append(c.layers, m)
-	return m, nil
-}
-
-// KV returns the keys and values that an attention has cached.
-func KV[T kernel.Float](m *CacheLayer) *kernel.KVCache[T] {
-	kv, _ := m.memory.(*kernel.KVCache[T])
-	return kv
-}
-
-// Carried returns the rows that an op carries.
-func Carried[T kernel.Float](m *CacheLayer) *kernel.CarriedRows[T] {
-	rows, _ := m.memory.(*kernel.CarriedRows[T])
-	return rows
-}

@@ -13,13 +13,20 @@ import (
 )
 
 // cachedGraph is attention over looked-up tokens [rows, seq].
-func cachedGraph(rows, seq int) graph.BuildFunc {
+func cachedGraph(rows, seq int) graph.BuildFunc { return cachedGraphOf(rows, seq, 2, 1) }
+
+// cachedGraphOf has so many attentions with a head of so many entries.
+func cachedGraphOf(rows, seq, dim, attentions int) graph.BuildFunc {
 	return func(b *graph.Builder) (graph.Roots, error) {
 		tokens := b.Input("tokens", tensor.Int32, rows, seq)
 		starts := attention.DocumentStarts(b, tokens, 2)
-		qkv := embedding.Gather(b, b.Param(graph.ParamSpec{Name: "e", Shape: []int{5, 3, 1, 2}, Init: graph.Normal(1)}), tokens, 1)
+		qkv := embedding.Gather(b, b.Param(graph.ParamSpec{Name: "e", Shape: []int{5, 3, 1, dim}, Init: graph.Normal(1)}), tokens, 1)
 		o := attention.Options{Heads: 1, Seq: seq, Scale: 1, Starts: starts}
-		return graph.Roots{Outputs: gorgonia.Nodes{attention.Causal(b, qkv, o)}}, nil
+		var roots graph.Roots
+		for range attentions {
+			roots.Outputs = append(roots.Outputs, attention.Causal(b, qkv, o))
+		}
+		return roots, nil
 	}
 }
 
@@ -39,10 +46,15 @@ func TestCacheErrors(t *testing.T) {
 	require.NoError(t, err)
 	defer p.Close()
 	require.Same(t, cache, p.Builder().Cache())
-	_, err = compile(cache, cachedGraph(2, 1))
-	optest.RequireLine(t, err, "want one that no other program uses")
+	second, err := compile(cache, cachedGraph(1, 2))
+	require.NoError(t, err)
+	second.Close()
+	_, err = compile(cache, cachedGraphOf(2, 1, 3, 1))
+	optest.RequireLine(t, err, "want float32 keys and values of 1 heads of 2 on the cpu, as in the programs before, got float32 keys and values of 1 heads of 3")
+	_, err = compile(cache, cachedGraphOf(2, 1, 2, 2))
+	optest.RequireLine(t, err, "want the 1 parts of the programs before, got more")
 	_, err = compile(newCache(), cachedGraph(3, 1))
-	optest.RequireLine(t, err, "want 2 rows as the cache has, got 3")
+	optest.RequireLine(t, err, "want at most the 2 rows that the cache has, got 3")
 	_, err = compile(newCache(), func(b *graph.Builder) (graph.Roots, error) {
 		qkv := b.Input("qkv", tensor.Float32, 2, 6)
 		return graph.Roots{Outputs: gorgonia.Nodes{attention.Causal(b, qkv, attention.Options{Heads: 1, Seq: 1, Scale: 1})}}, nil
@@ -83,11 +95,11 @@ func TestCacheLength(t *testing.T) {
 	defer p.Close()
 	for range 2 {
 		for i := range 3 {
-			require.Equal(t, i, cache.Len())
-			before := append([]graph.CacheRow(nil), cache.AllRows()...)
+			require.Equal(t, i, cache.Len(0))
+			before := cache.AllRows()
 			p.Ints("tokens")[0], p.Ints("tokens")[1] = 2, 9
 			optest.RequireLine(t, p.Run(graph.RunOptions{}), "got 9")
-			require.Equal(t, i, cache.Len())
+			require.Equal(t, i, cache.Len(1))
 			require.Equal(t, before, cache.AllRows())
 			p.Ints("tokens")[0], p.Ints("tokens")[1] = int32(i), 1
 			require.NoError(t, p.Run(graph.RunOptions{}))
@@ -96,4 +108,38 @@ func TestCacheLength(t *testing.T) {
 		optest.RequireLine(t, p.Run(graph.RunOptions{}), "want room for 1 more tokens after 3, got a capacity of 3")
 		cache.Reset()
 	}
+}
+
+// TestCacheRows: a run counts for the rows that it names, by as many tokens as they have; what cannot be is refused
+// before anything runs.
+func TestCacheRows(t *testing.T) {
+	cache, err := graph.NewCache(4, 5)
+	require.NoError(t, err)
+	p, err := graph.Compile(graph.ProgramOptions{Options: graph.Options{Threads: 1, Cache: cache}}, cachedGraph(2, 3))
+	require.NoError(t, err)
+	defer p.Close()
+	lengths := func() (n []int) {
+		for row := range cache.Rows() {
+			n = append(n, cache.Len(row))
+		}
+		return n
+	}
+	require.NoError(t, p.Run(graph.RunOptions{Rows: []graph.RunRow{{Row: 3, Tokens: 2}, {Row: 1, Tokens: 3}}}))
+	require.NoError(t, p.Run(graph.RunOptions{Rows: []graph.RunRow{{Row: 1, Tokens: 1}}}))
+	require.NoError(t, p.Run(graph.RunOptions{Rows: []graph.RunRow{}}))
+	require.Equal(t, []int{0, 4, 0, 2}, lengths())
+	for want, rows := range map[string][]graph.RunRow{
+		"want a row of 0 to 3, got 4":                        {{Row: 4, Tokens: 1}},
+		"want a row of 0 to 3, got -1":                       {{Row: -1}},
+		"row 2: want at most the program's 3 tokens, got 4":  {{Row: 2, Tokens: 4}},
+		"room for 3 more tokens after 4":                     {{Row: 2, Tokens: 1}, {Row: 1, Tokens: 3}},
+		"row 2: want it once in a run, got it twice":         {{Row: 2, Tokens: 1}, {Row: 2, Tokens: 1}},
+		"want at most the program's 2 rows, got 3":           {{Row: 0}, {Row: 1}, {Row: 2}},
+		"row 0: want at most the program's 3 tokens, got -1": {{Row: 0, Tokens: -1}},
+	} {
+		optest.RequireLine(t, p.Run(graph.RunOptions{Rows: rows}), want)
+	}
+	require.Equal(t, []int{0, 4, 0, 2}, lengths())
+	cache.Reset(1)
+	require.Equal(t, []int{0, 0, 0, 2}, lengths())
 }

@@ -43,7 +43,12 @@ func (b *Builder) SetProfile(on bool) { b.runtime.profile = on }
 func (b *Builder) HookedNodes() gorgonia.Nodes { return b.hooked }
 
 // AllRows are where the cache's rows stand.
-func (c *Cache) AllRows() []CacheRow { return c.now }
+func (c *Cache) AllRows() (rows []CacheRow) {
+	for _, r := range c.rows {
+		rows = append(rows, r.CacheRow)
+	}
+	return rows
+}
 
 // Bytes are the arena's.
 func (p *plan) Bytes() int { return p.bytes }
@@ -62,7 +67,7 @@ func (v *interval) Where() (start, end, offset, bytes int) { return v.start, v.e
 
 // CacheEntries is the number of keys' and values' entries of a cache in 32 bits.
 func CacheEntries(c *Cache) (n int) {
-	for _, l := range c.layers {
+	for _, l := range c.parts {
 		n += len(KV[float32](l).K) + len(KV[float32](l).V)
 	}
 	return n

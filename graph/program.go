@@ -47,7 +47,9 @@ type Program struct {
 	plan      *plan
 	vm        gorgonia.VM
 	inputs    map[string]*tensor.Dense
-	tokens    int // that a cached program advances a row by
+	rows      int  // with a Cache: of the tokens
+	tokens    int  // a row
+	cached    bool // it counts among the Cache's open programs
 	runs      stopwatch
 }
 
@@ -81,15 +83,13 @@ func Compile(o ProgramOptions, build BuildFunc) (*Program, error) {
 	if build == nil {
 		return nil, errors.New("graph: want a function that builds the graph, got nil")
 	}
-	if o.Cache != nil {
-		if err := o.Cache.checkUnused(); err != nil {
-			return nil, err
-		}
-	}
 	p := &Program{options: o, build: build}
 	for _, s := range stages() {
 		if err := s.run(p); err != nil {
 			p.Close()
+			if o.Cache != nil {
+				o.Cache.forget()
+			}
 			return nil, errors.Wrapf(err, "graph: %s", s.name)
 		}
 	}

@@ -11,15 +11,18 @@ type RunOptions struct {
 	Accumulate bool   // add to the parameter gradients instead of replacing them
 	Step       uint64 // training step, for dropout masks
 	Profile    bool   // time the run and each op in it, for Program.Profile
+	// Rows say, with a Cache, which of its rows those of the program stand for, and how many of their tokens
+	// are new; program rows beyond them have none. nil: the cache's first rows, with all tokens.
+	Rows []RunRow
 }
 
-// Run executes the program once. With a Cache it then moves past the tokens it was given.
+// Run executes the program once. With a Cache its rows then move past the tokens they were given.
 func (p *Program) Run(o RunOptions) error {
 	if p.vm == nil {
 		return errors.New("graph: want an open program, got a closed one")
 	}
 	if c := p.options.Cache; c != nil {
-		if err := c.checkRoom(p.tokens); err != nil {
+		if err := c.begin(o.Rows, p.rows, p.tokens); err != nil {
 			return err
 		}
 	}
@@ -37,7 +40,7 @@ func (p *Program) Run(o RunOptions) error {
 		return errors.Wrap(err, "graph: run")
 	}
 	if c := p.options.Cache; c != nil {
-		c.advance(p.tokens)
+		c.advance()
 	}
 	return nil
 }
@@ -47,6 +50,10 @@ func (p *Program) Close() {
 	if p.vm != nil {
 		_ = p.vm.Close()
 		p.vm = nil
+	}
+	if p.cached {
+		p.cached = false
+		p.options.Cache.leave()
 	}
 	if p.builder == nil {
 		return

@@ -34,9 +34,6 @@ func (p *Program) rebuild(n *gorgonia.Node) error {
 	if p.options.salt >= hashTries {
 		return errors.Errorf("node %q: want a hash of its own, got another node's in %d graphs in a row: change its name", n.Name(), hashTries)
 	}
-	if p.options.Cache != nil {
-		p.options.Cache.layers = nil
-	}
 	if err := p.buildGraph(); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -38,15 +39,16 @@ func TestEvalOfARun(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(got.Stdout, "\n"))
 		var keys map[string]float64
 		require.NoError(t, json.Unmarshal([]byte(got.Stdout), &keys))
-		assert.Len(t, keys, 4)
-		for _, key := range []string{"tokens", "loss", "perplexity", "bits_per_byte"} {
+		assert.Len(t, keys, 7)
+		for _, key := range []string{"tokens", "loss", "perplexity", "bits_per_byte", "loss_stderr", "perplexity_stderr", "bits_per_byte_stderr"} {
 			assert.Positive(t, keys[key], key)
 		}
 	}
 	plain := onOneThread("-checkpoint", run.Dir)
 	assert.Equal(t, cli.ExitOK, plain.Code)
-	assert.Equal(t, fmt.Sprintf("tokens         192\nloss           %.6f\nperplexity     %.4f\nbits per byte  %.6f\n",
-		run.Result.Final.Loss, run.Result.Final.Perplexity, run.Result.Final.BitsPerByte), plain.Stdout)
+	assert.Equal(t, fmt.Sprintf("tokens         192\nloss           %.6f ± S\nperplexity     %.4f ± S\nbits per byte  %.6f ± S\n",
+		run.Result.Final.Loss, run.Result.Final.Perplexity, run.Result.Final.BitsPerByte), regexp.MustCompile(`± 0\.0?\d\d?\d?\n`).ReplaceAllString(plain.Stdout, "± S\n"))
+	assert.Equal(t, plain.Stdout, onOneThread("-checkpoint", run.Dir).Stdout, "the resamples are seeded")
 	assert.Equal(t, 50, scoreOf(t, onOneThread("-checkpoint", run.Dir, "-tokens", "50", "-json")).Tokens)
 }
 
@@ -111,7 +113,7 @@ func TestEvalIDs(t *testing.T) {
 	got := onOneThread("-checkpoint", gpt2, "-ids", "1,2,3,112")
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, `^tokens         3\nloss           \d\.\d{6}\nperplexity     [\d.]+\n$`, got.Stdout)
-	assert.Regexp(t, `"bits_per_byte":null}\n$`, onOneThread("-checkpoint", gpt2, "-ids", "1,2,3,112", "-json").Stdout)
+	assert.Regexp(t, `"bits_per_byte":null,"bits_per_byte_stderr":null}\n$`, onOneThread("-checkpoint", gpt2, "-ids", "1,2,3,112", "-json").Stdout)
 	assert.Regexp(t, `^1\t""\t\d\.\d+\n2\t""\t`, onOneThread("-checkpoint", gpt2, "-ids", "1,2,3,112", "-per-token").Stdout)
 
 	run := clitest.Train(t)
@@ -144,6 +146,16 @@ func TestEvalRefuses(t *testing.T) {
 		{"id beyond the vocabulary", []string{"-checkpoint", run.Dir, "-ids", "1,257"}, "-ids: token 1: want an id of 0 to 256, got 257"},
 		{"text and ids", []string{"-checkpoint", run.Dir, "-ids", "1,2", "-data", text}, "want one of -data and -ids, got both"},
 		{"threads", []string{"-checkpoint", run.Dir, "-threads", "-1"}, "-threads: want >= 0, got -1"},
+		{"bootstrap", []string{"-checkpoint", run.Dir, "-bootstrap", "1"}, "-bootstrap: want >= 2, got 1"},
+		{"by", []string{"-checkpoint", run.Dir, "-by", "letter"}, `-by: want one of position, token, document, got "letter"`},
+		{"top", []string{"-checkpoint", run.Dir, "-by", "token", "-top", "0"}, "-top: want >= 1, got 0"},
+		{"figure of nothing", []string{"-checkpoint", run.Dir, "-figure", "x.svg"}, "-figure: want -by with it"},
+		{"figure of several", []string{run.Dir, run.Dir, "-by", "token", "-figure", "x.svg"}, "-figure: want -by position or one checkpoint"},
+		{"tokens of several", []string{run.Dir, run.Dir, "-per-token"}, "-per-token: want one checkpoint, got 2"},
+		{"ids of several", []string{run.Dir, run.Dir, "-ids", "1,2"}, "-ids: want one checkpoint, got 2"},
+		{"second checkpoint", []string{run.Dir, filepath.Join(empty, "none")}, "no such file or directory"},
+		{"shots without a task", []string{run.Dir, "-shots", "1"}, "-shots: want it with -task alone"},
+		{"text with a task", []string{run.Dir, "-task", "x.jsonl", "-data", text}, "-data: want it with text alone"},
 		{"flag", []string{"-chekpoint", run.Dir}, "did you mean -checkpoint?"},
 	} {
 		t.Run(c.name, func(t *testing.T) { clitest.Call(Command(models.Standard()), c.args...).Refused(t, c.want) })
@@ -164,7 +176,8 @@ func TestEvalHelp(t *testing.T) {
 	got := clitest.Call(Command(models.Standard()), "-h")
 	assert.Equal(t, cli.ExitOK, got.Code)
 	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n"))
-	for _, name := range []string{"-checkpoint PATH", "-data FILES", "-json", "-per-token", "-text-field NAME", "-tokens N", "-threads N"} {
+	assert.Contains(t, got.Stdout, "\n\nA task instead of text:\n  -task FILE.jsonl ")
+	for _, name := range []string{"-by GROUP", "-shots N", "-format NAME", "-checkpoint PATH", "-data FILES", "-json", "-per-token", "-text-field NAME", "-tokens N", "-threads N"} {
 		assert.Contains(t, got.Stdout, "\n  "+name)
 	}
 }

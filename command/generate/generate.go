@@ -23,6 +23,8 @@ func Command(zoo models.Zoo, stdin io.Reader) cli.Command {
 			`go run ./cmd/generate -checkpoint runs/quickstart -prompt "func " -tokens 200 -temperature 0.8`,
 			"# three samples, each up to the end of the function",
 			`go run ./cmd/generate -checkpoint runs/quickstart -prompt "func " -n 3 -stop $'\n}\n'`,
+			"# a prompt after the other; Ctrl-C stops a text, Ctrl-D ends",
+			"go run ./cmd/generate -checkpoint runs/quickstart -interactive",
 			"# continue a file, of which the model sees the end; write JSON with text, token ids and speed",
 			"go run ./cmd/generate -checkpoint runs/quickstart -slide -json <main.go",
 		},
@@ -30,15 +32,19 @@ func Command(zoo models.Zoo, stdin io.Reader) cli.Command {
 			"The prompt and its continuation are written to standard output as they are generated. A note",
 			"on standard error says when the model ended the document before -tokens.",
 			"",
-			"Without -prompt, -prompt-file and -ids, the prompt is read from standard input, if that is",
-			"not a terminal. One line break at the end of a file or of standard input is dropped.",
+			"Without a flag that gives prompts, the prompt is read from standard input, if that is not a",
+			"terminal. One line break at the end of a file or of standard input is dropped.",
+			"",
+			"The logits are changed, and tokens chosen, in this order: -logit-bias, -repetition-penalty,",
+			"-temperature, -top-k, -top-p, -min-p. docs/generate.md has the equations.",
 			"",
 			"The same model, prompt and flags give the same text on the same type of processor with the",
 			"same number of -threads.",
 			"",
 			"-json writes one object per sample: sample (from 0), seed, prompt, prompt_ids, text (without",
 			"the prompt), ids, tokens, finish_reason (tokens: -tokens were generated; document: the model",
-			"ended the document; stop: a -stop string was generated), tokens_per_s.",
+			"ended the document; stop: a -stop string was generated), tokens_per_s; with -logprobs also",
+			"logprobs: id, token, logprob and top, the likeliest in its place, for each token.",
 		},
 		Flags: c.flags,
 		Run:   c.run,
@@ -53,6 +59,7 @@ type call struct {
 	stop    cli.List
 	bias    cli.List
 	samples int
+	stream  bool
 	json    bool
 	window  int
 }
@@ -70,7 +77,9 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.Uint64Var(&c.request.Seed, "seed", 0, "seed of the random numbers: `N`")
 	flags.Var(&c.stop, "stop", "stop where the model generates `TEXT`, which is left out; may be repeated")
 	flags.IntVar(&c.samples, "n", 1, "generate `N` samples: the first with -seed, the others with seeds derived from it")
-	flags.BoolVar(&c.json, "json", false, "write one JSON object per sample")
+	flags.IntVar(&c.request.LogProbs, "logprobs", 0, "after a text, list the log probability of each of its tokens and the `N` likeliest in its place, by the model's own distribution")
+	flags.BoolVar(&c.stream, "stream", true, "write a text as it is generated; -stream=false: when it is complete")
+	flags.BoolVar(&c.json, "json", false, "write one JSON object per sample, when it is complete")
 	flags.BoolVar(&c.request.Slide, "slide", false, "of a prompt that is longer than the window, let the model see the end alone")
 	flags.IntVar(&c.window, "window", 0, "let the model see the last `N` tokens at most; 0: its training length, with ALiBi 4 times that")
 }
@@ -101,8 +110,11 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if err != nil {
 		return err
 	}
-	if c.request.Prompt, c.request.IDs, err = c.prompt.read(ctx, out, tokenizer != nil, p.Spec.Vocab); err != nil {
-		return err
+	var prompts []source
+	if !c.prompt.interactive || tokenizer == nil {
+		if prompts, err = c.prompt.read(ctx, out, tokenizer != nil, p.Spec.Vocab); err != nil {
+			return err
+		}
 	}
 	if c.request.LogitBias, err = biases(c.bias, tokenizer); err != nil {
 		return cli.Usage(err)
@@ -112,5 +124,9 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 		return cli.Usage(cli.ByFlag(err))
 	}
 	defer g.Close()
-	return newSampling(c, g, tokenizer, out).run(ctx)
+	s := &sampling{call: c, generator: g, tokenizer: tokenizer, out: out, prompts: prompts}
+	if c.prompt.interactive {
+		return s.interactive(ctx)
+	}
+	return s.run(ctx)
 }

@@ -104,8 +104,8 @@ func TestGenerateRefuses(t *testing.T) {
 		{"samples", []string{"-n", "0"}, "-n: want >= 1, got 0"},
 		{"samples, not a number", []string{"-n", "many"}, `-n: want a whole number, got "many"`},
 		{"empty stop string", []string{"-stop", ""}, "-stop: want a value, got an empty one"},
-		{"two prompts", []string{"-prompt", "a", "-prompt-file", "b"}, "want one of -prompt, -prompt-file and -ids, got -prompt and -prompt-file"},
-		{"text and ids", []string{"-prompt", "", "-ids", "1"}, "want one of -prompt, -prompt-file and -ids, got -prompt and -ids"},
+		{"two prompts", []string{"-prompt", "a", "-prompt-file", "b"}, "want one of -prompt, -prompt-file, -prompts, -ids and -interactive, got -prompt and -prompt-file"},
+		{"text and ids", []string{"-prompt", "", "-ids", "1"}, "want one of -prompt, -prompt-file, -prompts, -ids and -interactive, got -prompt and -ids"},
 		{"no prompt file", []string{"-prompt-file", ""}, "-prompt-file: want a file's name, or - for standard input, got nothing"},
 		{"missing prompt file", []string{"-prompt-file", "no/such.txt"}, "-prompt-file: no/such.txt: open: no such file or directory"},
 		{"folder as prompt file", []string{"-prompt-file", run.Dir}, "-prompt-file: " + run.Dir + ": read: is a directory"},
@@ -173,7 +173,7 @@ func TestGenerateHelp(t *testing.T) {
 	assert.Equal(t, cli.ExitOK, got.Code)
 	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n"))
 	for _, name := range []string{"-checkpoint PATH", "-prompt TEXT", "-tokens N", "-temperature T", "-top-k K", "-top-p P", "-seed N", "-threads N", "-window N",
-		"-prompt-file FILE", "-ids 1,2,3", "-n N", "-stop TEXT", "-json"} {
+		"-prompt-file FILE", "-ids 1,2,3", "-n N", "-stop TEXT", "-json", "-min-p P", "-repetition-penalty C", "-logit-bias TOKEN=VALUE", "-logprobs N", "-stream", "-interactive", "-slide", "-prompts FILE"} {
 		assert.Contains(t, got.Stdout, "\n  "+name)
 	}
 }

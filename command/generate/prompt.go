@@ -24,15 +24,24 @@ const waiting = 2 * time.Second
 
 // prompt is the flags that say what to continue.
 type prompt struct {
-	stdin           io.Reader
-	text, file, ids string
-	set             *flag.FlagSet
+	stdin                 io.Reader
+	text, file, list, ids string
+	interactive           bool
+	set                   *flag.FlagSet
+}
+
+// source is one text's prompt: a text or token ids.
+type source struct {
+	text string
+	ids  []int32
 }
 
 func (p *prompt) flags(flags *flag.FlagSet) {
 	p.set = flags
 	flags.StringVar(&p.text, "prompt", "", "continue `TEXT`")
 	flags.StringVar(&p.file, "prompt-file", "", "continue the text of `FILE`, of at most 4 MiB; -: standard input")
+	flags.StringVar(&p.list, "prompts", "", "continue each line of `FILE`; of a .jsonl, each line's string, or its object's \"prompt\"")
+	flags.BoolVar(&p.interactive, "interactive", false, "read prompts from the terminal, a line each, and continue one after the other")
 	flags.StringVar(&p.ids, "ids", "", "continue the token ids `1,2,3` (no BOS is added), and write ids instead of text")
 }
 
@@ -43,26 +52,36 @@ func (p *prompt) given(name string) bool {
 	return found
 }
 
-// check refuses two prompts in one call.
+// check refuses prompts given in two ways.
 func (p *prompt) check() error {
 	var given []string
-	for _, name := range []string{"prompt", "prompt-file", "ids"} {
+	for _, name := range []string{"prompt", "prompt-file", "prompts", "ids", "interactive"} {
 		if p.given(name) {
 			given = append(given, "-"+name)
 		}
 	}
 	switch {
 	case len(given) > 1:
-		return cli.Usagef("want one of -prompt, -prompt-file and -ids, got %s", strings.Join(given, " and "))
+		return cli.Usagef("want one of -prompt, -prompt-file, -prompts, -ids and -interactive, got %s", strings.Join(given, " and "))
 	case p.given("prompt-file") && p.file == "":
 		return cli.Usagef("-prompt-file: want a file's name, or - for standard input, got nothing")
+	case p.given("prompts") && p.list == "":
+		return cli.Usagef("-prompts: want a file's name, got nothing")
 	}
 	return nil
 }
 
-// read returns the prompt, a text or ids below vocab. spells tells whether the model has
-// a tokenizer.
-func (p *prompt) read(ctx context.Context, out cli.Output, spells bool, vocab int) (string, []int32, error) {
+// read returns the prompts, texts or ids below vocab. spells tells whether the model has a
+// tokenizer.
+func (p *prompt) read(ctx context.Context, out cli.Output, spells bool, vocab int) ([]source, error) {
+	if p.list != "" && spells {
+		return p.readList(ctx)
+	}
+	text, ids, err := p.readOne(ctx, out, spells, vocab)
+	return []source{{text, ids}}, err
+}
+
+func (p *prompt) readOne(ctx context.Context, out cli.Output, spells bool, vocab int) (string, []int32, error) {
 	switch {
 	case p.given("ids"):
 		ids, err := cli.ParseIDs(p.ids, vocab)

@@ -13,55 +13,73 @@ import (
 	"github.com/residua-go/residua/internal/cli"
 )
 
-// sampling generates a call's samples one after the other.
+// sampling generates a call's texts one after the other.
 type sampling struct {
 	*call
 	generator *generate.Generator
 	tokenizer data.Tokenizer // nil: the model has none
 	out       cli.Output
+	prompts   []source
 	tokens    int           // of all samples
 	time      time.Duration // that they took
 }
 
-func newSampling(c *call, g *generate.Generator, t data.Tokenizer, out cli.Output) *sampling {
-	return &sampling{call: c, generator: g, tokenizer: t, out: out}
+// sample is one text to generate.
+type sample struct {
+	request generate.Request
+	name    string // which prompt and sample it is; "" where there is one
+	index   int    // of the samples of its prompt
 }
 
 func (s *sampling) run(ctx context.Context) error {
 	if s.samples > 1 && s.request.Temperature == 0 {
 		s.out.Note("at temperature 0 all samples are the same")
 	}
-	for i := range s.samples {
-		if err := s.sample(ctx, i); err != nil {
-			s.speed()
-			return err
+	defer s.speed()
+	for p := range s.prompts {
+		for i := range s.samples {
+			if err := s.write(ctx, s.sample(p, i)); err != nil {
+				return err
+			}
 		}
 	}
-	s.speed()
 	return nil
 }
 
-// sample generates sample i and writes it.
-func (s *sampling) sample(ctx context.Context, i int) error {
+// sample is sample i of prompt p.
+func (s *sampling) sample(p, i int) sample {
 	r := s.request
+	r.Prompt, r.IDs = s.prompts[p].text, s.prompts[p].ids
 	r.Seed = generate.SampleSeed(s.request.Seed, i)
-	write := s.text
+	var name []string
+	if len(s.prompts) > 1 {
+		name = append(name, fmt.Sprintf("prompt %d of %d", p+1, len(s.prompts)))
+	}
+	if s.samples > 1 {
+		name = append(name, fmt.Sprintf("sample %d of %d", i+1, s.samples))
+	}
+	return sample{r, strings.Join(name, ", "), i}
+}
+
+// write generates a sample and writes it.
+func (s *sampling) write(ctx context.Context, a sample) error {
+	form := s.text
 	switch {
 	case s.json:
-		write = s.object
+		form = s.object
 	case s.given("ids"):
-		write = s.ids
+		form = s.ids
 	}
-	if s.samples > 1 && !s.json {
-		if err := s.out.Print(fmt.Sprintf("--- sample %d of %d, seed %d\n", i+1, s.samples, r.Seed)); err != nil {
+	if a.name != "" && !s.json {
+		if err := s.out.Print(fmt.Sprintf("--- %s, seed %d\n", a.name, a.request.Seed)); err != nil {
 			return err
 		}
 	}
-	result, err := write(ctx, r, i)
+	result, err := form(ctx, a)
 	s.tokens += result.Tokens
 	s.time += result.Time
 	if err == nil {
-		s.notes(result, i)
+		s.notes(result, a)
 	}
 	var long *generate.WindowError
 	if errors.As(err, &long) {
@@ -72,84 +90,85 @@ func (s *sampling) sample(ctx context.Context, i int) error {
 
 func (s *sampling) given(flag string) bool { return s.prompt.given(flag) }
 
-// text writes a sample's text as it comes.
-func (s *sampling) text(ctx context.Context, r generate.Request, _ int) (generate.Result, error) {
-	r.Echo = true
-	ended := true // nothing, or a line break
-	result, err := s.generator.Generate(ctx, r, func(piece generate.Piece) error {
-		ended = strings.HasSuffix(piece.Text, "\n") || ended && piece.Text == ""
-		return s.out.Print(piece.Text)
-	})
-	if ended {
-		return result, err
-	}
-	if failed := s.out.Print("\n"); err == nil {
+// text writes a sample's text as it comes, or when it is complete, then the table of its log
+// probabilities.
+func (s *sampling) text(ctx context.Context, a sample) (generate.Result, error) {
+	a.request.Echo = true
+	t := printed{out: s.out, stream: s.stream, ended: true}
+	result, err := s.generator.Generate(ctx, a.request, t.add)
+	if failed := t.end(); err == nil {
 		err = failed
+	}
+	if err == nil && a.request.LogProbs > 0 {
+		err = s.table(t.tokens)
 	}
 	return result, err
 }
 
+// printed is a text on standard output.
+type printed struct {
+	out    cli.Output
+	stream bool // as it comes
+	held   strings.Builder
+	tokens []generate.Token
+	ended  bool // nothing has been added yet, or a line break at last
+}
+
+func (t *printed) add(p generate.Piece) error {
+	t.tokens = append(t.tokens, p.Tokens...)
+	if p.Text != "" {
+		t.ended = strings.HasSuffix(p.Text, "\n")
+	}
+	if t.stream {
+		return t.out.Print(p.Text)
+	}
+	t.held.WriteString(p.Text)
+	return nil
+}
+
+// end writes what is held, also of a text that was interrupted, and ends its line.
+func (t *printed) end() error {
+	if !t.ended {
+		t.held.WriteString("\n")
+	}
+	if t.held.Len() == 0 {
+		return nil
+	}
+	return t.out.Print(t.held.String())
+}
+
 // ids writes a sample's token ids, the prompt's first; those that there are if it is
-// interrupted.
-func (s *sampling) ids(ctx context.Context, r generate.Request, _ int) (generate.Result, error) {
-	result, err := s.generator.Generate(ctx, r, nil)
+// interrupted. The table of their log probabilities follows.
+func (s *sampling) ids(ctx context.Context, a sample) (generate.Result, error) {
+	var tokens []generate.Token
+	result, err := s.generator.Generate(ctx, a.request, func(p generate.Piece) error {
+		tokens = append(tokens, p.Tokens...)
+		return nil
+	})
 	if result.PromptTokens == 0 {
 		return result, err // refused
 	}
 	if failed := s.out.Print(cli.FormatIDs(append(result.PromptIDs, result.IDs...)) + "\n"); err == nil {
 		err = failed
 	}
+	if err == nil && a.request.LogProbs > 0 {
+		err = s.table(tokens)
+	}
 	return result, err
 }
 
-// object is what -json says of a sample.
-type object struct {
-	Sample          int           `json:"sample"`
-	Seed            uint64        `json:"seed"`
-	Prompt          *string       `json:"prompt,omitempty"` // none: the model has no tokenizer
-	PromptIDs       []int32       `json:"prompt_ids"`
-	Text            *string       `json:"text,omitempty"`
-	IDs             []int32       `json:"ids"`
-	Tokens          int           `json:"tokens"`
-	FinishReason    generate.Stop `json:"finish_reason"`
-	TokensPerSecond float64       `json:"tokens_per_s"`
-}
-
-// object writes a sample as a JSON object, when it is complete.
-func (s *sampling) object(ctx context.Context, r generate.Request, i int) (generate.Result, error) {
-	var text strings.Builder
-	result, err := s.generator.Generate(ctx, r, func(piece generate.Piece) error {
-		text.WriteString(piece.Text)
-		return nil
-	})
-	if err != nil {
-		return result, err
-	}
-	o := object{Sample: i, Seed: r.Seed, PromptIDs: result.PromptIDs, IDs: append([]int32{}, result.IDs...), Tokens: result.Tokens,
-		FinishReason: result.Stop, TokensPerSecond: result.TokensPerSecond()}
-	if s.tokenizer != nil {
-		prompt, continued := r.Prompt, text.String()
-		if s.given("ids") {
-			prompt = s.tokenizer.Decode(r.IDs)
-		}
-		o.Prompt, o.Text = &prompt, &continued
-	}
-	return result, s.out.PrintJSON(o)
-}
-
 // notes says what a sample left out.
-func (s *sampling) notes(result generate.Result, i int) {
-	if result.PromptTokens > s.generator.Window() && i == 0 {
-		s.out.Note(fmt.Sprintf("the prompt has %d tokens, the model saw the last %d (-slide)", result.PromptTokens, s.generator.Window()))
-	}
-	if result.Stop != generate.StopDocument || s.json {
-		return
-	}
+func (s *sampling) notes(result generate.Result, a sample) {
 	which := ""
-	if s.samples > 1 {
-		which = fmt.Sprintf("sample %d: ", i+1)
+	if a.name != "" {
+		which = a.name + ": "
 	}
-	s.out.Note(fmt.Sprintf("%sthe model ended the document after %d of %d tokens", which, result.Tokens, s.request.Tokens))
+	if result.PromptTokens > s.generator.Window() && a.index == 0 {
+		s.out.Note(fmt.Sprintf("%sthe prompt has %d tokens, the model saw the last %d (-slide)", which, result.PromptTokens, s.generator.Window()))
+	}
+	if result.Stop == generate.StopDocument && !s.json {
+		s.out.Note(fmt.Sprintf("%sthe model ended the document after %d of %d tokens", which, result.Tokens, s.request.Tokens))
+	}
 }
 
 // speed tells a person how fast it went.

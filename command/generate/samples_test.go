@@ -3,6 +3,10 @@ package generate
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -114,4 +118,75 @@ func TestModelWithoutATokenizer(t *testing.T) {
 	assert.Equal(t, got, "5,6,7,"+cli.FormatIDs(o.IDs)+"\n")
 	assert.Nil(t, o.Text)
 	assert.Nil(t, o.Prompt)
+}
+
+// TestTextsThatAreNotStreamed are the same, in one piece.
+func TestTextsThatAreNotStreamed(t *testing.T) {
+	run := clitest.Train(t)
+	args := []string{"-checkpoint", run.Dir, "-prompt", "line", "-tokens", "30", "-temperature", "1"}
+	assert.Equal(t, text(t, args...), text(t, append(args, "-stream=false")...))
+}
+
+// TestPrompts: each line's text is that of the line alone.
+func TestPrompts(t *testing.T) {
+	run := clitest.Train(t)
+	write := func(name, content string) string {
+		path := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+		return path
+	}
+	args := []string{"-checkpoint", run.Dir, "-tokens", "12", "-temperature", "1", "-seed", "4"}
+	want := "--- prompt 1 of 2, seed 4\n" + text(t, append(args, "-prompt", "line 7")...) + "--- prompt 2 of 2, seed 4\n" + text(t, append(args, "-prompt", `"says"`)...)
+	assert.Equal(t, want, text(t, append(args, "-prompts", write("list.txt", "line 7\r\n\n\"says\"\n"))...))
+	assert.Equal(t, want, text(t, append(args, "-prompts", write("list.jsonl", `"line 7"`+"\n"+`{"prompt": "\"says\"", "id": 3}`))...))
+
+	four := objects(t, append(args, "-n", "2", "-prompts", write("list.txt", "line 7\nsays"))...)
+	require.Len(t, four, 4)
+	for i, o := range four {
+		assert.Equal(t, []string{"line 7", "says"}[i/2], *o.Prompt)
+		assert.Equal(t, i%2, o.Sample)
+	}
+	for content, want := range map[string]string{"": "want a prompt on each line, got nothing", "\"a\"\n[1]": `list.jsonl:2: want a JSON string, or an object with "prompt", got "[1]"`} {
+		clitest.Call(silent(), append(args, "-prompts", write("list.jsonl", content))...).Refused(t, want)
+	}
+	clitest.Call(silent(), append(args, "-prompts", "no/such.txt")...).Refused(t, "-prompts: no/such.txt: open: no such file or directory")
+	clitest.Call(silent(), append(args, "-prompts", "")...).Refused(t, "-prompts: want a file's name, got nothing")
+	clitest.Call(silent(), append(args, "-prompts", "a", "-interactive")...).Refused(t, "want one of -prompt, -prompt-file, -prompts, -ids and -interactive, got -prompts and -interactive")
+}
+
+// TestLogProbs: a line a token after the text, and the same numbers as JSON.
+func TestLogProbs(t *testing.T) {
+	run := clitest.Train(t, "train.steps=60")
+	args := []string{"-checkpoint", run.Dir, "-prompt", "line 7", "-tokens", "5", "-temperature", "0", "-logprobs", "2"}
+	alone, table, found := strings.Cut(text(t, args...), "\n\n")
+	require.True(t, found)
+	o := objects(t, args...)[0]
+	assert.Equal(t, alone, "line 7"+*o.Text)
+	require.Len(t, o.LogProbs, 5)
+	lines := strings.Split(strings.TrimSpace(table), "\n")
+	require.Len(t, lines, 6)
+	assert.Equal(t, []string{"token", "id", "ln", "p", "p", "likeliest"}, strings.Fields(lines[0]))
+	for i, l := range o.LogProbs {
+		assert.Equal(t, o.IDs[i], l.ID)
+		require.Len(t, l.Top, 2)
+		assert.Equal(t, l.LogProb, l.Top[0].LogProb, "greedy")
+		assert.Less(t, l.Top[1].LogProb, l.LogProb)
+		assert.True(t, strings.HasPrefix(lines[i+1], strconv.Quote(l.Token)+" "), lines[i+1])
+		assert.Contains(t, lines[i+1], fmt.Sprintf("  %d ", l.ID))
+		assert.Contains(t, lines[i+1], fmt.Sprintf("  %.4f  %.3f  %q %.3f  %q ", l.LogProb, math.Exp(l.LogProb), l.Token, math.Exp(l.LogProb), l.Top[1].Token))
+	}
+	assert.Contains(t, text(t, "-checkpoint", gpt2HF, "-ids", "5", "-tokens", "1", "-logprobs", "1"), "\ntoken  id")
+}
+
+// TestBiasAndPenaltyOfTheCall reach the draws.
+func TestBiasAndPenaltyOfTheCall(t *testing.T) {
+	run := clitest.Train(t)
+	args := []string{"-checkpoint", run.Dir, "-prompt", "line", "-tokens", "4", "-temperature", "0"}
+	assert.Equal(t, "linezzzz\n", text(t, append(args, "-logit-bias", "z=100")...))
+	assert.Equal(t, "line====\n", text(t, append(args, "-logit-bias", "==100")...))
+	assert.Equal(t, "line7777\n", text(t, append(args, "-logit-bias", `"7"=100`)...))
+	assert.Equal(t, "line\a\a\a\a\n", text(t, append(args, "-logit-bias", `7=100`)...), "an id")
+	varied := text(t, append(args, "-logit-bias", "z=100", "-logit-bias", "y=95", "-logit-bias", "x=90", "-logit-bias", "w=85", "-repetition-penalty", "2")...)
+	assert.Equal(t, "linezyxw\n", varied)
+	assert.Equal(t, text(t, args...), text(t, append(args, "-temperature", "9", "-min-p", "1")...))
 }

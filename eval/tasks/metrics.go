@@ -15,21 +15,22 @@ type Metric struct {
 	StdErr float64 // NaN where there is none: of one document
 }
 
-// MarshalJSON writes {"task", "format", "shots", "documents", "truncated", "metrics"}; metrics has each by its name, and its standard error as
-// NAME_stderr, null for what is not finite.
+// MarshalJSON writes {"checkpoint", "task", "format", "shots", "documents", "truncated", "metrics"}, checkpoint only if it is
+// known; metrics has each by its name, and its standard error as NAME_stderr, null for what is not finite.
 func (r Result) MarshalJSON() ([]byte, error) {
 	metrics := map[string]*float64{}
 	for _, m := range r.Metrics {
 		metrics[m.Name], metrics[m.Name+"_stderr"] = finite(m.Value), finite(m.StdErr)
 	}
 	return json.Marshal(struct {
-		Task      string              `json:"task"`
-		Format    string              `json:"format"`
-		Shots     int                 `json:"shots"`
-		Documents int                 `json:"documents"`
-		Truncated int                 `json:"truncated"`
-		Metrics   map[string]*float64 `json:"metrics"`
-	}{r.Task, r.Format, r.Shots, r.Documents, r.Truncated, metrics})
+		Checkpoint string              `json:"checkpoint,omitempty"`
+		Task       string              `json:"task"`
+		Format     string              `json:"format"`
+		Shots      int                 `json:"shots"`
+		Documents  int                 `json:"documents"`
+		Truncated  int                 `json:"truncated"`
+		Metrics    map[string]*float64 `json:"metrics"`
+	}{r.Checkpoint, r.Task, r.Format, r.Shots, r.Documents, r.Truncated, metrics})
 }
 
 func finite(x float64) *float64 {

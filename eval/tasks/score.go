@@ -13,13 +13,14 @@ import (
 
 // Result is what a model scored on a task.
 type Result struct {
-	Task      string   // its file
-	Format    string   // the format's name
-	Shots     int      // examples before each document
-	Documents int      // that were asked
-	Truncated int      // requests longer than the model's training length, whose beginning it did not see
-	Metrics   []Metric // in lm-eval's names and order
-	Samples   []Sample // one a document
+	Checkpoint string   // of the model, if whoever asks sets it
+	Task       string   // its file
+	Format     string   // the format's name
+	Shots      int      // examples before each document
+	Documents  int      // that were asked
+	Truncated  int      // requests longer than the model's training length, whose beginning it did not see
+	Metrics    []Metric // in lm-eval's names and order
+	Samples    []Sample // one a document
 }
 
 // Sample is what a model said of one document.

@@ -1,7 +1,8 @@
-// Attention of a few new tokens over the keys and values of earlier ones, kept in caches [batch, kv_heads, capacity, dim]. It reads
+// Attention of a few new tokens over the keys and values of earlier ones, kept in caches [rows, kv_heads, capacity, dim]. It reads
 // the caches once and is as fast as memory is, so that a long row is split over several blocks (Dao et al. 2023,
 // Flash-Decoding). dim is a multiple of 8.
 #include "attention.cuh"
+#include "cachedrow.cuh"
 
 // load4_rotated loads the numbers c .. c + 3 of a row of dim, rotated by the angles of its position, if not null.
 template <typename A>
@@ -18,18 +19,20 @@ DEVICE void load4_rotated(float x[4], const A *row, int c, int dim, const float 
   }
 }
 
-// attention_append puts the keys, rotated, and values of qkv [batch * seq, heads + 2 kv_heads, dim] into the caches after the first `past`
-// positions. A thread four numbers of a head of a token.
+// attention_append puts the keys, rotated, and values of qkv [batch * seq, heads + 2 kv_heads, dim] into the caches, those of the
+// tokens that count, after what these have of the rows. A thread four numbers of a head of a token.
 template <typename A>
 DEVICE void attention_append(A *keys, A *values, const A *qkv, const float *angles, i64 n, int seq, int heads, int kv_heads, int dim,
-                             int past, int capacity) {
+                             const CachedRow *rows, int capacity) {
   i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= n) return;
   int c = i % (dim / 4) * 4, head = i / (dim / 4) % kv_heads;
   i64 token = i / (dim / 4) / kv_heads;
-  int position = past + token % seq;
+  CachedRow row = rows[token / seq];
+  int number = token % seq, position = row.past + number;
+  if (number >= row.tokens) return;
   const A *own = qkv + (token * (heads + 2 * kv_heads) + heads + head) * dim;
-  i64 to = ((token / seq * kv_heads + head) * capacity + position) * dim + c;
+  i64 to = ((static_cast<i64>(row.row) * kv_heads + head) * capacity + position) * dim + c;
   float x[4];
   load4_rotated(x, own, c, dim, angles == nullptr ? nullptr : angles + static_cast<i64>(position) * dim);
   store4(keys + to, x);
@@ -107,16 +110,18 @@ DEVICE float combine(const float *parts, int n, int stride, int c, float &top, f
 }
 
 // attention_decode computes o [batch * seq, heads, dim] of the queries of qkv [batch * seq, heads + 2 kv_heads, dim], which come after
-// the first `past` positions of the caches. The grid is [batch * seq * heads, splits]; with several splits `parts` [queries,
-// splits, 2 + dim] gets their parts.
+// what the caches have of their rows, 0 for tokens that count for nothing. The grid is [batch * seq * heads, splits]; with several
+// splits `parts` [queries, splits, 2 + dim] gets their parts.
 template <typename A, int D>
 DEVICE void attention_decode(A *o, float *parts, const A *qkv, const A *keys, const A *values, const int *starts,
                              const float *slopes, const float *angles, float scale, int seq, int heads, int kv_heads, int dim,
-                             int past, int capacity) {
+                             const CachedRow *rows, int capacity) {
   constexpr int groups = attention_threads / 8;
   __shared__ float shared[groups * (D + 2)];
   i64 query = blockIdx.x, token = query / heads;
-  int head = query % heads, last = past + token % seq, lane = threadIdx.x % 8;
+  CachedRow stands = rows[token / seq];
+  bool counts = token % seq < stands.tokens;
+  int head = query % heads, last = counts ? stands.past + token % seq : -1, lane = threadIdx.x % 8;
   const A *own = qkv + (token * (heads + 2 * kv_heads) + head) * dim;
   float q[D / 64][8];
 #pragma unroll
@@ -124,13 +129,13 @@ DEVICE void attention_decode(A *o, float *parts, const A *qkv, const A *keys, co
     int c = i / 2 * 64 + lane * 8 + i % 2 * 4;
     float *x = &q[i / 2][i % 2 * 4];
     x[0] = x[1] = x[2] = x[3] = 0.0f;
-    if (c < dim) load4_rotated(x, own, c, dim, angles == nullptr ? nullptr : angles + static_cast<i64>(last) * dim);
+    if (c < dim) load4_rotated(x, own, c, dim, angles == nullptr ? nullptr : angles + static_cast<i64>(max(last, 0)) * dim);
 #pragma unroll
     for (int k = 0; k < 4; k++) x[k] *= scale * log2_e;
   }
-  int first = starts == nullptr ? 0 : min(max(starts[token], 0), last);
+  int first = starts == nullptr || !counts ? 0 : min(max(starts[token], 0), last);
   int share = (last - first) / gridDim.y + 1, begin = first + blockIdx.y * share;
-  i64 pair = (token / seq * kv_heads + head / (heads / kv_heads)) * capacity * dim;
+  i64 pair = (static_cast<i64>(stands.row) * kv_heads + head / (heads / kv_heads)) * capacity * dim;
   Part<D> part = {-INFINITY, 0.0f, {}};
   attend<D == 256 ? 2 : 4>(part, q, keys + pair, values + pair, dim, begin, min(begin + share, last + 1), last,
                            slopes == nullptr ? 0.0f : slopes[head] * log2_e);
@@ -143,7 +148,7 @@ DEVICE void attention_decode(A *o, float *parts, const A *qkv, const A *keys, co
   for (int c = threadIdx.x; c < dim; c += attention_threads) {
     float top, sum, x = combine(shared, groups, D + 2, c, top, sum);
     if (gridDim.y == 1) {
-      store(o + query * dim + c, x / sum);
+      store(o + query * dim + c, counts ? x / sum : 0.0f);
       continue;
     }
     to[2 + c] = x;
@@ -157,15 +162,15 @@ DEVICE void attention_combine(A *o, const float *parts, int splits, int dim) {
   i64 query = blockIdx.x;
   for (int c = threadIdx.x; c < dim; c += blockDim.x) {
     float top, sum, x = combine(parts + query * splits * (2 + dim), splits, 2 + dim, c, top, sum);
-    store(o + query * dim + c, x / sum);
+    store(o + query * dim + c, sum > 0.0f ? x / sum : 0.0f);  // 0 without a key: a token that counts for nothing
   }
 }
 
 #define ATTENTION_DECODE(name, A, D)                                                                                     \
   KERNEL(attention_threads)                                                                                              \
   name(A *o, float *parts, const A *qkv, const A *keys, const A *values, const int *starts, const float *slopes,         \
-       const float *angles, float scale, int seq, int heads, int kv_heads, int dim, int past, int capacity) {            \
-    attention_decode<A, D>(o, parts, qkv, keys, values, starts, slopes, angles, scale, seq, heads, kv_heads, dim, past,  \
+       const float *angles, float scale, int seq, int heads, int kv_heads, int dim, const CachedRow *rows, int capacity) { \
+    attention_decode<A, D>(o, parts, qkv, keys, values, starts, slopes, angles, scale, seq, heads, kv_heads, dim, rows,  \
                            capacity);                                                                                    \
   }
 ATTENTION_DECODE(attention_decode_64_f32, float, 64)
@@ -176,12 +181,12 @@ ATTENTION_DECODE(attention_decode_128_bf16, bf16, 128)
 ATTENTION_DECODE(attention_decode_256_bf16, bf16, 256)
 
 KERNEL(256) attention_append_f32(float *keys, float *values, const float *qkv, const float *angles, i64 n, int seq, int heads,
-                                 int kv_heads, int dim, int past, int capacity) {
-  attention_append(keys, values, qkv, angles, n, seq, heads, kv_heads, dim, past, capacity);
+                                 int kv_heads, int dim, const CachedRow *rows, int capacity) {
+  attention_append(keys, values, qkv, angles, n, seq, heads, kv_heads, dim, rows, capacity);
 }
 KERNEL(256) attention_append_bf16(bf16 *keys, bf16 *values, const bf16 *qkv, const float *angles, i64 n, int seq, int heads,
-                                  int kv_heads, int dim, int past, int capacity) {
-  attention_append(keys, values, qkv, angles, n, seq, heads, kv_heads, dim, past, capacity);
+                                  int kv_heads, int dim, const CachedRow *rows, int capacity) {
+  attention_append(keys, values, qkv, angles, n, seq, heads, kv_heads, dim, rows, capacity);
 }
 KERNEL(128) attention_combine_f32(float *o, const float *parts, int splits, int dim) { attention_combine(o, parts, splits, dim); }
 KERNEL(128) attention_combine_bf16(bf16 *o, const float *parts, int splits, int dim) { attention_combine(o, parts, splits, dim); }

@@ -7,6 +7,17 @@
 // with a tile's keys, the values come; while it multiplies with these, the next keys come.
 #pragma once
 #include "attention_products.cuh"
+#include "cachedrow.cuh"
+
+// clear_rows sets the rows first .. first + ROWS - 1 of y, those before `end`, to 0.
+template <int ROWS, typename A>
+DEVICE void clear_rows(Rows<A> y, int first, int end) {
+  float zeros[4] = {};
+  int quads = y.dim / 4;
+  for (int i = threadIdx.x; i < ROWS * quads; i += attention_threads) {
+    if (first + i / quads < end) store4(y.row(first + i / quads) + i % quads * 4, zeros);
+  }
+}
 
 // Softmax is the state of the rows' online softmax: their largest logit, and this lane's part of the sums.
 template <int M>
@@ -95,32 +106,41 @@ DEVICE void forward_tiles(float (&o)[M][D / 8][4], Softmax<M> &softmax, A *q_til
 }
 
 // attention_forward computes o [batch * seq, heads, dim] and lse [batch, heads, seq], if not null, from qkv [batch * seq,
-// heads + 2 kv_heads, dim]. With keys and values [batch, kv_heads, capacity, dim], not null, it attends over the first past + seq positions
-// of these instead, rotated already, and the queries come after `past` of them.
+// heads + 2 kv_heads, dim]. With keys and values [cached rows, kv_heads, capacity, dim], not null, it attends
+// over these instead, rotated already: `cached` [batch] says which row of them is whose, how many of its positions come before the
+// queries, and how many of these count. The others' o may be anything finite.
 // The grid is [batch * heads, blocks of queries], those that see the most keys first.
 template <typename P, int D, int M, int KEYS, typename A>
 DEVICE void attention_forward(A *o, float *lse, const A *qkv, const A *keys, const A *values, const int *starts, const float *slopes,
-                              const float *angles, float scale, int seq, int heads, int kv_heads, int dim, int past, int capacity) {
+                              const float *angles, float scale, int seq, int heads, int kv_heads, int dim, const CachedRow *cached,
+                              int capacity) {
   DYNAMIC_SHARED(A, tiles);  // q [64 M, D], k [KEYS, D], v [KEYS, D]
   constexpr int queries = 64 * M, staged = D + 8;
   int pair = blockIdx.x, first = (gridDim.y - 1 - blockIdx.y) * queries, warp = threadIdx.x / 32;
   Rows<const A> q = packed_rows(qkv, 0, pair, seq, heads, kv_heads, dim);
   Rows<const A> k = packed_rows(qkv, 1, pair, seq, heads, kv_heads, dim), v = packed_rows(qkv, 2, pair, seq, heads, kv_heads, dim);
   const float *key_angles = angles;
+  int past = 0, tokens = seq;
   if (keys != nullptr) {
-    i64 at = static_cast<i64>(pair / (heads / kv_heads)) * capacity * dim;
+    CachedRow stands = cached[pair / heads];
+    past = stands.past, tokens = stands.tokens;
+    i64 at = (static_cast<i64>(stands.row) * kv_heads + pair % heads / (heads / kv_heads)) * capacity * dim;
     k = Rows<const A>{keys + at, dim, dim}, v = Rows<const A>{values + at, dim, dim};
     key_angles = nullptr;
     if (angles != nullptr) angles += static_cast<i64>(past) * dim;
   }
+  if (first >= tokens) {
+    clear_rows<queries>(out_rows(o, pair, seq, heads, dim), first, seq);
+    return;
+  }
   Mask mask = mask_of(scale, slopes, starts, pair, seq, heads, past);
-  Sight<M> sight(mask, first + warp * 16 * M, seq);
+  Sight<M> sight(mask, first + warp * 16 * M, tokens);
   Softmax<M> softmax;
   float out[M][D / 8][4];  // [queries, D]
   clear(out);
-  load_rotated<queries, D>(tiles, q, first, seq, angles);
+  load_rotated<queries, D>(tiles, q, first, tokens, angles);
   forward_tiles<P, D, M, KEYS>(out, softmax, tiles, k, v, key_angles, mask, sight, block_first(sight),
-                               past + min(first + queries, seq));
+                               past + min(first + queries, tokens));
   softmax.finish(out, lse == nullptr ? nullptr : lse + static_cast<i64>(pair) * seq, first + warp * 16 * M, seq);
   __syncthreads();
   float *rows = reinterpret_cast<float *>(tiles);  // [64 M, D + 8], over all tiles
@@ -133,8 +153,8 @@ DEVICE void attention_forward(A *o, float *lse, const A *qkv, const A *keys, con
 #define ATTENTION_FORWARD(name, P, D, M, KEYS)                                                                             \
   KERNEL(attention_threads)                                                                                                \
   name(P::Number *o, float *lse, const P::Number *qkv, const P::Number *keys, const P::Number *values, const int *starts,  \
-       const float *slopes, const float *angles, float scale, int seq, int heads, int kv_heads, int dim, int past,         \
-       int capacity) {                                                                                                     \
+       const float *slopes, const float *angles, float scale, int seq, int heads, int kv_heads, int dim,                   \
+       const CachedRow *cached, int capacity) {                                                                            \
     attention_forward<P, D, M, KEYS>(o, lse, qkv, keys, values, starts, slopes, angles, scale, seq, heads, kv_heads, dim,  \
-                                     past, capacity);                                                                      \
+                                     cached, capacity);                                                                    \
   }

@@ -1,5 +1,6 @@
 // A stream of n rows a token that is written by the delta rule and read through a causal convolution over positions, as one row,
 // and the gradients.
+#include "cachedrow.cuh"
 #include "vector.cuh"
 
 // inverse_norm is 1 / sqrt(|y|^2 + eps^2).
@@ -106,19 +107,28 @@ DEVICE void delta_write_grad(A* dx, A* dy, float* dgate, float* dvalues, const A
 DELTA_WRITE_GRAD(delta_write_grad_f32, float)
 DELTA_WRITE_GRAD(delta_write_grad_bf16, bf16)
 
+// carried_row is where [cached rows, 2, back] have a position of a row before the run's first token.
+DEVICE i64 carried_row(const CachedRow& row, int position, int back) {
+  return (static_cast<i64>(row.row) * 2 + row.turn) * back + position % back;
+}
+
 // delta_read computes u_t = sum over lags j from first to last, and rows c, of r[c] f[taps - 1 - j, c] x_(t-j)[c], elementwise,
-// with x [rows, slots, n, width], f [taps, n, width] or null (1), u [tokens, width]. Token t is at position past + t mod seq of its
-// row, which is in slot p mod slots; positions before starts[t] (null: 0) are left out. Four columns a thread in blocks of 256.
+// with x [tokens, n, width], f [taps, n, width] or null (1), u [tokens, width]. Token t is number t mod seq of its row; positions
+// before starts[t] (null: 0) are left out. With `rows`, not null, what is before a row's first token comes from carried
+// [cached rows, 2, back, n, width], where position p is in slot p mod back. Four columns a thread in blocks of 256.
 template <typename A>
 DEVICE void delta_read(A* u, const A* x, const float* f, const float* r, const int* starts, int tokens, int seq, int n, int width,
-                       int taps, int first, int last, int slots, int past) {
+                       int taps, int first, int last, const A* carried, const CachedRow* rows, int back) {
   Quad q = quad_of(tokens, width);
   if (q.count <= 0) return;
-  int position = past + static_cast<int>(q.row % seq);
+  int number = static_cast<int>(q.row % seq), position = number;
+  CachedRow stands = {0, 0, 0, 0};
+  if (rows != nullptr) stands = rows[q.row / seq], position += stands.past;
   last = min(last, position - (starts == nullptr ? 0 : starts[q.row]));
   float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f}, v[4], w[4] = {1.0f, 1.0f, 1.0f, 1.0f};
   for (int lag = first; lag <= last; lag++) {
-    const A* from = x + (q.row / seq * slots + (position - lag) % slots) * n * width + q.column;
+    const A* from = x + (q.row - lag) * n * width + q.column;
+    if (lag > number) from = carried + carried_row(stands, position - lag, back) * n * width + q.column;
     for (int c = 0; c < n; c++) {
       read4(from + static_cast<i64>(c) * width, q.count, v);
       if (f != nullptr) read4(f + (static_cast<i64>(taps - 1 - lag) * n + c) * width + q.column, q.count, w);
@@ -131,28 +141,35 @@ DEVICE void delta_read(A* u, const A* x, const float* f, const float* r, const i
 
 #define DELTA_READ(name, A)                                                                                                   \
   KERNEL(256) name(A* u, const A* x, const float* f, const float* r, const int* starts, int tokens, int seq, int n, int width, \
-                   int taps, int first, int last, int slots, int past) {                                                      \
-    delta_read(u, x, f, r, starts, tokens, seq, n, width, taps, first, last, slots, past);                                    \
+                   int taps, int first, int last, const A* carried, const CachedRow* rows, int back) {                         \
+    delta_read(u, x, f, r, starts, tokens, seq, n, width, taps, first, last, carried, rows, back);                            \
   }
 
 DELTA_READ(delta_read_f32, float)
 DELTA_READ(delta_read_bf16, bf16)
 
-// delta_carry puts x [tokens, size] into the slots of its positions. Four entries a thread in blocks of 256.
+// delta_carry keeps the last `back` positions of each row for the next run, of x [batch * seq, size] and of what came before. A row of
+// the grid a position. Four entries a thread in blocks of 256.
 template <typename A>
-DEVICE void delta_carry(A* carried, const A* x, int tokens, int seq, int size, int slots, int past) {
-  Quad q = quad_of(tokens, size);
+DEVICE void delta_carry(A* carried, const A* x, const CachedRow* rows, int batch, int seq, int size, int back) {
+  Quad q = quad_of(batch * back, size);
   if (q.count <= 0) return;
+  i64 row = q.row / back;
+  CachedRow stands = rows[row], next = stands;
+  next.turn = 1 - stands.turn;
+  int position = stands.past + stands.tokens - 1 - static_cast<int>(q.row % back), number = position - stands.past;
+  if (stands.tokens == 0 || position < 0) return;
   float v[4];
-  read4(x + q.row * size + q.column, q.count, v);
-  write4(carried + (q.row / seq * slots + (past + q.row % seq) % slots) * size + q.column, q.count, v);
+  const A* from = number >= 0 ? x + (row * seq + number) * size : carried + carried_row(stands, position, back) * size;
+  read4(from + q.column, q.count, v);
+  write4(carried + carried_row(next, position, back) * size + q.column, q.count, v);
 }
 
-KERNEL(256) delta_carry_f32(float* carried, const float* x, int tokens, int seq, int size, int slots, int past) {
-  delta_carry(carried, x, tokens, seq, size, slots, past);
+KERNEL(256) delta_carry_f32(float* carried, const float* x, const CachedRow* rows, int batch, int seq, int size, int back) {
+  delta_carry(carried, x, rows, batch, seq, size, back);
 }
-KERNEL(256) delta_carry_bf16(bf16* carried, const bf16* x, int tokens, int seq, int size, int slots, int past) {
-  delta_carry(carried, x, tokens, seq, size, slots, past);
+KERNEL(256) delta_carry_bf16(bf16* carried, const bf16* x, const CachedRow* rows, int batch, int seq, int size, int back) {
+  delta_carry(carried, x, rows, batch, seq, size, back);
 }
 
 // delta_read_grad computes dx_t[c] = addend_t[c] + the sum over lags j of r[c] f[taps - 1 - j, c] du_(t+j), of the terms of

@@ -1,10 +1,10 @@
 // Where tokens stand in their rows, and where their documents begin.
 #include "prelude.cuh"
 
-// positions numbers the tokens of each row of seq tokens, from first on; one token a thread.
-KERNEL(256) positions(int* y, int first, int seq, int tokens) {
+// positions numbers the tokens of each row of seq tokens; one token a thread.
+KERNEL(256) positions(int* y, int seq, int tokens) {
   int i = blockIdx.x * 256 + threadIdx.x;
-  if (i < tokens) y[i] = first + i % seq;
+  if (i < tokens) y[i] = i % seq;
 }
 
 // document_starts computes for each token the index in its row of its document's first token: the last BOS before it, or

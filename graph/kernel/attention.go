@@ -87,7 +87,7 @@ type Attention[T Float] struct {
 	dout   []T // like out; nil unless Backward runs
 	dqkv   []T // like qkv; nil unless Backward runs
 	cache  *KVCache[T]
-	past   int // position of query 0: the length of the cache, 0 without one
+	cached []CachedRow // what the rows stand for; nil without a cache
 
 	whole   int // the groups of the (batch, head) pairs [0, whole) are one worker's each, the rest are split
 	rope    ropeTable[T]
@@ -96,6 +96,7 @@ type Attention[T Float] struct {
 	path    path
 	rows    path // the settled one
 	kernels *microkernels
+	longest int // the most positions that a row has: tokens, and those in the cache
 }
 
 // Forward computes out [batch*seq, heads, headDim] and lse [batch, heads, seq], the
@@ -133,7 +134,7 @@ func (t *attentionForwardGroups[T]) Part(worker, lo, hi int) {
 		if pair+1 < hi {
 			v.next = pair + 1
 		}
-		a.prepare(v, 0, a.past+a.d.Seq)
+		a.prepare(v, 0, v.past+v.tokens)
 		for block := range a.blocks() {
 			a.attend(&a.workers[worker], v, block)
 		}
@@ -175,11 +176,18 @@ func balanced(item, n int) int {
 
 // attend computes one block of queries of one pair over all the keys it sees.
 func (a *Attention[T]) attend(w *attentionWorker[T], v attentionView[T], block int) {
-	i0, i1 := a.block(block)
+	i0, end := a.block(block)
+	i1 := min(end, v.tokens)
+	for i := max(i0, i1); i < end; i++ { // tokens that count for nothing
+		clear(a.out[a.outRow(v.row, v.head, i):][:a.d.HeadDim])
+	}
+	if i0 >= i1 {
+		return
+	}
 	w.beginRows(i1 - i0)
 	first := a.firstKey(v.row, i0, i1)
-	for j0 := first; j0 < a.past+i1; j0 += attentionKeys {
-		s := attentionSpan{i0, i1, j0, min(j0+attentionKeys, a.past+i1)}
+	for j0 := first; j0 < v.past+i1; j0 += attentionKeys {
+		s := attentionSpan{i0, i1, j0, min(j0+attentionKeys, v.past+i1), v.past}
 		a.keyScores(w, v, s)
 		a.softmaxRows(w, v, s)
 		a.multiplyRows(w.scores, v.v, 1, s, w.sum, j0 > first)

@@ -114,7 +114,7 @@ func (t *attentionBackwardQueries[T]) Part(worker, lo, hi int) {
 func (a *Attention[T]) span(row, block, j0, j1 int) (s attentionSpan, first, ok bool) {
 	i0, i1 := a.block(block)
 	key := a.firstKey(row, i0, i1)
-	s = attentionSpan{i0, i1, max(j0, key), min(j1, i1)}
+	s = attentionSpan{i0, i1, max(j0, key), min(j1, i1), 0}
 	return s, j0 <= key, s.j0 < s.j1
 }
 

@@ -27,16 +27,23 @@ func feed[T Float](t *testing.T, p *Pool, c attentionCase, cache *KVCache[T], qk
 			}
 		}
 		out := fullOfNaN[T](c.Batch * n * width)
-		require.NoError(t, a.ForwardCached(p, out, in, cache, starts, d))
-		require.Equal(t, first, cache.Length)
+		require.NoError(t, a.ForwardCached(p, out, in, cache, cachedRows(c.Batch, first, n), starts, d))
 		for row := range c.Batch {
 			copy(all[(row*c.Seq+first)*width:], out[row*n*width:(row+1)*n*width])
 		}
-		cache.Advance(n)
 		first += n
 	}
 	require.Equal(t, c.Seq, first)
 	return all
+}
+
+// cachedRows are rows of equal length that get n tokens more.
+func cachedRows(batch, past, n int) []CachedRow {
+	rows := make([]CachedRow, batch)
+	for i := range rows {
+		rows[i] = CachedRow{Row: int32(i), Past: int32(past), Tokens: int32(n)}
+	}
+	return rows
 }
 
 // splits returns ways to cut a sequence: token by token, whole, and in uneven chunks.
@@ -68,8 +75,6 @@ func TestForwardCachedEqualsForward(t *testing.T) {
 				single, err := NewKVCache[float32](c.Batch, c.kvHeads(), c.Seq, c.HeadDim)
 				require.NoError(t, err)
 				for _, chunks := range splits(c.Seq) {
-					double.Reset()
-					single.Reset()
 					require.Less(t, worstError(feed(t, p, c, double, qkv, chunks), want), 1e-12)
 					require.Less(t, worstError(feed(t, p, c, single, castTo[float32](qkv), chunks), want), 2e-6)
 				}
@@ -84,23 +89,71 @@ func TestForwardCachedRefusesWhatDoesNotFit(t *testing.T) {
 	require.NoError(t, err)
 	var a Attention[float64]
 	out, qkv := make([]float64, c.Seq*c.width()), c.randomQKV(1)
-	require.NoError(t, a.ForwardCached(nil, out, qkv, cache, nil, c.AttentionParams))
-	cache.Advance(3)
+	require.NoError(t, a.ForwardCached(nil, out, qkv, cache, cachedRows(1, 0, 3), nil, c.AttentionParams))
 	k, v, old := append([]float64(nil), cache.K...), append([]float64(nil), cache.V...), append([]float64(nil), out...)
 
-	err = a.ForwardCached(nil, out, c.randomQKV(2), cache, nil, c.AttentionParams)
+	err = a.ForwardCached(nil, out, c.randomQKV(2), cache, cachedRows(1, 3, 3), nil, c.AttentionParams)
 	require.ErrorContains(t, err, "3 new tokens after 3 do not fit into a capacity of 5")
 	wrong := c.AttentionParams
 	wrong.Heads, wrong.HeadDim = 4, 2
-	err = a.ForwardCached(nil, out, c.randomQKV(2), cache, nil, wrong)
-	require.ErrorContains(t, err, "made for 1 rows of 2 heads of 4")
+	err = a.ForwardCached(nil, out, c.randomQKV(2), cache, cachedRows(1, 0, 3), nil, wrong)
+	require.ErrorContains(t, err, "made for 2 heads of 4")
+	err = a.ForwardCached(nil, out, c.randomQKV(2), cache, []CachedRow{{Row: 1, Tokens: 3}}, nil, c.AttentionParams)
+	require.ErrorContains(t, err, "want one of 1 rows")
 	require.Equal(t, k, cache.K)
 	require.Equal(t, v, cache.V)
 	require.Equal(t, old, out)
-	require.Equal(t, 3, cache.Length)
 }
 
 func TestNewKVCacheRefusesEmptySizes(t *testing.T) {
 	_, err := NewKVCache[float32](1, 0, 8, 4)
 	require.ErrorContains(t, err, "got 1, 0, 8 and 4")
+}
+
+// TestForwardCachedInRowsOfDifferentLength: rows stand for others of a larger cache, in any order, and end
+// before the run does; what comes after their ends changes nothing and gives zeros.
+func TestForwardCachedInRowsOfDifferentLength(t *testing.T) {
+	for _, c := range attentionCases() {
+		if c.Batch > 3 {
+			continue
+		}
+		qkv := c.randomQKV(1)
+		want := c.reference(qkv, nil).out
+		for _, threads := range []int{1, 3} {
+			p := NewPool(threads)
+			defer p.Close()
+			cache, err := NewKVCache[float64](c.Batch+2, c.kvHeads(), c.Seq, c.HeadDim)
+			require.NoError(t, err)
+			var a Attention[float64]
+			past := make([]int, c.Batch)
+			for step := 0; ; step++ {
+				d := c.AttentionParams
+				d.Seq = []int{1, 100, 7}[step%3]
+				rows, in, starts, left := make([]CachedRow, c.Batch), fullOfNaN[float64](c.Batch*d.Seq*c.packedWidth()), []int32(nil), 0
+				for i := range rows {
+					row := (i + step) % c.Batch // of the case
+					n := min(d.Seq, c.Seq-past[row], (step*5+row*3)%40)
+					rows[i] = CachedRow{Row: int32(row + 2), Past: int32(past[row]), Tokens: int32(n)}
+					at := row*c.Seq + past[row]
+					copy(in[i*d.Seq*c.packedWidth():], qkv[at*c.packedWidth():][:n*c.packedWidth()])
+					if c.starts != nil {
+						starts = append(starts, append(append([]int32(nil), c.starts[at:at+n]...), make([]int32, d.Seq-n)...)...)
+					}
+					left += c.Seq - past[row]
+				}
+				if left == 0 {
+					break
+				}
+				out := fullOfNaN[float64](c.Batch * d.Seq * c.width())
+				require.NoError(t, a.ForwardCached(p, out, in, cache, rows, starts, d))
+				for i, r := range rows {
+					row, n := int(r.Row)-2, int(r.Tokens)
+					got := out[i*d.Seq*c.width():][:d.Seq*c.width()]
+					require.Less(t, worstError(got[:n*c.width()], want[(row*c.Seq+past[row])*c.width():][:n*c.width()]), 1e-12, "%s: row %d, step %d", c, row, step)
+					require.Equal(t, make([]float64, len(got)-n*c.width()), got[n*c.width():], "%s: tokens that count for nothing", c)
+					past[row] += n
+				}
+			}
+		}
+	}
 }

@@ -4,7 +4,8 @@ package kernel
 // keys j0:j1 (positions), of which the last query sees the last. Its products leave out
 // what lies beyond the diagonal, up to the size of a micro-kernel's tile. In a worker's
 // memory row r and column c of it belong to query i0+r and key j0+c.
-type attentionSpan struct{ i0, i1, j0, j1 int }
+// past is the position of token 0.
+type attentionSpan struct{ i0, i1, j0, j1, past int }
 
 // columns is the number of keys.
 func (s attentionSpan) columns() int { return s.j1 - s.j0 }
@@ -20,7 +21,7 @@ func (a *Attention[T]) keyScores(w *attentionWorker[T], v attentionView[T], s at
 	}
 	width, dim := a.kernels.width(), a.d.HeadDim
 	for j := s.j0; j < s.j1; j += width {
-		part := attentionSpan{s.i0, s.i1, j, min(j+width, s.j1)}
+		part := attentionSpan{s.i0, s.i1, j, min(j+width, s.j1), s.past}
 		a.packPanel(w.panel, v.k[j*dim:], dim, part.columns())
 		a.multiplyPanel(w.scores[j-s.j0:], v.q, w.panel, T(a.d.Scale), part)
 	}
@@ -32,7 +33,7 @@ func (a *Attention[T]) multiplyPanels(scores, x, panels []T, alpha T, s attentio
 	width := a.kernels.width()
 	for j := s.j0; j < s.j1; {
 		inside := j % width
-		part := attentionSpan{s.i0, s.i1, j, min(j-inside+width, s.j1)}
+		part := attentionSpan{s.i0, s.i1, j, min(j-inside+width, s.j1), s.past}
 		a.multiplyPanel(scores[j-s.j0:], x, panels[(j-inside)*a.d.HeadDim+inside:], alpha, part)
 		j = part.j1
 	}
@@ -42,7 +43,7 @@ func (a *Attention[T]) multiplyPanels(scores, x, panels []T, alpha T, s attentio
 // them are left out.
 func (a *Attention[T]) multiplyPanel(scores, x, panel []T, alpha T, s attentionSpan) {
 	dim := a.d.HeadDim
-	r := max(s.j0-a.past-s.i0, 0)
+	r := max(s.j0-s.past-s.i0, 0)
 	b := block[T]{kernels: a.kernels, m: s.i1 - s.i0 - r, n: s.columns()}
 	b.tile = tile[T]{
 		k: dim, alpha: alpha,
@@ -64,7 +65,7 @@ func (a *Attention[T]) multiplyRows(scores, x []T, alpha T, s attentionSpan, y [
 	b.tile.b = &x[s.j0*dim]
 	for r := 0; r < rows; r += height {
 		b.m = min(height, rows-r)
-		b.tile.k = min(s.j1, a.past+s.i0+r+b.m) - s.j0
+		b.tile.k = min(s.j1, s.past+s.i0+r+b.m) - s.j0
 		if b.tile.k <= 0 { // keys that come after these queries; only where add is set
 			continue
 		}

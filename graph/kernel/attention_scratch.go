@@ -40,7 +40,10 @@ type attentionWorker[T Float] struct {
 // plan sizes the scratch. The first whole pairs use the slot of their worker, the
 // others a slot each: their groups are fewer than threads.
 func (a *Attention[T]) plan(p *Pool, whole int) {
-	a.whole, a.rows, a.kernels = whole, pathOf[T](a.path), kernelsOf[T](a.path)
+	a.whole, a.rows, a.kernels, a.longest = whole, pathOf[T](a.path), kernelsOf[T](a.path), a.d.Seq
+	for _, r := range a.cached {
+		a.longest = max(a.longest, int(r.Past+r.Tokens))
+	}
 	pairs := a.d.Batch * a.d.Heads
 	slots := pairs
 	if whole > 0 {
@@ -121,7 +124,7 @@ func (a *Attention[T]) positions() int {
 
 // release lets go of the caller's slices.
 func (a *Attention[T]) release() {
-	a.d.Slopes, a.starts, a.cache, a.past = nil, nil, nil, 0
+	a.d.Slopes, a.starts, a.cache, a.cached = nil, nil, nil, nil
 	a.qkv, a.out, a.lse, a.dout, a.dqkv = nil, nil, nil, nil, nil
 }
 

@@ -33,7 +33,7 @@ func (w *attentionWorker[T]) shrinkRow(p path, r, dim int, largest T) {
 // after it up to the end of a micro-kernel's tile.
 func (a *Attention[T]) visible(scores []T, batch int, s attentionSpan, r int) (visible []T, far int) {
 	row := scores[r*attentionStride:][:s.columns()]
-	start, pos := a.start(batch, s.i0+r), a.past+s.i0+r
+	start, pos := a.start(batch, s.i0+r), s.past+s.i0+r
 	lo := min(max(start-s.j0, 0), len(row))
 	hi := min(max(pos+1-s.j0, lo), len(row))
 	clear(row[:lo])

@@ -228,10 +228,11 @@ func TestAttentionAllocatesNothingWarm(t *testing.T) {
 		cache, err := NewKVCache[float32](1, c.Heads, c.Seq, c.HeadDim)
 		require.NoError(t, err)
 		var a Attention[float32]
+		rows := cachedRows(1, 0, c.Seq)
 		require.Zero(t, testing.AllocsPerRun(5, func() {
 			a.Forward(p, out, lse, qkv, c.starts, c.AttentionParams)
 			a.Backward(p, dqkv, qkv, out, dout, lse, c.starts, c.AttentionParams)
-			if a.ForwardCached(p, out, qkv, cache, c.starts, c.AttentionParams) != nil {
+			if a.ForwardCached(p, out, qkv, cache, rows, c.starts, c.AttentionParams) != nil {
 				t.Error("cache refused")
 			}
 		}), "%d threads", threads)

@@ -13,6 +13,8 @@ type attentionView[T Float] struct {
 	shared *attentionSlot[T] // the slot that has the group's keys and values
 	k, v   []T               // [positions, Dh], those of the slot or of the cache
 	next   int               // the pair that its worker takes next, or -1
+	past   int               // the position of its first token: those that the cache has of the row
+	tokens int               // that count, all of them without a cache
 }
 
 // view points at the slot of a pair of a whole group, slot of its worker, or of a split one, the
@@ -26,9 +28,12 @@ func (a *Attention[T]) view(pair, slot int) attentionView[T] {
 	v := attentionView[T]{
 		pair: pair, row: pair / a.d.Heads, head: head, slope: a.d.slope(head),
 		attentionSlot: s, shared: shared, k: shared.keys, v: shared.values, next: -1,
+		tokens: a.d.Seq,
 	}
 	if a.cache != nil {
-		v.k, v.v = a.cache.group(pair / a.d.group())
+		r := a.cached[v.row]
+		v.past, v.tokens = int(r.Past), int(r.Tokens)
+		v.k, v.v = a.cache.head(int(r.Row), head/a.d.group())
 	}
 	return v
 }
@@ -43,7 +48,10 @@ func (v *attentionView[T]) firstOfGroup(d *AttentionParams) bool { return v.head
 // in panels. The first pair of a group does so for its keys and values. p0 is a multiple of
 // attentionPiece.
 func (a *Attention[T]) prepare(v attentionView[T], p0, p1 int) {
-	i0, i1 := max(p0-a.past, 0), max(p1-a.past, 0)
+	if p1 = min(p1, v.past+v.tokens); p0 >= p1 || v.tokens == 0 {
+		return
+	}
+	i0, i1 := max(p0-v.past, 0), max(p1-v.past, 0)
 	if v.firstOfGroup(&a.d) {
 		a.copyTokens(v, i0, i1)
 		if a.packsKeys() {
@@ -104,7 +112,7 @@ func (a *Attention[T]) copyTokens(v attentionView[T], i0, i1 int) {
 	queries, keys, values, ld := packed(&a.d, a.qkv, v.row, v.head)
 	dim := a.d.HeadDim
 	for i := i0; i < i1; i++ {
-		pos := a.past + i
+		pos := v.past + i
 		q, k := v.q[i*dim:][:dim], v.k[pos*dim:][:dim]
 		if a.d.RopeBase != 0 {
 			a.rope.rotate(q, queries[i*ld:], pos)
@@ -126,7 +134,7 @@ func (a *Attention[T]) copyQueries(v attentionView[T], i0, i1 int) {
 	for i := i0; i < i1; i++ {
 		q := v.q[i*dim:][:dim]
 		if a.d.RopeBase != 0 {
-			a.rope.rotate(q, queries[i*ld:], a.past+i)
+			a.rope.rotate(q, queries[i*ld:], v.past+i)
 		} else {
 			copy(q, queries[i*ld:])
 		}
@@ -167,12 +175,20 @@ func (a *Attention[T]) block(block int) (i0, i1 int) {
 }
 
 // pieces is the number of pieces that a row's positions are prepared in.
-func (a *Attention[T]) pieces() int { return (a.past + a.d.Seq + attentionPiece - 1) / attentionPiece }
+func (a *Attention[T]) pieces() int { return (a.longest + attentionPiece - 1) / attentionPiece }
 
 // piece returns the positions [p0, p1) of a piece.
 func (a *Attention[T]) piece(piece int) (p0, p1 int) {
 	p0 = piece * attentionPiece
-	return p0, min(p0+attentionPiece, a.past+a.d.Seq)
+	return p0, min(p0+attentionPiece, a.longest)
+}
+
+// past is the position of a row's first token.
+func (a *Attention[T]) past(row int) int {
+	if a.cache == nil {
+		return 0
+	}
+	return int(a.cached[row].Past)
 }
 
 // start is the position of the first key that query i of a row sees.
@@ -180,7 +196,7 @@ func (a *Attention[T]) start(row, i int) int {
 	if a.starts == nil {
 		return 0
 	}
-	return min(max(int(a.starts[row*a.d.Seq+i]), 0), a.past+i)
+	return min(max(int(a.starts[row*a.d.Seq+i]), 0), a.past(row)+i)
 }
 
 // firstKey is the position of the first key that any of the queries i0:i1 sees.
@@ -188,7 +204,7 @@ func (a *Attention[T]) firstKey(row, i0, i1 int) int {
 	if a.starts == nil {
 		return 0
 	}
-	first := a.past + i1
+	first := a.past(row) + i1
 	for i := i0; i < i1; i++ {
 		first = min(first, a.start(row, i))
 	}

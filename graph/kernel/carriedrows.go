@@ -2,30 +2,41 @@ package kernel
 
 import "github.com/pkg/errors"
 
-// CarriedRows holds the last tokens that a layer has seen of each row of a batch, for generation
-// token by token: position p of a row is in slot p mod Slots. A run that fails may be repeated: with
-// as many slots as it has new tokens and as it looks back, it overwrites nothing that it reads.
+// CarriedRows holds the last Back tokens that a layer has seen of each row of a batch, for
+// generation: position p of a row is in slot p mod Back. A row has two sets of slots: a run reads that
+// of the row's turn and writes the other one, so that a run that fails may be repeated.
 type CarriedRows[T Float] struct {
-	Rows         []T // [batch, Slots, Width]
-	Slots, Width int
-	Length       int // positions seen
+	Rows        []T // [batch, 2, Back, Width]
+	Back, Width int
 }
 
 // NewCarriedRows returns an empty memory. Every size must be at least 1.
-func NewCarriedRows[T Float](batch, slots, width int) (*CarriedRows[T], error) {
-	if min(batch, slots, width) < 1 {
-		return nil, errors.Errorf("carried rows: want batch, slots and width >= 1, got %d, %d and %d", batch, slots, width)
+func NewCarriedRows[T Float](batch, back, width int) (*CarriedRows[T], error) {
+	if min(batch, back, width) < 1 {
+		return nil, errors.Errorf("carried rows: want batch, back and width >= 1, got %d, %d and %d", batch, back, width)
 	}
-	return &CarriedRows[T]{Rows: make([]T, batch*slots*width), Slots: slots, Width: width}, nil
+	return &CarriedRows[T]{Rows: make([]T, batch*2*back*width), Back: back, Width: width}, nil
 }
 
-// SetLength says how many positions have been seen.
-func (c *CarriedRows[T]) SetLength(n int) { c.Length = n }
+// at returns what is at an earlier position of a row.
+func (c *CarriedRows[T]) at(r CachedRow, position int) []T {
+	return rowOf(c.Rows, (int(2*r.Row+r.Turn))*c.Back+position%c.Back, c.Width)
+}
 
-// put stores seq new tokens of each row, x [batch*seq, Width].
-func (c *CarriedRows[T]) put(x []T, seq int) {
-	for i := range len(x) / c.Width {
-		slot := i/seq*c.Slots + (c.Length+i%seq)%c.Slots
-		copy(rowOf(c.Rows, slot, c.Width), rowOf(x, i, c.Width))
+// put stores the last tokens of each row, of x [batch*seq, Width] and of what came before, for the next run.
+func (c *CarriedRows[T]) put(x []T, rows []CachedRow, seq int) {
+	for i, r := range rows {
+		if r.Tokens == 0 {
+			continue
+		}
+		next, past, end := r, int(r.Past), int(r.Past+r.Tokens)
+		next.Turn = 1 - r.Turn
+		for p := max(0, end-c.Back); p < end; p++ {
+			from := c.at(r, p)
+			if p >= past {
+				from = rowOf(x, i*seq+p-past, c.Width)
+			}
+			copy(c.at(next, p), from)
+		}
 	}
 }

@@ -35,23 +35,23 @@ type DeltaRead[T Float] struct {
 // Forward computes u [T, D] from x [T, N, D], filter (nil: none) and r. starts [T] are the first
 // positions in their rows that tokens see; nil: 0.
 func (k *DeltaRead[T]) Forward(p *Pool, u, x, filter, r []T, starts []int32, d DeltaReadParams) {
-	k.run(p, u, x, filter, r, starts, d.Seq, 0, d)
+	k.run(p, u, x, filter, r, nil, nil, starts, d)
 }
 
-// ForwardCached is Forward for Seq new tokens of each row at the positions from c.Length on, which
-// it puts into c; c.Length stays.
-func (k *DeltaRead[T]) ForwardCached(p *Pool, u, x, filter, r []T, c *CarriedRows[T], starts []int32, d DeltaReadParams) {
-	c.put(x, d.Seq)
-	k.run(p, u, c.Rows, filter, r, starts, c.Slots, c.Length, d)
+// ForwardCached is Forward for new tokens of each row, which stands for a row of c, and puts them into c
+// for the next run.
+func (k *DeltaRead[T]) ForwardCached(p *Pool, u, x, filter, r []T, c *CarriedRows[T], rows []CachedRow, starts []int32, d DeltaReadParams) {
+	k.run(p, u, x, filter, r, c, rows, starts, d)
+	c.put(x, rows, d.Seq)
 }
 
-func (k *DeltaRead[T]) run(p *Pool, u, x, filter, r []T, starts []int32, slots, past int, d DeltaReadParams) {
+func (k *DeltaRead[T]) run(p *Pool, u, x, filter, r []T, c *CarriedRows[T], rows []CachedRow, starts []int32, d DeltaReadParams) {
 	t := &k.forward
-	t.d, t.path, t.slots, t.past = d, pathOf[T](k.path), slots, past
+	t.d, t.path, t.carried, t.rows = d, pathOf[T](k.path), c, rows
 	t.u, t.x, t.starts = u[:d.Tokens*d.D], x, starts
 	t.weights = readWeights(t.path, t.weights, filter, r, d)
 	p.Do(d.Tokens, t)
-	t.u, t.x, t.starts = nil, nil, nil // keeps no operand alive
+	t.u, t.x, t.starts, t.carried, t.rows = nil, nil, nil, nil, nil // keeps no operand alive
 }
 
 // readWeights are r[c] f[j, c], [Taps, N, D].
@@ -73,17 +73,18 @@ func readWeights[T Float](p path, w, filter, r []T, d DeltaReadParams) []T {
 type deltaReadTask[T Float] struct {
 	u, x, weights []T
 	starts        []int32
-	slots, past   int // position p of row b of x is at b*slots + p mod slots; the first token's position
+	carried       *CarriedRows[T] // what came before x; nil: nothing
+	rows          []CachedRow
 	d             DeltaReadParams
 	path          path
 }
 
 func (t *deltaReadTask[T]) Part(_, lo, hi int) {
 	for i := lo; i < hi; i++ {
-		d, row, position := t.d, i/t.d.Seq, t.past+i%t.d.Seq
+		d, position := t.d, t.past(i)+i%t.d.Seq
 		u, empty := rowOf(t.u, i, d.D), true
 		for lag := d.FirstLag; lag <= min(d.LastLag, position-startOf(t.starts, i)); lag++ {
-			x := rowOf(t.x, row*t.slots+(position-lag)%t.slots, d.stream())
+			x := t.stream(i, lag)
 			w := t.weights[d.weights(lag):][:d.stream()]
 			for c := range d.N {
 				if empty {
@@ -98,6 +99,23 @@ func (t *deltaReadTask[T]) Part(_, lo, hi int) {
 			clear(u)
 		}
 	}
+}
+
+// past is the position of the first token of token i's row.
+func (t *deltaReadTask[T]) past(i int) int {
+	if t.carried == nil {
+		return 0
+	}
+	return int(t.rows[i/t.d.Seq].Past)
+}
+
+// stream is that of the position lag before token i's, [N, D].
+func (t *deltaReadTask[T]) stream(i, lag int) []T {
+	if j := i%t.d.Seq - lag; j < 0 {
+		row := t.rows[i/t.d.Seq]
+		return t.carried.at(row, int(row.Past)+j)
+	}
+	return rowOf(t.x, i-lag, t.d.stream())
 }
 
 // startOf is the first position that token i sees.

@@ -32,6 +32,8 @@ type Command struct {
 	Notes   []string // further lines for -h, after the flags
 	// Flags declares the flags; nil: none.
 	Flags func(*flag.FlagSet)
+	// Groups are flags that -h lists under headings of their own, after the others.
+	Groups []Group
 	// Operands are arguments besides the flags; nil: there are none.
 	Operands *Operands
 	// Run does the work. An error marked by Usage exits with ExitUsage, any other with
@@ -39,13 +41,19 @@ type Command struct {
 	Run func(ctx context.Context, out Output) error
 }
 
+// Group is flags that belong together.
+type Group struct {
+	Heading string
+	Flags   []string // names, in the order of -h
+}
+
 // Main runs a command as a process does, with interrupts, and returns its exit code.
 func Main(c Command, args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := withInterrupts(context.Background())
 	defer stop()
 	ctx, hangUp := withHangUp(ctx)
 	defer hangUp()
-	context.AfterFunc(ctx, stop) // from now on a signal does what it does by default
+	context.AfterFunc(ctx, stop) // after a hang-up, too, a signal does what it does by default
 	return Execute(ctx, c, args, Output{Stdout: stdout, Stderr: stderr})
 }
 

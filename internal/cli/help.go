@@ -20,15 +20,43 @@ func (c Command) help(flags *flag.FlagSet, out Output) error {
 	if c.Operands != nil {
 		fmt.Fprintf(&text, "Arguments:\n  %s  %s\n\n", c.Operands.Name, c.Operands.Usage)
 	}
-	text.WriteString("Flags:\n")
-	var table figure.Table
-	flags.VisitAll(func(f *flag.Flag) { table.Row(append([]string{""}, describe(f)...)...) })
-	table.Row("", "-h", "show this")
-	text.WriteString(table.Text())
+	c.helpOnFlags(&text, flags)
 	if len(c.Notes) > 0 {
 		fmt.Fprintf(&text, "\n%s\n", strings.Join(c.Notes, "\n"))
 	}
 	return out.Print(c.spell(text.String()))
+}
+
+// helpOnFlags lists the flags, those of groups after the others, all columns aligned.
+func (c Command) helpOnFlags(text *strings.Builder, flags *flag.FlagSet) {
+	grouped := map[string]bool{}
+	for _, g := range c.Groups {
+		for _, name := range g.Flags {
+			grouped[name] = true
+		}
+	}
+	var table figure.Table
+	row := func(f *flag.Flag) { table.Row(append([]string{""}, describe(f)...)...) }
+	flags.VisitAll(func(f *flag.Flag) {
+		if !grouped[f.Name] {
+			row(f)
+		}
+	})
+	table.Row("", "-h", "show this")
+	headings := map[int]string{0: "Flags:"} // by the row that they stand above
+	for _, g := range c.Groups {
+		headings[len(table.Rows)] = "\n" + g.Heading + ":"
+		for _, name := range g.Flags {
+			row(flags.Lookup(name))
+		}
+	}
+	for i, line := range strings.SplitAfter(strings.TrimSuffix(table.Text(), "\n"), "\n") {
+		if heading, ok := headings[i]; ok {
+			text.WriteString(heading + "\n")
+		}
+		text.WriteString(line)
+	}
+	text.WriteString("\n")
 }
 
 // spell writes how commands are called as the command's program is.

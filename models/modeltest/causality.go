@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
 
@@ -83,38 +82,6 @@ func requireRows(t *testing.T, c models.Spec, before, after []float64, first, en
 			require.True(t, slices.Equal(x, y), append([]any{what + ": token %d changed by %.1e"}, append(args, i, Distance(y, x))...)...)
 		} else {
 			require.Greater(t, Distance(y, x), 1e-9, append([]any{what + ": token %d did not change"}, append(args, i)...)...)
-		}
-	}
-}
-
-// checkCache: tokens given one or a few at a time, after those that a cache remembers,
-// have the logits that they have in one row.
-func checkCache(t *testing.T, c models.Spec) {
-	store := PerturbedStore(t, c, tensor.Float64)
-	b := documentBatch(c, rows, 5)
-	want := Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{}).Logits
-	for _, step := range []int{1, c.Seq / 2} {
-		cache, err := graph.NewCache(rows, c.Seq)
-		require.NoError(t, err)
-		p := Compile(t, c, store, Setup{Seq: step, Cache: cache})
-		for round := range 2 { // the second after Reset
-			cache.Reset()
-			got := make([]float64, len(want))
-			n := c.Seq / step * step
-			for first := 0; first < n; first += step {
-				part := Batch{Rows: rows, Seq: step}
-				for r := range rows {
-					part.Inputs = append(part.Inputs, b.Inputs[r*c.Seq+first:][:step]...)
-				}
-				logits := p.On(t, part, graph.RunOptions{}).Logits
-				for r := range rows {
-					copy(got[(r*c.Seq+first)*c.Vocab:], logits[r*step*c.Vocab:][:step*c.Vocab])
-				}
-			}
-			for r := range rows {
-				at, size := r*c.Seq*c.Vocab, n*c.Vocab
-				assert.LessOrEqual(t, Distance(got[at:at+size], want[at:at+size]), 1e-12, "row %d, %d tokens at a time, round %d", r, step, round)
-			}
 		}
 	}
 }

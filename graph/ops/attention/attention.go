@@ -59,7 +59,7 @@ func Causal(b *graph.Builder, qkv *gorgonia.Node, o Options) *gorgonia.Node {
 	if b.Cache() != nil && qkv != nil && k.checkHeads(graph.SignatureOf(qkv)) == nil {
 		var err error
 		p := k.params(graph.SignatureOf(qkv))
-		if k.cache, err = b.Cache().Layer(qkv.Dtype(), p.KVHeads, p.HeadDim); err != nil {
+		if k.cache, err = b.CachedAttention(qkv.Dtype(), p.KVHeads, p.HeadDim); err != nil {
 			b.Fail(errors.Wrap(err, "graph: CausalAttention"))
 			return nil
 		}
@@ -178,7 +178,7 @@ func runAttention[T kernel.Float](k attention, c *graph.Call) error {
 	run := graph.State[kernel.Attention[T]](c)
 	starts := graph.In[int32](c, 1)
 	if k.cache != nil {
-		return run.ForwardCached(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.KV[T](k.cache), starts, p)
+		return run.ForwardCached(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.KV[T](k.cache), k.cache.Running(), starts, p)
 	}
 	lse := savedLSE[T](k.saved, p.Batch*p.Heads*p.Seq)
 	run.Forward(c.Pool(), graph.Out[T](c), lse, graph.In[T](c, 0), starts, p)

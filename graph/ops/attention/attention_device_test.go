@@ -151,7 +151,8 @@ func cachedAttention(s attentionShape, vocab int) graph.BuildFunc {
 }
 
 // TestDeviceCachedAttention feeds tokens to a program with a cache, one by one and in runs
-// of several, and compares with a program that sees them all at once; twice, with a Reset.
+// of several, in rows of different length that stand for others of the cache, and compares with a program that sees
+// them all at once; twice, with a Reset.
 func TestDeviceCachedAttention(t *testing.T) {
 	for _, c := range []struct {
 		attentionShape
@@ -184,7 +185,7 @@ func checkCachedAttention(t *testing.T, s attentionShape, n int, precision graph
 	whole, err := graph.Compile(graph.ProgramOptions{Options: o}, cachedAttention(s, vocab))
 	require.NoError(t, err)
 	defer whole.Close()
-	cache, err := graph.NewCache(s.batch, s.seq)
+	cache, err := graph.NewCache(s.batch+1, s.seq)
 	require.NoError(t, err)
 	part := s
 	part.seq = n
@@ -201,14 +202,28 @@ func checkCachedAttention(t *testing.T, s attentionShape, n int, precision graph
 		require.NoError(t, whole.Run(graph.RunOptions{}))
 		want, got := outputOf(t, whole), make([]float64, s.batch*s.seq*s.heads*s.dim)
 		width := s.heads * s.dim
-		for at := 0; at < s.seq; at += n {
-			for row := range s.batch {
-				copy(cached.Ints("tokens")[row*n:][:n], tokens[row*s.seq+at:])
+		for first := true; ; first = false {
+			runs, left := make([]graph.RunRow, s.batch), 0
+			for row := range runs {
+				at := cache.Len(s.batch - row)
+				runs[row] = graph.RunRow{Row: s.batch - row, Tokens: min(n, s.seq-at)}
+				if first && row > 0 {
+					runs[row].Tokens = n / 2
+				}
+				copy(cached.Ints("tokens")[row*n:][:n], tokens[row*s.seq+at:(row+1)*s.seq])
+				left += s.seq - at
 			}
-			require.NoError(t, cached.Run(graph.RunOptions{}))
+			if left == 0 {
+				break
+			}
+			require.NoError(t, cached.Run(graph.RunOptions{Rows: runs}))
 			y := outputOf(t, cached)
-			for row := range s.batch {
-				copy(got[(row*s.seq+at)*width:], y[row*n*width:][:n*width])
+			for row, run := range runs {
+				at := (row*s.seq + cache.Len(run.Row) - run.Tokens) * width
+				copy(got[at:], y[row*n*width:][:run.Tokens*width])
+				for _, v := range y[row*n*width:][:n*width] {
+					require.False(t, math.IsNaN(v) || math.IsInf(v, 0), "tokens that count for nothing")
+				}
 			}
 		}
 		optest.RequireClose(t, map[string][]float64{"output": want}, map[string][]float64{"output": got}, tolerance)

@@ -20,16 +20,26 @@ const (
 
 // deviceCache is one attention's part of a Cache on a device.
 type deviceCache struct {
-	keys, values     cuda.Array // [batch, kvHeads, capacity, padded]; the keys turned
-	length, capacity int
+	keys, values cuda.Array // [cached rows, kvHeads, capacity, padded]; the keys turned
+	rows         cuda.Array // of the run, [batch] of kernel.CachedRow
+	longest      int        // the most positions that one of these has then
+	capacity     int
 }
 
 // onDevice returns the memory, made at the first run.
 func cacheOnDevice(m *graph.CacheLayer, a *deviceAttention) (deviceCache, error) {
 	kv := graph.KV[float32](m)
-	size := a.Batch * a.KVHeads * kv.Capacity * a.padded
-	both, err := a.Saved(&m.Device, a.number, 2*size)
-	return deviceCache{both.Slice(0, size), both.Slice(size, size), kv.Length, kv.Capacity}, err
+	size := m.Batch() * a.KVHeads * kv.Capacity * a.padded
+	both, err := a.Cached(m, a.number, 2*size)
+	if err != nil {
+		return deviceCache{}, err
+	}
+	cache := deviceCache{keys: both.Slice(0, size), values: both.Slice(size, size), capacity: kv.Capacity}
+	for _, r := range m.Running() {
+		cache.longest = max(cache.longest, int(r.Past+r.Tokens))
+	}
+	cache.rows, err = a.CachedRows(m)
+	return cache, err
 }
 
 // cached puts the new tokens' keys and values into the cache and attends over it.
@@ -41,7 +51,7 @@ func (a *deviceAttention) cached(m *graph.CacheLayer, out, qkv cuda.Array) error
 	n := a.Batch * a.Seq * a.KVHeads * a.padded / 4
 	err = a.Launch("attention_append"+qkv.Suffix(), cuda.Over(n, 256),
 		cache.keys.Arg(), cache.values.Arg(), qkv.Arg(), a.angles.Arg(), cuda.Long(n),
-		cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.KVHeads), cuda.Int(a.padded), cuda.Int(cache.length), cuda.Int(cache.capacity))
+		cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.KVHeads), cuda.Int(a.padded), cache.rows.Arg(), cuda.Int(cache.capacity))
 	if err != nil {
 		return err
 	}
@@ -55,7 +65,7 @@ func (a *deviceAttention) cached(m *graph.CacheLayer, out, qkv cuda.Array) error
 func (a *deviceAttention) cacheArgs(cache deviceCache) []cuda.Arg {
 	return []cuda.Arg{
 		cache.keys.Arg(), cache.values.Arg(), a.starts.Arg(), a.slopes.Arg(), a.angles.Arg(),
-		cuda.Float(a.Scale), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.KVHeads), cuda.Int(a.padded), cuda.Int(cache.length), cuda.Int(cache.capacity),
+		cuda.Float(a.Scale), cuda.Int(a.Seq), cuda.Int(a.Heads), cuda.Int(a.KVHeads), cuda.Int(a.padded), cache.rows.Arg(), cuda.Int(cache.capacity),
 	}
 }
 
@@ -63,7 +73,7 @@ func (a *deviceAttention) cacheArgs(cache deviceCache) []cuda.Arg {
 // whose parts are added in their order.
 func (a *deviceAttention) decode(out, qkv cuda.Array, cache deviceCache) error {
 	queries := a.pairs() * a.Seq
-	splits := max(1, min(cuda.CeilDiv(decodeBlocks, queries), cuda.CeilDiv(cache.length+a.Seq, decodeKeys)))
+	splits := max(1, min(cuda.CeilDiv(decodeBlocks, queries), cuda.CeilDiv(cache.longest, decodeKeys)))
 	var parts cuda.Array // [queries, splits, 2+padded]
 	if splits > 1 {
 		var err error

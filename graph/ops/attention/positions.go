@@ -16,7 +16,7 @@ type positions struct {
 }
 
 // Positions returns each token's index in its row, [batch, seq] Int32, counted from the
-// cache's length where there is one. tokens is [batch, seq] Int32.
+// row's length in the cache where there is one; 0 for tokens that count for nothing. tokens is [batch, seq] Int32.
 func Positions(b *graph.Builder, tokens *gorgonia.Node) *gorgonia.Node {
 	return b.Apply(positions{cache: b.Cache()}, tokens)
 }
@@ -32,17 +32,20 @@ func tokenRows(s graph.Signature, cache *graph.Cache) (graph.Signature, error) {
 	if s.DType != tensor.Int32 || s.Shape.Dims() != 2 {
 		return graph.Signature{}, errors.Errorf("tokens: want int32 [batch, seq], got %s", s)
 	}
-	return s, cache.Rows(s.Shape[0])
+	return s, cache.CheckRows(s.Shape[0])
 }
 
 func (k positions) Run(c *graph.Call) error {
-	first := 0
-	if k.cache != nil {
-		first = k.cache.Len()
-	}
 	seq, result := c.Signature(0).Shape[1], graph.Out[int32](c)
 	for i := range result {
-		result[i] = int32(first + i%seq)
+		result[i] = int32(i % seq)
+		if k.cache == nil {
+			continue
+		}
+		row := k.cache.Running(i / seq)
+		if result[i] += row.Past; result[i] >= row.Past+row.Tokens {
+			result[i] = 0
+		}
 	}
 	return nil
 }
@@ -72,17 +75,19 @@ func (k documentStarts) Run(c *graph.Call) error {
 	tokens, starts := graph.In[int32](c, 0), graph.Out[int32](c)
 	seq := c.Signature(0).Shape[1]
 	for row := 0; row*seq < len(tokens); row++ {
-		first, start, previous := 0, int32(0), int32(-1)
+		first, end, start, previous := int32(0), seq, int32(0), int32(-1)
 		if k.cache != nil {
-			first, start, previous = k.cache.Len(), k.cache.Row(row).Start, k.cache.Row(row).Previous
+			running, stands := k.cache.Running(row), k.cache.Row(row)
+			first, end, start, previous = running.Past, int(running.Tokens), stands.Start, stands.Previous
 		}
-		for i := 0; i < seq; i++ {
+		for i := range end {
 			id := tokens[row*seq+i]
 			if id == k.bos && previous != k.bos {
-				start = int32(first + i)
+				start = first + int32(i)
 			}
 			starts[row*seq+i], previous = start, id
 		}
+		clear(starts[row*seq+end : (row+1)*seq])
 		if k.cache != nil {
 			k.cache.SetNext(row, graph.CacheRow{Start: start, Previous: previous})
 		}

@@ -54,10 +54,10 @@ func Read(b *graph.Builder, x, r *gorgonia.Node, o ReadOptions) *gorgonia.Node {
 	if k.masked {
 		inputs = append(inputs, o.Starts)
 	}
-	if b.Err() == nil && b.Cache() != nil && k.filtered && x != nil && o.Seq > 0 {
-		slots, width := o.Seq+o.Filter.Shape()[0]-1, graph.SignatureOf(x).Width()
+	if b.Err() == nil && b.Cache() != nil && k.filtered && x != nil {
+		back, width := max(1, o.Filter.Shape()[0]-1), graph.SignatureOf(x).Width()
 		var err error
-		if k.cache, err = b.Cache().Carry(x.Dtype(), slots, width); err != nil {
+		if k.cache, err = b.CarriedRows(x.Dtype(), back, width); err != nil {
 			b.Fail(errors.Wrap(err, "graph: DeltaRead"))
 			return nil
 		}
@@ -179,7 +179,7 @@ func runRead[T kernel.Float](k read, c *graph.Call) error {
 	u, x, r := graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1)
 	filter, starts := graph.In[T](c, k.filterInput()), graph.In[int32](c, k.startsInput())
 	if k.cache != nil {
-		run.ForwardCached(c.Pool(), u, x, filter, r, graph.Carried[T](k.cache), starts, p)
+		run.ForwardCached(c.Pool(), u, x, filter, r, graph.Carried[T](k.cache), k.cache.Running(), starts, p)
 		return nil
 	}
 	run.Forward(c.Pool(), u, x, filter, r, starts, p)

@@ -29,31 +29,34 @@ func (k read) Launch(c *graph.DeviceCall) error {
 	if err != nil {
 		return err
 	}
-	slots, past := p.Seq, 0
-	if k.cache != nil {
-		carried := graph.Carried[float32](k.cache)
-		slots, past = carried.Slots, carried.Length
-		if x, err = k.carry(c, x, p, slots, past); err != nil {
-			return err
-		}
-	}
 	filter, r, err := k.weights(c)
 	if err != nil {
 		return err
 	}
+	var carried, rows cuda.Array
+	back := 0
+	if k.cache != nil {
+		if carried, rows, back, err = k.carried(c, x.Type, p); err != nil {
+			return err
+		}
+	}
 	args := append([]cuda.Arg{u.Arg(), x.Arg(), filter.Arg(), r.Arg(), c.In(k.startsInput()).Arg()}, terms(p)...)
-	return c.Launch("delta_read"+u.Suffix(), cuda.QuadRows(p.Tokens, p.D), append(args, cuda.Int(slots), cuda.Int(past))...)
+	err = c.Launch("delta_read"+u.Suffix(), cuda.QuadRows(p.Tokens, p.D), append(args, carried.Arg(), rows.Arg(), cuda.Int(back))...)
+	if err != nil || k.cache == nil {
+		return err
+	}
+	batch, size := p.Tokens/p.Seq, p.N*p.D
+	return c.Launch("delta_carry"+x.Suffix(), cuda.QuadRows(batch*back, size), carried.Arg(), x.Arg(), rows.Arg(),
+		cuda.Int(batch), cuda.Int(p.Seq), cuda.Int(size), cuda.Int(back))
 }
 
-// carry puts x into the cache, and returns the cache's rows.
-func (k read) carry(c *graph.DeviceCall, x cuda.Array, p kernel.DeltaReadParams, slots, past int) (cuda.Array, error) {
-	size := p.N * p.D
-	carried, err := c.Saved(&k.cache.Device, x.Type, p.Tokens/p.Seq*slots*size)
-	if err != nil {
-		return carried, err
+// carried is what the cache has of earlier positions, [cached rows, 2, back, n, D], and which rows are whose.
+func (k read) carried(c *graph.DeviceCall, t cuda.Type, p kernel.DeltaReadParams) (carried, rows cuda.Array, back int, err error) {
+	back = graph.Carried[float32](k.cache).Back
+	if carried, err = c.Cached(k.cache, t, k.cache.Batch()*2*back*p.N*p.D); err == nil {
+		rows, err = c.CachedRows(k.cache)
 	}
-	return carried, c.Launch("delta_carry"+x.Suffix(), cuda.QuadRows(p.Tokens, size), carried.Arg(), x.Arg(),
-		cuda.Int(p.Tokens), cuda.Int(p.Seq), cuda.Int(size), cuda.Int(slots), cuda.Int(past))
+	return carried, rows, back, err
 }
 
 // Launch makes dx, and then the sums over tokens.

@@ -96,7 +96,9 @@ func (s readShape) want(x [][]float64, ids [][]int32, part delta.Positions) []fl
 // readProgram reads rows of so many tokens at a time, [2*seq, 2, 3], with a filter of 4 taps.
 func readProgram(t *testing.T, seq int, o graph.Options) *graph.Program {
 	t.Helper()
-	o.DType = tensor.Float64
+	if o.DType == (tensor.Dtype{}) {
+		o.DType = tensor.Float64
+	}
 	p, err := graph.Compile(graph.ProgramOptions{Options: o}, func(b *graph.Builder) (graph.Roots, error) {
 		tokens := b.Input("tokens", tensor.Int32, 2, seq)
 		table := b.Param(graph.ParamSpec{Name: "table", Shape: []int{9, 2, 3}, Init: graph.Normal(1)})
@@ -114,9 +116,14 @@ func readTokens(t *testing.T, p *graph.Program, tokens ...int32) []float64 {
 	t.Helper()
 	copy(p.Input("tokens").Int32s(), tokens)
 	require.NoError(t, p.Run(graph.RunOptions{}))
+	return outputOf(t, p)
+}
+
+func outputOf(t *testing.T, p *graph.Program) []float64 {
+	t.Helper()
 	u, err := graph.Value(p.Roots().Outputs[0])
 	require.NoError(t, err)
-	return slices.Clone(u.Float64s())
+	return graph.Float64s(u)
 }
 
 // TestReadCached: tokens that come a few at a time are read as in one row, and again after Reset.

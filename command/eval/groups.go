@@ -1,0 +1,102 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strconv"
+
+	"github.com/residua-go/residua/eval"
+	"github.com/residua-go/residua/figure"
+)
+
+func quoted(text string) string { return strconv.Quote(text) }
+
+// groupTable lists a model's groups: positions in ranges that double, of tokens and documents those with the largest share of
+// the loss.
+func (c *call) groupTable(s textScore, named bool) figure.Table {
+	t := figure.Table{Header: []string{c.by, "tokens", "loss", "bits per byte", "share of the loss"}, Align: "rrrrr"}
+	if named {
+		t.Title = s.checkpoint
+	}
+	row := func(name string, g eval.Group) {
+		bits := "-"
+		if !math.IsNaN(g.BitsPerByte) {
+			bits = fmt.Sprintf("%.4f", g.BitsPerByte)
+		}
+		t.Row(name, fmt.Sprint(g.Tokens), within("%.4f", g.Loss, g.Error), bits, fmt.Sprintf("%.2f%%", 100*g.Share))
+	}
+	if c.by == eval.ByPosition {
+		for _, g := range doubling(s.groups) {
+			row(g.name, g.Group)
+		}
+		return t
+	}
+	for _, g := range eval.Largest(s.groups, c.top) {
+		row(groupName(g), g)
+	}
+	return t
+}
+
+// groupName is a token's text, or a document's number and start.
+func groupName(g eval.Group) string {
+	if g.Text == "" {
+		return fmt.Sprint(g.Key)
+	}
+	return fmt.Sprintf("%d %s", g.Key, quoted(g.Text))
+}
+
+// span is the positions of a range together.
+type span struct {
+	name string
+	eval.Group
+}
+
+// doubling joins positions 1, 2, 3-4, 5-8, 9-16 and so on.
+func doubling(groups []eval.Group) []span {
+	var spans []span
+	for from, to := 0, 1; from < len(groups); from, to = to, 2*to {
+		to = min(to, len(groups))
+		var all, nats, scaled float64 // tokens, their summed loss, ln 2 times the bytes of their text
+		g := eval.Group{}
+		variance := 0.0 // of the sum of the losses
+		for _, p := range groups[from:to] {
+			n := float64(p.Tokens)
+			all, nats, g.Share = all+n, nats+n*p.Loss, g.Share+p.Share
+			if !math.IsNaN(p.BitsPerByte) { // else no text
+				scaled += p.Loss * n / p.BitsPerByte
+			}
+			variance += n * n * p.Error * p.Error
+		}
+		g.Tokens, g.Loss, g.Perplexity, g.BitsPerByte, g.Error = int(all), nats/all, math.Exp(nats/all), nats/scaled, math.Sqrt(variance)/all
+		if scaled == 0 {
+			g.BitsPerByte = math.NaN()
+		}
+		name := fmt.Sprint(groups[from].Key)
+		if to > from+1 {
+			name = fmt.Sprintf("%d-%d", groups[from].Key, groups[to-1].Key)
+		}
+		spans = append(spans, span{name, g})
+	}
+	return spans
+}
+
+// draw is the picture of the groups: a line a checkpoint over positions, bars of tokens or documents.
+func (c *call) draw(all []textScore) figure.Figure {
+	if c.by == eval.ByPosition {
+		chart := figure.Lines{Title: "Loss by position", XLabel: "position in the window", YLabel: "loss (nats a token)", LogX: true}
+		for _, s := range all {
+			line := figure.Series{Name: filepath.Base(s.checkpoint)}
+			for _, g := range s.groups {
+				line.X, line.Y = append(line.X, float64(g.Key)), append(line.Y, g.Loss)
+			}
+			chart.Series = append(chart.Series, line)
+		}
+		return chart
+	}
+	bars := figure.Bars{Title: "Share of the loss by " + c.by, YLabel: "share of the summed loss (%)", Format: "%.1f"}
+	for _, g := range eval.Largest(all[0].groups, c.top) {
+		bars.Labels, bars.Values = append(bars.Labels, groupName(g)), append(bars.Values, 100*g.Share)
+	}
+	return bars
+}

@@ -1,0 +1,115 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/eval"
+	"github.com/residua-go/residua/eval/tasks"
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/pretrained"
+)
+
+func (c *call) runTask(ctx context.Context, out cli.Output) error {
+	if err := c.chooseFormat(); err != nil {
+		return err
+	}
+	c.task.Seed, c.task.Resamples = c.seed, c.resamples
+	task, err := tasks.Load(ctx, c.file, c.task)
+	if err != nil {
+		return cli.Usage(cli.ByFlag(err))
+	}
+	var paths []string
+	var all []tasks.Result
+	err = c.each(ctx, out, func(path string, m *pretrained.Model, o eval.Options) error {
+		tokenizer, err := m.Tokenizer()
+		if err != nil {
+			return cli.Usage(err)
+		}
+		progress := newProgress(out, "questions")
+		o.Progress = progress.show
+		r, err := task.Score(ctx, m.Store, m.Spec, tokenizer, o)
+		progress.end()
+		if err != nil {
+			return callersMistake(err)
+		}
+		if r.Truncated > 0 {
+			out.Note(fmt.Sprintf("%s: %d texts are longer than the %d tokens that the model was trained on: it did not see their beginning", path, r.Truncated, m.Spec.Seq))
+		}
+		paths, all = append(paths, path), append(all, r)
+		return c.printResult(out, path, r)
+	})
+	if err != nil || c.json {
+		return err
+	}
+	return out.Print(taskTable(paths, all).Text())
+}
+
+// callersMistake marks errors of the task's file and of a model that cannot read it as the call's.
+func callersMistake(err error) error {
+	var request *eval.RequestError
+	var vocabulary *data.VocabularyError
+	if errors.As(err, &request) || errors.As(err, &vocabulary) {
+		return cli.Usage(err)
+	}
+	return err
+}
+
+// chooseFormat makes one of -type and -format.
+func (c *call) chooseFormat() error {
+	switch {
+	case c.kind == "":
+		return nil
+	case c.task.Format != "":
+		return cli.Usagef("want one of -type and -format, got both")
+	case !slices.Contains(kinds(), c.kind):
+		return cli.Usagef("-type: want one of %s, got %q", strings.Join(kinds(), ", "), c.kind)
+	}
+	c.task.Format = c.kind
+	return nil
+}
+
+// printResult writes what is written of each checkpoint by itself.
+func (c *call) printResult(out cli.Output, path string, r tasks.Result) error {
+	if len(c.paths) == 1 {
+		path = ""
+	}
+	if c.perDocument {
+		for _, s := range r.Samples {
+			if err := out.PrintJSON(struct {
+				Checkpoint string `json:"checkpoint,omitempty"`
+				tasks.Sample
+			}{path, s}); err != nil {
+				return err
+			}
+		}
+	}
+	if !c.json {
+		return nil
+	}
+	r.Checkpoint = path
+	return out.PrintJSON(r)
+}
+
+// taskTable has a row for each checkpoint.
+func taskTable(paths []string, all []tasks.Result) figure.Table {
+	t := figure.Table{Header: []string{"checkpoint", "documents"}, Align: "lr"}
+	for _, m := range all[0].Metrics {
+		t.Header = append(t.Header, m.Name)
+		t.Align += "r"
+	}
+	for i, r := range all {
+		row := []string{paths[i], fmt.Sprint(r.Documents)}
+		for _, m := range r.Metrics {
+			row = append(row, within("%.4f", m.Value, m.StdErr))
+		}
+		t.Row(row...)
+	}
+	return t
+}

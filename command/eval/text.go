@@ -1,0 +1,181 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/residua-go/residua/eval"
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/pretrained"
+)
+
+// textScore is a model's score on a text.
+type textScore struct {
+	checkpoint string
+	score      eval.Score
+	stderr     eval.Score
+	groups     []eval.Group // with -by
+}
+
+func (c *call) runText(ctx context.Context, out cli.Output) error {
+	var all []textScore
+	err := c.each(ctx, out, func(path string, m *pretrained.Model, o eval.Options) error {
+		s, err := c.scoreText(ctx, out, m, o)
+		if err != nil {
+			return err
+		}
+		s.checkpoint = path
+		all = append(all, s)
+		if c.json {
+			return out.PrintJSON(s.json(c.by, len(c.paths) > 1))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if c.figure != "" {
+		if err := cli.WriteFigure(c.figure, c.draw(all)); err != nil {
+			return err
+		}
+	}
+	if c.json {
+		return nil
+	}
+	text := all[0].text()
+	if len(all) > 1 {
+		text = textTable(all).Text()
+	}
+	for _, s := range all {
+		if c.by != "" {
+			text += "\n" + c.groupTable(s, len(all) > 1).Text()
+		}
+	}
+	return out.Print(text)
+}
+
+// scoreText loads the text that the flags name with a model's tokenizer, and scores it.
+func (c *call) scoreText(ctx context.Context, out cli.Output, m *pretrained.Model, o eval.Options) (textScore, error) {
+	c.options.Options = o
+	text, err := m.LoadText(ctx, c.options)
+	if err != nil {
+		return textScore{}, cli.Usage(err)
+	}
+	for _, w := range text.Warnings {
+		out.Warn(w)
+	}
+	for _, n := range text.Notes {
+		out.Note(n)
+	}
+	tally := eval.NewTally(text, m.Spec.Seq)
+	progress := newProgress(out, "tokens")
+	o.PerToken = func(t eval.Token) error {
+		if err := tally.Add(t); err != nil {
+			return err
+		}
+		if c.perToken {
+			return c.printToken(out, t)
+		}
+		progress.show(t.Index, len(text.Tokens)-1)
+		return nil
+	}
+	s := textScore{}
+	s.score, err = eval.Evaluate(ctx, m.Store, m.Spec, text, o)
+	progress.end()
+	if err != nil {
+		return s, err
+	}
+	s.stderr = tally.StdErr(c.resamples, c.seed)
+	if c.by != "" {
+		s.groups, err = tally.Groups(c.by)
+	}
+	return s, err
+}
+
+func (c *call) printToken(out cli.Output, t eval.Token) error {
+	if c.json {
+		return out.PrintJSON(t)
+	}
+	return out.Print(t.String() + "\n")
+}
+
+// text is the score of the one checkpoint that was asked for.
+func (s textScore) text() string {
+	text := fmt.Sprintf("tokens         %d\nloss           %s\nperplexity     %s\n",
+		s.score.Tokens, within("%.6f", s.score.Loss, s.stderr.Loss), within("%.4f", s.score.Perplexity, s.stderr.Perplexity))
+	if !math.IsNaN(s.score.BitsPerByte) {
+		text += fmt.Sprintf("bits per byte  %s\n", within("%.6f", s.score.BitsPerByte, s.stderr.BitsPerByte))
+	}
+	return text
+}
+
+// within is a number and its standard error, if that is known.
+func within(format string, value, stderr float64) string {
+	if math.IsNaN(stderr) {
+		return fmt.Sprintf(format, value)
+	}
+	return fmt.Sprintf(format+" ± %.2g", value, stderr)
+}
+
+// textTable has a row for each checkpoint.
+func textTable(all []textScore) figure.Table {
+	t := figure.Table{Header: []string{"checkpoint", "tokens", "loss", "perplexity", "bits per byte"}, Align: "lrrrr"}
+	for _, s := range all {
+		bits := "-"
+		if !math.IsNaN(s.score.BitsPerByte) {
+			bits = within("%.4f", s.score.BitsPerByte, s.stderr.BitsPerByte)
+		}
+		t.Row(s.checkpoint, fmt.Sprint(s.score.Tokens), within("%.4f", s.score.Loss, s.stderr.Loss), within("%.3f", s.score.Perplexity, s.stderr.Perplexity), bits)
+	}
+	return t
+}
+
+// scoreJSON is a textScore as JSON, null for what is not finite.
+type scoreJSON struct {
+	Checkpoint  string      `json:"checkpoint,omitempty"`
+	Tokens      int         `json:"tokens"`
+	Loss        *float64    `json:"loss"`
+	LossError   *float64    `json:"loss_stderr"`
+	Perplexity  *float64    `json:"perplexity"`
+	PerpError   *float64    `json:"perplexity_stderr"`
+	BitsPerByte *float64    `json:"bits_per_byte"`
+	BitsError   *float64    `json:"bits_per_byte_stderr"`
+	By          string      `json:"by,omitempty"`
+	Groups      []groupJSON `json:"groups,omitempty"`
+}
+
+type groupJSON struct {
+	Key         int      `json:"key"`
+	Text        string   `json:"text,omitempty"` // quoted, since JSON cannot hold part of a character
+	Tokens      int      `json:"tokens"`
+	Loss        *float64 `json:"loss"`
+	LossError   *float64 `json:"loss_stderr"`
+	Perplexity  *float64 `json:"perplexity"`
+	BitsPerByte *float64 `json:"bits_per_byte"`
+	Share       *float64 `json:"share"`
+}
+
+func (s textScore) json(by string, named bool) any {
+	j := scoreJSON{Tokens: s.score.Tokens, Loss: finite(s.score.Loss), LossError: finite(s.stderr.Loss), Perplexity: finite(s.score.Perplexity),
+		PerpError: finite(s.stderr.Perplexity), BitsPerByte: finite(s.score.BitsPerByte), BitsError: finite(s.stderr.BitsPerByte), By: by}
+	if named {
+		j.Checkpoint = s.checkpoint
+	}
+	for _, g := range s.groups {
+		text := ""
+		if g.Text != "" {
+			text = quoted(g.Text)
+		}
+		j.Groups = append(j.Groups, groupJSON{g.Key, text, g.Tokens, finite(g.Loss), finite(g.Error), finite(g.Perplexity), finite(g.BitsPerByte), finite(g.Share)})
+	}
+	return j
+}
+
+func finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}

@@ -1,0 +1,39 @@
+package generate
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/residua-go/residua/generate"
+)
+
+// table writes the log probabilities of tokens, a line each, and with each the likeliest in
+// its place.
+func (s *sampling) table(tokens []generate.Token) error {
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "\ntoken\tid\tln p\tp\tlikeliest\n")
+	for _, t := range tokens {
+		var likeliest []string
+		for _, top := range t.Top {
+			likeliest = append(likeliest, fmt.Sprintf("%s %.3f", s.label(top), math.Exp(top.LogProb)))
+		}
+		fmt.Fprintf(w, "%s\t%d\t%.4f\t%.3f\t%s\n", s.label(t), t.ID, t.LogProb, math.Exp(t.LogProb), strings.Join(likeliest, "  "))
+	}
+	_ = w.Flush() // a strings.Builder never fails
+	return s.out.Print(text.String())
+}
+
+// label is a token's text in quotes, or its id where it has none.
+func (s *sampling) label(t generate.Token) string {
+	switch {
+	case s.tokenizer != nil && t.ID == s.tokenizer.BOS():
+		return "(end)"
+	case t.Text == "":
+		return strconv.Itoa(int(t.ID))
+	}
+	return strconv.Quote(t.Text)
+}

@@ -1,0 +1,65 @@
+package generate
+
+import (
+	"context"
+	"strings"
+
+	"github.com/residua-go/residua/generate"
+)
+
+// object is what -json says of a sample.
+type object struct {
+	Sample          int           `json:"sample"`
+	Seed            uint64        `json:"seed"`
+	Prompt          *string       `json:"prompt,omitempty"` // none: the model has no tokenizer
+	PromptIDs       []int32       `json:"prompt_ids"`
+	Text            *string       `json:"text,omitempty"`
+	IDs             []int32       `json:"ids"`
+	Tokens          int           `json:"tokens"`
+	FinishReason    generate.Stop `json:"finish_reason"`
+	TokensPerSecond float64       `json:"tokens_per_s"`
+	LogProbs        []logProb     `json:"logprobs,omitempty"`
+}
+
+// logProb is what -json says of a token with -logprobs.
+type logProb struct {
+	ID      int32     `json:"id"`
+	Token   string    `json:"token"` // with U+FFFD for bytes that are no character
+	LogProb float64   `json:"logprob"`
+	Top     []logProb `json:"top,omitempty"`
+}
+
+func logProbs(tokens []generate.Token) []logProb {
+	var all []logProb
+	for _, t := range tokens {
+		all = append(all, logProb{t.ID, t.Text, t.LogProb, logProbs(t.Top)})
+	}
+	return all
+}
+
+// object writes a sample as a JSON object, when it is complete.
+func (s *sampling) object(ctx context.Context, a sample) (generate.Result, error) {
+	var text strings.Builder
+	var tokens []generate.Token
+	result, err := s.generator.Generate(ctx, a.request, func(p generate.Piece) error {
+		text.WriteString(p.Text)
+		tokens = append(tokens, p.Tokens...)
+		return nil
+	})
+	if err != nil {
+		return result, err
+	}
+	o := object{Sample: a.index, Seed: a.request.Seed, PromptIDs: result.PromptIDs, IDs: append([]int32{}, result.IDs...), Tokens: result.Tokens,
+		FinishReason: result.Stop, TokensPerSecond: result.TokensPerSecond()}
+	if a.request.LogProbs > 0 {
+		o.LogProbs = logProbs(tokens)
+	}
+	if s.tokenizer != nil {
+		prompt, continued := a.request.Prompt, text.String()
+		if s.given("ids") {
+			prompt = s.tokenizer.Decode(a.request.IDs)
+		}
+		o.Prompt, o.Text = &prompt, &continued
+	}
+	return result, s.out.PrintJSON(o)
+}

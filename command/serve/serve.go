@@ -1,0 +1,152 @@
+// Package serve is the command that answers HTTP requests with a trained model.
+package serve
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/serve"
+)
+
+// tokenVariable is the environment's, for a token that a list of processes does not show.
+const tokenVariable = "RESIDUA_TOKEN"
+
+// Command serves models of the designs in a zoo.
+func Command(zoo models.Zoo) cli.Command {
+	c := call{model: cli.Model{Zoo: zoo}}
+	return cli.Command{
+		Name:    "serve",
+		Summary: "answer HTTP requests with a trained model, by OpenAI's API for completions",
+		Example: []string{
+			"# after: go run ./cmd/train -config quickstart",
+			"go run ./cmd/serve -checkpoint runs/quickstart",
+			`curl http://127.0.0.1:8080/v1/completions -d '{"prompt": "func ", "max_tokens": 64}'`,
+			"# to other machines, which need the token",
+			tokenVariable + "=secret go run ./cmd/serve -checkpoint runs/quickstart -listen :8080",
+		},
+		Notes: []string{
+			"/ is a page that says what is served; docs/serve.md has the API.",
+			"",
+			"An interrupt stops the server: it takes no more requests, and what runs has -stop-time to finish.",
+			"A second one ends it at once.",
+		},
+		Flags: c.flags,
+		Run:   c.run,
+	}
+}
+
+// call is what the flags ask for.
+type call struct {
+	model   cli.Model
+	name    string
+	listen  string
+	window  int
+	options serve.Options
+	slide   bool
+}
+
+func (c *call) flags(flags *flag.FlagSet) {
+	c.model.Flags(flags)
+	flags.StringVar(&c.name, "name", "", "serve the model by the name `NAME`; default: that of its file or folder")
+	flags.StringVar(&c.listen, "listen", "127.0.0.1:8080", "listen on `ADDRESS`, HOST:PORT; :8080 is all of the machine's addresses, port 0 one that is free")
+	flags.StringVar(&c.options.Token, "token", "", "answer only requests with the header Authorization: Bearer `TOKEN`; default: the environment's "+tokenVariable)
+	flags.IntVar(&c.window, "window", 0, "let the model see the last `N` tokens at most; 0: its training length, with ALiBi 4 times that")
+	flags.BoolVar(&c.slide, "slide", false, "let texts go on beyond the window, of which the model then sees the end, in the place of refusing them")
+	flags.IntVar(&c.options.Requests, "requests", 128, "work on `N` completions at a time, those that wait for the model included; more are answered 429")
+	flags.Int64Var(&c.options.Body, "max-body", 8<<20, "take requests of at most `N` bytes")
+	flags.DurationVar(&c.options.RequestTime, "request-time", 10*time.Minute, "give a completion at most `TIME`, its waiting included")
+	flags.DurationVar(&c.options.StopTime, "stop-time", 30*time.Second, "give what runs `TIME` to finish when the server is stopped")
+}
+
+// check refuses what can be refused before the model is read.
+func (c *call) check() error {
+	if err := cli.CheckInt("-requests", c.options.Requests, 1, math.MaxInt); err != nil {
+		return err
+	}
+	for _, d := range []struct {
+		flag  string
+		value time.Duration
+	}{{"-request-time", c.options.RequestTime}, {"-stop-time", c.options.StopTime}} {
+		if d.value <= 0 {
+			return cli.Usagef("%s: want above 0, such as 30s, got %v", d.flag, d.value)
+		}
+	}
+	if c.options.Body < 1 {
+		return cli.Usagef("-max-body: want >= 1, got %d", c.options.Body)
+	}
+	if c.options.Token == "" {
+		c.options.Token = os.Getenv(tokenVariable)
+	}
+	return nil
+}
+
+func (c *call) run(ctx context.Context, out cli.Output) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	p, tokenizer, err := c.model.OpenIDs(out)
+	if err != nil {
+		return err
+	}
+	g, err := p.Generator(generate.Options{Threads: c.model.Threads, Device: c.model.Device(), Precision: c.model.Precision(), Window: c.window})
+	if err != nil {
+		return cli.Usage(cli.ByFlag(err))
+	}
+	defer g.Close()
+	c.options.Log = out.Warn
+	server, err := serve.New([]serve.Model{{
+		Name: c.modelName(), Generator: newTurns(g), Tokenizer: tokenizer, Vocab: p.Spec.Vocab, Window: g.Window(), Slide: c.slide, Created: created(p),
+	}}, c.options)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", c.listen)
+	if err != nil {
+		return cli.Usage(errors.Wrap(err, "-listen"))
+	}
+	if c.options.Token == "" && !loopback(l.Addr()) {
+		out.Warn(fmt.Sprintf("-listen %s: whoever reaches this address can use the model: -token or %s asks for a token", c.listen, tokenVariable))
+	}
+	if err := out.Print(fmt.Sprintf("serving %s at http://%s\n", c.modelName(), l.Addr())); err != nil {
+		return err
+	}
+	return server.Serve(ctx, l)
+}
+
+// modelName is -name, or the name of the file or folder.
+func (c *call) modelName() string {
+	if c.name != "" {
+		return c.name
+	}
+	path, err := filepath.Abs(c.model.Path)
+	if err != nil {
+		path = c.model.Path
+	}
+	return strings.TrimSuffix(filepath.Base(path), ".safetensors")
+}
+
+// created is when the model's file was written.
+func created(p *pretrained.Model) time.Time {
+	if info, err := os.Stat(p.Source.ModelPath); err == nil {
+		return info.ModTime()
+	}
+	return time.Now()
+}
+
+func loopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}

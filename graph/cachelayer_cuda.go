@@ -1,0 +1,29 @@
+//go:build cuda
+
+package graph
+
+import (
+	"unsafe"
+
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+// Cached returns memory of n elements of a cache's part, made at the first run.
+func (c *DeviceCall) Cached(l *CacheLayer, t cuda.Type, n int) (cuda.Array, error) {
+	l.cache.device.memory.device = c.dev
+	return l.Device.ensure(&l.cache.device.memory, t, n)
+}
+
+// CachedRows returns what the rows of the run under way stand for, [batch] of kernel.CachedRow as
+// four I32 each; the run's first op uploads them.
+func (c *DeviceCall) CachedRows(l *CacheLayer) (cuda.Array, error) {
+	d := &l.cache.device
+	d.memory.device = c.dev
+	rows, err := d.rows.ensure(&d.memory, cuda.I32, 4*l.cache.batch)
+	if err != nil || d.uploaded {
+		return rows, err
+	}
+	d.uploaded = true
+	running := l.cache.running
+	return rows, c.dev.Upload(rows.Slice(0, 4*len(running)), unsafe.Pointer(unsafe.SliceData(running)))
+}

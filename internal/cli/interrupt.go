@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// interrupts is who gets a process's interrupts: OnInterrupt's handler while there is one,
+// the command's context otherwise.
+type interrupts struct {
+	mu     sync.Mutex
+	handle func()
+}
+
+type interruptsKey struct{}
+
+// OnInterrupt lets handle, which is called on a goroutine of its own, take each interrupt
+// (Ctrl-C) in the place of the context that a command's Run was called with, until restore is
+// called. The context still ends at the other signals.
+func OnInterrupt(ctx context.Context, handle func()) (restore func()) {
+	i, ok := ctx.Value(interruptsKey{}).(*interrupts)
+	if !ok { // run inside another process, such as a test's
+		return func() {}
+	}
+	i.set(handle)
+	return func() { i.set(nil) }
+}
+
+func (i *interrupts) set(handle func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.handle = handle
+}
+
+// take hands an interrupt over; ok is false where nobody takes it.
+func (i *interrupts) take() (ok bool) {
+	i.mu.Lock()
+	handle := i.handle
+	i.mu.Unlock()
+	if handle != nil {
+		handle()
+	}
+	return handle != nil
+}
+
+// withInterrupts returns a context that ends at the first interrupt that no handler takes, or
+// at SIGTERM. From then on a signal does what it does by default.
+func withInterrupts(ctx context.Context) (context.Context, func()) {
+	i := &interrupts{}
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, interruptsKey{}, i))
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		for {
+			select {
+			case s := <-signals:
+				if s == os.Interrupt && i.take() {
+					continue
+				}
+				cancel()
+			case <-ctx.Done():
+			}
+			signal.Stop(signals)
+			return
+		}
+	}()
+	return ctx, cancel
+}

@@ -1,0 +1,85 @@
+package modeltest
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// checkCache: tokens that come after those which a cache remembers have the logits that they have
+// in one row, whether they are given one by one, several at a time, or by several programs in turn in rows of
+// different length.
+func checkCache(t *testing.T, c models.Spec) {
+	store := PerturbedStore(t, c, tensor.Float64)
+	b := documentBatch(c, rows, 5)
+	whole := cached{spec: c, batch: b, want: Compile(t, c, store, Setup{}).On(t, b, graph.RunOptions{}).Logits}
+	for name, sizes := range map[string][][2]int{ // programs, of rows and tokens a row
+		"one by one": {{rows, 1}}, "half a row at a time": {{rows, c.Seq / 2}}, "mixed": {{rows, 1}, {1, 4}, {rows, 3}, {1, c.Seq}},
+	} {
+		r := whole
+		var err error
+		r.cache, err = graph.NewCache(rows+1, c.Seq)
+		require.NoError(t, err)
+		for _, size := range sizes {
+			r.programs = append(r.programs, Compile(t, c, store, Setup{Rows: size[0], Seq: size[1], Cache: r.cache}))
+		}
+		for round := range uint64(3) { // each after Reset
+			r.cache.Reset()
+			r.feed(t, name, rand.New(rand.NewPCG(round, 6)))
+		}
+	}
+}
+
+// cached feeds the rows of a batch to programs with a cache.
+type cached struct {
+	spec     models.Spec
+	batch    Batch
+	want     []float64 // logits [rows, seq, vocab]
+	cache    *graph.Cache
+	programs []*Program
+}
+
+// feed draws a program, rows that are not yet at their end, and how many tokens each of them gets, until all
+// rows have ended. Row i of the batch is row rows-i of the cache, whose row 0 stays empty.
+func (r *cached) feed(t *testing.T, name string, draw *rand.Rand) {
+	t.Helper()
+	seq, vocab := r.spec.Seq, r.spec.Vocab
+	for {
+		var open []int
+		for row := range r.batch.Rows {
+			if r.cache.Len(r.batch.Rows-row) < seq {
+				open = append(open, row)
+			}
+		}
+		if len(open) == 0 {
+			break
+		}
+		p := r.programs[draw.IntN(len(r.programs))]
+		draw.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] })
+		tokens := p.Input("tokens").Shape()
+		if open = open[:min(len(open), tokens[0])]; len(open) > 1 {
+			open = open[:1+draw.IntN(len(open))]
+		}
+		var runs []graph.RunRow
+		part := Batch{Rows: tokens[0], Seq: tokens[1], Inputs: RandomBatch(r.spec, tokens[0], tokens[1], draw.Uint64()).Inputs}
+		for i, row := range open {
+			run := graph.RunRow{Row: r.batch.Rows - row}
+			run.Tokens = 1 + draw.IntN(min(part.Seq, seq-r.cache.Len(run.Row)))
+			copy(part.Inputs[i*part.Seq:], r.batch.Inputs[row*seq+r.cache.Len(run.Row):][:run.Tokens])
+			runs = append(runs, run)
+		}
+		logits := p.On(t, part, graph.RunOptions{Rows: runs}).Logits
+		for i, row := range open {
+			n := runs[i].Tokens
+			want := r.want[(row*seq+r.cache.Len(runs[i].Row)-n)*vocab:][:n*vocab]
+			require.LessOrEqual(t, Distance(logits[i*part.Seq*vocab:][:n*vocab], want), 1e-12,
+				"%s: row %d, %d tokens up to %d in a program of %v", name, row, n, r.cache.Len(runs[i].Row), tokens)
+		}
+	}
+	require.Zero(t, r.cache.Len(0))
+}

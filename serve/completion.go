@@ -1,0 +1,171 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/pkg/errors"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/residua-go/residua/generate"
+)
+
+// completion is a request that is worked on.
+type completion struct {
+	id      string
+	created int64
+	model   *Model
+	request completionRequest
+	texts   []generate.Request // one a choice
+}
+
+// completionResponse is OpenAI's completion, or a part of one that is streamed.
+type completionResponse struct {
+	ID      string   `json:"id"`
+	Object  string   `json:"object"`
+	Created int64    `json:"created"`
+	Model   string   `json:"model"`
+	Choices []choice `json:"choices"`
+	Usage   *usage   `json:"usage,omitempty"`
+}
+
+type choice struct {
+	Index        int       `json:"index"`
+	Text         string    `json:"text"`
+	LogProbs     *logProbs `json:"logprobs"`
+	FinishReason *string   `json:"finish_reason"`
+}
+
+type usage struct {
+	PromptTokens     int `json:"prompt_tokens"`
+	CompletionTokens int `json:"completion_tokens"`
+	TotalTokens      int `json:"total_tokens"`
+}
+
+// completions is POST /v1/completions.
+func (s *Server) completions(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.newCompletion(w, r)
+	if err != nil {
+		return err
+	}
+	if running := s.running.Add(1); running > int64(s.options.Requests) {
+		s.running.Add(-1)
+		e := &apiError{retryAfter: 1, Message: "too many requests are waiting for the model: try again later", Type: "rate_limit_error"}
+		return e.with(http.StatusTooManyRequests, "rate_limit_exceeded")
+	}
+	defer s.running.Add(-1)
+	ctx, cancel := context.WithTimeout(r.Context(), s.options.RequestTime)
+	defer cancel()
+	if c.request.Stream {
+		return s.stream(ctx, cancel, w, c)
+	}
+	return s.whole(ctx, w, c)
+}
+
+// newCompletion reads and checks a request.
+func (s *Server) newCompletion(w http.ResponseWriter, r *http.Request) (*completion, error) {
+	c := &completion{request: newCompletionRequest(), created: time.Now().Unix()}
+	err := s.decode(w, r, &c.request)
+	if err == nil {
+		err = c.request.check()
+	}
+	if err == nil {
+		c.model, err = s.model(c.request.Model)
+	}
+	if err == nil {
+		c.texts, err = c.request.texts(c.model)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var id [16]byte
+	rand.Read(id[:]) // never fails
+	c.id = "cmpl-" + hex.EncodeToString(id[:])
+	return c, nil
+}
+
+// response is one that holds choices.
+func (c *completion) response(choices ...choice) completionResponse {
+	return completionResponse{ID: c.id, Object: "text_completion", Created: c.created, Model: c.model.Name, Choices: choices}
+}
+
+// whole answers with all texts at once.
+func (s *Server) whole(ctx context.Context, w http.ResponseWriter, c *completion) error {
+	choices := make([]choice, len(c.texts))
+	used, err := s.generate(ctx, c, func(part choice) error {
+		choices[part.Index].join(part)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	response := c.response(choices...)
+	response.Usage = &used
+	return writeJSON(w, response)
+}
+
+// join adds a later part of the same choice.
+func (c *choice) join(part choice) {
+	c.Index, c.FinishReason = part.Index, part.FinishReason
+	c.Text += part.Text
+	if c.LogProbs == nil {
+		c.LogProbs = part.LogProbs
+	} else if part.LogProbs != nil {
+		c.LogProbs.join(part.LogProbs)
+	}
+}
+
+// generate makes a completion's texts, Model.Parallel at a time, and emits their parts; those of one choice come in order,
+// the last with its finish reason, those of several from goroutines of their own. It returns when all have ended.
+func (s *Server) generate(ctx context.Context, c *completion, emit func(choice) error) (usage, error) {
+	start := time.Now()
+	first := s.metrics.firstToken(start)
+	group, running := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, c.model.Parallel))
+	results := make([]generate.Result, len(c.texts))
+	for i := range c.texts {
+		group.Go(func() (err error) {
+			defer func() {
+				if r := recover(); r != nil {
+					err = errors.Errorf("serve: internal error: %v\n%s", r, debug.Stack())
+				}
+			}()
+			if err := running.Err(); err != nil {
+				return err // the request ended before this text's turn
+			}
+			text := newParts(c, i, emit)
+			results[i], err = c.model.Generator.Generate(running, c.texts[i], func(p generate.Piece) error {
+				first()
+				return text.add(p)
+			})
+			if err != nil {
+				return err
+			}
+			return text.finish(results[i])
+		})
+	}
+	err := group.Wait()
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx) // why it ended, whatever the Generator made of that
+	}
+	used := c.usage(results)
+	s.metrics.generated(used, time.Since(start))
+	return used, err
+}
+
+// usage counts a prompt once, however many texts continue it.
+func (c *completion) usage(results []generate.Result) usage {
+	var u usage
+	for i, r := range results {
+		if i%c.request.N == 0 {
+			u.PromptTokens += len(c.texts[i].IDs)
+		}
+		u.CompletionTokens += r.Tokens
+	}
+	u.TotalTokens = u.PromptTokens + u.CompletionTokens
+	return u
+}

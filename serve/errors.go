@@ -1,0 +1,109 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/layers"
+)
+
+// apiError is an error as OpenAI's API has it: {"error": {...}}.
+type apiError struct {
+	status     int
+	retryAfter int // seconds; 0: not said
+
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+	Code    *string `json:"code"`
+}
+
+func (e *apiError) Error() string { return e.Message }
+
+// The types of errors.
+const (
+	invalidRequest = "invalid_request_error"
+	serverError    = "server_error"
+)
+
+// invalid is the error of a request that has to be changed; param names the field, "" none.
+func invalid(param, format string, args ...any) *apiError {
+	e := &apiError{status: http.StatusBadRequest, Message: fmt.Sprintf(format, args...), Type: invalidRequest}
+	if param != "" {
+		e.Message = param + ": " + e.Message
+		e.Param = &param
+	}
+	return e
+}
+
+func (e *apiError) with(status int, code string) *apiError {
+	e.status = status
+	e.Code = &code
+	return e
+}
+
+// asAPI says any error in the API's form. What is not the client's mistake is told without its
+// details, which may name files.
+func asAPI(err error) *apiError {
+	var api *apiError
+	var setting *layers.SettingError
+	switch {
+	case errors.As(err, &api):
+		return api
+	case errors.As(err, &setting):
+		return invalid(paramOf(setting.Key), "%s", setting.Problem)
+	case errors.Is(err, errStopped):
+		e := &apiError{retryAfter: 1, Message: "the server was stopped before the texts were ready", Type: serverError}
+		return e.with(http.StatusServiceUnavailable, "stopped")
+	case errors.Is(err, context.DeadlineExceeded):
+		e := &apiError{Message: "the texts were not ready within the time that this server gives a request: ask for fewer tokens", Type: serverError}
+		return e.with(http.StatusServiceUnavailable, "timeout")
+	}
+	return &apiError{status: http.StatusInternalServerError, Message: "the model failed to generate: the server's log has the error", Type: serverError}
+}
+
+// paramOf is the API's name of a generate.Request's setting.
+func paramOf(key string) string {
+	switch key {
+	case "tokens":
+		return "max_tokens"
+	case "ids":
+		return "prompt"
+	}
+	return strings.ReplaceAll(key, "-", "_")
+}
+
+// body is the error as JSON.
+func (e *apiError) body() []byte {
+	text, _ := json.Marshal(map[string]*apiError{"error": e}) // strings alone: it cannot fail
+	return text
+}
+
+func writeError(w http.ResponseWriter, e *apiError) {
+	if e.retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(e.retryAfter))
+	}
+	if e.status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(e.status)
+	w.Write(append(e.body(), '\n'))
+}
+
+func writeJSON(w http.ResponseWriter, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return errors.Wrap(err, "serve: the answer")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, err = w.Write(body)
+	return err
+}

@@ -1,0 +1,47 @@
+package serve
+
+import (
+	"net/http"
+	"time"
+)
+
+// measured counts the answers of a path, and gives each of their writes a time limit.
+func (s *Server) measured(path string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m := &measuredWriter{ResponseWriter: w, limit: s.options.WriteTime}
+		defer func() { s.metrics.answered(path, m.code()) }()
+		h.ServeHTTP(m, r)
+	})
+}
+
+type measuredWriter struct {
+	http.ResponseWriter
+	limit  time.Duration
+	status int // 0: nothing is written
+}
+
+// code is the status; a client that left before anything was written has 499, as nginx calls it.
+func (m *measuredWriter) code() int {
+	if m.status == 0 {
+		return 499
+	}
+	return m.status
+}
+
+// Unwrap is for http.ResponseController.
+func (m *measuredWriter) Unwrap() http.ResponseWriter { return m.ResponseWriter }
+
+func (m *measuredWriter) WriteHeader(status int) {
+	if m.status == 0 {
+		m.status = status
+	}
+	m.ResponseWriter.WriteHeader(status)
+}
+
+func (m *measuredWriter) Write(p []byte) (int, error) {
+	if m.status == 0 {
+		m.status = http.StatusOK
+	}
+	http.NewResponseController(m.ResponseWriter).SetWriteDeadline(time.Now().Add(m.limit)) // a writer without deadlines has no client
+	return m.ResponseWriter.Write(p)
+}

@@ -1,0 +1,23 @@
+package serve
+
+import (
+	_ "embed"
+	"html/template"
+	"net/http"
+)
+
+//go:embed page.html
+var pageText string
+
+// page is GET /: what is served. It asks for no token and names no more than the models.
+func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
+	t, err := template.New("page").Parse(pageText)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	return t.Execute(w, struct {
+		Models []Model
+		Host   string
+	}{s.models, r.Host})
+}

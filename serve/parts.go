@@ -1,0 +1,95 @@
+package serve
+
+import (
+	"slices"
+
+	"github.com/residua-go/residua/generate"
+)
+
+// parts turns a text's pieces into parts of a choice.
+type parts struct {
+	index    int
+	request  generate.Request
+	alts     int // likeliest tokens that are told for each; -1: log probabilities were not asked for
+	skip     int // tokens at the prompt's start that the client did not send
+	unlogged int // tokens from here on without log probability: the prompt's first
+	offsets  offsets
+	held     []generate.Token // whose text has not come, and will not if a stop string ends it before
+	emit     func(choice) error
+}
+
+func newParts(c *completion, i int, emit func(choice) error) *parts {
+	p := &parts{index: i, request: c.texts[i], alts: -1, emit: emit}
+	if c.request.LogProbs == nil {
+		return p
+	}
+	p.alts = *c.request.LogProbs
+	if p.request.PromptLogProbs {
+		p.skip = c.request.Prompt.added()
+		p.unlogged = 1 - p.skip
+	}
+	return p
+}
+
+func (p *parts) add(piece generate.Piece) error {
+	p.held = append(p.held, piece.Tokens...)
+	if piece.Text == "" && len(p.request.Stop) > 0 {
+		return nil
+	}
+	return p.send(piece.Text, "")
+}
+
+// finish tells why the text ended.
+func (p *parts) finish(r generate.Result) error {
+	reason := "stop" // a stop string, or the model ended the document
+	switch r.Stop {
+	case generate.StopTokens:
+		reason = "length"
+	case generate.StopString:
+		p.held = nil
+	}
+	return p.send("", reason)
+}
+
+func (p *parts) send(text, reason string) error {
+	part := choice{Index: p.index, Text: text}
+	if reason != "" {
+		part.FinishReason = &reason
+	}
+	if p.alts >= 0 {
+		part.LogProbs = p.logProbs(p.held)
+	}
+	p.held = nil
+	return p.emit(part)
+}
+
+// logProbs are OpenAI's of some tokens.
+func (p *parts) logProbs(tokens []generate.Token) *logProbs {
+	skipped := min(p.skip, len(tokens))
+	p.skip -= skipped
+	l := newLogProbs()
+	for _, t := range tokens[skipped:] {
+		l.Tokens = append(l.Tokens, tokenName(t))
+		l.TextOffset = append(l.TextOffset, p.offsets.next(t.Text))
+		if p.unlogged > 0 {
+			p.unlogged--
+			l.TokenLogProbs = append(l.TokenLogProbs, nil)
+			l.TopLogProbs = append(l.TopLogProbs, nil)
+			continue
+		}
+		value := finite(t.LogProb)
+		l.TokenLogProbs = append(l.TokenLogProbs, &value)
+		l.TopLogProbs = append(l.TopLogProbs, alternatives(t, p.alts))
+	}
+	return l
+}
+
+// alternatives are the likeliest tokens in the place of one, and itself.
+func alternatives(t generate.Token, most int) alternativeTokens {
+	all := slices.Clone(t.Top[:min(most, len(t.Top))])
+	same := func(other generate.Token) bool { return other.ID == t.ID }
+	if !slices.ContainsFunc(all, same) {
+		all = append(all, t)
+	}
+	return all
+}

@@ -1,0 +1,98 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// prompts are what a request wants continued: texts, or lists of token ids.
+type prompts struct {
+	texts []string
+	lists [][]int32
+}
+
+// UnmarshalJSON takes a text, a list of texts, one list of ids or several.
+func (p *prompts) UnmarshalJSON(text []byte) error {
+	switch kind(text) {
+	case 'n': // null
+		return nil
+	case '"':
+		p.texts = make([]string, 1)
+		return json.Unmarshal(text, &p.texts[0])
+	case '[':
+	default:
+		return badPrompt("something else")
+	}
+	switch kind(text[1:]) {
+	case '"':
+		return p.readTexts(text)
+	case '[':
+		return p.readIDs(text, &p.lists)
+	}
+	p.lists = make([][]int32, 1)
+	return p.readIDs(text, &p.lists[0])
+}
+
+// kind is the first byte of a JSON value.
+func kind(value []byte) byte { return bytes.TrimLeft(value, " \t\r\n")[0] }
+
+func badPrompt(got string) error {
+	return invalid("prompt", "want a string, an array of strings, an array of token ids or an array of such arrays, got %s", got)
+}
+
+func (p *prompts) readTexts(text []byte) error {
+	var texts []*string
+	if json.Unmarshal(text, &texts) != nil {
+		return badPrompt("an array of strings and something else")
+	}
+	for _, t := range texts {
+		if t == nil {
+			return badPrompt("an array of strings and null")
+		}
+		p.texts = append(p.texts, *t)
+	}
+	return nil
+}
+
+// readIDs reads one list of ids or several into v.
+func (p *prompts) readIDs(text []byte, v any) error {
+	if bytes.IndexByte(text, 'n') >= 0 || json.Unmarshal(text, v) != nil {
+		return badPrompt("an array with something else than integers")
+	}
+	for _, ids := range p.lists {
+		if len(ids) == 0 {
+			return badPrompt("an empty array")
+		}
+	}
+	return nil
+}
+
+// len is how many there are; without any, one that is empty is continued.
+func (p *prompts) len() int { return max(1, len(p.texts)+len(p.lists)) }
+
+// ids returns prompt i as the model reads it: a text with a BOS before it, ids as they are.
+func (p *prompts) ids(i int, m *Model) ([]int32, error) {
+	if i < len(p.lists) {
+		for at, id := range p.lists[i] {
+			if id < 0 || int(id) >= m.Vocab {
+				return nil, invalid("prompt", "token %d: want an id of 0 to %d, got %d", at, m.Vocab-1, id)
+			}
+		}
+		return p.lists[i], nil
+	}
+	if m.Tokenizer == nil {
+		return nil, invalid("prompt", "want token ids, each below %d: the model %s has no tokenizer", m.Vocab, m.Name)
+	}
+	if len(p.texts) == 0 {
+		return m.encode(""), nil
+	}
+	return m.encode(p.texts[i]), nil
+}
+
+// added is how many tokens that the client did not send begin each prompt.
+func (p *prompts) added() int {
+	if len(p.lists) > 0 {
+		return 0
+	}
+	return 1 // BOS
+}

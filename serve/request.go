@@ -1,0 +1,188 @@
+package serve
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+
+	"github.com/residua-go/residua/generate"
+)
+
+// completionRequest is the body of POST /v1/completions. min_p, top_k and repetition_penalty
+// are vLLM's, all else is OpenAI's.
+type completionRequest struct {
+	Model     string      `json:"model"`
+	Prompt    prompts     `json:"prompt"`
+	MaxTokens *int        `json:"max_tokens"`
+	N         int         `json:"n"`
+	BestOf    *int        `json:"best_of"`
+	Stop      stopStrings `json:"stop"`
+	Echo      bool        `json:"echo"`
+	LogProbs  *int        `json:"logprobs"`
+	Stream    bool        `json:"stream"`
+	Options   struct {
+		IncludeUsage       bool `json:"include_usage"`
+		IncludeObfuscation bool `json:"include_obfuscation"`
+	} `json:"stream_options"`
+	Seed *int64 `json:"seed"`
+
+	Temperature       float64            `json:"temperature"`
+	TopP              float64            `json:"top_p"`
+	TopK              int                `json:"top_k"`
+	MinP              float64            `json:"min_p"`
+	RepetitionPenalty float64            `json:"repetition_penalty"`
+	LogitBias         map[string]float64 `json:"logit_bias"`
+
+	User             string  `json:"user"`
+	Suffix           string  `json:"suffix"`
+	PresencePenalty  float64 `json:"presence_penalty"`
+	FrequencyPenalty float64 `json:"frequency_penalty"`
+}
+
+// Limits of one request.
+const (
+	defaultTokens = 16
+	mostSamples   = 128
+	mostTexts     = 2048
+	mostLogProbs  = 5
+	mostStops     = 16
+)
+
+// newCompletionRequest has OpenAI's defaults.
+func newCompletionRequest() completionRequest {
+	return completionRequest{N: 1, Temperature: 1, TopP: 1, RepetitionPenalty: 1}
+}
+
+// check refuses what is wrong whatever the model.
+func (c *completionRequest) check() error {
+	switch {
+	case c.N < 1 || c.N > mostSamples:
+		return invalid("n", "want 1 to %d, got %d", mostSamples, c.N)
+	case c.BestOf != nil && *c.BestOf != c.N:
+		return invalid("best_of", "want none, or n: the likeliest of several is not chosen here, got %d", *c.BestOf)
+	case c.Prompt.len()*c.N > mostTexts:
+		return invalid("prompt", "want at most %d texts a request, got %d prompts with n = %d", mostTexts, c.Prompt.len(), c.N)
+	case c.MaxTokens != nil && *c.MaxTokens < 0:
+		return invalid("max_tokens", "want >= 0, got %d", *c.MaxTokens)
+	case c.LogProbs != nil && (*c.LogProbs < 0 || *c.LogProbs > mostLogProbs):
+		return invalid("logprobs", "want 0 to %d, got %d", mostLogProbs, *c.LogProbs)
+	case len(c.Stop) > mostStops:
+		return invalid("stop", "want at most %d strings, got %d", mostStops, len(c.Stop))
+	case c.TopP == 0: // to generate, no limit
+		return invalid("top_p", "want above 0 and at most 1 (1: no limit), got 0")
+	case c.TopK < -1:
+		return invalid("top_k", "want >= 1, or 0 or -1 for no limit, got %d", c.TopK)
+	case c.RepetitionPenalty <= 0: // to generate, none
+		return invalid("repetition_penalty", "want above 0 (1: none), got %g", c.RepetitionPenalty)
+	case c.Suffix != "":
+		return invalid("suffix", "want none: texts are continued at their end alone")
+	case c.PresencePenalty != 0:
+		return invalid("presence_penalty", "want 0: this server has repetition_penalty alone")
+	case c.FrequencyPenalty != 0:
+		return invalid("frequency_penalty", "want 0: this server has repetition_penalty alone")
+	}
+	return nil
+}
+
+// texts are the requests to the model's Generator: sample i of prompt p is at p n + i.
+func (c *completionRequest) texts(m *Model) ([]generate.Request, error) {
+	r := generate.Request{
+		Echo: c.Echo, Stop: c.Stop, Slide: m.Slide,
+		Temperature: c.Temperature, TopP: c.TopP, TopK: max(0, c.TopK), MinP: c.MinP, RepetitionPenalty: c.RepetitionPenalty,
+		Seed: rand.Uint64(),
+	}
+	if c.Seed != nil {
+		r.Seed = uint64(*c.Seed)
+	}
+	if c.LogProbs != nil {
+		r.LogProbs = max(1, *c.LogProbs)
+		r.PromptLogProbs = c.Echo
+	}
+	var err error
+	if r.LogitBias, err = c.bias(m); err != nil {
+		return nil, err
+	}
+	var texts []generate.Request
+	for p := range c.Prompt.len() {
+		if r.IDs, err = c.Prompt.ids(p, m); err != nil {
+			return nil, err
+		}
+		if r.Tokens, err = c.tokens(m, len(r.IDs)); err != nil {
+			return nil, err
+		}
+		sample := r
+		for i := range c.N {
+			sample.Seed = generate.SampleSeed(r.Seed, i)
+			if err := sample.Validate(); err != nil {
+				return nil, err
+			}
+			texts = append(texts, sample)
+		}
+	}
+	return texts, nil
+}
+
+// tokens is how many to generate after a prompt of some length.
+func (c *completionRequest) tokens(m *Model, prompt int) (int, error) {
+	room := m.room(prompt)
+	switch {
+	case m.Slide && c.MaxTokens == nil:
+		return defaultTokens, nil
+	case m.Slide:
+		return *c.MaxTokens, nil
+	case c.MaxTokens == nil && room >= 0:
+		return min(defaultTokens, room), nil
+	}
+	want := defaultTokens
+	if c.MaxTokens != nil {
+		want = *c.MaxTokens
+	}
+	if want > room {
+		return 0, invalid("max_tokens", "this model's maximum context length is %d tokens, however you requested %d in your prompt and %d for the completion: shorten either", m.Window, prompt, want).
+			with(http.StatusBadRequest, "context_length_exceeded")
+	}
+	return want, nil
+}
+
+func (c *completionRequest) bias(m *Model) (map[int32]float64, error) {
+	if len(c.LogitBias) == 0 {
+		return nil, nil
+	}
+	bias := map[int32]float64{}
+	for key, value := range c.LogitBias {
+		id, err := strconv.Atoi(key)
+		if err != nil || id < 0 || id >= m.Vocab {
+			return nil, invalid("logit_bias", "want token ids of 0 to %d as keys, got %q", m.Vocab-1, key)
+		}
+		if value < -100 || value > 100 {
+			return nil, invalid("logit_bias", "token %d: want -100 to 100, got %g", id, value)
+		}
+		bias[int32(id)] = value
+	}
+	return bias, nil
+}
+
+// stopStrings are one string or several.
+type stopStrings []string
+
+func (s *stopStrings) UnmarshalJSON(text []byte) error {
+	var one string
+	var several []*string
+	switch {
+	case string(text) == "null":
+		return nil
+	case json.Unmarshal(text, &one) == nil:
+		*s = stopStrings{one}
+		return nil
+	case json.Unmarshal(text, &several) != nil:
+		return invalid("stop", "want a string or an array of strings")
+	}
+	for _, each := range several {
+		if each == nil {
+			return invalid("stop", "want strings, got null among them")
+		}
+		*s = append(*s, *each)
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/pkg/errors"
+)
+
+// Options say how a Server behaves. The zero value is ready.
+type Options struct {
+	// Token, where not "", is what every request but those for / and /healthz must bring in its
+	// header: "Authorization: Bearer TOKEN".
+	Token string
+	// Requests is how many completions are worked on at a time, those that wait for the model
+	// included; what comes beyond is answered 429. 0: 128.
+	Requests int
+	Body     int64 // the most bytes of a request's body; 0: 8 MiB
+
+	RequestTime time.Duration // that a completion may take, its waiting included; 0: 10 minutes
+	ReadTime    time.Duration // that reading a request may take; 0: 1 minute
+	WriteTime   time.Duration // that a client may leave one write unread; 0: 30 seconds
+	IdleTime    time.Duration // that a connection may wait for its next request; 0: 2 minutes
+	StopTime    time.Duration // that running requests have left when the server is stopped; 0: 30 seconds
+
+	// Page answers / in the place of the page that says what is served, without a token.
+	Page http.Handler
+	// Handlers are further ones, by patterns of http.ServeMux; they are as protected as the API.
+	Handlers map[string]http.Handler
+	Log      func(message string) // takes what went wrong here, for whoever runs the server; nil: nothing is logged
+}
+
+func (o Options) withDefaults() Options {
+	set := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	set(&o.RequestTime, 10*time.Minute)
+	set(&o.ReadTime, time.Minute)
+	set(&o.WriteTime, 30*time.Second)
+	set(&o.IdleTime, 2*time.Minute)
+	set(&o.StopTime, 30*time.Second)
+	if o.Requests == 0 {
+		o.Requests = 128
+	}
+	if o.Body == 0 {
+		o.Body = 8 << 20
+	}
+	if o.Log == nil {
+		o.Log = func(string) {}
+	}
+	return o
+}
+
+// Server is the http.Handler of models.
+type Server struct {
+	options Options
+	models  []Model
+	running atomic.Int64 // completions that are worked on
+	metrics metrics
+	handler http.Handler
+}
+
+// New makes a Server of at least one model, each with a name of its own. The first answers requests that
+// name none.
+func New(models []Model, o Options) (*Server, error) {
+	if len(models) == 0 {
+		return nil, errors.New("serve: want at least one model, got none")
+	}
+	for i, m := range models {
+		switch same := func(other Model) bool { return other.Name == m.Name }; {
+		case m.Name == "":
+			return nil, errors.Errorf("serve: model %d: want a name, got none", i)
+		case slices.ContainsFunc(models[:i], same):
+			return nil, errors.Errorf("serve: model %d: want a name of its own, got %q again", i, m.Name)
+		case m.Generator == nil || m.Vocab < 1 || m.Window < 1:
+			return nil, errors.Errorf("serve: model %q: want a Generator, and Vocab and Window >= 1", m.Name)
+		}
+	}
+	s := &Server{options: o.withDefaults(), models: slices.Clone(models)}
+	s.handler = s.routes()
+	return s, nil
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// routes lists what is answered. Pages of other sites that a browser shows may not ask
+// anything to be generated.
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	api := func(path, method string, h apiHandler) {
+		mux.Handle(path, s.measured(path, s.protected(s.method(method, h))))
+	}
+	api("/v1/completions", http.MethodPost, s.completions)
+	api("/v1/models", http.MethodGet, s.listModels)
+	api("/v1/models/{name...}", http.MethodGet, s.showModel)
+	api("/tokenize", http.MethodPost, s.tokenize)
+	api("/detokenize", http.MethodPost, s.detokenize)
+	api("/tokenizer_info", http.MethodGet, s.tokenizerInfo)
+	api("/metrics", http.MethodGet, s.writeMetrics)
+	mux.Handle("/healthz", s.measured("/healthz", s.method(http.MethodGet, healthz)))
+	for pattern, h := range s.options.Handlers {
+		mux.Handle(pattern, s.measured(pattern, s.protected(h)))
+	}
+	page := s.options.Page
+	if page == nil {
+		page = s.method(http.MethodGet, s.page)
+	}
+	mux.Handle("/{$}", s.measured("/", page))
+	mux.Handle("/", s.measured("other", http.HandlerFunc(notFound)))
+	sites := http.NewCrossOriginProtection()
+	sites.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		writeError(w, invalid("", "a page of another site cannot use this server").with(http.StatusForbidden, "cross_origin"))
+	}))
+	return sites.Handler(mux)
+}
+
+// apiHandler answers a request, or says what is wrong with it before anything is written.
+type apiHandler func(w http.ResponseWriter, r *http.Request) error
+
+// method makes an http.Handler of one that answers one method; to HEAD answers whoever answers GET.
+func (s *Server) method(method string, h apiHandler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != method && (r.Method != http.MethodHead || method != http.MethodGet) {
+			w.Header().Set("Allow", method)
+			writeError(w, invalid("", "want %s %s, got %s", method, r.URL.Path, r.Method).with(http.StatusMethodNotAllowed, "method_not_allowed"))
+			return
+		}
+		err := h(w, r)
+		if err == nil || errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+			return // nothing is wrong, or the client has gone
+		}
+		e := asAPI(err)
+		if e.status == http.StatusInternalServerError {
+			s.options.Log(r.URL.Path + ": " + err.Error())
+		}
+		writeError(w, e)
+	})
+}
+
+// protected asks for the token. Digests are compared, in a time that tells nothing of either.
+func (s *Server) protected(h http.Handler) http.Handler {
+	if s.options.Token == "" {
+		return h
+	}
+	want := sha256.Sum256([]byte(s.options.Token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		got := sha256.Sum256([]byte(strings.TrimSpace(token)))
+		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 || !strings.EqualFold(scheme, "Bearer") {
+			writeError(w, invalid("", "want the header Authorization: Bearer TOKEN with this server's token").with(http.StatusUnauthorized, "invalid_api_key"))
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+func notFound(w http.ResponseWriter, r *http.Request) {
+	writeError(w, invalid("", "nothing is at %s: / lists what is", r.URL.Path).with(http.StatusNotFound, "not_found"))
+}
+
+func healthz(w http.ResponseWriter, _ *http.Request) error {
+	_, err := w.Write([]byte("ok\n"))
+	return err
+}

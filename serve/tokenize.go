@@ -1,0 +1,81 @@
+package serve
+
+import (
+	"net/http"
+
+	"github.com/residua-go/residua/data"
+)
+
+// tokenizeRequest is the body of POST /tokenize.
+type tokenizeRequest struct {
+	Model      string `json:"model"`
+	Prompt     string `json:"prompt"`
+	AddSpecial *bool  `json:"add_special_tokens"` // a BOS before the text, as a completion's prompt has it; nil: true
+}
+
+// tokenize is POST /tokenize. A prompt that is the name of BOS and nothing else is BOS: so do
+// clients learn its id.
+func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) error {
+	var request tokenizeRequest
+	if err := s.decode(w, r, &request); err != nil {
+		return err
+	}
+	m, t, err := s.tokenizer(request.Model)
+	if err != nil {
+		return err
+	}
+	ids := []int32{}
+	if request.AddSpecial == nil || *request.AddSpecial {
+		ids = append(ids, t.BOS())
+	}
+	if request.Prompt == bosName {
+		ids = append(ids, t.BOS())
+	} else {
+		ids = t.Encode(ids, request.Prompt)
+	}
+	return writeJSON(w, map[string]any{"count": len(ids), "max_model_len": m.Window, "tokens": ids})
+}
+
+// detokenize is POST /detokenize.
+func (s *Server) detokenize(w http.ResponseWriter, r *http.Request) error {
+	var request struct {
+		Model  string  `json:"model"`
+		Tokens []int32 `json:"tokens"`
+	}
+	if err := s.decode(w, r, &request); err != nil {
+		return err
+	}
+	m, t, err := s.tokenizer(request.Model)
+	if err != nil {
+		return err
+	}
+	for i, id := range request.Tokens {
+		if id < 0 || int(id) >= m.Vocab {
+			return invalid("tokens", "token %d: want an id of 0 to %d, got %d", i, m.Vocab-1, id)
+		}
+	}
+	return writeJSON(w, map[string]string{"prompt": t.Decode(request.Tokens)})
+}
+
+// tokenizerInfo is GET /tokenizer_info of the first model.
+func (s *Server) tokenizerInfo(w http.ResponseWriter, _ *http.Request) error {
+	m, t, err := s.tokenizer("")
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, map[string]any{
+		"tokenizer_class": t.Name(), "vocab_size": t.Vocab(), "model_max_length": m.Window,
+		"bos_token": bosName, "bos_token_id": t.BOS(), "eos_token": bosName, "eos_token_id": t.BOS(),
+	})
+}
+
+func (s *Server) tokenizer(model string) (*Model, data.Tokenizer, error) {
+	m, err := s.model(model)
+	if err != nil {
+		return nil, nil, err
+	}
+	if m.Tokenizer == nil {
+		return nil, nil, invalid("model", "want one with a tokenizer: %s has none", m.Name)
+	}
+	return m, m.Tokenizer, nil
+}
