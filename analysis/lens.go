@@ -66,21 +66,26 @@ func (d *Decomposition) Lens(token, target int) (*Lens, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lens{Token: token, Target: target}
-	err = d.eachPoint(token, 1, func(after string, features []float64) error {
-		logits, err := model.LogitsOf(features)
-		if err != nil {
-			return err
-		}
-		p := lensPoint(after, logits, target)
-		if keys > 0 {
-			p.Keys = keyParts(features, direction, keys)
-		}
-		l.Points = append(l.Points, p)
+	var after []string
+	var features []float64 // [points, F]
+	err = d.eachPoint(token, 1, func(writer string, of []float64) error {
+		after, features = append(after, writer), append(features, of...)
 		return nil
 	})
 	if err != nil {
 		return nil, err
+	}
+	logits, err := model.LogitsOf(features) // of all points at once: the table of words is large
+	if err != nil {
+		return nil, err
+	}
+	l := &Lens{Token: token, Target: target}
+	for i, writer := range after {
+		p := lensPoint(writer, share(logits, len(after), i), target)
+		if keys > 0 {
+			p.Keys = keyParts(share(features, len(after), i), direction, keys)
+		}
+		l.Points = append(l.Points, p)
 	}
 	return l, nil
 }

@@ -206,7 +206,7 @@ func TestGallery(t *testing.T) {
 	w := window{browser, t}
 	w.start(open(t, m, explore.Options{}).serve())
 	t.Log(w.text(`document.getElementById("status").textContent`))
-	w.press(".run .token", 24)
+	w.press(".run .token", len([]rune(w.text(`"x".repeat(document.querySelectorAll(".run .token").length / 2)`))))
 	w.wait(looked)
 	t.Log(w.text(`document.getElementById("status").textContent`))
 	w.photograph("one")

@@ -110,11 +110,11 @@ function contributions(box, a, before) {
     const total = a.logit - a.constant - a.remainder, others = total - terms.reduce((sum, t) => sum + t.value, 0);
     const rest = [...(terms === a.writers ? [] : [{ name: "all other parts", value: others }]), { name: "norms' biases", value: a.constant },
       { name: before ? "rounding, and what changes wrote" : "rounding", value: a.remainder }];
-    const all = [...terms, ...rest], [low, high] = extent([all.map((t) => t.value), [0]]);
+    const all = [...terms, ...rest], [low, high] = extent([all.map((t) => t.value), [0, a.logit]]);
     const body = table(list, ["what wrote it", "", "logit", ""], [2]);
     const old = (term) => before && (terms === a.writers ? before.writers : before.contributions).find((t) => t.name === term.name)?.value;
     for (const term of all) contribution(body, term, low, high, old(term));
-    contribution(body, { name: "the logit", value: a.logit }, Math.min(low, a.logit), Math.max(high, a.logit), before?.logit);
+    contribution(body, { name: "the logit", value: a.logit }, low, high, before?.logit);
   };
   const lists = [["sites, in order", a.writers], ["largest parts", a.contributions], ["heads", a.contributions.filter((t) => t.part === "head")]];
   lists.forEach(([name, terms], i) => {
