@@ -40,7 +40,7 @@ func (c *call) runTask(ctx context.Context, out cli.Output) error {
 			return callersMistake(err)
 		}
 		if r.Truncated > 0 {
-			out.Note(fmt.Sprintf("%s: %d texts are longer than the %d tokens that the model was trained on: it did not see their beginning", path, r.Truncated, m.Spec.Seq))
+			out.Note(fmt.Sprintf("%s: texts whose beginning the model did not see, longer than the %d tokens that it was trained on: %d", path, m.Spec.Seq, r.Truncated))
 		}
 		paths, all = append(paths, path), append(all, r)
 		return c.printResult(out, path, r)
@@ -107,7 +107,11 @@ func taskTable(paths []string, all []tasks.Result) figure.Table {
 	for i, r := range all {
 		row := []string{paths[i], fmt.Sprint(r.Documents)}
 		for _, m := range r.Metrics {
-			row = append(row, within("%.4f", m.Value, m.StdErr))
+			format := "%.4f"
+			if m.Value >= 1000 { // a perplexity
+				format = "%.6g"
+			}
+			row = append(row, within(format, m.Value, m.StdErr))
 		}
 		t.Row(row...)
 	}

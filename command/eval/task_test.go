@@ -52,7 +52,7 @@ func TestEvalOfATask(t *testing.T) {
 	assert.Equal(t, hits/2, result.Metrics["acc"])
 	assert.Contains(t, result.Metrics, "acc_norm_stderr")
 
-	assert.Contains(t, got.Stderr, "texts are longer than the 40 tokens that the model was trained on", "a byte a token")
+	assert.Contains(t, got.Stderr, "texts whose beginning the model did not see, longer than the 40 tokens that it was trained on: ", "a byte a token")
 	table := onOneThread("-task", taskFile("lambada"), "-type", "last_word", "-shots", "1", "-limit", "2", run.Dir, run.Step)
 	require.Equal(t, cli.ExitOK, table.Code, table.Stderr)
 	rows := strings.Split(table.Stdout, "\n")

@@ -1,0 +1,35 @@
+package clitest
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Block is a block of code of a page in Markdown.
+type Block struct{ Language, Text string }
+
+// Blocks returns the blocks of code of a page, in order.
+func Blocks(t *testing.T, path string) []Block {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var blocks []Block
+	for _, b := range regexp.MustCompile("(?s)```(\\w+)\n(.*?)```").FindAllStringSubmatch(strings.ReplaceAll(string(text), "\r\n", "\n"), -1) {
+		blocks = append(blocks, Block{b[1], b[2]})
+	}
+	require.NotEmpty(t, blocks)
+	return blocks
+}
+
+// Words are the words of a command line; quotes around one are taken off.
+func Words(line string) []string {
+	var words []string
+	for _, word := range regexp.MustCompile(`'[^']*'|\S+`).FindAllString(line, -1) {
+		words = append(words, strings.Trim(word, "'"))
+	}
+	return words
+}
