@@ -62,7 +62,7 @@ func (c GatedResidualConfig) Shape() Shape { return c.shape(c.N * c.D) }
 func (c GatedResidualConfig) readCost(k float64) layers.Cost {
 	size, rank := float64(c.N)*float64(c.D), float64(c.Rank)
 	return layers.NormConfig{}.Cost(size).Plus(layers.LinearCost(size, rank+k, false)).Plus(layers.LinearCost(rank, size, false)).
-		Plus(layers.Cost{FLOPs: 2 * size, Activations: rank + k + rank + size})
+		Plus(layers.Cost{FLOPs: 2 * size, Activations: rank + k})
 }
 
 // Cost has a read and a write at each site, and a last read. The rows are kept before the first
@@ -141,15 +141,11 @@ func (s *gatedResidual) Sites(block int) []Site { return twoSites(block) }
 func (s *gatedResidual) read(state State, r gatedRead) (u, projection *gorgonia.Node) {
 	z := norm.Apply(s.b, state.(multiState).H, r.gain, norm.Options{RMS: true, Eps: s.c.Norm.Eps, Groups: s.c.N}) // [T, n, D]
 	projection = s.b.Hook(r.name+projectionHook, linear.Map(s.b, z, r.down, linear.Options{AddGradient: true}), "coefficient")
-	gates := linear.Map(s.b, mix.GatedHidden(s.b, projection, s.c.Rank, s.c.N), r.up, linear.Options{}) // [T, n*D]
-	return s.b.Hook(r.name+".read", mix.GatedRead(s.b, z, s.b.Hook(r.name+gatesHook, gates, "gate")), "feature"), projection
+	return s.b.Hook(r.name+".read", mix.GatedRead(s.b, z, projection, r.up), "feature"), projection
 }
 
-// The ends of the hooks of what gates and factors are made of.
-const (
-	projectionHook = ".projection"
-	gatesHook      = ".gates"
-)
+// projectionHook ends the names of the hooks of what gates and factors are made of.
+const projectionHook = ".projection"
 
 // ReadHeads reads u, then W_QKV.
 func (s *gatedResidual) ReadHeads(state State, at Site) (*gorgonia.Node, Link) {

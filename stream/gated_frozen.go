@@ -20,15 +20,15 @@ func (s *gatedResidual) Writers() []Writer {
 // Output is the rows after the last feed-forward.
 func (s *gatedResidual) Output() string { return lastSite(s.c.Layers).Name() + ".stream" }
 
-// FreezeHooks are the rows, the projections and the gates of all reads.
+// FreezeHooks are the rows and the projections of all reads.
 func (s *gatedResidual) FreezeHooks() []string {
 	names := []string{"embedding.out"}
 	for l := range s.c.Layers {
 		for _, site := range s.Sites(l) {
-			names = append(names, site.Name()+projectionHook, site.Name()+gatesHook, site.Name()+".stream")
+			names = append(names, site.Name()+projectionHook, site.Name()+".stream")
 		}
 	}
-	return append(names, s.reads[len(s.reads)-1].name+gatesHook)
+	return append(names, s.reads[len(s.reads)-1].name+projectionHook)
 }
 
 // Static is of gates of 1/2, factors of 1 and rows of root mean square 1.
@@ -93,16 +93,36 @@ func (s *gatedResidual) frozenRead(r Record, read gatedRead, rows string) (linea
 	if err != nil {
 		return nil, err
 	}
-	gates, err := s.activation(r, read.name+gatesHook, n*d)
+	open, err := s.frozenGates(r, read)
 	if err != nil {
 		return nil, err
 	}
 	norm := linear.Norm{Gain: factors, Groups: n}.At(h, orEps(s.c.Norm.Eps))
-	open := make([]float64, len(gates)) // [T, n, D]
-	for i, a := range gates {
-		open[i] = logistic(a)
-	}
 	return linear.Chain{norm, linear.Scale{Factors: open, Size: n * d}, mean}, nil
+}
+
+// frozenGates are G [T, n, D] of a read, made of its projection.
+func (s *gatedResidual) frozenGates(r Record, read gatedRead) ([]float64, error) {
+	n, rank, size, width := float64(s.c.N), s.c.Rank, s.c.N*s.c.D, read.down.Shape()[1]
+	x, err := s.activation(r, read.name+projectionHook, width)
+	if err != nil {
+		return nil, err
+	}
+	up := values(s.b, read.up.Name()) // [rank, n*D]
+	open := make([]float64, r.Tokens()*size)
+	for t := range r.Tokens() {
+		gates := open[t*size : (t+1)*size]
+		for j, v := range x[t*width : t*width+rank] {
+			h := v / n * logistic(v/n)
+			for e, w := range up[j*size : (j+1)*size] {
+				gates[e] += h * w
+			}
+		}
+		for e, a := range gates {
+			gates[e] = logistic(a)
+		}
+	}
+	return open, nil
 }
 
 // frozenFactors are s [T, n] of a projection; without a run 1 for one token.

@@ -126,3 +126,29 @@ func gatedGradient[T Float](p path, dgate, dvalue, dy, gate, value, addend []T) 
 		dgate[i], dvalue[i] = T(slope), sum
 	}
 }
+
+// gatedSingle is gated with the sigmoid of float32 in float32 lanes, to a few units in the last
+// place, where there are any.
+func gatedSingle[T Float](p path, y, addend, gate, value []T) {
+	n := len(gate)
+	y, value = y[:n], value[:n]
+	switch {
+	case p == portable:
+		gated(p, y, addend, gate, value)
+	case addend == nil:
+		fastGatedSingle(p, single(y), single(gate), single(value))
+	default:
+		fastGatedAddSingle(p, single(y), single(addend), single(gate), single(value))
+	}
+}
+
+// gatedGradientSingle is gatedGradient, without an addend, in the same way.
+func gatedGradientSingle[T Float](p path, dgate, dvalue, dy, gate, value []T) {
+	n := len(gate)
+	dgate, dvalue, dy, value = dgate[:n], dvalue[:n], dy[:n], value[:n]
+	if p == portable {
+		gatedGradient(p, dgate, dvalue, dy, gate, value, nil)
+		return
+	}
+	fastGatedGradientSingle(p, single(dgate), single(dvalue), single(dy), single(gate), single(value))
+}

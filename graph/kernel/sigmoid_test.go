@@ -77,6 +77,14 @@ func TestSigmoidOfEveryMagnitude(t *testing.T) {
 			requireSame(t, v, -0.5*s, dvalue[i], 0.51, 3e-45)
 			requireSame(t, v, -1.5*s*rest, dgate[i], 0.51, 3e-45)
 		}
+		gatedSingle(p, y, nil, x, value)
+		gatedGradientSingle(p, dgate, dvalue, dy, x, value)
+		for i, v := range x {
+			s, rest := naiveSigmoid(float64(v)), naiveSigmoid(-float64(v))
+			requireSame(t, v, 3*s, y[i], 3, 1e-37)
+			requireSame(t, v, -0.5*s, dvalue[i], 3, 1e-37)
+			requireSame(t, v, -1.5*s*rest, dgate[i], 5, 1e-37)
+		}
 	})
 }
 

@@ -724,6 +724,63 @@ func avx512SwiGLUGradient(dgate *float32, dvalue *float32, dy *float32, gate *fl
 //go:noescape
 func avx2SwiGLUGradient(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
 
+// fastGatedSingle computes y = sigmoid(gate) * value, see expSingle.
+func fastGatedSingle(p path, y []float32, gate []float32, value []float32) {
+	n := len(y)
+	gate = gate[:n]
+	value = value[:n]
+	if p == avx512 {
+		avx512GatedSingle(unsafe.SliceData(y), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+	} else {
+		avx2GatedSingle(unsafe.SliceData(y), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+	}
+}
+
+//go:noescape
+func avx512GatedSingle(y *float32, gate *float32, value *float32, n int)
+
+//go:noescape
+func avx2GatedSingle(y *float32, gate *float32, value *float32, n int)
+
+// fastGatedAddSingle computes y = addend + sigmoid(gate) * value, see expSingle.
+func fastGatedAddSingle(p path, y []float32, addend []float32, gate []float32, value []float32) {
+	n := len(y)
+	addend = addend[:n]
+	gate = gate[:n]
+	value = value[:n]
+	if p == avx512 {
+		avx512GatedAddSingle(unsafe.SliceData(y), unsafe.SliceData(addend), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+	} else {
+		avx2GatedAddSingle(unsafe.SliceData(y), unsafe.SliceData(addend), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+	}
+}
+
+//go:noescape
+func avx512GatedAddSingle(y *float32, addend *float32, gate *float32, value *float32, n int)
+
+//go:noescape
+func avx2GatedAddSingle(y *float32, addend *float32, gate *float32, value *float32, n int)
+
+// fastGatedGradientSingle computes dgate = dy * value * sigmoid'(gate) and dvalue = dy * sigmoid(gate), see expSingle.
+func fastGatedGradientSingle(p path, dgate []float32, dvalue []float32, dy []float32, gate []float32, value []float32) {
+	n := len(dgate)
+	dvalue = dvalue[:n]
+	dy = dy[:n]
+	gate = gate[:n]
+	value = value[:n]
+	if p == avx512 {
+		avx512GatedGradientSingle(unsafe.SliceData(dgate), unsafe.SliceData(dvalue), unsafe.SliceData(dy), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+	} else {
+		avx2GatedGradientSingle(unsafe.SliceData(dgate), unsafe.SliceData(dvalue), unsafe.SliceData(dy), unsafe.SliceData(gate), unsafe.SliceData(value), n)
+	}
+}
+
+//go:noescape
+func avx512GatedGradientSingle(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
+
+//go:noescape
+func avx2GatedGradientSingle(dgate *float32, dvalue *float32, dy *float32, gate *float32, value *float32, n int)
+
 // fastAffine computes y = factor * x + shift.
 func fastAffine(p path, y []float32, x []float32, factor float32, shift float32) {
 	n := len(y)

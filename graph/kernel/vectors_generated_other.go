@@ -112,6 +112,12 @@ func fastSwiGLU(path, []float32, []float32, []float32) {}
 
 func fastSwiGLUGradient(path, []float32, []float32, []float32, []float32, []float32) {}
 
+func fastGatedSingle(path, []float32, []float32, []float32) {}
+
+func fastGatedAddSingle(path, []float32, []float32, []float32, []float32) {}
+
+func fastGatedGradientSingle(path, []float32, []float32, []float32, []float32, []float32) {}
+
 func fastAffine(path, []float32, []float32, float32, float32) {}
 
 func fastLarger(path, []float32, []float32) {}

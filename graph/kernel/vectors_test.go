@@ -44,6 +44,12 @@ var vectorCases = []vectorCase{
 		gatedGradient(p, s[0], s[1], s[2], s[3], s[4], s[5])
 		return nil
 	}},
+	{"gatedSingle", 3, func(p path, s [][]float32) []float64 { gatedSingle(p, s[0], nil, s[1], s[2]); return nil }},
+	{"gatedSingle with addend", 4, func(p path, s [][]float32) []float64 { gatedSingle(p, s[0], s[1], s[2], s[3]); return nil }},
+	{"gatedGradientSingle", 5, func(p path, s [][]float32) []float64 {
+		gatedGradientSingle(p, s[0], s[1], s[2], s[3], s[4])
+		return nil
+	}},
 	{"sumAbout", 1, func(p path, s [][]float32) []float64 { return result(sumAbout(p, s[0], 0.125)) }},
 	{"squaresAbout", 1, func(p path, s [][]float32) []float64 { return result(squaresAbout(p, s[0], 0.25, 1e-9)) }},
 	{"gradientSums", 3, func(p path, s [][]float32) []float64 { return result(gradientSums(p, s[0], s[1], s[2])) }},

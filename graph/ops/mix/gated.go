@@ -1,56 +1,82 @@
 package mix
 
 import (
-	"fmt"
-
 	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// gatedRead reads from a stream of several rows by gates.
+// gatedRead reads from a stream of several rows by gates. Inputs: x, z, w.
 type gatedRead struct{}
 
 // GatedRead reads what a sublayer works on from a stream of n rows by a gate for each entry, as gated
 // residuals do (arXiv 2608.30320; transformers' qwen4_exp):
 //
+//	h_t = silu(x_t[:rank] / n),   silu(v) = v sigmoid(v);   a_t = h_t w
 //	u_t = 1/n sum over i of sigmoid(a_t[i]) ⊙ z_t[i]
 //
-// z [T, n, d] is the stream, normalised; a T tokens of n*d gates before the sigmoid; u [T, d].
-func GatedRead(b *graph.Builder, z, a *gorgonia.Node) *gorgonia.Node {
-	return b.Apply(gatedRead{}, z, a)
+// z [T, n, d] is the stream, normalised; x [T, k], k >= rank, its projection, of which GatedWrite
+// uses the last n columns; w [rank, n*d]; u [T, d]. The gates a are never in memory.
+func GatedRead(b *graph.Builder, z, x, w *gorgonia.Node) *gorgonia.Node {
+	return b.Apply(gatedRead{}, x, z, w)
 }
 
 func (gatedRead) String() string { return "GatedRead" }
 
-func (gatedRead) FLOPs(c graph.Cost) int { return 2 * c.Signature(0).Size() }
+// FLOPs are those of a, and of the sum.
+func (gatedRead) FLOPs(c graph.Cost) int { return productFLOPs(c) + 2*c.Signature(1).Size() }
+
+// productFLOPs are those of h w.
+func productFLOPs(c graph.Cost) int { return 2 * c.Signature(0).Leading() * c.Signature(2).Size() }
 
 func (gatedRead) Infer(in []graph.Signature) (graph.Signature, error) {
 	if err := graph.WantFloats(in); err != nil {
 		return graph.Signature{}, err
 	}
-	z, a := in[0], in[1]
+	x, z, w := in[0], in[1], in[2]
 	if err := graph.WantDims(z, 3, "stream", "[tokens, n, d]"); err != nil {
 		return graph.Signature{}, err
 	}
-	if a.Shape.Dims() < 2 || a.Leading() != z.Shape[0] || a.Width() != z.Width() {
-		return graph.Signature{}, errors.Errorf("gates: want %d tokens of %d entries for a stream %v, got %v", z.Shape[0], z.Width(), z.Shape, a.Shape)
+	if w.Shape.Dims() != 2 || w.Width() != z.Width() || w.Leading() < 1 {
+		return graph.Signature{}, errors.Errorf("w: want shape [rank, %d], a gate for each entry of a stream %v, got %v", z.Width(), z.Shape, w.Shape)
+	}
+	if x.Shape.Dims() != 2 || x.Leading() != z.Shape[0] || x.Width() < w.Leading() {
+		return graph.Signature{}, errors.Errorf("x: want shape [%d, k] with k at least the rank %d, got %v", z.Shape[0], w.Leading(), x.Shape)
 	}
 	return graph.Signature{DType: z.DType, Shape: graph.WithTokens(z.Shape[0], z.Shape[2])}, nil
 }
 
-// gatedParams are the sizes of a stream [tokens, n, d].
-func gatedParams(h graph.Signature) kernel.GatedParams {
-	return kernel.GatedParams{Tokens: h.Shape[0], N: h.Shape[1], D: h.Shape[2]}
+// gatedParams are the sizes of a stream [tokens, n, d] and its projection.
+func gatedParams(h, x graph.Signature) kernel.GatedParams {
+	return kernel.GatedParams{Tokens: h.Shape[0], N: h.Shape[1], D: h.Shape[2], Width: x.Width()}
+}
+
+// readParams are those of a read, and of its gradient.
+func readParams(c signatures) kernel.GatedParams {
+	p := gatedParams(c.Signature(1), c.Signature(0))
+	p.Rank = c.Signature(2).Leading()
+	return p
+}
+
+// signatures gives those of an op's inputs.
+type signatures interface{ Signature(i int) graph.Signature }
+
+// DeviceBytes: h and a.
+func (gatedRead) DeviceBytes(c graph.Cost) (saved, scratch int) {
+	p := readParams(c)
+	return 0, p.Tokens * (p.Rank + p.N*p.D) * cuda.F32.Size()
 }
 
 func (k gatedRead) VJP(d *graph.Derivative) {
-	primary := d.Apply(gatedReadGrad{}, d.Gradient(), d.Input(0), d.Input(1))
-	d.Set(1, primary)
-	if d.Wants(0) {
-		d.SetSecondary(0, primary, 0, "GradZ of GatedRead")
+	primary := d.ApplyAccumulating(gatedReadGrad{}, d.Input(0), d.Input(1), d.Input(2), d.Gradient())
+	d.Set(0, primary)
+	for i, name := range []string{"Z", "W"} {
+		if d.Wants(1 + i) {
+			d.SetSecondary(1+i, primary, i, "Grad"+name+" of GatedRead")
+		}
 	}
 }
 
@@ -59,97 +85,38 @@ func (k gatedRead) Run(c *graph.Call) error {
 }
 
 func runGatedRead[T kernel.Float](_ gatedRead, c *graph.Call) error {
-	graph.State[kernel.GatedRead[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), gatedParams(c.Signature(0)))
+	graph.State[kernel.GatedRead[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 1), graph.In[T](c, 0), graph.In[T](c, 2), readParams(c))
 	return nil
 }
 
-// gatedReadGrad is da; its secondary is dz. Inputs: du, z, a.
+// gatedReadGrad is dx; its secondaries are dz and dw. Inputs: x, z, w, du and, where dx is to be
+// added to it, the gradient that x has from elsewhere.
 type gatedReadGrad struct{ graph.NoGradient }
 
-func (gatedReadGrad) String() string { return "GradA of GatedRead" }
+func (gatedReadGrad) String() string { return "GradX of GatedRead" }
 
-func (gatedReadGrad) FLOPs(c graph.Cost) int { // da, and dz
-	return (1 + c.Secondary(0)) * 2 * c.Signature(1).Size()
+// FLOPs are those of da and of da w^T, of dz, and of dw.
+func (gatedReadGrad) FLOPs(c graph.Cost) int {
+	return (1+c.Secondary(0))*2*c.Signature(1).Size() + (1+c.Secondary(1))*productFLOPs(c)
 }
 
-func (gatedReadGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[2], nil }
+// DeviceBytes: h and a, and their gradients in their place.
+func (gatedReadGrad) DeviceBytes(c graph.Cost) (saved, scratch int) {
+	return gatedRead{}.DeviceBytes(c)
+}
 
-func (gatedReadGrad) InPlace(i int) bool { return i == 2 }
+func (gatedReadGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[0], nil }
+
+func (gatedReadGrad) InPlace(i int) bool { return i == 4 }
 
 func (k gatedReadGrad) Run(c *graph.Call) error {
 	return graph.Dispatch(c, k, runGatedReadGrad[float32], runGatedReadGrad[float64])
 }
 
 func runGatedReadGrad[T kernel.Float](_ gatedReadGrad, c *graph.Call) error {
-	dz, accumulate := graph.SecondaryOut[T](c, 0)
-	graph.State[kernel.GatedRead[T]](c).Backward(c.Pool(), graph.Out[T](c), dz, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), accumulate, gatedParams(c.Signature(1)))
-	return nil
-}
-
-// gatedHidden is the hidden layer of a gated residual. Inputs: x.
-type gatedHidden struct{ rank, n int }
-
-// GatedHidden is the hidden layer between a gated residual's projections down and up: the SiLU of
-// the first columns of x, divided by the number n of the stream's rows,
-//
-//	h_t = silu(x_t[:rank] / n),   silu(v) = v sigmoid(v)
-//
-// x [T, k], k >= rank; h [T, rank]. GatedWrite uses the last n columns.
-func GatedHidden(b *graph.Builder, x *gorgonia.Node, rank, n int) *gorgonia.Node {
-	return b.Apply(gatedHidden{rank, n}, x)
-}
-
-func (k gatedHidden) String() string { return fmt.Sprintf("GatedHidden(rank=%d, n=%d)", k.rank, k.n) }
-
-func (k gatedHidden) Infer(in []graph.Signature) (graph.Signature, error) {
-	if err := graph.WantFloats(in); err != nil {
-		return graph.Signature{}, err
-	}
-	x := in[0]
-	if k.n < 1 || k.rank < 1 {
-		return graph.Signature{}, errors.Errorf("want rank and n of at least 1, got %d and %d", k.rank, k.n)
-	}
-	if x.Shape.Dims() != 2 || x.Width() < k.rank {
-		return graph.Signature{}, errors.Errorf("x: want shape [tokens, k] with k at least the rank %d, got %v", k.rank, x.Shape)
-	}
-	return graph.Signature{DType: x.DType, Shape: graph.WithTokens(x.Leading(), k.rank)}, nil
-}
-
-func (k gatedHidden) params(x graph.Signature) kernel.GatedParams {
-	return kernel.GatedParams{Tokens: x.Leading(), N: k.n, Width: x.Width()}
-}
-
-func (k gatedHidden) VJP(d *graph.Derivative) {
-	d.Set(0, d.ApplyAccumulating(gatedHiddenGrad{of: k}, d.Gradient(), d.Input(0)))
-}
-
-func (k gatedHidden) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runGatedHidden[float32], runGatedHidden[float64])
-}
-
-func runGatedHidden[T kernel.Float](k gatedHidden, c *graph.Call) error {
-	graph.State[kernel.GatedHidden[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), k.rank, k.params(c.Signature(0)))
-	return nil
-}
-
-// gatedHiddenGrad is dx. Inputs: dh, x and, where dx is to be added to it, the gradient that x has
-// from elsewhere.
-type gatedHiddenGrad struct {
-	graph.NoGradient
-	of gatedHidden
-}
-
-func (k gatedHiddenGrad) String() string { return "GradX of " + k.of.String() }
-
-func (k gatedHiddenGrad) Infer(in []graph.Signature) (graph.Signature, error) { return in[1], nil }
-
-func (gatedHiddenGrad) InPlace(i int) bool { return i == 2 }
-
-func (k gatedHiddenGrad) Run(c *graph.Call) error {
-	return graph.Dispatch(c, k, runGatedHiddenGrad[float32], runGatedHiddenGrad[float64])
-}
-
-func runGatedHiddenGrad[T kernel.Float](k gatedHiddenGrad, c *graph.Call) error {
-	graph.State[kernel.GatedHidden[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), k.of.rank, k.of.params(c.Signature(1)))
+	grads := kernel.GatedReadGrads[T]{X: graph.Out[T](c), Addend: graph.In[T](c, 4)}
+	grads.Z, grads.AddToZ = graph.SecondaryOut[T](c, 0)
+	grads.W, grads.AddToW = graph.SecondaryOut[T](c, 1)
+	graph.State[kernel.GatedRead[T]](c).Backward(c.Pool(), grads, graph.In[T](c, 3), graph.In[T](c, 1), graph.In[T](c, 0), graph.In[T](c, 2), readParams(c))
 	return nil
 }

@@ -30,12 +30,9 @@ type gatedShape struct{ tokens, n, d, rank int }
 func (s gatedShape) cases() []optest.Case {
 	h, y, x, name := []int{s.tokens, s.n, s.d}, []int{s.tokens, s.d}, []int{s.tokens, s.rank + s.n}, fmt.Sprintf("%+v", s)
 	return []optest.Case{
-		{Name: "GatedRead/" + name, Floats: [][]int{h, {s.tokens, s.n * s.d}},
-			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return GatedRead(b, x[0], x[1]) },
-			Want:  func(x [][]float64, _ [][]int32) []float64 { return s.wantRead(x[0], x[1]) }},
-		{Name: "GatedHidden/" + name, Floats: [][]int{x},
-			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return GatedHidden(b, x[0], s.rank, s.n) },
-			Want:  func(x [][]float64, _ [][]int32) []float64 { return s.wantHidden(x[0]) }},
+		{Name: "GatedRead/" + name, Floats: [][]int{h, x, {s.rank, s.n * s.d}},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return GatedRead(b, x[0], x[1], x[2]) },
+			Want:  func(x [][]float64, _ [][]int32) []float64 { return s.wantRead(x[0], x[1], x[2]) }},
 		{Name: "GatedWrite/" + name, Floats: [][]int{h, y, x},
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return GatedWrite(b, x[0], x[1], x[2]) },
 			Want:  func(x [][]float64, _ [][]int32) []float64 { return s.wantWrite(x[0], x[1], x[2]) }},
@@ -48,20 +45,19 @@ func (s gatedShape) step() optest.Case {
 	return optest.Case{Name: fmt.Sprintf("Gated/step %+v", s), Floats: [][]int{{s.tokens, s.n, s.d}, {s.tokens, s.d}, {size, width}, {s.rank, size}},
 		Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
 			projected := linear.Map(b, x[0], x[2], linear.Options{AddGradient: true})
-			u := GatedRead(b, x[0], linear.Map(b, GatedHidden(b, projected, s.rank, s.n), x[3], linear.Options{}))
-			return GatedWrite(b, x[0], b.Add(u, x[1]), projected)
+			return GatedWrite(b, x[0], b.Add(GatedRead(b, x[0], projected, x[3]), x[1]), projected)
 		},
 		Want: func(x [][]float64, _ [][]int32) []float64 {
 			projected := optest.WantLinear([][]float64{x[0], x[2]}, size, width, linear.Options{})
-			u := s.wantRead(x[0], optest.WantLinear([][]float64{s.wantHidden(projected), x[3]}, s.rank, size, linear.Options{}))
+			u := s.wantRead(x[0], projected, x[3])
 			return s.wantWrite(x[0], optest.WantAdd([][]float64{u, x[1]}, nil), projected)
 		}}
 }
 
 func wantSigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-func (s gatedShape) wantRead(z, a []float64) []float64 {
-	u := make([]float64, s.tokens*s.d)
+func (s gatedShape) wantRead(z, x, w []float64) []float64 {
+	a, u := optest.WantLinear([][]float64{s.wantHidden(x), w}, s.rank, s.n*s.d, linear.Options{}), make([]float64, s.tokens*s.d)
 	for e, v := range z {
 		u[e/(s.n*s.d)*s.d+e%s.d] += v * wantSigmoid(a[e]) / float64(s.n)
 	}
@@ -90,16 +86,13 @@ func (s gatedShape) wantWrite(r, y, x []float64) (out []float64) {
 func TestGatedShapes(t *testing.T) {
 	for want, build := range map[string]func(b *graph.Builder, f func(shape ...int) *gorgonia.Node) *gorgonia.Node{
 		"stream: want shape [tokens, n, d], got (3, 8)": func(b *graph.Builder, f func(shape ...int) *gorgonia.Node) *gorgonia.Node {
-			return GatedRead(b, f(3, 8), f(3, 8))
+			return GatedRead(b, f(3, 8), f(3, 5), f(3, 8))
 		},
-		"gates: want 3 tokens of 8 entries for a stream (3, 2, 4), got (3, 4)": func(b *graph.Builder, f func(shape ...int) *gorgonia.Node) *gorgonia.Node {
-			return GatedRead(b, f(3, 2, 4), f(3, 4))
+		"w: want shape [rank, 8], a gate for each entry of a stream (3, 2, 4), got (3, 4)": func(b *graph.Builder, f func(shape ...int) *gorgonia.Node) *gorgonia.Node {
+			return GatedRead(b, f(3, 2, 4), f(3, 5), f(3, 4))
 		},
-		"x: want shape [tokens, k] with k at least the rank 5, got (3, 4)": func(b *graph.Builder, f func(shape ...int) *gorgonia.Node) *gorgonia.Node {
-			return GatedHidden(b, f(3, 4), 5, 2)
-		},
-		"want rank and n of at least 1, got 0 and 2": func(b *graph.Builder, f func(shape ...int) *gorgonia.Node) *gorgonia.Node {
-			return GatedHidden(b, f(3, 4), 0, 2)
+		"x: want shape [3, k] with k at least the rank 5, got (3, 4)": func(b *graph.Builder, f func(shape ...int) *gorgonia.Node) *gorgonia.Node {
+			return GatedRead(b, f(3, 2, 4), f(3, 4), f(5, 8))
 		},
 		"y: want 3 tokens of 4 entries for a stream (3, 2, 4), got (3, 8)": func(b *graph.Builder, f func(shape ...int) *gorgonia.Node) *gorgonia.Node {
 			return GatedWrite(b, f(3, 2, 4), f(3, 8), f(3, 2))

@@ -16,7 +16,7 @@ type gatedWrite struct{}
 //
 //	s_t = 2 sigmoid(x_t[k-n:] / n);   R'_t[i] = R_t[i] + s_t[i] y_t
 //
-// r, R' [T, n, d]; y [T, d]; x [T, k], of which the last n columns are used (GatedHidden uses the
+// r, R' [T, n, d]; y [T, d]; x [T, k], of which the last n columns are used (GatedRead uses the
 // others). The gradient of r is that of R' itself.
 func GatedWrite(b *graph.Builder, r, y, x *gorgonia.Node) *gorgonia.Node {
 	return b.Apply(gatedWrite{}, r, y, x)
@@ -46,13 +46,6 @@ func (gatedWrite) Infer(in []graph.Signature) (graph.Signature, error) {
 
 func (gatedWrite) InPlace(i int) bool { return i == 0 }
 
-// writeParams are the sizes of a stream [tokens, n, d] and a projection.
-func writeParams(r, x graph.Signature) kernel.GatedParams {
-	p := gatedParams(r)
-	p.Width = x.Width()
-	return p
-}
-
 func (gatedWrite) VJP(d *graph.Derivative) {
 	if d.Wants(0) {
 		d.Set(0, d.Gradient())
@@ -72,7 +65,7 @@ func (k gatedWrite) Run(c *graph.Call) error {
 }
 
 func runGatedWrite[T kernel.Float](_ gatedWrite, c *graph.Call) error {
-	p := writeParams(c.Signature(0), c.Signature(2))
+	p := gatedParams(c.Signature(0), c.Signature(2))
 	graph.State[kernel.GatedWrite[T]](c).Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), p)
 	return nil
 }
@@ -94,7 +87,7 @@ func (k gatedWriteGrad) Run(c *graph.Call) error {
 
 func runGatedWriteGrad[T kernel.Float](_ gatedWriteGrad, c *graph.Call) error {
 	dx, accumulate := graph.SecondaryOut[T](c, 0)
-	p := writeParams(c.Signature(0), c.Signature(2))
+	p := gatedParams(c.Signature(0), c.Signature(2))
 	graph.State[kernel.GatedWrite[T]](c).Backward(c.Pool(), graph.Out[T](c), dx, graph.In[T](c, 0), graph.In[T](c, 1), graph.In[T](c, 2), false, accumulate, p)
 	return nil
 }

@@ -72,6 +72,8 @@ var constants = map[string]constant{
 	"expHigh":      all(89),
 	"sigmoidLow":   all(-104),
 	"sigmoidHigh":  all(104),
+	"gateLow":      allSingle(-87),
+	"gateHigh":     allSingle(87),
 	"expSingleLow": allSingle(-88),
 	"expSingleTop": allSingle(89),
 	"log2eHigh":    allSingle(log2eHigh),

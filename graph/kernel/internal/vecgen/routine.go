@@ -41,7 +41,7 @@ type routine struct {
 // routines lists everything.
 func routines() []routine {
 	var list []routine
-	for _, group := range [][]routine{geluRoutines, geluExactRoutines, normRoutines, softmaxRoutines, adamWRoutines, elementwiseRoutines, sigmoidRoutines, sinkhornRoutines(), tanhRoutines} {
+	for _, group := range [][]routine{geluRoutines, geluExactRoutines, normRoutines, softmaxRoutines, adamWRoutines, elementwiseRoutines, sigmoidRoutines, gatedSingleRoutines, sinkhornRoutines(), tanhRoutines} {
 		list = append(list, group...)
 	}
 	return list

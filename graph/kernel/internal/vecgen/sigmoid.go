@@ -95,6 +95,74 @@ var sigmoidRoutines = []routine{
 	},
 }
 
+var sigmoidSingleConstants = slices.Concat(expSingleConstants, []string{"gateLow", "gateHigh"})
+
+// gatedSingleRoutines are Gated and the like in float32 lanes, to a few units in the last place.
+var gatedSingleRoutines = []routine{
+	{
+		name:   "GatedSingle",
+		doc:    "y = sigmoid(gate) * value, see expSingle.",
+		slices: singles("y", "gate", "value"), unroll: 3, scratch: 4, constants: sigmoidSingleConstants,
+		work: func(b *builder) { b.store(b.gatedSingle(), "y") },
+	},
+	{
+		name:   "GatedAddSingle",
+		doc:    "y = addend + sigmoid(gate) * value, see expSingle.",
+		slices: singles("y", "addend", "gate", "value"), unroll: 3, scratch: 4, constants: sigmoidSingleConstants,
+		work: func(b *builder) {
+			product, addend := b.gatedSingle(), b.r(1)
+			b.load("addend", addend)
+			b.Op("VADDPS", addend, product, product)
+			b.store(product, "y")
+		},
+	},
+	{
+		name:   "GatedGradientSingle",
+		doc:    "dgate = dy * value * sigmoid'(gate) and dvalue = dy * sigmoid(gate), see expSingle.",
+		slices: singles("dgate", "dvalue", "dy", "gate", "value"), unroll: 3, scratch: 4, constants: sigmoidSingleConstants,
+		work: (*builder).gatedGradientSingle,
+	},
+}
+
+// sigmoidDecaySingle loads a slice's x and leaves exp(-x) in scratch register 3, x limited so that
+// it and 1 over it are neither 0 nor infinite. Scratch registers 0 to 3 change.
+func (b *builder) sigmoidDecaySingle(name string) {
+	x, t, e := b.r(0), b.r(1), b.r(3)
+	b.load(name, x)
+	b.zero(e)
+	b.Op("VSUBPS", x, e, x)
+	b.Op("VMAXPS", x, b.inRegister("gateLow", t), x)
+	b.Op("VMINPS", x, b.inRegister("gateHigh", t), x)
+	b.expSingleWithin(x, t, b.r(2), e)
+}
+
+// gatedSingle returns the register of sigmoid(gate) * value, scratch register 0.
+func (b *builder) gatedSingle() string {
+	b.sigmoidDecaySingle("gate")
+	value, e := b.r(0), b.r(3)
+	b.Op("VADDPS", b.c("oneSingle"), e, e)
+	b.load("value", value)
+	b.Op("VDIVPS", e, value, value)
+	return value
+}
+
+// gatedGradientSingle is as gatedGradient.
+func (b *builder) gatedGradientSingle() {
+	b.sigmoidDecaySingle("gate")
+	dy, value, open, e := b.r(0), b.r(1), b.r(2), b.r(3)
+	b.Op("VADDPS", b.c("oneSingle"), e, dy)
+	b.Op("VMOVUPS", b.c("oneSingle"), open)
+	b.Op("VDIVPS", dy, open, open)
+	b.Op("VMULPS", open, e, e) // 1 - sigmoid(gate)
+	b.load("dy", dy)
+	b.Op("VMULPS", open, dy, dy) // dy sigmoid(gate)
+	b.Op("VMULPS", dy, e, e)
+	b.load("value", value)
+	b.Op("VMULPS", e, value, value)
+	b.store(value, "dgate")
+	b.store(dy, "dvalue")
+}
+
 // sigmoidDecay loads a slice's x and leaves exp(-x) in scratch register 3. Scratch
 // registers 0 to 5 change.
 func (b *builder) sigmoidDecay(x string) {

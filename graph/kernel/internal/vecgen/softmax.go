@@ -137,6 +137,11 @@ var expSingleConstants = []string{"expSingleLow", "expSingleTop", "log2eHigh", "
 func (b *builder) expSingle(x, t, f, p string) {
 	b.Op("VMAXPS", x, b.inRegister("expSingleLow", t), x)
 	b.Op("VMINPS", x, b.inRegister("expSingleTop", t), x)
+	b.expSingleWithin(x, t, f, p)
+}
+
+// expSingleWithin is expSingle for an x within -88 and 89.
+func (b *builder) expSingleWithin(x, t, f, p string) {
 	b.Op("VMOVUPS", b.c("exp2bias"), t)
 	b.Op("VFMADD231PS", b.c("log2eHigh"), x, t)
 	b.Op("VSUBPS", b.c("exp2bias"), t, f)

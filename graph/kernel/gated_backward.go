@@ -1,0 +1,122 @@
+package kernel
+
+// GatedReadGrads are where the gradients of a GatedRead go: X [tokens, width], to which Addend is
+// added unless it is nil and which may be Addend; Z [tokens, n, d] and W [rank, n d], nil where they
+// are not wanted.
+type GatedReadGrads[T Float] struct {
+	X, Addend, Z, W []T
+	AddToZ, AddToW  bool // to what the slices hold
+}
+
+// Backward computes the gradients of Forward's x, z and w from du [tokens, d], that of u:
+//
+//	dz_t[i] = du_t ⊙ sigmoid(a_t[i]) / n;   da_t[i] = du_t ⊙ z_t[i] ⊙ sigmoid'(a_t[i]) / n
+//	dW = sum over t of h_t^T da_t;   dx_t[:rank] = silu'(x_t[:rank] / n) ⊙ (da_t W^T) / n + Addend_t[:rank]
+//
+// x's other entries have no other gradient than Addend's.
+func (k *GatedRead[T]) Backward(p *Pool, grads GatedReadGrads[T], du, z, x, w []T, d GatedParams) {
+	t, size := &k.backward, d.stream()
+	k.up = panels(kernelsOf[T](k.path), k.up, w, d.Rank, size)
+	k.down = grow(k.down, size*d.Rank)
+	transpose(pathOf[T](k.path), k.down, d.Rank, w, size, d.Rank, size)
+	t.gatedReadTask = newGatedReadTask(k.path, k.up, x, d)
+	t.down, t.grads, t.du, t.z = k.down, grads, du[:d.Tokens*d.D], z[:d.Tokens*size]
+	t.scratch = growKept(t.scratch, p.Threads())
+	t.dw = growKept(t.dw, p.Threads())
+	p.Do(d.Tokens, t)
+	if grads.W != nil {
+		storeTotal(grads.W[:d.Rank*size], t.dw, grads.AddToW)
+	}
+	t.grads = GatedReadGrads[T]{}
+	t.du, t.z, t.x = nil, nil, nil // keeps no operand alive
+}
+
+type gatedReadBackward[T Float] struct {
+	gatedReadTask[T]
+	down    []T
+	grads   GatedReadGrads[T]
+	du, z   []T
+	scratch []gatedGradScratch[T] // one a worker
+	dw      []blockedSum[T]       // one a worker
+}
+
+// gatedGradScratch is a worker's memory.
+type gatedGradScratch[T Float] struct {
+	gatedScratch[T]     // the gates are those of a block, then their gradients
+	dhidden         []T // [tokens, rank]
+	share, dz       []T // [d]: du/n of a token, and a row of dz; [2, rank]: h's argument and its slope
+	slopes          []T
+}
+
+func (t *gatedReadBackward[T]) Part(worker, lo, hi int) {
+	s, most, dw := &t.scratch[worker], t.together(), &t.dw[worker]
+	s.share, s.dz, s.slopes = grow(s.share, t.d.D), grow(s.dz, t.d.D), grow(s.slopes, 2*t.d.Rank)
+	s.dhidden = grow(s.dhidden, most*t.d.Rank)
+	if t.grads.W != nil {
+		dw.reset(t.path, t.d.Rank*t.d.stream())
+	}
+	for n := 1; lo < hi; n++ {
+		end := min(lo+most, hi)
+		t.open(&s.gatedScratch, lo, end)
+		t.gradGates(s, lo, end)
+		if t.grads.W != nil {
+			t.addW(s, dw.block, end-lo)
+			if n%gatedFlushEach == 0 {
+				dw.flush()
+			}
+		}
+		t.gradX(s, lo, end)
+		lo = end
+	}
+}
+
+// gradGates makes dz of the tokens [lo, hi), and puts the gradients of their gates in the gates' place.
+func (t *gatedReadBackward[T]) gradGates(s *gatedGradScratch[T], lo, hi int) {
+	n, d := t.d.N, t.d.D
+	ahead := tokensAhead[T](t.d.stream())
+	for i := lo; i < hi; i++ {
+		prefetchToken(t.z, i+ahead, t.d.stream())
+		prefetchToken(t.grads.Z, i+ahead, t.d.stream())
+		scaleTo(t.path, s.share, rowOf(t.du, i, d), 1/T(n))
+		for c := range n {
+			dz, gates := rowOf(t.grads.Z, i*n+c, d), t.row(&s.gatedScratch, i-lo, c)
+			to := dz
+			if dz == nil || t.grads.AddToZ {
+				to = s.dz
+			}
+			gatedGradientSingle(t.path, gates, to, s.share, gates, rowOf(t.z, i*n+c, d))
+			if dz != nil && t.grads.AddToZ {
+				addTo(t.path, dz, to)
+			}
+		}
+	}
+}
+
+// addW adds h^T da of a block's tokens to dW.
+func (t *gatedReadBackward[T]) addW(s *gatedGradScratch[T], dw []T, tokens int) {
+	rank, size := t.d.Rank, t.d.stream()
+	x := block[T]{kernels: t.gates.kernels, m: rank, n: size, transposed: true, panel: t.gates.kernels.width()}
+	x.tile = tile[T]{a: &s.hidden[0], as: rank, b: &s.gates[0], bs: gatedStride(size), k: tokens, c: &dw[0], d: &dw[0], cs: size, alpha: 1, beta: 1}
+	x.run()
+}
+
+// gradX makes dx of the tokens [lo, hi).
+func (t *gatedReadBackward[T]) gradX(s *gatedGradScratch[T], lo, hi int) {
+	rank, size := t.d.Rank, t.d.stream()
+	x := block[T]{kernels: t.gates.kernels, m: hi - lo, n: rank, panel: t.gates.kernels.width()}
+	x.tile = tile[T]{a: &s.gates[0], as: gatedStride(size), b: &t.down[0], bs: rank, k: size, c: &s.dhidden[0], d: &s.dhidden[0], cs: rank, alpha: 1}
+	x.run()
+	scaled, slope := s.slopes[:rank], s.slopes[rank:]
+	for i := lo; i < hi; i++ {
+		scaleTo(t.path, scaled, rowOf(t.x, i, t.d.Width)[:rank], 1/T(t.d.N))
+		gatedGradient(t.path, slope, scaled, rowOf(s.dhidden, i-lo, rank), scaled, scaled, nil) // silu' dh in two terms
+		addTo(t.path, slope, scaled)
+		dx, addend := rowOf(t.grads.X, i, t.d.Width), rowOf(t.grads.Addend, i, t.d.Width)
+		if addend == nil {
+			clear(dx)
+		} else {
+			copy(dx, addend)
+		}
+		addMultiple(t.path, dx[:rank], slope, 1/T(t.d.N))
+	}
+}
