@@ -14,7 +14,9 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/explore"
 	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
@@ -38,7 +40,7 @@ func Command(zoo models.Zoo) cli.Command {
 			tokenVariable + "=secret go run ./cmd/serve -checkpoint runs/quickstart -listen :8080",
 		},
 		Notes: []string{
-			"/ is a page that says what is served; docs/serve.md has the API.",
+			"/ is the live explorer, a page that shows what the model does (docs/explorer.md); docs/serve.md has the API.",
 			"",
 			"An interrupt stops the server: it takes no more requests, and what runs has -stop-time to finish.",
 			"A second one ends it at once.",
@@ -107,6 +109,14 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	}
 	defer g.Close()
 	c.options.Log = out.Warn
+	if c.model.Device() != graph.CUDA { // what it looks at and changes are programs on the CPU
+		e, err := explore.New(p, explore.Options{Name: c.modelName(), Threads: c.model.Threads})
+		if err != nil {
+			return err
+		}
+		defer e.Close()
+		c.options.Page, c.options.Handlers = e.Page(), e.Handlers()
+	}
 	server, err := serve.New([]serve.Model{{
 		Name: c.modelName(), Generator: newTurns(g), Tokenizer: tokenizer, Vocab: p.Spec.Vocab, Window: g.Window(), Slide: c.slide, Created: created(p),
 	}}, c.options)

@@ -63,10 +63,10 @@ var allowed = map[string][]string{
 	"command/generate": commandImports(),
 	"command/convert":  commandImports(),
 	"command/models":   commandImports(),
-	"command/serve":    commandImports("serve"),
+	"command/serve":    commandImports("serve", "explore", "analysis", "analysis/page"),
 	"command/analyze":  commandImports("analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory"),
 	"command/compare":  commandImports("experiment", "experiment/bench", "experiment/compare", "experiment/mup", "experiment/cards", "experiment/search"),
-	"command":          commandImports("eval/tasks", "experiment/bench", "command/bench", "experiment", "experiment/compare", "experiment/mup", "experiment/cards", "experiment/search", "command/compare", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/convert", "command/models", "serve", "command/serve", "command/analyze"),
+	"command":          commandImports("eval/tasks", "experiment/bench", "command/bench", "experiment", "experiment/compare", "experiment/mup", "experiment/cards", "experiment/search", "command/compare", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/convert", "command/models", "serve", "explore", "command/serve", "command/analyze"),
 
 	"experiment":          {},
 	"experiment/bench":    {"learner", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim", "figure"},
