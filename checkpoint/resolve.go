@@ -18,7 +18,24 @@ const (
 	// KindHuggingFace is a folder with another program's config.json and its weights in one file or several: its model
 	// file is for [ReadTensors] or, if it is a [ModelIndex], [ReadSharded]; [ReadModel] refuses it.
 	KindHuggingFace Kind = "huggingface"
+	// KindRMT is a folder in the layout of the RMT authors' code: [RMTWeights], for [ReadTensors], and [RMTDescription].
+	KindRMT Kind = "rmt"
 )
+
+// RMTWeights and RMTFile are the files of a [KindRMT] folder.
+const (
+	RMTWeights = "weights.safetensors"
+	RMTFile    = "rmt.json"
+)
+
+// RMTDescription is the file of such a folder that says what the weights are of: [RMTFile], or where that is not there
+// expected.json, as folders of reference numbers have it.
+func RMTDescription(folder string) string {
+	if path := filepath.Join(folder, RMTFile); exists(path) {
+		return path
+	}
+	return filepath.Join(folder, "expected.json")
+}
 
 // HuggingFaceConfig is the file next to a Hugging Face model's [ModelFile] that describes it.
 const HuggingFaceConfig = "config.json"
@@ -36,7 +53,7 @@ type Source struct {
 }
 
 // Resolve finds the model file that a path stands for: a run folder (its latest whole checkpoint is taken), a step
-// folder, a Hugging Face model's folder or one .safetensors file. Only a run's choice among its checkpoints reads the
+// folder, a folder of Hugging Face's or of the RMT authors' layout, or one .safetensors file. Only a run's choice among its checkpoints reads the
 // model through; [ReadModel] checks it in any case.
 func Resolve(path string) (Source, error) {
 	path = filepath.Clean(path)
@@ -55,6 +72,8 @@ func Resolve(path string) (Source, error) {
 		return resolveRun(path)
 	case exists(filepath.Join(path, HuggingFaceConfig)):
 		return resolveHuggingFace(path)
+	case exists(filepath.Join(path, RMTWeights)) && exists(RMTDescription(path)):
+		return Source{Kind: KindRMT, ModelPath: filepath.Join(path, RMTWeights)}, nil
 	case exists(filepath.Join(path, ModelFile)):
 		return Source{}, errors.Errorf("checkpoint %s: has a %s but no %s: not a step folder, or a torn one; name the file itself, or convert a foreign checkpoint first", path, ModelFile, StateFile)
 	}

@@ -23,8 +23,8 @@ type Model struct {
 	texts texts // what Generate has made
 }
 
-// Open reads a model from a run folder (its newest checkpoint), a step folder, one model file, or a folder with a
-// Hugging Face GPT-2, Llama or Qwen3 (config.json, safetensors). What it passed over is in Source.Warnings.
+// Open reads a model from a run folder (its newest checkpoint), a step folder, one model file, a folder with a
+// Hugging Face GPT-2, Llama or Qwen3 (config.json, safetensors), or one in the layout of the RMT authors' code. What it passed over is in Source.Warnings.
 func Open(path string) (*Model, error) { return OpenWith(models.Standard(), path) }
 
 // OpenWith is Open for models of the designs in a zoo.
@@ -33,8 +33,11 @@ func OpenWith(zoo models.Zoo, path string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if source.Kind == checkpoint.KindHuggingFace {
+	switch source.Kind {
+	case checkpoint.KindHuggingFace:
 		return openHuggingFace(zoo, source)
+	case checkpoint.KindRMT:
+		return openRMT(zoo, source)
 	}
 	file, err := checkpoint.ReadModel(source.ModelPath)
 	if err != nil {

@@ -35,6 +35,7 @@ func Command(zoo models.Zoo) cli.Command {
 			"  residua      one .safetensors file, which every command reads and train.init_from names",
 			"  huggingface  a folder that transformers' AutoModelForCausalLM.from_pretrained loads: a GPT-2, Llama or Qwen3 if the",
 			"               model is one, or else, with trust_remote_code=True, the model by the folder's modeling_residua.py",
+			"  rmt          a folder with the parameters as the RMT authors' code lays them out (weights.safetensors, rmt.json)",
 			"",
 			"Weights are written as float32 and keep every bit. docs/convert.md has the details.",
 		},
@@ -51,7 +52,7 @@ type call struct {
 }
 
 func (c *call) flags(flags *flag.FlagSet) {
-	flags.StringVar(&c.path, "checkpoint", "", "read the model from `PATH`: a run folder (its newest checkpoint), a step folder, a .safetensors file, or the folder of a Hugging Face GPT-2, Llama or Qwen3")
+	flags.StringVar(&c.path, "checkpoint", "", "read the model from `PATH`: a run folder (its newest checkpoint), a step folder, a .safetensors file, or a folder of a Hugging Face GPT-2, Llama or Qwen3 or of the RMT authors' layout")
 	flags.StringVar(&c.out, "out", "", "write `PATH`: a folder, or for a format of one file that file")
 	flags.StringVar(&c.format, "format", "", "write the format `NAME`: "+strings.Join(names(), ", "))
 	flags.StringVar(&c.options.Architecture, "architecture", "", "with -format huggingface: write a `NAME`: gpt2, llama, qwen3 or residua, or say what keeps the model from being one; default the first that it is")
@@ -69,6 +70,7 @@ func formats() []format {
 	return []format{
 		{"residua", false, writeResidua},
 		{"huggingface", true, writeHuggingFace},
+		{"rmt", true, writeRMT},
 	}
 }
 
@@ -143,10 +145,10 @@ func checkFolder(folder string) error {
 		if e.IsDir() {
 			return errors.Errorf("-out: want a model's folder to replace, got %s, which has the folder %s in it: remove it, or name another", folder, e.Name())
 		}
-		model = model || e.Name() == checkpoint.HuggingFaceConfig
+		model = model || e.Name() == checkpoint.HuggingFaceConfig || e.Name() == checkpoint.RMTFile
 	}
 	if !model {
-		return errors.Errorf("-out: want a model's folder to replace, got %s, which has no %s: remove it, or name another", folder, checkpoint.HuggingFaceConfig)
+		return errors.Errorf("-out: want a model's folder to replace, got %s, which has no %s or %s: remove it, or name another", folder, checkpoint.HuggingFaceConfig, checkpoint.RMTFile)
 	}
 	return nil
 }
@@ -161,6 +163,13 @@ func writeResidua(c *call, m *pretrained.Model, out cli.Output) error {
 		out.Note("the model reads text by " + absolute + " and the config.json next to it: keep them there")
 	}
 	return m.Save(c.out)
+}
+
+func writeRMT(c *call, m *pretrained.Model, out cli.Output) error {
+	if data.IsTokenizerFile(m.Data.Tokenizer) {
+		out.Note("this layout has no place for the tokenizer of " + m.Data.Tokenizer + ": what reads it takes token ids")
+	}
+	return m.ExportRMT(c.out, c.options.Replace)
 }
 
 func writeHuggingFace(c *call, m *pretrained.Model, out cli.Output) error {

@@ -68,7 +68,7 @@ func TestConvertRefuses(t *testing.T) {
 		{"-checkpoint nowhere -format residua -out " + out, "no such file or directory"},
 		{"-checkpoint " + llamaHF + " -format huggingface -out " + home, "home, which exists: name another, or add -replace"},
 		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + home, "which has the folder deep in it"},
-		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + texts, "which has no config.json"},
+		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + texts, "which has no config.json or rmt.json"},
 		{"-checkpoint " + llamaHF + " -format huggingface -replace -out " + file, "want a folder to replace"},
 		{"-checkpoint " + llamaHF + " -format residua -replace -out " + home, "want a file to replace"},
 		{"-checkpoint " + llamaHF + " -format residua -out " + file, "which exists"},

@@ -30,10 +30,12 @@ func TestPage(t *testing.T) {
 	quickstart := clitest.Train(t)
 	modern := clitest.Train(t, "model.stream={kind: vector, d_model: 16}", "model.attention={heads: 2, positions: rope, qk_norm: true}",
 		"model.feedforward={kind: swiglu, hidden: 24}", "model.norm=rmsnorm")
+	theirs := clitest.Train(t, "model.norm=rmsnorm", "model.attention.inverse_layer_scaling=true", "data.mask_documents=true")
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("runs", 0o777))
-	require.NoError(t, os.Rename(quickstart.Dir, filepath.Join("runs", "quickstart")))
-	require.NoError(t, os.Rename(modern.Dir, filepath.Join("runs", "modern")))
+	for name, run := range map[string]clitest.Run{"quickstart": quickstart, "modern": modern, "theirs": theirs} {
+		require.NoError(t, os.Rename(run.Dir, filepath.Join("runs", name)))
+	}
 
 	python, commands := transformers(), 0
 	for _, b := range block.FindAllStringSubmatch(string(text), -1) {

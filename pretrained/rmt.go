@@ -1,0 +1,204 @@
+package pretrained
+
+import (
+	"encoding/json"
+	"io"
+	"path/filepath"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
+)
+
+// Kinds of models in the released code of the RMT's authors (Mak & Flanigan 2025).
+const (
+	kindRMT         = "official-rmt"
+	kindTransformer = "official-transformer"
+)
+
+// rmtDescription is the file next to weights in the layout of the RMT authors' code.
+type rmtDescription struct {
+	Kind      string    `json:"kind"`
+	Config    rmtConfig `json:"config"`
+	Seq       int       `json:"seq"`
+	BOS       int       `json:"bos"`
+	Tokenizer string    `json:"tokenizer,omitempty"` // ours; the authors' code takes token ids
+}
+
+// rmtConfig has the names of the authors' code. A size of the base model, or a multiplier, that is 0 is the model's own,
+// or 1.
+type rmtConfig struct {
+	Vocab  int     `json:"vocab_size"`
+	Layers int     `json:"n_layers"`
+	Hidden int     `json:"n_neurons"`
+	Eps    float64 `json:"rmsnorm_eps"`
+
+	Rank int `json:"rank,omitempty"`
+	Dk   int `json:"reskey_dim,omitempty"`
+	Dv   int `json:"resval_dim,omitempty"`
+
+	DModel  int `json:"embed_dim,omitempty"`
+	Heads   int `json:"n_heads,omitempty"`
+	HeadDim int `json:"head_dim,omitempty"`
+
+	BaseHidden  int `json:"base_n_neurons,omitempty"`
+	BaseRank    int `json:"base_rank,omitempty"`
+	BaseDk      int `json:"base_reskey_dim,omitempty"`
+	BaseDv      int `json:"base_resval_dim,omitempty"`
+	BaseDModel  int `json:"base_embed_dim,omitempty"`
+	BaseHeads   int `json:"base_n_heads,omitempty"`
+	BaseHeadDim int `json:"base_head_dim,omitempty"`
+
+	Input     float64 `json:"input_multiplier,omitempty"`
+	Output    float64 `json:"output_multiplier,omitempty"`
+	Attention float64 `json:"attn_multiplier,omitempty"`
+}
+
+// model is the model that a description describes: RMSNorm, ALiBi, logits of attention over the block's number, attention
+// inside documents, without biases and untied.
+func (d rmtDescription) model() (models.Spec, error) {
+	c := d.Config
+	var m, base models.Config
+	switch d.Kind {
+	case kindRMT:
+		m, base = models.RMT(c.Layers, c.Dk, c.Dv, c.Rank, c.Hidden), models.RMT(1, c.BaseDk, c.BaseDv, c.BaseRank, c.BaseHidden)
+	case kindTransformer:
+		m, base = models.Transformer(c.Layers, c.DModel, c.Hidden, c.Heads), models.Transformer(1, c.BaseDModel, c.BaseHidden, c.BaseHeads)
+		m.Attention.HeadDim = c.HeadDim
+	default:
+		return models.Spec{}, layers.Setting("kind", "want %s or %s, got %q", kindRMT, kindTransformer, d.Kind)
+	}
+	m.Vocab, m.Seq, m.Norm, m.NormEps = c.Vocab, d.Seq, models.NormRMS, c.Eps
+	m.Attention.Positions, m.Attention.InverseLayerScaling, m.MaskDocuments, m.BOS = models.PositionsALiBi, true, true, d.BOS
+	m.MuP = &models.MuP{InputMultiplier: c.Input, OutputMultiplier: c.Output, AttnMultiplier: c.Attention,
+		Base: models.MuPBase{Stream: base.Stream, FeedForward: base.FeedForward, Attention: models.BaseHeads{Heads: c.BaseHeads, HeadDim: c.BaseHeadDim}}}
+	if c.plain() {
+		m.MuP = nil
+	}
+	return m.Resolve()
+}
+
+// plain tells whether a config says nothing of muP.
+func (c rmtConfig) plain() bool {
+	return c.BaseHidden+c.BaseRank+c.BaseDk+c.BaseDv+c.BaseDModel+c.BaseHeads+c.BaseHeadDim == 0 && c.Input == 0 && c.Output == 0 && c.Attention == 0
+}
+
+// openRMT reads a folder in the layout of the RMT authors' code.
+func openRMT(zoo models.Zoo, source checkpoint.Source) (*Model, error) {
+	path := checkpoint.RMTDescription(filepath.Dir(source.ModelPath))
+	text, err := data.ReadFile(path, maxRMTDescription)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{Source: source, Zoo: zoo}
+	var d rmtDescription
+	if err = unmarshal(text, &d); err == nil {
+		m.Spec, err = d.model()
+	}
+	if err != nil {
+		return nil, errors.Wrap(err, path)
+	}
+	m.Data = config.Data{TextField: config.Defaults().Data.TextField, Tokenizer: d.Tokenizer}
+	file, err := checkpoint.ReadTensors(source.ModelPath)
+	if err != nil {
+		return nil, err
+	}
+	tensors, err := rmtImport(m.Spec, file.Tensors)
+	if err == nil {
+		m.Store, err = serve(m.Spec, tensors)
+	}
+	if err != nil {
+		return nil, errors.Wrap(err, source.ModelPath)
+	}
+	return m, nil
+}
+
+// maxRMTDescription bounds a description; those of references with numbers of a training take 100,000 bytes.
+const maxRMTDescription = 16 << 20
+
+// ExportRMT writes the model as the released code of the RMT's authors lays its parameters out: a folder with
+// weights.safetensors (F32), of their names and axes, and rmt.json with kind, config, seq and bos. Open reads it. An
+// error of a model that their code does not compute names the option. A folder that is there already is refused, with
+// [os.ErrExist], unless replace is set.
+func (m *Model) ExportRMT(folder string, replace bool) error {
+	d, err := m.describeRMT()
+	if err != nil {
+		return err
+	}
+	if err := m.Store.ToHost(); err != nil {
+		return err
+	}
+	tensors, err := rmtExport(m.Spec, Tensors(m.Store))
+	if err != nil {
+		return err
+	}
+	return checkpoint.WriteFolder(folder, replace, jsonFile(checkpoint.RMTFile, d), checkpoint.FolderFile{Name: checkpoint.RMTWeights,
+		Write: func(w io.Writer) error { return checkpoint.EncodeTensors(w, tensors, nil) }})
+}
+
+// describeRMT is the model's description, if that is read back as the same model.
+func (m *Model) describeRMT() (rmtDescription, error) {
+	c := m.Spec
+	d := rmtDescription{Kind: kindTransformer, Seq: c.Seq, BOS: c.BOS, Tokenizer: m.Data.Tokenizer}
+	if c.Stream.Name() == matrixStream() {
+		d.Kind = kindRMT
+	}
+	if c.Stream.Name() != matrixStream() && c.Stream.Name() != vectorStream() {
+		return d, errors.Errorf("rmt: model.stream.kind: want %s or %s, got %s", matrixStream(), vectorStream(), c.Stream.Name())
+	}
+	if !c.MaskDocuments {
+		return d, errors.New("rmt: data.mask_documents: want true, as the authors' code attends, got false")
+	}
+	if data.IsTokenizerFile(d.Tokenizer) {
+		d.Tokenizer = "" // that of another folder
+	}
+	var err error
+	if d.Config, err = rmtSizes(c); err != nil {
+		return d, err
+	}
+	own, err := d.model()
+	if err == nil {
+		err = own.SameModel(c)
+	}
+	return d, errors.Wrap(err, "rmt")
+}
+
+// rmtSizes are a model's sizes by the authors' names, from what a config file of ours says.
+func rmtSizes(c models.Spec) (rmtConfig, error) {
+	type section struct {
+		Stream struct {
+			Dk, Dv, Rank int
+			DModel       int `json:"d_model"`
+		}
+		Attention   models.BaseHeads
+		FeedForward struct{ Hidden int }
+	}
+	var own struct {
+		section
+		MuP struct{ Base section }
+	}
+	text, err := json.Marshal(c.Config)
+	if err == nil {
+		err = json.Unmarshal(text, &own)
+	}
+	if err != nil {
+		return rmtConfig{}, errors.WithStack(err)
+	}
+	base, m := own.MuP.Base, models.MuP{}
+	if c.MuP != nil {
+		m = *c.MuP
+	}
+	r := rmtConfig{Vocab: c.Vocab, Layers: c.Layers, Hidden: own.FeedForward.Hidden, Eps: c.NormEps,
+		Rank: own.Stream.Rank, Dk: own.Stream.Dk, Dv: own.Stream.Dv, DModel: own.Stream.DModel, Heads: own.Attention.Heads,
+		BaseHidden: base.FeedForward.Hidden, BaseRank: base.Stream.Rank, BaseDk: base.Stream.Dk, BaseDv: base.Stream.Dv, BaseDModel: base.Stream.DModel,
+		BaseHeads: base.Attention.Heads, BaseHeadDim: base.Attention.HeadDim,
+		Input: m.InputMultiplier, Output: m.OutputMultiplier, Attention: m.AttnMultiplier}
+	if r.DModel > 0 {
+		r.HeadDim = c.HeadDim()
+	}
+	return r, nil
+}
