@@ -120,7 +120,8 @@ func TestVectorCircuits(t *testing.T) {
 	all := zoo(t)
 	rms := varied(t, all["vector"], func(c *models.Config) { c.Norm = models.NormRMS })
 	scaled := varied(t, all["vector/gpt2"], scaledEnds)
-	for name, c := range map[string]models.Spec{"vector": all["vector"], "gpt2": all["vector/gpt2"], "rms": rms, "muP": scaled, "highway": all["highway"]} {
+	fixed := varied(t, all["vector/gains"], func(c *models.Config) { c.Attention.ValueResidual = models.ValuesFixed })
+	for name, c := range map[string]models.Spec{"gains": all["vector/gains"], "gains/fixed": fixed, "vector": all["vector"], "gpt2": all["vector/gpt2"], "rms": rms, "muP": scaled, "highway": all["highway"]} {
 		t.Run(name, func(t *testing.T) {
 			store := modeltest.PerturbedStore(t, c, tensor.Float64)
 			circuits, err := analysis.FindCircuits(store, c, analysis.CircuitOptions{})
@@ -144,12 +145,24 @@ func checkVectorCircuits(t *testing.T, store *graph.Store, c models.Spec, circui
 	for _, h := range circuits.Heads {
 		name := fmt.Sprintf("blocks.%d.attention.", h.Layer)
 		fold, qkv, o := norm(name+"norm"), parameter(t, store, name+"qkv", d), parameter(t, store, name+"o", width)
-		in := func(i int) *mat.Dense { return times(fold, qkv.Slice(0, d, i*width+h.Head*dh, i*width+(h.Head+1)*dh)) }
-		ov := times(in(2), o.Slice(h.Head*dh, (h.Head+1)*dh, 0, d))
+		in := func(i int) *mat.Dense {
+			return times(fold, qkv.Slice(0, d, i*width+h.Head*dh, i*width+(h.Head+1)*dh), attentionGain(c, store, name, i))
+		}
+		out := mat.DenseCopyOf(o.Slice(h.Head*dh, (h.Head+1)*dh, 0, d))
+		if scale := store.Param(name + "scale"); scale != nil {
+			out = times(out, normMatrix(graph.Float64s(scale.Value), false))
+		}
+		ov, fullOV := times(in(2), out), times(embedding, in(2), out)
+		if factor := firstFactor(c, store, h.Layer); factor != 0 {
+			first := times(norm("blocks.0.attention.norm"), parameter(t, store, "blocks.0.attention.qkv", d).Slice(0, d, 2*width+h.Head*dh, 2*width+(h.Head+1)*dh), out)
+			first.Scale(factor, first)
+			first.Add(first, ov)
+			fullOV = times(embedding, first)
+		}
 		qk := times(in(0), in(1).T())
 		requireSpectrum(t, ov, h.OV, h.Name()+" OV")
 		requireSpectrum(t, qk, h.QK, h.Name()+" QK")
-		requireSpectrum(t, times(embedding, ov, norm("norm"), unembedding), *h.FullOV, h.Name()+" full OV")
+		requireSpectrum(t, times(fullOV, norm("norm"), unembedding), *h.FullOV, h.Name()+" full OV")
 		requireSpectrum(t, times(embedding, qk, embedding.T()), *h.FullQK, h.Name()+" full QK")
 	}
 }

@@ -22,6 +22,7 @@ type end struct {
 	ways        bool     // which it reads each in a way of its own
 	parts       []string // names of the nodes, "blocks.3.attention.1"
 	at          int      // in the order of the run: a write at i reaches a read at j > i
+	scaled      bool     // by the stream: the weights have its gains, which its map has, too
 	count, size int
 	values      int               // columns of the state that directions are for, one by one: those of keys; else 1
 	weights     func() *mat.Dense // the rows: a large model's are not all in memory at once
@@ -56,7 +57,9 @@ func (f *Folded) listEnds() []end {
 		e := end{site: site, source: a.Name, ways: via != "", reads: a.Reads, at: at, values: 1}
 		switch i := slices.IndexFunc(writers, func(w stream.Writer) bool { return w.Source == a.Name }); {
 		case a.Reads:
-			f.setReader(&e)
+			if f.setReader(&e); e.weights != nil && f.isAttention(e.site) {
+				f.addGains(&e)
+			}
 		case i >= 0:
 			f.setWriter(&e, writers[i])
 		}
@@ -95,6 +98,11 @@ func (f *Folded) sourceOf(site, via string) string {
 func (f *Folded) setWriter(e *end, w stream.Writer) {
 	e.site, e.source, e.kind = w.Name, w.Source, w.Part
 	up, _ := f.frozen.Up(w.Source) // a name of its own
+	var gain []float64
+	if _, isSite := f.sites[w.Name]; isSite {
+		_, gain = scaleOf(up)
+		e.scaled = gain != nil
+	}
 	keys, stores := linear.KeysOf(up)
 	weight := w.Weight
 	switch {
@@ -114,7 +122,7 @@ func (f *Folded) setWriter(e *end, w stream.Writer) {
 	e.size, _ = up.Sizes()
 	e.count = p.Size() / e.size
 	count := e.count
-	e.weights = func() *mat.Dense { return f.dense(weight, count) }
+	e.weights = func() *mat.Dense { return scaledColumns(f.dense(weight, count), gain) }
 	if w.Table {
 		e.weights = func() *mat.Dense { return f.table(w) }
 	}

@@ -18,7 +18,12 @@ import (
 //
 //	LayerNorm: W <- C diag(g) W;   RMSNorm: W <- diag(g) W
 //
-// What writes to the stream stands as it is. Biases are no part of circuits.
+// QK-norm is folded in the same way, W_Q <- W_Q diag(g_Q) and W_K <- W_K diag(g_K) of each head, without the scale
+// 1/rms that a token's query or key has. What writes to the stream stands as it is, W_O and W2 <- W diag(g) with
+// LayerScale's gain. Biases are no part of circuits.
+//
+// A value residual, v <- a v + b v_0 with the values v_0 of the first attention, makes W_V <- a W_V; b W_V of
+// the first attention, which reads the stream there and not here, is HeadWeights.First.
 //
 // All streams of vectors have this form. Those of several rows a token (hyper-connections,
 // mHC, virtual width networks) mix the rows into one vector u [D] first, and the norm and
@@ -28,7 +33,7 @@ import (
 // A matrix stream's sites read and write rows of X [Dk, Dv] by key vectors, the same way in
 // all Dv columns: their weights are those keys, in the space of keys [Dk], and each map of
 // keys A [Dk, Dk] stands for A ⊗ I, the identity on values. A gain g [Dk, Dv] that differs
-// between columns has no key; the mean over values is taken, r[d] <- r[d] mean_v g[d, v]. What
+// between columns has no key; the mean over values is taken, r[d] <- r[d] mean_v g[d, v], and r_Q <- r_Q mean_v g_Q[v]. What
 // LayerNorm's joint mean takes away, the same number from all Dk*Dv entries, is left out.
 // With an RMSNorm of equal gains in each row nothing is left out.
 type Folded struct {
@@ -76,6 +81,9 @@ type HeadWeights struct {
 	Layer, Head int
 	Q, K, V     *mat.Dense // [D, Dh]; of a matrix stream keys [Dk, 1]
 	O           *mat.Dense // [Dh, D]; of a matrix stream a key [1, Dk]
+	// First is what a value residual adds to V, by which the first attention's head reads the stream where that
+	// attention reads it; nil: nothing.
+	First *mat.Dense
 	// Values is the number of columns that each are treated so: Dv of a matrix stream, 1 of
 	// all others.
 	Values int
@@ -86,7 +94,7 @@ type HeadWeights struct {
 // scaling), biases and what positions add (ALiBi) or turn (rotary: QK is that of distance 0).
 func (h HeadWeights) QK() Factored { return Factored{h.Q, mat.DenseCopyOf(h.K.T())} }
 
-// OV is what a head does with what it attends to, W_V W_O [D, D].
+// OV is what a head does with what it attends to, W_V W_O [D, D], without what the first attention's values add.
 func (h HeadWeights) OV() Factored { return Factored{h.V, h.O} }
 
 // Head returns a head's weights.
@@ -119,6 +127,12 @@ func (f *Folded) layerHeads(layer int) []HeadWeights {
 		}
 		all[h] = HeadWeights{Layer: layer, Head: h, Q: part(0), K: part(1), V: part(2),
 			O: write.Slice(h*dh, (h+1)*dh, 0, d).(*mat.Dense), Values: reader.values}
+	}
+	if _, factor := f.valueFactors(layer); factor != 0 {
+		for h, first := range f.layerHeads(0) {
+			first.V.Scale(factor, first.V)
+			all[h].First = first.V
+		}
 	}
 	return all
 }

@@ -42,8 +42,15 @@ func (v *vocabulary) add(h *HeadCircuits, w HeadWeights) error {
 		return values(mat.DenseCopyOf(in.Back(mat.DenseCopyOf(w.T())).T()))
 	}
 	eq, ek, ev := back(in[0], w.Q), back(in[1], w.K), back(in[2], w.V) // [E, Dh]
-	ou := values(v.leave.Rows(out.Rows(w.O)))                          // W_O M' P [Dh, F], W_U = P W_unembed
-	ov, qk := times(ou, v.through, ev), times(ek.T(), v.embed, eq)     // [Dh, Dh]
+	if w.First != nil {
+		first, _, err := v.ways(0)
+		if err != nil {
+			return err
+		}
+		ev.Add(ev, back(first[2], w.First))
+	}
+	ou := values(v.leave.Rows(out.Rows(w.O)))                      // W_O M' P [Dh, F], W_U = P W_unembed
+	ov, qk := times(ou, v.through, ev), times(ek.T(), v.embed, eq) // [Dh, Dh]
 	small := func(x mat.Matrix, g *mat.Dense) *mat.Dense { return times(x.T(), g, x) }
 	ovNorm := rootTrace(small(ev, v.embed), small(ou.T(), v.unembed))
 	qkNorm := rootTrace(small(eq, v.embed), small(ek, v.embed))

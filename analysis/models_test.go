@@ -59,6 +59,9 @@ func vectorZoo() map[string]models.Config {
 		"vector/gpt2":   tiny(vectorOf(12), func(c *models.Config) { c.Bias, c.TieEmbeddings, c.Attention.HeadDim = true, true, 5 }),
 		"vector/moe":    tiny(vectorOf(12), all(experts(4, 2), biased)),
 		"vector/swiglu": tiny(vectorOf(12), swiGLU),
+		"vector/gains": tiny(stream.VectorConfig{LayerScale: true}, func(c *models.Config) {
+			c.Attention.QKNorm, c.Attention.ValueResidual = true, models.ValuesLearned
+		}),
 		"hyper/static":  tiny(stream.HyperConfig{N: 3}, plain),
 		"hyper/dynamic": tiny(stream.HyperConfig{N: 4, Dynamic: true}, biased),
 		"mhc":           tiny(stream.MHCConfig{}, plain),

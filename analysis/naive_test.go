@@ -3,6 +3,7 @@ package analysis_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,15 +75,22 @@ func (n *naive) out(name string) *mat.Dense {
 		var h int
 		_, err := fmt.Sscan(head, &h)
 		require.NoError(n.t, err)
-		return mat.DenseCopyOf(n.param(site+".o").Slice(h*dh, (h+1)*dh, 0, n.c.Width()))
+		return n.scaled(site, n.param(site+".o").Slice(h*dh, (h+1)*dh, 0, n.c.Width()))
 	case strings.HasSuffix(site, "aggregate"):
 		if !settingsOf[stream.HieraggConfig](n.c).Separate {
 			site = "aggregate"
 		}
 		return n.param(site + ".w2")
 	}
-	w := parameter(n.t, n.store, site+".w2", expertCount(n.c)*hidden(n.c))
-	return w
+	return n.scaled(site, parameter(n.t, n.store, site+".w2", expertCount(n.c)*hidden(n.c)))
+}
+
+// scaled is w diag(g) with LayerScale's gain, or w.
+func (n *naive) scaled(site string, w mat.Matrix) *mat.Dense {
+	if scale := n.store.Param(site + ".scale"); scale != nil {
+		return times(w, normMatrix(graph.Float64s(scale.Value), false))
+	}
+	return mat.DenseCopyOf(w)
 }
 
 // in are the columns with which a reader reads.
@@ -98,7 +106,8 @@ func (n *naive) in(name string) *mat.Dense {
 		require.NoError(n.t, err)
 		dh := n.c.HeadDim()
 		from := (strings.IndexRune("qkv", via)*n.c.HeadCount() + h) * dh
-		return times(n.attentionNorm(site, strings.IndexRune("qkv", via)), n.param(site+".qkv").Slice(0, n.c.Width(), from, from+dh))
+		return times(n.attentionNorm(site, strings.IndexRune("qkv", via)), n.param(site+".qkv").Slice(0, n.c.Width(), from, from+dh),
+			attentionGain(n.c, n.store, site+".", strings.IndexRune("qkv", via)))
 	case n.c.FeedForwardShape().Experts > 0:
 		all := &mat.Dense{}
 		w := parameter(n.t, n.store, site+".w1", n.c.FeedForwardShape().Experts*n.c.Width())
@@ -166,6 +175,31 @@ func gainOf(c models.Spec, store *graph.Store, site string, via int) []float64 {
 // waysOf tells whether an attention has a norm for each of them.
 func waysOf(c models.Spec, store *graph.Store, site string) bool {
 	return on[stream.MUDDConfig](c) && store.Param(site+".norm").Size() > c.Width()
+}
+
+// attentionGain is what an attention multiplies queries (0), keys (1) or values (2) by, [Dh, Dh].
+func attentionGain(c models.Spec, store *graph.Store, name string, part int) *mat.Dense {
+	gain := slices.Repeat([]float64{1}, c.HeadDim())
+	switch p := store.Param(name + []string{"q_norm", "k_norm", "value_residual"}[part]); {
+	case p != nil && part < 2:
+		gain = graph.Float64s(p.Value)
+	case p != nil:
+		gain = slices.Repeat(graph.Float64s(p.Value)[:1], c.HeadDim())
+	case part == 2 && c.Attention.ValueResidual != "" && !strings.HasPrefix(name, "blocks.0."):
+		gain = slices.Repeat([]float64{0.5}, c.HeadDim())
+	}
+	return normMatrix(gain, false)
+}
+
+// firstFactor is that of the first attention's values in those of a layer.
+func firstFactor(c models.Spec, store *graph.Store, layer int) float64 {
+	switch learned := store.Param(fmt.Sprintf("blocks.%d.attention.value_residual", layer)); {
+	case layer == 0 || c.Attention.ValueResidual == "":
+		return 0
+	case learned != nil:
+		return graph.Float64s(learned.Value)[1]
+	}
+	return 0.5
 }
 
 // position sorts sites in the order of the run.

@@ -35,6 +35,9 @@ func (n *naive) carry(writer, reader string, in, out int) *mat.Dense {
 	for i := range in {
 		unit := make([]float64, in)
 		unit[i] = 1
+		if scale := n.store.Param(site + ".scale"); scale != nil { // which n.out has
+			unit[i] /= graph.Float64s(scale.Value)[i]
+		}
 		for token := range n.frozen.Tokens() {
 			for j, v := range n.carried(site, to, token, unit) {
 				m.Set(i, j%out, m.At(i, j%out)+v/float64(n.frozen.Tokens())) // the end's rows are added up

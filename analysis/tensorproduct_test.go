@@ -53,6 +53,9 @@ func TestTensorProduct(t *testing.T) {
 			for dt, bound := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-5} {
 				store := modeltest.PerturbedStore(t, c, dt)
 				layer := c.Layers - 1
+				if c.Attention.ValueResidual != "" {
+					layer = 0
+				}
 				write := fmt.Sprintf("blocks.%d.attention.write", layer)
 				r, err := cache.New(store, c, cache.Options{Names: append(analysis.TensorProductNames(layer), write), Batch: 2})
 				require.NoError(t, err)

@@ -20,8 +20,9 @@ func circuits(zoo models.Zoo) cli.Command {
 			"go run ./cmd/analyze circuits -checkpoint runs/quickstart -layer 1 -head 3 -out /tmp/circuits",
 		},
 		Notes: []string{
-			"Circuits are those of Elhage et al. 2021, norms folded into the weights. With -layer and",
-			"-head, that head's circuits are shown alone, with their eigenvalues.",
+			"Circuits are those of Elhage et al. 2021, norms folded into the weights, QK-norm's and",
+			"LayerScale's gains, too; the scales by which norms divide depend on the token and are left",
+			"out. With -layer and -head, that head's circuits are shown alone, with their eigenvalues.",
 		},
 	}, report.Circuits, func(flags *flag.FlagSet, o *report.CircuitsOptions) {
 		promptFlags(flags, &o.Prompt, onlyWhereMixed)
