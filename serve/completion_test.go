@@ -84,6 +84,9 @@ func TestSettings(t *testing.T) {
 	assert.Equal(t, 1, f.asked[2].LogProbs, "the token's own is wanted")
 	complete(t, server, `{"prompt": "a"}`)
 	assert.NotEqual(t, f.asked[2].Seed, f.asked[3].Seed, "without a seed, each request has another")
+
+	complete(t, server, `{"prompt": "a", "max_tokens": null, "n": null, "temperature": null, "top_p": null, "stop": null, "logprobs": null, "seed": 1, "stream_options": null}`)
+	assert.Equal(t, generate.Request{IDs: []int32{256, 'a'}, Tokens: 16, Temperature: 1, TopP: 1, RepetitionPenalty: 1, Seed: 1}, f.asked[4], "null is the default")
 }
 
 func TestSamples(t *testing.T) {

@@ -41,7 +41,7 @@ func (s *Server) stream(ctx context.Context, cancel context.CancelFunc, w http.R
 		if e.status == http.StatusInternalServerError {
 			s.options.Log("/v1/completions: " + err.Error())
 		}
-		_, failed = w.Write(event(e.body()))
+		w.Write(event(e.body()))
 		return nil
 	}
 	return err
