@@ -3,7 +3,7 @@ GO ?= go
 COMMANDS := $(notdir $(patsubst %/,%,$(wildcard cmd/*/)))
 
 # Packages with tests of the device; their other tests are the same without the tag cuda.
-DEVICE_PACKAGES := ./graph ./graph/ops/... ./models ./trainer ./command/train ./command/bench ./experiment/bench
+DEVICE_PACKAGES := ./graph ./graph/ops/... ./models ./eval ./trainer ./command/train ./command/bench ./experiment/bench
 
 .PHONY: help build test test-long bench kernels lint fmt generate cuda gpu-check cross clean
 

@@ -42,6 +42,12 @@ func ReadShardIndex(dir string) (ShardIndex, error) {
 	return index, printable(err)
 }
 
+// HasShardIndex tells whether a folder holds token shards with their index.
+func HasShardIndex(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, shardIndexName))
+	return err == nil
+}
+
 func readShardIndex(dir string) (ShardIndex, error) {
 	path := filepath.Join(dir, shardIndexName)
 	text, err := ReadFile(path, maxIndexBytes)

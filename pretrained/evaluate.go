@@ -2,6 +2,7 @@ package pretrained
 
 import (
 	"context"
+	"slices"
 
 	"github.com/pkg/errors"
 
@@ -14,7 +15,8 @@ import (
 // EvaluateOptions say what to score, and how. The zero value scores the validation split
 // of the model's run exactly as the run does.
 type EvaluateOptions struct {
-	// Data names text instead: files, folders or globs, as data.Source.Paths.
+	// Data names text instead: files, folders or globs, as data.Source.Paths; or folders of token shards, which
+	// data.WriteShards filled.
 	Data []string
 	// TextField is the field of .jsonl lines of Data that holds the text; "": the run's.
 	TextField string
@@ -87,10 +89,14 @@ func limit(t *eval.Text, n int) {
 	}
 }
 
-// files reads text files with the model's tokenizer.
+// files reads text files, or folders that are all of token shards, with the model's tokenizer.
 func (m *Model) files(ctx context.Context, o EvaluateOptions) (*eval.Text, error) {
 	const whole = "none" // no part of the corpus is held out
-	d := config.Data{Source: data.KindFiles, Path: o.Data, Tokenizer: m.Data.Tokenizer, Split: whole, TextField: m.Data.TextField}
+	kind := data.KindFiles
+	if !slices.ContainsFunc(o.Data, func(path string) bool { return !data.HasShardIndex(path) }) {
+		kind = data.KindShards
+	}
+	d := config.Data{Source: kind, Path: o.Data, Tokenizer: m.Data.Tokenizer, Split: whole, TextField: m.Data.TextField}
 	if o.TextField != "" {
 		d.TextField = o.TextField
 	}

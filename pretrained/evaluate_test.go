@@ -15,6 +15,7 @@ import (
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
@@ -156,6 +157,27 @@ func TestDocumentsAreJoined(t *testing.T) {
 	assert.Equal(t, []int{6}, ends)
 	assert.Equal(t, 16, score.Tokens)
 	assert.InEpsilon(t, score.Loss*16/math.Ln2/15, score.BitsPerByte, 1e-12)
+}
+
+// TestShardsAreScoredAsTheirText: folders of token shards, made by the model's tokenizer.
+func TestShardsAreScoredAsTheirText(t *testing.T) {
+	p, _ := train(t, write(t, "text.txt", lines(120)))
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.txt": lines(5), "b.txt": "second one"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	shards := filepath.Join(t.TempDir(), "shards")
+	o := data.Options{Source: data.Source{Kind: data.KindFiles, Paths: []string{dir}}}
+	_, err := data.WriteShards(context.Background(), shards, o, 0)
+	require.NoError(t, err)
+	assert.Equal(t, evaluate(t, p, pretrained.EvaluateOptions{Data: []string{dir}}), evaluate(t, p, pretrained.EvaluateOptions{Data: []string{shards}}))
+
+	other := filepath.Join(t.TempDir(), "gpt2")
+	o.Tokenizer = "gpt2"
+	_, err = data.WriteShards(context.Background(), other, o, 0)
+	require.NoError(t, err)
+	_, err = p.Evaluate(context.Background(), pretrained.EvaluateOptions{Data: []string{other}})
+	assert.ErrorContains(t, err, `want shards of tokenizer "bytes", these were made with "gpt2"`)
 }
 
 func TestTextFieldOfLines(t *testing.T) {

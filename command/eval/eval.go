@@ -103,7 +103,7 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.IntVar(&c.resamples, "bootstrap", 1000, "draw `N` resamples for standard errors")
 	flags.Uint64Var(&c.seed, "seed", 0, "seed of the resamples and of the examples of -shots: `N`")
 
-	flags.Var(&c.data, "data", "score the text of `FILES`: a file, a folder or a glob; may be repeated")
+	flags.Var(&c.data, "data", "score the text of `FILES`: a file, a folder, a glob, or a folder of token shards; may be repeated")
 	flags.StringVar(&c.ids, "ids", "", "score the token ids `1,2,3`, all but the first, in the place of a text")
 	flags.StringVar(&c.options.TextField, "text-field", "", "with -data: the text of .jsonl lines is in field `NAME`; default: as in the model's run, usually \"text\"")
 	flags.IntVar(&c.options.Tokens, "tokens", 0, "score at most `N` tokens; 0: all of -data, or as many as the run evaluates on")

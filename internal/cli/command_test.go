@@ -225,3 +225,14 @@ func TestMainHearsAnInterrupt(t *testing.T) {
 	assert.Equal(t, cli.ExitRun, cli.Main(p.command(), nil, &stdout, &stderr))
 	assert.Equal(t, "error: probe: interrupted\n", stderr.String())
 }
+
+// TestGroupsOfFlags stand under their headings, after the others, in the order that they are given.
+func TestGroupsOfFlags(t *testing.T) {
+	c := cli.Command{
+		Name:   "x",
+		Flags:  func(f *flag.FlagSet) { f.Int("a", 0, "first"); f.Int("b", 0, "second"); f.Int("long", 0, "third") },
+		Groups: []cli.Group{{Heading: "Others", Flags: []string{"long", "a"}}},
+	}
+	got := clitest.Call(c, "-h")
+	assert.Contains(t, got.Stdout, "Flags:\n  -b int     second\n  -h         show this\n\nOthers:\n  -long int  third\n  -a int     first\n")
+}
