@@ -20,6 +20,7 @@ func checks(idle IdleFunc) []check {
 	return []check{
 		{"shapes", checkShapes},
 		{"loss", checkLoss},
+		{"logits-at", checkLogitsAt},
 		{"causality", checkCausality},
 		{"documents", checkDocuments},
 		{"initial-function", checkInitialFunction},
