@@ -28,3 +28,20 @@ func fromFloat16(bits uint16) float32 {
 	}
 	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
 }
+
+// toFloat16 is the binary16 nearest to v, of two the even one; infinite from 65520 on.
+func toFloat16(v float32) uint16 {
+	bits := math.Float32bits(v)
+	sign, magnitude := uint16(bits>>16)&0x8000, bits&0x7fffffff
+	switch {
+	case magnitude > 255<<23: // not a number
+		return sign | 0x7e00
+	case magnitude >= (127+16)<<23:
+		return sign | 0x7c00
+	case magnitude < (127-14)<<23: // subnormal: a multiple of 2^-24
+		scaled := math.RoundToEven(float64(math.Float32frombits(magnitude)) * (1 << 24))
+		return sign | uint16(scaled)
+	}
+	rounded := magnitude + 0xfff + magnitude>>13&1 // a carry goes on into the exponent, up to infinity
+	return sign | uint16(rounded>>13-(127-15)<<10)
+}

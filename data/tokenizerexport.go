@@ -13,46 +13,118 @@ const EndOfText = "<|endoftext|>"
 // tokenizer of that name, bytes or gpt2: the same ids for any text that is
 // UTF-8 and does not spell EndOfText, which is the special token BOS there.
 func TokenizerJSON(name string) ([]byte, error) {
-	t, err := NewTokenizer(name)
+	if IsTokenizerFile(name) {
+		return nil, errors.Errorf("data.tokenizer: %s is a tokenizer.json already", name)
+	}
+	t, err := Vocabulary(name)
 	if err != nil {
 		return nil, err
 	}
-	words, merged := make([]string, t.BOS()), [][2]string{}
+	return json.Marshal(t.json())
+}
+
+// TokenVocabulary is a byte-level BPE's vocabulary, as other programs have it.
+type TokenVocabulary struct {
+	Tokens  []string // [id]: bytes written by the characters of a byte-level BPE (GPT-2's), special tokens as they are
+	Special []bool   // [id]
+	Merges  []string // "a b", in order
+	Pieces  string   // gpt-2, smollm, llama-bpe or qwen2: how llama.cpp calls the rule by which text is cut
+}
+
+// Vocabulary returns the vocabulary of the tokenizer of that name.
+func Vocabulary(name string) (TokenVocabulary, error) {
+	if IsTokenizerFile(name) {
+		v, err := fileVocabulary(name)
+		return v, errors.Wrap(printable(err), "data.tokenizer")
+	}
+	t, err := NewTokenizer(name)
+	if err != nil {
+		return TokenVocabulary{}, err
+	}
+	words, v := make([]string, t.BOS()), TokenVocabulary{Pieces: "gpt-2", Merges: []string{}}
 	id := make([]int32, 1)
 	for i := range words {
 		id[0] = int32(i)
 		words[i] = t.Decode(id)
+		v.Tokens, v.Special = append(v.Tokens, characters(words[i])), append(v.Special, false)
 	}
-	switch t := t.(type) {
-	case byteTokenizer:
-	case *bpeTokenizer:
-		if t.merges.ranks != nil {
-			return nil, errors.Errorf("data.tokenizer: %s is a tokenizer.json already", name)
+	if bpe, ok := t.(*bpeTokenizer); ok {
+		for _, pair := range bpe.merges.pairs(words) {
+			v.Merges = append(v.Merges, characters(pair[0])+" "+characters(pair[1]))
 		}
-		merged = t.merges.pairs(words)
 	}
-	return json.Marshal(exportedTokenizer(words, merged))
+	v.Tokens, v.Special = append(v.Tokens, EndOfText), append(v.Special, true)
+	return v, nil
 }
 
-// exportedTokenizer is a tokenizer.json with GPT-2's pieces, and BOS after the last word.
-func exportedTokenizer(words []string, merged [][2]string) any {
-	vocab := make(map[string]int, len(words))
-	for i, word := range words {
-		vocab[characters(word)] = i
+// fileVocabulary is that of a tokenizer.json.
+func fileVocabulary(path string) (TokenVocabulary, error) {
+	if _, err := readTokenizer(path); err != nil { // checks all that is used here
+		return TokenVocabulary{}, err
 	}
-	lines := make([]string, len(merged))
-	for i, pair := range merged {
-		lines[i] = characters(pair[0]) + " " + characters(pair[1])
+	text, err := ReadFile(path, maxTokenizerFile)
+	if err != nil {
+		return TokenVocabulary{}, err
+	}
+	var file tokenizerJSON
+	if err := json.Unmarshal(text, &file); err != nil {
+		return TokenVocabulary{}, errors.Wrap(err, path)
+	}
+	var sized bpeTokenizer
+	if err := file.size(&sized); err != nil {
+		return TokenVocabulary{}, err
+	}
+	v := TokenVocabulary{Tokens: sized.words, Special: make([]bool, len(sized.words)), Merges: []string{}, Pieces: file.PreTokenizer.name()}
+	for token, id := range file.Model.Vocab {
+		v.Tokens[id] = token
+	}
+	for _, a := range file.Added {
+		v.Tokens[a.ID], v.Special[a.ID] = a.Content, true
+	}
+	for _, merge := range file.Model.Merges {
+		pair, err := parsePair(merge)
+		if err != nil {
+			return TokenVocabulary{}, err
+		}
+		v.Merges = append(v.Merges, pair[0]+" "+pair[1])
+	}
+	return v, nil
+}
+
+// name is how llama.cpp calls the rule; "": it has none of it.
+func (p *preTokenizer) name() string {
+	name := "gpt-2"
+	for _, s := range append([]preTokenizer{*p}, p.Steps...) {
+		switch {
+		case s.Type == "Digits" && s.Individual:
+			name = "smollm"
+		case s.Type == "Digits":
+			name = ""
+		case s.Pattern.Regex == llama3Pattern:
+			name = "llama-bpe"
+		case s.Pattern.Regex == qwenPattern:
+			name = "qwen2"
+		}
+	}
+	return name
+}
+
+// json is a tokenizer.json with GPT-2's pieces and one special token, the last.
+func (v TokenVocabulary) json() any {
+	bos := len(v.Tokens) - 1
+	vocab := make(map[string]int, bos)
+	for i, token := range v.Tokens[:bos] {
+		vocab[token] = i
 	}
 	type object = map[string]any
 	byteLevel := object{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true}
 	return object{
 		"version": "1.0", "truncation": nil, "padding": nil, "normalizer": nil,
-		"added_tokens": []object{{"id": len(words), "content": EndOfText, "single_word": false, "lstrip": false, "rstrip": false,
+		"added_tokens": []object{{"id": bos, "content": EndOfText, "single_word": false, "lstrip": false, "rstrip": false,
 			"normalized": false, "special": true}},
 		"pre_tokenizer": byteLevel, "post_processor": byteLevel, "decoder": byteLevel,
 		"model": object{"type": "BPE", "dropout": nil, "unk_token": nil, "continuing_subword_prefix": nil, "end_of_word_suffix": nil,
-			"fuse_unk": false, "byte_fallback": false, "ignore_merges": false, "vocab": vocab, "merges": lines},
+			"fuse_unk": false, "byte_fallback": false, "ignore_merges": false, "vocab": vocab, "merges": v.Merges},
 	}
 }
 

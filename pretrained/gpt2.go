@@ -16,7 +16,7 @@ const gpt2Vocab = 50257
 // with q|k|v side by side in both ("Conv1D"), so data stay as they are. Old files hold the masks of attention.
 func gpt2() architecture {
 	return architecture{
-		name: "gpt2", class: "GPT2LMHeadModel", stream: vectorStream(), model: gpt2Model, config: gpt2JSON, zeroBiases: true, prefix: "transformer.", head: "lm_head.weight",
+		name: "gpt2", class: "GPT2LMHeadModel", stream: vectorStream(), gguf: gpt2GGUF(), model: gpt2Model, config: gpt2JSON, zeroBiases: true, prefix: "transformer.", head: "lm_head.weight",
 		unused: []string{".attn.bias", ".attn.masked_bias"},
 		ends:   gpt2Ends, block: gpt2Block,
 		keys: map[string]string{

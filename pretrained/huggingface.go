@@ -27,6 +27,7 @@ type architecture struct {
 	// config is a model's config.json, the inverse of model, but for the keys that every architecture has.
 	config func(models.Spec) map[string]any
 	check  func(models.Spec) error // whether the class computes a model, beyond what config.json can say; nil: it does
+	gguf   *ggufForm               // nil: llama.cpp has it not
 	// zeroBiases: biases belong to it, and are written as zeros for a model that has none.
 	zeroBiases     bool
 	codeFile, code string // the class itself, where transformers has it not

@@ -11,7 +11,7 @@ import (
 // attention, without biases. Linear maps are [out, in]. Old files hold the wavelengths of the positions.
 func llama() architecture {
 	return architecture{
-		name: "llama", class: "LlamaForCausalLM", stream: vectorStream(), model: llamaModel, config: llamaJSON, keys: llamaKeys(), prefix: "model.", head: "lm_head.weight",
+		name: "llama", class: "LlamaForCausalLM", stream: vectorStream(), gguf: llamaGGUF(), model: llamaModel, config: llamaJSON, keys: llamaKeys(), prefix: "model.", head: "lm_head.weight",
 		unused: []string{".rotary_emb.inv_freq"}, ends: llamaEnds, block: llamaBlock,
 	}
 }

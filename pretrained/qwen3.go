@@ -11,7 +11,7 @@ import (
 // qwen3 is Qwen3 (Yang et al. 2025, arXiv 2505.09388): Llama whose queries and keys have norms.
 func qwen3() architecture {
 	return architecture{
-		name: "qwen3", class: "Qwen3ForCausalLM", stream: vectorStream(), model: qwen3Model, config: llamaJSON, keys: llamaKeys(), prefix: "model.", head: "lm_head.weight",
+		name: "qwen3", class: "Qwen3ForCausalLM", stream: vectorStream(), gguf: qwen3GGUF(), model: qwen3Model, config: llamaJSON, keys: llamaKeys(), prefix: "model.", head: "lm_head.weight",
 		ends: llamaEnds, block: qwen3Block,
 	}
 }

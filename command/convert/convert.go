@@ -23,7 +23,7 @@ func Command(zoo models.Zoo) cli.Command {
 	c := call{zoo: zoo}
 	return cli.Command{
 		Name:    "convert",
-		Summary: "write a trained model in another format: for Hugging Face's transformers, or a model of theirs as one of ours",
+		Summary: "write a trained model in another format: for transformers, for llama.cpp, or a model of theirs as one of ours",
 		Example: []string{
 			"# after: go run ./cmd/train -config quickstart",
 			"go run ./cmd/convert -checkpoint runs/quickstart -format huggingface -out quickstart-hf",
@@ -35,9 +35,10 @@ func Command(zoo models.Zoo) cli.Command {
 			"  residua      one .safetensors file, which every command reads and train.init_from names",
 			"  huggingface  a folder that transformers' AutoModelForCausalLM.from_pretrained loads: a GPT-2, Llama or Qwen3 if the",
 			"               model is one, or else, with trust_remote_code=True, the model by the folder's modeling_residua.py",
+			"  gguf         one file that llama.cpp reads: of a GPT-2, Llama or Qwen3",
 			"  rmt          a folder with the parameters as the RMT authors' code lays them out (weights.safetensors, rmt.json)",
 			"",
-			"Weights are written as float32 and keep every bit. docs/convert.md has the details.",
+			"Weights are written as float32 and keep every bit, but for -type f16. docs/convert.md has the details.",
 		},
 		Flags: c.flags,
 		Run:   c.run,
@@ -49,6 +50,7 @@ type call struct {
 	zoo               models.Zoo
 	path, out, format string
 	options           pretrained.ExportOptions
+	elements          string
 }
 
 func (c *call) flags(flags *flag.FlagSet) {
@@ -56,6 +58,7 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.StringVar(&c.out, "out", "", "write `PATH`: a folder, or for a format of one file that file")
 	flags.StringVar(&c.format, "format", "", "write the format `NAME`: "+strings.Join(names(), ", "))
 	flags.StringVar(&c.options.Architecture, "architecture", "", "with -format huggingface: write a `NAME`: gpt2, llama, qwen3 or residua, or say what keeps the model from being one; default the first that it is")
+	flags.StringVar(&c.elements, "type", "f32", "with -format gguf: write matrices of `TYPE`: f32 or f16")
 	flags.BoolVar(&c.options.Replace, "replace", false, "replace the file or the folder that is at -out already")
 }
 
@@ -71,6 +74,7 @@ func formats() []format {
 		{"residua", false, writeResidua},
 		{"huggingface", true, writeHuggingFace},
 		{"rmt", true, writeRMT},
+		{"gguf", false, writeGGUF},
 	}
 }
 
@@ -110,6 +114,9 @@ func (c *call) check() (format, error) {
 	}
 	for _, f := range formats() {
 		if f.name == c.format {
+			if c.elements != "f32" && (c.elements != "f16" || f.name != "gguf") {
+				return format{}, cli.Usagef("-type: want f32, or with -format gguf f16, got %q", c.elements)
+			}
 			return f, c.checkOut(f)
 		}
 	}
@@ -163,6 +170,10 @@ func writeResidua(c *call, m *pretrained.Model, out cli.Output) error {
 		out.Note("the model reads text by " + absolute + " and the config.json next to it: keep them there")
 	}
 	return m.Save(c.out)
+}
+
+func writeGGUF(c *call, m *pretrained.Model, _ cli.Output) error {
+	return m.ExportGGUF(c.out, pretrained.GGUFOptions{Half: c.elements == "f16"})
 }
 
 func writeRMT(c *call, m *pretrained.Model, out cli.Output) error {

@@ -1,0 +1,190 @@
+package pretrained_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/pretrained"
+)
+
+// ggufFile is a GGUF file of version 3, parsed by its specification.
+type ggufFile struct {
+	metadata map[string]any
+	shapes   map[string][]uint64 // fastest axis first
+	f32      map[string][]float32
+	f16      map[string][]byte
+}
+
+// ggufParser reads from the front.
+type ggufParser struct{ rest []byte }
+
+func (p *ggufParser) take(n uint64) []byte {
+	out := p.rest[:n]
+	p.rest = p.rest[n:]
+	return out
+}
+
+func (p *ggufParser) u32() uint32  { return binary.LittleEndian.Uint32(p.take(4)) }
+func (p *ggufParser) u64() uint64  { return binary.LittleEndian.Uint64(p.take(8)) }
+func (p *ggufParser) text() string { return string(p.take(p.u64())) }
+
+func (p *ggufParser) value(kind uint32) any {
+	switch kind {
+	case 4:
+		return p.u32()
+	case 5:
+		return int32(p.u32())
+	case 6:
+		return math.Float32frombits(p.u32())
+	case 7:
+		return p.take(1)[0] == 1
+	case 8:
+		return p.text()
+	case 9:
+		list := []any{}
+		of := p.u32()
+		for range p.u64() {
+			list = append(list, p.value(of))
+		}
+		return list
+	}
+	panic(fmt.Sprint("type ", kind))
+}
+
+func parseGGUF(t *testing.T, path string) ggufFile {
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	p := &ggufParser{content}
+	require.Equal(t, "GGUF", string(p.take(4)))
+	require.EqualValues(t, 3, p.u32())
+	tensors, entries := p.u64(), p.u64()
+	f := ggufFile{map[string]any{}, map[string][]uint64{}, map[string][]float32{}, map[string][]byte{}}
+	for range entries {
+		key := p.text()
+		f.metadata[key] = p.value(p.u32())
+	}
+	type place struct {
+		name         string
+		kind         uint32
+		size, offset uint64
+	}
+	var places []place
+	for range tensors {
+		name, size := p.text(), uint64(1)
+		for range p.u32() {
+			axis := p.u64()
+			f.shapes[name], size = append(f.shapes[name], axis), size*axis
+		}
+		places = append(places, place{name, p.u32(), size, p.u64()})
+	}
+	start := (len(content) - len(p.rest) + 31) / 32 * 32
+	for _, place := range places {
+		require.Zero(t, place.offset%32)
+		data := &ggufParser{content[uint64(start)+place.offset:]}
+		if place.kind == 1 {
+			f.f16[place.name] = data.take(2 * place.size)
+			continue
+		}
+		values := make([]float32, place.size)
+		for i := range values {
+			values[i] = math.Float32frombits(data.u32())
+		}
+		f.f32[place.name] = values
+	}
+	require.Zero(t, len(content)%32)
+	return f
+}
+
+// inGGUF are models that llama.cpp computes.
+func inGGUF(t *testing.T) map[string]*pretrained.Model {
+	plain := ours()["gpt2 with biases"]
+	plain.Gelu = models.GeluTanh
+	return map[string]*pretrained.Model{gpt2: open(t, reference(gpt2)), llama: open(t, reference(llama)), qwen3: open(t, reference(qwen3)),
+		"gpt2": made(t, plain, "bytes"), "llama": made(t, ours()["llama"], "bytes"), "qwen3": made(t, ours()["qwen3"], "bytes")}
+}
+
+// TestExportGGUF: parsed back, a file has the architecture's metadata, the tokenizer, and the parameters, rotated ones of
+// Llama in llama.cpp's order.
+func TestExportGGUF(t *testing.T) {
+	for name, m := range inGGUF(t) {
+		path := filepath.Join(t.TempDir(), "model.gguf")
+		require.NoError(t, m.ExportGGUF(path, pretrained.GGUFOptions{}), name)
+		f := parseGGUF(t, path)
+		kind := f.metadata["general.architecture"].(string)
+		require.True(t, strings.HasPrefix(name, kind), name)
+		require.EqualValues(t, m.Spec.Width(), f.metadata[kind+".embedding_length"])
+		require.EqualValues(t, m.Spec.Layers, f.metadata[kind+".block_count"])
+		require.Equal(t, m.Store.Param("embedding").Value.Float32s(), f.f32["token_embd.weight"], name)
+		require.Equal(t, []uint64{uint64(m.Spec.Width()), uint64(m.Spec.Vocab)}, f.shapes["token_embd.weight"], name)
+		if m.Data.Tokenizer == "" {
+			require.Equal(t, "none", f.metadata["tokenizer.ggml.model"])
+		} else {
+			require.Len(t, f.metadata["tokenizer.ggml.tokens"], 257)
+			require.EqualValues(t, 256, f.metadata["tokenizer.ggml.bos_token_id"])
+		}
+		if kind != "gpt2" {
+			d, columns, heads, dim := m.Spec.Width(), m.Spec.HeadCount()*m.Spec.HeadDim(), m.Spec.HeadCount(), m.Spec.HeadDim()
+			qkv, q := m.Store.Param("blocks.1.attention.qkv"), f.f32["blk.1.attn_q.weight"]
+			require.Len(t, q, d*columns)
+			for h := range heads {
+				for i := range dim {
+					row := i // in llama.cpp
+					if kind == "llama" {
+						row = 2*(i%(dim/2)) + i/(dim/2)
+					}
+					require.Equal(t, qkv.Value.Float32s()[3*qkv.Shape[1]+h*dim+i], q[(h*dim+row)*d+3], "%s: head %d, entry %d", name, h, i)
+				}
+			}
+		}
+		require.NoError(t, m.ExportGGUF(path, pretrained.GGUFOptions{Half: true}), name)
+		half := parseGGUF(t, path)
+		require.EqualValues(t, 1, half.metadata["general.file_type"])
+		require.Len(t, half.f16["token_embd.weight"], 2*m.Spec.Width()*m.Spec.Vocab)
+		require.Equal(t, f.f32["output_norm.weight"], half.f32["output_norm.weight"])
+	}
+}
+
+// TestGGUFReader: llama.cpp's own reader finds each tensor of the Hugging Face folder by its table of names.
+func TestGGUFReader(t *testing.T) {
+	program := python(t, "gguf", "safetensors")
+	args, dir := []string{filepath.Join("testdata", "gguf_reader.py")}, t.TempDir()
+	for name, m := range inGGUF(t) {
+		folder := filepath.Join(dir, name)
+		export(t, m, folder, pretrained.ExportOptions{})
+		for _, half := range []bool{false, true} {
+			path := filepath.Join(dir, fmt.Sprint(name, half, ".gguf"))
+			require.NoError(t, m.ExportGGUF(path, pretrained.GGUFOptions{Half: half}))
+			args = append(args, path, folder)
+		}
+	}
+	c := exec.CommandContext(t.Context(), program, args...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	require.NoError(t, err, stderr.String())
+	require.Equal(t, 12, strings.Count(string(out), "\n"))
+}
+
+// TestExportGGUFRefuses names the option that llama.cpp has not.
+func TestExportGGUFRefuses(t *testing.T) {
+	for want, c := range map[string]models.Config{
+		"gguf: model.attention.inverse_layer_scaling: want false for llama.cpp's gpt2, got true":   ours()["gpt2"],
+		"gguf: model.gelu: want tanh for llama.cpp's gpt2, got exact":                              ours()["gpt2 with biases"],
+		"gguf: want a GPT-2, a Llama or a Qwen3: gpt2: model.stream.kind: want vector, got matrix": models.RMT(1, 4, 4, 2, 8),
+	} {
+		path := filepath.Join(t.TempDir(), "x.gguf")
+		err := made(t, c, "").ExportGGUF(path, pretrained.GGUFOptions{})
+		require.ErrorContains(t, err, want)
+		require.NoFileExists(t, path)
+	}
+}
