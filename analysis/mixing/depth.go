@@ -55,17 +55,24 @@ func (c *Coefficients) Depth() *Depth {
 	return d
 }
 
-// entry is the mean over tokens of one of a place's entries, and the root of its mean square distance from it.
+// entry is one of a place's entries: its mean and spread over tokens.
 func (p place) entry(i, j int) (mean, spread float64) {
-	size := p.Rows * p.Columns
-	n := float64(len(p.values) / size)
-	first := i*p.Columns + j
-	mean = p.values[first]
-	for at := first; at < len(p.values); at += size {
-		mean += (p.values[at] - p.values[first]) / n // so that the spread of equal ones is 0
+	var all []float64
+	for at := i*p.Columns + j; at < len(p.values); at += p.Rows * p.Columns {
+		all = append(all, p.values[at])
 	}
-	for at := first; at < len(p.values); at += size {
-		spread += (p.values[at] - mean) * (p.values[at] - mean) / n
+	return meanAndSpread(all)
+}
+
+// meanAndSpread are the mean and the root of the mean square distance from it, 0 of numbers that are equal.
+func meanAndSpread(of []float64) (mean, spread float64) {
+	n := float64(len(of))
+	mean = of[0]
+	for _, v := range of {
+		mean += (v - of[0]) / n
+	}
+	for _, v := range of {
+		spread += (v - mean) * (v - mean) / n
 	}
 	return mean, math.Sqrt(spread)
 }

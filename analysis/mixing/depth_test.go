@@ -112,6 +112,37 @@ func TestWhoReadsWhichLayer(t *testing.T) {
 	}
 }
 
+// TestWhatReachesReaders: in a stream of rows it is the product of the coefficients, which are set by hand here; a stream whose gates are no numbers
+// has none.
+func TestWhatReachesReaders(t *testing.T) {
+	c, ids := tiny(t, stream.HyperConfig{N: 2})
+	store := modeltest.PerturbedStore(t, c, tensor.Float64)
+	// A row of the packed parameter is down | carry | up; row i of it is what row i of the stream gives.
+	copy(store.Param("blocks.0.attention.hyper.static").Value.Float64s(), []float64{0.5, 2, 1, 3, 0.25, 0, 1, 4})
+	copy(store.Param("blocks.0.feedforward.hyper.static").Value.Float64s(), []float64{2, 1, 0, 5, 1, 1, 2, 6})
+	d, err := mixing.Reach(store, c, ids)
+	require.NoError(t, err)
+	of := func(reader int, source string) float64 {
+		for _, w := range d.Reads[reader].Weights {
+			if w.Source == source {
+				assert.Zero(t, w.Spread, "static")
+				return w.Mean
+			}
+		}
+		return math.NaN()
+	}
+	assert.Equal(t, "blocks.0.feedforward", d.Reads[1].Reader)
+	assert.InDelta(t, 0.75, of(0, "embedding.tokens"), 1e-12, "0.5 + 0.25 of two rows that are alike")
+	assert.True(t, math.IsNaN(of(0, "blocks.0.attention")), "it writes later")
+	assert.InDelta(t, 2*3+1*4, of(1, "blocks.0.attention"), 1e-12)
+	assert.InDelta(t, 2*2+1*(1+1), of(1, "embedding.tokens"), 1e-12, "rows are 2 x_0 and x_0 + x_1 by then")
+	assert.Equal(t, "unembedding", d.Reads[4].Reader)
+	require.NoError(t, figure.Check(d.Figures()[0]))
+	gated, _ := tiny(t, stream.GatedResidualConfig{N: 2, Rank: 2})
+	_, err = mixing.Reach(modeltest.PerturbedStore(t, gated, tensor.Float64), gated, ids)
+	require.ErrorIs(t, err, mixing.ErrNone)
+}
+
 // checkDrawn compares a row of both pictures with weights [token][source].
 func checkDrawn(t *testing.T, weights [][]float64, figures []figure.Figure, row int) {
 	mean := figures[0].(figure.Heatmap)

@@ -39,6 +39,11 @@ func Mixing(m *Model, o MixingOptions) (*Report, error) {
 	if depth := now.Depth(); depth != nil {
 		strongest := depth.Strongest()
 		r.Add("depth", "Who reads which layer", "Each reader's weights of what was written before it, averaged over tokens, and how much tokens differ in them.", depth).Brief = &strongest
+	} else if reach, err := mixing.Reach(m.Store, m.Spec, ids); err == nil {
+		strongest := reach.Strongest()
+		r.Add("depth", "Who reads which layer", "How much of what each source wrote is in what each reader reads: the product of the coefficients on the way, averaged over tokens, and how much tokens differ in it.", reach).Brief = &strongest
+	} else if !errors.Is(err, mixing.ErrNone) {
+		return nil, err
 	}
 	sources, err := mixing.AblateSources(m.Store, m.Spec, ids)
 	if err == nil {

@@ -124,19 +124,24 @@ func TestZeroOptions(t *testing.T) {
 	r, err := Mixing(tiny(t, stream.MHCConfig{Vectors: stream.Vectors{D: 12}, N: 2}), MixingOptions{History: []mixing.Logged{{Step: 3, Mixing: []mixing.Brief{{Name: "a", Kind: stream.MixingCarry, Moved: 0.5}}}}})
 	require.NoError(t, err)
 	assert.Equal(t, analysis.AnalysisMixing, r.Analysis)
-	assert.Equal(t, []string{"moves", "history", "rescue"}, []string{r.Parts[0].Name, r.Parts[1].Name, r.Parts[2].Name})
+	assert.Equal(t, []string{"moves", "history", "depth", "rescue"}, partsOf(r))
 	_, err = json.Marshal(r)
 	require.NoError(t, err)
 	r, err = Mixing(tiny(t, stream.DenseFormerConfig{Vectors: stream.Vectors{D: 12}}), MixingOptions{})
 	require.NoError(t, err)
-	var parts []string
-	for _, p := range r.Parts {
-		parts = append(parts, p.Name)
-	}
-	require.Equal(t, []string{"moves", "depth", "sources"}, parts, "no rows, but sources")
+	require.Equal(t, []string{"moves", "depth", "sources"}, partsOf(r), "no rows, but sources")
 	r, err = Memory(tiny(t, stream.MatrixConfig{Dk: 6, Dv: 8, Rank: 3}), MemoryOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, analysis.AnalysisMemory, r.Analysis)
+}
+
+// partsOf are the names of a report's parts.
+func partsOf(r *Report) []string {
+	var names []string
+	for _, p := range r.Parts {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 // TestRefused: what options get wrong is an error of a type, which names the option.

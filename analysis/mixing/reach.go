@@ -1,0 +1,74 @@
+package mixing
+
+import (
+	"slices"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+	"github.com/residua-go/residua/stream/linear"
+)
+
+// Reach says how much of what each source writes each reader reads of it, in a stream whose rows are mixed on the way, on a
+// row of token ids: the product of the coefficients of the run, A_down A_res ... A_res B_up, a number for each token
+// (hyper-connections and kin). A stream where that is more than a number is ErrNone, wrapped.
+func Reach(store *graph.Store, c models.Spec, ids []int32) (*Depth, error) {
+	none := errors.Wrapf(ErrNone, "%s stream: writes that reach readers times a number", c.Stream.Name())
+	sketch, err := cache.Sketch(store, c)
+	if err != nil {
+		return nil, err
+	}
+	additive, ok := sketch.Stream().(stream.Additive)
+	if !ok || len(additive.FreezeHooks()) == 0 {
+		return nil, none
+	}
+	r, err := cache.New(store, c, cache.Options{Names: append(slices.Clone(additive.FreezeHooks()), additive.Output()), Seq: len(ids)})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	run, err := r.Run(ids)
+	if err != nil {
+		return nil, err
+	}
+	frozen, err := run.Model().Stream().(stream.Additive).Freeze(run)
+	if err != nil {
+		return nil, err
+	}
+	d := &Depth{Sources: frozen.Sources()}
+	for _, reader := range append(frozen.Readers(), stream.Unembedding) {
+		read := Read{Reader: reader}
+		for _, source := range d.Sources {
+			maps, err := frozen.Between(source, reader)
+			if err != nil {
+				return nil, err
+			}
+			if maps == nil { // it writes later
+				continue
+			}
+			if _, is := maps.Mean(frozen.Tokens()).Number(); !is {
+				return nil, none
+			}
+			w := Weight{Source: source}
+			w.Mean, w.Spread = numberOf(maps, run.Tokens())
+			read.Weights = append(read.Weights, w)
+		}
+		d.Reads = append(d.Reads, read)
+	}
+	return d, nil
+}
+
+// numberOf is what maps that are a number times the identity, one for each token, multiply by: its mean and spread.
+func numberOf(maps linear.Chain, tokens int) (mean, spread float64) {
+	in, _ := maps.Sizes()
+	unit := make([]float64, in)
+	unit[0] = 1
+	var all []float64
+	for token := range tokens {
+		all = append(all, maps.Apply(token, unit)[0])
+	}
+	return meanAndSpread(all)
+}
