@@ -36,8 +36,8 @@ type Explorer struct {
 	// activations that looking at a token needs, and those of them that are attention patterns
 	lookNames, patternNames []string
 	turn                    chan struct{} // holds one value while the model runs
-	waiting                 chan struct{}
-	html                    []byte // the page
+	waiting                 chan struct{} // holds a value for each request that waits or runs
+	html                    []byte        // the page
 	mux                     *http.ServeMux
 }
 
@@ -53,7 +53,7 @@ func New(m *pretrained.Model, o Options) (*Explorer, error) {
 	if e.options.Tokens < 2 {
 		return nil, check.AtLeast("tokens", 2, e.options.Tokens)
 	}
-	e.turn, e.waiting = make(chan struct{}, 1), make(chan struct{}, e.options.Waiting)
+	e.turn, e.waiting = make(chan struct{}, 1), make(chan struct{}, e.options.Waiting+1)
 	if err := e.describe(); err != nil {
 		return nil, err
 	}
