@@ -3,7 +3,6 @@ package eval
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"strconv"
 
 	"github.com/residua-go/residua/eval"
@@ -27,7 +26,7 @@ func (c *call) groupTable(s textScore, named bool) figure.Table {
 		t.Row(name, fmt.Sprint(g.Tokens), within("%.4f", g.Loss, g.Error), bits, fmt.Sprintf("%.2f%%", 100*g.Share))
 	}
 	if c.by == eval.ByPosition {
-		for _, g := range doubling(s.groups) {
+		for _, g := range ranges(s.groups, 2) {
 			row(g.name, g.Group)
 		}
 		return t
@@ -52,10 +51,10 @@ type span struct {
 	eval.Group
 }
 
-// doubling joins positions 1, 2, 3-4, 5-8, 9-16 and so on.
-func doubling(groups []eval.Group) []span {
+// ranges joins positions into ranges that end at one growth times further than the range before: with 2, 1, 2, 3-4, 5-8, 9-16.
+func ranges(groups []eval.Group, growth float64) []span {
 	var spans []span
-	for from, to := 0, 1; from < len(groups); from, to = to, 2*to {
+	for from, to := 0, 1; from < len(groups); from, to = to, max(to+1, int(growth*float64(to))) {
 		to = min(to, len(groups))
 		var all, nats, scaled float64 // tokens, their summed loss, ln 2 times the bytes of their text
 		g := eval.Group{}
@@ -76,19 +75,24 @@ func doubling(groups []eval.Group) []span {
 		if to > from+1 {
 			name = fmt.Sprintf("%d-%d", groups[from].Key, groups[to-1].Key)
 		}
+		g.Key = (groups[from].Key + groups[to-1].Key) / 2
 		spans = append(spans, span{name, g})
 	}
 	return spans
 }
 
-// draw is the picture of the groups: a line a checkpoint over positions, bars of tokens or documents.
+// finer is the growth of ranges of positions that are drawn.
+const finer = 1.25
+
+// draw is the picture of the groups: a line a checkpoint over positions, in ranges that grow by a quarter, with standard errors;
+// or bars of tokens or documents.
 func (c *call) draw(all []textScore) figure.Figure {
 	if c.by == eval.ByPosition {
 		chart := figure.Lines{Title: "Loss by position", XLabel: "position in the window", YLabel: "loss (nats a token)", LogX: true}
 		for _, s := range all {
-			line := figure.Series{Name: filepath.Base(s.checkpoint)}
-			for _, g := range s.groups {
-				line.X, line.Y = append(line.X, float64(g.Key)), append(line.Y, g.Loss)
+			line := figure.Series{Name: s.checkpoint, Marks: true}
+			for _, g := range ranges(s.groups, finer) {
+				line.X, line.Y, line.Error = append(line.X, float64(g.Key)), append(line.Y, g.Loss), append(line.Error, g.Error)
 			}
 			chart.Series = append(chart.Series, line)
 		}
