@@ -90,7 +90,7 @@ type Train struct {
 	EvalTokens      int    `yaml:"eval_tokens" default:"a quarter of the tokens trained on, at most 262144" from:"train.steps train.tokens train.batch train.accumulate model.seq" min:"0" max:"1000000000000" help:"tokens of the validation split that are scored; 0: all"`
 	CheckpointEvery int    `yaml:"checkpoint_every" min:"0" max:"1000000000" help:"steps between checkpoints; 0: not by steps. A checkpoint is also made before each evaluation and at the end"`
 	Keep            int    `yaml:"keep" min:"1" max:"1000000000" help:"number of newest checkpoints to keep"`
-	InitFrom        string `yaml:"init_from" help:"a run, checkpoint or model file whose weights to start from; a relative path starts at the working directory"`
+	InitFrom        string `yaml:"init_from" help:"a run, checkpoint, model file or Hugging Face folder whose weights to start from; a relative path starts at the working directory"`
 	MaxBadSteps     int    `yaml:"max_bad_steps" min:"1" max:"1000000000" help:"steps in a row with a loss or gradient that is not finite, before the run gives up"`
 	LogEvery        int    `yaml:"log_every" min:"0" max:"1000000000" help:"steps between lines where there is no terminal; 0: about every 30 seconds"`
 	LogMixing       int    `yaml:"log_mixing" min:"0" max:"1000000000" help:"steps between measurements of how far a stream's mixing coefficients have moved from their start, in metrics.jsonl; 0: never. analyze mixing shows them"`

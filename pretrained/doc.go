@@ -6,5 +6,6 @@
 //	score, err := m.Evaluate(ctx, pretrained.EvaluateOptions{})
 //	text, err := m.Generate(ctx, "func ", generate.Request{Tokens: 50})
 //
-// Save writes a model that a program of one's own has trained.
+// Save writes a model that a program of one's own has trained. ExportHuggingFace, ExportGGUF and ExportRMT write a model as
+// other programs read it.
 package pretrained

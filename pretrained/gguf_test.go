@@ -3,6 +3,7 @@ package pretrained_test
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -173,6 +174,42 @@ func TestGGUFReader(t *testing.T) {
 	out, err := c.Output()
 	require.NoError(t, err, stderr.String())
 	require.Equal(t, 12, strings.Count(string(out), "\n"))
+}
+
+// TestLlamaCppComputesTheSame: llama.cpp itself computes the probabilities of our models, and splits texts as our tokenizers
+// do. It looks GELU up in a table of F16.
+func TestLlamaCppComputesTheSame(t *testing.T) {
+	program := python(t, "xllamacpp", "safetensors")
+	args, dir := []string{filepath.Join("testdata", "llama_cpp.py")}, t.TempDir()
+	for name, m := range inGGUF(t) {
+		if m.Data.Tokenizer == "" {
+			continue
+		}
+		folder := filepath.Join(dir, name)
+		require.NoError(t, os.Mkdir(folder, 0o777))
+		require.NoError(t, m.ExportGGUF(filepath.Join(folder, "model.gguf"), pretrained.GGUFOptions{}))
+		putExpected(t, folder, m)
+		args = append(args, folder)
+	}
+	c := exec.CommandContext(t.Context(), program, args...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	require.NoError(t, err, "%s%s", out, stderr.String())
+	compared := 0
+	for line := range strings.Lines(string(out)) {
+		var r struct {
+			Folder     string
+			Difference float64
+		}
+		if json.Unmarshal([]byte(line), &r) != nil {
+			continue // llama.cpp's own
+		}
+		t.Logf("%s: %.2g", r.Folder, r.Difference)
+		require.LessOrEqual(t, r.Difference, map[bool]float64{true: 1e-3, false: 1e-5}[r.Folder == "gpt2"], r.Folder)
+		compared++
+	}
+	require.Equal(t, 3, compared)
 }
 
 // TestExportGGUFRefuses names the option that llama.cpp has not.

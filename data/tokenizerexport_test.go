@@ -1,0 +1,53 @@
+package data
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTokenizerJSON: a tokenizer that was written as a tokenizer.json and read back splits text as before, its vocabulary
+// the same either way.
+func TestTokenizerJSON(t *testing.T) {
+	for _, name := range TokenizerNames() {
+		own := newTokenizer(t, name)
+		text, err := TokenizerJSON(name)
+		require.NoError(t, err)
+		dir := t.TempDir()
+		path := filepath.Join(dir, "tokenizer.json")
+		require.NoError(t, os.WriteFile(path, text, 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), fmt.Appendf(nil, `{"bos_token_id":%d}`, own.BOS()), 0o600))
+		back := newTokenizer(t, path)
+		require.Equal(t, own.Vocab(), back.Vocab())
+		require.Equal(t, own.BOS(), back.BOS())
+		for _, text := range []string{"func main() {\n\treturn\n}\n", "naïve café — 日本語 🙂 it's 1234  spaces", "a\x7fb\xff\x80", strings.Repeat("antidisestablishmentarianism ", 20)} {
+			require.Equal(t, own.Encode(nil, text), back.Encode(nil, text), "%s: %q", name, text)
+		}
+		want, err := Vocabulary(name)
+		require.NoError(t, err)
+		got, err := Vocabulary(path)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		require.Len(t, got.Tokens, own.Vocab())
+		_, err = TokenizerJSON(path)
+		require.ErrorContains(t, err, "is a tokenizer.json already")
+	}
+	_, err := Vocabulary("words")
+	require.ErrorContains(t, err, "data.tokenizer: want one of")
+}
+
+// TestVocabularyOfFiles: each file's rule has llama.cpp's name, or none.
+func TestVocabularyOfFiles(t *testing.T) {
+	for name, want := range map[string]string{"gpt2-digits": "smollm", "llama3": "llama-bpe", "qwen": "qwen2"} {
+		v, err := Vocabulary(filepath.Join(tokenizerFolder(name), "tokenizer.json"))
+		require.NoError(t, err)
+		require.Equal(t, want, v.Pieces, name)
+		require.Len(t, v.Tokens, 600)
+		require.True(t, v.Special[0])
+		require.NotContains(t, v.Tokens, "")
+	}
+}
