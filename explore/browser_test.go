@@ -1,6 +1,7 @@
 package explore_test
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -107,6 +108,7 @@ func TestInBrowser(t *testing.T) {
 	t.Run("switched off", func(t *testing.T) { window{browser, t}.checkOff() })
 	t.Run("steered", func(t *testing.T) { window{browser, t}.checkSteered() })
 	t.Run("errors", func(t *testing.T) { window{browser, t}.checkErrors() })
+	t.Run("token of the server", func(t *testing.T) { window{browser, t}.checkAccess(c) })
 	t.Run("narrow", func(t *testing.T) { window{browser, t}.checkNarrow() })
 	assert.Equal(t, "true", w.text(`performance.getEntriesByType("resource").every((e) => e.name.startsWith(location.origin) || e.name.startsWith("data:"))`), "nothing is asked of another server")
 }
@@ -182,6 +184,25 @@ func (w window) checkErrors() {
 	assert.Contains(w.t, w.text(`document.getElementById("status").textContent`), "a prompt and its text have at most 96 tokens, got 500")
 	w.ask(`document.getElementById("tokens").value = 3; document.getElementById("run").click()`, nil)
 	w.wait(`!document.getElementById("status").className.includes("failed")`)
+}
+
+// checkAccess: of a server whose API asks for a token, the page asks its reader for it.
+func (w window) checkAccess(c client) {
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" && r.Header.Get("Authorization") != "Bearer secret" {
+			out.WriteHeader(http.StatusUnauthorized)
+			out.Write([]byte(`{"error": {"message": "want a token"}}`))
+			return
+		}
+		c.e.ServeHTTP(out, r)
+	}))
+	defer server.Close()
+	require.NoError(w.t, w.Navigate(server.URL+"/"))
+	w.wait(`document.getElementById("status").textContent === "want a token" && !document.getElementById("access").hidden`)
+	w.ask(`const i = document.getElementById("token"); i.value = "secret"; i.dispatchEvent(new Event("change"))`, nil)
+	w.wait(`document.getElementById("site").length > 0 && document.getElementById("access").hidden`)
+	w.press("#run", 0)
+	w.wait(done)
 }
 
 // checkNarrow: on a phone nothing is wider than the window.
