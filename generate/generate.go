@@ -5,10 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/layers"
-	"github.com/residua-go/residua/models"
 )
 
 // Generate continues a prompt and calls emit, where not nil, with each Piece as soon as its
@@ -16,9 +13,12 @@ import (
 // counts to the text. What may become one of the request's stop strings is held back until
 // it is known.
 //
-// When the window is full, the model starts over with its last half and goes on. ctx is
-// looked at before each token; with an error, its or emit's, the Result tells how far the
-// text came. A model without a tokenizer takes and gives ids alone.
+// When the window is full, the model starts over with its last half and goes on. With an error, that of
+// ctx or of emit among them, the Result tells how far the text came that was emitted. A model without a tokenizer takes
+// and gives ids alone. A request that has to wait and finds the queue full is refused with ErrBusy.
+//
+// Several calls may be under way at a time, and none holds up another's text: emit is called in the goroutine that called
+// Generate, while the model goes on. What a request gets does not depend on the others.
 func (g *Generator) Generate(ctx context.Context, r Request, emit func(Piece) error) (Result, error) {
 	result := Result{Stop: StopError}
 	if err := r.Validate(); err != nil {
@@ -29,52 +29,20 @@ func (g *Generator) Generate(ctx context.Context, r Request, emit func(Piece) er
 		return result, err
 	}
 	result.PromptIDs, result.PromptTokens = prompt, len(prompt)
-	t := g.text(r, emit)
-	if err := g.prefill(ctx, prompt, r, t); err != nil {
+	if err := ctx.Err(); err != nil {
 		return result, err
 	}
-	start := time.Now()
-	err = g.extend(ctx, r, t, &result)
-	result.Time = time.Since(start)
+	j := g.newJob(r, prompt)
+	if err := g.submit(j); err != nil {
+		return result, err
+	}
+	if err = g.follow(ctx, j, emit, &result); err != nil {
+		g.abandon(j)
+	}
+	if begun := j.begun.Load(); begun != nil {
+		result.Time = time.Since(*begun)
+	}
 	return result, err
-}
-
-// prefill passes a prompt through the model and emits it where it is asked for.
-func (g *Generator) prefill(ctx context.Context, prompt []int32, r Request, t *text) error {
-	g.reset()
-	if r.PromptLogProbs {
-		tokens, err := g.score(ctx, prompt, r.LogProbs)
-		if err != nil {
-			return err
-		}
-		if err := t.prompt(prompt, tokens, true); err != nil || r.Tokens == 0 || len(prompt) <= g.Window() {
-			return err
-		}
-		g.reset() // and reads the end that it would read without log probabilities
-	} else if err := t.prompt(prompt, nil, r.Echo); err != nil || r.Tokens == 0 {
-		return err
-	}
-	return g.feed(ctx, prompt[max(0, len(prompt)-g.Window()):])
-}
-
-// score feeds a prompt and returns its tokens with log probabilities. Those of a prompt longer
-// than the window are of what the model would see had it generated them.
-func (g *Generator) score(ctx context.Context, prompt []int32, top int) ([]Token, error) {
-	tokens := []Token{newToken(prompt[0], nil, g.tokenizer, 0)}
-	for i := range prompt {
-		if err := g.advance(ctx, prompt[i]); err != nil || i+1 == len(prompt) {
-			return tokens, err
-		}
-		logits, err := g.logits()
-		if err != nil {
-			return nil, err
-		}
-		if !finite(logits) {
-			return nil, errors.Wrapf(models.ErrDiverged, "generate: token %d of the prompt: the logits are not finite", i+1)
-		}
-		tokens = append(tokens, newToken(prompt[i+1], logits, g.tokenizer, top))
-	}
-	return tokens, nil
 }
 
 // prompt returns the ids that a request begins with.
@@ -98,56 +66,11 @@ func (g *Generator) prompt(r Request) ([]int32, error) {
 	return ids, nil
 }
 
-// extend draws token after token.
-func (g *Generator) extend(ctx context.Context, r Request, t *text, result *Result) error {
-	draw := newSampler(r, result.PromptIDs)
-	for result.Tokens < r.Tokens {
-		logits, err := g.logits()
-		if err != nil {
-			return err
-		}
-		if !finite(logits) {
-			return errors.Wrapf(models.ErrDiverged, "generate: token %d: the logits are not finite", result.Tokens+1)
-		}
-		id := draw.next(logits[:g.drawn()])
-		if g.tokenizer != nil && id == g.tokenizer.BOS() {
-			return t.finish(result, StopDocument)
-		}
-		result.IDs = append(result.IDs, id)
-		result.Tokens++
-		if err := t.add(newToken(id, logits, g.tokenizer, r.LogProbs)); err != nil {
-			return err
-		}
-		if t.stopped || result.Tokens == r.Tokens {
-			break // nothing comes after it that it would have to be fed for
-		}
-		if err := g.advance(ctx, id); err != nil {
-			return err
-		}
+// drawn is how many ids may be drawn: the tokenizer's, since the model's vocabulary may be
+// larger and the ids beyond stand for nothing. Without a tokenizer it is all ids.
+func (g *Generator) drawn() int {
+	if g.tokenizer == nil {
+		return g.vocab
 	}
-	return t.finish(result, StopTokens)
-}
-
-// advance feeds the next token; before that, with a full window, all but its last half is
-// forgotten.
-func (g *Generator) advance(ctx context.Context, id int32) error {
-	if g.cache.Len(0) < g.Window() {
-		return g.feed(ctx, []int32{id})
-	}
-	recent := append(append([]int32(nil), g.context...), id)
-	g.reset()
-	return g.feed(ctx, recent[len(recent)-max(1, g.Window()/2):])
-}
-
-// feed passes tokens through the model.
-func (g *Generator) feed(ctx context.Context, tokens []int32) error {
-	for _, id := range tokens {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := g.run(id); err != nil {
-			return errors.Wrap(err, "generate")
-		}
-	}
-	return nil
+	return g.tokenizer.Vocab()
 }

@@ -139,6 +139,14 @@ type Result struct {
 	Time         time.Duration // that the generated tokens took, without reading the prompt
 }
 
+// add counts tokens that were emitted.
+func (r *Result) add(tokens []Token) {
+	for _, t := range tokens {
+		r.IDs = append(r.IDs, t.ID)
+	}
+	r.Tokens = len(r.IDs)
+}
+
 // TokensPerSecond is the speed of generating; 0 where no time could be measured.
 func (r Result) TokensPerSecond() float64 {
 	if r.Time <= 0 {

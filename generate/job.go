@@ -1,0 +1,195 @@
+package generate
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/models"
+)
+
+// job is a request under way. The loop makes it come along; its caller takes what there is to emit.
+type job struct {
+	g       *Generator
+	request Request
+	prompt  []int32
+	text    *text
+	draw    *sampler
+	row     int // of the cache
+
+	context []int32 // the tokens that the row has
+	next    []int32 // those that have to pass through the model
+	silent  int     // how many of these, from the first, need no logits
+	scored  []Token // of the prompt, with Request.PromptLogProbs, until all are
+	scoring bool
+	tokens  int // generated
+
+	abandoned atomic.Bool // the caller has gone
+	begun     atomic.Pointer[time.Time]
+
+	mu     sync.Mutex
+	events []event
+	over   bool
+	stop   Stop
+	err    error
+	news   chan struct{} // tells the caller
+}
+
+// event is a piece to be emitted.
+type event struct {
+	piece  Piece
+	prompt bool // of the prompt
+}
+
+func (g *Generator) newJob(r Request, prompt []int32) *job {
+	j := &job{g: g, request: r, prompt: prompt, draw: newSampler(r, prompt), news: make(chan struct{}, 1)}
+	j.text = g.text(r, func(p Piece) error {
+		j.tell(func() { j.events = append(j.events, event{piece: p, prompt: j.begun.Load() == nil}) })
+		return nil
+	})
+	return j
+}
+
+// tell changes what the caller sees.
+func (j *job) tell(change func()) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	change()
+	select {
+	case j.news <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what has come since the last call.
+func (j *job) take() (events []event, over bool, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	events, j.events = j.events, nil
+	return events, j.over, j.err
+}
+
+// end ends the job, with an error or for a reason.
+func (j *job) end(stop Stop, err error) {
+	j.tell(func() { j.over, j.stop, j.err = true, stop, err })
+}
+
+// start readies what has to be read first.
+func (j *job) start() {
+	if j.scoring = j.request.PromptLogProbs; j.scoring {
+		j.scored = append(j.scored, newToken(j.prompt[0], nil, j.g.tokenizer, 0))
+		j.next = slices.Clone(j.prompt)
+		if j.request.Tokens == 0 { // nothing comes after the last token that it would have to be read for
+			j.next = j.next[:len(j.next)-1]
+		}
+		if len(j.next) == 0 {
+			j.finishScoring()
+		}
+		return
+	}
+	j.begin(nil)
+}
+
+// begin ends the prompt, whose tokens are emitted with it where they have been scored.
+func (j *job) begin(scored []Token) {
+	_ = j.text.prompt(j.prompt, scored, j.request.Echo)
+	now := time.Now()
+	j.begun.Store(&now)
+	if j.request.Tokens == 0 {
+		j.finish(StopTokens)
+		return
+	}
+	if window := j.g.Window(); scored == nil || len(j.prompt) > window {
+		j.restart(j.prompt[max(0, len(j.prompt)-window):], nil)
+	}
+}
+
+// restart forgets the row's tokens; it reads those of recent, of which the last needs logits, and then more.
+func (j *job) restart(recent, more []int32) {
+	j.g.machine.cache.Reset(j.row)
+	j.context, j.next, j.silent = j.context[:0], slices.Concat(recent, more), len(recent)-1
+}
+
+// slide makes room for the next token in a window that is full: all but its last half is forgotten.
+func (j *job) slide() {
+	if window := j.g.Window(); len(j.context) == window {
+		recent := slices.Concat(j.context, j.next[:1])
+		j.restart(recent[len(recent)-max(1, window/2):], j.next[1:])
+	}
+}
+
+// fits are the tokens to be read that the window has room for.
+func (j *job) fits() []int32 {
+	return j.next[:min(len(j.next), j.g.Window()-len(j.context))]
+}
+
+// passed counts n tokens that have passed through the model, with the logits of all of them or of the last.
+func (j *job) passed(n int, logits []float32) {
+	j.context, j.next = append(j.context, j.next[:n]...), j.next[n:]
+	vocab, silent := j.g.vocab, j.silent
+	j.silent = max(0, silent-n)
+	first := n - len(logits)/vocab // of the tokens with logits
+	for i := max(first, silent); i < n && !j.isOver(); i++ {
+		j.use(logits[(i-first)*vocab:][:vocab])
+	}
+}
+
+func (j *job) isOver() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.over
+}
+
+// use takes the logits of what comes after the last token.
+func (j *job) use(logits []float32) {
+	switch {
+	case !finite(logits) && j.scoring:
+		j.end(StopError, errors.Wrapf(models.ErrDiverged, "generate: token %d of the prompt: the logits are not finite", len(j.scored)))
+	case !finite(logits):
+		j.end(StopError, errors.Wrapf(models.ErrDiverged, "generate: token %d: the logits are not finite", j.tokens+1))
+	case !j.scoring:
+		j.extend(logits)
+	case len(j.scored) < len(j.prompt):
+		j.scored = append(j.scored, newToken(j.prompt[len(j.scored)], logits, j.g.tokenizer, j.request.LogProbs))
+		if len(j.scored) == len(j.prompt) && j.request.Tokens == 0 {
+			j.finishScoring()
+		}
+	default:
+		j.finishScoring()
+		if len(j.prompt) <= j.g.Window() {
+			j.extend(logits)
+		}
+	}
+}
+
+func (j *job) finishScoring() {
+	scored := j.scored
+	j.scoring, j.scored = false, nil
+	j.begin(scored)
+}
+
+// extend draws a token.
+func (j *job) extend(logits []float32) {
+	id := j.draw.next(logits[:j.g.drawn()])
+	if j.g.tokenizer != nil && id == j.g.tokenizer.BOS() {
+		j.finish(StopDocument)
+		return
+	}
+	j.tokens++
+	_ = j.text.add(newToken(id, logits, j.g.tokenizer, j.request.LogProbs))
+	if j.text.stopped || j.tokens == j.request.Tokens { // nothing comes after it that it would have to be read for
+		j.finish(StopTokens)
+		return
+	}
+	j.next = append(j.next[:0], id)
+}
+
+// finish ends the text.
+func (j *job) finish(reason Stop) {
+	var result Result
+	_ = j.text.finish(&result, reason)
+	j.end(result.Stop, nil)
+}

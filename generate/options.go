@@ -1,0 +1,120 @@
+package generate
+
+import (
+	"math"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
+)
+
+const (
+	// alibiReach is how many training rows a model with ALiBi sees by default: linear biases
+	// extend beyond the distances of training (Press et al. 2022); the loss of a quickstart
+	// model still falls at 4 times its training length.
+	alibiReach = 4
+	// defaultRows is how many texts are continued at a time.
+	defaultRows = 8
+	// defaultQueue is how many requests wait at most.
+	defaultQueue = 1024
+)
+
+// Options say how a Generator computes. The zero value is ready.
+type Options struct {
+	Threads   int             // workers an op; 0: all cores
+	Device    graph.Device    // where the model runs; "": the CPU
+	Precision graph.Precision // of a CUDA device; "": tf32
+	// Window is how many tokens the model sees at most. 0 means the training length Seq,
+	// and 4 times that with ALiBi. Learned positions allow at most Seq.
+	Window int
+	// Rows is how many texts are continued at a time, each with keys and values of its own; 0: 8, fewer where the
+	// memory has no room for them.
+	Rows int
+	// Queue is how many more requests wait at most, before one is refused with ErrBusy; 0: 1024.
+	Queue int
+	// Hooks watch, or change, named activations of the tokens that pass through the model: in order, each token once
+	// unless the window slides, which takes a text at a time and a run a token. Attention patterns cannot be
+	// hooked here.
+	Hooks graph.Hooks
+}
+
+func check(store *graph.Store, c models.Spec, t data.Tokenizer) error {
+	if err := models.CheckStore(store); err != nil {
+		return errors.Wrap(err, "generate")
+	}
+	if store.DType() != tensor.Float32 {
+		return errors.Errorf("generate: want a store of float32, got %v", store.DType())
+	}
+	if t == nil {
+		return nil
+	}
+	return errors.Wrap(data.CheckVocabulary(t, c.Vocab), "generate")
+}
+
+// sizes are the window and the rows, of which the memory has room for the keys and values.
+func (o Options) sizes(c models.Spec, available int) (window, rows int, err error) {
+	if window, err = o.window(c); err != nil {
+		return 0, 0, err
+	}
+	switch {
+	case o.Rows < 0:
+		return 0, 0, layers.Setting("rows", "want >= 1 texts at a time (0: %d), got %d", defaultRows, o.Rows)
+	case o.Queue < 0:
+		return 0, 0, layers.Setting("queue", "want >= 1 requests that wait (0: %d), got %d", defaultQueue, o.Queue)
+	case len(o.Hooks) > 0 && o.Rows > 1:
+		return 0, 0, layers.Setting("rows", "want one text at a time with hooks, got %d", o.Rows)
+	}
+	if rows = o.Rows; rows == 0 && len(o.Hooks) > 0 {
+		rows = 1
+	}
+	if o.Device == graph.CUDA {
+		if rows == 0 {
+			rows = defaultRows
+		}
+		return window, rows, nil
+	}
+	fit := float64(available) / cacheBytes(c) // tokens
+	if rows == 0 {
+		rows = int(max(1, min(defaultRows, fit/2/float64(window))))
+	}
+	switch {
+	case fit < float64(window):
+		return 0, 0, layers.Setting("window", "want at most %.0f tokens, whose keys and values fill the %s of memory that are available, got %d",
+			math.Floor(fit), graph.FormatBytes(available), window)
+	case fit < float64(window)*float64(rows):
+		return 0, 0, layers.Setting("rows", "want at most %.0f texts of %d tokens at a time, whose keys and values fill the %s of memory that are available, got %d",
+			math.Floor(fit/float64(window)), window, graph.FormatBytes(available), rows)
+	}
+	return window, rows, nil
+}
+
+func (o Options) window(c models.Spec) (int, error) {
+	switch {
+	case o.Window < 0:
+		return 0, layers.Setting("window", "want >= 1 tokens (0: as trained), got %d", o.Window)
+	case o.Window > c.Seq && c.Attention.Positions == models.PositionsLearned:
+		return 0, layers.Setting("window", "want at most %d tokens, the model's learned positions, got %d", c.Seq, o.Window)
+	case o.Window > 0:
+		return o.Window, nil
+	case c.Attention.Positions == models.PositionsALiBi:
+		return alibiReach * c.Seq, nil
+	}
+	return c.Seq, nil
+}
+
+func (o Options) queue() int {
+	if o.Queue == 0 {
+		return defaultQueue
+	}
+	return o.Queue
+}
+
+// cacheBytes is what the keys and values of a token take, two vectors a head of them and layer.
+func cacheBytes(c models.Spec) float64 {
+	const float32Bytes = 4
+	return 2 * float32Bytes * float64(c.Layers) * float64(c.KVHeads()) * float64(c.HeadDim())
+}
