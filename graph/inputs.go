@@ -81,7 +81,10 @@ func (b *Builder) paramNode(p *Param) (*gorgonia.Node, error) {
 	}
 	options := []gorgonia.NodeConsOpt{gorgonia.WithShape(p.Shape...), gorgonia.WithName(p.Name)}
 	if !b.planning() {
-		options = append(options, gorgonia.WithValue(p.Value))
+		// A tensor of the graph's own around the Store's numbers: a tape machine sets the engine of its inputs' tensors,
+		// while another program over the Store may be running.
+		own := tensor.New(tensor.WithShape(p.Shape...), tensor.WithBacking(p.Value.Data()))
+		options = append(options, gorgonia.WithValue(own))
 	}
 	return gorgonia.NewTensor(b.g, b.options.DType, len(p.Shape), options...), nil
 }

@@ -12,7 +12,6 @@ import (
 // texts is the generator that Generate makes when it is first called.
 type texts struct {
 	mu        sync.Mutex
-	turn      chan struct{} // holds a value while the generator is in use
 	generator *generate.Generator
 }
 
@@ -20,7 +19,7 @@ type texts struct {
 // many tokens at most (0: as many as the window has room for after the prompt), how they are
 // drawn, what ends the text. The zero options always take the likeliest token.
 //
-// It is safe for several goroutines, whose texts are generated one after the other. Where ctx
+// It is safe for several goroutines, whose texts are generated at the same time. Where ctx
 // ends, what there is of the text comes with the error. The first call makes a generator on
 // all cores of the CPU, which Close ends; Generator makes one with other settings, of which
 // token ids and log probabilities can be had, too.
@@ -29,11 +28,10 @@ func (m *Model) Generate(ctx context.Context, prompt string, options generate.Re
 		return "", layers.Setting("prompt", "want it as an argument, got one in the options")
 	}
 	options.Prompt = prompt
-	g, done, err := m.generator(ctx)
+	g, err := m.texts.start(m)
 	if err != nil {
 		return "", err
 	}
-	defer done()
 	if options.Tokens == 0 {
 		if options.Tokens, err = m.room(g, prompt); err != nil {
 			return "", err
@@ -56,29 +54,14 @@ func (m *Model) room(g *generate.Generator, prompt string) (int, error) {
 	return max(1, g.Window()-len(t.Encode([]int32{t.BOS()}, prompt))), nil
 }
 
-// generator returns the model's own when it is free, until done is called.
-func (m *Model) generator(ctx context.Context) (g *generate.Generator, done func(), err error) {
-	turn, err := m.texts.start(m)
-	if err != nil {
-		return nil, nil, err
-	}
-	select {
-	case turn <- struct{}{}:
-		return m.texts.generator, func() { <-turn }, nil
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
-	}
-}
-
-// start makes the generator, unless it is there.
-func (t *texts) start(m *Model) (turn chan struct{}, err error) {
+// start returns the generator, made unless it is there.
+func (t *texts) start(m *Model) (g *generate.Generator, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.generator == nil {
 		t.generator, err = m.Generator(generate.Options{})
-		t.turn = make(chan struct{}, 1)
 	}
-	return t.turn, err
+	return t.generator, err
 }
 
 // Close ends the generator that Generate has made; no call of Generate may be under way or

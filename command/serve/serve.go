@@ -118,7 +118,8 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 		c.options.Page, c.options.Handlers = e.Page(), e.Handlers()
 	}
 	server, err := serve.New([]serve.Model{{
-		Name: c.modelName(), Generator: newTurns(g), Tokenizer: tokenizer, Vocab: p.Spec.Vocab, Window: g.Window(), Slide: c.slide, Created: created(p),
+		Name: c.modelName(), Generator: g, Tokenizer: tokenizer, Vocab: p.Spec.Vocab, Window: g.Window(), Slide: c.slide,
+		Parallel: g.Rows(), Created: created(p),
 	}}, c.options)
 	if err != nil {
 		return err
