@@ -54,8 +54,7 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) error {
 	}
 	if running := s.running.Add(1); running > int64(s.options.Requests) {
 		s.running.Add(-1)
-		e := &apiError{retryAfter: 1, Message: "too many requests are waiting for the model: try again later", Type: "rate_limit_error"}
-		return e.with(http.StatusTooManyRequests, "rate_limit_exceeded")
+		return generate.ErrBusy
 	}
 	defer s.running.Add(-1)
 	ctx, cancel := context.WithTimeout(r.Context(), s.options.RequestTime)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/generate"
 	"github.com/residua-go/residua/layers"
 )
 
@@ -58,6 +59,9 @@ func asAPI(err error) *apiError {
 		return api
 	case errors.As(err, &setting):
 		return invalid(paramOf(setting.Key), "%s", setting.Problem)
+	case errors.Is(err, generate.ErrBusy):
+		e := &apiError{retryAfter: 1, Message: "too many requests are waiting for the model: try again later", Type: "rate_limit_error"}
+		return e.with(http.StatusTooManyRequests, "rate_limit_exceeded")
 	case errors.Is(err, errStopped):
 		e := &apiError{retryAfter: 1, Message: "the server was stopped before the texts were ready", Type: serverError}
 		return e.with(http.StatusServiceUnavailable, "stopped")

@@ -56,6 +56,7 @@ type call struct {
 	name    string
 	listen  string
 	window  int
+	rows    int
 	options serve.Options
 	slide   bool
 }
@@ -66,6 +67,7 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.StringVar(&c.listen, "listen", "127.0.0.1:8080", "listen on `ADDRESS`, HOST:PORT; :8080 is all of the machine's addresses, port 0 one that is free")
 	flags.StringVar(&c.options.Token, "token", "", "answer only requests with the header Authorization: Bearer `TOKEN`; default: the environment's "+tokenVariable)
 	flags.IntVar(&c.window, "window", 0, "let the model see the last `N` tokens at most; 0: its training length, with ALiBi 4 times that")
+	flags.IntVar(&c.rows, "rows", 0, "continue `N` texts at a time, each with keys and values of its own; 0: 8, fewer where the memory has no room for them")
 	flags.BoolVar(&c.slide, "slide", false, "let texts go on beyond the window, of which the model then sees the end, in the place of refusing them")
 	flags.IntVar(&c.options.Requests, "requests", 128, "work on `N` completions at a time, those that wait for the model included; more are answered 429")
 	flags.Int64Var(&c.options.Body, "max-body", 8<<20, "take requests of at most `N` bytes")
@@ -103,7 +105,8 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if err != nil {
 		return err
 	}
-	g, err := p.Generator(generate.Options{Threads: c.model.Threads, Device: c.model.Device(), Precision: c.model.Precision(), Window: c.window})
+	const queue = math.MaxInt32 // -requests is what bounds it
+	g, err := p.Generator(generate.Options{Threads: c.model.Threads, Device: c.model.Device(), Precision: c.model.Precision(), Window: c.window, Rows: c.rows, Queue: queue})
 	if err != nil {
 		return cli.Usage(cli.ByFlag(err))
 	}
@@ -118,8 +121,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 		c.options.Page, c.options.Handlers = e.Page(), e.Handlers()
 	}
 	server, err := serve.New([]serve.Model{{
-		Name: c.modelName(), Generator: g, Tokenizer: tokenizer, Vocab: p.Spec.Vocab, Window: g.Window(), Slide: c.slide,
-		Parallel: g.Rows(), Created: created(p),
+		Name: c.modelName(), Generator: g, Parallel: g.Rows(), Tokenizer: tokenizer, Vocab: p.Spec.Vocab, Window: g.Window(), Slide: c.slide, Created: created(p),
 	}}, c.options)
 	if err != nil {
 		return err

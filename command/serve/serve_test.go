@@ -123,6 +123,7 @@ func TestServeRefuses(t *testing.T) {
 		{"-stop-time: want above 0, such as 30s, got -1s", []string{"-stop-time", "-1s"}},
 		{"-listen: listen tcp: address nowhere: missing port in address", []string{"-checkpoint", run.Dir, "-listen", "nowhere"}},
 		{"address already in use", []string{"-checkpoint", run.Dir, "-listen", strings.TrimPrefix(taken, "http://")}},
+		{"-rows: want >= 1", []string{"-checkpoint", run.Dir, "-rows", "-1"}},
 		{"-window: want >= 1", []string{"-checkpoint", run.Dir, "-window", "-1"}},
 	} {
 		clitest.Call(Command(models.Standard()), c.args...).Refused(t, c.want)
