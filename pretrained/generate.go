@@ -54,18 +54,19 @@ func (m *Model) room(g *generate.Generator, prompt string) (int, error) {
 	return max(1, g.Window()-len(t.Encode([]int32{t.BOS()}, prompt))), nil
 }
 
-// start returns the generator, made unless it is there.
-func (t *texts) start(m *Model) (g *generate.Generator, err error) {
+// start makes the generator, unless it is there.
+func (t *texts) start(m *Model) (*generate.Generator, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	var err error
 	if t.generator == nil {
 		t.generator, err = m.Generator(generate.Options{})
 	}
 	return t.generator, err
 }
 
-// Close ends the generator that Generate has made; no call of Generate may be under way or
-// come after it. A model that has generated nothing needs no Close.
+// Close ends the generator that Generate has made, after the calls that are under way; later
+// ones are refused. A model that has generated nothing needs no Close.
 func (m *Model) Close() {
 	m.texts.mu.Lock()
 	defer m.texts.mu.Unlock()

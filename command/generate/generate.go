@@ -119,7 +119,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if c.request.LogitBias, err = biases(c.bias, tokenizer); err != nil {
 		return cli.Usage(err)
 	}
-	g, err := p.Generator(generate.Options{Threads: c.model.Threads, Device: c.model.Device(), Precision: c.model.Precision(), Window: c.window})
+	g, err := p.Generator(generate.Options{Threads: c.model.Threads, Device: c.model.Device(), Precision: c.model.Precision(), Window: c.window, Rows: rows(max(1, len(prompts)) * c.samples)})
 	if err != nil {
 		return cli.Usage(cli.ByFlag(err))
 	}
@@ -129,4 +129,12 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 		return s.interactive(ctx)
 	}
 	return s.run(ctx)
+}
+
+// rows is how many texts a generator of so many has to continue at a time; 0: its default.
+func rows(texts int) int {
+	if texts > 1 {
+		return 0
+	}
+	return 1
 }

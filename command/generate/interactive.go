@@ -60,24 +60,24 @@ func (s *sampling) answer(ctx context.Context, text *current, prompt string, tur
 	text.set(stop)
 	defer text.set(nil)
 	s.prompts = []source{{text: prompt}}
+	var all []sample
 	for i := range s.samples {
 		a := s.sample(0, i)
 		a.request.Seed = generate.SampleSeed(s.request.Seed, turn*s.samples+i)
-		err := s.write(within, a)
-		var long *generate.WindowError
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case within.Err() != nil:
-			return nil // stopped
-		case errors.As(err, &long):
-			s.out.Warn(err.Error())
-			return nil
-		case err != nil:
-			return err
-		}
+		all = append(all, a)
 	}
-	return nil
+	err := s.writeAll(within, all)
+	var long *generate.WindowError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case within.Err() != nil:
+		return nil // stopped
+	case errors.As(err, &long):
+		s.out.Warn(err.Error())
+		return nil
+	}
+	return err
 }
 
 // current is the text that is being generated.

@@ -41,7 +41,7 @@ func logProbs(tokens []generate.Token) []logProb {
 func (s *sampling) object(ctx context.Context, a sample) (generate.Result, error) {
 	var text strings.Builder
 	var tokens []generate.Token
-	result, err := s.generator.Generate(ctx, a.request, func(p generate.Piece) error {
+	result, err := a.text.follow(ctx, func(p generate.Piece) error {
 		text.WriteString(p.Text)
 		tokens = append(tokens, p.Tokens...)
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/residua-go/residua/internal/cli"
 )
 
-// sampling generates a call's texts one after the other.
+// sampling generates a call's texts, several at a time, and writes them one after the other.
 type sampling struct {
 	*call
 	generator *generate.Generator
@@ -21,7 +21,7 @@ type sampling struct {
 	out       cli.Output
 	prompts   []source
 	tokens    int           // of all samples
-	time      time.Duration // that they took
+	time      time.Duration // that they took, one after the other
 }
 
 // sample is one text to generate.
@@ -29,18 +29,35 @@ type sample struct {
 	request generate.Request
 	name    string // which prompt and sample it is; "" where there is one
 	index   int    // of the samples of its prompt
+	text    *ahead // from when it is under way
 }
 
 func (s *sampling) run(ctx context.Context) error {
 	if s.samples > 1 && s.request.Temperature == 0 {
 		s.out.Note("at temperature 0 all samples are the same")
 	}
-	defer s.speed()
+	defer s.speed(time.Now())
+	var all []sample
 	for p := range s.prompts {
 		for i := range s.samples {
-			if err := s.write(ctx, s.sample(p, i)); err != nil {
-				return err
-			}
+			all = append(all, s.sample(p, i))
+		}
+	}
+	return s.writeAll(ctx, all)
+}
+
+// writeAll writes samples in order while those after them are generated, as many at a time as
+// the generator continues together.
+func (s *sampling) writeAll(ctx context.Context, all []sample) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // with an error, those under way end
+	begun := 0
+	for i := range all {
+		for ; begun < min(len(all), i+s.generator.Rows()); begun++ {
+			all[begun].text = begin(ctx, s.generator, all[begun].request)
+		}
+		if err := s.write(ctx, all[i]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -51,6 +68,7 @@ func (s *sampling) sample(p, i int) sample {
 	r := s.request
 	r.Prompt, r.IDs = s.prompts[p].text, s.prompts[p].ids
 	r.Seed = generate.SampleSeed(s.request.Seed, i)
+	r.Echo = !s.json && !s.given("ids")
 	var name []string
 	if len(s.prompts) > 1 {
 		name = append(name, fmt.Sprintf("prompt %d of %d", p+1, len(s.prompts)))
@@ -58,10 +76,10 @@ func (s *sampling) sample(p, i int) sample {
 	if s.samples > 1 {
 		name = append(name, fmt.Sprintf("sample %d of %d", i+1, s.samples))
 	}
-	return sample{r, strings.Join(name, ", "), i}
+	return sample{request: r, name: strings.Join(name, ", "), index: i}
 }
 
-// write generates a sample and writes it.
+// write writes a sample that is under way, to its end.
 func (s *sampling) write(ctx context.Context, a sample) error {
 	form := s.text
 	switch {
@@ -93,9 +111,8 @@ func (s *sampling) given(flag string) bool { return s.prompt.given(flag) }
 // text writes a sample's text as it comes, or when it is complete, then the table of its log
 // probabilities.
 func (s *sampling) text(ctx context.Context, a sample) (generate.Result, error) {
-	a.request.Echo = true
 	t := printed{out: s.out, stream: s.stream, ended: true}
-	result, err := s.generator.Generate(ctx, a.request, t.add)
+	result, err := a.text.follow(ctx, t.add)
 	if failed := t.end(); err == nil {
 		err = failed
 	}
@@ -141,7 +158,7 @@ func (t *printed) end() error {
 // interrupted. The table of their log probabilities follows.
 func (s *sampling) ids(ctx context.Context, a sample) (generate.Result, error) {
 	var tokens []generate.Token
-	result, err := s.generator.Generate(ctx, a.request, func(p generate.Piece) error {
+	result, err := a.text.follow(ctx, func(p generate.Piece) error {
 		tokens = append(tokens, p.Tokens...)
 		return nil
 	})
@@ -171,8 +188,12 @@ func (s *sampling) notes(result generate.Result, a sample) {
 	}
 }
 
-// speed tells a person how fast it went.
-func (s *sampling) speed() {
+// speed tells a person how fast it went: one text after its prompt was read, several since
+// start.
+func (s *sampling) speed(start time.Time) {
+	if len(s.prompts)*s.samples > 1 {
+		s.time = time.Since(start)
+	}
 	if s.tokens == 0 || s.time <= 0 || !terminal(s.out.Stderr) {
 		return
 	}
