@@ -71,7 +71,7 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.Float64Var(&c.request.Temperature, "temperature", 0.8, "divide the logits by `T`; 0: greedy, always the likeliest token")
 	flags.IntVar(&c.request.TopK, "top-k", 0, "sample from the `K` likeliest tokens; 0: from all")
 	flags.Float64Var(&c.request.TopP, "top-p", 1, "sample from the likeliest tokens whose probabilities add up to `P`; 1: from all")
-	flags.Float64Var(&c.request.MinP, "min-p", 0, "of these, sample from the tokens that are at least `P` times as likely as the likeliest; 0: from all")
+	flags.Float64Var(&c.request.MinP, "min-p", 0, "sample from the tokens that are at least `P` times as likely as the likeliest; 0: from all")
 	flags.Float64Var(&c.request.RepetitionPenalty, "repetition-penalty", 1, "divide the positive logits of tokens that the text has already by `C`, multiply the negative ones; 1: none")
 	flags.Var(&c.bias, "logit-bias", "add VALUE to the logit of a token, given by its id or its text: `TOKEN=VALUE`; may be repeated")
 	flags.Uint64Var(&c.request.Seed, "seed", 0, "seed of the random numbers: `N`")
