@@ -193,9 +193,9 @@ func (s *deepDelta) WriteFeatures(state State, at Site, link Link, y *gorgonia.N
 
 func (s *deepDelta) write(state deltaState, at Site, link deltaLink, y *gorgonia.Node) State {
 	b, w := s.b, s.writes[at.Index]
-	gate := linear.Map(b, link.normal, w.gate, linear.Options{Bias: w.gateBias, Transposed: true}) // [T, 1]
+	gate := linear.Map(b, link.normal, w.gate, linear.Options{Bias: w.gateBias, Transposed: true, AddGradient: true}) // [T, 1]
 	gate = b.Hook(at.Name()+gateSuffix, elementwise.Sigmoid(b, gate), "gate")
-	values := linear.Map(b, link.x, w.values, linear.Options{Bias: w.valuesBias, Transposed: true}) // [T, dv]
+	values := linear.Map(b, link.x, w.values, linear.Options{Bias: w.valuesBias, Transposed: true, AddGradient: true}) // [T, dv]
 	values = b.Hook(at.Name()+valuesSuffix, elementwise.Sigmoid(b, values), "row")
 	y = b.Hook(at.Name()+".write", elementwise.Dropout(b, y, s.c.Dropout), "feature") // [T, D]
 	x := delta.Write(b, state.X, y, gate, values, delta.WriteOptions{Eps: s.c.KEps, Scale: s.c.VScale})

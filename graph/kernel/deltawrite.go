@@ -49,8 +49,10 @@ type deltaWriteTask[T Float] struct {
 func (t *deltaWriteTask[T]) Part(worker, lo, hi int) {
 	rows, dots, d := t.rows, t.dots, t.d
 	t.factors[worker] = grow(t.factors[worker], d.N)
-	factors := t.factors[worker]
+	factors, ahead := t.factors[worker], tokensAhead[T](d.N*d.D)
 	for i := lo; i < hi; i++ {
+		prefetchToken(t.x, i+ahead, d.N*d.D)
+		prefetchToken(t.out, i+ahead, d.N*d.D)
 		x, y, h := rowOf(t.x, i, d.N*d.D), rowOf(t.y, i, d.D), rowOf(t.values, i, d.N)
 		inverse := d.inverseNorm(dotProduct(t.path, y, y))
 		dots.run(factors, x, y)
@@ -108,7 +110,10 @@ func (t *deltaWriteGradTask[T]) Part(worker, lo, hi int) {
 	rows, sum, dots, d := t.rows, t.sum, t.dots, t.d
 	t.factors[worker] = grow(t.factors[worker], 2*d.N)
 	ofOut, ofX := t.factors[worker][:d.N], t.factors[worker][d.N:]
+	ahead := tokensAhead[T](d.N * d.D)
 	for i := lo; i < hi; i++ {
+		prefetchToken(t.x, i+ahead, d.N*d.D)
+		prefetchToken(t.dout, i+ahead, d.N*d.D)
 		dout, x, y := rowOf(t.dout, i, d.N*d.D), rowOf(t.x, i, d.N*d.D), rowOf(t.y, i, d.D)
 		dots.run(ofOut, dout, y)
 		dots.run(ofX, x, y)
