@@ -27,10 +27,11 @@ const (
 	AnalysisAblate    = "ablate"
 	AnalysisPatch     = "patch"
 	AnalysisMixing    = "mixing"
+	AnalysisExport    = "export"
 )
 
 // everyStream are the analyses that ask for nothing but named activations and a sum.
-var everyStream = []string{AnalysisAttribute, AnalysisLens, AnalysisHeads, AnalysisBasis, AnalysisAblate, AnalysisPatch}
+var everyStream = []string{AnalysisAttribute, AnalysisLens, AnalysisHeads, AnalysisBasis, AnalysisAblate, AnalysisPatch, AnalysisExport}
 
 // Supports lists the analyses that a model's stream has. Circuits, wiring and subspaces are about
 // heads and feed-forwards that write linearly and read after a norm, those of a

@@ -107,6 +107,7 @@ func TestZeroOptions(t *testing.T) {
 		analysis.AnalysisSubspaces: func(m *Model) (*Report, error) { return Subspaces(m, SubspacesOptions{}) },
 		analysis.AnalysisAblate:    func(m *Model) (*Report, error) { return Ablate(m, AblateOptions{}) },
 		analysis.AnalysisPatch:     func(m *Model) (*Report, error) { return Patch(m, PatchOptions{}) },
+		analysis.AnalysisExport:    func(m *Model) (*Report, error) { return Export(m, ExportOptions{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := of(vector(t))

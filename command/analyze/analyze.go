@@ -40,6 +40,7 @@ func commands(zoo models.Zoo) []cli.Command {
 		ablate(zoo),
 		patch(zoo),
 		mixes(zoo),
+		export(zoo),
 		theoryCommand(zoo),
 	}
 }

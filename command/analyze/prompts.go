@@ -186,3 +186,25 @@ func mixes(zoo models.Zoo) cli.Command {
 		seedFlag(flags, &o.Seed, "the start that they are compared with")
 	})
 }
+
+func export(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
+		Name:    analysis.AnalysisExport,
+		Summary: "activations of a run on a prompt, by name, as safetensors or .npy files",
+		Example: []string{
+			"go run ./cmd/analyze export -checkpoint runs/quickstart    # lists all names",
+			`go run ./cmd/analyze export -checkpoint runs/quickstart -prompt "if err != " -names 'blocks.*.attention.heads' -safetensors /tmp/heads.safetensors`,
+			"go run ./cmd/analyze export -checkpoint runs/quickstart -names 'blocks.*.*.stream' -npy /tmp/stream",
+		},
+		Notes: []string{
+			"Values are float32, the last axis changes fastest. The names of the axes and the prompt's",
+			"tokens are JSON in the safetensors file's metadata (axes, tokens), and in the folder's",
+			report.IndexFile + ". Both are written whole or not at all.",
+		},
+	}, report.Export, func(flags *flag.FlagSet, o *report.ExportOptions) {
+		promptFlags(flags, &o.Prompt, "")
+		flags.Var((*cli.List)(&o.Names), "names", "take the activations of name or glob `G`, such as blocks.*.attention.heads; may be repeated; without, all")
+		textFlag(flags, &o.Safetensors, "safetensors", "write them to `FILE`, which is replaced if it is there")
+		textFlag(flags, &o.NPY, "npy", "write each to NAME.npy in folder `DIR`, which is made")
+	})
+}

@@ -1,0 +1,165 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/figure"
+)
+
+// ExportOptions say which activations of a run on a prompt go to which files.
+type ExportOptions struct {
+	Prompt
+	Names       []string // names or globs, such as blocks.*.attention.heads; none: all
+	Safetensors string   // one file, replaced if it is there; "": none
+	NPY         string   // a new folder of NAME.npy and IndexFile; "": none
+}
+
+// IndexFile is, in a folder of .npy files, the JSON that names the activations' axes and the prompt's tokens.
+const IndexFile = "activations.json"
+
+// Exported is the activations of a run that were written, or are listed alone.
+type Exported struct {
+	Activations []ExportedActivation `json:"activations"`
+	Files       []string             `json:"files,omitempty"` // a file, a folder
+}
+
+// ExportedActivation says what an exported array is.
+type ExportedActivation struct {
+	Name  string   `json:"name"`
+	Axes  []string `json:"axes"` // "token" first, unless it is the same for all tokens
+	Shape []int    `json:"shape"`
+	RMS   float64  `json:"-"` // the root of its mean square, which need not be finite
+}
+
+// Export writes named activations of a run on a prompt, as float32, to files that numpy and
+// PyTorch read: a safetensors file whose metadata has "axes" and "tokens" as JSON, and a folder
+// of .npy files. Each is written whole or not at all. Without files it lists the activations.
+func Export(m *Model, o ExportOptions) (*Report, error) {
+	if o.NPY != "" {
+		if _, err := os.Lstat(o.NPY); !errors.Is(err, os.ErrNotExist) {
+			return nil, check.Value("npy", "a folder that is not there yet", o.NPY)
+		}
+	}
+	ids, err := o.Prompt.read(m, 1, false)
+	if err != nil {
+		return nil, err
+	}
+	names := o.Names
+	if len(names) == 0 {
+		if names, err = cache.Names(m.Store, m.Spec); err != nil {
+			return nil, err
+		}
+	}
+	run, err := m.run(ids, names)
+	if err != nil {
+		return nil, err
+	}
+	r := on(m, analysis.AnalysisExport, "Activations", ids)
+	e, arrays, err := exported(run)
+	if err != nil {
+		return nil, err
+	}
+	if o.Safetensors != "" {
+		if err := e.writeSafetensors(o.Safetensors, arrays, r.Tokens); err != nil {
+			return nil, err
+		}
+	}
+	if o.NPY != "" {
+		if err := e.writeNPY(o.NPY, arrays, r.Tokens); err != nil {
+			return nil, err
+		}
+	}
+	r.Add("activations", "Activations", "What a run on the prompt computed under these names, with the names of the axes.", e)
+	return r, nil
+}
+
+// exported is what a run has kept, and its values as float32.
+func exported(run *cache.Cache) (*Exported, []checkpoint.Tensor, error) {
+	e := &Exported{}
+	var arrays []checkpoint.Tensor
+	for _, name := range run.Names() {
+		a, err := run.Get(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		values, square := make([]float32, len(a.Values)), 0.0
+		for i, v := range a.Values {
+			values[i] = float32(v)
+			square += v * v / float64(len(a.Values))
+		}
+		e.Activations = append(e.Activations, ExportedActivation{a.Name, a.Axes, a.Shape, math.Sqrt(square)})
+		arrays = append(arrays, checkpoint.Tensor{Name: a.Name, Shape: a.Shape, Data: values})
+	}
+	return e, arrays, nil
+}
+
+// writeSafetensors writes all arrays to one file.
+func (e *Exported) writeSafetensors(path string, arrays []checkpoint.Tensor, tokens []Token) error {
+	axes := map[string][]string{}
+	for _, a := range e.Activations {
+		axes[a.Name] = a.Axes
+	}
+	metadata := map[string]string{}
+	for key, of := range map[string]any{"axes": axes, "tokens": tokens} {
+		text, err := json.Marshal(of)
+		if err != nil {
+			return errors.WithStack(err)
+		}
+		metadata[key] = string(text)
+	}
+	e.Files = append(e.Files, path)
+	return checkpoint.WriteTensors(path, arrays, metadata)
+}
+
+// writeNPY makes a folder of one file an array, and the index.
+func (e *Exported) writeNPY(dir string, arrays []checkpoint.Tensor, tokens []Token) error {
+	index, err := json.MarshalIndent(struct {
+		Tokens      []Token              `json:"tokens"`
+		Activations []ExportedActivation `json:"activations"`
+	}{tokens, e.Activations}, "", "\t")
+	if err != nil {
+		return errors.WithStack(err)
+	}
+	files := []checkpoint.FolderFile{{Name: IndexFile, Write: func(w io.Writer) error {
+		_, err := w.Write(append(index, '\n'))
+		return err
+	}}}
+	for _, a := range arrays {
+		files = append(files, checkpoint.FolderFile{Name: a.Name + ".npy", Write: func(w io.Writer) error { return encodeNPY(w, a) }})
+	}
+	e.Files = append(e.Files, dir)
+	return checkpoint.WriteFolder(dir, false, files...)
+}
+
+// Table lists the activations.
+func (e *Exported) Table() figure.Table {
+	t := figure.Table{Title: "activations", Header: []string{"name", "axes", "shape", "root mean square"}, Align: "lllr"}
+	if len(e.Files) > 0 {
+		t.Title += " written to " + strings.Join(e.Files, " and ")
+	}
+	for _, a := range e.Activations {
+		shape := strings.ReplaceAll(strings.Trim(fmt.Sprint(a.Shape), "[]"), " ", " x ")
+		t.Row(a.Name, strings.Join(a.Axes, ", "), shape, number(a.RMS))
+	}
+	return t
+}
+
+// Figures are the activations' sizes.
+func (e *Exported) Figures() []figure.Figure {
+	b := figure.Bars{Title: "Size of each activation", YLabel: "root mean square"}
+	for _, a := range e.Activations {
+		b.Labels, b.Values = append(b.Labels, a.Name), append(b.Values, a.RMS)
+	}
+	return []figure.Figure{b}
+}
