@@ -12,7 +12,8 @@ cross-entropy with z-loss 1e-4.
 takes a model as package experiment/bench writes it, of the stream's kind matrix (the RMT) or vector (the transformer,
 "stream": {"kind": "vector", "d_model": 384}, "attention": {"heads": 12}), and prints one line of JSON: parameters, median milliseconds a step, tokens a second, the first
 loss and the peak of resident memory. With --serve it makes steps when bench asks for
-them (experiment/bench/child.go describes the lines); `pytorch.py gemm --serve` times products.
+them (experiment/bench/child.go describes the lines); `pytorch.py gemm --serve` times products,
+and with --prompt, reading a prompt and decoding by Hugging Face's GPT2LMHeadModel of that size.
 
 --device cuda trains on a GPU, in --precision fp32 (no tensor cores), tf32 or bf16 (autocast,
 weights and AdamW in 32 bits), with AdamW's fused form; a step's time ends when the GPU has
@@ -224,6 +225,46 @@ class Training:
         return time.perf_counter() - begin, loss.detach()
 
 
+class Clock:
+    """A streamer: the time at which generate hands it the prompt, then each token."""
+
+    def __init__(self):
+        self.times = []
+
+    def put(self, _):
+        self.times.append(time.perf_counter())
+
+    def end(self):
+        pass
+
+
+class Generation:
+    """Greedy generation by Hugging Face's transformers in float32 on the CPU, with a cache of keys and values."""
+
+    def __init__(self, o):
+        import transformers
+        torch.manual_seed(o.seed)
+        sizes = dict(vocab_size=o.vocab, n_positions=o.seq, n_embd=o.width, n_layer=o.layers, n_head=o.heads, n_inner=o.ff)
+        self.model = transformers.GPT2LMHeadModel(transformers.GPT2Config(**sizes, bos_token_id=None, eos_token_id=None)).eval()
+        self.o, self.ids = o, torch.randint(o.vocab, (1, max(o.prompt, o.after)))
+        self.version = f"transformers {transformers.__version__}, torch {torch.__version__}"
+
+    @torch.inference_mode()
+    def generate(self, prompt, tokens):
+        ids, clock = self.ids[:, :prompt], Clock()
+        self.model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=tokens, do_sample=False, use_cache=True, pad_token_id=0, streamer=clock)
+        assert len(clock.times) == 1 + tokens
+        return clock.times
+
+    def step(self):
+        """Returns the seconds of a prompt, up to the first token after it, and of a token from the first one on."""
+        begin = time.perf_counter()
+        self.generate(self.o.prompt, 1)
+        prefill = time.perf_counter() - begin
+        times = self.generate(self.o.after, self.o.tokens + 1)
+        return prefill, (times[-1] - times[1]) / self.o.tokens
+
+
 class Product:
     """C [m, n] = op(A) [m, k] op(B) [k, n]; ta and tb: A and B are stored transposed."""
 
@@ -270,6 +311,16 @@ def serve_steps(o):
         say(seconds=[seconds for seconds, _ in steps], loss=steps[-1][1].item(), peak_bytes=training.device.peak_bytes())
 
 
+def serve_generation(o):
+    generation = Generation(o)
+    for _ in range(o.warm_up):
+        generation.step()
+    say(facts={"parameters": generation.model.num_parameters(), "version": generation.version})
+    for line in sys.stdin:
+        prefill, token = zip(*(generation.step() for _ in range(int(line))))
+        say(seconds=prefill, token_seconds=token, peak_bytes=peak_bytes())
+
+
 def serve_products():
     say(facts={"parameters": 0, "version": "torch " + torch.__version__})
     shape, product = None, None
@@ -306,7 +357,7 @@ def sizes(text):
 def options():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("model", help="a model's config as JSON, or gemm")
-    for name, value in dict(batch=8, steps=8, threads=2, seed=0).items():
+    for name, value in dict(batch=8, steps=8, threads=2, seed=0, prompt=0, tokens=128, after=16).items():
         p.add_argument("--" + name, type=int, default=value)
     p.add_argument("--warm-up", type=int, default=2)
     p.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
@@ -324,6 +375,8 @@ def main():
     torch.set_num_threads(o.threads)
     if o.model == "gemm":
         serve_products()
+    elif o.prompt:
+        serve_generation(o)
     elif o.serve:
         serve_steps(o)
     else:

@@ -1,6 +1,6 @@
 // Package bench is the command that measures training speed on this machine: tokens a second, share of the
 // machine's peak, memory, the RMT's time compared with the transformer's, and, side by side in
-// one run, PyTorch and stock Gorgonia.
+// one run, PyTorch and stock Gorgonia. With -generate it measures the speed of generation.
 package bench
 
 import (
@@ -18,13 +18,14 @@ func Command(zoo models.Zoo) cli.Command {
 	c := call{zoo: zoo}
 	return cli.Command{
 		Name:    "bench",
-		Summary: "measure training speed and memory, compared with PyTorch and between models",
+		Summary: "measure the speed and memory of training, or of generation, compared with PyTorch and between models",
 		Example: []string{
 			"go run ./cmd/bench",
 			"go run ./cmd/bench -models rmt-46m,transformer-49m -pytorch=python3 -svg bench.svg",
 			"go run ./cmd/bench -zoo -shapes byte            # residual designs compared with the plain transformer",
 			"go run ./cmd/bench -zoo -out docs/zoo.json      # the same at all shapes, kept as JSON",
 			"go run ./cmd/bench -gemm -pytorch               # matrix products alone",
+			"go run ./cmd/bench -generate -pytorch=python3   # reading a prompt and decoding, compared with Hugging Face's transformers",
 			"go run ./cmd/bench -stock                       # compared with stock Gorgonia",
 			"go run ./cmd/bench -threads-scaling -models rmt-46m",
 			"go run ./cmd/bench -from docs/speed.json -svg docs/speed.svg   # show what was measured",
@@ -34,7 +35,7 @@ func Command(zoo models.Zoo) cli.Command {
 			"Each model trains in a process of its own on random tokens. A step is a full one: forward, backward, clipping, AdamW; times",
 			"are medians, after a warm-up. What is compared takes turns, so that a slow minute of the machine is a slow minute for all.",
 			"\"% of peak GEMM\" is the FLOPS of a model's matrix products over those of one large matrix product, measured between the",
-			"turns (on a GPU: over its data sheet's peak). -zoo, -gemm, -stock and -threads-scaling take the place of the table of models.",
+			"turns (on a GPU: over its data sheet's peak). -zoo, -gemm, -stock, -threads-scaling and -generate take the place of the table of models.",
 			"Each table is printed when it has been measured; a model that fails, or an interrupt, costs no other row. Nothing else",
 			"should run meanwhile.",
 		},
@@ -51,7 +52,9 @@ type call struct {
 	steps, rounds, threads, batch, seq      int
 	device, precision                       string
 	peak                                    float64 // TFLOPS
+	prompt, tokens                          int
 	json, stock, scaling, products, designs bool
+	generate                                bool
 	saved                                   bool // something into out
 	python                                  interpreter
 	set                                     *flag.FlagSet
@@ -83,6 +86,9 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.BoolVar(&c.stock, "stock", false, "compare a transformer (a small one unless -models names some) with the same one of stock Gorgonia nodes")
 	flags.BoolVar(&c.scaling, "threads-scaling", false, "compare one thread with all")
 	flags.BoolVar(&c.products, "gemm", false, "measure matrix products")
+	flags.BoolVar(&c.generate, "generate", false, "measure how fast "+bench.GPT2Name+" (or the presets of -models), of random weights, reads a prompt and decodes greedily, on the CPU")
+	flags.IntVar(&c.prompt, "prompt", 500, "with -generate: read a prompt of `N` tokens")
+	flags.IntVar(&c.tokens, "tokens", 128, "with -generate: decode `N` tokens")
 	flags.BoolVar(&c.json, "json", false, "print one JSON object instead of tables")
 	flags.StringVar(&c.out, "out", "", "write the JSON object into `FILE`, anew after each row of a table")
 	flags.StringVar(&c.svg, "svg", "", "draw the models' speed into `FILE`")

@@ -163,7 +163,7 @@ func TestBenchRefuses(t *testing.T) {
 		"-rounds: want >= 1, got -1":                                              {"-rounds", "-1"},
 		"-threads: want >= 0, got -2":                                             {"-threads", "-2"},
 		"-svg: want it with the model table":                                      {"-svg", "x.svg", "-gemm"},
-		"want one of -stock, -threads-scaling, -gemm and -zoo":                    {"-stock", "-gemm"},
+		"want one of -stock, -threads-scaling, -gemm, -zoo and -generate":         {"-stock", "-gemm"},
 		"-script: want the PyTorch script":                                        {"-pytorch", "-script", "nowhere.py"},
 		`-pytorch: want a Python with torch, got "no-such-interpreter"`:           {"-pytorch=no-such-interpreter", "-script", "../../benchmarks/pytorch.py"},
 		"-models: want transformers to compare with stock Gorgonia, got byte-rmt": {"-stock", "-models", "byte-transformer,byte-rmt"},

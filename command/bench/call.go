@@ -21,7 +21,8 @@ func (c *call) check() error {
 	for _, n := range []struct {
 		flag               string
 		value, least, most int
-	}{{"-steps", c.steps, 1, math.MaxInt}, {"-rounds", c.rounds, 1, math.MaxInt}, {"-threads", c.threads, 0, graph.MaxThreads}, {"-batch", c.batch, 0, maxRows}, {"-seq", c.seq, 0, maxRows}} {
+	}{{"-steps", c.steps, 1, math.MaxInt}, {"-rounds", c.rounds, 1, math.MaxInt}, {"-threads", c.threads, 0, graph.MaxThreads}, {"-batch", c.batch, 0, maxRows}, {"-seq", c.seq, 0, maxRows},
+		{"-prompt", c.prompt, 1, maxRows}, {"-tokens", c.tokens, 1, maxRows}} {
 		if err := cli.CheckInt(n.flag, n.value, n.least, n.most); err != nil {
 			return err
 		}
@@ -30,18 +31,22 @@ func (c *call) check() error {
 		return c.checkFrom()
 	}
 	tables := 0
-	for _, wanted := range []bool{c.stock, c.scaling, c.products, c.designs} {
+	for _, wanted := range []bool{c.stock, c.scaling, c.products, c.designs, c.generate} {
 		if wanted {
 			tables++
 		}
 	}
 	switch {
 	case tables > 1:
-		return errors.New("want one of -stock, -threads-scaling, -gemm and -zoo, got several: call bench for each")
+		return errors.New("want one of -stock, -threads-scaling, -gemm, -zoo and -generate, got several: call bench for each")
 	case tables > 0 && c.svg != "":
-		return errors.New("-svg: want it with the model table, got it with -stock, -threads-scaling, -gemm or -zoo: the picture is of the models")
+		return errors.New("-svg: want it with the model table, got it with -stock, -threads-scaling, -gemm, -zoo or -generate: the picture is of the models")
 	case c.designs && c.python != "":
 		return errors.New("-pytorch: want it with the model table or -gemm, got it with -zoo: PyTorch's side has no such models")
+	case c.generate && (c.batch != 0 || c.seq != 0):
+		return errors.New("-batch, -seq: want them without -generate, whose texts are as long as -prompt and -tokens say")
+	case !c.generate && (c.given("prompt") || c.given("tokens")):
+		return errors.New("-prompt, -tokens: want them with -generate, got them without")
 	case c.shapes != "" && !c.designs:
 		return errors.New("-shapes: want it with -zoo, got it without")
 	}
@@ -70,8 +75,8 @@ func (c *call) target() (bench.Target, error) {
 	case t.Device == graph.CPU:
 		t.Precision = ""
 		return t, nil
-	case c.stock || c.scaling || c.products:
-		return t, errors.Errorf("-device %s: want the model table or -zoo, got -stock, -threads-scaling or -gemm", t.Device)
+	case c.stock || c.scaling || c.products || c.generate:
+		return t, errors.Errorf("-device %s: want the model table or -zoo, got -stock, -threads-scaling, -gemm or -generate", t.Device)
 	case t.Precision == "":
 		t.Precision = graph.TF32
 	}
@@ -105,6 +110,10 @@ func list(names string) []string {
 
 // workloads returns the models that the flags name.
 func (c *call) workloads() ([]bench.Workload, error) {
+	if c.generate {
+		chosen, err := bench.ChooseGeneration(c.zoo, list(c.models), bench.Text{Prompt: c.prompt, Tokens: c.tokens})
+		return chosen, errors.WithMessage(err, "-models")
+	}
 	choose := bench.Choose
 	if c.stock {
 		choose = bench.ChooseStock

@@ -76,6 +76,8 @@ func (c *call) measurements() ([]measurement, error) {
 		return []measurement{of((*bench.Bench).Stock)}, err
 	case c.scaling:
 		return []measurement{of((*bench.Bench).Threads)}, err
+	case c.generate:
+		return []measurement{of((*bench.Bench).Generation)}, err
 	case c.python != "":
 		return []measurement{of((*bench.Bench).Models), of((*bench.Bench).Baselines)}, err
 	}

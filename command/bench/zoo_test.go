@@ -36,7 +36,7 @@ func TestBenchZooRefuses(t *testing.T) {
 		`-models: unknown residual design "mch-162m"; did you mean mhc-162m?`: {"-zoo", "-models", "mch-162m"},
 		`-shapes: unknown shape "bytes"; did you mean byte?`:                  {"-zoo", "-shapes", "bytes"},
 		"-shapes: want it with -zoo":                                          {"-shapes", "byte"},
-		"want one of -stock, -threads-scaling, -gemm and -zoo":                {"-zoo", "-gemm"},
+		"want one of -stock, -threads-scaling, -gemm, -zoo and -generate":     {"-zoo", "-gemm"},
 		"-svg: want it with the model table":                                  {"-zoo", "-svg", "x.svg"},
 		"-pytorch: want it with the model table or -gemm, got it with -zoo":   {"-zoo", "-pytorch"},
 		"-steps: want >= 1, got 0":                                            {"-zoo", "-steps", "0"},

@@ -1,7 +1,8 @@
 // Package bench measures training speed: tokens a second, the share of the machine's peak and memory, compared with PyTorch,
-// with stock Gorgonia, with one thread, and residual designs compared with the plain transformer.
+// with stock Gorgonia, with one thread, and residual designs compared with the plain transformer; and the speed of generation,
+// compared with Hugging Face's transformers.
 //
-// Each model is trained in a process of its own, this program started again: a program that uses this package begins with
+// Each model is measured in a process of its own, this program started again: a program that uses this package begins with
 //
 //	if bench.IsChild() {
 //		os.Exit(bench.RunChild(zoo, os.Stdin, os.Stdout))
@@ -70,6 +71,12 @@ func (b *Bench) note(format string, args ...any) {
 	}
 }
 
+func (b *Bench) warn(message string) {
+	if b.o.Log != nil {
+		b.o.Log.Warn(message)
+	}
+}
+
 // save hands on the report.
 func (b *Bench) save() error {
 	b.report.shares()
@@ -88,9 +95,7 @@ func (b *Bench) failed(ctx context.Context, name string, err error) error {
 	case <-time.After(interruptDelay):
 	}
 	b.report.Failures = append(b.report.Failures, Failure{name, err.Error()})
-	if b.o.Log != nil {
-		b.o.Log.Warn(err.Error())
-	}
+	b.warn(err.Error())
 	return b.save()
 }
 

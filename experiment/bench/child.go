@@ -27,7 +27,7 @@ import (
 // childVariable, in the environment, makes this program a child; its value is a job.
 const childVariable = "RESIDUA_BENCH_JOB"
 
-// IsChild tells whether this process was started to train one model for a Bench.
+// IsChild tells whether this process was started to measure one model for a Bench.
 func IsChild() bool { return os.Getenv(childVariable) != "" }
 
 // RunChild is the life of such a process, on models of the designs in a zoo. It returns the exit code.
@@ -45,13 +45,14 @@ func runJob(zoo models.Zoo, text string, in io.Reader, out io.Writer) int {
 	return 0
 }
 
-// job is what a child is to train.
+// job is what a child is to train, or to generate with.
 type job struct {
 	Implementation string          `json:"implementation"`
 	Name           string          `json:"name"`
 	Model          json.RawMessage `json:"model"` // a config
 	Batch          int             `json:"batch"`
 	ZLoss          float64         `json:"z_loss"`
+	Text           Text            `json:"text,omitzero"`
 	Target         Target          `json:"target"`
 
 	config  models.Config // Model as it is here
@@ -61,9 +62,9 @@ type job struct {
 // title names a job in messages.
 func (j job) title() string { return implementationName(j.Implementation) + " " + j.Name }
 
-// job is to train a workload by an implementation.
+// job is to run a workload by an implementation.
 func (b *Bench) job(implementation string, w Workload) job {
-	return job{Implementation: implementation, Name: w.Name, Batch: w.Batch, ZLoss: w.ZLoss, Target: b.o.Target,
+	return job{Implementation: implementation, Name: w.Name, Batch: w.Batch, ZLoss: w.ZLoss, Text: w.Text, Target: b.o.Target,
 		config: w.Spec.Config, pytorch: b.o.PyTorch}
 }
 
@@ -74,14 +75,14 @@ func (j job) encoded() (job, error) {
 	return j, errors.WithStack(err)
 }
 
-// workload is what a job is to train.
+// workload is what a job is to run.
 func (j job) workload(zoo models.Zoo) (Workload, error) {
 	c, err := zoo.Unmarshal(j.Model)
 	if err != nil {
 		return Workload{}, err
 	}
 	spec, err := c.Resolve()
-	return Workload{Name: j.Name, Spec: spec, Batch: j.Batch, ZLoss: j.ZLoss}, err
+	return Workload{Name: j.Name, Spec: spec, Batch: j.Batch, ZLoss: j.ZLoss, Text: j.Text}, err
 }
 
 // reply is a line from a child.
@@ -90,6 +91,7 @@ type reply struct {
 	Seconds []float64 `json:"seconds,omitempty"` // one a step
 	Loss    float64   `json:"loss,omitempty"`    // of the last step
 	Peak    int       `json:"peak_bytes,omitempty"`
+	Tokens  []float64 `json:"token_seconds,omitempty"` // of generation, with each step: of a token that was decoded
 	Error   string    `json:"error,omitempty"`
 }
 
@@ -144,6 +146,13 @@ func timed(i implementation, n int) (reply, error) {
 		}
 		r.Seconds = append(r.Seconds, time.Since(begin).Seconds())
 		r.Loss = loss
+		if g, ok := i.(*generationRun); ok {
+			seconds, err := g.decode()
+			if err != nil {
+				return reply{}, err
+			}
+			r.Tokens = append(r.Tokens, seconds)
+		}
 	}
 	var err error
 	r.Peak, err = i.peak()

@@ -39,9 +39,13 @@ const (
 
 // The implementations in this program.
 const (
-	residua = "residua"
-	stock   = "stock"
+	residua    = "residua"
+	stock      = "stock"
+	generation = "generation"
 )
+
+// transformers is Hugging Face's generation, which PyTorch's script runs.
+const transformers = "transformers"
 
 // newImplementation makes the one of that name.
 func newImplementation(name string, w Workload, on Target) (implementation, error) {
@@ -50,14 +54,16 @@ func newImplementation(name string, w Workload, on Target) (implementation, erro
 		return newResidua(w, on)
 	case stock:
 		return newStock(w)
+	case generation:
+		return newGeneration(w, on)
 	}
-	return nil, errors.Errorf("implementation %q: want %s or %s", name, residua, stock)
+	return nil, errors.Errorf("implementation %q: want %s, %s or %s", name, residua, stock, generation)
 }
 
 // implementationName is how tables, pictures and messages call an implementation.
 func implementationName(name string) string {
 	switch name {
-	case residua:
+	case residua, generation:
 		return "Residua"
 	case stock:
 		return "stock Gorgonia"

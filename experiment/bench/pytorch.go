@@ -46,7 +46,15 @@ func (p *PyTorch) Check(ctx context.Context, on Target) error {
 	return nil
 }
 
-// train is the command that trains a job's model.
+// checkTransformers tells whether Hugging Face's transformers are missing.
+func (p *PyTorch) checkTransformers(ctx context.Context) error {
+	if out, err := exec.CommandContext(ctx, p.Python, "-c", "import transformers").CombinedOutput(); err != nil {
+		return errors.Errorf("transformers is left out: %s cannot import it (%v %s): install it as benchmarks/README.md says", p.Python, err, &tail{out})
+	}
+	return nil
+}
+
+// train is the command that trains a job's model, or generates with it.
 func (p *PyTorch) train(ctx context.Context, j job) *exec.Cmd {
 	args := []string{p.Script, string(j.Model), "--batch", fmt.Sprint(j.Batch), "--serve", "--threads", fmt.Sprint(j.Target.Threads), "--warm-up", fmt.Sprint(warmUpSteps)}
 	if j.Target.onGPU() {
@@ -54,6 +62,9 @@ func (p *PyTorch) train(ctx context.Context, j job) *exec.Cmd {
 	}
 	if j.Implementation == Compiled {
 		args = append(args, "--compile")
+	}
+	if j.Implementation == transformers {
+		args = append(args, "--prompt", fmt.Sprint(j.Text.Prompt), "--tokens", fmt.Sprint(j.Text.Tokens), "--after", fmt.Sprint(decodeAfter))
 	}
 	return exec.CommandContext(ctx, p.Python, args...)
 }

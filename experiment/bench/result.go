@@ -9,15 +9,16 @@ import (
 
 // Report is what has been measured.
 type Report struct {
-	Machine  *Machine        `json:"machine"`
-	Models   []ModelResult   `json:"models,omitempty"`
-	Sizes    []SizeResult    `json:"sizes,omitempty"`
-	PyTorch  []PyTorchResult `json:"pytorch,omitempty"`
-	Threads  []ThreadsResult `json:"threads_scaling,omitempty"`
-	Stock    []StockResult   `json:"stock,omitempty"`
-	Products []ProductResult `json:"gemm,omitempty"`
-	Designs  []DesignResult  `json:"zoo,omitempty"`
-	Failures []Failure       `json:"failures,omitempty"`
+	Machine    *Machine           `json:"machine"`
+	Models     []ModelResult      `json:"models,omitempty"`
+	Sizes      []SizeResult       `json:"sizes,omitempty"`
+	PyTorch    []PyTorchResult    `json:"pytorch,omitempty"`
+	Threads    []ThreadsResult    `json:"threads_scaling,omitempty"`
+	Stock      []StockResult      `json:"stock,omitempty"`
+	Products   []ProductResult    `json:"gemm,omitempty"`
+	Designs    []DesignResult     `json:"zoo,omitempty"`
+	Generation []GenerationResult `json:"generation,omitempty"`
+	Failures   []Failure          `json:"failures,omitempty"`
 }
 
 // ReadReport reads a report that was written as JSON, as bench -out does. A missing file is an error of
@@ -47,6 +48,9 @@ func (r *Report) shares() {
 	}
 	for i := range r.Products {
 		r.Products[i].Share = r.Machine.share(r.Products[i].GFLOPS)
+	}
+	for i := range r.Generation {
+		r.Generation[i].shares(r.Machine)
 	}
 }
 

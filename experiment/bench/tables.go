@@ -18,7 +18,7 @@ func (t Table) Text() string { return t.Table.Text() + t.Note }
 // Tables are the report's, in the order in which they are measured.
 func (r *Report) Tables() []Table {
 	var tables []Table
-	for _, t := range []Table{r.modelTable(), r.sizeTable(), r.pytorchTable(), r.threadsTable(), r.stockTable(), r.productTable(), r.designTable()} {
+	for _, t := range []Table{r.modelTable(), r.sizeTable(), r.pytorchTable(), r.threadsTable(), r.stockTable(), r.productTable(), r.designTable(), r.generationTable()} {
 		if len(t.Rows) > 0 {
 			tables = append(tables, t)
 		}

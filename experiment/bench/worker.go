@@ -7,20 +7,23 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/pkg/errors"
 )
 
-// worker trains one model, a number of steps whenever it is asked to, and keeps what it has measured. It is a child process.
+// worker runs one model, a number of steps whenever it is asked to, and keeps what it has measured. It is a child process.
 type worker struct {
 	name    string
 	facts   facts
 	seconds []float64 // of all its steps
-	loss    float64
-	peak    int
-	failed  bool
+	// tokenSeconds are those of a decoded token, one a step of generation.
+	tokenSeconds []float64
+	loss         float64
+	peak         int
+	failed       bool
 
 	input   io.WriteCloser
 	replies *json.Decoder
@@ -37,7 +40,7 @@ func startChild(ctx context.Context, j job) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	if j.Implementation != residua && j.Implementation != stock {
+	if !slices.Contains([]string{residua, stock, generation}, j.Implementation) {
 		return startProcess(j.title(), j.pytorch.train(ctx, j))
 	}
 	self, err := os.Executable()
@@ -124,7 +127,7 @@ func (w *worker) run(n int) error {
 	if len(r.Seconds) != n {
 		return errors.Errorf("%s: want the times of %d steps, got %d", w.name, n, len(r.Seconds))
 	}
-	w.seconds = append(w.seconds, r.Seconds...)
+	w.seconds, w.tokenSeconds = append(w.seconds, r.Seconds...), append(w.tokenSeconds, r.Tokens...)
 	w.loss, w.peak = r.Loss, r.Peak
 	return nil
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Workload is a model and the batch that it is trained on.
+// Workload is a model and the batch that it is trained on, or the text that it generates.
 type Workload struct {
 	Name   string
 	Preset models.Preset // that it is of
 	Spec   models.Spec
 	Batch  int
 	ZLoss  float64 // coefficient
+	Text   Text
 }
 
 // tokens is how many a step trains on.

@@ -69,7 +69,7 @@ var allowed = map[string][]string{
 	"command":          commandImports("eval/tasks", "experiment/bench", "command/bench", "experiment", "experiment/compare", "experiment/mup", "experiment/cards", "experiment/search", "command/compare", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/convert", "command/models", "serve", "explore", "command/serve", "command/analyze"),
 
 	"experiment":          {},
-	"experiment/bench":    {"learner", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim", "figure"},
+	"experiment/bench":    {"learner", "generate", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "figure"},
 	"experiment/compare":  experimentImports("experiment"),
 	"experiment/mup":      experimentImports("experiment"),
 	"experiment/search":   {},

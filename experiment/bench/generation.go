@@ -1,0 +1,170 @@
+package bench
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// Text is what a model generates in a step. Its zero value is a model that trains.
+type Text struct {
+	Prompt int `json:"prompt"` // tokens of the prompt whose reading is timed
+	Tokens int `json:"tokens"` // to decode after another one of decodeAfter
+}
+
+// decodeAfter is the prompt of the tokens that are decoded: short, so that a token's time is hardly the prompt's.
+const decodeAfter = 16
+
+// GPT2Name is the model that is compared with Hugging Face's transformers: GPT-2's smallest shape, with random weights.
+const GPT2Name = "gpt2-124m"
+
+// gpt2 is a model of GPT-2's kind: biases, and an unembedding that is the embedding.
+func gpt2(layers, width, hidden, heads int) models.Config {
+	c := models.Transformer(layers, width, hidden, heads)
+	c.Seq, c.NormEps, c.Bias, c.TieEmbeddings = 1024, 1e-5, true, true
+	return c
+}
+
+// isGPT2 tells whether transformers' GPT2LMHeadModel is the same model.
+func isGPT2(s models.Spec) bool {
+	c := gpt2(s.Layers, s.Width(), s.FeedForwardShape().Hidden, s.HeadCount())
+	c.Vocab, c.Seq = s.Vocab, s.Seq
+	spec, err := c.Resolve()
+	return err == nil && spec.SameModel(s) == nil
+}
+
+// ChooseGeneration returns the presets of these names, GPT2Name for none, each with a window that has room for the text.
+func ChooseGeneration(zoo models.Zoo, names []string, t Text) ([]Workload, error) {
+	if len(names) == 0 {
+		names = []string{GPT2Name}
+	}
+	var chosen []Workload
+	for _, name := range names {
+		p := models.Preset{Name: name, Config: gpt2(12, 768, 3072, 12)}
+		if name != GPT2Name {
+			var err error
+			if p, err = zoo.Preset(name); err != nil {
+				return nil, unknownName("model", name, append([]string{GPT2Name}, namesOf(zoo.Presets(), presetName)...))
+			}
+		}
+		w, err := newGenerationWorkload(p, t)
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, w)
+	}
+	return chosen, nil
+}
+
+func newGenerationWorkload(p models.Preset, t Text) (Workload, error) {
+	p.Config.Seq = max(p.Config.Seq, t.Prompt+1, decodeAfter+t.Tokens+1)
+	spec, err := p.Config.Resolve()
+	return Workload{Name: p.Name, Preset: p, Spec: spec, Batch: 1, Text: t}, errors.WithMessage(err, p.Name)
+}
+
+// prefillFLOPs are the matrix products of a prompt, of which the last token alone has logits.
+func (w Workload) prefillFLOPs() float64 {
+	spec, sum := w.Spec, 0.0
+	spec.Seq = w.Text.Prompt
+	for _, part := range spec.Parts() {
+		if part.Name == models.PartUnembedding {
+			sum += part.Cost.FLOPs
+		} else {
+			sum += part.Cost.FLOPs * float64(w.Text.Prompt)
+		}
+	}
+	return sum
+}
+
+// generationRun generates greedily after random prompts.
+type generationRun struct {
+	store     *graph.Store
+	generator *generate.Generator
+	prompt    []int32
+	text      Text
+}
+
+func newGeneration(w Workload, on Target) (*generationRun, error) {
+	r := &generationRun{store: graph.NewStore(tensor.Float32, 1), text: w.Text}
+	if _, err := models.New(gorgonia.NewGraph(), w.Spec, graph.Options{Store: r.store}); err != nil {
+		return nil, err
+	}
+	draw := rand.New(rand.NewPCG(1, 2))
+	for range max(w.Text.Prompt, decodeAfter) {
+		r.prompt = append(r.prompt, int32(draw.IntN(w.Spec.Vocab)))
+	}
+	var err error
+	r.generator, err = generate.New(r.store, w.Spec, nil, generate.Options{Threads: on.Threads, Window: w.Spec.Seq, Rows: 1})
+	return r, err
+}
+
+// step reads the prompt, up to the first token after it.
+func (r *generationRun) step() (float64, error) {
+	_, err := r.generator.Generate(context.Background(), generate.Request{IDs: r.prompt[:r.text.Prompt], Tokens: 1}, nil)
+	return 0, err
+}
+
+// decode returns the seconds a token, from the first one on.
+func (r *generationRun) decode() (float64, error) {
+	var begin time.Time
+	_, err := r.generator.Generate(context.Background(), generate.Request{IDs: r.prompt[:decodeAfter], Tokens: r.text.Tokens + 1}, func(generate.Piece) error {
+		if begin.IsZero() {
+			begin = time.Now()
+		}
+		return nil
+	})
+	return time.Since(begin).Seconds() / float64(r.text.Tokens), err
+}
+
+func (r *generationRun) peak() (int, error) { return peakBytes(), nil }
+
+func (r *generationRun) facts() facts { return facts{Parameters: r.store.Size()} }
+
+func (r *generationRun) close() { r.generator.Close() }
+
+// Generation measures how fast models read a prompt and decode, compared with transformers where that has the model:
+// Report.Generation.
+func (b *Bench) Generation(ctx context.Context, chosen []Workload) error {
+	theirs := b.o.PyTorch
+	if theirs != nil {
+		if err := theirs.checkTransformers(ctx); err != nil {
+			b.warn(err.Error())
+			theirs = nil
+		}
+	}
+	for _, w := range chosen {
+		jobs := []job{b.job(generation, w)}
+		if theirs != nil && isGPT2(w.Spec) {
+			jobs = append(jobs, b.job(transformers, w))
+		}
+		workers, err := b.compare(ctx, w.Name+"'s generation", b.steps(), jobs...)
+		if err != nil {
+			return err
+		}
+		if !workers[0].ok() {
+			continue
+		}
+		var other *worker
+		if len(workers) > 1 && workers[1].ok() {
+			other = workers[1]
+			if err := sameParameters(workers[0], other); err != nil {
+				if other, err = nil, b.failed(ctx, other.name, err); err != nil {
+					return err
+				}
+			}
+		}
+		b.report.Generation = append(b.report.Generation, newGenerationResult(w, workers[0], other))
+		if err := b.save(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package bench
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/figure"
+)
+
+// GenerationTiming is how fast one implementation reads a prompt and decodes; the times are medians.
+type GenerationTiming struct {
+	PrefillSeconds  float64 `json:"prefill_seconds"` // up to the first token after the prompt
+	PrefillTokensPS float64 `json:"prefill_tokens_per_s"`
+	PrefillGFLOPS   float64 `json:"prefill_gflops"`
+	PrefillShare    float64 `json:"prefill_peak_share"`
+	TokenSeconds    float64 `json:"token_seconds"` // of one that is decoded
+	TokensPS        float64 `json:"tokens_per_s"`
+	PeakBytes       int     `json:"peak_bytes"`
+}
+
+func newGenerationTiming(w Workload, of *worker) GenerationTiming {
+	prefill, token := median(of.seconds), median(of.tokenSeconds)
+	return GenerationTiming{PrefillSeconds: prefill, PrefillTokensPS: float64(w.Text.Prompt) / prefill, PrefillGFLOPS: w.prefillFLOPs() / prefill / 1e9,
+		TokenSeconds: token, TokensPS: 1 / token, PeakBytes: of.peak}
+}
+
+// GenerationResult is a model's speed of generation, one text at a time.
+type GenerationResult struct {
+	Name       string `json:"name"`
+	Parameters int    `json:"parameters"`
+	Text
+	Residua        GenerationTiming  `json:"ours"`
+	Transformers   *GenerationTiming `json:"transformers,omitempty"`
+	Version        string            `json:"version,omitempty"`
+	PrefillSpeedup float64           `json:"prefill_speedup,omitempty"` // transformers' time over Residua's
+	DecodeSpeedup  float64           `json:"decode_speedup,omitempty"`
+}
+
+// newGenerationResult compares workers; theirs is nil where there is none.
+func newGenerationResult(w Workload, own, theirs *worker) GenerationResult {
+	r := GenerationResult{Name: w.Name, Parameters: own.facts.Parameters, Text: w.Text, Residua: newGenerationTiming(w, own)}
+	if theirs != nil {
+		t := newGenerationTiming(w, theirs)
+		r.Transformers, r.Version = &t, theirs.facts.Version
+		r.PrefillSpeedup, r.DecodeSpeedup = t.PrefillSeconds/r.Residua.PrefillSeconds, t.TokenSeconds/r.Residua.TokenSeconds
+	}
+	return r
+}
+
+// shares sets the parts of the machine's peak.
+func (r *GenerationResult) shares(m *Machine) {
+	r.Residua.PrefillShare = m.share(r.Residua.PrefillGFLOPS)
+	if t := r.Transformers; t != nil {
+		t.PrefillShare = m.share(t.PrefillGFLOPS)
+	}
+}
+
+// generationNote explains the table.
+const generationNote = `prefill: a prompt is read, up to the first token after it; decoding: greedy, after a prompt of %d tokens; one text at a time,
+speedup: Residua's over transformers'
+`
+
+func (r *Report) generationTable() Table {
+	t := figure.Table{Title: "Generation", Align: "llrrrrrrrrr",
+		Header: []string{"model", "implementation", "prompt", "ms", "tokens/s", r.Machine.peakName(), "speedup", "decoded", "ms/token", "tokens/s", "speedup"}}
+	row := func(model, implementation string, text Text, of GenerationTiming, prefill, decode string) {
+		t.Rows = append(t.Rows, []string{model, implementationName(implementation), fmt.Sprint(text.Prompt), fmt.Sprintf("%.1f", 1e3*of.PrefillSeconds),
+			whole(of.PrefillTokensPS), percent(of.PrefillShare), prefill, fmt.Sprint(text.Tokens), fmt.Sprintf("%.2f", 1e3*of.TokenSeconds), fmt.Sprintf("%.1f", of.TokensPS), decode})
+	}
+	for _, g := range r.Generation {
+		prefill, decode := "", ""
+		if g.Transformers != nil {
+			t.Title = "Generation, compared with " + g.Version
+			prefill, decode = fmt.Sprintf("%.2fx", g.PrefillSpeedup), fmt.Sprintf("%.2fx", g.DecodeSpeedup)
+		}
+		row(g.Name, generation, g.Text, g.Residua, prefill, decode)
+		if g.Transformers != nil {
+			row("", transformers, g.Text, *g.Transformers, "", "")
+		}
+	}
+	return Table{Table: t, Note: fmt.Sprintf(generationNote, decodeAfter)}
+}
