@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -78,6 +79,9 @@ func TestGeneration(t *testing.T) {
 	}
 	b, saved := played(t, start)
 	b.o.PyTorch.Python = "true" // it imports all
+	if _, err := exec.LookPath(b.o.PyTorch.Python); err != nil {
+		t.Skip(err)
+	}
 	other, err := ChooseGeneration(models.Standard(), []string{"quickstart"}, Text{Prompt: 20, Tokens: 3})
 	require.NoError(t, err)
 	require.NoError(t, b.Generation(context.Background(), append(other, tinyGPT2(t))))
