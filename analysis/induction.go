@@ -130,7 +130,7 @@ func (s *HeadScores) Table() figure.Table {
 // Figures map both scores.
 func (s *HeadScores) Figures() []figure.Figure {
 	return []figure.Figure{
-		figure.Heatmap{Title: "Induction score", XLabel: "head", YLabel: "layer", Values: s.Induction},
-		figure.Heatmap{Title: "Previous-token score", XLabel: "head", YLabel: "layer", Values: s.Previous},
+		figure.Heatmap{Title: "Induction score", XLabel: "head", YLabel: "layer", Values: s.Induction, Limits: unit()},
+		figure.Heatmap{Title: "Previous-token score", XLabel: "head", YLabel: "layer", Values: s.Previous, Limits: unit()},
 	}
 }

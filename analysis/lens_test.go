@@ -13,6 +13,7 @@ import (
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -86,6 +87,19 @@ func TestLensPartialSums(t *testing.T) {
 	}
 }
 
+// TestLensGridIsSpelled: the last tokens of a grid, in words.
+func TestLensGridIsSpelled(t *testing.T) {
+	g := &analysis.LensGrid{After: []string{"embedding"}, IDs: []int32{3, 4, 5}, Top: [][]analysis.Prediction{{{1, 0.5}, {2, 0.25}, {0, 1}}}}
+	g.Spell = func(id int) string { return string(rune('a' + id)) }
+	last := g.Last(2)
+	assert.Equal(t, [][]string{{"embedding", "c 0.25", "a 1.00"}}, last.Table().Rows)
+	assert.Equal(t, []string{"after", "e", "f"}, last.Table().Header)
+	h := last.Figures()[0].(figure.Heatmap)
+	assert.Equal(t, [][]string{{"c", "a"}}, h.Cells)
+	assert.Equal(t, []float64{0, 1}, h.Limits)
+	assert.Len(t, g.Last(9).IDs, 3)
+}
+
 // TestLensMap: it is the lens of each token at its successor, whose row ends where it ends.
 func TestLensMap(t *testing.T) {
 	t.Parallel()
@@ -104,6 +118,15 @@ func TestLensMap(t *testing.T) {
 			m, err := d.LensMap()
 			require.NoError(t, err)
 			assert.Equal(t, []int{0, 1, 3, 4}, m.Tokens)
+			grid := m.Grid()
+			for token := range run.IDs {
+				lens, err := d.Lens(token, 0)
+				require.NoError(t, err)
+				for i, p := range lens.Points {
+					assert.Equal(t, p.Top[0].ID, grid.Top[i][token].ID)
+					assert.InDelta(t, p.Top[0].Probability, grid.Top[i][token].Probability, 1e-12)
+				}
+			}
 			for column, token := range m.Tokens {
 				lens, err := d.Lens(token, int(run.IDs[token+1]))
 				require.NoError(t, err)

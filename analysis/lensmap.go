@@ -20,6 +20,8 @@ type LensMap struct {
 	Probability [][]float64 `json:"probability"` // [writer][column]
 	Loss        [][]float64 `json:"loss"`        // -log probability, in nats
 	Rank        [][]float64 `json:"rank"`        // of the successor, 0: the likeliest
+
+	top [][]Prediction // of all tokens
 }
 
 // LensMap looks at all tokens that have a successor in their row through the logit lens. It
@@ -50,6 +52,7 @@ const lensChunk = 64
 // addRow adds what features [T, F] say of the successors.
 func (d *Decomposition) addRow(m *LensMap, features []float64) error {
 	var probability, loss, rank []float64
+	var top []Prediction
 	tokens := d.frozen.Tokens()
 	width := len(features) / tokens
 	for from := 0; from < tokens; from += lensChunk {
@@ -59,15 +62,19 @@ func (d *Decomposition) addRow(m *LensMap, features []float64) error {
 			return err
 		}
 		for t := from; t < from+n; t++ {
+			own := share(logits, n, t-from)
+			logZ, likeliest := floats.LogSumExp(own), floats.MaxIdx(own)
+			top = append(top, Prediction{likeliest, math.Exp(own[likeliest] - logZ)})
 			if (t+1)%d.run.Seq == 0 {
 				continue
 			}
-			own, next := share(logits, n, t-from), int(d.run.IDs[t+1])
-			nats := floats.LogSumExp(own) - own[next]
+			next := int(d.run.IDs[t+1])
+			nats := logZ - own[next]
 			probability, loss, rank = append(probability, math.Exp(-nats)), append(loss, nats), append(rank, float64(rankOf(own, next)))
 		}
 	}
 	m.Probability, m.Loss, m.Rank = append(m.Probability, probability), append(m.Loss, loss), append(m.Rank, rank)
+	m.top = append(m.top, top)
 	return nil
 }
 
@@ -82,7 +89,7 @@ func (m *LensMap) Table() figure.Table {
 
 // Figures is the map of probabilities.
 func (m *LensMap) Figures() []figure.Figure {
-	h := figure.Heatmap{Title: "Logit lens: probability of each token's successor", XLabel: "token", YLabel: "after", Rows: m.After, Values: m.Probability}
+	h := figure.Heatmap{Title: "Logit lens: probability of each token's successor", XLabel: "token", YLabel: "after", Rows: m.After, Values: m.Probability, Limits: unit()}
 	for _, t := range m.Tokens {
 		h.Columns = append(h.Columns, fmt.Sprint(t))
 	}

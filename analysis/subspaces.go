@@ -156,7 +156,7 @@ func (s *Subspaces) ranks(title string, rank func(p Spectrum) float64) figure.Li
 
 // spectra maps the singular values, a row a site, each over its largest.
 func (s *Subspaces) spectra(reads bool) figure.Heatmap {
-	h := figure.Heatmap{Title: "Singular values of what is written, over the largest", XLabel: "number", YLabel: "site"}
+	h := figure.Heatmap{Title: "Singular values of what is written, over the largest", XLabel: "number", YLabel: "site", Limits: unit()}
 	if reads {
 		h.Title = "Singular values of what is read, over the largest"
 	}

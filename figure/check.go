@@ -46,6 +46,14 @@ func (h Heatmap) check() error {
 	if n := len(h.Limits); n > 0 && (n != 2 || !finite(h.Limits[0]) || !finite(h.Limits[1]) || h.Limits[0] >= h.Limits[1]) {
 		return errors.Errorf("figure: heatmap %q: limits: want two numbers, the lower first, got %v (nil: fitted)", h.Title, h.Limits)
 	}
+	if h.Cells != nil && len(h.Cells) != len(h.Values) {
+		return errors.Errorf("figure: heatmap %q: want %d rows of cells' texts, one a row of values, got %d (nil: none)", h.Title, len(h.Values), len(h.Cells))
+	}
+	for i, row := range h.Cells {
+		if len(row) != columns {
+			return errors.Errorf("figure: heatmap %q: row %d: want %d cells' texts, one a value, got %d", h.Title, i, columns, len(row))
+		}
+	}
 	return nil
 }
 

@@ -90,6 +90,19 @@ func TestHeatmapLimits(t *testing.T) {
 	}
 }
 
+// TestHeatmapCells: each cell's text is written in it, dark on pale colours and light on dark ones; texts that could not
+// be read are left out.
+func TestHeatmapCells(t *testing.T) {
+	svg, err := SVG(Heatmap{Values: [][]float64{{0, 1}}, Rows: []string{""}, Columns: []string{"", ""}, Cells: [][]string{{"pale", "dark"}}, Limits: []float64{0, 1}})
+	require.NoError(t, err)
+	for text, fill := range map[string]string{"pale": "#1A1A1A", "dark": "#FFFFFF"} {
+		assert.Regexp(t, `fill:`+fill+`[^>]*>`+text+`</text>`, string(svg))
+	}
+	svg, err = SVG(worded(2, 500))
+	require.NoError(t, err)
+	assert.NotContains(t, string(svg), ">a</text>")
+}
+
 // TestScalesAreEven: lightness goes in one direction (Diverging: in each half, both alike), and
 // blue is below, red above.
 func TestScalesAreEven(t *testing.T) {

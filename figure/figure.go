@@ -23,6 +23,9 @@ type Heatmap struct {
 	// Limits are the values at the ends of the colours, the lower first, so that several heatmaps
 	// compare; what lies outside has the end's colour. None: fitted to the values.
 	Limits []float64 `json:"limits,omitempty"`
+	// Cells are texts in the cells, [row][column]; nil: none. What is longer than its cell is cut; where there are so many
+	// that they could not be read, they are left out.
+	Cells [][]string `json:"cells,omitempty"`
 }
 
 // Lines is a chart of one or more series over common axes.

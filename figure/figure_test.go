@@ -21,6 +21,8 @@ func TestCheck(t *testing.T) {
 		`figure: heatmap "h": want 1 column labels, one a column of values, got 0 (nil: indices)`:                        Heatmap{Title: "h", Values: one, Columns: []string{}},
 		`figure: heatmap "h": limits: want two numbers, the lower first, got [1 0] (nil: fitted)`:                        Heatmap{Title: "h", Values: one, Limits: []float64{1, 0}},
 		`figure: heatmap "h": limits: want two numbers, the lower first, got [1] (nil: fitted)`:                          Heatmap{Title: "h", Values: one, Limits: []float64{1}},
+		`figure: heatmap "h": want 1 rows of cells' texts, one a row of values, got 0 (nil: none)`:                       Heatmap{Title: "h", Values: one, Cells: [][]string{}},
+		`figure: heatmap "h": row 0: want 1 cells' texts, one a value, got 2`:                                            Heatmap{Title: "h", Values: one, Cells: [][]string{{"a", "b"}}},
 		`figure: lines "l": want at least one series, got none`:                                                          Lines{Title: "l"},
 		`figure: lines "l": series 0 ("s"): want as many y as x, 1, got 0`:                                               Lines{Title: "l", Series: []Series{{Name: "s", X: []float64{1}}}},
 		`figure: lines "l": series 0 ("s"): want 1 errors, one a point, got 2 (nil: none)`:                               Lines{Title: "l", Series: []Series{{Name: "s", X: one[0], Y: one[0], Error: []float64{1, 2}}}},

@@ -152,6 +152,8 @@ func gallery() map[string]Figure {
 		"heatmap_large":  Heatmap{Title: "200 by 300", XLabel: "feature", YLabel: "feature", Columns: names("column ", 300), Rows: names("row ", 200), Values: normal(r, 200, 300), Diverging: true},
 		"heatmap_tall":   Heatmap{Title: "Tall", Columns: []string{"attention", "feed-forward", "embedding"}, Rows: names("token ", 60), Values: normal(r, 60, 3)},
 		"heatmap_limits": Heatmap{Title: "Weights from 0 to 1", Values: [][]float64{{0.25, 0.5}, {0, 0.3}}, Limits: []float64{0, 1}},
+		"heatmap_cells":  worded(12, 24),
+		"heatmap_crowd":  worded(60, 150),
 		"heatmap_nan":    Heatmap{Title: "Nothing", Values: [][]float64{{math.NaN(), math.NaN()}}},
 		"lines_linear":   Lines{Title: "Lines, marks, error bars", XLabel: "step", YLabel: "loss", Series: []Series{wave("plain", 60, 0), broken, errorsBars, marks}},
 		"lines_log":      Lines{Title: "A power law", XLabel: "parameters N", YLabel: "loss", LogX: true, LogY: true, Series: []Series{power, measured}},
@@ -177,6 +179,19 @@ func gallery() map[string]Figure {
 		"wiring_50":      wiring(r, 5, 8),
 		"wiring_small":   Wiring{Title: "Loops", Nodes: []WiringNode{{"a", 0}, {"b", 1}, {"c", 1}, {" d\n", 5}}, Edges: []WiringEdge{{0, 1, 1}, {1, 2, -0.5}, {2, 1, 0.4}, {3, 0, -2}, {1, 3, 0.7}, {2, 2, 1.5}, {0, 3, math.NaN()}}},
 	}
+}
+
+// worded is a heatmap with a text in each cell.
+func worded(rows, columns int) Heatmap {
+	h := Heatmap{Title: "The likeliest token", XLabel: "token", YLabel: "after", Limits: []float64{0, 1}}
+	for i := range rows {
+		h.Values, h.Cells = append(h.Values, nil), append(h.Cells, nil)
+		for j := range columns {
+			h.Values[i] = append(h.Values[i], float64(i)/float64(rows))
+			h.Cells[i] = append(h.Cells[i], []string{" the", "\n", "a", "extraordinarily long", ""}[(i+j)%5])
+		}
+	}
+	return h
 }
 
 func TestEveryKindIsDrawn(t *testing.T) {

@@ -112,6 +112,10 @@ func (h Heatmap) layout(t typesetter) picture {
 	rows, columns := len(h.Values), len(h.Values[0])
 	stepY := cellSide(rows, cellMost)
 	stepX := h.cellWidth(t, columns, stepY)
+	wide, high, texts := h.textCells(t)
+	if texts {
+		stepX, stepY = wide, high
+	}
 	width, height := stepX*float64(columns), stepY*float64(rows)
 	left, below := t.rowAxis(h.Rows, rows, stepY), t.columnAxis(h.Columns, columns, stepX)
 	colours := colouringOf(h.Values, h.Diverging)
@@ -130,6 +134,9 @@ func (h Heatmap) layout(t typesetter) picture {
 	return picture{x + width + barGap + bar.width, top + max(height+foot, bar.height+6), func(p painter) {
 		body := p.moved(x, top)
 		body.image(0, 0, width, height, colours.image(h.Values, int(math.Round(width*density)), int(math.Round(height*density))))
+		if texts {
+			h.paintCells(body, colours, stepX, stepY)
+		}
 		body.frame(0, 0, width, height, outline)
 		left.paintRows(body)
 		below.paintColumns(body.moved(0, height))

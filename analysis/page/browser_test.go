@@ -104,9 +104,13 @@ func (w window) checkHeatmap() {
 	assert.Equal(w.t, "", w.tooltip(), "next to figures")
 	w.point(area, 1, 30.5/40, 10.5/20)
 	assert.Equal(w.t, fmt.Sprintf("layer=10; position=30; value=%.6g", math.Sin(3)*math.Cos(6)), w.tooltip())
+	w.point(area, 2, 0.25, 0.75)
+	assert.Equal(w.t, "after=unembedding; token=Once; cell=<b>; value=1", w.tooltip())
+	assert.Equal(w.t, "␣the", w.text(`document.querySelector("figure.heatmap text.cell.dark").textContent`), "on a pale colour")
+	assert.Equal(w.t, "<b>", w.text(`document.querySelector("figure.heatmap text.cell.light").textContent`), "on a dark one")
 	var ends string
-	w.ask(`const t = [...document.querySelectorAll("figure.heatmap")[1].querySelectorAll(".tick + text")].map((e) => e.textContent); return t[0] + " to " + t.at(-1)`, &ends)
-	assert.Equal(w.t, "−2 to 2", ends, "the limits, whatever the values are")
+	w.ask(`const t = [...document.querySelectorAll("figure.heatmap")[1].querySelectorAll('.tick + text[x="19"]')].map((e) => e.textContent); return t[0] + " to " + t.at(-1)`, &ends)
+	assert.Equal(w.t, "-2 to 2", ends, "the limits, whatever the values are")
 	w.ask(`document.querySelector("figure.heatmap svg").dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowDown"}))`, nil)
 	assert.Equal(w.t, "writer=L0 feed-forward; token=,; value=2", w.tooltip(), "arrow keys go on from the last cell")
 }

@@ -20,7 +20,7 @@ func small() page.Page {
 	return page.Page{
 		Title: "All kinds of figures " + hostile, Subtitle: "with known values",
 		Sections: []page.Section{
-			{Heading: "Matrices", Text: "The first\nparagraph.\n\nThe second " + hostile, Figures: []figure.Figure{smallHeatmap(), sequential(20, 40)}},
+			{Heading: "Matrices", Text: "The first\nparagraph.\n\nThe second " + hostile, Figures: []figure.Figure{smallHeatmap(), sequential(20, 40), worded()}},
 			{Heading: "Charts", Figures: []figure.Figure{smallLines(), power(), smallBars()}},
 			{Heading: "Attention", Figures: []figure.Figure{smallAttention()}},
 			{Heading: "Wiring", Figures: []figure.Figure{smallWiring(), layered(4, 4)}},
@@ -35,6 +35,12 @@ func smallHeatmap() figure.Heatmap {
 		Rows: []string{"embedding", "L0 head 0", "L0 feed-forward"}, Columns: words[:6],
 		Values: [][]float64{{0.5, -1, 2, 0.25, 0, 1}, {1, 2, -3.25, 4, math.NaN(), -2}, {-0.125, 3, 1, -1, 2, 0.75}},
 	}
+}
+
+// worded is a heatmap of cells with texts.
+func worded() figure.Heatmap {
+	return figure.Heatmap{Title: "The likeliest token", XLabel: "token", YLabel: "after", Rows: []string{"embedding", "unembedding"}, Columns: words[:2],
+		Values: [][]float64{{0.25, 0.1}, {1, math.NaN()}}, Limits: []float64{0, 1}, Cells: [][]string{{" the", hostile}, {"<b>", ""}}}
 }
 
 // sequential is a heatmap of indices.

@@ -49,7 +49,7 @@ func dataOf(t *testing.T, html string) (kinds []string, data []map[string]any) {
 func TestEveryKindIsOnThePage(t *testing.T) {
 	html := htmlOf(t, small())
 	kinds, data := dataOf(t, html)
-	assert.Equal(t, []string{"heatmap", "heatmap", "lines", "lines", "bars", "attention", "wiring", "wiring", "table"}, kinds)
+	assert.Equal(t, []string{"heatmap", "heatmap", "heatmap", "lines", "lines", "bars", "attention", "wiring", "wiring", "table"}, kinds)
 	assert.Len(t, data, len(kinds)-1)
 	assert.Contains(t, html, `<td>L0 head 0</td><td>L1 head 0</td><td class="right">0.125</td>`)
 	assert.Contains(t, html, "<p>The first paragraph.</p>\n<p>The second")
@@ -59,15 +59,15 @@ func TestEveryKindIsOnThePage(t *testing.T) {
 func TestTextsAreEscaped(t *testing.T) {
 	p := small()
 	html := htmlOf(t, p)
-	drawn := 8 // figures with data; and the palette, and the script
+	drawn := 9 // figures with data; and the palette, and the script
 	assert.Equal(t, drawn+2, strings.Count(html, "<script"))
 	assert.Equal(t, drawn+2, strings.Count(html, "</script"))
 	assert.NotContains(t, html, "<b>")
 	assert.NotContains(t, html, "<!--")
 	assert.NotContains(t, html, "\u2028")
 	_, data := dataOf(t, html)
-	assert.Equal(t, []any{"Once", "␣upon", "␣a", "␣time", ",", "␣there", "␣was", "⏎", "</script><b>", "<!--", `\u2028`, "中文", `\xFF`, "∅"}, data[5]["tokens"])
-	assert.Equal(t, []any{"␣the", "L0 head 3", "feed-forward", hostile, "none"}, data[4]["labels"])
+	assert.Equal(t, []any{"Once", "␣upon", "␣a", "␣time", ",", "␣there", "␣was", "⏎", "</script><b>", "<!--", `\u2028`, "中文", `\xFF`, "∅"}, data[6]["tokens"])
+	assert.Equal(t, []any{"␣the", "L0 head 3", "feed-forward", hostile, "none"}, data[5]["labels"])
 	assert.Equal(t, words[8], p.Sections[2].Figures[0].(figure.Attention).Tokens[8], "the caller's figures are left as they are")
 	assert.Equal(t, " the", p.Sections[1].Figures[2].(figure.Bars).Labels[0])
 }

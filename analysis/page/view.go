@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/json"
 	"html/template"
+	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -90,6 +91,10 @@ func viewOf(f figure.Figure) (figureView, error) {
 	case figure.Heatmap:
 		v.Kind = "heatmap"
 		f.Rows, f.Columns = names(f.Rows), names(f.Columns)
+		f.Cells = slices.Clone(f.Cells)
+		for i, row := range f.Cells {
+			f.Cells[i] = names(row)
+		}
 		return v.with(f)
 	case figure.Lines:
 		v.Kind = "lines"

@@ -37,8 +37,24 @@ func Lens(m *Model, o LensOptions) (*Report, error) {
 	p.rename(p.Table.Title, "logit lens on "+a.what)
 	p.rename(fmt.Sprintf("Logit of id %d ", a.target), "Logit of "+m.word(a.target)+" ")
 	p.Table = lensTable(m, one, p.Table.Title)
+	r.addGrid(m, every.Grid(), ids)
 	r.Add("map", "At every token", "The probability of each token's true successor, read out after each writer.", every).labelTokens(m, ids)
 	return r, nil
+}
+
+// gridShown is how many tokens of a grid a terminal shows.
+const gridShown = 8
+
+// addGrid adds the likeliest tokens after each writer.
+func (r *Report) addGrid(m *Model, g *analysis.LensGrid, ids []int32) {
+	g.Spell = m.text
+	p := r.Add("grid", "What it would say", "The likeliest next token at every token, read out after each writer, and its probability.", g)
+	p.labelTokens(m, ids)
+	if len(ids) > gridShown {
+		brief := g.Last(gridShown).Table()
+		brief.Title += fmt.Sprintf(", at the last %d tokens", gridShown)
+		p.Brief = &brief
+	}
 }
 
 // lensTable lists a lens' points with the likeliest tokens in words.

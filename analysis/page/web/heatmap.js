@@ -14,9 +14,27 @@ function cellSizes(data, rows, columns) {
   return columns * square >= bodyMost / 3 && square > high / 2 ? [Math.min(wide, square), high] : [wide, high];
 }
 
+// textCells are the cells' sizes if they have texts that can be read, else null.
+function textCells(data) {
+  if (!data.cells || data.cells.length * 20 > 2000) return null;
+  const wanted = Math.ceil(Math.max(20, ...data.cells.map((row) => widest(row, 11) + 6)));
+  const width = Math.min(wanted, 80, Math.floor(2000 / data.cells[0].length));
+  return width >= 20 ? [width, 20] : null;
+}
+
+// writeCells writes the cells' texts, light ones on dark colours.
+function writeCells(body, data, colours, stepX, stepY) {
+  data.cells.forEach((row, i) => row.forEach((text, j) => {
+    const v = data.values[i][j], rgb = finite(v) ? parseInt(colours.of(v).slice(1), 16) : 0xffffff;
+    const luma = 0.299 * (rgb >> 16) + 0.587 * ((rgb >> 8) & 255) + 0.114 * (rgb & 255);
+    const place = { x: (j + 0.5) * stepX, y: (i + 0.5) * stepY, "text-anchor": "middle" };
+    svg(body, "text", { ...place, class: finite(v) ? (luma < 140 ? "cell light" : "cell dark") : "cell" }, cut(text, stepX - 6, 11));
+  }));
+}
+
 function heatmap(parent, data, colours = colouring(data.values, data.diverging, false, data.limits)) {
   const rows = data.values.length, columns = data.values[0].length;
-  const [stepX, stepY] = cellSizes(data, rows, columns);
+  const texts = textCells(data), [stepX, stepY] = texts || cellSizes(data, rows, columns);
   const width = stepX * columns, height = stepY * rows;
   const left = rowNames(data.rows, rows, stepY), foot = columnNames(data.columns, columns, stepX);
   const x = left.room + (data.y_label ? 22 : 0), top = 8;
@@ -26,6 +44,7 @@ function heatmap(parent, data, colours = colouring(data.values, data.diverging, 
   const body = svg(picture, "g", { transform: `translate(${x} ${top})` });
   const pixels = raster(data.values, colours, Math.max(1, Math.ceil(2 * width)), Math.max(1, Math.ceil(2 * height)));
   svg(body, "image", { class: "pixels", width, height, preserveAspectRatio: "none", href: pixels.toDataURL() });
+  if (texts) writeCells(body, data, colours, stepX, stepY);
   left.draw(body);
   foot.draw(svg(body, "g", { transform: `translate(0 ${height})` }));
   if (data.x_label) svg(body, "text", { x: Math.max(width / 2, textWidth(data.x_label) / 2 - x), y: height + foot.room + 9, "text-anchor": "middle" }, data.x_label);
@@ -61,7 +80,9 @@ function cellsAnswer(picture, body, data, stepX, stepY) {
       mark.setAttribute("y", row * stepY);
       mark.setAttribute("visibility", "visible");
     }
-    return [[data.y_label || "row", rowNames[row]], [data.x_label || "column", columnNames[column]], ["value", number(data.values[row][column], 6)]];
+    const lines = [[data.y_label || "row", rowNames[row]], [data.x_label || "column", columnNames[column]], ["value", number(data.values[row][column], 6)]];
+    if (data.cells) lines.splice(2, 0, ["cell", data.cells[row][column]]);
+    return lines;
   };
   const hide = () => {
     for (const mark of marks) mark.setAttribute("visibility", "hidden");

@@ -1,0 +1,73 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/figure"
+)
+
+// LensGrid is what the logit lens says of every token of a run: the likeliest next token after each
+// writer, with its probability (nostalgebraist 2020, the grid of layers and positions).
+type LensGrid struct {
+	After []string       `json:"after"` // writers
+	IDs   []int32        `json:"ids"`   // of all tokens
+	Top   [][]Prediction `json:"top"`   // [writer][token]
+	// Spell is how a token is written in the table and the figure; nil: its id.
+	Spell func(id int) string `json:"-"`
+}
+
+// Grid is the likeliest tokens of the same pass.
+func (m *LensMap) Grid() *LensGrid { return &LensGrid{After: m.After, IDs: m.IDs, Top: m.top} }
+
+// Last is the grid of the last n tokens, all of them if there are no more.
+func (g *LensGrid) Last(n int) *LensGrid {
+	first := max(0, len(g.IDs)-n)
+	last := &LensGrid{After: g.After, IDs: g.IDs[first:], Spell: g.Spell}
+	for _, row := range g.Top {
+		last.Top = append(last.Top, row[first:])
+	}
+	return last
+}
+
+func (g *LensGrid) spell(id int) string {
+	if g.Spell == nil {
+		return fmt.Sprint(id)
+	}
+	return g.Spell(id)
+}
+
+// Table has a row for each writer and a column for each token.
+func (g *LensGrid) Table() figure.Table {
+	t := figure.Table{Title: "likeliest next token", Header: []string{"after"}, Align: "l"}
+	for _, id := range g.IDs {
+		t.Header = append(t.Header, g.spell(int(id)))
+	}
+	for i, after := range g.After {
+		row := []string{after}
+		for _, p := range g.Top[i] {
+			row = append(row, fmt.Sprintf("%s %.2f", g.spell(p.ID), p.Probability))
+		}
+		t.Row(row...)
+	}
+	return t
+}
+
+// Figures is the grid, coloured by the likeliest token's probability.
+func (g *LensGrid) Figures() []figure.Figure {
+	h := figure.Heatmap{Title: "Logit lens: the likeliest next token, by its probability", XLabel: "token", YLabel: "after", Rows: g.After, Limits: unit()}
+	for t := range g.IDs {
+		h.Columns = append(h.Columns, fmt.Sprint(t))
+	}
+	for _, row := range g.Top {
+		var values []float64
+		var cells []string
+		for _, p := range row {
+			values, cells = append(values, p.Probability), append(cells, g.spell(p.ID))
+		}
+		h.Values, h.Cells = append(h.Values, values), append(h.Cells, cells)
+	}
+	return []figure.Figure{h}
+}
+
+// unit is the limits of colours for scores that lie in [0, 1], so that figures of several models compare.
+func unit() []float64 { return []float64{0, 1} }
