@@ -90,10 +90,9 @@ func productNorms(a, b *directions, m linear.Chain) *mat.Dense {
 	if !scalar {
 		a = a.through(m)
 	}
-	var squares mat.Dense
-	squares.Mul(a.pack(), b.pack().T())
-	squares.Apply(func(_, _ int, square float64) float64 { return math.Abs(scale) * math.Sqrt(max(0, square)) }, &squares)
-	return &squares
+	squares := times(a.pack(), b.pack().T())
+	squares.Apply(func(_, _ int, square float64) float64 { return math.Abs(scale) * math.Sqrt(max(0, square)) }, squares)
+	return squares
 }
 
 // Alignment is how much of what is written at one place is read at another: of the weights

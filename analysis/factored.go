@@ -1,6 +1,10 @@
 package analysis
 
-import "gonum.org/v1/gonum/mat"
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/internal/matmul"
+)
 
 // Factored is a matrix of low rank as the product of two thin ones, Left Right.
 type Factored struct {
@@ -24,11 +28,18 @@ func (f Factored) Swapped() *mat.Dense {
 	return times(f.Right, f.Left)
 }
 
-// times is a product of matrices, in the order that takes the fewest operations.
-func times(factors ...mat.Matrix) *mat.Dense {
-	var p mat.Dense
-	p.Product(factors...)
-	return &p
+// times is the product of two matrices or of three, these in the order that takes fewer operations.
+func times(a, b mat.Matrix, more ...mat.Matrix) *mat.Dense {
+	if len(more) == 0 {
+		return matmul.Mul(a, b)
+	}
+	c := more[0]
+	m, k := a.Dims()
+	n, p := c.Dims()
+	if m*n*(k+p) <= k*p*(m+n) {
+		return matmul.Mul(matmul.Mul(a, b), c)
+	}
+	return matmul.Mul(a, matmul.Mul(b, c))
 }
 
 // triangle is R [k, k] of w = Q R [n, k]: with Q's columns orthonormal, ||w x|| = ||R x|| for

@@ -25,8 +25,7 @@ func newVocabulary(f *Folded, carry *carrier) *vocabulary {
 	v := &vocabulary{f, carry, f.leave(), embed, embed, embed}
 	if !f.c.TieEmbeddings || f.c.MuP != nil {
 		unembedding := f.unembedding() // [F, V]
-		v.through, v.unembed = &mat.Dense{}, gramOfRows(unembedding)
-		v.through.Mul(unembedding, table)
+		v.through, v.unembed = times(unembedding, table), gramOfRows(unembedding)
 	}
 	return v
 }

@@ -1,9 +1,13 @@
 package analysis
 
-import "gonum.org/v1/gonum/mat"
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/internal/matmul"
+)
 
 // gramBlock is the number of rows of a Gram matrix that are computed at a time.
-const gramBlock = 64
+const gramBlock = 192
 
 // gramOfRows is w w^T [n, n] of w [n, m].
 func gramOfRows(w *mat.Dense) *mat.Dense {
@@ -23,7 +27,7 @@ func gram(n int, rows func(from, to int) mat.Matrix) *mat.Dense {
 	g := mat.NewDense(n, n, nil)
 	for from := 0; from < n; from += gramBlock {
 		to := min(from+gramBlock, n)
-		g.Slice(from, to, from, n).(*mat.Dense).Mul(rows(from, to), rows(from, n).T())
+		g.Slice(from, to, from, n).(*mat.Dense).Copy(matmul.Mul(rows(from, to), rows(from, n).T()))
 	}
 	for i := range n {
 		for j := range i {

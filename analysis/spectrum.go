@@ -44,20 +44,24 @@ func spectrumOf(e end) (Spectrum, subspace, error) {
 	if !finiteMatrix(gram) {
 		return Spectrum{}, subspace{}, check.Value(fmt.Sprintf("singular values of %d x %d entries", d, m), "finite entries", "some that are not")
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(mat.NewSymDense(d, gram.RawMatrix().Data), true) {
-		return Spectrum{}, subspace{}, check.Value(fmt.Sprintf("singular values of %d x %d entries", d, m), "convergence", "none")
+	fail := check.Value(fmt.Sprintf("singular values of %d x %d entries", d, m), "convergence", "none")
+	kept := mat.DenseCopyOf(gram)
+	eigen, ok := newSymmetric(gram)
+	if !ok {
+		return Spectrum{}, subspace{}, fail
 	}
-	energies := eigen.Values(nil)
+	energies := slices.Clone(eigen.values)
 	slices.Reverse(energies)
 	energies = energies[:min(d, m)]
 	for i, e := range energies {
 		energies[i] = max(0, e)
 	}
 	s := newSpectrum(energies, d)
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	return s, subspaceOf(&vectors, s.Directions), nil
+	space, ok := subspaceOf(eigen, kept, s.Directions)
+	if !ok {
+		return s, space, fail
+	}
+	return s, space, nil
 }
 
 // newSpectrum is that of squared singular values, descending.
@@ -81,16 +85,37 @@ func newSpectrum(energies []float64, dimensions int) Spectrum {
 	return s
 }
 
-// subspaceOf is the span of the last k of orthonormal columns u [D, D].
-func subspaceOf(u *mat.Dense, k int) subspace {
-	d, _ := u.Dims()
+// subspaceOf is the span of the eigenvectors of the k largest eigenvalues of gram: of these, or of the
+// others, P = I - P', whichever are fewer.
+func subspaceOf(eigen *symmetric, gram *mat.Dense, k int) (subspace, bool) {
+	d := eigen.n
+	space := subspace{dimensions: d, directions: k}
 	if k == 0 {
-		return subspace{dimensions: d}
+		return space, true
 	}
-	var p mat.Dense
-	top := u.Slice(0, d, d-k, d)
-	p.Mul(top, top.T())
-	return subspace{d, k, p.RawMatrix().Data}
+	if rest := d - k; rest > 0 && rest < k {
+		u, ok := eigen.vectors(0, rest)
+		if ok {
+			p := gramOfRows(u)
+			p.Scale(-1, p)
+			for i := range d {
+				p.Set(i, i, 1+p.At(i, i))
+			}
+			space.projector = p.RawMatrix().Data
+			return space, true
+		}
+	} else if u, ok := eigen.vectors(rest, d); ok {
+		space.projector = gramOfRows(u).RawMatrix().Data
+		return space, true
+	}
+	var whole mat.EigenSym // slower, and finds them whatever the matrix
+	if !whole.Factorize(mat.NewSymDense(d, gram.RawMatrix().Data), true) {
+		return space, false
+	}
+	var u mat.Dense
+	whole.VectorsTo(&u)
+	space.projector = gramOfRows(u.Slice(0, d, d-k, d).(*mat.Dense)).RawMatrix().Data
+	return space, true
 }
 
 // overlap is the mean squared cosine of the principal angles between two subspaces (Björck &

@@ -56,7 +56,7 @@ type Overlap struct {
 
 // FindSubspaces measures what the sites of a model read and write. Of a stream with D
 // directions it takes about 4L+3 eigenvalue problems of D x D, as many at a time as there are
-// cores: a minute or two for the size of GPT-2 small on two.
+// cores: some 20 seconds for the size of GPT-2 small on two.
 func FindSubspaces(store *graph.Store, c models.Spec) (*Subspaces, error) {
 	f, err := foldFor(AnalysisSubspaces, store, c)
 	if err != nil {

@@ -123,8 +123,7 @@ func connect(w, r end, maps linear.Chain) *VirtualWeights {
 	}
 	v.out, v.in = maps.Rows(w.weights()), r.weights()
 	if v.Rows*v.Columns <= listedWeights {
-		var m mat.Dense
-		m.Mul(v.out, v.in.T())
+		m := times(v.out, v.in.T())
 		for i := range v.Rows {
 			v.Values = append(v.Values, m.RawRowView(i))
 		}
@@ -137,9 +136,7 @@ func (v *VirtualWeights) Matrix() (*mat.Dense, error) {
 	if v.out == nil {
 		return nil, check.Value(fmt.Sprintf("virtual weights of %s and %s", v.Writer, v.Reader), fmt.Sprintf("at most %d entries", matrixWeights), fmt.Sprintf("%d x %d: take a head, or ask for Norm", v.Rows, v.Columns))
 	}
-	var m mat.Dense
-	m.Mul(v.out, v.in.T())
-	return &m, nil
+	return times(v.out, v.in.T()), nil
 }
 
 // Table says how strong the connection is.
