@@ -64,6 +64,7 @@ func TestCommandsOnATerminal(t *testing.T) {
 	require.Zero(t, code, screen)
 
 	t.Run("every command", func(t *testing.T) { everyCommand(t, h) })
+	t.Run("serve", func(t *testing.T) { serveOnATerminal(t, h) })
 	t.Run("bar", func(t *testing.T) { theBar(t, h) })
 	t.Run("width", func(t *testing.T) { theWidth(t, h) })
 	t.Run("Ctrl-C", func(t *testing.T) { ctrlC(t, h) })
@@ -79,6 +80,7 @@ func everyCommand(t *testing.T, h workspace) {
 		"train":    {{"-config", "tiny.yaml", "-resume", "auto", "-out", "run"}, {"-h"}},
 		"generate": {{"-checkpoint", "run", "-prompt", "line ", "-tokens", "20"}, {"-h"}},
 		"eval":     {{"-checkpoint", "run", "-tokens", "256"}, {"-h"}},
+		"serve":    {{"-h"}}, // serveOnATerminal has the rest
 		"models":   {nil, {"-residuals"}, {"-memory"}, {"-h"}},
 		"compare":  {{"-config", "tiny.yaml", "-budget", "tokens=2560", "-lr", "1e-3,1e-2", "-out", "compared"}, {"-h"}},
 		"convert":  {{"-checkpoint", "run", "-format", "huggingface", "-out", "converted"}, {"-h"}},
@@ -99,6 +101,16 @@ func everyCommand(t *testing.T, h workspace) {
 			assert.NotContains(t, terminal.Raw(), "internal error", "%s %v", name, args)
 		}
 	}
+}
+
+// serveOnATerminal: it says where it answers, and Ctrl-C ends it.
+func serveOnATerminal(t *testing.T, h workspace) {
+	terminal := h.start(t, 160, "serve", "-checkpoint", "run", "-listen", "127.0.0.1:0")
+	terminal.Await("address", func(screen string) bool { return strings.Contains(screen, "serving run at http://127.0.0.1:") })
+	terminal.Type("\x03")
+	code, screen := terminal.Wait()
+	assert.Zero(t, code, screen)
+	assert.NotContains(t, terminal.Raw(), "internal error")
 }
 
 // theBar: one bar, redrawn in its place, with news above it in the order in which they came.

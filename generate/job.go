@@ -26,9 +26,11 @@ type job struct {
 	scored  []Token // of the prompt, with Request.PromptLogProbs, until all are
 	scoring bool
 	tokens  int // generated
+	// answering tells that the prompt has been emitted, where it is to be.
+	answering bool
 
-	abandoned atomic.Bool // the caller has gone
-	begun     atomic.Pointer[time.Time]
+	abandoned atomic.Bool               // the caller has gone
+	begun     atomic.Pointer[time.Time] // when the first token was drawn
 
 	mu     sync.Mutex
 	events []event
@@ -47,7 +49,7 @@ type event struct {
 func (g *Generator) newJob(r Request, prompt []int32) *job {
 	j := &job{g: g, request: r, prompt: prompt, draw: newSampler(r, prompt), news: make(chan struct{}, 1)}
 	j.text = g.text(r, func(p Piece) error {
-		j.tell(func() { j.events = append(j.events, event{piece: p, prompt: j.begun.Load() == nil}) })
+		j.tell(func() { j.events = append(j.events, event{piece: p, prompt: !j.answering}) })
 		return nil
 	})
 	return j
@@ -96,8 +98,7 @@ func (j *job) start() {
 // begin ends the prompt, whose tokens are emitted with it where they have been scored.
 func (j *job) begin(scored []Token) {
 	_ = j.text.prompt(j.prompt, scored, j.request.Echo)
-	now := time.Now()
-	j.begun.Store(&now)
+	j.answering = true
 	if j.request.Tokens == 0 {
 		j.finish(StopTokens)
 		return
@@ -173,6 +174,10 @@ func (j *job) finishScoring() {
 
 // extend draws a token.
 func (j *job) extend(logits []float32) {
+	if j.begun.Load() == nil {
+		now := time.Now()
+		j.begun.Store(&now)
+	}
 	id := j.draw.next(logits[:j.g.drawn()])
 	if j.g.tokenizer != nil && id == j.g.tokenizer.BOS() {
 		j.finish(StopDocument)
