@@ -59,7 +59,7 @@ func (c *Circuits) Figures() []figure.Figure {
 
 // scores maps a score of the heads.
 func (c *Circuits) scores(title string, score func(HeadCircuits) float64) figure.Heatmap {
-	m := figure.Heatmap{Title: title, XLabel: "head", YLabel: "layer", Diverging: true}
+	m := figure.Heatmap{Title: title, XLabel: "head", YLabel: "layer", Diverging: true, Limits: []float64{-1, 1}}
 	for l := range c.Layers {
 		row := make([]float64, c.Each)
 		for h := range row {

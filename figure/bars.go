@@ -76,8 +76,10 @@ func (b Bars) layout(t typesetter) picture {
 			for i, v := range series.Values {
 				middle := (float64(i)+0.5)*rows.step + (float64(s)-float64(len(rows.series)-1)/2)*rows.pitch
 				scale.paintBar(body, v, middle, rows.thick, b.color(s, v))
+				reach := b.errorOf(rows, i)
+				scale.paintError(body, v, reach, middle)
 				if max(rows.pitch, left.step/float64(len(rows.series))) >= labelPitch {
-					scale.paintNumber(body, v, middle, b.number(v))
+					scale.paintNumber(body, v+math.Copysign(reach, v), middle, b.number(v))
 				}
 			}
 		}
@@ -87,6 +89,14 @@ func (b Bars) layout(t typesetter) picture {
 		body.axisLabels(b.YLabel, "", barsWidth, height, foot-labelMargin, x)
 		legend.paint(body.moved(barsWidth+12, 0))
 	}}
+}
+
+// errorOf is the half-length of a bar's error bar, 0 for none: where bars are pooled there are none.
+func (b Bars) errorOf(rows barRows, i int) float64 {
+	if len(b.Errors) != len(rows.series[0].Values) || !finite(b.Errors[i]) {
+		return 0
+	}
+	return math.Abs(b.Errors[i])
 }
 
 // legend lays out the series' names; a single series has none.
@@ -119,10 +129,12 @@ func (b Bars) number(v float64) string {
 // scale is the axis of the bars' lengths: 0 is in it, and room for the numbers at their ends.
 func (b Bars) scale() scale {
 	low, high := 0.0, 0.0
-	for _, s := range b.series() {
-		for _, v := range s.Values {
+	rows := barRows{series: b.series()}
+	for _, s := range rows.series {
+		for i, v := range s.Values {
 			if finite(v) {
-				low, high = min(low, v), max(high, v)
+				reach := b.errorOf(rows, i)
+				low, high = min(low, v-reach), max(high, v+reach)
 			}
 		}
 	}
@@ -145,6 +157,18 @@ func (s scale) paintBar(p painter, v, y, thick float64, c color.Color) {
 	if finite(v) {
 		zero, end := s.at(0), s.at(v)
 		p.fill(min(zero, end), y-thick/2, max(0.5, math.Abs(end-zero)), thick, c)
+	}
+}
+
+// paintError draws the error bar of v.
+func (s scale) paintError(p painter, v, reach, y float64) {
+	if !finite(v) || reach == 0 {
+		return
+	}
+	const end = 3 // half of the strokes at its ends
+	low, high := s.at(v-reach), s.at(v+reach)
+	for _, l := range [][2][2]float64{{{low, y}, {high, y}}, {{low, y - end}, {low, y + end}}, {{high, y - end}, {high, y + end}}} {
+		p.line([][2]float64{l[0], l[1]}, black, 1)
 	}
 }
 

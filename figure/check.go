@@ -101,6 +101,9 @@ func (b Bars) check() error {
 	if len(b.Series) > 0 && len(b.Values) > 0 {
 		return errors.Errorf("figure: bars %q: want Values or Series, got both", b.Title)
 	}
+	if b.Errors != nil && len(b.Errors) != len(b.Values) {
+		return errors.Errorf("figure: bars %q: want %d errors, one a value, got %d (nil: none)", b.Title, len(b.Values), len(b.Errors))
+	}
 	for _, s := range b.series() {
 		if len(s.Values) == 0 {
 			return errors.Errorf("figure: bars %q: want at least one value, got none", b.Title)

@@ -90,6 +90,25 @@ func TestHeatmapLimits(t *testing.T) {
 	}
 }
 
+// TestBarErrors: an error bar reaches as far to both sides of its bar's end as it says.
+func TestBarErrors(t *testing.T) {
+	b := Bars{Labels: []string{"", ""}, Values: []float64{1, 0.5}, Errors: []float64{1, 0}}
+	s := b.scale()
+	assert.Greater(t, s.high, 2.0)
+	without := b
+	without.Errors = nil
+	assert.Less(t, without.scale().high, 1.5)
+	picture := pixels(t, b)
+	left, right := picture.Bounds().Max.X, 0
+	y := int(density * (margin + 0.5*barPitch))
+	for x := range picture.Bounds().Max.X {
+		if nrgba(picture.At(x, y)) == black {
+			left, right = min(left, x), max(right, x)
+		}
+	}
+	assert.InDelta(t, density*(s.at(2)-s.at(0)), float64(right-left), 4)
+}
+
 // TestHeatmapCells: each cell's text is written in it, dark on pale colours and light on dark ones; texts that could not
 // be read are left out.
 func TestHeatmapCells(t *testing.T) {

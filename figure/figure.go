@@ -67,6 +67,7 @@ type Bars struct {
 	Labels []string    `json:"labels"`
 	Values []float64   `json:"values"`           // one a label; NaN: no bar. nil with Series
 	Series []BarSeries `json:"series,omitempty"` // in the place of Values
+	Errors []float64   `json:"errors,omitempty"` // half-lengths of error bars of Values; nil: none
 	Format string      `json:"format,omitempty"` // of the number at a bar's end, such as "%.1f"; "": four digits
 }
 

@@ -30,6 +30,7 @@ func TestCheck(t *testing.T) {
 		`figure: lines "m": want at least one series, got none`:                                                          Panels{Title: "p", Charts: []Lines{{Title: "m"}}},
 		`figure: bars "b": want 1 labels, one a value, got 0`:                                                            Bars{Title: "b", Values: one[0]},
 		`figure: bars "b": want at least one value, got none`:                                                            Bars{Title: "b"},
+		`figure: bars "b": want 1 errors, one a value, got 2 (nil: none)`:                                                Bars{Title: "b", Labels: []string{"l"}, Values: one[0], Errors: []float64{1, 2}},
 		`figure: bars "b": want Values or Series, got both`:                                                              Bars{Title: "b", Labels: []string{"l"}, Values: one[0], Series: []BarSeries{{Values: one[0]}}},
 		`figure: bars "b": want 2 labels, one a value, got 1`:                                                            Bars{Title: "b", Labels: []string{"l"}, Series: []BarSeries{{Values: one[0]}, {Values: []float64{1, 2}}}},
 		`figure: attention "a": want at least one token and head, got 0 tokens and 0 patterns`:                           Attention{Title: "a"},

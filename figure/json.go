@@ -145,10 +145,13 @@ type plainBars Bars
 type barsJSON struct {
 	plainBars
 	Values floats `json:"values"`
+	Errors floats `json:"errors,omitempty"`
 }
 
 // MarshalJSON writes the bars, null for what is not finite.
-func (b Bars) MarshalJSON() ([]byte, error) { return json.Marshal(barsJSON{plainBars(b), b.Values}) }
+func (b Bars) MarshalJSON() ([]byte, error) {
+	return json.Marshal(barsJSON{plainBars(b), b.Values, b.Errors})
+}
 
 // UnmarshalJSON reads bars, null as NaN.
 func (b *Bars) UnmarshalJSON(text []byte) error {
@@ -157,7 +160,7 @@ func (b *Bars) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	*b = Bars(read.plainBars)
-	b.Values = read.Values
+	b.Values, b.Errors = read.Values, read.Errors
 	return nil
 }
 

@@ -19,6 +19,8 @@ type AblateOptions struct {
 	Names  []string // activations, names or globs, that are set to 0 together; none: all heads and all writers, in turn
 	At     cache.At // the entries of Names; nil: all
 	Top    int      // how many of the largest effects a terminal lists; 0: 20
+	// Prompts are in the place of Prompt: effects of Names, without them of all heads, are averaged over them.
+	Prompts []string
 }
 
 // Ablate reports what the model loses when activations are set to 0.
@@ -26,27 +28,75 @@ func Ablate(m *Model, o AblateOptions) (*Report, error) {
 	if len(o.Names) == 0 && len(o.At) > 0 {
 		return nil, check.Value("at", "names of activations with it", "none")
 	}
+	if o.Prompts != nil {
+		return ablateOver(m, o)
+	}
 	ids, err := o.Prompt.read(m, 2, false)
 	if err != nil {
 		return nil, err
 	}
-	s := ablation{m, ids, analysis.NextTokenLoss()}
-	if o.Target.Given() {
-		run, err := m.run(ids, nil)
-		if err != nil {
-			return nil, err
-		}
-		a, err := o.Target.find(m, run)
-		if err != nil {
-			return nil, err
-		}
-		s.metric = a.metric()
+	s, err := o.on(m, ids)
+	if err != nil {
+		return nil, err
 	}
 	r := on(m, analysis.AnalysisAblate, "Ablation", ids)
 	if len(o.Names) > 0 {
 		return r, s.addNamed(r, o.Names, o.At)
 	}
 	return r, s.addSweeps(r, cmp.Or(o.Top, defaultTop))
+}
+
+// ablateOver averages effects over prompts.
+func ablateOver(m *Model, o AblateOptions) (*Report, error) {
+	averages, err := overPrompts(m, o.Prompts, o.Prompt, 2, func(ids []int32) ([]value, error) {
+		s, err := o.on(m, ids)
+		if err != nil {
+			return nil, err
+		}
+		if len(o.Names) > 0 {
+			one, err := analysis.Ablate(m.Store, m.Spec, ids, o.Names, o.At, s.metric)
+			if err != nil {
+				return nil, err
+			}
+			return []value{{strings.Join(o.Names, ", "), one.Effect[0][0]}}, nil
+		}
+		each, err := analysis.AblateHeads(m.Store, m.Spec, ids, s.metric)
+		if err != nil {
+			return nil, err
+		}
+		var values []value
+		for i, row := range each.Effect {
+			for j, v := range row {
+				values = append(values, value{each.Rows[i] + " head " + each.Columns[j], v})
+			}
+		}
+		return values, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	what := "change of the loss"
+	if o.Target.Given() {
+		what = "change of the logit"
+	}
+	r := on(m, analysis.AnalysisAblate, "Ablation", nil)
+	r.addAverages("average", "Ablation", "What is named is set to 0 at all tokens of each prompt: how the metric changes.", what, averages, o.Top)
+	return r, nil
+}
+
+// on says what is measured on a prompt.
+func (o AblateOptions) on(m *Model, ids []int32) (ablation, error) {
+	s := ablation{m, ids, analysis.NextTokenLoss()}
+	if !o.Target.Given() {
+		return s, nil
+	}
+	run, err := m.run(ids, nil)
+	if err != nil {
+		return s, err
+	}
+	a, err := o.Target.find(m, run)
+	s.metric = a.metric()
+	return s, err
 }
 
 // ablation is on what activations are set to 0, and what is measured.

@@ -18,7 +18,8 @@ type AttributeOptions struct {
 	Prompt
 	Target
 	Place
-	Top int // how many of the largest contributions are listed; 0: 20
+	Top     int      // how many of the largest contributions are listed; 0: 20
+	Prompts []string // in the place of Prompt: contributions are averaged over them, each to the logit of its own run
 }
 
 // Attribute reports a logit as a sum over all that wrote to the stream.
@@ -26,6 +27,9 @@ func Attribute(m *Model, o AttributeOptions) (*Report, error) {
 	at, err := o.Place.in(m.Spec)
 	if err != nil {
 		return nil, err
+	}
+	if o.Prompts != nil {
+		return attributeOver(m, o, at)
 	}
 	ids, err := o.Prompt.read(m, 1, false)
 	if err != nil {
@@ -44,6 +48,33 @@ func Attribute(m *Model, o AttributeOptions) (*Report, error) {
 		"Each head, neuron, expert, table or bias that writes to the residual stream adds its term to a logit. The terms add up to the model's own.", attribution)
 	p.rename(p.Table.Title, a.metric().Name)
 	p.Table = largestContributions(attribution, at, cmp.Or(o.Top, defaultTop), p.Table.Title)
+	return r, nil
+}
+
+// attributeOver averages contributions over prompts.
+func attributeOver(m *Model, o AttributeOptions, at place) (*Report, error) {
+	averages, err := overPrompts(m, o.Prompts, o.Prompt, 1, func(ids []int32) ([]value, error) {
+		d, a, err := o.Target.decompose(m, ids)
+		if err != nil {
+			return nil, err
+		}
+		attribution, err := d.Attribute(a.token, a.target, a.against)
+		if err != nil {
+			return nil, err
+		}
+		var values []value
+		for _, c := range attribution.Contributions {
+			if at.hasPart(c.Writer, c.Part, c.Index) {
+				values = append(values, value{c.Name(), c.Value})
+			}
+		}
+		return append(values, value{"norms' biases", attribution.Constant}), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := on(m, analysis.AnalysisAttribute, "Attribution", nil)
+	r.addAverages("average", "What wrote the logits", "Each term's contribution to the logit of each prompt's target.", "contribution to the logit", averages, o.Top)
 	return r, nil
 }
 

@@ -3,7 +3,9 @@ package analyze
 import (
 	"errors"
 	"flag"
+	"io"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 
@@ -17,6 +19,26 @@ func promptFlags(flags *flag.FlagSet, p *report.Prompt, note string) {
 	textFlag(flags, &p.Text, "prompt", "let the model read `TEXT`; without, "+strconv.Quote(report.DefaultPrompt)+note)
 	idsFlag(flags, &p.IDs, "ids", "let the model read token ids `1,2,3`, in the place of -prompt"+note)
 	notFlag(flags, &p.NoBOS, "bos", "begin -prompt's tokens with the one that begins documents, as in training; -bos=false: don't")
+}
+
+// listFlag declares the file of prompts that an analysis averages over.
+func listFlag(flags *flag.FlagSet, prompts *[]string) {
+	const most = 4 << 20 // bytes
+	flags.Func("prompts", "average over the prompts of `FILE`, each line's text; of a .jsonl, each line's string, or its object's \"prompt\"", func(path string) error {
+		f, err := os.Open(path)
+		if err != nil {
+			return cli.Usage(err)
+		}
+		defer f.Close()
+		text, err := io.ReadAll(io.LimitReader(f, most+1))
+		if err == nil && len(text) > most {
+			err = cli.Usagef("%s: want at most %d MiB, got more", path, most>>20)
+		}
+		if err == nil {
+			*prompts, err = cli.Prompts(path, string(text))
+		}
+		return cli.Usage(err)
+	})
 }
 
 // onlyWhereMixed is the note on the prompt of an analysis of weights.

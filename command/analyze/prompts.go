@@ -19,6 +19,7 @@ func attribute(zoo models.Zoo) cli.Command {
 		Example: []string{
 			"go run ./cmd/analyze attribute -checkpoint runs/quickstart",
 			`go run ./cmd/analyze attribute -checkpoint runs/quickstart -prompt "if err != " -target n -against e -out /tmp/attribute`,
+			"go run ./cmd/analyze attribute -checkpoint runs/quickstart -prompts prompts.txt    # means over prompts, standard errors",
 		},
 		Notes: []string{
 			"Direct logit attribution (Elhage et al. 2021): the terms add up to the model's own logit,",
@@ -27,6 +28,7 @@ func attribute(zoo models.Zoo) cli.Command {
 	}, report.Attribute, func(flags *flag.FlagSet, o *report.AttributeOptions) {
 		promptFlags(flags, &o.Prompt, "")
 		targetFlags(flags, &o.Target)
+		listFlag(flags, &o.Prompts)
 		againstFlag(flags, &o.Target)
 		placeFlags(flags, &o.Place)
 		topFlag(flags, &o.Top, "list the `N` largest contributions")
@@ -129,6 +131,7 @@ func ablate(zoo models.Zoo) cli.Command {
 	}, report.Ablate, func(flags *flag.FlagSet, o *report.AblateOptions) {
 		promptFlags(flags, &o.Prompt, "")
 		targetFlags(flags, &o.Target)
+		listFlag(flags, &o.Prompts)
 		againstFlag(flags, &o.Target)
 		flags.Var((*cli.List)(&o.Names), "names", "set the activations of name or glob `G` to 0, such as blocks.*.attention.heads, all together; may be repeated")
 		atFlag(flags, &o.At, "at", "of -names, set the entries `AXIS=N,...` alone, such as head=3,token=5")

@@ -4,7 +4,7 @@ const barLength = 480, barPitch = 20; // px
 
 function bars(parent, data) {
   const short = data.labels.map((label) => cut(label, 250));
-  const left = Math.ceil(widest(short)) + 10, scale = barScale(data.values);
+  const left = Math.ceil(widest(short)) + 10, scale = barScale(data.values, data.errors);
   const height = barPitch * data.values.length, foot = 26 + (data.y_label ? 20 : 0);
   const titleRoom = data.y_label ? Math.max(0, textWidth(data.y_label) / 2 - left - barLength / 2) : 0;
   const picture = drawing(parent, left + barLength + 16, height + foot + 4, heading(parent));
@@ -13,7 +13,7 @@ function bars(parent, data) {
   const zero = scale.at(0);
   const drawn = data.values.map((v, i) => {
     svg(body, "text", { x: -7, y: (i + 0.5) * barPitch, "text-anchor": "end" }, short[i]);
-    return finite(v) ? drawBar(body, v, i, scale) : null;
+    return finite(v) ? drawBar(body, v, i, scale, reachOf(data.errors, i)) : null;
   });
   svg(body, "line", { class: "tick", x1: zero, x2: zero, y1: 0, y2: height });
   if (data.y_label) svg(body, "text", { x: barLength / 2 + titleRoom, y: height + 34, "text-anchor": "middle" }, data.y_label);
@@ -21,22 +21,30 @@ function bars(parent, data) {
 }
 
 // barScale is the axis of the bars' lengths: 0 is in it, and room for numbers at the ends of bars.
-function barScale(values) {
-  let [low, high] = extent([values, [0]]);
+function barScale(values, errors) {
+  let [low, high] = extent([values, values.map((v, i) => v - reachOf(errors, i)), values.map((v, i) => v + reachOf(errors, i)), [0]]);
   if (low === high) high = 1;
   const room = 0.14 * (high - low);
   return scaleOf(low < 0 ? low - room : low, high > 0 ? high + room : high, barLength);
 }
 
 // drawBar draws a bar with its number at its end.
-function drawBar(body, v, i, scale) {
-  const zero = scale.at(0), end = scale.at(v);
-  svg(body, "text", { class: "quiet", x: v < 0 ? end - 5 : end + 5, y: (i + 0.5) * barPitch, "font-size": 11, "text-anchor": v < 0 ? "end" : "start" }, number(v));
-  return svg(body, "rect", {
+function drawBar(body, v, i, scale, reach) {
+  const zero = scale.at(0), end = scale.at(v), far = scale.at(v < 0 ? v - reach : v + reach);
+  svg(body, "text", { class: "quiet", x: v < 0 ? far - 5 : far + 5, y: (i + 0.5) * barPitch, "font-size": 11, "text-anchor": v < 0 ? "end" : "start" }, number(v));
+  const bar = svg(body, "rect", {
     class: "bar", x: Math.min(zero, end), y: (i + 0.12) * barPitch, width: Math.max(0.5, Math.abs(end - zero)), height: 0.76 * barPitch,
     fill: v < 0 ? palette.negative : palette.positive,
   });
+  if (reach) {
+    const near = scale.at(v < 0 ? v + reach : v - reach), y = (i + 0.5) * barPitch;
+    svg(body, "path", { class: "reach", d: `M${near} ${y}H${far}M${near} ${y - 4}v8M${far} ${y - 4}v8` });
+  }
+  return bar;
 }
+
+// reachOf is the half-length of a bar's error bar, 0 for none.
+const reachOf = (errors, i) => (errors && finite(errors[i]) ? Math.abs(errors[i]) : 0);
 
 // barsAnswer shows the label and the value of the bar under the mouse.
 function barsAnswer(body, data, drawn, left, height) {
@@ -47,7 +55,7 @@ function barsAnswer(body, data, drawn, left, height) {
     const box = area.getBoundingClientRect(), n = data.values.length;
     const row = Math.max(0, Math.min(n - 1, Math.floor((event.clientY - box.top) / box.height * n)));
     if (row !== last) lit(last = row);
-    tip([["bar", data.labels[row]], [data.y_label || "value", number(data.values[row], 6)]], event.clientX, event.clientY);
+    tip([["bar", data.labels[row]], [data.y_label || "value", number(data.values[row], 6) + (reachOf(data.errors, row) ? ` ± ${number(data.errors[row], 3)}` : "")]], event.clientX, event.clientY);
   });
   area.addEventListener("pointerleave", () => {
     lit(last = -1);

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/pkg/errors"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/figure"
+)
+
+// Averages are numbers that an analysis has for each of several prompts, averaged over them.
+type Averages struct {
+	What    string    `json:"what"` // the numbers are
+	Prompts int       `json:"prompts"`
+	Of      []Average `json:"of"`
+
+	top int // how many are shown
+}
+
+// Average is one number's.
+type Average struct {
+	Name          string    `json:"name"` // "blocks.3.attention head 1"
+	Mean          float64   `json:"mean"`
+	StandardError float64   `json:"standard_error"` // of the mean: the standard deviation over the root of the number of prompts
+	Values        []float64 `json:"values"`         // in the order of the prompts
+}
+
+// value is a number of one prompt.
+type value struct {
+	name string
+	of   float64
+}
+
+// overPrompts averages what one gives for each prompt: the same names in the same order.
+func overPrompts(m *Model, prompts []string, p Prompt, least int, one func(ids []int32) ([]value, error)) (*Averages, error) {
+	switch {
+	case p.Given():
+		return nil, check.Value("prompts", "a list of prompts, or one prompt", "both")
+	case len(prompts) < 2:
+		return nil, check.Value("prompts", "at least 2, for a standard error", len(prompts))
+	}
+	a := &Averages{Prompts: len(prompts)}
+	for i, text := range prompts {
+		values, err := onPrompt(m, Prompt{Text: text, NoBOS: p.NoBOS}, least, one)
+		if err != nil {
+			return nil, errors.WithMessagef(err, "prompts: prompt %d", i+1)
+		}
+		for j, v := range values {
+			if i == 0 {
+				a.Of = append(a.Of, Average{Name: v.name})
+			}
+			a.Of[j].Values = append(a.Of[j].Values, v.of)
+		}
+	}
+	for i := range a.Of {
+		mean, deviation := stat.MeanStdDev(a.Of[i].Values, nil)
+		a.Of[i].Mean, a.Of[i].StandardError = mean, deviation/math.Sqrt(float64(len(prompts)))
+	}
+	return a, nil
+}
+
+func onPrompt(m *Model, p Prompt, least int, one func(ids []int32) ([]value, error)) ([]value, error) {
+	ids, err := p.read(m, least, false)
+	if err != nil {
+		return nil, err
+	}
+	return one(ids)
+}
+
+// addAverages adds averages of which a table and a figure show the largest.
+func (r *Report) addAverages(name, heading, text, what string, a *Averages, top int) {
+	a.What, a.top = what, cmp.Or(top, defaultTop)
+	r.Add(name, heading, text+" Means over the prompts, with their standard errors.", a)
+}
+
+// largest are the averages farthest from 0, farthest first.
+func (a *Averages) largest() []Average {
+	sorted := slices.Clone(a.Of)
+	slices.SortStableFunc(sorted, func(x, y Average) int { return cmp.Compare(math.Abs(y.Mean), math.Abs(x.Mean)) })
+	return sorted[:min(a.top, len(sorted))]
+}
+
+func (a *Averages) title() string {
+	title := fmt.Sprintf("%s, mean over %d prompts", a.What, a.Prompts)
+	if rest := len(a.Of) - a.top; rest > 0 {
+		title += fmt.Sprintf(": the %d largest of %d", a.top, len(a.Of))
+	}
+	return title
+}
+
+// Table lists the largest.
+func (a *Averages) Table() figure.Table {
+	t := figure.Table{Title: a.title(), Header: []string{"what", "mean", "standard error"}, Align: "lrr"}
+	for _, x := range a.largest() {
+		t.Row(x.Name, number(x.Mean), number(x.StandardError))
+	}
+	return t
+}
+
+// Figures are bars of the largest, with bars of their standard errors.
+func (a *Averages) Figures() []figure.Figure {
+	b := figure.Bars{Title: a.title(), YLabel: "mean ± standard error"}
+	for _, x := range a.largest() {
+		b.Labels, b.Values, b.Errors = append(b.Labels, x.Name), append(b.Values, x.Mean), append(b.Errors, x.StandardError)
+	}
+	return []figure.Figure{b}
+}

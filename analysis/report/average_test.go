@@ -1,0 +1,74 @@
+package report
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/figure"
+)
+
+// TestAveragesOverPrompts: what is averaged is what each prompt alone gives.
+func TestAveragesOverPrompts(t *testing.T) {
+	m, prompts := vector(t), []string{"line 7", "a", "func main"}
+	r, err := Attribute(m, AttributeOptions{Prompts: prompts})
+	require.NoError(t, err)
+	averages := r.Results["average"].(*Averages)
+	for i, text := range prompts {
+		alone, err := Attribute(m, AttributeOptions{Prompt: Prompt{Text: text}})
+		require.NoError(t, err)
+		a := alone.Results["attribution"].(*analysis.Attribution)
+		require.Len(t, averages.Of, len(a.Contributions)+1)
+		for j, c := range a.Contributions {
+			assert.Equal(t, c.Name(), averages.Of[j].Name)
+			assert.InDelta(t, c.Value, averages.Of[j].Values[i], 1e-12)
+		}
+	}
+	for _, a := range averages.Of {
+		mean, square := 0.0, 0.0
+		for _, v := range a.Values {
+			mean += v / 3
+		}
+		for _, v := range a.Values {
+			square += (v - mean) * (v - mean)
+		}
+		assert.InDelta(t, mean, a.Mean, 1e-12)
+		assert.InDelta(t, math.Sqrt(square/2/3), a.StandardError, 1e-12)
+	}
+	assert.Len(t, r.Parts[0].Table.Rows, 20)
+	bars := r.Parts[0].Figures[0].(figure.Bars)
+	assert.Len(t, bars.Errors, 20)
+	assert.GreaterOrEqual(t, math.Abs(bars.Values[0]), math.Abs(bars.Values[1]), "the largest first")
+	_, err = json.Marshal(r)
+	assert.NoError(t, err)
+
+	prompts[1] = "ab"
+	r, err = Ablate(m, AblateOptions{Prompts: prompts})
+	require.NoError(t, err)
+	alone, err := Ablate(m, AblateOptions{Prompt: Prompt{Text: prompts[1]}})
+	require.NoError(t, err)
+	want := alone.Results["heads"].(*analysis.Ablation)
+	heads := r.Results["average"].(*Averages)
+	require.Len(t, heads.Of, 6)
+	assert.Equal(t, "blocks.1.attention.heads head 2", heads.Of[5].Name)
+	assert.InDelta(t, want.Effect[1][2], heads.Of[5].Values[1], 1e-12)
+	r, err = Ablate(m, AblateOptions{Prompts: prompts, Names: []string{"blocks.*.attention.heads"}, Target: Target{Target: "a"}})
+	require.NoError(t, err)
+	assert.Len(t, r.Results["average"].(*Averages).Of, 1)
+}
+
+// TestPromptsRefused: an error names the prompt.
+func TestPromptsRefused(t *testing.T) {
+	m := vector(t)
+	_, err := Attribute(m, AttributeOptions{Prompts: []string{"a"}})
+	assert.ErrorIs(t, err, check.ValueError{Name: "prompts", Got: "1"})
+	_, err = Attribute(m, AttributeOptions{Prompts: []string{"a", "b"}, Prompt: Prompt{Text: "c"}})
+	assert.ErrorIs(t, err, check.ValueError{Name: "prompts", Got: "both"})
+	_, err = Ablate(m, AblateOptions{Prompts: []string{"ab", "a"}})
+	assert.EqualError(t, err, `prompts: prompt 2: prompt: want a text of at least 2 tokens, got "a" of 1`)
+}

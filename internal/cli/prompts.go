@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/pkg/errors"
+)
+
+// Prompts returns the prompts of a list that the file of a name holds: each line that is not empty; of a .jsonl, each
+// line's string, or its object's "prompt". Errors begin with the name and the line.
+func Prompts(name, text string) ([]string, error) {
+	var all []string
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		if line == "" {
+			continue
+		}
+		if strings.HasSuffix(name, ".jsonl") {
+			var err error
+			if line, err = decoded(line); err != nil {
+				return nil, errors.WithMessagef(err, "%s:%d", name, i+1)
+			}
+		}
+		all = append(all, line)
+	}
+	if len(all) == 0 {
+		return nil, errors.Errorf("%s: want a prompt on each line, got nothing", name)
+	}
+	return all, nil
+}
+
+// decoded returns the prompt of a line of JSON.
+func decoded(line string) (string, error) {
+	var text string
+	if json.Unmarshal([]byte(line), &text) == nil {
+		return text, nil
+	}
+	var object struct{ Prompt *string }
+	if json.Unmarshal([]byte(line), &object) != nil || object.Prompt == nil {
+		return "", errors.Errorf(`want a JSON string, or an object with "prompt", got %q`, shortened(line))
+	}
+	return *object.Prompt, nil
+}
+
+// shortened is the beginning of a line, for an error.
+func shortened(line string) string {
+	const most = 60
+	if runes := []rune(line); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return line
+}
