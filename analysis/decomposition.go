@@ -73,10 +73,12 @@ func Run(store *graph.Store, c models.Spec, ids []int32, further ...string) (*ca
 // newRunner is cache.New for one row of tokens.
 func newRunner(store *graph.Store, c models.Spec, ids []int32, names []string) (*cache.Runner, error) {
 	if len(ids) == 0 {
-		return nil, check.Value("prompt", "at least 1 token", "none")
+		return nil, noPrompt()
 	}
 	return cache.New(store, c, cache.Options{Names: names, Seq: len(ids)})
 }
+
+func noPrompt() error { return check.Value("prompt", "at least 1 token", "none") }
 
 // keep runs a model once on one row of tokens and keeps the named activations.
 func keep(store *graph.Store, c models.Spec, ids []int32, names []string) (*cache.Cache, error) {

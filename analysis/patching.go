@@ -59,23 +59,27 @@ func (p places) patch(store *graph.Store, c models.Spec, clean, corrupt []int32,
 	if len(clean) != len(corrupt) {
 		return nil, check.Value("corrupt", fmt.Sprintf("as many tokens as the clean prompt has, %d", len(clean)), len(corrupt))
 	}
-	r, err := newRunner(store, c, clean, p.names)
+	from, err := keep(store, c, clean, p.names)
+	if err != nil {
+		return nil, err
+	}
+	r, rows, err := sweepRunner(store, c, clean, p.names, 1+len(p.names)*p.columns)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	from, err := r.Run(clean)
+	result := &Patching{Sweep: *newSweep(p.title, "activation", p.label, m)}
+	again, err := r.RunEach(clean, [][]cache.Intervention{nil}) // by the program that makes the corrupt runs, which rounds as it does
 	if err != nil {
 		return nil, err
 	}
-	result := &Patching{Sweep: *newSweep(p.title, "activation", p.label, m)}
-	if result.Clean, err = m.Of(from); err != nil {
+	if result.Clean, err = m.Of(again[0]); err != nil {
 		return nil, err
 	}
 	for i := range p.columns {
 		result.Columns = append(result.Columns, fmt.Sprint(i))
 	}
-	err = result.run(r, corrupt, p.names, func(name string, column int) cache.Intervention {
+	err = result.run(r, rows, corrupt, p.names, func(name string, column int) cache.Intervention {
 		return cache.Patch(name, cache.At{p.axis: column}, from)
 	})
 	if err != nil {

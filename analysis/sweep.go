@@ -2,6 +2,9 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/figure"
@@ -27,33 +30,68 @@ func newSweep(title, rowLabel, columnLabel string, m Metric) *Sweep {
 	return &Sweep{Title: title, Metric: m.Name, Quantity: "change", rowLabel: rowLabel, columnLabel: columnLabel, metric: m}
 }
 
+// sweepTokens is about how many tokens a sweep runs at a time: enough that reading the weights takes
+// less time than multiplying by them.
+const sweepTokens = 256
+
+// sweepRunner runs as many rows of ids at a time as pay, if the named activations can differ between
+// them.
+func sweepRunner(store *graph.Store, c models.Spec, ids []int32, names []string, runs int) (r *cache.Runner, rows int, err error) {
+	if len(ids) == 0 {
+		return nil, 0, noPrompt()
+	}
+	rows = min(runs, max(1, sweepTokens/len(ids)))
+	r, err = cache.New(store, c, cache.Options{Names: names, Batch: rows, Seq: len(ids)})
+	if err != nil {
+		return nil, 0, err
+	}
+	if slices.ContainsFunc(names, func(name string) bool { return !r.PerRow(name) }) {
+		r.Close()
+		rows = 1
+		r, err = newRunner(store, c, ids, names)
+	}
+	return r, rows, err
+}
+
+// run intervenes in each named activation, for each column.
+func (s *Sweep) run(r *cache.Runner, rows int, ids []int32, names []string, at func(name string, column int) cache.Intervention) error {
+	lists := [][]cache.Intervention{nil} // the baseline
+	for _, name := range names {
+		for column := range s.Columns {
+			lists = append(lists, []cache.Intervention{at(name, column)})
+		}
+	}
+	var values []float64
+	for some := range slices.Chunk(lists, rows) {
+		runs, err := r.RunEach(ids, some)
+		if err != nil {
+			return err
+		}
+		for _, run := range runs {
+			value, err := s.metric.Of(run)
+			if err != nil {
+				return err
+			}
+			values = append(values, value)
+		}
+	}
+	s.Baseline = values[0]
+	for i, name := range names {
+		effects := slices.Clone(values[1+i*len(s.Columns):][:len(s.Columns)])
+		floats.AddConst(-s.Baseline, effects)
+		s.Rows, s.Effect = append(s.Rows, name), append(s.Effect, effects)
+	}
+	return nil
+}
+
 // runModel is run with a runner of its own.
 func (s *Sweep) runModel(store *graph.Store, c models.Spec, ids []int32, names []string, at func(name string, column int) cache.Intervention) error {
-	r, err := newRunner(store, c, ids, names)
+	r, rows, err := sweepRunner(store, c, ids, names, 1+len(names)*len(s.Columns))
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	return s.run(r, ids, names, at)
-}
-
-// run intervenes in each named activation, for each column.
-func (s *Sweep) run(r *cache.Runner, ids []int32, names []string, at func(name string, column int) cache.Intervention) (err error) {
-	if s.Baseline, err = s.measure(r, ids); err != nil {
-		return err
-	}
-	for _, name := range names {
-		effects := make([]float64, len(s.Columns))
-		for column := range effects {
-			value, err := s.measure(r, ids, at(name, column))
-			if err != nil {
-				return err
-			}
-			effects[column] = value - s.Baseline
-		}
-		s.Rows, s.Effect = append(s.Rows, name), append(s.Effect, effects)
-	}
-	return nil
+	return s.run(r, rows, ids, names, at)
 }
 
 // measure is the metric of one run.

@@ -296,3 +296,46 @@ func TestScale(t *testing.T) {
 	require.NoError(t, halved.Apply(want))
 	assert.Equal(t, want, get(t, after, "blocks.0.attention.heads"))
 }
+
+// TestRowsOfTheirOwnInterventions: a row of RunEach has the logits of a run with its interventions
+// alone, and too many lists, other ids and activations that rows share are refused.
+func TestRowsOfTheirOwnInterventions(t *testing.T) {
+	const heads, pattern, write = "blocks.0.attention.heads", "blocks.1.attention.pattern", "blocks.0.feedforward.write"
+	lists := [][]cache.Intervention{
+		nil,
+		{cache.Ablate(write, cache.At{graph.TokenAxis: 5})},
+		{cache.Ablate(write, nil), cache.Steer(write, cache.At{graph.TokenAxis: 2}, []float64{1}, 0.5)},
+		{cache.Ablate(pattern, cache.At{graph.TokenAxis: 4})},
+	}
+	for name, config := range map[string]models.Config{"vector": vector, "matrix": matrix, "hyper": hyper} {
+		t.Run(name, func(t *testing.T) {
+			c := modeltest.Resolve(t, config)
+			store := modeltest.PerturbedStore(t, c, tensor.Float64)
+			names := []string{heads, pattern, write}
+			r, err := cache.New(store, c, cache.Options{Names: names, Batch: 5})
+			require.NoError(t, err)
+			defer r.Close()
+			for _, name := range names {
+				assert.True(t, r.PerRow(name), name)
+			}
+			got, err := r.RunEach(ids, lists)
+			require.NoError(t, err)
+			require.Len(t, got, len(lists))
+			alone := runner(t, config, names...)
+			for i, list := range lists {
+				want := run(t, alone, list...)
+				assert.InDeltaSlice(t, want.Logits, got[i].Logits, 1e-12)
+				assert.Equal(t, ids, got[i].IDs)
+				if i > 0 {
+					assert.NotEqual(t, got[0].Logits, got[i].Logits)
+				}
+			}
+			_, err = r.RunEach(ids[1:], lists)
+			assert.Error(t, err)
+			_, err = r.RunEach(ids, make([][]cache.Intervention, 6))
+			assert.Error(t, err)
+			_, err = r.RunEach(ids, [][]cache.Intervention{{cache.Ablate("blocks.1.attention.heads", nil)}})
+			assert.ErrorIs(t, err, cache.NotKeptError{Name: "blocks.1.attention.heads"})
+		})
+	}
+}

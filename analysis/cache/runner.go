@@ -27,8 +27,9 @@ type Runner struct {
 	options  Options
 	program  *models.Compiled
 	names    []string
-	replaced []Intervention // of the run in progress
-	failed   error          // of one of them
+	replaced []Intervention   // of the run in progress, in all rows
+	each     [][]Intervention // of the run in progress, row by row
+	failed   error            // of one of them
 }
 
 // New compiles a model so that the named activations can be kept and replaced. The model is
@@ -100,7 +101,22 @@ func (r *Runner) Run(ids []int32, replace ...Intervention) (*Cache, error) {
 		return nil, err
 	}
 	copy(input, ids)
-	r.replaced, r.failed = replace, nil
+	r.replaced, r.each = replace, nil
+	logits, err := r.run()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cache{IDs: slices.Clone(ids), Batch: r.options.Batch, Seq: r.options.Seq, Vocab: r.program.Model.Spec().Vocab,
+		Logits: logits, model: r.program.Model}
+	if err := r.keep(c); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// run runs the program and returns its logits [Batch*Seq, Vocab].
+func (r *Runner) run() ([]float64, error) {
+	r.failed = nil
 	if err := r.program.Run(graph.RunOptions{}); err != nil {
 		if r.failed != nil {
 			err = r.failed // without the graph's words around it
@@ -111,12 +127,7 @@ func (r *Runner) Run(ids []int32, replace ...Intervention) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cache{IDs: slices.Clone(ids), Batch: r.options.Batch, Seq: r.options.Seq, Vocab: r.program.Model.Spec().Vocab,
-		Logits: graph.Float64s(logits), model: r.program.Model}
-	if err := r.keep(c); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return graph.Float64s(logits), nil
 }
 
 func (r *Runner) check(ids []int32, replace []Intervention, want int) error {
@@ -142,25 +153,39 @@ func (r *Runner) check(ids []int32, replace []Intervention, want int) error {
 
 // replace is the hooks' function.
 func (r *Runner) replace(name string, x *tensor.Dense) error {
-	var wanted []Intervention
-	for _, v := range r.replaced {
-		if v.Name == name {
-			wanted = append(wanted, v)
-		}
-	}
-	if len(wanted) == 0 {
+	if !aims(r.replaced, name) && !slices.ContainsFunc(r.each, func(row []Intervention) bool { return aims(row, name) }) {
 		return nil
 	}
 	a, err := r.activation(name, x)
 	if err != nil {
 		return err
 	}
-	for _, v := range wanted {
-		if r.failed = v.Apply(a); r.failed != nil {
+	if r.failed = apply(r.replaced, a); r.failed != nil {
+		return r.failed
+	}
+	for row, replaced := range r.each {
+		if r.failed = apply(replaced, r.row(a, row)); r.failed != nil {
 			return r.failed
 		}
 	}
 	return graph.SetFloat64s(x, a.Values)
+}
+
+// aims tells whether some of the interventions are in the activation of that name.
+func aims(replaced []Intervention, name string) bool {
+	return slices.ContainsFunc(replaced, func(v Intervention) bool { return v.Name == name })
+}
+
+// apply changes an activation by those of the interventions that are in it, in order.
+func apply(replaced []Intervention, a Activation) error {
+	for _, v := range replaced {
+		if v.Name == a.Name {
+			if err := v.Apply(a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // keep copies all activations out of the program, which the next run overwrites.

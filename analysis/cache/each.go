@@ -1,0 +1,71 @@
+package cache
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/graph"
+)
+
+// RunEach runs the model on one row of Seq token ids once for each list of interventions, of which
+// there are at most Batch: row by row in one run, which takes less time than as many runs. The
+// caches, one for each list, have logits and no activations. Interventions must be in activations
+// that are PerRow.
+func (r *Runner) RunEach(ids []int32, replace [][]Intervention) ([]*Cache, error) {
+	if len(ids) != r.options.Seq {
+		return nil, check.Value("ids", fmt.Sprintf("%d, one row", r.options.Seq), len(ids))
+	}
+	if len(replace) < 1 || len(replace) > r.options.Batch {
+		return nil, check.Value("replace", fmt.Sprintf("1 to %d lists, one a row", r.options.Batch), len(replace))
+	}
+	input := r.program.Tokens
+	for row := range r.options.Batch {
+		copy(input[row*len(ids):], ids)
+	}
+	for _, list := range replace {
+		if err := r.check(input, list, len(input)); err != nil {
+			return nil, err
+		}
+		for _, v := range list {
+			if !r.PerRow(v.Name) {
+				return nil, check.Value("replace "+v.Name, "an activation of each token, or a Runner of one row", fmt.Sprintf("one that %d rows share", r.options.Batch))
+			}
+		}
+	}
+	r.replaced, r.each = nil, replace
+	logits, err := r.run()
+	if err != nil {
+		return nil, err
+	}
+	caches := make([]*Cache, len(replace))
+	for row := range caches {
+		c := &Cache{IDs: slices.Clone(ids), Batch: 1, Seq: len(ids), Vocab: r.program.Model.Spec().Vocab, model: r.program.Model}
+		size := len(ids) * c.Vocab
+		c.Logits = logits[row*size:][:size]
+		caches[row] = c
+	}
+	return caches, nil
+}
+
+// PerRow tells whether each row has entries of its own in an activation: a Runner of several rows
+// may have some that are the same for all.
+func (r *Runner) PerRow(name string) bool {
+	for _, a := range r.program.Builder().Activations() {
+		if a.Name == name {
+			return r.options.Batch == 1 || a.Axes[0] == graph.TokenAxis && a.Shape[0] == len(r.program.Tokens)
+		}
+	}
+	return false
+}
+
+// row is a row's part of an activation, whose values it shares.
+func (r *Runner) row(a Activation, row int) Activation {
+	if r.options.Batch == 1 {
+		return a
+	}
+	size := len(a.Values) / r.options.Batch
+	shape := slices.Clone(a.Shape)
+	shape[0] /= r.options.Batch
+	return Activation{Name: a.Name, Axes: a.Axes, Shape: shape, Values: a.Values[row*size:][:size]}
+}
