@@ -3,7 +3,6 @@ package explore
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gorgonia.org/tensor"
@@ -140,15 +139,7 @@ func (e *Explorer) lastOf(c change, field, text string) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := cache.At{}
-	for axis, index := range c.At {
-		at[axis] = index
-	}
-	if a.Axis(graph.TokenAxis) >= 0 {
-		at[graph.TokenAxis] = len(ids) - 1
-	}
-	values, err := a.Select(at)
-	return slices.Clone(values), err
+	return a.OfToken(c.At, len(ids)-1)
 }
 
 // at is the change of some entries as an Intervention.
@@ -204,39 +195,34 @@ func (c *changer) hooks(all []change) graph.Hooks {
 
 // apply changes what passes, [tokens, ...] or the same for all.
 func (c *changer) apply(name string, x *tensor.Dense) error {
-	var a cache.Activation
+	var site cache.Activation
+	var all []cache.Intervention
 	first := c.seen[name]
 	for _, change := range c.changes {
-		if change.Activation != name {
-			continue
-		}
-		if a.Values == nil {
-			a = cache.Activation{Name: name, Axes: change.site.Axes, Shape: x.Shape(), Values: graph.Float64s(x)}
-		}
-		if err := change.pass(a, first); err != nil {
-			return err
+		if change.Activation == name {
+			site = change.site
+			all = append(all, change.of(first, x.Shape()[0])...)
 		}
 	}
-	if a.Values == nil {
+	if site.Name == "" {
 		return nil
 	}
-	if a.Axis(graph.TokenAxis) >= 0 {
-		c.seen[name] = first + a.Shape[0]
+	if site.Axis(graph.TokenAxis) >= 0 {
+		c.seen[name] = first + x.Shape()[0]
 	}
-	return graph.SetFloat64s(x, a.Values)
+	return cache.ApplyAll(name, site.Axes, x, all...)
 }
 
-// pass changes an activation whose first token is at a position.
-func (c change) pass(a cache.Activation, first int) error {
-	if a.Axis(graph.TokenAxis) < 0 || c.Tokens == nil {
-		return c.at(c.At).Apply(a)
+// of are a change of some tokens, the first of which is at a position.
+func (c change) of(first, tokens int) []cache.Intervention {
+	if c.site.Axis(graph.TokenAxis) < 0 || c.Tokens == nil {
+		return []cache.Intervention{c.at(c.At)}
 	}
-	for i := range a.Shape[0] {
+	var all []cache.Intervention
+	for i := range tokens {
 		if c.holds(first + i) {
-			if err := c.at(withToken(c.At, i)).Apply(a); err != nil {
-				return err
-			}
+			all = append(all, c.at(withToken(c.At, i)))
 		}
 	}
-	return nil
+	return all
 }

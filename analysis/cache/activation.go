@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/residua-go/residua/analysis/check"
@@ -37,10 +38,7 @@ func (a Activation) Select(at At) ([]float64, error) {
 // Token returns the entries of one token; those of an activation without a token axis are
 // the same for all.
 func (a Activation) Token(token int) ([]float64, error) {
-	if a.Axis(graph.TokenAxis) < 0 {
-		return slices.Clone(a.Values), nil
-	}
-	return a.Select(At{graph.TokenAxis: token})
+	return a.OfToken(nil, token)
 }
 
 // check refuses an axis or an index that the activation does not have.
@@ -74,4 +72,17 @@ func (a Activation) each(at At, f func(i int)) {
 		}
 	}
 	walk(0, 0)
+}
+
+// OfToken returns the chosen entries of one token, Select's with the token added; those of an
+// activation without a token axis are the same for all.
+func (a Activation) OfToken(at At, token int) ([]float64, error) {
+	chosen := maps.Clone(at)
+	if a.Axis(graph.TokenAxis) >= 0 {
+		if chosen == nil {
+			chosen = At{}
+		}
+		chosen[graph.TokenAxis] = token
+	}
+	return a.Select(chosen)
 }

@@ -4,8 +4,10 @@ import (
 	"fmt"
 
 	"github.com/pkg/errors"
+	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/graph"
 )
 
 // Intervention replaces chosen entries of an activation while the model runs: what comes
@@ -88,4 +90,19 @@ func (v Intervention) Apply(a Activation) error {
 		next++
 	})
 	return nil
+}
+
+// ApplyAll makes changes of what passes a hook of a program, a named activation of some tokens, in
+// order: those of other names are left out.
+func ApplyAll(name string, axes []string, x *tensor.Dense, changes ...Intervention) error {
+	a := Activation{Name: name, Axes: axes, Shape: x.Shape(), Values: graph.Float64s(x)}
+	for _, v := range changes {
+		if v.Name != name {
+			continue
+		}
+		if err := v.Apply(a); err != nil {
+			return err
+		}
+	}
+	return graph.SetFloat64s(x, a.Values)
 }

@@ -41,6 +41,7 @@ func commands(zoo models.Zoo) []cli.Command {
 		patch(zoo),
 		mixes(zoo),
 		export(zoo),
+		steer(zoo),
 		theoryCommand(zoo),
 	}
 }

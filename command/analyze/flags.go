@@ -176,3 +176,16 @@ func notFlag(flags *flag.FlagSet, not *bool, name, usage string) {
 		return nil
 	})
 }
+
+// numberFlag declares a finite number, which may be 0 if zero is set.
+func numberFlag(flags *flag.FlagSet, x *float64, name string, zero bool, usage string) {
+	flags.Func(name, usage, func(value string) (err error) {
+		switch *x, err = strconv.ParseFloat(value, 64); {
+		case err != nil || math.IsInf(*x, 0) || math.IsNaN(*x):
+			return cli.Usagef("want a number, got %q", value)
+		case *x == 0 && !zero:
+			return cli.Usagef("want a number other than 0, got %q", value)
+		}
+		return nil
+	})
+}

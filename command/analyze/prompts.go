@@ -211,3 +211,28 @@ func export(zoo models.Zoo) cli.Command {
 		textFlag(flags, &o.NPY, "npy", "write each to NAME.npy in folder `DIR`, which is made")
 	})
 }
+
+func steer(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
+		Name:    analysis.AnalysisSteer,
+		Summary: "what the model says with a direction added to its stream: text with and without",
+		Example: []string{
+			`go run ./cmd/analyze steer -checkpoint runs/quickstart -toward "return err" -away "return nil" -scale 4`,
+			`go run ./cmd/analyze steer -checkpoint runs/quickstart -prompt "if err != " -toward "// " -name blocks.1.attention.heads -at head=2`,
+		},
+		Notes: []string{
+			"The direction is the activation at the last token of -toward, less that of -away; it is added",
+			"to every token of the prompt and of the text (Turner et al. 2023). analyze export lists the names.",
+		},
+	}, report.Steer, func(flags *flag.FlagSet, o *report.SteerOptions) {
+		promptFlags(flags, &o.Prompt, "")
+		textFlag(flags, &o.Toward, "toward", "steer to what the model makes of `TEXT`")
+		textFlag(flags, &o.Away, "away", "and away from what it makes of `TEXT`")
+		textFlag(flags, &o.Name, "name", "add to activation `NAME`; without, the stream after the attention of the middle block")
+		atFlag(flags, &o.At, "at", "add to the entries `AXIS=N,...` alone, such as head=3")
+		numberFlag(flags, &o.Scale, "scale", false, "add `S` times the direction; without, 1; below 0: the other way")
+		countFlag(flags, &o.Tokens, "tokens", 40, 1, "continue the prompt by `N` tokens")
+		numberFlag(flags, &o.Temperature, "temperature", true, "draw tokens at temperature `T`; without, 0: the likeliest")
+		seedFlag(flags, &o.Seed, "the draws")
+	})
+}

@@ -1,0 +1,216 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// SteerOptions say what direction is added where, and how a text goes on.
+type SteerOptions struct {
+	Prompt
+	Toward, Away string   // the direction: an activation at the end of Toward, less that at the end of Away; Away "": Toward's alone
+	Name         string   // the activation; "": the stream after the attention of the middle block
+	At           cache.At // the entries of each token, such as {"head": 3}; nil: all
+	Scale        float64  // times the direction is added, to every token; 0: 1
+	Tokens       int      // that are generated; 0: 40
+	Temperature  float64  // 0: the likeliest tokens
+	Seed         uint64
+}
+
+// Steering is what a model says with and without a direction added to an activation.
+type Steering struct {
+	Activation string      `json:"activation"`
+	Scale      float64     `json:"scale"`
+	Norm       float64     `json:"norm"`  // of the direction
+	Texts      [2]string   `json:"texts"` // untouched, steered
+	Next       []NextToken `json:"next"`  // the likeliest tokens after the prompt, of either
+}
+
+// NextToken is a token's probability after the prompt.
+type NextToken struct {
+	ID        int     `json:"id"`
+	Text      string  `json:"text"`
+	Untouched float64 `json:"untouched"`
+	Steered   float64 `json:"steered"`
+}
+
+// Steer adds a direction to an activation at every token, of a prompt and of the text that continues
+// it (Turner et al. 2023, "Activation Addition"), and reports what the model says with and without.
+func Steer(m *Model, o SteerOptions) (*Report, error) {
+	o.Name = cmp.Or(o.Name, stream.Site{Block: m.Spec.Layers / 2, Sublayer: stream.Attention}.Name()+".stream")
+	o.Scale, o.Tokens = cmp.Or(o.Scale, 1), cmp.Or(o.Tokens, 40)
+	if o.Toward == "" {
+		return nil, check.Value("toward", "a text", "none")
+	}
+	ids, err := o.Prompt.read(m, 1, false)
+	if err != nil {
+		return nil, err
+	}
+	r, err := cache.New(m.Store, m.Spec, cache.Options{Names: []string{o.Name}, Seq: len(ids)})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	direction, err := o.direction(m)
+	if err != nil {
+		return nil, err
+	}
+	s := &Steering{Activation: o.Name, Scale: o.Scale, Norm: floats.Norm(direction, 2)}
+	change := cache.Steer(o.Name, o.At, direction, o.Scale)
+	if s.Next, err = nextTokens(m, r, ids, change); err != nil {
+		return nil, err
+	}
+	if s.Texts, err = o.texts(m, ids, change); err != nil {
+		return nil, err
+	}
+	report := on(m, analysis.AnalysisSteer, "Steering", ids)
+	text := fmt.Sprintf("To %s at every token %g times the direction from %q to %q is added.", o.Name, o.Scale, o.Away, o.Toward)
+	report.Add("steering", "With and without", text, s)
+	return report, nil
+}
+
+// direction is the difference of the activation at the ends of two texts.
+func (o SteerOptions) direction(m *Model) ([]float64, error) {
+	toward, err := o.ending(m, "toward", o.Toward)
+	if err != nil || o.Away == "" {
+		return toward, err
+	}
+	away, err := o.ending(m, "away", o.Away)
+	if err != nil {
+		return nil, err
+	}
+	direction := slices.Clone(toward)
+	floats.Sub(direction, away)
+	return direction, nil
+}
+
+// ending is the chosen entries at the last token of an option's text.
+func (o SteerOptions) ending(m *Model, option, text string) ([]float64, error) {
+	ids, err := m.encode(option, text, !o.NoBOS, 1)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.checkLength(option, len(ids)); err != nil {
+		return nil, err
+	}
+	run, err := m.run(ids, []string{o.Name})
+	if err != nil {
+		return nil, err
+	}
+	a, err := run.Get(o.Name)
+	if err != nil {
+		return nil, check.Value("name", "one activation", o.Name)
+	}
+	for axis := range o.At {
+		if axis == graph.TokenAxis || a.Axis(axis) < 0 {
+			return nil, check.Value("at", fmt.Sprintf("axes of %s but that of tokens, %s", o.Name, strings.Join(a.Axes, ", ")), axis)
+		}
+	}
+	return a.OfToken(o.At, len(ids)-1)
+}
+
+// nextShown is how many of the likeliest tokens of each run are compared.
+const nextShown = 6
+
+// nextTokens compares the likeliest tokens after the prompt.
+func nextTokens(m *Model, r *cache.Runner, ids []int32, change cache.Intervention) ([]NextToken, error) {
+	var probabilities [2][]float64
+	chosen := map[int]bool{}
+	for i, changes := range [][]cache.Intervention{nil, {change}} {
+		run, err := r.Run(ids, changes...)
+		if err != nil {
+			return nil, err
+		}
+		logits, err := run.TokenLogits(len(ids) - 1)
+		if err != nil {
+			return nil, err
+		}
+		logZ := floats.LogSumExp(logits)
+		order := make([]int, len(logits))
+		for id, l := range logits {
+			probabilities[i], order[id] = append(probabilities[i], math.Exp(l-logZ)), id
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logits[b], logits[a]) })
+		for _, id := range order[:min(nextShown, len(order))] {
+			chosen[id] = true
+		}
+	}
+	var next []NextToken
+	for id := range maps.Keys(chosen) {
+		next = append(next, NextToken{id, m.text(id), probabilities[0][id], probabilities[1][id]})
+	}
+	slices.SortFunc(next, func(a, b NextToken) int { return cmp.Or(cmp.Compare(b.Untouched, a.Untouched), a.ID-b.ID) })
+	return next, nil
+}
+
+// texts continues the prompt without and with the change, by one program, so that nothing else differs.
+func (o SteerOptions) texts(m *Model, ids []int32, change cache.Intervention) (texts [2]string, err error) {
+	sketch, err := cache.Sketch(m.Store, m.Spec)
+	if err != nil {
+		return texts, err
+	}
+	var changes []cache.Intervention
+	all := sketch.Builder().Activations()
+	site := all[slices.IndexFunc(all, func(a graph.Activation) bool { return a.Name == o.Name })]
+	options := generate.Options{Hooks: graph.Hooks{o.Name: func(name string, x *tensor.Dense) error {
+		return cache.ApplyAll(name, site.Axes, x, changes...)
+	}}}
+	if m.Spec.Attention.Positions != models.PositionsLearned {
+		options.Window = max(m.Spec.Seq, len(ids)+o.Tokens)
+	}
+	g, err := generate.New(m.Store, m.Spec, m.Tokenizer, options)
+	if err != nil {
+		return texts, err
+	}
+	defer g.Close()
+	for i := range texts {
+		if i == 1 {
+			changes = append(changes, change)
+		}
+		request := generate.Request{IDs: ids, Tokens: o.Tokens, Temperature: o.Temperature, Seed: o.Seed}
+		var text strings.Builder
+		if _, err := g.Generate(context.Background(), request, func(p generate.Piece) error {
+			text.WriteString(p.Text)
+			return nil
+		}); err != nil {
+			return texts, err
+		}
+		texts[i] = text.String()
+	}
+	return texts, nil
+}
+
+// Table is both texts.
+func (s *Steering) Table() figure.Table {
+	t := figure.Table{Title: fmt.Sprintf("%s plus %g times a direction of norm %s", s.Activation, s.Scale, number(s.Norm)), Header: []string{"run", "text"}}
+	t.Row("untouched", s.Texts[0])
+	t.Row("steered", s.Texts[1])
+	return t
+}
+
+// Figures are the likeliest next tokens' probabilities.
+func (s *Steering) Figures() []figure.Figure {
+	b := figure.Bars{Title: "The token after the prompt", YLabel: "probability", Series: []figure.BarSeries{{Name: "untouched"}, {Name: "steered"}}}
+	for _, n := range s.Next {
+		b.Labels = append(b.Labels, n.Text)
+		b.Series[0].Values, b.Series[1].Values = append(b.Series[0].Values, n.Untouched), append(b.Series[1].Values, n.Steered)
+	}
+	return []figure.Figure{b}
+}

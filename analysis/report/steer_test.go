@@ -1,0 +1,75 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
+)
+
+// TestSteer: the direction that is added is the difference of two texts' ends, at every token; what comes next is
+// what a run with that change gives, in the figure and in the text.
+func TestSteer(t *testing.T) {
+	m := vector(t)
+	const name, prompt = "blocks.1.attention.stream", "line"
+	o := SteerOptions{Prompt: Prompt{Text: prompt}, Toward: "ab", Away: "cd", Scale: 50, Tokens: 5}
+	r, err := Steer(m, o)
+	require.NoError(t, err)
+	s := r.Results["steering"].(*Steering)
+	assert.Equal(t, name, s.Activation)
+
+	end := func(text string) []float64 {
+		run, err := m.run([]int32{256, int32(text[0]), int32(text[1])}, []string{name})
+		require.NoError(t, err)
+		a, err := run.Get(name)
+		require.NoError(t, err)
+		values, err := a.Token(2)
+		require.NoError(t, err)
+		return values
+	}
+	toward, away := end("ab"), end("cd")
+	for i := range toward {
+		toward[i] -= away[i]
+	}
+	ids, err := o.Prompt.read(m, 1, false)
+	require.NoError(t, err)
+	for i, change := range [][]cache.Intervention{nil, {cache.Steer(name, nil, toward, 50)}} {
+		row := ids
+		for range o.Tokens { // greedily, each token by a run of its own
+			runner, err := cache.New(m.Store, m.Spec, cache.Options{Names: []string{name}, Seq: len(row)})
+			require.NoError(t, err)
+			run, err := runner.Run(row, change...)
+			require.NoError(t, err)
+			runner.Close()
+			logits, err := run.TokenLogits(len(row) - 1)
+			require.NoError(t, err)
+			best := 0
+			for id, l := range logits {
+				if l > logits[best] {
+					best = id
+				}
+			}
+			if int32(best) == m.Tokenizer.BOS() {
+				break
+			}
+			row = append(row[:len(row):len(row)], int32(best))
+		}
+		text := string([]rune(m.Tokenizer.Decode(row[len(ids):]))) // a byte that is no UTF-8 is shown as U+FFFD
+		assert.Equal(t, text, s.Texts[i], i)
+	}
+	assert.NotEqual(t, s.Texts[0], s.Texts[1])
+
+	o.Away, o.Name, o.At = "", "blocks.0.attention.heads", cache.At{"head": 1}
+	r, err = Steer(m, o)
+	require.NoError(t, err)
+	assert.NotZero(t, r.Results["steering"].(*Steering).Norm)
+	o.At = cache.At{"token": 1}
+	_, err = Steer(m, o)
+	assert.ErrorIs(t, err, check.ValueError{Name: "at", Got: "token"})
+	o.Name, o.At = "blocks.*.attention.heads", nil
+	_, err = Steer(m, o)
+	assert.ErrorIs(t, err, check.ValueError{Name: "name"})
+}
