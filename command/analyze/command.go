@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/pkg/errors"
 
@@ -74,7 +75,9 @@ func (d *delivery) deliver(ctx context.Context, out cli.Output, work func() (*re
 			return cli.Usagef("-out: want a folder that can be made: %v", err)
 		}
 	}
-	r, err := await(ctx, work)
+	progress := cli.NewProgress(out, strings.TrimPrefix(d.known.Name(), "analyze "))
+	r, err := await(ctx, progress.Tick, work)
+	progress.End()
 	if err != nil {
 		return d.ofFlag(err)
 	}
@@ -100,8 +103,8 @@ func (d *delivery) ofFlag(err error) error {
 }
 
 // await returns what f returns, or the context's error as soon as it ends: an analysis does
-// not hear of an interrupt.
-func await(ctx context.Context, f func() (*report.Report, error)) (*report.Report, error) {
+// not hear of an interrupt. It calls tick twice a second meanwhile.
+func await(ctx context.Context, tick func(), f func() (*report.Report, error)) (*report.Report, error) {
 	type outcome struct {
 		report *report.Report
 		err    error
@@ -120,10 +123,16 @@ func await(ctx context.Context, f func() (*report.Report, error)) (*report.Repor
 		}()
 		o.report, o.err = f()
 	}()
-	select {
-	case o := <-done:
-		return o.report, o.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	ticker := time.NewTicker(time.Second / 2)
+	defer ticker.Stop()
+	for {
+		select {
+		case o := <-done:
+			return o.report, o.err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-ticker.C:
+			tick()
+		}
 	}
 }

@@ -156,7 +156,7 @@ func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	never := make(chan struct{})
 	defer close(never)
-	_, err := await(ctx, func() (*report.Report, error) {
+	_, err := await(ctx, func() {}, func() (*report.Report, error) {
 		cancel()
 		<-never
 		return nil, nil
@@ -169,7 +169,7 @@ func TestInterrupt(t *testing.T) {
 
 // TestPanicIsOneLine: an analysis runs apart from where the command's panics are caught.
 func TestPanicIsOneLine(t *testing.T) {
-	_, err := await(context.Background(), func() (*report.Report, error) { panic("broken") })
+	_, err := await(context.Background(), func() {}, func() (*report.Report, error) { panic("broken") })
 	assert.EqualError(t, err, "internal error: broken")
 }
 

@@ -32,10 +32,10 @@ func (c *call) runTask(ctx context.Context, out cli.Output) error {
 		if err != nil {
 			return cli.Usage(err)
 		}
-		progress := newProgress(out, "questions")
-		o.Progress = progress.show
+		progress := cli.NewProgress(out, "questions")
+		o.Progress = progress.Show
 		r, err := task.Score(ctx, m.Store, m.Spec, tokenizer, o)
-		progress.end()
+		progress.End()
 		if err != nil {
 			return callersMistake(err)
 		}

@@ -70,7 +70,7 @@ func (c *call) scoreText(ctx context.Context, out cli.Output, m *pretrained.Mode
 		out.Note(n)
 	}
 	tally := eval.NewTally(text, m.Spec.Seq)
-	progress := newProgress(out, "tokens")
+	progress := cli.NewProgress(out, "tokens")
 	o.PerToken = func(t eval.Token) error {
 		if err := tally.Add(t); err != nil {
 			return err
@@ -78,12 +78,12 @@ func (c *call) scoreText(ctx context.Context, out cli.Output, m *pretrained.Mode
 		if c.perToken {
 			return c.printToken(out, t)
 		}
-		progress.show(t.Index, len(text.Tokens)-1)
+		progress.Show(t.Index, len(text.Tokens)-1)
 		return nil
 	}
 	s := textScore{}
 	s.score, err = eval.Evaluate(ctx, m.Store, m.Spec, text, o)
-	progress.end()
+	progress.End()
 	if err != nil {
 		return s, err
 	}

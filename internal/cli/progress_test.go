@@ -1,0 +1,48 @@
+//go:build !windows
+
+package cli
+
+import (
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// drawn is what a progress of eight questions writes to a terminal, or to a file, after it has gone on for
+// so long, with a mark after it.
+func drawn(t *testing.T, terminal bool, long time.Duration, draw func(*Progress)) string {
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	if terminal {
+		t.Setenv("TERM", "xterm")
+		read, write, err = pty.Open()
+		require.NoError(t, err)
+	}
+	defer read.Close()
+	defer write.Close()
+	p := NewProgress(Output{Stderr: write}, "questions")
+	p.began, p.next = p.began.Add(-long), p.next.Add(-long)
+	draw(p)
+	p.End()
+	_, err = io.WriteString(write, ".")
+	require.NoError(t, err)
+	text := make([]byte, 200)
+	n, err := read.Read(text)
+	require.NoError(t, err)
+	return string(text[:n])
+}
+
+// TestProgressIsDrawnOnATerminalAfterTwoSeconds, and nowhere else, and taken away at the end.
+func TestProgressIsDrawnOnATerminalAfterTwoSeconds(t *testing.T) {
+	show := func(p *Progress) { p.Show(0, 8); p.Show(3, 8); p.Show(4, 8) } // the second time too soon
+	assert.Equal(t, "\r\x1b[K3/8 questions, 5s left\r\x1b[K.", drawn(t, true, 3*time.Second, show))
+	assert.Equal(t, "\r\x1b[Kquestions: 12s\r\x1b[K.", drawn(t, true, 12*time.Second, (*Progress).Tick))
+	assert.Equal(t, ".", drawn(t, true, time.Second, show))
+	assert.Equal(t, ".", drawn(t, true, time.Second, (*Progress).Tick))
+	assert.Equal(t, ".", drawn(t, false, 12*time.Second, (*Progress).Tick))
+}
