@@ -137,6 +137,11 @@ func (w window) checkBars() {
 	w.point(area, 0, 0.5, 1.5/5)
 	assert.Equal(w.t, "bar=L0 head 3; logit=-1.5", w.tooltip())
 	assert.Equal(w.t, "1011", w.marked("figure.bars .bar", "dim"))
+	w.point(area, 0, 0.5, 0.5/5)
+	assert.Contains(w.t, w.tooltip(), "logit=3 ± 0.5")
+	var whiskers []string
+	w.ask(`return [...document.querySelectorAll("figure.bars .whisker")].map((e) => getComputedStyle(e).stroke)`, &whiskers)
+	assert.Equal(w.t, []string{"rgb(31, 35, 40)"}, whiskers, "an error bar that can be seen")
 	var widths []float64
 	w.ask(`return [...document.querySelectorAll("figure.bars .bar")].map((e) => Number(e.getAttribute("width")))`, &widths)
 	require.Len(w.t, widths, 4, "none for what is no number")

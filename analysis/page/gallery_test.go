@@ -80,7 +80,7 @@ func power() figure.Lines {
 }
 
 func smallBars() figure.Bars {
-	return figure.Bars{Title: "Direct logit attribution", YLabel: "logit", Labels: []string{" the", "L0 head 3", "feed-forward", hostile, "none"}, Values: []float64{3, -1.5, 0.75, 0.001, math.NaN()}}
+	return figure.Bars{Title: "Direct logit attribution", YLabel: "logit", Labels: []string{" the", "L0 head 3", "feed-forward", hostile, "none"}, Errors: []float64{0.5, 0, 0, 0, 0}, Values: []float64{3, -1.5, 0.75, 0.001, math.NaN()}}
 }
 
 // smallAttention has three heads: one attends to the token before, one to all alike, one to the first.

@@ -38,7 +38,7 @@ function drawBar(body, v, i, scale, reach) {
   });
   if (reach) {
     const near = scale.at(v < 0 ? v + reach : v - reach), y = (i + 0.5) * barPitch;
-    svg(body, "path", { class: "reach", d: `M${near} ${y}H${far}M${near} ${y - 4}v8M${far} ${y - 4}v8` });
+    svg(body, "path", { class: "whisker", d: `M${near} ${y}H${far}M${near} ${y - 4}v8M${far} ${y - 4}v8` });
   }
   return bar;
 }
