@@ -16,6 +16,7 @@ import (
 // token at that position, that Target comes next.
 type Look struct {
 	Prompt   string   `json:"prompt,omitempty"`
+	BOS      bool     `json:"bos,omitempty"` // Prompt begins a document, as of Run
 	IDs      []int32  `json:"ids,omitempty"` // in the place of Prompt
 	Position int      `json:"position"`
 	Target   *int32   `json:"target,omitempty"`  // whose logit is taken apart; nil: the untouched run's likeliest
@@ -131,7 +132,7 @@ func (e *Explorer) look(w http.ResponseWriter, r *http.Request, names []string, 
 
 // both checks a Look and runs the model untouched and, where there are changes, changed.
 func (e *Explorer) both(l *Look, names []string) (first, second *cache.Cache, err error) {
-	if l.IDs, err = e.encode("prompt", l.Prompt, l.IDs); err != nil {
+	if l.IDs, err = e.encode("prompt", l.Prompt, l.IDs, l.BOS); err != nil {
 		return nil, nil, err
 	}
 	if err := check.Index("position", l.Position, len(l.IDs)); err != nil {

@@ -12,15 +12,20 @@ const (
 	topDefault = 8
 )
 
-// encode is the ids of a request's text, with the token that begins documents before it, or its ids.
-func (e *Explorer) encode(field, text string, ids []int32) ([]int32, error) {
+// encode is the ids of a request's text, or its ids; bos puts the token that begins documents before a text.
+func (e *Explorer) encode(field, text string, ids []int32, bos bool) ([]int32, error) {
 	switch {
 	case len(ids) > 0 && text != "":
 		return nil, check.Value(field, "a text or ids", "both")
 	case len(ids) == 0 && e.tokenizer == nil:
 		return nil, check.Value("ids", fmt.Sprintf("at least one token id, each below %d: the model has no tokenizer", e.spec.Vocab), "none")
 	case len(ids) == 0:
-		ids = e.tokenizer.Encode([]int32{e.tokenizer.BOS()}, text)
+		if bos {
+			ids = append(ids, e.tokenizer.BOS())
+		}
+		if ids = e.tokenizer.Encode(ids, text); len(ids) == 0 {
+			return nil, check.Value(field, "a text of at least 1 token, or bos", "none")
+		}
 	}
 	if len(ids) > e.options.Tokens {
 		return nil, check.Value(field, fmt.Sprintf("at most %d tokens", e.options.Tokens), len(ids))

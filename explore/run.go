@@ -20,6 +20,7 @@ import (
 // changes for both once more, changed.
 type Run struct {
 	Prompt      string   `json:"prompt,omitempty"`
+	BOS         bool     `json:"bos,omitempty"`    // Prompt begins a document: the token that begins documents is read before it
 	IDs         []int32  `json:"ids,omitempty"`    // in the place of Prompt
 	Tokens      int      `json:"tokens,omitempty"` // to generate at most
 	Temperature float64  `json:"temperature,omitempty"`
@@ -93,7 +94,7 @@ func (l *lines) send(v any) error {
 
 // answer runs the model untouched and, where there are changes, changed.
 func (e *Explorer) answer(ctx context.Context, asked Run, s *lines) error {
-	ids, err := e.encode("prompt", asked.Prompt, asked.IDs)
+	ids, err := e.encode("prompt", asked.Prompt, asked.IDs, asked.BOS)
 	if err != nil {
 		return err
 	}

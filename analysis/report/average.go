@@ -46,7 +46,7 @@ func overPrompts(m *Model, prompts []string, p Prompt, least int, one func(ids [
 	}
 	a := &Averages{Prompts: len(prompts)}
 	for i, text := range prompts {
-		values, err := onPrompt(m, Prompt{Text: text, NoBOS: p.NoBOS}, least, one)
+		values, err := onPrompt(m, Prompt{Text: text, BOS: p.BOS}, least, one)
 		if err != nil {
 			return nil, errors.WithMessagef(err, "prompts: prompt %d", i+1)
 		}

@@ -62,7 +62,7 @@ func (o PatchOptions) prompts(m *Model) (clean, corrupt []int32, err error) {
 	case o.CorruptIDs != nil:
 		corrupt, err = o.CorruptIDs, m.checkIDs("corrupt-ids", o.CorruptIDs, 2)
 	case o.Corrupt != "":
-		corrupt, err = m.encode("corrupt", o.Corrupt, !o.NoBOS, 2)
+		corrupt, err = m.encode("corrupt", o.Corrupt, o.BOS, 2)
 	case !o.Prompt.Given():
 		corrupt, err = o.otherDefault(m, clean)
 	default:
@@ -83,7 +83,7 @@ func (o PatchOptions) prompts(m *Model) (clean, corrupt []int32, err error) {
 func (o PatchOptions) otherDefault(m *Model, clean []int32) (ids []int32, err error) {
 	for _, change := range [][2]string{{"a + ", "a = "}, {"b int", "c int"}} {
 		text := strings.Replace(DefaultPrompt, change[0], change[1], 1)
-		if ids, err = m.encode("corrupt", text, !o.NoBOS, 2); err != nil {
+		if ids, err = m.encode("corrupt", text, o.BOS, 2); err != nil {
 			return nil, err
 		}
 		if ids = ids[:min(len(ids), len(clean))]; !slices.Equal(ids, clean) {

@@ -12,9 +12,11 @@ const DefaultPrompt = "func add(a, b int) int {\n\treturn a + "
 
 // Prompt is what a model reads: a text, or token ids.
 type Prompt struct {
-	Text  string  // "": DefaultPrompt, or as much of it as there are learned positions
-	IDs   []int32 // in the place of Text
-	NoBOS bool    // don't begin Text with the token that begins documents
+	Text string  // "": DefaultPrompt, or as much of it as there are learned positions
+	IDs  []int32 // in the place of Text
+	// BOS says that Text begins a document: the token that begins documents is read before it. A text
+	// from the middle of a file, such as DefaultPrompt, is read without, as rows of training have it.
+	BOS bool
 }
 
 // Given tells whether there is a text or ids.
@@ -41,11 +43,11 @@ func (p Prompt) encode(m *Model, least int) ([]int32, error) {
 	case p.IDs != nil:
 		return p.IDs, m.checkIDs("ids", p.IDs, least)
 	case p.Text != "":
-		return m.encode("prompt", p.Text, !p.NoBOS, least)
+		return m.encode("prompt", p.Text, p.BOS, least)
 	case m.Tokenizer == nil:
 		return nil, m.wantIDs("ids", "none")
 	}
-	ids, err := m.encode("prompt", DefaultPrompt, !p.NoBOS, least)
+	ids, err := m.encode("prompt", DefaultPrompt, p.BOS, least)
 	if m.Spec.Attention.Positions == models.PositionsLearned {
 		ids = ids[:min(len(ids), m.Spec.Seq)]
 	}

@@ -103,7 +103,7 @@ func (o SteerOptions) direction(m *Model) ([]float64, error) {
 
 // ending is the chosen entries at the last token of an option's text.
 func (o SteerOptions) ending(m *Model, option, text string) ([]float64, error) {
-	ids, err := m.encode(option, text, !o.NoBOS, 1)
+	ids, err := m.encode(option, text, o.BOS, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 func promptFlags(flags *flag.FlagSet, p *report.Prompt, note string) {
 	textFlag(flags, &p.Text, "prompt", "let the model read `TEXT`; without, "+strconv.Quote(report.DefaultPrompt)+note)
 	idsFlag(flags, &p.IDs, "ids", "let the model read token ids `1,2,3`, in the place of -prompt"+note)
-	notFlag(flags, &p.NoBOS, "bos", "begin -prompt's tokens with the one that begins documents, as in training; -bos=false: don't")
+	flags.BoolVar(&p.BOS, "bos", false, "-prompt begins a document: read the token that begins documents before it; without, it is text from the middle of one")
 }
 
 // listFlag declares the file of prompts that an analysis averages over.

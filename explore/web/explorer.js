@@ -13,7 +13,7 @@ function request() {
   const value = (id) => byID(id).valueAsNumber || 0;
   const prompt = byID("prompt").value;
   const asked = { tokens: value("tokens"), temperature: value("temperature"), top_p: value("top-p"), seed: value("seed"), changes: state.changes };
-  if (state.model.tokenizer) asked.prompt = prompt;
+  if (state.model.tokenizer) Object.assign(asked, { prompt, bos: byID("bos").checked });
   else asked.ids = prompt.split(/[\s,]+/).filter((word) => word !== "").map(Number);
   return asked;
 }
@@ -90,6 +90,7 @@ async function begin() {
   byID("about").textContent = `${m.stream} stream (${m.sizes.join(" ")}), ${m.layers} layers of ${m.heads} heads, ${m.vocab} token ids, up to ${m.tokens} tokens`;
   if (!m.tokenizer) byID("prompt-label").textContent = `Token ids below ${m.vocab}, apart by spaces or commas (the model has no tokenizer)`;
   if (!byID("prompt").value) byID("prompt").value = m.tokenizer ? "\tif err != nil {\n\t\treturn" : "1 2 3";
+  byID("begins").hidden = !m.tokenizer;
   byID("tokens").value = Math.min(byID("tokens").valueAsNumber, Math.floor(m.tokens / 2));
   fillSites();
   showChanges();
