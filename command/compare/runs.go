@@ -91,4 +91,4 @@ func usage(err error) error {
 }
 
 // logTo shows how trainings go on.
-func logTo(out cli.Output) compare.Log { return compare.Log{Note: out.Note, Steps: out.Stderr} }
+func logTo(out cli.Output) experiment.Log { return experiment.Log{Note: out.Note, Steps: out.Stderr} }

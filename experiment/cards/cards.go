@@ -57,14 +57,14 @@ type measured struct {
 	parameters, flops int // flops: a token in training
 	entries           int // of a token's state
 	found             *search.Result
-	best              *compare.Result // the run of the best rate, with the first seed; nil: none is complete
+	best              *experiment.Result // the run of the best rate, with the first seed; nil: none is complete
 	speeds            []bench.DesignResult
 }
 
 // Measure looks for the best rate of each card's preset: runs that are complete in their folders are read, others are
-// trained as compare.Complete does, while there is time. What is wrong with the options or the text is a
+// trained as experiment.Complete does, while there is time. What is wrong with the options or the text is a
 // *experiment.SetupError.
-func Measure(ctx context.Context, o Options, log compare.Log) (*Page, error) {
+func Measure(ctx context.Context, o Options, log experiment.Log) (*Page, error) {
 	o = o.defaults()
 	if o.Tokens < 1 {
 		return nil, experiment.Setupf("want tokens >= 1, got %d", o.Tokens)
@@ -147,5 +147,5 @@ func (p *Page) Curves() []Curve {
 
 // bestRun is a model of the best run alone, named with the rate.
 func (m *measured) bestRun() compare.Model {
-	return compare.Model{Name: fmt.Sprintf("%s at %g", m.Name, m.best.Rate), Runs: []*compare.Result{m.best}}
+	return compare.Model{Name: fmt.Sprintf("%s at %g", m.Name, m.best.Rate), Runs: []*experiment.Result{m.best}}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/experiment"
 	"github.com/residua-go/residua/experiment/bench"
-	"github.com/residua-go/residua/experiment/compare"
 	"github.com/residua-go/residua/experiment/search"
 	"github.com/residua-go/residua/internal/experimenttest"
 	"github.com/residua-go/residua/models"
@@ -80,7 +79,7 @@ func TestPage(t *testing.T) {
 	o := Options{Zoo: tinyZoo(t), Baseline: "tiny-transformer", Tokens: 48, Set: experimenttest.Text(t), Out: filepath.Join(t.TempDir(), "out"), Command: "the call",
 		Search: search.Options{Most: 1, Seeds: 2}, Only: []string{"tiny", "tiny-transformer"}}
 	o.Speeds = []bench.DesignResult{{Name: "quickstart-hyper-static", Shape: "byte", Time: 1.25, FLOPs: 1.01, Bytes: 1.5, PeakMB: 77}, {Name: "vwn-8x64", Shape: "162m", Time: 0.8}}
-	page, err := Measure(context.Background(), o, compare.Log{})
+	page, err := Measure(context.Background(), o, experiment.Log{})
 	require.NoError(t, err)
 	text, curves := page.Markdown(), page.Curves()
 	cards, err := List(o.Zoo, "tiny-transformer")
@@ -104,7 +103,7 @@ func TestPage(t *testing.T) {
 
 	var notes []string
 	o.Only, o.StopAfter = nil, 1
-	again, err := Measure(context.Background(), o, compare.Log{Note: func(line string) { notes = append(notes, line) }})
+	again, err := Measure(context.Background(), o, experiment.Log{Note: func(line string) { notes = append(notes, line) }})
 	require.NoError(t, err)
 	assert.Empty(t, notes, "there is no time for another run")
 	assert.Equal(t, text, again.Markdown())
@@ -113,7 +112,7 @@ func TestPage(t *testing.T) {
 // TestDifferencesSayHowSureTheyAre: within two standard errors, and while a search is not finished, a cell says so.
 func TestDifferencesSayHowSureTheyAre(t *testing.T) {
 	scored := func(done bool, scores ...float64) *measured {
-		m := &measured{best: new(compare.Result)}
+		m := &measured{best: new(experiment.Result)}
 		var err error
 		m.found, err = search.BestRate(context.Background(), search.Options{}, func(_ context.Context, rate float64, seed uint64) (float64, bool, error) {
 			switch {
@@ -143,7 +142,7 @@ func TestMeasureRefuses(t *testing.T) {
 		"train.batch: want":                 {Set: []string{"train.batch=0"}},
 	} {
 		o.Zoo = models.Standard()
-		_, err := Measure(context.Background(), o, compare.Log{})
+		_, err := Measure(context.Background(), o, experiment.Log{})
 		var setup *experiment.SetupError
 		require.ErrorAs(t, err, &setup, want)
 		assert.ErrorContains(t, err, want)

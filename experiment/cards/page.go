@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/residua-go/residua/experiment/search"
+	"github.com/residua-go/residua/experiment/stats"
 )
 
 // Markdown is the page's text.
@@ -82,7 +83,7 @@ func (m *measured) comparedWith(base *measured) string {
 }
 
 // shown writes an estimate with its standard error, where it has one.
-func shown(e search.Estimate, format string) string {
+func shown(e stats.Estimate, format string) string {
 	if math.IsNaN(e.Error) {
 		return fmt.Sprintf(format, e.Mean)
 	}

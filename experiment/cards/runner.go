@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/experiment"
 	"github.com/residua-go/residua/experiment/compare"
 	"github.com/residua-go/residua/experiment/search"
 )
@@ -14,7 +15,7 @@ import (
 // runner makes the runs of cards.
 type runner struct {
 	options Options
-	log     compare.Log
+	log     experiment.Log
 	began   time.Time
 	place   string // of the card among those to be trained
 }
@@ -44,7 +45,7 @@ func (r *runner) run(ctx context.Context, c Card, rate float64, seed uint64) (*c
 
 // search looks for a card's best rate. Without train it goes as far as runs are complete in their folders.
 func (r *runner) search(ctx context.Context, m *measured, train bool) error {
-	byRate := map[float64]*compare.Result{}
+	byRate := map[float64]*experiment.Result{}
 	found, err := search.BestRate(ctx, r.options.Search, func(ctx context.Context, rate float64, seed uint64) (float64, bool, error) {
 		result, err := r.result(ctx, m.Card, rate, seed, train)
 		if result == nil || err != nil {
@@ -69,21 +70,21 @@ func (r *runner) search(ctx context.Context, m *measured, train bool) error {
 }
 
 // result is that of a run, nil if it is not complete and not to be trained now.
-func (r *runner) result(ctx context.Context, c Card, rate float64, seed uint64, train bool) (*compare.Result, error) {
+func (r *runner) result(ctx context.Context, c Card, rate float64, seed uint64, train bool) (*experiment.Result, error) {
 	run, err := r.run(ctx, c, rate, seed)
 	if err != nil {
 		return nil, err
 	}
 	late := r.options.StopAfter > 0 && time.Since(r.began) > r.options.StopAfter
-	complete, err := compare.IsComplete(run)
+	complete, err := experiment.IsComplete(run)
 	if err != nil || !complete && (late || !train) {
 		return nil, err
 	}
 	log := r.log
 	if complete {
-		log = compare.Log{}
+		log = experiment.Log{}
 	} else if log.Note != nil {
 		log.Note = func(line string) { r.log.Note(fmt.Sprintf("%s, %s, seed %d", r.place, line, seed)) }
 	}
-	return compare.Complete(ctx, run, log)
+	return experiment.Complete(ctx, run, log)
 }

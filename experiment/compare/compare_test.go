@@ -33,7 +33,7 @@ func trained(t *testing.T, p Plan, files ...string) ([]Model, string) {
 	trainings, err := p.Trainings(context.Background(), of(files...))
 	require.NoError(t, err)
 	var notes []string
-	all, err := Train(context.Background(), trainings, Log{Note: func(line string) { notes = append(notes, line) }})
+	all, err := Train(context.Background(), trainings, experiment.Log{Note: func(line string) { notes = append(notes, line) }})
 	require.NoError(t, err)
 	return all, strings.Join(notes, "\n")
 }
@@ -78,7 +78,7 @@ func TestEachRateIsTrainedOnce(t *testing.T) {
 }
 
 // requireAsTrained compares a result with the run's own metrics and config.
-func requireAsTrained(t *testing.T, r *Result) {
+func requireAsTrained(t *testing.T, r *experiment.Result) {
 	t.Helper()
 	steps, err := trainer.ReadMetrics(r.Folder)
 	require.NoError(t, err)
@@ -134,19 +134,19 @@ func TestTrainGoesOn(t *testing.T) {
 	trainings, err := p.Trainings(context.Background(), of(file))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	_, err = Train(ctx, trainings, Log{Steps: stopAt{"step 5/10", cancel}})
+	_, err = Train(ctx, trainings, experiment.Log{Steps: stopAt{"step 5/10", cancel}})
 	require.ErrorIs(t, err, context.Canceled)
 	folder := trainings[0].Runs[0].Out
 	steps, err := trainer.ReadMetrics(folder)
 	require.NoError(t, err)
 	require.Len(t, steps, 5)
-	require.NoFileExists(t, filepath.Join(folder, resultFile))
+	require.NoFileExists(t, filepath.Join(folder, "outcome.json"))
 	done, _ := trained(t, p, file)
 
 	p.Out = filepath.Join(dir, "whole")
 	whole, _ := trained(t, p, file)
 	assert.Equal(t, whole[0].Best.Loss, done[0].Best.Loss)
-	assert.Len(t, done[0].Best.steps, 10)
+	assert.Len(t, done[0].Best.Steps, 10)
 }
 
 // stopAt calls stop when a text is written.
@@ -171,7 +171,7 @@ func TestOtherRunsAreKept(t *testing.T) {
 	p.Set = append(p.Set, "train.beta1=0.8")
 	trainings, err := p.Trainings(context.Background(), of(file))
 	require.NoError(t, err)
-	_, err = Train(context.Background(), trainings, Log{})
+	_, err = Train(context.Background(), trainings, experiment.Log{})
 	var setup *experiment.SetupError
 	require.ErrorAs(t, err, &setup)
 	assert.ErrorContains(t, err, "holds a run of another config (train.beta1")

@@ -4,19 +4,19 @@ package compare
 
 import (
 	"context"
-	"io"
 
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/experiment"
 )
 
 // Model is how a model did at each learning rate.
 type Model struct {
-	Name       string    `json:"model"`
-	Config     string    `json:"config"` // its file
-	Parameters int       `json:"parameters"`
-	FLOPs      int       `json:"train_flops"` // a token, forward and backward
-	Best       *Result   `json:"best"`        // the run of the lowest validation loss
-	Runs       []*Result `json:"runs"`
+	Name       string               `json:"model"`
+	Config     string               `json:"config"` // its file
+	Parameters int                  `json:"parameters"`
+	FLOPs      int                  `json:"train_flops"` // a token, forward and backward
+	Best       *experiment.Result   `json:"best"`        // the run of the lowest validation loss
+	Runs       []*experiment.Result `json:"runs"`
 }
 
 func newModel(name, file string, run *config.Run) Model {
@@ -24,40 +24,22 @@ func newModel(name, file string, run *config.Run) Model {
 	return Model{Name: name, Config: file, Parameters: cost.Parameters, FLOPs: cost.TrainFLOPs()}
 }
 
-func (m *Model) add(r *Result) {
+func (m *Model) add(r *experiment.Result) {
 	m.Runs = append(m.Runs, r)
-	if m.Best == nil || r.better(m.Best) {
+	if m.Best == nil || r.Better(m.Best) {
 		m.Best = r
 	}
-}
-
-// Log is told how trainings go on; zero: nobody is.
-type Log struct {
-	Note  func(string) // a line at the beginning of each run
-	Steps io.Writer    // lines about training steps
-}
-
-func (l Log) note(line string) {
-	if l.Note != nil {
-		l.Note(line)
-	}
-}
-
-// IsComplete tells whether a run is complete in its folder.
-func IsComplete(run *config.Run) (bool, error) {
-	r, err := readResult(run)
-	return r != nil, err
 }
 
 // Train makes all runs. One that is complete in its folder is read, not repeated, and one that was cut
 // short goes on from its checkpoint. A run that diverges is no error. What is wrong with a run before
 // it begins is a *experiment.SetupError.
-func Train(ctx context.Context, trainings []Training, log Log) ([]Model, error) {
+func Train(ctx context.Context, trainings []Training, log experiment.Log) ([]Model, error) {
 	var all []Model
 	for _, t := range trainings {
 		m := newModel(t.Name, t.Config, t.Runs[0])
 		for _, run := range t.Runs {
-			r, err := Complete(ctx, run, log)
+			r, err := experiment.Complete(ctx, run, log)
 			if err != nil {
 				return nil, err
 			}

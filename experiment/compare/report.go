@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/residua-go/residua/experiment"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/trainer"
 )
@@ -27,7 +28,7 @@ func Table(all []Model) figure.Table {
 }
 
 // remark is what a row says after its numbers.
-func (m Model) remark(r *Result) string {
+func (m Model) remark(r *experiment.Result) string {
 	var remarks []string
 	if len(m.Runs) > 1 && r == m.Best && r.Loss.Finite() {
 		remarks = append(remarks, "best")
@@ -65,7 +66,7 @@ func LossChart(all []Model, axis Unit) figure.Lines {
 			if len(m.Runs) > 1 {
 				name = fmt.Sprintf("%s at %g", name, r.Rate)
 			}
-			chart.Series = append(chart.Series, lossLine(name, r.steps, unit))
+			chart.Series = append(chart.Series, lossLine(name, r.Steps, unit))
 		}
 	}
 	if len(chart.Series) > 1 {

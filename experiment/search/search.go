@@ -5,6 +5,8 @@ package search
 import (
 	"context"
 	"math"
+
+	"github.com/residua-go/residua/experiment/stats"
 )
 
 // Rate is rung k of a ladder of rates, four a decade: 0.001 at 0, then 0.0018, 0.0032, 0.0056 and 0.01 at
@@ -75,31 +77,8 @@ func (r *Result) Scores() []float64 {
 	return scores
 }
 
-// Estimate is a mean over seeds and its standard error, s/sqrt(n) with s over n-1; NaN of one seed.
-type Estimate struct{ Mean, Error float64 }
-
 // Mean is the score at the best rate over its seeds.
-func (r *Result) Mean() Estimate { return mean(r.Scores()) }
-
-func mean(x []float64) Estimate {
-	n := float64(len(x))
-	sum, squares := 0.0, 0.0
-	for _, v := range x {
-		sum += v
-	}
-	for _, v := range x {
-		squares += (v - sum/n) * (v - sum/n)
-	}
-	return Estimate{sum / n, math.Sqrt(squares / (n - 1) / n)}
-}
-
-// Minus is the difference of two estimates that do not depend on each other.
-func (e Estimate) Minus(o Estimate) Estimate {
-	return Estimate{e.Mean - o.Mean, math.Hypot(e.Error, o.Error)}
-}
-
-// Certain tells whether a difference is more than two standard errors.
-func (e Estimate) Certain() bool { return math.Abs(e.Mean) > 2*e.Error }
+func (r *Result) Mean() stats.Estimate { return stats.Mean(r.Scores()) }
 
 // BestRate trains until the best rate lies between two worse ones, and then with the other seeds at it.
 // A result whose Done is false is what was trained before there was no more to be made.

@@ -86,13 +86,3 @@ func TestNoTimeLeft(t *testing.T) {
 	_, err := BestRate(context.Background(), Options{}, func(context.Context, float64, uint64) (float64, bool, error) { return 0, true, broken })
 	assert.ErrorIs(t, err, broken)
 }
-
-func TestDifferences(t *testing.T) {
-	a, b := Estimate{3, 0.03}, Estimate{2.9, 0.04}
-	d := a.Minus(b)
-	assert.InDelta(t, 0.1, d.Mean, 1e-12)
-	assert.InDelta(t, 0.05, d.Error, 1e-12)
-	assert.False(t, Estimate{0.0999, 0.05}.Certain())
-	assert.True(t, Estimate{-0.1001, 0.05}.Certain())
-	assert.False(t, Estimate{0.1, math.NaN()}.Certain(), "one seed tells nothing of the error")
-}

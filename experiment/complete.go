@@ -1,71 +1,40 @@
-package compare
+package experiment
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/config"
-	"github.com/residua-go/residua/experiment"
 	"github.com/residua-go/residua/trainer"
 )
 
 // resultFile tells, in a run's folder, that the run is complete and what its result is.
 const resultFile = "outcome.json"
 
-// Result is what a training run has reached.
-type Result struct {
-	Rate     float64        `json:"lr"`
-	Tokens   int64          `json:"tokens"`        // trained on
-	Loss     trainer.Number `json:"val_loss"`      // at the end, nats a token; null: diverged
-	Bits     trainer.Number `json:"bits_per_byte"` // of the validation text
-	TokensPS float64        `json:"tokens_per_s"`  // median over steps
-	Memory   int            `json:"planned_bytes"` // peak as planned: activations, buffers, weights, gradients, moments; 0: not known
-	Folder   string         `json:"folder"`
-	Diverged bool           `json:"diverged"`
-	Remark   string         `json:"remark,omitempty"` // what else to know about it
-
-	steps []trainer.Metrics
+// Log is told how trainings go on; zero: nobody is.
+type Log struct {
+	Note  func(string) // a line at the beginning of each run
+	Steps io.Writer    // lines about training steps
 }
 
-func newResult(run *config.Run, folder string, steps []trainer.Metrics) *Result {
-	nan := trainer.Number(math.NaN())
-	r := &Result{Rate: run.Train.LR, Loss: nan, Bits: nan, Folder: folder, steps: steps}
-	var speeds []float64
-	for _, m := range steps {
-		speeds = append(speeds, m.TokensPS)
+func (l Log) note(line string) {
+	if l.Note != nil {
+		l.Note(line)
 	}
-	if len(steps) == 0 {
-		return r
-	}
-	slices.Sort(speeds)
-	last := steps[len(steps)-1]
-	r.Tokens, r.TokensPS = last.Tokens, speeds[len(speeds)/2]
-	r.score(last)
-	return r
 }
 
-// score takes the validation loss of a step, if it has one.
-func (r *Result) score(m trainer.Metrics) bool {
-	if m.ValLoss == nil {
-		return false
-	}
-	r.Loss, r.Bits = trainer.Number(*m.ValLoss), trainer.Number(*m.ValBits)
-	return true
-}
-
-// better tells whether a run ended at a lower loss; one that diverged never did.
-func (r *Result) better(than *Result) bool {
-	return r.Loss.Finite() && (!than.Loss.Finite() || r.Loss < than.Loss)
+// IsComplete tells whether a run is complete in its folder.
+func IsComplete(run *config.Run) (bool, error) {
+	r, err := readResult(run)
+	return r != nil, err
 }
 
 // Complete trains a run to its end, or reads its result if it is complete in its folder. One that was cut short goes on from
@@ -94,21 +63,21 @@ func readResult(run *config.Run) (*Result, error) {
 	}
 	found, _, err := config.Load(run.Zoo(), file, nil)
 	if err != nil {
-		return nil, experiment.Setup(err)
+		return nil, Setup(err)
 	}
 	changes, err := config.Changes(found, run)
 	if err != nil {
 		return nil, err
 	}
 	if len(changes) > 0 {
-		return nil, experiment.Setupf("%s: want this run's folder, got one that holds a run of another config (%s): remove it, or choose another folder", run.Out, strings.Join(changes, ", "))
+		return nil, Setupf("%s: want this run's folder, got one that holds a run of another config (%s): remove it, or choose another folder", run.Out, strings.Join(changes, ", "))
 	}
 	r := new(Result)
 	if found, err := r.readFile(run.Out); !found || err != nil {
 		return nil, err
 	}
 	r.Folder, r.Diverged = run.Out, !r.Loss.Finite()
-	r.steps, err = trainer.ReadMetrics(run.Out)
+	r.Steps, err = trainer.ReadMetrics(run.Out)
 	return r, err
 }
 
@@ -132,7 +101,7 @@ func train(ctx context.Context, run *config.Run, log Log) (*Result, error) {
 	}
 	t, err := trainer.Open(ctx, run, o)
 	if err != nil {
-		return nil, experiment.Setup(err)
+		return nil, Setup(err)
 	}
 	defer t.Close()
 	log.note(fmt.Sprintf("%s: %d steps at %g", run.Name, run.TotalSteps(), run.Train.LR))

@@ -1,0 +1,97 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestDifferences(t *testing.T) {
+	a, b := Estimate{3, 0.03}, Estimate{2.9, 0.04}
+	d := a.Minus(b)
+	assert.InDelta(t, 0.1, d.Mean, 1e-12)
+	assert.InDelta(t, 0.05, d.Error, 1e-12)
+	assert.False(t, Estimate{0.0999, 0.05}.Certain())
+	assert.True(t, Estimate{-0.1001, 0.05}.Certain())
+	assert.False(t, Estimate{0.1, math.NaN()}.Certain(), "one seed tells nothing of the error")
+	assert.True(t, math.IsNaN(Mean([]float64{1}).Error))
+}
+
+// TestPairedTest: t = 3.71987 of five values, and Student's distribution with 4 degrees of freedom in closed form,
+// F(t) = 1/2 + 3/8 t/sqrt(1 + t^2/4) (1 - t^2/(12 (1 + t^2/4))), make p = 0.020476.
+func TestPairedTest(t *testing.T) {
+	assert.InDelta(t, 0.020476, PairedTest([]float64{1, 2, 3, 4, 6}), 1e-6)
+	assert.InDelta(t, 0.020476, PairedTest([]float64{-1, -2, -3, -4, -6}), 1e-6)
+	assert.True(t, math.IsNaN(PairedTest([]float64{1})))
+	assert.Equal(t, 1.0, PairedTest([]float64{0, 0, 0}))
+}
+
+// TestSeedsHaveThePowerThatIsAskedFor: of many simulated comparisons with that many seeds about 80% find the
+// difference, and with clearly fewer seeds clearly fewer do.
+func TestSeedsHaveThePowerThatIsAskedFor(t *testing.T) {
+	draw := rand.New(rand.NewPCG(3, 4))
+	found := func(n int, deviation, difference float64) float64 {
+		hits := 0
+		for range 1000 {
+			d := make([]float64, n)
+			for i := range d {
+				d[i] = difference + deviation*draw.NormFloat64()
+			}
+			if PairedTest(d) < Alpha {
+				hits++
+			}
+		}
+		return float64(hits) / 1000
+	}
+	for _, ratio := range []float64{0.7, 1, 2, 3} { // deviation over difference
+		n := PairedSeeds(ratio, 1)
+		assert.InDelta(t, Power, found(n, ratio, 1), 0.09, "%d seeds", n)
+		assert.Less(t, found(max(2, n/2), ratio, 1), 0.7, "%d seeds", n/2)
+	}
+	assert.Equal(t, 34, PairedSeeds(2, 1), "G*Power's 34 for an effect of 0.5")
+	assert.Equal(t, 64, UnpairedSeeds(1, 1, 0.5), "G*Power's 64 a group for an effect of 0.5")
+	assert.Equal(t, 1571, UnpairedSeeds(1, 1, 0.1), "G*Power's 1571 a group for an effect of 0.1")
+	assert.Equal(t, 2, PairedSeeds(0, 1))
+	assert.Zero(t, PairedSeeds(math.NaN(), 1))
+	assert.Zero(t, PairedSeeds(1, 0))
+}
+
+// TestBootstrap: a law without noise is found with an interval of nothing; with noise the interval
+// holds the true exponent about as often as it says.
+func TestBootstrap(t *testing.T) {
+	x := []float64{1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 1e7}
+	truth := PowerLaw{12, 0.11}
+	exact := make([]float64, len(x))
+	for i := range x {
+		exact[i] = truth.At(x[i])
+	}
+	f, ok := Bootstrap(x, exact)
+	assert.True(t, ok)
+	assert.InDelta(t, truth.B, f.B, 1e-12)
+	assert.InDelta(t, 2e5, f.Inverse(f.At(2e5)), 1e-3)
+	low, high := f.Interval(func(p PowerLaw) float64 { return p.B })
+	assert.InDelta(t, low, high, 1e-9)
+	ratio, low, high := f.Ratio(f, func(p PowerLaw) float64 { return p.Inverse(4) })
+	assert.InDeltaSlice(t, []float64{1, 1, 1}, []float64{ratio, low, high}, 1e-6)
+
+	draw := rand.New(rand.NewPCG(1, 2))
+	inside := 0
+	for range 60 {
+		noisy := make([]float64, len(x))
+		for i := range x {
+			noisy[i] = exact[i] * math.Exp(0.02*draw.NormFloat64())
+		}
+		f, _ := Bootstrap(x, noisy)
+		if low, high := f.Interval(func(p PowerLaw) float64 { return p.B }); low <= truth.B && truth.B <= high {
+			inside++
+		}
+	}
+	assert.InDelta(t, 54, inside, 5, "of 60; 95%% asked for, but residuals of seven points make it about 90%%")
+
+	_, ok = Bootstrap(x[:2], exact[:2])
+	assert.False(t, ok)
+	_, ok = Bootstrap([]float64{1, 1, 1}, []float64{1, 2, 3})
+	assert.False(t, ok)
+}
