@@ -11,22 +11,6 @@ import (
 // CUDA runs ops on an NVIDIA GPU; it needs a build with the tag cuda.
 const CUDA Device = "cuda"
 
-// accelerator is a device other than the CPU that a Store's parameters and its programs'
-// activations live on. Its calls come back before the work is done, except Download and
-// Synchronize, and are done in order.
-type accelerator interface {
-	Precision() cuda.Precision
-	Alloc(t cuda.Type, n int) (cuda.Array, error)
-	Free(a cuda.Array)
-	Upload(dst cuda.Array, src unsafe.Pointer) error
-	Download(dst unsafe.Pointer, src cuda.Array) error
-	Convert(dst, src cuda.Array) error
-	Zero(a cuda.Array) error
-	Synchronize() error
-	Memory() (free, total int64, err error)
-	Close() error
-}
-
 // onDevice tells whether b's ops run on an accelerator.
 func (b *Builder) onDevice() bool { return b.options.Device != CPU && b.options.Device != "" }
 
@@ -34,7 +18,7 @@ func (b *Builder) onDevice() bool { return b.options.Device != CPU && b.options.
 // the op that differentiates it.
 type DeviceMemory struct {
 	array  cuda.Array
-	device accelerator
+	device cuda.Executor
 }
 
 // None tells whether there is no memory yet.

@@ -1,5 +1,3 @@
-//go:build cuda
-
 package graph
 
 func (add) Launch(c *DeviceCall) error {

@@ -1,5 +1,3 @@
-//go:build cuda
-
 package graph
 
 import (
@@ -16,8 +14,26 @@ import (
 type DeviceCall struct {
 	op       *Op
 	launcher Launcher
-	dev      *cuda.Device
+	dev      cuda.Executor
 	args     []cuda.Array
+}
+
+// Launcher is a Primitive that runs on a GPU: it starts kernels and returns without waiting.
+type Launcher interface{ Launch(c *DeviceCall) error }
+
+func newDeviceCall(op *Op, k Launcher) DeviceCall {
+	return DeviceCall{op: op, launcher: k, dev: op.builder.runtime.device, args: make([]cuda.Array, len(op.in))}
+}
+
+// launch starts the op's kernels; bind has found its memory.
+func (c *DeviceCall) launch() error {
+	c.op.ranOn = c.dev
+	leave, err := c.dev.Enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return c.launcher.Launch(c)
 }
 
 // bind finds the inputs' and the output's memory.
@@ -61,7 +77,7 @@ func (op *Op) ensureDevice() (err error) {
 }
 
 // Device is what the op runs on.
-func (c *DeviceCall) Device() *cuda.Device { return c.dev }
+func (c *DeviceCall) Device() cuda.Executor { return c.dev }
 
 // Signature is that of input i.
 func (c *DeviceCall) Signature(i int) Signature { return c.op.in[i] }

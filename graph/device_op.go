@@ -12,9 +12,6 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// Launcher is a Primitive that runs on a GPU: it starts kernels and returns without waiting.
-type Launcher interface{ Launch(c *DeviceCall) error }
-
 // deviceOp is an Op as the tape machine runs it on a GPU. A node of an op with CUDADo
 // never runs on the CPU.
 type deviceOp struct {
@@ -24,7 +21,7 @@ type deviceOp struct {
 
 var _ gorgonia.CUDADoer = (*deviceOp)(nil)
 
-func openAccelerator(p Precision) (accelerator, error) {
+func openAccelerator(p Precision) (cuda.Executor, error) {
 	if err := giveStockKernels(); err != nil {
 		return nil, err
 	}
@@ -45,11 +42,10 @@ func (b *Builder) onDeviceOp(op *Op) (gorgonia.Op, error) {
 	if !ok {
 		return nil, errors.Errorf("want an op with a Launch method on the device %s, got one that runs on the CPU alone: choose the device %s", CUDA, CPU)
 	}
-	device, ok := b.runtime.device.(*cuda.Device)
-	if !ok {
+	if b.runtime.device == nil {
 		return nil, errors.New("want an open device, got none")
 	}
-	return &deviceOp{Op: op, call: DeviceCall{op: op, launcher: kind, dev: device, args: make([]cuda.Array, len(op.in))}}, nil
+	return &deviceOp{Op: op, call: newDeviceCall(op, kind)}, nil
 }
 
 // CUDADo runs the op on the device into its own memory and returns a tensor around that.
@@ -78,13 +74,7 @@ func (o *deviceOp) run(inputs []gorgonia.Value) error {
 	if err := c.bind(inputs); err != nil {
 		return err
 	}
-	o.ranOn = c.dev
-	leave, err := c.dev.Enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return c.launcher.Launch(c)
+	return c.launch()
 }
 
 // profile waits for the op's kernels, so that their time is the op's.

@@ -1,5 +1,11 @@
 package graph
 
+import (
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/graph/cuda"
+)
+
 // UpdateRow is how an optimizer treats one parameter on a device.
 type UpdateRow struct {
 	Param             *Param
@@ -30,7 +36,68 @@ type DeviceOptimizer interface {
 	Close() error
 }
 
+// deviceOptimizer is cuda.AdamW, with cuda.Muon where a row asks for it, as a DeviceOptimizer.
+type deviceOptimizer struct{ adam *cuda.AdamW }
+
 // NewDeviceOptimizer returns the optimizer of the Store's device.
 func (s *Store) NewDeviceOptimizer(rows []UpdateRow) (DeviceOptimizer, error) {
-	return newDeviceOptimizer(s, rows)
+	device := s.device
+	if device == nil {
+		return nil, errors.New("graph: want a store on a device: build a program with Options.Device first")
+	}
+	table := make([]cuda.AdamWRow, len(rows))
+	var matrices []cuda.MuonMatrix
+	momentum := 0.0
+	for i, row := range rows {
+		p, moments := row.Param, 2
+		if row.Muon != nil {
+			moments, momentum = 1, row.Muon.Momentum
+		}
+		if err := s.EnsureMoments(p, moments); err != nil {
+			return nil, err
+		}
+		grad, err := s.residentGrad(p)
+		if err != nil {
+			return nil, err
+		}
+		r := p.resident
+		table[i] = cuda.AdamWRow{Value: r.value, Shadow: r.shadow, Grad: grad, Moment1: r.moment1, Moment2: r.moment2,
+			Rate: row.Rate, Decay: row.Decay, Beta1: row.Beta1, Beta2: row.Beta2, Eps: row.Eps}
+		if row.Muon != nil {
+			table[i].Moment2 = cuda.Array{}
+			matrices = append(matrices, muonMatrices(row, grad)...)
+		}
+	}
+	adam, err := cuda.NewAdamW(device, table)
+	if err == nil && matrices != nil {
+		if adam.Muon, err = cuda.NewMuon(device, momentum, matrices); err != nil {
+			_ = adam.Close()
+		}
+	}
+	if err != nil {
+		return nil, errors.Wrap(err, "graph: optimizer")
+	}
+	return &deviceOptimizer{adam}, nil
 }
+
+// muonMatrices are the weight matrices of a row's parameter where they lie on the device.
+func muonMatrices(row UpdateRow, grad cuda.Array) []cuda.MuonMatrix {
+	var all []cuda.MuonMatrix
+	r, size := row.Param.resident, row.Param.Size()
+	for i, m := range row.Param.Matrices() {
+		from := func(a cuda.Array) cuda.Array { return a.Slice(m.Offset, size-m.Offset) }
+		at := cuda.MuonMatrix{Value: from(r.value), Grad: from(grad), Momentum: from(r.moment1), Rows: m.Rows, Columns: m.Columns, Stride: m.Stride,
+			Rate: row.Rate * row.Muon.Scales[i], Decay: row.Decay}
+		if !r.shadow.None() {
+			at.Shadow = from(r.shadow)
+		}
+		all = append(all, at)
+	}
+	return all
+}
+
+func (o *deviceOptimizer) Step(s UpdateStep) (norm float64, finite bool, err error) {
+	return o.adam.Step(cuda.AdamWStep{Factor: s.Factor, GradScale: s.GradScale, Clip: s.Clip, Step: s.Step})
+}
+
+func (o *deviceOptimizer) Close() error { return o.adam.Close() }

@@ -1,5 +1,3 @@
-//go:build cuda
-
 package graph
 
 import "github.com/residua-go/residua/graph/cuda"

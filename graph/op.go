@@ -71,10 +71,10 @@ type Op struct {
 	isGradient  bool  // its buffer is a parameter's gradient in a Store
 	runs        stopwatch
 
-	producers    []*Op       // what makes each input, nil for inputs and stock nodes
-	keepsFloat32 bool        // stays 32-bit on a device of precision bf16
-	device       cuda.Array  // where its output lives on a device
-	ranOn        accelerator // the device it last ran on
+	producers    []*Op         // what makes each input, nil for inputs and stock nodes
+	keepsFloat32 bool          // stays 32-bit on a device of precision bf16
+	device       cuda.Array    // where its output lives on a device
+	ranOn        cuda.Executor // the device it last ran on
 }
 
 var (

@@ -14,8 +14,8 @@ type runState struct {
 	profile    bool   // ops time themselves
 	failure    error  // of an op; the tape machine wraps it in its registers and counters
 
-	device accelerator  // nil on the CPU
-	owned  []cuda.Array // device memory of ops, outside the arena
+	device cuda.Executor // nil on the CPU
+	owned  []cuda.Array  // device memory of ops, outside the arena
 }
 
 func (r *runState) workers() *kernel.Pool {

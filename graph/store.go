@@ -9,6 +9,7 @@ import (
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
+	"github.com/residua-go/residua/graph/cuda"
 	"github.com/residua-go/residua/graph/kernel"
 )
 
@@ -81,7 +82,7 @@ type sharedParameters struct {
 	seed   uint64
 	params []*Param
 	byName map[string]*Param
-	device accelerator // nil: the parameters live in host memory
+	device cuda.Executor // nil: the parameters live in host memory
 }
 
 // NewStore returns an empty Store of float32 or float64 parameters, for training from

@@ -63,7 +63,7 @@ func (op *Op) download() (*tensor.Dense, error) {
 }
 
 // downloadTo copies a device array into a tensor of as many elements, bfloat16 widened.
-func downloadTo(t *tensor.Dense, from cuda.Array, device accelerator) error {
+func downloadTo(t *tensor.Dense, from cuda.Array, device cuda.Executor) error {
 	if from.Type != cuda.BF16 {
 		return device.Download(dataOf(t), from)
 	}

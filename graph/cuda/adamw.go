@@ -1,5 +1,3 @@
-//go:build cuda
-
 package cuda
 
 import (
@@ -32,7 +30,7 @@ type AdamW struct {
 	// Muon, where not nil, updates what is left to it, after the same clipping.
 	Muon *Muon
 
-	device       *Device
+	device       Executor
 	rows, tiles  int
 	table        Array // [rows] adamWRow
 	tileTable    Array // [tiles] adamWTile
@@ -64,7 +62,7 @@ const (
 
 // NewAdamW uploads what it must know of the parameters. Their arrays must stay where they
 // are as long as the AdamW is used.
-func NewAdamW(d *Device, rows []AdamWRow) (*AdamW, error) {
+func NewAdamW(d Executor, rows []AdamWRow) (*AdamW, error) {
 	table := make([]adamWRow, len(rows))
 	var tiles []adamWTile
 	for i, r := range rows {
@@ -134,7 +132,12 @@ func (a *AdamW) upload(table []adamWRow, tiles []adamWTile) error {
 // Step clips and updates. norm is that of all scaled gradients, before clipping; if it is
 // not finite, nothing is changed. It waits for the device.
 func (a *AdamW) Step(s AdamWStep) (norm float64, finite bool, err error) {
-	if err := a.device.within(func() error { return a.launch(s) }); err != nil {
+	leave, err := a.device.Enter()
+	if err == nil {
+		err = a.launch(s)
+		leave()
+	}
+	if err != nil {
 		return 0, false, errors.Wrap(err, "AdamW")
 	}
 	var o adamWOutcome

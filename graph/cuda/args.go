@@ -1,21 +1,52 @@
 package cuda
 
-import "math"
+import (
+	"math"
+
+	"github.com/pkg/errors"
+)
+
+// maxArgs is the most arguments a kernel may have.
+const maxArgs = 40
 
 // Arg is one argument of a kernel: its bits and its size in bytes.
 type Arg struct {
-	bits uint64
-	size int
+	bits    uint64
+	size    int
+	touched int // bytes of memory that the kernel reads or writes through a pointer
+}
+
+// Touching says how many bytes the kernel reads and writes through a pointer where that is not
+// the size of the array: of a table of which it reads some rows, or of pointers to other arrays.
+func (a Arg) Touching(bytes int) Arg {
+	a.touched = bytes
+	return a
+}
+
+// check compares a launch with what the kernel's PTX declares.
+func (e entry) check(grid Grid, args []Arg) error {
+	if len(args) != len(e.params) || len(args) > maxArgs {
+		return errors.Errorf("want %d arguments, got %d", len(e.params), len(args))
+	}
+	for i, a := range args {
+		if a.size != e.params[i] {
+			return errors.Errorf("argument %d: want %d bytes, got %d", i, e.params[i], a.size)
+		}
+	}
+	if grid.X < 0 || grid.Threads < 1 || e.threads > 0 && grid.Threads > e.threads {
+		return errors.Errorf("want a grid of 1 to %d threads a block, got %+v", e.threads, grid)
+	}
+	return nil
 }
 
 // Int passes a 32-bit int.
-func Int(n int) Arg { return Arg{uint64(uint32(int32(n))), 4} }
+func Int(n int) Arg { return Arg{bits: uint64(uint32(int32(n))), size: 4} }
 
 // Long passes a 64-bit int.
-func Long(n int) Arg { return Arg{uint64(n), 8} }
+func Long(n int) Arg { return Arg{bits: uint64(n), size: 8} }
 
 // Unsigned passes a 64-bit unsigned int.
-func Unsigned(n uint64) Arg { return Arg{n, 8} }
+func Unsigned(n uint64) Arg { return Arg{bits: n, size: 8} }
 
 // Bool passes a 32-bit int, 1 or 0.
 func Bool(b bool) Arg {
@@ -26,10 +57,10 @@ func Bool(b bool) Arg {
 }
 
 // Float passes a 32-bit float.
-func Float(x float64) Arg { return Arg{uint64(math.Float32bits(float32(x))), 4} }
+func Float(x float64) Arg { return Arg{bits: uint64(math.Float32bits(float32(x))), size: 4} }
 
 // Double passes a 64-bit float.
-func Double(x float64) Arg { return Arg{math.Float64bits(x), 8} }
+func Double(x float64) Arg { return Arg{bits: math.Float64bits(x), size: 8} }
 
 // Grid is how many threads run a kernel, and how.
 type Grid struct {

@@ -42,7 +42,12 @@ func (a Array) Slice(from, n int) Array {
 }
 
 // Arg passes the array's address to a kernel.
-func (a Array) Arg() Arg { return Arg{a.Ptr, 8} }
+func (a Array) Arg() Arg {
+	if a.None() {
+		return Arg{size: 8}
+	}
+	return Arg{bits: a.Ptr, size: 8, touched: a.Bytes()}
+}
 
 func (a Array) String() string {
 	return a.Type.String() + "[" + strconv.Itoa(a.N) + "]@0x" + strconv.FormatUint(a.Ptr, 16)

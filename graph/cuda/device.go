@@ -29,6 +29,8 @@ type Device struct {
 	used      int64         // bytes allocated
 }
 
+var _ Executor = (*Device)(nil)
+
 // Open takes the GPU's primary context, which Gorgonia's machines share.
 func Open(o Options) (*Device, error) {
 	if o.Precision == "" {
@@ -64,6 +66,9 @@ func (d *Device) Enter() (leave func(), err error) {
 	d.scratch.reset(d)
 	return d.context.Unlock, nil
 }
+
+// Scratch returns memory that is valid until the next Enter.
+func (d *Device) Scratch(t Type, n int) (Array, error) { return d.scratch.take(d, t, n) }
 
 // within runs f with the device current.
 func (d *Device) within(f func() error) error {

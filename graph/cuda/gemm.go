@@ -35,18 +35,6 @@ func (d *Device) Gemm(g Gemm) error {
 	return handle.GemmStridedBatchedEx(x)
 }
 
-func (g Gemm) check() error {
-	switch {
-	case g.A.Type != g.B.Type || g.A.Type != F32 && g.A.Type != BF16:
-		return errors.Errorf("matrix product: want operands of one float type, got %v and %v", g.A.Type, g.B.Type)
-	case g.C.Type != F32 && g.C.Type != g.A.Type:
-		return errors.Errorf("matrix product: want a result of f32 or %v, got %v", g.A.Type, g.C.Type)
-	case g.M < 0 || g.N < 0 || g.K < 1:
-		return errors.Errorf("matrix product: want sizes >= 1, got %d x %d x %d", g.M, g.N, g.K)
-	}
-	return nil
-}
-
 func (d *Device) blasHandle() (*cublas.Handle, error) {
 	if d.blas != nil {
 		return d.blas, nil

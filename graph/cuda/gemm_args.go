@@ -1,5 +1,7 @@
 package cuda
 
+import "github.com/pkg/errors"
+
 // Gemm is a product of row-major matrices, or a batch of them:
 //
 //	C = Alpha op(A) op(B) + Beta C
@@ -20,4 +22,34 @@ type Gemm struct {
 	LDC                       int
 	Batch                     int // 0: one product
 	StrideA, StrideB, StrideC int // in elements, from one product to the next
+}
+
+// FLOPs counts 2 a multiply-add.
+func (g Gemm) FLOPs() int { return 2 * g.M * g.N * g.K * max(1, g.Batch) }
+
+// Bytes is the size of both operands and, where Beta is not 0 twice, of the result.
+func (g Gemm) Bytes() int {
+	count := func(elements, stride, batch int) int {
+		if stride == 0 {
+			return elements
+		}
+		return elements * batch
+	}
+	batch, result := max(1, g.Batch), g.M*g.N
+	if g.Beta != 0 {
+		result *= 2
+	}
+	return count(g.M*g.K, g.StrideA, batch)*g.A.Type.Size() + count(g.K*g.N, g.StrideB, batch)*g.B.Type.Size() + result*batch*g.C.Type.Size()
+}
+
+func (g Gemm) check() error {
+	switch {
+	case g.A.Type != g.B.Type || g.A.Type != F32 && g.A.Type != BF16:
+		return errors.Errorf("matrix product: want operands of one float type, got %v and %v", g.A.Type, g.B.Type)
+	case g.C.Type != F32 && g.C.Type != g.A.Type:
+		return errors.Errorf("matrix product: want a result of f32 or %v, got %v", g.A.Type, g.C.Type)
+	case g.M < 0 || g.N < 0 || g.K < 1:
+		return errors.Errorf("matrix product: want sizes >= 1, got %d x %d x %d", g.M, g.N, g.K)
+	}
+	return nil
 }

@@ -9,9 +9,6 @@ import (
 	"gorgonia.org/cu"
 )
 
-// maxArgs is the most arguments a kernel may have.
-const maxArgs = 40
-
 // kernels are the compiled kernels by name. A module is loaded, which decompresses its PTX
 // and compiles it for the GPU, when a kernel of it is first launched.
 type kernels struct {
@@ -76,16 +73,8 @@ func (g Grid) blocks() cu.Dim {
 
 // prepare checks a launch and loads the kernel.
 func (d *Device) prepare(k *kernel, grid Grid, args []Arg) error {
-	if len(args) != len(k.params) || len(args) > maxArgs {
-		return errors.Errorf("want %d arguments, got %d", len(k.params), len(args))
-	}
-	for i, a := range args {
-		if a.size != k.params[i] {
-			return errors.Errorf("argument %d: want %d bytes, got %d", i, k.params[i], a.size)
-		}
-	}
-	if grid.X < 0 || grid.Threads < 1 || k.threads > 0 && grid.Threads > k.threads {
-		return errors.Errorf("want a grid of 1 to %d threads a block, got %+v", k.threads, grid)
+	if err := k.check(grid, args); err != nil {
+		return err
 	}
 	if err := d.load(k); err != nil {
 		return err

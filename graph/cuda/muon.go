@@ -1,5 +1,3 @@
-//go:build cuda
-
 package cuda
 
 import (
@@ -21,7 +19,7 @@ type MuonMatrix struct {
 // published: products of as many matrices of one shape at a time as muonBatch. Products are in
 // the device's precision.
 type Muon struct {
-	device  *Device
+	device  Executor
 	fresh   float64 // 1 - momentum
 	batches []muonBatch
 	table   Array // [matrices] muonMatrix
@@ -50,7 +48,7 @@ const (
 
 // NewMuon uploads what it must know of the matrices. Their arrays must stay where they are as
 // long as the Muon is used.
-func NewMuon(d *Device, momentum float64, matrices []MuonMatrix) (*Muon, error) {
+func NewMuon(d Executor, momentum float64, matrices []MuonMatrix) (*Muon, error) {
 	m := &Muon{device: d, fresh: 1 - momentum}
 	var table []muonMatrix
 	var x, a, most int

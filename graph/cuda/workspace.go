@@ -1,5 +1,3 @@
-//go:build cuda
-
 package cuda
 
 // alignment is that of every piece of the workspace, in bytes.
@@ -13,9 +11,8 @@ type workspace struct {
 	wanted int     // bytes given out since reset
 }
 
-// Scratch returns memory that is valid until the next Enter.
-func (d *Device) Scratch(t Type, n int) (Array, error) {
-	w := &d.scratch
+// take returns memory that is valid until the next reset.
+func (w *workspace) take(d Executor, t Type, n int) (Array, error) {
 	bytes := (n*t.Size() + alignment - 1) / alignment * alignment
 	w.wanted += bytes
 	if len(w.blocks) == 0 || w.next+bytes > w.last().Bytes() {
@@ -42,7 +39,7 @@ func (w *workspace) capacity() int {
 
 // reset takes all pieces back. Several blocks become one, so that the next launch of the
 // same wants finds one that holds them all.
-func (w *workspace) reset(d *Device) {
+func (w *workspace) reset(d Executor) {
 	if len(w.blocks) > 1 {
 		n := w.wanted
 		w.free(d)
@@ -53,7 +50,7 @@ func (w *workspace) reset(d *Device) {
 	w.next, w.wanted = 0, 0
 }
 
-func (w *workspace) free(d *Device) {
+func (w *workspace) free(d Executor) {
 	for _, b := range w.blocks {
 		d.Free(b)
 	}
