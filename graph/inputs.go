@@ -52,7 +52,10 @@ func (b *Builder) reserveName(name string) bool {
 // Param makes a node of the parameter that p describes. Its values live in the Store:
 // a parameter of that name is shared, a new one is initialised, or refused by a Store that
 // serves.
-func (b *Builder) Param(p ParamSpec) *gorgonia.Node {
+func (b *Builder) Param(p ParamSpec) *gorgonia.Node { return b.param(p, false) }
+
+// param makes the node, of what lies transposed on the device if there is one.
+func (b *Builder) param(p ParamSpec, transposed bool) *gorgonia.Node {
 	if b.err != nil {
 		return nil
 	}
@@ -64,7 +67,7 @@ func (b *Builder) Param(p ParamSpec) *gorgonia.Node {
 	if !b.reserveName(p.Name) {
 		return nil
 	}
-	node, err := b.paramNode(param)
+	node, err := b.paramNode(param, transposed)
 	if err != nil {
 		b.fail(err)
 		return nil
@@ -75,9 +78,9 @@ func (b *Builder) Param(p ParamSpec) *gorgonia.Node {
 
 // paramNode is an ordinary input on the CPU; on a device it is an op without inputs, since
 // an input would be copied up in every run.
-func (b *Builder) paramNode(p *Param) (*gorgonia.Node, error) {
+func (b *Builder) paramNode(p *Param, transposed bool) (*gorgonia.Node, error) {
 	if b.onDevice() {
-		return b.residentNode(p)
+		return b.residentNode(p, transposed)
 	}
 	options := []gorgonia.NodeConsOpt{gorgonia.WithShape(p.Shape...), gorgonia.WithName(p.Name)}
 	if !b.planning() {

@@ -15,11 +15,11 @@ type parameter struct {
 }
 
 func (k parameter) String() string {
-	return fmt.Sprintf("Param(%s) %v", k.param.Name, k.param.Shape)
+	return fmt.Sprintf("Param(%s) %v", k.param.Name, k.param.deviceShape())
 }
 
 func (k parameter) Infer([]Signature) (Signature, error) {
-	return Signature{tensor.Float32, tensor.Shape(k.param.Shape).Clone()}, nil
+	return Signature{tensor.Float32, k.param.deviceShape()}, nil
 }
 
 func (k parameter) Run(*Call) error {
@@ -28,7 +28,10 @@ func (k parameter) Run(*Call) error {
 
 // residentNode makes a parameter's node for a device. ApplyOp refuses an op without
 // inputs.
-func (b *Builder) residentNode(p *Param) (*gorgonia.Node, error) {
+func (b *Builder) residentNode(p *Param, transposed bool) (*gorgonia.Node, error) {
+	if err := p.transposeOnDevice(transposed); err != nil {
+		return nil, err
+	}
 	if !b.planning() {
 		if err := b.options.Store.placeOnDevice(p); err != nil {
 			return nil, err
@@ -44,5 +47,5 @@ func (b *Builder) residentNode(p *Param) (*gorgonia.Node, error) {
 		return nil, err
 	}
 	return gorgonia.NewUniqueNode(gorgonia.In(b.g), gorgonia.WithOp(carrier), gorgonia.WithType(op.out.hmType()),
-		gorgonia.WithShape(p.Shape...), gorgonia.WithName(p.Name)), nil
+		gorgonia.WithShape(p.deviceShape()...), gorgonia.WithName(p.Name)), nil
 }

@@ -61,7 +61,8 @@ type Param struct {
 	// the first alone.
 	Moment1, Moment2 *tensor.Dense
 
-	resident resident // on the Store's device
+	resident   resident // on the Store's device
+	transposed bool     // it lies there as [columns, rows]
 }
 
 // Size returns the number of entries.

@@ -113,7 +113,7 @@ func (s *Store) allocate(p *Param, t cuda.Type, to *cuda.Array) (err error) {
 
 func (s *Store) upload(p *Param) error {
 	r := p.resident
-	if err := s.device.Upload(r.value, dataOf(p.Value)); err != nil {
+	if err := s.copyUp(p, r.value, p.Value); err != nil {
 		return errors.Wrapf(err, "parameter %q", p.Name)
 	}
 	if r.shadow.None() {
@@ -124,7 +124,7 @@ func (s *Store) upload(p *Param) error {
 
 func (s *Store) uploadMoments(p *Param) error {
 	for _, m := range p.moments() {
-		if err := s.device.Upload(m.array, dataOf(m.host)); err != nil {
+		if err := s.copyUp(p, m.array, m.host); err != nil {
 			return errors.Wrapf(err, "moments of parameter %q", p.Name)
 		}
 	}
@@ -179,7 +179,7 @@ func (s *Store) ToHost() error {
 			continue
 		}
 		for _, m := range append(p.moments(), mirrored{p.resident.value, p.Value}) {
-			if err := downloadTo(m.host, m.array, s.device); err != nil {
+			if err := s.copyDown(p, m.host, m.array); err != nil {
 				return errors.Wrapf(err, "parameter %q", p.Name)
 			}
 		}
@@ -197,7 +197,7 @@ func (s *Store) GradientsToHost() error {
 		if p.resident.grad.None() {
 			continue
 		}
-		if err := downloadTo(s.ensureGrad(p), p.resident.grad, s.device); err != nil {
+		if err := s.copyDown(p, s.ensureGrad(p), p.resident.grad); err != nil {
 			return errors.Wrapf(err, "gradient of parameter %q", p.Name)
 		}
 	}

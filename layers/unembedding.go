@@ -16,11 +16,12 @@ import (
 //
 //	logits = scale * x W, or c tanh(scale * x W / c) with a soft cap c (Gemma 2, arXiv 2408.00118, section 2)
 type Unembedding struct {
-	b     *graph.Builder
-	w     *gorgonia.Node
-	tied  bool
-	scale float64
-	cap   float64
+	b          *graph.Builder
+	w          *gorgonia.Node
+	tied       bool // w is the embedding's table
+	transposed bool // w is [Vocab, Features] in the graph, as a table is, or a weight of its own on a device
+	scale      float64
+	cap        float64
 }
 
 // UnembeddingConfig describes the map from features to logits.
@@ -34,16 +35,16 @@ type UnembeddingConfig struct {
 // NewUnembedding makes the parameter name [Features, Vocab], zero at first, unless the
 // table is tied.
 func NewUnembedding(b *graph.Builder, name string, c UnembeddingConfig) *Unembedding {
-	u := &Unembedding{b: b, w: c.Tied, tied: c.Tied != nil, scale: c.Scale, cap: c.SoftCap}
+	u := &Unembedding{b: b, w: c.Tied, tied: c.Tied != nil, transposed: c.Tied != nil, scale: c.Scale, cap: c.SoftCap}
 	if !u.tied {
-		u.w = b.Param(Zero(name, c.Features, c.Vocab))
+		u.w, u.transposed = b.TransposedParam(Zero(name, c.Features, c.Vocab))
 	}
 	return u
 }
 
 // Logits returns [T, Vocab] for features [T, ...Features].
 func (u *Unembedding) Logits(features *gorgonia.Node) *gorgonia.Node {
-	logits := linear.Map(u.b, features, u.w, linear.Options{Transposed: u.tied, Scale: u.scale})
+	logits := linear.Map(u.b, features, u.w, linear.Options{Transposed: u.transposed, Scale: u.scale})
 	return elementwise.SoftCap(u.b, logits, u.cap)
 }
 
@@ -60,8 +61,8 @@ func (u *Unembedding) TokenLosses(features, targets *gorgonia.Node) *gorgonia.No
 // Weights are the logits' weights, scale * W [Features, Vocab]: features times them are the
 // logits, or what a soft cap bounds. A tied table is transposed.
 func (u *Unembedding) Weights() []float64 {
-	w := graph.Float64s(u.b.Store().Param(u.w.Name()).Value)
-	rows := u.w.Shape()[0]
+	p := u.param()
+	w, rows := graph.Float64s(p.Value), p.Shape[0]
 	columns := len(w) / rows
 	if u.tied {
 		w = transpose(w, rows, columns)
@@ -149,12 +150,16 @@ func (u *Unembedding) Uncapped(logit float64) float64 {
 
 // values are the weights as the Store has them, []float32 or []float64, and their sizes.
 func (u *Unembedding) values() (w any, features, vocab int) {
-	p, shape := u.b.Store().Param(u.w.Name()), u.w.Shape()
+	p := u.param()
+	rows, columns := p.Shape[0], p.Size()/p.Shape[0]
 	if u.tied {
-		return p.Value.Data(), shape.TotalSize() / shape[0], shape[0]
+		return p.Value.Data(), columns, rows
 	}
-	return p.Value.Data(), shape[0], shape.TotalSize() / shape[0]
+	return p.Value.Data(), rows, columns
 }
+
+// param is the weight as the Store has it: [Features, Vocab], or the table.
+func (u *Unembedding) param() *graph.Param { return u.b.Store().Param(u.w.Name()) }
 
 // transpose turns [rows, columns] into [columns, rows].
 func transpose(w []float64, rows, columns int) []float64 {
@@ -168,5 +173,5 @@ func transpose(w []float64, rows, columns int) []float64 {
 }
 
 func (u *Unembedding) options(zLoss float64) loss.Options {
-	return loss.Options{Transposed: u.tied, Scale: u.scale, SoftCap: u.cap, ZLoss: zLoss}
+	return loss.Options{Transposed: u.transposed, Scale: u.scale, SoftCap: u.cap, ZLoss: zLoss}
 }

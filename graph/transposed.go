@@ -1,0 +1,90 @@
+package graph
+
+import (
+	"unsafe"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+// TransposedParam makes a node of the parameter that p describes, a matrix [rows, columns], which a
+// device keeps transposed: tensor cores want the rows of a matrix to begin at multiples of 16 bytes,
+// which those of an unembedding [features, 50257] do not. On a device the node is [columns, rows] and
+// transposed is true; on the CPU it is [rows, columns], as the Store's tensors and checkpoints are
+// everywhere. Optimizers treat it entry by entry: p has no Role.
+func (b *Builder) TransposedParam(p ParamSpec) (node *gorgonia.Node, transposed bool) {
+	if b.err == nil && (len(p.Shape) != 2 || p.Role != "") {
+		b.fail(errors.Errorf("graph: parameter %q: want a matrix without a role to keep transposed, got shape %v, role %q", p.Name, p.Shape, p.Role))
+	}
+	return b.param(p, b.onDevice()), b.onDevice()
+}
+
+// transposeOnDevice says how p lies on the device, before it is there.
+func (p *Param) transposeOnDevice(transposed bool) error {
+	if p.transposed != transposed && !p.resident.value.None() {
+		return errors.Errorf("parameter %q: it is on the device already: want Param or TransposedParam in all graphs of a store, got both", p.Name)
+	}
+	p.transposed = transposed
+	return nil
+}
+
+// deviceShape is the parameter's shape where it lies on a device.
+func (p *Param) deviceShape() tensor.Shape {
+	if p.transposed {
+		return tensor.Shape{p.Shape[1], p.Shape[0]}
+	}
+	return tensor.Shape(p.Shape).Clone()
+}
+
+// copyUp copies a host's tensor of p's shape to the device, transposed if p lies there so.
+func (s *Store) copyUp(p *Param, to cuda.Array, host *tensor.Dense) error {
+	if !p.transposed {
+		return s.device.Upload(to, dataOf(host))
+	}
+	return p.eachPiece(func(piece []float32, first, rows, columns int) error {
+		n := len(piece) / rows
+		for i, row := 0, elements[float32](host); i < rows; i, row = i+1, row[columns:] {
+			for j, v := range row[first : first+n] {
+				piece[j*rows+i] = v
+			}
+		}
+		return s.device.Upload(to.Slice(first*rows, len(piece)), unsafe.Pointer(unsafe.SliceData(piece)))
+	})
+}
+
+// copyDown is the way back.
+func (s *Store) copyDown(p *Param, host *tensor.Dense, from cuda.Array) error {
+	if !p.transposed {
+		return downloadTo(host, from, s.device)
+	}
+	return p.eachPiece(func(piece []float32, first, rows, columns int) error {
+		if err := s.device.Download(unsafe.Pointer(unsafe.SliceData(piece)), from.Slice(first*rows, len(piece))); err != nil {
+			return err
+		}
+		n := len(piece) / rows
+		for i, row := 0, elements[float32](host); i < rows; i, row = i+1, row[columns:] {
+			for j := range n {
+				row[first+j] = piece[j*rows+i]
+			}
+		}
+		return nil
+	})
+}
+
+// eachPiece calls f for one piece after the other of a matrix [rows, columns] that is transposed by way
+// of a buffer: piece is for columns from first on, [len(piece)/rows, rows].
+func (p *Param) eachPiece(f func(piece []float32, first, rows, columns int) error) error {
+	const floats = 1 << 18 // 1 MB
+	rows, columns := p.Shape[0], p.Shape[1]
+	most := min(columns, max(1, floats/rows))
+	buffer := make([]float32, most*rows)
+	for first := 0; first < columns; first += most {
+		if err := f(buffer[:min(most, columns-first)*rows], first, rows, columns); err != nil {
+			return err
+		}
+	}
+	return nil
+}
