@@ -30,7 +30,9 @@ const divisionCost = 16
 // maxPartial limits the memory for products of slices, in elements.
 const maxPartial = 1 << 18
 
-// divide chooses the division in which the busiest of the threads has least to do.
+// divide chooses the division in which the busiest of the threads has least to do. k is cut only
+// where A is transposed, as in a weight's gradient, whose k are the tokens: of a forward product
+// each element is summed in one order, however many tokens there are.
 func (q *product[T]) divide(threads int, kernels *microkernels) division {
 	best := division{1, 1, 1}
 	worth := worthDividing
@@ -53,7 +55,7 @@ func (q *product[T]) divide(threads int, kernels *microkernels) division {
 		}
 	}
 	slices := float64(threads)
-	if m*n*slices <= maxPartial && work(m, n)/slices+divisionCost*m*n*slices < least {
+	if q.ta && m*n*slices <= maxPartial && work(m, n)/slices+divisionCost*m*n*slices < least {
 		best = division{1, 1, threads}
 	}
 	return best

@@ -18,7 +18,7 @@ func TestDivide(t *testing.T) {
 		{1, 4096, 768, 4, division{1, 4, 1}},     // one row
 		{2048, 2048, 768, 4, division{2, 2, 1}},  // square: least packing
 		{2048, 2048, 768, 3, division{3, 1, 1}},  // a prime number
-		{32, 48, 65536, 4, division{1, 1, 4}},    // a long sum
+		{32, 48, 65536, 4, division{1, 1, 4}},    // a long sum, of a weight's gradient
 		{768, 3072, 2048, 2, division{1, 2, 1}},  // slices would not fit
 		{65536, 8, 8, 4, division{4, 1, 1}},      // less than a panel
 		{2048, 2048, 768, 1, division{1, 1, 1}},  // nobody to share with
@@ -27,7 +27,7 @@ func TestDivide(t *testing.T) {
 		{2048, 40, 768, 16, division{16, 1, 1}},  // panels are too few
 		{64, 64, 65536, 128, division{64, 2, 1}}, // slices would not fit
 	} {
-		q := product[float32]{m: c.m, n: c.n, k: c.k}
+		q := product[float32]{m: c.m, n: c.n, k: c.k, ta: c.k > c.m*c.n}
 		assert.Equal(t, c.want, q.divide(c.threads, &avx512Kernels), "%+v", c)
 	}
 }

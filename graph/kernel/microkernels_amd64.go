@@ -48,6 +48,15 @@ func (t *combineTile[T]) runFast(p path, rows int) {
 	}
 }
 
+// runFast adds the multiples of as many rows, 1 or axpyRows, on any fast path.
+func (t *axpyTile[T]) runFast(rows int) {
+	if rows == 1 {
+		avx2Axpy1(t.float32())
+	} else {
+		avx2Axpy4(t.float32())
+	}
+}
+
 // bit is 1 for true.
 func bit(b bool) int {
 	if b {

@@ -27,6 +27,12 @@
 #define combine_rs2 80
 #define combine_ks2 88
 #define combine_cols 96
+#define axpy_y 0
+#define axpy_a 8
+#define axpy_as 16
+#define axpy_x 24
+#define axpy_xs 32
+#define axpy_n 40
 
 DATA lanes<>+0(SB)/4, $0
 DATA lanes<>+4(SB)/4, $1
@@ -11286,6 +11292,122 @@ reststore:
 	VMASKMOVPS Y7, Y15, 0(DX)
 	ADDQ $32, R13
 	SUBQ $8, R12
+	JGT rest
+done:
+	VZEROUPPER
+	RET
+
+// func avx2Axpy1(t *axpyTile[float32])
+TEXT ·avx2Axpy1(SB), NOSPLIT, $0-8
+	MOVQ t+0(FP), AX
+	MOVQ axpy_y(AX), DX
+	MOVQ axpy_a(AX), SI
+	MOVQ axpy_as(AX), R12
+	SHLQ $2, R12
+	LEAQ (R12)(R12*2), R8
+	VBROADCASTSS (SI), Y0
+	MOVQ axpy_x(AX), DI
+	MOVQ axpy_xs(AX), R13
+	SHLQ $2, R13
+	LEAQ (R13)(R13*2), R9
+	LEAQ (DI)(R13*1), R10
+	MOVQ axpy_n(AX), CX
+	SUBQ $16, CX
+	JLT few
+step:
+	PREFETCHT0 (R10)
+	VMOVUPS 0(DX), Y1
+	VMOVUPS 32(DX), Y2
+	VFMADD231PS (DI), Y0, Y1
+	VFMADD231PS 32(DI), Y0, Y2
+	VMOVUPS Y1, 0(DX)
+	VMOVUPS Y2, 32(DX)
+	ADDQ $64, DX
+	ADDQ $64, DI
+	ADDQ $64, R10
+	SUBQ $16, CX
+	JGE step
+few:
+	ADDQ $16, CX
+	JLE done
+rest:
+	VMOVD CX, X15
+	VPBROADCASTD X15, Y15
+	VPCMPGTD lanes<>(SB), Y15, Y15
+	VMASKMOVPS 0(DX), Y15, Y1
+	VMASKMOVPS (DI), Y15, Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMASKMOVPS Y1, Y15, 0(DX)
+	ADDQ $32, DX
+	ADDQ $32, DI
+	SUBQ $8, CX
+	JGT rest
+done:
+	VZEROUPPER
+	RET
+
+// func avx2Axpy4(t *axpyTile[float32])
+TEXT ·avx2Axpy4(SB), NOSPLIT, $0-8
+	MOVQ t+0(FP), AX
+	MOVQ axpy_y(AX), DX
+	MOVQ axpy_a(AX), SI
+	MOVQ axpy_as(AX), R12
+	SHLQ $2, R12
+	LEAQ (R12)(R12*2), R8
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS (SI)(R12*1), Y1
+	VBROADCASTSS (SI)(R12*2), Y2
+	VBROADCASTSS (SI)(R8*1), Y3
+	MOVQ axpy_x(AX), DI
+	MOVQ axpy_xs(AX), R13
+	SHLQ $2, R13
+	LEAQ (R13)(R13*2), R9
+	LEAQ (DI)(R13*4), R10
+	MOVQ axpy_n(AX), CX
+	SUBQ $16, CX
+	JLT few
+step:
+	PREFETCHT0 (R10)
+	PREFETCHT0 (R10)(R13*1)
+	PREFETCHT0 (R10)(R13*2)
+	PREFETCHT0 (R10)(R9*1)
+	VMOVUPS 0(DX), Y4
+	VMOVUPS 32(DX), Y5
+	VFMADD231PS (DI), Y0, Y4
+	VFMADD231PS 32(DI), Y0, Y5
+	VFMADD231PS (DI)(R13*1), Y1, Y4
+	VFMADD231PS 32(DI)(R13*1), Y1, Y5
+	VFMADD231PS (DI)(R13*2), Y2, Y4
+	VFMADD231PS 32(DI)(R13*2), Y2, Y5
+	VFMADD231PS (DI)(R9*1), Y3, Y4
+	VFMADD231PS 32(DI)(R9*1), Y3, Y5
+	VMOVUPS Y4, 0(DX)
+	VMOVUPS Y5, 32(DX)
+	ADDQ $64, DX
+	ADDQ $64, DI
+	ADDQ $64, R10
+	SUBQ $16, CX
+	JGE step
+few:
+	ADDQ $16, CX
+	JLE done
+rest:
+	VMOVD CX, X15
+	VPBROADCASTD X15, Y15
+	VPCMPGTD lanes<>(SB), Y15, Y15
+	VMASKMOVPS 0(DX), Y15, Y4
+	VMASKMOVPS (DI), Y15, Y5
+	VFMADD231PS Y5, Y0, Y4
+	VMASKMOVPS (DI)(R13*1), Y15, Y5
+	VFMADD231PS Y5, Y1, Y4
+	VMASKMOVPS (DI)(R13*2), Y15, Y5
+	VFMADD231PS Y5, Y2, Y4
+	VMASKMOVPS (DI)(R9*1), Y15, Y5
+	VFMADD231PS Y5, Y3, Y4
+	VMASKMOVPS Y4, Y15, 0(DX)
+	ADDQ $32, DX
+	ADDQ $32, DI
+	SUBQ $8, CX
 	JGT rest
 done:
 	VZEROUPPER

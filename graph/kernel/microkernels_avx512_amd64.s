@@ -27,6 +27,12 @@
 #define combine_rs2 80
 #define combine_ks2 88
 #define combine_cols 96
+#define axpy_y 0
+#define axpy_a 8
+#define axpy_as 16
+#define axpy_x 24
+#define axpy_xs 32
+#define axpy_n 40
 
 // func avx512n1x1(t *tile[float32])
 TEXT ·avx512n1x1(SB), NOSPLIT, $16-8

@@ -884,3 +884,9 @@ func avx2combine7(t *combineTile[float32])
 
 //go:noescape
 func avx2combine8(t *combineTile[float32])
+
+//go:noescape
+func avx2Axpy1(t *axpyTile[float32])
+
+//go:noescape
+func avx2Axpy4(t *axpyTile[float32])

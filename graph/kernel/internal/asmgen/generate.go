@@ -40,6 +40,9 @@ func assembly(s isa) []byte {
 	for i, field := range combineFields {
 		w.Line("#define combine_%s %d", field, 8*i)
 	}
+	for i, field := range axpyFields {
+		w.Line("#define axpy_%s %d", field, 8*i)
+	}
 	if !s.Masks {
 		var lanes []string
 		for i := range s.Lanes {
@@ -55,6 +58,9 @@ func assembly(s isa) []byte {
 		d.emit(w)
 	}
 	for _, k := range s.combines() {
+		k.emit(w)
+	}
+	for _, k := range s.axpys() {
 		k.emit(w)
 	}
 	return w.Bytes()
@@ -82,6 +88,9 @@ func declare(w *asm.Writer, s isa) {
 	w.Declare(square{s}.signature())
 	declareDots(w, s)
 	declareCombines(w, s)
+	for _, k := range s.axpys() {
+		w.Declare(k.name() + "(t *axpyTile[float32])")
+	}
 }
 
 // declareDots writes the declarations of dot, and the function that picks one.

@@ -52,6 +52,9 @@ func TestRegisters(t *testing.T) {
 			}
 			assert.LessOrEqual(t, need, k.Registers, k.name())
 		}
+		for _, k := range s.axpys() { // the multiples, two vectors of y, one of a row, the mask
+			assert.LessOrEqual(t, k.rows+4, k.Registers, k.name())
+		}
 	}
 }
 
