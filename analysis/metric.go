@@ -13,6 +13,8 @@ import (
 type Metric struct {
 	Name string
 	of   func(run *cache.Cache) (float64, error)
+
+	logits *cache.LogitSum // what it is, where it is linear in the logits
 }
 
 // Of measures a run.
@@ -25,7 +27,7 @@ func (m Metric) Of(run *cache.Cache) (float64, error) {
 
 // NextTokenLoss is the mean cross-entropy in nats of each token's successor in its row.
 func NextTokenLoss() Metric {
-	return Metric{"loss of the next token", func(run *cache.Cache) (float64, error) {
+	return Metric{Name: "loss of the next token", of: func(run *cache.Cache) (float64, error) {
 		if run.Seq < 2 {
 			return 0, check.Value("loss", "at least 2 tokens, so that one has a successor", run.Seq)
 		}
@@ -42,7 +44,7 @@ func NextTokenLoss() Metric {
 // NextTokenLossAfter is NextTokenLoss of some tokens alone: of those whose successor can be
 // known, say.
 func NextTokenLossAfter(tokens ...int) Metric {
-	return Metric{fmt.Sprintf("loss of the next token after %d tokens", len(tokens)), func(run *cache.Cache) (float64, error) {
+	return Metric{Name: fmt.Sprintf("loss of the next token after %d tokens", len(tokens)), of: func(run *cache.Cache) (float64, error) {
 		if len(tokens) == 0 {
 			return 0, check.Value("loss", "at least one token", "none")
 		}
@@ -74,11 +76,12 @@ func nextTokenLoss(run *cache.Cache, tokens []int) (float64, error) {
 // LogitOf is the logit of the id target at a token, less that of the id against unless it is
 // negative.
 func LogitOf(token, target, against int) Metric {
-	name := fmt.Sprintf("logit of %d, token %d", target, token)
+	name, weights := fmt.Sprintf("logit of %d, token %d", target, token), map[int]float64{target: 1}
 	if against >= 0 {
+		weights[against]--
 		name = fmt.Sprintf("logit of %d less that of %d, token %d", target, against, token)
 	}
-	return Metric{name, func(run *cache.Cache) (float64, error) {
+	return Metric{Name: name, logits: &cache.LogitSum{Token: token, Weights: weights}, of: func(run *cache.Cache) (float64, error) {
 		logits, err := run.TokenLogits(token)
 		if err != nil {
 			return 0, err

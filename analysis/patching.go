@@ -28,23 +28,31 @@ type Patching struct {
 // that the stream after it, patched, would show the same. Streams that carry more than h (cells,
 // a group's input) are patched in h alone.
 func PatchStream(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
-	names, err := cache.Names(store, c)
+	p, err := streamPlaces(store, c, len(clean))
 	if err != nil {
 		return nil, err
 	}
-	p := places{title: "Patching the stream", label: "token", axis: graph.TokenAxis, columns: len(clean)}
+	return p.patch(store, c, clean, corrupt, m)
+}
+
+func streamPlaces(store *graph.Store, c models.Spec, tokens int) (places, error) {
+	names, err := cache.Names(store, c)
+	p := places{title: "Patching the stream", label: "token", axis: graph.TokenAxis, columns: tokens}
 	for _, name := range names {
 		if name == "embedding.out" || strings.HasSuffix(name, ".attention.stream") {
 			p.names = append(p.names, name)
 		}
 	}
-	return p.patch(store, c, clean, corrupt, m)
+	return p, err
 }
 
 // PatchHeads patches each head's output at all tokens: a row a layer, a column a head.
 func PatchHeads(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
-	p := places{title: "Patching heads", label: "head", axis: "head", columns: c.HeadCount(), names: headActivations(c)}
-	return p.patch(store, c, clean, corrupt, m)
+	return headPlaces(c).patch(store, c, clean, corrupt, m)
+}
+
+func headPlaces(c models.Spec) places {
+	return places{title: "Patching heads", label: "head", axis: "head", columns: c.HeadCount(), names: headActivations(c)}
 }
 
 // places are where a sweep patches: indices of one axis of some activations.
@@ -56,8 +64,8 @@ type places struct {
 }
 
 func (p places) patch(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
-	if len(clean) != len(corrupt) {
-		return nil, check.Value("corrupt", fmt.Sprintf("as many tokens as the clean prompt has, %d", len(clean)), len(corrupt))
+	if err := checkPair(clean, corrupt); err != nil {
+		return nil, err
 	}
 	from, err := keep(store, c, clean, p.names)
 	if err != nil {
@@ -68,7 +76,7 @@ func (p places) patch(store *graph.Store, c models.Spec, clean, corrupt []int32,
 		return nil, err
 	}
 	defer r.Close()
-	result := &Patching{Sweep: *newSweep(p.title, "activation", p.label, m)}
+	result := p.result(m)
 	again, err := r.RunEach(clean, [][]cache.Intervention{nil}) // by the program that makes the corrupt runs, which rounds as it does
 	if err != nil {
 		return nil, err
@@ -76,19 +84,29 @@ func (p places) patch(store *graph.Store, c models.Spec, clean, corrupt []int32,
 	if result.Clean, err = m.Of(again[0]); err != nil {
 		return nil, err
 	}
-	for i := range p.columns {
-		result.Columns = append(result.Columns, fmt.Sprint(i))
-	}
 	err = result.run(r, rows, corrupt, p.names, func(name string, column int) cache.Intervention {
 		return cache.Patch(name, cache.At{p.axis: column}, from)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := result.normalise(); err != nil {
-		return nil, err
+	return result, result.normalise()
+}
+
+func checkPair(clean, corrupt []int32) error {
+	if len(clean) != len(corrupt) {
+		return check.Value("corrupt", fmt.Sprintf("as many tokens as the clean prompt has, %d", len(clean)), len(corrupt))
 	}
-	return result, nil
+	return nil
+}
+
+// result has the columns, and no rows yet.
+func (p places) result(m Metric) *Patching {
+	result := &Patching{Sweep: *newSweep(p.title, "activation", p.label, m)}
+	for i := range p.columns {
+		result.Columns = append(result.Columns, fmt.Sprint(i))
+	}
+	return result
 }
 
 // normalise divides by what there is to bring back.

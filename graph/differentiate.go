@@ -9,8 +9,8 @@ import (
 
 // differentiator is Program's reverse walk over the graph of a loss. It differs from
 // gorgonia.Grad in three things: terms are summed by our own n-ary Add (stock adds
-// allocate, run on one core and overwrite our buffers), only what lies on a path to a
-// parameter is built, and blocks can be recomputed.
+// allocate, run on one core and overwrite our buffers), only what lies on a path to what
+// the loss is differentiated by, parameters or hooks, is built, and blocks can be recomputed.
 type differentiator struct {
 	b       *Builder
 	order   gorgonia.Nodes // ancestors of the loss, children before parents
@@ -24,23 +24,59 @@ type differentiator struct {
 
 // differentiate returns the gradient node of each of b's parameters.
 func differentiate(b *Builder, loss *gorgonia.Node, recompute Recompute) (gorgonia.Nodes, error) {
-	if !loss.IsScalar() {
-		return nil, errors.Errorf("graph: loss: want a scalar, got shape %v", loss.Shape())
+	d := newDifferentiator(b, loss)
+	for _, p := range b.params {
+		d.useful[p.node], d.parameters[p.node] = true, true
 	}
-	d := &differentiator{b: b, order: ancestors(gorgonia.Nodes{loss}), terms: map[*gorgonia.Node]gorgonia.Nodes{}}
-	d.findUseful()
 	if recompute == RecomputeBlock {
 		d.rebuild = newRebuilder(b, d.order)
 	}
+	if err := d.walk(loss); err != nil {
+		return nil, err
+	}
+	return d.gradients()
+}
+
+// differentiateHooks returns the gradient node of each of b's hooks, nil where the loss does not depend
+// on it.
+func differentiateHooks(b *Builder, loss *gorgonia.Node) (gorgonia.Nodes, error) {
+	d := newDifferentiator(b, loss)
+	for _, n := range b.hooked {
+		d.useful[n] = true
+	}
+	if err := d.walk(loss); err != nil {
+		return nil, err
+	}
+	grads := make(gorgonia.Nodes, len(b.hooked))
+	for i, n := range b.hooked {
+		if terms := d.terms[n]; len(terms) > 0 {
+			grads[i] = terms[0]
+		}
+	}
+	return grads, b.err
+}
+
+func newDifferentiator(b *Builder, loss *gorgonia.Node) *differentiator {
+	return &differentiator{b: b, order: ancestors(gorgonia.Nodes{loss}), terms: map[*gorgonia.Node]gorgonia.Nodes{},
+		useful: map[*gorgonia.Node]bool{}, parameters: map[*gorgonia.Node]bool{}}
+}
+
+// walk visits the ancestors of the loss in reverse order.
+func (d *differentiator) walk(loss *gorgonia.Node) error {
+	if !loss.IsScalar() {
+		return errors.Errorf("graph: loss: want a scalar, got shape %v", loss.Shape())
+	}
+	d.findUseful()
+	b := d.b
 	b.implicitLossGradient, b.loss = new(gorgonia.Node), loss
 	defer func() { b.implicitLossGradient, b.loss = nil, nil }()
 	d.terms[loss] = gorgonia.Nodes{b.implicitLossGradient}
 	for i := len(d.order) - 1; i >= 0; i-- {
 		if err := d.visit(d.order[i]); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return d.gradients()
+	return nil
 }
 
 // ancestors returns the roots and all nodes they are made from, children before parents.
@@ -71,14 +107,10 @@ func Inputs(n *gorgonia.Node) gorgonia.Nodes {
 	return nodes
 }
 
-// findUseful marks the nodes through which a gradient reaches a parameter, and counts
+// findUseful marks the nodes through which a gradient reaches those that are marked already, and counts
 // every node's readers.
 func (d *differentiator) findUseful() {
-	d.useful, d.readers = map[*gorgonia.Node]bool{}, map[*gorgonia.Node]int{}
-	d.parameters = map[*gorgonia.Node]bool{}
-	for _, p := range d.b.params {
-		d.useful[p.node], d.parameters[p.node] = true, true
-	}
+	d.readers = map[*gorgonia.Node]int{}
 	for _, n := range d.order {
 		wrt := differentiableInputs(n)
 		for i, c := range Inputs(n) {

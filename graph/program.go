@@ -12,6 +12,9 @@ type ProgramOptions struct {
 	// Gradients makes the Program differentiate the loss with respect to every
 	// parameter; the gradients lie in the Store.
 	Gradients bool
+	// HookGradients makes the Program differentiate the loss with respect to every hooked
+	// activation in the place of the parameters: HookGradient returns the gradients.
+	HookGradients bool
 	// Recompute trades time for memory in the backward pass; "" means none.
 	Recompute Recompute
 	// Separate gives every op memory of its own, for tests of the buffer plan.
@@ -43,6 +46,7 @@ type Program struct {
 	roots     Roots
 	forward   int            // nodes that the build function made
 	gradients gorgonia.Nodes // one a parameter
+	ofHooks   gorgonia.Nodes // with HookGradients: one a hook, nil where none reaches the loss
 	keepAlive *gorgonia.Node // reads, at the end, what stock ops could overwrite; or nil
 	plan      *plan
 	vm        gorgonia.VM
@@ -137,13 +141,18 @@ func dtypeOr32(dt tensor.Dtype) tensor.Dtype {
 }
 
 func (p *Program) addGradient() (err error) {
-	if !p.options.Gradients {
+	switch o := p.options; {
+	case !o.Gradients && !o.HookGradients:
 		return nil
-	}
-	if p.roots.Loss == nil {
+	case o.Gradients && o.HookGradients:
+		return errors.New("want gradients of parameters or of hooks, got both")
+	case p.roots.Loss == nil:
 		return errors.New("want a loss to differentiate, got none")
+	case o.HookGradients:
+		p.ofHooks, err = differentiateHooks(p.builder, p.roots.Loss)
+	default:
+		p.gradients, err = differentiate(p.builder, p.roots.Loss, o.Recompute)
 	}
-	p.gradients, err = differentiate(p.builder, p.roots.Loss, p.options.Recompute)
 	return err
 }
 
@@ -167,6 +176,21 @@ func (p *Program) Builder() *Builder { return p.builder }
 
 // Roots returns what the build function returned.
 func (p *Program) Roots() Roots { return p.roots }
+
+// HookGradient returns the loss' gradient of the last run with respect to what left the hook of
+// that name: all 0 where the loss does not depend on it.
+func (p *Program) HookGradient(name string) (*tensor.Dense, error) {
+	for i, n := range p.builder.hooked {
+		switch {
+		case i >= len(p.ofHooks) || opOf(n).Primitive.(hook).name != name:
+		case p.ofHooks[i] == nil:
+			return tensor.New(tensor.Of(n.Dtype()), tensor.WithShape(n.Shape()...)), nil
+		default:
+			return Value(p.ofHooks[i])
+		}
+	}
+	return nil, errors.Errorf("graph: hook %q: want one that Options.Hooks lists, of a program with HookGradients, after a run", name)
+}
 
 // Hooked returns the value that the hook of that name saw in the last run.
 func (p *Program) Hooked(name string) (*tensor.Dense, error) {

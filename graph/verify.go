@@ -51,7 +51,7 @@ func (p *Program) liveAtEnd() gorgonia.Nodes {
 	kept := append(gorgonia.Nodes(nil), p.roots.Outputs...)
 	kept = append(kept, p.gradients...)
 	kept = append(kept, p.builder.hooked...)
-	for _, n := range []*gorgonia.Node{p.roots.Loss, p.keepAlive} {
+	for _, n := range append(p.ofHooks[:len(p.ofHooks):len(p.ofHooks)], p.roots.Loss, p.keepAlive) {
 		if n != nil {
 			kept = append(kept, n)
 		}

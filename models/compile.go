@@ -1,6 +1,7 @@
 package models
 
 import (
+	"github.com/pkg/errors"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
@@ -13,6 +14,7 @@ const (
 	inputTokens  = "tokens"
 	inputTargets = "targets"
 	inputAt      = "logits at"
+	inputWeights = "logit weights"
 )
 
 // Outputs are what a compiled model computes in a run; what nothing asks for is not built.
@@ -22,6 +24,7 @@ type Outputs struct {
 	TokenLosses  bool      // -log p(target) of each token, [tokens]
 	Logits       bool      // [tokens, vocab]
 	LogitsAt     int       // with Logits: of so many tokens alone, [LogitsAt, vocab], which Compiled.At names; 0: of all
+	LogitSum     bool      // with Logits: the scalar sum of Logits times Compiled.Weights, Program.Roots().Loss, in the place of Loss
 	Features     bool      // what the stream is read out as, [tokens, ...]
 	ExpertCounts bool      // with a mixture of experts: assignments of each expert, [experts] a block
 }
@@ -34,6 +37,7 @@ type Compiled struct {
 	Tokens                        []int32        // the program's input, [rows*seq] token ids
 	Targets                       []int32        // likewise; nil unless a loss is computed
 	At                            []int32        // with LogitsAt: which tokens have logits, by their index in Tokens
+	Weights                       *tensor.Dense  // with LogitSum: of the logits' shape
 	Features, Logits, TokenLosses *gorgonia.Node // nil unless asked for
 	ExpertCounts                  gorgonia.Nodes
 }
@@ -58,6 +62,7 @@ func Compile(c Spec, rows, seq int, want Outputs, o graph.ProgramOptions) (*Comp
 	if want.Logits && want.LogitsAt > 0 {
 		m.At = m.Ints(inputAt)
 	}
+	m.Weights = m.Input(inputWeights)
 	return m, nil
 }
 
@@ -92,6 +97,11 @@ func (m *Compiled) build(b *graph.Builder, c Spec, rows, seq int, want Outputs) 
 		m.Logits = m.Model.Logits(features) // [tokens, vocab]
 		roots.Outputs = append(roots.Outputs, m.Logits)
 	}
+	if want.Logits && want.LogitSum && b.Err() == nil {
+		if roots.Loss, err = weightedSum(b, m.Logits); err != nil {
+			return roots, err
+		}
+	}
 	if want.Features {
 		roots.Outputs = append(roots.Outputs, m.Features)
 	} else {
@@ -102,4 +112,14 @@ func (m *Compiled) build(b *graph.Builder, c Spec, rows, seq int, want Outputs) 
 		roots.Outputs = append(roots.Outputs, m.ExpertCounts...)
 	}
 	return roots, m.Model.Err()
+}
+
+// weightedSum is the scalar sum of x times an input of x's shape.
+func weightedSum(b *graph.Builder, x *gorgonia.Node) (*gorgonia.Node, error) {
+	weighted, err := gorgonia.HadamardProd(x, b.Input(inputWeights, x.Dtype(), x.Shape()...))
+	if err != nil {
+		return nil, errors.Wrap(err, "models: weighted logits")
+	}
+	sum, err := gorgonia.Sum(weighted)
+	return sum, errors.Wrap(err, "models: weighted logits")
 }

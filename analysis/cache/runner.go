@@ -36,6 +36,11 @@ type Runner struct {
 // that of training, masks between documents included; only dropout is off. Close it after use.
 // It is an error if the store has not the config's parameters, or the model no such activation.
 func New(store *graph.Store, c models.Spec, o Options) (*Runner, error) {
+	return open(store, c, o, models.Outputs{Logits: true}, graph.ProgramOptions{})
+}
+
+// open is New for a program of other outputs.
+func open(store *graph.Store, c models.Spec, o Options, want models.Outputs, p graph.ProgramOptions) (*Runner, error) {
 	known, err := Names(store, c)
 	if err != nil {
 		return nil, err
@@ -47,7 +52,7 @@ func New(store *graph.Store, c models.Spec, o Options) (*Runner, error) {
 	if r.names, err = match(known, o.Names); err != nil {
 		return nil, err
 	}
-	if err := r.compile(store, c); err != nil {
+	if err := r.compile(store, c, want, p); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -69,13 +74,13 @@ func (o *Options) resolve(c models.Spec) error {
 	return nil
 }
 
-func (r *Runner) compile(store *graph.Store, c models.Spec) (err error) {
+func (r *Runner) compile(store *graph.Store, c models.Spec, want models.Outputs, p graph.ProgramOptions) (err error) {
 	hooks := graph.Hooks{}
 	for _, name := range r.names {
 		hooks[name] = r.replace
 	}
-	o := graph.ProgramOptions{Options: graph.Options{Store: store.Serve(), Threads: r.options.Threads, Hooks: hooks}}
-	r.program, err = models.Compile(c, r.options.Batch, r.options.Seq, models.Outputs{Logits: true}, o)
+	p.Options = graph.Options{Store: store.Serve(), Threads: r.options.Threads, Hooks: hooks}
+	r.program, err = models.Compile(c, r.options.Batch, r.options.Seq, want, p)
 	return err
 }
 
