@@ -38,15 +38,26 @@ type value struct {
 
 // overPrompts averages what one gives for each prompt: the same names in the same order.
 func overPrompts(m *Model, prompts []string, p Prompt, least int, one func(ids []int32) ([]value, error)) (*Averages, error) {
-	switch {
-	case p.Given():
-		return nil, check.Value("prompts", "a list of prompts, or one prompt", "both")
-	case len(prompts) < 2:
-		return nil, check.Value("prompts", "at least 2, for a standard error", len(prompts))
+	if p.Given() {
+		return nil, bothGiven()
 	}
-	a := &Averages{Prompts: len(prompts)}
-	for i, text := range prompts {
-		values, err := onPrompt(m, Prompt{Text: text, BOS: p.BOS}, least, one)
+	return average(len(prompts), func(i int) ([]value, error) {
+		return onPrompt(m, Prompt{Text: prompts[i], BOS: p.BOS}, least, one)
+	})
+}
+
+func bothGiven() error {
+	return check.Value("prompts", "a list of prompts, or one prompt", "both")
+}
+
+// average averages what one gives for each of n prompts: the same names in the same order.
+func average(n int, one func(i int) ([]value, error)) (*Averages, error) {
+	if n < 2 {
+		return nil, check.Value("prompts", "at least 2, for a standard error", n)
+	}
+	a := &Averages{Prompts: n}
+	for i := range n {
+		values, err := one(i)
 		if err != nil {
 			return nil, errors.WithMessagef(err, "prompts: prompt %d", i+1)
 		}
@@ -59,7 +70,7 @@ func overPrompts(m *Model, prompts []string, p Prompt, least int, one func(ids [
 	}
 	for i := range a.Of {
 		mean, deviation := stat.MeanStdDev(a.Of[i].Values, nil)
-		a.Of[i].Mean, a.Of[i].StandardError = mean, deviation/math.Sqrt(float64(len(prompts)))
+		a.Of[i].Mean, a.Of[i].StandardError = mean, deviation/math.Sqrt(float64(n))
 	}
 	return a, nil
 }

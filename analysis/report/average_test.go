@@ -72,3 +72,38 @@ func TestPromptsRefused(t *testing.T) {
 	_, err = Ablate(m, AblateOptions{Prompts: []string{"ab", "a"}})
 	assert.EqualError(t, err, `prompts: prompt 2: prompt: want a text of at least 2 tokens, got "a" of 1`)
 }
+
+// TestPatchOverPairs: what is averaged is what each pair alone gives, by either method, each pair with its own target.
+func TestPatchOverPairs(t *testing.T) {
+	m, pairs := vector(t), []PatchPair{{Prompt: "line 7", Corrupt: "lime 7"}, {Prompt: "abc", Corrupt: "adc", Target: "x", Against: "y"}}
+	for _, method := range []PatchMethod{PatchActivation, PatchAttribution} {
+		r, err := Patch(m, PatchOptions{Pairs: pairs, Method: method})
+		require.NoError(t, err)
+		of := map[string]Average{}
+		for _, a := range r.Results["average"].(*Averages).Of {
+			of[a.Name] = a
+		}
+		for i, p := range pairs {
+			alone, err := Patch(m, PatchOptions{Prompt: Prompt{Text: p.Prompt}, Corrupt: p.Corrupt, Target: Target{Target: p.Target, Against: p.Against}, Method: method})
+			require.NoError(t, err)
+			heads, stream := alone.Results["heads"].(*analysis.Patching), alone.Results["stream"].(*analysis.Patching)
+			assert.InDelta(t, heads.Effect[1][2], of["blocks.1.attention.heads head 2"].Values[i], 1e-9)
+			last, first := len(stream.Columns)-1, []int{2, 1}[i]
+			assert.InDelta(t, stream.Effect[1][last], of["blocks.0.attention.stream, token measured"].Values[i], 1e-9)
+			assert.InDelta(t, stream.Effect[0][first], of["embedding.out, first token that differs"].Values[i], 1e-9)
+			if method == PatchActivation {
+				assert.InDelta(t, 1, of["embedding.out, first token that differs"].Values[i], 1e-3, "all of the difference")
+			}
+		}
+	}
+	for want, o := range map[string]PatchOptions{
+		"prompts: want a list of prompts, or one prompt, got both":                    {Pairs: pairs, Prompt: Prompt{Text: "c"}},
+		"corrupt: want none with a list of prompts, which has its own, got one":       {Pairs: pairs, Corrupt: "c"},
+		"prompts: want at least 2, for a standard error, got 1":                       {Pairs: pairs[:1]},
+		"prompts: prompt 2: corrupt: want as many tokens as the prompt has, 3, got 2": {Pairs: []PatchPair{pairs[0], {Prompt: "abc", Corrupt: "ab"}}},
+		`method: want activation or attribution, got "grad"`:                          {Method: "grad"},
+	} {
+		_, err := Patch(m, o)
+		assert.EqualError(t, err, want)
+	}
+}

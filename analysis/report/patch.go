@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -19,10 +20,37 @@ type PatchOptions struct {
 	CorruptIDs []int32 // in the place of Corrupt
 	Target             // Target: by default the likeliest answer to Prompt; Against: that to the corrupt prompt
 	Top        int     // how many of the largest effects a terminal lists; 0: 20
+	Method     PatchMethod
+	// Pairs are in the place of Prompt and Corrupt: effects of heads, and of the stream at the token
+	// measured and at the first that differs, are averaged over them.
+	Pairs []PatchPair
+}
+
+// PatchMethod is how effects are found.
+type PatchMethod string
+
+// PatchMethods.
+const (
+	PatchActivation  PatchMethod = "activation"  // a run each; what "" is
+	PatchAttribution PatchMethod = "attribution" // all to first order, by a gradient
+)
+
+// PatchPair is a clean and a corrupt prompt of as many tokens.
+type PatchPair struct {
+	Prompt  string `json:"prompt"`
+	Corrupt string `json:"corrupt"`
+	Target  string `json:"target,omitempty"`  // "": PatchOptions' own
+	Against string `json:"against,omitempty"` // likewise
 }
 
 // Patch reports which activations carry the difference of two prompts.
 func Patch(m *Model, o PatchOptions) (*Report, error) {
+	if o.Method != "" && o.Method != PatchActivation && o.Method != PatchAttribution {
+		return nil, check.Value("method", fmt.Sprintf("%s or %s", PatchActivation, PatchAttribution), strconv.Quote(string(o.Method)))
+	}
+	if o.Pairs != nil {
+		return patchOver(m, o)
+	}
 	clean, corrupt, err := o.prompts(m)
 	if err != nil {
 		return nil, err
@@ -31,24 +59,43 @@ func Patch(m *Model, o PatchOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	stream, err := analysis.PatchStream(m.Store, m.Spec, clean, corrupt, a.metric())
+	stream, heads, err := o.effects(m, clean, corrupt, a)
 	if err != nil {
 		return nil, err
 	}
-	heads, err := analysis.PatchHeads(m.Store, m.Spec, clean, corrupt, a.metric())
-	if err != nil {
-		return nil, err
-	}
-	r := on(m, analysis.AnalysisPatch, "Activation patching", clean)
+	r := on(m, analysis.AnalysisPatch, o.title(), clean)
 	r.Corrupt = m.tokens(corrupt)
 	share := fmt.Sprintf(" 1: the %s is the clean run's %s again; 0: it stays the corrupt run's %s.", stream.Metric, number(stream.Clean), number(stream.Baseline))
 	r.About += fmt.Sprintf("; %s: %s, corrupt %s", stream.Metric, number(stream.Clean), number(stream.Baseline))
+	if o.Method == PatchAttribution {
+		share += " To first order: gradient at the corrupt run times the activations' difference."
+	}
 	top := cmp.Or(o.Top, defaultTop)
 	r.addSweep(m, "stream", "The stream, token by token", "The stream after a sublayer, at one token, is put back to what the clean prompt gave."+share,
 		sweep{&stream.Sweep, stream, clean, top})
 	r.addSweep(m, "heads", "Heads", "A head's output, at all tokens, is put back to what the clean prompt gave."+share,
 		sweep{&heads.Sweep, heads, nil, top})
 	return r, nil
+}
+
+// effects patches the stream and heads.
+func (o PatchOptions) effects(m *Model, clean, corrupt []int32, a aim) (stream, heads *analysis.Patching, err error) {
+	ofStream, ofHeads := analysis.PatchStream, analysis.PatchHeads
+	if o.Method == PatchAttribution {
+		ofStream, ofHeads = analysis.AttributionPatchStream, analysis.AttributionPatchHeads
+	}
+	if stream, err = ofStream(m.Store, m.Spec, clean, corrupt, a.metric()); err != nil {
+		return nil, nil, err
+	}
+	heads, err = ofHeads(m.Store, m.Spec, clean, corrupt, a.metric())
+	return stream, heads, err
+}
+
+func (o PatchOptions) title() string {
+	if o.Method == PatchAttribution {
+		return "Attribution patching"
+	}
+	return "Activation patching"
 }
 
 // prompts reads the clean and the corrupt one.

@@ -23,22 +23,28 @@ func promptFlags(flags *flag.FlagSet, p *report.Prompt, note string) {
 
 // listFlag declares the file of prompts that an analysis averages over.
 func listFlag(flags *flag.FlagSet, prompts *[]string) {
-	const most = 4 << 20 // bytes
 	flags.Func("prompts", "average over the prompts of `FILE`, each line's text; of a .jsonl, each line's string, or its object's \"prompt\"", func(path string) error {
-		f, err := os.Open(path)
-		if err != nil {
-			return cli.Usage(err)
-		}
-		defer f.Close()
-		text, err := io.ReadAll(io.LimitReader(f, most+1))
-		if err == nil && len(text) > most {
-			err = cli.Usagef("%s: want at most %d MiB, got more", path, most>>20)
-		}
+		text, err := readList(path)
 		if err == nil {
-			*prompts, err = cli.Prompts(path, string(text))
+			*prompts, err = cli.Prompts(path, text)
 		}
 		return cli.Usage(err)
 	})
+}
+
+// readList reads a file of prompts.
+func readList(path string) (string, error) {
+	const most = 4 << 20 // bytes
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && len(text) > most {
+		err = errors.New(path + ": want at most " + strconv.Itoa(most>>20) + " MiB, got more")
+	}
+	return string(text), err
 }
 
 // onlyWhereMixed is the note on the prompt of an analysis of weights.

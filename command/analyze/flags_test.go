@@ -3,6 +3,7 @@ package analyze
 import (
 	"context"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -119,6 +120,11 @@ func TestPatchBringsAllBack(t *testing.T) {
 	out := works(t, "patch", "-checkpoint", run, "-prompt", "line 7", "-corrupt", "lime 7")
 	assert.Contains(t, out, ". 6 tokens: l i n e ␣ 7. Corrupt prompt: l i m e ␣ 7\n")
 	assert.Contains(t, out, "2 n")
+	out = works(t, "patch", "-checkpoint", run, "-prompt", "line 7", "-corrupt", "lime 7", "-method", "attribution")
+	assert.Contains(t, out, "to first order")
+	pairs := filepath.Join(t.TempDir(), "pairs.txt")
+	require.NoError(t, os.WriteFile(pairs, []byte("line 7\tlime 7\nabc\tadc\n"), 0o644))
+	assert.Contains(t, works(t, "patch", "-checkpoint", run, "-prompts", pairs), "mean over 2 prompts")
 }
 
 // TestHeadsOfOne: a layer's patterns alone, or one head as a tensor product.

@@ -146,17 +146,21 @@ func patch(zoo models.Zoo) cli.Command {
 		Example: []string{
 			"go run ./cmd/analyze patch -checkpoint runs/quickstart -out /tmp/patch",
 			`go run ./cmd/analyze patch -checkpoint runs/quickstart -prompt "var x int = " -corrupt "var x str = "`,
+			"go run ./cmd/analyze patch -checkpoint runs/quickstart -prompts pairs.jsonl -method attribution    # means over pairs, by gradients",
 		},
 		Notes: []string{
 			"An activation of the run on -prompt is put into the run on -corrupt, one place after the",
 			"other: 1 is all of the metric's difference back, 0 nothing. The metric is the logit of",
 			"-target, by default the likeliest answer to -prompt, less that of -against, by default the",
-			"likeliest to -corrupt.",
+			"likeliest to -corrupt. -method attribution takes effects to first order, by one gradient in",
+			"the place of a run for each place (attribution patching; Nanda 2023, Syed et al. 2023).",
 		},
 	}, report.Patch, func(flags *flag.FlagSet, o *report.PatchOptions) {
 		promptFlags(flags, &o.Prompt, "")
 		textFlag(flags, &o.Corrupt, "corrupt", "patch into the run on `TEXT`, of as many tokens as -prompt")
 		idsFlag(flags, &o.CorruptIDs, "corrupt-ids", "patch into the run on token ids `1,2,3`, as many as -ids")
+		pairsFlag(flags, &o.Pairs)
+		textFlag(flags, (*string)(&o.Method), "method", "find effects by `M`: activation, a run each (without), or attribution, all to first order by one gradient")
 		targetFlags(flags, &o.Target)
 		againstFlag(flags, &o.Target)
 		topFlag(flags, &o.Top, "list the `N` largest effects")

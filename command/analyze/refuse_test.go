@@ -21,6 +21,8 @@ func TestRefuses(t *testing.T) {
 	matrix, vector := trained(t, "matrix"), trained(t, "vector")
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	pairs := filepath.Join(t.TempDir(), "pairs.jsonl")
+	require.NoError(t, os.WriteFile(pairs, []byte(`{"prompt": "a b", "corrupt": "a c"}`+"\n"+`{"prompt": "a"}`), 0o644))
 	for _, c := range []struct {
 		args string // # stands for the matrix model, @ for the vector model
 		want string
@@ -68,6 +70,10 @@ func TestRefuses(t *testing.T) {
 		{"attribute -checkpoint # -prompts none.txt", "-prompts: open none.txt: no such file or directory"},
 		{"attribute -checkpoint # -prompts " + file, "-prompts: " + file + ": want a prompt on each line, got nothing"},
 		{"ablate -checkpoint # -prompt ab -prompts ../../go.mod", "-prompts: want a list of prompts, or one prompt, got both"},
+		{"patch -checkpoint # -prompts " + file, "-prompts: " + file + ": want a pair of prompts on each line, got nothing"},
+		{"patch -checkpoint # -prompts ../../go.mod", "-prompts: ../../go.mod:1: want a prompt, a tab and a corrupt prompt"},
+		{"patch -checkpoint # -prompts " + pairs, "-prompts: " + pairs + `:2: want an object with texts "prompt" and "corrupt"`},
+		{"patch -checkpoint # -method gradient", `-method: want activation or attribution, got "gradient"`},
 		{"ablate -checkpoint # -prompts ../../go.mod -target abc", "-prompts: prompt 1: target: want one token, got "},
 		{"steer -checkpoint #", "-toward: want a text, got none"},
 		{"steer -checkpoint # -toward a -name blocks.9", "want one of "},
