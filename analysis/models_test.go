@@ -45,20 +45,22 @@ func TestZoo(t *testing.T) {
 func matrixZoo() map[string]models.Config {
 	return map[string]models.Config{
 		"matrix": tinyMatrix(plain), "matrix/bias": tinyMatrix(biased),
-		"matrix/authors": tinyMatrix(authors),
-		"matrix/moe":     tinyMatrix(experts(3, 2)),
-		"matrix/swiglu":  tinyMatrix(swiGLU),
-		"matrix/one":     tinyMatrix(func(c *models.Config) { c.Layers, c.Attention.Positions = 1, models.PositionsNone }),
+		"matrix/authors":        tinyMatrix(authors),
+		"matrix/moe":            tinyMatrix(experts(3, 2)),
+		"matrix/swiglu":         tinyMatrix(swiGLU),
+		"matrix/attention-only": tinyMatrix(attentionOnly),
+		"matrix/one":            tinyMatrix(func(c *models.Config) { c.Layers, c.Attention.Positions = 1, models.PositionsNone }),
 	}
 }
 
 func vectorZoo() map[string]models.Config {
 	one := func(c *models.Config) { c.Layers = 1 }
 	return map[string]models.Config{
-		"vector":        tiny(vectorOf(12), plain),
-		"vector/gpt2":   tiny(vectorOf(12), func(c *models.Config) { c.Bias, c.TieEmbeddings, c.Attention.HeadDim = true, true, 5 }),
-		"vector/moe":    tiny(vectorOf(12), all(experts(4, 2), biased)),
-		"vector/swiglu": tiny(vectorOf(12), swiGLU),
+		"vector":                tiny(vectorOf(12), plain),
+		"vector/gpt2":           tiny(vectorOf(12), func(c *models.Config) { c.Bias, c.TieEmbeddings, c.Attention.HeadDim = true, true, 5 }),
+		"vector/moe":            tiny(vectorOf(12), all(experts(4, 2), biased)),
+		"vector/swiglu":         tiny(vectorOf(12), swiGLU),
+		"vector/attention-only": tiny(vectorOf(12), all(attentionOnly, biased)),
 		"vector/gains": tiny(stream.VectorConfig{LayerScale: true}, func(c *models.Config) {
 			c.Attention.QKNorm, c.Attention.ValueResidual = true, models.ValuesLearned
 		}),
@@ -200,6 +202,8 @@ func varied(t *testing.T, c models.Spec, change func(c *models.Config)) models.S
 func plain(*models.Config) {}
 
 func biased(c *models.Config) { c.Bias = true }
+
+func attentionOnly(c *models.Config) { c.FeedForward = layers.NoFeedForward{} }
 
 func swiGLU(c *models.Config) { c.FeedForward = layers.SwiGLUConfig{Hidden: 9} }
 

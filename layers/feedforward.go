@@ -28,9 +28,10 @@ type FeedForwardDesign interface {
 
 // FeedForwardShape is what a model needs to know of a feed-forward.
 type FeedForwardShape struct {
-	Hidden  int // width of the hidden layer, of one expert
-	Experts int // 0: dense
-	Used    int // experts that a token goes to
+	None    bool // the blocks have no feed-forward: attention alone
+	Hidden  int  // width of the hidden layer, of one expert
+	Experts int  // 0: dense
+	Used    int  // experts that a token goes to
 }
 
 // FeedForwardSizes are the settings of a model that a feed-forward gets.

@@ -40,21 +40,26 @@ func TestFeedForward(t *testing.T) {
 	}
 }
 
-// TestReLU2 compares with y = W2 max(W1 u + b1, 0)^2 + b2.
-func TestReLU2(t *testing.T) {
+// TestReLU compares with y = W2 max(W1 u + b1, 0) + b2, and with the square of the max.
+func TestReLU(t *testing.T) {
 	const tokens, in, hidden = 4, 6, 9
-	for _, bias := range []bool{false, true} {
-		s := layers.FeedForwardSizes{In: in, Bias: bias, Init: layers.Init{Std: 1}}
-		e := compile(t, nil, func(b *graph.Builder) *gorgonia.Node {
-			return layers.ReLU2Config{Hidden: hidden}.New(b, "ff", s).Forward(b.Input("u", tensor.Float64, tokens, 2, 3))
-		})
-		u := noise(3, tokens*in)
-		h := added(product(u, e.param("ff.w1"), in, hidden), e.bias("ff.w1_bias"))
-		for i, v := range h {
-			h[i] = max(v, 0) * max(v, 0)
+	for d, f := range map[layers.FeedForwardDesign]func(v float64) float64{
+		layers.ReLUConfig{Hidden: hidden}:  func(v float64) float64 { return max(v, 0) },
+		layers.ReLU2Config{Hidden: hidden}: func(v float64) float64 { return max(v, 0) * max(v, 0) },
+	} {
+		for _, bias := range []bool{false, true} {
+			s := layers.FeedForwardSizes{In: in, Bias: bias, Init: layers.Init{Std: 1}}
+			e := compile(t, nil, func(b *graph.Builder) *gorgonia.Node {
+				return d.New(b, "ff", s).Forward(b.Input("u", tensor.Float64, tokens, 2, 3))
+			})
+			u := noise(3, tokens*in)
+			h := added(product(u, e.param("ff.w1"), in, hidden), e.bias("ff.w1_bias"))
+			for i, v := range h {
+				h[i] = f(v)
+			}
+			want := added(product(h, e.param("ff.w2"), hidden, in), e.bias("ff.w2_bias"))
+			require.InDeltaSlice(t, want, e.on(map[string][]float64{"u": u}), 20*tolerance, d.Name())
 		}
-		want := added(product(h, e.param("ff.w2"), hidden, in), e.bias("ff.w2_bias"))
-		require.InDeltaSlice(t, want, e.on(map[string][]float64{"u": u}), 20*tolerance)
 	}
 }
 
@@ -96,6 +101,7 @@ func TestFeedForwardDesigns(t *testing.T) {
 		"hidden: want at most 2147483647, got 2147483648":   layers.GELUConfig{Hidden: layers.MaxSize + 1},
 		"hidden: want >= 1, got -2":                         layers.SwiGLUConfig{Hidden: -2},
 		"hidden: want >= 1, got -3":                         layers.ReLU2Config{Hidden: -3},
+		"hidden: want >= 1, got -4":                         layers.ReLUConfig{Hidden: -4},
 		"hidden: want >= 1, got -1":                         layers.MoEConfig{Hidden: -1, Experts: 2},
 		"experts: want >= 1, got 0":                         layers.MoEConfig{Hidden: 5},
 		"top_k: want 1 to 4, the number of experts, got 5":  layers.MoEConfig{Hidden: 5, Experts: 4, TopK: 5},
@@ -111,6 +117,7 @@ func TestFeedForwardDesigns(t *testing.T) {
 		layers.GELUConfig{Hidden: 5}:                     {Hidden: 5},
 		layers.SwiGLUConfig{Hidden: 5}:                   {Hidden: 5},
 		layers.ReLU2Config{Hidden: 5}:                    {Hidden: 5},
+		layers.ReLUConfig{Hidden: 5}:                     {Hidden: 5},
 		layers.MoEConfig{Hidden: 5, Experts: 3}:          {Hidden: 5, Experts: 3, Used: 2},
 		layers.MoEConfig{Hidden: 5, Experts: 1}:          {Hidden: 5, Experts: 1, Used: 1},
 		layers.MoEConfig{Hidden: 5, Experts: 3, TopK: 3}: {Hidden: 5, Experts: 3, Used: 3},

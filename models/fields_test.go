@@ -151,6 +151,7 @@ func mupEffects() []effect {
 		{"mup.base.feedforward.gelu.hidden", v, hidden, rates, append(same, function...)},
 		{"mup.base.feedforward.gelu.hidden", m, hidden, rates, append(same, function...)},
 		{"mup.base.feedforward.swiglu.hidden", scaled(layers.SwiGLUConfig{Hidden: 8}), mup(func(p *models.MuP) { p.Base.FeedForward = layers.SwiGLUConfig{Hidden: 4} }), rates, append(same, function...)},
+		{"mup.base.feedforward.relu.hidden", scaled(layers.ReLUConfig{Hidden: 8}), mup(func(p *models.MuP) { p.Base.FeedForward = layers.ReLUConfig{Hidden: 4} }), rates, append(same, function...)},
 		{"mup.base.feedforward.relu2.hidden", scaled(layers.ReLU2Config{Hidden: 8}), mup(func(p *models.MuP) { p.Base.FeedForward = layers.ReLU2Config{Hidden: 4} }), rates, append(same, function...)},
 		{"mup.base.feedforward.moe.hidden", moe, ofExperts(tinyMatrix(experts(0, 0))), rates, append(same, function...)},
 		{"mup.base.feedforward.moe.experts", moe, ofExperts(tinyVector(experts(8, 0))), nil, everything()}, // a base's experts are no width

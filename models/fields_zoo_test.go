@@ -58,6 +58,7 @@ func zooEffects() []effect {
 		{"stream.hieragg.inner", zooBases()[7], onField("Inner", 7), every, nil},
 		{"feedforward.swiglu.hidden", tinyVector(withFeedForward(layers.SwiGLUConfig{Hidden: 7})), inFeedForward("Hidden", 12), every, nil},
 		{"feedforward.relu2.hidden", tinyMatrix(withFeedForward(layers.ReLU2Config{Hidden: 7})), inFeedForward("Hidden", 12), every, nil},
+		{"feedforward.relu.hidden", tinyMatrix(withFeedForward(layers.ReLUConfig{Hidden: 7})), inFeedForward("Hidden", 12), every, nil},
 		{"stream.mudd.prepost", tinyZoo(stream.MUDDConfig{}, plainly), onField("PrePost", true), every, nil},
 		{"stream.mudd.expand_last", tinyZoo(stream.MUDDConfig{}, plainly), onField("ExpandLast", true), every, nil},
 		{"stream.mudd.round64", tinyZoo(stream.MUDDConfig{}, plainly), onField("Round64", true), every, nil},

@@ -10,7 +10,7 @@ import (
 
 // idle is how many entries of our streams' parameters have no gradient: mHC's mixing of the rows
 // where they are all the same, at the first site, or only their sum is read, at the last; a bias of what
-// keys alone are made of, which adds the same to all of a query's logits.
+// keys alone are made of, which adds the same to all of a query's logits; a neuron whose ReLU is open for no token.
 func idle(c models.Spec, p *graph.Param) int {
 	first, last := "blocks.0.attention.mhc.", fmt.Sprintf("blocks.%d.feedforward.mhc.", c.Layers-1)
 	switch {
@@ -21,6 +21,8 @@ func idle(c models.Spec, p *graph.Param) int {
 		return p.Size() / columns * (columns - 2*c.StreamSize()/c.Width())
 	case strings.HasSuffix(p.Name, ".attention.norm_bias") && len(p.Shape) == 2: // of q, k and v
 		return p.Shape[1]
+	case c.FeedForward != nil && c.FeedForward.Name() == "relu" && strings.Contains(p.Name, ".feedforward.w"):
+		return p.Size() / c.FeedForwardShape().Hidden // one neuron's
 	}
 	return 0
 }

@@ -65,7 +65,7 @@ func TestJSONRefuses(t *testing.T) {
 		`{"stream": {"kind": "tensor"}}`:                  `models: config: stream: unknown stream "tensor": want one of matrix, `,
 		`{"stream": {"kind": "matrix", "n": 5}}`:          "models: config: stream: n: unknown setting: ",
 		`{"stream": {"kind": "matrix", "dk": 1.5}}`:       "models: config: stream: dk: json: cannot unmarshal number",
-		`{"feedforward": {"kind": "relu"}}`:               `models: config: feedforward: unknown feed-forward "relu": want one of gelu, swiglu, relu2, moe`,
+		`{"feedforward": {"kind": "relu6"}}`:              `models: config: feedforward: unknown feed-forward "relu6": want one of gelu, swiglu, relu, relu2, moe, none`,
 		`{"feedforward": {"kind": "gelu", "experts": 3}}`: "models: config: feedforward: experts: unknown setting: ",
 		`{"attention": {"headz": 3}}`:                     "models: config: json: unknown field \"headz\"",
 		`{"layerz": 3}`:                                   "models: config: json: unknown field \"layerz\"",

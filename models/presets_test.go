@@ -76,7 +76,7 @@ func TestPresetByName(t *testing.T) {
 	zoo := models.Standard()
 	_, err := zoo.Preset("rmt-45m")
 	require.Error(t, err)
-	assert.Regexp(t, `^preset: want one of \[rmt-46m .*quickstart-moe\], got "rmt-45m"$`, err.Error())
+	assert.Regexp(t, `^preset: want one of \[rmt-46m .*attention-only\], got "rmt-45m"$`, err.Error())
 	names := map[string]bool{}
 	for _, p := range zoo.Presets() {
 		assert.False(t, names[p.Name], "%s twice", p.Name)

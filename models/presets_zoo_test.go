@@ -101,9 +101,12 @@ func quickstartCounts() map[string]int {
 		"quickstart-vwn":           baseQuickstart + (2*3*7+128*7+128)*sites + 384*d + 257*(384-d),
 		"quickstart-swiglu":        baseQuickstart + (3*d*688-dense)*blocks,
 		"quickstart-relu2":         baseQuickstart,
-		"quickstart-modern":        baseQuickstart + (3*d*704-dense+2*32-2*d*(d-2*32))*blocks,
-		"quickstart-rmt-modern":    2*257*d + (3*d*704+2*32)*blocks + (6*4+2)*8*32 + 9*32*32,
-		"quickstart-moe":           baseQuickstart + (8*dense/2+8*d-dense)*blocks,
+		"quickstart-relu":          baseQuickstart,
+		// Two blocks of four maps D x D and a norm, and the last norm.
+		"attention-only":        2*257*d + 2*(4*d*d+d) + d,
+		"quickstart-modern":     baseQuickstart + (3*d*704-dense+2*32-2*d*(d-2*32))*blocks,
+		"quickstart-rmt-modern": 2*257*d + (3*d*704+2*32)*blocks + (6*4+2)*8*32 + 9*32*32,
+		"quickstart-moe":        baseQuickstart + (8*dense/2+8*d-dense)*blocks,
 		// Hidden layers as wide as the 8, 12 and 16 weights, and four times the last 5.
 		"quickstart-mudd": baseQuickstart + d*(8+12+16+20) + 9*8 + 13*12 + 17*16 + 21*5 + 2*d*3,
 		// Reads in the place of all norms.

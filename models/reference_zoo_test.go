@@ -41,8 +41,12 @@ func (c vectorSizes) feedForward() layers.FeedForwardDesign {
 	switch c.FeedForward {
 	case "swiglu":
 		return layers.SwiGLUConfig{Hidden: c.FF}
+	case "relu":
+		return layers.ReLUConfig{Hidden: c.FF}
 	case "relu2":
 		return layers.ReLU2Config{Hidden: c.FF}
+	case "none":
+		return layers.NoFeedForward{}
 	}
 	return gelu(c.FF)
 }
@@ -61,7 +65,10 @@ func readSizes(t *testing.T, r *reference) vectorSizes {
 	}
 	for l := range c.Layers {
 		a, f := site(l, "attention"), site(l, "feedforward")
-		r.weights = append(r.weights, same(a+"norm", 1), same(a+"o", c.D, 1), same(f+"norm", 1), same(f+"w1", c.FF, 1), same(f+"w2", c.D, 1))
+		r.weights = append(r.weights, same(a+"norm", 1), same(a+"o", c.D, 1))
+		if c.FeedForward != "none" {
+			r.weights = append(r.weights, same(f+"norm", 1), same(f+"w1", c.FF, 1), same(f+"w2", c.D, 1))
+		}
 		if c.FeedForward == "swiglu" {
 			r.weights = append(r.weights, same(f+"w3", c.FF, 1))
 		}

@@ -39,7 +39,8 @@ func (s Spec) designed() stream.Design {
 	return withCommon(s.Config.Stream, stream.Common{
 		Layers: s.Layers, Vocab: s.Vocab, Positions: s.positionRows(), Heads: s.Attention.Heads, HeadDim: s.Attention.HeadDim, KVHeads: s.KVHeads(),
 		Norm: s.norm(), Init: s.init(), Bias: s.Bias, Tied: s.TieEmbeddings,
-		ExactGelu: s.Gelu == GeluExact, InputScale: s.inputScale(), Dropout: s.Dropout, Ratios: s.ratios()}).Defaults()
+		ExactGelu: s.Gelu == GeluExact, InputScale: s.inputScale(), Dropout: s.Dropout,
+		AttentionOnly: s.attentionOnly(), Ratios: s.ratios()}).Defaults()
 }
 
 // IsZero tells whether the Spec is not one that Resolve made.
@@ -92,6 +93,9 @@ func (s Spec) FeedForwardShape() layers.FeedForwardShape {
 	}
 	return s.FeedForward.Shape()
 }
+
+// attentionOnly tells whether the model is one without feed-forwards.
+func (s Spec) attentionOnly() bool { return isStruct(s.FeedForward) && s.FeedForward.Shape().None }
 
 // positionRows is the number of rows of the position table, 0 without one.
 func (s Spec) positionRows() int {

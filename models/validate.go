@@ -55,11 +55,13 @@ func (s *Spec) ofSetting(err error) error {
 
 // checkFeedForward wants one where the stream's blocks have such a sublayer, and none elsewhere.
 func (s *Spec) checkFeedForward() error {
-	has := s.shape.Has(stream.FeedForward)
+	has, none := s.shape.Has(stream.FeedForward), s.attentionOnly()
 	switch {
 	case s.FeedForward != nil && !isStruct(s.FeedForward):
 		return fieldError("feedforward", "want a struct, got %T", s.FeedForward)
-	case !has && s.FeedForward != nil:
+	case has && none:
+		return fieldError("feedforward.kind", "want a feed-forward for the %s stream, which cannot do without, got %s: choose another kind, or stream matrix or vector", s.Stream.Name(), s.FeedForward.Name())
+	case !has && !none && s.FeedForward != nil:
 		return fieldError("feedforward", "want nothing for the %s stream, whose blocks have no feed-forward, got kind %s: remove it", s.Stream.Name(), s.FeedForward.Name())
 	case !has:
 		return nil

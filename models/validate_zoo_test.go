@@ -40,6 +40,7 @@ func badZoo() []refusal {
 		{"stream.inner", "want >= 1, got -1", on(stream.HieraggConfig{Inner: -1})},
 		{"layers", "want an even number for the hieragg stream, which aggregates pairs of blocks, got 3", tinyZoo(stream.HieraggConfig{}, func(c *models.Config) { c.Layers = 3 })},
 		{"tie_embeddings", "want expand_embedding with it for the vwn stream, whose embedding is wider than d_model", tinyZoo(stream.VWNConfig{M: 3, N: 5}, tied)},
+		{"feedforward.kind", "want a feed-forward for the hyper stream, which cannot do without, got none: choose another kind, or stream matrix or vector", tinyZoo(stream.HyperConfig{N: 2}, withFeedForward(layers.NoFeedForward{}))},
 		{"feedforward", "want nothing for the dwlstm stream, whose blocks have no feed-forward, got kind gelu: remove it", tinyVector(onStream(stream.DWLSTMConfig{Vectors: width(15)}))},
 		{"feedforward", "want nothing for the dwlstm stream, whose blocks have no feed-forward, got kind moe: remove it", tinyZoo(stream.DWLSTMConfig{}, withFeedForward(layers.MoEConfig{Hidden: 5, Experts: 4}))},
 		{"stream.d_model", "want >= 1, got 0", tinyZoo(stream.DWLSTMConfig{}, onStream(stream.DWLSTMConfig{}))},

@@ -42,8 +42,10 @@ func Standard() Zoo {
 		feedForwards: []layers.FeedForwardDesign{
 			layers.GELUConfig{},
 			layers.SwiGLUConfig{},
+			layers.ReLUConfig{},
 			layers.ReLU2Config{},
 			layers.MoEConfig{},
+			layers.NoFeedForward{},
 		},
 		presets: presets(),
 	}
@@ -234,6 +236,8 @@ func zooPresets() []Preset {
 		{"quickstart-modern", modern(small, 2, 704), 0, "", plain},
 		{"quickstart-rmt-modern", modern(quickstart(RMT(4, 32, 32, 8, 1024)), 0, 704), 0, "", plain},
 		{"quickstart-moe", mixture(small, 512), 0, "", plain},
+		{"quickstart-relu", feedForward(small, layers.ReLUConfig{Hidden: 1024}), 0, "", ""},
+		{"attention-only", attentionOnly(small, 2), 0, "", ""},
 	}...)
 }
 
@@ -255,6 +259,13 @@ func mixture(c Config, hidden int) Config {
 func feedForward(c Config, d layers.FeedForwardDesign) Config {
 	c.FeedForward = d
 	return c
+}
+
+// attentionOnly is the model with so many blocks of attention alone, the patterns' scale the same in all,
+// as Elhage et al. 2021 analyse two.
+func attentionOnly(c Config, blocks int) Config {
+	c.Layers, c.Attention.InverseLayerScaling = blocks, false
+	return feedForward(c, layers.NoFeedForward{})
 }
 
 func leCun(c Config) Config {

@@ -59,7 +59,7 @@ func residuaJSON(c models.Spec) map[string]any {
 // residuaCheck wants a model that modeling_residua.py computes.
 func residuaCheck(c models.Spec) error {
 	streams := []string{matrixStream(), vectorStream()}
-	feedForwards := []string{layers.GELUConfig{}.Name(), layers.SwiGLUConfig{}.Name(), layers.ReLU2Config{}.Name()}
+	feedForwards := []string{layers.GELUConfig{}.Name(), layers.SwiGLUConfig{}.Name(), layers.ReLUConfig{}.Name(), layers.ReLU2Config{}.Name()}
 	if got := c.Stream.Name(); !slices.Contains(streams, got) {
 		return layers.Setting("model.stream.kind", "want one of %v, got %s", streams, got)
 	}

@@ -161,6 +161,7 @@ func residuals() map[string]models.Config {
 			c.Bias, c.FeedForward, c.Attention.Positions = true, layers.SwiGLUConfig{Hidden: 24}, models.PositionsNone
 		}),
 		"rmt, relu2":         rmt(func(c *models.Config) { c.FeedForward = layers.ReLU2Config{Hidden: 24} }),
+		"rmt, relu":          rmt(func(c *models.Config) { c.FeedForward = layers.ReLUConfig{Hidden: 24} }),
 		"transformer, alibi": vector(func(c *models.Config) { c.Attention.Positions = models.PositionsALiBi }),
 		"transformer, options": vector(func(c *models.Config) {
 			c.Bias, c.LogitSoftcap, c.Attention.KVHeads = true, 4, 2

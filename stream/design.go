@@ -88,6 +88,7 @@ type Common struct {
 	ExactGelu      bool    // by erf instead of tanh
 	InputScale     float64 // muP multiplier of the embedding
 	Dropout        float64
+	AttentionOnly  bool // blocks have no feed-forward: a stream that cannot do without has it in its Shape all the same
 	Ratios
 }
 
@@ -134,6 +135,14 @@ func ratio(size, base int) float64 {
 		return 1
 	}
 	return float64(size) / float64(base)
+}
+
+// sublayers are those of a block of a stream that can do without feed-forwards.
+func (c Common) sublayers() []Sublayer {
+	if c.AttentionOnly {
+		return []Sublayer{Attention}
+	}
+	return attentionAndFeedForward()
 }
 
 // attentionAndFeedForward are the sublayers of most streams' blocks.

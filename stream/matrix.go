@@ -61,11 +61,11 @@ func (c MatrixConfig) readShape() []int {
 // Shape is that of a matrix a token, of which blocks work on R vectors of Dv entries.
 func (c MatrixConfig) Shape() Shape {
 	return Shape{Heads: c.Rank, HeadDim: c.Dv, KVHeads: c.kvHeads(), Width: c.Rank * c.Dv, Axes: []string{"rank", "value"}, Size: c.Dk * c.Dv, TableWidth: c.Rank * c.Dv,
-		Sublayers: attentionAndFeedForward()}
+		Sublayers: c.sublayers()}
 }
 
 // Cost is the RMT's (paper Table 7, with its sums corrected): keys 3 R Dk (2L+1), gains
-// (2L+1) Dk Dv. Stores and reads cost 2 R Dk Dv each: 3+1 at an attention (1 + 2 KV/R + 1 where
+// (2L+1) Dk Dv; of attention alone keys R Dk (4L+3) and gains (L+1) Dk Dv. Stores and reads cost 2 R Dk Dv each: 3+1 at an attention (1 + 2 KV/R + 1 where
 // heads share keys and values), 1+1 at a feed-forward, 1 at the embedding, the positions and the end. Kept are, in a block, X at
 // both sites, u and y; at the ends the rows of each of the inputs' tables, and X (the loss's
 // own pass uses the features).
@@ -76,13 +76,14 @@ func (c MatrixConfig) Cost() layers.Cost {
 	if c.Positions > 0 {
 		inputs = 2
 	}
-	norms := c.Norm.Cost(x).Times(2*l + 1)
+	sites := l * float64(len(c.sublayers()))
+	norms := c.Norm.Cost(x).Times(sites + 1)
 	if !c.Norm.Bias {
 		norms.Activations = 0 // without a bias a norm is one pass with its read
 	}
-	keys := (l*(4*rank+2*float64(c.kvHeads())) + (inputs+1)*rank) * float64(c.Dk)
+	keys := (2*sites*rank + 2*l*float64(c.kvHeads()) + (inputs+1)*rank) * float64(c.Dk)
 	total := layers.EmbeddingCost(float64(c.Vocab)+float64(c.Positions), width).Plus(norms).Plus(layers.Cost{Parameters: keys, FLOPs: 2 * keys * dv})
-	total = total.Plus(layers.ActivationCost(l*(2*x+2*width) + inputs*width + x))
+	total = total.Plus(layers.ActivationCost(sites*x + 2*(sites-l)*width + inputs*width + x))
 	if c.Dropout > 0 {
 		total = total.Plus(layers.ActivationCost(l * width)) // the heads' output after dropout
 	}
@@ -159,9 +160,13 @@ func newMatrix(b *graph.Builder, c MatrixConfig) *matrix {
 		m.writePos = b.Param(keys(graph.RoleWriteKeys, c.Init.Hidden("write_positions", c.Rank, c.RankRatio, c.Rank, c.Dk)))
 	}
 	for l := range c.Layers {
-		sites := twoSites(l)
-		m.attention = append(m.attention, m.newKeyedSite(sites[0].Name(), c.readShape()...))
-		m.features = append(m.features, m.newKeyedSite(sites[1].Name(), c.Rank, c.Dk))
+		for _, site := range m.Sites(l) {
+			if site.Sublayer == Attention {
+				m.attention = append(m.attention, m.newKeyedSite(site.Name(), c.readShape()...))
+			} else {
+				m.features = append(m.features, m.newKeyedSite(site.Name(), c.Rank, c.Dk))
+			}
+		}
 	}
 	m.norm = layers.NewNorm(b, "norm", c.Norm, c.Dk, c.Dv)
 	m.readUnembedding = b.Param(keys(graph.RoleReadKeys, c.Init.Hidden("read_unembedding", c.Dk, c.KeyRatio, c.Rank, c.Dk)))
@@ -194,8 +199,16 @@ func (m *matrix) Embed(t Tokens) State {
 	return matrixState{m.b.Hook("embedding.out", elementwise.Dropout(m.b, x, m.c.Dropout), "key", "value")}
 }
 
-// Sites are attention and feed-forward.
-func (m *matrix) Sites(block int) []Site { return twoSites(block) }
+// Sites are attention and feed-forward, or attention alone.
+func (m *matrix) Sites(block int) []Site { return m.c.sites(block) }
+
+// keyed is a site's norm and keys.
+func (m *matrix) keyed(at Site) keyedSite {
+	if at.Sublayer == Attention {
+		return m.attention[at.Block]
+	}
+	return m.features[at.Block]
+}
 
 // ReadHeads reads queries, keys and values of heads of Dv entries (eq. 22).
 func (m *matrix) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {
@@ -243,12 +256,12 @@ func (m *matrix) Table() *gorgonia.Node { return m.embedding.Table() }
 
 // Form is that of a matrix of Dk rows: keys read R vectors (3R for attention) and write R.
 func (m *matrix) Form(at Site) Form {
-	keys, heads, width := m.attention[at.Block], "3R", 3*m.c.Rank
+	keys, heads, width := m.keyed(at), "3R", 3*m.c.Rank
 	if kv := m.c.kvHeads(); kv < m.c.Rank {
 		heads, width = "(R + 2 KV)", m.c.Rank+2*kv
 	}
 	if at.Sublayer == FeedForward {
-		keys, heads, width = m.features[at.Block], "R", m.c.Rank
+		heads, width = "R", m.c.Rank
 	}
 	return Form{
 		Site: at.Name(),

@@ -17,8 +17,8 @@ func (m *matrix) Writers() []Writer {
 	return writers
 }
 
-// Output is the matrix after the last feed-forward.
-func (m *matrix) Output() string { return lastSite(m.c.Layers).Name() + ".stream" }
+// Output is the matrix after the last sublayer.
+func (m *matrix) Output() string { return m.c.lastSite().Name() + ".stream" }
 
 // FreezeHooks is nothing: what is written is carried as it is.
 func (m *matrix) FreezeHooks() []string { return nil }
@@ -37,9 +37,9 @@ func (m *matrix) freeze(r Record) *Frozen {
 		f.Write(positionRows, m.keys(m.writePos))
 	}
 	for l := range m.c.Layers {
-		sites := m.Sites(l)
-		for i, at := range []keyedSite{m.attention[l], m.features[l]} {
-			f.vectorSite(sites[i], one, m.keys(at.write), m.after(at.norm, at.read))
+		for _, site := range m.Sites(l) {
+			at := m.keyed(site)
+			f.vectorSite(site, one, m.keys(at.write), m.after(at.norm, at.read))
 		}
 	}
 	f.ReadOut(one, m.after(m.norm, m.readUnembedding))

@@ -68,6 +68,20 @@ type Stream interface {
 	Table() *gorgonia.Node
 }
 
+// sites are a block's: attention and feed-forward, or attention alone.
+func (c Common) sites(block int) []Site {
+	if c.AttentionOnly {
+		return []Site{{block, Attention, block}}
+	}
+	return twoSites(block)
+}
+
+// lastSite is the last sublayer of the model.
+func (c Common) lastSite() Site {
+	sites := c.sites(c.Layers - 1)
+	return sites[len(sites)-1]
+}
+
 // twoSites are attention and feed-forward, the sublayers of most streams.
 func twoSites(block int) []Site {
 	return []Site{{block, Attention, 2 * block}, {block, FeedForward, 2*block + 1}}

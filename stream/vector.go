@@ -46,7 +46,11 @@ func (c VectorConfig) Check() error {
 }
 
 // Shape is that of one vector a token.
-func (c VectorConfig) Shape() Shape { return c.shape(c.D) }
+func (c VectorConfig) Shape() Shape {
+	s := c.shape(c.D)
+	s.Sublayers = c.sublayers()
+	return s
+}
 
 // Cost is that of the tables, of the sublayers' ways in and out, and of the last norm; h is
 // kept after each sublayer.
@@ -75,7 +79,8 @@ func (VectorConfig) WidthScalings() []WidthScaling {
 // cost is that of a vector stream without a final norm, as newVector makes it.
 func (c Vectors) cost() layers.Cost {
 	d, _, blocks := c.counts()
-	return c.tablesCost(d).Plus(c.sublayersCost().Plus(layers.ActivationCost(2 * d)).Times(blocks))
+	site := c.Norm.Cost(d).Plus(layers.ActivationCost(d))
+	return c.tablesCost(d).Plus(c.headsCost().Plus(site.Times(float64(len(c.sublayers())))).Times(blocks))
 }
 
 // Vector is the residual stream of GPT-2 (Radford et al. 2019): one vector a token,
@@ -123,9 +128,13 @@ func NewVector(b *graph.Builder, c VectorConfig) *Vector {
 func newVector(b *graph.Builder, c Vectors) *Vector {
 	v := &Vector{tables: newTables(b, c), c: c}
 	for l := range c.Layers {
-		sites := twoSites(l)
-		v.attention = append(v.attention, newHeads(b, c, sites[0].Name()))
-		v.features = append(v.features, layers.NewNorm(b, sites[1].Name()+".norm", c.Norm, c.D))
+		for _, site := range v.Sites(l) {
+			if site.Sublayer == Attention {
+				v.attention = append(v.attention, newHeads(b, c, site.Name()))
+			} else {
+				v.features = append(v.features, layers.NewNorm(b, site.Name()+".norm", c.Norm, c.D))
+			}
+		}
 	}
 	return v
 }
@@ -139,8 +148,8 @@ func (v *Vector) Embed(t Tokens) State {
 	return VectorState{h}
 }
 
-// Sites are attention and feed-forward.
-func (v *Vector) Sites(block int) []Site { return twoSites(block) }
+// Sites are attention and feed-forward, or attention alone.
+func (v *Vector) Sites(block int) []Site { return v.c.sites(block) }
 
 // ReadHeads is Norm, then W_QKV; heads are contiguous columns.
 func (v *Vector) ReadHeads(s State, at Site) (*gorgonia.Node, Link) {

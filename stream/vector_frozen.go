@@ -11,8 +11,8 @@ func (v *Vector) Writers() []Writer {
 	return writers
 }
 
-// Output is the stream after the last feed-forward.
-func (v *Vector) Output() string { return lastSite(v.c.Layers).Name() + ".stream" }
+// Output is the stream after the last sublayer.
+func (v *Vector) Output() string { return v.c.lastSite().Name() + ".stream" }
 
 // lastSite is the last sublayer of a model with two a block.
 func lastSite(layers int) Site { return twoSites(layers - 1)[1] }

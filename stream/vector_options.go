@@ -35,8 +35,8 @@ func (c VectorConfig) hasX0() bool { return c.X0 != "" && c.X0 != x0None }
 func (c VectorConfig) optionsCost() layers.Cost {
 	d, _, blocks := c.counts()
 	var cost layers.Cost
-	if c.LayerScale {
-		cost = cost.Plus(layers.Cost{Parameters: 2 * d, Activations: 2 * d})
+	if sites := float64(len(c.sublayers())); c.LayerScale {
+		cost = cost.Plus(layers.Cost{Parameters: sites * d, Activations: sites * d})
 	}
 	if c.hasX0() {
 		cost = cost.Plus(layers.Cost{Parameters: 2, FLOPs: 4 * d, Activations: d})
@@ -59,7 +59,7 @@ func (v *Vector) addOptions(c VectorConfig) {
 		if !c.LayerScale {
 			continue
 		}
-		for _, site := range twoSites(l) {
+		for _, site := range v.Sites(l) {
 			v.scales = append(v.scales, v.b.Param(graph.ParamSpec{Name: site.Name() + ".scale", Shape: []int{c.D}, Init: graph.Initializer{Offset: scaleStart(c.Layers)}}))
 		}
 	}

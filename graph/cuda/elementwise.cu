@@ -147,7 +147,7 @@ KERNEL(256) sum_rows_finish(float* y, const float* partial, int slabs, int width
 // ---- nonlinearities ----
 
 // The activations' numbers are those of graph/kernel/activation.go.
-const int GELU_TANH = 0, GELU_EXACT = 1;
+const int GELU_TANH = 0, GELU_EXACT = 1, RELU_SQUARED = 2;
 
 template <typename A>
 DEVICE void activation_map(A* y, const A* x, int kind, i64 n) {
@@ -155,8 +155,10 @@ DEVICE void activation_map(A* y, const A* x, int kind, i64 n) {
     map(y, x, n, [](float v) { return gelu_tanh(v); });
   } else if (kind == GELU_EXACT) {
     map(y, x, n, [](float v) { return gelu_exact(v); });
-  } else {
+  } else if (kind == RELU_SQUARED) {
     map(y, x, n, [](float v) { return relu_squared(v); });
+  } else {
+    map(y, x, n, [](float v) { return v < 0.0f ? 0.0f : v; });  // ReLU; NaN stays NaN
   }
 }
 
@@ -170,8 +172,10 @@ DEVICE void activation_grad(A* dx, const A* dy, const A* x, int kind, i64 n) {
     map2(dx, dy, x, n, [](float d, float v) { return d * gelu_tanh_slope(v); });
   } else if (kind == GELU_EXACT) {
     map2(dx, dy, x, n, [](float d, float v) { return d * gelu_exact_slope(v); });
-  } else {
+  } else if (kind == RELU_SQUARED) {
     map2(dx, dy, x, n, [](float d, float v) { return d * relu_squared_slope(v); });
+  } else {
+    map2(dx, dy, x, n, [](float d, float v) { return v > 0.0f ? d : v <= 0.0f ? 0.0f : v; });
   }
 }
 

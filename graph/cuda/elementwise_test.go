@@ -55,7 +55,7 @@ func TestNonlinearities(t *testing.T) {
 	xs, dy, y := onDevice(t, d, x, 0), onDevice(t, d, ones, 0), onDevice(t, d, ones, 0)
 	grid, n := Quads(len(x)), Long(len(x))
 	var k cpu.Activate[float32]
-	for _, f := range []cpu.Activation{cpu.GeluTanh, cpu.GeluExact, cpu.ReLUSquared} {
+	for _, f := range []cpu.Activation{cpu.GeluTanh, cpu.GeluExact, cpu.ReLUSquared, cpu.ReLU} {
 		k.Forward(pool, want, x, f)
 		launchOn(t, d, "activation_f32", grid, y.Arg(), xs.Arg(), Int(int(f)), n)
 		assertClose(t, f.String(), x, want, onHost(t, d, y), tolerance)

@@ -11,6 +11,7 @@ const (
 	GeluTanh    Activation = iota // see geluTanh
 	GeluExact                     // see geluExact
 	ReLUSquared                   // max(x, 0)^2 (So et al. 2021, arXiv 2109.08668, section 3)
+	ReLU                          // max(x, 0); its derivative at 0 is 0
 )
 
 // String is the name.
@@ -22,6 +23,8 @@ func (a Activation) String() string {
 		return "Gelu(exact=true)"
 	case ReLUSquared:
 		return "ReLUSquared"
+	case ReLU:
+		return "ReLU"
 	}
 	return fmt.Sprintf("Activation(%d)", uint8(a))
 }
@@ -80,6 +83,8 @@ func activate[T Float](p path, f Activation, y, x []T) {
 		geluExact(p, y, x)
 	case ReLUSquared:
 		reluSquared(p, y, x)
+	case ReLU:
+		relu(p, y, x)
 	}
 }
 
@@ -92,6 +97,8 @@ func activateGradient[T Float](p path, f Activation, dx, dy, x []T) {
 		geluExactGradient(p, dx, dy, x)
 	case ReLUSquared:
 		reluSquaredGradient(p, dx, dy, x)
+	case ReLU:
+		reluGradient(p, dx, dy, x)
 	}
 }
 
@@ -117,5 +124,36 @@ func reluSquaredGradient[T Float](p path, dx, dy, x []T) {
 	}
 	for i, v := range x {
 		dx[i] = dy[i] * (2 * max(v, 0))
+	}
+}
+
+// relu computes y = max(x, 0); NaN gives NaN.
+func relu[T Float](p path, y, x []T) {
+	y = y[:len(x)]
+	if p > portable {
+		fastReLU(p, single(y), single(x))
+		return
+	}
+	for i, v := range x {
+		y[i] = max(v, 0)
+	}
+}
+
+// reluGradient computes dx = dy where x > 0, else 0; NaN gives NaN.
+func reluGradient[T Float](p path, dx, dy, x []T) {
+	dx, dy = dx[:len(x)], dy[:len(x)]
+	if p > portable {
+		fastReLUGradient(p, single(dx), single(dy), single(x))
+		return
+	}
+	for i, v := range x {
+		switch {
+		case v > 0:
+			dx[i] = dy[i]
+		case v <= 0:
+			dx[i] = 0
+		default:
+			dx[i] = v
+		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 func TestGemmActivated(t *testing.T) {
 	for _, d := range [][3]int{{1, 1, 1}, {5, 3, 7}, {33, 64, 200}, {140, 40, 1100}} {
 		for _, transposed := range []bool{false, true} {
-			for _, f := range []Activation{GeluTanh, GeluExact, ReLUSquared} {
+			for _, f := range []Activation{GeluTanh, GeluExact, ReLUSquared, ReLU} {
 				t.Run(fmt.Sprint(d, transposed, f), func(t *testing.T) {
 					testGemmActivated[float32](t, d, transposed, f)
 					testGemmActivated[float64](t, d, transposed, f)

@@ -78,6 +78,20 @@ func TestSwiGLUSpecialValues(t *testing.T) {
 	})
 }
 
+func TestReLU(t *testing.T) {
+	forEachPath[float32](t, func(t *testing.T, p path) {
+		k := Activate[float32]{path: p}
+		nan, least := float32(math.NaN()), math.Float32frombits(1)
+		x := []float32{-3, -least, 0, least, 0.5, 3e38, float32(math.Inf(1)), float32(math.Inf(-1)), nan}
+		y, dx := make([]float32, len(x)), make([]float32, len(x))
+		k.Forward(nil, y, x, ReLU)
+		k.Backward(nil, dx, []float32{1, 1, 1, 5, -2, 2, 7, 1, 1}, x, ReLU)
+		require.Equal(t, []float32{0, 0, 0, least, 0.5, 3e38, float32(math.Inf(1)), 0}, y[:8])
+		require.Equal(t, []float32{0, 0, 0, 5, -2, 2, 7, 0}, dx[:8])
+		require.True(t, y[8] != y[8] && dx[8] != dx[8])
+	})
+}
+
 func TestReLUSquared(t *testing.T) {
 	forEachPath[float32](t, func(t *testing.T, p path) {
 		k := Activate[float32]{path: p}

@@ -486,6 +486,41 @@ func avx512ReLUSquaredGradient(dx *float32, dy *float32, x *float32, n int)
 //go:noescape
 func avx2ReLUSquaredGradient(dx *float32, dy *float32, x *float32, n int)
 
+// fastReLU computes y = max(x, 0).
+func fastReLU(p path, y []float32, x []float32) {
+	n := len(y)
+	x = x[:n]
+	if p == avx512 {
+		avx512ReLU(unsafe.SliceData(y), unsafe.SliceData(x), n)
+	} else {
+		avx2ReLU(unsafe.SliceData(y), unsafe.SliceData(x), n)
+	}
+}
+
+//go:noescape
+func avx512ReLU(y *float32, x *float32, n int)
+
+//go:noescape
+func avx2ReLU(y *float32, x *float32, n int)
+
+// fastReLUGradient computes dx = dy where x > 0, else 0 * dy; the slope is max(x, 0) times 2^254, which is at least 1 for the smallest x, limited to 1.
+func fastReLUGradient(p path, dx []float32, dy []float32, x []float32) {
+	n := len(dx)
+	dy = dy[:n]
+	x = x[:n]
+	if p == avx512 {
+		avx512ReLUGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(x), n)
+	} else {
+		avx2ReLUGradient(unsafe.SliceData(dx), unsafe.SliceData(dy), unsafe.SliceData(x), n)
+	}
+}
+
+//go:noescape
+func avx512ReLUGradient(dx *float32, dy *float32, x *float32, n int)
+
+//go:noescape
+func avx2ReLUGradient(dx *float32, dy *float32, x *float32, n int)
+
 // fastAddProducts computes out = out + x * y.
 func fastAddProducts(p path, out []float32, x []float32, y []float32) {
 	n := len(out)

@@ -86,6 +86,10 @@ func fastReLUSquared(path, []float32, []float32) {}
 
 func fastReLUSquaredGradient(path, []float32, []float32, []float32) {}
 
+func fastReLU(path, []float32, []float32) {}
+
+func fastReLUGradient(path, []float32, []float32, []float32) {}
+
 func fastAddProducts(path, []float32, []float32, []float32) {}
 
 func fastScale(path, []float32, []float32, float32) {}

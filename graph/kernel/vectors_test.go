@@ -36,6 +36,8 @@ var vectorCases = []vectorCase{
 	{"softCap", 3, func(p path, s [][]float32) []float64 { softCap(p, s[0], s[1], s[2], 1.3); return nil }},
 	{"reluSquared", 2, func(p path, s [][]float32) []float64 { reluSquared(p, s[0], s[1]); return nil }},
 	{"reluSquaredGradient", 3, func(p path, s [][]float32) []float64 { reluSquaredGradient(p, s[0], s[1], s[2]); return nil }},
+	{"relu", 2, func(p path, s [][]float32) []float64 { relu(p, s[0], s[1]); return nil }},
+	{"reluGradient", 3, func(p path, s [][]float32) []float64 { reluGradient(p, s[0], s[1], s[2]); return nil }},
 	{"gatedGradient", 5, func(p path, s [][]float32) []float64 {
 		gatedGradient(p, s[0], s[1], s[2], s[3], s[4], nil)
 		return nil
@@ -188,7 +190,7 @@ func TestVectorsInPlace(t *testing.T) {
 	aliases := map[string]int{ // the input that slice 0 may be
 		"geluTanh": 1, "geluTanhGradient": 1, "geluExact": 1, "geluExactGradient": 1, "normalize": 1, "scale": 1, "scaleShift": 1, "normGradient": 1,
 		"normGradient with addend": 1, "scaleTo": 1, "setSum": 1, "multiply": 1,
-		"sigmoid": 1, "sigmoidGradient": 1, "gated": 1, "gated with addend": 1, "gatedGradient": 3, "swiGLU": 1, "swiGLUGradient": 2, "softCap": 2, "reluSquared": 1, "reluSquaredGradient": 1, "gatedGradient with addend": 5,
+		"sigmoid": 1, "sigmoidGradient": 1, "gated": 1, "gated with addend": 1, "gatedGradient": 3, "swiGLU": 1, "swiGLUGradient": 2, "softCap": 2, "reluSquared": 1, "reluSquaredGradient": 1, "relu": 1, "reluGradient": 1, "gatedGradient with addend": 5,
 	}
 	forEachFastPath(t, func(t *testing.T, p path) {
 		for _, c := range vectorCases {

@@ -109,6 +109,14 @@ func WantReLUSquared(x []float64) []float64 {
 	return y
 }
 
+func WantReLU(x []float64) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = max(v, 0)
+	}
+	return y
+}
+
 func WantSwiGLU(gate, value []float64) []float64 {
 	y := make([]float64, len(gate))
 	for i, v := range gate {

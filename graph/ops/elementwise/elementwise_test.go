@@ -22,6 +22,11 @@ func elementwiseCases() []optest.Case {
 				return elementwise.Activate(b, x[0], kernel.ReLUSquared)
 			},
 			Want: func(x [][]float64, _ [][]int32) []float64 { return optest.WantReLUSquared(x[0]) }},
+		{Name: "ReLU", Floats: [][]int{{3, 5}},
+			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node {
+				return elementwise.Activate(b, x[0], kernel.ReLU)
+			},
+			Want: func(x [][]float64, _ [][]int32) []float64 { return optest.WantReLU(x[0]) }},
 		{Name: "SwiGLU", Floats: [][]int{{3, 2, 5}, {3, 2, 5}},
 			Build: func(b *graph.Builder, x, _ gorgonia.Nodes) *gorgonia.Node { return elementwise.SwiGLU(b, x[0], x[1]) },
 			Want:  func(x [][]float64, _ [][]int32) []float64 { return optest.WantSwiGLU(x[0], x[1]) }},

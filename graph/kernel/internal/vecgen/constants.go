@@ -91,6 +91,7 @@ var constants = map[string]constant{
 	"tanhHigh":     all(60),
 	"two":          all(2),
 	"minusInf":     allSingle(math.Inf(-1)),
+	"huge":         allSingle(0x1p127),
 	"count":        counting(single),
 }
 

@@ -56,6 +56,26 @@ var elementwiseRoutines = []routine{
 		},
 	},
 	{
+		name:   "ReLU",
+		doc:    "y = max(x, 0).",
+		slices: singles("y", "x"), unroll: 4, scratch: 2,
+		work: func(b *builder) { b.store(b.positive(), "y") },
+	},
+	{
+		name:   "ReLUGradient",
+		doc:    "dx = dy where x > 0, else 0 * dy; the slope is max(x, 0) times 2^254, which is at least 1 for the smallest x, limited to 1.",
+		slices: singles("dx", "dy", "x"), unroll: 4, scratch: 2, constants: []string{"oneSingle", "huge"},
+		work: func(b *builder) {
+			x, t := b.positive(), b.r(0)
+			b.Op("VMULPS", b.c("huge"), x, x)
+			b.Op("VMULPS", b.c("huge"), x, x)
+			b.Op("VMINPS", x, b.inRegister("oneSingle", t), x)
+			b.load("dy", t)
+			b.Op("VMULPS", x, t, t)
+			b.store(t, "dx")
+		},
+	},
+	{
 		name:   "AddProducts",
 		doc:    "out = out + x * y.",
 		slices: singles("out", "x", "y"), unroll: 4, scratch: 3,
