@@ -35,13 +35,9 @@ func evenly(total, most, step int) int {
 func (q *product[T]) blocking(kernels *microkernels) blocking {
 	width := kernels.width()
 	wide := q.n > directPanels*width
-	columns := blockN
-	if q.tb && q.m <= fewRows {
-		columns = fewPanels * width // B's panels are read once, from the cache
-	}
 	return blocking{
 		m:     evenly(q.m, blockM, 1),
-		n:     evenly(q.n, columns, width),
+		n:     evenly(q.n, blockN, width),
 		k:     evenly(q.k, blockK, 1),
 		packA: wide,
 		packB: q.tb || wide && q.m > directRows,
@@ -62,8 +58,8 @@ func (q *product[T]) run(kernels *microkernels, scratch *arena) {
 		q.beta = 0 // of either sign: the assembly looks at the bits
 	}
 	cut := q.blocking(kernels)
-	if q.byRows(kernels) {
-		q.runByRows(cut.k, scratch)
+	if q.fewRows(kernels, &cut) {
+		q.runFewRows(kernels, &cut, scratch)
 		return
 	}
 	sizeB, sizeA := 0, 0
@@ -111,17 +107,7 @@ func (q *product[T]) placeB(x *block[T], space []T, p, j int) {
 		return
 	}
 	for s := 0; s < x.n; s += width {
-		if q.m <= fewRows {
-			q.prefetchRows(j+s+width, width, p, k)
-		}
 		transpose(x.kernels.path, space[s*k:], width, q.b[(j+s)*q.ldb+p:], q.ldb, min(width, x.n-s), k)
-	}
-}
-
-// prefetchRows asks for B^T[j:j+rows, p:p+k], as far as there are such rows.
-func (q *product[T]) prefetchRows(j, rows, p, k int) {
-	for end := min(j+rows, q.n); j < end; j++ {
-		prefetch(q.b[j*q.ldb+p : j*q.ldb+p+k])
 	}
 }
 

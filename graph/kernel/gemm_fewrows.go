@@ -3,14 +3,14 @@ package kernel
 import "unsafe"
 
 // A product of few rows, of a step of decoding, takes as long as B takes to come from memory.
-// The micro-kernels of tiles read B a panel at a time, a cache line from each of k rows; here it
-// is read row by row, in the order of memory; B^T is transposed a few panels at a time. Each element of C is summed as in a tile, to the
-// same bits.
+// The micro-kernels of tiles read B a panel at a time, a cache line from each of k rows, or
+// want a B^T transposed; here either is read row by row, in the order of memory. Each element
+// of C is summed as in a tile, to the same bits.
 const (
 	fewRows     = 4    // at most so many rows of C
-	fewPanels   = 4    // B^T is transposed so many panels at a time
-	axpyRows    = 4    // rows of B that the micro-kernel adds in one go
-	axpyColumns = 1024 // columns of C that are summed at a time
+	axpyRows    = 4    // rows of B that axpyTile adds in one go
+	axpyColumns = 1024 // columns of C that are summed by axpyTile at a time
+	gemvRows    = 8    // rows of B^T, columns of C, of a gemvTile
 )
 
 // axpyTile is one call of the micro-kernel y += a_0 x_0, y += a_1 x_1, ... The assembly reads the
@@ -23,28 +23,63 @@ type axpyTile[T Float] struct {
 	n    int
 }
 
+// gemvTile is one call of the micro-kernel y[v] = x a[v], for a few vectors a[v], as apart, and
+// gemvRows rows of x, xs apart, of 8 * squares elements. The assembly reads the float32 form by offset.
+type gemvTile[T Float] struct {
+	y       *T
+	ys      int
+	a       *T
+	as      int
+	x       *T
+	xs      int
+	squares int
+}
+
 // float32 is t itself, for a T that is float32.
 func (t *axpyTile[T]) float32() *axpyTile[float32] {
 	return (*axpyTile[float32])(unsafe.Pointer(t))
 }
 
-// byRows tells whether runByRows computes the product.
-func (q *product[T]) byRows(kernels *microkernels) bool {
-	return kernels.path != portable && !q.tb && q.m <= fewRows && (q.beta == 0 || q.beta == 1) && q.n > directPanels*kernels.width()
+// float32 is t itself, for a T that is float32.
+func (t *gemvTile[T]) float32() *gemvTile[float32] {
+	return (*gemvTile[float32])(unsafe.Pointer(t))
 }
 
-// runByRows computes the product of few rows from the rows of B.
-func (q *product[T]) runByRows(cutK int, scratch *arena) {
-	sums, _ := carve[T](scratch, q.m*min(axpyColumns, q.n), 0)
+// fewRows tells whether runFewRows computes the product.
+func (q *product[T]) fewRows(kernels *microkernels, cut *blocking) bool {
+	if kernels.path == portable || q.m > fewRows || q.beta != 0 && q.beta != 1 {
+		return false
+	}
+	if q.tb {
+		return !q.ta && q.n >= gemvRows && q.k%8 == 0 && cut.k%8 == 0
+	}
+	return q.n > directPanels*kernels.width()
+}
+
+// runFewRows computes the product from the rows of B, or of B^T.
+func (q *product[T]) runFewRows(kernels *microkernels, cut *blocking, scratch *arena) {
+	if !q.tb {
+		sums, _ := carve[T](scratch, q.m*min(axpyColumns, q.n), 0)
+		q.sumRows(cut.k, sums)
+		return
+	}
+	sums, _ := carve[T](scratch, q.m*gemvRows, 0)
+	whole := q.n / gemvRows * gemvRows
+	q.sumColumns(whole, cut.k, sums)
+	if whole < q.n {
+		rest := q.part(0, q.m, whole, q.n)
+		rest.run(kernels, scratch)
+	}
+}
+
+// sumRows computes C from the rows of B, some columns at a time in sums.
+func (q *product[T]) sumRows(cutK int, sums []T) {
 	for j := 0; j < q.n; j += axpyColumns {
 		n := min(axpyColumns, q.n-j)
 		for p := 0; p < q.k; p += cutK {
 			clear(sums[:q.m*n])
 			q.addRows(sums, n, p, min(p+cutK, q.k), j)
-			for i := range q.m {
-				c := q.c[i*q.ldc+j:]
-				addScaled(c[:n], sums[i*n:(i+1)*n], q.alpha, p > 0 || q.beta == 1)
-			}
+			q.addSums(sums, n, p, j)
 		}
 		q.finished(0, j, q.m, n)
 	}
@@ -66,15 +101,31 @@ func (q *product[T]) addRows(sums []T, n, p, end, j int) {
 	}
 }
 
-// addScaled does c = alpha sums, or adds that to c.
-func addScaled[T Float](c, sums []T, alpha T, add bool) {
-	if !add {
-		for j, s := range sums {
-			c[j] = alpha * s
+// sumColumns computes the first n columns of C from the rows of B^T.
+func (q *product[T]) sumColumns(n, cutK int, sums []T) {
+	t := gemvTile[T]{y: &sums[0], ys: gemvRows, as: q.lda, xs: q.ldb}
+	for j := 0; j < n; j += gemvRows {
+		for p := 0; p < q.k; p += cutK {
+			t.a, t.x, t.squares = &q.a[p], &q.b[j*q.ldb+p], min(cutK, q.k-p)/8
+			t.runFast(q.m)
+			q.addSums(sums, gemvRows, p, j)
 		}
-		return
 	}
-	for j, s := range sums {
-		c[j] += T(alpha * s)
+	q.finished(0, 0, q.m, n)
+}
+
+// addSums does C[:, j:j+n] = alpha sums + beta C, for p > 0 with a beta of 1.
+func (q *product[T]) addSums(sums []T, n, p, j int) {
+	for i := range q.m {
+		c := q.c[i*q.ldc+j : i*q.ldc+j+n]
+		if p == 0 && q.beta == 0 {
+			for l, s := range sums[i*n : (i+1)*n] {
+				c[l] = q.alpha * s
+			}
+			continue
+		}
+		for l, s := range sums[i*n : (i+1)*n] {
+			c[l] += T(q.alpha * s)
+		}
 	}
 }

@@ -9,14 +9,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAxpyTileLayout keeps axpyTile[float32] as internal/asmgen writes it into the assembly.
-func TestAxpyTileLayout(t *testing.T) {
+// TestFewRowsLayouts keeps axpyTile[float32] and gemvTile[float32] as internal/asmgen writes them into the assembly.
+func TestFewRowsLayouts(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
 		t.Skip("the assembly is for 64-bit processors")
 	}
 	var x axpyTile[float32]
 	for i, offset := range []uintptr{
 		unsafe.Offsetof(x.y), unsafe.Offsetof(x.a), unsafe.Offsetof(x.as), unsafe.Offsetof(x.x), unsafe.Offsetof(x.xs), unsafe.Offsetof(x.n),
+	} {
+		assert.EqualValues(t, 8*i, offset)
+	}
+	var y gemvTile[float32]
+	for i, offset := range []uintptr{
+		unsafe.Offsetof(y.y), unsafe.Offsetof(y.ys), unsafe.Offsetof(y.a), unsafe.Offsetof(y.as), unsafe.Offsetof(y.x), unsafe.Offsetof(y.xs), unsafe.Offsetof(y.squares),
 	} {
 		assert.EqualValues(t, 8*i, offset)
 	}
@@ -29,7 +35,7 @@ func TestFewRowsHaveTheBitsOfMany(t *testing.T) {
 	defer pool.Close()
 	const many = 21
 	forEachPath[float32](t, func(t *testing.T, p path) {
-		for _, s := range [][2]int{{49, 7}, {96, 64}, {1100, 769}, {2053, 90}} {
+		for _, s := range [][2]int{{49, 7}, {96, 64}, {1100, 769}, {57, 400}, {90, 776}, {2053, 96}} {
 			for i, scale := range [][2]float64{{1, 0}, {1, 1}, {0.7, 1}, {0.7, -0.5}} {
 				for _, tb := range []bool{false, true} {
 					requireRowsAlone(t, p, pool, gemmCase{m: many, n: s[0], k: s[1], tb: tb, alpha: scale[0], beta: scale[1], pad: i})

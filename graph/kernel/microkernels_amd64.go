@@ -57,6 +57,20 @@ func (t *axpyTile[T]) runFast(rows int) {
 	}
 }
 
+// runFast computes the products with as many vectors, up to fewRows, on any fast path.
+func (t *gemvTile[T]) runFast(vectors int) {
+	switch vectors {
+	case 1:
+		avx2Gemv1(t.float32())
+	case 2:
+		avx2Gemv2(t.float32())
+	case 3:
+		avx2Gemv3(t.float32())
+	case 4:
+		avx2Gemv4(t.float32())
+	}
+}
+
 // bit is 1 for true.
 func bit(b bool) int {
 	if b {

@@ -33,6 +33,13 @@
 #define axpy_x 24
 #define axpy_xs 32
 #define axpy_n 40
+#define gemv_y 0
+#define gemv_ys 8
+#define gemv_a 16
+#define gemv_as 24
+#define gemv_x 32
+#define gemv_xs 40
+#define gemv_squares 48
 
 // func avx512n1x1(t *tile[float32])
 TEXT ·avx512n1x1(SB), NOSPLIT, $16-8

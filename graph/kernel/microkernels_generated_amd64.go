@@ -890,3 +890,15 @@ func avx2Axpy1(t *axpyTile[float32])
 
 //go:noescape
 func avx2Axpy4(t *axpyTile[float32])
+
+//go:noescape
+func avx2Gemv1(t *gemvTile[float32])
+
+//go:noescape
+func avx2Gemv2(t *gemvTile[float32])
+
+//go:noescape
+func avx2Gemv3(t *gemvTile[float32])
+
+//go:noescape
+func avx2Gemv4(t *gemvTile[float32])

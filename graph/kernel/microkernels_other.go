@@ -17,5 +17,8 @@ func (t *combineTile[T]) runFast(path, int) {}
 // runFast is never reached: there is no fast path.
 func (t *axpyTile[T]) runFast(int) {}
 
+// runFast is never reached: there is no fast path.
+func (t *gemvTile[T]) runFast(int) {}
+
 // transposeFast transposes nothing: there is no fast path.
 func transposeFast[T Float](path, []T, int, []T, int, int, int) int { return 0 }

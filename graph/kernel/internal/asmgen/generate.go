@@ -43,6 +43,9 @@ func assembly(s isa) []byte {
 	for i, field := range axpyFields {
 		w.Line("#define axpy_%s %d", field, 8*i)
 	}
+	for i, field := range gemvFields {
+		w.Line("#define gemv_%s %d", field, 8*i)
+	}
 	if !s.Masks {
 		var lanes []string
 		for i := range s.Lanes {
@@ -61,6 +64,9 @@ func assembly(s isa) []byte {
 		k.emit(w)
 	}
 	for _, k := range s.axpys() {
+		k.emit(w)
+	}
+	for _, k := range s.gemvs() {
 		k.emit(w)
 	}
 	return w.Bytes()
@@ -90,6 +96,9 @@ func declare(w *asm.Writer, s isa) {
 	declareCombines(w, s)
 	for _, k := range s.axpys() {
 		w.Declare(k.name() + "(t *axpyTile[float32])")
+	}
+	for _, k := range s.gemvs() {
+		w.Declare(k.name() + "(t *gemvTile[float32])")
 	}
 }
 

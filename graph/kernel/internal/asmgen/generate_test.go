@@ -52,6 +52,10 @@ func TestRegisters(t *testing.T) {
 			}
 			assert.LessOrEqual(t, need, k.Registers, k.name())
 		}
+		for _, k := range s.gemvs() { // a square, what transposes it, the sums
+			assert.LessOrEqual(t, k.Lanes+4+k.vectors, k.Registers, k.name())
+			assert.Less(t, k.vectors, 5, k.name()) // the registers of rows that are free after the transpose
+		}
 		for _, k := range s.axpys() { // the multiples, two vectors of y, one of a row, the mask
 			assert.LessOrEqual(t, k.rows+4, k.Registers, k.name())
 		}

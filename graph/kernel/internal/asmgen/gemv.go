@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/graph/kernel/internal/asm"
+)
+
+// gemv is a micro-kernel of matrix-vector products, several vectors at a time: lanes rows of a
+// matrix times each of some vectors,
+//
+//	y[v][j] = sum_k a[v][k] x[j][k]
+//
+// each sum in the order of k, in a lane of its own: squares of the matrix are transposed in
+// registers. It asks early for as many rows as it computes.
+type gemv struct {
+	isa
+	vectors int
+}
+
+// gemvVectors is the largest number of vectors.
+const gemvVectors = 4
+
+// gemvFields are the 8-byte fields of kernel.gemvTile[float32], in order. A test of package
+// kernel compares them with the struct.
+var gemvFields = []string{"y", "ys", "a", "as", "x", "xs", "squares"}
+
+// gemvs lists the kernels of an instruction set, for the reason that axpys gives.
+func (s isa) gemvs() []gemv {
+	if s.Masks {
+		return nil
+	}
+	var list []gemv
+	for vectors := 1; vectors <= gemvVectors; vectors++ {
+		list = append(list, gemv{s, vectors})
+	}
+	return list
+}
+
+func (k gemv) name() string { return fmt.Sprintf("%sGemv%d", k.isa.Name, k.vectors) }
+
+// General registers of gemv, where they differ from the product's and axpy's.
+const (
+	regXFour     = "R15" // the fifth row at the step
+	regAheadFour = "R11" // the fifth of those that follow
+	regSquares   = "CX"  // squares left
+)
+
+// The vector registers are those of square, whose first four are free when it is transposed,
+// and after them the sums.
+func (k gemv) element(v int) string { return k.Vector(v) }
+func (k gemv) sum(v int) string     { return k.Vector(k.Lanes + 4 + v) }
+
+func (k gemv) emit(w *asm.Writer) {
+	q := square{k.isa}
+	w.Function(k.name()+"(t *gemvTile[float32])", 0, 8)
+	k.emitArguments(w)
+	for v := range k.vectors {
+		zero(w, k.sum(v))
+	}
+	w.Label("square")
+	for r := range k.Lanes {
+		w.Op("VMOVUPS", k.row(regX, regXFour, r), k.Vector(r))
+		w.Op("PREFETCHT0", k.row(regAhead, regAheadFour, r))
+	}
+	for g := 0; g < k.Lanes; g += 4 {
+		q.emitQuarters(w, g)
+	}
+	for i := range 4 {
+		q.emitExchange(w, i)
+	}
+	for r := range k.Lanes {
+		for v := range k.vectors {
+			w.Op("VBROADCASTSS", fmt.Sprintf("%d%s", 4*r, rowAddress(regA1, regRows, regA3, v)), k.element(v))
+			w.Op("VFMADD231PS", k.element(v), k.Vector(q.output(r)), k.sum(v))
+		}
+	}
+	for _, pointer := range []string{regA1, regX, regXFour, regAhead, regAheadFour} {
+		w.Op("ADDQ", fmt.Sprintf("$%d", k.Size()), pointer)
+	}
+	w.Op("DECQ", regSquares)
+	w.Op("JNZ", "square")
+	for v := range k.vectors {
+		w.Op("VMOVUPS", k.sum(v), "(DX)")
+		if v < k.vectors-1 {
+			w.Op("ADDQ", regCS, regC)
+		}
+	}
+	w.Return()
+}
+
+// row is where row r begins, of the eight from two pointers.
+func (k gemv) row(first, fifth string, r int) string {
+	if r >= 4 {
+		first = fifth
+	}
+	return rowAddress(first, regXS, regX3, r%4)
+}
+
+func (k gemv) emitArguments(w *asm.Writer) {
+	w.Op("MOVQ", "t+0(FP)", regTile)
+	w.Op("MOVQ", "gemv_y(AX)", regC)
+	w.Op("MOVQ", "gemv_a(AX)", regA1)
+	w.Op("MOVQ", "gemv_x(AX)", regX)
+	for _, stride := range [][2]string{{"ys", regCS}, {"as", regRows}, {"xs", regXS}} {
+		w.Op("MOVQ", "gemv_"+stride[0]+"(AX)", stride[1])
+		w.Op("SHLQ", "$2", stride[1])
+	}
+	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*2)", regRows, regRows), regA3)
+	w.Op("MOVQ", "gemv_squares(AX)", regSquares)
+	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*4)", regX, regXS), regXFour)
+	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*8)", regX, regXS), regAhead)
+	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*4)", regAhead, regXS), regAheadFour)
+	w.Op("LEAQ", fmt.Sprintf("(%s)(%s*2)", regXS, regXS), regX3)
+}
