@@ -1,6 +1,7 @@
 package models
 
 import (
+	"math"
 	"reflect"
 
 	"github.com/residua-go/residua/stream"
@@ -10,13 +11,23 @@ import (
 type Preset struct {
 	Name   string
 	Config Config
-	// Paper is the number of parameters in millions that the RMT paper prints, 0 where
-	// it prints none. PaperNote says where and why the exact count differs.
+	// Paper is the number of parameters in millions as the RMT paper prints it, in whole millions
+	// or, where it ends in 0, in tens; 0 where the paper prints none. Any finer number is
+	// computed. PaperNote says what the paper's own count leaves out.
 	Paper     float64
 	PaperNote string
 	// Baseline is the preset of the transformer of the same shape, which bench and the cards in
 	// docs/models.md compare it with, if there is one.
 	Baseline string
+}
+
+// RoundsToPaper tells whether a number of parameters is the printed one when rounded as that is.
+func (p Preset) RoundsToPaper(parameters int) bool {
+	unit := 1e6
+	if math.Mod(p.Paper, 10) == 0 {
+		unit = 1e7
+	}
+	return math.Round(float64(parameters)/unit)*unit == 1e6*p.Paper
 }
 
 // OnStream is the model on another stream: settings of d that are zero, and that the model's

@@ -77,13 +77,13 @@ func table7(further []Model) (ResourceTable, error) {
 	return t, nil
 }
 
-// figure1 varies rmt-134m and transformer-162m.
+// figure1 varies the models of GPT-2 medium's sizes.
 func figure1() (Scaling, error) {
-	matrix, err := presetModel("rmt-134m")
+	matrix, err := presetModel(mediumRMT)
 	if err != nil {
 		return Scaling{}, err
 	}
-	vector, err := presetModel("transformer-162m")
+	vector, err := presetModel(mediumTransformer)
 	if err != nil {
 		return Scaling{}, err
 	}

@@ -2,25 +2,25 @@ package theory
 
 import (
 	"fmt"
-	"math"
+	"strings"
 
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
 )
 
-// ModelSize is the size of a model of the paper's Table 9, in parameters.
+// ModelSize is the size of a model of the paper's Tables 8 and 9, in parameters.
 type ModelSize struct {
 	Model     string  `json:"model"`
-	Paper     float64 `json:"paper"` // millions, as the paper's tables print it
+	Paper     float64 `json:"paper"` // millions, as printed: in whole ones, 160 and 260 in tens
 	Printed   int     `json:"printed"`
 	Corrected int     `json:"corrected"`
 	Exact     int     `json:"exact"`
-	Reading   string  `json:"reading"` // the counts that give the printed number
+	Reading   string  `json:"reading"` // the counts that round to the printed number
 }
 
-// ModelSizes compares the sizes that the paper prints for its models (Tables 3, 4 and 9) with three
-// counts: Table 7's totals as printed, the sum of what Table 7 lists with the vocabulary in two
-// tables, and what our models have.
+// ModelSizes compares the sizes that the paper prints for its models with three counts: Table 7's
+// totals as printed, the sum of what Table 7 lists with the vocabulary in two tables, and what our
+// models have. The printed sizes are too coarse to tell the last two apart.
 type ModelSizes struct {
 	Models []ModelSize `json:"models"`
 }
@@ -50,22 +50,23 @@ func NewModelSizes() (ModelSizes, error) {
 		if err != nil {
 			return ModelSizes{}, err
 		}
-		sizes.Models = append(sizes.Models, newModelSize(preset.Paper, r))
+		sizes.Models = append(sizes.Models, newModelSize(preset, r))
 	}
 	return sizes, nil
 }
 
-func newModelSize(paper float64, r Resources) ModelSize {
-	size := ModelSize{Model: r.Model, Paper: paper, Printed: r.Parameters.Printed, Corrected: r.Parameters.Corrected, Exact: r.Parameters.Exact}
+func newModelSize(p models.Preset, r Resources) ModelSize {
+	size := ModelSize{Model: r.Model, Paper: p.Paper, Printed: r.Parameters.Printed, Corrected: r.Parameters.Corrected, Exact: r.Parameters.Exact}
+	var readings []string
 	for _, count := range []struct {
 		name       string
 		parameters int
-	}{{"as printed", size.Printed}, {"corrected", size.Corrected}, {"exact", size.Exact}} {
-		if math.Round(float64(count.parameters)/1e5) == math.Round(10*paper) {
-			size.Reading = count.name
-			break
+	}{{"Table 7's totals", size.Printed}, {"corrected", size.Corrected}, {"exact", size.Exact}} {
+		if p.RoundsToPaper(count.parameters) {
+			readings = append(readings, count.name)
 		}
 	}
+	size.Reading = strings.Join(readings, ", ")
 	return size
 }
 
@@ -76,18 +77,18 @@ func (s ModelSizes) Name() string { return "model-sizes" }
 func (s ModelSizes) Table() figure.Table {
 	t := figure.Table{
 		Title:  "Sizes of the paper's models, millions of parameters",
-		Header: []string{"model", "paper", "by Table 7's totals", "corrected", "exact", "the printed number is"},
+		Header: []string{"model", "printed", "Table 7's totals", "corrected", "exact", "the printed number is that of"},
 		Align:  "lrrrrl",
 	}
 	for _, m := range s.Models {
-		t.Rows = append(t.Rows, []string{m.Model, fmt.Sprintf("%.1f", m.Paper), millions(m.Printed), millions(m.Corrected), millions(m.Exact), m.Reading})
+		t.Rows = append(t.Rows, []string{m.Model, fmt.Sprintf("%.0f", m.Paper), millions(m.Printed), millions(m.Corrected), millions(m.Exact), m.Reading})
 	}
 	return t
 }
 
-// Notes says what the counts leave out.
+// Notes says what is printed and what the counts leave out.
 func (s ModelSizes) Notes() []string {
-	return []string{"corrected: two vocabulary tables, no norm gains, positions in the RMT only. exact: all parameters. Vocabulary 50257, rows of 512 tokens."}
+	return []string{"printed: by the paper, 160 and 260 rounded to tens; all other columns are computed. corrected: two vocabulary tables, no norm gains, positions in the RMT only. exact: all parameters. Vocabulary 50257, rows of 512 tokens."}
 }
 
 // Figures has none.

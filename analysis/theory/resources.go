@@ -17,9 +17,12 @@ type Part struct {
 	PaperFLOPs      int    `json:"paper_flops"`      // forward, a token, as the paper counts
 }
 
-// Counts are a total in three ways.
+// Counts are a total in four ways.
 type Counts struct {
-	Printed   int `json:"printed"`   // by Table 7's totals as printed
+	Printed int `json:"printed"` // by Table 7's totals as printed
+	// Implied is the count that the paper's other tables follow from: its FLOPs are those of Tables 3
+	// and 4, its parameters those of the sizes in Tables 8 and 9, which are the corrected ones.
+	Implied   int `json:"implied"`
 	Corrected int `json:"corrected"` // the sum of what the paper counts
 	Exact     int `json:"exact"`     // the sum of what our models have, as models.Spec.Cost says
 }
@@ -45,17 +48,18 @@ func CountResources(name string, c models.Spec) (Resources, error) {
 		return Resources{}, err
 	}
 	r := Resources{Model: name, Parts: vectorParts(c)}
-	r.Parameters.Printed, r.FLOPs.Printed = printedVector(c)
+	printed := printedVector(c)
 	if matrix {
-		r.Parts = matrixParts(c)
-		r.Parameters.Printed, r.FLOPs.Printed = printedMatrix(c)
+		r.Parts, printed = matrixParts(c), printedMatrix(c)
 	}
+	r.Parameters.Printed, r.FLOPs.Printed, r.FLOPs.Implied = printed.parameters, printed.flops, printed.impliedFLOPs
 	for _, p := range r.Parts {
 		r.Parameters.Corrected += p.PaperParameters
 		r.Parameters.Exact += p.Parameters
 		r.FLOPs.Corrected += p.PaperFLOPs
 		r.FLOPs.Exact += p.FLOPs
 	}
+	r.Parameters.Implied = r.Parameters.Corrected
 	if own := c.Cost().Parameters; own != r.Parameters.Exact { // an option of the stream
 		return Resources{}, check.Value(name+": stream", fmt.Sprintf("%d parameters, as the paper's has", r.Parameters.Exact), own)
 	}
@@ -155,26 +159,31 @@ func unembedding(c models.Spec, width int) Part {
 	return part
 }
 
+// totals are Table 7's of one model, and the FLOPs that Tables 3 and 4 imply in their place.
+type totals struct{ parameters, flops, impliedFLOPs int }
+
 // printedVector are Table 7's totals of the transformer as printed: the vocabulary's parameters
-// are counted once, and its FLOPs are those of V entries where V D is meant.
-func printedVector(c models.Spec) (parameters, flops int) {
+// are counted once, and its FLOPs are those of V entries where V D is meant. Tables 3 and 4 follow
+// from them.
+func printedVector(c models.Spec) totals {
 	l, d, w := c.Layers, c.Width(), c.HeadCount()*c.HeadDim()
 	maps := l * (4*d*w + 2*d*hidden(c))
-	return c.Vocab*d + maps, 4*c.Vocab + 2*maps + 4*l*c.Seq*w
+	flops := 4*c.Vocab + 2*maps + 4*l*c.Seq*w
+	return totals{c.Vocab*d + maps, flops, flops}
 }
 
 // printedMatrix are Table 7's totals of the RMT as printed: the vocabulary's parameters are
 // counted once, keys are 2 R Dk (3L+1) where its list sums to 3 R Dk (2L+1), their FLOPs
-// 6 R Dk Dv (1+L) where (1+2L) is meant. That the vocabulary's FLOPs are those of V R entries where
-// V R Dv is meant is read from Tables 3 and 4, whose FLOPs follow so.
-func printedMatrix(c models.Spec) (parameters, flops int) {
+// 6 R Dk Dv (1+L) where (1+2L) is meant; the vocabulary's FLOPs, 4 V R Dv, are right. The FLOPs
+// of Tables 3 and 4 do not follow from that: they have 4 V R in its place, without the Dv.
+func printedMatrix(c models.Spec) totals {
 	l, dk, dv, r, width := c.Layers, keySize(c), c.HeadDim(), c.HeadCount(), c.Width()
 	maps := 2 * l * width * hidden(c)
-	parameters = c.Vocab*width + maps + 2*r*dk*(3*l+1)
-	flops = 4*c.Vocab*r + 2*maps + 6*r*dk*dv*(1+l) + 4*l*c.Seq*width
+	parameters := c.Vocab*width + maps + 2*r*dk*(3*l+1)
+	others := 2*maps + 6*r*dk*dv*(1+l) + 4*l*c.Seq*width
 	if c.Attention.Positions == models.PositionsLearned {
 		parameters += c.Seq * width
-		flops += 2 * c.Seq * width
+		others += 2 * c.Seq * width
 	}
-	return parameters, flops
+	return totals{parameters, 4*c.Vocab*width + others, 4*c.Vocab*r + others}
 }

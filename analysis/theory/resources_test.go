@@ -1,6 +1,7 @@
 package theory
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -51,7 +52,9 @@ func TestCorrectedTotals(t *testing.T) {
 	assert.Equal(t, 2*r*dv*v+r*dv*n+2*l*r*dv*ff+3*r*dk*(2*l+1), matrix.Parameters.Corrected)
 	assert.Equal(t, 4*r*dv*v+2*r*dv*n+4*l*r*dv*ff+4*l*n*r*dv+6*r*dk*dv*(2*l+1), matrix.FLOPs.Corrected)
 	assert.Equal(t, r*dv*v+r*dv*n+2*l*r*dv*ff+2*r*dk*(3*l+1), matrix.Parameters.Printed)
-	assert.Equal(t, 4*r*v+2*r*dv*n+4*l*r*dv*ff+4*l*n*r*dv+6*r*dk*dv*(l+1), matrix.FLOPs.Printed)
+	assert.Equal(t, 4*r*dv*v+2*r*dv*n+4*l*r*dv*ff+4*l*n*r*dv+6*r*dk*dv*(l+1), matrix.FLOPs.Printed)
+	assert.Equal(t, 4*r*v+2*r*dv*n+4*l*r*dv*ff+4*l*n*r*dv+6*r*dk*dv*(l+1), matrix.FLOPs.Implied)
+	assert.Equal(t, matrix.Parameters.Corrected, matrix.Parameters.Implied)
 
 	const d = 10
 	vector, err := CountResources("vector", resolve(t, tinyTransformer(l, d, 5, ff)))
@@ -60,6 +63,20 @@ func TestCorrectedTotals(t *testing.T) {
 	assert.Equal(t, 4*d*v+2*l*(4*d*d+2*d*ff)+4*l*n*d, vector.FLOPs.Corrected)
 	assert.Equal(t, d*v+l*(4*d*d+2*d*ff), vector.Parameters.Printed)
 	assert.Equal(t, 4*v+2*l*(4*d*d+2*d*ff)+4*l*n*d, vector.FLOPs.Printed)
+	assert.Equal(t, vector.FLOPs.Printed, vector.FLOPs.Implied, "the transformer's totals are printed as they were used")
+}
+
+// Table 7 prints 4 V R Dv for the RMT's vocabulary, and Tables 3 and 4 have used 4 V R.
+func TestTable7AtGPT2Medium(t *testing.T) {
+	table, err := NewResourceTable(mediumRMT, mediumTransformer)
+	require.NoError(t, err)
+	for i, want := range []struct{ printed, implied, corrected, exact float64 }{{669.7, 467.1, 679.2, 550.1}, {654.5, 654.5, 860.2, 732.1}} {
+		f := table.Models[i].FLOPs
+		assert.InDelta(t, want.printed, float64(f.Printed)/1e6, 0.05)
+		assert.InDelta(t, want.implied, float64(f.Implied)/1e6, 0.05)
+		assert.InDelta(t, want.corrected, float64(f.Corrected)/1e6, 0.05)
+		assert.InDelta(t, want.exact, float64(f.Exact)/1e6, 0.05)
+	}
 }
 
 func TestCountResourcesRefuses(t *testing.T) {
@@ -81,34 +98,47 @@ func TestCountResourcesRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, `got "rmt-1m"`)
 }
 
-// Each size that the paper prints is one of the counts, and never that of Table 7's totals.
+// The sizes as the paper prints them, and the counts that round to them: never that of Table 7's
+// totals, whose vocabulary is counted once.
 func TestModelSizes(t *testing.T) {
 	sizes, err := NewModelSizes()
 	require.NoError(t, err)
-	require.Len(t, sizes.Models, 8)
+	printed := map[string]float64{}
 	for _, m := range sizes.Models {
-		want := "corrected"
-		if m.Model == "transformer-162m" {
-			want = "exact"
-		}
-		assert.Equal(t, want, m.Reading, m.Model)
+		printed[m.Model] = m.Paper
+		assert.Equal(t, "corrected, exact", m.Reading, m.Model)
 		assert.Less(t, m.Printed, m.Corrected)
 		assert.Less(t, m.Corrected, m.Exact)
 	}
+	assert.Equal(t, map[string]float64{
+		"rmt-46m": 46, "rmt-134m": 134, "rmt-206m": 206, "rmt-305m": 305,
+		"transformer-49m": 49, "transformer-162m": 160, "transformer-264m": 260, "transformer-405m": 405,
+	}, printed)
 }
 
-// Dv follows from the printed size, and no model of that size has R Dv there.
+// In Table 9's rows of 206M and 305M the column Dk holds R Dv and the column Dv holds Dk: read so,
+// the sizes are the printed ones, and read as printed they are not.
 func TestShapes(t *testing.T) {
 	shapes, err := NewShapes()
 	require.NoError(t, err)
 	require.Len(t, shapes.Shapes, 4)
-	for _, s := range shapes.Shapes {
-		assert.InDelta(t, s.Dv, s.SizedDv, 0.05, s.Model)
-		assert.InDelta(t, s.Paper, float64(s.Parameters)/1e6, 0.05, s.Model)
-		assert.Greater(t, float64(s.WidthParameters), 1e7*s.Paper, s.Model)
+	printedRow := map[string][2]int{}
+	for i, s := range shapes.Shapes {
+		printedRow[s.Model] = [2]int{s.PrintedDk, s.PrintedDv}
+		assert.InDelta(t, s.Paper, float64(s.Parameters)/1e6, 0.5, s.Model)
+		assert.Less(t, s.LeastDv, float64(s.Dv), s.Model)
+		assert.Greater(t, s.MostDv, float64(s.Dv), s.Model)
+		if i < 2 {
+			assert.Equal(t, [2]int{s.Dk, s.Dv}, printedRow[s.Model], s.Model)
+			continue
+		}
+		assert.Equal(t, [2]int{s.Rank * s.Dv, s.Dk}, printedRow[s.Model], s.Model)
+		assert.Greater(t, math.Abs(float64(s.PrintedParameters)/1e6-s.Paper), 2.0, s.Model)
 	}
-	assert.Equal(t, []int{48, 64, 3072, 896}, []int{shapes.Shapes[2].Dk, shapes.Shapes[2].Dv, shapes.Shapes[2].Stream, shapes.Shapes[2].Width})
-	assert.Equal(t, []int{64, 64, 4096, 1024}, []int{shapes.Shapes[3].Dk, shapes.Shapes[3].Dv, shapes.Shapes[3].Stream, shapes.Shapes[3].Width})
+	assert.Equal(t, [2]int{896, 48}, printedRow["rmt-206m"])
+	assert.Equal(t, [2]int{1024, 64}, printedRow["rmt-305m"])
+	assert.Equal(t, []int{48, 64, 3072}, []int{shapes.Shapes[2].Dk, shapes.Shapes[2].Dv, shapes.Shapes[2].Stream})
+	assert.Equal(t, []int{64, 64, 4096}, []int{shapes.Shapes[3].Dk, shapes.Shapes[3].Dv, shapes.Shapes[3].Stream})
 }
 
 // tinyRMT and tinyTransformer have a vocabulary of 13 ids, and rows of 17 tokens.

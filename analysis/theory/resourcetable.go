@@ -5,7 +5,8 @@ import (
 )
 
 // ResourceTable is the paper's Table 7 for models that one names: parameters and forward FLOPs a
-// token of each part, and their totals as printed, corrected and as our models have them.
+// token of each part, and their totals as printed, as other tables imply, corrected and as our models
+// have them.
 type ResourceTable struct {
 	Models []Resources `json:"models"`
 }
@@ -43,7 +44,8 @@ func (t ResourceTable) Table() figure.Table {
 		}
 		table.Rows = append(table.Rows,
 			[]string{m.Model, "total", fine(m.Parameters.Corrected), fine(m.Parameters.Exact), fine(m.FLOPs.Corrected), fine(m.FLOPs.Exact)},
-			[]string{m.Model, "total by the printed formula", fine(m.Parameters.Printed), "", fine(m.FLOPs.Printed), ""})
+			[]string{m.Model, "total as printed", fine(m.Parameters.Printed), "", fine(m.FLOPs.Printed), ""},
+			[]string{m.Model, "total that other tables imply", fine(m.Parameters.Implied), "", fine(m.FLOPs.Implied), ""})
 	}
 	return table
 }
@@ -52,18 +54,19 @@ func (t ResourceTable) Table() figure.Table {
 func (t ResourceTable) Notes() []string {
 	return []string{
 		"paper's count: look-ups are products with one-hot vectors, attention sees all N tokens; no norm gains, no positions of the transformer. exact: look-ups cost nothing, attention sees the (N+1)/2 tokens that are there on average; it is what models.Spec.Cost counts.",
-		"The printed totals count the vocabulary's parameters once, though embedding and unembedding are two tables; give the RMT's keys as 2 R Dk (3L+1) parameters where the list sums to 3 R Dk (2L+1), and 6 R Dk Dv (1+L) FLOPs where (1+2L) is meant; and leave out a factor (D, Dv) of the vocabulary's FLOPs.",
+		"The printed totals count the vocabulary's parameters once, though embedding and unembedding are two tables; give the RMT's keys as 2 R Dk (3L+1) parameters where the list sums to 3 R Dk (2L+1), and 6 R Dk Dv (1+L) FLOPs where (1+2L) is meant; and print 4 V for the transformer's vocabulary where 4 V D is meant. The RMT's, 4 V R Dv, is printed right.",
+		"implied by other tables: the FLOPs of Tables 3 and 4 follow from the printed totals with 4 V R for the RMT's vocabulary; the sizes of Tables 8 and 9 from two vocabulary tables.",
 	}
 }
 
-// Figures shows the FLOPs by the three counts.
+// Figures shows the FLOPs by the four counts.
 func (t ResourceTable) Figures() []figure.Figure {
-	bars := figure.Bars{Title: "Forward FLOPs a token, by three counts", YLabel: "millions"}
+	bars := figure.Bars{Title: "Forward FLOPs a token, by four counts", YLabel: "millions"}
 	for _, m := range t.Models {
 		for _, count := range []struct {
 			name  string
 			flops int
-		}{{"as printed", m.FLOPs.Printed}, {"corrected", m.FLOPs.Corrected}, {"exact", m.FLOPs.Exact}} {
+		}{{"as printed", m.FLOPs.Printed}, {"implied", m.FLOPs.Implied}, {"corrected", m.FLOPs.Corrected}, {"exact", m.FLOPs.Exact}} {
 			bars.Labels = append(bars.Labels, m.Model+", "+count.name)
 			bars.Values = append(bars.Values, float64(count.flops)/1e6)
 		}

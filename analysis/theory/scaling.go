@@ -19,8 +19,8 @@ type ScalePoint struct {
 	ForwardFLOPs int    `json:"forward_flops"` // a token
 }
 
-// Scaling is the paper's figure 1 (section 3.1): parameters and FLOPs against the size of the
-// residual stream, of the models as they are built here. The RMT's stream grows by Dk, all else
+// Scaling is the paper's figure 1 (section 3.1), which is at GPT-2 medium's sizes: parameters and
+// FLOPs against the size of the residual stream, of the models as they are built here. The RMT's stream grows by Dk, all else
 // held; the transformer's by d_model, either all else held (heads, their size and the
 // feed-forward's hidden width) or heads and hidden width grown in proportion, as is usual.
 type Scaling struct {
@@ -29,8 +29,8 @@ type Scaling struct {
 	Proportional []ScalePoint `json:"proportional"` // heads and hidden width in proportion
 }
 
-// FigureSizes are stream sizes, in entries, that rmt-134m and transformer-162m can take.
-func FigureSizes() []int { return []int{768, 1536, 2048, 3072, 4096, 6144, 8192} }
+// FigureSizes are stream sizes, in entries, that rmt-305m and transformer-405m can take.
+func FigureSizes() []int { return []int{1024, 2048, 3072, 4096, 6144, 8192} }
 
 // NewScaling varies the stream of an RMT and of a transformer (paper figure 1). sizes in entries:
 // multiples of the RMT's Dv and of the transformer's head dimension for which FF d/d_model is whole.

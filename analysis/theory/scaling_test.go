@@ -13,7 +13,7 @@ import (
 func TestScaling(t *testing.T) {
 	s, err := figure1()
 	require.NoError(t, err)
-	matrix, err := presetModel("rmt-134m")
+	matrix, err := presetModel(mediumRMT)
 	require.NoError(t, err)
 	for i, size := range FigureSizes() {
 		for _, line := range s.lines() {
@@ -30,11 +30,17 @@ func TestScaling(t *testing.T) {
 	assert.Less(t, parameters, 1.01)
 	assert.Less(t, flops, 1.1)
 	parameters, flops = Growth(s.Transformer)
-	assert.Greater(t, min(parameters, flops), 10.0)
+	assert.Greater(t, min(parameters, flops), 7.0)
 	held, _ := Growth(s.Transformer)
 	parameters, flops = Growth(s.Proportional)
 	assert.Greater(t, min(parameters, flops), 5*held)
 
+	small, err := presetModel("rmt-134m")
+	require.NoError(t, err)
+	vector, err := presetModel("transformer-162m")
+	require.NoError(t, err)
+	s, err = NewScaling(small, vector, []int{768, 1536})
+	require.NoError(t, err)
 	own, err := presetModel("transformer-d1536")
 	require.NoError(t, err)
 	assert.Equal(t, own.Cost().Parameters, s.Proportional[1].Parameters, "in proportion is what the preset is")

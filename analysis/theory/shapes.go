@@ -8,33 +8,42 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Shape is an RMT's row of the paper's Table 9: the stream's shape [Dk, Dv] that its size allows.
+// Shape is an RMT's row of the paper's Table 9.
 type Shape struct {
 	Model  string  `json:"model"`
 	Paper  float64 `json:"paper"` // millions of parameters, as printed
 	Layers int     `json:"layers"`
 	Rank   int     `json:"rank"`
 	FF     int     `json:"ff"`
-	// SizedDv is the Dv that the printed number of parameters asks for, if Dk is Config's.
-	SizedDv float64 `json:"sized_dv"`
-	Dk      int     `json:"dk"`
-	Dv      int     `json:"dv"`
-	Stream  int     `json:"stream"` // Dk Dv entries
-	Width   int     `json:"width"`  // R Dv
-	// Parameters are the paper's count with Dv, WidthParameters with R Dv in Dv's place.
-	Parameters      int `json:"parameters"`
-	WidthParameters int `json:"width_parameters"`
+	// PrintedDk and PrintedDv are what the table's columns Dk and Dv hold.
+	PrintedDk int `json:"printed_dk"`
+	PrintedDv int `json:"printed_dv"`
+	Dk        int `json:"dk"`
+	Dv        int `json:"dv"`
+	Stream    int `json:"stream"` // Dk Dv entries
+	Width     int `json:"width"`  // R Dv
+	// Parameters are the paper's count with Dk and Dv, PrintedParameters with what is printed for them.
+	Parameters        int `json:"parameters"`
+	PrintedParameters int `json:"printed_parameters"`
+	// LeastDv and MostDv are the values of Dv at which the count rounds to the printed size.
+	LeastDv float64 `json:"least_dv"`
+	MostDv  float64 `json:"most_dv"`
 }
 
-// Shapes corrects the paper's Table 9: the columns Dk and Dv of its 206M and 305M rows hold R Dv,
-// the width of what blocks work on. With R Dv for Dv these models would have some ten times the
-// parameters that the same table prints; the printed sizes ask for Dv = 64, and the streams of
-// 3072 and 4096 entries then for Dk = 48 and 64.
+// Shapes corrects the paper's Table 9: in its 206M and 305M rows the column Dk holds R Dv, the width
+// of what blocks work on, and the column Dv holds Dk. With Dk and Dv as printed these models would have
+// other sizes than the same table prints; the printed sizes ask for Dv = 64, which is the column
+// Dk over R.
 type Shapes struct {
 	Shapes []Shape `json:"shapes"`
 }
 
-// NewShapes derives Dv of each RMT of Table 9 from the printed number of parameters.
+// printedShapes are the columns Dk and Dv of Table 9.
+func printedShapes() map[string][2]int {
+	return map[string][2]int{"rmt-46m": {32, 32}, "rmt-134m": {32, 64}, "rmt-206m": {896, 48}, mediumRMT: {1024, 64}}
+}
+
+// NewShapes compares each RMT of Table 9 with what its row prints.
 func NewShapes() (Shapes, error) {
 	matrix, _, err := paperKinds()
 	if err != nil {
@@ -67,25 +76,27 @@ func newShape(p models.Preset, c models.Spec) (Shape, error) {
 	if err != nil {
 		return Shape{}, err
 	}
-	wide, err := resized(c, map[string]int{"stream.dv": c.Width()})
+	printed := printedShapes()[p.Name]
+	asPrinted, err := resized(c, map[string]int{"stream.dk": printed[0], "stream.dv": printed[1]})
 	if err != nil {
 		return Shape{}, err
 	}
-	misread, err := CountResources(p.Name, wide)
+	misread, err := CountResources(p.Name, asPrinted)
 	if err != nil {
 		return Shape{}, err
 	}
 	return Shape{
-		Model: p.Name, Paper: p.Paper, Layers: c.Layers, Rank: c.HeadCount(), FF: hidden(c), SizedDv: sizedDv(p.Paper, c),
+		Model: p.Name, Paper: p.Paper, Layers: c.Layers, Rank: c.HeadCount(), FF: hidden(c), PrintedDk: printed[0], PrintedDv: printed[1],
 		Dk: keySize(c), Dv: c.HeadDim(), Stream: c.StreamSize(), Width: c.Width(),
-		Parameters: own.Parameters.Corrected, WidthParameters: misread.Parameters.Corrected,
+		Parameters: own.Parameters.Corrected, PrintedParameters: misread.Parameters.Corrected,
+		LeastDv: sizedDv(p.Paper-0.5, c), MostDv: sizedDv(p.Paper+0.5, c),
 	}, nil
 }
 
 // sizedDv solves parameters = R Dv (2V + N + 2 L FF) + 3 R Dk (2L+1) for Dv.
-func sizedDv(paper float64, c models.Spec) float64 {
+func sizedDv(millions float64, c models.Spec) float64 {
 	keys := 3 * c.HeadCount() * keySize(c) * (2*c.Layers + 1)
-	return (1e6*paper - float64(keys)) / float64(c.HeadCount()*(2*c.Vocab+c.Seq+2*c.Layers*hidden(c)))
+	return (1e6*millions - float64(keys)) / float64(c.HeadCount()*(2*c.Vocab+c.Seq+2*c.Layers*hidden(c)))
 }
 
 // Name is the stem of the result's files.
@@ -95,13 +106,14 @@ func (s Shapes) Name() string { return "table-9" }
 func (s Shapes) Table() figure.Table {
 	t := figure.Table{
 		Title:  "Table 9: shapes of the RMT's streams",
-		Header: []string{"model", "paper, M", "L", "R", "FF", "Dv by that size", "Dk", "Dv", "Dk Dv", "parameters, M", "R Dv", "parameters with Dv = R Dv, M"},
-		Align:  "lrrrrrrrrrrr",
+		Header: []string{"model", "printed, M", "L", "R", "FF", "printed Dk", "printed Dv", "parameters as printed, M", "Dv by the printed size", "Dk", "Dv", "Dk Dv", "R Dv", "parameters, M"},
+		Align:  "lrrrrrrrrrrrrr",
 	}
 	for _, m := range s.Shapes {
 		t.Rows = append(t.Rows, []string{
-			m.Model, fmt.Sprintf("%.1f", m.Paper), strconv.Itoa(m.Layers), strconv.Itoa(m.Rank), strconv.Itoa(m.FF), fmt.Sprintf("%.2f", m.SizedDv),
-			strconv.Itoa(m.Dk), strconv.Itoa(m.Dv), strconv.Itoa(m.Stream), millions(m.Parameters), strconv.Itoa(m.Width), millions(m.WidthParameters),
+			m.Model, fmt.Sprintf("%.0f", m.Paper), strconv.Itoa(m.Layers), strconv.Itoa(m.Rank), strconv.Itoa(m.FF),
+			strconv.Itoa(m.PrintedDk), strconv.Itoa(m.PrintedDv), millions(m.PrintedParameters), fmt.Sprintf("%.1f to %.1f", m.LeastDv, m.MostDv),
+			strconv.Itoa(m.Dk), strconv.Itoa(m.Dv), strconv.Itoa(m.Stream), strconv.Itoa(m.Width), millions(m.Parameters),
 		})
 	}
 	return t
@@ -109,7 +121,7 @@ func (s Shapes) Table() figure.Table {
 
 // Notes says what is printed.
 func (s Shapes) Notes() []string {
-	return []string{"In the rows of 206M and 305M the paper prints R Dv in the place of Dk and Dv. Dv by that size: the value size at which the printed number of parameters comes out."}
+	return []string{"In the rows of 206M and 305M the column Dk holds R Dv, and the column Dv holds Dk. Dv by the printed size: at which the paper's count, with the right Dk, rounds to the printed number of parameters."}
 }
 
 // Figures has none.

@@ -18,17 +18,16 @@ func rounded(v float64, digits int) float64 {
 	return v
 }
 
+// Three readings of Tables 3 and 4: Table 7 as printed, what the printed FLOPs follow from, and what
+// is right.
 func TestTrainingFLOPs(t *testing.T) {
 	table, err := NewTrainingFLOPs(PaperTraining())
 	require.NoError(t, err)
-	corrected := []float64{1.56e19, 1.23e19, 7.2e18}
+	want := []struct{ printed, corrected float64 }{{1.18e19, 1.56e19}, {1.21e19, 1.23e19}, {7.12e18, 7.22e18}}
 	for i, r := range table.Runs {
-		assert.Equal(t, r.Paper, rounded(r.Printed, 3), "%s: the printed formula gives the printed FLOPs", r.Name)
-		digits := 3
-		if i == 2 {
-			digits = 2
-		}
-		assert.Equal(t, corrected[i], rounded(r.Corrected, digits), r.Name)
+		assert.Equal(t, r.Paper, rounded(r.Implied, 3), "%s: the implied totals give the printed FLOPs", r.Name)
+		assert.Equal(t, want[i].printed, rounded(r.Printed, 3), r.Name)
+		assert.Equal(t, want[i].corrected, rounded(r.Corrected, 3), r.Name)
 		assert.LessOrEqual(t, r.StepsLow, float64(r.Steps), r.Name)
 		assert.GreaterOrEqual(t, r.StepsHigh, float64(r.Steps), r.Name)
 		assert.Less(t, r.Exact, r.Corrected)
@@ -38,22 +37,27 @@ func TestTrainingFLOPs(t *testing.T) {
 		c := table.Changes[i]
 		assert.Equal(t, want.fromPaper, c.Paper)
 		assert.InDelta(t, want.fromPaper, c.FromPaper, 0.005, c.Name)
-		assert.InDelta(t, want.fromPaper, c.Printed, 0.01, c.Name)
+		assert.InDelta(t, want.fromPaper, c.Implied, 0.01, c.Name)
 		assert.InDelta(t, want.corrected, c.Corrected, 0.005, c.Name)
 		assert.InDelta(t, want.exact, c.Exact, 0.005, c.Name)
 	}
+	assert.InDelta(t, 0.02, table.Changes[0].Printed, 0.005, "Table 7 as printed would have the RMT take more than the transformer")
 }
 
-// The inferred steps are the only multiple of 1,000 that the printed FLOPs of both models allow.
+// The steps of batches of 256: the only multiple of 1,000 that the printed FLOPs of both models at
+// equal tokens allow, the only one of 50 at equal loss.
 func TestInferredSteps(t *testing.T) {
 	in := PaperTraining()
+	assert.Equal(t, []int{256, 512, 46_000, 27_050}, []int{in.Batch, in.Seq, in.Steps, in.EqualLossSteps})
 	table, err := NewTrainingFLOPs(in)
 	require.NoError(t, err)
-	low := max(table.Runs[0].StepsLow, table.Runs[1].StepsLow)
-	high := min(table.Runs[0].StepsHigh, table.Runs[1].StepsHigh)
-	assert.Equal(t, 1000*math.Ceil(low/1000), 1000*math.Floor(high/1000))
-	assert.Equal(t, float64(in.Steps), 1000*math.Floor(high/1000))
-	assert.Equal(t, float64(in.EqualLossSteps), 100*math.Ceil(table.Runs[2].StepsLow/100))
+	only := func(unit, low, high float64) float64 {
+		assert.Equal(t, unit*math.Ceil(low/unit), unit*math.Floor(high/unit))
+		return unit * math.Floor(high/unit)
+	}
+	runs := table.Runs
+	assert.Equal(t, 46_000.0, only(1000, max(runs[0].StepsLow, runs[1].StepsLow), min(runs[0].StepsHigh, runs[1].StepsHigh)))
+	assert.Equal(t, 27_050.0, only(50, runs[2].StepsLow, runs[2].StepsHigh))
 
 	a, b := ImpliedSteps(1.18e19, 1000, 64, 512)
 	assert.InDelta(t, 1.175e19, FLOPsOf(1000, 1, 64, 512)*a, 1e10)
@@ -73,13 +77,26 @@ func TestTrainingFLOPsRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, `got "rmt"`)
 }
 
+// Every other printed number with what its inputs give: section 3.1's doubled stream, Table 4's
+// times, appendix C.4's tokens, the abstract's savings.
 func TestClaims(t *testing.T) {
 	claims, err := NewClaims(PaperTraining())
 	require.NoError(t, err)
-	require.Len(t, claims.Claims, 5)
-	want := []struct{ computed, within float64 }{{0.77, 0.005}, {0.164e9, 0.001e9}, {50_000, 2_000}, {-0.25, 0.005}, {-0.41, 0.005}}
-	for i, c := range claims.Claims {
-		assert.InDelta(t, want[i].computed, c.Computed, want[i].within, c.Name)
+	want := []struct{ paper, computed, within float64 }{
+		{1, 1, 1e-9}, {0.94, 0.9415, 0.0005}, {0.01, 0.0005, 0.00005}, {0.01, 0.0284, 0.00005},
+		{0.43, 0.77, 0.005},
+		{1.86e5, 1.868e5, 50}, {3.30e5, 3.298e5, 50}, {1.94e5, 1.939e5, 50},
+		{1.6e9, 0.164e9, 0.001e9}, {5000, 50_000, 2_000},
+		{-0.25, -0.25, 0.005}, {-0.41, -0.41, 0.005},
 	}
-	assert.Contains(t, claims.Claims[0].Reading, "+43.4%")
+	require.Len(t, claims.Claims, len(want))
+	for i, c := range claims.Claims {
+		assert.Equal(t, want[i].paper, c.Paper, c.Name)
+		assert.InDelta(t, want[i].computed, c.Computed, want[i].within, c.Name)
+		if c.Unit == "seconds" {
+			assert.InEpsilon(t, c.Paper, c.Computed, 0.005, "%s: the times agree with the steps", c.Name)
+		}
+	}
+	assert.Contains(t, claims.Claims[3].Reading, "+1.5% by Table 7 as printed, +2.1% by the totals")
+	assert.Contains(t, claims.Claims[4].Reading, "+43.4%")
 }

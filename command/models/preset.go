@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// preset is a preset's line. All but Size and Paper are exact, in closed form.
+// preset is a preset's line. All numbers but Paper are computed, in closed form.
 type preset struct {
 	Name   string `json:"name"`
 	Stream string `json:"stream"`
@@ -19,8 +19,8 @@ type preset struct {
 	Vocab  int    `json:"vocab"`
 	Seq    int    `json:"seq"` // tokens a row; the FLOPs are those of a full row
 
-	Paper     *float64 `json:"paper"`      // parameters in millions as the RMT paper prints them; null: it has no such model
-	PaperNote string   `json:"paper_note"` // what the paper counts differently
+	Paper     *float64 `json:"paper"`      // parameters in millions as the RMT paper prints them, rounded; null: it has no such model
+	PaperNote string   `json:"paper_note"` // what the paper's own count leaves out
 	Exact     int      `json:"exact"`      // all parameters
 	Embedding int      `json:"embedding"`  // of them in embedding, positions and unembedding
 	Rest      int      `json:"rest"`       // the others
@@ -72,8 +72,9 @@ const legend = `
 size         by config key: layers, those of model.stream, of model.attention and of model.feedforward (train -keys explains
              them); those that are 0 are left out
 seq          training length in tokens
-paper        parameters in millions, as printed in the RMT paper (arXiv 2506.22696)
-exact        all parameters in millions: embedding (with positions and unembedding) + rest
+printed      parameters in millions, as printed in the RMT paper (arXiv 2506.22696), 160 and 260 rounded to tens;
+             every other number of this table is computed
+computed     all parameters in millions: embedding (with positions and unembedding) + rest
 forward      MFLOP of matrix products per token, in sequences of seq tokens; train: forward and backward
 stream       numbers in a token's residual stream
 activations  memory kept for the backward pass, without recomputation, of a token; a row: of a sequence of seq tokens
@@ -82,7 +83,7 @@ activations  memory kept for the backward pass, without recomputation, of a toke
 // table lines the presets up for reading.
 func table(presets []preset) string {
 	t := figure.Table{Align: "llrrrrrrrrrr"}
-	t.Row("preset", "size", "seq", "paper", "exact", "embedding", "rest", "forward", "train", "stream", "activations", "a row", "exact - paper")
+	t.Row("preset", "size", "seq", "printed", "computed", "embedding", "rest", "forward", "train", "stream", "activations", "a row", "of the printed size")
 	for _, p := range presets {
 		paper := "-"
 		if p.Paper != nil {
@@ -97,5 +98,5 @@ func table(presets []preset) string {
 
 func millions(n int) string { return fmt.Sprintf("%.2f", float64(n)/1e6) }
 
-// printed writes a count in millions with the digits that the paper prints: 191 or 45.9.
+// printed writes a count in millions with the digits that the paper prints.
 func printed(paper float64) string { return strconv.FormatFloat(paper, 'f', -1, 64) }
