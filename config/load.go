@@ -19,8 +19,8 @@ import (
 // result is complete and valid; Positions tells where each key came from.
 //
 // file is a file, a stream such as /dev/stdin, or the name of a config of package configs,
-// such as quickstart. A name is a word without a path separator and without an extension;
-// a file of that name in the working directory comes first. Paths in a config start at
+// such as quickstart or paper/table9-rmt-305m. A name has no extension; a file of that name in
+// the working directory comes first. Paths in a config start at
 // the working directory, wherever the config lies.
 func Load(zoo models.Zoo, file string, sets []string) (*Run, *Positions, error) {
 	return LoadContext(context.Background(), zoo, file, sets)
@@ -39,23 +39,35 @@ func LoadContext(ctx context.Context, zoo models.Zoo, file string, sets []string
 func Read(ctx context.Context, file string) (name string, text []byte, err error) {
 	base := filepath.Base(file)
 	extension := filepath.Ext(base)
-	isName := base == file && extension == ""
+	builtIn := extension == "" && slices.Contains(configs.Names(), filepath.ToSlash(file))
+	isName := builtIn || base == file && extension == ""
 	info, err := os.Stat(file)
 	switch {
 	case err == nil && !info.IsDir():
 		text, err = readFile(ctx, file)
 		return file, text, err
-	case isName && slices.Contains(configs.Names(), file):
-		return configs.Read(file)
+	case builtIn:
+		return configs.Read(filepath.ToSlash(file))
 	case err == nil:
 		return "", nil, errors.Errorf("config: want a YAML file, got the folder %s", file)
 	case isName:
 		return "", nil, unknownConfig(file)
 	}
-	if stem := strings.TrimSuffix(base, extension); slices.Contains(configs.Names(), stem) {
-		return "", nil, errors.Errorf("config: want a YAML file: %v; the built-in config of that name is found by -config %s", err, stem)
+	if name := builtInName(strings.TrimSuffix(filepath.ToSlash(file), extension)); name != "" {
+		return "", nil, errors.Errorf("config: want a YAML file: %v; the built-in config of that name is found by -config %s", err, name)
 	}
 	return "", nil, errors.Errorf("config: want a YAML file: %v", err)
+}
+
+// builtInName is the longest name of a built-in config that a path, without its extension, ends in.
+func builtInName(path string) string {
+	longest := ""
+	for _, name := range configs.Names() {
+		if (path == name || strings.HasSuffix(path, "/"+name)) && len(name) > len(longest) {
+			longest = name
+		}
+	}
+	return longest
 }
 
 // unknownConfig is the error of a name that is neither a file nor a built-in config.

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,27 +13,32 @@ import (
 )
 
 func TestEveryBuiltInConfigIsFoundByNameInAnyFolder(t *testing.T) {
-	var files []string
-	found, err := filepath.Glob("../configs/*.yaml")
-	require.NoError(t, err)
-	for _, file := range found {
-		files = append(files, filepath.Base(file))
+	var names []string
+	for _, pattern := range []string{"../configs/*.yaml", "../configs/*/*.yaml"} {
+		found, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		for _, file := range found {
+			names = append(names, strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(file), "../configs/"), ".yaml"))
+		}
 	}
+	assert.ElementsMatch(t, names, configs.Names())
 	t.Chdir(t.TempDir())
-	for i, name := range configs.Names() {
-		assert.Equal(t, files[i], name+".yaml")
+	for _, name := range configs.Names() {
 		run, _, err := Load(zoo, name, nil)
 		require.NoError(t, err)
-		assert.Equal(t, name, run.Name)
-		assert.Equal(t, filepath.Join("runs", name), run.Out)
+		want := strings.ReplaceAll(name, "/", "-")
+		assert.Equal(t, want, run.Name)
+		assert.Equal(t, filepath.Join("runs", want), run.Out)
 	}
-	assert.Len(t, configs.Names(), len(files))
 }
 
 // TestEveryDesignHasAConfig: each stream and each feed-forward of the zoo is that of a built-in config.
 func TestEveryDesignHasAConfig(t *testing.T) {
 	kinds := map[string]bool{}
 	for _, name := range configs.Names() {
+		if strings.Contains(name, "/") {
+			continue
+		}
 		run, _, err := Load(zoo, name, nil)
 		require.NoError(t, err)
 		kinds["stream "+run.Model.Stream.Name()] = true
@@ -79,9 +85,12 @@ func TestAMissingConfigIsAnErrorThatHelps(t *testing.T) {
 		"zzzzzz":                  {`got "zzzzzz" (train -configs lists them)`},
 		"configs/quickstart.yaml": {"want a YAML file", "-config quickstart"},
 		"quickstart.yaml":         {"want a YAML file", "-config quickstart"},
-		"other/none.yaml":         {"want a YAML file", "other/none.yaml"},
-		"folder":                  {"want a YAML file, got the folder folder"},
-		"":                        {"want a YAML file"},
+
+		"configs/paper/table9-rmt-46m.yaml": {"want a YAML file", "-config paper/table9-rmt-46m"},
+		"paper/table9-rmt-45m":              {"want a YAML file", "paper/table9-rmt-45m"},
+		"other/none.yaml":                   {"want a YAML file", "other/none.yaml"},
+		"folder":                            {"want a YAML file, got the folder folder"},
+		"":                                  {"want a YAML file"},
 	} {
 		_, _, err := Load(zoo, file, nil)
 		require.Error(t, err, file)

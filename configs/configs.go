@@ -1,26 +1,30 @@
 // Package configs holds the run configs of this folder, so that a program finds them by
-// name wherever it runs: -config quickstart.
+// name wherever it runs: -config quickstart, or paper/table9-rmt-305m for one in a subfolder.
 package configs
 
 import (
 	"embed"
+	"io/fs"
 	"strings"
 
 	"github.com/pkg/errors"
 )
 
-//go:embed *.yaml
+//go:embed *.yaml paper/*.yaml
 var files embed.FS
 
-// Names lists the configs in alphabetical order, as Read takes them.
+// Names lists the configs in alphabetical order, as Read takes them. A config in a subfolder
+// has the folder in its name, with a slash on every system.
 func Names() []string {
-	entries, err := files.ReadDir(".")
+	var names []string
+	err := fs.WalkDir(files, ".", func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			names = append(names, strings.TrimSuffix(path, ".yaml"))
+		}
+		return err
+	})
 	if err != nil {
 		return nil // the folder is part of the program
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
 	}
 	return names
 }

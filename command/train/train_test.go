@@ -105,12 +105,15 @@ func TestTrainRefuses(t *testing.T) {
 	}
 }
 
-// TestShippedConfigs loads every config of the project.
+// TestShippedConfigs loads every config of the project. Those of a subfolder are runs of an experiment.
 func TestShippedConfigs(t *testing.T) {
 	require.GreaterOrEqual(t, len(configs.Names()), 10)
 	for _, name := range configs.Names() {
 		run, _, err := config.Load(models.Standard(), name, nil)
 		require.NoError(t, err, name)
+		if strings.Contains(name, "/") {
+			continue
+		}
 		require.Contains(t, []string{name, "quickstart-" + name}, run.Model.Preset, "a config is named for its preset")
 	}
 }
