@@ -23,6 +23,7 @@ type Moved struct {
 	Uploads, Downloads                         uint64 // calls
 	Allocations, Frees                         uint64
 	KernelLaunches, Products, Synchronisations uint64 // products: calls of cuBLAS
+	Contexts, Modules, Handles                 uint64 // that were made; handles are cuBLAS's
 	InUse, Peak                                uint64 // bytes of device memory
 }
 

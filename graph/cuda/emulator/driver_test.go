@@ -166,3 +166,65 @@ func TestEvents(t *testing.T) {
 	require.NoError(t, end.Destroy())
 	require.Error(t, end.Record(cu.NoStream))
 }
+
+// TestMemoryBesidesAllocations: free memory is less by whole blocks for allocations, and by what the context and cuBLAS take.
+func TestMemoryBesidesAllocations(t *testing.T) {
+	newDevice(t)
+	before, total, err := cu.MemInfo()
+	require.NoError(t, err)
+	require.LessOrEqual(t, before, total-total/64, "the context's")
+	p, err := cu.MemAlloc(3 << 20)
+	require.NoError(t, err)
+	after, _, err := cu.MemInfo()
+	require.NoError(t, err)
+	require.EqualValues(t, 4<<20, before-after)
+	newHandle(t)
+	with, _, err := cu.MemInfo()
+	require.NoError(t, err)
+	require.Equal(t, total/512, after-with, "cuBLAS's")
+	require.NoError(t, cu.MemFree(p))
+}
+
+// TestDevices: a program sees those that CUDA_VISIBLE_DEVICES lists, in its order, and a kernel the memory of its own alone.
+func TestDevices(t *testing.T) {
+	d := newDevice(t)
+	x := alloc[float32](d, 32)
+	t.Setenv("RESIDUA_EMULATOR_DEVICES", "3")
+	t.Setenv("CUDA_VISIBLE_DEVICES", "2,0,7,1")
+	n, err := cu.NumDevices()
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	for i, want := range []string{"Emulated GPU 2", "Emulated GPU"} {
+		gpu, err := cu.GetDevice(i)
+		require.NoError(t, err)
+		name, err := gpu.Name()
+		require.NoError(t, err)
+		require.Equal(t, want, name)
+	}
+	_, err = cu.GetDevice(2)
+	require.ErrorContains(t, err, "CUDA_ERROR_INVALID_DEVICE")
+	first, err := cu.GetDevice(1)
+	require.NoError(t, err)
+	other, err := cu.GetDevice(0)
+	require.NoError(t, err)
+	context, err := other.MakeContext(cu.SchedAuto)
+	require.NoError(t, err)
+	require.Contains(t, failing(d, "probe_store", line(1, 32), x), "is not in the device's memory")
+	require.NoError(t, context.Release())
+	back, err := first.MakeContext(cu.SchedAuto)
+	require.NoError(t, err)
+	require.NoError(t, d.launch("probe_store", line(1, 32), x))
+	require.NoError(t, back.Release())
+}
+
+// TestLaterFaults: a kernel's error comes after its launch, unless launches wait.
+func TestLaterFaults(t *testing.T) {
+	d := newDevice(t)
+	t.Setenv("RESIDUA_EMULATOR_FAULTS", "later")
+	require.NoError(t, d.launch("probe_store", line(1, 32), cu.DevicePtr(0)))
+	require.ErrorContains(t, cu.Synchronize(), "CUDA_ERROR_ILLEGAL_ADDRESS")
+	probes.restore()
+	t.Setenv("CUDA_LAUNCH_BLOCKING", "1")
+	require.ErrorContains(t, d.launch("probe_store", line(1, 32), cu.DevicePtr(0)), "CUDA_ERROR_ILLEGAL_ADDRESS")
+	probes.restore()
+}

@@ -83,8 +83,11 @@ func TestStaticSharedMemoryCounts(t *testing.T) {
 	require.NoError(t, d.launch("probe_reverse_static", g, y, in))
 	g.shared = 48 << 10
 	require.ErrorContains(t, d.launch("probe_reverse_static", g, y, in), "CUDA_ERROR_INVALID_VALUE")
-	require.ErrorContains(t, f.SetMaxDynamicShared(227<<10), "CUDA_ERROR_INVALID_VALUE")
-	require.NoError(t, f.SetMaxDynamicShared(227<<10-256))
+	for capability, most := range map[string]int{"8.0": 163 << 10, "8.6": 99 << 10, "8.9": 99 << 10, "9.0": 227 << 10, "10.0": 227 << 10} {
+		t.Setenv("RESIDUA_EMULATOR_CAPABILITY", capability)
+		require.ErrorContains(t, f.SetMaxDynamicShared(most), "CUDA_ERROR_INVALID_VALUE", capability)
+		require.NoError(t, f.SetMaxDynamicShared(most-256), capability)
+	}
 	require.NoError(t, d.launch("probe_reverse_static", g, y, in))
 }
 

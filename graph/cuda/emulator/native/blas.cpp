@@ -9,6 +9,7 @@
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 extern "C" int cuCtxGetCurrent(void **context);
+extern "C" void emulatorHandle(int by);
 extern "C" int emulatorProduct(const uint64_t addresses[3], const uint64_t bytes[3]);
 
 namespace {
@@ -242,11 +243,13 @@ EXPORT int cublasCreate_v2(void **handle) {
   void *context = nullptr;
   if (cuCtxGetCurrent(&context) != 0 || context == nullptr) return kNotInitialized;
   *handle = new Handle;
+  emulatorHandle(1);
   return kSuccess;
 }
 
 EXPORT int cublasDestroy_v2(void *handle) {
   delete handle_of(handle);
+  emulatorHandle(-1);
   return kSuccess;
 }
 

@@ -9,7 +9,7 @@ Kernel *kernels = nullptr;
 bool clash = false;
 }  // namespace
 
-int context_object;
+int context_objects[kMaxDevices];
 thread_local void *current_context = nullptr;
 
 // Never destroyed: a program that ends may still call.

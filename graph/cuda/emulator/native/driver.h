@@ -1,4 +1,4 @@
-// A libcuda.so.1 whose device is this processor: the part of the driver's interface that the binding calls, with its checks.
+// A libcuda.so.1 whose devices are this processor: the part of the driver's interface that the binding calls, with its checks.
 // Kernels run where they are launched, before cuLaunchKernel returns; copies to the host that are asynchronous arrive when
 // somebody waits for them, as late as a real device's may. driver_*.cpp hold the interface, this file what they share.
 #pragma once
@@ -20,6 +20,8 @@
 namespace emulator {
 
 constexpr size_t kFreeShared = 48 << 10;  // static and dynamic shared memory of a kernel that did not ask for more
+
+constexpr int kMaxDevices = 8;
 
 struct Function {
   const Kernel *kernel;
@@ -53,13 +55,18 @@ struct Driver {
   std::set<void *> streams;
   std::vector<Delivery> deliveries;
   std::map<std::string, uint64_t> launches;
+  int holds[kMaxDevices] = {};  // on the devices' primary contexts
+  int handles = 0;              // of cuBLAS
 };
 
 Driver &driver();
 
-// current_context is the calling thread's: null or &context_object, the address of the one context.
-extern int context_object;
+// current_context is the calling thread's: null or the address of its device's entry here.
+extern int context_objects[kMaxDevices];
 extern thread_local void *current_context;
+
+// most_shared is the static and dynamic shared memory that a block may have if its kernel asks for it.
+size_t most_shared();
 
 const Kernel *find_kernel(const char *name);
 bool kernels_clash();  // two have one name

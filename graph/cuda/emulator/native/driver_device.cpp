@@ -12,6 +12,23 @@ void compute_capability(int *major, int *minor) {
   if (text == nullptr || sscanf(text, "%d.%d", major, minor) != 2) *major = 9, *minor = 0;
 }
 
+// devices lists those that the program sees: all there are, or what CUDA_VISIBLE_DEVICES lists up to the first that is not there.
+std::vector<int> devices() {
+  const char *count = getenv("RESIDUA_EMULATOR_DEVICES"), *visible = getenv("CUDA_VISIBLE_DEVICES");
+  int n = count == nullptr ? 1 : atoi(count);
+  std::vector<int> list;
+  if (visible == nullptr) {
+    for (int i = 0; i < n && i < kMaxDevices; i++) list.push_back(i);
+    return list;
+  }
+  for (char *end; *visible != '\0'; visible = *end == ',' ? end + 1 : end) {
+    long i = strtol(visible, &end, 10);
+    if (end == visible || i < 0 || i >= n || i >= kMaxDevices) break;
+    list.push_back(static_cast<int>(i));
+  }
+  return list;
+}
+
 // The figures of an H100, under the numbers of cuda.h.
 constexpr int kAttributes[][2] = {
     {1, kMaxThreads},        // threads a block
@@ -31,9 +48,7 @@ constexpr int kAttributes[][2] = {
     {38, 50 << 20},          // level 2 cache
     {39, 2048},              // threads a multiprocessor
     {41, 1},                 // unified addressing
-    {81, 228 << 10},         // shared memory a multiprocessor
-    {83, 1},                 // managed memory
-    {97, kMaxDynamicShared}  // shared memory a block that asks for it
+    {83, 1}                  // managed memory
 };
 
 Result device_attribute(int attribute, int *value) {
@@ -41,6 +56,10 @@ Result device_attribute(int attribute, int *value) {
   compute_capability(&major, &minor);
   if (attribute == 75 || attribute == 76) {
     *value = attribute == 75 ? major : minor;
+    return kSuccess;
+  }
+  if (attribute == 81 || attribute == 97) {  // shared memory a multiprocessor, and a block that asks for it
+    *value = static_cast<int>(most_shared()) + (attribute == 81 ? 1 << 10 : 0);
     return kSuccess;
   }
   for (const int *entry : kAttributes) {
@@ -52,20 +71,22 @@ Result device_attribute(int attribute, int *value) {
   return kInvalidValue;
 }
 
-// devices is how many there are: one, or none for who wants to see that.
-int devices() {
-  const char *text = getenv("RESIDUA_EMULATOR_DEVICES");
-  return text != nullptr && strcmp(text, "0") == 0 ? 0 : 1;
+}  // namespace
+
+size_t most_shared() {
+  int major, minor;
+  compute_capability(&major, &minor);
+  if (major == 8) return (minor == 0 || minor == 7 ? 163 : 99) << 10;
+  return major == 12 ? 99 << 10 : kMaxDynamicShared;
 }
 
-}  // namespace
 }  // namespace emulator
 
 using namespace emulator;
 
 EXPORT int cuInit(unsigned) {
   if (kernels_clash()) return kUnknown;
-  if (devices() == 0) return kNoDevice;
+  if (devices().empty()) return kNoDevice;
   driver().initialised = true;
   return kSuccess;
 }
@@ -77,21 +98,24 @@ EXPORT int cuDriverGetVersion(int *version) {
 
 EXPORT int cuDeviceGetCount(int *count) {
   return without_context([=](Driver &) {
-    *count = devices();
+    *count = static_cast<int>(devices().size());
     return kSuccess;
   });
 }
 
 EXPORT int cuDeviceGet(int *device, int ordinal) {
   return without_context([=](Driver &) {
-    *device = 0;
-    return ordinal == 0 ? kSuccess : kInvalidDevice;
+    std::vector<int> list = devices();
+    if (ordinal < 0 || static_cast<size_t>(ordinal) >= list.size()) return kInvalidDevice;
+    *device = list[static_cast<size_t>(ordinal)];
+    return kSuccess;
   });
 }
 
-EXPORT int cuDeviceGetName(char *name, int size, int) {
+EXPORT int cuDeviceGetName(char *name, int size, int device) {
   return without_context([=](Driver &) {
-    snprintf(name, static_cast<size_t>(size), "Emulated GPU");
+    std::string number = device == 0 ? "" : " " + std::to_string(device);
+    snprintf(name, static_cast<size_t>(size), "Emulated GPU%s", number.c_str());
     return kSuccess;
   });
 }
@@ -107,21 +131,29 @@ EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int) {
   });
 }
 
-EXPORT int cuDevicePrimaryCtxRetain(void **context, int) {
-  return without_context([=](Driver &) {
-    *context = &context_object;
+EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
+  return without_context([=](Driver &d) {
+    if (device < 0 || device >= kMaxDevices) return kInvalidDevice;
+    if (d.holds[device]++ == 0) totals.contexts++;
+    *context = &context_objects[device];
     return kSuccess;
   });
 }
 
-EXPORT int cuDevicePrimaryCtxRelease_v2(int) {
-  return without_context([](Driver &) { return kSuccess; });
+EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
+  return without_context([=](Driver &d) {
+    if (device < 0 || device >= kMaxDevices || d.holds[device] == 0) return kInvalidContext;
+    d.holds[device]--;
+    return kSuccess;
+  });
 }
 
 EXPORT int cuCtxSetCurrent(void *context) {
   return without_context([=](Driver &) {
-    if (context != nullptr && context != &context_object) return kInvalidContext;
+    int *first = context_objects, *c = static_cast<int *>(context);
+    if (c != nullptr && (c < first || c >= first + kMaxDevices)) return kInvalidContext;
     current_context = context;
+    if (c != nullptr) current_device = static_cast<int>(c - first);
     return kSuccess;
   });
 }

@@ -1,4 +1,5 @@
 // Modules, which are PTX of which only the kernels' names, most threads and static shared memory are read, and launches.
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver.h"
@@ -88,13 +89,22 @@ Result check_pointers(const Launch &l) {
   return kSuccess;
 }
 
+// later makes a kernel's error come as a real device's does: the launch succeeds, calls after it fail, unless CUDA_LAUNCH_BLOCKING=1
+// makes every launch wait.
+Result later(Result error) {
+  const char *faults = getenv("RESIDUA_EMULATOR_FAULTS"), *blocking = getenv("CUDA_LAUNCH_BLOCKING");
+  lose(error);
+  if (faults == nullptr || strcmp(faults, "later") != 0) return error;
+  return blocking != nullptr && strcmp(blocking, "1") == 0 ? error : kSuccess;
+}
+
 Result launch_kernel(Driver &d, const Function &f, const Launch &l) {
   if (Result bad = check_sizes(f, l)) return bad;
-  if (Result bad = check_pointers(l)) return lose(bad);
+  if (Result bad = check_pointers(l)) return later(bad);
   d.launches[l.kernel->name]++;
   totals.launches++;
-  if (int error = run_grid(l)) return lose(static_cast<Result>(error));
-  return damaged(l.kernel->name) ? lose(kIllegalAddress) : kSuccess;
+  if (int error = run_grid(l)) return later(static_cast<Result>(error));
+  return damaged(l.kernel->name) ? later(kIllegalAddress) : kSuccess;
 }
 
 }  // namespace
@@ -108,6 +118,7 @@ EXPORT int cuModuleLoadData(void **module, const void *image) {
     if (strstr(ptx, ".version") == nullptr) return kInvalidPTX;
     Module *m = read_module(ptx);
     d.modules.insert(m);
+    totals.modules++;
     *module = m;
     return kSuccess;
   });
@@ -147,7 +158,7 @@ EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
     Function *f = static_cast<Function *>(function);
     if (d.functions.count(f) == 0) return kInvalidHandle;
     if (attribute != 8) return kSuccess;  // hints: where caches end and shared memory begins
-    if (value < 0 || static_cast<size_t>(value) + f->static_shared > kMaxDynamicShared) return kInvalidValue;
+    if (value < 0 || static_cast<size_t>(value) + f->static_shared > most_shared()) return kInvalidValue;
     f->dynamic_shared = static_cast<size_t>(value);
     return kSuccess;
   });

@@ -44,6 +44,13 @@ EXPORT void emulatorLose(int error) {
   driver().lost = error;
 }
 
+// emulatorHandle counts the cuBLAS's handles: by is 1 of a new one, -1 of one that ends.
+EXPORT void emulatorHandle(int by) {
+  std::lock_guard<std::mutex> lock(driver().mutex);
+  driver().handles += by;
+  if (by > 0) totals.handles++;
+}
+
 // emulatorProduct is asked by the cuBLAS before it multiplies: 0, or the driver's error that forbids it.
 EXPORT int emulatorProduct(const uint64_t addresses[3], const uint64_t bytes[3]) {
   return guarded([=](Driver &) {

@@ -12,6 +12,7 @@
 namespace emulator {
 
 Totals totals;
+thread_local int current_device = 0;
 
 namespace {
 
@@ -22,6 +23,7 @@ constexpr unsigned char kNaN = 0xff;
 struct Block {
   uint64_t bytes;   // as asked for
   uint64_t mapped;  // canaries included, whole pages
+  int device;
 };
 std::map<uint64_t, Block> blocks;  // by the address of their first byte
 
@@ -50,11 +52,26 @@ uint64_t total_memory() {
   return bytes != 0 ? bytes : 16ull << 30;
 }
 
+// Large allocations have blocks of their own, small ones share them.
+uint64_t occupied_memory() {
+  constexpr uint64_t kBlock = 2 << 20;
+  uint64_t large = 0, small = 0;
+  for (const auto &entry : blocks) {
+    uint64_t bytes = entry.second.bytes;
+    if (bytes < kBlock / 2) {
+      small += bytes;
+    } else {
+      large += (bytes + kBlock - 1) / kBlock * kBlock;
+    }
+  }
+  return large + (small + kBlock - 1) / kBlock * kBlock;
+}
+
 // A block begins on a page, so that it is aligned as the driver's are; whoever uses it after its release faults.
 Result allocate(uint64_t *address, uint64_t bytes) {
   if (bytes == 0) return kInvalidValue;
   if (bytes > total_memory() || totals.in_use + bytes > total_memory()) return kOutOfMemory;
-  Block b = {bytes, (kFront + bytes + kBack + kPage - 1) / kPage * kPage};
+  Block b = {bytes, (kFront + bytes + kBack + kPage - 1) / kPage * kPage, current_device};
   void *p = mmap(nullptr, b.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) return kOutOfMemory;
   *address = reinterpret_cast<uint64_t>(p) + kFront;
@@ -89,7 +106,7 @@ bool inside(uint64_t address, uint64_t bytes) {
   if (next == blocks.begin()) return false;
   auto found = --next;
   uint64_t offset = address - found->first;
-  return offset <= found->second.bytes && bytes <= found->second.bytes - offset;
+  return found->second.device == current_device && offset <= found->second.bytes && bytes <= found->second.bytes - offset;
 }
 
 bool damaged(const char *after) {

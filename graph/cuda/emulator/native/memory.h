@@ -31,11 +31,18 @@ struct Totals {
   uint64_t up, down, copied, filled;  // bytes: host to device, device to host, device to device, set
   uint64_t uploads, downloads;        // calls
   uint64_t allocations, frees, launches, products, synchronisations;
+  uint64_t contexts, modules, handles;  // that were made
   uint64_t in_use, peak;  // bytes
 };
 extern Totals totals;
 
 uint64_t total_memory();
+
+// occupied_memory is what the driver's blocks of 2 MiB, in which it keeps allocations, take of it.
+uint64_t occupied_memory();
+
+// current_device is that of the calling thread's context. Memory of another one is not there for a kernel.
+extern thread_local int current_device;
 
 Result allocate(uint64_t *address, uint64_t bytes);
 Result release(uint64_t address);
