@@ -3,52 +3,44 @@
 package cuda
 
 import (
-	"github.com/pkg/errors"
+	"unsafe"
+
 	"gorgonia.org/cu"
 	cublas "gorgonia.org/cu/blas"
 )
 
 // Options choose a device.
 type Options struct {
-	Ordinal   int       // of the GPU, 0 the first
+	Ordinal   int       // of the GPU among those that CUDA_VISIBLE_DEVICES lets the program see, 0 the first
 	Precision Precision // "": TF32
 }
 
-// Device is one GPU: its context, its kernels, its memory. Everything runs in order on
-// the default stream, where Gorgonia's own copies run too. It is not safe for concurrent
-// use.
+// Device is a GPU as one Store uses it: with a precision and with memory of its own. All Devices of a
+// program share its GPU, context, kernels and cuBLAS. Everything runs in order on the default stream, where
+// Gorgonia's own copies run too. It is not safe for concurrent use.
 type Device struct {
-	gpu       cu.Device
-	context   cu.CUContext
+	*gpu
 	precision Precision
-	name      string
-	kernels   kernels
 	scratch   workspace
-	blas      *cublas.Handle
-	product   cublas.GemmEx // the last one asked for
-	used      int64         // bytes allocated
+	bits      [maxArgs]uint64         // arguments of the last launch
+	params    [maxArgs]unsafe.Pointer // to them
+	product   cublas.GemmEx           // the last one asked for
+	used      int64                   // bytes allocated
 }
 
 var _ Executor = (*Device)(nil)
 
-// Open takes the GPU's primary context, which Gorgonia's machines share.
+// Open takes the GPU's primary context, which Gorgonia's machines share. Another Device of the program must have
+// the same Ordinal.
 func Open(o Options) (*Device, error) {
 	if o.Precision == "" {
 		o.Precision = PrecisionTF32
 	}
-	gpu, err := cu.GetDevice(o.Ordinal)
+	g, err := openGPU(o.Ordinal)
 	if err != nil {
 		return nil, err
 	}
-	d := &Device{gpu: gpu, precision: o.Precision}
-	if d.name, err = gpu.Name(); err != nil {
-		return nil, err
-	}
-	if d.context, err = gpu.MakeContext(cu.SchedAuto); err != nil {
-		return nil, errors.Wrapf(err, "%s: context", d.name)
-	}
-	d.kernels = indexKernels()
-	return d, nil
+	return &Device{gpu: g, precision: o.Precision}, nil
 }
 
 // Name returns the GPU's name.
@@ -82,18 +74,11 @@ func (d *Device) within(f func() error) error {
 // Synchronize waits until all that was started is done.
 func (d *Device) Synchronize() error { return d.within(cu.Synchronize) }
 
-// Close gives back the context; memory and kernels go with its last user.
+// Close gives back the scratch memory; arrays of Alloc are their owners' to free. Context, kernels and cuBLAS
+// stay for the program's other Devices.
 func (d *Device) Close() error {
-	err := d.within(func() error {
+	return d.within(func() error {
 		d.scratch.free(d)
-		if d.blas != nil {
-			_ = d.blas.Close()
-			d.blas = nil
-		}
-		return d.kernels.unload()
+		return nil
 	})
-	if releaseErr := d.context.Release(); err == nil {
-		err = releaseErr
-	}
-	return err
 }

@@ -3,7 +3,6 @@
 package cuda
 
 import (
-	"github.com/pkg/errors"
 	cublas "gorgonia.org/cu/blas"
 )
 
@@ -16,7 +15,7 @@ func (d *Device) Gemm(g Gemm) error {
 	if g.M == 0 || g.N == 0 || g.Batch < 0 {
 		return nil
 	}
-	handle, err := d.blasHandle()
+	handle, err := d.gpu.handle()
 	if err != nil {
 		return err
 	}
@@ -33,23 +32,6 @@ func (d *Device) Gemm(g Gemm) error {
 		return handle.GemmEx(x)
 	}
 	return handle.GemmStridedBatchedEx(x)
-}
-
-func (d *Device) blasHandle() (*cublas.Handle, error) {
-	if d.blas != nil {
-		return d.blas, nil
-	}
-	handle, err := cublas.NewHandle()
-	if err != nil {
-		return nil, errors.Wrap(err, "cuBLAS")
-	}
-	// Sums stay in 32 bits where the result is bfloat16.
-	if err := handle.SetMathMode(cublas.FullReductions); err != nil {
-		_ = handle.Close()
-		return nil, errors.Wrap(err, "cuBLAS")
-	}
-	d.blas = handle
-	return handle, nil
 }
 
 func operation(transposed bool) cublas.Operation {

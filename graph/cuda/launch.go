@@ -9,15 +9,8 @@ import (
 	"gorgonia.org/cu"
 )
 
-// kernels are the compiled kernels by name. A module is loaded, which decompresses its PTX
-// and compiles it for the GPU, when a kernel of it is first launched.
-type kernels struct {
-	byName map[string]*kernel
-	loaded []cu.Module
-	bits   [maxArgs]uint64
-	params [maxArgs]unsafe.Pointer
-}
-
+// kernel is a compiled kernel. Its module is loaded, which decompresses its PTX and compiles it for the GPU, when
+// a kernel of it is first launched.
 type kernel struct {
 	entry
 	module   *loadable
@@ -34,36 +27,39 @@ type loadable struct {
 	ready  bool
 }
 
-// indexKernels lists the kernels of all modules.
-func indexKernels() kernels {
-	k := kernels{byName: map[string]*kernel{}}
+// indexKernels lists the kernels of all modules by name.
+func indexKernels() map[string]*kernel {
+	kernels := map[string]*kernel{}
 	for _, m := range modules {
 		l := &loadable{module: m}
 		for _, e := range m.entries {
-			k.byName[e.name] = &kernel{entry: e, module: l}
+			kernels[e.name] = &kernel{entry: e, module: l}
 		}
 	}
-	return k
+	return kernels
 }
 
 // Launch starts a kernel on grid. It checks the arguments' number and sizes against the
 // kernel's PTX; the device must have been entered.
 func (d *Device) Launch(name string, grid Grid, args ...Arg) error {
-	k := d.kernels.byName[name]
+	k := d.kernels[name]
 	if k == nil {
 		return errors.Errorf("kernel %s: want one of the compiled kernels, got none of that name", name)
 	}
-	if err := d.prepare(k, grid, args); err != nil {
+	if err := k.check(grid, args); err != nil {
+		return errors.Wrapf(err, "kernel %s", name)
+	}
+	if err := d.prepare(k, grid.Shared); err != nil {
 		return errors.Wrapf(err, "kernel %s", name)
 	}
 	if grid.X == 0 {
 		return nil
 	}
 	for i, a := range args {
-		d.kernels.bits[i] = a.bits
-		d.kernels.params[i] = unsafe.Pointer(&d.kernels.bits[i])
+		d.bits[i] = a.bits
+		d.params[i] = unsafe.Pointer(&d.bits[i])
 	}
-	err := cu.LaunchRaw(k.function, grid.blocks(), cu.Dim{X: uint32(grid.Threads), Y: 1, Z: 1}, uint32(grid.Shared), cu.NoStream, &d.kernels.params[0])
+	err := cu.LaunchRaw(k.function, grid.blocks(), cu.Dim{X: uint32(grid.Threads), Y: 1, Z: 1}, uint32(grid.Shared), cu.NoStream, &d.params[0])
 	return errors.Wrapf(err, "kernel %s", name)
 }
 
@@ -71,19 +67,18 @@ func (g Grid) blocks() cu.Dim {
 	return cu.Dim{X: uint32(g.X), Y: uint32(max(1, g.Y)), Z: uint32(max(1, g.Z))}
 }
 
-// prepare checks a launch and loads the kernel.
-func (d *Device) prepare(k *kernel, grid Grid, args []Arg) error {
-	if err := k.check(grid, args); err != nil {
+// prepare loads the kernel and allows it what it needs of shared memory.
+func (g *gpu) prepare(k *kernel, shared int) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := k.load(); err != nil {
 		return err
 	}
-	if err := d.load(k); err != nil {
-		return err
-	}
-	return d.allowShared(k, grid.Shared)
+	return k.allowShared(shared)
 }
 
 // load compiles the kernel's module for this GPU, once.
-func (d *Device) load(k *kernel) (err error) {
+func (k *kernel) load() (err error) {
 	if k.ready {
 		return nil
 	}
@@ -96,7 +91,6 @@ func (d *Device) load(k *kernel) (err error) {
 			return errors.Wrapf(err, "PTX of %s.cu", m.name)
 		}
 		m.ready = true
-		d.kernels.loaded = append(d.kernels.loaded, m.handle)
 	}
 	if k.function, err = k.module.handle.Function(k.name); err != nil {
 		return err
@@ -111,7 +105,7 @@ func (d *Device) load(k *kernel) (err error) {
 const freeShared = 47 << 10
 
 // allowShared asks for what a launch needs over that.
-func (d *Device) allowShared(k *kernel, bytes int) error {
+func (k *kernel) allowShared(bytes int) error {
 	if k.static+bytes <= freeShared || bytes <= k.shared {
 		return nil
 	}
@@ -120,14 +114,4 @@ func (d *Device) allowShared(k *kernel, bytes int) error {
 	}
 	k.shared = bytes
 	return nil
-}
-
-func (k *kernels) unload() (err error) {
-	for _, m := range k.loaded {
-		if unloadErr := m.Unload(); err == nil {
-			err = unloadErr
-		}
-	}
-	k.loaded, k.byName = nil, nil
-	return err
 }

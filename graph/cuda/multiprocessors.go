@@ -10,7 +10,7 @@ import (
 // Multiprocessors returns how many multiprocessors the GPU has: a grid whose blocks each
 // take many pieces of work has as many blocks as run at once.
 func (d *Device) Multiprocessors() (int, error) {
-	counts, err := d.gpu.Attributes(cu.MultiprocessorCount)
+	counts, err := d.device.Attributes(cu.MultiprocessorCount)
 	if err != nil {
 		return 0, errors.Wrapf(err, "%s: multiprocessors", d.name)
 	}

@@ -14,15 +14,15 @@ import (
 func TestStaticSharedMemoryIsAskedFor(t *testing.T) {
 	d := testDevice(t)
 	asked := 0
-	for _, k := range d.kernels.byName {
-		require.NoError(t, d.load(k), k.name)
+	for _, k := range d.kernels {
+		require.NoError(t, k.load(), k.name)
 		if k.static == 0 {
 			continue
 		}
 		asked++
 		k.shared = 0
 		bytes := 48<<10 - k.static/2
-		require.NoError(t, d.allowShared(k, bytes), k.name)
+		require.NoError(t, k.allowShared(bytes), k.name)
 		assert.Equal(t, bytes, k.shared, k.name)
 	}
 	assert.Positive(t, asked)

@@ -31,12 +31,20 @@ func (d Device) String() string {
 	return "GPU(" + strconv.Itoa(int(d)) + ")"
 }
 
-// NumDevices returns how many GPUs the driver sees.
+// NumDevices returns how many GPUs the driver sees, 1 after Use.
 func NumDevices() (int, error) {
 	d, err := load()
 	if err != nil {
 		return 0, err
 	}
+	n, err := d.count()
+	if used.Load() > 0 {
+		n = min(n, 1)
+	}
+	return n, err
+}
+
+func (d *driver) count() (int, error) {
 	var n int32
 	if r := Result(d.deviceGetCount.Call(uintptr(unsafe.Pointer(&n)))); r != 0 {
 		return 0, failed(r, "counting GPUs")
@@ -47,12 +55,17 @@ func NumDevices() (int, error) {
 	return int(n), nil
 }
 
-// GetDevice returns GPU number n, counted from 0. A GPU that is too old for the kernels is
-// an error.
+// GetDevice returns GPU number n, counted from 0; after Use that is the only one, 0. A GPU that is too old for the
+// kernels is an error.
 func GetDevice(n int) (Device, error) {
 	d, err := load()
 	if err != nil {
 		return BadDevice, err
+	}
+	if chosen := int(used.Load()); chosen > 0 && n == 0 {
+		n = chosen - 1
+	} else if chosen > 0 {
+		return BadDevice, errors.Errorf("want GPU number 0, the only one in use, got %d", n)
 	}
 	var device int32
 	if r := Result(d.deviceGet.Call(uintptr(unsafe.Pointer(&device)), uintptr(n))); r != 0 {

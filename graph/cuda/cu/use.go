@@ -1,0 +1,28 @@
+package cu
+
+import (
+	"sync/atomic"
+
+	"github.com/pkg/errors"
+)
+
+// used is one more than the number of the GPU that Use chose; 0: all are seen.
+var used atomic.Int64
+
+// Use makes GPU number n, of those that CUDA_VISIBLE_DEVICES lets the program see, the only one for NumDevices and
+// GetDevice, under number 0. Gorgonia's machines always take that one.
+func Use(n int) error {
+	d, err := load()
+	if err != nil {
+		return err
+	}
+	count, err := d.count()
+	if err != nil {
+		return err
+	}
+	if n < 0 || n >= count {
+		return errors.Errorf("want a GPU from 0 to %d, of those that the driver lists and CUDA_VISIBLE_DEVICES does not hide, got %d", count-1, n)
+	}
+	used.Store(int64(n) + 1)
+	return nil
+}

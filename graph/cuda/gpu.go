@@ -1,0 +1,79 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"sync"
+
+	"github.com/pkg/errors"
+	"gorgonia.org/cu"
+	cublas "gorgonia.org/cu/blas"
+)
+
+// gpu is the GPU that a program computes on: its context, which takes a driver about half a second to make,
+// the kernels loaded into it, and cuBLAS. A program has one, made by its first Device and kept until it ends.
+type gpu struct {
+	device  cu.Device
+	ordinal int
+	name    string
+	context cu.CUContext
+
+	mu      sync.Mutex // of what follows: Devices may be used at the same time
+	kernels map[string]*kernel
+	blas    *cublas.Handle
+}
+
+// programGPU is the program's GPU once a Device has been opened.
+var programGPU struct {
+	sync.Mutex
+	*gpu
+}
+
+// openGPU returns the program's GPU. Number ordinal is the only one from then on: Gorgonia's machines,
+// which copy inputs to the first GPU that they see, must see the same.
+func openGPU(ordinal int) (*gpu, error) {
+	programGPU.Lock()
+	defer programGPU.Unlock()
+	if g := programGPU.gpu; g != nil {
+		if g.ordinal != ordinal {
+			return nil, errors.Errorf("device.index: this program computes on GPU %d already, want the same, got %d: use one program for each GPU", g.ordinal, ordinal)
+		}
+		return g, nil
+	}
+	if err := cu.Use(ordinal); err != nil {
+		return nil, errors.Wrap(err, "device.index")
+	}
+	device, err := cu.GetDevice(0)
+	if err != nil {
+		return nil, err
+	}
+	g := &gpu{device: device, ordinal: ordinal, kernels: indexKernels()}
+	if g.name, err = device.Name(); err != nil {
+		return nil, err
+	}
+	if g.context, err = device.MakeContext(cu.SchedAuto); err != nil {
+		return nil, errors.Wrapf(err, "%s: context", g.name)
+	}
+	programGPU.gpu = g
+	return g, nil
+}
+
+// handle returns cuBLAS's.
+func (g *gpu) handle() (*cublas.Handle, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.blas != nil {
+		return g.blas, nil
+	}
+	handle, err := cublas.NewHandle()
+	if err != nil {
+		return nil, errors.Wrap(err, "cuBLAS")
+	}
+	// Sums stay in 32 bits where the result is bfloat16.
+	if err := handle.SetMathMode(cublas.FullReductions); err != nil {
+		_ = handle.Close()
+		return nil, errors.Wrap(err, "cuBLAS")
+	}
+	g.blas = handle
+	return handle, nil
+}
