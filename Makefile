@@ -23,6 +23,10 @@ test-long: ## run all tests, the long ones too (internal/longtest)
 bench: ## measure training: tokens/s, share of the machine, RMT against transformer
 	$(GO) run ./cmd/bench
 
+.PHONY: experiments
+experiments: ## train what the logs of experiments/ do not have yet, and make all reports (docs/experiments.md)
+	@for c in experiments/*.yaml; do $(GO) run ./cmd/experiment $$c || exit 1; done
+
 kernels: ## benchmark every kernel, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./graph/...
 

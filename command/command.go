@@ -1,5 +1,5 @@
 // Package command is the program of a zoo, its commands train, eval, generate, serve, models, bench,
-// compare, convert and analyze, for whoever adds a residual stream of their own:
+// compare, experiment, convert and analyze, for whoever adds a residual stream of their own:
 //
 //	zoo := models.Standard().With(MyDesign{}, presets...)
 //	os.Exit(command.Main(zoo, os.Args[1:], os.Stdout, os.Stderr))
@@ -16,6 +16,7 @@ import (
 	"github.com/residua-go/residua/command/compare"
 	"github.com/residua-go/residua/command/convert"
 	"github.com/residua-go/residua/command/eval"
+	"github.com/residua-go/residua/command/experiment"
 	"github.com/residua-go/residua/command/generate"
 	list "github.com/residua-go/residua/command/models"
 	"github.com/residua-go/residua/command/serve"
@@ -47,7 +48,7 @@ func suite(zoo models.Zoo, program string) cli.Suite {
 			program + " train -config FILE",
 			program + " models -residuals    # what each residual stream chooses",
 		},
-		Commands: []cli.Command{train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), serve.Command(zoo), list.Command(zoo), bench.Command(zoo), compare.Command(zoo), convert.Command(zoo)},
+		Commands: []cli.Command{train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), serve.Command(zoo), list.Command(zoo), bench.Command(zoo), compare.Command(zoo), experiment.Command(zoo), convert.Command(zoo)},
 		Suites:   []cli.Suite{analyze.Suite(zoo)},
 	}
 }

@@ -22,7 +22,7 @@ func call(args ...string) clitest.Outcome {
 // TestHelpIsOfTheProgram: every command's help and errors call the program by its own name,
 // and never as this module's commands are called.
 func TestHelpIsOfTheProgram(t *testing.T) {
-	for _, args := range []string{"", "train", "eval", "generate", "serve", "models", "bench", "compare", "convert", "analyze", "analyze attribute", "analyze theory"} {
+	for _, args := range []string{"", "train", "eval", "generate", "serve", "models", "bench", "compare", "experiment", "convert", "analyze", "analyze attribute", "analyze theory"} {
 		got := call(append(strings.Fields(args), "-h")...)
 		require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 		name := strings.TrimSpace("ours " + args)

@@ -27,6 +27,15 @@ train: {batch: 4, steps: 300, lr: 1e-2, eval_every: 100, checkpoint_every: 50, e
 sample: {prompt: "line ", tokens: 20}
 `
 
+// tinyExperiment is two runs of a moment.
+const tinyExperiment = `
+base: tiny.yaml
+set: [train.steps=4]
+seeds: 2
+series: [{name: tiny}]
+experiment: {kind: variants}
+`
+
 // barLine is a bar as the screen shows it.
 var barLine = regexp.MustCompile(`(?m)^step \d+/\d+ \[[=>-]*\] .*elapsed`)
 
@@ -44,6 +53,7 @@ func newWorkspace(t *testing.T) workspace {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "text.txt"), []byte(text.String()), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "tiny.yaml"), []byte(tinyYAML), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "tiny-experiment.yaml"), []byte(tinyExperiment), 0o644))
 	return h
 }
 
@@ -77,15 +87,16 @@ func TestCommandsOnATerminal(t *testing.T) {
 // without a row here fails the test.
 func everyCommand(t *testing.T, h workspace) {
 	calls := map[string][][]string{
-		"train":    {{"-config", "tiny.yaml", "-resume", "auto", "-out", "run"}, {"-h"}},
-		"generate": {{"-checkpoint", "run", "-prompt", "line ", "-tokens", "20"}, {"-h"}},
-		"eval":     {{"-checkpoint", "run", "-tokens", "256"}, {"-h"}},
-		"serve":    {{"-h"}}, // serveOnATerminal has the rest
-		"models":   {nil, {"-residuals"}, {"-memory"}, {"-h"}},
-		"compare":  {{"-config", "tiny.yaml", "-budget", "tokens=2560", "-lr", "1e-3,1e-2", "-out", "compared"}, {"-h"}},
-		"convert":  {{"-checkpoint", "run", "-format", "huggingface", "-out", "converted"}, {"-h"}},
-		"bench":    {{"-zoo", "-models", "quickstart-transformer", "-shapes", "byte", "-batch", "1", "-seq", "16", "-steps", "1", "-rounds", "1"}, {"-h"}},
-		"analyze":  {{"attribute", "-checkpoint", "run", "-prompt", "line "}, {"lens", "-checkpoint", "run", "-prompt", "line "}, {"theory"}, {"-h"}},
+		"train":      {{"-config", "tiny.yaml", "-resume", "auto", "-out", "run"}, {"-h"}},
+		"generate":   {{"-checkpoint", "run", "-prompt", "line ", "-tokens", "20"}, {"-h"}},
+		"eval":       {{"-checkpoint", "run", "-tokens", "256"}, {"-h"}},
+		"serve":      {{"-h"}}, // serveOnATerminal has the rest
+		"models":     {nil, {"-residuals"}, {"-memory"}, {"-h"}},
+		"compare":    {{"-config", "tiny.yaml", "-budget", "tokens=2560", "-lr", "1e-3,1e-2", "-out", "compared"}, {"-h"}},
+		"experiment": {{"-plan", "tiny-experiment.yaml"}, {"tiny-experiment.yaml"}, {"-report", "tiny-experiment.yaml"}, {"-keys"}, {"-h"}},
+		"convert":    {{"-checkpoint", "run", "-format", "huggingface", "-out", "converted"}, {"-h"}},
+		"bench":      {{"-zoo", "-models", "quickstart-transformer", "-shapes", "byte", "-batch", "1", "-seq", "16", "-steps", "1", "-rounds", "1"}, {"-h"}},
+		"analyze":    {{"attribute", "-checkpoint", "run", "-prompt", "line "}, {"lens", "-checkpoint", "run", "-prompt", "line "}, {"theory"}, {"-h"}},
 	}
 	all := suite(models.Standard(), "ours")
 	require.Len(t, calls, len(all.Commands)+len(all.Suites), "a call of each command to try on a terminal")

@@ -14,12 +14,12 @@ const (
 
 // checkBounds returns the first value, in the order of declaration, that lies outside the
 // bounds that its tags name.
-func (r *Run) checkBounds(where *Positions) error {
-	s, err := schemaFor(reflect.ValueOf(*r))
+func checkBounds(of reflect.Value, where *Positions) error {
+	s, err := schemaFor(of)
 	if err != nil {
 		return err
 	}
-	s.walk(reflect.ValueOf(*r), func(key string, f field, v reflect.Value) {
+	s.walk(of, func(key string, f field, v reflect.Value) {
 		value, isNumber := numberOf(v)
 		if err != nil || !isNumber {
 			return

@@ -27,13 +27,18 @@ func (k Key) IsSection() bool { return k.Type == "section" }
 func Keys(zoo models.Zoo) ([]Key, error) {
 	run := Defaults()
 	run.Model = run.Model.WithDefaults()
-	s, err := schemaOf(reflect.TypeOf(run), dialectOf(zoo).kinds)
+	return KeysOf(dialectOf(zoo).kinds, run)
+}
+
+// KeysOf lists every key of what Decode reads into a struct, whose values are the defaults.
+func KeysOf(k Kinds, defaults any) ([]Key, error) {
+	s, err := schemaOf(reflect.TypeOf(defaults), k)
 	if err != nil {
 		return nil, err
 	}
 	var keys []Key
 	listed := "\x00" // prefix of the keys of a section of a kind
-	s.walk(reflect.ValueOf(run), func(name string, f field, v reflect.Value) {
+	s.walk(reflect.ValueOf(defaults), func(name string, f field, v reflect.Value) {
 		if strings.HasPrefix(name, listed) {
 			return
 		}

@@ -28,8 +28,8 @@ type Muon struct {
 func (Muon) Name() string { return "muon" }
 
 // optims are the kinds of the section, with their defaults.
-func optims() []kinded {
-	return []kinded{AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()}}
+func optims() []Kinded {
+	return []Kinded{AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()}}
 }
 
 // originalLR is the rate that goes with scale original.
@@ -58,7 +58,7 @@ func (r *Run) checkOptim(where *Positions) error {
 	m, ok := r.Train.Optim.(Muon)
 	switch {
 	case r.Train.Optim == nil:
-		return where.Errorf("train.optim", "want a kind, %s, got nothing", oneOfText(kinds{optimType: optims()}.names(optimType)))
+		return where.Errorf("train.optim", "want a kind, %s, got nothing", oneOfText(Kinds{optimType: optims()}.names(optimType)))
 	case !ok:
 		return nil
 	case !(m.LR > 0):

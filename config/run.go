@@ -169,7 +169,7 @@ func resolve(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *Po
 
 // dialectOf is what a zoo says about the keys of a config.
 func dialectOf(zoo models.Zoo) dialect {
-	k := kinds{}
+	k := Kinds{}
 	for _, d := range zoo.Streams() {
 		t := reflect.TypeFor[stream.Design]()
 		k[t] = append(k[t], d.Defaults())

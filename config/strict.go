@@ -9,7 +9,7 @@ import (
 
 // dialect is what decoding knows in addition to the types of the fields.
 type dialect struct {
-	kinds   kinds
+	kinds   Kinds
 	renamed func(key string) string // what a key of an earlier version is called now, "" if it has not moved; may be nil
 	peeking bool                    // keys that are not known are passed over
 }
@@ -73,6 +73,16 @@ func (d *decoder) finish() error {
 		}
 	}
 	return nil
+}
+
+// Decode reads the YAML text of something else than a run into the struct that v points to, as strictly, and checks the
+// bounds that the tags of its fields name; tags are those of Run. A field of an interface type holds one of the kinds of that type.
+func Decode(k Kinds, file string, text []byte, v any) (*Positions, error) {
+	where, err := decode(dialect{kinds: k}, file, text, v)
+	if err != nil {
+		return nil, err
+	}
+	return where, checkBounds(reflect.ValueOf(v).Elem(), where)
 }
 
 // set applies one assignment such as "train.steps=200" to the struct that v

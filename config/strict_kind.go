@@ -26,16 +26,16 @@ func (f field) kindField() field {
 	return field{name: kindKey, typ: reflect.TypeFor[string](), tag: reflect.StructTag(`default:"` + text + `"`)}
 }
 
-// kinded is what a section of a kind holds. Name is the kind.
-type kinded interface{ Name() string }
+// Kinded is what a section of a kind holds. Name is the kind.
+type Kinded interface{ Name() string }
 
-// kinds are the structs that a field of an interface type may hold, by that type; a section
+// Kinds are the structs that a field of an interface type may hold, by that type; a section
 // of a kind starts as a copy of it.
-type kinds map[reflect.Type][]kinded
+type Kinds map[reflect.Type][]Kinded
 
 // isKinded tells whether a field stands for a section of a kind.
 func (f field) isKinded() bool {
-	return f.typ != nil && f.typ.Kind() == reflect.Interface && f.typ.Implements(reflect.TypeFor[kinded]())
+	return f.typ != nil && f.typ.Kind() == reflect.Interface && f.typ.Implements(reflect.TypeFor[Kinded]())
 }
 
 // sameKind is the dotted key of the section whose kind a field's section has, "" if it has
@@ -43,10 +43,10 @@ func (f field) isKinded() bool {
 func (f field) sameKind() string { return f.tag.Get("kind") }
 
 // kindOf is the kind of a struct.
-func kindOf(v reflect.Value) string { return v.Interface().(kinded).Name() }
+func kindOf(v reflect.Value) string { return v.Interface().(Kinded).Name() }
 
 // names are the kinds of a type, in order.
-func (k kinds) names(t reflect.Type) []string {
+func (k Kinds) names(t reflect.Type) []string {
 	var names []string
 	for _, prototype := range k[t] {
 		names = append(names, prototype.Name())
@@ -55,7 +55,7 @@ func (k kinds) names(t reflect.Type) []string {
 }
 
 // find returns a new copy of the kind of that name.
-func (k kinds) find(t reflect.Type, name string) (reflect.Value, bool) {
+func (k Kinds) find(t reflect.Type, name string) (reflect.Value, bool) {
 	for _, prototype := range k[t] {
 		if prototype.Name() == name {
 			return structCopy(reflect.ValueOf(prototype)), true
@@ -72,9 +72,9 @@ func structCopy(v reflect.Value) reflect.Value {
 }
 
 // siblings are the kinds of the section that may hold struct type t.
-func (k kinds) siblings(t reflect.Type) []kinded {
+func (k Kinds) siblings(t reflect.Type) []Kinded {
 	for _, list := range k {
-		if slices.ContainsFunc(list, func(p kinded) bool { return reflect.TypeOf(p) == t }) {
+		if slices.ContainsFunc(list, func(p Kinded) bool { return reflect.TypeOf(p) == t }) {
 			return list
 		}
 	}
@@ -82,7 +82,7 @@ func (k kinds) siblings(t reflect.Type) []kinded {
 }
 
 // owners are those of some kinds that have a key.
-func (s schema) owners(list []kinded, name string) []string {
+func (s schema) owners(list []Kinded, name string) []string {
 	var names []string
 	for _, prototype := range list {
 		if _, has := s.find(reflect.TypeOf(prototype), name); has {

@@ -41,7 +41,7 @@ type drawing struct {
 }
 
 // shapes has defaults of its own: a circle's radius of 5.
-var shapes = dialect{kinds: kinds{reflect.TypeFor[shape](): {circle{R: 5}, rectangle{}}}, renamed: func(key string) string {
+var shapes = dialect{kinds: Kinds{reflect.TypeFor[shape](): {circle{R: 5}, rectangle{}}}, renamed: func(key string) string {
 	return map[string]string{"radius": "shape.r", "a": "shape.a", "b": "shape.b"}[key]
 }}
 
@@ -229,7 +229,7 @@ func TestKindsThatNoConfigCanHoldAreRefused(t *testing.T) {
 		"config: *config.pointerKind is a kind of a section; want a struct":              &pointerKind{},
 	} {
 		var v drawing
-		_, err := decode(dialect{kinds: kinds{reflect.TypeFor[shape](): {kind}}}, "x.yaml", []byte("title: a"), &v)
+		_, err := decode(dialect{kinds: Kinds{reflect.TypeFor[shape](): {kind}}}, "x.yaml", []byte("title: a"), &v)
 		assert.EqualError(t, err, want)
 		_, err = Marshal(drawing{Shape: kind})
 		assert.EqualError(t, err, want)

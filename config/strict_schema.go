@@ -20,13 +20,13 @@ type field struct {
 // of their declaration.
 type schema struct {
 	fields map[reflect.Type][]field
-	kinds  kinds
+	kinds  Kinds
 }
 
 // schemaOf collects the schema of a struct type, of whose fields those of an interface type
 // hold one of the kinds. It fails where the type holds what a config cannot: that is a
 // mistake in the program, not in a config.
-func schemaOf(root reflect.Type, k kinds) (schema, error) {
+func schemaOf(root reflect.Type, k Kinds) (schema, error) {
 	s := schema{map[reflect.Type][]field{}, k}
 	if err := s.add(root, root.String()); err != nil {
 		return s, err

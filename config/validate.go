@@ -16,7 +16,7 @@ import (
 
 // validate returns the first value that no run can be made with.
 func (r *Run) validate(where *Positions) error {
-	if err := r.checkBounds(where); err != nil {
+	if err := checkBounds(reflect.ValueOf(*r), where); err != nil {
 		return err
 	}
 	if err := r.resolveModel(where); err != nil {

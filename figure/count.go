@@ -1,5 +1,7 @@
 package figure
 
+import "strconv"
+
 // Count is the unit in which counts up to largest are drawn, and its name: 1e6 and "million
 // tokens" of tokens.
 func Count(of string, largest float64) (unit float64, name string) {
@@ -13,4 +15,13 @@ func Count(of string, largest float64) (unit float64, name string) {
 		}
 	}
 	return 1, of
+}
+
+// Thousands writes a count with commas: 1,234,567.
+func Thousands(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
 }

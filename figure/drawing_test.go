@@ -270,6 +270,24 @@ func TestPanelsShareAxes(t *testing.T) {
 	}
 }
 
+// TestPanelsWithAxesOfTheirOwn: each has its own numbers and labels; a series has the colour of another one if it says so.
+func TestPanelsWithAxesOfTheirOwn(t *testing.T) {
+	p := Panels{OwnAxes: true, Charts: []Lines{
+		{XLabel: "steps", YLabel: "loss", Series: []Series{{Name: "a", X: []float64{1, 2}, Y: []float64{1, 2}}, {Name: "b", X: []float64{1, 2}, Y: []float64{2, 1}, Like: 1}}},
+		{XLabel: "hours", YLabel: "score", Series: []Series{{X: []float64{1000, 2000}, Y: []float64{100, 200}}}},
+	}}
+	drawn, err := SVG(p)
+	require.NoError(t, err)
+	for _, text := range []string{">steps<", ">hours<", ">loss<", ">score<", ">2000<"} {
+		assert.Equal(t, 1, strings.Count(string(drawn), text), text)
+	}
+	assert.Equal(t, p.Charts[0].style(0), p.Charts[0].style(1))
+	p.OwnAxes = false
+	drawn, err = SVG(p)
+	require.NoError(t, err)
+	assert.Equal(t, 2, strings.Count(string(drawn), ">steps<"))
+}
+
 // TestSVGIsXML: every picture is well-formed, and has nothing from outside.
 func TestSVGIsXML(t *testing.T) {
 	for name, f := range gallery() {

@@ -44,7 +44,9 @@ type Lines struct {
 type Panels struct {
 	Title  string  `json:"title"`
 	Across int     `json:"across"` // charts in a row; 0: all
-	Charts []Lines `json:"charts"` // the first one's axes are for all
+	Charts []Lines `json:"charts"` // the first one's axes are for all, over all values
+	// OwnAxes gives each chart axes of its own.
+	OwnAxes bool `json:"own_axes,omitempty"`
 }
 
 // Series is a line of Lines. Points with a coordinate that is not finite are left out, and the
@@ -57,6 +59,7 @@ type Series struct {
 	Error  []float64 `json:"error"`           // half-lengths of error bars, nil: none
 	Points bool      `json:"points"`          // marks, no line
 	Marks  bool      `json:"marks,omitempty"` // marks on the line
+	Like   int       `json:"like,omitempty"`  // drawn in the colour of this series of the chart, counted from 1; 0: in its own. Pages leave it out
 }
 
 // Bars are horizontal bars, from the top down in the given order: one a label, coloured by sign, or one a label and series,

@@ -101,3 +101,9 @@ func TestLabel(t *testing.T) {
 		assert.Equal(t, want, Label(Label(token)))
 	}
 }
+
+func TestThousands(t *testing.T) {
+	for n, want := range map[int64]string{7: "7", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
+		assert.Equal(t, want, Thousands(n))
+	}
+}

@@ -80,6 +80,14 @@ func styleOf(i int) linestyle {
 	return linestyle{Color(i), [][]float64{nil, {7, 3}, {2, 3}, {9, 3, 2, 3}}[i/seriesColors%4]}
 }
 
+// style is that of series i of a chart.
+func (l Lines) style(i int) linestyle {
+	if like := l.Series[i].Like; like > 0 && like <= len(l.Series) {
+		return styleOf(like - 1)
+	}
+	return styleOf(i)
+}
+
 // paint draws the series into a body of the two scales' sizes, thinned to at most most points.
 func (s Series) paint(p painter, x, y scale, style linestyle, most int) {
 	s.paintErrors(p, x, y, style, most)
@@ -165,7 +173,7 @@ func (l Lines) legend(t typesetter) picture {
 	for _, s := range l.Series {
 		names = append(names, s.Name)
 	}
-	return t.legend(names, func(p painter, i int, y float64) { l.Series[i].paintKey(p, y, styleOf(i)) })
+	return t.legend(names, func(p painter, i int, y float64) { l.Series[i].paintKey(p, y, l.style(i)) })
 }
 
 // paintKey draws what stands before a line's name in the legend.

@@ -41,8 +41,10 @@ func (p Panels) grid(t typesetter) grid {
 		g.across = len(p.Charts)
 	}
 	g.down = (len(p.Charts) + g.across - 1) / g.across
-	for _, tick := range g.y.ticks(7) {
-		g.left = max(g.left, t.width(tick.label, tickSize, false))
+	for _, l := range p.Charts {
+		for _, tick := range p.axes(g, l).y.ticks(7) {
+			g.left = max(g.left, t.width(tick.label, tickSize, false))
+		}
 	}
 	g.left = math.Ceil(g.left + tickGap + tickLength)
 	if joint.YLabel != "" {
@@ -57,6 +59,16 @@ func (p Panels) grid(t typesetter) grid {
 	return g
 }
 
+// axes is the grid with the axes of one of the charts.
+func (p Panels) axes(g grid, l Lines) grid {
+	if p.OwnAxes {
+		width, height := g.x.length, g.y.length
+		g.x, g.y = l.scales()
+		g.x.length, g.y.length = width, height
+	}
+	return g
+}
+
 func (p Panels) layout(t typesetter) picture {
 	g, legend := p.grid(t), p.Charts[0].legend(t)
 	width := float64(g.across) * g.width
@@ -65,8 +77,10 @@ func (p Panels) layout(t typesetter) picture {
 	}
 	return picture{width, max(float64(g.down)*(g.height+panelGap)-panelGap, g.top+legend.height), func(at painter) {
 		for i, l := range p.Charts {
-			l.XLabel, l.YLabel = p.Charts[0].XLabel, p.Charts[0].YLabel
-			l.paint(at.moved(float64(i%g.across)*g.width, float64(i/g.across)*(g.height+panelGap)), g)
+			if !p.OwnAxes {
+				l.XLabel, l.YLabel = p.Charts[0].XLabel, p.Charts[0].YLabel
+			}
+			l.paint(at.moved(float64(i%g.across)*g.width, float64(i/g.across)*(g.height+panelGap)), p.axes(g, l))
 		}
 		legend.paint(at.moved(float64(g.across)*g.width+4, g.top))
 	}}
@@ -82,10 +96,10 @@ func (l Lines) paint(cell painter, g grid) {
 	g.x.paintBelow(body, g.y.length)
 	g.y.paintLeft(body, g.x.length)
 	for i, s := range l.Series {
-		s.paintRaw(body, g.x, g.y, pale(styleOf(i).color), min(g.most, rawMost))
+		s.paintRaw(body, g.x, g.y, pale(l.style(i).color), min(g.most, rawMost))
 	}
 	for i, s := range l.Series {
-		s.paint(body, g.x, g.y, styleOf(i), g.most)
+		s.paint(body, g.x, g.y, l.style(i), g.most)
 	}
 	body.axisLabels(l.XLabel, l.YLabel, g.x.length, g.y.length, g.foot-labelMargin, g.left)
 }

@@ -1,11 +1,8 @@
 package train
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/configs"
@@ -21,31 +18,9 @@ func listKeys(zoo models.Zoo, markdown bool, out cli.Output) error {
 		return err
 	}
 	if markdown {
-		return out.Print(keysPage(keys))
+		return out.Print(cli.KeysPage(pageHead, keys))
 	}
-	return out.Print(keysTable(keys))
-}
-
-// keysTable lines the keys up, a line each, sections apart.
-func keysTable(keys []config.Key) string {
-	var t figure.Table
-	t.Row("key", "type", "default", "meaning")
-	for _, k := range keys {
-		t.Row(k.Name, k.Type, k.Default, meaning(k))
-	}
-	return t.Text()
-}
-
-// meaning is a key's help with its bounds, and with the kinds of its section that have it.
-func meaning(k config.Key) string {
-	text := k.Help
-	if k.Kinds != "" {
-		text = "of " + k.Kinds + ": " + text
-	}
-	if k.Bounds != "" {
-		text += " (" + k.Bounds + ")"
-	}
-	return text
+	return out.Print(cli.KeysTable(keys))
 }
 
 // pageHead begins docs/config.md.
@@ -70,39 +45,6 @@ A run writes what it was made with into its folder's ` + "`config.yaml`" + `: th
 What follows from other keys stands there as a comment, so that ` + "`train -config runs/q/config.yaml -set train.lr=1e-4 -out runs/r`" + ` trains
 at another rate, with its own ` + "`min_lr`" + `.
 `
-
-// keysPage is docs/config.md: a table for each section, that of the keys outside any first.
-func keysPage(keys []config.Key) string {
-	var page strings.Builder
-	page.WriteString(pageHead)
-	keysOf(&page, keys, "")
-	for _, k := range keys {
-		if k.IsSection() {
-			fmt.Fprintf(&page, "\n## %s\n\n%s.\n", k.Name, sentence(k.Help))
-			keysOf(&page, keys, k.Name+".")
-		}
-	}
-	return page.String()
-}
-
-// keysOf writes the table of the keys that a section holds itself, if there are any.
-func keysOf(page *strings.Builder, keys []config.Key, section string) {
-	head := "\n| key | type | default | meaning |\n|---|---|---|---|\n"
-	for _, k := range keys {
-		name, inside := strings.CutPrefix(k.Name, section)
-		if !inside || strings.Contains(name, ".") || k.IsSection() {
-			continue
-		}
-		fmt.Fprintf(page, "%s| `%s` | %s | %s | %s |\n", head, k.Name, k.Type, k.Default, meaning(k))
-		head = ""
-	}
-}
-
-// sentence makes the first letter a capital.
-func sentence(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(first)) + text[size:]
-}
 
 // listConfigs is -configs: each name with the comment that its file begins with.
 func listConfigs(out cli.Output) error {

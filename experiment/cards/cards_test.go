@@ -149,12 +149,6 @@ func TestMeasureRefuses(t *testing.T) {
 	}
 }
 
-func TestThousands(t *testing.T) {
-	for n, want := range map[int64]string{7: "7", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
-		assert.Equal(t, want, thousands(n))
-	}
-}
-
 // TestDocsShowTheCards: each card of the zoo is in docs/models.md as its design says it, and no other;
 // docs/zoo.json measures presets.
 func TestDocsShowTheCards(t *testing.T) {

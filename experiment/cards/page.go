@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/residua-go/residua/experiment/search"
 	"github.com/residua-go/residua/experiment/stats"
+	"github.com/residua-go/residua/figure"
 )
 
 // Markdown is the page's text.
@@ -28,7 +28,7 @@ transformer's of the same shape, as `+"`go run ./cmd/bench -zoo`"+` measured the
 
 Written by `+"`%s`"+`; do not edit.
 
-`, thousands(p.options.Tokens), p.options.Search.SeedCount(), p.unfinished(), p.options.Command)
+`, figure.Thousands(p.options.Tokens), p.options.Search.SeedCount(), p.unfinished(), p.options.Command)
 	p.writeOverview(&text)
 	for i, m := range p.cards {
 		m.write(&text, i == 0)
@@ -160,13 +160,4 @@ func known(v float64, format string) string {
 		return "-"
 	}
 	return fmt.Sprintf(format, v)
-}
-
-// thousands writes a count with commas.
-func thousands(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }

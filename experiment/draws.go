@@ -1,0 +1,116 @@
+package experiment
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/residua-go/residua/experiment/stats"
+	"github.com/residua-go/residua/figure"
+)
+
+// Search trains each series at values of several keys drawn at random, log-uniformly, as the RMT paper (appendix C.2.1) looks for the multipliers
+// of muP on a small model of each side. All series get the same draws.
+type Search struct {
+	Draws  int                  `yaml:"draws" min:"1" max:"100000" help:"how many values of each key are drawn"`
+	Seed   uint64               `yaml:"seed" help:"seed of the draws"`
+	Ranges map[string][]float64 `yaml:"ranges" default:"required" help:"the keys of the run config that are drawn, each with the ends of its interval, as in {train.lr: [1e-3, 1e-1]}"`
+}
+
+// Name is search.
+func (Search) Name() string { return "search" }
+
+func (s Search) evaluations() int { return 1 }
+
+func (s Search) check(c *Config) error {
+	if len(s.Ranges) == 0 {
+		return c.where.Errorf("experiment.ranges", "want keys of the run config with intervals, as in {train.lr: [1e-3, 1e-1]}, got none")
+	}
+	for _, key := range s.keys() {
+		if r := s.Ranges[key]; len(r) != 2 || !(r[0] > 0) || !(r[1] > r[0]) {
+			return c.where.Errorf(s.place(key), "want the ends of an interval, 0 < low < high, as in [1e-3, 1e-1], got %v", r)
+		}
+	}
+	return nil
+}
+
+// keys are those that are drawn, in alphabetical order.
+func (s Search) keys() []string { return slices.Sorted(maps.Keys(s.Ranges)) }
+
+// place is where a key's interval stands in the experiment's config.
+func (s Search) place(key string) string {
+	if strings.Contains(key, ".") {
+		key = strconv.Quote(key)
+	}
+	return "experiment.ranges." + key
+}
+
+// drawn are the values of draw i, by key; three digits.
+func (s Search) drawn(i int) map[string]float64 {
+	draw := rand.New(rand.NewPCG(s.Seed, uint64(i)))
+	values := map[string]float64{}
+	for _, key := range s.keys() {
+		low, high := s.Ranges[key][0], s.Ranges[key][1]
+		value := low * math.Pow(high/low, draw.Float64())
+		values[key], _ = strconv.ParseFloat(strconv.FormatFloat(value, 'g', 3, 64), 64)
+	}
+	return values
+}
+
+func (s Search) points(*Config, string) []point {
+	var all []point
+	for i := range s.Draws {
+		p := point{label: fmt.Sprint("draw", i+1), key: "experiment.draws"}
+		values := s.drawn(i)
+		for _, key := range s.keys() {
+			p.set = append(p.set, assignment{fmt.Sprintf("%s=%g", key, values[key]), s.place(key)})
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// shownDraws is how many of a series' draws the table has.
+const shownDraws = 5
+
+func (s Search) report(r *results) (tables []figure.Table, picture figure.Figure, notes []string) {
+	best := figure.Table{Title: fmt.Sprintf("The %d best draws of each series; means over seeds, ± standard errors", shownDraws), Align: "llr" + strings.Repeat("r", len(s.Ranges)), Header: append([]string{"series", "draw", "loss (nats)"}, s.keys()...)}
+	panels := figure.Panels{Across: 2, OwnAxes: true}
+	for _, key := range s.keys() {
+		panels.Charts = append(panels.Charts, figure.Lines{XLabel: key, YLabel: "validation loss (nats a token)", LogX: true})
+	}
+	for _, series := range r.config.Series {
+		cells := slices.DeleteFunc(r.of(series.Name), func(c cell) bool { return len(c.losses()) == 0 })
+		for i, key := range s.keys() {
+			panels.Charts[i].Series = append(panels.Charts[i].Series, r.line(series.Name, func(c cell) float64 { return s.valueOf(c, key) }))
+		}
+		slices.SortStableFunc(cells, func(a, b cell) int { return cmp.Compare(stats.Mean(a.losses()).Mean, stats.Mean(b.losses()).Mean) })
+		for _, c := range cells[:min(shownDraws, len(cells))] {
+			row := []string{series.Name, strings.TrimPrefix(c.point.label, "draw"), estimate(c.losses(), "%.4f")}
+			for _, key := range s.keys() {
+				row = append(row, fmt.Sprintf("%g", s.valueOf(c, key)))
+			}
+			best.Row(row...)
+		}
+		if lost := len(r.of(series.Name)) - len(cells); lost > 0 {
+			notes = append(notes, fmt.Sprintf("%s: %d of %d draws diverged.", series.Name, lost, len(r.of(series.Name))))
+		}
+	}
+	return []figure.Table{best}, panels, notes
+}
+
+// valueOf is what a cell's draw has for a key.
+func (s Search) valueOf(c cell, key string) float64 {
+	for _, a := range c.point.set {
+		if text, found := strings.CutPrefix(a.text, key+"="); found {
+			value, _ := strconv.ParseFloat(text, 64)
+			return value
+		}
+	}
+	return math.NaN()
+}

@@ -1,0 +1,125 @@
+package experiment
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/trainer"
+)
+
+// Record is a line of an experiment's log.jsonl: a run that is complete, and all that reports are made of.
+type Record struct {
+	Run         string         `json:"run"` // its folder's name
+	Series      string         `json:"series"`
+	Point       string         `json:"point,omitempty"`
+	Seed        uint64         `json:"seed"`
+	Settings    []string       `json:"settings"`       // over the experiment's base
+	Config      string         `json:"config"`         // a digest of all that the run was made with
+	Parameters  int            `json:"parameters"`     // all of them
+	Tables      int            `json:"tables"`         // those of embedding, positions and unembedding
+	FLOPs       int            `json:"train_flops"`    // a token, forward and backward
+	StreamSize  int            `json:"stream_entries"` // a token
+	Memory      int            `json:"planned_bytes"`
+	Tokens      int64          `json:"tokens"`
+	Seconds     float64        `json:"seconds"` // of training steps, without evaluations and checkpoints
+	Jobs        int            `json:"jobs"`    // runs that were trained side by side
+	Loss        trainer.Number `json:"val_loss"`
+	Bits        trainer.Number `json:"bits_per_byte"`
+	Evaluations []Evaluation   `json:"evaluations,omitempty"` // on the way, where there is more than one
+}
+
+// Evaluation is the loss on validation text in the course of a run.
+type Evaluation struct {
+	Tokens  int64          `json:"tokens"`
+	Seconds float64        `json:"seconds"`
+	Loss    trainer.Number `json:"val_loss"`
+}
+
+// NonEmbedding is the number of parameters outside the embedding, position and unembedding tables.
+func (r Record) NonEmbedding() int { return r.Parameters - r.Tables }
+
+// TotalFLOPs are those of the whole run.
+func (r Record) TotalFLOPs() float64 { return float64(r.FLOPs) * float64(r.Tokens) }
+
+// record is the line of a complete run.
+func (p Planned) record(result *Result, jobs int) (Record, error) {
+	digest, err := p.digest()
+	cost := p.Run.Spec().Cost()
+	r := Record{Run: p.Name, Series: p.Series, Point: p.Point, Seed: p.Seed, Settings: p.Settings, Config: digest,
+		Parameters: cost.Parameters, Tables: cost.Embedding, FLOPs: cost.TrainFLOPs(), StreamSize: cost.StreamSize, Memory: result.Memory,
+		Tokens: result.Tokens, Jobs: jobs, Loss: result.Loss, Bits: result.Bits}
+	for _, m := range result.Steps {
+		r.Seconds += float64(p.Run.StepTokens()) / m.TokensPS
+		if m.ValLoss != nil {
+			r.Evaluations = append(r.Evaluations, Evaluation{m.Tokens, r.Seconds, *m.ValLoss})
+		}
+	}
+	if len(r.Evaluations) == 1 {
+		r.Evaluations = nil
+	}
+	return r, err
+}
+
+// ReadLog reads the log in an experiment's folder; there is none before the first run is complete. A line that was torn
+// by a crash is left out.
+func ReadLog(out string) ([]Record, error) {
+	file := filepath.Join(out, logFile)
+	text, err := os.ReadFile(file)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, errors.WithStack(err)
+	}
+	var all []Record
+	for i, line := range bytes.Split(text, []byte("\n")) {
+		var r Record
+		switch err := json.Unmarshal(line, &r); {
+		case len(bytes.TrimSpace(line)) == 0:
+		case err == nil:
+			all = append(all, r)
+		default:
+			return nil, Setupf("%s:%d: want the line of a run as experiment writes it, got %v: remove the line", file, i+1, err)
+		}
+	}
+	return all, nil
+}
+
+// writeLog writes the whole log anew, so that a crash leaves the old or the new one.
+func writeLog(out string, all []Record) error {
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return errors.WithStack(err)
+	}
+	return checkpoint.WriteFileAtomic(filepath.Join(out, logFile), func(w io.Writer) error {
+		buffered := bufio.NewWriter(w)
+		encoder := json.NewEncoder(buffered)
+		for _, r := range all {
+			if err := encoder.Encode(r); err != nil {
+				return err
+			}
+		}
+		return buffered.Flush()
+	})
+}
+
+// find returns the record of a run, nil if it is not in the log. One of other settings is refused.
+func (p Planned) find(all []Record) (*Record, error) {
+	for i := range all {
+		if all[i].Run != p.Name {
+			continue
+		}
+		digest, err := p.digest()
+		if err == nil && digest != all[i].Config {
+			err = Setupf("%s: its line in %s is of a run with another config (its settings: %v; now: %v): choose another -out, or remove the line and the run's folder", p.Name, logFile, all[i].Settings, p.Settings)
+		}
+		return &all[i], err
+	}
+	return nil, nil
+}

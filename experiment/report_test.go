@@ -1,0 +1,98 @@
+package experiment_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/experiment"
+	"github.com/residua-go/residua/figure"
+)
+
+// lines is an experiment without runs.
+func lines(t *testing.T, text string) *experiment.Config {
+	t.Helper()
+	c, err := experiment.Parse("x.yaml", []byte("base: x\n"+text))
+	require.NoError(t, err)
+	return c
+}
+
+// TestScalingFindsThePowerLaw: of losses without noise, and what the second series needs of the first one's.
+func TestScalingFindsThePowerLaw(t *testing.T) {
+	c := lines(t, "series: [{name: a}, {name: b}]\nexperiment: {kind: scaling, sizes: {a: [[x=1], [x=2], [x=3]], b: [[x=1], [x=2], [x=3]]}}")
+	var log []experiment.Record
+	for i, size := range []string{"size1", "size2", "size3"} {
+		n := 1000 * math.Pow(4, float64(i))
+		at := experiment.Record{Point: size, Parameters: int(n) + 50, Tables: 50, FLOPs: int(6 * n), Tokens: int64(20 * n), Seconds: n}
+		a, b := at, at
+		a.Series, a.Loss = "a", number(9*math.Pow(n, -0.2))
+		b.Series, b.Loss = "b", number(9*math.Pow(2*n, -0.2)) // as good with half of the parameters
+		log = append(log, a, b)
+	}
+	r := c.Report(log)
+	text := r.Text()
+	assert.Regexp(t, `a +non-embedding parameters +9 +0\.2000 +0\.2000 to 0\.2000\n`, text)
+	assert.Regexp(t, `a +training FLOPs +\S+ +0\.1000 `, text)
+	assert.Regexp(t, `\nb +non-embedding parameters +0\.50 +0\.50 to 0\.50\nb +training FLOPs +0\.25 +0\.25 to 0\.25\nb +tokens +0\.50 `, text)
+	assert.NotContains(t, text, "runs are complete")
+	panels := r.Picture.(figure.Panels)
+	require.Len(t, panels.Charts, 4)
+	assert.Len(t, panels.Charts[0].Series, 4)
+
+	text = c.Report(log[:3]).Text()
+	assert.Contains(t, text, "3 of 6 runs are complete.")
+	assert.Contains(t, text, "no fit: want three runs or more")
+}
+
+// TestReachInterpolates: between the evaluations around the loss, with the share of the first series'.
+func TestReachInterpolates(t *testing.T) {
+	c := lines(t, "series: [{name: a}, {name: b}, {name: never}]\nexperiment: {kind: reach}")
+	evaluations := func(losses ...float64) (all []experiment.Evaluation) {
+		for i, l := range losses {
+			all = append(all, experiment.Evaluation{Tokens: int64(i+1) * 1e6, Seconds: float64(10 * (i + 1)), Loss: number(l)})
+		}
+		return all
+	}
+	r := c.Report([]experiment.Record{
+		{Series: "a", FLOPs: 1e6, Parameters: 2e6, Memory: 4e6, Loss: 2, Evaluations: evaluations(4, 3, 2.5, 2)},
+		{Series: "b", FLOPs: 2e6, Parameters: 1e6, Memory: 2e6, Loss: 1, Evaluations: evaluations(3, 1, 1, 1)},
+		{Series: "never", FLOPs: 2e6, Parameters: 1e6, Memory: 2e6, Loss: 3, Evaluations: evaluations(4, 4, 4, 3)},
+	})
+	text := r.Text()
+	assert.Contains(t, text, "To the loss 2.0000")
+	assert.Regexp(t, `\na +1 of 1 +2 +4 +4 +40 +4\n`, text)
+	assert.Regexp(t, `\nb +1 of 1 +1 \(50%\) +1\.5 \(38%\) +3 \(75%\) +15 \(38%\) +2 \(50%\)\n`, text)
+	assert.Regexp(t, `\nnever +0 of 1 +1 \(50%\) +- +- +- +2 \(50%\)\n`, text)
+	panels := r.Picture.(figure.Panels)
+	assert.Equal(t, []float64{2, 4, 6, 8}, panels.Charts[1].Series[1].X, "TFLOP of series b")
+}
+
+// TestVariantsArePaired: differences are of runs with one seed; a run that diverged is left out.
+func TestVariantsArePaired(t *testing.T) {
+	c := lines(t, "seeds: 4\nseries: [{name: a}, {name: b}]\nexperiment: {kind: variants}")
+	var log []experiment.Record
+	for i, loss := range []float64{2.0, 2.1, 1.9, 2.0} {
+		seed := uint64(i)
+		log = append(log, experiment.Record{Series: "a", Seed: seed, Loss: number(loss), Jobs: 2}, experiment.Record{Series: "b", Seed: seed, Loss: number(loss + 0.1 + 0.01*float64(i)), Jobs: 2})
+	}
+	text := c.Report(log).Text()
+	assert.Regexp(t, `\nb +4 +\+0\.1150 ± 0\.0065 +\+5\.75% +0\.0129 +0\.00039\n`, text)
+	// 1% of 2 is 0.02: (t(0.975) + t(0.8))^2 (0.0129/0.02)^2 with 5 degrees of freedom is 5.1, with 4 it is 5.8;
+	// unpaired 7.85 (0.0816^2 + 0.0785^2)/0.02^2 is 252 with normal quantiles
+	assert.Regexp(t, `\nb +0\.0816 +0\.0785 +0\.0129 +6 +253\n`, text)
+	assert.Contains(t, text, "measured with 2 runs side by side")
+	log[3].Loss = number(math.NaN())
+	assert.Regexp(t, `\nb +3 +\+`, c.Report(log).Text())
+}
+
+// TestSearchListsTheBest: of each series, by loss.
+func TestSearchListsTheBest(t *testing.T) {
+	c := lines(t, "series: [{name: a}, {name: b}]\nexperiment: {kind: search, draws: 3, ranges: {train.lr: [1e-3, 1e-1]}}")
+	r := c.Report([]experiment.Record{
+		{Series: "a", Point: "draw1", Loss: 3}, {Series: "a", Point: "draw2", Loss: 2}, {Series: "a", Point: "draw3", Loss: number(math.NaN())},
+		{Series: "b", Point: "draw1", Loss: 1}, {Series: "other", Point: "draw1", Loss: 0},
+	})
+	assert.Regexp(t, `(?s)\na +2 +2\.0000 +0\.\d+\na +1 +3\.0000 +0\.\d+\nb +1 +1\.0000 .*4 of 6 runs are complete\.\na: 1 of 3 draws diverged\.`, r.Text())
+}

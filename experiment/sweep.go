@@ -1,0 +1,55 @@
+package experiment
+
+import (
+	"strconv"
+
+	"github.com/residua-go/residua/figure"
+)
+
+// Sweep trains each series at several values of one key, as the size of the residual stream (Mak and Flanigan 2025,
+// figures 6 and 7).
+type Sweep struct {
+	Key    string    `yaml:"key" default:"required" help:"the key of the run config that is swept, as in model.stream.dk"`
+	Values []float64 `yaml:"values" default:"required" help:"its values, as in [8, 16, 32]; differences are taken from the first"`
+}
+
+// Name is sweep.
+func (Sweep) Name() string { return "sweep" }
+
+func (s Sweep) evaluations() int { return 1 }
+
+func (s Sweep) check(c *Config) error {
+	switch {
+	case s.Key == "":
+		return c.where.Errorf("experiment.key", "want a key of the run config, as in model.stream.dk, got none")
+	case len(s.Values) < 2:
+		return c.where.Errorf("experiment.values", "want two or more, got %v", s.Values)
+	}
+	return nil
+}
+
+func (s Sweep) points(*Config, string) []point {
+	var all []point
+	for i, v := range s.Values {
+		text := strconv.FormatFloat(v, 'g', -1, 64)
+		key := index("experiment.values", i)
+		all = append(all, point{label: text, value: v, key: key, set: []assignment{{s.Key + "=" + text, key}}})
+	}
+	return all
+}
+
+func (s Sweep) report(r *results) (tables []figure.Table, picture figure.Figure, notes []string) {
+	chart := figure.Lines{XLabel: s.Key, YLabel: "validation loss (nats a token)", LogX: true}
+	tables = []figure.Table{r.table("Means over seeds, ± standard errors")}
+	differences := differencesTable("Differences from the first value of each series, run by run with the same seed")
+	for _, series := range r.config.Series {
+		line := r.line(series.Name, func(c cell) float64 { return c.point.value })
+		line.Points, line.Marks = false, true
+		chart.Series = append(chart.Series, line)
+		differences.compare(r.of(series.Name))
+	}
+	if len(differences.Rows) > 0 {
+		tables = append(tables, differences.Table)
+	}
+	return tables, chart, nil
+}

@@ -1,0 +1,104 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/residua-go/residua/experiment/stats"
+	"github.com/residua-go/residua/figure"
+)
+
+// Variants trains each series as its settings say, and compares them with the first, seed by seed (Mak and Flanigan 2025, figure 5 and table 10). It
+// says how many seeds a difference of 1% would need.
+type Variants struct{}
+
+// Name is variants.
+func (Variants) Name() string { return "variants" }
+
+func (Variants) evaluations() int { return 1 }
+
+func (Variants) check(*Config) error { return nil }
+
+func (Variants) points(*Config, string) []point { return []point{{}} }
+
+func (Variants) report(r *results) (tables []figure.Table, picture figure.Figure, notes []string) {
+	bars := figure.Bars{YLabel: "validation loss (nats a token), mean over seeds; bars: standard error", Format: "%.4f"}
+	for _, c := range r.cells {
+		e := stats.Mean(c.losses())
+		bars.Labels, bars.Values, bars.Errors = append(bars.Labels, c.name()), append(bars.Values, e.Mean), append(bars.Errors, zeroIfUnknown(e.Error))
+	}
+	differences := differencesTable("Differences from the first, run by run with the same seed")
+	differences.compare(r.cells)
+	tables = []figure.Table{r.table("Means over seeds, ± standard errors")}
+	if len(differences.Rows) > 0 {
+		tables = append(tables, differences.Table)
+	}
+	if t := seedsTable(r.cells); len(t.Rows) > 0 {
+		tables = append(tables, t)
+	}
+	return tables, bars, nil
+}
+
+// zeroIfUnknown is a half-length of an error bar that can be drawn.
+func zeroIfUnknown(v float64) float64 {
+	if math.IsNaN(v) {
+		return 0
+	}
+	return v
+}
+
+// differences is a table of them.
+type differences struct{ figure.Table }
+
+func differencesTable(title string) *differences {
+	return &differences{figure.Table{Title: title, Align: "lrrrrr", Header: []string{"", "pairs", "difference", "of the first", "standard deviation", "p (paired t-test)"}}}
+}
+
+// compare adds a row for each cell but the first.
+func (d *differences) compare(cells []cell) {
+	if len(cells) == 0 {
+		return
+	}
+	base := stats.Mean(cells[0].losses()).Mean
+	for _, c := range cells[1:] {
+		pairs := pairedDifferences(cells[0], c)
+		mean := stats.Mean(pairs).Mean
+		d.Row(c.name(), fmt.Sprint(len(pairs)), estimate(pairs, "%+.4f"), number(100*mean/base, "%+.2f%%"), number(stats.Deviation(pairs), "%.4f"), number(stats.PairedTest(pairs), "%.2g"))
+	}
+}
+
+// pairedDifferences are those of the losses of b from those of a with the same seed.
+func pairedDifferences(a, b cell) []float64 {
+	var all []float64
+	for _, x := range a.runs {
+		for _, y := range b.runs {
+			if x.Seed == y.Seed && x.Loss.Finite() && y.Loss.Finite() {
+				all = append(all, float64(y.Loss-x.Loss))
+			}
+		}
+	}
+	return all
+}
+
+// seedsTable says what a difference of 1% of the first cell's loss would need.
+func seedsTable(cells []cell) figure.Table {
+	t := figure.Table{Title: fmt.Sprintf("Seeds that a difference of 1%% of the first's loss needs, alpha %g two-sided, power %g", stats.Alpha, stats.Power), Align: "lrrrrr",
+		Header: []string{"", "deviation, first", "deviation, this", "deviation of the difference", "seeds, paired", "seeds of each, unpaired"}}
+	for i, c := range cells {
+		if i == 0 || len(c.losses()) < 2 || len(cells[0].losses()) < 2 {
+			continue
+		}
+		a, b, both := stats.Deviation(cells[0].losses()), stats.Deviation(c.losses()), stats.Deviation(pairedDifferences(cells[0], c))
+		difference := 0.01 * stats.Mean(cells[0].losses()).Mean
+		t.Row(c.name(), fmt.Sprintf("%.4f", a), fmt.Sprintf("%.4f", b), number(both, "%.4f"), count(stats.PairedSeeds(both, difference)), count(stats.UnpairedSeeds(a, b, difference)))
+	}
+	return t
+}
+
+// count writes a number of seeds, "-" for 0.
+func count(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprint(n)
+}
