@@ -40,6 +40,11 @@ func IsComplete(run *config.Run) (bool, error) {
 // Complete trains a run to its end, or reads its result if it is complete in its folder. One that was cut short goes on from
 // its checkpoint; one that diverges is no error.
 func Complete(ctx context.Context, run *config.Run, log Log) (*Result, error) {
+	return complete(ctx, run, log, nil)
+}
+
+// complete is Complete on a corpus that others share; nil: the run loads its own.
+func complete(ctx context.Context, run *config.Run, log Log, corpus corpusOf) (*Result, error) {
 	r, err := readResult(run)
 	if err != nil {
 		return nil, err
@@ -48,7 +53,7 @@ func Complete(ctx context.Context, run *config.Run, log Log) (*Result, error) {
 		log.note(run.Out + " is complete")
 		return r, nil
 	}
-	if r, err = train(ctx, run, log); err != nil {
+	if r, err = train(ctx, run, log, corpus); err != nil {
 		return nil, err
 	}
 	return r, checkpoint.WriteFileAtomic(filepath.Join(run.Out, resultFile), func(w io.Writer) error { return json.NewEncoder(w).Encode(r) })
@@ -94,8 +99,15 @@ func (r *Result) readFile(folder string) (found bool, err error) {
 }
 
 // train trains a run from where it stands.
-func train(ctx context.Context, run *config.Run, log Log) (*Result, error) {
+func train(ctx context.Context, run *config.Run, log Log, corpus corpusOf) (*Result, error) {
 	o := trainer.Options{Resume: trainer.ResumeAuto}
+	if corpus != nil {
+		text, err := corpus(ctx, run)
+		if err != nil {
+			return nil, Setup(err)
+		}
+		o.Corpus = text
+	}
 	if log.Steps != nil {
 		o.Report = trainer.NewLines(log.Steps, run.Train.LogEvery)
 	}

@@ -1,5 +1,6 @@
-// Package experiment has what the experiments in the packages below it share: compare trains models
-// on one budget, mup checks the maximal update parametrisation, cards writes a page of models.
+// Package experiment trains many runs and reports what they show. A Config says which; Plan lists the runs, Train makes those that
+// are not in the experiment's log yet, several side by side, and Report is made of the log alone. Package compare compares a few
+// runs, mup checks the maximal update parametrisation, cards writes a page of models; stats says how sure results are.
 package experiment
 
 import (

@@ -123,6 +123,12 @@ func TestTrainGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, want, 4)
 
+	apart := *whole.Runs[1].Run
+	apart.Out = t.TempDir()
+	alone, err := experiment.Complete(context.Background(), &apart, experiment.Log{})
+	require.NoError(t, err)
+	assert.Equal(t, alone.Loss, want[1].Loss, "on a corpus of its own")
+
 	out := t.TempDir()
 	p := settled(t, c, out)
 	ctx, cancel := context.WithCancel(context.Background())

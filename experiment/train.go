@@ -68,6 +68,7 @@ type work struct {
 	total   int
 	began   time.Time
 	stop    context.CancelCauseFunc
+	corpora corpora
 
 	mu      sync.Mutex // guards what follows, and the log's file
 	queue   []Planned
@@ -83,7 +84,7 @@ func (w *work) worker(ctx context.Context) {
 		if !ok {
 			return
 		}
-		result, err := Complete(ctx, run.Run, Log{})
+		result, err := complete(ctx, run.Run, Log{}, w.corpora.of)
 		if err := w.finish(run, result, err); err != nil {
 			w.stop(err)
 			return

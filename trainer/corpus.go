@@ -6,10 +6,12 @@ import (
 	"github.com/residua-go/residua/data"
 )
 
-// loadCorpus loads the run's corpus and says what it did that the config does not.
-func (t *Trainer) loadCorpus(ctx context.Context) error {
+// loadCorpus loads the run's corpus, if it is not given, and says what it did that the config does not.
+func (t *Trainer) loadCorpus(ctx context.Context, corpus *data.Corpus) (err error) {
 	c := t.run
-	corpus, err := c.Data.LoadCorpus(ctx, c.Device.Threads)
+	if corpus == nil {
+		corpus, err = c.Data.LoadCorpus(ctx, c.Device.Threads)
+	}
 	if err != nil {
 		return err
 	}

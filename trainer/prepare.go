@@ -23,7 +23,8 @@ func (t *Trainer) prepare(ctx context.Context, o Options) error {
 		return err
 	}
 	lock := func(context.Context) (err error) { return t.openFolder(o.Resume) }
-	for _, step := range []func(context.Context) error{t.checkMemory, t.loadCorpus, lock, t.compile, t.initialise, t.openMixing} {
+	load := func(ctx context.Context) error { return t.loadCorpus(ctx, o.Corpus) }
+	for _, step := range []func(context.Context) error{t.checkMemory, load, lock, t.compile, t.initialise, t.openMixing} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -47,9 +47,10 @@ type Trainer struct {
 // Options vary Open.
 type Options struct {
 	Resume  Resume
-	Fork    string   // a run's or step's folder: start a run of its own from that checkpoint
-	Report  Reporter // nil: none
-	Profile bool     // time each op and part of a step, for Trainer.Profile
+	Fork    string       // a run's or step's folder: start a run of its own from that checkpoint
+	Report  Reporter     // nil: none
+	Profile bool         // time each op and part of a step, for Trainer.Profile
+	Corpus  *data.Corpus // the run's, as its config's Data.LoadCorpus loads it, which runs may share; nil: loaded
 }
 
 // Result is how a run ended.

@@ -27,17 +27,16 @@ func Command(zoo models.Zoo) cli.Command {
 			"go run ./cmd/compare runs/quickstart runs/mhc     # runs that train has made: a table, and a plot of the loss",
 			"go run ./cmd/compare -config quickstart,mhc -budget tokens=500000 -lr 3e-3,1e-2    # train both, each at two rates",
 			"go run ./cmd/compare -coordcheck                  # does muP keep activations at one size as models grow wider?",
-			"go run ./cmd/compare -lrsweep                     # does the best learning rate stay the same? takes minutes",
 			"go run ./cmd/compare -cards docs/models.md        # every residual stream next to the transformer; takes hours, and goes on where it was stopped",
 		},
 		Notes: append([]string{
-			"One call does one of these: it compares the RUN folders, or what -config, -coordcheck, -lrsweep or -cards says.",
+			"One call does one of these: it compares the RUN folders, or what -config, -coordcheck or -cards says.",
 			"",
 			"-config and -cards train on the same batches in the same order, each run in a folder of its own below -out. Call again",
 			"after an interrupt: runs that are complete are not repeated, the one that was interrupted goes on.",
 			"-cards tries rates four a decade until the best lies between two worse ones, then takes more seeds at it.",
 			"",
-			"-coordcheck and -lrsweep train small models in memory, of a base width and multiples of it, under muP (the maximal update",
+			"-coordcheck trains small models in memory, of a base width and multiples of it, under muP (the maximal update",
 			"parametrisation) and in the standard parametrisation. -stream chooses among these; in each the named sizes grow:",
 		}, scalingNotes(zoo)...),
 		Flags:    c.flags,
@@ -69,9 +68,9 @@ type call struct {
 	sets                                   cli.List
 	json                                   bool
 
-	coordinates, sweep bool
-	streams, widths    string
-	steps, seeds       int
+	coordinates     bool
+	streams, widths string
+	steps, seeds    int
 
 	cards, speeds, baseline, only string
 	tokens                        int64
@@ -82,15 +81,14 @@ func (c *call) flags(flags *flag.FlagSet) {
 	c.given = flags
 	flags.StringVar(&c.configs, "config", "", "train the run configs `A,B` and compare them: files, or names of built-in ones (train -configs lists them), each with settings of its own after spaces, as in 'quickstart,quickstart name=muon train.optim.kind=muon'")
 	flags.StringVar(&c.budget, "budget", "", "with -config: train each model on `tokens=N|flops=N`, counting its own FLOPs; default the tokens of the first config")
-	flags.StringVar(&c.rates, "lr", "", "train at each of the peak learning `RATES`, as in 1e-3,3e-3; default each config's own, with -coordcheck 1e-3, with -lrsweep 2^-12 to 2^-5")
+	flags.StringVar(&c.rates, "lr", "", "train at each of the peak learning `RATES`, as in 1e-3,3e-3; default each config's own, with -coordcheck 1e-3")
 	flags.Uint64Var(&c.seed, "seed", 0, "draw weights and batches from the seed `N`")
 	flags.Var(&c.sets, "set", "override a key of every config, `key=value`, as in data.source=files; may be repeated")
 	flags.StringVar(&c.out, "out", filepath.Join("runs", "compare"), "write runs and plots into `DIR`")
-	flags.StringVar(&c.svg, "svg", "", "draw the plot into `FILE` instead of DIR/compare.svg, DIR/coordcheck.svg or DIR/lrsweep.svg")
+	flags.StringVar(&c.svg, "svg", "", "draw the plot into `FILE` instead of DIR/compare.svg or DIR/coordcheck.svg")
 	flags.StringVar(&c.axis, "x", string(compare.Tokens), "plot the loss against `tokens|flops`")
 	flags.BoolVar(&c.json, "json", false, "print one line of JSON instead of a table")
 	flags.BoolVar(&c.coordinates, "coordcheck", false, "check under muP and without how the size of activations depends on the width")
-	flags.BoolVar(&c.sweep, "lrsweep", false, "check under muP and without how the best learning rate depends on the width")
 	var all, whole []string
 	for _, s := range mup.Scalings(c.zoo) {
 		all = append(all, s.Name)
@@ -98,9 +96,9 @@ func (c *call) flags(flags *flag.FlagSet) {
 			whole = append(whole, s.Name)
 		}
 	}
-	flags.StringVar(&c.streams, "stream", strings.Join(whole, ","), "with -coordcheck and -lrsweep: train the models `A,B` of "+strings.Join(all, ", "))
-	flags.StringVar(&c.widths, "widths", "", "train at these `MULTIPLES` of the base width; default 1,2,4,8, with -lrsweep 1,2,4")
-	flags.IntVar(&c.steps, "steps", 0, "train for `N` steps; default 10, with -lrsweep 200")
+	flags.StringVar(&c.streams, "stream", strings.Join(whole, ","), "with -coordcheck: train the models `A,B` of "+strings.Join(all, ", "))
+	flags.StringVar(&c.widths, "widths", "", "train at these `MULTIPLES` of the base width; default 1,2,4,8")
+	flags.IntVar(&c.steps, "steps", 0, "train for `N` steps; default 10")
 	flags.IntVar(&c.seeds, "seeds", defaultSeeds, "with -coordcheck, and with -cards at the best rate: average over `N` seeds, from -seed on")
 	flags.StringVar(&c.cards, "cards", "", "search the best learning rate of each residual stream, write a page into `FILE` with a card for each, and plots into the folder curves next to it")
 	flags.StringVar(&c.only, "only", "", "with -cards: train for the cards `A,B` alone, in that order; the page shows what is complete of the others")

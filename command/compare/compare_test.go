@@ -73,8 +73,8 @@ func TestSettingsOfOneConfig(t *testing.T) {
 	assert.NotEqual(t, all[0].Best.Loss, all[1].Best.Loss)
 }
 
-// TestCoordinatesAndRates: -coordcheck and -lrsweep print tables, draw and write JSON.
-func TestCoordinatesAndRates(t *testing.T) {
+// TestCoordinates: -coordcheck prints tables, draws and writes JSON.
+func TestCoordinates(t *testing.T) {
 	dir := t.TempDir()
 	args := append(text(t), "-stream", "vector", "-widths", "2,1", "-steps", "2", "-lr", "1e-3", "-out", dir,
 		"-set", "model.layers=1", "-set", "model.seq=8", "-set", "model.feedforward.hidden=16")
@@ -90,14 +90,6 @@ func TestCoordinatesAndRates(t *testing.T) {
 	require.Len(t, checks, 1)
 	assert.Equal(t, []int{1, 2}, checks[0].Widths)
 	assert.Equal(t, 1, checks[0].Seeds)
-
-	got = run(append(args, "-lrsweep")...)
-	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
-	assert.Contains(t, got.Stderr, "vector, standard, width x2: best rate 0.001")
-	assert.Regexp(t, `\n +lr +muP x1 +muP x2 +standard x1 +standard x2\n`, got.Stdout)
-	picture, err = os.ReadFile(filepath.Join(dir, "lrsweep.svg"))
-	require.NoError(t, err)
-	assert.Contains(t, string(picture), "width x2")
 }
 
 // TestCards: the page says how it was written, its curves lie in a folder next to it.
@@ -127,12 +119,12 @@ func TestCompareRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "want one of run folders, -config, -coordcheck, -lrsweep, -cards, got 0 of them"},
+		{nil, "want one of run folders, -config, -coordcheck, -cards, got 0 of them"},
 		{[]string{"runs/a", "-config", a}, "got 2 of them"},
 		{[]string{dir, "-budget", "tokens=1"}, "-budget: want it left out with run folders, which does not use it"},
 		{[]string{dir}, "want a run's folder, as train writes it, got no config.yaml in it"},
 		{[]string{filepath.Join(dir, "none")}, "want a run's folder"},
-		{[]string{"-coordcheck", "-lrsweep"}, "got 2 of them"},
+		{[]string{"-coordcheck", "-cards", "x"}, "got 2 of them"},
 		{[]string{"-coordcheck", "-budget", "tokens=1"}, "-budget: want it left out with -coordcheck"},
 		{[]string{"-config", a, "-widths", "1,2"}, "-widths: want it left out with -config"},
 		{[]string{"-coordcheck", "-widths", "1"}, "want 2 or more ascending widths, multiples of the base, got [1]"},
@@ -142,8 +134,8 @@ func TestCompareRefuses(t *testing.T) {
 		{[]string{"-coordcheck", "-lr", "1e-3,1e-2"}, "want one -lr and -seeds >= 1, got 2 rates"},
 		{[]string{"-coordcheck", "-steps", "-1"}, "want steps >= 1, got -1"},
 		{[]string{"-coordcheck", "-set", "model.attention.heads=3"}, "model.attention.heads"},
-		{[]string{"-lrsweep", "-lr", "1e-3,-1"}, `-lr: want rates above 0, as in 1e-3,3e-3, got "-1"`},
-		{[]string{"-lrsweep", "-lr", "1e-3,0.001"}, "-lr: want each value once, got 0.001 twice"},
+		{[]string{"-config", a, "-lr", "1e-3,-1"}, `-lr: want rates above 0, as in 1e-3,3e-3, got "-1"`},
+		{[]string{"-config", a, "-lr", "1e-3,0.001"}, "-lr: want each value once, got 0.001 twice"},
 		{[]string{"-config", a, "-budget", "steps=3"}, `-budget: want tokens=N or flops=N, as in tokens=1000000 or flops=1e14, got "steps=3"`},
 		{[]string{"-config", a, "-budget", "tokens=0"}, "-budget: want tokens=N"},
 		{[]string{"-config", a, "-x", "time"}, `-x: want tokens or flops, got "time"`},

@@ -34,7 +34,6 @@ func (c *call) modes() []mode {
 		{"", len(c.folders) > 0, []string{"out", "svg", "x", "json"}, c.compareRuns},
 		{"config", c.configs != "", []string{"budget", "lr", "seed", "set", "out", "svg", "x", "json"}, c.compareConfigs},
 		{"coordcheck", c.coordinates, []string{"stream", "widths", "steps", "seeds", "lr", "seed", "set", "out", "svg", "json"}, c.checkCoordinates},
-		{"lrsweep", c.sweep, []string{"stream", "widths", "steps", "lr", "seed", "set", "out", "svg", "json"}, c.sweepRates},
 		{"cards", c.cards != "", []string{"tokens", "only", "stop-after", "seed", "seeds", "set", "out", "zoo", "baseline"}, c.writeCards},
 	}
 }

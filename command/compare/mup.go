@@ -47,35 +47,6 @@ func (c *call) checkCoordinates(ctx context.Context, out cli.Output) error {
 	return c.report("coordcheck.svg", mup.CoordinateFigure(checks), text, checks, out)
 }
 
-// sweepRates is -lrsweep.
-func (c *call) sweepRates(ctx context.Context, out cli.Output) error {
-	scalings, err := c.scalings()
-	if err != nil {
-		return err
-	}
-	o := mup.SweepOptions{Steps: c.steps, Seed: c.seed, Set: c.sets}
-	if o.Widths, err = c.widthList(); err != nil {
-		return err
-	}
-	if o.Rates, err = c.rateList(); err != nil {
-		return err
-	}
-	var sweeps []*mup.Sweep
-	text := ""
-	for _, s := range scalings {
-		o.Done = func(w mup.SweepWidth) {
-			out.Note(fmt.Sprintf("%s, %s, width x%d: best rate %s", s.Name, w.Parametrisation, w.Width, w.Best.Text("%g")))
-		}
-		sweep, err := mup.SweepRates(ctx, s, o)
-		if err != nil {
-			return usage(err)
-		}
-		sweeps = append(sweeps, sweep)
-		text += sweep.Table().Text() + "\n"
-	}
-	return c.report("lrsweep.svg", mup.SweepFigure(sweeps), text, sweeps, out)
-}
-
 // scalings reads -stream.
 func (c *call) scalings() ([]mup.Scaling, error) {
 	all, err := mup.Find(c.zoo, strings.Split(c.streams, ","))

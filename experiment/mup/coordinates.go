@@ -76,22 +76,13 @@ func (o CoordinateOptions) defaults() CoordinateOptions {
 }
 
 func (o CoordinateOptions) check() error {
-	if err := checkTraining(o.Widths, 2, o.Steps); err != nil {
-		return err
-	}
-	if o.Seeds < 1 || !(o.Rate > 0) {
+	switch {
+	case len(o.Widths) < 2 || !slices.IsSorted(o.Widths) || o.Widths[0] < 1:
+		return experiment.Setupf("want 2 or more ascending widths, multiples of the base, got %v", o.Widths)
+	case o.Steps < 1:
+		return experiment.Setupf("want steps >= 1, got %d", o.Steps)
+	case o.Seeds < 1 || !(o.Rate > 0):
 		return experiment.Setupf("want Seeds >= 1 and a Rate above 0, got %d and %g", o.Seeds, o.Rate)
-	}
-	return nil
-}
-
-// checkTraining checks what the options of both experiments have in common.
-func checkTraining(widths []int, least, steps int) error {
-	if len(widths) < least || !slices.IsSorted(widths) || widths[0] < 1 {
-		return experiment.Setupf("want %d or more ascending widths, multiples of the base, got %v", least, widths)
-	}
-	if steps < 1 {
-		return experiment.Setupf("want steps >= 1, got %d", steps)
 	}
 	return nil
 }

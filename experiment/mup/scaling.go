@@ -1,7 +1,7 @@
 // Package mup checks the maximal update parametrisation (muP; Yang et al. 2022, Tensor Programs V,
 // arXiv 2203.03466) on small models of growing width, trained in memory: that activations keep their
-// size (CheckCoordinates), and that the best learning rate stays where it is (SweepRates). Each is done
-// in the standard parametrisation, too, to compare with.
+// size, under muP and in the standard parametrisation. That the best learning rate stays where it is takes trained
+// runs: experiments/mup-rates.yaml.
 package mup
 
 import (
