@@ -29,10 +29,11 @@ const (
 	AnalysisMixing    = "mixing"
 	AnalysisExport    = "export"
 	AnalysisSteer     = "steer"
+	AnalysisPaths     = "paths"
 )
 
 // everyStream are the analyses that ask for nothing but named activations and a sum.
-var everyStream = []string{AnalysisAttribute, AnalysisLens, AnalysisHeads, AnalysisBasis, AnalysisAblate, AnalysisPatch, AnalysisExport, AnalysisSteer}
+var everyStream = []string{AnalysisAttribute, AnalysisLens, AnalysisHeads, AnalysisBasis, AnalysisAblate, AnalysisPatch, AnalysisExport, AnalysisSteer, AnalysisPaths}
 
 // Supports lists the analyses that a model's stream has. Circuits, wiring and subspaces are about
 // heads and feed-forwards that write linearly and read after a norm, those of a

@@ -11,7 +11,7 @@ import (
 )
 
 // Intervention replaces chosen entries of an activation while the model runs: what comes
-// after it in the graph sees the new values. Ablate, Scale, Patch, Set and Steer make one.
+// after it in the graph sees the new values. Ablate, Scale, Patch, Set, Steer and Change make one.
 type Intervention struct {
 	Name string // of the activation
 	At   At     // the entries; nil: all
@@ -67,6 +67,11 @@ func Steer(name string, at At, direction []float64, scale float64) Intervention 
 		}
 		return old, nil
 	}}
+}
+
+// Change sets entries to what f returns for the values that they would have had.
+func Change(name string, at At, f func(old []float64) ([]float64, error)) Intervention {
+	return Intervention{name, at, f}
 }
 
 // Apply changes the chosen entries of an activation in place: for those who run a model by another

@@ -150,7 +150,7 @@ func (r *Runner) check(ids []int32, replace []Intervention, want int) error {
 			return NotKeptError{v.Name, r.names}
 		}
 		if v.change == nil {
-			return check.Value("replace "+v.Name, "what Ablate, Scale, Patch, Set or Steer returns", "an Intervention that changes nothing")
+			return check.Value("replace "+v.Name, "what Ablate, Scale, Patch, Set, Steer or Change returns", "an Intervention that changes nothing")
 		}
 	}
 	return nil

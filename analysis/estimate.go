@@ -1,0 +1,32 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Estimate is a mean over rows of text, with its standard error: the standard deviation over the root of
+// the number of rows, 0 of one row.
+type Estimate struct {
+	Mean          float64 `json:"mean"`
+	StandardError float64 `json:"standard_error"`
+}
+
+// estimate is that of one value a row.
+func estimate(values []float64) Estimate {
+	e := Estimate{Mean: stat.Mean(values, nil)}
+	if n := len(values); n > 1 {
+		e.StandardError = stat.StdDev(values, nil) / math.Sqrt(float64(n))
+	}
+	return e
+}
+
+// String is "1.234 ± 0.01", or of one row the mean alone.
+func (e Estimate) String() string {
+	if e.StandardError == 0 {
+		return number(e.Mean)
+	}
+	return fmt.Sprintf("%s ± %.2g", number(e.Mean), e.StandardError)
+}

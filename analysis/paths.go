@@ -1,0 +1,133 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// PathExpansion is how much of a model's loss the paths through its sublayers take away, by how many
+// sublayers they go through: Elhage et al. 2021, "Two-Layer Attention-Only Transformers", term importance
+// analysis. With all patterns of attention held at those of the model's own run,
+//
+//	order 0: each sublayer's output is 0; the loss is that of the direct path, embedding to unembedding
+//	order n: each sublayer's output is what it was, before it was replaced, in the run of order n-1
+//
+// so that the run of order n has all paths of at most n steps, a step being a head or a feed-forward. The
+// run of as many orders as there are sublayers is the model's own. In a model of attention alone the steps
+// are linear but for the norms, which divide in each run by what they find; a feed-forward makes of
+// several paths together something else than of each alone, and counts as one step. What a stream computes
+// besides its sublayers (mixing coefficients, cells) is a part of every path.
+type PathExpansion struct {
+	Rows   int         `json:"rows"`   // of text
+	Tokens int         `json:"tokens"` // whose successors are predicted
+	Model  Estimate    `json:"model"`  // loss, in nats
+	Orders []PathOrder `json:"orders"` // from 0
+	Steps  []PathStep  `json:"steps"`  // the paths of one step, by their sublayer
+	// Heads are paths of one step by their head, Pairs those of two heads, virtual heads (the heads of
+	// the first by those of the second); nil: not asked for.
+	Heads []HeadPath `json:"heads,omitempty"`
+	Pairs []HeadPath `json:"pairs,omitempty"`
+}
+
+// PathOrder is what the paths of exactly so many steps add.
+type PathOrder struct {
+	Steps int      `json:"steps"`
+	Paths float64  `json:"paths"` // how many there are, a feed-forward being one step
+	Loss  Estimate `json:"loss"`  // with all paths of at most so many steps
+	Gain  Estimate `json:"gain"`  // the loss of the order before, less Loss
+	Share float64  `json:"share"` // of what all orders gain together
+}
+
+// PathStep is what the paths of one step through one sublayer are worth.
+type PathStep struct {
+	Site  string   `json:"site"`
+	Alone Estimate `json:"alone"` // how much they take off the loss of the direct path
+	Last  Estimate `json:"last"`  // how much they take off that of the direct path and all other paths of one step
+}
+
+// HeadPath is a path through one head, or through two: how much it takes off the loss of all shorter paths.
+type HeadPath struct {
+	First  string   `json:"first"`            // "blocks.0.attention.3"
+	Second string   `json:"second,omitempty"` // "": none
+	Gain   Estimate `json:"gain"`
+}
+
+// PathOptions say what MeasurePaths takes apart further.
+type PathOptions struct {
+	// Heads measures each head's path of one step, and each virtual head: heads + pairs of heads of
+	// different layers runs a row.
+	Heads bool
+}
+
+// MeasurePaths expands a model's loss on rows of tokens in the paths through its sublayers. Every stream
+// has this analysis.
+func MeasurePaths(store *graph.Store, c models.Spec, rows [][]int32, o PathOptions) (*PathExpansion, error) {
+	if len(rows) == 0 {
+		return nil, noPrompt()
+	}
+	sites, err := pathSites(store, c)
+	if err != nil {
+		return nil, err
+	}
+	all := newPathSums(sites, c, o)
+	for i, ids := range rows {
+		if len(ids) < 2 {
+			return nil, check.Value(fmt.Sprintf("row %d", i), "at least 2 tokens, so that one has a successor", len(ids))
+		}
+		r, err := newPathRow(store, c, ids, sites)
+		if err != nil {
+			return nil, err
+		}
+		err = all.add(r)
+		r.runner.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all.expansion(rows), nil
+}
+
+// pathSite is a step: the activation that a sublayer hands to its write.
+type pathSite struct {
+	site, output string
+	attends      bool
+	heads        int // steps side by side; 1 of a feed-forward
+	size         int // entries of one of them, a token
+}
+
+// pathSites are a model's, in the order of the run.
+func pathSites(store *graph.Store, c models.Spec) ([]pathSite, error) {
+	m, err := cache.Sketch(store, c)
+	if err != nil {
+		return nil, err
+	}
+	var sites []pathSite
+	for l := range c.Layers {
+		for _, at := range m.Stream().Sites(l) {
+			s := pathSite{site: at.Name(), output: at.Name() + ".out", heads: 1, size: c.Width()}
+			if at.Sublayer == stream.Attention {
+				s = pathSite{at.Name(), at.Name() + ".heads", true, c.HeadCount(), c.HeadDim()}
+			}
+			sites = append(sites, s)
+		}
+	}
+	return sites, nil
+}
+
+// pathCounts is the number of paths of each number of steps: the coefficients of the product of
+// (1 + heads x) over the sites.
+func pathCounts(sites []pathSite) []float64 {
+	counts := make([]float64, len(sites)+1)
+	counts[0] = 1
+	for i, s := range sites {
+		for n := i + 1; n > 0; n-- {
+			counts[n] += float64(s.heads) * counts[n-1]
+		}
+	}
+	return counts
+}

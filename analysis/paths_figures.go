@@ -1,0 +1,74 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/residua-go/residua/figure"
+)
+
+// Table lists the orders, and then the sublayers' paths of one step.
+func (p *PathExpansion) Table() figure.Table {
+	t := figure.Table{Title: fmt.Sprintf("loss of the next token by the longest path, patterns of attention held (%d rows, %d tokens; the model %v)", p.Rows, p.Tokens, p.Model),
+		Header: []string{"paths", "how many", "loss", "gain", "share of all gains", "gain a path"}, Align: "lrrrrr"}
+	for _, o := range p.Orders {
+		if o.Steps == 0 {
+			t.Row("direct path", "1", o.Loss.String(), "", "", "")
+			continue
+		}
+		name := fmt.Sprintf("of %d steps", o.Steps)
+		if o.Steps == 1 {
+			name = "of 1 step"
+		}
+		t.Row(name, number(o.Paths), o.Loss.String(), o.Gain.String(), fmt.Sprintf("%.1f%%", 100*o.Share), number(o.Gain.Mean/o.Paths))
+	}
+	for _, s := range p.Steps {
+		t.Row("1 step, "+s.Site, "", "", "alone "+s.Alone.String(), "last "+s.Last.String(), "")
+	}
+	return t
+}
+
+// Figures are the gains by order, those of the paths of one step, and the heads' and virtual heads' if
+// they were measured.
+func (p *PathExpansion) Figures() []figure.Figure {
+	orders := figure.Bars{Title: "What the paths of so many steps take off the loss", YLabel: "nats ± standard error"}
+	for _, o := range p.Orders[min(1, len(p.Orders)):] {
+		orders.Labels, orders.Values, orders.Errors = append(orders.Labels, fmt.Sprintf("%d", o.Steps)), append(orders.Values, o.Gain.Mean), append(orders.Errors, o.Gain.StandardError)
+	}
+	steps := figure.Bars{Title: "What the paths of one step take off the loss, by sublayer", YLabel: "nats",
+		Series: []figure.BarSeries{{Name: "alone, next to the direct path"}, {Name: "last, next to all paths of one step"}}}
+	for _, s := range p.Steps {
+		steps.Labels = append(steps.Labels, s.Site)
+		steps.Series[0].Values, steps.Series[1].Values = append(steps.Series[0].Values, s.Alone.Mean), append(steps.Series[1].Values, s.Last.Mean)
+	}
+	figures := []figure.Figure{orders, steps}
+	if len(p.Heads) > 0 {
+		heads := figure.Bars{Title: "What each head's path of one step takes off the loss", YLabel: "nats ± standard error"}
+		for _, h := range p.Heads {
+			heads.Labels, heads.Values, heads.Errors = append(heads.Labels, h.First), append(heads.Values, h.Gain.Mean), append(heads.Errors, h.Gain.StandardError)
+		}
+		figures = append(figures, heads)
+	}
+	if len(p.Pairs) > 0 {
+		figures = append(figures, p.pairMap())
+	}
+	return figures
+}
+
+// pairMap are the virtual heads' gains.
+func (p *PathExpansion) pairMap() figure.Heatmap {
+	m := figure.Heatmap{Title: "What each virtual head takes off the loss of all paths of one step, in nats", XLabel: "second head", YLabel: "first head", Diverging: true}
+	for _, pair := range p.Pairs {
+		if !slices.Contains(m.Rows, pair.First) {
+			m.Rows = append(m.Rows, pair.First)
+		}
+		if !slices.Contains(m.Columns, pair.Second) {
+			m.Columns = append(m.Columns, pair.Second)
+		}
+	}
+	m.Values = blankMap(len(m.Rows), len(m.Columns))
+	for _, pair := range p.Pairs {
+		m.Values[slices.Index(m.Rows, pair.First)][slices.Index(m.Columns, pair.Second)] = pair.Gain.Mean
+	}
+	return m
+}
