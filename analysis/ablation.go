@@ -11,21 +11,18 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Ablation is what a metric becomes when activations are set to 0, one place after the
-// other (zero ablation): Effect = metric of the ablated run - Baseline.
+// Ablation is what a metric becomes when activations are replaced, one place after the
+// other, as Ablations does it: Effect = metric of the ablated run - Baseline.
 type Ablation struct{ Sweep }
 
 // AblateHeads sets each head's output to 0 in turn, at all tokens: a row a layer, a column a
-// head.
+// head. Ablations does it on several rows, and with other values than 0.
 func AblateHeads(store *graph.Store, c models.Spec, ids []int32, m Metric) (*Ablation, error) {
-	s := newSweep("Zero ablation of heads", "layer", "head", m)
-	for h := range c.HeadCount() {
-		s.Columns = append(s.Columns, fmt.Sprint(h))
+	a, err := NewAblations(store, c, [][]int32{ids}, nil, ReplaceZero)
+	if err != nil {
+		return nil, err
 	}
-	err := s.runModel(store, c, ids, headActivations(c), func(name string, column int) cache.Intervention {
-		return cache.Ablate(name, cache.At{"head": column})
-	})
-	return s.ablation(err)
+	return a.Heads(0, m)
 }
 
 // ablation is the sweep as a result, or its error.
@@ -104,24 +101,9 @@ func activations(writers []stream.Writer) []string {
 // Ablate sets chosen entries of the activations that patterns name to 0, all together, and
 // measures that alone. It is an error if one of the activations lacks an axis or index of at.
 func Ablate(store *graph.Store, c models.Spec, ids []int32, patterns []string, at cache.At, m Metric) (*Ablation, error) {
-	r, err := newRunner(store, c, ids, patterns)
+	a, err := NewAblations(store, c, [][]int32{ids}, patterns, ReplaceZero)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	s := newSweep("Zero ablation", "what", "", m)
-	if s.Baseline, err = s.measure(r, ids); err != nil {
-		return nil, err
-	}
-	var all []cache.Intervention
-	for _, name := range r.Names() {
-		all = append(all, cache.Ablate(name, at))
-	}
-	ablated, err := s.measure(r, ids, all...)
-	if err != nil {
-		return nil, err
-	}
-	s.Rows, s.Columns = []string{fmt.Sprintf("%d activations", len(all))}, []string{"effect"}
-	s.Effect = [][]float64{{ablated - s.Baseline}}
-	return &Ablation{*s}, nil
+	return a.Together(0, at, m)
 }

@@ -38,7 +38,7 @@ func TestErrorMessages(t *testing.T) {
 			_, err = r.Run(ids, cache.Ablate("features", nil))
 			return err
 		},
-		"circuits: a model with the dwlstm stream has no such analysis; it has attribute, lens, heads, basis, ablate, patch, export, steer": func() error {
+		"circuits: a model with the dwlstm stream has no such analysis; it has attribute, lens, heads, basis, ablate, patch, export, steer, paths, directions": func() error {
 			_, err := analysis.Fold(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm)
 			return err
 		},
@@ -53,6 +53,30 @@ func TestErrorMessages(t *testing.T) {
 		"prompt: want at least 1 token, got none": func() error { _, err := analysis.Run(store, c, nil); return err },
 		"want a store with a model's parameters, got an empty one: read a model with pretrained.Open": func() error {
 			_, _, err := analysis.FoldNorms(nil, c)
+			return err
+		},
+		"row 1: want at least 2 tokens, so that one has a successor, got 1": func() error {
+			_, err := analysis.MeasurePaths(store, c, [][]int32{ids, ids[:1]}, analysis.PathOptions{})
+			return err
+		},
+		"tokens: want at least 64 for 4 directions, half to find them and half to measure them, got 4": func() error {
+			_, err := analysis.FindDirections(store, c, [][]int32{ids}, analysis.DirectionsOptions{Count: 4})
+			return err
+		},
+		"draws: want at least 2, which have a deviation, or 0 for 4, got 1": func() error {
+			_, err := analysis.FindHeadSpaces(store, c, analysis.HeadSpacesOptions{Draws: 1})
+			return err
+		},
+		`with: want zero, mean or resample, got "median"`: func() error {
+			_, err := analysis.NewAblations(store, c, [][]int32{ids}, nil, "median")
+			return err
+		},
+		"with resample: want at least 2 rows of text, of which one lends its values to another, got 1": func() error {
+			_, err := analysis.NewAblations(store, c, [][]int32{ids}, nil, analysis.ReplaceResample)
+			return err
+		},
+		"with resample: want rows of as many tokens, got rows of 4 and 3": func() error {
+			_, err := analysis.NewAblations(store, c, [][]int32{ids, ids[:3]}, nil, analysis.ReplaceResample)
 			return err
 		},
 		"model: want a Spec that Config.Resolve made, got the zero value": func() error {

@@ -43,6 +43,54 @@ func TestAblation(t *testing.T) {
 	}
 }
 
+// TestAblationsByOtherValues: the mean's and another row's effects are those of runs in which the values
+// are set by hand.
+func TestAblationsByOtherValues(t *testing.T) {
+	t.Parallel()
+	c := zoo(t)["vector"]
+	store := modeltest.PerturbedStore(t, c, tensor.Float64)
+	rows, metric := [][]int32{tokensFor(c, c.Seq, 5), tokensFor(c, c.Seq, 6), tokensFor(c, c.Seq, 7)}, analysis.NextTokenLoss()
+	name := fmt.Sprintf("blocks.%d.attention.heads", c.Layers-1)
+	r, err := cache.New(store, c, cache.Options{Names: []string{name}, Seq: c.Seq})
+	require.NoError(t, err)
+	defer r.Close()
+	var head [][]float64 // head 2 in each row [T, Dh]
+	for _, ids := range rows {
+		run, err := r.Run(ids)
+		require.NoError(t, err)
+		a, err := run.Get(name)
+		require.NoError(t, err)
+		values, err := a.Select(cache.At{"head": 2})
+		require.NoError(t, err)
+		head = append(head, values)
+	}
+	dh := c.HeadDim()
+	mean := make([]float64, len(head[0]))
+	for i := range mean {
+		for _, values := range head {
+			for at := i % dh; at < len(values); at += dh {
+				mean[i] += values[at] / float64(len(rows)*c.Seq)
+			}
+		}
+	}
+	for with, values := range map[analysis.Replacement][]float64{"": make([]float64, len(mean)), analysis.ReplaceMean: mean, analysis.ReplaceResample: head[0]} {
+		a, err := analysis.NewAblations(store, c, rows, nil, with)
+		require.NoError(t, err)
+		heads, err := a.Heads(2, metric)
+		require.NoError(t, err)
+		run, err := r.Run(rows[2], cache.Set(name, cache.At{"head": 2}, values))
+		require.NoError(t, err)
+		want, err := metric.Of(run)
+		require.NoError(t, err)
+		assert.InDelta(t, want-heads.Baseline, heads.Effect[c.Layers-1][2], 1e-12, with)
+		a, err = analysis.NewAblations(store, c, rows, []string{name}, with)
+		require.NoError(t, err)
+		one, err := a.Together(2, cache.At{"head": 2}, metric)
+		require.NoError(t, err)
+		assert.InDelta(t, heads.Effect[c.Layers-1][2], one.Effect[0][0], 1e-12, with)
+	}
+}
+
 // TestPatching: all of the metric comes back with the embedding of all that differs, nothing
 // by what does not reach the token that is measured. No document begins between the two.
 func TestPatching(t *testing.T) {

@@ -15,25 +15,26 @@ import (
 
 // The analyses by the names that cmd/analyze gives them.
 const (
-	AnalysisAttribute = "attribute"
-	AnalysisLens      = "lens"
-	AnalysisHeads     = "heads"
-	AnalysisCircuits  = "circuits"
-	AnalysisWiring    = "wiring"
-	AnalysisBasis     = "basis"
-	AnalysisSubspaces = "subspaces"
-	AnalysisMemory    = "memory"
-	AnalysisRotation  = "rotation"
-	AnalysisAblate    = "ablate"
-	AnalysisPatch     = "patch"
-	AnalysisMixing    = "mixing"
-	AnalysisExport    = "export"
-	AnalysisSteer     = "steer"
-	AnalysisPaths     = "paths"
+	AnalysisAttribute  = "attribute"
+	AnalysisLens       = "lens"
+	AnalysisHeads      = "heads"
+	AnalysisCircuits   = "circuits"
+	AnalysisWiring     = "wiring"
+	AnalysisBasis      = "basis"
+	AnalysisSubspaces  = "subspaces"
+	AnalysisMemory     = "memory"
+	AnalysisRotation   = "rotation"
+	AnalysisAblate     = "ablate"
+	AnalysisPatch      = "patch"
+	AnalysisMixing     = "mixing"
+	AnalysisExport     = "export"
+	AnalysisSteer      = "steer"
+	AnalysisPaths      = "paths"
+	AnalysisDirections = "directions"
 )
 
 // everyStream are the analyses that ask for nothing but named activations and a sum.
-var everyStream = []string{AnalysisAttribute, AnalysisLens, AnalysisHeads, AnalysisBasis, AnalysisAblate, AnalysisPatch, AnalysisExport, AnalysisSteer, AnalysisPaths}
+var everyStream = []string{AnalysisAttribute, AnalysisLens, AnalysisHeads, AnalysisBasis, AnalysisAblate, AnalysisPatch, AnalysisExport, AnalysisSteer, AnalysisPaths, AnalysisDirections}
 
 // Supports lists the analyses that a model's stream has. Circuits, wiring and subspaces are about
 // heads and feed-forwards that write linearly and read after a norm, those of a

@@ -12,15 +12,19 @@ import (
 	"github.com/residua-go/residua/analysis/check"
 )
 
-// AblateOptions say what is set to 0, and what is measured.
+// AblateOptions say what is taken away, and what is measured.
 type AblateOptions struct {
 	Prompt
 	Target          // none given: the mean loss of the next token
 	Names  []string // activations, names or globs, that are set to 0 together; none: all heads and all writers, in turn
 	At     cache.At // the entries of Names; nil: all
 	Top    int      // how many of the largest effects a terminal lists; 0: 20
-	// Prompts are in the place of Prompt: effects of Names, without them of all heads, are averaged over them.
+	// Prompts are in the place of Prompt, and so are Rows, so many rows of the model's validation text: effects
+	// of Names, without them of all heads, are averaged over them.
 	Prompts []string
+	Rows    int
+	// With is what takes the place of what is taken away; of one prompt it is zero.
+	With analysis.Replacement
 }
 
 // Ablate reports what the model loses when activations are set to 0.
@@ -28,8 +32,15 @@ func Ablate(m *Model, o AblateOptions) (*Report, error) {
 	if len(o.Names) == 0 && len(o.At) > 0 {
 		return nil, check.Value("at", "names of activations with it", "none")
 	}
-	if o.Prompts != nil {
-		return ablateOver(m, o)
+	rows, err := m.texts(o.Prompt, o.Prompts, o.Rows, 2)
+	if err != nil {
+		return nil, err
+	}
+	if rows != nil {
+		return ablateOver(m, rows, o)
+	}
+	if o.With != "" && o.With != analysis.ReplaceZero {
+		return nil, check.Value("with", fmt.Sprintf("%s for one prompt, or several rows (prompts, or rows of validation text)", analysis.ReplaceZero), o.With)
 	}
 	ids, err := o.Prompt.read(m, 2, false)
 	if err != nil {
@@ -46,21 +57,28 @@ func Ablate(m *Model, o AblateOptions) (*Report, error) {
 	return r, s.addSweeps(r, cmp.Or(o.Top, defaultTop))
 }
 
-// ablateOver averages effects over prompts.
-func ablateOver(m *Model, o AblateOptions) (*Report, error) {
-	averages, err := overPrompts(m, o.Prompts, o.Prompt, 2, func(ids []int32) ([]value, error) {
-		s, err := o.on(m, ids)
+// ablateOver averages effects over rows of text.
+func ablateOver(m *Model, rows [][]int32, o AblateOptions) (*Report, error) {
+	if o.Rows == 1 {
+		return nil, check.Value("rows", "at least 2, for a standard error", o.Rows)
+	}
+	ablations, err := analysis.NewAblations(m.Store, m.Spec, rows, o.Names, o.With)
+	if err != nil {
+		return nil, err
+	}
+	averages, err := average(len(rows), func(i int) ([]value, error) {
+		s, err := o.on(m, rows[i])
 		if err != nil {
 			return nil, err
 		}
 		if len(o.Names) > 0 {
-			one, err := analysis.Ablate(m.Store, m.Spec, ids, o.Names, o.At, s.metric)
+			one, err := ablations.Together(i, o.At, s.metric)
 			if err != nil {
 				return nil, err
 			}
 			return []value{{strings.Join(o.Names, ", "), one.Effect[0][0]}}, nil
 		}
-		each, err := analysis.AblateHeads(m.Store, m.Spec, ids, s.metric)
+		each, err := ablations.Heads(i, s.metric)
 		if err != nil {
 			return nil, err
 		}
@@ -75,13 +93,27 @@ func ablateOver(m *Model, o AblateOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Rows > 0 {
+		averages.unit = "rows of validation text"
+	}
 	what := "change of the loss"
 	if o.Target.Given() {
 		what = "change of the logit"
 	}
 	r := on(m, analysis.AnalysisAblate, "Ablation", nil)
-	r.addAverages("average", "Ablation", "What is named is set to 0 at all tokens of each prompt: how the metric changes.", what, averages, o.Top)
+	r.addAverages("average", "Ablation", fmt.Sprintf("What is named is %s at all tokens of each prompt or row: how the metric changes.", replaced(o.With)), what, averages, o.Top)
 	return r, nil
+}
+
+// replaced says what happens to what is ablated.
+func replaced(with analysis.Replacement) string {
+	switch with {
+	case analysis.ReplaceMean:
+		return "replaced by its mean over all tokens"
+	case analysis.ReplaceResample:
+		return "replaced by its values in another row"
+	}
+	return "set to 0"
 }
 
 // on says what is measured on a prompt.

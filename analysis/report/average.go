@@ -19,7 +19,8 @@ type Averages struct {
 	Prompts int       `json:"prompts"`
 	Of      []Average `json:"of"`
 
-	top int // how many are shown
+	top  int    // how many are shown
+	unit string // what was averaged over; "": prompts
 }
 
 // Average is one number's.
@@ -46,6 +47,9 @@ func overPrompts(m *Model, prompts []string, p Prompt, least int, one func(ids [
 	})
 }
 
+// ofPrompt is an error about one of several prompts.
+func ofPrompt(i int, err error) error { return errors.WithMessagef(err, "prompts: prompt %d", i+1) }
+
 func bothGiven() error {
 	return check.Value("prompts", "a list of prompts, or one prompt", "both")
 }
@@ -59,7 +63,7 @@ func average(n int, one func(i int) ([]value, error)) (*Averages, error) {
 	for i := range n {
 		values, err := one(i)
 		if err != nil {
-			return nil, errors.WithMessagef(err, "prompts: prompt %d", i+1)
+			return nil, ofPrompt(i, err)
 		}
 		for j, v := range values {
 			if i == 0 {
@@ -97,7 +101,7 @@ func (a *Averages) largest() []Average {
 }
 
 func (a *Averages) title() string {
-	title := fmt.Sprintf("%s, mean over %d prompts", a.What, a.Prompts)
+	title := fmt.Sprintf("%s, mean over %d %s", a.What, a.Prompts, cmp.Or(a.unit, "prompts"))
 	if rest := len(a.Of) - a.top; rest > 0 {
 		title += fmt.Sprintf(": the %d largest of %d", a.top, len(a.Of))
 	}

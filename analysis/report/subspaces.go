@@ -13,6 +13,11 @@ func Subspaces(m *Model, _ SubspacesOptions) (*Report, error) {
 		return nil, err
 	}
 	r.Add("subspaces", "What is read and written", "The directions that each site reads and writes, and how far what one site writes lies in what a later one reads.", spaces)
+	heads, err := analysis.FindHeadSpaces(m.Store, m.Spec, analysis.HeadSpacesOptions{})
+	if err != nil {
+		return nil, err
+	}
+	r.Add("heads", "Do heads write to disjoint subspaces?", "Heads that write to subspaces of their own do not touch each other's information: the rank of what all write is then the sum of their ranks, and two subspaces overlap less than random ones.", heads)
 	bandwidth, err := analysis.CountBandwidth(m.Spec)
 	if err != nil {
 		return nil, err

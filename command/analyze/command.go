@@ -16,6 +16,7 @@ import (
 	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/pretrained"
 )
 
 // command makes a command of the function that writes an analysis' report of a model. bind declares
@@ -36,6 +37,13 @@ func command[O any](zoo models.Zoo, c cli.Command, write func(*report.Model, O) 
 			return err
 		}
 		m := &report.Model{Name: opened.Source.ModelPath, Store: opened.Store, Spec: opened.Spec, Tokenizer: tokenizer}
+		m.Validation = func() ([]uint16, error) {
+			text, err := opened.LoadText(ctx, pretrained.EvaluateOptions{})
+			if err != nil {
+				return nil, err
+			}
+			return text.Tokens, nil
+		}
 		if err := analysis.CheckSupport(c.Name, m.Spec); err != nil {
 			return cli.Usage(err)
 		}

@@ -47,6 +47,11 @@ func readList(path string) (string, error) {
 	return string(text), err
 }
 
+// rowsFlag declares how much validation text an analysis averages over.
+func rowsFlag(flags *flag.FlagSet, rows *int) {
+	countFlag(flags, rows, "rows", 0, 1, "average over `N` rows of the validation text of the model's run, as long as in training; without, a prompt")
+}
+
 // onlyWhereMixed is the note on the prompt of an analysis of weights.
 const onlyWhereMixed = "; it matters only in streams that mix what was written"
 

@@ -94,6 +94,29 @@ func basis(zoo models.Zoo) cli.Command {
 	})
 }
 
+func directions(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
+		Name:    analysis.AnalysisDirections,
+		Summary: "a search for an interpretable basis: sparse directions, compared with random ones",
+		Example: []string{
+			"go run ./cmd/analyze directions -checkpoint runs/quickstart -rows 64",
+			"go run ./cmd/analyze directions -checkpoint runs/quickstart -rows 64 -name blocks.1.attention.stream -count 16 -out /tmp/directions",
+		},
+		Notes: []string{
+			"Independent component analysis (FastICA) of one activation on half of the text; the kurtosis",
+			"along what it finds is measured on the other half, next to random and principal directions and",
+			"the activation's own entries. A prompt may be of any length: it is read in rows.",
+		},
+	}, report.Directions, func(flags *flag.FlagSet, o *report.DirectionsOptions) {
+		promptFlags(flags, &o.Prompt, "")
+		rowsFlag(flags, &o.Rows)
+		textFlag(flags, &o.Name, "name", "look at activation `NAME`; without, the stream in the middle of the model")
+		countFlag(flags, &o.Count, "count", 0, 0, "find `N` directions; 0: 32, or as many as there is text for")
+		seedFlag(flags, &o.Seed, "the start of the search and the random directions")
+		topFlag(flags, &o.Top, "list the `N` sparsest")
+	})
+}
+
 func rotation(zoo models.Zoo) cli.Command {
 	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisRotation,
@@ -118,23 +141,31 @@ func rotation(zoo models.Zoo) cli.Command {
 func ablate(zoo models.Zoo) cli.Command {
 	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisAblate,
-		Summary: "what the model loses when activations are set to 0: heads, writers, or named ones",
+		Summary: "what the model loses when activations are taken away: heads, writers, or named ones",
 		Example: []string{
 			"go run ./cmd/analyze ablate -checkpoint runs/quickstart -out /tmp/ablate",
 			"go run ./cmd/analyze ablate -checkpoint runs/quickstart -names blocks.1.attention.heads -at head=3,token=5 -target b",
+			"go run ./cmd/analyze ablate -checkpoint runs/quickstart -rows 16 -with resample    # over validation text, standard errors",
 		},
 		Notes: []string{
 			"Without -names, every head is set to 0 in turn, and all that each writer writes, token by",
 			"token. What changes is measured on the mean loss of the next token or, with -token,",
-			"-target or -against, on a logit.",
+			"-target or -against, on a logit. -prompts and -rows average the effects of heads over several",
+			"texts, where -with mean leaves what is the same at all tokens and -with resample puts in",
+			"what another text gives.",
 		},
 	}, report.Ablate, func(flags *flag.FlagSet, o *report.AblateOptions) {
 		promptFlags(flags, &o.Prompt, "")
 		targetFlags(flags, &o.Target)
 		listFlag(flags, &o.Prompts)
+		rowsFlag(flags, &o.Rows)
+		flags.Func("with", "put `WHAT` in the place of what is taken away: zero, mean or resample; without, zero", func(value string) error {
+			o.With = analysis.Replacement(value)
+			return nil
+		})
 		againstFlag(flags, &o.Target)
-		flags.Var((*cli.List)(&o.Names), "names", "set the activations of name or glob `G` to 0, such as blocks.*.attention.heads, all together; may be repeated")
-		atFlag(flags, &o.At, "at", "of -names, set the entries `AXIS=N,...` alone, such as head=3,token=5")
+		flags.Var((*cli.List)(&o.Names), "names", "take away the activations of name or glob `G`, such as blocks.*.attention.heads, all together; may be repeated")
+		atFlag(flags, &o.At, "at", "of -names, take away the entries `AXIS=N,...` alone, such as head=3,token=5")
 		topFlag(flags, &o.Top, "list the `N` largest effects")
 	})
 }
@@ -164,6 +195,28 @@ func patch(zoo models.Zoo) cli.Command {
 		targetFlags(flags, &o.Target)
 		againstFlag(flags, &o.Target)
 		topFlag(flags, &o.Top, "list the `N` largest effects")
+	})
+}
+
+func paths(zoo models.Zoo) cli.Command {
+	return command(zoo, cli.Command{
+		Name:    analysis.AnalysisPaths,
+		Summary: "what the paths through 0, 1, 2, ... sublayers take off the loss, attention patterns held",
+		Example: []string{
+			"go run ./cmd/analyze paths -checkpoint runs/attention-only -rows 16",
+			"go run ./cmd/analyze paths -checkpoint runs/attention-only -rows 4 -heads -out /tmp/paths",
+		},
+		Notes: []string{
+			"The term importance analysis of Elhage et al. 2021: the model runs with its patterns of",
+			"attention held and all sublayers' outputs 0, then with those that this run would have",
+			"made, and so on. In a model of two layers of attention alone (-config attention-only) two",
+			"steps are the virtual heads.",
+		},
+	}, report.Paths, func(flags *flag.FlagSet, o *report.PathsOptions) {
+		promptFlags(flags, &o.Prompt, "")
+		listFlag(flags, &o.Prompts)
+		rowsFlag(flags, &o.Rows)
+		flags.BoolVar(&o.Heads, "heads", false, "measure each head's path, and each virtual head of two, too: a run for each")
 	})
 }
 

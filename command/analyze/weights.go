@@ -61,13 +61,13 @@ func wiring(zoo models.Zoo) cli.Command {
 func subspaces(zoo models.Zoo) cli.Command {
 	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisSubspaces,
-		Summary: "what sites read and write: spectra, overlaps, bandwidth, heads and neurons that erase",
+		Summary: "what sites read and write: spectra, overlaps, disjoint heads, bandwidth, erasers",
 		Example: []string{
 			"go run ./cmd/analyze subspaces -checkpoint runs/quickstart",
 			"go run ./cmd/analyze subspaces -checkpoint runs/quickstart -out /tmp/subspaces",
 		},
 		Notes: []string{
-			"It looks at weights alone. A model of GPT-2 small's size takes 20 seconds on two cores.",
+			"It looks at weights alone. A model of GPT-2 small's size takes a minute on two cores.",
 		},
 	}, report.Subspaces, func(*flag.FlagSet, *report.SubspacesOptions) {})
 }

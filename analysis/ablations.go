@@ -1,0 +1,183 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// Replacement is what takes the place of an activation that is ablated.
+type Replacement string
+
+// The replacements. Zero takes away all that an activation says, and its average, too, which later layers
+// may rely on; the mean leaves the average; another row's values leave everything but what they have to
+// do with this row.
+const (
+	ReplaceZero     Replacement = "zero"     // 0; what "" is
+	ReplaceMean     Replacement = "mean"     // its mean over the tokens of all rows (Wang et al. 2022, arXiv 2211.00593)
+	ReplaceResample Replacement = "resample" // its values in the next row, token by token (Chan et al. 2022, causal scrubbing)
+)
+
+// Ablations takes activations away on rows of tokens, row by row.
+type Ablations struct {
+	store *graph.Store
+	c     models.Spec
+	rows  [][]int32
+	with  Replacement
+	names []string
+	runs  []*cache.Cache              // of the rows; nil with zero
+	means map[string]cache.Activation // of one token
+}
+
+// NewAblations prepares ablations of the activations that patterns name, of what heads give without
+// patterns. It is an error if the rows do not have what the replacement takes from them.
+func NewAblations(store *graph.Store, c models.Spec, rows [][]int32, patterns []string, with Replacement) (*Ablations, error) {
+	if err := checkSpec(c); err != nil {
+		return nil, err
+	}
+	if with == "" {
+		with = ReplaceZero
+	}
+	a := &Ablations{store: store, c: c, rows: rows, with: with, names: patterns, means: map[string]cache.Activation{}}
+	if len(patterns) == 0 {
+		a.names = headActivations(c)
+	}
+	if err := a.check(); err != nil || with == ReplaceZero {
+		return a, err
+	}
+	for _, ids := range rows {
+		run, err := keep(store, c, ids, a.names)
+		if err != nil {
+			return nil, err
+		}
+		a.runs = append(a.runs, run)
+	}
+	if with == ReplaceMean {
+		return a, a.average()
+	}
+	return a, nil
+}
+
+func (a *Ablations) check() error {
+	if len(a.rows) == 0 {
+		return noPrompt()
+	}
+	switch a.with {
+	case ReplaceZero, ReplaceMean:
+		return nil
+	case ReplaceResample:
+		if len(a.rows) < 2 {
+			return check.Value("with resample", "at least 2 rows of text, of which one lends its values to another", len(a.rows))
+		}
+		for _, ids := range a.rows {
+			if len(ids) != len(a.rows[0]) {
+				return check.Value("with resample", "rows of as many tokens", fmt.Sprintf("rows of %d and %d", len(a.rows[0]), len(ids)))
+			}
+		}
+		return nil
+	}
+	return check.Value("with", fmt.Sprintf("%s, %s or %s", ReplaceZero, ReplaceMean, ReplaceResample), strconv.Quote(string(a.with)))
+}
+
+// average makes the means over the tokens of all rows.
+func (a *Ablations) average() error {
+	for _, name := range a.runs[0].Names() {
+		tokens := 0
+		var sum cache.Activation
+		for i, run := range a.runs {
+			x, err := run.Get(name)
+			if err != nil {
+				return err
+			}
+			if x.Axes[0] != graph.TokenAxis {
+				return check.Value("with mean: "+name, "an activation of each token", fmt.Sprintf("one of axes %v", x.Axes))
+			}
+			n := len(x.Values) / x.Shape[0]
+			if i == 0 {
+				sum = cache.Activation{Name: name, Axes: x.Axes, Shape: append([]int{1}, x.Shape[1:]...), Values: make([]float64, n)}
+			}
+			if n != len(sum.Values) {
+				return check.Value("with mean: "+name, "an activation of one size in all rows", fmt.Sprintf("%d and %d entries a token: give rows of as many tokens", len(sum.Values), n))
+			}
+			for token := range slices.Chunk(x.Values, n) {
+				floats.Add(sum.Values, token)
+			}
+			tokens += x.Shape[0]
+		}
+		floats.Scale(1/float64(tokens), sum.Values)
+		a.means[name] = sum
+	}
+	return nil
+}
+
+// instead is what takes the place of entries in a row.
+func (a *Ablations) instead(row int, name string, at cache.At) cache.Intervention {
+	switch a.with {
+	case ReplaceMean:
+		mean := a.means[name]
+		tokens := len(a.rows[row])
+		return cache.Change(name, at, func([]float64) ([]float64, error) {
+			all := cache.Activation{Name: name, Axes: mean.Axes, Shape: append([]int{tokens}, mean.Shape[1:]...), Values: slices.Repeat(mean.Values, tokens)}
+			return all.Select(at)
+		})
+	case ReplaceResample:
+		return cache.Patch(name, at, a.runs[(row+1)%len(a.runs)])
+	}
+	return cache.Ablate(name, at)
+}
+
+// title says what is done to what.
+func (a *Ablations) title() string {
+	return map[Replacement]string{ReplaceZero: "Zero ablation", ReplaceMean: "Mean ablation", ReplaceResample: "Resample ablation"}[a.with]
+}
+
+// Heads replaces each head's output in one row, in turn, at all tokens: a row a layer, a column a head.
+func (a *Ablations) Heads(row int, m Metric) (*Ablation, error) {
+	if err := check.Index("row", row, len(a.rows)); err != nil {
+		return nil, err
+	}
+	s := newSweep(a.title()+" of heads", "layer", "head", m)
+	for h := range a.c.HeadCount() {
+		s.Columns = append(s.Columns, fmt.Sprint(h))
+	}
+	err := s.runModel(a.store, a.c, a.rows[row], headActivations(a.c), func(name string, column int) cache.Intervention {
+		return a.instead(row, name, cache.At{"head": column})
+	})
+	return s.ablation(err)
+}
+
+// Together replaces chosen entries of all named activations in one row, and measures that alone. It is an
+// error if one of the activations lacks an axis or index of at.
+func (a *Ablations) Together(row int, at cache.At, m Metric) (*Ablation, error) {
+	if err := check.Index("row", row, len(a.rows)); err != nil {
+		return nil, err
+	}
+	ids := a.rows[row]
+	r, err := newRunner(a.store, a.c, ids, a.names)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	s := newSweep(a.title(), "what", "", m)
+	if s.Baseline, err = s.measure(r, ids); err != nil {
+		return nil, err
+	}
+	var all []cache.Intervention
+	for _, name := range r.Names() {
+		all = append(all, a.instead(row, name, at))
+	}
+	ablated, err := s.measure(r, ids, all...)
+	if err != nil {
+		return nil, err
+	}
+	s.Rows, s.Columns = []string{fmt.Sprintf("%d activations", len(all))}, []string{"effect"}
+	s.Effect = [][]float64{{ablated - s.Baseline}}
+	return &Ablation{*s}, nil
+}

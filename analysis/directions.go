@@ -1,0 +1,251 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// Directions are those of an activation along which its entries are sparse, most of them near 0 and a few
+// large, as features that a model represents one by one would be (Elhage et al. 2021 leave the search for
+// such a basis of the residual stream open). They are found on half of the tokens by independent component analysis
+// (fastICA on the leading principal directions) and measured on the other half, next to random directions of the
+// same whitened space, to the principal directions, and to the activation's own entries. A kurtosis of 3
+// is a Gaussian's; the more above it, the sparser.
+type Directions struct {
+	Activation string `json:"activation"`
+	Entries    int    `json:"entries"` // of a token
+	Tokens     int    `json:"tokens"`  // on which directions are found; as many are measured on
+	Steps      int    `json:"steps"`   // of the search
+	Converged  bool   `json:"converged"`
+
+	Found     []Direction `json:"found"` // sparsest first
+	Random    []float64   `json:"random_kurtosis"`
+	Principal []float64   `json:"principal_kurtosis"`
+	Own       []float64   `json:"own_kurtosis"`
+}
+
+// Direction is one that was found.
+type Direction struct {
+	Kurtosis float64   `json:"kurtosis"` // of the tokens that it was not found on
+	Found    float64   `json:"kurtosis_found"`
+	Filter   []float64 `json:"filter"` // [Entries]: its inner product with an activation, less the mean's, is the direction's entry
+	Examples []Example `json:"examples"`
+}
+
+// Example is a token at which a direction's entry is largest.
+type Example struct {
+	Row   int     `json:"row"`
+	Token int     `json:"token"`
+	Value float64 `json:"value"` // in standard deviations
+}
+
+// DirectionsOptions say where directions are looked for, and how many.
+type DirectionsOptions struct {
+	Name  string // the activation; "": the stream after the last sublayer of the middle block
+	Count int    // directions, in the leading principal ones; 0: 32, or fewer of few tokens
+	Seed  uint64 // of the start of the search and of the random directions
+}
+
+// examplesShown are the tokens that are listed for a direction.
+const examplesShown = 5
+
+// tokensPerDirection is how many tokens a search has for each direction, at least.
+const tokensPerDirection = 8
+
+// FindDirections looks for sparse directions of an activation on rows of tokens. Every stream has this
+// analysis.
+func FindDirections(store *graph.Store, c models.Spec, rows [][]int32, o DirectionsOptions) (*Directions, error) {
+	if len(rows) == 0 {
+		return nil, noPrompt()
+	}
+	if o.Count < 0 {
+		return nil, check.Value("count", "at least 1, or 0 for 32", o.Count)
+	}
+	s := &samples{name: o.Name}
+	if s.name == "" {
+		known, err := cache.Names(store, c)
+		if err != nil {
+			return nil, err
+		}
+		s.name = middleStream(known)
+	}
+	for i, ids := range rows {
+		run, err := keep(store, c, ids, []string{s.name})
+		if err != nil {
+			return nil, err
+		}
+		if err := s.add(run, i); err != nil {
+			return nil, err
+		}
+	}
+	half := len(s.at) / 2
+	if o.Count == 0 {
+		o.Count = max(1, min(32, half/tokensPerDirection))
+	}
+	if half < tokensPerDirection*o.Count {
+		return nil, check.Value("tokens", fmt.Sprintf("at least %d for %d directions, half to find them and half to measure them", 2*tokensPerDirection*o.Count, o.Count), len(s.at))
+	}
+	return s.search(o)
+}
+
+// middleStream is the stream in the middle of those that a model has.
+func middleStream(known []string) string {
+	streams := streamNames(known)
+	return streams[len(streams)/2]
+}
+
+// samples are an activation's of all tokens, a row each.
+type samples struct {
+	name   string
+	size   int
+	values []float64 // [N, size]
+	at     []Example // where each is from
+}
+
+func (s *samples) add(run *cache.Cache, row int) error {
+	a, err := run.Get(s.name)
+	if err != nil {
+		return err
+	}
+	if err := checkFinite(s.name, a.Values); err != nil {
+		return err
+	}
+	if a.Axes[0] != graph.TokenAxis {
+		return check.Value("name", "an activation of each token", fmt.Sprintf("%s of axes %v", s.name, a.Axes))
+	}
+	s.size = len(a.Values) / a.Shape[0]
+	s.values = append(s.values, a.Values...)
+	for t := range a.Shape[0] {
+		s.at = append(s.at, Example{Row: row, Token: t})
+	}
+	return nil
+}
+
+// search finds directions on the first half of the tokens, and measures them on the second.
+func (s *samples) search(o DirectionsOptions) (*Directions, error) {
+	half := len(s.at) / 2
+	all := mat.NewDense(len(s.at), s.size, s.values)
+	found, rest := all.Slice(0, half, 0, s.size).(*mat.Dense), all.Slice(half, 2*half, 0, s.size).(*mat.Dense)
+	w, ok := whiten(found, o.Count)
+	if !ok {
+		return nil, check.Value(s.name, "entries that vary", "the same at all tokens")
+	}
+	draw := rand.New(rand.NewPCG(o.Seed, 1))
+	z, measured := w.of(found), w.of(rest)
+	d := &Directions{Activation: s.name, Entries: s.size, Tokens: half, Principal: kurtoses(measured), Own: kurtoses(rest)}
+	_, k := z.Dims()
+	d.Random = kurtoses(product(measured, uniformOrthogonal(k, draw)))
+	turn, steps, converged := fastICA(z, draw)
+	d.Steps, d.Converged = steps, converged
+	before, after := kurtoses(product(z, turn)), product(measured, turn)
+	var filters mat.Dense
+	filters.Mul(w.to, turn.T()) // [D, K]
+	for j := range k {
+		entries := mat.Col(nil, j, after)
+		d.Found = append(d.Found, Direction{Kurtosis: Kurtosis(entries), Found: before[j], Filter: mat.Col(nil, j, &filters), Examples: s.largest(entries, half)})
+	}
+	slices.SortStableFunc(d.Found, func(a, b Direction) int { return cmp.Compare(b.Kurtosis, a.Kurtosis) })
+	return d, nil
+}
+
+// product are samples [N, K] along the rows of a matrix [K, K].
+func product(z, w *mat.Dense) *mat.Dense {
+	var y mat.Dense
+	y.Mul(z, w.T())
+	return &y
+}
+
+// kurtoses are those of the columns.
+func kurtoses(x *mat.Dense) []float64 {
+	_, k := x.Dims()
+	var all []float64
+	for j := range k {
+		all = append(all, Kurtosis(mat.Col(nil, j, x)))
+	}
+	return all
+}
+
+// largest are the tokens of the largest entries by size, all of the sign of the largest; entries are of the tokens
+// from first on.
+func (s *samples) largest(entries []float64, first int) []Example {
+	mean, deviation := stat.MeanStdDev(entries, nil)
+	order := make([]int, len(entries))
+	for i := range order {
+		order[i] = i
+	}
+	sign := 1.0
+	if -(floats.Min(entries) - mean) > floats.Max(entries)-mean {
+		sign = -1
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sign*entries[b], sign*entries[a]) })
+	var examples []Example
+	for _, i := range order[:min(examplesShown, len(order))] {
+		e := s.at[first+i]
+		if e.Value = (entries[i] - mean) / deviation; math.IsNaN(e.Value) {
+			e.Value = 0
+		}
+		examples = append(examples, e)
+	}
+	return examples
+}
+
+// Table compares the directions that were found with the others.
+func (d *Directions) Table() figure.Table {
+	t := figure.Table{Title: fmt.Sprintf("sparse directions of %s: kurtosis on %d tokens that they were not found on (3 is a Gaussian's)", d.Activation, d.Tokens),
+		Header: []string{"directions", "how many", "mean", "median", "largest", "sparser than every random one"}, Align: "lrrrrr"}
+	most := floats.Max(d.Random)
+	for _, row := range d.lists() {
+		sorted := slices.Sorted(slices.Values(row.kurtosis))
+		above := 0
+		for _, v := range sorted {
+			if v > most {
+				above++
+			}
+		}
+		t.Row(row.name, fmt.Sprint(len(sorted)), number(stat.Mean(sorted, nil)), number(sorted[len(sorted)/2]), number(sorted[len(sorted)-1]), fmt.Sprint(above))
+	}
+	return t
+}
+
+// kurtosisList is the kurtosis of several directions.
+type kurtosisList struct {
+	name     string
+	kurtosis []float64
+}
+
+// lists are the found directions' and the others'.
+func (d *Directions) lists() []kurtosisList {
+	var found []float64
+	for _, x := range d.Found {
+		found = append(found, x.Kurtosis)
+	}
+	return []kurtosisList{{"found", found}, {"random", d.Random}, {"principal", d.Principal}, {"own entries", d.Own}}
+}
+
+// Figures are the kurtoses, sparsest first.
+func (d *Directions) Figures() []figure.Figure {
+	l := figure.Lines{Title: "Kurtosis of " + d.Activation + " along directions, sparsest first", XLabel: "rank, of all", YLabel: "kurtosis", LogY: true}
+	for _, row := range d.lists() {
+		s := figure.Series{Name: row.name}
+		sorted := slices.Sorted(slices.Values(row.kurtosis))
+		slices.Reverse(sorted)
+		for i, v := range sorted {
+			s.X, s.Y = append(s.X, float64(i)/float64(len(sorted))), append(s.Y, v)
+		}
+		l.Series = append(l.Series, s)
+	}
+	return []figure.Figure{l}
+}

@@ -1,0 +1,257 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/models"
+)
+
+// HeadSpaces says whether heads write to subspaces of their own, so that they do not touch each other's
+// information (Elhage et al. 2021: "once added, information persists in a subspace unless another layer
+// actively deletes it"). Head h writes along the rows of W_O^h; of a matrix stream, which stores a head's output by a key,
+// along that key. Where subspaces are disjoint the rank of the sum is the sum of the ranks, and the mean squared
+// cosine of two heads' subspaces is 0.
+type HeadSpaces struct {
+	Stream string       `json:"stream"`
+	Draws  int          `json:"draws"`
+	Groups []HeadsGroup `json:"groups"` // each layer's heads, and those of all layers
+}
+
+// HeadsGroup is some heads' subspaces together.
+type HeadsGroup struct {
+	Name       string `json:"name"` // "layer 3", "all layers"
+	Heads      int    `json:"heads"`
+	Dimensions int    `json:"dimensions"` // of the stream
+	Ranks      int    `json:"ranks"`      // sum of the heads' ranks
+	Rank       int    `json:"rank"`       // of all that they write
+	// EffectiveRanks is the sum of the heads' effective ranks (Spectrum), EffectiveRank that of all that they
+	// write together, next to that of heads of the same singular values in random directions.
+	EffectiveRanks float64    `json:"effective_ranks"`
+	EffectiveRank  Controlled `json:"effective_rank"`
+	// Overlap is the mean, over pairs of heads, of the mean squared cosine of their subspaces' principal
+	// angles, next to its mean and deviation for random subspaces (RandomOverlap).
+	Overlap Controlled `json:"overlap"`
+}
+
+// HeadSpacesOptions say what heads are compared with.
+type HeadSpacesOptions struct {
+	Draws int    // of random directions; 0: 4
+	Seed  uint64 // of these
+}
+
+// FindHeadSpaces measures whether heads write to disjoint subspaces, from the weights alone.
+func FindHeadSpaces(store *graph.Store, c models.Spec, o HeadSpacesOptions) (*HeadSpaces, error) {
+	if o.Draws < 0 || o.Draws == 1 {
+		return nil, check.Value("draws", "at least 2, which have a deviation, or 0 for 4", o.Draws)
+	}
+	if o.Draws == 0 {
+		o.Draws = 4
+	}
+	f, err := foldFor(AnalysisSubspaces, store, c)
+	if err != nil {
+		return nil, err
+	}
+	s, draw := &HeadSpaces{Stream: c.Stream.Name(), Draws: o.Draws}, rand.New(rand.NewPCG(o.Seed, 0))
+	var all []writtenSpace
+	for l := range c.Layers {
+		var heads []writtenSpace
+		for h, head := range f.layerHeads(l) {
+			w, err := newWrittenSpace(headName(l, h), head.O)
+			if err != nil {
+				return nil, err
+			}
+			heads = append(heads, w)
+		}
+		s.Groups = append(s.Groups, newHeadsGroup(fmt.Sprintf("layer %d", l), heads, o.Draws, draw))
+		all = append(all, heads...)
+	}
+	if c.Layers > 1 {
+		s.Groups = append(s.Groups, newHeadsGroup("all layers", all, o.Draws, draw))
+	}
+	return s, nil
+}
+
+// writtenSpace is what one head writes: singular values, and orthonormal directions [rank, D] of those that
+// are not 0.
+type writtenSpace struct {
+	rows       *mat.Dense // [Dh, D]
+	singular   []float64
+	directions *mat.Dense // nil: rank 0
+}
+
+// rankRounding is how small a singular value, over the largest, counts as 0.
+const rankRounding = 1e-7
+
+func newWrittenSpace(name string, rows *mat.Dense) (writtenSpace, error) {
+	w := writtenSpace{rows: rows}
+	var svd mat.SVD
+	if !finiteMatrix(rows) || !svd.Factorize(rows, mat.SVDThin) {
+		return w, check.Value(name+": what it writes", "singular values", "none that converge")
+	}
+	w.singular = svd.Values(nil)
+	if rank := numericalRank(w.singular); rank > 0 {
+		var v mat.Dense
+		svd.VTo(&v)
+		_, d := rows.Dims()
+		w.directions = mat.DenseCopyOf(v.Slice(0, d, 0, rank).T())
+	}
+	return w, nil
+}
+
+// numericalRank is the number of singular values, descending, that are not 0.
+func numericalRank(singular []float64) int {
+	rank := 0
+	for _, v := range singular {
+		if v > rankRounding*singular[0] {
+			rank++
+		}
+	}
+	return rank
+}
+
+// rank is that of what the head writes.
+func (w writtenSpace) rank() int { return numericalRank(w.singular) }
+
+// turned are rows of the same singular values along random orthonormal directions.
+func (w writtenSpace) turned(draw *rand.Rand) *mat.Dense {
+	n, d := w.rows.Dims()
+	k := min(n, d)
+	var qr mat.QR
+	qr.Factorize(gaussian(draw, d, k))
+	var q mat.Dense
+	qr.QTo(&q)
+	rows := mat.DenseCopyOf(q.Slice(0, d, 0, k).T())
+	for i := range k {
+		for j := range d {
+			rows.Set(i, j, w.singular[i]*rows.At(i, j))
+		}
+	}
+	return rows
+}
+
+func newHeadsGroup(name string, heads []writtenSpace, draws int, draw *rand.Rand) HeadsGroup {
+	_, d := heads[0].rows.Dims()
+	g := HeadsGroup{Name: name, Heads: len(heads), Dimensions: d}
+	var own []*mat.Dense
+	for _, w := range heads {
+		g.Ranks += w.rank()
+		g.EffectiveRanks += newSpectrum(squares(w.singular), d).Effective
+		own = append(own, w.rows)
+	}
+	var together Spectrum
+	together, g.Rank = writtenTogether(own)
+	var random []float64
+	for range draws {
+		var turned []*mat.Dense
+		for _, w := range heads {
+			turned = append(turned, w.turned(draw))
+		}
+		s, _ := writtenTogether(turned)
+		random = append(random, s.Effective)
+	}
+	g.EffectiveRank = Controlled{Own: together.Effective}
+	g.EffectiveRank.Rotated, g.EffectiveRank.Deviation = stat.MeanStdDev(random, nil)
+	g.Overlap = overlapOfPairs(heads, d)
+	return g
+}
+
+// writtenTogether is the spectrum, and the rank, of all rows.
+func writtenTogether(all []*mat.Dense) (Spectrum, int) {
+	_, d := all[0].Dims()
+	gram, count := mat.NewSymDense(d, nil), 0
+	for _, rows := range all {
+		n, _ := rows.Dims()
+		count += n
+		for i := range n {
+			gram.SymRankOne(gram, 1, rows.RowView(i))
+		}
+	}
+	var eigen mat.EigenSym
+	eigen.Factorize(gram, false)
+	values := eigen.Values(nil)
+	energies := make([]float64, 0, d)
+	for i := range min(d, count) {
+		energies = append(energies, max(0, values[d-1-i]))
+	}
+	s := newSpectrum(energies, d)
+	return s, numericalRank(s.Singular)
+}
+
+// overlapOfPairs is the mean over pairs of heads, with what random subspaces have: those of different pairs
+// are uncorrelated, so that the mean's variance is the mean variance over the number of pairs.
+func overlapOfPairs(heads []writtenSpace, d int) Controlled {
+	var c Controlled
+	pairs, variance := 0.0, 0.0
+	for i, a := range heads {
+		for _, b := range heads[:i] {
+			if a.directions == nil || b.directions == nil {
+				continue
+			}
+			var product mat.Dense
+			product.Mul(a.directions, b.directions.T())
+			size := mat.Norm(&product, 2)
+			mean, deviation := RandomOverlap(a.rank(), b.rank(), d)
+			c.Own, c.Rotated = c.Own+size*size/float64(min(a.rank(), b.rank())), c.Rotated+mean
+			variance += deviation * deviation
+			pairs++
+		}
+	}
+	if pairs > 0 {
+		c.Own, c.Rotated, c.Deviation = c.Own/pairs, c.Rotated/pairs, math.Sqrt(variance)/pairs
+	}
+	return c
+}
+
+// squares are the squares of values.
+func squares(x []float64) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = v * v
+	}
+	return y
+}
+
+// Table lists the groups.
+func (s *HeadSpaces) Table() figure.Table {
+	t := figure.Table{Title: fmt.Sprintf("do heads write to subspaces of their own? random: the same singular values along random directions, %d draws", s.Draws), Align: "lrrrrrrrrr",
+		Header: []string{"heads of", "dimensions", "sum of ranks", "rank of the sum", "sum of effective ranks", "effective rank of the sum", "random", "overlap of two", "random", "deviations"}}
+	for _, g := range s.Groups {
+		t.Row(g.Name, fmt.Sprint(g.Dimensions), fmt.Sprint(g.Ranks), fmt.Sprint(g.Rank), number(g.EffectiveRanks), number(g.EffectiveRank.Own),
+			fmt.Sprintf("%s ± %.2g", number(g.EffectiveRank.Rotated), g.EffectiveRank.Deviation), number(g.Overlap.Own), number(g.Overlap.Rotated), number(g.Overlap.deviations()))
+	}
+	return t
+}
+
+// deviations is how many standard deviations the own measure is above that of the controls; 0 without any.
+func (c Controlled) deviations() float64 {
+	if c.Deviation == 0 {
+		return 0
+	}
+	return (c.Own - c.Rotated) / c.Deviation
+}
+
+// Figures are the effective ranks and the overlaps.
+func (s *HeadSpaces) Figures() []figure.Figure {
+	ranks := figure.Bars{Title: "Effective rank of what heads write together", YLabel: "dimensions",
+		Series: []figure.BarSeries{{Name: "sum of the heads'"}, {Name: "together"}, {Name: "together, random directions"}}}
+	overlaps := figure.Bars{Title: "Mean squared cosine of two heads' written subspaces", YLabel: "0: disjoint, 1: the same",
+		Series: []figure.BarSeries{{Name: "model"}, {Name: "random subspaces"}}}
+	for _, g := range s.Groups {
+		ranks.Labels, overlaps.Labels = append(ranks.Labels, g.Name), append(overlaps.Labels, g.Name)
+		for i, v := range []float64{g.EffectiveRanks, g.EffectiveRank.Own, g.EffectiveRank.Rotated} {
+			ranks.Series[i].Values = append(ranks.Series[i].Values, v)
+		}
+		for i, v := range []float64{g.Overlap.Own, g.Overlap.Rotated} {
+			overlaps.Series[i].Values = append(overlaps.Series[i].Values, v)
+		}
+	}
+	return []figure.Figure{ranks, overlaps}
+}

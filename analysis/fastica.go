@@ -1,0 +1,125 @@
+package analysis
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// whitening makes samples of mean 0 and unit covariance in so many directions: z = (x - mean) Map.
+type whitening struct {
+	mean []float64  // [D]
+	to   *mat.Dense // [D, K]: the leading principal directions over their standard deviations
+}
+
+// whiten finds the whitening of samples [N, D] in their k leading principal directions, fewer where the
+// samples do not vary in as many.
+func whiten(x *mat.Dense, k int) (whitening, bool) {
+	n, d := x.Dims()
+	w := whitening{mean: make([]float64, d)}
+	for j := range d {
+		w.mean[j] = stat.Mean(mat.Col(nil, j, x), nil)
+	}
+	centred := mat.NewDense(n, d, nil)
+	centred.Apply(func(_, j int, v float64) float64 { return v - w.mean[j] }, x)
+	covariance := mat.NewSymDense(d, nil)
+	covariance.SymOuterK(1/float64(n), centred.T())
+	var eigen mat.EigenSym
+	if !eigen.Factorize(covariance, true) {
+		return w, false
+	}
+	values := eigen.Values(nil)
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	const rounding = 1e-12
+	for k = min(k, d); k > 0 && values[d-k] <= rounding*values[d-1]; {
+		k--
+	}
+	if k == 0 {
+		return w, false
+	}
+	w.to = mat.NewDense(d, k, nil)
+	for j := range k {
+		at := d - 1 - j
+		for i := range d {
+			w.to.Set(i, j, vectors.At(i, at)/math.Sqrt(values[at]))
+		}
+	}
+	return w, true
+}
+
+// of whitens samples [N, D] -> [N, K].
+func (w whitening) of(x *mat.Dense) *mat.Dense {
+	n, d := x.Dims()
+	centred := mat.NewDense(n, d, nil)
+	centred.Apply(func(_, j int, v float64) float64 { return v - w.mean[j] }, x)
+	var z mat.Dense
+	z.Mul(centred, w.to)
+	return &z
+}
+
+// The steps that FastICA takes at most, and how near to those of the step before its directions are when
+// it ends.
+const (
+	icaSteps     = 200
+	icaTolerance = 1e-4
+)
+
+// fastICA finds orthonormal directions [K, K], the rows, along which whitened samples [N, K] are least Gaussian:
+// symmetric FastICA with the contrast log cosh (Hyvärinen 1999, "Fast and robust fixed-point algorithms
+// for independent component analysis", eq. 20 and 45),
+//
+//	W <- E[g(W z) z^T] - diag(E[g'(W z)]) W,  g = tanh;   W <- (W W^T)^(-1/2) W
+//
+// It returns how many steps it took, and whether the directions had come to rest.
+func fastICA(z *mat.Dense, draw *rand.Rand) (w *mat.Dense, steps int, converged bool) {
+	n, k := z.Dims()
+	w = uniformOrthogonal(k, draw)
+	var y, next mat.Dense
+	for steps < icaSteps {
+		steps++
+		y.Mul(z, w.T()) // [N, K]
+		slope := make([]float64, k)
+		y.Apply(func(_, j int, v float64) float64 {
+			g := math.Tanh(v)
+			slope[j] += (1 - g*g) / float64(n)
+			return g
+		}, &y)
+		next.Mul(y.T(), z) // [K, K]
+		next.Scale(1/float64(n), &next)
+		for i := range k {
+			for j := range k {
+				next.Set(i, j, next.At(i, j)-slope[i]*w.At(i, j))
+			}
+		}
+		decorrelated, ok := decorrelate(&next)
+		if !ok {
+			return w, steps, false
+		}
+		var turn mat.Dense
+		turn.Mul(decorrelated, w.T())
+		rest := 0.0
+		for i := range k {
+			rest = max(rest, 1-math.Abs(turn.At(i, i)))
+		}
+		if w = decorrelated; rest < icaTolerance {
+			return w, steps, true
+		}
+	}
+	return w, steps, false
+}
+
+// decorrelate is (W W^T)^(-1/2) W, the orthogonal matrix nearest to W; false where W is singular.
+func decorrelate(w *mat.Dense) (*mat.Dense, bool) {
+	var svd mat.SVD
+	if !finiteMatrix(w) || !svd.Factorize(w, mat.SVDFull) || svd.Values(nil)[len(svd.Values(nil))-1] == 0 {
+		return nil, false
+	}
+	var u, v, nearest mat.Dense
+	svd.UTo(&u)
+	svd.VTo(&v)
+	nearest.Mul(&u, v.T())
+	return &nearest, true
+}

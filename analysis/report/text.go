@@ -1,0 +1,60 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/analysis/check"
+)
+
+// texts are the rows of tokens that an analysis averages over: a list of prompts, or so many rows of the
+// model's validation text; nil where neither is given, and one prompt is read.
+func (m *Model) texts(p Prompt, prompts []string, rows, least int) ([][]int32, error) {
+	switch {
+	case prompts == nil && rows == 0:
+		return nil, nil
+	case p.Given():
+		return nil, bothGiven()
+	case prompts != nil && rows != 0:
+		return nil, check.Value("rows", "rows of validation text, or a list of prompts", "both")
+	case rows != 0:
+		return m.validationRows(rows)
+	}
+	var texts [][]int32
+	for i, text := range prompts {
+		ids, err := Prompt{Text: text, BOS: p.BOS}.read(m, least, false)
+		if err != nil {
+			return nil, ofPrompt(i, err)
+		}
+		texts = append(texts, ids)
+	}
+	return texts, nil
+}
+
+// validationRows are n rows of the model's validation text, as long as those of training, evenly spread
+// over it. They begin in the middle of documents, as rows of training do.
+func (m *Model) validationRows(n int) ([][]int32, error) {
+	if n < 0 {
+		return nil, check.Value("rows", "at least 1", n)
+	}
+	if m.Validation == nil {
+		return nil, check.Value("rows", "a model with a validation text", m.Name+", which has none")
+	}
+	text, err := m.Validation()
+	if err != nil {
+		return nil, err
+	}
+	seq := m.Spec.Seq
+	if most := len(text) / seq; n > most {
+		return nil, check.Value("rows", fmt.Sprintf("at most %d of %d tokens, the model's validation text", most, seq), n)
+	}
+	var rows [][]int32
+	for i := range n {
+		start := i * (len(text) / n)
+		row := make([]int32, seq)
+		for t := range row {
+			row[t] = int32(text[start+t])
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
