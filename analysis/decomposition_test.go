@@ -8,11 +8,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 	"github.com/residua-go/residua/stream"
@@ -232,4 +234,47 @@ func TestDecomposeErrors(t *testing.T) {
 	assert.ErrorIs(t, err, cache.NotKeptError{Name: "blocks.3.feedforward.stream"})
 	_, err = analysis.Decompose(run)
 	assert.NoError(t, err)
+}
+
+// TestConcatenatedHeadsAreASum: concatenating the heads' results and multiplying by W_O is adding what each
+// head writes by its own rows of W_O (Elhage et al. 2021, "Attention Heads are Independent and Additive"),
+//
+//	(r_1 | ... | r_H) (W_O^1; ...; W_O^H) = sum_h r_h W_O^h
+//
+// and so are the terms of a decomposition, and what the model adds to its stream.
+func TestConcatenatedHeadsAreASum(t *testing.T) {
+	for _, name := range []string{"vector", "vector/gpt2", "vector/attention-only"} {
+		c := zoo(t)[name]
+		store := modeltest.PerturbedStore(t, c, tensor.Float64)
+		run, err := analysis.Run(store, c, tokensFor(c, c.Seq, 3), "blocks.1.attention.*")
+		require.NoError(t, err)
+		d, err := analysis.Decompose(run)
+		require.NoError(t, err)
+		heads, err := run.Activation("blocks.1.attention.heads") // [T, H Dh]
+		require.NoError(t, err)
+		write, err := run.Activation("blocks.1.attention.write") // [T, D]
+		require.NoError(t, err)
+		width, dh, tokens := c.HeadCount()*c.HeadDim(), c.HeadDim(), run.Tokens()
+		together, output := mat.NewDense(tokens, width, heads), parameter(t, store, "blocks.1.attention.o", width)
+		var whole mat.Dense
+		whole.Mul(together, output) // [T, D]
+		_, size := whole.Dims()
+		sum := mat.NewDense(tokens, size, nil)
+		for h := range c.HeadCount() {
+			var one mat.Dense
+			one.Mul(together.Slice(0, tokens, h*dh, (h+1)*dh), output.Slice(h*dh, (h+1)*dh, 0, size))
+			sum.Add(sum, &one)
+			term, err := d.Term("blocks.1.attention", h, 2)
+			require.NoError(t, err)
+			assert.InDeltaSlice(t, one.RawRowView(2), term, 1e-12, "%s: head %d", name, h)
+		}
+		assert.True(t, mat.EqualApprox(&whole, sum, 1e-12), name)
+		bias := make([]float64, size)
+		if p := store.Param("blocks.1.attention.o_bias"); p != nil {
+			bias = graph.Float64s(p.Value)
+		}
+		for i, v := range write {
+			assert.InDelta(t, v, sum.At(i/size, i%size)+bias[i%size], 1e-12, name)
+		}
+	}
 }

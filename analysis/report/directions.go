@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/figure"
@@ -38,43 +39,51 @@ func Directions(m *Model, o DirectionsOptions) (*Report, error) {
 	r.Add("directions", "Found, random, principal and own directions",
 		"Features that a model represents one by one would be directions along which most tokens are near 0 and a few far from it.", found)
 	r.Add("examples", "Where they are large", "The tokens, after those before them, at which each of the sparsest directions is largest, in the half of the text that it was not found on.",
-		exampleList{m, found, rows, cmp.Or(o.Top, defaultTop)})
+		newExampleList(m, found, rows, cmp.Or(o.Top, defaultTop)))
 	return r, nil
 }
 
 // exampleList lists the sparsest directions with the tokens where they are large.
 type exampleList struct {
-	model *Model
-	found *analysis.Directions
-	rows  [][]int32
-	top   int
+	Directions []examples `json:"directions"`
+}
+
+// examples are a direction's.
+type examples struct {
+	Kurtosis float64  `json:"kurtosis"`
+	Tokens   []string `json:"tokens"` // each in brackets after the few before it, and its entry in standard deviations
+}
+
+func newExampleList(m *Model, found *analysis.Directions, rows [][]int32, top int) exampleList {
+	var l exampleList
+	for _, d := range found.Found[:min(top, len(found.Found))] {
+		x := examples{Kurtosis: d.Kurtosis}
+		for _, e := range d.Examples {
+			x.Tokens = append(x.Tokens, m.context(rows[e.Row], e))
+		}
+		l.Directions = append(l.Directions, x)
+	}
+	return l
+}
+
+// context is a token in brackets after the few before it.
+func (m *Model) context(row []int32, e analysis.Example) string {
+	const before = 8
+	text := ""
+	for _, id := range row[max(0, e.Token-before):e.Token] {
+		text += m.text(int(id))
+	}
+	return fmt.Sprintf("%s[%s] %.1f", text, m.text(int(row[e.Token])), e.Value)
 }
 
 // Table has a row a direction.
 func (l exampleList) Table() figure.Table {
 	t := figure.Table{Title: "the sparsest directions, and the tokens at which they are largest", Header: []string{"kurtosis", "tokens"}, Align: "rl"}
-	for _, d := range l.found.Found[:min(l.top, len(l.found.Found))] {
-		text := ""
-		for _, e := range d.Examples {
-			text += l.context(e) + "  "
-		}
-		t.Row(number(d.Kurtosis), text)
+	for _, d := range l.Directions {
+		t.Row(number(d.Kurtosis), strings.Join(d.Tokens, "   "))
 	}
 	return t
 }
 
-// context is a token in brackets after the few before it.
-func (l exampleList) context(e analysis.Example) string {
-	const before = 4
-	row, text := l.rows[e.Row], ""
-	for _, id := range row[max(0, e.Token-before):e.Token] {
-		text += l.model.text(int(id))
-	}
-	return fmt.Sprintf("%s[%s] %.1f", text, l.model.text(int(row[e.Token])), e.Value)
-}
-
 // Figures are none.
 func (exampleList) Figures() []figure.Figure { return nil }
-
-// MarshalJSON writes nothing: the directions have their examples.
-func (exampleList) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
