@@ -64,9 +64,16 @@ func (c *call) runMemory(out cli.Output) error {
 
 // predict plans a training program of a model.
 func (t training) predict(s models.Spec) (graph.MemoryNeed, error) {
-	o := graph.ProgramOptions{Gradients: true, Recompute: graph.Recompute(t.recompute),
-		Options: graph.Options{Device: graph.Device(t.device), Precision: graph.Precision(t.precision), Training: true}}
-	return models.PredictMemory(s, t.batch, s.Seq, models.Outputs{Loss: true, ExpertCounts: true}, o)
+	return t.plan(s, true)
+}
+
+// plan plans a program that trains, or one that computes the loss alone.
+func (t training) plan(s models.Spec, trains bool) (graph.MemoryNeed, error) {
+	o := graph.ProgramOptions{Options: graph.Options{Device: graph.Device(t.device), Precision: graph.Precision(t.precision), Training: trains}}
+	if trains {
+		o.Gradients, o.Recompute = true, graph.Recompute(t.recompute)
+	}
+	return models.PredictMemory(s, t.batch, s.Seq, models.Outputs{Loss: true, ExpertCounts: trains}, o)
 }
 
 func memoryTable(lines []presetMemory) string {

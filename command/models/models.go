@@ -22,6 +22,7 @@ func Command(zoo models.Zoo) cli.Command {
 			"go run ./cmd/models -residuals    # the update rule of each residual stream",
 			"go run ./cmd/models -memory -batch 16 -precision bf16    # memory of training on a GPU",
 			"go run ./cmd/models -memory -device cpu    # on this machine",
+			"go run ./cmd/models -memory -fit 80 -recompute block    # the largest batches that fit into 80 GB",
 		},
 		Notes: []string{
 			"A run config names a preset and what differs from it: model: {preset: rmt-134m, layers: 8}.",
@@ -36,6 +37,7 @@ type call struct {
 	zoo                     models.Zoo
 	json, residuals, memory bool
 	training                training
+	fit                     float64 // gigabytes; 0: the batch is given
 }
 
 func (c *call) flags(flags *flag.FlagSet) {
@@ -43,6 +45,7 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.BoolVar(&c.memory, "memory", false, "list instead the memory that training each preset takes")
 	flags.StringVar(&c.training.device, "device", string(graph.CUDA), "with -memory: train on `DEVICE`: cuda or cpu")
 	flags.IntVar(&c.training.batch, "batch", 8, "with -memory: train on batches of `N` sequences")
+	flags.Float64Var(&c.fit, "fit", 0, "with -memory: list instead the largest batches that training and inference have room for in `GB` gigabytes of 1e9 bytes")
 	flags.StringVar(&c.training.precision, "precision", "", "with -memory, on cuda: compute matrix products in `TYPE`: fp32, tf32 or bf16; default tf32")
 	flags.StringVar(&c.training.recompute, "recompute", string(graph.RecomputeNone), "with -memory: what the backward pass computes again, `none|block`: nothing, or each block's activations")
 	flags.BoolVar(&c.residuals, "residuals", false, "list instead the residual streams: what A_res, B_up and A_down of h' = A_res h + B_up F(A_down h) are in each")
@@ -52,6 +55,8 @@ func (c *call) run(_ context.Context, out cli.Output) error {
 	switch {
 	case c.residuals:
 		return c.runResiduals(out)
+	case c.memory && c.fit != 0:
+		return c.runFit(out)
 	case c.memory:
 		return c.runMemory(out)
 	}

@@ -1,0 +1,105 @@
+package models
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/models"
+)
+
+// mostRows is the largest batch that a run config may have.
+const mostRows = 65536
+
+// fitting is a batch that memory has room for, and the bytes that it takes; 0: not even one row.
+type fitting struct {
+	Batch int `json:"batch"`
+	Total int `json:"total"`
+}
+
+// presetFit is what fits of a preset.
+type presetFit struct {
+	Name      string  `json:"name"`
+	Seq       int     `json:"seq"`
+	Training  fitting `json:"training"`
+	Inference fitting `json:"inference"` // the loss alone, without gradients and moments
+}
+
+// runFit is -memory -fit.
+func (c *call) runFit(out cli.Output) error {
+	if err := c.training.check(); err != nil {
+		return err
+	}
+	if !(c.fit > 0 && c.fit <= 1e6) {
+		return cli.Usagef("-fit: want gigabytes above 0 and up to 1e6, got %v", c.fit)
+	}
+	var lines []presetFit
+	for _, p := range c.zoo.Presets() {
+		spec, err := p.Config.Resolve()
+		if err != nil {
+			return errors.Wrap(err, p.Name)
+		}
+		line := presetFit{Name: p.Name, Seq: spec.Seq}
+		if line.Training, err = c.training.largest(spec, int(c.fit*1e9), true); err == nil {
+			line.Inference, err = c.training.largest(spec, int(c.fit*1e9), false)
+		}
+		if err != nil {
+			return errors.Wrap(err, p.Name)
+		}
+		lines = append(lines, line)
+	}
+	if c.json {
+		return out.PrintJSON(lines)
+	}
+	return out.Print(fitTable(lines))
+}
+
+// largest searches the largest batch that takes no more than so many bytes, each batch planned as
+// a run would plan it. Memory grows almost in proportion to the rows, so the next batch to try is
+// where the line through the last two reaches the bytes; every fourth time it is the middle of
+// what is left.
+func (t training) largest(s models.Spec, bytes int, trains bool) (fitting, error) {
+	need := func(rows int) (fitting, error) {
+		t.batch = rows
+		m, err := t.plan(s, trains)
+		return fitting{rows, m.Total()}, err
+	}
+	low, high := fitting{}, fitting{Batch: mostRows + 1} // low fits, high does not or is too many
+	last, rows := fitting{}, 1
+	for tries := 1; high.Batch-low.Batch > 1; tries++ {
+		now, err := need(rows)
+		if err != nil {
+			return fitting{}, err
+		}
+		if now.Total <= bytes {
+			low = now
+		} else {
+			high = now
+		}
+		rows = 2 * now.Batch
+		if slope := (now.Total - last.Total) / (now.Batch - last.Batch); last.Batch > 0 && slope > 0 {
+			rows = now.Batch + (bytes-now.Total)/slope
+		}
+		if tries%4 == 0 {
+			rows = (low.Batch + high.Batch) / 2
+		}
+		last, rows = now, max(low.Batch+1, min(rows, high.Batch-1))
+	}
+	return low, nil
+}
+
+func fitTable(lines []presetFit) string {
+	t := figure.Table{Align: "lrrrrr"}
+	t.Row("preset", "seq", "training: batch", "memory", "inference: batch", "memory")
+	for _, l := range lines {
+		t.Row(l.Name, fmt.Sprint(l.Seq), fmt.Sprint(l.Training.Batch), megabytes(l.Training.Total), fmt.Sprint(l.Inference.Batch), megabytes(l.Inference.Total))
+	}
+	return t.Text() + fitLegend
+}
+
+const fitLegend = `
+The largest batch of sequences of seq tokens, at most 65536, that a training step, or the loss alone without gradients and moments, has room
+for, and the memory that it takes, each planned as a run would. 0: not even one sequence.
+`
