@@ -47,15 +47,24 @@ func (e end) part(rows *mat.Dense, i int) *mat.Dense {
 	return rows.Slice(i*n, (i+1)*n, 0, rows.RawMatrix().Cols).(*mat.Dense)
 }
 
-// through are the rows x M.
-func (d *directions) through(m linear.Chain) *directions {
-	to := &directions{end: d.end, norms: d.norms}
+// back are the directions y in front of M, whose rows are y M^T.
+func (d *directions) back(m linear.Chain) *directions {
+	to := &directions{end: d.end}
 	if d.rows != nil {
-		to.rows = m.Rows(d.rows)
+		to.rows = m.Back(d.rows)
 	} else {
-		to.gram = m.Rows(mat.DenseCopyOf(m.Rows(d.gram).T()))
+		to.gram = gramBack(m, d.gram)
+	}
+	for i := range d.parts {
+		to.norms = append(to.norms, math.Sqrt(max(0, mat.Trace(to.partGram(i)))))
 	}
 	return to
+}
+
+// spread is a part's, in so many dimensions.
+func (d *directions) spread(part, size int) spread {
+	packed := d.pack().RawRowView(part)
+	return spreadOfVectors(size, d.norms[part]*d.norms[part], floats.Dot(packed, packed))
 }
 
 // pack holds the Gram matrices G of all parts as vectors of their upper triangles, entries off
@@ -88,7 +97,7 @@ func (d *directions) pack() *mat.Dense {
 func productNorms(a, b *directions, m linear.Chain) *mat.Dense {
 	scale, scalar := m.Number()
 	if !scalar {
-		a = a.through(m)
+		b = b.back(m)
 	}
 	squares := times(a.pack(), b.pack().T())
 	squares.Apply(func(_, _ int, square float64) float64 { return math.Abs(scale) * math.Sqrt(max(0, square)) }, squares)
@@ -105,28 +114,25 @@ type Alignment struct {
 	Strength float64 `json:"strength"`
 	// Carry is ||M|| / sqrt(D), how large a write arrives: 1 where M = I.
 	Carry float64 `json:"carry"`
-	// Score is Strength / Carry, how well the two directions agree. For weights that know
-	// nothing of each other its mean square is 1/D.
+	// Score is Strength / Carry, how well the two directions agree.
 	Score float64 `json:"score"`
-	// Chance is the score of random weights of the same shapes.
+	// Chance is that of weights that know nothing of each other.
 	Chance Chance `json:"chance"`
-	// Z is how many of Chance's deviations the score is above its mean; 0 where a weight is 0.
-	Z float64 `json:"z"`
+	// P is the probability of such a score, or a larger one, by chance; 1 where a weight is 0.
+	P float64 `json:"p"`
 }
 
 // align compares parts of two ends, whose product has a norm.
 func align(norm, out, in, carry float64, chance Chance) Alignment {
-	a := Alignment{Norm: norm, Carry: carry, Chance: chance}
+	a := Alignment{Norm: norm, Carry: carry, Chance: chance, P: 1}
 	if out == 0 || in == 0 || carry == 0 {
 		return a
 	}
 	a.Strength = norm / (out * in)
 	a.Score = a.Strength / carry
-	if chance.Deviation > 0 {
-		a.Z = (a.Score - chance.Mean) / chance.Deviation
-	}
+	a.P = chance.P(a.Score)
 	return a
 }
 
-// AboveChance is how many times the mean of chance the score is.
-func (a Alignment) AboveChance() float64 { return a.Score / a.Chance.Mean }
+// AboveChance is how many times the score of random weights, its root mean square, the score is.
+func (a Alignment) AboveChance() float64 { return ratioOf(a.Score, a.Chance.RMS()) }

@@ -17,32 +17,39 @@ func (f *Folded) addGains(e *end) {
 	if query == nil && own == 1 {
 		return
 	}
-	rows, heads, shared := e.weights, f.c.HeadCount(), f.c.KVHeads()
-	e.weights = func() *mat.Dense {
-		w := rows()
-		each := e.count / f.packedHeads() // rows a head
+	heads, shared := f.c.HeadCount(), f.c.KVHeads()
+	each := e.count / f.packedHeads() // rows a head
+	scaled := func(w *mat.Dense, entry func(gain []float64, row int) float64) *mat.Dense {
 		for i := range e.count {
 			gain := own
 			switch head := i / each; {
 			case head < heads+shared && query == nil:
 				gain = 1
 			case head < heads:
-				gain = entryOrMean(query, i%each, each)
+				gain = entry(query, i%each)
 			case head < heads+shared:
-				gain = entryOrMean(key, i%each, each)
+				gain = entry(key, i%each)
 			}
 			floats.Scale(gain, w.RawRowView(i))
 		}
 		return w
 	}
-}
-
-// entryOrMean is the gain of one of a head's rows; the mean where one row, a key, is for all entries.
-func entryOrMean(gain []float64, i, rows int) float64 {
-	if rows == len(gain) {
-		return gain[i]
+	rows := e.weights
+	if e.keyed == nil {
+		e.weights = func() *mat.Dense { return scaled(rows(), func(gain []float64, row int) float64 { return gain[row] }) }
+		return
 	}
-	return floats.Sum(gain) / float64(len(gain))
+	e.weights = func() *mat.Dense { // one key for all entries
+		return scaled(rows(), func(gain []float64, _ int) float64 { return floats.Sum(gain) / float64(len(gain)) })
+	}
+	columns := e.keyed.columns
+	e.keyed.columns = func() []*mat.Dense {
+		all := columns()
+		for v := range all {
+			all[v] = scaled(mat.DenseCopyOf(all[v]), func(gain []float64, _ int) float64 { return gain[v] })
+		}
+		return all
+	}
 }
 
 // valueFactors are those of an attention's own values and of the first attention's, v <- own v + first v_0: 1 and 0

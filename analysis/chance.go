@@ -2,102 +2,91 @@ package analysis
 
 import (
 	"math"
-	"math/rand/v2"
 
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/gonum/mathext"
 )
 
-// Chance is the score ||A M B|| / (||A|| ||B|| ||M|| / sqrt(Out)) of random weights A [Rows,
-// In] and B [Out, Columns], all entries independent from N(0, 1), where M does the same in
-// min(In, Out) directions, as the identity does with In = Out.
+// Chance is how large the squared score s^2 = ||A M B||^2 / (||A||^2 ||B||^2 ||M||^2/Out) is of weights that
+// know nothing of each other: of the two that there are, with all their singular values, when one is rotated at
+// random. With G = A^T A [D, D] and H = M B B^T M^T, and O uniform over the orthogonal matrices,
 //
-// With Rows = Columns = 1 and M = I it is |cos| of two random directions, of mean
-// Gamma(D/2) / (sqrt(pi) Gamma((D+1)/2)). For all shapes the mean square is 1/In: rotating A at
-// random in its space makes E ||A M B||^2 = ||A||^2 ||M B||^2 / In.
+//	E tr(G O H O^T) = tr(G) tr(H) / D,   Var tr(G O H O^T) = sum over k of |G_k|^2 |H_k|^2 / dim(k)
+//
+// with the parts of G and H that rotations leave apart (Schur's lemma). In a stream of vectors one of them varies,
+// the symmetric matrices of trace 0, of (D-1)(D+2)/2 dimensions. A matrix stream [Dk, Dv] is rotated by O_k on keys
+// and O_v on values, each at random, and has four: those on keys alone and on values alone, the products of these,
+// and products of two antisymmetric ones.
+//
+// Of two directions in D dimensions s is |cos|, with mean square 1/D, and s^2 has the distribution
+// Beta(1/2, (D-1)/2); so have two heads of a matrix stream by their keys, with D = Dk, but for gains.
 type Chance struct {
-	Rows      int     `json:"rows"`
-	In        int     `json:"in"`
-	Out       int     `json:"out"`
-	Columns   int     `json:"columns"`
-	Draws     int     `json:"draws"`
-	Mean      float64 `json:"mean"`
-	Deviation float64 `json:"deviation"` // standard, of one draw
+	Mean      float64 `json:"mean"`      // of the squared score: 1/D where M = I
+	Deviation float64 `json:"deviation"` // standard, of the squared score
+	Most      float64 `json:"most"`      // |G| |H|, which bounds it
 }
 
-// RMS is the root mean square of the score in closed form, 1/sqrt(In).
-func (c Chance) RMS() float64 { return 1 / math.Sqrt(float64(c.In)) }
+// RMS is the root mean square of the score.
+func (c Chance) RMS() float64 { return math.Sqrt(c.Mean) }
 
-// SquareDeviation is the standard deviation of the squared score s^2 in closed form. Given B,
-// the rows of A M B are independent Gaussians of covariance H = (M B)^T M B, so that
-// E ||A M B||^4 = n^2 tr(H)^2 + 2 n tr(H^2), and H is a Wishart matrix. A score does not depend
-// on ||A|| or ||B||; with k = min(In, Out), n Rows and m Columns
-//
-//	E s^4 = (Out/k)^2 (n^2 k m (k m + 2) + 2 n k m (k + m + 1)) / (n In (n In + 2) m Out (m Out + 2))
-func (c Chance) SquareDeviation() float64 {
-	n, m, in, out := float64(c.Rows), float64(c.Columns), float64(c.In), float64(c.Out)
-	k := min(in, out)
-	fourth := math.Pow(out/k, 2) * (n*n*k*m*(k*m+2) + 2*n*k*m*(k+m+1)) / (n * in * (n*in + 2) * m * out * (m*out + 2))
-	return math.Sqrt(max(0, fourth-1/(in*in)))
-}
-
-// DrawChance draws scores from a seed and measures their mean and deviation.
-func DrawChance(rows, in, out, columns, draws int, seed uint64) Chance {
-	c := Chance{Rows: rows, In: in, Out: out, Columns: columns, Draws: draws}
-	source := rand.NewPCG(seed, uint64(rows)<<48^uint64(in)<<32^uint64(out)<<16^uint64(columns))
-	d := scoreDraw{rand.New(source), source}
-	scores := make([]float64, max(0, draws))
-	for i := range scores {
-		scores[i] = d.score(c)
+// P is the probability that weights which know nothing of each other score as much or more: by the Beta distribution
+// on [0, Most] with Chance's mean and deviation. It is exact for single directions and approximate for others.
+func (c Chance) P(score float64) float64 {
+	mean, x := c.Mean/c.Most, score*score/c.Most
+	variance := math.Pow(c.Deviation/c.Most, 2)
+	const rounding = 1e-12
+	if !(mean < 1-rounding) || variance < rounding*mean*mean { // no other score is possible
+		return 1
 	}
-	c.Mean, c.Deviation = stat.MeanStdDev(scores, nil)
-	return c
-}
-
-// scoreDraw draws scores without drawing the weights.
-type scoreDraw struct {
-	normal *rand.Rand
-	source rand.Source
-}
-
-// score is one draw. Orthogonal maps that rotate a Gaussian A leave it Gaussian, so B may be
-// taken for the lower bidiagonal matrix that Householder reflections from both sides make of
-// it (Silverstein 1985; Dumitriu & Edelman 2002, "Matrix models for beta ensembles"): entries
-// a_i = chi(m+1-i) on the diagonal and b_i = chi(k-i) below it, independent. With G = A^T A,
-//
-//	||A B||^2 = sum_i (a_i^2 + b_(i-1)^2) G_ii + 2 sum_i a_i b_i G_(i,i+1)
-//
-// and, of columns of A one after another, G_(i,i+1) = |A_i| z and G_(i+1,i+1) = z^2 + chi^2(n-1)
-// with z from N(0, 1).
-func (d scoreDraw) score(c Chance) float64 {
-	n, m, in, out := c.Rows, c.Columns, c.In, c.Out
-	if m > n { // ||A B|| = ||B^T A^T||
-		n, m, in, out = m, n, out, in
-	}
-	k := min(in, out)
-	columns := min(k, m+1) // of A that B, bidiagonal, multiplies
-	product, a, b, below := 0.0, 0.0, 0.0, 0.0
-	g := d.chiSquared(n) // G_ii
-	for i := range columns {
-		diagonal := d.chiSquared(m - i)
-		product, a, b = product+(diagonal+below)*g, a+g, b+diagonal+below
-		if i+1 == columns {
-			break
-		}
-		z := d.normal.NormFloat64()
-		below = d.chiSquared(k - 1 - i)
-		product += 2 * math.Sqrt(diagonal*below*g) * z
-		g = z*z + d.chiSquared(n-1)
-	}
-	a += d.chiSquared(n * (in - columns))
-	b += d.chiSquared(m * (out - k))
-	return math.Sqrt(max(0, product) * float64(c.Out) / float64(k) / (a * b))
-}
-
-// chiSquared draws the sum of n squares from N(0, 1).
-func (d scoreDraw) chiSquared(n int) float64 {
-	if n <= 0 {
+	n := mean*(1-mean)/variance - 1
+	switch {
+	case x >= 1:
 		return 0
+	case n <= 0:
+		return 1
 	}
-	return distuv.ChiSquared{K: float64(n), Src: d.source}.Rand()
+	return mathext.RegIncBeta((1-mean)*n, mean*n, 1-x)
+}
+
+// dimensions are those of a stream's space: keys and values of a matrix stream; D and 1 of vectors.
+type dimensions struct{ keys, values int }
+
+// spread says how unevenly directions fill their space: of their Gram matrix G, squared norms as shares of tr(G)^2.
+type spread struct {
+	square float64 // |G|^2
+	parts  [4]float64
+}
+
+// spreadOf takes a Gram matrix apart by its trace, its squared norm, that of its partial traces over values [Dk, Dk]
+// and over keys [Dv, Dv], and its inner product with its partial transpose, whose values are exchanged.
+func spreadOf(d dimensions, trace, square, transposed, keys, values float64) spread {
+	if trace == 0 {
+		return spread{}
+	}
+	k, v, all := float64(d.keys), float64(d.values), trace*trace
+	s := spread{square: square / all}
+	s.parts[0] = (keys/all - 1/k) / v
+	s.parts[1] = (values/all - 1/v) / k
+	s.parts[2] = (square+transposed)/(2*all) - s.parts[0] - s.parts[1] - 1/(k*v)
+	s.parts[3] = (square - transposed) / (2 * all)
+	return s
+}
+
+// spreadOfVectors is that of directions in d dimensions.
+func spreadOfVectors(d int, trace, square float64) spread {
+	return spreadOf(dimensions{d, 1}, trace, square, square, square, trace*trace)
+}
+
+// chanceOf is the chance of two spreads; scale is what the second's trace is of the squared norms that the score is
+// divided by: 1 where M = I.
+func chanceOf(d dimensions, a, b spread, scale float64) Chance {
+	traceless := func(n int) float64 { return float64(n-1) * float64(n+2) / 2 }
+	antisymmetric := func(n int) float64 { return float64(n) * float64(n-1) / 2 }
+	sizes := [4]float64{traceless(d.keys), traceless(d.values), traceless(d.keys) * traceless(d.values), antisymmetric(d.keys) * antisymmetric(d.values)}
+	variance := 0.0
+	for i, size := range sizes {
+		if size > 0 {
+			variance += max(0, a.parts[i]) * max(0, b.parts[i]) / size
+		}
+	}
+	return Chance{Mean: scale / float64(d.keys*d.values), Deviation: scale * math.Sqrt(variance), Most: scale * math.Sqrt(a.square*b.square)}
 }

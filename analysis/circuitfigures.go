@@ -13,7 +13,7 @@ const eigenvaluesShown = 4
 
 // Table lists the heads' scores, of many heads those of the largest copying scores.
 func (c *Circuits) Table() figure.Table {
-	t := figure.Table{Title: "Circuits", Header: []string{"head", "OV score", "QK score", "copying (full OV)", "matching (full QK)"}, Align: "lrrrr"}
+	t := figure.Table{Title: c.title(), Header: []string{"head", "OV score", "QK score", "copying (full OV)", "matching (full QK)"}, Align: "lrrrr"}
 	for _, h := range c.strongest(listed) {
 		copying, matching := "", ""
 		if h.FullOV != nil {
@@ -22,6 +22,14 @@ func (c *Circuits) Table() figure.Table {
 		t.Rows = append(t.Rows, []string{h.Name(), number(h.OV.Score), number(h.QK.Score), copying, matching})
 	}
 	return t
+}
+
+// title says why the scores of OV and QK are what they are.
+func (c *Circuits) title() string {
+	if c.Values > 1 {
+		return "Circuits (a head with keys treats all values alike: its scores of OV and QK are hardly more than the sign of a product of two keys; the full circuits tell more)"
+	}
+	return "Circuits"
 }
 
 // strongest are the n heads that copy most.
@@ -101,7 +109,7 @@ func (h HeadCircuits) Table() figure.Table {
 		for _, v := range s.Eigenvalues[:min(eigenvaluesShown, len(s.Eigenvalues))] {
 			largest += fmt.Sprintf("%.3g%+.3gi  ", v.Re, v.Im)
 		}
-		t.Rows = append(t.Rows, []string{names[i], number(s.Score), number(s.Norm), fmt.Sprint(len(s.Eigenvalues) * s.Multiplicity), largest})
+		t.Rows = append(t.Rows, []string{names[i], number(s.Score), number(s.Norm), fmt.Sprint(len(s.Eigenvalues)), largest})
 	}
 	return t
 }

@@ -26,12 +26,13 @@ import (
 // A matrix stream's head is a tensor product: it acts on the keys of X [Dk, Dv] and leaves
 // values as they are,
 //
-//	OV = (r_V ⊗ w_O) ⊗ I     QK = (r_Q ⊗ r_K) ⊗ I
+//	OV = C diag(g) (r_V ⊗ w_O) ⊗ I     QK = C diag(g) ((r_Q ⊗ r_K) ⊗ I) diag(g) C
 //
-// so that each has one eigenvalue but zeros, r_V . w_O and r_Q . r_K, Dv times. A token a is
-// stored as sum_h w_E[h] ⊗ e_a[h], the head reads v_a = sum_h (r_V . w_E[h]) e_a[h] of it, and
-// the logits of what it writes are sum_h (r_U[h] . w_O) v_a W_U[h]: of the full circuits
-// [V, V], of rank Dv, the eigenvalues are those of Dv x Dv products.
+// but for the norm, whose gains g [Dk, Dv] and C are taken as they are, no mean over values. Each has Dv eigenvalues but zeros,
+// of Dv x Dv products: without gains and C all are the same number, r_V . w_O or r_Q . r_K, so that a score is
+// hardly more than its sign. A token a is stored as sum_h w_E[h] ⊗ e_a[h], the head reads
+// v_a = sum_h (r_V . w_E[h]) e_a[h] of it, and the logits of what it writes are sum_h (r_U[h] . w_O) v_a W_U[h]:
+// the full circuits [V, V] have rank Dv, too, and different eigenvalues.
 type HeadCircuits struct {
 	Layer int             `json:"layer"`
 	Head  int             `json:"head"`
@@ -54,6 +55,7 @@ func headName(layer, head int) string {
 // Circuits are the circuits of all heads of a model.
 type Circuits struct {
 	Stream string         `json:"stream"`
+	Values int            `json:"values"` // Dv of a matrix stream, whose heads treat all values alike; else 1
 	Layers int            `json:"layers"`
 	Each   int            `json:"heads_per_layer"`
 	Heads  []HeadCircuits `json:"heads"` // layer by layer
@@ -79,7 +81,7 @@ func FindCircuits(store *graph.Store, c models.Spec, o CircuitOptions) (*Circuit
 	if err != nil {
 		return nil, err
 	}
-	circuits := &Circuits{Stream: f.c.Stream.Name(), Layers: f.c.Layers, Each: f.c.HeadCount()}
+	circuits := &Circuits{Stream: f.c.Stream.Name(), Layers: f.c.Layers, Each: f.c.HeadCount(), Values: f.end(siteName(0, stream.Attention), true).values}
 	var v *vocabulary
 	if !o.WithoutVocabulary {
 		v = newVocabulary(f, carry)
@@ -94,8 +96,12 @@ func FindCircuits(store *graph.Store, c models.Spec, o CircuitOptions) (*Circuit
 
 // addLayer adds the heads of a layer; without a vocabulary their full circuits stay away.
 func (c *Circuits) addLayer(f *Folded, v *vocabulary, layer int) error {
+	site := siteName(layer, stream.Attention)
 	for _, w := range f.layerHeads(layer) {
 		h, err := headCircuits(w)
+		if c.Values > 1 {
+			h, err = f.keyedHead(site, w.Head).circuits(w)
+		}
 		if err == nil && v != nil {
 			err = v.add(&h, w)
 		}
@@ -110,15 +116,15 @@ func (c *Circuits) addLayer(f *Folded, v *vocabulary, layer int) error {
 // headCircuits are a head's own circuits.
 func headCircuits(w HeadWeights) (h HeadCircuits, err error) {
 	h.Layer, h.Head = w.Layer, w.Head
-	if h.OV, err = w.OV().spectrum(w.Values); err != nil {
+	if h.OV, err = w.OV().spectrum(); err != nil {
 		return h, err
 	}
-	h.QK, err = w.QK().spectrum(w.Values)
+	h.QK, err = w.QK().spectrum()
 	return h, err
 }
 
-func (f Factored) spectrum(multiplicity int) (CircuitSpectrum, error) {
-	return circuitSpectrum(f.Swapped(), f.Norm(), multiplicity)
+func (f Factored) spectrum() (CircuitSpectrum, error) {
+	return circuitSpectrum(f.Swapped(), f.Norm())
 }
 
 // Head returns one head's circuits.

@@ -26,9 +26,6 @@ type CircuitSpectrum struct {
 	// Eigenvalues are those that need not be 0, as many as the circuit's rank, the largest
 	// first: by modulus, real part, imaginary part.
 	Eigenvalues []Eigenvalue `json:"eigenvalues"`
-	// Multiplicity is how often the circuit has each: Dv where a matrix stream's circuit is
-	// the identity on values, else 1.
-	Multiplicity int `json:"multiplicity"`
 	// Score is sum Re(lambda) / sum |lambda|, from -1 to 1: 1 where all are positive numbers.
 	// It is the copying score of a full OV circuit. 0 where all are 0.
 	Score float64 `json:"score"`
@@ -36,8 +33,8 @@ type CircuitSpectrum struct {
 }
 
 // circuitSpectrum is that of a circuit whose eigenvalues, but for zeros, are those of small.
-func circuitSpectrum(small *mat.Dense, norm float64, multiplicity int) (CircuitSpectrum, error) {
-	s := CircuitSpectrum{Multiplicity: multiplicity, Norm: norm * math.Sqrt(float64(multiplicity))}
+func circuitSpectrum(small *mat.Dense, norm float64) (CircuitSpectrum, error) {
+	s := CircuitSpectrum{Norm: norm}
 	var eigen mat.Eigen
 	if n, _ := small.Dims(); !finiteMatrix(small) || !eigen.Factorize(small, mat.EigenNone) {
 		return s, check.Value(fmt.Sprintf("eigenvalues of a circuit of rank %d", n), "finite weights", "some that are not, or no convergence")

@@ -27,6 +27,7 @@ type end struct {
 	values      int               // columns of the state that directions are for, one by one: those of keys; else 1
 	weights     func() *mat.Dense // the rows: a large model's are not all in memory at once
 	gram        func() *mat.Dense // rows^T rows [size, size], where the rows would take more memory; else nil
+	keyed       *keyed            // of a matrix stream: the end with values, of which the rows are keys alone; else nil
 }
 
 // The sites that are no sublayers.
@@ -105,11 +106,12 @@ func (f *Folded) setWriter(e *end, w stream.Writer) {
 	}
 	keys, stores := linear.KeysOf(up)
 	weight := w.Weight
-	switch {
-	case stores:
+	if stores {
 		e.count, e.size, e.values = keys.In, keys.Out, keys.Width
 		e.weights = func() *mat.Dense { return keyRows(keys) }
-		return
+		e.keyed = newKeyed(keys, nil)
+	}
+	switch {
 	case w.Table:
 		weight = w.Name
 	case w.Whole: // experts, of which each one's rows are directions
@@ -117,6 +119,15 @@ func (f *Folded) setWriter(e *end, w stream.Writer) {
 	}
 	p := f.store.Param(weight)
 	if p == nil {
+		return
+	}
+	if stores {
+		e.keyed.weigh(p.Size()/(keys.In*keys.Width), func() *mat.Dense {
+			if w.Table {
+				return f.table(w)
+			}
+			return f.dense(weight, p.Size()/(keys.In*keys.Width))
+		})
 		return
 	}
 	e.size, _ = up.Sizes()
@@ -168,6 +179,9 @@ func (f *Folded) readers(whole bool) []end {
 				part.source = f.sourceOf(e.site, via)
 				part.via, part.count, part.kind = via, f.c.HeadCount()*e.count/f.packedHeads(), "head"
 				part.weights = func() *mat.Dense { return f.headPart(e.weights(), i) }
+				if e.keyed != nil {
+					part.keyed = e.keyed.taken(func(rows *mat.Dense) *mat.Dense { return f.headPart(rows, i) })
+				}
 				ends = append(ends, f.inHeads(part, whole))
 			}
 		default:
@@ -238,8 +252,22 @@ func (e end) alone(part int) end {
 	}
 	all := e
 	e.weights = func() *mat.Dense { return all.part(all.weights(), part) }
+	if e.keyed != nil {
+		e.keyed = e.keyed.taken(func(rows *mat.Dense) *mat.Dense { return all.part(rows, part) })
+	}
 	e.parts, e.count = e.parts[part:part+1], e.count/len(e.parts)
 	return e
+}
+
+// entries is the number of directions in full: numbers that an end writes or reads of each token.
+func (e end) entries() int {
+	switch {
+	case e.keyed == nil:
+		return e.count
+	case e.keyed.weights == nil:
+		return e.count * e.values
+	}
+	return e.keyed.rows
 }
 
 // wholeGram is the Gram matrix [size, size] of all rows.

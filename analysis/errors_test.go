@@ -46,8 +46,8 @@ func TestErrorMessages(t *testing.T) {
 			_, err := analysis.Connect(store, c, "blocks.1.attention.0", "blocks.0.attention.0.q", nil)
 			return err
 		},
-		"draws: want at least 2, which have a deviation, or 0 for 1000, got 1": func() error {
-			_, err := analysis.Wire(store, c, analysis.WiringOptions{Draws: 1})
+		"fdr: want a rate above 0, at most 1, or 0 for 0.05, got 2": func() error {
+			_, err := analysis.Wire(store, c, analysis.WiringOptions{FDR: 2})
 			return err
 		},
 		"prompt: want at least 1 token, got none": func() error { _, err := analysis.Run(store, c, nil); return err },

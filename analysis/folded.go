@@ -8,7 +8,6 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/stream"
-	"github.com/residua-go/residua/stream/linear"
 )
 
 // Folded is a model's weights as circuits take them (Elhage et al. 2021, "A Mathematical
@@ -35,7 +34,8 @@ import (
 // keys A [Dk, Dk] stands for A ⊗ I, the identity on values. A gain g [Dk, Dv] that differs
 // between columns has no key; the mean over values is taken, r[d] <- r[d] mean_v g[d, v], and r_Q <- r_Q mean_v g_Q[v]. What
 // LayerNorm's joint mean takes away, the same number from all Dk*Dv entries, is left out.
-// With an RMSNorm of equal gains in each row nothing is left out.
+// With an RMSNorm of equal gains in each row nothing is left out. Virtual weights, the wiring and the eigenvalues of
+// circuits take gains, means and weights for values as they are.
 type Folded struct {
 	store  *graph.Store
 	model  *models.Model
@@ -156,14 +156,3 @@ func (f *Folded) FeedForward(layer int) (FeedForwardWeights, error) {
 
 // streamWidth is the number of entries of a direction that sites read and write: D, or Dk.
 func (f *Folded) streamWidth() int { return f.end(siteName(0, stream.Attention), true).size }
-
-// leave is the way from the end of the stream to the features, the final norms at scale 1: of
-// keys [Dk] to as many rows as are read.
-func (f *Folded) leave() linear.Chain {
-	norms, own := f.after(unembeddingSite)
-	if keys, ok := own.(linear.Mix); ok {
-		rows := mat.DenseCopyOf(foldedKeys(keys, norms).T()).RawMatrix() // [Dk, R]
-		return linear.Chain{linear.Matrix{W: rows.Data, In: rows.Rows, Out: rows.Cols}}
-	}
-	return norms
-}

@@ -63,6 +63,8 @@ func (f *Folded) setReader(e *end) {
 	if keys, ok := own.(linear.Mix); ok {
 		e.count, e.size, e.values = keys.In, keys.Out, keys.Width
 		e.weights = func() *mat.Dense { return foldedKeys(keys, norms) }
+		e.keyed = newKeyed(keys, norms)
+		f.weighReader(e)
 		return
 	}
 	var columns func() *mat.Dense
@@ -87,6 +89,24 @@ func (f *Folded) setReader(e *end) {
 		e.size, _ = norms.Sizes()
 	}
 	e.weights = func() *mat.Dense { return norms.Back(mat.DenseCopyOf(columns().T())) }
+}
+
+// weighReader finds the weights with which a site of a matrix stream reads values: W1, or the unembedding.
+func (f *Folded) weighReader(e *end) {
+	transposed := func(w *mat.Dense) *mat.Dense { return mat.DenseCopyOf(w.T()) }
+	switch p := f.store.Param(e.site + ".w1"); {
+	case e.site == unembeddingSite:
+		e.keyed.weigh(f.c.Vocab, func() *mat.Dense { return transposed(f.unembedding()) })
+		e.keyed.gram = func() *mat.Dense { return gramOfRows(f.unembedding()) }
+	case p != nil:
+		read := func() *mat.Dense { return f.blockWeights(e.site) }
+		n := p.Size() / f.c.Width()
+		if gated := f.store.Param(e.site + ".w3"); gated != nil {
+			read, n = func() *mat.Dense { return f.gatedWeights(e.site) }, n+gated.Size()/f.c.Width()
+		}
+		e.keyed.weigh(n, func() *mat.Dense { return transposed(read()) })
+		e.keyed.gram = func() *mat.Dense { return gramOfRows(read()) }
+	}
 }
 
 // setWays finds those of an attention whose queries, keys and values read each in a way of its own:

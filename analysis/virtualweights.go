@@ -10,7 +10,6 @@ import (
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/stream/linear"
 )
 
 // VirtualWeights are the weights that connect two sites directly, through the stream (Elhage
@@ -20,9 +19,13 @@ import (
 //
 //	W_out M W_in  [n, m]
 //
-// with the weights of Folded. For a matrix stream they are products of keys, K_write K_read^T
-// [R, R]: entry (g, h) is how much of row g that the first writes is in row h that the second
-// reads.
+// with the weights of Folded. For a matrix stream X [Dk, Dv] they are whole, values and not keys alone:
+//
+//	W2 (K_write ⊗ I) C diag(g) (K_read ⊗ I)^T W1
+//
+// with gains g [Dk, Dv] and LayerNorm's C as they are. W2 is that of a feed-forward, or the table of an embedding, W1 that
+// of a feed-forward or the unembedding; heads, whose entries are values, have neither: from head to head they
+// are Dv x Dv numbers, w . (r ⊙ g[:, v]) on the diagonal.
 //
 // M is what becomes of a write on its way. It is the identity in vector, highway and matrix
 // streams. In the others it is the mean over the tokens of a run of what stream.Frozen.CarryTo
@@ -101,11 +104,7 @@ func Connect(store *graph.Store, c models.Spec, writer, reader string, run *cach
 	if err != nil {
 		return nil, err
 	}
-	maps, err := carry.between(w, r)
-	if err != nil {
-		return nil, err
-	}
-	return connect(w, r, maps), nil
+	return connect(carry, w, r)
 }
 
 // tooLate says that a writer comes too late for a reader.
@@ -113,22 +112,47 @@ func tooLate(writer, reader string) error {
 	return check.Value("reader", "one that comes after "+writer, reader+", which has read the stream by then")
 }
 
-func connect(w, r end, maps linear.Chain) *VirtualWeights {
-	v := &VirtualWeights{Writer: w.name(0), Reader: r.name(0), Rows: w.count, Columns: r.count}
-	a, b := directionsOf(w), directionsOf(r)
-	chance := DrawChance(w.count, w.size, r.size, r.count, defaultDraws, 0)
-	v.Alignment = align(productNorms(a, b, maps).At(0, 0), a.norms[0], b.norms[0], maps.Gain(w.size), chance)
-	if v.Rows*v.Columns > matrixWeights {
-		return v
+func connect(carry *carrier, w, r end) (*VirtualWeights, error) {
+	v := &VirtualWeights{Writer: w.name(0), Reader: r.name(0), Rows: w.entries(), Columns: r.entries()}
+	aligned, err := newMeasure(carry, []end{w}, []end{r}).align(0, 0)
+	if err != nil {
+		return nil, err
 	}
-	v.out, v.in = maps.Rows(w.weights()), r.weights()
+	v.Alignment = aligned[0][0]
+	if v.Rows*v.Columns > matrixWeights {
+		return v, nil
+	}
+	if v.out, v.in, err = carry.factors(w, r); err != nil {
+		return nil, err
+	}
 	if v.Rows*v.Columns <= listedWeights {
 		m := times(v.out, v.in.T())
 		for i := range v.Rows {
 			v.Values = append(v.Values, m.RawRowView(i))
 		}
 	}
-	return v
+	return v, nil
+}
+
+// factors are W_out M, and W_in^T.
+func (c *carrier) factors(w, r end) (out, in *mat.Dense, err error) {
+	maps, err := c.between(w, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if w.keyed == nil || r.keyed == nil {
+		return maps.Rows(w.weights()), r.weights(), nil
+	}
+	scale, _ := maps.Number() // which the measure has seen to
+	out = linked(w.keyed.columns(), r.keyed.columns(), r.keyed.centred)
+	out.Scale(scale, out)
+	if w.keyed.weights != nil {
+		out = times(w.keyed.weights(), out)
+	}
+	if r.keyed.weights == nil {
+		return out, identityMatrix(r.entries()), nil
+	}
+	return out, r.keyed.weights(), nil
 }
 
 // Matrix returns W_out M W_in [Rows, Columns], of at most 2^24 entries.
@@ -147,8 +171,8 @@ func (v *VirtualWeights) Table() figure.Table {
 		{"strength, of the norms' product", number(v.Strength)},
 		{"size of what arrives", number(v.Carry)},
 		{"score", number(v.Score)},
-		{"score of random weights", fmt.Sprintf("%s ± %s", number(v.Chance.Mean), number(v.Chance.Deviation))},
-		{"deviations above", number(v.Z)},
+		{"score of random weights, root mean square", number(v.Chance.RMS())},
+		{"p-value", fmt.Sprintf("%.2g", v.P)},
 	}}
 }
 

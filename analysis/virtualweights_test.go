@@ -30,7 +30,7 @@ func TestVirtualWeightsAgainstNumpy(t *testing.T) {
 	}
 	numpy(t, &want)
 	p := gpt2(t)
-	wiring, err := analysis.Wire(p.Store, p.Spec, analysis.WiringOptions{Draws: 2})
+	wiring, err := analysis.Wire(p.Store, p.Spec, analysis.WiringOptions{})
 	require.NoError(t, err)
 	require.Len(t, want.Weights, wiring.Pairs)
 	for i, w := range want.Weights {
@@ -64,7 +64,7 @@ func TestVirtualWeightsOfEveryStream(t *testing.T) {
 				if r == nil && settingsOf[stream.MUDDConfig](c).PrePost { // whose norms are no part of n.plain
 					continue
 				}
-				wiring, err := analysis.Wire(store, c, analysis.WiringOptions{Run: r, Draws: 2})
+				wiring, err := analysis.Wire(store, c, analysis.WiringOptions{Run: r, FDR: 1})
 				require.NoError(t, err)
 				requireResult(t, wiring)
 				n := newNaive(t, store, c, r)
@@ -133,42 +133,6 @@ func TestFullCircuitsFollowTheStream(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestVirtualWeightsOfKeys: a matrix stream's are products of keys.
-func TestVirtualWeightsOfKeys(t *testing.T) {
-	m := newRMT(t)
-	keys := func(name string, from int, norm string) *mat.Dense {
-		w := mat.NewDense(m.s.Rank, m.s.Dk, nil)
-		for r := range m.s.Rank {
-			w.SetRow(r, mat.Row(nil, 0, m.key(name, from+r, norm)))
-		}
-		return w
-	}
-	read := func(site string, i int) *mat.Dense { return keys(site+".read", i*m.s.Rank, site+".norm") }
-	for _, pair := range []struct {
-		writer, reader string
-		out, in        *mat.Dense
-	}{
-		{"embedding", "blocks.0.attention.k", keys("write_embedding", 0, ""), read("blocks.0.attention", 1)},
-		{"positions", "blocks.1.feedforward", keys("write_positions", 0, ""), read("blocks.1.feedforward", 0)},
-		{"blocks.0.attention", "blocks.0.feedforward", keys("blocks.0.attention.write", 0, ""), read("blocks.0.feedforward", 0)},
-		{"blocks.0.feedforward", "blocks.1.attention.v", keys("blocks.0.feedforward.write", 0, ""), read("blocks.1.attention", 2)},
-		{"blocks.1.feedforward", "unembedding", keys("blocks.1.feedforward.write", 0, ""), keys("read_unembedding", 0, "norm")},
-		{"blocks.0.attention.1", "blocks.1.attention.2.q", m.key("blocks.0.attention.write", 1, ""), m.key("blocks.1.attention.read", 2, "blocks.1.attention.norm")},
-	} {
-		v, err := analysis.Connect(m.store, m.c, pair.writer, pair.reader, nil)
-		require.NoError(t, err)
-		got, err := v.Matrix()
-		require.NoError(t, err)
-		want := times(pair.out, pair.in.T())
-		requireEqual(t, want, got)
-		assert.InEpsilon(t, mat.Norm(want, 2)/(mat.Norm(pair.out, 2)*mat.Norm(pair.in, 2)), v.Score, 1e-12)
-		// The same of the matrices on all Dk*Dv entries, with one Dv times in each norm.
-		whole := mat.Norm(times(m.whole(pair.out), m.whole(pair.in).T()), 2) / (mat.Norm(m.whole(pair.out), 2) * mat.Norm(m.whole(pair.in), 2))
-		assert.InEpsilon(t, whole*math.Sqrt(float64(m.s.Dv)), v.Score, 1e-12)
-		requireResult(t, v)
 	}
 }
 

@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/residua-go/residua/analysis/cache"
@@ -20,20 +21,22 @@ import (
 //
 //	score = ||W_out M W_in|| / (||W_out|| ||W_in|| ||M|| / sqrt(D))
 //
-// which for single keys of a matrix stream is |cos|, measured against random weights, or keys,
-// of the same shapes (Chance). In a stream of D dimensions random weights score about
-// 1/sqrt(D), whatever their shapes: what stands out of that has been learned.
+// Weights that know nothing of each other score about 1/sqrt(D), D the dimensions of the stream, Dk*Dv of a matrix
+// stream (Chance). The edges are those that such weights hardly ever make: of all pairs of a writer and what a later
+// node reads, as many of the smallest p-values as keep the expected share of edges by chance at FDR (Benjamini &
+// Hochberg 1995, "Controlling the false discovery rate", which holds for p-values that are independent or positively
+// dependent; those of pairs that share weights are neither quite).
 type Wiring struct {
 	Stream string              `json:"stream"`
 	Nodes  []figure.WiringNode `json:"nodes"` // in the order of the run, which gives Layer
-	// Edges are those of a Z of Threshold or more, the largest Z first.
-	Edges     []WiringEdge `json:"edges"`
-	Pairs     int          `json:"pairs"` // of a writer and what a later node reads, kept or not
-	Threshold float64      `json:"threshold"`
-	// Z and Scores are of all pairs, writers down, readers across; NaN where the reader comes
+	// Edges are the connections that are kept, the smallest P first.
+	Edges []WiringEdge `json:"edges"`
+	Pairs int          `json:"pairs"` // of a writer and what a later node reads, kept or not
+	FDR   float64      `json:"fdr"`   // the false-discovery rate of Edges
+	// Significance is -log10 P, and Scores are, of all pairs, writers down, readers across; NaN where the reader comes
 	// first.
-	Z      figure.Heatmap `json:"z"`
-	Scores figure.Heatmap `json:"scores"`
+	Significance figure.Heatmap `json:"significance"`
+	Scores       figure.Heatmap `json:"scores"`
 }
 
 // WiringEdge is a connection.
@@ -44,6 +47,8 @@ type WiringEdge struct {
 	Writer string `json:"writer"`        // names, as Connect takes them
 	Reader string `json:"reader"`
 	Alignment
+	// FDR is the smallest false-discovery rate at which the edge is kept.
+	FDR float64 `json:"fdr"`
 }
 
 // WiringOptions vary Wire.
@@ -53,27 +58,18 @@ type WiringOptions struct {
 	Run *cache.Cache
 	// Whole takes all heads of a layer for one node.
 	Whole bool
-	// Threshold is the Z from which on edges are kept; 0: 3.
-	Threshold float64
-	Draws     int    // of random weights, for each pair of shapes; 0: 1000
-	Seed      uint64 // of the draws
+	// FDR is the false-discovery rate of the edges, above 0; 1 keeps all. 0: 0.05.
+	FDR float64
 }
 
-// The defaults of WiringOptions.
-const (
-	defaultThreshold = 3
-	defaultDraws     = 1000
-)
+const defaultFDR = 0.05
 
 func (o *WiringOptions) resolve() error {
-	if o.Threshold == 0 {
-		o.Threshold = defaultThreshold
+	if o.FDR == 0 {
+		o.FDR = defaultFDR
 	}
-	if o.Draws == 0 {
-		o.Draws = defaultDraws
-	}
-	if o.Draws < 2 {
-		return check.Value("draws", fmt.Sprintf("at least 2, which have a deviation, or 0 for %d", defaultDraws), o.Draws)
+	if !(o.FDR > 0 && o.FDR <= 1) {
+		return check.Value("fdr", fmt.Sprintf("a rate above 0, at most 1, or 0 for %g", defaultFDR), o.FDR)
 	}
 	return nil
 }
@@ -91,53 +87,48 @@ func Wire(store *graph.Store, c models.Spec, o WiringOptions) (*Wiring, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &wiringDraft{Wiring: &Wiring{Stream: f.c.Stream.Name(), Threshold: o.Threshold}, o: o, carry: carry, chances: map[[4]int]Chance{}}
-	writers, readers := f.writers(o.Whole), f.readers(o.Whole)
-	d.lay(writers, readers)
-	for _, w := range writers {
-		d.writers = append(d.writers, directionsOf(w))
-	}
-	for j, r := range readers {
-		if err := d.connect(directionsOf(r), j); err != nil {
+	d := &wiringDraft{Wiring: &Wiring{Stream: f.c.Stream.Name(), FDR: o.FDR}, writers: f.writers(o.Whole), readers: f.readers(o.Whole)}
+	d.lay()
+	measured := newMeasure(carry, d.writers, d.readers)
+	for j := range d.readers {
+		if err := d.connect(measured, j); err != nil {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(d.Edges, func(a, b WiringEdge) int { return cmp.Compare(b.Z, a.Z) })
+	d.discover()
 	return d.Wiring, nil
 }
 
-// wiringDraft is a Wiring in the making.
+// wiringDraft is a Wiring in the making: Edges are all pairs at first.
 type wiringDraft struct {
 	*Wiring
-	o       WiringOptions
-	carry   *carrier
-	writers []*directions
-	rows    []int // of Z, by writer: that of its first part
-	columns []int // of Z, by reader
-	nodes   map[string]int
-	chances map[[4]int]Chance
+	writers, readers []end
+	rows             []int // of the maps, by writer: that of its first part
+	columns          []int // of the maps, by reader
+	nodes            map[string]int
 }
 
 // lay sets out nodes and empty maps.
-func (d *wiringDraft) lay(writers, readers []end) {
-	d.Z = figure.Heatmap{Title: "Wiring: deviations above random weights", XLabel: "reads", YLabel: "writes", Diverging: true}
-	for _, w := range writers {
-		d.rows = append(d.rows, len(d.Z.Rows))
+func (d *wiringDraft) lay() {
+	m := figure.Heatmap{XLabel: "reads", YLabel: "writes"}
+	for _, w := range d.writers {
+		d.rows = append(d.rows, len(m.Rows))
 		for i := range w.parts {
-			d.Z.Rows = append(d.Z.Rows, w.name(i))
+			m.Rows = append(m.Rows, w.name(i))
 		}
 	}
-	for _, r := range readers {
-		d.columns = append(d.columns, len(d.Z.Columns))
+	for _, r := range d.readers {
+		d.columns = append(d.columns, len(m.Columns))
 		for i := range r.parts {
-			d.Z.Columns = append(d.Z.Columns, r.name(i))
+			m.Columns = append(m.Columns, r.name(i))
 		}
 	}
-	d.Z.Values = blankMap(len(d.Z.Rows), len(d.Z.Columns))
-	d.Scores = d.Z
-	d.Scores.Title, d.Scores.Diverging = "Wiring: scores", false
-	d.Scores.Values = blankMap(len(d.Z.Rows), len(d.Z.Columns))
-	d.place(slices.Concat(writers, readers))
+	d.Significance, d.Scores = m, m
+	d.Significance.Title = "Wiring: -log10 of the p-value against random weights"
+	d.Significance.Values = blankMap(len(m.Rows), len(m.Columns))
+	d.Scores.Title = "Wiring: scores"
+	d.Scores.Values = blankMap(len(m.Rows), len(m.Columns))
+	d.place(slices.Concat(d.writers, d.readers))
 }
 
 // place makes nodes of all parts of ends, in columns in the order of the run.
@@ -159,42 +150,48 @@ func (d *wiringDraft) place(ends []end) {
 }
 
 // connect measures what reader number j reads of all earlier writers.
-func (d *wiringDraft) connect(r *directions, j int) error {
+func (d *wiringDraft) connect(measured measure, j int) error {
+	r := d.readers[j]
 	for i, w := range d.writers {
 		if w.at >= r.at {
 			continue
 		}
-		maps, err := d.carry.between(w.end, r.end)
+		all, err := measured.align(i, j)
 		if err != nil {
 			return err
 		}
-		norms, size := productNorms(w, r, maps), maps.Gain(w.size)
-		chance := d.chance(w.end, r.end)
-		for a := range w.parts {
-			for b := range r.parts {
-				e := WiringEdge{From: d.nodes[w.parts[a]], To: d.nodes[r.parts[b]], Via: r.via, Writer: w.name(a), Reader: r.name(b),
-					Alignment: align(norms.At(a, b), w.norms[a], r.norms[b], size, chance)}
-				d.add(e, d.rows[i]+a, d.columns[j]+b)
+		for a, row := range all {
+			for b, alignment := range row {
+				d.Edges = append(d.Edges, WiringEdge{From: d.nodes[w.parts[a]], To: d.nodes[r.parts[b]], Via: r.via, Writer: w.name(a), Reader: r.name(b),
+					Alignment: alignment})
+				d.Significance.Values[d.rows[i]+a][d.columns[j]+b] = min(mostSignificant, -math.Log10(alignment.P))
+				d.Scores.Values[d.rows[i]+a][d.columns[j]+b] = alignment.Score
 			}
 		}
 	}
 	return nil
 }
 
-// add puts a connection into the maps and, if it is strong enough, among the edges.
-func (d *wiringDraft) add(e WiringEdge, row, column int) {
-	d.Pairs++
-	d.Z.Values[row][column], d.Scores.Values[row][column] = e.Z, e.Score
-	if e.Z >= d.Threshold {
-		d.Edges = append(d.Edges, e)
-	}
-}
+// mostSignificant bounds -log10 P: smaller probabilities are 0 in float64.
+const mostSignificant = 300
 
-// chance is that of a part of each of two ends.
-func (d *wiringDraft) chance(w, r end) Chance {
-	shape := [4]int{w.count / len(w.parts), w.size, r.size, r.count / len(r.parts)}
-	if _, known := d.chances[shape]; !known {
-		d.chances[shape] = DrawChance(shape[0], shape[1], shape[2], shape[3], d.o.Draws, d.o.Seed)
+// discover keeps the edges at the false-discovery rate. With p-values p_1 <= p_2 <= ... of m pairs, edge i's own rate
+// is the least of m p_k / k over k >= i (Benjamini & Hochberg 1995).
+func (d *wiringDraft) discover() {
+	d.Pairs = len(d.Edges)
+	slices.SortStableFunc(d.Edges, func(a, b WiringEdge) int {
+		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(b.AboveChance(), a.AboveChance()))
+	})
+	rate := 1.0
+	for i := d.Pairs - 1; i >= 0; i-- {
+		rate = min(rate, d.Edges[i].P*float64(d.Pairs)/float64(i+1))
+		d.Edges[i].FDR = rate
 	}
-	return d.chances[shape]
+	kept, _ := slices.BinarySearchFunc(d.Edges, d.FDR, func(e WiringEdge, rate float64) int {
+		if e.FDR <= rate {
+			return -1
+		}
+		return 1
+	})
+	d.Edges = d.Edges[:kept]
 }

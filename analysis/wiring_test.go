@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
@@ -71,8 +70,7 @@ func plant(t *testing.T, store *graph.Store, c models.Spec) {
 	})
 }
 
-// TestWiringFindsAPlantedConnection: it is the strongest edge of the model, by score and by
-// Z, and in every picture.
+// TestWiringFindsAPlantedConnection: it is the strongest edge of the model, and in every picture.
 func TestWiringFindsAPlantedConnection(t *testing.T) {
 	for name, c := range wide(t) {
 		t.Run(name, func(t *testing.T) {
@@ -86,18 +84,13 @@ func TestWiringFindsAPlantedConnection(t *testing.T) {
 			assert.Equal(t, "blocks.0.attention.1", w.Nodes[e.From].Name)
 			assert.Equal(t, "blocks.2.attention.2", w.Nodes[e.To].Name)
 			assert.Equal(t, []string{e.Writer, e.Reader}, w.Table().Rows[0][:2])
-			assert.Equal(t, figure.WiringEdge{From: e.From, To: e.To, Weight: e.Z}, w.Diagram().Edges[0])
-			want := 1.0 // A A^T of two rows that are nearly orthogonal and of one size: 1/sqrt(2)
+			assert.Equal(t, figure.WiringEdge{From: e.From, To: e.To, Weight: e.AboveChance()}, w.Diagram().Edges[0])
+			want := 1 / math.Sqrt(3) // of w ⊗ I: the identity on 3 values; of A A^T below
 			if on[stream.VectorConfig](c) {
 				a := parameter(t, store, "blocks.0.attention.o", 8).Slice(2, 4, 0, 40)
 				want = mat.Norm(times(a, a.T()), 2) / math.Pow(mat.Norm(a, 2), 2)
 			}
 			assert.InDelta(t, want, e.Score, 1e-12)
-			for _, row := range w.Scores.Values {
-				for _, score := range row {
-					assert.False(t, score > e.Score)
-				}
-			}
 			v, err := analysis.Connect(store, c, e.Writer, e.Reader, nil)
 			require.NoError(t, err)
 			assert.Equal(t, e.Alignment, v.Alignment)
@@ -105,25 +98,56 @@ func TestWiringFindsAPlantedConnection(t *testing.T) {
 	}
 }
 
-// TestWiringOfRandomWeights: connections of a model of random weights are what chance makes
-// them: their Z has mean 0 and deviation 1, to four standard errors.
+// TestWiringFindsValues: a feed-forward and the unembedding, whose keys are strangers, are connected by their weights for values.
+func TestWiringFindsValues(t *testing.T) {
+	c := modeltest.Resolve(t, models.Config{Stream: stream.MatrixConfig{Dk: 32, Dv: 12, Rank: 8}, Layers: 2, FeedForward: gelu(8), Vocab: 7, Seq: 5, Norm: models.NormRMS})
+	store := randomStore(t, c, 5)
+	const site = "blocks.0.feedforward"
+	find := func() analysis.WiringEdge {
+		w, err := analysis.Wire(store, c, analysis.WiringOptions{FDR: 1})
+		require.NoError(t, err)
+		require.Len(t, w.Edges, w.Pairs)
+		i := slices.IndexFunc(w.Edges, func(e analysis.WiringEdge) bool { return e.Writer == site && e.Reader == "unembedding" })
+		return w.Edges[i]
+	}
+	assert.Greater(t, find().FDR, 0.05)
+	m := rmt{t, store, c, matrixOf(c)}
+	keys := m.whole(parameter(t, store, site+".write", m.s.Rank)) // [R*Dv, Dk*Dv]
+	arrives := times(keys, m.in("unembedding"))                   // [R*Dv, V], of what W2 writes
+	set(t, store, site+".w2", hidden(c), func(w2 *mat.Dense) { w2.Slice(0, 7, 0, c.Width()).(*mat.Dense).Copy(arrives.T()) })
+	e := find()
+	assert.Less(t, e.FDR, 1e-4)
+	assert.Greater(t, e.AboveChance(), 2.0)
+}
+
+// TestWiringOfRandomWeights: p-values of a model of random weights are uniform, and of the edges that are kept few are
+// there: in at most the false-discovery rate's share of such models is there any, but for pairs that share weights.
 func TestWiringOfRandomWeights(t *testing.T) {
 	t.Parallel()
 	for name, c := range wide(t) {
-		var z []float64
-		for seed := range uint64(20) {
-			w, err := analysis.Wire(randomStore(t, c, seed), c, analysis.WiringOptions{Seed: seed})
+		below, n, found := map[float64]float64{0.5: 0, 0.05: 0, 0.005: 0}, 0.0, 0
+		const seeds = 20
+		for seed := range uint64(seeds) {
+			w, err := analysis.Wire(randomStore(t, c, seed), c, analysis.WiringOptions{})
 			require.NoError(t, err)
-			for _, row := range w.Z.Values {
-				z = append(z, slices.DeleteFunc(slices.Clone(row), math.IsNaN)...)
+			n += float64(w.Pairs)
+			for _, row := range w.Significance.Values {
+				for _, significance := range row {
+					for level := range below {
+						if significance >= -math.Log10(level) {
+							below[level]++
+						}
+					}
+				}
 			}
-			require.LessOrEqual(t, len(w.Edges), w.Pairs/20)
+			if len(w.Edges) > 0 {
+				found++
+			}
 		}
-		mean, deviation := stat.MeanStdDev(z, nil)
-		standard := 1 / math.Sqrt(float64(len(z)))
-		// Pairs that share weights are not independent, but in the means that chance has.
-		assert.InDelta(t, 0, mean, 4*standard, name)
-		assert.InDelta(t, 1, deviation, 0.05, name)
+		for level, count := range below {
+			assert.InDelta(t, level, count/n, 5*math.Sqrt(level/n)+0.05*level, "%s: p <= %g", name, level)
+		}
+		assert.LessOrEqual(t, found, seeds/5, name)
 	}
 }
 
@@ -131,7 +155,7 @@ func TestWiringOfRandomWeights(t *testing.T) {
 func TestWiringOfWholeSites(t *testing.T) {
 	c := zoo(t)["hieragg"]
 	store := modeltest.PerturbedStore(t, c, tensor.Float32)
-	w, err := analysis.Wire(store, c, analysis.WiringOptions{Whole: true, Threshold: -100})
+	w, err := analysis.Wire(store, c, analysis.WiringOptions{Whole: true, FDR: 1})
 	require.NoError(t, err)
 	want := []figure.WiringNode{
 		{Name: "embedding", Layer: 0}, {Name: "positions", Layer: 0},
@@ -142,7 +166,7 @@ func TestWiringOfWholeSites(t *testing.T) {
 		{Name: "unembedding", Layer: 11},
 	}
 	assert.Equal(t, want, w.Nodes)
-	assert.Len(t, w.Edges, w.Pairs, "no threshold that counts")
+	assert.Len(t, w.Edges, w.Pairs, "none left out")
 	for _, e := range w.Edges {
 		assert.Less(t, w.Nodes[e.From].Layer, w.Nodes[e.To].Layer)
 	}
@@ -153,49 +177,54 @@ func TestWiringOfWholeSites(t *testing.T) {
 	}
 }
 
-// TestWiringThreshold: edges are those beyond it, sorted; JSON has them.
-func TestWiringThreshold(t *testing.T) {
+// TestWiringRate: edges are those of the false-discovery rate, by Benjamini and Hochberg's step-up procedure; JSON has them.
+func TestWiringRate(t *testing.T) {
 	c := wide(t)["matrix"]
 	store := randomStore(t, c, 1)
-	all, err := analysis.Wire(store, c, analysis.WiringOptions{Threshold: -100, Draws: 100})
+	plant(t, store, c)
+	all, err := analysis.Wire(store, c, analysis.WiringOptions{FDR: 1})
 	require.NoError(t, err)
-	some, err := analysis.Wire(store, c, analysis.WiringOptions{Threshold: 1.5, Draws: 100})
-	require.NoError(t, err)
-	beyond := slices.IndexFunc(all.Edges, func(e analysis.WiringEdge) bool { return e.Z < 1.5 })
-	require.Positive(t, beyond)
-	assert.Equal(t, all.Edges[:beyond], some.Edges)
-	text, err := json.Marshal(all.Z) // NaNs are null there, and equal
-	require.NoError(t, err)
-	same, err := json.Marshal(some.Z)
-	require.NoError(t, err)
-	assert.Equal(t, string(text), string(same))
-	text, err = json.Marshal(some)
-	require.NoError(t, err)
-	var read struct {
-		Edges []struct {
-			Writer string  `json:"writer"`
-			Z      float64 `json:"z"`
-			Chance struct {
-				Rows int `json:"rows"`
-			} `json:"chance"`
-		} `json:"edges"`
+	require.Len(t, all.Edges, all.Pairs)
+	for _, rate := range []float64{0.05, 0.5} {
+		some, err := analysis.Wire(store, c, analysis.WiringOptions{FDR: rate})
+		require.NoError(t, err)
+		kept := 0
+		for i, e := range all.Edges {
+			if e.P <= rate*float64(i+1)/float64(all.Pairs) {
+				kept = i + 1
+			}
+		}
+		require.Positive(t, kept)
+		assert.Equal(t, all.Edges[:kept], some.Edges, rate)
+		text, err := json.Marshal(some)
+		require.NoError(t, err)
+		var read struct {
+			FDR   float64 `json:"fdr"`
+			Edges []struct {
+				Writer string  `json:"writer"`
+				P      float64 `json:"p"`
+				FDR    float64 `json:"fdr"`
+				Chance struct {
+					Mean float64 `json:"mean"`
+				} `json:"chance"`
+			} `json:"edges"`
+		}
+		require.NoError(t, json.Unmarshal(text, &read))
+		require.Len(t, read.Edges, kept)
+		first := some.Edges[0]
+		assert.Equal(t, []any{rate, first.Writer, first.P, first.FDR, first.Chance.Mean}, []any{read.FDR, read.Edges[0].Writer, read.Edges[0].P, read.Edges[0].FDR, read.Edges[0].Chance.Mean})
 	}
-	require.NoError(t, json.Unmarshal(text, &read))
-	require.Len(t, read.Edges, beyond)
-	assert.Equal(t, some.Edges[0].Writer, read.Edges[0].Writer)
-	assert.Equal(t, some.Edges[0].Z, read.Edges[0].Z)
-	assert.Equal(t, some.Edges[0].Chance.Rows, read.Edges[0].Chance.Rows)
 }
 
 // TestWiringOfZeros: an unembedding of zeros, as models start with, connects to nothing.
 func TestWiringOfZeros(t *testing.T) {
 	c := zoo(t)["vector"]
-	w, err := analysis.Wire(modeltest.NewStore(t, c, tensor.Float32, 0), c, analysis.WiringOptions{Draws: 10})
+	w, err := analysis.Wire(modeltest.NewStore(t, c, tensor.Float32, 0), c, analysis.WiringOptions{FDR: 1})
 	require.NoError(t, err)
 	requireResult(t, w)
 	for i, row := range w.Scores.Values {
 		assert.Zero(t, row[len(row)-1])
-		assert.Zero(t, w.Z.Values[i][len(row)-1])
+		assert.Zero(t, w.Significance.Values[i][len(row)-1])
 	}
 }
 
@@ -203,8 +232,8 @@ func TestWiringOfZeros(t *testing.T) {
 func TestWiringErrors(t *testing.T) {
 	c := zoo(t)["vector"]
 	store := modeltest.NewStore(t, c, tensor.Float32, 0)
-	_, err := analysis.Wire(store, c, analysis.WiringOptions{Draws: 1})
-	assert.ErrorIs(t, err, check.ValueError{Name: "draws", Got: "1"})
+	_, err := analysis.Wire(store, c, analysis.WiringOptions{FDR: 2})
+	assert.ErrorIs(t, err, check.ValueError{Name: "fdr", Got: "2"})
 	lstm := zoo(t)["dwlstm"]
 	_, err = analysis.Wire(modeltest.NewStore(t, lstm, tensor.Float32, 0), lstm, analysis.WiringOptions{})
 	assert.ErrorIs(t, err, check.UnsupportedError{Analysis: "wiring", Stream: "dwlstm"})

@@ -11,22 +11,22 @@ const drawnEdges = 300
 
 // Table lists the strongest edges.
 func (w *Wiring) Table() figure.Table {
-	t := figure.Table{Title: w.title(), Header: []string{"writes", "reads", "score", "at random", "of chance", "z", "carried"}, Align: "llrrrrr"}
+	t := figure.Table{Title: w.title(), Header: []string{"writes", "reads", "score", "at random", "of chance", "p", "false discoveries", "carried"}, Align: "llrrrrrr"}
 	for _, e := range w.Edges[:min(listed, len(w.Edges))] {
-		t.Rows = append(t.Rows, []string{e.Writer, e.Reader, number(e.Score), fmt.Sprintf("%s ± %s", number(e.Chance.Mean), number(e.Chance.Deviation)),
-			number(e.AboveChance()), number(e.Z), number(e.Carry)})
+		t.Rows = append(t.Rows, []string{e.Writer, e.Reader, number(e.Score), number(e.Chance.RMS()),
+			number(e.AboveChance()), fmt.Sprintf("%.2g", e.P), fmt.Sprintf("%.2g", e.FDR), number(e.Carry)})
 	}
 	return t
 }
 
 func (w *Wiring) title() string {
-	return fmt.Sprintf("Wiring: %d of %d connections are %g deviations or more above random weights", len(w.Edges), w.Pairs, w.Threshold)
+	return fmt.Sprintf("Wiring: %d of %d connections are stronger than random weights, at a false-discovery rate of %g%%", len(w.Edges), w.Pairs, 100*w.FDR)
 }
 
 // Diagram draws the edges, each pair of nodes by its strongest one, the 300 strongest of all:
-// their weight is Z.
+// their weight is the score, times that of random weights.
 func (w *Wiring) Diagram() figure.Wiring {
-	d := figure.Wiring{Title: w.title() + ", those to q, k and v of a head drawn as one", Nodes: w.Nodes}
+	d := figure.Wiring{Title: w.title() + "; weight: score, times that of random weights; to q, k and v of a head as one", Nodes: w.Nodes}
 	seen := map[[2]int]bool{}
 	for _, e := range w.Edges {
 		pair := [2]int{e.From, e.To}
@@ -35,7 +35,7 @@ func (w *Wiring) Diagram() figure.Wiring {
 		}
 		if !seen[pair] {
 			seen[pair] = true
-			d.Edges = append(d.Edges, figure.WiringEdge{From: e.From, To: e.To, Weight: e.Z})
+			d.Edges = append(d.Edges, figure.WiringEdge{From: e.From, To: e.To, Weight: e.AboveChance()})
 		}
 	}
 	return d
@@ -43,5 +43,5 @@ func (w *Wiring) Diagram() figure.Wiring {
 
 // Figures are the diagram and maps of all connections.
 func (w *Wiring) Figures() []figure.Figure {
-	return []figure.Figure{w.Diagram(), w.Z, w.Scores}
+	return []figure.Figure{w.Diagram(), w.Significance, w.Scores}
 }

@@ -51,9 +51,9 @@ func Circuits(m *Model, o CircuitsOptions) (*Report, error) {
 // circuitsText says what the scores of circuits mean.
 func circuitsText(c *analysis.Circuits) string {
 	text := "OV says what a head writes of what it attends to, QK what it attends to. A copying score of 1: whatever a head attends to becomes likelier."
-	if len(c.Heads) > 0 && c.Heads[0].OV.Multiplicity > 1 {
-		text += "\n\nA head with keys reads by one key and writes by one key, and leaves values as they are: all eigenvalues of OV, or of QK, are the same product of two keys, " +
-			"and their score is its sign, 1 or -1. The full circuits, from token to token, tell more."
+	if c.Values > 1 {
+		text += "\n\nA head with keys reads by one key and writes by one key, and leaves values as they are: but for the norm's gains all eigenvalues of OV, or of QK, are the same product of two keys, " +
+			"and their score is hardly more than its sign. The full circuits, from token to token, tell more."
 	}
 	return text
 }

@@ -62,7 +62,7 @@ func sizes(stream string) []string {
 // quick are flags that make a command's work small.
 func quick(name string) []string {
 	return map[string][]string{
-		"rotation": {"-steps", "1", "-seeds", "1"}, "memory": {"-seeds", "2"}, "heads": {"-rows", "1", "-period", "4", "-prompt", "line 7"}, "basis": {"-controls", "1"}, "steer": {"-toward", "a b", "-away", "b", "-tokens", "4"}, "wiring": {"-draws", "20", "-threshold", "0.5"},
+		"rotation": {"-steps", "1", "-seeds", "1"}, "memory": {"-seeds", "2"}, "heads": {"-rows", "1", "-period", "4", "-prompt", "line 7"}, "basis": {"-controls", "1"}, "steer": {"-toward", "a b", "-away", "b", "-tokens", "4"}, "wiring": {"-fdr", "0.5"},
 	}[name]
 }
 

@@ -166,12 +166,12 @@ func atFlag(flags *flag.FlagSet, at *cache.At, name, usage string) {
 	})
 }
 
-// thresholdFlag declares a number above 0.
-func thresholdFlag(flags *flag.FlagSet, z *float64, name string, usual float64, usage string) {
-	*z = usual
+// shareFlag declares a number above 0, at most 1.
+func shareFlag(flags *flag.FlagSet, share *float64, name string, usual float64, usage string) {
+	*share = usual
 	flags.Func(name, usage, func(value string) (err error) {
-		if *z, err = strconv.ParseFloat(value, 64); err != nil || !(*z > 0) || math.IsInf(*z, 0) {
-			return cli.Usagef("want a number above 0, got %q", value)
+		if *share, err = strconv.ParseFloat(value, 64); err != nil || !(*share > 0 && *share <= 1) {
+			return cli.Usagef("want a number above 0, at most 1, got %q", value)
 		}
 		return nil
 	})

@@ -218,15 +218,18 @@ func TestWiringOfOne(t *testing.T) {
 	var v analysis.VirtualWeights
 	read(t, "weights", &v, "wiring", "-checkpoint", run, "-from", "blocks.0.feedforward", "-to", "blocks.1.attention.0.q")
 	assert.Len(t, v.Values, 24)
-	args := []string{"wiring", "-checkpoint", run, "-draws", "50", "-threshold", "0.1", "-json", "-prompt"}
+	args := []string{"wiring", "-checkpoint", run, "-fdr", "1", "-json", "-prompt"}
 	assert.NotEqual(t, carries(t, append(args, "line")...), carries(t, append(args, "nothing times")...))
 	said := "; what is written is carried on as the coefficients of the prompt's "
-	assert.Contains(t, works(t, "wiring", "-checkpoint", run, "-draws", "50", "-ids", "3,1,4"), said+"3 tokens have it on average")
-	assert.NotContains(t, works(t, "wiring", "-checkpoint", trained(t, "matrix"), "-draws", "50"), said)
+	assert.Contains(t, works(t, "wiring", "-checkpoint", run, "-ids", "3,1,4"), said+"3 tokens have it on average")
+	assert.NotContains(t, works(t, "wiring", "-checkpoint", trained(t, "matrix")), said)
 	args = append([]string{"wiring", "-checkpoint", trained(t, "matrix")}, args[3:]...)
 	args = slices.DeleteFunc(args, func(arg string) bool { return arg == "-json" })
 	assert.Equal(t, works(t, append(args, "line")...), works(t, append(args, "nothing times")...))
-	assert.Less(t, strings.Count(works(t, append(args, "a", "-whole")...), "\n"), strings.Count(works(t, append(args, "a")...), "\n"))
+	var whole, parts analysis.Wiring
+	read(t, "wiring", &whole, append(args, "a", "-whole")...)
+	read(t, "wiring", &parts, append(args, "a")...)
+	assert.Less(t, whole.Pairs, parts.Pairs)
 }
 
 // carries are the sizes of what arrives over a wiring's edges.

@@ -41,18 +41,16 @@ func wiring(zoo models.Zoo) cli.Command {
 			"go run ./cmd/analyze wiring -checkpoint runs/quickstart -from embedding -to blocks.1.attention.3.q",
 		},
 		Notes: []string{
-			"A connection's strength is compared with random weights, or keys, of the same shapes:",
-			"-threshold says how many deviations above them are drawn. -from and -to show the virtual",
-			"weights of one connection; writers are embedding, positions, blocks.0.attention (or .1 for",
+			"A connection's strength is compared with random weights: the same ones, rotated at random. -fdr",
+			"says how many of the connections that are kept may be there by chance. -from and -to show the",
+			"virtual weights of one connection; writers are embedding, positions, blocks.0.attention (or .1 for",
 			"a head), blocks.0.feedforward, readers blocks.0.attention.q (or .1.q), blocks.0.feedforward,",
 			"unembedding.",
 		},
 	}, report.Wiring, func(flags *flag.FlagSet, o *report.WiringOptions) {
 		promptFlags(flags, &o.Prompt, onlyWhereMixed)
 		flags.BoolVar(&o.Whole, "whole", false, "take all heads of a layer for one")
-		thresholdFlag(flags, &o.Threshold, "threshold", 3, "draw connections `Z` deviations above random weights; without, 3")
-		countFlag(flags, &o.Draws, "draws", 1000, 2, "draw random weights `N` times")
-		seedFlag(flags, &o.Seed, "the random weights")
+		shareFlag(flags, &o.FDR, "fdr", 0.05, "keep connections at false-discovery rate `Q`, above 0, at most 1; without, 0.05")
 		textFlag(flags, &o.From, "from", "show the virtual weights from writer `W` alone, with -to")
 		textFlag(flags, &o.To, "to", "show the virtual weights to reader `R` alone, with -from")
 	})

@@ -1,0 +1,104 @@
+package analysis
+
+import (
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/stream/linear"
+)
+
+// keyed is an end of a matrix stream X [Dk, Dv] in full, with values and not keys alone. The directions that a site
+// writes, or reads with, are rows of W (K ⊗ I), with keys K [R, Dk] and its weights W [n, R*Dv] for values: W_E and W2
+// of what writes, W1^T and W_U^T of what reads, none of heads. Where a norm stands in front of the keys, with gains
+// g [Dk, Dv], column v of X is read by keys of its own, r_h ⊙ g[:, v].
+type keyed struct {
+	columns func() []*mat.Dense // the keys [R, Dk] of each column of X
+	centred bool                // what is read has its mean over all Dk*Dv entries taken away first: a LayerNorm
+	rows    int                 // n
+	weights func() *mat.Dense   // W [n, R*Dv]; nil: none
+	gram    func() *mat.Dense   // W^T W [R*Dv, R*Dv]
+}
+
+// newKeyed is an end of these keys, with no weights for values.
+func newKeyed(keys linear.Mix, norms linear.Chain) *keyed {
+	k := &keyed{columns: func() []*mat.Dense { return gainedKeys(keys, norms) }}
+	for _, m := range norms {
+		if norm, ok := m.(linear.Norm); ok && norm.Centre {
+			k.centred = true
+		}
+	}
+	return k
+}
+
+// weigh gives an end weights for values, of so many rows.
+func (k *keyed) weigh(rows int, weights func() *mat.Dense) {
+	k.rows, k.weights, k.gram = rows, weights, func() *mat.Dense { return gramOfColumns(weights()) }
+}
+
+// gainedKeys are keys with the gains of the norms in front of them, for each column.
+func gainedKeys(keys linear.Mix, norms linear.Chain) []*mat.Dense {
+	columns := slices.Repeat([]*mat.Dense{keyRows(keys)}, keys.Width)
+	for _, m := range norms {
+		norm, ok := m.(linear.Norm)
+		if !ok {
+			continue
+		}
+		for v := range columns {
+			gained := mat.DenseCopyOf(columns[v])
+			gained.Apply(func(_, d int, key float64) float64 { return key * norm.Gain[d*keys.Width+v] }, gained)
+			columns[v] = gained
+		}
+	}
+	return columns
+}
+
+// taken is an end of which the rows of the keys are taken by choose.
+func (k *keyed) taken(choose func(rows *mat.Dense) *mat.Dense) *keyed {
+	chosen := *k
+	chosen.columns = func() []*mat.Dense {
+		columns := slices.Clone(k.columns())
+		for v, rows := range columns {
+			columns[v] = choose(rows)
+		}
+		return columns
+	}
+	return &chosen
+}
+
+// linked is (K_a ⊗ I) C (K_b ⊗ I)^T [Ra*Dv, Rb*Dv], what becomes of what a's keys write where b's keys read, C taking
+// the mean away if centred:
+//
+//	entry (g, v), (h, w) = [v = w] a_v[g] . b_v[h] - sum(a_v[g]) sum(b_w[h]) / (Dk Dv)
+func linked(a, b []*mat.Dense, centred bool) *mat.Dense {
+	dv := len(a)
+	ra, dk := a[0].Dims()
+	rb, _ := b[0].Dims()
+	m := mat.NewDense(ra*dv, rb*dv, nil)
+	for v := range dv {
+		products := times(a[v], b[v].T())
+		for g := range ra {
+			for h := range rb {
+				m.Set(g*dv+v, h*dv+v, products.At(g, h))
+			}
+		}
+	}
+	if centred {
+		m.RankOne(m, -1/float64(dk*dv), sumsOf(a), sumsOf(b))
+	}
+	return m
+}
+
+// sumsOf are the sums of the keys of all columns, entry (h, v) of [R*Dv].
+func sumsOf(columns []*mat.Dense) *mat.VecDense {
+	dv := len(columns)
+	rows, _ := columns[0].Dims()
+	sums := mat.NewVecDense(rows*dv, nil)
+	for v, keys := range columns {
+		for h := range rows {
+			sums.SetVec(h*dv+v, floats.Sum(keys.RawRowView(h)))
+		}
+	}
+	return sums
+}

@@ -1,0 +1,52 @@
+package analysis
+
+import (
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/stream"
+)
+
+// keyedHead are a matrix stream's head's keys of each column [1, Dk], those that read with the norm's gains.
+type keyedHead struct {
+	q, k, v, o []*mat.Dense
+	centred    bool
+}
+
+// keyedHead takes a head's keys out of a site's.
+func (f *Folded) keyedHead(site string, head int) keyedHead {
+	read, write := f.end(site, true).keyed, f.end(site, false).keyed
+	key := func(k *keyed, row int) []*mat.Dense {
+		return k.taken(func(rows *mat.Dense) *mat.Dense {
+			_, dk := rows.Dims()
+			return rows.Slice(row, row+1, 0, dk).(*mat.Dense)
+		}).columns()
+	}
+	return keyedHead{key(read, headPlace(f.c, 0, head)), key(read, headPlace(f.c, 1, head)), key(read, headPlace(f.c, 2, head)), key(write, head), read.centred}
+}
+
+// circuits are a head's own circuits, of matrices Dv x Dv.
+func (k keyedHead) circuits(w HeadWeights) (h HeadCircuits, err error) {
+	h.Layer, h.Head = w.Layer, w.Head
+	square := func(columns []*mat.Dense, centred bool) *mat.Dense { return linked(columns, columns, centred) }
+	if h.OV, err = circuitSpectrum(linked(k.o, k.v, k.centred), rootTrace(square(k.v, k.centred), square(k.o, false))); err != nil {
+		return h, err
+	}
+	h.QK, err = circuitSpectrum(linked(k.k, k.q, k.centred), rootTrace(square(k.q, k.centred), square(k.k, k.centred)))
+	return h, err
+}
+
+// keyedWays are the ways of a head's full circuits through a matrix stream: from the embedding's rows to its queries, keys and
+// values, each [R*Dv, Dv], and from its outputs to the features [Dv, R*Dv].
+func (v *vocabulary) keyedWays(w HeadWeights) (eq, ek, ev, ou *mat.Dense, err error) {
+	f := v.f
+	embedding, features := f.ends[0].keyed.columns(), f.end(unembeddingSite, true).keyed
+	head := f.keyedHead(siteName(w.Layer, stream.Attention), w.Head)
+	eq, ek, ev = linked(embedding, head.q, head.centred), linked(embedding, head.k, head.centred), linked(embedding, head.v, head.centred)
+	if _, factor := f.valueFactors(w.Layer); factor != 0 {
+		first := f.keyedHead(siteName(0, stream.Attention), w.Head)
+		way := linked(embedding, first.v, first.centred)
+		floats.AddScaled(ev.RawMatrix().Data, factor, way.RawMatrix().Data)
+	}
+	return eq, ek, ev, linked(head.o, features.columns(), features.centred), nil
+}
