@@ -49,7 +49,10 @@ func matrixZoo() map[string]models.Config {
 		"matrix/moe":            tinyMatrix(experts(3, 2)),
 		"matrix/swiglu":         tinyMatrix(swiGLU),
 		"matrix/attention-only": tinyMatrix(attentionOnly),
-		"matrix/one":            tinyMatrix(func(c *models.Config) { c.Layers, c.Attention.Positions = 1, models.PositionsNone }),
+		"matrix/dynamic": tinyMatrix(func(c *models.Config) {
+			c.Stream, c.Bias = stream.DynamicMatrixConfig(c.Stream.(stream.MatrixConfig)), true
+		}),
+		"matrix/one": tinyMatrix(func(c *models.Config) { c.Layers, c.Attention.Positions = 1, models.PositionsNone }),
 	}
 }
 

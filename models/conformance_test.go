@@ -120,6 +120,7 @@ func TestConformanceZoo(t *testing.T) {
 	checkConformance(t, []conformanceCase{
 		{"hyper/one", tinyZoo(stream.HyperConfig{N: 1}, func(c *models.Config) { c.Layers, c.Bias = 1, true })},
 		{"hyper/one-dynamic", tinyZoo(stream.HyperConfig{N: 1, Dynamic: true}, plainly)},
+		{"dynamic-matrix/shared-heads-bias-dropout", tinyMatrix(all(onStream(stream.DynamicMatrixConfig{Dk: 5, Dv: 6, Rank: 4}), func(c *models.Config) { c.Attention.KVHeads = 2 }, dropoutBias))},
 		{"kromhc/eight", tinyZoo(stream.KromHCConfig{N: 8}, plainly)},
 		{"mudd/prepost-bias", tinyZoo(stream.MUDDConfig{PrePost: true}, func(c *models.Config) { noPositionsBias(c); c.Layers = 3 })},
 		{"mudd/exact", tinyZoo(stream.MUDDConfig{ExpandLast: true}, func(c *models.Config) { c.Gelu, c.Attention.KVHeads = models.GeluExact, 1 })},

@@ -6,7 +6,7 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// zooBases are small models of the streams other than matrix and vector, and a mixture of
+// zooBases are small models of the streams of vectors other than vector itself, and a mixture of
 // experts. A stream without a row comes with its defaults.
 func zooBases() []models.Config {
 	bases := []models.Config{
@@ -21,7 +21,7 @@ func zooBases() []models.Config {
 		tinyZoo(stream.DWLSTMConfig{}, plainly),
 		tinyVector(experts(3, 2)),
 	}
-	listed := map[string]bool{tinyMatrix(plainly).Stream.Name(): true}
+	listed := map[string]bool{stream.MatrixConfig{}.Name(): true, stream.DynamicMatrixConfig{}.Name(): true}
 	for _, base := range bases {
 		listed[base.Stream.Name()] = true
 	}

@@ -33,6 +33,8 @@ func zooCounts() map[string]int {
 		"kromhc-162m":        base162m + 36_879*sites,
 		// Reads n D (1 + 2r + n) a site and one more without the n, in the place of all norms.
 		"gated-residual-162m": base162m + 4*d*(1+2*80+4)*sites + 4*d*(1+2*80) - 25*d,
+		// Of 48 keys at an attention and 24 at a feed-forward a scale of Dk and a projection of Dv.
+		"rmt-dynamic-134m": rmtCount(32) + 72*(32+64)*blocks,
 		// W_1 and W_2 at two sites: 4 D^2 a block, 190.85M.
 		"highway-191m": base162m + 4*d*d*blocks,
 		// One aggregate 3D -> D -> D, whose norm is the last one: 164.90M.
@@ -93,6 +95,7 @@ func quickstartCounts() map[string]int {
 		"quickstart-mhc":           baseQuickstart + (4*d*24+24+3)*sites,
 		"quickstart-mhc-lite":      baseQuickstart + (4*d*32+32+3)*sites,
 		"quickstart-kromhc":        baseQuickstart + (4*d*12+12+3)*sites,
+		"quickstart-rmt-dynamic":   2*257*d + (dense+48*(32+32))*blocks + (6*4+2)*8*32 + 9*32*32,
 		"quickstart-highway":       baseQuickstart + 4*d*d*blocks,
 		"quickstart-hieragg":       baseQuickstart + 4*d*d,
 		"quickstart-dwlstm":        baseQuickstart + (10*d*d+8*d)*blocks,

@@ -114,7 +114,7 @@ func (r *reference) remove(names ...string) {
 // readers read the folders, by their kind.
 func readers() map[string]func(*testing.T, *reference) {
 	return map[string]func(*testing.T, *reference){
-		"rmt": readRMT, "transformer": readTransformer,
+		"rmt": readRMT, "rmt-dynamic": readDynamicRMT, "transformer": readTransformer,
 		"official-rmt": readOfficialRMT, "official-transformer": readOfficialTransformer,
 		"hyper-static": readHyper, "hyper-dynamic": readHyper, "mhc": readMHC, "mhc-lite": readMHC, "kromhc": readKromHC, "gated-residual": readGatedResidual, "vwn": readVWN,
 		"highway": readHighway, "hieragg": readHieragg, "dwlstm": readDWLSTM, "moe": readMoE, "denseformer": readDenseFormer, "muon": readTransformer,

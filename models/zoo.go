@@ -24,6 +24,7 @@ func Standard() Zoo {
 	return Zoo{
 		streams: []stream.Design{
 			stream.MatrixConfig{},
+			stream.DynamicMatrixConfig{},
 			stream.VectorConfig{},
 			stream.HyperConfig{},
 			stream.MHCConfig{},
@@ -185,6 +186,7 @@ func zooPresets() []Preset {
 	large, plain := Transformer(12, 768, 3072, 12), "transformer-162m"
 	list := []Preset{
 		{"rmt-134m-lecun", leCun(RMT(12, 32, 64, 12, 3072)), 134, noteLeCun, ""},
+		{"rmt-dynamic-134m", dynamicKeys(RMT(12, 32, 64, 12, 3072)), 0, "", "transformer-162m"},
 		{"highway-191m", large.OnStream(stream.HighwayConfig{}), 191, noteHighway, plain},
 		{"hieragg-165m", large.OnStream(stream.HieraggConfig{}), 165, noteHierAgg, plain},
 		{"hieragg-dou", large.OnStream(stream.HieraggConfig{Inner: 4 * 768, Separate: true}), 0, "", ""},
@@ -216,6 +218,7 @@ func zooPresets() []Preset {
 	}
 	small, plain := quickstart(Transformer(4, 256, 1024, 8)), "quickstart-transformer"
 	return append(list, []Preset{
+		{"quickstart-rmt-dynamic", dynamicKeys(quickstart(RMT(4, 32, 32, 8, 1024))), 0, "", plain},
 		{"quickstart-highway", small.OnStream(stream.HighwayConfig{}), 0, "", plain},
 		{"quickstart-hieragg", small.OnStream(stream.HieraggConfig{}), 0, "", plain},
 		{"quickstart-dwlstm", small.OnStream(stream.DWLSTMConfig{}), 0, "", plain},
@@ -253,6 +256,12 @@ func modern(c Config, kvHeads, hidden int) Config {
 // mixture is the model with 8 experts of the given hidden width, two a token.
 func mixture(c Config, hidden int) Config {
 	return feedForward(c, layers.MoEConfig{Hidden: hidden, Experts: 8, TopK: 2})
+}
+
+// dynamicKeys is the RMT with keys that depend on the stream.
+func dynamicKeys(c Config) Config {
+	c.Stream = stream.DynamicMatrixConfig(c.Stream.(stream.MatrixConfig))
+	return c
 }
 
 // feedForward is the model with another feed-forward.

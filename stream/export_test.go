@@ -4,6 +4,7 @@ package stream
 type (
 	Matrix        = matrix
 	MatrixState   = matrixState
+	DynamicMatrix = dynamicMatrix
 	Hyper         = hyper
 	MHC           = mhc
 	MHCLite       = mhcLite
@@ -19,9 +20,10 @@ type (
 
 // And how they are made.
 var (
-	NewMatrix  = newMatrix
-	NewHyper   = newHyper
-	NewHighway = newHighway
-	NewHieragg = newHieragg
-	NewDWLSTM  = newDWLSTM
+	NewMatrix        = newMatrix
+	NewDynamicMatrix = newDynamicMatrix
+	NewHyper         = newHyper
+	NewHighway       = newHighway
+	NewHieragg       = newHieragg
+	NewDWLSTM        = newDWLSTM
 )

@@ -14,7 +14,7 @@ import (
 )
 
 // Every stream tells its form.
-var _ = []stream.FormDescriber{(*stream.Vector)(nil), (*stream.Matrix)(nil), (*stream.Hyper)(nil), (*stream.MHC)(nil), (*stream.MHCLite)(nil),
+var _ = []stream.FormDescriber{(*stream.Vector)(nil), (*stream.Matrix)(nil), (*stream.DynamicMatrix)(nil), (*stream.Hyper)(nil), (*stream.MHC)(nil), (*stream.MHCLite)(nil),
 	(*stream.KromHC)(nil), (*stream.GatedResidual)(nil), (*stream.VWN)(nil), (*stream.Highway)(nil), (*stream.Hieragg)(nil), (*stream.DWLSTM)(nil)}
 
 // TestDWLSTMForm: with the same h and o, c' is linear in c with factors A_res that are in

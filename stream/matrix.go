@@ -36,12 +36,15 @@ func (MatrixConfig) Card() layers.Card {
 func (c MatrixConfig) Defaults() Design { return c }
 
 // Check wants sizes of 1 at least, and no heads but its own.
-func (c MatrixConfig) Check() error {
+func (c MatrixConfig) Check() error { return c.check(c.Name()) }
+
+// check is Check for the design of that name.
+func (c MatrixConfig) check(name string) error {
 	switch {
 	case c.Heads != 0:
-		return layers.Setting(headsKey, "want nothing for the %s stream, whose heads are model.stream.rank, got %d: remove it", c.Name(), c.Heads)
+		return layers.Setting(headsKey, "want nothing for the %s stream, whose heads are model.stream.rank, got %d: remove it", name, c.Heads)
 	case c.HeadDim != 0:
-		return layers.Setting(headDimKey, "want nothing for the %s stream, whose heads have model.stream.dv entries, got %d: remove it", c.Name(), c.HeadDim)
+		return layers.Setting(headDimKey, "want nothing for the %s stream, whose heads have model.stream.dv entries, got %d: remove it", name, c.HeadDim)
 	}
 	return layers.CheckSizes(layers.Size{Key: "dk", Value: c.Dk}, layers.Size{Key: "dv", Value: c.Dv}, layers.Size{Key: "rank", Value: c.Rank})
 }
@@ -153,12 +156,7 @@ func (s matrixState) Nodes() gorgonia.Nodes { return gorgonia.Nodes{s.X} }
 
 // newMatrix makes the parameters of a matrix stream.
 func newMatrix(b *graph.Builder, c MatrixConfig) *matrix {
-	m := &matrix{b: b, c: c, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, c.Rank, c.Dv),
-		writeEmbedding: b.Param(keys(graph.RoleWriteKeys, c.Init.Hidden("write_embedding", c.Rank, c.RankRatio, c.Rank, c.Dk)))}
-	if c.Positions > 0 {
-		m.positions = layers.NewEmbedding(b, "positions", c.Init, 1, c.Positions, c.Rank, c.Dv)
-		m.writePos = b.Param(keys(graph.RoleWriteKeys, c.Init.Hidden("write_positions", c.Rank, c.RankRatio, c.Rank, c.Dk)))
-	}
+	m := newMatrixTables(b, c)
 	for l := range c.Layers {
 		for _, site := range m.Sites(l) {
 			if site.Sublayer == Attention {
@@ -168,9 +166,26 @@ func newMatrix(b *graph.Builder, c MatrixConfig) *matrix {
 			}
 		}
 	}
-	m.norm = layers.NewNorm(b, "norm", c.Norm, c.Dk, c.Dv)
-	m.readUnembedding = b.Param(keys(graph.RoleReadKeys, c.Init.Hidden("read_unembedding", c.Dk, c.KeyRatio, c.Rank, c.Dk)))
+	m.addLastRead()
 	return m
+}
+
+// newMatrixTables makes the parameters of the embedding.
+func newMatrixTables(b *graph.Builder, c MatrixConfig) *matrix {
+	m := &matrix{b: b, c: c, embedding: layers.NewEmbedding(b, "embedding", c.Init, c.InputScale, c.Vocab, c.Rank, c.Dv),
+		writeEmbedding: b.Param(keys(graph.RoleWriteKeys, c.Init.Hidden("write_embedding", c.Rank, c.RankRatio, c.Rank, c.Dk)))}
+	if c.Positions > 0 {
+		m.positions = layers.NewEmbedding(b, "positions", c.Init, 1, c.Positions, c.Rank, c.Dv)
+		m.writePos = b.Param(keys(graph.RoleWriteKeys, c.Init.Hidden("write_positions", c.Rank, c.RankRatio, c.Rank, c.Dk)))
+	}
+	return m
+}
+
+// addLastRead makes the parameters of the read for the unembedding.
+func (m *matrix) addLastRead() {
+	c := m.c
+	m.norm = layers.NewNorm(m.b, "norm", c.Norm, c.Dk, c.Dv)
+	m.readUnembedding = m.b.Param(keys(graph.RoleReadKeys, c.Init.Hidden("read_unembedding", c.Dk, c.KeyRatio, c.Rank, c.Dk)))
 }
 
 func (m *matrix) newKeyedSite(name string, readShape ...int) keyedSite {
@@ -256,7 +271,16 @@ func (m *matrix) Table() *gorgonia.Node { return m.embedding.Table() }
 
 // Form is that of a matrix of Dk rows: keys read R vectors (3R for attention) and write R.
 func (m *matrix) Form(at Site) Form {
-	keys, heads, width := m.keyed(at), "3R", 3*m.c.Rank
+	keys := m.keyed(at)
+	f := m.form(at)
+	f.Down.Parameters, f.Down.Start = nodeNames(keys.read), drawn(m.b.Store(), keys.read)
+	f.Up.Parameters, f.Up.Start = nodeNames(keys.write), drawn(m.b.Store(), keys.write)
+	return f
+}
+
+// form is Form but for where the keys come from.
+func (m *matrix) form(at Site) Form {
+	heads, width := "3R", 3*m.c.Rank
 	if kv := m.c.kvHeads(); kv < m.c.Rank {
 		heads, width = "(R + 2 KV)", m.c.Rank+2*kv
 	}
@@ -266,8 +290,8 @@ func (m *matrix) Form(at Site) Form {
 	return Form{
 		Site: at.Name(),
 		Res:  fixed(m.c.Dk, "Dk x Dk"),
-		Down: Coefficient{Choice: Learned, Rows: width, Columns: m.c.Dk, Axes: heads + " x Dk", Parameters: nodeNames(keys.read), Start: drawn(m.b.Store(), keys.read)},
-		Up:   Coefficient{Choice: Learned, Rows: m.c.Dk, Columns: m.c.Rank, Axes: "Dk x R", Parameters: nodeNames(keys.write), Start: drawn(m.b.Store(), keys.write)},
+		Down: Coefficient{Choice: Learned, Rows: width, Columns: m.c.Dk, Axes: heads + " x Dk"},
+		Up:   Coefficient{Choice: Learned, Rows: m.c.Dk, Columns: m.c.Rank, Axes: "Dk x R"},
 		Beyond: []Term{{Text: "the norm is over all rows together and stands before A_down: F(A_down Norm(h))",
 			Parameters: []string{at.Name() + ".norm"}}},
 		Source: "Mak & Flanigan 2025, arXiv 2506.22696",

@@ -10,7 +10,7 @@ import (
 // Writers are the tables and the heads; a head's output is stored as it is.
 func (m *matrix) Writers() []Writer {
 	writers := tableWriters(m.positions != nil, m.c.InputScale)
-	for l := range m.attention {
+	for l := range m.c.Layers {
 		name := m.Sites(l)[0].Name()
 		writers = append(writers, Writer{Name: name, Part: "head", Activation: name + ".heads", Source: name})
 	}
@@ -24,12 +24,26 @@ func (m *matrix) Output() string { return m.c.lastSite().Name() + ".stream" }
 func (m *matrix) FreezeHooks() []string { return nil }
 
 // Freeze is the identity from every site to the end, after the site's outer products.
-func (m *matrix) Freeze(r Record) (*Frozen, error) { return m.freeze(r), nil }
+func (m *matrix) Freeze(r Record) (*Frozen, error) { return m.freeze(r, m.keyedReads) }
 
 // Static is Freeze: nothing depends on a run.
-func (m *matrix) Static() *Frozen { return m.freeze(nil) }
+func (m *matrix) Static() *Frozen {
+	f, _ := m.freeze(nil, m.keyedReads) // fails by a run's activations alone
+	return f
+}
 
-func (m *matrix) freeze(r Record) *Frozen {
+// keyedReads are a site's norm and the maps by which it reads and writes, each from R rows into the stream.
+type keyedReads struct {
+	norm        *layers.Norm
+	read, write linear.Mix
+}
+
+func (m *matrix) keyedReads(site Site) (keyedReads, error) {
+	at := m.keyed(site)
+	return keyedReads{at.norm, m.keys(at.read), m.keys(at.write)}, nil
+}
+
+func (m *matrix) freeze(r Record, of func(Site) (keyedReads, error)) (*Frozen, error) {
 	f := NewFrozen(r, m.c.Dk*m.c.Dv)
 	one := linear.Identity(f.size)
 	f.Write(tokenRows, m.keys(m.writeEmbedding))
@@ -38,19 +52,22 @@ func (m *matrix) freeze(r Record) *Frozen {
 	}
 	for l := range m.c.Layers {
 		for _, site := range m.Sites(l) {
-			at := m.keyed(site)
-			f.vectorSite(site, one, m.keys(at.write), m.after(at.norm, at.read))
+			at, err := of(site)
+			if err != nil {
+				return nil, err
+			}
+			f.vectorSite(site, one, at.write, m.after(at.norm, at.read))
 		}
 	}
-	f.ReadOut(one, m.after(m.norm, m.readUnembedding))
-	return f
+	f.ReadOut(one, m.after(m.norm, m.keys(m.readUnembedding)))
+	return f, nil
 }
 
 // after are a norm and the keys that read after it.
-func (m *matrix) after(n *layers.Norm, keys *gorgonia.Node) After {
+func (m *matrix) after(n *layers.Norm, keys linear.Mix) After {
 	return func(x []float64) (linear.Chain, []float64) {
 		norm, bias := freezeNorm(m.b, n, x)
-		read := linear.Transposed{Of: m.keys(keys)}
+		read := linear.Transposed{Of: keys}
 		if bias != nil {
 			bias = read.Apply(0, bias) // [m, Dv]
 		}

@@ -23,7 +23,7 @@ func (k activated) Launch(*graph.DeviceCall) error { return nil }
 
 // Launch makes dy W^T by a product and multiplies it by f'(h) where it lies.
 func (k linearGradActivated) Launch(c *graph.DeviceCall) error {
-	if err := k.of.productGradX(c, k.h.Leading(), 0); err != nil {
+	if err := k.of.productGradX(c, 0); err != nil {
 		return err
 	}
 	dh := c.Out()

@@ -16,6 +16,7 @@ type Product struct {
 	Transposed bool
 	Scale      float64
 	add        bool // the gradient of x is added to what it has from elsewhere in the same product
+	rows       bool // over the last axis alone
 }
 
 // Options vary Map. The zero value is y = x W.
@@ -27,6 +28,9 @@ type Options struct {
 	// them so far in the product itself, instead of in a pass over both. Its sums are then rounded
 	// in another order.
 	AddGradient bool
+	// Rows maps each row of a token, x [T, ..., in] to y [T, ..., out], instead of all of them
+	// flattened.
+	Rows bool
 }
 
 // Map is an affine map of each token's features:
@@ -38,7 +42,7 @@ func Map(b *graph.Builder, x, w *gorgonia.Node, o Options) *gorgonia.Node {
 	if o.Scale == 0 {
 		o.Scale = 1
 	}
-	y := b.Apply(Product{o.Transposed, o.Scale, o.AddGradient}, x, w)
+	y := b.Apply(Product{o.Transposed, o.Scale, o.AddGradient, o.Rows}, x, w)
 	if o.Bias != nil {
 		y = Bias(b, y, o.Bias)
 	}
@@ -47,11 +51,18 @@ func Map(b *graph.Builder, x, w *gorgonia.Node, o Options) *gorgonia.Node {
 
 // String is the name, the form of the weight and the scale.
 func (k Product) String() string {
-	return fmt.Sprintf("Linear(transposed=%t, scale=%g)", k.Transposed, k.Scale)
+	name := "Linear"
+	if k.rows {
+		name = "LinearRows"
+	}
+	return fmt.Sprintf("%s(transposed=%t, scale=%g)", name, k.Transposed, k.Scale)
 }
 
 // FLOPs are 2 a multiply-add.
-func (k Product) FLOPs(c graph.Cost) int { return 2 * c.Signature(0).Size() * c.Result().Width() }
+func (k Product) FLOPs(c graph.Cost) int {
+	_, outputs := k.Sides(c.Signature(1))
+	return 2 * c.Signature(0).Size() * outputs
+}
 
 // Sides returns the weight's two sides.
 func (k Product) Sides(w graph.Signature) (inputs, outputs int) {
@@ -67,8 +78,16 @@ func (k Product) Infer(in []graph.Signature) (graph.Signature, error) {
 		return graph.Signature{}, err
 	}
 	inputs, outputs := k.Sides(in[1])
-	if in[1].Shape.Dims() < 2 || in[0].Shape.Dims() < 2 || in[0].Width() != inputs {
-		return graph.Signature{}, errors.Errorf("want x [tokens, %d] for a weight of shape %v, got %v", inputs, in[1].Shape, in[0].Shape)
+	x := in[0].Shape
+	width := in[0].Width()
+	if k.rows {
+		width = x[x.Dims()-1]
+	}
+	if in[1].Shape.Dims() < 2 || x.Dims() < 2 || width != inputs {
+		return graph.Signature{}, errors.Errorf("want x [tokens, %d] for a weight of shape %v, got %v", inputs, in[1].Shape, x)
+	}
+	if k.rows {
+		return graph.Signature{DType: in[0].DType, Shape: append(x[:x.Dims()-1].Clone(), outputs)}, nil
 	}
 	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(in[0].Leading(), outputs)}, nil
 }
@@ -109,13 +128,12 @@ func (k Product) Run(c *graph.Call) error {
 }
 
 func runLinear[T kernel.Float](k Product, c *graph.Call) error {
-	tokens := c.Signature(0).Leading()
 	inputs, outputs := k.Sides(c.Signature(1))
-	ldw := outputs
+	rows, ldw := c.Signature(0).Size()/inputs, outputs
 	if k.Transposed {
 		ldw = inputs
 	}
-	graph.State[kernel.Gemm[T]](c).Run(c.Pool(), false, k.Transposed, tokens, outputs, inputs, T(k.Scale),
+	graph.State[kernel.Gemm[T]](c).Run(c.Pool(), false, k.Transposed, rows, outputs, inputs, T(k.Scale),
 		graph.In[T](c, 0), inputs, graph.In[T](c, 1), ldw, 0, graph.Out[T](c), outputs)
 	return nil
 }
@@ -130,8 +148,9 @@ type linearGradX struct {
 
 func (k linearGradX) String() string { return "GradX of " + k.of.String() }
 
-func (linearGradX) FLOPs(c graph.Cost) int { // dy W^T
-	return 2 * c.Signature(0).Size() * c.Result().Width()
+func (k linearGradX) FLOPs(c graph.Cost) int { // dy W^T
+	inputs, _ := k.of.Sides(c.Signature(1))
+	return 2 * c.Signature(0).Size() * inputs
 }
 
 func (k linearGradX) Infer([]graph.Signature) (graph.Signature, error) { return k.x, nil }
@@ -155,7 +174,7 @@ func runLinearGradX[T kernel.Float](k linearGradX, c *graph.Call) error {
 			copy(dx, addend)
 		}
 	}
-	graph.State[kernel.Gemm[T]](c).Run(c.Pool(), false, !k.of.Transposed, k.x.Leading(), inputs, outputs, T(k.of.Scale),
+	graph.State[kernel.Gemm[T]](c).Run(c.Pool(), false, !k.of.Transposed, k.x.Size()/inputs, inputs, outputs, T(k.of.Scale),
 		graph.In[T](c, 0), outputs, graph.In[T](c, 1), ldw, beta, dx, inputs)
 	return nil
 }
@@ -169,8 +188,9 @@ type linearGradW struct {
 
 func (k linearGradW) String() string { return "GradW of " + k.of.String() }
 
-func (linearGradW) FLOPs(c graph.Cost) int { // x^T dy
-	return 2 * c.Signature(0).Size() * c.Signature(1).Width()
+func (k linearGradW) FLOPs(c graph.Cost) int { // x^T dy
+	_, outputs := k.of.Sides(k.w)
+	return 2 * c.Signature(0).Size() * outputs
 }
 
 func (k linearGradW) Infer([]graph.Signature) (graph.Signature, error) { return k.w, nil }
@@ -192,7 +212,7 @@ func runLinearGradW[T kernel.Float](k linearGradW, c *graph.Call) error {
 	if c.Accumulate() {
 		beta = 1
 	}
-	graph.State[kernel.Gemm[T]](c).Run(c.Pool(), true, false, rows, columns, c.Signature(0).Leading(), T(k.of.Scale),
+	graph.State[kernel.Gemm[T]](c).Run(c.Pool(), true, false, rows, columns, c.Signature(0).Size()/inputs, T(k.of.Scale),
 		left, rows, right, columns, beta, graph.Out[T](c), columns)
 	return nil
 }

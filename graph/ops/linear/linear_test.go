@@ -35,6 +35,8 @@ func linearCases() []optest.Case {
 		make("transposed", []int{3, 2, 5}, []int{7, 2, 5}, 0, linear.Options{Transposed: true}),
 		make("transposed scale bias", []int{2, 3}, []int{5, 3}, 5, linear.Options{Transposed: true, Scale: -1.3}),
 		make("one by one", []int{1, 1}, []int{1, 1}, 1, linear.Options{}),
+		make("rows", []int{3, 2, 5}, []int{5, 7}, 0, linear.Options{Rows: true}),
+		make("rows scale", []int{2, 3, 2, 3}, []int{3, 1}, 0, linear.Options{Rows: true, Scale: 0.7, AddGradient: true}),
 		addGradient(linear.Options{AddGradient: true}), addGradient(linear.Options{AddGradient: true, Transposed: true, Scale: 0.7}),
 		{Name: "Bias/vectors", Floats: [][]int{{3, 5}, {5}}, Build: buildBias, Want: wantBias},
 		{Name: "Bias/matrices", Floats: [][]int{{3, 2, 5}, {2, 5}}, Build: buildBias, Want: wantBias},

@@ -24,6 +24,7 @@ func TestForwardFLOPs(t *testing.T) {
 	optest.ForwardFLOPs(t, cases(), map[string]int{
 		"Linear/plain":      2 * 3 * 5 * 2,
 		"Linear/transposed": 2 * 3 * 10 * 7,
+		"Linear/rows":       2 * 3 * 10 * 7,
 		"LinearGelu/both":   2 * 7 * 5 * 3,
 		"MapSwiGLU/alone":   2 * 2 * 7 * 5 * 3,
 	})

@@ -27,7 +27,7 @@ func (gatedValue) Launch(*graph.DeviceCall) error { return nil }
 
 // Launch makes dy W^T by a product, and both gradients of it in a pass over that.
 func (k linearGradSwiGLU) Launch(c *graph.DeviceCall) error {
-	if err := k.of.productGradX(c, k.value.Leading(), 0); err != nil {
+	if err := k.of.productGradX(c, 0); err != nil {
 		return err
 	}
 	dvalue := c.Out()

@@ -9,12 +9,12 @@ import (
 
 // cases are those of all ops of this package.
 func cases() []optest.Case {
-	return slices.Concat(streamCases(), normReadCases())
+	return slices.Concat(streamCases(), normReadCases(), tokenKeysCases())
 }
 
 // TestOps: what holds for every op.
 func TestOps(t *testing.T) {
-	optest.Run(t, cases(), "normReadGrad", "keysGrad", "writeGrad")
+	optest.Run(t, cases(), "normReadGrad", "keysGrad", "writeGrad", "writeEachGradY", "tokenKeysGrad")
 }
 
 // TestForwardFLOPs counts the products.
@@ -23,5 +23,7 @@ func TestForwardFLOPs(t *testing.T) {
 		"Read/[2 7 3] [3 2 7]":                                   2 * 2 * 6 * 7 * 3,
 		"Write/[3 5 7] [2 5] [3 2 7]":                            2 * 3 * 2 * 5 * 7,
 		"NormRead/LayerNorm(eps=1e-06) bias=false [3 5 7] [2 5]": 2 * 3 * 2 * 5 * 7,
+		"ReadEach/[3 5 7] [3 5 2]":                               2 * 3 * 2 * 5 * 7,
+		"WriteEach/[3 5 7] [3 5 2]":                              2 * 3 * 2 * 5 * 7,
 	})
 }
