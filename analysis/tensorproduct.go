@@ -150,6 +150,9 @@ func newHeadMap(run *cache.Cache, layer, head int) (*headMap, error) {
 		return nil, err
 	}
 	h.weigh(f, name)
+	if _, keyed := linear.KeysOf(h.in); keyed && len(m.Stream().(stream.Additive).FreezeHooks()) > 0 {
+		return nil, check.Value("model", "keys that are the same for all tokens, or W_OV is none", "keys of each token's own")
+	}
 	return h, nil
 }
 

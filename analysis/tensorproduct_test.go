@@ -36,7 +36,7 @@ func tensorModels(t *testing.T) map[string]models.Spec {
 	all["mudd/shared"] = with("mudd", func(c *models.Config) { c.Attention.KVHeads = 1 })
 	all["matrix/bias/shared"] = with("matrix/bias", func(c *models.Config) { c.Attention.KVHeads = 1 })
 	for name, c := range all {
-		if on[stream.DWLSTMConfig](c) || on[stream.GatedResidualConfig](c) { // no norm in front of their heads
+		if on[stream.DWLSTMConfig](c) || on[stream.GatedResidualConfig](c) || on[stream.DynamicMatrixConfig](c) { // no norm in front of their heads, or no W_OV
 			delete(all, name)
 		}
 	}

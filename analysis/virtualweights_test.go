@@ -54,7 +54,7 @@ func TestVirtualWeightsAgainstNumpy(t *testing.T) {
 func TestVirtualWeightsOfEveryStream(t *testing.T) {
 	t.Parallel()
 	for name, c := range zoo(t) {
-		if on[stream.DWLSTMConfig](c) || on[stream.MatrixConfig](c) {
+		if on[stream.DWLSTMConfig](c) || on[stream.MatrixConfig](c) || on[stream.DynamicMatrixConfig](c) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
