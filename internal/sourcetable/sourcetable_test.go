@@ -1,0 +1,154 @@
+// Package sourcetable holds that docs/sources.md, the table of what the sources say, names files,
+// commands and tests that are there.
+package sourcetable
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const root = "../.."
+
+// row is a statement of docs/sources.md.
+type row struct {
+	source, statement string
+	where             []string // files
+	commands          []string
+	tests             map[string][]string // names by package
+	open              string              // why it is not shown yet; "": it is
+}
+
+var (
+	quoted   = regexp.MustCompile("`([^`]+)`")
+	testName = regexp.MustCompile(`\b(?:Test|Example)\w*`)
+)
+
+// TestEveryStatementIsShown: each row names files, commands and tests that exist, or says why it is
+// not shown yet.
+func TestEveryStatementIsShown(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "sources.md"))
+	require.NoError(t, err)
+	rows := parse(t, string(text))
+	sources := map[string]int{}
+	for _, r := range rows {
+		sources[r.source]++
+		r.check(t)
+	}
+	assert.GreaterOrEqual(t, len(rows), 45)
+	assert.Len(t, sources, 5, "%v", sources)
+}
+
+// TestMissingNamesAreFound: a file, a command or a test that is not there is noticed.
+func TestMissingNamesAreFound(t *testing.T) {
+	for _, cells := range []string{
+		"`models/none.go` | `go run ./cmd/models` | `models`: TestPresetCounts",
+		"`models/zoo.go` | `go run ./cmd/none` | `models`: TestPresetCounts",
+		"`models/zoo.go` | `go run ./cmd/models` | `models`: TestNone",
+		"`models/zoo.go` | `go run ./cmd/models` | `none`: TestPresetCounts",
+		"`models/zoo.go` | `go run ./cmd/models` | ",
+		"`models/zoo.go` | not yet: | `models`: TestPresetCounts",
+	} {
+		var noted failures
+		for _, r := range parse(t, "## A\n\n| statement | where | shown by | held by |\n|---|---|---|---|\n| s | "+cells+" |\n") {
+			r.check(&noted)
+		}
+		assert.NotZero(t, noted, cells)
+	}
+}
+
+// failures counts them.
+type failures int
+
+func (f *failures) Errorf(string, ...any) { *f++ }
+
+// parse reads the rows of every table under a heading.
+func parse(t *testing.T, text string) []row {
+	var rows []row
+	source := ""
+	for _, line := range strings.Split(text, "\n") {
+		if heading, is := strings.CutPrefix(line, "## "); is {
+			source = heading
+		}
+		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "| statement") || strings.HasPrefix(line, "|---") {
+			continue
+		}
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		require.Len(t, cells, 4, line)
+		r := row{source: source, statement: strings.TrimSpace(cells[0]), tests: testsOf(cells[3])}
+		for _, q := range quoted.FindAllStringSubmatch(cells[1], -1) {
+			r.where = append(r.where, q[1])
+		}
+		if reason, is := strings.CutPrefix(strings.TrimSpace(cells[2]), "not yet:"); is {
+			r.open = strings.TrimSpace(reason) + " "
+		}
+		for _, q := range quoted.FindAllStringSubmatch(cells[2], -1) {
+			r.commands = append(r.commands, q[1])
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// testsOf reads "`package`: TestA, TestB; `other`: TestC".
+func testsOf(cell string) map[string][]string {
+	tests := map[string][]string{}
+	for _, part := range strings.Split(cell, ";") {
+		if dir := quoted.FindStringSubmatch(part); dir != nil {
+			tests[dir[1]] = append(tests[dir[1]], testName.FindAllString(part, -1)...)
+		}
+	}
+	return tests
+}
+
+func (r row) check(t assert.TestingT) {
+	assert.NotEmpty(t, r.statement)
+	for _, file := range r.where {
+		assert.True(t, exists(file), "%s: %s: want a file or folder of that name", r.statement, file)
+	}
+	if r.open != "" {
+		assert.Greater(t, len(r.open), 10, "%s: want a reason after \"not yet:\"", r.statement)
+		return
+	}
+	assert.NotEmpty(t, r.where, "%s: want where it is in the code", r.statement)
+	assert.NotEmpty(t, r.commands, "%s: want a command that shows it", r.statement)
+	for _, command := range r.commands {
+		if _, after, is := strings.Cut(command, "go run ./"); is {
+			assert.True(t, exists(strings.Fields(after)[0]), "%s: %s: want a program of that name", r.statement, command)
+		}
+	}
+	assert.NotEmpty(t, r.tests, "%s: want a test", r.statement)
+	for dir, names := range r.tests {
+		assert.NotEmpty(t, names, "%s: want a test of %s", r.statement, dir)
+		source := testSource(dir)
+		for _, name := range names {
+			assert.True(t, strings.Contains(source, "func "+name+"("), "%s: want a test %s in %s", r.statement, name, dir)
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(filepath.Join(root, filepath.FromSlash(path)))
+	return err == nil
+}
+
+// testSource is the text of a package's tests.
+func testSource(dir string) string {
+	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*_test.go"))
+	if err != nil {
+		return ""
+	}
+	var text strings.Builder
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err == nil {
+			text.Write(content)
+		}
+	}
+	return text.String()
+}
