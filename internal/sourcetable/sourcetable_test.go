@@ -49,6 +49,8 @@ func TestMissingNamesAreFound(t *testing.T) {
 	for _, cells := range []string{
 		"`models/none.go` | `go run ./cmd/models` | `models`: TestPresetCounts",
 		"`models/zoo.go` | `go run ./cmd/none` | `models`: TestPresetCounts",
+		"`models/zoo.go` | `go run ./cmd/analyze none` | `models`: TestPresetCounts",
+		"`models/zoo.go` | `make notebooks ONLY=99` | `models`: TestPresetCounts",
 		"`models/zoo.go` | `go run ./cmd/models` | `models`: TestNone",
 		"`models/zoo.go` | `go run ./cmd/models` | `none`: TestPresetCounts",
 		"`models/zoo.go` | `go run ./cmd/models` | ",
@@ -118,18 +120,29 @@ func (r row) check(t assert.TestingT) {
 	assert.NotEmpty(t, r.where, "%s: want where it is in the code", r.statement)
 	assert.NotEmpty(t, r.commands, "%s: want a command that shows it", r.statement)
 	for _, command := range r.commands {
-		if _, after, is := strings.Cut(command, "go run ./"); is {
-			assert.True(t, exists(strings.Fields(after)[0]), "%s: %s: want a program of that name", r.statement, command)
-		}
+		assert.True(t, isCommand(command), "%s: %s: want a program, an analysis or a notebook of that name", r.statement, command)
 	}
 	assert.NotEmpty(t, r.tests, "%s: want a test", r.statement)
 	for dir, names := range r.tests {
 		assert.NotEmpty(t, names, "%s: want a test of %s", r.statement, dir)
-		source := testSource(dir)
+		source := textOf(dir, "*_test.go")
 		for _, name := range names {
 			assert.True(t, strings.Contains(source, "func "+name+"("), "%s: want a test %s in %s", r.statement, name, dir)
 		}
 	}
+}
+
+// isCommand tells whether a command is one of our programs, or make runs a notebook of that number.
+func isCommand(command string) bool {
+	words := strings.Fields(strings.TrimPrefix(command, "go run ./"))
+	switch {
+	case words[0] == "cmd/analyze" && len(words) > 1:
+		return strings.Contains(textOf("analysis", "support.go")+`"theory"`, `"`+words[1]+`"`)
+	case words[0] == "make":
+		notebooks, err := filepath.Glob(filepath.Join(root, "notebooks", strings.TrimPrefix(words[len(words)-1], "ONLY=")+"-*.ipynb"))
+		return err == nil && len(notebooks) == 1
+	}
+	return strings.HasPrefix(command, "go run ./") && exists(words[0])
 }
 
 func exists(path string) bool {
@@ -137,9 +150,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// testSource is the text of a package's tests.
-func testSource(dir string) string {
-	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*_test.go"))
+// textOf is the text of the files of a folder that match a pattern; "" if there are none.
+func textOf(dir, pattern string) string {
+	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), pattern))
 	if err != nil {
 		return ""
 	}
