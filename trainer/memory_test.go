@@ -61,7 +61,11 @@ func TestWhatIsAdvisedFits(t *testing.T) {
 func TestEveryConfigFits(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "configs", "*.yaml"))
 	require.NoError(t, err)
+	runs, err := filepath.Glob(filepath.Join("..", "configs", "paper", "*.yaml"))
+	require.NoError(t, err)
 	require.NotEmpty(t, files)
+	require.NotEmpty(t, runs)
+	files = append(files, runs...)
 	for _, file := range files {
 		run, _, err := config.Load(models.Standard(), file, nil)
 		require.NoError(t, err)
