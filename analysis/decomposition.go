@@ -33,6 +33,7 @@ type Decomposition struct {
 	writers []stream.Writer
 	end     []float64            // [T, Size]
 	values  map[string][]float64 // activations [T, ...] by name; parameters, once needed
+	lens    *TunedLens           // through which its lenses look; nil: the logit lens
 }
 
 // DecompositionNames lists the activations that Decompose needs of a run.

@@ -106,6 +106,18 @@ func (d *Decomposition) readingKeys() (int, error) {
 // eachPoint calls f after each writer, in order, with the features [n, F] that the stream so
 // far gives for n tokens from the first on.
 func (d *Decomposition) eachPoint(first, n int, f func(after string, features []float64) error) error {
+	return d.eachEnd(first, n, func(after string, ends []float64) error {
+		features, err := d.translated(after, ends, first, n)
+		if err != nil {
+			return err
+		}
+		return f(after, features)
+	})
+}
+
+// eachEnd calls f after each writer, in order, with the ends [T, Size] of the stream so far for n tokens from
+// the first on.
+func (d *Decomposition) eachEnd(first, n int, f func(after string, ends []float64) error) error {
 	soFar, err := d.constants(first, n) // [T, Size], other tokens 0
 	if err != nil {
 		return err
@@ -117,11 +129,7 @@ func (d *Decomposition) eachPoint(first, n int, f func(after string, features []
 		if i+1 < len(d.writers) && d.writers[i+1].Name == positionsSite {
 			continue // the embedding alone, without positions, is no stream
 		}
-		features, err := d.featuresOf(soFar, first, n)
-		if err != nil {
-			return err
-		}
-		if err := f(w.Name, features); err != nil {
+		if err := f(w.Name, soFar); err != nil {
 			return err
 		}
 	}

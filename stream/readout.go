@@ -22,12 +22,9 @@ type Readout struct {
 // the scales that its norms have for that output. It is an error if the output has not as many
 // entries.
 func (f *Frozen) Readout(end []float64) (*Readout, error) {
-	if len(end) != f.tokens*f.size {
-		return nil, errors.Errorf("stream: readout: want the ends of %d tokens of %d entries, got %d entries", f.tokens, f.size, len(end))
-	}
-	var u []float64
-	for t := range f.tokens {
-		u = append(u, f.output.down.Apply(t, end[t*f.size:][:f.size])...)
+	u, err := f.ReadoutInput(end)
+	if err != nil {
+		return nil, err
 	}
 	maps, constant := f.output.after(u)
 	return &Readout{tokens: f.tokens, maps: append(linear.Chain{f.output.down}, maps...), constant: constant}, nil
@@ -56,3 +53,26 @@ func (r *Readout) PullBack(token int, direction []float64) ([]float64, error) {
 // Constant is what features [F] have from no part of the end, the biases of norms; nil:
 // nothing.
 func (r *Readout) Constant() []float64 { return slices.Clone(r.constant) }
+
+// ReadoutInput is what the readout reads of outputs of the stream, [T, Size], before any norm: [T, U].
+// It is an error if they have not as many entries.
+func (f *Frozen) ReadoutInput(end []float64) ([]float64, error) {
+	if len(end) != f.tokens*f.size {
+		return nil, errors.Errorf("stream: readout: want the ends of %d tokens of %d entries, got %d entries", f.tokens, f.size, len(end))
+	}
+	var u []float64
+	for t := range f.tokens {
+		u = append(u, f.output.down.Apply(t, end[t*f.size:][:f.size])...)
+	}
+	return u, nil
+}
+
+// ReadoutNorm is the norm that makes features of what the readout reads, u [n, F], at the scales that
+// it has for u, and its bias, or nil. It is false of a stream of which more than a norm, or none, does.
+func (f *Frozen) ReadoutNorm(u []float64) (norm linear.Norm, bias []float64, ok bool) {
+	maps, bias := f.output.after(u)
+	if len(maps) == 1 {
+		norm, ok = maps[0].(linear.Norm)
+	}
+	return norm, bias, ok
+}

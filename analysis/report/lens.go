@@ -12,6 +12,7 @@ import (
 type LensOptions struct {
 	Prompt
 	Target // Against is not used
+	Tuned
 }
 
 // Lens reports what the model would say if the stream were read out early.
@@ -39,7 +40,7 @@ func Lens(m *Model, o LensOptions) (*Report, error) {
 	p.Table = lensTable(m, one, p.Table.Title)
 	r.addGrid(m, every.Grid(), ids)
 	r.Add("map", "At every token", "The probability of each token's true successor, read out after each writer.", every).labelTokens(m, ids)
-	return r, nil
+	return r, o.Tuned.add(r, m, d, a)
 }
 
 // gridShown is how many tokens of a grid a terminal shows.

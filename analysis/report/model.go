@@ -18,9 +18,9 @@ type Model struct {
 	Store     *graph.Store
 	Spec      models.Spec
 	Tokenizer data.Tokenizer // nil: prompts are token ids
-	// Validation returns the text that the model was not trained on; nil: there is none. It is asked for by
-	// analyses over rows of it.
-	Validation func() ([]uint16, error)
+	// Text reads at most so many tokens (0: as many as a run evaluates on) of files or, without any, of the text
+	// that the model was not trained on; nil: there is none.
+	Text func(files []string, tokens int) ([]int32, error)
 }
 
 // about is a line that says what model it is.

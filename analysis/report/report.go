@@ -23,6 +23,14 @@ type Report struct {
 	Title string `json:"-"` // of the page
 	About string `json:"-"` // a line: what was looked at
 	Parts []Part `json:"-"`
+
+	files []file
+}
+
+// file is a further file of a report's folder.
+type file struct {
+	name  string
+	write func(path string) error
 }
 
 // Token is a token of a prompt.

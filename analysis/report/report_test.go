@@ -152,7 +152,10 @@ func TestRefused(t *testing.T) {
 	bare.Tokenizer = nil
 	ids := []int32{1, 2, 3}
 	run := map[string]func(m *Model, o PatchOptions) error{
-		"lens":  func(m *Model, o PatchOptions) error { _, err := Lens(m, LensOptions{o.Prompt, o.Target}); return err },
+		"lens": func(m *Model, o PatchOptions) error {
+			_, err := Lens(m, LensOptions{Prompt: o.Prompt, Target: o.Target})
+			return err
+		},
 		"patch": func(m *Model, o PatchOptions) error { _, err := Patch(m, o); return err },
 	}
 	for _, c := range []struct {

@@ -36,10 +36,10 @@ func (m *Model) validationRows(n int) ([][]int32, error) {
 	if n < 0 {
 		return nil, check.Value("rows", "at least 1", n)
 	}
-	if m.Validation == nil {
+	if m.Text == nil {
 		return nil, check.Value("rows", "a model with a validation text", m.Name+", which has none")
 	}
-	text, err := m.Validation()
+	text, err := m.Text(nil, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -49,12 +49,7 @@ func (m *Model) validationRows(n int) ([][]int32, error) {
 	}
 	var rows [][]int32
 	for i := range n {
-		start := i * (len(text) / n)
-		row := make([]int32, seq)
-		for t := range row {
-			row[t] = int32(text[start+t])
-		}
-		rows = append(rows, row)
+		rows = append(rows, text[i*(len(text)/n):][:seq])
 	}
 	return rows, nil
 }

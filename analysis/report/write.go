@@ -29,6 +29,11 @@ func (r *Report) Write(dir string) error {
 			return err
 		}
 	}
+	for _, f := range r.files {
+		if err := f.write(filepath.Join(dir, f.name)); err != nil {
+			return err
+		}
+	}
 	html, err := r.page().HTML()
 	if err != nil {
 		return err

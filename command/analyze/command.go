@@ -36,14 +36,7 @@ func command[O any](zoo models.Zoo, c cli.Command, write func(*report.Model, O) 
 		if err != nil {
 			return err
 		}
-		m := &report.Model{Name: opened.Source.ModelPath, Store: opened.Store, Spec: opened.Spec, Tokenizer: tokenizer}
-		m.Validation = func() ([]uint16, error) {
-			text, err := opened.LoadText(ctx, pretrained.EvaluateOptions{})
-			if err != nil {
-				return nil, err
-			}
-			return text.Tokens, nil
-		}
+		m := &report.Model{Name: opened.Source.ModelPath, Store: opened.Store, Spec: opened.Spec, Tokenizer: tokenizer, Text: textOf(ctx, opened)}
 		if err := analysis.CheckSupport(c.Name, m.Spec); err != nil {
 			return cli.Usage(err)
 		}
@@ -54,6 +47,21 @@ func command[O any](zoo models.Zoo, c cli.Command, write func(*report.Model, O) 
 		})
 	}
 	return c
+}
+
+// textOf reads text with a model's tokenizer.
+func textOf(ctx context.Context, m *pretrained.Model) func(files []string, tokens int) ([]int32, error) {
+	return func(files []string, tokens int) ([]int32, error) {
+		text, err := m.LoadText(ctx, pretrained.EvaluateOptions{Data: files, Tokens: tokens})
+		if err != nil {
+			return nil, err
+		}
+		var ids []int32
+		for _, id := range text.Tokens {
+			ids = append(ids, int32(id))
+		}
+		return ids, nil
+	}
 }
 
 // limitCores bounds all that the process computes to some cores, and returns what undoes

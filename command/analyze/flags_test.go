@@ -130,6 +130,33 @@ func TestPatchBringsAllBack(t *testing.T) {
 	assert.Contains(t, works(t, "directions", "-checkpoint", run, "-rows", "2", "-count", "2"), "sparse directions of ")
 }
 
+// TestTunedLens: it is trained on the run's validation text or on a file, kept next to the page, and looked
+// through again from there; a file that is no lens of the model is refused.
+func TestTunedLens(t *testing.T) {
+	run, dir := trained(t, "vector"), t.TempDir()
+	args := []string{"lens", "-checkpoint", run, "-prompt", "line 7"}
+	var fit analysis.LensFit
+	var trainedOn, again analysis.Lens
+	train := append(args, "-tuned", "-tuned-steps", "20", "-tuned-tokens", "480", "-data", "../../go.mod")
+	read(t, "tuned-fit", &fit, train...)
+	assert.Equal(t, []string{"positions", "blocks.0.attention", "blocks.0.feedforward", "blocks.1.attention"}, fit.After)
+	for i, after := range fit.After {
+		assert.Less(t, fit.Tuned[i], fit.Plain[i], after)
+	}
+	read(t, "tuned", &trainedOn, append(train, "-out", dir)...)
+	file := filepath.Join(dir, report.TunedFile)
+	read(t, "tuned", &again, append(args, "-tuned-file", file)...)
+	require.Len(t, again.Points, len(trainedOn.Points))
+	for i, p := range trainedOn.Points {
+		assert.InDelta(t, p.Logit, again.Points[i].Logit, 1e-5, p.After)
+	}
+	assert.Contains(t, works(t, append(args, "-tuned-file", file)...), "tuned lens on ")
+	call(append(args, "-tuned-file", filepath.Join(run, "config.yaml"))...).Refused(t, "-tuned-file: ")
+	call(append(args, "-tuned", "-tuned-file", file)...).Refused(t, "-tuned-file: want a lens that is trained (-tuned), or a file, got both")
+	call(append(args, "-data", "../../go.mod")...).Refused(t, "-data: want -tuned with it")
+	call(append(args, "-tuned", "-tuned-tokens", "50")...).Refused(t, "text: want at least 96 tokens, 2 rows of the model's 48, got ")
+}
+
 // TestHeadsOfOne: a layer's patterns alone, or one head as a tensor product.
 func TestHeadsOfOne(t *testing.T) {
 	args := []string{"heads", "-checkpoint", gpt2HF, "-period", "5", "-rows", "1"}

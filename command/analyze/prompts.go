@@ -42,14 +42,23 @@ func lens(zoo models.Zoo) cli.Command {
 		Example: []string{
 			"go run ./cmd/analyze lens -checkpoint runs/quickstart",
 			`go run ./cmd/analyze lens -checkpoint runs/quickstart -prompt "if err != " -target n -out /tmp/lens`,
+			"go run ./cmd/analyze lens -checkpoint runs/quickstart -tuned -out /tmp/tuned    # a tuned lens, trained in a minute",
+			"go run ./cmd/analyze lens -checkpoint runs/quickstart -tuned-file /tmp/tuned/" + report.TunedFile + ` -prompt "func "`,
 		},
 		Notes: []string{
 			"The stream after each sublayer is read out by the final norm and the unembedding; of the",
-			"matrix stream also each key direction of the readout alone.",
+			"matrix stream also each key direction of the readout alone. -tuned trains an affine map for",
+			"each writer, so that what is read out is as near as it can be to what the model says at its",
+			"end (Belrose et al. 2023); -out keeps the maps, -tuned-file looks through them again.",
 		},
 	}, report.Lens, func(flags *flag.FlagSet, o *report.LensOptions) {
 		promptFlags(flags, &o.Prompt, "")
 		targetFlags(flags, &o.Target)
+		flags.BoolVar(&o.Tuned.Train, "tuned", false, "train a tuned lens, too, and look through it")
+		textFlag(flags, &o.Tuned.File, "tuned-file", "look through the tuned lens of `FILE`, "+report.TunedFile+" of an -out folder, too")
+		flags.Var((*cli.List)(&o.Tuned.Data), "data", "train -tuned on text `FILE` or a folder of token shards; may be repeated; without, the run's validation text")
+		countFlag(flags, &o.Tuned.Tokens, "tuned-tokens", 8192, 2, "train -tuned on at most `N` tokens, of which it keeps a fifth to be measured on")
+		countFlag(flags, &o.Tuned.Steps, "tuned-steps", 200, 1, "train -tuned for `N` steps of 512 tokens")
 	})
 }
 

@@ -118,3 +118,20 @@ func TestMixOfLowRank(t *testing.T) {
 		assert.InDeltaSlice(t, want, step.Apply(token, x), 1e-12)
 	}
 }
+
+// TestNormBackward: the gradient through a norm whose scale follows its input is that of finite differences.
+func TestNormBackward(t *testing.T) {
+	for _, m := range []Norm{{Gain: []float64{1, -2, 0.5, 3}, Centre: true, Groups: 1}, {Gain: []float64{1, -2, 0.5, 3}, Groups: 2}} {
+		x, dy := []float64{0.3, -1, 2, 0.7}, []float64{1, 0.5, -2, 0.25}
+		loss := func() float64 { return floats.Dot(dy, m.At(x, 1e-3).Apply(0, x)) }
+		dx := m.At(x, 1e-3).Backward(0, x, dy)
+		for i, v := range x {
+			const step = 1e-6
+			x[i] = v + step
+			above := loss()
+			x[i] = v - step
+			assert.InDelta(t, (above-loss())/(2*step), dx[i], 1e-7)
+			x[i] = v
+		}
+	}
+}

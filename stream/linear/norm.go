@@ -59,6 +59,22 @@ func (m Norm) Transpose(token int, y []float64) []float64 {
 	return m.centred(x)
 }
 
+// Backward is the gradient of a loss with respect to the norm's input x [len(Gain)] of a token, given that
+// with respect to its output, where the scale follows x: At has had x at that token. With x^ the centred x
+// times scale, of width D,
+//
+//	dx = scale centred(Gain dy) - scale x^ <x^, Gain dy> / D
+func (m Norm) Backward(token int, x, dy []float64) []float64 {
+	dx, of := m.Transpose(token, dy), m.centred(x)
+	width := len(x) / m.Groups
+	for g := range m.Groups {
+		part, centred := dx[g*width:][:width], of[g*width:][:width]
+		scale := m.scale[token*m.Groups+g]
+		floats.AddScaled(part, -scale*scale*floats.Dot(centred, part)/float64(width), centred)
+	}
+	return dx
+}
+
 // scaleBy multiplies x by Gain and by the scales of a token.
 func (m Norm) scaleBy(token int, x []float64) {
 	width := len(x) / m.Groups

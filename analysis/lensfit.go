@@ -1,0 +1,38 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/figure"
+)
+
+// LensFit is how far lenses are from the model's own distribution on text that the tuned one has not seen:
+// KL(final || lens) in nats, mean over tokens.
+type LensFit struct {
+	After  []string  `json:"after"` // writers
+	Plain  []float64 `json:"plain"` // of the logit lens
+	Tuned  []float64 `json:"tuned"` // of the tuned lens
+	Tokens int       `json:"tokens"`
+}
+
+func (f *LensFit) title() string {
+	return fmt.Sprintf("KL(final || lens) in nats, mean over %d held-out tokens", f.Tokens)
+}
+
+// Table lists both lenses' divergence after each writer.
+func (f *LensFit) Table() figure.Table {
+	t := figure.Table{Title: f.title(), Header: []string{"after", "logit lens", "tuned lens"}, Align: "lrr"}
+	for i, after := range f.After {
+		t.Row(after, number(f.Plain[i]), number(f.Tuned[i]))
+	}
+	return t
+}
+
+// Figures are bars of both lenses' divergence.
+func (f *LensFit) Figures() []figure.Figure {
+	b := figure.Bars{Title: f.title(), YLabel: "nats"}
+	for i, after := range f.After {
+		b.Labels, b.Values = append(b.Labels, after+", logit lens", after+", tuned lens"), append(b.Values, f.Plain[i], f.Tuned[i])
+	}
+	return []figure.Figure{b}
+}

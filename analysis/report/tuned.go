@@ -1,0 +1,78 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/check"
+)
+
+// Tuned says whether a tuned lens is looked through, too.
+type Tuned struct {
+	Train  bool     // a new one
+	File   string   // a trained one; "": none
+	Data   []string // text to train on; none: the run's validation text
+	Tokens int      // at most; 0: 8192
+	Steps  int      // 0: 200
+}
+
+// defaultTuneTokens are trained on unless told otherwise.
+const defaultTuneTokens = 8192
+
+// add adds what the tuned lens shows, and how near it is to the end.
+func (o Tuned) add(r *Report, m *Model, d *analysis.Decomposition, a aim) error {
+	lens, err := o.lens(r, m)
+	if err != nil || lens == nil {
+		return err
+	}
+	d = d.Tuned(lens)
+	one, err := d.Lens(a.token, a.target)
+	if err != nil {
+		return err
+	}
+	every, err := d.LensMap()
+	if err != nil {
+		return err
+	}
+	p := r.Add("tuned", "Tuned lens, at one token", "What the tuned lens reads after each writer: an affine map for each, trained to say what the model says at its end.", one)
+	p.rename(p.Table.Title, "tuned lens on "+a.what)
+	p.rename("the logit lens of", "the tuned lens of")
+	p.rename(fmt.Sprintf("Logit of id %d ", a.target), "Logit of "+m.word(a.target)+" ")
+	p.Table = lensTable(m, one, p.Table.Title)
+	p = r.Add("tuned-map", "Tuned lens, at every token", "The probability of each token's true successor, read out after each writer through the tuned lens.", every)
+	p.rename("logit lens over", "tuned lens over")
+	p.rename("Logit lens:", "Tuned lens:")
+	p.labelTokens(m, every.IDs)
+	return nil
+}
+
+// lens reads the tuned lens, or trains it and adds how near it is; nil: none is wanted.
+func (o Tuned) lens(r *Report, m *Model) (*analysis.TunedLens, error) {
+	switch {
+	case o.Train && o.File != "":
+		return nil, check.Value("tuned-file", "a lens that is trained (-tuned), or a file", "both")
+	case !o.Train && len(o.Data) > 0:
+		return nil, check.Value("data", "-tuned with it", "none: text is what a tuned lens is trained on")
+	case o.File != "":
+		return readTuned(o.File, m)
+	case !o.Train:
+		return nil, nil
+	case m.Text == nil:
+		return nil, check.Value("data", "a model with a text", "one without")
+	}
+	tokens := o.Tokens
+	if tokens == 0 {
+		tokens = defaultTuneTokens
+	}
+	ids, err := m.Text(o.Data, tokens)
+	if err != nil {
+		return nil, err
+	}
+	lens, fit, err := analysis.TuneLens(m.Store, m.Spec, ids, analysis.TuneOptions{Steps: o.Steps})
+	if err != nil {
+		return nil, err
+	}
+	r.Add("tuned-fit", "How near the lenses are to the end", "The divergence of what a lens reads from what the model says at its end, on text that the tuned lens was not trained on.", fit)
+	r.files = append(r.files, file{TunedFile, func(path string) error { return writeTuned(path, lens) }})
+	return lens, nil
+}

@@ -1,0 +1,113 @@
+package analysis
+
+import (
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/internal/matmul"
+)
+
+// TunedLens is a logit lens that has learned the way to the end (Belrose et al. 2023, "Eliciting Latent
+// Predictions from Transformers with the Tuned Lens", arXiv 2303.08112, eq. 8): after each writer but the
+// last an affine map of its own,
+//
+//	logits = Unembed(Norm(u A + b))
+//
+// with u [F] what the readout reads of the stream so far. Of streams of which more than a norm makes the
+// features (the matrix stream's keys read after it), x [F] are those features, and logits = Unembed(x A + b).
+type TunedLens struct{ Maps []Translator }
+
+// Translator is a writer's map, z = x Weight + Bias.
+type Translator struct {
+	After  string    // the writer
+	Weight []float64 // A [F, F]
+	Bias   []float64 // b [F]
+}
+
+// IdentityLens is the tuned lens that is the logit lens: how training starts.
+func IdentityLens(after []string, width int) *TunedLens {
+	l := &TunedLens{}
+	for _, writer := range after {
+		t := Translator{writer, make([]float64, width*width), make([]float64, width)}
+		for i := range width {
+			t.Weight[i*width+i] = 1
+		}
+		l.Maps = append(l.Maps, t)
+	}
+	return l
+}
+
+// apply is z [n, F] of rows x [n, F].
+func (t Translator) apply(x *mat.Dense) *mat.Dense {
+	z := matmul.Mul(x, mat.NewDense(len(t.Bias), len(t.Bias), t.Weight))
+	n, _ := z.Dims()
+	for i := range n {
+		floats.Add(z.RawRowView(i), t.Bias)
+	}
+	return z
+}
+
+// Tuned is the same decomposition, whose lenses look through l.
+func (d *Decomposition) Tuned(l *TunedLens) *Decomposition {
+	tuned := *d
+	tuned.lens = l
+	return &tuned
+}
+
+// lensInputs are what the maps of a tuned lens act on, [n, F], of n tokens' ends in ends [T, Size]; normed
+// tells whether a norm follows.
+func (d *Decomposition) lensInputs(ends []float64, first, n int) (x []float64, normed bool, err error) {
+	u, err := d.frozen.ReadoutInput(ends)
+	if err != nil {
+		return nil, false, err
+	}
+	if _, _, normed = d.frozen.ReadoutNorm(u); !normed {
+		x, err = d.featuresOf(ends, first, n)
+		return x, false, err
+	}
+	width := len(u) / d.frozen.Tokens()
+	return u[first*width:][:n*width], true, nil
+}
+
+// translated are the features [n, F] after a writer, through the tuned lens if it has a map there.
+func (d *Decomposition) translated(after string, ends []float64, first, n int) ([]float64, error) {
+	at := -1
+	if d.lens != nil {
+		at = slices.IndexFunc(d.lens.Maps, func(t Translator) bool { return t.After == after })
+	}
+	if at < 0 {
+		return d.featuresOf(ends, first, n)
+	}
+	x, normed, err := d.lensInputs(ends, first, n)
+	if err != nil {
+		return nil, err
+	}
+	z := d.lens.Maps[at].apply(mat.NewDense(n, len(x)/n, x))
+	if !normed {
+		return z.RawMatrix().Data, nil
+	}
+	y, _ := d.normed(z)
+	return y.RawMatrix().Data, nil
+}
+
+// normed is the readout's norm of rows z [n, F], and what takes a gradient back through it.
+func (d *Decomposition) normed(z *mat.Dense) (y *mat.Dense, back func(dy *mat.Dense) *mat.Dense) {
+	n, width := z.Dims()
+	norm, bias, _ := d.frozen.ReadoutNorm(z.RawMatrix().Data)
+	y = mat.NewDense(n, width, nil)
+	for t := range n {
+		y.SetRow(t, norm.Apply(t, z.RawRowView(t)))
+		if bias != nil {
+			floats.Add(y.RawRowView(t), bias)
+		}
+	}
+	return y, func(dy *mat.Dense) *mat.Dense {
+		dz := mat.NewDense(n, width, nil)
+		for t := range n {
+			dz.SetRow(t, norm.Backward(t, z.RawRowView(t), dy.RawRowView(t)))
+		}
+		return dz
+	}
+}

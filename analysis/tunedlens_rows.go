@@ -1,0 +1,140 @@
+package analysis
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/internal/matmul"
+	"github.com/residua-go/residua/models"
+)
+
+// lensRows is what lenses see of tokens.
+type lensRows struct {
+	width   int
+	cap     float64    // of logits, 0: none
+	weights *mat.Dense // of logits [F, Vocab]
+	after   []string
+	seen    [][]float64    // a writer: [tokens, F]
+	ends    []float64      // the features at the end, [tokens, F]
+	normed  *Decomposition // by whose readout a norm follows the maps; nil: none does
+}
+
+func newLensRows(m *models.Model, c models.Spec) *lensRows {
+	return &lensRows{width: c.Width(), cap: c.LogitSoftcap, weights: mat.NewDense(c.Width(), c.Vocab, m.UnembeddingWeights())}
+}
+
+func (r *lensRows) tokens() int { return len(r.ends) / r.width }
+
+// add keeps what lenses see of a run.
+func (r *lensRows) add(d *Decomposition) error {
+	point, tokens := 0, d.frozen.Tokens()
+	var features []float64
+	err := d.eachEnd(0, tokens, func(after string, ends []float64) error {
+		x, normed, err := d.lensInputs(ends, 0, tokens)
+		if err != nil {
+			return err
+		}
+		if normed {
+			r.normed = d
+		}
+		if point == len(r.seen) {
+			r.after, r.seen = append(r.after, after), append(r.seen, nil)
+		}
+		r.seen[point] = append(r.seen[point], x...)
+		point++
+		features, err = d.featuresOf(ends, 0, tokens)
+		return err
+	})
+	r.ends = append(r.ends, features...)
+	return err
+}
+
+// choose are rows of x [tokens, F].
+func (r *lensRows) choose(x []float64, batch []int) *mat.Dense {
+	chosen := mat.NewDense(len(batch), r.width, nil)
+	for i, token := range batch {
+		chosen.SetRow(i, x[token*r.width:][:r.width])
+	}
+	return chosen
+}
+
+// logits are those of features [n, F], [n, Vocab].
+func (r *lensRows) logits(features *mat.Dense) *mat.Dense {
+	logits := matmul.Mul(features, r.weights)
+	if r.cap > 0 {
+		logits.Apply(func(_, _ int, v float64) float64 { return r.cap * math.Tanh(v/r.cap) }, logits)
+	}
+	return logits
+}
+
+// final are the log-probabilities [n, Vocab] that the model itself gives.
+func (r *lensRows) final(batch []int) *mat.Dense {
+	logits := r.logits(r.choose(r.ends, batch))
+	for i := range batch {
+		row := logits.RawRowView(i)
+		floats.AddConst(-floats.LogSumExp(row), row)
+	}
+	return logits
+}
+
+// gradient are the gradients of the mean over a batch of KL(final || lens) through a map after writer number
+// i with respect to the map's weight and bias. final has the batch's log-probabilities.
+func (r *lensRows) gradient(i int, t Translator, batch []int, final *mat.Dense) (weight *mat.Dense, bias []float64) {
+	x := r.choose(r.seen[i], batch)
+	logits, back := r.look(t, x)
+	for n := range batch {
+		r.rowGradient(logits.RawRowView(n), final.RawRowView(n))
+	}
+	logits.Scale(1/float64(len(batch)), logits)
+	dz := back(matmul.Mul(logits, r.weights.T()))
+	bias = make([]float64, r.width)
+	for n := range batch {
+		floats.Add(bias, dz.RawRowView(n))
+	}
+	return matmul.Mul(x.T(), dz), bias
+}
+
+// look are the logits [n, Vocab] of x [n, F] through a map, and what takes a gradient with respect to features
+// back to what the map gives.
+func (r *lensRows) look(t Translator, x *mat.Dense) (logits *mat.Dense, back func(dy *mat.Dense) *mat.Dense) {
+	z := t.apply(x)
+	if r.normed == nil {
+		return r.logits(z), func(dy *mat.Dense) *mat.Dense { return dy }
+	}
+	features, back := r.normed.normed(z)
+	return r.logits(features), back
+}
+
+// rowGradient turns a token's logits into the gradient of KL(final || lens), which it returns, with respect
+// to what the soft cap, if there is one, makes them of.
+func (r *lensRows) rowGradient(logits, final []float64) float64 {
+	logZ, kl := floats.LogSumExp(logits), 0.0
+	for v, logit := range logits {
+		p, logQ := math.Exp(final[v]), logit-logZ
+		kl += p * (final[v] - logQ)
+		logits[v] = math.Exp(logQ) - p
+		if r.cap > 0 {
+			logits[v] *= 1 - logit*logit/(r.cap*r.cap)
+		}
+	}
+	return kl
+}
+
+// divergence is the mean of KL(final || lens) over all tokens through a map after writer number i.
+func (r *lensRows) divergence(i int, t Translator) float64 {
+	sum := 0.0
+	for from := 0; from < r.tokens(); from += lensChunk {
+		var batch []int
+		for token := from; token < min(from+lensChunk, r.tokens()); token++ {
+			batch = append(batch, token)
+		}
+		final := r.final(batch)
+		logits, _ := r.look(t, r.choose(r.seen[i], batch))
+		for n := range batch {
+			sum += r.rowGradient(logits.RawRowView(n), final.RawRowView(n))
+		}
+	}
+	return sum / float64(r.tokens())
+}
