@@ -57,7 +57,7 @@ func On(g *gorgonia.ExprGraph, o Options) *Builder {
 
 // openDevice gets the Store's device, if the ops run on one.
 func (b *Builder) openDevice() {
-	if b.err != nil || !b.onDevice() || b.planning() {
+	if b.err != nil || !b.onDevice() || b.planning() && !b.options.Store.OnDevice() {
 		return
 	}
 	if err := b.options.Store.open(b.options.Precision); err != nil {

@@ -61,11 +61,21 @@ func (c *DeviceCall) argument(i int, v gorgonia.Value) (cuda.Array, error) {
 	if v == nil {
 		return cuda.Array{}, errors.Errorf("want %s, got no value: bind one with gorgonia.Let", want)
 	}
-	t := cuda.F32
-	if want.DType == tensor.Int32 {
-		t = cuda.I32
+	return cuda.Array{Ptr: uint64(v.Uintptr()), Type: want.deviceType(), N: want.Size()}, nil
+}
+
+// deviceType is what a value is made of that the host has copied to a device.
+func (s Signature) deviceType() cuda.Type {
+	if s.DType == tensor.Int32 {
+		return cuda.I32
 	}
-	return cuda.Array{Ptr: uint64(v.Uintptr()), Type: t, N: want.Size()}, nil
+	return cuda.F32
+}
+
+// onHost tells whether the op runs on the CPU even where the others run on a device.
+func (op *Op) onHost() bool {
+	k, ok := op.Primitive.(interface{ OnHost() bool })
+	return ok && k.OnHost()
 }
 
 // ensureDevice allocates the output's memory where no Program has placed it.

@@ -35,7 +35,7 @@ func openAccelerator(p Precision) (cuda.Executor, error) {
 // onDeviceOp makes the op that a device runs. What depends on the cache's rows, which the
 // host keeps, stays on the CPU: it is an integer a token.
 func (b *Builder) onDeviceOp(op *Op) (gorgonia.Op, error) {
-	if k, ok := op.Primitive.(interface{ OnHost() bool }); ok && k.OnHost() {
+	if op.onHost() {
 		return op, nil
 	}
 	kind, ok := op.Primitive.(Launcher)

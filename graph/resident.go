@@ -32,7 +32,7 @@ func (b *Builder) residentNode(p *Param, transposed bool) (*gorgonia.Node, error
 	if err := p.transposeOnDevice(transposed); err != nil {
 		return nil, err
 	}
-	if !b.planning() {
+	if b.options.Store.OnDevice() {
 		if err := b.options.Store.placeOnDevice(p); err != nil {
 			return nil, err
 		}

@@ -215,6 +215,9 @@ func (s *Store) ensureGrad(p *Param) *tensor.Dense {
 // EnsureMoments makes the first n of p's two moment buffers, zero at first. It fails where a
 // device has no room for them.
 func (s *Store) EnsureMoments(p *Param, n int) error {
+	if s.mode == plans && s.device != nil {
+		return s.planMoments(p, n)
+	}
 	for _, m := range []**tensor.Dense{&p.Moment1, &p.Moment2}[:n] {
 		if *m == nil {
 			*m = s.zeros(p.Shape)

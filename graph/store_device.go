@@ -84,6 +84,17 @@ func (s *Store) residentGrad(p *Param) (cuda.Array, error) {
 	return p.resident.grad, nil
 }
 
+// planMoments is residentMoments of a Store that only plans: there are none on the host.
+func (s *Store) planMoments(p *Param, n int) error {
+	r := &p.resident
+	for _, array := range []*cuda.Array{&r.moment1, &r.moment2}[:n] {
+		if err := s.allocate(p, cuda.F32, array); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // residentMoments makes sure that p has moments on the device: those of the host.
 func (s *Store) residentMoments(p *Param) error {
 	r := &p.resident
@@ -112,6 +123,9 @@ func (s *Store) allocate(p *Param, t cuda.Type, to *cuda.Array) (err error) {
 }
 
 func (s *Store) upload(p *Param) error {
+	if s.mode == plans {
+		return nil
+	}
 	r := p.resident
 	if err := s.copyUp(p, r.value, p.Value); err != nil {
 		return errors.Wrapf(err, "parameter %q", p.Name)

@@ -6,6 +6,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
 	"github.com/residua-go/residua/graph/ops/embedding"
 )
 
@@ -71,6 +72,12 @@ func Compile(c Spec, rows, seq int, want Outputs, o graph.ProgramOptions) (*Comp
 func PredictMemory(c Spec, rows, seq int, want Outputs, o graph.ProgramOptions) (graph.MemoryNeed, error) {
 	var m Compiled
 	return graph.PredictMemory(o, func(b *graph.Builder) (graph.Roots, error) { return m.build(b, c, rows, seq, want) })
+}
+
+// Record returns what a run of Compile with the same arguments would ask of a GPU, without one.
+func Record(c Spec, rows, seq int, want Outputs, o graph.ProgramOptions, r *cuda.Recorder) (*graph.Recording, error) {
+	var m Compiled
+	return graph.Record(o, r, func(b *graph.Builder) (graph.Roots, error) { return m.build(b, c, rows, seq, want) })
 }
 
 // build makes the nodes; it may be called again, see graph.Compile.

@@ -32,6 +32,8 @@ type AdamW struct {
 
 	device       Executor
 	rows, tiles  int
+	squared      int   // bytes of the gradients
+	updated      int   // bytes that an update reads and writes
 	table        Array // [rows] adamWRow
 	tileTable    Array // [tiles] adamWTile
 	sums         Array // [tiles], of squares
@@ -65,11 +67,14 @@ const (
 func NewAdamW(d Executor, rows []AdamWRow) (*AdamW, error) {
 	table := make([]adamWRow, len(rows))
 	var tiles []adamWTile
+	squared, updated := 0, 0
 	for i, r := range rows {
 		if err := r.check(); err != nil {
 			return nil, errors.Wrapf(err, "AdamW: parameter %d", i)
 		}
 		table[i] = adamWRow{r.Value.Ptr, r.Shadow.Ptr, r.Grad.Ptr, r.Moment1.Ptr, r.Moment2.Ptr, int64(r.Value.N), r.Rate, r.Decay, r.Beta1, r.Beta2, r.Eps}
+		squared += r.Grad.Bytes()
+		updated += r.updated()
 		for piece := range (r.Value.N + adamWTileSize - 1) / adamWTileSize {
 			tiles = append(tiles, adamWTile{int32(i), int32(piece)})
 		}
@@ -77,12 +82,21 @@ func NewAdamW(d Executor, rows []AdamWRow) (*AdamW, error) {
 	if len(tiles) == 0 {
 		return nil, errors.New("AdamW: want parameters with elements, got none")
 	}
-	a := &AdamW{device: d, rows: len(rows), tiles: len(tiles)}
+	a := &AdamW{device: d, rows: len(rows), tiles: len(tiles), squared: squared, updated: updated}
 	if err := a.upload(table, tiles); err != nil {
 		_ = a.Close()
 		return nil, errors.Wrap(err, "AdamW")
 	}
 	return a, nil
+}
+
+// updated is how many bytes an update reads and writes: values and moments both, gradients read,
+// shadows written.
+func (r *AdamWRow) updated() int {
+	if r.Moment2.None() {
+		return 0
+	}
+	return 2*(r.Value.Bytes()+r.Moment1.Bytes()+r.Moment2.Bytes()) + r.Grad.Bytes() + r.Shadow.Bytes()
 }
 
 func (r *AdamWRow) check() error {
@@ -149,7 +163,7 @@ func (a *AdamW) Step(s AdamWStep) (norm float64, finite bool, err error) {
 
 func (a *AdamW) launch(s AdamWStep) error {
 	tiles := Grid{X: a.tiles, Threads: 256}
-	if err := a.device.Launch("adamw_squares", tiles, a.sums.Arg(), a.table.Arg(), a.tileTable.Arg()); err != nil {
+	if err := a.device.Launch("adamw_squares", tiles, a.sums.Arg(), a.table.Arg().Touching(a.squared), a.tileTable.Arg()); err != nil {
 		return err
 	}
 	err := a.device.Launch("adamw_prepare", Grid{X: 1, Threads: 1024},
@@ -158,7 +172,7 @@ func (a *AdamW) launch(s AdamWStep) error {
 	if err != nil {
 		return err
 	}
-	err = a.device.Launch("adamw_update", tiles, a.table.Arg(), a.coefficients.Arg(), a.tileTable.Arg(), a.outcome.Arg())
+	err = a.device.Launch("adamw_update", tiles, a.table.Arg().Touching(a.updated), a.coefficients.Arg(), a.tileTable.Arg(), a.outcome.Arg())
 	if err != nil || a.Muon == nil {
 		return err
 	}

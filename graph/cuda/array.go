@@ -49,6 +49,9 @@ func (a Array) Arg() Arg {
 	return Arg{bits: a.Ptr, size: 8, touched: a.Bytes()}
 }
 
+// conversion is the kernel that copies src into dst of another type.
+func conversion(dst, src Array) string { return "cast" + src.Suffix() + dst.Suffix() }
+
 func (a Array) String() string {
 	return a.Type.String() + "[" + strconv.Itoa(a.N) + "]@0x" + strconv.FormatUint(a.Ptr, 16)
 }

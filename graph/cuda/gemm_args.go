@@ -53,3 +53,10 @@ func (g Gemm) check() error {
 	}
 	return nil
 }
+
+// Aligned tells whether all three matrices, and their rows, begin at multiples of 16 bytes, as the
+// kernels for tensor cores want.
+func (g Gemm) Aligned() bool {
+	multiple := func(a Array, ld, stride int) bool { return ld*a.Type.Size()%16 == 0 && stride*a.Type.Size()%16 == 0 }
+	return Aligned16(g.A, g.B, g.C) && multiple(g.A, g.LDA, g.StrideA) && multiple(g.B, g.LDB, g.StrideB) && multiple(g.C, g.LDC, g.StrideC)
+}

@@ -93,8 +93,8 @@ func NewMuon(d Executor, momentum float64, matrices []MuonMatrix) (*Muon, error)
 func (m *Muon) launch(outcome Array, factor float64) error {
 	for _, b := range m.batches {
 		table := m.table.Slice(b.first*int(unsafe.Sizeof(muonMatrix{}))/8, b.count*int(unsafe.Sizeof(muonMatrix{}))/8)
-		grid := Grid{X: muonBlocks, Y: b.count, Threads: 256}
-		if err := m.device.Launch("muon_direction", grid, m.x.Arg(), m.sums.Arg(), table.Arg(), outcome.Arg(), Float(m.fresh)); err != nil {
+		grid, entries := Grid{X: muonBlocks, Y: b.count, Threads: 256}, b.count*b.rows*b.columns
+		if err := m.device.Launch("muon_direction", grid, m.x.Arg(), m.sums.Arg(), table.Arg().Touching(3*entries*F32.Size()), outcome.Arg(), Float(m.fresh)); err != nil {
 			return err
 		}
 		if err := m.device.Launch("muon_normalise", grid, m.x.Arg(), m.sums.Arg(), Long(b.rows*b.columns)); err != nil {
@@ -105,7 +105,7 @@ func (m *Muon) launch(outcome Array, factor float64) error {
 				return err
 			}
 		}
-		if err := m.device.Launch("muon_update", grid, m.x.Arg(), table.Arg(), outcome.Arg(), Double(factor)); err != nil {
+		if err := m.device.Launch("muon_update", grid, m.x.Arg(), table.Arg().Touching(2*entries*F32.Size()), outcome.Arg(), Double(factor)); err != nil {
 			return err
 		}
 	}

@@ -24,8 +24,7 @@ type module struct {
 type entry struct {
 	name    string
 	params  []int // the size of each parameter in bytes
-	threads int   // the most threads a block may have; the driver's compiler fits its registers to them
-	shared  int   // bytes of shared memory that it has of its own, besides what a launch gives it
+	threads int   // the most threads a block may have
 }
 
 // ptx decompresses the module's PTX.

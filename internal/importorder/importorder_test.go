@@ -62,12 +62,12 @@ var allowed = map[string][]string{
 	"command/eval":       commandImports("eval/tasks"),
 	"command/generate":   commandImports(),
 	"command/convert":    commandImports(),
-	"command/models":     commandImports(),
+	"command/models":     commandImports("experiment/roofline"),
 	"command/serve":      commandImports("serve", "explore", "analysis", "analysis/page"),
 	"command/analyze":    commandImports("analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory"),
 	"command/compare":    commandImports("experiment", "experiment/bench", "experiment/compare", "experiment/mup", "experiment/cards", "experiment/search", "experiment/stats"),
 	"command/experiment": commandImports("experiment", "experiment/stats"),
-	"command":            commandImports("command/experiment", "eval/tasks", "experiment/bench", "command/bench", "experiment", "experiment/compare", "experiment/mup", "experiment/cards", "experiment/search", "experiment/stats", "command/compare", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/convert", "command/models", "serve", "explore", "command/serve", "command/analyze"),
+	"command":            commandImports("experiment/roofline", "command/experiment", "eval/tasks", "experiment/bench", "command/bench", "experiment", "experiment/compare", "experiment/mup", "experiment/cards", "experiment/search", "experiment/stats", "command/compare", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/report", "analysis/theory", "command/train", "command/eval", "command/generate", "command/convert", "command/models", "serve", "explore", "command/serve", "command/analyze"),
 
 	"experiment":          experimentImports("experiment/stats"),
 	"experiment/stats":    {},
@@ -77,6 +77,7 @@ var allowed = map[string][]string{
 	"experiment/search":   {"experiment/stats"},
 	"experiment/cards":    experimentImports("experiment", "experiment/stats", "experiment/compare", "experiment/bench", "experiment/search"),
 	"experiment/gpucheck": {},
+	"experiment/roofline": {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim", "figure"},
 
 	"explore": {"analysis", "analysis/cache", "analysis/check", "analysis/page", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 

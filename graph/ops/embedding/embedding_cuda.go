@@ -13,7 +13,7 @@ func (k embedding) Launch(c *graph.DeviceCall) error {
 	}
 	y, vocab, tokens, width := c.Out(), c.Signature(0).Leading(), c.Result().Leading(), c.Result().Width()
 	return c.Launch("gather"+y.Suffix(), cuda.QuadRows(tokens, width),
-		y.Arg(), table.Arg(), c.In(1).Arg(), cuda.Float(k.scale), cuda.Int(tokens), cuda.Int(vocab), cuda.Int(width))
+		y.Arg(), table.Arg().Touching(y.N*table.Type.Size()), c.In(1).Arg(), cuda.Float(k.scale), cuda.Int(tokens), cuda.Int(vocab), cuda.Int(width))
 }
 
 func (k embeddingGrad) Launch(c *graph.DeviceCall) error {
@@ -37,5 +37,5 @@ func (k embeddingGrad) Launch(c *graph.DeviceCall) error {
 		return err
 	}
 	return c.Launch("gather_grad"+dy.Suffix(), cuda.Grid{X: ids.N, Y: (width + 511) / 512, Threads: 256},
-		dtable.Arg(), dy.Arg(), order.Arg(), sorted.Arg(), cuda.Float(k.scale), cuda.Int(ids.N), cuda.Int(vocab), cuda.Int(width))
+		dtable.Arg().Touching(2*dy.N*dtable.Type.Size()), dy.Arg(), order.Arg(), sorted.Arg(), cuda.Float(k.scale), cuda.Int(ids.N), cuda.Int(vocab), cuda.Int(width))
 }

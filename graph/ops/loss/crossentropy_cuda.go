@@ -87,11 +87,11 @@ func (l *deviceLoss) rows(first, n int) error {
 	losses, logZ, targets := l.losses.Slice(first, n), l.logZ.Slice(first, n), l.targets.Slice(first, n)
 	if l.dx.None() && l.dw.None() {
 		return l.c.Launch("loss_rows_f32", grid,
-			losses.Arg(), logZ.Arg(), l.logits.Arg(), targets.Arg(), cuda.Long(l.stride), cuda.Int(l.vocab), cuda.Float(l.softCap))
+			losses.Arg(), logZ.Arg(), l.logits.Arg().Touching(n*l.stride*l.logits.Type.Size()), targets.Arg(), cuda.Long(l.stride), cuda.Int(l.vocab), cuda.Float(l.softCap))
 	}
 	gradients, _ := l.gradients()
 	return l.c.Launch("loss_gradients"+gradients.Suffix(), grid,
-		losses.Arg(), logZ.Arg(), l.logits.Arg(), targets.Arg(), l.status.Arg(),
+		losses.Arg(), logZ.Arg(), l.logits.Arg().Touching(n*l.stride*(l.logits.Type.Size()+gradients.Type.Size())), targets.Arg(), l.status.Arg(),
 		cuda.Long(l.stride), cuda.Int(l.vocab), cuda.Float(l.zLoss), cuda.Float(l.softCap))
 }
 

@@ -1,0 +1,61 @@
+package models
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/cli"
+	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/models"
+)
+
+// TestDocumentedRoofline: the tables in docs/cuda.md are what the command prints.
+func TestDocumentedRoofline(t *testing.T) {
+	const command = "-roofline h200 -precision bf16 -batch 32"
+	doc, err := os.ReadFile("../../docs/cuda.md")
+	require.NoError(t, err)
+	got := clitest.Call(Command(models.Standard()), strings.Fields(command)...)
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	parts := strings.Split(strings.TrimSpace(got.Stdout), "\n\n")
+	require.Len(t, parts, 3)
+	for _, table := range []string{parts[0], parts[2]} {
+		for _, line := range strings.Split(table, "\n") {
+			assert.Contains(t, string(doc), "\n"+line+"\n", "go run ./cmd/models %s prints the tables of docs/cuda.md", command)
+		}
+	}
+}
+
+// TestRooflineJSON: an op a line, whose times add up to the device's.
+func TestRooflineJSON(t *testing.T) {
+	got := clitest.Call(Command(models.Standard()), "-roofline", "a100", "-json", "-preset", "quickstart", "-batch", "4", "-seq", "64")
+	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+	var lines []presetPrediction
+	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &lines))
+	require.Len(t, lines, 1)
+	p := lines[0]
+	assert.Equal(t, []any{"quickstart", "a100", 4, 64}, []any{p.Name, p.GPU, p.Batch, p.Seq})
+	sum := 0.0
+	for _, op := range p.Ops {
+		sum += op.Seconds
+	}
+	assert.InEpsilon(t, p.DeviceSeconds, sum, 1e-9)
+	assert.InEpsilon(t, float64(4*64), p.TokensPS*p.Seconds, 1e-9)
+}
+
+func TestRooflineRefuses(t *testing.T) {
+	for want, args := range map[string][]string{
+		`-roofline: want one of h100, h200, a100, rtx4090, b200, got "h20"`: {"-roofline", "h20"},
+		"-preset: ":    {"-roofline", "h200", "-preset", "rmt-1"},
+		"-seq: want":   {"-roofline", "h200", "-seq", "-1"},
+		"-batch: want": {"-roofline", "h200", "-batch", "0"},
+	} {
+		got := clitest.Call(Command(models.Standard()), args...)
+		require.Equal(t, cli.ExitUsage, got.Code)
+		require.Contains(t, got.Stderr, want)
+	}
+}

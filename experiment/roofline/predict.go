@@ -1,0 +1,113 @@
+package roofline
+
+import (
+	"slices"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/models"
+)
+
+// Prediction is how long a training step would take on a GPU.
+type Prediction struct {
+	GPU       string          `json:"gpu"`
+	Precision graph.Precision `json:"precision"`
+	Batch     int             `json:"batch"`
+	Seq       int             `json:"seq"`
+	Ops       []OpTime        `json:"ops"` // of each type, those that take longest first
+
+	DeviceSeconds float64 `json:"device_seconds"` // of all pieces of work, one after the other
+	HostSeconds   float64 `json:"host_seconds"`   // to start them, while the device works
+	Seconds       float64 `json:"seconds"`        // the longer of both
+	TokensPS      float64 `json:"tokens_per_s"`
+	// MFU, model FLOPs utilization, is the model's FLOPs a second over the GPU's peak in the precision
+	// (Chowdhery et al. 2022, arXiv 2204.02311, appendix B).
+	MFU float64 `json:"mfu"`
+}
+
+// OpTime is what all ops of a type come to in a step.
+type OpTime struct {
+	OpType   string  `json:"op"`
+	Runs     int     `json:"runs"`
+	Launches int     `json:"launches"` // of kernels, products and copies
+	Bytes    int     `json:"bytes"`    // read and written, each array that a piece of work is given once
+	FLOPs    int     `json:"flops"`    // of matrix products
+	Seconds  float64 `json:"seconds"`
+}
+
+// Predict records a training step of a model and adds up the times of its pieces.
+func Predict(c models.Spec, o Options) (*Prediction, error) {
+	if o.Precision == "" {
+		o.Precision = graph.TF32
+	}
+	if o.Seq == 0 {
+		o.Seq = c.Seq
+	}
+	ops, err := Record(c, o)
+	if err != nil {
+		return nil, err
+	}
+	p := &Prediction{GPU: o.GPU.Name, Precision: o.Precision, Batch: o.Batch, Seq: o.Seq}
+	byType := map[string]*OpTime{}
+	flops := 0
+	for _, op := range ops {
+		row := byType[op.OpType]
+		if row == nil {
+			row = &OpTime{OpType: op.OpType}
+			byType[op.OpType] = row
+		}
+		row.add(op, o)
+		p.HostSeconds += hostOp + hostLaunch*float64(len(op.Work))
+		flops += op.FLOPs
+	}
+	for _, row := range byType {
+		p.Ops = append(p.Ops, *row)
+		p.DeviceSeconds += row.Seconds
+	}
+	slices.SortFunc(p.Ops, func(a, b OpTime) int {
+		switch {
+		case a.Seconds > b.Seconds:
+			return -1
+		case a.Seconds < b.Seconds || a.OpType > b.OpType:
+			return 1
+		}
+		return -1
+	})
+	p.Seconds = max(p.DeviceSeconds, p.HostSeconds)
+	p.TokensPS = float64(o.Batch*o.Seq) / p.Seconds
+	p.MFU = float64(flops) / p.Seconds / o.GPU.peak(o.Precision)
+	return p, nil
+}
+
+// add counts one op's run. FLOPs that no product of cuBLAS makes are its kernels', by the bytes
+// of those that multiply.
+func (t *OpTime) add(op graph.RecordedOp, o Options) {
+	t.Runs++
+	t.Launches += len(op.Work)
+	t.FLOPs += op.FLOPs
+	rest, bytes := op.FLOPs, 0
+	for _, w := range op.Work {
+		switch {
+		case w.Product != nil:
+			rest -= w.Product.FLOPs()
+		case multiplies(w):
+			bytes += w.Bytes
+		}
+	}
+	for _, w := range op.Work {
+		flops := 0
+		switch {
+		case w.Product != nil:
+			flops = w.Product.FLOPs()
+		case multiplies(w):
+			flops = int(float64(max(0, rest)) * float64(w.Bytes) / float64(bytes))
+		}
+		t.Bytes += w.Bytes
+		t.Seconds += o.GPU.seconds(w, flops, o.Precision)
+	}
+}
+
+// multiplies tells whether a kernel may make matrix products.
+func multiplies(w cuda.Work) bool {
+	return w.Kernel != "" && w.Bytes > 0 && efficiencyOf(w).Product > 0
+}

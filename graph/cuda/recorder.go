@@ -1,0 +1,172 @@
+package cuda
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/pkg/errors"
+)
+
+// Work is one thing that an Executor was asked to do.
+type Work struct {
+	Kernel  string // its name; "" for a product or a copy
+	Grid    Grid   // of the kernel
+	Product *Gemm  // nil for a kernel or a copy
+	Copy    Copy   // "" for a kernel or a product
+	Bytes   int    // that it reads and writes, each array that it is given once
+}
+
+// Copy is a kind of copy.
+type Copy string
+
+// The kinds of copies.
+const (
+	CopyUp     Copy = "host to device"
+	CopyDown   Copy = "device to host"
+	CopyDevice Copy = "device to device"
+	CopyZero   Copy = "zeros"
+)
+
+// Recorder is an Executor that notes what it is asked to do and does none of it: no GPU, no
+// driver and no memory is needed. Launches are checked as a Device checks them. Its arrays have
+// addresses as a driver would give them and no content: Download leaves its destination as it is.
+type Recorder struct {
+	precision       Precision
+	multiprocessors int
+	entries         map[string]entry
+	scratch         workspace
+	next            uint64 // free address
+	used            int64
+	work            []Work
+}
+
+var _ Executor = (*Recorder)(nil)
+
+// NewRecorder returns a Recorder of a device with so many multiprocessors. "" is TF32.
+func NewRecorder(p Precision, multiprocessors int) *Recorder {
+	if p == "" {
+		p = PrecisionTF32
+	}
+	r := &Recorder{precision: p, multiprocessors: multiprocessors, entries: map[string]entry{}, next: alignment}
+	for _, m := range modules {
+		for _, e := range m.entries {
+			r.entries[e.name] = e
+		}
+	}
+	return r
+}
+
+// Take returns what was asked for since the last Take.
+func (r *Recorder) Take() []Work {
+	work := r.work
+	r.work = nil
+	return work
+}
+
+// Used returns the bytes of the arrays that Alloc has made.
+func (r *Recorder) Used() int64 { return r.used }
+
+// Precision returns how matrices are multiplied and activations kept.
+func (r *Recorder) Precision() Precision { return r.precision }
+
+// Multiprocessors returns the device's.
+func (r *Recorder) Multiprocessors() (int, error) { return r.multiprocessors, nil }
+
+// Enter takes all scratch memory back.
+func (r *Recorder) Enter() (leave func(), err error) {
+	r.scratch.reset(r)
+	return func() {}, nil
+}
+
+// Launch notes a kernel. It checks the arguments' number and sizes against the kernel's PTX.
+func (r *Recorder) Launch(name string, grid Grid, args ...Arg) error {
+	e, ok := r.entries[name]
+	if !ok {
+		return errors.Errorf("kernel %s: want one of the compiled kernels, got none of that name", name)
+	}
+	if err := e.check(grid, args); err != nil {
+		return errors.Wrapf(err, "kernel %s", name)
+	}
+	if grid.X == 0 {
+		return nil
+	}
+	w := Work{Kernel: name, Grid: grid}
+	for _, a := range args {
+		w.Bytes += a.touched
+	}
+	r.work = append(r.work, w)
+	return nil
+}
+
+// Gemm notes a matrix product.
+func (r *Recorder) Gemm(g Gemm) error {
+	if err := g.check(); err != nil {
+		return err
+	}
+	if g.M > 0 && g.N > 0 && g.Batch >= 0 {
+		r.work = append(r.work, Work{Product: &g, Bytes: g.Bytes()})
+	}
+	return nil
+}
+
+// Scratch returns memory that is valid until the next Enter.
+func (r *Recorder) Scratch(t Type, n int) (Array, error) { return r.scratch.take(r, t, n) }
+
+// Alloc returns an array of n elements at an address of its own.
+func (r *Recorder) Alloc(t Type, n int) (Array, error) {
+	if n < 0 {
+		return Array{}, errors.Errorf("want an array of >= 0 elements, got %d", n)
+	}
+	a := Array{Ptr: r.next, Type: t, N: n}
+	bytes := max(1, n) * t.Size()
+	r.next += uint64((bytes + alignment - 1) / alignment * alignment)
+	r.used += int64(bytes)
+	return a, nil
+}
+
+// Free gives an array back.
+func (r *Recorder) Free(a Array) {
+	if !a.None() {
+		r.used -= int64(max(1, a.N) * a.Type.Size())
+	}
+}
+
+// Upload notes the copy; src may be nil.
+func (r *Recorder) Upload(dst Array, _ unsafe.Pointer) error { return r.copied(CopyUp, dst.Bytes()) }
+
+// Download notes the copy; dst may be nil.
+func (r *Recorder) Download(_ unsafe.Pointer, src Array) error {
+	return r.copied(CopyDown, src.Bytes())
+}
+
+// Zero notes it.
+func (r *Recorder) Zero(a Array) error { return r.copied(CopyZero, a.Bytes()) }
+
+// Convert notes a copy, or the kernel that converts.
+func (r *Recorder) Convert(dst, src Array) error {
+	if dst.N != src.N {
+		return errors.Errorf("copy: want %d elements, got %d", dst.N, src.N)
+	}
+	if dst.N > 0 && dst.Type != src.Type {
+		return r.Launch(conversion(dst, src), Quads(dst.N), dst.Arg(), src.Arg(), Long(dst.N))
+	}
+	return r.copied(CopyDevice, dst.Bytes()+src.Bytes())
+}
+
+func (r *Recorder) copied(kind Copy, bytes int) error {
+	if bytes > 0 {
+		r.work = append(r.work, Work{Copy: kind, Bytes: bytes})
+	}
+	return nil
+}
+
+// Memory says that there is room for everything.
+func (r *Recorder) Memory() (free, total int64, err error) {
+	return math.MaxInt64 - r.used, math.MaxInt64, nil
+}
+
+// Synchronize has nothing to wait for.
+func (r *Recorder) Synchronize() error { return nil }
+
+// Close has nothing to give back.
+func (r *Recorder) Close() error { return nil }

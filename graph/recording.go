@@ -1,0 +1,91 @@
+package graph
+
+import (
+	"github.com/pkg/errors"
+	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph/cuda"
+)
+
+// Recording is a program as a device would run it: what each op asks of the device.
+type Recording struct {
+	Ops   []RecordedOp // in the order in which they run
+	Store *Store       // plans; an optimizer of it works on the recorder, too
+}
+
+// RecordedOp is one op's run on a device.
+type RecordedOp struct {
+	OpType string // what the op does, without its parameters: "GradX of Linear"
+	Node   string // the node's name
+	FLOPs  int    // of matrix products, counted as ForwardFLOPs and TrainFLOPs count
+	Work   []cuda.Work
+}
+
+// Record makes the nodes and the plan of a program on the device CUDA, as Compile does, and has its
+// ops tell a recorder what they would ask of a GPU. Nothing is computed, parameters and
+// activations take no memory, and a GPU need not be there.
+func Record(o ProgramOptions, r *cuda.Recorder, build BuildFunc) (*Recording, error) {
+	o.Store, o.Device, o.Precision = NewPlan(tensor.Float32), CUDA, r.Precision()
+	o.Store.device = r
+	p := &Program{options: o, build: build}
+	for _, s := range stages() {
+		if s.name == stageMemory {
+			break
+		}
+		if err := s.run(p); err != nil {
+			return nil, errors.Wrapf(err, "graph: %s", s.name)
+		}
+	}
+	if err := p.bindDevice(); err != nil {
+		return nil, errors.Wrap(err, "graph: bind")
+	}
+	r.Take()
+	recording := &Recording{Store: o.Store}
+	for _, n := range p.plan.order {
+		if n.Op() == nil { // an input
+			continue
+		}
+		op := opOf(n)
+		if op == nil {
+			return nil, errors.Errorf("graph: record: want ops of this module, got Gorgonia's %v", n.Op())
+		}
+		if err := op.record(r); err != nil {
+			return nil, errors.Wrapf(err, "graph: record: %s", op.Primitive)
+		}
+		if work := r.Take(); work != nil {
+			recording.Ops = append(recording.Ops, RecordedOp{opType(op.Primitive), n.Name(), op.runFLOPs(false), work})
+		}
+	}
+	return recording, nil
+}
+
+// record has the op start its kernels on the recorder. What the host makes is copied up for each
+// reader, as the tape machine does.
+func (op *Op) record(r *cuda.Recorder) error {
+	if op.onHost() {
+		return nil
+	}
+	k, ok := op.Primitive.(Launcher)
+	if !ok {
+		return errors.New("want an op with a Launch method, got one that runs on the CPU alone")
+	}
+	c := newDeviceCall(op, k)
+	for i, from := range op.producers {
+		if from != nil && from.ranOn != nil {
+			c.args[i] = from.device
+			continue
+		}
+		a, err := r.Alloc(op.in[i].deviceType(), op.in[i].Size())
+		if err != nil {
+			return err
+		}
+		if err := r.Upload(a, nil); err != nil {
+			return err
+		}
+		c.args[i] = a
+	}
+	if err := op.ensureDevice(); err != nil {
+		return err
+	}
+	return c.launch()
+}
