@@ -73,7 +73,10 @@ func MeasureErasure(store *graph.Store, c models.Spec) (*Erasure, error) {
 		heads, neurons = f.keyHeadErasure, f.keyNeurons
 	}
 	for l := range f.c.Layers {
-		each := neurons(l)
+		var each inOut
+		if f.c.Shape().Has(stream.FeedForward) {
+			each = neurons(l)
+		}
 		e.Layers = append(e.Layers, LayerErasure{heads(l), each.cosines(), each.joint()})
 	}
 	return e, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -165,6 +166,29 @@ func TestErasureOfVectorStreams(t *testing.T) {
 			checkResult(t, e)
 		})
 	}
+}
+
+// TestWeightsOfAttentionAlone: a model without feed-forwards has no neurons, and the rest as others have it.
+func TestWeightsOfAttentionAlone(t *testing.T) {
+	for _, name := range []string{"vector/attention-only", "matrix/attention-only"} {
+		c := zoo(t)[name]
+		store := modeltest.PerturbedStore(t, c, tensor.Float32)
+		e, err := analysis.MeasureErasure(store, c)
+		require.NoError(t, err)
+		assert.Len(t, e.Layers[1].Heads, c.HeadCount())
+		assert.Empty(t, e.Layers[1].Neurons)
+		assert.Len(t, e.Figures(), 1)
+		s, err := analysis.FindSubspaces(store, c)
+		require.NoError(t, err)
+		assert.Len(t, s.Figures()[0].(figure.Lines).Series, 2, "attention reads and writes")
+		folded, err := analysis.Fold(store, c)
+		require.NoError(t, err)
+		_, err = folded.FeedForward(0)
+		assert.EqualError(t, err, "feed-forward: want a model that has one, got one of attention alone")
+	}
+	c := zoo(t)["matrix/attention-only"]
+	_, err := analysis.MeasureKeys(modeltest.PerturbedStore(t, c, tensor.Float32), c, 1)
+	assert.NoError(t, err)
 }
 
 // TestPlantedEraser: a neuron that writes minus what it reads is found, first of all, in

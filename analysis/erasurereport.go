@@ -79,12 +79,15 @@ func (e *Erasure) name(s Eraser) string {
 // histogramBins is how finely figures count.
 const histogramBins = 60
 
-// Figures are the neurons' cosines compared with those of random directions, by layer, and the
-// heads'.
+// Figures are the neurons' cosines compared with those of random directions, by layer, if there are
+// neurons, and the heads'.
 func (e *Erasure) Figures() []figure.Figure {
 	heads := figure.Heatmap{Title: "Heads: cosine of what is read and written", XLabel: "head", YLabel: "layer", Diverging: true}
 	for _, layer := range e.Layers {
 		heads.Values = append(heads.Values, layer.Heads)
+	}
+	if len(e.Layers[0].Neurons) == 0 {
+		return []figure.Figure{heads}
 	}
 	return []figure.Figure{e.density(), e.byLayer(), heads}
 }

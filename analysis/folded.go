@@ -145,10 +145,13 @@ type FeedForwardWeights struct {
 	Out   *mat.Dense // W2 [N, D]; of a matrix stream the keys w_FF [R, Dk] after W2
 }
 
-// FeedForward returns a feed-forward's weights.
+// FeedForward returns a feed-forward's weights. It is an error if the model has none.
 func (f *Folded) FeedForward(layer int) (FeedForwardWeights, error) {
 	if err := check.Index("layer", layer, f.c.Layers); err != nil {
 		return FeedForwardWeights{}, err
+	}
+	if !f.c.Shape().Has(stream.FeedForward) {
+		return FeedForwardWeights{}, check.Value("feed-forward", "a model that has one", "one of attention alone")
 	}
 	site := siteName(layer, stream.FeedForward)
 	return FeedForwardWeights{layer, mat.DenseCopyOf(f.end(site, true).weights().T()), f.end(site, false).weights()}, nil

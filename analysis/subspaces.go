@@ -148,7 +148,9 @@ func (s *Subspaces) ranks(title string, rank func(p Spectrum) float64) figure.Li
 					series.X, series.Y = append(series.X, float64(len(series.X))), append(series.Y, rank(site.Spectrum))
 				}
 			}
-			l.Series = append(l.Series, series)
+			if series.X != nil {
+				l.Series = append(l.Series, series)
+			}
 		}
 	}
 	return l
