@@ -19,6 +19,9 @@ type Preset struct {
 	// Baseline is the preset of the transformer of the same shape, which bench and the cards in
 	// docs/models.md compare it with, if there is one.
 	Baseline string
+	// Modern says that the model has the blocks of Llama and Qwen3, which its card says, too. On its
+	// baseline's stream it is a second baseline.
+	Modern bool
 }
 
 // RoundsToPaper tells whether a number of parameters is the printed one when rounded as that is.

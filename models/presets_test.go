@@ -32,6 +32,7 @@ func TestPresetCounts(t *testing.T) {
 			assert.Equal(t, exact[p.Name], c.Cost().Parameters, p.Name)
 			delete(exact, p.Name)
 		}
+		assert.Equal(t, c.Norm == models.NormRMS && c.Attention.QKNorm, p.Modern, "%s: the modern block", p.Name)
 		if p.Paper > 0 {
 			printed[p.Name] = p.Paper
 			assert.True(t, p.RoundsToPaper(c.Cost().Parameters), "%s: printed %v, computed %d", p.Name, p.Paper, c.Cost().Parameters)

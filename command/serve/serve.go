@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,8 @@ func Command(zoo models.Zoo) cli.Command {
 			"# after: go run ./cmd/train -config quickstart",
 			"go run ./cmd/serve -checkpoint runs/quickstart",
 			`curl http://127.0.0.1:8080/v1/completions -d '{"prompt": "func ", "max_tokens": 64}'`,
+			"# several: a request's \"model\" chooses",
+			"go run ./cmd/serve -checkpoint runs/quickstart -checkpoint runs/quickstart-transformer",
 			"# to other machines, which need the token",
 			tokenVariable + "=secret go run ./cmd/serve -checkpoint runs/quickstart -listen :8080",
 		},
@@ -53,7 +56,8 @@ func Command(zoo models.Zoo) cli.Command {
 // call is what the flags ask for.
 type call struct {
 	model   cli.Model
-	name    string
+	paths   cli.List
+	names   cli.List
 	listen  string
 	window  int
 	rows    int
@@ -62,8 +66,9 @@ type call struct {
 }
 
 func (c *call) flags(flags *flag.FlagSet) {
-	c.model.Flags(flags)
-	flags.StringVar(&c.name, "name", "", "serve the model by the name `NAME`; default: that of its file or folder")
+	c.model.DeviceFlags(flags)
+	flags.Var(&c.paths, "checkpoint", "serve the model of `PATH`: "+cli.CheckpointUsage+"; may be repeated: the first one answers requests that name none")
+	flags.Var(&c.names, "name", "serve the model by the name `NAME`; may be repeated, as -checkpoint; default: that of its file or folder")
 	flags.StringVar(&c.listen, "listen", "127.0.0.1:8080", "listen on `ADDRESS`, HOST:PORT; :8080 is all of the machine's addresses, port 0 one that is free")
 	flags.StringVar(&c.options.Token, "token", "", "answer only requests with the header Authorization: Bearer `TOKEN`; default: the environment's "+tokenVariable)
 	flags.IntVar(&c.window, "window", 0, "let the model see the last `N` tokens at most; 0: its training length, with ALiBi 4 times that")
@@ -77,6 +82,9 @@ func (c *call) flags(flags *flag.FlagSet) {
 
 // check refuses what can be refused before the model is read.
 func (c *call) check() error {
+	if len(c.names) > max(1, len(c.paths)) {
+		return cli.Usagef("-name: want at most one for each -checkpoint, %d, got %d", len(c.paths), len(c.names))
+	}
 	if err := cli.CheckInt("-requests", c.options.Requests, 1, math.MaxInt); err != nil {
 		return err
 	}
@@ -101,30 +109,15 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	p, tokenizer, err := c.model.OpenIDs(out)
+	served, end, err := c.open(out)
+	defer end()
 	if err != nil {
 		return err
 	}
-	const queue = math.MaxInt32 // -requests is what bounds it
-	g, err := p.Generator(generate.Options{Threads: c.model.Threads, Device: c.model.Device(), Precision: c.model.Precision(), Window: c.window, Rows: c.rows, Queue: queue})
-	if err != nil {
-		return cli.Usage(cli.ByFlag(err))
-	}
-	defer g.Close()
 	c.options.Log = out.Warn
-	if c.model.Device() != graph.CUDA { // what it looks at and changes are programs on the CPU
-		e, err := explore.New(p, explore.Options{Name: c.modelName(), Threads: c.model.Threads})
-		if err != nil {
-			return err
-		}
-		defer e.Close()
-		c.options.Page, c.options.Handlers = e.Page(), e.Handlers()
-	}
-	server, err := serve.New([]serve.Model{{
-		Name: c.modelName(), Generator: g, Parallel: g.Rows(), Tokenizer: tokenizer, Vocab: p.Spec.Vocab, Window: g.Window(), Slide: c.slide, Created: created(p),
-	}}, c.options)
+	server, err := serve.New(served, c.options)
 	if err != nil {
-		return err
+		return cli.Usage(errors.WithMessage(err, "-name"))
 	}
 	l, err := net.Listen("tcp", c.listen)
 	if err != nil {
@@ -133,22 +126,72 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if c.options.Token == "" && !loopback(l.Addr()) {
 		out.Warn(fmt.Sprintf("-listen %s: whoever reaches this address can use the model: -token or %s asks for a token", c.listen, tokenVariable))
 	}
-	if err := out.Print(fmt.Sprintf("serving %s at http://%s\n", c.modelName(), l.Addr())); err != nil {
+	if err := out.Print(fmt.Sprintf("serving %s at http://%s\n", namesOf(served), l.Addr())); err != nil {
 		return err
 	}
 	return server.Serve(ctx, l)
 }
 
-// modelName is -name, or the name of the file or folder.
-func (c *call) modelName() string {
-	if c.name != "" {
-		return c.name
+// open opens all models, and makes the page of the first one. end closes them, those that were opened where
+// one fails, too.
+func (c *call) open(out cli.Output) (served []serve.Model, end func(), err error) {
+	var closers []func()
+	end = func() {
+		for _, f := range slices.Backward(closers) {
+			f()
+		}
 	}
-	path, err := filepath.Abs(c.model.Path)
+	if len(c.paths) == 0 {
+		c.paths = cli.List{""} // which OpenIDs refuses
+	}
+	for i := range c.paths {
+		m := c.model
+		m.Path = c.paths[i]
+		p, tokenizer, err := m.OpenIDs(out)
+		if err != nil {
+			return nil, end, err
+		}
+		const queue = math.MaxInt32 // -requests is what bounds it
+		g, err := p.Generator(generate.Options{Threads: m.Threads, Device: m.Device(), Precision: m.Precision(), Window: c.window, Rows: c.rows, Queue: queue})
+		if err != nil {
+			return nil, end, cli.Usage(cli.ByFlag(err))
+		}
+		closers = append(closers, g.Close)
+		name := c.modelName(i)
+		served = append(served, serve.Model{
+			Name: name, Generator: g, Parallel: g.Rows(), Tokenizer: tokenizer, Vocab: p.Spec.Vocab, Window: g.Window(), Slide: c.slide, Created: created(p),
+		})
+		if i > 0 || m.Device() == graph.CUDA { // what the page looks at and changes are programs on the CPU
+			continue
+		}
+		e, err := explore.New(p, explore.Options{Name: name, Threads: m.Threads})
+		if err != nil {
+			return nil, end, err
+		}
+		closers = append(closers, e.Close)
+		c.options.Page, c.options.Handlers = e.Page(), e.Handlers()
+	}
+	return served, end, nil
+}
+
+// modelName is model i's -name, or the name of its file or folder.
+func (c *call) modelName(i int) string {
+	if i < len(c.names) && c.names[i] != "" {
+		return c.names[i]
+	}
+	path, err := filepath.Abs(c.paths[i])
 	if err != nil {
-		path = c.model.Path
+		path = c.paths[i]
 	}
 	return strings.TrimSuffix(filepath.Base(path), ".safetensors")
+}
+
+func namesOf(served []serve.Model) string {
+	var names []string
+	for _, m := range served {
+		names = append(names, m.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // created is when the model's file was written.

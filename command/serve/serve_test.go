@@ -89,6 +89,52 @@ func TestServe(t *testing.T) {
 	assert.Empty(t, stderr)
 }
 
+// TestServeSeveral: a request's model chooses, the first answers where none is named, an unknown one is 404 with OpenAI's error.
+func TestServeSeveral(t *testing.T) {
+	runs := []string{clitest.Train(t, "train.steps=30").Dir, clitest.Train(t, "train.steps=30", "seed=8").Dir}
+	var want []string
+	for _, run := range runs {
+		m, err := pretrained.Open(run)
+		require.NoError(t, err)
+		text, err := m.Generate(context.Background(), "line 7 sa", generate.Request{Tokens: 12, Temperature: 3, Seed: 5})
+		require.NoError(t, err)
+		m.Close()
+		want = append(want, text)
+	}
+	require.NotEqual(t, want[0], want[1])
+	url, stop := start(t, "-checkpoint", runs[0], "-checkpoint", runs[1], "-threads", "1", "-name", "first", "-name", "second")
+	ask := `{"prompt": "line 7 sa", "max_tokens": 12, "temperature": 3, "seed": 5`
+	assert.Equal(t, want[0], complete(t, url, ask+`}`))
+	assert.Equal(t, want[0], complete(t, url, ask+`, "model": "first"}`))
+	assert.Equal(t, want[1], complete(t, url, ask+`, "model": "second"}`))
+	var list struct{ Data []struct{ ID string } }
+	get := func(path string, into any) int {
+		response, err := http.Get(url + path)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		require.NoError(t, json.NewDecoder(response.Body).Decode(into))
+		return response.StatusCode
+	}
+	assert.Equal(t, http.StatusOK, get("/v1/models", &list))
+	require.Len(t, list.Data, 2)
+	assert.Equal(t, "second", list.Data[1].ID)
+	var e struct {
+		Error struct{ Message, Type, Param, Code string }
+	}
+	assert.Equal(t, http.StatusNotFound, get("/v1/models/third", &e))
+	response, err := http.Post(url+"/v1/completions", "application/json", strings.NewReader(ask+`, "model": "third"}`))
+	require.NoError(t, err)
+	defer response.Body.Close()
+	assert.Equal(t, http.StatusNotFound, response.StatusCode)
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&e))
+	assert.Equal(t, "invalid_request_error", e.Error.Type)
+	assert.Equal(t, "model_not_found", e.Error.Code)
+	assert.Equal(t, "model", e.Error.Param)
+	assert.Contains(t, e.Error.Message, `want one of first, second, got "third"`)
+	code, stderr := stop()
+	assert.Equal(t, cli.ExitOK, code, stderr)
+}
+
 func TestServeTakesATokenFromTheEnvironment(t *testing.T) {
 	run := clitest.Train(t)
 	t.Setenv(tokenVariable, "secret")
@@ -123,6 +169,8 @@ func TestServeRefuses(t *testing.T) {
 		{"-stop-time: want above 0, such as 30s, got -1s", []string{"-stop-time", "-1s"}},
 		{"-listen: listen tcp: address nowhere: missing port in address", []string{"-checkpoint", run.Dir, "-listen", "nowhere"}},
 		{"address already in use", []string{"-checkpoint", run.Dir, "-listen", strings.TrimPrefix(taken, "http://")}},
+		{"-name: want at most one for each -checkpoint, 1, got 2", []string{"-checkpoint", run.Dir, "-name", "a", "-name", "b"}},
+		{`want a name of its own, got "a" again`, []string{"-checkpoint", run.Dir, "-checkpoint", run.Dir, "-name", "a", "-name", "a"}},
 		{"-rows: want >= 1", []string{"-checkpoint", run.Dir, "-rows", "-1"}},
 		{"-window: want >= 1", []string{"-checkpoint", run.Dir, "-window", "-1"}},
 	} {

@@ -23,7 +23,7 @@ type Card struct {
 }
 
 // List returns the card of a baseline, the preset of a transformer, and those of the presets that name
-// it as theirs. Those of the modern block come first: they are baselines, too.
+// it as theirs. Those of the modern block on its stream come first: they are baselines, too.
 func List(zoo models.Zoo, baseline string) ([]Card, error) {
 	p, err := zoo.Preset(baseline)
 	if err != nil {
@@ -33,7 +33,7 @@ func List(zoo models.Zoo, baseline string) ([]Card, error) {
 	for _, p := range zoo.Presets() {
 		switch {
 		case p.Baseline != baseline:
-		case isModern(p.Config) && !changesStream(zoo, p):
+		case p.Modern && !changesStream(zoo, p):
 			first = append(first, newCard(zoo, p), withMuon(newCard(zoo, p)))
 		default:
 			others = append(others, newCard(zoo, p))
@@ -59,7 +59,7 @@ func withMuon(c Card) Card {
 func cardOf(zoo models.Zoo, p models.Preset) layers.Card {
 	card := p.Config.Stream.Card()
 	switch {
-	case isModern(p.Config):
+	case p.Modern:
 		return modernCard(card)
 	case p.Config.FeedForward != nil && p.Baseline != "" && !changesStream(zoo, p):
 		return p.Config.FeedForward.Card()
@@ -72,9 +72,6 @@ func changesStream(zoo models.Zoo, p models.Preset) bool {
 	baseline, err := zoo.Preset(p.Baseline)
 	return err != nil || p.Config.Stream.Name() != baseline.Config.Stream.Name()
 }
-
-// isModern tells whether a model has the block of models of today.
-func isModern(c models.Config) bool { return c.Norm == models.NormRMS && c.Attention.QKNorm }
 
 // modernCard is the card of a stream with that block.
 func modernCard(card layers.Card) layers.Card {

@@ -28,7 +28,13 @@ func (m *Model) Precision() graph.Precision { return graph.Precision(m.precision
 
 // Flags declares -checkpoint, -threads, -device and -precision.
 func (m *Model) Flags(flags *flag.FlagSet) {
-	m.HostFlags(flags)
+	m.pathFlag(flags)
+	m.DeviceFlags(flags)
+}
+
+// DeviceFlags declares -threads, -device and -precision, for a command with a -checkpoint of its own.
+func (m *Model) DeviceFlags(flags *flag.FlagSet) {
+	m.threadsFlag(flags)
 	flags.StringVar(&m.device, "device", string(graph.CPU), "run the model on `DEVICE`: cpu or cuda")
 	flags.StringVar(&m.precision, "precision", "", "with -device cuda: compute matrix products in `TYPE`: fp32, tf32 or bf16; default tf32")
 }
@@ -37,7 +43,18 @@ func (m *Model) Flags(flags *flag.FlagSet) {
 // alone.
 func (m *Model) HostFlags(flags *flag.FlagSet) {
 	m.device = string(graph.CPU)
-	flags.StringVar(&m.Path, "checkpoint", "", "read the model from `PATH`: a run folder (its newest checkpoint), a step folder, a .safetensors file, or the folder of a Hugging Face GPT-2, Llama or Qwen3")
+	m.pathFlag(flags)
+	m.threadsFlag(flags)
+}
+
+// CheckpointUsage says what a model is read from, for a flag "`PATH`".
+const CheckpointUsage = "a run folder (its newest checkpoint), a step folder, a .safetensors file, or the folder of a Hugging Face GPT-2, Llama or Qwen3"
+
+func (m *Model) pathFlag(flags *flag.FlagSet) {
+	flags.StringVar(&m.Path, "checkpoint", "", "read the model from `PATH`: "+CheckpointUsage)
+}
+
+func (m *Model) threadsFlag(flags *flag.FlagSet) {
 	flags.IntVar(&m.Threads, "threads", 0, "use `N` CPU threads; 0: one per core")
 }
 
