@@ -25,7 +25,11 @@ func TestDeviceRunsWhatIsRecorded(t *testing.T) {
 	}
 	const batch, seq = 1, 16
 	want := models.Outputs{Loss: true, ExpertCounts: true}
-	for _, name := range []string{"quickstart", "quickstart-transformer", "quickstart-moe", "quickstart-mhc"} {
+	presets := []string{"quickstart", "quickstart-transformer", "quickstart-moe", "quickstart-mhc"}
+	if testing.Short() {
+		presets = presets[:1]
+	}
+	for _, name := range presets {
 		preset, err := models.Standard().Preset(name)
 		require.NoError(t, err)
 		c := modeltest.Resolve(t, preset.Config)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -21,16 +22,19 @@ func main() {
 	}
 }
 
-const usage = "pack ARCHIVE FILE... | unpack ARCHIVE DIR | compare [-name NAME] [-tolerance T] RUN RUN | report DIR | emulate"
+const usage = "pack ARCHIVE FILE... | unpack ARCHIVE DIR | compare [-name NAME] [-tolerance T] RUN RUN | report DIR | packreport DIR ARCHIVE | isolate [-limit D] [-skip PATTERN] TESTS PROGRAM [ARG...] | emulate"
 
 func run(args []string, out io.Writer) error {
 	task, operands := "", []string(nil)
 	var c gpucheck.Comparison
+	var i gpucheck.Isolation
 	if len(args) > 0 {
 		flags := flag.NewFlagSet("gpucheck", flag.ContinueOnError)
 		flags.SetOutput(io.Discard)
 		flags.StringVar(&c.Name, "name", "", "")
 		flags.Float64Var(&c.Tolerance, "tolerance", 0, "")
+		flags.DurationVar(&i.Limit, "limit", 0, "")
+		flags.StringVar(&i.Skip, "skip", "", "")
 		if flags.Parse(args[1:]) == nil {
 			task, operands = args[0], flags.Args()
 		}
@@ -45,6 +49,11 @@ func run(args []string, out io.Writer) error {
 		return c.Write(out)
 	case task == "report" && n == 1:
 		return gpucheck.WriteReport(operands[0], out)
+	case task == "packreport" && n == 2:
+		return gpucheck.PackReport(operands[0], operands[1])
+	case task == "isolate" && n >= 2:
+		i.Tests, i.Program = operands[0], operands[1:]
+		return i.Run(context.Background(), out)
 	case task == "emulate" && n == 0:
 		return gpucheck.Emulate(out)
 	}

@@ -14,6 +14,7 @@ import (
 // Exit statuses of a part that did not fail by itself.
 const (
 	statusPassed  = 0
+	statusNoTime  = 75
 	statusSkipped = 77
 	statusTimeout = 124 // as timeout has it
 	statusKilled  = 137 // the same, when the program did not end by itself
@@ -37,13 +38,17 @@ func (p part) result() string {
 		return "passed"
 	case statusSkipped:
 		return "skipped"
+	case statusNoTime:
+		return "not run"
 	case statusTimeout, statusKilled:
 		return "**out of time**"
 	}
 	return "**failed**"
 }
 
-func (p part) bad() bool { return p.status != statusPassed && p.status != statusSkipped }
+func (p part) bad() bool {
+	return p.status != statusPassed && p.status != statusSkipped && p.status != statusNoTime
+}
 
 // readParts reads parts.txt; of a part that ran twice the later run counts.
 func readParts(dir string) ([]part, error) {

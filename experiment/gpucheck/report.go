@@ -39,15 +39,21 @@ func WriteReport(dir string, out io.Writer) error {
 	if err := os.WriteFile(path, []byte(markdown(machine, parts)), 0o644); err != nil {
 		return errors.WithStack(err)
 	}
-	var bad []string
+	var bad, left []string
 	for _, p := range parts {
 		if p.bad() {
 			bad = append(bad, p.name)
+		}
+		if p.status == statusNoTime {
+			left = append(left, p.name)
 		}
 	}
 	verdict := "no part has failed"
 	if len(bad) > 0 {
 		verdict = "failed: " + strings.Join(bad, ", ")
+	}
+	if len(left) > 0 {
+		verdict += "; not run, for want of time: " + strings.Join(left, ", ")
 	}
 	_, err = fmt.Fprintf(out, "%s: %s\n", path, verdict)
 	return errors.WithStack(err)

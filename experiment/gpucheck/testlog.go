@@ -26,17 +26,28 @@ var (
 
 // readTestLog reads a log; ok tells whether a test program wrote it.
 func readTestLog(lines []string) (l *testLog, ok bool) {
-	l = &testLog{results: map[string]string{}, worst: map[string]map[string]float64{}}
+	l = newTestLog()
 	for _, line := range lines {
-		if m := testRuns.FindStringSubmatch(line); m != nil {
-			l.running = m[1]
-		} else if m := testEnds.FindStringSubmatch(line); m != nil {
-			l.results[m[2]] = m[1]
-		} else if m := testErrors.FindStringSubmatch(line); m != nil {
-			l.add(m[1])
-		}
+		l.read(line)
 	}
 	return l, len(l.results) > 0
+}
+
+func newTestLog() *testLog {
+	return &testLog{results: map[string]string{}, worst: map[string]map[string]float64{}}
+}
+
+// read takes the next line. A test that has failed in one process and had cases left for another stays failed.
+func (l *testLog) read(line string) {
+	if m := testRuns.FindStringSubmatch(line); m != nil {
+		l.running = m[1]
+	} else if m := testEnds.FindStringSubmatch(line); m != nil {
+		if l.results[m[2]] != "FAIL" {
+			l.results[m[2]] = m[1]
+		}
+	} else if m := testErrors.FindStringSubmatch(line); m != nil {
+		l.add(m[1])
+	}
 }
 
 // add keeps the largest of errors such as "logits 1.2e-07, loss 0.0e+00" a device.

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/experiment/gpucheck"
+)
+
+// asProgram makes this test program the command.
+const asProgram = "GPUCHECK_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// stub stands in for every program of the pack: it trains two steps, and knows no tests.
+const stub = `#!/bin/sh
+out=$(echo "$*" | sed -n 's/.*-out \([^ ]*\).*/\1/p')
+case $0 in
+*.test) echo "=== RUN   TestDevice"; echo "--- PASS: TestDevice (0.00s)" ;;
+*train) mkdir -p "$out/checkpoints/2" && echo '{"step":1,"loss":3,"grad_norm":1}' >"$out/metrics.jsonl" &&
+  touch "$out/checkpoints/2/model.safetensors" "$out/checkpoints/2/optimizer.safetensors" ;;
+*) echo "a table" ;;
+esac
+`
+
+// rehearse runs run.sh in a folder whose programs are stubs, with these settings, and returns what it prints and the report.
+func rehearse(t *testing.T, folder, results string, arguments []string, settings ...string) (printed, report string, err error) {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	write := func(name, text string) {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o755))
+	}
+	script, err := os.ReadFile("../../experiment/gpucheck/run.sh")
+	require.NoError(t, err)
+	write("run.sh", string(script))
+	write("gpucheck", "#!/bin/sh\n"+asProgram+"=1 exec '"+self+"' \"$@\"\n")
+	write("version.txt", "Residua test\n")
+	for _, name := range []string{"train", "bench", "graph.test", "cuda.test", "norm.test", "models.test", "trainer.test", "tapemachine.test"} {
+		write("bin/"+name, stub)
+	}
+	for _, name := range []string{"graph/ops/norm", "graph/cuda", "models", "trainer", "internal/tapemachine"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(folder, name), 0o755))
+	}
+	run := exec.Command("sh", append([]string{filepath.Join(folder, "run.sh")}, arguments...)...)
+	run.Env = append(os.Environ(), append(settings, "OUT="+results, "PYTHON=false")...)
+	text, err := run.CombinedOutput()
+	if _, missing := os.Stat(filepath.Join(results, "report.tar.zst")); missing == nil {
+		back := t.TempDir()
+		require.NoError(t, gpucheck.Unpack(filepath.Join(results, "report.tar.zst"), back))
+		markdown, readErr := os.ReadFile(filepath.Join(back, "report.md"))
+		require.NoError(t, readErr)
+		report = string(markdown)
+	}
+	return string(text), report, err
+}
+
+// TestScript: a fault in one part and another that never ends leave the rest; the archive has them all.
+func TestScript(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a shell script")
+	}
+	for setting, want := range map[string]string{"": "no part has failed", "INJECT=fault:profile": "failed: profile"} {
+		printed, report, err := rehearse(t, t.TempDir(), t.TempDir(), []string{"A"}, setting)
+		assert.Equal(t, setting == "", err == nil, printed)
+		assert.Contains(t, printed, want)
+		for _, part := range []string{"smoke", "profile", "big", "device", "ops"} {
+			if strings.HasSuffix(setting, part) {
+				assert.Contains(t, report, "| "+part+" | **failed** |")
+			} else {
+				assert.Contains(t, report, "| "+part+" | passed |", printed)
+			}
+		}
+	}
+}
+
+// TestScriptOutOfTime: a part that never ends is ended, and when a command's time is over what is left is not run.
+func TestScriptOutOfTime(t *testing.T) {
+	if _, err := exec.LookPath("timeout"); err != nil || testing.Short() {
+		t.Skip("want coreutils' timeout, and some seconds")
+	}
+	printed, report, err := rehearse(t, t.TempDir(), t.TempDir(), []string{"smoke", "profile"}, "INJECT=hang:smoke", "TIME=7")
+	require.Error(t, err, printed)
+	assert.Contains(t, report, "| smoke | **out of time** |")
+	assert.Contains(t, report, "| profile | not run |")
+	assert.Contains(t, printed, "failed: smoke; not run, for want of time: profile")
+}
+
+// TestScriptOnAFullDisk: what has been packed stays, and the parts go on.
+func TestScriptOnAFullDisk(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("wants a small disk: mount -t tmpfs")
+	}
+	small := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", small).CombinedOutput(); err != nil {
+		t.Skipf("no small disk can be mounted: %s", out)
+	}
+	t.Cleanup(func() { require.NoError(t, exec.Command("umount", small).Run()) })
+	folder := t.TempDir()
+	_, report, err := rehearse(t, folder, small, []string{"smoke"})
+	require.NoError(t, err)
+	assert.Contains(t, report, "| smoke | passed |")
+	require.Error(t, os.WriteFile(filepath.Join(small, "filler"), make([]byte, 128<<10), 0o644))
+	printed, report, err := rehearse(t, folder, small, []string{"profile"})
+	require.Error(t, err, printed)
+	assert.Contains(t, printed, "== profile\n   passed\n")
+	assert.Contains(t, printed, "the report could not be written")
+	assert.Contains(t, report, "| smoke | passed |", "the archive of before")
+	assert.NotContains(t, report, "profile")
+}
