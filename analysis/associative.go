@@ -27,7 +27,7 @@ import (
 //
 //	mean E = (N-1) MeanSquared,   MeanSquared the keys' Coherence
 //
-// which is (N-1)/Dk for unit keys drawn uniformly, and at least max(0, N/Dk - 1) for any, by
+// which is (N-1)/Dk for unit keys drawn uniformly (computed here; the paper does not say it), and at least max(0, N/Dk - 1) for any, by
 // Welch's bound: 0 up to N = Dk for orthogonal ones. Least squares (Kohonen & Ruohonen 1973;
 // what the delta rule converges to) stores M = K^+ V instead, K [N, Dk] the keys, and reads
 // K K^+ V: what is lost is the part of V outside the span of K's columns,

@@ -167,10 +167,11 @@ func (b *Bandwidth) Table() figure.Table {
 
 // Figures draws what has been written and what will be read, site by site, against the stream.
 func (b *Bandwidth) Figures() []figure.Figure {
-	l := figure.Lines{Title: fmt.Sprintf("Dimensions that share the %s stream", b.Stream), XLabel: "site, in the order of the run", YLabel: "dimensions"}
+	l := figure.Lines{Title: fmt.Sprintf("Dimensions that share the %s stream", b.Stream), XLabel: "site", YLabel: "dimensions"}
 	before, after, size := figure.Series{Name: "written so far"}, figure.Series{Name: "read later"}, figure.Series{Name: "of the stream"}
 	for i, s := range b.Sites {
 		x := float64(i)
+		l.XNames = append(l.XNames, s.Site)
 		before.X, before.Y = append(before.X, x), append(before.Y, float64(s.Before))
 		after.X, after.Y = append(after.X, x), append(after.Y, float64(s.After))
 		size.X, size.Y = append(size.X, x), append(size.Y, float64(b.Dimensions))

@@ -44,12 +44,45 @@ type BasisPoint struct {
 	MaxMean Controlled `json:"max_mean"` // largest of Size over its mean
 }
 
+// Words say how the point's mean kurtosis and that across vectors compare with the controls', by more than three of
+// their deviations. A mean kurtosis below theirs is no sign of a basis that is like any other: a few vectors that are much
+// larger than all others, whose size few directions hold, raise the kurtosis of those directions alone, and once they are rotated
+// that of all.
+func (p BasisPoint) Words() string {
+	own, across := p.MeanKurtosis.compare(), p.Across.compare()
+	switch {
+	case own > 0:
+		return "heavier tails than rotated"
+	case own < 0 && across > 0:
+		return "below rotated: few directions hold the outliers"
+	case own < 0:
+		return "below rotated: flatter"
+	case across > 0:
+		return "few directions hold more than rotated"
+	}
+	return "like rotated"
+}
+
 // Controlled is a measure compared with that of the same samples rotated by random orthogonal
 // matrices.
 type Controlled struct {
 	Own       float64 `json:"own"`
 	Rotated   float64 `json:"rotated"`   // mean over the controls
 	Deviation float64 `json:"deviation"` // standard deviation over the controls, 0 of one
+}
+
+// compare is 1 where the measure is above the controls', -1 where it is below, by more than three of their deviations; 0 else, or
+// without a deviation.
+func (c Controlled) compare() int {
+	switch far := 3 * c.Deviation; {
+	case far == 0:
+		return 0
+	case c.Own > c.Rotated+far:
+		return 1
+	case c.Own < c.Rotated-far:
+		return -1
+	}
+	return 0
 }
 
 // BasisOptions say how a basis is measured.
@@ -139,7 +172,7 @@ func BasisOf(run *cache.Cache, o BasisOptions) (*BasisReport, error) {
 	return report, nil
 }
 
-// siteLabel is a stream's name without what all have in common.
+// siteLabel is the site after which a stream is: "blocks.0.attention".
 func siteLabel(name string) string {
-	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(name, "blocks."), ".stream"), ".out")
+	return strings.TrimSuffix(strings.TrimSuffix(name, ".stream"), ".out")
 }

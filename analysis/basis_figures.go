@@ -9,16 +9,16 @@ import (
 // Table is a row a site and space: each measure, and the controls' mean +- deviation.
 func (r *BasisReport) Table() figure.Table {
 	t := figure.Table{
-		Title: fmt.Sprintf("Basis of the %s stream (%d tokens) against %d rotations", r.Stream, r.Tokens, r.Controls),
+		Title: fmt.Sprintf("Basis of the %s stream (%d tokens) compared with %d rotations", r.Stream, r.Tokens, r.Controls),
 		Header: []string{"site", "space", "kurtosis", "rotated", "largest", "rotated", "direction",
-			"across", "rotated", "max/mean size", "rotated", "direction"},
-		Align: "llrrrrrrrrrr",
+			"across", "rotated", "max/mean size", "rotated", "direction", "own basis"},
+		Align: "llrrrrrrrrrrl",
 	}
 	for _, p := range r.Points {
 		row := []string{siteLabel(p.Site), p.Space}
 		row = append(append(row, p.MeanKurtosis.cells()...), p.MaxKurtosis.cells()...)
 		row = append(append(row, fmt.Sprint(p.Peak)), p.Across.cells()...)
-		row = append(append(row, p.MaxMean.cells()...), fmt.Sprint(p.Largest))
+		row = append(append(row, p.MaxMean.cells()...), fmt.Sprint(p.Largest), p.Words())
 		t.Rows = append(t.Rows, row)
 	}
 	return t
@@ -63,16 +63,17 @@ func (r *BasisReport) spaces() []string {
 
 // lines draws a measure by site.
 func (r *BasisReport) lines(space, what string, of func(BasisPoint) Controlled) figure.Lines {
-	own, rotated := figure.Series{Name: "own basis"}, figure.Series{Name: "rotated"}
+	own, rotated, names := figure.Series{Name: "own basis"}, figure.Series{Name: "rotated"}, []string(nil)
 	for _, p := range r.Points {
 		if p.Space != space {
 			continue
 		}
 		m, at := of(p), float64(len(own.X))
+		names = append(names, siteLabel(p.Site))
 		own.X, own.Y = append(own.X, at), append(own.Y, m.Own)
 		rotated.X, rotated.Y, rotated.Error = append(rotated.X, at), append(rotated.Y, m.Rotated), append(rotated.Error, m.Deviation)
 	}
-	return figure.Lines{Title: r.heading(what, space), XLabel: "site (0: the embedding)", YLabel: what, Series: []figure.Series{own, rotated}}
+	return figure.Lines{Title: r.heading(what, space), XLabel: "the stream after", XNames: names, YLabel: what, Series: []figure.Series{own, rotated}}
 }
 
 // directions maps a value of each direction, a row a site.

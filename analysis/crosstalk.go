@@ -27,6 +27,7 @@ type KeyMemory struct {
 	Own       []Crosstalk `json:"own"`       // of each site's writing keys with its own reading keys
 	accesses  []end
 	keys      []*mat.Dense // [m, Dk] of each set, of length 1
+	names     [][]string   // of each key of each set
 }
 
 // KeySet is a number of keys that are in use together.
@@ -73,6 +74,7 @@ func MeasureKeys(store *graph.Store, c models.Spec, seed uint64) (*KeyMemory, er
 	for _, a := range m.accesses {
 		keys := unitRows(a.weights()) // [m, Dk]
 		m.keys = append(m.keys, keys)
+		m.names = append(m.names, f.keyNames(a))
 		m.Sets = append(m.Sets, newKeySet(draw, a.site, a.reads, keys))
 	}
 	m.Writes = newKeySet(draw, "", false, m.together(false))

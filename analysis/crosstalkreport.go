@@ -71,14 +71,12 @@ func (m *KeyMemory) keyMap() figure.Heatmap {
 			}
 		}
 		for k, row := range rows {
-			h.Values, h.Rows = append(h.Values, row), append(h.Rows, fmt.Sprintf("%s %d", r.site, k))
+			h.Values, h.Rows = append(h.Values, row), append(h.Rows, m.names[j][k])
 		}
 	}
 	for i, w := range m.accesses {
-		for k := range m.Sets[i].Keys {
-			if !w.reads {
-				h.Columns = append(h.Columns, fmt.Sprintf("%s %d", w.site, k))
-			}
+		if !w.reads {
+			h.Columns = append(h.Columns, m.names[i]...)
 		}
 	}
 	return h
@@ -86,13 +84,14 @@ func (m *KeyMemory) keyMap() figure.Heatmap {
 
 // errorLines draws Error, Random and Least site by site.
 func (m *KeyMemory) errorLines() figure.Lines {
-	l := figure.Lines{Title: "Error of a memory with each site's writing keys", XLabel: "site that writes, in the order of the run", YLabel: "|read - v|² / |v|²"}
+	l := figure.Lines{Title: "Error of a memory with each site's writing keys", XLabel: "site that writes", YLabel: "|read - v|² / |v|²"}
 	own, random, least := figure.Series{Name: "the model's keys", Points: true}, figure.Series{Name: "random keys"}, figure.Series{Name: "least"}
 	for _, s := range m.Sets {
 		if s.Reads {
 			continue
 		}
 		x := float64(len(own.X))
+		l.XNames = append(l.XNames, s.Site)
 		own.X, own.Y = append(own.X, x), append(own.Y, s.Error)
 		random.X, random.Y = append(random.X, x), append(random.Y, s.Random)
 		least.X, least.Y = append(least.X, x), append(least.Y, s.Least)

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"fmt"
+
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/models"
@@ -40,6 +42,28 @@ func (f *Folded) inHeads(e end, whole bool) end {
 		e.parts = f.headNames(e.site)
 	}
 	return e
+}
+
+// keyNames are the names of an end's keys: "blocks.0.attention.1.q" of what attention reads, "blocks.0.attention.1" of what
+// its heads write, "blocks.0.feedforward key 3". Keys that heads share are named for the first of them.
+func (f *Folded) keyNames(e end) []string {
+	var names []string
+	for i := range e.count {
+		if !f.isAttention(e.site) {
+			names = append(names, fmt.Sprintf("%s key %d", e.site, i))
+			continue
+		}
+		head, via := i, 0
+		if heads, shared := f.c.HeadCount(), f.c.KVHeads(); i >= heads {
+			head, via = (i-heads)%shared*(heads/shared), 1+(i-heads)/shared
+		}
+		name := headName(f.sites[e.site].Block, head)
+		if e.reads {
+			name += "." + attentionReads[via]
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // headNames are the names of the heads of an attention.

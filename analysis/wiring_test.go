@@ -84,7 +84,7 @@ func TestWiringFindsAPlantedConnection(t *testing.T) {
 			assert.Equal(t, "blocks.0.attention.1", w.Nodes[e.From].Name)
 			assert.Equal(t, "blocks.2.attention.2", w.Nodes[e.To].Name)
 			assert.Equal(t, []string{e.Writer, e.Reader}, w.Table().Rows[0][:2])
-			assert.Equal(t, figure.WiringEdge{From: e.From, To: e.To, Weight: e.AboveChance()}, w.Diagram().Edges[0])
+			assert.Equal(t, figure.WiringEdge{From: e.From, To: e.To, Weight: e.AboveChance(), Via: "k"}, w.Diagram().Edges[0])
 			want := 1 / math.Sqrt(3) // of w ⊗ I: the identity on 3 values; of A A^T below
 			if on[stream.VectorConfig](c) {
 				a := parameter(t, store, "blocks.0.attention.o", 8).Slice(2, 4, 0, 40)

@@ -6,9 +6,6 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// drawnEdges is how many edges the picture of a wiring has, beyond which nothing is seen.
-const drawnEdges = 300
-
 // Table lists the strongest edges.
 func (w *Wiring) Table() figure.Table {
 	t := figure.Table{Title: w.title(), Header: []string{"writes", "reads", "score", "at random", "of chance", "p", "false discoveries", "carried"}, Align: "llrrrrrr"}
@@ -23,20 +20,22 @@ func (w *Wiring) title() string {
 	return fmt.Sprintf("Wiring: %d of %d connections are stronger than random weights, at a false-discovery rate of %g%%", len(w.Edges), w.Pairs, 100*w.FDR)
 }
 
-// Diagram draws the edges, each pair of nodes by its strongest one, the 300 strongest of all:
-// their weight is the score, times that of random weights.
+// Diagram draws the edges, those to q, k and v of a head as one that says which: their weight is the score, times
+// that of random weights, the largest of them.
 func (w *Wiring) Diagram() figure.Wiring {
-	d := figure.Wiring{Title: w.title() + "; weight: score, times that of random weights; to q, k and v of a head as one", Nodes: w.Nodes}
-	seen := map[[2]int]bool{}
+	d := figure.Wiring{Title: w.title() + "; weight: score, times that of random weights", Nodes: w.Nodes}
+	at := map[[2]int]int{}
 	for _, e := range w.Edges {
 		pair := [2]int{e.From, e.To}
-		if len(d.Edges) == drawnEdges {
-			break
+		i, known := at[pair]
+		if !known {
+			i = len(d.Edges)
+			at[pair] = i
+			d.Edges = append(d.Edges, figure.WiringEdge{From: e.From, To: e.To, Weight: e.AboveChance(), Via: e.Via})
+			continue
 		}
-		if !seen[pair] {
-			seen[pair] = true
-			d.Edges = append(d.Edges, figure.WiringEdge{From: e.From, To: e.To, Weight: e.AboveChance()})
-		}
+		d.Edges[i].Weight = max(d.Edges[i].Weight, e.AboveChance())
+		d.Edges[i].Via += ", " + e.Via
 	}
 	return d
 }

@@ -338,7 +338,7 @@ func TestExtremeValues(t *testing.T) {
 		Lines{LogX: true, Series: []Series{{X: []float64{3}, Y: []float64{-1}}}},
 		Bars{YLabel: long, Labels: labels, Values: huge},
 		Attention{Tokens: labels, Heads: []string{long}, Patterns: [][][]float64{{huge, huge, huge, huge, huge, huge}}},
-		Wiring{Nodes: []WiringNode{{long, math.MaxInt}, {"", math.MinInt}}, Edges: []WiringEdge{{0, 1, math.MaxFloat64}, {1, 0, math.SmallestNonzeroFloat64}, {1, 1, math.Inf(-1)}}},
+		Wiring{Nodes: []WiringNode{{long, math.MaxInt}, {"", math.MinInt}}, Edges: []WiringEdge{{From: 0, To: 1, Weight: math.MaxFloat64}, {From: 1, To: 0, Weight: math.SmallestNonzeroFloat64}, {From: 1, To: 1, Weight: math.Inf(-1)}}},
 	} {
 		_, err := PNG(f)
 		require.NoError(t, err)

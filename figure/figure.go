@@ -36,6 +36,7 @@ type Lines struct {
 	LogX   bool      `json:"log_x"` // logarithmic; points that are not above 0 are left out
 	LogY   bool      `json:"log_y"`
 	XTicks []float64 `json:"x_ticks,omitempty"` // where the numbers stand; nil: chosen. Pages choose
+	XNames []string  `json:"x_names,omitempty"` // what stands at x = 0, 1, 2, ..., in the place of numbers; nil: numbers
 	Series []Series  `json:"series"`
 }
 
@@ -88,7 +89,7 @@ type Attention struct {
 	Patterns [][][]float64 `json:"patterns"` // [head][query][key]; NaN: no value
 }
 
-// Wiring is a directed graph drawn in columns by layer.
+// Wiring is a directed graph drawn in rows by layer, the first at the top.
 type Wiring struct {
 	Title string       `json:"title"`
 	Nodes []WiringNode `json:"nodes"`
@@ -98,7 +99,7 @@ type Wiring struct {
 // WiringNode is a node of a wiring diagram.
 type WiringNode struct {
 	Name  string `json:"name"`
-	Layer int    `json:"layer"` // the column
+	Layer int    `json:"layer"` // the row
 }
 
 // WiringEdge is an edge of a wiring diagram: its width and opacity show |Weight|, its colour the
@@ -107,6 +108,7 @@ type WiringEdge struct {
 	From   int     `json:"from"` // index of Nodes
 	To     int     `json:"to"`   // index of Nodes
 	Weight float64 `json:"weight"`
+	Via    string  `json:"via,omitempty"` // as what To reads it, such as "q, v"
 }
 
 // Table is rows of text cells. It is written as text (Text, Markdown, CSV), not drawn.

@@ -85,7 +85,7 @@ func wiring(r *rand.Rand, layers, heads int) Wiring {
 	for i, from := range w.Nodes {
 		for j, to := range w.Nodes {
 			if from.Layer < to.Layer {
-				w.Edges = append(w.Edges, WiringEdge{i, j, math.Pow(r.NormFloat64(), 3)})
+				w.Edges = append(w.Edges, WiringEdge{From: i, To: j, Weight: math.Pow(r.NormFloat64(), 3)})
 			}
 		}
 	}
@@ -178,7 +178,7 @@ func gallery() map[string]Figure {
 		"attention_one":  Attention{Title: "One head", Tokens: tokens(120), Patterns: patterns(r, 1, 120)},
 		"attention_diff": Attention{Title: "Change of a pattern", Tokens: tokens(8), Heads: []string{"with − without"}, Patterns: [][][]float64{normal(r, 8, 8)}},
 		"wiring_50":      wiring(r, 5, 8),
-		"wiring_small":   Wiring{Title: "Loops", Nodes: []WiringNode{{"a", 0}, {"b", 1}, {"c", 1}, {" d\n", 5}}, Edges: []WiringEdge{{0, 1, 1}, {1, 2, -0.5}, {2, 1, 0.4}, {3, 0, -2}, {1, 3, 0.7}, {2, 2, 1.5}, {0, 3, math.NaN()}}},
+		"wiring_small":   Wiring{Title: "Loops", Nodes: []WiringNode{{"a", 0}, {"b", 1}, {"c", 1}, {" d\n", 5}}, Edges: []WiringEdge{{From: 0, To: 1, Weight: 1}, {From: 1, To: 2, Weight: -0.5}, {From: 2, To: 1, Weight: 0.4}, {From: 3, To: 0, Weight: -2}, {From: 1, To: 3, Weight: 0.7}, {From: 2, To: 2, Weight: 1.5}, {From: 0, To: 3, Weight: math.NaN()}}},
 	}
 }
 

@@ -17,7 +17,8 @@ type grid struct {
 	width, height float64 // of a chart's cell
 	top           float64 // above a chart's body
 	across, down  int
-	most          int // points of a line
+	most          int  // points of a line
+	names         axis // in the place of numbers below; none: numbers
 }
 
 // grid lays the charts out, all over the same scales.
@@ -51,6 +52,10 @@ func (p Panels) grid(t typesetter) grid {
 		g.left += labelMargin
 	}
 	g.foot = tickSize + tickGap + tickLength
+	if joint.XNames != nil {
+		g.names = t.columnAxis(joint.XNames, len(joint.XNames), g.x.at(1)-g.x.at(0))
+		g.foot = g.names.room
+	}
 	if joint.XLabel != "" {
 		g.foot += labelMargin
 	}
@@ -93,7 +98,11 @@ func (l Lines) paint(cell painter, g grid) {
 		cell.text(g.left+g.x.length/2, panelTitle/2-2, title, textStyle{size: labelSize, bold: true, align: 0.5})
 	}
 	body := cell.moved(g.left, g.top)
-	g.x.paintBelow(body, g.y.length)
+	if g.names.labels == nil {
+		g.x.paintBelow(body, g.y.length)
+	} else {
+		g.x.paintNames(body, g.y.length, g.names)
+	}
 	g.y.paintLeft(body, g.x.length)
 	for i, s := range l.Series {
 		s.paintRaw(body, g.x, g.y, pale(l.style(i).color), min(g.most, rawMost))

@@ -71,6 +71,16 @@ func (s scale) paintBelow(p painter, height float64) {
 	p.line([][2]float64{{0, height}, {s.length, height}}, outline, 1)
 }
 
+// paintNames draws grid lines over a height and names below them, of 0, 1, 2, ...
+func (s scale) paintNames(p painter, height float64, names axis) {
+	for i := 0; i < len(names.labels); i += names.every {
+		x := s.at(float64(i))
+		p.line([][2]float64{{x, 0}, {x, height}}, faint, 1)
+	}
+	names.paintColumns(p.moved(s.at(0)-names.step/2, height))
+	p.line([][2]float64{{0, height}, {s.length, height}}, outline, 1)
+}
+
 // paintLeft draws grid lines over a width and the numbers left of them.
 func (s scale) paintLeft(p painter, width float64) {
 	for _, t := range s.ticks(7) {

@@ -6,102 +6,115 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Sizes of wiring diagrams, in px.
 const (
-	nodePitch   = 25.0 // from node to node
-	nodesLeast  = 380.0
-	pitchMost   = 60.0 // where there are few
-	nodesHeight = 1500.0
+	wiringWidth = 950.0 // of the rows
+	nodeMost    = 150.0 // a node's name
+	nodeGap     = 6.0   // from node to node
 	nodeHeight  = 18.0
-	nodeMost    = 150.0 // a name's length
-	wiringWidth = 4200.0
-	edgesMost   = 1500 // the strongest are drawn
-	gapLeast    = 30.0 // from column to column
-	gapMost     = 130.0
+	rowPitch    = 58.0 // from row to row
+	rowLeast    = 30.0 // where there are many
+	rowsHeight  = 2400.0
+	rowName     = 150.0
+	edgesMost   = 120 // the strongest are drawn
+	viaMost     = 60  // of more edges it is not said as what they are read
 )
 
 // boxColor is that of nodes' boxes.
 var boxColor = color.NRGBA{R: 0xf6, G: 0xf6, B: 0xf6, A: 0xff}
 
-// diagram is where a wiring diagram's nodes are: columns from the left by layer.
+// diagram is where a wiring diagram's nodes are: rows from the top down by layer.
 type diagram struct {
-	columns []column
-	boxes   []nodeBox // of each node
-	pitch   float64   // from node to node
-	width   float64
-	height  float64
-	size    float64 // of the names
+	rows          []wiringRow
+	boxes         []nodeBox // of each node
+	left          float64   // of the rows, right of their names
+	width, height float64
 }
 
-type column struct {
-	nodes       []int
-	left, width float64
+// wiringRow is the nodes of a layer. What their names have in common stands once, at the left.
+type wiringRow struct {
+	nodes []int
+	name  string
+	y     float64 // the middle
+	box   float64 // a node's width
+	pitch float64 // from node to node
 }
 
-// nodeBox is a node's box: its column, left and right edge, and middle.
+// nodeBox is a node's box: its row, its middle, half its width.
 type nodeBox struct {
-	column      int
-	left, right float64
-	y           float64
+	row     int
+	x, y    float64
+	half    float64
+	caption string
 }
 
 // diagram lays the nodes out.
 func (w Wiring) diagram(t typesetter) diagram {
-	b := diagram{boxes: make([]nodeBox, len(w.Nodes)), pitch: nodePitch, size: tickSize}
 	layers := make(map[int][]int)
 	for i, node := range w.Nodes {
 		layers[node.Layer] = append(layers[node.Layer], i)
 	}
-	most := 0
-	for _, nodes := range layers {
-		most = max(most, len(nodes))
-	}
-	if b.pitch = min(max(nodePitch, min(pitchMost, nodesLeast/float64(most))), nodesHeight/float64(most)); b.pitch < 14 {
-		b.size = tinySize
-	}
-	b.height = b.pitch * float64(most)
-	count := len(layers)
-	names := max(30, min(nodeMost, wiringWidth/float64(count)-30))
-	if names < 70 {
-		b.size = tinySize
-	}
-	gap := 0.0
+	b := diagram{boxes: make([]nodeBox, len(w.Nodes))}
 	for layer := range layers {
-		b.columns = append(b.columns, column{nodes: layers[layer]})
+		b.rows = append(b.rows, wiringRow{nodes: layers[layer]})
 	}
-	slices.SortFunc(b.columns, func(c, d column) int { return cmp.Compare(w.Nodes[c.nodes[0]].Layer, w.Nodes[d.nodes[0]].Layer) })
-	for i := range b.columns {
-		b.columns[i].width = 14 + min(names, t.widest(w.names(b.columns[i].nodes), b.size))
-		b.width += b.columns[i].width
+	slices.SortFunc(b.rows, func(c, d wiringRow) int { return cmp.Compare(w.Nodes[c.nodes[0]].Layer, w.Nodes[d.nodes[0]].Layer) })
+	pitch := max(rowLeast, min(rowPitch, rowsHeight/float64(len(b.rows))))
+	for i := range b.rows {
+		row := &b.rows[i]
+		row.y = (float64(i) + 0.5) * pitch
+		names := w.captions(row)
+		row.name = t.cut(row.name, tickSize, rowName, false)
+		b.left = max(b.left, t.width(row.name, tickSize, false))
+		row.pitch = wiringWidth / float64(len(names))
+		row.box = max(4, min(nodeMost, t.widest(names, tickSize)+14, row.pitch-nodeGap))
+		row.pitch = min(row.pitch, max(2.2*row.box, 90))
+		for k, node := range row.nodes {
+			b.boxes[node] = nodeBox{row: i, y: row.y, half: row.box / 2, caption: names[k]}
+		}
+		b.width = max(b.width, row.pitch*float64(len(names)))
 	}
-	if count > 1 {
-		gap = max(gapLeast, min(gapMost, (pageWidth-b.width)/float64(count-1)))
+	if b.left > 0 {
+		b.left += 14
 	}
-	b.width = 0
-	for i := range b.columns {
-		b.columns[i].left = b.width
-		b.width += b.columns[i].width + gap
-		b.placeColumn(i)
+	middle, aside := b.left+b.width/2, 0.0
+	for i, row := range b.rows {
+		for k, node := range row.nodes {
+			b.boxes[node].x = middle + (float64(k)-float64(len(row.nodes)-1)/2)*row.pitch
+			if len(row.nodes) == 1 && i > 0 && i < len(b.rows)-1 && len(w.Nodes) > len(b.rows) { // out of the way of others' edges
+				b.boxes[node].x = b.left + b.width + row.box/2
+				aside = max(aside, row.box)
+			}
+		}
 	}
-	b.width -= gap
+	b.width += aside
+	b.width, b.height = b.left+b.width, pitch*float64(len(b.rows))
 	return b
 }
 
-// placeColumn gives the nodes of column c their places, the column centred.
-func (b diagram) placeColumn(c int) {
-	col := b.columns[c]
-	top := (b.height - b.pitch*float64(len(col.nodes))) / 2
-	for i, node := range col.nodes {
-		b.boxes[node] = nodeBox{c, col.left, col.left + col.width, top + (float64(i)+0.5)*b.pitch}
-	}
-}
-
-func (w Wiring) names(nodes []int) []string {
-	names := make([]string, len(nodes))
-	for i, node := range nodes {
+// captions are what stands in the boxes of a row: names, or, where they are the same up to their last point or space, the
+// rest of them, and the row has the same.
+func (w Wiring) captions(row *wiringRow) []string {
+	names := make([]string, len(row.nodes))
+	for i, node := range row.nodes {
 		names[i] = Name(w.Nodes[node].Name)
+	}
+	end := strings.LastIndexAny(names[0], ". ")
+	if len(names) < 2 || end < 0 {
+		return names
+	}
+	common := names[0][:end+1]
+	for _, name := range names {
+		if !strings.HasPrefix(name, common) || len(name) == len(common) || strings.ContainsAny(name[len(common):], ". ") {
+			return names
+		}
+	}
+	row.name = strings.TrimRight(common, ". ")
+	for i := range names {
+		names[i] = names[i][len(common):]
 	}
 	return names
 }
@@ -128,15 +141,21 @@ func (w Wiring) layout(t typesetter) picture {
 	edges, largest := w.strongest()
 	notes := t.wrap(w.note(len(edges), largest), noteSize, max(b.width, 260), false, 3)
 	const lineHeight = 14.0
-	top, right, below := b.overhang(edges)
-	bottom := top + b.height + below + 12
-	return picture{b.width + right, bottom + lineHeight*float64(len(notes)), func(p painter) {
-		body := p.moved(0, top)
+	left, right := b.overhang(edges)
+	bottom := b.height + 12
+	return picture{left + b.width + right, bottom + lineHeight*float64(len(notes)), func(p painter) {
+		body := p.moved(left, 0)
 		for _, e := range edges {
 			body.edge(b.edgeCurve(e), e.Weight, math.Abs(e.Weight)/largest)
 		}
-		for c, col := range b.columns {
-			b.paintNodes(body, c, w.names(col.nodes))
+		if len(edges) <= viaMost {
+			for _, e := range edges {
+				x, y := b.edgeCurve(e).at(0.88)
+				body.text(x+4, y, e.Via, textStyle{size: tinySize, color: grey})
+			}
+		}
+		for _, row := range b.rows {
+			b.paintRow(body, row)
 		}
 		for i, line := range notes {
 			p.text(0, bottom+(float64(i)+0.5)*lineHeight, line, textStyle{size: noteSize, color: grey})
@@ -159,44 +178,44 @@ func (w Wiring) note(drawn int, largest float64) string {
 // edgeCurve is an edge's cubic Bezier curve: from, two control points, to.
 type edgeCurve struct {
 	points [4][2]float64
-	back   bool // not to a later column: it needs an arrowhead
+	back   bool // not to a later row: it needs an arrowhead
 }
 
-// edgeCurve leads an edge from the right of a node to the left of one in a later column, above the
-// columns between; around on the right to one of the same column; from the left of a node to the
-// right of one in an earlier column, below.
+// edgeCurve leads an edge from the foot of a node to the head of one in a later row, around the rows between, the farther out the more of
+// them there are; and around on the right to one in the same row or an earlier one.
 func (b diagram) edgeCurve(e WiringEdge) edgeCurve {
 	from, to := b.boxes[e.From], b.boxes[e.To]
-	apart := to.column - from.column
-	bow := min(70, 0.8*min(b.pitch, nodePitch)*math.Abs(float64(apart))) // of edges past columns
-	switch {
-	case e.From == e.To:
-		return edgeCurve{[4][2]float64{{from.right, from.y - 3}, {from.right + 50, from.y - 26}, {to.right + 50, to.y + 26}, {to.right + 3, to.y + 3}}, true}
-	case apart == 0:
-		out := from.right + min(90, 30+0.3*math.Abs(to.y-from.y))
-		return edgeCurve{[4][2]float64{{from.right, from.y}, {out, from.y}, {out, to.y}, {to.right + 3, to.y}}, true}
-	case apart < 0:
-		reach := 0.45 * (from.left - to.right)
-		return edgeCurve{[4][2]float64{{from.left, from.y}, {from.left - reach, from.y + bow + 12}, {to.right + reach, to.y + bow + 12}, {to.right + 3, to.y}}, true}
+	apart := to.row - from.row
+	if apart <= 0 {
+		out, lift := max(from.x+from.half, to.x+to.half)+30+min(60, 0.3*math.Abs(from.y-to.y)), 0.0
+		if e.From == e.To {
+			lift = 6
+		}
+		return edgeCurve{[4][2]float64{{from.x + from.half, from.y - lift/2}, {out, from.y - 3*lift}, {out, to.y + 3*lift}, {to.x + to.half + 3, to.y + lift/2}}, true}
 	}
-	if apart == 1 {
-		bow = 0
+	foot, head := from.y+nodeHeight/2, to.y-nodeHeight/2
+	reach := 0.45 * (head - foot)
+	bow := 0.0
+	if apart > 1 {
+		bow = min(b.width/3, 26*float64(apart)) * max(0.25, 1-math.Abs(to.x-from.x)/300)
+		if to.x < from.x || to.x == from.x && (e.From+e.To)%2 > 0 {
+			bow = -bow
+		}
 	}
-	reach := 0.45 * (to.left - from.right)
-	return edgeCurve{[4][2]float64{{from.right, from.y}, {from.right + reach, from.y - bow}, {to.left - reach, to.y - bow}, {to.left, to.y}}, false}
+	return edgeCurve{[4][2]float64{{from.x, foot}, {from.x + bow, foot + reach}, {to.x + bow, head - reach}, {to.x, head}}, false}
 }
 
 // overhang is how far edges reach out of the diagram.
-func (b diagram) overhang(edges []WiringEdge) (top, right, bottom float64) {
+func (b diagram) overhang(edges []WiringEdge) (left, right float64) {
 	for _, e := range edges {
 		const steps = 16
 		w := b.edgeCurve(e)
 		for i := range steps {
-			x, y := w.at(float64(i) / steps)
-			top, right, bottom = max(top, 3-y), max(right, x+3-b.width), max(bottom, y+3-b.height)
+			x, _ := w.at(float64(i) / steps)
+			left, right = max(left, 3-x), max(right, x+3-b.width)
 		}
 	}
-	return math.Ceil(top), math.Ceil(right), math.Ceil(bottom)
+	return math.Ceil(left), math.Ceil(right)
 }
 
 // at is the curve's point at t in [0, 1].
@@ -230,20 +249,24 @@ func (p painter) arrowhead(x, y, size float64, c color.Color) {
 	p.canvas.Fill(path)
 }
 
-// paintNodes draws a column's boxes and names; crowded, every few names.
-func (b diagram) paintNodes(p painter, c int, names []string) {
-	col := b.columns[c]
-	box := min(nodeHeight, 0.9*b.pitch)
-	shown := every(b.pitch, b.size+1)
-	for i, node := range col.nodes {
+// paintRow draws a row's name, boxes and captions; crowded, every few captions.
+func (b diagram) paintRow(p painter, row wiringRow) {
+	p.text(0, row.y, row.name, textStyle{size: tickSize, color: grey})
+	widest := 0.0
+	for _, node := range row.nodes {
+		widest = max(widest, p.width(b.boxes[node].caption, tickSize, false))
+	}
+	shown := 1
+	if widest+4 > row.box {
+		shown = every(row.pitch, min(widest, nodeMost)+4)
+	}
+	for i, node := range row.nodes {
 		at := b.boxes[node]
-		p.fill(at.left, at.y-box/2, col.width, box, boxColor)
-		if box > 4 {
-			p.frame(at.left, at.y-box/2, col.width, box, outline)
-		}
+		p.fill(at.x-at.half, at.y-nodeHeight/2, 2*at.half, nodeHeight, boxColor)
+		p.frame(at.x-at.half, at.y-nodeHeight/2, 2*at.half, nodeHeight, outline)
 		if i%shown == 0 {
-			name := p.cut(names[i], b.size, col.width-10, false)
-			p.text(at.left+col.width/2, at.y, name, textStyle{size: b.size, align: 0.5})
+			caption := p.cut(at.caption, tickSize, max(row.box-6, row.pitch*float64(shown)-4), false)
+			p.text(at.x, at.y, caption, textStyle{size: tickSize, align: 0.5})
 		}
 	}
 }

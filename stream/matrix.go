@@ -129,7 +129,7 @@ func (MatrixConfig) WidthScalings() []WidthScaling {
 //	X_0 = sum_h w_E[h] (x) e_h + w_PE[h] (x) p_h                        (eq. 18-19)
 //	q, k, v = r_{Q,K,V} Norm(X);   X <- X + sum_h w_O[h] (x) o_h        (eq. 20, 22)
 //	u = r_FF Norm(X);              X <- X + sum_h w_FF[h] (x) y_h       (eq. 23-25)
-//	features = r_U Norm(X)                                              (eq. 26)
+//	features = r_U Norm(X)                                              (eq. 27)
 //
 // The norm is over all Dk*Dv entries jointly.
 type matrix struct {
@@ -236,13 +236,13 @@ func (m *matrix) WriteHeads(s State, at Site, _ Link, o *gorgonia.Node) State {
 	return m.store(s, at, m.attention[at.Block].write, o)
 }
 
-// ReadFeatures reads R vectors of Dv entries (eq. 23).
+// ReadFeatures reads R vectors of Dv entries (eq. 25).
 func (m *matrix) ReadFeatures(s State, at Site) (*gorgonia.Node, Link) {
 	f := m.features[at.Block]
 	return f.norm.Read(s.(matrixState).X, f.read), nil // [T, R, Dv]
 }
 
-// WriteFeatures stores y, R vectors of Dv entries (eq. 25).
+// WriteFeatures stores y, R vectors of Dv entries (eq. 23).
 func (m *matrix) WriteFeatures(s State, at Site, _ Link, y *gorgonia.Node) State {
 	return m.store(s, at, m.features[at.Block].write, y)
 }
@@ -261,7 +261,7 @@ func (m *matrix) store(s State, at Site, keys, y *gorgonia.Node) State {
 // EndBlock does nothing.
 func (m *matrix) EndBlock(s State, _ int) State { return s }
 
-// Features reads R vectors from the normalised stream (eq. 26).
+// Features reads R vectors from the normalised stream (eq. 27).
 func (m *matrix) Features(s State) *gorgonia.Node {
 	return m.norm.Read(s.(matrixState).X, m.readUnembedding) // [T, R, Dv]
 }

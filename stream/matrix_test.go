@@ -20,7 +20,7 @@ func matrixConfig() stream.MatrixConfig {
 		Init: layers.Init{Std: 1, Embedding: 1, Layers: 2}, InputScale: 1.5, Ratios: stream.Ratios{KeyRatio: 2, RankRatio: 3}}}
 }
 
-// stored is sum_h keys[h] (x) y_h for each token, added to x: eq. 18-20, 25.
+// stored is sum_h keys[h] (x) y_h for each token, added to x: eq. 18-20, 23.
 func stored(c stream.MatrixConfig, x, keys, y []float64) []float64 {
 	out := append([]float64(nil), x...)
 	for token := range len(x) / (c.Dk * c.Dv) {
@@ -35,7 +35,7 @@ func stored(c stream.MatrixConfig, x, keys, y []float64) []float64 {
 	return out
 }
 
-// retrieved is keys[h] . X for each token: eq. 22-23, 26.
+// retrieved is keys[h] . X for each token: eq. 22, 25, 27.
 func retrieved(c stream.MatrixConfig, x, keys []float64) []float64 {
 	var out []float64
 	for token := range len(x) / (c.Dk * c.Dv) {

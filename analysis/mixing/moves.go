@@ -149,6 +149,7 @@ func (m *Moves) Figures() []figure.Figure {
 		moved.Labels, moved.Values = append(moved.Labels, p.Name+" "+string(p.Kind)), append(moved.Values, p.Moved)
 		if p.Carry != nil {
 			at := float64(len(rows.X))
+			gain.XNames = append(gain.XNames, p.Name)
 			rows.X, rows.Y = append(rows.X, at), append(rows.Y, p.Carry.CompositeRows)
 			columns.X, columns.Y = append(columns.X, at), append(columns.Y, p.Carry.CompositeColumns)
 		}

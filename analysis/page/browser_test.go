@@ -277,8 +277,11 @@ func (w window) checkLarge() {
 	assert.Equal(w.t, "1500", w.text(`document.querySelectorAll(".edge").length`))
 	var shown int
 	w.ask(`return document.querySelectorAll(".edge:not(.weak)").length`, &shown)
-	assert.LessOrEqual(w.t, shown, 300)
-	assert.Greater(w.t, shown, 250)
+	assert.LessOrEqual(w.t, shown, 80)
+	assert.Greater(w.t, shown, 60)
+	var wide float64
+	w.ask(`return document.querySelector("figure.wiring svg").getBoundingClientRect().width`, &wide)
+	assert.LessOrEqual(w.t, wide, 1200.0, "all blocks are in sight")
 	w.checkQuiet()
 }
 

@@ -98,7 +98,7 @@ func viewOf(f figure.Figure) (figureView, error) {
 		return v.with(f)
 	case figure.Lines:
 		v.Kind = "lines"
-		f.Series = namedSeries(f.Series)
+		f.Series, f.XNames = namedSeries(f.Series), names(f.XNames)
 		return v.with(f)
 	case figure.Bars:
 		v.Kind = "bars"

@@ -34,6 +34,6 @@ func Wiring(m *Model, o WiringOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Add("wiring", "Who writes, who reads", "Columns in the order of the run. An edge is a virtual weight that random weights hardly ever have.", diagram)
+	r.Add("wiring", "Who writes, who reads", "Rows in the order of the run, from the top; letters say as what a head reads it: query, key or value. An edge is a virtual weight that random weights hardly ever have.", diagram)
 	return r, nil
 }

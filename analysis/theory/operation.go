@@ -28,14 +28,14 @@ type Operation struct {
 	Shared int `json:"shared"`
 }
 
-// Retrieve is the RMT's read Y = r X (paper eq. 22, 23 and 26):
+// Retrieve is the RMT's read Y = r X (paper eq. 22, 25 and 27):
 // Y[j,v] = sum_k r[j,k] X[k,v], keys r [keys, Dk], stream X [Dk, Dv]. An attention reads with
 // keys = 3 R (queries, keys, values), a feed-forward and the end with R.
 func Retrieve(dk, keys, dv int) Operation {
 	return Operation{Name: "retrieve", Rows: keys, Columns: dk, Shared: dv}
 }
 
-// Store is the RMT's write X = sum_h w[h] ⊗ y_h (paper eq. 18 to 20 and 25):
+// Store is the RMT's write X = sum_h w[h] ⊗ y_h (paper eq. 18 to 20 and 23):
 // X[k,v] = sum_h w[h,k] y[h,v], keys w [R, Dk], data y [R, Dv].
 func Store(dk, rank, dv int) Operation {
 	return Operation{Name: "store", Rows: rank, Columns: dk, Transposed: true, Shared: dv}

@@ -137,12 +137,12 @@ func rotation(zoo models.Zoo) cli.Command {
 		Notes: []string{
 			"The stream is rotated by random orthogonal matrices, folded into the weights; what breaks",
 			"the invariance is measured, one cause at a time. Then the model and a rotated copy are",
-			"trained on the same tokens.",
+			"trained on the same tokens, at most 16.",
 		},
 	}, report.Rotation, func(flags *flag.FlagSet, o *report.RotationOptions) {
 		promptFlags(flags, &o.Prompt, "")
 		countFlag(flags, &o.Seeds, "seeds", 3, 1, "try `N` rotations")
-		countFlag(flags, &o.Steps, "steps", 20, 0, "train both models for `N` steps with each optimizer; 0: don't")
+		countFlag(flags, &o.Steps, "steps", 10, 0, "train both models for `N` steps with each optimizer; 0: don't")
 		seedFlag(flags, &o.Seed, "the rotations")
 	})
 }

@@ -1,7 +1,7 @@
 package kernel
 
 // Read computes what a sublayer reads from a stream of matrices (Mak & Flanigan 2025,
-// eq. 22 and 23): for each token t, with X_t the token's matrix,
+// eq. 22 and 25): for each token t, with X_t the token's matrix,
 //
 //	out_t = keys X_t
 //

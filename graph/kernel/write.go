@@ -1,7 +1,7 @@
 package kernel
 
 // Write adds what a sublayer writes to a stream of matrices (Mak & Flanigan 2025,
-// eq. 20 and 25): for each token t, with X_t the token's matrix,
+// eq. 20 and 23): for each token t, with X_t the token's matrix,
 //
 //	out_t = X_t + keys^T y_t
 //

@@ -6,12 +6,16 @@ function lines(parent, data) {
   const points = data.series.map((s, i) => pointsOf(s, i, data));
   const [x, y] = chartScales(points.flat(), data);
   const left = Math.ceil(widest(y.ticks(7).map((t) => t.label))) + 12 + (data.y_label ? 22 : 0);
-  const foot = 26 + (data.x_label ? 20 : 0);
+  const step = x.at(1) - x.at(0), names = data.x_names && columnNames(data.x_names, data.x_names.length, step);
+  const foot = (names ? names.room + 4 : 26) + (data.x_label ? 20 : 0);
   const picture = drawing(parent, left + chart.width + 16, chart.height + foot + 8, heading(parent));
   const body = svg(picture, "g", { transform: `translate(${left} 8)` });
-  below(body, x, chart.height);
+  if (names) {
+    names.draw(svg(body, "g", { transform: `translate(${x.at(0) - step / 2} ${chart.height})` }));
+    svg(body, "line", { class: "tick", x1: 0, x2: x.length, y1: chart.height, y2: chart.height });
+  } else below(body, x, chart.height);
   besides(body, y, chart.width);
-  if (data.x_label) svg(body, "text", { x: chart.width / 2, y: chart.height + 34, "text-anchor": "middle" }, data.x_label);
+  if (data.x_label) svg(body, "text", { x: chart.width / 2, y: chart.height + foot - 12, "text-anchor": "middle" }, data.x_label);
   if (data.y_label) upward(body, 8 - left, chart.height / 2, data.y_label, "middle");
   const drawn = data.series.map((s, i) => drawSeries(body, s, points[i], x, y, styleOf(i)));
   pointsAnswer(body, data, points.flat(), x, y);
@@ -88,7 +92,7 @@ function pointsAnswer(body, data, points, x, y) {
     spot.setAttribute("cx", places[nearest][0]);
     spot.setAttribute("cy", places[nearest][1]);
     spot.setAttribute("visibility", "visible");
-    const pairs = [[data.x_label || "x", number(p.x, 6)], [data.y_label || "y", number(p.y, 6) + (p.error ? ` ± ${number(p.error)}` : "")]];
+    const pairs = [[data.x_label || "x", data.x_names?.[p.x] || number(p.x, 6)], [data.y_label || "y", number(p.y, 6) + (p.error ? ` ± ${number(p.error)}` : "")]];
     if (data.series[p.series].name) pairs.unshift(["series", data.series[p.series].name]);
     tip(pairs, event.clientX, event.clientY);
   });

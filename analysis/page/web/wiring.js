@@ -1,7 +1,7 @@
-// Wiring diagrams: a graph in columns by layer.
+// Wiring diagrams: a graph in rows by layer, the first at the top.
 
-const edgesMost = 1500, edgesAtFirst = 300; // drawn, and shown before the slider is moved
-const nodePitch = 27, nodeHeight = 20; // px
+const edgesMost = 1500, edgesAtFirst = 80; // drawn, and shown before the slider is moved
+const nodeMost = 150, nodeGap = 6, nodeHeight = 20; // px
 
 function wiring(parent, data) {
   const edges = strongestEdges(data);
@@ -10,6 +10,7 @@ function wiring(parent, data) {
   const board = boardOf(data, edges, parent.clientWidth || 1180);
   const picture = drawing(parent, board.width, board.height, heading(parent));
   const lower = svg(picture, "g"), reach = svg(picture, "g"), upper = svg(picture, "g");
+  for (const row of board.rows) svg(upper, "text", { class: "row", x: board.left, y: row.y }, cut(row.name, 150));
   for (const edge of edges) drawEdge(edge, board, largest, lower, reach);
   const nodes = data.nodes.map((node, i) => drawNode(upper, node, board.places[i]));
   html(parent, "p", { class: "note" }, wiringNote(data, edges, largest));
@@ -57,45 +58,68 @@ function thresholdControl(parent, edges, largest) {
   return { follow };
 }
 
-// boardOf gives the nodes their places: columns by layer, each centred, within so much width if they fit.
+// boardOf gives the nodes their places: rows by layer, within so much width. What the names of a row have in
+// common stands once, at its left.
 function boardOf(data, edges, room) {
-  const columns = [];
   const layers = [...new Set(data.nodes.map((n) => n.layer))].sort((a, b) => a - b);
-  for (const layer of layers) columns.push(data.nodes.flatMap((n, i) => (n.layer === layer ? [i] : [])));
-  const widths = columns.map((nodes) => 16 + Math.min(150, widest(nodes.map((i) => data.nodes[i].name))));
-  const sum = widths.reduce((a, b) => a + b, 0);
-  const gap = Math.max(28, Math.min(140, (Math.min(room, 1180) - 70 - sum) / Math.max(1, columns.length - 1)));
-  const tall = nodePitch * Math.max(...columns.map((nodes) => nodes.length));
+  const rows = layers.map((layer) => captionsOf(data, data.nodes.flatMap((n, i) => (n.layer === layer ? [i] : []))));
+  const left = Math.max(0, ...rows.map((row) => (row.name ? Math.min(150, widest([row.name])) + 14 : 0)));
+  const space = Math.max(300, Math.min(room, 1180) - left - 70 - (data.nodes.length > rows.length ? 130 : 0)), pitch = Math.max(32, Math.min(62, 2600 / rows.length));
   const places = new Array(data.nodes.length);
-  let left = 4;
-  columns.forEach((nodes, c) => {
-    const top = (tall - nodePitch * nodes.length) / 2;
-    nodes.forEach((i, k) => { places[i] = { column: c, left, right: left + widths[c], y: top + (k + 0.5) * nodePitch }; });
-    left += widths[c] + gap;
+  let width = 0;
+  for (const row of rows) {
+    const n = row.nodes.length, most = space / n;
+    row.box = Math.max(4, Math.min(nodeMost, widest(row.captions) + 16, most - nodeGap));
+    row.pitch = Math.min(most, Math.max(2.2 * row.box, 96));
+    width = Math.max(width, row.pitch * n);
+  }
+  const alone = (row, r) => row.nodes.length === 1 && r > 0 && r < rows.length - 1 && data.nodes.length > rows.length;
+  const aside = Math.max(0, ...rows.filter(alone).map((row) => row.box)); // out of the way of others' edges
+  rows.forEach((row, r) => {
+    row.y = (r + 0.5) * pitch;
+    row.nodes.forEach((i, k) => {
+      const x = alone(row, r) ? left + width + row.box / 2 : left + width / 2 + (k - (row.nodes.length - 1) / 2) * row.pitch;
+      places[i] = { row: r, x, y: row.y, half: row.box / 2, caption: row.captions[k] };
+    });
   });
-  const back = edges.filter((e) => places[e.from].column >= places[e.to].column);
-  const high = Math.max(0, ...edges.map((e) => bowOf(places[e.from], places[e.to])));
-  for (const p of places) p.y += high;
-  return { places, width: left - gap + (back.length ? 60 : 4), height: tall + high + 4 };
+  const board = { places, rows, width: left + width + aside, height: pitch * rows.length + 4, inner: width };
+  const reach = edges.map((e) => edgePoints(e, board).flatMap(([x], i) => (i === 0 || i === 3 ? [x] : [0.25 * places[e.from].x + 0.75 * x])));
+  const over = Math.max(4, 6 - Math.min(0, ...reach.flat())), beyond = Math.max(4, Math.max(0, ...reach.flat()) + 10 - board.width);
+  for (const p of places) p.x += over;
+  return { ...board, left: over, width: board.width + over + beyond };
 }
 
-// bowOf is how far an edge's handles rise above the columns that it passes.
-const bowOf = (from, to) => Math.max(0, Math.min(60, nodePitch * 0.7 * (to.column - from.column - 1)));
+// captionsOf are what stands in the boxes of a row: names, or, where they are the same up to their last point or space, the rest.
+function captionsOf(data, nodes) {
+  const captions = nodes.map((i) => data.nodes[i].name), first = captions[0];
+  const common = first.slice(0, Math.max(first.lastIndexOf("."), first.lastIndexOf(" ")) + 1);
+  const alike = nodes.length > 1 && common && captions.every((c) => c.startsWith(common) && c.length > common.length && !/[. ]/.test(c.slice(common.length)));
+  if (!alike) return { nodes, captions, name: "" };
+  return { nodes, captions: captions.map((c) => c.slice(common.length)), name: common.replace(/[. ]+$/, "") };
+}
 
-// curveOf is an edge's path: from the right of a node to the left of another or, to a node of the
-// same or an earlier column, around on the right.
-function curveOf(from, to) {
-  if (from.column < to.column) {
-    const reach = 0.45 * (to.left - from.right), bow = bowOf(from, to);
-    return `M${from.right} ${from.y}C${from.right + reach} ${from.y - bow} ${to.left - reach} ${to.y - bow} ${to.left} ${to.y}`;
+// edgePoints are an edge's ends and the handles between: from the foot of a node to the head of one in a later row, around the
+// rows between; to one in the same or an earlier row around on the right.
+function edgePoints(edge, board) {
+  const from = board.places[edge.from], to = board.places[edge.to], apart = to.row - from.row;
+  if (apart <= 0) {
+    const lift = edge.from === edge.to ? 9 : 0, out = Math.max(from.x + from.half, to.x + to.half) + 46;
+    return [[from.x + from.half, from.y - lift], [out, from.y - 2 * lift], [out, to.y + 2 * lift], [to.x + to.half + 7, to.y + lift]];
   }
-  const out = Math.max(from.right, to.right) + 46, lift = from === to ? 9 : 0;
-  return `M${from.right} ${from.y - lift}C${out} ${from.y - 2 * lift} ${out} ${to.y + 2 * lift} ${to.right + 7} ${to.y + lift}` +
-    `m6 -4l-6 4l6 4`; // an arrowhead
+  const foot = from.y + nodeHeight / 2, head = to.y - nodeHeight / 2, reach = 0.45 * (head - foot);
+  let bow = apart > 1 ? Math.min(board.inner / 3, 26 * apart) * Math.max(0.25, 1 - Math.abs(to.x - from.x) / 300) : 0;
+  if (to.x < from.x || (to.x === from.x && (edge.from + edge.to) % 2)) bow = -bow;
+  return [[from.x, foot], [from.x + bow, foot + reach], [to.x + bow, head - reach], [to.x, head]];
+}
+
+// curveOf is an edge's path, with an arrowhead where it does not lead down.
+function curveOf(edge, board) {
+  const [a, b, c, d] = edgePoints(edge, board).map((p) => p.map((v) => v.toFixed(1)).join(" "));
+  return `M${a}C${b} ${c} ${d}` + (board.places[edge.from].row < board.places[edge.to].row ? "" : "m6 -4l-6 4l6 4");
 }
 
 function drawEdge(edge, board, largest, lower, reach) {
-  const strength = Math.abs(edge.weight) / largest, d = curveOf(board.places[edge.from], board.places[edge.to]);
+  const strength = Math.abs(edge.weight) / largest, d = curveOf(edge, board);
   edge.path = svg(lower, "path", {
     class: "edge", d, stroke: edge.weight < 0 ? palette.negative : palette.positive,
     "stroke-width": (0.7 + 3.3 * strength).toFixed(2), "stroke-opacity": (0.16 + 0.78 * strength).toFixed(3),
@@ -105,8 +129,8 @@ function drawEdge(edge, board, largest, lower, reach) {
 
 function drawNode(parent, node, place) {
   const group = svg(parent, "g", { class: "node", tabindex: 0, role: "button", "aria-label": node.name });
-  svg(group, "rect", { x: place.left, y: place.y - nodeHeight / 2, width: place.right - place.left, height: nodeHeight, rx: 4 });
-  svg(group, "text", { x: (place.left + place.right) / 2, y: place.y }, cut(node.name, 150));
+  svg(group, "rect", { x: place.x - place.half, y: place.y - nodeHeight / 2, width: 2 * place.half, height: nodeHeight, rx: 4 });
+  svg(group, "text", { x: place.x, y: place.y }, cut(place.caption, Math.max(10, 2 * place.half - 6)));
   return group;
 }
 
@@ -147,7 +171,7 @@ function nodesAnswer(graph) {
 function nodeWords({ data, edges }, i) {
   const list = (mine, other) => {
     const found = edges.filter((e) => !e.weak && mine(e)).reverse();
-    return found.slice(0, 4).map((e) => `${data.nodes[other(e)].name} ${number(e.weight, 3)}`).join(", ") + (found.length > 4 ? `, and ${found.length - 4} more` : "");
+    return found.slice(0, 4).map((e) => `${data.nodes[other(e)].name}${e.via ? ` (${e.via})` : ""} ${number(e.weight, 3)}`).join(", ") + (found.length > 4 ? `, and ${found.length - 4} more` : "");
   };
   const pairs = [["node", data.nodes[i].name]];
   const reads = list((e) => e.to === i, (e) => e.from), writes = list((e) => e.from === i, (e) => e.to);
@@ -161,7 +185,7 @@ function edgesAnswer(graph) {
   const { data } = graph;
   for (const edge of graph.edges) {
     edge.reach.addEventListener("pointermove", (event) => {
-      tip([["from", data.nodes[edge.from].name], ["to", data.nodes[edge.to].name], ["weight", number(edge.weight, 6)]], event.clientX, event.clientY);
+      tip([["from", data.nodes[edge.from].name], ["to", data.nodes[edge.to].name + (edge.via ? ` as ${edge.via}` : "")], ["weight", number(edge.weight, 6)]], event.clientX, event.clientY);
     });
     edge.reach.addEventListener("pointerenter", () => light(graph, (e) => e === edge, [edge.from, edge.to]));
     edge.reach.addEventListener("pointerleave", () => {

@@ -12,7 +12,7 @@ import (
 // read retrieves from a matrix stream with key vectors.
 type read struct{}
 
-// Read retrieves vectors from a matrix stream (RMT paper eq. 22-23, 26):
+// Read retrieves vectors from a matrix stream (RMT paper eq. 22, 25, 27):
 //
 //	y_t = keys X_t
 //

@@ -11,7 +11,7 @@ import (
 // write stores vectors into a matrix stream with key vectors.
 type write struct{ into bool }
 
-// Write stores vectors into a matrix stream (RMT paper eq. 18-20, 25):
+// Write stores vectors into a matrix stream (RMT paper eq. 18-20, 23):
 //
 //	X'_t = X_t + keys^T y_t
 //
