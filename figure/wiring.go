@@ -201,6 +201,9 @@ func (b diagram) edgeCurve(e WiringEdge) edgeCurve {
 		if to.x < from.x || to.x == from.x && (e.From+e.To)%2 > 0 {
 			bow = -bow
 		}
+		if out := 0.75 * bow; min(from.x, to.x)+out < 0 || max(from.x, to.x)+out > b.width {
+			bow = -bow
+		}
 	}
 	return edgeCurve{[4][2]float64{{from.x, foot}, {from.x + bow, foot + reach}, {to.x + bow, head - reach}, {to.x, head}}, false}
 }

@@ -82,11 +82,11 @@ function boardOf(data, edges, room) {
       places[i] = { row: r, x, y: row.y, half: row.box / 2, caption: row.captions[k] };
     });
   });
-  const board = { places, rows, width: left + width + aside, height: pitch * rows.length + 4, inner: width };
+  const board = { places, rows, width: left + width + aside, height: pitch * rows.length + 4, inner: width, first: 0, last: left + width + aside };
   const reach = edges.map((e) => edgePoints(e, board).flatMap(([x], i) => (i === 0 || i === 3 ? [x] : [0.25 * places[e.from].x + 0.75 * x])));
   const over = Math.max(4, 6 - Math.min(0, ...reach.flat())), beyond = Math.max(4, Math.max(0, ...reach.flat()) + 10 - board.width);
   for (const p of places) p.x += over;
-  return { ...board, left: over, width: board.width + over + beyond };
+  return { ...board, first: over, last: over + board.last, left: over, width: board.width + over + beyond };
 }
 
 // captionsOf are what stands in the boxes of a row: names, or, where they are the same up to their last point or space, the rest.
@@ -109,6 +109,7 @@ function edgePoints(edge, board) {
   const foot = from.y + nodeHeight / 2, head = to.y - nodeHeight / 2, reach = 0.45 * (head - foot);
   let bow = apart > 1 ? Math.min(board.inner / 3, 26 * apart) * Math.max(0.25, 1 - Math.abs(to.x - from.x) / 300) : 0;
   if (to.x < from.x || (to.x === from.x && (edge.from + edge.to) % 2)) bow = -bow;
+  if ([from.x, to.x].some((x) => x + 0.75 * bow < board.first || x + 0.75 * bow > board.last)) bow = -bow;
   return [[from.x, foot], [from.x + bow, foot + reach], [to.x + bow, head - reach], [to.x, head]];
 }
 
