@@ -68,18 +68,17 @@ func (o *deviceOp) CUDADo(_ gorgonia.External, _ gorgonia.Device, _ gorgonia.Val
 
 func (o *deviceOp) run(inputs []gorgonia.Value) error {
 	c := &o.call
-	if o.builder.runtime.profile {
-		defer o.profile(time.Now())
-	}
 	if err := c.bind(inputs); err != nil {
 		return err
 	}
-	return c.launch()
-}
-
-// profile waits for the op's kernels, so that their time is the op's.
-func (o *deviceOp) profile(start time.Time) {
-	if err := o.call.dev.Synchronize(); err == nil {
-		o.runs.add(start)
+	timer, ok := c.dev.(interface {
+		Timed(f func() error) (time.Duration, error)
+	})
+	if !ok || !o.builder.runtime.profile {
+		return c.launch()
 	}
+	took, err := timer.Timed(c.launch)
+	o.runs.calls++
+	o.runs.total += took
+	return err
 }

@@ -32,10 +32,11 @@ root=$PWD
 parts() {
   cat <<END
 A smoke         60  a few steps of training in each precision: driver, cuBLAS, kernels, finite losses
+A ceilings      60  what the device copies and multiplies a second: every product of a step of each of BENCH_MODELS, and PyTorch's
 A profile       60  steps of $BIG, op by op: microseconds, GB/s, GFLOP/s
 A big          120  a step of $BIG against the CPU's, and twice: the same bits
 A device        60  memory, launches, AdamW and simple kernels
-A ops          240  every op and gradient against the portable kernel: fp32 1e-5, tf32 2e-3, bf16 2e-2
+A ops          180  every op and gradient against the portable kernel: fp32 1e-5, tf32 2e-3, bf16 2e-2
 B bench-bf16   200  speed and memory at $BENCH_BATCH x $BENCH_SEQ, compared with PyTorch
 B bench-twice  140  the same at twice the batch
 B bench-tf32   100  the first in tf32
@@ -59,7 +60,7 @@ settings() {
     unset RESIDUA_GPU
     REPORT=rehearsal # apart from what a GPU has done
     : "${STEPS:=4}" "${RESUME_STEPS:=12}" "${BATCH:=1}" "${SEQ:=8}" "${TRAIN:=-set model.layers=1 -set model.feedforward.hidden=64}"
-    : "${BIG:=quickstart}" "${BIG_BATCH:=1}" "${BIG_SEQ:=8}" "${OTHER_MODELS:=byte-rmt}"
+    : "${BIG:=quickstart}" "${BIG_BATCH:=1}" "${BIG_SEQ:=8}" "${OTHER_MODELS:=byte-rmt}" "${CEILINGS:=quickstart}"
     : "${OPS:=^TestDevice\$/^(Add|Norm)}" "${REFERENCES:=TestReference.*/^(rmt|mhc)-?[a-z]*\$}" "${STREAMS:=^TestDeviceResume\$}"
     : "${BENCH_MODELS:=byte-rmt,byte-transformer}" "${BENCH_BATCH:=1}" "${BENCH_SEQ:=8}" "${BENCH_STEPS:=1}" "${BENCH_ROUNDS:=1}"
   else
@@ -69,8 +70,8 @@ settings() {
   : "${PYTHON:=python3}" "${TIME:=540}" "${LIMIT:=}" "${OUT:=.}" "${INJECT:=}" "${PRECISIONS:=fp32 tf32 bf16}" "${STEPS:=50}" "${RESUME_STEPS:=600}" "${BATCH:=8}" "${SEQ:=128}" "${TRAIN:=}"
   : "${OPS:=^TestDevice|^TestAttentionTiles}" "${REFERENCES:=Reference}" "${STREAMS:=^TestDevice}" "${BINDING:=.}" "${DEVICE:=.}" "${SANITIZE:=readwrite norm attention}"
   : "${BENCH_MODELS:=rmt-134m,transformer-162m}" "${BENCH_BATCH:=16}" "${BENCH_SEQ:=512}" "${BENCH_STEPS:=10}" "${BENCH_ROUNDS:=3}"
-  : "${BIG:=rmt-134m}" "${BIG_BATCH:=2}" "${BIG_SEQ:=512}" "${OTHER_MODELS:=rmt-305m,transformer-405m,modern-162m,mhc-162m,mudd-162m,moe-8x2}"
-  export REPORT PYTHON TIME LIMIT OUT INJECT BIG BIG_BATCH BIG_SEQ OTHER_MODELS PRECISIONS STEPS RESUME_STEPS BATCH SEQ TRAIN OPS REFERENCES STREAMS BINDING DEVICE SANITIZE \
+  : "${BIG:=rmt-134m}" "${BIG_BATCH:=2}" "${BIG_SEQ:=512}" "${CEILINGS:=$BENCH_MODELS}" "${OTHER_MODELS:=rmt-305m,transformer-405m,modern-162m,mhc-162m,mudd-162m,moe-8x2}"
+  export REPORT CEILINGS PYTHON TIME LIMIT OUT INJECT BIG BIG_BATCH BIG_SEQ OTHER_MODELS PRECISIONS STEPS RESUME_STEPS BATCH SEQ TRAIN OPS REFERENCES STREAMS BINDING DEVICE SANITIZE \
     BENCH_MODELS BENCH_BATCH BENCH_SEQ BENCH_STEPS BENCH_ROUNDS
 }
 
@@ -128,6 +129,28 @@ part_smoke() {
   for precision in $PRECISIONS; do
     (train "smoke-$precision" quickstart cuda "$precision" 3) && echo "figure: $precision: 3 steps" || failed=1
   done
+  return $failed
+}
+
+part_ceilings() {
+  failed=0
+  for model in $(echo "$CEILINGS" | tr , ' '); do
+    echo '```'
+    ./gpucheck ceilings "$model" "$BENCH_BATCH" bf16 || failed=1
+    echo '```'
+  done
+  "$PYTHON" - <<END 2>/dev/null || echo "figure: no PyTorch that finds the GPU"
+import torch
+for n, k, m in (16384, 768, 3072), (16384, 3072, 768), (4096, 768, 50257), (4096, 768, 50304):
+    a, b = torch.randn(n, k, device="cuda", dtype=torch.bfloat16), torch.randn(k, m, device="cuda", dtype=torch.bfloat16)
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    for i in range(13):
+        if i == 3: start.record()
+        torch.mm(a, b)
+    end.record()
+    torch.cuda.synchronize()
+    print(f"figure: torch.mm {n} x {k} by {k} x {m}: {2e-9 * n * k * m * 10 / start.elapsed_time(end):.0f} TFLOP/s")
+END
   return $failed
 }
 
@@ -277,6 +300,7 @@ perform() {
   esac
   case $1 in
   smoke) part_smoke ;;
+  ceilings) part_ceilings ;;
   profile) part_profile ;;
   big) part_big ;;
   generate) part_generate ;;

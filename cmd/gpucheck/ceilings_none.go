@@ -1,0 +1,13 @@
+//go:build !cuda
+
+package main
+
+import (
+	"io"
+
+	"github.com/pkg/errors"
+)
+
+func ceilings(string, string, string, io.Writer) error {
+	return errors.New("ceilings: want a program built with -tags cuda, got one without")
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/pkg/errors"
+)
+
+// architectures are the generations that kernels are assembled for; the last one's code is looked at.
+var architectures = [2]string{"sm_80", "sm_90"}
+
+var (
+	versionPattern = regexp.MustCompile(`release \S+ V(\S+)`)
+	kernelPattern  = regexp.MustCompile(`Compiling entry function '(\w+)'`)
+	spillPattern   = regexp.MustCompile(`(\d+) bytes spill stores, (\d+) bytes spill loads`)
+	usedPattern    = regexp.MustCompile(`Used (\d+) registers`)
+	sharedPattern  = regexp.MustCompile(`(\d+) bytes smem`)
+)
+
+// assembleAll assembles all modules of a folder, and returns the kernels by name.
+func (t tools) assembleAll(folder string) ([]row, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.ptx.zst"))
+	if err != nil {
+		return nil, errors.WithStack(err)
+	}
+	byName := map[string]*row{}
+	for _, file := range files {
+		if err := t.assemble(file, byName); err != nil {
+			return nil, errors.Wrap(err, file)
+		}
+	}
+	var rows []row
+	for _, r := range byName {
+		rows = append(rows, *r)
+	}
+	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.kernel, b.kernel) })
+	return rows, nil
+}
+
+// assemble adds the kernels of one module.
+func (t tools) assemble(file string, rows map[string]*row) error {
+	packed, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	ptx, err := d.DecodeAll(packed, nil)
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "budgets")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	source, code := filepath.Join(folder, "kernels.ptx"), filepath.Join(folder, "kernels.cubin")
+	if err := os.WriteFile(source, ptx, 0o644); err != nil {
+		return err
+	}
+	for i, architecture := range architectures {
+		log, err := exec.Command(t.ptxas, "-v", "-arch="+architecture, "-o", code, source).CombinedOutput()
+		if err != nil {
+			return errors.Wrapf(err, "ptxas: %s", log)
+		}
+		readLog(string(log), i, rows)
+	}
+	text, err := exec.Command(t.nvdisasm, "-c", code).Output()
+	if err != nil {
+		return errors.Wrap(err, "nvdisasm")
+	}
+	for kernel, l := range loopLoads(string(text)) {
+		if rows[kernel] != nil {
+			rows[kernel].loads = l
+		}
+	}
+	return nil
+}
+
+// readLog reads what ptxas -v says of each kernel.
+func readLog(log string, architecture int, rows map[string]*row) {
+	var u *usage
+	for line := range strings.Lines(log) {
+		if m := kernelPattern.FindStringSubmatch(line); m != nil {
+			if rows[m[1]] == nil {
+				rows[m[1]] = &row{kernel: m[1]}
+			}
+			u = &rows[m[1]].usage[architecture]
+		}
+		if u == nil {
+			continue
+		}
+		if m := spillPattern.FindStringSubmatch(line); m != nil {
+			u.spills = number(m[1]) + number(m[2])
+		}
+		if m := usedPattern.FindStringSubmatch(line); m != nil {
+			u.registers = number(m[1])
+			if m := sharedPattern.FindStringSubmatch(line); m != nil {
+				u.shared = number(m[1])
+			}
+			u = nil // what follows is of functions that it calls
+		}
+	}
+}
+
+// number reads digits that a pattern has let through.
+func number(digits string) int {
+	n, _ := strconv.Atoi(digits)
+	return n
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/internal/longtest"
+)
+
+const kernels = "../.." // the folder of package cuda
+
+// hot tells whether a kernel is of the matrix stream, a norm or attention in bf16.
+var hot = regexp.MustCompile(`^(read|write|write_grad|keys_grad|normread_\w+|norm_(forward|backward|sums)|attention(_keys|_queries)?_\d+)_bf16$`)
+
+// The hot kernels that do not keep to a rule.
+var (
+	spilling = []string{"attention_decode_256_bf16", "mix_read_grad8_bf16", "mix_write_grad8_bf16", "norm_linear_grad_x_bf16", // 16 to 80 bytes, on one of the two
+		"normread_backward_bf16", "normread_forward_bf16"} // as many registers as let two or three blocks run at once
+	narrow = []string{"keys_grad_bf16", "read_bf16", "write_bf16", "write_grad_bf16", // four entries of 16 bits a thread and load
+		"norm_sums_bf16"} // a column a thread
+)
+
+// TestKernelsKeepToTheirBudgets: no bf16 kernel spills or has local memory in its loops, and those of the matrix stream, norms and
+// attention load 128 bits at a time there; exceptions are named, and are exceptions.
+func TestKernelsKeepToTheirBudgets(t *testing.T) {
+	_, rows, err := parse(filepath.Join(kernels, tableFile))
+	require.NoError(t, err)
+	seen := 0
+	for _, r := range rows {
+		if strings.HasSuffix(r.kernel, "_bf16") {
+			spills := r.usage[0].spills + r.usage[1].spills + r.loads.local
+			assert.Equal(t, slices.Contains(spilling, r.kernel), spills > 0, "%s spills %d and %d bytes, with %d accesses in loops", r.kernel, r.usage[0].spills, r.usage[1].spills, r.loads.local)
+		}
+		if !hot.MatchString(r.kernel) {
+			continue
+		}
+		seen++
+		assert.Equal(t, slices.Contains(narrow, r.kernel), r.loads.wide == 0, "%s: %d loads of 128 bits in loops, %d others", r.kernel, r.loads.wide, r.loads.narrow)
+	}
+	assert.Greater(t, seen, 15)
+}
+
+// TestTableListsAllKernels that the PTX declares, and no others.
+func TestTableListsAllKernels(t *testing.T) {
+	_, rows, err := parse(filepath.Join(kernels, tableFile))
+	require.NoError(t, err)
+	var got, want []string
+	for _, r := range rows {
+		got = append(got, r.kernel)
+		assert.Positive(t, r.usage[0].registers, r.kernel)
+	}
+	files, err := filepath.Glob(filepath.Join(kernels, "*.ptx.zst"))
+	require.NoError(t, err)
+	d, err := zstd.NewReader(nil)
+	require.NoError(t, err)
+	defer d.Close()
+	for _, file := range files {
+		packed, err := os.ReadFile(file)
+		require.NoError(t, err)
+		ptx, err := d.DecodeAll(packed, nil)
+		require.NoError(t, err)
+		for _, m := range regexp.MustCompile(`\.entry\s+(\w+)`).FindAllStringSubmatch(string(ptx), -1) {
+			want = append(want, m[1])
+		}
+	}
+	assert.ElementsMatch(t, want, got, "cd graph/cuda && go run ./internal/budgets")
+}
+
+// TestTableIsWhatPtxasSays, where the ptxas that made it is.
+func TestTableIsWhatPtxasSays(t *testing.T) {
+	longtest.Skip(t)
+	tools, err := findTools()
+	if err != nil {
+		t.Skipf("without NVIDIA's assembler: %v", err)
+	}
+	text, err := os.ReadFile(filepath.Join(kernels, tableFile))
+	require.NoError(t, err)
+	version, _, err := parse(filepath.Join(kernels, tableFile))
+	require.NoError(t, err)
+	if tools.version != version {
+		t.Skipf("want ptxas %s, which made the table, got %s", version, tools.version)
+	}
+	rows, err := tools.assembleAll(kernels)
+	require.NoError(t, err)
+	assert.Equal(t, string(text), format(tools.version, rows), "cd graph/cuda && go run ./internal/budgets")
+}
+
+// TestLoopLoads counts what lies between a label and the branch back to it.
+func TestLoopLoads(t *testing.T) {
+	code := strings.NewReplacer("'", "`").Replace(`//--------------------- .text.scale --------------------------
+.text.scale:
+        /*0000*/                   LDG.E R0, desc[UR4][R2.64] ;
+.L_x_1:
+        /*0010*/                   LDG.E.128.CONSTANT R4, desc[UR4][R2.64] ;
+        /*0020*/                   LDG.E.64 R8, desc[UR4][R2.64] ;
+        /*0030*/                   LDL R9, [R1] ;
+        /*0040*/               @P0 BRA '(.L_x_1) ;
+.L_x_2:
+        /*0050*/                   BRA '(.L_x_2);
+//--------------------- .text.other --------------------------
+.text.other:
+        /*0000*/                   LDG.E.128 R0, desc[UR4][R2.64] ;
+`)
+	assert.Equal(t, map[string]loads{"scale": {wide: 1, narrow: 1, local: 1}, "other": {}}, loopLoads(code))
+}
+
+// TestReadLog reads what ptxas -v prints.
+func TestReadLog(t *testing.T) {
+	rows := map[string]*row{}
+	readLog(`ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'read_bf16' for 'sm_90'
+ptxas info    : Function properties for read_bf16
+    24 bytes stack frame, 24 bytes spill stores, 32 bytes spill loads
+ptxas info    : Used 128 registers, used 1 barriers, 24 bytes cumulative stack size, 256 bytes smem
+ptxas info    : Compiling entry function 'fill_f32' for 'sm_90'
+ptxas info    : Function properties for fill_f32
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 12 registers, used 0 barriers
+`, 1, rows)
+	require.Len(t, rows, 2)
+	assert.Equal(t, usage{128, 256, 56}, rows["read_bf16"].usage[1])
+	assert.Equal(t, usage{registers: 12}, rows["fill_f32"].usage[1])
+}
