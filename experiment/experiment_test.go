@@ -188,7 +188,7 @@ func TestADivergedRunIsComplete(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, log, 2)
 	assert.False(t, log[1].Loss.Finite())
-	assert.Contains(t, c.Report(log).Text(), "1, 1 diverged")
+	assert.Contains(t, drawn(t, c.Report(log)), "1, 1 diverged")
 }
 
 // TestBadConfigs: one line that names file, line and key.

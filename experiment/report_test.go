@@ -77,11 +77,13 @@ func TestVariantsArePaired(t *testing.T) {
 		seed := uint64(i)
 		log = append(log, experiment.Record{Series: "a", Seed: seed, Loss: number(loss), Jobs: 2}, experiment.Record{Series: "b", Seed: seed, Loss: number(loss + 0.1 + 0.01*float64(i)), Jobs: 2})
 	}
-	text := c.Report(log).Text()
+	report := c.Report(log)
+	assert.InDeltaSlice(t, []float64{0.115}, report.Picture.(figure.Bars).Values, 1e-9)
+	text := report.Text()
 	assert.Regexp(t, `\nb +4 +\+0\.1150 ± 0\.0065 +\+5\.75% +0\.0129 +0\.00039\n`, text)
 	// 1% of 2 is 0.02: (t(0.975) + t(0.8))^2 (0.0129/0.02)^2 with 5 degrees of freedom is 5.1, with 4 it is 5.8;
 	// unpaired 7.85 (0.0816^2 + 0.0785^2)/0.02^2 is 252 with normal quantiles
-	assert.Regexp(t, `\nb +0\.0816 +0\.0785 +0\.0129 +6 +253\n`, text)
+	assert.Regexp(t, `\nb +0\.0816 +0\.0785 +0\.0129 +0\.0073 to 0\.0481 +6 +4 to 48 +253\n`, text)
 	assert.Contains(t, text, "measured with 2 runs side by side")
 	log[3].Loss = number(math.NaN())
 	assert.Regexp(t, `\nb +3 +\+`, c.Report(log).Text())

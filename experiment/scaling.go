@@ -60,67 +60,66 @@ func axes() []axis {
 }
 
 func (s Scaling) report(r *results) (tables []figure.Table, picture figure.Figure, notes []string) {
-	fits := figure.Table{Title: "Power laws, loss = A x^-B, with 95% intervals of a bootstrap over residuals", Align: "llrrr", Header: []string{"series", "x", "A", "B", "95% of B"}}
-	needs := figure.Table{Title: "What a series needs of what the first one needs, for the loss that the first one's fit has at its largest size", Align: "llrr", Header: []string{"series", "x", "share", "95%"}}
+	laws := figure.Table{Title: "Power laws, loss = A x^-B, with 95% intervals of a bootstrap over residuals", Align: "llrrr", Header: []string{"series", "x", "A", "B", "95% of B"}}
+	needs := figure.Table{Title: "What a series needs of what the first one needs, for the loss that the first one's law has at its largest size", Align: "llrr", Header: []string{"series", "x", "share", "95%"}}
 	panels := figure.Panels{Across: 2, OwnAxes: true}
 	for _, a := range axes() {
 		chart := figure.Lines{XLabel: a.name, YLabel: "validation loss (nats a token)", LogX: true, LogY: true}
-		var first stats.Fit
-		for i, series := range r.config.Series {
-			chart.Series = append(chart.Series, r.line(series.Name, func(c cell) float64 { return c.mean(a.of) }))
-			x, y := r.pairs(series.Name, a.of)
-			fit, ok := stats.Bootstrap(x, y)
-			if !ok {
-				notes = append(notes, fmt.Sprintf("%s against %s: no fit: want three runs or more and two different values, got %d runs.", series.Name, a.name, len(x)))
+		fits := r.laws(a)
+		for i, law := range fits {
+			name := r.config.Series[i].Name
+			chart.Series = append(chart.Series, r.line(name, func(c cell) float64 { return c.mean(a.of) }))
+			if !law.found {
+				notes = append(notes, fmt.Sprintf("%s against %s: no fit: want three runs or more and two different values, got %d runs.", name, a.name, len(law.x)))
 				continue
 			}
-			low, high := fit.Interval(func(p stats.PowerLaw) float64 { return p.B })
-			fits.Row(series.Name, a.name, fmt.Sprintf("%.4g", fit.A), fmt.Sprintf("%.4f", fit.B), interval(low, high, "%.4f"))
-			law := lawLine(fit, x, fmt.Sprintf("%s, power law", series.Name))
-			law.Like = len(chart.Series)
-			chart.Series = append(chart.Series, law)
-			if i == 0 {
-				first = fit
-				continue
-			}
-			if target := largest(r, a); !math.IsNaN(target) && first.A > 0 {
-				share, low, high := fit.Ratio(first, func(p stats.PowerLaw) float64 { return p.Inverse(first.At(target)) })
-				needs.Row(series.Name, a.name, number(share, "%.2f"), interval(low, high, "%.2f"))
+			low, high := law.Interval(func(p stats.PowerLaw) float64 { return p.B })
+			laws.Row(name, a.name, fmt.Sprintf("%.4g", law.A), fmt.Sprintf("%.4f", law.B), interval(low, high, "%.4f"))
+			chart.Series = append(chart.Series, law.line(name+", power law", len(chart.Series)))
+			if first := fits[0]; i > 0 && first.found {
+				loss := first.At(slices.Max(first.x))
+				share, low, high := law.Ratio(first.Fit, func(p stats.PowerLaw) float64 { return p.Inverse(loss) })
+				needs.Row(name, a.name, number(share, "%.2f"), interval(low, high, "%.2f"))
 			}
 		}
 		panels.Charts = append(panels.Charts, chart)
 	}
-	tables = []figure.Table{r.table("Runs: means over seeds, ± standard errors"), fits}
+	tables = []figure.Table{r.table("Runs: means over seeds, ± standard errors"), laws}
 	if len(needs.Rows) > 0 {
 		tables = append(tables, needs)
 	}
 	return tables, panels, notes
 }
 
-// pairs are a quantity and the loss of each run of a series that did not diverge.
-func (r *results) pairs(series string, of func(Record) float64) (x, y []float64) {
-	for _, c := range r.of(series) {
-		x, y = append(x, c.values(of)...), append(y, c.losses()...)
-	}
-	return x, y
+// law is the power law of a series, and the points that it was fitted to.
+type law struct {
+	stats.Fit
+	x     []float64
+	found bool
 }
 
-// largest is the greatest value of a quantity that runs of the first series have; NaN without one.
-func largest(r *results, a axis) float64 {
-	x, _ := r.pairs(r.config.Series[0].Name, a.of)
-	if len(x) == 0 {
-		return math.NaN()
+// laws are those of each series against a quantity, of all runs that did not diverge.
+func (r *results) laws(a axis) []law {
+	var all []law
+	for _, series := range r.config.Series {
+		var l law
+		var y []float64
+		for _, c := range r.of(series.Name) {
+			l.x, y = append(l.x, c.values(a.of)...), append(y, c.losses()...)
+		}
+		l.Fit, l.found = stats.Bootstrap(l.x, y)
+		all = append(all, l)
 	}
-	return slices.Max(x)
+	return all
 }
 
-// lawLine draws a power law over the range of x.
-func lawLine(law stats.Fit, x []float64, name string) figure.Series {
-	s := figure.Series{Name: name}
-	low, high := slices.Min(x), slices.Max(x)
+// line draws the law over the range of its points, in the colour of another series of the chart.
+func (l law) line(name string, like int) figure.Series {
+	s := figure.Series{Name: name, Like: like}
+	low, high := slices.Min(l.x), slices.Max(l.x)
 	for i := range 33 {
 		at := low * math.Pow(high/low, float64(i)/32)
-		s.X, s.Y = append(s.X, at), append(s.Y, law.At(at))
+		s.X, s.Y = append(s.X, at), append(s.Y, l.At(at))
 	}
 	return s
 }

@@ -38,8 +38,14 @@ func (s Sweep) points(*Config, string) []point {
 	return all
 }
 
+// mostTicks is how many values are numbers at the axis.
+const mostTicks = 10
+
 func (s Sweep) report(r *results) (tables []figure.Table, picture figure.Figure, notes []string) {
 	chart := figure.Lines{XLabel: s.Key, YLabel: "validation loss (nats a token)", LogX: true}
+	if len(s.Values) <= mostTicks {
+		chart.XTicks = s.Values
+	}
 	tables = []figure.Table{r.table("Means over seeds, ± standard errors")}
 	differences := differencesTable("Differences from the first value of each series, run by run with the same seed")
 	for _, series := range r.config.Series {

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/residua-go/residua/experiment/stats"
 	"github.com/residua-go/residua/figure"
@@ -22,11 +21,6 @@ func (Variants) check(*Config) error { return nil }
 func (Variants) points(*Config, string) []point { return []point{{}} }
 
 func (Variants) report(r *results) (tables []figure.Table, picture figure.Figure, notes []string) {
-	bars := figure.Bars{YLabel: "validation loss (nats a token), mean over seeds; bars: standard error", Format: "%.4f"}
-	for _, c := range r.cells {
-		e := stats.Mean(c.losses())
-		bars.Labels, bars.Values, bars.Errors = append(bars.Labels, c.name()), append(bars.Values, e.Mean), append(bars.Errors, zeroIfUnknown(e.Error))
-	}
 	differences := differencesTable("Differences from the first, run by run with the same seed")
 	differences.compare(r.cells)
 	tables = []figure.Table{r.table("Means over seeds, ± standard errors")}
@@ -36,15 +30,20 @@ func (Variants) report(r *results) (tables []figure.Table, picture figure.Figure
 	if t := seedsTable(r.cells); len(t.Rows) > 0 {
 		tables = append(tables, t)
 	}
-	return tables, bars, nil
+	return tables, differenceBars(r.cells), nil
 }
 
-// zeroIfUnknown is a half-length of an error bar that can be drawn.
-func zeroIfUnknown(v float64) float64 {
-	if math.IsNaN(v) {
-		return 0
+// differenceBars are the differences from the first cell, or its loss if there is no other.
+func differenceBars(cells []cell) figure.Bars {
+	if len(cells) == 1 {
+		return figure.Bars{YLabel: "validation loss (nats a token)", Labels: []string{cells[0].name()}, Values: []float64{stats.Mean(cells[0].losses()).Mean}, Format: "%.4f"}
 	}
-	return v
+	bars := figure.Bars{YLabel: "validation loss less that of " + cells[0].name() + " (nats a token), mean over seeds ± standard error", Format: "%+.4f"}
+	for _, c := range cells[1:] {
+		e := stats.Mean(pairedDifferences(cells[0], c))
+		bars.Labels, bars.Values, bars.Errors = append(bars.Labels, c.name()), append(bars.Values, e.Mean), append(bars.Errors, e.Error)
+	}
+	return bars
 }
 
 // differences is a table of them.
@@ -82,15 +81,18 @@ func pairedDifferences(a, b cell) []float64 {
 
 // seedsTable says what a difference of 1% of the first cell's loss would need.
 func seedsTable(cells []cell) figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("Seeds that a difference of 1%% of the first's loss needs, alpha %g two-sided, power %g", stats.Alpha, stats.Power), Align: "lrrrrr",
-		Header: []string{"", "deviation, first", "deviation, this", "deviation of the difference", "seeds, paired", "seeds of each, unpaired"}}
+	t := figure.Table{Title: fmt.Sprintf("Seeds that a difference of 1%% of the first's loss needs, alpha %g two-sided, power %g", stats.Alpha, stats.Power), Align: "lrrrrrrr",
+		Header: []string{"", "deviation, first", "deviation, this", "deviation of the difference", "95% of that", "seeds, paired", "at the 95%", "seeds of each, unpaired"}}
 	for i, c := range cells {
-		if i == 0 || len(c.losses()) < 2 || len(cells[0].losses()) < 2 {
+		pairs := pairedDifferences(cells[0], c)
+		if i == 0 || len(pairs) < 2 {
 			continue
 		}
-		a, b, both := stats.Deviation(cells[0].losses()), stats.Deviation(c.losses()), stats.Deviation(pairedDifferences(cells[0], c))
+		a, b, both := stats.Deviation(cells[0].losses()), stats.Deviation(c.losses()), stats.Deviation(pairs)
 		difference := 0.01 * stats.Mean(cells[0].losses()).Mean
-		t.Row(c.name(), fmt.Sprintf("%.4f", a), fmt.Sprintf("%.4f", b), number(both, "%.4f"), count(stats.PairedSeeds(both, difference)), count(stats.UnpairedSeeds(a, b, difference)))
+		low, high := stats.DeviationInterval(both, len(pairs))
+		ends := count(stats.PairedSeeds(low, difference)) + " to " + count(stats.PairedSeeds(high, difference))
+		t.Row(c.name(), fmt.Sprintf("%.4f", a), fmt.Sprintf("%.4f", b), number(both, "%.4f"), interval(low, high, "%.4f"), count(stats.PairedSeeds(both, difference)), ends, count(stats.UnpairedSeeds(a, b, difference)))
 	}
 	return t
 }

@@ -34,6 +34,13 @@ func Deviation(x []float64) float64 {
 	return math.Sqrt(squares / (n - 1))
 }
 
+// DeviationInterval is where the true standard deviation lies with 95% if a normal sample of n values has the deviation s: from
+// s sqrt((n-1)/c(97.5%)) to s sqrt((n-1)/c(2.5%)), c the quantiles of chi squared with n-1 degrees of freedom.
+func DeviationInterval(s float64, n int) (low, high float64) {
+	c := distuv.ChiSquared{K: float64(n - 1)}
+	return s * math.Sqrt(float64(n-1)/c.Quantile(0.975)), s * math.Sqrt(float64(n-1)/c.Quantile(0.025))
+}
+
 // Minus is the difference of two estimates that do not depend on each other.
 func (e Estimate) Minus(o Estimate) Estimate {
 	return Estimate{e.Mean - o.Mean, math.Hypot(e.Error, o.Error)}

@@ -19,6 +19,13 @@ func TestDifferences(t *testing.T) {
 	assert.True(t, math.IsNaN(Mean([]float64{1}).Error))
 }
 
+// TestDeviationInterval: chi squared with 4 degrees of freedom has its 2.5% and 97.5% at 0.4844 and 11.1433.
+func TestDeviationInterval(t *testing.T) {
+	low, high := DeviationInterval(2, 5)
+	assert.InDelta(t, 2*math.Sqrt(4/11.1433), low, 1e-4)
+	assert.InDelta(t, 2*math.Sqrt(4/0.4844), high, 1e-3)
+}
+
 // TestPairedTest: t = 3.71987 of five values, and Student's distribution with 4 degrees of freedom in closed form,
 // F(t) = 1/2 + 3/8 t/sqrt(1 + t^2/4) (1 - t^2/(12 (1 + t^2/4))), make p = 0.020476.
 func TestPairedTest(t *testing.T) {
