@@ -10,7 +10,7 @@ import (
 
 // Reach asks what each series needs to reach a loss: tokens, FLOPs, time and memory (Mak and Flanigan 2025, tables 3 and 4).
 type Reach struct {
-	Target      float64 `yaml:"target" min:"0" default:"the mean of the first series' last losses" help:"validation loss to be reached, nats a token; 0: the default"`
+	Target      float64 `yaml:"target" min:"0" default:"the last loss of the first series, seed by seed" help:"validation loss to be reached, nats a token; 0: the default"`
 	Evaluations int     `yaml:"evaluations" min:"2" max:"10000" help:"evaluations of a run, evenly spaced, between which the moment is interpolated"`
 }
 
@@ -23,27 +23,43 @@ func (s Reach) check(*Config) error { return nil }
 
 func (s Reach) points(*Config, string) []point { return []point{{}} }
 
-// target is the loss to be reached; NaN where it is not known yet.
-func (s Reach) target(r *results) float64 {
+// target is the loss that a run of a seed is to reach, NaN where it is not known.
+func (s Reach) target(r *results, seed uint64) float64 {
 	if s.Target > 0 {
 		return s.Target
 	}
 	for _, c := range r.of(r.config.Series[0].Name) {
-		return stats.Mean(c.losses()).Mean
+		for _, run := range c.runs {
+			if run.Seed == seed {
+				return float64(run.Loss)
+			}
+		}
 	}
 	return math.NaN()
 }
 
+// title says what is to be reached; level is its mean over seeds.
+func (s Reach) title(r *results) (title string, level float64) {
+	if s.Target > 0 {
+		return fmt.Sprintf("To the loss %.4f", s.Target), s.Target
+	}
+	first := r.config.Series[0].Name
+	for _, c := range r.of(first) {
+		level = stats.Mean(c.losses()).Mean
+	}
+	return fmt.Sprintf("To the last loss of %s with the same seed, %.4f on average", first, level), level
+}
+
 func (s Reach) report(r *results) (tables []figure.Table, picture figure.Figure, notes []string) {
-	target := s.target(r)
-	needs := figure.Table{Title: fmt.Sprintf("To the loss %.4f: means over the seeds that reach it, ± standard errors; in brackets the share of the first series'", target),
-		Align: "lrrrrrr", Header: []string{"", "reached by", "parameters", "tokens (M)", "TFLOP", "seconds", "planned memory (MB)"}}
+	title, height := s.title(r)
+	needs := figure.Table{Title: title + ": means over the seeds that reach it, ± standard errors; in brackets the share of the first series'",
+		Align: "lrrrrrr", Header: []string{"", "reached by", "parameters (M)", "tokens (M)", "TFLOP", "seconds", "planned memory (MB)"}}
 	panels := figure.Panels{Across: 2, OwnAxes: true}
 	chart := [2]figure.Lines{{XLabel: "million tokens"}, {XLabel: "TFLOP of training"}}
 	var first []float64
 	for _, series := range r.config.Series {
 		for _, c := range r.of(series.Name) {
-			reached := c.reach(target)
+			reached := c.reach(func(seed uint64) float64 { return s.target(r, seed) })
 			need := reached.needs(c.runs[0])
 			if first == nil {
 				first = need
@@ -63,7 +79,7 @@ func (s Reach) report(r *results) (tables []figure.Table, picture figure.Figure,
 	}
 	for i := range chart {
 		chart[i].YLabel = "validation loss (nats a token)"
-		chart[i].Series = append(chart[i].Series, level(chart[i].Series, target))
+		chart[i].Series = append(chart[i].Series, level(chart[i].Series, height))
 		panels.Charts = append(panels.Charts, chart[i])
 	}
 	notes = append(notes, "The moment lies between two evaluations, at the same share of the way in tokens as in loss. The rate's schedule ends with the run and not at that moment: a run as long as the moment would end lower.")
@@ -74,10 +90,10 @@ func (s Reach) report(r *results) (tables []figure.Table, picture figure.Figure,
 type moments struct{ tokens, flops, seconds []float64 } // millions, TFLOP, s
 
 // reach is when the runs of a cell reach a loss, without those that never do.
-func (c cell) reach(target float64) moments {
+func (c cell) reach(targetOf func(seed uint64) float64) moments {
 	var m moments
 	for _, r := range c.runs {
-		before := Evaluation{}
+		before, target := Evaluation{}, targetOf(r.Seed)
 		for _, e := range r.Evaluations {
 			if float64(e.Loss) <= target {
 				share := 1.0

@@ -61,10 +61,12 @@ func TestReachInterpolates(t *testing.T) {
 		{Series: "never", FLOPs: 2e6, Parameters: 1e6, Memory: 2e6, Loss: 3, Evaluations: evaluations(4, 4, 4, 3)},
 	})
 	text := r.Text()
-	assert.Contains(t, text, "To the loss 2.0000")
+	assert.Contains(t, text, "To the last loss of a with the same seed, 2.0000 on average")
 	assert.Regexp(t, `\na +1 of 1 +2 +4 +4 +40 +4\n`, text)
 	assert.Regexp(t, `\nb +1 of 1 +1 \(50%\) +1\.5 \(38%\) +3 \(75%\) +15 \(38%\) +2 \(50%\)\n`, text)
 	assert.Regexp(t, `\nnever +0 of 1 +1 \(50%\) +- +- +- +2 \(50%\)\n`, text)
+	fixed := lines(t, "series: [{name: a}]\nexperiment: {kind: reach, target: 2.75}").Report([]experiment.Record{{Series: "a", Loss: 2, Evaluations: evaluations(4, 3, 2.5, 2)}})
+	assert.Regexp(t, `^To the loss 2\.7500: (?s:.*)\na +1 of 1 +0 +2\.5 +0 +25 `, fixed.Text())
 	panels := r.Picture.(figure.Panels)
 	assert.Equal(t, []float64{2, 4, 6, 8}, panels.Charts[1].Series[1].X, "TFLOP of series b")
 }
