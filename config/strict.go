@@ -12,6 +12,7 @@ type dialect struct {
 	kinds   Kinds
 	renamed func(key string) string // what a key of an earlier version is called now, "" if it has not moved; may be nil
 	peeking bool                    // keys that are not known are passed over
+	schema  schema                  // of what was decoded before; may be empty
 }
 
 // decode reads YAML text into the struct that v points to. Fields are matched
@@ -41,6 +42,7 @@ func decode(about dialect, file string, text []byte, v any) (*Positions, error) 
 		return nil, err
 	}
 	positions := &Positions{file: file, dialect: about}
+	positions.dialect.schema = d.schema
 	d.where = positions.line
 	if err := d.file(string(text)); err != nil {
 		return nil, err
@@ -122,6 +124,9 @@ func (about dialect) decoder(v any) (*decoder, reflect.Value, error) {
 		return nil, reflect.Value{}, errors.Errorf("config: want a pointer to a struct, got %T", v)
 	}
 	target := pointer.Elem()
-	s, err := schemaOf(target.Type(), about.kinds)
+	s, err := about.schema, error(nil)
+	if _, known := s.fields[target.Type()]; !known {
+		s, err = schemaOf(target.Type(), about.kinds)
+	}
 	return &decoder{schema: s, root: structCopy(target), dialect: about}, target, err
 }

@@ -21,7 +21,7 @@ type Record struct {
 	Point       string         `json:"point,omitempty"`
 	Seed        uint64         `json:"seed"`
 	Settings    []string       `json:"settings"`       // over the experiment's base
-	Config      string         `json:"config"`         // a digest of all that the run was made with
+	Config      string         `json:"config"`         // a digest of base and settings
 	Parameters  int            `json:"parameters"`     // all of them
 	Tables      int            `json:"tables"`         // those of embedding, positions and unembedding
 	FLOPs       int            `json:"train_flops"`    // a token, forward and backward
@@ -49,10 +49,9 @@ func (r Record) NonEmbedding() int { return r.Parameters - r.Tables }
 func (r Record) TotalFLOPs() float64 { return float64(r.FLOPs) * float64(r.Tokens) }
 
 // record is the line of a complete run.
-func (p Planned) record(result *Result, jobs int) (Record, error) {
-	digest, err := p.digest()
+func (p Planned) record(result *Result, jobs int) Record {
 	cost := p.Run.Spec().Cost()
-	r := Record{Run: p.Name, Series: p.Series, Point: p.Point, Seed: p.Seed, Settings: p.Settings, Config: digest,
+	r := Record{Run: p.Name, Series: p.Series, Point: p.Point, Seed: p.Seed, Settings: p.Settings, Config: p.digest,
 		Parameters: cost.Parameters, Tables: cost.Embedding, FLOPs: cost.TrainFLOPs(), StreamSize: cost.StreamSize, Memory: result.Memory,
 		Tokens: result.Tokens, Jobs: jobs, Loss: result.Loss, Bits: result.Bits}
 	for _, m := range result.Steps {
@@ -64,7 +63,7 @@ func (p Planned) record(result *Result, jobs int) (Record, error) {
 	if len(r.Evaluations) == 1 {
 		r.Evaluations = nil
 	}
-	return r, err
+	return r
 }
 
 // ReadLog reads the log in an experiment's folder; there is none before the first run is complete. A line that was torn
@@ -115,11 +114,10 @@ func (p Planned) find(all []Record) (*Record, error) {
 		if all[i].Run != p.Name {
 			continue
 		}
-		digest, err := p.digest()
-		if err == nil && digest != all[i].Config {
-			err = Setupf("%s: its line in %s is of a run with another config (its settings: %v; now: %v): choose another -out, or remove the line and the run's folder", p.Name, logFile, all[i].Settings, p.Settings)
+		if p.digest != all[i].Config {
+			return nil, Setupf("%s: its line in %s is of a run with another config: another base, or the settings %v instead of %v: choose another -out, or remove the line and the run's folder", p.Name, logFile, all[i].Settings, p.Settings)
 		}
-		return &all[i], err
+		return &all[i], nil
 	}
 	return nil, nil
 }

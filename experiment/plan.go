@@ -28,6 +28,8 @@ type Planned struct {
 	Seed     uint64
 	Settings []string // over the base
 	Run      *config.Run
+
+	digest string // of base and settings
 }
 
 // logFile and runsFolder lie in an experiment's folder.
@@ -57,6 +59,7 @@ func (c *Config) Plan(ctx context.Context, zoo models.Zoo, out string) (*Plan, e
 				if err := planned.settle(c, settings, filepath.Join(out, runsFolder, planned.Name), parse); err != nil {
 					return nil, err
 				}
+				planned.digest = digest(text, planned.Settings)
 				p.Runs = append(p.Runs, planned)
 			}
 		}
@@ -103,10 +106,17 @@ func (c *Config) located(err error, settings []assignment) error {
 	return err
 }
 
-// digest tells configs apart: of all that a run is made with but its folder.
-func (p Planned) digest() (string, error) {
-	run := *p.Run
-	run.Out = ""
-	text, err := run.Text()
-	return fmt.Sprintf("%.16x", sha256.Sum256(text)), err
+// digest tells what runs are made with: the base config's text without comments, and the settings. A run's folder is compared with
+// the config itself before it goes on; this is for the log, which outlives folders.
+func digest(base []byte, settings []string) string {
+	var lines []string
+	for line := range strings.Lines(string(base)) {
+		if i := strings.Index(" "+line, " #"); i >= 0 {
+			line = line[:i]
+		}
+		if line = strings.TrimRight(line, " \t\r\n"); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return fmt.Sprintf("%.8x", sha256.Sum256([]byte(strings.Join(append(lines, settings...), "\n"))))
 }

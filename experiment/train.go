@@ -115,9 +115,7 @@ func (w *work) finish(run Planned, result *Result, err error) error {
 	defer w.mu.Unlock()
 	var record Record
 	if err == nil {
-		record, err = run.record(result, w.options.Jobs)
-	}
-	if err == nil {
+		record = run.record(result, w.options.Jobs)
 		w.log = append(w.log, record)
 		err = writeLog(w.plan.out, w.inOrder())
 	}

@@ -39,6 +39,9 @@ func TestCommittedExperiments(t *testing.T) {
 		report := e.Report(log)
 		assert.Equal(t, len(plan.Runs), report.Done, "%s: want all runs in the log", file)
 		kinds[e.Kind.Name()] = true
+		predicted, err := plan.Predict(t.Context(), 1)
+		require.NoError(t, err, "the log is of this config")
+		assert.Zero(t, predicted.Todo)
 		if runtime.GOARCH != "amd64" {
 			continue // other processors round power laws in another way
 		}
