@@ -153,6 +153,53 @@ func (a *Ablations) Heads(row int, m Metric) (*Ablation, error) {
 	return s.ablation(err)
 }
 
+// Restored replaces all heads' outputs in one row and gives them back, one head at a time (patching from the
+// row's own run): Effect = metric with that head alone - Baseline, the metric with none. A row a layer, a
+// column a head.
+func (a *Ablations) Restored(row int, m Metric) (*Ablation, error) {
+	if err := check.Index("row", row, len(a.rows)); err != nil {
+		return nil, err
+	}
+	ids, names := a.rows[row], headActivations(a.c)
+	r, err := newRunner(a.store, a.c, ids, names)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	s := newSweep(a.title()+" of all heads but one", "layer", "head", m)
+	if s.Baseline, err = s.measure(r, ids, a.allBut(row, -1, -1)...); err != nil {
+		return nil, err
+	}
+	for h := range a.c.HeadCount() {
+		s.Columns = append(s.Columns, fmt.Sprint(h))
+	}
+	for l, name := range names {
+		effects := make([]float64, a.c.HeadCount())
+		for h := range effects {
+			value, err := s.measure(r, ids, a.allBut(row, l, h)...)
+			if err != nil {
+				return nil, err
+			}
+			effects[h] = value - s.Baseline
+		}
+		s.Rows, s.Effect = append(s.Rows, name), append(s.Effect, effects)
+	}
+	return &Ablation{*s}, nil
+}
+
+// allBut replaces all heads but one in a row.
+func (a *Ablations) allBut(row, layer, head int) []cache.Intervention {
+	var all []cache.Intervention
+	for l, name := range headActivations(a.c) {
+		for h := range a.c.HeadCount() {
+			if l != layer || h != head {
+				all = append(all, a.instead(row, name, cache.At{"head": h}))
+			}
+		}
+	}
+	return all
+}
+
 // Together replaces chosen entries of all named activations in one row, and measures that alone. It is an
 // error if one of the activations lacks an axis or index of at.
 func (a *Ablations) Together(row int, at cache.At, m Metric) (*Ablation, error) {

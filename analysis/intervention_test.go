@@ -83,12 +83,32 @@ func TestAblationsByOtherValues(t *testing.T) {
 		want, err := metric.Of(run)
 		require.NoError(t, err)
 		assert.InDelta(t, want-heads.Baseline, heads.Effect[c.Layers-1][2], 1e-12, with)
+		restored, err := a.Restored(2, metric)
+		require.NoError(t, err)
+		checkRestored(t, a, c, rows[2], restored)
 		a, err = analysis.NewAblations(store, c, rows, []string{name}, with)
 		require.NoError(t, err)
 		one, err := a.Together(2, cache.At{"head": 2}, metric)
 		require.NoError(t, err)
 		assert.InDelta(t, heads.Effect[c.Layers-1][2], one.Effect[0][0], 1e-12, with)
 	}
+}
+
+// checkRestored: without all heads a metric is that of all activations replaced together, and what a head
+// brings back of a model that has no other is what its ablation takes away.
+func checkRestored(t *testing.T, a *analysis.Ablations, c models.Spec, ids []int32, restored *analysis.Ablation) {
+	none, err := a.Together(2, nil, analysis.NextTokenLoss())
+	require.NoError(t, err)
+	assert.InDelta(t, none.Baseline+none.Effect[0][0], restored.Baseline, 1e-12)
+	assert.Len(t, restored.Effect, c.Layers)
+	one := varied(t, c, func(c *models.Config) { c.Layers, c.Attention.Heads = 1, 1 })
+	alone, err := analysis.NewAblations(modeltest.PerturbedStore(t, one, tensor.Float64), one, [][]int32{ids}, nil, "")
+	require.NoError(t, err)
+	cut, err := alone.Heads(0, analysis.NextTokenLoss())
+	require.NoError(t, err)
+	back, err := alone.Restored(0, analysis.NextTokenLoss())
+	require.NoError(t, err)
+	assert.InDelta(t, -cut.Effect[0][0], back.Effect[0][0], 1e-12)
 }
 
 // TestPatching: all of the metric comes back with the embedding of all that differs, nothing

@@ -25,6 +25,8 @@ type AblateOptions struct {
 	Rows    int
 	// With is what takes the place of what is taken away; of one prompt it is zero.
 	With analysis.Replacement
+	// Restore takes all heads away, of Prompts or Rows, and gives back one at a time.
+	Restore bool
 }
 
 // Ablate reports what the model loses when activations are set to 0.
@@ -32,12 +34,18 @@ func Ablate(m *Model, o AblateOptions) (*Report, error) {
 	if len(o.Names) == 0 && len(o.At) > 0 {
 		return nil, check.Value("at", "names of activations with it", "none")
 	}
+	if len(o.Names) > 0 && o.Restore {
+		return nil, check.Value("restore", "all heads, without names", strings.Join(o.Names, ", "))
+	}
 	rows, err := m.texts(o.Prompt, o.Prompts, o.Rows, 2)
 	if err != nil {
 		return nil, err
 	}
 	if rows != nil {
 		return ablateOver(m, rows, o)
+	}
+	if o.Restore {
+		return nil, check.Value("restore", "several rows (prompts, or rows of validation text)", "one prompt")
 	}
 	if o.With != "" && o.With != analysis.ReplaceZero {
 		return nil, check.Value("with", fmt.Sprintf("%s for one prompt, or several rows (prompts, or rows of validation text)", analysis.ReplaceZero), o.With)
@@ -62,6 +70,10 @@ func ablateOver(m *Model, rows [][]int32, o AblateOptions) (*Report, error) {
 	if o.Rows == 1 {
 		return nil, check.Value("rows", "at least 2, for a standard error", o.Rows)
 	}
+	effects := (*analysis.Ablations).Heads
+	if o.Restore {
+		effects = (*analysis.Ablations).Restored
+	}
 	ablations, err := analysis.NewAblations(m.Store, m.Spec, rows, o.Names, o.With)
 	if err != nil {
 		return nil, err
@@ -78,7 +90,7 @@ func ablateOver(m *Model, rows [][]int32, o AblateOptions) (*Report, error) {
 			}
 			return []value{{strings.Join(o.Names, ", "), one.Effect[0][0]}}, nil
 		}
-		each, err := ablations.Heads(i, s.metric)
+		each, err := effects(ablations, i, s.metric)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +113,11 @@ func ablateOver(m *Model, rows [][]int32, o AblateOptions) (*Report, error) {
 		what = "change of the logit"
 	}
 	r := on(m, analysis.AnalysisAblate, "Ablation", nil)
-	r.addAverages("average", "Ablation", fmt.Sprintf("What is named is %s at all tokens of each prompt or row: how the metric changes.", replaced(o.With)), what, averages, o.Top)
+	text := fmt.Sprintf("What is named is %s at all tokens of each prompt or row: how the metric changes.", replaced(o.With))
+	if o.Restore {
+		text = fmt.Sprintf("The output of every head is %s at all tokens of each prompt or row, and then that of every head but one: how the metric changes with that one.", replaced(o.With))
+	}
+	r.addAverages("average", "Ablation", text, what, averages, o.Top)
 	return r, nil
 }
 

@@ -126,6 +126,7 @@ func TestPatchBringsAllBack(t *testing.T) {
 	require.NoError(t, os.WriteFile(pairs, []byte("line 7\tlime 7\nabc\tadc\n"), 0o644))
 	assert.Contains(t, works(t, "patch", "-checkpoint", run, "-prompts", pairs), "mean over 2 prompts")
 	assert.Contains(t, works(t, "ablate", "-checkpoint", run, "-rows", "2", "-with", "resample"), "mean over 2 rows of validation text")
+	assert.Contains(t, works(t, "ablate", "-checkpoint", run, "-rows", "2", "-with", "mean", "-restore"), "mean over 2 rows of validation text")
 	assert.Contains(t, works(t, "paths", "-checkpoint", run, "-rows", "2", "-heads"), "(2 rows, ")
 	assert.Contains(t, works(t, "directions", "-checkpoint", run, "-rows", "2", "-count", "2"), "sparse directions of ")
 }

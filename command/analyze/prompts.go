@@ -172,6 +172,7 @@ func ablate(zoo models.Zoo) cli.Command {
 			o.With = analysis.Replacement(value)
 			return nil
 		})
+		flags.BoolVar(&o.Restore, "restore", false, "of -prompts or -rows, take all heads away and give back one at a time")
 		againstFlag(flags, &o.Target)
 		flags.Var((*cli.List)(&o.Names), "names", "take away the activations of name or glob `G`, such as blocks.*.attention.heads, all together; may be repeated")
 		atFlag(flags, &o.At, "at", "of -names, take away the entries `AXIS=N,...` alone, such as head=3,token=5")

@@ -70,6 +70,8 @@ func TestRefuses(t *testing.T) {
 		{"attribute -checkpoint # -prompts none.txt", "-prompts: open none.txt: no such file or directory"},
 		{"attribute -checkpoint # -prompts " + file, "-prompts: " + file + ": want a prompt on each line, got nothing"},
 		{"ablate -checkpoint # -prompt ab -prompts ../../go.mod", "-prompts: want a list of prompts, or one prompt, got both"},
+		{"ablate -checkpoint # -restore", "-restore: want several rows (prompts, or rows of validation text), got one prompt"},
+		{"ablate -checkpoint # -rows 2 -restore -names blocks.0.attention.heads", "-restore: want all heads, without names, got blocks.0.attention.heads"},
 		{"ablate -checkpoint # -rows 1", "-rows: want at least 2, for a standard error, got 1"},
 		{"ablate -checkpoint # -rows 2 -prompt ab", "-prompts: want a list of prompts, or one prompt, got both"},
 		{"ablate -checkpoint # -with mean", "-with: want zero for one prompt, or several rows (prompts, or rows of validation text), got mean"},
