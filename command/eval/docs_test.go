@@ -1,9 +1,7 @@
 package eval
 
 import (
-	"math"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -29,7 +27,7 @@ func TestPage(t *testing.T) {
 		switch b.Language {
 		case "text":
 			require.NotEmpty(t, outputs)
-			assertSame(t, b.Text, outputs[0])
+			clitest.AssertSame(t, b.Text, outputs[0])
 			shown++
 		case "sh":
 			outputs = nil
@@ -53,24 +51,4 @@ func TestPage(t *testing.T) {
 	}
 	assert.Greater(t, commands, 15)
 	assert.Equal(t, 2, shown)
-}
-
-// assertSame compares two texts word by word, numbers up to the rounding of their last digit or a thousandth: no two processors'
-// are the same.
-func assertSame(t *testing.T, want, got string) {
-	wants, gots := strings.Fields(want), strings.Fields(got)
-	require.Len(t, gots, len(wants), got)
-	for i, w := range wants {
-		a, errA := strconv.ParseFloat(strings.TrimSuffix(w, "%"), 64)
-		b, errB := strconv.ParseFloat(strings.TrimSuffix(gots[i], "%"), 64)
-		if errA != nil || errB != nil {
-			assert.Equal(t, w, gots[i], got)
-			continue
-		}
-		mantissa, exponent, _ := strings.Cut(strings.TrimSuffix(w, "%"), "e")
-		_, decimals, _ := strings.Cut(mantissa, ".")
-		power, _ := strconv.Atoi(exponent)
-		digit := math.Pow10(power - len(decimals))
-		assert.InDelta(t, a, b, max(1.01*digit, 1e-3*a), "%s, want %s in:\n%s", gots[i], w, got)
-	}
 }
