@@ -27,24 +27,55 @@ type Reads struct {
 // Reads takes apart what all sites read for one token. A site that reads in several ways, as
 // queries, keys and values, has the mean of their shares. It is an error if there is no such token.
 func (d *Decomposition) Reads(token int) (*Reads, error) {
+	return d.readsOf(token, d.writtenWholly)
+}
+
+// ReadsByHead is Reads with a node for each head in the place of an attention that writes in heads:
+// "blocks.3.attention.1". What its bias writes stays the site's.
+func (d *Decomposition) ReadsByHead(token int) (*Reads, error) {
+	return d.readsOf(token, func(w stream.Writer, token int) []writtenTerm {
+		if w.Part != "head" {
+			return d.writtenWholly(w, token)
+		}
+		var terms []writtenTerm
+		for part := range w.Parts {
+			terms = append(terms, writtenTerm{fmt.Sprintf("%s.%d", w.Name, part), w.Source, d.written(w, part, token)})
+		}
+		if w.Bias != "" {
+			terms = append(terms, writtenTerm{w.Name, w.Source, d.parameter(w.Bias)})
+		}
+		return terms
+	})
+}
+
+// writtenTerm is what a node writes at a source of the stream.
+type writtenTerm struct {
+	node, source string
+	y            []float64
+}
+
+func (d *Decomposition) writtenWholly(w stream.Writer, token int) []writtenTerm {
+	return []writtenTerm{{w.Name, w.Source, d.wholly(w, token, 1)}}
+}
+
+func (d *Decomposition) readsOf(token int, written func(w stream.Writer, token int) []writtenTerm) (*Reads, error) {
 	if err := d.checkToken(token); err != nil {
 		return nil, err
 	}
 	r := &readsDraft{Reads: &Reads{Token: token}, d: d, nodes: map[string]int{}, ways: map[int]int{}}
-	var terms [][]float64 // of each writer, what it writes at its source
 	for _, w := range d.writers {
-		terms = append(terms, d.wholly(w, token, 1))
+		r.terms = append(r.terms, written(w, token)...)
 	}
 	readers := d.frozen.Readers()
 	for _, reader := range readers {
 		r.ways[r.node(siteOf(reader))]++
 	}
 	for column, reader := range readers {
-		if err := r.site(reader, column+1, terms); err != nil {
+		if err := r.site(reader, column+1); err != nil {
 			return nil, err
 		}
 	}
-	if err := r.end(len(readers)+1, terms); err != nil {
+	if err := r.end(len(readers)+1); err != nil {
 		return nil, err
 	}
 	r.place(len(readers))
@@ -65,6 +96,7 @@ func siteOf(reader string) string {
 type readsDraft struct {
 	*Reads
 	d     *Decomposition
+	terms []writtenTerm
 	nodes map[string]int
 	ways  map[int]int // how many readers a node is
 }
@@ -81,14 +113,14 @@ func (r *readsDraft) node(name string) int {
 }
 
 // site adds the edges to one reader.
-func (r *readsDraft) site(reader string, column int, terms [][]float64) error {
+func (r *readsDraft) site(reader string, column int) error {
 	u, err := r.d.frozen.ConstantTo(reader, r.Token)
 	if err != nil {
 		return err
 	}
-	parts := make([][]float64, len(terms))
-	for i, w := range r.d.writers {
-		if parts[i], err = r.d.frozen.CarryTo(w.Source, reader, r.Token, terms[i]); err != nil {
+	parts := make([][]float64, len(r.terms))
+	for i, w := range r.terms {
+		if parts[i], err = r.d.frozen.CarryTo(w.source, reader, r.Token, w.y); err != nil {
 			return err
 		}
 		if parts[i] != nil {
@@ -102,14 +134,14 @@ func (r *readsDraft) site(reader string, column int, terms [][]float64) error {
 }
 
 // end adds the edges to the unembedding.
-func (r *readsDraft) end(column int, terms [][]float64) error {
+func (r *readsDraft) end(column int) error {
 	end, err := r.d.Output(r.Token)
 	if err != nil {
 		return err
 	}
-	parts := make([][]float64, len(terms))
-	for i, w := range r.d.writers {
-		if parts[i], err = r.d.frozen.Carry(w.Source, r.Token, terms[i]); err != nil {
+	parts := make([][]float64, len(r.terms))
+	for i, w := range r.terms {
+		if parts[i], err = r.d.frozen.Carry(w.source, r.Token, w.y); err != nil {
 			return err
 		}
 	}
@@ -119,17 +151,17 @@ func (r *readsDraft) end(column int, terms [][]float64) error {
 	return nil
 }
 
-// share adds edges to a node from the writers of parts of u; nil: none.
+// share adds edges to a node from those that wrote the parts of u; nil: none.
 func (r *readsDraft) share(parts [][]float64, u []float64, to int) {
 	size := floats.Dot(u, u)
 	if size == 0 {
 		return
 	}
-	for i, w := range r.d.writers {
+	for i, w := range r.terms {
 		if parts[i] == nil {
 			continue
 		}
-		from := r.node(w.Name)
+		from := r.node(w.node)
 		r.add(from, to, floats.Dot(parts[i], u)/size/float64(r.ways[to]))
 	}
 }

@@ -1,6 +1,8 @@
 package analysis_test
 
 import (
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/stream"
 )
 
 // TestReads: in every design each site reads something that was written before it, and the shares
@@ -36,10 +39,33 @@ func TestReads(t *testing.T) {
 					assert.InDelta(t, 1, sum, 1e-9, reads.Nodes[to].Name)
 				}
 			}
+			byHead, err := d.ReadsByHead(4)
+			require.NoError(t, err)
+			heads, sites := edges(byHead), edges(reads)
+			require.Len(t, heads, len(sites))
+			for edge, share := range sites {
+				assert.InDelta(t, share, heads[edge], 1e-9, "%v: heads and bias add up to their site's share", edge)
+			}
+			if slices.ContainsFunc(d.Writers(), func(w stream.Writer) bool { return w.Part == "head" }) {
+				assert.Greater(t, len(byHead.Nodes), len(reads.Nodes), "a node for each head")
+			}
+			for _, e := range byHead.Edges {
+				assert.Less(t, byHead.Nodes[e.From].Layer, byHead.Nodes[e.To].Layer, "%s to %s", byHead.Nodes[e.From].Name, byHead.Nodes[e.To].Name)
+			}
 			_, err = d.Reads(6)
 			assert.Error(t, err)
 		})
 	}
+}
+
+// edges are shares by the names of both ends; those of a writer's heads are added up.
+func edges(r *analysis.Reads) map[[2]string]float64 {
+	sums, head := map[[2]string]float64{}, regexp.MustCompile(`\.\d+$`)
+	for _, e := range r.Edges {
+		from := head.ReplaceAllString(r.Nodes[e.From].Name, "")
+		sums[[2]string{from, r.Nodes[e.To].Name}] += e.Weight
+	}
+	return sums
 }
 
 func isZero(x []float64) bool {

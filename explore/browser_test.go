@@ -146,6 +146,10 @@ func (w window) checkToken() {
 	w.ask(`const d = [...document.querySelectorAll("#detail > details")][0]; d.open = true;
 		const s = d.querySelector("select"); s.value = "1"; s.dispatchEvent(new Event("change"))`, nil)
 	w.wait(`document.querySelectorAll("#detail > details figure").length === 1`)
+	w.ask(`const b = document.querySelector("#detail .by-head"), count = () => [...document.querySelectorAll("#detail .wide figure svg text")].filter((t) => /attn\.\d/.test(t.textContent)).length;
+		const before = count(); b.click(); return [before, count()]`, &sums)
+	assert.Zero(w.t, sums[0], "sites alone")
+	assert.GreaterOrEqual(w.t, sums[1], 4.0, "heads one by one")
 }
 
 func (w window) checkOff() {

@@ -40,7 +40,8 @@ type View struct {
 	Attribution Attribution   `json:"attribution"`
 	Lens        []LensPoint   `json:"lens"`
 	Attention   []Attention   `json:"attention"`
-	Reads       figure.Wiring `json:"reads"` // what each site reads, by who wrote it
+	Reads       figure.Wiring `json:"reads"`         // what each site reads, by who wrote it
+	ReadsByHead figure.Wiring `json:"reads_by_head"` // the same, an attention's heads one by one
 }
 
 // Prediction is what a run says of a token.
@@ -194,6 +195,10 @@ func (e *Explorer) view(l Look, run *cache.Cache) (View, error) {
 		return v, err
 	}
 	v.Reads = reads.Figure()
+	if reads, err = d.ReadsByHead(l.Position); err != nil {
+		return v, err
+	}
+	v.ReadsByHead = reads.Figure()
 	return v, nil
 }
 

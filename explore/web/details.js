@@ -44,7 +44,7 @@ function showViews(panel, views, before, request) {
   block(panel, "The lens: what the model would say if nothing more were written", all, (box, view) => lens(box, view));
   block(panel, "What the heads attend to", all, (box, view) => heads(box, view, before));
   patternsOf(panel, request);
-  block(panel, "What each site reads: an edge is the share that a writer has of it; the shares of a site add up to 1", all, (box, view) => wiringOf(box, view.reads), "wide");
+  block(panel, "What each site reads: an edge is the share that a writer has of it; the shares of a site add up to 1", all, (box, view) => wiringOf(box, view), "wide");
 }
 
 // block is a part of the panel: one view, or two next to each other.
@@ -205,8 +205,16 @@ function patternsOf(panel, request) {
   });
 }
 
-// wiringOf draws the diagram with short names.
-function wiringOf(box, data) {
+// wiringOf draws the diagram with short names; a box to tick shows heads one by one.
+function wiringOf(box, view) {
   const short = (name) => name.replace(/^blocks\.(\d+)\./, "$1 ").replace("attention", "attn").replace("feedforward", "ffn").replace("embedding", "embed");
-  drawings.wiring(html(box, "figure"), { ...data, nodes: data.nodes.map((n) => ({ ...n, name: short(n.name) })) });
+  const label = html(box, "label"), heads = html(label, "input", { type: "checkbox", class: "by-head" }), figure = html(box, "figure");
+  html(label, "span", {}, " heads one by one");
+  const draw = () => {
+    const data = heads.checked ? view.reads_by_head : view.reads;
+    figure.replaceChildren();
+    drawings.wiring(figure, { ...data, nodes: data.nodes.map((n) => ({ ...n, name: short(n.name) })) });
+  };
+  heads.addEventListener("change", draw);
+  draw();
 }
