@@ -120,6 +120,11 @@ func (r row) check(t assert.TestingT) {
 	assert.NotEmpty(t, r.where, "%s: want where it is in the code", r.statement)
 	assert.NotEmpty(t, r.commands, "%s: want a command that shows it", r.statement)
 	for _, command := range r.commands {
+		for _, word := range strings.Fields(command) {
+			if strings.Contains(word, "/") && strings.Contains(filepath.Base(word), ".") && !strings.HasPrefix(word, "./") {
+				assert.True(t, exists(word), "%s: %s: want a file %s", r.statement, command, word)
+			}
+		}
 		assert.True(t, isCommand(command), "%s: %s: want a program, an analysis or a notebook of that name", r.statement, command)
 	}
 	assert.NotEmpty(t, r.tests, "%s: want a test", r.statement)
