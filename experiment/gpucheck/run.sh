@@ -159,12 +159,12 @@ big() {
   name=$1 kind=$2 precision=$3 steps=$4
   shift 4
   BATCH=$BIG_BATCH SEQ=$BIG_SEQ
-  train "$name" "$BIG" "$kind" "$precision" "$steps" "$@"
+  train "$name" "$BIG" "$kind" "$precision" "$steps" -set "train.checkpoint_every=$steps" "$@"
 }
 
 part_profile() {
   rm -rf runs/profile
-  (big profile cuda bf16 6 -profile) >"$REPORT/profile.txt" 2>&1
+  (BIG_BATCH=$BENCH_BATCH BIG_SEQ=$BENCH_SEQ; big profile cuda bf16 6 -profile) >"$REPORT/profile.txt" 2>&1
   status=$?
   echo '```'
   cat "$REPORT/profile.txt"
