@@ -21,12 +21,15 @@ func TestDevice(t *testing.T) {
 		{nil, config.Device{Kind: "cpu", Precision: "fp32"}},
 		{[]string{"device.kind=cuda"}, config.Device{Kind: "cuda", Precision: "tf32"}},
 		{[]string{"device.kind=cuda", "device.precision=bf16"}, config.Device{Kind: "cuda", Precision: "bf16"}},
+		{[]string{"device.kind=cuda", "device.index=3"}, config.Device{Kind: "cuda", Index: 3, Precision: "tf32"}},
 	} {
 		run, _, err := config.Parse(models.Standard(), "a.yaml", []byte(deviceYAML), c.sets)
 		require.NoError(t, err)
 		require.Equal(t, c.want, run.Device)
 		o := run.Device.Options(nil)
-		require.Equal(t, graph.Device(c.want.Kind), o.Device)
+		index, gpu := o.Device.GPU()
+		require.Equal(t, c.want.Kind == "cuda", gpu)
+		require.Equal(t, c.want.Index, index)
 		require.Equal(t, graph.Precision(c.want.Precision), o.Precision)
 	}
 	for _, c := range []struct {
@@ -35,6 +38,8 @@ func TestDevice(t *testing.T) {
 	}{
 		{[]string{"device.kind=tpu"}, "device.kind"},
 		{[]string{"device.precision=bf16"}, "device.precision"},
+		{[]string{"device.index=1"}, "device.index"},
+		{[]string{"device.kind=cuda", "device.index=-1"}, "device.index"},
 		{[]string{"device.kind=cuda", "device.precision=fp8"}, "device.precision"},
 	} {
 		_, _, err := config.Parse(models.Standard(), "a.yaml", []byte(deviceYAML), c.sets)

@@ -108,13 +108,22 @@ type Sample struct {
 // Device says what a run computes on.
 type Device struct {
 	Kind      string `yaml:"kind" help:"cpu or cuda"`
+	Index     int    `yaml:"index" min:"0" max:"1023" help:"which GPU, of those that CUDA_VISIBLE_DEVICES lets the program see; 0: the first"`
 	Threads   int    `yaml:"threads" min:"0" max:"1024" help:"number of threads; 0: one for each core; with another number the same run has the same losses only up to rounding"`
 	Precision string `yaml:"precision" default:"fp32, on cuda tf32" from:"device.kind" help:"of matrix products: fp32, on cuda also tf32 and bf16"`
 }
 
 // Options returns the device as a program's options.
 func (d Device) Options(store *graph.Store) graph.Options {
-	return graph.Options{Store: store, Threads: d.Threads, Device: graph.Device(d.Kind), Precision: graph.Precision(d.Precision)}
+	return graph.Options{Store: store, Threads: d.Threads, Device: d.Place(), Precision: graph.Precision(d.Precision)}
+}
+
+// Place is the device in one word, "cpu", "cuda" or "cuda:1".
+func (d Device) Place() graph.Device {
+	if d.Kind == string(graph.CUDA) {
+		return graph.GPU(d.Index)
+	}
+	return graph.Device(d.Kind)
 }
 
 // complete fills in the device's own precision.

@@ -133,6 +133,9 @@ func (d Device) check(where *Positions) error {
 		return err
 	}
 	if d.Kind == string(graph.CPU) {
+		if d.Index != 0 {
+			return where.Errorf("device.index", "want 0 on the cpu, got %d: set device.kind to cuda", d.Index)
+		}
 		return oneOf(where, "device.precision", d.Precision, string(graph.FP32))
 	}
 	return oneOf(where, "device.precision", d.Precision, string(graph.FP32), string(graph.TF32), string(graph.BF16))

@@ -71,7 +71,7 @@ func (o Options) sizes(c models.Spec, available int) (window, rows int, err erro
 	if rows = o.Rows; rows == 0 && len(o.Hooks) > 0 {
 		rows = 1
 	}
-	if o.Device == graph.CUDA {
+	if o.Device.OnGPU() {
 		if rows == 0 {
 			rows = defaultRows
 		}

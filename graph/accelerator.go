@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"strconv"
+	"strings"
 	"unsafe"
 
 	"gorgonia.org/gorgonia"
@@ -8,11 +10,36 @@ import (
 	"github.com/residua-go/residua/graph/cuda"
 )
 
-// CUDA runs ops on an NVIDIA GPU; it needs a build with the tag cuda.
+// CUDA runs ops on an NVIDIA GPU, the first of those that CUDA_VISIBLE_DEVICES lets the program see; "cuda:1" is the
+// second. It needs a build with the tag cuda.
 const CUDA Device = "cuda"
 
+// GPU returns the device that is GPU number index, counted from 0.
+func GPU(index int) Device {
+	if index == 0 {
+		return CUDA
+	}
+	return CUDA + ":" + Device(strconv.Itoa(index))
+}
+
+// GPU returns which GPU the device is; false: it is none.
+func (d Device) GPU() (index int, ok bool) {
+	number, numbered := strings.CutPrefix(string(d), string(CUDA)+":")
+	if !numbered {
+		return 0, d == CUDA
+	}
+	index, err := strconv.Atoi(number)
+	return index, err == nil && index >= 0
+}
+
+// OnGPU tells whether the device is a GPU.
+func (d Device) OnGPU() bool {
+	_, ok := d.GPU()
+	return ok
+}
+
 // onDevice tells whether b's ops run on an accelerator.
-func (b *Builder) onDevice() bool { return b.options.Device != CPU && b.options.Device != "" }
+func (b *Builder) onDevice() bool { return b.options.Device.OnGPU() }
 
 // DeviceMemory is device memory that an op keeps from one run to the next, or hands to
 // the op that differentiates it.

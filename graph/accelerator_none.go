@@ -12,7 +12,7 @@ import (
 // errNoCUDA says that this program was built without the CUDA backend.
 var errNoCUDA = errors.New(`device cuda: this program was built without it: build with "go build -tags cuda", or choose the device cpu`)
 
-func openAccelerator(Precision) (cuda.Executor, error) { return nil, errNoCUDA }
+func openAccelerator(int, Precision) (cuda.Executor, error) { return nil, errNoCUDA }
 
 // onDeviceOp makes the op that a device runs.
 func (b *Builder) onDeviceOp(*Op) (gorgonia.Op, error) { return nil, errNoCUDA }

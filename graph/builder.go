@@ -60,7 +60,7 @@ func (b *Builder) openDevice() {
 	if b.err != nil || !b.onDevice() || b.planning() && !b.options.Store.OnDevice() {
 		return
 	}
-	if err := b.options.Store.open(b.options.Precision); err != nil {
+	if err := b.options.Store.open(b.options.Device, b.options.Precision); err != nil {
 		b.fail(err)
 		return
 	}

@@ -21,11 +21,11 @@ type deviceOp struct {
 
 var _ gorgonia.CUDADoer = (*deviceOp)(nil)
 
-func openAccelerator(p Precision) (cuda.Executor, error) {
+func openAccelerator(gpu int, p Precision) (cuda.Executor, error) {
 	if err := giveStockKernels(); err != nil {
 		return nil, err
 	}
-	device, err := cuda.Open(cuda.Options{Precision: p})
+	device, err := cuda.Open(cuda.Options{Ordinal: gpu, Precision: p})
 	if err != nil {
 		return nil, errors.Wrap(err, "device cuda")
 	}

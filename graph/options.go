@@ -17,7 +17,7 @@ type Options struct {
 	// Threads is the number of workers an op, at most MaxThreads; 0: runtime.GOMAXPROCS(0). Each sums the
 	// gradient of its own tokens: with another number results agree up to rounding only.
 	Threads int
-	Device  Device // where ops run, CPU or CUDA; "": CPU
+	Device  Device // where ops run, CPU, CUDA or another GPU (GPU(1)); "": CPU
 	// Precision is that of a CUDA device; "": TF32. All builders of a Store have the same.
 	Precision Precision
 	DType     tensor.Dtype // Float32 or Float64 (checks only); unset: Float32
@@ -41,8 +41,8 @@ func (b *Builder) check() {
 		b.fail(errors.Errorf("graph: dtype: want float32 or float64, got %v", b.options.DType))
 	case b.options.Threads > MaxThreads:
 		b.fail(errors.Errorf("graph: threads: want at most %d, got %d", MaxThreads, b.options.Threads))
-	case b.options.Device != CPU && b.options.Device != CUDA:
-		b.fail(errors.Errorf("graph: device: want %q or %q, got %q", CPU, CUDA, b.options.Device))
+	case b.options.Device != CPU && !b.options.Device.OnGPU():
+		b.fail(errors.Errorf("graph: device: want %q, %q or, of several GPUs, %q, got %q", CPU, CUDA, GPU(1), b.options.Device))
 	case b.options.checkPrecision() != nil:
 		b.fail(b.options.checkPrecision())
 	case b.options.Store != nil && b.options.Store.dtype != b.options.DType:

@@ -84,6 +84,7 @@ type sharedParameters struct {
 	params []*Param
 	byName map[string]*Param
 	device cuda.Executor // nil: the parameters live in host memory
+	gpu    int           // number of the device's GPU
 }
 
 // NewStore returns an empty Store of float32 or float64 parameters, for training from

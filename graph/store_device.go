@@ -16,9 +16,12 @@ type resident struct {
 }
 
 // open gives the Store a device. Programs of one Store share it.
-func (s *Store) open(p Precision) error {
+func (s *Store) open(where Device, p Precision) error {
+	index, _ := where.GPU()
 	switch {
 	case s.device == nil:
+	case s.gpu != index:
+		return errors.Errorf("graph: device: the store's is %q, want that, got %q: use another store", GPU(s.gpu), where)
 	case s.device.Precision() != p:
 		return errors.Errorf("graph: precision: the store's device works in %q, want that, got %q: use another store", s.device.Precision(), p)
 	default:
@@ -27,8 +30,8 @@ func (s *Store) open(p Precision) error {
 	if s.dtype != tensor.Float32 {
 		return errors.Errorf("graph: device %s: want parameters of float32, got %v: float64 is for checks on the CPU", CUDA, s.dtype)
 	}
-	device, err := openAccelerator(p)
-	s.device = device
+	device, err := openAccelerator(index, p)
+	s.device, s.gpu = device, index
 	return err
 }
 

@@ -31,7 +31,7 @@ func memoryNeed(run *config.Run, c models.Spec) graph.MemoryNeed {
 	if _, ok := run.Train.Optim.(config.Muon); ok {
 		need.Moments /= 2 // one moment of a hidden matrix, and at least one of the rest
 	}
-	if graph.Device(run.Device.Kind) == graph.CUDA {
+	if run.Device.Place().OnGPU() {
 		need.Gradients, need.Activations = 0, 0
 	}
 	return need

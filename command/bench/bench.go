@@ -75,7 +75,7 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.IntVar(&c.steps, "steps", 5, "time `N` steps in a turn; with -zoo by default 1 at 162m")
 	flags.IntVar(&c.rounds, "rounds", 3, "give each model `N` turns")
 	flags.IntVar(&c.threads, "threads", 0, "compute with `N` threads; 0: all cores")
-	flags.StringVar(&c.device, "device", string(graph.CPU), "train on `D`: cpu or cuda; so does PyTorch")
+	flags.StringVar(&c.device, "device", string(graph.CPU), "train on `D`: cpu, cuda or, of several GPUs, cuda:1; so does PyTorch")
 	flags.StringVar(&c.precision, "precision", "", "on cuda: compute in `P`: fp32, tf32 or bf16 (PyTorch: autocast); default tf32")
 	flags.Float64Var(&c.peak, "peak", 0, "on cuda: the GPU's peak in `TFLOPS`; 0: its data sheet's, known for H100, H200 and A100")
 	flags.Var(&c.python, "pytorch", "compare with PyTorch, run by python3 or by PYTHON as in -pytorch=PYTHON")

@@ -28,6 +28,27 @@ func TestTrainOnTheDevice(t *testing.T) {
 	require.Contains(t, stderr, "unproven")
 }
 
+// TestTrainOnASecondGPU runs in a process of its own, whose driver has several: number device.index of those that
+// CUDA_VISIBLE_DEVICES lists is trained on, by Gorgonia's machine, too.
+func TestTrainOnASecondGPU(t *testing.T) {
+	if index := os.Getenv("RESIDUA_TEST_INDEX"); index != "" {
+		file, dir := write(t, tinyYAML)
+		code, _, stderr := execute("-config", file, "-set", "data.path=["+dir+"/text.txt]", "-set", "device={kind: cuda, index: "+index+"}", "-out", filepath.Join(dir, "run"))
+		os.Stderr.WriteString(stderr)
+		os.Exit(code)
+	}
+	if !emulator.Emulated() {
+		t.Skip("the emulator has GPUs on demand")
+	}
+	for index, want := range map[string]string{"1": "", "2": "device.index: want a GPU from 0 to 1"} {
+		command := exec.Command(os.Args[0], "-test.run=TestTrainOnASecondGPU")
+		command.Env = append(os.Environ(), "RESIDUA_TEST_INDEX="+index, "RESIDUA_EMULATOR_DEVICES=3", "CUDA_VISIBLE_DEVICES=0,2")
+		out, err := command.CombinedOutput()
+		require.Equal(t, want != "", err != nil, string(out))
+		require.Contains(t, string(out), want)
+	}
+}
+
 // TestTrainWithoutAGPU runs in processes of their own, whose driver finds no GPU, or too
 // old a one, or too little memory.
 func TestTrainWithoutAGPU(t *testing.T) {

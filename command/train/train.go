@@ -80,7 +80,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if c.out != "" {
 		run.Out = c.out
 	}
-	cli.WarnDevice(out, graph.Device(run.Device.Kind))
+	cli.WarnDevice(out, run.Device.Place())
 	report := c.reporter(run, out)
 	t, err := trainer.Open(ctx, run, trainer.Options{Resume: trainer.Resume(c.resume), Fork: c.fork, Report: report, Profile: c.profile})
 	if err != nil {
@@ -163,7 +163,7 @@ func sample(ctx context.Context, run *config.Run, t *trainer.Trainer, out cli.Ou
 	if run.Sample.Tokens == 0 {
 		return nil
 	}
-	g, err := generate.New(t.Store(), run.Spec(), t.Tokenizer(), generate.Options{Threads: run.Device.Threads, Device: graph.Device(run.Device.Kind), Precision: graph.Precision(run.Device.Precision)})
+	g, err := generate.New(t.Store(), run.Spec(), t.Tokenizer(), generate.Options{Threads: run.Device.Threads, Device: run.Device.Place(), Precision: graph.Precision(run.Device.Precision)})
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,18 @@
 
 package bench
 
-import "gorgonia.org/cu"
+import (
+	"gorgonia.org/cu"
 
-// gpuName asks the driver for the name of the GPU that programs run on.
-func gpuName() (string, error) {
+	"github.com/residua-go/residua/graph"
+)
+
+// gpuName asks the driver for a GPU's name.
+func gpuName(d graph.Device) (string, error) {
+	index, _ := d.GPU()
+	if err := cu.Use(index); err != nil {
+		return "", err
+	}
 	gpu, err := cu.GetDevice(0)
 	if err != nil {
 		return "", err

@@ -2,9 +2,13 @@
 
 package bench
 
-import "github.com/pkg/errors"
+import (
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/graph"
+)
 
 // gpuName says that this program has no CUDA backend.
-func gpuName() (string, error) {
+func gpuName(graph.Device) (string, error) {
 	return "", errors.New("device cuda: want a program built with it, as in go run -tags cuda ./cmd/bench, got one without")
 }

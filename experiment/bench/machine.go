@@ -35,7 +35,7 @@ func newMachine(t Target, peak float64) (*Machine, error) {
 	}
 	m := &Machine{Threads: t.Threads}
 	if t.onGPU() {
-		name, err := gpuName()
+		name, err := gpuName(t.Device)
 		if err != nil {
 			return nil, err
 		}

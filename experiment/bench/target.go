@@ -13,7 +13,7 @@ type Target struct {
 	Precision graph.Precision `json:"precision,omitempty"` // of a CUDA device; "": TF32
 }
 
-func (t Target) onGPU() bool { return t.Device == graph.CUDA }
+func (t Target) onGPU() bool { return t.Device.OnGPU() }
 
 // options are a training program's on a store.
 func (t Target) options(store *graph.Store) graph.ProgramOptions {

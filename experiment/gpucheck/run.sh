@@ -242,9 +242,10 @@ same() {
   done
 }
 
-# part_ops tests package graph and each family of ops.
+# part_ops tests package graph and each family of ops. Launches wait, so that a fault names its op and kernel.
 part_ops() {
   failed=0
+  export CUDA_LAUNCH_BLOCKING=1
   for p in graph graph/ops/*; do
     gotest "$p" "${p##*/}.test" "$OPS" || failed=1
   done

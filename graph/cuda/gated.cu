@@ -1,4 +1,4 @@
-// The reads and writes of gated residuals (graph/ops/mix: GatedRead, GatedHidden and GatedWrite) and their gradients. A token's
+// The reads and writes of gated residuals (graph/ops/mix: GatedRead and GatedWrite) and their gradients. A token's
 // stream has n rows of width columns; x [rows, wide] is its projection, of which the write uses the last n columns.
 #include "activations.cuh"
 #include "vector.cuh"

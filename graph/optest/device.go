@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -19,11 +20,26 @@ func DeviceTolerances() map[graph.Precision]float64 {
 	return map[graph.Precision]float64{graph.FP32: 1e-5, graph.TF32: 2e-3, graph.BF16: 2e-2}
 }
 
-// RunOnDevice checks every case on the device, next to the CPU.
+// RunOnDevice checks every case on the device, next to the CPU. It ends with a case of which a kernel's fault has left the GPU
+// unusable for this process; gpucheck isolate runs what comes after it in another.
 func RunOnDevice(t *testing.T, cases []Case) {
 	for _, c := range cases {
-		t.Run(c.Name, c.device)
+		if t.Run(c.Name, c.device) {
+			continue
+		}
+		if err := lostDevice(); err != nil {
+			t.Fatalf("%s has left the GPU unusable: %v", c.Name, err)
+		}
 	}
+}
+
+// lostDevice returns the error that every call of the driver returns after a kernel's fault, nil without one.
+func lostDevice() error {
+	device, err := cuda.Open(cuda.Options{})
+	if err != nil {
+		return err
+	}
+	return device.Synchronize()
 }
 
 // device compares the op on the device with the CPU: its output and every gradient, in every
@@ -37,6 +53,9 @@ func (c Case) device(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/full=%t", precision, full), func(t *testing.T) {
 				CheckOnDevice(t, c, want, graph.Options{Device: graph.CUDA, Precision: precision}, full, tolerance)
 			})
+			if t.Failed() && lostDevice() != nil {
+				return
+			}
 		}
 	}
 }

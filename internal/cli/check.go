@@ -20,8 +20,8 @@ func CheckInt(flag string, value, least, most int) error {
 // CheckDevice checks the values of -device and -precision ("": the device's own).
 func CheckDevice(device graph.Device, precision graph.Precision) error {
 	switch {
-	case device != graph.CPU && device != graph.CUDA:
-		return Usagef("-device: want %s or %s, got %q", graph.CPU, graph.CUDA, device)
+	case device != graph.CPU && !device.OnGPU():
+		return Usagef("-device: want %s, %s or, of several GPUs, %s, got %q", graph.CPU, graph.CUDA, graph.GPU(1), device)
 	case precision == "" || device == graph.CPU && precision == graph.FP32:
 		return nil
 	case device == graph.CPU:

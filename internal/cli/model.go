@@ -35,7 +35,7 @@ func (m *Model) Flags(flags *flag.FlagSet) {
 // DeviceFlags declares -threads, -device and -precision, for a command with a -checkpoint of its own.
 func (m *Model) DeviceFlags(flags *flag.FlagSet) {
 	m.threadsFlag(flags)
-	flags.StringVar(&m.device, "device", string(graph.CPU), "run the model on `DEVICE`: cpu or cuda")
+	flags.StringVar(&m.device, "device", string(graph.CPU), "run the model on `DEVICE`: cpu, cuda or, of several GPUs, cuda:1")
 	flags.StringVar(&m.precision, "precision", "", "with -device cuda: compute matrix products in `TYPE`: fp32, tf32 or bf16; default tf32")
 }
 

@@ -10,7 +10,7 @@ import (
 var used atomic.Int64
 
 // Use makes GPU number n, of those that CUDA_VISIBLE_DEVICES lets the program see, the only one for NumDevices and
-// GetDevice, under number 0. Gorgonia's machines always take that one.
+// GetDevice, under number 0. Gorgonia's machines always take that one. Another choice after it is an error.
 func Use(n int) error {
 	d, err := load()
 	if err != nil {
@@ -23,6 +23,8 @@ func Use(n int) error {
 	if n < 0 || n >= count {
 		return errors.Errorf("want a GPU from 0 to %d, of those that the driver lists and CUDA_VISIBLE_DEVICES does not hide, got %d", count-1, n)
 	}
-	used.Store(int64(n) + 1)
+	if !used.CompareAndSwap(0, int64(n)+1) && used.Load() != int64(n)+1 {
+		return errors.Errorf("want GPU %d, which the program uses already, got %d", used.Load()-1, n)
+	}
 	return nil
 }

@@ -103,6 +103,11 @@ Result launch_kernel(Driver &d, const Function &f, const Launch &l) {
   if (Result bad = check_pointers(l)) return later(bad);
   d.launches[l.kernel->name]++;
   totals.launches++;
+  const char *faulty = getenv("RESIDUA_EMULATOR_FAULT");
+  if (faulty != nullptr && strcmp(faulty, l.kernel->name) == 0) {
+    report("%s: a fault that RESIDUA_EMULATOR_FAULT asks for", faulty);
+    return later(kIllegalAddress);
+  }
   if (int error = run_grid(l)) return later(static_cast<Result>(error));
   return damaged(l.kernel->name) ? later(kIllegalAddress) : kSuccess;
 }
