@@ -16,8 +16,8 @@ type kernel struct {
 	module   *loadable
 	function cu.Function
 	ready    bool
-	static   int // bytes of shared memory that the kernel has of its own
-	shared   int // bytes of dynamic shared memory it has been allowed
+	static   int // entry.shared as the driver has it
+	allowed  int // bytes of dynamic shared memory
 }
 
 // loadable is a module that may be loaded already.
@@ -106,12 +106,12 @@ const freeShared = 47 << 10
 
 // allowShared asks for what a launch needs over that.
 func (k *kernel) allowShared(bytes int) error {
-	if k.static+bytes <= freeShared || bytes <= k.shared {
+	if k.static+bytes <= freeShared || bytes <= k.allowed {
 		return nil
 	}
 	if err := k.function.SetMaxDynamicShared(bytes); err != nil {
 		return errors.Wrapf(err, "%d bytes of shared memory, after %d of its own", bytes, k.static)
 	}
-	k.shared = bytes
+	k.allowed = bytes
 	return nil
 }

@@ -24,7 +24,8 @@ type module struct {
 type entry struct {
 	name    string
 	params  []int // the size of each parameter in bytes
-	threads int   // the most threads a block may have
+	threads int   // the most threads a block may have; the driver's compiler fits its registers to them
+	shared  int   // bytes of shared memory that it has of its own, besides what a launch gives it
 }
 
 // ptx decompresses the module's PTX.

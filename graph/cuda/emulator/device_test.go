@@ -83,7 +83,7 @@ func probePTX(t testing.TB) string {
 		for _, array := range probeShared.FindAllSubmatch(text[at[1]:end], -1) {
 			count, err := strconv.Atoi(string(array[2]))
 			require.NoError(t, err)
-			fmt.Fprintf(&ptx, " .shared .align 4 .b8 %s[%d];\n", array[1], 4*count)
+			fmt.Fprintf(&ptx, " .shared .align 4 .b8 %s_%s[%d];\n", text[at[4]:at[5]], array[1], 4*count)
 		}
 		ptx.WriteString(" ret;\n}\n")
 	}

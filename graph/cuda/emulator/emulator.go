@@ -6,7 +6,8 @@
 //
 // RESIDUA_GPU=1 leaves it out: tests then run on the real driver and GPU.
 // RESIDUA_EMULATOR_ORDER=forward|backward|shuffle chooses the order in which a block's threads run; results must not depend on it.
-// RESIDUA_EMULATOR_MEMORY is the device's memory in bytes (16 GiB), RESIDUA_EMULATOR_CAPABILITY its compute capability (9.0),
+// RESIDUA_EMULATOR_MEMORY is the device's memory in bytes (16 GiB), RESIDUA_EMULATOR_CAPABILITY its compute capability (8.6, with the
+// least shared memory a block that kernels must do with),
 // RESIDUA_EMULATOR_DEVICES the number of GPUs (1; 0: a driver and no GPU), of which CUDA_VISIBLE_DEVICES chooses. With
 // RESIDUA_EMULATOR_FAULTS=later what a kernel does wrong fails the calls after its launch, as on a GPU, unless CUDA_LAUNCH_BLOCKING=1;
 // RESIDUA_EMULATOR_FAULT=scale_f32 makes launches of that kernel do wrong.

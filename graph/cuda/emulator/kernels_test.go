@@ -61,6 +61,7 @@ func TestDynamicShared(t *testing.T) {
 
 func TestMoreSharedThanIsFree(t *testing.T) {
 	d := newDevice(t)
+	t.Setenv("RESIDUA_EMULATOR_CAPABILITY", "9.0")
 	g := line(1, 64)
 	g.shared = 200 << 10
 	x := make([]int32, 64)

@@ -6,11 +6,12 @@ import (
 )
 
 // The limits of the kernels on matrix streams (cuda/read.cuh): a block has 8 warps of 2
-// tiles each, and as much shared memory as all GPUs of compute capability 8 and 9 allow.
+// tiles each, and as much shared memory as GPUs of compute capability 8.6 and 8.9, which have the least, allow
+// beside what the kernels have of their own.
 const (
 	streamTile   = 16
 	streamTiles  = 16
-	sharedMemory = 99 << 10
+	sharedMemory = 98 << 10
 )
 
 // deviceStream is a pass over a matrix stream on a device: X [tokens, Dk, Dv], m keys.

@@ -9,7 +9,7 @@ namespace {
 
 void compute_capability(int *major, int *minor) {
   const char *text = getenv("RESIDUA_EMULATOR_CAPABILITY");
-  if (text == nullptr || sscanf(text, "%d.%d", major, minor) != 2) *major = 9, *minor = 0;
+  if (text == nullptr || sscanf(text, "%d.%d", major, minor) != 2) *major = 8, *minor = 6;
 }
 
 // devices lists those that the program sees: all there are, or what CUDA_VISIBLE_DEVICES lists up to the first that is not there.
@@ -29,7 +29,7 @@ std::vector<int> devices() {
   return list;
 }
 
-// The figures of an H100, under the numbers of cuda.h.
+// The figures of an H100, but for the shared memory, of which a GPU of its compute capability has less, under the numbers of cuda.h.
 constexpr int kAttributes[][2] = {
     {1, kMaxThreads},        // threads a block
     {2, 1024},               // block dimension x

@@ -16,19 +16,30 @@ const char *skip_blanks(const char *p) {
   return p;
 }
 
-// static_shared adds up the shared arrays that are declared between body and end, as in ".shared .align 4 .b8 name[768];".
-size_t static_shared(const char *body, const char *end) {
+// mentions says whether a name stands in a text as a whole word.
+bool mentions(const std::string &text, const std::string &name) {
+  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    if ((at == 0 || !name_character(text[at - 1])) && !name_character(text.c_str()[at + name.size()])) return true;
+  }
+  return false;
+}
+
+// static_shared adds up the shared arrays that a kernel's body mentions. They are declared anywhere in the PTX, as in
+// ".shared .align 4 .b8 name[768];", and those of a launch as ".extern .shared".
+size_t static_shared(const std::string &body, const char *ptx) {
   size_t sum = 0;
-  for (const char *p = strstr(body, ".shared .align "); p != nullptr && p < end; p = strstr(p + 1, ".shared .align ")) {
+  for (const char *p = strstr(ptx, ".shared .align "); p != nullptr; p = strstr(p + 1, ".shared .align ")) {
     size_t alignment = 1, width = 0, count = 0;
-    if (sscanf(p, ".shared .align %zu .%*c%zu %*[^[;][%zu]", &alignment, &width, &count) < 2) continue;
-    sum = (sum + alignment - 1) / alignment * alignment + width / 8 * (count == 0 ? 1 : count);
+    char name[512];
+    if (p - ptx > 8 && strncmp(p - 8, ".extern ", 8) == 0) continue;
+    if (sscanf(p, ".shared .align %zu .%*c%zu %511[^][; ][%zu]", &alignment, &width, name, &count) < 3) continue;
+    if (mentions(body, name)) sum = (sum + alignment - 1) / alignment * alignment + width / 8 * (count == 0 ? 1 : count);
   }
   return sum;
 }
 
 // read_entry reads an entry's name at p and, before its body begins, the most threads it was compiled for.
-void read_entry(const char *p, Module *m) {
+void read_entry(const char *p, const char *ptx, Module *m) {
   p = skip_blanks(p);
   const char *end = p;
   while (name_character(*end)) end++;
@@ -41,7 +52,7 @@ void read_entry(const char *p, Module *m) {
     if (sscanf(limit, ".maxntid %d, %d, %d", &x, &y, &z) >= 1) f.max_threads = x * y * z;
   }
   const char *next = strstr(end, ".entry");
-  if (body != nullptr) f.static_shared = static_shared(body, next != nullptr ? next : end + strlen(end));
+  if (body != nullptr) f.static_shared = static_shared(std::string(body, next != nullptr ? next : end + strlen(end)), ptx);
   m->functions[name] = f;
 }
 
@@ -49,7 +60,7 @@ Module *read_module(const char *ptx) {
   Module *m = new Module;
   for (const char *p = strstr(ptx, ".entry"); p != nullptr; p = strstr(p, ".entry")) {
     p += strlen(".entry");
-    read_entry(p, m);
+    read_entry(p, ptx, m);
   }
   return m;
 }

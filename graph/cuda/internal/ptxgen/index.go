@@ -52,7 +52,7 @@ func index(folder string) ([]byte, error) {
 		}
 		fmt.Fprintf(&b, "{name: %q, entries: []entry{\n", strings.TrimSuffix(filepath.Base(file), ending))
 		for _, e := range entries {
-			fmt.Fprintf(&b, "{name: %q, params: %#v, threads: %d},\n", e.name, e.params, e.threads)
+			fmt.Fprintf(&b, "{name: %q, params: %#v, threads: %d, shared: %d},\n", e.name, e.params, e.threads, e.shared)
 		}
 		b.WriteString("}},\n")
 	}
@@ -65,11 +65,13 @@ type entry struct {
 	name    string
 	params  []int // the size of each parameter in bytes
 	threads int   // the most threads a block may have
+	shared  int   // bytes of shared memory that it has of its own, besides what a launch gives it
 }
 
 var (
-	entryPattern = regexp.MustCompile(`(?s)\.entry\s+(\w+)\s*\((.*?)\)\s*(?:\.maxntid\s+(\d+))?`)
-	paramPattern = regexp.MustCompile(`\.param\s+(?:\.align\s+\d+\s+)?\.[a-z](\d+)\s+\w+(?:\[(\d+)\])?`)
+	entryPattern  = regexp.MustCompile(`(?s)\.entry\s+(\w+)\s*\((.*?)\)\s*(?:\.maxntid\s+(\d+))?`)
+	sharedPattern = regexp.MustCompile(`\.shared\s+\.align\s+(\d+)\s+\.[a-z](\d+)\s+(\w+)(?:\[(\d+)\])?;`)
+	paramPattern  = regexp.MustCompile(`\.param\s+(?:\.align\s+\d+\s+)?\.[a-z](\d+)\s+\w+(?:\[(\d+)\])?`)
 )
 
 // parseEntries reads the declarations of the kernels in a PTX file (PTX ISA, directives
@@ -78,9 +80,10 @@ var (
 //	.visible .entry scale_f32( .param .u64 scale_f32_param_0, ... ) .maxntid 256, 1, 1
 func parseEntries(ptx string) ([]entry, error) {
 	matches := entryPattern.FindAllStringSubmatch(ptx, -1)
+	bodies, arrays := entryPattern.Split(ptx, -1)[1:], sharedPattern.FindAllStringSubmatch(ptx, -1)
 	entries := make([]entry, 0, len(matches))
-	for _, match := range matches {
-		e := entry{name: match[1], threads: 1024}
+	for i, match := range matches {
+		e := entry{name: match[1], threads: 1024, shared: sharedBy(bodies[i], arrays)}
 		if match[3] != "" {
 			e.threads, _ = strconv.Atoi(match[3]) // digits, by the pattern
 		}
@@ -91,6 +94,25 @@ func parseEntries(ptx string) ([]entry, error) {
 		entries = append(entries, e)
 	}
 	return entries, nil
+}
+
+// sharedBy adds up those of a file's shared arrays, matches of sharedPattern, that a kernel's body reads or writes; a file's kernels may share a declaration.
+// What .extern declares is a launch's.
+func sharedBy(body string, arrays [][]string) int {
+	sum := 0
+	for _, match := range arrays {
+		if !strings.Contains(body, match[3]) || !regexp.MustCompile(`\b`+match[3]+`\b`).MatchString(body) {
+			continue
+		}
+		alignment, _ := strconv.Atoi(match[1]) // digits, by the pattern
+		bits, _ := strconv.Atoi(match[2])
+		count := 1
+		if match[4] != "" {
+			count, _ = strconv.Atoi(match[4])
+		}
+		sum = (sum+alignment-1)/alignment*alignment + bits/8*count
+	}
+	return sum
 }
 
 // parseParams returns the sizes of the parameters in a kernel's list of them.

@@ -42,18 +42,27 @@ func TestCompressedPTXIsReadBack(t *testing.T) {
 
 func TestParseEntries(t *testing.T) {
 	entries, err := parseEntries(`
+.extern .shared .align 128 .b8 dynamic[];
+.shared .align 4 .b8 both[8];
 .visible .entry scale_f32(
 	.param .u64 scale_f32_param_0,
 	.param .f32 scale_f32_param_1,
 	.param .align 8 .b8 scale_f32_param_2[24]
 )
 .maxntid 256, 1, 1
-{ ret; }
+{
+	.shared .align 8 .b32 own[3];
+	mov.u64 %rd1, own; mov.u64 %rd2, both; mov.u64 %rd3, dynamic;
+	ret;
+}
+.visible .entry other()
+{ mov.u64 %rd1, both+4; ret; }
 .visible .entry none()
 { ret; }`)
 	require.NoError(t, err)
 	assert.Equal(t, []entry{
-		{name: "scale_f32", params: []int{8, 4, 24}, threads: 256},
+		{name: "scale_f32", params: []int{8, 4, 24}, threads: 256, shared: 20},
+		{name: "other", threads: 1024, shared: 8},
 		{name: "none", threads: 1024},
 	}, entries)
 	_, err = parseEntries(".visible .entry odd(.reg .u32 x)\n{ ret; }")
