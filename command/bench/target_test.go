@@ -25,12 +25,12 @@ func TestTargetOfFlags(t *testing.T) {
 		assert.Equal(t, want, got)
 	}
 	for want, args := range map[string][]string{
-		`-device: want cpu or cuda, got "gpu"`:                       {"-device", "gpu"},
-		"-peak: want it with -device cuda":                           {"-peak", "1"},
-		"-precision: want fp32 on the cpu":                           {"-precision", "bf16"},
-		`-precision: want one of [fp32 tf32 bf16], got "fp16"`:       {"-device", "cuda", "-precision", "fp16"},
-		"-peak: want > 0 TFLOPS, got -1":                             {"-device", "cuda", "-peak", "-1"},
-		"-device cuda: want the model table or -zoo, got -stock, -t": {"-device", "cuda", "-gemm"},
+		`-device: want cpu, cuda or, of several GPUs, cuda:1, got "gpu"`: {"-device", "gpu"},
+		"-peak: want it with -device cuda":                               {"-peak", "1"},
+		"-precision: want fp32 on the cpu":                               {"-precision", "bf16"},
+		`-precision: want one of [fp32 tf32 bf16], got "fp16"`:           {"-device", "cuda", "-precision", "fp16"},
+		"-peak: want > 0 TFLOPS, got -1":                                 {"-device", "cuda", "-peak", "-1"},
+		"-device cuda: want the model table or -zoo, got -stock, -t":     {"-device", "cuda", "-gemm"},
 	} {
 		t.Run(want, func(t *testing.T) { execute(args...).Refused(t, want) })
 	}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/residua-go/residua/explore"
 	"github.com/residua-go/residua/generate"
-	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/pretrained"
@@ -161,7 +160,7 @@ func (c *call) open(out cli.Output) (served []serve.Model, end func(), err error
 		served = append(served, serve.Model{
 			Name: name, Generator: g, Parallel: g.Rows(), Tokenizer: tokenizer, Vocab: p.Spec.Vocab, Window: g.Window(), Slide: c.slide, Created: created(p),
 		})
-		if i > 0 || m.Device() == graph.CUDA { // what the page looks at and changes are programs on the CPU
+		if i > 0 || m.Device().OnGPU() { // what the page looks at and changes are programs on the CPU
 			continue
 		}
 		e, err := explore.New(p, explore.Options{Name: name, Threads: m.Threads})

@@ -23,7 +23,7 @@ func TestModelDevice(t *testing.T) {
 	for _, good := range [][]string{nil, {"-precision", "fp32"}, {"-device", "cuda"}, {"-device", "cuda", "-precision", "bf16"}} {
 		require.NoError(t, check(good...), "%v", good)
 	}
-	require.ErrorContains(t, check("-device", "tpu"), `-device: want cpu or cuda, got "tpu"`)
+	require.ErrorContains(t, check("-device", "tpu"), `-device: want cpu, cuda or, of several GPUs, cuda:1, got "tpu"`)
 	require.ErrorContains(t, check("-precision", "bf16"), "add -device cuda")
 	require.ErrorContains(t, check("-device", "cuda", "-precision", "fp8"), "-precision: want one of")
 }

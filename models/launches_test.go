@@ -1,0 +1,96 @@
+package models_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/cuda"
+	"github.com/residua-go/residua/internal/longtest"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/optim"
+)
+
+// recordedStep is what a training step of a model asks of a GPU.
+func recordedStep(t *testing.T, c models.Spec, batch int, precision graph.Precision) []cuda.Work {
+	r := cuda.NewRecorder(precision, 132)
+	o := graph.ProgramOptions{Gradients: true, Options: graph.Options{Training: true}}
+	recording, err := models.Record(c, batch, c.Seq, models.Outputs{Loss: true}, o, r)
+	require.NoError(t, err)
+	update, err := optim.New(recording.Store, 1)
+	require.NoError(t, err)
+	defer update.Close()
+	_, err = update.Step(1)
+	require.NoError(t, err)
+	work := r.Take()
+	for _, op := range recording.Ops {
+		work = append(work, op.Work...)
+	}
+	return work
+}
+
+// launchPresets are all presets and precisions; but for long tests two blocks of each, in one precision.
+func launchPresets(t *testing.T) (map[string]models.Spec, []graph.Precision) {
+	all, precisions := map[string]models.Spec{}, graph.Precisions()
+	if !longtest.Enabled() {
+		precisions = []graph.Precision{graph.BF16}
+	}
+	for _, p := range models.Standard().Presets() {
+		if !longtest.Enabled() {
+			p.Config.Layers = min(p.Config.Layers, 2)
+		}
+		all[p.Name] = modeltest.Resolve(t, p.Config)
+	}
+	return all, precisions
+}
+
+// oddSides are the sides of matrices that tensor cores cannot read in pieces of 16 bytes, by preset: numbers of coefficients
+// of streams, whose products are small.
+func oddSides() map[string][]int {
+	return map[string][]int{
+		"quickstart-deep-delta": {1, 4}, "quickstart-deep-delta-vector": {1}, "deep-delta-162m": {1, 4},
+		"quickstart-gated-residual": {20}, "gated-residual-162m": {84},
+		"rmt-dynamic-134m": {12, 32, 36},
+		"quickstart-mudd":  {3, 5, 12}, "mudd-162m": {3, 12, 13, 20, 28, 36, 44}, // 3: of two blocks
+	}
+}
+
+// TestLaunchesSuitEveryGPU: every kernel of every preset's training step, in every precision, has a grid, threads and shared memory
+// that GPUs of every compute capability allow; rows and first elements of the operands of every matrix product lie at multiples of
+// 16 bytes, but for those of oddSides.
+func TestLaunchesSuitEveryGPU(t *testing.T) {
+	presets, precisions := launchPresets(t)
+	for name, c := range presets {
+		for _, precision := range precisions {
+			flops, odd := 0, 0
+			for _, w := range recordedStep(t, c, 32, precision) {
+				for _, a := range cuda.Architectures() {
+					if w.Kernel != "" {
+						require.NoError(t, a.Check(w.Kernel, w.Grid), "%s, %s", name, precision)
+					}
+				}
+				if w.Product == nil {
+					continue
+				}
+				g := *w.Product
+				flops += g.FLOPs()
+				if operands := g.Misaligned(); operands != nil {
+					side := min(g.M, g.N, g.K)
+					odd += g.FLOPs()
+					assert.Contains(t, oddSides()[name], side, "%s, %s: %v of %s", name, precision, operands, describe(g))
+				}
+			}
+			if odd > 0 {
+				t.Logf("%s, %s: %.2f%% of the products' FLOPs are of odd sides", name, precision, 100*float64(odd)/float64(flops))
+			}
+		}
+	}
+}
+
+func describe(g cuda.Gemm) string {
+	return fmt.Sprintf("[%d, %d] x [%d, %d], rows of %d, %d and %d in memory", g.M, g.K, g.K, g.N, g.LDA, g.LDB, g.LDC)
+}
