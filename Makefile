@@ -55,7 +55,7 @@ CUDA_BUILD := -tags cuda -trimpath -ldflags '-s -w'
 gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CUDA backend by its run.sh, without Go
 	rm -rf $(GPU_CHECK) && mkdir -p $(GPU_CHECK)/bin $(addprefix $(GPU_CHECK)/,$(GPU_CHECK_TESTS) graph/cuda/emulator testdata)
 	$(GO) build $(CUDA_BUILD) -o $(GPU_CHECK)/ ./cmd/gpucheck
-	$(GO) build $(CUDA_BUILD) -o $(GPU_CHECK)/bin/ ./cmd/train ./cmd/bench
+	$(GO) build $(CUDA_BUILD) -o $(GPU_CHECK)/bin/ ./cmd/train ./cmd/bench ./cmd/gpucheck/ceilings
 	@for p in $(GPU_CHECK_TESTS); do echo "$$p's tests"; $(GO) test -c $(CUDA_BUILD) -o $(GPU_CHECK)/bin/$${p##*/}.test ./$$p || exit 1; done
 	$(GPU_CHECK)/gpucheck pack $(GPU_CHECK)/programs.tar.zst $(GPU_CHECK)/bin/* && rm -r $(GPU_CHECK)/bin
 	cp -r configs benchmarks $(GPU_CHECK)/

@@ -22,7 +22,7 @@ func main() {
 	}
 }
 
-const usage = "pack ARCHIVE FILE... | unpack ARCHIVE DIR | compare [-name NAME] [-tolerance T] RUN RUN | report DIR | packreport DIR ARCHIVE | isolate [-limit D] [-skip PATTERN] TESTS PROGRAM [ARG...] | ceilings PRESET BATCH PRECISION | emulate"
+const usage = "pack ARCHIVE FILE... | unpack ARCHIVE DIR | compare [-name NAME] [-tolerance T] RUN RUN | report DIR | packreport DIR ARCHIVE | isolate [-limit D] [-skip PATTERN] TESTS PROGRAM [ARG...] | emulate"
 
 func run(args []string, out io.Writer) error {
 	task, operands := "", []string(nil)
@@ -54,8 +54,6 @@ func run(args []string, out io.Writer) error {
 	case task == "isolate" && n >= 2:
 		i.Tests, i.Program = operands[0], operands[1:]
 		return i.Run(context.Background(), out)
-	case task == "ceilings" && n == 3:
-		return ceilings(operands[0], operands[1], operands[2], out)
 	case task == "emulate" && n == 0:
 		return gpucheck.Emulate(out)
 	}

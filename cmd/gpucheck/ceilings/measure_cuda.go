@@ -13,8 +13,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// ceilings measures the products of a preset's step.
-func ceilings(preset, batch, precision string, out io.Writer) error {
+// measure measures the products of a preset's step.
+func measure(preset, batch, precision string, out io.Writer) error {
 	p, err := models.Standard().Preset(preset)
 	if err != nil {
 		return err
