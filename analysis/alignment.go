@@ -16,6 +16,7 @@ type directions struct {
 	rows, gram *mat.Dense
 	norms      []float64  // Frobenius, of each part
 	packed     *mat.Dense // see pack
+	spreads    []spread   // of each part, once asked for
 }
 
 // directionsOf reads an end's weights.
@@ -63,8 +64,11 @@ func (d *directions) back(m linear.Chain) *directions {
 
 // spread is a part's, in so many dimensions.
 func (d *directions) spread(part, size int) spread {
-	packed := d.pack().RawRowView(part)
-	return spreadOfVectors(size, d.norms[part]*d.norms[part], floats.Dot(packed, packed))
+	for i := len(d.spreads); i <= part; i++ {
+		packed := d.pack().RawRowView(i)
+		d.spreads = append(d.spreads, spreadOfVectors(size, d.norms[i]*d.norms[i], floats.Dot(packed, packed)))
+	}
+	return d.spreads[part]
 }
 
 // pack holds the Gram matrices G of all parts as vectors of their upper triangles, entries off

@@ -227,3 +227,19 @@ func TestBasisErrors(t *testing.T) {
 	require.NoError(t, graph.SetFloat64s(store.Param("embedding").Value, values))
 	assert.ErrorIs(t, measure([]int32{1, 2}, analysis.BasisOptions{}), check.ValueError{Name: "embedding.out", Want: "finite numbers"})
 }
+
+// TestBasisWords: a kurtosis below the rotated copies' is told from one like theirs, and outliers that few directions hold are named.
+func TestBasisWords(t *testing.T) {
+	const far, near = 12.1, 19.0
+	for want, p := range map[string]analysis.BasisPoint{
+		"below rotated: few directions hold the outliers": {MeanKurtosis: analysis.Controlled{Own: far, Rotated: 19.1, Deviation: 1.3}, Across: analysis.Controlled{Own: 6.1, Rotated: 2.8, Deviation: 0.15}},
+		"below rotated: flatter":                          {MeanKurtosis: analysis.Controlled{Own: far, Rotated: 19.1, Deviation: 1.3}},
+		"like rotated":                                    {MeanKurtosis: analysis.Controlled{Own: near, Rotated: 19.1, Deviation: 1.3}, Across: analysis.Controlled{Own: 2.9, Rotated: 2.8, Deviation: 0.15}},
+		"few directions hold more than rotated":           {MeanKurtosis: analysis.Controlled{Own: near, Rotated: 19.1, Deviation: 1.3}, Across: analysis.Controlled{Own: 6.1, Rotated: 2.8, Deviation: 0.15}},
+		"heavier tails than rotated":                      {MeanKurtosis: analysis.Controlled{Own: 30, Rotated: 19.1, Deviation: 1.3}},
+	} {
+		assert.Equal(t, want, p.Words())
+		table := (&analysis.BasisReport{Points: []analysis.BasisPoint{p}}).Table()
+		assert.Equal(t, want, table.Rows[0][len(table.Header)-1])
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -174,4 +175,20 @@ func TestMeanGainsLoseWeights(t *testing.T) {
 	}
 	assert.InDelta(t, 0.023, 1-folded/all, 1e-3)
 	assert.InDelta(t, 0.031, most, 1e-3)
+}
+
+// TestKeyLabels: a map of keys says whose they are, and as what attention reads with them.
+func TestKeyLabels(t *testing.T) {
+	m := newRMT(t)
+	keys, err := analysis.MeasureKeys(m.store, m.c, 1)
+	require.NoError(t, err)
+	var rows, columns []string
+	for _, f := range keys.Figures() {
+		if h, ok := f.(figure.Heatmap); ok && h.YLabel == "reading key" {
+			rows, columns = h.Rows, h.Columns
+		}
+	}
+	assert.Equal(t, []string{"blocks.0.attention.0.q", "blocks.0.attention.1.q", "blocks.0.attention.2.q", "blocks.0.attention.0.k"}, rows[:4])
+	assert.Equal(t, []string{"blocks.0.attention.2.v", "blocks.0.feedforward key 0"}, rows[8:10])
+	assert.Contains(t, columns, "blocks.1.attention.2")
 }
