@@ -25,17 +25,20 @@ bool mentions(const std::string &text, const std::string &name) {
 }
 
 // static_shared adds up the shared arrays that a kernel's body mentions. They are declared anywhere in the PTX, as in
-// ".shared .align 4 .b8 name[768];", and those of a launch as ".extern .shared".
+// ".shared .align 4 .b8 name[768];", and those of a launch, which begin after them at a multiple of their alignment, as ".extern .shared".
 size_t static_shared(const std::string &body, const char *ptx) {
-  size_t sum = 0;
+  size_t sum = 0, launch = 1;
   for (const char *p = strstr(ptx, ".shared .align "); p != nullptr; p = strstr(p + 1, ".shared .align ")) {
     size_t alignment = 1, width = 0, count = 0;
     char name[512];
-    if (p - ptx > 8 && strncmp(p - 8, ".extern ", 8) == 0) continue;
     if (sscanf(p, ".shared .align %zu .%*c%zu %511[^][; ][%zu]", &alignment, &width, name, &count) < 3) continue;
+    if (p - ptx > 8 && strncmp(p - 8, ".extern ", 8) == 0) {
+      launch = alignment;
+      continue;
+    }
     if (mentions(body, name)) sum = (sum + alignment - 1) / alignment * alignment + width / 8 * (count == 0 ? 1 : count);
   }
-  return sum;
+  return (sum + launch - 1) / launch * launch;
 }
 
 // read_entry reads an entry's name at p and, before its body begins, the most threads it was compiled for.

@@ -70,6 +70,7 @@ type entry struct {
 
 var (
 	entryPattern  = regexp.MustCompile(`(?s)\.entry\s+(\w+)\s*\((.*?)\)\s*(?:\.maxntid\s+(\d+))?`)
+	launchPattern = regexp.MustCompile(`\.extern\s+\.shared\s+\.align\s+(\d+)\s+\.[a-z]\d+\s+\w+\[\]`)
 	sharedPattern = regexp.MustCompile(`\.shared\s+\.align\s+(\d+)\s+\.[a-z](\d+)\s+(\w+)(?:\[(\d+)\])?;`)
 	paramPattern  = regexp.MustCompile(`\.param\s+(?:\.align\s+\d+\s+)?\.[a-z](\d+)\s+\w+(?:\[(\d+)\])?`)
 )
@@ -81,9 +82,10 @@ var (
 func parseEntries(ptx string) ([]entry, error) {
 	matches := entryPattern.FindAllStringSubmatch(ptx, -1)
 	bodies, arrays := entryPattern.Split(ptx, -1)[1:], sharedPattern.FindAllStringSubmatch(ptx, -1)
+	launch := launchPattern.FindAllStringSubmatch(ptx, -1)
 	entries := make([]entry, 0, len(matches))
 	for i, match := range matches {
-		e := entry{name: match[1], threads: 1024, shared: sharedBy(bodies[i], arrays)}
+		e := entry{name: match[1], threads: 1024, shared: sharedBy(bodies[i], arrays, launch)}
 		if match[3] != "" {
 			e.threads, _ = strconv.Atoi(match[3]) // digits, by the pattern
 		}
@@ -97,8 +99,8 @@ func parseEntries(ptx string) ([]entry, error) {
 }
 
 // sharedBy adds up those of a file's shared arrays, matches of sharedPattern, that a kernel's body reads or writes; a file's kernels may share a declaration.
-// What .extern declares is a launch's.
-func sharedBy(body string, arrays [][]string) int {
+// What the file declares as .extern is a launch's, and begins after them at a multiple of its alignment.
+func sharedBy(body string, arrays, launch [][]string) int {
 	sum := 0
 	for _, match := range arrays {
 		if !strings.Contains(body, match[3]) || !regexp.MustCompile(`\b`+match[3]+`\b`).MatchString(body) {
@@ -111,6 +113,10 @@ func sharedBy(body string, arrays [][]string) int {
 			count, _ = strconv.Atoi(match[4])
 		}
 		sum = (sum+alignment-1)/alignment*alignment + bits/8*count
+	}
+	for _, match := range launch {
+		alignment, _ := strconv.Atoi(match[1])
+		sum = (sum + alignment - 1) / alignment * alignment
 	}
 	return sum
 }
