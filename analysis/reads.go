@@ -75,7 +75,7 @@ func (d *Decomposition) readsOf(token int, written func(w stream.Writer, token i
 			return nil, err
 		}
 	}
-	if err := r.end(len(readers)+1); err != nil {
+	if err := r.end(len(readers) + 1); err != nil {
 		return nil, err
 	}
 	r.place(len(readers))
