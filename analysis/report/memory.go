@@ -2,24 +2,57 @@ package report
 
 import "github.com/residua-go/residua/analysis"
 
-// MemoryOptions say how many random memories are filled.
+// MemoryOptions say how many random memories are filled, and what the model reads.
 type MemoryOptions struct {
-	Seeds int // memories a point, at least 2; 0: 16
-	Seed  uint64
+	Prompt     // a model without tokenizer that is given no ids is not run
+	Seeds  int // memories a point, at least 2; 0: 16
+	Seed   uint64
 }
 
-// Memory reports the matrix stream as an associative memory.
+// Memory reports the matrix stream as an associative memory: the model's keys, what its readers get of each
+// write in a run, and the theory on random pairs.
 func Memory(m *Model, o MemoryOptions) (*Report, error) {
-	r := on(m, analysis.AnalysisMemory, "Associative memory", nil)
 	keys, err := analysis.MeasureKeys(m.Store, m.Spec, o.Seed)
 	if err != nil {
 		return nil, err
 	}
+	var ids []int32
+	if o.Prompt.Given() || m.Tokenizer != nil {
+		if ids, err = o.Prompt.read(m, 1, false); err != nil {
+			return nil, err
+		}
+	}
+	r := on(m, analysis.AnalysisMemory, "Associative memory", ids)
 	r.Add("keys", "The model's keys", "All sites store in one matrix. How much a reading key hears of each writing key is their cosine.", keys)
+	if ids != nil {
+		if err := r.addRetrieval(m, ids, o.Seed); err != nil {
+			return nil, err
+		}
+	}
 	tried, err := analysis.TryMemory(analysis.MemoryOptions{Dk: keys.Dk, Dv: m.Spec.StreamSize() / keys.Dk, Seeds: o.Seeds, Seed: o.Seed})
 	if err != nil {
 		return nil, err
 	}
 	r.Add("memory", "Random pairs in one matrix", "Pairs of a key and a value are stored as outer products and read back: the relative squared error against the number of pairs.", tried)
 	return r, nil
+}
+
+// addRetrieval adds what readers get of each writer in a run.
+func (r *Report) addRetrieval(m *Model, ids []int32, seed uint64) error {
+	names, err := analysis.DecompositionNames(m.Store, m.Spec)
+	if err != nil {
+		return err
+	}
+	run, err := m.run(ids, names)
+	if err != nil {
+		return err
+	}
+	got, err := analysis.RetrieveWrites(run, seed)
+	if err != nil {
+		return err
+	}
+	r.Add("retrieval", "What readers get of each write", "A read is attention over the earlier writes of the token, r X = sum of (r . w_i) y_i, with weights that are not normalised. "+
+		"Effective is how many writes a key reads at once; the signal is the strongest write's part, 1/2 if it is as strong as the crosstalk of all others together. Shares of a read add up to 1.", got)
+	r.Add("distance", "Writes with distance", "What is left of a site's writes after others have written. The error is that of reading a write by its own key, |read - y|² / |y|².", got.Distances())
+	return nil
 }

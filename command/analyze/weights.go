@@ -73,16 +73,20 @@ func subspaces(zoo models.Zoo) cli.Command {
 func memory(zoo models.Zoo) cli.Command {
 	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisMemory,
-		Summary: "the matrix stream as an associative memory: retrieval error, and the model's keys",
+		Summary: "the matrix stream as an associative memory: the model's keys, what readers get of each write, retrieval error",
 		Example: []string{
 			"go run ./cmd/analyze memory -checkpoint runs/quickstart",
+			`go run ./cmd/analyze memory -checkpoint runs/quickstart -prompt "if err != nil {"`,
 			"go run ./cmd/analyze memory -checkpoint runs/quickstart -seeds 32 -out /tmp/memory",
 		},
 		Notes: []string{
-			"Random key-value pairs are stored in one matrix of the model's Dk x Dv and read back, next",
-			"to the theory of outer-product memories; then the model's own keys are measured.",
+			"The model's own keys are measured; then, on a prompt, what each reader gets of each writer:",
+			"its read is attention over the earlier writes, r X = sum of (r . w_i) y_i. Last, random",
+			"key-value pairs are stored in one matrix of the model's Dk x Dv and read back, next to the",
+			"theory of outer-product memories.",
 		},
 	}, report.Memory, func(flags *flag.FlagSet, o *report.MemoryOptions) {
+		promptFlags(flags, &o.Prompt, "")
 		countFlag(flags, &o.Seeds, "seeds", 16, 2, "fill `N` memories a point")
 		seedFlag(flags, &o.Seed, "keys and values")
 	})

@@ -1,0 +1,222 @@
+package analysis
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/stream"
+	"github.com/residua-go/residua/stream/linear"
+)
+
+// WriteRetrieval is what a running matrix stream's readers get of each writer. The stream of a token is
+// the sum of the outer products that were written to it, X = sum_i w_i ⊗ y_i, so that a read by a
+// key r is attention over the earlier writes of the token with weights that are not normalised
+// (linear attention, Katharopoulos et al. 2020, arXiv 2006.16236; without the softmax of the update rule
+// of modern Hopfield networks, Ramsauer et al. 2021, arXiv 2008.02217):
+//
+//	r X = sum_i (r . w_i) y_i
+//
+// With the norm in front of it at the scale of the run, the read is q = sum_i c_i, each c_i linear in
+// w_i ⊗ y_i; the norm's bias, which is of no writer, is left out.
+type WriteRetrieval struct {
+	Dk         int                   `json:"dk"`
+	Dv         int                   `json:"dv"`
+	Tokens     int                   `json:"tokens"`
+	Writers    []string              `json:"writers"` // in the order of the run
+	Reads      []KeyedRead           `json:"reads"`
+	Backs      []ReadBack            `json:"read_back"`
+	ByDistance []RetrievalByDistance `json:"by_distance"`
+}
+
+// KeyedRead is a reader: queries, keys or values of an attention, a feed-forward, the unembedding.
+type KeyedRead struct {
+	Reader string `json:"reader"`
+	Keys   int    `json:"keys"`
+	Writes int    `json:"writes"` // earlier ones, each by one key
+	// Share is what each earlier writer s contributes, sum <c_s, q> / sum <q, q> over tokens and keys: they add
+	// up to 1, and may be below 0. Energy is the mean of |c_s|^2 over that of all writers, Chance what it is for
+	// keys drawn uniformly, but for gains: |X_s|^2 over that of all writers, with X_s what s wrote.
+	Share  []float64 `json:"share"`
+	Energy []float64 `json:"energy"`
+	Chance []float64 `json:"chance"`
+	Model  Sharpness `json:"model"`
+	Random Sharpness `json:"random"` // of as many keys drawn uniformly, on the same writes
+}
+
+// Sharpness is how far a reader's keys pick out single writes.
+type Sharpness struct {
+	// Effective is the number of writes that are read, (sum_i |c_i|^2)^2 / sum_i |c_i|^4, a mean over tokens and
+	// keys: 1 if it is one alone.
+	Effective float64 `json:"effective"`
+	// Top is the strongest write's part of sum_i |c_i|^2, a mean over tokens and keys.
+	Top float64 `json:"top"`
+	// Signal is S / (S + C), with S = sum |c_top|^2 of the strongest write and C = sum |q - c_top|^2, the
+	// crosstalk of all others: 1/2 if it is as strong.
+	Signal float64 `json:"signal"`
+}
+
+// ReadBack is how well what a writer wrote can be read by the keys that wrote it, w_i X / |w_i|^2, of what the
+// stream is where a later site reads.
+type ReadBack struct {
+	Writer   string  `json:"writer"`
+	Reader   string  `json:"reader"`
+	Distance int     `json:"distance"` // sites that wrote in between
+	Error    float64 `json:"error"`    // sum |w_i X / |w_i|^2 - y_i|^2 / sum |y_i|^2
+	Random   float64 `json:"random"`   // its mean if the keys of the other writes were drawn uniformly
+}
+
+// RetrievalByDistance is a mean over pairs of a site and a later reader with as many sites in between.
+type RetrievalByDistance struct {
+	Distance int     `json:"distance"`
+	Pairs    int     `json:"pairs"`
+	Share    float64 `json:"share"`
+	Gain     float64 `json:"gain"` // Energy / Chance, of the means
+	Error    float64 `json:"error"`
+	Random   float64 `json:"random"`
+}
+
+// RetrieveWrites measures a run of a model with a matrix stream. The run must have kept DecompositionNames;
+// the seed is that of the random keys to compare with.
+func RetrieveWrites(run *cache.Cache, seed uint64) (*WriteRetrieval, error) {
+	if err := CheckSupport(AnalysisMemory, run.Model().Spec()); err != nil {
+		return nil, err
+	}
+	d, err := Decompose(run)
+	if err != nil {
+		return nil, err
+	}
+	r := &retrieving{d: d, draw: rand.New(rand.NewPCG(seed, 3)), result: &WriteRetrieval{Tokens: run.Tokens()}}
+	if err := r.setOut(); err != nil {
+		return nil, err
+	}
+	for token := range run.Tokens() {
+		r.token(token)
+	}
+	r.finish()
+	return r.result, nil
+}
+
+// retrieving is a WriteRetrieval in the making.
+type retrieving struct {
+	d        *Decomposition
+	draw     *rand.Rand
+	result   *WriteRetrieval
+	accesses []keyAccess
+}
+
+// keyAccess is a writer or a reader, in the order of the run.
+type keyAccess struct {
+	name    string
+	sites   int // that have written so far, itself included
+	keys    linear.Mix
+	writer  int           // its number, of a writer
+	source  stream.Writer // of a writer
+	norm    linear.Norm   // in front of a reader's keys
+	readers []*readSum    // a reader's parts; nil of a writer
+	backs   []*backSum    // of a reader, by writer
+}
+
+// setOut lists who writes and who reads.
+func (r *retrieving) setOut() error {
+	sites := 0
+	for _, a := range r.d.frozen.Accesses() {
+		k := keyAccess{name: a.Name, sites: sites, writer: len(r.result.Writers)}
+		if a.Reads {
+			chain, err := r.d.frozen.After(a.Name)
+			if err != nil {
+				return err
+			}
+			k.norm, k.keys = chain[0].(linear.Norm), chain[1].(linear.Transposed).Of.(linear.Mix)
+			k.readers = r.newReaders(a.Name, k.keys.In)
+			k.backs = make([]*backSum, len(r.result.Writers))
+			for i := range k.backs {
+				k.backs[i] = &backSum{}
+			}
+		} else {
+			up, err := r.d.frozen.Up(a.Name)
+			if err != nil {
+				return err
+			}
+			k.source = r.d.writers[slices.IndexFunc(r.d.writers, func(w stream.Writer) bool { return w.Source == a.Name })]
+			if !k.source.Table {
+				sites++
+			}
+			k.sites, k.keys = sites, up.(linear.Mix)
+			r.result.Writers = append(r.result.Writers, k.source.Name)
+			r.result.Dk, r.result.Dv = k.keys.Out, k.keys.Width
+		}
+		r.accesses = append(r.accesses, k)
+	}
+	return nil
+}
+
+// newReaders are the parts of a reader with m keys: an attention's queries, keys and values.
+func (r *retrieving) newReaders(site string, m int) []*readSum {
+	spec, writers := r.d.run.Model().Spec(), len(r.result.Writers)
+	heads, shared := spec.HeadCount(), spec.KVHeads()
+	if !isAttention(site) {
+		return []*readSum{newReadSum(site, 0, m, writers)}
+	}
+	return []*readSum{newReadSum(site+".q", 0, heads, writers), newReadSum(site+".k", heads, shared, writers), newReadSum(site+".v", heads+shared, shared, writers)}
+}
+
+// token adds what one token's readers read.
+func (r *retrieving) token(t int) {
+	w := newTokenWrites(r.result.Dk, r.result.Dv)
+	for _, a := range r.accesses {
+		if a.readers == nil {
+			w.add(a.writer, a.keys, t, r.d.wholly(a.source, t, 1))
+			continue
+		}
+		norm := a.norm.At(w.x.RawMatrix().Data, r.d.run.Model().Spec().NormEps)
+		for _, part := range a.readers {
+			part.addChance(w)
+			for j := range part.keys {
+				part.model.add(part, w.read(norm, keyOf(a.keys, t, part.first+j)), w)
+				part.random.add(nil, w.read(norm, randomKeys(r.draw, 1, r.result.Dk).RawRowView(0)), w)
+			}
+		}
+		w.readBack(a.backs)
+	}
+}
+
+// keyOf is key number j [Dk] of one token.
+func keyOf(keys linear.Mix, token, j int) []float64 {
+	key := make([]float64, keys.Out)
+	for d := range key {
+		key[d] = keys.At(token, d, j)
+	}
+	return key
+}
+
+// finish makes means of sums.
+func (r *retrieving) finish() {
+	var gaps []*gapSum
+	for at, a := range r.accesses {
+		for _, part := range a.readers {
+			r.result.Reads = append(r.result.Reads, part.result(r.result.Tokens))
+		}
+		if a.readers == nil {
+			continue
+		}
+		for _, b := range r.accesses[:at] {
+			if b.readers != nil {
+				continue
+			}
+			back := a.backs[b.writer].result(r.result.Dk)
+			back.Writer, back.Reader, back.Distance = b.source.Name, a.name, a.sites-b.sites
+			r.result.Backs = append(r.result.Backs, back)
+			if b.source.Table {
+				continue
+			}
+			for len(gaps) <= back.Distance {
+				gaps = append(gaps, &gapSum{})
+			}
+			gaps[back.Distance].add(back, r.result.Reads[len(r.result.Reads)-len(a.readers):], b.writer)
+		}
+	}
+	for i, g := range gaps {
+		r.result.ByDistance = append(r.result.ByDistance, g.result(i))
+	}
+}

@@ -1,0 +1,95 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/residua-go/residua/figure"
+)
+
+// Table lists the readers.
+func (r *WriteRetrieval) Table() figure.Table {
+	t := figure.Table{Title: fmt.Sprintf("what readers get of %d tokens' writes, Dk = %d", r.Tokens, r.Dk), Align: "lrrrrrrrrlr",
+		Header: []string{"reader", "keys", "writes", "effective", "of random keys", "strongest write", "of random keys", "signal", "of random keys", "largest share", "share"}}
+	for _, x := range r.Reads {
+		largest := floats.MaxIdx(x.Share)
+		t.Rows = append(t.Rows, []string{x.Reader, fmt.Sprint(x.Keys), fmt.Sprint(x.Writes), number(x.Model.Effective), number(x.Random.Effective),
+			number(x.Model.Top), number(x.Random.Top), number(x.Model.Signal), number(x.Random.Signal), r.Writers[largest], number(x.Share[largest])})
+	}
+	return t
+}
+
+// Figures are the writers' shares of each reader, how much more a reader gets of a writer than by chance,
+// how many writes are read at once, and what becomes of a write with distance.
+func (r *WriteRetrieval) Figures() []figure.Figure {
+	return []figure.Figure{
+		r.byReader("What each reader reads, by who wrote it: share of the read", func(x KeyedRead, s int) float64 { return x.Share[s] }),
+		r.byReader("What each reader gets of a writer, compared with random keys: log2 of the ratio of energies", func(x KeyedRead, s int) float64 {
+			return math.Log2(x.Energy[s] / x.Chance[s])
+		}),
+		r.sharpness(), r.distances(),
+	}
+}
+
+// byReader is a map of writers by readers; a writer after a reader has no value.
+func (r *WriteRetrieval) byReader(title string, of func(x KeyedRead, writer int) float64) figure.Heatmap {
+	h := figure.Heatmap{Title: title, XLabel: "read by", YLabel: "written by", Diverging: true, Rows: slices.Clone(r.Writers), Values: blankMap(len(r.Writers), len(r.Reads))}
+	for j, x := range r.Reads {
+		h.Columns = append(h.Columns, x.Reader)
+		for i := range x.Share {
+			if v := of(x, i); !math.IsInf(v, 0) {
+				h.Values[i][j] = v
+			}
+		}
+	}
+	return h
+}
+
+// sharpness draws the effective number of writes, reader by reader.
+func (r *WriteRetrieval) sharpness() figure.Lines {
+	l := figure.Lines{Title: "Effective number of writes that a key reads", XLabel: "reader, in the order of the run", YLabel: "writes"}
+	model, random, all := figure.Series{Name: "the model's keys", Marks: true}, figure.Series{Name: "random keys"}, figure.Series{Name: "writes so far"}
+	for i, x := range r.Reads {
+		at := float64(i)
+		model.X, model.Y = append(model.X, at), append(model.Y, x.Model.Effective)
+		random.X, random.Y = append(random.X, at), append(random.Y, x.Random.Effective)
+		all.X, all.Y = append(all.X, at), append(all.Y, float64(x.Writes))
+	}
+	l.Series = []figure.Series{model, random, all}
+	return l
+}
+
+// distances draws what is left of a write by the sites that wrote since.
+func (r *WriteRetrieval) distances() figure.Lines {
+	l := figure.Lines{Title: "A site's writes, read back by their own keys", XLabel: "sites that wrote in between", YLabel: "|read - y|² / |y|²"}
+	model, random := figure.Series{Name: "the model", Marks: true}, figure.Series{Name: "if other keys were random"}
+	for _, d := range r.ByDistance {
+		at := float64(d.Distance)
+		model.X, model.Y = append(model.X, at), append(model.Y, d.Error)
+		random.X, random.Y = append(random.X, at), append(random.Y, d.Random)
+	}
+	l.Series = []figure.Series{model, random}
+	return l
+}
+
+// Distances is what becomes of a site's writes with distance, as a result of its own.
+func (r *WriteRetrieval) Distances() RetrievalDistances { return r.ByDistance }
+
+// RetrievalDistances are means by distance.
+type RetrievalDistances []RetrievalByDistance
+
+// Table lists the distances.
+func (d RetrievalDistances) Table() figure.Table {
+	t := figure.Table{Title: "a site's writes with distance", Align: "rrrrrr",
+		Header: []string{"sites in between", "pairs", "share of a read", "energy, of random keys'", "error read by their own keys", "if other keys were random"}}
+	for _, x := range d {
+		t.Rows = append(t.Rows, []string{fmt.Sprint(x.Distance), fmt.Sprint(x.Pairs), number(x.Share), number(x.Gain), number(x.Error), number(x.Random)})
+	}
+	return t
+}
+
+// Figures are none: WriteRetrieval has them.
+func (RetrievalDistances) Figures() []figure.Figure { return nil }
