@@ -26,7 +26,7 @@ type WriteRetrieval struct {
 	Writers    []string              `json:"writers"` // in the order of the run
 	Reads      []KeyedRead           `json:"reads"`
 	Backs      []ReadBack            `json:"read_back"`
-	ByDistance []RetrievalByDistance `json:"by_distance"`
+	ByDistance []RetrievalByDistance `json:"-"` // see Distances
 }
 
 // KeyedRead is a reader: queries, keys or values of an attention, a feed-forward, the unembedding.
@@ -66,12 +66,13 @@ type ReadBack struct {
 	Random   float64 `json:"random"`   // its mean if the keys of the other writes were drawn uniformly
 }
 
-// RetrievalByDistance is a mean over pairs of a site and a later reader with as many sites in between.
+// RetrievalByDistance is of all pairs of a site and a later reader with as many sites in between: means of Share
+// and of Energy / Chance, medians of the errors, which are large where a faint writer is among loud ones.
 type RetrievalByDistance struct {
 	Distance int     `json:"distance"`
 	Pairs    int     `json:"pairs"`
 	Share    float64 `json:"share"`
-	Gain     float64 `json:"gain"` // Energy / Chance, of the means
+	Gain     float64 `json:"gain"` // mean Energy / mean Chance
 	Error    float64 `json:"error"`
 	Random   float64 `json:"random"`
 }

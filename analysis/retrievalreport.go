@@ -64,7 +64,7 @@ func (r *WriteRetrieval) sharpness() figure.Lines {
 
 // distances draws what is left of a write by the sites that wrote since.
 func (r *WriteRetrieval) distances() figure.Lines {
-	l := figure.Lines{Title: "A site's writes, read back by their own keys", XLabel: "sites that wrote in between", YLabel: "|read - y|² / |y|²"}
+	l := figure.Lines{Title: "A site's writes, read back by their own keys", XLabel: "sites that wrote in between", YLabel: "|read - y|² / |y|², median", LogY: true}
 	model, random := figure.Series{Name: "the model", Marks: true}, figure.Series{Name: "if other keys were random"}
 	for _, d := range r.ByDistance {
 		at := float64(d.Distance)
@@ -76,16 +76,18 @@ func (r *WriteRetrieval) distances() figure.Lines {
 }
 
 // Distances is what becomes of a site's writes with distance, as a result of its own.
-func (r *WriteRetrieval) Distances() RetrievalDistances { return r.ByDistance }
+func (r *WriteRetrieval) Distances() RetrievalDistances { return RetrievalDistances{r.ByDistance} }
 
 // RetrievalDistances are means by distance.
-type RetrievalDistances []RetrievalByDistance
+type RetrievalDistances struct {
+	Distances []RetrievalByDistance `json:"distances"`
+}
 
 // Table lists the distances.
 func (d RetrievalDistances) Table() figure.Table {
 	t := figure.Table{Title: "a site's writes with distance", Align: "rrrrrr",
-		Header: []string{"sites in between", "pairs", "share of a read", "energy, of random keys'", "error read by their own keys", "if other keys were random"}}
-	for _, x := range d {
+		Header: []string{"sites in between", "pairs", "share of a read", "energy, of random keys'", "median error read by their own keys", "if other keys were random"}}
+	for _, x := range d.Distances {
 		t.Rows = append(t.Rows, []string{fmt.Sprint(x.Distance), fmt.Sprint(x.Pairs), number(x.Share), number(x.Gain), number(x.Error), number(x.Random)})
 	}
 	return t

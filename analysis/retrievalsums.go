@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -197,15 +198,14 @@ func (s sharpnessSum) result(n float64) Sharpness {
 
 // gapSum is the sums of a RetrievalByDistance.
 type gapSum struct {
-	pairs                              int
-	parts                              float64 // readers' parts
-	share, energy, chance, err, random float64
+	parts                 float64 // of readers
+	share, energy, chance float64
+	errors, random        []float64 // of pairs
 }
 
 // add adds a pair of a site that wrote, and of a reader in its parts.
 func (g *gapSum) add(back ReadBack, reads []KeyedRead, writer int) {
-	g.pairs++
-	g.err, g.random = g.err+back.Error, g.random+back.Random
+	g.errors, g.random = append(g.errors, back.Error), append(g.random, back.Random)
 	for _, r := range reads {
 		g.parts++
 		g.share, g.energy, g.chance = g.share+r.Share[writer], g.energy+r.Energy[writer], g.chance+r.Chance[writer]
@@ -213,6 +213,15 @@ func (g *gapSum) add(back ReadBack, reads []KeyedRead, writer int) {
 }
 
 func (g *gapSum) result(distance int) RetrievalByDistance {
-	n := float64(g.pairs)
-	return RetrievalByDistance{Distance: distance, Pairs: g.pairs, Share: ratioOf(g.share, g.parts), Gain: ratioOf(g.energy, g.chance), Error: ratioOf(g.err, n), Random: ratioOf(g.random, n)}
+	return RetrievalByDistance{Distance: distance, Pairs: len(g.errors), Share: ratioOf(g.share, g.parts), Gain: ratioOf(g.energy, g.chance), Error: median(g.errors), Random: median(g.random)}
+}
+
+// median is the middle value, or the mean of the two; 0 of none.
+func median(x []float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	sorted := slices.Clone(x)
+	slices.Sort(sorted)
+	return (sorted[(len(x)-1)/2] + sorted[len(x)/2]) / 2
 }
