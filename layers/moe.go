@@ -18,7 +18,7 @@ type mixture struct {
 	name                   string
 	router, w1, w2, b1, b2 *gorgonia.Node
 	topK, experts          int
-	exact                  bool
+	exact, raw             bool
 	last                   moe.Output
 }
 
@@ -27,6 +27,8 @@ type MoEConfig struct {
 	Hidden  int `yaml:"hidden" default:"required, or preset" max:"1048576" help:"width of one expert's hidden layer"`
 	Experts int `yaml:"experts" default:"required, or preset" max:"4096" help:"number of experts"`
 	TopK    int `yaml:"top_k" default:"2, or 1 of one expert" from:"model.feedforward.experts" max:"4096" help:"experts that a token goes to"`
+	// RawGates is for the form of Shazeer et al. that DeepSeekMoE has (Dai et al. 2024, arXiv 2401.06066, eq. 3-5).
+	RawGates bool `yaml:"raw_gates" help:"gates are the router's probabilities as they are, instead of divided by their sum over the chosen experts"`
 }
 
 // Name is "moe".
@@ -36,7 +38,7 @@ func (MoEConfig) Name() string { return "moe" }
 func (MoEConfig) Card() Card {
 	return Card{
 		Title: "Mixture of experts",
-		Equation: "p = softmax(W_r u);   T = the k largest;   g_i = p_i / sum of p over T\n" +
+		Equation: "p = softmax(W_r u);   T = the k largest;   g_i = p_i / sum of p over T, or p_i with raw_gates\n" +
 			"y = sum over i in T of g_i E_i(u);   loss += 0.01 E sum_i f_i P_i",
 		Source: "Shazeer et al. 2017, arXiv 1701.06538; gates as in Jiang et al. 2024, arXiv 2401.04088; balance as in Fedus et al. 2021",
 		Use:    "Not a stream but a feed-forward, on any of them: E experts of which a token uses k. Parameters without FLOPs, for when memory is cheaper than arithmetic. No token is dropped; the balance loss keeps experts in use.",
@@ -84,7 +86,7 @@ func (c MoEConfig) New(b *graph.Builder, name string, s FeedForwardSizes) FeedFo
 // newMoE makes a mixture with the parameters name.router [In, Experts], name.w1 [Experts,
 // In, Hidden] and name.w2 [Experts, Hidden, In]. Each expert starts as a GELU does.
 func newMoE(b *graph.Builder, name string, c MoEConfig, s FeedForwardSizes) *mixture {
-	m := &mixture{b: b, name: name, topK: c.TopK, experts: c.Experts, exact: s.ExactGelu,
+	m := &mixture{b: b, name: name, topK: c.TopK, experts: c.Experts, exact: s.ExactGelu, raw: c.RawGates,
 		router: b.Param(graph.ParamSpec{Name: name + ".router", Shape: []int{s.In, c.Experts}, Init: graph.Normal(routerStd), Decay: true, WidthRatio: s.WidthRatio, Role: graph.RoleHidden}),
 		w1:     b.Param(s.Init.Hidden(name+".w1", s.In, s.WidthRatio, c.Experts, s.In, c.Hidden)),
 		w2:     b.Param(s.lastWeights()(name+".w2", c.Hidden, s.HiddenRatio, c.Experts, c.Hidden, s.In)),
@@ -107,7 +109,7 @@ func (m *mixture) Units() Units {
 // a hook leaves of gates is read for the chosen experts alone.
 func (m *mixture) Forward(u *gorgonia.Node) *gorgonia.Node {
 	m.last = moe.Mixture(m.b, m.b.Hook(m.name+".in", u, inputAxes(u)...), m.router, m.w1, m.w2,
-		moe.Options{TopK: m.topK, ExactGelu: m.exact, B1: m.b1, B2: m.b2,
+		moe.Options{TopK: m.topK, ExactGelu: m.exact, RawGates: m.raw, B1: m.b1, B2: m.b2,
 			Gates: m.hook("gates", "expert"), Terms: m.hook("experts", "expert", "feature")})
 	return m.b.Hook(m.name+".out", m.last.Y, "feature") // [T, In]
 }

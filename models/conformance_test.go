@@ -144,6 +144,9 @@ func TestConformanceZoo(t *testing.T) {
 		{"none/matrix", tinyMatrix(all(withFeedForward(layers.NoFeedForward{}), sharedHeads))},
 		{"moe/top-2", tinyVector(experts(4, 2))},
 		{"moe/top-1-bias", tinyVector(all(experts(3, 1), biased))},
+		{"moe/raw", tinyVector(func(c *models.Config) {
+			c.FeedForward = layers.MoEConfig{Hidden: 7, Experts: 4, TopK: 2, RawGates: true}
+		})},
 		{"moe/matrix", tinyMatrix(experts(3, 2))},
 	})
 }

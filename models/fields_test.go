@@ -156,6 +156,7 @@ func mupEffects() []effect {
 		{"mup.base.feedforward.moe.hidden", moe, ofExperts(tinyMatrix(experts(0, 0))), rates, append(same, function...)},
 		{"mup.base.feedforward.moe.experts", moe, ofExperts(tinyVector(experts(8, 0))), nil, everything()}, // a base's experts are no width
 		{"mup.base.feedforward.moe.top_k", moe, ofExperts(tinyVector(experts(0, 1))), nil, everything()},
+		{"mup.base.feedforward.moe.raw_gates", moe, mup(func(p *models.MuP) { p.Base.FeedForward = layers.MoEConfig{RawGates: true} }), nil, everything()},
 		{"mup.base.stream.matrix.dk", m, keys(stream.MatrixConfig{Dk: 2}), rates, append(same, function...)},
 		{"mup.base.stream.matrix.dv", m, keys(stream.MatrixConfig{Dv: 2}), both, same},
 		{"mup.base.stream.matrix.rank", m, keys(stream.MatrixConfig{Rank: 2}), both, same},

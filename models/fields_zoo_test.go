@@ -65,6 +65,7 @@ func zooEffects() []effect {
 		{"feedforward.moe.hidden", moe, inFeedForward("Hidden", 12), every, nil},
 		{"feedforward.moe.experts", moe, inFeedForward("Experts", 4), every, nil},
 		{"feedforward.moe.top_k", moe, inFeedForward("TopK", 1), function, same},
+		{"feedforward.moe.raw_gates", moe, inFeedForward("RawGates", true), function, same},
 		{"BalanceLoss", moe, func(c *subject) { c.BalanceLoss = 0.01 }, loss, unchanged},
 		{"RouterZLoss", moe, func(c *subject) { c.RouterZLoss = 1e-3 }, loss, unchanged},
 	}

@@ -293,8 +293,8 @@ var modules = []module{
 		{name: "moe_loss_grad", params: []int{8, 8, 8, 8, 4, 4, 4}, threads: 256, shared: 0},
 	}},
 	{name: "moe_route", entries: []entry{
-		{name: "moe_route", params: []int{8, 8, 8, 4, 4, 4}, threads: 256, shared: 0},
-		{name: "moe_route_grad", params: []int{8, 8, 8, 4, 4, 4}, threads: 256, shared: 0},
+		{name: "moe_route", params: []int{8, 8, 8, 4, 4, 4, 4}, threads: 256, shared: 0},
+		{name: "moe_route_grad", params: []int{8, 8, 8, 4, 4, 4, 4}, threads: 256, shared: 0},
 		{name: "moe_count", params: []int{8, 8, 4, 4}, threads: 256, shared: 1024},
 		{name: "moe_offsets", params: []int{8, 8, 4, 4}, threads: 1024, shared: 0},
 		{name: "moe_place", params: []int{8, 8, 8, 8, 8, 4}, threads: 256, shared: 1024},

@@ -63,12 +63,12 @@ struct Shares {
     float shift, sum;
 };
 
-// shares of the top choices, or of all experts for top 1. A NaN that was not chosen makes
+// shares of the top choices, or of all experts for top 1 and where gates are raw. A NaN that was not chosen makes
 // them NaN too.
-DEVICE Shares shares(const float* logits, int experts, int top) {
+DEVICE Shares shares(const float* logits, int experts, int top, bool raw) {
     Shares s = {largest(logits, experts), 0};
     s.sum = total(logits, experts, s.shift);
-    if (top == 1) return s;
+    if (raw || top == 1) return s;
     float chosen = s.sum - s.sum; // 0, or NaN
     Choice c = none();
     for (int i = 0; i < top; i++) {
@@ -81,11 +81,11 @@ DEVICE Shares shares(const float* logits, int experts, int top) {
 
 // moe_route makes gates [tokens, top] and choices [tokens, top] (or none) of logits
 // [tokens, experts].
-KERNEL(256) moe_route(float* gates, int* choices, const float* logits, int tokens, int experts, int top) {
+KERNEL(256) moe_route(float* gates, int* choices, const float* logits, int tokens, int experts, int top, int raw) {
     const i64 token = (i64)blockIdx.x * 8 + threadIdx.x / 32;
     if (token >= tokens) return;
     logits += token * experts;
-    const Shares s = shares(logits, experts, top);
+    const Shares s = shares(logits, experts, top, raw);
     Choice c = none();
     for (int i = 0; i < top; i++) {
         c = next(logits, experts, c);
@@ -114,15 +114,38 @@ DEVICE void grad_of_choices(float* dlogits, const float* dgates, const float* lo
     }
 }
 
+// The gradient of the logits where the gates are a softmax of all experts:
+//
+//     dlogits_e = sum over i of g_i dg_i ([e = c(i)] - p_e)
+DEVICE void grad_of_all(float* dlogits, const float* dgates, const float* logits, Shares s, int experts, int top) {
+    float along = 0;
+    Choice c = none();
+    for (int i = 0; i < top; i++) {
+        c = next(logits, experts, c);
+        along += expf(logits[c.expert] - s.shift) / s.sum * dgates[i];
+    }
+    for (int e = threadIdx.x % 32; e < experts; e += 32) dlogits[e] = -along * (expf(logits[e] - s.shift) / s.sum);
+    c = none();
+    for (int i = 0; i < top; i++) {
+        c = next(logits, experts, c);
+        if (c.expert % 32 == (int)threadIdx.x % 32) // who has set it above
+            dlogits[c.expert] += expf(logits[c.expert] - s.shift) / s.sum * dgates[i];
+    }
+}
+
 // moe_route_grad makes dlogits [tokens, experts] of dgates [tokens, top]; the choices are
 // made again.
-KERNEL(256) moe_route_grad(float* dlogits, const float* dgates, const float* logits, int tokens, int experts, int top) {
+KERNEL(256) moe_route_grad(float* dlogits, const float* dgates, const float* logits, int tokens, int experts, int top, int raw) {
     const i64 token = (i64)blockIdx.x * 8 + threadIdx.x / 32;
     if (token >= tokens) return;
     logits += token * experts;
     dlogits += token * experts;
     dgates += token * top;
-    const Shares s = shares(logits, experts, top);
+    const Shares s = shares(logits, experts, top, raw);
+    if (top > 1 && raw) {
+        grad_of_all(dlogits, dgates, logits, s, experts, top);
+        return;
+    }
     if (top > 1) {
         grad_of_choices(dlogits, dgates, logits, s, experts, top);
         return;

@@ -9,7 +9,10 @@ package kernel
 //	p_t = softmax(logits_t)                         [experts]
 //	g_ti = p_t,c(i) / sum over j of p_t,c(j)        K > 1, c(i) being the i-th choice
 //	g_t1 = p_t,c(1)                                 K = 1, else the router had no gradient
+//	g_ti = p_t,c(i)                                 Raw, whatever K
 type Route[T Float] struct {
+	Raw bool // gates are the probabilities as they are
+
 	forward  routeForward[T]
 	backward routeBackward[T]
 	path     path
@@ -19,6 +22,7 @@ type Route[T Float] struct {
 func (k *Route[T]) Forward(p *Pool, gates, logits []T, d Dispatch) {
 	t := &k.forward
 	t.gates, t.logits, t.d, t.path = gates[:d.Rows()], logits[:d.Tokens*d.Experts], d, pathOf[T](k.path)
+	t.raw = k.Raw
 	t.workers = growKept(t.workers, p.Threads())
 	p.Do(d.Tokens, t)
 	d.sort()
@@ -28,12 +32,13 @@ func (k *Route[T]) Forward(p *Pool, gates, logits []T, d Dispatch) {
 //
 //	dlogits_t,c(i) = g_ti (dg_ti - sum over j of g_tj dg_tj)          K > 1, 0 elsewhere
 //	dlogits_te = g_t1 dg_t1 ([e = c(1)] - p_te)                       K = 1
+//	dlogits_te = sum over i of g_ti dg_ti ([e = c(i)] - p_te)         Raw
 //
 // The choices are made again; they have no gradient.
 func (k *Route[T]) Backward(p *Pool, dlogits, dgates, logits []T, tokens, choices, experts int) {
 	t := &k.backward
 	t.dlogits, t.logits, t.dgates = dlogits[:tokens*experts], logits[:tokens*experts], dgates[:tokens*choices]
-	t.choices, t.experts, t.path = choices, experts, pathOf[T](k.path)
+	t.choices, t.experts, t.raw, t.path = choices, experts, k.Raw, pathOf[T](k.path)
 	t.workers = growKept(t.workers, p.Threads())
 	p.Do(tokens, t)
 }
@@ -46,12 +51,14 @@ type routerToken[T Float] struct {
 }
 
 // route fills p, choices and gates from the logits of one token.
-func (w *routerToken[T]) route(p path, logits []T, choices int) {
+func (w *routerToken[T]) route(p path, logits []T, choices int, raw bool) {
 	w.choices, w.gates = grow(w.choices, choices), grow(w.gates, choices)
 	w.softmax(p, logits)
 	w.choose(logits)
-	if choices == 1 {
-		w.gates[0] = w.p[w.choices[0]]
+	if raw || choices == 1 {
+		for i, e := range w.choices {
+			w.gates[i] = w.p[e]
+		}
 		return
 	}
 	var sum float64
@@ -95,6 +102,7 @@ func (w *routerToken[T]) choose(logits []T) {
 type routeForward[T Float] struct {
 	gates, logits []T
 	d             Dispatch
+	raw           bool
 	path          path
 	workers       []routerToken[T]
 }
@@ -102,7 +110,7 @@ type routeForward[T Float] struct {
 func (t *routeForward[T]) Part(worker, lo, hi int) {
 	w := &t.workers[worker]
 	for i := lo; i < hi; i++ {
-		w.route(t.path, t.logits[i*t.d.Experts:(i+1)*t.d.Experts], t.d.K)
+		w.route(t.path, t.logits[i*t.d.Experts:(i+1)*t.d.Experts], t.d.K, t.raw)
 		copy(t.gates[i*t.d.K:], w.gates)
 		copy(t.d.Choices[i*t.d.K:], w.choices)
 	}
@@ -111,6 +119,7 @@ func (t *routeForward[T]) Part(worker, lo, hi int) {
 type routeBackward[T Float] struct {
 	dlogits, dgates, logits []T
 	choices, experts        int
+	raw                     bool
 	path                    path
 	workers                 []routerToken[T]
 }
@@ -118,13 +127,13 @@ type routeBackward[T Float] struct {
 func (t *routeBackward[T]) Part(worker, lo, hi int) {
 	w := &t.workers[worker]
 	for i := lo; i < hi; i++ {
-		w.route(t.path, t.logits[i*t.experts:(i+1)*t.experts], t.choices)
-		w.gradient(t.dlogits[i*t.experts:(i+1)*t.experts], t.dgates[i*t.choices:(i+1)*t.choices])
+		w.route(t.path, t.logits[i*t.experts:(i+1)*t.experts], t.choices, t.raw)
+		w.gradient(t.dlogits[i*t.experts:(i+1)*t.experts], t.dgates[i*t.choices:(i+1)*t.choices], t.raw)
 	}
 }
 
 // gradient writes the dlogits of the token that was routed last.
-func (w *routerToken[T]) gradient(dlogits, dgates []T) {
+func (w *routerToken[T]) gradient(dlogits, dgates []T, raw bool) {
 	if len(w.choices) == 1 {
 		along := w.gates[0] * dgates[0]
 		for e, p := range w.p {
@@ -137,6 +146,15 @@ func (w *routerToken[T]) gradient(dlogits, dgates []T) {
 	var along T
 	for i, g := range w.gates {
 		along += g * dgates[i]
+	}
+	if raw {
+		for e, p := range w.p {
+			dlogits[e] = -along * p
+		}
+		for i, e := range w.choices {
+			dlogits[e] += w.gates[i] * dgates[i]
+		}
+		return
 	}
 	for i, e := range w.choices {
 		dlogits[e] = w.gates[i] * (dgates[i] - along)

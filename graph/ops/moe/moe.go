@@ -19,6 +19,7 @@ import (
 type Options struct {
 	TopK      int            // experts a token, k
 	ExactGelu bool           // by erf instead of tanh
+	RawGates  bool           // gates are probabilities as they are: they do not add up to 1
 	B1        *gorgonia.Node // [E, FF], or nil
 	B2        *gorgonia.Node // [E, D], or nil; both or neither
 
@@ -35,7 +36,8 @@ type Options struct {
 //
 //	p_t = softmax(u_t router)
 //	c_t = the k experts of the highest p_te, ties going to the lowest index
-//	g_ti = p_ti / sum over j in c_t of p_tj; for k = 1 it is p_ti (Fedus et al. 2021)
+//	g_ti = p_ti / sum over j in c_t of p_tj; for k = 1, and with RawGates, it is p_ti (Fedus et al. 2021;
+//	Dai et al. 2024, arXiv 2401.06066)
 //	y_t = sum over i in c_t of g_ti E_i(u_t),   E_i(u) = gelu(u W1_i + b1_i) W2_i + b2_i
 //
 // u [T, ...F] is read flattened over its last axes, D entries a token; router [D, E], w1
@@ -57,7 +59,7 @@ func Mixture(b *graph.Builder, u, router, w1, w2 *gorgonia.Node, o Options) Outp
 func mixture(b *graph.Builder, logits, u, w1, w2 *gorgonia.Node, o Options) Output {
 	tokens := logits.Shape()[0]
 	k := experts{topK: o.TopK, number: logits.Shape()[1], exact: o.ExactGelu, biased: o.B1 != nil || o.B2 != nil}
-	gates := b.Apply(route{k.topK}, logits) // [T, k]
+	gates := b.Apply(route{k.topK, o.RawGates}, logits) // [T, k]
 	if gates == nil {
 		return Output{}
 	}

@@ -18,6 +18,7 @@ type moeSizes struct {
 	u                       []int
 	experts, hidden, topK   int
 	exact, bias, noGradient bool
+	raw                     bool
 }
 
 func (s moeSizes) width() int { return optest.Product(s.u[1:]) }
@@ -31,7 +32,7 @@ func (s moeSizes) shapes() [][]int {
 }
 
 func (s moeSizes) build(b *graph.Builder, x gorgonia.Nodes) Output {
-	o := Options{TopK: s.topK, ExactGelu: s.exact}
+	o := Options{TopK: s.topK, ExactGelu: s.exact, RawGates: s.raw}
 	if s.bias {
 		o.B1, o.B2 = x[4], x[5]
 	}
@@ -43,6 +44,9 @@ func moeCases() []optest.Case {
 	for name, s := range map[string]moeSizes{
 		"two of four":          {u: []int{5, 3}, experts: 4, hidden: 2, topK: 2},
 		"biases, matrices":     {u: []int{5, 2, 3}, experts: 3, hidden: 5, topK: 2, bias: true},
+		"raw gates":            {u: []int{5, 3}, experts: 4, hidden: 2, topK: 2, raw: true},
+		"raw, biases":          {u: []int{3, 5}, experts: 40, hidden: 2, topK: 3, bias: true, raw: true},
+		"raw, one":             {u: []int{7, 3}, experts: 5, hidden: 3, topK: 1, raw: true},
 		"one, exact":           {u: []int{7, 3}, experts: 5, hidden: 3, topK: 1, exact: true},
 		"one, biases":          {u: []int{3, 5}, experts: 3, hidden: 3, topK: 1, bias: true, exact: true},
 		"all":                  {u: []int{5, 3}, experts: 3, hidden: 2, topK: 3},
@@ -112,7 +116,7 @@ func wantMoE(x [][]float64, s moeSizes) moeWanted {
 				w.counts[e]++
 			}
 		}
-		if s.topK == 1 {
+		if s.raw || s.topK == 1 {
 			chosen = z
 		}
 		y := make([]float64, width)

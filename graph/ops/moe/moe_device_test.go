@@ -126,7 +126,7 @@ func TestDeviceDispatch(t *testing.T) {
 			c := optest.Case{NoGradient: true, Ints: []optest.IntInput{{Shape: []int{1}, Draw: optest.Below(2)}}, Build: func(b *graph.Builder, _, ids gorgonia.Nodes) *gorgonia.Node {
 				fixed := b.Apply(optest.WeightedLossGrad{Weights: logits, X: graph.Signature{DType: tensor.Float32, Shape: tensor.Shape{tokens, number}}}, ids[0])
 				k := Output{routing: &routing{b: b, logits: fixed, experts: experts{topK: topK, number: number}}}
-				gates := b.Apply(route{topK}, fixed)
+				gates := b.Apply(route{topK: topK}, fixed)
 				k.routing.dispatch = b.Secondary(dispatch{size: k.routing.experts.dispatchSize(tokens)}, 0, gates)
 				return output(k)
 			}}

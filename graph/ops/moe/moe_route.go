@@ -22,9 +22,17 @@ func (k routerLogits) KeepsFloat32() bool { return true }
 
 // route chooses the experts of each token and makes their gates, [T, k], from the router's
 // logits [T, E]; it leads dispatch.
-type route struct{ topK int }
+type route struct {
+	topK int
+	raw  bool // gates are probabilities as they are
+}
 
-func (k route) String() string { return fmt.Sprintf("Route(top=%d)", k.topK) }
+func (k route) String() string {
+	if k.raw {
+		return fmt.Sprintf("RouteRaw(top=%d)", k.topK)
+	}
+	return fmt.Sprintf("Route(top=%d)", k.topK)
+}
 
 func (k route) Infer(in []graph.Signature) (graph.Signature, error) {
 	if experts := in[0].Width(); k.topK < 1 || k.topK > experts {
@@ -62,6 +70,7 @@ func runRoute[T kernel.Float](k route, c *graph.Call) error {
 		}
 		memory = s.dispatch
 	}
+	s.Raw = k.raw
 	s.Forward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), kernel.NewDispatch(memory, tokens, k.topK, experts))
 	return nil
 }
@@ -84,7 +93,9 @@ func (k routeGrad) Run(c *graph.Call) error {
 }
 
 func runRouteGrad[T kernel.Float](k routeGrad, c *graph.Call) error {
-	graph.State[kernel.Route[T]](c).Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), k.logits.Leading(), k.of.topK, k.logits.Width())
+	run := graph.State[kernel.Route[T]](c)
+	run.Raw = k.of.raw
+	run.Backward(c.Pool(), graph.Out[T](c), graph.In[T](c, 0), graph.In[T](c, 1), k.logits.Leading(), k.of.topK, k.logits.Width())
 	return nil
 }
 

@@ -38,7 +38,7 @@ func (k route) Launch(c *graph.DeviceCall) error {
 		d = newDeviceDispatch(memory, k.topK, experts)
 	}
 	err = c.Launch("moe_route", warpEach(tokens),
-		c.Out().Arg(), d.choices.Arg(), logits.Arg(), cuda.Int(tokens), cuda.Int(experts), cuda.Int(k.topK))
+		c.Out().Arg(), d.choices.Arg(), logits.Arg(), cuda.Int(tokens), cuda.Int(experts), cuda.Int(k.topK), cuda.Bool(k.raw))
 	if err != nil || memory.None() {
 		return err
 	}
@@ -75,7 +75,7 @@ func (k routeGrad) Launch(c *graph.DeviceCall) error {
 	}
 	tokens := k.logits.Leading()
 	return c.Launch("moe_route_grad", warpEach(tokens), c.Out().Arg(), dgates.Arg(), logits.Arg(),
-		cuda.Int(tokens), cuda.Int(k.logits.Width()), cuda.Int(k.of.topK))
+		cuda.Int(tokens), cuda.Int(k.logits.Width()), cuda.Int(k.of.topK), cuda.Bool(k.of.raw))
 }
 
 func (dispatch) Launch(*graph.DeviceCall) error { return nil }
