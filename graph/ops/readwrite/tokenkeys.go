@@ -8,11 +8,8 @@ import (
 	"github.com/residua-go/residua/graph/kernel"
 )
 
-// tokenKeys is what reads and writes with keys of each token's own share.
-type tokenKeys struct{}
-
-// params checks a stream [tokens, Dk, Dv] and keys [tokens, Dk, m].
-func (tokenKeys) params(x, c graph.Signature) (kernel.TokenKeysParams, error) {
+// tokenKeysParams checks a stream [tokens, Dk, Dv] and keys [tokens, Dk, m].
+func tokenKeysParams(x, c graph.Signature) (kernel.TokenKeysParams, error) {
 	var p kernel.TokenKeysParams
 	if err := graph.WantDims(x, 3, "stream", "[tokens, Dk, Dv]"); err != nil {
 		return p, err
@@ -31,7 +28,7 @@ func tokenKeysSizes(x, c graph.Signature) kernel.TokenKeysParams {
 func tokenKeysFLOPs(p kernel.TokenKeysParams) int { return 2 * p.Tokens * p.M * p.Dk * p.Dv }
 
 // readEach retrieves from a matrix stream with keys of each token's own.
-type readEach struct{ tokenKeys }
+type readEach struct{}
 
 // ReadEach retrieves vectors from a matrix stream as Read does, with key vectors that each token has
 // for itself, as the coefficients of dynamic hyper-connections are (Zhu et al. 2024, arXiv
@@ -50,11 +47,11 @@ func (readEach) FLOPs(c graph.Cost) int {
 	return tokenKeysFLOPs(tokenKeysSizes(c.Signature(0), c.Signature(1)))
 }
 
-func (k readEach) Infer(in []graph.Signature) (graph.Signature, error) {
+func (readEach) Infer(in []graph.Signature) (graph.Signature, error) {
 	if err := graph.WantFloats(in); err != nil {
 		return graph.Signature{}, err
 	}
-	p, err := k.params(in[0], in[1])
+	p, err := tokenKeysParams(in[0], in[1])
 	return graph.Signature{DType: in[0].DType, Shape: graph.WithTokens(p.Tokens, p.M, p.Dv)}, err
 }
 
@@ -78,10 +75,7 @@ func runReadEach[T kernel.Float](_ readEach, c *graph.Call) error {
 }
 
 // writeEach stores vectors into a matrix stream with keys of each token's own.
-type writeEach struct {
-	tokenKeys
-	into bool
-}
+type writeEach struct{ into bool }
 
 // WriteEach stores vectors into a matrix stream as Write does, with key vectors that each token has
 // for itself:

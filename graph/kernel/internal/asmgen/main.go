@@ -2,8 +2,8 @@
 // float32 micro-kernels of the matrix product (microkernel.go), transposes
 // (transpose.go), products (dot.go), combinations (combine.go) and added multiples
 // (axpy.go) of few long rows, products of a matrix and few vectors (gemv.go), for each
-// instruction set (isa.go). It writes into the directory that it is run in, by the line
-// go:generate of package kernel.
+// instruction set (isa.go). It writes into the directory that it is run in, as go generate of
+// package kernel does.
 package main
 
 import "github.com/residua-go/residua/graph/kernel/internal/asm"
