@@ -49,24 +49,24 @@ cuda: ## build and test the CUDA backend on its emulator (wants gcc and g++, no 
 
 GPU_CHECK := build/gpu-check
 GPU_CHECK_TESTS := internal/tapemachine graph/cuda graph $(patsubst %/,%,$(wildcard graph/ops/*/)) models trainer
-GPU_CHECK_MEGABYTES := 60
-CUDA_BUILD := -tags cuda -trimpath -ldflags '-s -w'
+GPU_CHECK_PROGRAMS := cmd/train cmd/bench cmd/gpucheck/ceilings $(GPU_CHECK_TESTS)
+GPU_CHECK_MEGABYTES := 35
 
 gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CUDA backend by its run.sh, without Go
 	rm -rf $(GPU_CHECK) && mkdir -p $(GPU_CHECK)/bin $(addprefix $(GPU_CHECK)/,$(GPU_CHECK_TESTS) graph/cuda/emulator testdata)
-	$(GO) build $(CUDA_BUILD) -o $(GPU_CHECK)/ ./cmd/gpucheck
-	$(GO) build $(CUDA_BUILD) -o $(GPU_CHECK)/bin/ ./cmd/train ./cmd/bench ./cmd/gpucheck/ceilings
-	@for p in $(GPU_CHECK_TESTS); do echo "$$p's tests"; $(GO) test -c $(CUDA_BUILD) -o $(GPU_CHECK)/bin/$${p##*/}.test ./$$p || exit 1; done
+	$(GO) build -tags cuda -trimpath -ldflags '-s -w' -o $(GPU_CHECK)/ ./cmd/gpucheck
+	$(GO) run ./cmd/gpucheck/combine -tags cuda -o $(GPU_CHECK)/bin/programs $(addprefix ./,$(GPU_CHECK_PROGRAMS)) >$(GPU_CHECK)/programs.txt
+	cat $$($(GO) list -f '{{$$d := .Dir}}{{range .GoFiles}}{{$$d}}/{{.}} {{end}}' ./...) | head -c 2000000 >$(GPU_CHECK)/bin/corpus.txt
 	$(GPU_CHECK)/gpucheck pack $(GPU_CHECK)/programs.tar.zst $(GPU_CHECK)/bin/* && rm -r $(GPU_CHECK)/bin
 	cp -r configs benchmarks $(GPU_CHECK)/
+	rm $(GPU_CHECK)/configs/*.go # no package of the module
 	cp -r testdata/reference $(GPU_CHECK)/testdata/
 	rm -r $(GPU_CHECK)/testdata/reference/eval # of no test in the pack
-	cp graph/cuda/*.cu graph/cuda/*.cuh $(GPU_CHECK)/graph/cuda/
+	cp graph/cuda/*.cu graph/cuda/*.cuh graph/cuda/kernels.tsv $(GPU_CHECK)/graph/cuda/
 	cp -r graph/cuda/emulator/native $(GPU_CHECK)/graph/cuda/emulator/
-	cat $$($(GO) list -f '{{$$d := .Dir}}{{range .GoFiles}}{{$$d}}/{{.}} {{end}}' ./...) | head -c 2000000 >$(GPU_CHECK)/corpus.txt
 	git describe --always --dirty 2>/dev/null | sed 's/^/Residua /' >$(GPU_CHECK)/version.txt
 	cp experiment/gpucheck/run.sh $(GPU_CHECK)/
-	@du -sm $(GPU_CHECK) | awk '{print $$2 ": " $$1 " MB"; if ($$1 >= $(GPU_CHECK_MEGABYTES)) {print "want less than $(GPU_CHECK_MEGABYTES) MB"; exit 1}}'
+	@du -sm $(GPU_CHECK) | awk '{print $$2 ": " $$1 " MB"; if ($$1 > $(GPU_CHECK_MEGABYTES)) {print "want at most $(GPU_CHECK_MEGABYTES) MB"; exit 1}}'
 
 # All packages but programs: linking each of those takes longer than compiling it, and one is enough.
 PROGRAMLESS = $$($(GO) list -f '{{if and .GoFiles (ne .Name "main")}}{{.ImportPath}}{{end}}' ./...)

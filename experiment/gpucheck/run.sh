@@ -85,6 +85,14 @@ print(next((f for d in sys.path for f in sorted(glob.glob(d + "/nvidia/*/lib/lib
   export LD_LIBRARY_PATH="$(dirname "$found")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 }
 
+# unpack makes the folder bin: one program, and a link for each that is in it.
+unpack() {
+  ./gpucheck unpack programs.tar.zst bin || return 1
+  while read -r name; do
+    ln -f bin/programs "bin/$name" 2>/dev/null || cp bin/programs "bin/$name" || return 1
+  done <programs.txt
+}
+
 # machine describes it.
 machine() {
   [ -z "${EMULATE:-}" ] || echo "REHEARSAL on the CPU emulator: no GPU has computed any of this"
@@ -113,7 +121,7 @@ train() {
   run=$1 preset=$2 kind=$3 precision=$4 steps=$5
   shift 5
   # shellcheck disable=SC2086 # TRAIN is several words
-  exec bin/train -config "configs/$preset.yaml" -out "runs/$run" -set data.source=files -set "data.path=[corpus.txt]" -set data.split=tail/20 \
+  exec bin/train -config "configs/$preset.yaml" -out "runs/$run" -set data.source=files -set "data.path=[bin/corpus.txt]" -set data.split=tail/20 \
     -set "train.steps=$steps" -set "train.batch=$BATCH" -set "model.seq=$SEQ" -set train.eval_every=0 -set "train.eval_tokens=$((8 * BATCH * SEQ))" \
     -set "train.checkpoint_every=$((steps / 4 + 1))" -set sample.tokens=0 -set "device.kind=$kind" -set "device.precision=$precision" $TRAIN "$@"
 }
@@ -381,7 +389,7 @@ done
 deadline=$(($(date +%s) + TIME))
 mkdir -p "$REPORT" runs "$OUT"
 verdict=$REPORT/verdict.txt
-[ -e bin/train ] || ./gpucheck unpack programs.tar.zst bin || exit 1
+[ -e bin/train ] || unpack || exit 1
 if [ -n "${EMULATE:-}" ]; then
   stand_ins=$(./gpucheck emulate) || exit 1
   eval "$stand_ins"

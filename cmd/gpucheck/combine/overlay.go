@@ -1,0 +1,137 @@
+package main
+
+import (
+	_ "embed"
+	"encoding/json"
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/pkg/errors"
+)
+
+// program is one of those that are combined.
+type program struct {
+	Name     string
+	Command  string // the import path of its function Main; "": tests
+	Packages []testPackage
+}
+
+// testPackage is a package with test functions.
+type testPackage struct {
+	Path  string
+	Tests []string
+	Main  bool // it has a TestMain
+}
+
+// overlay is files that the go command sees in place of those on disk, or next to them: test files under names that are not those
+// of tests, so that other packages can import them, and a program that does.
+type overlay struct {
+	folder  string            // holds the files' text
+	Replace map[string]string // the path that the go command sees -> the file
+}
+
+// within is the last element of the folders of packages that are on no disk.
+const within = "combined"
+
+// add adds a command, or a package's test program.
+func (o *overlay) add(p goPackage) (program, error) {
+	if p.Name == "main" {
+		return program{Name: path.Base(p.ImportPath), Command: path.Join(p.ImportPath, within)}, o.addCommand(p)
+	}
+	added := program{Name: path.Base(p.ImportPath) + ".test"}
+	for _, group := range []struct {
+		path, dir string
+		files     []string
+	}{{p.ImportPath, p.Dir, p.TestGoFiles}, {path.Join(p.ImportPath, within), filepath.Join(p.Dir, within), p.XTestGoFiles}} {
+		names, err := tests(p.Dir, group.files)
+		if err != nil {
+			return added, err
+		}
+		for _, file := range group.files {
+			text, err := os.ReadFile(filepath.Join(p.Dir, file))
+			if err != nil {
+				return added, errors.WithStack(err)
+			}
+			if err := o.put(filepath.Join(group.dir, strings.TrimSuffix(file, ".go")+"_"+within+".go"), text); err != nil {
+				return added, err
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		t := testPackage{Path: group.path}
+		for _, name := range names {
+			if name == "TestMain" {
+				t.Main = true
+			} else {
+				t.Tests = append(t.Tests, name)
+			}
+		}
+		added.Packages = append(added.Packages, t)
+	}
+	return added, nil
+}
+
+// addCommand adds a command as a package that can be imported.
+func (o *overlay) addCommand(p goPackage) error {
+	dir := filepath.Join(p.Dir, within)
+	for _, file := range p.GoFiles {
+		text, err := os.ReadFile(filepath.Join(p.Dir, file))
+		if err != nil {
+			return errors.WithStack(err)
+		}
+		files := token.NewFileSet()
+		parsed, err := parser.ParseFile(files, file, text, parser.PackageClauseOnly)
+		if err != nil {
+			return errors.WithStack(err)
+		}
+		at := files.Position(parsed.Name.Pos()).Offset
+		renamed := string(text[:at]) + within + string(text[at+len(parsed.Name.Name):])
+		if err := o.put(filepath.Join(dir, file), []byte(renamed)); err != nil {
+			return err
+		}
+	}
+	return o.put(filepath.Join(dir, "entry_"+within+".go"), []byte("package "+within+"\n\nfunc Main() { main() }\n"))
+}
+
+// put makes the go command see a file.
+func (o *overlay) put(seen string, text []byte) error {
+	file := filepath.Join(o.folder, strconv.Itoa(len(o.Replace))+".go")
+	o.Replace[seen] = file
+	return errors.WithStack(os.WriteFile(file, text, 0o644))
+}
+
+//go:embed program.go.tmpl
+var mainText string
+
+// build builds the program, of a module.
+func (o *overlay) build(programs []program, module, tags, ldflags, file string) error {
+	t, err := template.New("main").Parse(mainText)
+	if err != nil {
+		return errors.WithStack(err)
+	}
+	var text strings.Builder
+	if err := t.Execute(&text, programs); err != nil {
+		return errors.WithStack(err)
+	}
+	main := filepath.Join(module, within)
+	if err := o.put(filepath.Join(main, "main.go"), []byte(text.String())); err != nil {
+		return err
+	}
+	replaced := filepath.Join(o.folder, "overlay.json")
+	list, err := json.Marshal(o)
+	if err != nil {
+		return errors.WithStack(err)
+	}
+	if err := os.WriteFile(replaced, list, 0o644); err != nil {
+		return errors.WithStack(err)
+	}
+	_, err = goTool("build", "-trimpath", "-tags="+tags, "-ldflags="+ldflags, "-overlay="+replaced, "-o", file, main)
+	return err
+}
