@@ -38,20 +38,20 @@ func (s Reach) target(r *results, seed uint64) float64 {
 	return math.NaN()
 }
 
-// title says what is to be reached; level is its mean over seeds.
-func (s Reach) title(r *results) (title string, level float64) {
+// title says what is to be reached, and line names it in the picture; height is its mean over seeds.
+func (s Reach) title(r *results) (title, line string, height float64) {
 	if s.Target > 0 {
-		return fmt.Sprintf("To the loss %.4f", s.Target), s.Target
+		return fmt.Sprintf("To the loss %.4f", s.Target), fmt.Sprintf("loss %.4g", s.Target), s.Target
 	}
 	first := r.config.Series[0].Name
 	for _, c := range r.of(first) {
-		level = stats.Mean(c.losses()).Mean
+		height = stats.Mean(c.losses()).Mean
 	}
-	return fmt.Sprintf("To the last loss of %s with the same seed, %.4f on average", first, level), level
+	return fmt.Sprintf("To the last loss of %s with the same seed, %.4f on average", first, height), first + "'s last loss", height
 }
 
 func (s Reach) report(r *results) (tables []figure.Table, picture figure.Figure, notes []string) {
-	title, height := s.title(r)
+	title, line, height := s.title(r)
 	needs := figure.Table{Title: title + ": means over the seeds that reach it, ± standard errors; in brackets the share of the first series'",
 		Align: "lrrrrrr", Header: []string{"", "reached by", "parameters (M)", "tokens (M)", "TFLOP", "seconds", "planned memory (MB)"}}
 	panels := figure.Panels{Across: 2, OwnAxes: true}
@@ -79,7 +79,7 @@ func (s Reach) report(r *results) (tables []figure.Table, picture figure.Figure,
 	}
 	for i := range chart {
 		chart[i].YLabel = "validation loss (nats a token)"
-		chart[i].Series = append(chart[i].Series, level(chart[i].Series, height))
+		chart[i].Series = append(chart[i].Series, level(line, chart[i].Series, height))
 		panels.Charts = append(panels.Charts, chart[i])
 	}
 	notes = append(notes, "The moment lies between two evaluations, at the same share of the way in tokens as in loss. The rate's schedule ends with the run and not at that moment: a run as long as the moment would end lower.")
@@ -140,13 +140,13 @@ func (c cell) curve() figure.Series {
 	return s
 }
 
-// level is a line at a height, over the range of other lines.
-func level(lines []figure.Series, y float64) figure.Series {
+// level is a line with a name at a height, over the range of other lines.
+func level(name string, lines []figure.Series, y float64) figure.Series {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, l := range lines {
 		for _, x := range l.X {
 			low, high = min(low, x), max(high, x)
 		}
 	}
-	return figure.Series{Name: fmt.Sprintf("%.3f", y), X: []float64{low, high}, Y: []float64{y, y}}
+	return figure.Series{Name: name, X: []float64{low, high}, Y: []float64{y, y}}
 }

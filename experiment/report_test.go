@@ -69,6 +69,7 @@ func TestReachInterpolates(t *testing.T) {
 	assert.Regexp(t, `^To the loss 2\.7500: (?s:.*)\na +1 of 1 +0 +2\.5 +0 +25 `, fixed.Text())
 	panels := r.Picture.(figure.Panels)
 	assert.Equal(t, []float64{2, 4, 6, 8}, panels.Charts[1].Series[1].X, "TFLOP of series b")
+	assert.Equal(t, "a's last loss", panels.Charts[0].Series[3].Name)
 }
 
 // TestVariantsArePaired: differences are of runs with one seed; a run that diverged is left out.

@@ -60,7 +60,7 @@ func axes() []axis {
 }
 
 func (s Scaling) report(r *results) (tables []figure.Table, picture figure.Figure, notes []string) {
-	laws := figure.Table{Title: "Power laws, loss = A x^-B, with 95% intervals of a bootstrap over residuals", Align: "llrrr", Header: []string{"series", "x", "A", "B", "95% of B"}}
+	laws := figure.Table{Title: "Power laws, loss = A x^-B, with 95% intervals (Student's t) that take the law for true", Align: "llrrr", Header: []string{"series", "x", "A", "B", "95% of B"}}
 	needs := figure.Table{Title: "What a series needs of what the first one needs, for the loss that the first one's law has at its largest size", Align: "llrr", Header: []string{"series", "x", "share", "95%"}}
 	panels := figure.Panels{Across: 2, OwnAxes: true}
 	for _, a := range axes() {
@@ -107,7 +107,7 @@ func (r *results) laws(a axis) []law {
 		for _, c := range r.of(series.Name) {
 			l.x, y = append(l.x, c.values(a.of)...), append(y, c.losses()...)
 		}
-		l.Fit, l.found = stats.Bootstrap(l.x, y)
+		l.Fit, l.found = stats.Infer(l.x, y)
 		all = append(all, l)
 	}
 	return all

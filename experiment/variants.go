@@ -38,7 +38,7 @@ func differenceBars(cells []cell) figure.Bars {
 	if len(cells) == 1 {
 		return figure.Bars{YLabel: "validation loss (nats a token)", Labels: []string{cells[0].name()}, Values: []float64{stats.Mean(cells[0].losses()).Mean}, Format: "%.4f"}
 	}
-	bars := figure.Bars{YLabel: "validation loss less that of " + cells[0].name() + " (nats a token), mean over seeds ± standard error", Format: "%+.4f"}
+	bars := figure.Bars{YLabel: "loss less that of " + cells[0].name() + " (nats a token), ± standard error", Format: "%+.4f"}
 	for _, c := range cells[1:] {
 		e := stats.Mean(pairedDifferences(cells[0], c))
 		bars.Labels, bars.Values, bars.Errors = append(bars.Labels, c.name()), append(bars.Values, e.Mean), append(bars.Errors, e.Error)

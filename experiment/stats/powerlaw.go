@@ -31,56 +31,62 @@ func FitPowerLaw(x, y []float64) (PowerLaw, bool) {
 	return PowerLaw{math.Exp(sy/n - slope*sx/n), -slope}, n > 1 && sxx > 0 && !math.IsNaN(slope)
 }
 
-// Fit is a power law with resamples of it, which say how well it is known.
+// Fit is a power law with others that its points leave possible, which say how well it is known.
 type Fit struct {
 	PowerLaw
-	resamples []PowerLaw
+	draws []PowerLaw
 }
 
-// Resamples is how many a Fit has.
-const Resamples = 2000
+// Draws is how many other laws a Fit has.
+const Draws = 10_000
 
-// Bootstrap fits a power law and, for intervals, as many to points resampled by their residuals (Efron and Tibshirani 1993, section 9.4):
-// each x gets the fit's y times the residual of a point drawn at random, residuals scaled by sqrt(n/(n-2)) for the two
-// parameters that were fitted. The same points give the same resamples. It is false where no law is found, or with fewer than
-// three points, whose residuals are nothing.
-func Bootstrap(x, y []float64) (Fit, bool) {
+// Infer fits a power law and, for intervals, draws laws that the points leave possible, where log y lies about the law with normal
+// errors of one deviation: the deviation is s sqrt((n-2)/chi squared) of n-2 degrees of freedom, level and slope are normal about the
+// fit's (Gelman et al. 2013, section 14.2). So the middle 95% of the exponents is Student's interval of a regression.
+// The same points give the same draws. It is false where no law is found, or with fewer than three points, whose errors are nothing.
+func Infer(x, y []float64) (Fit, bool) {
 	law, ok := FitPowerLaw(x, y)
 	f := Fit{PowerLaw: law}
 	if !ok || len(x) < 3 {
 		return f, false
 	}
-	residuals := make([]float64, len(x))
+	n, centre, spread, squares := float64(len(x)), 0.0, 0.0, 0.0
 	for i := range x {
-		residuals[i] = math.Log(y[i]/law.At(x[i])) * math.Sqrt(float64(len(x))/float64(len(x)-2))
+		centre += math.Log(x[i]) / n
+		squares += math.Pow(math.Log(y[i]/law.At(x[i])), 2)
+	}
+	for _, v := range x {
+		spread += math.Pow(math.Log(v)-centre, 2)
 	}
 	draw := rand.New(rand.NewPCG(1, uint64(len(x))))
-	again := make([]float64, len(x))
-	for range Resamples {
-		for i := range x {
-			again[i] = law.At(x[i]) * math.Exp(residuals[draw.IntN(len(residuals))])
+	level := math.Log(law.A) - law.B*centre // of log y at the centre
+	for range Draws {
+		chi := 0.0
+		for range len(x) - 2 {
+			chi += math.Pow(draw.NormFloat64(), 2)
 		}
-		if p, ok := FitPowerLaw(x, again); ok {
-			f.resamples = append(f.resamples, p)
-		}
+		deviation := math.Sqrt(squares / chi)
+		exponent := law.B + draw.NormFloat64()*deviation/math.Sqrt(spread)
+		height := level + draw.NormFloat64()*deviation/math.Sqrt(n)
+		f.draws = append(f.draws, PowerLaw{math.Exp(height + exponent*centre), exponent})
 	}
 	return f, true
 }
 
-// Interval holds the middle 95% of a quantity of the resampled laws.
+// Interval holds the middle 95% of a quantity of the drawn laws.
 func (f Fit) Interval(of func(PowerLaw) float64) (low, high float64) {
-	values := make([]float64, len(f.resamples))
-	for i, p := range f.resamples {
+	values := make([]float64, len(f.draws))
+	for i, p := range f.draws {
 		values[i] = of(p)
 	}
 	return middle(values)
 }
 
-// Ratio is a quantity of this law over that of another one, with an interval: the middle 95% over pairs of resamples.
+// Ratio is a quantity of this law over that of another one, with an interval: the middle 95% over pairs of draws.
 func (f Fit) Ratio(other Fit, of func(PowerLaw) float64) (ratio, low, high float64) {
-	values := make([]float64, min(len(f.resamples), len(other.resamples)))
+	values := make([]float64, min(len(f.draws), len(other.draws)))
 	for i := range values {
-		values[i] = of(f.resamples[i]) / of(other.resamples[len(other.resamples)-1-i])
+		values[i] = of(f.draws[i]) / of(other.draws[len(other.draws)-1-i])
 	}
 	low, high = middle(values)
 	return of(f.PowerLaw) / of(other.PowerLaw), low, high

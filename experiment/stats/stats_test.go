@@ -65,40 +65,54 @@ func TestSeedsHaveThePowerThatIsAskedFor(t *testing.T) {
 	assert.Zero(t, PairedSeeds(1, 0))
 }
 
-// TestBootstrap: a law without noise is found with an interval of nothing; with noise the interval
-// holds the true exponent about as often as it says.
-func TestBootstrap(t *testing.T) {
+// TestInfer: a law without noise is found with an interval of nothing; with noise the interval is Student's and
+// holds the true exponent as often as it says.
+func TestInfer(t *testing.T) {
 	x := []float64{1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 1e7}
 	truth := PowerLaw{12, 0.11}
 	exact := make([]float64, len(x))
 	for i := range x {
 		exact[i] = truth.At(x[i])
 	}
-	f, ok := Bootstrap(x, exact)
+	f, ok := Infer(x, exact)
 	assert.True(t, ok)
 	assert.InDelta(t, truth.B, f.B, 1e-12)
 	assert.InDelta(t, 2e5, f.Inverse(f.At(2e5)), 1e-3)
-	low, high := f.Interval(func(p PowerLaw) float64 { return p.B })
+	exponent := func(p PowerLaw) float64 { return p.B }
+	low, high := f.Interval(exponent)
 	assert.InDelta(t, low, high, 1e-9)
 	ratio, low, high := f.Ratio(f, func(p PowerLaw) float64 { return p.Inverse(4) })
 	assert.InDeltaSlice(t, []float64{1, 1, 1}, []float64{ratio, low, high}, 1e-6)
 
+	// scipy.stats.linregress of the same logarithms: exponent 0.142857, standard error 0.0797957, t(97.5%, 2) = 4.302653.
+	e := func(v ...float64) (all []float64) {
+		for _, v := range v {
+			all = append(all, math.Exp(v))
+		}
+		return all
+	}
+	f, _ = Infer(e(0, 1, 2, 4), e(1, 0.5, 0.8, 0.3))
+	low, high = f.Interval(exponent)
+	assert.InDelta(t, 0.142857, f.B, 1e-6)
+	assert.InDelta(t, 0.142857-4.302653*0.0797957, low, 0.03)
+	assert.InDelta(t, 0.142857+4.302653*0.0797957, high, 0.03)
+
 	draw := rand.New(rand.NewPCG(1, 2))
-	inside := 0
-	for range 60 {
+	inside, trials := 0, 150
+	for range trials {
 		noisy := make([]float64, len(x))
 		for i := range x {
 			noisy[i] = exact[i] * math.Exp(0.02*draw.NormFloat64())
 		}
-		f, _ := Bootstrap(x, noisy)
-		if low, high := f.Interval(func(p PowerLaw) float64 { return p.B }); low <= truth.B && truth.B <= high {
+		f, _ := Infer(x, noisy)
+		if low, high := f.Interval(exponent); low <= truth.B && truth.B <= high {
 			inside++
 		}
 	}
-	assert.InDelta(t, 54, inside, 5, "of 60; 95%% asked for, but residuals of seven points make it about 90%%")
+	assert.InDelta(t, 0.95, float64(inside)/float64(trials), 0.04, "a standard error is 0.018")
 
-	_, ok = Bootstrap(x[:2], exact[:2])
+	_, ok = Infer(x[:2], exact[:2])
 	assert.False(t, ok)
-	_, ok = Bootstrap([]float64{1, 1, 1}, []float64{1, 2, 3})
+	_, ok = Infer([]float64{1, 1, 1}, []float64{1, 2, 3})
 	assert.False(t, ok)
 }
