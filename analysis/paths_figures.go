@@ -1,13 +1,16 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/residua-go/residua/figure"
 )
 
-// Table lists the orders, and then the sublayers' paths of one step.
+// Table lists the orders, the sublayers' paths of one step and, if they were measured, the heads' and the virtual heads' that
+// change the loss most.
 func (p *PathExpansion) Table() figure.Table {
 	t := figure.Table{Title: fmt.Sprintf("loss of the next token by the longest path, patterns of attention held (%d rows, %d tokens; the model %v)", p.Rows, p.Tokens, p.Model),
 		Header: []string{"paths", "how many", "loss", "gain", "share of all gains", "gain a path"}, Align: "lrrrrr"}
@@ -25,7 +28,23 @@ func (p *PathExpansion) Table() figure.Table {
 	for _, s := range p.Steps {
 		t.Row("1 step, "+s.Site, "", "", "alone "+s.Alone.String(), "last "+s.Last.String(), "")
 	}
+	addHeadPaths(&t, "head", p.Heads)
+	addHeadPaths(&t, "virtual head", p.Pairs)
 	return t
+}
+
+// addHeadPaths adds a row for each of the paths that change the loss most.
+func addHeadPaths(t *figure.Table, kind string, paths []HeadPath) {
+	largest := slices.SortedStableFunc(slices.Values(paths), func(a, b HeadPath) int {
+		return cmp.Compare(math.Abs(b.Gain.Mean), math.Abs(a.Gain.Mean))
+	})
+	for _, h := range largest[:min(listed, len(largest))] {
+		name := kind + " " + h.First
+		if h.Second != "" {
+			name += ", read by " + h.Second
+		}
+		t.Row(name, "1", "", h.Gain.String(), "", "")
+	}
 }
 
 // Figures are the gains by order, those of the paths of one step, and the heads' and virtual heads' if

@@ -85,5 +85,6 @@ func TestVirtualHead(t *testing.T) {
 	assert.Equal(t, "blocks.1.attention.0", p.Pairs[0].Second)
 	assert.InDelta(t, p.Orders[2].Gain.Mean, p.Pairs[0].Gain.Mean, 1e-12)
 	assert.NotZero(t, p.Pairs[0].Gain.Mean)
+	assert.Regexp(t, `\nhead blocks\.0\.attention\.0 +1 (?s:.*)\nvirtual head blocks\.0\.attention\.0, read by blocks\.1\.attention\.0 +1 `, p.Table().Text())
 	assert.InDelta(t, p.Steps[0].Alone.Mean, p.Heads[0].Gain.Mean, 1e-12)
 }

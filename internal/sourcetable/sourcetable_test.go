@@ -6,11 +6,16 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/models"
 )
 
 const root = "../.."
@@ -50,6 +55,8 @@ func TestMissingNamesAreFound(t *testing.T) {
 		"`models/none.go` | `go run ./cmd/models` | `models`: TestPresetCounts",
 		"`models/zoo.go` | `go run ./cmd/none` | `models`: TestPresetCounts",
 		"`models/zoo.go` | `go run ./cmd/analyze none` | `models`: TestPresetCounts",
+		"`models/zoo.go` | `go run ./cmd/analyze mixing -checkpoint RUN` | `models`: TestPresetCounts",
+		"`models/zoo.go` | `go run ./cmd/analyze wiring -checkpoint runs/none` | `models`: TestPresetCounts",
 		"`models/zoo.go` | `make notebooks ONLY=99` | `models`: TestPresetCounts",
 		"`models/zoo.go` | `go run ./cmd/models` | `models`: TestNone",
 		"`models/zoo.go` | `go run ./cmd/models` | `none`: TestPresetCounts",
@@ -120,12 +127,16 @@ func (r row) check(t assert.TestingT) {
 	assert.NotEmpty(t, r.where, "%s: want where it is in the code", r.statement)
 	assert.NotEmpty(t, r.commands, "%s: want a command that shows it", r.statement)
 	for _, command := range r.commands {
+		if strings.HasPrefix(command, "-") {
+			continue // another flag of the command before
+		}
 		for _, word := range strings.Fields(command) {
 			if strings.Contains(word, "/") && strings.Contains(filepath.Base(word), ".") && !strings.HasPrefix(word, "./") {
 				assert.True(t, exists(word), "%s: %s: want a file %s", r.statement, command, word)
 			}
 		}
 		assert.True(t, isCommand(command), "%s: %s: want a program, an analysis or a notebook of that name", r.statement, command)
+		assert.NoError(t, hasAnalysis(command), "%s: %s", r.statement, command)
 	}
 	assert.NotEmpty(t, r.tests, "%s: want a test", r.statement)
 	for dir, names := range r.tests {
@@ -148,6 +159,21 @@ func isCommand(command string) bool {
 		return err == nil && len(notebooks) == 1
 	}
 	return strings.HasPrefix(command, "go run ./") && exists(words[0])
+}
+
+// hasAnalysis is an error where a command analyses a run whose model has no such analysis. RUN is runs/quickstart, runs/NAME is
+// made by the config of that name.
+func hasAnalysis(command string) error {
+	words := strings.Fields(command)
+	at := slices.Index(words, "-checkpoint")
+	if at < 0 || at+1 == len(words) || words[2] != "./cmd/analyze" {
+		return nil
+	}
+	run, _, err := config.Load(models.Standard(), strings.TrimPrefix(strings.Replace(words[at+1], "RUN", "runs/quickstart", 1), "runs/"), nil)
+	if err != nil {
+		return err
+	}
+	return analysis.CheckSupport(words[3], run.Spec())
 }
 
 func exists(path string) bool {
