@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -68,4 +71,34 @@ func TestBusy(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code)
 		assert.Equal(t, 7, strings.Count(w.Body.String(), "\n"), "3 tokens of the prompt, 3 new ones, the stop")
 	}
+}
+
+// timed is a response that notes the times until which its request's body may come.
+type timed struct {
+	*httptest.ResponseRecorder
+	until []time.Time
+}
+
+func (w *timed) SetReadDeadline(t time.Time) error {
+	w.until = append(w.until, t)
+	return nil
+}
+
+// TestReadTime: a body that does not come does not hold its request for ever, and the time for it does not end the answer.
+func TestReadTime(t *testing.T) {
+	w, begin := &timed{ResponseRecorder: httptest.NewRecorder()}, time.Now()
+	r := httptest.NewRequest(http.MethodPost, "/explorer/run", iotest.ErrReader(os.ErrDeadlineExceeded))
+	r.Header.Set("Content-Type", "application/json")
+	e := small(t).e
+	e.ServeHTTP(w, r)
+	assert.Equal(t, http.StatusRequestTimeout, w.Code, w.Body)
+	require.Len(t, w.until, 1)
+	assert.WithinRange(t, w.until[0], begin.Add(time.Second), begin.Add(2*time.Minute))
+
+	w = &timed{ResponseRecorder: httptest.NewRecorder()}
+	r = httptest.NewRequest(http.MethodPost, "/explorer/run", strings.NewReader(`{"ids": [1, 2, 3]}`))
+	r.Header.Set("Content-Type", "application/json")
+	e.ServeHTTP(w, r)
+	require.Len(t, w.until, 2)
+	assert.True(t, w.until[1].IsZero(), "no limit once the body is read")
 }

@@ -39,32 +39,37 @@ func small(t *testing.T) client { return tiny(t, modeltest.Small(models.Standard
 func TestErrors(t *testing.T) {
 	c := small(t)
 	one, zero, far, much := int32(1), 0.0, int32(13), math.MaxFloat64
+	above := 1.5
 	head := map[string]int{"head": 0}
 	change := func(c explore.Change) explore.Run {
 		return explore.Run{IDs: prompt, Changes: []explore.Change{c}}
 	}
 	const heads = "blocks.0.attention.heads"
 	for want, request := range map[string]any{
-		`ids: want at least one token id, each below 13: the model has no tokenizer, got none`:                              explore.Run{},
-		`prompt: want a text or ids, got both`:                                                                              explore.Run{IDs: prompt, Prompt: "a"},
-		`ids[1]: want 0 to 12, got 13`:                                                                                      explore.Run{IDs: []int32{1, 13}},
-		`prompt: want at most 9 tokens, got 10`:                                                                             explore.Run{IDs: make([]int32, 10)},
-		`tokens: want 0 to 5: a prompt and its text have at most 9 tokens, got 6`:                                           explore.Run{IDs: prompt, Tokens: 6},
-		`top: want 0 to 50, got -1`:                                                                                         explore.Run{IDs: prompt, Top: -1},
-		`temperature: want >= 0 (0: always the likeliest token), got -1`:                                                    explore.Run{IDs: prompt, Temperature: -1, Tokens: 1},
-		`changes[0]: no activation "blocks.0.attention.head"; did you mean blocks.0.attention.heads?`:                       change(explore.Change{Activation: "blocks.0.attention.head", Scale: &zero}),
-		`changes[0]: at: want axes of blocks.0.attention.heads, ["token" "head" "value"], got heads`:                        change(explore.Change{Activation: heads, At: map[string]int{"heads": 1}, Scale: &zero}),
-		`changes[0]: head: want 0 to 7, got 8`:                                                                              change(explore.Change{Activation: heads, At: map[string]int{"head": 8}, Scale: &zero}),
-		`changes[0]: change: want either scale or add, got both or none`:                                                    change(explore.Change{Activation: heads}),
-		`changes[0]: scale: want from -1e+06 to 1e+06, got more`:                                                            change(explore.Change{Activation: heads, Scale: &much}),
-		`changes[0]: values: want 12, one for each chosen entry of a token, got 2`:                                          change(explore.Change{Activation: heads, At: head, Add: &explore.Direction{Times: 1, Values: []float64{1, 2}}}),
-		`changes[0]: add: want values, or a text in plus, got none`:                                                         change(explore.Change{Activation: heads, Add: &explore.Direction{Times: 1}}),
-		`changes[0]: tokens: want two positions of 0 to 8 of an activation that has tokens, got [3 2]`:                      change(explore.Change{Activation: heads, Scale: &zero, Tokens: &[2]int{3, 2}}),
-		`changes: want at most 64, got 65`:                                                                                  explore.Run{IDs: prompt, Changes: make([]explore.Change, 65)},
-		`want a JSON object with the request's fields: unknown field "token"`:                                               `{"token": 1}`,
-		`want a JSON object with the request's fields: cannot unmarshal string into Go struct field Run.tokens of type int`: `{"tokens": "1"}`,
-		`want one JSON object, got more after it`:                                                                           `{} {}`,
-		`want a JSON object with the request's fields: EOF`:                                                                 ``,
+		`ids: want at least one token id, each below 13: the model has no tokenizer, got none`:         explore.Run{},
+		`prompt: want a text or ids, got both`:                                                         explore.Run{IDs: prompt, Prompt: "a"},
+		`ids[1]: want 0 to 12, got 13`:                                                                 explore.Run{IDs: []int32{1, 13}},
+		`prompt: want at most 9 tokens, got 10`:                                                        explore.Run{IDs: make([]int32, 10)},
+		`tokens: want 0 to 5: a prompt and its text have at most 9 tokens, got 6`:                      explore.Run{IDs: prompt, Tokens: 6},
+		`top: want 0 to 50, got -1`:                                                                    explore.Run{IDs: prompt, Top: -1},
+		`temperature: want >= 0 (0: always the likeliest token), got -1`:                               explore.Run{IDs: prompt, Temperature: -1, Tokens: 1},
+		`top_k: want >= 1, or 0 for no limit, got -1`:                                                  explore.Run{IDs: prompt, TopK: -1, Tokens: 1},
+		`top_p: want above 0 and at most 1 (1: no limit), got 0`:                                       explore.Run{IDs: prompt, TopP: &zero, Tokens: 1},
+		`top_p: want above 0 and at most 1 (1: no limit), got 1.5`:                                     explore.Run{IDs: prompt, TopP: &above, Tokens: 1},
+		`want a body in UTF-8, got bytes that are not`:                                                 "{\"prompt\": \"a\xff\"}",
+		`changes[0]: no activation "blocks.0.attention.head"; did you mean blocks.0.attention.heads?`:  change(explore.Change{Activation: "blocks.0.attention.head", Scale: &zero}),
+		`changes[0]: at: want axes of blocks.0.attention.heads, ["token" "head" "value"], got heads`:   change(explore.Change{Activation: heads, At: map[string]int{"heads": 1}, Scale: &zero}),
+		`changes[0]: head: want 0 to 7, got 8`:                                                         change(explore.Change{Activation: heads, At: map[string]int{"head": 8}, Scale: &zero}),
+		`changes[0]: change: want either scale or add, got both or none`:                               change(explore.Change{Activation: heads}),
+		`changes[0]: scale: want from -1e+06 to 1e+06, got more`:                                       change(explore.Change{Activation: heads, Scale: &much}),
+		`changes[0]: values: want 12, one for each chosen entry of a token, got 2`:                     change(explore.Change{Activation: heads, At: head, Add: &explore.Direction{Times: 1, Values: []float64{1, 2}}}),
+		`changes[0]: add: want values, or a text in plus, got none`:                                    change(explore.Change{Activation: heads, Add: &explore.Direction{Times: 1}}),
+		`changes[0]: tokens: want two positions of 0 to 8 of an activation that has tokens, got [3 2]`: change(explore.Change{Activation: heads, Scale: &zero, Tokens: &[2]int{3, 2}}),
+		`changes: want at most 64, got 65`:                                                             explore.Run{IDs: prompt, Changes: make([]explore.Change, 65)},
+		`want a JSON object with the request's fields: unknown field "token"`:                          `{"token": 1}`,
+		`tokens: want a value of type int, got string`:                                                 `{"tokens": "1"}`,
+		`want one JSON object, got more after it`:                                                      `{} {}`,
+		`want a JSON object with the request's fields: EOF`:                                            ``,
 	} {
 		got := c.message("/explorer/run", request, http.StatusBadRequest)
 		if !strings.HasPrefix(got, want) {

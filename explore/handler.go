@@ -7,6 +7,8 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/pkg/errors"
 )
@@ -55,23 +57,36 @@ func write(w http.ResponseWriter, v any) error {
 	return nil
 }
 
+// readTime is how long a request's body may take to come.
+const readTime = time.Minute
+
 // read decodes a request's body, one JSON object. Its type must be JSON's, which a page of another
 // site cannot send without being asked first.
 func (e *Explorer) read(w http.ResponseWriter, r *http.Request, into any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return &statusError{http.StatusUnsupportedMediaType, "want Content-Type: application/json"}
 	}
+	control := http.NewResponseController(w)
+	control.SetReadDeadline(time.Now().Add(readTime)) // a writer that knows no deadlines has none
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, e.options.Body))
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		return &statusError{http.StatusRequestEntityTooLarge, errors.Errorf("want a body of at most %d bytes, got more", e.options.Body).Error()}
 	}
 	if err != nil {
-		return invalid("the body could not be read to its end")
+		w.Header().Set("Connection", "close") // the rest is not waited for
+		return &statusError{http.StatusRequestTimeout, "the body could not be read to its end"}
+	}
+	control.SetReadDeadline(time.Time{}) // with it, a long answer would end as if its client had gone
+	if !utf8.Valid(body) {
+		return invalid("want a body in UTF-8, got bytes that are not")
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
+	var kind *json.UnmarshalTypeError
+	if err := d.Decode(into); errors.As(err, &kind) && kind.Field != "" {
+		return invalid("%s: want a value of type %s, got %s", kind.Field, kind.Type, kind.Value)
+	} else if err != nil {
 		return invalid("want a JSON object with the request's fields: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := d.Token(); err != io.EOF {

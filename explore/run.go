@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/pkg/errors"
@@ -13,6 +14,7 @@ import (
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/generate"
+	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 )
 
@@ -25,7 +27,7 @@ type Run struct {
 	Tokens      int      `json:"tokens,omitempty"` // to generate at most
 	Temperature float64  `json:"temperature,omitempty"`
 	TopK        int      `json:"top_k,omitempty"`
-	TopP        float64  `json:"top_p,omitempty"`
+	TopP        *float64 `json:"top_p,omitempty"` // null: 1, all
 	Seed        uint64   `json:"seed,omitempty"`
 	Top         int      `json:"top,omitempty"` // alternatives of each token; 0: 8
 	Changes     []Change `json:"changes,omitempty"`
@@ -104,7 +106,7 @@ func (e *Explorer) answer(ctx context.Context, asked Run, s *lines) error {
 	if asked.Top, err = e.topOf(asked.Top); err != nil {
 		return err
 	}
-	if err := asked.request(ids).Validate(); err != nil {
+	if err := asked.validate(ids); err != nil {
 		return err
 	}
 	changes, err := e.changes(asked.Changes)
@@ -223,7 +225,24 @@ func (p *performance) generate(ctx context.Context, name string, ids []int32, ch
 
 // request is what a generator is asked for.
 func (r Run) request(ids []int32) generate.Request {
-	return generate.Request{IDs: ids, Tokens: r.Tokens, Temperature: r.Temperature, TopK: r.TopK, TopP: r.TopP, Seed: r.Seed, LogProbs: r.Top}
+	request := generate.Request{IDs: ids, Tokens: r.Tokens, Temperature: r.Temperature, TopK: r.TopK, Seed: r.Seed, LogProbs: r.Top}
+	if r.TopP != nil {
+		request.TopP = *r.TopP
+	}
+	return request
+}
+
+// validate tells a bad setting by its key in the API.
+func (r Run) validate(ids []int32) error {
+	if r.TopP != nil && *r.TopP == 0 { // which a Request takes for its default
+		return check.Value("top_p", "above 0 and at most 1 (1: no limit)", 0)
+	}
+	err := r.request(ids).Validate()
+	var setting *layers.SettingError
+	if errors.As(err, &setting) {
+		return layers.Setting(strings.ReplaceAll(setting.Key, "-", "_"), "%s", setting.Problem)
+	}
+	return err
 }
 
 // generated is a token as a generator has it.

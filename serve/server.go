@@ -164,7 +164,7 @@ func (s *Server) protected(h http.Handler) http.Handler {
 }
 
 func notFound(w http.ResponseWriter, r *http.Request) {
-	writeError(w, invalid("", "nothing is at %s: / lists what is", r.URL.Path).with(http.StatusNotFound, "not_found"))
+	writeError(w, invalid("", "nothing is at %s: want /v1/completions, /v1/models, /tokenize, /detokenize, /tokenizer_info, /metrics or /healthz", r.URL.Path).with(http.StatusNotFound, "not_found"))
 }
 
 func healthz(w http.ResponseWriter, _ *http.Request) error {

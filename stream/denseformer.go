@@ -37,12 +37,22 @@ func (c DenseFormerConfig) Defaults() Design {
 	return c
 }
 
-// Check wants a dilation and a period of 1 at least.
+// Check wants a dilation and a period of 1 at least, and blocks enough that the last average is
+// of more than its own block's output.
 func (c DenseFormerConfig) Check() error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	return layers.CheckSizes(layers.Size{Key: "dilation", Value: c.Dilation}, layers.Size{Key: "period", Value: c.Period})
+	if err := layers.CheckSizes(layers.Size{Key: "dilation", Value: c.Dilation}, layers.Size{Key: "period", Value: c.Period}); err != nil {
+		return err
+	}
+	if c.Period > c.Layers {
+		return layers.Setting("period", "want 1 to %d, the number of layers, got %d", c.Layers, c.Period)
+	}
+	if last := c.Layers - c.Layers%c.Period; c.Dilation > last {
+		return layers.Setting("dilation", "want 1 to %d, the block of the last average (layers %d, period %d), got %d: no average would reach another output", last, c.Layers, c.Period, c.Dilation)
+	}
+	return nil
 }
 
 // Shape is that of one vector a token; the kept outputs are not counted.

@@ -111,6 +111,7 @@ func TestGenerateRefuses(t *testing.T) {
 		{"folder as prompt file", []string{"-prompt-file", run.Dir}, "-prompt-file: " + run.Dir + ": read: is a directory"},
 		{"endless prompt file", []string{"-prompt-file", "/dev/zero"}, "-prompt-file: /dev/zero: want at most 4 MiB of text, got more: give its end alone"},
 		{"no ids", []string{"-ids", ""}, "-ids: want at least one token id, got none"},
+		{"an id left out", []string{"-ids", "1,,2"}, `-ids: want whole numbers such as 1,2,3, got ""`},
 		{"words as ids", []string{"-ids", "1,x"}, `-ids: want whole numbers such as 1,2,3, got "x"`},
 		{"id beyond the vocabulary", []string{"-ids", "1,257"}, "-ids: token 1: want an id of 0 to 256, got 257"},
 		{"text for a model without a tokenizer", []string{"-checkpoint", gpt2HF, "-prompt", "a"}, "-ids: want token ids, such as 1,2,3, each below 113: the model has no tokenizer"},

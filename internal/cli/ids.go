@@ -11,7 +11,7 @@ import (
 // Spaces and line breaks may stand in the place of commas, too.
 func ParseIDs(list string, vocab int) ([]int32, error) {
 	var ids []int32
-	for _, word := range strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) }) {
+	for _, word := range words(list) {
 		id, err := strconv.Atoi(word)
 		if err != nil {
 			return nil, errors.Errorf("want whole numbers such as 1,2,3, got %q", word)
@@ -22,6 +22,22 @@ func ParseIDs(list string, vocab int) ([]int32, error) {
 		ids = append(ids, int32(id))
 	}
 	return ids, nil
+}
+
+// words are what commas or white space part; nothing between two commas is a word, too.
+func words(list string) []string {
+	if strings.TrimSpace(list) == "" {
+		return nil
+	}
+	var words []string
+	for part := range strings.SplitSeq(list, ",") {
+		within := strings.Fields(part)
+		if len(within) == 0 {
+			within = []string{""}
+		}
+		words = append(words, within...)
+	}
+	return words
 }
 
 // FormatIDs writes token ids as ParseIDs reads them.
