@@ -65,7 +65,7 @@ gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CU
 	cp graph/cuda/*.cu graph/cuda/*.cuh graph/cuda/kernels.tsv $(GPU_CHECK)/graph/cuda/
 	cp -r graph/cuda/emulator/native $(GPU_CHECK)/graph/cuda/emulator/
 	git describe --always --dirty 2>/dev/null | sed 's/^/Residua /' >$(GPU_CHECK)/version.txt
-	cp experiment/gpucheck/run.sh $(GPU_CHECK)/
+	cp -r experiment/gpucheck/run.sh experiment/gpucheck/saved LICENSE $(GPU_CHECK)/
 	@du -sm $(GPU_CHECK) | awk '{print $$2 ": " $$1 " MB"; if ($$1 > $(GPU_CHECK_MEGABYTES)) {print "want at most $(GPU_CHECK_MEGABYTES) MB"; exit 1}}'
 
 # All packages but programs: linking each of those takes longer than compiling it, and one is enough.

@@ -22,7 +22,7 @@ func main() {
 	}
 }
 
-const usage = "pack ARCHIVE FILE... | unpack ARCHIVE DIR | compare [-name NAME] [-tolerance T] RUN RUN | report DIR | packreport DIR ARCHIVE | isolate [-limit D] [-skip PATTERN] TESTS PROGRAM [ARG...] | emulate"
+const usage = "pack ARCHIVE FILE... | unpack ARCHIVE DIR | compare [-name NAME] [-tolerance T] [-gradients T] RUN RUN | savestep RUN DIR | report DIR | packreport DIR ARCHIVE | isolate [-limit D] [-skip PATTERN] TESTS PROGRAM [ARG...] | emulate"
 
 func run(args []string, out io.Writer) error {
 	task, operands := "", []string(nil)
@@ -33,6 +33,7 @@ func run(args []string, out io.Writer) error {
 		flags.SetOutput(io.Discard)
 		flags.StringVar(&c.Name, "name", "", "")
 		flags.Float64Var(&c.Tolerance, "tolerance", 0, "")
+		flags.Float64Var(&c.Gradients, "gradients", 0, "")
 		flags.DurationVar(&i.Limit, "limit", 0, "")
 		flags.StringVar(&i.Skip, "skip", "", "")
 		if flags.Parse(args[1:]) == nil {
@@ -47,6 +48,8 @@ func run(args []string, out io.Writer) error {
 	case task == "compare" && n == 2:
 		c.Want, c.Got = operands[0], operands[1]
 		return c.Write(out)
+	case task == "savestep" && n == 2:
+		return gpucheck.SaveStep(operands[0], operands[1])
 	case task == "report" && n == 1:
 		return gpucheck.WriteReport(operands[0], out)
 	case task == "packreport" && n == 2:

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/experiment/gpucheck"
 	"github.com/residua-go/residua/internal/longtest"
 )
@@ -32,7 +33,7 @@ out=$(echo "$*" | sed -n 's/.*-out \([^ ]*\).*/\1/p')
 case $0 in
 *.test) echo "=== RUN   TestDevice"; echo "--- PASS: TestDevice (0.00s)" ;;
 *train) mkdir -p "$out/checkpoints/2" && echo '{"step":1,"loss":3,"grad_norm":1}' >"$out/metrics.jsonl" &&
-  touch "$out/checkpoints/2/model.safetensors" "$out/checkpoints/2/optimizer.safetensors" ;;
+  touch "$out/checkpoints/2/model.safetensors" && cp optimizer.safetensors "$out/checkpoints/2/" ;;
 *) echo "a table" ;;
 esac
 `
@@ -55,6 +56,15 @@ func rehearse(t *testing.T, folder, results string, arguments []string, settings
 	for _, name := range []string{"train", "bench", "ceilings", "graph.test", "cuda.test", "norm.test", "models.test", "trainer.test", "tapemachine.test"} {
 		write("bin/"+name, stub)
 	}
+	for _, dir := range []string{"saved/rmt-134m", "saved/run/checkpoints/2"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(folder, dir), 0o755))
+	}
+	for _, dir := range []string{"", "saved/run/checkpoints/2"} {
+		moments := []checkpoint.Tensor{{Name: "w.moment1", Shape: []int{2}, Data: []float32{3, 4}}}
+		require.NoError(t, checkpoint.WriteTensors(filepath.Join(folder, dir, "optimizer.safetensors"), moments, nil))
+	}
+	write("saved/run/metrics.jsonl", `{"step":1,"loss":3,"grad_norm":1}`+"\n")
+	require.NoError(t, gpucheck.SaveStep(filepath.Join(folder, "saved/run"), filepath.Join(folder, "saved/rmt-134m")))
 	for _, name := range []string{"graph/ops/norm", "graph/cuda", "models", "trainer", "internal/tapemachine"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(folder, name), 0o755))
 	}
@@ -87,6 +97,7 @@ func TestScript(t *testing.T) {
 				assert.Contains(t, report, "| "+part+" | passed |", printed)
 			}
 		}
+		assert.Contains(t, report, "rmt-134m, CPU and bf16: gradients of 1 parameters, largest difference 0.0e+00 of the norm, of w (wanted <= 3e-01)")
 	}
 }
 

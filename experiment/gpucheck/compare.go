@@ -49,6 +49,7 @@ type Comparison struct {
 	Name      string  // for the report
 	Want, Got string  // the runs' folders
 	Tolerance float64 // of losses, relative; 0: losses and gradient norms have the same bits
+	Gradients float64 // of each parameter's gradient next to those that SaveStep wrote into Want, relative to its norm; 0: not compared
 }
 
 // pair is the steps of a comparison's runs.
@@ -91,7 +92,37 @@ func (c Comparison) Write(out io.Writer) error {
 	if len(both.want) != len(both.got) {
 		return errors.Errorf("%s: want the %d steps of %s, got %d in %s", c.Name, len(both.want), c.Want, len(both.got), c.Got)
 	}
-	return both.write(out)
+	if err := both.write(out); err != nil || c.Gradients == 0 {
+		return err
+	}
+	return c.writeGradients(out)
+}
+
+// writeGradients writes a figure of the gradients.
+func (c Comparison) writeGradients(out io.Writer) error {
+	text, err := os.ReadFile(filepath.Join(c.Want, savedGradients))
+	if err != nil {
+		return errors.WithStack(err)
+	}
+	var want map[string]gradient
+	if err := json.Unmarshal(text, &want); err != nil {
+		return errors.Wrap(err, filepath.Join(c.Want, savedGradients))
+	}
+	got, err := runGradients(c.Got)
+	if err != nil {
+		return err
+	}
+	worst, of, err := worstGradient(want, got)
+	if err != nil {
+		return errors.Wrap(err, c.Name)
+	}
+	if _, err := fmt.Fprintf(out, "figure: %s: gradients of %d parameters, largest difference %.1e of the norm, of %s (wanted <= %.0e)\n", c.Name, len(want), worst, of, c.Gradients); err != nil {
+		return errors.WithStack(err)
+	}
+	if !(worst <= c.Gradients) {
+		return errors.Errorf("%s: want gradients within %.0e of their norms, got a difference of %.1e of %s", c.Name, c.Gradients, worst, of)
+	}
+	return nil
 }
 
 // shownSteps is how many steps a table has, about.

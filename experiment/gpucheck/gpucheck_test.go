@@ -38,7 +38,7 @@ func runOf(t *testing.T, losses ...float64) string {
 func TestCompare(t *testing.T) {
 	want, got := runOf(t, 5.5, 4, 2), runOf(t, 5.5, 4.004, 2.001)
 	var out bytes.Buffer
-	require.NoError(t, Comparison{"tiny", want, got, 1e-2}.Write(&out))
+	require.NoError(t, Comparison{Name: "tiny", Want: want, Got: got, Tolerance: 1e-2}.Write(&out))
 	assert.Equal(t, `figure: tiny: loss 5.5000 to 2.0000 in 3 steps, the other 5.5000 to 2.0010; largest relative difference 1.0e-03, at step 2 (wanted <= 1e-02), of gradient norms 1.0e-03
 `+fence+`
 tiny
@@ -47,7 +47,7 @@ tiny
      2      4.000000      4.004000   1.0e-03
      3      2.000000      2.001000   5.0e-04
 `+fence+"\n", out.String())
-	err := Comparison{"tiny", want, got, 5e-4}.Write(&out)
+	err := Comparison{Name: "tiny", Want: want, Got: got, Tolerance: 5e-4}.Write(&out)
 	require.ErrorContains(t, err, "tiny: want losses within 5e-04, got a relative difference of 1.0e-03 at step 2")
 	out.Reset()
 	require.NoError(t, Comparison{Name: "twins", Want: want, Got: want}.Write(&out))
@@ -61,7 +61,7 @@ func TestCompareOfGradientNorms(t *testing.T) {
 {"step":2,"loss":2,"grad_norm":4.0000001}
 `)
 	require.ErrorContains(t, Comparison{Want: want, Got: got}.Write(&bytes.Buffer{}), "of gradient norms 2.5e-08")
-	require.NoError(t, Comparison{"", want, got, 1e-9}.Write(&bytes.Buffer{}))
+	require.NoError(t, Comparison{Want: want, Got: got, Tolerance: 1e-9}.Write(&bytes.Buffer{}))
 }
 
 func TestCompareRefuses(t *testing.T) {
@@ -75,7 +75,7 @@ func TestCompareRefuses(t *testing.T) {
 		"want the 2 steps of":                          {runOf(t, 3, 2), runOf(t, 3)},
 		"no such file":                                 {runOf(t, 3), filepath.Join(broken, "nowhere")},
 	} {
-		require.ErrorContains(t, Comparison{"", runs[0], runs[1], 1}.Write(&bytes.Buffer{}), want)
+		require.ErrorContains(t, Comparison{Want: runs[0], Got: runs[1], Tolerance: 1}.Write(&bytes.Buffer{}), want)
 	}
 }
 

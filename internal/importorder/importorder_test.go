@@ -76,7 +76,7 @@ var allowed = map[string][]string{
 	"experiment/mup":      experimentImports("experiment", "experiment/stats"),
 	"experiment/search":   {"experiment/stats"},
 	"experiment/cards":    experimentImports("experiment", "experiment/stats", "experiment/compare", "experiment/bench", "experiment/search"),
-	"experiment/gpucheck": {},
+	"experiment/gpucheck": {"checkpoint"},
 	"experiment/roofline": {"models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "optim", "figure"},
 
 	"explore": {"analysis", "analysis/cache", "analysis/check", "analysis/page", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
