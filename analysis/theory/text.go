@@ -2,6 +2,7 @@ package theory
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 )
 
@@ -15,7 +16,12 @@ func plusMinus(v, standardError float64) string { return fmt.Sprintf("%.4g ± %.
 func deviations(v float64) string { return fmt.Sprintf("%+.1f", v) }
 
 // percent writes a share as a signed percentage.
-func percent(v float64) string { return fmt.Sprintf("%+.1f%%", 100*v) }
+func percent(v float64) string {
+	if v != 0 && math.Abs(v) < 0.005 {
+		return fmt.Sprintf("%+.2f%%", 100*v)
+	}
+	return fmt.Sprintf("%+.1f%%", 100*v)
+}
 
 // millions writes a count in millions.
 func millions(n int) string { return fmt.Sprintf("%.2f", float64(n)/1e6) }

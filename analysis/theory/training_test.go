@@ -97,6 +97,8 @@ func TestClaims(t *testing.T) {
 			assert.InEpsilon(t, c.Paper, c.Computed, 0.005, "%s: the times agree with the steps", c.Name)
 		}
 	}
+	assert.Contains(t, claims.Claims[2].Reading, "+0.12%")
+	assert.Regexp(t, `twice the stream +section 3\.1 +\+1\.0% +\+0\.05% `, claims.Table().Text())
 	assert.Contains(t, claims.Claims[3].Reading, "+1.5% by Table 7 as printed, +2.1% by the totals")
 	assert.Contains(t, claims.Claims[4].Reading, "+43.4%")
 }
