@@ -13,6 +13,7 @@ import (
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -34,6 +35,7 @@ func TestRetrievalAddsUpToTheRead(t *testing.T) {
 			got, err := analysis.RetrieveWrites(run, 1)
 			require.NoError(t, err)
 			requireResult(t, got)
+			assert.Equal(t, reader, got.Figures()[2].(figure.Lines).XNames[slices.IndexFunc(got.Reads, func(r analysis.KeyedRead) bool { return r.Reader == reader })], "readers have names")
 			at := slices.IndexFunc(got.Reads, func(r analysis.KeyedRead) bool { return r.Reader == reader })
 			require.GreaterOrEqual(t, at, 0)
 			x, err := run.Activation("blocks.1.attention.stream")

@@ -50,10 +50,11 @@ func (r *WriteRetrieval) byReader(title string, of func(x KeyedRead, writer int)
 
 // sharpness draws the effective number of writes, reader by reader.
 func (r *WriteRetrieval) sharpness() figure.Lines {
-	l := figure.Lines{Title: "Effective number of writes that a key reads", XLabel: "reader, in the order of the run", YLabel: "writes"}
+	l := figure.Lines{Title: "Effective number of writes that a key reads", XLabel: "reader", YLabel: "writes"}
 	model, random, all := figure.Series{Name: "the model's keys", Marks: true}, figure.Series{Name: "random keys"}, figure.Series{Name: "writes so far"}
 	for i, x := range r.Reads {
 		at := float64(i)
+		l.XNames = append(l.XNames, x.Reader)
 		model.X, model.Y = append(model.X, at), append(model.Y, x.Model.Effective)
 		random.X, random.Y = append(random.X, at), append(random.Y, x.Random.Effective)
 		all.X, all.Y = append(all.X, at), append(all.Y, float64(x.Writes))
