@@ -202,10 +202,11 @@ func (s *samples) largest(entries []float64, first int) []Example {
 	return examples
 }
 
-// Table compares the directions that were found with the others.
+// Table compares the directions that were found with the others. Of n directions that are like the m random ones n/(m+1) are expected to
+// be sparser than all of these.
 func (d *Directions) Table() figure.Table {
 	t := figure.Table{Title: fmt.Sprintf("sparse directions of %s: kurtosis on %d tokens that they were not found on (3 is a Gaussian's)", d.Activation, d.Tokens),
-		Header: []string{"directions", "how many", "mean", "median", "largest", "sparser than every random one"}, Align: "lrrrrr"}
+		Header: []string{"directions", "how many", "mean", "median", "largest", "sparser than every random one", "by chance"}, Align: "lrrrrrr"}
 	most := floats.Max(d.Random)
 	for _, row := range d.lists() {
 		sorted := slices.Sorted(slices.Values(row.kurtosis))
@@ -215,7 +216,11 @@ func (d *Directions) Table() figure.Table {
 				above++
 			}
 		}
-		t.Row(row.name, fmt.Sprint(len(sorted)), number(stat.Mean(sorted, nil)), number(sorted[len(sorted)/2]), number(sorted[len(sorted)-1]), fmt.Sprint(above))
+		chance := ""
+		if row.name != "random" {
+			chance = number(float64(len(sorted)) / float64(len(d.Random)+1))
+		}
+		t.Row(row.name, fmt.Sprint(len(sorted)), number(stat.Mean(sorted, nil)), number(sorted[len(sorted)/2]), number(sorted[len(sorted)-1]), fmt.Sprint(above), chance)
 	}
 	return t
 }

@@ -1,6 +1,7 @@
 package analysis_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -42,6 +43,9 @@ func TestDirectionsOfAModel(t *testing.T) {
 		assert.True(t, floats.MaxIdx(entries) == best || floats.MinIdx(entries) == best)
 		assert.GreaterOrEqual(t, d.Found[0].Kurtosis, d.Found[3].Kurtosis)
 		assert.Len(t, d.Table().Rows, 4)
+		byChance, err := strconv.ParseFloat(d.Table().Rows[3][6], 64)
+		require.NoError(t, err)
+		assert.InEpsilon(t, float64(d.Entries)/float64(len(d.Random)+1), byChance, 1e-3, "own entries that beat all random directions though they are like them")
 		assert.Len(t, d.Figures(), 1)
 		r.Close()
 	}
