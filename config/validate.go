@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/pkg/errors"
 
@@ -53,6 +54,9 @@ func (r *Run) resolveModel(where *Positions) error {
 		key := modelPrefix + field.Field
 		if field.Field == "mask_documents" { // given in another section
 			key = "data.mask_documents"
+		}
+		if kind := joined(key[:strings.LastIndex(key, ".")], kindKey); where.Of(key) == "" && key != kind && where.Of(kind) != "" {
+			return &Error{Position: where.Of(kind), Key: key, Problem: field.Problem + " (with another kind, nothing of the preset's section is kept)"}
 		}
 		return where.Errorf(key, "%s", field.Problem)
 	}

@@ -80,7 +80,7 @@ func TestKeysOfASectionAreThoseOfItsKind(t *testing.T) {
 		assert.Equal(t, c.want, run.Model.Stream, c.sets)
 	}
 	_, _, err := Parse(zoo, "x.yaml", []byte(text), []string{"model.stream.kind=mhc"})
-	requireAt(t, err, "x.yaml", "model.stream.d_model")
+	requireAt(t, err, "-set", "model.stream.d_model") // of the kind that lacks it
 	_, _, err = Parse(zoo, "x.yaml", []byte(text), []string{"model.stream.kind=vector", "model.stream.n=3"})
 	requireAt(t, err, "-set", "model.stream.n")
 }

@@ -68,6 +68,7 @@ func TestErrors(t *testing.T) {
 		`changes: want at most 64, got 65`:                                                             explore.Run{IDs: prompt, Changes: make([]explore.Change, 65)},
 		`want a JSON object with the request's fields: unknown field "token"`:                          `{"token": 1}`,
 		`tokens: want a value of type int, got string`:                                                 `{"tokens": "1"}`,
+		`want a JSON object with the request's fields, got array`:                                      `[]`,
 		`want one JSON object, got more after it`:                                                      `{} {}`,
 		`want a JSON object with the request's fields: EOF`:                                            ``,
 	} {

@@ -84,9 +84,12 @@ func (e *Explorer) read(w http.ResponseWriter, r *http.Request, into any) error 
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	var kind *json.UnmarshalTypeError
-	if err := d.Decode(into); errors.As(err, &kind) && kind.Field != "" {
+	switch err := d.Decode(into); {
+	case errors.As(err, &kind) && kind.Field != "":
 		return invalid("%s: want a value of type %s, got %s", kind.Field, kind.Type, kind.Value)
-	} else if err != nil {
+	case kind != nil:
+		return invalid("want a JSON object with the request's fields, got %s", kind.Value)
+	case err != nil:
 		return invalid("want a JSON object with the request's fields: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := d.Token(); err != io.EOF {

@@ -143,10 +143,12 @@ func (a architecture) spec(text []byte) (models.Spec, error) {
 // unmarshal reads a JSON object over the defaults that c has.
 func unmarshal(text []byte, c any) error {
 	var wrong *json.UnmarshalTypeError
-	if err := json.Unmarshal(text, c); errors.As(err, &wrong) && wrong.Field != "" {
+	err := json.Unmarshal(text, c)
+	switch {
+	case errors.As(err, &wrong) && wrong.Field != "":
 		return layers.Setting(wrong.Field, "want %s, got %s", wrong.Type, wrong.Value)
-	} else if err != nil {
-		return errors.Wrap(err, "want a JSON object")
+	case wrong != nil:
+		return errors.Errorf("want a JSON object, got %s", wrong.Value)
 	}
-	return nil
+	return errors.Wrap(err, "want a JSON object")
 }

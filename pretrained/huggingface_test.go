@@ -138,7 +138,7 @@ func TestHuggingFaceRefusesFiles(t *testing.T) {
 		want   string
 	}{
 		{"config.json", func([]byte) []byte { return []byte("{") }, "config.json: want a JSON object: unexpected end of JSON input"},
-		{"config.json", func([]byte) []byte { return []byte("[]") }, "config.json: want a JSON object"},
+		{"config.json", func([]byte) []byte { return []byte("[]") }, "config.json: want a JSON object, got array"},
 		{"config.json", func([]byte) []byte { return []byte("null") }, `model_type: want one of [gpt2`},
 		{"model.safetensors", func(b []byte) []byte { return b[:len(b)-1] }, "truncated or damaged"},
 		{"model.safetensors", func([]byte) []byte { return nil }, "too few for a safetensors file"},
