@@ -17,7 +17,8 @@ and with --prompt, reading a prompt and decoding by Hugging Face's GPT2LMHeadMod
 
 --device cuda trains on a GPU, in --precision fp32 (no tensor cores), tf32 or bf16 (autocast,
 weights and AdamW in 32 bits), with AdamW's fused form; a step's time ends when the GPU has
-done it, and the peak of memory is PyTorch's max_memory_allocated of the steps.
+done it, and the peak of memory is PyTorch's max_memory_allocated of the steps. --pad-vocab 64 gives embedding and
+unembedding rows up to a multiple of 64, which no token has, for the sake of tensor cores; parameters are counted without.
 """
 import argparse
 import json
@@ -155,13 +156,13 @@ class LanguageModel(nn.Module):
         super().__init__()
         matrix = o.stream == "matrix"
         width = o.rank * o.dv if matrix else o.width
-        self.tokens, self.positions = nn.Embedding(o.vocab, width), nn.Embedding(o.seq, width)
+        self.tokens, self.positions = nn.Embedding(o.padded, width), nn.Embedding(o.seq, width)
         nn.init.normal_(self.tokens.weight, std=0.02)
         nn.init.normal_(self.positions.weight, std=0.02)
         ends, block = (MatrixEnds, MatrixBlock) if matrix else (VectorEnds, VectorBlock)
         self.ends = ends(o)
         self.blocks = nn.ModuleList(block(o, layer) for layer in range(o.layers))
-        self.unembedding = hidden(width, o.vocab)
+        self.unembedding = hidden(width, o.padded)
 
     def forward(self, ids, targets):
         x = self.ends.enter(self.tokens(ids), self.positions(torch.arange(ids.size(1), device=ids.device)))
@@ -201,7 +202,7 @@ class Training:
 
     def __init__(self, o):
         torch.manual_seed(o.seed)
-        self.device = Device(o)
+        self.device, self.vocab, self.padded = Device(o), o.vocab, o.padded
         with torch.device(o.device):
             self.model = LanguageModel(o)
             rows = torch.randint(o.vocab, (o.batch, o.seq + 1))
@@ -211,7 +212,7 @@ class Training:
         self.ids, self.targets = rows[:, :-1].contiguous(), rows[:, 1:].contiguous()
 
     def parameters(self):
-        return sum(p.numel() for p in self.model.parameters())
+        return sum(p.numel() // self.padded * self.vocab if p.shape[0] == self.padded else p.numel() for p in self.model.parameters())
 
     def step(self):
         """Returns the seconds of a step and its loss."""
@@ -360,6 +361,7 @@ def options():
     for name, value in dict(batch=8, steps=8, threads=2, seed=0, prompt=0, tokens=128, after=16).items():
         p.add_argument("--" + name, type=int, default=value)
     p.add_argument("--warm-up", type=int, default=2)
+    p.add_argument("--pad-vocab", type=int, default=1)
     p.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     p.add_argument("--precision", choices=["fp32", "tf32", "bf16"], default="fp32")
     p.add_argument("--compile", action="store_true")
@@ -367,6 +369,7 @@ def options():
     o = p.parse_args()
     if o.model != "gemm":
         vars(o).update(sizes(o.model))
+        o.padded = -(-o.vocab // o.pad_vocab) * o.pad_vocab
     return o
 
 

@@ -79,7 +79,7 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.StringVar(&c.precision, "precision", "", "on cuda: compute in `P`: fp32, tf32 or bf16 (PyTorch: autocast); default tf32")
 	flags.Float64Var(&c.peak, "peak", 0, "on cuda: the GPU's peak in `TFLOPS`; 0: its data sheet's, known for H100, H200 and A100")
 	flags.Var(&c.python, "pytorch", "compare with PyTorch, run by python3 or by PYTHON as in -pytorch=PYTHON")
-	flags.StringVar(&c.modes, "pytorch-modes", bench.Eager+","+bench.Compiled, "run PyTorch in these `MODES`")
+	flags.StringVar(&c.modes, "pytorch-modes", bench.Eager+","+bench.Compiled, "run PyTorch in these `MODES`; also "+bench.Padded+", with a vocabulary rounded up to a multiple of 64")
 	flags.StringVar(&c.script, "script", "benchmarks/pytorch.py", "PyTorch's models are in `FILE`")
 	flags.BoolVar(&c.designs, "zoo", false, "compare residual designs with the plain transformer of the same size")
 	flags.StringVar(&c.shapes, "shapes", "", "with -zoo: measure at the sizes `A,B`; default: "+strings.Join(bench.ShapeNames(), ", "))

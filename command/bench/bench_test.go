@@ -127,14 +127,14 @@ func TestBenchComparedWithPyTorch(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	t.Setenv(fakePython, fmt.Sprint(oursParameters(t, "byte-rmt")))
-	args := []string{"-models", "byte-rmt", "-pytorch=" + self, "-script", "../../benchmarks/pytorch.py", "-json"}
+	args := []string{"-models", "byte-rmt", "-pytorch=" + self, "-script", "../../benchmarks/pytorch.py", "-pytorch-modes", "eager,compile,compile-padded", "-json"}
 	got := tiny(args...)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	var r bench.Report
 	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &r))
 	require.Len(t, r.PyTorch, 1)
-	require.Len(t, r.PyTorch[0].Baselines, 2)
-	for i, mode := range []string{bench.Eager, bench.Compiled} {
+	require.Len(t, r.PyTorch[0].Baselines, 3)
+	for i, mode := range []string{bench.Eager, bench.Compiled, bench.Padded} {
 		baseline := r.PyTorch[0].Baselines[i]
 		assert.Equal(t, mode, baseline.Mode)
 		assert.InEpsilon(t, 0.5/r.PyTorch[0].Residua.StepSeconds, baseline.Speedup, 1e-9)
@@ -167,7 +167,7 @@ func TestBenchRefuses(t *testing.T) {
 		"-script: want the PyTorch script":                                        {"-pytorch", "-script", "nowhere.py"},
 		`-pytorch: want a Python with torch, got "no-such-interpreter"`:           {"-pytorch=no-such-interpreter", "-script", "../../benchmarks/pytorch.py"},
 		"-models: want transformers to compare with stock Gorgonia, got byte-rmt": {"-stock", "-models", "byte-transformer,byte-rmt"},
-		"-pytorch-modes: want eager, compile or both":                             {"-pytorch", "-pytorch-modes", "jit"},
+		"-pytorch-modes: want some of eager, compile and compile-padded":                             {"-pytorch", "-pytorch-modes", "jit"},
 		"-from: want it with -svg and -json alone, got it with -steps":            {"-from", "x.json", "-steps", "3"},
 		"-from: open nowhere.json":                                                {"-from", "nowhere.json"},
 		"-from: bench.go: want the JSON object that bench -out writes":            {"-from", "bench.go"},

@@ -93,8 +93,8 @@ func (c *call) pytorch() (*bench.PyTorch, error) {
 	}
 	p := &bench.PyTorch{Python: string(c.python), Script: c.script, Modes: strings.Split(c.modes, ",")}
 	for _, mode := range p.Modes {
-		if !slices.Contains([]string{bench.Eager, bench.Compiled}, mode) {
-			return nil, errors.Errorf("-pytorch-modes: want %s, %s or both with a comma, got %q", bench.Eager, bench.Compiled, c.modes)
+		if !slices.Contains([]string{bench.Eager, bench.Compiled, bench.Padded}, mode) {
+			return nil, errors.Errorf("-pytorch-modes: want some of %s, %s and %s with commas between, got %q", bench.Eager, bench.Compiled, bench.Padded, c.modes)
 		}
 	}
 	return p, nil

@@ -71,6 +71,8 @@ func implementationName(name string) string {
 		return "PyTorch eager"
 	case Compiled:
 		return "torch.compile"
+	case Padded:
+		return "torch.compile, padded vocabulary"
 	}
 	return name
 }

@@ -13,13 +13,18 @@ import (
 const (
 	Eager    = "eager"
 	Compiled = "compile"
+	Padded   = "compile-padded" // compiled, with a vocabulary rounded up to a multiple of paddedTo
 )
+
+// paddedTo is what the sizes of matrices should be multiples of for a GPU's tensor cores, as PyTorch's users pad a vocabulary: 50257
+// tokens to 50304.
+const paddedTo = 64
 
 // PyTorch says how to run the PyTorch side of a comparison, benchmarks/pytorch.py.
 type PyTorch struct {
 	Python string   // the interpreter
 	Script string   // the file
-	Modes  []string // Eager, Compiled; nil: both
+	Modes  []string // Eager, Compiled, Padded; nil: the first two
 }
 
 func (p *PyTorch) modes() []string {
@@ -60,8 +65,11 @@ func (p *PyTorch) train(ctx context.Context, j job) *exec.Cmd {
 	if j.Target.onGPU() {
 		args = append(args, "--device", string(j.Target.Device), "--precision", string(j.Target.Precision))
 	}
-	if j.Implementation == Compiled {
+	switch j.Implementation {
+	case Compiled:
 		args = append(args, "--compile")
+	case Padded:
+		args = append(args, "--compile", "--pad-vocab", fmt.Sprint(paddedTo))
 	}
 	if j.Implementation == transformers {
 		args = append(args, "--prompt", fmt.Sprint(j.Text.Prompt), "--tokens", fmt.Sprint(j.Text.Tokens), "--after", fmt.Sprint(decodeAfter))

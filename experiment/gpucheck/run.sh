@@ -37,10 +37,10 @@ A profile       60  steps of $BIG, op by op: microseconds, GB/s, GFLOP/s
 A big          120  two steps of $BIG against the CPU's, losses and every gradient; and twice: the same bits
 A device        60  memory, launches, AdamW and simple kernels
 A ops          180  every op and gradient against the portable kernel: fp32 1e-5, tf32 2e-3, bf16 2e-2
-B bench-bf16   200  speed and memory at $BENCH_BATCH x $BENCH_SEQ, compared with PyTorch
-B bench-twice  140  the same at twice the batch
-B bench-tf32   100  the first in tf32
-B bench-others 100  other presets in bf16
+B bench-bf16   220  speed and memory at $BENCH_BATCH x $BENCH_SEQ, next to torch.compile with the vocabulary as it is and padded
+B bench-twice  160  the same at twice the batch
+B bench-tf32   100  the first in tf32, next to torch.compile
+B bench-others  60  other presets in bf16, ours alone
 C references   160  all references that others' code computed
 C streams      100  a small model of every stream trains as on the CPU, resumes, moves between CPU and GPU
 C steps         60  $STEPS training steps, CPU against GPU
@@ -287,11 +287,14 @@ sanitized() {
   [ $status -eq 0 ] && grep -Eq 'ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards' "$REPORT/sanitized.txt"
 }
 
-# bench PART PRECISION MODELS BATCH
+# bench PART PRECISION MODELS BATCH [MODES]: compared with these of PyTorch's modes.
 bench() {
+  modes=${5:-}
   set -- "$1" bin/bench -device cuda -precision "$2" -models "$3" -batch "$4" -seq "$BENCH_SEQ" -steps "$BENCH_STEPS" -rounds "$BENCH_ROUNDS" -out "$REPORT/$1.json"
-  if "$PYTHON" -c "import torch; torch.zeros(1, device='cuda')" >/dev/null 2>&1; then
-    set -- "$@" "-pytorch=$PYTHON" -script benchmarks/pytorch.py
+  if [ -z "$modes" ]; then
+    :
+  elif "$PYTHON" -c "import torch; torch.zeros(1, device='cuda')" >/dev/null 2>&1; then
+    set -- "$@" "-pytorch=$PYTHON" -script benchmarks/pytorch.py -pytorch-modes "$modes"
   else
     echo "figure: $PYTHON has no PyTorch that finds the GPU: ours alone"
   fi
@@ -323,9 +326,9 @@ perform() {
   steps) part_steps ;;
   resume) part_resume ;;
   sanitizer) part_sanitizer ;;
-  bench-bf16) bench "$1" bf16 "$BENCH_MODELS" "$BENCH_BATCH" ;;
-  bench-twice) bench "$1" bf16 "$BENCH_MODELS" $((2 * BENCH_BATCH)) ;;
-  bench-tf32) bench "$1" tf32 "$BENCH_MODELS" "$BENCH_BATCH" ;;
+  bench-bf16) bench "$1" bf16 "$BENCH_MODELS" "$BENCH_BATCH" compile,compile-padded ;;
+  bench-twice) bench "$1" bf16 "$BENCH_MODELS" $((2 * BENCH_BATCH)) compile,compile-padded ;;
+  bench-tf32) bench "$1" tf32 "$BENCH_MODELS" "$BENCH_BATCH" compile ;;
   bench-others) bench "$1" bf16 "$OTHER_MODELS" "$BENCH_BATCH" ;;
   esac
 }
