@@ -91,7 +91,7 @@ func checkCountable(name string, c models.Spec) (bool, error) {
 // hasTwoMaps tells whether a feed-forward is one map in and one out.
 func hasTwoMaps(c models.Spec) bool {
 	maps := float64(2 * c.Width() * c.FeedForwardShape().Hidden)
-	return c.FeedForward.Cost(layers.FeedForwardSizes{In: c.Width()}).Parameters == maps
+	return maps > 0 && c.FeedForward.Cost(layers.FeedForwardSizes{In: c.Width()}).Parameters == maps
 }
 
 // matrixParts are the RMT's (eq. 18 to 27): tables of R Dv entries a token id, keys of R Dk
