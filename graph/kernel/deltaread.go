@@ -70,6 +70,18 @@ func readWeights[T Float](p path, w, filter, r []T, d DeltaReadParams) []T {
 	return w
 }
 
+// lagWeights are those of readWeights by their lags, the last tap first.
+func lagWeights[T Float](p path, w, filter, r []T, d DeltaReadParams) []T {
+	w = readWeights(p, w, filter, r, d)
+	for i, j := 0, d.Taps-1; i < j; i, j = i+1, j-1 {
+		a, b := rowOf(w, i, d.stream()), rowOf(w, j, d.stream())
+		for e, v := range a {
+			a[e], b[e] = b[e], v
+		}
+	}
+	return w
+}
+
 type deltaReadTask[T Float] struct {
 	u, x, weights []T
 	starts        []int32
@@ -80,25 +92,32 @@ type deltaReadTask[T Float] struct {
 }
 
 func (t *deltaReadTask[T]) Part(_, lo, hi int) {
+	ahead := tokensAhead[T](t.d.stream())
 	for i := lo; i < hi; i++ {
-		d, position := t.d, t.past(i)+i%t.d.Seq
-		u, empty := rowOf(t.u, i, d.D), true
-		for lag := d.FirstLag; lag <= min(d.LastLag, position-startOf(t.starts, i)); lag++ {
-			x := t.stream(i, lag)
-			w := t.weights[d.weights(lag):][:d.stream()]
-			for c := range d.N {
-				if empty {
-					multiply(t.path, u, rowOf(w, c, d.D), rowOf(x, c, d.D))
-					empty = false
-					continue
-				}
-				addProducts(t.path, u, rowOf(w, c, d.D), rowOf(x, c, d.D))
-			}
+		prefetchToken(t.x, i+ahead, t.d.stream())
+		d, first := t.d, t.past(i)
+		position := first + i%d.Seq
+		last := min(d.LastLag, position-startOf(t.starts, i))
+		here := min(last, position-first) // the last lag whose token is in x
+		u := rowOf(t.u, i, d.D)
+		var sum []T
+		for lag := last; lag > here && lag >= d.FirstLag; lag-- {
+			t.add(u, sum, t.stream(i, lag), lag, lag)
+			sum = u
 		}
-		if empty {
+		if lags := here - d.FirstLag + 1; lags > 0 {
+			t.add(u, sum, t.x[(i-here)*d.stream():], here, d.FirstLag)
+		} else if sum == nil {
 			clear(u)
 		}
 	}
+}
+
+// add computes u = sum + the terms of the lags from the larger to the smaller, whose streams follow
+// each other in x.
+func (t *deltaReadTask[T]) add(u, sum, x []T, from, to int) {
+	d := t.d
+	sumProducts(t.path, u, sum, t.weights[d.weights(from):], d.D, x, d.D, (from-to+1)*d.N)
 }
 
 // past is the position of the first token of token i's row.
@@ -109,13 +128,10 @@ func (t *deltaReadTask[T]) past(i int) int {
 	return int(t.rows[i/t.d.Seq].Past)
 }
 
-// stream is that of the position lag before token i's, [N, D].
+// stream is that of the position lag before token i's, [N, D], which came before x.
 func (t *deltaReadTask[T]) stream(i, lag int) []T {
-	if j := i%t.d.Seq - lag; j < 0 {
-		row := t.rows[i/t.d.Seq]
-		return t.carried.at(row, int(row.Past)+j)
-	}
-	return rowOf(t.x, i-lag, t.d.stream())
+	row := t.rows[i/t.d.Seq]
+	return t.carried.at(row, int(row.Past)+i%t.d.Seq-lag)
 }
 
 // startOf is the first position that token i sees.
@@ -146,7 +162,7 @@ func (k *DeltaRead[T]) Backward(p *Pool, grads DeltaReadGrads[T], du, x, filter,
 	size := d.Tokens * d.stream()
 	t.d, t.path, t.grads = d, pathOf[T](k.path), grads
 	t.du, t.x, t.starts = du[:d.Tokens*d.D], x[:size], starts
-	t.weights = readWeights(t.path, t.weights, filter, r, d)
+	t.weights = lagWeights(t.path, t.weights, filter, r, d)
 	t.sums = growKept(t.sums, p.Threads())
 	p.Do(d.Tokens, t)
 	if t.summed() {
@@ -158,7 +174,7 @@ func (k *DeltaRead[T]) Backward(p *Pool, grads DeltaReadGrads[T], du, x, filter,
 
 type deltaReadGradTask[T Float] struct {
 	grads          DeltaReadGrads[T]
-	du, x, weights []T
+	du, x, weights []T // weights by lags
 	starts         []int32
 	sums           []blockedSum[T] // of dW, one a worker
 	d              DeltaReadParams
@@ -169,46 +185,80 @@ type deltaReadGradTask[T Float] struct {
 func (t *deltaReadGradTask[T]) summed() bool { return t.grads.Filter != nil || t.grads.R != nil }
 
 func (t *deltaReadGradTask[T]) Part(worker, lo, hi int) {
-	sum := &t.sums[worker]
+	sum, ahead := &t.sums[worker], tokensAhead[T](t.d.stream())
 	if t.summed() {
 		sum.reset(t.path, t.d.filter())
 	}
-	for i := lo; i < hi; i++ {
-		t.stream(i)
+	for i := lo; i < hi; {
+		tokens := t.together(i, hi)
+		for j := i; j < i+tokens; j++ {
+			prefetchToken(t.x, j+ahead, t.d.stream())
+			prefetchToken(t.grads.X, j+ahead, t.d.stream())
+			t.stream(j)
+		}
 		if t.summed() {
-			t.products(sum.block, i)
-			sum.added()
+			t.products(sum.block, i, tokens)
+			sum.addedTerms(tokens)
 		}
+		i += tokens
 	}
 }
 
-// stream computes dX of token i.
+// deltaReadTokens is the largest number of tokens whose terms of dW are added in one go: what they
+// read and write of a row of the stream stays in the first-level cache.
+const deltaReadTokens = 8
+
+// together is the number of tokens from i on, below hi, whose terms of dW are added in one go: those
+// of a row that see all lags; or one.
+func (t *deltaReadGradTask[T]) together(i, hi int) int {
+	most := min(deltaReadTokens, hi-i, t.d.Seq-i%t.d.Seq)
+	for n := range most {
+		if (i+n)%t.d.Seq-startOf(t.starts, i+n) < t.d.LastLag {
+			return max(n, 1)
+		}
+	}
+	return most
+}
+
+// stream computes dX of token i: of the later tokens that see it, one run of lags after the other.
 func (t *deltaReadGradTask[T]) stream(i int) {
-	d := t.d
-	dx, position := rowOf(t.grads.X, i, d.stream()), i%d.Seq
-	if addend := rowOf(t.grads.Addend, i, d.stream()); addend == nil {
-		clear(dx)
-	} else if &addend[0] != &dx[0] {
-		copy(dx, addend)
+	d, position := t.d, i%t.d.Seq
+	dx, sum := rowOf(t.grads.X, i, d.stream()), rowOf(t.grads.Addend, i, d.stream())
+	limit := min(d.LastLag, d.Seq-1-position)
+	sees := func(lag int) bool { return lag <= limit && startOf(t.starts, i+lag) <= position }
+	for lag := d.FirstLag; lag <= limit; lag++ {
+		first := lag
+		for sees(lag) {
+			lag++
+		}
+		if lag > first {
+			t.addTerms(dx, sum, i, first, lag-first)
+			sum = dx
+		}
 	}
-	for lag := d.FirstLag; lag <= min(d.LastLag, d.Seq-1-position); lag++ {
-		if startOf(t.starts, i+lag) > position {
-			continue
-		}
-		w, du := t.weights[d.weights(lag):][:d.stream()], rowOf(t.du, i+lag, d.D)
-		for c := range d.N {
-			addProducts(t.path, rowOf(dx, c, d.D), rowOf(w, c, d.D), du)
-		}
+	if sum == nil {
+		clear(dx)
+	} else if &sum[0] != &dx[0] {
+		copy(dx, sum)
 	}
 }
 
-// products adds token i's terms of dW.
-func (t *deltaReadGradTask[T]) products(sum []T, i int) {
-	d, du := t.d, rowOf(t.du, i, t.d.D)
-	for lag := d.FirstLag; lag <= min(d.LastLag, i%d.Seq-startOf(t.starts, i)); lag++ {
-		dw, x := sum[d.weights(lag):][:d.stream()], rowOf(t.x, i-lag, d.stream())
-		for c := range d.N {
-			addProducts(t.path, rowOf(dw, c, d.D), du, rowOf(x, c, d.D))
+// addTerms computes dx = sum + token i's terms of so many lags from the first.
+func (t *deltaReadGradTask[T]) addTerms(dx, sum []T, i, first, lags int) {
+	d := t.d
+	w, du := t.weights[first*d.stream():], t.du[(i+first)*d.D:]
+	for c := range d.N {
+		sumProducts(t.path, rowOf(dx, c, d.D), rowOf(sum, c, d.D), w[c*d.D:], d.stream(), du, d.D, lags)
+	}
+}
+
+// products adds the terms of dW of tokens from i on; of one, or of some that see all lags.
+func (t *deltaReadGradTask[T]) products(sum []T, i, tokens int) {
+	d := t.d
+	for c := range d.N {
+		for lag := d.FirstLag; lag <= min(d.LastLag, i%d.Seq-startOf(t.starts, i)); lag++ {
+			dw := rowOf(sum[d.weights(lag):], c, d.D)
+			sumProducts(t.path, dw, dw, t.du[i*d.D:], d.D, t.x[((i-lag)*d.N+c)*d.D:], d.stream(), tokens)
 		}
 	}
 }

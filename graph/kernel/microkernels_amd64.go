@@ -71,6 +71,9 @@ func (t *gemvTile[T]) runFast(vectors int) {
 	}
 }
 
+// runFast adds the products on any fast path.
+func (t *sumProductsTile[T]) runFast() { avx2SumProducts(t.float32()) }
+
 // bit is 1 for true.
 func bit(b bool) int {
 	if b {

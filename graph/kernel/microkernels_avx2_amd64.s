@@ -40,6 +40,14 @@
 #define gemv_x 32
 #define gemv_xs 40
 #define gemv_squares 48
+#define sumProducts_out 0
+#define sumProducts_addend 8
+#define sumProducts_a 16
+#define sumProducts_as 24
+#define sumProducts_b 32
+#define sumProducts_bs 40
+#define sumProducts_rows 48
+#define sumProducts_n 56
 
 DATA lanes<>+0(SB)/4, $0
 DATA lanes<>+4(SB)/4, $1
@@ -11879,5 +11887,91 @@ square:
 	VMOVUPS Y14, (DX)
 	ADDQ BX, DX
 	VMOVUPS Y15, (DX)
+	VZEROUPPER
+	RET
+
+// func avx2SumProducts(t *sumProductsTile[float32])
+TEXT ·avx2SumProducts(SB), NOSPLIT, $0-8
+	MOVQ t+0(FP), AX
+	MOVQ sumProducts_out(AX), DX
+	MOVQ sumProducts_addend(AX), R15
+	MOVQ sumProducts_a(AX), SI
+	MOVQ sumProducts_as(AX), R12
+	MOVQ sumProducts_b(AX), DI
+	MOVQ sumProducts_bs(AX), R13
+	MOVQ sumProducts_n(AX), CX
+	SHLQ $2, R12
+	SHLQ $2, R13
+	SUBQ $32, CX
+	JLT few
+panel:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	TESTQ R15, R15
+	JEQ panelsum
+	VMOVUPS 0(R15), Y0
+	VMOVUPS 32(R15), Y1
+	VMOVUPS 64(R15), Y2
+	VMOVUPS 96(R15), Y3
+	ADDQ $128, R15
+panelsum:
+	MOVQ SI, R8
+	MOVQ DI, R9
+	MOVQ sumProducts_rows(AX), R10
+panelrow:
+	VMOVUPS 0(R8), Y4
+	VFMADD231PS 0(R9), Y4, Y0
+	VMOVUPS 32(R8), Y5
+	VFMADD231PS 32(R9), Y5, Y1
+	VMOVUPS 64(R8), Y6
+	VFMADD231PS 64(R9), Y6, Y2
+	VMOVUPS 96(R8), Y7
+	VFMADD231PS 96(R9), Y7, Y3
+	ADDQ R12, R8
+	ADDQ R13, R9
+	DECQ R10
+	JNZ panelrow
+	VMOVUPS Y0, 0(DX)
+	VMOVUPS Y1, 32(DX)
+	VMOVUPS Y2, 64(DX)
+	VMOVUPS Y3, 96(DX)
+	ADDQ $128, DX
+	ADDQ $128, SI
+	ADDQ $128, DI
+	SUBQ $32, CX
+	JGE panel
+few:
+	ADDQ $32, CX
+	JLE done
+rest:
+	VMOVD CX, X15
+	VPBROADCASTD X15, Y15
+	VPCMPGTD lanes<>(SB), Y15, Y15
+	VXORPS Y0, Y0, Y0
+	TESTQ R15, R15
+	JEQ restsum
+	VMASKMOVPS 0(R15), Y15, Y0
+	ADDQ $32, R15
+restsum:
+	MOVQ SI, R8
+	MOVQ DI, R9
+	MOVQ sumProducts_rows(AX), R10
+restrow:
+	VMASKMOVPS 0(R8), Y15, Y4
+	VMASKMOVPS 0(R9), Y15, Y8
+	VFMADD231PS Y8, Y4, Y0
+	ADDQ R12, R8
+	ADDQ R13, R9
+	DECQ R10
+	JNZ restrow
+	VMASKMOVPS Y0, Y15, 0(DX)
+	ADDQ $32, DX
+	ADDQ $32, SI
+	ADDQ $32, DI
+	SUBQ $8, CX
+	JGT rest
+done:
 	VZEROUPPER
 	RET

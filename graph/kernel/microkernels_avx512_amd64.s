@@ -40,6 +40,14 @@
 #define gemv_x 32
 #define gemv_xs 40
 #define gemv_squares 48
+#define sumProducts_out 0
+#define sumProducts_addend 8
+#define sumProducts_a 16
+#define sumProducts_as 24
+#define sumProducts_b 32
+#define sumProducts_bs 40
+#define sumProducts_rows 48
+#define sumProducts_n 56
 
 // func avx512n1x1(t *tile[float32])
 TEXT ·avx512n1x1(SB), NOSPLIT, $16-8

@@ -902,3 +902,6 @@ func avx2Gemv3(t *gemvTile[float32])
 
 //go:noescape
 func avx2Gemv4(t *gemvTile[float32])
+
+//go:noescape
+func avx2SumProducts(t *sumProductsTile[float32])

@@ -101,8 +101,11 @@ func (s *blockedSum[T]) reset(p path, n int) {
 }
 
 // added says that one term has been added to block.
-func (s *blockedSum[T]) added() {
-	if s.terms++; s.terms == blockTerms {
+func (s *blockedSum[T]) added() { s.addedTerms(1) }
+
+// addedTerms says that n terms have been added to block.
+func (s *blockedSum[T]) addedTerms(n int) {
+	if s.terms += n; s.terms >= blockTerms {
 		s.flush()
 	}
 }

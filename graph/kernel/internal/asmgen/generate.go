@@ -46,6 +46,9 @@ func assembly(s isa) []byte {
 	for i, field := range gemvFields {
 		w.Line("#define gemv_%s %d", field, 8*i)
 	}
+	for i, field := range sumProductsFields {
+		w.Line("#define sumProducts_%s %d", field, 8*i)
+	}
 	if !s.Masks {
 		var lanes []string
 		for i := range s.Lanes {
@@ -67,6 +70,9 @@ func assembly(s isa) []byte {
 		k.emit(w)
 	}
 	for _, k := range s.gemvs() {
+		k.emit(w)
+	}
+	for _, k := range s.sumProducts() {
 		k.emit(w)
 	}
 	return w.Bytes()
@@ -99,6 +105,9 @@ func declare(w *asm.Writer, s isa) {
 	}
 	for _, k := range s.gemvs() {
 		w.Declare(k.name() + "(t *gemvTile[float32])")
+	}
+	for _, k := range s.sumProducts() {
+		w.Declare(k.name() + "(t *sumProductsTile[float32])")
 	}
 }
 

@@ -59,6 +59,9 @@ func TestRegisters(t *testing.T) {
 		for _, k := range s.axpys() { // the multiples, two vectors of y, one of a row, the mask
 			assert.LessOrEqual(t, k.rows+4, k.Registers, k.name())
 		}
+		for _, k := range s.sumProducts() { // the sum, vectors of a, one of b, the mask
+			assert.LessOrEqual(t, 2*sumProductsVectors+2, k.Registers, k.name())
+		}
 	}
 }
 

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/graph/kernel/internal/asm"
+)
+
+// sumProducts is a micro-kernel that adds products of rows, element by element,
+//
+//	out = addend + a_0 ⊙ b_0 + a_1 ⊙ b_1 + ...
+//
+// It walks along the rows, a panel of the sum in registers: two loads a product, and no store
+// but that of the sum.
+type sumProducts struct{ isa }
+
+// sumProductsFields are the 8-byte fields of kernel.sumProductsTile[float32], in order. A test of
+// package kernel compares them with the struct.
+var sumProductsFields = []string{"out", "addend", "a", "as", "b", "bs", "rows", "n"}
+
+// sumProducts lists the kernels of an instruction set: of AVX2 alone, as for longer vectors there
+// are as many bytes to load.
+func (s isa) sumProducts() []sumProducts {
+	if s.Masks {
+		return nil
+	}
+	return []sumProducts{{s}}
+}
+
+func (k sumProducts) name() string { return k.isa.Name + "SumProducts" }
+
+// sumProductsVectors is the number of vectors of a panel.
+const sumProductsVectors = 4
+
+// General registers of sumProducts, where they differ from the product's.
+const (
+	regAddend = "R15" // the addend at the panel, or 0
+	regARow   = "R8"  // a at the row
+	regBRow   = "R9"  // b at the row
+	regRow    = "R10" // rows left
+	regElems  = "CX"  // elements left
+)
+
+func (k sumProducts) acc(v int) string { return k.Vector(v) }
+func (k sumProducts) a(v int) string   { return k.Vector(sumProductsVectors + v) }
+func (k sumProducts) b() string        { return k.Vector(2 * sumProductsVectors) }
+
+func (k sumProducts) emit(w *asm.Writer) {
+	w.Function(k.name()+"(t *sumProductsTile[float32])", 0, 8)
+	w.Op("MOVQ", "t+0(FP)", regTile)
+	for _, field := range [][2]string{{"out", regC}, {"addend", regAddend}, {"a", regA1}, {"as", regRows}, {"b", regB}, {"bs", regXS}, {"n", regElems}} {
+		w.Op("MOVQ", "sumProducts_"+field[0]+"(AX)", field[1])
+	}
+	w.Op("SHLQ", "$2", regRows)
+	w.Op("SHLQ", "$2", regXS)
+	wide := sumProductsVectors * k.Lanes
+	w.Op("SUBQ", fmt.Sprintf("$%d", wide), regElems)
+	w.Op("JLT", "few")
+	w.Label("panel")
+	k.emitPanel(w, "panel", sumProductsVectors, false)
+	w.Op("SUBQ", fmt.Sprintf("$%d", wide), regElems)
+	w.Op("JGE", "panel")
+	w.Label("few")
+	w.Op("ADDQ", fmt.Sprintf("$%d", wide), regElems)
+	w.Op("JLE", "done")
+	w.Label("rest")
+	setMask(w, regElems, "")
+	k.emitPanel(w, "rest", 1, true)
+	w.Op("SUBQ", fmt.Sprintf("$%d", k.Lanes), regElems)
+	w.Op("JGT", "rest")
+	w.Label("done")
+	w.Return()
+}
+
+// emitPanel computes vecs vectors of the sum and goes on to the next.
+func (k sumProducts) emitPanel(w *asm.Writer, label string, vecs int, masked bool) {
+	bytes := fmt.Sprintf("$%d", vecs*k.Size())
+	k.emitAddend(w, label, vecs, masked)
+	w.Op("MOVQ", regA1, regARow)
+	w.Op("MOVQ", regB, regBRow)
+	w.Op("MOVQ", "sumProducts_rows(AX)", regRow)
+	w.Label(label + "row")
+	for v := range vecs {
+		w.Load(fmt.Sprintf("%d(%s)", v*k.Size(), regARow), k.a(v), masked)
+		from := fmt.Sprintf("%d(%s)", v*k.Size(), regBRow)
+		if masked {
+			w.Load(from, k.b(), true)
+			from = k.b()
+		}
+		w.Op("VFMADD231PS", from, k.a(v), k.acc(v))
+	}
+	w.Op("ADDQ", regRows, regARow)
+	w.Op("ADDQ", regXS, regBRow)
+	w.Op("DECQ", regRow)
+	w.Op("JNZ", label+"row")
+	for v := range vecs {
+		w.Store(k.acc(v), fmt.Sprintf("%d(%s)", v*k.Size(), regC), masked)
+	}
+	for _, at := range []string{regC, regA1, regB} {
+		w.Op("ADDQ", bytes, at)
+	}
+}
+
+// emitAddend starts a panel of the sum.
+func (k sumProducts) emitAddend(w *asm.Writer, label string, vecs int, masked bool) {
+	for v := range vecs {
+		zero(w, k.acc(v))
+	}
+	w.Op("TESTQ", regAddend, regAddend)
+	w.Op("JEQ", label+"sum")
+	for v := range vecs {
+		w.Load(fmt.Sprintf("%d(%s)", v*k.Size(), regAddend), k.acc(v), masked)
+	}
+	w.Op("ADDQ", fmt.Sprintf("$%d", vecs*k.Size()), regAddend)
+	w.Label(label + "sum")
+}
