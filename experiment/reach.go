@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/residua-go/residua/experiment/stats"
 	"github.com/residua-go/residua/figure"
@@ -52,21 +53,20 @@ func (s Reach) title(r *results) (title, line string, height float64) {
 
 func (s Reach) report(r *results) (tables []figure.Table, picture figure.Figure, notes []string) {
 	title, line, height := s.title(r)
-	needs := figure.Table{Title: title + ": means over the seeds that reach it, ± standard errors; in brackets the share of the first series'",
+	needs := figure.Table{Title: title + ": means over the seeds that reach it, ± standard errors; in brackets the share of the first series', seed by seed",
 		Align: "lrrrrrr", Header: []string{"", "reached by", "parameters (M)", "tokens (M)", "TFLOP", "seconds", "planned memory (MB)"}}
 	panels := figure.Panels{Across: 2, OwnAxes: true}
 	chart := [2]figure.Lines{{XLabel: "million tokens"}, {XLabel: "TFLOP of training"}}
-	var first []float64
+	var first *moments
 	for _, series := range r.config.Series {
 		for _, c := range r.of(series.Name) {
 			reached := c.reach(func(seed uint64) float64 { return s.target(r, seed) })
-			need := reached.needs(c.runs[0])
 			if first == nil {
-				first = need
+				first = &reached
 			}
-			row := []string{c.name(), fmt.Sprintf("%d of %d", len(reached.tokens), len(c.runs))}
-			for i, values := range [][]float64{{need[0]}, reached.tokens, reached.flops, reached.seconds, {need[4]}} {
-				row = append(row, estimate(values, "%.4g")+share(need[i], first[i]))
+			row := []string{c.name(), fmt.Sprintf("%d of %d", len(reached.seeds), len(c.runs))}
+			for i, values := range reached.needs {
+				row = append(row, estimate(values, "%.4g")+share(reached.of(i, *first)))
 			}
 			needs.Row(row...)
 			tokens := c.curve()
@@ -86,12 +86,17 @@ func (s Reach) report(r *results) (tables []figure.Table, picture figure.Figure,
 	return []figure.Table{needs, r.table("Runs to their end: means over seeds, ± standard errors")}, panels, notes
 }
 
-// moments are when runs reach a loss.
-type moments struct{ tokens, flops, seconds []float64 } // millions, TFLOP, s
+// moments are when runs reach a loss, and what they need for it: parameters in millions, tokens in millions, TFLOP, seconds and planned
+// megabytes. Parameters and memory are those of all runs.
+type moments struct {
+	seeds []uint64
+	needs [5][]float64 // [quantity][seed], of parameters and memory [quantity][1]
+}
 
 // reach is when the runs of a cell reach a loss, without those that never do.
 func (c cell) reach(targetOf func(seed uint64) float64) moments {
 	var m moments
+	m.needs[0], m.needs[4] = []float64{float64(c.runs[0].Parameters) / 1e6}, []float64{float64(c.runs[0].Memory) / 1e6}
 	for _, r := range c.runs {
 		before, target := Evaluation{}, targetOf(r.Seed)
 		for _, e := range r.Evaluations {
@@ -101,8 +106,10 @@ func (c cell) reach(targetOf func(seed uint64) float64) moments {
 					share = (float64(before.Loss) - target) / float64(before.Loss-e.Loss)
 				}
 				tokens := float64(before.Tokens) + share*float64(e.Tokens-before.Tokens)
-				m.tokens, m.flops = append(m.tokens, tokens/1e6), append(m.flops, tokens*float64(r.FLOPs)/1e12)
-				m.seconds = append(m.seconds, before.Seconds+share*(e.Seconds-before.Seconds))
+				m.seeds = append(m.seeds, r.Seed)
+				for i, v := range []float64{tokens / 1e6, tokens * float64(r.FLOPs) / 1e12, before.Seconds + share*(e.Seconds-before.Seconds)} {
+					m.needs[i+1] = append(m.needs[i+1], v)
+				}
 				break
 			}
 			before = e
@@ -111,17 +118,34 @@ func (c cell) reach(targetOf func(seed uint64) float64) moments {
 	return m
 }
 
-// needs are the means of parameters in millions, tokens, FLOPs, seconds and megabytes.
-func (m moments) needs(r Record) []float64 {
-	return []float64{float64(r.Parameters) / 1e6, stats.Mean(m.tokens).Mean, stats.Mean(m.flops).Mean, stats.Mean(m.seconds).Mean, float64(r.Memory) / 1e6}
+// of are a need as shares of another series', of the same seed; of a need that all runs have in common it is one.
+func (m moments) of(need int, other moments) []float64 {
+	if need == 0 || need == len(m.needs)-1 {
+		return []float64{m.needs[need][0] / other.needs[need][0]}
+	}
+	var shares []float64
+	for i, seed := range m.seeds {
+		if at := slices.Index(other.seeds, seed); at >= 0 {
+			shares = append(shares, m.needs[need][i]/other.needs[need][at])
+		}
+	}
+	return shares
 }
 
-// share writes a number as a share of another one, nothing for the same.
-func share(of, all float64) string {
-	if of == all || math.IsNaN(of/all) {
-		return ""
+// share writes the mean of shares in percent, with its standard error if it has one; nothing where all are 1.
+func share(of []float64) string {
+	percent := make([]float64, len(of))
+	for i, v := range of {
+		percent[i] = 100 * v
 	}
-	return fmt.Sprintf(" (%.0f%%)", 100*of/all)
+	e := stats.Mean(percent)
+	switch {
+	case math.IsNaN(e.Mean) || math.IsInf(e.Mean, 0) || e.Mean == 100 && !(e.Error > 0):
+		return ""
+	case math.IsNaN(e.Error):
+		return fmt.Sprintf(" (%.0f%%)", e.Mean)
+	}
+	return fmt.Sprintf(" (%.0f%% ± %.0f%%)", e.Mean, e.Error)
 }
 
 // curve is the mean over seeds of the losses on the way, with standard errors, against millions of tokens.

@@ -67,6 +67,11 @@ func TestReachInterpolates(t *testing.T) {
 	assert.Regexp(t, `\nnever +0 of 1 +1 \(50%\) +- +- +- +2 \(50%\)\n`, text)
 	fixed := lines(t, "series: [{name: a}]\nexperiment: {kind: reach, target: 2.75}").Report([]experiment.Record{{Series: "a", Loss: 2, Evaluations: evaluations(4, 3, 2.5, 2)}})
 	assert.Regexp(t, `^To the loss 2\.7500: (?s:.*)\na +1 of 1 +0 +2\.5 +0 +25 `, fixed.Text())
+	seeds := lines(t, "seeds: 2\nseries: [{name: a}, {name: b}]\nexperiment: {kind: reach, target: 2}").Report([]experiment.Record{
+		{Series: "a", Evaluations: evaluations(4, 3, 2.5, 2)}, {Series: "a", Seed: 1, Evaluations: evaluations(4, 3, 2.5, 2)},
+		{Series: "b", Evaluations: evaluations(2)}, {Series: "b", Seed: 1, Evaluations: evaluations(4, 3, 2)},
+	})
+	assert.Regexp(t, `\nb +2 of 2 .* 2 ± 1 \(50% ± 25%\)`, seeds.Text(), "25%% and 75%%")
 	panels := r.Picture.(figure.Panels)
 	assert.Equal(t, []float64{2, 4, 6, 8}, panels.Charts[1].Series[1].X, "TFLOP of series b")
 	assert.Equal(t, "a's last loss", panels.Charts[0].Series[3].Name)
