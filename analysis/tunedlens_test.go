@@ -9,6 +9,7 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
 )
@@ -20,7 +21,11 @@ func TestTunedLens(t *testing.T) {
 	t.Parallel()
 	designs := zoo(t)
 	designs["vector/cap"] = varied(t, designs["vector"], func(c *models.Config) { c.LogitSoftcap = 2 })
-	for _, name := range []string{"vector", "vector/cap", "matrix", "hyper/dynamic", "gated", "attnres", "hieragg"} {
+	names := []string{"vector/cap", "matrix"}
+	if longtest.Enabled() {
+		names = append(names, "vector", "hyper/dynamic", "gated", "attnres", "hieragg")
+	}
+	for _, name := range names {
 		c, known := designs[name]
 		require.True(t, known, name)
 		store := modeltest.PerturbedStore(t, c, tensor.Float64)
