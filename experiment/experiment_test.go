@@ -167,7 +167,9 @@ func TestTrainGoesOn(t *testing.T) {
 
 	c.Set = append(c.Set, "train.clip=2")
 	_, err = settled(t, c, out).Train(context.Background(), experiment.Options{})
-	assert.ErrorContains(t, err, "is of a run with another config")
+	assert.ErrorContains(t, err, "is of a run with another config, [] instead of [train.clip=2]: choose")
+	_, err = settled(t, c, out).Log()
+	assert.ErrorContains(t, err, "is of a run with another config", "nor is it reported")
 	require.NoError(t, os.WriteFile(filepath.Join(out, "log.jsonl"), []byte("{\"run\":\n"), 0o644))
 	_, err = p.Train(context.Background(), experiment.Options{})
 	assert.ErrorContains(t, err, "log.jsonl:1: want the line of a run")

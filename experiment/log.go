@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/pkg/errors"
 
@@ -108,6 +110,32 @@ func writeLog(out string, all []Record) error {
 	})
 }
 
+// unlike says how a record's config differs from that of a run.
+func (p Planned) unlike(r Record) string {
+	without := func(all, others []string) (left []string) {
+		for _, s := range all {
+			if !slices.Contains(others, s) {
+				left = append(left, s)
+			}
+		}
+		return left
+	}
+	theirs, own := without(r.Settings, p.Settings), without(p.Settings, r.Settings)
+	if len(theirs)+len(own) == 0 {
+		return "of another base or with settings in another order"
+	}
+	return fmt.Sprintf("%v instead of %v", theirs, own)
+}
+
+// Log reads the log of an experiment. A line of a run with another config than the experiment's is refused.
+func (p *Plan) Log() ([]Record, error) {
+	log, err := ReadLog(p.out)
+	if err == nil {
+		_, err = p.todo(log)
+	}
+	return log, err
+}
+
 // find returns the record of a run, nil if it is not in the log. One of other settings is refused.
 func (p Planned) find(all []Record) (*Record, error) {
 	for i := range all {
@@ -115,7 +143,7 @@ func (p Planned) find(all []Record) (*Record, error) {
 			continue
 		}
 		if p.digest != all[i].Config {
-			return nil, Setupf("%s: its line in %s is of a run with another config: another base, or the settings %v instead of %v: choose another -out, or remove the line and the run's folder", p.Name, logFile, all[i].Settings, p.Settings)
+			return nil, Setupf("%s: its line in %s is of a run with another config, %s: choose another -out, or remove the line and the run's folder", p.Name, logFile, p.unlike(all[i]))
 		}
 		return &all[i], nil
 	}

@@ -70,16 +70,16 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if c.out == "" {
 		c.out = strings.TrimSuffix(c.files[0], filepath.Ext(c.files[0]))
 	}
+	plan, err := e.Plan(ctx, c.zoo, c.out)
+	if err != nil {
+		return usage(err)
+	}
 	if c.report {
-		log, err := experiment.ReadLog(c.out)
+		log, err := plan.Log()
 		if err != nil {
 			return usage(err)
 		}
 		return c.show(e, log, out)
-	}
-	plan, err := e.Plan(ctx, c.zoo, c.out)
-	if err != nil {
-		return usage(err)
 	}
 	if c.plan {
 		return c.predict(ctx, plan, out)
