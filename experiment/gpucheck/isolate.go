@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -23,15 +24,19 @@ type Isolation struct {
 	Limit   time.Duration // of a case: how long the program may say nothing; 0: none
 }
 
-// mostProcesses bounds how often a program is started: a device on which nothing works is not tried for every case.
-const mostProcesses = 40
+// What bounds how often a program is started: a device on which nothing works is not tried for every case.
+const (
+	mostProcesses = 40
+	mostAlike     = 3 // failed cases of one op in one precision, after which the others of them are left out
+)
 
 // Run copies to out what the processes print, as one log. It fails if a case did.
 func (i Isolation) Run(ctx context.Context, out io.Writer) error {
-	all := newTestLog()
+	all, complete := newTestLog(), false
 	for range mostProcesses {
 		log, err := i.process(ctx, all, out)
 		if err == nil {
+			complete = true
 			break
 		}
 		if ctx.Err() != nil {
@@ -54,11 +59,21 @@ func (i Isolation) Run(ctx context.Context, out io.Writer) error {
 		}
 	}
 	failed := all.failed()
-	if len(failed) == 0 {
+	if complete && len(failed) == 0 {
 		return nil
 	}
-	if _, err := fmt.Fprintf(out, "figure: each failure ended its process, and the rest was run in another: failed %s\n", strings.Join(failed, ", ")); err != nil {
+	text := "figure: each failure ended its process, and the rest was run in another"
+	if left := all.leftOut(); len(left) > 0 {
+		text += fmt.Sprintf("; left out after %d failed cases alike: the others of %s", mostAlike, strings.Join(left, ", "))
+	}
+	if !complete {
+		text += fmt.Sprintf("; stopped after %d processes: what came then has not run", mostProcesses)
+	}
+	if _, err := fmt.Fprintln(out, text); err != nil {
 		return errors.WithStack(err)
+	}
+	if len(failed) == 0 {
+		return errors.Errorf("%s: stopped after %d processes", i.Program[0], mostProcesses)
 	}
 	return errors.Errorf("%d cases failed, the first %s", len(failed), failed[0])
 }
@@ -141,7 +156,34 @@ func (l *testLog) skip(first string) string {
 		}
 		patterns = append(patterns, strings.Join(levels, "/"))
 	}
-	return strings.Join(patterns, "|")
+	return strings.Join(append(patterns, l.leftOut()...), "|")
+}
+
+// leftOut is patterns of the cases of which too many alike have failed.
+func (l *testLog) leftOut() []string {
+	count := map[string]int{}
+	for _, name := range l.failed() {
+		if pattern := alike(name); pattern != "" {
+			count[pattern]++
+		}
+	}
+	maps.DeleteFunc(count, func(_ string, n int) bool { return n < mostAlike })
+	return slices.Sorted(maps.Keys(count))
+}
+
+// alike is a pattern of the cases of a case's op in its precision, as ^TestDevice$/^Add$/.*/^bf16$; "": it has none.
+func alike(name string) string {
+	levels := strings.Split(name, "/")
+	at := slices.IndexFunc(levels, func(level string) bool { return deviceOf(level) != "other" })
+	if at < 2 {
+		return ""
+	}
+	for i := range levels[:at+1] {
+		if levels[i] = "^" + regexp.QuoteMeta(levels[i]) + "$"; 1 < i && i < at {
+			levels[i] = ".*"
+		}
+	}
+	return strings.Join(levels[:at+1], "/")
 }
 
 func (l *testLog) hasCases(name string) bool {

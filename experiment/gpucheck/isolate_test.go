@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pkg/errors"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -27,6 +28,14 @@ func TestIsolated(t *testing.T) {
 		t.Run("tf32", func(t *testing.T) { t.Fail() })
 		t.Run("bf16", pass)
 	})
+	t.Run("op", func(t *testing.T) {
+		for _, shape := range []string{"1", "2", "3", "4", "5"} {
+			t.Run(shape, func(t *testing.T) {
+				t.Run("fp32", pass)
+				t.Run("bf16", func(t *testing.T) { require.NoError(t, errors.New("a kernel's fault")) })
+			})
+		}
+	})
 	t.Run("broken (1, 2)", func(*testing.T) { os.Exit(3) })
 	t.Run("hanging", func(*testing.T) { time.Sleep(time.Hour) })
 	t.Run("last", pass)
@@ -38,11 +47,13 @@ func TestIsolation(t *testing.T) {
 	var out bytes.Buffer
 	isolation := Isolation{Program: []string{os.Args[0]}, Tests: "^TestIsolated$", Limit: 500 * time.Millisecond}
 	err := isolation.Run(context.Background(), &out)
-	require.EqualError(t, err, "3 cases failed, the first TestIsolated/broken_(1,_2)")
+	require.EqualError(t, err, "6 cases failed, the first TestIsolated/broken_(1,_2)")
 	l, ok := readTestLog(strings.Split(out.String(), "\n"))
 	require.True(t, ok)
-	assert.Equal(t, []string{"TestIsolated/broken_(1,_2)", "TestIsolated/hanging", "TestIsolated/wrong/tf32"}, l.failed())
-	for _, name := range []string{"first", "wrong/fp32", "wrong/bf16", "last"} {
+	assert.Equal(t, []string{"TestIsolated/broken_(1,_2)", "TestIsolated/hanging", "TestIsolated/op/1/bf16", "TestIsolated/op/2/bf16", "TestIsolated/op/3/bf16", "TestIsolated/wrong/tf32"}, l.failed())
+	assert.Equal(t, "Received unexpected error: a kernel's fault", l.errors["TestIsolated/op/1/bf16"])
+	assert.Contains(t, out.String(), "; left out after 3 failed cases alike: the others of ^TestIsolated$/^op$/.*/^bf16$\n")
+	for _, name := range []string{"first", "wrong/fp32", "wrong/bf16", "op/4/fp32", "op/5/fp32", "last"} {
 		assert.Equal(t, "PASS", l.results["TestIsolated/"+name], name)
 		assert.Equal(t, 1, strings.Count(out.String(), "--- PASS: TestIsolated/"+name+" ("), name)
 	}

@@ -27,7 +27,7 @@ type part struct {
 	seconds int
 	figures []string
 	blocks  []string
-	failed  []string // tests
+	failed  []string // tests, with their errors
 	tail    []string // of the log
 }
 
@@ -96,7 +96,13 @@ func (p *part) read(dir string) error {
 	p.readLog(lines)
 	if l, ok := readTestLog(lines); ok {
 		p.figures = append(l.figures(), p.figures...)
-		p.failed = l.failed()
+		for _, name := range l.failed() {
+			line := "`" + name + "`"
+			if text := l.errors[name]; text != "" {
+				line += ": " + text
+			}
+			p.failed = append(p.failed, line)
+		}
 	}
 	b, err := readBenchmark(filepath.Join(dir, p.name+".json"))
 	if err != nil {

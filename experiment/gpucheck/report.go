@@ -81,8 +81,8 @@ func (p part) section() string {
 		return ""
 	}
 	text := fmt.Sprintf("\n## %s\n", p.name)
-	for _, name := range p.failed {
-		text += "- failed: `" + name + "`\n"
+	for _, test := range p.failed {
+		text += "- failed: " + test + "\n"
 	}
 	blocks := p.blocks
 	if p.bad() {

@@ -15,7 +15,12 @@ type testLog struct {
 	worst   map[string]map[string]float64 // of a device: what was compared -> its largest error
 	order   []string                      // of devices, as they come
 	running string
+	errors  map[string]string // of a failed test: its first error
+	error   []string          // the lines of the one that is being read
 }
+
+// errorLines is how many lines of an error are kept: what testify says and the first causes.
+const errorLines = 3
 
 var (
 	testRuns   = regexp.MustCompile(`^=== (?:RUN|NAME|CONT) +(\S+)`)
@@ -34,11 +39,12 @@ func readTestLog(lines []string) (l *testLog, ok bool) {
 }
 
 func newTestLog() *testLog {
-	return &testLog{results: map[string]string{}, worst: map[string]map[string]float64{}}
+	return &testLog{results: map[string]string{}, worst: map[string]map[string]float64{}, errors: map[string]string{}}
 }
 
 // read takes the next line. A test that has failed in one process and had cases left for another stays failed.
 func (l *testLog) read(line string) {
+	l.readError(strings.TrimSpace(line))
 	if m := testRuns.FindStringSubmatch(line); m != nil {
 		l.running = m[1]
 	} else if m := testEnds.FindStringSubmatch(line); m != nil {
@@ -48,6 +54,24 @@ func (l *testLog) read(line string) {
 	} else if m := testErrors.FindStringSubmatch(line); m != nil {
 		l.add(m[1])
 	}
+}
+
+// afterError begins what comes after an error's text: another field, another test, a function of the error's stack.
+var afterError = regexp.MustCompile(`^(Test:|Messages:|---|===|\S+/\S+$)`)
+
+// readError takes the lines of a test's first error, from "Error:" on.
+func (l *testLog) readError(line string) {
+	text, begins := strings.CutPrefix(line, "Error:")
+	switch {
+	case begins && l.errors[l.running] == "":
+		l.error = []string{strings.TrimSpace(text)}
+	case l.error == nil || len(l.error) == errorLines || afterError.MatchString(line):
+		l.error = nil
+		return
+	default:
+		l.error = append(l.error, line)
+	}
+	l.errors[l.running] = strings.Join(l.error, " ")
 }
 
 // add keeps the largest of errors such as "logits 1.2e-07, loss 0.0e+00" a device.
