@@ -148,6 +148,9 @@ func (l *testLog) figures() []string {
 	}
 	figures := []string{text}
 	for _, device := range l.order {
+		if len(l.worst[device]) == 0 { // it said nothing of the known form
+			continue
+		}
 		figures = append(figures, "worst errors, "+device+": "+largest(l.worst[device]))
 	}
 	return figures
