@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -145,6 +146,9 @@ func (s *Subspaces) ranks(title string, rank func(p Spectrum) float64) figure.Li
 			series := figure.Series{Name: string(kind) + " " + wayOf(reads)}
 			for _, site := range s.Sites {
 				if site.Reads == reads && strings.HasSuffix(site.Site, string(kind)) {
+					if len(series.X) == len(l.XNames) {
+						l.XNames = append(l.XNames, strconv.Itoa(len(l.XNames)))
+					}
 					series.X, series.Y = append(series.X, float64(len(series.X))), append(series.Y, rank(site.Spectrum))
 				}
 			}

@@ -13,6 +13,7 @@ const (
 	barPitch   = 19.0  // from bar to bar, the most
 	groupPitch = 15.0  // the same in a group
 	groupGap   = 10.0  // from group to group
+	numberGap  = 4.0   // from a bar's end to its number
 )
 
 // series are the bars' series, a single one without a name.
@@ -64,6 +65,10 @@ func (b Bars) layout(t typesetter) picture {
 	for i := 0; i < len(left.labels); i += left.every {
 		left.room = max(left.room, t.width(left.labels[i], tickSize, false))
 	}
+	numbered := max(rows.pitch, left.step/float64(len(rows.series))) >= labelPitch
+	if numbered {
+		scale = b.withNumbers(t, scale)
+	}
 	x := math.Ceil(left.room + tickGap + tickLength)
 	foot := tickSize + tickGap + tickLength
 	if b.YLabel != "" {
@@ -78,7 +83,7 @@ func (b Bars) layout(t typesetter) picture {
 				scale.paintBar(body, v, middle, rows.thick, b.color(s, v))
 				reach := b.errorOf(rows, i)
 				scale.paintError(body, v, reach, middle)
-				if max(rows.pitch, left.step/float64(len(rows.series))) >= labelPitch {
+				if numbered {
 					scale.paintNumber(body, v+math.Copysign(reach, v), middle, b.number(v))
 				}
 			}
@@ -152,6 +157,36 @@ func (b Bars) scale() scale {
 	return scale{low: low, high: high, length: barsWidth}
 }
 
+// withNumbers is a scale as much longer as the numbers at the bars' ends would stick out.
+func (b Bars) withNumbers(t typesetter, s scale) scale {
+	const tries = 3 // each shortens the bars
+	rows := barRows{series: b.series()}
+	for range tries {
+		left, right := 0.0, 0.0
+		for _, series := range rows.series {
+			for i, v := range series.Values {
+				if !finite(v) {
+					continue
+				}
+				width := numberGap + t.width(b.number(v), noteSize, false)
+				switch end := s.at(v + math.Copysign(b.errorOf(rows, i), v)); {
+				case !finite(end):
+				case v < 0:
+					left = max(left, width-end)
+				default:
+					right = max(right, end+width-s.length)
+				}
+			}
+		}
+		if left == 0 && right == 0 {
+			break
+		}
+		span := s.high/s.length - s.low/s.length
+		s.low, s.high = max(s.low-left*span, -math.MaxFloat64), min(s.high+right*span, math.MaxFloat64)
+	}
+	return s
+}
+
 // paintBar draws the bar of v around a height.
 func (s scale) paintBar(p painter, v, y, thick float64, c color.Color) {
 	if finite(v) {
@@ -177,9 +212,9 @@ func (s scale) paintNumber(p painter, v, y float64, text string) {
 	if !finite(v) {
 		return
 	}
-	style, at := textStyle{size: noteSize, color: grey}, s.at(v)+4
+	style, at := textStyle{size: noteSize, color: grey}, s.at(v)+numberGap
 	if v < 0 {
-		style.align, at = 1, s.at(v)-4
+		style.align, at = 1, s.at(v)-numberGap
 	}
 	p.text(at, y, text, style)
 }

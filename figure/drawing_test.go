@@ -228,6 +228,15 @@ func TestBarLengths(t *testing.T) {
 	assert.InDelta(t, 4, red[0]/blue[0], 1e-3)
 }
 
+// TestBarNumbersStandClearOfLabels: a long number next to a short bar below 0 makes the axis longer.
+func TestBarNumbersStandClearOfLabels(t *testing.T) {
+	b := Bars{Labels: []string{"label", "label"}, Values: []float64{1, -0.0005123}}
+	s := b.withNumbers(newTypesetter(false), b.scale())
+	assert.Greater(t, s.at(-0.0005123)-numberGap, newTypesetter(false).width("-0.0005123", noteSize, false)-1)
+	short := Bars{Labels: []string{"label", "label"}, Values: []float64{1, -0.5}}
+	assert.Equal(t, short.scale(), short.withNumbers(newTypesetter(false), short.scale()), "there is room")
+}
+
 // TestBarsOfSeries: each label has a bar of every series' colour, the numbers are written as wanted, and the legend names all.
 func TestBarsOfSeries(t *testing.T) {
 	drawn, err := SVG(gallery()["bars_series"])
