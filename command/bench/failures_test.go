@@ -43,7 +43,7 @@ func TestPyTorchThatFails(t *testing.T) {
 	t.Setenv(fakeFailure, "--compile")
 	got := tiny(append(withPyTorch(t, file), "-svg", picture)...)
 	assert.Equal(t, cli.ExitRun, got.Code)
-	assert.Regexp(t, `(?m)^error: torch.compile byte-rmt ended \(exit status 3\): Traceback .*; RuntimeError: no C\+\+ compiler$`, got.Stderr)
+	assert.Regexp(t, `(?m)^error: torch.compile byte-rmt ended \(exit status 3\): (.* Using CUDA build; )?Traceback .*; RuntimeError: no C\+\+ compiler$`, got.Stderr)
 	assert.Regexp(t, `(?m)^byte-rmt +1 x 8 +`, got.Stdout, "the models")
 	assert.Regexp(t, `(?m)^byte-rmt +Residua +\d+ .*\n +PyTorch eager +16 +500 `, got.Stdout)
 	assert.NotContains(t, got.Stdout, "torch.compile")
