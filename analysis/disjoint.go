@@ -1,16 +1,20 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
+	"github.com/pkg/errors"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/matmul"
 	"github.com/residua-go/residua/models"
 )
 
@@ -59,24 +63,48 @@ func FindHeadSpaces(store *graph.Store, c models.Spec, o HeadSpacesOptions) (*He
 	if err != nil {
 		return nil, err
 	}
-	s, draw := &HeadSpaces{Stream: c.Stream.Name(), Draws: o.Draws}, rand.New(rand.NewPCG(o.Seed, 0))
+	s := &HeadSpaces{Stream: c.Stream.Name(), Draws: o.Draws}
+	var groups [][]writtenSpace
 	var all []writtenSpace
 	for l := range c.Layers {
-		var heads []writtenSpace
-		for h, head := range f.layerHeads(l) {
-			w, err := newWrittenSpace(headName(l, h), head.O)
-			if err != nil {
-				return nil, err
-			}
-			heads = append(heads, w)
+		heads, err := newWrittenSpaces(l, f.layerHeads(l))
+		if err != nil {
+			return nil, err
 		}
-		s.Groups = append(s.Groups, newHeadsGroup(fmt.Sprintf("layer %d", l), heads, o.Draws, draw))
+		s.Groups, groups = append(s.Groups, newHeadsGroup(fmt.Sprintf("layer %d", l), heads)), append(groups, heads)
 		all = append(all, heads...)
 	}
 	if c.Layers > 1 {
-		s.Groups = append(s.Groups, newHeadsGroup("all layers", all, o.Draws, draw))
+		s.Groups, groups = append(s.Groups, newHeadsGroup("all layers", all)), append(groups, all)
 	}
-	return s, nil
+	return s, s.compareWithDraws(groups, o)
+}
+
+// compareWithDraws fills in what the heads of each group write together, and so for random directions, each
+// draw by random numbers of its own.
+func (s *HeadSpaces) compareWithDraws(groups [][]writtenSpace, o HeadSpacesOptions) error {
+	each := 1 + o.Draws // the heads' own directions, and random ones
+	effective, errs := make([]float64, len(groups)*each), make([]error, len(groups)*each)
+	concurrently(len(effective), func(i int) {
+		var draw *rand.Rand
+		if i%each > 0 {
+			draw = rand.New(rand.NewPCG(o.Seed, uint64(i)))
+		}
+		together, rank, err := writtenTogether(groups[i/each], draw)
+		effective[i], errs[i] = together.Effective, err
+		if draw == nil {
+			s.Groups[i/each].Rank = rank
+		}
+	})
+	for i := range s.Groups {
+		if err := cmp.Or(errs[i*each : (i+1)*each]...); err != nil {
+			return errors.Wrap(err, s.Groups[i].Name)
+		}
+		own, e := effective[i*each:][:each], &s.Groups[i].EffectiveRank
+		e.Own = own[0]
+		e.Rotated, e.Deviation = stat.MeanStdDev(own[1:], nil)
+	}
+	return nil
 }
 
 // writtenSpace is what one head writes: singular values, and orthonormal directions [rank, D] of those that
@@ -89,6 +117,13 @@ type writtenSpace struct {
 
 // rankRounding is how small a singular value, over the largest, counts as 0.
 const rankRounding = 1e-7
+
+// newWrittenSpaces are those of a layer's heads.
+func newWrittenSpaces(layer int, heads []HeadWeights) ([]writtenSpace, error) {
+	spaces, errs := make([]writtenSpace, len(heads)), make([]error, len(heads))
+	concurrently(len(heads), func(h int) { spaces[h], errs[h] = newWrittenSpace(headName(layer, h), heads[h].O) })
+	return spaces, cmp.Or(errs...)
+}
 
 func newWrittenSpace(name string, rows *mat.Dense) (writtenSpace, error) {
 	w := writtenSpace{rows: rows}
@@ -123,71 +158,63 @@ func (w writtenSpace) rank() int { return numericalRank(w.singular) }
 // turned are rows of the same singular values along random orthonormal directions.
 func (w writtenSpace) turned(draw *rand.Rand) *mat.Dense {
 	n, d := w.rows.Dims()
-	k := min(n, d)
-	var qr mat.QR
-	qr.Factorize(gaussian(draw, d, k))
-	var q mat.Dense
-	qr.QTo(&q)
-	rows := mat.DenseCopyOf(q.Slice(0, d, 0, k).T())
-	for i := range k {
-		for j := range d {
-			rows.Set(i, j, w.singular[i]*rows.At(i, j))
-		}
+	rows := randomDirections(draw, min(n, d), d)
+	for i, v := range w.singular {
+		floats.Scale(v, rows.RawRowView(i))
 	}
 	return rows
 }
 
-func newHeadsGroup(name string, heads []writtenSpace, draws int, draw *rand.Rand) HeadsGroup {
+// newHeadsGroup has what is known of each head, and of pairs of them.
+func newHeadsGroup(name string, heads []writtenSpace) HeadsGroup {
 	_, d := heads[0].rows.Dims()
-	g := HeadsGroup{Name: name, Heads: len(heads), Dimensions: d}
-	var own []*mat.Dense
+	g := HeadsGroup{Name: name, Heads: len(heads), Dimensions: d, Overlap: overlapOfPairs(heads, d)}
 	for _, w := range heads {
 		g.Ranks += w.rank()
 		g.EffectiveRanks += newSpectrum(squares(w.singular), d).Effective
-		own = append(own, w.rows)
 	}
-	var together Spectrum
-	together, g.Rank = writtenTogether(own)
-	var random []float64
-	for range draws {
-		var turned []*mat.Dense
-		for _, w := range heads {
-			turned = append(turned, w.turned(draw))
-		}
-		s, _ := writtenTogether(turned)
-		random = append(random, s.Effective)
-	}
-	g.EffectiveRank = Controlled{Own: together.Effective}
-	g.EffectiveRank.Rotated, g.EffectiveRank.Deviation = stat.MeanStdDev(random, nil)
-	g.Overlap = overlapOfPairs(heads, d)
 	return g
 }
 
-// writtenTogether is the spectrum, and the rank, of all rows.
-func writtenTogether(all []*mat.Dense) (Spectrum, int) {
-	_, d := all[0].Dims()
-	gram, count := mat.NewSymDense(d, nil), 0
-	for _, rows := range all {
+// writtenTogether is the spectrum, and the rank, of all that heads write: as they do, or turned by a draw.
+func writtenTogether(heads []writtenSpace, draw *rand.Rand) (Spectrum, int, error) {
+	_, d := heads[0].rows.Dims()
+	gram, count := mat.NewDense(d, d, nil), 0
+	for _, w := range heads {
+		rows := w.rows
+		if draw != nil {
+			rows = w.turned(draw)
+		}
 		n, _ := rows.Dims()
 		count += n
-		for i := range n {
-			gram.SymRankOne(gram, 1, rows.RowView(i))
-		}
+		gram.Add(gram, matmul.Mul(rows.T(), rows))
 	}
-	var eigen mat.EigenSym
-	eigen.Factorize(gram, false)
-	values := eigen.Values(nil)
+	eigen, ok := newSymmetric(gram)
+	if !ok {
+		return Spectrum{}, 0, check.Value(fmt.Sprintf("singular values of %d rows", count), "convergence", "none")
+	}
 	energies := make([]float64, 0, d)
 	for i := range min(d, count) {
-		energies = append(energies, max(0, values[d-1-i]))
+		energies = append(energies, max(0, eigen.values[d-1-i]))
 	}
 	s := newSpectrum(energies, d)
-	return s, numericalRank(s.Singular)
+	return s, numericalRank(s.Singular), nil
 }
 
 // overlapOfPairs is the mean over pairs of heads, with what random subspaces have: those of different pairs
 // are uncorrelated, so that the mean's variance is the mean variance over the number of pairs.
 func overlapOfPairs(heads []writtenSpace, d int) Controlled {
+	cosines := make([][]float64, len(heads)) // of pairs, mean squares
+	concurrently(len(heads), func(i int) {
+		a := heads[i]
+		for _, b := range heads[:i] {
+			if a.directions == nil || b.directions == nil {
+				continue
+			}
+			size := mat.Norm(matmul.Mul(a.directions, b.directions.T()), 2)
+			cosines[i] = append(cosines[i], size*size/float64(min(a.rank(), b.rank())))
+		}
+	})
 	var c Controlled
 	pairs, variance := 0.0, 0.0
 	for i, a := range heads {
@@ -195,14 +222,11 @@ func overlapOfPairs(heads []writtenSpace, d int) Controlled {
 			if a.directions == nil || b.directions == nil {
 				continue
 			}
-			var product mat.Dense
-			product.Mul(a.directions, b.directions.T())
-			size := mat.Norm(&product, 2)
 			mean, deviation := RandomOverlap(a.rank(), b.rank(), d)
-			c.Own, c.Rotated = c.Own+size*size/float64(min(a.rank(), b.rank())), c.Rotated+mean
-			variance += deviation * deviation
+			c.Rotated, variance = c.Rotated+mean, variance+deviation*deviation
 			pairs++
 		}
+		c.Own += floats.Sum(cosines[i])
 	}
 	if pairs > 0 {
 		c.Own, c.Rotated, c.Deviation = c.Own/pairs, c.Rotated/pairs, math.Sqrt(variance)/pairs

@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/residua-go/residua/internal/matmul"
 )
 
 // gaussian draws a matrix of independent standard normal entries.
@@ -37,6 +39,27 @@ func orthonormalKeys(draw *rand.Rand, n, d int) *mat.Dense {
 		keys.Slice(from, min(from+d, n), 0, d).(*mat.Dense).Copy(q.T())
 	}
 	return keys
+}
+
+// randomDirections draws k <= d orthonormal directions of d dimensions, rows: L^-1 G, with L L^T = G G^T, are
+// those of Gram and Schmidt for a Gaussian G. Where k is near d, whose G G^T may be nearly singular, they are those
+// of an orthonormal basis.
+func randomDirections(draw *rand.Rand, k, d int) *mat.Dense {
+	if 2*k > d {
+		return orthonormalKeys(draw, k, d)
+	}
+	g := gaussian(draw, k, d)
+	gram := mat.NewSymDense(k, matmul.Mul(g, g.T()).RawMatrix().Data)
+	var l mat.Cholesky
+	if !l.Factorize(gram) {
+		return orthonormalKeys(draw, k, d)
+	}
+	var lower, inverse mat.TriDense
+	l.LTo(&lower)
+	if inverse.InverseTri(&lower) != nil {
+		return orthonormalKeys(draw, k, d)
+	}
+	return matmul.Mul(&inverse, g)
 }
 
 // sharedKeys draws n <= d-1 unit vectors that share a direction u: sqrt(1-s) q_i + sqrt(s) u

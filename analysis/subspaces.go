@@ -3,11 +3,9 @@ package analysis
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/pkg/errors"
 
@@ -82,16 +80,7 @@ func FindSubspaces(store *graph.Store, c models.Spec) (*Subspaces, error) {
 // takeApart makes the spectra of all weights.
 func takeApart(accesses []end) ([]Spectrum, []subspace, error) {
 	spectra, spaces, errs := make([]Spectrum, len(accesses)), make([]subspace, len(accesses)), make([]error, len(accesses))
-	var work sync.WaitGroup
-	free := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i, a := range accesses {
-		work.Go(func() {
-			free <- struct{}{}
-			defer func() { <-free }()
-			spectra[i], spaces[i], errs[i] = spectrumOf(a)
-		})
-	}
-	work.Wait()
+	concurrently(len(accesses), func(i int) { spectra[i], spaces[i], errs[i] = spectrumOf(accesses[i]) })
 	for i, err := range errs {
 		if err != nil {
 			return nil, nil, errors.Wrapf(err, "what %s %s", accesses[i].site, wayOf(accesses[i].reads))

@@ -26,13 +26,11 @@ type symmetric struct {
 func newSymmetric(a *mat.Dense) (s *symmetric, ok bool) {
 	raw := a.RawMatrix()
 	n := raw.Rows
-	s = &symmetric{n: n, d: make([]float64, n), e: make([]float64, max(0, n-1)), tau: make([]float64, max(0, n-1)), reflections: raw.Data}
 	_, exponent := math.Frexp(mat.Norm(a, 1))
-	s.scale = math.Ldexp(1, exponent) // so that squares stay in range
-	a.Scale(1/s.scale, a)
-	const block = 32
-	work := make([]float64, max(1, block*n))
-	gonum.Implementation{}.Dsytrd(blas.Lower, n, raw.Data, raw.Stride, s.d, s.e, s.tau, work, len(work))
+	scale := math.Ldexp(1, exponent) // so that squares stay in range
+	a.Scale(1/scale, a)
+	t := newTridiagonal(a)
+	s = &symmetric{n: n, scale: scale, d: t.d, e: t.e, tau: t.tau, reflections: raw.Data}
 	s.values = slices.Clone(s.d)
 	ok = gonum.Implementation{}.Dsterf(n, s.values, slices.Clone(s.e))
 	floats.Scale(s.scale, s.values)
