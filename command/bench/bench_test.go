@@ -167,7 +167,7 @@ func TestBenchRefuses(t *testing.T) {
 		"-script: want the PyTorch script":                                        {"-pytorch", "-script", "nowhere.py"},
 		`-pytorch: want a Python with torch, got "no-such-interpreter"`:           {"-pytorch=no-such-interpreter", "-script", "../../benchmarks/pytorch.py"},
 		"-models: want transformers to compare with stock Gorgonia, got byte-rmt": {"-stock", "-models", "byte-transformer,byte-rmt"},
-		"-pytorch-modes: want some of eager, compile and compile-padded":                             {"-pytorch", "-pytorch-modes", "jit"},
+		"-pytorch-modes: want some of eager, compile and compile-padded":          {"-pytorch", "-pytorch-modes", "jit"},
 		"-from: want it with -svg and -json alone, got it with -steps":            {"-from", "x.json", "-steps", "3"},
 		"-from: open nowhere.json":                                                {"-from", "nowhere.json"},
 		"-from: bench.go: want the JSON object that bench -out writes":            {"-from", "bench.go"},
