@@ -98,7 +98,11 @@ func TestKeysNameWhatIsRequired(t *testing.T) {
 		"model.feedforward.hidden": "model: {stream: {kind: vector, d_model: 8}, attention: {heads: 1}, layers: 1, feedforward: {kind: gelu}, seq: 1}" + train,
 	} {
 		_, _, err := Parse(zoo, "x.yaml", []byte(text), nil)
-		requireAt(t, err, "x.yaml", key)
+		position := "x.yaml"
+		if strings.Count(key, ".") == 2 && key != "model.attention.heads" { // at the kind, whose key it is
+			position = "x.yaml:1"
+		}
+		requireAt(t, err, position, key)
 		assert.Contains(t, strings.Join(append(defaults[key], defaults[joined(key, kindKey)]...), "; "), "required", key)
 	}
 }

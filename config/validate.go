@@ -55,10 +55,15 @@ func (r *Run) resolveModel(where *Positions) error {
 		if field.Field == "mask_documents" { // given in another section
 			key = "data.mask_documents"
 		}
-		if kind := joined(key[:strings.LastIndex(key, ".")], kindKey); where.Of(key) == "" && key != kind && where.Of(kind) != "" {
-			return &Error{Position: where.Of(kind), Key: key, Problem: field.Problem + " (with another kind, nothing of the preset's section is kept)"}
+		kind := joined(key[:strings.LastIndex(key, ".")], kindKey)
+		if where.Of(key) != "" || key == kind || where.Of(kind) == "" {
+			return where.Errorf(key, "%s", field.Problem)
 		}
-		return where.Errorf(key, "%s", field.Problem)
+		missing := &Error{Position: where.Of(kind), Key: key, Problem: field.Problem}
+		if where.Of(modelPrefix+"preset") != "" {
+			missing.Problem += " (with another kind, nothing of the preset's section is kept)"
+		}
+		return missing
 	}
 	r.spec = spec
 	return err

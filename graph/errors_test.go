@@ -78,7 +78,7 @@ func TestDoRefusesBadValues(t *testing.T) {
 func TestBadOptions(t *testing.T) {
 	optest.RequireLine(t, graph.On(nil, graph.Options{}).Err(), "want a graph to build on, got nil")
 	optest.RequireLine(t, graph.On(gorgonia.NewGraph(), graph.Options{DType: tensor.Int32}).Err(), "want float32 or float64, got int32")
-	optest.RequireLine(t, graph.On(gorgonia.NewGraph(), graph.Options{Device: "abacus"}).Err(), `want "cpu" or "cuda", got "abacus"`)
+	optest.RequireLine(t, graph.On(gorgonia.NewGraph(), graph.Options{Device: "abacus"}).Err(), `want "cpu", "cuda" or, of several GPUs, "cuda:1", got "abacus"`)
 	optest.RequireLine(t, graph.On(gorgonia.NewGraph(), graph.Options{Store: graph.NewStore(tensor.Float64, 0)}).Err(), "the store holds float64, want float32")
 	_, err := graph.NewCache(0, 5)
 	optest.RequireLine(t, err, "batch 0, capacity 5")

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"image/png"
+	"io/fs"
 	"maps"
 	"net/url"
 	"os"
@@ -123,9 +125,11 @@ func TestEveryCommandDelivers(t *testing.T) {
 				assert.Equal(t, works(t, args...), got.Stdout, "with a page and without")
 			}
 			assert.Equal(t, "note: the page is "+filepath.Join(dir, report.PageFile)+"\n", got.Stderr)
+			pictures := 0
 			for _, part := range checkDocument(t, name, works(t, append(args, "-json")...)) {
-				checkFiles(t, filepath.Join(dir, part))
+				pictures += checkFiles(t, filepath.Join(dir, part))
 			}
+			assert.Positive(t, pictures)
 			checkPage(t, dir)
 			checkDrawn(t, browser, filepath.Join(dir, report.PageFile))
 		})
@@ -178,8 +182,8 @@ func checkDocument(t *testing.T, name, stdout string) []string {
 	return slices.Sorted(maps.Keys(document.Results))
 }
 
-// checkFiles looks at a part's table and pictures.
-func checkFiles(t *testing.T, stem string) {
+// checkFiles looks at a part's table and, unless that is all of it, its first picture; it returns how many it has seen.
+func checkFiles(t *testing.T, stem string) int {
 	t.Helper()
 	table, err := os.Open(stem + ".csv")
 	require.NoError(t, err)
@@ -188,12 +192,16 @@ func checkFiles(t *testing.T, stem string) {
 	require.NoError(t, err)
 	assert.Greater(t, len(rows), 1)
 	svg, err := os.ReadFile(stem + "-1.svg")
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0
+	}
 	require.NoError(t, err)
 	assert.Contains(t, string(svg), "<svg")
 	picture, err := os.ReadFile(stem + "-1.png")
 	require.NoError(t, err)
 	_, err = png.DecodeConfig(bytes.NewReader(picture))
 	assert.NoError(t, err)
+	return 1
 }
 
 // checkPage looks for a page and no temporaries.
