@@ -56,7 +56,7 @@ gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CU
 	rm -rf $(GPU_CHECK) && mkdir -p $(GPU_CHECK)/bin $(addprefix $(GPU_CHECK)/,$(GPU_CHECK_TESTS) graph/cuda/emulator testdata)
 	$(GO) build -tags cuda -trimpath -ldflags '-s -w' -o $(GPU_CHECK)/ ./cmd/gpucheck
 	$(GO) run ./cmd/gpucheck/combine -tags cuda -o $(GPU_CHECK)/bin/programs $(addprefix ./,$(GPU_CHECK_PROGRAMS)) >$(GPU_CHECK)/programs.txt
-	cat $$($(GO) list -f '{{$$d := .Dir}}{{range .GoFiles}}{{$$d}}/{{.}} {{end}}' ./...) | head -c 2000000 >$(GPU_CHECK)/bin/corpus.txt
+	find . -name '*.go' -not -path './build/*' -print0 | sort -z | xargs -0 cat | head -c 2000000 >$(GPU_CHECK)/bin/corpus.txt
 	$(GPU_CHECK)/gpucheck pack $(GPU_CHECK)/programs.tar.zst $(GPU_CHECK)/bin/* && rm -r $(GPU_CHECK)/bin
 	cp -r configs benchmarks $(GPU_CHECK)/
 	rm $(GPU_CHECK)/configs/*.go # no package of the module
