@@ -175,6 +175,56 @@ func TestTrainGoesOn(t *testing.T) {
 	assert.ErrorContains(t, err, "log.jsonl:1: want the line of a run")
 }
 
+// TestLog: a last line that a crash tore is left out, and its run is made again; a run that has two lines is refused.
+func TestLog(t *testing.T) {
+	c := parsed(t, strings.Replace(twoRates, "seeds: 2", "seeds: 1", 1))
+	out := t.TempDir()
+	p := settled(t, c, out)
+	want, err := p.Train(context.Background(), experiment.Options{})
+	require.NoError(t, err)
+	file := filepath.Join(out, "log.jsonl")
+	whole, err := os.ReadFile(file)
+	require.NoError(t, err)
+	last := strings.LastIndex(strings.TrimSpace(string(whole)), "\n") + 1
+	for _, torn := range []int{last + 1, (last + len(whole)) / 2, len(whole) - 2} {
+		require.NoError(t, os.WriteFile(file, whole[:torn], 0o644))
+		log, err := p.Log()
+		require.NoError(t, err)
+		assert.Len(t, log, 3)
+		got, err := p.Train(context.Background(), experiment.Options{})
+		require.NoError(t, err)
+		assert.Len(t, got, 4)
+		assert.Equal(t, want[3].Loss, got[3].Loss)
+		read, err := experiment.ReadLog(out)
+		require.NoError(t, err)
+		assert.Len(t, read, 4, "the torn line is gone")
+	}
+	require.NoError(t, os.WriteFile(file, append(whole, whole[:strings.Index(string(whole), "\n")+1]...), 0o644))
+	_, err = p.Log()
+	assert.ErrorContains(t, err, "log.jsonl:5: want one line for each run, got slow-0.8-seed0 in line 1, too: remove one of the two")
+}
+
+// TestTwoInOneFolder: the second is refused before it trains anything.
+func TestTwoInOneFolder(t *testing.T) {
+	c := parsed(t, strings.Replace(twoRates, "seeds: 2", "seeds: 1", 1))
+	out := t.TempDir()
+	p := settled(t, c, out)
+	tried := false
+	_, err := p.Train(context.Background(), experiment.Options{Note: func(string) {
+		if !tried {
+			tried = true
+			_, err := p.Train(context.Background(), experiment.Options{})
+			var setup *experiment.SetupError
+			assert.ErrorAs(t, err, &setup)
+			assert.ErrorContains(t, err, out+": in use by process")
+		}
+	}})
+	require.NoError(t, err)
+	assert.True(t, tried)
+	_, err = p.Train(context.Background(), experiment.Options{})
+	assert.NoError(t, err, "it ends with the first")
+}
+
 // drawn is a report as text, page and picture.
 func drawn(t *testing.T, r *experiment.Report) string {
 	t.Helper()

@@ -68,8 +68,8 @@ func (p Planned) record(result *Result, jobs int) Record {
 	return r
 }
 
-// ReadLog reads the log in an experiment's folder; there is none before the first run is complete. A line that was torn
-// by a crash is left out.
+// ReadLog reads the log in an experiment's folder; there is none before the first run is complete. A last line that was torn
+// by a crash is left out. A run that has two lines is refused.
 func ReadLog(out string) ([]Record, error) {
 	file := filepath.Join(out, logFile)
 	text, err := os.ReadFile(file)
@@ -80,14 +80,19 @@ func ReadLog(out string) ([]Record, error) {
 		return nil, errors.WithStack(err)
 	}
 	var all []Record
-	for i, line := range bytes.Split(text, []byte("\n")) {
+	places := map[string]int{} // of runs: their lines
+	lines := bytes.Split(text, []byte("\n"))
+	for i, line := range lines {
 		var r Record
 		switch err := json.Unmarshal(line, &r); {
 		case len(bytes.TrimSpace(line)) == 0:
-		case err == nil:
-			all = append(all, r)
-		default:
+		case err != nil && i == len(lines)-1: // torn
+		case err != nil:
 			return nil, Setupf("%s:%d: want the line of a run as experiment writes it, got %v: remove the line", file, i+1, err)
+		case places[r.Run] > 0:
+			return nil, Setupf("%s:%d: want one line for each run, got %s in line %d, too: remove one of the two", file, i+1, r.Run, places[r.Run])
+		default:
+			all, places[r.Run] = append(all, r), i+1
 		}
 	}
 	return all, nil

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/residua-go/residua/checkpoint"
 )
 
 // Options say how an experiment is trained.
@@ -18,8 +20,14 @@ type Options struct {
 
 // Train makes the runs that are not in the log yet, the most expensive first, and writes each into the log as soon as it is
 // complete. One that was cut short goes on from its checkpoint. A run that diverges is complete. The first error, or the end of the context, ends
-// the others, which save where they stand. How many run side by side changes no bit of a result.
+// the others, which save where they stand. How many run side by side changes no bit of a result. The folder is locked: of two
+// experiments in one the second is refused.
 func (p *Plan) Train(ctx context.Context, o Options) ([]Record, error) {
+	unlock, err := p.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	log, err := ReadLog(p.out)
 	if err != nil {
 		return nil, err
@@ -39,6 +47,15 @@ func (p *Plan) Train(ctx context.Context, o Options) ([]Record, error) {
 	}
 	all.Wait()
 	return w.log, w.failed
+}
+
+// lock makes the experiment's folder and takes it for this process.
+func (p *Plan) lock() (unlock func() error, err error) {
+	if err := (checkpoint.Disk{}).MakeFolder(p.out); err != nil {
+		return nil, Setup(err)
+	}
+	unlock, err = checkpoint.Lock(p.out)
+	return unlock, Setup(err)
 }
 
 // todo are the runs that are not in a log.

@@ -24,7 +24,8 @@ func Command(zoo models.Zoo) cli.Command {
 		Name:    "compare",
 		Summary: "compare training runs, train configs on one budget to compare them, or check muP",
 		Example: []string{
-			"go run ./cmd/compare runs/quickstart runs/mhc     # runs that train has made: a table, and a plot of the loss",
+			"go run ./cmd/train -config quickstart -set train.lr=1e-3 -out runs/slower    # a second run to compare with runs/quickstart",
+			"go run ./cmd/compare runs/quickstart runs/slower  # runs that train has made: a table, and a plot of the loss",
 			"go run ./cmd/compare -config quickstart,mhc -budget tokens=500000 -lr 3e-3,1e-2    # train both, each at two rates",
 			"go run ./cmd/compare -coordcheck                  # does muP keep activations at one size as models grow wider?",
 			"go run ./cmd/compare -cards docs/models.md        # every residual stream next to the transformer; takes hours, and goes on where it was stopped",
@@ -85,7 +86,7 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.Uint64Var(&c.seed, "seed", 0, "draw weights and batches from the seed `N`")
 	flags.Var(&c.sets, "set", "override a key of every config, `key=value`, as in data.source=files; may be repeated")
 	flags.StringVar(&c.out, "out", filepath.Join("runs", "compare"), "write runs and plots into `DIR`")
-	flags.StringVar(&c.svg, "svg", "", "draw the plot into `FILE` instead of DIR/compare.svg or DIR/coordcheck.svg")
+	flags.StringVar(&c.svg, "svg", "", "draw the plot into `FILE` instead of a file in DIR named after the runs, or DIR/coordcheck.svg")
 	flags.StringVar(&c.axis, "x", string(compare.Tokens), "plot the loss against `tokens|flops`")
 	flags.BoolVar(&c.json, "json", false, "print one line of JSON instead of a table")
 	flags.BoolVar(&c.coordinates, "coordcheck", false, "check under muP and without how the size of activations depends on the width")

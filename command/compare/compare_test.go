@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/experiment"
 	"github.com/residua-go/residua/experiment/compare"
 	"github.com/residua-go/residua/experiment/mup"
 	"github.com/residua-go/residua/internal/cli"
@@ -50,13 +51,40 @@ func TestConfigs(t *testing.T) {
 	var all []compare.Model
 	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &all))
 	require.Len(t, all[0].Runs, 2)
-	assert.FileExists(t, filepath.Join(out, "compare.svg"))
+	pictures, err := filepath.Glob(filepath.Join(out, "a-*.svg"))
+	require.NoError(t, err)
+	assert.Len(t, pictures, 1)
 
 	got = run(all[0].Runs[0].Folder, "-svg", svg, all[0].Runs[1].Folder)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	assert.Empty(t, got.Stderr)
 	assert.Regexp(t, `\na-tokens32-lr0.001-seed5 +0\.01M .* MB\na-tokens32-lr0.01-seed5 `, got.Stdout)
 	run(append(args, "-set", "train.beta1=0.8")...).Refused(t, "holds a run of another config")
+}
+
+// TestComparisonsKeepTheirPictures: another comparison in the same folder writes another picture, even of runs of the same names.
+func TestComparisonsKeepTheirPictures(t *testing.T) {
+	out := t.TempDir()
+	pictures := map[string]bool{}
+	for range 2 {
+		runs := t.TempDir()
+		for _, lr := range []string{"1e-2", "1e-3"} {
+			folder := filepath.Join(runs, "run"+lr)
+			run, _, err := config.Parse(models.Standard(), "x.yaml", []byte("model: {"+experimenttest.Vector+"}\ntrain: {batch: 2, steps: 2, lr: "+lr+", eval_tokens: 64}\n"), append(experimenttest.Text(t), "out="+filepath.ToSlash(folder)))
+			require.NoError(t, err)
+			_, err = experiment.Complete(t.Context(), run, experiment.Log{})
+			require.NoError(t, err)
+			for _, folders := range [][]string{{folder}, {folder, folder}} {
+				got := clitest.Call(Command(models.Standard()), append(folders, "-out", out)...)
+				require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+				pictures[got.Stdout[strings.LastIndex(got.Stdout, "files:\n"):]] = true
+			}
+		}
+	}
+	assert.Len(t, pictures, 8)
+	files, err := filepath.Glob(filepath.Join(out, "*.svg"))
+	require.NoError(t, err)
+	assert.Len(t, files, 8)
 }
 
 // TestSettingsOfOneConfig: a config may be compared with itself under other settings.
@@ -138,6 +166,8 @@ func TestCompareRefuses(t *testing.T) {
 		{[]string{"-config", a, "-lr", "1e-3,0.001"}, "-lr: want each value once, got 0.001 twice"},
 		{[]string{"-config", a, "-budget", "steps=3"}, `-budget: want tokens=N or flops=N, as in tokens=1000000 or flops=1e14, got "steps=3"`},
 		{[]string{"-config", a, "-budget", "tokens=0"}, "-budget: want tokens=N"},
+		{[]string{"-config", a, "-budget", "tokens=1e30"}, "budget: want at most 1e+09 steps of a run, got tokens=1e+30"},
+		{[]string{"-config", a, "-budget", "flops=1e300"}, "budget: want at most 1e+09 steps of a run, got flops=1e+300"},
 		{[]string{"-config", a, "-x", "time"}, `-x: want tokens or flops, got "time"`},
 		{[]string{"-config", filepath.Join(dir, "none.yaml")}, "none.yaml"},
 		{[]string{"-config", b, "-set", "model.stream.rank=0"}, "model.stream.rank"},

@@ -79,7 +79,7 @@ func configList(text string) []compare.Config {
 
 // show draws all runs and prints them.
 func (c *call) show(all []compare.Model, axis compare.Unit, out cli.Output) error {
-	return c.report("compare.svg", compare.LossChart(all, axis), compare.Table(all).Text(), all, out)
+	return c.report(compare.PictureName(all), compare.LossChart(all, axis), compare.Table(all).Text(), all, out)
 }
 
 // usage makes an error that was found before anything was trained one of the call.

@@ -1,12 +1,14 @@
 package compare
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/experiment"
 )
 
 // Unit is what a budget and the horizontal axis of a chart count.
@@ -37,16 +39,24 @@ func ParseBudget(text string) (Budget, error) {
 	name, amount, _ := strings.Cut(text, "=")
 	unit, wrong := ParseUnit(name)
 	value, err := strconv.ParseFloat(amount, 64)
-	if wrong != nil || err != nil || !(value >= 1) || value > 1e30 {
+	if wrong != nil || err != nil || !(value >= 1) {
 		return Budget{}, errors.Errorf("want tokens=N or flops=N, as in tokens=1000000 or flops=1e14, got %q", text)
 	}
 	return Budget{unit, value}, nil
 }
 
-// tokens is the budget in a run's tokens, at least one.
-func (b Budget) tokens(run *config.Run) int64 {
+// mostSteps is the greatest number of steps that a run config takes.
+const mostSteps = 1e9
+
+// steps is the budget in a run's steps, rounded up, at least one.
+func (b Budget) steps(run *config.Run) (int, error) {
+	tokens := b.Amount
 	if b.Unit == FLOPs {
-		return max(1, int64(b.Amount/float64(run.Spec().Cost().TrainFLOPs())))
+		tokens = math.Floor(tokens / float64(run.Spec().Cost().TrainFLOPs()))
 	}
-	return int64(b.Amount)
+	steps := max(1, math.Ceil(tokens/float64(run.StepTokens())))
+	if !(steps <= mostSteps) {
+		return 0, experiment.Setupf("budget: want at most %.0e steps of a run, got %s=%g, which are %.3g of %s with %d tokens each: take a smaller budget", mostSteps, b.Unit, b.Amount, steps, run.Name, run.StepTokens())
+	}
+	return int(steps), nil
 }

@@ -81,7 +81,11 @@ func (p Plan) atRates(parse parser, own, first *config.Run) (Training, error) {
 		rates = []float64{own.Train.LR}
 	}
 	for _, rate := range rates {
-		run, err := p.runAt(parse, own, budget.tokens(own), rate)
+		steps, err := budget.steps(own)
+		if err != nil {
+			return t, err
+		}
+		run, err := p.runAt(parse, own, steps, rate)
 		if err != nil {
 			return t, err
 		}
@@ -90,12 +94,10 @@ func (p Plan) atRates(parse parser, own, first *config.Run) (Training, error) {
 	return t, nil
 }
 
-// runAt is a config's run of some tokens at a rate. It evaluates once, at the end, and its folder's
+// runAt is a config's run of some steps at a rate. It evaluates once, at the end, and its folder's
 // name tells what it is.
-func (p Plan) runAt(parse parser, own *config.Run, tokens int64, rate float64) (*config.Run, error) {
-	step := int64(own.StepTokens())
-	steps := (tokens + step - 1) / step
-	folder := fmt.Sprintf("%s-tokens%d-lr%g-seed%d", own.Name, steps*step, rate, own.Seed)
+func (p Plan) runAt(parse parser, own *config.Run, steps int, rate float64) (*config.Run, error) {
+	folder := fmt.Sprintf("%s-tokens%d-lr%g-seed%d", own.Name, int64(steps)*int64(own.StepTokens()), rate, own.Seed)
 	return parse(fmt.Sprintf("train.steps=%d", steps), "train.tokens=0", fmt.Sprintf("train.lr=%g", rate),
 		fmt.Sprintf("train.eval_every=%d", steps), "train.keep=1", "out="+filepath.ToSlash(filepath.Join(p.Out, folder)))
 }

@@ -1,9 +1,12 @@
 package compare
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"strings"
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/experiment"
@@ -33,6 +36,27 @@ func ReadRuns(zoo models.Zoo, folders []string) (all []Model, warnings []string,
 	}
 	return all, warnings, nil
 }
+
+// PictureName is a file's name for the picture of runs: their names, and a digest of where they lie, so that other runs have another
+// one.
+func PictureName(all []Model) string {
+	var names, folders []string
+	for _, m := range all {
+		names = append(names, filepath.Base(m.Name))
+		for _, r := range m.Runs {
+			folder, err := filepath.Abs(r.Folder)
+			if err != nil {
+				folder = r.Folder
+			}
+			folders = append(folders, folder)
+		}
+	}
+	name := unplain.ReplaceAllString(strings.Join(names, "-"), "_")
+	return fmt.Sprintf("%.80s-%.4x.svg", name, sha256.Sum256([]byte(strings.Join(folders, "\n"))))
+}
+
+// unplain is what does not belong into a file's name.
+var unplain = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // runNames are the folders' last elements, or the whole paths if two of these are the same.
 func runNames(folders []string) []string {
