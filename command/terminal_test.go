@@ -81,6 +81,7 @@ func TestCommandsOnATerminal(t *testing.T) {
 	t.Run("Ctrl-C in the sample", func(t *testing.T) { ctrlCInSample(t, h) })
 	t.Run("dumb terminal", func(t *testing.T) { dumbTerminal(t, h) })
 	t.Run("NO_COLOR", func(t *testing.T) { noColor(t, h) })
+	t.Run("names of files", func(t *testing.T) { namesOfFiles(t, h) })
 }
 
 // everyCommand: each command does what it is for where its output is a terminal. A command
@@ -212,4 +213,24 @@ func noColor(t *testing.T, h workspace) {
 	require.Zero(t, code, screen)
 	assert.True(t, strings.Contains(screen, "step 300/300 [="), screen)
 	assert.NotRegexp(t, "\x1b\\[[0-9;]*m", terminal.Raw())
+}
+
+// namesOfFiles: a terminal does not obey the name of a file that a command prints.
+func namesOfFiles(t *testing.T, h workspace) {
+	const name = "\x1b]0;obeyed\x07"
+	for _, args := range [][]string{
+		{"train", "-config", "tiny.yaml", "-out", "run" + name},
+		{"train", "-config", "tiny.yaml", "-out", "run" + name, "-resume", "auto", "-json"},
+		{"train", "-config", "tiny.yaml", "-out", "run" + name},
+		{"eval", "-tokens", "256", "run", "run" + name},
+		{"convert", "-checkpoint", "run" + name, "-format", "huggingface", "-out", "converted" + name},
+		{"compare", "run", "run" + name, "-out", "compared" + name},
+		{"analyze", "attribute", "-checkpoint", "run" + name, "-prompt", "line ", "-out", "page" + name},
+		{"generate", "-checkpoint", "none" + name},
+	} {
+		terminal := h.start(t, 160, args[0], args[1:]...)
+		_, screen := terminal.Wait()
+		assert.NotContains(t, terminal.Raw(), name, args)
+		assert.Contains(t, strings.ReplaceAll(screen, "\n", ""), `obeyed\u0007`, args)
+	}
 }

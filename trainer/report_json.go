@@ -3,6 +3,8 @@ package trainer
 import (
 	"fmt"
 	"io"
+
+	"github.com/residua-go/residua/figure"
 )
 
 // JSONLines is the Reporter for scripts: each step's metrics line, as in metrics.jsonl, and
@@ -22,7 +24,7 @@ func (j *JSONLines) Step(m Metrics) { _ = writeLine(j.w, m) }
 func (j *JSONLines) Note(string) {}
 
 // Warn writes the line to where warnings go.
-func (j *JSONLines) Warn(line string) { fmt.Fprintln(j.warnings, warning(line)) }
+func (j *JSONLines) Warn(line string) { fmt.Fprintln(j.warnings, figure.Visible(warning(line))) }
 
 // Finish does nothing.
 func (j *JSONLines) Finish() {}

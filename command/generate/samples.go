@@ -137,7 +137,7 @@ func (t *printed) add(p generate.Piece) error {
 		t.ended = strings.HasSuffix(p.Text, "\n")
 	}
 	if t.stream {
-		return t.out.Print(p.Text)
+		return t.out.PrintText(p.Text)
 	}
 	t.held.WriteString(p.Text)
 	return nil
@@ -151,7 +151,7 @@ func (t *printed) end() error {
 	if t.held.Len() == 0 {
 		return nil
 	}
-	return t.out.Print(t.held.String())
+	return t.out.PrintText(t.held.String())
 }
 
 // ids writes a sample's token ids, the prompt's first; those that there are if it is

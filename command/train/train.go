@@ -172,7 +172,7 @@ func sample(ctx context.Context, run *config.Run, t *trainer.Trainer, out cli.Ou
 	if err := out.Print("sample:\n"); err != nil {
 		return err
 	}
-	if _, err := g.Generate(ctx, request, func(p generate.Piece) error { return out.Print(p.Text) }); err != nil && ctx.Err() == nil {
+	if _, err := g.Generate(ctx, request, func(p generate.Piece) error { return out.PrintText(p.Text) }); err != nil && ctx.Err() == nil {
 		return err
 	}
 	return out.Print("\n") // after an interrupt, too: the run itself is done and saved

@@ -171,14 +171,19 @@ func TestPanicShowsItsStack(t *testing.T) {
 	assert.Contains(t, stack, "command_test.go:", "the line that panicked")
 }
 
-// TestControlCharactersAreShown: a terminal does not obey what a message quotes.
+// TestControlCharactersAreShown: a terminal does not obey what a message or a result quotes. What a model
+// wrote stays as it is where no terminal reads it.
 func TestControlCharactersAreShown(t *testing.T) {
 	p := probe{run: func(_ context.Context, out cli.Output) error {
 		out.Warn("file \x1b[2Ja")
 		out.Note("file \x9bb")
+		assert.NoError(t, out.Print("files:\n\ta  \x1b[2Ja\n\u009b2J \x9b\r\n"))
+		assert.NoError(t, out.PrintJSON("\x1b[2J \u009b2J \x7f é"))
+		assert.NoError(t, out.PrintText("\x1b[2J\x9b"))
 		return errors.New("file \x1b]0;c\a: not there\r")
 	}}
 	got := clitest.Call(p.command())
+	assert.Equal(t, "files:\n\ta  "+`\u001B[2Ja`+"\n"+`\u009B2J \x9B\r`+"\n"+`"\u001b[2J \u009B2J \u007F é"`+"\n\x1b[2J\x9b", got.Stdout)
 	assert.Equal(t, `warning: file \u001B[2Ja`+"\n"+`note: file \x9Bb`+"\n"+`error: file \u001B]0;c\u0007: not there`+"\n", got.Stderr)
 }
 

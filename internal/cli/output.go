@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode"
 
 	"github.com/pkg/errors"
 	"golang.org/x/term"
@@ -23,9 +24,11 @@ type Output struct {
 func (o Output) Spell(text string) string { return spell(o.program, text) }
 
 // Terminal tells whether Stderr is a terminal on which a line can be drawn again.
-func (o Output) Terminal() bool {
-	f, ok := o.Stderr.(*os.File)
-	return ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+func (o Output) Terminal() bool { return os.Getenv("TERM") != "dumb" && isTerminal(o.Stderr) }
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Warn writes a line to Stderr about something that may be wrong.
@@ -34,23 +37,54 @@ func (o Output) Warn(message string) { fmt.Fprintf(o.Stderr, "warning: %s\n", on
 // Note writes a line of news to Stderr.
 func (o Output) Note(message string) { fmt.Fprintf(o.Stderr, "note: %s\n", oneLine(message)) }
 
-// Print writes text to Stdout.
-func (o Output) Print(text string) error {
-	_, err := io.WriteString(o.Stdout, text)
-	return errors.Wrap(err, "cannot write the result")
+// Print writes lines to Stdout and shows what control characters they hold (a file's name may have
+// any), so that a terminal does not obey them.
+func (o Output) Print(text string) error { return o.write(visible(text)) }
+
+// PrintText writes what a model wrote to Stdout: as it is, but on a terminal as Print does.
+func (o Output) PrintText(text string) error {
+	if isTerminal(o.Stdout) {
+		text = visible(text)
+	}
+	return o.write(text)
 }
 
-// PrintJSON writes v to Stdout as one line.
+// PrintJSON writes v to Stdout as one line, in which control characters are escaped.
 func (o Output) PrintJSON(v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
 		return errors.Wrap(err, "cannot write the result as JSON")
 	}
-	return o.Print(string(line) + "\n")
+	var text strings.Builder
+	for _, r := range string(line) { // Marshal escapes those below U+0020 alone
+		if unicode.IsControl(r) {
+			fmt.Fprintf(&text, `\u%04X`, r)
+		} else {
+			text.WriteRune(r)
+		}
+	}
+	return o.write(text.String() + "\n")
 }
 
-// oneLine joins the lines of a message and shows what control characters it holds (a file's
-// name may have any), so that a terminal does not obey them.
+func (o Output) write(text string) error {
+	_, err := io.WriteString(o.Stdout, text)
+	return errors.Wrap(err, "cannot write the result")
+}
+
+// visible is a text with what is invisible made visible, apart from spaces, tabs and line breaks.
+func visible(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		cells := strings.Split(line, "\t")
+		for c := range cells {
+			cells[c] = figure.Visible(cells[c])
+		}
+		lines[i] = strings.Join(cells, "\t")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// oneLine joins the lines of a message, made visible as Print does.
 func oneLine(message string) string {
 	var parts []string
 	for _, line := range strings.Split(message, "\n") {
