@@ -1,7 +1,6 @@
 package config
 
 import (
-	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/settings"
 )
 
 // zoo is what the tests read configs with.
@@ -52,7 +52,7 @@ func TestAbsurdSizesAreRefusedInOneLine(t *testing.T) {
 // requireAt wants an Error in one line about a key at a position.
 func requireAt(t *testing.T, err error, position, key string) {
 	t.Helper()
-	var e *Error
+	var e *settings.Error
 	require.ErrorAs(t, err, &e)
 	assert.Equal(t, []string{position, key}, []string{e.Position, e.Key}, err.Error())
 	assert.NotEmpty(t, e.Problem)
@@ -68,23 +68,22 @@ func TestTokensAreRoundedUpToSteps(t *testing.T) {
 }
 
 func TestBoundsAreNumbersAndEveryIntegerHasOne(t *testing.T) {
-	s, err := schemaOf(reflect.TypeFor[Run](), dialectOf(zoo).kinds)
+	entries, err := settings.Entries(Run{})
 	require.NoError(t, err)
-	s.walk(reflect.ValueOf(Run{}), func(key string, f field, v reflect.Value) {
+	for _, e := range entries {
 		for _, tag := range []string{"min", "max"} {
-			text, given := f.tag.Lookup(tag)
+			text, given := e.Tag.Lookup(tag)
 			if !given {
 				continue
 			}
 			_, err := strconv.ParseFloat(text, 64)
-			assert.NoError(t, err, "%s: %s", key, tag)
-			_, isNumber := numberOf(v)
-			assert.True(t, isNumber, key)
+			assert.NoError(t, err, "%s: %s", e.Key, tag)
+			assert.True(t, e.Value.CanInt() || e.Value.CanUint() || e.Value.CanFloat(), e.Key)
 		}
-		if isInt(v.Kind()) && !strings.HasPrefix(key, "model.mup.") { // only divided by
-			assert.NotEmpty(t, f.tag.Get("max"), "%s: an integer without a greatest value", key)
+		if e.Value.CanInt() && !strings.HasPrefix(e.Key, "model.mup.") { // only divided by
+			assert.NotEmpty(t, e.Tag.Get("max"), "%s: an integer without a greatest value", e.Key)
 		}
-	})
+	}
 }
 
 func TestAnUnknownChoiceNamesItsKeyOnce(t *testing.T) {

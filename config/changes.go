@@ -2,8 +2,9 @@ package config
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
+
+	"github.com/residua-go/residua/settings"
 )
 
 // Changes lists what differs between two configs, a line a key: "train.lr: 0.001 -> 0.0001".
@@ -36,7 +37,7 @@ func Changes(before, after *Run) ([]string, error) {
 func textsOf(leaves []leaf) map[string]string {
 	texts := map[string]string{}
 	for _, l := range leaves {
-		texts[l.key] = valueText(reflect.ValueOf(l.value))
+		texts[l.key] = settings.Text(l.value)
 	}
 	return texts
 }
@@ -47,13 +48,4 @@ func orNothing(text string) string {
 		return "nothing"
 	}
 	return text
-}
-
-// valueText is a value as a config holds it.
-func valueText(v reflect.Value) string {
-	w := &writer{}
-	if err := w.flow(v, ""); err != nil {
-		return fmt.Sprint(v.Interface())
-	}
-	return w.text.String()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/settings"
 )
 
 const deviceYAML = "model: {preset: quickstart}\ntrain: {steps: 1, lr: 1e-3}\n"
@@ -43,7 +44,7 @@ func TestDevice(t *testing.T) {
 		{[]string{"device.kind=cuda", "device.precision=fp8"}, "device.precision"},
 	} {
 		_, _, err := config.Parse(models.Standard(), "a.yaml", []byte(deviceYAML), c.sets)
-		var e *config.Error
+		var e *settings.Error
 		require.ErrorAs(t, err, &e)
 		require.Equal(t, c.want, e.Key)
 	}

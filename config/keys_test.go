@@ -2,30 +2,24 @@ package config
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/settings"
 )
 
 func TestEveryKeyHasAHelpText(t *testing.T) {
 	keys, err := Keys(zoo)
 	require.NoError(t, err)
-	s, err := schemaOf(reflect.TypeFor[Run](), dialectOf(zoo).kinds)
-	require.NoError(t, err)
-	var names []string
 	for _, k := range keys {
-		if len(names) == 0 || !slices.Contains(names, k.Name) {
-			names = append(names, k.Name)
-		}
 		assert.NotEmpty(t, strings.TrimSpace(k.Help), k.Name)
 		assert.Equal(t, k.IsSection(), k.Default == "", k.Name)
 		assert.NotContains(t, k.Help+k.Default, "\n", k.Name)
 		assert.NotContains(t, k.Help+k.Default, "|", "%s: it would end a column of the page", k.Name)
 	}
-	assert.Equal(t, s.paths(reflect.TypeFor[Run]()), names)
 }
 
 // TestEveryExportedFieldIsAKey: a field that is forgotten in the tags would silently not be
@@ -37,8 +31,8 @@ func TestEveryExportedFieldIsAKey(t *testing.T) {
 			f := typ.Field(i)
 			_, tagged := f.Tag.Lookup("yaml")
 			assert.Equal(t, f.IsExported(), tagged, "%s.%s", typ, f.Name)
-			if inner := pointee(f.Type); tagged && inner.Kind() == reflect.Struct {
-				look(inner)
+			if tagged && f.Type.Kind() == reflect.Struct {
+				look(f.Type)
 			}
 		}
 	}
@@ -55,24 +49,24 @@ func TestKeysNameTheDefaults(t *testing.T) {
 	for _, model := range explicitModels {
 		run, where, err := Parse(zoo, "x.yaml", []byte("model: "+model+"\ntrain: {steps: 10, lr: 1e-3}\n"), nil)
 		require.NoError(t, err, model)
-		s, err := schemaFor(reflect.ValueOf(*run))
+		entries, err := settings.Entries(*run)
 		require.NoError(t, err)
-		s.walk(reflect.ValueOf(*run), func(key string, f field, v reflect.Value) {
-			if v.Kind() == reflect.Struct || f.isKinded() || strings.HasPrefix(key, "model.mup.base.") || f.tag.Get("default") != "" {
-				return
+		for _, e := range entries {
+			if e.Section || strings.HasPrefix(e.Key, "model.mup.base.") || e.Tag.Get("default") != "" {
+				continue
 			}
-			constant[key] = true
-			if where.Of(key) == "" {
-				compared[key] = true
-				assert.Contains(t, defaults[key], valueText(v), "%s, of %s: say in its tag default what it is, and in from what it follows from", key, model)
+			constant[e.Key] = true
+			if where.Of(e.Key) == "" {
+				compared[e.Key] = true
+				assert.Contains(t, defaults[e.Key], settings.Text(e.Value.Interface()), "%s, of %s: say in its tag default what it is, and in from what it follows from", e.Key, model)
 			}
-		})
+		}
 	}
 	assert.Equal(t, constant, compared, "no config here leaves it out")
 }
 
 // defaultsOf are the defaults of keys by name, of each meaning.
-func defaultsOf(keys []Key) map[string][]string {
+func defaultsOf(keys []settings.Key) map[string][]string {
 	defaults := map[string][]string{}
 	for _, k := range keys {
 		defaults[k.Name] = append(defaults[k.Name], k.Default)
@@ -103,6 +97,6 @@ func TestKeysNameWhatIsRequired(t *testing.T) {
 			position = "x.yaml:1"
 		}
 		requireAt(t, err, position, key)
-		assert.Contains(t, strings.Join(append(defaults[key], defaults[joined(key, kindKey)]...), "; "), "required", key)
+		assert.Contains(t, strings.Join(append(defaults[key], defaults[key+"."+settings.KindKey]...), "; "), "required", key)
 	}
 }

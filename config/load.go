@@ -13,6 +13,7 @@ import (
 	"github.com/residua-go/residua/configs"
 	"github.com/residua-go/residua/internal/spelling"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/settings"
 )
 
 // Load reads a run config of designs in the zoo and applies assignments such as "train.steps=200" to it. The
@@ -22,12 +23,12 @@ import (
 // such as quickstart or paper/table9-rmt-305m. A name has no extension; a file of that name in
 // the working directory comes first. Paths in a config start at
 // the working directory, wherever the config lies.
-func Load(zoo models.Zoo, file string, sets []string) (*Run, *Positions, error) {
+func Load(zoo models.Zoo, file string, sets []string) (*Run, *settings.Positions, error) {
 	return LoadContext(context.Background(), zoo, file, sets)
 }
 
 // LoadContext is Load that ends with the context while it waits for a stream.
-func LoadContext(ctx context.Context, zoo models.Zoo, file string, sets []string) (*Run, *Positions, error) {
+func LoadContext(ctx context.Context, zoo models.Zoo, file string, sets []string) (*Run, *settings.Positions, error) {
 	name, text, err := Read(ctx, file)
 	if err != nil {
 		return nil, nil, err
@@ -76,7 +77,7 @@ func unknownConfig(name string) error {
 	if near := spelling.Nearest(name, configs.Names()); near != "" {
 		hint = "; did you mean " + near + "?"
 	}
-	return errors.Errorf("config: want a YAML file or a built-in config, got %s%s (train -configs lists them)", quoted(name), hint)
+	return errors.Errorf("config: want a YAML file or a built-in config, got %q%s (train -configs lists them)", name, hint)
 }
 
 // readFile reads a file or a stream to its end, but no more than a config may have. A
@@ -105,12 +106,12 @@ func readBounded(file string) ([]byte, error) {
 		return nil, errors.Wrap(err, "config: want a YAML file")
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	text, err := io.ReadAll(io.LimitReader(f, settings.MaxText+1))
 	if err != nil {
 		return nil, errors.Wrap(err, "config: want a YAML file")
 	}
-	if len(text) > maxText {
-		return nil, errors.Errorf("%s: want at most %d bytes of YAML, got more", file, maxText)
+	if len(text) > settings.MaxText {
+		return nil, errors.Errorf("%s: want at most %d bytes of YAML, got more", file, settings.MaxText)
 	}
 	return text, nil
 }

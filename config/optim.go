@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/settings"
 )
 
 // Optim is the section train.optim, AdamW or Muon: the rule by which weight matrices learn.
@@ -28,15 +29,15 @@ type Muon struct {
 func (Muon) Name() string { return "muon" }
 
 // optims are the kinds of the section, with their defaults.
-func optims() []Kinded {
-	return []Kinded{AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()}}
+func optims() []settings.Kinded {
+	return []settings.Kinded{AdamW{}, Muon{Momentum: 0.95, Scale: string(optim.ScaleOriginal), Keys: Muon{}.Name()}}
 }
 
 // originalLR is the rate that goes with scale original.
 const originalLR = 0.02
 
 // completeOptim fills in what follows from the scale.
-func (r *Run) completeOptim(where *Positions) {
+func (r *Run) completeOptim(where *settings.Positions) {
 	m, ok := r.Train.Optim.(Muon)
 	if !ok {
 		return
@@ -54,11 +55,11 @@ func (r *Run) completeOptim(where *Positions) {
 	r.Train.Optim = m
 }
 
-func (r *Run) checkOptim(where *Positions) error {
+func (r *Run) checkOptim(where *settings.Positions) error {
 	m, ok := r.Train.Optim.(Muon)
 	switch {
 	case r.Train.Optim == nil:
-		return where.Errorf("train.optim", "want a kind, %s, got nothing", oneOfText(Kinds{optimType: optims()}.names(optimType)))
+		return where.Errorf("train.optim", "want a kind, %s, got nothing", "one of adamw, muon")
 	case !ok:
 		return nil
 	case !(m.LR > 0):

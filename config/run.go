@@ -13,19 +13,16 @@ import (
 	"github.com/residua-go/residua/internal/spelling"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/stream"
 )
 
 // Run is a run config. The tags of its fields, and of those of its sections, are what is
-// known about each key: Keys lists them.
+// known about each key, as package settings has it: Keys lists them.
 //
-//	yaml     the key
-//	help     its meaning
 //	default  its default, for a key whose default is not the constant that Defaults and
 //	         models.Config.Resolve give it
 //	from     the keys that this default follows from; Text says what that changes
-//	min, max the least and the greatest value that a run is made with
-//	kind     the section whose kind a section has; its values start at zero
 type Run struct {
 	Name   string        `yaml:"name" default:"the file's name" help:"name of the run"`
 	Seed   uint64        `yaml:"seed" help:"seed of the initial weights, the batches and dropout; the same seed gives the same losses, bit for bit, with the same device.threads on the same kind of processor"`
@@ -149,7 +146,7 @@ func Defaults() Run {
 
 // Parse reads a run config of designs in the zoo from text, as Load does; file names it in
 // messages and, without its extension, the run.
-func Parse(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *Positions, error) {
+func Parse(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *settings.Positions, error) {
 	run, where, err := resolve(zoo, file, text, sets)
 	if err != nil {
 		return nil, nil, err
@@ -158,27 +155,27 @@ func Parse(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *Posi
 }
 
 // resolve is Parse without a look at the values.
-func resolve(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *Positions, error) {
+func resolve(zoo models.Zoo, file string, text []byte, sets []string) (*Run, *settings.Positions, error) {
 	run := Defaults()
 	run.zoo = zoo
 	var err error
 	if run.Model, err = presetOf(zoo, file, text, sets); err != nil {
 		return nil, nil, err
 	}
-	where, err := overlay(dialectOf(zoo), &run, file, text, sets)
+	where, err := readerOf(zoo).Read(&run, file, text, sets)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := run.complete(file, where); err != nil {
 		return nil, nil, err
 	}
-	run.derived = derivedKeys(&run, where)
-	return &run, where, nil
+	run.derived, err = derivedKeys(&run, where)
+	return &run, where, err
 }
 
-// dialectOf is what a zoo says about the keys of a config.
-func dialectOf(zoo models.Zoo) dialect {
-	k := Kinds{}
+// readerOf reads configs whose sections hold the kinds that a zoo lists.
+func readerOf(zoo models.Zoo) settings.Reader {
+	k := settings.Kinds{}
 	for _, d := range zoo.Streams() {
 		t := reflect.TypeFor[stream.Design]()
 		k[t] = append(k[t], d.Defaults())
@@ -188,7 +185,7 @@ func dialectOf(zoo models.Zoo) dialect {
 		k[t] = append(k[t], d.Defaults())
 	}
 	k[optimType] = optims()
-	return dialect{kinds: k, renamed: renamed}
+	return settings.Reader{Kinds: k, Renamed: renamed}
 }
 
 // renamed is what a key of a config of version 1 is called now, "" for one that has not moved.
@@ -212,7 +209,7 @@ func presetOf(zoo models.Zoo, file string, text []byte, sets []string) (models.C
 			Preset string `yaml:"preset"`
 		} `yaml:"model"`
 	}
-	where, err := overlay(dialect{peeking: true}, &named, file, text, sets)
+	where, err := settings.Reader{Peek: true}.Read(&named, file, text, sets)
 	name := named.Model.Preset
 	if err != nil || name == "" {
 		return models.Config{}, nil
@@ -234,21 +231,7 @@ func (r *Run) evalTokens() int {
 	return max(r.Model.Seq, int(min(float64(Defaults().Train.EvalTokens), tokens/4)))
 }
 
-// overlay stores a file's text, then assignments, in the struct that v points to.
-func overlay(about dialect, v any, file string, text []byte, sets []string) (*Positions, error) {
-	where, err := decode(about, file, text, v)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range sets {
-		if err := where.set(v, s); err != nil {
-			return nil, err
-		}
-	}
-	return where, nil
-}
-
-func unknownPreset(where *Positions, name string, names []string) error {
+func unknownPreset(where *settings.Positions, name string, names []string) error {
 	hint := "one of " + strings.Join(names, ", ")
 	if near := spelling.Nearest(name, names); near != "" {
 		hint = "did you mean " + near + "?"
@@ -257,7 +240,7 @@ func unknownPreset(where *Positions, name string, names []string) error {
 }
 
 // complete fills in what depends on other keys.
-func (r *Run) complete(file string, where *Positions) error {
+func (r *Run) complete(file string, where *settings.Positions) error {
 	if r.Name == "" {
 		r.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}

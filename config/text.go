@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/residua-go/residua/settings"
 )
 
 // textHead begins the config.yaml of a run.
@@ -21,7 +23,7 @@ const textHead = "# What this run was made with. A line after # follows from oth
 func (r *Run) Text() ([]byte, error) {
 	hidden := r.derived
 	for {
-		text, err := marshal(r, hidden)
+		text, err := settings.Marshal(r, hidden...)
 		if err != nil || len(hidden) == 0 {
 			return text, err
 		}
@@ -47,24 +49,21 @@ func (r *Run) rederived(text []byte, hidden []string) []string {
 }
 
 // derivedKeys lists the keys of a run that were not given and follow from others.
-func derivedKeys(run *Run, where *Positions) []string {
-	s, err := schemaFor(reflect.ValueOf(*run))
-	if err != nil {
-		return nil
-	}
+func derivedKeys(run *Run, where *settings.Positions) ([]string, error) {
+	entries, err := settings.Entries(*run)
 	var derived []string
 	whole := "\x00" // prefix of the keys in an optional section that was given as a whole
-	s.walk(reflect.ValueOf(*run), func(key string, f field, v reflect.Value) {
-		fromPreset := run.Model.Preset != "" && strings.HasPrefix(key, "model.")
-		switch given := where.Of(key) != ""; {
-		case given && f.typ.Kind() == reflect.Pointer:
-			whole = key + "."
-		case given, v.Kind() == reflect.Struct, strings.HasPrefix(key, whole):
-		case fromPreset, f.tag.Get("from") != "":
-			derived = append(derived, key)
+	for _, e := range entries {
+		fromPreset := run.Model.Preset != "" && strings.HasPrefix(e.Key, modelPrefix)
+		switch given := where.Of(e.Key) != ""; {
+		case given && e.Pointer:
+			whole = e.Key + "."
+		case given, e.Value.Kind() == reflect.Struct, strings.HasPrefix(e.Key, whole):
+		case fromPreset, e.Derived:
+			derived = append(derived, e.Key)
 		}
-	})
-	return derived
+	}
+	return derived, err
 }
 
 // leaf is a key that holds no further ones, with its value.
@@ -75,17 +74,14 @@ type leaf struct {
 
 // leavesOf lists those of a run in the order of declaration.
 func leavesOf(run *Run) ([]leaf, error) {
-	s, err := schemaFor(reflect.ValueOf(*run))
-	if err != nil {
-		return nil, err
-	}
+	entries, err := settings.Entries(*run)
 	var leaves []leaf
-	s.walk(reflect.ValueOf(*run), func(key string, f field, v reflect.Value) {
-		if v.Kind() != reflect.Struct && !f.isKinded() {
-			leaves = append(leaves, leaf{key, v.Interface()})
+	for _, e := range entries {
+		if !e.Section {
+			leaves = append(leaves, leaf{e.Key, e.Value.Interface()})
 		}
-	})
-	return leaves, nil
+	}
+	return leaves, err
 }
 
 // valuesOf returns a run's values by their dotted keys.

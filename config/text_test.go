@@ -3,7 +3,6 @@ package config
 import (
 	"encoding/json"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/residua-go/residua/configs"
 	"github.com/residua-go/residua/internal/longtest"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/settings"
 )
 
 // explicitModels are models without a preset, one of each stream and what has defaults
@@ -82,17 +82,19 @@ var parentValues = map[string][]string{
 }
 
 func TestEveryParentOfADefaultHasValuesToTest(t *testing.T) {
-	s, err := schemaOf(reflect.TypeFor[Run](), dialectOf(zoo).kinds)
+	entries, err := settings.Entries(Run{})
 	require.NoError(t, err)
-	found := 0
-	s.walk(reflect.ValueOf(Run{}), func(key string, f field, _ reflect.Value) {
-		for _, parent := range strings.Fields(f.tag.Get("from")) {
+	keys, err := Keys(zoo)
+	require.NoError(t, err)
+	known, found := defaultsOf(keys), 0
+	for _, e := range entries {
+		for _, parent := range strings.Fields(e.Tag.Get("from")) {
 			found++
-			assert.NotEmpty(t, parentValues[parent], "%s follows from %s", key, parent)
-			assert.Contains(t, s.paths(reflect.TypeFor[Run]()), parent, key)
-			assert.NotEmpty(t, f.tag.Get("default"), key)
+			assert.NotEmpty(t, parentValues[parent], "%s follows from %s", e.Key, parent)
+			assert.Contains(t, known, parent, e.Key)
+			assert.NotEmpty(t, e.Tag.Get("default"), e.Key)
 		}
-	})
+	}
 	assert.Positive(t, found)
 }
 

@@ -13,17 +13,18 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/optim"
+	"github.com/residua-go/residua/settings"
 )
 
 // validate returns the first value that no run can be made with.
-func (r *Run) validate(where *Positions) error {
-	if err := checkBounds(reflect.ValueOf(*r), where); err != nil {
+func (r *Run) validate(where *settings.Positions) error {
+	if err := settings.CheckBounds(r, where); err != nil {
 		return err
 	}
 	if err := r.resolveModel(where); err != nil {
 		return err
 	}
-	for _, check := range []func(*Positions) error{r.checkData, r.checkLength, r.checkProducts, r.checkTrainNumbers, r.checkOptim, r.checkSchedule, r.Device.check} {
+	for _, check := range []func(*settings.Positions) error{r.checkData, r.checkLength, r.checkProducts, r.checkTrainNumbers, r.checkOptim, r.checkSchedule, r.Device.check} {
 		if err := check(where); err != nil {
 			return err
 		}
@@ -32,7 +33,7 @@ func (r *Run) validate(where *Positions) error {
 }
 
 // completeModel fills in the model's defaults. A zero that was written out does not stand for one.
-func (r *Run) completeModel(where *Positions) error {
+func (r *Run) completeModel(where *settings.Positions) error {
 	given := valuesOf(r)
 	r.Model = r.Model.WithDefaults()
 	filled := valuesOf(r)
@@ -40,14 +41,14 @@ func (r *Run) completeModel(where *Positions) error {
 		if where.Of(key) == "" || reflect.DeepEqual(given[key], filled[key]) {
 			continue
 		}
-		text, byDefault := valueText(reflect.ValueOf(given[key])), valueText(reflect.ValueOf(filled[key]))
+		text, byDefault := settings.Text(given[key]), settings.Text(filled[key])
 		return where.Errorf(key, "got %s, which no model can have: leave the key out for the default, %s", text, byDefault)
 	}
 	return nil
 }
 
 // resolveModel checks the model.
-func (r *Run) resolveModel(where *Positions) error {
+func (r *Run) resolveModel(where *settings.Positions) error {
 	spec, err := r.Model.Resolve()
 	var field *models.FieldError
 	if errors.As(err, &field) {
@@ -55,11 +56,11 @@ func (r *Run) resolveModel(where *Positions) error {
 		if field.Field == "mask_documents" { // given in another section
 			key = "data.mask_documents"
 		}
-		kind := joined(key[:strings.LastIndex(key, ".")], kindKey)
+		kind := key[:strings.LastIndex(key, ".")+1] + settings.KindKey
 		if where.Of(key) != "" || key == kind || where.Of(kind) == "" {
 			return where.Errorf(key, "%s", field.Problem)
 		}
-		missing := &Error{Position: where.Of(kind), Key: key, Problem: field.Problem}
+		missing := &settings.Error{Position: where.Of(kind), Key: key, Problem: field.Problem}
 		if where.Of(modelPrefix+"preset") != "" {
 			missing.Problem += " (with another kind, nothing of the preset's section is kept)"
 		}
@@ -70,7 +71,7 @@ func (r *Run) resolveModel(where *Positions) error {
 }
 
 // oneOf checks a named choice.
-func oneOf(where *Positions, key, value string, known ...string) error {
+func oneOf(where *settings.Positions, key, value string, known ...string) error {
 	for _, k := range known {
 		if value == k {
 			return nil
@@ -79,7 +80,7 @@ func oneOf(where *Positions, key, value string, known ...string) error {
 	return where.Errorf(key, "want one of %v, got %q", known, value)
 }
 
-func (r *Run) checkData(where *Positions) error {
+func (r *Run) checkData(where *settings.Positions) error {
 	if err := oneOf(where, "data.source", r.Data.Source, data.KindGoroot, data.KindFiles, data.KindShards); err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (r *Run) checkData(where *Positions) error {
 	return nil
 }
 
-func (r *Run) checkLength(where *Positions) error {
+func (r *Run) checkLength(where *settings.Positions) error {
 	t := r.Train
 	switch {
 	case t.EvalTokens > 0 && t.EvalTokens < r.Model.Seq:
@@ -102,7 +103,7 @@ func (r *Run) checkLength(where *Positions) error {
 	return oneOf(where, "train.recompute", t.Recompute, "none", "block")
 }
 
-func (r *Run) checkTrainNumbers(where *Positions) error {
+func (r *Run) checkTrainNumbers(where *settings.Positions) error {
 	t := r.Train
 	for _, n := range []struct {
 		key   string
@@ -127,7 +128,7 @@ func (r *Run) checkTrainNumbers(where *Positions) error {
 
 func validShare(v float64) bool { return v >= 0 && (v < 1 || v == math.Trunc(v)) }
 
-func (r *Run) checkSchedule(where *Positions) error {
+func (r *Run) checkSchedule(where *settings.Positions) error {
 	if err := oneOf(where, "train.schedule", r.Train.Schedule, optim.ScheduleWarmupCosine, optim.ScheduleWarmupStableDecay, optim.ScheduleConstant); err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ func (r *Run) checkSchedule(where *Positions) error {
 	return nil
 }
 
-func (d Device) check(where *Positions) error {
+func (d Device) check(where *settings.Positions) error {
 	if err := oneOf(where, "device.kind", d.Kind, string(graph.CPU), string(graph.CUDA)); err != nil {
 		return err
 	}

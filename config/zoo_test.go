@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/stream"
 )
 
@@ -54,7 +55,7 @@ func TestAnOutsidersDesignIsReadAsOursAre(t *testing.T) {
 
 	keys, err := Keys(theirs)
 	require.NoError(t, err)
-	assert.Contains(t, keys, Key{Name: "model.stream.damping", Type: "number", Default: "0.5", Help: "what the stream is multiplied by", Kinds: "damped"})
+	assert.Contains(t, keys, settings.Key{Name: "model.stream.damping", Type: "number", Default: "0.5", Help: "what the stream is multiplied by", Kinds: "damped"})
 	_, _, err = Parse(models.Standard(), "x.yaml", []byte(text), nil)
 	requireAt(t, err, "x.yaml:3", "model.stream.kind")
 	assert.ErrorContains(t, err, strings.Join(zoo.StreamNames(), ", "))

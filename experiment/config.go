@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/settings"
 )
 
 // Config is an experiment: many runs of one run config under different settings, and the report that is made of them.
@@ -23,7 +23,7 @@ type Config struct {
 	TokensPerParameter float64  `yaml:"tokens_per_parameter" min:"0" max:"1000000" help:"tokens of a run: this many for each parameter outside the embedding, position and unembedding tables (Hoffmann et al. 2022: 20); 0: as train.steps or train.tokens say"`
 	Kind               Kind     `yaml:"experiment" default:"required" help:"what varies within a series, and what is reported"`
 
-	where *config.Positions
+	where *settings.Positions
 }
 
 // Series is one of the things that an experiment compares.
@@ -36,12 +36,12 @@ type Series struct {
 func defaults() Config { return Config{Seeds: 1} }
 
 // kinds are those of the section experiment.
-func kinds() config.Kinds {
-	return config.Kinds{reflect.TypeFor[Kind](): {Scaling{}, Reach{Evaluations: 40}, Sweep{}, Variants{}, Search{Draws: 100}}}
+func kinds() settings.Kinds {
+	return settings.Kinds{reflect.TypeFor[Kind](): {Scaling{}, Reach{Evaluations: 40}, Sweep{}, Variants{}, Search{Draws: 100}}}
 }
 
 // Keys lists the keys of an experiment's config.
-func Keys() ([]config.Key, error) { return config.KeysOf(kinds(), defaults()) }
+func Keys() ([]settings.Key, error) { return settings.Keys(kinds(), defaults()) }
 
 // Load reads an experiment's config from a file. What is wrong with it is a *SetupError that names the line.
 func Load(file string) (*Config, error) {
@@ -55,7 +55,7 @@ func Load(file string) (*Config, error) {
 // Parse is Load of a text; file names it in messages and, without its extension, the experiment.
 func Parse(file string, text []byte) (*Config, error) {
 	c := defaults()
-	where, err := config.Decode(kinds(), file, text, &c)
+	where, err := settings.Decode(kinds(), file, text, &c)
 	if err != nil {
 		return nil, Setup(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/settings"
 )
 
 // Plan is the runs of an experiment.
@@ -91,16 +92,16 @@ func (p *Planned) settle(c *Config, settings []assignment, folder string, parse 
 }
 
 // located is the error of a run's config, at the line of the setting that it comes from.
-func (c *Config) located(err error, settings []assignment) error {
-	var wrong *config.Error
+func (c *Config) located(err error, given []assignment) error {
+	var wrong *settings.Error
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	for i := len(settings) - 1; i >= 0; i-- {
-		key, _, _ := strings.Cut(settings[i].text, "=")
+	for i := len(given) - 1; i >= 0; i-- {
+		key, _, _ := strings.Cut(given[i].text, "=")
 		key = strings.TrimSpace(key)
-		if settings[i].key != "" && (wrong.Key == key || strings.HasPrefix(wrong.Key, key+".") || wrong.Key == "" && !strings.Contains(settings[i].text, "=")) {
-			return c.where.Errorf(settings[i].key, "%s: %s", settings[i].text, wrong.Problem)
+		if given[i].key != "" && (wrong.Key == key || strings.HasPrefix(wrong.Key, key+".") || wrong.Key == "" && !strings.Contains(given[i].text, "=")) {
+			return c.where.Errorf(given[i].key, "%s: %s", given[i].text, wrong.Problem)
 		}
 	}
 	return err

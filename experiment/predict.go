@@ -15,6 +15,7 @@ import (
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/settings"
 )
 
 // Prediction is what an experiment will take.
@@ -83,7 +84,7 @@ func predict(ctx context.Context, p []Planned, log []Record, steps map[string]fl
 		return complete, seconds, nil
 	}
 	run := p[0].Run
-	text, err := config.Marshal(run.Model)
+	text, err := settings.Marshal(run.Model)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/pretrained"
+	"github.com/residua-go/residua/settings"
 )
 
 // Keys of what the trainer adds to a checkpoint's state.
@@ -108,7 +109,7 @@ func stepOrNil(step int) *int {
 func configDigest(run *config.Run) (string, error) {
 	anywhere := *run
 	anywhere.Out = ""
-	text, err := config.Marshal(&anywhere)
+	text, err := settings.Marshal(&anywhere)
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), err
 }

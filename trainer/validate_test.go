@@ -12,6 +12,7 @@ import (
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/trainer"
 )
 
@@ -34,7 +35,7 @@ func TestValidationThatCannotWorkIsRefusedBeforeTheFirstStep(t *testing.T) {
 	text := corpus(t)
 	for _, tokens := range []int{1, 10, 15} {
 		_, _, err := config.Parse(models.Standard(), "small.yaml", []byte(smallYAML), []string{"data.path=[" + text + "]", fmt.Sprintf("train.eval_tokens=%d", tokens)})
-		var refused *config.Error
+		var refused *settings.Error
 		require.ErrorAs(t, err, &refused)
 		require.Equal(t, "train.eval_tokens", refused.Key)
 	}

@@ -3,7 +3,6 @@ package train
 
 import (
 	"context"
-	"flag"
 	"fmt"
 
 	"github.com/residua-go/residua/config"
@@ -17,7 +16,7 @@ import (
 
 // Command trains models of the designs in a zoo.
 func Command(zoo models.Zoo) cli.Command {
-	c := call{zoo: zoo}
+	c := &call{zoo: zoo, Resume: string(trainer.ResumeNone)}
 	return cli.Command{
 		Name:    "train",
 		Summary: "train a language model as a run config, a YAML file, says",
@@ -33,56 +32,49 @@ func Command(zoo models.Zoo) cli.Command {
 			"Ctrl-C finishes the step, saves a checkpoint and exits with code 0; a second Ctrl-C exits at once.",
 			"-resume continues a run in its folder; -fork starts another run from one of its checkpoints.",
 		},
-		Flags: c.flags,
-		Run:   c.run,
+		Settings: c,
+		Run:      c.run,
 	}
 }
 
-// call is what the flags ask for.
+// call is a call of the command.
 type call struct {
 	zoo models.Zoo
 
-	config, out, resume, fork string
-	sets                      cli.List
-	json, profile             bool
+	Config  string   `yaml:"config" help:"run config: a YAML <FILE>, or the name of a built-in config such as quickstart"`
+	Sets    []string `yaml:"set" help:"override a config key: <key=value>, such as train.steps=200; may be repeated"`
+	Out     string   `yaml:"out" help:"make <DIR> the run folder; without, the config's out, runs/NAME"`
+	Resume  string   `yaml:"resume" help:"continue from checkpoint <auto|DIR|none>: auto is the newest in the run folder, DIR a step folder; none starts anew, in a folder without a run"`
+	Fork    string   `yaml:"fork" help:"start a new run, in another -out, from the checkpoint in <DIR> (a run or step folder): weights, optimizer state and position in the data"`
+	JSON    bool     `yaml:"json" help:"write each step's metrics and the result as lines of JSON"`
+	Profile bool     `yaml:"profile" help:"at the end show how long each part of a step took, and draw profile.svg in the run folder"`
 
-	keys, markdown, configs bool
-}
-
-func (c *call) flags(flags *flag.FlagSet) {
-	flags.StringVar(&c.config, "config", "", "run config: a YAML `FILE`, or the name of a built-in config such as quickstart")
-	flags.Var(&c.sets, "set", "override a config key: `key=value`, such as train.steps=200; may be repeated")
-	flags.StringVar(&c.out, "out", "", "make `DIR` the run folder; default: the config's out, runs/NAME")
-	flags.StringVar(&c.resume, "resume", string(trainer.ResumeNone), "continue from checkpoint `auto|DIR|none`: auto is the newest in the run folder, DIR a step folder; none starts anew, in a folder without a run")
-	flags.StringVar(&c.fork, "fork", "", "start a new run, in another -out, from the checkpoint in `DIR` (a run or step folder): weights, optimizer state and position in the data")
-	flags.BoolVar(&c.json, "json", false, "write each step's metrics and the result as lines of JSON")
-	flags.BoolVar(&c.keys, "keys", false, "list all config keys with type, default and meaning, and exit")
-	flags.BoolVar(&c.markdown, "markdown", false, "with -keys: write Markdown, the page docs/config.md")
-	flags.BoolVar(&c.configs, "configs", false, "list the built-in configs, and exit")
-	flags.BoolVar(&c.profile, "profile", false, "at the end show how long each part of a step took, and draw profile.svg in the run folder")
+	Keys     bool `yaml:"keys" help:"list all config keys with type, default and meaning, and exit"`
+	Markdown bool `yaml:"markdown" help:"with -keys: write Markdown, the page docs/config.md"`
+	Configs  bool `yaml:"configs" help:"list the built-in configs, and exit"`
 }
 
 func (c *call) run(ctx context.Context, out cli.Output) error {
 	switch {
-	case c.markdown && !c.keys:
+	case c.Markdown && !c.Keys:
 		return cli.Usagef("-markdown: want -keys with it")
-	case c.keys:
-		return listKeys(c.zoo, c.markdown, out)
-	case c.configs:
+	case c.Keys:
+		return listKeys(c.zoo, c.Markdown, out)
+	case c.Configs:
 		return listConfigs(out)
-	case c.config == "":
+	case c.Config == "":
 		return cli.Usagef("-config: want a YAML file or a built-in config, as in -config quickstart, got nothing (train -configs lists them)")
 	}
-	run, _, err := config.LoadContext(ctx, c.zoo, c.config, c.sets)
+	run, _, err := config.LoadContext(ctx, c.zoo, c.Config, c.Sets)
 	if err != nil {
 		return cli.Usage(err)
 	}
-	if c.out != "" {
-		run.Out = c.out
+	if c.Out != "" {
+		run.Out = c.Out
 	}
 	cli.WarnDevice(out, run.Device.Place())
 	report := c.reporter(run, out)
-	t, err := trainer.Open(ctx, run, trainer.Options{Resume: trainer.Resume(c.resume), Fork: c.fork, Report: report, Profile: c.profile})
+	t, err := trainer.Open(ctx, run, trainer.Options{Resume: trainer.Resume(c.Resume), Fork: c.Fork, Report: report, Profile: c.Profile})
 	if err != nil {
 		return cli.Usage(err)
 	}
@@ -94,7 +86,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if err != nil {
 		return err
 	}
-	if c.profile {
+	if c.Profile {
 		if err := profile(t, run.Out, run.Name, out); err != nil {
 			return err
 		}
@@ -104,7 +96,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 
 // reporter is a bar on a terminal, plain lines elsewhere, metrics with -json.
 func (c *call) reporter(run *config.Run, out cli.Output) trainer.Reporter {
-	if c.json {
+	if c.JSON {
 		return trainer.NewJSONLines(out.Stdout, out.Stderr)
 	}
 	if out.Terminal() {
@@ -133,7 +125,7 @@ type summary struct {
 // finish prints how the run ended: score, a sample of text, files, and what to do about a loss that
 // diverged.
 func (c *call) finish(ctx context.Context, run *config.Run, t *trainer.Trainer, r *trainer.Result, out cli.Output) error {
-	if c.json {
+	if c.JSON {
 		return out.PrintJSON(summary{r.Steps, r.Interrupted, diverged(run, r), r.Final, r.Checkpoint})
 	}
 	if r.Interrupted {

@@ -30,7 +30,9 @@ type Command struct {
 	Summary string   // one line: what it does
 	Example []string // calls that work, shown first by -h; a line that begins with # comments
 	Notes   []string // further lines for -h, after the flags
-	// Flags declares the flags; nil: none.
+	// Settings points to a struct whose tagged fields are the flags (package settings); what it holds is the defaults.
+	Settings any
+	// Flags declares the flags of a command without Settings; nil: none.
 	Flags func(*flag.FlagSet)
 	// Groups are flags that -h lists under headings of their own, after the others.
 	Groups []Group
@@ -111,6 +113,9 @@ func (c Command) execute(ctx context.Context, args []string, out Output) (err er
 			err = &internalError{c.Name, r, debug.Stack()}
 		}
 	}()
+	if c.Settings != nil {
+		return c.executeSettings(ctx, args, out)
+	}
 	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	if c.Flags != nil {
 		c.Flags(flags)

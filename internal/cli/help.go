@@ -3,28 +3,40 @@ package cli
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/settings"
 )
 
 // help writes what -h shows: calls that work, what the command does, its
 // arguments and flags.
 func (c Command) help(flags *flag.FlagSet, out Output) error {
 	var text strings.Builder
-	text.WriteString("Example:\n")
-	for _, line := range c.Example {
-		fmt.Fprintf(&text, "  %s\n", line)
-	}
-	fmt.Fprintf(&text, "\n%s: %s\n\n", c.Name, c.Summary)
+	text.WriteString(c.helpHead())
 	if c.Operands != nil {
 		fmt.Fprintf(&text, "Arguments:\n  %s  %s\n\n", c.Operands.Name, c.Operands.Usage)
 	}
 	c.helpOnFlags(&text, flags)
-	if len(c.Notes) > 0 {
-		fmt.Fprintf(&text, "\n%s\n", strings.Join(c.Notes, "\n"))
+	return out.Print(c.spell(text.String() + c.helpTail()))
+}
+
+// helpHead is what -h shows above the flags.
+func (c Command) helpHead() string {
+	text := "Example:\n"
+	for _, line := range c.Example {
+		text += fmt.Sprintf("  %s\n", line)
 	}
-	return out.Print(c.spell(text.String()))
+	return text + fmt.Sprintf("\n%s: %s\n\n", c.Name, c.Summary)
+}
+
+// helpTail is what -h shows below the flags.
+func (c Command) helpTail() string {
+	if len(c.Notes) == 0 {
+		return ""
+	}
+	return "\n" + strings.Join(c.Notes, "\n") + "\n"
 }
 
 // helpOnFlags lists the flags, those of groups after the others, all columns aligned.
@@ -50,13 +62,7 @@ func (c Command) helpOnFlags(text *strings.Builder, flags *flag.FlagSet) {
 			row(flags.Lookup(name))
 		}
 	}
-	for i, line := range strings.SplitAfter(strings.TrimSuffix(table.Text(), "\n"), "\n") {
-		if heading, ok := headings[i]; ok {
-			text.WriteString(heading + "\n")
-		}
-		text.WriteString(line)
-	}
-	text.WriteString("\n")
+	text.WriteString(underHeadings(table, headings))
 }
 
 // spell writes how commands are called as the command's program is.
@@ -67,6 +73,48 @@ func spell(program, text string) string {
 		return text
 	}
 	return strings.ReplaceAll(text, "go run ./cmd/", program+" ")
+}
+
+// helpOnSettings is help of a command whose flags are its Settings.
+func (c Command) helpOnSettings(flags settings.Flags, out Output) error {
+	text := c.helpHead()
+	if o := flags.Operand(); o != nil {
+		text += fmt.Sprintf("Arguments:\n  %s  %s\n\n", o.Name, o.Help)
+	}
+	groups := []string{""}
+	for _, f := range flags {
+		if !slices.Contains(groups, f.Group) {
+			groups = append(groups, f.Group)
+		}
+	}
+	var table figure.Table
+	headings := map[int]string{} // by the row that they stand above
+	for _, group := range groups {
+		headings[len(table.Rows)] = "\n" + group + ":"
+		for _, f := range flags {
+			if f.Group == group && !f.Operand {
+				table.Row("", strings.TrimRight("-"+f.Name+" "+f.Value, " "), f.Help)
+			}
+		}
+		if group == "" {
+			table.Row("", "-h", "show this")
+		}
+	}
+	headings[0] = "Flags:"
+	return out.Print(c.spell(text + underHeadings(table, headings) + c.helpTail()))
+}
+
+// underHeadings is a table's text with headings above some rows.
+func underHeadings(table figure.Table, headings map[int]string) string {
+	var text strings.Builder
+	for i, line := range strings.SplitAfter(strings.TrimSuffix(table.Text(), "\n"), "\n") {
+		if heading, ok := headings[i]; ok {
+			text.WriteString(heading + "\n")
+		}
+		text.WriteString(line)
+	}
+	text.WriteString("\n")
+	return text.String()
 }
 
 // describe returns a flag with its value's name, and what it does with its default.

@@ -6,12 +6,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/settings"
 )
 
 // KeysTable lines the keys up, a line each, sections apart.
-func KeysTable(keys []config.Key) string {
+func KeysTable(keys []settings.Key) string {
 	var t figure.Table
 	t.Row("key", "type", "default", "meaning")
 	for _, k := range keys {
@@ -21,7 +21,7 @@ func KeysTable(keys []config.Key) string {
 }
 
 // meaning is a key's help with its bounds, and with the kinds of its section that have it.
-func meaning(k config.Key) string {
+func meaning(k settings.Key) string {
 	text := k.Help
 	if k.Kinds != "" {
 		text = "of " + k.Kinds + ": " + text
@@ -33,7 +33,7 @@ func meaning(k config.Key) string {
 }
 
 // KeysPage is a page that begins with a head: a table for each section, that of the keys outside any first.
-func KeysPage(head string, keys []config.Key) string {
+func KeysPage(head string, keys []settings.Key) string {
 	var page strings.Builder
 	page.WriteString(head)
 	keysOf(&page, keys, "")
@@ -47,7 +47,7 @@ func KeysPage(head string, keys []config.Key) string {
 }
 
 // keysOf writes the table of the keys that a section holds itself, if there are any.
-func keysOf(page *strings.Builder, keys []config.Key, section string) {
+func keysOf(page *strings.Builder, keys []settings.Key, section string) {
 	head := "\n| key | type | default | meaning |\n|---|---|---|---|\n"
 	for _, k := range keys {
 		name, inside := strings.CutPrefix(k.Name, section)

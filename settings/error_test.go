@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"errors"
@@ -155,7 +155,7 @@ func TestDecodeErrors(t *testing.T) {
 	for _, c := range decodeErrors {
 		t.Run(c.name, func(t *testing.T) {
 			got := defaults()
-			positions, err := decode(dialect{}, "c/x.yaml", []byte(c.text), &got)
+			positions, err := decode(Reader{}, "c/x.yaml", []byte(c.text), &got)
 			require.EqualError(t, err, c.want)
 			assert.Nil(t, positions)
 			assert.Equal(t, defaults(), got)
@@ -176,9 +176,9 @@ func TestUnknownKeyNamesNearAndElsewhere(t *testing.T) {
 		} `yaml:"warm"`
 		None struct{} `yaml:"none"`
 	}
-	_, err := decode(dialect{}, "x.yaml", []byte("train: {step: 1}"), &v)
+	_, err := decode(Reader{}, "x.yaml", []byte("train: {step: 1}"), &v)
 	assert.EqualError(t, err, `x.yaml:1: train.step: unknown key; did you mean "steps" or warm.step?`)
-	_, err = decode(dialect{}, "x.yaml", []byte("none: {other: 1}"), &v)
+	_, err = decode(Reader{}, "x.yaml", []byte("none: {other: 1}"), &v)
 	assert.EqualError(t, err, `x.yaml:1: none.other: unknown key; this section holds none`)
 }
 
@@ -188,7 +188,7 @@ func TestStringsThatNeedNoQuotes(t *testing.T) {
 		"nan": "nan", "a#b": "a#b", "a # b": "a", "''": "", `"\u00e9\x41\n"`: "éA\n", "1_": "1_", "<<": "<<", "C:\\x": "C:\\x",
 	} {
 		got := defaults()
-		_, err := decode(dialect{}, "x.yaml", []byte("name: "+text+"\n"), &got)
+		_, err := decode(Reader{}, "x.yaml", []byte("name: "+text+"\n"), &got)
 		require.NoError(t, err, text)
 		assert.Equal(t, want, got.Name, text)
 	}

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"reflect"
@@ -9,6 +9,9 @@ import (
 
 // mismatch is the error of a node of the wrong shape for type t.
 func (d *decoder) mismatch(n ast.Node, line int, key string, t reflect.Type) error {
+	if d.leadsThrough(key) {
+		return d.beyond(n, key, wantKind(t))
+	}
 	got, hint := "a list", ""
 	s, isScalar := scalarOf(n)
 	_, isMap := entriesOf(n)
@@ -45,7 +48,7 @@ func (d *decoder) wants(t reflect.Type) string {
 		return "a map with the keys " + strings.Join(d.schema.names(t), ", ")
 	}
 	if t.Kind() == reflect.Interface {
-		return "a map with the key " + kindKey + ", " + oneOfText(d.kinds.names(t)) + ", and that kind's keys"
+		return "a map with the key " + KindKey + ", " + oneOfText(d.Kinds.names(t)) + ", and that kind's keys"
 	}
 	return wantKind(t)
 }

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"testing"
@@ -78,7 +78,7 @@ func TestSetErrors(t *testing.T) {
 func TestSetMovesPositions(t *testing.T) {
 	got := defaults()
 	text := "train:\n  steps: 1\n  lr: 1\ndata:\n  paths: [a, b]\nmodel:\n  moe:\n    experts: 2\ntags: {a: b}\n"
-	p, err := decode(dialect{}, "x.yaml", []byte(text), &got)
+	p, err := decode(Reader{}, "x.yaml", []byte(text), &got)
 	require.NoError(t, err)
 	for _, assignment := range []string{"train.steps=2", "data.paths=[c]", "model.moe=null", "tags.c=d", "out=o"} {
 		require.NoError(t, p.set(&got, assignment))

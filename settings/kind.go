@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"reflect"
@@ -14,8 +14,8 @@ import (
 // type, and the key kind chooses the struct. The keys of the section are kind and those of
 // that struct.
 
-// kindKey is the key of a section's kind.
-const kindKey = "kind"
+// KindKey is the key of a section's kind.
+const KindKey = "kind"
 
 // kindField is that key, with the default that the section's field names.
 func (f field) kindField() field {
@@ -23,7 +23,7 @@ func (f field) kindField() field {
 	if text == "" {
 		text = "required, or preset"
 	}
-	return field{name: kindKey, typ: reflect.TypeFor[string](), tag: reflect.StructTag(`default:"` + text + `"`)}
+	return field{name: KindKey, typ: reflect.TypeFor[string](), tag: reflect.StructTag(`default:"` + text + `"`)}
 }
 
 // Kinded is what a section of a kind holds. Name is the kind.
@@ -123,7 +123,7 @@ func (d *decoder) kindSection(n ast.Node, line int, key string, v reflect.Value)
 	if err != nil {
 		return err
 	}
-	if err := d.fields(entries, line, key, fresh, kindKey); err != nil {
+	if err := d.fields(entries, line, key, fresh, KindKey); err != nil {
 		return err
 	}
 	v.Set(fresh)
@@ -133,12 +133,15 @@ func (d *decoder) kindSection(n ast.Node, line int, key string, v reflect.Value)
 // choose returns the struct that a section's entries are stored in.
 func (d *decoder) choose(entries []*ast.MappingValueNode, line int, key string, v reflect.Value) (reflect.Value, error) {
 	for _, entry := range entries {
-		if name, _ := nameOf(entry.Key); name == kindKey {
+		if name, _ := nameOf(entry.Key); name == KindKey {
 			return d.chosen(entry.Value, line, lineOf(entry.Key, line), key, v)
 		}
 	}
-	if v.IsNil() {
-		return v, d.errorAt(line, joined(key, kindKey), "want %s, got nothing", oneOfText(d.kinds.names(v.Type())))
+	switch {
+	case v.IsNil() && d.leadsThrough(key):
+		return v, d.errorAt(0, d.path, "want %s.%s first, %s", key, KindKey, oneOfText(d.Kinds.names(v.Type())))
+	case v.IsNil():
+		return v, d.errorAt(line, joined(key, KindKey), "want %s, got nothing", oneOfText(d.Kinds.names(v.Type())))
 	}
 	return structCopy(v.Elem()), nil
 }
@@ -147,15 +150,15 @@ func (d *decoder) choose(entries []*ast.MappingValueNode, line int, key string, 
 // kind. The section begins at line, its key kind stands at another.
 func (d *decoder) chosen(n ast.Node, line, at int, section string, v reflect.Value) (reflect.Value, error) {
 	var name string
-	key := joined(section, kindKey)
+	key := joined(section, KindKey)
 	if err := d.value(n, at, key, reflect.ValueOf(&name).Elem()); err != nil {
 		return v, err
 	}
 	if !v.IsNil() && kindOf(v.Elem()) == name {
 		return structCopy(v.Elem()), nil
 	}
-	names := d.kinds.names(v.Type())
-	fresh, known := d.kinds.find(v.Type(), name)
+	names := d.Kinds.names(v.Type())
+	fresh, known := d.Kinds.find(v.Type(), name)
 	if !known {
 		if near := spelling.Nearest(name, names); near != "" {
 			return v, d.errorAt(at, key, "unknown kind %s; did you mean %s?", quoted(name), near)
@@ -176,7 +179,7 @@ func (p *Positions) assigned(section string) string {
 	}
 	var keys []string
 	for key, position := range p.at {
-		if position == setPosition && key != joined(section, kindKey) && strings.HasPrefix(key, section+".") {
+		if position == setPosition && key != joined(section, KindKey) && strings.HasPrefix(key, section+".") {
 			keys = append(keys, key)
 		}
 	}
@@ -184,36 +187,6 @@ func (p *Positions) assigned(section string) string {
 		return ""
 	}
 	return slices.Min(keys)
-}
-
-// assignKind goes on in the struct that v holds, or changes its kind.
-func (d *decoder) assignKind(v reflect.Value, segments []string, done, text string) error {
-	key := joined(done, segments[0])
-	if segments[0] != kindKey {
-		if v.IsNil() {
-			return d.errorAt(0, key, "want %s.%s first, %s", done, kindKey, oneOfText(d.kinds.names(v.Type())))
-		}
-		fresh := structCopy(v.Elem())
-		if err := d.assignField(fresh, segments, done, text); err != nil {
-			return err
-		}
-		v.Set(fresh)
-		return nil
-	}
-	if len(segments) > 1 {
-		return d.errorAt(0, joined(key, segments[1]), "unknown key; the value of %s is a string", key)
-	}
-	node, err := d.parse(text, key)
-	if err != nil {
-		return err
-	}
-	fresh, err := d.chosen(node, 0, 0, done, v)
-	if err != nil {
-		return err
-	}
-	d.given(0, key, true)
-	v.Set(fresh)
-	return nil
 }
 
 // oneOfText is "one of a, b".

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"strings"
@@ -13,18 +13,17 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Bounds that no config comes near. The parser recurses once a level, and its
-// work grows faster than the text.
-const (
-	maxText  = 64 << 10 // bytes
-	maxDepth = 64       // levels of lists and maps opened by [, { and -
-)
+// MaxText is how many bytes a text may have, far beyond any config: the parser's work grows faster than the text.
+const MaxText = 64 << 10
+
+// maxDepth is how many levels of lists and maps may be opened by [, { and -: the parser recurses once a level.
+const maxDepth = 64
 
 // parse turns text into the tree of its single YAML document, nil for a text of
 // nothing but comments and space. Problems are reported against key.
 func (d *decoder) parse(text, key string) (ast.Node, error) {
-	if len(text) > maxText {
-		return nil, d.errorAt(0, key, "want at most %d bytes of YAML, got %d", maxText, len(text))
+	if len(text) > MaxText {
+		return nil, d.errorAt(0, key, "want at most %d bytes of YAML, got %d", MaxText, len(text))
 	}
 	text = strings.TrimPrefix(text, "\ufeff")
 	// The parser counts the end of a quoted line twice when it is \r\n.

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"math"
@@ -50,14 +50,14 @@ func reread(t *testing.T, v *sample) sample {
 	text, err := Marshal(v)
 	require.NoError(t, err)
 	got := defaults()
-	_, err = decode(dialect{}, "resolved.yaml", text, &got)
+	_, err = decode(Reader{}, "resolved.yaml", text, &got)
 	require.NoError(t, err, string(text))
 	return got
 }
 
 func TestMarshalRoundTrip(t *testing.T) {
 	full := defaults()
-	_, err := decode(dialect{}, "x.yaml", []byte(everything), &full)
+	_, err := decode(Reader{}, "x.yaml", []byte(everything), &full)
 	require.NoError(t, err)
 	empty := sample{Data: sampleData{Paths: []string{}}, Tags: map[string]string{}, Stages: []sampleStage{}}
 	extreme := sample{
@@ -114,7 +114,7 @@ func TestMarshalEmptyStruct(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "none: {}\ngone: null\n\"y\": {}\n", string(text))
 	got := v
-	_, err = decode(dialect{}, "x.yaml", text, &got)
+	_, err = decode(Reader{}, "x.yaml", text, &got)
 	require.NoError(t, err)
 	assert.Equal(t, v, got)
 }

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"reflect"
@@ -18,14 +18,18 @@ func (d *decoder) unknown(line int, t reflect.Type, key, name string) error {
 		return d.errorAt(line, full, "unknown key: it is %s now", now)
 	}
 	here := d.schema.names(t)
-	if siblings := d.kinds.siblings(t); siblings != nil {
+	if before, _, indexed := strings.Cut(name, "["); d.isSet() && indexed && slices.Contains(here, before) {
+		list := joined(key, before)
+		return d.errorAt(line, list, "the entries of a list cannot be set alone; set it whole, as %s=[a,b]", list)
+	}
+	if siblings := d.Kinds.siblings(t); siblings != nil {
 		if owners := d.schema.owners(siblings, name); len(owners) > 0 {
 			return d.errorAt(line, full, "unknown key of kind %s: it belongs to %s", kindOf(reflect.Zero(t)), strings.Join(owners, ", "))
 		}
-		if name == kindKey {
+		if name == KindKey {
 			return d.errorAt(line, full, "unknown key: the section has the kind of another one; remove it")
 		}
-		here = append([]string{kindKey}, here...)
+		here = append([]string{KindKey}, here...)
 	}
 	all := d.schema.paths(d.root.Type())
 	if guesses := guessesFor(name, key, here, all); len(guesses) > 0 {

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"reflect"
@@ -44,13 +44,13 @@ func schemaOf(root reflect.Type, k Kinds) (schema, error) {
 // addKind enters the struct type of a kind.
 func (s schema) addKind(t reflect.Type) error {
 	if t.Kind() != reflect.Struct {
-		return errors.Errorf("config: %s is a kind of a section; want a struct", t)
+		return errors.Errorf("settings: %s is a kind of a section; want a struct", t)
 	}
 	if err := s.add(t, t.String()); err != nil {
 		return err
 	}
-	if _, taken := s.find(t, kindKey); taken {
-		return errors.Errorf("config: %s has a field tagged %q, which is the key of its kind", t, kindKey)
+	if _, taken := s.find(t, KindKey); taken {
+		return errors.Errorf("settings: %s has a field tagged %q, which is the key of its kind", t, KindKey)
 	}
 	return nil
 }
@@ -87,6 +87,9 @@ func (s schema) addHeld(v reflect.Value) error {
 
 // add enters type t, which stands at the place in the program that path names.
 func (s schema) add(t reflect.Type, path string) error {
+	if isText(t) {
+		return nil
+	}
 	switch t.Kind() {
 	case reflect.Struct:
 		return s.addStruct(t, path)
@@ -109,7 +112,7 @@ func (s schema) add(t reflect.Type, path string) error {
 			return nil
 		}
 	}
-	return errors.Errorf("config: %s has the type %s, which a config cannot hold", path, t)
+	return errors.Errorf("settings: %s has the type %s, which no setting can hold", path, t)
 }
 
 // addStruct enters struct type t and the types of its fields.
@@ -182,7 +185,7 @@ func (s schema) paths(t reflect.Type) []string {
 				continue
 			}
 			if f.sameKind() == "" {
-				all = append(all, path+"."+kindKey)
+				all = append(all, path+"."+KindKey)
 				for _, name := range s.kindNames(f.typ) {
 					all = append(all, path+"."+name)
 				}
@@ -206,7 +209,7 @@ type entry struct {
 func (s schema) entries(v reflect.Value, f field, key string) []entry {
 	var all []entry
 	if f.isKinded() && f.sameKind() == "" {
-		all = append(all, entry{f.kindField(), joined(key, kindKey), reflect.ValueOf(kindOf(v))})
+		all = append(all, entry{f.kindField(), joined(key, KindKey), reflect.ValueOf(kindOf(v))})
 	}
 	for _, f := range s.fields[v.Type()] {
 		value := v.FieldByIndex(f.index)
@@ -234,6 +237,31 @@ func (s schema) walkBelow(v reflect.Value, of field, key string, visit func(key 
 			s.walkBelow(e.value, e.field, e.key, visit)
 		}
 	}
+}
+
+// Entry is one key of a struct that was read, with what its field holds.
+type Entry struct {
+	Key     string // dotted
+	Value   reflect.Value
+	Derived bool // its default follows from other keys
+	Section bool // it holds further keys, or would if it were not nil
+	Pointer bool // its field is a pointer
+	Tag     reflect.StructTag
+}
+
+// Entries lists every key of the struct v in the order of declaration, a section before what it holds.
+func Entries(v any) ([]Entry, error) {
+	of := reflect.ValueOf(v)
+	s, err := schemaFor(of)
+	if err != nil {
+		return nil, err
+	}
+	var all []Entry
+	s.walk(of, func(key string, f field, v reflect.Value) {
+		pointer := f.typ.Kind() == reflect.Pointer
+		all = append(all, Entry{key, v, f.tag.Get("from") != "", v.Kind() == reflect.Struct || f.isKinded(), pointer, f.tag})
+	})
+	return all, nil
 }
 
 // pointee is the type that a pointer type points to, and any other type itself.

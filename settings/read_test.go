@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"errors"
@@ -106,7 +106,7 @@ out: runs/tiny
 
 func TestDecodeReadsEveryKind(t *testing.T) {
 	got := defaults()
-	positions, err := decode(dialect{}, "configs/x.yaml", []byte(everything), &got)
+	positions, err := decode(Reader{}, "configs/x.yaml", []byte(everything), &got)
 	require.NoError(t, err)
 	rank := 8
 	want := sample{
@@ -144,7 +144,7 @@ func TestDecodeReadsEveryKind(t *testing.T) {
 func TestDecodeKeepsDefaults(t *testing.T) {
 	for _, text := range []string{"{}", "train:\n", "train: # steps: 5\nmodel:\n  # layers: 3\n", "train: {}"} {
 		got := defaults()
-		_, err := decode(dialect{}, "x.yaml", []byte(text), &got)
+		_, err := decode(Reader{}, "x.yaml", []byte(text), &got)
 		require.NoError(t, err, text)
 		assert.Equal(t, defaults(), got, text)
 	}
@@ -154,7 +154,7 @@ func TestDecodeMergesSectionsAndReplacesTheRest(t *testing.T) {
 	start := defaults()
 	start.Model.Moe = &sampleMoe{Experts: 2, Jitter: 3}
 	got := start
-	_, err := decode(dialect{}, "x.yaml", []byte("model: {moe: {experts: 9}, rank: null, widths: null}\ndata: {paths: []}\ntags: {new: a}\n"), &got)
+	_, err := decode(Reader{}, "x.yaml", []byte("model: {moe: {experts: 9}, rank: null, widths: null}\ndata: {paths: []}\ntags: {new: a}\n"), &got)
 	require.NoError(t, err)
 	assert.Equal(t, &sampleMoe{Experts: 9, Jitter: 3}, got.Model.Moe)
 	assert.Nil(t, got.Model.Rank)
@@ -169,7 +169,7 @@ func TestDecodeMergesSectionsAndReplacesTheRest(t *testing.T) {
 func TestDecodeFailureChangesNothing(t *testing.T) {
 	got := defaults()
 	got.Model.Moe = &sampleMoe{}
-	_, err := decode(dialect{}, "x.yaml", []byte("name: new\nmodel: {rank: 9, moe: {experts: 5}}\ntags: {old: no}\ntrain: {steps: many}\n"), &got)
+	_, err := decode(Reader{}, "x.yaml", []byte("name: new\nmodel: {rank: 9, moe: {experts: 5}}\ntags: {old: no}\ntrain: {steps: many}\n"), &got)
 	require.Error(t, err)
 	want := defaults()
 	want.Model.Moe = &sampleMoe{}
@@ -179,7 +179,7 @@ func TestDecodeFailureChangesNothing(t *testing.T) {
 func TestDecodeReadsWindowsText(t *testing.T) {
 	got := defaults()
 	text := "\ufeff" + strings.ReplaceAll("# c\nname: \"a\"\nout: 'b'\n\ntrain:\n  lr: 1\n", "\n", "\r\n")
-	positions, err := decode(dialect{}, "x.yaml", []byte(text), &got)
+	positions, err := decode(Reader{}, "x.yaml", []byte(text), &got)
 	require.NoError(t, err)
 	assert.Equal(t, "a", got.Name)
 	assert.Equal(t, "x.yaml:6", positions.Of("train.lr"))
@@ -192,7 +192,7 @@ func TestDecodeCountsLinesAfterLongValues(t *testing.T) {
 	} {
 		got := defaults()
 		before := "# first\nname: " + value
-		positions, err := decode(dialect{}, "x.yaml", []byte(before+"\ntrain:\n\n  steps: 3\n"), &got)
+		positions, err := decode(Reader{}, "x.yaml", []byte(before+"\ntrain:\n\n  steps: 3\n"), &got)
 		require.NoError(t, err, value)
 		p := &Positions{file: "x.yaml"}
 		assert.Equal(t, p.line(strings.Count(before, "\n")+4), positions.Of("train.steps"), value)
@@ -203,7 +203,7 @@ func TestDecodeWantsAStructPointer(t *testing.T) {
 	var nilPointer *sample
 	number := 3
 	for _, v := range []any{nil, sample{}, nilPointer, &number, map[string]int{}} {
-		_, err := decode(dialect{}, "x.yaml", []byte("name: a"), v)
+		_, err := decode(Reader{}, "x.yaml", []byte("name: a"), v)
 		assert.ErrorContains(t, err, "want a pointer to a struct")
 		assert.ErrorContains(t, set(v, "name=a"), "want a pointer to a struct")
 	}
@@ -241,7 +241,7 @@ func TestDecodeRefusesTypesItCannotFill(t *testing.T) {
 			A int `yaml:"a,omitempty"`
 		}{},
 	} {
-		_, err := decode(dialect{}, "x.yaml", []byte("bad: 1"), v)
+		_, err := decode(Reader{}, "x.yaml", []byte("bad: 1"), v)
 		assert.ErrorContains(t, err, want)
 		_, err = Marshal(v)
 		assert.ErrorContains(t, err, want)
@@ -257,16 +257,16 @@ type node struct {
 
 func TestDecodeReadsRecursiveTypes(t *testing.T) {
 	var got node
-	_, err := decode(dialect{}, "x.yaml", []byte("next: {next: {value: 3}}\nrest: [{value: 1}, null]"), &got)
+	_, err := decode(Reader{}, "x.yaml", []byte("next: {next: {value: 3}}\nrest: [{value: 1}, null]"), &got)
 	require.NoError(t, err)
 	assert.Equal(t, node{Next: &node{Next: &node{Value: 3}}, Rest: []*node{{Value: 1}, nil}}, got)
-	_, err = decode(dialect{}, "x.yaml", []byte("next: {next: {valu: 3}}"), &got)
+	_, err = decode(Reader{}, "x.yaml", []byte("next: {next: {valu: 3}}"), &got)
 	assert.EqualError(t, err, `x.yaml:1: next.next.valu: unknown key; did you mean "value"?`)
 }
 
 func TestErrorfNamesPositionAndKey(t *testing.T) {
 	got := defaults()
-	positions, err := decode(dialect{}, "configs/x.yaml", []byte("\nmodel:\n  rank: 0\n"), &got)
+	positions, err := decode(Reader{}, "configs/x.yaml", []byte("\nmodel:\n  rank: 0\n"), &got)
 	require.NoError(t, err)
 	err = positions.Errorf("model.rank", "want >= %d, got %d", 1, 0)
 	assert.EqualError(t, err, "configs/x.yaml:3: model.rank: want >= 1, got 0")
@@ -286,3 +286,8 @@ func TestErrorfNamesPositionAndKey(t *testing.T) {
 
 // set makes an assignment to a struct that no text was read into.
 func set(v any, assignment string) error { return new(Positions).set(v, assignment) }
+
+// decode reads a text without assignments.
+func decode(r Reader, file string, text []byte, v any) (*Positions, error) {
+	return r.Read(v, file, text, nil)
+}

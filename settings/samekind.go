@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"reflect"
@@ -21,27 +21,6 @@ func (d *decoder) alike(n ast.Node, line int, key string, v reflect.Value, other
 		v.Set(fresh)
 	}
 	return err
-}
-
-// assignAlike is alike for an assignment.
-func (d *decoder) assignAlike(v reflect.Value, segments []string, key, text, other string) error {
-	if len(segments) == 0 {
-		node, err := d.parse(text, key)
-		if err != nil {
-			return err
-		}
-		d.given(0, key, replaces(v.Type(), node))
-		return d.alike(node, 0, key, v, other)
-	}
-	fresh, err := d.startAlike(0, key, v, other)
-	if err != nil {
-		return err
-	}
-	if err := d.assignField(fresh, segments, key, text); err != nil {
-		return err
-	}
-	v.Set(fresh)
-	return nil
 }
 
 // startAlike returns a copy of v's struct if it is of the other section's kind, else one of zeros.

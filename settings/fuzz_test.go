@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"errors"
@@ -24,11 +24,11 @@ func checkOutcome(t *testing.T, v *sample, err error) {
 	}
 	text, err := Marshal(v)
 	require.NoError(t, err)
-	if len(text) > maxText {
+	if len(text) > MaxText {
 		return // escapes made the text longer than Decode takes
 	}
 	got := defaults()
-	_, err = decode(dialect{}, "again.yaml", text, &got)
+	_, err = decode(Reader{}, "again.yaml", text, &got)
 	require.NoError(t, err, "%q", text)
 	assert.Equal(t, *v, got, "%q", text)
 }
@@ -41,7 +41,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("\xef\xbb\xbfname: \xff\xfe"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		v := defaults()
-		_, err := decode(dialect{}, "x.yaml", text, &v)
+		_, err := decode(Reader{}, "x.yaml", text, &v)
 		checkOutcome(t, &v, err)
 	})
 }

@@ -1,6 +1,7 @@
-package config
+package settings
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"regexp"
@@ -15,17 +16,14 @@ import (
 // Marshal writes the struct v, or the struct that v points to, as YAML: every
 // tagged field in the order of declaration, the entries of maps in the order of
 // their names, null for what is nil. Decode reads the same values back from it.
-// NaN, infinities and strings that are not UTF-8 are errors.
-func Marshal(v any) ([]byte, error) { return marshal(v, nil) }
-
-// marshal is Marshal with some keys written as comments.
-func marshal(v any, hidden []string) ([]byte, error) {
+// NaN, infinities and strings that are not UTF-8 are errors. The dotted keys in hidden are written as comments.
+func Marshal(v any, hidden ...string) ([]byte, error) {
 	value := reflect.ValueOf(v)
 	if value.Kind() == reflect.Pointer {
 		value = value.Elem()
 	}
 	if value.Kind() != reflect.Struct {
-		return nil, errors.Errorf("config: want a struct or a pointer to one, got %T", v)
+		return nil, errors.Errorf("settings: want a struct or a pointer to one, got %T", v)
 	}
 	s, err := schemaFor(value)
 	if err != nil {
@@ -39,6 +37,17 @@ func marshal(v any, hidden []string) ([]byte, error) {
 		return nil, err
 	}
 	return []byte(w.text.String()), nil
+}
+
+// Text is a value as a file holds it.
+func Text(v any) string { return valueText(reflect.ValueOf(v)) }
+
+func valueText(v reflect.Value) string {
+	w := &writer{}
+	if err := w.flow(v, ""); err != nil {
+		return fmt.Sprint(v.Interface())
+	}
+	return w.text.String()
 }
 
 // writer writes YAML: sections as indented lines, lists and maps between

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ func (e *Error) Error() string {
 // Positions tells where the keys of a config were given. The zero value and nil
 // are those of a config in which every key has its default.
 type Positions struct {
-	dialect
+	Reader
 	file string
 	at   map[string]string // dotted key -> position
 }

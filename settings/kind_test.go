@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"reflect"
@@ -41,13 +41,13 @@ type drawing struct {
 }
 
 // shapes has defaults of its own: a circle's radius of 5.
-var shapes = dialect{kinds: Kinds{reflect.TypeFor[shape](): {circle{R: 5}, rectangle{}}}, renamed: func(key string) string {
+var shapes = Reader{Kinds: Kinds{reflect.TypeFor[shape](): {circle{R: 5}, rectangle{}}}, Renamed: func(key string) string {
 	return map[string]string{"radius": "shape.r", "a": "shape.a", "b": "shape.b"}[key]
 }}
 
 // draw decodes text over v, then makes assignments.
 func draw(v *drawing, text string, sets ...string) (*Positions, error) {
-	return overlay(shapes, v, "x.yaml", []byte(text), sets)
+	return shapes.Read(v, "x.yaml", []byte(text), sets)
 }
 
 func TestAKindChoosesTheStructOfASection(t *testing.T) {
@@ -80,7 +80,7 @@ func TestAKindChoosesTheStructOfASection(t *testing.T) {
 		assert.Equal(t, c.want, v.Shape, c.name)
 	}
 	assert.Equal(t, circle{9, true}, round)
-	assert.Equal(t, circle{R: 5}, shapes.kinds[reflect.TypeFor[shape]()][0], "the kind itself was written to")
+	assert.Equal(t, circle{R: 5}, shapes.Kinds[reflect.TypeFor[shape]()][0], "the kind itself was written to")
 }
 
 func TestSectionsOfAKindAreReadStrictly(t *testing.T) {
@@ -224,12 +224,12 @@ func (*pointerKind) Name() string { return "pointer" }
 // it is met.
 func TestKindsThatNoConfigCanHoldAreRefused(t *testing.T) {
 	for want, kind := range map[string]shape{
-		`config: config.badKind has a field tagged "kind", which is the key of its kind`: badKind{},
-		"config: config.chanKind.C has the type chan int, which a config cannot hold":    chanKind{},
-		"config: *config.pointerKind is a kind of a section; want a struct":              &pointerKind{},
+		`settings: settings.badKind has a field tagged "kind", which is the key of its kind`: badKind{},
+		"settings: settings.chanKind.C has the type chan int, which no setting can hold":     chanKind{},
+		"settings: *settings.pointerKind is a kind of a section; want a struct":              &pointerKind{},
 	} {
 		var v drawing
-		_, err := decode(dialect{kinds: Kinds{reflect.TypeFor[shape](): {kind}}}, "x.yaml", []byte("title: a"), &v)
+		_, err := decode(Reader{Kinds: Kinds{reflect.TypeFor[shape](): {kind}}}, "x.yaml", []byte("title: a"), &v)
 		assert.EqualError(t, err, want)
 		_, err = Marshal(drawing{Shape: kind})
 		assert.EqualError(t, err, want)

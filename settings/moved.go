@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"reflect"
@@ -13,17 +13,17 @@ import (
 // them around it.
 func (d *decoder) noSection(n ast.Node, line int, key string, t reflect.Type) error {
 	s, _ := scalarOf(n)
-	prototype, known := d.kinds.find(t, s.text)
+	prototype, known := d.Kinds.find(t, s.text)
 	if !known {
 		return d.mismatch(n, line, key, t)
 	}
 	prefix := strings.TrimSuffix(key, leafOf(key))
-	order, sections, keys := []string{leafOf(key)}, map[string][]string{leafOf(key): {kindKey + ": " + stringText(s.text)}}, map[string][]string{}
+	order, sections, keys := []string{leafOf(key)}, map[string][]string{leafOf(key): {KindKey + ": " + stringText(s.text)}}, map[string][]string{}
 	for _, entry := range d.around {
 		name, _ := nameOf(entry.Key)
 		section, inner, moved := strings.Cut(strings.TrimPrefix(d.nowCalled(prefix+name), prefix), ".")
 		value, isScalar := scalarOf(entry.Value)
-		if _, has := d.schema.find(prototype.Type(), inner); !moved || !isScalar || value.isZero() || inner == kindKey || section == leafOf(key) && !has {
+		if _, has := d.schema.find(prototype.Type(), inner); !moved || !isScalar || value.isZero() || inner == KindKey || section == leafOf(key) && !has {
 			continue
 		}
 		if sections[section] == nil {
@@ -34,7 +34,7 @@ func (d *decoder) noSection(n ast.Node, line int, key string, t reflect.Type) er
 	var write []string
 	for _, section := range order {
 		if kind := d.kindWith(t, keys[section]); kind != "" && section != leafOf(key) {
-			sections[section] = slices.Insert(sections[section], 0, kindKey+": "+kind)
+			sections[section] = slices.Insert(sections[section], 0, KindKey+": "+kind)
 		}
 		write = append(write, section+": {"+strings.Join(sections[section], ", ")+"}")
 	}
@@ -44,7 +44,7 @@ func (d *decoder) noSection(n ast.Node, line int, key string, t reflect.Type) er
 // kindWith is the first kind, of sections of another type than t, that has all the keys; "" if
 // none has.
 func (d *decoder) kindWith(t reflect.Type, keys []string) string {
-	for of, prototypes := range d.kinds {
+	for of, prototypes := range d.Kinds {
 		for _, p := range prototypes {
 			lacks := func(key string) bool {
 				_, has := d.schema.find(reflect.TypeOf(p), key)
@@ -71,8 +71,8 @@ func (s scalar) isZero() bool {
 
 // nowCalled is the key that has taken the place of one of an earlier version, "" if none has.
 func (d *decoder) nowCalled(key string) string {
-	if d.renamed == nil {
+	if d.Renamed == nil {
 		return ""
 	}
-	return d.renamed(key)
+	return d.Renamed(key)
 }

@@ -1,4 +1,4 @@
-package config
+package settings
 
 import (
 	"fmt"
@@ -13,11 +13,12 @@ import (
 // decoder puts YAML trees into values. It writes into fresh memory only: the
 // lists, maps and pointees that the target held before stay as they were.
 type decoder struct {
-	dialect
+	Reader
 	schema  schema
 	root    reflect.Value         // the struct that is written to
 	where   func(line int) string // the position of a line; 0 is the whole text
 	before  *Positions            // of an assignment: the keys that were given before it; nil for a file
+	path    string                // of an assignment: its key
 	records []record
 	around  []*ast.MappingValueNode // the entries of the section that is read
 	later   []func() error          // sections that have another one's kind
@@ -36,8 +37,30 @@ func (d *decoder) given(line int, key string, replaced bool) {
 	d.records = append(d.records, record{key: key, position: d.where(line), replaced: replaced})
 }
 
+// all stores a whole tree.
+func (d *decoder) all(n ast.Node) error {
+	if err := d.value(n, lineOf(n, 0), "", d.root); err != nil {
+		return err
+	}
+	for _, section := range d.later {
+		if err := section(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // value stores a node in v, the value of key. line is that of the key.
 func (d *decoder) value(n ast.Node, line int, key string, v reflect.Value) error {
+	switch s, ok := scalarOf(n); {
+	case isText(v.Type()) && (!ok || s.form() != formText):
+		return d.errorAt(lineOf(n, line), key, "want a string, got %s", s)
+	case isText(v.Type()):
+		if problem := setText(v, s.text); problem != "" {
+			return d.errorAt(lineOf(n, line), key, "%s", problem)
+		}
+		return nil
+	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		return d.pointer(n, line, key, v)
@@ -110,13 +133,15 @@ func (d *decoder) fields(entries []*ast.MappingValueNode, line int, key string, 
 		case name == skip && skip != "":
 			d.given(at, full, true)
 			return nil
-		case !known && d.peeking:
+		case !known && d.Peek:
 			return nil
 		case !known:
 			return d.unknown(at, v.Type(), key, name)
 		}
 		d.around = entries
-		d.given(at, full, replaces(f.typ, entry.Value))
+		if !d.leadsThrough(full) {
+			d.given(at, full, replaces(f.typ, entry.Value))
+		}
 		to := v.FieldByIndex(f.index)
 		if other := f.sameKind(); other != "" {
 			d.later = append(d.later, func() error { return d.alike(entry.Value, at, full, to, other) })
@@ -180,7 +205,7 @@ func (d *decoder) list(n ast.Node, line int, key string, v reflect.Value) error 
 	return nil
 }
 
-// mapping stores the entries of a map in a new Go map; null makes it nil.
+// mapping stores the entries of a map in a new Go map; null makes it nil. An assignment below it keeps the others.
 func (d *decoder) mapping(n ast.Node, line int, key string, v reflect.Value) error {
 	if isNull(n) {
 		v.SetZero()
@@ -191,14 +216,24 @@ func (d *decoder) mapping(n ast.Node, line int, key string, v reflect.Value) err
 		return d.mismatch(n, line, key, v.Type())
 	}
 	fresh := reflect.MakeMap(v.Type())
+	if d.leadsThrough(key) {
+		for _, name := range v.MapKeys() {
+			fresh.SetMapIndex(name, v.MapIndex(name))
+		}
+	}
 	err := d.each(entries, key, func(name, full string, entry *ast.MappingValueNode) error {
 		at := lineOf(entry.Key, line)
-		d.given(at, full, true)
-		item := reflect.New(v.Type().Elem()).Elem()
+		if !d.leadsThrough(full) {
+			d.given(at, full, true)
+		}
+		item, slot := reflect.New(v.Type().Elem()).Elem(), reflect.ValueOf(name).Convert(v.Type().Key())
+		if old := fresh.MapIndex(slot); old.IsValid() && d.leadsThrough(full) {
+			item.Set(old)
+		}
 		if err := d.value(entry.Value, at, full, item); err != nil {
 			return err
 		}
-		fresh.SetMapIndex(reflect.ValueOf(name).Convert(v.Type().Key()), item)
+		fresh.SetMapIndex(slot, item)
 		return nil
 	})
 	if err == nil {

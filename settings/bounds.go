@@ -1,0 +1,61 @@
+package settings
+
+import (
+	"reflect"
+	"strconv"
+)
+
+// CheckBounds returns the first value of the struct that v points to, in the order of declaration,
+// that lies outside the bounds that its tags name.
+func CheckBounds(v any, where *Positions) error {
+	of, err := structOf(v)
+	if err != nil {
+		return err
+	}
+	s, err := schemaFor(of)
+	if err != nil {
+		return err
+	}
+	s.walk(of, func(key string, f field, v reflect.Value) {
+		if problem := outOfBounds(f, v); problem != "" && err == nil {
+			err = where.Errorf(key, "%s", problem)
+		}
+	})
+	return err
+}
+
+// outOfBounds tells which bound of its field a number lies beyond, "" if none.
+func outOfBounds(f field, v reflect.Value) string {
+	if v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	value, isNumber := numberOf(v)
+	least, most := f.tag.Get("min"), f.tag.Get("max")
+	switch {
+	case !isNumber:
+	case least != "" && value < boundOf(least):
+		return "want >= " + least + ", got " + valueText(v)
+	case most != "" && value > boundOf(most):
+		return "want <= " + most + ", got " + valueText(v)
+	}
+	return ""
+}
+
+// numberOf is a value as a number, if it is one.
+func numberOf(v reflect.Value) (value float64, isNumber bool) {
+	switch k := v.Kind(); {
+	case isInt(k):
+		return float64(v.Int()), true
+	case isUint(k):
+		return float64(v.Uint()), true
+	case k == reflect.Float32 || k == reflect.Float64:
+		return v.Float(), true
+	}
+	return 0, false
+}
+
+// boundOf reads the bound of a tag; a test reads all of them.
+func boundOf(text string) float64 {
+	bound, _ := strconv.ParseFloat(text, 64)
+	return bound
+}

@@ -1,0 +1,26 @@
+package settings
+
+import "github.com/pkg/errors"
+
+// SetDefaults stores in each field of the struct that v points to the value of its tag default, sections' fields included.
+func SetDefaults(v any) error {
+	of, err := structOf(v)
+	if err != nil {
+		return err
+	}
+	s, err := schemaOf(of.Type(), nil)
+	if err != nil {
+		return err
+	}
+	for _, f := range s.flags(of, "") {
+		text, ok := f.field.tag.Lookup("default")
+		if !ok {
+			continue
+		}
+		if err := f.Set(text); err != nil {
+			return errors.Wrapf(err, "settings: %T has a tag default that is no value", v)
+		}
+		f.given = false
+	}
+	return nil
+}

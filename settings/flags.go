@@ -1,0 +1,228 @@
+package settings
+
+import (
+	"encoding"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/spelling"
+)
+
+// Flag is a setting as an argument of a command.
+type Flag struct {
+	Name    string // without its dash
+	Value   string // names the value in help, as N; "" for a bool
+	Help    string // its meaning, its default in brackets
+	Group   string // the heading under which help lists it
+	Operand bool   // it takes arguments without a dash, and Name is what help calls them
+	field   field
+	value   reflect.Value
+	given   bool
+}
+
+// Flags are the settings of a struct as the arguments of a command, in the order of declaration.
+type Flags []*Flag
+
+// NewFlags returns the flags that set the fields of the struct that v points to. A section's keys are flags with the section's
+// name before them, as -tuned-steps; what the struct holds is the defaults.
+func NewFlags(v any) (Flags, error) {
+	of, err := structOf(v)
+	if err != nil {
+		return nil, err
+	}
+	s, err := schemaOf(of.Type(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return s.flags(of, ""), nil
+}
+
+// flags lists those of the struct v, which a section's name comes before.
+func (s schema) flags(v reflect.Value, prefix string) Flags {
+	var all Flags
+	for _, f := range s.fields[v.Type()] {
+		value, name := v.FieldByIndex(f.index), prefix+strings.ReplaceAll(f.name, "_", "-")
+		if value.Kind() == reflect.Struct && !isText(value.Type()) {
+			all = append(all, s.flags(value, name+"-")...)
+			continue
+		}
+		flag := &Flag{Name: name, field: f, value: value, Group: f.tag.Get("group")}
+		flag.Value, flag.Help = placeholder(f.tag.Get("help"))
+		if operand, ok := f.tag.Lookup("arg"); ok {
+			flag.Name, flag.Operand = operand, true
+		} else if text := flag.defaultText(); text != "" {
+			flag.Help += " (default " + text + ")"
+		}
+		if flag.Value == "" && !flag.IsBool() {
+			flag.Value = "VALUE"
+		}
+		all = append(all, flag)
+	}
+	return all
+}
+
+// placeholder takes the word in angle brackets out of a help text.
+func placeholder(help string) (name, text string) {
+	before, rest, found := strings.Cut(help, "<")
+	name, after, closed := strings.Cut(rest, ">")
+	if !found || !closed {
+		return "", help
+	}
+	return name, before + name + after
+}
+
+// defaultText is a flag's default as its help shows it, "" where that says nothing.
+func (f *Flag) defaultText() string {
+	if text := f.field.tag.Get("default"); text != "" && f.value.IsZero() {
+		return text
+	}
+	if f.value.IsZero() || f.value.Kind() == reflect.Slice && f.value.Len() == 0 {
+		return ""
+	}
+	return strings.Trim(valueText(f.value), `[]"`)
+}
+
+// IsBool tells whether a flag needs no value.
+func (f *Flag) IsBool() bool { return f.value.Kind() == reflect.Bool }
+
+// Given tells whether the call has the flag.
+func (f *Flag) Given() bool { return f.given }
+
+// Lookup returns the flag of a name.
+func (all Flags) Lookup(name string) (*Flag, error) {
+	var names []string
+	for _, f := range all {
+		if f.Name == name && !f.Operand {
+			return f, nil
+		}
+		if !f.Operand {
+			names = append(names, f.Name)
+		}
+	}
+	if near := spelling.Nearest(name, names); near != "" {
+		return nil, errors.Errorf("unknown flag -%s; did you mean -%s?", name, near)
+	}
+	return nil, errors.Errorf("unknown flag -%s", name)
+}
+
+// Given lists the names of the flags that the call has.
+func (all Flags) Given() []string {
+	var names []string
+	for _, f := range all {
+		if f.given && !f.Operand {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// Operand returns the flag that takes arguments without a dash, nil if there is none.
+func (all Flags) Operand() *Flag {
+	if i := slices.IndexFunc(all, func(f *Flag) bool { return f.Operand }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// Set stores a value, whose text is taken as it is: no quotes are taken off.
+func (f *Flag) Set(text string) error {
+	first := !f.given
+	f.given = true
+	if f.value.Kind() == reflect.Slice && !isText(f.value.Type()) {
+		return f.add(text, first)
+	}
+	if f.Operand && !first {
+		return errors.Errorf("want one %s, got %q, too", f.Name, text)
+	}
+	return f.problem(setText(f.value, text))
+}
+
+// add appends to a list what one flag gives; the first one replaces the default.
+func (f *Flag) add(text string, first bool) error {
+	if text == "" {
+		return f.problem("want a value, got an empty one")
+	}
+	parts := []string{text}
+	if separator := f.field.tag.Get("split"); separator != "" {
+		parts = strings.Split(text, separator)
+	}
+	list := f.value
+	if first {
+		list = reflect.Zero(f.value.Type())
+	}
+	for _, part := range parts {
+		item := reflect.New(f.value.Type().Elem()).Elem()
+		if problem := setText(item, part); problem != "" {
+			return f.problem(problem)
+		}
+		list = reflect.Append(list, item)
+	}
+	f.value.Set(list)
+	return nil
+}
+
+// problem is the error of a flag's value, nil if there is none.
+func (f *Flag) problem(text string) error {
+	if text == "" {
+		return nil
+	}
+	return &Error{Key: f.label(), Problem: text}
+}
+
+// label is what errors call a flag.
+func (f *Flag) label() string {
+	if f.Operand {
+		return f.Name
+	}
+	return "-" + f.Name
+}
+
+// Check returns the first flag whose value lies outside its bounds.
+func (all Flags) Check() error {
+	for _, f := range all {
+		values := []reflect.Value{f.value}
+		if f.value.Kind() == reflect.Slice {
+			values = values[:0]
+			for i := range f.value.Len() {
+				values = append(values, f.value.Index(i))
+			}
+		}
+		for _, v := range values {
+			if problem := outOfBounds(f.field, v); problem != "" {
+				return f.problem(problem)
+			}
+		}
+	}
+	return nil
+}
+
+// setText stores a text in v, or tells the problem.
+func setText(v reflect.Value, text string) string {
+	if v.Kind() == reflect.Pointer {
+		fresh := reflect.New(v.Type().Elem())
+		problem := setText(fresh.Elem(), text)
+		if problem == "" {
+			v.Set(fresh)
+		}
+		return problem
+	}
+	if isText(v.Type()) {
+		if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+	if v.Kind() == reflect.String {
+		v.SetString(text)
+		return ""
+	}
+	return scalar{text: text, plain: true}.into(v)
+}
+
+// isText tells whether the values of a type are read from a string by a method of their own.
+func isText(t reflect.Type) bool {
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
