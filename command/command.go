@@ -48,7 +48,7 @@ func suite(zoo models.Zoo, program string) cli.Suite {
 			program + " train -config FILE",
 			program + " models -residuals    # what each residual stream chooses",
 		},
-		Commands: []cli.Command{train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), serve.Command(zoo), list.Command(zoo), bench.Command(zoo), compare.Command(zoo), experiment.Command(zoo), convert.Command(zoo)},
-		Suites:   []cli.Suite{analyze.Suite(zoo)},
+		Commands: []cli.Command{train.Command(zoo), eval.Command(zoo), generate.Command(zoo, os.Stdin), serve.Command(zoo), list.Command(zoo), compare.Command(zoo), experiment.Command(zoo), convert.Command(zoo)},
+		Suites:   []cli.Suite{bench.Suite(zoo), analyze.Suite(zoo)},
 	}
 }

@@ -2,7 +2,11 @@ package settings
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/residua-go/residua/internal/spelling"
 )
 
 // CheckBounds returns the first value of the struct that v points to, in the order of declaration,
@@ -29,6 +33,9 @@ func outOfBounds(f field, v reflect.Value) string {
 	if v.Kind() == reflect.Pointer && !v.IsNil() {
 		v = v.Elem()
 	}
+	if choices := f.choices(); v.Kind() == reflect.String && choices != nil && !slices.Contains(choices, v.String()) {
+		return "want " + oneOfText(choices) + ", got " + quoted(v.String()) + nearest(v.String(), choices)
+	}
 	value, isNumber := numberOf(v)
 	least, most := f.tag.Get("min"), f.tag.Get("max")
 	switch {
@@ -37,6 +44,23 @@ func outOfBounds(f field, v reflect.Value) string {
 		return "want >= " + least + ", got " + valueText(v)
 	case most != "" && value > boundOf(most):
 		return "want <= " + most + ", got " + valueText(v)
+	}
+	return ""
+}
+
+// choices are the values that a field may have, nil for any.
+func (f field) choices() []string {
+	text, ok := f.tag.Lookup("choices")
+	if !ok {
+		return nil
+	}
+	return strings.Split(text, ", ")
+}
+
+// nearest asks whether the name next to another one was meant.
+func nearest(name string, known []string) string {
+	if near := spelling.Nearest(name, known); near != "" {
+		return "; did you mean " + near + "?"
 	}
 	return ""
 }

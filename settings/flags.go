@@ -56,7 +56,7 @@ func (s schema) flags(v reflect.Value, prefix string) Flags {
 		} else if text := flag.defaultText(); text != "" {
 			flag.Help += " (default " + text + ")"
 		}
-		if flag.Value == "" && !flag.IsBool() {
+		if flag.Value == "" && flag.Bare() == "" {
 			flag.Value = "VALUE"
 		}
 		all = append(all, flag)
@@ -82,11 +82,23 @@ func (f *Flag) defaultText() string {
 	if f.value.IsZero() || f.value.Kind() == reflect.Slice && f.value.Len() == 0 {
 		return ""
 	}
-	return strings.Trim(valueText(f.value), `[]"`)
+	if f.value.Kind() != reflect.Slice {
+		return strings.Trim(valueText(f.value), `"`)
+	}
+	var all []string
+	for i := range f.value.Len() {
+		all = append(all, strings.Trim(valueText(f.value.Index(i)), `"`))
+	}
+	return strings.Join(all, ",")
 }
 
-// IsBool tells whether a flag needs no value.
-func (f *Flag) IsBool() bool { return f.value.Kind() == reflect.Bool }
+// Bare is the value of a flag that stands alone, "" if it wants one after it.
+func (f *Flag) Bare() string {
+	if f.value.Kind() == reflect.Bool {
+		return "true"
+	}
+	return f.field.tag.Get("bare")
+}
 
 // Given tells whether the call has the flag.
 func (f *Flag) Given() bool { return f.given }
@@ -140,14 +152,14 @@ func (f *Flag) Set(text string) error {
 	return f.problem(setText(f.value, text))
 }
 
-// add appends to a list what one flag gives; the first one replaces the default.
+// add appends to a list the value that one flag gives, the first one to an empty list; values that are separated replace it.
 func (f *Flag) add(text string, first bool) error {
 	if text == "" {
 		return f.problem("want a value, got an empty one")
 	}
 	parts := []string{text}
 	if separator := f.field.tag.Get("split"); separator != "" {
-		parts = strings.Split(text, separator)
+		parts, first = strings.Split(text, separator), true
 	}
 	list := f.value
 	if first {

@@ -36,6 +36,7 @@ type call struct {
 	JSON     bool      `yaml:"json" group:"Output" help:"write JSON"`
 	Tuned    tuned     `yaml:"tuned" help:"a tuned lens"`
 	Runs     []string  `yaml:"runs" arg:"RUN..." help:"read these"`
+	Python   string    `yaml:"python" bare:"python3" help:"run <PYTHON>"`
 	Untagged string
 }
 
@@ -65,14 +66,23 @@ func setFlag(flags Flags, name, text string) error {
 func TestFlagsSetFieldsOfEveryKind(t *testing.T) {
 	c, flags := newCall(t)
 	assert.Equal(t, call{Steps: 5, Rates: []float64{1, 2}, Tuned: tuned{200}}, *c)
-	for _, given := range [][2]string{{"text", "a: b # c"}, {"max-steps", "7"}, {"rates", "1e-3,2"}, {"name", "a,b"}, {"name", "c"},
+	for _, given := range [][2]string{{"text", "a: b # c"}, {"max-steps", "7"}, {"rates", "7"}, {"rates", "1e-3,2"}, {"name", "a,b"}, {"name", "c"},
 		{"at", "1/h"}, {"seed", "9"}, {"json", "true"}, {"tuned-steps", "3"}, {"", "x"}, {"", "y"}, {"threads", "2"}} {
 		require.NoError(t, setFlag(flags, given[0], given[1]), given[0])
 	}
 	require.NoError(t, flags.Check())
 	nine := uint64(9)
-	assert.Equal(t, call{shared{2}, "a: b # c", 7, []float64{1e-3, 2}, []string{"a,b", "c"}, place{"1", "h"}, &nine, true, tuned{3}, []string{"x", "y"}, ""}, *c)
+	assert.Equal(t, call{shared{2}, "a: b # c", 7, []float64{1e-3, 2}, []string{"a,b", "c"}, place{"1", "h"}, &nine, true, tuned{3}, []string{"x", "y"}, "", ""}, *c)
 	assert.Equal(t, []string{"threads", "text", "max-steps", "rates", "name", "at", "seed", "json", "tuned-steps"}, flags.Given())
+}
+
+func TestFlagsThatStandAlone(t *testing.T) {
+	_, flags := newCall(t)
+	for name, want := range map[string]string{"json": "true", "python": "python3", "text": ""} {
+		f, err := flags.Lookup(name)
+		require.NoError(t, err)
+		assert.Equal(t, want, f.Bare(), name)
+	}
 }
 
 func TestBadFlagsAreRefused(t *testing.T) {
@@ -107,9 +117,9 @@ func TestFlagsDescribeThemselves(t *testing.T) {
 		lines = append(lines, strings.Join([]string{f.Name, f.Value, f.Help, f.Group}, "|"))
 	}
 	assert.Equal(t, []string{
-		"threads|N|use N threads|", "text|TEXT|print TEXT|", "max-steps|N|go N steps (default 5)|", "rates|R,...|try the rates R,... (default 1, 2)|",
+		"threads|N|use N threads|", "text|TEXT|print TEXT|", "max-steps|N|go N steps (default 5)|", "rates|R,...|try the rates R,... (default 1,2)|",
 		"name|NAME|take NAME; may be repeated|", "at|LAYER/HEAD|look at LAYER/HEAD|", "seed|N|seed with N|", "json||write JSON|Output",
-		"tuned-steps|N|train for N steps (default 200)|", "RUN...|VALUE|read these|"}, lines)
+		"tuned-steps|N|train for N steps (default 200)|", "RUN...|VALUE|read these|", "python|PYTHON|run PYTHON|"}, lines)
 }
 
 // TestATextOfItsOwnIsReadFromFilesToo: the same types in YAML.

@@ -8,9 +8,11 @@
 //	default  its default, for a key whose default is not the value that the struct holds before it is read; SetDefaults stores it
 //	from     the keys that this default follows from
 //	min, max the least and the greatest value
+//	choices  the values that a string may have, with commas between
 //	kind     the section whose kind a section has; its values start at zero
 //	arg      of a command's argument without a dash: its name in the help, as in RUN...
 //	split    what separates the values that one flag gives a list, as a comma; without it a flag gives one value
+//	bare     the value of a flag that stands alone; with it a value is written -flag=value
 //	group    the heading under which help lists the flag
 package settings
 

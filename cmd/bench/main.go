@@ -14,5 +14,6 @@ func main() {
 	if bench.IsChild() {
 		os.Exit(bench.RunChild(models.Standard(), os.Stdin, os.Stdout))
 	}
-	os.Exit(cli.Main(command.Command(models.Standard()), os.Args[1:], os.Stdout, os.Stderr))
+	chosen, args := command.Suite(models.Standard()).Choose(os.Args[1:])
+	os.Exit(cli.Main(chosen, args, os.Stdout, os.Stderr))
 }

@@ -73,15 +73,19 @@ func playPython(parameters string) int {
 
 // execute runs the command in this process.
 func execute(args ...string) clitest.Outcome {
-	return clitest.Call(Command(models.Standard()), args...)
+	command, rest := Suite(models.Standard()).Choose(args)
+	return clitest.Call(command, rest...)
 }
 
-// tiny is a call of the command on a batch of a few tokens.
-func tiny(args ...string) clitest.Outcome {
-	return execute(append([]string{"-models", "byte-rmt,byte-transformer", "-batch", "1", "-seq", "8", "-steps", "2", "-rounds", "1", "-threads", "1"}, args...)...)
+// tiny measures models on a batch of a few tokens.
+func tiny(args ...string) clitest.Outcome { return tinyOf("models", args...) }
+
+// tinyOf is a call of a command on a batch of a few tokens.
+func tinyOf(command string, args ...string) clitest.Outcome {
+	return execute(append([]string{command, "-models", "byte-rmt,byte-transformer", "-batch", "1", "-seq", "8", "-steps", "2", "-rounds", "1", "-threads", "1"}, args...)...)
 }
 
-// TestBench: tables, file and picture have what was measured, and -from shows it again.
+// TestBench: tables, file and picture have what was measured, and show shows it again.
 func TestBench(t *testing.T) {
 	file, picture, again := filepath.Join(t.TempDir(), "bench.json"), filepath.Join(t.TempDir(), "speed.svg"), filepath.Join(t.TempDir(), "again.svg")
 	got := tiny("-out", file, "-svg", picture)
@@ -92,7 +96,7 @@ func TestBench(t *testing.T) {
 	assert.Contains(t, got.Stderr, "byte-rmt and byte-transformer: round 1 of 1")
 	checkReport(t, kept(t, file))
 
-	shown := execute("-from", file, "-svg", again)
+	shown := execute("show", file, "-svg", again)
 	require.Equal(t, cli.ExitOK, shown.Code, shown.Stderr)
 	assert.Equal(t, got.Stdout, shown.Stdout)
 	assert.Empty(t, shown.Stderr, "nothing is measured")
@@ -105,7 +109,7 @@ func TestBench(t *testing.T) {
 
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	assert.Equal(t, string(text), execute("-from", file, "-json").Stdout)
+	assert.Equal(t, string(text), execute("show", file, "-json").Stdout)
 }
 
 // checkReport checks the numbers of the tiny call against one another.
@@ -149,7 +153,7 @@ func oursParameters(t *testing.T, name string) int {
 }
 
 func TestBenchThreadsScaling(t *testing.T) {
-	got := tiny("-models", "byte-rmt", "-threads-scaling", "-threads", "2")
+	got := tinyOf("threads", "-models", "byte-rmt", "-threads", "2")
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, `(?m)^model +1: ms/step +2: ms/step +speedup\n-+ +-+ +-+ +-+\nbyte-rmt +[\d.]+ +[\d.]+ +[\d.]+x$`, got.Stdout)
 	assert.NotContains(t, got.Stdout, "tokens/s", "no model table")
@@ -162,15 +166,17 @@ func TestBenchRefuses(t *testing.T) {
 		"-steps: want >= 1, got 0":                                                {"-steps", "0"},
 		"-rounds: want >= 1, got -1":                                              {"-rounds", "-1"},
 		"-threads: want >= 0, got -2":                                             {"-threads", "-2"},
-		"-svg: want it with the model table":                                      {"-svg", "x.svg", "-gemm"},
-		"want one of -stock, -threads-scaling, -gemm, -zoo and -generate":         {"-stock", "-gemm"},
+		"unknown flag -svg":                                                       {"gemm", "-svg", "x.svg"},
+		`unknown command "sotck"; did you mean stock?`:                            {"sotck"},
 		"-script: want the PyTorch script":                                        {"-pytorch", "-script", "nowhere.py"},
 		`-pytorch: want a Python with torch, got "no-such-interpreter"`:           {"-pytorch=no-such-interpreter", "-script", "../../benchmarks/pytorch.py"},
-		"-models: want transformers to compare with stock Gorgonia, got byte-rmt": {"-stock", "-models", "byte-transformer,byte-rmt"},
-		"-pytorch-modes: want some of eager, compile and compile-padded":          {"-pytorch", "-pytorch-modes", "jit"},
-		"-from: want it with -svg and -json alone, got it with -steps":            {"-from", "x.json", "-steps", "3"},
-		"-from: open nowhere.json":                                                {"-from", "nowhere.json"},
-		"-from: bench.go: want the JSON object that bench -out writes":            {"-from", "bench.go"},
+		"-models: want transformers to compare with stock Gorgonia, got byte-rmt": {"stock", "-models", "byte-transformer,byte-rmt"},
+		`-pytorch-modes: want one of eager, compile, compile-padded, got "jit"`:   {"-pytorch", "-pytorch-modes", "jit"},
+		"unknown flag -steps":                                                     {"show", "x.json", "-steps", "3"},
+		"open nowhere.json":                                                       {"show", "nowhere.json"},
+		"bench.go: want the JSON object that bench -out writes":                   {"show", "bench.go"},
+		"want a FILE that -out wrote, got nothing":                                {"show"},
+		`want one FILE, got "b.json", too`:                                        {"show", "a.json", "b.json"},
 		"unknown flag -pytroch; did you mean -pytorch?":                           {"-pytroch"},
 	} {
 		t.Run(want, func(t *testing.T) { execute(args...).Refused(t, want) })
@@ -180,8 +186,8 @@ func TestBenchRefuses(t *testing.T) {
 func TestBenchHelp(t *testing.T) {
 	got := execute("-h")
 	assert.Equal(t, cli.ExitOK, got.Code)
-	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  go run ./cmd/bench\n"), got.Stdout)
-	for _, m := range bench.ModelNames() {
-		assert.Contains(t, got.Stdout, m)
-	}
+	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  go run ./cmd/bench models\n"), got.Stdout)
+	assert.Contains(t, execute("models", "-h").Stdout, "(default "+strings.Join(bench.ModelNames(), ",")+")")
+	assert.Contains(t, execute("zoo", "-h").Stdout, "(default "+strings.Join(bench.ShapeNames(), ",")+")")
+	assert.Contains(t, execute("generate", "-h").Stdout, "(default "+bench.GPT2Name+")")
 }

@@ -84,10 +84,11 @@ func TestInterruptedCall(t *testing.T) {
 	defer cancel()
 	stderr := &interrupting{at: "byte-rmt compared with PyTorch: round 1 of 1", cancel: cancel}
 	var stdout bytes.Buffer
-	args := append([]string{"-batch", "1", "-seq", "8", "-steps", "1", "-rounds", "1", "-threads", "1"}, withPyTorch(t, file)...)
-	code := cli.Execute(ctx, Command(models.Standard()), args, cli.Output{Stdout: &stdout, Stderr: stderr})
+	args := append([]string{"models", "-batch", "1", "-seq", "8", "-steps", "1", "-rounds", "1", "-threads", "1"}, withPyTorch(t, file)...)
+	command, args := Suite(models.Standard()).Choose(args)
+	code := cli.Execute(ctx, command, args, cli.Output{Stdout: &stdout, Stderr: stderr})
 	assert.Equal(t, cli.ExitRun, code)
-	assert.True(t, strings.HasSuffix(stderr.String(), "note: what was measured before that is in "+file+"\nerror: bench: interrupted\n"), stderr.String())
+	assert.True(t, strings.HasSuffix(stderr.String(), "note: what was measured before that is in "+file+"\nerror: bench models: interrupted\n"), stderr.String())
 	assert.Regexp(t, `(?m)^byte-rmt +1 x 8 +`, stdout.String())
 	r := kept(t, file)
 	assert.Len(t, r.Models, 1)

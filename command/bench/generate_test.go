@@ -14,10 +14,10 @@ import (
 
 func TestBenchGenerate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "generation.json")
-	got := execute("-generate", "-models", "quickstart,quickstart-transformer", "-prompt", "20", "-tokens", "3", "-steps", "2", "-rounds", "1", "-threads", "1", "-out", file)
+	got := execute("generate", "-models", "quickstart,quickstart-transformer", "-prompt", "20", "-tokens", "3", "-steps", "2", "-rounds", "1", "-threads", "1", "-out", file)
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	assert.Regexp(t, `(?m)^quickstart +Residua +20 +\d+\.\d +\d+ +\d+% +3 +\d+\.\d\d +\d`, got.Stdout)
-	assert.Equal(t, got.Stdout, execute("-from", file).Stdout)
+	assert.Equal(t, got.Stdout, execute("show", file).Stdout)
 	require.Len(t, kept(t, file).Generation, 2)
 }
 
@@ -28,7 +28,7 @@ func TestBenchGenerateWithoutTransformers(t *testing.T) {
 	if err := exec.Command(without, "-c", "import torch").Run(); err != nil {
 		t.Skip("no shell scripts here: ", err)
 	}
-	got := execute("-generate", "-models", "quickstart", "-prompt", "20", "-tokens", "3", "-steps", "1", "-rounds", "1", "-pytorch="+without, "-script", "../../benchmarks/pytorch.py")
+	got := execute("generate", "-models", "quickstart", "-prompt", "20", "-tokens", "3", "-steps", "1", "-rounds", "1", "-pytorch="+without, "-script", "../../benchmarks/pytorch.py")
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	assert.Contains(t, got.Stderr, "transformers is left out: "+without+" cannot import it")
 	assert.Contains(t, got.Stdout, "quickstart")
@@ -36,11 +36,10 @@ func TestBenchGenerateWithoutTransformers(t *testing.T) {
 
 func TestBenchGenerateRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
-		"want one of -stock, -threads-scaling, -gemm, -zoo and -generate": {"-generate", "-gemm"},
-		"-prompt, -tokens: want them with -generate":                      {"-prompt", "3"},
-		"-batch, -seq: want them without -generate":                       {"-generate", "-seq", "3"},
-		"-tokens: want >= 1, got 0":                                       {"-generate", "-tokens", "0"},
-		`-models: unknown model "rmt-134"; did you mean rmt-134m?`:        {"-generate", "-models", "rmt-134"},
+		"unknown flag -prompt":      {"models", "-prompt", "3"},
+		"unknown flag -seq":         {"generate", "-seq", "3"},
+		"-tokens: want >= 1, got 0": {"generate", "-tokens", "0"},
+		`-models: unknown model "rmt-134"; did you mean rmt-134m?`: {"generate", "-models", "rmt-134"},
 	} {
 		t.Run(want, func(t *testing.T) { execute(args...).Refused(t, want) })
 	}

@@ -16,8 +16,8 @@ import (
 
 // Text is what a model generates in a step. Its zero value is a model that trains.
 type Text struct {
-	Prompt int `json:"prompt"` // tokens of the prompt whose reading is timed
-	Tokens int `json:"tokens"` // to decode after another one of decodeAfter
+	Prompt int `json:"prompt" yaml:"prompt" default:"500" min:"1" max:"1048576" help:"time the reading of a prompt of <N> tokens"`
+	Tokens int `json:"tokens" yaml:"tokens" default:"128" min:"1" max:"1048576" help:"decode <N> tokens after a short prompt"` // of decodeAfter
 }
 
 // decodeAfter is the prompt of the tokens that are decoded: short, so that a token's time is hardly the prompt's.

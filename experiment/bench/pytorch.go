@@ -22,9 +22,9 @@ const paddedTo = 64
 
 // PyTorch says how to run the PyTorch side of a comparison, benchmarks/pytorch.py.
 type PyTorch struct {
-	Python string   // the interpreter
-	Script string   // the file
-	Modes  []string // Eager, Compiled, Padded; nil: the first two
+	Python string   `yaml:"pytorch" bare:"python3" help:"compare with PyTorch, run by python3 or by PYTHON as in -pytorch=<PYTHON>"`
+	Modes  []string `yaml:"pytorch_modes" default:"eager,compile" split:"," choices:"eager, compile, compile-padded" help:"run PyTorch in these <MODES>; also compile-padded, with a vocabulary rounded up to a multiple of 64"` // nil: the default
+	Script string   `yaml:"script" default:"benchmarks/pytorch.py" help:"PyTorch's models are in <FILE>"`
 }
 
 func (p *PyTorch) modes() []string {

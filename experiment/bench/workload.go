@@ -77,7 +77,10 @@ func ModelNames() []string { return namesOf(measuredModels(), measuredName) }
 const presetRows = 4
 
 // Size changes the rows of workloads.
-type Size struct{ Batch, Seq int } // rows a step, tokens a row; 0: each model's own
+type Size struct {
+	Batch int `yaml:"batch" min:"0" max:"1048576" help:"train on <N> rows a step; 0: each model's own number"`
+	Seq   int `yaml:"seq" min:"0" max:"1048576" help:"train on rows of <N> tokens; 0: each model's own length"`
+}
 
 // or is the size with another one's numbers where it has none.
 func (s Size) or(batch, seq int) (int, int) {

@@ -59,8 +59,8 @@ func setFlag(flags settings.Flags, name, value string, given bool, args []string
 	case err != nil:
 		return nil, err
 	case given:
-	case f.IsBool():
-		value = "true"
+	case f.Bare() != "":
+		value = f.Bare()
 	case len(args) == 0:
 		return nil, errors.Errorf("-%s: want %s after it, got nothing", name, f.Value)
 	default:

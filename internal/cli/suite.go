@@ -20,6 +20,7 @@ type Suite struct {
 	Summary  string    // one line: what it does
 	Example  []string  // calls that work, shown first by -h
 	Notes    []string  // further lines for -h, after the commands
+	Default  string    // the command of a call that names none; "": there is none
 	Commands []Command // named without Name, in the order of -h
 	Suites   []Suite   // commands that have commands themselves, after those
 }
@@ -29,10 +30,12 @@ type Suite struct {
 func (s Suite) Choose(args []string) (Command, []string) {
 	self := Command{Name: s.Name, Program: s.Program}
 	switch {
+	case s.Default != "" && (len(args) == 0 || strings.HasPrefix(args[0], "-") && !isHelp(args[0])):
+		return s.Choose(append([]string{s.Default}, args...))
 	case len(args) == 0:
 		self.Run = s.refuse("want a command, got nothing")
 		return self, nil
-	case slices.Contains([]string{"-h", "--h", "-help", "--help", "help"}, args[0]):
+	case isHelp(args[0]):
 		self.Run = func(_ context.Context, out Output) error { return s.help(out) }
 		return self, nil
 	}
@@ -53,6 +56,11 @@ func (s Suite) Choose(args []string) (Command, []string) {
 	}
 	self.Run = s.refuse(unknownCommand(args[0], names))
 	return self, nil
+}
+
+// isHelp tells whether an argument asks for help.
+func isHelp(arg string) bool {
+	return slices.Contains([]string{"-h", "--h", "-help", "--help", "help"}, arg)
 }
 
 func unknownCommand(name string, known []string) string {

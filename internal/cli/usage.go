@@ -25,6 +25,9 @@ func Usage(err error) error {
 // Usagef makes such an error.
 func Usagef(format string, args ...any) error { return Usage(errors.Errorf(format, args...)) }
 
+// Flag makes an error one of the flag of a name.
+func Flag(name string, err error) error { return Usage(errors.WithMessage(err, "-"+name)) }
+
 // ByFlag turns the error of a setting with a bad value, a *layers.SettingError, into one of the flag of that name that
 // is marked by Usage. It keeps all others.
 func ByFlag(err error) error {
