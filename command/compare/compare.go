@@ -106,7 +106,7 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.DurationVar(&c.stopAfter, "stop-after", 0, "with -cards: start no run after `TIME`, as in 3h; the page shows what is complete, and the next call goes on; 0: never stop")
 	flags.Int64Var(&c.tokens, "tokens", 1_000_000, "with -cards: train each run on `N` tokens")
 	flags.StringVar(&c.baseline, "baseline", cards.Baseline, "with -cards: the transformer `PRESET`; cards are of the presets that are compared with it")
-	flags.StringVar(&c.speeds, "zoo", filepath.Join("docs", "zoo.json"), "with -cards: show the speed and memory in `FILE`, written by bench -zoo -out; where it has none the page shows -")
+	flags.StringVar(&c.speeds, "zoo", filepath.Join("docs", "zoo.json"), "with -cards: show the speed and memory in `FILE`, written by bench zoo -out; where it has none the page shows -")
 }
 
 func (c *call) run(ctx context.Context, out cli.Output) error {

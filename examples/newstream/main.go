@@ -7,7 +7,7 @@
 //	go run . eval -checkpoint runs/layerscale
 //	go run . generate -checkpoint runs/layerscale -prompt "func "
 //	go run . models -residuals
-//	go run . bench -zoo -shapes byte -models quickstart-layerscale
+//	go run . bench zoo -shapes byte -models quickstart-layerscale
 //	go run . compare -config layerscale.yaml,quickstart-transformer -budget tokens=100000
 //	go run . analyze attribute -checkpoint runs/layerscale
 //

@@ -103,7 +103,7 @@ func TestCommands(t *testing.T) {
 	assert.Contains(t, call(t, "models"), "\nquickstart-layerscale ")
 	assert.Regexp(t, `(?m)^layerscale-example +A_res +fixed`, call(t, "models", "-residuals"))
 	var measured bench.Report
-	require.NoError(t, json.Unmarshal([]byte(call(t, "bench", "-zoo", "-models", "quickstart-layerscale", "-batch", "1", "-seq", "8", "-steps", "1", "-rounds", "1", "-json")), &measured))
+	require.NoError(t, json.Unmarshal([]byte(call(t, "bench", "zoo", "-models", "quickstart-layerscale", "-batch", "1", "-seq", "8", "-steps", "1", "-rounds", "1", "-json")), &measured))
 	require.Len(t, measured.Designs, 2)
 	assert.Equal(t, "quickstart-layerscale", measured.Designs[1].Name)
 	compared := filepath.Join(dir, "compare")
