@@ -11,7 +11,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-const lockName = ".lock"
+// LockName is the file in a run folder that stands for the folder's lock.
+const LockName = ".lock"
 
 // LockedError says that another process holds a run folder.
 type LockedError struct {
@@ -99,7 +100,7 @@ func readHolder(runDir string) string {
 	if owner := filepath.Join(runDir, ownerName); exists(owner) {
 		return fmt.Sprintf("%s (if that has ended, remove %s: this file system has no locks that end with a process)", holderIn(owner), owner)
 	}
-	return holderIn(filepath.Join(runDir, lockName))
+	return holderIn(filepath.Join(runDir, LockName))
 }
 
 func holderIn(path string) string {

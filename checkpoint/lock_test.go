@@ -104,10 +104,10 @@ func TestLockRefuses(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, err = Lock(file)
 	assert.ErrorContains(t, err, "it is a file")
-	require.NoError(t, os.Mkdir(filepath.Join(dir, lockName), 0o700))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, LockName), 0o700))
 	_, err = Lock(dir)
 	assert.ErrorContains(t, err, "cannot lock the run folder "+dir)
-	assert.Equal(t, "another process", holderIn(filepath.Join(dir, lockName)))
+	assert.Equal(t, "another process", holderIn(filepath.Join(dir, LockName)))
 	for _, text := range []string{"", "process 12", "nonsense\n", strings.Repeat("process ", 1000)} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		assert.Equal(t, "another process", holderIn(file), "%q", text)
@@ -118,7 +118,7 @@ func TestADeletedLockFileLetsNobodyIn(t *testing.T) {
 	dir := t.TempDir()
 	unlock, err := Lock(dir)
 	require.NoError(t, err)
-	_ = os.Remove(filepath.Join(dir, lockName)) // Windows does not let it go
+	_ = os.Remove(filepath.Join(dir, LockName)) // Windows does not let it go
 	_, err = Lock(dir)
 	var locked *LockedError
 	require.ErrorAs(t, err, &locked)

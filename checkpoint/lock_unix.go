@@ -15,7 +15,7 @@ import (
 // without flock gets an owner file.
 func lockFolder(runDir string, flock func(*os.File) error) (l *folderLock, held bool, err error) {
 	l = &folderLock{}
-	l.file, err = os.OpenFile(filepath.Join(runDir, lockName), os.O_RDWR|os.O_CREATE, 0o666)
+	l.file, err = os.OpenFile(filepath.Join(runDir, LockName), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, false, err
 	}

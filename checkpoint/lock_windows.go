@@ -11,7 +11,7 @@ const errorSharingViolation syscall.Errno = 32 // ERROR_SHARING_VIOLATION of win
 // lockFolder opens the file .lock for writing and lets others only read it, not even delete it; held says that someone
 // else has it open so. Windows closes the handle when the process ends.
 func lockFolder(runDir string, _ func(*os.File) error) (l *folderLock, held bool, err error) {
-	path := filepath.Join(runDir, lockName)
+	path := filepath.Join(runDir, LockName)
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, false, &os.PathError{Op: "open", Path: path, Err: err}

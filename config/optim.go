@@ -18,7 +18,7 @@ func (AdamW) Name() string { return "adamw" }
 
 // Muon updates the weight matrices of hidden layers by Muon, the rest by AdamW.
 type Muon struct {
-	LR          float64 `yaml:"lr" default:"0.02; with scale match_rms_adamw, train.lr" from:"train.lr train.optim.scale" help:"Muon's peak learning rate; it follows train.schedule"`
+	LR          float64 `yaml:"lr" default:"0.02; with scale match_rms_adamw, train.lr" from:"train.lr train.optim.scale" max:"10" help:"Muon's peak learning rate; it follows train.schedule"`
 	Momentum    float64 `yaml:"momentum" help:"decay of the momentum"`
 	Scale       string  `yaml:"scale" help:"size of an update: original, sqrt(max(1, fan_out/fan_in)); match_rms_adamw, 0.2 sqrt(max(fan_in, fan_out)), to go with AdamW's rate and decay"`
 	WeightDecay float64 `yaml:"weight_decay" default:"0; with scale match_rms_adamw, train.weight_decay" from:"train.weight_decay train.optim.scale" min:"0" help:"coefficient of the weight decay of Muon's parameters, coupled to their rate"`

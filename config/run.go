@@ -67,7 +67,7 @@ type Train struct {
 	Steps      int    `yaml:"steps" default:"required, or tokens" min:"0" max:"1000000000" help:"number of updates"`
 	Tokens     int64  `yaml:"tokens" min:"0" max:"1000000000000000000" help:"tokens to train on, in place of steps; rounded up to whole steps"`
 
-	LR              float64 `yaml:"lr" default:"required" help:"peak learning rate"`
+	LR              float64 `yaml:"lr" default:"required" max:"10" help:"peak learning rate"`
 	Schedule        string  `yaml:"schedule" help:"warmup-cosine, warmup-stable-decay or constant"`
 	Warmup          float64 `yaml:"warmup" max:"1000000000" help:"warmup of the rate: below 1 a share of the steps, else a number of steps"`
 	Decay           float64 `yaml:"decay" max:"1000000000" help:"decay at the end, with warmup-stable-decay: below 1 a share of the steps, else a number of steps"`

@@ -235,7 +235,7 @@ func drawn(t *testing.T, r *experiment.Report) string {
 
 // TestADivergedRunIsComplete: it is in the log, and counted.
 func TestADivergedRunIsComplete(t *testing.T) {
-	c := parsed(t, "seeds: 1\nseries: [{name: a}, {name: b, set: [train.lr=1e30, train.clip=0, train.max_bad_steps=1]}]\nexperiment: {kind: variants}")
+	c := parsed(t, "seeds: 1\nseries: [{name: a}, {name: b, set: [train.lr=10, train.weight_decay=1e30, train.clip=0, train.max_bad_steps=1]}]\nexperiment: {kind: variants}")
 	log, err := settled(t, c, t.TempDir()).Train(context.Background(), experiment.Options{})
 	require.NoError(t, err)
 	require.Len(t, log, 2)

@@ -9,5 +9,15 @@ func Diverged(loss float64, vocab int) bool {
 	return !(loss <= far*UniformLoss(vocab))
 }
 
+// Collapsed tells whether a run with this loss and gradient norm has ended where nothing is learned any
+// more: the gradient is 0, as where a norm's variance overflows, and the loss no better than guessing.
+func Collapsed(loss, gradNorm float64, vocab int) bool {
+	const none = 1e-12
+	return gradNorm <= none && !Learned(loss, vocab) && !Diverged(loss, vocab)
+}
+
+// Learned tells whether a loss is better than guessing, by a hundredth or more.
+func Learned(loss float64, vocab int) bool { return loss < 0.99*UniformLoss(vocab) }
+
 // UniformLoss is the loss, in nats a token, of a model that gives each token of a vocabulary the same probability.
 func UniformLoss(vocab int) float64 { return math.Log(float64(vocab)) }

@@ -35,12 +35,14 @@ func refuseRun(dir string, resume Resume) error {
 // run, now that nobody else can start one there.
 func (t *Trainer) openFolder(resume Resume) (err error) {
 	out := t.run.Out
+	made := absent(filepath.Join(out, checkpoint.LockName))
 	if err := t.disk.MakeFolder(out); err != nil {
 		return errors.Wrap(err, "out: want a folder that can be written")
 	}
 	if t.unlock, err = checkpoint.Lock(out); err != nil {
 		return err
 	}
+	t.made = made
 	if err := refuseRun(out, resume); err != nil {
 		return err
 	}
@@ -54,6 +56,27 @@ func (t *Trainer) openFolder(resume Resume) (err error) {
 		t.report.Warn(err.Error())
 	}
 	return nil
+}
+
+// absent returns those of a path and the folders around it that are not there, from the inside out.
+func absent(path string) (missing []string) {
+	for {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return missing
+		}
+		missing = append(missing, path)
+		path = filepath.Dir(path)
+	}
+}
+
+// leaveNothing removes what openFolder has made, but for a folder that has got something in it.
+func (t *Trainer) leaveNothing() {
+	for len(t.made) > 0 {
+		if err := os.Remove(t.made[0]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		t.made = t.made[1:]
+	}
 }
 
 // checkFolder returns an error if the run's folder is no longer where it was; gone: there

@@ -85,3 +85,43 @@ func TestARateIsAlwaysFinite(t *testing.T) {
 	_, err := json.Marshal(trainer.PerSecond(1<<20, 0))
 	require.NoError(t, err)
 }
+
+// TestWhatIsRefusedLeavesNothing: neither the run's folder, nor those around it, nor a lock in one that was there.
+func TestWhatIsRefusedLeavesNothing(t *testing.T) {
+	text, other := corpus(t), filepath.Join(t.TempDir(), "other")
+	train(t, smallest(t, text, other, "model.layers=2"), trainer.Options{})
+	for name, c := range map[string]struct {
+		sets []string
+		o    trainer.Options
+	}{
+		"no such checkpoint":      {o: trainer.Options{Resume: "none-such"}},
+		"another run's":           {o: trainer.Options{Resume: trainer.Resume(other)}},
+		"a fork of another model": {o: trainer.Options{Fork: other}},
+		"no such weights":         {sets: []string{"train.init_from=none-such"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			_, err := tryTrain(context.Background(), smallest(t, text, filepath.Join(dir, "a", "b", "run"), c.sets...), c.o)
+			require.Error(t, err)
+			require.NoDirExists(t, filepath.Join(dir, "a"))
+			mine := filepath.Join(dir, "mine")
+			require.NoError(t, os.Mkdir(mine, 0o755))
+			for _, file := range []string{"", "notes.txt"} {
+				want := []string(nil)
+				if file != "" {
+					require.NoError(t, os.WriteFile(filepath.Join(mine, file), nil, 0o644))
+					want = []string{file}
+				}
+				_, err := tryTrain(context.Background(), smallest(t, text, mine, c.sets...), c.o)
+				require.Error(t, err)
+				entries, err := os.ReadDir(mine)
+				require.NoError(t, err)
+				var got []string
+				for _, e := range entries {
+					got = append(got, e.Name())
+				}
+				require.Equal(t, want, got)
+			}
+		})
+	}
+}

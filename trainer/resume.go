@@ -60,6 +60,7 @@ func (t *Trainer) resumeNewest(ctx context.Context) error {
 	dir, warnings, err := checkpoint.Latest(t.run.Out)
 	t.warn(warnings)
 	if errors.Is(err, checkpoint.ErrNone) {
+		t.report.Note(fmt.Sprintf("%s has no checkpoint to resume from: the run starts anew", t.run.Out))
 		return nil
 	}
 	if err != nil {

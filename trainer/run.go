@@ -32,7 +32,7 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	}
 	t.tidy()
 	t.draw()
-	r := &Result{Steps: t.step(), Interrupted: t.step() < total, Checkpoint: t.stepFolder(t.step())}
+	r := &Result{Steps: t.step(), Last: t.last, Interrupted: t.step() < total, Checkpoint: t.stepFolder(t.step())}
 	if !r.Interrupted {
 		r.Final = t.score
 	}

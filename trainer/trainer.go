@@ -22,6 +22,7 @@ type Trainer struct {
 	report  Reporter
 	unlock  func() error
 	folder  os.FileInfo // the run's, as it was opened
+	made    []string    // what openFolder has made of it, from the inside out
 	corpus  *data.Corpus
 	batches *data.Batcher
 	store   *graph.Store
@@ -57,6 +58,7 @@ type Options struct {
 type Result struct {
 	Steps       int
 	Interrupted bool
+	Last        Metrics     // of the newest step
 	Final       *eval.Score // validation at the end, nil when interrupted or without validation data
 	Checkpoint  string      // the newest step folder
 }
@@ -74,7 +76,9 @@ func open(ctx context.Context, run *config.Run, o Options, disk checkpoint.Disk)
 		t.report = Silent{}
 	}
 	if err := t.prepare(ctx, o); err != nil {
+		t.leaveNothing()
 		t.Close()
+		t.leaveNothing() // what cannot be removed while it is locked
 		return nil, err
 	}
 	return t, nil

@@ -31,6 +31,7 @@ func Command(zoo models.Zoo) cli.Command {
 			"A checkpoint is saved every 10 minutes (train.checkpoint_minutes), before each evaluation and at the end.",
 			"Ctrl-C finishes the step, saves a checkpoint and exits with code 0; a second Ctrl-C exits at once.",
 			"-resume continues a run in its folder; -fork starts another run from one of its checkpoints.",
+			"A model that diverged, or collapsed (a gradient of 0, and a loss no better than guessing), ends with what to do and exit code 1.",
 		},
 		Settings: c,
 		Run:      c.run,
@@ -117,16 +118,22 @@ func describe(run *config.Run, t *trainer.Trainer) string {
 type summary struct {
 	Steps       int         `json:"steps"`
 	Interrupted bool        `json:"interrupted"`
-	Diverged    bool        `json:"diverged"`   // the validation loss is far above that of guessing
+	Diverged    bool        `json:"diverged"`   // the loss at the end is far above that of guessing
+	Collapsed   bool        `json:"collapsed"`  // it is that of guessing, and the gradient is 0
 	Validation  *eval.Score `json:"validation"` // null when interrupted or without validation text
 	Checkpoint  string      `json:"checkpoint"`
 }
 
-// finish prints how the run ended: score, a sample of text, files, and what to do about a loss that
-// diverged.
+// finish prints how the run ended: score, a sample of text, files. Of a model that is worth nothing there is no
+// sample, but an error that says what to do.
 func (c *call) finish(ctx context.Context, run *config.Run, t *trainer.Trainer, r *trainer.Result, out cli.Output) error {
+	v := verdictOn(run, r)
+	failed := v.err(run, r)
 	if c.JSON {
-		return out.PrintJSON(summary{r.Steps, r.Interrupted, diverged(run, r), r.Final, r.Checkpoint})
+		if err := out.PrintJSON(summary{r.Steps, r.Interrupted, v.diverged, v.collapsed, r.Final, r.Checkpoint}); err != nil {
+			return err
+		}
+		return failed
 	}
 	if r.Interrupted {
 		return out.Print(fmt.Sprintf("interrupted after step %d of %d; saved in %s; go on with -resume auto\n", r.Steps, run.TotalSteps(), r.Checkpoint))
@@ -138,7 +145,7 @@ func (c *call) finish(ctx context.Context, run *config.Run, t *trainer.Trainer, 
 	if err := out.Print(text); err != nil {
 		return err
 	}
-	if !diverged(run, r) {
+	if failed == nil {
 		if err := sample(ctx, run, t, out); err != nil {
 			return err
 		}
@@ -147,7 +154,10 @@ func (c *call) finish(ctx context.Context, run *config.Run, t *trainer.Trainer, 
 	for _, file := range append(t.Files(), r.Checkpoint) {
 		text += "  " + file + "\n"
 	}
-	return out.Print(text + divergence(run, r))
+	if err := out.Print(text); err != nil {
+		return err
+	}
+	return failed
 }
 
 // sample prints text that the trained model writes.
@@ -164,8 +174,15 @@ func sample(ctx context.Context, run *config.Run, t *trainer.Trainer, out cli.Ou
 	if err := out.Print("sample:\n"); err != nil {
 		return err
 	}
-	if _, err := g.Generate(ctx, request, func(p generate.Piece) error { return out.PrintText(p.Text) }); err != nil && ctx.Err() == nil {
+	result, err := g.Generate(ctx, request, func(p generate.Piece) error { return out.PrintText(p.Text) })
+	if err != nil && ctx.Err() == nil {
 		return err
 	}
-	return out.Print("\n") // after an interrupt, too: the run itself is done and saved
+	if err := out.Print("\n"); err != nil { // after an interrupt, too: the run itself is done and saved
+		return err
+	}
+	if result.Stop == generate.StopDocument {
+		out.Note(fmt.Sprintf("the sample ends there: the model ended the document after %d of %d tokens", result.Tokens, request.Tokens))
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -92,6 +93,7 @@ func TestTrainRefuses(t *testing.T) {
 		"corpus too short": {[]string{"-config", file, "-set", text, "-set", "model.seq=900", "-set", "train.eval_tokens=0"}, []string{"want at least 1801 tokens"}},
 		"second run":       {[]string{"-config", file, "-set", text, "-out", done}, []string{"already holds a run", "-resume auto", "-out"}},
 		"not a folder":     {[]string{"-config", file, "-set", text, "-out", blocker + "/run"}, []string{"out:"}},
+		"rate":             {[]string{"-config", file, "-set", text, "-set", "train.lr=11"}, []string{"train.lr: want <= 10, got 11"}},
 		"bad resume":       {[]string{"-config", file, "-set", text, "-out", dir + "/new", "-resume", "yes"}, []string{"-resume", "auto"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,6 +103,7 @@ func TestTrainRefuses(t *testing.T) {
 			for _, want := range c.want {
 				require.Contains(t, stderr, want)
 			}
+			require.NoDirExists(t, filepath.Join(dir, "new"), "what is refused leaves nothing")
 		})
 	}
 }
@@ -124,39 +127,77 @@ func TestHelpShowsAnExampleFirst(t *testing.T) {
 	require.True(t, strings.HasPrefix(stdout, "Example:\n  go run ./cmd/train -config"), stdout)
 }
 
-// TestTrainSaysThatItDiverged: a loss far above that of guessing is said in the last line, with how
-// to go on, and is valid JSON.
+// TestTrainSaysThatItDiverged: a loss far above that of guessing is the error, which says how to go on; the result is
+// valid JSON. What it advises is a call that works.
 func TestTrainSaysThatItDiverged(t *testing.T) {
 	file, dir := write(t, tinyYAML)
 	out := filepath.Join(dir, "run")
 	args := []string{"-config", file, "-set", "data.path=[" + dir + "/text.txt]", "-set", "train.clip=0"}
-	last := func(stdout string) string {
-		lines := strings.Split(strings.TrimSpace(stdout), "\n")
-		return lines[len(lines)-1]
-	}
 	code, stdout, stderr := execute(append(args, "-out", out)...)
 	require.Equal(t, cli.ExitOK, code, stderr)
-	require.NotContains(t, stdout, "diverged")
+	require.NotContains(t, stdout+stderr, "diverged")
 
-	code, stdout, stderr = execute(append(args, "-out", filepath.Join(dir, "hot"), "-set", "train.lr=300")...)
-	require.Equal(t, cli.ExitOK, code, stderr)
-	require.Contains(t, stdout, "perplexity +Inf")
-	require.Regexp(t, `^diverged: the validation loss is [\d.e+]+, that of guessing 5\.54\d; train again with a lower rate \(-set train\.lr=1e\+02 -out .*hot-2\) or a longer train\.warmup$`, last(stdout))
+	hot := append(args, "-set", "train.weight_decay=0", "-set", "train.steps=60", "-set", "train.lr=10")
+	code, stdout, stderr = execute(append(hot, "-set", "train.min_lr=5", "-set", "train.optim={kind: muon, lr: 9}", "-out", filepath.Join(dir, "hot"))...)
+	require.Equal(t, cli.ExitRun, code, stderr)
+	require.Contains(t, stdout, "files:")
+	require.NotContains(t, stdout, "sample:")
+	advice := regexp.MustCompile(`^error: diverged: the loss at the end is \S+, that of guessing 5\.549; train again with a lower rate \((.*-out .*hot-2)\) or a longer train\.warmup$`).FindStringSubmatch(lastLine(stderr))
+	require.Len(t, advice, 2, stderr)
+	require.Equal(t, "-set train.lr=3.3 -set train.min_lr=0.33 -set train.optim.lr=3 -out "+filepath.Join(dir, "hot-2"), advice[1])
+	code, _, stderr = execute(append(append(hot, "-set", "train.min_lr=5", "-set", "train.optim={kind: muon, lr: 9}"), strings.Fields(advice[1])...)...)
+	require.NotEqual(t, cli.ExitUsage, code, stderr)
 
-	code, stdout, stderr = execute(append(args, "-out", out, "-resume", "auto", "-set", "train.steps=12", "-set", "train.lr=300")...)
-	require.Equal(t, cli.ExitOK, code, stderr)
-	require.Regexp(t, `, or from the best checkpoint, of validation loss [1-5]\.\d+ \(add -set train\.init_from=.*step-00000006\)$`, last(stdout))
+	code, _, stderr = execute(append(hot, "-out", out, "-resume", "auto")...)
+	require.Equal(t, cli.ExitRun, code, stderr)
+	require.Regexp(t, `, or from the best checkpoint, of validation loss [1-5]\.\d+ \(add -set train\.init_from=.*step-00000006\)$`, lastLine(stderr))
 
-	code, stdout, stderr = execute(append(args, "-out", filepath.Join(dir, "json"), "-set", "train.lr=300", "-json")...)
-	require.Equal(t, cli.ExitOK, code, stderr)
+	code, stdout, stderr = execute(append(hot, "-out", filepath.Join(dir, "json"), "-json", "-set", "model.stream.d_model=256")...)
+	require.Equal(t, cli.ExitRun, code, stderr)
 	var result struct {
-		Diverged   bool
-		Validation map[string]*float64
+		Diverged, Collapsed bool
+		Validation          map[string]*float64
 	}
-	require.NoError(t, json.Unmarshal([]byte(last(stdout)), &result))
+	require.NoError(t, json.Unmarshal([]byte(lastLine(stdout)), &result))
 	require.True(t, result.Diverged)
+	require.False(t, result.Collapsed)
 	require.Contains(t, result.Validation, "perplexity")
 	require.Nil(t, result.Validation["perplexity"], "infinite")
+
+	code, _, stderr = execute(append(hot, "-out", filepath.Join(dir, "unscored"), "-set", "data.split=none", "-set", "train.eval_every=0")...)
+	require.Equal(t, cli.ExitRun, code, stderr)
+	require.Contains(t, lastLine(stderr), "error: diverged: ", "the last step's loss tells it, too")
+}
+
+// lastLine is the last line of an output.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+// TestTrainSaysThatItCollapsed: weights so large that norms overflow make features of 0, so that each token is as likely as any
+// other, whatever comes.
+func TestTrainSaysThatItCollapsed(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	args := []string{"-config", file, "-set", "data.path=[" + dir + "/text.txt]", "-set", "train.lr=10", "-set", "train.weight_decay=100"}
+	code, stdout, stderr := execute(append(args, "-out", filepath.Join(dir, "run"))...)
+	require.Equal(t, cli.ExitRun, code, stderr)
+	require.Contains(t, stdout, "validation: 8.0056 bits per byte")
+	require.NotContains(t, stdout, "sample:")
+	require.Regexp(t, `^error: collapsed: the loss at the end is 5\.549, that of guessing 5\.549, and the gradient is 0: nothing is learned any more; train again with a lower rate \(-set train\.lr=3\.3 -out .*run-2\) or a longer train\.warmup$`, lastLine(stderr))
+	code, stdout, stderr = execute(append(args, "-out", filepath.Join(dir, "json"), "-json")...)
+	require.Equal(t, cli.ExitRun, code, stderr)
+	require.Contains(t, lastLine(stdout), `"diverged":false,"collapsed":true`)
+}
+
+// TestASampleThatEndsAtOnceSaysSo: a text of many empty documents teaches the model to write nothing.
+func TestASampleThatEndsAtOnceSaysSo(t *testing.T) {
+	file, dir := write(t, tinyYAML)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "empty.jsonl"), []byte(strings.Repeat("{\"text\": \"a\"}\n", 2000)), 0o644))
+	code, stdout, stderr := execute("-config", file, "-set", "data.path=["+dir+"/empty.jsonl]", "-out", filepath.Join(dir, "run"), "-set", "train.steps=60", "-set", "sample.temperature=0")
+	require.Equal(t, cli.ExitOK, code, stderr)
+	require.Contains(t, stdout, "sample:\na\nfiles:")
+	require.Contains(t, stderr, "note: the sample ends there: the model ended the document after 0 of 5 tokens\n")
 }
 
 // TestTrainForksAndWarns: another run's checkpoint is for -fork alone; with -json, warnings reach
@@ -167,11 +208,13 @@ func TestTrainForksAndWarns(t *testing.T) {
 	call := func(args ...string) (int, string, string) {
 		return execute(append([]string{"-config", file, "-set", "data.path=[" + dir + "/text.txt]"}, args...)...)
 	}
-	code, _, stderr := call("-out", a)
+	code, _, stderr := call("-out", a, "-resume", "auto")
 	require.Equal(t, cli.ExitOK, code, stderr)
+	require.True(t, strings.HasPrefix(stderr, a+" has no checkpoint to resume from: the run starts anew\n"), stderr)
 	code, _, stderr = call("-out", b, "-resume", a)
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, stderr, "-fork")
+	require.NoDirExists(t, b, "what is refused leaves nothing")
 	code, _, stderr = call("-out", b, "-fork", a, "-set", "train.steps=9")
 	require.Equal(t, cli.ExitOK, code, stderr)
 	require.DirExists(t, filepath.Join(b, "checkpoints", "step-00000009"))

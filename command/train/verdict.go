@@ -1,0 +1,62 @@
+package train
+
+import (
+	"fmt"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/trainer"
+)
+
+// verdict says of a run that has ended what became of a model that is worth nothing.
+type verdict struct{ diverged, collapsed bool }
+
+// verdictOn judges by the validation loss or, without validation text, by the last step's.
+func verdictOn(run *config.Run, r *trainer.Result) verdict {
+	if r.Interrupted {
+		return verdict{}
+	}
+	loss, vocab := lossOf(r), run.Spec().Vocab
+	return verdict{trainer.Diverged(loss, vocab), trainer.Collapsed(loss, float64(r.Last.GradNorm), vocab)}
+}
+
+func lossOf(r *trainer.Result) float64 {
+	if r.Final != nil {
+		return r.Final.Loss
+	}
+	return float64(r.Last.Loss)
+}
+
+// err is what the command returns, with what to do; nil if the model is worth something.
+func (v verdict) err(run *config.Run, r *trainer.Result) error {
+	vocab, what := run.Spec().Vocab, ""
+	switch {
+	case v.diverged:
+		what = "diverged: the loss at the end is %.4g, that of guessing %.4g"
+	case v.collapsed:
+		what = "collapsed: the loss at the end is %.4g, that of guessing %.4g, and the gradient is 0: nothing is learned any more"
+	default:
+		return nil
+	}
+	what += "; train again with a lower rate (%s -out %s-2) or a longer train.warmup"
+	text := fmt.Sprintf(what, lossOf(r), trainer.UniformLoss(vocab), lower(run), run.Out)
+	if dir, loss, err := checkpoint.Best(run.Out); err == nil && trainer.Learned(loss, vocab) {
+		text += fmt.Sprintf(", or from the best checkpoint, of validation loss %.4f (add -set train.init_from=%s)", loss, dir)
+	}
+	return errors.New(text)
+}
+
+// lower sets a third of the run's rates.
+func lower(run *config.Run) string {
+	t := run.Train
+	text := fmt.Sprintf("-set train.lr=%.2g", t.LR/3)
+	if t.MinLR > 0.3*t.LR { // would not be below it
+		text += fmt.Sprintf(" -set train.min_lr=%.2g", t.LR/30)
+	}
+	if muon, ok := t.Optim.(config.Muon); ok {
+		text += fmt.Sprintf(" -set train.optim.lr=%.2g", muon.LR/3)
+	}
+	return text
+}
