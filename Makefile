@@ -21,11 +21,11 @@ test-long: ## run all tests, the long ones too (internal/longtest)
 	RESIDUA_LONG_TESTS=all $(GO) test ./...
 
 bench: ## measure training: tokens/s, share of the machine, RMT against transformer
-	$(GO) run ./cmd/bench
+	$(GO) run ./cmd/residua bench
 
 .PHONY: experiments
 experiments: ## train what the logs of experiments/ do not have yet, and make all reports (docs/experiments.md)
-	@for c in experiments/*.yaml; do $(GO) run ./cmd/experiment $$c || exit 1; done
+	@for c in experiments/*.yaml; do $(GO) run ./cmd/residua experiment $$c || exit 1; done
 
 kernels: ## benchmark every kernel, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./graph/...
@@ -49,7 +49,7 @@ cuda: ## build and test the CUDA backend on its emulator (wants gcc and g++, no 
 
 GPU_CHECK := build/gpu-check
 GPU_CHECK_TESTS := internal/tapemachine graph/cuda graph $(patsubst %/,%,$(wildcard graph/ops/*/)) models trainer
-GPU_CHECK_PROGRAMS := cmd/train cmd/bench cmd/gpucheck/ceilings $(GPU_CHECK_TESTS)
+GPU_CHECK_PROGRAMS := cmd/residua cmd/gpucheck/ceilings $(GPU_CHECK_TESTS)
 GPU_CHECK_MEGABYTES := 35
 
 gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CUDA backend by its run.sh, without Go

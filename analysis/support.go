@@ -13,7 +13,7 @@ import (
 	"github.com/residua-go/residua/stream/linear"
 )
 
-// The analyses by the names that cmd/analyze gives them.
+// The analyses by the names that analyze gives them.
 const (
 	AnalysisAttribute  = "attribute"
 	AnalysisLens       = "lens"

@@ -50,7 +50,7 @@ type Changes []Change
 // String is advice: "model.layers=6 or model.feedforward.hidden=512 would fit".
 func (all Changes) String() string {
 	if len(all) == 0 {
-		return "no single size makes it fit: start from a preset (go run ./cmd/models lists them)"
+		return "no single size makes it fit: start from a preset (the command models lists them)"
 	}
 	var words []string
 	for _, change := range all {

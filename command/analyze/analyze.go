@@ -12,9 +12,9 @@ func Suite(zoo models.Zoo) cli.Suite {
 		Name:    "analyze",
 		Summary: "take the residual stream of a trained model apart",
 		Example: []string{
-			"# after: go run ./cmd/train -config quickstart",
-			`go run ./cmd/analyze lens -checkpoint runs/quickstart -prompt "if err != " -out /tmp/lens`,
-			"go run ./cmd/analyze theory -out /tmp/theory",
+			"train -config quickstart    # makes runs/quickstart",
+			`analyze lens -checkpoint runs/quickstart -prompt "if err != " -out /tmp/lens`,
+			"analyze theory -out /tmp/theory",
 		},
 		Notes: []string{
 			"Each command writes its result as a table to standard output; -json writes one JSON",

@@ -17,9 +17,9 @@ func attribute(zoo models.Zoo) cli.Command {
 		Name:    analysis.AnalysisAttribute,
 		Summary: "a logit as a sum over all that wrote to the stream: tables, heads, neurons",
 		Example: []string{
-			"go run ./cmd/analyze attribute -checkpoint runs/quickstart",
-			`go run ./cmd/analyze attribute -checkpoint runs/quickstart -prompt "if err != " -target n -against e -out /tmp/attribute`,
-			"go run ./cmd/analyze attribute -checkpoint runs/quickstart -prompts prompts.txt    # means over prompts, standard errors",
+			"analyze attribute -checkpoint runs/quickstart",
+			`analyze attribute -checkpoint runs/quickstart -prompt "if err != " -target n -against e -out /tmp/attribute`,
+			"analyze attribute -checkpoint runs/quickstart -prompts prompts.txt    # means over prompts, standard errors",
 		},
 		Notes: []string{
 			"Direct logit attribution (Elhage et al. 2021): the terms add up to the model's own logit,",
@@ -40,10 +40,10 @@ func lens(zoo models.Zoo) cli.Command {
 		Name:    analysis.AnalysisLens,
 		Summary: "the logit lens: what the model would say if nothing more were written",
 		Example: []string{
-			"go run ./cmd/analyze lens -checkpoint runs/quickstart",
-			`go run ./cmd/analyze lens -checkpoint runs/quickstart -prompt "if err != " -target n -out /tmp/lens`,
-			"go run ./cmd/analyze lens -checkpoint runs/quickstart -tuned -out /tmp/tuned    # a tuned lens, trained in a minute",
-			"go run ./cmd/analyze lens -checkpoint runs/quickstart -tuned-file /tmp/tuned/" + report.TunedFile + ` -prompt "func "`,
+			"analyze lens -checkpoint runs/quickstart",
+			`analyze lens -checkpoint runs/quickstart -prompt "if err != " -target n -out /tmp/lens`,
+			"analyze lens -checkpoint runs/quickstart -tuned -out /tmp/tuned    # a tuned lens, trained in a minute",
+			"analyze lens -checkpoint runs/quickstart -tuned-file /tmp/tuned/" + report.TunedFile + ` -prompt "func "`,
 		},
 		Notes: []string{
 			"The stream after each sublayer is read out by the final norm and the unembedding; of the",
@@ -67,8 +67,8 @@ func heads(zoo models.Zoo) cli.Command {
 		Name:    analysis.AnalysisHeads,
 		Summary: "induction and previous-token heads, and what heads attend to in a prompt",
 		Example: []string{
-			"go run ./cmd/analyze heads -checkpoint runs/quickstart",
-			`go run ./cmd/analyze heads -checkpoint runs/quickstart -prompt "for i := 0; i < n; i++ {" -layer 1 -out /tmp/heads`,
+			"analyze heads -checkpoint runs/quickstart",
+			`analyze heads -checkpoint runs/quickstart -prompt "for i := 0; i < n; i++ {" -layer 1 -out /tmp/heads`,
 		},
 		Notes: []string{
 			"With -layer and -head, that head is shown as one linear map of the sequence, A ⊗ W_OV.",
@@ -89,8 +89,8 @@ func basis(zoo models.Zoo) cli.Command {
 		Name:    analysis.AnalysisBasis,
 		Summary: "whether the stream's own basis is privileged: kurtosis, compared with random rotations",
 		Example: []string{
-			"go run ./cmd/analyze basis -checkpoint runs/quickstart",
-			`go run ./cmd/analyze basis -checkpoint runs/quickstart -prompt "$(cat command/command.go)" -out /tmp/basis`,
+			"analyze basis -checkpoint runs/quickstart",
+			`analyze basis -checkpoint runs/quickstart -prompt "$(cat command/command.go)" -out /tmp/basis`,
 		},
 		Notes: []string{
 			"The more tokens, the surer the numbers: a prompt may be of any length here, it is read in",
@@ -108,8 +108,8 @@ func directions(zoo models.Zoo) cli.Command {
 		Name:    analysis.AnalysisDirections,
 		Summary: "a search for an interpretable basis: sparse directions, compared with random ones",
 		Example: []string{
-			"go run ./cmd/analyze directions -checkpoint runs/quickstart -rows 64",
-			"go run ./cmd/analyze directions -checkpoint runs/quickstart -rows 64 -name blocks.1.attention.stream -count 16 -out /tmp/directions",
+			"analyze directions -checkpoint runs/quickstart -rows 64",
+			"analyze directions -checkpoint runs/quickstart -rows 64 -name blocks.1.attention.stream -count 16 -out /tmp/directions",
 		},
 		Notes: []string{
 			"Independent component analysis (FastICA) of one activation on half of the text; the kurtosis",
@@ -131,8 +131,8 @@ func rotation(zoo models.Zoo) cli.Command {
 		Name:    analysis.AnalysisRotation,
 		Summary: "how far logits move when the stream is rotated, and what optimizers do to that",
 		Example: []string{
-			"go run ./cmd/analyze rotation -checkpoint runs/quickstart",
-			"go run ./cmd/analyze rotation -checkpoint runs/quickstart -seeds 5 -steps 50 -out /tmp/rotation",
+			"analyze rotation -checkpoint runs/quickstart",
+			"analyze rotation -checkpoint runs/quickstart -seeds 5 -steps 50 -out /tmp/rotation",
 		},
 		Notes: []string{
 			"The stream is rotated by random orthogonal matrices, folded into the weights; what breaks",
@@ -152,9 +152,9 @@ func ablate(zoo models.Zoo) cli.Command {
 		Name:    analysis.AnalysisAblate,
 		Summary: "what the model loses when activations are taken away: heads, writers, or named ones",
 		Example: []string{
-			"go run ./cmd/analyze ablate -checkpoint runs/quickstart -out /tmp/ablate",
-			"go run ./cmd/analyze ablate -checkpoint runs/quickstart -names blocks.1.attention.heads -at head=3,token=5 -target b",
-			"go run ./cmd/analyze ablate -checkpoint runs/quickstart -rows 16 -with resample    # over validation text, standard errors",
+			"analyze ablate -checkpoint runs/quickstart -out /tmp/ablate",
+			"analyze ablate -checkpoint runs/quickstart -names blocks.1.attention.heads -at head=3,token=5 -target b",
+			"analyze ablate -checkpoint runs/quickstart -rows 16 -with resample    # over validation text, standard errors",
 		},
 		Notes: []string{
 			"Without -names, every head is set to 0 in turn, and all that each writer writes, token by",
@@ -185,9 +185,9 @@ func patch(zoo models.Zoo) cli.Command {
 		Name:    analysis.AnalysisPatch,
 		Summary: "which activations carry the difference of two prompts (activation patching)",
 		Example: []string{
-			"go run ./cmd/analyze patch -checkpoint runs/quickstart -out /tmp/patch",
-			`go run ./cmd/analyze patch -checkpoint runs/quickstart -prompt "var x int = " -corrupt "var x str = "`,
-			"go run ./cmd/analyze patch -checkpoint runs/quickstart -prompts pairs.jsonl -method attribution    # means over pairs, by gradients",
+			"analyze patch -checkpoint runs/quickstart -out /tmp/patch",
+			`analyze patch -checkpoint runs/quickstart -prompt "var x int = " -corrupt "var x str = "`,
+			"analyze patch -checkpoint runs/quickstart -prompts pairs.jsonl -method attribution    # means over pairs, by gradients",
 		},
 		Notes: []string{
 			"An activation of the run on -prompt is put into the run on -corrupt, one place after the",
@@ -213,8 +213,8 @@ func paths(zoo models.Zoo) cli.Command {
 		Name:    analysis.AnalysisPaths,
 		Summary: "what the paths through 0, 1, 2, ... sublayers take off the loss, attention patterns held",
 		Example: []string{
-			"go run ./cmd/analyze paths -checkpoint runs/attention-only -rows 16",
-			"go run ./cmd/analyze paths -checkpoint runs/attention-only -rows 4 -heads -out /tmp/paths",
+			"analyze paths -checkpoint runs/attention-only -rows 16",
+			"analyze paths -checkpoint runs/attention-only -rows 4 -heads -out /tmp/paths",
 		},
 		Notes: []string{
 			"The term importance analysis of Elhage et al. 2021: the model runs with its patterns of",
@@ -235,8 +235,8 @@ func mixes(zoo models.Zoo) cli.Command {
 		Name:    analysis.AnalysisMixing,
 		Summary: "does the stream mix? how far its coefficients moved, who reads which layer, what a row holds",
 		Example: []string{
-			"go run ./cmd/analyze mixing -checkpoint runs/attnres",
-			"go run ./cmd/analyze mixing -checkpoint runs/mhc -out /tmp/mixing    # after train -set train.log_mixing=50 with its steps, too",
+			"analyze mixing -checkpoint runs/attnres",
+			"analyze mixing -checkpoint runs/mhc -out /tmp/mixing    # after train -set train.log_mixing=50 with its steps, too",
 		},
 		Notes: []string{
 			"The coefficients of a run on the prompt are compared with those of the model before its",
@@ -262,9 +262,9 @@ func export(zoo models.Zoo) cli.Command {
 		Name:    analysis.AnalysisExport,
 		Summary: "activations of a run on a prompt, by name, as safetensors or .npy files",
 		Example: []string{
-			"go run ./cmd/analyze export -checkpoint runs/quickstart    # lists all names",
-			`go run ./cmd/analyze export -checkpoint runs/quickstart -prompt "if err != " -names 'blocks.*.attention.heads' -safetensors /tmp/heads.safetensors`,
-			"go run ./cmd/analyze export -checkpoint runs/quickstart -names 'blocks.*.*.stream' -npy /tmp/stream",
+			"analyze export -checkpoint runs/quickstart    # lists all names",
+			`analyze export -checkpoint runs/quickstart -prompt "if err != " -names 'blocks.*.attention.heads' -safetensors /tmp/heads.safetensors`,
+			"analyze export -checkpoint runs/quickstart -names 'blocks.*.*.stream' -npy /tmp/stream",
 		},
 		Notes: []string{
 			"Values are float32, the last axis changes fastest. The names of the axes and the prompt's",
@@ -284,8 +284,8 @@ func steer(zoo models.Zoo) cli.Command {
 		Name:    analysis.AnalysisSteer,
 		Summary: "what the model says with a direction added to its stream: text with and without",
 		Example: []string{
-			`go run ./cmd/analyze steer -checkpoint runs/quickstart -toward "return err" -away "return nil" -scale 4`,
-			`go run ./cmd/analyze steer -checkpoint runs/quickstart -prompt "if err != " -toward "// " -name blocks.1.attention.heads -at head=2`,
+			`analyze steer -checkpoint runs/quickstart -toward "return err" -away "return nil" -scale 4`,
+			`analyze steer -checkpoint runs/quickstart -prompt "if err != " -toward "// " -name blocks.1.attention.heads -at head=2`,
 		},
 		Notes: []string{
 			"The direction is the activation at the last token of -toward, less that of -away; it is added",

@@ -146,7 +146,7 @@ func TestHelp(t *testing.T) {
 		assert.Contains(t, all, "\n  "+c.Name+" ")
 		got := call(c.Name, "-h")
 		assert.Equal(t, cli.ExitOK, got.Code)
-		assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  go run ./cmd/analyze "+c.Name), got.Stdout)
+		assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  analyze "+c.Name), got.Stdout)
 		for _, flag := range []string{"-json ", "-out DIR"} {
 			assert.Contains(t, got.Stdout, "\n  "+flag)
 		}

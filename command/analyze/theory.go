@@ -22,8 +22,8 @@ func theoryCommand(zoo models.Zoo) cli.Command {
 		Name:    report.TheoryName,
 		Summary: "the RMT paper's tables and figures from its formulas, next to the numbers that it prints",
 		Example: []string{
-			"go run ./cmd/analyze theory -out /tmp/theory",
-			"go run ./cmd/analyze theory -config quickstart -config quickstart-transformer",
+			"analyze theory -out /tmp/theory",
+			"analyze theory -config quickstart -config quickstart-transformer",
 		},
 		Flags: func(flags *flag.FlagSet) {
 			d.flags(flags)

@@ -16,8 +16,8 @@ func circuits(zoo models.Zoo) cli.Command {
 		Name:    analysis.AnalysisCircuits,
 		Summary: "QK and OV circuits of heads: eigenvalues, copying scores, composition",
 		Example: []string{
-			"go run ./cmd/analyze circuits -checkpoint runs/quickstart",
-			"go run ./cmd/analyze circuits -checkpoint runs/quickstart -layer 1 -head 3 -out /tmp/circuits",
+			"analyze circuits -checkpoint runs/quickstart",
+			"analyze circuits -checkpoint runs/quickstart -layer 1 -head 3 -out /tmp/circuits",
 		},
 		Notes: []string{
 			"Circuits are those of Elhage et al. 2021, norms folded into the weights, QK-norm's and",
@@ -37,8 +37,8 @@ func wiring(zoo models.Zoo) cli.Command {
 		Name:    analysis.AnalysisWiring,
 		Summary: "the wiring diagram: who writes where, and who reads it, by virtual weights",
 		Example: []string{
-			"go run ./cmd/analyze wiring -checkpoint runs/quickstart -out /tmp/wiring",
-			"go run ./cmd/analyze wiring -checkpoint runs/quickstart -from embedding -to blocks.1.attention.3.q",
+			"analyze wiring -checkpoint runs/quickstart -out /tmp/wiring",
+			"analyze wiring -checkpoint runs/quickstart -from embedding -to blocks.1.attention.3.q",
 		},
 		Notes: []string{
 			"A connection's strength is compared with random weights: the same ones, rotated at random. -fdr",
@@ -61,8 +61,8 @@ func subspaces(zoo models.Zoo) cli.Command {
 		Name:    analysis.AnalysisSubspaces,
 		Summary: "what sites read and write: spectra, overlaps, disjoint heads, bandwidth, erasers",
 		Example: []string{
-			"go run ./cmd/analyze subspaces -checkpoint runs/quickstart",
-			"go run ./cmd/analyze subspaces -checkpoint runs/quickstart -out /tmp/subspaces",
+			"analyze subspaces -checkpoint runs/quickstart",
+			"analyze subspaces -checkpoint runs/quickstart -out /tmp/subspaces",
 		},
 		Notes: []string{
 			"It looks at weights alone. A model of GPT-2 small's size takes a minute on two cores.",
@@ -75,9 +75,9 @@ func memory(zoo models.Zoo) cli.Command {
 		Name:    analysis.AnalysisMemory,
 		Summary: "the matrix stream as an associative memory: the model's keys, what readers get of each write, retrieval error",
 		Example: []string{
-			"go run ./cmd/analyze memory -checkpoint runs/quickstart",
-			`go run ./cmd/analyze memory -checkpoint runs/quickstart -prompt "if err != nil {"`,
-			"go run ./cmd/analyze memory -checkpoint runs/quickstart -seeds 32 -out /tmp/memory",
+			"analyze memory -checkpoint runs/quickstart",
+			`analyze memory -checkpoint runs/quickstart -prompt "if err != nil {"`,
+			"analyze memory -checkpoint runs/quickstart -seeds 32 -out /tmp/memory",
 		},
 		Notes: []string{
 			"The model's own keys are measured; then, on a prompt, what each reader gets of each writer:",

@@ -17,12 +17,12 @@ func Suite(zoo models.Zoo) cli.Suite {
 		Name:    "bench",
 		Summary: "measure the speed and memory of training, or of generation, compared with PyTorch and between models",
 		Example: []string{
-			"go run ./cmd/bench models",
-			"go run ./cmd/bench models -models rmt-46m,transformer-49m -pytorch=python3 -svg bench.svg",
-			"go run ./cmd/bench models -device cuda -precision bf16 -batch 16 -pytorch   # of a program built with -tags cuda",
-			"go run ./cmd/bench zoo -out docs/zoo.json      # residual designs compared with the plain transformer, kept as JSON",
-			"go run ./cmd/bench generate -pytorch           # reading a prompt and decoding, compared with Hugging Face's transformers",
-			"go run ./cmd/bench show docs/speed.json        # what was measured and kept",
+			"bench models",
+			"bench models -models rmt-46m,transformer-49m -pytorch=python3 -svg bench.svg",
+			"bench models -device cuda -precision bf16 -batch 16 -pytorch   # of a program built with -tags cuda",
+			"bench zoo -out docs/zoo.json      # residual designs compared with the plain transformer, kept as JSON",
+			"bench generate -pytorch           # reading a prompt and decoding, compared with Hugging Face's transformers",
+			"bench show docs/speed.json        # what was measured and kept",
 		},
 		Notes: []string{
 			"Without a command it measures models. Each model runs in a process of its own, on random tokens. A step is a full one: forward,",
@@ -54,7 +54,7 @@ func command(m measurer, zoo models.Zoo, name, summary, arguments string) cli.Co
 	err := settings.SetDefaults(m)
 	return cli.Command{
 		Name: name, Summary: summary, Settings: m,
-		Example: []string{"go run ./cmd/bench " + name + " " + arguments},
+		Example: []string{"bench " + name + " " + arguments},
 		Run: func(ctx context.Context, out cli.Output) error {
 			if err != nil {
 				return err

@@ -186,7 +186,7 @@ func TestBenchRefuses(t *testing.T) {
 func TestBenchHelp(t *testing.T) {
 	got := execute("-h")
 	assert.Equal(t, cli.ExitOK, got.Code)
-	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  go run ./cmd/bench models\n"), got.Stdout)
+	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  bench models\n"), got.Stdout)
 	assert.Contains(t, execute("models", "-h").Stdout, "(default "+strings.Join(bench.ModelNames(), ",")+")")
 	assert.Contains(t, execute("zoo", "-h").Stdout, "(default "+strings.Join(bench.ShapeNames(), ",")+")")
 	assert.Contains(t, execute("generate", "-h").Stdout, "(default "+bench.GPT2Name+")")

@@ -33,7 +33,7 @@ func (c *call) writeCards(ctx context.Context, out cli.Output) error {
 		return cli.Usage(errors.WithMessage(err, "-zoo"))
 	}
 	page, err := cards.Measure(ctx, cards.Options{Zoo: c.zoo, Baseline: c.baseline, Tokens: c.tokens, Seed: c.seed, Search: search.Options{Seeds: c.seeds},
-		Only: c.onlyCards(), StopAfter: c.stopAfter, Set: c.sets, Out: c.out, Speeds: measured.Designs, Command: out.Spell(c.cardsCall())}, logTo(out))
+		Only: c.onlyCards(), StopAfter: c.stopAfter, Set: c.sets, Out: c.out, Speeds: measured.Designs, Command: out.Call(c.cardsCall())}, logTo(out))
 	if err != nil {
 		return usage(err)
 	}
@@ -60,7 +60,7 @@ func (c *call) onlyCards() []string {
 
 // cardsCall is the call that writes the page again.
 func (c *call) cardsCall() string {
-	text := fmt.Sprintf("go run ./cmd/compare -cards %s -tokens %d", filepath.ToSlash(c.cards), c.tokens)
+	text := fmt.Sprintf("compare -cards %s -tokens %d", filepath.ToSlash(c.cards), c.tokens)
 	if c.seeds != defaultSeeds {
 		text += fmt.Sprintf(" -seeds %d", c.seeds)
 	}

@@ -24,11 +24,11 @@ func Command(zoo models.Zoo) cli.Command {
 		Name:    "compare",
 		Summary: "compare training runs, train configs on one budget to compare them, or check muP",
 		Example: []string{
-			"go run ./cmd/train -config quickstart -set train.lr=1e-3 -out runs/slower    # a second run to compare with runs/quickstart",
-			"go run ./cmd/compare runs/quickstart runs/slower  # runs that train has made: a table, and a plot of the loss",
-			"go run ./cmd/compare -config quickstart,mhc -budget tokens=500000 -lr 3e-3,1e-2    # train both, each at two rates",
-			"go run ./cmd/compare -coordcheck                  # does muP keep activations at one size as models grow wider?",
-			"go run ./cmd/compare -cards docs/models.md        # every residual stream next to the transformer; takes hours, and goes on where it was stopped",
+			"train -config quickstart -set train.lr=1e-3 -out runs/slower    # a second run to compare with runs/quickstart",
+			"compare runs/quickstart runs/slower  # runs that train has made: a table, and a plot of the loss",
+			"compare -config quickstart,mhc -budget tokens=500000 -lr 3e-3,1e-2    # train both, each at two rates",
+			"compare -coordcheck                  # does muP keep activations at one size as models grow wider?",
+			"compare -cards docs/models.md        # every residual stream next to the transformer; takes hours, and goes on where it was stopped",
 		},
 		Notes: append([]string{
 			"One call does one of these: it compares the RUN folders, or what -config, -coordcheck or -cards says.",

@@ -25,10 +25,10 @@ func Command(zoo models.Zoo) cli.Command {
 		Name:    "convert",
 		Summary: "write a trained model in another format: for transformers, for llama.cpp, or a model of theirs as one of ours",
 		Example: []string{
-			"# after: go run ./cmd/train -config quickstart",
-			"go run ./cmd/convert -checkpoint runs/quickstart -format huggingface -out quickstart-hf",
+			"train -config quickstart    # makes runs/quickstart",
+			"convert -checkpoint runs/quickstart -format huggingface -out quickstart-hf",
 			"# a folder of Hugging Face's as one file of ours",
-			"go run ./cmd/convert -checkpoint quickstart-hf -format residua -out quickstart.safetensors",
+			"convert -checkpoint quickstart-hf -format residua -out quickstart.safetensors",
 		},
 		Notes: []string{
 			"Formats:",

@@ -56,7 +56,7 @@ func TestPage(t *testing.T) {
 // runLine runs a command line of the page.
 func runLine(t *testing.T, line string) {
 	all := map[string]cli.Command{"convert": command(), "generate": generate.Command(models.Standard(), strings.NewReader(""))}
-	name, args, _ := strings.Cut(strings.TrimPrefix(line, "go run ./cmd/"), " ")
+	name, args, _ := strings.Cut(strings.TrimPrefix(line, "go run ./cmd/residua "), " ")
 	require.Contains(t, all, name, line)
 	var list []string
 	for _, word := range words.FindAllString(args, -1) {

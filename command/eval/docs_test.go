@@ -32,7 +32,7 @@ func TestPage(t *testing.T) {
 		case "sh":
 			outputs = nil
 			for line := range strings.Lines(b.Text) {
-				args, ours := strings.CutPrefix(strings.TrimSpace(line), "go run ./cmd/eval ")
+				args, ours := strings.CutPrefix(strings.TrimSpace(line), "go run ./cmd/residua eval ")
 				require.True(t, ours, line)
 				words := clitest.Words(args)
 				for i, word := range words {

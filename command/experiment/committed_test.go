@@ -48,7 +48,7 @@ func TestCommittedExperiments(t *testing.T) {
 		svg, err := figure.SVG(report.Picture)
 		require.NoError(t, err)
 		assert.NotContains(t, string(svg), "…", "%s: a label is cut short", file)
-		call := "go run ./cmd/experiment -report " + file
+		call := "residua experiment -report " + file
 		assert.Equal(t, report.Markdown(picture, call), lineFeeds(read(t, file, page)), "make it again: %s", call)
 		assert.Equal(t, string(svg), lineFeeds(read(t, file, picture)), "make it again: %s", call)
 	}

@@ -23,9 +23,9 @@ func Command(zoo models.Zoo) cli.Command {
 		Name:    "experiment",
 		Summary: "train many runs by one config: scaling laws, sweeps, variants with error bars, random searches",
 		Example: []string{
-			"go run ./cmd/experiment -plan experiments/variants.yaml      # the runs, and what they will take; nothing is trained",
-			"go run ./cmd/experiment experiments/variants.yaml            # trains them, one a core, and reports; call again to go on",
-			"go run ./cmd/experiment -report experiments/variants.yaml    # tables and picture again, from the log alone",
+			"experiment -plan experiments/variants.yaml      # the runs, and what they will take; nothing is trained",
+			"experiment experiments/variants.yaml            # trains them, one a core, and reports; call again to go on",
+			"experiment -report experiments/variants.yaml    # tables and picture again, from the log alone",
 		},
 		Notes: []string{
 			"An experiment's folder holds log.jsonl (a line a complete run), report.md, report.svg, and a folder a run in runs/.",
@@ -123,7 +123,7 @@ func (c *call) show(e *experiment.Config, log []experiment.Record, out cli.Outpu
 	if r.Done == 0 {
 		return cli.Usagef("%s: want complete runs of %s in log.jsonl, got none: train them by the same call without -report", c.out, e.Name)
 	}
-	call := out.Spell("go run ./cmd/experiment -report " + filepath.ToSlash(c.files[0]))
+	call := out.Call("experiment -report " + filepath.ToSlash(c.files[0]))
 	if c.out != strings.TrimSuffix(c.files[0], filepath.Ext(c.files[0])) {
 		call += " -out " + filepath.ToSlash(c.out)
 	}

@@ -65,7 +65,7 @@ func TestPlanTrainReport(t *testing.T) {
 	assert.Contains(t, got.Stdout, "\nb ")
 	assert.Contains(t, got.Stderr, "note: 3/3 ")
 	page, picture := read(t, file, "report.md"), read(t, file, "report.svg")
-	assert.Contains(t, page, "Made of log.jsonl by `go run ./cmd/experiment -report "+filepath.ToSlash(file)+"`")
+	assert.Contains(t, page, "Made of log.jsonl by `experiment -report "+filepath.ToSlash(file)+"`")
 
 	folder := strings.TrimSuffix(file, ".yaml")
 	for _, name := range []string{"runs", "report.md", "report.svg"} {
@@ -125,7 +125,7 @@ func TestThePageOfKeysIsUpToDate(t *testing.T) {
 	require.NoError(t, err)
 	got := run("-keys", "-markdown")
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
-	require.Equal(t, got.Stdout, lineFeeds(string(committed)), "make it again: go run ./cmd/experiment -keys -markdown >docs/experiment-config.md")
+	require.Equal(t, got.Stdout, lineFeeds(string(committed)), "make it again: residua experiment -keys -markdown >docs/experiment-config.md")
 	keys, err := experiment.Keys()
 	require.NoError(t, err)
 	for _, k := range keys {

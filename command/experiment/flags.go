@@ -21,7 +21,7 @@ func (c *call) flags(flags *flag.FlagSet) {
 // pageHead begins docs/experiment-config.md.
 const pageHead = `# Config keys of experiments
 
-Every key of an experiment's config, made by ` + "`go run ./cmd/experiment -keys -markdown >docs/experiment-config.md`" + `; a test checks that
+Every key of an experiment's config, made by ` + "`go run ./cmd/residua experiment -keys -markdown >docs/experiment-config.md`" + `; a test checks that
 this page is up to date. [docs/experiments.md](experiments.md) shows what experiments are for, [experiments/](../experiments) has configs.
 
 A config is read as strictly as a run's ([docs/config.md](config.md)): an unknown key, a bad value, or a setting that makes no run is an

@@ -24,7 +24,7 @@ func TestDocs(t *testing.T) {
 	require.NoError(t, err)
 	bin := t.TempDir()
 	program := clitest.Program(t, "generate")
-	shim := "#!/bin/sh\n[ \"$1 $2\" = 'run ./cmd/generate' ] || exit 9\nshift 2\nexec '" + program.Path + "' \"$@\"\n"
+	shim := "#!/bin/sh\n[ \"$1 $2 $3\" = 'run ./cmd/residua generate' ] || exit 9\nshift 3\nexec '" + program.Path + "' \"$@\"\n"
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "go"), []byte(shim), 0o755))
 	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```\n(?:\n```\n(.*?)```\n)?").FindAllStringSubmatch(string(page), -1)
 	require.Greater(t, len(blocks), 5)

@@ -80,6 +80,6 @@ func TestModelsRefuses(t *testing.T) {
 func TestModelsHelp(t *testing.T) {
 	got := clitest.Call(Command(models.Standard()), "-h")
 	assert.Equal(t, cli.ExitOK, got.Code)
-	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  go run ./cmd/models\n"))
+	assert.True(t, strings.HasPrefix(got.Stdout, "Example:\n  models\n"))
 	assert.Contains(t, got.Stdout, "\n  -json")
 }

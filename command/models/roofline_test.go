@@ -29,7 +29,7 @@ func TestDocumentedRoofline(t *testing.T) {
 			missing = append(missing, line)
 		}
 	}
-	assert.Empty(t, missing, "lines that docs/cuda.md does not have: put what go run ./cmd/models %s prints there", command)
+	assert.Empty(t, missing, "lines that docs/cuda.md does not have: put what go run ./cmd/residua models %s prints there", command)
 }
 
 // TestRooflineJSON: an op a line, whose times add up to the device's.

@@ -21,10 +21,10 @@ func Command(zoo models.Zoo) cli.Command {
 		Name:    "train",
 		Summary: "train a language model as a run config, a YAML file, says",
 		Example: []string{
-			"go run ./cmd/train -config quickstart",
-			"go run ./cmd/train -config quickstart -set train.steps=200 -out runs/short",
-			"go run ./cmd/train -config quickstart -resume auto",
-			"go run ./cmd/train -keys                    # every config key: type, default, meaning",
+			"train -config quickstart",
+			"train -config quickstart -set train.steps=200 -out runs/short",
+			"train -config quickstart -resume auto",
+			"train -keys                    # every config key: type, default, meaning",
 		},
 		Notes: []string{
 			"The run folder gets config.yaml, metrics.jsonl, loss.svg and checkpoints/.",

@@ -124,7 +124,7 @@ func TestShippedConfigs(t *testing.T) {
 func TestHelpShowsAnExampleFirst(t *testing.T) {
 	code, stdout, _ := execute("-h")
 	require.Equal(t, cli.ExitOK, code)
-	require.True(t, strings.HasPrefix(stdout, "Example:\n  go run ./cmd/train -config"), stdout)
+	require.True(t, strings.HasPrefix(stdout, "Example:\n  train -config"), stdout)
 }
 
 // TestTrainSaysThatItDiverged: a loss far above that of guessing is the error, which says how to go on; the result is

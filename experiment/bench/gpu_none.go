@@ -10,5 +10,5 @@ import (
 
 // gpuName says that this program has no CUDA backend.
 func gpuName(graph.Device) (string, error) {
-	return "", errors.New("device cuda: want a program built with it, as in go run -tags cuda ./cmd/bench, got one without")
+	return "", errors.New("device cuda: want a program built with it, as in go run -tags cuda ./cmd/residua bench, got one without")
 }

@@ -22,7 +22,7 @@ standard library. Every preset is trained as configs/quickstart-transformer.yaml
 a decade (0.001, 0.0018, 0.0032, 0.0056, 0.01, and on both ways), until its best rate lies between two worse ones, and at that rate with %d seeds
 of weights and batches. A score is their mean, and the number after ± its standard error. The best rate is chosen by one seed. These are small
 models and few tokens: an order here need not be the order at scale. Time, FLOPs and bytes moved are multiples of the plain
-transformer's of the same shape, as `+"`go run ./cmd/bench zoo`"+` measured them (-: not yet).
+transformer's of the same shape, as `+"`residua bench zoo`"+` measured them (-: not yet).
 
 %s
 

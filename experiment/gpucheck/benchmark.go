@@ -8,7 +8,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// speed is one implementation's in a report of cmd/bench.
+// speed is one implementation's in a report of bench.
 type speed struct {
 	Mode      string  `json:"mode"`
 	TokensPS  float64 `json:"tokens_per_s"`
@@ -33,7 +33,7 @@ type benchmark struct {
 	} `json:"pytorch"`
 }
 
-// readBenchmark reads a report of cmd/bench; none is no error.
+// readBenchmark reads a report of bench; none is no error.
 func readBenchmark(path string) (*benchmark, error) {
 	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) {

@@ -20,7 +20,7 @@ import (
 //	parts.txt     a line a part that has ended: its name, exit status, seconds
 //	PART.log      its output: a line "figure: ..." goes into the table, what lies between
 //	              two lines of fence is copied, the log of a test program is summed up
-//	PART.json     of a benchmark: cmd/bench's -out
+//	PART.json     of a benchmark: bench's -out
 
 // fence begins and ends what is copied from a log.
 const fence = "```"

@@ -121,7 +121,7 @@ train() {
   run=$1 preset=$2 kind=$3 precision=$4 steps=$5
   shift 5
   # shellcheck disable=SC2086 # TRAIN is several words
-  exec bin/train -config "configs/$preset.yaml" -out "runs/$run" -set data.source=files -set "data.path=[bin/corpus.txt]" -set data.split=tail/20 \
+  exec bin/residua train -config "configs/$preset.yaml" -out "runs/$run" -set data.source=files -set "data.path=[bin/corpus.txt]" -set data.split=tail/20 \
     -set "train.steps=$steps" -set "train.batch=$BATCH" -set "model.seq=$SEQ" -set train.eval_every=0 -set "train.eval_tokens=$((8 * BATCH * SEQ))" \
     -set "train.checkpoint_every=$((steps / 4 + 1))" -set sample.tokens=0 -set "device.kind=$kind" -set "device.precision=$precision" $TRAIN "$@"
 }
@@ -174,7 +174,7 @@ part_profile() {
 }
 
 # big RUN PRECISION: the steps whose results on the CPU lie in saved/$BIG.
-big() { bin/train -config "saved/$BIG/config.yaml" -out "runs/$1" -set device.kind=cuda -set "device.precision=$2"; }
+big() { bin/residua train -config "saved/$BIG/config.yaml" -out "runs/$1" -set device.kind=cuda -set "device.precision=$2"; }
 
 # gradient_tolerance PRECISION: of a parameter's gradient next to the CPU's: that of one op (as in the part ops) times the root of
 # about 200 ops in a row.
@@ -290,7 +290,7 @@ sanitized() {
 # bench PART PRECISION MODELS BATCH [MODES]: compared with these of PyTorch's modes.
 bench() {
   modes=${5:-}
-  set -- "$1" bin/bench -device cuda -precision "$2" -models "$3" -batch "$4" -seq "$BENCH_SEQ" -steps "$BENCH_STEPS" -rounds "$BENCH_ROUNDS" -out "$REPORT/$1.json"
+  set -- "$1" bin/residua bench models -device cuda -precision "$2" -models "$3" -batch "$4" -seq "$BENCH_SEQ" -steps "$BENCH_STEPS" -rounds "$BENCH_ROUNDS" -out "$REPORT/$1.json"
   if [ -z "$modes" ]; then
     :
   elif "$PYTHON" -c "import torch; torch.zeros(1, device='cuda')" >/dev/null 2>&1; then
@@ -394,7 +394,7 @@ done
 deadline=$(($(date +%s) + TIME))
 mkdir -p "$REPORT" runs "$OUT"
 verdict=$REPORT/verdict.txt
-[ -e bin/train ] || unpack || exit 1
+[ -e bin/residua ] || unpack || exit 1
 if [ -n "${EMULATE:-}" ]; then
   stand_ins=$(./gpucheck emulate) || exit 1
   eval "$stand_ins"

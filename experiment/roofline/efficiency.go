@@ -8,7 +8,7 @@ import (
 )
 
 // Efficiency is what share of a data sheet's rates some work is expected to reach. FLOPs count
-// as in cmd/models: what a backward pass multiplies a second time lowers its efficiency.
+// as in the command models: what a backward pass multiplies a second time lowers its efficiency.
 type Efficiency struct {
 	Work    string   `json:"work"`
 	Kernels []string `json:"kernels,omitempty"` // what their names begin with; the longest match counts

@@ -25,10 +25,10 @@ const (
 
 // Command is one program.
 type Command struct {
-	Name    string   // as in cmd/NAME
-	Program string   // of which it is a command, called by "Program NAME"; "": by go run ./cmd/NAME
+	Name    string   // as it is called, after its program's name
+	Program string   // of which it is a command; "": it is a program itself
 	Summary string   // one line: what it does
-	Example []string // calls that work, shown first by -h; a line that begins with # comments
+	Example []string // calls that work, shown first by -h, without the program's name
 	Notes   []string // further lines for -h, after the flags
 	// Settings points to a struct whose tagged fields are the flags (package settings); what it holds is the defaults.
 	Settings any
@@ -91,7 +91,7 @@ func Execute(ctx context.Context, c Command, args []string, out Output) int {
 	if err == nil {
 		return ExitOK
 	}
-	message := c.spell(oneLine(err.Error()))
+	message := oneLine(err.Error())
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		message = c.Name + ": interrupted"
 	}

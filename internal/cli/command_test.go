@@ -32,7 +32,7 @@ type probe struct {
 
 func (p *probe) command() cli.Command {
 	return cli.Command{
-		Name: "probe", Summary: "show flags", Example: []string{"go run ./cmd/probe -steps 3"}, Notes: []string{"a note"},
+		Name: "probe", Summary: "show flags", Example: []string{"probe -steps 3"}, Notes: []string{"a note"},
 		Flags: func(f *flag.FlagSet) {
 			f.StringVar(&p.text, "text", "", "print `TEXT`")
 			f.IntVar(&p.n, "steps", 5, "go `N` steps")
@@ -66,7 +66,7 @@ func TestHelpBeginsWithAnExample(t *testing.T) {
 		assert.Empty(t, got.Stderr)
 		assert.Zero(t, p.calls)
 		assert.Equal(t, `Example:
-  go run ./cmd/probe -steps 3
+  probe -steps 3
 
 probe: show flags
 

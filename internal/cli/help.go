@@ -19,14 +19,14 @@ func (c Command) help(flags *flag.FlagSet, out Output) error {
 		fmt.Fprintf(&text, "Arguments:\n  %s  %s\n\n", c.Operands.Name, c.Operands.Usage)
 	}
 	c.helpOnFlags(&text, flags)
-	return out.Print(c.spell(text.String() + c.helpTail()))
+	return out.Print(text.String() + c.helpTail())
 }
 
 // helpHead is what -h shows above the flags.
 func (c Command) helpHead() string {
 	text := "Example:\n"
 	for _, line := range c.Example {
-		text += fmt.Sprintf("  %s\n", line)
+		text += fmt.Sprintf("  %s\n", call(c.Program, line))
 	}
 	return text + fmt.Sprintf("\n%s: %s\n\n", c.Name, c.Summary)
 }
@@ -65,15 +65,8 @@ func (c Command) helpOnFlags(text *strings.Builder, flags *flag.FlagSet) {
 	text.WriteString(underHeadings(table, headings))
 }
 
-// spell writes how commands are called as the command's program is.
-func (c Command) spell(text string) string { return spell(c.Program, text) }
-
-func spell(program, text string) string {
-	if program == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, "go run ./cmd/", program+" ")
-}
+// call writes how a command with its arguments is called in a program.
+func call(program, command string) string { return strings.TrimPrefix(program+" "+command, " ") }
 
 // helpOnSettings is help of a command whose flags are its Settings.
 func (c Command) helpOnSettings(flags settings.Flags, out Output) error {
@@ -101,7 +94,7 @@ func (c Command) helpOnSettings(flags settings.Flags, out Output) error {
 		}
 	}
 	headings[0] = "Flags:"
-	return out.Print(c.spell(text + underHeadings(table, headings) + c.helpTail()))
+	return out.Print(text + underHeadings(table, headings) + c.helpTail())
 }
 
 // underHeadings is a table's text with headings above some rows.

@@ -20,8 +20,8 @@ type Output struct {
 	program        string // as in Command
 }
 
-// Spell writes the calls in a text, go run ./cmd/NAME, as they are called in the command's program.
-func (o Output) Spell(text string) string { return spell(o.program, text) }
+// Call writes how a command with its arguments is called in the program.
+func (o Output) Call(command string) string { return call(o.program, command) }
 
 // Terminal tells whether Stderr is a terminal on which a line can be drawn again.
 func (o Output) Terminal() bool { return os.Getenv("TERM") != "dumb" && isTerminal(o.Stderr) }

@@ -10,15 +10,15 @@ import (
 	"github.com/residua-go/residua/internal/spelling"
 )
 
-// Suite is a program of several commands: go run ./cmd/NAME COMMAND flags. Its main is
+// Suite is a program of several commands, as in residua COMMAND flags. Its main is
 //
 //	command, args := suite().Choose(os.Args[1:])
 //	os.Exit(cli.Main(command, args, os.Stdout, os.Stderr))
 type Suite struct {
-	Name     string    // as in cmd/NAME
+	Name     string    // of the program, or of the command that has commands
 	Program  string    // as in Command; its commands have it, too
 	Summary  string    // one line: what it does
-	Example  []string  // calls that work, shown first by -h
+	Example  []string  // calls that work, shown first by -h, without the program's name
 	Notes    []string  // further lines for -h, after the commands
 	Default  string    // the command of a call that names none; "": there is none
 	Commands []Command // named without Name, in the order of -h
@@ -83,7 +83,7 @@ func (s Suite) help(out Output) error {
 	var text strings.Builder
 	text.WriteString("Example:\n")
 	for _, line := range s.Example {
-		fmt.Fprintf(&text, "  %s\n", line)
+		fmt.Fprintf(&text, "  %s\n", call(s.Program, line))
 	}
 	fmt.Fprintf(&text, "\n%s: %s\n\nCommands:\n", s.Name, s.Summary)
 	var table figure.Table
@@ -97,5 +97,5 @@ func (s Suite) help(out Output) error {
 	if len(s.Notes) > 0 {
 		fmt.Fprintf(&text, "\n%s\n", strings.Join(s.Notes, "\n"))
 	}
-	return out.Print(spell(s.Program, text.String()))
+	return out.Print(text.String())
 }

@@ -52,15 +52,15 @@ func TestEveryStatementIsShown(t *testing.T) {
 // TestMissingNamesAreFound: a file, a command or a test that is not there is noticed.
 func TestMissingNamesAreFound(t *testing.T) {
 	for _, cells := range []string{
-		"`models/none.go` | `go run ./cmd/models` | `models`: TestPresetCounts",
+		"`models/none.go` | `go run ./cmd/residua models` | `models`: TestPresetCounts",
 		"`models/zoo.go` | `go run ./cmd/none` | `models`: TestPresetCounts",
-		"`models/zoo.go` | `go run ./cmd/analyze none` | `models`: TestPresetCounts",
-		"`models/zoo.go` | `go run ./cmd/analyze mixing -checkpoint RUN` | `models`: TestPresetCounts",
-		"`models/zoo.go` | `go run ./cmd/analyze wiring -checkpoint runs/none` | `models`: TestPresetCounts",
+		"`models/zoo.go` | `go run ./cmd/residua analyze none` | `models`: TestPresetCounts",
+		"`models/zoo.go` | `go run ./cmd/residua analyze mixing -checkpoint RUN` | `models`: TestPresetCounts",
+		"`models/zoo.go` | `go run ./cmd/residua analyze wiring -checkpoint runs/none` | `models`: TestPresetCounts",
 		"`models/zoo.go` | `make notebooks ONLY=99` | `models`: TestPresetCounts",
-		"`models/zoo.go` | `go run ./cmd/models` | `models`: TestNone",
-		"`models/zoo.go` | `go run ./cmd/models` | `none`: TestPresetCounts",
-		"`models/zoo.go` | `go run ./cmd/models` | ",
+		"`models/zoo.go` | `go run ./cmd/residua models` | `models`: TestNone",
+		"`models/zoo.go` | `go run ./cmd/residua models` | `none`: TestPresetCounts",
+		"`models/zoo.go` | `go run ./cmd/residua models` | ",
 		"`models/zoo.go` | not yet: | `models`: TestPresetCounts",
 	} {
 		var noted failures
@@ -152,8 +152,10 @@ func (r row) check(t assert.TestingT) {
 func isCommand(command string) bool {
 	words := strings.Fields(strings.TrimPrefix(command, "go run ./"))
 	switch {
-	case words[0] == "cmd/analyze" && len(words) > 1:
-		return strings.Contains(textOf("analysis", "support.go")+`"theory"`, `"`+words[1]+`"`)
+	case words[0] == "cmd/residua" && len(words) > 2 && words[1] == "analyze":
+		return strings.Contains(textOf("analysis", "support.go")+`"theory"`, `"`+words[2]+`"`)
+	case words[0] == "cmd/residua":
+		return len(words) > 1 && exists("command/"+words[1])
 	case words[0] == "make":
 		notebooks, err := filepath.Glob(filepath.Join(root, "notebooks", strings.TrimPrefix(words[len(words)-1], "ONLY=")+"-*.ipynb"))
 		return err == nil && len(notebooks) == 1
@@ -166,14 +168,14 @@ func isCommand(command string) bool {
 func hasAnalysis(command string) error {
 	words := strings.Fields(command)
 	at := slices.Index(words, "-checkpoint")
-	if at < 0 || at+1 == len(words) || words[2] != "./cmd/analyze" {
+	if at < 0 || at+1 == len(words) || words[2] != "./cmd/residua" || words[3] != "analyze" {
 		return nil
 	}
 	run, _, err := config.Load(models.Standard(), strings.TrimPrefix(strings.Replace(words[at+1], "RUN", "runs/quickstart", 1), "runs/"), nil)
 	if err != nil {
 		return err
 	}
-	return analysis.CheckSupport(words[3], run.Spec())
+	return analysis.CheckSupport(words[4], run.Spec())
 }
 
 func exists(path string) bool {

@@ -1,0 +1,13 @@
+// Command residua trains language models of many residual streams, generates with them, measures them and takes them apart.
+package main
+
+import (
+	"os"
+
+	"github.com/residua-go/residua/command"
+	"github.com/residua-go/residua/models"
+)
+
+func main() {
+	os.Exit(command.Main(models.Standard(), os.Args[1:], os.Stdout, os.Stderr))
+}
