@@ -51,7 +51,7 @@ func (r *Run) Auxiliary() models.Auxiliary {
 
 // Data says what a model learns from.
 type Data struct {
-	Source        string   `yaml:"source" json:"source" help:"goroot (the Go standard library's source), files or shards"`
+	Source        string   `yaml:"source" json:"source" choices:"goroot, files, shards" help:"goroot (the Go standard library's source), files or shards"`
 	Path          []string `yaml:"path" json:"path,omitempty" help:"files, folders and globs; relative ones start at the working directory; with goroot, a Go installation"`
 	Tokenizer     string   `yaml:"tokenizer" json:"tokenizer" help:"bytes, gpt2 or the path of a Hugging Face folder's tokenizer.json"`
 	Split         string   `yaml:"split" json:"split" help:"validation text: hash/N (one document in N; the last Nth of a single one), tail/N (the last Nth of the text) or none"`
@@ -63,17 +63,17 @@ type Data struct {
 type Train struct {
 	Batch      int    `yaml:"batch" min:"1" max:"65536" help:"rows of a micro-batch"`
 	Accumulate int    `yaml:"accumulate" min:"1" max:"1048576" help:"micro-batches of a step"`
-	Recompute  string `yaml:"recompute" help:"none, or block: compute each block's activations again in the backward pass, for less memory"`
+	Recompute  string `yaml:"recompute" choices:"none, block" help:"none, or block: compute each block's activations again in the backward pass, for less memory"`
 	Steps      int    `yaml:"steps" default:"required, or tokens" min:"0" max:"1000000000" help:"number of updates"`
 	Tokens     int64  `yaml:"tokens" min:"0" max:"1000000000000000000" help:"tokens to train on, in place of steps; rounded up to whole steps"`
 
 	LR              float64 `yaml:"lr" default:"required" max:"10" help:"peak learning rate"`
-	Schedule        string  `yaml:"schedule" help:"warmup-cosine, warmup-stable-decay or constant"`
+	Schedule        string  `yaml:"schedule" choices:"warmup-cosine, warmup-stable-decay, constant" help:"warmup-cosine, warmup-stable-decay or constant"`
 	Warmup          float64 `yaml:"warmup" max:"1000000000" help:"warmup of the rate: below 1 a share of the steps, else a number of steps"`
 	Decay           float64 `yaml:"decay" max:"1000000000" help:"decay at the end, with warmup-stable-decay: below 1 a share of the steps, else a number of steps"`
 	MinLR           float64 `yaml:"min_lr" default:"lr / 10" from:"train.lr" help:"learning rate at the end"`
 	WeightDecay     float64 `yaml:"weight_decay" min:"0" help:"coefficient of the weight decay"`
-	WeightDecayMode string  `yaml:"weight_decay_mode" help:"coupled to the rate, or independent of it"`
+	WeightDecayMode string  `yaml:"weight_decay_mode" choices:"coupled, independent" help:"coupled to the rate, or independent of it"`
 	Beta1           float64 `yaml:"beta1" help:"AdamW's decay of the first moment"`
 	Beta2           float64 `yaml:"beta2" help:"AdamW's decay of the second moment"`
 	AdamEps         float64 `yaml:"adam_eps" help:"AdamW's epsilon"`
@@ -104,7 +104,7 @@ type Sample struct {
 
 // Device says what a run computes on.
 type Device struct {
-	Kind      string `yaml:"kind" help:"cpu or cuda"`
+	Kind      string `yaml:"kind" choices:"cpu, cuda" help:"cpu or cuda"`
 	Index     int    `yaml:"index" min:"0" max:"1023" help:"which GPU, of those that CUDA_VISIBLE_DEVICES lets the program see; 0: the first"`
 	Threads   int    `yaml:"threads" min:"0" max:"1024" help:"number of threads; 0: one for each core; with another number the same run has the same losses only up to rounding"`
 	Precision string `yaml:"precision" default:"fp32, on cuda tf32" from:"device.kind" help:"of matrix products: fp32, on cuda also tf32 and bf16"`

@@ -77,13 +77,10 @@ func oneOf(where *settings.Positions, key, value string, known ...string) error 
 			return nil
 		}
 	}
-	return where.Errorf(key, "want one of %v, got %q", known, value)
+	return where.Errorf(key, "want one of %s, got %q", strings.Join(known, ", "), value)
 }
 
 func (r *Run) checkData(where *settings.Positions) error {
-	if err := oneOf(where, "data.source", r.Data.Source, data.KindGoroot, data.KindFiles, data.KindShards); err != nil {
-		return err
-	}
 	if r.Data.Source != data.KindGoroot && len(r.Data.Path) == 0 {
 		return where.Errorf("data.path", "want files, folders or globs for source %s, got none", r.Data.Source)
 	}
@@ -100,7 +97,7 @@ func (r *Run) checkLength(where *settings.Positions) error {
 	case t.Steps != 0 && t.Tokens != 0:
 		return where.Errorf("train.tokens", "want steps or tokens, got both (steps %d, tokens %d): remove one, or set it to 0", t.Steps, t.Tokens)
 	}
-	return oneOf(where, "train.recompute", t.Recompute, "none", "block")
+	return nil
 }
 
 func (r *Run) checkTrainNumbers(where *settings.Positions) error {
@@ -123,15 +120,12 @@ func (r *Run) checkTrainNumbers(where *settings.Positions) error {
 			return where.Errorf("train."+n.key, "want %s, got %g", n.want, n.value)
 		}
 	}
-	return oneOf(where, "train.weight_decay_mode", t.WeightDecayMode, string(optim.Coupled), string(optim.Independent))
+	return nil
 }
 
 func validShare(v float64) bool { return v >= 0 && (v < 1 || v == math.Trunc(v)) }
 
 func (r *Run) checkSchedule(where *settings.Positions) error {
-	if err := oneOf(where, "train.schedule", r.Train.Schedule, optim.ScheduleWarmupCosine, optim.ScheduleWarmupStableDecay, optim.ScheduleConstant); err != nil {
-		return err
-	}
 	if _, err := r.Schedule(); err != nil {
 		return where.Errorf("train.warmup", "%v", err)
 	}
@@ -139,9 +133,6 @@ func (r *Run) checkSchedule(where *settings.Positions) error {
 }
 
 func (d Device) check(where *settings.Positions) error {
-	if err := oneOf(where, "device.kind", d.Kind, string(graph.CPU), string(graph.CUDA)); err != nil {
-		return err
-	}
 	if d.Kind == string(graph.CPU) {
 		if d.Index != 0 {
 			return where.Errorf("device.index", "want 0 on the cpu, got %d: set device.kind to cuda", d.Index)
