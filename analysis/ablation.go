@@ -37,10 +37,13 @@ func (s *Sweep) ablation(err error) (*Ablation, error) {
 func headActivations(c models.Spec) []string {
 	var names []string
 	for l := range c.Layers {
-		names = append(names, siteName(l, stream.Attention)+".heads")
+		names = append(names, siteName(l, stream.Attention)+headsSuffix)
 	}
 	return names
 }
+
+// headsSuffix ends the names of what heads give, after those of their attentions.
+const headsSuffix = ".heads"
 
 // AblateWriters sets what each writer writes to 0 in turn, at one token or, for the last
 // column, at all: a row a writer, a column a token.
@@ -50,10 +53,7 @@ func AblateWriters(store *graph.Store, c models.Spec, ids []int32, m Metric) (*A
 		return nil, err
 	}
 	writers := inRunOrder(activations(sketch.Writers()), sketch.Builder().ActivationNames())
-	s := newSweep("Zero ablation of what is written", "writer", "token", m)
-	for t := range ids {
-		s.Columns = append(s.Columns, fmt.Sprint(t))
-	}
+	s := newSweep("Zero ablation of what is written", "writer", graph.TokenAxis, len(ids), m)
 	s.Columns = append(s.Columns, allTokens)
 	err = s.runModel(store, c, ids, writers, func(name string, column int) cache.Intervention {
 		if column == len(ids) {

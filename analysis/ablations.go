@@ -11,6 +11,7 @@ import (
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // Replacement is what takes the place of an activation that is ablated.
@@ -143,10 +144,7 @@ func (a *Ablations) Heads(row int, m Metric) (*Ablation, error) {
 	if err := check.Index("row", row, len(a.rows)); err != nil {
 		return nil, err
 	}
-	s := newSweep(a.title()+" of heads", "layer", "head", m)
-	for h := range a.c.HeadCount() {
-		s.Columns = append(s.Columns, fmt.Sprint(h))
-	}
+	s := newSweep(a.title()+" of heads", "layer", stream.HeadPart, a.c.HeadCount(), m)
 	err := s.runModel(a.store, a.c, a.rows[row], headActivations(a.c), func(name string, column int) cache.Intervention {
 		return a.instead(row, name, cache.At{"head": column})
 	})
@@ -166,12 +164,9 @@ func (a *Ablations) Restored(row int, m Metric) (*Ablation, error) {
 		return nil, err
 	}
 	defer r.Close()
-	s := newSweep(a.title()+" of all heads but one", "layer", "head", m)
+	s := newSweep(a.title()+" of all heads but one", "layer", stream.HeadPart, a.c.HeadCount(), m)
 	if s.Baseline, err = s.measure(r, ids, a.allBut(row, -1, -1)...); err != nil {
 		return nil, err
-	}
-	for h := range a.c.HeadCount() {
-		s.Columns = append(s.Columns, fmt.Sprint(h))
 	}
 	for l, name := range names {
 		effects := make([]float64, a.c.HeadCount())
@@ -182,7 +177,7 @@ func (a *Ablations) Restored(row int, m Metric) (*Ablation, error) {
 			}
 			effects[h] = value - s.Baseline
 		}
-		s.Rows, s.Effect = append(s.Rows, name), append(s.Effect, effects)
+		s.add(name, effects)
 	}
 	return &Ablation{*s}, nil
 }
@@ -212,7 +207,7 @@ func (a *Ablations) Together(row int, at cache.At, m Metric) (*Ablation, error) 
 		return nil, err
 	}
 	defer r.Close()
-	s := newSweep(a.title(), "what", "", m)
+	s := newSweep(a.title(), "what", "", 0, m)
 	if s.Baseline, err = s.measure(r, ids); err != nil {
 		return nil, err
 	}

@@ -9,7 +9,9 @@ import (
 // Table has a row for each number of pairs.
 func (m *AssociativeMemory) Table() figure.Table {
 	t := figure.Table{Title: fmt.Sprintf("one matrix of %d x %d as a memory: relative squared error of what is read, %d seeds", m.Dk, m.Dv, m.Seeds), Align: "lrrrrrrrr",
-		Header: []string{"keys", "pairs", "N/Dk", "error", "standard error", "theory", "mean squared cosine", "largest |cosine|", "Welch bound"}}
+		Header: []string{"keys", "pairs", "N/Dk", "error", "standard error", "theory", "mean squared cosine", "largest |cosine|", "Welch bound"},
+		Note: "N: the pairs. error: |read - stored|² / |stored|², a mean. cosines are those of two keys; Welch bound: the least that\n" +
+			"the largest can be."}
 	for _, c := range m.Curves {
 		for _, p := range c.Points {
 			t.Rows = append(t.Rows, []string{c.Keys, fmt.Sprint(p.Pairs), number(p.Load), number(p.Error), number(p.StandardError), number(p.Theory), number(p.MeanSquared), number(p.Max), number(p.Welch)})

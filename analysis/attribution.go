@@ -1,15 +1,9 @@
 package analysis
 
 import (
-	"cmp"
-	"fmt"
-	"math"
-	"slices"
-
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/residua-go/residua/analysis/check"
-	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/stream"
 )
 
@@ -21,7 +15,7 @@ type Contribution struct {
 	Value  float64 `json:"value"`          // in the logit's unit
 }
 
-// Name is "blocks.3.attention head 1".
+// Name is "blocks.3.attention.1" of a head, "blocks.3.feedforward neuron 17" of a neuron.
 func (c Contribution) Name() string {
 	switch c.Part {
 	case "":
@@ -29,7 +23,7 @@ func (c Contribution) Name() string {
 	case biasPart:
 		return c.Writer + " " + biasPart
 	}
-	return fmt.Sprintf("%s %s %d", c.Writer, c.Part, c.Index)
+	return stream.PartName(c.Writer, c.Part, c.Index)
 }
 
 // biasPart is the part of a contribution that is a writer's bias.
@@ -43,6 +37,7 @@ const biasPart = "bias"
 // with the final norm's scale held at that of the run. All values are in the unit of logits. Of
 // a model with logit_softcap the logit is what the cap bounds, which is linear in the features.
 type Attribution struct {
+	Name          string         `json:"name"`    // "logit of 290, token 7"; whoever knows the texts of tokens may give it another
 	Token         int            `json:"token"`   // position
 	Target        int            `json:"target"`  // token id
 	Against       int            `json:"against"` // token id whose logit is taken off, -1: none
@@ -52,7 +47,7 @@ type Attribution struct {
 	Logit         float64        `json:"logit"`    // the model's own, before a soft cap
 }
 
-// Attribute splits a token's logit of the id target, less that of the id against unless it
+// Attribute splits a token's logit of the id target, minus that of the id against unless it
 // is negative, into the terms of all writers. It is an error if there is no such token or id.
 func (d *Decomposition) Attribute(token, target, against int) (*Attribution, error) {
 	direction, err := d.logitDirection(target, against)
@@ -62,7 +57,7 @@ func (d *Decomposition) Attribute(token, target, against int) (*Attribution, err
 	if err := d.checkToken(token); err != nil {
 		return nil, err
 	}
-	a := &Attribution{Token: token, Target: target, Against: max(-1, against)}
+	a := &Attribution{Name: LogitOf(token, target, against).Name, Token: token, Target: target, Against: max(-1, against)}
 	if err := d.addTerms(a, direction); err != nil {
 		return nil, err
 	}
@@ -173,60 +168,4 @@ func (a *Attribution) ByWriter() []Contribution {
 		sums = append(sums, Contribution{Writer: c.Writer, Value: c.Value})
 	}
 	return sums
-}
-
-// Largest returns the n contributions of the largest size, largest first.
-func (a *Attribution) Largest(n int) []Contribution {
-	sorted := slices.Clone(a.Contributions)
-	slices.SortStableFunc(sorted, func(x, y Contribution) int { return cmp.Compare(math.Abs(y.Value), math.Abs(x.Value)) })
-	return sorted[:max(0, min(n, len(sorted)))]
-}
-
-// Table lists the largest contributions.
-func (a *Attribution) Table() figure.Table {
-	t := figure.Table{Title: a.title(), Header: []string{"what wrote it", "contribution"}, Align: "lr"}
-	rest := a.Sum
-	for _, c := range a.Largest(listed) {
-		t.Rows = append(t.Rows, []string{c.Name(), number(c.Value)})
-		rest -= c.Value
-	}
-	t.Rows = append(t.Rows, []string{"all else", number(rest)}, []string{"sum", number(a.Sum)}, []string{"the model's own", number(a.Logit)})
-	return t
-}
-
-func (a *Attribution) title() string {
-	if a.Against >= 0 {
-		return fmt.Sprintf("logit of %d less that of %d, token %d", a.Target, a.Against, a.Token)
-	}
-	return fmt.Sprintf("logit of %d, token %d", a.Target, a.Token)
-}
-
-// Figures are bars of the writers, and a map of the heads.
-func (a *Attribution) Figures() []figure.Figure {
-	bars := figure.Bars{Title: "Contributions to the " + a.title(), YLabel: "contribution"}
-	for _, c := range a.ByWriter() {
-		bars.Labels, bars.Values = append(bars.Labels, c.Writer), append(bars.Values, c.Value)
-	}
-	bars.Labels, bars.Values = append(bars.Labels, "norms' biases"), append(bars.Values, a.Constant)
-	figures := []figure.Figure{bars}
-	if heads := a.heads(); len(heads.Values) > 0 {
-		figures = append(figures, heads)
-	}
-	return figures
-}
-
-// heads maps the heads' contributions, a row a layer.
-func (a *Attribution) heads() figure.Heatmap {
-	h := figure.Heatmap{Title: "Heads' contributions to the " + a.title(), XLabel: "head", YLabel: "layer", Diverging: true}
-	for _, c := range a.Contributions {
-		if c.Part != "head" {
-			continue
-		}
-		if c.Index == 0 {
-			h.Rows, h.Values = append(h.Rows, c.Writer), append(h.Values, nil)
-		}
-		last := len(h.Values) - 1
-		h.Values[last] = append(h.Values[last], c.Value)
-	}
-	return h
 }

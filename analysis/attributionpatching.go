@@ -66,7 +66,7 @@ func (p places) attribute(store *graph.Store, c models.Spec, clean, corrupt []in
 		if err != nil {
 			return nil, err
 		}
-		result.Rows, result.Effect = append(result.Rows, g.Name), append(result.Effect, effects)
+		result.add(g.Name, effects)
 	}
 	return result, result.normalise()
 }

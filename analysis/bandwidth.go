@@ -113,7 +113,7 @@ func (d *bandwidthDraft) written(w stream.Writer) int {
 	switch c := d.m.Spec(); {
 	case w.Table:
 		return c.Shape().TableWidth
-	case w.Part == "head":
+	case w.Part == stream.HeadPart:
 		return c.HeadCount() * c.HeadDim()
 	case w.Part == "neuron":
 		return w.Parts

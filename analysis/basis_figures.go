@@ -13,6 +13,11 @@ func (r *BasisReport) Table() figure.Table {
 		Header: []string{"site", "space", "kurtosis", "rotated", "largest", "rotated", "direction",
 			"across", "rotated", "max/mean size", "rotated", "direction", "own basis"},
 		Align: "llrrrrrrrrrrl",
+		Note: "kurtosis: how heavy the tails are of a direction's entries over the tokens; 3 is a Gaussian's. It is the\n" +
+			"mean over the directions, largest that of one direction (its number follows). across: the kurtosis of a\n" +
+			"token's entries, large where few directions hold most of a vector. max/mean size: the largest direction's\n" +
+			"size over the mean one's. rotated: the same along the axes of random rotations, mean ± standard deviation.\n" +
+			"own basis: what differs by more than three of these.",
 	}
 	for _, p := range r.Points {
 		row := []string{siteLabel(p.Site), p.Space}

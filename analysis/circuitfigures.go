@@ -13,7 +13,11 @@ const eigenvaluesShown = 4
 
 // Table lists the heads' scores, of many heads those of the largest copying scores.
 func (c *Circuits) Table() figure.Table {
-	t := figure.Table{Title: c.title(), Header: []string{"head", "OV score", "QK score", "copying (full OV)", "matching (full QK)"}, Align: "lrrrr"}
+	t := figure.Table{Title: "Circuits", Header: []string{"head", "OV score", "QK score", "copying (full OV)", "matching (full QK)"}, Align: "lrrrr",
+		Note: "OV: what a head writes of what it attends to; QK: what it attends to. Scores are those of the circuits'\n" +
+			"eigenvalues, from -1 to 1: 1 where all are positive numbers. copying: above 0, what a head attends to\n" +
+			"becomes likelier to follow. matching: above 0, a token attends to tokens like itself. Both are from token to\n" +
+			"token, through the vocabulary." + c.keyedNote()}
 	for _, h := range c.strongest(listed) {
 		copying, matching := "", ""
 		if h.FullOV != nil {
@@ -24,12 +28,13 @@ func (c *Circuits) Table() figure.Table {
 	return t
 }
 
-// title says why the scores of OV and QK are what they are.
-func (c *Circuits) title() string {
-	if c.Values > 1 {
-		return "Circuits (a head with keys treats all values alike: its scores of OV and QK are hardly more than the sign of a product of two keys; the full circuits tell more)"
+// keyedNote says of heads with keys why their scores of OV and QK are what they are.
+func (c *Circuits) keyedNote() string {
+	if c.Values == 1 {
+		return ""
 	}
-	return "Circuits"
+	return "\nA head with keys treats all values alike: its scores of OV and QK are hardly more than the sign of a product of\n" +
+		"two keys. The full circuits tell more."
 }
 
 // strongest are the n heads that copy most.

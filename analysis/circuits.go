@@ -1,8 +1,6 @@
 package analysis
 
 import (
-	"fmt"
-
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
@@ -49,7 +47,7 @@ func (h HeadCircuits) Name() string { return headName(h.Layer, h.Head) }
 
 // headName is "blocks.3.attention.1".
 func headName(layer, head int) string {
-	return fmt.Sprintf("%s.%d", siteName(layer, stream.Attention), head)
+	return stream.PartName(siteName(layer, stream.Attention), stream.HeadPart, head)
 }
 
 // Circuits are the circuits of all heads of a model.

@@ -230,7 +230,7 @@ func TestMatrixCircuits(t *testing.T) {
 func (m rmt) check(t *testing.T) {
 	circuits, err := analysis.FindCircuits(m.store, m.c, analysis.CircuitOptions{})
 	require.NoError(t, err)
-	assert.Contains(t, circuits.Table().Title, "hardly more than the sign")
+	assert.Contains(t, circuits.Table().Note, "hardly more than the sign")
 	stored, logits := m.out("embedding"), m.in("unembedding") // [V, Dk*Dv], [Dk*Dv, V]
 	for _, h := range circuits.Heads {
 		q, k, v, o := m.in(h.Name()+".q"), m.in(h.Name()+".k"), m.in(h.Name()+".v"), m.out(h.Name())

@@ -246,7 +246,11 @@ func squares(x []float64) []float64 {
 // Table lists the groups.
 func (s *HeadSpaces) Table() figure.Table {
 	t := figure.Table{Title: fmt.Sprintf("do heads write to subspaces of their own? random: the same singular values along random directions, %d draws", s.Draws), Align: "lrrrrrrrrr",
-		Header: []string{"heads of", "dimensions", "sum of ranks", "rank of the sum", "sum of effective ranks", "effective rank of the sum", "random", "overlap of two", "random", "deviations"}}
+		Header: []string{"heads of", "dimensions", "sum of ranks", "rank of the sum", "sum of effective ranks", "effective rank of the sum", "random", "overlap of two", "random", "deviations"},
+		Note: "sum of ranks, and rank of the sum: of each head's subspace, and of all together; equal where no two touch.\n" +
+			"effective rank: how many directions are used, weighted by how much. overlap of two: the mean squared cosine\n" +
+			"of two heads' subspaces, from 0 to 1; deviations: how far it is above that of random subspaces, in standard\n" +
+			"deviations."}
 	for _, g := range s.Groups {
 		t.Row(g.Name, fmt.Sprint(g.Dimensions), fmt.Sprint(g.Ranks), fmt.Sprint(g.Rank), number(g.EffectiveRanks), number(g.EffectiveRank.Own),
 			fmt.Sprintf("%s ± %.2g", number(g.EffectiveRank.Rotated), g.EffectiveRank.Deviation), number(g.Overlap.Own), number(g.Overlap.Rotated), number(g.Overlap.deviations()))

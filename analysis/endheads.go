@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // packedHeads is the number of heads of what attention reads: of queries, keys and values.
@@ -38,7 +39,7 @@ func (f *Folded) headPart(read *mat.Dense, part int) *mat.Dense {
 
 // inHeads parts an end of attention's into heads, unless it is to stay whole.
 func (f *Folded) inHeads(e end, whole bool) end {
-	if e.kind == "head" && !whole {
+	if e.kind == stream.HeadPart && !whole {
 		e.parts = f.headNames(e.site)
 	}
 	return e

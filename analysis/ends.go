@@ -16,7 +16,7 @@ import (
 type end struct {
 	site        string   // "embedding", "blocks.3.attention"
 	source      string   // its name in the stream's linear form
-	kind        string   // of what it is a part: "head", or ""
+	kind        string   // of what it is a part: stream.HeadPart, or ""
 	reads       bool     // else it writes
 	via         string   // "q", "k", "v" of what attention reads
 	ways        bool     // which it reads each in a way of its own
@@ -177,7 +177,7 @@ func (f *Folded) readers(whole bool) []end {
 			for i, via := range attentionReads {
 				part := e
 				part.source = f.sourceOf(e.site, via)
-				part.via, part.count, part.kind = via, f.c.HeadCount()*e.count/f.packedHeads(), "head"
+				part.via, part.count, part.kind = via, f.c.HeadCount()*e.count/f.packedHeads(), stream.HeadPart
 				part.weights = func() *mat.Dense { return f.headPart(e.weights(), i) }
 				if e.keyed != nil {
 					part.keyed = e.keyed.taken(func(rows *mat.Dense) *mat.Dense { return f.headPart(rows, i) })

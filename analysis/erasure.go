@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -56,8 +55,8 @@ type Eraser struct {
 	Cosine float64 `json:"cosine"`
 }
 
-// Name is "blocks.3.feedforward neuron 17".
-func (e Eraser) Name() string { return fmt.Sprintf("%s %s %d", e.Site, e.Part, e.Index) }
+// Name is "blocks.3.feedforward neuron 17", or "blocks.3.attention.1" of a head.
+func (e Eraser) Name() string { return stream.PartName(e.Site, e.Part, e.Index) }
 
 // MeasureErasure measures all heads and neurons of a model.
 func MeasureErasure(store *graph.Store, c models.Spec) (*Erasure, error) {

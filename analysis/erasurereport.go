@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/stream"
 )
 
 // Histogram counts each layer's neurons by their cosine, [layer][bin], in bins of equal width
@@ -51,7 +52,9 @@ func RandomCosineDensity(x float64, d int) float64 {
 
 // Table lists the strongest erasers.
 func (e *Erasure) Table() figure.Table {
-	t := figure.Table{Title: "heads and neurons that erase most of what they read", Header: []string{"part", "cosine of read and written", "deviations of random ones"}, Align: "lrr"}
+	t := figure.Table{Title: "heads and neurons that erase most of what they read", Header: []string{"part", "cosine of read and written", "deviations of random ones"}, Align: "lrr",
+		Note: "cosine: -1 where a part writes the opposite of the direction that it reads, and so erases what it finds\n" +
+			"there; deviations: the cosine in standard deviations of that of random directions."}
 	for _, s := range e.Strongest(listed) {
 		t.Rows = append(t.Rows, []string{e.name(s), number(s.Cosine), e.deviations(s)})
 	}
@@ -61,7 +64,7 @@ func (e *Erasure) Table() figure.Table {
 // deviations is a cosine over the standard deviation of random directions'.
 func (e *Erasure) deviations(s Eraser) string {
 	d := e.Dimensions
-	if s.Part == "head" {
+	if s.Part == stream.HeadPart {
 		d = e.HeadDimensions
 	}
 	return fmt.Sprintf("%.1f", s.Cosine*math.Sqrt(float64(d)))

@@ -50,6 +50,6 @@ func Example() {
 	fmt.Println(len(a.Contributions), "terms, such as", a.Contributions[2].Name())
 	fmt.Println("they add up to the logit:", math.Abs(sum-a.Logit) < 1e-12)
 	// Output:
-	// 22 terms, such as blocks.0.attention head 0
+	// 22 terms, such as blocks.0.attention.0
 	// they add up to the logit: true
 }

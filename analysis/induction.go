@@ -118,10 +118,12 @@ func (s *HeadScores) Strongest() (layer, head int, score float64) {
 
 // Table lists all heads.
 func (s *HeadScores) Table() figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("heads on %d random tokens, repeated", s.Period), Header: []string{"layer", "head", "induction", "previous token"}, Align: "rrrr"}
+	t := figure.Table{Title: fmt.Sprintf("heads on %d random tokens, repeated", s.Period), Header: []string{"head", "induction", "previous token"}, Align: "lrr",
+		Note: "induction: the mean attention to the token that followed this one the last time; previous token: to the\n" +
+			"token before. Both from 0 to 1."}
 	for l := range s.Induction {
 		for h := range s.Induction[l] {
-			t.Rows = append(t.Rows, []string{fmt.Sprint(l), fmt.Sprint(h), number(s.Induction[l][h]), number(s.Previous[l][h])})
+			t.Rows = append(t.Rows, []string{headName(l, h), number(s.Induction[l][h]), number(s.Previous[l][h])})
 		}
 	}
 	return t

@@ -45,6 +45,9 @@ type Prediction struct {
 	Probability float64 `json:"probability"`
 }
 
+// lensNote explains a lens' table.
+const lensNote = "rank: how many tokens are likelier than the one that is looked at."
+
 // lensTop is how many of the likeliest ids a lens lists.
 const lensTop = 5
 
@@ -187,11 +190,24 @@ func (d *Decomposition) featuresOf(ends []float64, first, n int) ([]float64, err
 // lensPoint reads logits [Vocab] with an eye on one id.
 func lensPoint(after string, logits []float64, target int) LensPoint {
 	logZ := floats.LogSumExp(logits)
-	p := LensPoint{After: after, Logit: logits[target], Probability: math.Exp(logits[target] - logZ), Rank: rankOf(logits, target)}
-	for _, id := range likeliest(logits, lensTop) {
-		p.Top = append(p.Top, Prediction{id, math.Exp(logits[id] - logZ)})
+	return LensPoint{After: after, Logit: logits[target], Probability: math.Exp(logits[target] - logZ), Rank: rankOf(logits, target),
+		Top: Predictions(logits, lensTop)}
+}
+
+// Predictions are the n likeliest ids of a token's logits, likeliest first, then those of others that are asked for.
+func Predictions(logits []float64, n int, others ...int) []Prediction {
+	logZ := floats.LogSumExp(logits)
+	var all []Prediction
+	top := likeliest(logits, n)
+	for _, id := range others {
+		if !slices.Contains(top, id) {
+			top = append(top, id)
+		}
 	}
-	return p
+	for _, id := range top {
+		all = append(all, Prediction{id, math.Exp(logits[id] - logZ)})
+	}
+	return all
 }
 
 // rankOf is the number of ids with a larger logit.
@@ -233,7 +249,8 @@ func keyParts(features, direction []float64, rank int) []float64 {
 
 // Table lists the points.
 func (l *Lens) Table() figure.Table {
-	t := figure.Table{Title: l.title(), Header: []string{"after", "logit", "probability", "rank", "likeliest ids"}, Align: "lrrrl"}
+	t := figure.Table{Title: l.title(), Header: []string{"after", "logit", "probability", "rank", "likeliest ids"}, Align: "lrrrl",
+		Note: lensNote}
 	for _, p := range l.Points {
 		var top []string
 		for _, id := range p.Top {

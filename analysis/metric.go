@@ -73,13 +73,13 @@ func nextTokenLoss(run *cache.Cache, tokens []int) (float64, error) {
 	return sum / float64(len(tokens)), nil
 }
 
-// LogitOf is the logit of the id target at a token, less that of the id against unless it is
+// LogitOf is the logit of the id target at a token, minus that of the id against unless it is
 // negative.
 func LogitOf(token, target, against int) Metric {
 	name, weights := fmt.Sprintf("logit of %d, token %d", target, token), map[int]float64{target: 1}
 	if against >= 0 {
 		weights[against]--
-		name = fmt.Sprintf("logit of %d less that of %d, token %d", target, against, token)
+		name = fmt.Sprintf("logit of %d minus that of %d, token %d", target, against, token)
 	}
 	return Metric{Name: name, logits: &cache.LogitSum{Token: token, Weights: weights}, of: func(run *cache.Cache) (float64, error) {
 		logits, err := run.TokenLogits(token)

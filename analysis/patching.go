@@ -9,6 +9,7 @@ import (
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // Patching is how much of a metric comes back when an activation of the clean run is put
@@ -37,7 +38,7 @@ func PatchStream(store *graph.Store, c models.Spec, clean, corrupt []int32, m Me
 
 func streamPlaces(store *graph.Store, c models.Spec, tokens int) (places, error) {
 	names, err := cache.Names(store, c)
-	p := places{title: "Patching the stream", label: "token", axis: graph.TokenAxis, columns: tokens}
+	p := places{title: "Patching the stream", rows: "activation", axis: graph.TokenAxis, columns: tokens}
 	for _, name := range names {
 		if name == "embedding.out" || strings.HasSuffix(name, ".attention.stream") {
 			p.names = append(p.names, name)
@@ -52,15 +53,15 @@ func PatchHeads(store *graph.Store, c models.Spec, clean, corrupt []int32, m Met
 }
 
 func headPlaces(c models.Spec) places {
-	return places{title: "Patching heads", label: "head", axis: "head", columns: c.HeadCount(), names: headActivations(c)}
+	return places{title: "Patching heads", rows: "layer", axis: stream.HeadPart, columns: c.HeadCount(), names: headActivations(c)}
 }
 
 // places are where a sweep patches: indices of one axis of some activations.
 type places struct {
-	title, label string
-	axis         string
-	columns      int
-	names        []string
+	title, rows string // rows: what a row is
+	axis        string
+	columns     int
+	names       []string
 }
 
 func (p places) patch(store *graph.Store, c models.Spec, clean, corrupt []int32, m Metric) (*Patching, error) {
@@ -102,11 +103,7 @@ func checkPair(clean, corrupt []int32) error {
 
 // result has the columns, and no rows yet.
 func (p places) result(m Metric) *Patching {
-	result := &Patching{Sweep: *newSweep(p.title, "activation", p.label, m)}
-	for i := range p.columns {
-		result.Columns = append(result.Columns, fmt.Sprint(i))
-	}
-	return result
+	return &Patching{Sweep: *newSweep(p.title, p.rows, p.axis, p.columns, m)}
 }
 
 // normalise divides by what there is to bring back.

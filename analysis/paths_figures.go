@@ -13,7 +13,10 @@ import (
 // change the loss most.
 func (p *PathExpansion) Table() figure.Table {
 	t := figure.Table{Title: fmt.Sprintf("loss of the next token by the longest path, patterns of attention held (%d rows, %d tokens; the model %v)", p.Rows, p.Tokens, p.Model),
-		Header: []string{"paths", "how many", "loss", "gain", "share of all gains", "gain a path"}, Align: "lrrrrr"}
+		Header: []string{"paths", "how many", "loss", "gain", "share of all gains", "gain a path"}, Align: "lrrrrr",
+		Note: "steps: the sublayers that a path goes through. loss: with all paths of up to so many steps; gain: what the\n" +
+			"longest of them take off it. alone: the gain of one sublayer next to the direct path; last: next to all\n" +
+			"other paths of one step. A virtual head is two heads, one of which reads what the other has written."}
 	for _, o := range p.Orders {
 		if o.Steps == 0 {
 			t.Row("direct path", "1", o.Loss.String(), "", "", "")

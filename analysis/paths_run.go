@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/residua-go/residua/analysis/cache"
@@ -207,7 +206,7 @@ func (p *pathSums) gain(path HeadPath, gain float64) {
 }
 
 // headName is "blocks.0.attention.3".
-func (s pathSite) headName(h int) string { return fmt.Sprintf("%s.%d", s.site, h) }
+func (s pathSite) headName(h int) string { return stream.PartName(s.site, stream.HeadPart, h) }
 
 func lastOf(x []float64) float64 { return x[len(x)-1] }
 

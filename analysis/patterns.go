@@ -50,9 +50,12 @@ func patternsOf(run *cache.Cache, layer, row int) (*AttentionPatterns, error) {
 	return p, nil
 }
 
+// HeadName names one of the heads, "blocks.3.attention.1".
+func (p *AttentionPatterns) HeadName(head int) string { return headName(p.Layer, head) }
+
 // Table lists where each head looks on average: how far back.
 func (p *AttentionPatterns) Table() figure.Table {
-	t := figure.Table{Title: fmt.Sprintf("attention of layer %d", p.Layer), Header: []string{"head", "mean distance", "to itself", "to the first token"}, Align: "rrrr"}
+	t := figure.Table{Title: fmt.Sprintf("attention of layer %d", p.Layer), Header: []string{"head", "mean distance", "to itself", "to the first token"}, Align: "lrrr"}
 	for h, pattern := range p.Patterns {
 		distance, self, first := 0.0, 0.0, 0.0
 		for i, row := range pattern {
@@ -62,7 +65,7 @@ func (p *AttentionPatterns) Table() figure.Table {
 			self, first = self+row[i], first+row[0]
 		}
 		n := float64(len(pattern))
-		t.Rows = append(t.Rows, []string{fmt.Sprint(h), number(distance / n), number(self / n), number(first / n)})
+		t.Rows = append(t.Rows, []string{p.HeadName(h), number(distance / n), number(self / n), number(first / n)})
 	}
 	return t
 }
@@ -71,7 +74,7 @@ func (p *AttentionPatterns) Table() figure.Table {
 func (p *AttentionPatterns) Figures() []figure.Figure {
 	f := figure.Attention{Title: fmt.Sprintf("Attention patterns of layer %d", p.Layer), Patterns: p.Patterns}
 	for h := range p.Patterns {
-		f.Heads = append(f.Heads, fmt.Sprintf("head %d", h))
+		f.Heads = append(f.Heads, p.HeadName(h))
 	}
 	for _, id := range p.IDs {
 		f.Tokens = append(f.Tokens, fmt.Sprint(id))

@@ -34,12 +34,12 @@ func (d *Decomposition) Reads(token int) (*Reads, error) {
 // "blocks.3.attention.1". What its bias writes stays the site's.
 func (d *Decomposition) ReadsByHead(token int) (*Reads, error) {
 	return d.readsOf(token, func(w stream.Writer, token int) []writtenTerm {
-		if w.Part != "head" {
+		if w.Part != stream.HeadPart {
 			return d.writtenWholly(w, token)
 		}
 		var terms []writtenTerm
 		for part := range w.Parts {
-			terms = append(terms, writtenTerm{fmt.Sprintf("%s.%d", w.Name, part), w.Source, d.written(w, part, token)})
+			terms = append(terms, writtenTerm{stream.PartName(w.Name, w.Part, part), w.Source, d.written(w, part, token)})
 		}
 		if w.Bias != "" {
 			terms = append(terms, writtenTerm{w.Name, w.Source, d.parameter(w.Bias)})

@@ -13,7 +13,11 @@ import (
 // Table lists the readers.
 func (r *WriteRetrieval) Table() figure.Table {
 	t := figure.Table{Title: fmt.Sprintf("what readers get of %d tokens' writes, Dk = %d", r.Tokens, r.Dk), Align: "lrrrrrrrrlr",
-		Header: []string{"reader", "keys", "writes", "effective", "of random keys", "strongest write", "of random keys", "signal", "of random keys", "largest share", "share"}}
+		Header: []string{"reader", "keys", "writes", "effective", "of random keys", "strongest write", "of random keys", "signal", "of random keys", "largest share", "share"},
+		Note: "effective: how many writes a key reads at once. strongest write: its part of the energy that is read.\n" +
+			"signal: that energy over it and the crosstalk of all others; 1/2 where they are as strong. of random keys:\n" +
+			"the same for as many random keys. largest share: the writer that most of a read comes from; shares of a read\n" +
+			"add up to 1."}
 	for _, x := range r.Reads {
 		largest := floats.MaxIdx(x.Share)
 		t.Rows = append(t.Rows, []string{x.Reader, fmt.Sprint(x.Keys), fmt.Sprint(x.Writes), number(x.Model.Effective), number(x.Random.Effective),
@@ -87,7 +91,9 @@ type RetrievalDistances struct {
 // Table lists the distances.
 func (d RetrievalDistances) Table() figure.Table {
 	t := figure.Table{Title: "a site's writes with distance", Align: "rrrrrr",
-		Header: []string{"sites in between", "pairs", "share of a read", "energy, of random keys'", "median error read by their own keys", "if other keys were random"}}
+		Header: []string{"sites in between", "pairs", "share of a read", "energy, of random keys'", "median error read by their own keys", "if other keys were random"},
+		Note: "energy: what a reader gets of a write, divided by what random keys would get. error: |read - written|² /\n" +
+			"|written|² when a write is read again by the key that wrote it."}
 	for _, x := range d.Distances {
 		t.Rows = append(t.Rows, []string{fmt.Sprint(x.Distance), fmt.Sprint(x.Pairs), number(x.Share), number(x.Gain), number(x.Error), number(x.Random)})
 	}

@@ -107,7 +107,10 @@ func (s *Subspaces) overlaps(accesses []end, spaces []subspace) {
 // Table lists the spectra's ranks.
 func (s *Subspaces) Table() figure.Table {
 	t := figure.Table{Title: "what the sites read and write", Align: "llrrrr",
-		Header: []string{"site", "way", "dimensions", "effective rank", "stable rank", fmt.Sprintf("directions with %.0f%%", 100*EnergyShare)}}
+		Header: []string{"site", "way", "dimensions", "effective rank", "stable rank", fmt.Sprintf("directions with %.0f%%", 100*EnergyShare)},
+		Note: "effective rank: how many directions are used, weighted by how much (exp of the entropy of their shares);\n" +
+			"stable rank: all of it over the strongest direction; the last column: how many directions hold so much of\n" +
+			"it."}
 	for _, site := range s.Sites {
 		t.Rows = append(t.Rows, []string{site.Site, wayOf(site.Reads), fmt.Sprint(site.Dimensions), number(site.Effective), number(site.Stable), fmt.Sprint(site.Directions)})
 	}

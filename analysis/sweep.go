@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
 )
 
 // Sweep is a metric's change by interventions at many places.
@@ -26,8 +28,26 @@ type Sweep struct {
 	metric                Metric
 }
 
-func newSweep(title, rowLabel, columnLabel string, m Metric) *Sweep {
-	return &Sweep{Title: title, Metric: m.Name, Quantity: "change", rowLabel: rowLabel, columnLabel: columnLabel, metric: m}
+// HeadName names the head of a place in a sweep over heads: "blocks.3.attention.1".
+func (s *Sweep) HeadName(row, column int) string {
+	return stream.PartName(s.Rows[row], stream.HeadPart, column)
+}
+
+// add appends the effects at an activation, a row; what heads give is called by their attention.
+func (s *Sweep) add(activation string, effects []float64) {
+	if s.columnLabel == stream.HeadPart {
+		activation = strings.TrimSuffix(activation, headsSuffix)
+	}
+	s.Rows, s.Effect = append(s.Rows, activation), append(s.Effect, effects)
+}
+
+// newSweep begins a sweep over so many columns.
+func newSweep(title, rowLabel, columnLabel string, columns int, m Metric) *Sweep {
+	s := &Sweep{Title: title, Metric: m.Name, Quantity: "change", rowLabel: rowLabel, columnLabel: columnLabel, metric: m}
+	for i := range columns {
+		s.Columns = append(s.Columns, fmt.Sprint(i))
+	}
+	return s
 }
 
 // sweepTokens is about how many tokens a sweep runs at a time: enough that reading the weights takes
@@ -79,7 +99,7 @@ func (s *Sweep) run(r *cache.Runner, rows int, ids []int32, names []string, at f
 	for i, name := range names {
 		effects := slices.Clone(values[1+i*len(s.Columns):][:len(s.Columns)])
 		floats.AddConst(-s.Baseline, effects)
-		s.Rows, s.Effect = append(s.Rows, name), append(s.Effect, effects)
+		s.add(name, effects)
 	}
 	return nil
 }

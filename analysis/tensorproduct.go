@@ -215,8 +215,11 @@ func (p *TensorProduct) Table() figure.Table {
 	return t
 }
 
+// Name is the head's, "blocks.3.attention.1".
+func (p *TensorProduct) Name() string { return headName(p.Layer, p.Head) }
+
 func (p *TensorProduct) title() string {
-	return fmt.Sprintf("A ⊗ W_OV of layer %d head %d", p.Layer, p.Head)
+	return "A ⊗ W_OV of " + p.Name()
 }
 
 // Figures are the pattern, and what it moves: |A[t, s] x_s W_OV|.

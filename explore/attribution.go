@@ -42,7 +42,7 @@ func (e *Explorer) attribution(a *analysis.Attribution) Attribution {
 		out.Writers = append(out.Writers, e.contribution(c, true))
 	}
 	left := contributionsMost
-	for _, c := range a.Largest(len(a.Contributions)) {
+	for _, c := range analysis.Rank("", a.Contributions, len(a.Contributions)).Largest {
 		few := c.Part == "head" || c.Part == "expert"
 		switch {
 		case !few && left == 0:

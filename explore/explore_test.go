@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -190,7 +191,8 @@ func (c client) checkSums(about explore.Description) {
 		c.checkView(v.Untouched)
 		assert.Nil(c.t, v.Changed)
 		assert.Len(c.t, v.Untouched.Attention, about.Layers)
-		for _, a := range v.Untouched.Attention {
+		for layer, a := range v.Untouched.Attention {
+			assert.Equal(c.t, fmt.Sprintf("blocks.%d.attention.0", layer), a.Names[0])
 			for _, head := range a.Heads {
 				sum := 0.0
 				for _, w := range head {

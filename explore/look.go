@@ -64,6 +64,7 @@ type LensPoint struct {
 // Attention is what a layer's heads attend to at the position.
 type Attention struct {
 	Layer int         `json:"layer"`
+	Names []string    `json:"names"` // of the heads
 	Heads [][]float64 `json:"heads"` // [head][position], up to the one that is looked at
 }
 
@@ -244,7 +245,8 @@ func (e *Explorer) attention(l Look, run *cache.Cache) ([]Attention, error) {
 			return nil, err
 		}
 		a := Attention{Layer: layer}
-		for _, pattern := range p.Patterns {
+		for head, pattern := range p.Patterns {
+			a.Names = append(a.Names, p.HeadName(head))
 			a.Heads = append(a.Heads, pattern[l.Position][:l.Position+1])
 		}
 		all = append(all, a)

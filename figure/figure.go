@@ -117,6 +117,8 @@ type Table struct {
 	Header []string   `json:"header"`
 	Rows   [][]string `json:"rows"`
 	Align  string     `json:"align"` // a letter a column, l or r; columns beyond are l
+	// Note explains the table's words under it, in lines of about 100 characters.
+	Note string `json:"note,omitempty"`
 }
 
 // Heading is the title.

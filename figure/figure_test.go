@@ -92,6 +92,11 @@ func TestTable(t *testing.T) {
 	assert.Equal(t, "a|b\n\nname       value\n---------  -----\nx|y          1.5\nline⏎feed    -10\n", table.Text())
 	assert.Equal(t, "**a\\|b**\n\n| name | value |\n| --- | ---: |\n| x\\|y | 1.5 |\n| line⏎feed | -10 |\n", table.Markdown())
 	assert.Equal(t, "name,value\nx|y,1.5\n\"line\nfeed\",-10\n", table.CSV())
+	text, markdown, csv := table.Text(), table.Markdown(), table.CSV()
+	table.Note = "value: of a_b\nname: its"
+	assert.Equal(t, text+"\nvalue: of a_b\nname: its\n", table.Text())
+	assert.Equal(t, markdown+"\nvalue: of a\\_b\nname: its\n", table.Markdown())
+	assert.Equal(t, csv, table.CSV())
 }
 
 // TestLabel: nothing in a token is invisible, and a label's label is itself.

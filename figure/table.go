@@ -10,7 +10,7 @@ import (
 func (t *Table) Row(cells ...string) { t.Rows = append(t.Rows, cells) }
 
 // Text returns the table's lines, columns aligned and two spaces apart, the title and the header
-// (if any) first. Control characters in cells are shown visibly.
+// (if any) first, the note last. Control characters in cells are shown visibly.
 func (t Table) Text() string {
 	rows := t.filled(Visible)
 	widths := t.widths(rows)
@@ -28,11 +28,14 @@ func (t Table) Text() string {
 			text.WriteString(t.line(rule, widths))
 		}
 	}
+	if t.Note != "" {
+		text.WriteString("\n" + t.Note + "\n")
+	}
 	return text.String()
 }
 
 // Markdown returns the table as a pipe table of GitHub Flavored Markdown, with the title in bold
-// above it. Pipes and backslashes in cells are escaped, control characters are shown visibly.
+// above it and the note below. Pipes and backslashes in cells are escaped, control characters are shown visibly.
 func (t Table) Markdown() string {
 	columns := t.columns()
 	if columns == 0 {
@@ -61,13 +64,16 @@ func (t Table) Markdown() string {
 		}
 		text.WriteString("|\n")
 	}
+	if t.Note != "" {
+		text.WriteString("\n" + markdownEscaper.Replace(t.Note) + "\n")
+	}
 	return text.String()
 }
 
 // markdownEscaper keeps a cell's text from ending the cell or starting markup.
 var markdownEscaper = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "&", "&amp;", "[", `\[`)
 
-// CSV returns header and rows as RFC 4180 records; the title is left out, cells stay as they are.
+// CSV returns header and rows as RFC 4180 records; title and note are left out, cells stay as they are.
 func (t Table) CSV() string {
 	var text strings.Builder
 	w := csv.NewWriter(&text)

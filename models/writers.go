@@ -20,7 +20,7 @@ func (m *Model) Writers() []stream.Writer {
 	}
 	writers := additive.Writers()
 	for i := range writers {
-		if writers[i].Part == "head" {
+		if writers[i].Part == stream.HeadPart {
 			writers[i].Parts = m.spec.HeadCount()
 		}
 	}

@@ -1,5 +1,7 @@
 package stream
 
+import "fmt"
+
 // Additive is a stream whose output is a sum over what was written to it, once the quantities that
 // a run computed from its input (mixing coefficients, gates, the scales of norms) are frozen. All
 // streams of this package are additive.
@@ -26,6 +28,18 @@ type Weighted interface {
 	Static() *Frozen
 }
 
+// HeadPart is the Part of a Writer whose parts are the heads of an attention.
+const HeadPart = "head"
+
+// PartName names a part of a Writer, or of another site: "blocks.3.attention.1" is a head, which flags
+// take by this name, too; "blocks.3.feedforward neuron 17" is another part.
+func PartName(writer, part string, index int) string {
+	if part == HeadPart {
+		return fmt.Sprintf("%s.%d", writer, index)
+	}
+	return fmt.Sprintf("%s %s %d", writer, part, index)
+}
+
 // Writer is something that writes to the stream: its parts' terms add up, with those of the
 // other writers, to the stream's output. What a writer writes for token t is
 //
@@ -35,7 +49,7 @@ type Weighted interface {
 // share of the entries of a_t, in order, and the same share of the rows of W.
 type Writer struct {
 	Name string // "embedding", "blocks.3.attention", "blocks.1.aggregate"
-	// Part is what the parts are, "head", "neuron", "expert"; "" for a writer of one part.
+	// Part is what the parts are, HeadPart, "neuron", "expert"; "" for a writer of one part.
 	Part  string
 	Parts int // of heads, 0: as many as the model has
 	// Activation is the hook whose value is written, [T, ...].

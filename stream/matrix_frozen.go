@@ -12,7 +12,7 @@ func (m *matrix) Writers() []Writer {
 	writers := tableWriters(m.positions != nil, m.c.InputScale)
 	for l := range m.c.Layers {
 		name := m.Sites(l)[0].Name()
-		writers = append(writers, Writer{Name: name, Part: "head", Activation: name + ".heads", Source: name})
+		writers = append(writers, Writer{Name: name, Part: HeadPart, Activation: name + ".heads", Source: name})
 	}
 	return writers
 }

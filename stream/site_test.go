@@ -27,6 +27,8 @@ func TestSites(t *testing.T) {
 	assert.Equal(t, want, v.Sites(3))
 	assert.Equal(t, "blocks.3.attention", want[0].Name())
 	assert.Equal(t, "blocks.3.feedforward", want[1].Name())
+	assert.Equal(t, "blocks.3.attention.2", stream.PartName(want[0].Name(), stream.HeadPart, 2))
+	assert.Equal(t, "blocks.3.feedforward neuron 17", stream.PartName(want[1].Name(), "neuron", 17))
 }
 
 // way is one of a stream's ways in or out, at the sites of one block; y makes the node

@@ -96,7 +96,7 @@ func tableWriters(positions bool, scale float64) []Writer {
 // writer is attention's: each head's output times its rows of W_O. How many heads there are
 // the model knows.
 func (h heads) writer(site Site) Writer {
-	w := Writer{Name: site.Name(), Part: "head", Activation: site.Name() + ".heads", Weight: h.output.Name(), Source: site.Name()}
+	w := Writer{Name: site.Name(), Part: HeadPart, Activation: site.Name() + ".heads", Weight: h.output.Name(), Source: site.Name()}
 	if h.outputsBias != nil {
 		w.Bias = h.outputsBias.Name()
 	}

@@ -119,7 +119,8 @@ func nextTokenLoss(run *cache.Cache) float64 {
 
 // Table has a line a site and row.
 func (s *Rescue) Table() figure.Table {
-	t := figure.Table{Title: "A row set to 0, and given back after the next site", Header: []string{"after", "row", "loss rises by", "share regained"}, Align: "lrrr"}
+	t := figure.Table{Title: "A row set to 0, and given back after the next site", Header: []string{"after", "row", "loss rises by", "share regained"}, Align: "lrrr",
+		Note: "share regained: of that rise, when the row is given back after the next site: what was still the row's own."}
 	for i, name := range s.Sites {
 		for row, rise := range s.Ablated[i] {
 			share := "-"

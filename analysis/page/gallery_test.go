@@ -133,5 +133,6 @@ func layered(layers, heads int) figure.Wiring {
 }
 
 func smallTable() figure.Table {
-	return figure.Table{Title: "Strongest edges", Header: []string{"writes", "reads", "score"}, Align: "llr", Rows: [][]string{{"L0 head 0", "L1 head 0", "0.125"}, {hostile, "L1 head 1", "-12.5"}}}
+	return figure.Table{Title: "Strongest edges", Header: []string{"writes", "reads", "score"}, Align: "llr", Rows: [][]string{{"L0 head 0", "L1 head 0", "0.125"}, {hostile, "L1 head 1", "-12.5"}},
+		Note: "score: < 1"}
 }

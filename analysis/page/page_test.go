@@ -52,6 +52,7 @@ func TestEveryKindIsOnThePage(t *testing.T) {
 	assert.Equal(t, []string{"heatmap", "heatmap", "heatmap", "lines", "lines", "bars", "attention", "wiring", "wiring", "table"}, kinds)
 	assert.Len(t, data, len(kinds)-1)
 	assert.Contains(t, html, `<td>L0 head 0</td><td>L1 head 0</td><td class="right">0.125</td>`)
+	assert.Contains(t, html, "</table></div>\n<p>score: &lt; 1</p>\n")
 	assert.Contains(t, html, "<p>The first paragraph.</p>\n<p>The second")
 }
 

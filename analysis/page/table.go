@@ -6,6 +6,7 @@ import "github.com/residua-go/residua/figure"
 type tableView struct {
 	Header []cell // nil: none
 	Rows   [][]cell
+	Note   string
 }
 
 type cell struct {
@@ -18,7 +19,7 @@ func tableOf(t figure.Table) *tableView {
 	for _, row := range t.Rows {
 		columns = max(columns, len(row))
 	}
-	v := &tableView{}
+	v := &tableView{Note: t.Note}
 	if len(t.Header) > 0 {
 		v.Header = cells(t.Header, columns, t.Align)
 	}

@@ -97,7 +97,7 @@ func ablateOver(m *Model, rows [][]int32, o AblateOptions) (*Report, error) {
 		var values []value
 		for i, row := range each.Effect {
 			for j, v := range row {
-				values = append(values, value{each.Rows[i] + " head " + each.Columns[j], v})
+				values = append(values, value{each.HeadName(i, j), v})
 			}
 		}
 		return values, nil

@@ -2,12 +2,12 @@ package report
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"slices"
+	"strings"
 
 	"github.com/residua-go/residua/analysis"
-	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/stream"
 )
 
 // defaultTop is how many rows a table of the largest has.
@@ -35,82 +35,112 @@ func Attribute(m *Model, o AttributeOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, a, err := o.Target.decompose(m, ids)
+	run, d, a, err := o.Target.decompose(m, ids)
 	if err != nil {
 		return nil, err
 	}
-	attribution, err := d.Attribute(a.token, a.target, a.against)
+	attribution, err := a.attribute(d)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := m.answer(run, a)
 	if err != nil {
 		return nil, err
 	}
 	r := on(m, analysis.AnalysisAttribute, "Attribution", ids)
-	p := r.Add("attribution", "What wrote the logit",
+	r.Add("answer", "What the model says", "The likeliest tokens and their probabilities.", answer)
+	r.Add("attribution", "What wrote the logit, by site",
 		"Each head, neuron, expert, table or bias that writes to the residual stream adds its term to a logit. The terms add up to the model's own.", attribution)
-	p.rename(p.Table.Title, a.metric().Name)
-	p.Table = largestContributions(attribution, at, cmp.Or(o.Top, defaultTop), p.Table.Title)
+	for _, g := range groups(attribution, at)[1:] {
+		r.Add(g.name, "What wrote the logit, "+g.by, "The largest terms.", analysis.Rank(attribution.Name+", "+g.by, g.terms, cmp.Or(o.Top, defaultTop)))
+	}
 	return r, nil
+}
+
+// attribute takes apart what is aimed at.
+func (a aim) attribute(d *analysis.Decomposition) (*analysis.Attribution, error) {
+	attribution, err := d.Attribute(a.token, a.target, a.against)
+	if err == nil {
+		attribution.Name = a.metric().Name
+	}
+	return attribution, err
+}
+
+// group is contributions that have a table of their own.
+type group struct {
+	name, by string // "heads", "by head"
+	terms    []analysis.Contribution
+}
+
+// groups are the sites, the heads at a place and all other parts there; of parts only what there is.
+func groups(a *analysis.Attribution, at place) []group {
+	heads, others := group{name: "heads", by: "by head"}, group{name: "parts"}
+	var kinds []string
+	for _, c := range a.Contributions {
+		switch {
+		case c.Part == "" || !at.hasPart(c.Writer, c.Part, c.Index):
+		case c.Part == stream.HeadPart:
+			heads.terms = append(heads.terms, c)
+		default:
+			others.terms = append(others.terms, c)
+			if !slices.Contains(kinds, c.Part) {
+				kinds = append(kinds, c.Part)
+			}
+		}
+	}
+	others.by = "by " + strings.Join(kinds, " and ")
+	sites := append(a.ByWriter(), analysis.Contribution{Writer: "norms' biases", Value: a.Constant})
+	all := []group{{"sites", "by site", sites}, heads, others}
+	return slices.DeleteFunc(all, func(g group) bool { return len(g.terms) == 0 })
 }
 
 // attributeOver averages contributions over prompts.
 func attributeOver(m *Model, o AttributeOptions, at place) (*Report, error) {
+	var like []group // of any prompt
 	averages, err := overPrompts(m, o.Prompts, o.Prompt, 1, func(ids []int32) ([]value, error) {
-		d, a, err := o.Target.decompose(m, ids)
+		_, d, a, err := o.Target.decompose(m, ids)
 		if err != nil {
 			return nil, err
 		}
-		attribution, err := d.Attribute(a.token, a.target, a.against)
+		attribution, err := a.attribute(d)
 		if err != nil {
 			return nil, err
 		}
+		like = groups(attribution, at)
 		var values []value
-		for _, c := range attribution.Contributions {
-			if at.hasPart(c.Writer, c.Part, c.Index) {
+		for _, g := range like {
+			for _, c := range g.terms {
 				values = append(values, value{c.Name(), c.Value})
 			}
 		}
-		return append(values, value{"norms' biases", attribution.Constant}), nil
+		return values, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	r := on(m, analysis.AnalysisAttribute, "Attribution", nil)
-	r.addAverages("average", "What wrote the logits", "Each term's contribution to the logit of each prompt's target.", "contribution to the logit", averages, o.Top)
+	r, of := on(m, analysis.AnalysisAttribute, "Attribution", nil), averages.Of
+	for _, g := range like {
+		some := &Averages{Prompts: averages.Prompts, Of: of[:len(g.terms)]}
+		r.addAverages(g.name, "What wrote the logits, "+g.by, "Each term's contribution to the logit of each prompt's target.", "contribution to the logit, "+g.by, some, o.Top)
+		of = of[len(g.terms):]
+	}
 	return r, nil
 }
 
 // decompose runs the model on a prompt, takes the run apart and finds what to look at.
-func (t Target) decompose(m *Model, ids []int32) (*analysis.Decomposition, aim, error) {
+func (t Target) decompose(m *Model, ids []int32) (*cache.Cache, *analysis.Decomposition, aim, error) {
 	names, err := analysis.DecompositionNames(m.Store, m.Spec)
 	if err != nil {
-		return nil, aim{}, err
+		return nil, nil, aim{}, err
 	}
 	run, err := m.run(ids, names)
 	if err != nil {
-		return nil, aim{}, err
+		return nil, nil, aim{}, err
 	}
 	a, err := t.find(m, run)
 	if err != nil {
-		return nil, aim{}, err
+		return nil, nil, aim{}, err
 	}
 	d, err := analysis.Decompose(run)
-	return d, a, err
-}
-
-// largestContributions lists the largest of the contributions at a place.
-func largestContributions(a *analysis.Attribution, at place, top int, title string) figure.Table {
-	t := figure.Table{Title: title, Header: []string{"what wrote it", "contribution"}, Align: "lr"}
-	chosen := slices.DeleteFunc(slices.Clone(a.Contributions), func(x analysis.Contribution) bool {
-		return !at.hasPart(x.Writer, x.Part, x.Index)
-	})
-	slices.SortStableFunc(chosen, func(x, y analysis.Contribution) int {
-		return cmp.Compare(math.Abs(y.Value), math.Abs(x.Value))
-	})
-	rest, listed := a.Sum, chosen[:min(top, len(chosen))]
-	for _, x := range listed {
-		t.Rows = append(t.Rows, []string{x.Name(), number(x.Value)})
-		rest -= x.Value
-	}
-	others := fmt.Sprintf("all else (%d terms)", len(a.Contributions)-len(listed))
-	t.Rows = append(t.Rows, []string{others, number(rest)}, []string{"sum", number(a.Sum)}, []string{"the model's own", number(a.Logit)})
-	return t
+	return run, d, a, err
 }

@@ -25,7 +25,7 @@ type Averages struct {
 
 // Average is one number's.
 type Average struct {
-	Name          string    `json:"name"` // "blocks.3.attention head 1"
+	Name          string    `json:"name"` // "blocks.3.attention.1"
 	Mean          float64   `json:"mean"`
 	StandardError float64   `json:"standard_error"` // of the mean: the standard deviation over the root of the number of prompts
 	Values        []float64 `json:"values"`         // in the order of the prompts

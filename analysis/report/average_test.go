@@ -11,6 +11,7 @@ import (
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/stream"
 )
 
 // TestAveragesOverPrompts: what is averaged is what each prompt alone gives.
@@ -18,13 +19,24 @@ func TestAveragesOverPrompts(t *testing.T) {
 	m, prompts := vector(t), []string{"line 7", "a", "func main"}
 	r, err := Attribute(m, AttributeOptions{Prompts: prompts})
 	require.NoError(t, err)
-	averages := r.Results["average"].(*Averages)
+	var averages Averages
+	for _, part := range []string{"sites", "heads", "parts"} {
+		averages.Of = append(averages.Of, r.Results[part].(*Averages).Of...)
+	}
 	for i, text := range prompts {
 		alone, err := Attribute(m, AttributeOptions{Prompt: Prompt{Text: text}})
 		require.NoError(t, err)
 		a := alone.Results["attribution"].(*analysis.Attribution)
-		require.Len(t, averages.Of, len(a.Contributions)+1)
-		for j, c := range a.Contributions {
+		want := append(a.ByWriter(), analysis.Contribution{Writer: "norms' biases", Value: a.Constant})
+		for _, heads := range []bool{true, false} {
+			for _, c := range a.Contributions {
+				if c.Part != "" && (c.Part == stream.HeadPart) == heads {
+					want = append(want, c)
+				}
+			}
+		}
+		require.Len(t, averages.Of, len(want))
+		for j, c := range want {
 			assert.Equal(t, c.Name(), averages.Of[j].Name)
 			assert.InDelta(t, c.Value, averages.Of[j].Values[i], 1e-12)
 		}
@@ -40,8 +52,8 @@ func TestAveragesOverPrompts(t *testing.T) {
 		assert.InDelta(t, mean, a.Mean, 1e-12)
 		assert.InDelta(t, math.Sqrt(square/2/3), a.StandardError, 1e-12)
 	}
-	assert.Len(t, r.Parts[0].Table.Rows, 20)
-	bars := r.Parts[0].Figures[0].(figure.Bars)
+	assert.Len(t, r.Parts[2].Table.Rows, 20)
+	bars := r.Parts[2].Figures[0].(figure.Bars)
 	assert.Len(t, bars.Errors, 20)
 	assert.GreaterOrEqual(t, math.Abs(bars.Values[0]), math.Abs(bars.Values[1]), "the largest first")
 	_, err = json.Marshal(r)
@@ -55,7 +67,7 @@ func TestAveragesOverPrompts(t *testing.T) {
 	want := alone.Results["heads"].(*analysis.Ablation)
 	heads := r.Results["average"].(*Averages)
 	require.Len(t, heads.Of, 6)
-	assert.Equal(t, "blocks.1.attention.heads head 2", heads.Of[5].Name)
+	assert.Equal(t, "blocks.1.attention.2", heads.Of[5].Name)
 	assert.InDelta(t, want.Effect[1][2], heads.Of[5].Values[1], 1e-12)
 	r, err = Ablate(m, AblateOptions{Prompts: prompts, Names: []string{"blocks.*.attention.heads"}, Target: Target{Target: "a"}})
 	require.NoError(t, err)
@@ -87,7 +99,7 @@ func TestPatchOverPairs(t *testing.T) {
 			alone, err := Patch(m, PatchOptions{Prompt: Prompt{Text: p.Prompt}, Corrupt: p.Corrupt, Target: Target{Target: p.Target, Against: p.Against}, Method: method})
 			require.NoError(t, err)
 			heads, stream := alone.Results["heads"].(*analysis.Patching), alone.Results["stream"].(*analysis.Patching)
-			assert.InDelta(t, heads.Effect[1][2], of["blocks.1.attention.heads head 2"].Values[i], 1e-9)
+			assert.InDelta(t, heads.Effect[1][2], of["blocks.1.attention.2"].Values[i], 1e-9)
 			last, first := len(stream.Columns)-1, []int{2, 1}[i]
 			assert.InDelta(t, stream.Effect[1][last], of["blocks.0.attention.stream, token measured"].Values[i], 1e-9)
 			assert.InDelta(t, stream.Effect[0][first], of["embedding.out, first token that differs"].Values[i], 1e-9)

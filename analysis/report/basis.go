@@ -20,6 +20,6 @@ func Basis(m *Model, o BasisOptions) (*Report, error) {
 	}
 	r := on(m, analysis.AnalysisBasis, "Privileged basis", ids)
 	r.Add("basis", "Own basis and rotated ones",
-		"In a stream without a privileged basis, entries are distributed along its own directions as along those of a random rotation. A kurtosis of 3 is a Gaussian's. One below that of rotated copies is no sign of a basis like any other: where few directions hold the outliers, rotations spread them over all (\"across\" shows it).", measured)
+		"In a stream without a privileged basis, entries are distributed along its own directions as along those of a random rotation. A kurtosis below that of rotated copies is no sign of a basis like any other: where few directions hold the outliers, rotations spread them over all (\"across\" shows it).", measured)
 	return r, nil
 }

@@ -38,7 +38,7 @@ func Circuits(m *Model, o CircuitsOptions) (*Report, error) {
 		r.Add("head", head.Name(), "The eigenvalues of a head's circuits: OV says what it writes of what it attends to, QK what it attends to.", head)
 		return r, nil
 	}
-	p := r.Add("circuits", "Circuits", circuitsText(found), found)
+	p := r.Add("circuits", "Circuits", "The heads that copy most first.", found)
 	p.Table = copyingHeads(p.Table, found.Heads, at, cmp.Or(o.Top, defaultTop))
 	composition, err := analysis.Compose(m.Store, m.Spec, run)
 	if err != nil || len(composition.Pairs) == 0 {
@@ -48,21 +48,11 @@ func Circuits(m *Model, o CircuitsOptions) (*Report, error) {
 	return r, nil
 }
 
-// circuitsText says what the scores of circuits mean.
-func circuitsText(c *analysis.Circuits) string {
-	text := "OV says what a head writes of what it attends to, QK what it attends to. A copying score of 1: whatever a head attends to becomes likelier."
-	if c.Values > 1 {
-		text += "\n\nA head with keys reads by one key and writes by one key, and leaves values as they are: but for the norm's gains all eigenvalues of OV, or of QK, are the same product of two keys, " +
-			"and their score is hardly more than its sign. The full circuits, from token to token, tell more."
-	}
-	return text
-}
-
 // copyingHeads lists the heads at a place, those that copy most first.
 func copyingHeads(like figure.Table, heads []analysis.HeadCircuits, at place, top int) figure.Table {
 	chosen := slices.DeleteFunc(slices.Clone(heads), func(h analysis.HeadCircuits) bool { return !at.has(h.Layer, h.Head) })
 	slices.SortStableFunc(chosen, func(a, b analysis.HeadCircuits) int { return cmp.Compare(copying(b), copying(a)) })
-	t := figure.Table{Title: like.Title, Header: like.Header, Align: like.Align}
+	t := figure.Table{Title: like.Title, Header: like.Header, Align: like.Align, Note: like.Note}
 	for _, h := range chosen[:min(top, len(chosen))] {
 		row := []string{h.Name(), number(h.OV.Score), number(h.QK.Score), "", ""}
 		if h.FullOV != nil {

@@ -59,7 +59,7 @@ func (r *Report) addTensorProduct(m *Model, ids []int32, at place) error {
 	if err != nil {
 		return err
 	}
-	p := r.Add("tensor-product", fmt.Sprintf("Layer %d head %d as a tensor product", at.layer, at.head),
+	p := r.Add("tensor-product", product.Name()+" as a tensor product",
 		"With its attention pattern A fixed, a head is the linear map A ⊗ W_OV: A moves between tokens, W_OV between entries of the stream. It equals what the head wrote.", product)
 	p.labelTokens(m, ids)
 	for i, row := range p.Table.Rows {

@@ -21,7 +21,7 @@ func Lens(m *Model, o LensOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, a, err := o.Target.decompose(m, ids)
+	_, d, a, err := o.Target.decompose(m, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (r *Report) addGrid(m *Model, g *analysis.LensGrid, ids []int32) {
 
 // lensTable lists a lens' points with the likeliest tokens in words.
 func lensTable(m *Model, l *analysis.Lens, title string) figure.Table {
-	t := figure.Table{Title: title, Header: []string{"after", "logit", "probability", "rank", "likeliest"}, Align: "lrrrl"}
+	t := figure.Table{Title: title, Header: []string{"after", "logit", "probability", "rank", "likeliest"}, Align: "lrrrl", Note: l.Table().Note}
 	for _, p := range l.Points {
 		var likeliest []string
 		for _, top := range p.Top {

@@ -51,8 +51,7 @@ func (r *Report) addRetrieval(m *Model, ids []int32, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	r.Add("retrieval", "What readers get of each write", "A read is attention over the earlier writes of the token, r X = sum of (r . w_i) y_i, with weights that are not normalised. "+
-		"Effective is how many writes a key reads at once; the signal is the strongest write's part, 1/2 if it is as strong as the crosstalk of all others together. Shares of a read add up to 1.", got)
-	r.Add("distance", "Writes with distance", "What is left of a site's writes after others have written. The error is that of reading a write by its own key, |read - y|² / |y|².", got.Distances())
+	r.Add("retrieval", "What readers get of each write", "A read is attention over the earlier writes of the token, r X = sum of (r . w_i) y_i, with weights that are not normalised.", got)
+	r.Add("distance", "Writes with distance", "What is left of a site's writes after others have written.", got.Distances())
 	return nil
 }

@@ -31,7 +31,7 @@ func Mixing(m *Model, o MixingOptions) (*Report, error) {
 	}
 	r := on(m, analysis.AnalysisMixing, "Does it mix?", ids)
 	r.Add("moves", "Coefficients and their start",
-		"How far each matrix of coefficients has moved from its start, and how much tokens differ in it. A gain of 1 amplifies nothing; the composite one is that of the product of all A_res so far. Entropy 1 reads all sources alike, 0 one of them.",
+		"How far each matrix of coefficients has moved from its start, and how much tokens differ in it.",
 		now.Since(start))
 	if len(o.History) > 0 {
 		r.Add("history", "In training", "How far the coefficients were from their start, step by step, as train.log_mixing wrote it.", mixing.History(o.History))

@@ -50,7 +50,7 @@ func (o PatchOptions) onPair(m *Model, p PatchPair) ([]value, error) {
 	var values []value
 	for i, row := range heads.Effect {
 		for j, v := range row {
-			values = append(values, value{heads.Rows[i] + " head " + heads.Columns[j], v})
+			values = append(values, value{heads.HeadName(i, j), v})
 		}
 	}
 	for i, row := range stream.Effect {

@@ -3,12 +3,18 @@ package report
 import (
 	"encoding/csv"
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/analysis"
@@ -94,9 +100,9 @@ func TestReport(t *testing.T) {
 	assert.JSONEq(t, `{"analysis": "", "tokens": [{"position": 0, "id": 256, "text": "BOS"}, {"position": 1, "id": 97, "text": "a"}], "results": {"first": {"Number": 7}}}`, string(document))
 }
 
-// TestZeroOptions: every analysis that a stream has is ready without options, and says what it is of.
-func TestZeroOptions(t *testing.T) {
-	for name, of := range map[string]func(*Model) (*Report, error){
+// everyAnalysis are the analyses of a vector stream, without options.
+func everyAnalysis() map[string]func(*Model) (*Report, error) {
+	return map[string]func(*Model) (*Report, error){
 		analysis.AnalysisAttribute: func(m *Model) (*Report, error) { return Attribute(m, AttributeOptions{}) },
 		analysis.AnalysisLens:      func(m *Model) (*Report, error) { return Lens(m, LensOptions{}) },
 		analysis.AnalysisHeads:     func(m *Model) (*Report, error) { return Heads(m, HeadsOptions{}) },
@@ -108,7 +114,12 @@ func TestZeroOptions(t *testing.T) {
 		analysis.AnalysisAblate:    func(m *Model) (*Report, error) { return Ablate(m, AblateOptions{}) },
 		analysis.AnalysisPatch:     func(m *Model) (*Report, error) { return Patch(m, PatchOptions{}) },
 		analysis.AnalysisExport:    func(m *Model) (*Report, error) { return Export(m, ExportOptions{}) },
-	} {
+	}
+}
+
+// TestZeroOptions: every analysis that a stream has is ready without options, and says what it is of.
+func TestZeroOptions(t *testing.T) {
+	for name, of := range everyAnalysis() {
 		t.Run(name, func(t *testing.T) {
 			r, err := of(vector(t))
 			require.NoError(t, err)
@@ -134,6 +145,120 @@ func TestZeroOptions(t *testing.T) {
 	r, err = Memory(tiny(t, stream.MatrixConfig{Dk: 6, Dv: 8, Rank: 3}), MemoryOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, analysis.AnalysisMemory, r.Analysis)
+}
+
+// otherHeadName is how a head must not be called: it is blocks.1.attention.2.
+var otherHeadName = regexp.MustCompile(`(?i)\bheads? \d|\.heads[. ]\d|layer \d+ head`)
+
+// TestOneNameOfAHead: tables, figures, headings and JSON call a head by one name.
+func TestOneNameOfAHead(t *testing.T) {
+	all := everyAnalysis()
+	all["one head"] = func(m *Model) (*Report, error) {
+		return Heads(m, HeadsOptions{Place: Place{Layer: At(1), Head: At(2)}})
+	}
+	all["paths"] = func(m *Model) (*Report, error) {
+		return Paths(m, PathsOptions{PathOptions: analysis.PathOptions{Heads: true}})
+	}
+	all["patch pairs"] = func(m *Model) (*Report, error) {
+		return Patch(m, PatchOptions{Pairs: []PatchPair{{Prompt: "line 7", Corrupt: "lime 7"}, {Prompt: "abc", Corrupt: "adc"}}})
+	}
+	named := 0
+	for name, of := range all {
+		r, err := of(vector(t))
+		require.NoError(t, err, name)
+		texts := []string{r.String()}
+		for _, p := range r.Parts {
+			figures, err := json.Marshal(p.Figures)
+			require.NoError(t, err)
+			texts = append(texts, p.Heading, p.Table.Text(), string(figures))
+		}
+		document, err := json.Marshal(r)
+		require.NoError(t, err)
+		for _, text := range append(texts, string(document)) {
+			assert.NotRegexp(t, otherHeadName, text, name)
+			named += strings.Count(text, "blocks.1.attention.2")
+		}
+	}
+	assert.Greater(t, named, len(all))
+}
+
+// TestWordsAreExplained: a table says under it what the words of its header mean that are not plain.
+func TestWordsAreExplained(t *testing.T) {
+	all := everyAnalysis()
+	all["memory"] = func(*Model) (*Report, error) {
+		return Memory(tiny(t, stream.MatrixConfig{Dk: 6, Dv: 8, Rank: 3}), MemoryOptions{})
+	}
+	all["mixing"] = func(*Model) (*Report, error) {
+		return Mixing(tiny(t, stream.MHCConfig{Vectors: stream.Vectors{D: 12}, N: 2}), MixingOptions{})
+	}
+	all["paths"] = func(m *Model) (*Report, error) { return Paths(m, PathsOptions{}) }
+	words := []string{"score", "times random", "carried", "false discoveries", "induction", "effective rank", "stable rank", "deviations", "Welch bound",
+		"effective", "signal", "largest share", "kurtosis", "across", "breaker", "gain", "composite gain", "entropy", "spread", "share regained", "rank"}
+	explained := map[string]bool{}
+	for _, of := range all {
+		r, err := of(vector(t))
+		require.NoError(t, err)
+		for _, p := range r.Parts {
+			for _, word := range words {
+				if slices.Contains(p.Table.Header, word) {
+					explained[word] = true
+					assert.Contains(t, p.Table.Note, word+":", p.Name)
+				}
+			}
+		}
+	}
+	assert.Len(t, explained, len(words))
+}
+
+// TestAttributeBeginsWithWhatTheModelSays: the likeliest tokens, then the logit by site, by head and by the other
+// parts; each table adds up.
+func TestAttributeBeginsWithWhatTheModelSays(t *testing.T) {
+	m := vector(t)
+	o := AttributeOptions{Prompt: Prompt{Text: "line 7"}, Target: Target{Target: "z", Against: "q"}, Top: 4}
+	r, err := Attribute(m, o)
+	require.NoError(t, err)
+	require.Equal(t, []string{"answer", "attribution", "heads", "parts"}, partsOf(r))
+	run, err := m.run([]int32{108, 105, 110, 101, 32, 55}, nil)
+	require.NoError(t, err)
+	logits, err := run.TokenLogits(5)
+	require.NoError(t, err)
+	answer := r.Results["answer"].(*Answer)
+	require.Len(t, answer.Likeliest, answerShown+2, "the two that were asked for, which are not among the likeliest")
+	assert.Equal(t, []string{"z", "q"}, []string{answer.Likeliest[answerShown].Text, answer.Likeliest[answerShown+1].Text})
+	assert.Equal(t, floats.MaxIdx(logits), answer.Likeliest[0].ID)
+	for _, p := range answer.Likeliest {
+		assert.InDelta(t, math.Exp(logits[p.ID]-floats.LogSumExp(logits)), p.Probability, 1e-12)
+	}
+	a := r.Results["attribution"].(*analysis.Attribution)
+	assert.Equal(t, "logit of z (id 122) minus that of q (id 113) after token 5 (7), by site", r.Parts[1].Table.Title)
+	assert.InDelta(t, a.Sum, total(t, r.Parts[1].Table, 2), 1e-3)
+	heads, parts := r.Results["heads"].(*analysis.Ranking), r.Results["parts"].(*analysis.Ranking)
+	assert.Equal(t, 6, heads.Count)
+	assert.Len(t, heads.Largest, 4)
+	assert.Equal(t, "by neuron", r.Parts[3].Heading[len("What wrote the logit, "):])
+	for i, ranking := range []*analysis.Ranking{heads, parts} {
+		assert.InDelta(t, ranking.Sum, total(t, r.Parts[2+i].Table, 1), 1e-3)
+		assert.Len(t, r.Parts[2+i].Table.Rows, 6, "four, the others, all")
+	}
+	single := a.Contributions[0].Value + a.Contributions[1].Value // the tables of tokens and positions
+	assert.InDelta(t, a.Sum, a.Constant+single+heads.Sum+parts.Sum, 1e-9)
+
+	o.Place = Place{Layer: At(1), Head: At(2)}
+	r, err = Attribute(m, o)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"answer", "attribution", "heads"}, partsOf(r))
+	assert.Equal(t, 1, r.Results["heads"].(*analysis.Ranking).Count)
+}
+
+// total is the sum of a table's numbers but the last so many.
+func total(t *testing.T, table figure.Table, but int) float64 {
+	sum := 0.0
+	for _, row := range table.Rows[:len(table.Rows)-but] {
+		v, err := strconv.ParseFloat(row[1], 64)
+		require.NoError(t, err)
+		sum += v
+	}
+	return sum
 }
 
 // partsOf are the names of a report's parts.

@@ -25,7 +25,7 @@ import (
 // SteerOptions say what direction is added where, and how a text goes on.
 type SteerOptions struct {
 	Prompt
-	Toward, Away string   // the direction: an activation at the end of Toward, less that at the end of Away; Away "": Toward's alone
+	Toward, Away string   // the direction: an activation at the end of Toward, minus that at the end of Away; Away "": Toward's alone
 	Name         string   // the activation; "": the stream after the attention of the middle block
 	At           cache.At // the entries of each token, such as {"head": 3}; nil: all
 	Scale        float64  // times the direction is added, to every token; 0: 1
@@ -126,9 +126,6 @@ func (o SteerOptions) ending(m *Model, option, text string) ([]float64, error) {
 	return a.OfToken(o.At, len(ids)-1)
 }
 
-// nextShown is how many of the likeliest tokens of each run are compared.
-const nextShown = 6
-
 // nextTokens compares the likeliest tokens after the prompt.
 func nextTokens(m *Model, r *cache.Runner, ids []int32, change cache.Intervention) ([]NextToken, error) {
 	var probabilities [2][]float64
@@ -143,13 +140,11 @@ func nextTokens(m *Model, r *cache.Runner, ids []int32, change cache.Interventio
 			return nil, err
 		}
 		logZ := floats.LogSumExp(logits)
-		order := make([]int, len(logits))
-		for id, l := range logits {
-			probabilities[i], order[id] = append(probabilities[i], math.Exp(l-logZ)), id
+		for _, l := range logits {
+			probabilities[i] = append(probabilities[i], math.Exp(l-logZ))
 		}
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(logits[b], logits[a]) })
-		for _, id := range order[:min(nextShown, len(order))] {
-			chosen[id] = true
+		for _, p := range analysis.Predictions(logits, answerShown) {
+			chosen[p.ID] = true
 		}
 	}
 	var next []NextToken

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/figure"
@@ -19,32 +20,34 @@ type sweep struct {
 
 // addSweep adds a sweep; the terminal shows the largest effects alone.
 func (r *Report) addSweep(m *Model, name, heading, text string, of sweep) *Part {
-	p, columns, axis := r.Add(name, heading, text, of.whole), of.effects.Columns, "head"
+	p := r.Add(name, heading, text, of.whole)
+	header, place := []string{"head"}, func(i, j int) []string { return []string{of.effects.HeadName(i, j)} }
 	if of.ids != nil {
-		axis, columns = tokenAxis, inWords(of.effects.Columns, m.words(of.ids))
+		tokens := inWords(of.effects.Columns, m.words(of.ids))
 		p.labelTokens(m, of.ids)
-		p.Table.Header = append(p.Table.Header[:1:1], columns...)
+		p.Table.Header = append(p.Table.Header[:1:1], tokens...)
+		header, place = []string{"activation", tokenAxis}, func(i, j int) []string { return []string{of.effects.Rows[i], tokens[j]} }
 	}
-	p.Brief = largestEffects(of.effects, p.Table.Title, axis, columns, of.top)
+	p.Brief = largestEffects(of, p.Table.Title, header, place)
 	return p
 }
 
 // largestEffects lists the places of the largest effects, largest first.
-func largestEffects(s *analysis.Sweep, title, column string, columns []string, top int) *figure.Table {
+func largestEffects(of sweep, title string, header []string, place func(row, column int) []string) *figure.Table {
 	type effect struct {
-		row, column string
+		row, column int
 		value       float64
 	}
 	var effects []effect
-	for i, row := range s.Effect {
+	for i, row := range of.effects.Effect {
 		for j, v := range row {
-			effects = append(effects, effect{s.Rows[i], columns[j], v})
+			effects = append(effects, effect{i, j, v})
 		}
 	}
 	slices.SortStableFunc(effects, func(x, y effect) int { return cmp.Compare(math.Abs(y.value), math.Abs(x.value)) })
-	t := &figure.Table{Title: title + ": the largest", Header: []string{"activation", column, "effect"}, Align: "llr"}
-	for _, e := range effects[:min(top, len(effects))] {
-		t.Rows = append(t.Rows, []string{e.row, e.column, number(e.value)})
+	t := &figure.Table{Title: title + ": the largest", Header: append(header, "effect"), Align: strings.Repeat("l", len(header)) + "r"}
+	for _, e := range effects[:min(of.top, len(effects))] {
+		t.Row(append(place(e.row, e.column), number(e.value))...)
 	}
 	return t
 }

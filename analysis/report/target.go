@@ -67,13 +67,18 @@ func (t Target) find(m *Model, run *cache.Cache) (aim, error) {
 func (m *Model) describe(a aim, ids []int32) string {
 	what := m.word(a.target)
 	if a.against >= 0 {
-		what += " less that of " + m.word(a.against)
+		what += " minus that of " + m.word(a.against)
 	}
-	what += fmt.Sprintf(" after token %d", a.token)
+	return what + m.after(a.token, ids)
+}
+
+// after names a place in a prompt: " after token 7 (+)".
+func (m *Model) after(token int, ids []int32) string {
+	place := fmt.Sprintf(" after token %d", token)
 	if m.Tokenizer != nil {
-		what += fmt.Sprintf(" (%s)", m.text(int(ids[a.token])))
+		place += fmt.Sprintf(" (%s)", m.text(int(ids[token])))
 	}
-	return what
+	return place
 }
 
 // token reads an option's token: a whole number is an id, anything else a text, which may stand in

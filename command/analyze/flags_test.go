@@ -42,7 +42,7 @@ func TestPrompts(t *testing.T) {
 	assert.Contains(t, works(t, "lens", "-checkpoint", run, "-prompt", "ab\n"), ". 3 tokens: a b ⏎\n")
 	for _, target := range []string{"10", "\n", `"\n"`} {
 		out := works(t, "attribute", "-checkpoint", run, "-prompt", "ab", "-token", "-2", "-target", target, "-against", "a")
-		assert.Contains(t, out, "logit of ⏎ (id 10) less that of a (id 97) after token 0 (a)\n", target)
+		assert.Contains(t, out, "logit of ⏎ (id 10) minus that of a (id 97) after token 0 (a), by site\n", target)
 	}
 }
 
@@ -69,14 +69,14 @@ func TestAttributeFlags(t *testing.T) {
 	assert.Equal(t, 11, a.Target)
 	assert.Equal(t, 2, a.Token)
 	out := works(t, append(args, "-layer", "1", "-head", "2")...)
-	rows := regexp.MustCompile(`(?m)^\S+ (head|neuron|bias).*$`).FindAllString(out, -1)
+	rows := regexp.MustCompile(`(?m)^(\S+ (neuron|bias)\b|\S+attention\.\d).*$`).FindAllString(out, -1)
 	require.Len(t, rows, 1)
-	assert.True(t, strings.HasPrefix(rows[0], "blocks.1.attention head 2 "), rows[0])
+	assert.True(t, strings.HasPrefix(rows[0], "blocks.1.attention.2 "), rows[0])
 	out = works(t, append(args, "-layer", "1", "-top", "7")...)
-	rows = regexp.MustCompile(`(?m)^blocks\.1\.\S+ (head|neuron|bias).*$`).FindAllString(out, -1)
+	rows = regexp.MustCompile(`(?m)^blocks\.1\.\S+ (neuron|bias).*$`).FindAllString(out, -1)
 	assert.Len(t, rows, 7)
-	assert.Contains(t, out, "\nall else (")
-	assert.Contains(t, out, "logit of id 11 after token 2\n")
+	assert.Contains(t, out, "\nthe other ")
+	assert.Contains(t, out, "logit of id 11 after token 2, by head\n")
 }
 
 // TestAblateNamed: one place alone is what the sweep has there.

@@ -23,7 +23,8 @@ func attribute(zoo models.Zoo) cli.Command {
 		},
 		Notes: []string{
 			"Direct logit attribution (Elhage et al. 2021): the terms add up to the model's own logit,",
-			"with mixing coefficients, gates and norms' scales as they were in the run.",
+			"with mixing coefficients, gates and norms' scales as they were in the run. -layer, -head and -top",
+			"choose the heads and neurons that are listed; the table by site has all.",
 		},
 	}, report.Attribute, func(flags *flag.FlagSet, o *report.AttributeOptions) {
 		promptFlags(flags, &o.Prompt, "")
@@ -192,7 +193,7 @@ func patch(zoo models.Zoo) cli.Command {
 		Notes: []string{
 			"An activation of the run on -prompt is put into the run on -corrupt, one place after the",
 			"other: 1 is all of the metric's difference back, 0 nothing. The metric is the logit of",
-			"-target, by default the likeliest answer to -prompt, less that of -against, by default the",
+			"-target, by default the likeliest answer to -prompt, minus that of -against, by default the",
 			"likeliest to -corrupt. -method attribution takes effects to first order, by one gradient in",
 			"the place of a run for each place (attribution patching; Nanda 2023, Syed et al. 2023).",
 		},
@@ -288,7 +289,7 @@ func steer(zoo models.Zoo) cli.Command {
 			`analyze steer -checkpoint runs/quickstart -prompt "if err != " -toward "// " -name blocks.1.attention.heads -at head=2`,
 		},
 		Notes: []string{
-			"The direction is the activation at the last token of -toward, less that of -away; it is added",
+			"The direction is the activation at the last token of -toward, minus that of -away; it is added",
 			"to every token of the prompt and of the text (Turner et al. 2023). analyze export lists the names.",
 		},
 	}, report.Steer, func(flags *flag.FlagSet, o *report.SteerOptions) {

@@ -175,7 +175,7 @@ function opened(details, draw) {
 
 // heads are a map of all heads' attention at the position.
 function heads(box, view, before) {
-  const rows = view.attention.flatMap((a) => a.heads.map((_, h) => `layer ${a.layer} head ${h}`));
+  const rows = view.attention.flatMap((a) => a.names);
   const columns = before.map((t) => `${t.position} ${t.label}`);
   drawings.heatmap(html(box, "figure"), { rows, columns, values: view.attention.flatMap((a) => a.heads), x_label: "token", y_label: "head" });
 }

@@ -16,7 +16,7 @@ func Table(t figure.Table) Output {
 // Markdown shows text in Markdown, formulas in $...$ included.
 func Markdown(text string) Output { return output(text, text, "text/markdown", text) }
 
-// tableHTML writes a table, its title as the caption.
+// tableHTML writes a table, its title as the caption, its note below.
 func tableHTML(t figure.Table) string {
 	var b strings.Builder
 	b.WriteString("<table>\n")
@@ -30,6 +30,9 @@ func tableHTML(t figure.Table) string {
 		writeRow(&b, "td", row, t.Align)
 	}
 	b.WriteString("</table>\n")
+	if t.Note != "" {
+		fmt.Fprintf(&b, "<p>%s</p>\n", html.EscapeString(t.Note))
+	}
 	return b.String()
 }
 

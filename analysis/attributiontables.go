@@ -1,0 +1,94 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/stream"
+)
+
+// Table lists what each writer contributes, in the order of the run, all its parts together.
+func (a *Attribution) Table() figure.Table {
+	t := figure.Table{Title: a.Name + ", by site", Header: []string{"what wrote it", "contribution"}, Align: "lr",
+		Note: "The terms add up to the model's own logit, but for rounding. norms' biases: what the biases of norms on the\n" +
+			"way to the end add."}
+	for _, c := range a.ByWriter() {
+		t.Row(c.Name(), number(c.Value))
+	}
+	t.Row("norms' biases", number(a.Constant))
+	t.Row("sum", number(a.Sum))
+	t.Row("the model's own", number(a.Logit))
+	return t
+}
+
+// Figures are bars of the writers, and a map of the heads.
+func (a *Attribution) Figures() []figure.Figure {
+	bars := figure.Bars{Title: "Contributions to the " + a.Name, YLabel: "contribution"}
+	for _, c := range a.ByWriter() {
+		bars.Labels, bars.Values = append(bars.Labels, c.Writer), append(bars.Values, c.Value)
+	}
+	bars.Labels, bars.Values = append(bars.Labels, "norms' biases"), append(bars.Values, a.Constant)
+	figures := []figure.Figure{bars}
+	if heads := a.heads(); len(heads.Values) > 0 {
+		figures = append(figures, heads)
+	}
+	return figures
+}
+
+// heads maps the heads' contributions, a row a layer.
+func (a *Attribution) heads() figure.Heatmap {
+	h := figure.Heatmap{Title: "Heads' contributions to the " + a.Name, XLabel: "head", YLabel: "layer", Diverging: true}
+	for _, c := range a.Contributions {
+		if c.Part != stream.HeadPart {
+			continue
+		}
+		if c.Index == 0 {
+			h.Rows, h.Values = append(h.Rows, c.Writer), append(h.Values, nil)
+		}
+		last := len(h.Values) - 1
+		h.Values[last] = append(h.Values[last], c.Value)
+	}
+	return h
+}
+
+// Ranking is the largest of some of a logit's contributions.
+type Ranking struct {
+	Name    string         `json:"name"`    // "logit of 290, token 7, by head"
+	Largest []Contribution `json:"largest"` // largest first, above or below 0
+	Count   int            `json:"count"`   // of all of them
+	Sum     float64        `json:"sum"`     // of all of them
+}
+
+// Rank returns the n largest of some contributions.
+func Rank(name string, of []Contribution, n int) *Ranking {
+	r := &Ranking{Name: name, Largest: slices.Clone(of), Count: len(of)}
+	for _, c := range of {
+		r.Sum += c.Value
+	}
+	slices.SortStableFunc(r.Largest, func(x, y Contribution) int { return cmp.Compare(math.Abs(y.Value), math.Abs(x.Value)) })
+	r.Largest = r.Largest[:max(0, min(n, r.Count))]
+	return r
+}
+
+// Table lists them, and what the others contribute together.
+func (r *Ranking) Table() figure.Table {
+	t := figure.Table{Title: r.Name, Header: []string{"what wrote it", "contribution"}, Align: "lr"}
+	others := r.Sum
+	for _, c := range r.Largest {
+		t.Row(c.Name(), number(c.Value))
+		others -= c.Value
+	}
+	if n := r.Count - len(r.Largest); n > 0 {
+		t.Row(fmt.Sprintf("the other %d together", n), number(others))
+	}
+	if r.Count > 1 {
+		t.Row(fmt.Sprintf("all %d", r.Count), number(r.Sum))
+	}
+	return t
+}
+
+// Figures are none.
+func (r *Ranking) Figures() []figure.Figure { return nil }

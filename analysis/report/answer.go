@@ -1,0 +1,60 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/residua-go/residua/analysis"
+	"github.com/residua-go/residua/analysis/cache"
+	"github.com/residua-go/residua/figure"
+)
+
+// answerShown is how many of the likeliest tokens are listed.
+const answerShown = 6
+
+// Answer is what the model says after a token.
+type Answer struct {
+	Token     int           `json:"token"`     // position
+	Likeliest []AnswerToken `json:"likeliest"` // likeliest first, then the target and the token compared with if they are not among them
+	title     string
+}
+
+// AnswerToken is a token with its probability.
+type AnswerToken struct {
+	analysis.Prediction
+	Text string `json:"text"`
+}
+
+// answer is what the model says in a run at what is aimed at.
+func (m *Model) answer(run *cache.Cache, a aim) (*Answer, error) {
+	logits, err := run.TokenLogits(a.token)
+	if err != nil {
+		return nil, err
+	}
+	asked := []int{a.target}
+	if a.against >= 0 {
+		asked = append(asked, a.against)
+	}
+	answer := &Answer{Token: a.token, title: "likeliest tokens" + m.after(a.token, run.IDs)}
+	for _, p := range analysis.Predictions(logits, answerShown, asked...) {
+		answer.Likeliest = append(answer.Likeliest, AnswerToken{p, m.text(p.ID)})
+	}
+	return answer, nil
+}
+
+// Table lists the tokens.
+func (a *Answer) Table() figure.Table {
+	t := figure.Table{Title: a.title, Header: []string{"token", "id", "probability"}, Align: "lrr"}
+	for _, p := range a.Likeliest {
+		t.Row(p.Text, fmt.Sprint(p.ID), number(p.Probability))
+	}
+	return t
+}
+
+// Figures are the probabilities.
+func (a *Answer) Figures() []figure.Figure {
+	b := figure.Bars{Title: a.title, YLabel: "probability"}
+	for _, p := range a.Likeliest {
+		b.Labels, b.Values = append(b.Labels, p.Text), append(b.Values, p.Probability)
+	}
+	return []figure.Figure{b}
+}
