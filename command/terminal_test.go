@@ -39,6 +39,9 @@ experiment: {kind: variants}
 // barLine is a bar as the screen shows it.
 var barLine = regexp.MustCompile(`(?m)^step \d+/\d+ \[[=>-]*\] .*elapsed`)
 
+// anyBar is a bar of any width.
+var anyBar = regexp.MustCompile(`(?m)^step \d+(/\d*)?( \[.*)?$`)
+
 // workspace is a folder with a text and a config to train on.
 type workspace struct{ dir string }
 
@@ -155,9 +158,11 @@ func theWidth(t *testing.T, h workspace) {
 			last := lines[len(lines)-1]
 			return strings.HasPrefix(last, "step ") && len([]rune(last)) <= columns
 		})
+		assert.Len(t, anyBar.FindAllString(terminal.Reflowed(), -1), 1, "nothing stale:\n%s", terminal.Reflowed())
 		terminal.Type("\x03")
 		code, screen := terminal.Wait()
 		require.Zero(t, code, screen)
+		assert.Len(t, anyBar.FindAllString(terminal.Reflowed(), -1), 1, "nothing stale:\n%s", terminal.Reflowed())
 	}
 	terminal := h.start(t, 30, "train", "-config", "tiny.yaml", "-out", "narrow")
 	code, screen := terminal.Wait()

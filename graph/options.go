@@ -21,11 +21,13 @@ type Options struct {
 	// Precision is that of a CUDA device; "": TF32. All builders of a Store have the same.
 	Precision Precision
 	DType     tensor.Dtype // Float32 or Float64 (checks only); unset: Float32
-	Store     *Store       // where parameters live; nil: a new one
+	Store     *Store       // where parameters live; nil: a new one, which draws them by Seed
 	Hooks     Hooks        // named activations to watch or replace
 	Cache     *Cache       // keys and values of earlier tokens, for generation
 	Training  bool         // dropout is active
-	Seed      uint64       // of the dropout masks
+	// Seed begins the draws of dropout masks and, where Store is nil, those of the parameters. It changes nothing in a
+	// Store that is given, which NewStore has a seed for.
+	Seed uint64
 
 	salt int // changes every op's hash; Program's answer to a hash collision
 }

@@ -25,6 +25,20 @@ func TestSameSeedSameBits(t *testing.T) {
 	require.NotEqual(t, run(1), run(2))
 }
 
+// TestSeedOfANewStore: without a Store the seed draws the parameters, too, as NewStore does; it changes nothing in one that
+// is given.
+func TestSeedOfANewStore(t *testing.T) {
+	draw := func(o graph.Options) []float32 {
+		b := graph.On(gorgonia.NewGraph(), o)
+		b.Param(graph.ParamSpec{Name: "w", Shape: []int{2, 3}, Init: graph.Normal(1)})
+		require.NoError(t, b.Err())
+		return b.Store().Param("w").Value.Data().([]float32)
+	}
+	require.Equal(t, draw(graph.Options{Store: graph.NewStore(tensor.Float32, 7)}), draw(graph.Options{Seed: 7}))
+	require.Equal(t, draw(graph.Options{Store: graph.NewStore(tensor.Float32, 7)}), draw(graph.Options{Store: graph.NewStore(tensor.Float32, 7), Seed: 8}))
+	require.NotEqual(t, draw(graph.Options{Seed: 7}), draw(graph.Options{Seed: 8}))
+}
+
 // TestDropout checks that the mask depends on the step alone while a program runs, keeps
 // about the right number of entries, and that without Training x itself is returned.
 func TestDropout(t *testing.T) {

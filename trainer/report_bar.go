@@ -3,12 +3,12 @@ package trainer
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
-
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
+	"time"
 
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/statusline"
 )
 
 // Bar is the Reporter for terminals: a progress bar that is redrawn a few times a second in
@@ -16,51 +16,68 @@ import (
 type Bar struct {
 	w    io.Writer
 	pace pace
-	area *mpb.Progress // nil before Start
-	bar  *mpb.Bar
 
-	mu   sync.Mutex // the bar is drawn while steps are reported
+	mu   sync.Mutex       // the bar is drawn while steps are reported
+	line *statusline.Line // nil before Start and after Finish
 	last Metrics
+	stop chan struct{}
 }
 
 // NewBar draws on a terminal.
 func NewBar(w io.Writer) *Bar { return &Bar{w: w} }
 
+// barInterval is the time between two drawings.
+const barInterval = 200 * time.Millisecond
+
 // Start draws the bar.
 func (b *Bar) Start(done, total int) {
-	b.pace = newPace(done, total)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pace, b.line, b.stop = newPace(done, total), statusline.New(b.w), make(chan struct{})
 	b.last.Step = done
-	b.area = mpb.New(mpb.WithOutput(b.w), mpb.WithAutoRefresh())
-	b.bar = b.area.New(int64(total), mpb.BarStyle().Rbound("]"),
-		mpb.PrependDecorators(decor.Any(b.left)), mpb.AppendDecorators(decor.Any(b.right)))
-	b.bar.SetCurrent(int64(done))
+	b.line.Draw(b.text())
+	go b.redraw(b.stop)
 }
 
-// lineStart moves to the first column: the terminal's own echo of Ctrl-C leaves the cursor
-// after it.
-const lineStart = "\r"
+// redraw draws the bar again and again until it is told to stop.
+func (b *Bar) redraw(stop chan struct{}) {
+	ticker := time.NewTicker(barInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+			b.mu.Lock()
+			if b.line != nil {
+				b.line.Draw(b.text())
+			}
+			b.mu.Unlock()
+		}
+	}
+}
 
 // barLeast is the least width of the bar itself, in columns.
 const barLeast = 10
 
-// left is what stands before the bar.
-func (b *Bar) left(decor.Statistics) string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return lineStart + fmt.Sprintf("step %d/%d", b.last.Step, b.pace.total)
-}
-
-// right is what stands after the bar: as much as leaves the bar its least width.
-func (b *Bar) right(s decor.Statistics) string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// text is the whole line: the steps, the bar, and as much about them as leaves the bar its least width.
+func (b *Bar) text() string {
+	left := fmt.Sprintf("step %d/%d ", b.last.Step, b.pace.total)
+	room := b.line.Columns() - len(left) - len("[] ")
 	texts := b.texts()
+	right := texts[len(texts)-1]
 	for _, text := range texts {
-		if len(text)+len("  ")+barLeast <= s.AvailableWidth {
-			return text
+		if len(text)+barLeast <= room {
+			right = text
+			break
 		}
 	}
-	return " " + texts[len(texts)-1]
+	width := max(0, room-len(right))
+	bar := strings.Repeat("=", width*b.last.Step/max(1, b.pace.total))
+	if len(bar) < width {
+		bar = (bar + ">" + strings.Repeat("-", width))[:width]
+	}
+	return left + "[" + bar + "] " + right
 }
 
 // texts are ways to say where the run stands, the longest first.
@@ -81,18 +98,18 @@ func (b *Bar) Step(m Metrics) {
 	b.mu.Lock()
 	b.last = m
 	b.mu.Unlock()
-	b.bar.SetCurrent(int64(m.Step))
 }
 
 // Note prints the line above the bar.
 func (b *Bar) Note(line string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	line = figure.Visible(line)
-	if b.area != nil {
-		if _, err := fmt.Fprintln(b.area, lineStart+line); err == nil {
-			return
-		}
+	if b.line == nil {
+		fmt.Fprintln(b.w, line)
+		return
 	}
-	fmt.Fprintln(b.w, line) // before Start, after Finish
+	b.line.Above(line, b.text())
 }
 
 // Warn prints the line as a warning above the bar.
@@ -100,9 +117,12 @@ func (b *Bar) Warn(line string) { b.Note(warning(line)) }
 
 // Finish leaves the bar where it is.
 func (b *Bar) Finish() {
-	if b.area == nil {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.line == nil {
 		return
 	}
-	b.bar.Abort(false) // does nothing to one that is full
-	b.area.Wait()
+	close(b.stop)
+	b.line.Leave(b.text())
+	b.line = nil
 }

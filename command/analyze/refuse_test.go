@@ -29,6 +29,7 @@ func TestRefuses(t *testing.T) {
 	}{
 		{"", "want a command, got nothing (analyze -h lists all commands)"},
 		{"lense -checkpoint #", `unknown command "lense"; did you mean lens?`},
+		{"attr -checkpoint #", `unknown command "attr"; did you mean attribute?`},
 		{"lens", "-checkpoint: want a run folder"},
 		{"lens -checkpoint none", "no such file or directory"},
 		{"lens -chekpoint #", "did you mean -checkpoint? (analyze lens -h lists all flags)"},

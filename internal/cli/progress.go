@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"time"
+
+	"github.com/residua-go/residua/internal/statusline"
 )
 
 // Progress shows on a terminal how far a command has come, in one line that is drawn again, from the
@@ -12,7 +14,7 @@ type Progress struct {
 	what  string
 	began time.Time
 	next  time.Time
-	shown bool
+	line  *statusline.Line
 }
 
 // progressAfter is how long a command may take without a word.
@@ -20,7 +22,7 @@ const progressAfter = 2 * time.Second
 
 // NewProgress begins the progress of what is counted ("questions") or done ("subspaces").
 func NewProgress(out Output, what string) *Progress {
-	p := &Progress{out: out, what: what, began: time.Now()}
+	p := &Progress{out: out, what: what, began: time.Now(), line: statusline.New(out.Stderr)}
 	p.next = p.began.Add(progressAfter)
 	return p
 }
@@ -46,13 +48,9 @@ func (p *Progress) draw(now time.Time, format string, words ...any) {
 	if now.Before(p.next) || !p.out.Terminal() {
 		return
 	}
-	p.next, p.shown = now.Add(200*time.Millisecond), true
-	fmt.Fprintf(p.out.Stderr, "\r\x1b[K"+format, words...)
+	p.next = now.Add(200 * time.Millisecond)
+	p.line.Draw(fmt.Sprintf(format, words...))
 }
 
 // End takes the line away.
-func (p *Progress) End() {
-	if p.shown {
-		fmt.Fprint(p.out.Stderr, "\r\x1b[K")
-	}
-}
+func (p *Progress) End() { p.line.Clear() }

@@ -40,8 +40,8 @@ func drawn(t *testing.T, terminal bool, long time.Duration, draw func(*Progress)
 // TestProgressIsDrawnOnATerminalAfterTwoSeconds, and nowhere else, and taken away at the end.
 func TestProgressIsDrawnOnATerminalAfterTwoSeconds(t *testing.T) {
 	show := func(p *Progress) { p.Show(0, 8); p.Show(3, 8); p.Show(4, 8) } // the second time too soon
-	assert.Equal(t, "\r\x1b[K3/8 questions, 5s left\r\x1b[K.", drawn(t, true, 3*time.Second, show))
-	assert.Equal(t, "\r\x1b[Kquestions: 12s\r\x1b[K.", drawn(t, true, 12*time.Second, (*Progress).Tick))
+	assert.Equal(t, "\r\x1b[J\x1b[?7l3/8 questions, 5s left\r\x1b[?7h\r\x1b[J.", drawn(t, true, 3*time.Second, show))
+	assert.Equal(t, "\r\x1b[J\x1b[?7lquestions: 12s\r\x1b[?7h\r\x1b[J.", drawn(t, true, 12*time.Second, (*Progress).Tick))
 	assert.Equal(t, ".", drawn(t, true, time.Second, show))
 	assert.Equal(t, ".", drawn(t, true, time.Second, (*Progress).Tick))
 	assert.Equal(t, ".", drawn(t, false, 12*time.Second, (*Progress).Tick))

@@ -54,6 +54,11 @@ func (s Suite) Choose(args []string) (Command, []string) {
 		}
 		names = append(names, sub.Name)
 	}
+	for _, sub := range s.Suites { // residua lens is analyze lens
+		for _, c := range sub.Commands {
+			names = append(names, sub.Name+" "+c.Name)
+		}
+	}
 	self.Run = s.refuse(unknownCommand(args[0], names))
 	return self, nil
 }

@@ -1,7 +1,10 @@
 // Package spelling finds the name that was probably meant, for "did you mean".
 package spelling
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // maxNearest is the longest word, in characters, that Nearest looks at.
 const maxNearest = 64
@@ -9,7 +12,8 @@ const maxNearest = 64
 // Nearest returns the known name that want was probably meant to be, or "" when
 // none is near. Names are near when an edit distance (insertions, deletions,
 // substitutions and swaps of neighbours, upper and lower case being the same) of
-// a third of want's length, but at least one, lies between them; or else when all
+// a third of want's length, but at least one, lies between them; or else when
+// want, of at least two characters, is how the name begins; or else when all
 // words of one occur in the other, as batch does in batch_size. Of several names
 // the nearest is returned, the earliest of those that are equally near.
 func Nearest(want string, known []string) string {
@@ -34,7 +38,15 @@ func Nearest(want string, known []string) string {
 	if best != "" {
 		return best
 	}
+	if i := slices.IndexFunc(known, func(name string) bool { return begins(from, name) }); i >= 0 {
+		return known[i]
+	}
 	return sharingWords(want, known)
+}
+
+// begins tells whether a name goes on after a word of at least two characters.
+func begins(word []rune, name string) bool {
+	return len(word) >= 2 && strings.HasPrefix(strings.ToLower(name), string(word))
 }
 
 // editDistance counts the edits between two words (optimal string alignment: no

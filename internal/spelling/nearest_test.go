@@ -27,6 +27,9 @@ func TestNearest(t *testing.T) {
 		"learning_rate": "",
 		"epochs":        "",
 		"stspe":         "",
+		"wa":            "warmup",
+		"Weigh":         "weight_decay",
+		"w":             "",
 	} {
 		assert.Equal(t, nearest, Nearest(want, known), want)
 	}

@@ -26,6 +26,7 @@ type Terminal struct {
 	cmd    *exec.Cmd
 	tty    *os.File
 	screen vt10x.Terminal
+	reflow *Reflow
 	ended  chan struct{} // closed when the program has ended and all it wrote is on the screen
 
 	mu  sync.Mutex
@@ -40,7 +41,7 @@ func StartTerminal(t *testing.T, cmd *exec.Cmd, columns, rows int) *Terminal {
 	}
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)})
 	require.NoError(t, err)
-	s := &Terminal{t: t, cmd: cmd, tty: tty, screen: vt10x.New(vt10x.WithSize(columns, rows)), ended: make(chan struct{})}
+	s := &Terminal{t: t, cmd: cmd, tty: tty, screen: vt10x.New(vt10x.WithSize(columns, rows)), reflow: NewReflow(columns), ended: make(chan struct{})}
 	go s.copy()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
@@ -60,6 +61,7 @@ func (s *Terminal) copy() {
 		s.raw.Write(buffer[:n])
 		s.mu.Unlock()
 		_, _ = s.screen.Write(buffer[:n])
+		_, _ = s.reflow.Write(buffer[:n])
 		if err != nil { // EIO: the program and its children have closed the terminal
 			_ = s.cmd.Wait()
 			return
@@ -76,6 +78,9 @@ func (s *Terminal) Screen() string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
+// Reflowed returns what a terminal shows that breaks its lines anew when it is resized; Screen's cuts them off.
+func (s *Terminal) Reflowed() string { return s.reflow.String() }
+
 // Raw returns every byte that the program has written, control sequences included.
 func (s *Terminal) Raw() string {
 	s.mu.Lock()
@@ -88,6 +93,7 @@ func (s *Terminal) Resize(columns, rows int) {
 	s.t.Helper()
 	require.NoError(s.t, pty.Setsize(s.tty, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)}))
 	s.screen.Resize(columns, rows)
+	s.reflow.Resize(columns)
 }
 
 // Type sends keys to the program; "\x03" is Ctrl-C.
