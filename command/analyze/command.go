@@ -16,7 +16,6 @@ import (
 	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/pretrained"
 )
 
 // command makes a command of the function that writes an analysis' report of a model. bind declares
@@ -32,11 +31,14 @@ func command[O any](zoo models.Zoo, c cli.Command, write func(*report.Model, O) 
 		bind(flags, &options)
 	}
 	c.Run = func(ctx context.Context, out cli.Output) error {
-		opened, tokenizer, err := model.OpenIDs(out)
+		opened, err := model.OpenModel(out)
 		if err != nil {
 			return err
 		}
-		m := &report.Model{Name: opened.Source.ModelPath, Store: opened.Store, Spec: opened.Spec, Tokenizer: tokenizer, Text: textOf(ctx, opened)}
+		m, err := report.Of(ctx, opened)
+		if err != nil {
+			return cli.Usage(err)
+		}
 		if err := analysis.CheckSupport(c.Name, m.Spec); err != nil {
 			return cli.Usage(err)
 		}
@@ -47,21 +49,6 @@ func command[O any](zoo models.Zoo, c cli.Command, write func(*report.Model, O) 
 		})
 	}
 	return c
-}
-
-// textOf reads text with a model's tokenizer.
-func textOf(ctx context.Context, m *pretrained.Model) func(files []string, tokens int) ([]int32, error) {
-	return func(files []string, tokens int) ([]int32, error) {
-		text, err := m.LoadText(ctx, pretrained.EvaluateOptions{Data: files, Tokens: tokens})
-		if err != nil {
-			return nil, err
-		}
-		var ids []int32
-		for _, id := range text.Tokens {
-			ids = append(ids, int32(id))
-		}
-		return ids, nil
-	}
 }
 
 // limitCores bounds all that the process computes to some cores, and returns what undoes

@@ -71,26 +71,32 @@ func (m *Model) Open(out Output) (*pretrained.Model, data.Tokenizer, error) {
 // OpenIDs is Open for a command that can take token ids in the place of text: the tokenizer
 // is nil if the model has none.
 func (m *Model) OpenIDs(out Output) (*pretrained.Model, data.Tokenizer, error) {
+	p, err := m.OpenModel(out)
+	if err != nil || p.Data.Tokenizer == "" {
+		return p, nil, err
+	}
+	tokenizer, err := p.Tokenizer()
+	return p, tokenizer, Usage(errors.Wrap(err, p.Source.ModelPath))
+}
+
+// OpenModel reads the model alone.
+func (m *Model) OpenModel(out Output) (*pretrained.Model, error) {
 	if m.Path == "" {
-		return nil, nil, Usagef("-checkpoint: want a run folder, a step folder or a .safetensors file, got nothing")
+		return nil, Usagef("-checkpoint: want a run folder, a step folder or a .safetensors file, got nothing")
 	}
 	if err := CheckInt("-threads", m.Threads, 0, graph.MaxThreads); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := CheckDevice(m.Device(), m.Precision()); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	WarnDevice(out, m.Device())
 	p, err := pretrained.OpenWith(m.Zoo, m.Path)
 	if err != nil {
-		return nil, nil, Usage(errors.Wrap(err, "-checkpoint"))
+		return nil, Usage(errors.Wrap(err, "-checkpoint"))
 	}
 	for _, w := range p.Source.Warnings {
 		out.Warn(w)
 	}
-	if p.Data.Tokenizer == "" {
-		return p, nil, nil
-	}
-	tokenizer, err := p.Tokenizer()
-	return p, tokenizer, Usage(errors.Wrap(err, p.Source.ModelPath))
+	return p, nil
 }

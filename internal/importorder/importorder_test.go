@@ -83,7 +83,7 @@ var allowed = map[string][]string{
 	"explore": {"analysis", "analysis/cache", "analysis/check", "analysis/page", "learner", "pretrained", "eval", "generate", "config", "configs", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim", "checkpoint", "figure"},
 
 	"analysis/theory": {"analysis/check", "figure", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda"},
-	"analysis/report": {"generate", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
+	"analysis/report": {"pretrained", "eval", "config", "configs", "generate", "analysis", "analysis/cache", "analysis/check", "analysis/mixing", "analysis/page", "analysis/theory", "learner", "figure", "checkpoint", "models", "stream", "stream/linear", "layers", "graph", "graph/kernel", "graph/cuda", "data", "optim"},
 }
 
 // commandImports is what every command may import, and others.

@@ -1,0 +1,35 @@
+package report
+
+import (
+	"context"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/pretrained"
+)
+
+// Of is a model that was read from a file, as reports take it: with its tokenizer, if it has one, and the
+// text that it was not trained on, which ctx ends the reading of. It is an error if the tokenizer cannot be made.
+func Of(ctx context.Context, m *pretrained.Model) (*Model, error) {
+	of := &Model{Name: m.Source.ModelPath, Store: m.Store, Spec: m.Spec}
+	of.Text = func(files []string, tokens int) ([]int32, error) {
+		text, err := m.LoadText(ctx, pretrained.EvaluateOptions{Data: files, Tokens: tokens})
+		if err != nil {
+			return nil, err
+		}
+		var ids []int32
+		for _, id := range text.Tokens {
+			ids = append(ids, int32(id))
+		}
+		return ids, nil
+	}
+	if m.Data.Tokenizer == "" {
+		return of, nil
+	}
+	tokenizer, err := m.Tokenizer()
+	if err != nil {
+		return nil, errors.Wrap(err, m.Source.ModelPath)
+	}
+	of.Tokenizer = tokenizer
+	return of, nil
+}
