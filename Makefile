@@ -24,8 +24,8 @@ bench: ## measure training: tokens/s, share of the machine, RMT against transfor
 	$(GO) run ./cmd/residua bench
 
 .PHONY: experiments
-experiments: ## train what the logs of experiments/ do not have yet, and make all reports (docs/experiments.md)
-	@for c in experiments/*.yaml; do $(GO) run ./cmd/residua experiment $$c || exit 1; done
+experiments: ## of the experiments that have been run: train what their logs do not have yet, and make their reports (docs/experiments.md)
+	@for l in experiments/*/log.jsonl; do $(GO) run ./cmd/residua experiment $${l%/log.jsonl}.yaml || exit 1; done
 
 kernels: ## benchmark every kernel, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./graph/...

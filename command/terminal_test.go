@@ -96,7 +96,7 @@ func everyCommand(t *testing.T, h workspace) {
 		"eval":       {{"-checkpoint", "run", "-tokens", "256"}, {"-h"}},
 		"serve":      {{"-h"}}, // serveOnATerminal has the rest
 		"models":     {nil, {"-residuals"}, {"-memory"}, {"-h"}},
-		"compare":    {{"-config", "tiny.yaml", "-budget", "tokens=2560", "-lr", "1e-3,1e-2", "-out", "compared"}, {"-h"}},
+		"compare":    {{"run", "run", "-out", "compared"}, {"-h"}},
 		"experiment": {{"-plan", "tiny-experiment.yaml"}, {"tiny-experiment.yaml"}, {"-report", "tiny-experiment.yaml"}, {"-keys"}, {"-h"}},
 		"convert":    {{"-checkpoint", "run", "-format", "huggingface", "-out", "converted"}, {"-h"}},
 		"bench":      {{"zoo", "-models", "quickstart-transformer", "-shapes", "byte", "-batch", "1", "-seq", "16", "-steps", "1", "-rounds", "1"}, {"-h"}},

@@ -16,11 +16,15 @@ import (
 // of a point of the series.
 type Config struct {
 	Name               string   `yaml:"name" default:"the file's name" help:"name of the experiment"`
-	Base               string   `yaml:"base" default:"required" help:"the run config that all runs start from: a file, or the name of a built-in one (train -configs lists them)"`
+	Base               string   `yaml:"base" default:"required" help:"the run config that all runs start from: a file, or the name of a built-in one (train -configs lists them). The experiment's folder keeps a copy, which counts from then on"`
 	Set                []string `yaml:"set" help:"settings of all runs, as in [data.source=files, train.lr=1e-2]; device.threads is 1 where nothing sets it, as runs are trained side by side"`
-	Series             []Series `yaml:"series" default:"required" help:"what is compared, the baseline first: a list of {name: rmt, set: [model.preset=quickstart]}"`
+	Series             []Series `yaml:"series" default:"required, but of cards and coordinates" help:"what is compared, the baseline first: a list of {name: rmt, set: [model.preset=quickstart]}"`
 	Seeds              int      `yaml:"seeds" min:"1" max:"10000" help:"runs of each point, with the seeds 0, 1, 2, ... of weights and batches"`
-	TokensPerParameter float64  `yaml:"tokens_per_parameter" min:"0" max:"1000000" help:"tokens of a run: this many for each parameter outside the embedding, position and unembedding tables (Hoffmann et al. 2022: 20); 0: as train.steps or train.tokens say"`
+	Rates              string   `yaml:"rates" choices:"config, bracket" help:"config: train.lr; bracket: each point looks for its peak learning rate by the first seed, four rates a decade (0.001, 0.0018, 0.0032, 0.0056, 0.01, ...), from the one next to train.lr on, until the best lies between two worse ones, and has its other seeds at it"`
+	Tokens             int64    `yaml:"tokens" min:"0" max:"1000000000000000000" help:"tokens of each run, rounded up to whole steps; 0: as train.steps or train.tokens say"`
+	FLOPs              float64  `yaml:"flops" min:"0" max:"1e30" help:"FLOPs of each run's training, as in 1e14, from which its tokens follow by the model's own FLOPs a token; 0: none"`
+	TokensPerParameter float64  `yaml:"tokens_per_parameter" min:"0" max:"1000000" help:"tokens of a run: this many for each parameter outside the embedding, position and unembedding tables (Hoffmann et al. 2022: 20); 0: none"`
+	Page               string   `yaml:"report" default:"report.md in the experiment's folder" help:"file of the report; its pictures lie next to it"`
 	Kind               Kind     `yaml:"experiment" default:"required" help:"what varies within a series, and what is reported"`
 
 	where *settings.Positions
@@ -32,30 +36,39 @@ type Series struct {
 	Set  []string `yaml:"set"`
 }
 
-// defaults is what a file's keys override.
-func defaults() Config { return Config{Seeds: 1} }
+// bracket is a value of the key rates.
+const bracket = "bracket"
 
-// kinds are those of the section experiment.
-func kinds() settings.Kinds {
-	return settings.Kinds{reflect.TypeFor[Kind](): {Scaling{}, Reach{Evaluations: 40}, Sweep{}, Variants{}, Search{Draws: 100}}}
+// defaults is what a file's keys override.
+func defaults() Config { return Config{Seeds: 1, Rates: "config"} }
+
+// byType is what the section experiment may hold.
+func byType(kinds []settings.Kinded) settings.Kinds {
+	return settings.Kinds{reflect.TypeFor[Kind](): kinds}
 }
 
 // Keys lists the keys of an experiment's config.
-func Keys() ([]settings.Key, error) { return settings.Keys(kinds(), defaults()) }
+func Keys(kinds []settings.Kinded) ([]settings.Key, error) {
+	return settings.Keys(byType(kinds), defaults())
+}
 
-// Load reads an experiment's config from a file. What is wrong with it is a *SetupError that names the line.
-func Load(file string) (*Config, error) {
+// Load reads an experiment's config from a file, and applies assignments such as seeds=1 to it. What is wrong with it is a
+// *SetupError that names the line.
+func Load(kinds []settings.Kinded, file string, sets []string) (*Config, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, Setupf("want the YAML file of an experiment: %v", err)
 	}
-	return Parse(file, text)
+	return Parse(kinds, file, text, sets)
 }
 
 // Parse is Load of a text; file names it in messages and, without its extension, the experiment.
-func Parse(file string, text []byte) (*Config, error) {
+func Parse(kinds []settings.Kinded, file string, text []byte, sets []string) (*Config, error) {
 	c := defaults()
-	where, err := settings.Decode(kinds(), file, text, &c)
+	where, err := settings.Reader{Kinds: byType(kinds)}.Read(&c, file, text, sets)
+	if err == nil {
+		err = settings.CheckBounds(&c, where)
+	}
 	if err != nil {
 		return nil, Setup(err)
 	}
@@ -66,9 +79,6 @@ func Parse(file string, text []byte) (*Config, error) {
 	return &c, Setup(c.check())
 }
 
-// plainName is what names of runs are made of: they are folders.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-
 // check returns the first thing that no experiment can be made with.
 func (c *Config) check() error {
 	switch {
@@ -76,37 +86,35 @@ func (c *Config) check() error {
 		return c.where.Errorf("base", "want a run config, a file or a built-in one's name, got none")
 	case c.Kind == nil:
 		return c.where.Errorf("experiment", "want a section with the key kind, got none")
-	case len(c.Series) == 0:
+	case c.Tokens > 0 && c.FLOPs+c.TokensPerParameter > 0 || c.FLOPs > 0 && c.TokensPerParameter > 0:
+		return c.where.Errorf("tokens", "want one of tokens, flops and tokens_per_parameter, got %d, %g and %g", c.Tokens, c.FLOPs, c.TokensPerParameter)
+	}
+	_, gathers := c.Kind.(gatherer)
+	switch {
+	case gathers && len(c.Series) > 0:
+		return c.where.Errorf("series", "want none with the kind %s, whose series are the designs', got %d", c.Kind.Name(), len(c.Series))
+	case !gathers && len(c.Series) == 0:
 		return c.where.Errorf("series", "want one or more, as in [{name: rmt, set: [model.preset=quickstart]}], got none")
 	}
 	for i, s := range c.Series {
-		key := index("series", i) + ".name"
-		if !plainName.MatchString(s.Name) {
-			return c.where.Errorf(key, "want letters, digits, '.', '_' and '-', as it names folders, got %q", s.Name)
-		}
-		if slices.ContainsFunc(c.Series[:i], func(other Series) bool { return other.Name == s.Name }) {
-			return c.where.Errorf(key, "want a name of its own for each series, got %q twice", s.Name)
+		twice := slices.ContainsFunc(c.Series[:i], func(other Series) bool { return other.Name == s.Name })
+		if err := c.checkName(s.Name, index("series", i)+".name", twice); err != nil {
+			return err
 		}
 	}
-	if err := c.Kind.check(c); err != nil {
-		return err
-	}
-	return c.checkPoints()
+	return c.Kind.check(c)
 }
 
-// checkPoints wants a name of its own for each run.
-func (c *Config) checkPoints() error {
-	for _, s := range c.Series {
-		seen := map[string]bool{}
-		for _, p := range c.Kind.points(c, s.Name) {
-			if p.label != "" && !plainName.MatchString(p.label) {
-				return c.where.Errorf(p.key, "want letters, digits, '.', '_' and '-', as it names folders, got %q", p.label)
-			}
-			if seen[p.label] {
-				return c.where.Errorf(p.key, "want each once, got %q twice", p.label)
-			}
-			seen[p.label] = true
-		}
+// plainName is what names of runs are made of: they are folders.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// checkName wants a name for folders that none before it has.
+func (c *Config) checkName(name, key string, twice bool) error {
+	switch {
+	case !plainName.MatchString(name):
+		return c.where.Errorf(key, "want letters, digits, '.', '_' and '-', as it names folders, got %q", name)
+	case twice:
+		return c.where.Errorf(key, "want each once, got %q twice", name)
 	}
 	return nil
 }

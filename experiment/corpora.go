@@ -9,9 +9,6 @@ import (
 	"github.com/residua-go/residua/data"
 )
 
-// corpusOf loads the corpus of a run.
-type corpusOf func(context.Context, *config.Run) (*data.Corpus, error)
-
 // corpora are those of runs side by side, each loaded once.
 type corpora struct {
 	mu  sync.Mutex
@@ -26,7 +23,7 @@ func (c *corpora) of(ctx context.Context, run *config.Run) (*data.Corpus, error)
 	if c.all[key] == nil {
 		corpus, err := run.Data.LoadCorpus(ctx, run.Device.Threads)
 		if err != nil {
-			return nil, err
+			return nil, Setup(err)
 		}
 		if c.all == nil {
 			c.all = map[string]*data.Corpus{}
@@ -34,4 +31,20 @@ func (c *corpora) of(ctx context.Context, run *config.Run) (*data.Corpus, error)
 		c.all[key] = corpus
 	}
 	return c.all[key], nil
+}
+
+// learnt is a text that a run has learnt.
+type learnt struct{ fingerprint, run string }
+
+// sameText refuses a run on a text that has changed since another run with the same data section.
+func (p *Plan) sameText(r *Planned, fingerprint string) error {
+	key := fmt.Sprintf("%q", []any{r.Run.Data})
+	switch before, known := p.texts[key]; {
+	case fingerprint == "":
+	case !known:
+		p.texts[key] = learnt{fingerprint, r.Name}
+	case before.fingerprint != fingerprint:
+		return Setupf("%s: want the text that %s was trained on, with the fingerprint %s, got another, %s: restore it, or choose another -out", r.Name, before.run, before.fingerprint, fingerprint)
+	}
+	return nil
 }

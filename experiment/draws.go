@@ -25,8 +25,6 @@ type Search struct {
 // Name is search.
 func (Search) Name() string { return "search" }
 
-func (s Search) evaluations() int { return 1 }
-
 func (s Search) check(c *Config) error {
 	if len(s.Ranges) == 0 {
 		return c.where.Errorf("experiment.ranges", "want keys of the run config with intervals, as in {train.lr: [1e-3, 1e-1]}, got none")
@@ -62,7 +60,7 @@ func (s Search) drawn(i int) map[string]float64 {
 	return values
 }
 
-func (s Search) points(*Config, string) []point {
+func (s Search) points(source) ([]point, error) {
 	var all []point
 	for i := range s.Draws {
 		p := point{label: fmt.Sprint("draw", i+1), key: "experiment.draws"}
@@ -72,24 +70,25 @@ func (s Search) points(*Config, string) []point {
 		}
 		all = append(all, p)
 	}
-	return all
+	return all, nil
 }
 
 // shownDraws is how many of a series' draws the table has.
 const shownDraws = 5
 
-func (s Search) report(r *results) (tables []figure.Table, picture figure.Figure, notes []string) {
+func (s Search) report(r *results) Report {
 	best := figure.Table{Title: fmt.Sprintf("The %d best draws of each series; means over seeds, ± standard errors", shownDraws), Align: "llr" + strings.Repeat("r", len(s.Ranges)), Header: append([]string{"series", "draw", "loss (nats)"}, s.keys()...)}
+	var notes []string
 	panels := figure.Panels{Across: 2, OwnAxes: true}
 	for _, key := range s.keys() {
 		panels.Charts = append(panels.Charts, figure.Lines{XLabel: key, YLabel: "validation loss (nats a token)", LogX: true})
 	}
-	for _, series := range r.config.Series {
-		cells := slices.DeleteFunc(r.of(series.Name), func(c cell) bool { return len(c.losses()) == 0 })
+	for _, series := range r.plan.series {
+		cells := slices.DeleteFunc(r.of(series.Name), func(c result) bool { return len(c.losses()) == 0 })
 		for i, key := range s.keys() {
-			panels.Charts[i].Series = append(panels.Charts[i].Series, r.line(series.Name, func(c cell) float64 { return s.valueOf(c, key) }))
+			panels.Charts[i].Series = append(panels.Charts[i].Series, r.line(series.Name, func(c result) float64 { return s.valueOf(c, key) }))
 		}
-		slices.SortStableFunc(cells, func(a, b cell) int { return cmp.Compare(stats.Mean(a.losses()).Mean, stats.Mean(b.losses()).Mean) })
+		slices.SortStableFunc(cells, func(a, b result) int { return cmp.Compare(stats.Mean(a.losses()).Mean, stats.Mean(b.losses()).Mean) })
 		for _, c := range cells[:min(shownDraws, len(cells))] {
 			row := []string{series.Name, strings.TrimPrefix(c.point.label, "draw"), estimate(c.losses(), "%.4f")}
 			for _, key := range s.keys() {
@@ -101,11 +100,11 @@ func (s Search) report(r *results) (tables []figure.Table, picture figure.Figure
 			notes = append(notes, fmt.Sprintf("%s: %d of %d draws diverged.", series.Name, lost, len(r.of(series.Name))))
 		}
 	}
-	return []figure.Table{best}, panels, notes
+	return Report{Tables: []figure.Table{best}, Picture: panels, Notes: notes}
 }
 
 // valueOf is what a cell's draw has for a key.
-func (s Search) valueOf(c cell, key string) float64 {
+func (s Search) valueOf(c result, key string) float64 {
 	for _, a := range c.point.set {
 		if text, found := strings.CutPrefix(a.text, key+"="); found {
 			value, _ := strconv.ParseFloat(text, 64)

@@ -1,28 +1,28 @@
-package experiment_test
+package experiment
 
 import (
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/pkg/errors"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/experiment"
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/internal/experimenttest"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/trainer"
 )
 
 // parsed is an experiment on a tiny base config and text.
-func parsed(t *testing.T, text string) *experiment.Config {
+func parsed(t *testing.T, text string) *Config {
 	t.Helper()
 	base := experimenttest.Config(t, t.TempDir(), "base", experimenttest.Vector)
-	c, err := experiment.Parse("x.yaml", []byte("base: "+base+"\nset: ["+strings.Join(quoted(experimenttest.Text(t)), ", ")+"]\n"+text))
+	c, err := Parse(Kinds(), "x.yaml", []byte("base: "+base+"\nset: ["+strings.Join(quoted(experimenttest.Text(t)), ", ")+"]\n"+text), nil)
 	require.NoError(t, err)
 	return c
 }
@@ -36,20 +36,46 @@ func quoted(texts []string) []string {
 }
 
 // settled is its plan.
-func settled(t *testing.T, c *experiment.Config, out string) *experiment.Plan {
+func settled(t *testing.T, c *Config, out string) *Plan {
 	t.Helper()
 	p, err := c.Plan(context.Background(), models.Standard(), out)
 	require.NoError(t, err)
 	return p
 }
 
+// runs are those of a plan that can be made first.
+func runs(t *testing.T, p *Plan) []*Planned {
+	t.Helper()
+	todo, err := p.todo(nil)
+	require.NoError(t, err)
+	return todo
+}
+
 // names are those of a plan's runs.
-func names(p *experiment.Plan) []string {
+func names(t *testing.T, p *Plan) []string {
 	var all []string
-	for _, r := range p.Runs {
+	for _, r := range runs(t, p) {
 		all = append(all, r.Name)
 	}
 	return all
+}
+
+// trained trains a plan and returns its log by the runs' names, and what was noted.
+func trained(t *testing.T, p *Plan, o Options) (log map[string]Record, notes string) {
+	t.Helper()
+	o.Note = func(line string) { notes += line + "\n" }
+	require.NoError(t, p.Train(t.Context(), o))
+	all, err := p.Log()
+	require.NoError(t, err)
+	return byName(all), notes
+}
+
+// report is that of a plan's log.
+func report(t *testing.T, p *Plan) *Report {
+	t.Helper()
+	r, err := p.Report()
+	require.NoError(t, err)
+	return r
 }
 
 const twoRates = `
@@ -63,11 +89,11 @@ func TestPlan(t *testing.T) {
 	c := parsed(t, twoRates)
 	out := t.TempDir()
 	p := settled(t, c, out)
-	assert.Equal(t, []string{"slow-0.8-seed0", "slow-0.8-seed1", "slow-0.9-seed0", "slow-0.9-seed1", "fast-0.8-seed0", "fast-0.8-seed1", "fast-0.9-seed0", "fast-0.9-seed1"}, names(p))
-	run := p.Runs[1].Run
+	assert.Equal(t, []string{"slow-0.8-seed0", "slow-0.8-seed1", "slow-0.9-seed0", "slow-0.9-seed1", "fast-0.8-seed0", "fast-0.8-seed1", "fast-0.9-seed0", "fast-0.9-seed1"}, names(t, p))
+	run := runs(t, p)[1].Run
 	assert.Equal(t, []any{1e-3, 0.8, uint64(1), 1, 4, filepath.Join(out, "runs", "slow-0.8-seed1")},
 		[]any{run.Train.LR, run.Train.Beta1, run.Seed, run.Device.Threads, run.Train.EvalEvery, filepath.FromSlash(run.Out)})
-	assert.Equal(t, 1e-2, p.Runs[7].Run.Train.LR)
+	assert.Equal(t, 1e-2, runs(t, p)[7].Run.Train.LR)
 
 	predicted, err := p.Predict(context.Background(), 2)
 	require.NoError(t, err)
@@ -87,12 +113,12 @@ series: [{name: a}, {name: b}]
 experiment: {kind: scaling, sizes: {a: [[model.layers=1], [model.layers=3]], b: [[]]}}
 `)
 	p := settled(t, c, t.TempDir())
-	assert.Equal(t, []string{"a-size1-seed0", "a-size2-seed0", "b-size1-seed0"}, names(p))
+	assert.Equal(t, []string{"a-size1-seed0", "a-size2-seed0", "b-size1-seed0"}, names(t, p))
 	for i, layers := range []int{1, 3, 2} {
-		cost := p.Runs[i].Run.Spec().Cost()
-		assert.Equal(t, layers, p.Runs[i].Run.Model.Layers)
-		assert.Equal(t, int64(0.5*float64(cost.Parameters-cost.Embedding)), p.Runs[i].Run.Train.Tokens)
-		assert.Equal(t, (int(p.Runs[i].Run.Train.Tokens)+15)/16, p.Runs[i].Run.TotalSteps())
+		cost := runs(t, p)[i].Run.Spec().Cost()
+		assert.Equal(t, layers, runs(t, p)[i].Run.Model.Layers)
+		assert.Equal(t, int64(0.5*float64(cost.Parameters-cost.Embedding)), runs(t, p)[i].Run.Train.Tokens)
+		assert.Equal(t, (int(runs(t, p)[i].Run.Train.Tokens)+15)/16, runs(t, p)[i].Run.TotalSteps())
 	}
 }
 
@@ -100,13 +126,13 @@ experiment: {kind: scaling, sizes: {a: [[model.layers=1], [model.layers=3]], b: 
 func TestSearchDraws(t *testing.T) {
 	text := "series: [{name: a}, {name: b}]\nexperiment: {kind: search, draws: 8, seed: %d, ranges: {train.lr: [1e-4, 1e-1], model.mup.output_multiplier: [0.5, 2]}}"
 	p, other := settled(t, parsed(t, fmt.Sprintf(text, 1)), t.TempDir()), settled(t, parsed(t, fmt.Sprintf(text, 2)), t.TempDir())
-	require.Len(t, p.Runs, 16)
+	require.Len(t, runs(t, p), 16)
 	below := 0
 	for i := range 8 {
-		a, b := p.Runs[i].Run, p.Runs[8+i].Run
+		a, b := runs(t, p)[i].Run, runs(t, p)[8+i].Run
 		assert.Equal(t, [2]float64{a.Train.LR, a.Model.MuP.OutputMultiplier}, [2]float64{b.Train.LR, b.Model.MuP.OutputMultiplier})
 		assert.True(t, a.Train.LR >= 1e-4 && a.Train.LR <= 1e-1 && a.Model.MuP.OutputMultiplier >= 0.5 && a.Model.MuP.OutputMultiplier <= 2)
-		assert.NotEqual(t, a.Train.LR, other.Runs[i].Run.Train.LR)
+		assert.NotEqual(t, a.Train.LR, runs(t, other)[i].Run.Train.LR)
 		if a.Train.LR < 3.2e-3 { // the middle, in logarithms
 			below++
 		}
@@ -115,93 +141,138 @@ func TestSearchDraws(t *testing.T) {
 }
 
 // TestTrainGoesOn: an experiment that is ended goes on; runs that are in the log are not made again, whether their folders are there
-// or not; two side by side have the same losses as one after the other; the report of the log that is read is the same, bit for bit.
+// or not; two side by side have the same losses as one after the other; the report is the same, bit for bit.
 func TestTrainGoesOn(t *testing.T) {
 	c := parsed(t, strings.Replace(twoRates, "seeds: 2", "seeds: 1", 1))
 	whole := settled(t, c, t.TempDir())
-	want, err := whole.Train(context.Background(), experiment.Options{Jobs: 2})
-	require.NoError(t, err)
+	want, _ := trained(t, whole, Options{Jobs: 2})
 	require.Len(t, want, 4)
-
-	apart := *whole.Runs[1].Run
-	apart.Out = t.TempDir()
-	alone, err := experiment.Complete(context.Background(), &apart, experiment.Log{})
-	require.NoError(t, err)
-	assert.Equal(t, alone.Loss, want[1].Loss, "on a corpus of its own")
 
 	out := t.TempDir()
 	p := settled(t, c, out)
-	ctx, cancel := context.WithCancel(context.Background())
-	_, err = p.Train(ctx, experiment.Options{Note: func(line string) {
+	ctx, cancel := context.WithCancel(t.Context())
+	err := p.Train(ctx, Options{Note: func(line string) {
 		if strings.HasPrefix(line, "3/4") {
 			cancel()
 		}
 	}})
 	require.ErrorIs(t, err, context.Canceled)
-	log, err := experiment.ReadLog(out)
+	log, err := ReadLog(out)
 	require.NoError(t, err)
 	require.Len(t, log, 2)
 	require.NoError(t, os.RemoveAll(filepath.Join(out, "runs", log[0].Run)))
 
-	var begun []string
-	got, err := p.Train(context.Background(), experiment.Options{Note: func(line string) {
-		if name, found := strings.CutSuffix(line, ": 4 steps"); found {
-			begun = append(begun, name)
-		}
-	}})
-	require.NoError(t, err)
-	assert.Len(t, begun, 2, "those that are not in the log: %v", begun)
+	got, notes := trained(t, p, Options{})
+	assert.Equal(t, 2, strings.Count(notes, ": 4 steps"), "those that are not in the log: %s", notes)
 	assert.NoDirExists(t, filepath.Join(out, "runs", log[0].Run))
 	require.Len(t, got, 4)
-	for i := range want {
-		assert.Equal(t, want[i].Run, got[i].Run)
-		assert.Equal(t, want[i].Loss, got[i].Loss, want[i].Run)
+	for name := range want {
+		assert.Equal(t, want[name].Loss, got[name].Loss, name)
 	}
-	read, err := experiment.ReadLog(out)
-	require.NoError(t, err)
-	assert.Equal(t, drawn(t, c.Report(got)), drawn(t, c.Report(read)))
-
-	predicted, err := p.Predict(context.Background(), 1)
+	predicted, err := p.Predict(t.Context(), 1)
 	require.NoError(t, err)
 	assert.Zero(t, predicted.Todo)
-
-	c.Set = append(c.Set, "train.clip=2")
-	_, err = settled(t, c, out).Train(context.Background(), experiment.Options{})
-	assert.ErrorContains(t, err, "is of a run with another config, [] instead of [train.clip=2]: choose")
-	_, err = settled(t, c, out).Log()
-	assert.ErrorContains(t, err, "is of a run with another config", "nor is it reported")
-	require.NoError(t, os.WriteFile(filepath.Join(out, "log.jsonl"), []byte("{\"run\":\n"), 0o644))
-	_, err = p.Train(context.Background(), experiment.Options{})
-	assert.ErrorContains(t, err, "log.jsonl:1: want the line of a run")
+	times := regexp.MustCompile(` \| \d+ \| 1 \||Seconds are .*\n\n`) // of a run
+	page := func(p *Plan) string { return times.ReplaceAllString(report(t, p).Markdown("", "", ""), "") }
+	assert.Equal(t, page(whole), page(p))
 }
 
-// TestLog: a last line that a crash tore is left out, and its run is made again; a run that has two lines is refused.
+// TestOtherRunsAreKept: neither a log nor a folder of another config, nor another text, is gone on with.
+func TestOtherRunsAreKept(t *testing.T) {
+	c := parsed(t, strings.Replace(twoRates, "seeds: 2", "seeds: 1", 1))
+	out := t.TempDir()
+	p := settled(t, c, out)
+	trained(t, p, Options{})
+	refused := func(p *Plan, want string) {
+		t.Helper()
+		err := p.Train(t.Context(), Options{})
+		var setup *SetupError
+		require.ErrorAs(t, err, &setup)
+		assert.ErrorContains(t, err, want)
+	}
+	c.Set = append(c.Set, "train.clip=2")
+	refused(settled(t, c, out), "is of a run with another config, [] instead of [train.clip=2]: choose")
+	_, err := settled(t, c, out).Report()
+	assert.ErrorContains(t, err, "is of a run with another config", "nor is it reported")
+
+	file := filepath.Join(out, "log.jsonl")
+	log, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(file))
+	refused(settled(t, c, out), "holds a run of another config (train.clip: 1 -> 2")
+
+	c.Set = c.Set[:len(c.Set)-1]
+	last := strings.LastIndex(strings.TrimSpace(string(log)), "\n") + 1
+	require.NoError(t, os.WriteFile(file, log[:last], 0o644))
+	text := strings.TrimSuffix(strings.TrimPrefix(c.Set[1], "data.path=["), "]")
+	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("another text\n", 1000)), 0o644))
+	refused(settled(t, c, out), "was trained on, with the fingerprint")
+}
+
+// TestLog: a last line that a crash tore is left out, and its run is made again; lines before it stay as they are. A run that has two lines,
+// and a torn line before others, are refused.
 func TestLog(t *testing.T) {
 	c := parsed(t, strings.Replace(twoRates, "seeds: 2", "seeds: 1", 1))
 	out := t.TempDir()
 	p := settled(t, c, out)
-	want, err := p.Train(context.Background(), experiment.Options{})
-	require.NoError(t, err)
+	want, _ := trained(t, p, Options{})
 	file := filepath.Join(out, "log.jsonl")
 	whole, err := os.ReadFile(file)
 	require.NoError(t, err)
 	last := strings.LastIndex(strings.TrimSpace(string(whole)), "\n") + 1
-	for _, torn := range []int{last + 1, (last + len(whole)) / 2, len(whole) - 2} {
+	for _, torn := range []int{last + 1, (last + len(whole)) / 2, len(whole) - 2, len(whole) - 1} {
 		require.NoError(t, os.WriteFile(file, whole[:torn], 0o644))
 		log, err := p.Log()
 		require.NoError(t, err)
-		assert.Len(t, log, 3)
-		got, err := p.Train(context.Background(), experiment.Options{})
-		require.NoError(t, err)
+		assert.Len(t, log, 3+torn/(len(whole)-1), "all but the line feed is whole")
+		got, _ := trained(t, p, Options{})
 		assert.Len(t, got, 4)
-		assert.Equal(t, want[3].Loss, got[3].Loss)
-		read, err := experiment.ReadLog(out)
+		for name := range want {
+			assert.Equal(t, want[name].Loss, got[name].Loss)
+		}
+		now, err := os.ReadFile(file)
 		require.NoError(t, err)
-		assert.Len(t, read, 4, "the torn line is gone")
+		assert.Equal(t, string(whole[:last]), string(now[:last]))
+		assert.Equal(t, 4, strings.Count(string(now), "\n"), "the torn line is gone")
 	}
 	require.NoError(t, os.WriteFile(file, append(whole, whole[:strings.Index(string(whole), "\n")+1]...), 0o644))
 	_, err = p.Log()
-	assert.ErrorContains(t, err, "log.jsonl:5: want one line for each run, got slow-0.8-seed0 in line 1, too: remove one of the two")
+	assert.ErrorContains(t, err, "log.jsonl:5: want one line for each run, got "+runs(t, p)[0].Name+" in line 1, too: remove one of the two")
+	require.NoError(t, os.WriteFile(file, []byte("{\"run\":\n"), 0o644))
+	assert.ErrorContains(t, p.Train(t.Context(), Options{}), "log.jsonl:1: want the line of a run")
+}
+
+// TestTheLogThroughCrashes: wherever the disk fails while a run is logged, no line is lost or torn for good, and none is made twice.
+func TestTheLogThroughCrashes(t *testing.T) {
+	c := parsed(t, strings.Replace(twoRates, "seeds: 2", "seeds: 1", 1))
+	want, _ := trained(t, settled(t, c, t.TempDir()), Options{})
+	for fail := 0; ; fail++ {
+		out := t.TempDir()
+		p := settled(t, c, out)
+		steps, failed := 0, false
+		p.disk.Before = func(step, path string) error {
+			if failed = steps == fail; failed {
+				if step == "write" && filepath.Base(path) == logFile { // half of the line arrives
+					f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+					require.NoError(t, err)
+					_, err = f.WriteString(`{"run":"fast-0`)
+					require.NoError(t, err)
+					require.NoError(t, f.Close())
+				}
+				return errors.New("broken disk")
+			}
+			steps++
+			return nil
+		}
+		if p.Train(t.Context(), Options{Jobs: 2}) == nil && !failed {
+			break
+		}
+		got, _ := trained(t, settled(t, c, out), Options{Jobs: 2})
+		require.Len(t, got, 4)
+		for name := range want {
+			assert.Equal(t, want[name].Loss, got[name].Loss, name)
+		}
+	}
 }
 
 // TestTwoInOneFolder: the second is refused before it trains anything.
@@ -210,37 +281,49 @@ func TestTwoInOneFolder(t *testing.T) {
 	out := t.TempDir()
 	p := settled(t, c, out)
 	tried := false
-	_, err := p.Train(context.Background(), experiment.Options{Note: func(string) {
+	require.NoError(t, p.Train(t.Context(), Options{Note: func(string) {
 		if !tried {
 			tried = true
-			_, err := p.Train(context.Background(), experiment.Options{})
-			var setup *experiment.SetupError
+			err := settled(t, c, out).Train(t.Context(), Options{})
+			var setup *SetupError
 			assert.ErrorAs(t, err, &setup)
 			assert.ErrorContains(t, err, out+": in use by process")
 		}
-	}})
-	require.NoError(t, err)
+	}}))
 	assert.True(t, tried)
-	_, err = p.Train(context.Background(), experiment.Options{})
-	assert.NoError(t, err, "it ends with the first")
+	assert.NoError(t, p.Train(t.Context(), Options{}), "it ends with the first")
+}
+
+// TestOnly: one series is trained, and the report shows it.
+func TestOnly(t *testing.T) {
+	p := settled(t, parsed(t, twoRates), t.TempDir())
+	_, notes := trained(t, p, Options{Only: []string{"fast"}})
+	assert.Equal(t, 4, strings.Count(notes, ": 4 steps"))
+	assert.NotContains(t, notes, "slow")
+	assert.Contains(t, report(t, p).Text(), "4 of 8 runs are complete.")
+	assert.ErrorContains(t, p.Train(t.Context(), Options{Only: []string{"fsat"}}), `want series of slow, fast, got "fsat"`)
+	_, notes = trained(t, p, Options{StopAfter: 1})
+	assert.Empty(t, notes, "there is no time for another run")
 }
 
 // drawn is a report as text, page and picture.
-func drawn(t *testing.T, r *experiment.Report) string {
+func drawn(t *testing.T, r *Report) string {
 	t.Helper()
 	svg, err := figure.SVG(r.Picture)
 	require.NoError(t, err)
-	return r.Text() + r.Markdown("x.svg", "call") + string(svg)
+	return r.Text() + r.Markdown("log.jsonl", "x.md", "call") + string(svg)
 }
 
 // TestADivergedRunIsComplete: it is in the log, and counted.
 func TestADivergedRunIsComplete(t *testing.T) {
 	c := parsed(t, "seeds: 1\nseries: [{name: a}, {name: b, set: [train.lr=10, train.weight_decay=1e30, train.clip=0, train.max_bad_steps=1]}]\nexperiment: {kind: variants}")
-	log, err := settled(t, c, t.TempDir()).Train(context.Background(), experiment.Options{})
-	require.NoError(t, err)
+	p := settled(t, c, t.TempDir())
+	log, _ := trained(t, p, Options{})
 	require.Len(t, log, 2)
-	assert.False(t, log[1].Loss.Finite())
-	assert.Contains(t, drawn(t, c.Report(log)), "1, 1 diverged")
+	assert.False(t, log["b-seed0"].Loss.Finite())
+	assert.Contains(t, drawn(t, report(t, p)), "1, 1 diverged")
+	_, notes := trained(t, p, Options{})
+	assert.Empty(t, notes)
 }
 
 // TestBadConfigs: one line that names file, line and key.
@@ -254,10 +337,10 @@ func TestBadConfigs(t *testing.T) {
 		{series + variants, "x.yaml: base: want a run config"},
 		{head + variants, "x.yaml: series: want one or more"},
 		{head + series, "x.yaml: experiment: want a section with the key kind, got none"},
-		{head + series + "experiment: {kind: scale}\n", `x.yaml:3: experiment.kind: want one of scaling, reach, sweep, variants, search, got "scale"`},
+		{head + series + "experiment: {kind: scale}\n", `x.yaml:3: experiment.kind: want one of scaling, reach, sweep, variants, search, cards, coordinates, got "scale"`},
 		{head + series + variants + "seeds: 0\n", "x.yaml:4: seeds: want >= 1, got 0"},
 		{head + series + variants + "sets: []\n", `x.yaml:4: sets: unknown key; did you mean "set"?`},
-		{head + variants + "series:\n- {name: a}\n- {name: a}\n", `x.yaml:5: series[1].name: want a name of its own for each series, got "a" twice`},
+		{head + variants + "series:\n- {name: a}\n- {name: a}\n", `x.yaml:5: series[1].name: want each once, got "a" twice`},
 		{head + variants + "series: [{name: a/b}]\n", `x.yaml:3: series[0].name: want letters, digits`},
 		{head + series + "experiment: {kind: sweep, values: [1, 2]}\n", "x.yaml: experiment.key: want a key of the run config"},
 		{head + series + "experiment: {kind: sweep, key: model.layers, values: [1]}\n", "x.yaml:3: experiment.values: want two or more"},
@@ -272,22 +355,31 @@ func TestBadConfigs(t *testing.T) {
 		{head + variants + "set:\n- train.lr=1e-3\n- train.setps=3\n" + series, `x.yaml:5: set[1]: train.setps=3: unknown key`},
 		{head + variants + "series:\n- name: a\n  set: [model.layers=1, model.stream.dk=0]\n", "x.yaml:5: series[0].set[1]: model.stream.dk=0: "},
 		{head + variants + "series: [{name: a, set: [fast]}]\n", "x.yaml:3: series[0].set[0]: fast: want key=value"},
+		{head + series + variants + "rates: brackt\n", `x.yaml:4: rates: want one of config, bracket, got "brackt"; did you mean bracket?`},
+		{head + series + "rates: bracket\nexperiment: {kind: sweep, key: train.lr, values: [1, 2]}\n", "x.yaml:4: experiment.values[0]: want no train.lr with rates: bracket"},
+		{head + series + variants + "tokens: 5\nflops: 1e9\n", "x.yaml:4: tokens: want one of tokens, flops and tokens_per_parameter, got 5, 1e+09 and 0"},
+		{head + series + variants + "tokens: 1000000000000000000000000000000\n", "x.yaml:4: tokens: "},
+		{head + series + variants + "flops: 1e29\n", "x.yaml:4: flops: want at most those of 1e+18 tokens, got 1e+29"},
+		{head + series + "experiment: {kind: cards}\n", "x.yaml:2: series: want none with the kind cards"},
+		{head + "experiment: {kind: cards, baseline: quickstart-transfomer}\n", "quickstart-transfomer"},
+		{head + "experiment: {kind: cards, speeds: " + base + "}\n", "x.yaml:2: experiment.speeds: " + base + ": want the JSON object that bench"},
+		{head + "experiment: {kind: coordinates, widths: [1]}\n", "x.yaml:2: experiment.widths: want 2 or more ascending multiples of the smallest width, as in [1, 2, 4], got [1]"},
+		{head + "experiment: {kind: coordinates, widths: [2, 2]}\n", `x.yaml:2: experiment.widths[1]: want each once, got "muP-x2" twice`},
+		{head + "experiment: {kind: coordinates, streams: [vektor]}\n", `x.yaml:2: experiment: streams: want some of matrix, matrix-dv, matrix-rank, matrix-dk, vector, got "vektor"`},
+		{head + "rates: bracket\nexperiment: {kind: coordinates}\n", "x.yaml:2: rates: want config with the kind coordinates"},
 		{"base: quikstart\n" + series + variants, `base: config: want a YAML file or a built-in config, got "quikstart"; did you mean quickstart?`},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			e, err := experiment.Parse("x.yaml", []byte(c.text))
+			e, err := Parse(Kinds(), "x.yaml", []byte(c.text), nil)
 			if err == nil {
-				_, err = e.Plan(context.Background(), models.Standard(), dir)
+				_, err = e.Plan(context.Background(), models.Standard(), filepath.Join(dir, "out"))
 			}
 			require.ErrorContains(t, err, c.want)
 			assert.NotContains(t, err.Error(), "\n")
-			var setup *experiment.SetupError
+			var setup *SetupError
 			assert.ErrorAs(t, err, &setup)
 		})
 	}
-	_, err := experiment.Load(filepath.Join(dir, "none.yaml"))
+	_, err := Load(Kinds(), filepath.Join(dir, "none.yaml"), nil)
 	assert.ErrorContains(t, err, "want the YAML file of an experiment")
 }
-
-// number is a loss.
-func number(v float64) trainer.Number { return trainer.Number(v) }

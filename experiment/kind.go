@@ -1,23 +1,58 @@
 package experiment
 
 import (
+	"context"
 	"fmt"
 
-	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/settings"
 )
 
-// Kind is what varies within the series of an experiment, and what is reported: Scaling, Reach, Sweep, Variants or
-// Search.
+// Kind is what varies within the series of an experiment, and what is reported. It is a struct whose tagged fields are its keys
+// in an experiment's config; Kinds lists all.
 type Kind interface {
 	Name() string // in configs
 	// check looks for what no experiment of the kind can be made with.
 	check(c *Config) error
 	// points are what a series is run with, each with all seeds.
-	points(c *Config, series string) []point
-	// evaluations is how many evaluations a run makes, the last at its end.
-	evaluations() int
+	points(of source) ([]point, error)
 	// report is made of the runs that are complete.
-	report(r *results) (tables []figure.Table, picture figure.Figure, notes []string)
+	report(r *results) Report
+}
+
+// Kinds are all of this package, each with its defaults.
+func Kinds() []settings.Kinded {
+	return []settings.Kinded{Scaling{}, Reach{Evaluations: 40}, Sweep{}, Variants{}, Search{Draws: 100},
+		Cards{Baseline: "quickstart-transformer"}, Coordinates{Widths: []int{1, 2, 4, 8}}}
+}
+
+// A kind may do more than a Kind must.
+type (
+	// evaluator is a kind whose runs are evaluated more than once, the last time at their end.
+	evaluator interface{ evaluations() int }
+	// gatherer is a kind that has its series from the zoo, and presets of its own for them.
+	gatherer interface {
+		series(zoo models.Zoo) (models.Zoo, []Series, error)
+	}
+	// measurer is a kind whose runs are not trained to their end in a folder, but measured in memory.
+	measurer interface {
+		measure(ctx context.Context, run *config.Run, text *data.Corpus, r *Record) error
+	}
+)
+
+// plain is what most kinds have in common: nothing to check, and one point.
+type plain struct{}
+
+func (plain) check(*Config) error { return nil }
+
+func (plain) points(source) ([]point, error) { return []point{{}}, nil }
+
+// source is what points are made of: a series.
+type source struct {
+	series string
+	run    func() (*config.Run, error) // reads the series' own
 }
 
 // point is the settings that a series is run with.

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -18,23 +17,27 @@ import (
 
 // Record is a line of an experiment's log.jsonl: a run that is complete, and all that reports are made of.
 type Record struct {
-	Run         string         `json:"run"` // its folder's name
-	Series      string         `json:"series"`
-	Point       string         `json:"point,omitempty"`
-	Seed        uint64         `json:"seed"`
-	Settings    []string       `json:"settings"`       // over the experiment's base
-	Config      string         `json:"config"`         // a digest of base and settings
-	Parameters  int            `json:"parameters"`     // all of them
-	Tables      int            `json:"tables"`         // those of embedding, positions and unembedding
-	FLOPs       int            `json:"train_flops"`    // a token, forward and backward
-	StreamSize  int            `json:"stream_entries"` // a token
-	Memory      int            `json:"planned_bytes"`
-	Tokens      int64          `json:"tokens"`
-	Seconds     float64        `json:"seconds"` // of training steps, without evaluations and checkpoints
-	Jobs        int            `json:"jobs"`    // runs that were trained side by side
-	Loss        trainer.Number `json:"val_loss"`
-	Bits        trainer.Number `json:"bits_per_byte"`
-	Evaluations []Evaluation   `json:"evaluations,omitempty"` // on the way, where there is more than one
+	Run         string           `json:"run"` // its folder's name
+	Series      string           `json:"series"`
+	Point       string           `json:"point,omitempty"`
+	Seed        uint64           `json:"seed"`
+	Settings    []string         `json:"settings"`         // over the experiment's base
+	Config      string           `json:"config"`           // its identity: a digest of what config.Run.Canonical says; of earlier programs, of base and settings
+	Corpus      string           `json:"corpus,omitempty"` // the beginning of its fingerprint
+	Rate        float64          `json:"lr,omitempty"`     // the peak
+	Parameters  int              `json:"parameters"`       // all of them
+	Tables      int              `json:"tables"`           // those of embedding, positions and unembedding
+	FLOPs       int              `json:"train_flops"`      // a token, forward and backward
+	StreamSize  int              `json:"stream_entries"`   // a token
+	Memory      int              `json:"planned_bytes"`
+	Tokens      int64            `json:"tokens"`
+	Seconds     float64          `json:"seconds"` // of training steps, without evaluations and checkpoints
+	Jobs        int              `json:"jobs"`    // runs that were trained side by side
+	Loss        trainer.Number   `json:"val_loss"`
+	Bits        trainer.Number   `json:"bits_per_byte"`
+	Evaluations []Evaluation     `json:"evaluations,omitempty"` // on the way, where there is more than one
+	Curve       []trainer.Number `json:"train_loss,omitempty"`  // means over parts of equal length
+	Activations []Activation     `json:"activations,omitempty"` // with coordinates
 }
 
 // Evaluation is the loss on validation text in the course of a run.
@@ -50,73 +53,85 @@ func (r Record) NonEmbedding() int { return r.Parameters - r.Tables }
 // TotalFLOPs are those of the whole run.
 func (r Record) TotalFLOPs() float64 { return float64(r.FLOPs) * float64(r.Tokens) }
 
-// record is the line of a complete run.
-func (p Planned) record(result *Result, jobs int) Record {
-	cost := p.Run.Spec().Cost()
-	r := Record{Run: p.Name, Series: p.Series, Point: p.Point, Seed: p.Seed, Settings: p.Settings, Config: p.digest,
-		Parameters: cost.Parameters, Tables: cost.Embedding, FLOPs: cost.TrainFLOPs(), StreamSize: cost.StreamSize, Memory: result.Memory,
-		Tokens: result.Tokens, Jobs: jobs, Loss: result.Loss, Bits: result.Bits}
-	for _, m := range result.Steps {
-		r.Seconds += float64(p.Run.StepTokens()) / m.TokensPS
-		if m.ValLoss != nil {
-			r.Evaluations = append(r.Evaluations, Evaluation{m.Tokens, r.Seconds, *m.ValLoss})
-		}
-	}
-	if len(r.Evaluations) == 1 {
-		r.Evaluations = nil
-	}
-	return r
-}
-
 // ReadLog reads the log in an experiment's folder; there is none before the first run is complete. A last line that was torn
 // by a crash is left out. A run that has two lines is refused.
 func ReadLog(out string) ([]Record, error) {
-	file := filepath.Join(out, logFile)
+	all, _, err := readLog(filepath.Join(out, logFile))
+	return all, err
+}
+
+// readLog reads the log in a file. whole is the text of its lines, each with a line feed.
+func readLog(file string) (all []Record, whole []byte, err error) {
 	text, err := os.ReadFile(file)
-	if os.IsNotExist(err) {
-		return nil, nil
+	if err != nil && !os.IsNotExist(err) {
+		return nil, nil, errors.WithStack(err)
 	}
-	if err != nil {
-		return nil, errors.WithStack(err)
-	}
-	var all []Record
 	places := map[string]int{} // of runs: their lines
 	lines := bytes.Split(text, []byte("\n"))
 	for i, line := range lines {
 		var r Record
 		switch err := json.Unmarshal(line, &r); {
-		case len(bytes.TrimSpace(line)) == 0:
-		case err != nil && i == len(lines)-1: // torn
+		case len(bytes.TrimSpace(line)) == 0, err != nil && i == len(lines)-1: // torn
+			continue
 		case err != nil:
-			return nil, Setupf("%s:%d: want the line of a run as experiment writes it, got %v: remove the line", file, i+1, err)
+			return nil, nil, Setupf("%s:%d: want the line of a run as experiment writes it, got %v: remove the line", file, i+1, err)
 		case places[r.Run] > 0:
-			return nil, Setupf("%s:%d: want one line for each run, got %s in line %d, too: remove one of the two", file, i+1, r.Run, places[r.Run])
-		default:
-			all, places[r.Run] = append(all, r), i+1
+			return nil, nil, Setupf("%s:%d: want one line for each run, got %s in line %d, too: remove one of the two", file, i+1, r.Run, places[r.Run])
 		}
+		all, places[r.Run] = append(all, r), i+1
+		whole = append(append(whole, line...), '\n')
 	}
-	return all, nil
+	return all, whole, nil
 }
 
-// writeLog writes the whole log anew, so that a crash leaves the old or the new one.
-func writeLog(out string, all []Record) error {
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return errors.WithStack(err)
+// openLog opens the log for more lines. A torn line is cut off first.
+func (p *Plan) openLog() (*checkpoint.Appender, error) {
+	file := filepath.Join(p.out, logFile)
+	_, whole, err := readLog(file)
+	if err != nil {
+		return nil, err
 	}
-	return checkpoint.WriteFileAtomic(filepath.Join(out, logFile), func(w io.Writer) error {
-		buffered := bufio.NewWriter(w)
-		encoder := json.NewEncoder(buffered)
-		for _, r := range all {
-			if err := encoder.Encode(r); err != nil {
-				return err
-			}
+	if text, err := os.ReadFile(file); err != nil || len(text) > 0 && text[len(text)-1] != '\n' {
+		if err := p.disk.WriteFileAtomic(file, func(w io.Writer) error { _, err := w.Write(whole); return err }); err != nil {
+			return nil, err
 		}
-		return buffered.Flush()
-	})
+	}
+	return p.disk.Append(file)
+}
+
+// Log reads the log of an experiment. A line of a run with another config than the experiment's, or on another text, is refused.
+func (p *Plan) Log() ([]Record, error) {
+	all, err := ReadLog(p.out)
+	if err == nil {
+		_, err = p.todo(byName(all))
+	}
+	return all, err
+}
+
+// byName are the lines of a log by their runs.
+func byName(log []Record) map[string]Record {
+	all := map[string]Record{}
+	for _, r := range log {
+		all[r.Run] = r
+	}
+	return all
+}
+
+// todo are the runs that can be made now.
+func (p *Plan) todo(log map[string]Record) ([]*Planned, error) {
+	var todo []*Planned
+	for _, c := range p.cells {
+		s, err := c.state(log)
+		if err != nil {
+			return nil, err
+		}
+		todo = append(todo, s.todo...)
+	}
+	return todo, nil
 }
 
 // unlike says how a record's config differs from that of a run.
-func (p Planned) unlike(r Record) string {
+func (r *Planned) unlike(found Record) string {
 	without := func(all, others []string) (left []string) {
 		for _, s := range all {
 			if !slices.Contains(others, s) {
@@ -125,32 +140,9 @@ func (p Planned) unlike(r Record) string {
 		}
 		return left
 	}
-	theirs, own := without(r.Settings, p.Settings), without(p.Settings, r.Settings)
+	theirs, own := without(found.Settings, r.Settings), without(r.Settings, found.Settings)
 	if len(theirs)+len(own) == 0 {
 		return "of another base or with settings in another order"
 	}
 	return fmt.Sprintf("%v instead of %v", theirs, own)
-}
-
-// Log reads the log of an experiment. A line of a run with another config than the experiment's is refused.
-func (p *Plan) Log() ([]Record, error) {
-	log, err := ReadLog(p.out)
-	if err == nil {
-		_, err = p.todo(log)
-	}
-	return log, err
-}
-
-// find returns the record of a run, nil if it is not in the log. One of other settings is refused.
-func (p Planned) find(all []Record) (*Record, error) {
-	for i := range all {
-		if all[i].Run != p.Name {
-			continue
-		}
-		if p.digest != all[i].Config {
-			return nil, Setupf("%s: its line in %s is of a run with another config, %s: choose another -out, or remove the line and the run's folder", p.Name, logFile, p.unlike(all[i]))
-		}
-		return &all[i], nil
-	}
-	return nil, nil
 }

@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/checkpoint"
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/settings"
@@ -17,20 +19,36 @@ import (
 // Plan is the runs of an experiment.
 type Plan struct {
 	Config *Config
-	Runs   []Planned // by series, point and seed
+	Notes  []string // what to know before it is trained
+
+	zoo    models.Zoo
+	series []Series
+	cells  []*cell // by series and point
 	out    string
+	base   base
+	texts  map[string]learnt // by the config's data section
+	disk   checkpoint.Disk   // that a test may let fail
+}
+
+// cell is a point of a series, which has a run for each seed.
+type cell struct {
+	plan     *Plan
+	series   string
+	point    point
+	settings []assignment
+	planned  map[string]*Planned // by name, those that have been looked at
 }
 
 // Planned is a run to be made.
 type Planned struct {
 	Name     string // of its folder: series-point-seedN
-	Series   string
-	Point    string
 	Seed     uint64
 	Settings []string // over the base
 	Run      *config.Run
 
-	digest string // of base and settings
+	cell     *cell
+	identity string
+	former   string // its identity in logs that were begun before there was Canonical
 }
 
 // logFile and runsFolder lie in an experiment's folder.
@@ -39,56 +57,139 @@ const (
 	runsFolder = "runs"
 )
 
-// Plan reads the base config and returns all runs, each in a folder of its own below out. What is wrong with a setting is a *SetupError that
-// names its line in the experiment's config.
+// Plan reads the base config and settles what is run, each run in a folder of its own below out. What is wrong with a setting is a
+// *SetupError that names its line in the experiment's config.
 func (c *Config) Plan(ctx context.Context, zoo models.Zoo, out string) (*Plan, error) {
-	name, text, err := config.Read(ctx, c.Base)
-	if err != nil {
-		return nil, Setup(errors.WithMessage(err, "base"))
+	p := &Plan{Config: c, zoo: zoo, series: c.Series, out: out, texts: map[string]learnt{}}
+	err := p.readBase(ctx)
+	if g, ok := c.Kind.(gatherer); ok && err == nil {
+		if p.zoo, p.series, err = g.series(zoo); err != nil {
+			err = c.where.Errorf("experiment", "%v", err)
+		}
 	}
-	p := &Plan{Config: c, out: out}
-	for i, s := range c.Series {
-		for _, at := range c.Kind.points(c, s.Name) {
-			settings := append([]assignment{{text: "device.threads=1"}}, assignments(c.Set, "set")...)
-			settings = append(append(settings, assignments(s.Set, index("series", i)+".set")...), at.set...)
-			for seed := range uint64(c.Seeds) {
-				planned := Planned{Name: joined(s.Name, at.label, fmt.Sprint("seed", seed)), Series: s.Name, Point: at.label, Seed: seed}
-				parse := func(sets []string) (*config.Run, error) {
-					run, _, err := config.Parse(zoo, name, text, sets)
-					return run, Setup(c.located(err, settings))
-				}
-				if err := planned.settle(c, settings, filepath.Join(out, runsFolder, planned.Name), parse); err != nil {
-					return nil, err
-				}
-				planned.digest = digest(text, planned.Settings)
-				p.Runs = append(p.Runs, planned)
-			}
+	for i, s := range p.series {
+		if err == nil {
+			err = p.addCells(s, index("series", i)+".set")
+		}
+	}
+	if err != nil {
+		return nil, Setup(err)
+	}
+	for _, c := range p.cells { // what is wrong with a run is found before the first is trained
+		if _, err := c.at(0, 0); err != nil {
+			return nil, err
 		}
 	}
 	return p, nil
 }
 
-// settle reads the run with its settings, and with what the experiment itself says of it.
-func (p *Planned) settle(c *Config, settings []assignment, folder string, parse func(sets []string) (*config.Run, error)) error {
-	for _, s := range settings {
-		p.Settings = append(p.Settings, s.text)
-	}
-	p.Settings = append(p.Settings, fmt.Sprintf("seed=%d", p.Seed))
-	run, err := parse(p.Settings)
+// addCells adds the points of a series, whose settings stand at a key of the experiment's config.
+func (p *Plan) addCells(s Series, key string) error {
+	c := p.Config
+	common := append([]assignment{{text: "device.threads=1"}}, assignments(c.Set, "set")...)
+	common = append(common, assignments(s.Set, key)...)
+	points, err := c.Kind.points(source{s.Name, func() (*config.Run, error) { return p.parse(common, texts(common)) }})
 	if err != nil {
 		return err
 	}
-	if c.TokensPerParameter > 0 {
-		cost := run.Spec().Cost()
-		p.Settings = append(p.Settings, "train.steps=0", fmt.Sprintf("train.tokens=%d", int64(c.TokensPerParameter*float64(cost.Parameters-cost.Embedding))))
-		if run, err = parse(p.Settings); err != nil {
+	seen := map[string]bool{}
+	for _, at := range points {
+		if err := c.checkName(at.label, at.key, seen[at.label]); err != nil && len(points) > 1 {
+			return err
+		}
+		seen[at.label] = true
+		if c.Rates == bracket && slices.ContainsFunc(at.set, func(a assignment) bool { return strings.HasPrefix(a.text, "train.lr=") }) {
+			return c.where.Errorf(at.key, "want no train.lr with rates: %s, which looks for it", bracket)
+		}
+		p.cells = append(p.cells, &cell{plan: p, series: s.Name, point: at, settings: slices.Concat(common, at.set), planned: map[string]*Planned{}})
+	}
+	return nil
+}
+
+// texts are the settings themselves.
+func texts(all []assignment) []string {
+	var texts []string
+	for _, a := range all {
+		texts = append(texts, a.text)
+	}
+	return texts
+}
+
+// parse reads a run with settings, which stand where given says.
+func (p *Plan) parse(given []assignment, sets []string) (*config.Run, error) {
+	run, _, err := config.Parse(p.zoo, p.base.name, []byte(p.base.text), sets)
+	return run, Setup(p.Config.located(err, given))
+}
+
+// at is the run of a seed at a peak learning rate, 0 for train.lr.
+func (c *cell) at(rate float64, seed uint64) (*Planned, error) {
+	peak, given := "", c.settings
+	if rate > 0 {
+		peak, given = fmt.Sprintf("lr%g", rate), append(slices.Clone(given), assignment{fmt.Sprintf("train.lr=%g", rate), "rates"})
+	}
+	r := &Planned{Name: joined(c.series, c.point.label, peak, fmt.Sprint("seed", seed)), Seed: seed, cell: c}
+	if known := c.planned[r.Name]; known != nil {
+		return known, nil
+	}
+	if err := r.settle(given); err != nil {
+		return nil, err
+	}
+	c.planned[r.Name] = r
+	return r, nil
+}
+
+// settle reads the run with its settings, and with what the experiment itself says of it.
+func (r *Planned) settle(given []assignment) error {
+	p, c := r.cell.plan, r.cell.plan.Config
+	r.Settings = append(texts(given), fmt.Sprintf("seed=%d", r.Seed))
+	run, err := p.parse(given, r.Settings)
+	if err != nil {
+		return err
+	}
+	tokens, err := c.tokens(run)
+	if err != nil {
+		return Setup(err)
+	}
+	if tokens > 0 {
+		r.Settings = append(r.Settings, "train.steps=0", fmt.Sprintf("train.tokens=%d", tokens))
+		if run, err = p.parse(given, r.Settings); err != nil {
 			return err
 		}
 	}
-	every := (run.TotalSteps() + c.Kind.evaluations() - 1) / c.Kind.evaluations()
-	p.Settings = append(p.Settings, fmt.Sprintf("train.eval_every=%d", every), "train.keep=1")
-	p.Run, err = parse(append(append([]string{"name=" + p.Name}, p.Settings...), "out="+filepath.ToSlash(folder)))
+	evaluations := 1
+	if e, ok := c.Kind.(evaluator); ok {
+		evaluations = e.evaluations()
+	}
+	every := (run.TotalSteps() + evaluations - 1) / evaluations
+	r.Settings = append(r.Settings, fmt.Sprintf("train.eval_every=%d", every), "train.keep=1")
+	folder := filepath.ToSlash(filepath.Join(p.out, runsFolder, r.Name))
+	if r.Run, err = p.parse(given, append([]string{"name=" + r.Name, "out=" + folder}, r.Settings...)); err != nil {
+		return err
+	}
+	text, err := r.Run.Canonical()
+	r.identity, r.former = fmt.Sprintf("1:%.16x", sha256.Sum256([]byte(text))), p.base.digest(r.Settings)
 	return err
+}
+
+// tokens are those of a run by the experiment's budget, 0 without one.
+func (c *Config) tokens(run *config.Run) (int64, error) {
+	cost := run.Spec().Cost()
+	switch {
+	case c.FLOPs > 0:
+		tokens := c.FLOPs / float64(cost.TrainFLOPs())
+		if most := 1e18; tokens > most {
+			return 0, c.where.Errorf("flops", "want at most those of %g tokens, got %g, which are %.3g tokens of a model with %d FLOPs a token: take a smaller budget", most, c.FLOPs, tokens, cost.TrainFLOPs())
+		}
+		return max(1, int64(tokens)), nil
+	case c.TokensPerParameter > 0:
+		return int64(c.TokensPerParameter * float64(cost.Parameters-cost.Embedding)), nil
+	}
+	return c.Tokens, nil
+}
+
+// flops are those of a run.
+func (r *Planned) flops() float64 {
+	return float64(r.Run.Spec().Cost().TrainFLOPs()) * float64(r.Run.TotalSteps()) * float64(r.Run.StepTokens())
 }
 
 // located is the error of a run's config, at the line of the setting that it comes from.
@@ -105,19 +206,4 @@ func (c *Config) located(err error, given []assignment) error {
 		}
 	}
 	return err
-}
-
-// digest tells what runs are made with: the base config's text without comments, and the settings. A run's folder is compared with
-// the config itself before it goes on; this is for the log, which outlives folders.
-func digest(base []byte, settings []string) string {
-	var lines []string
-	for line := range strings.Lines(string(base)) {
-		if i := strings.Index(" "+line, " #"); i >= 0 {
-			line = line[:i]
-		}
-		if line = strings.TrimRight(line, " \t\r\n"); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return fmt.Sprintf("%.8x", sha256.Sum256([]byte(strings.Join(append(lines, settings...), "\n"))))
 }

@@ -35,88 +35,87 @@ const measureFor = 300 * time.Millisecond
 
 // Predict says what the runs will take. A run's time is that of other seeds of its point in the log, else that of a few training
 // steps on random tokens, which it makes of each different model; a third of that for each batch that is evaluated. Reading
-// the text and checkpoints come on top.
+// the text and checkpoints come on top. Where rates are looked for, a point has three of them at least.
 func (p *Plan) Predict(ctx context.Context, jobs int) (*Prediction, error) {
-	log, err := ReadLog(p.out)
+	log, err := p.Log()
 	if err != nil {
 		return nil, err
 	}
-	out := &Prediction{Runs: len(p.Runs), Jobs: max(1, jobs), Summary: figure.Table{Align: "llrrrrrrl",
+	out := &Prediction{Jobs: max(1, jobs), Summary: figure.Table{Align: "llrrrrrrl",
 		Header: []string{"runs", "of them complete", "parameters", "without tables", "tokens", "steps", "TFLOP a run", "seconds a run", "settings of its own"}}}
-	shared := common(p.Runs)
-	out.Shared = strings.Join(shared, " ")
-	steps := map[string]float64{} // seconds, by model
-	var times []float64
-	for i := 0; i < len(p.Runs); {
-		n := i + 1
-		for n < len(p.Runs) && p.Runs[n].Series == p.Runs[i].Series && p.Runs[n].Point == p.Runs[i].Point {
-			n++
-		}
-		complete, seconds, err := predict(ctx, p.Runs[i:n], log, steps)
+	var firsts []*Planned // of each cell
+	for _, c := range p.cells {
+		first, err := c.at(0, 0)
 		if err != nil {
 			return nil, err
 		}
-		for range n - i - complete {
+		firsts = append(firsts, first)
+	}
+	shared := common(firsts)
+	out.Shared = strings.Join(shared, " ")
+	steps := map[string]float64{} // seconds, by model
+	var times []float64
+	for i, c := range p.cells {
+		s, err := c.state(byName(log))
+		if err != nil {
+			return nil, err
+		}
+		runs, done := s.count(p.Config)
+		seconds, err := s.seconds(ctx, firsts[i], steps)
+		if err != nil {
+			return nil, err
+		}
+		out.Runs += runs
+		for range runs - done {
 			times = append(times, seconds)
-			out.FLOPs += p.Runs[i].flops()
+			out.FLOPs += firsts[i].flops()
 			out.Work += seconds
 		}
-		out.Summary.Row(row(p.Runs[i:n], shared, complete, seconds)...)
-		i = n
+		out.Summary.Row(row(firsts[i], shared, runs, done, seconds)...)
 	}
 	out.Todo, out.Wall = len(times), sideBySide(times, out.Jobs)
 	return out, nil
 }
 
-// predict is how many of a point's runs are complete, and the seconds of another one.
-func predict(ctx context.Context, p []Planned, log []Record, steps map[string]float64) (complete int, seconds float64, err error) {
-	for _, run := range p {
-		found, err := run.find(log)
-		if err != nil {
-			return 0, 0, err
-		}
-		if found != nil {
-			complete++
-			seconds = found.Seconds
-		}
+// seconds are those of another run of a cell, whose first one is given.
+func (s state) seconds(ctx context.Context, first *Planned, steps map[string]float64) (float64, error) {
+	if n := len(s.runs); n > 0 {
+		return s.runs[n-1].Seconds, nil
 	}
-	if complete > 0 {
-		return complete, seconds, nil
-	}
-	run := p[0].Run
+	run := first.Run
 	text, err := settings.Marshal(run.Model)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	key := fmt.Sprint(string(text), run.Train.Batch, run.Train.Accumulate, run.Train.Optim, run.Device)
 	if steps[key] == 0 {
 		if steps[key], err = timeStep(ctx, run); err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 	}
 	total := float64(run.TotalSteps())
 	evaluations := total / float64(max(1, run.Train.EvalEvery))
 	evaluated := float64(run.Train.EvalTokens) / float64(run.StepTokens()) // in steps' tokens; 0: all the text, whose size is not known
-	return 0, steps[key] * (total + evaluations*evaluated/3), nil
+	return steps[key] * (total + evaluations*evaluated/3), nil
 }
 
-// row is a line of the plan.
-func row(p []Planned, shared []string, complete int, seconds float64) []string {
-	first, cost := p[0], p[0].Run.Spec().Cost()
-	own := slices.DeleteFunc(common(p), func(s string) bool { return slices.Contains(shared, s) })
+// row is a line of the plan: a cell, whose first run is given.
+func row(first *Planned, shared []string, runs, done int, seconds float64) []string {
+	cost := first.Run.Spec().Cost()
+	own := slices.DeleteFunc(common([]*Planned{first}), func(s string) bool { return slices.Contains(shared, s) })
 	name := first.Name
-	if len(p) > 1 {
-		name = fmt.Sprintf("%s to %d", first.Name, p[len(p)-1].Seed)
+	if last := first.cell.plan.Config.Seeds - 1; last > 0 {
+		name = fmt.Sprintf("%s to %d", name, last)
 	}
-	return []string{name, fmt.Sprintf("%d of %d", complete, len(p)), figure.Thousands(int64(cost.Parameters)), figure.Thousands(int64(cost.Parameters - cost.Embedding)),
+	return []string{name, fmt.Sprintf("%d of %d", done, runs), figure.Thousands(int64(cost.Parameters)), figure.Thousands(int64(cost.Parameters - cost.Embedding)),
 		figure.Thousands(int64(first.Run.TotalSteps()) * int64(first.Run.StepTokens())), figure.Thousands(int64(first.Run.TotalSteps())),
 		fmt.Sprintf("%.3g", first.flops()/1e12), fmt.Sprintf("%.3g", seconds), strings.Join(own, " ")}
 }
 
-// common are the settings that all of some runs have.
-func common(runs []Planned) []string {
+// common are the settings that all of some runs have, but the seed.
+func common(runs []*Planned) []string {
 	return slices.DeleteFunc(slices.Clone(runs[0].Settings), func(s string) bool {
-		return slices.ContainsFunc(runs, func(o Planned) bool { return !slices.Contains(o.Settings, s) })
+		return strings.HasPrefix(s, "seed=") || slices.ContainsFunc(runs, func(o *Planned) bool { return !slices.Contains(o.Settings, s) })
 	})
 }
 

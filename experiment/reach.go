@@ -11,6 +11,7 @@ import (
 
 // Reach asks what each series needs to reach a loss: tokens, FLOPs, time and memory (Mak and Flanigan 2025, tables 3 and 4).
 type Reach struct {
+	plain
 	Target      float64 `yaml:"target" min:"0" default:"the last loss of the first series, seed by seed" help:"validation loss to be reached, nats a token; 0: the default"`
 	Evaluations int     `yaml:"evaluations" min:"2" max:"10000" help:"evaluations of a run, evenly spaced, between which the moment is interpolated"`
 }
@@ -20,16 +21,12 @@ func (Reach) Name() string { return "reach" }
 
 func (s Reach) evaluations() int { return s.Evaluations }
 
-func (s Reach) check(*Config) error { return nil }
-
-func (s Reach) points(*Config, string) []point { return []point{{}} }
-
 // target is the loss that a run of a seed is to reach, NaN where it is not known.
 func (s Reach) target(r *results, seed uint64) float64 {
 	if s.Target > 0 {
 		return s.Target
 	}
-	for _, c := range r.of(r.config.Series[0].Name) {
+	for _, c := range r.of(r.plan.series[0].Name) {
 		for _, run := range c.runs {
 			if run.Seed == seed {
 				return float64(run.Loss)
@@ -44,21 +41,21 @@ func (s Reach) title(r *results) (title, line string, height float64) {
 	if s.Target > 0 {
 		return fmt.Sprintf("To the loss %.4f", s.Target), fmt.Sprintf("loss %.4g", s.Target), s.Target
 	}
-	first := r.config.Series[0].Name
+	first := r.plan.series[0].Name
 	for _, c := range r.of(first) {
 		height = stats.Mean(c.losses()).Mean
 	}
 	return fmt.Sprintf("To the last loss of %s with the same seed, %.4f on average", first, height), first + "'s last loss", height
 }
 
-func (s Reach) report(r *results) (tables []figure.Table, picture figure.Figure, notes []string) {
+func (s Reach) report(r *results) Report {
 	title, line, height := s.title(r)
 	needs := figure.Table{Title: title + ": means over the seeds that reach it, ± standard errors; in brackets the share of the first series', seed by seed",
 		Align: "lrrrrrr", Header: []string{"", "reached by", "parameters (M)", "tokens (M)", "TFLOP", "seconds", "planned memory (MB)"}}
 	panels := figure.Panels{Across: 2, OwnAxes: true}
 	chart := [2]figure.Lines{{XLabel: "million tokens"}, {XLabel: "TFLOP of training"}}
 	var first *moments
-	for _, series := range r.config.Series {
+	for _, series := range r.plan.series {
 		for _, c := range r.of(series.Name) {
 			reached := c.reach(func(seed uint64) float64 { return s.target(r, seed) })
 			if first == nil {
@@ -82,8 +79,8 @@ func (s Reach) report(r *results) (tables []figure.Table, picture figure.Figure,
 		chart[i].Series = append(chart[i].Series, level(line, chart[i].Series, height))
 		panels.Charts = append(panels.Charts, chart[i])
 	}
-	notes = append(notes, "The moment lies between two evaluations, at the same share of the way in tokens as in loss. The rate's schedule ends with the run and not at that moment: a run as long as the moment would end lower.")
-	return []figure.Table{needs, r.table("Runs to their end: means over seeds, ± standard errors")}, panels, notes
+	note := "The moment lies between two evaluations, at the same share of the way in tokens as in loss. The rate's schedule ends with the run and not at that moment: a run as long as the moment would end lower."
+	return Report{Tables: []figure.Table{needs, r.table("Runs to their end: means over seeds, ± standard errors")}, Picture: panels, Notes: []string{note}}
 }
 
 // moments are when runs reach a loss, and what they need for it: parameters in millions, tokens in millions, TFLOP, seconds and planned
@@ -94,7 +91,7 @@ type moments struct {
 }
 
 // reach is when the runs of a cell reach a loss, without those that never do.
-func (c cell) reach(targetOf func(seed uint64) float64) moments {
+func (c result) reach(targetOf func(seed uint64) float64) moments {
 	var m moments
 	m.needs[0], m.needs[4] = []float64{float64(c.runs[0].Parameters) / 1e6}, []float64{float64(c.runs[0].Memory) / 1e6}
 	for _, r := range c.runs {
@@ -149,7 +146,7 @@ func share(of []float64) string {
 }
 
 // curve is the mean over seeds of the losses on the way, with standard errors, against millions of tokens.
-func (c cell) curve() figure.Series {
+func (c result) curve() figure.Series {
 	s := figure.Series{Name: c.name(), Marks: true}
 	for i, e := range c.runs[0].Evaluations {
 		var losses []float64

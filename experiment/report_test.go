@@ -1,4 +1,4 @@
-package experiment_test
+package experiment
 
 import (
 	"math"
@@ -7,28 +7,48 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/residua-go/residua/experiment"
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/trainer"
 )
 
-// lines is an experiment without runs.
-func lines(t *testing.T, text string) *experiment.Config {
+// lines is an experiment whose log is made up.
+type lines struct {
+	*testing.T
+	plan *Plan
+}
+
+func newLines(t *testing.T, text string) lines {
 	t.Helper()
-	c, err := experiment.Parse("x.yaml", []byte("base: x\n"+text))
-	require.NoError(t, err)
-	return c
+	return lines{t, settled(t, parsed(t, text), t.TempDir())}
+}
+
+// Report is that of runs of the plan, which series, point, seed and rate name.
+func (l lines) Report(log []Record) *Report {
+	l.Helper()
+	for i, r := range log {
+		for _, c := range l.plan.cells {
+			if c.series == r.Series && c.point.label == r.Point {
+				planned, err := c.at(r.Rate, r.Seed)
+				require.NoError(l, err)
+				log[i].Run, log[i].Config = planned.Name, planned.identity
+			}
+		}
+	}
+	report, err := l.plan.reportOf(log)
+	require.NoError(l, err)
+	return report
 }
 
 // TestScalingFindsThePowerLaw: of losses without noise, and what the second series needs of the first one's.
 func TestScalingFindsThePowerLaw(t *testing.T) {
-	c := lines(t, "series: [{name: a}, {name: b}]\nexperiment: {kind: scaling, sizes: {a: [[x=1], [x=2], [x=3]], b: [[x=1], [x=2], [x=3]]}}")
-	var log []experiment.Record
+	c := newLines(t, "series: [{name: a}, {name: b}]\nexperiment: {kind: scaling, sizes: {a: [[model.layers=1], [model.layers=2], [model.layers=3]], b: [[model.layers=1], [model.layers=2], [model.layers=3]]}}")
+	var log []Record
 	for i, size := range []string{"size1", "size2", "size3"} {
 		n := 1000 * math.Pow(4, float64(i))
-		at := experiment.Record{Point: size, Parameters: int(n) + 50, Tables: 50, FLOPs: int(6 * n), Tokens: int64(20 * n), Seconds: n}
+		at := Record{Point: size, Parameters: int(n) + 50, Tables: 50, FLOPs: int(6 * n), Tokens: int64(20 * n), Seconds: n}
 		a, b := at, at
-		a.Series, a.Loss = "a", number(9*math.Pow(n, -0.2))
-		b.Series, b.Loss = "b", number(9*math.Pow(2*n, -0.2)) // as good with half of the parameters
+		a.Series, a.Loss = "a", trainer.Number(9*math.Pow(n, -0.2))
+		b.Series, b.Loss = "b", trainer.Number(9*math.Pow(2*n, -0.2)) // as good with half of the parameters
 		log = append(log, a, b)
 	}
 	r := c.Report(log)
@@ -48,14 +68,14 @@ func TestScalingFindsThePowerLaw(t *testing.T) {
 
 // TestReachInterpolates: between the evaluations around the loss, with the share of the first series'.
 func TestReachInterpolates(t *testing.T) {
-	c := lines(t, "series: [{name: a}, {name: b}, {name: never}]\nexperiment: {kind: reach}")
-	evaluations := func(losses ...float64) (all []experiment.Evaluation) {
+	c := newLines(t, "series: [{name: a}, {name: b}, {name: never}]\nexperiment: {kind: reach}")
+	evaluations := func(losses ...float64) (all []Evaluation) {
 		for i, l := range losses {
-			all = append(all, experiment.Evaluation{Tokens: int64(i+1) * 1e6, Seconds: float64(10 * (i + 1)), Loss: number(l)})
+			all = append(all, Evaluation{Tokens: int64(i+1) * 1e6, Seconds: float64(10 * (i + 1)), Loss: trainer.Number(l)})
 		}
 		return all
 	}
-	r := c.Report([]experiment.Record{
+	r := c.Report([]Record{
 		{Series: "a", FLOPs: 1e6, Parameters: 2e6, Memory: 4e6, Loss: 2, Evaluations: evaluations(4, 3, 2.5, 2)},
 		{Series: "b", FLOPs: 2e6, Parameters: 1e6, Memory: 2e6, Loss: 1, Evaluations: evaluations(3, 1, 1, 1)},
 		{Series: "never", FLOPs: 2e6, Parameters: 1e6, Memory: 2e6, Loss: 3, Evaluations: evaluations(4, 4, 4, 3)},
@@ -65,9 +85,9 @@ func TestReachInterpolates(t *testing.T) {
 	assert.Regexp(t, `\na +1 of 1 +2 +4 +4 +40 +4\n`, text)
 	assert.Regexp(t, `\nb +1 of 1 +1 \(50%\) +1\.5 \(38%\) +3 \(75%\) +15 \(38%\) +2 \(50%\)\n`, text)
 	assert.Regexp(t, `\nnever +0 of 1 +1 \(50%\) +- +- +- +2 \(50%\)\n`, text)
-	fixed := lines(t, "series: [{name: a}]\nexperiment: {kind: reach, target: 2.75}").Report([]experiment.Record{{Series: "a", Loss: 2, Evaluations: evaluations(4, 3, 2.5, 2)}})
+	fixed := newLines(t, "series: [{name: a}]\nexperiment: {kind: reach, target: 2.75}").Report([]Record{{Series: "a", Loss: 2, Evaluations: evaluations(4, 3, 2.5, 2)}})
 	assert.Regexp(t, `^To the loss 2\.7500: (?s:.*)\na +1 of 1 +0 +2\.5 +0 +25 `, fixed.Text())
-	seeds := lines(t, "seeds: 2\nseries: [{name: a}, {name: b}]\nexperiment: {kind: reach, target: 2}").Report([]experiment.Record{
+	seeds := newLines(t, "seeds: 2\nseries: [{name: a}, {name: b}]\nexperiment: {kind: reach, target: 2}").Report([]Record{
 		{Series: "a", Evaluations: evaluations(4, 3, 2.5, 2)}, {Series: "a", Seed: 1, Evaluations: evaluations(4, 3, 2.5, 2)},
 		{Series: "b", Evaluations: evaluations(2)}, {Series: "b", Seed: 1, Evaluations: evaluations(4, 3, 2)},
 	})
@@ -79,11 +99,11 @@ func TestReachInterpolates(t *testing.T) {
 
 // TestVariantsArePaired: differences are of runs with one seed; a run that diverged is left out.
 func TestVariantsArePaired(t *testing.T) {
-	c := lines(t, "seeds: 4\nseries: [{name: a}, {name: b}]\nexperiment: {kind: variants}")
-	var log []experiment.Record
+	c := newLines(t, "seeds: 4\nseries: [{name: a}, {name: b}]\nexperiment: {kind: variants}")
+	var log []Record
 	for i, loss := range []float64{2.0, 2.1, 1.9, 2.0} {
 		seed := uint64(i)
-		log = append(log, experiment.Record{Series: "a", Seed: seed, Loss: number(loss), Jobs: 2}, experiment.Record{Series: "b", Seed: seed, Loss: number(loss + 0.1 + 0.01*float64(i)), Jobs: 2})
+		log = append(log, Record{Series: "a", Seed: seed, Loss: trainer.Number(loss), Seconds: 1, Jobs: 2}, Record{Series: "b", Seed: seed, Loss: trainer.Number(loss + 0.1 + 0.01*float64(i)), Jobs: 2})
 	}
 	report := c.Report(log)
 	assert.InDeltaSlice(t, []float64{0.115}, report.Picture.(figure.Bars).Values, 1e-9)
@@ -93,15 +113,15 @@ func TestVariantsArePaired(t *testing.T) {
 	// unpaired 7.85 (0.0816^2 + 0.0785^2)/0.02^2 is 252 with normal quantiles
 	assert.Regexp(t, `\nb +0\.0816 +0\.0785 +0\.0129 +0\.0073 to 0\.0481 +6 +4 to 48 +253\n`, text)
 	assert.Contains(t, text, "measured with 2 runs side by side")
-	log[3].Loss = number(math.NaN())
+	log[3].Loss = trainer.Number(math.NaN())
 	assert.Regexp(t, `\nb +3 +\+`, c.Report(log).Text())
 }
 
 // TestSearchListsTheBest: of each series, by loss.
 func TestSearchListsTheBest(t *testing.T) {
-	c := lines(t, "series: [{name: a}, {name: b}]\nexperiment: {kind: search, draws: 3, ranges: {train.lr: [1e-3, 1e-1]}}")
-	r := c.Report([]experiment.Record{
-		{Series: "a", Point: "draw1", Loss: 3}, {Series: "a", Point: "draw2", Loss: 2}, {Series: "a", Point: "draw3", Loss: number(math.NaN())},
+	c := newLines(t, "series: [{name: a}, {name: b}]\nexperiment: {kind: search, draws: 3, ranges: {train.lr: [1e-3, 1e-1]}}")
+	r := c.Report([]Record{
+		{Series: "a", Point: "draw1", Loss: 3}, {Series: "a", Point: "draw2", Loss: 2}, {Series: "a", Point: "draw3", Loss: trainer.Number(math.NaN())},
 		{Series: "b", Point: "draw1", Loss: 1}, {Series: "other", Point: "draw1", Loss: 0},
 	})
 	assert.Regexp(t, `(?s)\na +2 +2\.0000 +0\.\d+\na +1 +3\.0000 +0\.\d+\nb +1 +1\.0000 .*4 of 6 runs are complete\.\na: 1 of 3 draws diverged\.`, r.Text())

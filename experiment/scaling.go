@@ -18,8 +18,6 @@ type Scaling struct {
 // Name is scaling.
 func (Scaling) Name() string { return "scaling" }
 
-func (s Scaling) evaluations() int { return 1 }
-
 func (s Scaling) check(c *Config) error {
 	for name := range s.Sizes {
 		if !slices.ContainsFunc(c.Series, func(o Series) bool { return o.Name == name }) {
@@ -34,13 +32,13 @@ func (s Scaling) check(c *Config) error {
 	return nil
 }
 
-func (s Scaling) points(_ *Config, series string) []point {
+func (s Scaling) points(of source) ([]point, error) {
 	var all []point
-	for i, settings := range s.Sizes[series] {
-		key := index("experiment.sizes."+series, i)
+	for i, settings := range s.Sizes[of.series] {
+		key := index("experiment.sizes."+of.series, i)
 		all = append(all, point{label: fmt.Sprint("size", i+1), key: key, set: assignments(settings, key)})
 	}
-	return all
+	return all, nil
 }
 
 // axis is what a loss is fitted against.
@@ -59,7 +57,7 @@ func axes() []axis {
 	}
 }
 
-func (s Scaling) report(r *results) (tables []figure.Table, picture figure.Figure, notes []string) {
+func (s Scaling) report(r *results) (out Report) {
 	laws := figure.Table{Title: "Power laws, loss = A x^-B, with 95% intervals (Student's t) that take the law for true", Align: "llrrr", Header: []string{"series", "x", "A", "B", "95% of B"}}
 	needs := figure.Table{Title: "What a series needs of what the first one needs, for the loss that the first one's law has at its largest size", Align: "llrr", Header: []string{"series", "x", "share", "95%"}}
 	panels := figure.Panels{Across: 2, OwnAxes: true}
@@ -67,10 +65,10 @@ func (s Scaling) report(r *results) (tables []figure.Table, picture figure.Figur
 		chart := figure.Lines{XLabel: a.name, YLabel: "validation loss (nats a token)", LogX: true, LogY: true}
 		fits := r.laws(a)
 		for i, law := range fits {
-			name := r.config.Series[i].Name
-			chart.Series = append(chart.Series, r.line(name, func(c cell) float64 { return c.mean(a.of) }))
+			name := r.plan.series[i].Name
+			chart.Series = append(chart.Series, r.line(name, func(c result) float64 { return c.mean(a.of) }))
 			if !law.found {
-				notes = append(notes, fmt.Sprintf("%s against %s: no fit: want three runs or more and two different values, got %d runs.", name, a.name, len(law.x)))
+				out.Notes = append(out.Notes, fmt.Sprintf("%s against %s: no fit: want three runs or more and two different values, got %d runs.", name, a.name, len(law.x)))
 				continue
 			}
 			low, high := law.Interval(func(p stats.PowerLaw) float64 { return p.B })
@@ -84,11 +82,11 @@ func (s Scaling) report(r *results) (tables []figure.Table, picture figure.Figur
 		}
 		panels.Charts = append(panels.Charts, chart)
 	}
-	tables = []figure.Table{r.table("Runs: means over seeds, ± standard errors"), laws}
+	out.Picture, out.Tables = panels, []figure.Table{r.table("Runs: means over seeds, ± standard errors"), laws}
 	if len(needs.Rows) > 0 {
-		tables = append(tables, needs)
+		out.Tables = append(out.Tables, needs)
 	}
-	return tables, panels, notes
+	return out
 }
 
 // law is the power law of a series, and the points that it was fitted to.
@@ -101,7 +99,7 @@ type law struct {
 // laws are those of each series against a quantity, of all runs that did not diverge.
 func (r *results) laws(a axis) []law {
 	var all []law
-	for _, series := range r.config.Series {
+	for _, series := range r.plan.series {
 		var l law
 		var y []float64
 		for _, c := range r.of(series.Name) {

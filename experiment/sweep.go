@@ -16,8 +16,6 @@ type Sweep struct {
 // Name is sweep.
 func (Sweep) Name() string { return "sweep" }
 
-func (s Sweep) evaluations() int { return 1 }
-
 func (s Sweep) check(c *Config) error {
 	switch {
 	case s.Key == "":
@@ -28,28 +26,28 @@ func (s Sweep) check(c *Config) error {
 	return nil
 }
 
-func (s Sweep) points(*Config, string) []point {
+func (s Sweep) points(source) ([]point, error) {
 	var all []point
 	for i, v := range s.Values {
 		text := strconv.FormatFloat(v, 'g', -1, 64)
 		key := index("experiment.values", i)
 		all = append(all, point{label: text, value: v, key: key, set: []assignment{{s.Key + "=" + text, key}}})
 	}
-	return all
+	return all, nil
 }
 
 // mostTicks is how many values are numbers at the axis.
 const mostTicks = 10
 
-func (s Sweep) report(r *results) (tables []figure.Table, picture figure.Figure, notes []string) {
+func (s Sweep) report(r *results) Report {
 	chart := figure.Lines{XLabel: s.Key, YLabel: "validation loss (nats a token)", LogX: true}
 	if len(s.Values) <= mostTicks {
 		chart.XTicks = s.Values
 	}
-	tables = []figure.Table{r.table("Means over seeds, ± standard errors")}
+	tables := []figure.Table{r.table("Means over seeds, ± standard errors")}
 	differences := differencesTable("Differences from the first value of each series, run by run with the same seed")
-	for _, series := range r.config.Series {
-		line := r.line(series.Name, func(c cell) float64 { return c.point.value })
+	for _, series := range r.plan.series {
+		line := r.line(series.Name, func(c result) float64 { return c.point.value })
 		line.Points, line.Marks = false, true
 		chart.Series = append(chart.Series, line)
 		differences.compare(r.of(series.Name))
@@ -57,5 +55,5 @@ func (s Sweep) report(r *results) (tables []figure.Table, picture figure.Figure,
 	if len(differences.Rows) > 0 {
 		tables = append(tables, differences.Table)
 	}
-	return tables, chart, nil
+	return Report{Tables: tables, Picture: chart}
 }

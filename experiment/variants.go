@@ -9,32 +9,26 @@ import (
 
 // Variants trains each series as its settings say, and compares them with the first, seed by seed (Mak and Flanigan 2025, figure 5 and table 10). It
 // says how many seeds a difference of 1% would need.
-type Variants struct{}
+type Variants struct{ plain }
 
 // Name is variants.
 func (Variants) Name() string { return "variants" }
 
-func (Variants) evaluations() int { return 1 }
-
-func (Variants) check(*Config) error { return nil }
-
-func (Variants) points(*Config, string) []point { return []point{{}} }
-
-func (Variants) report(r *results) (tables []figure.Table, picture figure.Figure, notes []string) {
+func (Variants) report(r *results) Report {
 	differences := differencesTable("Differences from the first, run by run with the same seed")
 	differences.compare(r.cells)
-	tables = []figure.Table{r.table("Means over seeds, ± standard errors")}
+	tables := []figure.Table{r.table("Means over seeds, ± standard errors")}
 	if len(differences.Rows) > 0 {
 		tables = append(tables, differences.Table)
 	}
 	if t := seedsTable(r.cells); len(t.Rows) > 0 {
 		tables = append(tables, t)
 	}
-	return tables, differenceBars(r.cells), nil
+	return Report{Tables: tables, Picture: differenceBars(r.cells)}
 }
 
 // differenceBars are the differences from the first cell, or its loss if there is no other.
-func differenceBars(cells []cell) figure.Bars {
+func differenceBars(cells []result) figure.Bars {
 	if len(cells) == 1 {
 		return figure.Bars{YLabel: "validation loss (nats a token)", Labels: []string{cells[0].name()}, Values: []float64{stats.Mean(cells[0].losses()).Mean}, Format: "%.4f"}
 	}
@@ -54,7 +48,7 @@ func differencesTable(title string) *differences {
 }
 
 // compare adds a row for each cell but the first.
-func (d *differences) compare(cells []cell) {
+func (d *differences) compare(cells []result) {
 	if len(cells) == 0 {
 		return
 	}
@@ -67,7 +61,7 @@ func (d *differences) compare(cells []cell) {
 }
 
 // pairedDifferences are those of the losses of b from those of a with the same seed.
-func pairedDifferences(a, b cell) []float64 {
+func pairedDifferences(a, b result) []float64 {
 	var all []float64
 	for _, x := range a.runs {
 		for _, y := range b.runs {
@@ -80,7 +74,7 @@ func pairedDifferences(a, b cell) []float64 {
 }
 
 // seedsTable says what a difference of 1% of the first cell's loss would need.
-func seedsTable(cells []cell) figure.Table {
+func seedsTable(cells []result) figure.Table {
 	t := figure.Table{Title: fmt.Sprintf("Seeds that a difference of 1%% of the first's loss needs, alpha %g two-sided, power %g", stats.Alpha, stats.Power), Align: "lrrrrrrr",
 		Header: []string{"", "deviation, first", "deviation, this", "deviation of the difference", "95% of that", "seeds, paired", "at the 95%", "seeds of each, unpaired"}}
 	for i, c := range cells {

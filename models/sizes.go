@@ -7,16 +7,12 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Widened is the config with some of its sizes m times as large: the settings of the given
-// dotted keys, such as stream.d_model and attention.heads. It is an error if the config has no
-// such size.
-func (c Config) Widened(m int, keys ...string) (Config, error) {
-	for _, key := range keys {
-		if !change(reflect.ValueOf(&c).Elem(), key, func(size int64) int64 { return size * int64(m) }) {
-			return Config{}, noSize(key)
-		}
+// Size is one of the config's sizes, the setting of a dotted key such as stream.dk. It is an error if the config has no such size.
+func (c Config) Size(key string) (size int, err error) {
+	if !change(reflect.ValueOf(&c).Elem(), key, func(now int64) int64 { size = int(now); return now }) {
+		return 0, noSize(key)
 	}
-	return c, nil
+	return size, nil
 }
 
 // WithSize is the config with another value of one of its sizes, the setting of a dotted key

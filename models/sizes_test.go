@@ -11,17 +11,26 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// TestWidened: the named sizes are multiplied, in a section, in a design's and in the vectors
+// TestSize: sizes are read and replaced in a section, in a design's and in the vectors
 // that it embeds; the config itself stays as it is.
-func TestWidened(t *testing.T) {
+func TestSize(t *testing.T) {
 	c := models.Transformer(2, 64, 256, 4)
 	before := c
-	got, err := c.Widened(3, "stream.d_model", "attention.heads", "feedforward.hidden", "layers")
-	require.NoError(t, err)
-	assert.Equal(t, models.Transformer(6, 192, 768, 12), got)
+	for key, want := range map[string]int{"stream.d_model": 64, "attention.heads": 4, "feedforward.hidden": 256, "layers": 2} {
+		size, err := c.Size(key)
+		require.NoError(t, err)
+		assert.Equal(t, want, size, key)
+		changed, err := c.WithSize(key, 3*want)
+		require.NoError(t, err)
+		size, err = changed.Size(key)
+		require.NoError(t, err)
+		assert.Equal(t, 3*want, size, key)
+	}
 	assert.Equal(t, before, c)
 	for _, key := range []string{"stream.dk", "stream", "norm", "mup.base", "d_model", "stream.d_model.x"} {
-		_, err := c.Widened(2, key)
+		_, err := c.Size(key)
+		assert.ErrorContains(t, err, "model."+key+": want a size that the model has")
+		_, err = c.WithSize(key, 2)
 		assert.ErrorContains(t, err, "model."+key+": want a size that the model has")
 	}
 }
@@ -39,8 +48,12 @@ func TestDesignsGrow(t *testing.T) {
 			c := models.Config{Layers: 2, Vocab: 9, Seq: 4, Stream: g.Base, Attention: models.Attention{Heads: g.Heads}, FeedForward: layers.GELUConfig{Hidden: 16}}
 			small, err := c.Resolve()
 			require.NoError(t, err)
-			c, err = c.Widened(3, g.Keys...)
-			require.NoError(t, err)
+			for _, key := range g.Keys {
+				size, err := c.Size(key)
+				require.NoError(t, err)
+				c, err = c.WithSize(key, 3*size)
+				require.NoError(t, err)
+			}
 			large, err := c.Resolve()
 			require.NoError(t, err)
 			assert.Greater(t, large.Cost().Parameters, small.Cost().Parameters)

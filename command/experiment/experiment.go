@@ -18,126 +18,161 @@ import (
 
 // Command makes experiments on models of a zoo.
 func Command(zoo models.Zoo) cli.Command {
-	c := call{zoo: zoo}
+	c := &call{zoo: zoo}
 	return cli.Command{
 		Name:    "experiment",
-		Summary: "train many runs by one config: scaling laws, sweeps, variants with error bars, random searches",
+		Summary: "train many runs by one config: scaling laws, sweeps, variants with error bars, random searches, cards of all designs, muP's coordinates",
 		Example: []string{
 			"experiment -plan experiments/variants.yaml      # the runs, and what they will take; nothing is trained",
 			"experiment experiments/variants.yaml            # trains them, one a core, and reports; call again to go on",
 			"experiment -report experiments/variants.yaml    # tables and picture again, from the log alone",
 		},
 		Notes: []string{
-			"An experiment's folder holds log.jsonl (a line a complete run), report.md, report.svg, and a folder a run in runs/.",
+			"An experiment's folder holds log.jsonl (a line a complete run), base.yaml (the config that all start from, as it was when the",
+			"experiment began), report.md, report.svg, and a folder a run in runs/.",
 			"A run in the log is not made again, even if its folder is gone; one that was cut short goes on from its checkpoint.",
 			"The report is made of the config and log.jsonl alone. docs/experiments.md has examples; -keys explains the config's keys.",
 		},
-		Flags:    c.flags,
-		Operands: &cli.Operands{Name: "CONFIG", Usage: "the YAML file of the experiment", Values: &c.files},
+		Settings: c,
 		Run:      c.run,
 	}
 }
 
-// call is what the flags ask for.
+// call is a call of the command.
 type call struct {
-	zoo                                models.Zoo
-	files                              []string
-	plan, report, json, keys, markdown bool
-	out                                string
-	jobs                               int
-	stopAfter                          time.Duration
+	zoo models.Zoo
+
+	File      string   `yaml:"config" arg:"CONFIG" help:"the YAML file of the experiment"`
+	Sets      []string `yaml:"set" help:"override a key of the experiment's config: <key=value>, such as seeds=1; may be repeated"`
+	Plan      bool     `yaml:"plan" help:"print the runs with their predicted cost and time, and train nothing"`
+	Report    bool     `yaml:"report" help:"make the report from the log again, and train nothing"`
+	Out       string   `yaml:"out" help:"keep log, report and runs in <DIR>; without, CONFIG without its extension"`
+	Jobs      int      `yaml:"jobs" min:"0" help:"train <N> runs side by side; 0: one for each core. The number changes no bit of a loss"`
+	Only      []string `yaml:"only" split:"," help:"train the series <A,B> alone; the report shows what is complete of the others"`
+	StopAfter period   `yaml:"stop_after" min:"0" help:"start no run after <TIME>, as in 3h; the next call goes on; 0: never stop"`
+	JSON      bool     `yaml:"json" help:"print one line of JSON instead of tables"`
+	Keys      bool     `yaml:"keys" help:"explain every key of an experiment's config"`
+	Markdown  bool     `yaml:"markdown" help:"with -keys: as the page docs/experiment-config.md"`
 }
 
 func (c *call) run(ctx context.Context, out cli.Output) error {
 	switch {
-	case c.keys && len(c.files) == 0:
-		return c.listKeys(out)
-	case c.keys:
-		return cli.Usagef("-keys: want no config with it, got %s", c.files[0])
-	case len(c.files) != 1:
-		return cli.Usagef("want the config of one experiment, or -keys, got %d configs", len(c.files))
-	case c.plan && c.report:
+	case c.Keys && c.File == "":
+		return listKeys(c.Markdown, out)
+	case c.Keys:
+		return cli.Usagef("-keys: want no config with it, got %s", c.File)
+	case c.File == "":
+		return cli.Usagef("want the config of one experiment, or -keys, got none")
+	case c.Plan && c.Report:
 		return cli.Usagef("want -plan or -report, got both")
-	case c.jobs < 0:
-		return cli.Usagef("-jobs: want >= 0, got %d", c.jobs)
-	case c.stopAfter < 0:
-		return cli.Usagef("-stop-after: want >= 0, got %s", c.stopAfter)
 	}
-	e, err := experiment.Load(c.files[0])
-	if err != nil {
-		return usage(err)
-	}
-	if c.out == "" {
-		c.out = strings.TrimSuffix(c.files[0], filepath.Ext(c.files[0]))
-	}
-	plan, err := e.Plan(ctx, c.zoo, c.out)
-	if err != nil {
-		return usage(err)
-	}
-	if c.report {
-		log, err := plan.Log()
-		if err != nil {
-			return usage(err)
-		}
-		return c.show(e, log, out)
-	}
-	if c.plan {
-		return c.predict(ctx, plan, out)
-	}
-	log, err := plan.Train(ctx, experiment.Options{Jobs: c.jobCount(), StopAfter: c.stopAfter, Note: out.Note})
-	if err != nil {
-		return usage(err)
-	}
-	return c.show(e, log, out)
+	return usage(c.experiment(ctx, out))
 }
 
-// jobCount is -jobs.
-func (c *call) jobCount() int {
-	if c.jobs == 0 {
-		return runtime.GOMAXPROCS(0)
+// experiment plans, trains or reports.
+func (c *call) experiment(ctx context.Context, out cli.Output) error {
+	e, err := experiment.Load(experiment.Kinds(), c.File, c.Sets)
+	if err != nil {
+		return err
 	}
-	return c.jobs
+	plan, err := e.Plan(ctx, c.zoo, c.folder())
+	if err != nil {
+		return err
+	}
+	for _, note := range plan.Notes {
+		out.Note(note)
+	}
+	if c.Jobs == 0 {
+		c.Jobs = runtime.GOMAXPROCS(0)
+	}
+	switch {
+	case c.Plan:
+		return c.predict(ctx, plan, out)
+	case !c.Report:
+		err = plan.Train(ctx, experiment.Options{Jobs: c.Jobs, Only: c.Only, StopAfter: time.Duration(c.StopAfter), Note: out.Note})
+	}
+	if err != nil {
+		return err
+	}
+	return c.show(plan, out)
+}
+
+// folder is that of the experiment.
+func (c *call) folder() string {
+	if c.Out == "" {
+		return strings.TrimSuffix(c.File, filepath.Ext(c.File))
+	}
+	return c.Out
 }
 
 // predict is -plan.
 func (c *call) predict(ctx context.Context, plan *experiment.Plan, out cli.Output) error {
-	p, err := plan.Predict(ctx, c.jobCount())
+	p, err := plan.Predict(ctx, c.Jobs)
 	if err != nil {
-		return usage(err)
+		return err
 	}
-	if c.json {
+	if c.JSON {
 		return out.PrintJSON(p)
 	}
 	return out.Print(p.Text())
 }
 
-// The files of a report.
-const (
-	page    = "report.md"
-	picture = "report.svg"
-)
-
-// show writes the report of a log, and prints it.
-func (c *call) show(e *experiment.Config, log []experiment.Record, out cli.Output) error {
-	r := e.Report(log)
+// show writes the report and prints it.
+func (c *call) show(plan *experiment.Plan, out cli.Output) error {
+	r, err := plan.Report()
+	if err != nil {
+		return err
+	}
 	if r.Done == 0 {
-		return cli.Usagef("%s: want complete runs of %s in log.jsonl, got none: train them by the same call without -report", c.out, e.Name)
+		return cli.Usagef("%s: want complete runs of %s in log.jsonl, got none: train them by the same call without -report", c.folder(), r.Name)
 	}
-	call := out.Call("experiment -report " + filepath.ToSlash(c.files[0]))
-	if c.out != strings.TrimSuffix(c.files[0], filepath.Ext(c.files[0])) {
-		call += " -out " + filepath.ToSlash(c.out)
+	page, log := plan.Config.Page, filepath.ToSlash(filepath.Join(c.folder(), "log.jsonl"))
+	if page == "" {
+		page, log = filepath.Join(c.folder(), "report.md"), "log.jsonl"
 	}
-	if err := cli.WriteFigure(filepath.Join(c.out, picture), r.Picture); err != nil {
+	pictures := r.Pictures(page)
+	for _, p := range pictures {
+		if err := cli.WriteFigure(p.File, p.Picture); err != nil {
+			return err
+		}
+	}
+	write := func(w io.Writer) error {
+		_, err := io.WriteString(w, r.Markdown(log, page, out.Call(c.call())))
 		return err
 	}
-	write := func(w io.Writer) error { _, err := io.WriteString(w, r.Markdown(picture, call)); return err }
-	if err := cli.WriteFile(filepath.Join(c.out, page), write); err != nil {
+	if err := cli.WriteFile(page, write); err != nil {
 		return err
 	}
-	if c.json {
+	if c.JSON {
 		return out.PrintJSON(r)
 	}
-	return out.Print(r.Text() + "files:\n  " + filepath.Join(c.out, page) + "\n  " + filepath.Join(c.out, picture) + "\n")
+	text := r.Text() + "files:\n  " + page + "\n"
+	for _, p := range pictures {
+		text += "  " + p.File + "\n"
+	}
+	return out.Print(text)
+}
+
+// call is the call that writes the report again.
+func (c *call) call() string {
+	text := "experiment -report " + filepath.ToSlash(c.File)
+	if c.Out != "" {
+		text += " -out " + filepath.ToSlash(c.Out)
+	}
+	for _, set := range c.Sets {
+		text += " -set '" + set + "'"
+	}
+	return text
+}
+
+// period is a time as Go writes it, such as 3h.
+type period time.Duration
+
+// UnmarshalText reads one.
+func (p *period) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	*p = period(d)
+	return err
 }
 
 // usage makes an error that was found before anything was trained one of the call.

@@ -126,7 +126,7 @@ func TestThePageOfKeysIsUpToDate(t *testing.T) {
 	got := run("-keys", "-markdown")
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	require.Equal(t, got.Stdout, lineFeeds(string(committed)), "make it again: residua experiment -keys -markdown >docs/experiment-config.md")
-	keys, err := experiment.Keys()
+	keys, err := experiment.Keys(experiment.Kinds())
 	require.NoError(t, err)
 	for _, k := range keys {
 		assert.True(t, k.Help != "" || k.Name == "experiment.kind", "%s: want help", k.Name)
@@ -140,12 +140,12 @@ func TestRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "want the config of one experiment, or -keys, got 0 configs"},
-		{[]string{file, file}, "got 2 configs"},
+		{nil, "want the config of one experiment, or -keys, got none"},
+		{[]string{file, file}, "want one CONFIG, got"},
 		{[]string{"-keys", file}, "-keys: want no config with it, got"},
 		{[]string{"-plan", "-report", file}, "want -plan or -report, got both"},
 		{[]string{"-jobs", "-1", file}, "-jobs: want >= 0, got -1"},
-		{[]string{"-stop-after", "-1s", file}, "-stop-after: want >= 0, got -1s"},
+		{[]string{"-stop-after", "-1s", file}, "-stop-after: want >= 0, got "},
 		{[]string{file + "x"}, "want the YAML file of an experiment"},
 	} {
 		run(c.args...).Refused(t, c.want)

@@ -8,7 +8,7 @@
 //	go run . generate -checkpoint runs/layerscale -prompt "func "
 //	go run . models -residuals
 //	go run . bench zoo -shapes byte -models quickstart-layerscale
-//	go run . compare -config layerscale.yaml,quickstart-transformer -budget tokens=100000
+//	go run . experiment streams.yaml
 //	go run . analyze attribute -checkpoint runs/layerscale
 //
 // gain.go is the op, design.go what a run config may say of the stream, stream.go the stream,

@@ -1,0 +1,87 @@
+package experiment
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/config"
+)
+
+// baseFile is the base config in an experiment's folder, as it was when the first run began, so that a config that is edited later
+// is another experiment's.
+const baseFile = "base.yaml"
+
+// base is the config that all runs start from.
+type base struct {
+	name string // of its file, for messages
+	text string
+	kept bool // in the experiment's folder
+}
+
+// baseHead begins the copy of a config.
+func baseHead(name string) string {
+	return fmt.Sprintf("# %s, as it was when this experiment began.\n", filepath.ToSlash(name))
+}
+
+// readBase reads the folder's copy of the base config, and without one the config itself.
+func (p *Plan) readBase(ctx context.Context) error {
+	c, file := p.Config, filepath.Join(p.out, baseFile)
+	name, now, missing := config.Read(ctx, c.Base)
+	itself := filepath.Clean(c.Base) == filepath.Clean(file)
+	kept, err := os.ReadFile(file)
+	switch {
+	case missing != nil && (itself || os.IsNotExist(err)):
+		return Setup(errors.WithMessage(missing, "base"))
+	case itself, os.IsNotExist(err):
+		p.base = base{name, string(now), itself}
+		return nil
+	case err != nil:
+		return errors.WithStack(err)
+	}
+	p.base = base{file, string(kept), true}
+	head := strings.TrimSuffix(baseHead(c.Base), "\n")
+	if first, _, _ := strings.Cut(p.base.text, "\n"); strings.TrimSuffix(first, "\r") != head {
+		return Setup(c.where.Errorf("base", "want the config that %s begins with, %q, got %s: choose another -out", file, first, c.Base))
+	}
+	if missing == nil && withoutComments(string(now)) != withoutComments(p.base.text) {
+		p.Notes = append(p.Notes, fmt.Sprintf("%s has changed since the experiment began, which goes on with %s; for the new one choose another -out", c.Base, file))
+	}
+	return nil
+}
+
+// keepBase copies the base config into the experiment's folder.
+func (p *Plan) keepBase() error {
+	if p.base.kept {
+		return nil
+	}
+	return p.disk.WriteFileAtomic(filepath.Join(p.out, baseFile), func(w io.Writer) error {
+		_, err := io.WriteString(w, baseHead(p.Config.Base)+p.base.text)
+		return err
+	})
+}
+
+// withoutComments is what a config's text says.
+func withoutComments(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if i := strings.Index(" "+line, " #"); i >= 0 {
+			line = line[:i]
+		}
+		if line = strings.TrimRight(line, " \t\r\n"); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// digest is what logs had for an identity before Canonical: of the base config's text and the settings.
+func (b base) digest(settings []string) string {
+	return fmt.Sprintf("%.8x", sha256.Sum256([]byte(withoutComments(b.text)+"\n"+strings.Join(settings, "\n"))))
+}

@@ -1,0 +1,97 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/residua-go/residua/experiment/bench"
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
+)
+
+// card is what a design says of itself, and the preset that stands for it. Symbols in equations: F is
+// a sublayer with its norm, D the width, L the blocks; h, H [n, D] and X are a token's state.
+type card struct {
+	layers.Card
+	series Series
+	preset string
+}
+
+// cardsOf are the card of a baseline, the preset of a transformer, and those of the presets that name
+// it as theirs. Those of the modern block on its stream come first: they are baselines, too.
+func cardsOf(zoo models.Zoo, baseline string) ([]card, error) {
+	p, err := zoo.Preset(baseline)
+	if err != nil {
+		return nil, err
+	}
+	first, others := []card{newCard(zoo, p)}, []card(nil)
+	for _, p := range zoo.Presets() {
+		switch {
+		case p.Baseline != baseline:
+		case p.Modern && !changesStream(zoo, p):
+			first = append(first, newCard(zoo, p), newCard(zoo, p).withMuon())
+		default:
+			others = append(others, newCard(zoo, p))
+		}
+	}
+	return append(first, others...), nil
+}
+
+func newCard(zoo models.Zoo, p models.Preset) card {
+	return card{cardOf(zoo, p), Series{p.Name, []string{"model.preset=" + p.Name}}, p.Name}
+}
+
+// withMuon is the same model trained by Muon, at the rates of AdamW.
+func (c card) withMuon() card {
+	c.Title, c.series.Name = c.Title+", trained by Muon", c.series.Name+"-muon"
+	c.series.Set = append(slices.Clone(c.series.Set), "train.optim={kind: muon, scale: match_rms_adamw}")
+	c.Source += "; Jordan 2024 (Muon), with updates of AdamW's size as in Liu et al. 2025, arXiv 2502.16982"
+	c.Use = "The same, its weight matrices updated by orthogonalised momentum. A step takes five iterations of matrix products a weight longer, and one moment less is kept."
+	return c
+}
+
+// cardOf is the card of a preset's stream, or of its feed-forward if its stream is its
+// baseline's.
+func cardOf(zoo models.Zoo, p models.Preset) layers.Card {
+	card := p.Config.Stream.Card()
+	switch {
+	case p.Modern:
+		return modernCard(card)
+	case p.Config.FeedForward != nil && p.Baseline != "" && !changesStream(zoo, p):
+		return p.Config.FeedForward.Card()
+	}
+	return card
+}
+
+// changesStream tells whether a preset's stream is not its baseline's.
+func changesStream(zoo models.Zoo, p models.Preset) bool {
+	baseline, err := zoo.Preset(p.Baseline)
+	return err != nil || p.Config.Stream.Name() != baseline.Config.Stream.Name()
+}
+
+// modernCard is the card of a stream with that block.
+func modernCard(card layers.Card) layers.Card {
+	card.Title += ", modern block"
+	card.Equation += "\nF: RMSNorm; q and k by RMSNorm over a head, then RoPE; W2 (silu(W1 u) ⊙ (W3 u))"
+	card.Source += "; the block as in Llama (Touvron et al. 2023, arXiv 2302.13971) and Qwen3 (2025, arXiv 2505.09388)"
+	card.Use = "What most language models since 2023 are built of: RMSNorm, rotary positions, a gated feed-forward, normalised queries and keys and, where heads are the block's own, fewer heads of keys and values than of queries. The same model as above otherwise."
+	return card
+}
+
+// speeds are the rows of a report of bench zoo whose presets have the card.
+func (c card) speeds(zoo models.Zoo, measured []bench.DesignResult) figure.Table {
+	t := figure.Table{Align: "llrrrr", Header: []string{"model", "shape", "time a step", "FLOPs a token", "bytes moved a step", "peak memory"}}
+	known := func(v float64, format string) string {
+		if v == 0 {
+			return "-"
+		}
+		return fmt.Sprintf(format, v)
+	}
+	for _, r := range measured {
+		if p, err := zoo.Preset(r.Name); err == nil && cardOf(zoo, p).Title == c.Title {
+			t.Row(r.Name, r.Shape, known(r.Time, "%.2fx"), known(r.FLOPs, "%.2fx"), known(r.Bytes, "%.2fx"), known(r.PeakMB, "%.0f MB"))
+		}
+	}
+	return t
+}

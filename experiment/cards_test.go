@@ -1,0 +1,176 @@
+package experiment
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/experiment/bench"
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/trainer"
+)
+
+const baseline = "quickstart-transformer"
+
+// TestEveryDesignHasACard: every stream of the zoo has one, of a preset of the transformer's size;
+// the transformer is the first.
+func TestEveryDesignHasACard(t *testing.T) {
+	zoo := models.Standard()
+	cards, err := cardsOf(zoo, baseline)
+	require.NoError(t, err)
+	require.Equal(t, baseline, cards[0].preset)
+	seen, titles := map[string]bool{}, map[string]bool{}
+	for _, c := range cards {
+		p, err := zoo.Preset(c.preset)
+		require.NoError(t, err)
+		spec, err := p.Config.Resolve()
+		require.NoError(t, err)
+		seen[spec.Stream.Name()] = true
+		assert.Equal(t, []int{4, 256}, []int{spec.Layers, spec.Width()}, c.preset)
+		assert.Equal(t, strings.HasPrefix(c.Title, "Mixture"), spec.FeedForwardShape().Experts > 0, c.preset)
+		assert.False(t, titles[c.Title], "%s twice", c.Title)
+		titles[c.Title] = true
+	}
+	for _, name := range zoo.StreamNames() {
+		assert.True(t, seen[name], "stream %s has no card", name)
+	}
+}
+
+// tinyZoo has a tiny preset of every card's.
+func tinyZoo(t *testing.T) models.Zoo {
+	t.Helper()
+	zoo := models.Standard()
+	cards, err := cardsOf(zoo, baseline)
+	require.NoError(t, err)
+	var tiny []models.Preset
+	seen := map[string]bool{}
+	for i, c := range cards {
+		if seen[c.preset] {
+			continue
+		}
+		seen[c.preset] = true
+		preset, err := zoo.Preset(c.preset)
+		require.NoError(t, err)
+		sizes := "stream: {d_model: 8}, attention: {heads: 2}"
+		if _, err := preset.Config.Size("stream.d_model"); err != nil {
+			sizes = "stream: {dk: 6, dv: 4, rank: 2}"
+		}
+		run, _, err := config.Parse(zoo, "tiny", []byte("model: {preset: "+c.preset+", layers: 2, seq: 8, "+sizes+"}\ntrain: {steps: 1, lr: 1}"), nil)
+		require.NoError(t, err)
+		p := models.Preset{Name: strings.Replace(c.preset, "quickstart", "tiny", 1), Config: run.Model, Modern: preset.Modern}
+		if i > 0 {
+			p.Baseline = "tiny-transformer"
+		}
+		tiny = append(tiny, p)
+	}
+	return zoo.WithPresets(tiny...)
+}
+
+// TestCardsPage: the page has each card, with what was measured of its speed, and of those that were trained the rates, the seeds and
+// the curve next to the transformer's.
+func TestCardsPage(t *testing.T) {
+	dir := t.TempDir()
+	speeds, base := filepath.Join(dir, "zoo.json"), filepath.Join(dir, "tiny.yaml")
+	require.NoError(t, os.WriteFile(speeds, []byte(`{"machine": {}, "zoo": [{"name": "tiny-hyper-static", "shape": "byte", "relative_time": 1.25, "relative_flops": 1.01, "relative_bytes": 1.5, "peak_mb": 77}]}`), 0o644))
+	require.NoError(t, os.WriteFile(base, []byte("model: {preset: tiny-transformer}\ntrain: {batch: 2, steps: 3, lr: 0.56, eval_tokens: 64}\n"), 0o644))
+	c := parsed(t, "name: Cards\nseeds: 2\nrates: bracket\nexperiment: {kind: cards, baseline: tiny-transformer, speeds: "+speeds+"}")
+	c.Base = base
+	zoo := tinyZoo(t)
+	p, err := c.Plan(t.Context(), zoo, filepath.Join(dir, "out"))
+	require.NoError(t, err)
+	only := []string{"tiny", "tiny-transformer"}
+	trained(t, p, Options{Jobs: 2, Only: only})
+	r := report(t, p)
+	text := r.Markdown("cards/log.jsonl", "docs/cards.md", "the call")
+	assert.Equal(t, "# Cards\n\nMade of cards/log.jsonl by `the call`; do not edit.\n\nA card for each residual stream, of presets of the size of `tiny-transformer`", text[:strings.Index(text, ": all learn")])
+	cards, err := cardsOf(zoo, "tiny-transformer")
+	require.NoError(t, err)
+	for i, c := range cards {
+		title, isTrained := c.Title, slices.Contains(only, c.series.Name)
+		assert.True(t, strings.Contains(text, "\n## "+title+"\n"), title)
+		assert.True(t, strings.Contains(text, "\n| ["+title+"](#"), title)
+		assert.True(t, strings.Contains(text, c.Equation), title)
+		assert.Equal(t, isTrained, strings.Contains(text, "]("+r.Sections[i].File+")"), title)
+		assert.Equal(t, !isTrained, strings.Contains(r.Sections[i].Text, "Validation, bits per byte: not trained yet.\n"), title)
+	}
+	assert.Equal(t, 2, strings.Count(text, "** and **"), "two seeds at each best rate")
+	assert.Equal(t, 2, strings.Count(text, "| yes |"))
+	assert.True(t, strings.Contains(text, "| tiny-hyper-static | byte | 1.25x | 1.01x | 1.50x | 77 MB |"))
+	assert.Equal(t, 1, strings.Count(text, " | byte | "))
+	var files []string
+	for _, s := range r.Pictures("docs/cards.md") {
+		files = append(files, filepath.ToSlash(s.File))
+		if strings.HasSuffix(s.File, "tiny.svg") {
+			assert.Regexp(t, "^tiny-transformer at ", s.Picture.(figure.Lines).Series[0].Name)
+			assert.Regexp(t, "^tiny at ", s.Picture.(figure.Lines).Series[1].Name)
+		}
+	}
+	assert.Equal(t, []string{"docs/curves/tiny-transformer.svg", "docs/curves/tiny.svg"}, files)
+}
+
+// TestDifferencesSayHowSureTheyAre: within two standard errors, and while a search is not finished, a cell says so.
+func TestDifferencesSayHowSureTheyAre(t *testing.T) {
+	scored := func(done bool, scores ...float64) result {
+		var r result
+		for i, s := range scores {
+			r.runs = append(r.runs, Record{Run: fmt.Sprint(i), Rate: 1e-3, Loss: trainer.Number(s), Bits: trainer.Number(s)})
+		}
+		if !done {
+			r.todo = []*Planned{nil}
+		}
+		r.cell = &cell{}
+		return r
+	}
+	base := scored(true, 3, 3.02, 3.01)
+	assert.Equal(t, "-0.500 ± 0.008", scored(true, 2.50, 2.51, 2.52).comparedWith(base))
+	assert.Equal(t, "-0.010 ± 0.008, within two standard errors", scored(true, 2.99, 3, 3.01).comparedWith(base))
+	assert.Equal(t, "-0.510, not finished", scored(false, 2.5).comparedWith(base))
+	assert.Equal(t, "-", base.comparedWith(base))
+	assert.Equal(t, "-", scored(false).comparedWith(base))
+}
+
+// TestDocsShowTheCards: each card of the zoo is in docs/models.md as its design says it, and no other;
+// docs/zoo.json measures presets.
+func TestDocsShowTheCards(t *testing.T) {
+	docs := filepath.Join("..", "docs")
+	page, err := os.ReadFile(filepath.Join(docs, "models.md"))
+	require.NoError(t, err)
+	sections := map[string]string{}
+	for _, section := range strings.Split(string(page), "\n## ")[1:] {
+		title, text, _ := strings.Cut(section, "\n")
+		sections[title] = text
+	}
+	zoo := models.Standard()
+	cards, err := cardsOf(zoo, baseline)
+	require.NoError(t, err)
+	for _, c := range cards {
+		section, ok := sections[c.Title]
+		if !assert.True(t, ok, "docs/models.md lacks the card %q of preset %s: residua experiment experiments/cards.yaml writes it", c.Title, c.preset) {
+			continue
+		}
+		assert.Contains(t, section, fmt.Sprintf("```\n%s\n```\n\n%s.\n\n%s\n\nPreset `%s`: ", c.Equation, c.Source, c.Use, c.preset))
+		assert.Contains(t, section, "\nValidation, bits per byte: ")
+		if !strings.Contains(section, "bits per byte: not trained yet.") {
+			file := "curves/" + c.series.Name + ".svg"
+			assert.Contains(t, section, "]("+file+")")
+			assert.FileExists(t, filepath.Join(docs, filepath.FromSlash(file)))
+		}
+		assert.Contains(t, string(page), "| ["+c.Title+"](#")
+	}
+	assert.Equal(t, len(cards), len(sections), "no sections but the cards")
+	measured, err := bench.ReadReport(filepath.Join(docs, "zoo.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, measured.Designs)
+	for _, r := range measured.Designs {
+		_, err := zoo.Preset(r.Name)
+		assert.NoError(t, err)
+	}
+}

@@ -1,0 +1,137 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/stream"
+)
+
+// Coordinates is the coordinate check of the maximal update parametrisation (muP; Yang et al. 2022, Tensor Programs V, arXiv 2203.03466,
+// appendix D.1): models of growing width train for a few steps on one batch, in memory, under muP and in the standard parametrisation, and
+// the mean size of each activation's coordinates is compared with the width. In a correct muP every activation, and what training changed
+// of it, stays of one size as the width grows; in the standard parametrisation some blow up. Its series are small models of the designs
+// for which muP is known. That the best rate stays where it is takes trained runs: experiments/mup-rates.yaml.
+type Coordinates struct {
+	Streams []string `yaml:"streams" default:"those whose sizes all grow" help:"what grows, as in [matrix, matrix-dv, vector]: a design, or one size of it"`
+	Widths  []int    `yaml:"widths" help:"widths, as multiples of the smallest model's, two or more, ascending"`
+}
+
+// The parametrisations that are compared. Both start hidden weights at N(0, 1/fan-in) and the unembedding at 0.
+const (
+	muP      = "muP"      // its base is the smallest model
+	standard = "standard" // one rate for all, no multipliers
+)
+
+func parametrisations() []string { return []string{muP, standard} }
+
+// Name is coordinates.
+func (Coordinates) Name() string { return "coordinates" }
+
+func (s Coordinates) check(c *Config) error {
+	switch {
+	case len(s.Widths) < 2 || !slices.IsSorted(s.Widths) || s.Widths[0] < 1:
+		return c.where.Errorf("experiment.widths", "want 2 or more ascending multiples of the smallest width, as in [1, 2, 4], got %v", s.Widths)
+	case c.Rates == bracket:
+		return c.where.Errorf("rates", "want config with the kind coordinates, which has no losses, got %s", c.Rates)
+	}
+	return nil
+}
+
+// scaling is a small model and the sizes of it that grow.
+type scaling struct {
+	name string // of the design, and of what grows where that is not all of it
+	stream.WidthScaling
+}
+
+// scalingsOf are those of each design in the zoo for which muP is known.
+func scalingsOf(zoo models.Zoo) []scaling {
+	var all []scaling
+	for _, d := range zoo.Streams() {
+		if scaled, ok := d.(stream.MuPDesign); ok {
+			for _, g := range scaled.WidthScalings() {
+				all = append(all, scaling{joined(d.Name(), g.Name), g})
+			}
+		}
+	}
+	return all
+}
+
+// small is the smallest model. Positions are learned: ALiBi's slopes depend on the number of heads, so
+// that a wider model would be another function.
+func (s scaling) small() models.Config {
+	c := models.Config{Layers: 2, Seq: 32, Init: models.InitLeCun, Stream: s.Base, Attention: models.Attention{Heads: s.Heads}}
+	if shape := s.Base.Shape(); shape.Has(stream.FeedForward) {
+		c.FeedForward = layers.GELUConfig{Hidden: 4 * shape.Width}
+	}
+	return c
+}
+
+func (s Coordinates) series(zoo models.Zoo) (models.Zoo, []Series, error) {
+	var names []string
+	wanted := s.Streams
+	for _, g := range scalingsOf(zoo) {
+		names = append(names, g.name)
+		zoo = zoo.WithPresets(models.Preset{Name: g.name, Config: g.small()})
+		if len(s.Streams) == 0 && g.WidthScaling.Name == "" {
+			wanted = append(wanted, g.name)
+		}
+	}
+	var all []Series
+	for _, name := range wanted {
+		if !slices.Contains(names, name) {
+			return zoo, nil, errors.Errorf("streams: want some of %s, got %q", strings.Join(names, ", "), name)
+		}
+		all = append(all, Series{name, []string{"model.preset=" + name}})
+	}
+	return zoo, all, nil
+}
+
+// points are the widths under each parametrisation: the sizes that grow, and under muP those of the smallest model as its base.
+func (s Coordinates) points(of source) ([]point, error) {
+	small, err := of.run()
+	if err != nil {
+		return nil, err
+	}
+	grows := s.scaling(of.series, small.Zoo())
+	var all []point
+	for _, p := range parametrisations() {
+		for i, width := range s.Widths {
+			at := point{label: widthLabel(p, width), value: float64(width), key: index("experiment.widths", i)}
+			add := func(format string, args ...any) {
+				at.set = append(at.set, assignment{fmt.Sprintf(format, args...), at.key})
+			}
+			if p == standard {
+				add("model.mup=null")
+			}
+			for _, key := range grows.Keys {
+				size, err := small.Model.Size(key)
+				if err != nil {
+					return nil, errors.WithStack(err)
+				}
+				add("model.%s=%d", key, size*width)
+				if p == muP {
+					add("model.mup.base.%s=%d", key, size)
+				}
+			}
+			all = append(all, at)
+		}
+	}
+	return all, nil
+}
+
+// scaling is that of a series.
+func (s Coordinates) scaling(series string, zoo models.Zoo) scaling {
+	all := scalingsOf(zoo)
+	return all[slices.IndexFunc(all, func(g scaling) bool { return g.name == series })]
+}
+
+// widthLabel is the label of a width's point.
+func widthLabel(parametrisation string, width int) string {
+	return fmt.Sprintf("%s-x%d", parametrisation, width)
+}

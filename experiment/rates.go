@@ -1,0 +1,67 @@
+package experiment
+
+import (
+	"maps"
+	"math"
+	"slices"
+)
+
+// rateAt is rung k of a ladder of rates, four a decade: 0.001 at 0, then 0.0018, 0.0032, 0.0056 and 0.01 at
+// 4, and 0.00056 at -1. Neighbours differ by a factor of 1.75 to 1.8.
+func rateAt(rung int) float64 {
+	digits := []float64{1, 1.8, 3.2, 5.6}
+	decade := int(math.Floor(float64(rung) / 4))
+	return math.Round(digits[rung-4*decade]*10) / math.Pow10(4-decade)
+}
+
+// rungOf is the rung next to a rate.
+func rungOf(rate float64) int { return int(math.Round(4 * math.Log10(rate/rateAt(0)))) }
+
+// A search goes so far from where it starts, and no higher than 10, the greatest train.lr.
+const (
+	mostRungs = 8
+	highest   = 16
+)
+
+// ladder is a search for the best rate: one with worse ones on both sides.
+type ladder struct {
+	start  int
+	losses map[int]float64 // by rung; NaN: diverged
+}
+
+// best is the rung of the lowest loss; false where all have diverged.
+func (l ladder) best() (rung int, found bool) {
+	for _, k := range slices.Sorted(maps.Keys(l.losses)) {
+		if loss := l.losses[k]; !math.IsNaN(loss) && (!found || loss < l.losses[rung]) {
+			rung, found = k, true
+		}
+	}
+	return rung, found
+}
+
+// next is the rung to try: the one below the best if that was not tried, else the one above it. Where
+// all rates so far diverged, it is the one below them.
+func (l ladder) next() (rung int, more bool) {
+	best, found := l.best()
+	neighbours := []int{best - 1, best + 1}
+	switch {
+	case len(l.losses) == 0:
+		neighbours = []int{l.start}
+	case !found:
+		neighbours = []int{slices.Min(slices.Collect(maps.Keys(l.losses))) - 1}
+	}
+	for _, k := range neighbours {
+		if _, tried := l.losses[k]; !tried && k <= highest && max(k-l.start, l.start-k) <= mostRungs {
+			return k, true
+		}
+	}
+	return 0, false
+}
+
+// inside tells whether the best rate lies between two worse ones.
+func (l ladder) inside() bool {
+	best, found := l.best()
+	_, below := l.losses[best-1]
+	_, above := l.losses[best+1]
+	return found && below && above
+}

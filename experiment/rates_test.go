@@ -1,0 +1,132 @@
+package experiment
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/trainer"
+)
+
+func TestRates(t *testing.T) {
+	var rates []float64
+	for k := -5; k <= 6; k++ {
+		rates = append(rates, rateAt(k))
+		for _, near := range []float64{0.8, 1, 1.2} {
+			assert.Equal(t, k, rungOf(near*rateAt(k)))
+		}
+	}
+	assert.Equal(t, []float64{0.000056, 0.0001, 0.00018, 0.00032, 0.00056, 0.001, 0.0018, 0.0032, 0.0056, 0.01, 0.018, 0.032}, rates)
+}
+
+// climbed is a search to its end, and how many rates it tried. The loss has its minimum at a rate; above ten times that it diverges.
+func climbed(start int, minimum float64) (l ladder, tried int) {
+	l = ladder{start, map[int]float64{}}
+	for rung, more := l.next(); more; rung, more = l.next() {
+		x := math.Log(rateAt(rung) / minimum)
+		l.losses[rung] = 3 + x*x
+		if x > math.Log(10) {
+			l.losses[rung] = math.NaN()
+		}
+		tried++
+	}
+	return l, tried
+}
+
+// TestTheBestRateLiesInside: wherever the minimum is, the neighbours of the rate that is found were tried
+// and are worse, and no rate is tried twice.
+func TestTheBestRateLiesInside(t *testing.T) {
+	for k := -7; k <= 7; k++ {
+		l, tried := climbed(0, rateAt(k))
+		best, found := l.best()
+		assert.True(t, found && l.inside())
+		assert.Equal(t, k, best)
+		want := 3 + k // 0.001, one below it, and those up to the one above the best
+		if k < 0 {
+			want = 2 - k // those down to the one below the best
+		}
+		assert.Equal(t, want, tried)
+		assert.Len(t, l.losses, tried)
+	}
+}
+
+// TestTheEndOfTheLadder: a best rate at the end of what may be tried is not inside; where all diverge there is none.
+func TestTheEndOfTheLadder(t *testing.T) {
+	l, _ := climbed(3, rateAt(-7))
+	best, found := l.best()
+	assert.True(t, found && !l.inside())
+	assert.Equal(t, 3-mostRungs, best)
+
+	l, _ = climbed(12, 1e9)
+	best, _ = l.best()
+	assert.Equal(t, 10.0, rateAt(best), "the greatest rate that a run takes")
+
+	l, tried := climbed(0, 1e-9)
+	_, found = l.best()
+	assert.False(t, found || l.inside())
+	assert.Equal(t, 1+mostRungs, tried, "the first and those below it")
+}
+
+const bracketed = "seeds: 3\nrates: bracket\nseries: [{name: a, set: [train.lr=0.0011]}, {name: b, set: [train.lr=0.9]}]\nexperiment: {kind: variants}"
+
+// TestBracket: every series has runs at its best rate, with all seeds, and at the rates next to it; how many run side by side changes no run, and
+// a call that ends early goes on.
+func TestBracket(t *testing.T) {
+	c := parsed(t, strings.Replace(bracketed, "0.9", "0.0018", 1))
+	c.Set = append(c.Set, "train.steps=2")
+	p := settled(t, c, t.TempDir())
+	predicted, err := p.Predict(t.Context(), 1)
+	require.NoError(t, err)
+	assert.Equal(t, 10, predicted.Runs, "three rates and two further seeds, each")
+	log, notes := trained(t, p, Options{Jobs: 3})
+	assert.Contains(t, notes, "a-lr0.001-seed0: 2 steps")
+	for _, cell := range p.cells {
+		s, err := cell.state(log)
+		require.NoError(t, err)
+		require.Len(t, s.runs, 3)
+		require.Empty(t, s.todo)
+		for _, r := range s.runs {
+			assert.Equal(t, s.runs[0].Rate, r.Rate)
+		}
+		for _, r := range s.tried {
+			assert.GreaterOrEqual(t, r.Loss, s.runs[0].Loss)
+			assert.Zero(t, r.Seed)
+		}
+		assert.True(t, s.inside || s.runs[0].Rate == rateAt(rungOf(cell.planned[cell.series+"-seed0"].Run.Train.LR)+mostRungs), "inside, or at the end")
+	}
+	rest := settled(t, c, t.TempDir())
+	trained(t, rest, Options{Only: []string{"b"}})
+	apart, _ := trained(t, rest, Options{})
+	require.Len(t, apart, len(log))
+	for name, r := range log {
+		assert.Equal(t, r.Loss, apart[name].Loss, name)
+	}
+}
+
+// TestBracketInReports: a report takes the runs at the best rate, and says what was tried and what is not finished.
+func TestBracketInReports(t *testing.T) {
+	l := newLines(t, bracketed)
+	at := func(series string, rate float64, seed uint64, loss float64) Record {
+		return Record{Series: series, Rate: rate, Seed: seed, Loss: trainer.Number(loss), Bits: trainer.Number(loss)}
+	}
+	log := []Record{at("a", 0.001, 0, 3), at("a", 0.00056, 0, 4), at("a", 0.0018, 0, math.NaN()), at("a", 0.001, 1, 3.1), at("a", 0.001, 2, 2.9),
+		at("b", 1, 0, 5), at("b", 0.56, 0, 4)}
+	r := l.Report(log)
+	assert.Equal(t, []int{7, 10}, []int{r.Done, r.Runs}, "b wants 0.32, and then two seeds")
+	text := r.Text()
+	assert.Regexp(t, `\na .* 3 +3\.0000 ± 0\.0577 `, text)
+	assert.Regexp(t, `\na +0\.001 +yes +4\.000 at 0\.00056, 3\.000 and 3\.100 and 2\.900 at 0\.001, diverged at 0\.0018\n`, text)
+	assert.Regexp(t, `\nb +0\.56 +not yet +4\.000 at 0\.56, 5\.000 at 1\n`, text)
+	assert.Contains(t, text, "7 of 10 runs are complete.")
+
+	log = append(log[:5:5], at("b", 1, 0, math.NaN()))
+	for rung := rungOf(1) - 1; rung >= rungOf(1)-mostRungs; rung-- {
+		log = append(log, at("b", rateAt(rung), 0, math.NaN()))
+	}
+	r = l.Report(log)
+	assert.Equal(t, r.Runs, r.Done, "where all diverge there is nothing to be made")
+	assert.Regexp(t, `\nb .* 1, 1 diverged +- +-\n`, r.Text())
+}

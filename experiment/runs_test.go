@@ -1,0 +1,95 @@
+package experiment
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/config"
+	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/internal/experimenttest"
+	"github.com/residua-go/residua/models"
+	"github.com/residua-go/residua/trainer"
+)
+
+// trainRun trains a tiny run as the command train does, until it ends or has made some steps.
+func trainRun(t *testing.T, set []string, folder, model string, until int) {
+	t.Helper()
+	file := experimenttest.Config(t, t.TempDir(), "run", model)
+	run, _, err := config.Load(models.Standard(), file, append(append([]string{"out=" + filepath.ToSlash(folder), "train.checkpoint_every=2"}, set...), "train.eval_every=2"))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	tr, err := trainer.Open(ctx, run, trainer.Options{Report: stopAfter{steps: until, stop: cancel}})
+	require.NoError(t, err)
+	defer tr.Close()
+	_, err = tr.Run(ctx)
+	require.NoError(t, err)
+}
+
+// stopAfter ends a run after some steps.
+type stopAfter struct {
+	trainer.Silent
+	steps int
+	stop  func()
+}
+
+func (s stopAfter) Step(m trainer.Metrics) {
+	if m.Step == s.steps {
+		s.stop()
+	}
+}
+
+// legend are the names of a chart's lines.
+func legend(chart figure.Lines) []string {
+	var names []string
+	for _, s := range chart.Series {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// TestReadRuns: folders of runs, wherever they were trained, come into one table and chart, with what
+// their metrics say.
+func TestReadRuns(t *testing.T) {
+	dir, text := t.TempDir(), experimenttest.Text(t)
+	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	trainRun(t, text, a, experimenttest.Vector, 0)
+	trainRun(t, text, b, experimenttest.Matrix, 3)
+	all, warnings, err := ReadRuns(models.Standard(), []string{a, b + string(filepath.Separator)})
+	require.NoError(t, err)
+	assert.Empty(t, warnings)
+	assert.Regexp(t, `^model +parameters +MFLOP a token +tokens +lr +loss +bits per byte +tokens/s\n[- ]+\na +0\.01M +0\.0 +64 +0\.01 +\d\.\d+ +\d\.\d+ +\d+\nb +0\.0\dM +0\.0 +48 +0\.01 +\d\.\d+ +\d\.\d+ +\d+  at step 3 of 4, evaluated at step 2\n$`, RunsTable(all).Text())
+	assert.Equal(t, []string{"a", "b"}, legend(LossChart(all, false)))
+	assert.Equal(t, "TFLOP", LossChart(all, true).XLabel)
+	steps, err := trainer.ReadMetrics(a)
+	require.NoError(t, err)
+	assert.Equal(t, float64(*steps[3].ValLoss), float64(all[0].Loss))
+	assert.Equal(t, a, all[0].Folder)
+}
+
+// TestReadRunsWarnsOfOtherText: losses on different text cannot be compared.
+func TestReadRunsWarnsOfOtherText(t *testing.T) {
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "x", "run"), filepath.Join(dir, "y", "run")
+	trainRun(t, experimenttest.Text(t), a, experimenttest.Vector, 0)
+	trainRun(t, experimenttest.Text(t), b, experimenttest.Vector, 0)
+	all, warnings, err := ReadRuns(models.Standard(), []string{a, b})
+	require.NoError(t, err)
+	require.Len(t, warnings, 1)
+	assert.Contains(t, warnings[0], b+": its config has another data section than that of "+a)
+	assert.Equal(t, a, all[0].Name, "whole paths, as the names are the same")
+}
+
+func TestReadRunsRefusesOtherFolders(t *testing.T) {
+	dir := t.TempDir()
+	for _, folder := range []string{dir, filepath.Join(dir, "none")} {
+		_, _, err := ReadRuns(models.Standard(), []string{folder})
+		var setup *SetupError
+		require.ErrorAs(t, err, &setup)
+		assert.ErrorContains(t, err, "want a run's folder, as train writes it, got no config.yaml in it")
+	}
+}
