@@ -37,6 +37,27 @@ func TestHelpIsOfTheProgram(t *testing.T) {
 	call("train", "-config", "quickstart", "-set", "model.preset=quickstrat").Refused(t, "did you mean")
 }
 
+// TestHelpSaysUnits: a flag of a time, of memory or of a loss says its unit, and how it is written.
+func TestHelpSaysUnits(t *testing.T) {
+	for args, want := range map[string][]string{
+		"serve":      {"TIME, as in 90s", "TIME, as in 30s", "N bytes"},
+		"generate":   {"in nats", "N tokens"},
+		"experiment": {"TIME, as in 3h"},
+		"compare":    {"TIME, as in 3h"},
+		"models":     {"GB gigabytes of 1e9 bytes", "in MB of 1e6 bytes", "milliseconds", "N sequences", "N tokens"},
+	} {
+		help := call(strings.Fields(args + " -h")...).Stdout
+		for _, text := range want {
+			assert.Contains(t, help, text, args)
+		}
+		for _, line := range strings.Split(help, "\n") {
+			if strings.HasPrefix(line, "  -") && strings.Contains(line, " TIME ") {
+				assert.Contains(t, line, "as in", args)
+			}
+		}
+	}
+}
+
 // TestMainListsTheZoo: the presets of the zoo that it was given, and no others.
 func TestMainListsTheZoo(t *testing.T) {
 	preset, err := models.Standard().Preset("quickstart")

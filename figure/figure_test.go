@@ -99,6 +99,14 @@ func TestTable(t *testing.T) {
 	assert.Equal(t, csv, table.CSV())
 }
 
+// TestTableWithin: the last column's words are broken, the others' are not.
+func TestTableWithin(t *testing.T) {
+	table := Table{Header: []string{"name", "what"}, Rows: [][]string{{"a b", "one two  three"}, {"c"}, {"", "unbreakable"}, {"d", ""}}}
+	assert.Equal(t, "name  what\n----  -----------\na b   one two\n      three\nc\n      unbreakable\nd\n", table.Within(14).Text())
+	assert.Equal(t, table.Rows[1:], table.Within(80).Rows[1:])
+	assert.Empty(t, Table{}.Within(10).Rows)
+}
+
 // TestLabel: nothing in a token is invisible, and a label's label is itself.
 func TestLabel(t *testing.T) {
 	for token, want := range map[string]string{" the": "␣the", "\n": "⏎", "\t": "⇥", "": "∅", "\x00": `\u0000`, "\xff": `\xFF`, "Grüße": "Grüße", "\u200b": `\u200B`} {

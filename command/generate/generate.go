@@ -77,7 +77,7 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.Uint64Var(&c.request.Seed, "seed", 0, "seed of the random numbers: `N`")
 	flags.Var(&c.stop, "stop", "stop where the model generates `TEXT`, which is left out; may be repeated")
 	flags.IntVar(&c.samples, "n", 1, "generate `N` samples: the first with -seed, the others with seeds derived from it")
-	flags.IntVar(&c.request.LogProbs, "logprobs", 0, "after a text, list the log probability of each of its tokens and the `N` likeliest in its place, by the model's own distribution")
+	flags.IntVar(&c.request.LogProbs, "logprobs", 0, "after a text, list the log probability, in nats, of each of its tokens and the `N` likeliest in its place, by the model's own distribution")
 	flags.BoolVar(&c.stream, "stream", true, "write a text as it is generated; -stream=false: when it is complete")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object per sample, when it is complete")
 	flags.BoolVar(&c.request.Slide, "slide", false, "of a prompt that is longer than the window, let the model see the end alone")

@@ -29,11 +29,8 @@ type presetFit struct {
 
 // runFit is -memory -fit.
 func (c *call) runFit(out cli.Output) error {
-	if err := c.training.check(); err != nil {
+	if err := cli.CheckDevice(c.Device, c.Precision); err != nil {
 		return err
-	}
-	if !(c.fit > 0 && c.fit <= 1e6) {
-		return cli.Usagef("-fit: want gigabytes above 0 and up to 1e6, got %v", c.fit)
 	}
 	var lines []presetFit
 	for _, p := range c.zoo.Presets() {
@@ -42,15 +39,15 @@ func (c *call) runFit(out cli.Output) error {
 			return errors.Wrap(err, p.Name)
 		}
 		line := presetFit{Name: p.Name, Seq: spec.Seq}
-		if line.Training, err = c.training.largest(spec, int(c.fit*1e9), true); err == nil {
-			line.Inference, err = c.training.largest(spec, int(c.fit*1e9), false)
+		if line.Training, err = c.training.largest(spec, int(c.Fit*1e9), true); err == nil {
+			line.Inference, err = c.training.largest(spec, int(c.Fit*1e9), false)
 		}
 		if err != nil {
 			return errors.Wrap(err, p.Name)
 		}
 		lines = append(lines, line)
 	}
-	if c.json {
+	if c.JSON {
 		return out.PrintJSON(lines)
 	}
 	return out.Print(fitTable(lines))
@@ -62,7 +59,7 @@ func (c *call) runFit(out cli.Output) error {
 // what is left.
 func (t training) largest(s models.Spec, bytes int, trains bool) (fitting, error) {
 	need := func(rows int) (fitting, error) {
-		t.batch = rows
+		t.Batch = rows
 		m, err := t.plan(s, trains)
 		return fitting{rows, m.Total()}, err
 	}
@@ -96,10 +93,11 @@ func fitTable(lines []presetFit) string {
 	for _, l := range lines {
 		t.Row(l.Name, fmt.Sprint(l.Seq), fmt.Sprint(l.Training.Batch), megabytes(l.Training.Total), fmt.Sprint(l.Inference.Batch), megabytes(l.Inference.Total))
 	}
-	return t.Text() + fitLegend
+	return t.Within(columns).Text() + fitLegend
 }
 
 const fitLegend = `
-The largest batch of sequences of seq tokens, at most 65536, that a training step, or the loss alone without gradients and moments, has room
-for, and the memory that it takes, each planned as a run would. 0: not even one sequence.
+The largest batch of sequences of seq tokens, at most 65536, that a training step, or the loss alone without gradients
+and moments, has room for, and the memory that it takes (MB: 1e6 bytes), each planned as a run would. 0: not even one
+sequence.
 `

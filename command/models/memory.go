@@ -2,7 +2,6 @@ package models
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/pkg/errors"
 
@@ -12,22 +11,12 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// training is the step whose memory is asked for.
+// training is the step whose memory or time is asked for.
 type training struct {
-	batch     int
-	device    string
-	precision string
-	recompute string
-}
-
-func (t training) check() error {
-	if t.recompute != string(graph.RecomputeNone) && t.recompute != string(graph.RecomputeBlock) {
-		return cli.Usagef("-recompute: want %s or %s, got %q", graph.RecomputeNone, graph.RecomputeBlock, t.recompute)
-	}
-	if err := cli.CheckInt("-batch", t.batch, 1, math.MaxInt); err != nil {
-		return err
-	}
-	return cli.CheckDevice(graph.Device(t.device), graph.Precision(t.precision))
+	Batch     int             `yaml:"batch" min:"1" help:"with -memory and -roofline: train on batches of <N> sequences"`
+	Device    graph.Device    `yaml:"device" help:"with -memory: train on <DEVICE>: cuda or cpu"`
+	Precision graph.Precision `yaml:"precision" help:"with -memory and -roofline, on cuda: compute matrix products in <TYPE>: fp32, tf32 or bf16; without, tf32"`
+	Recompute graph.Recompute `yaml:"recompute" choices:"none, block" help:"with -memory and -roofline: what the backward pass computes again, <none|block>: nothing, or each block's activations"`
 }
 
 // presetMemory is what training a preset takes, in bytes.
@@ -41,7 +30,7 @@ type presetMemory struct {
 
 // runMemory is -memory.
 func (c *call) runMemory(out cli.Output) error {
-	if err := c.training.check(); err != nil {
+	if err := cli.CheckDevice(c.Device, c.Precision); err != nil {
 		return err
 	}
 	var lines []presetMemory
@@ -54,9 +43,9 @@ func (c *call) runMemory(out cli.Output) error {
 		if err != nil {
 			return errors.Wrap(err, p.Name)
 		}
-		lines = append(lines, presetMemory{p.Name, c.training.batch, spec.Seq, m, m.Total()})
+		lines = append(lines, presetMemory{p.Name, c.Batch, spec.Seq, m, m.Total()})
 	}
-	if c.json {
+	if c.JSON {
 		return out.PrintJSON(lines)
 	}
 	return out.Print(memoryTable(lines))
@@ -69,11 +58,11 @@ func (t training) predict(s models.Spec) (graph.MemoryNeed, error) {
 
 // plan plans a program that trains, or one that computes the loss alone.
 func (t training) plan(s models.Spec, trains bool) (graph.MemoryNeed, error) {
-	o := graph.ProgramOptions{Options: graph.Options{Device: graph.Device(t.device), Precision: graph.Precision(t.precision), Training: trains}}
+	o := graph.ProgramOptions{Options: graph.Options{Device: t.Device, Precision: t.Precision, Training: trains}}
 	if trains {
-		o.Gradients, o.Recompute = true, graph.Recompute(t.recompute)
+		o.Gradients, o.Recompute = true, t.Recompute
 	}
-	return models.PredictMemory(s, t.batch, s.Seq, models.Outputs{Loss: true, ExpertCounts: trains}, o)
+	return models.PredictMemory(s, t.Batch, s.Seq, models.Outputs{Loss: true, ExpertCounts: trains}, o)
 }
 
 func memoryTable(lines []presetMemory) string {
@@ -84,12 +73,13 @@ func memoryTable(lines []presetMemory) string {
 		t.Row(l.Name, fmt.Sprint(l.Batch), fmt.Sprint(l.Seq), megabytes(m.Parameters), megabytes(m.Gradients), megabytes(m.Moments),
 			megabytes(m.Activations), megabytes(m.Saved), megabytes(m.Scratch), megabytes(l.Total))
 	}
-	return t.Text() + memoryLegend
+	return t.Within(columns).Text() + memoryLegend
 }
 
 func megabytes(n int) string { return fmt.Sprintf("%.0f MB", float64(n)/1e6) }
 
 const memoryLegend = `
-Memory of a training step on a batch of sequences of seq tokens, on a GPU or, with -device cpu, on this machine. On a GPU the driver's
-context, the kernels and cuBLAS come on top. saved: statistics that ops keep for the backward pass; scratch: the most that one op takes while it runs.
+Memory of a training step on a batch of sequences of seq tokens, on a GPU or, with -device cpu, on this machine, in MB
+of 1e6 bytes. On a GPU the driver's context, the kernels and cuBLAS come on top. saved: statistics that ops keep for
+the backward pass; scratch: the most that one op takes while it runs.
 `

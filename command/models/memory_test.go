@@ -58,12 +58,12 @@ func TestLargestBatches(t *testing.T) {
 	} {
 		preset, err := models.Standard().Preset(want.preset)
 		require.NoError(t, err)
-		spec, on := modeltest.Resolve(t, preset.Config), training{1, "cuda", "bf16", want.recompute}
+		spec, on := modeltest.Resolve(t, preset.Config), training{1, "cuda", "bf16", graph.Recompute(want.recompute)}
 		found, err := on.largest(spec, 16e9, want.trains)
 		require.NoError(t, err)
 		require.Equal(t, want.rows, found.Batch, "%+v", want)
 		for more, fits := range []bool{true, false} {
-			on.batch = found.Batch + more
+			on.Batch = found.Batch + more
 			m, err := on.plan(spec, want.trains)
 			require.NoError(t, err)
 			require.Equal(t, fits, m.Total() <= 16e9, "%+v", want)

@@ -3,7 +3,6 @@ package models
 
 import (
 	"context"
-	"flag"
 
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/cli"
@@ -12,7 +11,7 @@ import (
 
 // Command lists what is in a zoo.
 func Command(zoo models.Zoo) cli.Command {
-	c := call{zoo: zoo}
+	c := &call{zoo: zoo, training: training{Batch: 8, Device: graph.CUDA, Recompute: graph.RecomputeNone}}
 	return cli.Command{
 		Name:    "models",
 		Summary: "list the model presets with parameters, FLOPs, stream size and activation memory, or the residual streams",
@@ -29,44 +28,34 @@ func Command(zoo models.Zoo) cli.Command {
 		Notes: []string{
 			"A run config names a preset and what differs from it: model: {preset: rmt-134m, layers: 8}.",
 		},
-		Flags: c.flags,
-		Run:   c.run,
+		Settings: c,
+		Run:      c.run,
 	}
 }
 
 // call is what the flags ask for.
 type call struct {
-	zoo                     models.Zoo
-	json, residuals, memory bool
-	training                training
-	fit                     float64 // gigabytes; 0: the batch is given
-	roofline, preset        string
-	seq                     int
-}
+	zoo models.Zoo
 
-func (c *call) flags(flags *flag.FlagSet) {
-	flags.BoolVar(&c.json, "json", false, "write a JSON array, with parameters, FLOPs and bytes as whole numbers")
-	flags.BoolVar(&c.memory, "memory", false, "list instead the memory that training each preset takes")
-	flags.StringVar(&c.training.device, "device", string(graph.CUDA), "with -memory: train on `DEVICE`: cuda or cpu")
-	flags.IntVar(&c.training.batch, "batch", 8, "with -memory and -roofline: train on batches of `N` sequences")
-	flags.Float64Var(&c.fit, "fit", 0, "with -memory: list instead the largest batches that training and inference have room for in `GB` gigabytes of 1e9 bytes")
-	flags.StringVar(&c.training.precision, "precision", "", "with -memory and -roofline, on cuda: compute matrix products in `TYPE`: fp32, tf32 or bf16; default tf32")
-	flags.StringVar(&c.training.recompute, "recompute", string(graph.RecomputeNone), "with -memory and -roofline: what the backward pass computes again, `none|block`: nothing, or each block's activations")
-	flags.StringVar(&c.roofline, "roofline", "", "list instead how long a training step of each preset would take on a `GPU`: h100, h200, a100, rtx4090 or b200")
-	flags.StringVar(&c.preset, "preset", "", "with -roofline: list the ops of the preset `NAME` alone")
-	flags.IntVar(&c.seq, "seq", 0, "with -roofline: train on sequences of `N` tokens; 0: the preset's")
-	flags.BoolVar(&c.residuals, "residuals", false, "list instead the residual streams: what A_res, B_up and A_down of h' = A_res h + B_up F(A_down h) are in each")
+	Residuals bool    `yaml:"residuals" help:"list instead the residual streams: what A_res, B_up and A_down of h' = A_res h + B_up F(A_down h) are in each"`
+	Memory    bool    `yaml:"memory" help:"list instead the memory, in MB of 1e6 bytes, that training each preset takes"`
+	Fit       float64 `yaml:"fit" min:"0" max:"1e6" help:"list instead the largest batches, in sequences, that training and inference have room for in <GB> gigabytes of 1e9 bytes"`
+	Roofline  string  `yaml:"roofline" help:"list instead how many milliseconds a training step of each preset would take on a <GPU>: h100, h200, a100, rtx4090 or b200"`
+	Preset    string  `yaml:"preset" help:"with -roofline: list the ops of the preset <NAME> alone"`
+	Seq       int     `yaml:"seq" min:"0" max:"2147483647" help:"with -roofline: train on sequences of <N> tokens; 0: the preset's"`
+	training
+	JSON bool `yaml:"json" help:"write a JSON array, with parameters, FLOPs and bytes as whole numbers"`
 }
 
 func (c *call) run(_ context.Context, out cli.Output) error {
 	switch {
-	case c.residuals:
+	case c.Residuals:
 		return c.runResiduals(out)
-	case c.memory && c.fit != 0:
+	case c.Fit != 0:
 		return c.runFit(out)
-	case c.memory:
+	case c.Memory:
 		return c.runMemory(out)
-	case c.roofline != "":
+	case c.Roofline != "":
 		return c.runRoofline(out)
 	}
 	var presets []preset
@@ -77,7 +66,7 @@ func (c *call) run(_ context.Context, out cli.Output) error {
 		}
 		presets = append(presets, line)
 	}
-	if c.json {
+	if c.JSON {
 		return out.PrintJSON(presets)
 	}
 	return out.Print(table(presets))
@@ -88,7 +77,7 @@ func (c *call) runResiduals(out cli.Output) error {
 	if err != nil {
 		return err
 	}
-	if c.json {
+	if c.JSON {
 		return out.PrintJSON(all)
 	}
 	return out.Print(formTable(all))

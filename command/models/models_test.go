@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -51,7 +52,7 @@ func TestModelsTable(t *testing.T) {
 	got := clitest.Call(Command(models.Standard()))
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	lines := strings.Split(got.Stdout, "\n")
-	assert.Regexp(t, `^preset +size +seq +printed +computed +embedding +rest +forward +train +stream +activations +a row`, lines[0])
+	assert.Regexp(t, `^preset +printed +computed +tables +rest +forward +train +stream +activations +a sequence$`, lines[0])
 	end := strings.Index(lines[0], "computed") + len("computed")
 	for i, p := range models.Standard().Presets() {
 		line := lines[i+1]
@@ -64,12 +65,23 @@ func TestModelsTable(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"layers=12 dk=32 dv=64 rank=12 hidden=3072 ", "layers=12 d_model=768 inner=768 heads=12 hidden=3072 ", "layers=12 d_model=768 heads=12  ",
-		"d_model=768 n=4 dynamic heads=12 ", "n=64 m=8 heads=12 ", "hidden=1536 experts=8 top_k=2 ",
+		"layers=12 dk=32 dv=64 rank=12 hidden=3072\n", "layers=12 d_model=768 inner=768 heads=12 hidden=3072\n", "layers=12 d_model=768 heads=12\n",
+		"d_model=768 n=4 dynamic heads=12 ", "n=64 m=8 heads=12 ", "hidden=1536 experts=8 top_k=2\n",
 	} {
 		assert.Contains(t, got.Stdout, want)
 	}
 	assert.Contains(t, got.Stdout, "\ncomputed     all parameters in millions")
+}
+
+// TestFits120Columns: what is printed fits a terminal of 120 columns.
+func TestFits120Columns(t *testing.T) {
+	for _, args := range []string{"", "-residuals", "-memory", "-memory -device cpu", "-fit 80", "-roofline h200", "-roofline h200 -preset rmt-134m"} {
+		got := clitest.Call(Command(models.Standard()), strings.Fields(args)...)
+		require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
+		for _, line := range strings.Split(got.Stdout, "\n") {
+			assert.LessOrEqual(t, utf8.RuneCountInString(line), 120, "models %s: %s", args, line)
+		}
+	}
 }
 
 func TestModelsRefuses(t *testing.T) {

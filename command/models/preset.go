@@ -67,33 +67,46 @@ func size(s models.Spec) string {
 	return strings.Join(words, " ")
 }
 
+// columns is how wide what is printed may be.
+const columns = 120
+
 // legend explains the table.
 const legend = `
-size         by config key: layers, those of model.stream, of model.attention and of model.feedforward (train -keys explains
-             them); those that are 0 are left out
-seq          training length in tokens
 printed      parameters in millions, as printed in the RMT paper (arXiv 2506.22696), 160 and 260 rounded to tens;
              every other number of this table is computed
-computed     all parameters in millions: embedding (with positions and unembedding) + rest
-forward      MFLOP of matrix products per token, in sequences of seq tokens; train: forward and backward
+computed     all parameters in millions: tables (embedding, positions and unembedding) + rest
+forward      millions of FLOPs of matrix products a token, in sequences of seq tokens; train: forward and backward
 stream       numbers in a token's residual stream
-activations  memory kept for the backward pass, without recomputation, of a token; a row: of a sequence of seq tokens
+activations  memory kept for the backward pass, without recomputation: KB (1e3 bytes) of a token, MB (1e6 bytes) of a
+             sequence of seq tokens
 `
 
-// table lines the presets up for reading.
+// sizesLegend explains the sizes.
+const sizesLegend = `
+By config key: layers, the keys of model.stream, of model.attention and of model.feedforward (train -keys explains
+them); those that are 0 are left out. seq is the training length in tokens.
+`
+
+// table lines the presets up for reading: numbers, sizes, and what is to be said of the printed numbers.
 func table(presets []preset) string {
-	t := figure.Table{Align: "llrrrrrrrrrr"}
-	t.Row("preset", "size", "seq", "printed", "computed", "embedding", "rest", "forward", "train", "stream", "activations", "a row", "of the printed size")
+	numbers := figure.Table{Align: "lrrrrrrrrr"}
+	numbers.Row("preset", "printed", "computed", "tables", "rest", "forward", "train", "stream", "activations", "a sequence")
+	var sizes, notes figure.Table
+	sizes.Row("preset", "seq", "size")
 	for _, p := range presets {
 		paper := "-"
 		if p.Paper != nil {
 			paper = printed(*p.Paper)
 		}
-		t.Row(p.Name, p.Size, fmt.Sprint(p.Seq), paper, millions(p.Exact), millions(p.Embedding), millions(p.Rest),
+		numbers.Row(p.Name, paper, millions(p.Exact), millions(p.Embedding), millions(p.Rest),
 			fmt.Sprintf("%.1f", float64(p.ForwardFLOPs)/1e6), fmt.Sprintf("%.1f", float64(p.TrainFLOPs)/1e6), fmt.Sprint(p.StreamSize),
-			fmt.Sprintf("%.0f KB", float64(p.ActivationBytes)/1e3), fmt.Sprintf("%.0f MB", float64(p.RowActivationBytes)/1e6), p.PaperNote)
+			fmt.Sprintf("%.0f KB", float64(p.ActivationBytes)/1e3), fmt.Sprintf("%.0f MB", float64(p.RowActivationBytes)/1e6))
+		sizes.Row(p.Name, fmt.Sprint(p.Seq), p.Size)
+		if p.PaperNote != "" {
+			notes.Row("", p.Name, p.PaperNote)
+		}
 	}
-	return t.Text() + legend
+	return numbers.Within(columns).Text() + legend + "\n" + sizes.Within(columns).Text() + sizesLegend + "\nOf the printed numbers:\n" + notes.Within(columns).Text()
 }
 
 func millions(n int) string { return fmt.Sprintf("%.2f", float64(n)/1e6) }

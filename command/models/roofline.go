@@ -2,7 +2,6 @@ package models
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/pkg/errors"
 
@@ -19,30 +18,27 @@ type presetPrediction struct {
 
 // runRoofline is -roofline.
 func (c *call) runRoofline(out cli.Output) error {
-	if err := c.training.check(); err != nil {
+	if err := cli.CheckDevice(graph.CUDA, c.Precision); err != nil {
 		return err
 	}
-	if err := cli.CheckInt("-seq", c.seq, 0, math.MaxInt32); err != nil {
-		return err
-	}
-	gpu, err := roofline.Find(c.roofline)
+	gpu, err := roofline.Find(c.Roofline)
 	if err != nil {
 		return cli.Usagef("-roofline: %v", err)
 	}
 	presets := c.zoo.Presets()
-	if c.preset != "" {
-		p, err := c.zoo.Preset(c.preset)
+	if c.Preset != "" {
+		p, err := c.zoo.Preset(c.Preset)
 		if err != nil {
 			return cli.Usagef("-preset: %v", err)
 		}
 		presets = append(presets[:0:0], p)
 	}
-	o := roofline.Options{GPU: gpu, Precision: graph.Precision(c.training.precision), Batch: c.training.batch, Seq: c.seq, Recompute: graph.Recompute(c.training.recompute)}
+	o := roofline.Options{GPU: gpu, Precision: c.Precision, Batch: c.Batch, Seq: c.Seq, Recompute: c.Recompute}
 	var lines []presetPrediction
 	for _, p := range presets {
 		config := p.Config
-		if c.seq > 0 {
-			config.Seq = c.seq
+		if c.Seq > 0 {
+			config.Seq = c.Seq
 		}
 		spec, err := config.Resolve()
 		if err != nil {
@@ -55,9 +51,9 @@ func (c *call) runRoofline(out cli.Output) error {
 		lines = append(lines, presetPrediction{p.Name, prediction})
 	}
 	switch {
-	case c.json:
+	case c.JSON:
 		return out.PrintJSON(lines)
-	case c.preset != "":
+	case c.Preset != "":
 		return out.Print(fmt.Sprintf("%s on %s\n\n%s%s", lines[0].Name, lines[0].Summary(), lines[0].Table().Text(), rooflineLegend()))
 	}
 	return out.Print(summaryTable(lines) + rooflineLegend())
@@ -76,8 +72,9 @@ func summaryTable(lines []presetPrediction) string {
 // rooflineLegend says what the numbers assume.
 func rooflineLegend() string {
 	return `
-A prediction, not a measurement: bytes and FLOPs of what each op asks of the device, divided by the data sheet's rates times these
-shares, the longer of both, and 2 us for each launch. device: all launches one after the other; host: to start them, meanwhile.
+A prediction, not a measurement: bytes and FLOPs of what each op asks of the device, divided by the data sheet's rates
+times these shares, the longer of both, and 2 us for each launch. device: all launches one after the other; host: to
+start them, meanwhile. MFU: the model's FLOPs a second over the GPU's peak.
 
 ` + roofline.EfficiencyTable().Text()
 }

@@ -74,8 +74,8 @@ func (c *call) flags(flags *flag.FlagSet) {
 	flags.BoolVar(&c.slide, "slide", false, "let texts go on beyond the window, of which the model then sees the end, in the place of refusing them")
 	flags.IntVar(&c.options.Requests, "requests", 128, "work on `N` completions at a time, those that wait for the model included; more are answered 429")
 	flags.Int64Var(&c.options.Body, "max-body", 8<<20, "take requests of at most `N` bytes")
-	flags.DurationVar(&c.options.RequestTime, "request-time", 10*time.Minute, "give a completion at most `TIME`, its waiting included")
-	flags.DurationVar(&c.options.StopTime, "stop-time", 30*time.Second, "give what runs `TIME` to finish when the server is stopped")
+	flags.DurationVar(&c.options.RequestTime, "request-time", 10*time.Minute, "give a completion at most `TIME`, as in 90s or 10m, its waiting included")
+	flags.DurationVar(&c.options.StopTime, "stop-time", 30*time.Second, "give what runs `TIME`, as in 30s, to finish when the server is stopped")
 }
 
 // check refuses what can be refused before the model is read.

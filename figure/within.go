@@ -1,0 +1,54 @@
+package figure
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Within is the table with the words of its last column broken into several rows, so that no line of Text has more than so
+// many characters, as long as the other columns leave room for the longest word.
+func (t Table) Within(columns int) Table {
+	widths := t.widths(t.filled(Visible))
+	last := len(widths) - 1
+	if last < 0 {
+		return t
+	}
+	room := columns
+	for _, width := range widths[:last] {
+		room -= width + len("  ")
+	}
+	narrow := t
+	narrow.Rows = nil
+	for _, row := range t.Rows {
+		if len(row) <= last {
+			narrow.Row(row...)
+			continue
+		}
+		for i, line := range broken(row[last], room) {
+			cells := make([]string, last, last+1)
+			if i == 0 {
+				cells = slices.Clone(row[:last])
+			}
+			narrow.Row(append(cells, line)...)
+		}
+	}
+	return narrow
+}
+
+// broken are the lines of a text of at most so many characters, or of one word.
+func broken(text string, width int) []string {
+	lines := []string{""}
+	for _, word := range strings.Fields(text) {
+		line := &lines[len(lines)-1]
+		switch {
+		case *line == "":
+			*line = word
+		case utf8.RuneCountInString(*line)+1+utf8.RuneCountInString(word) <= width:
+			*line += " " + word
+		default:
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}
