@@ -15,20 +15,20 @@ import (
 // Change says what of an activation is other than the model makes it: Scale multiplies its chosen
 // entries, Add adds a direction to them; one of both.
 type Change struct {
-	Activation string         `json:"activation"`       // "blocks.2.attention.heads"
-	At         map[string]int `json:"at,omitempty"`     // an index for some of its axes but the token's: {"head": 3}; none: all entries
-	Tokens     *[2]int        `json:"tokens,omitempty"` // the first and the last position; nil: all
-	Scale      *float64       `json:"scale,omitempty"`  // 0: off
-	Add        *Direction     `json:"add,omitempty"`
+	Activation string         `yaml:"activation" json:"activation"`   // "blocks.2.attention.heads"
+	At         map[string]int `yaml:"at" json:"at,omitempty"`         // an index for some of its axes but the token's: {"head": 3}; none: all entries
+	Tokens     []int          `yaml:"tokens" json:"tokens,omitempty"` // the first and the last position; nil: all
+	Scale      *float64       `yaml:"scale" json:"scale,omitempty"`   // 0: off
+	Add        *Direction     `yaml:"add" json:"add,omitempty"`
 }
 
 // Direction is what steering adds: times the given values, or times the difference that the activation's entries
 // have at the ends of two texts (Turner et al. 2023, "Activation Addition").
 type Direction struct {
-	Times  float64   `json:"times"`
-	Values []float64 `json:"values,omitempty"` // as many as the chosen entries of one token
-	Plus   string    `json:"plus,omitempty"`
-	Minus  string    `json:"minus,omitempty"` // "": only Plus
+	Times  float64   `yaml:"times" json:"times"`
+	Values []float64 `yaml:"values" json:"values,omitempty"` // as many as the chosen entries of one token
+	Plus   string    `yaml:"plus" json:"plus,omitempty"`
+	Minus  string    `yaml:"minus" json:"minus,omitempty"` // "": only Plus
 }
 
 // changesMost is how many changes one request may make.
@@ -76,8 +76,8 @@ func (e *Explorer) change(c Change) (change, error) {
 			return checked, err
 		}
 	}
-	if t := c.Tokens; t != nil && (t[0] < 0 || t[1] < t[0] || t[1] >= e.options.Tokens || site.Axis(graph.TokenAxis) < 0) {
-		return checked, check.Value("tokens", fmt.Sprintf("two positions of 0 to %d of an activation that has tokens", e.options.Tokens-1), *t)
+	if t := c.Tokens; t != nil && (len(t) != 2 || t[0] < 0 || t[1] < t[0] || t[1] >= e.options.Tokens || site.Axis(graph.TokenAxis) < 0) {
+		return checked, check.Value("tokens", fmt.Sprintf("two positions of 0 to %d of an activation that has tokens", e.options.Tokens-1), t)
 	}
 	switch {
 	case (c.Scale == nil) == (c.Add == nil):

@@ -3,7 +3,6 @@ package explore
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -24,10 +23,6 @@ func (e *statusError) Error() string { return e.message }
 
 // errBusy says that too many requests wait.
 var errBusy = &statusError{http.StatusTooManyRequests, "too many requests wait for the model: try again later"}
-
-func invalid(format string, args ...any) error {
-	return &statusError{http.StatusBadRequest, fmt.Sprintf(format, args...)}
-}
 
 // statusOf is the HTTP status of an error: 400 if the request has to be changed.
 func statusOf(err error) int {

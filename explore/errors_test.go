@@ -64,13 +64,17 @@ func TestErrors(t *testing.T) {
 		`changes[0]: scale: want from -1e+06 to 1e+06, got more`:                                       change(explore.Change{Activation: heads, Scale: &much}),
 		`changes[0]: values: want 12, one for each chosen entry of a token, got 2`:                     change(explore.Change{Activation: heads, At: head, Add: &explore.Direction{Times: 1, Values: []float64{1, 2}}}),
 		`changes[0]: add: want values, or a text in plus, got none`:                                    change(explore.Change{Activation: heads, Add: &explore.Direction{Times: 1}}),
-		`changes[0]: tokens: want two positions of 0 to 8 of an activation that has tokens, got [3 2]`: change(explore.Change{Activation: heads, Scale: &zero, Tokens: &[2]int{3, 2}}),
+		`changes[0]: tokens: want two positions of 0 to 8 of an activation that has tokens, got [3 2]`: change(explore.Change{Activation: heads, Scale: &zero, Tokens: []int{3, 2}}),
 		`changes: want at most 64, got 65`:                                                             explore.Run{IDs: prompt, Changes: make([]explore.Change, 65)},
-		`want a JSON object with the request's fields: unknown field "token"`:                          `{"token": 1}`,
-		`tokens: want a value of type int, got string`:                                                 `{"tokens": "1"}`,
-		`want a JSON object with the request's fields, got array`:                                      `[]`,
+		`token: unknown key; did you mean tokens?`:                                                     `{"token": 1}`,
+		`tokens: want an integer, got string`:                                                          `{"tokens": "1"}`,
+		`tokens: given twice`:                                                                          `{"tokens": 1, "tokens": 2}`,
+		`changes[0].scale: given twice`:                                                                `{"changes": [{"scale": 1, "scale": 2}]}`,
+		`changes[0].at.head: given twice`:                                                              `{"changes": [{"at": {"head": 1, "head": 2}}]}`,
+		`want a JSON object, got null`:                                                                 `null`,
+		`want a JSON object, got an array`:                                                             `[]`,
 		`want one JSON object, got more after it`:                                                      `{} {}`,
-		`want a JSON object with the request's fields: EOF`:                                            ``,
+		`want a JSON object, got a text that ends before it does`:                                      ``,
 	} {
 		got := c.message("/explorer/run", request, http.StatusBadRequest)
 		if !strings.HasPrefix(got, want) {

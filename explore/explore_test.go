@@ -159,7 +159,7 @@ func experts() models.Preset {
 }
 
 // everywhere changes all sites.
-func everywhere(about explore.Description, scale float64, tokens *[2]int) []explore.Change {
+func everywhere(about explore.Description, scale float64, tokens []int) []explore.Change {
 	var all []explore.Change
 	for _, s := range about.Sites {
 		if tokens == nil || s.Axes[0] == "token" {
@@ -170,7 +170,7 @@ func everywhere(about explore.Description, scale float64, tokens *[2]int) []expl
 }
 
 func (c client) checkGenerated(about explore.Description) {
-	for name, changes := range map[string][]explore.Change{"untouched": nil, "changed": everywhere(about, 1.1, nil), "from the third on": everywhere(about, 0.5, &[2]int{2, 8})} {
+	for name, changes := range map[string][]explore.Change{"untouched": nil, "changed": everywhere(about, 1.1, nil), "from the third on": everywhere(about, 0.5, []int{2, 8})} {
 		tokens, forced := c.run(explore.Run{IDs: prompt, Tokens: 3, Changes: changes})
 		run := "untouched"
 		if changes != nil {

@@ -1,16 +1,16 @@
 package explore
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
+	"fmt"
 	"mime"
 	"net/http"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/internal/jsonbody"
+	"github.com/residua-go/residua/settings"
 )
 
 // Handlers are the API's handlers by the patterns of http.ServeMux, for a server that mounts them among its own.
@@ -66,34 +66,15 @@ func (e *Explorer) read(w http.ResponseWriter, r *http.Request, into any) error 
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return &statusError{http.StatusUnsupportedMediaType, "want Content-Type: application/json"}
 	}
-	control := http.NewResponseController(w)
-	control.SetReadDeadline(time.Now().Add(readTime)) // a writer that knows no deadlines has none
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, e.options.Body))
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
-		return &statusError{http.StatusRequestEntityTooLarge, errors.Errorf("want a body of at most %d bytes, got more", e.options.Body).Error()}
+	_, err := jsonbody.Read(w, r, e.options.Body, readTime, into)
+	var setting *settings.Error
+	switch {
+	case errors.Is(err, jsonbody.ErrTooLarge):
+		return &statusError{http.StatusRequestEntityTooLarge, fmt.Sprintf("want a body of at most %d bytes, got more", e.options.Body)}
+	case errors.Is(err, jsonbody.ErrTimeout):
+		return &statusError{http.StatusRequestTimeout, err.Error()}
+	case errors.As(err, &setting):
+		return &statusError{http.StatusBadRequest, setting.Error()}
 	}
-	if err != nil {
-		w.Header().Set("Connection", "close") // the rest is not waited for
-		return &statusError{http.StatusRequestTimeout, "the body could not be read to its end"}
-	}
-	control.SetReadDeadline(time.Time{}) // with it, a long answer would end as if its client had gone
-	if !utf8.Valid(body) {
-		return invalid("want a body in UTF-8, got bytes that are not")
-	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	var kind *json.UnmarshalTypeError
-	switch err := d.Decode(into); {
-	case errors.As(err, &kind) && kind.Field != "":
-		return invalid("%s: want a value of type %s, got %s", kind.Field, kind.Type, kind.Value)
-	case kind != nil:
-		return invalid("want a JSON object with the request's fields, got %s", kind.Value)
-	case err != nil:
-		return invalid("want a JSON object with the request's fields: %s", strings.TrimPrefix(err.Error(), "json: "))
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return invalid("want one JSON object, got more after it")
-	}
-	return nil
+	return err
 }

@@ -15,15 +15,15 @@ import (
 // Look asks for what happened at a position of a row of tokens: why the model says there, after the
 // token at that position, that Target comes next.
 type Look struct {
-	Prompt   string   `json:"prompt,omitempty"`
-	BOS      bool     `json:"bos,omitempty"` // Prompt begins a document, as of Run
-	IDs      []int32  `json:"ids,omitempty"` // in the place of Prompt
-	Position int      `json:"position"`
-	Target   *int32   `json:"target,omitempty"`  // whose logit is taken apart; nil: the untouched run's likeliest
-	Against  *int32   `json:"against,omitempty"` // whose logit is subtracted; nil: none
-	Layer    int      `json:"layer,omitempty"`   // of /explorer/attention
-	Top      int      `json:"top,omitempty"`     // alternatives; 0: 8
-	Changes  []Change `json:"changes,omitempty"`
+	Prompt   string   `yaml:"prompt" json:"prompt,omitempty"`
+	BOS      bool     `yaml:"bos" json:"bos,omitempty"` // Prompt begins a document, as of Run
+	IDs      []int32  `yaml:"ids" json:"ids,omitempty"` // in the place of Prompt
+	Position int      `yaml:"position" json:"position"`
+	Target   *int32   `yaml:"target" json:"target,omitempty"`   // whose logit is taken apart; nil: the untouched run's likeliest
+	Against  *int32   `yaml:"against" json:"against,omitempty"` // whose logit is subtracted; nil: none
+	Layer    int      `yaml:"layer" json:"layer,omitempty"`     // of /explorer/attention
+	Top      int      `yaml:"top" json:"top,omitempty"`         // alternatives; 0: 8
+	Changes  []Change `yaml:"changes" json:"changes,omitempty"`
 }
 
 // Views are a position as the untouched run has it and, where there are changes, the changed one.

@@ -21,16 +21,16 @@ import (
 // Run asks for a prompt's tokens with their probabilities, and for a text that continues it; with
 // changes for both once more, changed.
 type Run struct {
-	Prompt      string   `json:"prompt,omitempty"`
-	BOS         bool     `json:"bos,omitempty"`    // Prompt begins a document: the token that begins documents is read before it
-	IDs         []int32  `json:"ids,omitempty"`    // in the place of Prompt
-	Tokens      int      `json:"tokens,omitempty"` // to generate at most
-	Temperature float64  `json:"temperature,omitempty"`
-	TopK        int      `json:"top_k,omitempty"`
-	TopP        *float64 `json:"top_p,omitempty"` // null: 1, all
-	Seed        uint64   `json:"seed,omitempty"`
-	Top         int      `json:"top,omitempty"` // alternatives of each token; 0: 8
-	Changes     []Change `json:"changes,omitempty"`
+	Prompt      string   `yaml:"prompt" json:"prompt,omitempty"`
+	BOS         bool     `yaml:"bos" json:"bos,omitempty"`       // Prompt begins a document: the token that begins documents is read before it
+	IDs         []int32  `yaml:"ids" json:"ids,omitempty"`       // in the place of Prompt
+	Tokens      int      `yaml:"tokens" json:"tokens,omitempty"` // to generate at most
+	Temperature float64  `yaml:"temperature" json:"temperature,omitempty"`
+	TopK        int      `yaml:"top_k" json:"top_k,omitempty"`
+	TopP        *float64 `yaml:"top_p" json:"top_p,omitempty"` // null: 1, all
+	Seed        uint64   `yaml:"seed" json:"seed,omitempty"`
+	Top         int      `yaml:"top" json:"top,omitempty"` // alternatives of each token; 0: 8
+	Changes     []Change `yaml:"changes" json:"changes,omitempty"`
 }
 
 // The two runs of a request with changes.

@@ -11,7 +11,7 @@ import (
 	"github.com/residua-go/residua/layers"
 )
 
-// Request asks for a text. The zero value asks for none, after an empty prompt.
+// Request asks for a text. The zero value asks for none, after an empty prompt. The tags are those of the command generate's flags.
 type Request struct {
 	// Prompt is what to continue. The model reads BOS and its tokens, the form in which
 	// a document begins in training.
@@ -21,14 +21,14 @@ type Request struct {
 	IDs []int32
 	// Slide lets the model see the end alone of a prompt that is longer than the window,
 	// which is a *WindowError without it.
-	Slide bool
+	Slide bool `yaml:"slide" help:"of a prompt that is longer than the window, let the model see the end alone"`
 	Echo  bool // emit the prompt, too, before the text that continues it
 
-	Tokens int // to generate at most
+	Tokens int `yaml:"tokens" default:"200" help:"generate at most <N> tokens"`
 	// Stop are strings that end the text: the first of them to be complete in what is
 	// generated, however tokens divide it, is left out with all after it. The prompt
 	// may hold them.
-	Stop []string
+	Stop []string `yaml:"stop" help:"stop where the model generates <TEXT>, which is left out; may be repeated"`
 
 	// What follows changes the logits l and chooses among the tokens, in this order, which
 	// is that of Hugging Face's transformers. Each zero value changes nothing.
@@ -37,21 +37,21 @@ type Request struct {
 	// RepetitionPenalty c makes l_i of each token of the prompt and of the text so far l_i / c
 	// where it is positive, c l_i where it is negative (Keskar et al. 2019, section 4.1): above 1
 	// they become less likely, below 1 more. 0 or 1: none.
-	RepetitionPenalty float64
-	Temperature       float64 // p_i = exp(l_i/T) / sum_j exp(l_j/T); 0: the largest l_i, and nothing is drawn
-	TopK              int     // draw among the k likeliest tokens; 0: all
-	TopP              float64 // of these, among the fewest that have this share of their probability (Holtzman et al. 2020); 0 or 1: all
-	MinP              float64 // of these, among those at least MinP times as likely as the likeliest (Nguyen et al. 2024); 0: all
+	RepetitionPenalty float64 `yaml:"repetition_penalty" default:"1" help:"divide the positive logits of tokens that the text has already by <C>, multiply the negative ones; 1: none"`
+	Temperature       float64 `yaml:"temperature" default:"0.8" help:"divide the logits by <T>; 0: greedy, always the likeliest token"`         // p_i = exp(l_i/T) / sum_j exp(l_j/T); 0: the largest l_i, and nothing is drawn
+	TopK              int     `yaml:"top_k" help:"sample from the <K> likeliest tokens; 0: from all"`                                           // draw among the k likeliest tokens; 0: all
+	TopP              float64 `yaml:"top_p" default:"1" help:"sample from the likeliest tokens whose probabilities add up to <P>; 1: from all"` // of these, among the fewest that have this share of their probability (Holtzman et al. 2020); 0 or 1: all
+	MinP              float64 `yaml:"min_p" help:"sample from the tokens that are at least <P> times as likely as the likeliest; 0: from all"`  // of these, among those at least MinP times as likely as the likeliest (Nguyen et al. 2024); 0: all
 
 	// LogProbs asks for the log probability of each token that is generated, and of as many
 	// of the likeliest tokens in its place (Token); 0: for none.
-	LogProbs int
+	LogProbs int `yaml:"logprobs" help:"after a text, list the log probability, in nats, of each of its tokens and the <N> likeliest in its place, by the model's own distribution"`
 	// PromptLogProbs, with Echo and LogProbs, gives the prompt's Piece its tokens with their log
 	// probabilities: those of what stands before each. The first token has none.
 	PromptLogProbs bool
 	// Seed is that of the draws: the same seed gives the same text, on the same kind of
 	// processor and with the same Options.Threads.
-	Seed uint64
+	Seed uint64 `yaml:"seed" help:"seed of the random numbers: <N>"`
 }
 
 // Validate tells the first value that nothing can be generated with; the error is a

@@ -17,12 +17,12 @@ import (
 type EvaluateOptions struct {
 	// Data names text instead: files, folders or globs, as data.Source.Paths; or folders of token shards, which
 	// data.WriteShards filled.
-	Data []string
+	Data []string `yaml:"data" group:"What text is scored" help:"score the text of <FILES>: a file, a folder, a glob, or a folder of token shards; may be repeated"`
 	// TextField is the field of .jsonl lines of Data that holds the text; "": the run's.
-	TextField string
+	TextField string `yaml:"text_field" group:"What text is scored" help:"with -data: the text of .jsonl lines is in field <NAME>; without, as in the model's run, usually text"`
 	// IDs are token ids in the place of a text, for a model without a tokenizer, too; all but the first are scored.
 	IDs    []int32
-	Tokens int // to score at most; 0: as many as the run evaluates on, or all of Data
+	Tokens int `yaml:"tokens" group:"What text is scored" help:"score at most <N> tokens; 0: all of -data, or as many as the run evaluates on"`
 	eval.Options
 }
 

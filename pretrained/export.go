@@ -42,8 +42,8 @@ type Class struct {
 
 // ExportOptions say how a model is exported.
 type ExportOptions struct {
-	Replace      bool   // what is there already
-	Architecture string // gpt2, llama, qwen3 or residua; "": the first that fits
+	Replace      bool   `yaml:"replace" help:"replace the file or the folder that is at -out already"`
+	Architecture string `yaml:"architecture" help:"with -format huggingface: write a <NAME>: gpt2, llama, qwen3 or residua, or say what keeps the model from being one; without, the first that it is"`
 }
 
 func (m *Model) huggingFaceFiles(a architecture) ([]checkpoint.FolderFile, error) {

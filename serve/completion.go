@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"math"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -48,15 +49,15 @@ type usage struct {
 
 // completions is POST /v1/completions.
 func (s *Server) completions(w http.ResponseWriter, r *http.Request) error {
+	defer s.running.Add(-1)
+	if running := s.running.Add(1); running > int64(s.options.Requests) {
+		w.Header().Set("Connection", "close") // the body is not read
+		return generate.ErrBusy
+	}
 	c, err := s.newCompletion(w, r)
 	if err != nil {
 		return err
 	}
-	if running := s.running.Add(1); running > int64(s.options.Requests) {
-		s.running.Add(-1)
-		return generate.ErrBusy
-	}
-	defer s.running.Add(-1)
 	ctx, cancel := context.WithTimeout(r.Context(), s.options.RequestTime)
 	defer cancel()
 	if c.request.Stream {
@@ -68,6 +69,7 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) error {
 // newCompletion reads and checks a request.
 func (s *Server) newCompletion(w http.ResponseWriter, r *http.Request) (*completion, error) {
 	c := &completion{request: newCompletionRequest(), created: time.Now().Unix()}
+	c.request.Prompt.most = s.longestPrompt()
 	err := s.decode(w, r, &c.request)
 	if err == nil {
 		err = c.request.check()
@@ -85,6 +87,18 @@ func (s *Server) newCompletion(w http.ResponseWriter, r *http.Request) (*complet
 	rand.Read(id[:]) // never fails
 	c.id = "cmpl-" + hex.EncodeToString(id[:])
 	return c, nil
+}
+
+// longestPrompt is how many ids any model may read of a prompt.
+func (s *Server) longestPrompt() int {
+	most := 0
+	for _, m := range s.models {
+		if m.Slide {
+			return math.MaxInt
+		}
+		most = max(most, m.Window)
+	}
+	return most
 }
 
 // response is one that holds choices.

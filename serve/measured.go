@@ -1,8 +1,11 @@
 package serve
 
 import (
+	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/pkg/errors"
 )
 
 // measured counts the answers of a path, and gives each of their writes a time limit.
@@ -10,8 +13,21 @@ func (s *Server) measured(path string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m := &measuredWriter{ResponseWriter: w, limit: s.options.WriteTime}
 		defer func() { s.metrics.answered(path, m.code()) }()
+		defer s.recovered(path, m)
 		h.ServeHTTP(m, r)
 	})
+}
+
+// recovered turns a panic into an answer, if there is none yet, and a line of the log.
+func (s *Server) recovered(path string, m *measuredWriter) {
+	r := recover()
+	if r == nil || r == http.ErrAbortHandler {
+		return
+	}
+	s.options.Log(fmt.Sprintf("%s: internal error: %q", path, fmt.Sprint(r)))
+	if m.status == 0 {
+		writeError(m, asAPI(errors.New("internal error")))
+	}
 }
 
 type measuredWriter struct {

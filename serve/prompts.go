@@ -3,16 +3,19 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 )
 
 // prompts are what a request wants continued: texts, or lists of token ids.
 type prompts struct {
 	texts []string
 	lists [][]int32
+	most  int // ids of a list; longer ones are refused before they are read
 }
 
 // UnmarshalJSON takes a text, a list of texts, one list of ids or several.
 func (p *prompts) UnmarshalJSON(text []byte) error {
+	p.texts, p.lists = nil, nil
 	switch kind(text) {
 	case 'n': // null
 		return nil
@@ -56,6 +59,11 @@ func (p *prompts) readTexts(text []byte) error {
 
 // readIDs reads one list of ids or several into v.
 func (p *prompts) readIDs(text []byte, v any) error {
+	for list := range bytes.SplitSeq(text, []byte{']'}) {
+		if n := bytes.Count(list, []byte{','}); n > p.most { // one more than commas, but one comma may stand before the list
+			return invalid("prompt", "want at most %d token ids, this server's longest context, got %d or more", p.most, n).with(http.StatusBadRequest, "context_length_exceeded")
+		}
+	}
 	if bytes.IndexByte(text, 'n') >= 0 || json.Unmarshal(text, v) != nil {
 		return badPrompt("an array with something else than integers")
 	}

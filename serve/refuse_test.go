@@ -22,7 +22,7 @@ func TestRefusedRequests(t *testing.T) {
 		param, message string
 	}{
 		{``, "", "want a JSON object"},
-		{`[]`, "", "want a JSON object, got array"},
+		{`[]`, "", "want a JSON object, got an array"},
 		{`{"prompt": "a"`, "", "want a JSON object"},
 		{`{"prompt": "a"} {}`, "", "got more after it"},
 		{"{\"prompt\": \"a\xff\"}", "", "want a body in UTF-8"},
@@ -41,23 +41,31 @@ func TestRefusedRequests(t *testing.T) {
 		{`{"prompt": [1, 257]}`, "prompt", "token 1: want an id of 0 to 256, got 257"},
 		{`{"prompt": [-1]}`, "prompt", "want an id of 0 to 256, got -1"},
 		{`{"prompt": "a", "max_tokens": -1}`, "max_tokens", "want >= 0, got -1"},
-		{`{"prompt": "a", "max_tokens": "3"}`, "max_tokens", "want a value of type integer, got string"},
+		{`{"prompt": "a", "max_tokens": "3"}`, "max_tokens", "want an integer, got string"},
 		{`{"prompt": "a", "max_tokens": 1.5}`, "max_tokens", "integer"},
-		{`{"prompt": "a", "n": 0}`, "n", "want 1 to 128, got 0"},
-		{`{"prompt": "a", "n": 1000000000}`, "n", "want 1 to 128"},
+		{`{"prompt": "a", "n": 0}`, "n", "want >= 1, got 0"},
+		{`{"prompt": "a", "n": 1000000000}`, "n", "want <= 128, got 1000000000"},
 		{`{"prompt": ["` + strings.Repeat(`","`, 2000) + `"], "n": 2}`, "prompt", "want at most 2048 texts"},
 		{`{"prompt": "a", "best_of": 3}`, "best_of", "want none, or n"},
 		{`{"prompt": "a", "temperature": -1}`, "temperature", "want >= 0"},
 		{`{"prompt": "a", "temperature": 1e999}`, "temperature", "number"},
-		{`{"prompt": "a", "temperature": "hot"}`, "temperature", "want a value of type number, got string"},
+		{`{"prompt": "a", "temperature": "hot"}`, "temperature", "want a number, got string"},
 		{`{"prompt": "a", "top_p": 0}`, "top_p", "want above 0 and at most 1"},
 		{`{"prompt": "a", "top_p": 1.01}`, "top_p", "want above 0 and at most 1"},
-		{`{"prompt": "a", "top_k": -2}`, "top_k", "want >= 1"},
+		{`{"prompt": "a", "top_k": -2}`, "top_k", "want >= -1, got -2"},
 		{`{"prompt": "a", "min_p": 2}`, "min_p", "want >= 0"},
 		{`{"prompt": "a", "repetition_penalty": 0}`, "repetition_penalty", "want above 0"},
-		{`{"prompt": "a", "logprobs": 6}`, "logprobs", "want 0 to 5, got 6"},
+		{`{"prompt": "a", "logprobs": 6}`, "logprobs", "want <= 5, got 6"},
 		{`{"prompt": "a", "logprobs": true}`, "logprobs", "integer"},
 		{`{"prompt": "a", "logit_bias": {"x": 1}}`, "logit_bias", `want token ids of 0 to 256 as keys, got "x"`},
+		{`{"prompt": "a", "logit_bias": {"1": 1, "01": 2}}`, "logit_bias", `got "01"`},
+		{`{"prompt": "a", "logit_bias": {"+1": 1}}`, "logit_bias", `got "+1"`},
+		{`{"prompt": ["a"], "prompt": [[1]]}`, "prompt", "given twice"},
+		{`{"prompt": ["a"], "Prompt": [[1]]}`, "", "Unrecognized request argument supplied: Prompt: unknown key; did you mean prompt?"},
+		{`{"prompt": "a", "stream_options": {"include_usage": true, "include_usage": false}}`, "stream_options.include_usage", "given twice"},
+		{`null`, "", "want a JSON object, got null"},
+		{`{"prompt": [` + strings.Repeat("1,", 4000) + `1]}`, "prompt", "want at most 100 token ids"},
+		{`{"prompt": [[1],[` + strings.Repeat("1,", 4000) + `1]]}`, "prompt", "want at most 100 token ids"},
 		{`{"prompt": "a", "logit_bias": {"257": 1}}`, "logit_bias", `got "257"`},
 		{`{"prompt": "a", "logit_bias": {"1": 101}}`, "logit_bias", "token 1: want -100 to 100, got 101"},
 		{`{"prompt": "a", "stop": ""}`, "stop", "want a string, got an empty one"},
@@ -67,8 +75,8 @@ func TestRefusedRequests(t *testing.T) {
 		{`{"prompt": "a", "suffix": "b"}`, "suffix", "want none"},
 		{`{"prompt": "a", "presence_penalty": 1}`, "presence_penalty", "want 0"},
 		{`{"prompt": "a", "frequency_penalty": 1}`, "frequency_penalty", "want 0"},
-		{`{"prompt": "a", "stream": "yes"}`, "stream", "want a value of type boolean, got string"},
-		{`{"prompt": "a", "stream_options": {"include_usage": 1}}`, "stream_options.include_usage", "boolean"},
+		{`{"prompt": "a", "stream": "yes"}`, "stream", "want true or false, got string"},
+		{`{"prompt": "a", "stream_options": {"include_usage": 1}}`, "stream_options.include_usage", "true or false"},
 		{`{"prompt": "a", "seed": 1.5}`, "seed", "integer"},
 	} {
 		post(t, server, "/v1/completions", c.body).refused(t, http.StatusBadRequest, c.param, c.message)
@@ -100,7 +108,7 @@ func TestLargeBodies(t *testing.T) {
 	server := newServer(t, &fake{}, serve.Options{Body: 1 << 20})
 	const length = 100 << 20
 	for _, known := range []bool{true, false} {
-		request, err := http.NewRequest(http.MethodPost, server.URL+"/v1/completions", io.LimitReader(zeros{}, length))
+		request, err := http.NewRequest(http.MethodPost, server.URL+"/v1/completions", io.LimitReader(io.MultiReader(strings.NewReader(`{"prompt": "`), zeros{}), length))
 		require.NoError(t, err)
 		if known {
 			request.ContentLength = length

@@ -12,40 +12,38 @@ import (
 // completionRequest is the body of POST /v1/completions. min_p, top_k and repetition_penalty
 // are vLLM's, all else is OpenAI's.
 type completionRequest struct {
-	Model     string      `json:"model"`
-	Prompt    prompts     `json:"prompt"`
-	MaxTokens *int        `json:"max_tokens"`
-	N         int         `json:"n"`
-	BestOf    *int        `json:"best_of"`
-	Stop      stopStrings `json:"stop"`
-	Echo      bool        `json:"echo"`
-	LogProbs  *int        `json:"logprobs"`
-	Stream    bool        `json:"stream"`
+	Model     string      `yaml:"model"`
+	Prompt    prompts     `yaml:"prompt"`
+	MaxTokens *int        `yaml:"max_tokens" min:"0"`
+	N         int         `yaml:"n" min:"1" max:"128"`
+	BestOf    *int        `yaml:"best_of"`
+	Stop      stopStrings `yaml:"stop"`
+	Echo      bool        `yaml:"echo"`
+	LogProbs  *int        `yaml:"logprobs" min:"0" max:"5"`
+	Stream    bool        `yaml:"stream"`
 	Options   struct {
-		IncludeUsage       bool `json:"include_usage"`
-		IncludeObfuscation bool `json:"include_obfuscation"`
-	} `json:"stream_options"`
-	Seed *int64 `json:"seed"`
+		IncludeUsage       bool `yaml:"include_usage"`
+		IncludeObfuscation bool `yaml:"include_obfuscation"`
+	} `yaml:"stream_options"`
+	Seed *int64 `yaml:"seed"`
 
-	Temperature       float64            `json:"temperature"`
-	TopP              float64            `json:"top_p"`
-	TopK              int                `json:"top_k"`
-	MinP              float64            `json:"min_p"`
-	RepetitionPenalty float64            `json:"repetition_penalty"`
-	LogitBias         map[string]float64 `json:"logit_bias"`
+	Temperature       float64            `yaml:"temperature"`
+	TopP              float64            `yaml:"top_p"`
+	TopK              int                `yaml:"top_k" min:"-1"`
+	MinP              float64            `yaml:"min_p"`
+	RepetitionPenalty float64            `yaml:"repetition_penalty"`
+	LogitBias         map[string]float64 `yaml:"logit_bias"`
 
-	User             string  `json:"user"`
-	Suffix           string  `json:"suffix"`
-	PresencePenalty  float64 `json:"presence_penalty"`
-	FrequencyPenalty float64 `json:"frequency_penalty"`
+	User             string  `yaml:"user"`
+	Suffix           string  `yaml:"suffix"`
+	PresencePenalty  float64 `yaml:"presence_penalty"`
+	FrequencyPenalty float64 `yaml:"frequency_penalty"`
 }
 
 // Limits of one request.
 const (
 	defaultTokens = 16
-	mostSamples   = 128
 	mostTexts     = 2048
-	mostLogProbs  = 5
 	mostStops     = 16
 )
 
@@ -57,22 +55,14 @@ func newCompletionRequest() completionRequest {
 // check refuses what is wrong whatever the model.
 func (c *completionRequest) check() error {
 	switch {
-	case c.N < 1 || c.N > mostSamples:
-		return invalid("n", "want 1 to %d, got %d", mostSamples, c.N)
 	case c.BestOf != nil && *c.BestOf != c.N:
 		return invalid("best_of", "want none, or n: the likeliest of several is not chosen here, got %d", *c.BestOf)
 	case c.Prompt.len()*c.N > mostTexts:
 		return invalid("prompt", "want at most %d texts a request, got %d prompts with n = %d", mostTexts, c.Prompt.len(), c.N)
-	case c.MaxTokens != nil && *c.MaxTokens < 0:
-		return invalid("max_tokens", "want >= 0, got %d", *c.MaxTokens)
-	case c.LogProbs != nil && (*c.LogProbs < 0 || *c.LogProbs > mostLogProbs):
-		return invalid("logprobs", "want 0 to %d, got %d", mostLogProbs, *c.LogProbs)
 	case len(c.Stop) > mostStops:
 		return invalid("stop", "want at most %d strings, got %d", mostStops, len(c.Stop))
 	case c.TopP == 0: // to generate, no limit
 		return invalid("top_p", "want above 0 and at most 1 (1: no limit), got 0")
-	case c.TopK < -1:
-		return invalid("top_k", "want >= 1, or 0 or -1 for no limit, got %d", c.TopK)
 	case c.RepetitionPenalty <= 0: // to generate, none
 		return invalid("repetition_penalty", "want above 0 (1: none), got %g", c.RepetitionPenalty)
 	case c.Suffix != "":
@@ -152,7 +142,7 @@ func (c *completionRequest) bias(m *Model) (map[int32]float64, error) {
 	bias := map[int32]float64{}
 	for key, value := range c.LogitBias {
 		id, err := strconv.Atoi(key)
-		if err != nil || id < 0 || id >= m.Vocab {
+		if err != nil || id < 0 || id >= m.Vocab || strconv.Itoa(id) != key { // "1", "+1" and "01" would be one token
 			return nil, invalid("logit_bias", "want token ids of 0 to %d as keys, got %q", m.Vocab-1, key)
 		}
 		if value < -100 || value > 100 {

@@ -18,6 +18,9 @@ type Options struct {
 	// Token, where not "", is what every request but those for / and /healthz must bring in its
 	// header: "Authorization: Bearer TOKEN".
 	Token string
+	// Hosts are names by which clients may call the server, next to localhost, loopback addresses and the address that it listens on.
+	// A server with a Token answers by any name.
+	Hosts []string
 	// Requests is how many completions are worked on at a time, those that wait for the model
 	// included; what comes beyond is answered 429. 0: 128.
 	Requests int
@@ -64,6 +67,7 @@ type Server struct {
 	options Options
 	models  []Model
 	running atomic.Int64 // completions that are worked on
+	bodies  admission
 	metrics metrics
 	handler http.Handler
 }
@@ -85,6 +89,7 @@ func New(models []Model, o Options) (*Server, error) {
 		}
 	}
 	s := &Server{options: o.withDefaults(), models: slices.Clone(models)}
+	s.bodies.free = bodiesAtOnce * s.options.Body
 	s.handler = s.routes()
 	return s, nil
 }
@@ -97,7 +102,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.S
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	api := func(path, method string, h apiHandler) {
-		mux.Handle(path, s.measured(path, s.protected(s.method(method, h))))
+		mux.Handle(path, s.measured(path, s.protected(s.admitted(s.method(method, h)))))
 	}
 	api("/v1/completions", http.MethodPost, s.completions)
 	api("/v1/models", http.MethodGet, s.listModels)
@@ -108,7 +113,7 @@ func (s *Server) routes() http.Handler {
 	api("/metrics", http.MethodGet, s.writeMetrics)
 	mux.Handle("/healthz", s.measured("/healthz", s.method(http.MethodGet, healthz)))
 	for pattern, h := range s.options.Handlers {
-		mux.Handle(pattern, s.measured(pattern, s.protected(h)))
+		mux.Handle(pattern, s.measured(pattern, s.protected(s.admitted(h))))
 	}
 	page := s.options.Page
 	if page == nil {
@@ -120,7 +125,7 @@ func (s *Server) routes() http.Handler {
 	sites.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		writeError(w, invalid("", "a page of another site cannot use this server").with(http.StatusForbidden, "cross_origin"))
 	}))
-	return sites.Handler(mux)
+	return s.ownHost(sites.Handler(mux))
 }
 
 // apiHandler answers a request, or says what is wrong with it before anything is written.

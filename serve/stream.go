@@ -34,8 +34,8 @@ func (s *Server) stream(ctx context.Context, cancel context.CancelFunc, w http.R
 	}
 	err := <-done
 	switch {
-	case failed != nil:
-		return nil // nobody is there to be told
+	case failed != nil, errors.Is(err, context.Canceled):
+		return nil // the client has gone
 	case err != nil && sent:
 		e := asAPI(err)
 		if e.status == http.StatusInternalServerError {

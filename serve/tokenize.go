@@ -8,9 +8,9 @@ import (
 
 // tokenizeRequest is the body of POST /tokenize.
 type tokenizeRequest struct {
-	Model      string `json:"model"`
-	Prompt     string `json:"prompt"`
-	AddSpecial *bool  `json:"add_special_tokens"` // a BOS before the text, as a completion's prompt has it; nil: true
+	Model      string `yaml:"model"`
+	Prompt     string `yaml:"prompt"`
+	AddSpecial *bool  `yaml:"add_special_tokens"` // a BOS before the text, as a completion's prompt has it; nil: true
 }
 
 // tokenize is POST /tokenize. A prompt that is the name of BOS and nothing else is BOS: so do
@@ -39,8 +39,8 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) error {
 // detokenize is POST /detokenize.
 func (s *Server) detokenize(w http.ResponseWriter, r *http.Request) error {
 	var request struct {
-		Model  string  `json:"model"`
-		Tokens []int32 `json:"tokens"`
+		Model  string  `yaml:"model"`
+		Tokens []int32 `yaml:"tokens"`
 	}
 	if err := s.decode(w, r, &request); err != nil {
 		return err

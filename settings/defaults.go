@@ -2,7 +2,7 @@ package settings
 
 import "github.com/pkg/errors"
 
-// SetDefaults stores in each field of the struct that v points to the value of its tag default, sections' fields included.
+// SetDefaults stores in each zero field of the struct that v points to the value of its tag default, sections' fields included.
 func SetDefaults(v any) error {
 	of, err := structOf(v)
 	if err != nil {
@@ -14,7 +14,7 @@ func SetDefaults(v any) error {
 	}
 	for _, f := range s.flags(of, "") {
 		text, ok := f.field.tag.Lookup("default")
-		if !ok {
+		if !ok || !f.value.IsZero() {
 			continue
 		}
 		if err := f.Set(text); err != nil {

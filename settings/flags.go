@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pkg/errors"
 
@@ -82,6 +83,9 @@ func (f *Flag) defaultText() string {
 	if f.value.IsZero() || f.value.Kind() == reflect.Slice && f.value.Len() == 0 {
 		return ""
 	}
+	if duration, ok := f.value.Interface().(time.Duration); ok {
+		return duration.String()
+	}
 	if f.value.Kind() != reflect.Slice {
 		return strings.Trim(valueText(f.value), `"`)
 	}
@@ -120,9 +124,12 @@ func (all Flags) Lookup(name string) (*Flag, error) {
 	return nil, errors.Errorf("unknown flag -%s", name)
 }
 
+// Given is the names of the flags that a call has, for a field of a command's settings.
+type Given []string
+
 // Given lists the names of the flags that the call has.
-func (all Flags) Given() []string {
-	var names []string
+func (all Flags) Given() Given {
+	var names Given
 	for _, f := range all {
 		if f.given && !f.Operand {
 			names = append(names, f.Name)
@@ -220,6 +227,14 @@ func setText(v reflect.Value, text string) string {
 			v.Set(fresh)
 		}
 		return problem
+	}
+	if duration, ok := v.Addr().Interface().(*time.Duration); ok {
+		parsed, err := time.ParseDuration(text)
+		if err != nil {
+			return "want a time such as 30s or 10m, got " + quoted(text)
+		}
+		*duration = parsed
+		return ""
 	}
 	if isText(v.Type()) {
 		if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil {

@@ -14,6 +14,7 @@ type Error struct {
 	Position string // "configs/x.yaml:12", "configs/x.yaml" or "-set"
 	Key      string // dotted, as in train.steps; "" for the text as a whole
 	Problem  string // what was wanted, what was got, and the likely fix
+	Unknown  bool   // no setting has this key
 }
 
 // Error returns the line.

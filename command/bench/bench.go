@@ -8,7 +8,6 @@ import (
 
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/models"
-	"github.com/residua-go/residua/settings"
 )
 
 // Suite measures models of a zoo. Its program calls bench.RunChild first, as package experiment/bench says.
@@ -49,16 +48,12 @@ type measurer interface {
 	run(ctx context.Context, zoo models.Zoo, out cli.Output) error
 }
 
-// command makes a command of its settings, whose defaults are those of their tags.
+// command makes a command of its settings.
 func command(m measurer, zoo models.Zoo, name, summary, arguments string) cli.Command {
-	err := settings.SetDefaults(m)
 	return cli.Command{
 		Name: name, Summary: summary, Settings: m,
 		Example: []string{"bench " + name + " " + arguments},
 		Run: func(ctx context.Context, out cli.Output) error {
-			if err != nil {
-				return err
-			}
 			return m.run(ctx, zoo, out)
 		},
 	}

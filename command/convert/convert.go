@@ -3,7 +3,6 @@ package convert
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,7 +19,7 @@ import (
 
 // Command converts models of the designs in a zoo.
 func Command(zoo models.Zoo) cli.Command {
-	c := call{zoo: zoo}
+	c := &call{zoo: zoo}
 	return cli.Command{
 		Name:    "convert",
 		Summary: "write a trained model in another format: for transformers, for llama.cpp, or a model of theirs as one of ours",
@@ -40,26 +39,19 @@ func Command(zoo models.Zoo) cli.Command {
 			"",
 			"Weights are written as float32 and keep every bit, but for -type f16. docs/convert.md has the details.",
 		},
-		Flags: c.flags,
-		Run:   c.run,
+		Settings: c,
+		Run:      c.run,
 	}
 }
 
-// call is what the flags ask for.
+// call is a call of the command.
 type call struct {
-	zoo               models.Zoo
-	path, out, format string
-	options           pretrained.ExportOptions
-	elements          string
-}
-
-func (c *call) flags(flags *flag.FlagSet) {
-	flags.StringVar(&c.path, "checkpoint", "", "read the model from `PATH`: a run folder (its newest checkpoint), a step folder, a .safetensors file, or a folder of a Hugging Face GPT-2, Llama or Qwen3 or of the RMT authors' layout")
-	flags.StringVar(&c.out, "out", "", "write `PATH`: a folder, or for a format of one file that file")
-	flags.StringVar(&c.format, "format", "", "write the format `NAME`: "+strings.Join(names(), ", "))
-	flags.StringVar(&c.options.Architecture, "architecture", "", "with -format huggingface: write a `NAME`: gpt2, llama, qwen3 or residua, or say what keeps the model from being one; default the first that it is")
-	flags.StringVar(&c.elements, "type", "f32", "with -format gguf: write matrices of `TYPE`: f32 or f16")
-	flags.BoolVar(&c.options.Replace, "replace", false, "replace the file or the folder that is at -out already")
+	zoo    models.Zoo
+	Path   string `yaml:"checkpoint" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, or a folder of a Hugging Face GPT-2, Llama or Qwen3 or of the RMT authors' layout"`
+	Out    string `yaml:"out" help:"write <PATH>: a folder, or for a format of one file that file"`
+	Format string `yaml:"format" help:"write the format <NAME>: residua, huggingface, rmt or gguf"`
+	pretrained.ExportOptions
+	Elements string `yaml:"type" default:"f32" help:"with -format gguf: write matrices of <TYPE>: f32 or f16"`
 }
 
 // format is one that a model can be written in.
@@ -91,7 +83,7 @@ func (c *call) run(_ context.Context, out cli.Output) error {
 	if err != nil {
 		return err
 	}
-	m, err := pretrained.OpenWith(c.zoo, c.path)
+	m, err := pretrained.OpenWith(c.zoo, c.Path)
 	if err != nil {
 		return cli.Usage(errors.Wrap(err, "-checkpoint"))
 	}
@@ -101,42 +93,42 @@ func (c *call) run(_ context.Context, out cli.Output) error {
 	if err := f.write(c, m, out); err != nil {
 		return cli.Usage(cli.ByFlag(err))
 	}
-	return out.Print(fmt.Sprintf("wrote %s: %s, %d parameters\n", c.out, f.name, m.Spec.Cost().Parameters))
+	return out.Print(fmt.Sprintf("wrote %s: %s, %d parameters\n", c.Out, f.name, m.Spec.Cost().Parameters))
 }
 
 // check refuses what can be refused before the model is read.
 func (c *call) check() (format, error) {
 	switch {
-	case c.path == "":
+	case c.Path == "":
 		return format{}, cli.Usagef("-checkpoint: want a run folder, a step folder, a .safetensors file or a Hugging Face folder, got nothing")
-	case c.out == "":
+	case c.Out == "":
 		return format{}, cli.Usagef("-out: want the path of what is to be written, got nothing")
 	}
 	for _, f := range formats() {
-		if f.name == c.format {
-			if c.elements != "f32" && (c.elements != "f16" || f.name != "gguf") {
-				return format{}, cli.Usagef("-type: want f32, or with -format gguf f16, got %q", c.elements)
+		if f.name == c.Format {
+			if c.Elements != "f32" && (c.Elements != "f16" || f.name != "gguf") {
+				return format{}, cli.Usagef("-type: want f32, or with -format gguf f16, got %q", c.Elements)
 			}
 			return f, c.checkOut(f)
 		}
 	}
-	return format{}, cli.Usagef("-format: want one of %s, got %q", strings.Join(names(), ", "), c.format)
+	return format{}, cli.Usagef("-format: want one of %s, got %q", strings.Join(names(), ", "), c.Format)
 }
 
 // checkOut wants nothing at -out, or with -replace what this command may have written.
 func (c *call) checkOut(f format) error {
-	info, err := os.Lstat(c.out)
+	info, err := os.Lstat(c.Out)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil
 	case err != nil:
 		return cli.Usage(errors.Wrap(err, "-out"))
-	case !c.options.Replace:
-		return cli.Usagef("-out: want a path where nothing is, got %s, which exists: name another, or add -replace", c.out)
+	case !c.ExportOptions.Replace:
+		return cli.Usagef("-out: want a path where nothing is, got %s, which exists: name another, or add -replace", c.Out)
 	case info.IsDir() != f.folder || !f.folder && !info.Mode().IsRegular():
-		return cli.Usagef("-out: want a %s to replace by format %s, got another thing: %s", map[bool]string{true: "folder", false: "file"}[f.folder], f.name, c.out)
+		return cli.Usagef("-out: want a %s to replace by format %s, got another thing: %s", map[bool]string{true: "folder", false: "file"}[f.folder], f.name, c.Out)
 	case f.folder:
-		return cli.Usage(checkFolder(c.out))
+		return cli.Usage(checkFolder(c.Out))
 	}
 	return nil
 }
@@ -169,22 +161,22 @@ func writeResidua(c *call, m *pretrained.Model, out cli.Output) error {
 		m.Data.Tokenizer = absolute
 		out.Note("the model reads text by " + absolute + " and the config.json next to it: keep them there")
 	}
-	return m.Save(c.out)
+	return m.Save(c.Out)
 }
 
 func writeGGUF(c *call, m *pretrained.Model, _ cli.Output) error {
-	return m.ExportGGUF(c.out, pretrained.GGUFOptions{Half: c.elements == "f16"})
+	return m.ExportGGUF(c.Out, pretrained.GGUFOptions{Half: c.Elements == "f16"})
 }
 
 func writeRMT(c *call, m *pretrained.Model, out cli.Output) error {
 	if data.IsTokenizerFile(m.Data.Tokenizer) {
 		out.Note("this layout has no place for the tokenizer of " + m.Data.Tokenizer + ": what reads it takes token ids")
 	}
-	return m.ExportRMT(c.out, c.options.Replace)
+	return m.ExportRMT(c.Out, c.ExportOptions.Replace)
 }
 
 func writeHuggingFace(c *call, m *pretrained.Model, out cli.Output) error {
-	class, err := m.ExportHuggingFace(c.out, c.options)
+	class, err := m.ExportHuggingFace(c.Out, c.ExportOptions)
 	if err == nil && class.Remote {
 		out.Note("no class of transformers computes this model: load it with trust_remote_code=True, by the folder's modeling_residua.py")
 	}

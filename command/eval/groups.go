@@ -14,7 +14,7 @@ func quoted(text string) string { return strconv.Quote(text) }
 // groupTable lists a model's groups: positions in ranges that double, of tokens and documents those with the largest share of
 // the loss.
 func (c *call) groupTable(s textScore, named bool) figure.Table {
-	t := figure.Table{Header: []string{c.by, "tokens", "loss", "bits per byte", "share of the loss"}, Align: "rrrrr"}
+	t := figure.Table{Header: []string{c.By, "tokens", "loss", "bits per byte", "share of the loss"}, Align: "rrrrr"}
 	if named {
 		t.Title = s.checkpoint
 	}
@@ -25,13 +25,13 @@ func (c *call) groupTable(s textScore, named bool) figure.Table {
 		}
 		t.Row(name, fmt.Sprint(g.Tokens), within("%.4f", g.Loss, g.Error), bits, fmt.Sprintf("%.2f%%", 100*g.Share))
 	}
-	if c.by == eval.ByPosition {
+	if c.By == eval.ByPosition {
 		for _, g := range ranges(s.groups, 2) {
 			row(g.name, g.Group)
 		}
 		return t
 	}
-	for _, g := range eval.Largest(s.groups, c.top) {
+	for _, g := range eval.Largest(s.groups, c.Top) {
 		row(groupName(g), g)
 	}
 	return t
@@ -87,7 +87,7 @@ const finer = 1.25
 // draw is the picture of the groups: a line a checkpoint over positions, in ranges that grow by a quarter, with standard errors;
 // or bars of tokens or documents.
 func (c *call) draw(all []textScore) figure.Figure {
-	if c.by == eval.ByPosition {
+	if c.By == eval.ByPosition {
 		chart := figure.Lines{Title: "Loss by position", XLabel: "position in the window", YLabel: "loss (nats a token)", LogX: true}
 		for _, s := range all {
 			line := figure.Series{Name: s.checkpoint, Marks: true}
@@ -98,8 +98,8 @@ func (c *call) draw(all []textScore) figure.Figure {
 		}
 		return chart
 	}
-	bars := figure.Bars{Title: "Share of the loss by " + c.by, YLabel: "share of the summed loss (%)", Format: "%.1f"}
-	for _, g := range eval.Largest(all[0].groups, c.top) {
+	bars := figure.Bars{Title: "Share of the loss by " + c.By, YLabel: "share of the summed loss (%)", Format: "%.1f"}
+	for _, g := range eval.Largest(all[0].groups, c.Top) {
 		bars.Labels, bars.Values = append(bars.Labels, groupName(g)), append(bars.Values, 100*g.Share)
 	}
 	return bars

@@ -20,8 +20,8 @@ func (c *call) runTask(ctx context.Context, out cli.Output) error {
 	if err := c.chooseFormat(); err != nil {
 		return err
 	}
-	c.task.Seed, c.task.Resamples = c.seed, c.resamples
-	task, err := tasks.Load(ctx, c.file, c.task)
+	c.task.Seed, c.task.Resamples = c.Seed, c.Resamples
+	task, err := tasks.Load(ctx, c.File, c.task.Options)
 	if err != nil {
 		return cli.Usage(cli.ByFlag(err))
 	}
@@ -45,7 +45,7 @@ func (c *call) runTask(ctx context.Context, out cli.Output) error {
 		paths, all = append(paths, path), append(all, r)
 		return c.printResult(out, path, r)
 	})
-	if err != nil || c.json {
+	if err != nil || c.JSON {
 		return err
 	}
 	return out.Print(taskTable(paths, all).Text())
@@ -64,23 +64,23 @@ func callersMistake(err error) error {
 // chooseFormat makes one of -type and -format.
 func (c *call) chooseFormat() error {
 	switch {
-	case c.kind == "":
+	case c.Kind == "":
 		return nil
-	case c.task.Format != "":
+	case c.Format != "":
 		return cli.Usagef("want one of -type and -format, got both")
-	case !slices.Contains(kinds(), c.kind):
-		return cli.Usagef("-type: want one of %s, got %q", strings.Join(kinds(), ", "), c.kind)
+	case !slices.Contains(kinds(), c.Kind):
+		return cli.Usagef("-type: want one of %s, got %q", strings.Join(kinds(), ", "), c.Kind)
 	}
-	c.task.Format = c.kind
+	c.Format = c.Kind
 	return nil
 }
 
 // printResult writes what is written of each checkpoint by itself.
 func (c *call) printResult(out cli.Output, path string, r tasks.Result) error {
-	if len(c.paths) == 1 {
+	if len(c.Paths) == 1 {
 		path = ""
 	}
-	if c.perDocument {
+	if c.PerDocument {
 		for _, s := range r.Samples {
 			if err := out.PrintJSON(struct {
 				Checkpoint string `json:"checkpoint,omitempty"`
@@ -90,7 +90,7 @@ func (c *call) printResult(out cli.Output, path string, r tasks.Result) error {
 			}
 		}
 	}
-	if !c.json {
+	if !c.JSON {
 		return nil
 	}
 	r.Checkpoint = path

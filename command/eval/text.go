@@ -28,20 +28,20 @@ func (c *call) runText(ctx context.Context, out cli.Output) error {
 		}
 		s.checkpoint = path
 		all = append(all, s)
-		if c.json {
-			return out.PrintJSON(s.json(c.by, len(c.paths) > 1))
+		if c.JSON {
+			return out.PrintJSON(s.json(c.By, len(c.Paths) > 1))
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if c.figure != "" {
-		if err := cli.WriteFigure(c.figure, c.draw(all)); err != nil {
+	if c.Figure != "" {
+		if err := cli.WriteFigure(c.Figure, c.draw(all)); err != nil {
 			return err
 		}
 	}
-	if c.json {
+	if c.JSON {
 		return nil
 	}
 	text := all[0].text()
@@ -49,7 +49,7 @@ func (c *call) runText(ctx context.Context, out cli.Output) error {
 		text = textTable(all).Text()
 	}
 	for _, s := range all {
-		if c.by != "" {
+		if c.By != "" {
 			text += "\n" + c.groupTable(s, len(all) > 1).Text()
 		}
 	}
@@ -58,8 +58,8 @@ func (c *call) runText(ctx context.Context, out cli.Output) error {
 
 // scoreText loads the text that the flags name with a model's tokenizer, and scores it.
 func (c *call) scoreText(ctx context.Context, out cli.Output, m *pretrained.Model, o eval.Options) (textScore, error) {
-	c.options.Options = o
-	text, err := m.LoadText(ctx, c.options)
+	c.EvaluateOptions.Options = o
+	text, err := m.LoadText(ctx, c.EvaluateOptions)
 	if err != nil {
 		return textScore{}, cli.Usage(err)
 	}
@@ -75,7 +75,7 @@ func (c *call) scoreText(ctx context.Context, out cli.Output, m *pretrained.Mode
 		if err := tally.Add(t); err != nil {
 			return err
 		}
-		if c.perToken {
+		if c.PerToken {
 			return c.printToken(out, t)
 		}
 		progress.Show(t.Index, len(text.Tokens)-1)
@@ -87,15 +87,15 @@ func (c *call) scoreText(ctx context.Context, out cli.Output, m *pretrained.Mode
 	if err != nil {
 		return s, err
 	}
-	s.stderr = tally.StdErr(c.resamples, c.seed)
-	if c.by != "" {
-		s.groups, err = tally.Groups(c.by)
+	s.stderr = tally.StdErr(c.Resamples, c.Seed)
+	if c.By != "" {
+		s.groups, err = tally.Groups(c.By)
 	}
 	return s, err
 }
 
 func (c *call) printToken(out cli.Output, t eval.Token) error {
-	if c.json {
+	if c.JSON {
 		return out.PrintJSON(t)
 	}
 	return out.Print(t.String() + "\n")

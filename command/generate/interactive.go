@@ -25,7 +25,7 @@ func (s *sampling) interactive(ctx context.Context) error {
 			s.mark("\n" + marker)
 		}
 	})()
-	if terminal(s.prompt.stdin) {
+	if terminal(s.stdin) {
 		s.out.Note("type a prompt and Enter; Ctrl-C stops a text, Ctrl-D ends")
 	}
 	lines := s.lines()
@@ -48,7 +48,7 @@ func (s *sampling) interactive(ctx context.Context) error {
 
 // mark writes to a person at the terminal.
 func (s *sampling) mark(text string) {
-	if terminal(s.prompt.stdin) {
+	if terminal(s.stdin) {
 		fmt.Fprint(s.out.Stderr, text)
 	}
 }
@@ -61,9 +61,9 @@ func (s *sampling) answer(ctx context.Context, text *current, prompt string, tur
 	defer text.set(nil)
 	s.prompts = []source{{text: prompt}}
 	var all []sample
-	for i := range s.samples {
+	for i := range s.Samples {
 		a := s.sample(0, i)
-		a.request.Seed = generate.SampleSeed(s.request.Seed, turn*s.samples+i)
+		a.request.Seed = generate.SampleSeed(s.Request.Seed, turn*s.Samples+i)
 		all = append(all, a)
 	}
 	err := s.writeAll(within, all)
@@ -114,7 +114,7 @@ func (s *sampling) lines() <-chan line {
 	lines := make(chan line)
 	go func() {
 		defer close(lines)
-		in := bufio.NewScanner(s.prompt.stdin)
+		in := bufio.NewScanner(s.stdin)
 		in.Buffer(nil, maxPrompt)
 		for in.Scan() {
 			lines <- line{text: in.Text()}

@@ -56,7 +56,7 @@ func (s *sampling) object(ctx context.Context, a sample) (generate.Result, error
 	}
 	if s.tokenizer != nil {
 		prompt, continued := a.request.Prompt, text.String()
-		if s.given("ids") {
+		if s.GivenIDs != nil {
 			prompt = s.tokenizer.Decode(a.request.IDs)
 		}
 		o.Prompt, o.Text = &prompt, &continued

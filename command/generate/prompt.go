@@ -2,7 +2,6 @@ package generate
 
 import (
 	"context"
-	"flag"
 	"io"
 	"os"
 	"strings"
@@ -22,12 +21,14 @@ const maxPrompt = 4 << 20
 // waited for.
 const waiting = 2 * time.Second
 
-// prompt is the flags that say what to continue.
+// prompt is the settings that say what to continue.
 type prompt struct {
-	stdin                 io.Reader
-	text, file, list, ids string
-	interactive           bool
-	set                   *flag.FlagSet
+	stdin       io.Reader
+	Text        *string `yaml:"prompt" help:"continue <TEXT>"`
+	File        *string `yaml:"prompt_file" help:"continue the text of <FILE>, of at most 4 MiB; -: standard input"`
+	List        *string `yaml:"prompts" help:"continue each line of <FILE>; of a .jsonl, each line's string, or its object's \"prompt\""`
+	Interactive bool    `yaml:"interactive" help:"read prompts from the terminal, a line each, and continue one after the other"`
+	GivenIDs    *string `yaml:"ids" help:"continue the token ids <1,2,3> (no BOS is added), and write ids instead of text"`
 }
 
 // source is one text's prompt: a text or token ids.
@@ -36,36 +37,23 @@ type source struct {
 	ids  []int32
 }
 
-func (p *prompt) flags(flags *flag.FlagSet) {
-	p.set = flags
-	flags.StringVar(&p.text, "prompt", "", "continue `TEXT`")
-	flags.StringVar(&p.file, "prompt-file", "", "continue the text of `FILE`, of at most 4 MiB; -: standard input")
-	flags.StringVar(&p.list, "prompts", "", "continue each line of `FILE`; of a .jsonl, each line's string, or its object's \"prompt\"")
-	flags.BoolVar(&p.interactive, "interactive", false, "read prompts from the terminal, a line each, and continue one after the other")
-	flags.StringVar(&p.ids, "ids", "", "continue the token ids `1,2,3` (no BOS is added), and write ids instead of text")
-}
-
-// given tells whether the call has a flag.
-func (p *prompt) given(name string) bool {
-	found := false
-	p.set.Visit(func(f *flag.Flag) { found = found || f.Name == name })
-	return found
-}
-
 // check refuses prompts given in two ways.
 func (p *prompt) check() error {
 	var given []string
-	for _, name := range []string{"prompt", "prompt-file", "prompts", "ids", "interactive"} {
-		if p.given(name) {
-			given = append(given, "-"+name)
+	for _, flag := range []struct {
+		name  string
+		given bool
+	}{{"-prompt", p.Text != nil}, {"-prompt-file", p.File != nil}, {"-prompts", p.List != nil}, {"-ids", p.GivenIDs != nil}, {"-interactive", p.Interactive}} {
+		if flag.given {
+			given = append(given, flag.name)
 		}
 	}
 	switch {
 	case len(given) > 1:
 		return cli.Usagef("want one of -prompt, -prompt-file, -prompts, -ids and -interactive, got %s", strings.Join(given, " and "))
-	case p.given("prompt-file") && p.file == "":
+	case p.File != nil && *p.File == "":
 		return cli.Usagef("-prompt-file: want a file's name, or - for standard input, got nothing")
-	case p.given("prompts") && p.list == "":
+	case p.List != nil && *p.List == "":
 		return cli.Usagef("-prompts: want a file's name, got nothing")
 	}
 	return nil
@@ -74,7 +62,7 @@ func (p *prompt) check() error {
 // read returns the prompts, texts or ids below vocab. spells tells whether the model has a
 // tokenizer.
 func (p *prompt) read(ctx context.Context, out cli.Output, spells bool, vocab int) ([]source, error) {
-	if p.list != "" && spells {
+	if p.List != nil && spells {
 		return p.readList(ctx)
 	}
 	text, ids, err := p.readOne(ctx, out, spells, vocab)
@@ -83,20 +71,21 @@ func (p *prompt) read(ctx context.Context, out cli.Output, spells bool, vocab in
 
 func (p *prompt) readOne(ctx context.Context, out cli.Output, spells bool, vocab int) (string, []int32, error) {
 	switch {
-	case p.given("ids"):
-		ids, err := cli.ParseIDs(p.ids, vocab)
+	case p.GivenIDs != nil:
+		ids, err := cli.ParseIDs(*p.GivenIDs, vocab)
 		if err == nil && len(ids) == 0 {
 			err = errors.New("want at least one token id, got none")
 		}
 		return "", ids, cli.Usage(errors.Wrap(err, "-ids"))
 	case !spells:
 		return "", nil, cli.Usagef("-ids: want token ids, such as 1,2,3, each below %d: the model has no tokenizer", vocab)
-	case p.given("prompt"):
-		return p.text, nil, nil
-	case p.file != "" && p.file != "-":
-		text, err := readText(ctx, "-prompt-file: "+p.file, func() (io.ReadCloser, error) { return os.Open(p.file) }, nil)
+	case p.Text != nil:
+		return *p.Text, nil, nil
+	case p.File != nil && *p.File != "-":
+		file := *p.File
+		text, err := readText(ctx, "-prompt-file: "+file, func() (io.ReadCloser, error) { return os.Open(file) }, nil)
 		return text, nil, err
-	case p.file == "" && terminal(p.stdin):
+	case p.File == nil && terminal(p.stdin):
 		return "", nil, nil
 	}
 	ask := func() {

@@ -12,11 +12,12 @@ import (
 
 // readList returns the prompts of -prompts.
 func (p *prompt) readList(ctx context.Context) ([]source, error) {
-	text, err := readText(ctx, "-prompts: "+p.list, func() (io.ReadCloser, error) { return os.Open(p.list) }, nil)
+	list := *p.List
+	text, err := readText(ctx, "-prompts: "+list, func() (io.ReadCloser, error) { return os.Open(list) }, nil)
 	if err != nil {
 		return nil, err
 	}
-	texts, err := cli.Prompts(p.list, text)
+	texts, err := cli.Prompts(list, text)
 	if err != nil {
 		return nil, cli.Usage(errors.WithMessage(err, "-prompts"))
 	}

@@ -33,13 +33,13 @@ type sample struct {
 }
 
 func (s *sampling) run(ctx context.Context) error {
-	if s.samples > 1 && s.request.Temperature == 0 {
+	if s.Samples > 1 && s.Request.Temperature == 0 {
 		s.out.Note("at temperature 0 all samples are the same")
 	}
 	defer s.speed(time.Now())
 	var all []sample
 	for p := range s.prompts {
-		for i := range s.samples {
+		for i := range s.Samples {
 			all = append(all, s.sample(p, i))
 		}
 	}
@@ -65,16 +65,16 @@ func (s *sampling) writeAll(ctx context.Context, all []sample) error {
 
 // sample is sample i of prompt p.
 func (s *sampling) sample(p, i int) sample {
-	r := s.request
+	r := s.Request
 	r.Prompt, r.IDs = s.prompts[p].text, s.prompts[p].ids
-	r.Seed = generate.SampleSeed(s.request.Seed, i)
-	r.Echo = !s.json && !s.given("ids")
+	r.Seed = generate.SampleSeed(s.Request.Seed, i)
+	r.Echo = !s.JSON && s.GivenIDs == nil
 	var name []string
 	if len(s.prompts) > 1 {
 		name = append(name, fmt.Sprintf("prompt %d of %d", p+1, len(s.prompts)))
 	}
-	if s.samples > 1 {
-		name = append(name, fmt.Sprintf("sample %d of %d", i+1, s.samples))
+	if s.Samples > 1 {
+		name = append(name, fmt.Sprintf("sample %d of %d", i+1, s.Samples))
 	}
 	return sample{request: r, name: strings.Join(name, ", "), index: i}
 }
@@ -83,12 +83,12 @@ func (s *sampling) sample(p, i int) sample {
 func (s *sampling) write(ctx context.Context, a sample) error {
 	form := s.text
 	switch {
-	case s.json:
+	case s.JSON:
 		form = s.object
-	case s.given("ids"):
+	case s.GivenIDs != nil:
 		form = s.ids
 	}
-	if a.name != "" && !s.json {
+	if a.name != "" && !s.JSON {
 		if err := s.out.Print(fmt.Sprintf("--- %s, seed %d\n", a.name, a.request.Seed)); err != nil {
 			return err
 		}
@@ -106,12 +106,10 @@ func (s *sampling) write(ctx context.Context, a sample) error {
 	return cli.ByFlag(err)
 }
 
-func (s *sampling) given(flag string) bool { return s.prompt.given(flag) }
-
 // text writes a sample's text as it comes, or when it is complete, then the table of its log
 // probabilities.
 func (s *sampling) text(ctx context.Context, a sample) (generate.Result, error) {
-	t := printed{out: s.out, stream: s.stream, ended: true}
+	t := printed{out: s.out, stream: s.Stream, ended: true}
 	result, err := a.text.follow(ctx, t.add)
 	if failed := t.end(); err == nil {
 		err = failed
@@ -183,15 +181,15 @@ func (s *sampling) notes(result generate.Result, a sample) {
 	if result.PromptTokens > s.generator.Window() && a.index == 0 {
 		s.out.Note(fmt.Sprintf("%sthe prompt has %d tokens, the model saw the last %d (-slide)", which, result.PromptTokens, s.generator.Window()))
 	}
-	if result.Stop == generate.StopDocument && !s.json {
-		s.out.Note(fmt.Sprintf("%sthe model ended the document after %d of %d tokens", which, result.Tokens, s.request.Tokens))
+	if result.Stop == generate.StopDocument && !s.JSON {
+		s.out.Note(fmt.Sprintf("%sthe model ended the document after %d of %d tokens", which, result.Tokens, s.Request.Tokens))
 	}
 }
 
 // speed tells a person how fast it went: one text after its prompt was read, several since
 // start.
 func (s *sampling) speed(start time.Time) {
-	if len(s.prompts)*s.samples > 1 {
+	if len(s.prompts)*s.Samples > 1 {
 		s.time = time.Since(start)
 	}
 	if s.tokens == 0 || s.time <= 0 || !terminal(s.out.Stderr) {

@@ -3,7 +3,6 @@ package serve
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math"
 	"net"
@@ -28,7 +27,7 @@ const tokenVariable = "RESIDUA_TOKEN"
 
 // Command serves models of the designs in a zoo.
 func Command(zoo models.Zoo) cli.Command {
-	c := call{model: cli.Model{Zoo: zoo}}
+	c := &call{zoo: zoo}
 	return cli.Command{
 		Name:    "serve",
 		Summary: "answer HTTP requests with a trained model, by OpenAI's API for completions",
@@ -46,59 +45,44 @@ func Command(zoo models.Zoo) cli.Command {
 			"An interrupt stops the server: it takes no more requests, and what runs has -stop-time to finish.",
 			"A second one ends it at once.",
 		},
-		Flags: c.flags,
-		Run:   c.run,
+		Settings: c,
+		Run:      c.run,
 	}
 }
 
-// call is what the flags ask for.
+// call is a call of the command.
 type call struct {
-	model   cli.Model
-	paths   cli.List
-	names   cli.List
-	listen  string
-	window  int
-	rows    int
-	options serve.Options
-	slide   bool
-}
-
-func (c *call) flags(flags *flag.FlagSet) {
-	c.model.DeviceFlags(flags)
-	flags.Var(&c.paths, "checkpoint", "serve the model of `PATH`: "+cli.CheckpointUsage+"; may be repeated: the first one answers requests that name none")
-	flags.Var(&c.names, "name", "serve the model by the name `NAME`; may be repeated, as -checkpoint; default: that of its file or folder")
-	flags.StringVar(&c.listen, "listen", "127.0.0.1:8080", "listen on `ADDRESS`, HOST:PORT; :8080 is all of the machine's addresses, port 0 one that is free")
-	flags.StringVar(&c.options.Token, "token", "", "answer only requests with the header Authorization: Bearer `TOKEN`; default: the environment's "+tokenVariable)
-	flags.IntVar(&c.window, "window", 0, "let the model see the last `N` tokens at most; 0: its training length, with ALiBi 4 times that")
-	flags.IntVar(&c.rows, "rows", 0, "continue `N` texts at a time, each with keys and values of its own; 0: 8, fewer where the memory has no room for them")
-	flags.BoolVar(&c.slide, "slide", false, "let texts go on beyond the window, of which the model then sees the end, in the place of refusing them")
-	flags.IntVar(&c.options.Requests, "requests", 128, "work on `N` completions at a time, those that wait for the model included; more are answered 429")
-	flags.Int64Var(&c.options.Body, "max-body", 8<<20, "take requests of at most `N` bytes")
-	flags.DurationVar(&c.options.RequestTime, "request-time", 10*time.Minute, "give a completion at most `TIME`, as in 90s or 10m, its waiting included")
-	flags.DurationVar(&c.options.StopTime, "stop-time", 30*time.Second, "give what runs `TIME`, as in 30s, to finish when the server is stopped")
+	zoo   models.Zoo
+	Paths []string `yaml:"checkpoint" help:"serve the model of <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, or the folder of a Hugging Face GPT-2, Llama or Qwen3; may be repeated: the first one answers requests that name none"`
+	Names []string `yaml:"name" help:"serve the model by the name <NAME>; may be repeated, as -checkpoint; without, the name of its file or folder"`
+	cli.Place
+	Listen      string        `yaml:"listen" default:"127.0.0.1:8080" help:"listen on <ADDRESS>, HOST:PORT; :8080 is all of the machine's addresses, port 0 one that is free"`
+	Hosts       []string      `yaml:"host" help:"without a token: answer also requests whose Host is <NAME>, as of a proxy or a container; may be repeated. localhost, loopback addresses and the address that a request came to need none"`
+	Token       string        `yaml:"token" help:"answer only requests with the header Authorization: Bearer <TOKEN>; without, the environment's RESIDUA_TOKEN"`
+	Window      int           `yaml:"window" help:"let the model see the last <N> tokens at most; 0: its training length, with ALiBi 4 times that"`
+	Rows        int           `yaml:"rows" help:"continue <N> texts at a time, each with keys and values of its own; 0: 8, fewer where the memory has no room for them"`
+	Slide       bool          `yaml:"slide" help:"let texts go on beyond the window, of which the model then sees the end, instead of refusing them"`
+	Requests    int           `yaml:"requests" default:"128" min:"1" help:"work on <N> completions at a time, those that wait for the model included; more are answered 429"`
+	Body        int64         `yaml:"max_body" default:"8388608" min:"1" help:"take requests of at most <N> bytes, and bodies of 8 times as many bytes at a time"`
+	RequestTime time.Duration `yaml:"request_time" default:"10m0s" help:"give a completion at most <TIME>, as in 90s or 10m, its waiting included"`
+	StopTime    time.Duration `yaml:"stop_time" default:"30s" help:"give what runs <TIME>, as in 30s, to finish when the server is stopped"`
 }
 
 // check refuses what can be refused before the model is read.
 func (c *call) check() error {
-	if len(c.names) > max(1, len(c.paths)) {
-		return cli.Usagef("-name: want at most one for each -checkpoint, %d, got %d", len(c.paths), len(c.names))
-	}
-	if err := cli.CheckInt("-requests", c.options.Requests, 1, math.MaxInt); err != nil {
-		return err
+	if len(c.Names) > max(1, len(c.Paths)) {
+		return cli.Usagef("-name: want at most one for each -checkpoint, %d, got %d", len(c.Paths), len(c.Names))
 	}
 	for _, d := range []struct {
 		flag  string
 		value time.Duration
-	}{{"-request-time", c.options.RequestTime}, {"-stop-time", c.options.StopTime}} {
+	}{{"-request-time", c.RequestTime}, {"-stop-time", c.StopTime}} {
 		if d.value <= 0 {
 			return cli.Usagef("%s: want above 0, such as 30s, got %v", d.flag, d.value)
 		}
 	}
-	if c.options.Body < 1 {
-		return cli.Usagef("-max-body: want >= 1, got %d", c.options.Body)
-	}
-	if c.options.Token == "" {
-		c.options.Token = os.Getenv(tokenVariable)
+	if c.Token == "" {
+		c.Token = os.Getenv(tokenVariable)
 	}
 	return nil
 }
@@ -107,22 +91,22 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	served, end, err := c.open(out)
+	options := serve.Options{Token: c.Token, Hosts: c.Hosts, Requests: c.Requests, Body: c.Body, RequestTime: c.RequestTime, StopTime: c.StopTime, Log: out.Warn}
+	served, end, err := c.open(out, &options)
 	defer end()
 	if err != nil {
 		return err
 	}
-	c.options.Log = out.Warn
-	server, err := serve.New(served, c.options)
+	server, err := serve.New(served, options)
 	if err != nil {
 		return cli.Usage(errors.WithMessage(err, "-name"))
 	}
-	l, err := net.Listen("tcp", c.listen)
+	l, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return cli.Usage(errors.Wrap(err, "-listen"))
 	}
-	if c.options.Token == "" && !loopback(l.Addr()) {
-		out.Warn(fmt.Sprintf("-listen %s: whoever reaches this address can use the model: -token or %s asks for a token", c.listen, tokenVariable))
+	if c.Token == "" && !loopback(l.Addr()) {
+		out.Warn(fmt.Sprintf("-listen %s: whoever reaches this address can use the model: -token or %s asks for a token", c.Listen, tokenVariable))
 	}
 	if err := out.Print(fmt.Sprintf("serving %s at http://%s\n", namesOf(served), l.Addr())); err != nil {
 		return err
@@ -130,36 +114,35 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	return server.Serve(ctx, l)
 }
 
-// open opens all models, and makes the page of the first one. end closes them, those that were opened where
+// open opens all models, and puts the page of the first one into a server's options. end closes them, those that were opened where
 // one fails, too.
-func (c *call) open(out cli.Output) (served []serve.Model, end func(), err error) {
+func (c *call) open(out cli.Output, o *serve.Options) (served []serve.Model, end func(), err error) {
 	var closers []func()
 	end = func() {
 		for _, f := range slices.Backward(closers) {
 			f()
 		}
 	}
-	if len(c.paths) == 0 {
-		c.paths = cli.List{""} // which OpenIDs refuses
+	if len(c.Paths) == 0 {
+		c.Paths = []string{""} // which OpenIDs refuses
 	}
-	for i := range c.paths {
-		m := c.model
-		m.Path = c.paths[i]
+	for i := range c.Paths {
+		m := cli.Model{Zoo: c.zoo, Path: c.Paths[i], Place: c.Place}
 		p, tokenizer, err := m.OpenIDs(out)
 		if err != nil {
 			return nil, end, err
 		}
 		const queue = math.MaxInt32 // -requests is what bounds it
-		g, err := p.Generator(generate.Options{Threads: m.Threads, Device: m.Device(), Precision: m.Precision(), Window: c.window, Rows: c.rows, Queue: queue})
+		g, err := p.Generator(generate.Options{Threads: m.Threads, Device: m.Device, Precision: m.Precision, Window: c.Window, Rows: c.Rows, Queue: queue})
 		if err != nil {
 			return nil, end, cli.Usage(cli.ByFlag(err))
 		}
 		closers = append(closers, g.Close)
 		name := c.modelName(i)
 		served = append(served, serve.Model{
-			Name: name, Generator: g, Parallel: g.Rows(), Tokenizer: tokenizer, Vocab: p.Spec.Vocab, Window: g.Window(), Slide: c.slide, Created: created(p),
+			Name: name, Generator: g, Parallel: g.Rows(), Tokenizer: tokenizer, Vocab: p.Spec.Vocab, Window: g.Window(), Slide: c.Slide, Created: created(p),
 		})
-		if i > 0 || m.Device().OnGPU() { // what the page looks at and changes are programs on the CPU
+		if i > 0 || m.Device.OnGPU() { // what the page looks at and changes are programs on the CPU
 			continue
 		}
 		e, err := explore.New(p, explore.Options{Name: name, Threads: m.Threads})
@@ -167,19 +150,19 @@ func (c *call) open(out cli.Output) (served []serve.Model, end func(), err error
 			return nil, end, err
 		}
 		closers = append(closers, e.Close)
-		c.options.Page, c.options.Handlers = e.Page(), e.Handlers()
+		o.Page, o.Handlers = e.Page(), e.Handlers()
 	}
 	return served, end, nil
 }
 
 // modelName is model i's -name, or the name of its file or folder.
 func (c *call) modelName(i int) string {
-	if i < len(c.names) && c.names[i] != "" {
-		return c.names[i]
+	if i < len(c.Names) && c.Names[i] != "" {
+		return c.Names[i]
 	}
-	path, err := filepath.Abs(c.paths[i])
+	path, err := filepath.Abs(c.Paths[i])
 	if err != nil {
-		path = c.paths[i]
+		path = c.Paths[i]
 	}
 	return strings.TrimSuffix(filepath.Base(path), ".safetensors")
 }

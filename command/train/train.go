@@ -16,7 +16,7 @@ import (
 
 // Command trains models of the designs in a zoo.
 func Command(zoo models.Zoo) cli.Command {
-	c := &call{zoo: zoo, Resume: string(trainer.ResumeNone)}
+	c := &call{zoo: zoo}
 	return cli.Command{
 		Name:    "train",
 		Summary: "train a language model as a run config, a YAML file, says",
@@ -45,7 +45,7 @@ type call struct {
 	Config  string   `yaml:"config" help:"run config: a YAML <FILE>, or the name of a built-in config such as quickstart"`
 	Sets    []string `yaml:"set" help:"override a config key: <key=value>, such as train.steps=200; may be repeated"`
 	Out     string   `yaml:"out" help:"make <DIR> the run folder; without, the config's out, runs/NAME"`
-	Resume  string   `yaml:"resume" help:"continue from checkpoint <auto|DIR|none>: auto is the newest in the run folder, DIR a step folder; none starts anew, in a folder without a run"`
+	Resume  string   `yaml:"resume" default:"none" help:"continue from checkpoint <auto|DIR|none>: auto is the newest in the run folder, DIR a step folder; none starts anew, in a folder without a run"`
 	Fork    string   `yaml:"fork" help:"start a new run, in another -out, from the checkpoint in <DIR> (a run or step folder): weights, optimizer state and position in the data"`
 	JSON    bool     `yaml:"json" help:"write each step's metrics and the result as lines of JSON"`
 	Profile bool     `yaml:"profile" help:"at the end show how long each part of a step took, and draw profile.svg in the run folder"`

@@ -13,12 +13,12 @@ import (
 
 // Options say how a task is read and asked. The zero value asks all documents without examples.
 type Options struct {
-	Format    string // the name of one of Formats; "": multiple_choice
-	Shots     int    // solved documents before each document
-	ShotsFrom string // the file that those are of, in the same format; "": the task's own other documents
+	Format    string `yaml:"format" group:"A task instead of text" help:"the file is of the task <NAME>: hellaswag, arc, piqa, winogrande, lambada, openbookqa"` // the name of one of Formats; "": multiple_choice
+	Shots     int    `yaml:"shots" group:"A task instead of text" help:"put <N> solved documents before each"`
+	ShotsFrom string `yaml:"shots_from" group:"A task instead of text" help:"take those from <FILE.jsonl>, of the same format; without, from the task's own other documents"`
 	Seed      uint64 // of their choice
-	Limit     int    // asks the first so many documents alone; 0: all
-	BOS       bool   // begins each context with the tokenizer's BOS, as lm-eval's add_bos_token does
+	Limit     int    `yaml:"limit" group:"A task instead of text" help:"score the first <N> documents alone; 0: all"`
+	BOS       bool   `yaml:"bos" group:"A task instead of text" help:"begin each context with the token that begins documents"` // as lm-eval's add_bos_token does
 	Resamples int    // of the bootstrap; 0: 1000
 }
 

@@ -30,7 +30,8 @@ type Command struct {
 	Summary string   // one line: what it does
 	Example []string // calls that work, shown first by -h, without the program's name
 	Notes   []string // further lines for -h, after the flags
-	// Settings points to a struct whose tagged fields are the flags (package settings); what it holds is the defaults.
+	// Settings points to a struct whose tagged fields are the flags (package settings). Their defaults are what it holds, or else
+	// their tags default.
 	Settings any
 	// Flags declares the flags of a command without Settings; nil: none.
 	Flags func(*flag.FlagSet)

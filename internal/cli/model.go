@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"flag"
 
 	"github.com/pkg/errors"
@@ -11,52 +12,29 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// Model is the flags of a command that uses a trained model, of a design in the Zoo.
+// Model is the settings of a command that uses a trained model, of a design in the Zoo.
 type Model struct {
-	Zoo       models.Zoo
-	Path      string
-	Threads   int
-	device    string
-	precision string
+	Zoo  models.Zoo
+	Path string `yaml:"checkpoint" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, or the folder of a Hugging Face GPT-2, Llama or Qwen3"`
+	Place
 }
 
-// Device is where the model runs.
-func (m *Model) Device() graph.Device { return graph.Device(m.device) }
-
-// Precision is a CUDA device's; "": the default.
-func (m *Model) Precision() graph.Precision { return graph.Precision(m.precision) }
-
-// Flags declares -checkpoint, -threads, -device and -precision.
-func (m *Model) Flags(flags *flag.FlagSet) {
-	m.pathFlag(flags)
-	m.DeviceFlags(flags)
-}
-
-// DeviceFlags declares -threads, -device and -precision, for a command with a -checkpoint of its own.
-func (m *Model) DeviceFlags(flags *flag.FlagSet) {
-	m.threadsFlag(flags)
-	flags.StringVar(&m.device, "device", string(graph.CPU), "run the model on `DEVICE`: cpu, cuda or, of several GPUs, cuda:1")
-	flags.StringVar(&m.precision, "precision", "", "with -device cuda: compute matrix products in `TYPE`: fp32, tf32 or bf16; default tf32")
+// Place is the settings of what a model runs on.
+type Place struct {
+	Threads   int             `yaml:"threads" min:"0" max:"1024" help:"use <N> CPU threads; 0: one per core"`
+	Device    graph.Device    `yaml:"device" default:"cpu" help:"run the model on <DEVICE>: cpu, cuda or, of several GPUs, cuda:1"` // "": cpu
+	Precision graph.Precision `yaml:"precision" help:"with -device cuda: compute matrix products in <TYPE>: fp32, tf32 or bf16; without, tf32"`
 }
 
 // HostFlags declares -checkpoint and -threads, for a command that runs models on the CPU
 // alone.
 func (m *Model) HostFlags(flags *flag.FlagSet) {
-	m.device = string(graph.CPU)
-	m.pathFlag(flags)
-	m.threadsFlag(flags)
+	flags.StringVar(&m.Path, "checkpoint", "", "read the model from `PATH`: "+CheckpointUsage)
+	flags.IntVar(&m.Threads, "threads", 0, "use `N` CPU threads; 0: one per core")
 }
 
 // CheckpointUsage says what a model is read from, for a flag "`PATH`".
 const CheckpointUsage = "a run folder (its newest checkpoint), a step folder, a .safetensors file, or the folder of a Hugging Face GPT-2, Llama or Qwen3"
-
-func (m *Model) pathFlag(flags *flag.FlagSet) {
-	flags.StringVar(&m.Path, "checkpoint", "", "read the model from `PATH`: "+CheckpointUsage)
-}
-
-func (m *Model) threadsFlag(flags *flag.FlagSet) {
-	flags.IntVar(&m.Threads, "threads", 0, "use `N` CPU threads; 0: one per core")
-}
 
 // Open reads the model and makes its tokenizer. What is wrong with either is the call's
 // mistake.
@@ -81,16 +59,17 @@ func (m *Model) OpenIDs(out Output) (*pretrained.Model, data.Tokenizer, error) {
 
 // OpenModel reads the model alone.
 func (m *Model) OpenModel(out Output) (*pretrained.Model, error) {
+	m.Device = cmp.Or(m.Device, graph.CPU)
 	if m.Path == "" {
 		return nil, Usagef("-checkpoint: want a run folder, a step folder or a .safetensors file, got nothing")
 	}
 	if err := CheckInt("-threads", m.Threads, 0, graph.MaxThreads); err != nil {
 		return nil, err
 	}
-	if err := CheckDevice(m.Device(), m.Precision()); err != nil {
+	if err := CheckDevice(m.Device, m.Precision); err != nil {
 		return nil, err
 	}
-	WarnDevice(out, m.Device())
+	WarnDevice(out, m.Device)
 	p, err := pretrained.OpenWith(m.Zoo, m.Path)
 	if err != nil {
 		return nil, Usage(errors.Wrap(err, "-checkpoint"))

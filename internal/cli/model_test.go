@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"flag"
+	"context"
 	"io"
 	"strings"
 	"testing"
@@ -15,10 +15,8 @@ import (
 func TestModelDevice(t *testing.T) {
 	check := func(args ...string) error {
 		var m Model
-		flags := flag.NewFlagSet("test", flag.ContinueOnError)
-		m.Flags(flags)
-		require.NoError(t, flags.Parse(args))
-		return CheckDevice(m.Device(), m.Precision())
+		c := Command{Name: "test", Settings: &m, Run: func(context.Context, Output) error { return CheckDevice(m.Device, m.Precision) }}
+		return c.execute(t.Context(), args, Output{})
 	}
 	for _, good := range [][]string{nil, {"-precision", "fp32"}, {"-device", "cuda"}, {"-device", "cuda", "-precision", "bf16"}} {
 		require.NoError(t, check(good...), "%v", good)
@@ -33,7 +31,7 @@ func TestModelDevice(t *testing.T) {
 func TestModelWithoutTokenizer(t *testing.T) {
 	var stderr strings.Builder
 	out := Output{Stdout: io.Discard, Stderr: &stderr}
-	m := Model{Zoo: models.Standard(), Path: "../../testdata/reference/gpt2-hf", device: string(graph.CPU)}
+	m := Model{Zoo: models.Standard(), Path: "../../testdata/reference/gpt2-hf", Place: Place{Device: graph.CPU}}
 	p, tokenizer, err := m.OpenIDs(out)
 	require.NoError(t, err)
 	require.Nil(t, tokenizer)

@@ -2,14 +2,22 @@ package cli
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/settings"
 )
 
-// executeSettings runs a command whose flags are its Settings.
+// executeSettings runs a command whose flags are its Settings, which hold the defaults again afterwards.
 func (c Command) executeSettings(ctx context.Context, args []string, out Output) error {
+	held := reflect.ValueOf(c.Settings).Elem()
+	before := reflect.New(held.Type()).Elem()
+	before.Set(held)
+	defer held.Set(before)
+	if err := settings.SetDefaults(c.Settings); err != nil {
+		return err
+	}
 	flags, err := settings.NewFlags(c.Settings)
 	if err != nil {
 		return err
@@ -23,6 +31,11 @@ func (c Command) executeSettings(ctx context.Context, args []string, out Output)
 	}
 	if help {
 		return c.helpOnSettings(flags, out)
+	}
+	for i := range held.NumField() {
+		if held.Field(i).Type() == reflect.TypeFor[settings.Given]() {
+			held.Field(i).Set(reflect.ValueOf(flags.Given()))
+		}
 	}
 	return c.Run(ctx, out)
 }
