@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"context"
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/graph"
@@ -89,7 +90,7 @@ func (r *OptimizerRun) compare(pair [2]*learner.Learner) error {
 	var logits [2][]float64
 	for i, l := range pair {
 		var err error
-		if losses[i], err = l.Gradient(); err != nil {
+		if losses[i], err = l.Gradient(context.Background()); err != nil {
 			return err
 		}
 		values, err := graph.Value(l.Program().Logits)

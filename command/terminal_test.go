@@ -171,14 +171,14 @@ func theWidth(t *testing.T, h workspace) {
 	assert.Len(t, regexp.MustCompile(`(?m)^step \d+/300`).FindAllString(screen, -1), 1, screen)
 }
 
-// ctrlC: one Ctrl-C ends the step, saves, says how to go on, and exits 0; the run goes on.
+// ctrlC: one Ctrl-C saves the last whole step, says how to go on, and exits 0; the run goes on.
 func ctrlC(t *testing.T, h workspace) {
 	terminal := h.start(t, 110, "train", "-config", "tiny.yaml", "-out", "stopped", "-set", "train.steps=100000")
 	terminal.Await("bar", barLine.MatchString)
 	terminal.Type("\x03")
 	code, screen := terminal.Wait()
 	require.Zero(t, code, screen)
-	assert.Contains(t, screen, "interrupted: finishing this step, then saving; Ctrl-C again ends at once")
+	assert.Contains(t, screen, "interrupted: saving the last whole step; Ctrl-C again ends at once")
 	assert.Contains(t, screen, "go on with -resume auto")
 	assert.Len(t, barLine.FindAllString(screen, -1), 1, "one bar, redrawn:\n%s", screen)
 

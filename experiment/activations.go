@@ -51,7 +51,7 @@ func (Coordinates) measure(ctx context.Context, run *config.Run, text *data.Corp
 		return Setup(err)
 	}
 	defer l.Close()
-	before, err := activations(l, names)
+	before, err := activations(ctx, l, names)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (Coordinates) measure(ctx context.Context, run *config.Run, text *data.Corp
 	if err != nil {
 		return err
 	}
-	after, err := activations(l, names)
+	after, err := activations(ctx, l, names)
 	for i, name := range names[:len(after)] {
 		size, change := meanSizes(before[i], after[i])
 		r.Activations = append(r.Activations, Activation{name, size, change})
@@ -110,8 +110,8 @@ func newLearner(run *config.Run, text *data.Corpus, names []string) (*learner.Le
 }
 
 // activations runs the model on the batch and returns its activations.
-func activations(l *learner.Learner, names []string) ([][]float64, error) {
-	if _, err := l.Gradient(); err != nil {
+func activations(ctx context.Context, l *learner.Learner, names []string) ([][]float64, error) {
+	if _, err := l.Gradient(ctx); err != nil {
 		return nil, err
 	}
 	var all [][]float64

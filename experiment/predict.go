@@ -162,10 +162,11 @@ func timeStep(ctx context.Context, run *config.Run) (float64, error) {
 	steps := 0
 	var began time.Time
 	for ; steps < 2 || time.Since(began) < measureFor; steps++ {
+		_, err := l.Step(ctx)
 		if ctx.Err() != nil {
 			return 0, context.Cause(ctx)
 		}
-		if _, err := l.Step(); err != nil {
+		if err != nil {
 			return 0, err
 		}
 		if steps == 0 { // makes buffers

@@ -40,11 +40,11 @@ func (r *Planned) train(ctx context.Context, corpus *data.Corpus, record *Record
 	}
 	defer t.Close()
 	ended, err := t.Run(ctx)
+	if err == nil && ended.Interrupted || errors.Is(err, context.Canceled) {
+		return errors.WithStack(context.Cause(ctx))
+	}
 	if gaveUp := (*trainer.DivergedError)(nil); err != nil && !errors.As(err, &gaveUp) {
 		return err
-	}
-	if err == nil && ended.Interrupted {
-		return errors.WithStack(context.Cause(ctx))
 	}
 	steps, err := trainer.ReadMetrics(r.Run.Out)
 	memory := t.Memory()

@@ -70,6 +70,10 @@ func (p *Program) compile() (err error) {
 		}
 		p.cached = true
 	}
+	if m := newMachine(p.plan.order, p.builder.runtime); m != nil {
+		p.vm = m
+		return nil
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			err = errors.Errorf("gorgonia: %v", r)

@@ -23,10 +23,12 @@ type Builder struct {
 
 	blockCount int
 	cacheParts int              // of the Cache, that ops have taken so far
-	names      map[string]bool  // names of inputs and parameters
+	names      map[string]bool  // names of the graph's inputs, those of parameters too
+	named      int              // so many of the graph's nodes have been looked at for that
 	hooked     []*gorgonia.Node // hook nodes, for Program to keep
 
-	hookNames   []string // names that Hook and Hooked were called with
+	hookNames   []string        // names that Hook and Hooked were called with
+	hookKnown   map[string]bool // the same
 	activations []Activation
 
 	// implicitLossGradient stands for the gradient of the loss with respect to itself while Program
@@ -36,7 +38,7 @@ type Builder struct {
 
 // On returns a Builder on g. Several Builders may work on one graph.
 func On(g *gorgonia.ExprGraph, o Options) *Builder {
-	b := &Builder{g: g, options: o, blocks: map[int64]int{}, names: map[string]bool{}}
+	b := &Builder{g: g, options: o, blocks: map[int64]int{}, names: map[string]bool{}, hookKnown: map[string]bool{}}
 	if o.Threads <= 0 {
 		b.options.Threads = runtime.GOMAXPROCS(0)
 	}
@@ -46,7 +48,7 @@ func On(g *gorgonia.ExprGraph, o Options) *Builder {
 	if o.Device == "" {
 		b.options.Device = CPU
 	}
-	b.runtime = &runState{threads: b.options.Threads}
+	b.runtime = &runState{threads: b.options.Threads, context: o.Context}
 	b.check()
 	if o.Store == nil && b.err == nil {
 		b.options.Store = NewStore(b.options.DType, o.Seed)
@@ -138,6 +140,9 @@ func (b *Builder) Apply(k Primitive, children ...*gorgonia.Node) *gorgonia.Node 
 }
 
 func (b *Builder) newNode(k Primitive, children []*gorgonia.Node) (*gorgonia.Node, error) {
+	if err := b.runtime.interrupted(); err != nil {
+		return nil, err
+	}
 	sigs := make([]Signature, len(children))
 	for i, c := range children {
 		if c != nil && c == b.implicitLossGradient {

@@ -60,7 +60,8 @@ func (b *Builder) Hooked(name string) bool {
 
 // recordHook notes that the graph knows a name.
 func (b *Builder) recordHook(name string) {
-	if !slices.Contains(b.hookNames, name) {
+	if !b.hookKnown[name] {
+		b.hookKnown[name] = true
 		b.hookNames = append(b.hookNames, name)
 	}
 }

@@ -41,7 +41,13 @@ func (b *Builder) reserveName(name string) bool {
 		b.fail(errors.New("graph: want a name for the input, got an empty one"))
 		return false
 	}
-	if b.names[name] || len(b.g.ByName(name)) > 0 {
+	for _, n := range b.g.AllNodes()[b.named:] { // other code, too, adds inputs to the graph
+		if n.Op() == nil {
+			b.names[n.Name()] = true
+		}
+	}
+	b.named = len(b.g.AllNodes())
+	if b.names[name] {
 		b.fail(errors.Errorf("graph: the name %q is taken: Gorgonia would merge the two nodes; give each model of a graph its own name prefix", name))
 		return false
 	}

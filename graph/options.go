@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"context"
+
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 )
@@ -28,6 +30,8 @@ type Options struct {
 	// Seed begins the draws of dropout masks and, where Store is nil, those of the parameters. It changes nothing in a
 	// Store that is given, which NewStore has a seed for.
 	Seed uint64
+	// Context ends building and compiling early, with its error; nil: nothing does.
+	Context context.Context
 
 	salt int // changes every op's hash; Program's answer to a hash collision
 }

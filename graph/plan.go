@@ -179,24 +179,11 @@ func timesRead(c *gorgonia.Node, inputs gorgonia.Nodes) int {
 func (p *plan) place() {
 	bySize := append([]*interval(nil), p.intervals...)
 	sort.SliceStable(bySize, func(i, j int) bool { return bySize[i].bytes > bySize[j].bytes })
-	var placed []*interval // by offset
+	var placed shelves
 	for _, v := range bySize {
-		offset := 0
-		for _, other := range placed {
-			if other.end < v.start || v.end < other.start {
-				continue
-			}
-			if offset+v.bytes <= other.offset {
-				break
-			}
-			offset = max(offset, other.offset+other.bytes)
-		}
-		v.offset = offset
-		p.bytes = max(p.bytes, offset+v.bytes)
-		at := sort.Search(len(placed), func(i int) bool { return placed[i].offset > offset })
-		placed = append(placed, nil)
-		copy(placed[at+1:], placed[at:])
-		placed[at] = v
+		v.offset = placed.lowest(v)
+		p.bytes = max(p.bytes, v.offset+v.bytes)
+		placed = placed.put(v)
 	}
 }
 

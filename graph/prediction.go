@@ -1,8 +1,6 @@
 package graph
 
 import (
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/graph/cuda"
 )
 
@@ -31,8 +29,8 @@ func PredictMemory(o ProgramOptions, build BuildFunc) (MemoryNeed, error) {
 		if s.name == stageMemory {
 			break
 		}
-		if err := s.run(p); err != nil {
-			return MemoryNeed{}, errors.Wrapf(err, "graph: %s", s.name)
+		if err := p.stage(s); err != nil {
+			return MemoryNeed{}, err
 		}
 	}
 	if p.builder.onDevice() {

@@ -68,7 +68,7 @@ func TestProfileSumsToTheRuns(t *testing.T) {
 	require.NoError(t, p.Run(graph.RunOptions{}), "a run that is not profiled")
 	rows := p.Profile()
 	last := rows[len(rows)-1]
-	require.Equal(t, graph.TapeMachine, last.OpType)
+	require.Equal(t, graph.Machine, last.OpType)
 	assert.Positive(t, last.Seconds)
 	assert.Equal(t, p.Stopwatch().Calls(), runs)
 	assert.InDelta(t, p.Stopwatch().Total().Seconds(), optest.Totals(rows).Seconds, 1e-9)

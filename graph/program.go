@@ -75,7 +75,7 @@ func stages() []stage {
 		{"plan", (*Program).planBuffers},          // liveness -> offsets in one arena
 		{stageMemory, (*Program).checkMemory},     // is there room for the buffers: before they are made
 		{"bind", (*Program).bind},                 // buffers to ops, values to inputs: before the machine copies engines
-		{"compile", (*Program).compile},           // gorgonia.NewTapeMachine
+		{"compile", (*Program).compile},           // what runs it: a machine of ours, or Gorgonia's tape machine
 	}
 }
 
@@ -89,15 +89,27 @@ func Compile(o ProgramOptions, build BuildFunc) (*Program, error) {
 	}
 	p := &Program{options: o, build: build}
 	for _, s := range stages() {
-		if err := s.run(p); err != nil {
+		if err := p.stage(s); err != nil {
 			p.Close()
 			if o.Cache != nil {
 				o.Cache.forget()
 			}
-			return nil, errors.Wrapf(err, "graph: %s", s.name)
+			return nil, err
 		}
 	}
 	return p, nil
+}
+
+// stage takes the program through a stage, unless its context has ended.
+func (p *Program) stage(s stage) error {
+	var err error
+	if p.options.Context != nil {
+		err = p.options.Context.Err()
+	}
+	if err == nil {
+		err = s.run(p)
+	}
+	return errors.Wrapf(err, "graph: %s", s.name)
 }
 
 func (p *Program) buildGraph() (err error) {

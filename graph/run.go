@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"context"
 	"time"
 
 	"github.com/pkg/errors"
@@ -11,6 +12,9 @@ type RunOptions struct {
 	Accumulate bool   // add to the parameter gradients instead of replacing them
 	Step       uint64 // training step, for dropout masks
 	Profile    bool   // time the run and each op in it, for Program.Profile
+	// Context ends the run early, with its error: between two ops, or only before the first where stock nodes or
+	// a GPU are in the program. What the run was to compute is then partly there. nil: nothing ends it.
+	Context context.Context
 	// Rows say, with a Cache, which of its rows those of the program stand for, and how many of their tokens
 	// are new; program rows beyond them have none. nil: the cache's first rows, with all tokens.
 	Rows []RunRow
@@ -31,7 +35,10 @@ func (p *Program) Run(o RunOptions) error {
 	if o.Profile {
 		defer p.runs.add(time.Now())
 	}
-	runtime.failure = nil
+	runtime.failure, runtime.context = nil, o.Context
+	if err := runtime.interrupted(); err != nil {
+		return errors.Wrap(err, "graph: run")
+	}
 	p.vm.Reset()
 	if err := p.vm.RunAll(); err != nil {
 		if runtime.failure != nil {

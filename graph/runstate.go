@@ -1,6 +1,10 @@
 package graph
 
 import (
+	"context"
+
+	"github.com/pkg/errors"
+
 	"github.com/residua-go/residua/graph/cuda"
 	"github.com/residua-go/residua/graph/kernel"
 )
@@ -14,8 +18,18 @@ type runState struct {
 	profile    bool   // ops time themselves
 	failure    error  // of an op; the tape machine wraps it in its registers and counters
 
+	context context.Context // ends a run early; nil: nothing does
+
 	device cuda.Executor // nil on the CPU
 	owned  []cuda.Array  // device memory of ops, outside the arena
+}
+
+// interrupted returns the error of a context that has ended, nil without one.
+func (r *runState) interrupted() error {
+	if r.context == nil {
+		return nil
+	}
+	return errors.WithStack(r.context.Err())
 }
 
 func (r *runState) workers() *kernel.Pool {

@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/countdown"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
@@ -86,9 +87,9 @@ func TestMicroBatchesMakeTheStepOfTheirWhole(t *testing.T) {
 	o.Batch, o.Accumulate = rows, 2
 	micro := open(t, spec, learner.BatchFunc(halves), o)
 	for range 3 {
-		a, err := whole.Step()
+		a, err := whole.Step(context.Background())
 		require.NoError(t, err)
-		b, err := micro.Step()
+		b, err := micro.Step(context.Background())
 		require.NoError(t, err)
 		require.InDelta(t, a.Loss, b.Loss, 1e-12)
 		require.InDelta(t, a.GradNorm, b.GradNorm, 1e-12)
@@ -145,14 +146,14 @@ func TestAStepThatIsNotFiniteChangesNothing(t *testing.T) {
 	last := store.Params()[len(store.Params())-1]
 	before := graph.Float64s(last.Value)
 	for range 2 {
-		s, err := l.Step()
+		s, err := l.Step(context.Background())
 		require.NoError(t, err)
 		require.False(t, s.Finite)
 	}
 	require.Equal(t, learner.Progress{Steps: 2, Skipped: 2, SkippedInRow: 2}, l.Progress())
 	require.Equal(t, before, graph.Float64s(last.Value))
 	copy(w, good)
-	s, err := l.Step()
+	s, err := l.Step(context.Background())
 	require.NoError(t, err)
 	require.True(t, s.Finite)
 	require.Equal(t, learner.Progress{Steps: 3, Updates: 1, Skipped: 2}, l.Progress())
@@ -164,7 +165,7 @@ func TestExpertCounts(t *testing.T) {
 	spec := small(t, func(c *models.Config) { c.FeedForward = layers.MoEConfig{Hidden: 8, Experts: 4, TopK: 2} })
 	l := open(t, spec, &random{}, learner.Options{Batch: rows, Accumulate: 3, Outputs: models.Outputs{ExpertCounts: true}})
 	for range 2 {
-		_, err := l.Step()
+		_, err := l.Step(context.Background())
 		require.NoError(t, err)
 		require.Len(t, l.ExpertCounts(), spec.Layers)
 		for _, block := range l.ExpertCounts() {
@@ -198,7 +199,7 @@ func TestTrainEnds(t *testing.T) {
 func TestProfile(t *testing.T) {
 	l := open(t, small(t, nil), &random{}, learner.Options{Batch: rows})
 	step := func() {
-		_, err := l.Step()
+		_, err := l.Step(context.Background())
 		require.NoError(t, err)
 	}
 	step()
@@ -228,7 +229,38 @@ func TestWrongUse(t *testing.T) {
 	l := open(t, spec, learner.Fixed(make([]int32, 3), make([]int32, 3)), learner.Options{})
 	_, err = l.Update()
 	require.Error(t, err, "without a gradient")
-	_, err = l.Step()
+	_, err = l.Step(context.Background())
 	require.EqualError(t, err, "learner: fixed batch: want 8 tokens and targets, rows x seq, got 3 and 3")
 	require.Zero(t, l.Progress())
+}
+
+// TestAContextEndsAGradient: between two ops of whatever micro-batch. Nothing has changed then, and the batches put back,
+// the step has the same bits as if it had not been interrupted.
+func TestAContextEndsAGradient(t *testing.T) {
+	const accumulate = 4
+	batches := &random{}
+	o := learner.Options{Batch: rows, Accumulate: accumulate, Optimizer: []optim.Part{optim.Rate(0.1, optim.Constant{})}}
+	whole := open(t, small(t, nil), &random{}, o)
+	l := open(t, small(t, nil), batches, o)
+	ctx := countdown.New(1 << 20)
+	want, err := whole.Step(ctx)
+	require.NoError(t, err)
+	asked := 1<<20 - ctx.Left
+	before := l.Program().Store().Params()[0].Value.Clone()
+	for _, at := range []int{0, 1, asked / 3, asked / 2, asked - 1} {
+		batches.position, ctx.Left = 0, at
+		_, err := l.Step(ctx)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, -1, ctx.Left, "nothing goes on after that")
+		require.LessOrEqual(t, batches.position, uint64(accumulate*at/asked+1))
+		require.Zero(t, l.Progress())
+		require.Equal(t, before, l.Program().Store().Params()[0].Value.Clone())
+	}
+	batches.position = 0
+	got, err := l.Step(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	for i, p := range l.Program().Store().Params() {
+		require.Equal(t, whole.Program().Store().Params()[i].Value.Data(), p.Value.Data(), p.Name)
+	}
 }

@@ -26,7 +26,7 @@ func (l *Learner) Train(ctx context.Context, steps int, each func(Step) error) e
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		s, err := l.Step()
+		s, err := l.Step(ctx)
 		if err != nil {
 			return err
 		}
@@ -41,11 +41,11 @@ func (l *Learner) Train(ctx context.Context, steps int, each func(Step) error) e
 }
 
 // Step makes one step: Gradient and Update.
-func (l *Learner) Step() (Step, error) {
+func (l *Learner) Step(ctx context.Context) (Step, error) {
 	defer l.endStep(l.timed())
 	s := Step{}
 	var err error
-	if s.Loss, err = l.Gradient(); err != nil {
+	if s.Loss, err = l.Gradient(ctx); err != nil {
 		return s, err
 	}
 	s.Stats, err = l.Update()
@@ -55,12 +55,13 @@ func (l *Learner) Step() (Step, error) {
 
 // Gradient runs the micro-batches of a step forward and backward and returns their mean cross-entropy, in
 // nats a token. The Store then holds the sum of their gradients, for Update. Called again, it begins anew,
-// on the next micro-batches.
-func (l *Learner) Gradient() (float64, error) {
+// on the next micro-batches. When ctx ends it returns ctx's error, between two ops; parameters and progress are as they
+// were, but some of the micro-batches have been drawn.
+func (l *Learner) Gradient(ctx context.Context) (float64, error) {
 	l.ready = false
 	sum := 0.0
 	for micro := range l.accumulate {
-		crossEntropy, err := l.run(micro)
+		crossEntropy, err := l.run(ctx, micro)
 		if err != nil {
 			return 0, err
 		}
@@ -71,14 +72,14 @@ func (l *Learner) Gradient() (float64, error) {
 }
 
 // run adds a micro-batch's gradient to those of the step and returns its cross-entropy.
-func (l *Learner) run(micro int) (float64, error) {
+func (l *Learner) run(ctx context.Context, micro int) (float64, error) {
 	draw := l.timed()
 	if err := l.batches.Next(l.program.Tokens, l.program.Targets); err != nil {
 		return 0, err
 	}
 	l.add(&l.times.Data, draw)
 	step := uint64(l.progress.Steps)*uint64(l.accumulate) + uint64(micro)
-	if err := l.program.Run(graph.RunOptions{Accumulate: micro > 0, Step: step, Profile: l.profile}); err != nil {
+	if err := l.program.Run(graph.RunOptions{Accumulate: micro > 0, Step: step, Profile: l.profile, Context: ctx}); err != nil {
 		return 0, err
 	}
 	if err := l.countExperts(micro == 0); err != nil {

@@ -48,15 +48,15 @@ func (t *Trainer) prepare(ctx context.Context, o Options) error {
 	return t.writeConfig()
 }
 
-// deep is a number of layers whose graph takes long to compile.
-const deep = 512
+// deep is a number of layers whose graph takes long to build.
+const deep = 2048
 
 // compile builds the training and the evaluation program over one Store.
-func (t *Trainer) compile(context.Context) (err error) {
+func (t *Trainer) compile(ctx context.Context) (err error) {
 	c := t.run
 	t.store = graph.NewStore(tensor.Float32, c.Seed)
 	if c.Model.Layers >= deep {
-		t.report.Note(fmt.Sprintf("compiling %d layers takes minutes: Gorgonia's time grows with the square of the graph", c.Model.Layers))
+		t.report.Note(fmt.Sprintf("compiling %d layers takes minutes: the time that Gorgonia takes to build a graph grows with its square", c.Model.Layers))
 	}
 	parts, err := c.Optimizer()
 	if err != nil {
@@ -66,7 +66,7 @@ func (t *Trainer) compile(context.Context) (err error) {
 		Batch: c.Train.Batch, Accumulate: c.Train.Accumulate, Outputs: models.Outputs{Auxiliary: c.Auxiliary(), ExpertCounts: true},
 		Compute: c.Device.Options(t.store), Recompute: graph.Recompute(c.Train.Recompute), Optimizer: parts,
 	}
-	o.Compute.Seed = c.Seed
+	o.Compute.Seed, o.Compute.Context = c.Seed, ctx
 	draw := func(tokens, targets []int32) error { return t.batches.Next(tokens, targets) } // resuming may change the corpus
 	if t.learner, err = learner.New(c.Spec(), learner.BatchFunc(draw), o); err != nil {
 		return err
@@ -74,7 +74,9 @@ func (t *Trainer) compile(context.Context) (err error) {
 	t.store = t.store.Serve() // evaluation and samples add no parameter
 	t.flops = float64(c.Spec().Cost().TrainFLOPs())
 	if t.checkValidation(t.corpus) == nil {
-		t.eval, err = eval.NewEvaluator(c.Device.Options(t.store), c.Spec(), c.Train.Batch, c.Model.Seq)
+		compute := c.Device.Options(t.store)
+		compute.Context = ctx
+		t.eval, err = eval.NewEvaluator(compute, c.Spec(), c.Train.Batch, c.Model.Seq)
 	}
 	return err
 }

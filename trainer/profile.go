@@ -16,7 +16,7 @@ type Profile struct {
 	// weight, gradient and the optimizer's state, all but the gradient written back. What Muon's
 	// matrix products read and write is not in it.
 	OptimizerBytes int
-	Ops            []graph.OpProfile // of the training program; the last is the tape machine
+	Ops            []graph.OpProfile // of the training program; the last is the machine that runs them
 }
 
 // Profile reports the steps so far; it is empty without Options.Profile.

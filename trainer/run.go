@@ -9,8 +9,9 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Run trains to the end, or until ctx is cancelled: then it finishes the step, saves and
-// returns with Interrupted set.
+// Run trains to the end, or until ctx is cancelled: then it gives up the step under way, saves the
+// last whole one and returns with Interrupted set. Before the first step there is nothing to save, and
+// the error is that of ctx.
 func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	total := t.run.TotalSteps()
 	t.started = time.Now()
@@ -23,9 +24,12 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 		}
 	}
 	for t.step() < total && ctx.Err() == nil {
-		if err := t.advance(ctx); err != nil {
+		if err := t.advance(ctx); err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
 			return nil, err
 		}
+	}
+	if t.step() == 0 {
+		return nil, errors.Wrap(ctx.Err(), "before the first step")
 	}
 	if err := t.save(); err != nil {
 		return nil, err
@@ -41,11 +45,12 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 
 // advance makes one step and what is due after it. The step is saved before anything else
 // is done with it, so that whatever fails then costs no training.
-func (t *Trainer) advance(ctx context.Context) (err error) {
-	if t.last, err = t.trainStep(); err != nil {
+func (t *Trainer) advance(ctx context.Context) error {
+	m, err := t.trainStep(ctx)
+	if err != nil {
 		return err
 	}
-	t.score = nil
+	t.last, t.score = m, nil
 	skipped := t.learner.Progress().SkippedInRow
 	if skipped == 0 && t.saved >= 0 {
 		t.good = t.saved // its weights led here

@@ -1,15 +1,17 @@
 package trainer
 
 import (
+	"context"
 	"math"
 	"time"
 )
 
-// trainStep makes one step.
-func (t *Trainer) trainStep() (Metrics, error) {
-	begin := time.Now()
-	s, err := t.learner.Step()
+// trainStep makes one step. One that ctx ends leaves no trace: its batches are still to come.
+func (t *Trainer) trainStep(ctx context.Context) (Metrics, error) {
+	begin, position := time.Now(), t.batches.Position()
+	s, err := t.learner.Step(ctx)
 	if err != nil {
+		t.batches.Seek(position)
 		return Metrics{}, err
 	}
 	t.learner.Profile(t.profile) // from the second step on: the first makes buffers

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
 	"github.com/residua-go/residua/internal/longtest"
 )
@@ -78,8 +80,7 @@ func killable(t *testing.T, dir string) func(folder, resume string) *exec.Cmd {
 	}
 }
 
-// TestSignalsSave: SIGINT, SIGTERM, and SIGHUP as often as it comes, finish the step, save and
-// exit 0.
+// TestSignalsSave: SIGINT, SIGTERM, and SIGHUP as often as it comes, save and exit 0.
 func TestSignalsSave(t *testing.T) {
 	if testing.Short() || runtime.GOOS == "windows" {
 		t.Skip("sends unix signals")
@@ -110,6 +111,31 @@ func TestSignalsSave(t *testing.T) {
 		out, err := c.CombinedOutput()
 		require.NoError(t, err, string(out))
 	}
+}
+
+// TestASignalEndsCompiling: a model whose graph takes a minute to compile is given up at once, and leaves nothing.
+func TestASignalEndsCompiling(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("sends unix signals")
+	}
+	dir := t.TempDir()
+	c := killable(t, dir)("deep", "none")
+	c.Args = append(c.Args, "-set", "model.layers=4096", "-set", "model.stream={kind: matrix, dk: 2, dv: 2, rank: 1}", "-set", "model.feedforward.hidden=2")
+	stderr, err := c.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
+	lines := bufio.NewScanner(stderr)
+	require.True(t, lines.Scan())
+	require.Contains(t, lines.Text(), "compiling 4096 layers")
+	time.Sleep(100 * time.Millisecond)
+	began := time.Now()
+	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+	require.True(t, lines.Scan())
+	require.Equal(t, "error: train: interrupted", lines.Text())
+	require.Error(t, c.Wait(), "exit code 1")
+	require.Equal(t, cli.ExitRun, c.ProcessState.ExitCode())
+	require.Less(t, time.Since(began), 5*time.Second)
+	require.NoDirExists(t, filepath.Join(dir, "deep"))
 }
 
 // fingerprint is everything of a run that must not depend on when it was interrupted.

@@ -7,7 +7,6 @@ import (
 	"sort"
 
 	"github.com/residua-go/residua/figure"
-	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/trainer"
 )
@@ -30,14 +29,10 @@ func parts(p trainer.Profile) []part {
 	rest := part{name: "rest of the step", calls: p.Steps, seconds: p.Seconds - p.Data - p.Optimizer}
 	byType := map[string]*part{}
 	for _, op := range p.Ops {
-		name := op.OpType
-		if name == graph.TapeMachine {
-			name = "tape machine (VM)"
-		}
-		k := byType[name]
+		k := byType[op.OpType]
 		if k == nil {
-			k = &part{name: name}
-			byType[name] = k
+			k = &part{name: op.OpType}
+			byType[op.OpType] = k
 		}
 		k.calls += op.Calls
 		k.seconds += op.Seconds

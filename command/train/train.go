@@ -29,7 +29,7 @@ func Command(zoo models.Zoo) cli.Command {
 		Notes: []string{
 			"The run folder gets config.yaml, metrics.jsonl, loss.svg and checkpoints/.",
 			"A checkpoint is saved every 10 minutes (train.checkpoint_minutes), before each evaluation and at the end.",
-			"Ctrl-C finishes the step, saves a checkpoint and exits with code 0; a second Ctrl-C exits at once.",
+			"Ctrl-C gives up the step under way, saves the last whole one and exits with code 0, before the first step with code 1; a second Ctrl-C exits at once.",
 			"-resume continues a run in its folder; -fork starts another run from one of its checkpoints.",
 			"A model that diverged, or collapsed (a gradient of 0, and a loss no better than guessing), ends with what to do and exit code 1.",
 		},
@@ -81,7 +81,7 @@ func (c *call) run(ctx context.Context, out cli.Output) error {
 	}
 	defer t.Close()
 	report.Note(describe(run, t))
-	quiet := context.AfterFunc(ctx, func() { report.Note("interrupted: finishing this step, then saving; Ctrl-C again ends at once") })
+	quiet := context.AfterFunc(ctx, func() { report.Note("interrupted: saving the last whole step; Ctrl-C again ends at once") })
 	result, err := t.Run(ctx)
 	quiet()
 	if err != nil {

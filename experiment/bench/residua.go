@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
@@ -47,7 +48,7 @@ func outputs(w Workload) models.Outputs {
 // step profiles the first step, which belongs to the warm-up, for its traffic. It reads the loss at the end, and so waits for all
 // that a GPU has been given to do.
 func (r *residuaRun) step() (float64, error) {
-	if _, err := r.learner.Step(); err != nil {
+	if _, err := r.learner.Step(context.Background()); err != nil {
 		return 0, err
 	}
 	r.learner.Profile(false)
