@@ -87,8 +87,8 @@ func (c Controlled) compare() int {
 
 // BasisOptions say how a basis is measured.
 type BasisOptions struct {
-	Controls int    // rotations; 0: 8
-	Seed     uint64 // of the rotations
+	Controls int    `yaml:"controls" default:"8" min:"1" max:"1000000" help:"compare with <N> random rotations"` // 0: 8
+	Seed     uint64 `yaml:"seed" default:"1" help:"seed the rotations with <N>"`
 	// Seq is the tokens a row (MeasureBasis alone); 0: all, but no more than the model's seq.
 	Seq int
 }

@@ -54,9 +54,9 @@ type Example struct {
 
 // DirectionsOptions say where directions are looked for, and how many.
 type DirectionsOptions struct {
-	Name  string // the activation; "": the stream after the last sublayer of the middle block
-	Count int    // directions, in the leading principal ones; 0: 32, or fewer of few tokens
-	Seed  uint64 // of the start of the search and of the random directions
+	Name  string `yaml:"name" help:"look at activation <NAME>; without, the stream after the last sublayer of the middle block"`
+	Count int    `yaml:"count" min:"0" max:"1000000" help:"find <N> directions, in the leading principal ones; 0: 32, or as many as there is text for"`
+	Seed  uint64 `yaml:"seed" default:"1" help:"seed the start of the search and the random directions with <N>"`
 }
 
 // examplesShown are the tokens that are listed for a direction.

@@ -61,7 +61,7 @@ type HeadPath struct {
 type PathOptions struct {
 	// Heads measures each head's path of one step, and each virtual head: heads + pairs of heads of
 	// different layers runs a row.
-	Heads bool
+	Heads bool `yaml:"heads" help:"measure each head's path, and each virtual head of two, too: a run for each"`
 }
 
 // MeasurePaths expands a model's loss on rows of tokens in the paths through its sublayers. Every stream

@@ -50,8 +50,8 @@ type RotationRow struct {
 
 // RotationReportOptions say how MeasureRotation measures.
 type RotationReportOptions struct {
-	Seeds int    // rotations a row; 0: 3
-	Seed  uint64 // of the first one
+	Seeds int    `yaml:"seeds" default:"3" min:"1" max:"1000000" help:"try <N> rotations"` // 0: 3
+	Seed  uint64 `yaml:"seed" default:"1" help:"seed the first rotation with <N>"`
 }
 
 // MeasureRotation measures every space of the stream and every breaker that the model may

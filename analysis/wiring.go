@@ -57,9 +57,9 @@ type WiringOptions struct {
 	// plain residual.
 	Run *cache.Cache
 	// Whole takes all heads of a layer for one node.
-	Whole bool
+	Whole bool `yaml:"whole" help:"take all heads of a layer for one"`
 	// FDR is the false-discovery rate of the edges, above 0; 1 keeps all. 0: 0.05.
-	FDR float64
+	FDR float64 `yaml:"fdr" default:"0.05" min:"1e-6" max:"1" help:"keep as many connections as may have the share <Q> of false ones among them (the false-discovery rate)"`
 }
 
 const defaultFDR = 0.05

@@ -25,9 +25,9 @@ func edit(t *testing.T, file, before, after string) {
 // left are the runs of a plan that its log lacks.
 func left(t *testing.T, p *Plan) []*Planned {
 	t.Helper()
-	_, err := p.readLog()
+	log, err := p.Log()
 	require.NoError(t, err)
-	todo, err := p.todo()
+	todo, err := p.todo(byName(log))
 	require.NoError(t, err)
 	return todo
 }

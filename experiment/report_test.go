@@ -25,18 +25,16 @@ func newLines(t *testing.T, text string) lines {
 // Report is that of runs of the plan, which series, point, seed and rate name.
 func (l lines) Report(log []Record) *Report {
 	l.Helper()
-	l.plan.log = map[string]Record{}
-	for _, r := range log {
+	for i, r := range log {
 		for _, c := range l.plan.cells {
 			if c.series == r.Series && c.point.label == r.Point {
 				planned, err := c.at(r.Rate, r.Seed)
 				require.NoError(l, err)
-				r.Run, r.Config = planned.Name, planned.identity
+				log[i].Run, log[i].Config = planned.Name, planned.identity
 			}
 		}
-		l.plan.log[r.Run] = r
 	}
-	report, err := l.plan.reportOfLog()
+	report, err := l.plan.reportOf(log)
 	require.NoError(l, err)
 	return report
 }

@@ -146,12 +146,15 @@ func (all Flags) Operand() *Flag {
 	return nil
 }
 
-// Set stores a value, whose text is taken as it is: no quotes are taken off.
+// Set stores a value, whose text is taken as it is: no quotes are taken off. An empty text is no value.
 func (f *Flag) Set(text string) error {
 	first := !f.given
 	f.given = true
 	if f.value.Kind() == reflect.Slice && !isText(f.value.Type()) {
 		return f.add(text, first)
+	}
+	if text == "" && f.value.Kind() == reflect.String {
+		return f.problem("want a value, got an empty one")
 	}
 	if f.Operand && !first {
 		return errors.Errorf("want one %s, got %q, too", f.Name, text)

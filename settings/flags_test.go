@@ -97,6 +97,8 @@ func TestBadFlagsAreRefused(t *testing.T) {
 		{"rates", "1,-1", "-rates: want >= 0, got -1"},
 		{"rates", "1,x", `-rates: want a number, got "x"`},
 		{"name", "", "-name: want a value, got an empty one"},
+		{"text", "", "-text: want a value, got an empty one"},
+		{"python", "", "-python: want a value, got an empty one"},
 		{"json", "perhaps", `-json: want true or false, got "perhaps"`},
 		{"at", "1", `-at: want LAYER/HEAD, got "1"`},
 		{"seed", "-1", "-seed: want an integer >= 0, got -1"},

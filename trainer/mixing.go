@@ -26,11 +26,13 @@ func (t *Trainer) openMixing(context.Context) error {
 		return errors.New("train.log_mixing: want 0 on a GPU, where activations are not read back")
 	}
 	tokens := t.corpus.Val.Tokens
-	if tokens.Len() < t.run.Model.Seq {
+	if len(tokens) < t.run.Model.Seq {
 		tokens = t.corpus.Train.Tokens
 	}
 	l := &mixingLog{every: every}
-	l.ids = tokens.Slice(0, min(t.run.Model.Seq, tokens.Len())).IDs()
+	for _, id := range tokens[:min(t.run.Model.Seq, len(tokens))] {
+		l.ids = append(l.ids, int32(id))
+	}
 	var err error
 	l.start, err = mixing.Start(t.run.Spec(), t.run.Seed, l.ids)
 	t.mixing = l

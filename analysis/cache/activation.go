@@ -3,6 +3,10 @@ package cache
 import (
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/graph"
@@ -20,6 +24,21 @@ type Activation struct {
 // At chooses entries of an activation: an index for some of its axes, all entries of the
 // others. {"token": 3, "head": 1} is one head of one token; nil is everything.
 type At map[string]int
+
+// UnmarshalText reads choices such as head=3,token=5.
+func (a *At) UnmarshalText(text []byte) error {
+	chosen := At{}
+	for _, choice := range strings.Split(string(text), ",") {
+		axis, index, _ := strings.Cut(strings.TrimSpace(choice), "=")
+		n, err := strconv.Atoi(index)
+		if err != nil || axis == "" {
+			return errors.Errorf("want AXIS=N,..., such as head=3,token=5, got %q", text)
+		}
+		chosen[axis] = n
+	}
+	*a = chosen
+	return nil
+}
 
 // Axis returns the number of an axis, -1 if there is none of that name.
 func (a Activation) Axis(name string) int { return slices.Index(a.Axes, name) }

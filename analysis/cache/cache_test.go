@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -54,6 +55,16 @@ func TestGlobs(t *testing.T) {
 	assert.Equal(t, []string{"embedding.out", "blocks.0.attention.stream", "blocks.0.feedforward.hidden", "blocks.0.feedforward.stream",
 		"blocks.1.feedforward.hidden"}, r.Names())
 	assert.Equal(t, r.Names(), run(t, r).Names())
+}
+
+// TestReadAt: choices as a flag has them; what is refused changes nothing.
+func TestReadAt(t *testing.T) {
+	var at cache.At
+	require.NoError(t, at.UnmarshalText([]byte("head=3, token=-1")))
+	for _, text := range []string{"", "head", "=3", "head=x", "head=3,"} {
+		assert.EqualError(t, at.UnmarshalText([]byte(text)), fmt.Sprintf("want AXIS=N,..., such as head=3,token=5, got %q", text))
+	}
+	assert.Equal(t, cache.At{"head": 3, "token": -1}, at)
 }
 
 // TestAxes: activations know their axes, and those without tokens say so.

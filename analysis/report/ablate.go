@@ -15,18 +15,16 @@ import (
 // AblateOptions say what is taken away, and what is measured.
 type AblateOptions struct {
 	Prompt
-	Target          // none given: the mean loss of the next token
-	Names  []string // activations, names or globs, that are set to 0 together; none: all heads and all writers, in turn
-	At     cache.At // the entries of Names; nil: all
-	Top    int      // how many of the largest effects a terminal lists; 0: 20
-	// Prompts are in the place of Prompt, and so are Rows, so many rows of the model's validation text: effects
-	// of Names, without them of all heads, are averaged over them.
+	Contrast // none given: the mean loss of the next token
+	// Prompts are in the place of Prompt, and so is OverRows: effects of Names, without them of all heads, are
+	// averaged over them.
 	Prompts []string
-	Rows    int
-	// With is what takes the place of what is taken away; of one prompt it is zero.
-	With analysis.Replacement
-	// Restore takes all heads away, of Prompts or Rows, and gives back one at a time.
-	Restore bool
+	OverRows
+	With    analysis.Replacement `yaml:"with" default:"zero" choices:"zero, mean, resample" help:"put <WHAT> in the place of what is taken away: zero, or over several texts mean or resample"`
+	Restore bool                 `yaml:"restore" help:"of several texts, take all heads away and give back one at a time"`
+	Names   []string             `yaml:"names" help:"take away the activations of name or glob <G>, such as blocks.*.attention.heads, all together; may be repeated; without, all heads and all writers, in turn"`
+	At      cache.At             `yaml:"at" help:"of -names, take away the entries <AXIS=N,...> alone, such as head=3,token=5"`
+	Top     int                  `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest effects"` // 0: 20
 }
 
 // Ablate reports what the model loses when activations are set to 0.
@@ -109,7 +107,7 @@ func ablateOver(m *Model, rows [][]int32, o AblateOptions) (*Report, error) {
 		averages.unit = "rows of validation text"
 	}
 	what := "change of the loss"
-	if o.Target.Given() {
+	if o.Contrast.Given() {
 		what = "change of the logit"
 	}
 	r := on(m, analysis.AnalysisAblate, "Ablation", nil)
@@ -135,14 +133,14 @@ func replaced(with analysis.Replacement) string {
 // on says what is measured on a prompt.
 func (o AblateOptions) on(m *Model, ids []int32) (ablation, error) {
 	s := ablation{m, ids, analysis.NextTokenLoss()}
-	if !o.Target.Given() {
+	if !o.Contrast.Given() {
 		return s, nil
 	}
 	run, err := m.run(ids, nil)
 	if err != nil {
 		return s, err
 	}
-	a, err := o.Target.find(m, run)
+	a, err := o.Contrast.find(m, run)
 	s.metric = a.metric()
 	return s, err
 }

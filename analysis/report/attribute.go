@@ -16,9 +16,9 @@ const defaultTop = 20
 // AttributeOptions say which logit is taken apart, and which of its terms are listed.
 type AttributeOptions struct {
 	Prompt
-	Target
+	Contrast
 	Place
-	Top     int      // how many of the largest contributions are listed; 0: 20
+	Top     int      `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest contributions"` // 0: 20
 	Prompts []string // in the place of Prompt: contributions are averaged over them, each to the logit of its own run
 }
 
@@ -35,7 +35,7 @@ func Attribute(m *Model, o AttributeOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, d, a, err := o.Target.decompose(m, ids)
+	run, d, a, err := o.Contrast.decompose(m, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func groups(a *analysis.Attribution, at place) []group {
 func attributeOver(m *Model, o AttributeOptions, at place) (*Report, error) {
 	var like []group // of any prompt
 	averages, err := overPrompts(m, o.Prompts, o.Prompt, 1, func(ids []int32) ([]value, error) {
-		_, d, a, err := o.Target.decompose(m, ids)
+		_, d, a, err := o.Contrast.decompose(m, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +128,7 @@ func attributeOver(m *Model, o AttributeOptions, at place) (*Report, error) {
 }
 
 // decompose runs the model on a prompt, takes the run apart and finds what to look at.
-func (t Target) decompose(m *Model, ids []int32) (*cache.Cache, *analysis.Decomposition, aim, error) {
+func (t Contrast) decompose(m *Model, ids []int32) (*cache.Cache, *analysis.Decomposition, aim, error) {
 	names, err := analysis.DecompositionNames(m.Store, m.Spec)
 	if err != nil {
 		return nil, nil, aim{}, err

@@ -69,7 +69,7 @@ func TestAveragesOverPrompts(t *testing.T) {
 	require.Len(t, heads.Of, 6)
 	assert.Equal(t, "blocks.1.attention.2", heads.Of[5].Name)
 	assert.InDelta(t, want.Effect[1][2], heads.Of[5].Values[1], 1e-12)
-	r, err = Ablate(m, AblateOptions{Prompts: prompts, Names: []string{"blocks.*.attention.heads"}, Target: Target{Target: "a"}})
+	r, err = Ablate(m, AblateOptions{Prompts: prompts, Names: []string{"blocks.*.attention.heads"}, Contrast: Contrast{Target: Target{Target: "a"}}})
 	require.NoError(t, err)
 	assert.Len(t, r.Results["average"].(*Averages).Of, 1)
 }
@@ -96,7 +96,7 @@ func TestPatchOverPairs(t *testing.T) {
 			of[a.Name] = a
 		}
 		for i, p := range pairs {
-			alone, err := Patch(m, PatchOptions{Prompt: Prompt{Text: p.Prompt}, Corrupt: p.Corrupt, Target: Target{Target: p.Target, Against: p.Against}, Method: method})
+			alone, err := Patch(m, PatchOptions{Prompt: Prompt{Text: p.Prompt}, Corrupt: p.Corrupt, Contrast: Contrast{Target: Target{Target: p.Target}, Against: p.Against}, Method: method})
 			require.NoError(t, err)
 			heads, stream := alone.Results["heads"].(*analysis.Patching), alone.Results["stream"].(*analysis.Patching)
 			assert.InDelta(t, heads.Effect[1][2], of["blocks.1.attention.2"].Values[i], 1e-9)

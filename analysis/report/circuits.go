@@ -12,8 +12,9 @@ import (
 type CircuitsOptions struct {
 	Prompt // for the coefficients of a stream that mixes what was written; no other stream asks
 	Place
-	WithoutVocabulary bool // leave the circuits from token to token out: of large models
-	Top               int  // how many heads are listed; 0: 20
+	// Full is nil for true.
+	Full *bool `yaml:"full" bare:"true" help:"take the circuits from token to token, too; -full=false: don't, for large models (default true)"`
+	Top  int   `yaml:"top" default:"20" min:"1" max:"1000000" help:"list <N> heads, those that copy most first"` // 0: 20
 }
 
 // Circuits reports the QK and OV circuits of heads, or of one head of one layer.
@@ -26,7 +27,7 @@ func Circuits(m *Model, o CircuitsOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := analysis.FindCircuits(m.Store, m.Spec, analysis.CircuitOptions{Run: run, WithoutVocabulary: o.WithoutVocabulary})
+	found, err := analysis.FindCircuits(m.Store, m.Spec, analysis.CircuitOptions{Run: run, WithoutVocabulary: o.Full != nil && !*o.Full})
 	if err != nil {
 		return nil, err
 	}

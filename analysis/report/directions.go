@@ -12,10 +12,10 @@ import (
 
 // DirectionsOptions say where sparse directions are looked for, and on what text.
 type DirectionsOptions struct {
-	Prompt     // of any length: it is read in rows as long as those of training
-	Rows   int // in the place of Prompt: so many rows of the model's validation text
-	Top    int // how many of the sparsest are listed; 0: 20
+	Prompt   // of any length: it is read in rows as long as those of training
+	OverRows // in the place of Prompt
 	analysis.DirectionsOptions
+	Top int `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> sparsest"` // 0: 20
 }
 
 // Directions reports sparse directions of an activation, and the tokens where they are large.

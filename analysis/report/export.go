@@ -20,9 +20,10 @@ import (
 // ExportOptions say which activations of a run on a prompt go to which files.
 type ExportOptions struct {
 	Prompt
-	Names       []string // names or globs, such as blocks.*.attention.heads; none: all
-	Safetensors string   // one file, replaced if it is there; "": none
-	NPY         string   // a new folder of NAME.npy and IndexFile; "": none
+	Names       []string `yaml:"names" help:"take the activations of name or glob <G>, such as blocks.*.attention.heads; may be repeated; without, all"`
+	Safetensors string   `yaml:"safetensors" help:"write them to <FILE>, which is replaced if it is there"`
+	// NPY is a new folder of NAME.npy and IndexFile.
+	NPY string `yaml:"npy" help:"write each to NAME.npy in folder <DIR>, which is made"`
 }
 
 // IndexFile is, in a folder of .npy files, the JSON that names the activations' axes and the prompt's tokens.

@@ -2,7 +2,10 @@ package report
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+
+	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/models"
@@ -12,6 +15,16 @@ import (
 type Index struct {
 	n     int
 	given bool
+}
+
+// UnmarshalText reads the number.
+func (i *Index) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
+	if err != nil {
+		return errors.Errorf("want a whole number, got %q", text)
+	}
+	*i = At(n)
+	return nil
 }
 
 // At chooses number n, from 0; below 0 it counts from the end.
@@ -31,7 +44,10 @@ func (i Index) of(name string, n, usual int) (int, error) {
 }
 
 // Place chooses layers and heads; where one is open, all.
-type Place struct{ Layer, Head Index }
+type Place struct {
+	Layer Index `yaml:"layer" help:"show layer <L> alone, from 0; below 0: from the last; without, all"`
+	Head  Index `yaml:"head" help:"show head <H> alone, from 0; below 0: from the last; without, all"`
+}
 
 // place is a Place that has been found: all where it is below 0.
 type place struct{ layer, head int }

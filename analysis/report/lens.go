@@ -11,7 +11,7 @@ import (
 // LensOptions say which token of a prompt the logit lens looks at.
 type LensOptions struct {
 	Prompt
-	Target // Against is not used
+	Target
 	Tuned
 }
 
@@ -21,7 +21,7 @@ func Lens(m *Model, o LensOptions) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, d, a, err := o.Target.decompose(m, ids)
+	_, d, a, err := Contrast{Target: o.Target}.decompose(m, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -4,9 +4,9 @@ import "github.com/residua-go/residua/analysis"
 
 // MemoryOptions say how many random memories are filled, and what the model reads.
 type MemoryOptions struct {
-	Prompt     // a model without tokenizer that is given no ids is not run
-	Seeds  int // memories a point, at least 2; 0: 16
-	Seed   uint64
+	Prompt        // a model without tokenizer that is given no ids is not run
+	Seeds  int    `yaml:"seeds" default:"16" min:"2" max:"1000000" help:"fill <N> memories a point"` // 0: 16
+	Seed   uint64 `yaml:"seed" default:"1" help:"seed keys and values with <N>"`
 }
 
 // Memory reports the matrix stream as an associative memory: the model's keys, what its readers get of each

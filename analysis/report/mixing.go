@@ -10,7 +10,7 @@ import (
 // MixingOptions say on what coefficients are measured.
 type MixingOptions struct {
 	Prompt
-	Seed    uint64 // of the start that they are compared with: the run's
+	Seed    uint64 `yaml:"seed" default:"1" help:"compare with the start that seed <N> draws: the run's"`
 	History []mixing.Logged
 }
 

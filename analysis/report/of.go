@@ -17,7 +17,11 @@ func Of(ctx context.Context, m *pretrained.Model) (*Model, error) {
 		if err != nil {
 			return nil, err
 		}
-		return text.Tokens.IDs(), nil
+		var ids []int32
+		for _, id := range text.Tokens {
+			ids = append(ids, int32(id))
+		}
+		return ids, nil
 	}
 	if m.Data.Tokenizer == "" {
 		return of, nil

@@ -11,16 +11,18 @@ import (
 
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/data"
 )
 
 // PatchOptions say from which prompt activations are put into the run on which other.
 type PatchOptions struct {
-	Prompt             // the clean prompt
-	Corrupt    string  // the other one, of as many tokens; "" with the default prompt: another form of it
-	CorruptIDs []int32 // in the place of Corrupt
-	Target             // Target: by default the likeliest answer to Prompt; Against: that to the corrupt prompt
-	Top        int     // how many of the largest effects a terminal lists; 0: 20
-	Method     PatchMethod
+	Prompt              // the clean prompt
+	Corrupt    string   `yaml:"corrupt" help:"patch into the run on <TEXT>, of as many tokens as -prompt; without, and without -prompt, on another form of the default prompt"`
+	CorruptIDs data.IDs `yaml:"corrupt_ids" help:"patch into the run on token ids <1,2,3>, as many as -ids"`
+	// Method is PatchActivation where it is "".
+	Method   PatchMethod `yaml:"method" default:"activation" choices:"activation, attribution" help:"find effects by <M>: activation, a run each, or attribution, all to first order by one gradient"`
+	Contrast             // Target: by default the likeliest answer to Prompt; Against: that to the corrupt prompt
+	Top      int         `yaml:"top" default:"20" min:"1" max:"1000000" help:"list the <N> largest effects"` // 0: 20
 	// Pairs are in the place of Prompt and Corrupt: effects of heads, and of the stream at the token
 	// measured and at the first that differs, are averaged over them.
 	Pairs []PatchPair
@@ -146,7 +148,7 @@ func (o PatchOptions) aim(m *Model, clean, corrupt []int32) (aim, error) {
 	if err != nil {
 		return aim{}, err
 	}
-	a, err := o.Target.find(m, run)
+	a, err := o.Contrast.find(m, run)
 	if err != nil || o.Against != "" {
 		return a, err
 	}

@@ -8,7 +8,7 @@ import (
 type PathsOptions struct {
 	Prompt
 	Prompts []string // in the place of Prompt: averages over them
-	Rows    int      // in the place of Prompt: averages over so many rows of the model's validation text
+	OverRows
 	analysis.PathOptions
 }
 

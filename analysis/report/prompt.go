@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/residua-go/residua/analysis/check"
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/models"
 )
 
@@ -12,11 +13,12 @@ const DefaultPrompt = "func add(a, b int) int {\n\treturn a + "
 
 // Prompt is what a model reads: a text, or token ids.
 type Prompt struct {
-	Text string  // "": DefaultPrompt, or as much of it as there are learned positions
-	IDs  []int32 // in the place of Text
+	// Text is DefaultPrompt where it is "", or as much of it as there are learned positions.
+	Text string   `yaml:"prompt" help:"let the model read <TEXT>; without, \"func add(a, b int) int {\\n\\treturn a + \""`
+	IDs  data.IDs `yaml:"ids" help:"let the model read token ids <1,2,3>, in the place of -prompt"`
 	// BOS says that Text begins a document: the token that begins documents is read before it. A text
 	// from the middle of a file, such as DefaultPrompt, is read without, as rows of training have it.
-	BOS bool
+	BOS bool `yaml:"bos" help:"-prompt begins a document: read the token that begins documents before it; without, it is text from the middle of one"`
 }
 
 // Given tells whether there is a text or ids.

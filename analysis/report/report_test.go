@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -25,6 +26,7 @@ import (
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
+	"github.com/residua-go/residua/settings"
 	"github.com/residua-go/residua/stream"
 )
 
@@ -214,7 +216,7 @@ func TestWordsAreExplained(t *testing.T) {
 // parts; each table adds up.
 func TestAttributeBeginsWithWhatTheModelSays(t *testing.T) {
 	m := vector(t)
-	o := AttributeOptions{Prompt: Prompt{Text: "line 7"}, Target: Target{Target: "z", Against: "q"}, Top: 4}
+	o := AttributeOptions{Prompt: Prompt{Text: "line 7"}, Contrast: Contrast{Target: Target{Target: "z"}, Against: "q"}, Top: 4}
 	r, err := Attribute(m, o)
 	require.NoError(t, err)
 	require.Equal(t, []string{"answer", "attribution", "heads", "parts"}, partsOf(r))
@@ -261,6 +263,59 @@ func total(t *testing.T, table figure.Table, but int) float64 {
 	return sum
 }
 
+// agrees compares a report without options with one of the defaults that the options' tags name.
+func agrees[O any](t *testing.T, m *Model, of func(*Model, O) (*Report, error)) {
+	t.Helper()
+	var zero, filled O
+	require.NoError(t, settings.SetDefaults(&filled))
+	if seed := reflect.ValueOf(&filled).Elem().FieldByName("Seed"); seed.IsValid() {
+		seed.SetUint(0)
+	}
+	want, err := of(m, zero)
+	require.NoError(t, err)
+	got, err := of(m, filled)
+	require.NoError(t, err)
+	assert.Equal(t, want.String(), got.String(), "%T", zero)
+}
+
+// TestDefaultsOfTags: options that are zero and those of the tags' defaults are the same, but for seeds and the steps of
+// Rotation.
+func TestDefaultsOfTags(t *testing.T) {
+	m, matrix := vector(t), tiny(t, stream.MatrixConfig{Dk: 6, Dv: 8, Rank: 3})
+	agrees(t, m, Attribute)
+	agrees(t, m, Lens)
+	agrees(t, m, Heads)
+	agrees(t, m, Circuits)
+	agrees(t, m, Wiring)
+	agrees(t, m, Basis)
+	agrees(t, m, Subspaces)
+	agrees(t, m, Ablate)
+	agrees(t, m, Patch)
+	agrees(t, m, Paths)
+	agrees(t, m, Export)
+	agrees(t, matrix, Memory)
+	agrees(t, m, func(m *Model, o RotationOptions) (*Report, error) {
+		o.Steps = 0
+		return Rotation(m, o)
+	})
+	agrees(t, m, func(m *Model, o SteerOptions) (*Report, error) {
+		o.Toward, o.Scale = "a", 1
+		return Steer(m, o)
+	})
+	agrees(t, tiny(t, stream.MHCConfig{Vectors: stream.Vectors{D: 12}, N: 2}), Mixing)
+	var tuned LensOptions
+	require.NoError(t, settings.SetDefaults(&tuned))
+	assert.Equal(t, defaultTuneTokens, tuned.Tuned.Tokens)
+}
+
+// TestReadIndex: as a flag has it.
+func TestReadIndex(t *testing.T) {
+	var i Index
+	require.NoError(t, i.UnmarshalText([]byte("-2")))
+	assert.Equal(t, At(-2), i)
+	assert.EqualError(t, i.UnmarshalText([]byte("last")), `want a whole number, got "last"`)
+}
+
 // partsOf are the names of a report's parts.
 func partsOf(r *Report) []string {
 	var names []string
@@ -294,15 +349,15 @@ func TestRefused(t *testing.T) {
 		{"lens", m, PatchOptions{Prompt: Prompt{IDs: ids[:1]}}, check.ValueError{Name: "ids", Got: "1"}},
 		{"lens", m, PatchOptions{Prompt: Prompt{IDs: []int32{1, 257}}}, check.RangeError{Name: "ids: token 1", N: 257, Got: 257}},
 		{"lens", m, PatchOptions{Prompt: Prompt{IDs: make([]int32, 25)}}, check.ValueError{Name: "ids", Got: "25"}},
-		{"lens", m, PatchOptions{Target: Target{Token: At(24)}}, check.ValueError{Name: "token", Got: "24"}},
-		{"lens", m, PatchOptions{Target: Target{Target: "abc"}}, check.ValueError{Name: "target", Want: "one token"}},
-		{"lens", m, PatchOptions{Target: Target{Target: "-1"}}, check.RangeError{Name: "target", N: 257, Got: -1}},
+		{"lens", m, PatchOptions{Contrast: Contrast{Target: Target{Token: At(24)}}}, check.ValueError{Name: "token", Got: "24"}},
+		{"lens", m, PatchOptions{Contrast: Contrast{Target: Target{Target: "abc"}}}, check.ValueError{Name: "target", Want: "one token"}},
+		{"lens", m, PatchOptions{Contrast: Contrast{Target: Target{Target: "-1"}}}, check.RangeError{Name: "target", N: 257, Got: -1}},
 		{"lens", &bare, PatchOptions{}, check.ValueError{Name: "ids"}},
 		{"lens", &bare, PatchOptions{Prompt: Prompt{Text: "ab"}}, check.ValueError{Name: "prompt"}},
 		{"patch", m, PatchOptions{Prompt: Prompt{IDs: ids}}, check.ValueError{Name: "corrupt", Got: "none"}},
 		{"patch", m, PatchOptions{Prompt: Prompt{IDs: ids}, CorruptIDs: ids}, check.ValueError{Name: "corrupt", Got: "the same"}},
 		{"patch", m, PatchOptions{Prompt: Prompt{IDs: ids}, CorruptIDs: ids[:2]}, check.ValueError{Name: "corrupt", Got: "2"}},
-		{"patch", m, PatchOptions{Target: Target{Target: "a", Against: "a"}}, check.ValueError{Name: "against"}},
+		{"patch", m, PatchOptions{Contrast: Contrast{Target: Target{Target: "a"}, Against: "a"}}, check.ValueError{Name: "against"}},
 	} {
 		assert.ErrorIs(t, run[c.analysis](c.model, c.options), c.want)
 	}

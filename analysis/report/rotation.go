@@ -11,7 +11,7 @@ import (
 type RotationOptions struct {
 	Prompt
 	analysis.RotationReportOptions
-	Steps int // of training by each optimizer; 0: none
+	Steps int `yaml:"steps" default:"10" min:"0" max:"1000000" help:"train both models for <N> steps with each optimizer; 0: don't"`
 }
 
 // optimizerTokens is the most tokens that models are trained on, the last of them to be predicted alone: in float64, whose

@@ -25,13 +25,15 @@ import (
 // SteerOptions say what direction is added where, and how a text goes on.
 type SteerOptions struct {
 	Prompt
-	Toward, Away string   // the direction: an activation at the end of Toward, minus that at the end of Away; Away "": Toward's alone
-	Name         string   // the activation; "": the stream after the attention of the middle block
-	At           cache.At // the entries of each token, such as {"head": 3}; nil: all
-	Scale        float64  // times the direction is added, to every token; 0: 1
-	Tokens       int      // that are generated; 0: 40
-	Temperature  float64  // 0: the likeliest tokens
-	Seed         uint64
+	// The direction is an activation at the end of Toward, minus that at the end of Away; where Away is "", Toward's alone.
+	Toward      string   `yaml:"toward" help:"steer to what the model makes of <TEXT>"`
+	Away        string   `yaml:"away" help:"and away from what it makes of <TEXT>"`
+	Name        string   `yaml:"name" help:"add to activation <NAME>; without, the stream after the attention of the middle block"`
+	At          cache.At `yaml:"at" help:"add to the entries <AXIS=N,...> of each token alone, such as head=3"`
+	Scale       float64  `yaml:"scale" default:"1" help:"add <S> times the direction, to every token; below 0: the other way"`
+	Tokens      int      `yaml:"tokens" default:"40" min:"1" max:"1000000" help:"continue the prompt by <N> tokens"` // 0: 40
+	Temperature float64  `yaml:"temperature" min:"0" help:"divide the logits by <T> before a token is drawn; 0: the likeliest tokens"`
+	Seed        uint64   `yaml:"seed" default:"1" help:"seed the draws with <N>"`
 }
 
 // Steering is what a model says with and without a direction added to an activation.
@@ -55,7 +57,10 @@ type NextToken struct {
 // it (Turner et al. 2023, "Activation Addition"), and reports what the model says with and without.
 func Steer(m *Model, o SteerOptions) (*Report, error) {
 	o.Name = cmp.Or(o.Name, stream.Site{Block: m.Spec.Layers / 2, Sublayer: stream.Attention}.Name()+".stream")
-	o.Scale, o.Tokens = cmp.Or(o.Scale, 1), cmp.Or(o.Tokens, 40)
+	o.Tokens = cmp.Or(o.Tokens, 40)
+	if o.Scale == 0 {
+		return nil, check.Value("scale", "a number other than 0", o.Scale)
+	}
 	if o.Toward == "" {
 		return nil, check.Value("toward", "a text", "none")
 	}

@@ -12,15 +12,20 @@ import (
 	"github.com/residua-go/residua/analysis/check"
 )
 
-// Target is a position and what the model says there: a logit, or a difference of two.
+// Target is a position and a logit there.
 type Target struct {
-	Token   Index  // after which the model answers; by default the last
-	Target  string // the token whose logit it is: a text, or an id; "": the likeliest
-	Against string // a token whose logit is subtracted; "": none
+	Token  Index  `yaml:"token" help:"look at the model's answer after token <N>, from 0; below 0: from the end; without, after the last"`
+	Target string `yaml:"target" help:"look at the logit of token <T>: a text, or an id; without, the likeliest"`
+}
+
+// Contrast is a Target, or the difference of its logit and another one.
+type Contrast struct {
+	Target
+	Against string `yaml:"against" help:"subtract the logit of token <T>: a text, or an id"`
 }
 
 // Given tells whether anything is chosen.
-func (t Target) Given() bool { return t != Target{} }
+func (t Contrast) Given() bool { return t != Contrast{} }
 
 // aim is a target that has been found.
 type aim struct {
@@ -36,7 +41,7 @@ func (a aim) metric() analysis.Metric {
 }
 
 // find looks the target up; run is the model's run on the prompt.
-func (t Target) find(m *Model, run *cache.Cache) (aim, error) {
+func (t Contrast) find(m *Model, run *cache.Cache) (aim, error) {
 	a := aim{against: -1}
 	var err error
 	if a.token, err = t.Token.of("token", run.Tokens(), run.Tokens()-1); err != nil {
@@ -47,8 +52,8 @@ func (t Target) find(m *Model, run *cache.Cache) (aim, error) {
 		return a, err
 	}
 	a.target = floats.MaxIdx(logits)
-	if t.Target != "" {
-		if a.target, err = m.token("target", t.Target); err != nil {
+	if t.Target.Target != "" {
+		if a.target, err = m.token("target", t.Target.Target); err != nil {
 			return a, err
 		}
 	}

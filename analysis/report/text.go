@@ -6,6 +6,11 @@ import (
 	"github.com/residua-go/residua/analysis/check"
 )
 
+// OverRows chooses rows of text to average over.
+type OverRows struct {
+	Rows int `yaml:"rows" min:"0" max:"1000000" help:"average over <N> rows of the validation text of the model's run, as long as in training; 0: a prompt"`
+}
+
 // texts are the rows of tokens that an analysis averages over: a list of prompts, or so many rows of the
 // model's validation text; nil where neither is given, and one prompt is read.
 func (m *Model) texts(p Prompt, prompts []string, rows, least int) ([][]int32, error) {

@@ -12,7 +12,7 @@ const TheoryName = "theory"
 // TheoryOptions say what is computed besides the paper's own models.
 type TheoryOptions struct {
 	Models []theory.Model // counted in Table 7, too
-	Seed   uint64         // of the Monte-Carlo runs
+	Seed   uint64         `yaml:"seed" default:"1" help:"seed the Monte-Carlo runs with <N>"`
 }
 
 // Theory reports the RMT paper's tables and figures, computed from its formulas.

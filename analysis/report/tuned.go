@@ -9,11 +9,11 @@ import (
 
 // Tuned says whether a tuned lens is looked through, too.
 type Tuned struct {
-	Train  bool     // a new one
-	File   string   // a trained one; "": none
-	Data   []string // text to train on; none: the run's validation text
-	Tokens int      // at most; 0: 8192
-	Steps  int      // 0: 200
+	Train  bool     `yaml:"tuned" help:"train a tuned lens, too, and look through it"`
+	File   string   `yaml:"tuned_file" help:"look through the tuned lens of <FILE>, tuned-lens.safetensors of an -out folder, too"`
+	Data   []string `yaml:"data" help:"train -tuned on text <FILE> or a folder of token shards; may be repeated; without, the run's validation text"`
+	Tokens int      `yaml:"tuned_tokens" default:"8192" min:"2" max:"1000000" help:"train -tuned on at most <N> tokens, of which it keeps a fifth to be measured on"` // 0: 8192
+	Steps  int      `yaml:"tuned_steps" default:"200" min:"1" max:"1000000" help:"train -tuned for <N> steps of 512 tokens"`                                          // 0: 200
 }
 
 // defaultTuneTokens are trained on unless told otherwise.

@@ -9,7 +9,8 @@ import (
 type WiringOptions struct {
 	Prompt                        // for the coefficients of a stream that mixes what was written; no other stream asks
 	analysis.WiringOptions        // Run is made from Prompt
-	From, To               string // a writer and a reader: show the virtual weights of their connection alone
+	From                   string `yaml:"from" help:"show the virtual weights from writer <W> alone, with -to"`
+	To                     string `yaml:"to" help:"show the virtual weights to reader <R> alone, with -from"`
 }
 
 // Wiring reports who writes where and who reads it.

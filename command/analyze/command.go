@@ -2,12 +2,9 @@ package analyze
 
 import (
 	"context"
-	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/pkg/errors"
@@ -18,19 +15,13 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// command makes a command of the function that writes an analysis' report of a model. bind declares
-// the function's options as flags. The command's name is the analysis' own, as analysis.Supports
-// lists it.
-func command[O any](zoo models.Zoo, c cli.Command, write func(*report.Model, O) (*report.Report, error), bind func(*flag.FlagSet, *O)) cli.Command {
-	model := cli.Model{Zoo: zoo}
-	var d delivery
-	var options O
-	c.Flags = func(flags *flag.FlagSet) {
-		model.HostFlags(flags)
-		d.flags(flags)
-		bind(flags, &options)
-	}
+// command makes a command of the function that writes an analysis' report of a model. The function's options are
+// flags, and so are more settings. The command's name is the analysis' own, as analysis.Supports lists it.
+func command[O any](zoo models.Zoo, c cli.Command, write func(*report.Model, O) (*report.Report, error), more ...any) cli.Command {
+	from, cores, options, d := &cli.Checkpoint{Zoo: zoo}, &cli.Cores{}, new(O), &delivery{name: c.Name}
+	c.Settings = append(append(cli.Several{from, cores, options}, more...), d)
 	c.Run = func(ctx context.Context, out cli.Output) error {
+		model := cli.Model{Checkpoint: *from, Place: cli.Place{Cores: *cores}}
 		opened, err := model.OpenModel(out)
 		if err != nil {
 			return err
@@ -39,13 +30,13 @@ func command[O any](zoo models.Zoo, c cli.Command, write func(*report.Model, O) 
 		if err != nil {
 			return cli.Usage(err)
 		}
-		if err := analysis.CheckSupport(c.Name, m.Spec); err != nil {
+		if err := analysis.CheckSupport(d.name, m.Spec); err != nil {
 			return cli.Usage(err)
 		}
-		defer limitCores(model.Threads)()
+		defer limitCores(cores.Threads)()
 		return d.deliver(ctx, out, func() (*report.Report, error) {
-			r, err := write(m, options)
-			return r, cli.Usage(err)
+			r, err := write(m, *options)
+			return r, cli.Usage(c.OfFlag(err))
 		})
 	}
 	return c
@@ -58,51 +49,37 @@ func limitCores(n int) (undo func()) {
 	return func() { runtime.GOMAXPROCS(before) }
 }
 
-// delivery is the flags that say where a report goes.
+// delivery is the flags that say where a report of an analysis goes.
 type delivery struct {
-	json  bool
-	dir   string
-	known *flag.FlagSet
-}
+	name string // the analysis'
 
-func (d *delivery) flags(flags *flag.FlagSet) {
-	d.known = flags
-	flags.BoolVar(&d.json, "json", false, "write one JSON document in the place of tables")
-	flags.StringVar(&d.dir, "out", "", "write a page ("+report.PageFile+"), figures (SVG, PNG) and tables (CSV, Markdown) to folder `DIR`")
+	JSON bool   `yaml:"json" help:"write one JSON document instead of tables"`
+	Dir  string `yaml:"out" help:"write a page (index.html), figures (SVG, PNG) and tables (CSV, Markdown) to folder <DIR>"`
 }
 
 // deliver writes what work reports to where the flags say.
 func (d *delivery) deliver(ctx context.Context, out cli.Output, work func() (*report.Report, error)) error {
-	if d.dir != "" { // before any work
-		if err := os.MkdirAll(d.dir, 0o777); err != nil {
+	if d.Dir != "" { // before any work
+		if err := os.MkdirAll(d.Dir, 0o777); err != nil {
 			return cli.Usagef("-out: want a folder that can be made: %v", err)
 		}
 	}
-	progress := cli.NewProgress(out, strings.TrimPrefix(d.known.Name(), "analyze "))
+	progress := cli.NewProgress(out, d.name)
 	r, err := await(ctx, progress.Tick, work)
 	progress.End()
 	if err != nil {
-		return d.ofFlag(err)
+		return err
 	}
-	if d.dir != "" {
-		if err := r.Write(d.dir); err != nil {
+	if d.Dir != "" {
+		if err := r.Write(d.Dir); err != nil {
 			return err
 		}
-		out.Note("the page is " + filepath.Join(d.dir, report.PageFile))
+		out.Note("the page is " + filepath.Join(d.Dir, report.PageFile))
 	}
-	if d.json {
+	if d.JSON {
 		return out.PrintJSON(r)
 	}
 	return out.Print(r.String())
-}
-
-// ofFlag is an error about an option, which is called by its flag.
-func (d *delivery) ofFlag(err error) error {
-	name, _, _ := strings.Cut(err.Error(), ":")
-	if d.known.Lookup(name) == nil {
-		return err
-	}
-	return cli.Usage(fmt.Errorf("-%w", err))
 }
 
 // await returns what f returns, or the context's error as soon as it ends: an analysis does

@@ -1,8 +1,6 @@
 package analyze
 
 import (
-	"flag"
-
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/mixing"
 	"github.com/residua-go/residua/analysis/report"
@@ -13,6 +11,7 @@ import (
 // The analyses of one run on a prompt.
 
 func attribute(zoo models.Zoo) cli.Command {
+	var list promptList
 	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisAttribute,
 		Summary: "a logit as a sum over all that wrote to the stream: tables, heads, neurons",
@@ -26,14 +25,12 @@ func attribute(zoo models.Zoo) cli.Command {
 			"with mixing coefficients, gates and norms' scales as they were in the run. -layer, -head and -top",
 			"choose the heads and neurons that are listed; the table by site has all.",
 		},
-	}, report.Attribute, func(flags *flag.FlagSet, o *report.AttributeOptions) {
-		promptFlags(flags, &o.Prompt, "")
-		targetFlags(flags, &o.Target)
-		listFlag(flags, &o.Prompts)
-		againstFlag(flags, &o.Target)
-		placeFlags(flags, &o.Place)
-		topFlag(flags, &o.Top, "list the `N` largest contributions")
-	})
+	}, func(m *report.Model, o report.AttributeOptions) (r *report.Report, err error) {
+		if o.Prompts, err = list.read(); err != nil {
+			return nil, err
+		}
+		return report.Attribute(m, o)
+	}, &list)
 }
 
 func lens(zoo models.Zoo) cli.Command {
@@ -52,15 +49,7 @@ func lens(zoo models.Zoo) cli.Command {
 			"each writer, so that what is read out is as near as it can be to what the model says at its",
 			"end (Belrose et al. 2023); -out keeps the maps, -tuned-file looks through them again.",
 		},
-	}, report.Lens, func(flags *flag.FlagSet, o *report.LensOptions) {
-		promptFlags(flags, &o.Prompt, "")
-		targetFlags(flags, &o.Target)
-		flags.BoolVar(&o.Tuned.Train, "tuned", false, "train a tuned lens, too, and look through it")
-		textFlag(flags, &o.Tuned.File, "tuned-file", "look through the tuned lens of `FILE`, "+report.TunedFile+" of an -out folder, too")
-		flags.Var((*cli.List)(&o.Tuned.Data), "data", "train -tuned on text `FILE` or a folder of token shards; may be repeated; without, the run's validation text")
-		countFlag(flags, &o.Tuned.Tokens, "tuned-tokens", 8192, 2, "train -tuned on at most `N` tokens, of which it keeps a fifth to be measured on")
-		countFlag(flags, &o.Tuned.Steps, "tuned-steps", 200, 1, "train -tuned for `N` steps of 512 tokens")
-	})
+	}, report.Lens)
 }
 
 func heads(zoo models.Zoo) cli.Command {
@@ -76,13 +65,7 @@ func heads(zoo models.Zoo) cli.Command {
 			"Scores are measured on random tokens that repeat once (Olsson et al. 2022). Without a",
 			"prompt that the model can read, attention is shown on the first of those rows.",
 		},
-	}, report.Heads, func(flags *flag.FlagSet, o *report.HeadsOptions) {
-		promptFlags(flags, &o.Prompt, "")
-		placeFlags(flags, &o.Place)
-		countFlag(flags, &o.Period, "period", 0, 0, "repeat `N` random tokens; 0: 32, or as many as the model has positions for")
-		countFlag(flags, &o.Rows, "rows", 4, 1, "average over `N` rows")
-		seedFlag(flags, &o.Seed, "the random tokens")
-	})
+	}, report.Heads)
 }
 
 func basis(zoo models.Zoo) cli.Command {
@@ -97,11 +80,7 @@ func basis(zoo models.Zoo) cli.Command {
 			"The more tokens, the surer the numbers: a prompt may be of any length here, it is read in",
 			"rows as long as those of training (Elhage, Lasenby & Olah 2023).",
 		},
-	}, report.Basis, func(flags *flag.FlagSet, o *report.BasisOptions) {
-		promptFlags(flags, &o.Prompt, "")
-		countFlag(flags, &o.Controls, "controls", 8, 1, "compare with `N` random rotations")
-		seedFlag(flags, &o.BasisOptions.Seed, "the rotations")
-	})
+	}, report.Basis)
 }
 
 func directions(zoo models.Zoo) cli.Command {
@@ -117,14 +96,7 @@ func directions(zoo models.Zoo) cli.Command {
 			"along what it finds is measured on the other half, next to random and principal directions and",
 			"the activation's own entries. A prompt may be of any length: it is read in rows.",
 		},
-	}, report.Directions, func(flags *flag.FlagSet, o *report.DirectionsOptions) {
-		promptFlags(flags, &o.Prompt, "")
-		rowsFlag(flags, &o.Rows)
-		textFlag(flags, &o.Name, "name", "look at activation `NAME`; without, the stream in the middle of the model")
-		countFlag(flags, &o.Count, "count", 0, 0, "find `N` directions; 0: 32, or as many as there is text for")
-		seedFlag(flags, &o.Seed, "the start of the search and the random directions")
-		topFlag(flags, &o.Top, "list the `N` sparsest")
-	})
+	}, report.Directions)
 }
 
 func rotation(zoo models.Zoo) cli.Command {
@@ -140,15 +112,11 @@ func rotation(zoo models.Zoo) cli.Command {
 			"the invariance is measured, one cause at a time. Then the model and a rotated copy are",
 			"trained on the same tokens, at most 16.",
 		},
-	}, report.Rotation, func(flags *flag.FlagSet, o *report.RotationOptions) {
-		promptFlags(flags, &o.Prompt, "")
-		countFlag(flags, &o.Seeds, "seeds", 3, 1, "try `N` rotations")
-		countFlag(flags, &o.Steps, "steps", 10, 0, "train both models for `N` steps with each optimizer; 0: don't")
-		seedFlag(flags, &o.Seed, "the rotations")
-	})
+	}, report.Rotation)
 }
 
 func ablate(zoo models.Zoo) cli.Command {
+	var list promptList
 	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisAblate,
 		Summary: "what the model loses when activations are taken away: heads, writers, or named ones",
@@ -164,24 +132,16 @@ func ablate(zoo models.Zoo) cli.Command {
 			"texts, where -with mean leaves what is the same at all tokens and -with resample puts in",
 			"what another text gives.",
 		},
-	}, report.Ablate, func(flags *flag.FlagSet, o *report.AblateOptions) {
-		promptFlags(flags, &o.Prompt, "")
-		targetFlags(flags, &o.Target)
-		listFlag(flags, &o.Prompts)
-		rowsFlag(flags, &o.Rows)
-		flags.Func("with", "put `WHAT` in the place of what is taken away: zero, mean or resample; without, zero", func(value string) error {
-			o.With = analysis.Replacement(value)
-			return nil
-		})
-		flags.BoolVar(&o.Restore, "restore", false, "of -prompts or -rows, take all heads away and give back one at a time")
-		againstFlag(flags, &o.Target)
-		flags.Var((*cli.List)(&o.Names), "names", "take away the activations of name or glob `G`, such as blocks.*.attention.heads, all together; may be repeated")
-		atFlag(flags, &o.At, "at", "of -names, take away the entries `AXIS=N,...` alone, such as head=3,token=5")
-		topFlag(flags, &o.Top, "list the `N` largest effects")
-	})
+	}, func(m *report.Model, o report.AblateOptions) (r *report.Report, err error) {
+		if o.Prompts, err = list.read(); err != nil {
+			return nil, err
+		}
+		return report.Ablate(m, o)
+	}, &list)
 }
 
 func patch(zoo models.Zoo) cli.Command {
+	var list pairList
 	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisPatch,
 		Summary: "which activations carry the difference of two prompts (activation patching)",
@@ -197,19 +157,16 @@ func patch(zoo models.Zoo) cli.Command {
 			"likeliest to -corrupt. -method attribution takes effects to first order, by one gradient in",
 			"the place of a run for each place (attribution patching; Nanda 2023, Syed et al. 2023).",
 		},
-	}, report.Patch, func(flags *flag.FlagSet, o *report.PatchOptions) {
-		promptFlags(flags, &o.Prompt, "")
-		textFlag(flags, &o.Corrupt, "corrupt", "patch into the run on `TEXT`, of as many tokens as -prompt")
-		idsFlag(flags, &o.CorruptIDs, "corrupt-ids", "patch into the run on token ids `1,2,3`, as many as -ids")
-		pairsFlag(flags, &o.Pairs)
-		textFlag(flags, (*string)(&o.Method), "method", "find effects by `M`: activation, a run each (without), or attribution, all to first order by one gradient")
-		targetFlags(flags, &o.Target)
-		againstFlag(flags, &o.Target)
-		topFlag(flags, &o.Top, "list the `N` largest effects")
-	})
+	}, func(m *report.Model, o report.PatchOptions) (r *report.Report, err error) {
+		if o.Pairs, err = list.read(); err != nil {
+			return nil, err
+		}
+		return report.Patch(m, o)
+	}, &list)
 }
 
 func paths(zoo models.Zoo) cli.Command {
+	var list promptList
 	return command(zoo, cli.Command{
 		Name:    analysis.AnalysisPaths,
 		Summary: "what the paths through 0, 1, 2, ... sublayers take off the loss, attention patterns held",
@@ -223,12 +180,12 @@ func paths(zoo models.Zoo) cli.Command {
 			"made, and so on. In a model of two layers of attention alone (-config attention-only) two",
 			"steps are the virtual heads.",
 		},
-	}, report.Paths, func(flags *flag.FlagSet, o *report.PathsOptions) {
-		promptFlags(flags, &o.Prompt, "")
-		listFlag(flags, &o.Prompts)
-		rowsFlag(flags, &o.Rows)
-		flags.BoolVar(&o.Heads, "heads", false, "measure each head's path, and each virtual head of two, too: a run for each")
-	})
+	}, func(m *report.Model, o report.PathsOptions) (r *report.Report, err error) {
+		if o.Prompts, err = list.read(); err != nil {
+			return nil, err
+		}
+		return report.Paths(m, o)
+	}, &list)
 }
 
 func mixes(zoo models.Zoo) cli.Command {
@@ -246,15 +203,11 @@ func mixes(zoo models.Zoo) cli.Command {
 			"who reads which layer, and what the loss is when a source is left out of all sums, or kept by",
 			"one reader alone.",
 		},
-	}, func(m *report.Model, o report.MixingOptions) (*report.Report, error) {
-		var err error
+	}, func(m *report.Model, o report.MixingOptions) (r *report.Report, err error) {
 		if o.History, err = mixing.ReadHistory(m.Name); err != nil {
 			return nil, err
 		}
 		return report.Mixing(m, o)
-	}, func(flags *flag.FlagSet, o *report.MixingOptions) {
-		promptFlags(flags, &o.Prompt, "")
-		seedFlag(flags, &o.Seed, "the start that they are compared with")
 	})
 }
 
@@ -272,12 +225,7 @@ func export(zoo models.Zoo) cli.Command {
 			"tokens are JSON in the safetensors file's metadata (axes, tokens), and in the folder's",
 			report.IndexFile + ". Both are written whole or not at all.",
 		},
-	}, report.Export, func(flags *flag.FlagSet, o *report.ExportOptions) {
-		promptFlags(flags, &o.Prompt, "")
-		flags.Var((*cli.List)(&o.Names), "names", "take the activations of name or glob `G`, such as blocks.*.attention.heads; may be repeated; without, all")
-		textFlag(flags, &o.Safetensors, "safetensors", "write them to `FILE`, which is replaced if it is there")
-		textFlag(flags, &o.NPY, "npy", "write each to NAME.npy in folder `DIR`, which is made")
-	})
+	}, report.Export)
 }
 
 func steer(zoo models.Zoo) cli.Command {
@@ -292,15 +240,5 @@ func steer(zoo models.Zoo) cli.Command {
 			"The direction is the activation at the last token of -toward, minus that of -away; it is added",
 			"to every token of the prompt and of the text (Turner et al. 2023). analyze export lists the names.",
 		},
-	}, report.Steer, func(flags *flag.FlagSet, o *report.SteerOptions) {
-		promptFlags(flags, &o.Prompt, "")
-		textFlag(flags, &o.Toward, "toward", "steer to what the model makes of `TEXT`")
-		textFlag(flags, &o.Away, "away", "and away from what it makes of `TEXT`")
-		textFlag(flags, &o.Name, "name", "add to activation `NAME`; without, the stream after the attention of the middle block")
-		atFlag(flags, &o.At, "at", "add to the entries `AXIS=N,...` alone, such as head=3")
-		numberFlag(flags, &o.Scale, "scale", false, "add `S` times the direction; without, 1; below 0: the other way")
-		countFlag(flags, &o.Tokens, "tokens", 40, 1, "continue the prompt by `N` tokens")
-		numberFlag(flags, &o.Temperature, "temperature", true, "draw tokens at temperature `T`; without, 0: the likeliest")
-		seedFlag(flags, &o.Seed, "the draws")
-	})
+	}, report.Steer)
 }

@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"context"
-	"flag"
 
 	"github.com/pkg/errors"
 
@@ -13,11 +12,16 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
+// counted are run configs whose models are counted, too.
+type counted struct {
+	Configs []string `yaml:"config" help:"count the parameters and FLOPs of run config <F> (a file, or a built-in one's name), too, in Table 7; may be repeated"`
+}
+
 // theoryCommand needs no model: it is about the paper.
 func theoryCommand(zoo models.Zoo) cli.Command {
-	var d delivery
+	var configs counted
 	var o report.TheoryOptions
-	var configs cli.List
+	d := &delivery{name: report.TheoryName}
 	return cli.Command{
 		Name:    report.TheoryName,
 		Summary: "the RMT paper's tables and figures from its formulas, next to the numbers that it prints",
@@ -25,13 +29,9 @@ func theoryCommand(zoo models.Zoo) cli.Command {
 			"analyze theory -out /tmp/theory",
 			"analyze theory -config quickstart -config quickstart-transformer",
 		},
-		Flags: func(flags *flag.FlagSet) {
-			d.flags(flags)
-			flags.Var(&configs, "config", "count the parameters and FLOPs of run config `F` (a file, or a built-in one's name), too, in Table 7; may be given more than once")
-			seedFlag(flags, &o.Seed, "the Monte-Carlo runs")
-		},
+		Settings: cli.Several{&configs, &o, d},
 		Run: func(ctx context.Context, out cli.Output) (err error) {
-			if o.Models, err = theoryModels(ctx, zoo, configs); err != nil {
+			if o.Models, err = theoryModels(ctx, zoo, configs.Configs); err != nil {
 				return cli.Usage(err)
 			}
 			return d.deliver(ctx, out, func() (*report.Report, error) { return report.Theory(o) })

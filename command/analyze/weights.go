@@ -1,8 +1,6 @@
 package analyze
 
 import (
-	"flag"
-
 	"github.com/residua-go/residua/analysis"
 	"github.com/residua-go/residua/analysis/report"
 	"github.com/residua-go/residua/internal/cli"
@@ -10,6 +8,9 @@ import (
 )
 
 // The analyses of weights.
+
+// onlyWhereMixed is the note on the prompt of an analysis of weights.
+const onlyWhereMixed = "A prompt matters only in streams that mix what was written."
 
 func circuits(zoo models.Zoo) cli.Command {
 	return command(zoo, cli.Command{
@@ -23,13 +24,9 @@ func circuits(zoo models.Zoo) cli.Command {
 			"Circuits are those of Elhage et al. 2021, norms folded into the weights, QK-norm's and",
 			"LayerScale's gains, too; the scales by which norms divide depend on the token and are left",
 			"out. With -layer and -head, that head's circuits are shown alone, with their eigenvalues.",
+			onlyWhereMixed,
 		},
-	}, report.Circuits, func(flags *flag.FlagSet, o *report.CircuitsOptions) {
-		promptFlags(flags, &o.Prompt, onlyWhereMixed)
-		placeFlags(flags, &o.Place)
-		notFlag(flags, &o.WithoutVocabulary, "full", "take the circuits from token to token, too; -full=false: don't, for large models")
-		topFlag(flags, &o.Top, "list `N` heads, those that copy most first")
-	})
+	}, report.Circuits)
 }
 
 func wiring(zoo models.Zoo) cli.Command {
@@ -46,14 +43,9 @@ func wiring(zoo models.Zoo) cli.Command {
 			"virtual weights of one connection; writers are embedding, positions, blocks.0.attention (or .1 for",
 			"a head), blocks.0.feedforward, readers blocks.0.attention.q (or .1.q), blocks.0.feedforward,",
 			"unembedding.",
+			onlyWhereMixed,
 		},
-	}, report.Wiring, func(flags *flag.FlagSet, o *report.WiringOptions) {
-		promptFlags(flags, &o.Prompt, onlyWhereMixed)
-		flags.BoolVar(&o.Whole, "whole", false, "take all heads of a layer for one")
-		shareFlag(flags, &o.FDR, "fdr", 0.05, "keep connections at false-discovery rate `Q`, above 0, at most 1; without, 0.05")
-		textFlag(flags, &o.From, "from", "show the virtual weights from writer `W` alone, with -to")
-		textFlag(flags, &o.To, "to", "show the virtual weights to reader `R` alone, with -from")
-	})
+	}, report.Wiring)
 }
 
 func subspaces(zoo models.Zoo) cli.Command {
@@ -67,7 +59,7 @@ func subspaces(zoo models.Zoo) cli.Command {
 		Notes: []string{
 			"It looks at weights alone. A model of GPT-2 small's size takes a minute on two cores.",
 		},
-	}, report.Subspaces, func(*flag.FlagSet, *report.SubspacesOptions) {})
+	}, report.Subspaces)
 }
 
 func memory(zoo models.Zoo) cli.Command {
@@ -85,9 +77,5 @@ func memory(zoo models.Zoo) cli.Command {
 			"key-value pairs are stored in one matrix of the model's Dk x Dv and read back, next to the",
 			"theory of outer-product memories.",
 		},
-	}, report.Memory, func(flags *flag.FlagSet, o *report.MemoryOptions) {
-		promptFlags(flags, &o.Prompt, "")
-		countFlag(flags, &o.Seeds, "seeds", 16, 2, "fill `N` memories a point")
-		seedFlag(flags, &o.Seed, "keys and values")
-	})
+	}, report.Memory)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pkg/errors"
 
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/eval/tasks"
 	"github.com/residua-go/residua/internal/cli"
@@ -18,7 +19,7 @@ import (
 
 // Command scores with models of the designs in a zoo.
 func Command(zoo models.Zoo) cli.Command {
-	c := &call{Model: cli.Model{Zoo: zoo}}
+	c := &call{Model: cli.Model{Checkpoint: cli.Checkpoint{Zoo: zoo}}}
 	return cli.Command{
 		Name:    "eval",
 		Summary: "score trained models on text (loss in nats per token, perplexity, bits per byte) or on a task (accuracy, perplexity)",
@@ -190,7 +191,7 @@ func (c *call) open(out cli.Output) (*pretrained.Model, error) {
 	}
 	p, _, err := c.OpenIDs(out)
 	if err == nil {
-		c.EvaluateOptions.IDs, err = cli.ParseIDs(c.GivenIDs, p.Spec.Vocab)
+		c.EvaluateOptions.IDs, err = data.ParseIDs(c.GivenIDs, p.Spec.Vocab)
 		if n := len(c.EvaluateOptions.IDs); err == nil && n < 2 {
 			err = errors.Errorf("want at least 2 token ids, got %d", n)
 		}

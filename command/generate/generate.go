@@ -12,7 +12,7 @@ import (
 
 // Command generates with models of the designs in a zoo; a prompt may come from stdin.
 func Command(zoo models.Zoo, stdin io.Reader) cli.Command {
-	c := &call{Model: cli.Model{Zoo: zoo}, prompt: prompt{stdin: stdin}}
+	c := &call{Model: cli.Model{Checkpoint: cli.Checkpoint{Zoo: zoo}}, prompt: prompt{stdin: stdin}}
 	return cli.Command{
 		Name:    "generate",
 		Summary: "continue a text with a trained model",

@@ -77,7 +77,7 @@ func TestGenerateRefuses(t *testing.T) {
 		want string
 	}{
 		{"no checkpoint", []string{"-prompt", "x"}, "-checkpoint: want a run folder, a step folder or a .safetensors file, got nothing"},
-		{"empty checkpoint", []string{"-checkpoint", ""}, "-checkpoint: want a run folder"},
+		{"empty checkpoint", []string{"-checkpoint", ""}, "-checkpoint: want a value, got an empty one"},
 		{"missing", []string{"-checkpoint", filepath.Join(run.Dir, "none")}, "no such file or directory"},
 		{"damaged", []string{"-checkpoint", clitest.Damage(t, run.Model)}, "damaged"},
 		{"foreign", []string{"-checkpoint", filepath.Join("..", "..", "testdata", "reference", "gpt2-hf", "model.safetensors")}, "another program's file"},

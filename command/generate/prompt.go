@@ -10,6 +10,7 @@ import (
 	"github.com/pkg/errors"
 	"golang.org/x/term"
 
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/internal/cli"
 )
 
@@ -72,7 +73,7 @@ func (p *prompt) read(ctx context.Context, out cli.Output, spells bool, vocab in
 func (p *prompt) readOne(ctx context.Context, out cli.Output, spells bool, vocab int) (string, []int32, error) {
 	switch {
 	case p.GivenIDs != nil:
-		ids, err := cli.ParseIDs(*p.GivenIDs, vocab)
+		ids, err := data.ParseIDs(*p.GivenIDs, vocab)
 		if err == nil && len(ids) == 0 {
 			err = errors.New("want at least one token id, got none")
 		}

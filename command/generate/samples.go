@@ -163,7 +163,7 @@ func (s *sampling) ids(ctx context.Context, a sample) (generate.Result, error) {
 	if result.PromptTokens == 0 {
 		return result, err // refused
 	}
-	if failed := s.out.Print(cli.FormatIDs(append(result.PromptIDs, result.IDs...)) + "\n"); err == nil {
+	if failed := s.out.Print(data.FormatIDs(append(result.PromptIDs, result.IDs...)) + "\n"); err == nil {
 		err = failed
 	}
 	if err == nil && a.request.LogProbs > 0 {

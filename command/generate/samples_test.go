@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/data"
-	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
 )
 
@@ -100,9 +99,9 @@ func TestIDs(t *testing.T) {
 	run := clitest.Train(t)
 	args := []string{"-checkpoint", run.Dir, "-tokens", "12", "-temperature", "1"}
 	o := objects(t, append(args, "-prompt", "line")...)[0]
-	ids := cli.FormatIDs(o.PromptIDs)
+	ids := data.FormatIDs(o.PromptIDs)
 	assert.Equal(t, "256,108,105,110,101", ids)
-	assert.Equal(t, ids+","+cli.FormatIDs(o.IDs)+"\n", text(t, append(args, "-ids", ids)...))
+	assert.Equal(t, ids+","+data.FormatIDs(o.IDs)+"\n", text(t, append(args, "-ids", ids)...))
 	same := objects(t, append(args, "-ids", ids)...)[0]
 	same.TokensPerSecond = o.TokensPerSecond
 	assert.Equal(t, o, same)
@@ -115,7 +114,7 @@ func TestModelWithoutATokenizer(t *testing.T) {
 	got := text(t, args...)
 	assert.Regexp(t, `^5,6,7(,\d+){4}\n$`, got)
 	o := objects(t, args...)[0]
-	assert.Equal(t, got, "5,6,7,"+cli.FormatIDs(o.IDs)+"\n")
+	assert.Equal(t, got, "5,6,7,"+data.FormatIDs(o.IDs)+"\n")
 	assert.Nil(t, o.Text)
 	assert.Nil(t, o.Prompt)
 }

@@ -127,7 +127,7 @@ func (c *call) open(out cli.Output, o *serve.Options) (served []serve.Model, end
 		c.Paths = []string{""} // which OpenIDs refuses
 	}
 	for i := range c.Paths {
-		m := cli.Model{Zoo: c.zoo, Path: c.Paths[i], Place: c.Place}
+		m := cli.Model{Checkpoint: cli.Checkpoint{Zoo: c.zoo, Path: c.Paths[i]}, Place: c.Place}
 		p, tokenizer, err := m.OpenIDs(out)
 		if err != nil {
 			return nil, end, err

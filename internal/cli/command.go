@@ -30,8 +30,8 @@ type Command struct {
 	Summary string   // one line: what it does
 	Example []string // calls that work, shown first by -h, without the program's name
 	Notes   []string // further lines for -h, after the flags
-	// Settings points to a struct whose tagged fields are the flags (package settings). Their defaults are what it holds, or else
-	// their tags default.
+	// Settings points to a struct whose tagged fields are the flags (package settings), or is Several of these. Their defaults
+	// are what it holds, or else their tags default.
 	Settings any
 	// Flags declares the flags of a command without Settings; nil: none.
 	Flags func(*flag.FlagSet)
@@ -43,6 +43,9 @@ type Command struct {
 	// ExitRun. The context ends at the first interrupt; a second one kills the process.
 	Run func(ctx context.Context, out Output) error
 }
+
+// Several are pointers to structs whose tagged fields are the flags of one command.
+type Several []any
 
 // Group is flags that belong together.
 type Group struct {

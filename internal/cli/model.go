@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"flag"
 
 	"github.com/pkg/errors"
 
@@ -12,29 +11,29 @@ import (
 	"github.com/residua-go/residua/pretrained"
 )
 
-// Model is the settings of a command that uses a trained model, of a design in the Zoo.
+// Model is the settings of a command that uses a trained model.
 type Model struct {
+	Checkpoint
+	Place
+}
+
+// Checkpoint is the setting that says where a model, of a design in the Zoo, is.
+type Checkpoint struct {
 	Zoo  models.Zoo
 	Path string `yaml:"checkpoint" help:"read the model from <PATH>: a run folder (its newest checkpoint), a step folder, a .safetensors file, or the folder of a Hugging Face GPT-2, Llama or Qwen3"`
-	Place
+}
+
+// Cores is the setting that says how many threads compute.
+type Cores struct {
+	Threads int `yaml:"threads" min:"0" max:"1024" help:"use <N> CPU threads; 0: one per core"`
 }
 
 // Place is the settings of what a model runs on.
 type Place struct {
-	Threads   int             `yaml:"threads" min:"0" max:"1024" help:"use <N> CPU threads; 0: one per core"`
+	Cores
 	Device    graph.Device    `yaml:"device" default:"cpu" help:"run the model on <DEVICE>: cpu, cuda or, of several GPUs, cuda:1"` // "": cpu
 	Precision graph.Precision `yaml:"precision" help:"with -device cuda: compute matrix products in <TYPE>: fp32, tf32 or bf16; without, tf32"`
 }
-
-// HostFlags declares -checkpoint and -threads, for a command that runs models on the CPU
-// alone.
-func (m *Model) HostFlags(flags *flag.FlagSet) {
-	flags.StringVar(&m.Path, "checkpoint", "", "read the model from `PATH`: "+CheckpointUsage)
-	flags.IntVar(&m.Threads, "threads", 0, "use `N` CPU threads; 0: one per core")
-}
-
-// CheckpointUsage says what a model is read from, for a flag "`PATH`".
-const CheckpointUsage = "a run folder (its newest checkpoint), a step folder, a .safetensors file, or the folder of a Hugging Face GPT-2, Llama or Qwen3"
 
 // Open reads the model and makes its tokenizer. What is wrong with either is the call's
 // mistake.

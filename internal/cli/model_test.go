@@ -31,7 +31,7 @@ func TestModelDevice(t *testing.T) {
 func TestModelWithoutTokenizer(t *testing.T) {
 	var stderr strings.Builder
 	out := Output{Stdout: io.Discard, Stderr: &stderr}
-	m := Model{Zoo: models.Standard(), Path: "../../testdata/reference/gpt2-hf", Place: Place{Device: graph.CPU}}
+	m := Model{Checkpoint: Checkpoint{Zoo: models.Standard(), Path: "../../testdata/reference/gpt2-hf"}, Place: Place{Device: graph.CPU}}
 	p, tokenizer, err := m.OpenIDs(out)
 	require.NoError(t, err)
 	require.Nil(t, tokenizer)

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/pkg/errors"
 
@@ -11,14 +13,16 @@ import (
 
 // executeSettings runs a command whose flags are its Settings, which hold the defaults again afterwards.
 func (c Command) executeSettings(ctx context.Context, args []string, out Output) error {
-	held := reflect.ValueOf(c.Settings).Elem()
-	before := reflect.New(held.Type()).Elem()
-	before.Set(held)
-	defer held.Set(before)
-	if err := settings.SetDefaults(c.Settings); err != nil {
-		return err
+	for _, s := range c.structs() {
+		held := reflect.ValueOf(s).Elem()
+		before := reflect.New(held.Type()).Elem()
+		before.Set(held)
+		defer held.Set(before)
+		if err := settings.SetDefaults(s); err != nil {
+			return err
+		}
 	}
-	flags, err := settings.NewFlags(c.Settings)
+	flags, err := c.settingsFlags()
 	if err != nil {
 		return err
 	}
@@ -32,12 +36,53 @@ func (c Command) executeSettings(ctx context.Context, args []string, out Output)
 	if help {
 		return c.helpOnSettings(flags, out)
 	}
-	for i := range held.NumField() {
-		if held.Field(i).Type() == reflect.TypeFor[settings.Given]() {
-			held.Field(i).Set(reflect.ValueOf(flags.Given()))
+	for _, s := range c.structs() {
+		held := reflect.ValueOf(s).Elem()
+		for i := range held.NumField() {
+			if held.Field(i).Type() == reflect.TypeFor[settings.Given]() {
+				held.Field(i).Set(reflect.ValueOf(flags.Given()))
+			}
 		}
 	}
 	return c.Run(ctx, out)
+}
+
+// structs are what the Settings point to.
+func (c Command) structs() Several {
+	if several, ok := c.Settings.(Several); ok {
+		return several
+	}
+	return Several{c.Settings}
+}
+
+// settingsFlags are the flags of all Settings, in their order.
+func (c Command) settingsFlags() (settings.Flags, error) {
+	var all settings.Flags
+	for _, s := range c.structs() {
+		flags, err := settings.NewFlags(s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, flags...)
+	}
+	return all, nil
+}
+
+// OfFlag turns an error that begins with the name of one of the Settings' flags into one of the call's, about that flag. It
+// keeps all others.
+func (c Command) OfFlag(err error) error {
+	if err == nil {
+		return nil
+	}
+	name, _, _ := strings.Cut(err.Error(), ":")
+	flags, failed := c.settingsFlags()
+	if failed != nil {
+		return failed
+	}
+	if _, unknown := flags.Lookup(name); unknown != nil {
+		return err
+	}
+	return Usage(fmt.Errorf("-%w", err))
 }
 
 // readArguments sets the flags of a call. A flag is written -name value, -name=value or with two

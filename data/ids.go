@@ -1,11 +1,27 @@
-package cli
+package data
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/pkg/errors"
 )
+
+// IDs are token ids, written as in 1,2,3; spaces and line breaks may stand in the place of commas.
+type IDs []int32
+
+// UnmarshalText reads them, at least one.
+func (ids *IDs) UnmarshalText(text []byte) error {
+	read, err := ParseIDs(string(text), math.MaxInt32)
+	if err == nil && len(read) == 0 {
+		err = errors.New("want whole numbers such as 1,2,3, got none")
+	}
+	if err == nil {
+		*ids = read
+	}
+	return err
+}
 
 // ParseIDs reads token ids, such as "1,2,3", each below the model's vocabulary.
 // Spaces and line breaks may stand in the place of commas, too.
