@@ -14,14 +14,14 @@ import (
 // all the state there is: Seek(Position()) of another Batcher over the same
 // tokens continues exactly here. A Batcher serves one goroutine.
 type Batcher struct {
-	tokens     []uint16
+	tokens     Tokens
 	batch, seq int
 	seed, step uint64
 }
 
 // NewBatcher returns a Batcher at step 0. It wants batch and seq of at least 1
 // and at least seq + 1 tokens (Corpus.Check asks for a whole batch).
-func NewBatcher(tokens []uint16, batch, seq int, seed uint64) (*Batcher, error) {
+func NewBatcher(tokens Tokens, batch, seq int, seed uint64) (*Batcher, error) {
 	if err := checkWindowShape(tokens, batch, seq); err != nil {
 		return nil, errors.Wrap(err, "data: batcher")
 	}
@@ -35,11 +35,11 @@ func (b *Batcher) Next(inputs, targets []int32) error {
 	if err := checkBatchLength(inputs, targets, b.batch, b.seq); err != nil {
 		return errors.Wrap(err, "data: batcher")
 	}
-	offsets := uint64(len(b.tokens) - b.seq) // of windows of seq + 1 tokens
+	offsets := uint64(b.tokens.Len() - b.seq) // of windows of seq + 1 tokens
 	for row := range b.batch {
 		// High word of a product: uniform to within offsets / 2^64.
 		offset, _ := bits.Mul64(counterHash(b.seed, b.step, uint64(row)), offsets)
-		copyWindow(inputs[row*b.seq:], targets[row*b.seq:], b.tokens[offset:][:b.seq+1])
+		copyWindow(inputs[row*b.seq:], targets[row*b.seq:], b.tokens.Slice(int(offset), int(offset)+b.seq+1))
 	}
 	b.step++
 	return nil
@@ -68,21 +68,18 @@ func mix64(z uint64) uint64 {
 }
 
 // copyWindow widens a window of n+1 tokens to n inputs and n targets.
-func copyWindow(inputs, targets []int32, window []uint16) {
-	n := len(window) - 1
-	inputs, targets = inputs[:n], targets[:n]
-	for i := range inputs {
-		inputs[i] = int32(window[i])
-		targets[i] = int32(window[i+1])
-	}
+func copyWindow(inputs, targets []int32, window Tokens) {
+	n := window.Len() - 1
+	window.CopyTo(inputs[:n])
+	window.From(1).CopyTo(targets[:n])
 }
 
-func checkWindowShape(tokens []uint16, batch, seq int) error {
+func checkWindowShape(tokens Tokens, batch, seq int) error {
 	if batch < 1 || seq < 1 {
 		return errors.Errorf("want batch and seq of at least 1, got %d x %d", batch, seq)
 	}
-	if len(tokens) < seq+1 {
-		return errors.Errorf("want at least %d tokens (seq %d + 1), got %d", seq+1, seq, len(tokens))
+	if tokens.Len() < seq+1 {
+		return errors.Errorf("want at least %d tokens (seq %d + 1), got %d", seq+1, seq, tokens.Len())
 	}
 	return nil
 }

@@ -9,13 +9,16 @@ import (
 )
 
 // counting returns the tokens 0, 1, …, n-1.
-func counting(n int) []uint16 {
+func counting(n int) Tokens {
 	tokens := make([]uint16, n)
 	for i := range tokens {
 		tokens[i] = uint16(i)
 	}
-	return tokens
+	return narrow(tokens...)
 }
+
+// narrow is tokens of two bytes.
+func narrow(ids ...uint16) Tokens { return Tokens{narrow: ids} }
 
 func newBatcher(t testing.TB, n, batch, seq int, seed uint64) *Batcher {
 	t.Helper()

@@ -10,7 +10,6 @@ package data
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/pkg/errors"
@@ -20,9 +19,9 @@ import (
 // A stream cut off the end of another (Options.Split tail) may begin inside a
 // document.
 type Stream struct {
-	Tokens    []uint16 // [tokens]
-	Documents int      // documents that begin in the stream
-	TextBytes int64    // bytes of the text the tokens stand for, BOS left out
+	Tokens    Tokens
+	Documents int   // documents that begin in the stream
+	TextBytes int64 // bytes of the text the tokens stand for, BOS left out
 }
 
 // Corpus is a corpus in memory.
@@ -34,13 +33,14 @@ type Corpus struct {
 
 	split   splitRule
 	options Options
-	whole   []uint16 // where the tail of one document was held out: all of it
-	sniffed bool     // has files that were taken for text by their content
+	whole   Tokens // where the tail of one document was held out: all of it
+	sniffed bool   // has files that were taken for text by their content
 }
 
 // Load reads a corpus. Documents are ordered by the names of their files and,
 // inside a file, as they stand there; Options.Split parts them into the two
-// streams. Memory: 2 bytes a token, and as much again while it loads.
+// streams. Memory: 2 bytes a token (4 with a
+// vocabulary beyond 65,536), and as much again while it loads.
 //
 // Errors name the file, and the line if there is one. A corpus without any
 // text is an error; whether a corpus is large enough is for Check and
@@ -55,7 +55,7 @@ func Load(ctx context.Context, o Options) (c *Corpus, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var trainDocuments, valDocuments [][]uint16
+	var trainDocuments, valDocuments []Tokens
 	err = eachDocument(ctx, src, tokenizer, o.Threads, func(d document) error {
 		if split.validation(d.name) {
 			valDocuments = append(valDocuments, d.tokens)
@@ -73,11 +73,11 @@ func Load(ctx context.Context, o Options) (c *Corpus, err error) {
 	case documents == 0:
 		return nil, errEmpty(o.Source)
 	case documents == 1 && split.kind == splitHash && !o.former:
-		c.holdOutTail(slices.Concat(trainDocuments, valDocuments)[0])
+		c.holdOutTail(append(trainDocuments, valDocuments...)[0])
 	default:
-		train := slices.Concat(trainDocuments...)
-		cut := split.cut(len(train))
-		c.setStreams(slices.Clip(train[:cut]), slices.Concat(append(valDocuments, train[cut:])...))
+		train := concat(trainDocuments...)
+		cut := split.cut(train.Len())
+		c.setStreams(train.Slice(0, cut), concat(append(valDocuments, train.From(cut))...))
 	}
 	if s, ok := src.(*fileSource); ok {
 		c.sniffed = s.sniffed
@@ -86,7 +86,7 @@ func Load(ctx context.Context, o Options) (c *Corpus, err error) {
 	return c, nil
 }
 
-func (c *Corpus) setStreams(train, val []uint16) {
+func (c *Corpus) setStreams(train, val Tokens) {
 	c.Train, c.Val = newStream(c.Tokenizer, train), newStream(c.Tokenizer, val)
 	c.Fingerprint = fingerprint(c.Tokenizer, train, val)
 }
@@ -101,9 +101,6 @@ func open(o Options) (Tokenizer, source, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := checkStored(tokenizer); err != nil {
-		return nil, nil, err
-	}
 	src, err := newSource(o, tokenizer)
 	return tokenizer, src, err
 }
@@ -116,22 +113,15 @@ func errEmpty(s Source) error {
 	return errors.Errorf("data.source %s: empty corpus: no text in any file of data.path [%s]", kind, strings.Join(s.Paths, ", "))
 }
 
-func newStream(t Tokenizer, tokens []uint16) Stream {
-	s := Stream{Tokens: tokens, TextBytes: TextBytes(t, tokens)}
-	bos := uint16(t.BOS())
-	for _, token := range tokens {
-		if token == bos {
-			s.Documents++
-		}
-	}
-	return s
+func newStream(t Tokenizer, tokens Tokens) Stream {
+	return Stream{Tokens: tokens, Documents: tokens.count(t.BOS()), TextBytes: TextBytes(t, tokens)}
 }
 
 // Check returns an error if the training stream is shorter than one batch and
 // its targets: batch * seq + 1 tokens.
 func (c *Corpus) Check(batch, seq int) error {
 	need := batch*seq + 1
-	if have := len(c.Train.Tokens); have < need {
+	if have := c.Train.Tokens.Len(); have < need {
 		return errors.Errorf("data: training split: want at least %d tokens (batch %d x seq %d + 1), got %d in %d documents: add text to data.path, or lower train.batch or model.seq",
 			need, batch, seq, have, c.Train.Documents)
 	}
@@ -141,7 +131,7 @@ func (c *Corpus) Check(batch, seq int) error {
 // CheckValidation returns an error if the validation stream has no window to
 // evaluate on: seq + 1 tokens. Only a run that evaluates needs one.
 func (c *Corpus) CheckValidation(seq int) error {
-	need, have := seq+1, len(c.Val.Tokens)
+	need, have := seq+1, c.Val.Tokens.Len()
 	if have >= need {
 		return nil
 	}
@@ -150,7 +140,7 @@ func (c *Corpus) CheckValidation(seq int) error {
 	case splitNone:
 		why = "data.split is none: set it to hash or tail"
 	case splitTail:
-		why = fmt.Sprintf("data.split holds out 1/%d of %d tokens: add text, or set data.split: tail/2", c.split.parts, len(c.Train.Tokens)+have)
+		why = fmt.Sprintf("data.split holds out 1/%d of %d tokens: add text, or set data.split: tail/2", c.split.parts, c.Train.Tokens.Len()+have)
 	default:
 		why = fmt.Sprintf("data.split holds out about one document in %d by the hash of its name and the corpus has %d: set data.split: tail to hold out its end",
 			c.split.parts, c.Train.Documents+c.Val.Documents)

@@ -50,11 +50,11 @@ func loadError(t *testing.T, o Options) string {
 func texts(tokenizer Tokenizer, stream Stream) []string {
 	var all []string
 	var ids []int32
-	for i, token := range stream.Tokens {
-		if i > 0 && int32(token) == tokenizer.BOS() {
+	for i, id := range stream.Tokens.IDs() {
+		if i > 0 && id == tokenizer.BOS() {
 			all, ids = append(all, tokenizer.Decode(ids)), ids[:0]
 		}
-		ids = append(ids, int32(token))
+		ids = append(ids, id)
 	}
 	if ids != nil {
 		all = append(all, tokenizer.Decode(ids))
@@ -65,7 +65,7 @@ func texts(tokenizer Tokenizer, stream Stream) []string {
 func TestLoadJoinsDocumentsInPathOrder(t *testing.T) {
 	root := writeFiles(t, map[string]string{"b.txt": "B", "a/z.txt": "AZ", "a.txt": "A", "a-b.txt": "AB"})
 	c := load(t, filesIn(root))
-	assert.Equal(t, []uint16{256, 'A', 'B', 256, 'A', 256, 'A', 'Z', 256, 'B'}, c.Train.Tokens)
+	assert.Equal(t, narrow(256, 'A', 'B', 256, 'A', 256, 'A', 'Z', 256, 'B'), c.Train.Tokens)
 	assert.Equal(t, 4, c.Train.Documents)
 	assert.EqualValues(t, 6, c.Train.TextBytes)
 	assert.Empty(t, c.Val.Tokens)
@@ -109,13 +109,13 @@ func TestTailSplit(t *testing.T) {
 	o := filesIn(root)
 	o.Split = "tail/4"
 	c := load(t, o)
-	assert.Len(t, c.Train.Tokens, 15)
-	assert.Equal(t, []uint16{'d', 'e', 'f', 'g', 'h'}, c.Val.Tokens)
+	assert.Equal(t, 15, c.Train.Tokens.Len())
+	assert.Equal(t, narrow('d', 'e', 'f', 'g', 'h'), c.Val.Tokens)
 	assert.Equal(t, 2, c.Train.Documents)
 	assert.Equal(t, 0, c.Val.Documents)
 	assert.EqualValues(t, 5, c.Val.TextBytes)
 	o.Split = "tail"
-	assert.Len(t, load(t, o).Val.Tokens, 1, "a twentieth of 20")
+	assert.Equal(t, 1, load(t, o).Val.Tokens.Len(), "a twentieth of 20")
 }
 
 func TestSplitErrors(t *testing.T) {
@@ -131,7 +131,7 @@ func TestLoadGPT2(t *testing.T) {
 	o := filesIn(root)
 	o.Tokenizer = "gpt2"
 	c := load(t, o)
-	assert.Equal(t, []uint16{50256, 15496, 995, 50256, 2616, 38776}, c.Train.Tokens)
+	assert.Equal(t, narrow(50256, 15496, 995, 50256, 2616, 38776), c.Train.Tokens)
 	assert.EqualValues(t, len("Hello world")+len("naïve"), c.Train.TextBytes)
 	assert.Equal(t, []string{"Hello world", "naïve"}, texts(c.Tokenizer, c.Train))
 }

@@ -3,16 +3,15 @@ package data
 import (
 	"context"
 	"fmt"
-	"slices"
 )
 
 // holdOutTail makes the end of the only document the validation stream: a split
 // by hash has nothing to choose from.
-func (c *Corpus) holdOutTail(document []uint16) {
+func (c *Corpus) holdOutTail(document Tokens) {
 	c.whole = document
 	c.split.kind = splitTail
-	cut := c.split.cut(len(document))
-	c.setStreams(slices.Clip(document[:cut]), slices.Clone(document[cut:]))
+	cut := c.split.cut(document.Len())
+	c.setStreams(document.Slice(0, cut), document.From(cut))
 	c.Notes = append(c.Notes, fmt.Sprintf("data.split: the corpus is one document: its last 1/%d is the validation split", c.split.parts))
 }
 
@@ -20,12 +19,12 @@ func (c *Corpus) holdOutTail(document []uint16) {
 // by itself, back to the training stream, for a corpus that is too short for
 // both. Any other corpus is returned as it is.
 func (c *Corpus) Whole() *Corpus {
-	if c.whole == nil {
+	if c.whole.Len() == 0 {
 		return c
 	}
 	w := &Corpus{Tokenizer: c.Tokenizer, options: c.options, sniffed: c.sniffed}
 	w.split = splitRule{kind: splitHash, parts: c.split.parts}
-	w.setStreams(c.whole, nil)
+	w.setStreams(c.whole, Tokens{})
 	w.Notes = append(w.Notes, fmt.Sprintf("data.split: the corpus is one document, too short to hold out 1/%d of it: there is no validation split", c.split.parts))
 	w.Notes = append(w.Notes, c.Notes[1:]...) // the first is that of holdOutTail
 	return w

@@ -18,7 +18,7 @@ func one(t *testing.T, name, content string) Options {
 
 func TestCorpusOfOneDocumentHoldsOutItsTail(t *testing.T) {
 	text := strings.Repeat("0123456789", 10) // 101 tokens
-	want := append([]uint16{byteBOS}, widened(text)...)
+	want := narrow(append([]uint16{byteBOS}, widened(text)...)...)
 	held := "held.txt" // by its name's hash, all of it would be validation
 	for i := 0; !(splitRule{splitHash, 20}).validation(held); i++ {
 		held = strings.Repeat("x", i) + ".txt"
@@ -29,8 +29,8 @@ func TestCorpusOfOneDocumentHoldsOutItsTail(t *testing.T) {
 	} {
 		o := one(t, name, content)
 		c := load(t, o)
-		assert.Equal(t, want[:96], c.Train.Tokens, name)
-		assert.Equal(t, want[96:], c.Val.Tokens, name)
+		assert.Equal(t, want.Slice(0, 96), c.Train.Tokens, name)
+		assert.Equal(t, want.From(96), c.Val.Tokens, name)
 		assert.EqualValues(t, 95, c.Train.TextBytes)
 		assert.NoError(t, c.Check(5, 19))
 		assert.NoError(t, c.CheckValidation(4))
@@ -40,9 +40,9 @@ func TestCorpusOfOneDocumentHoldsOutItsTail(t *testing.T) {
 		assert.Equal(t, load(t, o).Fingerprint, c.Fingerprint)
 		assert.Empty(t, load(t, o).Notes)
 		o.Split = "hash/4"
-		assert.Len(t, load(t, o).Val.Tokens, 25)
+		assert.Equal(t, 25, load(t, o).Val.Tokens.Len())
 		o.Split = "none"
-		assert.Empty(t, load(t, o).Val.Tokens)
+		assert.Zero(t, load(t, o).Val.Tokens.Len())
 	}
 }
 
@@ -52,8 +52,8 @@ func TestCorpusOfTwoDocumentsIsSplitByName(t *testing.T) {
 		o := filesIn(writeFiles(t, files))
 		o.Split = "hash"
 		c := load(t, o)
-		assert.Equal(t, []uint16{byteBOS, 'a', byteBOS, 'b'}, c.Train.Tokens)
-		assert.Empty(t, c.Val.Tokens)
+		assert.Equal(t, narrow(byteBOS, 'a', byteBOS, 'b'), c.Train.Tokens)
+		assert.Zero(t, c.Val.Tokens.Len())
 		assert.Empty(t, c.Notes)
 		assert.Same(t, c, c.Whole())
 	}
@@ -66,10 +66,10 @@ func TestTailOfOneDocumentIsGivenBack(t *testing.T) {
 	none := load(t, o)
 	whole := c.Whole()
 	assert.Equal(t, none.Train, whole.Train)
-	assert.Empty(t, whole.Val.Tokens)
+	assert.Zero(t, whole.Val.Tokens.Len())
 	assert.Equal(t, none.Fingerprint, whole.Fingerprint)
 	assert.Equal(t, []string{"data.split: the corpus is one document, too short to hold out 1/20 of it: there is no validation split"}, whole.Notes)
-	assert.Len(t, c.Train.Tokens, 95, "c itself stays")
+	assert.Equal(t, 95, c.Train.Tokens.Len(), "c itself stays")
 }
 
 // A run that began before these were read otherwise goes on with the same bits.

@@ -97,7 +97,7 @@ func (j *fileJob) read(ctx context.Context, src source, enc *encoder) {
 	}
 	j.err = src.read(ctx, j.file, enc, func(d document) error {
 		chunk = append(chunk, d)
-		if tokens += len(d.tokens); tokens < chunkTokens {
+		if tokens += d.tokens.Len(); tokens < chunkTokens {
 			return nil
 		}
 		return send()

@@ -33,7 +33,7 @@ func (s countedSource) read(_ context.Context, f file, _ *encoder, emit func(doc
 		for now, most := s.under.Add(1), s.most.Load(); now > most && !s.most.CompareAndSwap(most, now); {
 			most = s.most.Load()
 		}
-		if err := emit(document{fmt.Sprintf("%s#%d", f.name, i), make([]uint16, s.tokens)}); err != nil {
+		if err := emit(document{fmt.Sprintf("%s#%d", f.name, i), narrow(make([]uint16, s.tokens)...)}); err != nil {
 			return err
 		}
 	}

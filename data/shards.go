@@ -8,16 +8,15 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 
 	"github.com/pkg/errors"
 )
 
-// shardBlock is the number of bytes of a shard that are read at a time; even.
+// shardBlock is the number of bytes of a shard that are read at a time, whole tokens.
 const shardBlock = 1 << 18
 
-// shardSource is documents that are tokens already: raw little-endian uint16
-// files.
+// shardSource is documents that are tokens already: files of raw little-endian integers, of two bytes where the tokenizer has
+// at most 65,536 ids, else of four.
 //
 // They are read, not mapped into memory: a file that somebody cuts short while
 // it is read is then an error, not the end of the program.
@@ -70,21 +69,22 @@ func (s *shardSource) read(ctx context.Context, f file, _ *encoder, emit func(do
 // readShard checks a shard of size bytes against what the index says of it, if
 // there is one, and emits its documents.
 func (s *shardSource) readShard(ctx context.Context, f file, in io.ReadSeeker, size int64, emit func(document) error) error {
-	if size == 0 || size%2 != 0 {
-		return errors.Errorf("want uint16 tokens, two bytes each, got %d bytes", size)
+	width := s.width()
+	if size == 0 || size%width != 0 {
+		return errors.Errorf("want tokens of %d bytes each, got %d bytes", width, size)
 	}
 	info, listed := s.listed[f.disk]
 	if listed {
-		if err := info.check(in, size); err != nil {
+		if err := info.check(in, size, width); err != nil {
 			return err
 		}
 	}
-	scan := shardScan{ctx: ctx, tokenizer: s.tokenizer, name: f.name, emit: emit}
+	scan := shardScan{ctx: ctx, tokenizer: s.tokenizer, width: int(width), name: f.name, emit: emit}
 	if err := scan.run(io.LimitReader(in, size)); err != nil {
 		return err
 	}
-	if scan.tokens != size/2 {
-		return errors.Errorf("want %d tokens, as its size was when it was opened, got %d: the file was cut short while it was read", size/2, scan.tokens)
+	if scan.tokens != size/width {
+		return errors.Errorf("want %d tokens, as its size was when it was opened, got %d: the file was cut short while it was read", size/width, scan.tokens)
 	}
 	if listed && scan.documents != info.Documents {
 		return errors.Errorf("want %d documents, as %s says, got %d: the index is damaged, prepare the shards anew", info.Documents, shardIndexName, scan.documents)
@@ -92,11 +92,19 @@ func (s *shardSource) readShard(ctx context.Context, f file, in io.ReadSeeker, s
 	return nil
 }
 
+// width is the bytes of a token.
+func (s *shardSource) width() int64 {
+	if isNarrow(s.tokenizer.Vocab()) {
+		return 2
+	}
+	return 4
+}
+
 // check returns an error if a shard of size bytes is not the one that the index
 // lists; otherwise the shard is to be read from its start.
-func (i ShardInfo) check(shard io.ReadSeeker, size int64) error {
-	if size/2 != i.Tokens {
-		return errors.Errorf("want %d tokens, as %s says, got %d: the file is damaged, prepare the shards anew", i.Tokens, shardIndexName, size/2)
+func (i ShardInfo) check(shard io.ReadSeeker, size, width int64) error {
+	if size/width != i.Tokens {
+		return errors.Errorf("want %d tokens, as %s says, got %d: the file is damaged, prepare the shards anew", i.Tokens, shardIndexName, size/width)
 	}
 	sum := sha256.New()
 	if _, err := io.Copy(sum, io.LimitReader(shard, size)); err != nil {
@@ -115,8 +123,9 @@ type shardScan struct {
 	tokenizer         Tokenizer
 	name              string // of the shard
 	emit              func(document) error
-	tokens, documents int64    // seen, emitted
-	document          []uint16 // the one under way
+	width             int     // bytes of a token
+	tokens, documents int64   // seen, emitted
+	document          []int32 // the one under way
 }
 
 // run emits the documents of a shard.
@@ -142,18 +151,21 @@ func (s *shardScan) run(shard io.Reader) error {
 
 // block takes the next tokens.
 func (s *shardScan) block(bytes []byte) error {
-	bos, vocab := uint16(s.tokenizer.BOS()), s.tokenizer.Vocab()
-	for i := 0; i+1 < len(bytes); i += 2 {
-		token := binary.LittleEndian.Uint16(bytes[i:])
+	bos, vocab := s.tokenizer.BOS(), s.tokenizer.Vocab()
+	for i := 0; i+s.width <= len(bytes); i += s.width {
+		token := int32(binary.LittleEndian.Uint16(bytes[i:]))
+		if s.width == 4 {
+			token = int32(binary.LittleEndian.Uint32(bytes[i:]))
+		}
 		switch {
 		case token == bos:
 			if err := s.end(); err != nil {
 				return err
 			}
 		case s.tokens == 0:
-			return errors.Errorf("want the first token to be BOS (%d) of tokenizer %q, got %d: shards are raw little-endian uint16 without a header, and every document begins with BOS",
-				bos, s.tokenizer.Name(), token)
-		case int(token) >= vocab:
+			return errors.Errorf("want the first token to be BOS (%d) of tokenizer %q, got %d: shards are raw little-endian integers of %d bytes without a header, and every document begins with BOS",
+				bos, s.tokenizer.Name(), token, s.width)
+		case token < 0 || int(token) >= vocab:
 			return errors.Errorf("token %d: want ids below %d (tokenizer %q), got %d: was it made with another tokenizer?",
 				s.tokens, vocab, s.tokenizer.Name(), token)
 		}
@@ -168,7 +180,7 @@ func (s *shardScan) end() error {
 	if len(s.document) == 0 {
 		return nil
 	}
-	d := document{fmt.Sprintf("%s#%d", s.name, s.documents), slices.Clone(s.document)}
+	d := document{fmt.Sprintf("%s#%d", s.name, s.documents), NewTokens(s.tokenizer.Vocab(), s.document)}
 	s.document = s.document[:0]
 	s.documents++
 	return s.emit(d)

@@ -48,7 +48,7 @@ func TestShardsRoundTrip(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, written, read)
 		want := load(t, texts)
-		assert.EqualValues(t, len(want.Train.Tokens), written.Tokens)
+		assert.EqualValues(t, want.Train.Tokens.Len(), written.Tokens)
 		assert.EqualValues(t, 12, written.Documents)
 
 		for _, path := range []string{dir, filepath.Join(dir, "*.bin")} {
@@ -65,7 +65,7 @@ func TestShardsAreCutBetweenDocuments(t *testing.T) {
 	dir := t.TempDir()
 	w, err := NewShardWriter(dir, byteTokenizer{}, 5)
 	require.NoError(t, err)
-	for _, tokens := range [][]uint16{{256, 1, 2}, {256, 3}, {256, 4}, {256, 5, 6, 7, 8, 9, 10}, {256}} {
+	for _, tokens := range []Tokens{narrow(256, 1, 2), narrow(256, 3), narrow(256, 4), narrow(256, 5, 6, 7, 8, 9, 10), narrow(256)} {
 		require.NoError(t, w.Append(tokens))
 	}
 	index, err := w.Close()
@@ -80,7 +80,7 @@ func TestShardsAreCutBetweenDocuments(t *testing.T) {
 	}
 	assert.NoError(t, w.Abort(), "after Close it does nothing")
 	assert.Len(t, namesIn(t, dir), 5)
-	assert.ErrorContains(t, w.Append([]uint16{256}), "want documents before Close or Abort, got one after")
+	assert.ErrorContains(t, w.Append(narrow(256)), "want documents before Close or Abort, got one after")
 }
 
 // Documents of shards are named "file#index" and split by that.
@@ -117,9 +117,9 @@ func TestShardErrors(t *testing.T) {
 		"gone/shards.json":    `{"tokenizer":"bytes","vocab":257,"tokens":1,"documents":1,"shards":[{"name":"a.bin","tokens":1,"documents":1}]}`,
 	})
 	for name, fragment := range map[string]string{
-		"odd.bin":   "odd.bin: want uint16 tokens, two bytes each, got 3 bytes",
-		"empty.bin": "empty.bin: want uint16 tokens, two bytes each, got 0 bytes",
-		"noBOS.bin": `noBOS.bin: want the first token to be BOS (256) of tokenizer "bytes", got 7: shards are raw little-endian uint16 without a header, and every document begins with BOS`,
+		"odd.bin":   "odd.bin: want tokens of 2 bytes each, got 3 bytes",
+		"empty.bin": "empty.bin: want tokens of 2 bytes each, got 0 bytes",
+		"noBOS.bin": `noBOS.bin: want the first token to be BOS (256) of tokenizer "bytes", got 7: shards are raw little-endian integers of 2 bytes without a header, and every document begins with BOS`,
 		"large.bin": `large.bin: token 2: want ids below 257 (tokenizer "bytes"), got 257: was it made with another tokenizer?`,
 		"plain":     "plain: want shards.json in a folder of shards, found none: it is unfinished or was made by another program; name its files by a glob (",
 		"bad":       "shards.json: want an index of shards: unexpected EOF",
@@ -258,8 +258,8 @@ func TestShardsAppearWhole(t *testing.T) {
 	dir := t.TempDir()
 	w, err := NewShardWriter(dir, byteTokenizer{}, 4)
 	require.NoError(t, err)
-	require.NoError(t, w.Append([]uint16{256, 1, 2}))
-	require.NoError(t, w.Append([]uint16{256, 3}))
+	require.NoError(t, w.Append(narrow(256, 1, 2)))
+	require.NoError(t, w.Append(narrow(256, 3)))
 	var finished []string
 	for _, name := range namesIn(t, dir) {
 		if !strings.HasPrefix(name, ".unfinished-") {
@@ -275,7 +275,7 @@ func TestShardWriterReportsFailedWrites(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shards")
 	w, err := NewShardWriter(dir, byteTokenizer{}, 0)
 	require.NoError(t, err)
-	require.NoError(t, w.Append([]uint16{256, 1}))
+	require.NoError(t, w.Append(narrow(256, 1)))
 	if err := os.RemoveAll(dir); err != nil {
 		t.Skipf("wants a system that removes folders in use: %v", err)
 	}
@@ -286,10 +286,10 @@ func TestShardWriterReportsFailedWrites(t *testing.T) {
 func TestShardWriterRefusesBadDocuments(t *testing.T) {
 	w, err := NewShardWriter(t.TempDir(), byteTokenizer{}, 0)
 	require.NoError(t, err)
-	require.NoError(t, w.Append([]uint16{256, 1}))
-	assert.EqualError(t, w.Append(nil), "shards: document 1: want BOS (256) and its ids, got no token")
-	for at, tokens := range [][]uint16{{1, 2}, {256, 256}, {256, 1, 257}} {
-		assert.EqualError(t, w.Append(tokens), fmt.Sprintf("shards: document 1: want BOS (256), then ids below 257 other than BOS, got %d at %d", tokens[at], at))
+	require.NoError(t, w.Append(narrow(256, 1)))
+	assert.EqualError(t, w.Append(Tokens{}), "shards: document 1: want BOS (256) and its ids, got no token")
+	for at, tokens := range []Tokens{narrow(1, 2), narrow(256, 256), narrow(256, 1, 257)} {
+		assert.EqualError(t, w.Append(tokens), fmt.Sprintf("shards: document 1: want BOS (256), then ids below 257 other than BOS, got %d at %d", tokens.At(at), at))
 	}
 	require.NoError(t, w.Abort())
 }

@@ -96,7 +96,7 @@ func NewShardWriter(dir string, t Tokenizer, shardTokens int) (w *ShardWriter, e
 }
 
 // Append writes one document: BOS, then ids of the tokenizer other than BOS.
-func (w *ShardWriter) Append(tokens []uint16) (err error) {
+func (w *ShardWriter) Append(tokens Tokens) (err error) {
 	defer func() { err = printable(err) }()
 	if w.ended {
 		return errors.Errorf("shards: %s: want documents before Close or Abort, got one after", w.dir)
@@ -104,7 +104,7 @@ func (w *ShardWriter) Append(tokens []uint16) (err error) {
 	if err := w.checkDocument(tokens); err != nil {
 		return err
 	}
-	if w.file != nil && w.shard.Tokens+int64(len(tokens)) > w.shardTokens {
+	if w.file != nil && w.shard.Tokens+int64(tokens.Len()) > w.shardTokens {
 		if err := w.finishShard(); err != nil {
 			return err
 		}
@@ -114,27 +114,28 @@ func (w *ShardWriter) Append(tokens []uint16) (err error) {
 			return err
 		}
 	}
-	w.bytes = appendTokens(w.bytes[:0], tokens)
+	w.bytes = tokens.appendTo(w.bytes[:0])
 	w.sum.Write(w.bytes)
 	if _, err := w.buffer.Write(w.bytes); err != nil {
 		return errors.Wrapf(err, "shards: %s", w.file.path)
 	}
-	w.shard.Tokens += int64(len(tokens))
+	w.shard.Tokens += int64(tokens.Len())
 	w.shard.Documents++
-	w.index.Tokens += int64(len(tokens))
+	w.index.Tokens += int64(tokens.Len())
 	w.index.Documents++
 	return nil
 }
 
-func (w *ShardWriter) checkDocument(tokens []uint16) error {
-	bos := uint16(w.tokenizer.BOS())
-	for i, token := range tokens {
+func (w *ShardWriter) checkDocument(tokens Tokens) error {
+	bos := w.tokenizer.BOS()
+	for i := range tokens.Len() {
+		token := tokens.At(i)
 		if (token == bos) != (i == 0) || int(token) >= w.tokenizer.Vocab() {
 			return errors.Errorf("shards: document %d: want BOS (%d), then ids below %d other than BOS, got %d at %d",
 				w.index.Documents, bos, w.tokenizer.Vocab(), token, i)
 		}
 	}
-	if len(tokens) == 0 {
+	if tokens.Len() == 0 {
 		return errors.Errorf("shards: document %d: want BOS (%d) and its ids, got no token", w.index.Documents, bos)
 	}
 	return nil

@@ -26,7 +26,8 @@ type Source struct {
 	//	        .jsonl files, named "file:line". Files and lines without any
 	//	        text are passed over.
 	//	shards  token shards that WriteShards made, or any raw little-endian
-	//	        uint16 ids in which every document begins with BOS. Documents
+	//	        uint16 ids (uint32 where the tokenizer has more than 65,536) in
+	//	        which every document begins with BOS. Documents
 	//	        are named "file#index", the index counted from 0.
 	Kind string
 
@@ -82,7 +83,7 @@ type file struct {
 // document is one document of a source.
 type document struct {
 	name   string
-	tokens []uint16 // BOS first
+	tokens Tokens // BOS first
 }
 
 // source is a kind of Source: a list of files, each of which holds documents.
@@ -119,9 +120,5 @@ type encoder struct {
 
 func (e *encoder) document(name, text string) document {
 	e.ids = e.tokenizer.Encode(append(e.ids[:0], e.tokenizer.BOS()), text)
-	tokens := make([]uint16, len(e.ids))
-	for i, id := range e.ids {
-		tokens[i] = uint16(id)
-	}
-	return document{name, tokens}
+	return document{name, NewTokens(e.tokenizer.Vocab(), e.ids)}
 }

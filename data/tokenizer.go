@@ -17,8 +17,7 @@ const (
 type Tokenizer interface {
 	// Name is the name that NewTokenizer knows the tokenizer by.
 	Name() string
-	// Vocab is the number of token ids, BOS included. A corpus can be made with
-	// at most 65536.
+	// Vocab is the number of token ids, BOS included.
 	Vocab() int
 	// BOS is the id that begins every document. Text never encodes to it.
 	BOS() int32
@@ -66,29 +65,25 @@ func NewTokenizer(name string) (Tokenizer, error) {
 		strings.Join(TokenizerNames(), ", "), name)
 }
 
-// checkStored refuses a tokenizer with more ids than a corpus can hold, whose
-// tokens have 16 bits.
-func checkStored(t Tokenizer) error {
-	const most = 1 << 16
-	if t.Vocab() > most {
-		return errors.Errorf("data.tokenizer %s: want at most %d ids to make a corpus of tokens of 16 bits, got %d: the model can continue text, but not be trained or scored on it", t.Name(), most, t.Vocab())
-	}
-	return nil
-}
-
 // TextBytes counts the bytes of text that the tokens stand for; BOS and ids
 // outside the vocabulary count as none. Bits per byte of a token stream is its
 // summed cross-entropy in nats / (ln 2 * TextBytes).
-func TextBytes(t Tokenizer, tokens []uint16) int64 {
-	lengths := make([]int64, 1<<16) // [id] -> bytes
+func TextBytes(t Tokenizer, tokens Tokens) int64 {
+	lengths := make([]int64, t.Vocab()) // [id] -> bytes
 	id := make([]int32, 1)
-	for i := range t.Vocab() {
+	for i := range lengths {
 		id[0] = int32(i)
 		lengths[i] = int64(len(t.Decode(id)))
 	}
+	return textBytes(lengths, tokens.narrow) + textBytes(lengths, tokens.wide)
+}
+
+func textBytes[T uint16 | uint32](lengths []int64, tokens []T) int64 {
 	var total int64
 	for _, token := range tokens {
-		total += lengths[token]
+		if int(token) < len(lengths) {
+			total += lengths[token]
+		}
 	}
 	return total
 }

@@ -244,8 +244,8 @@ func TestTextBytes(t *testing.T) {
 		tokenizer := newTokenizer(t, name)
 		enc := &encoder{tokenizer: tokenizer}
 		text := "naïve 🙂 func main() {\n\t\n}\n"
-		tokens := append(enc.document("a", text).tokens, enc.document("b", text).tokens...)
-		assert.EqualValues(t, 2*len(text), TextBytes(tokenizer, append(tokens, 65535)), name)
+		tokens := concat(enc.document("a", text).tokens, enc.document("b", text).tokens, narrow(65535))
+		assert.EqualValues(t, 2*len(text), TextBytes(tokenizer, tokens), name)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -93,16 +94,54 @@ func TestTokenizerFileRefuses(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// TestCorpusOfALargeVocabulary: tokens of corpora have 16 bits.
-func TestCorpusOfALargeVocabulary(t *testing.T) {
+// largeTokenizer is a tokenizer.json with an id that two bytes cannot hold, and its folder's config.json.
+func largeTokenizer(t *testing.T) (path string) {
 	text, err := os.ReadFile(filepath.Join(tokenizerFolder("llama3"), "tokenizer.json"))
 	require.NoError(t, err)
 	dir := t.TempDir()
-	path := filepath.Join(dir, "tokenizer.json")
+	path = filepath.Join(dir, "tokenizer.json")
 	more := strings.Replace(string(text), `"added_tokens":[`, `"added_tokens":[{"id":65536,"content":"<extra>"},`, 1)
 	require.NoError(t, os.WriteFile(path, []byte(more), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"bos_token_id":0}`), 0o600))
-	require.Equal(t, "<extra>", newTokenizer(t, path).Decode([]int32{65536}))
-	_, err = Load(t.Context(), Options{Source: Source{Kind: KindFiles, Paths: []string{path}}, Tokenizer: path})
-	require.ErrorContains(t, err, "want at most 65536 ids to make a corpus of tokens of 16 bits, got 65537")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"bos_token_id":65536}`), 0o600))
+	return path
+}
+
+// TestCorpusOfALargeVocabulary: ids beyond two bytes are kept whole, in memory, in batches and in shards.
+func TestCorpusOfALargeVocabulary(t *testing.T) {
+	path := largeTokenizer(t)
+	tokenizer := newTokenizer(t, path)
+	require.EqualValues(t, 65536, tokenizer.BOS())
+	files := filepath.Join(t.TempDir(), "a.txt")
+	require.NoError(t, os.WriteFile(files, []byte("some text to read"), 0o600))
+	o := Options{Source: Source{Kind: KindFiles, Paths: []string{files}}, Tokenizer: path, Split: "none"}
+	c, err := Load(t.Context(), o)
+	require.NoError(t, err)
+	ids := tokenizer.Encode([]int32{65536}, "some text to read")
+	assert.Equal(t, ids, c.Train.Tokens.IDs())
+	assert.Equal(t, 1, c.Train.Documents)
+	assert.EqualValues(t, len("some text to read"), c.Train.TextBytes)
+
+	inputs, targets := make([]int32, len(ids)-1), make([]int32, len(ids)-1)
+	batches, err := NewBatcher(c.Train.Tokens, 1, len(inputs), 1)
+	require.NoError(t, err)
+	require.NoError(t, batches.Next(inputs, targets))
+	assert.Equal(t, ids[:len(inputs)], inputs)
+	assert.Equal(t, ids[1:], targets)
+
+	dir := filepath.Join(t.TempDir(), "shards")
+	index, err := WriteShards(t.Context(), dir, o, 0)
+	require.NoError(t, err)
+	info, err := os.Stat(filepath.Join(dir, index.Shards[0].Name))
+	require.NoError(t, err)
+	assert.EqualValues(t, 4*len(ids), info.Size())
+	o.Source = Source{Kind: KindShards, Paths: []string{dir}}
+	again, err := Load(t.Context(), o)
+	require.NoError(t, err)
+	assert.Equal(t, c.Train, again.Train)
+	assert.Equal(t, c.Fingerprint, again.Fingerprint)
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "odd.bin"), make([]byte, 6), 0o600))
+	o.Source.Paths = []string{filepath.Join(dir, "odd.bin")}
+	_, err = Load(t.Context(), o)
+	assert.ErrorContains(t, err, "want tokens of 4 bytes each, got 6 bytes")
 }

@@ -11,13 +11,13 @@ const IgnoredTarget = -1
 // There are (len(tokens) - 1) / seq windows. To evaluate on the first n tokens
 // of a stream, give those. Windows may be used by several goroutines.
 type Windows struct {
-	tokens     []uint16
+	tokens     Tokens
 	batch, seq int
 }
 
 // NewWindows returns the windows of a stream in batches of batch. It wants
 // batch and seq of at least 1 and at least seq + 1 tokens.
-func NewWindows(tokens []uint16, batch, seq int) (*Windows, error) {
+func NewWindows(tokens Tokens, batch, seq int) (*Windows, error) {
 	if err := checkWindowShape(tokens, batch, seq); err != nil {
 		return nil, errors.Wrap(err, "data: windows")
 	}
@@ -25,7 +25,7 @@ func NewWindows(tokens []uint16, batch, seq int) (*Windows, error) {
 }
 
 // Len is the number of windows.
-func (w *Windows) Len() int { return (len(w.tokens) - 1) / w.seq }
+func (w *Windows) Len() int { return (w.tokens.Len() - 1) / w.seq }
 
 // Batches is the number of batches, the last of which may be padded.
 func (w *Windows) Batches() int { return (w.Len() + w.batch - 1) / w.batch }
@@ -44,7 +44,7 @@ func (w *Windows) Batch(i int, inputs, targets []int32) (int, error) {
 	count := min(w.batch, w.Len()-first)
 	for row := range count {
 		start := (first + row) * w.seq
-		copyWindow(inputs[row*w.seq:], targets[row*w.seq:], w.tokens[start:][:w.seq+1])
+		copyWindow(inputs[row*w.seq:], targets[row*w.seq:], w.tokens.Slice(start, start+w.seq+1))
 	}
 	for at := count * w.seq; at < len(inputs); at++ {
 		inputs[at], targets[at] = 0, IgnoredTarget

@@ -56,7 +56,7 @@ func TestWindowsCoverTheStream(t *testing.T) {
 
 // The yardstick's: 262,145 tokens in windows of 128.
 func TestWindowsOfTheYardstick(t *testing.T) {
-	w, err := NewWindows(make([]uint16, 262_145), 32, 128)
+	w, err := NewWindows(narrow(make([]uint16, 262_145)...), 32, 128)
 	require.NoError(t, err)
 	assert.Equal(t, 2048, w.Len())
 	assert.Equal(t, 64, w.Batches())

@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
@@ -38,7 +39,7 @@ func Evaluate(ctx context.Context, store *graph.Store, c models.Spec, text *Text
 	}
 	compute := graph.Options{Store: store, Threads: o.Threads, Device: o.Device, Precision: o.Precision}
 	s := &sum{tokenizer: text.Tokenizer, perToken: o.PerToken}
-	score := func(batch, seq int, tokens []uint16) error {
+	score := func(batch, seq int, tokens data.Tokens) error {
 		e, err := NewEvaluator(compute, c, batch, seq)
 		if err != nil {
 			return err
@@ -46,13 +47,13 @@ func Evaluate(ctx context.Context, store *graph.Store, c models.Spec, text *Text
 		defer e.Close()
 		return e.add(ctx, s, tokens)
 	}
-	if windows := (len(text.Tokens) - 1) / c.Seq; windows > 0 {
+	if windows := (text.Tokens.Len() - 1) / c.Seq; windows > 0 {
 		if err := score(min(batch, windows), c.Seq, text.Tokens); err != nil {
 			return Score{}, err
 		}
 	}
-	if rest := len(text.Tokens) - 1 - s.tokens; rest > 0 && !text.Windows {
-		if err := score(1, rest, text.Tokens[s.tokens:]); err != nil {
+	if rest := text.Tokens.Len() - 1 - s.tokens; rest > 0 && !text.Windows {
+		if err := score(1, rest, text.Tokens.From(s.tokens)); err != nil {
 			return Score{}, err
 		}
 	}

@@ -37,21 +37,17 @@ func textOf(t *testing.T, s string, windows bool) *eval.Text {
 	tokenizer, err := data.NewTokenizer("bytes")
 	require.NoError(t, err)
 	text := &eval.Text{Tokenizer: tokenizer, Windows: windows}
-	for _, id := range tokenizer.Encode([]int32{tokenizer.BOS()}, s) {
-		text.Tokens = append(text.Tokens, uint16(id))
-	}
+	text.Tokens = data.NewTokens(tokenizer.Vocab(), tokenizer.Encode([]int32{tokenizer.BOS()}, s))
 	return text
 }
 
 // naive are the losses of one window, -log softmax of its logits in float64.
-func naive(t *testing.T, store *graph.Store, spec models.Spec, window []uint16) []float64 {
-	rows := len(window) - 1
+func naive(t *testing.T, store *graph.Store, spec models.Spec, window data.Tokens) []float64 {
+	rows := window.Len() - 1
 	m, err := models.Compile(spec, 1, rows, models.Outputs{Logits: true}, graph.ProgramOptions{Options: graph.Options{Store: store}})
 	require.NoError(t, err)
 	defer m.Close()
-	for i := range rows {
-		m.Tokens[i] = int32(window[i])
-	}
+	window.CopyTo(m.Tokens[:rows])
 	require.NoError(t, m.Run(graph.RunOptions{}))
 	logits, err := graph.Value(m.Logits) // [rows, vocab]
 	require.NoError(t, err)
@@ -61,7 +57,7 @@ func naive(t *testing.T, store *graph.Store, spec models.Spec, window []uint16) 
 		for _, l := range row {
 			sum += math.Exp(float64(l))
 		}
-		losses = append(losses, math.Log(sum)-float64(row[window[i+1]]))
+		losses = append(losses, math.Log(sum)-float64(row[window.At(i+1)]))
 	}
 	return losses
 }
@@ -70,10 +66,10 @@ func naive(t *testing.T, store *graph.Store, spec models.Spec, window []uint16) 
 func TestScoreIsTheMeanOverWindows(t *testing.T) {
 	store, spec := tiny(t)
 	text := textOf(t, "three windows: abc", false) // 19 tokens: 3 windows of 6
-	text.Tokens = append(text.Tokens, 'x', 'y')
+	text.Tokens = data.NewTokens(257, append(text.Tokens.IDs(), 'x', 'y'))
 	var want []float64
 	for from := 0; from < 20; from += 6 {
-		want = append(want, naive(t, store, spec, text.Tokens[from:min(from+7, len(text.Tokens))])...)
+		want = append(want, naive(t, store, spec, text.Tokens.Slice(from, min(from+7, text.Tokens.Len())))...)
 	}
 	require.Len(t, want, 20)
 	mean := func(losses []float64) float64 {

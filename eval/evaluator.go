@@ -26,7 +26,7 @@ func NewEvaluator(o graph.Options, c models.Spec, batch, seq int) (*Evaluator, e
 
 // Evaluate scores the consecutive whole windows of a stream of tokens, each by itself, and
 // sums in float64. The loss of weights that have diverged may not be finite.
-func (e *Evaluator) Evaluate(ctx context.Context, t data.Tokenizer, tokens []uint16) (Score, error) {
+func (e *Evaluator) Evaluate(ctx context.Context, t data.Tokenizer, tokens data.Tokens) (Score, error) {
 	s := sum{tokenizer: t}
 	if err := e.add(ctx, &s, tokens); err != nil {
 		return Score{}, err
@@ -35,7 +35,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, t data.Tokenizer, tokens []uin
 }
 
 // add scores the whole windows of tokens into s.
-func (e *Evaluator) add(ctx context.Context, s *sum, tokens []uint16) error {
+func (e *Evaluator) add(ctx context.Context, s *sum, tokens data.Tokens) error {
 	windows, err := data.NewWindows(tokens, e.batch, e.seq)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (e *Evaluator) add(ctx context.Context, s *sum, tokens []uint16) error {
 		}
 	}
 	if s.tokenizer != nil {
-		s.bytes += data.TextBytes(s.tokenizer, tokens[1:1+s.tokens-before])
+		s.bytes += data.TextBytes(s.tokenizer, tokens.Slice(1, 1+s.tokens-before))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
@@ -41,11 +42,8 @@ func TestLikelihoods(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, answers, len(requests))
 		for i, r := range requests {
-			var window []uint16
-			for _, id := range append(append([]int32{}, r.Context...), r.Continuation...) {
-				window = append(window, uint16(id))
-			}
-			window = window[max(0, len(window)-spec.Seq-1):]
+			window := data.NewTokens(spec.Vocab, append(append([]int32{}, r.Context...), r.Continuation...))
+			window = window.From(max(0, window.Len()-spec.Seq-1))
 			losses := naive(t, store, spec, window)
 			losses = losses[len(losses)-len(r.Continuation):]
 			sum := 0.0

@@ -51,7 +51,7 @@ func NewTally(text *Text, seq int) *Tally {
 
 // isBOS says whether a document begins at a token of the text.
 func (t *Tally) isBOS(i int) bool {
-	return t.text.Tokenizer != nil && int32(t.text.Tokens[i]) == t.text.Tokenizer.BOS()
+	return t.text.Tokenizer != nil && t.text.Tokens.At(i) == t.text.Tokenizer.BOS()
 }
 
 // Add takes the next token; the error is always nil.
@@ -155,8 +155,8 @@ func (t *Tally) documentStart(i int) string {
 		return ""
 	}
 	var ids []int32
-	for k := t.starts[i]; k < len(t.text.Tokens) && len(ids) < tokens && !t.isBOS(k); k++ {
-		ids = append(ids, int32(t.text.Tokens[k]))
+	for k := t.starts[i]; k < t.text.Tokens.Len() && len(ids) < tokens && !t.isBOS(k); k++ {
+		ids = append(ids, t.text.Tokens.At(k))
 	}
 	return t.text.Tokenizer.Decode(ids)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/layers"
 )
@@ -16,7 +17,7 @@ import (
 func TestTally(t *testing.T) {
 	store, spec := tiny(t) // windows of 6
 	text := textOf(t, "abcab", false)
-	text.Tokens = append(text.Tokens, 256, 'x', 'a', 'b', 256, 'y') // two more documents
+	text.Tokens = data.NewTokens(257, append(text.Tokens.IDs(), 256, 'x', 'a', 'b', 256, 'y')) // two more documents
 	tally := eval.NewTally(text, spec.Seq)
 	var tokens []eval.Token
 	score, err := eval.Evaluate(context.Background(), store, spec, text, eval.Options{PerToken: func(token eval.Token) error {
@@ -101,11 +102,11 @@ func TestStdErrIsOverWindows(t *testing.T) {
 	store, spec := tiny(t)
 	text := textOf(t, "", false)
 	for range 4 {
-		text.Tokens = append(text.Tokens, 'a', 'b', 'c', 'd', 'e', 256)
+		text.Tokens = data.NewTokens(257, append(text.Tokens.IDs(), 'a', 'b', 'c', 'd', 'e', 256))
 	}
 	of := func(n int) eval.Score {
 		some := *text
-		some.Tokens = text.Tokens[:n]
+		some.Tokens = text.Tokens.Slice(0, n)
 		tally := eval.NewTally(&some, spec.Seq)
 		_, err := eval.Evaluate(context.Background(), store, spec, &some, eval.Options{PerToken: tally.Add})
 		require.NoError(t, err)

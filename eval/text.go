@@ -7,7 +7,7 @@ type Text struct {
 	Tokenizer data.Tokenizer // nil: of Tokens alone, whose text nobody knows
 	// Tokens is a stream of documents, each BOS and its text; all but the first are
 	// scored.
-	Tokens []uint16
+	Tokens data.Tokens
 	// Windows scores only whole windows of the model's training length, as a run does of
 	// its validation split; otherwise a shorter last one is scored, too.
 	Windows  bool

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/pkg/errors"
-	"gorgonia.org/tensor"
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
@@ -45,32 +44,47 @@ func activationNames(s models.Spec) []string {
 
 // measure trains a model in memory on one batch, and records its activations.
 func (Coordinates) measure(ctx context.Context, run *config.Run, text *data.Corpus, r *Record) error {
-	names := activationNames(run.Spec())
-	l, err := newLearner(run, text, names)
+	batch, err := firstBatch(run, text)
 	if err != nil {
 		return Setup(err)
 	}
-	defer l.Close()
-	before, err := activations(ctx, l, names)
+	names, hooks := activationNames(run.Spec()), graph.Hooks{}
+	for _, name := range names[:len(names)-1] { // the logits are an output
+		hooks[name] = nil
+	}
+	l, err := newLearner(ctx, run, batch, hooks)
 	if err != nil {
 		return err
 	}
-	err = l.Train(ctx, run.TotalSteps(), func(s learner.Step) error {
-		if !s.Finite {
-			return errors.Errorf("%s, step %d: want a finite gradient, got one that is not: lower the learning rate", run.Name, s.N)
-		}
-		return nil
-	})
+	defer l.Close()
+	before, err := activations(ctx, l, names)
+	if err == nil {
+		err = l.Train(ctx, run.TotalSteps(), func(s learner.Step) error {
+			if !s.Finite {
+				return errors.Errorf("%s, step %d: want a finite gradient, got one that is not: lower the learning rate", run.Name, s.N)
+			}
+			return nil
+		})
+	}
 	if err != nil {
 		return err
 	}
 	after, err := activations(ctx, l, names)
-	for i, name := range names[:len(after)] {
+	for i := range after {
 		size, change := meanSizes(before[i], after[i])
-		r.Activations = append(r.Activations, Activation{name, size, change})
+		r.Activations = append(r.Activations, Activation{names[i], size, change})
 	}
 	r.Tokens = int64(run.TotalSteps()) * int64(run.StepTokens())
 	return err
+}
+
+// firstBatch is a run's first batch again and again.
+func firstBatch(run *config.Run, text *data.Corpus) (learner.BatchFunc, error) {
+	batcher, err := data.NewBatcher(text.Train.Tokens, run.Train.Batch, run.Model.Seq, run.Seed)
+	return func(tokens, targets []int32) error {
+		batcher.Seek(0)
+		return batcher.Next(tokens, targets)
+	}, err
 }
 
 // meanSizes are the mean |x| after training and the mean of what it changed.
@@ -82,33 +96,6 @@ func meanSizes(before, after []float64) (size, change trainer.Number) {
 	return size, change
 }
 
-// newLearner trains a run's model in memory on the first batch of the text, and keeps activations.
-func newLearner(run *config.Run, text *data.Corpus, names []string) (*learner.Learner, error) {
-	if err := text.Check(run.Train.Batch, run.Model.Seq); err != nil {
-		return nil, err
-	}
-	batcher, err := data.NewBatcher(text.Train.Tokens, run.Train.Batch, run.Model.Seq, run.Seed)
-	if err != nil {
-		return nil, err
-	}
-	parts, err := run.Optimizer()
-	if err != nil {
-		return nil, err
-	}
-	kept := graph.Hooks{}
-	for _, name := range names[:len(names)-1] { // the logits are an output
-		kept[name] = nil
-	}
-	first := func(tokens, targets []int32) error {
-		batcher.Seek(0)
-		return batcher.Next(tokens, targets)
-	}
-	return learner.New(run.Spec(), learner.BatchFunc(first), learner.Options{
-		Batch: run.Train.Batch, Outputs: models.Outputs{Auxiliary: run.Auxiliary(), Logits: true}, Optimizer: parts,
-		Compute: graph.Options{Store: graph.NewStore(tensor.Float32, run.Seed), Threads: run.Device.Threads, Seed: run.Seed, Hooks: kept},
-	})
-}
-
 // activations runs the model on the batch and returns its activations.
 func activations(ctx context.Context, l *learner.Learner, names []string) ([][]float64, error) {
 	if _, err := l.Gradient(ctx); err != nil {
@@ -116,19 +103,14 @@ func activations(ctx context.Context, l *learner.Learner, names []string) ([][]f
 	}
 	var all [][]float64
 	for _, name := range names {
-		x, isDense := l.Program().Logits.Value().(*tensor.Dense)
-		if name != logitsName {
-			hooked, err := l.Program().Hooked(name)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, slices.Clone(graph.Float64s(hooked))) // the next batch overwrites them
-			continue
+		x, err := l.Program().Hooked(name)
+		if name == logitsName {
+			x, err = graph.Value(l.Program().Logits)
 		}
-		if !isDense {
-			return nil, errors.New("logits: want their values, got none")
+		if err != nil {
+			return nil, err
 		}
-		all = append(all, slices.Clone(graph.Float64s(x)))
+		all = append(all, slices.Clone(graph.Float64s(x))) // the next batch overwrites them
 	}
 	return all, nil
 }

@@ -24,7 +24,7 @@ type Config struct {
 	Tokens             int64    `yaml:"tokens" min:"0" max:"1000000000000000000" help:"tokens of each run, rounded up to whole steps; 0: as train.steps or train.tokens say"`
 	FLOPs              float64  `yaml:"flops" min:"0" max:"1e30" help:"FLOPs of each run's training, as in 1e14, from which its tokens follow by the model's own FLOPs a token; 0: none"`
 	TokensPerParameter float64  `yaml:"tokens_per_parameter" min:"0" max:"1000000" help:"tokens of a run: this many for each parameter outside the embedding, position and unembedding tables (Hoffmann et al. 2022: 20); 0: none"`
-	Page               string   `yaml:"report" default:"report.md in the experiment's folder" help:"file of the report; its pictures lie next to it"`
+	Page               string   `yaml:"report" default:"report.md in the experiment's folder" help:"file of the report; its picture lies next to it"`
 	Kind               Kind     `yaml:"experiment" default:"required" help:"what varies within a series, and what is reported"`
 
 	where *settings.Positions

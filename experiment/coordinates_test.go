@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/figure"
-	"github.com/residua-go/residua/learner"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/trainer"
 )
@@ -27,11 +26,11 @@ func coordinates(t *testing.T, text string, sets ...string) *Plan {
 // growthsOf are those of a trained plan's series.
 func growthsOf(t *testing.T, p *Plan, series, parametrisation string) []growth {
 	t.Helper()
-	log, err := p.Log()
+	_, err := p.readLog()
 	require.NoError(t, err)
 	r := &results{plan: p}
 	for _, c := range p.cells {
-		s, err := c.state(byName(log))
+		s, err := c.state()
 		require.NoError(t, err)
 		require.Empty(t, s.todo)
 		r.cells = append(r.cells, result{c, s})
@@ -138,7 +137,7 @@ func TestScalingsGrow(t *testing.T) {
 	p := coordinates(t, "experiment: {kind: coordinates, widths: [1, 3], streams: ["+strings.Join(all, ", ")+"]}")
 	for i := 0; i < len(p.cells); i += 4 { // muP at x1 and x3, standard at x1 and x3
 		spec := func(k int) models.Spec {
-			return p.cells[i+k].planned[p.cells[i+k].series+"-"+p.cells[i+k].point.label+"-seed0"].Run.Spec()
+			return p.cells[i+k].first.Run.Spec()
 		}
 		small, err := p.parse(nil, texts(p.cells[i].settings[:len(p.cells[i].settings)-len(p.cells[i].point.set)]))
 		require.NoError(t, err)
@@ -151,23 +150,22 @@ func TestScalingsGrow(t *testing.T) {
 	}
 }
 
-// TestOneBatch: a coordinate check trains on the first batch again and again.
+// TestOneBatch: a coordinate check trains on the first batch of its seed again and again.
 func TestOneBatch(t *testing.T) {
-	p := coordinates(t, "experiment: {kind: coordinates, streams: [vector]}", "model.layers=1", "model.seq=8")
-	run := runs(t, p)[0].Run
-	text, err := (&corpora{}).of(t.Context(), run)
-	require.NoError(t, err)
-	l, err := newLearner(run, text, activationNames(run.Spec()))
-	require.NoError(t, err)
-	defer l.Close()
-	var batches []string
-	require.NoError(t, l.Train(t.Context(), 3, func(learner.Step) error {
-		var b strings.Builder
-		for _, id := range l.Program().Ints("tokens") {
-			b.WriteRune(rune(id))
+	p := coordinates(t, "seeds: 2\nexperiment: {kind: coordinates, streams: [vector]}")
+	draw := func(run *Planned) [2][]int32 {
+		text, err := corpora{}.of(t.Context(), run.Run)
+		require.NoError(t, err)
+		batch, err := firstBatch(run.Run, text)
+		require.NoError(t, err)
+		var drawn [2][]int32
+		for i := range drawn {
+			drawn[i] = make([]int32, run.Run.StepTokens())
+			require.NoError(t, batch(drawn[i], make([]int32, run.Run.StepTokens())))
 		}
-		batches = append(batches, b.String())
-		return nil
-	}))
-	assert.Equal(t, []string{batches[0], batches[0], batches[0]}, batches)
+		return drawn
+	}
+	first, second := draw(runs(t, p)[0]), draw(runs(t, p)[1])
+	assert.Equal(t, first[0], first[1])
+	assert.NotEqual(t, first[0], second[0], "another seed")
 }

@@ -3,34 +3,25 @@ package experiment
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
 )
 
-// corpora are those of runs side by side, each loaded once.
-type corpora struct {
-	mu  sync.Mutex
-	all map[string]*data.Corpus // by the config's data section
-}
+// corpora are those of runs side by side, each loaded once, by the config's data section.
+type corpora map[string]*data.Corpus
 
 // of is the corpus of a run.
-func (c *corpora) of(ctx context.Context, run *config.Run) (*data.Corpus, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c corpora) of(ctx context.Context, run *config.Run) (*data.Corpus, error) {
 	key := fmt.Sprintf("%q %d", []any{run.Data}, run.Device.Threads)
-	if c.all[key] == nil {
+	if c[key] == nil {
 		corpus, err := run.Data.LoadCorpus(ctx, run.Device.Threads)
 		if err != nil {
 			return nil, Setup(err)
 		}
-		if c.all == nil {
-			c.all = map[string]*data.Corpus{}
-		}
-		c.all[key] = corpus
+		c[key] = corpus
 	}
-	return c.all[key], nil
+	return c[key], nil
 }
 
 // learnt is a text that a run has learnt.

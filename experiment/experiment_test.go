@@ -46,7 +46,8 @@ func settled(t *testing.T, c *Config, out string) *Plan {
 // runs are those of a plan that can be made first.
 func runs(t *testing.T, p *Plan) []*Planned {
 	t.Helper()
-	todo, err := p.todo(nil)
+	p.log = nil
+	todo, err := p.todo()
 	require.NoError(t, err)
 	return todo
 }
@@ -65,9 +66,15 @@ func trained(t *testing.T, p *Plan, o Options) (log map[string]Record, notes str
 	t.Helper()
 	o.Note = func(line string) { notes += line + "\n" }
 	require.NoError(t, p.Train(t.Context(), o))
-	all, err := p.Log()
+	return read(t, p), notes
+}
+
+// read is a plan's log.
+func read(t *testing.T, p *Plan) map[string]Record {
+	t.Helper()
+	_, err := p.readLog()
 	require.NoError(t, err)
-	return byName(all), notes
+	return p.log
 }
 
 // report is that of a plan's log.
@@ -157,14 +164,17 @@ func TestTrainGoesOn(t *testing.T) {
 		}
 	}})
 	require.ErrorIs(t, err, context.Canceled)
-	log, err := ReadLog(out)
-	require.NoError(t, err)
+	log := read(t, p)
 	require.Len(t, log, 2)
-	require.NoError(t, os.RemoveAll(filepath.Join(out, "runs", log[0].Run)))
+	gone := ""
+	for gone = range log {
+		require.NoError(t, os.RemoveAll(filepath.Join(out, "runs", gone)))
+		break
+	}
 
 	got, notes := trained(t, p, Options{})
 	assert.Equal(t, 2, strings.Count(notes, ": 4 steps"), "those that are not in the log: %s", notes)
-	assert.NoDirExists(t, filepath.Join(out, "runs", log[0].Run))
+	assert.NoDirExists(t, filepath.Join(out, "runs", gone))
 	require.Len(t, got, 4)
 	for name := range want {
 		assert.Equal(t, want[name].Loss, got[name].Loss, name)
@@ -222,9 +232,7 @@ func TestLog(t *testing.T) {
 	last := strings.LastIndex(strings.TrimSpace(string(whole)), "\n") + 1
 	for _, torn := range []int{last + 1, (last + len(whole)) / 2, len(whole) - 2, len(whole) - 1} {
 		require.NoError(t, os.WriteFile(file, whole[:torn], 0o644))
-		log, err := p.Log()
-		require.NoError(t, err)
-		assert.Len(t, log, 3+torn/(len(whole)-1), "all but the line feed is whole")
+		assert.Len(t, read(t, p), 3+torn/(len(whole)-1), "all but the line feed is whole")
 		got, _ := trained(t, p, Options{})
 		assert.Len(t, got, 4)
 		for name := range want {
@@ -236,7 +244,7 @@ func TestLog(t *testing.T) {
 		assert.Equal(t, 4, strings.Count(string(now), "\n"), "the torn line is gone")
 	}
 	require.NoError(t, os.WriteFile(file, append(whole, whole[:strings.Index(string(whole), "\n")+1]...), 0o644))
-	_, err = p.Log()
+	_, err = p.readLog()
 	assert.ErrorContains(t, err, "log.jsonl:5: want one line for each run, got "+runs(t, p)[0].Name+" in line 1, too: remove one of the two")
 	require.NoError(t, os.WriteFile(file, []byte("{\"run\":\n"), 0o644))
 	assert.ErrorContains(t, p.Train(t.Context(), Options{}), "log.jsonl:1: want the line of a run")
@@ -311,7 +319,7 @@ func drawn(t *testing.T, r *Report) string {
 	t.Helper()
 	svg, err := figure.SVG(r.Picture)
 	require.NoError(t, err)
-	return r.Text() + r.Markdown("log.jsonl", "x.md", "call") + string(svg)
+	return r.Text() + r.Markdown("log.jsonl", "x.svg", "call") + string(svg)
 }
 
 // TestADivergedRunIsComplete: it is in the log, and counted.

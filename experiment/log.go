@@ -53,19 +53,16 @@ func (r Record) NonEmbedding() int { return r.Parameters - r.Tables }
 // TotalFLOPs are those of the whole run.
 func (r Record) TotalFLOPs() float64 { return float64(r.FLOPs) * float64(r.Tokens) }
 
-// ReadLog reads the log in an experiment's folder; there is none before the first run is complete. A last line that was torn
-// by a crash is left out. A run that has two lines is refused.
-func ReadLog(out string) ([]Record, error) {
-	all, _, err := readLog(filepath.Join(out, logFile))
-	return all, err
-}
-
-// readLog reads the log in a file. whole is the text of its lines, each with a line feed.
-func readLog(file string) (all []Record, whole []byte, err error) {
+// readLog reads the log in the experiment's folder, which is empty before the first run is complete. A last line that was torn
+// by a crash is left out. A run that has two lines, one of a run with another config, and one on another text are refused. whole is
+// the text of the lines, each with a line feed.
+func (p *Plan) readLog() (whole []byte, err error) {
+	file := filepath.Join(p.out, logFile)
 	text, err := os.ReadFile(file)
 	if err != nil && !os.IsNotExist(err) {
-		return nil, nil, errors.WithStack(err)
+		return nil, errors.WithStack(err)
 	}
+	p.log = map[string]Record{}
 	places := map[string]int{} // of runs: their lines
 	lines := bytes.Split(text, []byte("\n"))
 	for i, line := range lines {
@@ -74,23 +71,24 @@ func readLog(file string) (all []Record, whole []byte, err error) {
 		case len(bytes.TrimSpace(line)) == 0, err != nil && i == len(lines)-1: // torn
 			continue
 		case err != nil:
-			return nil, nil, Setupf("%s:%d: want the line of a run as experiment writes it, got %v: remove the line", file, i+1, err)
+			return nil, Setupf("%s:%d: want the line of a run as experiment writes it, got %v: remove the line", file, i+1, err)
 		case places[r.Run] > 0:
-			return nil, nil, Setupf("%s:%d: want one line for each run, got %s in line %d, too: remove one of the two", file, i+1, r.Run, places[r.Run])
+			return nil, Setupf("%s:%d: want one line for each run, got %s in line %d, too: remove one of the two", file, i+1, r.Run, places[r.Run])
 		}
-		all, places[r.Run] = append(all, r), i+1
+		p.log[r.Run], places[r.Run] = r, i+1
 		whole = append(append(whole, line...), '\n')
 	}
-	return all, whole, nil
+	_, err = p.todo()
+	return whole, err
 }
 
-// openLog opens the log for more lines. A torn line is cut off first.
+// openLog reads the log and opens it for more lines. A torn line is cut off first.
 func (p *Plan) openLog() (*checkpoint.Appender, error) {
-	file := filepath.Join(p.out, logFile)
-	_, whole, err := readLog(file)
+	whole, err := p.readLog()
 	if err != nil {
 		return nil, err
 	}
+	file := filepath.Join(p.out, logFile)
 	if text, err := os.ReadFile(file); err != nil || len(text) > 0 && text[len(text)-1] != '\n' {
 		if err := p.disk.WriteFileAtomic(file, func(w io.Writer) error { _, err := w.Write(whole); return err }); err != nil {
 			return nil, err
@@ -99,29 +97,11 @@ func (p *Plan) openLog() (*checkpoint.Appender, error) {
 	return p.disk.Append(file)
 }
 
-// Log reads the log of an experiment. A line of a run with another config than the experiment's, or on another text, is refused.
-func (p *Plan) Log() ([]Record, error) {
-	all, err := ReadLog(p.out)
-	if err == nil {
-		_, err = p.todo(byName(all))
-	}
-	return all, err
-}
-
-// byName are the lines of a log by their runs.
-func byName(log []Record) map[string]Record {
-	all := map[string]Record{}
-	for _, r := range log {
-		all[r.Run] = r
-	}
-	return all
-}
-
 // todo are the runs that can be made now.
-func (p *Plan) todo(log map[string]Record) ([]*Planned, error) {
+func (p *Plan) todo() ([]*Planned, error) {
 	var todo []*Planned
 	for _, c := range p.cells {
-		s, err := c.state(log)
+		s, err := c.state()
 		if err != nil {
 			return nil, err
 		}

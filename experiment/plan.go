@@ -26,6 +26,7 @@ type Plan struct {
 	cells  []*cell // by series and point
 	out    string
 	base   base
+	log    map[string]Record // by the runs' names
 	texts  map[string]learnt // by the config's data section
 	disk   checkpoint.Disk   // that a test may let fail
 }
@@ -36,6 +37,7 @@ type cell struct {
 	series   string
 	point    point
 	settings []assignment
+	first    *Planned            // of the first seed, at train.lr
 	planned  map[string]*Planned // by name, those that have been looked at
 }
 
@@ -76,7 +78,7 @@ func (c *Config) Plan(ctx context.Context, zoo models.Zoo, out string) (*Plan, e
 		return nil, Setup(err)
 	}
 	for _, c := range p.cells { // what is wrong with a run is found before the first is trained
-		if _, err := c.at(0, 0); err != nil {
+		if c.first, err = c.at(0, 0); err != nil {
 			return nil, err
 		}
 	}
@@ -150,17 +152,15 @@ func (r *Planned) settle(given []assignment) error {
 	if err != nil {
 		return Setup(err)
 	}
+	steps, evaluations := int64(run.TotalSteps()), int64(1)
 	if tokens > 0 {
 		r.Settings = append(r.Settings, "train.steps=0", fmt.Sprintf("train.tokens=%d", tokens))
-		if run, err = p.parse(given, r.Settings); err != nil {
-			return err
-		}
+		steps = 1 + (tokens-1)/int64(run.StepTokens())
 	}
-	evaluations := 1
 	if e, ok := c.Kind.(evaluator); ok {
-		evaluations = e.evaluations()
+		evaluations = int64(e.evaluations())
 	}
-	every := (run.TotalSteps() + evaluations - 1) / evaluations
+	every := (steps + evaluations - 1) / evaluations
 	r.Settings = append(r.Settings, fmt.Sprintf("train.eval_every=%d", every), "train.keep=1")
 	folder := filepath.ToSlash(filepath.Join(p.out, runsFolder, r.Name))
 	if r.Run, err = p.parse(given, append([]string{"name=" + r.Name, "out=" + folder}, r.Settings...)); err != nil {

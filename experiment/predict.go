@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/learner"
-	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/settings"
+	"github.com/residua-go/residua/trainer"
 )
 
 // Prediction is what an experiment will take.
@@ -37,52 +37,52 @@ const measureFor = 300 * time.Millisecond
 // steps on random tokens, which it makes of each different model; a third of that for each batch that is evaluated. Reading
 // the text and checkpoints come on top. Where rates are looked for, a point has three of them at least.
 func (p *Plan) Predict(ctx context.Context, jobs int) (*Prediction, error) {
-	log, err := p.Log()
-	if err != nil {
+	if _, err := p.readLog(); err != nil {
 		return nil, err
 	}
 	out := &Prediction{Jobs: max(1, jobs), Summary: figure.Table{Align: "llrrrrrrl",
 		Header: []string{"runs", "of them complete", "parameters", "without tables", "tokens", "steps", "TFLOP a run", "seconds a run", "settings of its own"}}}
-	var firsts []*Planned // of each cell
+	shared := p.cells[0].first.Settings
 	for _, c := range p.cells {
-		first, err := c.at(0, 0)
-		if err != nil {
-			return nil, err
-		}
-		firsts = append(firsts, first)
+		shared = slices.DeleteFunc(slices.Clone(shared), func(s string) bool { return !slices.Contains(c.first.Settings, s) })
 	}
-	shared := common(firsts)
-	out.Shared = strings.Join(shared, " ")
+	out.Shared = strings.Join(withoutSeed(shared), " ")
 	steps := map[string]float64{} // seconds, by model
-	var times []float64
-	for i, c := range p.cells {
-		s, err := c.state(byName(log))
+	busy := make([]float64, out.Jobs)
+	for _, c := range p.cells {
+		s, err := c.state()
 		if err != nil {
 			return nil, err
 		}
 		runs, done := s.count(p.Config)
-		seconds, err := s.seconds(ctx, firsts[i], steps)
+		seconds, err := s.seconds(ctx, c.first.Run, steps)
 		if err != nil {
 			return nil, err
 		}
-		out.Runs += runs
+		out.Runs, out.Todo = out.Runs+runs, out.Todo+runs-done
 		for range runs - done {
-			times = append(times, seconds)
-			out.FLOPs += firsts[i].flops()
+			out.FLOPs += c.first.flops()
 			out.Work += seconds
+			slices.Sort(busy)
+			busy[0] += seconds // whoever is free takes the next
 		}
-		out.Summary.Row(row(firsts[i], shared, runs, done, seconds)...)
+		own := slices.DeleteFunc(withoutSeed(c.first.Settings), func(s string) bool { return slices.Contains(shared, s) })
+		out.Summary.Row(c.row(runs, done, seconds, own)...)
 	}
-	out.Todo, out.Wall = len(times), sideBySide(times, out.Jobs)
+	out.Wall = slices.Max(busy)
 	return out, nil
 }
 
-// seconds are those of another run of a cell, whose first one is given.
-func (s state) seconds(ctx context.Context, first *Planned, steps map[string]float64) (float64, error) {
+// withoutSeed are settings that other seeds have, too.
+func withoutSeed(settings []string) []string {
+	return slices.DeleteFunc(slices.Clone(settings), func(s string) bool { return strings.HasPrefix(s, "seed=") })
+}
+
+// seconds are those of another run of a cell, of which one is given.
+func (s state) seconds(ctx context.Context, run *config.Run, steps map[string]float64) (float64, error) {
 	if n := len(s.runs); n > 0 {
 		return s.runs[n-1].Seconds, nil
 	}
-	run := first.Run
 	text, err := settings.Marshal(run.Model)
 	if err != nil {
 		return 0, err
@@ -99,24 +99,17 @@ func (s state) seconds(ctx context.Context, first *Planned, steps map[string]flo
 	return steps[key] * (total + evaluations*evaluated/3), nil
 }
 
-// row is a line of the plan: a cell, whose first run is given.
-func row(first *Planned, shared []string, runs, done int, seconds float64) []string {
-	cost := first.Run.Spec().Cost()
-	own := slices.DeleteFunc(common([]*Planned{first}), func(s string) bool { return slices.Contains(shared, s) })
-	name := first.Name
-	if last := first.cell.plan.Config.Seeds - 1; last > 0 {
+// row is a cell's line of the plan.
+func (c *cell) row(runs, done int, seconds float64, own []string) []string {
+	run, cost, name := c.first.Run, c.first.Run.Spec().Cost(), c.first.Name
+	if last := c.plan.Config.Seeds - 1; last > 0 {
 		name = fmt.Sprintf("%s to %d", name, last)
 	}
-	return []string{name, fmt.Sprintf("%d of %d", done, runs), figure.Thousands(int64(cost.Parameters)), figure.Thousands(int64(cost.Parameters - cost.Embedding)),
-		figure.Thousands(int64(first.Run.TotalSteps()) * int64(first.Run.StepTokens())), figure.Thousands(int64(first.Run.TotalSteps())),
-		fmt.Sprintf("%.3g", first.flops()/1e12), fmt.Sprintf("%.3g", seconds), strings.Join(own, " ")}
-}
-
-// common are the settings that all of some runs have, but the seed.
-func common(runs []*Planned) []string {
-	return slices.DeleteFunc(slices.Clone(runs[0].Settings), func(s string) bool {
-		return strings.HasPrefix(s, "seed=") || slices.ContainsFunc(runs, func(o *Planned) bool { return !slices.Contains(o.Settings, s) })
-	})
+	row := []string{name, fmt.Sprintf("%d of %d", done, runs)}
+	for _, n := range []int{cost.Parameters, cost.Parameters - cost.Embedding, run.TotalSteps() * run.StepTokens(), run.TotalSteps()} {
+		row = append(row, figure.Thousands(int64(n)))
+	}
+	return append(row, fmt.Sprintf("%.3g", c.first.flops()/1e12), fmt.Sprintf("%.3g", seconds), strings.Join(own, " "))
 }
 
 // Text is the plan for a person.
@@ -130,48 +123,40 @@ func duration(seconds float64) string {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
 }
 
-// sideBySide is when the last of jobs is through, the longest first, each next one taken by whoever is free.
-func sideBySide(times []float64, jobs int) float64 {
-	slices.Sort(times)
-	busy := make([]float64, jobs)
-	for _, t := range slices.Backward(times) {
-		slices.Sort(busy)
-		busy[0] += t
-	}
-	return slices.Max(busy)
-}
-
 // timeStep is the seconds of a training step.
 func timeStep(ctx context.Context, run *config.Run) (float64, error) {
-	parts, err := run.Optimizer()
-	if err != nil {
-		return 0, err
-	}
 	draw := rand.New(rand.NewPCG(run.Seed, 0))
 	tokens := make([]int32, run.Train.Batch*run.Model.Seq)
 	for i := range tokens {
 		tokens[i] = int32(draw.IntN(run.Model.Vocab))
 	}
-	o := learner.Options{Batch: run.Train.Batch, Accumulate: run.Train.Accumulate, Outputs: models.Outputs{Auxiliary: run.Auxiliary()},
-		Compute: run.Device.Options(graph.NewStore(tensor.Float32, run.Seed)), Recompute: graph.Recompute(run.Train.Recompute), Optimizer: parts}
-	l, err := learner.New(run.Spec(), learner.Fixed(tokens, tokens), o)
+	l, err := newLearner(ctx, run, learner.Fixed(tokens, tokens), nil)
 	if err != nil {
-		return 0, Setup(err)
+		return 0, err
 	}
 	defer l.Close()
-	steps := 0
+	steps := -1 // the first makes buffers
 	var began time.Time
-	for ; steps < 2 || time.Since(began) < measureFor; steps++ {
-		_, err := l.Step(ctx)
-		if ctx.Err() != nil {
-			return 0, context.Cause(ctx)
-		}
-		if err != nil {
-			return 0, err
-		}
-		if steps == 0 { // makes buffers
+	for ; steps < 1 || time.Since(began) < measureFor; steps++ {
+		if steps == 0 {
 			began = time.Now()
 		}
+		if _, err := l.Step(ctx); ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		} else if err != nil {
+			return 0, err
+		}
 	}
-	return time.Since(began).Seconds() / float64(max(1, steps-1)), nil
+	return time.Since(began).Seconds() / float64(steps), nil
+}
+
+// newLearner trains a run's model in memory; with hooks it keeps their activations and the logits.
+func newLearner(ctx context.Context, run *config.Run, batches learner.Batches, hooks graph.Hooks) (*learner.Learner, error) {
+	o, err := trainer.LearnerOptions(ctx, run, graph.NewStore(tensor.Float32, run.Seed))
+	if err != nil {
+		return nil, err
+	}
+	o.Compute.Hooks, o.Outputs.Logits = hooks, hooks != nil
+	l, err := learner.New(run.Spec(), batches, o)
+	return l, Setup(err)
 }

@@ -3,35 +3,21 @@ package experiment
 import (
 	"fmt"
 	"math"
-	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/residua-go/residua/experiment/stats"
 	"github.com/residua-go/residua/figure"
-	"github.com/residua-go/residua/trainer"
 )
 
 // Report is what an experiment shows: it is made of the config and the log alone, and the same log makes the same bytes.
 type Report struct {
-	Name     string         `json:"experiment"`
-	Runs     int            `json:"runs"`     // of the plan; where rates are looked for, at least
-	Done     int            `json:"complete"` // in the log
-	Tables   []figure.Table `json:"tables"`
-	Notes    []string       `json:"notes,omitempty"`
-	Picture  figure.Figure  `json:"-"`
-	Intro    string         `json:"-"` // of the page, in Markdown
-	Sections []Section      `json:"sections,omitempty"`
-}
-
-// Section is a part of a report's page.
-type Section struct {
-	Title   string        `json:"title"`
-	Text    string        `json:"text"` // in Markdown
-	Table   figure.Table  `json:"table"`
-	File    string        `json:"-"` // of the picture, from the page's folder
-	Picture figure.Figure `json:"-"` // nil: none
+	Name    string         `json:"experiment"`
+	Runs    int            `json:"runs"`     // of the plan; where rates are looked for, at least
+	Done    int            `json:"complete"` // in the log
+	Tables  []figure.Table `json:"tables"`
+	Notes   []string       `json:"notes,omitempty"`
+	Picture figure.Figure  `json:"-"`
+	Cards   string         `json:"-"` // what the page goes on with, in Markdown
 }
 
 // results are the complete runs of an experiment, in the order of its config.
@@ -49,19 +35,17 @@ type result struct {
 
 // Report is made of the runs in the log.
 func (p *Plan) Report() (*Report, error) {
-	log, err := p.Log()
-	if err != nil {
+	if _, err := p.readLog(); err != nil {
 		return nil, err
 	}
-	return p.reportOf(log)
+	return p.reportOfLog()
 }
 
-// reportOf is the report of a log.
-func (p *Plan) reportOf(log []Record) (*Report, error) {
+func (p *Plan) reportOfLog() (*Report, error) {
 	r := &results{plan: p}
 	runs, done := 0, 0
 	for _, c := range p.cells {
-		s, err := c.state(byName(log))
+		s, err := c.state()
 		if err != nil {
 			return nil, err
 		}
@@ -76,8 +60,8 @@ func (p *Plan) reportOf(log []Record) (*Report, error) {
 	if done > 0 {
 		report = p.Config.Kind.report(r)
 		report.Notes = append(report.Notes, r.sideBySide()...)
-		if t := r.ratesTable(); len(t.Rows) > 0 {
-			report.Tables = append(report.Tables, t)
+		if p.Config.Rates == bracket {
+			report.Tables = append(report.Tables, r.ratesTable())
 		}
 	}
 	report.Name, report.Runs, report.Done = p.Config.Name, runs, done
@@ -99,99 +83,35 @@ func (r *Report) Text() string {
 	return strings.Join(parts, "\n")
 }
 
-// Pictures are those of the report's page, each with its file: the report's own is called as the page.
-func (r *Report) Pictures(page string) []Section {
-	all := []Section{{File: pictureOf(page), Picture: r.Picture}}
-	for _, s := range r.Sections {
-		all = append(all, Section{File: filepath.Join(filepath.Dir(page), filepath.FromSlash(s.File)), Picture: s.Picture})
-	}
-	return slices.DeleteFunc(all, func(s Section) bool { return s.Picture == nil })
-}
-
-// pictureOf is the file of the report's own picture.
-func pictureOf(page string) string { return strings.TrimSuffix(page, filepath.Ext(page)) + ".svg" }
-
-// Markdown is the report as a page, a file. log is the file that it is made of, by a command.
-func (r *Report) Markdown(log, page, command string) string {
-	picture := filepath.Base(pictureOf(page))
-	text := new(strings.Builder)
-	fmt.Fprintf(text, "# %s\n\nMade of %s by `%s`; do not edit.\n\n%s", r.Name, log, command, r.Intro)
+// Markdown is the report as a page with a picture. log is the file that it is made of, by a command.
+func (r *Report) Markdown(log, picture, command string) string {
+	text := fmt.Sprintf("# %s\n\nMade of %s by `%s`; do not edit.\n\n", r.Name, log, command)
 	for _, t := range r.Tables {
-		text.WriteString(r.linked(t.Markdown()) + "\n")
+		text += t.Markdown() + "\n"
 	}
 	for _, n := range r.Notes {
-		text.WriteString(n + "\n\n")
+		text += n + "\n\n"
 	}
-	if r.Picture != nil {
-		fmt.Fprintf(text, "![%s](%s)\n", r.Name, picture)
-	}
-	for _, s := range r.Sections {
-		fmt.Fprintf(text, "## %s\n\n%s", s.Title, s.Text)
-		if len(s.Table.Rows) > 0 {
-			text.WriteString(s.Table.Markdown() + "\n")
-		}
-		if s.Picture != nil {
-			fmt.Fprintf(text, "![%s](%s)\n\n", s.Title, s.File)
-		}
-	}
-	return text.String()
+	return text + fmt.Sprintf("![%s](%s)\n", r.Name, picture) + r.Cards
 }
 
-// linked links the rows of a table that begin with a section's title to it.
-func (r *Report) linked(table string) string {
-	for _, s := range r.Sections {
-		anchor := notInAnchors.ReplaceAllString(strings.ReplaceAll(strings.ToLower(s.Title), " ", "-"), "")
-		table = strings.Replace(table, "\n| "+s.Title+" |", "\n| ["+s.Title+"](#"+anchor+") |", 1)
-	}
-	return table
-}
-
-// notInAnchors is what the name that Markdown pages give a heading has not.
-var notInAnchors = regexp.MustCompile(`[^a-z0-9-]`)
-
-// ratesTable has a row for each cell that looks for its rate.
+// ratesTable says which rate each cell has found, and with which losses.
 func (r *results) ratesTable() figure.Table {
-	t := figure.Table{Title: "Rates: the best one, chosen by the first seed, and the losses of all", Align: "lrll", Header: []string{"", "best rate", "between two worse ones", "losses (nats)"}}
+	t := figure.Table{Title: "Rates: the best one, chosen by the first seed, and the losses of that seed at all", Align: "lrll", Header: []string{"", "best rate", "between two worse ones", "losses (nats)"}}
 	for _, c := range r.cells {
-		if len(c.tried) == 0 {
-			continue
-		}
-		inside := "yes"
+		inside, losses := "yes", []string(nil)
 		switch {
 		case len(c.todo) > 0 && !c.inside:
 			inside = "not yet"
 		case !c.inside:
 			inside = "no: at the end of what is tried"
 		}
-		t.Row(c.name(), fmt.Sprintf("%g", c.runs[0].Rate), inside, c.rates(func(r Record) trainer.Number { return r.Loss }, "%.3f"))
+		for _, r := range c.tried {
+			losses = append(losses, fmt.Sprintf("%s at %g", r.Loss.Text("%.3f"), r.Rate))
+		}
+		t.Row(c.name(), fmt.Sprintf("%g", c.runs[0].Rate), inside, strings.Join(losses, ", "))
 	}
 	return t
-}
-
-// rates lists a score of each rate with the first seed, and of the best rate, in a format of its own, with the others.
-func (c result) rates(of func(Record) trainer.Number, best string) string {
-	var texts []string
-	for _, r := range c.tried {
-		text := scores([]Record{r}, of, "%.3f")
-		if r.Run == c.runs[0].Run && r.Loss.Finite() {
-			text = scores(c.runs, of, best)
-		}
-		texts = append(texts, fmt.Sprintf("%s at %g", text, r.Rate))
-	}
-	return strings.Join(texts, ", ")
-}
-
-// scores lists those of runs.
-func scores(runs []Record, of func(Record) trainer.Number, format string) string {
-	var texts []string
-	for _, r := range runs {
-		text := of(r).Text(format)
-		if !of(r).Finite() {
-			text = "diverged"
-		}
-		texts = append(texts, text)
-	}
-	return strings.Join(texts, " and ")
 }
 
 // sideBySide says where seconds were measured next to other runs.
@@ -229,9 +149,13 @@ func (c result) name() string {
 	return c.series + " " + c.point.label
 }
 
-// losses are those of the runs, without those that diverged.
+// losses are those of the runs, without those that diverged; bits are those in bits per byte.
 func (c result) losses() []float64 {
 	return c.values(func(r Record) float64 { return float64(r.Loss) })
+}
+
+func (c result) bits() []float64 {
+	return c.values(func(r Record) float64 { return float64(r.Bits) })
 }
 
 // values are a quantity of each run that did not diverge.
@@ -247,9 +171,6 @@ func (c result) values(of func(Record) float64) []float64 {
 
 // mean is that of a quantity over the runs.
 func (c result) mean(of func(Record) float64) float64 { return stats.Mean(c.values(of)).Mean }
-
-// diverged is how many runs did.
-func (c result) diverged() int { return len(c.runs) - len(c.losses()) }
 
 // Cells of tables.
 
@@ -278,29 +199,19 @@ func interval(low, high float64, format string) string {
 	return number(low, format) + " to " + number(high, format)
 }
 
-// sides are the columns that most tables begin with, and those of a cell.
-func sidesHeader() []string {
-	return []string{"", "parameters", "without tables", "stream entries", "tokens", "TFLOP", "seconds", "seeds", "loss (nats)", "bits per byte"}
-}
-
-const sidesAlign = "lrrrrrrrrr"
-
-func (c result) sides() []string {
-	r := c.runs[0]
-	seeds := fmt.Sprint(len(c.runs))
-	if n := c.diverged(); n > 0 {
-		seeds += fmt.Sprintf(", %d diverged", n)
-	}
-	return []string{c.name(), figure.Thousands(int64(r.Parameters)), figure.Thousands(int64(r.NonEmbedding())), figure.Thousands(int64(r.StreamSize)), figure.Thousands(r.Tokens),
-		fmt.Sprintf("%.4g", r.TotalFLOPs()/1e12), number(c.mean(func(r Record) float64 { return r.Seconds }), "%.0f"), seeds,
-		estimate(c.losses(), "%.4f"), estimate(c.values(func(r Record) float64 { return float64(r.Bits) }), "%.4f")}
-}
-
 // table has a row for each cell.
 func (r *results) table(title string) figure.Table {
-	t := figure.Table{Title: title, Align: sidesAlign, Header: sidesHeader()}
+	t := figure.Table{Title: title, Align: "lrrrrrrrrr", Header: []string{"", "parameters", "without tables", "stream entries", "tokens", "TFLOP", "seconds", "seeds", "loss (nats)", "bits per byte"}}
 	for _, c := range r.cells {
-		t.Row(c.sides()...)
+		row, first, seeds := []string{c.name()}, c.runs[0], fmt.Sprint(len(c.runs))
+		for _, n := range []int64{int64(first.Parameters), int64(first.NonEmbedding()), int64(first.StreamSize), first.Tokens} {
+			row = append(row, figure.Thousands(n))
+		}
+		if n := len(c.runs) - len(c.losses()); n > 0 {
+			seeds += fmt.Sprintf(", %d diverged", n)
+		}
+		t.Row(append(row, fmt.Sprintf("%.4g", first.TotalFLOPs()/1e12), number(c.mean(func(r Record) float64 { return r.Seconds }), "%.0f"), seeds,
+			estimate(c.losses(), "%.4f"), estimate(c.bits(), "%.4f"))...)
 	}
 	return t
 }

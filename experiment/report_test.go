@@ -25,16 +25,18 @@ func newLines(t *testing.T, text string) lines {
 // Report is that of runs of the plan, which series, point, seed and rate name.
 func (l lines) Report(log []Record) *Report {
 	l.Helper()
-	for i, r := range log {
+	l.plan.log = map[string]Record{}
+	for _, r := range log {
 		for _, c := range l.plan.cells {
 			if c.series == r.Series && c.point.label == r.Point {
 				planned, err := c.at(r.Rate, r.Seed)
 				require.NoError(l, err)
-				log[i].Run, log[i].Config = planned.Name, planned.identity
+				r.Run, r.Config = planned.Name, planned.identity
 			}
 		}
+		l.plan.log[r.Run] = r
 	}
-	report, err := l.plan.reportOf(log)
+	report, err := l.plan.reportOfLog()
 	require.NoError(l, err)
 	return report
 }

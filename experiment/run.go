@@ -3,27 +3,31 @@ package experiment
 import (
 	"context"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/pkg/errors"
 
 	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/data"
+	"github.com/residua-go/residua/figure"
 	"github.com/residua-go/residua/trainer"
 )
 
 // complete makes a run, and returns its line of the log.
 func (r *Planned) complete(ctx context.Context, corpus *data.Corpus) (Record, error) {
-	cost := r.Run.Spec().Cost()
-	record := Record{Run: r.Name, Series: r.cell.series, Point: r.cell.point.label, Seed: r.Seed, Settings: r.Settings, Config: r.identity,
-		Corpus: fingerprint(corpus), Rate: r.Run.Train.LR, Parameters: cost.Parameters, Tables: cost.Embedding, FLOPs: cost.TrainFLOPs(), StreamSize: cost.StreamSize,
-		Loss: trainer.Number(math.NaN()), Bits: trainer.Number(math.NaN())}
+	record := newRecord(r.Run)
+	record.Run, record.Series, record.Point, record.Seed, record.Settings = r.Name, r.cell.series, r.cell.point.label, r.Seed, r.Settings
+	record.Config, record.Corpus = r.identity, fingerprint(corpus)
 	if m, ok := r.cell.plan.Config.Kind.(measurer); ok {
 		return record, m.measure(ctx, r.Run, corpus, &record)
 	}
 	return record, r.train(ctx, corpus, &record)
+}
+
+// newRecord is what a run's config tells.
+func newRecord(run *config.Run) Record {
+	cost, nan := run.Spec().Cost(), trainer.Number(math.NaN())
+	return Record{Rate: run.Train.LR, Parameters: cost.Parameters, Tables: cost.Embedding, FLOPs: cost.TrainFLOPs(), StreamSize: cost.StreamSize, Loss: nan, Bits: nan}
 }
 
 // fingerprint is the beginning of a corpus'.
@@ -31,8 +35,12 @@ func fingerprint(c *data.Corpus) string { return c.Fingerprint[:16] }
 
 // train trains a run in its folder, from its newest checkpoint if there is one, to its end. One that diverges is no error.
 func (r *Planned) train(ctx context.Context, corpus *data.Corpus, record *Record) error {
-	if err := refuseOther(r.Run); err != nil {
-		return err
+	changes, err := trainer.Changes(r.Run)
+	if err != nil {
+		return Setup(err)
+	}
+	if len(changes) > 0 {
+		return Setupf("%s: want this run's folder, got one that holds a run of another config (%s): remove it, or choose another folder", r.Run.Out, strings.Join(changes, ", "))
 	}
 	t, err := trainer.Open(ctx, r.Run, trainer.Options{Resume: trainer.ResumeAuto, Corpus: corpus})
 	if err != nil {
@@ -50,23 +58,6 @@ func (r *Planned) train(ctx context.Context, corpus *data.Corpus, record *Record
 	memory := t.Memory()
 	record.Memory = memory.Arena + memory.Parameters
 	record.add(steps, r.Run.StepTokens())
-	return err
-}
-
-// refuseOther refuses a run's folder that holds a run of another config.
-func refuseOther(run *config.Run) error {
-	file := filepath.Join(run.Out, "config.yaml")
-	if _, err := os.Stat(file); os.IsNotExist(err) {
-		return nil
-	}
-	found, _, err := config.Load(run.Zoo(), file, nil)
-	if err != nil {
-		return Setup(err)
-	}
-	changes, err := config.Changes(found, run)
-	if len(changes) > 0 {
-		return Setupf("%s: want this run's folder, got one that holds a run of another config (%s): remove it, or choose another folder", run.Out, strings.Join(changes, ", "))
-	}
 	return err
 }
 
@@ -93,4 +84,13 @@ func (r *Record) add(steps []trainer.Metrics, stepTokens int) {
 	if len(r.Evaluations) == 1 {
 		r.Evaluations = nil
 	}
+}
+
+// curve is the training loss against tokens in a unit.
+func (r *Record) curve(name string, unit float64) figure.Series {
+	s, part := figure.Series{Name: name}, float64(r.Tokens)/float64(len(r.Curve))
+	for i, loss := range r.Curve {
+		s.X, s.Y = append(s.X, (float64(i)+0.5)*part*unit), append(s.Y, float64(loss))
+	}
+	return s
 }

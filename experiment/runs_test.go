@@ -67,7 +67,7 @@ func TestReadRuns(t *testing.T) {
 	assert.Equal(t, "TFLOP", LossChart(all, true).XLabel)
 	steps, err := trainer.ReadMetrics(a)
 	require.NoError(t, err)
-	assert.Equal(t, float64(*steps[3].ValLoss), float64(all[0].Loss))
+	assert.Equal(t, *steps[3].ValLoss, all[0].Loss)
 	assert.Equal(t, a, all[0].Folder)
 }
 

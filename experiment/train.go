@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/pkg/errors"
@@ -28,8 +27,14 @@ type Options struct {
 // the others, which save where they stand. How many run side by side changes no bit of a result. The folder is locked: of two
 // experiments in one the second is refused.
 func (p *Plan) Train(ctx context.Context, o Options) error {
-	if err := p.checkOnly(o.Only); err != nil {
-		return err
+	var names []string
+	for _, s := range p.series {
+		names = append(names, s.Name)
+	}
+	for _, name := range o.Only {
+		if !slices.Contains(names, name) {
+			return Setupf("only: want series of %s, got %q", strings.Join(names, ", "), name)
+		}
 	}
 	if err := p.disk.MakeFolder(p.out); err != nil {
 		return Setup(err)
@@ -39,170 +44,121 @@ func (p *Plan) Train(ctx context.Context, o Options) error {
 		return Setup(err)
 	}
 	defer unlock()
-	log, err := p.Log() // it is of this plan, and so is the base that is copied now
-	if err == nil {
-		err = p.keepBase()
-	}
-	if err != nil {
-		return err
-	}
 	file, err := p.openLog()
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	w := &work{plan: p, options: o, log: byName(log), file: file, running: map[string]bool{}, began: time.Now()}
-	w.run(ctx)
-	return w.failed
+	if err := p.keepBase(); err != nil { // the log is of this plan, and so is its base
+		return err
+	}
+	o.Jobs = max(1, o.Jobs)
+	if o.Note == nil {
+		o.Note = func(string) {}
+	}
+	w := &work{plan: p, Options: o, file: file, running: map[string]bool{}, done: make(chan outcome), corpora: corpora{}, began: time.Now()}
+	return w.run(ctx)
 }
 
-// checkOnly wants names of series.
-func (p *Plan) checkOnly(only []string) error {
-	var names []string
-	for _, s := range p.series {
-		names = append(names, s.Name)
-	}
-	for _, name := range only {
-		if !slices.Contains(names, name) {
-			return Setupf("only: want series of %s, got %q", strings.Join(names, ", "), name)
-		}
-	}
-	return nil
-}
-
-// work is what the workers share.
+// work is an experiment that is being trained.
 type work struct {
+	Options
 	plan    *Plan
-	options Options
 	file    *checkpoint.Appender // the log's
-	began   time.Time
-	corpora corpora
-	stop    context.CancelCauseFunc
-
-	mu      sync.Mutex // guards what follows, and the log's file
-	changed *sync.Cond // a run has ended
-	log     map[string]Record
 	running map[string]bool
-	made    int
-	failed  error
-	torn    error // the log's last line may be, and none is to follow it
+	started int
+	done    chan outcome
+	corpora corpora
+	began   time.Time
 }
 
-// run lets workers make runs until there are none left.
-func (w *work) run(ctx context.Context) {
-	ctx, w.stop = context.WithCancelCause(ctx)
-	defer w.stop(nil)
-	w.changed = sync.NewCond(&w.mu)
-	w.options.Jobs = max(1, w.options.Jobs)
-	var all sync.WaitGroup
-	for range w.options.Jobs {
-		all.Go(func() {
-			for run := w.next(ctx); run != nil; run = w.next(ctx) {
-				record, err := w.complete(ctx, run)
-				w.finish(run, record, err)
-			}
-		})
-	}
-	all.Wait()
+// outcome is how a run has ended.
+type outcome struct {
+	run    *Planned
+	record Record
+	err    error
 }
 
-// next takes the most expensive of the runs that can be made, nil if there will be none.
-func (w *work) next(ctx context.Context) *Planned {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// run starts runs, each on a goroutine of its own, as others end. It returns the first error when all have ended.
+func (w *work) run(ctx context.Context) (failed error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	for {
-		todo, err := w.todo()
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
+		for failed == nil && len(w.running) < w.Jobs {
+			var more bool
+			if more, failed = w.start(ctx); !more {
+				break
+			}
 		}
-		w.fail(err)
-		late := w.options.StopAfter > 0 && time.Since(w.began) > w.options.StopAfter
-		switch {
-		case w.failed != nil, late, len(todo) == 0 && len(w.running) == 0:
-			return nil
-		case len(todo) > 0:
-			run := slices.MaxFunc(todo, func(a, b *Planned) int { return cmp.Compare(a.flops(), b.flops()) })
-			w.made++
-			w.running[run.Name] = true
-			w.note(fmt.Sprintf("%d/%d %s: %d steps", w.made, w.made+len(todo)-1, run.Name, run.Run.TotalSteps()))
-			return run
+		if failed != nil {
+			stop()
 		}
-		w.changed.Wait()
+		if len(w.running) == 0 {
+			return failed
+		}
+		o := <-w.done
+		delete(w.running, o.run.Name)
+		if o.err == nil {
+			o.err = w.add(o.record)
+		}
+		if failed == nil {
+			failed = o.err
+		}
 	}
 }
 
-// todo are the runs that can be made and are not being made.
-func (w *work) todo() ([]*Planned, error) {
-	todo, err := w.plan.todo(w.log)
-	return slices.DeleteFunc(todo, func(r *Planned) bool {
-		return w.running[r.Name] || len(w.options.Only) > 0 && !slices.Contains(w.options.Only, r.cell.series)
-	}), err
-}
-
-// complete makes a run on its text.
-func (w *work) complete(ctx context.Context, run *Planned) (Record, error) {
+// start starts the most expensive of the runs that can be made; more is false if there is none for now.
+func (w *work) start(ctx context.Context) (more bool, err error) {
+	todo, err := w.plan.todo()
+	todo = slices.DeleteFunc(todo, func(r *Planned) bool {
+		return w.running[r.Name] || len(w.Only) > 0 && !slices.Contains(w.Only, r.cell.series)
+	})
+	switch {
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case err != nil, len(todo) == 0, w.StopAfter > 0 && time.Since(w.began) > w.StopAfter:
+		return false, err
+	}
+	run := slices.MaxFunc(todo, func(a, b *Planned) int { return cmp.Compare(a.flops(), b.flops()) })
 	corpus, err := w.corpora.of(ctx, run.Run)
-	if err != nil {
-		return Record{}, err
-	}
-	w.mu.Lock()
-	err = w.plan.sameText(run, fingerprint(corpus))
-	w.mu.Unlock()
-	if err != nil {
-		return Record{}, err
-	}
-	return run.complete(ctx, corpus)
-}
-
-// finish adds a complete run to the log.
-func (w *work) finish(run *Planned, record Record, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	defer w.changed.Broadcast()
-	delete(w.running, run.Name)
-	record.Jobs = w.options.Jobs
 	if err == nil {
-		err = w.add(record)
+		err = w.plan.sameText(run, fingerprint(corpus))
 	}
 	if err != nil {
-		w.fail(err)
-		return
+		return false, err
 	}
-	text := fmt.Sprintf("loss %s after %.0f s of steps", record.Loss.Text("%.4f"), record.Seconds)
-	if record.Activations != nil {
-		text = "measured"
-	}
-	w.note(run.Name + ": " + text)
+	w.started++
+	w.running[run.Name] = true
+	w.Note(fmt.Sprintf("%d/%d %s: %d steps", w.started, w.started+len(todo)-1, run.Name, run.Run.TotalSteps()))
+	go func() {
+		record, err := run.complete(ctx, corpus)
+		w.done <- outcome{run, record, err}
+	}()
+	return true, nil
 }
 
-// add writes a line of the log, whole before anything follows from it.
-func (w *work) add(record Record) error {
-	line, err := json.Marshal(record)
+// add adds a line to the log, on the disk before anything follows from it. After a line that could not be written there is none.
+func (w *work) add(r Record) error {
+	if w.file == nil {
+		return nil
+	}
+	r.Jobs = w.Jobs
+	line, err := json.Marshal(r)
+	if err == nil {
+		_, err = w.file.Write(append(line, '\n'))
+	}
+	if err == nil {
+		err = w.file.Sync()
+	}
 	if err != nil {
+		w.file = nil
 		return errors.WithStack(err)
 	}
-	if w.torn == nil {
-		_, w.torn = w.file.Write(append(line, '\n'))
+	w.plan.log[r.Run] = r
+	text := fmt.Sprintf("loss %s after %.0f s of steps", r.Loss.Text("%.4f"), r.Seconds)
+	if r.Activations != nil {
+		text = "measured"
 	}
-	if w.torn == nil {
-		w.torn = w.file.Sync()
-	}
-	if w.torn == nil {
-		w.log[record.Run] = record
-	}
-	return w.torn
-}
-
-// fail ends the others at the first error.
-func (w *work) fail(err error) {
-	if err != nil && w.failed == nil {
-		w.failed = err
-		w.stop(err)
-	}
-}
-
-func (w *work) note(line string) {
-	if w.options.Note != nil {
-		w.options.Note(line)
-	}
+	w.Note(r.Run + ": " + text)
+	return nil
 }

@@ -36,7 +36,7 @@ type Config struct {
 	// Preset is the name of the preset that the config started from, for the record.
 	Preset string `yaml:"preset" json:"preset,omitempty" help:"start from the preset of that name; the other keys of this section override it (the command models lists them)"`
 	Layers int    `yaml:"layers" json:"layers" default:"required, or preset" max:"4096" help:"number of blocks"`
-	Vocab  int    `yaml:"vocab" json:"vocab" default:"the tokenizer's" from:"data.tokenizer" max:"65536" help:"number of token ids"`
+	Vocab  int    `yaml:"vocab" json:"vocab" default:"the tokenizer's" from:"data.tokenizer" max:"1048576" help:"number of token ids"`
 	Seq    int    `yaml:"seq" json:"seq" default:"required, or preset" max:"1048576" help:"tokens of a row in training, and rows of learned positions"`
 
 	Stream    stream.Design `yaml:"stream" json:"stream" help:"the residual stream"`

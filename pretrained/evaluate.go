@@ -76,16 +76,16 @@ func (m *Model) LoadText(ctx context.Context, o EvaluateOptions) (*eval.Text, er
 		text.Windows = false
 		limit(text, o.Tokens)
 	}
-	if len(text.Tokens) < 2 {
-		return nil, errors.Errorf("evaluate: want at least 2 tokens of text, got %d", len(text.Tokens))
+	if text.Tokens.Len() < 2 {
+		return nil, errors.Errorf("evaluate: want at least 2 tokens of text, got %d", text.Tokens.Len())
 	}
 	return text, nil
 }
 
 // limit keeps the first n scored tokens.
 func limit(t *eval.Text, n int) {
-	if n < len(t.Tokens)-1 {
-		t.Tokens = t.Tokens[:n+1]
+	if n < t.Tokens.Len()-1 {
+		t.Tokens = t.Tokens.Slice(0, n+1)
 	}
 }
 
@@ -109,12 +109,11 @@ func (m *Model) files(ctx context.Context, o EvaluateOptions) (*eval.Text, error
 
 // ids is a text of token ids.
 func (m *Model) ids(_ context.Context, o EvaluateOptions) (*eval.Text, error) {
-	text := &eval.Text{}
+	text := &eval.Text{Tokens: data.NewTokens(m.Spec.Vocab, o.IDs)}
 	for i, id := range o.IDs {
-		if most := min(m.Spec.Vocab, 1<<16); id < 0 || int(id) >= most {
-			return nil, layers.Setting("ids", "token %d: want an id of 0 to %d, got %d", i, most-1, id)
+		if id < 0 || int(id) >= m.Spec.Vocab {
+			return nil, layers.Setting("ids", "token %d: want an id of 0 to %d, got %d", i, m.Spec.Vocab-1, id)
 		}
-		text.Tokens = append(text.Tokens, uint16(id))
 	}
 	if m.Data.Tokenizer != "" {
 		var err error

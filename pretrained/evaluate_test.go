@@ -129,13 +129,13 @@ func mean5(t *testing.T, p *pretrained.Model, text string) float64 {
 	e, err := eval.NewEvaluator(graph.Options{Store: p.Store, Threads: 1}, p.Spec, 1, 5)
 	require.NoError(t, err)
 	defer e.Close()
-	row := []uint16{uint16(text[15])}
-	for _, b := range []byte(text[16:21]) {
-		row = append(row, uint16(b))
+	var row []int32
+	for _, b := range []byte(text[15:21]) {
+		row = append(row, int32(b))
 	}
 	loaded, err := p.LoadText(context.Background(), pretrained.EvaluateOptions{})
 	require.NoError(t, err)
-	score, err := e.Evaluate(context.Background(), loaded.Tokenizer, row)
+	score, err := e.Evaluate(context.Background(), loaded.Tokenizer, data.NewTokens(p.Spec.Vocab, row))
 	require.NoError(t, err)
 	return score.Loss
 }

@@ -9,22 +9,28 @@ import (
 	"github.com/residua-go/residua/config"
 )
 
+// Changes is what differs between a run's config and config.yaml in its folder, a line a key; nothing where there is none.
+func Changes(run *config.Run) ([]string, error) {
+	file := filepath.Join(run.Out, configFile)
+	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	before, _, err := config.Load(run.Zoo(), file, nil)
+	if err != nil {
+		return nil, err
+	}
+	return config.Changes(before, run)
+}
+
 // noteChanges says what has changed in the config of a run that goes on, since its folder's
 // config.yaml was written.
 func (t *Trainer) noteChanges() {
-	file := filepath.Join(t.run.Out, configFile)
-	if _, err := os.Stat(file); t.step() == 0 || errors.Is(err, os.ErrNotExist) {
+	if t.step() == 0 {
 		return
 	}
-	before, _, err := config.Load(t.run.Zoo(), file, nil)
+	changes, err := Changes(t.run)
 	if err != nil {
 		t.report.Warn("what has changed in the config is not known: " + err.Error())
-		return
-	}
-	changes, err := config.Changes(before, t.run)
-	if err != nil {
-		t.report.Warn("what has changed in the config is not known: " + err.Error())
-		return
 	}
 	for _, change := range changes {
 		t.report.Note("changed in the config: " + change)

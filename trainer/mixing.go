@@ -26,13 +26,11 @@ func (t *Trainer) openMixing(context.Context) error {
 		return errors.New("train.log_mixing: want 0 on a GPU, where activations are not read back")
 	}
 	tokens := t.corpus.Val.Tokens
-	if len(tokens) < t.run.Model.Seq {
+	if tokens.Len() < t.run.Model.Seq {
 		tokens = t.corpus.Train.Tokens
 	}
 	l := &mixingLog{every: every}
-	for _, id := range tokens[:min(t.run.Model.Seq, len(tokens))] {
-		l.ids = append(l.ids, int32(id))
-	}
+	l.ids = tokens.Slice(0, min(t.run.Model.Seq, tokens.Len())).IDs()
 	var err error
 	l.start, err = mixing.Start(t.run.Spec(), t.run.Seed, l.ids)
 	t.mixing = l

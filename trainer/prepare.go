@@ -7,6 +7,7 @@ import (
 	"github.com/pkg/errors"
 	"gorgonia.org/tensor"
 
+	"github.com/residua-go/residua/config"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/learner"
@@ -58,15 +59,11 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 	if c.Model.Layers >= deep {
 		t.report.Note(fmt.Sprintf("compiling %d layers takes minutes: the time that Gorgonia takes to build a graph grows with its square", c.Model.Layers))
 	}
-	parts, err := c.Optimizer()
+	o, err := LearnerOptions(ctx, c, t.store)
 	if err != nil {
 		return err
 	}
-	o := learner.Options{
-		Batch: c.Train.Batch, Accumulate: c.Train.Accumulate, Outputs: models.Outputs{Auxiliary: c.Auxiliary(), ExpertCounts: true},
-		Compute: c.Device.Options(t.store), Recompute: graph.Recompute(c.Train.Recompute), Optimizer: parts,
-	}
-	o.Compute.Seed, o.Compute.Context = c.Seed, ctx
+	o.Outputs.ExpertCounts = true
 	draw := func(tokens, targets []int32) error { return t.batches.Next(tokens, targets) } // resuming may change the corpus
 	if t.learner, err = learner.New(c.Spec(), learner.BatchFunc(draw), o); err != nil {
 		return err
@@ -79,6 +76,17 @@ func (t *Trainer) compile(ctx context.Context) (err error) {
 		t.eval, err = eval.NewEvaluator(compute, c.Spec(), c.Train.Batch, c.Model.Seq)
 	}
 	return err
+}
+
+// LearnerOptions says how a run's model learns, its parameters in a Store.
+func LearnerOptions(ctx context.Context, run *config.Run, store *graph.Store) (learner.Options, error) {
+	parts, err := run.Optimizer()
+	o := learner.Options{
+		Batch: run.Train.Batch, Accumulate: run.Train.Accumulate, Outputs: models.Outputs{Auxiliary: run.Auxiliary()},
+		Compute: run.Device.Options(store), Recompute: graph.Recompute(run.Train.Recompute), Optimizer: parts,
+	}
+	o.Compute.Seed, o.Compute.Context = run.Seed, ctx
+	return o, err
 }
 
 // initialise starts from another run's weights if the config says so.

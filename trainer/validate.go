@@ -10,10 +10,10 @@ import (
 )
 
 // validationTokens are those of a corpus' validation split that the run scores.
-func (t *Trainer) validationTokens(corpus *data.Corpus) []uint16 {
+func (t *Trainer) validationTokens(corpus *data.Corpus) data.Tokens {
 	tokens := corpus.Val.Tokens
-	if n := t.run.Train.EvalTokens; n > 0 && n < len(tokens)-1 {
-		tokens = tokens[:n+1]
+	if n := t.run.Train.EvalTokens; n > 0 && n < tokens.Len()-1 {
+		tokens = tokens.Slice(0, n+1)
 	}
 	return tokens
 }
@@ -30,8 +30,8 @@ func (t *Trainer) checkValidation(corpus *data.Corpus) error {
 		return err
 	}
 	tokens := t.validationTokens(corpus)
-	n := t.scoredTokens(len(tokens))
-	if data.TextBytes(corpus.Tokenizer, tokens[1:1+n]) == 0 {
+	n := t.scoredTokens(tokens.Len())
+	if data.TextBytes(corpus.Tokenizer, tokens.Slice(1, 1+n)) == 0 {
 		return errors.Errorf("data: validation split: want text, got %d tokens that only separate documents: choose another data.split, or remove empty documents", n)
 	}
 	return nil
@@ -51,7 +51,7 @@ func (t *Trainer) unvalidated() bool {
 	case !t.validates() || t.step() == 0:
 		return false
 	case t.score != nil:
-		return last && t.score.Tokens != t.scoredTokens(len(t.validationTokens(t.corpus)))
+		return last && t.score.Tokens != t.scoredTokens(t.validationTokens(t.corpus).Len())
 	}
 	return last || t.last.Step == t.step() && t.last.ValLoss == nil
 }

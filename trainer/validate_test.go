@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/config"
@@ -52,12 +55,14 @@ func TestValidationThatCannotWorkIsRefusedBeforeTheFirstStep(t *testing.T) {
 	require.NoError(t, err)
 	w, err := data.NewShardWriter(nothing, tokenizer, 0)
 	require.NoError(t, err)
-	document := []uint16{uint16(tokenizer.BOS())}
+	document := func(ids ...int32) data.Tokens {
+		return data.NewTokens(tokenizer.Vocab(), append([]int32{tokenizer.BOS()}, ids...))
+	}
 	for i := range 2000 {
-		require.NoError(t, w.Append(append(document, 'a', uint16('a'+i%20))))
+		require.NoError(t, w.Append(document('a', int32('a'+i%20))))
 	}
 	for range 1000 { // the end of the stream is documents without text
-		require.NoError(t, w.Append(document))
+		require.NoError(t, w.Append(document()))
 	}
 	_, err = w.Close()
 	require.NoError(t, err)
@@ -79,4 +84,19 @@ func TestCheckpointsComeAtRegularTimes(t *testing.T) {
 	require.Equal(t, losses(t, other), losses(t, out), "when it is saved changes nothing")
 	require.Equal(t, last(t, other).Model, last(t, out).Model)
 	require.Equal(t, last(t, other).Optimizer, last(t, out).Optimizer)
+}
+
+// TestLargeVocabulary: a model whose ids two bytes do not hold is trained on text and scored.
+func TestLargeVocabulary(t *testing.T) {
+	text, err := os.ReadFile("../testdata/reference/tokenizer/llama3/tokenizer.json")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	more := strings.Replace(string(text), `"added_tokens":[`, `"added_tokens":[{"id":128255,"content":"<extra>"},`, 1)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "tokenizer.json"), []byte(more), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"bos_token_id":128255}`), 0o600))
+	run := tiny(t, corpus(t), filepath.Join(dir, "run"), "data.tokenizer="+filepath.ToSlash(filepath.Join(dir, "tokenizer.json")),
+		"model.vocab=128256", "train.steps=2", "train.eval_every=1", "train.batch=1", "train.eval_tokens=64")
+	r := train(t, run, trainer.Options{})
+	assert.Equal(t, 2, r.Steps)
+	assert.InDelta(t, math.Log(128256), r.Final.Loss, 1, "as good as guessing")
 }

@@ -17,11 +17,7 @@ func Of(ctx context.Context, m *pretrained.Model) (*Model, error) {
 		if err != nil {
 			return nil, err
 		}
-		var ids []int32
-		for _, id := range text.Tokens {
-			ids = append(ids, int32(id))
-		}
-		return ids, nil
+		return text.Tokens.IDs(), nil
 	}
 	if m.Data.Tokenizer == "" {
 		return of, nil

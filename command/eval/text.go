@@ -78,7 +78,7 @@ func (c *call) scoreText(ctx context.Context, out cli.Output, m *pretrained.Mode
 		if c.PerToken {
 			return c.printToken(out, t)
 		}
-		progress.Show(t.Index, len(text.Tokens)-1)
+		progress.Show(t.Index, text.Tokens.Len()-1)
 		return nil
 	}
 	s := textScore{}

@@ -31,9 +31,7 @@ func TestCommittedExperiments(t *testing.T) {
 		require.NoError(t, err)
 		plan, err := e.Plan(t.Context(), models.Standard(), folder)
 		require.NoError(t, err)
-		log, err := experiment.ReadLog(folder)
-		require.NoError(t, err)
-		if len(log) == 0 { // planned, for whoever has the time
+		if _, err := os.Stat(filepath.Join(folder, "log.jsonl")); err != nil { // planned, for whoever has the time
 			assert.NoFileExists(t, filepath.Join(folder, "report.md"))
 			continue
 		}
@@ -52,7 +50,7 @@ func TestCommittedExperiments(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotContains(t, string(svg), "…", "%s: a label is cut short", file)
 		call := "residua experiment -report " + file
-		assert.Equal(t, report.Markdown("log.jsonl", "report.md", call), lineFeeds(read(t, file, "report.md")), "make it again: %s", call)
+		assert.Equal(t, report.Markdown("log.jsonl", "report.svg", call), lineFeeds(read(t, file, "report.md")), "make it again: %s", call)
 		assert.Equal(t, string(svg), lineFeeds(read(t, file, "report.svg")), "make it again: %s", call)
 	}
 	assert.Len(t, kinds, 6, "a pilot of each kind but cards")

@@ -130,14 +130,12 @@ func (c *call) show(plan *experiment.Plan, out cli.Output) error {
 	if page == "" {
 		page, log = filepath.Join(c.folder(), "report.md"), "log.jsonl"
 	}
-	pictures := r.Pictures(page)
-	for _, p := range pictures {
-		if err := cli.WriteFigure(p.File, p.Picture); err != nil {
-			return err
-		}
+	picture := strings.TrimSuffix(page, filepath.Ext(page)) + ".svg"
+	if err := cli.WriteFigure(picture, r.Picture); err != nil {
+		return err
 	}
 	write := func(w io.Writer) error {
-		_, err := io.WriteString(w, r.Markdown(log, page, out.Call(c.call())))
+		_, err := io.WriteString(w, r.Markdown(log, filepath.Base(picture), out.Call(c.call())))
 		return err
 	}
 	if err := cli.WriteFile(page, write); err != nil {
@@ -146,11 +144,7 @@ func (c *call) show(plan *experiment.Plan, out cli.Output) error {
 	if c.JSON {
 		return out.PrintJSON(r)
 	}
-	text := r.Text() + "files:\n  " + page + "\n"
-	for _, p := range pictures {
-		text += "  " + p.File + "\n"
-	}
-	return out.Print(text)
+	return out.Print(r.Text() + "files:\n  " + page + "\n  " + picture + "\n")
 }
 
 // call is the call that writes the report again.

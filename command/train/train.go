@@ -111,7 +111,7 @@ func describe(run *config.Run, t *trainer.Trainer) string {
 	cost, memory := run.Spec().Cost(), t.Memory()
 	return fmt.Sprintf("%s: %.2fM parameters, %.1f MFLOP a token, stream of %d; %d steps of %d tokens on %.1fM tokens of text; %d MB of activations and buffers, %d MB of weights, gradients and moments; into %s",
 		run.Name, float64(cost.Parameters)/1e6, float64(cost.TrainFLOPs())/1e6, cost.StreamSize, run.TotalSteps(), run.StepTokens(),
-		float64(len(t.Corpus().Train.Tokens))/1e6, memory.Arena>>20, memory.Parameters>>20, run.Out)
+		float64(t.Corpus().Train.Tokens.Len())/1e6, memory.Arena>>20, memory.Parameters>>20, run.Out)
 }
 
 // summary is the result as JSON.

@@ -5,6 +5,7 @@ package stats
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -13,26 +14,12 @@ type Estimate struct{ Mean, Error float64 }
 
 // Mean estimates the mean of what x is a sample of.
 func Mean(x []float64) Estimate {
-	n := float64(len(x))
-	sum := 0.0
-	for _, v := range x {
-		sum += v
-	}
-	return Estimate{sum / n, Deviation(x) / math.Sqrt(n)}
+	mean, deviation := stat.MeanStdDev(x, nil)
+	return Estimate{mean, deviation / math.Sqrt(float64(len(x)))}
 }
 
 // Deviation is the standard deviation of what x is a sample of, over n-1; NaN of one value.
-func Deviation(x []float64) float64 {
-	n := float64(len(x))
-	sum, squares := 0.0, 0.0
-	for _, v := range x {
-		sum += v
-	}
-	for _, v := range x {
-		squares += (v - sum/n) * (v - sum/n)
-	}
-	return math.Sqrt(squares / (n - 1))
-}
+func Deviation(x []float64) float64 { return stat.StdDev(x, nil) }
 
 // DeviationInterval is where the true standard deviation lies with 95% if a normal sample of n values has the deviation s: from
 // s sqrt((n-1)/c(97.5%)) to s sqrt((n-1)/c(2.5%)), c the quantiles of chi squared with n-1 degrees of freedom.

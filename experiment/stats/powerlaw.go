@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // PowerLaw is y = A x^-B.
@@ -18,17 +20,20 @@ func (p PowerLaw) Inverse(y float64) float64 { return math.Pow(y/p.A, -1/p.B) }
 // FitPowerLaw is the power law of the least squared distance to points in log y over log x. It is false
 // where there is none: of fewer than two different x.
 func FitPowerLaw(x, y []float64) (PowerLaw, bool) {
-	n, sx, sy, sxx, sxy := float64(len(x)), 0.0, 0.0, 0.0, 0.0
-	for i := range x {
-		lx, ly := math.Log(x[i]), math.Log(y[i])
-		sx, sy = sx+lx, sy+ly
+	if len(x) < 2 {
+		return PowerLaw{}, false
 	}
-	for i := range x {
-		lx, ly := math.Log(x[i])-sx/n, math.Log(y[i])-sy/n
-		sxx, sxy = sxx+lx*lx, sxy+lx*ly
+	level, slope := stat.LinearRegression(logs(x), logs(y), nil, false)
+	return PowerLaw{math.Exp(level), -slope}, !math.IsNaN(slope) && !math.IsInf(slope, 0)
+}
+
+// logs are the logarithms of values.
+func logs(values []float64) []float64 {
+	all := make([]float64, len(values))
+	for i, v := range values {
+		all[i] = math.Log(v)
 	}
-	slope := sxy / sxx
-	return PowerLaw{math.Exp(sy/n - slope*sx/n), -slope}, n > 1 && sxx > 0 && !math.IsNaN(slope)
+	return all
 }
 
 // Fit is a power law with others that its points leave possible, which say how well it is known.
@@ -50,14 +55,11 @@ func Infer(x, y []float64) (Fit, bool) {
 	if !ok || len(x) < 3 {
 		return f, false
 	}
-	n, centre, spread, squares := float64(len(x)), 0.0, 0.0, 0.0
+	n, squares := float64(len(x)), 0.0
 	for i := range x {
-		centre += math.Log(x[i]) / n
 		squares += math.Pow(math.Log(y[i]/law.At(x[i])), 2)
 	}
-	for _, v := range x {
-		spread += math.Pow(math.Log(v)-centre, 2)
-	}
+	centre, variance := stat.PopMeanVariance(logs(x), nil)
 	draw := rand.New(rand.NewPCG(1, uint64(len(x))))
 	level := math.Log(law.A) - law.B*centre // of log y at the centre
 	for range Draws {
@@ -66,7 +68,7 @@ func Infer(x, y []float64) (Fit, bool) {
 			chi += math.Pow(draw.NormFloat64(), 2)
 		}
 		deviation := math.Sqrt(squares / chi)
-		exponent := law.B + draw.NormFloat64()*deviation/math.Sqrt(spread)
+		exponent := law.B + draw.NormFloat64()*deviation/math.Sqrt(n*variance)
 		height := level + draw.NormFloat64()*deviation/math.Sqrt(n)
 		f.draws = append(f.draws, PowerLaw{math.Exp(height + exponent*centre), exponent})
 	}
@@ -94,10 +96,9 @@ func (f Fit) Ratio(other Fit, of func(PowerLaw) float64) (ratio, low, high float
 
 // middle are the 2.5% and the 97.5% quantile, NaN of nothing.
 func middle(values []float64) (low, high float64) {
-	slices.Sort(values)
 	if len(values) == 0 {
 		return math.NaN(), math.NaN()
 	}
-	at := func(share float64) float64 { return values[int(math.Round(share*float64(len(values)-1)))] }
-	return at(0.025), at(0.975)
+	slices.Sort(values)
+	return stat.Quantile(0.025, stat.Empirical, values, nil), stat.Quantile(0.975, stat.Empirical, values, nil)
 }

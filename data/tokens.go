@@ -1,0 +1,114 @@
+package data
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// Tokens is token ids in order: two bytes each where all ids of the vocabulary fit into them, four otherwise. The zero value is
+// empty. Tokens are not changed once they are made, so that parts share memory.
+type Tokens struct {
+	narrow []uint16
+	wide   []uint32 // instead of narrow
+}
+
+// NewTokens returns ids of a vocabulary.
+func NewTokens(vocab int, ids []int32) Tokens {
+	if isNarrow(vocab) {
+		return Tokens{narrow: converted[uint16](ids)}
+	}
+	return Tokens{wide: converted[uint32](ids)}
+}
+
+// isNarrow tells whether the ids of a vocabulary fit into two bytes.
+func isNarrow(vocab int) bool { return vocab <= math.MaxUint16+1 }
+
+func converted[T uint16 | uint32](ids []int32) []T {
+	all := make([]T, len(ids))
+	for i, id := range ids {
+		all[i] = T(id)
+	}
+	return all
+}
+
+// Len is the number of tokens.
+func (t Tokens) Len() int { return len(t.narrow) + len(t.wide) }
+
+// At is the id of token i.
+func (t Tokens) At(i int) int32 {
+	if t.wide != nil {
+		return int32(t.wide[i])
+	}
+	return int32(t.narrow[i])
+}
+
+// Slice is the tokens from one index up to another.
+func (t Tokens) Slice(from, to int) Tokens {
+	if t.wide != nil {
+		return Tokens{wide: slices.Clip(t.wide[from:to])}
+	}
+	return Tokens{narrow: slices.Clip(t.narrow[from:to])}
+}
+
+// From is the tokens from an index on.
+func (t Tokens) From(index int) Tokens { return t.Slice(index, t.Len()) }
+
+// IDs returns the ids, four bytes each.
+func (t Tokens) IDs() []int32 {
+	ids := make([]int32, t.Len())
+	t.CopyTo(ids)
+	return ids
+}
+
+// CopyTo fills ids with the first tokens.
+func (t Tokens) CopyTo(ids []int32) {
+	if t.wide != nil {
+		copyIDs(ids, t.wide)
+	} else {
+		copyIDs(ids, t.narrow)
+	}
+}
+
+func copyIDs[T uint16 | uint32](ids []int32, tokens []T) {
+	for i, token := range tokens[:len(ids)] {
+		ids[i] = int32(token)
+	}
+}
+
+// concat joins tokens of one vocabulary.
+func concat(parts ...Tokens) Tokens {
+	var narrow [][]uint16
+	var wide [][]uint32
+	for _, part := range parts {
+		narrow, wide = append(narrow, part.narrow), append(wide, part.wide)
+	}
+	return Tokens{slices.Concat(narrow...), slices.Concat(wide...)}
+}
+
+// count is how many tokens have an id.
+func (t Tokens) count(id int32) int {
+	n := 0
+	for _, token := range t.narrow {
+		if int32(token) == id {
+			n++
+		}
+	}
+	for _, token := range t.wide {
+		if int32(token) == id {
+			n++
+		}
+	}
+	return n
+}
+
+// appendTo appends the tokens as little-endian integers of two or four bytes.
+func (t Tokens) appendTo(dst []byte) []byte {
+	for _, token := range t.narrow {
+		dst = binary.LittleEndian.AppendUint16(dst, token)
+	}
+	for _, token := range t.wide {
+		dst = binary.LittleEndian.AppendUint32(dst, token)
+	}
+	return dst
+}
