@@ -5,13 +5,14 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/optest"
-	"github.com/stretchr/testify/require"
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 )
 
 // product2 multiplies an input of n rows with a weight.

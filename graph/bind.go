@@ -70,15 +70,35 @@ func (p *Program) compile() (err error) {
 		}
 		p.cached = true
 	}
-	if m := newMachine(p.plan.order, p.builder.runtime); m != nil {
-		p.vm = m
-		return nil
+	p.vm, err = p.tapeMachine()
+	return err
+}
+
+// tapeMachine compiles the graph for Gorgonia's tape machine, which takes time that grows with the square of the graph. If the
+// program's context ends before that, the compiling goes on by itself and is not waited for: it reads the graph alone.
+func (p *Program) tapeMachine() (gorgonia.VM, error) {
+	type compiled struct {
+		vm  gorgonia.VM
+		err error
 	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = errors.Errorf("gorgonia: %v", r)
-		}
+	done := make(chan compiled, 1)
+	graph := p.builder.g
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				done <- compiled{nil, errors.Errorf("gorgonia: %v", r)}
+			}
+		}()
+		done <- compiled{gorgonia.NewTapeMachine(graph), nil}
 	}()
-	p.vm = gorgonia.NewTapeMachine(p.builder.g)
-	return nil
+	var ended <-chan struct{}
+	if ctx := p.options.Context; ctx != nil {
+		ended = ctx.Done()
+	}
+	select {
+	case c := <-done:
+		return c.vm, c.err
+	case <-ended:
+		return nil, errors.WithStack(p.options.Context.Err())
+	}
 }

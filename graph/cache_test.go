@@ -3,13 +3,14 @@ package graph_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/attention"
 	"github.com/residua-go/residua/graph/ops/embedding"
 	"github.com/residua-go/residua/graph/optest"
-	"github.com/stretchr/testify/require"
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 )
 
 // cachedGraph is attention over looked-up tokens [rows, seq].

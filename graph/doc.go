@@ -11,7 +11,7 @@
 // A Builder makes nodes and remembers the first error, so that a forward pass reads as
 // its equations do. A Store holds parameters, gradients and optimizer moments by name,
 // outside any graph. A Program takes a build function through differentiation, buffer
-// planning and compilation, and runs it.
+// planning and compilation into a tape machine, and runs it.
 //
 // Layout: T = batch*seq tokens, row-major; a vector stream is [T, D], a matrix stream
 // [T, Dk, Dv]; tokens, targets and document starts are Int32.

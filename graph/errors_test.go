@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/ops/loss"
 	"github.com/residua-go/residua/graph/optest"
-	"github.com/stretchr/testify/require"
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 )
 
 // TestErrorsStick checks that a builder keeps its first error and makes nothing more.

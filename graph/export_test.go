@@ -72,9 +72,3 @@ func CacheEntries(c *Cache) (n int) {
 	}
 	return n
 }
-
-// RunsByItself tells whether the program is not run by Gorgonia's tape machine.
-func (p *Program) RunsByItself() bool {
-	_, ours := p.vm.(*machine)
-	return ours
-}

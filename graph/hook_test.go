@@ -4,14 +4,15 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/embedding"
 	"github.com/residua-go/residua/graph/ops/loss"
 	"github.com/residua-go/residua/graph/optest"
-	"github.com/stretchr/testify/require"
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 )
 
 // hookProgram is y = 3 hook(2 x).

@@ -3,12 +3,13 @@ package graph_test
 import (
 	"testing"
 
-	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/graph/ops/elementwise"
-	"github.com/residua-go/residua/graph/optest"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/optest"
 )
 
 // TestHookGradient: loss = sum of 3 h, h = 2 x: the gradient at each hook, 0 at one that the loss does not

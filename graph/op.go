@@ -213,6 +213,9 @@ func (op *Op) Do(values ...gorgonia.Value) (out gorgonia.Value, err error) {
 			op.builder.runtime.failure = err
 		}
 	}()
+	if err := op.builder.runtime.interrupted(); err != nil {
+		return nil, err
+	}
 	if op.builder.runtime.profile {
 		defer op.runs.add(time.Now())
 	}

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"testing"
 
+	"gorgonia.org/gorgonia"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/optest"
-	"gorgonia.org/gorgonia"
 )
 
 // cases are those of the ops that are part of every graph.

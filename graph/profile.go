@@ -9,22 +9,22 @@ import (
 // Bytes are those of all its calls together, so that FLOPs/Seconds is its speed.
 type OpProfile struct {
 	OpType  string  // what the op does, without its parameters: "GradX of Linear"
-	Node    string  // the node's name; "" for the machine's own row
+	Node    string  // the node's name; "" for the tape machine's own row
 	Calls   int     // timed runs
 	Seconds float64 // wall time
 	FLOPs   int     // of matrix products, counted as ForwardFLOPs and TrainFLOPs count
 	Bytes   int     // inputs and outputs, each once
 }
 
-// Machine is the OpType of Program.Profile's last row: what a run takes outside the
-// ops of this package, that is what goes from one to the next, and stock nodes.
-const Machine = "machine"
+// TapeMachine is the Kind of Program.Profile's last row: what a run takes outside the
+// ops of this package, that is the machine itself and stock nodes.
+const TapeMachine = "tape machine"
 
-// Profile returns a row an op, in the order in which they run, and last the
+// Profile returns a row an op, in the order in which they run, and last the tape
 // machine's. Their Seconds sum to those of the profiled runs. A secondary's time is in
 // its primary's row, and so are its FLOPs.
 func (p *Program) Profile() []OpProfile {
-	machine := OpProfile{OpType: Machine, Calls: p.runs.calls, Seconds: p.runs.total.Seconds()}
+	machine := OpProfile{OpType: TapeMachine, Calls: p.runs.calls, Seconds: p.runs.total.Seconds()}
 	var rows []OpProfile
 	for _, n := range p.plan.order {
 		op := opOf(n)

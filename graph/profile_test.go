@@ -3,6 +3,11 @@ package graph_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/kernel"
 	"github.com/residua-go/residua/graph/ops/attention"
@@ -13,10 +18,6 @@ import (
 	"github.com/residua-go/residua/graph/ops/norm"
 	"github.com/residua-go/residua/graph/ops/readwrite"
 	"github.com/residua-go/residua/graph/optest"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 )
 
 const (
@@ -68,7 +69,7 @@ func TestProfileSumsToTheRuns(t *testing.T) {
 	require.NoError(t, p.Run(graph.RunOptions{}), "a run that is not profiled")
 	rows := p.Profile()
 	last := rows[len(rows)-1]
-	require.Equal(t, graph.Machine, last.OpType)
+	require.Equal(t, graph.TapeMachine, last.OpType)
 	assert.Positive(t, last.Seconds)
 	assert.Equal(t, p.Stopwatch().Calls(), runs)
 	assert.InDelta(t, p.Stopwatch().Total().Seconds(), optest.Totals(rows).Seconds, 1e-9)

@@ -75,7 +75,7 @@ func stages() []stage {
 		{"plan", (*Program).planBuffers},          // liveness -> offsets in one arena
 		{stageMemory, (*Program).checkMemory},     // is there room for the buffers: before they are made
 		{"bind", (*Program).bind},                 // buffers to ops, values to inputs: before the machine copies engines
-		{"compile", (*Program).compile},           // what runs it: a machine of ours, or Gorgonia's tape machine
+		{"compile", (*Program).compile},           // gorgonia.NewTapeMachine
 	}
 }
 

@@ -12,8 +12,8 @@ type RunOptions struct {
 	Accumulate bool   // add to the parameter gradients instead of replacing them
 	Step       uint64 // training step, for dropout masks
 	Profile    bool   // time the run and each op in it, for Program.Profile
-	// Context ends the run early, with its error: between two ops, or only before the first where stock nodes or
-	// a GPU are in the program. What the run was to compute is then partly there. nil: nothing ends it.
+	// Context ends the run early, with its error: between two ops of this package, or only before the first on
+	// a GPU. What the run was to compute is then partly there. nil: nothing ends it.
 	Context context.Context
 	// Rows say, with a Cache, which of its rows those of the program stand for, and how many of their tokens
 	// are new; program rows beyond them have none. nil: the cache's first rows, with all tokens.

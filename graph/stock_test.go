@@ -4,12 +4,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/graph/ops/elementwise"
-	"github.com/residua-go/residua/graph/optest"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/ops/elementwise"
+	"github.com/residua-go/residua/graph/optest"
 )
 
 // TestStockReadersLeaveOutputsAlone checks that an output which a stock op reads last is

@@ -3,13 +3,14 @@ package graph_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
 	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/graph/ops/elementwise"
 	"github.com/residua-go/residua/graph/ops/linear"
 	"github.com/residua-go/residua/graph/optest"
-	"github.com/stretchr/testify/require"
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 )
 
 // TestPlanAllocatesNothing: a Store that plans takes a parameter of any size that an int can

@@ -4,11 +4,12 @@ import (
 	"math"
 	"testing"
 
-	"github.com/residua-go/residua/graph"
-	"github.com/residua-go/residua/graph/optest"
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/graph/optest"
 )
 
 func stored(t *testing.T, s *graph.Store, specs ...graph.ParamSpec) {

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/residua-go/residua/figure"
+	"github.com/residua-go/residua/graph"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/trainer"
 )
@@ -29,10 +30,14 @@ func parts(p trainer.Profile) []part {
 	rest := part{name: "rest of the step", calls: p.Steps, seconds: p.Seconds - p.Data - p.Optimizer}
 	byType := map[string]*part{}
 	for _, op := range p.Ops {
-		k := byType[op.OpType]
+		name := op.OpType
+		if name == graph.TapeMachine {
+			name = "tape machine (VM)"
+		}
+		k := byType[name]
 		if k == nil {
-			k = &part{name: op.OpType}
-			byType[op.OpType] = k
+			k = &part{name: name}
+			byType[name] = k
 		}
 		k.calls += op.Calls
 		k.seconds += op.Seconds

@@ -21,7 +21,7 @@ func TestProfileParts(t *testing.T) {
 		{OpType: "Linear", Calls: 2, Seconds: 1, FLOPs: 2e11, Bytes: 1e9},
 		{OpType: "Add", Calls: 2, Seconds: 0.125, Bytes: 1e9},
 		{OpType: "Linear", Calls: 2, Seconds: 1, FLOPs: 2e11, Bytes: 1e9},
-		{OpType: graph.Machine, Calls: 2, Seconds: 0.0625},
+		{OpType: graph.TapeMachine, Calls: 2, Seconds: 0.0625},
 	}})
 	assert.Equal(t, `profile of 2 steps:
 part of a step            calls        ms    share  GFLOPS  GB/s
@@ -30,7 +30,7 @@ rest of the step              1   531.250   26.56%
 optimizer (clip, update)      1   250.000   12.50%           6.0
 data                          1   125.000    6.25%
 Add                           1    62.500    3.12%           8.0
-machine                       1    31.250    1.56%
+tape machine (VM)             1    31.250    1.56%
 step                             2000.000  100.00%   100.0   1.5
 `, profileTable(2, rows))
 }
@@ -53,7 +53,7 @@ func TestProfileOfARun(t *testing.T) {
 		}
 	}
 	assert.InDelta(t, 100, sum, 0.2, table) // each share is rounded to 0.01
-	for _, want := range []string{"CausalAttention", "GradW of Linear", "CrossEntropy", "optimizer", "data", "machine", "rest of the step"} {
+	for _, want := range []string{"CausalAttention", "GradW of Linear", "CrossEntropy", "optimizer", "data", "tape machine", "rest of the step"} {
 		assert.Contains(t, table, want)
 	}
 	picture, err := os.ReadFile(filepath.Join(out, trainer.ProfileFile))
