@@ -38,8 +38,9 @@ func canonical(t *testing.T, name string, sets ...string) string {
 	return text
 }
 
-// TestNewKeysChangeNoIdentity: each key that is newer than version 1 of the canonical form has the tag added, unless its section's kind is as new.
-// testdata/canonical1.txt has the keys of version 1, with the kinds that they are of.
+// TestNewKeysChangeNoIdentity: each key that is newer than version 1 of the canonical form has the
+// tag added, unless its section's kind is as new. testdata/canonical1.txt has the keys of version
+// 1, with the kinds that they are of.
 func TestNewKeysChangeNoIdentity(t *testing.T) {
 	text, err := os.ReadFile("testdata/canonical1.txt")
 	require.NoError(t, err)

@@ -17,7 +17,8 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// Activation is the size of one activation: of x_t after t steps, and of what they changed, x_t - x_0.
+// Activation is the size of one activation: of x_t after t steps, and of what they changed, x_t -
+// x_0.
 type Activation struct {
 	Name   string         `json:"name"`
 	Size   trainer.Number `json:"mean_abs"`        // mean |x_t|

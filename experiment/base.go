@@ -14,8 +14,8 @@ import (
 	"github.com/residua-go/residua/config"
 )
 
-// baseFile is the base config in an experiment's folder, as it was when the first run began, so that a config that is edited later
-// is another experiment's.
+// baseFile is the base config in an experiment's folder, as it was when the first run began, so
+// that a config that is edited later is another experiment's.
 const baseFile = "base.yaml"
 
 // base is the config that all runs start from.
@@ -81,7 +81,8 @@ func withoutComments(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// digest is what logs had for an identity before Canonical: of the base config's text and the settings.
+// digest is what logs had for an identity before Canonical: of the base config's text and the
+// settings.
 func (b base) digest(settings []string) string {
 	return fmt.Sprintf("%.8x", sha256.Sum256([]byte(withoutComments(b.text)+"\n"+strings.Join(settings, "\n"))))
 }

@@ -34,8 +34,8 @@ func left(t *testing.T, p *Plan) []*Planned {
 
 const twoSeries = "series: [{name: a}, {name: b, set: [train.lr=1e-3]}]\nexperiment: {kind: variants}"
 
-// TestTheBaseIsKept: an experiment goes on with the base that it began with, and says where that differs from the base's file; it does not
-// take another base.
+// TestTheBaseIsKept: an experiment goes on with the base that it began with, and says where that
+// differs from the base's file; it does not take another base.
 func TestTheBaseIsKept(t *testing.T) {
 	c, out := parsed(t, twoSeries), t.TempDir()
 	p := settled(t, c, out)
@@ -86,8 +86,9 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestLogsOfEarlierPrograms: their lines have a digest of the base's text and the settings. They are gone on with under the base that they
-// were made with, by new lines; no line of theirs is changed.
+// TestLogsOfEarlierPrograms: their lines have a digest of the base's text and the settings. They
+// are gone on with under the base that they were made with, by new lines; no line of theirs is
+// changed.
 func TestLogsOfEarlierPrograms(t *testing.T) {
 	c, out := parsed(t, twoSeries), t.TempDir()
 	p := settled(t, c, out)

@@ -10,16 +10,16 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// card is what a design says of itself, and the preset that stands for it. Symbols in equations: F is
-// a sublayer with its norm, D the width, L the blocks; h, H [n, D] and X are a token's state.
+// card is what a design says of itself, and the preset that stands for it. Symbols in equations: F
+// is a sublayer with its norm, D the width, L the blocks; h, H [n, D] and X are a token's state.
 type card struct {
 	layers.Card
 	series Series
 	preset string
 }
 
-// cardsOf are the card of a baseline, the preset of a transformer, and those of the presets that name
-// it as theirs. Those of the modern block on its stream come first: they are baselines, too.
+// cardsOf are the card of a baseline, the preset of a transformer, and those of the presets that
+// name it as theirs. Those of the modern block on its stream come first: they are baselines, too.
 func cardsOf(zoo models.Zoo, baseline string) ([]card, error) {
 	p, err := zoo.Preset(baseline)
 	if err != nil {

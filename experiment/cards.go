@@ -11,8 +11,9 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// Cards trains a transformer and each preset of the zoo that is compared with it, and writes a page with a card for each: its equation
-// and source, its score and how it learned next to the transformer. Its series are the presets.
+// Cards trains a transformer and each preset of the zoo that is compared with it, and writes a page
+// with a card for each: its equation and source, its score and how it learned next to the
+// transformer. Its series are the presets.
 type Cards struct {
 	plain
 	Baseline string `yaml:"baseline" help:"the transformer's preset; the others are those that the zoo compares with it"`

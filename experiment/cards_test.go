@@ -75,8 +75,8 @@ func tinyZoo(t *testing.T) models.Zoo {
 	return zoo.WithPresets(tiny...)
 }
 
-// TestCardsPage: the page has each card, with what was measured of its speed, and of those that were trained the rates, the seeds and
-// the curve next to the transformer's.
+// TestCardsPage: the page has each card, with what was measured of its speed, and of those that
+// were trained the rates, the seeds and the curve next to the transformer's.
 func TestCardsPage(t *testing.T) {
 	dir := t.TempDir()
 	speeds, base := filepath.Join(dir, "zoo.json"), filepath.Join(dir, "tiny.yaml")
@@ -114,7 +114,8 @@ func TestCardsPage(t *testing.T) {
 	assert.Equal(t, []string{"tiny-transformer", "tiny-transformer", "tiny"}, lines)
 }
 
-// TestDifferencesSayHowSureTheyAre: within two standard errors, and while a search is not finished, a cell says so.
+// TestDifferencesSayHowSureTheyAre: within two standard errors, and while a search is not finished,
+// a cell says so.
 func TestDifferencesSayHowSureTheyAre(t *testing.T) {
 	scored := func(done bool, scores ...float64) result {
 		var r result
@@ -135,8 +136,8 @@ func TestDifferencesSayHowSureTheyAre(t *testing.T) {
 	assert.Equal(t, "-", scored(false).comparedWith(base))
 }
 
-// TestDocsShowTheCards: each card of the zoo is in docs/models.md as its design says it, and no other;
-// docs/zoo.json measures presets.
+// TestDocsShowTheCards: each card of the zoo is in docs/models.md as its design says it, and no
+// other; docs/zoo.json measures presets.
 func TestDocsShowTheCards(t *testing.T) {
 	docs := filepath.Join("..", "docs")
 	page, err := os.ReadFile(filepath.Join(docs, "models.md"))

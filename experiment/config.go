@@ -11,9 +11,9 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// Config is an experiment: many runs of one run config under different settings, and the report that is made of them.
-// Settings are assignments as train's -set takes them; a later one wins: the experiment's own, those of a series, those
-// of a point of the series.
+// Config is an experiment: many runs of one run config under different settings, and the report
+// that is made of them. Settings are assignments as train's -set takes them; a later one wins: the
+// experiment's own, those of a series, those of a point of the series.
 type Config struct {
 	Name               string   `yaml:"name" default:"the file's name" help:"name of the experiment"`
 	Base               string   `yaml:"base" default:"required" help:"the run config that all runs start from: a file, or the name of a built-in one (train -configs lists them). The experiment's folder keeps a copy, which counts from then on"`
@@ -52,8 +52,8 @@ func Keys(kinds []settings.Kinded) ([]settings.Key, error) {
 	return settings.Keys(byType(kinds), defaults())
 }
 
-// Load reads an experiment's config from a file, and applies assignments such as seeds=1 to it. What is wrong with it is a
-// *SetupError that names the line.
+// Load reads an experiment's config from a file, and applies assignments such as seeds=1 to it.
+// What is wrong with it is a *SetupError that names the line.
 func Load(kinds []settings.Kinded, file string, sets []string) (*Config, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

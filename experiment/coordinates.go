@@ -12,17 +12,20 @@ import (
 	"github.com/residua-go/residua/stream"
 )
 
-// Coordinates is the coordinate check of the maximal update parametrisation (muP; Yang et al. 2022, Tensor Programs V, arXiv 2203.03466,
-// appendix D.1): models of growing width train for a few steps on one batch, in memory, under muP and in the standard parametrisation, and
-// the mean size of each activation's coordinates is compared with the width. In a correct muP every activation, and what training changed
-// of it, stays of one size as the width grows; in the standard parametrisation some blow up. Its series are small models of the designs
-// for which muP is known. That the best rate stays where it is takes trained runs: experiments/mup-rates.yaml.
+// Coordinates is the coordinate check of the maximal update parametrisation (muP; Yang et al. 2022,
+// Tensor Programs V, arXiv 2203.03466, appendix D.1): models of growing width train for a few steps
+// on one batch, in memory, under muP and in the standard parametrisation, and the mean size of each
+// activation's coordinates is compared with the width. In a correct muP every activation, and what
+// training changed of it, stays of one size as the width grows; in the standard parametrisation
+// some blow up. Its series are small models of the designs for which muP is known. That the best
+// rate stays where it is takes trained runs: experiments/mup-rates.yaml.
 type Coordinates struct {
 	Streams []string `yaml:"streams" default:"those whose sizes all grow" help:"what grows, as in [matrix, matrix-dv, vector]: a design, or one size of it"`
 	Widths  []int    `yaml:"widths" help:"widths, as multiples of the smallest model's, two or more, ascending"`
 }
 
-// The parametrisations that are compared. Both start hidden weights at N(0, 1/fan-in) and the unembedding at 0.
+// The parametrisations that are compared. Both start hidden weights at N(0, 1/fan-in) and the
+// unembedding at 0.
 const (
 	muP      = "muP"      // its base is the smallest model
 	standard = "standard" // one rate for all, no multipliers
@@ -49,7 +52,7 @@ type scaling struct {
 	stream.WidthScaling
 }
 
-// scalingsOf are those of each design in the zoo for which muP is known.
+// scalingsOf lists the ways in which the designs grow for which muP is known.
 func scalingsOf(zoo models.Zoo) []scaling {
 	var all []scaling
 	for _, d := range zoo.Streams() {
@@ -62,8 +65,8 @@ func scalingsOf(zoo models.Zoo) []scaling {
 	return all
 }
 
-// small is the smallest model. Positions are learned: ALiBi's slopes depend on the number of heads, so
-// that a wider model would be another function.
+// small is the smallest model. Positions are learned: ALiBi's slopes depend on the number of heads,
+// so that a wider model would be another function.
 func (s scaling) small() models.Config {
 	c := models.Config{Layers: 2, Seq: 32, Init: models.InitLeCun, Stream: s.Base, Attention: models.Attention{Heads: s.Heads}}
 	if shape := s.Base.Shape(); shape.Has(stream.FeedForward) {
@@ -92,7 +95,8 @@ func (s Coordinates) series(zoo models.Zoo) (models.Zoo, []Series, error) {
 	return zoo, all, nil
 }
 
-// points are the widths under each parametrisation: the sizes that grow, and under muP those of the smallest model as its base.
+// points are the widths under each parametrisation: the sizes that grow, and under muP those of the
+// smallest model as its base.
 func (s Coordinates) points(of source) ([]point, error) {
 	small, err := of.run()
 	if err != nil {
@@ -102,7 +106,7 @@ func (s Coordinates) points(of source) ([]point, error) {
 	var all []point
 	for _, p := range parametrisations() {
 		for i, width := range s.Widths {
-			at := point{label: widthLabel(p, width), value: float64(width), key: index("experiment.widths", i)}
+			at := point{label: fmt.Sprintf("%s-x%d", p, width), values: map[string]float64{widthKey: float64(width)}, key: index("experiment.widths", i)}
 			add := func(format string, args ...any) {
 				at.set = append(at.set, assignment{fmt.Sprintf(format, args...), at.key})
 			}
@@ -125,13 +129,11 @@ func (s Coordinates) points(of source) ([]point, error) {
 	return all, nil
 }
 
-// scaling is that of a series.
+// scaling finds the one that a series is of.
 func (s Coordinates) scaling(series string, zoo models.Zoo) scaling {
 	all := scalingsOf(zoo)
 	return all[slices.IndexFunc(all, func(g scaling) bool { return g.name == series })]
 }
 
-// widthLabel is the label of a width's point.
-func widthLabel(parametrisation string, width int) string {
-	return fmt.Sprintf("%s-x%d", parametrisation, width)
-}
+// widthKey names the width among a point's values.
+const widthKey = "width"

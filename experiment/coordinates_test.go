@@ -13,7 +13,8 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// coordinates is a plan of a coordinate check: a constant rate, with nothing that could hide how large an update is.
+// coordinates is a plan of a coordinate check: a constant rate, with nothing that could hide how
+// large an update is.
 func coordinates(t *testing.T, text string, sets ...string) *Plan {
 	t.Helper()
 	c := parsed(t, text)
@@ -23,7 +24,7 @@ func coordinates(t *testing.T, text string, sets ...string) *Plan {
 	return settled(t, c, t.TempDir())
 }
 
-// growthsOf are those of a trained plan's series.
+// growthsOf follows a series of a trained plan.
 func growthsOf(t *testing.T, p *Plan, series, parametrisation string) []growth {
 	t.Helper()
 	_, err := p.readLog()
@@ -35,7 +36,7 @@ func growthsOf(t *testing.T, p *Plan, series, parametrisation string) []growth {
 		require.Empty(t, s.todo)
 		r.cells = append(r.cells, result{c, s})
 	}
-	return p.Config.Kind.(Coordinates).growths(r, series, parametrisation)
+	return r.growths(series, parametrisation)
 }
 
 func TestMeanSizes(t *testing.T) {
@@ -70,7 +71,7 @@ func TestCoordinates(t *testing.T) {
 }
 
 // flat is the largest slope that counts as none: a coordinate that should keep its size
-// moves by less than a quarter over a width of x4. Those that muP mends are beyond 0.5.
+// moves by less than a quarter over a width of x4. What muP mends is beyond 0.5.
 const flat = 0.15
 
 func requireCoordinates(t *testing.T, name, text string) {
@@ -90,8 +91,8 @@ func requireCoordinates(t *testing.T, name, text string) {
 	assert.Greater(t, logits.slope(logits.size), 0.5, "standard")
 }
 
-// TestKeysOfOneWidth: where the rank grows alone, under muP too training changes the stream the more
-// the wider it is; where dk grows with it, it does not.
+// TestKeysOfOneWidth: where the rank grows alone, under muP too training changes the stream the
+// more the wider it is; where dk grows with it, it does not.
 func TestKeysOfOneWidth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a rank of 128")
@@ -128,7 +129,8 @@ func TestCoordinatesReport(t *testing.T) {
 	assert.Len(t, panels.Charts[2].Series, strings.Count(text, "\nmuP ")/2)
 }
 
-// TestScalingsGrow: each grows what it says, and its muP config is valid and, at width 1, the smallest model itself.
+// TestScalingsGrow: each grows what it says, and its muP config is valid and, at width 1, the
+// smallest model itself.
 func TestScalingsGrow(t *testing.T) {
 	var all []string
 	for _, s := range scalingsOf(models.Standard()) {
@@ -139,7 +141,7 @@ func TestScalingsGrow(t *testing.T) {
 		spec := func(k int) models.Spec {
 			return p.cells[i+k].first.Run.Spec()
 		}
-		small, err := p.parse(nil, texts(p.cells[i].settings[:len(p.cells[i].settings)-len(p.cells[i].point.set)]))
+		small, err := p.parse(p.cells[i].settings[:len(p.cells[i].settings)-len(p.cells[i].point.set)])
 		require.NoError(t, err)
 		assert.Equal(t, small.Spec(), spec(2))
 		assert.NoError(t, small.Spec().SameModel(spec(0)))
@@ -168,4 +170,13 @@ func TestOneBatch(t *testing.T) {
 	first, second := draw(runs(t, p)[0]), draw(runs(t, p)[1])
 	assert.Equal(t, first[0], first[1])
 	assert.NotEqual(t, first[0], second[0], "another seed")
+}
+
+// TestNoDesigns: a zoo without a design for which muP is known is refused.
+func TestNoDesigns(t *testing.T) {
+	c := parsed(t, "experiment: {kind: coordinates}")
+	p, err := models.Standard().Preset("mhc-162m")
+	require.NoError(t, err)
+	_, err = c.Plan(t.Context(), models.Zoo{}.With(p.Config.Stream, p), t.TempDir())
+	assert.ErrorContains(t, err, "want a design that coordinates can be made with, got a zoo with none")
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/residua-go/residua/data"
 )
 
-// corpora are those of runs side by side, each loaded once, by the config's data section.
+// corpora holds what runs learn from, by the config's data section, each loaded once.
 type corpora map[string]*data.Corpus
 
-// of is the corpus of a run.
+// of returns the corpus of a run.
 func (c corpora) of(ctx context.Context, run *config.Run) (*data.Corpus, error) {
 	key := fmt.Sprintf("%q %d", []any{run.Data}, run.Device.Threads)
 	if c[key] == nil {

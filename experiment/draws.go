@@ -14,8 +14,9 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Search trains each series at values of several keys drawn at random, log-uniformly, as the RMT paper (appendix C.2.1) looks for the multipliers
-// of muP on a small model of each side. All series get the same draws.
+// Search trains each series at values of several keys drawn at random, log-uniformly, as the RMT
+// paper (appendix C.2.1) looks for the multipliers of muP on a small model of each side. All series
+// get the same draws.
 type Search struct {
 	Draws  int                  `yaml:"draws" min:"1" max:"100000" help:"how many values of each key are drawn"`
 	Seed   uint64               `yaml:"seed" help:"seed of the draws"`
@@ -63,10 +64,9 @@ func (s Search) drawn(i int) map[string]float64 {
 func (s Search) points(source) ([]point, error) {
 	var all []point
 	for i := range s.Draws {
-		p := point{label: fmt.Sprint("draw", i+1), key: "experiment.draws"}
-		values := s.drawn(i)
+		p := point{label: fmt.Sprint("draw", i+1), values: s.drawn(i), key: "experiment.draws"}
 		for _, key := range s.keys() {
-			p.set = append(p.set, assignment{fmt.Sprintf("%s=%g", key, values[key]), s.place(key)})
+			p.set = append(p.set, assignment{fmt.Sprintf("%s=%g", key, p.values[key]), s.place(key)})
 		}
 		all = append(all, p)
 	}
@@ -76,9 +76,8 @@ func (s Search) points(source) ([]point, error) {
 // shownDraws is how many of a series' draws the table has.
 const shownDraws = 5
 
-func (s Search) report(r *results) Report {
+func (s Search) report(r *results) (out Report) {
 	best := figure.Table{Title: fmt.Sprintf("The %d best draws of each series; means over seeds, ± standard errors", shownDraws), Align: "llr" + strings.Repeat("r", len(s.Ranges)), Header: append([]string{"series", "draw", "loss (nats)"}, s.keys()...)}
-	var notes []string
 	panels := figure.Panels{Across: 2, OwnAxes: true}
 	for _, key := range s.keys() {
 		panels.Charts = append(panels.Charts, figure.Lines{XLabel: key, YLabel: "validation loss (nats a token)", LogX: true})
@@ -86,30 +85,20 @@ func (s Search) report(r *results) Report {
 	for _, series := range r.plan.series {
 		cells := slices.DeleteFunc(r.of(series.Name), func(c result) bool { return len(c.losses()) == 0 })
 		for i, key := range s.keys() {
-			panels.Charts[i].Series = append(panels.Charts[i].Series, r.line(series.Name, func(c result) float64 { return s.valueOf(c, key) }))
+			panels.Charts[i].Series = append(panels.Charts[i].Series, r.line(series.Name, func(c result) float64 { return c.point.values[key] }))
 		}
 		slices.SortStableFunc(cells, func(a, b result) int { return cmp.Compare(stats.Mean(a.losses()).Mean, stats.Mean(b.losses()).Mean) })
 		for _, c := range cells[:min(shownDraws, len(cells))] {
 			row := []string{series.Name, strings.TrimPrefix(c.point.label, "draw"), estimate(c.losses(), "%.4f")}
 			for _, key := range s.keys() {
-				row = append(row, fmt.Sprintf("%g", s.valueOf(c, key)))
+				row = append(row, fmt.Sprintf("%g", c.point.values[key]))
 			}
 			best.Row(row...)
 		}
 		if lost := len(r.of(series.Name)) - len(cells); lost > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %d of %d draws diverged.", series.Name, lost, len(r.of(series.Name))))
+			out.Notes = append(out.Notes, fmt.Sprintf("%s: %d of %d draws diverged.", series.Name, lost, len(r.of(series.Name))))
 		}
 	}
-	return Report{Tables: []figure.Table{best}, Picture: panels, Notes: notes}
-}
-
-// valueOf is what a cell's draw has for a key.
-func (s Search) valueOf(c result, key string) float64 {
-	for _, a := range c.point.set {
-		if text, found := strings.CutPrefix(a.text, key+"="); found {
-			value, _ := strconv.ParseFloat(text, 64)
-			return value
-		}
-	}
-	return math.NaN()
+	out.Tables, out.Picture = []figure.Table{best}, panels
+	return out
 }

@@ -1,6 +1,7 @@
-// Package experiment trains many runs and reports what they show. A Config says which; Plan lists the runs, Train makes those that
-// are not in the experiment's log yet, several side by side, and Report is made of the log alone. Package compare compares a few
-// runs, mup checks the maximal update parametrisation, cards writes a page of models; stats says how sure results are.
+// Package experiment trains many runs and reports what they show. A Config says which; Plan lists
+// the runs, Train makes those that are not in the experiment's log yet, several side by side, and
+// Report is made of the log alone. Package compare compares a few runs, mup checks the maximal
+// update parametrisation, cards writes a page of models; stats says how sure results are.
 package experiment
 
 import (
@@ -9,8 +10,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// SetupError is an error that was found before anything was trained: of an option, a config, the text
-// to train on, or a run's folder.
+// SetupError is an error that was found before anything was trained: of an option, a config, the
+// text to train on, or a run's folder.
 type SetupError struct{ Err error }
 
 // Error is the error's text.

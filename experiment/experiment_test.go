@@ -43,7 +43,7 @@ func settled(t *testing.T, c *Config, out string) *Plan {
 	return p
 }
 
-// runs are those of a plan that can be made first.
+// runs lists what can be made of a plan first.
 func runs(t *testing.T, p *Plan) []*Planned {
 	t.Helper()
 	p.log = nil
@@ -52,7 +52,7 @@ func runs(t *testing.T, p *Plan) []*Planned {
 	return todo
 }
 
-// names are those of a plan's runs.
+// names lists a plan's runs.
 func names(t *testing.T, p *Plan) []string {
 	var all []string
 	for _, r := range runs(t, p) {
@@ -77,7 +77,7 @@ func read(t *testing.T, p *Plan) map[string]Record {
 	return p.log
 }
 
-// report is that of a plan's log.
+// report is made of a plan's log.
 func report(t *testing.T, p *Plan) *Report {
 	t.Helper()
 	r, err := p.Report()
@@ -91,7 +91,8 @@ series: [{name: slow, set: [train.lr=1e-3]}, {name: fast}]
 experiment: {kind: sweep, key: train.beta1, values: [0.8, 0.9]}
 `
 
-// TestPlan: a run for each series, point and seed, in its own folder, with the settings of all of them, and a prediction of each.
+// TestPlan: a run for each series, point and seed, in its own folder, with the settings of all of
+// them, and a prediction of each.
 func TestPlan(t *testing.T) {
 	c := parsed(t, twoRates)
 	out := t.TempDir()
@@ -129,7 +130,8 @@ experiment: {kind: scaling, sizes: {a: [[model.layers=1], [model.layers=3]], b: 
 	}
 }
 
-// TestSearchDraws: every series gets the same draws, inside their intervals, other ones with another seed.
+// TestSearchDraws: every series gets the same draws, inside their intervals, other ones with
+// another seed.
 func TestSearchDraws(t *testing.T) {
 	text := "series: [{name: a}, {name: b}]\nexperiment: {kind: search, draws: 8, seed: %d, ranges: {train.lr: [1e-4, 1e-1], model.mup.output_multiplier: [0.5, 2]}}"
 	p, other := settled(t, parsed(t, fmt.Sprintf(text, 1)), t.TempDir()), settled(t, parsed(t, fmt.Sprintf(text, 2)), t.TempDir())
@@ -147,8 +149,9 @@ func TestSearchDraws(t *testing.T) {
 	assert.True(t, below > 0 && below < 8)
 }
 
-// TestTrainGoesOn: an experiment that is ended goes on; runs that are in the log are not made again, whether their folders are there
-// or not; two side by side have the same losses as one after the other; the report is the same, bit for bit.
+// TestTrainGoesOn: an experiment that is ended goes on; runs that are in the log are not made
+// again, whether their folders are there or not; two side by side have the same losses as one after
+// the other; the report is the same, bit for bit.
 func TestTrainGoesOn(t *testing.T) {
 	c := parsed(t, strings.Replace(twoRates, "seeds: 2", "seeds: 1", 1))
 	whole := settled(t, c, t.TempDir())
@@ -182,12 +185,13 @@ func TestTrainGoesOn(t *testing.T) {
 	predicted, err := p.Predict(t.Context(), 1)
 	require.NoError(t, err)
 	assert.Zero(t, predicted.Todo)
-	times := regexp.MustCompile(` \| \d+ \| 1 \||Seconds are .*\n\n`) // of a run
+	times := regexp.MustCompile(` \| \d+ \| 1 \||Seconds count .*\n\n`) // of a run
 	page := func(p *Plan) string { return times.ReplaceAllString(report(t, p).Markdown("", "", ""), "") }
 	assert.Equal(t, page(whole), page(p))
 }
 
-// TestOtherRunsAreKept: neither a log nor a folder of another config, nor another text, is gone on with.
+// TestOtherRunsAreKept: neither a log nor a folder of another config, nor another text, is gone on
+// with.
 func TestOtherRunsAreKept(t *testing.T) {
 	c := parsed(t, strings.Replace(twoRates, "seeds: 2", "seeds: 1", 1))
 	out := t.TempDir()
@@ -219,8 +223,8 @@ func TestOtherRunsAreKept(t *testing.T) {
 	refused(settled(t, c, out), "was trained on, with the fingerprint")
 }
 
-// TestLog: a last line that a crash tore is left out, and its run is made again; lines before it stay as they are. A run that has two lines,
-// and a torn line before others, are refused.
+// TestLog: a last line that a crash tore is left out, and its run is made again; lines before it
+// stay as they are. A run that has two lines, and a torn line before others, are refused.
 func TestLog(t *testing.T) {
 	c := parsed(t, strings.Replace(twoRates, "seeds: 2", "seeds: 1", 1))
 	out := t.TempDir()
@@ -250,7 +254,8 @@ func TestLog(t *testing.T) {
 	assert.ErrorContains(t, p.Train(t.Context(), Options{}), "log.jsonl:1: want the line of a run")
 }
 
-// TestTheLogThroughCrashes: wherever the disk fails while a run is logged, no line is lost or torn for good, and none is made twice.
+// TestTheLogThroughCrashes: wherever the disk fails while a run is logged, no line is lost or torn
+// for good, and none is made twice.
 func TestTheLogThroughCrashes(t *testing.T) {
 	c := parsed(t, strings.Replace(twoRates, "seeds: 2", "seeds: 1", 1))
 	want, _ := trained(t, settled(t, c, t.TempDir()), Options{})

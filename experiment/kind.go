@@ -10,8 +10,8 @@ import (
 	"github.com/residua-go/residua/settings"
 )
 
-// Kind is what varies within the series of an experiment, and what is reported. It is a struct whose tagged fields are its keys
-// in an experiment's config; Kinds lists all.
+// Kind is what varies within the series of an experiment, and what is reported. It is a struct
+// whose tagged fields are its keys in an experiment's config; Kinds lists all.
 type Kind interface {
 	Name() string // in configs
 	// check looks for what no experiment of the kind can be made with.
@@ -36,7 +36,8 @@ type (
 	gatherer interface {
 		series(zoo models.Zoo) (models.Zoo, []Series, error)
 	}
-	// measurer is a kind whose runs are not trained to their end in a folder, but measured in memory.
+	// measurer is a kind whose runs are not trained to their end in a folder, but measured in
+	// memory.
 	measurer interface {
 		measure(ctx context.Context, run *config.Run, text *data.Corpus, r *Record) error
 	}
@@ -57,10 +58,10 @@ type source struct {
 
 // point is the settings that a series is run with.
 type point struct {
-	label string  // in names of runs; "" where a series has one point
-	value float64 // of what is swept
-	key   string  // of the experiment's config where it stands, for errors
-	set   []assignment
+	label  string             // in names of runs; "" where a series has one point
+	values map[string]float64 // of keys that vary
+	key    string             // of the experiment's config where it stands, for errors
+	set    []assignment
 }
 
 // assignment is a setting and where it stands.
@@ -69,7 +70,7 @@ type assignment struct {
 	key  string // of the experiment's config
 }
 
-// assignments are those of a list at a key of the experiment's config.
+// assignments reads a list at a key of the experiment's config.
 func assignments(list []string, key string) []assignment {
 	var all []assignment
 	for i, text := range list {

@@ -15,7 +15,8 @@ import (
 	"github.com/residua-go/residua/trainer"
 )
 
-// Record is a line of an experiment's log.jsonl: a run that is complete, and all that reports are made of.
+// Record is a line of an experiment's log.jsonl: a run that is complete, and all that reports are
+// made of.
 type Record struct {
 	Run         string           `json:"run"` // its folder's name
 	Series      string           `json:"series"`
@@ -50,12 +51,13 @@ type Evaluation struct {
 // NonEmbedding is the number of parameters outside the embedding, position and unembedding tables.
 func (r Record) NonEmbedding() int { return r.Parameters - r.Tables }
 
-// TotalFLOPs are those of the whole run.
+// TotalFLOPs counts the whole run.
 func (r Record) TotalFLOPs() float64 { return float64(r.FLOPs) * float64(r.Tokens) }
 
-// readLog reads the log in the experiment's folder, which is empty before the first run is complete. A last line that was torn
-// by a crash is left out. A run that has two lines, one of a run with another config, and one on another text are refused. whole is
-// the text of the lines, each with a line feed.
+// readLog reads the log in the experiment's folder, which is empty before the first run is
+// complete. A last line that was torn by a crash is left out. A run that has two lines, one of a
+// run with another config, and one on another text are refused. whole is the text of the lines,
+// each with a line feed.
 func (p *Plan) readLog() (whole []byte, err error) {
 	file := filepath.Join(p.out, logFile)
 	text, err := os.ReadFile(file)

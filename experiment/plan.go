@@ -59,8 +59,8 @@ const (
 	runsFolder = "runs"
 )
 
-// Plan reads the base config and settles what is run, each run in a folder of its own below out. What is wrong with a setting is a
-// *SetupError that names its line in the experiment's config.
+// Plan reads the base config and settles what is run, each run in a folder of its own below out.
+// What is wrong with a setting is a *SetupError that names its line in the experiment's config.
 func (c *Config) Plan(ctx context.Context, zoo models.Zoo, out string) (*Plan, error) {
 	p := &Plan{Config: c, zoo: zoo, series: c.Series, out: out, texts: map[string]learnt{}}
 	err := p.readBase(ctx)
@@ -73,6 +73,9 @@ func (c *Config) Plan(ctx context.Context, zoo models.Zoo, out string) (*Plan, e
 		if err == nil {
 			err = p.addCells(s, index("series", i)+".set")
 		}
+	}
+	if err == nil && len(p.cells) == 0 {
+		err = c.where.Errorf("experiment", "want a design that %s can be made with, got a zoo with none", c.Kind.Name())
 	}
 	if err != nil {
 		return nil, Setup(err)
@@ -90,7 +93,7 @@ func (p *Plan) addCells(s Series, key string) error {
 	c := p.Config
 	common := append([]assignment{{text: "device.threads=1"}}, assignments(c.Set, "set")...)
 	common = append(common, assignments(s.Set, key)...)
-	points, err := c.Kind.points(source{s.Name, func() (*config.Run, error) { return p.parse(common, texts(common)) }})
+	points, err := c.Kind.points(source{s.Name, func() (*config.Run, error) { return p.parse(common) }})
 	if err != nil {
 		return err
 	}
@@ -108,7 +111,7 @@ func (p *Plan) addCells(s Series, key string) error {
 	return nil
 }
 
-// texts are the settings themselves.
+// texts returns the settings themselves.
 func texts(all []assignment) []string {
 	var texts []string
 	for _, a := range all {
@@ -118,12 +121,12 @@ func texts(all []assignment) []string {
 }
 
 // parse reads a run with settings, which stand where given says.
-func (p *Plan) parse(given []assignment, sets []string) (*config.Run, error) {
-	run, _, err := config.Parse(p.zoo, p.base.name, []byte(p.base.text), sets)
+func (p *Plan) parse(given []assignment, more ...string) (*config.Run, error) {
+	run, _, err := config.Parse(p.zoo, p.base.name, []byte(p.base.text), append(texts(given), more...))
 	return run, Setup(p.Config.located(err, given))
 }
 
-// at is the run of a seed at a peak learning rate, 0 for train.lr.
+// at returns the run of a seed at a peak learning rate, 0 for train.lr.
 func (c *cell) at(rate float64, seed uint64) (*Planned, error) {
 	peak, given := "", c.settings
 	if rate > 0 {
@@ -143,27 +146,28 @@ func (c *cell) at(rate float64, seed uint64) (*Planned, error) {
 // settle reads the run with its settings, and with what the experiment itself says of it.
 func (r *Planned) settle(given []assignment) error {
 	p, c := r.cell.plan, r.cell.plan.Config
-	r.Settings = append(texts(given), fmt.Sprintf("seed=%d", r.Seed))
-	run, err := p.parse(given, r.Settings)
+	run, err := p.parse(given)
 	if err != nil {
 		return err
 	}
+	more := []string{fmt.Sprintf("seed=%d", r.Seed)}
 	tokens, err := c.tokens(run)
 	if err != nil {
 		return Setup(err)
 	}
 	steps, evaluations := int64(run.TotalSteps()), int64(1)
 	if tokens > 0 {
-		r.Settings = append(r.Settings, "train.steps=0", fmt.Sprintf("train.tokens=%d", tokens))
+		more = append(more, "train.steps=0", fmt.Sprintf("train.tokens=%d", tokens))
 		steps = 1 + (tokens-1)/int64(run.StepTokens())
 	}
 	if e, ok := c.Kind.(evaluator); ok {
 		evaluations = int64(e.evaluations())
 	}
 	every := (steps + evaluations - 1) / evaluations
-	r.Settings = append(r.Settings, fmt.Sprintf("train.eval_every=%d", every), "train.keep=1")
+	more = append(more, fmt.Sprintf("train.eval_every=%d", every), "train.keep=1")
+	r.Settings = append(texts(given), more...)
 	folder := filepath.ToSlash(filepath.Join(p.out, runsFolder, r.Name))
-	if r.Run, err = p.parse(given, append([]string{"name=" + r.Name, "out=" + folder}, r.Settings...)); err != nil {
+	if r.Run, err = p.parse(given, append(more, "name="+r.Name, "out="+folder)...); err != nil {
 		return err
 	}
 	text, err := r.Run.Canonical()
@@ -171,7 +175,7 @@ func (r *Planned) settle(given []assignment) error {
 	return err
 }
 
-// tokens are those of a run by the experiment's budget, 0 without one.
+// tokens says how many a run gets by the experiment's budget, 0 without one.
 func (c *Config) tokens(run *config.Run) (int64, error) {
 	cost := run.Spec().Cost()
 	switch {
@@ -187,7 +191,7 @@ func (c *Config) tokens(run *config.Run) (int64, error) {
 	return c.Tokens, nil
 }
 
-// flops are those of a run.
+// flops counts the whole run.
 func (r *Planned) flops() float64 {
 	return float64(r.Run.Spec().Cost().TrainFLOPs()) * float64(r.Run.TotalSteps()) * float64(r.Run.StepTokens())
 }

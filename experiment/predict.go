@@ -33,9 +33,10 @@ type Prediction struct {
 // measureFor is how long steps are timed.
 const measureFor = 300 * time.Millisecond
 
-// Predict says what the runs will take. A run's time is that of other seeds of its point in the log, else that of a few training
-// steps on random tokens, which it makes of each different model; a third of that for each batch that is evaluated. Reading
-// the text and checkpoints come on top. Where rates are looked for, a point has three of them at least.
+// Predict says what the runs will take. It takes a run's time from other seeds of its point in the
+// log, else from a few training steps on random tokens, which it makes of each different model,
+// with a third of a step for each batch that is evaluated. Reading the text and checkpoints come on
+// top. Where rates are looked for, a point has three of them at least.
 func (p *Plan) Predict(ctx context.Context, jobs int) (*Prediction, error) {
 	if _, err := p.readLog(); err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func withoutSeed(settings []string) []string {
 	return slices.DeleteFunc(slices.Clone(settings), func(s string) bool { return strings.HasPrefix(s, "seed=") })
 }
 
-// seconds are those of another run of a cell, of which one is given.
+// seconds predicts another run of a cell, of which one is given.
 func (s state) seconds(ctx context.Context, run *config.Run, steps map[string]float64) (float64, error) {
 	if n := len(s.runs); n > 0 {
 		return s.runs[n-1].Seconds, nil

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// rateAt is rung k of a ladder of rates, four a decade: 0.001 at 0, then 0.0018, 0.0032, 0.0056 and 0.01 at
-// 4, and 0.00056 at -1. Neighbours differ by a factor of 1.75 to 1.8.
+// rateAt is rung k of a ladder of rates, four a decade: 0.001 at 0, then 0.0018, 0.0032, 0.0056 and
+// 0.01 at 4, and 0.00056 at -1. Neighbours differ by a factor of 1.75 to 1.8.
 func rateAt(rung int) float64 {
 	digits := []float64{1, 1.8, 3.2, 5.6}
 	decade := int(math.Floor(float64(rung) / 4))
@@ -39,8 +39,8 @@ func (l ladder) best() (rung int, found bool) {
 	return rung, found
 }
 
-// next is the rung to try: the one below the best if that was not tried, else the one above it. Where
-// all rates so far diverged, it is the one below them.
+// next is the rung to try: the one below the best if that was not tried, else the one above it.
+// Where all rates so far diverged, it is the one below them.
 func (l ladder) next() (rung int, more bool) {
 	best, found := l.best()
 	neighbours := []int{best - 1, best + 1}

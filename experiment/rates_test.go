@@ -22,7 +22,8 @@ func TestRates(t *testing.T) {
 	assert.Equal(t, []float64{0.000056, 0.0001, 0.00018, 0.00032, 0.00056, 0.001, 0.0018, 0.0032, 0.0056, 0.01, 0.018, 0.032}, rates)
 }
 
-// climbed is a search to its end, and how many rates it tried. The loss has its minimum at a rate; above ten times that it diverges.
+// climbed is a search to its end, and how many rates it tried. The loss has its minimum at a rate;
+// above ten times that it diverges.
 func climbed(start int, minimum float64) (l ladder, tried int) {
 	l = ladder{start, map[int]float64{}}
 	for rung, more := l.next(); more; rung, more = l.next() {
@@ -36,8 +37,8 @@ func climbed(start int, minimum float64) (l ladder, tried int) {
 	return l, tried
 }
 
-// TestTheBestRateLiesInside: wherever the minimum is, the neighbours of the rate that is found were tried
-// and are worse, and no rate is tried twice.
+// TestTheBestRateLiesInside: wherever the minimum is, the neighbours of the rate that is found were
+// tried and are worse, and no rate is tried twice.
 func TestTheBestRateLiesInside(t *testing.T) {
 	for k := -7; k <= 7; k++ {
 		l, tried := climbed(0, rateAt(k))
@@ -53,7 +54,8 @@ func TestTheBestRateLiesInside(t *testing.T) {
 	}
 }
 
-// TestTheEndOfTheLadder: a best rate at the end of what may be tried is not inside; where all diverge there is none.
+// TestTheEndOfTheLadder: a best rate at the end of what may be tried is not inside; where all
+// diverge there is none.
 func TestTheEndOfTheLadder(t *testing.T) {
 	l, _ := climbed(3, rateAt(-7))
 	best, found := l.best()
@@ -72,8 +74,8 @@ func TestTheEndOfTheLadder(t *testing.T) {
 
 const bracketed = "seeds: 3\nrates: bracket\nseries: [{name: a, set: [train.lr=0.0011]}, {name: b, set: [train.lr=0.9]}]\nexperiment: {kind: variants}"
 
-// TestBracket: every series has runs at its best rate, with all seeds, and at the rates next to it; how many run side by side changes no run, and
-// a call that ends early goes on.
+// TestBracket: every series has runs at its best rate, with all seeds, and at the rates next to it;
+// how many run side by side changes no run, and a call that ends early goes on.
 func TestBracket(t *testing.T) {
 	c := parsed(t, strings.Replace(bracketed, "0.9", "0.0018", 1))
 	c.Set = append(c.Set, "train.steps=2")
@@ -106,7 +108,8 @@ func TestBracket(t *testing.T) {
 	}
 }
 
-// TestBracketInReports: a report takes the runs at the best rate, and says what was tried and what is not finished.
+// TestBracketInReports: a report takes the runs at the best rate, and says what was tried and what
+// is not finished.
 func TestBracketInReports(t *testing.T) {
 	l := newLines(t, bracketed)
 	at := func(series string, rate float64, seed uint64, loss float64) Record {

@@ -9,7 +9,8 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Reach asks what each series needs to reach a loss: tokens, FLOPs, time and memory (Mak and Flanigan 2025, tables 3 and 4).
+// Reach asks what each series needs to reach a loss: tokens, FLOPs, time and memory (Mak and
+// Flanigan 2025, tables 3 and 4).
 type Reach struct {
 	plain
 	Target      float64 `yaml:"target" min:"0" default:"the last loss of the first series, seed by seed" help:"validation loss to be reached, nats a token; 0: the default"`
@@ -36,7 +37,8 @@ func (s Reach) target(r *results, seed uint64) float64 {
 	return math.NaN()
 }
 
-// title says what is to be reached, and line names it in the picture; height is its mean over seeds.
+// title says what is to be reached, and line names it in the picture; height is its mean over
+// seeds.
 func (s Reach) title(r *results) (title, line string, height float64) {
 	if s.Target > 0 {
 		return fmt.Sprintf("To the loss %.4f", s.Target), fmt.Sprintf("loss %.4g", s.Target), s.Target
@@ -83,8 +85,8 @@ func (s Reach) report(r *results) Report {
 	return Report{Tables: []figure.Table{needs, r.table("Runs to their end: means over seeds, ± standard errors")}, Picture: panels, Notes: []string{note}}
 }
 
-// moments are when runs reach a loss, and what they need for it: parameters in millions, tokens in millions, TFLOP, seconds and planned
-// megabytes. Parameters and memory are those of all runs.
+// moments are when runs reach a loss, and what they need for it: parameters in millions, tokens in
+// millions, TFLOP, seconds and planned megabytes. Parameters and memory are the same for all runs.
 type moments struct {
 	seeds []uint64
 	needs [5][]float64 // [quantity][seed], of parameters and memory [quantity][1]
@@ -115,7 +117,8 @@ func (c result) reach(targetOf func(seed uint64) float64) moments {
 	return m
 }
 
-// of are a need as shares of another series', of the same seed; of a need that all runs have in common it is one.
+// of are a need as shares of another series', of the same seed; of a need that all runs have in
+// common it is one.
 func (m moments) of(need int, other moments) []float64 {
 	if need == 0 || need == len(m.needs)-1 {
 		return []float64{m.needs[need][0] / other.needs[need][0]}
@@ -129,7 +132,8 @@ func (m moments) of(need int, other moments) []float64 {
 	return shares
 }
 
-// share writes the mean of shares in percent, with its standard error if it has one; nothing where all are 1.
+// share writes the mean of shares in percent, with its standard error if it has one; nothing where
+// all are 1.
 func share(of []float64) string {
 	percent := make([]float64, len(of))
 	for i, v := range of {
@@ -145,7 +149,8 @@ func share(of []float64) string {
 	return fmt.Sprintf(" (%.0f%% ± %.0f%%)", e.Mean, e.Error)
 }
 
-// curve is the mean over seeds of the losses on the way, with standard errors, against millions of tokens.
+// curve is the mean over seeds of the losses on the way, with standard errors, against millions of
+// tokens.
 func (c result) curve() figure.Series {
 	s := figure.Series{Name: c.name(), Marks: true}
 	for i, e := range c.runs[0].Evaluations {

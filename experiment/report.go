@@ -3,13 +3,15 @@ package experiment
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/residua-go/residua/experiment/stats"
 	"github.com/residua-go/residua/figure"
 )
 
-// Report is what an experiment shows: it is made of the config and the log alone, and the same log makes the same bytes.
+// Report is what an experiment shows: it is made of the config and the log alone, and the same log
+// makes the same bytes.
 type Report struct {
 	Name    string         `json:"experiment"`
 	Runs    int            `json:"runs"`     // of the plan; where rates are looked for, at least
@@ -64,6 +66,7 @@ func (p *Plan) reportOfLog() (*Report, error) {
 			report.Tables = append(report.Tables, r.ratesTable())
 		}
 	}
+	report.Tables = slices.DeleteFunc(report.Tables, func(t figure.Table) bool { return len(t.Rows) == 0 })
 	report.Name, report.Runs, report.Done = p.Config.Name, runs, done
 	if done < runs {
 		report.Notes = append([]string{fmt.Sprintf("%d of %d runs are complete.", done, runs)}, report.Notes...)
@@ -83,7 +86,8 @@ func (r *Report) Text() string {
 	return strings.Join(parts, "\n")
 }
 
-// Markdown is the report as a page with a picture. log is the file that it is made of, by a command.
+// Markdown is the report as a page with a picture. log is the file that it is made of, by a
+// command.
 func (r *Report) Markdown(log, picture, command string) string {
 	text := fmt.Sprintf("# %s\n\nMade of %s by `%s`; do not edit.\n\n", r.Name, log, command)
 	for _, t := range r.Tables {
@@ -127,7 +131,7 @@ func (r *results) sideBySide() []string {
 	if jobs < 2 {
 		return nil
 	}
-	return []string{fmt.Sprintf("Seconds are those of training steps, measured with %d runs side by side.", jobs)}
+	return []string{fmt.Sprintf("Seconds count training steps alone, measured with %d runs side by side.", jobs)}
 }
 
 // of are the cells of a series.
@@ -141,7 +145,7 @@ func (r *results) of(series string) []result {
 	return all
 }
 
-// name is that of a cell in tables.
+// name is what tables call a cell.
 func (c result) name() string {
 	if c.point.label == "" {
 		return c.series
@@ -149,7 +153,7 @@ func (c result) name() string {
 	return c.series + " " + c.point.label
 }
 
-// losses are those of the runs, without those that diverged; bits are those in bits per byte.
+// losses lists what the runs end at, without the diverged ones, and bits the same in bits per byte.
 func (c result) losses() []float64 {
 	return c.values(func(r Record) float64 { return float64(r.Loss) })
 }
@@ -169,7 +173,7 @@ func (c result) values(of func(Record) float64) []float64 {
 	return all
 }
 
-// mean is that of a quantity over the runs.
+// mean is the mean of a quantity over the runs.
 func (c result) mean(of func(Record) float64) float64 { return stats.Mean(c.values(of)).Mean }
 
 // Cells of tables.

@@ -22,7 +22,7 @@ func newLines(t *testing.T, text string) lines {
 	return lines{t, settled(t, parsed(t, text), t.TempDir())}
 }
 
-// Report is that of runs of the plan, which series, point, seed and rate name.
+// Report reports runs of the plan, which series, point, seed and rate name.
 func (l lines) Report(log []Record) *Report {
 	l.Helper()
 	l.plan.log = map[string]Record{}
@@ -41,7 +41,8 @@ func (l lines) Report(log []Record) *Report {
 	return report
 }
 
-// TestScalingFindsThePowerLaw: of losses without noise, and what the second series needs of the first one's.
+// TestScalingFindsThePowerLaw: of losses without noise, and what the second series needs of the
+// first one's.
 func TestScalingFindsThePowerLaw(t *testing.T) {
 	c := newLines(t, "series: [{name: a}, {name: b}]\nexperiment: {kind: scaling, sizes: {a: [[model.layers=1], [model.layers=2], [model.layers=3]], b: [[model.layers=1], [model.layers=2], [model.layers=3]]}}")
 	var log []Record
@@ -68,7 +69,8 @@ func TestScalingFindsThePowerLaw(t *testing.T) {
 	assert.Contains(t, text, "no fit: want three runs or more")
 }
 
-// TestReachInterpolates: between the evaluations around the loss, with the share of the first series'.
+// TestReachInterpolates: between the evaluations around the loss, with the share of the first
+// series'.
 func TestReachInterpolates(t *testing.T) {
 	c := newLines(t, "series: [{name: a}, {name: b}, {name: never}]\nexperiment: {kind: reach}")
 	evaluations := func(losses ...float64) (all []Evaluation) {
@@ -111,8 +113,8 @@ func TestVariantsArePaired(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{0.115}, report.Picture.(figure.Bars).Values, 1e-9)
 	text := report.Text()
 	assert.Regexp(t, `\nb +4 +\+0\.1150 ± 0\.0065 +\+5\.75% +0\.0129 +0\.00039\n`, text)
-	// 1% of 2 is 0.02: (t(0.975) + t(0.8))^2 (0.0129/0.02)^2 with 5 degrees of freedom is 5.1, with 4 it is 5.8;
-	// unpaired 7.85 (0.0816^2 + 0.0785^2)/0.02^2 is 252 with normal quantiles
+	// 1% of 2 is 0.02: (t(0.975) + t(0.8))^2 (0.0129/0.02)^2 with 5 degrees of freedom is 5.1, with
+	// 4 it is 5.8; unpaired 7.85 (0.0816^2 + 0.0785^2)/0.02^2 is 252 with normal quantiles
 	assert.Regexp(t, `\nb +0\.0816 +0\.0785 +0\.0129 +0\.0073 to 0\.0481 +6 +4 to 48 +253\n`, text)
 	assert.Contains(t, text, "measured with 2 runs side by side")
 	log[3].Loss = trainer.Number(math.NaN())

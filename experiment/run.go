@@ -33,7 +33,8 @@ func newRecord(run *config.Run) Record {
 // fingerprint is the beginning of a corpus'.
 func fingerprint(c *data.Corpus) string { return c.Fingerprint[:16] }
 
-// train trains a run in its folder, from its newest checkpoint if there is one, to its end. One that diverges is no error.
+// train trains a run in its folder, from its newest checkpoint if there is one, to its end. One
+// that diverges is no error.
 func (r *Planned) train(ctx context.Context, corpus *data.Corpus, record *Record) error {
 	changes, err := trainer.Changes(r.Run)
 	if err != nil {

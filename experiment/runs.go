@@ -18,18 +18,17 @@ import (
 
 // Run is what a run's folder tells, whether the run is finished or not.
 type Run struct {
-	Name   string `json:"model"`
 	Folder string `json:"folder"`
 	Remark string `json:"remark,omitempty"` // what to know about its score
 	Record
 }
 
-// ReadRuns reads the folders of runs. A run is called as its folder, or by the whole path where two folders have the same name. A
-// warning says that a run was trained on other text than the first.
+// ReadRuns reads the folders of runs. A warning says that a run was trained on other text than the
+// first.
 func ReadRuns(zoo models.Zoo, folders []string) (all []Run, warnings []string, err error) {
 	var first *config.Run
-	for i, name := range runNames(folders) {
-		r := Run{Name: name, Folder: filepath.Clean(folders[i])}
+	for _, folder := range folders {
+		r := Run{Folder: filepath.ToSlash(filepath.Clean(folder))}
 		run, err := r.read(zoo)
 		if err != nil {
 			return nil, nil, err
@@ -43,26 +42,6 @@ func ReadRuns(zoo models.Zoo, folders []string) (all []Run, warnings []string, e
 		all = append(all, r)
 	}
 	return all, warnings, nil
-}
-
-// runNames are the folders' last elements, or the whole paths if two of these are the same.
-func runNames(folders []string) []string {
-	names := make([]string, len(folders))
-	for i, folder := range folders {
-		names[i] = filepath.Base(absolute(folder))
-		if slices.Contains(names[:i], names[i]) {
-			return folders
-		}
-	}
-	return names
-}
-
-// absolute is a folder's whole path.
-func absolute(folder string) string {
-	if whole, err := filepath.Abs(folder); err == nil {
-		return whole
-	}
-	return folder
 }
 
 // read reads the folder's config and metrics.
@@ -88,44 +67,42 @@ func (r *Run) read(zoo models.Zoo) (*config.Run, error) {
 	return run, nil
 }
 
-// judge takes the last score from a run's steps, and says what to know about it: that the run diverged, is not at its end, or was evaluated
-// before that.
+// judge takes the last score from a run's steps, and says what to know about it: that the run
+// diverged, is not at its end, or was evaluated before that.
 func (r *Run) judge(run *config.Run, steps []trainer.Metrics) {
-	last := steps[len(steps)-1]
-	scored := Evaluation{}
-	for _, m := range steps {
-		if m.ValLoss != nil {
-			r.Loss, r.Bits, scored = *m.ValLoss, *m.ValBits, Evaluation{Tokens: m.Tokens}
+	var remarks []string
+	remark := func(when bool, format string, args ...any) {
+		if when {
+			remarks = append(remarks, fmt.Sprintf(format, args...))
 		}
 	}
-	finite := func(m trainer.Metrics) bool { return !m.Skipped }
-	gaveUp := len(steps) >= run.Train.MaxBadSteps && !slices.ContainsFunc(steps[len(steps)-run.Train.MaxBadSteps:], finite)
-	var remarks []string
-	if gaveUp || scored.Tokens > 0 && trainer.Diverged(float64(r.Loss), run.Model.Vocab) {
-		remarks = append(remarks, "diverged")
+	last, scored := steps[len(steps)-1].Step, 0
+	for _, m := range steps {
+		if m.ValLoss != nil {
+			r.Loss, r.Bits, scored = *m.ValLoss, *m.ValBits, m.Step
+		}
 	}
-	if last.Step < run.TotalSteps() {
-		remarks = append(remarks, fmt.Sprintf("at step %d of %d", last.Step, run.TotalSteps()))
-	}
-	if scored.Tokens == 0 {
-		remarks = append(remarks, "never evaluated")
-	} else if scored.Tokens < last.Tokens {
-		remarks = append(remarks, fmt.Sprintf("evaluated at step %d", scored.Tokens/int64(run.StepTokens())))
-	}
+	made := func(m trainer.Metrics) bool { return !m.Skipped }
+	gaveUp := len(steps) >= run.Train.MaxBadSteps && !slices.ContainsFunc(steps[max(0, len(steps)-run.Train.MaxBadSteps):], made)
+	remark(gaveUp || scored > 0 && trainer.Diverged(float64(r.Loss), run.Model.Vocab), "diverged")
+	remark(last < run.TotalSteps(), "at step %d of %d", last, run.TotalSteps())
+	remark(scored == 0, "never evaluated")
+	remark(scored > 0 && scored < last, "evaluated at step %d", scored)
 	r.Remark = strings.Join(remarks, ", ")
 }
 
 // RunsTable has a row for each run.
 func RunsTable(all []Run) figure.Table {
-	t := figure.Table{Align: "lrrrrrrrl", Header: []string{"model", "parameters", "MFLOP a token", "tokens", "lr", "loss", "bits per byte", "tokens/s", ""}}
+	t := figure.Table{Align: "lrrrrrrrl", Header: []string{"run", "parameters", "MFLOP a token", "tokens", "lr", "loss", "bits per byte", "tokens/s", ""}}
 	for _, r := range all {
-		t.Row(r.Name, fmt.Sprintf("%.2fM", float64(r.Parameters)/1e6), fmt.Sprintf("%.1f", float64(r.FLOPs)/1e6), fmt.Sprint(r.Tokens), fmt.Sprintf("%g", r.Rate),
+		t.Row(r.Folder, fmt.Sprintf("%.2fM", float64(r.Parameters)/1e6), fmt.Sprintf("%.1f", float64(r.FLOPs)/1e6), fmt.Sprint(r.Tokens), fmt.Sprintf("%g", r.Rate),
 			r.Loss.Text("%.4f"), r.Bits.Text("%.4f"), fmt.Sprintf("%.0f", float64(r.Tokens)/r.Seconds), r.Remark)
 	}
 	return t
 }
 
-// LossChart draws the training loss of runs against tokens, or against FLOPs of each run's own model.
+// LossChart draws the training loss of runs against tokens, or against FLOPs of each run's own
+// model.
 func LossChart(all []Run, flops bool) figure.Lines {
 	longest := int64(0)
 	for _, r := range all {
@@ -137,20 +114,20 @@ func LossChart(all []Run, flops bool) figure.Lines {
 		if flops {
 			unit, chart.XLabel = 1e12/float64(r.FLOPs), "TFLOP"
 		}
-		chart.Series = append(chart.Series, r.curve(filepath.Base(r.Name), 1/unit))
+		chart.Series = append(chart.Series, r.curve(r.Folder, 1/unit))
 	}
 	return chart
 }
 
-// PictureName is a file's name for the picture of runs: their names, and a digest of where they lie, so that other runs have another
-// one.
+// PictureName is a file's name for the picture of runs: their folders, and a digest of them, so
+// that other runs have another one.
 func PictureName(all []Run) string {
-	var names, folders []string
+	var folders []string
 	for _, r := range all {
-		names, folders = append(names, filepath.Base(r.Name)), append(folders, absolute(r.Folder))
+		folders = append(folders, r.Folder)
 	}
-	name := unplain.ReplaceAllString(strings.Join(names, "-"), "_")
-	return fmt.Sprintf("%.80s-%.4x.svg", name, sha256.Sum256([]byte(strings.Join(folders, "\n"))))
+	name := strings.Join(folders, "-")
+	return fmt.Sprintf("%.80s-%.4x.svg", strings.Trim(unplain.ReplaceAllString(name, "_"), "_."), sha256.Sum256([]byte(name)))
 }
 
 // unplain is what does not belong into a file's name.

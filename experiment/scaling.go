@@ -9,8 +9,9 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Scaling trains a ladder of sizes of each series and fits a power law of the loss against non-embedding parameters, FLOPs, tokens and time
-// (Mak and Flanigan 2025, figures 2 and 4; Kaplan et al. 2020, section 3).
+// Scaling trains a ladder of sizes of each series and fits a power law of the loss against
+// non-embedding parameters, FLOPs, tokens and time (Mak and Flanigan 2025, figures 2 and 4; Kaplan
+// et al. 2020, section 3).
 type Scaling struct {
 	Sizes map[string][][]string `yaml:"sizes" default:"required" help:"for each series its sizes, the smallest first, each a list of settings, as in {rmt: [[model.layers=2], [model.layers=4]]}"`
 }
@@ -82,10 +83,7 @@ func (s Scaling) report(r *results) (out Report) {
 		}
 		panels.Charts = append(panels.Charts, chart)
 	}
-	out.Picture, out.Tables = panels, []figure.Table{r.table("Runs: means over seeds, ± standard errors"), laws}
-	if len(needs.Rows) > 0 {
-		out.Tables = append(out.Tables, needs)
-	}
+	out.Picture, out.Tables = panels, []figure.Table{r.table("Runs: means over seeds, ± standard errors"), laws, needs}
 	return out
 }
 
@@ -96,7 +94,7 @@ type law struct {
 	found bool
 }
 
-// laws are those of each series against a quantity, of all runs that did not diverge.
+// laws fits each series against a quantity, by all runs that did not diverge.
 func (r *results) laws(a axis) []law {
 	var all []law
 	for _, series := range r.plan.series {

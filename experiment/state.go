@@ -33,7 +33,8 @@ func (c *cell) state() (s state, err error) {
 	return s, nil
 }
 
-// search goes through the rates of a search. It returns the best one, 0 while there is none, or another rate is to be tried first.
+// search goes through the rates of a search. It returns the best one, 0 while there is none, or
+// another rate is to be tried first.
 func (s *state) search(c *cell) (rate float64, err error) {
 	l := ladder{rungOf(c.first.Run.Train.LR), map[int]float64{}}
 	for rung, more := l.next(); more && len(s.todo) == 0; rung, more = l.next() {
@@ -71,8 +72,8 @@ func (s state) count(c *Config) (runs, done int) {
 	return runs, done
 }
 
-// look is the line of the run of a seed at a rate. Without one the run is to be made; one of a run with another config, or on another text, is
-// refused.
+// look is the line of the run of a seed at a rate. Without one the run is to be made; one of a run
+// with another config, or on another text, is refused.
 func (s *state) look(c *cell, rate float64, seed uint64) (*Record, error) {
 	r, err := c.at(rate, seed)
 	if err != nil {

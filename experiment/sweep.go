@@ -6,8 +6,8 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Sweep trains each series at several values of one key, as the size of the residual stream (Mak and Flanigan 2025,
-// figures 6 and 7).
+// Sweep trains each series at several values of one key, as the size of the residual stream (Mak
+// and Flanigan 2025, figures 6 and 7).
 type Sweep struct {
 	Key    string    `yaml:"key" default:"required" help:"the key of the run config that is swept, as in model.stream.dk"`
 	Values []float64 `yaml:"values" default:"required" help:"its values, as in [8, 16, 32]; differences are taken from the first"`
@@ -31,7 +31,7 @@ func (s Sweep) points(source) ([]point, error) {
 	for i, v := range s.Values {
 		text := strconv.FormatFloat(v, 'g', -1, 64)
 		key := index("experiment.values", i)
-		all = append(all, point{label: text, value: v, key: key, set: []assignment{{s.Key + "=" + text, key}}})
+		all = append(all, point{label: text, values: map[string]float64{s.Key: v}, key: key, set: []assignment{{s.Key + "=" + text, key}}})
 	}
 	return all, nil
 }
@@ -44,16 +44,13 @@ func (s Sweep) report(r *results) Report {
 	if len(s.Values) <= mostTicks {
 		chart.XTicks = s.Values
 	}
-	tables := []figure.Table{r.table("Means over seeds, ± standard errors")}
-	differences := differencesTable("Differences from the first value of each series, run by run with the same seed")
+	var groups [][]result
 	for _, series := range r.plan.series {
-		line := r.line(series.Name, func(c result) float64 { return c.point.value })
+		line := r.line(series.Name, func(c result) float64 { return c.point.values[s.Key] })
 		line.Points, line.Marks = false, true
 		chart.Series = append(chart.Series, line)
-		differences.compare(r.of(series.Name))
+		groups = append(groups, r.of(series.Name))
 	}
-	if len(differences.Rows) > 0 {
-		tables = append(tables, differences.Table)
-	}
-	return Report{Tables: tables, Picture: chart}
+	return Report{Tables: []figure.Table{r.table("Means over seeds, ± standard errors"),
+		differences("Differences from the first value of each series, run by run with the same seed", groups...)}, Picture: chart}
 }

@@ -22,10 +22,11 @@ type Options struct {
 	Note      func(string)  // is told of each run; nil: nobody is
 }
 
-// Train makes the runs that are not in the log yet, the most expensive first, and adds each to the log as soon as it is
-// complete. One that was cut short goes on from its checkpoint. A run that diverges is complete. The first error, or the end of the context, ends
-// the others, which save where they stand. How many run side by side changes no bit of a result. The folder is locked: of two
-// experiments in one the second is refused.
+// Train makes the runs that are not in the log yet, the most expensive first, and adds each to the
+// log as soon as it is complete. One that was cut short goes on from its checkpoint. A run that
+// diverges is complete. The first error, or the end of the context, ends the others, which save
+// where they stand. How many run side by side changes no bit of a result. The folder is locked: of
+// two experiments in one the second is refused.
 func (p *Plan) Train(ctx context.Context, o Options) error {
 	var names []string
 	for _, s := range p.series {
@@ -79,7 +80,8 @@ type outcome struct {
 	err    error
 }
 
-// run starts runs, each on a goroutine of its own, as others end. It returns the first error when all have ended.
+// run starts runs, each on a goroutine of its own, as others end. It returns the first error when
+// all have ended.
 func (w *work) run(ctx context.Context) (failed error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -107,7 +109,8 @@ func (w *work) run(ctx context.Context) (failed error) {
 	}
 }
 
-// start starts the most expensive of the runs that can be made; more is false if there is none for now.
+// start starts the most expensive of the runs that can be made; more is false if there is none for
+// now.
 func (w *work) start(ctx context.Context) (more bool, err error) {
 	todo, err := w.plan.todo()
 	todo = slices.DeleteFunc(todo, func(r *Planned) bool {
@@ -137,7 +140,8 @@ func (w *work) start(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// add adds a line to the log, on the disk before anything follows from it. After a line that could not be written there is none.
+// add adds a line to the log, on the disk before anything follows from it. After a line that could
+// not be written there is none.
 func (w *work) add(r Record) error {
 	if w.file == nil {
 		return nil

@@ -7,24 +7,17 @@ import (
 	"github.com/residua-go/residua/figure"
 )
 
-// Variants trains each series as its settings say, and compares them with the first, seed by seed (Mak and Flanigan 2025, figure 5 and table 10). It
-// says how many seeds a difference of 1% would need.
+// Variants trains each series as its settings say, and compares them with the first, seed by seed
+// (Mak and Flanigan 2025, figure 5 and table 10). It says how many seeds a difference of 1% would
+// need.
 type Variants struct{ plain }
 
 // Name is variants.
 func (Variants) Name() string { return "variants" }
 
 func (Variants) report(r *results) Report {
-	differences := differencesTable("Differences from the first, run by run with the same seed")
-	differences.compare(r.cells)
-	tables := []figure.Table{r.table("Means over seeds, ± standard errors")}
-	if len(differences.Rows) > 0 {
-		tables = append(tables, differences.Table)
-	}
-	if t := seedsTable(r.cells); len(t.Rows) > 0 {
-		tables = append(tables, t)
-	}
-	return Report{Tables: tables, Picture: differenceBars(r.cells)}
+	return Report{Tables: []figure.Table{r.table("Means over seeds, ± standard errors"), differences("Differences from the first, run by run with the same seed", r.cells),
+		seedsTable(r.cells)}, Picture: differenceBars(r.cells)}
 }
 
 // differenceBars are the differences from the first cell, or its loss if there is no other.
@@ -32,7 +25,7 @@ func differenceBars(cells []result) figure.Bars {
 	if len(cells) == 1 {
 		return figure.Bars{YLabel: "validation loss (nats a token)", Labels: []string{cells[0].name()}, Values: []float64{stats.Mean(cells[0].losses()).Mean}, Format: "%.4f"}
 	}
-	bars := figure.Bars{YLabel: "loss less that of " + cells[0].name() + " (nats a token), ± standard error", Format: "%+.4f"}
+	bars := figure.Bars{YLabel: "loss minus " + cells[0].name() + "'s (nats a token), ± standard error", Format: "%+.4f"}
 	for _, c := range cells[1:] {
 		e := stats.Mean(pairedDifferences(cells[0], c))
 		bars.Labels, bars.Values, bars.Errors = append(bars.Labels, c.name()), append(bars.Values, e.Mean), append(bars.Errors, e.Error)
@@ -40,27 +33,21 @@ func differenceBars(cells []result) figure.Bars {
 	return bars
 }
 
-// differences is a table of them.
-type differences struct{ figure.Table }
-
-func differencesTable(title string) *differences {
-	return &differences{figure.Table{Title: title, Align: "lrrrrr", Header: []string{"", "pairs", "difference", "of the first", "standard deviation", "p (paired t-test)"}}}
+// differences is a table of them, with a row for each cell of a group but the first, with which the
+// others are compared.
+func differences(title string, groups ...[]result) figure.Table {
+	t := figure.Table{Title: title, Align: "lrrrrr", Header: []string{"", "pairs", "difference", "of the first", "standard deviation", "p (paired t-test)"}}
+	for _, cells := range groups {
+		for _, c := range cells[min(1, len(cells)):] {
+			pairs := pairedDifferences(cells[0], c)
+			share := stats.Mean(pairs).Mean / stats.Mean(cells[0].losses()).Mean
+			t.Row(c.name(), fmt.Sprint(len(pairs)), estimate(pairs, "%+.4f"), number(100*share, "%+.2f%%"), number(stats.Deviation(pairs), "%.4f"), number(stats.PairedTest(pairs), "%.2g"))
+		}
+	}
+	return t
 }
 
-// compare adds a row for each cell but the first.
-func (d *differences) compare(cells []result) {
-	if len(cells) == 0 {
-		return
-	}
-	base := stats.Mean(cells[0].losses()).Mean
-	for _, c := range cells[1:] {
-		pairs := pairedDifferences(cells[0], c)
-		mean := stats.Mean(pairs).Mean
-		d.Row(c.name(), fmt.Sprint(len(pairs)), estimate(pairs, "%+.4f"), number(100*mean/base, "%+.2f%%"), number(stats.Deviation(pairs), "%.4f"), number(stats.PairedTest(pairs), "%.2g"))
-	}
-}
-
-// pairedDifferences are those of the losses of b from those of a with the same seed.
+// pairedDifferences lists b's losses minus a's with the same seed.
 func pairedDifferences(a, b result) []float64 {
 	var all []float64
 	for _, x := range a.runs {

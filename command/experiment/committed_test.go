@@ -15,7 +15,8 @@ import (
 	"github.com/residua-go/residua/models"
 )
 
-// TestCommittedExperiments: each config of experiments/ can be planned, its log is whole, and its report is made of that log, bit for bit.
+// TestCommittedExperiments: each config of experiments/ can be planned, its log is whole, and its
+// report is made of that log, bit for bit.
 func TestCommittedExperiments(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -56,8 +57,8 @@ func TestCommittedExperiments(t *testing.T) {
 	assert.Len(t, kinds, 6, "a pilot of each kind but cards")
 }
 
-// TestEditedConfigsChangeNoExperiment: with the built-in configs edited, as files of their names that come first, nothing is to be trained again; without
-// the folders' own copies all would be.
+// TestEditedConfigsChangeNoExperiment: with the built-in configs edited, as files of their names
+// that come first, nothing is to be trained again; without the folders' own copies all would be.
 func TestEditedConfigsChangeNoExperiment(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)

@@ -97,7 +97,7 @@ func (c *call) experiment(ctx context.Context, out cli.Output) error {
 	return c.show(plan, out)
 }
 
-// folder is that of the experiment.
+// folder is where the experiment lies.
 func (c *call) folder() string {
 	if c.Out == "" {
 		return strings.TrimSuffix(c.File, filepath.Ext(c.File))

@@ -50,7 +50,8 @@ func read(t *testing.T, file, name string) string {
 	return string(text)
 }
 
-// TestPlanTrainReport: -plan trains nothing; the call trains and reports; -report makes the same files of the log alone.
+// TestPlanTrainReport: -plan trains nothing; the call trains and reports; -report makes the same
+// files of the log alone.
 func TestPlanTrainReport(t *testing.T) {
 	file := write(t, "4")
 	got := run("-plan", "-jobs", "2", file)
@@ -82,7 +83,8 @@ func TestPlanTrainReport(t *testing.T) {
 	assert.Contains(t, run("-plan", file).Stdout, "0 of 3 runs are to be trained")
 }
 
-// TestAKilledExperimentGoesOn: after kill -9 it makes the runs that are not in the log, the interrupted one from its checkpoint, with the same losses.
+// TestAKilledExperimentGoesOn: after kill -9 it makes the runs that are not in the log, the
+// interrupted one from its checkpoint, with the same losses.
 func TestAKilledExperimentGoesOn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains in processes of their own")
@@ -105,7 +107,7 @@ func TestAKilledExperimentGoesOn(t *testing.T) {
 	assert.Equal(t, losses(t, whole), losses(t, killed))
 }
 
-// losses are those of an experiment's log.
+// losses reads an experiment's log.
 func losses(t *testing.T, file string) map[string]float64 {
 	all := map[string]float64{}
 	for line := range strings.Lines(read(t, file, "log.jsonl")) {
