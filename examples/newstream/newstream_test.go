@@ -95,9 +95,13 @@ func TestCommands(t *testing.T) {
 	dir := t.TempDir()
 	text, run := filepath.Join(dir, "text.txt"), filepath.Join(dir, "run")
 	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("some text to learn. ", 60)), 0o644))
-	small := []string{"-config", "layerscale.yaml", "-set", "data.source=files", "-set", "data.path=[" + filepath.ToSlash(text) + "]", "-set", "data.split=tail/5",
-		"-set", "model.layers=1", "-set", "model.stream.d_model=16", "-set", "model.stream.start=0.5", "-set", "model.seq=16", "-set", "train.batch=2", "-set", "sample.tokens=0"}
-	call(t, append([]string{"train", "-out", run, "-set", "train.steps=3"}, small...)...)
+	small := []string{"data.source=files", "data.path=[" + filepath.ToSlash(text) + "]", "data.split=tail/5",
+		"model.layers=1", "model.stream.d_model=16", "model.seq=16", "train.batch=2", "sample.tokens=0"}
+	train := []string{"train", "-config", "layerscale.yaml", "-out", run, "-set", "train.steps=3", "-set", "model.stream.start=0.5"}
+	for _, set := range small {
+		train = append(train, "-set", set)
+	}
+	call(t, train...)
 	assert.Contains(t, call(t, "eval", "-checkpoint", run), "bits per byte")
 	assert.True(t, strings.HasPrefix(call(t, "generate", "-checkpoint", run, "-prompt", "some", "-tokens", "4"), "some"))
 	assert.Contains(t, call(t, "models"), "\nquickstart-layerscale ")
@@ -106,9 +110,10 @@ func TestCommands(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(call(t, "bench", "zoo", "-models", "quickstart-layerscale", "-batch", "1", "-seq", "8", "-steps", "1", "-rounds", "1", "-json")), &measured))
 	require.Len(t, measured.Designs, 2)
 	assert.Equal(t, "quickstart-layerscale", measured.Designs[1].Name)
-	compared := filepath.Join(dir, "compare")
-	assert.Regexp(t, `(?m)^layerscale .* 96 +0\.001 .*\nlayerscale .* 96 +0\.01 `, call(t, append([]string{"compare", "-out", compared, "-budget", "tokens=96", "-lr", "1e-3,1e-2"}, small...)...))
-	assert.Regexp(t, `(?m)^run .* 96 .*\nlayerscale-tokens96-lr0\.01-seed0 .* 96 `, call(t, "compare", "-out", dir, run, filepath.Join(compared, "layerscale-tokens96-lr0.01-seed0")))
+	streams := filepath.Join(dir, "streams")
+	set := `set=["` + strings.Join(small, `", "`) + `", "train.eval_tokens=64"]`
+	assert.Regexp(t, `(?m)^layerscale +1 +[+-]`, call(t, "experiment", "-out", streams, "-set", "tokens=96", "-set", set, "streams.yaml"))
+	assert.Regexp(t, `(?m)/run .* 96 .*\n\S+/layerscale-seed0 .* 96 `, call(t, "compare", "-out", dir, run, filepath.Join(streams, "runs", "layerscale-seed0")))
 	var document struct {
 		Stream  string
 		Results struct{ Attribution analysis.Attribution }
