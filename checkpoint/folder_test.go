@@ -50,3 +50,57 @@ func TestWriteFolderIsWholeOrNot(t *testing.T) {
 		require.Contains(t, [][]string{{"old"}, {"a", "b"}}, names)
 	}
 }
+
+// TestAKilledReplacementIsHealed: a process that ends between two steps leaves the old folder or the new one under the name, or
+// the next call puts the old one back; nothing unfinished stays.
+func TestAKilledReplacementIsHealed(t *testing.T) {
+	type killed struct{}
+	for at := 1; ; at++ {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "folder")
+		require.NoError(t, checkpoint.WriteFolder(path, false, folderFile("old", "1")))
+		steps, ended := 0, true
+		func() {
+			defer func() {
+				if r := recover(); r != nil {
+					require.Equal(t, killed{}, r)
+					ended = false
+				}
+			}()
+			disk := checkpoint.Disk{Before: func(string, string) error {
+				if steps++; steps == at {
+					panic(killed{})
+				}
+				return nil
+			}}
+			require.NoError(t, disk.WriteFolder(path, true, folderFile("new", "2")))
+		}()
+		if ended {
+			require.Greater(t, at, 5)
+			return
+		}
+		err := checkpoint.WriteFolder(path, false, folderFile("other", "3"))
+		require.ErrorIs(t, err, os.ErrExist, "step %d: what was there is whole", at)
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Len(t, entries, 1, "step %d: nothing unfinished stays", at)
+		files, err := os.ReadDir(path)
+		require.NoError(t, err)
+		require.Len(t, files, 1)
+		require.Contains(t, []string{"old", "new"}, files[0].Name())
+	}
+}
+
+// TestAFolderMovedAsideIsPutBack: as a process leaves it that is killed where two names cannot be swapped in one step.
+func TestAFolderMovedAsideIsPutBack(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "folder")
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".tmp-folder-old-7ffffffe"), 0o777)) // of no process
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".tmp-folder-new-7ffffffe"), 0o777))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".tmp-folder-new-00000001"), 0o777)) // of one that runs
+	require.ErrorIs(t, checkpoint.WriteFolder(path, false, folderFile("a", "1")), os.ErrExist)
+	require.DirExists(t, path)
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 2)
+}

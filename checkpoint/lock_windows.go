@@ -29,3 +29,13 @@ func lockFolder(runDir string, _ func(*os.File) error) (l *folderLock, held bool
 
 // flock is not needed: the open file is the lock.
 func flock(*os.File) error { return nil }
+
+// alive tells whether a process of this machine runs.
+func alive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	_ = p.Release()
+	return true
+}

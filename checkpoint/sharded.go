@@ -32,6 +32,9 @@ func ReadSharded(index string) (*File, error) {
 				return nil, errors.Errorf("%s: tensor %q: want it in one file, got it in %s and %s", index, t.Name, other, name)
 			}
 			foundIn[t.Name] = name
+			if fileOf[t.Name] == "" {
+				return nil, errors.Errorf("%s: weight_map: want the file of each tensor, got none for %q, which is in %s", index, t.Name, name)
+			}
 		}
 		whole.Tensors = append(whole.Tensors, shard.Tensors...)
 	}

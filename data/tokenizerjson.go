@@ -2,6 +2,7 @@ package data
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -43,14 +44,14 @@ type step struct {
 
 // readTokenizer reads the tokenizer.json of a Hugging Face folder: a byte-level
 // BPE whose pieces are GPT-2's, Llama 3's or Qwen's, or GPT-2's between digits.
-// BOS is the bos_token_id of the config.json next to it or, without, its
-// eos_token_id. Special tokens that are written in a text are plain text.
+// BOS is the bos_token_id of the config.json next to it, or of generation_config.json, or the
+// bos_token of tokenizer_config.json or, without, the token that ends documents there. Special tokens that are written in a text are plain text.
 func readTokenizer(path string) (*bpeTokenizer, error) {
 	text, err := ReadFile(path, maxTokenizerFile)
 	if err != nil {
 		return nil, err
 	}
-	bos, err := readBOS(filepath.Join(filepath.Dir(path), "config.json"))
+	bos, err := readBOS(filepath.Dir(path), text)
 	if err != nil {
 		return nil, errors.Wrap(err, path)
 	}
@@ -62,31 +63,75 @@ func readTokenizer(path string) (*bpeTokenizer, error) {
 	return newBPE(t), nil
 }
 
-// readBOS returns the id that a config.json says documents begin with.
-func readBOS(path string) (int32, error) {
-	text, err := ReadFile(path, 1<<20)
-	if err != nil {
-		return 0, err
+// specials are what the files next to a tokenizer.json say of the tokens that begin and end documents.
+type specials struct {
+	BOS      *int32          `json:"bos_token_id"`
+	EOS      json.RawMessage `json:"eos_token_id"` // a number or a list
+	BOSToken json.RawMessage `json:"bos_token"`    // a text, or an object with its content
+	EOSToken json.RawMessage `json:"eos_token"`
+}
+
+// readBOS returns the id that documents begin with, as the files of a tokenizer's folder say.
+func readBOS(folder string, tokenizer []byte) (int32, error) {
+	var files []specials
+	for _, name := range []string{"config.json", "generation_config.json", "tokenizer_config.json"} {
+		text, err := ReadFile(filepath.Join(folder, name), 1<<20)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		var s specials
+		if err == nil {
+			err = errors.Wrap(json.Unmarshal(text, &s), "want numbers as bos_token_id and eos_token_id")
+		}
+		if err != nil {
+			return 0, errors.Wrap(err, filepath.Join(folder, name))
+		}
+		files = append(files, s)
 	}
-	var c struct {
-		BOS *int32          `json:"bos_token_id"`
-		EOS json.RawMessage `json:"eos_token_id"` // a number or a list
+	var added tokenizerJSON
+	_ = json.Unmarshal(tokenizer, &added) // parseTokenizer tells what is wrong with it
+	for _, of := range []func(specials, tokenizerJSON) (int32, bool){specials.bos, specials.eos} {
+		for _, s := range files {
+			if id, ok := of(s, added); ok {
+				return id, nil
+			}
+		}
 	}
-	if err := json.Unmarshal(text, &c); err != nil {
-		return 0, errors.Wrapf(err, "%s: want numbers as bos_token_id and eos_token_id", path)
+	return 0, errors.Errorf("%s: want a bos_token_id or eos_token_id that begins documents, in config.json, generation_config.json or, as bos_token, in tokenizer_config.json, got none", folder)
+}
+
+func (s specials) bos(file tokenizerJSON) (int32, bool) {
+	if s.BOS != nil {
+		return *s.BOS, true
 	}
-	if c.BOS != nil {
-		return *c.BOS, nil
-	}
-	var one int32
+	return file.idOf(s.BOSToken)
+}
+
+func (s specials) eos(file tokenizerJSON) (int32, bool) {
+	var one *int32
 	var list []int32
-	if json.Unmarshal(c.EOS, &list) == nil && len(list) > 0 {
-		return list[0], nil
+	switch {
+	case json.Unmarshal(s.EOS, &list) == nil && len(list) > 0:
+		return list[0], true
+	case json.Unmarshal(s.EOS, &one) == nil && one != nil:
+		return *one, true
 	}
-	if string(c.EOS) == "null" || json.Unmarshal(c.EOS, &one) != nil {
-		return 0, errors.Errorf("%s: want a bos_token_id or eos_token_id that begins documents, got neither", path)
+	return file.idOf(s.EOSToken)
+}
+
+// idOf is the id of an added token that is given by its text, or by an object with it.
+func (file tokenizerJSON) idOf(token json.RawMessage) (int32, bool) {
+	var text string
+	var object struct{ Content string }
+	if json.Unmarshal(token, &text) != nil && json.Unmarshal(token, &object) == nil {
+		text = object.Content
 	}
-	return one, nil
+	for _, a := range file.Added {
+		if text != "" && a.Content == text {
+			return a.ID, true
+		}
+	}
+	return 0, false
 }
 
 // parseTokenizer is the tokenizer of a tokenizer.json, but for its name.

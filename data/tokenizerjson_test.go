@@ -78,8 +78,8 @@ func TestTokenizerFileRefuses(t *testing.T) {
 		{replace(`"!":1`, `"!":99999999`), config, "want ids from 0 to 1048575, got 99999999"},
 		{string(text), `{"bos_token_id":5}`, "added_tokens: want the token 5 of config.json that begins documents, got none of that id"},
 		{string(text), `{"bos_token_id":"x"}`, "want numbers as bos_token_id and eos_token_id"},
-		{string(text), `{"bos_token_id":null,"eos_token_id":null}`, "want a bos_token_id or eos_token_id that begins documents, got neither"},
-		{string(text), `{}`, "want a bos_token_id or eos_token_id that begins documents, got neither"},
+		{string(text), `{"bos_token_id":null,"eos_token_id":null}`, "want a bos_token_id or eos_token_id that begins documents"},
+		{string(text), `{}`, "want a bos_token_id or eos_token_id that begins documents"},
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "tokenizer.json")
@@ -92,6 +92,27 @@ func TestTokenizerFileRefuses(t *testing.T) {
 	}
 	_, err = NewTokenizer(filepath.Join(t.TempDir(), "tokenizer.json"))
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// TestBOSOfATokenizersFolder: config.json may say nothing of it.
+func TestBOSOfATokenizersFolder(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(tokenizerFolder("llama3"), "tokenizer.json"))
+	require.NoError(t, err)
+	more := strings.Replace(string(text), `"added_tokens":[`, `"added_tokens":[{"id":65536,"content":"<begin>"},{"id":65537,"content":"<end>"},`, 1)
+	for _, files := range []map[string]string{
+		{"config.json": `{}`, "generation_config.json": `{"bos_token_id": 65536, "eos_token_id": [65537]}`},
+		{"config.json": `{"eos_token_id": 65537}`, "tokenizer_config.json": `{"bos_token": "<begin>", "eos_token": "<end>"}`},
+		{"config.json": `{"bos_token_id": null}`, "tokenizer_config.json": `{"bos_token": {"content": "<begin>", "lstrip": false}}`},
+		{"generation_config.json": `{"eos_token_id": [65536, 65537]}`},
+		{"config.json": `{}`, "tokenizer_config.json": `{"bos_token": null, "eos_token": "<begin>"}`},
+	} {
+		path := filepath.Join(t.TempDir(), "tokenizer.json")
+		require.NoError(t, os.WriteFile(path, []byte(more), 0o600))
+		for name, content := range files {
+			require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(path), name), []byte(content), 0o600))
+		}
+		require.EqualValues(t, 65536, newTokenizer(t, path).BOS(), "%v", files)
+	}
 }
 
 // largeTokenizer is a tokenizer.json with an id that two bytes cannot hold, and its folder's config.json.

@@ -16,6 +16,9 @@ func (file tokenizerJSON) vocabulary(t *bpeTokenizer) error {
 	}
 	added := map[int32]bool{}
 	for _, a := range file.Added {
+		if added[a.ID] {
+			return errors.Errorf("added_tokens: want one token of id %d, got %q, too", a.ID, a.Content)
+		}
 		t.words[a.ID], added[a.ID] = a.Content, true
 	}
 	if t.bos < 0 || !added[t.bos] {
@@ -23,10 +26,15 @@ func (file tokenizerJSON) vocabulary(t *bpeTokenizer) error {
 	}
 	t.merges = merges{whole: file.Model.IgnoreMerges, ids: make(map[string]int32, len(file.Model.Vocab))}
 	table := byteOfCharacter()
+	taken := map[int32]bool{}
 	for token, id := range file.Model.Vocab {
 		if added[id] {
 			continue
 		}
+		if taken[id] {
+			return errors.Errorf("model.vocab: want one token of id %d, got %q, too", id, token)
+		}
+		taken[id] = true
 		word, ok := bytesOf(token, table)
 		if !ok {
 			return errors.Errorf("model.vocab: want tokens written by the characters of a byte-level BPE, got %q", token)

@@ -114,8 +114,8 @@ func (s *Spec) checkNumbers() error {
 		return fieldError("embedding_std", "want a finite number > 0, got %g", s.EmbeddingStd)
 	case s.Norm == NormRMS && s.Bias:
 		return fieldError("bias", "rmsnorm has no bias: set bias to false or norm to %s", NormLayer)
-	case s.MaskDocuments && (s.BOS < 0 || s.BOS >= s.Vocab):
-		return fieldError("mask_documents", "want a BOS id below the vocabulary %d, got %d", s.Vocab, s.BOS)
+	case s.BOS < 0 || s.BOS >= s.Vocab:
+		return fieldError("bos", "want an id below the vocabulary %d, got %d", s.Vocab, s.BOS)
 	}
 	return nil
 }

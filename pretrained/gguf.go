@@ -64,6 +64,7 @@ func llamaGGUF() *ggufForm {
 // GGUFOptions say how a GGUF file is written.
 type GGUFOptions struct {
 	Half bool // matrices as F16, rounded to the nearest, but for tables of positions
+	IDsAlone bool // writes a model without a tokenizer, too, which llama.cpp\'s server cannot open
 }
 
 // ExportGGUF writes the model as a GGUF file, which llama.cpp reads: a GPT-2, a Llama or a Qwen3 by its names, conventions
@@ -167,7 +168,10 @@ func (m *Model) ggufMetadata(a architecture, o GGUFOptions) ([]checkpoint.GGUFEn
 		all = append(all, number("attention.key_length", c.HeadDim()), number("attention.value_length", c.HeadDim()),
 			number("rope.dimension_count", c.HeadDim()), entry(a.name+".rope.freq_base", float32(c.Attention.RopeBase)))
 	}
-	if m.Data.Tokenizer == "" {
+	switch {
+	case m.Data.Tokenizer == "" && !o.IDsAlone:
+		return nil, errors.New("gguf: want a model with a tokenizer, got one of token ids alone, which llama.cpp's server cannot open")
+	case m.Data.Tokenizer == "":
 		return append(all, entry("tokenizer.ggml.model", "none")), nil
 	}
 	return m.ggufTokenizer(all)
@@ -201,7 +205,7 @@ func (m *Model) ggufTokenizer(all []checkpoint.GGUFEntry) ([]checkpoint.GGUFEntr
 	bos := uint32(t.BOS())
 	for _, e := range []checkpoint.GGUFEntry{{Key: "model", Value: "gpt2"}, {Key: "pre", Value: v.Pieces}, {Key: "tokens", Value: tokens},
 		{Key: "token_type", Value: kinds}, {Key: "merges", Value: v.Merges}, {Key: "bos_token_id", Value: bos}, {Key: "eos_token_id", Value: bos},
-		{Key: "add_bos_token", Value: false}} {
+		{Key: "add_bos_token", Value: true}} {
 		all = append(all, checkpoint.GGUFEntry{Key: "tokenizer.ggml." + e.Key, Value: e.Value})
 	}
 	return all, nil

@@ -119,7 +119,7 @@ func inGGUF(t *testing.T) map[string]*pretrained.Model {
 func TestExportGGUF(t *testing.T) {
 	for name, m := range inGGUF(t) {
 		path := filepath.Join(t.TempDir(), "model.gguf")
-		require.NoError(t, m.ExportGGUF(path, pretrained.GGUFOptions{}), name)
+		require.NoError(t, m.ExportGGUF(path, pretrained.GGUFOptions{IDsAlone: true}), name)
 		f := parseGGUF(t, path)
 		kind := f.metadata["general.architecture"].(string)
 		require.True(t, strings.HasPrefix(name, kind), name)
@@ -147,7 +147,7 @@ func TestExportGGUF(t *testing.T) {
 				}
 			}
 		}
-		require.NoError(t, m.ExportGGUF(path, pretrained.GGUFOptions{Half: true}), name)
+		require.NoError(t, m.ExportGGUF(path, pretrained.GGUFOptions{Half: true, IDsAlone: true}), name)
 		half := parseGGUF(t, path)
 		require.EqualValues(t, 1, half.metadata["general.file_type"])
 		require.Len(t, half.f16["token_embd.weight"], 2*m.Spec.Width()*m.Spec.Vocab)
@@ -187,7 +187,7 @@ func TestLlamaCppComputesTheSame(t *testing.T) {
 		}
 		folder := filepath.Join(dir, name)
 		require.NoError(t, os.Mkdir(folder, 0o777))
-		require.NoError(t, m.ExportGGUF(filepath.Join(folder, "model.gguf"), pretrained.GGUFOptions{}))
+		require.NoError(t, m.ExportGGUF(filepath.Join(folder, "model.gguf"), pretrained.GGUFOptions{IDsAlone: true}))
 		putExpected(t, folder, m)
 		args = append(args, folder)
 	}
@@ -220,7 +220,7 @@ func TestExportGGUFRefuses(t *testing.T) {
 		"gguf: want a GPT-2, a Llama or a Qwen3: gpt2: model.stream.kind: want vector, got matrix": models.RMT(1, 4, 4, 2, 8),
 	} {
 		path := filepath.Join(t.TempDir(), "x.gguf")
-		err := made(t, c, "").ExportGGUF(path, pretrained.GGUFOptions{})
+		err := made(t, c, "").ExportGGUF(path, pretrained.GGUFOptions{IDsAlone: true})
 		require.ErrorContains(t, err, want)
 		require.NoFileExists(t, path)
 	}

@@ -222,6 +222,6 @@ func TestHuggingFaceOwnTokenizer(t *testing.T) {
 	copyTokenizer(t, dir)
 	p = open(t, dir)
 	require.Empty(t, p.Data.Tokenizer)
-	require.Contains(t, p.Source.Warnings[0], "want a bos_token_id or eos_token_id that begins documents, got neither: text cannot be encoded, want token ids as prompt")
+	require.Contains(t, p.Source.Warnings[0], "in tokenizer_config.json, got none: text cannot be encoded, want token ids as prompt")
 	require.Equal(t, checkpoint.KindHuggingFace, p.Source.Kind)
 }

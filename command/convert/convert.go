@@ -51,6 +51,7 @@ type call struct {
 	Out    string `yaml:"out" help:"write <PATH>: a folder, or for a format of one file that file"`
 	Format string `yaml:"format" help:"write the format <NAME>: residua, huggingface, rmt or gguf"`
 	pretrained.ExportOptions
+	Adopt    string `yaml:"adopt" help:"take over the parameters of model <FILE> that another program has changed: check names, shapes and values, and write its digest anew; with no other flag"`
 	Elements string `yaml:"type" default:"f32" help:"with -format gguf: write matrices of <TYPE>: f32 or f16"`
 }
 
@@ -79,6 +80,9 @@ func names() []string {
 }
 
 func (c *call) run(_ context.Context, out cli.Output) error {
+	if c.Adopt != "" {
+		return c.adopt(out)
+	}
 	f, err := c.check()
 	if err != nil {
 		return err
@@ -94,6 +98,17 @@ func (c *call) run(_ context.Context, out cli.Output) error {
 		return cli.Usage(cli.ByFlag(err))
 	}
 	return out.Print(fmt.Sprintf("wrote %s: %s, %d parameters\n", c.Out, f.name, m.Spec.Cost().Parameters))
+}
+
+// adopt is -adopt.
+func (c *call) adopt(out cli.Output) error {
+	if c.Path != "" || c.Out != "" || c.Format != "" {
+		return cli.Usagef("-adopt: want it alone, got it with -checkpoint, -out or -format")
+	}
+	if err := pretrained.Adopt(c.zoo, c.Adopt); err != nil {
+		return cli.Usage(errors.Wrap(err, "-adopt"))
+	}
+	return out.Print(fmt.Sprintf("adopted %s\n", c.Adopt))
 }
 
 // check refuses what can be refused before the model is read.

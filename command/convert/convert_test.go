@@ -75,6 +75,9 @@ func TestConvertRefuses(t *testing.T) {
 		{"-checkpoint " + llamaHF + " -format huggingface -type f16 -out " + out, `-type: want f32, or with -format gguf f16, got "f16"`},
 		{"-checkpoint ../../testdata/reference/rmt-official -format gguf -out " + out, "gguf: want a GPT-2, a Llama or a Qwen3: gpt2: model.stream.kind: want vector, got matrix"},
 		{"-checkpoint " + llamaHF + " -format huggingface -architecture gpt2 -out " + out, "gpt2: model."},
+		{"-checkpoint " + llamaHF + " -format gguf -out " + out, "gguf: want a model with a tokenizer"},
+		{"-adopt " + file + " -out " + out, "-adopt: want it alone"},
+		{"-adopt nowhere.safetensors", "-adopt: stat nowhere.safetensors: no such file or directory"},
 		{"-checkpoint " + llamaHF + " -format huggingface -architecture bert -out " + out, "-architecture: want one of [gpt2 llama qwen3 residua]"},
 	} {
 		got := clitest.Call(command(), strings.Fields(c.args)...)

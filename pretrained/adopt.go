@@ -1,0 +1,35 @@
+package pretrained
+
+import (
+	"math"
+
+	"github.com/pkg/errors"
+
+	"github.com/residua-go/residua/checkpoint"
+	"github.com/residua-go/residua/models"
+)
+
+// Adopt writes the digest of a model file anew whose parameters another program has changed: a file that keeps the metadata,
+// and the names and shapes of its tensors. Every value must be finite. The file is replaced whole or, with an error, not at all.
+func Adopt(zoo models.Zoo, path string) error {
+	file, err := checkpoint.ReadTensors(path)
+	if err != nil {
+		return err
+	}
+	d, err := Describe(zoo, path, file.Metadata)
+	if err != nil {
+		return err
+	}
+	store, err := serve(d.Spec, file.Tensors)
+	if err != nil {
+		return errors.Wrap(err, path)
+	}
+	for _, p := range store.Params() {
+		for i, v := range p.Value.Float32s() {
+			if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+				return errors.Errorf("%s: tensor %q: want finite values, got %g at %d", path, p.Name, v, i)
+			}
+		}
+	}
+	return Save(path, store, d)
+}
