@@ -63,7 +63,7 @@ func llamaGGUF() *ggufForm {
 
 // GGUFOptions say how a GGUF file is written.
 type GGUFOptions struct {
-	Half bool // matrices as F16, rounded to the nearest, but for tables of positions
+	Half     bool // matrices as F16, rounded to the nearest, but for tables of positions
 	IDsAlone bool // writes a model without a tokenizer, too, which llama.cpp\'s server cannot open
 }
 
