@@ -36,8 +36,8 @@ series: [{name: tiny}]
 experiment: {kind: variants}
 `
 
-// barLine is a bar as the screen shows it.
-var barLine = regexp.MustCompile(`(?m)^step \d+/\d+ \[[=>-]*\] .*elapsed`)
+// barLine is a bar as the screen shows it, after the first step.
+var barLine = regexp.MustCompile(`(?m)^step [1-9]\d*/\d+ \[[=>-]*\] .*elapsed`)
 
 // anyBar is a bar of any width.
 var anyBar = regexp.MustCompile(`(?m)^step \d+(/\d*)?( \[.*)?$`)
@@ -150,7 +150,7 @@ func theBar(t *testing.T, h workspace) {
 // theWidth: the bar fits a terminal that becomes narrow, and a narrow one from the start.
 func theWidth(t *testing.T, h workspace) {
 	for _, columns := range []int{40, 24, 8} {
-		terminal := h.start(t, 110, "train", "-config", "tiny.yaml", "-out", fmt.Sprint("width", columns), "-set", "train.steps=4000")
+		terminal := h.start(t, 110, "train", "-config", "tiny.yaml", "-out", fmt.Sprint("width", columns), "-set", "train={steps: 100000, eval_every: 0}")
 		terminal.Await("bar", barLine.MatchString)
 		terminal.Resize(columns, 60)
 		terminal.Await("narrow bar", func(screen string) bool {
@@ -230,7 +230,7 @@ func namesOfFiles(t *testing.T, h workspace) {
 		{"eval", "-tokens", "256", "run", "run" + name},
 		{"convert", "-checkpoint", "run" + name, "-format", "huggingface", "-out", "converted" + name},
 		{"compare", "run", "run" + name, "-out", "compared" + name},
-		{"analyze", "attribute", "-checkpoint", "run" + name, "-prompt", "line ", "-out", "page" + name},
+		{"analyze", "attribute", "-checkpoint", "run" + name, "-prompt", "line ", "-top", "1", "-out", "page" + name},
 		{"generate", "-checkpoint", "none" + name},
 	} {
 		terminal := h.start(t, 160, args[0], args[1:]...)
