@@ -203,3 +203,26 @@ func TestCheckValidation(t *testing.T) {
 	o = filesIn(writeFiles(t, map[string]string{"a.txt": strings.Repeat("x", 32), "b.txt": "y"}))
 	want("hash", "0 in 0 documents; data.split holds out about one document in 20 by the hash of its name and the corpus has 2: set data.split: tail to hold out its end")
 }
+
+// TestCompressedTextBeyondTheMemory: what would fill the memory is refused while it is read, though its size is a likely one.
+func TestCompressedTextBeyondTheMemory(t *testing.T) {
+	text := strings.Repeat("some text that is read; ", 1<<14)
+	for _, name := range []string{"a.txt", "a.jsonl"} {
+		content := text
+		if name == "a.jsonl" {
+			content = strings.Repeat(`{"text":"`+text[:1<<10]+`"}`+"\n", 400)
+		}
+		o := one(t, name+".gz", gzipped(t, content))
+		o.Memory = 8 << 10
+		_, err := Load(t.Context(), o)
+		require.ErrorContains(t, err, "of the memory that is available, got more", name)
+		require.ErrorContains(t, err, name+".gz")
+		o.Memory = 1 << 30
+		_, err = Load(t.Context(), o)
+		require.NoError(t, err)
+		o = one(t, name, content) // decompressed, it is read as it is
+		o.Memory = 8 << 10
+		_, err = Load(t.Context(), o)
+		require.NoError(t, err)
+	}
+}

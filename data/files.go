@@ -14,6 +14,7 @@ type fileSource struct {
 	paths       []string
 	field       string // of .jsonl lines
 	byExtension bool   // files without an extension are no text
+	memory      int    // as Options.Memory
 
 	sniffed bool     // some were read; set by files
 	skipped []string // names of files in folders that are no text; set by files
@@ -73,9 +74,9 @@ func textExtension(name string) string {
 
 func (s *fileSource) read(ctx context.Context, f file, enc *encoder, emit func(document) error) error {
 	if textExtension(f.name) == ".jsonl" {
-		return readJSONL(ctx, f, s.field, enc, emit)
+		return readJSONL(ctx, f, s.field, s.memory, enc, emit)
 	}
-	text, err := readText(ctx, f.disk)
+	text, err := readText(ctx, f.disk, s.memory)
 	if err != nil || text == "" {
 		return err
 	}

@@ -79,12 +79,12 @@ func (gorootSource) read(_ context.Context, f file, enc *encoder, emit func(docu
 // is of no use here: it is empty in a program built with -trimpath.
 func findGoroot(ctx context.Context, paths []string) (string, error) {
 	if len(paths) > 1 {
-		return "", errors.Errorf("data.source goroot: want at most one path, the root of a Go installation, got %d: %s",
+		return "", errors.Errorf("data.source goroot: want at most one path, the root of a Go installation, got %d: %s; set data.source: files to read text",
 			len(paths), strings.Join(paths, ", "))
 	}
 	if len(paths) == 1 {
 		if err := hasSrc(paths[0]); err != nil {
-			return "", errors.Errorf("data.source goroot: want a Go installation in data.path: %v; leave data.path out to use the one on this machine", err)
+			return "", errors.Errorf("data.source goroot: want a Go installation in data.path: %v; set data.source: files to read text, or leave data.path out to use this machine's Go", err)
 		}
 		return paths[0], nil
 	}

@@ -66,7 +66,7 @@ func TestGorootErrors(t *testing.T) {
 	message := loadError(t, Options{Source: Source{Paths: []string{empty}}})
 	assert.Contains(t, message, "data.source goroot: want a Go installation in data.path: ")
 	assert.Contains(t, message, filepath.Join(empty, "src"))
-	assert.Contains(t, message, "leave data.path out to use the one on this machine")
+	assert.Contains(t, message, "set data.source: files to read text")
 
 	message = loadError(t, Options{Source: Source{Kind: KindGoroot, Paths: []string{"x", "y"}}})
 	assert.Equal(t, "data.source goroot: want at most one path, the root of a Go installation, got 2: x, y", message)

@@ -21,8 +21,8 @@ const (
 
 // readJSONL emits a document for each line of a file of JSON objects: the text
 // of one field. Blank lines are passed over, as are empty texts.
-func readJSONL(ctx context.Context, f file, field string, enc *encoder, emit func(document) error) error {
-	return eachLine(ctx, f.disk, func(number int, line []byte) error {
+func readJSONL(ctx context.Context, f file, field string, memory int, enc *encoder, emit func(document) error) error {
+	return eachLine(ctx, f.disk, memory, func(number int, line []byte) error {
 		text, err := jsonText(line, field)
 		if err != nil {
 			return errors.Wrapf(err, "%s:%d", f.disk, number)
@@ -38,13 +38,13 @@ func readJSONL(ctx context.Context, f file, field string, enc *encoder, emit fun
 // or .zst; blank lines are passed over. number counts all lines from 1, line is
 // good until use returns. An error of the file or of use names the file and the line.
 func EachLine(ctx context.Context, path string, use func(number int, line []byte) error) error {
-	return printable(eachLine(ctx, path, func(number int, line []byte) error {
+	return printable(eachLine(ctx, path, 0, func(number int, line []byte) error {
 		return errors.Wrapf(use(number, line), "%s:%d", path, number)
 	}))
 }
 
-func eachLine(ctx context.Context, path string, use func(number int, line []byte) error) error {
-	return withText(ctx, path, func(r io.Reader) error {
+func eachLine(ctx context.Context, path string, memory int, use func(number int, line []byte) error) error {
+	return withText(ctx, path, memory, func(r io.Reader) error {
 		lines := lineReader{in: bufio.NewReaderSize(r, jsonlBuffer)}
 		for number := 1; ; number++ {
 			line, err := lines.next()

@@ -69,6 +69,7 @@ type Options struct {
 	Split string
 
 	TextField string // the field of a .jsonl line that holds the text; "" means text
+	Memory    int    // bytes: a compressed file may hold an eighth of it; 0: any number that is likely for its size
 	Threads   int    // files read at a time; 0 means GOMAXPROCS. Never changes the result.
 
 	former bool // read as Corpus.Matching says
@@ -104,7 +105,7 @@ func newSource(o Options, t Tokenizer) (source, error) {
 		if field == "" {
 			field = "text"
 		}
-		return &fileSource{paths: o.Source.Paths, field: field, byExtension: o.former}, nil
+		return &fileSource{paths: o.Source.Paths, field: field, byExtension: o.former, memory: o.Memory}, nil
 	case KindShards:
 		return newShardSource(o.Source.Paths, t), nil
 	}

@@ -29,13 +29,13 @@ func compression(name string) string {
 
 // withText opens a file, decompressed if its extension says so, for use. What
 // use reads is checked by a textReader.
-func withText(ctx context.Context, disk string, use func(io.Reader) error) error {
+func withText(ctx context.Context, disk string, memory int, use func(io.Reader) error) error {
 	f, size, err := openRegular(disk)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	text := &textReader{ctx: ctx, r: f}
+	text := &textReader{ctx: ctx, r: f, memory: int64(memory)}
 	switch compression(disk) {
 	case extGzip:
 		r, err := gzip.NewReader(f)
@@ -55,9 +55,9 @@ func withText(ctx context.Context, disk string, use func(io.Reader) error) error
 }
 
 // readText returns the text of a file.
-func readText(ctx context.Context, disk string) (string, error) {
+func readText(ctx context.Context, disk string, memory int) (string, error) {
 	var text []byte
-	err := withText(ctx, disk, func(r io.Reader) (err error) {
+	err := withText(ctx, disk, memory, func(r io.Reader) (err error) {
 		text, err = io.ReadAll(r)
 		return errors.Wrap(err, disk)
 	})

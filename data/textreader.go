@@ -17,6 +17,10 @@ const (
 	mostExpansion = 100
 )
 
+// textShare is the part of the available memory that the text of one compressed file may take: reading it takes its bytes
+// twice, its ids and its tokens.
+const textShare = 8
+
 // textReader passes text on until it turns out not to be any: at the first NUL
 // byte, before the rest of a binary file is read; or when a compressed file
 // gives far more than it can hold. It ends when ctx does. Its errors do not
@@ -25,6 +29,7 @@ type textReader struct {
 	ctx    context.Context
 	r      io.Reader
 	packed int64  // size of a compressed file, 0 if it is not compressed
+	memory int64  // bytes that there are for what is read; 0: not known
 	read   int64  // bytes passed on
 	start  []byte // the first bytes, which tell some formats
 }
@@ -42,6 +47,9 @@ func (t *textReader) Read(p []byte) (int, error) {
 		return 0, t.errBinary(t.read + int64(at))
 	}
 	t.read += int64(n)
+	if most := t.memory / textShare; t.packed > 0 && t.memory > 0 && t.read > most {
+		return 0, errors.Errorf("want at most %d MiB of text in a compressed file, 1/%d of the memory that is available, got more: decompress it and cut it into several files", most>>20, textShare)
+	}
 	if most := max(freeText, mostExpansion*t.packed); t.packed > 0 && t.read > most {
 		return 0, errors.Errorf("want at most %d bytes of text in a compressed file of %d bytes (%d MiB, or %d times its size), got more: "+
 			"it is damaged or made to fill memory; if it is neither, decompress it first", most, t.packed, freeText>>20, mostExpansion)
