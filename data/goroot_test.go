@@ -69,7 +69,7 @@ func TestGorootErrors(t *testing.T) {
 	assert.Contains(t, message, "set data.source: files to read text")
 
 	message = loadError(t, Options{Source: Source{Kind: KindGoroot, Paths: []string{"x", "y"}}})
-	assert.Equal(t, "data.source goroot: want at most one path, the root of a Go installation, got 2: x, y", message)
+	assert.Equal(t, "data.source goroot: want at most one path, the root of a Go installation, got 2: x, y; set data.source: files to read text", message)
 
 	t.Setenv("GOROOT", empty)
 	t.Setenv("PATH", "")
