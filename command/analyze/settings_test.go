@@ -39,7 +39,6 @@ var flagNames = map[string]string{
 // TestFlagsAreTheOptions: every flag is a field of a struct, with a help of its own; no name stands twice.
 func TestFlagsAreTheOptions(t *testing.T) {
 	for _, c := range commands(models.Standard()) {
-		assert.Nil(t, c.Flags, c.Name)
 		var names []string
 		for _, s := range c.Settings.(cli.Several) {
 			flags, err := settings.NewFlags(s)

@@ -5,7 +5,6 @@ package cli
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -33,12 +32,6 @@ type Command struct {
 	// Settings points to a struct whose tagged fields are the flags (package settings), or is Several of these. Their defaults
 	// are what it holds, or else their tags default.
 	Settings any
-	// Flags declares the flags of a command without Settings; nil: none.
-	Flags func(*flag.FlagSet)
-	// Groups are flags that -h lists under headings of their own, after the others.
-	Groups []Group
-	// Operands are arguments besides the flags; nil: there are none.
-	Operands *Operands
 	// Run does the work. An error marked by Usage exits with ExitUsage, any other with
 	// ExitRun. The context ends at the first interrupt; a second one kills the process.
 	Run func(ctx context.Context, out Output) error
@@ -46,12 +39,6 @@ type Command struct {
 
 // Several are pointers to structs whose tagged fields are the flags of one command.
 type Several []any
-
-// Group is flags that belong together.
-type Group struct {
-	Heading string
-	Flags   []string // names, in the order of -h
-}
 
 // Main runs a command as a process does, with interrupts, and returns its exit code.
 func Main(c Command, args []string, stdout, stderr io.Writer) int {
@@ -117,19 +104,5 @@ func (c Command) execute(ctx context.Context, args []string, out Output) (err er
 			err = &internalError{c.Name, r, debug.Stack()}
 		}
 	}()
-	if c.Settings != nil {
-		return c.executeSettings(ctx, args, out)
-	}
-	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
-	if c.Flags != nil {
-		c.Flags(flags)
-	}
-	help, err := parse(flags, c.Operands, args)
-	if err != nil {
-		return Usagef("%v (%s -h lists all flags)", err, c.Name)
-	}
-	if help {
-		return c.help(flags, out)
-	}
-	return c.Run(ctx, out)
+	return c.run(ctx, args, out)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"os"
 	"runtime"
 	"strings"
@@ -19,30 +18,29 @@ import (
 
 // probe is a command with a flag of every type; it notes what it was called with.
 type probe struct {
-	text  string
-	n     int
-	seed  uint64
-	rate  float64
-	json  bool
-	sets  cli.List
+	got   flags // at the last call
 	calls int
 	err   error
 	run   func(ctx context.Context, out cli.Output) error
 }
 
+type flags struct {
+	Text  string   `yaml:"text" help:"print <TEXT>"`
+	Steps int      `yaml:"steps" default:"5" help:"go <N> steps"`
+	Seed  uint64   `yaml:"seed" help:"seed with <N>"`
+	Rate  float64  `yaml:"rate" default:"0.5" help:"go at <R>"`
+	JSON  bool     `yaml:"json" help:"write JSON"`
+	Sets  []string `yaml:"set" help:"override <KEY=VALUE>; may be repeated"`
+}
+
 func (p *probe) command() cli.Command {
+	given := &flags{}
 	return cli.Command{
 		Name: "probe", Summary: "show flags", Example: []string{"probe -steps 3"}, Notes: []string{"a note"},
-		Flags: func(f *flag.FlagSet) {
-			f.StringVar(&p.text, "text", "", "print `TEXT`")
-			f.IntVar(&p.n, "steps", 5, "go `N` steps")
-			f.Uint64Var(&p.seed, "seed", 0, "seed with `N`")
-			f.Float64Var(&p.rate, "rate", 0.5, "go at `R`")
-			f.BoolVar(&p.json, "json", false, "write JSON")
-			f.Var(&p.sets, "set", "override `KEY=VALUE`; may be repeated")
-		},
+		Settings: given,
 		Run: func(ctx context.Context, out cli.Output) error {
 			p.calls++
+			p.got = *given
 			if p.run != nil {
 				return p.run(ctx, out)
 			}
@@ -55,7 +53,7 @@ func TestFlagsAreRead(t *testing.T) {
 	var p probe
 	got := clitest.Call(p.command(), "-text", "-x y", "--steps=7", "-seed", "9", "-rate", "1e-3", "-json", "-set", "a=1", "-set=b=2", "-json=true")
 	assert.Equal(t, clitest.Outcome{}, got)
-	assert.Equal(t, probe{text: "-x y", n: 7, seed: 9, rate: 1e-3, json: true, sets: cli.List{"a=1", "b=2"}, calls: 1}, p)
+	assert.Equal(t, probe{got: flags{"-x y", 7, 9, 1e-3, true, []string{"a=1", "b=2"}}, calls: 1}, p)
 }
 
 func TestHelpBeginsWithAnExample(t *testing.T) {
@@ -71,12 +69,12 @@ func TestHelpBeginsWithAnExample(t *testing.T) {
 probe: show flags
 
 Flags:
-  -json           write JSON
-  -rate R         go at R (default 0.5)
-  -seed N         seed with N
-  -set KEY=VALUE  override KEY=VALUE; may be repeated
-  -steps N        go N steps (default 5)
   -text TEXT      print TEXT
+  -steps N        go N steps (default 5)
+  -seed N         seed with N
+  -rate R         go at R (default 0.5)
+  -json           write JSON
+  -set KEY=VALUE  override KEY=VALUE; may be repeated
   -h              show this
 
 a note
@@ -96,10 +94,10 @@ func TestWrongCallsAreRefused(t *testing.T) {
 		{[]string{"-"}, `want flags alone, got "-"`},
 		{[]string{"--"}, `want flags alone, got "--"`},
 		{[]string{""}, `want flags alone, got ""`},
-		{[]string{"-steps"}, "-steps: want a whole number after it, got nothing"},
-		{[]string{"-steps", "many"}, `-steps: want a whole number, got "many"`},
-		{[]string{"-steps", "1.5"}, `-steps: want a whole number, got "1.5"`},
-		{[]string{"-seed", "-1"}, `-seed: want a whole number >= 0, got "-1"`},
+		{[]string{"-steps"}, "-steps: want N after it, got nothing"},
+		{[]string{"-steps", "many"}, `-steps: want an integer, got "many"`},
+		{[]string{"-steps", "1.5"}, `-steps: want an integer, got 1.5`},
+		{[]string{"-seed", "-1"}, `-seed: want an integer >= 0, got -1`},
 		{[]string{"-rate", "fast"}, `-rate: want a number, got "fast"`},
 		{[]string{"-json=perhaps"}, `-json: want true or false, got "perhaps"`},
 		{[]string{"-set", ""}, "-set: want a value, got an empty one"},
@@ -115,14 +113,18 @@ func TestWrongCallsAreRefused(t *testing.T) {
 // TestOperands: a command that declares them takes arguments before, between and after its flags,
 // and shows them with -h; others refuse them, as above.
 func TestOperands(t *testing.T) {
-	var files []string
 	var p probe
 	c := p.command()
-	c.Operands = &cli.Operands{Name: "FILE...", Usage: "read these", Values: &files}
+	operands := &struct {
+		Files []string `yaml:"files" arg:"FILE..." help:"read these"`
+	}{}
+	c.Settings = cli.Several{c.Settings, operands}
+	var files []string
+	p.run = func(context.Context, cli.Output) error { files = operands.Files; return nil }
 	assert.Equal(t, clitest.Outcome{}, clitest.Call(c, "a", "-steps", "3", "b c", "-json", "d=-e"))
 	assert.Equal(t, []string{"a", "b c", "d=-e"}, files)
-	assert.Equal(t, 3, p.n)
-	assert.True(t, p.json)
+	assert.Equal(t, 3, p.got.Steps)
+	assert.True(t, p.got.JSON)
 	assert.Contains(t, clitest.Call(c, "-h").Stdout, "\nprobe: show flags\n\nArguments:\n  FILE...  read these\n\nFlags:\n")
 	clitest.Call(c, "a", "--").Refused(t, `want flags and FILE..., got "--"`)
 	clitest.Call(c, "").Refused(t, `want flags and FILE..., got ""`)
@@ -233,11 +235,11 @@ func TestMainHearsAnInterrupt(t *testing.T) {
 
 // TestGroupsOfFlags stand under their headings, after the others, in the order that they are given.
 func TestGroupsOfFlags(t *testing.T) {
-	c := cli.Command{
-		Name:   "x",
-		Flags:  func(f *flag.FlagSet) { f.Int("a", 0, "first"); f.Int("b", 0, "second"); f.Int("long", 0, "third") },
-		Groups: []cli.Group{{Heading: "Others", Flags: []string{"long", "a"}}},
-	}
+	c := cli.Command{Name: "x", Settings: &struct {
+		Long int `yaml:"long" group:"Others" help:"third <N>"`
+		B    int `yaml:"b" help:"second <N>"`
+		A    int `yaml:"a" group:"Others" help:"first <N>"`
+	}{}}
 	got := clitest.Call(c, "-h")
-	assert.Contains(t, got.Stdout, "Flags:\n  -b int     second\n  -h         show this\n\nOthers:\n  -long int  third\n  -a int     first\n")
+	assert.Contains(t, got.Stdout, "Flags:\n  -b N     second N\n  -h       show this\n\nOthers:\n  -long N  third N\n  -a N     first N\n")
 }

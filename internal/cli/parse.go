@@ -1,47 +1,66 @@
 package cli
 
 import (
-	"flag"
 	"strings"
 
 	"github.com/pkg/errors"
 
-	"github.com/residua-go/residua/internal/spelling"
+	"github.com/residua-go/residua/settings"
 )
 
-// parse sets the flags of a call. A flag is written -name value, -name=value or with two
+// readArguments sets the flags of a call. A flag is written -name value, -name=value or with two
 // dashes; one of type bool needs no value. help tells that -h is among them. Anything else
-// goes to operands, before, between and after the flags, and is refused where there are none.
-func parse(flags *flag.FlagSet, operands *Operands, args []string) (help bool, err error) {
+// goes to the operand, before, between and after the flags, and is refused where there is none.
+func readArguments(flags settings.Flags, args []string) (help bool, err error) {
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
 		name, value, given, ok := splitFlag(arg)
-		if !ok && operands.take(arg) {
-			continue
-		}
-		if !ok {
-			return false, errors.Errorf("want %s, got %q; put quotes around a value with spaces", operands.wanted(), arg)
-		}
-		f := flags.Lookup(name)
 		switch {
-		case f == nil && (name == "h" || name == "help"):
+		case !ok && takes(flags, arg):
+			err = flags.Operand().Set(arg)
+		case !ok:
+			err = errors.Errorf("want %s, got %q; put quotes around a value with spaces", wantedArguments(flags), arg)
+		case name == "h" || name == "help":
 			return true, nil
-		case f == nil:
-			return false, unknownFlag(flags, name)
-		case given:
-		case isBool(f):
-			value = "true"
-		case len(args) == 0:
-			return false, errors.Errorf("-%s: want %s after it, got nothing", name, wanted(f))
 		default:
-			value, args = args[0], args[1:]
+			args, err = setFlag(flags, name, value, given, args)
 		}
-		if err := flags.Set(name, value); err != nil {
-			return false, badValue(f, value, err)
+		if err != nil {
+			return false, err
 		}
 	}
 	return false, nil
+}
+
+// setFlag sets a flag to its value, or to the next argument, and returns the arguments left.
+func setFlag(flags settings.Flags, name, value string, given bool, args []string) ([]string, error) {
+	f, err := flags.Lookup(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case given:
+	case f.Bare() != "":
+		value = f.Bare()
+	case len(args) == 0:
+		return nil, errors.Errorf("-%s: want %s after it, got nothing", name, f.Value)
+	default:
+		value, args = args[0], args[1:]
+	}
+	return args, f.Set(value)
+}
+
+// takes tells whether an argument can be a command's operand.
+func takes(flags settings.Flags, arg string) bool {
+	return flags.Operand() != nil && arg != "" && arg[0] != '-'
+}
+
+// wantedArguments says what arguments a command takes.
+func wantedArguments(flags settings.Flags) string {
+	if o := flags.Operand(); o != nil {
+		return "flags and " + o.Name
+	}
+	return "flags alone"
 }
 
 // splitFlag takes an argument apart; given tells that it holds a value, ok that it is a flag.
@@ -53,63 +72,4 @@ func splitFlag(arg string) (name, value string, given, ok bool) {
 	}
 	name, value, given = strings.Cut(name, "=")
 	return name, value, given, true
-}
-
-func unknownFlag(flags *flag.FlagSet, name string) error {
-	var known []string
-	flags.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
-	if near := spelling.Nearest(name, known); near != "" {
-		return errors.Errorf("unknown flag -%s; did you mean -%s?", name, near)
-	}
-	return errors.Errorf("unknown flag -%s", name)
-}
-
-func badValue(f *flag.Flag, value string, err error) error {
-	var own *usageError
-	if errors.As(err, &own) {
-		return errors.Errorf("-%s: %v", f.Name, err)
-	}
-	return errors.Errorf("-%s: want %s, got %q", f.Name, wanted(f), value)
-}
-
-func isBool(f *flag.Flag) bool {
-	b, ok := f.Value.(interface{ IsBoolFlag() bool })
-	return ok && b.IsBoolFlag()
-}
-
-// wanted says what values a flag takes.
-func wanted(f *flag.Flag) string {
-	if getter, ok := f.Value.(flag.Getter); ok {
-		switch getter.Get().(type) {
-		case bool:
-			return "true or false"
-		case int, int64:
-			return "a whole number"
-		case uint, uint64:
-			return "a whole number >= 0"
-		case float64:
-			return "a number"
-		}
-	}
-	return "a value"
-}
-
-// List is a flag that may be given more than once.
-type List []string
-
-// String shows the values.
-func (l *List) String() string {
-	if l == nil {
-		return ""
-	}
-	return strings.Join(*l, " ")
-}
-
-// Set adds a value.
-func (l *List) Set(value string) error {
-	if value == "" {
-		return Usagef("want a value, got an empty one")
-	}
-	*l = append(*l, value)
-	return nil
 }

@@ -6,13 +6,11 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/pkg/errors"
-
 	"github.com/residua-go/residua/settings"
 )
 
-// executeSettings runs a command whose flags are its Settings, which hold the defaults again afterwards.
-func (c Command) executeSettings(ctx context.Context, args []string, out Output) error {
+// run runs a command with its Settings, which hold the defaults again afterwards.
+func (c Command) run(ctx context.Context, args []string, out Output) error {
 	for _, s := range c.structs() {
 		held := reflect.ValueOf(s).Elem()
 		before := reflect.New(held.Type()).Elem()
@@ -34,7 +32,7 @@ func (c Command) executeSettings(ctx context.Context, args []string, out Output)
 		return Usagef("%v (%s -h lists all flags)", err, c.Name)
 	}
 	if help {
-		return c.helpOnSettings(flags, out)
+		return c.help(flags, out)
 	}
 	for _, s := range c.structs() {
 		held := reflect.ValueOf(s).Elem()
@@ -49,8 +47,11 @@ func (c Command) executeSettings(ctx context.Context, args []string, out Output)
 
 // structs are what the Settings point to.
 func (c Command) structs() Several {
-	if several, ok := c.Settings.(Several); ok {
-		return several
+	switch s := c.Settings.(type) {
+	case nil:
+		return nil
+	case Several:
+		return s
 	}
 	return Several{c.Settings}
 }
@@ -83,59 +84,4 @@ func (c Command) OfFlag(err error) error {
 		return err
 	}
 	return Usage(fmt.Errorf("-%w", err))
-}
-
-// readArguments sets the flags of a call. A flag is written -name value, -name=value or with two
-// dashes; one of type bool needs no value. help tells that -h is among them. Anything else
-// goes to the operand, before, between and after the flags, and is refused where there is none.
-func readArguments(flags settings.Flags, args []string) (help bool, err error) {
-	for len(args) > 0 {
-		arg := args[0]
-		args = args[1:]
-		name, value, given, ok := splitFlag(arg)
-		switch {
-		case !ok && takes(flags, arg):
-			err = flags.Operand().Set(arg)
-		case !ok:
-			err = errors.Errorf("want %s, got %q; put quotes around a value with spaces", wantedArguments(flags), arg)
-		case name == "h" || name == "help":
-			return true, nil
-		default:
-			args, err = setFlag(flags, name, value, given, args)
-		}
-		if err != nil {
-			return false, err
-		}
-	}
-	return false, nil
-}
-
-// setFlag sets a flag to its value, or to the next argument, and returns the arguments left.
-func setFlag(flags settings.Flags, name, value string, given bool, args []string) ([]string, error) {
-	f, err := flags.Lookup(name)
-	switch {
-	case err != nil:
-		return nil, err
-	case given:
-	case f.Bare() != "":
-		value = f.Bare()
-	case len(args) == 0:
-		return nil, errors.Errorf("-%s: want %s after it, got nothing", name, f.Value)
-	default:
-		value, args = args[0], args[1:]
-	}
-	return args, f.Set(value)
-}
-
-// takes tells whether an argument can be a command's operand.
-func takes(flags settings.Flags, arg string) bool {
-	return flags.Operand() != nil && arg != "" && arg[0] != '-'
-}
-
-// wantedArguments says what arguments a command takes.
-func wantedArguments(flags settings.Flags) string {
-	if o := flags.Operand(); o != nil {
-		return "flags and " + o.Name
-	}
-	return "flags alone"
 }

@@ -28,7 +28,7 @@ func callSuite(s cli.Suite, args ...string) clitest.Outcome {
 func TestSuiteRunsTheNamedCommand(t *testing.T) {
 	var p probe
 	assert.Equal(t, clitest.Outcome{}, callSuite(suite(&p), "walk", "-steps", "9"))
-	assert.Equal(t, probe{n: 9, rate: 0.5, calls: 1}, p)
+	assert.Equal(t, probe{got: flags{Steps: 9, Rate: 0.5}, calls: 1}, p)
 	assert.Equal(t, clitest.Outcome{}, callSuite(suite(&p), "rest"))
 	assert.Equal(t, 1, p.calls)
 }
@@ -79,7 +79,7 @@ func TestSuiteOfSuites(t *testing.T) {
 	var p probe
 	outer := cli.Suite{Name: "house", Program: "house", Suites: []cli.Suite{suite(&p)}}
 	assert.Equal(t, clitest.Outcome{}, callSuite(outer, "tour", "walk", "-steps", "9"))
-	assert.Equal(t, 9, p.n)
+	assert.Equal(t, 9, p.got.Steps)
 	assert.Contains(t, callSuite(outer, "-h").Stdout, "\n  tour  show commands\n")
 	assert.Contains(t, callSuite(outer, "tour", "-h").Stdout, "Example:\n  house tour walk -steps 3\n\nhouse tour: show commands\n")
 	assert.Contains(t, callSuite(outer, "tour", "walk", "-h").Stdout, "Example:\n  house probe -steps 3\n\nhouse tour walk: go some steps\n")
