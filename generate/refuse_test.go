@@ -39,7 +39,7 @@ func TestNewRefuses(t *testing.T) {
 	other := tiny(models.PositionsLearned)
 	other.Layers = 3
 	narrow := tiny(models.PositionsLearned)
-	narrow.Vocab = 200
+	narrow.Vocab, narrow.BOS = 200, 0
 	for _, r := range []struct {
 		name   string
 		store  *graph.Store
