@@ -30,10 +30,16 @@ experiments: ## of the experiments that have been run: train what their logs do 
 kernels: ## benchmark every kernel, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./graph/...
 
-lint: ## gofmt, go vet and staticcheck with the tag cuda: without it only stubs differ, and go test vets them (wants a C compiler)
+lint: ## NOTICE; gofmt, go vet and staticcheck with the tag cuda: without it only stubs differ, and go test vets them (wants a C compiler)
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt'd:"; gofmt -l .; exit 1; }
 	$(GO) vet -tags cuda ./... ./graph/cuda/cu/...
 	$(GO) tool staticcheck -tags cuda ./...
+	$(GO) run ./internal/notice | diff -a NOTICE - || { echo "NOTICE is not the licences of what is linked: run make notice"; exit 1; }
+
+.PHONY: notice
+notice: ## write NOTICE, the licences of what is linked into programs; lint fails where it is not up to date
+	@mkdir -p build
+	$(GO) run ./internal/notice >build/NOTICE && mv build/NOTICE NOTICE
 
 fmt: ## format
 	gofmt -w .
@@ -65,7 +71,7 @@ gpu-check: ## make build/gpu-check: all that a GPU machine needs to check the CU
 	cp graph/cuda/*.cu graph/cuda/*.cuh graph/cuda/kernels.tsv $(GPU_CHECK)/graph/cuda/
 	cp -r graph/cuda/emulator/native $(GPU_CHECK)/graph/cuda/emulator/
 	git describe --always --dirty 2>/dev/null | sed 's/^/Residua /' >$(GPU_CHECK)/version.txt
-	cp -r experiment/gpucheck/run.sh experiment/gpucheck/saved LICENSE $(GPU_CHECK)/
+	cp -r experiment/gpucheck/run.sh experiment/gpucheck/saved LICENSE NOTICE $(GPU_CHECK)/
 	@du -sm $(GPU_CHECK) | awk '{print $$2 ": " $$1 " MB"; if ($$1 > $(GPU_CHECK_MEGABYTES)) {print "want at most $(GPU_CHECK_MEGABYTES) MB"; exit 1}}'
 
 # All packages but programs: linking each of those takes longer than compiling it, and one is enough.
