@@ -35,6 +35,10 @@ func (s Suite) Choose(args []string) (Command, []string) {
 	case len(args) == 0:
 		self.Run = s.refuse("want a command, got nothing")
 		return self, nil
+	case args[0] == completion && s.Name == s.Program:
+		return s.completion(), args[1:]
+	case args[0] == complete && s.Name == s.Program:
+		return s.complete(args[1:]), nil
 	case isHelp(args[0]):
 		self.Run = func(_ context.Context, out Output) error { return s.help(out) }
 		return self, nil

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -86,4 +87,23 @@ func TestSuiteOfSuites(t *testing.T) {
 	callSuite(outer, "tuor").Refused(t, "did you mean tour? (house -h lists all commands)")
 	callSuite(outer, "tour", "wa").Refused(t, `unknown command "wa"; did you mean walk? (house tour -h lists all commands)`)
 	callSuite(outer, "walk").Refused(t, `unknown command "walk"; did you mean tour walk? (house -h lists all commands)`)
+}
+
+// TestCompletion: commands, those of a suite, and the flags of the command that is named.
+func TestCompletion(t *testing.T) {
+	var p probe
+	outer := cli.Suite{Name: "house", Program: "house", Suites: []cli.Suite{suite(&p)}, Commands: []cli.Command{{Name: "tidy", Settings: &flags{}}}}
+	for words, want := range map[string]string{
+		"":              "tidy\ntour\n",
+		"to":            "tour\n",
+		"tour ":         "walk\nrest\n",
+		"tour w":        "walk\n",
+		"tidy -s":       "-steps\n-seed\n-set\n",
+		"tour walk -te": "-text\n",
+		"tour fly ":     "walk\nrest\n",
+	} {
+		got := callSuite(outer, append([]string{"__complete"}, strings.Split(words, " ")...)...)
+		assert.Equal(t, clitest.Outcome{Stdout: want}, got, words)
+	}
+	assert.Contains(t, callSuite(outer, "completion").Stdout, "complete -o default -F _house house\n")
 }
