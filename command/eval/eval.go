@@ -96,13 +96,10 @@ type task struct {
 	PerDocument bool `yaml:"per_document" group:"A task instead of text" help:"also write one JSON line per document: its log-likelihoods, and whether it was answered rightly"`
 }
 
-// kinds are the formats that say how a task is scored, named those of known tasks.
-func kinds() []string { return formatNames()[:3] }
-func named() []string { return formatNames()[3:] }
-
-func formatNames() []string {
+// kinds are the formats that say how a task is scored; those after them are of known tasks.
+func kinds() []string {
 	var names []string
-	for _, f := range tasks.Formats() {
+	for _, f := range tasks.Formats()[:3] {
 		names = append(names, f.Name)
 	}
 	return names

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/residua-go/residua/eval"
+	"github.com/residua-go/residua/eval/tasks"
 	"github.com/residua-go/residua/internal/cli"
 	"github.com/residua-go/residua/internal/cli/clitest"
 	"github.com/residua-go/residua/models"
@@ -192,4 +193,15 @@ func TestEvalNamesTheStepItFellBackTo(t *testing.T) {
 	got := onOneThread("-checkpoint", run.Dir, "-json")
 	require.Equal(t, cli.ExitOK, got.Code, got.Stderr)
 	assert.Contains(t, got.Stderr, "step-00000010: using the checkpoint of step 10\n")
+}
+
+// TestHelpNamesTheFormats: the kinds of tasks, and the known tasks, in the order of the list.
+func TestHelpNamesTheFormats(t *testing.T) {
+	help := clitest.Call(Command(models.Standard()), "-h").Stdout
+	var known []string
+	for _, f := range tasks.Formats()[3:] {
+		known = append(known, f.Name)
+	}
+	assert.Contains(t, help, strings.Join(kinds(), ", ")+" (default ")
+	assert.Contains(t, help, strings.Join(known, ", ")+"\n")
 }
