@@ -23,3 +23,15 @@ func (h *LossHistory) Points() (training, validation [][2]float64) {
 	}
 	return training, validation
 }
+
+// Spikes is spikes.
+type Spikes struct{ spikes }
+
+// NewSpikes is newSpikes.
+func NewSpikes() (training, validation Spikes) {
+	a, b := newSpikes()
+	return Spikes{a}, Spikes{b}
+}
+
+// Add takes a loss.
+func (s *Spikes) Add(step int, loss float64) (far bool, news string) { return s.add(step, loss) }

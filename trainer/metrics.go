@@ -24,6 +24,7 @@ type Metrics struct {
 	FLOPsPS  float64        `json:"flops_per_s"`       // achieved, of the model's own matrix products
 	Seconds  float64        `json:"seconds"`           // since the run's start, resumed parts included
 	Skipped  bool           `json:"skipped,omitempty"` // not finite: no update was made
+	Spike    bool           `json:"spike,omitempty"`   // the loss, or the validation loss, is far above those before it
 	Experts  [][]int        `json:"experts,omitempty"` // tokens that each block's experts got
 	Mixing   []mixing.Brief `json:"mixing,omitempty"`  // how far the stream's coefficients have moved, where it is due
 	ValLoss  *Number        `json:"val_loss,omitempty"`
@@ -36,6 +37,14 @@ type metricsLog struct {
 	loss  lossHistory
 	lines int     // in the file
 	last  Metrics // of them
+
+	training, validation spikes
+}
+
+func newMetricsLog() *metricsLog {
+	l := &metricsLog{}
+	l.training, l.validation = newSpikes()
+	return l
 }
 
 func writeLine(w io.Writer, m Metrics) error {
@@ -47,18 +56,29 @@ func writeLine(w io.Writer, m Metrics) error {
 	return errors.WithStack(err)
 }
 
-// count takes a line that is in the file.
-func (l *metricsLog) count(m Metrics) {
+// count takes a line that is in the file, or is to be, and marks it if it is a spike's; news is about one that begins.
+func (l *metricsLog) count(m *Metrics) (news []string) {
+	var text string
+	if m.Spike, text = l.training.add(m.Step, float64(m.Loss)); text != "" {
+		news = append(news, text)
+	}
+	if m.ValLoss != nil {
+		far, text := l.validation.add(m.Step, float64(*m.ValLoss))
+		if m.Spike = m.Spike || far; text != "" {
+			news = append(news, text)
+		}
+	}
 	l.lines++
-	l.last = m
+	l.last = *m
 	l.last.Experts, l.last.Mixing = nil, nil
-	l.loss.add(m)
+	l.loss.add(*m)
+	return news
 }
 
 // add appends a step.
-func (l *metricsLog) add(m Metrics) error {
-	l.count(m)
-	return errors.Wrap(writeLine(l.file, m), metricsFile)
+func (l *metricsLog) add(m *Metrics) (news []string, err error) {
+	news = l.count(m)
+	return news, errors.Wrap(writeLine(l.file, *m), metricsFile)
 }
 
 // curves are the losses so far, for loss.svg.

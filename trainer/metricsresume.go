@@ -33,7 +33,8 @@ func (t *Trainer) openMetrics(dir string) error {
 	if t.last.Step == t.step() && t.step() > 0 {
 		t.before = t.last.Seconds
 		if !t.unvalidated() {
-			return t.metrics.add(t.last)
+			_, err := t.metrics.add(&t.last)
+			return err
 		}
 	}
 	return nil
@@ -42,7 +43,7 @@ func (t *Trainer) openMetrics(dir string) error {
 // takeOver writes the lines of the steps up to upTo anew and opens the file to append.
 func (t *Trainer) takeOver(dir string, upTo int) (*metricsLog, error) {
 	path := filepath.Join(t.run.Out, metricsFile)
-	l := &metricsLog{}
+	l := newMetricsLog()
 	var damage int
 	err := t.disk.WriteFileAtomic(path, func(w io.Writer) error {
 		if dir == "" {
@@ -54,7 +55,7 @@ func (t *Trainer) takeOver(dir string, upTo int) (*metricsLog, error) {
 			if m.Step > upTo {
 				return errEnough
 			}
-			l.count(m)
+			l.count(&m)
 			_, err := w.Write(raw)
 			return errors.WithStack(err)
 		})

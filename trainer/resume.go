@@ -48,7 +48,7 @@ func (t *Trainer) stepSource(path string) (checkpoint.Source, error) {
 	return source, nil
 }
 
-// warn reports what a search for a checkpoint passed over.
+// warn reports what may be wrong.
 func (t *Trainer) warn(warnings []string) {
 	for _, w := range warnings {
 		t.report.Warn(w)

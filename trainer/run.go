@@ -58,10 +58,9 @@ func (t *Trainer) advance(ctx context.Context) error {
 	bad := skipped >= t.run.Train.MaxBadSteps
 	validates := t.validates() && !bad
 	if !validates {
-		if err := t.metrics.add(t.last); err != nil {
+		if err := t.record(); err != nil {
 			return err
 		}
-		t.report.Step(t.last)
 	}
 	if bad {
 		return t.giveUp()
@@ -76,6 +75,17 @@ func (t *Trainer) advance(ctx context.Context) error {
 		return t.validate(ctx)
 	}
 	t.tidy()
+	return nil
+}
+
+// record adds the step's line to the metrics.
+func (t *Trainer) record() error {
+	news, err := t.metrics.add(&t.last)
+	if err != nil {
+		return err
+	}
+	t.report.Step(t.last)
+	t.warn(news)
 	return nil
 }
 

@@ -71,10 +71,9 @@ func (t *Trainer) validate(ctx context.Context) error {
 	}
 	t.report.Note(fmt.Sprintf("step %d  validation loss %.4f, perplexity %.3f, %.4f bits per byte", t.step(), score.Loss, score.Perplexity, score.BitsPerByte))
 	if t.last.Step == t.step() { // not so when an earlier program's run has lost its metrics
-		if err := t.metrics.add(t.last); err != nil {
+		if err := t.record(); err != nil {
 			return err
 		}
-		t.report.Step(t.last)
 	}
 	if err := t.amend(); err != nil {
 		return err
