@@ -37,7 +37,7 @@ func Evaluate(ctx context.Context, store *graph.Store, c models.Spec, text *Text
 	if batch == 0 {
 		batch = defaultBatch
 	}
-	compute := graph.Options{Store: store, Threads: o.Threads, Device: o.Device, Precision: o.Precision}
+	compute := graph.Options{Store: store, Threads: o.Threads, Device: o.Device, Precision: o.Precision, Context: ctx}
 	s := &sum{tokenizer: text.Tokenizer, perToken: o.PerToken}
 	score := func(batch, seq int, tokens data.Tokens) error {
 		e, err := NewEvaluator(compute, c, batch, seq)

@@ -13,6 +13,7 @@ import (
 	"github.com/residua-go/residua/data"
 	"github.com/residua-go/residua/eval"
 	"github.com/residua-go/residua/graph"
+	"github.com/residua-go/residua/internal/countdown"
 	"github.com/residua-go/residua/layers"
 	"github.com/residua-go/residua/models"
 	"github.com/residua-go/residua/models/modeltest"
@@ -113,10 +114,32 @@ func TestEvaluateRefuses(t *testing.T) {
 	assert.Equal(t, "batch", bad.Key)
 	_, err = eval.Evaluate(context.Background(), store, spec, textOf(t, "", false), eval.Options{})
 	assert.EqualError(t, err, "eval: want text to score, got 0 tokens with 0 bytes of text")
+	_, err = eval.Evaluate(context.Background(), modeltest.NewStore(t, spec, tensor.Float64, 1), spec, textOf(t, "abc", false), eval.Options{})
+	assert.EqualError(t, err, "eval: want a store of float32, got float64")
 
 	store.Params()[0].Value.Float32s()[256*8] = float32(math.NaN()) // of BOS
 	_, err = eval.Evaluate(context.Background(), store, spec, textOf(t, "abc", false), eval.Options{})
 	assert.ErrorIs(t, err, models.ErrDiverged)
+}
+
+// TestAContextEndsWhatIsCompiled: within it, which takes long of a deep model.
+func TestAContextEndsWhatIsCompiled(t *testing.T) {
+	store, spec := tiny(t)
+	text := textOf(t, "abcdef", false)
+	for name, score := range map[string]func(context.Context) error{
+		"Evaluate": func(ctx context.Context) error {
+			_, err := eval.Evaluate(ctx, store, spec, text, eval.Options{})
+			return err
+		},
+		"Likelihoods": func(ctx context.Context) error {
+			_, err := eval.Likelihoods(ctx, store, spec, []eval.Request{{Context: ids("a"), Continuation: ids("b")}}, eval.Options{})
+			return err
+		},
+	} {
+		ctx := countdown.New(10)
+		require.ErrorIs(t, score(ctx), context.Canceled, name)
+		require.Equal(t, -1, ctx.Left, "nothing goes on after that")
+	}
 }
 
 // TestScoreAsJSON: a perplexity beyond float64 is null, and read as NaN.

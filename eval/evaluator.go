@@ -17,6 +17,9 @@ type Evaluator struct {
 // NewEvaluator compiles an evaluation program over the Store of o, on its device, for
 // batch windows at a time of seq tokens each.
 func NewEvaluator(o graph.Options, c models.Spec, batch, seq int) (*Evaluator, error) {
+	if err := checkType(o.Store); err != nil {
+		return nil, err
+	}
 	program, err := models.Compile(c, batch, seq, models.Outputs{TokenLosses: true}, graph.ProgramOptions{Options: o})
 	if err != nil {
 		return nil, err

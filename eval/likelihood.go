@@ -51,8 +51,8 @@ func Likelihoods(ctx context.Context, store *graph.Store, c models.Spec, request
 	if err := models.CheckStore(store); err != nil {
 		return nil, errors.Wrap(err, "eval")
 	}
-	if store.DType() != tensor.Float32 {
-		return nil, errors.Errorf("eval: want a store of float32, got %v", store.DType())
+	if err := checkType(store); err != nil {
+		return nil, err
 	}
 	for i, r := range requests {
 		if err := r.check(c); err != nil {
@@ -64,7 +64,7 @@ func Likelihoods(ctx context.Context, store *graph.Store, c models.Spec, request
 		answers[i] = Likelihood{make([]float64, len(r.Continuation)), true}
 	}
 	scorer := likelihoods{
-		compute: graph.Options{Store: store.Serve(), Threads: o.Threads, Device: o.Device, Precision: o.Precision},
+		compute: graph.Options{Store: store.Serve(), Threads: o.Threads, Device: o.Device, Precision: o.Precision, Context: ctx},
 		spec:    c, requests: requests, answers: answers, threads: o.Threads, progress: o.Progress,
 	}
 	if scorer.threads == 0 {
@@ -76,6 +76,14 @@ func Likelihoods(ctx context.Context, store *graph.Store, c models.Spec, request
 		}
 	}
 	return answers, nil
+}
+
+// checkType wants the type that losses and logits are read in.
+func checkType(store *graph.Store) error {
+	if store.DType() != tensor.Float32 {
+		return errors.Errorf("eval: want a store of float32, got %v", store.DType())
+	}
+	return nil
 }
 
 // RequestError is a request that cannot be answered.
