@@ -11,7 +11,7 @@ import (
 )
 
 // TestFewerCoresThanThreadsChangeNoBit: the number of threads says how sums are divided,
-// whatever they run on, as the README promises.
+// whatever they run on.
 func TestFewerCoresThanThreadsChangeNoBit(t *testing.T) {
 	text := corpus(t)
 	run := func(cores int) []string {

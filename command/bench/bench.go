@@ -21,7 +21,7 @@ func Suite(zoo models.Zoo) cli.Suite {
 			"bench models -device cuda -precision bf16 -batch 16 -pytorch   # of a program built with -tags cuda",
 			"bench zoo -out docs/zoo.json      # residual designs compared with the plain transformer, kept as JSON",
 			"bench generate -pytorch           # reading a prompt and decoding, compared with Hugging Face's transformers",
-			"bench show docs/speed.json        # what was measured and kept",
+			"bench show docs/zoo.json          # what was measured and kept",
 		},
 		Notes: []string{
 			"Without a command it measures models. Each model runs in a process of its own, on random tokens. A step is a full one: forward,",
@@ -38,7 +38,7 @@ func Suite(zoo models.Zoo) cli.Suite {
 			command(&stock{}, zoo, "stock", "a transformer compared with the same one of stock Gorgonia nodes", ""),
 			command(&threads{}, zoo, "threads", "one thread compared with all", "-models rmt-46m"),
 			command(&generation{}, zoo, "generate", "how fast models of random weights read a prompt and decode greedily, on the CPU", "-pytorch=python3"),
-			command(&show{}, zoo, "show", "what was measured before, and kept by -out", "docs/speed.json -svg docs/speed.svg"),
+			command(&show{}, zoo, "show", "what was measured before, and kept by -out", "docs/zoo.json"),
 		},
 	}
 }

@@ -1,0 +1,151 @@
+// Package readme holds that README.md and docs/embed.md say what is so.
+package readme
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/residua-go/residua/experiment/bench"
+	"github.com/residua-go/residua/experiment/stats"
+	"github.com/residua-go/residua/internal/cli/clitest"
+	"github.com/residua-go/residua/models"
+)
+
+// TestMain runs the tests in the repository's root, where the README's commands and Go run.
+func TestMain(m *testing.M) {
+	if err := os.Chdir("../.."); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return strings.ReplaceAll(string(text), "\r\n", "\n")
+}
+
+// TestGoIsThatOfExamples: each block of Go is, word for word, in an example that is built.
+func TestGoIsThatOfExamples(t *testing.T) {
+	var examples strings.Builder
+	require.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".go") && (strings.HasPrefix(filepath.Base(path), "example") || strings.HasPrefix(filepath.ToSlash(path), "examples/")) {
+			code := read(t, path)
+			examples.WriteString(code + strings.ReplaceAll(code, "\n\t", "\n"))
+		}
+		return err
+	}))
+	blocks := 0
+	for _, page := range []string{"README.md", "docs/embed.md"} {
+		for _, b := range clitest.Blocks(t, page) {
+			if b.Language == "go" {
+				blocks++
+				assert.Contains(t, examples.String(), "\n"+b.Text, page)
+			}
+		}
+	}
+	assert.GreaterOrEqual(t, blocks, 6)
+}
+
+// TestFiveMinutes: the README is short, and links to what is there; so do the pages that it links to.
+func TestFiveMinutes(t *testing.T) {
+	assert.LessOrEqual(t, strings.Count(read(t, "README.md"), "\n"), 110)
+	for _, page := range []string{"README.md", "docs/embed.md", "docs/presets.md", "benchmarks/README.md"} {
+		for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(read(t, page), -1) {
+			target, err := url.Parse(link[1])
+			require.NoError(t, err)
+			if target.Host == "" && target.Path != "" {
+				_, err := os.Stat(filepath.Join(filepath.Dir(page), filepath.FromSlash(target.Path)))
+				assert.NoError(t, err, page)
+			}
+		}
+	}
+}
+
+// TestStreamsAreCounted: how many streams the README says that there are besides the RMT.
+func TestStreamsAreCounted(t *testing.T) {
+	others := len(models.Standard().Streams()) - 1
+	words := map[int]string{14: "fourteen", 15: "fifteen", 16: "sixteen", 17: "seventeen", 18: "eighteen"}
+	assert.Contains(t, strings.Join(strings.Fields(read(t, "README.md")), " "), " and "+words[others]+" other streams")
+}
+
+// losses are those of a series in an experiment's log, by seed.
+func losses(t *testing.T, experiment, series string) []float64 {
+	t.Helper()
+	var losses []float64
+	for line := range strings.Lines(read(t, "experiments/"+experiment+"/log.jsonl")) {
+		var run struct {
+			Series string
+			Seed   int
+			Loss   float64 `json:"val_loss"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &run))
+		if run.Series == series {
+			require.Equal(t, len(losses), run.Seed)
+			losses = append(losses, run.Loss)
+		}
+	}
+	return losses
+}
+
+// best are the losses at the best of the pilot's three rates.
+func best(t *testing.T, series string) []float64 {
+	t.Helper()
+	var best []float64
+	for _, experiment := range []string{"seeds", "seeds-lr3e-3", "seeds-lr1e-3"} {
+		l := losses(t, experiment, series)
+		require.Len(t, l, 5)
+		if best == nil || stats.Mean(l).Mean < stats.Mean(best).Mean {
+			best = l
+		}
+	}
+	return best
+}
+
+// TestTheResult: the README's result is that of the logs.
+func TestTheResult(t *testing.T) {
+	plain, matrix := best(t, "transformer"), best(t, "rmt")
+	var differences []float64
+	for i := range plain {
+		differences = append(differences, matrix[i]-plain[i])
+	}
+	d, base := stats.Mean(differences), stats.Mean(plain)
+	page := strings.Join(strings.Fields(read(t, "README.md")), " ")
+	assert.Contains(t, page, fmt.Sprintf("| RMT | 402,000 | 1e-2 | %s |", estimate(stats.Mean(matrix))))
+	assert.Contains(t, page, fmt.Sprintf("| transformer | 591,000 | 3e-3 | %s |", estimate(base)))
+	assert.Contains(t, page, fmt.Sprintf("%.3f ± %.3f nats (%.0f%% ± %.0f%%;", -d.Mean, d.Error, -100*d.Mean/base.Mean, 100*d.Error/base.Mean))
+}
+
+func estimate(e stats.Estimate) string { return fmt.Sprintf("%.3f ± %.3f", e.Mean, e.Error) }
+
+// TestSpeed: the README's speeds are in files that bench wrote.
+func TestSpeed(t *testing.T) {
+	page := read(t, "README.md")
+	generation, err := bench.ReadReport("docs/generation.json")
+	require.NoError(t, err)
+	g := generation.Generation[0]
+	assert.Contains(t, page, fmt.Sprintf("| %.0f tokens/s, %.0f%% of the machine's peak: %.2f times Hugging Face's", g.Residua.PrefillTokensPS, 100*g.Residua.PrefillShare, g.PrefillSpeedup))
+	assert.Contains(t, page, fmt.Sprintf("| %.1f tokens/s: %.2f times Hugging Face's", g.Residua.TokensPS, g.DecodeSpeedup))
+	zoo, err := bench.ReadReport("docs/zoo.json")
+	require.NoError(t, err)
+	times := map[string]string{}
+	for _, d := range zoo.Designs {
+		times[d.Name] = fmt.Sprintf("| a training step of `%s` | %.2f of the time of a transformer's step, for %.2f of the FLOPs |", d.Name, d.Time, d.FLOPs)
+	}
+	for _, row := range regexp.MustCompile("(?m)^.* a training step of `([^`]+)`.*$").FindAllStringSubmatch(page, -1) {
+		assert.Equal(t, times[row[1]], row[0])
+		delete(times, row[1])
+	}
+	assert.Len(t, times, len(zoo.Designs)-2, "two rows of training")
+}
