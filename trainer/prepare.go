@@ -49,15 +49,15 @@ func (t *Trainer) prepare(ctx context.Context, o Options) error {
 	return t.writeConfig()
 }
 
-// deep is a number of layers whose graph takes long to build.
-const deep = 2048
+// deep is a number of layers whose graph takes long to compile.
+const deep = 512
 
 // compile builds the training and the evaluation program over one Store.
 func (t *Trainer) compile(ctx context.Context) (err error) {
 	c := t.run
 	t.store = graph.NewStore(tensor.Float32, c.Seed)
 	if c.Model.Layers >= deep {
-		t.report.Note(fmt.Sprintf("compiling %d layers takes minutes: the time that Gorgonia takes to build a graph grows with its square", c.Model.Layers))
+		t.report.Note(fmt.Sprintf("compiling %d layers takes long (512 some seconds, 4096 minutes): Gorgonia's time grows with the square of the graph", c.Model.Layers))
 	}
 	o, err := LearnerOptions(ctx, c, t.store)
 	if err != nil {
