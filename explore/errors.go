@@ -11,6 +11,7 @@ import (
 	"github.com/residua-go/residua/analysis/cache"
 	"github.com/residua-go/residua/analysis/check"
 	"github.com/residua-go/residua/layers"
+	"github.com/residua-go/residua/models"
 )
 
 // statusError is an error with the HTTP status that tells it.
@@ -23,6 +24,15 @@ func (e *statusError) Error() string { return e.message }
 
 // errBusy says that too many requests wait.
 var errBusy = &statusError{http.StatusTooManyRequests, "too many requests wait for the model: try again later"}
+
+// overflow returns the error of a run with changes. The run without them came before it and had
+// finite logits, so where these have not, the changes are to blame and not the weights.
+func overflow(err error) error {
+	if !errors.Is(err, models.ErrDiverged) {
+		return err
+	}
+	return &statusError{http.StatusUnprocessableEntity, "the changes drive the logits beyond what float32 can hold: take a smaller factor, or remove a change"}
+}
 
 // statusOf is the HTTP status of an error: 400 if the request has to be changed.
 func statusOf(err error) int {
@@ -39,6 +49,8 @@ func statusOf(err error) int {
 		return http.StatusBadRequest
 	case errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
+	case errors.Is(err, models.ErrDiverged):
+		return http.StatusUnprocessableEntity
 	}
 	return http.StatusInternalServerError
 }

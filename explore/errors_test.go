@@ -94,7 +94,8 @@ func TestErrors(t *testing.T) {
 	assert.Len(t, tokens["untouched"], 5)
 }
 
-// TestDiverged: a change after which logits are no numbers is an error, and the next request is answered.
+// TestDiverged: of a change that drives the logits beyond float32 every call says so, and not that
+// the weights are damaged; the next request is answered.
 func TestDiverged(t *testing.T) {
 	c := small(t)
 	values := make([]float64, 12*12)
@@ -104,7 +105,11 @@ func TestDiverged(t *testing.T) {
 	changes := []explore.Change{{Activation: "embedding.out", Add: &explore.Direction{Times: 1e6, Values: values}}}
 	text := c.post("/explorer/run", explore.Run{IDs: prompt, Tokens: 2, Changes: changes}, http.StatusOK).String()
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	assert.Contains(t, lines[len(lines)-1], "the logits are not finite")
+	const want = "the changes drive the logits beyond what float32 can hold: take a smaller factor, or remove a change"
+	assert.Equal(t, `{"error":{"message":"`+want+`"}}`, lines[len(lines)-1])
+	look := explore.Look{IDs: prompt, Position: 1, Changes: changes}
+	assert.Equal(t, want, c.message("/explorer/token", look, http.StatusUnprocessableEntity))
+	assert.Equal(t, want, c.message("/explorer/attention", look, http.StatusUnprocessableEntity))
 	c.look(explore.Look{IDs: prompt, Position: 1})
 }
 

@@ -86,25 +86,20 @@ func (e *Explorer) answerToken(w http.ResponseWriter, r *http.Request) error {
 		}
 		view, err := e.view(l, changed)
 		views.Changed = &view
-		return views, err
+		return views, overflow(err)
 	})
 }
 
 // answerAttention answers with one layer's patterns of both runs, by their names, as figures.
 func (e *Explorer) answerAttention(w http.ResponseWriter, r *http.Request) error {
 	return e.look(w, r, e.patternNames, func(l Look, first, second *cache.Cache) (any, error) {
-		figures := map[string]figure.Attention{}
-		for name, run := range map[string]*cache.Cache{untouched: first, changed: second} {
-			if run == nil {
-				continue
-			}
-			f, err := e.patterns(l, run)
-			if err != nil {
-				return nil, err
-			}
-			figures[name] = f
+		f, err := e.patterns(l, first)
+		figures := map[string]figure.Attention{untouched: f}
+		if err == nil && second != nil {
+			figures[changed], err = e.patterns(l, second)
+			err = overflow(err)
 		}
-		return figures, nil
+		return figures, err
 	})
 }
 
@@ -258,6 +253,9 @@ func (e *Explorer) attention(l Look, run *cache.Cache) ([]Attention, error) {
 func (e *Explorer) patterns(l Look, run *cache.Cache) (figure.Attention, error) {
 	p, err := analysis.Patterns(run, l.Layer)
 	if err != nil {
+		return figure.Attention{}, err
+	}
+	if _, err := finite(run, len(l.IDs)-1); err != nil { // patterns that are no numbers have no JSON
 		return figure.Attention{}, err
 	}
 	f := p.Figures()[0].(figure.Attention)

@@ -119,14 +119,14 @@ func (e *Explorer) answer(ctx context.Context, asked Run, s *lines) error {
 		return err
 	}
 	if _, err := p.perform(ctx, changed, ids, changes); err != nil {
-		return err
+		return overflow(err)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	forced, err := p.score(first, changes)
 	if err != nil {
-		return err
+		return overflow(err)
 	}
 	event := Event{Run: changed}
 	for _, t := range forced {
@@ -196,7 +196,7 @@ func finite(run *cache.Cache, token int) ([]float64, error) {
 	logits, err := run.TokenLogits(token)
 	for _, l := range logits {
 		if math.IsNaN(l) || math.IsInf(l, 0) {
-			return nil, &statusError{http.StatusUnprocessableEntity, errors.Wrapf(models.ErrDiverged, "token %d: the logits are not finite: change less", token).Error()}
+			return nil, errors.Wrapf(models.ErrDiverged, "token %d: the logits are not finite", token)
 		}
 	}
 	return logits, err

@@ -37,7 +37,7 @@ function showViews(panel, views, before, request) {
   panel.replaceChildren();
   const { target, against } = views.untouched, last = before[before.length - 1];
   html(panel, "h2", {}, `${target.label} after ${last.label} (token ${last.position})`);
-  const what = against ? `the logit of ${target.label} less that of ${against.label}` : `the logit of ${target.label}`;
+  const what = against ? `the logit of ${target.label} minus the logit of ${against.label}` : `the logit of ${target.label}`;
   const all = views.changed ? [["as it is", views.untouched], ["with the changes", views.changed]] : [["", views.untouched]];
   block(panel, "What comes next", all, (box, view) => alternatives(box, view, view === views.changed ? views.untouched : null));
   block(panel, `Who wrote ${what}`, all, (box, view) => contributions(box, view.attribution, view === views.changed ? views.untouched.attribution : null));
