@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,12 +81,11 @@ func (c client) serve() string {
 	return server.URL + "/"
 }
 
-// start opens the page and runs its first prompt.
+// start opens the page, which runs its first prompt by itself.
 func (w window) start(address string) {
 	w.t.Helper()
 	require.NoError(w.t, w.Navigate(address))
 	w.wait(`document.getElementById("site").length > 0`)
-	w.press("#run", 0)
 	w.wait(done)
 }
 
@@ -110,7 +110,43 @@ func TestInBrowser(t *testing.T) {
 	t.Run("errors", func(t *testing.T) { window{browser, t}.checkErrors() })
 	t.Run("token of the server", func(t *testing.T) { window{browser, t}.checkAccess(c) })
 	t.Run("narrow", func(t *testing.T) { window{browser, t}.checkNarrow() })
+	t.Run("address", func(t *testing.T) { window{browser, t}.checkAddress(c.serve()) })
 	assert.Equal(t, "true", w.text(`performance.getEntriesByType("resource").every((e) => e.name.startsWith(location.origin) || e.name.startsWith("data:"))`), "nothing is asked of another server")
+}
+
+// checkAddress: the fragment has what is on the page, and makes the same page elsewhere; the index leaves it alone.
+func (w window) checkAddress(address string) {
+	w.start(address)
+	assert.Equal(w.t, "", w.text("location.hash"), "the defaults")
+	var ignored any
+	w.ask(`document.getElementById("prompt").value = "for i := "; document.getElementById("tokens").value = 3; document.getElementById("form").requestSubmit(); return 0`, &ignored)
+	w.wait(done)
+	w.press(".run .token", 4)
+	w.wait(looked)
+	shared := w.text("location.href")
+	assert.Contains(w.t, shared, "#prompt=for+i+%3A%3D+&tokens=3&chosen=")
+	texts := w.text(`document.getElementById("runs").innerText`)
+	w.press("#index a", 2)
+	assert.Equal(w.t, shared, w.text("location.href"))
+
+	require.NoError(w.t, w.Navigate("about:blank"))
+	require.NoError(w.t, w.Navigate(shared))
+	w.wait(looked)
+	assert.Equal(w.t, shared, w.text("location.href"))
+	assert.Equal(w.t, "for i := ", w.text(`document.getElementById("prompt").value`))
+	assert.Equal(w.t, "4", w.text(`[...document.querySelectorAll(".run .token")].findIndex((e) => e.getAttribute("aria-pressed") === "true")`))
+	assert.Equal(w.t, firstLine(texts), firstLine(w.text(`document.getElementById("runs").innerText`)))
+
+	require.NoError(w.t, w.Navigate("about:blank"))
+	require.NoError(w.t, w.Navigate(address+`#tokens=2&changes=[{"activation":3}]&chosen={"run":`))
+	w.wait(done)
+	assert.Equal(w.t, "0", w.text(`document.querySelectorAll("#change-list li").length`), "what is no change is passed over")
+}
+
+// firstLine is a text without its times.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, " bits a token")
+	return line
 }
 
 // texts is a client of a small model that reads bytes.

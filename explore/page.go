@@ -18,7 +18,7 @@ import (
 var web embed.FS
 
 // scripts are the script's parts, in order, after those that draw figures.
-var scripts = [...]string{"api.js", "changes.js", "tokens.js", "details.js", "explorer.js"}
+var scripts = [...]string{"api.js", "changes.js", "tokens.js", "details.js", "address.js", "explorer.js"}
 
 // policy lets the page ask its own server alone.
 const policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -12,6 +12,7 @@ function choose(run, position, target, against) {
 
 async function look() {
   if (!state.chosen || !state.runs[state.chosen.run]) return;
+  writeAddress();
   const { run, position } = state.chosen, tokens = state.runs[run];
   const target = state.chosen.target ?? tokens[position]?.id;
   looking?.abort();

@@ -24,6 +24,7 @@ async function run() {
   const mine = running = new AbortController();
   state.runs = {};
   state.forced = null;
+  writeAddress();
   byID("runs").replaceChildren();
   byID("stop").hidden = false;
   say("Running …");
@@ -89,12 +90,13 @@ async function begin() {
   document.title = `${m.name}: live explorer`;
   byID("about").textContent = `${m.stream} stream (${m.sizes.join(" ")}), ${m.layers} layers of ${m.heads} heads, ${m.vocab} token ids, up to ${m.tokens} tokens`;
   if (!m.tokenizer) byID("prompt-label").textContent = `Token ids below ${m.vocab}, apart by spaces or commas (the model has no tokenizer)`;
-  if (!byID("prompt").value) byID("prompt").value = m.tokenizer ? "\tif err != nil {\n\t\treturn" : "1 2 3";
+  if (!byID("prompt").defaultValue) byID("prompt").defaultValue = m.tokenizer ? "\tif err != nil {\n\t\treturn" : "1 2 3";
   byID("begins").hidden = !m.tokenizer;
-  byID("tokens").value = Math.min(byID("tokens").valueAsNumber, Math.floor(m.tokens / 2));
+  byID("tokens").defaultValue = Math.min(byID("tokens").valueAsNumber, Math.floor(m.tokens / 2));
+  readAddress();
   fillSites();
   showChanges();
-  say("");
+  run();
 }
 
 byID("form").addEventListener("submit", (event) => {
