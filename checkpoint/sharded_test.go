@@ -40,6 +40,7 @@ func TestReadShardedRefuses(t *testing.T) {
 		{`{"weight_map":{"a":""}}`, `weight_map: tensor "a": want the name of a file in the same folder, got ""`},
 		{`{"weight_map":{"a":"missing.safetensors"}}`, "missing.safetensors"},
 		{`{"weight_map":{"a":"one.safetensors","b":"one.safetensors"}}`, `tensor "b": want it in one.safetensors, as weight_map says, that file has none of the name`},
+		{`{"weight_map":{"a":"one.safetensors","b":"two.safetensors"}}`, `weight_map: want the file of each tensor, got none for "c", which is in two.safetensors`},
 		{`{"weight_map":{"a":"one.safetensors","b":"again.safetensors"}}`, `tensor "a": want it in one file, got it in again.safetensors and one.safetensors`},
 	} {
 		path := shards(t, c.index)

@@ -75,6 +75,8 @@ func TestTokenizerFileRefuses(t *testing.T) {
 		{replace(`"!":1`, `"東":1`), config, `model.vocab: want tokens written by the characters of a byte-level BPE, got "東"`},
 		{replace(`"!":1,`, ``), config, "model.vocab: want a token for each byte, got none for 0x21"},
 		{replace(`"!":1`, `"!":-1`), config, "want ids from 0 to 1048575, got -1"},
+		{replace(`"!":1`, `"!":2`), config, "model.vocab: want one token of id 2, got"},
+		{replace(`"added_tokens":[`, `"added_tokens":[{"id":300,"content":"<a>"},{"id":300,"content":"<b>"},`), config, `added_tokens: want one token of id 300, got "<b>", too`},
 		{replace(`"!":1`, `"!":99999999`), config, "want ids from 0 to 1048575, got 99999999"},
 		{string(text), `{"bos_token_id":5}`, "added_tokens: want the token 5 of config.json that begins documents, got none of that id"},
 		{string(text), `{"bos_token_id":"x"}`, "want numbers as bos_token_id and eos_token_id"},
