@@ -27,15 +27,18 @@ func newSymmetric(a *mat.Dense) (s *symmetric, ok bool) {
 	raw := a.RawMatrix()
 	n := raw.Rows
 	_, exponent := math.Frexp(mat.Norm(a, 1))
-	scale := math.Ldexp(1, exponent) // so that squares stay in range
-	a.Scale(1/scale, a)
-	t := newTridiagonal(a)
-	s = &symmetric{n: n, scale: scale, d: t.d, e: t.e, tau: t.tau, reflections: raw.Data}
+	s = &symmetric{n: n, scale: math.Ldexp(1, exponent), d: make([]float64, n), e: make([]float64, n-1), tau: make([]float64, n-1), reflections: raw.Data}
+	a.Scale(1/s.scale, a) // so that squares stay in range
+	work := make([]float64, lapackBlock*n)
+	gonum.Implementation{}.Dsytrd(blas.Lower, n, raw.Data, raw.Stride, s.d, s.e, s.tau, work, len(work))
 	s.values = slices.Clone(s.d)
 	ok = gonum.Implementation{}.Dsterf(n, s.values, slices.Clone(s.e))
 	floats.Scale(s.scale, s.values)
 	return s, ok
 }
+
+// lapackBlock is the most columns that LAPACK takes at a time: so many rows of work make it do so.
+const lapackBlock = 64
 
 // vectors are the orthonormal eigenvectors [n, to-from] of the eigenvalues from one on and up to
 // another, by inverse iteration on T (Golub & Van Loan, section 8.4.2), each orthogonal to those
@@ -55,7 +58,7 @@ func (s *symmetric) vectors(from, to int) (u *mat.Dense, ok bool) {
 	u = mat.DenseCopyOf(rows.T())
 	if s.n > 1 { // Q's reflections leave the first entry alone
 		raw := u.RawMatrix()
-		work := make([]float64, max(1, 64*raw.Cols+65*64))
+		work := make([]float64, lapackBlock*raw.Cols+(lapackBlock+1)*lapackBlock)
 		gonum.Implementation{}.Dormqr(blas.Left, blas.NoTrans, s.n-1, raw.Cols, s.n-1, s.reflections[s.n:], s.n, s.tau, raw.Data[raw.Stride:], raw.Stride, work, len(work))
 	}
 	return u, true
@@ -73,9 +76,10 @@ func (s *symmetric) iterate(rows *mat.Dense, i int, value, size float64, draw *r
 	for j := range x {
 		x[j] = draw.Float64() - 0.5
 	}
-	lu := s.factor(value, size)
 	for k := range eigenIterations {
-		lu.solve(x)
+		if !s.solve(x, value+size*0x1p-52) { // an eigenvalue itself may leave no inverse
+			return false
+		}
 		floats.Scale(1/floats.Norm(x, math.Inf(1)), x)
 		for range 2 { // the second time takes away what rounding left
 			for j := range i {
@@ -106,63 +110,9 @@ func (s *symmetric) residual(x []float64, value float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// tridiagonalLU is P (T - l I) = L U with row exchanges: U has a diagonal and two more above it.
-type tridiagonalLU struct {
-	u, u1, u2, l []float64
-	exchanged    []bool
-}
-
-// factor takes T - value I apart; a pivot of 0 becomes a small one.
-func (s *symmetric) factor(value, size float64) tridiagonalLU {
-	n := s.n
-	f := tridiagonalLU{make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]bool, n)}
-	least := size * 0x1p-52
-	diagonal, above := s.d[0]-value, 0.0 // of the row that is to be eliminated from
-	if n > 1 {
-		above = s.e[0]
-	}
-	for i := range n - 1 {
-		below, next, after := s.e[i], s.d[i+1]-value, 0.0
-		if i+2 < n {
-			after = s.e[i+1]
-		}
-		if math.Abs(below) > math.Abs(diagonal) {
-			f.exchanged[i] = true
-			f.l[i] = diagonal / below
-			f.u[i], f.u1[i], f.u2[i] = below, next, after
-			diagonal, above = above-f.l[i]*next, -f.l[i]*after
-			continue
-		}
-		if math.Abs(diagonal) < least {
-			diagonal = least
-		}
-		f.l[i] = below / diagonal
-		f.u[i], f.u1[i] = diagonal, above
-		diagonal, above = next-f.l[i]*above, after
-	}
-	if math.Abs(diagonal) < least {
-		diagonal = least
-	}
-	f.u[n-1] = diagonal
-	return f
-}
-
-// solve replaces x by (T - l I)^-1 x.
-func (f tridiagonalLU) solve(x []float64) {
-	n := len(x)
-	for i := range n - 1 {
-		if f.exchanged[i] {
-			x[i], x[i+1] = x[i+1], x[i]
-		}
-		x[i+1] -= f.l[i] * x[i]
-	}
-	for i := n - 1; i >= 0; i-- {
-		if i+1 < n {
-			x[i] -= f.u1[i] * x[i+1]
-		}
-		if i+2 < n {
-			x[i] -= f.u2[i] * x[i+2]
-		}
-		x[i] /= f.u[i]
-	}
+// solve replaces x by (T - shift I)^-1 x; false where there is no inverse.
+func (s *symmetric) solve(x []float64, shift float64) bool {
+	diagonal := slices.Clone(s.d)
+	floats.AddConst(-shift, diagonal)
+	return gonum.Implementation{}.Dgtsv(s.n, 1, slices.Clone(s.e), diagonal, slices.Clone(s.e), x, 1)
 }
